@@ -1,0 +1,33 @@
+# Longer forms of what README names. Only git and Go are needed for the first four.
+GO ?= go
+export CGO_ENABLED ?= 0
+
+.PHONY: build test race vet fuzz generate lint ci clean
+
+build: ## the program, pure Go
+	$(GO) build -trimpath -o bin/chessbrain ./cmd/chessbrain
+
+test: ## what `go test ./...` runs
+	$(GO) test ./...
+
+vet: ## go vet, gofmt
+	$(GO) vet ./...
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
+
+race: ## race detector on the concurrent packages (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race -short ./mcts ./selfplay ./replay ./trainer ./monitor/... ./loop
+
+fuzz: ## every decoder, a few seconds each; FUZZTIME=1m for longer
+	GO="$(GO)" scripts/fuzz.sh $(or $(FUZZTIME),3s)
+
+generate: ## assembly and protobuf (protoc 3.21 must be installed)
+	$(GO) generate ./...
+
+lint: ## shell scripts
+	shellcheck scripts/*.sh scripts/demo/*.sh .ci/run
+
+ci: ## what continuous integration runs
+	.ci/run
+
+clean:
+	rm -rf bin

@@ -1,0 +1,66 @@
+// Command chessbrain trains a chess network from nothing: it plays against
+// itself, learns from the games, and goes on. Each file of this directory is one
+// sub-command: it parses, validates, wires and runs, and holds no logic.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"charm.land/fang/v2"
+	"github.com/spf13/cobra"
+)
+
+func main() { os.Exit(run()) }
+
+// run executes the command line and returns the exit code.
+func run() int {
+	ctx, stop := interruptible(context.Background())
+	defer stop()
+	root := newRoot()
+	err := fang.Execute(ctx, root, fang.WithVersion(version()), fang.WithErrorHandler(printError), fang.WithoutManpage())
+	return exitCode(err)
+}
+
+// newRoot builds the command tree.
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "chessbrain",
+		Short: "Train a chess network from nothing on one machine",
+		Long: `chessbrain plays chess against itself, learns from the games, and goes on.
+
+  chessbrain train --episodes 200 --producer-workers 8
+
+Stop it at any moment with Ctrl-C; the same command goes on.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(
+		newTrain(), newSelfplay(), newDescribe(), newReport(), newCtl(), newUCI(),
+		newBench(), newPerft(), newExam(), newDoctor(), newVersion(),
+	)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w (see %s --help)", err, c.CommandPath())}
+	})
+	return root
+}
+
+// interruptible returns a context that ends at the first SIGINT or SIGTERM. The
+// second one ends the process at once with 130, but waits for a checkpoint
+// whose rename is under way.
+func interruptible(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		fmt.Fprintln(os.Stderr, "chessbrain: finishing the current step, then saving; press Ctrl-C again to end at once")
+		<-signals
+		exitNow()
+	}()
+	return ctx, func() { signal.Stop(signals); cancel() }
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/loop"
+	"github.com/chessbrain/chessbrain/mcts"
+	"github.com/chessbrain/chessbrain/nn/cpu"
+	"github.com/chessbrain/chessbrain/uci"
+)
+
+// uciBatch is the most positions that one search evaluates at once.
+const uciBatch = 256
+
+func newUCI() *cobra.Command {
+	var file string
+	var visits int
+	c := &cobra.Command{
+		Use:   "uci [RUN]",
+		Short: "Play as a UCI engine, for a chess GUI",
+		Long:  "Speaks UCI on standard input and output with the newest net of a run, or with --net FILE.",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			net, name, err := loop.FindNet(file, runArg(args))
+			if err != nil {
+				return usageError{err}
+			}
+			packed, err := cpu.New(net)
+			if err != nil {
+				return err
+			}
+			search := mcts.DefaultConfig()
+			search.Simulations = visits
+			engine := uci.Engine{
+				Name:   "chessbrain " + version() + " " + name,
+				Net:    packed.NewEvaluator(uciBatch),
+				Search: search,
+			}
+			return engine.Serve(c.Context(), c.InOrStdin(), c.OutOrStdout())
+		},
+	}
+	c.Flags().StringVar(&file, "net", "", "play with this .safetensors file")
+	c.Flags().IntVar(&visits, "visits", 800, "visits of a plain go")
+	return c
+}
+
+// defaultRun is the run directory of a plain chessbrain train.
+const defaultRun = "runs/chessbrain"
+
+// runArg returns the run directory that the arguments name.
+func runArg(args []string) string {
+	if len(args) == 0 {
+		return defaultRun
+	}
+	return args[0]
+}

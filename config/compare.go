@@ -1,0 +1,107 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Change is one field that differs between two starts of a run.
+type Change struct {
+	Path     string
+	Old, New string // as textproto; empty = not set
+	Remedy   string // of a refused change
+}
+
+func (c Change) String() string {
+	s := fmt.Sprintf("%s: %s -> %s", c.Path, orNone(c.Old), orNone(c.New))
+	if c.Remedy != "" {
+		s += "; " + c.Remedy
+	}
+	return s
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "(none)"
+	}
+	return s
+}
+
+// Diff is what Compare found, in schema order.
+type Diff struct {
+	Logged  []Change // allowed; the caller logs them
+	Refused []Change // the run cannot go on with them
+}
+
+// Err returns an error with exit code 2 that lists every refused change, nil if
+// there is none.
+func (d Diff) Err() error {
+	var bad Errors
+	for _, c := range d.Refused {
+		bad = append(bad, &Error{Where: "the run was begun with another configuration", Field: c.Path,
+			Reason: orNone(c.Old) + " -> " + orNone(c.New), Remedy: c.Remedy})
+	}
+	return bad.orNil()
+}
+
+const takeOldOrNewRun = "give the old value again, or begin a new run with another --run-dir"
+
+// Compare holds the configuration that a run was begun (or last gone on) with
+// against the one of this start; both are effective ones. What would make the
+// saved state useless or a promise untrue is refused: the architecture and
+// input encoding, the optimizer kind, the job id, the validation share (held-out
+// games would have been trained on), the mode of --deterministic, and under it
+// the seed. Anything else may change.
+func Compare(old, new *Config) Diff {
+	before, paths := flatten(old)
+	after, newPaths := flatten(new)
+	for _, p := range newPaths {
+		if !slices.Contains(paths, p) {
+			paths = append(paths, p)
+		}
+	}
+	var d Diff
+	for _, path := range paths {
+		c := Change{Path: path, Old: before[path], New: after[path]}
+		switch {
+		case c.Old == c.New:
+		case path == "job_id" && (c.Old == `""` || c.New == `""`): // empty = the one of run.json
+		case refusedChange(path, new):
+			c.Remedy = takeOldOrNewRun
+			d.Refused = append(d.Refused, c)
+		default:
+			d.Logged = append(d.Logged, c)
+		}
+	}
+	return d
+}
+
+func refusedChange(path string, new *Config) bool {
+	switch path {
+	case "training.optimizer", "training.validation.share", "job_id":
+		return true
+	case "deterministic":
+		return new.GetDeterministic() // promising it afterwards would be untrue
+	case "seed":
+		return new.GetDeterministic()
+	}
+	return strings.HasPrefix(path, "model.arch.")
+}
+
+// flatten returns every single value by its path, and the paths in schema order.
+func flatten(c *Config) (values map[string]string, paths []string) {
+	values = map[string]string{}
+	walk(c.ProtoReflect(), "", func(path string, fd protoreflect.FieldDescriptor, v protoreflect.Value) {
+		values[path] = scalarText(fd, v)
+		paths = append(paths, path)
+	})
+	for i, s := range c.GetPlugins().GetRescorer() {
+		path := fmt.Sprintf("plugins.rescorer[%d].settings", i)
+		values[path] = fmt.Sprint(s.GetSettings()) // fmt sorts map keys
+		paths = append(paths, path)
+	}
+	return values, paths
+}

@@ -1,0 +1,67 @@
+package config
+
+import (
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Defaults returns the configuration that holds where nothing else is said: a
+// fresh copy in which every single field is set.
+func Defaults() *Config {
+	c := &Config{}
+	fill(c.ProtoReflect())
+	c.Training.Losses = defaultLosses()
+	c.Plugins.Sampler.Name = proto.String("uniform")
+	return c
+}
+
+// fill sets every unset single field of m to the schema's default, and descends
+// into single messages, which it creates. Lists and the lists' elements are left
+// alone, and so are sections whose code comes later.
+func fill(m protoreflect.Message) {
+	fields := m.Descriptor().Fields()
+	for i := range fields.Len() {
+		fd := fields.Get(i)
+		switch {
+		case fd.IsList() || fd.IsMap() || laterSection(fd):
+		case fd.Message() != nil:
+			if oneof := fd.ContainingOneof(); oneof == nil || m.WhichOneof(oneof) == nil || m.Has(fd) {
+				fill(m.Mutable(fd).Message())
+			}
+		case !m.Has(fd):
+			m.Set(fd, fd.Default())
+		}
+	}
+}
+
+// fillLists sets the unset fields of the elements of all lists below m.
+func fillLists(m protoreflect.Message) {
+	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case fd.Message() == nil || fd.IsMap():
+		case fd.IsList():
+			for i := range v.List().Len() {
+				fill(v.List().Get(i).Message())
+				fillLists(v.List().Get(i).Message())
+			}
+		default:
+			fillLists(v.Message())
+		}
+		return true
+	})
+}
+
+// defaultLosses are policy and value cross entropy, a lighter moves-left term,
+// and a light L2.
+func defaultLosses() []*Loss {
+	losses := []*Loss{
+		{Head: Loss_POLICY.Enum(), Kind: Loss_CROSS_ENTROPY.Enum(), Weight: proto.Float64(1), Metric: proto.String("policy_loss")},
+		{Head: Loss_VALUE.Enum(), Kind: Loss_WDL_CROSS_ENTROPY.Enum(), Weight: proto.Float64(1), Metric: proto.String("value_loss")},
+		{Head: Loss_MOVES_LEFT.Enum(), Kind: Loss_HUBER.Enum(), Weight: proto.Float64(0.5), Metric: proto.String("moves_left_loss")},
+		{Head: Loss_WEIGHTS.Enum(), Kind: Loss_L2.Enum(), Weight: proto.Float64(1e-4), Metric: proto.String("l2_loss")},
+	}
+	for _, l := range losses {
+		fill(l.ProtoReflect())
+	}
+	return losses
+}

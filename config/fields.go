@@ -1,0 +1,173 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// descriptorOf returns the field at a path of single fields.
+func descriptorOf(path string) (protoreflect.FieldDescriptor, error) {
+	md := (*Config)(nil).ProtoReflect().Descriptor()
+	var fd protoreflect.FieldDescriptor
+	for name := range strings.SplitSeq(path, ".") {
+		if fd = fieldNamed(md, name); fd == nil {
+			return nil, fmt.Errorf("no field %s in the schema", path)
+		}
+		md = fd.Message()
+	}
+	return fd, nil
+}
+
+// parentOf returns the message that holds the last field of a path, creating
+// what is missing.
+func parentOf(c *Config, path string) (protoreflect.Message, protoreflect.FieldDescriptor) {
+	m := c.ProtoReflect()
+	names := strings.Split(path, ".")
+	for _, name := range names[:len(names)-1] {
+		m = m.Mutable(fieldNamed(m.Descriptor(), name)).Message()
+	}
+	return m, fieldNamed(m.Descriptor(), names[len(names)-1])
+}
+
+// setField sets a single field from text, as a flag or variable gives it.
+func setField(c *Config, path, text string) error {
+	m, fd := parentOf(c, path)
+	v, err := parseValue(fd, text)
+	if err != nil {
+		return err
+	}
+	m.Set(fd, v)
+	return nil
+}
+
+func clearField(c *Config, path string) {
+	m, fd := parentOf(c, path)
+	m.Clear(fd)
+}
+
+// parseValue reads a single value. Enum values are accepted in any case, and
+// with - for _.
+func parseValue(fd protoreflect.FieldDescriptor, text string) (protoreflect.Value, error) {
+	switch fd.Kind() {
+	case protoreflect.BoolKind:
+		b, err := parseBool(text)
+		return protoreflect.ValueOfBool(b), err
+	case protoreflect.Int32Kind:
+		n, err := strconv.ParseInt(text, 10, 32)
+		return protoreflect.ValueOfInt32(int32(n)), numberError(err, text, "a whole number")
+	case protoreflect.Int64Kind:
+		n, err := strconv.ParseInt(text, 10, 64)
+		return protoreflect.ValueOfInt64(n), numberError(err, text, "a whole number")
+	case protoreflect.Uint64Kind:
+		n, err := strconv.ParseUint(text, 10, 64)
+		return protoreflect.ValueOfUint64(n), numberError(err, text, "a whole number from 0 up")
+	case protoreflect.DoubleKind:
+		x, err := strconv.ParseFloat(text, 64)
+		return protoreflect.ValueOfFloat64(x), numberError(err, text, "a number")
+	case protoreflect.StringKind:
+		return protoreflect.ValueOfString(text), nil
+	case protoreflect.EnumKind:
+		word := strings.ToUpper(strings.ReplaceAll(text, "-", "_"))
+		if v := fd.Enum().Values().ByName(protoreflect.Name(word)); v != nil {
+			return protoreflect.ValueOfEnum(v.Number()), nil
+		}
+		return protoreflect.Value{}, fmt.Errorf("%q is none of %s", text, kindName(fd))
+	}
+	return protoreflect.Value{}, fmt.Errorf("field %s has no textual form", fd.FullName())
+}
+
+func numberError(err error, text, want string) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := err.(*strconv.NumError); ok && e.Err == strconv.ErrRange {
+		return fmt.Errorf("%q is too large", text)
+	}
+	return fmt.Errorf("%q is not %s", text, want)
+}
+
+// parseBool reads what people write for yes and no.
+func parseBool(text string) (bool, error) {
+	switch strings.ToLower(text) {
+	case "1", "t", "true", "yes", "on":
+		return true, nil
+	case "0", "f", "false", "no", "off":
+		return false, nil
+	}
+	return false, fmt.Errorf("%q is neither true nor false", text)
+}
+
+// kindName is a field's type in the words of help texts.
+func kindName(fd protoreflect.FieldDescriptor) string {
+	switch fd.Kind() {
+	case protoreflect.BoolKind:
+		return "bool"
+	case protoreflect.Int32Kind, protoreflect.Int64Kind:
+		return "int"
+	case protoreflect.Uint64Kind:
+		return "uint"
+	case protoreflect.DoubleKind:
+		return "float"
+	case protoreflect.EnumKind:
+		return strings.Join(enumWords(fd.Enum()), "|")
+	}
+	return "string"
+}
+
+// enumWords are an enum's values as flags take them.
+func enumWords(ed protoreflect.EnumDescriptor) []string {
+	words := make([]string, ed.Values().Len())
+	for i := range words {
+		words[i] = word(ed.Values().Get(i))
+	}
+	return words
+}
+
+func word(v protoreflect.EnumValueDescriptor) string {
+	return strings.ToLower(strings.ReplaceAll(string(v.Name()), "_", "-"))
+}
+
+// Word returns an enum value as flags and other rooms write it: lower case, _
+// kept: "adamw", "wdl_cross_entropy".
+func Word(e protoreflect.Enum) string {
+	v := e.Descriptor().Values().ByNumber(e.Number())
+	if v == nil {
+		return strconv.Itoa(int(e.Number()))
+	}
+	return strings.ToLower(string(v.Name()))
+}
+
+// scalarText writes a single value as textproto does.
+func scalarText(fd protoreflect.FieldDescriptor, v protoreflect.Value) string {
+	switch fd.Kind() {
+	case protoreflect.EnumKind:
+		if ev := fd.Enum().Values().ByNumber(v.Enum()); ev != nil {
+			return string(ev.Name())
+		}
+		return strconv.Itoa(int(v.Enum()))
+	case protoreflect.StringKind:
+		return quote(v.String())
+	case protoreflect.DoubleKind:
+		return floatText(v.Float())
+	}
+	return fmt.Sprint(v.Interface())
+}
+
+func floatText(x float64) string {
+	switch s := strconv.FormatFloat(x, 'g', -1, 64); s {
+	case "+Inf":
+		return "inf"
+	case "-Inf":
+		return "-inf"
+	case "NaN":
+		return "nan"
+	default:
+		return s
+	}
+}
+
+// quote writes a string literal of textproto; Go's escapes are a subset of its.
+func quote(s string) string { return strconv.Quote(s) }

@@ -1,0 +1,200 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Group is a set of flags that belong together; a command takes the groups that
+// it can honour.
+type Group string
+
+// The groups.
+const (
+	GroupRun      Group = "run"      // run directory, job, seed
+	GroupSelfPlay Group = "selfplay" // how games are played
+	GroupEpisodes Group = "episodes" // training that counts its own games
+	GroupSearch   Group = "search"
+	GroupModel    Group = "model"
+	GroupTraining Group = "training"
+	GroupMetrics  Group = "metrics"
+	GroupStages   Group = "stages"
+	GroupLog      Group = "log"
+)
+
+// Groups of the commands.
+var (
+	TrainGroups    = []Group{GroupRun, GroupEpisodes, GroupSelfPlay, GroupSearch, GroupModel, GroupTraining, GroupMetrics, GroupStages, GroupLog}
+	SelfPlayGroups = []Group{GroupRun, GroupSelfPlay, GroupSearch, GroupModel, GroupMetrics, GroupLog}
+)
+
+// Flag describes one command-line flag that sets a field of the configuration.
+type Flag struct {
+	Name  string
+	Env   string // variable that sets it too; empty = none
+	Path  string // field that it sets, such as training.batch_size
+	Group Group
+	Usage string // from the schema's comment where the table has none
+
+	fixed  string // a switch: the value that it gives the field when on
+	clears string // list field that it overrides
+	split  bool   // the field is a list of named stages, separated by commas
+}
+
+// Switch says whether the flag needs no value.
+func (f *Flag) Switch() bool { return f.fixed != "" || f.kind() == "bool" }
+
+// flagTable is every flag of the configuration. The names and variables of
+// issue and CONTRACTS.md are promises: they do not change.
+var flagTable = []Flag{
+	{Name: "run-dir", Path: "run_dir", Group: GroupRun},
+	{Name: "name", Path: "name", Group: GroupRun, Usage: "name of the run, any text"},
+	{Name: "job-id", Path: "job_id", Group: GroupRun},
+	{Name: "seed", Env: "SEED", Path: "seed", Group: GroupRun},
+	{Name: "deterministic", Path: "deterministic", Group: GroupRun},
+
+	{Name: "episodes", Env: "EPISODES", Path: "selfplay.episodes", Group: GroupEpisodes},
+	{Name: "checkpoint-interval", Env: "CHECKPOINT_INTERVAL", Path: "training.checkpoint.interval", Group: GroupEpisodes},
+	{Name: "producer-workers", Env: "PRODUCER_WORKERS", Path: "selfplay.producer_workers", Group: GroupEpisodes},
+	{Name: "producer-queue-size", Env: "PRODUCER_QUEUE_SIZE", Path: "selfplay.producer_queue_size", Group: GroupEpisodes},
+	{Name: "cohort-size", Path: "selfplay.cohort_size", Group: GroupEpisodes},
+	{Name: "train-steps-per-episode", Path: "training.steps_per_episode", Group: GroupEpisodes},
+
+	{Name: "producer-device", Env: "PRODUCER_DEVICE", Path: "selfplay.producer_device", Group: GroupSelfPlay},
+	{Name: "games-per-worker", Path: "selfplay.games_per_worker", Group: GroupSelfPlay},
+	{Name: "exploration-rate", Env: "EXPLORATION_RATE", Path: "selfplay.exploration_rate", Group: GroupSelfPlay},
+	{Name: "temperature", Path: "selfplay.temperature.start", Group: GroupSelfPlay},
+	{Name: "temperature-plies", Path: "selfplay.temperature.plies", Group: GroupSelfPlay},
+	{Name: "temperature-floor", Path: "selfplay.temperature.floor", Group: GroupSelfPlay},
+	{Name: "resign-q", Path: "selfplay.resign.q", Group: GroupSelfPlay},
+	{Name: "resign-plies", Path: "selfplay.resign.plies", Group: GroupSelfPlay},
+	{Name: "resign-playthrough", Path: "selfplay.resign.playthrough", Group: GroupSelfPlay},
+	{Name: "max-plies", Path: "selfplay.max_plies", Group: GroupSelfPlay},
+	{Name: "openings", Path: "selfplay.openings.file", Group: GroupSelfPlay},
+	{Name: "openings-order", Path: "selfplay.openings.order", Group: GroupSelfPlay},
+	{Name: "random-plies", Path: "selfplay.openings.random_plies", Group: GroupSelfPlay},
+
+	{Name: "mcts-simulations", Env: "MCTS_SIMULATIONS", Path: "mcts.simulations", Group: GroupSearch},
+	{Name: "playouts", Path: "mcts.playouts", Group: GroupSearch},
+	{Name: "mcts-cpuct", Env: "MCTS_CPUCT", Path: "mcts.cpuct", Group: GroupSearch},
+	{Name: "cpuct-form", Path: "mcts.cpuct_form", Group: GroupSearch},
+	{Name: "noise", Path: "mcts.noise_epsilon", Group: GroupSearch},
+	{Name: "noise-alpha", Path: "mcts.noise_alpha", Group: GroupSearch},
+
+	{Name: "net", Path: "model.net", Group: GroupModel, Usage: "model kind (b6c64), filters x blocks (64x6), or a net file to start from (default 32x4 with squeeze-and-excitation)"},
+	{Name: "net-kinds", Path: "model.kinds_file", Group: GroupModel},
+
+	{Name: "source", Path: "training.source", Group: GroupTraining},
+	{Name: "source-dir", Path: "training.source_dir", Group: GroupTraining},
+	{Name: "training-name", Path: "training.training_name", Group: GroupTraining},
+	{Name: "device", Path: "training.device", Group: GroupTraining},
+	{Name: "devices", Path: "training.device", Group: GroupTraining, Usage: "A,B: short for --device A --producer-device B"},
+	{Name: "threads", Path: "training.threads", Group: GroupTraining},
+	{Name: "no-amp", Env: "NO_AMP", Path: "training.amp", fixed: "OFF", Group: GroupTraining, Usage: "fp32 arithmetic only"},
+	{Name: "amp", Path: "training.amp", fixed: "ON", Group: GroupTraining, Usage: "bf16/fp16 arithmetic, with a warning where the device has none"},
+	{Name: "batch-size", Env: "BATCH_SIZE", Path: "training.batch_size", Group: GroupTraining},
+	{Name: "grad-accum-steps", Env: "GRAD_ACCUM_STEPS", Path: "training.grad_accum_steps", Group: GroupTraining},
+	{Name: "steps", Path: "training.steps", Group: GroupTraining},
+	{Name: "lr", Path: "training.lr", clears: "training.lr_rule", Group: GroupTraining, Usage: "Constant learning rate; overrides the rules of a file."},
+	{Name: "warmup-steps", Path: "training.warmup.steps", Group: GroupTraining},
+	{Name: "optimizer", Path: "training.optimizer", Group: GroupTraining},
+	{Name: "weight-decay", Path: "training.weight_decay", Group: GroupTraining},
+	{Name: "clip-norm", Path: "training.clip_norm", Group: GroupTraining},
+	{Name: "swa-period", Path: "training.swa.period", Group: GroupTraining},
+	{Name: "replay-size", Path: "training.replay_size", Group: GroupTraining},
+	{Name: "validation-share", Path: "training.validation.share", Group: GroupTraining},
+	{Name: "validate-every", Path: "training.validation.every", Group: GroupTraining},
+	{Name: "checkpoint-steps", Path: "training.checkpoint.interval_steps", Group: GroupTraining},
+	{Name: "keep-checkpoints", Path: "training.checkpoint.keep_last", Group: GroupTraining},
+	{Name: "checkpoint-dir", Env: "MODEL_CHECKPOINT_DIR", Path: "training.checkpoint.dir", Group: GroupTraining},
+
+	{Name: "metrics-dir", Env: "TENSORBOARD_LOG_DIR", Path: "metrics.dir", Group: GroupMetrics},
+	{Name: "metrics-addr", Path: "metrics.addr", Group: GroupMetrics},
+	{Name: "metrics-public", Path: "metrics.public", Group: GroupMetrics},
+	{Name: "metrics-token-file", Path: "metrics.token_file", Group: GroupMetrics},
+
+	{Name: "rescorer", Path: "plugins.rescorer", split: true, Group: GroupStages, Usage: "Rescorers by name, separated by commas"},
+	{Name: "sampler", Path: "plugins.sampler.name", Group: GroupStages, Usage: "Sampler that draws rows from the window"},
+	{Name: "exporter", Path: "export.exporter", Group: GroupStages},
+	{Name: "publisher", Path: "export.publisher", Group: GroupStages},
+
+	{Name: "log-level", Path: "log.level", Group: GroupLog},
+	{Name: "log-file", Path: "log_filename", Group: GroupLog},
+	{Name: "log-format", Path: "log.format", Group: GroupLog},
+	{Name: "log-every", Path: "log.every_seconds", Group: GroupLog},
+	{Name: "quiet", Path: "log.quiet", Group: GroupLog},
+}
+
+// kind is the flag's type for help texts: int, uint, float, bool, string or the
+// words of an enum.
+func (f *Flag) kind() string {
+	if f.fixed != "" {
+		return "bool"
+	}
+	if f.split {
+		return "names"
+	}
+	fd, _ := descriptorOf(f.Path)
+	return kindName(fd)
+}
+
+// apply sets the flag's fields in c from text and returns the paths that it
+// changed.
+func (f *Flag) apply(c *Config, text string) ([]string, error) {
+	switch {
+	case f.fixed != "":
+		on, err := parseBool(text)
+		if err != nil || !on {
+			return nil, err
+		}
+		return []string{f.Path}, setField(c, f.Path, f.fixed)
+	case f.Name == "devices":
+		device, producers, ok := strings.Cut(text, ",")
+		if !ok {
+			return nil, fmt.Errorf("%q is not two devices separated by a comma", text)
+		}
+		return []string{"training.device", "selfplay.producer_device"},
+			firstError(setField(c, "training.device", device), setField(c, "selfplay.producer_device", producers))
+	case f.split:
+		return []string{f.Path}, setStages(c, text)
+	}
+	changed := []string{f.Path}
+	if f.clears != "" {
+		clearField(c, f.clears)
+		changed = append(changed, f.clears)
+	}
+	return changed, setField(c, f.Path, text)
+}
+
+// setStages replaces the rescorers by those named in text; the settings of one
+// that was there stay.
+func setStages(c *Config, text string) error {
+	old := map[string]*Stage{}
+	for _, s := range c.GetPlugins().GetRescorer() {
+		old[s.GetName()] = s
+	}
+	if c.Plugins == nil {
+		c.Plugins = &Plugins{}
+	}
+	c.Plugins.Rescorer = nil
+	for name := range strings.SplitSeq(text, ",") {
+		if name == "" {
+			return fmt.Errorf("%q has an empty name", text)
+		}
+		s := old[name]
+		if s == nil {
+			s = &Stage{Name: &name}
+		}
+		c.Plugins.Rescorer = append(c.Plugins.Rescorer, s)
+	}
+	return nil
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Marshal writes a configuration as textproto in canonical form: schema order,
+// one field a line, two blanks of indent, no comments. Equal configurations give
+// equal bytes, in every build of this schema version.
+func Marshal(c *Config) []byte {
+	p := printer{}
+	p.message(c.ProtoReflect(), "")
+	return []byte(p.out.String())
+}
+
+// Hash is the SHA-256 of Marshal in hexadecimal digits.
+func Hash(c *Config) string {
+	sum := sha256.Sum256(Marshal(c))
+	return hex.EncodeToString(sum[:])
+}
+
+// Format writes a configuration as textproto with the schema's comments. What
+// has no value stands as a comment; lines that begin with "#:" are examples of
+// it.
+func Format(c *Config) []byte {
+	p := printer{comments: true}
+	p.message(c.ProtoReflect(), "")
+	return []byte(p.out.String())
+}
+
+// Format writes the configuration with comments, and with the origin of each
+// value that is not the default.
+func (e *Effective) Format() []byte {
+	p := printer{comments: true, origin: e.Origin}
+	p.message(e.Config.ProtoReflect(), "")
+	return []byte(p.out.String())
+}
+
+type printer struct {
+	out      strings.Builder
+	indent   string
+	comments bool
+	origin   func(path string) string
+	element  bool // inside of a list's element: comments would only repeat
+}
+
+func (p *printer) line(parts ...string) {
+	p.out.WriteString(p.indent + strings.Join(parts, "") + "\n")
+}
+
+// message prints the fields of m.
+func (p *printer) message(m protoreflect.Message, prefix string) {
+	fields := m.Descriptor().Fields()
+	for i := range fields.Len() {
+		fd := fields.Get(i)
+		path, name := join(prefix, string(fd.Name())), string(fd.Name())
+		p.comment(m, fd)
+		switch v := m.Get(fd); {
+		case !m.Has(fd):
+		case fd.IsMap():
+			p.settings(name, v.Map())
+		case fd.IsList():
+			p.list(name, path, fd, v.List())
+		case fd.Message() != nil:
+			p.block(name, func() { p.message(v.Message(), path) })
+		default:
+			p.line(name, ": ", scalarText(fd, v), p.from(path))
+		}
+	}
+}
+
+// block prints a message in braces.
+func (p *printer) block(name string, body func()) {
+	p.line(name, " {")
+	outer := p.indent
+	p.indent += "  "
+	body()
+	p.indent = outer
+	p.line("}")
+}
+
+func (p *printer) list(name, path string, fd protoreflect.FieldDescriptor, l protoreflect.List) {
+	for k := range l.Len() {
+		if fd.Message() == nil {
+			p.line(name, ": ", scalarText(fd, l.Get(k)))
+			continue
+		}
+		quiet := p.element
+		p.element = p.element || k > 0
+		p.block(name, func() { p.message(l.Get(k).Message(), reasonf("%s[%d]", path, k)) })
+		p.element = quiet
+	}
+}
+
+// settings prints a map from string to string in the order of its keys.
+func (p *printer) settings(name string, m protoreflect.Map) {
+	values := map[string]string{}
+	m.Range(func(k protoreflect.MapKey, v protoreflect.Value) bool {
+		values[k.String()] = v.String()
+		return true
+	})
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		p.line(name, " { key: ", quote(key), " value: ", quote(values[key]), " }")
+	}
+}
+
+// comment prints what the schema says about a field, once per list.
+func (p *printer) comment(m protoreflect.Message, fd protoreflect.FieldDescriptor) {
+	if !p.comments || p.element {
+		return
+	}
+	doc, has := docOf(fd), m.Has(fd)
+	if !has && fd.Message() != nil {
+		p.line("# ", string(fd.Name()), ": ", doc.text())
+	} else {
+		for _, l := range doc.lines {
+			p.line("# ", l)
+		}
+	}
+	if !has && doc.example != "" {
+		p.line("#: ", doc.example)
+	}
+}
+
+// from says where a value comes from, unless it is the default.
+func (p *printer) from(path string) string {
+	if p.origin == nil {
+		return ""
+	}
+	where := p.origin(path)
+	if where == "default" {
+		return ""
+	}
+	return "  # " + where
+}

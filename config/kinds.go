@@ -1,0 +1,122 @@
+package config
+
+import (
+	_ "embed"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// builtInKinds is configs/models.textproto, copied here by go generate because
+// embedding cannot reach outside of the package.
+//
+//go:embed models.textproto
+var builtInKinds []byte
+
+// Kinds reads model kinds from a file like configs/models.textproto; an empty
+// path means those built in.
+func Kinds(path string) (*ModelKinds, error) {
+	text, name := builtInKinds, "models.textproto"
+	if path != "" {
+		var err error
+		if text, err = readFile(path); err != nil {
+			return nil, err
+		}
+		name = path
+	}
+	kinds := &ModelKinds{}
+	if err := unmarshal(name, text, kinds); err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for i, k := range kinds.GetKind() {
+		switch {
+		case k.GetName() == "" || k.ConvTower == nil:
+			return nil, &Error{Where: name, Field: reasonf("kind[%d]", i), Reason: "name or conv_tower is missing"}
+		case seen[k.GetName()]:
+			return nil, &Error{Where: name, Field: reasonf("kind[%d].name", i), Value: quote(k.GetName()), Reason: "is there twice"}
+		}
+		seen[k.GetName()] = true
+		fill(k.ProtoReflect())
+	}
+	return kinds, nil
+}
+
+var netSize = regexp.MustCompile(`^([0-9]{1,5})x([0-9]{1,4})$`)
+
+// normalise resolves what one value says about others: a model kind or size
+// becomes the tower of the architecture, deterministic means no producers, and
+// the name makes the job id.
+func (e *Effective) normalise() error {
+	if err := e.resolveNet(); err != nil {
+		return err
+	}
+	c := e.Config
+	if c.GetDeterministic() && c.GetSelfplay().GetProducerWorkers() > 0 {
+		if e.given["producer-workers"] {
+			return e.Errorf("selfplay.producer_workers", "leave one of the two away", "deterministic allows no producer workers")
+		}
+		c.Selfplay.ProducerWorkers = proto.Int32(0)
+		e.origins["selfplay.producer_workers"] = e.Origin("deterministic")
+	}
+	if c.GetJobId() == "" && c.GetName() != "" {
+		c.JobId = proto.String(JobID(c.GetName()))
+		e.origins["job_id"] = e.Origin("name")
+	}
+	return nil
+}
+
+// resolveNet turns a model kind or a size in model.net into the tower of
+// model.arch; a file stays.
+func (e *Effective) resolveNet() error {
+	m := e.Config.GetModel()
+	net := m.GetNet()
+	kinds, err := Kinds(m.GetKindsFile())
+	if err != nil || net == "" {
+		return err
+	}
+	tower, _ := proto.Clone(m.GetArch().GetConvTower()).(*ConvTower)
+	names := make([]string, 0, len(kinds.GetKind()))
+	found := false
+	for _, k := range kinds.GetKind() {
+		names = append(names, k.GetName())
+		if k.GetName() == net {
+			tower, found = k.GetConvTower(), true
+		}
+	}
+	if size := netSize.FindStringSubmatch(net); size != nil && !found {
+		filters, _ := strconv.Atoi(size[1]) // at most five digits
+		blocks, _ := strconv.Atoi(size[2])
+		tower.Filters, tower.Blocks, found = proto.Int32(int32(filters)), proto.Int32(int32(blocks)), true
+	}
+	if !found {
+		if info, err := os.Stat(net); err == nil && !info.IsDir() {
+			return nil // a net file
+		}
+		return e.Errorf("model.net", "known kinds: "+strings.Join(names, ", "), "neither a model kind, nor filters x blocks such as 64x6, nor a file that exists")
+	}
+	m.Arch.Body = &Arch_ConvTower{ConvTower: tower}
+	where := e.Origin("model.net")
+	for _, field := range []string{"filters", "blocks", "se_ratio"} {
+		e.origins["model.arch.conv_tower."+field] = where
+	}
+	m.Net = proto.String("")
+	delete(e.origins, "model.net")
+	return nil
+}
+
+// JobID makes a job id of any name: characters that an id may not have become
+// "-", and it ends after 40.
+func JobID(name string) string {
+	id := strings.Map(func(r rune) rune {
+		if r < 0x80 && wordByte(byte(r)) && r != '.' && r != '+' {
+			return r
+		}
+		return '-'
+	}, filepath.ToSlash(name))
+	return id[:min(len(id), 40)]
+}

@@ -1,0 +1,153 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Input is where a configuration comes from. All parts are optional.
+type Input struct {
+	Path  string                      // configuration file; empty = none
+	File  *File                       // a file that is already read, instead of Path
+	Env   func(string) (string, bool) // os.LookupEnv; nil = no environment
+	Flags *FlagSet                    // flags of the command; nil = none
+}
+
+// Effective is a configuration with every single field set, and where each
+// value comes from.
+type Effective struct {
+	Config  *Config
+	file    *File
+	origins map[string]string // path -> flag or variable
+	given   map[string]bool   // flags given on the command line
+}
+
+// Resolve merges flag > environment > file > default, resolves model kinds and
+// implied values, and checks everything. Its errors are *Error or Errors.
+func Resolve(in Input) (*Effective, error) {
+	file := in.File
+	if file == nil && in.Path != "" {
+		var err error
+		if file, err = Load(in.Path); err != nil {
+			return nil, err
+		}
+	}
+	e := &Effective{Config: Defaults(), file: file, origins: map[string]string{}, given: map[string]bool{}}
+	if file != nil {
+		overlay(e.Config.ProtoReflect(), proto.CloneOf(file.Config).ProtoReflect())
+	}
+	if err := e.applyOutside(in).orNil(); err != nil {
+		return nil, err
+	}
+	fill(e.Config.ProtoReflect())
+	fillLists(e.Config.ProtoReflect())
+	if err := e.normalise(); err != nil {
+		return nil, err
+	}
+	if err := e.validate().orNil(); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// applyOutside applies the environment, then the flags. An empty variable is as
+// good as none: scripts pass on what they were not given.
+func (e *Effective) applyOutside(in Input) (bad Errors) {
+	if in.Flags == nil {
+		return nil
+	}
+	set := func(v *Value, text, where string) {
+		changed, err := v.flag.apply(e.Config, text)
+		if err != nil {
+			bad = append(bad, &Error{Where: where, Field: v.flag.Path, Reason: err.Error(), Remedy: "wanted is: " + v.Type()})
+		}
+		for _, path := range changed {
+			e.origins[path] = where
+		}
+	}
+	for _, v := range in.Flags.values {
+		if v.flag.Env == "" || in.Env == nil {
+			continue
+		}
+		if text, ok := in.Env(v.flag.Env); ok && text != "" {
+			set(v, text, "environment variable "+v.flag.Env)
+		}
+	}
+	for _, v := range in.Flags.values {
+		if v.set {
+			e.given[v.flag.Name] = true
+			set(v, v.text, "--"+v.flag.Name)
+		}
+	}
+	return append(bad, e.conflicts()...)
+}
+
+// conflicts refuses flags that contradict each other.
+func (e *Effective) conflicts() (bad Errors) {
+	pairs := [][2]string{{"amp", "no-amp"}, {"devices", "device"}, {"devices", "producer-device"}}
+	for _, p := range pairs {
+		if e.given[p[0]] && e.given[p[1]] {
+			bad = append(bad, &Error{Where: "--" + p[0], Reason: reasonf("--%s is given too", p[1]), Remedy: "keep one of the two"})
+		}
+	}
+	return bad
+}
+
+// overlay copies what src sets over dst. A list or map replaces the one that was
+// there as a whole.
+func overlay(dst, src protoreflect.Message) {
+	src.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		if fd.Message() == nil || fd.IsList() || fd.IsMap() {
+			dst.Set(fd, v)
+		} else {
+			overlay(dst.Mutable(fd).Message(), v.Message())
+		}
+		return true
+	})
+}
+
+// Origin says where the value of a field comes from: "--flag", "environment
+// variable X", "file:line:column" or "default".
+func (e *Effective) Origin(path string) string {
+	for p := path; p != ""; {
+		if where, ok := e.origins[p]; ok {
+			return where
+		}
+		p = p[:max(strings.LastIndexByte(p, '.'), strings.LastIndexByte(p, '['), 0)]
+	}
+	if e.file != nil {
+		if p, ok := e.file.places[path]; ok {
+			return p.in(e.file.Name)
+		}
+		if i := strings.LastIndexByte(path, '['); i > 0 { // a field of a list's element
+			if where := e.file.Where(path); where != e.file.Name && strings.Contains(path, "].") {
+				return where
+			}
+		}
+	}
+	return "default"
+}
+
+// Given says whether a flag was set on the command line.
+func (e *Effective) Given(flag string) bool { return e.given[flag] }
+
+// Errorf returns an *Error about the value of a field, with its origin, for
+// faults that only another room can find (no such device, directory not
+// writable).
+func (e *Effective) Errorf(path, remedy, format string, args ...any) error {
+	return &Error{Where: e.Origin(path), Field: path, Value: e.valueText(path), Reason: fmt.Sprintf(format, args...), Remedy: remedy}
+}
+
+// valueText returns a field's value as textproto, empty where the path has
+// indices or does not exist.
+func (e *Effective) valueText(path string) string {
+	fd, err := descriptorOf(path)
+	if err != nil || fd.Message() != nil || fd.IsList() {
+		return ""
+	}
+	m, fd := parentOf(e.Config, path)
+	return scalarText(fd, m.Get(fd))
+}

@@ -1,0 +1,354 @@
+package config
+
+import (
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// set gives flags to a fresh set, as a command would.
+func set(t *testing.T, args ...string) *FlagSet {
+	t.Helper()
+	s := NewFlagSet(TrainGroups...)
+	if err := parseFlags(s, args...); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func parseFlags(s *FlagSet, args ...string) error {
+	fs := flag.NewFlagSet("train", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	for _, v := range s.Values() {
+		fs.Var(v, v.Flag().Name, v.Flag().Usage)
+	}
+	return fs.Parse(args)
+}
+
+func env(pairs ...string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1], true
+			}
+		}
+		return "", false
+	}
+}
+
+// TestIssueTable holds the names, variables and defaults that are promised.
+func TestIssueTable(t *testing.T) {
+	s := NewFlagSet(TrainGroups...)
+	for _, c := range []struct{ name, def, variable string }{
+		{"episodes", "4", "EPISODES"}, {"batch-size", "16", "BATCH_SIZE"},
+		{"checkpoint-interval", "2", "CHECKPOINT_INTERVAL"}, {"exploration-rate", "0.1", "EXPLORATION_RATE"},
+		{"seed", "7", "SEED"}, {"grad-accum-steps", "1", "GRAD_ACCUM_STEPS"},
+		{"mcts-simulations", "32", "MCTS_SIMULATIONS"}, {"mcts-cpuct", "1.5", "MCTS_CPUCT"},
+		{"producer-workers", "0", "PRODUCER_WORKERS"}, {"producer-queue-size", "16", "PRODUCER_QUEUE_SIZE"},
+		{"producer-device", "cpu", "PRODUCER_DEVICE"}, {"no-amp", "false", "NO_AMP"}, {"device", "auto", ""},
+		{"checkpoint-dir", "", "MODEL_CHECKPOINT_DIR"}, {"metrics-dir", "", "TENSORBOARD_LOG_DIR"},
+		{"run-dir", "runs/chessbrain", ""}, {"net", "", ""}, {"lr", "0.02", ""}, {"optimizer", "sgd", ""},
+		{"replay-size", "500000", ""}, {"train-steps-per-episode", "16", ""}, {"max-plies", "450", ""},
+		{"resign-q", "-0.95", ""}, {"temperature", "1", ""}, {"noise", "0.25", ""}, {"deterministic", "false", ""},
+		{"metrics-addr", "", ""}, {"log-level", "info", ""}, {"job-id", "", ""}, {"devices", "", ""}, {"amp", "false", ""},
+		{"source", "selfplay", ""}, {"validate-every", "100", ""}, {"rescorer", "", ""}, {"sampler", "uniform", ""},
+		{"exporter", "safetensors", ""}, {"log-file", "", ""}, {"log-format", "text", ""}, {"log-every", "10", ""}, {"quiet", "false", ""},
+	} {
+		v := s.Lookup(c.name)
+		if v == nil {
+			t.Errorf("no flag --%s", c.name)
+			continue
+		}
+		if v.String() != c.def || v.Flag().Env != c.variable {
+			t.Errorf("--%s: default %q, variable %q, want %q, %q", c.name, v.String(), v.Flag().Env, c.def, c.variable)
+		}
+		if len(v.Flag().Usage) < 8 || v.Type() == "" {
+			t.Errorf("--%s: usage %q, type %q", c.name, v.Flag().Usage, v.Type())
+		}
+	}
+}
+
+// TestPrecedence checks flag > environment > file > default for every flag that
+// has a variable, one layer after the other.
+func TestPrecedence(t *testing.T) {
+	file := mustParse(t, "training { batch_size: 32 }")
+	for _, c := range []struct {
+		in     Input
+		want   int32
+		origin string
+	}{
+		{Input{}, 16, "default"},
+		{Input{File: file}, 32, "run.textproto:1:12"},
+		{Input{File: file, Env: env("BATCH_SIZE", "64"), Flags: set(t)}, 64, "environment variable BATCH_SIZE"},
+		{Input{File: file, Env: env("BATCH_SIZE", ""), Flags: set(t)}, 32, "run.textproto:1:12"},
+		{Input{File: file, Env: env("BATCH_SIZE", "64"), Flags: set(t, "--batch-size", "128")}, 128, "--batch-size"},
+		{Input{File: file, Env: env("BATCH_SIZE", "64"), Flags: set(t, "--batch-size=16")}, 16, "--batch-size"},
+	} {
+		e, err := Resolve(c.in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := e.Config.GetTraining().GetBatchSize(); got != c.want || e.Origin("training.batch_size") != c.origin {
+			t.Errorf("batch size %d from %s, want %d from %s", got, e.Origin("training.batch_size"), c.want, c.origin)
+		}
+		if e.Config.GetSelfplay().GetEpisodes() != 4 || e.Origin("selfplay.episodes") != "default" {
+			t.Errorf("episodes %d from %s", e.Config.GetSelfplay().GetEpisodes(), e.Origin("selfplay.episodes"))
+		}
+	}
+	if file.Config.Training.GetBatchSize() != 32 || file.Config.Selfplay != nil {
+		t.Error("Resolve changed the file")
+	}
+}
+
+// TestEveryFlagSetsItsField gives every flag a value that is not the default
+// and looks for it in the field.
+func TestEveryFlagSetsItsField(t *testing.T) {
+	for _, v := range NewFlagSet(TrainGroups...).Values() {
+		f := v.Flag()
+		text := map[string]string{"bool": "true", "int": "3", "uint": "3", "float": "0.5", "string": "xyz", "names": "identity"}[v.Type()]
+		if words := strings.Split(v.Type(), "|"); len(words) > 1 {
+			text = words[0]
+			if text == v.String() {
+				text = words[1]
+			}
+		}
+		if f.Name == "devices" {
+			text = "cuda:1,cuda"
+		}
+		c := Defaults()
+		changed, err := f.apply(c, text)
+		if err != nil || len(changed) == 0 {
+			t.Errorf("--%s %s: %v", f.Name, text, err)
+			continue
+		}
+		if Hash(c) == Hash(Defaults()) {
+			t.Errorf("--%s %s changes nothing", f.Name, text)
+		}
+		d := Compare(Defaults(), c)
+		for _, change := range append(d.Logged, d.Refused...) {
+			if !strings.HasPrefix(change.Path, f.Path) && f.Name != "devices" {
+				t.Errorf("--%s changes %s", f.Name, change.Path)
+			}
+		}
+	}
+}
+
+func TestRefusedValues(t *testing.T) {
+	for _, c := range []struct {
+		file string
+		env  []string
+		args []string
+		want string
+	}{
+		{args: []string{"--batch-size", "0"}, want: "--batch-size: training.batch_size = 0: out of range; allowed is from 1 up to 65536"},
+		{env: []string{"EPISODES", "-1"}, want: "environment variable EPISODES: selfplay.episodes = -1: out of range; allowed is from 1 up to 1000000000000"},
+		{env: []string{"EPISODES", "many"}, want: `environment variable EPISODES: selfplay.episodes: "many" is not a whole number; wanted is: int`},
+		{file: "mcts {\n  cpuct: nan\n}", want: "run.textproto:2:3: mcts.cpuct = nan: out of range; allowed is above 0 up to 1000"},
+		{file: "mcts { noise_epsilon: 1.5 }", want: "run.textproto:1:8: mcts.noise_epsilon = 1.5: out of range; allowed is from 0 up to 1"},
+		{file: "training {\n losses { head: POLICY kind: CROSS_ENTROPY metric: 'a' }\n losses { head: VALUE kind: MSE metric: 'b' weight: -1 } }", want: "run.textproto:3:45: training.losses[1].weight = -1: out of range"},
+		{file: "training { losses { head: POLICY kind: MSE metric: 'a' } }", want: "run.textproto:1:34: training.losses[0].kind = MSE: does not belong to head POLICY"},
+		{file: "training { losses { head: WEIGHTS kind: L2 metric: 'a' } }", want: "run.textproto:1:12: training.losses: nothing to learn"},
+		{file: "training { lr_rule { starting_step: 5 lr: 1 } }", want: "run.textproto:1:12: training.lr_rule: no rule holds at step 0"},
+		{file: "training { lr_rule { lr: 1 lr: 2 lr: 3 duration_steps: 4 } }", want: "run.textproto:1:22: training.lr_rule[0].lr: 3 learning rates for 1 segments"},
+		{file: "training { source: LOADER }", want: "run.textproto:1:12: training.source = LOADER: not in this build"},
+		{args: []string{"--source", "shuffled"}, want: "--source: training.source = SHUFFLED: not in this build"},
+		{args: []string{"--source", "dir", "--episodes", "9"}, want: "--episodes: selfplay.episodes: --episodes has no meaning with --source dir"},
+		{args: []string{"--steps", "9"}, want: "default: training.source: --steps has no meaning with --source selfplay"},
+		{args: []string{"--device", "mps"}, want: `--device: training.device = "mps": no Metal backend; use cpu`},
+		{args: []string{"--device", "gpu"}, want: `--device: training.device = "gpu": no such kind of device`},
+		{args: []string{"--devices", "cpu"}, want: "not two devices"},
+		{args: []string{"--devices", "cpu,mps"}, want: `--devices: selfplay.producer_device = "mps": no Metal backend`},
+		{args: []string{"--devices", "cpu,cpu", "--device", "cpu"}, want: "--devices: --device is given too"},
+		{args: []string{"--amp", "--no-amp"}, want: "--amp: --no-amp is given too"},
+		{args: []string{"--deterministic", "--producer-workers", "2"}, want: "--producer-workers: selfplay.producer_workers = 2: deterministic allows no producer workers"},
+		{args: []string{"--net", "b7c3"}, want: `--net: model.net = "b7c3": neither a model kind`},
+		{args: []string{"--net", "0x4"}, want: "--net: model.arch.conv_tower.filters = 0: out of range"},
+		{args: []string{"--rescorer", "syzygy"}, want: `--rescorer: plugins.rescorer[0].name = "syzygy": no such rescorer: not in this build; known: identity`},
+		{args: []string{"--sampler", "x"}, want: `--sampler: plugins.sampler.name = "x": no such sampler`},
+		{file: "plugins { sampler { name: 'uniform' settings { key: 'a' value: 'b' } } }", want: "run.textproto:1:21: plugins.sampler.name = \"uniform\": this sampler has no settings"},
+		{args: []string{"--metrics-addr", "0.0.0.0:9000"}, want: `--metrics-addr: metrics.addr = "0.0.0.0:9000": other machines could read it`},
+		{args: []string{"--metrics-addr", "0.0.0.0:9000", "--metrics-public"}, want: `other machines could read it`},
+		{args: []string{"--metrics-addr", "9000"}, want: `not an address`},
+		{args: []string{"--job-id", "a b"}, want: "--job-id: job_id"},
+		{file: "export { path: '../x' }", want: "run.textproto:1:10: export.path"},
+		{file: "export { path: 'x{y}' }", want: "{y} means nothing"},
+		{file: "model { arch { conv_tower { filters: 4 se_ratio: 8 } } }", want: "run.textproto:1:40: model.arch.conv_tower.se_ratio = 8: above the 4 filters"},
+		{file: "model { arch { policy_head: ATTENTION } }", want: "policy_head = ATTENTION: not in this build"},
+		{file: "selfplay { openings { positions { weight: 2 } } }", want: "run.textproto:1:23: selfplay.openings.positions[0]: no start position"},
+	} {
+		in := Input{Env: env(c.env...)}
+		if c.file != "" {
+			in.File = mustParse(t, c.file)
+		}
+		s := NewFlagSet(TrainGroups...)
+		err := parseFlags(s, c.args...)
+		if err == nil {
+			in.Flags = s
+			_, err = Resolve(in)
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q %v %v: error\n%v\nwant\n%s", c.file, c.env, c.args, err, c.want)
+		}
+	}
+}
+
+// TestAllComplaintsAtOnce: a user should not have to start again for each fault.
+func TestAllComplaintsAtOnce(t *testing.T) {
+	_, err := Resolve(Input{Flags: set(t, "--batch-size", "0", "--episodes", "0", "--device", "x")})
+	if err == nil || strings.Count(err.Error(), "\n") != 2 {
+		t.Errorf("want three lines, have %v", err)
+	}
+}
+
+func TestNet(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mine.safetensors")
+	if err := os.WriteFile(file, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	kinds := filepath.Join(t.TempDir(), "kinds.textproto")
+	if err := os.WriteFile(kinds, []byte(`kind { name: "tiny" conv_tower { filters: 16 blocks: 1 se_ratio: 0 } }`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args                []string
+		filters, blocks, se int32
+		net                 string
+	}{
+		{nil, 32, 4, 4, ""},
+		{[]string{"--net", "64x6"}, 64, 6, 4, ""},
+		{[]string{"--net", "b10c128"}, 128, 10, 4, ""},
+		{[]string{"--net", "tiny", "--net-kinds", kinds}, 16, 1, 0, ""},
+		{[]string{"--net", file}, 32, 4, 4, file},
+	} {
+		e, err := Resolve(Input{Flags: set(t, c.args...)})
+		if err != nil {
+			t.Errorf("%v: %v", c.args, err)
+			continue
+		}
+		m := e.Config.GetModel()
+		if tower := m.GetArch().GetConvTower(); tower.GetFilters() != c.filters || tower.GetBlocks() != c.blocks || tower.GetSeRatio() != c.se || m.GetNet() != c.net {
+			t.Errorf("%v: %v net %q", c.args, tower, m.GetNet())
+		}
+	}
+	// The rest of the architecture in the file stays.
+	e, err := Resolve(Input{File: mustParse(t, "model { net: '64x6' arch { activation: MISH conv_tower { se_ratio: 8 } } }")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := e.Config.GetModel().GetArch(); a.GetActivation() != Arch_MISH || a.GetConvTower().GetSeRatio() != 8 || a.GetConvTower().GetFilters() != 64 {
+		t.Errorf("%v", a)
+	}
+}
+
+func TestModelKinds(t *testing.T) {
+	text, err := os.ReadFile("../configs/models.textproto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(text) != string(builtInKinds) {
+		t.Error("config/models.textproto is not configs/models.textproto; run go generate ./config")
+	}
+	kinds, err := Kinds("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][2]int32{"b4c32": {4, 32}, "b6c64": {6, 64}, "b6c96": {6, 96}, "b10c128": {10, 128}, "b15c192": {15, 192}, "b20c256": {20, 256}}
+	for _, k := range kinds.GetKind() {
+		if w := want[k.GetName()]; w != [2]int32{k.GetConvTower().GetBlocks(), k.GetConvTower().GetFilters()} {
+			t.Errorf("%s: %v", k.GetName(), k.GetConvTower())
+		}
+		delete(want, k.GetName())
+	}
+	if len(want) > 0 {
+		t.Errorf("missing: %v", want)
+	}
+}
+
+func TestImplied(t *testing.T) {
+	e, err := Resolve(Input{File: mustParse(t, `name: "Mein Lauf: 1.0/ä" deterministic: true selfplay { producer_workers: 3 }`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Config.GetSelfplay().GetProducerWorkers() != 0 || e.Config.GetJobId() != "Mein-Lauf--1-0--" {
+		t.Errorf("workers %d, job %q", e.Config.GetSelfplay().GetProducerWorkers(), e.Config.GetJobId())
+	}
+	for _, c := range []struct {
+		args []string
+		env  []string
+		want Training_AMP
+	}{
+		{nil, nil, Training_AUTO}, {[]string{"--no-amp"}, nil, Training_OFF}, {[]string{"--amp"}, nil, Training_ON},
+		{nil, []string{"NO_AMP", "1"}, Training_OFF}, {nil, []string{"NO_AMP", "0"}, Training_AUTO}, {[]string{"--amp"}, []string{"NO_AMP", "1"}, Training_ON},
+	} {
+		e, err := Resolve(Input{Flags: set(t, c.args...), Env: env(c.env...)})
+		if err != nil || e.Config.GetTraining().GetAmp() != c.want {
+			t.Errorf("%v %v: %v %v, want %v", c.args, c.env, err, e.Config.GetTraining().GetAmp(), c.want)
+		}
+	}
+	e, err = Resolve(Input{File: mustParse(t, "training { lr_rule { lr: .5 } }"), Flags: set(t, "--lr", "0.1")})
+	if err != nil || len(e.Config.GetTraining().GetLrRule()) != 0 || e.Config.GetTraining().GetLr() != 0.1 {
+		t.Errorf("--lr does not override the rules: %v", err)
+	}
+	if e := e.Errorf("training.lr", "use less", "too hot"); e.Error() != "--lr: training.lr = 0.1: too hot; use less" {
+		t.Error(e)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	for _, c := range []struct {
+		old, new        string
+		logged, refused []string
+	}{
+		{"seed: 7", "seed: 7", nil, nil},
+		{"seed: 7", "seed: 8", []string{"seed: 7 -> 8"}, nil},
+		{"seed: 7 deterministic: true", "seed: 8 deterministic: true", nil, []string{"seed: 7 -> 8"}},
+		{"seed: 7", "seed: 7 deterministic: true", nil, []string{"deterministic: false -> true"}},
+		{"deterministic: true", "seed: 7", []string{"deterministic: true -> false"}, nil},
+		{"seed: 7", "selfplay { episodes: 9 producer_workers: 2 } training { lr: 1 checkpoint { interval: 5 } } log { level: DEBUG }",
+			[]string{"selfplay.episodes: 4 -> 9", "selfplay.producer_workers: 0 -> 2", "training.lr: 0.02 -> 1", "training.checkpoint.interval: 2 -> 5", "log.level: INFO -> DEBUG"}, nil},
+		{"seed: 7", "model { net: '64x6' arch { activation: MISH } } training { optimizer: ADAMW }", nil,
+			[]string{"model.arch.conv_tower.filters: 32 -> 64", "model.arch.conv_tower.blocks: 4 -> 6", "model.arch.activation: RELU -> MISH", "training.optimizer: SGD -> ADAMW"}},
+		{"model { net: '64x6' }", "model { arch { conv_tower { filters: 64 blocks: 6 } } }", nil, nil},
+		{"job_id: 'a'", "job_id: 'b'", nil, []string{`job_id: "a" -> "b"`}},
+		{"job_id: 'a'", "seed: 7", nil, nil},
+		{"training { lr_rule { lr: 1 } }", "seed: 7", []string{"training.lr_rule[0].starting_step: 0 -> (none)", "training.lr_rule[0].lr[0]: 1 -> (none)", "training.lr_rule[0].loop: false -> (none)"}, nil},
+	} {
+		resolved := func(text string) *Config {
+			e, err := Resolve(Input{File: mustParse(t, text)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e.Config
+		}
+		d := Compare(resolved(c.old), resolved(c.new))
+		check := func(what string, have []Change, want []string) {
+			if len(have) != len(want) {
+				t.Errorf("%s, then %s: %s %v, want %v", c.old, c.new, what, have, want)
+				return
+			}
+			for i := range want {
+				if !strings.HasPrefix(have[i].String(), want[i]) {
+					t.Errorf("%s, then %s: %s %v, want %s", c.old, c.new, what, have[i], want[i])
+				}
+			}
+		}
+		check("logged", d.Logged, c.logged)
+		check("refused", d.Refused, c.refused)
+		if (d.Err() != nil) != (len(c.refused) > 0) {
+			t.Errorf("Err is %v", d.Err())
+		}
+	}
+}
+
+func TestDefaultsAreFresh(t *testing.T) {
+	a := Defaults()
+	a.Training.Losses[0].Weight = proto.Float64(5)
+	if Defaults().Training.Losses[0].GetWeight() != 1 {
+		t.Error("Defaults share memory")
+	}
+}

@@ -1,0 +1,233 @@
+package fsx
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+const (
+	heartbeatEvery = 10 * time.Second
+	heartbeatStale = 60 * time.Second
+)
+
+// LockOptions say who takes a lock and how.
+type LockOptions struct {
+	Shared  bool   // several shared holders, or one exclusive
+	Command string // for the message that others see, e.g. "chessbrain train"
+	Socket  string // path of the holder's control socket; may be set later
+
+	// HeartbeatOnly leaves flock out, as for a network file system whose flock
+	// is not to be trusted. A holder that is suspended for more than a minute
+	// loses the lock.
+	HeartbeatOnly bool
+
+	now func() time.Time // nil = time.Now
+}
+
+// Lock is a held lock. Safe for concurrent use.
+type Lock struct {
+	path      string // the lock file
+	ownerPath string
+	file      *os.File // carries the flock; nil in heartbeat mode
+	now       func() time.Time
+
+	mu    sync.Mutex
+	owner Owner
+
+	stop chan struct{}
+	done chan struct{}
+	lost chan struct{}
+	once sync.Once
+}
+
+// Acquire takes the lock at path without waiting. Its directory must exist. If
+// another process (or another Lock of this one) holds it, the error is a
+// *LockedError. Where the file system has no flock, the owners' heartbeats
+// decide: Lock.HeartbeatOnly says so. The lock ends with Release, or with the
+// process.
+func Acquire(path string, o LockOptions) (*Lock, error) {
+	now := o.now
+	if now == nil {
+		now = time.Now
+	}
+	l := &Lock{path: path, now: now, stop: make(chan struct{}), done: make(chan struct{}), lost: make(chan struct{})}
+	if !o.HeartbeatOnly {
+		if err := l.flock(o.Shared); err != nil {
+			return nil, err
+		}
+	}
+	l.owner = newOwner(o, now(), l.file == nil)
+	l.ownerPath = l.owner.file(path)
+	if err := l.enter(); err != nil {
+		if l.file != nil {
+			l.file.Close()
+		}
+		return nil, err
+	}
+	go l.beat()
+	return l, nil
+}
+
+// flock opens and locks the lock file. It leaves l.file nil where flock is not
+// supported.
+func (l *Lock) flock(shared bool) error {
+	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return fmt.Errorf("lock: %w", err)
+	}
+	held, unsupported, err := tryFlock(f, shared)
+	switch {
+	case err != nil:
+		f.Close()
+		return fmt.Errorf("lock: %w", err)
+	case held:
+		f.Close()
+		return &LockedError{Path: l.path, Owner: holder(l.path, shared, l.now())}
+	case unsupported:
+		return f.Close()
+	}
+	l.file = f
+	return nil
+}
+
+// enter writes the owner file and looks for owners that stand against it. It
+// writes first and looks second: of two that come at once at least one sees
+// the other, and whoever sees another gives way.
+func (l *Lock) enter() error {
+	if err := l.owner.write(l.ownerPath); err != nil {
+		return fmt.Errorf("lock %s: %w", l.path, err)
+	}
+	others, err := readOwners(l.path)
+	if err != nil {
+		os.Remove(l.ownerPath)
+		return fmt.Errorf("lock %s: %w", l.path, err)
+	}
+	for _, other := range others {
+		if other.file(l.path) == l.ownerPath || l.owner.Shared && other.Shared {
+			continue
+		}
+		// Under flock only a heartbeat-only owner can still be there; all else
+		// is the remains of a process that was killed.
+		if (l.file == nil || other.HeartbeatOnly) && other.alive(l.now()) {
+			os.Remove(l.ownerPath)
+			return &LockedError{Path: l.path, Owner: other}
+		}
+		os.Remove(other.file(l.path))
+	}
+	return nil
+}
+
+// beat rewrites the owner file until Release.
+func (l *Lock) beat() {
+	defer close(l.done)
+	ticker := time.NewTicker(heartbeatEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-l.stop:
+			return
+		case <-ticker.C:
+			if errors.Is(l.refresh(), errLost) {
+				close(l.lost)
+				return
+			}
+		}
+	}
+}
+
+var errLost = errors.New("the owner file is gone")
+
+// refresh writes the owner file with a new heartbeat. A full disk is not a
+// reason to give the lock up, so only a file that someone removed counts.
+func (l *Lock) refresh() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, err := os.Stat(l.ownerPath); errors.Is(err, os.ErrNotExist) && l.file == nil {
+		return errLost
+	}
+	l.owner.Heartbeat = l.now()
+	return l.owner.write(l.ownerPath)
+}
+
+// SetSocket puts the path of the control socket into the owner file.
+func (l *Lock) SetSocket(path string) error {
+	l.mu.Lock()
+	l.owner.Socket = path
+	l.mu.Unlock()
+	return l.refresh()
+}
+
+// Owner returns what others see of this holder.
+func (l *Lock) Owner() Owner {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.owner
+}
+
+// HeartbeatOnly says that no flock stands behind this lock: it rests on
+// heartbeats, and the user should be told.
+func (l *Lock) HeartbeatOnly() bool { return l.file == nil }
+
+// Lost is closed when a heartbeat-only lock was taken over by someone who
+// thought this process dead: it must stop writing.
+func (l *Lock) Lost() <-chan struct{} { return l.lost }
+
+// Release gives the lock up. A second Release does nothing.
+func (l *Lock) Release() error {
+	var err error
+	l.once.Do(func() {
+		close(l.stop)
+		<-l.done
+		err = os.Remove(l.ownerPath)
+		if errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+		if l.file != nil { // the lock file stays: removing it would let two hold it
+			err = errors.Join(err, l.file.Close())
+		}
+	})
+	return err
+}
+
+// holder returns an owner that keeps others from taking the lock. The owner
+// file is written after the flock, so a short moment without one is waited out.
+func holder(path string, shared bool, now time.Time) Owner {
+	for range 20 {
+		owners, err := readOwners(path)
+		if err != nil {
+			break
+		}
+		for i := len(owners) - 1; i >= 0; i-- {
+			if (!shared || !owners[i].Shared) && owners[i].alive(now) {
+				return owners[i]
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return Owner{}
+}
+
+// Owners returns those who hold the lock at path now, as far as their owner
+// files say: for status commands and to find a control socket.
+func Owners(path string) ([]Owner, error) {
+	all, err := readOwners(path)
+	if err != nil {
+		return nil, err
+	}
+	var alive []Owner
+	for _, o := range all {
+		if o.alive(time.Now()) {
+			alive = append(alive, o)
+		}
+	}
+	return alive, nil
+}
+
+// ownerPattern matches the owner files of the lock at path.
+func ownerPattern(path string) (dir, prefix string) {
+	return filepath.Dir(path), filepath.Base(path) + ".owner."
+}

@@ -1,0 +1,210 @@
+package fsx
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+const helperEnv = "FSX_TEST_LOCK"
+
+// TestMain lets the test binary play the second process: it takes the lock
+// named in the environment, says "held" or "refused HOST PID", and keeps it
+// until its input ends.
+func TestMain(m *testing.M) {
+	path := os.Getenv(helperEnv)
+	if path == "" {
+		os.Exit(m.Run())
+	}
+	l, err := Acquire(path, LockOptions{Command: "helper", Shared: os.Getenv(helperEnv+"_SHARED") != ""})
+	var locked *LockedError
+	switch {
+	case errors.As(err, &locked):
+		fmt.Printf("refused %s %d\n", locked.Owner.Host, locked.Owner.PID)
+		os.Exit(2)
+	case err != nil:
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println("held")
+	bufio.NewReader(os.Stdin).ReadString('\n')
+	l.Release()
+	os.Exit(0)
+}
+
+// second starts the helper and returns its first line and a way to end it:
+// kill it, or let it release the lock.
+func second(t *testing.T, path string, shared bool) (line string, end func(kill bool)) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), helperEnv+"="+path)
+	if shared {
+		cmd.Env = append(cmd.Env, helperEnv+"_SHARED=1")
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err = bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("helper: %v", err)
+	}
+	return line, func(kill bool) {
+		if kill {
+			cmd.Process.Kill()
+		}
+		in.Close()
+		cmd.Wait()
+	}
+}
+
+func TestLockSecondProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trainer.lock")
+	l, err := Acquire(path, LockOptions{Command: "test", Socket: "/tmp/first.sock"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.HeartbeatOnly() {
+		t.Skip("this file system has no flock")
+	}
+	host, _ := os.Hostname()
+	line, end := second(t, path, false)
+	end(false)
+	if want := fmt.Sprintf("refused %s %d\n", host, os.Getpid()); line != want {
+		t.Errorf("second process says %q, want %q", line, want)
+	}
+	if err := l.SetSocket("/tmp/second.sock"); err != nil {
+		t.Error(err)
+	}
+	owners, err := Owners(path)
+	if err != nil || len(owners) != 1 || owners[0].Socket != "/tmp/second.sock" || owners[0].Command != "test" {
+		t.Errorf("owners %+v, %v", owners, err)
+	}
+	if err := errors.Join(l.Release(), l.Release()); err != nil {
+		t.Errorf("Release: %v", err)
+	}
+	line, end = second(t, path, false)
+	if line != "held\n" {
+		t.Errorf("after Release the second process says %q", line)
+	}
+	var locked *LockedError
+	if _, err := Acquire(path, LockOptions{}); !errors.As(err, &locked) || locked.Owner.PID == os.Getpid() || locked.Owner.Command != "helper" {
+		t.Errorf("the helper holds the lock, and Acquire says %v", err)
+	}
+	end(true) // SIGKILL: its owner file stays behind
+	l, err = Acquire(path, LockOptions{Command: "test"})
+	if err != nil {
+		t.Fatalf("after the holder was killed: %v", err)
+	}
+	if owners, _ := Owners(path); len(owners) != 1 || owners[0].PID != os.Getpid() {
+		t.Errorf("owners after taking over: %+v", owners)
+	}
+	if err := l.Release(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLockShared(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.lock")
+	l, err := Acquire(path, LockOptions{Shared: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, end := second(t, path, true)
+	if line != "held\n" {
+		t.Errorf("second shared holder says %q", line)
+	}
+	if owners, _ := Owners(path); len(owners) != 2 {
+		t.Errorf("%d owners, want 2", len(owners))
+	}
+	var locked *LockedError
+	if _, err := Acquire(path, LockOptions{}); !errors.As(err, &locked) {
+		t.Errorf("exclusive beside shared: %v", err)
+	}
+	end(false)
+	if err := l.Release(); err != nil {
+		t.Error(err)
+	}
+	l, err = Acquire(path, LockOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Acquire(path, LockOptions{Shared: true}); !errors.As(err, &locked) || locked.Owner.PID != os.Getpid() {
+		t.Errorf("shared beside exclusive: %v", err)
+	}
+	l.Release()
+}
+
+// TestLockHeartbeat: without flock the heartbeat decides, and an owner of
+// another machine that has not written for 60 s is dead.
+func TestLockHeartbeat(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trainer.lock")
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	opt := LockOptions{HeartbeatOnly: true, now: func() time.Time { return now }}
+	foreign := Owner{Host: "elsewhere", PID: 77, BootID: "other", Started: now, Heartbeat: now, HeartbeatOnly: true}
+	if err := foreign.write(foreign.file(path)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		age  time.Duration
+		held bool
+	}{{0, true}, {59 * time.Second, true}, {60 * time.Second, false}} {
+		now = foreign.Heartbeat.Add(c.age)
+		l, err := Acquire(path, opt)
+		var locked *LockedError
+		if errors.As(err, &locked) != c.held || (err != nil) != c.held {
+			t.Errorf("heartbeat of %v ago: %v, want held = %v", c.age, err, c.held)
+		}
+		if c.held && locked != nil && (locked.Owner.Host != "elsewhere" || locked.Owner.PID != 77) {
+			t.Errorf("holder %+v", locked.Owner)
+		}
+		if l != nil {
+			if !l.HeartbeatOnly() {
+				t.Error("the lock does not say that it rests on heartbeats")
+			}
+			os.Remove(l.ownerPath) // as another machine does that thinks this process dead
+			if err := l.refresh(); !errors.Is(err, errLost) {
+				t.Errorf("refresh of a lock that was taken over: %v", err)
+			}
+			l.Release()
+		}
+	}
+}
+
+// TestOwnerAlive: on this machine the process table and the boot id decide.
+func TestOwnerAlive(t *testing.T) {
+	now := time.Now()
+	self := newOwner(LockOptions{}, now, false)
+	if self.BootID == "" {
+		t.Skip("no boot id on this system")
+	}
+	old := self
+	old.Heartbeat = now.Add(-time.Hour)
+	otherBoot := self
+	otherBoot.BootID = "before"
+	gone := self
+	gone.PID = 1<<22 + 1 // above the largest process id of Linux
+	for name, c := range map[string]struct {
+		owner Owner
+		alive bool
+	}{
+		"this process": {self, true}, "suspended for an hour": {old, true},
+		"before the machine started": {otherBoot, false}, "process gone": {gone, false},
+	} {
+		if got := c.owner.alive(now); got != c.alive {
+			t.Errorf("%s: alive = %v, want %v", name, got, c.alive)
+		}
+	}
+}

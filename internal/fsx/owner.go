@@ -1,0 +1,114 @@
+package fsx
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Owner says who holds a lock. It stands as JSON in <lock>.owner.<host>-<pid>-<n>.
+type Owner struct {
+	Host          string    `json:"host"`
+	PID           int       `json:"pid"`
+	BootID        string    `json:"boot_id,omitempty"` // changes when the machine starts; empty = not known
+	Command       string    `json:"command"`
+	Started       time.Time `json:"started"`
+	Heartbeat     time.Time `json:"heartbeat"` // rewritten every 10 s; stale after 60 s
+	Socket        string    `json:"socket,omitempty"`
+	Shared        bool      `json:"shared"`
+	HeartbeatOnly bool      `json:"heartbeat_only,omitempty"` // no flock behind it
+	Number        uint64    `json:"number"`                   // tells locks of one process apart
+}
+
+var ownerCounter atomic.Uint64
+
+// newOwner describes this process.
+func newOwner(o LockOptions, now time.Time, heartbeatOnly bool) Owner {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return Owner{Host: host, PID: os.Getpid(), BootID: bootID(), Command: o.Command, Started: now, Heartbeat: now,
+		Socket: o.Socket, Shared: o.Shared, HeartbeatOnly: heartbeatOnly, Number: ownerCounter.Add(1)}
+}
+
+// file is the path of the owner file for the lock at path.
+func (o *Owner) file(path string) string {
+	dir, prefix := ownerPattern(path)
+	host := strings.Map(func(r rune) rune {
+		if r == '/' || r == 0 {
+			return '_'
+		}
+		return r
+	}, o.Host)
+	return filepath.Join(dir, fmt.Sprintf("%s%s-%d-%d", prefix, host, o.PID, o.Number))
+}
+
+// write replaces the owner file at once, so that nobody reads half of one. It
+// need not outlast a crash: after one nobody holds the lock.
+func (o *Owner) write(file string) error {
+	data, err := json.MarshalIndent(o, "", "  ")
+	if err != nil {
+		return err
+	}
+	temp := tempName(file)
+	if err := os.WriteFile(temp, append(data, '\n'), 0o666); err != nil {
+		os.Remove(temp)
+		return err
+	}
+	if err := os.Rename(temp, file); err != nil {
+		os.Remove(temp)
+		return err
+	}
+	return nil
+}
+
+// alive says whether the owner may still be running. On this machine the
+// process table knows; elsewhere the heartbeat decides.
+func (o *Owner) alive(now time.Time) bool {
+	host, err := os.Hostname()
+	if err == nil && host == o.Host && o.BootID != "" {
+		if boot := bootID(); boot != "" && boot != o.BootID {
+			return false // the machine was started again since
+		} else if boot == o.BootID && !o.HeartbeatOnly {
+			return !processGone(o.PID)
+		}
+	}
+	return now.Sub(o.Heartbeat) < heartbeatStale
+}
+
+// readOwners returns the owners whose files lie beside the lock, in the order
+// of their start. A file that is no owner file is left out.
+func readOwners(path string) ([]Owner, error) {
+	dir, prefix := ownerPattern(path)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var owners []Owner
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
+		file := filepath.Join(dir, e.Name())
+		data, err := os.ReadFile(file)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // released since
+		}
+		if err != nil {
+			return nil, err
+		}
+		var o Owner
+		if json.Unmarshal(data, &o) == nil && o.file(path) == file {
+			owners = append(owners, o)
+		}
+	}
+	slices.SortFunc(owners, func(a, b Owner) int { return a.Started.Compare(b.Started) })
+	return owners, nil
+}

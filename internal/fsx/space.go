@@ -1,0 +1,37 @@
+package fsx
+
+import "fmt"
+
+// Reserve is the room that must stay free on a file system: the larger of both.
+type Reserve struct {
+	Bytes uint64
+	Share float64 // of the file system's size, 0..1
+}
+
+// DefaultReserve is where producers of data stop: 2 GiB or 5 % free.
+var DefaultReserve = Reserve{Bytes: 2 << 30, Share: 0.05}
+
+// Check returns *SpaceError if less than the reserve plus need bytes is free
+// where path lies.
+func (r Reserve) Check(fsys FS, path string, need uint64) error {
+	space, err := fsys.Space(path)
+	if err != nil {
+		return fmt.Errorf("free space of %s: %w", path, err)
+	}
+	want := max(r.Bytes, uint64(r.Share*float64(space.Total))) + need
+	if space.Free < want {
+		return &SpaceError{Path: path, Free: space.Free, Total: space.Total, Need: want}
+	}
+	return nil
+}
+
+// CheckSpace is DefaultReserve.Check.
+func CheckSpace(fsys FS, path string, need uint64) error {
+	return DefaultReserve.Check(fsys, path, need)
+}
+
+// FreeSpace returns the bytes that this user may still write where path lies.
+func FreeSpace(fsys FS, path string) (uint64, error) {
+	space, err := fsys.Space(path)
+	return space.Free, err
+}

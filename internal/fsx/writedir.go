@@ -1,0 +1,107 @@
+package fsx
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// MkdirAll makes path and its missing parents, each durable.
+func MkdirAll(fsys FS, path string) error {
+	info, err := fsys.Stat(path)
+	if err == nil {
+		if !info.IsDir() {
+			return &fs.PathError{Op: "mkdir", Path: path, Err: errors.New("is not a directory")}
+		}
+		return nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(path)
+	if parent != path {
+		if err := MkdirAll(fsys, parent); err != nil {
+			return err
+		}
+	}
+	if err := fsys.Mkdir(path, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return SyncDir(fsys, parent)
+}
+
+// WriteDir makes the directory path, filled by fill, which writes into the
+// temporary directory that it is given. nil means that the directory and all
+// that is in it are on stable storage; after an error or a crash path is not
+// there. A path that exists already is fs.ErrExist and is left alone. ErrSync
+// is fatal.
+func WriteDir(fsys FS, path string, fill func(tmp string) error) error {
+	if _, err := fsys.Stat(path); err == nil {
+		return fmt.Errorf("write directory: %w", &fs.PathError{Op: "mkdir", Path: path, Err: fs.ErrExist})
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("write directory: %w", err)
+	}
+	temp, err := mkdirTemp(fsys, path)
+	if err != nil {
+		return fmt.Errorf("write directory %s: %w", path, err)
+	}
+	err = fill(temp)
+	if err == nil {
+		err = syncTree(fsys, temp)
+	}
+	if err != nil {
+		RemoveAll(fsys, temp)
+		return fmt.Errorf("write directory %s: %w", path, err)
+	}
+	if err := renameAndSync(fsys, temp, path); err != nil {
+		return fmt.Errorf("write directory %s: %w", path, err)
+	}
+	return nil
+}
+
+// mkdirTemp makes a new directory beside path.
+func mkdirTemp(fsys FS, path string) (string, error) {
+	for range 100 {
+		temp := tempName(path)
+		err := fsys.Mkdir(temp, 0o777)
+		if !errors.Is(err, fs.ErrExist) {
+			return temp, err
+		}
+	}
+	return "", fmt.Errorf("no free temporary name: %w", fs.ErrExist)
+}
+
+// syncTree syncs every file and directory under dir, and dir.
+func syncTree(fsys FS, dir string) error {
+	entries, err := fsys.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := filepath.Join(dir, e.Name())
+		if e.IsDir() {
+			err = syncTree(fsys, name)
+		} else {
+			err = syncFile(fsys, name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return SyncDir(fsys, dir)
+}
+
+// syncFile syncs a file that was written and closed before.
+func syncFile(fsys FS, name string) error {
+	f, err := fsys.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		f.Close()
+		return syncError(name, err)
+	}
+	return f.Close()
+}

@@ -1,0 +1,134 @@
+// Package house holds the test that keeps the rooms of chessbrain apart: who
+// may import whom (docs/ARCHITECTURE.md).
+package house
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/chessbrain/chessbrain/"
+
+// room says what the packages of a folder may import: our own folders, and the
+// third-party modules that they alone (or among few) may use.
+type room struct {
+	ours  []string
+	third []string
+}
+
+// rooms is the import table. A package belongs to the longest matching folder.
+// The standard library is open to all, golang.org/x/sync too.
+var rooms = map[string]room{
+	"internal/fsx":   {third: []string{"golang.org/x/sys"}},
+	"internal/house": {},
+	"chess":          {},
+	"chess/pgn":      {ours: []string{"chess"}, third: []string{"github.com/notnil/chess"}},
+	"encoding":       {ours: []string{"chess"}},
+	"record":         {ours: []string{"chess", "encoding"}},
+	"syzygy":         {ours: []string{"chess"}},
+	"config":         {third: []string{"google.golang.org/protobuf"}},
+	"nn":             {ours: []string{"encoding"}},
+	"nn/reference":   {ours: []string{"encoding", "nn"}},
+	"nn/kernel":      {ours: []string{"encoding"}, third: []string{"golang.org/x/sys"}},
+	"nn/kernel/gen":  {third: []string{"github.com/mmcloughlin/avo"}},
+	"nn/cpu":         {ours: []string{"encoding", "nn", "nn/kernel"}},
+	"lc0":            {ours: []string{"chess", "encoding", "record", "nn"}, third: []string{"google.golang.org/protobuf"}},
+	"mcts":           {ours: []string{"chess", "encoding"}},
+	"stage":          {ours: []string{"record", "encoding"}},
+	"replay":         {ours: []string{"chess", "encoding", "record", "stage", "lc0", "internal/fsx"}, third: []string{"github.com/klauspost/compress", "github.com/fsnotify/fsnotify"}},
+	"rescore":        {ours: builtinStages},
+	"sample":         {ours: builtinStages},
+	"export":         {ours: append([]string{"internal/fsx"}, builtinStages...)},
+	"trainer":        {ours: []string{"nn", "nn/kernel", "encoding", "stage", "internal/fsx"}, third: []string{"gorgonia.org/gorgonia", "gorgonia.org/tensor", "go4.org/unsafe/assume-no-moving-gc"}},
+	"selfplay":       {ours: []string{"mcts", "chess", "encoding", "record"}},
+	"exam":           {ours: []string{"chess", "encoding", "mcts", "syzygy"}},
+	"uci":            {ours: []string{"mcts", "chess", "encoding"}},
+	"monitor":        {third: []string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "github.com/schollz/progressbar", "gonum.org/v1/plot"}},
+	"loop":           {ours: []string{"*"}},
+	"cmd/chessbrain": {ours: []string{"*"}, third: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "charm.land/fang", "golang.org/x/sys", "golang.org/x/term"}},
+}
+
+var builtinStages = []string{"stage", "record", "chess", "encoding", "syzygy", "nn", "lc0"}
+
+// TestImportTable fails on an import arrow that the table does not allow.
+func TestImportTable(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(lines) < 10 {
+		t.Fatalf("go list shows only %d packages", len(lines))
+	}
+	for _, line := range lines {
+		fields := strings.Fields(line)
+		pkg := strings.TrimPrefix(fields[0], module)
+		folder := roomOf(pkg)
+		if folder == "" {
+			t.Errorf("package %s belongs to no room of the table", pkg)
+			continue
+		}
+		for _, imp := range fields[1:] {
+			if reason := refuse(folder, rooms[folder], imp); reason != "" {
+				t.Errorf("%s (room %s) must not import %s: %s", pkg, folder, imp, reason)
+			}
+		}
+	}
+}
+
+// TestRefuse shows that the table can fail: an arrow turned round, a foreign
+// library and a neighbour's sub-room are refused.
+func TestRefuse(t *testing.T) {
+	for _, c := range []struct {
+		folder, imp string
+		allowed     bool
+	}{
+		{"chess", module + "mcts", false},
+		{"mcts", module + "chess", true},
+		{"mcts", module + "chess/pgn", false},
+		{"mcts", "github.com/notnil/chess", false},
+		{"chess/pgn", "github.com/notnil/chess", true},
+		{"trainer", "gorgonia.org/gorgonia", true},
+		{"replay", module + "trainer", false},
+		{"loop", module + "trainer", true},
+		{"loop", "github.com/spf13/cobra", false},
+		{"nn", "math", true},
+	} {
+		if got := refuse(c.folder, rooms[c.folder], c.imp) == ""; got != c.allowed {
+			t.Errorf("%s -> %s: allowed = %v, want %v", c.folder, c.imp, got, c.allowed)
+		}
+	}
+}
+
+// roomOf returns the longest folder of the table that holds pkg.
+func roomOf(pkg string) string {
+	best := ""
+	for folder := range rooms {
+		if (pkg == folder || strings.HasPrefix(pkg, folder+"/")) && len(folder) > len(best) {
+			best = folder
+		}
+	}
+	return best
+}
+
+// refuse says why a package of a room must not import imp, or "".
+func refuse(folder string, r room, imp string) string {
+	if !strings.Contains(strings.Split(imp, "/")[0], ".") || strings.HasPrefix(imp, "golang.org/x/sync/") {
+		return "" // standard library
+	}
+	if own, ok := strings.CutPrefix(imp, module); ok {
+		target := roomOf(own)
+		if target == folder || slices.Contains(r.ours, target) || slices.Contains(r.ours, "*") {
+			return ""
+		}
+		return "not in its row"
+	}
+	for _, prefix := range r.third {
+		if strings.HasPrefix(imp, prefix) {
+			return ""
+		}
+	}
+	return "a library of another room"
+}

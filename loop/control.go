@@ -1,0 +1,192 @@
+package loop
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/chessbrain/chessbrain/monitor"
+)
+
+// Message is one line of the control protocol, both ways: the daemon's form.
+type Message struct {
+	Type    string          `json:"type"`
+	Payload json.RawMessage `json:"payload,omitempty"`
+}
+
+// Commands are what a running process answers on its control socket.
+type Commands struct {
+	Status     func() any                  // one page of state
+	Stop       func()                      // finish the current step, save, end
+	Checkpoint func()                      // write a checkpoint after the current step
+	Subscribe  func() (<-chan monitor.Event, func()) // events from now on, and how to end them
+}
+
+// Control serves the control socket of one process: a Unix socket with mode
+// 0700 that takes JSON lines {"type", "payload"}. Types: status, subscribe,
+// stop, checkpoint-now; the answer has type ok, status, event or error.
+// start-training-now and swap-plugin are answered with an error that says why.
+type Control struct {
+	Path     string
+	listener net.Listener
+	commands Commands
+	wait     sync.WaitGroup
+	ctx      context.Context
+	cancel   context.CancelFunc
+}
+
+// maxSocketPath is the longest path that the kernel takes for a Unix socket.
+const maxSocketPath = 100
+
+// ListenControl opens the socket in dir, or in the system's temporary
+// directory where dir's path is too long for a socket.
+func ListenControl(dir, name string, commands Commands) (*Control, error) {
+	path := filepath.Join(dir, name+".sock")
+	if len(path) > maxSocketPath {
+		private, err := os.MkdirTemp("", "chessbrain-")
+		if err != nil {
+			return nil, fmt.Errorf("make directory for control socket: %w", err)
+		}
+		path = filepath.Join(private, "s")
+	}
+	os.Remove(path) // a socket of a dead process; the role lock is ours
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("open control socket %s: %w", path, err)
+	}
+	if err := os.Chmod(path, 0o700); err != nil {
+		listener.Close()
+		return nil, fmt.Errorf("protect control socket %s: %w", path, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &Control{Path: path, listener: listener, commands: commands, ctx: ctx, cancel: cancel}
+	c.wait.Add(1)
+	go c.accept()
+	return c, nil
+}
+
+// Close ends the connections and removes the socket.
+func (c *Control) Close() error {
+	c.cancel()
+	err := c.listener.Close()
+	c.wait.Wait()
+	if filepath.Base(c.Path) == "s" {
+		os.Remove(filepath.Dir(c.Path))
+	}
+	return err
+}
+
+func (c *Control) accept() {
+	defer c.wait.Done()
+	for {
+		conn, err := c.listener.Accept()
+		if err != nil {
+			return // closed
+		}
+		c.wait.Add(1)
+		go func() {
+			defer c.wait.Done()
+			stop := context.AfterFunc(c.ctx, func() { conn.Close() })
+			defer stop()
+			defer conn.Close()
+			c.serve(conn)
+		}()
+	}
+}
+
+// serve answers the lines of one connection until it ends. A bad line costs
+// that line only.
+func (c *Control) serve(conn net.Conn) {
+	lines := bufio.NewScanner(conn)
+	lines.Buffer(make([]byte, 4096), 1<<16)
+	out := json.NewEncoder(conn)
+	for lines.Scan() {
+		var m Message
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			if out.Encode(answer("error", "not a JSON object with a type: "+err.Error())) != nil {
+				return
+			}
+			continue
+		}
+		if !c.handle(out, m) {
+			return
+		}
+	}
+}
+
+// handle answers one message and says whether the connection goes on.
+func (c *Control) handle(out *json.Encoder, m Message) bool {
+	switch m.Type {
+	case "status":
+		return out.Encode(answer("status", c.commands.Status())) == nil
+	case "stop":
+		c.commands.Stop()
+		return out.Encode(answer("ok", "finishing the current step, then saving")) == nil
+	case "checkpoint-now":
+		c.commands.Checkpoint()
+		return out.Encode(answer("ok", "a checkpoint follows the current step")) == nil
+	case "subscribe":
+		events, end := c.commands.Subscribe()
+		defer end()
+		for {
+			select {
+			case <-c.ctx.Done():
+				return false
+			case e, ok := <-events:
+				if !ok || out.Encode(answer("event", e)) != nil {
+					return false
+				}
+			}
+		}
+	case "start-training-now", "swap-plugin":
+		return out.Encode(answer("error", m.Type+" is not in this build")) == nil
+	}
+	return out.Encode(answer("error", fmt.Sprintf("unknown type %q; known: status, subscribe, stop, checkpoint-now", m.Type))) == nil
+}
+
+func answer(kind string, payload any) Message {
+	raw, err := json.Marshal(payload)
+	if err != nil {
+		return Message{Type: "error", Payload: json.RawMessage(`"the answer cannot be encoded"`)}
+	}
+	return Message{Type: kind, Payload: raw}
+}
+
+// Send gives one command to the process that listens at path and calls fn with
+// each answer: once, or until the process ends for subscribe.
+func Send(ctx context.Context, path, command string, fn func(Message) error) error {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", path)
+	if err != nil {
+		return fmt.Errorf("reach the control socket %s: %w", path, err)
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if err := json.NewEncoder(conn).Encode(Message{Type: command}); err != nil {
+		return fmt.Errorf("send %s: %w", command, err)
+	}
+	in := json.NewDecoder(conn)
+	for answered := false; ; answered = true {
+		var m Message
+		if err := in.Decode(&m); err != nil {
+			if answered || ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return fmt.Errorf("read the answer to %s: %w", command, err)
+		}
+		if m.Type == "error" {
+			var text string
+			_ = json.Unmarshal(m.Payload, &text) // an error's payload is its text
+			return errors.New(text)
+		}
+		if err := fn(m); err != nil || command != "subscribe" {
+			return err
+		}
+	}
+}

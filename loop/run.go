@@ -1,0 +1,247 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/monitor"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/selfplay"
+	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// ErrInterrupted says that a run was asked to stop, has saved its state, and
+// goes on when it is started again.
+var ErrInterrupted = errors.New("interrupted and saved; the same command goes on")
+
+// Options start a training run.
+type Options struct {
+	Effective *config.Effective
+	Command   string // for the lock and the run event
+	Version   string // of the program
+	Log       *slog.Logger
+	Readers   []monitor.Sink // attached to the run's events, such as Prometheus
+	Progress  monitor.Sink   // may block: the terminal; nil = none
+}
+
+// run is a training run in progress. It is used by one goroutine, but for the
+// parts that say otherwise.
+type run struct {
+	opt    Options
+	cfg    *config.Config
+	dir    Dir
+	info   RunInfo
+	log    *slog.Logger
+	stages stages
+
+	lock    *fsx.Lock
+	role    *fsx.Lock
+	bus     *monitor.Bus
+	files   *monitor.Files
+	journal *Journal
+	control *Control
+
+	trainer *trainer.Trainer
+	games   *replay.Split
+	source  *replay.Source
+	nets    Nets
+	store   *Store
+	feed    feed
+	stats   selfplay.Stats
+	meter   *monitor.Meter
+	began   time.Time
+
+	state       State
+	taken       Ordinals // numbers of the games on disk at the start
+	resumed     bool
+	cursor      func() stage.Section // where the sampler stands, as of the rows trained on
+	firstStep   int64                // at the start of this process
+	firstSample int64
+	lastSaved   int64 // episodes at the newest checkpoint, -1 = none
+	lastStep    int64 // steps at the newest checkpoint
+	checkpoints int   // written by this process
+	wantSave    chan struct{} // a checkpoint was asked for over the control socket
+	stop        context.CancelFunc
+	page        statusPage
+}
+
+// openRun makes or opens the run directory, takes its locks and restores what
+// is there. The caller closes the run even where it returns an error, unless it
+// returns no run.
+func openRun(ctx context.Context, opt Options) (*run, error) {
+	cfg := opt.Effective.Config
+	r := &run{opt: opt, cfg: cfg, log: opt.Log, began: time.Now(), wantSave: make(chan struct{}, 1)}
+	if err := r.prepareDir(); err != nil {
+		return r, err
+	}
+	var err error
+	if r.stages, err = stagesOf(cfg, r.dir.models()); err != nil {
+		return r, &config.Error{Reason: err.Error()}
+	}
+	if err := r.restore(ctx); err != nil {
+		return r, err
+	}
+	return r, nil
+}
+
+// prepareDir checks the configuration against the run that lies there, takes
+// the locks and writes down how the run was started.
+func (r *run) prepareDir() error {
+	root := r.cfg.GetRunDir()
+	old, exists, err := ReadRunInfo(root)
+	if err != nil {
+		return err
+	}
+	r.info = old
+	if !exists {
+		r.info = RunInfo{Version: 1, Job: r.cfg.GetJobId(), Seed: r.cfg.GetSeed(), Created: time.Now().UTC()}
+		if r.info.Job == "" {
+			r.info.Job = config.JobID(r.cfg.GetName())
+		}
+	} else if job := r.cfg.GetJobId(); job != "" && job != old.Job {
+		return r.opt.Effective.Errorf("job_id", "leave it out, or use another --run-dir", "the run in %s is job %s", root, old.Job)
+	}
+	r.dir = NewDir(root, r.cfg.GetTraining().GetTrainingName(), r.info.Job,
+		r.cfg.GetTraining().GetCheckpoint().GetDir(), r.cfg.GetMetrics().GetDir())
+	if exists {
+		if err := r.compareConfig(); err != nil {
+			return err
+		}
+	}
+	if err := fsx.CheckSpace(fsx.OS, nearestDir(root), 0); err != nil {
+		return err
+	}
+	for _, d := range []string{root, r.dir.locks(), r.dir.history(), r.dir.logs(), r.dir.Checkpoints, r.dir.Metrics} {
+		if err := fsx.MkdirAll(fsx.OS, d); err != nil {
+			return fmt.Errorf("make run directory: %w", err)
+		}
+	}
+	if err := r.takeLocks(); err != nil {
+		return err
+	}
+	return r.writeStart()
+}
+
+// takeLocks takes the run for this process: self-play training holds the whole
+// run, training from a directory shares it with the processes that play.
+func (r *run) takeLocks() error {
+	shared := r.cfg.GetTraining().GetSource() != config.Training_SELFPLAY
+	var err error
+	r.lock, err = fsx.Acquire(filepath.Join(r.dir.locks(), "run"), fsx.LockOptions{Shared: shared, Command: r.opt.Command})
+	if err != nil {
+		return err
+	}
+	r.role, err = fsx.Acquire(filepath.Join(r.dir.locks(), "trainer-"+r.dir.Training), fsx.LockOptions{Command: r.opt.Command})
+	if err == nil && r.lock.HeartbeatOnly() {
+		r.log.Warn("no flock on this file system: the lock's heartbeat decides", "stale_after", "60s")
+	}
+	return err
+}
+
+// compareConfig holds the configuration against that of the run's latest start.
+func (r *run) compareConfig() error {
+	before, err := config.Load(r.dir.configFile())
+	if err != nil {
+		return fmt.Errorf("read the run's configuration: %w", err)
+	}
+	changes, err := config.Compare(before.Config, r.cfg)
+	for _, c := range changes {
+		r.log.Info("configuration changed", "change", c.String())
+	}
+	return err
+}
+
+// writeStart writes the effective configuration, its history and run.json.
+func (r *run) writeStart() error {
+	text := config.Format(r.cfg)
+	r.info.ConfigHash = hashOf([]byte(text))
+	r.info.Program, r.info.Go = r.opt.Version, runtime.Version()
+	r.info.Starts++
+	arch, err := archOf(r.cfg.GetModel().GetArch())
+	if err != nil {
+		return &config.Error{Field: "model.arch", Reason: err.Error()}
+	}
+	r.info.Arch = arch.String()
+	name := fmt.Sprintf("%04d_%s.textproto", r.info.Starts, time.Now().UTC().Format("20060102T150405"))
+	if err := fsx.WriteFile(fsx.OS, filepath.Join(r.dir.history(), name), []byte(text)); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	if err := fsx.WriteFile(fsx.OS, r.dir.configFile(), []byte(text)); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	data, err := json.MarshalIndent(r.info, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode run file: %w", err)
+	}
+	if err := fsx.WriteFile(fsx.OS, r.dir.runFile(), append(data, '\n')); err != nil {
+		return fmt.Errorf("write run file: %w", err)
+	}
+	return nil
+}
+
+// nearestDir returns path or its nearest parent that exists.
+func nearestDir(path string) string {
+	for {
+		if _, err := os.Stat(path); err == nil || filepath.Dir(path) == path {
+			return path
+		}
+		path = filepath.Dir(path)
+	}
+}
+
+// netName is the name of the weights as they are now.
+func (r *run) netName() string {
+	return fmt.Sprintf("%s-%s-s%d-d%d", r.info.Job, r.dir.Training, r.trainer.NumSamples(), r.state.Rows)
+}
+
+// publishNet hands the newest weights to the producers.
+func (r *run) publishNet(name string, net *nn.Net) error {
+	if err := r.nets.Publish(name, net); err != nil {
+		return err
+	}
+	r.bus.Publish(&monitor.Net{Action: monitor.NetLoaded, NetID: name, Step: r.trainer.NumSteps(),
+		Episode: r.state.Episodes, Samples: r.trainer.NumSamples()})
+	return nil
+}
+
+// close ends everything that is open, in the reverse order of opening.
+func (r *run) close() error {
+	var errs []error
+	if r.control != nil {
+		errs = append(errs, r.control.Close())
+	}
+	if r.feed != nil {
+		errs = append(errs, r.feed.Close())
+	}
+	if r.bus != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		errs = append(errs, r.bus.Close(ctx))
+		cancel()
+	}
+	if r.files != nil {
+		errs = append(errs, r.files.Close())
+	}
+	if r.trainer != nil {
+		errs = append(errs, r.trainer.Close())
+	}
+	if r.journal != nil {
+		errs = append(errs, r.journal.Close())
+	}
+	for _, l := range []*fsx.Lock{r.role, r.lock} {
+		if l != nil {
+			errs = append(errs, l.Release())
+		}
+	}
+	return errors.Join(errs...)
+}

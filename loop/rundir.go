@@ -1,0 +1,105 @@
+package loop
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+)
+
+// Main is the TRAININGNAME of a plain train.
+const Main = "main"
+
+// Dir is a run directory: where each thing of a run lies (docs/RUN.md).
+type Dir struct {
+	Root        string
+	Training    string // TRAININGNAME
+	Checkpoints string // directory of <job>_step<NNNNNNNN> directories
+	Metrics     string // directory of metrics.jsonl and event files
+}
+
+// NewDir lays out a run at root. checkpoints (MODEL_CHECKPOINT_DIR) and metrics
+// (TENSORBOARD_LOG_DIR) move their part elsewhere, below the job's name; empty
+// means inside the run.
+func NewDir(root, training, job, checkpoints, metrics string) Dir {
+	d := Dir{Root: root, Training: training}
+	if checkpoints == "" {
+		d.Checkpoints = filepath.Join(root, "train", training, "checkpoints")
+	} else {
+		d.Checkpoints = filepath.Join(checkpoints, job)
+	}
+	if metrics == "" {
+		metrics = filepath.Join(root, "metrics")
+	}
+	d.Metrics = filepath.Join(metrics, job)
+	return d
+}
+
+func (d Dir) runFile() string    { return filepath.Join(d.Root, "run.json") }
+func (d Dir) configFile() string { return filepath.Join(d.Root, "config.textproto") }
+func (d Dir) history() string    { return filepath.Join(d.Root, "config-history") }
+func (d Dir) locks() string      { return filepath.Join(d.Root, "locks") }
+func (d Dir) journal() string    { return filepath.Join(d.Root, "journal") }
+func (d Dir) logs() string       { return filepath.Join(d.Root, "logs") }
+func (d Dir) selfplay() string   { return filepath.Join(d.Root, "selfplay") }
+func (d Dir) models() string     { return filepath.Join(d.Root, "models") }
+
+// gamesOf is where one process writes the games that begin with a net.
+func (d Dir) gamesOf(net, process string) string {
+	return filepath.Join(d.selfplay(), net, process)
+}
+
+// RunInfo is run.json: what a run is, written once and extended at each start.
+type RunInfo struct {
+	Version    int       `json:"version"` // of this file's form
+	Job        string    `json:"job"`
+	Seed       uint64    `json:"seed"`
+	Arch       string    `json:"arch"`
+	Created    time.Time `json:"created"`
+	ConfigHash string    `json:"config_hash"` // SHA-256 of config.textproto at the latest start
+	Program    string    `json:"program"`     // version of the latest start
+	Go         string    `json:"go"`
+	Starts     int       `json:"starts"`
+}
+
+// jobForm is what a job id may look like.
+var jobForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
+
+// CheckJob refuses a job id that could not be part of a file name.
+func CheckJob(job string) error {
+	if !jobForm.MatchString(job) {
+		return fmt.Errorf("job id %q: want 1 to 40 letters, digits, _ or -", job)
+	}
+	return nil
+}
+
+// ReadRunInfo reads run.json of the run at root; ok is false where there is
+// none yet.
+func ReadRunInfo(root string) (info RunInfo, ok bool, err error) {
+	path := Dir{Root: root}.runFile()
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return info, false, nil
+	}
+	if err != nil {
+		return info, false, fmt.Errorf("read run file: %w", err)
+	}
+	if err := json.Unmarshal(data, &info); err != nil {
+		return info, false, fmt.Errorf("read run file %s: %w", path, err)
+	}
+	if info.Version != 1 {
+		return info, false, fmt.Errorf("run file %s has version %d; this build reads 1", path, info.Version)
+	}
+	return info, true, CheckJob(info.Job)
+}
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

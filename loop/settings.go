@@ -1,0 +1,196 @@
+package loop
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/export"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/mcts"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/rescore"
+	"github.com/chessbrain/chessbrain/sample"
+	"github.com/chessbrain/chessbrain/selfplay"
+	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// archOf turns the configuration's message into a net's description.
+func archOf(m *config.Arch) (nn.Arch, error) {
+	a := nn.DefaultArch()
+	tower := m.GetConvTower()
+	if tower == nil {
+		return a, fmt.Errorf("model.arch: only the convolutional tower is in this build")
+	}
+	a.Filters, a.Blocks, a.SERatio = int(tower.GetFilters()), int(tower.GetBlocks()), int(tower.GetSeRatio())
+	a.Activation = strings.ToLower(m.GetActivation().String())
+	a.InputFormat = int(m.GetInputFormat())
+	a.PolicyHead = strings.ToLower(m.GetPolicyHead().String())
+	a.ValueHead = strings.ToLower(m.GetValueHead().String())
+	a.ValueChannels, a.ValueHidden = int(m.GetValueChannels()), int(m.GetValueHidden())
+	a.MovesLeft = m.GetMovesLeft()
+	a.MLChannels, a.MLHidden = int(m.GetMovesLeftChannels()), int(m.GetMovesLeftHidden())
+	if !a.MovesLeft {
+		a.MLChannels, a.MLHidden = 0, 0
+	}
+	return a, a.Validate()
+}
+
+// trainerConfig turns the configuration's training section into the trainer's.
+func trainerConfig(c *config.Config, arch nn.Arch) (trainer.Config, error) {
+	t := c.GetTraining()
+	k := trainer.Config{
+		BatchSize: int(t.GetBatchSize()), GradAccumSteps: int(t.GetGradAccumSteps()),
+		Workers:   int(t.GetThreads()),
+		Optimizer: strings.ToLower(t.GetOptimizer().String()),
+		Momentum:  t.GetMomentum(), Beta1: t.GetBeta1(), Beta2: t.GetBeta2(), Epsilon: t.GetEpsilon(),
+		WeightDecay: t.GetWeightDecay(), ClipNorm: t.GetClipNorm(), BNMomentum: t.GetBnMomentum(),
+		Warmup: trainer.Warmup{Steps: t.GetWarmup().GetSteps(), KataGo: t.GetWarmup().GetKatago()},
+		SWA:    trainer.SWAConfig{Period: t.GetSwa().GetPeriod(), MaxAverages: int(t.GetSwa().GetMaxAverages())},
+		AMP:    t.GetAmp() == config.Training_ON,
+		Seed:   c.GetSeed(),
+	}
+	if k.Workers == 0 {
+		k.Workers = runtime.GOMAXPROCS(0)
+	}
+	k.Schedule = trainer.ConstantLR(t.GetLr())
+	if len(t.GetLrRule()) > 0 {
+		k.Schedule = nil
+	}
+	for _, r := range t.GetLrRule() {
+		rule := trainer.LRRule{StartingStep: r.GetStartingStep(), DurationSteps: r.GetDurationSteps(), LR: r.GetLr(), Loop: r.GetLoop()}
+		for _, tr := range r.GetTransition() {
+			rule.Transition = append(rule.Transition, trainer.Transition(tr))
+		}
+		k.Schedule = append(k.Schedule, rule)
+	}
+	var err error
+	if k.Losses, err = losses(t.GetLosses()); err != nil {
+		return k, err
+	}
+	k.Losses = trainer.LossesFor(arch, k.Losses)
+	return k, k.Validate()
+}
+
+// losses turns the configured list into the trainer's.
+func losses(list []*config.Loss) ([]trainer.Loss, error) {
+	var all []trainer.Loss
+	for _, l := range list {
+		target, err := trainer.ParseTarget(l.GetTarget().String())
+		if err != nil {
+			return nil, err
+		}
+		loss := trainer.Loss{
+			Head: trainer.Head(strings.ToLower(l.GetHead().String())), Kind: trainer.LossKind(strings.ToLower(l.GetKind().String())),
+			Target: target, Weight: l.GetWeight(), Metric: l.GetMetric(),
+		}
+		if l.GetQRatio() > 0 {
+			other, err := trainer.ParseTarget(l.GetMixTarget().String())
+			if err != nil {
+				return nil, err
+			}
+			loss.Mix = &trainer.Mix{QRatio: l.GetQRatio(), Other: other}
+		}
+		all = append(all, loss)
+	}
+	return all, nil
+}
+
+// searchConfig turns the configuration's mcts section into the search's.
+func searchConfig(m *config.MCTS) mcts.Config {
+	s := mcts.DefaultConfig()
+	s.Simulations, s.Playouts = int(m.GetSimulations()), int(m.GetPlayouts())
+	s.CPUCTForm = mcts.CPUCTForm(m.GetCpuctForm())
+	s.CPUCT, s.CPUCTBase, s.CPUCTFactor = m.GetCpuct(), m.GetCpuctBase(), m.GetCpuctFactor()
+	s.FPUForm = mcts.FPUForm(m.GetFpuForm())
+	s.FPUReduction, s.RootFPUReduction, s.NoisyFPU = m.GetFpuReduction(), m.GetRootFpuReduction(), m.GetNoisyRootFpuReduction()
+	s.FPUValue = m.GetFpuValue()
+	s.NoiseAlpha, s.NoiseEpsilon = m.GetNoiseAlpha(), m.GetNoiseEpsilon()
+	s.TwofoldDraw = m.GetTwofoldDraw()
+	s.MaxBatch, s.VirtualLoss = int(m.GetLeavesPerGame()), m.GetVirtualLoss()
+	return s
+}
+
+// gameConfig turns the selfplay and mcts sections into how a game is played.
+func gameConfig(c *config.Config) (selfplay.GameConfig, error) {
+	s := c.GetSelfplay()
+	g := selfplay.DefaultGameConfig()
+	g.Search = searchConfig(c.GetMcts())
+	g.Noise = g.Search.NoiseEpsilon > 0
+	t := s.GetTemperature()
+	g.Temperature = selfplay.Temperature{Start: t.GetStart(), Plies: int(t.GetPlies()), HalfLife: t.GetHalflife(), Floor: t.GetFloor()}
+	g.ExplorationRate, g.MaxPlies = s.GetExplorationRate(), int(s.GetMaxPlies())
+	r := s.GetResign()
+	g.Resign = selfplay.Resign{Enabled: r.GetQ() > -1 && r.GetQ() < 0, Q: r.GetQ(), Plies: int(r.GetPlies()), PlayThrough: r.GetPlaythrough()}
+	openings, err := openingsOf(s.GetOpenings())
+	if err != nil {
+		return g, err
+	}
+	g.Openings = openings
+	return g, g.Validate()
+}
+
+// openingsOf reads the start positions of the configuration and of its file.
+func openingsOf(o *config.Openings) (*selfplay.Openings, error) {
+	var starts []selfplay.Start
+	for i, p := range o.GetPositions() {
+		board, err := chess.ParseFEN(p.GetFen())
+		if err != nil {
+			return nil, fmt.Errorf("selfplay.openings.positions[%d]: %w", i, err)
+		}
+		starts = append(starts, selfplay.Start{Board: board, Weight: p.GetWeight()})
+	}
+	if path := o.GetFile(); path != "" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("selfplay.openings.file: %w", err)
+		}
+		defer f.Close()
+		more, err := selfplay.ReadStarts(f)
+		if err != nil {
+			return nil, fmt.Errorf("selfplay.openings.file %s: %w", path, err)
+		}
+		starts = append(starts, more...)
+	}
+	order := map[config.Openings_Order]selfplay.Order{
+		config.Openings_RANDOM: selfplay.OrderRandom, config.Openings_SEQUENTIAL: selfplay.OrderSequential,
+		config.Openings_SHUFFLED: selfplay.OrderShuffled,
+	}[o.GetOrder()]
+	return selfplay.NewOpenings(starts, order, int(o.GetRandomPlies()))
+}
+
+// stages are the exchangeable steps of a run.
+type stages struct {
+	rescorers []stage.Rescorer
+	sampler   stage.Sampler
+	exporter  stage.Exporter
+	publisher stage.Publisher
+}
+
+// stagesOf makes the built-in stages that the configuration names.
+func stagesOf(c *config.Config, publishTo string) (stages, error) {
+	var s stages
+	var err error
+	for _, r := range c.GetPlugins().GetRescorer() {
+		one, err := rescore.New(r.GetName())
+		if err != nil {
+			return s, fmt.Errorf("plugins.rescorer: %w", err)
+		}
+		s.rescorers = append(s.rescorers, one)
+	}
+	if s.sampler, err = sample.New(c.GetPlugins().GetSampler().GetName()); err != nil {
+		return s, fmt.Errorf("plugins.sampler: %w", err)
+	}
+	if s.exporter, err = export.New(c.GetExport().GetExporter()); err != nil {
+		return s, fmt.Errorf("export.exporter: %w", err)
+	}
+	if name := c.GetExport().GetPublisher(); name != "directory" {
+		return s, fmt.Errorf("export.publisher: unknown publisher %q; there are: directory", name)
+	}
+	s.publisher = export.NewDirectory(fsx.OS, publishTo)
+	return s, nil
+}

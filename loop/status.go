@@ -1,0 +1,125 @@
+package loop
+
+import (
+	"encoding/json"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/chessbrain/chessbrain/monitor"
+)
+
+// Page is one page of a run's state, as `chessbrain ctl RUN status` shows it.
+type Page struct {
+	Job        string          `json:"job"`
+	Stage      string          `json:"stage"`
+	Net        string          `json:"net"`
+	Episode    int64           `json:"episode"`
+	Episodes   int64           `json:"episodes"` // asked for; 0 = no such limit
+	Step       int64           `json:"step"`
+	Positions  int64           `json:"positions"` // of all games counted
+	WindowRows int64           `json:"window_rows"`
+	Losses     monitor.Numbers `json:"losses,omitempty"`
+	Means      monitor.Numbers `json:"means,omitempty"` // of the losses since the last checkpoint
+	Validation monitor.Numbers `json:"validation,omitempty"`
+	Rates      monitor.Rates   `json:"rates"`
+	Started    time.Time       `json:"started"`
+}
+
+// statusPage is the page of a running process. Safe for concurrent use.
+type statusPage struct {
+	mu    sync.Mutex
+	page  Page
+	sums  map[string]float64 // of losses since the last checkpoint
+	steps int
+}
+
+// set changes the page.
+func (s *statusPage) set(change func(*Page)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.page)
+}
+
+// add counts the losses of one step for the means.
+func (s *statusPage) add(losses monitor.Numbers) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sums == nil {
+		s.sums = map[string]float64{}
+	}
+	for name, v := range losses {
+		s.sums[name] += float64(v)
+	}
+	s.steps++
+}
+
+// get returns a copy of the page.
+func (s *statusPage) get() Page {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.page
+}
+
+// writeMetrics writes metrics.json of a checkpoint: the last values, and the
+// means since the previous checkpoint, which begin anew.
+func (s *statusPage) writeMetrics(w io.Writer) error {
+	s.mu.Lock()
+	p := s.page
+	p.Means = monitor.Numbers{}
+	for name, sum := range s.sums {
+		p.Means[name] = monitor.Number(sum / float64(s.steps))
+	}
+	s.sums, s.steps = nil, 0
+	s.mu.Unlock()
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(p)
+}
+
+// openControl opens the control socket and names it in the lock's owner file.
+func (r *run) openControl() error {
+	var err error
+	r.control, err = ListenControl(r.dir.locks(), "trainer-"+r.dir.Training, Commands{
+		Status: func() any { return r.page.get() },
+		Stop:   r.stop,
+		Checkpoint: func() {
+			select {
+			case r.wantSave <- struct{}{}:
+			default: // one is asked for already
+			}
+		},
+		Subscribe: func() (<-chan monitor.Event, func()) {
+			s := r.bus.Subscribe(256)
+			return s.Events(), s.Close
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return r.role.SetSocket(r.control.Path)
+}
+
+// announce starts the clocks and says what runs, with which devices: the first
+// line of the log.
+func (r *run) announce() {
+	r.meter = monitor.NewMeter()
+	cfg := r.cfg.GetTraining()
+	net := r.trainer.Net()
+	batch := int(cfg.GetBatchSize()) * int(cfg.GetGradAccumSteps())
+	phase := monitor.RunStart
+	if r.resumed {
+		phase = monitor.RunResume
+	}
+	r.log.Info("devices", "trainer", deviceCPU, "producers", deviceCPU, "kernels", kernelTier(), "precision", "fp32")
+	r.log.Info("net", "arch", net.Arch.String(), "parameters", numParams(net), "name", r.netName())
+	r.log.Info("training", "phase", phase, "run", r.dir.Root, "batch", cfg.GetBatchSize(), "accumulate", cfg.GetGradAccumSteps(),
+		"effective_batch", batch, "episode", r.state.Episodes, "of", r.target(), "step", r.trainer.NumSteps())
+	r.page.set(func(p *Page) {
+		*p = Page{Job: r.info.Job, Stage: "self-play", Net: r.netName(), Episode: r.state.Episodes, Episodes: r.target(),
+			Step: r.trainer.NumSteps(), Positions: r.state.Rows, WindowRows: int64(r.games.Train.Rows()), Started: r.began.UTC()}
+	})
+	r.bus.Publish(&monitor.Run{Phase: phase, Command: r.opt.Command, Version: r.opt.Version, ConfigHash: r.info.ConfigHash,
+		Seed: r.cfg.GetSeed(), Device: deviceCPU, ProducerDevice: deviceCPU, Arch: net.Arch.String(), Params: int64(numParams(net)),
+		EffectiveBatch: batch, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Episodes: r.target()})
+}

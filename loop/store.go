@@ -1,0 +1,161 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+// Store makes finished games durable: one goroutine takes what the producers
+// hand in, rescores and appends it, and syncs whenever nothing more is waiting
+// (or after 64 games), so that many games share one sync. Only then a game is
+// handed on. It satisfies selfplay.Sink. Nothing is dropped: a full queue holds
+// the producers up.
+type Store struct {
+	dir       Dir
+	process   string
+	info      replay.WriterOptions
+	rescorers []stage.Rescorer
+
+	in    chan *record.Game
+	out   chan *record.Game // durable games, in the order in which they became so
+	names chan string       // names of new nets: the next games go into their directory
+	done  chan struct{}     // closed when the goroutine has ended
+	quit  chan struct{}     // closed by Close: write what was handed in, then end
+	once  sync.Once
+	err   error // valid after done
+}
+
+// maxGroup is how many games may share one sync.
+const maxGroup = 64
+
+// errStoreClosed is returned by Put after the store has ended.
+var errStoreClosed = errors.New("the game store has ended")
+
+// OpenStore starts a store for one process's games. net is the net that plays
+// first; queue is how many durable games may wait for the trainer.
+func OpenStore(dir Dir, process, net, runID string, rescorers []stage.Rescorer, queue int) *Store {
+	s := &Store{
+		dir: dir, process: process, rescorers: rescorers,
+		info: replay.WriterOptions{NetID: net, RunID: runID},
+		in:   make(chan *record.Game, maxGroup), out: make(chan *record.Game, queue),
+		names: make(chan string, 1), done: make(chan struct{}), quit: make(chan struct{}),
+	}
+	go s.run()
+	return s
+}
+
+// Put takes a finished game. nil means that it will be durable, unless the
+// store fails, which Close reports.
+func (s *Store) Put(ctx context.Context, g *record.Game) error {
+	select {
+	case s.in <- g:
+		return nil
+	case <-s.done:
+		return errors.Join(errStoreClosed, s.err)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Durable delivers the games that are on stable storage, each once. It is
+// closed when the store has ended.
+func (s *Store) Durable() <-chan *record.Game { return s.out }
+
+// NewNet seals the chunk under way at the next sync; the games that follow go
+// into the directory of the named net.
+func (s *Store) NewNet(name string) {
+	select {
+	case <-s.names: // an older name that was not taken up
+	default:
+	}
+	s.names <- name
+}
+
+// Close writes what was handed in, seals the chunk and waits. Games that became
+// durable but were not taken from Durable are on disk all the same.
+func (s *Store) Close() error {
+	s.once.Do(func() { close(s.quit) })
+	for range s.out {
+		// Makes room so that the last games get through.
+	}
+	<-s.done
+	return s.err
+}
+
+// run is the store's goroutine.
+func (s *Store) run() {
+	defer close(s.done)
+	defer close(s.out)
+	writer := s.newWriter()
+	for s.err == nil {
+		var group []*record.Game
+		select {
+		case g := <-s.in:
+			group = append(group, g)
+		case name := <-s.names:
+			s.err = writer.Close()
+			s.info.NetID = name
+			writer = s.newWriter()
+			continue
+		case <-s.quit:
+			group = s.drain(nil)
+			s.err = errors.Join(s.write(writer, group), writer.Close())
+			return
+		}
+		s.err = s.write(writer, s.drain(group))
+	}
+	s.err = errors.Join(s.err, writer.Close())
+}
+
+func (s *Store) newWriter() *replay.Writer {
+	return replay.NewWriter(fsx.OS, s.dir.gamesOf(s.info.NetID, s.process), s.info)
+}
+
+// drain adds the games that wait already.
+func (s *Store) drain(group []*record.Game) []*record.Game {
+	for len(group) < maxGroup {
+		select {
+		case g := <-s.in:
+			group = append(group, g)
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+// write rescores a group, makes it durable and hands it on.
+func (s *Store) write(writer *replay.Writer, group []*record.Game) error {
+	if len(group) == 0 {
+		return nil
+	}
+	for i, g := range group {
+		var err error
+		for _, r := range s.rescorers {
+			if g, err = r.Rescore(context.Background(), g); err != nil {
+				return fmt.Errorf("rescorer %s: game %x: %w", r.Name(), group[i].ID, err)
+			}
+		}
+		if err := g.Validate(); err != nil {
+			return fmt.Errorf("game %x is not valid: %w", g.ID, err)
+		}
+		group[i] = g
+		if err := writer.Append(g); err != nil {
+			return fmt.Errorf("store game: %w", err)
+		}
+	}
+	if err := writer.Sync(); err != nil {
+		return fmt.Errorf("store games: %w", err)
+	}
+	for _, g := range group {
+		s.out <- g
+	}
+	return nil
+}

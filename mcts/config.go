@@ -1,0 +1,140 @@
+package mcts
+
+import (
+	"fmt"
+	"math"
+)
+
+// CPUCTForm selects how the exploration constant depends on the visits.
+type CPUCTForm uint8
+
+const (
+	CPUCTFlat CPUCTForm = iota // c = CPUCT
+	CPUCTLog                   // c = CPUCT + CPUCTFactor*ln((N+CPUCTBase)/CPUCTBase), as in lc0 and AlphaZero
+)
+
+// FPUForm selects the value of a child that has no visits yet.
+type FPUForm uint8
+
+const (
+	FPUReduced  FPUForm = iota // Q_parent - reduction*sqrt(sum of the priors of visited children)
+	FPUAbsolute                // a fixed value
+)
+
+// Config holds the search's settings. A Search keeps the pointer: change the
+// fields only between searches.
+type Config struct {
+	// Simulations stops the search when the root has Simulations+1 visits,
+	// those of a reused tree and the root's own evaluation included, so that
+	// the visits of the root's moves sum to Simulations. 0 = no such limit.
+	Simulations int
+	// Playouts stops the search after so many new visits of root moves. 0 = no
+	// such limit. With neither limit only the caller stops the search.
+	Playouts int
+	// MaxNodes stops the search when the tree holds so many nodes. 0 = no limit.
+	MaxNodes int
+
+	CPUCTForm   CPUCTForm
+	CPUCT       float64 // exploration constant
+	CPUCTBase   float64 // CPUCTLog only
+	CPUCTFactor float64 // CPUCTLog only
+
+	FPUForm          FPUForm
+	FPUReduction     float64 // FPUReduced, below the root
+	RootFPUReduction float64 // FPUReduced, at a root without noise
+	NoisyFPU         float64 // FPUReduced, at a root with noise
+	FPUValue         float64 // FPUAbsolute: Q of an unvisited child, parent's view, in [-1,1]
+
+	NoiseAlpha   float64 // Dirichlet concentration of each legal move, > 0
+	NoiseEpsilon float64 // share of the noise in the root's priors, in [0,1]
+
+	// TwofoldDraw scores a position that repeats one in the search path (the
+	// root included) as a draw. It is a value, not a proof.
+	TwofoldDraw bool
+
+	// VirtualLoss is the number of lost visits that a leaf waiting for its
+	// evaluation counts for in the Q of the moves above it. It matters only
+	// where several leaves of one tree wait at once.
+	VirtualLoss float64
+
+	// MaxBatch is how many leaves of this tree a driver should let wait at
+	// once. The search itself takes the number from Gather's argument.
+	MaxBatch int
+
+	MovesLeft MovesLeftConfig
+
+	// Prober answers endgame-table questions about positions below the root;
+	// nil = none. Its answers count as proven.
+	Prober Prober
+
+	// NewRoot makes the policy that picks root moves, one for each Search;
+	// nil = PUCT.
+	NewRoot func() RootPolicy
+}
+
+// MovesLeftConfig describes the moves-left utility: among moves of nearly equal
+// Q the shorter win and the longer loss are preferred.
+type MovesLeftConfig struct {
+	MaxEffect float64 // largest change of a move's score; 0 = off
+	Slope     float64 // change per ply of difference to the parent's M
+	Threshold float64 // |Q| below which there is no effect
+}
+
+// DefaultConfig returns the settings that `train` starts from: PUCT with a flat
+// constant of 1.5 and 32 simulations.
+func DefaultConfig() Config {
+	return Config{
+		Simulations:      32,
+		CPUCT:            1.5,
+		CPUCTBase:        19652,
+		CPUCTFactor:      2,
+		FPUReduction:     0.33,
+		RootFPUReduction: 0.33,
+		NoiseAlpha:       0.3,
+		NoiseEpsilon:     0.25,
+		TwofoldDraw:      true,
+		VirtualLoss:      1,
+		MaxBatch:         1,
+		MovesLeft:        MovesLeftConfig{Slope: 0.003, Threshold: 0.6},
+	}
+}
+
+// Validate says which setting is out of range.
+func (c *Config) Validate() error {
+	for _, f := range []struct {
+		name      string
+		value     float64
+		low, high float64
+	}{
+		{"simulations", float64(c.Simulations), 0, math.MaxInt32},
+		{"playouts", float64(c.Playouts), 0, math.MaxInt32},
+		{"max nodes", float64(c.MaxNodes), 0, math.MaxInt32},
+		{"cpuct", c.CPUCT, 0, 1000},
+		{"cpuct factor", c.CPUCTFactor, 0, 1000},
+		{"fpu reduction", c.FPUReduction, -10, 10},
+		{"root fpu reduction", c.RootFPUReduction, -10, 10},
+		{"noisy root fpu reduction", c.NoisyFPU, -10, 10},
+		{"fpu value", c.FPUValue, -1, 1},
+		{"noise alpha", c.NoiseAlpha, 0, 1e6},
+		{"noise epsilon", c.NoiseEpsilon, 0, 1},
+		{"virtual loss", c.VirtualLoss, 0, 1000},
+		{"max batch", float64(c.MaxBatch), 0, 1 << 15},
+		{"moves-left max effect", c.MovesLeft.MaxEffect, 0, 1},
+		{"moves-left slope", c.MovesLeft.Slope, 0, 1},
+		{"moves-left threshold", c.MovesLeft.Threshold, 0, 1},
+	} {
+		if !(f.value >= f.low && f.value <= f.high) {
+			return fmt.Errorf("search settings: %s is %v, allowed is %v to %v", f.name, f.value, f.low, f.high)
+		}
+	}
+	if c.CPUCTForm == CPUCTLog && !(c.CPUCTBase > 0) {
+		return fmt.Errorf("search settings: cpuct base is %v, must be above 0", c.CPUCTBase)
+	}
+	if c.NoiseEpsilon > 0 && !(c.NoiseAlpha > 0) {
+		return fmt.Errorf("search settings: noise alpha is %v, must be above 0", c.NoiseAlpha)
+	}
+	if c.CPUCTForm > CPUCTLog || c.FPUForm > FPUAbsolute {
+		return fmt.Errorf("search settings: unknown cpuct form %d or fpu form %d", c.CPUCTForm, c.FPUForm)
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package mcts
+
+import (
+	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/encoding"
+)
+
+// MoveStats says what the search knows of a root move; the values are from the
+// view of the side that plays it.
+type MoveStats struct {
+	Move   chess.Move
+	N      uint32  // visits
+	P      float32 // the network's prior, without noise
+	Q      float32 // in [-1,1]; 0 without visits, like D and M
+	D      float32 // draw probability
+	M      float32 // plies left, this move included
+	Proven Proven
+}
+
+// QDM returns the move's value, unknown if it was never visited.
+func (m *MoveStats) QDM() encoding.QDM {
+	if m.N == 0 {
+		return encoding.UnknownQDM
+	}
+	return encoding.QDM{Q: m.Q, D: m.D, M: m.M}
+}
+
+// RootStats says what the search knows of its root.
+type RootStats struct {
+	Moves  []MoveStats    // legal moves in generation order; owned by the search, valid until its next call
+	N      uint32         // visits: the moves' and one of its own; 0 = nothing known yet
+	Value  encoding.QDM   // mean over the visits, or the proven outcome; unknown if N = 0
+	Raw    encoding.QDM   // the network's answer for the root; unknown if N = 0
+	Best   int            // ordinal of the best move, -1 without moves
+	Proven Proven         // the root's outcome, if the search proved it
+	Over   chess.Terminal // how the game is over here, if it is
+}
+
+// Root returns what is known now; it may be asked in the middle of a search.
+func (s *Search) Root() RootStats {
+	root := &s.t.nodes[0]
+	r := RootStats{Best: -1, Value: encoding.UnknownQDM, Raw: encoding.UnknownQDM}
+	s.moves = s.moves[:0]
+	if root.kind != kindExpanded {
+		s.h.Board().GenerateMoves(&s.list)
+		r.Over = s.h.Terminal(s.list.N)
+		if r.Over == chess.NotOver {
+			for _, m := range s.list.Slice() {
+				s.moves = append(s.moves, MoveStats{Move: m})
+			}
+			r.Best = min(0, len(s.moves)-1)
+		}
+		r.Moves = s.moves
+		return r
+	}
+	edges := s.t.edgesOf(root)
+	s.moves = resize(s.moves, len(edges))
+	for k := range edges {
+		s.moves[edges[k].index] = s.moveStats(&edges[k])
+	}
+	r.Moves, r.N, r.Proven = s.moves, root.n, root.proven
+	r.Raw = encoding.QDM{Q: root.rawQ, D: root.rawD, M: root.rawM}
+	n := float64(root.n)
+	r.Value = encoding.QDM{Q: float32(root.w / n), D: float32(root.d / n), M: float32(root.m / n)}
+	if root.proven != Unproven {
+		r.Value = encoding.QDM{Q: float32(root.proven.q()), D: float32(root.proven.d()), M: root.provenM}
+	}
+	r.Best = bestMove(s.moves)
+	return r
+}
+
+func (s *Search) moveStats(e *edge) MoveStats {
+	st := MoveStats{Move: e.move, N: e.n, P: e.prior, Proven: e.proven}
+	if e.n == 0 {
+		return st
+	}
+	c := &s.t.nodes[e.child]
+	n := float64(c.n)
+	st.Q, st.D, st.M = e.q, float32(c.d/n), float32(c.m/n)+1
+	return st
+}
+
+// bestMove returns the ordinal of the best move: the shortest proven win, else
+// the most visited that is not a proven loss, else the longest proven loss. Of
+// equals the higher Q, then the higher prior, then the first.
+func bestMove(moves []MoveStats) int {
+	best := 0
+	for i := 1; i < len(moves); i++ {
+		if better(&moves[i], &moves[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+func better(a, b *MoveStats) bool {
+	if ra, rb := rank(a), rank(b); ra != rb {
+		return ra > rb
+	}
+	switch {
+	case a.Proven == ProvenWin && a.M != b.M:
+		return a.M < b.M
+	case a.Proven == ProvenLoss && a.M != b.M:
+		return a.M > b.M
+	case a.N != b.N:
+		return a.N > b.N
+	case a.Q != b.Q:
+		return a.Q > b.Q
+	}
+	return a.P > b.P
+}
+
+func rank(m *MoveStats) int {
+	switch m.Proven {
+	case ProvenWin:
+		return 2
+	case ProvenLoss:
+		return 0
+	}
+	return 1
+}
+
+// PV appends the principal variation to dst: the best move of each node in
+// turn, each from its mover's view.
+func (s *Search) PV(dst []chess.Move) []chess.Move {
+	for i := int32(0); ; {
+		n := &s.t.nodes[i]
+		best, at := MoveStats{}, none
+		if n.kind == kindExpanded {
+			for k, e := range s.t.edgesOf(n) {
+				if e.n == 0 {
+					continue
+				}
+				if st := s.moveStats(&e); at == none || better(&st, &best) {
+					best, at = st, n.first+int32(k)
+				}
+			}
+		}
+		if at == none {
+			return dst
+		}
+		dst = append(dst, best.Move)
+		i = s.t.edges[at].child
+	}
+}

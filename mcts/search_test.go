@@ -1,0 +1,390 @@
+package mcts
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/encoding"
+)
+
+func config(simulations int) *Config {
+	c := DefaultConfig()
+	c.Simulations = simulations
+	return &c
+}
+
+func TestMateInOneIsFoundForBothColours(t *testing.T) {
+	for _, tc := range []struct{ fen, mate string }{
+		{"6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", "d1d8"},
+		{"3r2k1/5ppp/8/8/8/8/5PPP/6K1 b - - 0 1", "d8d1"},
+		{"7k/8/5KQ1/8/8/8/8/8 w - - 0 1", "g6g7"},
+		{"8/8/8/8/8/5kq1/8/7K b - - 0 1", "g3g2"},
+		{"r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4", "h5f7"},
+	} {
+		for _, sims := range []int{64, 200, 800} {
+			h := position(t, tc.fen)
+			s := search(t, config(sims), nil, h, uniform{}, nil)
+			check(t, s)
+			r := s.Root()
+			// The queen endings have several mates: any proven win in one ply will do.
+			best := r.Moves[r.Best]
+			if best.Proven != ProvenWin || best.M != 1 || best.Q != 1 || r.Proven != ProvenWin || r.Value.Q != 1 {
+				t.Errorf("%s, %d visits: best %s %+v, root %v", tc.fen, sims, h.Board().UCI(best.Move, false), best, r.Proven)
+			}
+			m, err := h.Board().ParseUCI(tc.mate)
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(r.Moves, func(x MoveStats) bool { return x.Move == m })
+			if r.Moves[i].N > 0 && r.Moves[i].Proven != ProvenWin {
+				t.Errorf("%s: %s is visited and not a proven win", tc.fen, tc.mate)
+			}
+		}
+	}
+}
+
+func TestMateInTwoIsProvenThroughTheReplies(t *testing.T) {
+	// A ladder mate: 1.Rb7 and any reply, 2.Ra8.
+	s := search(t, config(4000), nil, position(t, "6k1/8/8/8/8/8/1R6/R5K1 w - - 0 1"), uniform{}, nil)
+	check(t, s)
+	r := s.Root()
+	if best := r.Moves[r.Best]; best.Proven != ProvenWin || best.M != 3 || r.Value.Q != 1 {
+		t.Fatalf("best %+v, root %v %v", best, r.Proven, r.Value)
+	}
+}
+
+func TestVisitsAreExactlyThoseAsked(t *testing.T) {
+	for i, fen := range signaturePositions {
+		for _, sims := range []int{1, 2, 32, 133} {
+			cfg := config(sims)
+			cfg.MaxBatch = 1 + i%4
+			s := search(t, cfg, nil, position(t, fen), &HashEvaluator{}, seeded(uint64(i)))
+			check(t, s)
+			sum := uint32(0)
+			for _, n := range visitsOf(s) {
+				sum += n
+			}
+			if r := s.Root(); sum != uint32(sims) || r.N != sum+1 {
+				t.Errorf("%s: asked %d, root %d, moves %d", fen, sims, r.N, sum)
+			}
+		}
+	}
+}
+
+func TestSameSeedGivesTheSameTree(t *testing.T) {
+	run := func(seed uint64) *Search {
+		return search(t, config(300), NewCache(1000), position(t, signaturePositions[1]), &HashEvaluator{}, seeded(seed))
+	}
+	a, b, other := run(1), run(1), run(2)
+	if !slices.Equal(a.t.nodes, b.t.nodes) || !slices.Equal(a.t.edges, b.t.edges) {
+		t.Error("the same seed gave another tree")
+	}
+	if slices.Equal(a.t.edges, other.t.edges) {
+		t.Error("another seed gave the same noise")
+	}
+}
+
+func TestPositionAloneEqualsPositionInABatch(t *testing.T) {
+	const sims = 200
+	searches := make([]*Search, len(signaturePositions))
+	cache := NewCache(500)
+	for i, fen := range signaturePositions {
+		searches[i] = New(config(sims), cache)
+		searches[i].Reset(position(t, fen))
+		searches[i].Begin(seeded(uint64(i)), true)
+	}
+	runAll(searches, &HashEvaluator{}, encoding.NewBatch(len(searches)))
+	for i, fen := range signaturePositions {
+		alone := search(t, config(sims), nil, position(t, fen), &HashEvaluator{}, seeded(uint64(i)))
+		if !slices.Equal(alone.t.nodes, searches[i].t.nodes) || !slices.Equal(alone.t.edges, searches[i].t.edges) {
+			t.Errorf("%s: the tree depends on the batch or the cache", fen)
+		}
+	}
+}
+
+func TestManyLeavesAtOnce(t *testing.T) {
+	cfg := config(500)
+	s := New(cfg, nil)
+	s.Begin(nil, false)
+	b := encoding.NewBatch(16)
+	largest := 0
+	for !s.Done() {
+		b.Reset()
+		n := s.Gather(b, 16)
+		if n != b.N || n != s.Waiting() {
+			t.Fatalf("gathered %d, batch %d, waiting %d", n, b.N, s.Waiting())
+		}
+		largest = max(largest, n)
+		if err := (&HashEvaluator{}).Evaluate(context.Background(), b); err != nil {
+			t.Fatal(err)
+		}
+		s.Apply(b)
+		check(t, s)
+	}
+	if largest < 8 {
+		t.Errorf("never more than %d leaves waited", largest)
+	}
+	if n := s.Root().N; n != 501 {
+		t.Errorf("root has %d visits", n)
+	}
+}
+
+func TestCancelLeavesNoTrace(t *testing.T) {
+	s := search(t, config(50), nil, position(t, signaturePositions[0]), &HashEvaluator{}, nil)
+	before := visitsOf(s)
+	s.BeginLimits(nil, false, Limits{Playouts: 100})
+	b := encoding.NewBatch(8)
+	if s.Gather(b, 8) == 0 || s.Waiting() == 0 {
+		t.Fatal("nothing waits")
+	}
+	s.Cancel()
+	check(t, s)
+	if !slices.Equal(before, visitsOf(s)) || s.Waiting() != 0 {
+		t.Error("cancelled leaves were counted")
+	}
+	finish(t, s, &HashEvaluator{}, 3)
+	check(t, s)
+	if n := s.Root().N; n != 151 {
+		t.Errorf("root has %d visits, want 51 and 100 new ones", n)
+	}
+}
+
+func TestTerminalNodes(t *testing.T) {
+	for _, tc := range []struct {
+		name, fen string
+		move      string
+		proven    Proven
+		q, d      float32
+	}{
+		{"mate", "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", "d1d8", ProvenWin, 1, 0},
+		{"stalemate", "7k/8/6K1/8/8/8/8/5Q2 w - - 0 1", "f1f7", ProvenDraw, 0, 1},
+		{"fifty moves", "8/8/8/8/8/4k3/4q3/6K1 b - - 99 80", "e2b2", ProvenDraw, 0, 1},
+		{"no mating material", "8/8/8/4k3/8/8/3p4/3K1N2 w - - 0 1", "d1d2", ProvenDraw, 0, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			h := position(t, tc.fen)
+			s := search(t, config(400), nil, h, uniform{}, nil)
+			check(t, s)
+			m, err := h.Board().ParseUCI(tc.move)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, st := range s.Root().Moves {
+				if st.Move == m && (st.N == 0 || st.Proven != tc.proven || st.Q != tc.q || st.D != tc.d || st.M != 1) {
+					t.Errorf("%+v", st)
+				}
+			}
+		})
+	}
+}
+
+func TestThirdOccurrenceIsADraw(t *testing.T) {
+	// White lost his queen; the knights went out and back twice, less one move.
+	h := position(t, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR w KQkq - 0 1",
+		"g1f3", "g8f6", "f3g1", "f6g8", "g1f3", "g8f6", "f3g1")
+	cfg := config(300)
+	cfg.TwofoldDraw = false
+	s := search(t, cfg, nil, h, uniform{}, nil)
+	check(t, s)
+	m, _ := h.Board().ParseUCI("f6g8")
+	for _, st := range s.Root().Moves {
+		if st.Move == m && (st.Proven != ProvenDraw || st.D != 1) {
+			t.Errorf("the third occurrence: %+v", st)
+		}
+	}
+}
+
+func TestRepetitionOfTheSearchPathIsADrawOnlyThere(t *testing.T) {
+	// A queen against pawns shuffles: with the option some leaf is a twofold draw.
+	h := position(t, "7k/8/8/8/8/8/8/K6R w - - 0 1")
+	twofold := func(s *Search) (n int) {
+		for i := range s.t.nodes {
+			if s.t.nodes[i].kind == kindTwofold {
+				n++
+			}
+		}
+		return n
+	}
+	cfg := config(3000)
+	s := search(t, cfg, nil, h, uniform{}, nil)
+	check(t, s)
+	if twofold(s) == 0 {
+		t.Fatal("no repetition in 3000 visits")
+	}
+	for _, n := range s.t.nodes {
+		if n.kind == kindTwofold && (n.proven != Unproven || n.rawQ != 0 || n.rawD != 1) {
+			t.Fatalf("a twofold repetition is a draw by value, not by proof: %+v", n)
+		}
+	}
+	// One ply on, repetitions of the old root are none of the path any more.
+	for range 6 {
+		s.Advance(s.Root().Moves[s.Root().Best].Move)
+		check(t, s)
+		depthCheck(t, s, 0, 0)
+		if s.t.nodes[0].kind != kindExpanded {
+			break
+		}
+	}
+	cfg.TwofoldDraw = false
+	if s := search(t, cfg, nil, h, uniform{}, nil); twofold(s) != 0 {
+		t.Error("twofold draws with the option off")
+	}
+}
+
+// depthCheck verifies that every twofold draw repeats a position at or below the root.
+func depthCheck(t *testing.T, s *Search, i int32, depth int) {
+	t.Helper()
+	n := &s.t.nodes[i]
+	if n.kind == kindTwofold && int(n.cycle) > depth {
+		t.Fatalf("a draw at depth %d repeats a position %d plies before", depth, n.cycle)
+	}
+	if n.kind != kindExpanded {
+		return
+	}
+	for _, e := range s.t.edgesOf(n) {
+		if e.child != none {
+			depthCheck(t, s, e.child, depth+1)
+		}
+	}
+}
+
+func TestTreeReuse(t *testing.T) {
+	for _, fen := range signaturePositions[:12] {
+		s := New(config(150), nil)
+		s.Reset(position(t, fen))
+		rng := rand.New(rand.NewPCG(3, 4))
+		for range 12 {
+			s.Begin(rng, true)
+			if s.over != chess.NotOver {
+				break
+			}
+			kept := s.Root().N
+			finish(t, s, &HashEvaluator{}, 1)
+			check(t, s)
+			r := s.Root()
+			if r.N != max(151, kept) {
+				t.Fatalf("%s: %d visits, %d were kept", fen, r.N, kept)
+			}
+			best := r.Moves[r.Best]
+			s.Advance(best.Move)
+			check(t, s)
+			if n := s.Root().N; n > best.N {
+				t.Fatalf("%s: the move had %d visits, as root it has %d", fen, best.N, n)
+			} else if best.Proven == Unproven && n+20 < best.N && !s.cfg.TwofoldDraw {
+				t.Fatalf("%s: of %d visits only %d were kept", fen, best.N, n)
+			}
+		}
+	}
+}
+
+func TestReusedRootWithEnoughVisitsGetsOnlyNoise(t *testing.T) {
+	s := search(t, config(400), nil, position(t, signaturePositions[11]), &HashEvaluator{}, nil)
+	r := s.Root()
+	s.Advance(r.Moves[r.Best].Move)
+	s.cfg.Simulations = 5
+	before := visitsOf(s)
+	if s.Root().N < 7 {
+		t.Fatalf("only %d visits kept", s.Root().N)
+	}
+	s.Begin(seeded(1), true)
+	if !s.Done() || !slices.Equal(before, visitsOf(s)) {
+		t.Error("visits were added beyond those asked")
+	}
+	differs := false
+	for k, e := range s.t.edgesOf(&s.t.nodes[0]) {
+		differs = differs || e.prior != s.rootPrior[k]
+	}
+	if !differs {
+		t.Error("the reused root has no fresh noise")
+	}
+}
+
+func TestSearchOfAFinishedGame(t *testing.T) {
+	s := New(config(10), nil)
+	s.Reset(position(t, "7k/6Q1/5K2/8/8/8/8/8 b - - 0 1"))
+	s.Begin(nil, false)
+	r := s.Root()
+	if !s.Done() || r.Over != chess.Checkmate || r.Best != -1 || len(r.Moves) != 0 {
+		t.Errorf("done %v, %+v", s.Done(), r)
+	}
+	if n := s.Gather(encoding.NewBatch(1), 1); n != 0 {
+		t.Errorf("%d rows of a finished game", n)
+	}
+}
+
+func TestMaxNodesBoundsTheTree(t *testing.T) {
+	cfg := config(0)
+	cfg.MaxNodes = 100
+	s := search(t, cfg, nil, position(t, signaturePositions[0]), &HashEvaluator{}, nil)
+	check(t, s)
+	if n := s.Nodes(); n != 100 {
+		t.Errorf("%d nodes", n)
+	}
+}
+
+// table knows one side's outcome in every position.
+type table struct{ asked int }
+
+func (p *table) Probe(b *chess.Board) (int, bool) {
+	p.asked++
+	if b.Rule50() != 0 || HasCastling(b) {
+		panic("asked about a position that tables do not hold")
+	}
+	return -1, true
+}
+
+func TestProberProvesAndIsAskedOnlyWhatItKnows(t *testing.T) {
+	cfg := config(100)
+	p := &table{}
+	cfg.Prober = p
+	s := search(t, cfg, nil, position(t, "4k3/P7/8/8/8/8/8/4K2R w K - 0 1"), uniform{}, nil)
+	check(t, s)
+	if r := s.Root(); p.asked == 0 || r.Moves[r.Best].Proven != ProvenWin || r.Value.Q != 1 {
+		t.Errorf("asked %d, best %+v", p.asked, r.Moves[r.Best])
+	}
+	check(t, s)
+	s.Advance(s.Root().Moves[s.Root().Best].Move) // the table's verdict is no search: the root starts afresh
+	if n := s.Root().N; n != 0 {
+		t.Errorf("a probed node became the root with %d visits", n)
+	}
+}
+
+// roundRobin visits root moves in turn.
+type roundRobin struct{ begun int }
+
+func (r *roundRobin) Begin(RootView, *rand.Rand) { r.begun++ }
+func (r *roundRobin) Select(v RootView) int {
+	least := 0
+	for i := range v.Len() {
+		if v.Visits(i)+v.Waiting(i) < v.Visits(least)+v.Waiting(least) {
+			least = i
+		}
+	}
+	return least
+}
+
+func TestRootPolicyCanBeReplaced(t *testing.T) {
+	cfg := config(61)
+	policy := &roundRobin{}
+	cfg.NewRoot = func() RootPolicy { return policy }
+	s := search(t, cfg, nil, position(t, signaturePositions[0]), &HashEvaluator{}, nil)
+	check(t, s)
+	for i, n := range visitsOf(s) {
+		if n < 3 || n > 4 {
+			t.Errorf("move %d has %d visits", i, n)
+		}
+	}
+	if policy.begun != 1 {
+		t.Errorf("begun %d times", policy.begun)
+	}
+}
+
+func TestSignature(t *testing.T) {
+	const golden = 0x0 // changes only when the search is meant to change
+	if got := Signature(); got != golden {
+		t.Errorf("signature %#x, want %#x", got, uint64(golden))
+	}
+}

@@ -1,0 +1,211 @@
+package mcts
+
+import "math"
+
+// The products below stand in explicit conversions: these keep the compiler
+// from fusing a product with the sum around it, which some CPUs do and others
+// do not, and which would give them different trees.
+
+// puct holds the settings in the form that selection uses.
+type puct struct {
+	form                        CPUCTForm
+	c, base, factor             float64
+	fpuAbsolute                 bool
+	fpu                         float32 // reduction below the root, or the absolute value
+	rootFPU, noisyFPU           float32
+	virtualLoss                 float32
+	mlMax, mlSlope, mlThreshold float32
+}
+
+func newPUCT(c *Config) puct {
+	p := puct{
+		form: c.CPUCTForm, c: c.CPUCT, base: c.CPUCTBase, factor: c.CPUCTFactor,
+		fpuAbsolute: c.FPUForm == FPUAbsolute,
+		fpu:         float32(c.FPUReduction),
+		rootFPU:     float32(c.RootFPUReduction),
+		noisyFPU:    float32(c.NoisyFPU),
+		virtualLoss: float32(c.VirtualLoss),
+		mlMax:       float32(c.MovesLeft.MaxEffect),
+		mlSlope:     float32(c.MovesLeft.Slope),
+		mlThreshold: float32(c.MovesLeft.Threshold),
+	}
+	if p.fpuAbsolute {
+		v := float32(c.FPUValue)
+		p.fpu, p.rootFPU, p.noisyFPU = v, v, v
+	}
+	return p
+}
+
+// exploration returns c * sqrt(N) for a node whose children have n visits.
+func (p *puct) exploration(n uint32) float32 {
+	if n < 1 {
+		n = 1
+	}
+	c := p.c
+	if p.form == CPUCTLog {
+		c += float64(p.factor * math.Log((float64(n)+p.base)/p.base))
+	}
+	return float32(c * math.Sqrt(float64(n)))
+}
+
+// unvisited returns the value of a child without visits: q and visited are the
+// parent's Q and the priors' sum of its visited children.
+func (p *puct) unvisited(setting, q, visited float32) float32 {
+	if p.fpuAbsolute {
+		return setting
+	}
+	return q - float32(setting*float32(math.Sqrt(float64(visited))))
+}
+
+// waiting returns e's Q lowered by the simulations that wait below it.
+func (p *puct) waiting(e *edge, q float32) float32 {
+	vl := float32(p.virtualLoss * float32(e.vl))
+	n := float32(e.n)
+	if n+vl == 0 {
+		return q
+	}
+	return (float32(n*q) - vl) / (n + vl)
+}
+
+// value returns Q of a visited edge as the score uses it.
+func (s *Search) value(parent *node, e *edge) float32 {
+	q := e.q
+	if e.vl != 0 {
+		q = s.puct.waiting(e, q)
+	}
+	if s.puct.mlMax > 0 {
+		q += s.movesLeft(parent, e)
+	}
+	return q
+}
+
+// movesLeft returns the moves-left utility of a visited edge.
+func (s *Search) movesLeft(parent *node, e *edge) float32 {
+	p := &s.puct
+	aq := max(e.q, -e.q)
+	if aq < p.mlThreshold || e.child == none {
+		return 0
+	}
+	c := &s.t.nodes[e.child]
+	diff := float32(c.m/float64(c.n)+1) - float32(parent.m/float64(parent.n))
+	effect := min(max(float32(p.mlSlope*diff), -p.mlMax), p.mlMax)
+	effect = float32(effect * aq)
+	if e.q > 0 {
+		return -effect
+	}
+	return effect
+}
+
+// selectEdge returns the edge of an expanded node below the root that PUCT
+// visits next, as an index into edgesOf. Edges are looked for in the order of
+// their priors, and only the first that waits can win among those that wait.
+func (s *Search) selectEdge(i int32) int {
+	n := &s.t.nodes[i]
+	edges := s.t.edgesOf(n)
+	scale := s.puct.exploration(n.n - 1 + uint32(n.vl))
+	best, bestScore := -1, float32(0)
+	var visited float32
+	holes := false
+	for k := range edges[:n.touched] {
+		e := &edges[k]
+		if e.n == 0 {
+			holes = true
+			continue
+		}
+		visited += e.prior
+		u := float32(scale*e.prior) / float32(1+e.n+uint32(e.vl))
+		if score := s.value(n, e) + u; best < 0 || score > bestScore {
+			best, bestScore = k, score
+		}
+	}
+	if int(n.touched) == len(edges) && !holes {
+		return best
+	}
+	fpu := s.puct.unvisited(s.puct.fpu, float32(n.w/float64(n.n)), visited)
+	if holes {
+		best, bestScore = s.selectUnvisited(edges[:n.touched], nil, scale, fpu, best, bestScore)
+	}
+	if int(n.touched) < len(edges) {
+		if !n.ready {
+			nextByPrior(edges[n.touched:])
+			n.ready = true
+		}
+		k := int(n.touched)
+		if score := fpu + float32(scale*edges[k].prior); best < 0 || score > bestScore {
+			best = k
+			n.touched++
+			n.ready = false
+		}
+	}
+	return best
+}
+
+// selectUnvisited continues a selection with the edges that have no finished
+// visit; priors replaces those of the edges if it is not nil.
+func (s *Search) selectUnvisited(edges []edge, priors []float32, scale, fpu float32, best int, bestScore float32) (int, float32) {
+	for k := range edges {
+		e := &edges[k]
+		if e.n != 0 {
+			continue
+		}
+		prior, q := e.prior, fpu
+		if priors != nil {
+			prior = priors[k]
+		}
+		if e.vl != 0 {
+			q = s.puct.waiting(e, q)
+		}
+		u := float32(scale*prior) / float32(1+uint32(e.vl))
+		if score := q + u; best < 0 || score > bestScore {
+			best, bestScore = k, score
+		}
+	}
+	return best, bestScore
+}
+
+// nextByPrior moves the edge with the largest prior to the front; of equal ones
+// the first in generation order.
+func nextByPrior(edges []edge) {
+	best := 0
+	for k := 1; k < len(edges); k++ {
+		e, b := &edges[k], &edges[best]
+		if e.prior > b.prior || e.prior == b.prior && e.index < b.index {
+			best = k
+		}
+	}
+	edges[0], edges[best] = edges[best], edges[0]
+}
+
+// selectRoot is selectEdge for the root, whose priors may hold noise. The
+// root's edges stand in generation order. A move that mates is visited first.
+func (s *Search) selectRoot() int {
+	if s.policy != nil {
+		return s.policy.Select(RootView{s})
+	}
+	n := &s.t.nodes[0]
+	edges := s.t.edgesOf(n)
+	if s.mate >= 0 && edges[s.mate].n == 0 {
+		return s.mate
+	}
+	scale := s.puct.exploration(n.n - 1 + uint32(n.vl))
+	best, bestScore := -1, float32(0)
+	var visited float32
+	for k := range edges {
+		e := &edges[k]
+		if e.n == 0 {
+			continue
+		}
+		visited += s.rootPrior[k]
+		u := float32(scale*s.rootPrior[k]) / float32(1+e.n+uint32(e.vl))
+		if score := s.value(n, e) + u; best < 0 || score > bestScore {
+			best, bestScore = k, score
+		}
+	}
+	setting := s.puct.rootFPU
+	if s.noisy {
+		setting = s.puct.noisyFPU
+	}
+	fpu := s.puct.unvisited(setting, float32(n.w/float64(n.n)), visited)
+	best, _ = s.selectUnvisited(edges, s.rootPrior, scale, fpu, best, bestScore)
+	return best
+}

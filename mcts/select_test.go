@@ -1,0 +1,232 @@
+package mcts
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/chess"
+)
+
+// slowSelect is the definition: every edge scored in float64, no early cut.
+func slowSelect(s *Search, i int32) []float64 {
+	n := &s.t.nodes[i]
+	edges := s.t.edgesOf(n)
+	parent, visited := 0.0, 0.0
+	for _, e := range edges {
+		parent += float64(e.n)
+		if e.n > 0 {
+			visited += float64(e.prior)
+		}
+	}
+	parent = math.Max(parent, 1)
+	scores := make([]float64, len(edges))
+	for k, e := range edges {
+		q := n.w/float64(n.n) - s.cfg.FPUReduction*math.Sqrt(visited)
+		if e.n > 0 {
+			q = float64(e.q)
+		}
+		scores[k] = q + s.cfg.CPUCT*float64(e.prior)*math.Sqrt(parent)/(1+float64(e.n))
+	}
+	return scores
+}
+
+func TestSelectionFollowsTheFormula(t *testing.T) {
+	s := search(t, config(600), nil, position(t, signaturePositions[1]), &HashEvaluator{}, nil)
+	for i := 1; i < len(s.t.nodes); i++ {
+		n := &s.t.nodes[i]
+		if n.kind != kindExpanded || n.proven != Unproven {
+			continue
+		}
+		scores := slowSelect(s, int32(i))
+		first, move := n.first, chess.NoMove
+		k := s.selectEdge(int32(i)) // may reorder the edges that wait
+		move = s.t.edges[int(first)+k].move
+		after := slowSelect(s, int32(i))
+		if best := slices.Max(scores); best-after[k] > 1e-5 { // float32 against float64
+			t.Fatalf("node %d: %v has score %v, the best is %v", i, move, after[k], best)
+		}
+	}
+}
+
+func TestVisitedEdgesAreAPrefixByPrior(t *testing.T) {
+	s := search(t, config(600), nil, position(t, signaturePositions[0]), &HashEvaluator{}, nil)
+	for i := 1; i < len(s.t.nodes); i++ {
+		n := &s.t.nodes[i]
+		edges := s.t.edgesOf(n)
+		for k := 1; k < int(n.touched); k++ {
+			if edges[k].prior > edges[k-1].prior {
+				t.Fatalf("node %d: edges %d and %d are out of order", i, k-1, k)
+			}
+		}
+		for k := int(n.touched); k < len(edges); k++ {
+			if edges[k].n != 0 || n.touched > 0 && edges[k].prior > edges[n.touched-1].prior {
+				t.Fatalf("node %d: edge %d of %d touched: %+v", i, k, n.touched, edges[k])
+			}
+		}
+	}
+}
+
+func TestExplorationForms(t *testing.T) {
+	flat := newPUCT(&Config{CPUCT: 1.5})
+	log := newPUCT(&Config{CPUCTForm: CPUCTLog, CPUCT: 1.745, CPUCTBase: 38739, CPUCTFactor: 3.894})
+	for _, n := range []uint32{0, 1, 2, 100, 40000, 4000000} {
+		N := math.Max(float64(n), 1)
+		if got, want := float64(flat.exploration(n)), 1.5*math.Sqrt(N); math.Abs(got-want) > 1e-6*want {
+			t.Errorf("flat, N %d: %v, want %v", n, got, want)
+		}
+		want := (1.745 + 3.894*math.Log((N+38739)/38739)) * math.Sqrt(N)
+		if got := float64(log.exploration(n)); math.Abs(got-want) > 1e-6*want {
+			t.Errorf("log, N %d: %v, want %v", n, got, want)
+		}
+	}
+}
+
+func TestFPU(t *testing.T) {
+	reduced := newPUCT(&Config{FPUReduction: 0.33})
+	if got := reduced.unvisited(reduced.fpu, 0.5, 0.25); math.Abs(float64(got)-(0.5-0.33*0.5)) > 1e-6 {
+		t.Errorf("reduced: %v", got)
+	}
+	absolute := newPUCT(&Config{FPUForm: FPUAbsolute, FPUValue: -1})
+	if got := absolute.unvisited(absolute.rootFPU, 0.5, 0.25); got != -1 {
+		t.Errorf("absolute: %v", got)
+	}
+	// An absolute value of +1 makes the search try every root move before it repeats one.
+	cfg := config(20)
+	cfg.FPUForm, cfg.FPUValue = FPUAbsolute, 1
+	s := search(t, cfg, nil, position(t, signaturePositions[0]), &HashEvaluator{}, nil)
+	for i, n := range visitsOf(s) {
+		if n != 1 {
+			t.Errorf("move %d has %d visits", i, n)
+		}
+	}
+}
+
+func TestMovesLeftPrefersTheShorterWin(t *testing.T) {
+	cfg := config(1)
+	cfg.MovesLeft = MovesLeftConfig{MaxEffect: 0.2, Slope: 0.01, Threshold: 0.5}
+	s := New(cfg, nil)
+	s.puct = newPUCT(cfg)
+	s.t.addNode()
+	parent := node{m: 40, n: 1}
+	s.t.nodes[1] = node{m: 30, n: 1}
+	if v := s.movesLeft(&parent, &edge{q: 0.9, n: 1, child: 1}); v <= 0 {
+		t.Errorf("a shorter win is worth %v", v)
+	}
+	if v := s.movesLeft(&parent, &edge{q: -0.9, n: 1, child: 1}); v >= 0 {
+		t.Errorf("a shorter loss is worth %v", v)
+	}
+	if v := s.movesLeft(&parent, &edge{q: 0.4, n: 1, child: 1}); v != 0 {
+		t.Errorf("below the threshold: %v", v)
+	}
+}
+
+func TestBestMove(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		moves []MoveStats
+		want  int
+	}{
+		{"most visits", []MoveStats{{N: 3, Q: 0.9}, {N: 5, Q: 0.1}}, 1},
+		{"equal visits: Q", []MoveStats{{N: 5, Q: 0.1}, {N: 5, Q: 0.2}}, 1},
+		{"equal visits and Q: prior", []MoveStats{{N: 5, P: 0.1}, {N: 5, P: 0.2}}, 1},
+		{"all equal: the first", []MoveStats{{N: 5}, {N: 5}}, 0},
+		{"a proven win first", []MoveStats{{N: 50, Q: 0.9}, {N: 1, Q: 1, Proven: ProvenWin}}, 1},
+		{"the shorter win", []MoveStats{{N: 50, M: 5, Proven: ProvenWin}, {N: 1, M: 3, Proven: ProvenWin}}, 1},
+		{"no proven loss", []MoveStats{{N: 50, Q: -1, Proven: ProvenLoss}, {N: 0}}, 1},
+		{"the longer loss", []MoveStats{{N: 50, M: 3, Proven: ProvenLoss}, {N: 1, M: 5, Proven: ProvenLoss}}, 1},
+	} {
+		if got := bestMove(tc.moves); got != tc.want {
+			t.Errorf("%s: %d, want %d", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestDirichletMoments(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, alpha := range []float64{0.03, 0.3, 1, 2.5} {
+		const k, rounds = 20, 4000
+		var sample [k]float64
+		var sum, square float64
+		for range rounds {
+			dirichlet(sample[:], alpha, rng)
+			total := 0.0
+			for _, x := range sample {
+				if !(x >= 0 && x <= 1) {
+					t.Fatalf("alpha %v: %v", alpha, x)
+				}
+				total += x
+				square += x * x
+			}
+			if math.Abs(total-1) > 1e-9 {
+				t.Fatalf("alpha %v: sums to %v", alpha, total)
+			}
+			sum += sample[0]
+		}
+		// E[x] = 1/k and E[x^2] = (alpha+1) / (k (k alpha+1)); tolerances of five standard errors.
+		wantSquare := (alpha + 1) / (k * (k*alpha + 1))
+		if got := square / (k * rounds); math.Abs(got/wantSquare-1) > 0.05 {
+			t.Errorf("alpha %v: E[x^2] = %v, want %v", alpha, got, wantSquare)
+		}
+		if got, se := sum/rounds, math.Sqrt(wantSquare/rounds); math.Abs(got-1.0/k) > 5*se {
+			t.Errorf("alpha %v: E[x] = %v", alpha, got)
+		}
+	}
+	var tiny [8]float64
+	dirichlet(tiny[:], 1e-5, rng) // underflow must not give NaN
+	for _, x := range tiny {
+		if !(x >= 0 && x <= 1) {
+			t.Errorf("tiny alpha: %v", tiny)
+		}
+	}
+}
+
+func TestSampleVisits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	visits := []uint32{0, 10, 30, 0, 60}
+	if got := SampleVisits(visits, 0, rng); got != 4 {
+		t.Errorf("temperature 0 picked %d", got)
+	}
+	if got := SampleVisits(visits, 1e-9, rng); got != 4 {
+		t.Errorf("a tiny temperature picked %d", got)
+	}
+	for _, temperature := range []float64{1, 0.5} {
+		const rounds = 20000
+		var count [5]float64
+		for range rounds {
+			count[SampleVisits(visits, temperature, rng)]++
+		}
+		total := 0.0
+		for _, n := range visits {
+			total += math.Pow(float64(n), 1/temperature)
+		}
+		for i, n := range visits {
+			p := math.Pow(float64(n), 1/temperature) / total
+			if se := math.Sqrt(p*(1-p)/rounds) + 1e-12; math.Abs(count[i]/rounds-p) > 5*se {
+				t.Errorf("temperature %v: move %d picked %v, want %v", temperature, i, count[i]/rounds, p)
+			}
+		}
+	}
+}
+
+func TestConfigValidate(t *testing.T) {
+	good := DefaultConfig()
+	if err := good.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*Config){
+		"simulations": func(c *Config) { c.Simulations = -1 },
+		"cpuct":       func(c *Config) { c.CPUCT = math.NaN() },
+		"epsilon":     func(c *Config) { c.NoiseEpsilon = 1.1 },
+		"alpha":       func(c *Config) { c.NoiseAlpha = 0 },
+		"base":        func(c *Config) { c.CPUCTForm, c.CPUCTBase = CPUCTLog, 0 },
+		"form":        func(c *Config) { c.FPUForm = 7 },
+	} {
+		c := DefaultConfig()
+		change(&c)
+		if c.Validate() == nil {
+			t.Errorf("%s: a bad value passed", name)
+		}
+	}
+}

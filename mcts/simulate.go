@@ -1,0 +1,169 @@
+package mcts
+
+import (
+	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/encoding"
+)
+
+// outcome is how a simulation ended.
+type outcome uint8
+
+const (
+	simBackedUp outcome = iota
+	simWaits            // its leaf is a row of the batch now
+	simCollided         // its leaf waits already; nothing was changed
+)
+
+// simulate walks from the root to a leaf and evaluates it or puts it into b.
+func (s *Search) simulate(b *encoding.Batch) outcome {
+	i := s.descend()
+	out := s.reach(i, b)
+	s.h.Truncate(s.rootLen)
+	switch out {
+	case simBackedUp:
+		s.backup(s.path, i)
+	case simCollided:
+		s.undo(s.path, i)
+	case simWaits:
+		l := &s.waiting[len(s.waiting)-1]
+		l.from = int32(len(s.steps))
+		s.steps = append(s.steps, s.path...)
+		l.to = int32(len(s.steps))
+	}
+	return out
+}
+
+// descend selects down to a node that is not expanded, or that is proven, and
+// returns it. The path is in s.path, its moves are played on the line, and its
+// nodes and edges count one more waiting simulation.
+func (s *Search) descend() int32 {
+	s.path = s.path[:0]
+	i := int32(0)
+	for {
+		n := &s.t.nodes[i]
+		if n.kind != kindExpanded || n.proven != Unproven && i != 0 {
+			n.vl++
+			return i
+		}
+		var k int
+		if i == 0 {
+			k = s.selectRoot()
+		} else {
+			k = s.selectEdge(i)
+		}
+		n.vl++
+		at := n.first + int32(k)
+		if s.t.edges[at].child == none {
+			child := s.t.addNode()
+			s.t.edges[at].child = child
+		}
+		e := &s.t.edges[at]
+		e.vl++
+		s.path = append(s.path, step{i, at})
+		s.h.Push(e.move)
+		i = e.child
+	}
+}
+
+// reach gives node i, at which a simulation ended, its value, if that can be
+// had without the network, and otherwise appends it to b.
+func (s *Search) reach(i int32, b *encoding.Batch) outcome {
+	n := &s.t.nodes[i]
+	switch {
+	case n.kind == kindPending:
+		return simCollided
+	case n.kind != kindNew:
+		return simBackedUp // over, probed, twofold, or proven
+	}
+	s.h.Board().GenerateMoves(&s.list)
+	if i != 0 && s.terminal(n) {
+		return simBackedUp
+	}
+	var k key
+	if s.cache != nil {
+		encoding.Encode(s.h, &s.masks, &s.scalars)
+		k = keyOf(&s.masks, &s.scalars, &s.list)
+		if prior, wdl, m, ok := s.cache.get(k, s.list.N); ok {
+			s.t.addEdges(i, s.list.Slice())
+			s.expand(i, prior, wdl, m)
+			return simBackedUp
+		}
+	}
+	s.t.addEdges(i, s.list.Slice())
+	s.t.nodes[i].kind = kindPending
+	s.waiting = append(s.waiting, leaf{row: int32(s.appendRow(b)), node: i, key: k})
+	return simWaits
+}
+
+// appendRow appends the newest position of the line, whose moves are s.list and
+// which is encoded already if there is a cache.
+func (s *Search) appendRow(b *encoding.Batch) int {
+	if s.cache == nil {
+		return encoding.AppendPosition(b, s.h, &s.list)
+	}
+	row := b.Grow(s.list.N)
+	b.Masks[row], b.Scalars[row] = s.masks, s.scalars
+	legal := b.LegalOf(row)
+	for k, m := range s.list.Slice() {
+		legal[k] = encoding.PolicyIndex(m)
+	}
+	return row
+}
+
+// terminal decides whether the line's newest position, below the root, is a
+// leaf for good, and gives n its value then.
+func (s *Search) terminal(n *node) bool {
+	at := s.h.Len() - 1
+	board := s.h.Board()
+	if over := s.h.Terminal(s.list.N); over != chess.NotOver {
+		n.kind, n.proven = kindOver, ProvenDraw
+		if over == chess.Checkmate {
+			n.proven = ProvenLoss
+		}
+		n.rawQ, n.rawD, n.rawM = float32(n.proven.q()), float32(n.proven.d()), 0
+		return true
+	}
+	if s.cfg.TwofoldDraw {
+		if r := s.h.RepetitionAt(at); r >= s.rootLen-1 {
+			n.kind, n.cycle = kindTwofold, uint16(at-r)
+			n.rawQ, n.rawD, n.rawM = 0, 1, s.guessM()
+			return true
+		}
+	}
+	if s.cfg.Prober == nil || board.Rule50() != 0 || HasCastling(board) {
+		return false
+	}
+	wdl, ok := s.cfg.Prober.Probe(board)
+	if !ok {
+		return false
+	}
+	n.kind, n.proven = kindProbed, ProvenDraw
+	if wdl < 0 {
+		n.proven = ProvenLoss
+	} else if wdl > 0 {
+		n.proven = ProvenWin
+	}
+	n.rawQ, n.rawD, n.rawM = float32(n.proven.q()), float32(n.proven.d()), s.guessM()
+	n.provenM = n.rawM
+	return true
+}
+
+// guessM returns the plies left of a leaf whose value says nothing about them:
+// one less than the network's answer for its parent.
+func (s *Search) guessM() float32 {
+	parent := s.path[len(s.path)-1].node
+	return max(0, s.t.nodes[parent].rawM-1)
+}
+
+// HasCastling reports whether any castling right is held: endgame tables know
+// no such position.
+func HasCastling(b *chess.Board) bool {
+	for _, ours := range [2]bool{true, false} {
+		for _, kingside := range [2]bool{true, false} {
+			if _, ok := b.CastlingRook(ours, kingside); ok {
+				return true
+			}
+		}
+	}
+	return false
+}

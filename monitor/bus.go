@@ -1,0 +1,221 @@
+package monitor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Sink reads every event, in order, inside Publish. It must not block on
+// anything slower than a file. Handle is never called by two goroutines at once.
+type Sink interface {
+	Handle(e Event) error
+}
+
+// SinkFunc makes a Sink of a function.
+type SinkFunc func(Event) error
+
+// Handle implements Sink.
+func (f SinkFunc) Handle(e Event) error { return f(e) }
+
+// BusOptions configures a Bus.
+type BusOptions struct {
+	Job string           // fills Header.Job
+	Seq uint64           // number of the last event of an earlier process; 0 = none
+	Now func() time.Time // fills Header.Time; nil = time.Now
+}
+
+// Bus hands events to sinks and subscriptions. It is safe for concurrent use;
+// all readers see the same order.
+type Bus struct {
+	opt BusOptions
+
+	mu      sync.Mutex // guards the rest; held while sinks run
+	seq     uint64
+	sinks   []Sink
+	failed  []error // per sink, the first error; a failed sink gets nothing more
+	subs    map[*Subscription]struct{}
+	dropped int64 // by subscriptions that are closed
+	closed  bool
+
+	readers sync.WaitGroup // goroutines of Go
+	errMu   sync.Mutex     // guards readErr; never taken with mu held
+	readErr []error
+}
+
+// NewBus returns a bus without readers.
+func NewBus(opt BusOptions) *Bus {
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	return &Bus{opt: opt, seq: opt.Seq, subs: map[*Subscription]struct{}{}}
+}
+
+// Attach adds a sink, which sees every event from now on. An error that it
+// returns is kept for Err, and the sink is left out from then on.
+func (b *Bus) Attach(s Sink) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sinks = append(b.sinks, s)
+	b.failed = append(b.failed, nil)
+}
+
+// Publish completes the header of e and hands it to all readers. After it
+// returns every sink has seen e. It never waits for a subscription. On a closed
+// bus it does nothing.
+func (b *Bus) Publish(e Event) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return
+	}
+	b.seq++
+	h := e.Head()
+	h.V, h.Type, h.Seq = SchemaVersion, e.EventType(), b.seq
+	if h.Time.IsZero() {
+		h.Time = b.opt.Now()
+	}
+	h.Time = h.Time.UTC()
+	if h.Job == "" {
+		h.Job = b.opt.Job
+	}
+	for i, s := range b.sinks {
+		if b.failed[i] == nil {
+			b.failed[i] = s.Handle(e)
+		}
+	}
+	for s := range b.subs {
+		s.offer(e)
+	}
+}
+
+// Seq is the number of the newest event.
+func (b *Bus) Seq() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.seq
+}
+
+// Err returns what failed so far: errors of sinks (disk full, ...) and of
+// readers started by Go. A run should look at it at every checkpoint.
+func (b *Bus) Err() error {
+	b.mu.Lock()
+	errs := append([]error(nil), b.failed...)
+	b.mu.Unlock()
+	b.errMu.Lock()
+	defer b.errMu.Unlock()
+	return errors.Join(append(errs, b.readErr...)...)
+}
+
+// Dropped counts events that subscriptions lost because their queue was full.
+func (b *Bus) Dropped() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := b.dropped
+	for s := range b.subs {
+		n += s.Dropped()
+	}
+	return n
+}
+
+// Subscription is a bounded queue of events for one slow reader.
+type Subscription struct {
+	bus     *Bus
+	events  chan Event
+	dropped atomic.Int64
+}
+
+// Subscribe returns a queue of capacity events (at least 1). When it is full a
+// new event is dropped for this reader only, and counted. Its Close must be
+// called, unless the bus is closed first.
+func (b *Bus) Subscribe(capacity int) *Subscription {
+	s := &Subscription{bus: b, events: make(chan Event, max(capacity, 1))}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		close(s.events)
+	} else {
+		b.subs[s] = struct{}{}
+	}
+	return s
+}
+
+// Events is closed when the subscription or the bus is.
+func (s *Subscription) Events() <-chan Event { return s.events }
+
+// Dropped counts the events that did not fit into the queue.
+func (s *Subscription) Dropped() int64 { return s.dropped.Load() }
+
+// Close ends the subscription; what is still queued can be read.
+func (s *Subscription) Close() {
+	s.bus.mu.Lock()
+	defer s.bus.mu.Unlock()
+	s.bus.end(s)
+}
+
+// offer queues e or drops it. The bus is locked.
+func (s *Subscription) offer(e Event) {
+	select {
+	case s.events <- e:
+	default:
+		s.dropped.Add(1)
+	}
+}
+
+// end closes a subscription once. The bus is locked.
+func (b *Bus) end(s *Subscription) {
+	if _, open := b.subs[s]; open {
+		delete(b.subs, s)
+		b.dropped += s.Dropped()
+		close(s.events)
+	}
+}
+
+// Go runs a sink in a goroutine of its own behind a queue of the given capacity,
+// for readers that may block, such as a terminal. The bus owns the goroutine;
+// Close waits for it.
+func (b *Bus) Go(capacity int, sink Sink) *Subscription {
+	s := b.Subscribe(capacity)
+	b.readers.Add(1)
+	go func() {
+		defer b.readers.Done()
+		var failed error
+		for e := range s.Events() {
+			if failed != nil {
+				continue // drain, so that nothing is counted as dropped by a dead reader
+			}
+			if failed = sink.Handle(e); failed != nil {
+				b.errMu.Lock()
+				b.readErr = append(b.readErr, failed)
+				b.errMu.Unlock()
+			}
+		}
+	}()
+	return s
+}
+
+// Close ends all subscriptions, lets the readers of Go finish what is queued
+// and waits for them until ctx is done. Sinks are not closed: their owners do
+// that. It returns Err.
+func (b *Bus) Close(ctx context.Context) error {
+	b.mu.Lock()
+	b.closed = true
+	for s := range b.subs {
+		b.end(s)
+	}
+	b.mu.Unlock()
+	done := make(chan struct{})
+	go func() { // ends with the last reader
+		b.readers.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return b.Err()
+	case <-ctx.Done():
+		return errors.Join(fmt.Errorf("wait for the readers of events: %w", ctx.Err()), b.Err())
+	}
+}

@@ -1,0 +1,139 @@
+package monitor
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// maxLine is the longest line of metrics.jsonl that is read, in bytes.
+const maxLine = 1 << 20
+
+// Errors of Decode and Replay.
+var (
+	ErrVersion     = errors.New("event of a newer schema version")
+	ErrUnknownType = errors.New("unknown event type")
+)
+
+// CorruptError says where a metrics or event file cannot be read.
+type CorruptError struct {
+	Path   string // empty for a stream
+	Offset int64  // bytes
+	Reason string
+}
+
+func (e *CorruptError) Error() string {
+	path := e.Path
+	if path == "" {
+		path = "events"
+	}
+	return fmt.Sprintf("%s: offset %d: %s", path, e.Offset, e.Reason)
+}
+
+// AppendJSON appends the event as one JSON line, newline included.
+func AppendJSON(dst []byte, e Event) ([]byte, error) {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return dst, fmt.Errorf("encode event %s: %w", e.EventType(), err)
+	}
+	dst = append(dst, line...)
+	return append(dst, '\n'), nil
+}
+
+// Decode reads one line. It returns ErrVersion for a newer schema and
+// ErrUnknownType for a type that this build does not know.
+func Decode(line []byte) (Event, error) {
+	var h Header
+	if err := json.Unmarshal(line, &h); err != nil {
+		return nil, fmt.Errorf("decode event: %w", err)
+	}
+	if h.V > SchemaVersion {
+		return nil, fmt.Errorf("%w: %d, known are up to %d", ErrVersion, h.V, SchemaVersion)
+	}
+	e := newEvent(h.Type)
+	if e == nil {
+		return nil, fmt.Errorf("%w %q", ErrUnknownType, h.Type)
+	}
+	if err := json.Unmarshal(line, e); err != nil {
+		return nil, fmt.Errorf("decode event %s: %w", h.Type, err)
+	}
+	return e, nil
+}
+
+// ReplayInfo says what Replay met.
+type ReplayInfo struct {
+	Events  int64
+	Unknown int64  // events of types that this build does not know, skipped
+	Bytes   int64  // of whole lines
+	Torn    int64  // bytes of an unfinished last line, skipped
+	Seq     uint64 // of the last event
+}
+
+// Replay reads metrics.jsonl from r and calls fn with each event in order, until
+// it returns an error. A torn last line is skipped and reported; any other line
+// that is not an event is a *CorruptError.
+func Replay(r io.Reader, fn func(Event) error) (ReplayInfo, error) {
+	var info ReplayInfo
+	in := bufio.NewReaderSize(r, 1<<16)
+	for {
+		line, err := readLine(in)
+		if errors.Is(err, io.EOF) {
+			info.Torn = int64(len(line))
+			return info, nil
+		}
+		if err != nil {
+			return info, &CorruptError{Offset: info.Bytes, Reason: err.Error()}
+		}
+		e, err := Decode(line)
+		switch {
+		case errors.Is(err, ErrUnknownType):
+			info.Unknown++
+		case errors.Is(err, ErrVersion):
+			return info, err
+		case err != nil:
+			return info, &CorruptError{Offset: info.Bytes, Reason: err.Error()}
+		default:
+			info.Events++
+			info.Seq = e.Head().Seq
+			if err := fn(e); err != nil {
+				return info, err
+			}
+		}
+		info.Bytes += int64(len(line))
+	}
+}
+
+// readLine returns a line with its newline; io.EOF comes with what is left of a
+// line without one.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case err == nil || errors.Is(err, io.EOF):
+			return line, err
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return line, err
+		case len(line) > maxLine:
+			return line, fmt.Errorf("a line of more than %d bytes", maxLine)
+		}
+	}
+}
+
+// lastSeq returns the number of the last event in whole lines of JSON, 0 if
+// there is none.
+func lastSeq(tail []byte) uint64 {
+	tail = bytes.TrimRight(tail, "\n")
+	if i := bytes.LastIndexByte(tail, '\n'); i >= 0 {
+		tail = tail[i+1:]
+	}
+	var h Header
+	if json.Unmarshal(tail, &h) != nil {
+		return 0
+	}
+	return h.Seq
+}

@@ -1,0 +1,213 @@
+package monitor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// MetricsName is the file of events in a job's metrics directory: one JSON
+// object a line.
+const MetricsName = "metrics.jsonl"
+
+// FilesState is what a checkpoint keeps of the metric files, as JSON. The zero
+// value is a run without checkpoint.
+type FilesState struct {
+	MetricsOffset int64  `json:"metrics_offset"` // bytes of metrics.jsonl
+	Seq           uint64 `json:"seq"`            // of the last event in it
+	EventsFile    string `json:"events_file"`    // TensorBoard file, without directory; "" = none
+	EventsOffset  int64  `json:"events_offset"`
+}
+
+// FilesOptions configures OpenFiles.
+type FilesOptions struct {
+	Dir         string // the job's: <metrics>/<job>; created if missing
+	Job         string // part of the event file's name
+	TensorBoard bool
+	Now         func() time.Time // names the event file; nil = time.Now
+}
+
+// FilesInfo says what OpenFiles did to files that were there.
+type FilesInfo struct {
+	Moved   []string // files of an earlier run that were renamed out of the way
+	Lost    int64    // bytes of metrics.jsonl that the checkpoint knew and that are gone
+	Rebuilt bool     // the event file was made anew from metrics.jsonl
+}
+
+// Files writes metrics.jsonl and the TensorBoard event file. It is a Sink
+// without loss: Handle buffers, Flush hands over to the operating system, Sync
+// makes durable. Safe for concurrent use.
+type Files struct {
+	mu      sync.Mutex
+	metrics *appendFile
+	board   *tensorBoard // nil = off
+	seq     uint64
+	buf     []byte
+	flushed time.Time // time of the event that was last followed by a flush
+}
+
+// flushEvery is the event time after which Handle flushes, so that a reader of
+// the files is at most so far behind.
+const flushEvery = time.Second
+
+// OpenFiles opens the metric files of a job as a checkpoint knew them: what was
+// written after it is cut off, so that steps that are trained again do not
+// appear twice. With the zero state existing files are renamed, never
+// overwritten.
+func OpenFiles(opt FilesOptions, state FilesState) (*Files, FilesInfo, error) {
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	f, info, err := openFiles(opt, state)
+	if err != nil {
+		return nil, info, fmt.Errorf("open metrics: %w", err)
+	}
+	return f, info, nil
+}
+
+func openFiles(opt FilesOptions, state FilesState) (*Files, FilesInfo, error) {
+	var info FilesInfo
+	if err := os.MkdirAll(opt.Dir, 0o755); err != nil {
+		return nil, info, err
+	}
+	path := filepath.Join(opt.Dir, MetricsName)
+	if err := moveForeign(opt.Dir, state, &info); err != nil {
+		return nil, info, err
+	}
+	whole, err := wholeLines(path, state.MetricsOffset)
+	if err != nil {
+		return nil, info, err
+	}
+	if size, err := os.Stat(path); err == nil && size.Size() >= state.MetricsOffset && whole != state.MetricsOffset {
+		return nil, info, &CorruptError{Path: path, Offset: state.MetricsOffset, Reason: "the checkpoint's offset is in the middle of a line"}
+	}
+	info.Lost = state.MetricsOffset - whole
+	f := &Files{seq: state.Seq}
+	if f.metrics, err = openAppend(path, whole); err != nil {
+		return nil, info, err
+	}
+	if opt.TensorBoard {
+		f.board, info.Rebuilt, err = openBoard(opt, state, path)
+	}
+	if err = errors.Join(err, syncDir(opt.Dir)); err != nil {
+		return nil, info, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+// moveForeign renames files that the state does not know: all of a job without
+// checkpoint, and event files other than the state's.
+func moveForeign(dir string, state FilesState, info *FilesInfo) error {
+	move := func(path string, name func(int) string) error {
+		to, err := moveAside(path, name)
+		if to != "" {
+			info.Moved = append(info.Moved, to)
+		}
+		return err
+	}
+	if state.MetricsOffset == 0 {
+		if err := move(filepath.Join(dir, MetricsName), func(n int) string { return fmt.Sprintf("metrics_old%d.jsonl", n) }); err != nil {
+			return err
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), eventsPrefix) || e.Name() == state.EventsFile {
+			continue
+		}
+		// Without "tfevents" in the name TensorBoard does not show it.
+		if err := move(filepath.Join(dir, e.Name()), func(n int) string { return fmt.Sprintf("events_old%d", n) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Seq is the number of the last stored event; the Bus goes on from it.
+func (f *Files) Seq() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.seq
+}
+
+// Handle implements Sink. Transient events are left out.
+func (f *Files) Handle(e Event) error {
+	if Transient(e) {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var err error
+	if f.buf, err = AppendJSON(f.buf[:0], e); err != nil {
+		return err
+	}
+	if _, err := f.metrics.Write(f.buf); err != nil {
+		return err
+	}
+	if f.board != nil {
+		if err := f.board.Handle(e); err != nil {
+			return err
+		}
+	}
+	h := e.Head()
+	f.seq = h.Seq
+	if _, isStep := e.(*Step); isStep && h.Time.Sub(f.flushed) < flushEvery {
+		return nil
+	}
+	f.flushed = h.Time
+	return f.flush()
+}
+
+// Flush makes everything visible to readers of the files.
+func (f *Files) Flush() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.flush()
+}
+
+func (f *Files) flush() error {
+	err := f.metrics.flush()
+	if f.board != nil {
+		err = errors.Join(err, f.board.file.flush())
+	}
+	return err
+}
+
+// Sync makes everything handled so far durable and returns the state for a
+// checkpoint: opening with it shows exactly these events.
+func (f *Files) Sync() (FilesState, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := FilesState{Seq: f.seq}
+	var err error
+	if s.MetricsOffset, err = f.metrics.sync(); err != nil {
+		return FilesState{}, err
+	}
+	if f.board != nil {
+		s.EventsFile = filepath.Base(f.board.file.path)
+		if s.EventsOffset, err = f.board.file.sync(); err != nil {
+			return FilesState{}, err
+		}
+	}
+	return s, nil
+}
+
+// Close makes everything durable and closes the files.
+func (f *Files) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, err := f.metrics.sync()
+	err = errors.Join(err, f.metrics.close())
+	if f.board != nil {
+		_, syncErr := f.board.file.sync()
+		err = errors.Join(err, syncErr, f.board.file.close())
+	}
+	return err
+}

@@ -1,0 +1,86 @@
+package monitor
+
+import (
+	"sync"
+	"time"
+)
+
+// Meter turns growing totals into rates over the last seconds. It is safe for
+// concurrent use.
+type Meter struct {
+	mu     sync.Mutex
+	last   Totals    // at the newest tick
+	at     time.Time // of the newest tick; zero before the first Observe
+	first  time.Time
+	origin Totals
+	agg    *Aggregator[span]
+}
+
+// meterTick is the shortest time that makes a tick, and meterWindow how many
+// ticks the rates look back at most.
+const (
+	meterTick   = time.Second
+	meterWindow = 32
+)
+
+// span is how much totals grew in a time.
+type span struct {
+	time   time.Duration
+	growth Totals
+}
+
+// NewMeter returns a meter that has seen nothing.
+func NewMeter() *Meter {
+	return &Meter{agg: NewAggregator(func(a, b span) span {
+		return span{time: a.time + b.time, growth: a.growth.plus(b.growth)}
+	})}
+}
+
+// Observe takes the totals at a time, and returns the rates of the last seconds:
+// over at most 32 ticks of a second or more, or, before the first tick, since
+// the first call.
+func (m *Meter) Observe(now time.Time, t Totals) Rates {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.at.IsZero() {
+		m.first, m.at, m.last, m.origin = now, now, t, t
+		return Rates{}
+	}
+	if d := now.Sub(m.at); d >= meterTick {
+		m.agg.Tick(span{time: d, growth: t.minus(m.last)})
+		m.at, m.last = now, t
+	}
+	if s, ticks := m.agg.AtMost(meterWindow); ticks > 0 {
+		return s.rates()
+	}
+	return span{time: now.Sub(m.first), growth: t.minus(m.origin)}.rates()
+}
+
+// plus and minus work field by field.
+func (t Totals) plus(o Totals) Totals {
+	return Totals{t.Games + o.Games, t.Positions + o.Positions, t.Evaluations + o.Evaluations, t.Batches + o.Batches,
+		t.CacheHits + o.CacheHits, t.CacheProbes + o.CacheProbes, t.Steps + o.Steps, t.Rows + o.Rows}
+}
+
+func (t Totals) minus(o Totals) Totals {
+	return t.plus(Totals{-o.Games, -o.Positions, -o.Evaluations, -o.Batches, -o.CacheHits, -o.CacheProbes, -o.Steps, -o.Rows})
+}
+
+// rates divides growth by time; without time or probes they are 0.
+func (s span) rates() Rates {
+	per := func(n int64) Number { return ratio(float64(n), s.time.Seconds()) }
+	g := s.growth
+	return Rates{
+		GamesPerSecond: per(g.Games), PositionsPerSecond: per(g.Positions), EvaluationsPerSecond: per(g.Evaluations),
+		StepsPerSecond: per(g.Steps), RowsPerSecond: per(g.Rows),
+		MeanBatch:     ratio(float64(g.Evaluations), float64(g.Batches)),
+		CacheHitShare: ratio(float64(g.CacheHits), float64(g.CacheProbes)),
+	}
+}
+
+func ratio(a, b float64) Number {
+	if b <= 0 {
+		return 0
+	}
+	return Number(a / b)
+}

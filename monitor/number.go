@@ -1,0 +1,50 @@
+package monitor
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Number is a float64 that JSON can hold even where it is not finite: those are
+// the strings "NaN", "+Inf" and "-Inf".
+type Number float64
+
+// MarshalJSON implements json.Marshaler.
+func (n Number) MarshalJSON() ([]byte, error) {
+	f := float64(n)
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return strconv.AppendQuote(nil, strconv.FormatFloat(f, 'g', -1, 64)), nil
+	}
+	return json.Marshal(f)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *Number) UnmarshalJSON(b []byte) error {
+	switch string(b) {
+	case `"NaN"`:
+		*n = Number(math.NaN())
+	case `"+Inf"`:
+		*n = Number(math.Inf(1))
+	case `"-Inf"`:
+		*n = Number(math.Inf(-1))
+	default:
+		var f float64
+		if err := json.Unmarshal(b, &f); err != nil {
+			return fmt.Errorf("number: %w", err)
+		}
+		*n = Number(f)
+	}
+	return nil
+}
+
+// Numbers are named numbers, such as losses by metric name.
+type Numbers map[string]Number
+
+// Names returns the names in alphabetical order.
+func (n Numbers) Names() []string { return slices.Sorted(maps.Keys(n)) }
+
+func sortedKeys(m map[string]int64) []string { return slices.Sorted(maps.Keys(m)) }

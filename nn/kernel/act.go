@@ -1,0 +1,109 @@
+package kernel
+
+import "math"
+
+// Act is an activation function applied to a result before it is stored.
+type Act uint8
+
+// The activations.
+const (
+	None Act = iota // identity
+	ReLU            // max(0, x); NaN stays NaN
+	Mish            // x * tanh(softplus(x)); a second pass over the output, not vectorised
+)
+
+// split divides act into the part that kernels apply and whether a Mish pass
+// must follow.
+func (a Act) split() (Act, bool) {
+	if a == Mish {
+		return None, true
+	}
+	return a, false
+}
+
+// ReLUForward sets y = max(0, x). y may be x.
+func ReLUForward(y, x []float32) {
+	y = y[:len(x)]
+	n := vecFlat(flatReLU, y, x, nil, 0)
+	for i := n; i < len(x); i++ {
+		y[i] = relu(x[i])
+	}
+}
+
+// ReLUBackward sets dx = dy where y > 0, else 0; y is the activation's output.
+// dx may be dy.
+func ReLUBackward(dx, dy, y []float32) {
+	dx, y = dx[:len(dy)], y[:len(dy)]
+	n := vecFlat(flatReLUBackward, dx, dy, y, 0)
+	for i := n; i < len(dy); i++ {
+		if y[i] > 0 {
+			dx[i] = dy[i]
+		} else {
+			dx[i] = 0
+		}
+	}
+}
+
+// MishForward sets y = x*tanh(softplus(x)). y may be x.
+func MishForward(y, x []float32) {
+	for i, v := range x {
+		y[i] = float32(float64(v) * math.Tanh(softplus(float64(v))))
+	}
+}
+
+// MishBackward sets dx = dy * mish'(x); x is the activation's input. dx may be dy.
+func MishBackward(dx, dy, x []float32) {
+	for i, v := range x {
+		z := float64(v)
+		t := math.Tanh(softplus(z))
+		dx[i] = float32(float64(dy[i]) * (t + z*(1-t*t)*sigmoid(z)))
+	}
+}
+
+// Sigmoid sets y = 1/(1+exp(-x)). y may be x.
+func Sigmoid(y, x []float32) {
+	for i, v := range x {
+		y[i] = float32(sigmoid(float64(v)))
+	}
+}
+
+// SigmoidBackward sets dx = dy*y*(1-y); y is the sigmoid's output. dx may be dy.
+func SigmoidBackward(dx, dy, y []float32) {
+	for i, v := range y {
+		dx[i] = dy[i] * v * (1 - v)
+	}
+}
+
+// Tanh sets y = tanh(x). y may be x.
+func Tanh(y, x []float32) {
+	for i, v := range x {
+		y[i] = float32(math.Tanh(float64(v)))
+	}
+}
+
+// TanhBackward sets dx = dy*(1-y*y); y is Tanh's output. dx may be dy.
+func TanhBackward(dx, dy, y []float32) {
+	for i, v := range y {
+		dx[i] = dy[i] * (1 - v*v)
+	}
+}
+
+func relu(v float32) float32 {
+	return max(v, 0) // no branch: signs of activations are not predictable
+}
+
+func sigmoid(x float64) float64 {
+	if x < 0 {
+		e := math.Exp(x)
+		return e / (1 + e)
+	}
+	return 1 / (1 + math.Exp(-x))
+}
+
+// softplus returns log(1+exp(x)) without overflow.
+func softplus(x float64) float64 {
+	if x > 30 {
+		return x
+	}
+	return math.Log1p(math.Exp(x))
+}

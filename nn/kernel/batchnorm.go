@@ -1,0 +1,127 @@
+package kernel
+
+// statRows is how many rows a sum runs in float32 before it goes to float64:
+// one board. Blocks start at row 0 of the call, so the result depends on the
+// split of rows into calls, but on nothing else.
+const statRows = 64
+
+// BatchNormStats adds the per-channel sums of x [rows][c] and of its squares to
+// sum and sumsq [c]. Sums are float32 within 64 rows, float64 above.
+// variance = sumsq/count - mean^2; its error is about 1e-6*(mean^2+variance).
+func BatchNormStats(sum, sumsq []float64, x []float32, rows, c int) {
+	columnSums(sum, sumsq, &sumOp{u: x, v: x}, rows, c)
+}
+
+// BatchNormApply computes y = act(x*scale + shift) with scale, shift [c]
+// (scale = gamma/sqrt(var+eps), shift = beta - mean*scale). y may be x.
+func BatchNormApply(y, x, scale, shift []float32, rows, c int, act Act) {
+	y, x, scale, shift = y[:rows*c], x[:rows*c], scale[:c], shift[:c]
+	act, mish := act.split()
+	affine(y, x, scale, shift, nil, rows, c, act)
+	if mish {
+		MishForward(y, y)
+	}
+}
+
+// BatchNormApplyResidual computes y = act(x*scale + shift + res). y may be x or
+// res. A squeeze-and-excitation gate per board is SEApply.
+func BatchNormApplyResidual(y, x, scale, shift, res []float32, rows, c int, act Act) {
+	y, x, scale, shift, res = y[:rows*c], x[:rows*c], scale[:c], shift[:c], res[:rows*c]
+	act, mish := act.split()
+	affine(y, x, scale, shift, res, rows, c, act)
+	if mish {
+		MishForward(y, y)
+	}
+}
+
+// BatchNormBackwardStats adds to dsum [c] the sums of dy and to dxhat [c] the
+// sums of dy*xhat, xhat = (x-mean)*invstd; x is the layer's input, invstd =
+// 1/sqrt(var+eps). dsum is the gradient of beta, dxhat that of gamma.
+func BatchNormBackwardStats(dsum, dxhat []float64, dy, x, mean, invstd []float32, rows, c int) {
+	backwardStats(dsum, dxhat, &sumOp{u: dy, v: x, mean: mean}, invstd, rows, c)
+}
+
+// BatchNormReLUBackwardStats is BatchNormBackwardStats through a ReLU whose
+// output was y: dy counts where y > 0 only.
+func BatchNormReLUBackwardStats(dsum, dxhat []float64, dy, y, x, mean, invstd []float32, rows, c int) {
+	backwardStats(dsum, dxhat, &sumOp{u: dy, v: x, mask: y, mean: mean}, invstd, rows, c)
+}
+
+// backwardStats scales the second sums of op by invstd.
+func backwardStats(dsum, dxhat []float64, op *sumOp, invstd []float32, rows, c int) {
+	op.scale = invstd
+	columnSums(dsum, dxhat, op, rows, c)
+}
+
+// BatchNormBackward computes the gradient of the layer's input with batch
+// statistics: dx = gamma*invstd*(dy - dsum/count - xhat*dxhat/count). dsum and
+// dxhat are the totals of BatchNormBackwardStats over all count rows of the
+// batch, of which rows are given here. dx may be dy.
+func BatchNormBackward(dx, dy, x, mean, invstd, gamma []float32, dsum, dxhat []float64, count, rows, c int) {
+	bnBackward(dx, dy, nil, x, mean, invstd, gamma, dsum, dxhat, count, rows, c)
+}
+
+// BatchNormReLUBackward is BatchNormBackward through a ReLU whose output was y.
+func BatchNormReLUBackward(dx, dy, y, x, mean, invstd, gamma []float32, dsum, dxhat []float64, count, rows, c int) {
+	bnBackward(dx, dy, y[:rows*c], x, mean, invstd, gamma, dsum, dxhat, count, rows, c)
+}
+
+// bnBackward writes the gradient as dx = a*dy + b*x + d with per-channel
+// a, b, d, and goes over the channels in groups that fit a stack buffer.
+func bnBackward(dx, dy, y, x, mean, invstd, gamma []float32, dsum, dxhat []float64, count, rows, c int) {
+	dx, dy, x = dx[:rows*c], dy[:rows*c], x[:rows*c]
+	const group = 128
+	var a, b, d [group]float32
+	for c0 := 0; c0 < c; c0 += group {
+		n := min(group, c-c0)
+		for i := range n {
+			j := c0 + i
+			s := float64(gamma[j]) * float64(invstd[j])
+			bj := -s * float64(invstd[j]) * dxhat[j] / float64(count)
+			a[i], b[i] = float32(s), float32(bj)
+			d[i] = float32(-s*dsum[j]/float64(count) - bj*float64(mean[j]))
+		}
+		affine2(dx, dy, y, x, a[:n], b[:n], d[:n], rows, c, c0)
+	}
+}
+
+// affine computes y = act(x*scale + shift + res); res may be nil. A row's
+// result does not depend on the others.
+func affine(y, x, scale, shift, res []float32, rows, c int, act Act) {
+	if ActiveTier() != Generic && c%panel == 0 {
+		affineVec(y, x, scale, shift, res, rows, c, act)
+		return
+	}
+	for r := range rows {
+		xr, yr := x[r*c:][:c], y[r*c:][:c]
+		for j, v := range xr {
+			v = v*scale[j] + shift[j]
+			if res != nil {
+				v += res[r*c+j]
+			}
+			if act == ReLU {
+				v = relu(v)
+			}
+			yr[j] = v
+		}
+	}
+}
+
+// affine2 computes dx = a*dy' + b*x + d for the len(a) channels from c0 on of
+// rows of c channels; dy' = dy where mask > 0, else 0 (mask nil: dy).
+func affine2(dx, dy, mask, x, a, b, d []float32, rows, c, c0 int) {
+	if ActiveTier() != Generic && c%panel == 0 && len(a)%panel == 0 {
+		affine2Vec(dx, dy, mask, x, a, b, d, rows, c, c0)
+		return
+	}
+	for r := range rows {
+		for i := range a {
+			j := r*c + c0 + i
+			g := dy[j]
+			if mask != nil && !(mask[j] > 0) {
+				g = 0
+			}
+			dx[j] = a[i]*g + b[i]*x[j] + d[i]
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package kernel
+
+// Conv3ScratchLen returns the scratch length of Conv3: one board of ci channels
+// with a border of one square.
+func Conv3ScratchLen(ci int) int { return 100 * ci }
+
+// Conv3 computes y [boards][64][co] = act(conv(x [boards][64][ci]) + bias), a
+// 3x3 cross-correlation with zero padding 1. packed comes from PackConv3 (or
+// PackConv3Transposed, for a data gradient); bias [co] may be nil; scratch has
+// Conv3ScratchLen(ci) floats with any contents. y may not overlap x.
+func Conv3(y, x, packed, bias []float32, boards, ci, co int, act Act, scratch []float32) {
+	y, x = y[:boards*64*co], x[:boards*64*ci]
+	packed = packed[:PackedConv3Len(ci, co)]
+	scratch = scratch[:Conv3ScratchLen(ci)]
+	if bias != nil {
+		bias = bias[:co]
+	}
+	if len(y) == 0 {
+		return
+	}
+	act, mish := act.split()
+	if ActiveTier() == Generic || ci == 0 {
+		conv3Generic(y, x, packed, bias, boards, ci, co, act)
+	} else {
+		conv3Vec(y, x, packed, bias, boards, ci, co, act, scratch)
+	}
+	if mish {
+		MishForward(y, y)
+	}
+}
+
+// conv3Generic is the oracle: per square and panel one sum over the taps on the
+// board in (ky, kx, ci) order.
+func conv3Generic(y, x, packed, bias []float32, boards, ci, co int, act Act) {
+	for b := range boards {
+		xb, yb := x[b*64*ci:][:64*ci], y[b*64*co:][:64*co]
+		for sq := range 64 {
+			for o := 0; o < co; o += panel {
+				var acc [panel]float32
+				w := packed[o*9*ci:][:9*ci*panel]
+				for t := range 9 {
+					r, f := sq>>3+t/3-1, sq&7+t%3-1
+					if r < 0 || r > 7 || f < 0 || f > 7 {
+						continue
+					}
+					addPanel(&acc, xb[(r*8+f)*ci:][:ci], w[t*ci*panel:])
+				}
+				storePanel(yb[sq*co:][:co], &acc, bias, o, act)
+			}
+		}
+	}
+}
+
+// addPanel adds x * w to acc, w [len(x)][panel].
+func addPanel(acc *[panel]float32, x, w []float32) {
+	for k, v := range x {
+		for j, u := range (*[panel]float32)(w[k*panel:]) {
+			acc[j] += v * u
+		}
+	}
+}
+
+// storePanel writes act(acc + bias) to the columns of y from o on.
+func storePanel(y []float32, acc *[panel]float32, bias []float32, o int, act Act) {
+	n := min(panel, len(y)-o)
+	for j := range n {
+		v := acc[j]
+		if bias != nil {
+			v += bias[o+j]
+		}
+		if act == ReLU {
+			v = relu(v)
+		}
+		y[o+j] = v
+	}
+}

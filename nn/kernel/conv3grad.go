@@ -1,0 +1,77 @@
+package kernel
+
+// Conv3WeightGradScratchLen returns the scratch length of Conv3WeightGrad: a
+// padded board and the gradient as [tap][co][ci], ci rounded up to 16.
+func Conv3WeightGradScratchLen(ci, co int) int {
+	cp := roundUp(ci, panel)
+	return 100*cp + 9*co*cp
+}
+
+// Conv3WeightGrad adds the weight gradient of a 3x3 convolution ci -> co to
+// dw [co][ci][3][3]: dw[o][i][t] += sum over boards and squares of
+// dy[b][s][o] * x[b][s+t][i]. x [boards][64][ci], dy [boards][64][co]; scratch
+// has Conv3WeightGradScratchLen(ci, co) floats with any contents. The sum of
+// one call is formed apart and then added to dw.
+func Conv3WeightGrad(dw, x, dy []float32, boards, ci, co int, scratch []float32) {
+	dw = dw[:co*ci*9]
+	x, dy = x[:boards*64*ci], dy[:boards*64*co]
+	scratch = scratch[:Conv3WeightGradScratchLen(ci, co)]
+	if len(x) == 0 || len(dy) == 0 {
+		return
+	}
+	cp := roundUp(ci, panel)
+	pad, grad := scratch[:100*cp], scratch[100*cp:]
+	clear(grad)
+	if ActiveTier() == Generic {
+		conv3WeightGradGeneric(grad, x, dy, boards, ci, co)
+	} else {
+		conv3WeightGradVec(grad, x, dy, boards, ci, co, pad)
+	}
+	unpackConv3Grad(dw, grad, ci, co)
+}
+
+func conv3WeightGradGeneric(grad, x, dy []float32, boards, ci, co int) {
+	cp := roundUp(ci, panel)
+	for b := range boards {
+		xb, db := x[b*64*ci:][:64*ci], dy[b*64*co:][:64*co]
+		for t := range 9 {
+			for sq := range 64 {
+				r, f := sq>>3+t/3-1, sq&7+t%3-1
+				if r < 0 || r > 7 || f < 0 || f > 7 {
+					continue
+				}
+				xr := xb[(r*8+f)*ci:][:ci]
+				for o, d := range db[sq*co:][:co] {
+					g := grad[(t*co+o)*cp:][:len(xr)]
+					for i, v := range xr {
+						g[i] += d * v
+					}
+				}
+			}
+		}
+	}
+}
+
+// unpackConv3Grad adds grad [9][co][cp] to dw [co][ci][9].
+func unpackConv3Grad(dw, grad []float32, ci, co int) {
+	cp := roundUp(ci, panel)
+	plane := co * cp
+	for o := range co {
+		g0, g1, g2 := grad[o*cp:][:ci], grad[plane+o*cp:][:ci], grad[2*plane+o*cp:][:ci]
+		g3, g4, g5 := grad[3*plane+o*cp:][:ci], grad[4*plane+o*cp:][:ci], grad[5*plane+o*cp:][:ci]
+		g6, g7, g8 := grad[6*plane+o*cp:][:ci], grad[7*plane+o*cp:][:ci], grad[8*plane+o*cp:][:ci]
+		d := dw[o*ci*9:][:ci*9]
+		for i := range ci {
+			v := (*[9]float32)(d[i*9:])
+			v[0] += g0[i]
+			v[1] += g1[i]
+			v[2] += g2[i]
+			v[3] += g3[i]
+			v[4] += g4[i]
+			v[5] += g5[i]
+			v[6] += g6[i]
+			v[7] += g7[i]
+			v[8] += g8[i]
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package kernel
+
+// Add sets y = a + b. y may be a or b.
+func Add(y, a, b []float32) {
+	y, b = y[:len(a)], b[:len(a)]
+	n := vecFlat(flatAdd, y, a, b, 0)
+	for i := n; i < len(a); i++ {
+		y[i] = a[i] + b[i]
+	}
+}
+
+// Axpy sets y += alpha*x.
+func Axpy(y []float32, alpha float32, x []float32) {
+	y = y[:len(x)]
+	n := vecFlat(flatAxpy, y, x, y, alpha)
+	for i := n; i < len(x); i++ {
+		y[i] += alpha * x[i]
+	}
+}
+
+// Scale sets x *= alpha.
+func Scale(x []float32, alpha float32) {
+	n := vecFlat(flatScale, x, x, nil, alpha)
+	for i := n; i < len(x); i++ {
+		x[i] *= alpha
+	}
+}
+
+// SumSquares returns the sum of x*x in float64; NaN and Inf pass through.
+func SumSquares(x []float32) float64 {
+	// Four sums: one chain of float64 additions would wait for its latency.
+	var s0, s1, s2, s3 float64
+	i := 0
+	for ; i+4 <= len(x); i += 4 {
+		v := (*[4]float32)(x[i:])
+		a, b, c, d := float64(v[0]), float64(v[1]), float64(v[2]), float64(v[3])
+		s0 += a * a
+		s1 += b * b
+		s2 += c * c
+		s3 += d * d
+	}
+	for ; i < len(x); i++ {
+		a := float64(x[i])
+		s0 += a * a
+	}
+	return (s0 + s1) + (s2 + s3)
+}
+
+// flatOp names an element-wise vector kernel over (y, a, b, alpha).
+type flatOp uint8
+
+const (
+	flatReLU         flatOp = iota // y = max(0, a)
+	flatReLUBackward               // y = a where b > 0, else 0
+	flatAdd                        // y = a + b
+	flatAxpy                       // y = b + alpha*a
+	flatScale                      // y = alpha*a
+)

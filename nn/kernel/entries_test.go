@@ -1,0 +1,124 @@
+//go:build amd64
+
+package kernel
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+)
+
+// mem returns a fresh buffer, large enough for any pointer of smallArgs.
+func mem(v float32) *float32 {
+	s := make([]float32, 4096)
+	for i := range s {
+		s[i] = v
+	}
+	return &s[0]
+}
+
+// smallArgs returns minimal arguments of a kind, over denormal inputs, so that
+// the entry raises status flags too.
+func smallArgs(t *testing.T, kind string) *byte {
+	const tiny = 1e-40
+	switch kind {
+	case "gemmArgs":
+		return bytesOf(&gemmArgs{y: mem(0), x: mem(tiny), w: mem(1.1), bias: mem(tiny), xRow: 64, yRow: 256,
+			xTile: 64, yTile: 256, tiles: 2, segs: 2, kseg: 5, xSeg: 4, wPanel: 640})
+	case "gradArgs":
+		return bytesOf(&gradArgs{dst: mem(0), a: mem(tiny), b: mem(1.1), dstRow: 192, aStep: 32, bStep: 192,
+			inner: 5, outer: 2, blocks: 2})
+	case "affineArgs":
+		return bytesOf(&affineArgs{y: mem(0), x: mem(tiny), res: mem(1), mask: mem(1), u: mem(tiny),
+			scale: mem(3.3), shift: mem(tiny), uscale: mem(1), rows: 3, width: 128, skip: 64})
+	case "sumArgs":
+		return bytesOf(&sumArgs{u: mem(tiny), v: mem(1.7), mask: mem(1), store: mem(0), mean: mem(tiny),
+			s1: mem(0), s2: mem(0), rows: 3, stride: 256})
+	case "flatArgs":
+		return bytesOf(&flatArgs{y: mem(0), a: mem(tiny), b: mem(1.1), n: 3, alpha: bits32(1.3)})
+	case "optArgs":
+		return bytesOf(&optArgs{w: mem(1), g: mem(tiny), m: mem(1), v: mem(tiny), n: 2,
+			lr: bits32(0.1), b1: bits32(0.9), b2: bits32(0.9), bc1: bits32(1), bc2: bits32(1)})
+	case "peakArgs":
+		return bytesOf(&peakArgs{n: 3})
+	}
+	t.Fatalf("no arguments for %s", kind)
+	return nil
+}
+
+// Every assembly entry leaves MXCSR as it was, control and status bits, also
+// where it was not the default.
+func TestEntriesRestoreMXCSR(t *testing.T) {
+	if BestTier() == Generic {
+		t.Skip("SKIPPED: this CPU has neither AVX2 nor AVX-512")
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	const initial, flushToZero, roundDown = 0x1f80, 0x8000, 0x2000
+	defer writeMXCSR(readMXCSR())
+	for _, e := range entries {
+		if strings.HasSuffix(e.name, "AVX512") && BestTier() < AVX512 {
+			t.Logf("%s: this CPU lacks AVX-512", e.name)
+			continue
+		}
+		for _, want := range []uint32{initial, initial | flushToZero, initial | roundDown} {
+			args := smallArgs(t, e.args)
+			writeMXCSR(want)
+			e.call(args)
+			got := readMXCSR()
+			writeMXCSR(initial)
+			if got != want {
+				t.Errorf("%s: MXCSR %#x, was %#x", e.name, got, want)
+			}
+		}
+	}
+}
+
+// Assembly reads argument structs by fixed offsets of 8 bytes a field.
+func TestArgumentSizes(t *testing.T) {
+	for _, s := range []struct{ size, last uintptr }{
+		{unsafe.Sizeof(gemmArgs{}), unsafe.Offsetof(gemmArgs{}.floor)},
+		{unsafe.Sizeof(gradArgs{}), unsafe.Offsetof(gradArgs{}.blocks)},
+		{unsafe.Sizeof(affineArgs{}), unsafe.Offsetof(affineArgs{}.floor)},
+		{unsafe.Sizeof(sumArgs{}), unsafe.Offsetof(sumArgs{}.stride)},
+		{unsafe.Sizeof(flatArgs{}), unsafe.Offsetof(flatArgs{}.alpha)},
+		{unsafe.Sizeof(optArgs{}), unsafe.Offsetof(optArgs{}.bc2)},
+	} {
+		if s.size != s.last+8 || s.size%8 != 0 {
+			t.Errorf("size %d, last field at %d", s.size, s.last)
+		}
+	}
+}
+
+// The committed assembly is what the generator writes, byte for byte.
+func TestGenerated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED with -short: runs the generator")
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command("go", "run", "./gen", "-dir", dir).CombinedOutput(); err != nil {
+		t.Fatalf("go run ./gen: %v\n%s", err, out)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 4 {
+		t.Fatalf("generator wrote %d files (%v), want 4", len(files), err)
+	}
+	for _, f := range files {
+		fresh, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		committed, err := os.ReadFile(f.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(fresh, committed) {
+			t.Errorf("%s is stale: run go generate ./nn/kernel", f.Name())
+		}
+	}
+}

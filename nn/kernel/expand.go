@@ -1,0 +1,47 @@
+package kernel
+
+import (
+	"math/bits"
+
+	"github.com/chessbrain/chessbrain/encoding"
+)
+
+// Plane numbers after the bit masks (FORMATS.md, section 3).
+const (
+	planeCastling = encoding.NumMasks // four planes
+	planeBlack    = 108
+	planeRule50   = 109
+	planeOnes     = 111
+)
+
+// ExpandInput writes the 112 input planes of boards positions, format 1, as
+// x [boards][64][112]: 0 or 1, plane 109 = rule50/99. Positions are masks[i],
+// scalars[i].
+func ExpandInput(x []float32, masks [][encoding.NumMasks]uint64, scalars []encoding.Scalars, boards int) {
+	const size = 64 * encoding.NumPlanes
+	for b := range boards {
+		xb := (*[size]float32)(x[b*size:])
+		clear(xb[:])
+		expandConstants(xb, &scalars[b])
+		for p, m := range &masks[b] {
+			for ; m != 0; m &= m - 1 {
+				xb[bits.TrailingZeros64(m)*encoding.NumPlanes+p] = 1
+			}
+		}
+	}
+}
+
+// expandConstants writes the planes that hold one value on all squares.
+func expandConstants(x *[64 * encoding.NumPlanes]float32, s *encoding.Scalars) {
+	var row [encoding.NumPlanes - planeCastling]float32
+	for i, v := range [...]uint8{s.OurOOO, s.OurOO, s.TheirOOO, s.TheirOO, s.BlackToMove} {
+		if v != 0 {
+			row[i] = 1
+		}
+	}
+	row[planeRule50-planeCastling] = float32(s.Rule50) / 99
+	row[planeOnes-planeCastling] = 1
+	for sq := range 64 {
+		*(*[len(row)]float32)(x[sq*encoding.NumPlanes+planeCastling:]) = row
+	}
+}

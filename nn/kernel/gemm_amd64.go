@@ -1,0 +1,157 @@
+package kernel
+
+// tileRows is the height of a full tile: one rank of squares.
+const tileRows = 8
+
+// conv3Vec pads each board to [10][10][ci] in scratch, so that every tap of a
+// rank of squares is eight rows at a constant stride, and the three taps of a
+// kernel row are one contiguous segment of 3*ci floats.
+func conv3Vec(y, x, packed, bias []float32, boards, ci, co int, act Act, scratch []float32) {
+	clear(scratch)
+	g := gemmArgs{
+		segs: 3, kseg: uintptr(3 * ci), xSeg: uintptr(10 * ci * f32),
+		wPanel: uintptr(9 * ci * panel * f32), floor: floorBits(act),
+	}
+	job := gemmJob{packed: packed, bias: bias, n: co, k: 9 * ci, xRow: ci, xTile: 10 * ci}
+	for b := range boards {
+		padBoard(scratch, x[b*64*ci:][:64*ci], ci, ci)
+		job.run(&g, y[b*64*co:][:64*co], scratch, 64)
+	}
+}
+
+// padBoard copies x [64][c] into the inner squares of pad [10][10][cp].
+func padBoard(pad, x []float32, c, cp int) {
+	for r := range 8 {
+		src, dst := x[r*8*c:][:8*c], pad[((r+1)*10+1)*cp:][:8*cp]
+		if c == cp {
+			copy(dst, src)
+			continue
+		}
+		for f := range 8 {
+			copy(dst[f*cp:][:c], src[f*c:][:c])
+		}
+	}
+}
+
+func matMulVec(y, x, packed, bias []float32, rows, k, n int, act Act) {
+	g := gemmArgs{
+		segs: 1, kseg: uintptr(k),
+		wPanel: uintptr(k * panel * f32), floor: floorBits(act),
+	}
+	job := gemmJob{packed: packed, bias: bias, n: n, k: k, xRow: k, xTile: tileRows * k}
+	// Blocks of 64 rows keep x in L2 while the panels pass.
+	for r := 0; r < rows; r += 64 {
+		m := min(64, rows-r)
+		job.run(&g, y[r*n:][:m*n], x[r*k:][:m*k], m)
+	}
+}
+
+// gemmJob is one block of rows against all panels. Strides are in floats.
+type gemmJob struct {
+	packed, bias []float32
+	n, k         int // columns of y, length of the sum
+	xRow, xTile  int // between rows of a tile, between tiles
+	tail         [64 * panel]float32
+}
+
+// run computes y [rows][n] from the tiles of x, rows <= 64; only a block that is
+// one tile after another (xTile = 8*xRow) may have rows%8 != 0. Whole panels are
+// written in place, a last partial one goes through the tail buffer.
+func (j *gemmJob) run(g *gemmArgs, y, x []float32, rows int) {
+	full := j.n / panel
+	for p := 0; p < full; {
+		np := panelsNext(full - p)
+		j.tiles(g, y[p*panel:], j.n, x, optional(j.bias, p*panel), rows, p, np)
+		p += np
+	}
+	for p := 0; p < full && rows%tileRows != 0; {
+		np := 1
+		if full-p >= 4 {
+			np = 4
+		}
+		j.singles(g, y[p*panel:], j.n, x, optional(j.bias, p*panel), rows, p, np)
+		p += np
+	}
+	if j.n%panel != 0 {
+		j.lastPanel(g, y, x, rows, full)
+	}
+}
+
+// lastPanel computes a partial panel p.
+func (j *gemmJob) lastPanel(g *gemmArgs, y, x []float32, rows, p int) {
+	var bias [panel]float32
+	if j.bias != nil {
+		copy(bias[:], j.bias[p*panel:])
+	}
+	j.tiles(g, j.tail[:], panel, x, &bias[0], rows, p, 1)
+	j.singles(g, j.tail[:], panel, x, &bias[0], rows, p, 1)
+	w := j.n % panel
+	for r := range rows {
+		copy(y[r*j.n+p*panel:][:w], j.tail[r*panel:])
+	}
+}
+
+// panelsNext returns how many of left panels the next tiles take. In AVX-512 a
+// single panel is slow, so three are taken where two would leave one.
+func panelsNext(left int) int {
+	switch {
+	case ActiveTier() == AVX2 || left == 1:
+		return 1
+	case left == 3 || left == 5:
+		return 3
+	}
+	return 2
+}
+
+// tiles computes the full tiles of rows rows and np panels from panel p on; y is
+// the first result, yRow its row stride in floats. The arguments are copied, so
+// that nothing flows into the caller's struct and escapes.
+func (j *gemmJob) tiles(g *gemmArgs, y []float32, yRow int, x []float32, bias *float32, rows, p, np int) {
+	a := *g
+	a.bias = bias
+	a.xRow, a.xTile = uintptr(j.xRow*f32), uintptr(j.xTile*f32)
+	a.yRow, a.yTile = uintptr(yRow*f32), uintptr(tileRows*yRow*f32)
+	a.w = at(j.packed, p*j.k*panel)
+	n := rows / tileRows
+	step := max(1, maxCallMACs/(j.k*np*panel*tileRows)) // tiles a call
+	for t := 0; t < n; t += step {
+		m := uintptr(min(step, n-t))
+		a.x, a.y, a.tiles = at(x, t*j.xTile), at(y, t*tileRows*yRow), m
+		switch {
+		case ActiveTier() == AVX2:
+			gemm4x16AVX2(bytesOf(&a))
+			a.x, a.y, a.tiles = at(x, t*j.xTile+4*j.xRow), at(y, (t*tileRows+4)*yRow), m
+			gemm4x16AVX2(bytesOf(&a))
+		case np == 1:
+			gemm8x16AVX512(bytesOf(&a))
+		case np == 2:
+			gemm8x32AVX512(bytesOf(&a))
+		default:
+			gemm8x48AVX512(bytesOf(&a))
+		}
+	}
+}
+
+// singles computes the rows after the last full tile, one at a time, for np = 1
+// or 4 panels from panel p on.
+func (j *gemmJob) singles(g *gemmArgs, y []float32, yRow int, x []float32, bias *float32, rows, p, np int) {
+	first := rows / tileRows * tileRows
+	if first == rows {
+		return
+	}
+	a := *g
+	a.bias = bias
+	a.xTile, a.yTile = uintptr(j.xRow*f32), uintptr(yRow*f32)
+	a.w = at(j.packed, p*j.k*panel)
+	a.x, a.y, a.tiles = at(x, first*j.xRow), at(y, first*yRow), uintptr(rows-first)
+	switch {
+	case ActiveTier() == AVX2 && np == 1:
+		gemm1x16AVX2(bytesOf(&a))
+	case ActiveTier() == AVX2:
+		gemm1x64AVX2(bytesOf(&a))
+	case np == 1:
+		gemm1x16AVX512(bytesOf(&a))
+	default:
+		gemm1x64AVX512(bytesOf(&a))
+	}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// genFlat emits the passes over whole arrays.
+func genFlat(v isa) {
+	flat(v, "flatReLU", "sets y = max(0, a).", func(a, _ Mem, _, zero reg.VecVirtual) reg.VecVirtual {
+		x := v.vec()
+		VMOVUPS(a, x)
+		VMAXPS(x, zero, x)
+		return x
+	})
+	flat(v, "flatReLUBackward", "sets y = a where b > 0, else 0.", func(a, b Mem, _, zero reg.VecVirtual) reg.VecVirtual {
+		return v.maskPositive(b, a, zero)
+	})
+	flat(v, "flatAdd", "sets y = a + b.", func(a, b Mem, _, _ reg.VecVirtual) reg.VecVirtual {
+		x := v.vec()
+		VMOVUPS(a, x)
+		VADDPS(b, x, x)
+		return x
+	})
+	flat(v, "flatAxpy", "sets y = b + alpha*a.", func(a, b Mem, alpha, _ reg.VecVirtual) reg.VecVirtual {
+		x := v.vec()
+		VMOVUPS(b, x)
+		VFMADD231PS(a, alpha, x)
+		return x
+	})
+	flat(v, "flatScale", "sets y = alpha*a.", func(a, _ Mem, alpha, _ reg.VecVirtual) reg.VecVirtual {
+		x := v.vec()
+		VMULPS(a, alpha, x)
+		return x
+	})
+}
+
+func flat(v isa, name, doc string, op func(a, b Mem, alpha, zero reg.VecVirtual) reg.VecVirtual) {
+	v.kernel(name, "flatArgs", doc, func(f *frame) {
+		y, a, b, n := f.load("y"), f.load("a"), f.load("b"), f.load("n")
+		alpha, zero := f.broadcast(v, "alpha"), v.vec()
+		v.zero(zero)
+		loop("panel", n, func() {
+			for h := range v.perPanel() {
+				d := h * v.size
+				r := op(Mem{Base: a, Disp: d}, Mem{Base: b, Disp: d}, alpha, zero)
+				VMOVUPS(r, Mem{Base: y, Disp: d})
+			}
+			for _, p := range []reg.GPVirtual{y, a, b} {
+				ADDQ(Imm(panelBytes), p)
+			}
+		})
+	})
+}
+
+// genOptimizers emits the optimizer updates.
+func genOptimizers(v isa) {
+	v.kernel("sgd", "optArgs", "is one step of SGD with Nesterov momentum.", func(f *frame) {
+		w, g, m, n := f.load("w"), f.load("g"), f.load("m"), f.load("n")
+		lr, mom, decay := f.broadcast(v, "lr"), f.broadcast(v, "momentum"), f.broadcast(v, "decay")
+		overVectors(v, n, []reg.GPVirtual{w, g, m}, func(d int) {
+			wv, gv, mv := v.vec(), v.vec(), v.vec()
+			VMOVUPS(Mem{Base: w, Disp: d}, wv)
+			VMOVUPS(Mem{Base: g, Disp: d}, gv)
+			VMOVUPS(Mem{Base: m, Disp: d}, mv)
+			VFMADD231PS(decay, wv, gv)
+			VFMADD213PS(gv, mom, mv)
+			VMOVUPS(mv, Mem{Base: m, Disp: d})
+			VFMADD231PS(mom, mv, gv)
+			VFNMADD231PS(lr, gv, wv)
+			VMOVUPS(wv, Mem{Base: w, Disp: d})
+		})
+	})
+	v.kernel("adamw", "optArgs", "is one step of AdamW.", func(f *frame) {
+		w, g, m, s, n := f.load("w"), f.load("g"), f.load("m"), f.load("v"), f.load("n")
+		k := map[string]reg.VecVirtual{}
+		names := []string{"lr", "decay", "b1", "c1", "b2", "c2", "eps", "bc1", "bc2"}
+		for _, name := range names {
+			k[name] = f.broadcast(v, name)
+		}
+		overVectors(v, n, []reg.GPVirtual{w, g, m, s}, func(d int) {
+			gv, mv, sv, t := v.vec(), v.vec(), v.vec(), v.vec()
+			VMOVUPS(Mem{Base: g, Disp: d}, gv)
+			VMULPS(Mem{Base: m, Disp: d}, k["b1"], mv)
+			VFMADD231PS(k["c1"], gv, mv)
+			VMOVUPS(mv, Mem{Base: m, Disp: d})
+			VMULPS(Mem{Base: s, Disp: d}, k["b2"], sv)
+			VMULPS(k["c2"], gv, t)
+			VFMADD231PS(t, gv, sv)
+			VMOVUPS(sv, Mem{Base: s, Disp: d})
+			VDIVPS(k["bc2"], sv, sv)
+			VSQRTPS(sv, sv)
+			VADDPS(k["eps"], sv, sv)
+			VDIVPS(k["bc1"], mv, mv)
+			VDIVPS(sv, mv, mv)
+			wv := gv
+			VMOVUPS(Mem{Base: w, Disp: d}, wv)
+			VMOVAPS(wv, t)
+			VFNMADD231PS(k["decay"], t, wv)
+			VFNMADD231PS(k["lr"], mv, wv)
+			VMOVUPS(wv, Mem{Base: w, Disp: d})
+		})
+	})
+}
+
+func overVectors(v isa, n reg.Register, ptrs []reg.GPVirtual, body func(disp int)) {
+	loop("panel", n, func() {
+		for h := range v.perPanel() {
+			body(h * v.size)
+		}
+		for _, p := range ptrs {
+			ADDQ(Imm(panelBytes), p)
+		}
+	})
+}
+
+// peakChains is the number of independent accumulators of the peak kernel:
+// enough to cover the latency of two pipes.
+const peakChains = 12
+
+// genPeak emits rounds of peakChains multiply-adds on registers.
+func genPeak(v isa) {
+	v.kernel("peak", "peakArgs", "runs 12 multiply-adds a round on registers.", func(f *frame) {
+		n, acc, x := f.load("n"), v.vecs(peakChains), v.vec()
+		v.zero(x)
+		for _, a := range acc {
+			v.zero(a)
+		}
+		loop("round", n, func() {
+			for _, a := range acc {
+				VFMADD231PS(x, x, a)
+			}
+		})
+	})
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// isa is one instruction set. Kernels are written in panels of 16 floats: one
+// ZMM register or two YMM registers.
+type isa struct {
+	name string
+	size int // bytes of a vector register
+}
+
+var (
+	avx512 = isa{"AVX512", 64}
+	avx2   = isa{"AVX2", 32}
+)
+
+const panelBytes = 64
+
+// perPanel returns how many vectors make a panel.
+func (v isa) perPanel() int { return panelBytes / v.size }
+
+func (v isa) vec() reg.VecVirtual {
+	if v.size == 64 {
+		return ZMM()
+	}
+	return YMM()
+}
+
+func (v isa) vecs(n int) []reg.VecVirtual {
+	r := make([]reg.VecVirtual, n)
+	for i := range r {
+		r[i] = v.vec()
+	}
+	return r
+}
+
+func (v isa) zero(x reg.VecVirtual) {
+	if v.size == 64 {
+		VPXORD(x, x, x)
+		return
+	}
+	VXORPS(x, x, x)
+}
+
+// maskPositive returns x where mask > 0, else 0.
+func (v isa) maskPositive(mask, x Mem, zero reg.VecVirtual) reg.VecVirtual {
+	const greaterOrderedQuiet = 0x1e
+	r := v.vec()
+	if v.size == 64 {
+		k, m := K(), v.vec()
+		VMOVUPS(mask, m)
+		VCMPPS(Imm(greaterOrderedQuiet), zero, m, k)
+		VMOVUPS_Z(x, k, r)
+		return r
+	}
+	m := v.vec()
+	VMOVUPS(mask, m)
+	VCMPPS(Imm(greaterOrderedQuiet), zero, m, m)
+	VANDPS(x, m, r)
+	return r
+}
+
+// kernel emits one function over an argument struct. MXCSR gets FTZ and DAZ for
+// body and is restored before the return.
+func (v isa) kernel(name, args, doc string, body func(f *frame)) {
+	entries = append(entries, entry{name + v.name, args})
+	TEXT(name+v.name, NOSPLIT, "func(args *byte)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s %s args is a *%s.", name+v.name, doc, args))
+	f := &frame{args: Load(Param("args"), GP64()), spec: argSpecs[args], name: args}
+	saved, flushed := AllocLocal(8), AllocLocal(8)
+	STMXCSR(saved)
+	r := GP32()
+	MOVL(saved, r)
+	ORL(U32(0x8040), r)
+	MOVL(r, flushed)
+	LDMXCSR(flushed)
+	body(f)
+	LDMXCSR(saved)
+	VZEROUPPER()
+	RET()
+}
+
+// genMXCSR emits the reader and the writer of MXCSR, which tests need.
+func genMXCSR() {
+	TEXT("readMXCSR", NOSPLIT, "func() uint32")
+	Doc("readMXCSR returns the SSE control and status register.")
+	m, r := AllocLocal(8), GP32()
+	STMXCSR(m)
+	MOVL(m, r)
+	Store(r, ReturnIndex(0))
+	RET()
+	TEXT("writeMXCSR", NOSPLIT, "func(v uint32)")
+	Doc("writeMXCSR sets the SSE control and status register of this thread.")
+	m, r = AllocLocal(8), GP32()
+	Load(Param("v"), r)
+	MOVL(r, m)
+	LDMXCSR(m)
+	RET()
+}
+
+// frame gives access to a kernel's argument struct.
+type frame struct {
+	args reg.Register
+	spec []field
+	name string
+}
+
+// mem returns the memory operand of a field.
+func (f *frame) mem(field string) Mem {
+	for i, s := range f.spec {
+		if s.name == field {
+			return Mem{Base: f.args, Disp: 8 * i}
+		}
+	}
+	panic("no field " + field + " in " + f.name)
+}
+
+// load returns a field in a new register.
+func (f *frame) load(field string) reg.GPVirtual {
+	r := GP64()
+	MOVQ(f.mem(field), r)
+	return r
+}
+
+// broadcast returns a float32 field in all lanes of a new vector.
+func (f *frame) broadcast(v isa, field string) reg.VecVirtual {
+	r := v.vec()
+	VBROADCASTSS(f.mem(field), r)
+	return r
+}
+
+// loop emits body n times, n > 0 in a register that it counts down.
+func loop(label string, n reg.Register, body func()) {
+	Label(label)
+	body()
+	DECQ(n)
+	JNZ(LabelRef(label))
+}

@@ -1,0 +1,55 @@
+// Command gen writes the assembly kernels of package kernel: kernels_amd64.s,
+// their stubs, the argument structs and a list of all entries for the tests. Run it by go generate in nn/kernel; the
+// output is committed and must be reproduced byte for byte.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/mmcloughlin/avo/build"
+)
+
+func main() {
+	dir := flag.String("dir", ".", "folder that takes the generated files")
+	flag.Parse()
+	if err := run(*dir); err != nil {
+		fmt.Fprintln(os.Stderr, "gen:", err)
+		os.Exit(1)
+	}
+}
+
+func run(dir string) error {
+	build.ConstraintExpr("amd64")
+	for _, v := range []isa{avx512, avx2} {
+		genGemm(v)
+		genWeightGrad(v)
+		genAffine(v)
+		genColumnSums(v)
+		genFlat(v)
+		genOptimizers(v)
+		genPeak(v)
+	}
+	genMXCSR()
+	if err := writeArgs(filepath.Join(dir, "args_amd64_gen.go")); err != nil {
+		return err
+	}
+	if err := writeEntries(filepath.Join(dir, "entries_amd64_test.go")); err != nil {
+		return err
+	}
+	// avo registers its output names as flags of the command line.
+	for name, value := range map[string]string{
+		"out":   filepath.Join(dir, "kernels_amd64.s"),
+		"stubs": filepath.Join(dir, "kernels_amd64.go"),
+		"pkg":   "kernel",
+	} {
+		if err := flag.Set(name, value); err != nil {
+			return err
+		}
+	}
+	os.Args = []string{"gen"} // stands in the header, which must not depend on dir
+	build.Generate()
+	return nil
+}

@@ -1,0 +1,69 @@
+package kernel
+
+// MatMul computes y [rows][n] = act(x [rows][k] * W^T + bias) with W [n][k]
+// packed by PackMat: 1x1 convolutions and fully connected layers. bias [n] may
+// be nil. y may not overlap x.
+func MatMul(y, x, packed, bias []float32, rows, k, n int, act Act) {
+	y, x = y[:rows*n], x[:rows*k]
+	packed = packed[:PackedMatLen(k, n)]
+	if bias != nil {
+		bias = bias[:n]
+	}
+	if len(y) == 0 {
+		return
+	}
+	act, mish := act.split()
+	if ActiveTier() == Generic || k == 0 {
+		matMulGeneric(y, x, packed, bias, rows, k, n, act)
+	} else {
+		matMulVec(y, x, packed, bias, rows, k, n, act)
+	}
+	if mish {
+		MishForward(y, y)
+	}
+}
+
+func matMulGeneric(y, x, packed, bias []float32, rows, k, n int, act Act) {
+	for r := range rows {
+		for o := 0; o < n; o += panel {
+			var acc [panel]float32
+			addPanel(&acc, x[r*k:][:k], packed[o*k:])
+			storePanel(y[r*n:][:n], &acc, bias, o, act)
+		}
+	}
+}
+
+// MatMulWeightGradScratchLen returns the scratch length of MatMulWeightGrad. It
+// is 0 today; call it all the same.
+func MatMulWeightGradScratchLen(k, n int) int { return 0 }
+
+// MatMulWeightGrad adds the gradients of MatMul's weights and bias:
+// dw [n][k] += dy^T * x and db [n] += column sums of dy (db may be nil), with
+// x [rows][k], dy [rows][n]. scratch has MatMulWeightGradScratchLen(k, n)
+// floats and may be nil while that is 0.
+func MatMulWeightGrad(dw, db, x, dy []float32, rows, k, n int, scratch []float32) {
+	dw, x, dy = dw[:n*k], x[:rows*k], dy[:rows*n]
+	done := 0 // columns of dw that the vector kernels did
+	if ActiveTier() != Generic {
+		done = matMulWeightGradVec(dw, x, dy, rows, k, n)
+	}
+	if done < k {
+		for r := range rows {
+			xr := x[r*k+done:][:k-done]
+			for o, d := range dy[r*n:][:n] {
+				g := dw[o*k+done:][:len(xr)]
+				for i, v := range xr {
+					g[i] += d * v
+				}
+			}
+		}
+	}
+	if db != nil {
+		db = db[:n]
+		for r := range rows {
+			for o, d := range dy[r*n:][:n] {
+				db[o] += d
+			}
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package kernel
+
+import "math"
+
+// SGDNesterov updates w in place: g' = g + decay*w, m = momentum*m + g',
+// w -= lr*(g' + momentum*m). All have len(w); g is not changed. This is
+// Nesterov momentum as PyTorch's SGD(nesterov=True, dampening=0) defines it;
+// decay is L2 (coupled).
+func SGDNesterov(w, g, m []float32, lr, momentum, decay float32) {
+	g, m = g[:len(w)], m[:len(w)]
+	n := 0
+	if ActiveTier() != Generic {
+		n = sgdVec(w, g, m, lr, momentum, decay)
+	}
+	for i := n; i < len(w); i++ {
+		d := g[i] + decay*w[i]
+		m[i] = momentum*m[i] + d
+		w[i] -= lr * (d + momentum*m[i])
+	}
+}
+
+// AdamW updates w in place with decoupled weight decay (Loshchilov and Hutter,
+// 2019): m = b1*m + (1-b1)*g, v = b2*v + (1-b2)*g*g,
+// w = w - lr*decay*w - lr*(m/bc1)/(sqrt(v/bc2) + eps), where bc1 = 1-b1^t and
+// bc2 = 1-b2^t for step t = 1, 2, ... All slices have len(w).
+func AdamW(w, g, m, v []float32, lr, b1, b2, eps, decay, bc1, bc2 float32) {
+	g, m, v = g[:len(w)], m[:len(w)], v[:len(w)]
+	n := 0
+	if ActiveTier() != Generic {
+		n = adamVec(w, g, m, v, lr, b1, b2, eps, decay, bc1, bc2)
+	}
+	for i := n; i < len(w); i++ {
+		m[i] = b1*m[i] + (1-b1)*g[i]
+		v[i] = b2*v[i] + (1-b2)*g[i]*g[i]
+		den := float32(math.Sqrt(float64(v[i]/bc2))) + eps
+		w[i] = w[i] - lr*decay*w[i] - lr*(m[i]/bc1)/den
+	}
+}

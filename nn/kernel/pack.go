@@ -1,0 +1,78 @@
+package kernel
+
+// panel is the width of a packed column group: one AVX-512 register, two AVX2
+// registers. Packed weights are [ceil(n/panel)][k][panel], the last panel
+// filled up with zeros; k runs over (ky, kx, input channel) in a convolution.
+const panel = 16
+
+// roundUp returns the smallest multiple of m that is >= n.
+func roundUp(n, m int) int { return (n + m - 1) / m * m }
+
+// PackedConv3Len returns the length of a packed 3x3 convolution ci -> co.
+func PackedConv3Len(ci, co int) int { return 9 * ci * roundUp(co, panel) }
+
+// PackConv3 packs w [co][ci][3][3] (ky along ranks, rank 1 first) for Conv3
+// with the same ci and co.
+func PackConv3(dst, w []float32, ci, co int) {
+	dst = dst[:PackedConv3Len(ci, co)]
+	w = w[:co*ci*9]
+	clear(dst)
+	for o := range co {
+		base := o/panel*9*ci*panel + o%panel
+		for i := range ci {
+			row := w[(o*ci+i)*9:][:9]
+			for t, v := range row {
+				dst[base+(t*ci+i)*panel] = v
+			}
+		}
+	}
+}
+
+// PackConv3Transposed packs w [co][ci][3][3] of a convolution ci -> co for its
+// data gradient: Conv3(dx, dy, packed, nil, boards, co, ci, None, scratch). The
+// kernel is turned by 180 degrees and the channels are exchanged. dst has
+// PackedConv3Len(co, ci) floats.
+func PackConv3Transposed(dst, w []float32, ci, co int) {
+	dst = dst[:PackedConv3Len(co, ci)]
+	w = w[:co*ci*9]
+	clear(dst)
+	for o := range co {
+		for i := range ci {
+			base := i/panel*9*co*panel + i%panel
+			row := w[(o*ci+i)*9:][:9]
+			for t, v := range row {
+				dst[base+((8-t)*co+o)*panel] = v
+			}
+		}
+	}
+}
+
+// PackedMatLen returns the length of a packed matrix with k inputs and n outputs.
+func PackedMatLen(k, n int) int { return k * roundUp(n, panel) }
+
+// PackMat packs w [n][k] (row-major: output, input) for MatMul with the same k
+// and n.
+func PackMat(dst, w []float32, k, n int) {
+	dst = dst[:PackedMatLen(k, n)]
+	w = w[:n*k]
+	clear(dst)
+	for o := range n {
+		base := o/panel*k*panel + o%panel
+		for i, v := range w[o*k:][:k] {
+			dst[base+i*panel] = v
+		}
+	}
+}
+
+// PackMatTransposed packs w [n][k] for dX = dY*W: MatMul(dx, dy, packed, nil,
+// rows, n, k, None). dst has PackedMatLen(n, k) floats.
+func PackMatTransposed(dst, w []float32, k, n int) {
+	dst = dst[:PackedMatLen(n, k)]
+	w = w[:n*k]
+	clear(dst)
+	for o := range n {
+		for i, v := range w[o*k:][:k] {
+			dst[i/panel*n*panel+o*panel+i%panel] = v
+		}
+	}
+}

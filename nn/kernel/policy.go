@@ -1,0 +1,101 @@
+package kernel
+
+import (
+	"math"
+
+	"github.com/chessbrain/chessbrain/encoding"
+)
+
+// PolicyOffsets says where the logit of each policy index lies within a board's
+// row of head outputs.
+type PolicyOffsets [encoding.NumPolicy]uint16
+
+// ConvPolicyPlanes is the number of planes of the convolutional policy head.
+const ConvPolicyPlanes = 80
+
+// NewConvPolicyOffsets returns the offsets of the convolutional head in
+// channels-last order (from*80 + plane); conv maps a policy index to
+// plane*64 + from, as encoding.ConvPolicyIndex does.
+func NewConvPolicyOffsets(conv *[encoding.NumPolicy]uint16) *PolicyOffsets {
+	var o PolicyOffsets
+	for i, v := range conv {
+		o[i] = v%64*ConvPolicyPlanes + v/64
+	}
+	return &o
+}
+
+// NewFlatPolicyOffsets returns the offsets of a head with one output per policy
+// index (the classical head): the index itself.
+func NewFlatPolicyOffsets() *PolicyOffsets {
+	var o PolicyOffsets
+	for i := range o {
+		o[i] = uint16(i)
+	}
+	return &o
+}
+
+// PolicyGather copies the logits of the legal moves: logits[j] = y of position
+// i at off[legal[j]] for j in [legalStart[i], legalStart[i+1]). y is
+// [boards][rowLen] (rowLen 64*80 for the convolutional head); legalStart has
+// boards+1 entries that index legal and logits, so a sub-batch passes
+// legalStart[lo:hi+1] with the whole legal and logits.
+func PolicyGather(logits, y []float32, rowLen int, off *PolicyOffsets, legalStart []int32, legal []uint16, boards int) {
+	for i := range boards {
+		row := y[i*rowLen:][:rowLen]
+		idx := legal[legalStart[i]:legalStart[i+1]]
+		dst := logits[legalStart[i]:][:len(idx)]
+		for j, p := range idx {
+			dst[j] = row[off[p]]
+		}
+	}
+}
+
+// SoftmaxSegments replaces each position's logits by probabilities, in place;
+// segments as in PolicyGather. An empty segment stays empty.
+func SoftmaxSegments(p []float32, legalStart []int32, boards int) {
+	for i := range boards {
+		softmax(p[legalStart[i]:legalStart[i+1]])
+	}
+}
+
+// PolicySoftmax writes to prior (beside legal) the softmax over each position's
+// legal moves; arguments as in PolicyGather.
+func PolicySoftmax(prior, y []float32, rowLen int, off *PolicyOffsets, legalStart []int32, legal []uint16, boards int) {
+	PolicyGather(prior, y, rowLen, off, legalStart, legal, boards)
+	SoftmaxSegments(prior, legalStart, boards)
+}
+
+// Softmax3 replaces each row of logits [rows][3] by its softmax, in place.
+func Softmax3(p []float32, rows int) {
+	for i := range rows {
+		softmax(p[i*3:][:3])
+	}
+}
+
+// softmax works in place, with the maximum subtracted and the sum in float64.
+func softmax(p []float32) {
+	if len(p) == 0 {
+		return
+	}
+	m := maxOf(p)
+	sum := 0.0
+	for j, v := range p {
+		e := math.Exp(float64(v - m))
+		sum += e
+		p[j] = float32(e)
+	}
+	inv := float32(1 / sum)
+	for j := range p {
+		p[j] *= inv
+	}
+}
+
+func maxOf(p []float32) float32 {
+	m := p[0]
+	for _, v := range p[1:] {
+		if v > m {
+			m = v
+		}
+	}
+	return m
+}

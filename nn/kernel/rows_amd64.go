@@ -1,0 +1,137 @@
+package kernel
+
+// rowsPerCall returns how many rows of width floats one call may take.
+func rowsPerCall(width int) int { return max(1, maxCallFloats/max(1, width)) }
+
+// optional returns &x[i], or nil where x is nil.
+func optional(x []float32, i int) *float32 {
+	if x == nil {
+		return nil
+	}
+	return &x[i]
+}
+
+func affineVec(y, x, scale, shift, res []float32, rows, c int, act Act) {
+	if rows == 0 || c == 0 {
+		return
+	}
+	a := affineArgs{
+		scale: at(scale, 0), shift: at(shift, 0), width: uintptr(c * f32), floor: floorBits(act),
+	}
+	step := rowsPerCall(c)
+	for r := 0; r < rows; r += step {
+		a.y, a.x, a.res, a.rows = at(y, r*c), at(x, r*c), optional(res, r*c), uintptr(min(step, rows-r))
+		switch {
+		case ActiveTier() == AVX512 && res != nil:
+			affineResAVX512(bytesOf(&a))
+		case ActiveTier() == AVX512:
+			affineAVX512(bytesOf(&a))
+		case res != nil:
+			affineResAVX2(bytesOf(&a))
+		default:
+			affineAVX2(bytesOf(&a))
+		}
+	}
+}
+
+func affine2Vec(dx, dy, mask, x, ca, cb, cd []float32, rows, c, c0 int) {
+	if rows == 0 || len(ca) == 0 {
+		return
+	}
+	a := affineArgs{
+		uscale: at(ca, 0), scale: at(cb, 0), shift: at(cd, 0),
+		width: uintptr(len(ca) * f32), skip: uintptr((c - len(ca)) * f32),
+	}
+	step := rowsPerCall(c)
+	for r := 0; r < rows; r += step {
+		i := r*c + c0
+		a.y, a.x, a.u, a.mask = at(dx, i), at(x, i), at(dy, i), optional(mask, i)
+		a.rows = uintptr(min(step, rows-r))
+		switch {
+		case ActiveTier() == AVX512 && mask != nil:
+			affine2MaskAVX512(bytesOf(&a))
+		case ActiveTier() == AVX512:
+			affine2AVX512(bytesOf(&a))
+		case mask != nil:
+			affine2MaskAVX2(bytesOf(&a))
+		default:
+			affine2AVX2(bytesOf(&a))
+		}
+	}
+}
+
+// zeroMean stands for a mean of 0; it is never written.
+var zeroMean [sumGroup]float32
+
+func blockSumsVec(t1, t2 *[sumGroup]float32, op *sumOp, rows, c, c0, w int) {
+	a := sumArgs{rows: uintptr(rows), stride: uintptr(c * f32)}
+	masked, store := op.mask, op.store
+	if store != nil && masked == nil {
+		for r := range rows {
+			copy(store[r*c+c0:][:w], op.u[r*c+c0:][:w])
+		}
+		store = nil
+	}
+	group := 4
+	if ActiveTier() == AVX2 {
+		group = 2
+	}
+	for p := 0; p < w; {
+		np := 1
+		if w-p >= group*panel {
+			np = group
+		}
+		i := c0 + p
+		a.u, a.v, a.mask, a.store = at(op.u, i), optional(op.v, i), optional(masked, i), optional(store, i)
+		a.mean, a.s1, a.s2 = &zeroMean[0], &t1[p], &t2[p]
+		if op.mean != nil {
+			a.mean = at(op.mean, i)
+		}
+		runSums(&a, np)
+		p += np * panel
+	}
+}
+
+// runSums calls the column-sum kernel of np panels that a's pointers ask for.
+func runSums(a *sumArgs, np int) {
+	wide, p := np > 1, bytesOf(a)
+	if ActiveTier() == AVX512 {
+		switch {
+		case a.v == nil && wide:
+			sum64AVX512(p)
+		case a.v == nil:
+			sum16AVX512(p)
+		case a.mask == nil && wide:
+			sumProduct64AVX512(p)
+		case a.mask == nil:
+			sumProduct16AVX512(p)
+		case a.store == nil && wide:
+			sumProductMask64AVX512(p)
+		case a.store == nil:
+			sumProductMask16AVX512(p)
+		case wide:
+			sumProductMaskStore64AVX512(p)
+		default:
+			sumProductMaskStore16AVX512(p)
+		}
+		return
+	}
+	switch {
+	case a.v == nil && wide:
+		sum32AVX2(p)
+	case a.v == nil:
+		sum16AVX2(p)
+	case a.mask == nil && wide:
+		sumProduct32AVX2(p)
+	case a.mask == nil:
+		sumProduct16AVX2(p)
+	case a.store == nil && wide:
+		sumProductMask32AVX2(p)
+	case a.store == nil:
+		sumProductMask16AVX2(p)
+	case wide:
+		sumProductMaskStore32AVX2(p)
+	default:
+		sumProductMaskStore16AVX2(p)
+	}
+}

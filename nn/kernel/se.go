@@ -1,0 +1,97 @@
+package kernel
+
+// SEPool computes pool [boards][c], the mean of x [boards][64][c] over the
+// squares.
+func SEPool(pool, x []float32, boards, c int) {
+	pool, x = pool[:boards*c], x[:boards*64*c]
+	boardSums(pool, nil, &sumOp{u: x}, boards, c)
+	for i := range pool {
+		pool[i] *= 1.0 / 64
+	}
+}
+
+// SEApply computes out = act(gate*x + beta + res), x, out, res [boards][64][c],
+// gate (after the sigmoid) and beta [boards][c]; res may be nil, and out may be
+// x or res. Batch norm folds in: with y = x*scale + shift before the gate, pass
+// gate*scale as gate and gate*shift + beta as beta.
+func SEApply(out, x, gate, beta, res []float32, boards, c int, act Act) {
+	out, x = out[:boards*64*c], x[:boards*64*c]
+	gate, beta = gate[:boards*c], beta[:boards*c]
+	act, mish := act.split()
+	for b := range boards {
+		affine(cut(out, b*64, 64, c), cut(x, b*64, 64, c), gate[b*c:][:c], beta[b*c:][:c],
+			cut(res, b*64, 64, c), 64, c, act)
+	}
+	if mish {
+		MishForward(out, out)
+	}
+}
+
+// SEBackward is the first half of SEApply's gradient. It computes dz, the
+// gradient before the activation (which is the residual's gradient), and per
+// board dgate [boards][c] = sum dz*x and dbeta [boards][c] = sum dz. With act
+// ReLU, dz = dout where out > 0, else 0; with None dz = dout; for Mish apply
+// MishBackward first and pass None. dz may be dout; dz may be nil if not wanted.
+func SEBackward(dz, dgate, dbeta, dout, out, x []float32, boards, c int, act Act) {
+	op := sumOp{u: dout[:boards*64*c], v: x[:boards*64*c]}
+	if dz != nil {
+		op.store = dz[:boards*64*c]
+	}
+	switch act {
+	case ReLU:
+		op.mask = out[:boards*64*c]
+	case None:
+	default:
+		panic("kernel: SEBackward: activation must be None or ReLU")
+	}
+	boardSums(dbeta[:boards*c], dgate[:boards*c], &op, boards, c)
+}
+
+// SEBackwardInput is the second half: dx = gate*dz + dpool/64, the gradient of
+// SEApply's and SEPool's common input. dpool [boards][c] comes from the fully
+// connected layers and may be nil. dx may be dz.
+func SEBackwardInput(dx, dz, gate, dpool []float32, boards, c int) {
+	dx, dz, gate = dx[:boards*64*c], dz[:boards*64*c], gate[:boards*c]
+	const group = 128
+	var shift [group]float32
+	for b := range boards {
+		x, z := cut(dx, b*64, 64, c), cut(dz, b*64, 64, c)
+		for c0 := 0; c0 < c; c0 += group {
+			n := min(group, c-c0)
+			for i := range n {
+				shift[i] = 0
+				if dpool != nil {
+					shift[i] = dpool[b*c+c0+i] * (1.0 / 64)
+				}
+			}
+			affineCols(x, z, gate[b*c+c0:][:n], shift[:n], 64, c, c0)
+		}
+	}
+}
+
+// boardSums writes op's sums over the 64 squares of each board to s1 and s2
+// [boards][c] (s2 nil without v).
+func boardSums(s1, s2 []float32, op *sumOp, boards, c int) {
+	var t1, t2 [sumGroup]float32
+	for b := range boards {
+		blk := op.slice(b*64, 64, c)
+		for c0 := 0; c0 < c; c0 += sumGroup {
+			w := min(sumGroup, c-c0)
+			blockSums(&t1, &t2, &blk, 64, c, c0, w)
+			copy(s1[b*c+c0:][:w], t1[:])
+			if s2 != nil {
+				copy(s2[b*c+c0:][:w], t2[:])
+			}
+		}
+	}
+}
+
+// affineCols computes y = x*scale + shift for the len(scale) channels from c0 on.
+func affineCols(y, x, scale, shift []float32, rows, c, c0 int) {
+	if c0 == 0 && len(scale) == c {
+		affine(y, x, scale, shift, nil, rows, c, None)
+		return
+	}
+	var zero [128]float32
+	affine2(y, x, nil, x, scale, zero[:len(scale)], shift, rows, c, c0)
+}

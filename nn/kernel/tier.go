@@ -1,0 +1,85 @@
+package kernel
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+)
+
+// Tier names a set of kernels.
+type Tier int
+
+// The tiers, slowest first.
+const (
+	Generic Tier = iota // plain Go, every machine
+	AVX2                // amd64 with AVX2 and FMA
+	AVX512              // amd64 with AVX-512 F, VL, BW, DQ
+)
+
+// TierEnv names the environment variable that forces a tier at start.
+const TierEnv = "CHESSBRAIN_CPU_TIER"
+
+var tierNames = [...]string{"generic", "avx2", "avx512"}
+
+// String returns the name that ParseTier and CHESSBRAIN_CPU_TIER accept.
+func (t Tier) String() string {
+	if t < 0 || int(t) >= len(tierNames) {
+		return fmt.Sprintf("Tier(%d)", int(t))
+	}
+	return tierNames[t]
+}
+
+// ParseTier returns the tier of a name: generic, avx2 or avx512.
+func ParseTier(s string) (Tier, error) {
+	for i, n := range tierNames {
+		if s == n {
+			return Tier(i), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown CPU tier %q: want one of %s", s, strings.Join(tierNames[:], ", "))
+}
+
+var (
+	active    atomic.Int32
+	errForced error
+)
+
+// The tier must be fixed before any kernel runs, so it is chosen at package
+// initialisation. A bad CHESSBRAIN_CPU_TIER cannot be reported from here: the
+// best tier stays and TierError tells.
+func init() {
+	active.Store(int32(BestTier()))
+	if s := os.Getenv(TierEnv); s != "" {
+		t, err := ParseTier(s)
+		if err == nil {
+			err = SetTier(t)
+		}
+		if err != nil {
+			errForced = fmt.Errorf("%s: %w", TierEnv, err)
+		}
+	}
+}
+
+// ActiveTier returns the tier that kernels run in.
+func ActiveTier() Tier { return Tier(active.Load()) }
+
+// BestTier returns the fastest tier that this CPU and operating system support.
+func BestTier() Tier { return bestTier }
+
+// TierError returns why CHESSBRAIN_CPU_TIER was not honoured, or nil.
+func TierError() error { return errForced }
+
+// SetTier forces a tier; it is an error if this machine lacks it. Call it
+// before other goroutines use the package: a change between two calls of one
+// computation mixes roundings.
+func SetTier(t Tier) error {
+	if t < Generic || t > AVX512 {
+		return fmt.Errorf("unknown CPU tier %d", int(t))
+	}
+	if t > BestTier() {
+		return fmt.Errorf("CPU tier %s is not available on this machine: the best is %s", t, BestTier())
+	}
+	active.Store(int32(t))
+	return nil
+}

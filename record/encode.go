@@ -1,0 +1,129 @@
+package record
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"math"
+	"sync"
+)
+
+// encoder is Append's scratch.
+type encoder struct {
+	plies []byte // the entries of all plies
+	table []byte // their sizes
+}
+
+var encoders = sync.Pool{New: func() any { return new(encoder) }}
+
+// Append validates g and appends its bytes to dst. On error (an
+// *InvalidError, also where the game needs more than MaxBytes) dst is returned
+// unchanged. Equal games give equal bytes, and Append of a decoded game gives
+// the bytes it was decoded from.
+func Append(dst []byte, g *Game) ([]byte, error) {
+	e := encoders.Get().(*encoder)
+	defer encoders.Put(e)
+	if err := e.encodePlies(g); err != nil {
+		return dst, err
+	}
+	body := appendHeader(make([]byte, 0, 128+len(g.Start)+len(g.NetID)+2*len(e.table)+len(e.plies)+len(g.Extra)), g)
+	for i := range g.Plies {
+		body = binary.LittleEndian.AppendUint16(body, uint16(g.Plies[i].Move))
+	}
+	body = append(body, e.table...)
+	body = append(body, e.plies...)
+	body = appendBytes(body, string(g.Extra))
+
+	start := len(dst)
+	out := append(dst, magic...)
+	out = append(out, version)
+	out = appendBytes(out, string(body))
+	out = binary.LittleEndian.AppendUint32(out, crc32.Checksum(out[start:], castagnoli))
+	if size := len(out) - start; size > MaxBytes {
+		return dst, invalid(-1, "size", "%d bytes encoded, at most %d", size, MaxBytes)
+	}
+	return out, nil
+}
+
+// encodePlies replays g, validates it and encodes its plies.
+func (e *encoder) encodePlies(g *Game) error {
+	w := walkers.Get().(*walker)
+	defer walkers.Put(w)
+	e.plies, e.table = e.plies[:0], e.table[:0]
+	if err := g.checkHeader(); err != nil {
+		return err
+	}
+	if err := w.begin(g); err != nil {
+		return err
+	}
+	for i := range g.Plies {
+		p := &g.Plies[i]
+		w.generate()
+		if err := w.checkPly(i, p); err != nil {
+			return err
+		}
+		from := len(e.plies)
+		e.plies = appendPly(e.plies, p, w.diskOrder())
+		e.table = binary.LittleEndian.AppendUint16(e.table, uint16(len(e.plies)-from))
+		w.history.Push(p.Move)
+	}
+	return w.checkEnd(g)
+}
+
+func appendHeader(b []byte, g *Game) []byte {
+	b = append(b, g.ID[:]...)
+	b = appendBytes(b, g.Start)
+	b = appendBytes(b, g.NetID)
+	b = binary.LittleEndian.AppendUint64(b, g.Seed)
+	b = binary.LittleEndian.AppendUint64(b, g.Ordinal)
+	b = binary.LittleEndian.AppendUint16(b, uint16(g.Flags))
+	b = append(b, byte(g.End), byte(g.WhiteResult))
+	return binary.AppendUvarint(b, uint64(len(g.Plies)))
+}
+
+// appendPly appends the entry of p; order is disk order -> generation order.
+func appendPly(b []byte, p *Ply, order []uint8) []byte {
+	b = append(b, byte(p.Flags))
+	b = binary.AppendUvarint(b, uint64(p.Visits))
+	b = appendFloat(b, p.Weight)
+	b = appendFloat(b, p.KLD)
+	for _, v := range p.values() {
+		b = appendFloat(b, v.Q)
+		b = appendFloat(b, v.D)
+		b = appendFloat(b, v.M)
+	}
+	b = append(b, byte(p.Kind))
+	switch p.Kind {
+	case PolicyCounts:
+		n := 0
+		for _, c := range p.Counts {
+			if c != 0 {
+				n++
+			}
+		}
+		b = binary.AppendUvarint(b, uint64(n))
+		for ordinal, j := range order {
+			if c := p.Counts[j]; c != 0 {
+				b = append(b, byte(ordinal))
+				b = binary.AppendUvarint(b, uint64(c))
+			}
+		}
+	case PolicyProbs:
+		for _, j := range order {
+			b = appendFloat(b, p.Probs[j])
+		}
+	}
+	return b
+}
+
+// appendFloat appends the bits of v; all NaN have one spelling.
+func appendFloat(b []byte, v float32) []byte {
+	bits := math.Float32bits(v)
+	if v != v {
+		bits = canonicalNaN
+	}
+	return binary.LittleEndian.AppendUint32(b, bits)
+}
+
+func appendBytes(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}

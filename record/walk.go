@@ -1,0 +1,157 @@
+package record
+
+import (
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/chessbrain/chessbrain/chess"
+)
+
+// walker replays a game move by move. At each ply the legal moves are
+// generated and what the record says of the position is checked against them.
+type walker struct {
+	start   string
+	board   chess.Board // of start
+	parsed  bool
+	history *chess.History
+	moves   chess.MoveList
+	keys    [256]uint32 // scratch of diskOrder
+	order   [256]uint8
+}
+
+// walkers holds idle ones: a walker's line and lists are worth keeping.
+var walkers = sync.Pool{New: func() any { return new(walker) }}
+
+// begin goes to g's start position.
+func (w *walker) begin(g *Game) error {
+	if !w.parsed || w.start != g.Start {
+		b, err := g.StartBoard()
+		if err != nil {
+			return err
+		}
+		w.start, w.board, w.parsed = g.Start, b, true
+	}
+	if w.history == nil {
+		w.history = chess.NewHistory(w.board)
+		return nil
+	}
+	w.history.Reset(w.board)
+	return nil
+}
+
+// generate lists the legal moves of the current position.
+func (w *walker) generate() []chess.Move {
+	w.moves.N = 0
+	w.history.Board().GenerateMoves(&w.moves)
+	return w.moves.Slice()
+}
+
+// diskOrder returns, after generate, the permutation from the order of moves
+// on disk (ascending as 16-bit numbers) to generation order. It is valid until
+// the next call. Disk order is independent of how chess generates moves, so
+// that a change there does not change the meaning of stored games.
+func (w *walker) diskOrder() []uint8 {
+	keys := w.keys[:w.moves.N]
+	for i, m := range w.moves.Slice() {
+		keys[i] = uint32(m)<<8 | uint32(i)
+	}
+	slices.Sort(keys)
+	for i, k := range keys {
+		w.order[i] = uint8(k)
+	}
+	return w.order[:len(keys)]
+}
+
+// checkPly checks ply i of g, whose legal moves have been generated.
+func (w *walker) checkPly(i int, p *Ply) error {
+	legal := w.moves.Slice()
+	if len(legal) > 255 {
+		return invalid(i, "position", "%d legal moves, at most 255 can be stored", len(legal))
+	}
+	if !slices.Contains(legal, p.Move) {
+		return invalid(i, "move", "%#04x is not legal in %s", uint16(p.Move), w.history.Board().FEN())
+	}
+	if err := checkPolicy(i, p, len(legal)); err != nil {
+		return err
+	}
+	if err := checkValues(i, p); err != nil {
+		return err
+	}
+	if p.Flags&^allPlyFlags != 0 {
+		return invalid(i, "flags", "unknown bits %#x", p.Flags&^allPlyFlags)
+	}
+	return nil
+}
+
+// probTolerance bounds the distance of a policy's sum from 1: 255 float32
+// roundings and those of other programs.
+const probTolerance = 1e-3
+
+func checkPolicy(i int, p *Ply, numLegal int) error {
+	wantCounts, wantProbs := 0, 0
+	switch p.Kind {
+	case PolicyNone:
+	case PolicyCounts:
+		wantCounts = numLegal
+	case PolicyProbs:
+		wantProbs = numLegal
+	default:
+		return invalid(i, "policy", "unknown kind %d", p.Kind)
+	}
+	if len(p.Counts) != wantCounts {
+		return invalid(i, "counts", "%d entries, want %d (%d legal moves)", len(p.Counts), wantCounts, numLegal)
+	}
+	if len(p.Probs) != wantProbs {
+		return invalid(i, "probs", "%d entries, want %d (%d legal moves)", len(p.Probs), wantProbs, numLegal)
+	}
+	if p.Kind == PolicyCounts && numLegal > 1 && countSum(p.Counts) == 0 {
+		return invalid(i, "counts", "no move was visited")
+	}
+	if p.Kind != PolicyProbs {
+		return nil
+	}
+	sum := 0.0
+	for j, v := range p.Probs {
+		if !(v >= 0 && v <= 1) {
+			return invalid(i, "probs", "entry %d is %g, want 0..1", j, v)
+		}
+		sum += float64(v)
+	}
+	if math.Abs(sum-1) > probTolerance {
+		return invalid(i, "probs", "sum is %g, want 1", sum)
+	}
+	return nil
+}
+
+func countSum(counts []uint32) (sum uint64) {
+	for _, n := range counts {
+		sum += uint64(n)
+	}
+	return sum
+}
+
+// valueTolerance allows for the rounding of averages of float32 values.
+const valueTolerance = 1e-3
+
+func checkValues(i int, p *Ply) error {
+	for _, v := range p.values() {
+		switch q, d, m := float64(v.Q), float64(v.D), float64(v.M); {
+		case math.Abs(q) > 1+valueTolerance:
+			return invalid(i, v.name, "Q is %g, want -1..1 or NaN", q)
+		case d < -valueTolerance || d > 1+valueTolerance:
+			return invalid(i, v.name, "D is %g, want 0..1 or NaN", d)
+		case math.Abs(q)+d > 1+valueTolerance:
+			return invalid(i, v.name, "Q %g and D %g leave a negative win or loss probability", q, d)
+		case m < 0 || math.IsInf(m, 0):
+			return invalid(i, v.name, "M is %g, want plies or NaN", m)
+		}
+	}
+	if w := float64(p.Weight); !(w >= 0) || math.IsInf(w, 0) {
+		return invalid(i, "weight", "%g, want a finite number >= 0", w)
+	}
+	if k := float64(p.KLD); !(k >= -valueTolerance) || math.IsInf(k, 0) {
+		return invalid(i, "kld", "%g, want a finite number >= 0", k)
+	}
+	return nil
+}

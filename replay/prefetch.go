@@ -1,0 +1,260 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+// Cursor is a batch source whose position can be saved; *Source is one.
+type Cursor interface {
+	Next(ctx context.Context, b *encoding.TrainBatch) error
+	Section() stage.Section
+
+	// Version changes when the rows to come do, as when a game enters the
+	// window. Safe to call while Next runs.
+	Version() uint64
+}
+
+// Prefetcher prepares batches in a goroutine of its own while the trainer
+// works. Its methods are called by one goroutine.
+//
+// It is exact: Next returns the rows that the source itself would have returned
+// at that moment, and the section holds the position after the rows that were
+// consumed, not those prepared. Batches prepared before the window changed are
+// thrown away and drawn again, unless AllowStale.
+type Prefetcher struct {
+	src   Cursor
+	depth int
+	stale bool
+
+	state    []byte // of src after the last batch consumed
+	stateErr error
+	run      *prefetchRun // nil while nothing is prepared
+	closed   bool
+	redrawn  uint64
+}
+
+// prefetchRun is one life of the goroutine. While it lives it owns the source.
+type prefetchRun struct {
+	rows   int
+	items  chan prefetched // capacity depth; the goroutine waits when it is full
+	free   chan *encoding.TrainBatch
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// prefetched is a batch, and the source's position after it.
+type prefetched struct {
+	batch   *encoding.TrainBatch
+	version uint64
+	state   []byte
+	err     error
+}
+
+// Prefetch returns src with up to depth (at least 1) batches prepared in
+// advance. src must not be used by anyone else until Close.
+func Prefetch(src Cursor, depth int) *Prefetcher {
+	p := &Prefetcher{src: src, depth: max(1, depth)}
+	p.state, p.stateErr = saveState(src)
+	return p
+}
+
+// AllowStale lets batches be used that were drawn before the newest games came.
+// That is for games that arrive at any time; a run that must be repeatable
+// leaves it off.
+func (p *Prefetcher) AllowStale(on bool) { p.stale = on }
+
+// Redrawn returns how many prepared batches were thrown away because the
+// window had changed.
+func (p *Prefetcher) Redrawn() uint64 { return p.redrawn }
+
+// Next fills b as the source would; see Source.Next. After an error the
+// position is that before the call.
+func (p *Prefetcher) Next(ctx context.Context, b *encoding.TrainBatch) error {
+	if p.closed {
+		return fmt.Errorf("prefetcher: %w", ErrClosed)
+	}
+	if p.stateErr != nil {
+		return p.stateErr
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if p.run != nil && p.run.rows != len(b.Masks) {
+		if err := p.rewind(); err != nil {
+			return err
+		}
+	}
+	if p.run == nil {
+		p.start(len(b.Masks))
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case it := <-p.run.items:
+		switch {
+		case it.err == nil && (p.stale || it.version == p.src.Version()):
+			copyBatch(b, it.batch)
+			p.run.free <- it.batch
+			p.state = it.state
+			return nil
+		case it.err == nil || it.version != p.src.Version():
+			return p.redraw(ctx, b)
+		}
+		if err := p.rewind(); err != nil {
+			return err
+		}
+		return it.err
+	}
+}
+
+// redraw throws away what is prepared and draws b from the window as it is now.
+func (p *Prefetcher) redraw(ctx context.Context, b *encoding.TrainBatch) error {
+	p.redrawn += uint64(1 + len(p.run.items))
+	rows := p.run.rows
+	if err := p.rewind(); err != nil {
+		return err
+	}
+	if err := p.src.Next(ctx, b); err != nil {
+		b.Reset()
+		if rewindErr := loadState(p.src, p.state); rewindErr != nil {
+			return rewindErr
+		}
+		return err
+	}
+	state, err := saveState(p.src)
+	if err != nil {
+		return err
+	}
+	p.state = state
+	p.start(rows)
+	return nil
+}
+
+// start begins to prepare batches from the source's position.
+func (p *Prefetcher) start(rows int) {
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &prefetchRun{rows: rows, items: make(chan prefetched, p.depth), free: make(chan *encoding.TrainBatch, p.depth+2),
+		cancel: cancel, done: make(chan struct{})}
+	for range cap(r.free) {
+		r.free <- nil // made when first used
+	}
+	p.run = r
+	go r.prepare(ctx, p.src)
+}
+
+// prepare fills batches until it is cancelled or the source fails.
+func (r *prefetchRun) prepare(ctx context.Context, src Cursor) {
+	defer close(r.done)
+	for ctx.Err() == nil {
+		var it prefetched
+		select {
+		case it.batch = <-r.free:
+		case <-ctx.Done():
+			return
+		}
+		if it.batch == nil {
+			it.batch = encoding.NewTrainBatch(r.rows)
+		}
+		it.batch.Reset()
+		it.version = src.Version()
+		it.err = src.Next(ctx, it.batch)
+		if it.err == nil {
+			it.state, it.err = saveState(src)
+		}
+		select {
+		case r.items <- it:
+		case <-ctx.Done():
+			return
+		}
+		if it.err != nil {
+			return
+		}
+	}
+}
+
+// stop ends the goroutine and waits for it.
+func (p *Prefetcher) stop() {
+	if p.run != nil {
+		p.run.cancel()
+		<-p.run.done
+		p.run = nil
+	}
+}
+
+// rewind ends the goroutine and puts the source where the consumer is.
+func (p *Prefetcher) rewind() error {
+	p.stop()
+	return loadState(p.src, p.state)
+}
+
+// Close ends the goroutine and leaves the source at the consumer's position.
+// A second Close does nothing.
+func (p *Prefetcher) Close() error {
+	if p.closed {
+		return nil
+	}
+	p.closed = true
+	if p.stateErr != nil {
+		return nil
+	}
+	return p.rewind()
+}
+
+// Section is the source's section at the consumer's position.
+func (p *Prefetcher) Section() stage.Section {
+	s := p.src.Section()
+	return stage.Section{Name: s.Name, Version: s.Version,
+		Save: func(w io.Writer) error {
+			if p.stateErr != nil {
+				return p.stateErr
+			}
+			_, err := w.Write(p.state)
+			return err
+		},
+		Load: func(r io.Reader, version int) error {
+			if err := p.rewind(); err != nil {
+				return err
+			}
+			if err := p.src.Section().Load(r, version); err != nil {
+				return err
+			}
+			p.state, p.stateErr = saveState(p.src)
+			return p.stateErr
+		}}
+}
+
+// saveState returns a source's position.
+func saveState(src Cursor) ([]byte, error) {
+	var buf bytes.Buffer
+	if err := src.Section().Save(&buf); err != nil {
+		return nil, fmt.Errorf("save the source's position: %w", err)
+	}
+	return buf.Bytes(), nil
+}
+
+// loadState puts a source back to a saved position.
+func loadState(src Cursor, state []byte) error {
+	s := src.Section()
+	if err := s.Load(bytes.NewReader(state), s.Version); err != nil {
+		return fmt.Errorf("go back to the source's position: %w", err)
+	}
+	return nil
+}
+
+// copyBatch makes dst hold the rows of src. dst keeps its own memory.
+func copyBatch(dst, src *encoding.TrainBatch) {
+	dst.Reset()
+	for i := range src.N {
+		row := dst.Grow(len(src.LegalOf(i)))
+		dst.Masks[row], dst.Scalars[row] = src.Masks[i], src.Scalars[i]
+		copy(dst.LegalOf(row), src.LegalOf(i))
+		copy(dst.PolicyOf(row), src.PolicyOf(i))
+		dst.Targets[row], dst.Weight[row] = src.Targets[i], src.Weight[i]
+	}
+}

@@ -1,0 +1,134 @@
+package replay
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/record"
+)
+
+// ChunkInfo says what a chunk file holds and what is wrong with it.
+type ChunkInfo struct {
+	Path         string
+	NetID, RunID string // empty where the header is damaged
+	Bytes        int64
+	Blocks       int // whole ones
+	Games        int // in whole blocks
+	Positions    int
+
+	// Torn: there is no footer, as in a file that is still written or whose
+	// writer was killed. Lost bytes at its end hold no whole block; what they
+	// were meant to hold was never acknowledged.
+	Torn bool
+	Lost int64
+
+	// LostGames are games that the footer counts and that are not there.
+	LostGames int
+
+	// Damage lists stretches that are not as they were written.
+	Damage []*CorruptError
+}
+
+// ReadChunk reads the games of a chunk file, sealed, growing or torn, in the
+// order of writing. Damage costs the block that it hits and stands in the info,
+// not in the error: that is for a file that cannot be read at all, or is of an
+// unknown version (*VersionError).
+func ReadChunk(fsys fsx.FS, path string) ([]*record.Game, ChunkInfo, error) {
+	data, err := readFrom(fsys, path, 0)
+	if err != nil {
+		return nil, ChunkInfo{Path: path}, fmt.Errorf("read chunk: %w", err)
+	}
+	return DecodeChunk(path, data)
+}
+
+// DecodeChunk is ReadChunk of the file's bytes; path is for messages.
+func DecodeChunk(path string, data []byte) ([]*record.Game, ChunkInfo, error) {
+	info := ChunkInfo{Path: path, Bytes: int64(len(data)), Torn: true}
+	from, err := info.header(data)
+	if err != nil || from < 0 {
+		return nil, info, err
+	}
+	s := scanBlocks(data[from:], int64(from))
+	info.Blocks, info.Games, info.Positions = s.blocks, len(s.games), s.positions
+	info.Damage = append(info.Damage, s.damage...)
+	if s.footer == nil {
+		info.Lost = int64(len(data)) - s.next
+	} else {
+		info.Torn = false
+		info.checkFooter(s, data)
+	}
+	for _, d := range info.Damage {
+		d.Path = path
+	}
+	return s.games, info, nil
+}
+
+// header reads the file header and returns where the blocks begin, -1 if there
+// are none. Behind a damaged header blocks are looked for.
+func (info *ChunkInfo) header(data []byte) (int, error) {
+	h, short, reason := parseHeader(data)
+	if reason == "" {
+		if h.version != chunkVersion {
+			return -1, &VersionError{Path: info.Path, Version: h.version}
+		}
+		info.NetID, info.RunID = h.netID, h.runID
+		return h.size, nil
+	}
+	if skip := resync(data, 0, 0); skip > 0 {
+		info.Damage = append(info.Damage, &CorruptError{Path: info.Path, Length: int64(skip), Reason: reason})
+		return skip, nil
+	}
+	info.Lost = int64(len(data))
+	if !short {
+		info.Damage = append(info.Damage, &CorruptError{Path: info.Path, Length: info.Lost, Reason: reason})
+	}
+	return -1, nil
+}
+
+// checkFooter compares what was found with what the footer counts.
+func (info *ChunkInfo) checkFooter(s scanned, data []byte) {
+	info.LostGames = max(0, int(s.footer.games)-len(s.games))
+	if len(info.Damage) > 0 {
+		return // reported already, and the sum differs because of it
+	}
+	end := s.next - footerSize
+	switch {
+	case sha256.Sum256(data[:end]) != s.footer.sum:
+		info.Damage = append(info.Damage, &CorruptError{Offset: 0, Length: end, Reason: "the file's hash differs from its footer"})
+	case s.footer.blocks != int64(s.blocks), s.footer.games != int64(len(s.games)), s.footer.positions != int64(s.positions):
+		info.Damage = append(info.Damage, &CorruptError{Offset: end, Length: footerSize, Reason: fmt.Sprintf(
+			"the footer counts %d blocks, %d games, %d positions; there are %d, %d, %d",
+			s.footer.blocks, s.footer.games, s.footer.positions, s.blocks, len(s.games), s.positions)})
+	}
+}
+
+// readFrom returns the bytes of a file from offset on.
+func readFrom(fsys fsx.FS, path string, offset int64) ([]byte, error) {
+	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	size := st.Size() - offset
+	if size > maxChunk {
+		return nil, fmt.Errorf("%s has %d bytes, a chunk has at most %d", path, st.Size(), maxChunk)
+	}
+	if size <= 0 {
+		return nil, nil
+	}
+	data := make([]byte, size)
+	for have := 0; have < len(data); {
+		n, err := f.ReadAt(data[have:], offset+int64(have))
+		have += n
+		if err != nil && have < len(data) {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return data, nil
+}

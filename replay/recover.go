@@ -1,0 +1,83 @@
+package replay
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+)
+
+// SealTorn gives the growing chunks of one directory, which a killed writer
+// left behind, a footer and their final name. Bytes after the last whole block
+// are cut off and reported in the infos; a chunk without any whole block is
+// removed if it is empty, and set aside as *.torn if it is not. The caller makes sure that nobody
+// writes there (run lock). Chunks that cannot be sealed stay and are joined into
+// the error.
+func SealTorn(ctx context.Context, fsys fsx.FS, dir string) ([]ChunkInfo, error) {
+	paths, err := listChunks(fsys, dir)
+	if err != nil {
+		return nil, fmt.Errorf("seal torn chunks: %w", err)
+	}
+	var infos []ChunkInfo
+	var errs []error
+	for _, path := range paths {
+		if !strings.HasSuffix(path, GrowingSuffix) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return infos, err
+		}
+		info, err := sealTorn(fsys, path)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("seal torn chunk %s: %w", path, err))
+			if errors.Is(err, fsx.ErrSync) {
+				break
+			}
+			continue
+		}
+		infos = append(infos, info)
+	}
+	return infos, errors.Join(errs...)
+}
+
+// sealTorn writes the sealed file beside the torn one and then removes that. A
+// crash in between leaves both; their games have the same ids.
+func sealTorn(fsys fsx.FS, path string) (ChunkInfo, error) {
+	data, err := readFrom(fsys, path, 0)
+	if err != nil {
+		return ChunkInfo{}, err
+	}
+	games, info, err := DecodeChunk(path, data)
+	if err != nil {
+		return info, err
+	}
+	final := strings.TrimSuffix(path, GrowingSuffix) + SealedSuffix
+	if len(games) > 0 {
+		whole := data[:info.Bytes-info.Lost]
+		if info.Torn {
+			f := footer{blocks: int64(info.Blocks), games: int64(info.Games), positions: int64(info.Positions), sum: sha256.Sum256(whole)}
+			whole = appendFooter(whole[:len(whole):len(whole)], int64(len(whole)), f)
+		}
+		err = fsx.WriteFileFunc(fsys, final, func(w io.Writer) error {
+			_, err := w.Write(whole)
+			return err
+		})
+		if err != nil {
+			return info, err
+		}
+	}
+	if len(games) == 0 && info.Lost > 0 {
+		err = fsys.Rename(path, strings.TrimSuffix(path, GrowingSuffix)+".torn")
+	} else {
+		err = fsys.Remove(path)
+	}
+	if err != nil {
+		return info, err
+	}
+	return info, fsx.SyncDir(fsys, filepath.Dir(path))
+}

@@ -1,0 +1,168 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/record"
+)
+
+// Scan is what a directory tree of chunks holds.
+type Scan struct {
+	Games      []*record.Game // each once, by ordinal, then id (empty after WalkGames)
+	Chunks     []ChunkInfo    // in path order
+	NumGames   int            // different ones
+	Positions  int            // of those
+	Duplicates int            // games found again; the first in path order counts
+	Quarantine []error        // what was left out: *CorruptError, *VersionError, unreadable files
+}
+
+// ScanDir reads all games below dir, from sealed chunks and from torn or
+// growing ones. A directory that does not exist holds nothing. What cannot be
+// used is listed in Quarantine; the error is for a tree that cannot be read and
+// for a context that ended.
+func ScanDir(ctx context.Context, fsys fsx.FS, dir string) (*Scan, error) {
+	var games []*record.Game
+	s, err := WalkGames(ctx, fsys, dir, func(_ string, g *record.Game) error {
+		games = append(games, g)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	sortGames(games)
+	s.Games = games
+	return s, nil
+}
+
+// WalkGames calls fn for every game below dir, each once, chunk by chunk in
+// path order, without keeping them. An error of fn ends the walk.
+func WalkGames(ctx context.Context, fsys fsx.FS, dir string, fn func(path string, g *record.Game) error) (*Scan, error) {
+	paths, err := listChunks(fsys, dir)
+	if err != nil {
+		return nil, fmt.Errorf("scan %s: %w", dir, err)
+	}
+	s := &Scan{}
+	seen := map[[16]byte]struct{}{}
+	for _, path := range paths {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		games, info, err := ReadChunk(fsys, path)
+		if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(path, GrowingSuffix) {
+			// Sealed by its writer since it was listed.
+			path = strings.TrimSuffix(path, GrowingSuffix) + SealedSuffix
+			games, info, err = ReadChunk(fsys, path)
+		}
+		if err != nil {
+			s.Quarantine = append(s.Quarantine, err)
+			continue
+		}
+		s.Chunks = append(s.Chunks, info)
+		for _, d := range info.Damage {
+			s.Quarantine = append(s.Quarantine, d)
+		}
+		for _, g := range games {
+			if _, ok := seen[g.ID]; ok {
+				s.Duplicates++
+				continue
+			}
+			seen[g.ID] = struct{}{}
+			s.NumGames++
+			s.Positions += len(g.Plies)
+			if err := fn(path, g); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return s, nil
+}
+
+// LoadGames returns the games below dir that have one of the ids, and
+// *MissingGamesError beside those found if some are not there.
+func LoadGames(ctx context.Context, fsys fsx.FS, dir string, ids [][16]byte) (map[[16]byte]*record.Game, error) {
+	found := make(map[[16]byte]*record.Game, len(ids))
+	for _, id := range ids {
+		found[id] = nil
+	}
+	_, err := WalkGames(ctx, fsys, dir, func(_ string, g *record.Game) error {
+		if _, wanted := found[g.ID]; wanted {
+			found[g.ID] = g
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	missing := &MissingGamesError{Wanted: len(ids)}
+	for _, id := range ids {
+		if g, ok := found[id]; ok && g == nil {
+			if missing.Missing == 0 {
+				missing.First = id
+			}
+			missing.Missing++
+			delete(found, id)
+		}
+	}
+	if missing.Missing > 0 {
+		return found, missing
+	}
+	return found, nil
+}
+
+// sortGames orders games by ordinal, then id.
+func sortGames(games []*record.Game) {
+	slices.SortStableFunc(games, func(a, b *record.Game) int {
+		return cmp.Or(cmp.Compare(a.Ordinal, b.Ordinal), slices.Compare(a.ID[:], b.ID[:]))
+	})
+}
+
+// isChunk says whether a base name is that of a chunk file. Names with a dot in
+// front are somebody's temporary files.
+func isChunk(base string) bool {
+	return !strings.HasPrefix(base, ".") && (strings.HasSuffix(base, SealedSuffix) || strings.HasSuffix(base, GrowingSuffix))
+}
+
+// listChunks returns the chunk files below dir in path order.
+func listChunks(fsys fsx.FS, dir string) ([]string, error) {
+	entries, err := fsys.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, e := range entries {
+		name := filepath.Join(dir, e.Name())
+		switch {
+		case strings.HasPrefix(e.Name(), "."):
+		case e.IsDir():
+			below, err := listChunks(fsys, name)
+			if err != nil {
+				return nil, err
+			}
+			paths = append(paths, below...)
+		case isChunk(e.Name()):
+			paths = append(paths, name)
+		}
+	}
+	return paths, nil
+}
+
+// sortedIDs returns the ids of a set in order.
+func sortedIDs(set map[[16]byte]struct{}) [][16]byte {
+	ids := make([][16]byte, 0, len(set))
+	for id := range set {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, func(a, b [16]byte) int { return slices.Compare(a[:], b[:]) })
+	return ids
+}

@@ -1,0 +1,130 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+// Source fills training batches with rows of a window that a sampler chooses.
+// Used by one goroutine; the window may change meanwhile.
+type Source struct {
+	window   *Window
+	sampler  stage.Sampler
+	replayer record.Replayer
+	refs     []stage.RowRef
+	rows     uint64 // handed out since the beginning
+}
+
+// NewSource returns a source over w. A sampler that is a stage.Seeder is seeded
+// with (seed, stream).
+func NewSource(w *Window, sampler stage.Sampler, seed, stream uint64) *Source {
+	if s, ok := sampler.(stage.Seeder); ok {
+		s.Seed(seed, stream)
+	}
+	return &Source{window: w, sampler: sampler}
+}
+
+// Next fills b, which comes empty, with as many rows as it has room for
+// (len(b.Masks)). The window is used as it is at the call. It never ends: an
+// empty window is ErrNoRows.
+func (s *Source) Next(ctx context.Context, b *encoding.TrainBatch) error {
+	view, n := s.window.View(), len(b.Masks)
+	if view.NumRows() == 0 {
+		return ErrNoRows
+	}
+	refs, err := s.sampler.Sample(ctx, view, n, s.refs[:0])
+	if err != nil {
+		return fmt.Errorf("sampler %s: %w", s.sampler.Name(), err)
+	}
+	s.refs = refs
+	if len(refs) != n {
+		return fmt.Errorf("sampler %s returned %d rows, %d were asked for", s.sampler.Name(), len(refs), n)
+	}
+	for _, ref := range refs {
+		if err := appendRow(b, &s.replayer, view, ref); err != nil {
+			return fmt.Errorf("sampler %s: %w", s.sampler.Name(), err)
+		}
+	}
+	s.rows += uint64(n)
+	return nil
+}
+
+// Rows returns how many rows were handed out since the beginning of the run.
+func (s *Source) Rows() uint64 { return s.rows }
+
+// Version changes when the window does: rows drawn before are not those that
+// would be drawn now.
+func (s *Source) Version() uint64 { return s.window.Version() }
+
+// appendRow checks a reference, which may come from a plugin, and appends its
+// row.
+func appendRow(b *encoding.TrainBatch, r *record.Replayer, view *View, ref stage.RowRef) error {
+	i, ok := view.Find(ref.Game)
+	if !ok {
+		return fmt.Errorf("game %d is not in the window", ref.Game)
+	}
+	g := view.GameRecord(i)
+	if ref.Ply < 0 || int(ref.Ply) >= len(g.Plies) || rowWeight(&g.Plies[ref.Ply]) == 0 {
+		return fmt.Errorf("ply %d of game %x is not a row for training", ref.Ply, g.ID)
+	}
+	if w := float64(ref.Weight); !(w >= 0) || math.IsInf(w, 0) {
+		return fmt.Errorf("weight %v of ply %d of game %x is not a finite number >= 0", ref.Weight, ref.Ply, g.ID)
+	}
+	if err := r.AppendRow(b, g, int(ref.Ply)); err != nil {
+		return fmt.Errorf("row of ply %d of game %x: %w", ref.Ply, g.ID, err)
+	}
+	b.Weight[b.N-1] = ref.Weight
+	return nil
+}
+
+const sourceVersion = 1
+
+// sourceState is the JSON form of a source's section.
+type sourceState struct {
+	Rows           uint64 `json:"rows"`
+	Sampler        string `json:"sampler"`
+	SamplerVersion int    `json:"sampler_version"`
+	SamplerState   []byte `json:"sampler_state"`
+}
+
+// Section is the cursor: the sampler's state and the rows handed out. Over a
+// window with the same games the same rows follow.
+func (s *Source) Section() stage.Section {
+	return stage.Section{Name: "source", Version: sourceVersion, Save: s.save, Load: s.load}
+}
+
+func (s *Source) save(w io.Writer) error {
+	inner := s.sampler.Section()
+	var state bytes.Buffer
+	if err := inner.Save(&state); err != nil {
+		return fmt.Errorf("save sampler %s: %w", s.sampler.Name(), err)
+	}
+	return json.NewEncoder(w).Encode(sourceState{Rows: s.rows, Sampler: s.sampler.Name(),
+		SamplerVersion: inner.Version, SamplerState: state.Bytes()})
+}
+
+func (s *Source) load(r io.Reader, version int) error {
+	if version != sourceVersion {
+		return fmt.Errorf("source section has version %d, this program reads %d", version, sourceVersion)
+	}
+	var state sourceState
+	if err := json.NewDecoder(r).Decode(&state); err != nil {
+		return fmt.Errorf("source section: %w", err)
+	}
+	if state.Sampler != s.sampler.Name() {
+		return fmt.Errorf("source section was saved with sampler %q, this run uses %q", state.Sampler, s.sampler.Name())
+	}
+	if err := s.sampler.Section().Load(bytes.NewReader(state.SamplerState), state.SamplerVersion); err != nil {
+		return fmt.Errorf("load sampler %s: %w", s.sampler.Name(), err)
+	}
+	s.rows = state.Rows
+	return nil
+}

@@ -1,0 +1,247 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/sample"
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+const testBatch = 16
+
+func testWindow(games, plies int) *Window {
+	w := NewWindow(1 << 20)
+	for _, g := range testGames(0, uint64(games), plies) {
+		w.Add(g)
+	}
+	return w
+}
+
+// rowsOf copies what a batch's rows hold.
+func rowsOf(b *encoding.TrainBatch) (rows []string) {
+	for i := range b.N {
+		rows = append(rows, fmt.Sprint(b.Masks[i], b.Scalars[i], b.LegalOf(i), b.PolicyOf(i), b.Targets[i], b.Weight[i]))
+	}
+	return rows
+}
+
+// draw returns the rows of n batches.
+func draw(t *testing.T, src interface {
+	Next(context.Context, *encoding.TrainBatch) error
+}, n int) (rows []string) {
+	t.Helper()
+	b := encoding.NewTrainBatch(testBatch)
+	for range n {
+		b.Reset()
+		if err := src.Next(context.Background(), b); err != nil {
+			t.Fatal(err)
+		}
+		if b.N != testBatch {
+			t.Fatalf("%d rows, want %d", b.N, testBatch)
+		}
+		rows = append(rows, rowsOf(b)...)
+	}
+	return rows
+}
+
+func saved(t *testing.T, s stage.Section) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	if err := s.Save(&buf); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+// TestSourceRows: every row is what record says of its position, and only
+// positions meant for training come.
+func TestSourceRows(t *testing.T) {
+	w := testWindow(3, 9)
+	possible := map[string]bool{}
+	var r record.Replayer
+	for i := range 3 {
+		g := w.View().GameRecord(i)
+		for ply := range g.Plies {
+			b := encoding.NewTrainBatch(1)
+			if err := r.AppendRow(b, g, ply); err != nil {
+				t.Fatal(err)
+			}
+			b.Weight[0] = 1 // drawn in proportion to its weight, it counts 1
+			if rowWeight(&g.Plies[ply]) > 0 {
+				possible[rowsOf(b)[0]] = false
+			}
+		}
+	}
+	src := NewSource(w, sample.NewUniform(), 1, 2)
+	for _, row := range draw(t, src, 30) {
+		if _, ok := possible[row]; !ok {
+			t.Fatalf("a row that no position for training has: %s", row)
+		}
+		possible[row] = true
+	}
+	for row, seen := range possible { // 480 draws of at most 3*6 rows, weight >= 1/12 of a game: a miss has p < 1e-7
+		if !seen {
+			t.Errorf("never drawn: %s", row)
+		}
+	}
+	if src.Rows() != 30*testBatch {
+		t.Errorf("%d rows counted", src.Rows())
+	}
+}
+
+// TestSamplerStatistics: rows come in proportion to their weights. The chi-square
+// statistic of 200 000 draws stays below its 99.99 % quantile (normal
+// approximation: k + 3.72*sqrt(2k) for k degrees of freedom); the seed is fixed.
+func TestSamplerStatistics(t *testing.T) {
+	const draws = 200_000
+	v := testWindow(40, 20).View()
+	u := sample.NewUniform()
+	u.Seed(11, 3)
+	refs, err := u.Sample(context.Background(), v, draws, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[stage.RowRef]float64{}
+	for _, ref := range refs {
+		counts[ref]++
+	}
+	chi2 := func(weight func(stage.RowInfo) float64, sum float64) float64 {
+		total := 0.0
+		for i := range v.NumGames() {
+			for k := range v.Game(i).NumRows {
+				row := v.Row(i, k)
+				want := draws * weight(row) / sum
+				d := counts[stage.RowRef{Game: v.Game(i).Seq, Ply: row.Ply, Weight: 1}] - want
+				total += d * d / want
+			}
+		}
+		return total
+	}
+	dof := float64(v.NumRows() - 1)
+	limit := dof + 3.72*math.Sqrt(2*dof)
+	if got := chi2(func(r stage.RowInfo) float64 { return float64(r.Weight) }, float64(v.WeightSum())); got > limit {
+		t.Errorf("chi-square %.0f, above %.0f for %.0f degrees of freedom", got, limit, dof)
+	}
+	// The test can fail: the same draws do not look unweighted.
+	if got := chi2(func(stage.RowInfo) float64 { return 1 }, float64(v.NumRows())); got < limit {
+		t.Errorf("chi-square against equal weights is %.0f, below %.0f", got, limit)
+	}
+}
+
+// TestSourceResume: a new source over the same games, loaded with the cursor,
+// goes on with the same rows.
+func TestSourceResume(t *testing.T) {
+	src := NewSource(testWindow(20, 15), sample.NewUniform(), 7, 1)
+	draw(t, src, 3)
+	state := saved(t, src.Section())
+	want := draw(t, src, 4)
+
+	again := NewSource(testWindow(20, 15), sample.NewUniform(), 0, 0)
+	draw(t, again, 1)
+	if err := again.Section().Load(bytes.NewReader(state), sourceVersion); err != nil {
+		t.Fatal(err)
+	}
+	if got := draw(t, again, 4); !reflect.DeepEqual(got, want) {
+		t.Error("other rows after loading the cursor")
+	}
+	if again.Rows() != src.Rows() {
+		t.Errorf("%d rows counted, want %d", again.Rows(), src.Rows())
+	}
+	other := NewSource(testWindow(20, 15), sample.NewUniform(), 8, 1)
+	draw(t, other, 3)
+	if reflect.DeepEqual(draw(t, other, 4), want) {
+		t.Error("another seed gave the same rows")
+	}
+	for _, bad := range []string{"", "{}", `{"sampler":"uniform","sampler_version":1,"sampler_state":"AAAA"}`} {
+		if err := again.Section().Load(bytes.NewReader([]byte(bad)), sourceVersion); err == nil {
+			t.Errorf("section %q was loaded", bad)
+		}
+	}
+	if err := again.Section().Load(bytes.NewReader(state), 99); err == nil {
+		t.Error("an unknown version was loaded")
+	}
+}
+
+// badSampler returns what a faulty plugin might.
+type badSampler struct{ refs []stage.RowRef }
+
+func (badSampler) Name() string           { return "bad" }
+func (badSampler) Section() stage.Section { return sample.NewUniform().Section() }
+func (b badSampler) Sample(_ context.Context, _ stage.Index, _ int, dst []stage.RowRef) ([]stage.RowRef, error) {
+	return append(dst, b.refs...), nil
+}
+
+func TestSourceChecksSampler(t *testing.T) {
+	w := testWindow(2, 9)
+	for name, refs := range map[string][]stage.RowRef{
+		"none":             {},
+		"too many":         {{Weight: 1}, {Weight: 1}},
+		"unknown game":     {{Game: 2, Weight: 1}},
+		"ply out of range": {{Ply: 9, Weight: 1}},
+		"negative ply":     {{Ply: -1, Weight: 1}},
+		"no policy":        {{Ply: 2, Weight: 1}},
+		"weight 0":         {{Ply: 4, Weight: 1}},
+		"NaN":              {{Weight: float32(math.NaN())}},
+		"negative weight":  {{Weight: -1}},
+	} {
+		if err := NewSource(w, badSampler{refs}, 0, 0).Next(context.Background(), encoding.NewTrainBatch(1)); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	if err := NewSource(w, badSampler{[]stage.RowRef{{Weight: 1}}}, 0, 0).Next(context.Background(), encoding.NewTrainBatch(1)); err != nil {
+		t.Errorf("a good row: %v", err)
+	}
+	if err := NewSource(NewWindow(9), sample.NewUniform(), 0, 0).Next(context.Background(), encoding.NewTrainBatch(1)); !errors.Is(err, ErrNoRows) {
+		t.Errorf("empty window: %v", err)
+	}
+}
+
+// TestPass: every row once, then io.EOF; fewer rows lie evenly spread.
+func TestPass(t *testing.T) {
+	w := testWindow(7, 10)
+	total := w.Rows()
+	for _, limit := range []int{0, total, total + 5, total/2 + 1, 1} {
+		p := NewPass(w, limit)
+		want := total
+		if limit > 0 {
+			want = min(limit, total)
+		}
+		seen, rows := map[string]bool{}, 0
+		b := encoding.NewTrainBatch(testBatch)
+		for {
+			b.Reset()
+			err := p.Next(context.Background(), b)
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, row := range rowsOf(b) {
+				seen[row] = true
+				if b.Weight[i] < 1 || b.Weight[i] > 3 {
+					t.Errorf("weight %v", b.Weight[i])
+				}
+			}
+			rows += b.N
+		}
+		if rows != want || p.Rows() != want {
+			t.Errorf("limit %d: %d rows, want %d", limit, rows, want)
+		}
+		if limit == 0 && len(seen) < rows-6 { // the games begin alike, so a few rows may be equal
+			t.Errorf("%d different rows of %d", len(seen), rows)
+		}
+	}
+	if err := NewPass(NewWindow(1), 0).Next(context.Background(), encoding.NewTrainBatch(1)); err != io.EOF {
+		t.Errorf("empty window: %v", err)
+	}
+}

@@ -1,0 +1,86 @@
+package replay
+
+import (
+	"sort"
+
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+// View is a Window at one moment. It does not change and is safe for
+// concurrent use. It is the stage.Index that samplers see.
+type View struct {
+	entries []*entry
+	version uint64
+}
+
+var _ stage.Index = (*View)(nil)
+
+// NumGames returns the number of games.
+func (v *View) NumGames() int { return len(v.entries) }
+
+// NumRows returns the number of rows meant for training.
+func (v *View) NumRows() int {
+	if len(v.entries) == 0 {
+		return 0
+	}
+	return int(v.entries[len(v.entries)-1].endRow() - v.entries[0].startRow)
+}
+
+// WeightSum returns the sum of the rows' weights in 1/stage.WeightUnit.
+func (v *View) WeightSum() uint64 {
+	if len(v.entries) == 0 {
+		return 0
+	}
+	return v.entries[len(v.entries)-1].endWeight() - v.entries[0].startWeight
+}
+
+// Game describes game i, 0 = oldest.
+func (v *View) Game(i int) stage.GameInfo {
+	e := v.entries[i]
+	return stage.GameInfo{Seq: e.seq, ID: e.game.ID, Ordinal: e.game.Ordinal, NumRows: len(e.plies), Weight: e.weight(),
+		Age: len(v.entries) - 1 - i}
+}
+
+// Row describes the k-th row of game i.
+func (v *View) Row(i, k int) stage.RowInfo {
+	e := v.entries[i]
+	weight := e.sums[k]
+	if k > 0 {
+		weight -= e.sums[k-1]
+	}
+	return stage.RowInfo{Ply: e.plies[k], Weight: weight}
+}
+
+// RowAt returns the row that covers u, 0 <= u < WeightSum(): a uniformly random
+// u gives each row in proportion to its weight.
+func (v *View) RowAt(u uint64) (game uint64, ply int32) {
+	u += v.entries[0].startWeight
+	i := sort.Search(len(v.entries), func(i int) bool { return v.entries[i].endWeight() > u })
+	e := v.entries[i]
+	k := sort.Search(len(e.sums), func(k int) bool { return e.startWeight+e.sums[k] > u })
+	return e.seq, e.plies[k]
+}
+
+// NthRow returns row n of the whole view, 0 <= n < NumRows(), oldest game first.
+func (v *View) NthRow(n int) (game uint64, ply int32) {
+	row := v.entries[0].startRow + uint64(n)
+	i := sort.Search(len(v.entries), func(i int) bool { return v.entries[i].endRow() > row })
+	e := v.entries[i]
+	return e.seq, e.plies[row-e.startRow]
+}
+
+// Find returns the position of the game with the given number.
+func (v *View) Find(game uint64) (i int, ok bool) {
+	if len(v.entries) == 0 {
+		return 0, false
+	}
+	first := v.entries[0].seq // numbers have no gaps
+	if game < first || game-first >= uint64(len(v.entries)) {
+		return 0, false
+	}
+	return int(game - first), true
+}
+
+// GameRecord returns game i itself, which must not be changed.
+func (v *View) GameRecord(i int) *record.Game { return v.entries[i].game }

@@ -1,0 +1,242 @@
+package replay
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+// Window holds the newest games in memory, bounded in rows; the oldest leave
+// first, in the order of Add. Games are shared and never changed. Safe for
+// concurrent use.
+type Window struct {
+	maxRows int
+
+	mu      sync.RWMutex
+	entries []*entry // the games are entries[head:]; never changed in place, so that views stay whole
+	head    int
+	ids     map[[16]byte]struct{}
+	nextSeq uint64
+	version uint64 // counts changes
+}
+
+// entry is a game of the window with its sums. startRow and startWeight run on
+// over all games that ever were in the window.
+type entry struct {
+	seq         uint64
+	game        *record.Game
+	plies       []int32  // rows, ascending
+	sums        []uint64 // running weight up to and with each row
+	startRow    uint64
+	startWeight uint64
+}
+
+func (e *entry) weight() uint64    { return e.sums[len(e.sums)-1] }
+func (e *entry) endRow() uint64    { return e.startRow + uint64(len(e.plies)) }
+func (e *entry) endWeight() uint64 { return e.startWeight + e.weight() }
+
+// rowWeight returns the integer weight of a position, 0 if it is not meant for
+// training. Weights above 65536 count as that.
+func rowWeight(p *record.Ply) uint64 {
+	if p.Kind == record.PolicyNone || !(p.Weight > 0) {
+		return 0
+	}
+	return max(1, uint64(min(float64(p.Weight), 1<<16)*stage.WeightUnit+0.5))
+}
+
+// NewWindow returns a window that holds games with at most maxRows rows in all,
+// but always at least the newest game.
+func NewWindow(maxRows int) *Window {
+	return &Window{maxRows: maxRows, ids: map[[16]byte]struct{}{}}
+}
+
+// Add puts a game in as the newest and drops the oldest ones that no longer
+// fit. It returns false, and does nothing, for a game that is in the window
+// already (by id) or has no row meant for training.
+func (w *Window) Add(g *record.Game) bool {
+	e := newEntry(g)
+	if e == nil {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.add(e)
+}
+
+// newEntry lists a game's rows, nil if it has none.
+func newEntry(g *record.Game) *entry {
+	e := &entry{game: g}
+	sum := uint64(0)
+	for i := range g.Plies {
+		if weight := rowWeight(&g.Plies[i]); weight > 0 {
+			sum += weight
+			e.plies = append(e.plies, int32(i))
+			e.sums = append(e.sums, sum)
+		}
+	}
+	if e.plies == nil {
+		return nil
+	}
+	return e
+}
+
+func (w *Window) add(e *entry) bool {
+	if _, ok := w.ids[e.game.ID]; ok {
+		return false
+	}
+	if n := len(w.entries); n > w.head {
+		e.startRow, e.startWeight = w.entries[n-1].endRow(), w.entries[n-1].endWeight()
+	}
+	e.seq = w.nextSeq
+	w.nextSeq++
+	w.version++
+	w.ids[e.game.ID] = struct{}{}
+	w.entries = append(w.entries, e)
+	for len(w.entries)-w.head > 1 && w.rows() > w.maxRows {
+		delete(w.ids, w.entries[w.head].game.ID)
+		w.head++
+	}
+	if w.head > 64 && w.head > len(w.entries)/8 {
+		// A new array lets go of the old games as soon as no view needs them.
+		w.entries = append(make([]*entry, 0, 2*(len(w.entries)-w.head)), w.entries[w.head:]...)
+		w.head = 0
+	}
+	return true
+}
+
+// rows counts the window's rows. w.mu is held.
+func (w *Window) rows() int {
+	if w.head == len(w.entries) {
+		return 0
+	}
+	return int(w.entries[len(w.entries)-1].endRow() - w.entries[w.head].startRow)
+}
+
+// View returns the window as it is now; later changes do not show in it.
+func (w *Window) View() *View {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return &View{entries: w.entries[w.head:len(w.entries):len(w.entries)], version: w.version}
+}
+
+// Rows returns the rows meant for training.
+func (w *Window) Rows() int { return w.View().NumRows() }
+
+// Games returns the number of games.
+func (w *Window) Games() int { return w.View().NumGames() }
+
+// WeightSum returns the sum of the rows' weights.
+func (w *Window) WeightSum() float64 { return float64(w.View().WeightSum()) / stage.WeightUnit }
+
+// Version counts the changes of the window.
+func (w *Window) Version() uint64 { return w.View().version }
+
+// OrdinalList returns the games' ordinals, oldest first.
+func (w *Window) OrdinalList() []uint64 {
+	v := w.View()
+	list := make([]uint64, len(v.entries))
+	for i, e := range v.entries {
+		list[i] = e.game.Ordinal
+	}
+	return list
+}
+
+// IDs returns the games' ids, oldest first.
+func (w *Window) IDs() [][16]byte {
+	v := w.View()
+	list := make([][16]byte, len(v.entries))
+	for i, e := range v.entries {
+		list[i] = e.game.ID
+	}
+	return list
+}
+
+// windowVersion is the version of the window's section: next seq u64, number
+// of games u64, ids of 16 bytes, oldest first; little endian.
+const windowVersion = 1
+
+// Section is the window as a list of game ids. Load fills it with the games
+// that lookup returns (LoadGames or ScanDir have them); if some are missing it
+// returns *MissingGamesError and leaves the window as it was.
+func (w *Window) Section(name string, lookup func(id [16]byte) *record.Game) stage.Section {
+	return stage.Section{Name: name, Version: windowVersion, Save: w.save,
+		Load: func(r io.Reader, version int) error {
+			if version != windowVersion {
+				return fmt.Errorf("window section has version %d, this program reads %d", version, windowVersion)
+			}
+			return w.load(r, lookup)
+		}}
+}
+
+func (w *Window) save(out io.Writer) error {
+	w.mu.RLock()
+	entries, next := w.entries[w.head:], w.nextSeq
+	data := le.AppendUint64(nil, next)
+	data = le.AppendUint64(data, uint64(len(entries)))
+	for _, e := range entries {
+		data = append(data, e.game.ID[:]...)
+	}
+	w.mu.RUnlock()
+	_, err := out.Write(data)
+	return err
+}
+
+func (w *Window) load(r io.Reader, lookup func(id [16]byte) *record.Game) error {
+	next, ids, err := ReadWindowSection(r)
+	if err != nil {
+		return err
+	}
+	fresh := NewWindow(w.maxRows)
+	fresh.nextSeq = next - uint64(len(ids))
+	missing := &MissingGamesError{Wanted: len(ids)}
+	for _, id := range ids {
+		g := lookup(id)
+		if g == nil {
+			if missing.Missing == 0 {
+				missing.First = id
+			}
+			missing.Missing++
+			continue
+		}
+		e := newEntry(g)
+		if e == nil || g.ID != id || !fresh.add(e) {
+			return fmt.Errorf("window section: game %x does not fit", id)
+		}
+	}
+	if missing.Missing > 0 {
+		return missing
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.entries, w.head, w.ids, w.nextSeq = fresh.entries, fresh.head, fresh.ids, fresh.nextSeq
+	w.version++
+	return nil
+}
+
+// ReadWindowSection returns the game ids that a saved window section lists,
+// oldest first, and the number that its next game gets.
+func ReadWindowSection(r io.Reader) (next uint64, ids [][16]byte, err error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return 0, nil, fmt.Errorf("window section: %w", err)
+	}
+	if len(data) < 16 {
+		return 0, nil, errors.New("window section is cut off")
+	}
+	next = le.Uint64(data)
+	count := binary.LittleEndian.Uint64(data[8:])
+	data = data[16:]
+	if count > next || uint64(len(data))/16 != count || len(data)%16 != 0 {
+		return 0, nil, fmt.Errorf("window section says %d games and has %d bytes for them", count, len(data))
+	}
+	ids = make([][16]byte, count)
+	for i := range ids {
+		ids[i] = [16]byte(data[16*i:])
+	}
+	return next, ids, nil
+}

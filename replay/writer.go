@@ -1,0 +1,310 @@
+package replay
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/record"
+)
+
+// WriterOptions describe the chunks of a Writer. Zero values mean the default.
+type WriterOptions struct {
+	MaxBytes int64  // a chunk that has reached it is sealed at the next Sync; 16 MiB
+	NetID    string // of the net that plays, in the file header
+	RunID    string
+	Reserve  *fsx.Reserve // room that must stay free when a chunk is begun; fsx.DefaultReserve
+}
+
+const (
+	defaultChunkBytes = 16 << 20
+	blockBytes        = 1 << 20 // a block is closed when it has reached this
+)
+
+// Writer appends games to chunk files in one directory. Used by one goroutine.
+//
+// A game is durable when a Sync after its Append has returned nil; call it at
+// most every 200 ms or 64 games (group commit). After an error that is not
+// fsx.ErrSync nothing is forgotten: the games wait and the next Sync writes
+// them to a new chunk. fsx.ErrSync is fatal and comes back from every later call.
+type Writer struct {
+	fsys fsx.FS
+	dir  string
+	opt  WriterOptions
+
+	block   []byte   // the block being filled, header included
+	games   int      // in block
+	plies   int      // in block
+	pending [][]byte // closed blocks that no Sync has covered
+	number  int      // of the chunk, 0 = not known yet
+
+	file  *fsx.AppendFile // nil between chunks
+	final string          // name when sealed
+	sum   hash.Hash       // of what was written to file
+	total footer          // of file
+
+	durable int64 // games
+	err     error // sticky
+}
+
+// NewWriter returns a writer into dir, which is made when the first chunk is
+// begun. Only one writer may use a directory at a time.
+func NewWriter(fsys fsx.FS, dir string, opt WriterOptions) *Writer {
+	if opt.MaxBytes <= 0 {
+		opt.MaxBytes = defaultChunkBytes
+	}
+	if opt.Reserve == nil {
+		opt.Reserve = &fsx.DefaultReserve
+	}
+	w := &Writer{fsys: fsys, dir: dir, opt: opt}
+	w.startBlock()
+	return w
+}
+
+// Durable returns how many games are on stable storage through this writer.
+func (w *Writer) Durable() int64 { return w.durable }
+
+// Path returns the chunk that is being written, "" between chunks.
+func (w *Writer) Path() string {
+	if w.file == nil {
+		return ""
+	}
+	return w.file.Path()
+}
+
+// Append puts a game into the buffer. g is not kept.
+func (w *Writer) Append(g *record.Game) error {
+	if w.err != nil {
+		return w.err
+	}
+	block, err := record.Append(w.block, g)
+	if err != nil {
+		return fmt.Errorf("append game %x: %w", g.ID, err)
+	}
+	if len(block)-blockHeaderSize > maxPayload {
+		return fmt.Errorf("append game %x: it has %d bytes, a block holds at most %d", g.ID, len(block)-len(w.block), maxPayload)
+	}
+	w.block = block
+	w.games++
+	w.plies += len(g.Plies)
+	if len(w.block) >= blockBytes {
+		w.closeBlock()
+	}
+	return nil
+}
+
+// Sync makes every game that was appended before durable. With nothing to do
+// it does nothing.
+func (w *Writer) Sync() error {
+	if w.err != nil {
+		return w.err
+	}
+	w.closeBlock()
+	if len(w.pending) == 0 {
+		return nil
+	}
+	if err := w.commit(); err != nil {
+		w.abandon(err)
+		return err
+	}
+	if w.file.Size() >= w.opt.MaxBytes {
+		return w.Seal()
+	}
+	return nil
+}
+
+// commit writes the pending blocks and syncs them.
+func (w *Writer) commit() error {
+	if err := w.open(); err != nil {
+		return err
+	}
+	games := int64(0)
+	for _, block := range w.pending {
+		h := pendingHeader(block)
+		putBlockHeader(block, w.file.Size(), h.games, h.positions)
+		if err := w.write(block); err != nil {
+			return err
+		}
+		w.total.blocks++
+		w.total.games += int64(h.games)
+		w.total.positions += int64(h.positions)
+		games += int64(h.games)
+	}
+	if err := w.file.Sync(); err != nil {
+		return err
+	}
+	w.pending = w.pending[:0]
+	w.durable += games
+	return nil
+}
+
+// Seal ends the current chunk, if there is one: it writes what is pending, the
+// footer, and gives the file its final name. The next Append begins a new one.
+func (w *Writer) Seal() error {
+	if w.err != nil {
+		return w.err
+	}
+	w.closeBlock()
+	if len(w.pending) > 0 {
+		if err := w.commit(); err != nil {
+			w.abandon(err)
+			return err
+		}
+	}
+	if w.file == nil {
+		return nil
+	}
+	if err := w.seal(); err != nil {
+		w.abandon(err)
+		return fmt.Errorf("seal chunk: %w", err)
+	}
+	return nil
+}
+
+// Close seals and ends the writer. A second Close does nothing.
+func (w *Writer) Close() error {
+	if errors.Is(w.err, ErrClosed) {
+		return nil
+	}
+	err := w.Seal()
+	if w.file != nil {
+		err = errors.Join(err, w.file.Close())
+		w.file = nil
+	}
+	if w.err == nil {
+		w.err = fmt.Errorf("replay writer: %w", ErrClosed)
+	}
+	return err
+}
+
+func (w *Writer) seal() error {
+	copy(w.total.sum[:], w.sum.Sum(nil))
+	if _, err := w.file.Write(appendFooter(nil, w.file.Size(), w.total)); err != nil {
+		return err
+	}
+	if err := w.file.Sync(); err != nil {
+		return err
+	}
+	temp := w.file.Path()
+	if err := w.file.Close(); err != nil {
+		return err
+	}
+	w.file = nil
+	if err := w.fsys.Rename(temp, w.final); err != nil {
+		return err
+	}
+	return fsx.SyncDir(w.fsys, w.dir)
+}
+
+// abandon leaves the current chunk as it is: torn, its whole blocks count. A
+// block that was written there and not acknowledged is written again; readers
+// drop the second copy by its games' ids.
+func (w *Writer) abandon(err error) {
+	if w.file != nil {
+		w.file.Close()
+		w.file = nil
+	}
+	if errors.Is(err, fsx.ErrSync) {
+		w.err = err
+	}
+}
+
+// open begins a chunk if none is open.
+func (w *Writer) open() error {
+	if w.file != nil {
+		return nil
+	}
+	if err := fsx.MkdirAll(w.fsys, w.dir); err != nil {
+		return fmt.Errorf("begin chunk: %w", err)
+	}
+	if err := w.opt.Reserve.Check(w.fsys, w.dir, uint64(w.opt.MaxBytes)); err != nil {
+		return fmt.Errorf("begin chunk: %w", err)
+	}
+	header, err := appendHeader(nil, w.opt.NetID, w.opt.RunID)
+	if err != nil {
+		return fmt.Errorf("begin chunk: %w", err)
+	}
+	if err := w.create(); err != nil {
+		return fmt.Errorf("begin chunk: %w", err)
+	}
+	w.sum, w.total = sha256.New(), footer{}
+	return w.write(header)
+}
+
+// create opens the next free chunk name.
+func (w *Writer) create() error {
+	if w.number == 0 {
+		last, err := lastChunkNumber(w.fsys, w.dir)
+		if err != nil {
+			return err
+		}
+		w.number = last
+	}
+	for {
+		w.number++
+		name := filepath.Join(w.dir, fmt.Sprintf("%08d", w.number))
+		if _, err := w.fsys.Stat(name + SealedSuffix); err == nil {
+			continue
+		}
+		f, err := fsx.CreateAppend(w.fsys, name+GrowingSuffix)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		w.file, w.final = f, name+SealedSuffix
+		return err
+	}
+}
+
+// lastChunkNumber returns the highest number of a chunk in dir, 0 if none.
+func lastChunkNumber(fsys fsx.FS, dir string) (int, error) {
+	entries, err := fsys.ReadDir(dir)
+	if err != nil {
+		return 0, err
+	}
+	last := 0
+	for _, e := range entries {
+		base, _, _ := strings.Cut(e.Name(), ".")
+		if n, err := strconv.Atoi(base); err == nil && isChunk(e.Name()) {
+			last = max(last, n)
+		}
+	}
+	return last, nil
+}
+
+// write appends to the chunk and to its hash.
+func (w *Writer) write(p []byte) error {
+	if _, err := w.file.Write(p); err != nil {
+		return err
+	}
+	w.sum.Write(p)
+	return nil
+}
+
+// startBlock begins an empty block.
+func (w *Writer) startBlock() {
+	w.block = make([]byte, blockHeaderSize, blockHeaderSize+1<<12)
+	w.games, w.plies = 0, 0
+}
+
+// closeBlock moves the block being filled to the pending ones. Its header holds
+// the counts until commit knows the offset.
+func (w *Writer) closeBlock() {
+	if w.games == 0 {
+		return
+	}
+	le.PutUint32(w.block[16:], uint32(w.games))
+	le.PutUint32(w.block[20:], uint32(w.plies))
+	w.pending = append(w.pending, w.block)
+	w.startBlock()
+}
+
+// pendingHeader returns the counts of a pending block.
+func pendingHeader(block []byte) blockHeader {
+	return blockHeader{games: int(le.Uint32(block[16:])), positions: int(le.Uint32(block[20:]))}
+}

@@ -1,0 +1,28 @@
+// Package selfplay plays games of a network against itself. A worker keeps many
+// games in lock step over one evaluator: it gathers one leaf of each game's
+// search, has the batch evaluated, and goes on; a finished game goes to the sink
+// and its place to the next ticket.
+//
+//	stats := new(selfplay.Stats)
+//	w, err := selfplay.NewWorker(selfplay.WorkerConfig{
+//		Game:     selfplay.DefaultGameConfig(),
+//		RunSeed:  7,
+//		Parallel: 64,
+//		Tickets:  selfplay.NewTickets(0, 200),
+//		Nets:     selfplay.FixedNet{ID: net.ID(), Evaluator: ev},
+//		Sink:     sink,
+//		Stats:    stats,
+//	})
+//	if err != nil {
+//		return err
+//	}
+//	err = w.Run(ctx) // errors.Is(err, selfplay.ErrStopped) after a cancel
+//
+// A game is a pure function of (run seed, process, ordinal, net): neither the
+// games beside it, nor their number, nor the cache changes a move. Where new
+// weights arrive in the middle of a game, the game says so in its flags.
+//
+// Every game handed to the sink is whole and knows its end reason. A game at
+// the ply limit is a draw with the reason MaxPlies and flagged rows. Games
+// abandoned by a stop are never handed out: their ordinals are free again.
+package selfplay

@@ -1,0 +1,210 @@
+package selfplay
+
+import (
+	"math/rand/v2"
+
+	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/mcts"
+	"github.com/chessbrain/chessbrain/record"
+)
+
+// game is a place for one game at a time, with its tree and random streams.
+type game struct {
+	cfg    *GameConfig
+	search *mcts.Search
+	line   *chess.History
+	pcg    [numStreams]*rand.PCG
+	rng    [numStreams]*rand.Rand
+	rec    *record.Game
+	visits []uint32 // scratch of pick
+	begunN uint32   // root visits when the search began
+
+	dropTree bool   // the net changed: the next search starts afresh
+	badPlies [2]int // plies in a row on which a colour's Q was below the resign threshold
+	resigner int    // colour that first met the resign rule, -1 = none
+	playOn   bool   // this game is not resigned
+}
+
+func newGame(cfg *GameConfig, cache *mcts.Cache) *game {
+	g := &game{cfg: cfg, search: mcts.New(&cfg.Search, cache), line: chess.NewHistory(chess.StartBoard())}
+	for i := range g.pcg {
+		g.pcg[i] = rand.NewPCG(0, 0)
+		g.rng[i] = rand.New(g.pcg[i])
+	}
+	return g
+}
+
+func (g *game) stream(s stream) *rand.Rand { return g.rng[s-1] }
+
+// start begins the game of an ordinal, up to its first search.
+func (g *game) start(w *WorkerConfig, ordinal uint64, netID string) {
+	seed := GameSeed(w.RunSeed, w.Process, ordinal)
+	for i := range g.pcg {
+		g.pcg[i].Seed(seed, uint64(i+1))
+	}
+	if o := g.cfg.Openings; o != nil {
+		o.begin(g.line, w.RunSeed, ordinal, g.stream(streamOpening))
+	} else {
+		g.line.Reset(chess.StartBoard())
+	}
+	g.rec = &record.Game{
+		ID:      record.GameID(w.RunSeed, w.Process, ordinal),
+		NetID:   netID,
+		Seed:    w.RunSeed,
+		Ordinal: ordinal,
+		Plies:   make([]record.Ply, 0, 96),
+	}
+	if start := g.line.At(0); *start != chess.StartBoard() {
+		g.rec.Start = start.FEN()
+		if castles960(start) {
+			g.rec.Flags |= record.Chess960
+		}
+	}
+	for i := range g.line.Len() - 1 {
+		g.rec.Plies = append(g.rec.Plies, openingPly(g.line.MoveAt(i)))
+	}
+	g.dropTree = false
+	g.badPlies, g.resigner = [2]int{}, -1
+	g.playOn = g.cfg.Resign.Enabled && g.stream(streamResign).Float64() < g.cfg.Resign.PlayThrough
+	if g.playOn {
+		g.rec.Flags |= record.ResignDisabled
+	}
+	g.search.Reset(g.line)
+	g.begin()
+}
+
+// begin starts the search of the next move.
+func (g *game) begin() {
+	g.search.Begin(g.stream(streamNoise), g.cfg.Noise)
+	g.begunN = g.search.Root().N
+}
+
+// netChanged notes that the rest of the game is played by other weights. The
+// tree under way is kept for this move and dropped after it.
+func (g *game) netChanged() {
+	g.dropTree = true
+	g.rec.Flags |= record.NetChanged
+}
+
+// play picks and plays the move of a finished search and returns how the game
+// ended, or EndUnknown if it goes on; then the next search has begun.
+func (g *game) play() record.EndReason {
+	root := g.search.Root()
+	g.watchResign(g.search.History().Board().SideToMove(), root.Value.Q)
+	picked := g.pick(&root)
+	g.rec.Plies = append(g.rec.Plies, g.row(&root, picked))
+	g.search.Advance(root.Moves[picked].Move)
+	if g.dropTree || !g.cfg.TreeReuse {
+		g.search.DropTree()
+		g.dropTree = false
+	}
+	end := g.ended()
+	if end == record.EndUnknown {
+		g.begin()
+	}
+	return end
+}
+
+// ended returns how the game ended with the move just played, or EndUnknown.
+// The rules come before a resignation: a mating move is a mate.
+func (g *game) ended() record.EndReason {
+	h := g.search.History()
+	if over := gameOver(h); over != chess.NotOver {
+		return endOf(over)
+	}
+	if _, ok := g.adjudicate(h.Board()); ok {
+		return record.EndTablebase
+	}
+	if g.resigner >= 0 && !g.playOn {
+		return record.EndResign
+	}
+	if len(g.rec.Plies) >= g.cfg.MaxPlies {
+		return record.EndMaxPlies
+	}
+	return record.EndUnknown
+}
+
+// adjudicate returns the outcome for the side to move, if tables know it.
+func (g *game) adjudicate(b *chess.Board) (wdl int, ok bool) {
+	if g.cfg.Adjudicator == nil || b.Rule50() != 0 || mcts.HasCastling(b) {
+		return 0, false
+	}
+	return g.cfg.Adjudicator.Probe(b)
+}
+
+// pick returns the ordinal of the move to play: uniform with the exploration
+// rate, else by the visits and the temperature.
+func (g *game) pick(root *mcts.RootStats) int {
+	rng := g.stream(streamPick)
+	if rng.Float64() < g.cfg.ExplorationRate {
+		return rng.IntN(len(root.Moves))
+	}
+	g.visits = g.visits[:0]
+	for i := range root.Moves {
+		g.visits = append(g.visits, root.Moves[i].N)
+	}
+	t := g.cfg.Temperature.At(len(g.rec.Plies))
+	if t <= 0 {
+		return root.Best
+	}
+	return mcts.SampleVisits(g.visits, t, rng)
+}
+
+// watchResign counts with the root's Q, from the mover's view, for how many
+// plies in a row each side has stood below the threshold, and notes the first
+// that should give up.
+func (g *game) watchResign(mover chess.Color, q float32) {
+	if !g.cfg.Resign.Enabled || g.resigner >= 0 {
+		return
+	}
+	for side := range g.badPlies {
+		own := float64(q)
+		if side != int(mover) {
+			own = -own
+		}
+		if own >= g.cfg.Resign.Q {
+			g.badPlies[side] = 0
+		} else if g.badPlies[side]++; g.badPlies[side] >= g.cfg.Resign.Plies {
+			g.resigner = side
+		}
+	}
+}
+
+// castles960 reports whether a castling right of b needs Chess960 notation: its
+// king or its rook does not stand where normal chess has it.
+func castles960(b *chess.Board) bool {
+	const ourKing, theirKing, ourHome, theirHome = 1 << 4, 1 << 60, 0, 56
+	for _, ours := range [2]bool{true, false} {
+		king, home := b.Ours(chess.King) == ourKing, chess.Square(ourHome)
+		if !ours {
+			king, home = b.Theirs(chess.King) == theirKing, theirHome
+		}
+		for _, kingside := range [2]bool{true, false} {
+			rook := home
+			if kingside {
+				rook += 7
+			}
+			if at, held := b.CastlingRook(ours, kingside); held && (!king || at != rook) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// endOf returns the end reason of a position where the game is over.
+func endOf(t chess.Terminal) record.EndReason {
+	switch t {
+	case chess.Checkmate:
+		return record.EndCheckmate
+	case chess.Stalemate:
+		return record.EndStalemate
+	case chess.Repetition:
+		return record.EndRepetition
+	case chess.FiftyMoves:
+		return record.EndFiftyMoves
+	case chess.Material:
+		return record.EndMaterial
+	}
+	return record.EndUnknown
+}

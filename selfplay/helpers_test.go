@@ -1,0 +1,105 @@
+package selfplay
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/mcts"
+	"github.com/chessbrain/chessbrain/record"
+)
+
+// collector is a sink that keeps everything, in the order of arrival.
+type collector struct {
+	mu    sync.Mutex
+	games []*record.Game
+	after func(n int) // called after the n-th game
+}
+
+func (c *collector) Put(_ context.Context, g *record.Game) error {
+	c.mu.Lock()
+	c.games = append(c.games, g)
+	n := len(c.games)
+	c.mu.Unlock()
+	if c.after != nil {
+		c.after(n)
+	}
+	return nil
+}
+
+// byOrdinal returns the games by ordinal and fails on a doubled one.
+func (c *collector) byOrdinal(t *testing.T) map[uint64]*record.Game {
+	t.Helper()
+	m := make(map[uint64]*record.Game)
+	for _, g := range c.games {
+		if m[g.Ordinal] != nil {
+			t.Fatalf("game %d came twice", g.Ordinal)
+		}
+		if err := g.Validate(); err != nil {
+			t.Fatalf("game %d: %v", g.Ordinal, err)
+		}
+		m[g.Ordinal] = g
+	}
+	return m
+}
+
+// counting is an evaluator that notes the size of its batches.
+type counting struct {
+	mcts.HashEvaluator
+	sizes []int
+}
+
+func (c *counting) Evaluate(ctx context.Context, b *encoding.Batch) error {
+	c.sizes = append(c.sizes, b.N)
+	return c.HashEvaluator.Evaluate(ctx, b)
+}
+
+// short is a quick game: few visits, few plies.
+func short() GameConfig {
+	c := DefaultGameConfig()
+	c.Search.Simulations = 6
+	c.MaxPlies = 40
+	return c
+}
+
+func worker(sink Sink, tickets Tickets) WorkerConfig {
+	return WorkerConfig{
+		Game: short(), RunSeed: 7, Parallel: 8, CacheEntries: 2000,
+		Tickets: tickets, Sink: sink, Stats: new(Stats),
+		Nets: FixedNet{"hash", &mcts.HashEvaluator{}},
+	}
+}
+
+func mustRun(t *testing.T, cfg WorkerConfig) {
+	t.Helper()
+	if err := Run(context.Background(), cfg); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sameGames(t *testing.T, what string, a, b map[uint64]*record.Game) {
+	t.Helper()
+	if diff := cmp.Diff(a, b, cmpopts.EquateNaNs()); diff != "" {
+		t.Fatalf("%s changes games:\n%.2000s", what, diff)
+	}
+}
+
+// failing is an evaluator that breaks after some batches.
+type failing struct {
+	mcts.HashEvaluator
+	left int
+}
+
+var errBroken = errors.New("broken")
+
+func (f *failing) Evaluate(ctx context.Context, b *encoding.Batch) error {
+	if f.left--; f.left < 0 {
+		return errBroken
+	}
+	return f.HashEvaluator.Evaluate(ctx, b)
+}

@@ -1,0 +1,16 @@
+// Package stage declares the exchangeable steps of a run and the plain types
+// that pass between them: Rescorer (a finished game before it is stored),
+// Sampler (which rows of the window are trained on), Exporter (a checkpoint's
+// net to files) and Publisher (files to their destination). Built-in ones live
+// in rescore, sample and export; a plugin satisfies the same interfaces.
+//
+// A stage that has state offers it as a Section, which becomes a named part of
+// each checkpoint:
+//
+//	s := sample.NewUniform()
+//	s.Seed(7, 1)
+//	refs, err := s.Sample(ctx, window.View(), 256, nil)
+//	section := s.Section() // Name "uniform", saved beside the weights
+//
+// The package holds types only: no files, no randomness, no goroutines.
+package stage

@@ -1,0 +1,63 @@
+package stage
+
+import "context"
+
+// WeightUnit is the integer weight of a row of weight 1. Sums of integer
+// weights do not depend on their order, so the same games give the same rows
+// however the window came to hold them.
+const WeightUnit = 1 << 16
+
+// GameInfo describes one game of an Index.
+type GameInfo struct {
+	Seq     uint64   // the window's number of the game: RowRef.Game; rises with age 0
+	ID      [16]byte // record.Game.ID
+	Ordinal uint64   // record.Game.Ordinal
+	NumRows int      // rows meant for training
+	Weight  uint64   // sum of its rows' weights, in 1/WeightUnit
+	Age     int      // games of the index that are newer
+}
+
+// RowInfo describes one row (a position meant for training) of a game.
+type RowInfo struct {
+	Ply    int32  // index into record.Game.Plies
+	Weight uint64 // > 0, in 1/WeightUnit
+}
+
+// RowRef names one row and says how much it counts in the loss.
+type RowRef struct {
+	Game   uint64  // GameInfo.Seq
+	Ply    int32   // index into record.Game.Plies
+	Weight float32 // of the row in the loss; 1 = normal
+}
+
+// Index is what a sampler sees of a window: an unchanging list of games, oldest
+// first, each with at least one row. It holds only rows meant for training:
+// those with a policy and a weight > 0. Safe for concurrent use.
+type Index interface {
+	NumGames() int
+	NumRows() int
+	WeightSum() uint64                       // of all rows, in 1/WeightUnit
+	Game(i int) GameInfo                     // 0 = oldest; O(1)
+	Row(i, k int) RowInfo                    // k-th row of game i, ascending plies; O(1)
+	RowAt(u uint64) (game uint64, ply int32) // the row that covers u, 0 <= u < WeightSum(); O(log n)
+	NthRow(n int) (game uint64, ply int32)   // row n in window order, 0 <= n < NumRows(); O(log n)
+	Find(game uint64) (i int, ok bool)       // position of a game by its Seq; O(log n)
+}
+
+// Sampler chooses the rows to train on.
+type Sampler interface {
+	Name() string
+
+	// Sample appends n rows of idx to dst and returns it. The same state and
+	// the same index give the same rows. An index without rows is an error.
+	Sample(ctx context.Context, idx Index, n int, dst []RowRef) ([]RowRef, error)
+
+	// Section is the sampler's state: random generator, cursor, use counts.
+	Section() Section
+}
+
+// Seeder is a Sampler that is seeded by whoever uses it, before its first
+// Sample. The stream separates users of one seed.
+type Seeder interface {
+	Seed(seed, stream uint64)
+}

@@ -1,0 +1,267 @@
+package syzygy
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/chess"
+)
+
+// Cell values of a table besides distances. A win in n plies is n (odd), a loss
+// in n plies is -n-1 (n even, so a mated side is -1).
+const (
+	cellDraw    int16 = 0
+	cellIllegal int16 = -32768
+)
+
+// tableSize is the number of cells: side to move x strong king x weak king x
+// third man.
+const tableSize = 2 * 64 * 64 * 64
+
+// Table holds the value of every position with two kings and one more man, the
+// strong side's.
+type Table struct {
+	Piece chess.PieceType // the third man
+	cells []int16         // [tableSize], by index
+}
+
+// Position is one cell of a Table as a board with its value.
+type Position struct {
+	Board chess.Board
+	WDL   int // +1 win, 0 draw, -1 loss of the side to move
+	Plies int // distance to mate in plies, 0 for a draw and for a mated side
+}
+
+// Solve computes the table of one piece: chess.Pawn, Knight, Bishop, Rook or
+// Queen. It panics on any other.
+func Solve(piece chess.PieceType) *Table {
+	if piece > chess.Queen {
+		panic(fmt.Sprintf("syzygy: no table for piece %d", piece))
+	}
+	s := solver{table: &Table{Piece: piece, cells: make([]int16, tableSize)}}
+	if piece == chess.Pawn {
+		for _, p := range []chess.PieceType{chess.Knight, chess.Bishop, chess.Rook, chess.Queen} {
+			s.promoted[p] = Solve(p)
+		}
+	}
+	s.build()
+	s.propagate()
+	return s.table
+}
+
+// Probe returns the value of b for its side to move. ok is false where b is
+// not a position of this table.
+func (t *Table) Probe(b *chess.Board) (wdl, plies int, ok bool) {
+	i, ok := t.index(b)
+	if !ok || t.cells[i] == cellIllegal {
+		return 0, 0, false
+	}
+	wdl, plies = value(t.cells[i])
+	return wdl, plies, true
+}
+
+// All calls yield with every legal position, in index order, until it returns
+// false. The strong side is white.
+func (t *Table) All(yield func(Position) bool) {
+	for i, c := range t.cells {
+		if c == cellIllegal {
+			continue
+		}
+		b, err := chess.ParseFEN(cellFEN(t.Piece, i))
+		if err != nil {
+			panic(fmt.Sprintf("syzygy: cell %d: %v", i, err)) // build accepted it
+		}
+		wdl, plies := value(c)
+		if !yield(Position{b, wdl, plies}) {
+			return
+		}
+	}
+}
+
+// Longest returns the longest win in plies.
+func (t *Table) Longest() int {
+	longest := int16(0)
+	for _, c := range t.cells {
+		longest = max(longest, c)
+	}
+	return int(longest)
+}
+
+// value splits a cell into result and distance.
+func value(c int16) (wdl, plies int) {
+	switch {
+	case c > 0:
+		return 1, int(c)
+	case c < 0:
+		return -1, int(-c - 1)
+	}
+	return 0, 0
+}
+
+// index returns the cell of b, seen from the strong side.
+func (t *Table) index(b *chess.Board) (int, bool) {
+	if bits.OnesCount64(b.Occupied()) != 3 {
+		return 0, false
+	}
+	ours, theirs := b.Ours(t.Piece), b.Theirs(t.Piece)
+	if ours == 0 && theirs == 0 {
+		return 0, false
+	}
+	ourKing := bits.TrailingZeros64(b.Ours(chess.King))
+	theirKing := bits.TrailingZeros64(b.Theirs(chess.King))
+	if ours != 0 {
+		return cellIndex(0, ourKing, theirKing, bits.TrailingZeros64(ours)), true
+	}
+	return cellIndex(1, theirKing^56, ourKing^56, bits.TrailingZeros64(theirs)^56), true
+}
+
+// cellIndex numbers a cell: weak is 1 where the weak side is to move.
+func cellIndex(weak, strongKing, weakKing, man int) int {
+	return ((weak*64+strongKing)*64+weakKing)*64 + man
+}
+
+// cellFEN writes a cell with white as the strong side.
+func cellFEN(piece chess.PieceType, i int) string {
+	man, weakKing, strongKing, weak := i%64, i/64%64, i/4096%64, i/262144
+	var board [64]byte
+	board[man] = "PNBRQ"[piece]
+	board[weakKing] = 'k'
+	board[strongKing] = 'K'
+	var sb strings.Builder
+	for rank := 7; rank >= 0; rank-- {
+		empty := 0
+		for file := range 8 {
+			c := board[rank*8+file]
+			if c == 0 {
+				empty++
+				continue
+			}
+			if empty > 0 {
+				sb.WriteByte(byte('0' + empty))
+				empty = 0
+			}
+			sb.WriteByte(c)
+		}
+		if empty > 0 {
+			sb.WriteByte(byte('0' + empty))
+		}
+		if rank > 0 {
+			sb.WriteByte('/')
+		}
+	}
+	return sb.String() + " " + "wb"[weak:weak+1] + " - - 0 1"
+}
+
+// solver holds a table under construction.
+type solver struct {
+	table    *Table
+	promoted [chess.Queen + 1]*Table // of a pawn's promotions
+
+	open  []int32 // cells without a value yet
+	first []int32 // [len(open)+1] successors of open[i] are next[first[i]:first[i+1]]
+	next  []int32 // successor cells; negative: -1-k is fixed[k]
+	fixed []int16 // values of successors outside the table
+}
+
+// build marks illegal cells, mates and stalemates and lists the successors of
+// all others.
+func (s *solver) build() {
+	var list chess.MoveList
+	s.first = append(s.first, 0)
+	for i := range s.table.cells {
+		man, weakKing, strongKing := i%64, i/64%64, i/4096%64
+		if man == weakKing || man == strongKing || weakKing == strongKing {
+			s.table.cells[i] = cellIllegal
+			continue
+		}
+		b, err := chess.ParseFEN(cellFEN(s.table.Piece, i))
+		if err != nil { // kings adjacent, side not to move in check, pawn on the last rank
+			s.table.cells[i] = cellIllegal
+			continue
+		}
+		b.GenerateMoves(&list)
+		if list.N == 0 {
+			if b.InCheck() {
+				s.table.cells[i] = -1
+			}
+			continue // stalemate: a draw
+		}
+		for _, m := range list.Slice() {
+			child := b
+			child.Make(m)
+			s.next = append(s.next, s.successor(&child))
+		}
+		s.open = append(s.open, int32(i))
+		s.first = append(s.first, int32(len(s.next)))
+	}
+}
+
+// successor numbers a child position.
+func (s *solver) successor(b *chess.Board) int32 {
+	if i, ok := s.table.index(b); ok {
+		return int32(i)
+	}
+	v := cellDraw // the third man was taken
+	for _, t := range s.promoted {
+		if t == nil {
+			continue
+		}
+		if i, ok := t.index(b); ok {
+			v = t.cells[i]
+			break
+		}
+	}
+	s.fixed = append(s.fixed, v)
+	return int32(-len(s.fixed))
+}
+
+// propagate finds wins and losses by increasing distance until nothing more is
+// decided; what remains open is drawn.
+func (s *solver) propagate() {
+	decided := make([]bool, len(s.open))
+	limit := int16(1)
+	for _, v := range s.fixed {
+		limit = max(limit, v, -v)
+	}
+	quiet := 0
+	for plies := int16(1); quiet < 2 || plies <= limit+1; plies++ {
+		changed := false
+		for k, cell := range s.open {
+			if decided[k] {
+				continue
+			}
+			if v, ok := s.decide(k, plies); ok {
+				decided[k], changed = true, true
+				s.table.cells[cell] = v
+			}
+		}
+		if quiet++; changed {
+			quiet = 0
+		}
+	}
+}
+
+// decide values open cell k if its distance is exactly plies: a win needs one
+// successor lost in plies-1, a loss all successors won in at most plies-1.
+func (s *solver) decide(k int, plies int16) (int16, bool) {
+	allWon := true
+	for _, n := range s.next[s.first[k]:s.first[k+1]] {
+		var v int16
+		if n < 0 {
+			v = s.fixed[-n-1]
+		} else {
+			v = s.table.cells[n]
+		}
+		if v == -plies { // lost in plies-1
+			return plies, true
+		}
+		if v <= 0 || v > plies-1 {
+			allWon = false
+		}
+	}
+	if allWon {
+		return -plies - 1, true
+	}
+	return 0, false
+}

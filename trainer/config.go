@@ -1,0 +1,192 @@
+package trainer
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+
+	"github.com/chessbrain/chessbrain/nn"
+)
+
+// Names of the optimizers.
+const (
+	OptimizerSGD   = "sgd"   // Nesterov momentum
+	OptimizerAdamW = "adamw" // decoupled weight decay
+)
+
+// MaxConsecutiveSkips is how many steps in a row may be skipped for a loss or
+// gradient that is not finite before Step returns ErrNonFinite.
+const MaxConsecutiveSkips = 10
+
+// Config says how a net is trained. A micro-batch is what goes through the net
+// at once and what batch-norm statistics are taken over; a step is
+// GradAccumSteps micro-batches and one change of the weights.
+type Config struct {
+	BatchSize      int // rows of a micro-batch
+	GradAccumSteps int // micro-batches of a step; the loss is divided by it
+	Workers        int // goroutines of the compute pool; 0 = GOMAXPROCS. Results do not depend on it
+
+	Optimizer   string  // OptimizerSGD or OptimizerAdamW
+	Momentum    float64 // SGD: [0,1)
+	Beta1       float64 // AdamW: decay of the first moment, [0,1)
+	Beta2       float64 // AdamW: decay of the second moment, [0,1)
+	Epsilon     float64 // AdamW: added to the root of the second moment, > 0
+	WeightDecay float64 // AdamW: lr*WeightDecay*w is subtracted from weights (not biases, gamma, beta)
+	ClipNorm    float64 // global gradient norm above which gradients are scaled down; 0 = off
+
+	Schedule Schedule // learning rate by step
+	Warmup   Warmup
+	Losses   []Loss
+	SWA      SWAConfig
+
+	BNMomentum float64 // share of the new micro-batch in the running statistics, (0,1]
+	AMP        bool    // lower precision where the device has it; fp32 with a warning where not
+	Seed       uint64  // kept in the state. The trainer itself draws no random numbers
+}
+
+// SWAConfig turns on stochastic weight averaging.
+type SWAConfig struct {
+	Period      int64 // steps between two averages; 0 = off
+	MaxAverages int   // the average remembers about so many nets, >= 1
+}
+
+// DefaultConfig suits short runs of a small net: SGD with Nesterov momentum.
+func DefaultConfig() Config {
+	return Config{
+		BatchSize:      16,
+		GradAccumSteps: 1,
+		Optimizer:      OptimizerSGD,
+		Momentum:       0.9,
+		Beta1:          0.9,
+		Beta2:          0.999,
+		Epsilon:        1e-8,
+		WeightDecay:    0.01,
+		ClipNorm:       10,
+		Schedule:       ConstantLR(0.02),
+		Losses:         DefaultLosses(),
+		BNMomentum:     0.1,
+	}
+}
+
+// Validate checks everything that needs no net. Its errors wrap ErrConfig and
+// name the field.
+func (c *Config) Validate() error {
+	for _, f := range []struct {
+		name string
+		v    int
+		lo   int
+	}{
+		{"batch_size", c.BatchSize, 1}, {"grad_accum_steps", c.GradAccumSteps, 1},
+		{"workers", c.Workers, 0}, {"swa.period", int(c.SWA.Period), 0},
+	} {
+		if f.v < f.lo {
+			return configError(f.name, "%d is below %d", f.v, f.lo)
+		}
+	}
+	if c.SWA.Period > 0 && c.SWA.MaxAverages < 1 {
+		return configError("swa.max_averages", "%d is below 1", c.SWA.MaxAverages)
+	}
+	if c.Warmup.Steps < 0 || (c.Warmup.Steps > 0 && c.Warmup.KataGo) {
+		return configError("warmup", "want steps >= 0, and not both forms")
+	}
+	if err := c.validateOptimizer(); err != nil {
+		return err
+	}
+	if err := c.Schedule.Validate(); err != nil {
+		return err
+	}
+	return c.validateLosses()
+}
+
+func (c *Config) validateOptimizer() error {
+	if c.Optimizer != OptimizerSGD && c.Optimizer != OptimizerAdamW {
+		return configError("optimizer", "%q is neither sgd nor adamw", c.Optimizer)
+	}
+	for _, f := range []struct {
+		name string
+		v    float64
+		ok   bool
+	}{
+		{"momentum", c.Momentum, c.Momentum >= 0 && c.Momentum < 1},
+		{"beta1", c.Beta1, c.Optimizer != OptimizerAdamW || (c.Beta1 >= 0 && c.Beta1 < 1)},
+		{"beta2", c.Beta2, c.Optimizer != OptimizerAdamW || (c.Beta2 >= 0 && c.Beta2 < 1)},
+		{"epsilon", c.Epsilon, c.Optimizer != OptimizerAdamW || c.Epsilon > 0},
+		{"weight_decay", c.WeightDecay, c.WeightDecay >= 0 && !math.IsInf(c.WeightDecay, 0)},
+		{"clip_norm", c.ClipNorm, c.ClipNorm >= 0},
+		{"bn_momentum", c.BNMomentum, c.BNMomentum > 0 && c.BNMomentum <= 1},
+	} {
+		if !f.ok {
+			return configError(f.name, "%v is out of range", f.v)
+		}
+	}
+	return nil
+}
+
+func (c *Config) validateLosses() error {
+	seen, learns := map[string]bool{}, false
+	for i := range c.Losses {
+		l := &c.Losses[i]
+		field := fmt.Sprintf("losses[%d] (%s)", i, l.Metric)
+		if err := l.validate(field); err != nil {
+			return err
+		}
+		if seen[l.Metric] {
+			return configError(field, "the metric name is there twice")
+		}
+		seen[l.Metric] = true
+		learns = learns || (l.Head != HeadWeights && l.Weight > 0)
+	}
+	if !learns {
+		return configError("losses", "nothing to learn: no head has a loss with a weight above 0")
+	}
+	return nil
+}
+
+// LossesFor returns the losses that fit a net: those of a head that it lacks
+// (moves left) are left out, and WDL cross entropy becomes MSE, or the reverse,
+// as its value head asks. Use it on DefaultLosses; a list written by a user is
+// held against the net by New instead.
+func LossesFor(a nn.Arch, losses []Loss) []Loss {
+	var fit []Loss
+	for _, l := range losses {
+		if l.Head == HeadMovesLeft && !a.MovesLeft {
+			continue
+		}
+		if l.Head == HeadValue {
+			l.Kind = valueKind(a)
+		}
+		fit = append(fit, l)
+	}
+	return fit
+}
+
+// valueKind is the loss formula of a net's value head.
+func valueKind(a nn.Arch) LossKind {
+	if a.ValueHead == valueScalar {
+		return MSE
+	}
+	return WDLCrossEntropy
+}
+
+// checkNet refuses losses that the net cannot have.
+func (c *Config) checkNet(a nn.Arch) error {
+	for i := range c.Losses {
+		l := &c.Losses[i]
+		field := fmt.Sprintf("losses[%d] (%s)", i, l.Metric)
+		if l.Head == HeadMovesLeft && !a.MovesLeft {
+			return configError(field, "the net %s has no moves-left head", a)
+		}
+		if want := valueKind(a); l.Head == HeadValue && l.Kind != want {
+			return configError(field, "the net %s has value head %q: want kind %q, not %q", a, a.ValueHead, want, l.Kind)
+		}
+	}
+	return nil
+}
+
+// numWorkers resolves Workers.
+func (c *Config) numWorkers() int {
+	if c.Workers > 0 {
+		return c.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}

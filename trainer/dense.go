@@ -1,0 +1,108 @@
+package trainer
+
+import "github.com/chessbrain/chessbrain/nn/kernel"
+
+// dense is a fully connected layer over one row a board. Its weights in the net
+// count inputs as channel*64 + square (FORMATS.md, section 4) where it stands
+// after a convolution; activations count square*channels + channel, so the
+// packed copies are permuted.
+type dense struct {
+	e              *engine
+	k, n           int // inputs, outputs
+	channels       int // of the convolution before it; 0 = plain rows
+	weight, bias   int
+	packed, turned []float32
+	packedAt       uint64
+}
+
+func newDense(e *engine, prefix string, channels int) *dense {
+	shape := e.shape(prefix + ".weight")
+	d := &dense{e: e, n: shape[0], k: shape[1], channels: channels, weight: e.param(prefix + ".weight"), bias: e.param(prefix + ".bias")}
+	d.packed = make([]float32, kernel.PackedMatLen(d.k, d.n))
+	d.turned = make([]float32, kernel.PackedMatLen(d.n, d.k))
+	return d
+}
+
+func (d *dense) params() []int { return []int{d.weight, d.bias} }
+
+// pack brings the packed copies up to date with the master weights.
+func (d *dense) pack() {
+	if d.packedAt == d.e.version {
+		return
+	}
+	d.packedAt = d.e.version
+	w := d.e.params[d.weight].data
+	if d.channels > 0 {
+		w = make([]float32, len(w))
+		d.permute(w, d.e.params[d.weight].data, true)
+	}
+	kernel.PackMat(d.packed, w, d.k, d.n)
+	kernel.PackMatTransposed(d.turned, w, d.k, d.n)
+}
+
+// permute copies weights [n][k] between channel-major (the net's) and
+// square-major (the activations') order of the inputs.
+func (d *dense) permute(dst, src []float32, toSquares bool) {
+	for o := range d.n {
+		to, from := dst[o*d.k:][:d.k], src[o*d.k:][:d.k]
+		for c := range d.channels {
+			for sq := range 64 {
+				major, minor := c*64+sq, sq*d.channels+c
+				if toSquares {
+					to[minor] = from[major]
+				} else {
+					to[major] = from[minor]
+				}
+			}
+		}
+	}
+}
+
+// forward computes y [boards][n] = act(x W^T + bias) of a slice.
+func (d *dense) forward(s span, y, x []float32, act kernel.Act) {
+	kernel.MatMul(s.rows(y, d.n), s.rows(x, d.k), d.packed, d.e.params[d.bias].data, s.n, d.k, d.n, act)
+}
+
+// inputGrad computes the gradient dx of the input of a slice.
+func (d *dense) inputGrad(s span, dx, dy []float32) {
+	kernel.MatMul(s.rows(dx, d.k), s.rows(dy, d.n), d.turned, nil, s.n, d.n, d.k, kernel.None)
+}
+
+// weightGrad adds the slice's gradient to g, the weights' in the order of the
+// activations: restore puts it right after the sum.
+func (d *dense) weightGrad(s span, g *weightGrads, x, dy []float32) {
+	scratch := d.e.workerScratch(s, kernel.MatMulWeightGradScratchLen(d.k, d.n))
+	kernel.MatMulWeightGrad(g.of(s, d.weight), g.of(s, d.bias), s.rows(x, d.k), s.rows(dy, d.n), s.n, d.k, d.n, scratch)
+}
+
+// restore turns the summed weight gradient into the net's order.
+func (d *dense) restore() {
+	if d.channels == 0 {
+		return
+	}
+	grad := d.e.params[d.weight].grad
+	d.permute(grad, append([]float32(nil), grad...), false)
+}
+
+// activate applies act to a pre-activation in a separate buffer, because Mish's
+// gradient needs its input.
+func activate(y, x []float32, act kernel.Act) {
+	switch act {
+	case kernel.ReLU:
+		kernel.ReLUForward(y, x)
+	case kernel.Mish:
+		kernel.MishForward(y, x)
+	default:
+		copy(y, x)
+	}
+}
+
+// deactivate turns the gradient d of y = act(x) into that of x, in place.
+func deactivate(d, y, x []float32, act kernel.Act) {
+	switch act {
+	case kernel.ReLU:
+		kernel.ReLUBackward(d, d, y)
+	case kernel.Mish:
+		kernel.MishBackward(d, d, x)
+	}
+}

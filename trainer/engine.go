@@ -1,0 +1,194 @@
+package trainer
+
+import (
+	"fmt"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+)
+
+// bnMode says which statistics batch norm normalises with.
+type bnMode uint8
+
+const (
+	batchStats   bnMode = iota // of the micro-batch; the running statistics move towards them
+	runningStats               // the saved running ones, taken as constants
+)
+
+// param is one parameter of the net: the master weights, and the gradient of
+// the last micro-batch where it is trained (nil for running statistics).
+type param struct {
+	spec nn.ParamSpec
+	data []float32
+	grad []float32
+}
+
+// engine is what the layers of one net share: parameters, worker pool, scratch
+// and the micro-batch at hand. It is private memory that Gorgonia never sees.
+type engine struct {
+	pool     *pool
+	act      kernel.Act
+	capacity int // boards that the buffers hold
+
+	params []param
+	index  map[string]int // parameter by name
+	// running holds the running statistics as they will be once the step is
+	// taken: a skipped step leaves params alone.
+	running    [][]float32 // by parameter; nil for trained ones
+	bnMomentum float64
+
+	scratch [][]float32  // by worker
+	arena   [][]float32  // by slice: partial weight gradients of the layer at work
+	grads   [4][]float32 // activation gradients shared by all layers, [capacity][64][widest]
+
+	batch     *encoding.TrainBatch
+	boards    int
+	mode      bnMode
+	version   uint64  // of the weights; packed copies remember theirs
+	lossScale float64 // factor of every loss gradient
+	train     bool    // gradients of the losses are wanted
+}
+
+func newEngine(net *nn.Net, capacity, workers int, bnMomentum float64) *engine {
+	e := &engine{
+		pool: newPool(workers), act: kernel.ReLU, capacity: capacity,
+		index: map[string]int{}, bnMomentum: bnMomentum, version: 1, lossScale: 1,
+		scratch: make([][]float32, workers), arena: make([][]float32, numSlices(capacity)),
+	}
+	if net.Arch.Activation == activationMish {
+		e.act = kernel.Mish
+	}
+	for i, spec := range nn.Specs(net.Arch) {
+		p := param{spec: spec, data: net.Params[i].Data}
+		var running []float32
+		if trained(spec) {
+			p.grad = make([]float32, len(p.data))
+		} else {
+			running = make([]float32, len(p.data))
+		}
+		e.params = append(e.params, p)
+		e.running = append(e.running, running)
+		e.index[spec.Name] = i
+	}
+	return e
+}
+
+// trained says whether a parameter has a gradient.
+func trained(s nn.ParamSpec) bool { return s.Kind != nn.Mean && s.Kind != nn.Var }
+
+// param returns the index of a parameter. Names come from nn.Specs, so a
+// missing one is a programmer's bug.
+func (e *engine) param(name string) int {
+	i, ok := e.index[name]
+	if !ok {
+		panic(fmt.Sprintf("trainer: the net has no parameter %s", name))
+	}
+	return i
+}
+
+// has says whether the net has a parameter of that name.
+func (e *engine) has(name string) bool { _, ok := e.index[name]; return ok }
+
+// shape is the shape of a parameter.
+func (e *engine) shape(name string) []int { return e.params[e.param(name)].spec.Shape }
+
+// begin takes a micro-batch; its rows must fit the capacity.
+func (e *engine) begin(b *encoding.TrainBatch, mode bnMode, train bool) {
+	e.batch, e.boards, e.mode, e.train = b, b.N, mode, train
+}
+
+// span is a slice of the micro-batch: boards lo to lo+n.
+type span struct{ slice, worker, lo, n int }
+
+// rows returns the part of x [boards][width] that belongs to the slice.
+func (s span) rows(x []float32, width int) []float32 { return x[s.lo*width:][:s.n*width] }
+
+// eachSlice runs f on every slice of the micro-batch over the worker pool.
+func (e *engine) eachSlice(f func(s span)) {
+	e.pool.run(numSlices(e.boards), func(i, worker int) {
+		lo := i * sliceBoards
+		f(span{i, worker, lo, min(sliceBoards, e.boards-lo)})
+	})
+}
+
+// workerScratch returns n floats of the worker's scratch, with any contents. A
+// slice is worked on by one goroutine, so growing it here is safe.
+func (e *engine) workerScratch(s span, n int) []float32 {
+	if len(e.scratch[s.worker]) < n {
+		e.scratch[s.worker] = make([]float32, n)
+	}
+	return e.scratch[s.worker][:n]
+}
+
+// gradBuffer returns shared activation-gradient buffer k for width floats a
+// board. It is only valid within one layer's backward pass.
+func (e *engine) gradBuffer(k, width int) []float32 {
+	if n := e.capacity * width; len(e.grads[k]) < n {
+		e.grads[k] = make([]float32, n)
+	}
+	return e.grads[k]
+}
+
+// loadRunning and storeRunning move the running statistics between the net and
+// the step's pending copy.
+func (e *engine) loadRunning() {
+	for i, r := range e.running {
+		copy(r, e.params[i].data)
+	}
+}
+
+func (e *engine) storeRunning() {
+	for i, r := range e.running {
+		if r != nil {
+			copy(e.params[i].data, r)
+		}
+	}
+}
+
+// weightGrads gives each slice its own memory for the weight gradients of one
+// layer and sums them in slice order.
+type weightGrads struct {
+	e      *engine
+	params []int
+	offset map[int]int
+	total  int
+}
+
+func newWeightGrads(e *engine, params ...int) *weightGrads {
+	g := &weightGrads{e: e, params: params, offset: map[int]int{}}
+	for _, p := range params {
+		g.offset[p] = g.total
+		g.total += len(e.params[p].data)
+	}
+	return g
+}
+
+// reset zeroes the memory of a slice. Call it at the start of the layer's first
+// backward phase.
+func (g *weightGrads) reset(s span) {
+	if len(g.e.arena[s.slice]) < g.total {
+		g.e.arena[s.slice] = make([]float32, g.total)
+	}
+	clear(g.e.arena[s.slice][:g.total])
+}
+
+// of returns the slice's part of a parameter's gradient; nil for parameter -1.
+func (g *weightGrads) of(s span, p int) []float32 {
+	if p < 0 {
+		return nil
+	}
+	return g.e.arena[s.slice][g.offset[p]:][:len(g.e.params[p].data)]
+}
+
+// reduce sets the gradient of each parameter to the sum over the slices.
+func (g *weightGrads) reduce() {
+	g.e.pool.run(len(g.params), func(i, _ int) {
+		p := g.params[i]
+		grad, off := g.e.params[p].grad, g.offset[p]
+		copy(grad, g.e.arena[0][off:])
+		for s := 1; s < numSlices(g.e.boards); s++ {
+			kernel.Add(grad, grad, g.e.arena[s][off:][:len(grad)])
+		}
+	})
+}

@@ -1,0 +1,80 @@
+package trainer
+
+import "github.com/chessbrain/chessbrain/nn/kernel"
+
+// squeeze is squeeze-and-excitation (Hu et al. 2018, with Leela's added bias):
+// pool = mean over the squares of y; f = fc2(act(fc1 pool)); gate =
+// sigmoid(first half of f), beta = second half; SE(y) = gate*y + beta. y is the
+// batch norm's output scale*z + shift, which is never written out: the affine
+// map is folded into pool, gate and beta.
+type squeeze struct {
+	e                      *engine
+	fc1, fc2               *dense
+	c                      int       // channels
+	pool, pre, hidden, f   []float32 // [capacity][c], [units], [units], [2c]
+	gate                   []float32 // [capacity][c] after the sigmoid
+	scale, shift           []float32 // [capacity][c]: SE(y) = scale*z + shift
+	dGate, dF, dHid, dPool []float32
+}
+
+func newSqueeze(e *engine, prefix string) *squeeze {
+	q := &squeeze{e: e, fc1: newDense(e, prefix+".fc1", 0), fc2: newDense(e, prefix+".fc2", 0)}
+	q.c = q.fc1.k
+	boards := func(n int) []float32 { return make([]float32, e.capacity*n) }
+	q.pool, q.gate, q.scale, q.shift, q.dGate, q.dPool = boards(q.c), boards(q.c), boards(q.c), boards(q.c), boards(q.c), boards(q.c)
+	q.pre, q.hidden, q.dHid = boards(q.fc1.n), boards(q.fc1.n), boards(q.fc1.n)
+	q.f, q.dF = boards(2*q.c), boards(2*q.c)
+	return q
+}
+
+func (q *squeeze) params() []int { return append(q.fc1.params(), q.fc2.params()...) }
+
+func (q *squeeze) pack() {
+	q.fc1.pack()
+	q.fc2.pack()
+}
+
+// measure computes scale and shift of a slice for the output of u.
+func (q *squeeze) measure(s span, u *unit) {
+	c, bn := q.c, u.bn
+	pool := s.rows(q.pool, c)
+	kernel.SEPool(pool, s.rows(u.z, 64*c), s.n, c)
+	kernel.BatchNormApply(pool, pool, bn.scale, bn.shift, s.n, c, kernel.None)
+	q.fc1.forward(s, q.pre, q.pool, kernel.None)
+	activate(s.rows(q.hidden, q.fc1.n), s.rows(q.pre, q.fc1.n), q.e.act)
+	q.fc2.forward(s, q.f, q.hidden, kernel.None)
+	for b := s.lo; b < s.lo+s.n; b++ {
+		f, gate := q.f[b*2*c:][:2*c], q.gate[b*c:][:c]
+		kernel.Sigmoid(gate, f[:c])
+		scale, shift := q.scale[b*c:][:c], q.shift[b*c:][:c]
+		for i, g := range gate {
+			scale[i] = g * bn.scale[i]
+			shift[i] = g*bn.shift[i] + f[c+i]
+		}
+	}
+}
+
+// backward adds the slice's gradients of the fully connected layers to wg and
+// sets dz to the gradient of the batch norm's output, dres being that of the
+// block before its last activation.
+func (q *squeeze) backward(s span, wg *weightGrads, dz, dres []float32, u *unit) {
+	c, w := q.c, 64*q.c
+	dBeta := q.e.workerScratch(s, s.n*c)
+	kernel.SEBackward(nil, s.rows(q.dGate, c), dBeta, s.rows(dres, w), nil, s.rows(u.z, w), s.n, c, kernel.None)
+	for b := range s.n {
+		dGate, db := q.dGate[(s.lo+b)*c:][:c], dBeta[b*c:][:c]
+		dF, gate := q.dF[(s.lo+b)*2*c:][:2*c], q.gate[(s.lo+b)*c:][:c]
+		for i := range c {
+			dGate[i] = u.bn.scale[i]*dGate[i] + u.bn.shift[i]*db[i]
+		}
+		kernel.SigmoidBackward(dF[:c], dGate, gate)
+		copy(dF[c:], db)
+	}
+	q.fc2.weightGrad(s, wg, q.hidden, q.dF)
+	q.fc2.inputGrad(s, q.dHid, q.dF)
+	n := q.fc1.n
+	deactivate(s.rows(q.dHid, n), s.rows(q.hidden, n), s.rows(q.pre, n), q.e.act)
+	q.fc1.weightGrad(s, wg, q.pool, q.dHid)
+	q.fc1.inputGrad(s, q.dPool, q.dHid)
+	kernel.SEBackwardInput(s.rows(dz, w), s.rows(dres, w), s.rows(q.gate, c), s.rows(q.dPool, c), s.n, c)
+}

@@ -1,0 +1,388 @@
+package trainer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+)
+
+// TestWorkersBitEqual: three steps of five slices give the same bits for every
+// worker count, short last slice included.
+func TestWorkersBitEqual(t *testing.T) {
+	arch := tinyArch()
+	var want *nn.Net
+	var wantStats StepStats
+	for _, workers := range []int{1, 2, 3, 5} {
+		cfg := testConfig(arch, 4*sliceBoards+9)
+		cfg.Workers = workers
+		tr := newTestTrainer(t, nn.Init(arch, 3), cfg)
+		src := newRowsSource(11, cfg.BatchSize, -1)
+		var stats StepStats
+		for range 3 {
+			stats = mustStep(t, tr, src)
+		}
+		if want == nil {
+			want, wantStats = tr.Net(), stats
+			continue
+		}
+		sameBits(t, "workers", want, tr.Net())
+		if stats.Objective != wantStats.Objective || stats.GradNorm != wantStats.GradNorm || stats.Losses[0] != wantStats.Losses[0] {
+			t.Errorf("%d workers: %+v, want %+v", workers, stats, wantStats)
+		}
+	}
+}
+
+// TestShortBatch: rows of a batch below the capacity are not mixed with what an
+// earlier, fuller batch left in the buffers.
+func TestShortBatch(t *testing.T) {
+	arch := tinyArch()
+	b := encoding.NewTrainBatch(5)
+	rng := rand.New(rand.NewPCG(2, 2))
+	randomRows(b, rng, 5)
+	fresh := newTestTrainer(t, testNet(arch, 1), testConfig(arch, 5))
+	want, _ := gradients(t, fresh, b, batchStats)
+
+	used := newTestTrainer(t, testNet(arch, 1), testConfig(arch, 40))
+	full := encoding.NewTrainBatch(40)
+	randomRows(full, rng, 40)
+	gradients(t, used, full, batchStats)
+	got, _ := gradients(t, used, b, batchStats)
+	for i, g := range want {
+		for j := range g {
+			if g[j] != got[i][j] {
+				t.Fatalf("%s[%d] = %v, in a used trainer %v", fresh.e.params[i].spec.Name, j, g[j], got[i][j])
+			}
+		}
+	}
+}
+
+// relativeDistance is |a-b| / |a| over the gradients of two runs.
+func relativeDistance(a, b []*accumulator) float64 {
+	diff, size := 0.0, 0.0
+	for i := range a {
+		for j, x := range a[i].sum {
+			d := float64(x) - float64(b[i].sum[j])
+			diff += d * d
+			size += float64(x) * float64(x)
+		}
+	}
+	return math.Sqrt(diff / size)
+}
+
+// TestAccumulation: k micro-batches of b rows give the gradient of one of k*b
+// rows to 1e-5 when batch norm takes the running statistics. With batch
+// statistics they differ, as the statistics batch is the micro-batch.
+func TestAccumulation(t *testing.T) {
+	arch := tinyArch()
+	rows := encoding.NewTrainBatch(64)
+	randomRows(rows, rand.New(rand.NewPCG(4, 4)), 64)
+	run := func(size int, mode bnMode) *Trainer {
+		tr := newTestTrainer(t, testNet(arch, 1), testConfig(arch, size))
+		src := &fixedSource{rows: rows, size: size}
+		n := 64 / size
+		for i := range n {
+			if err := tr.next(context.Background(), src); err != nil {
+				t.Fatal(err)
+			}
+			tr.e.begin(tr.batch, mode, true)
+			if _, err := tr.g.run(); err != nil {
+				t.Fatal(err)
+			}
+			tr.accumulate(i == 0)
+		}
+		tr.prepareGradients(n, newSums(len(tr.terms)))
+		return tr
+	}
+	whole, parts := run(64, runningStats), run(16, runningStats)
+	if d := relativeDistance(whole.acc, parts.acc); d > 1e-5 {
+		t.Errorf("4 x 16 rows differ from 64 by %g of the gradient", d)
+	}
+	whole, parts = run(64, batchStats), run(16, batchStats)
+	if d := relativeDistance(whole.acc, parts.acc); d < 1e-4 {
+		t.Errorf("with batch statistics 4 x 16 rows differ from 64 by %g only: are statistics taken over the micro-batch?", d)
+	}
+}
+
+// TestAccumulatedStepCounts: a step takes its micro-batches, divides by their
+// number, and a source that ends makes a smaller step.
+func TestAccumulatedStepCounts(t *testing.T) {
+	arch := tinyArch()
+	cfg := testConfig(arch, 8)
+	cfg.GradAccumSteps = 3
+	tr := newTestTrainer(t, nn.Init(arch, 1), cfg)
+	src := newRowsSource(1, 8, 5)
+	for i, rows := range []int{24, 16} {
+		s := mustStep(t, tr, src)
+		if s.Rows != rows || s.Step != int64(i+1) {
+			t.Errorf("step %d: %d rows, step %d", i, s.Rows, s.Step)
+		}
+	}
+	if tr.NumSamples() != 40 {
+		t.Errorf("NumSamples = %d", tr.NumSamples())
+	}
+	before := tr.Net()
+	if _, err := tr.Step(context.Background(), src); err != io.EOF {
+		t.Errorf("after the end: %v, want io.EOF", err)
+	}
+	sameBits(t, "after the end", before, tr.Net())
+}
+
+// TestOverfit: 32 rows are learnt by heart, with both optimizers.
+func TestOverfit(t *testing.T) {
+	arch := tinyArch()
+	rows := encoding.NewTrainBatch(32)
+	rng := rand.New(rand.NewPCG(9, 9))
+	randomRows(rows, rng, 32)
+	for i := range rows.N {
+		p := rows.PolicyOf(i)
+		clear(p)
+		p[rng.IntN(len(p))] = 1
+	}
+	for _, optimizer := range []string{OptimizerSGD, OptimizerAdamW} {
+		t.Run(optimizer, func(t *testing.T) {
+			cfg := DefaultConfig()
+			cfg.BatchSize, cfg.Optimizer, cfg.Schedule = 32, optimizer, ConstantLR(.05)
+			if optimizer == OptimizerAdamW {
+				cfg.Schedule = ConstantLR(.005)
+			}
+			cfg.ClipNorm = 5
+			tr := newTestTrainer(t, nn.Init(arch, 1), cfg)
+			src := &fixedSource{rows: rows, size: 32}
+			first := mustStep(t, tr, src)
+			var last StepStats
+			for range 150 {
+				last = mustStep(t, tr, src)
+			}
+			if p := last.Loss("policy_loss"); !(p < .1) || first.Loss("policy_loss") < 1 {
+				t.Errorf("policy loss %v -> %v, want below 0.1", first.Loss("policy_loss"), p)
+			}
+			if v := last.Loss("value_loss"); !(v < .05) || last.ValueAccuracy != 1 || last.PolicyAccuracy != 1 {
+				t.Errorf("value loss %v, accuracies %v %v", v, last.ValueAccuracy, last.PolicyAccuracy)
+			}
+			if m, was := last.Loss("moves_left_loss"), first.Loss("moves_left_loss"); !(m < was/4) {
+				t.Errorf("moves-left loss %v -> %v", was, m)
+			}
+		})
+	}
+}
+
+// TestEvaluate: on the rows trained on, with running statistics equal to the
+// batch's, evaluation finds the losses of the step, and it changes nothing.
+func TestEvaluate(t *testing.T) {
+	arch := tinyArch()
+	net := testNet(arch, 3)
+	cfg := testConfig(arch, 24)
+	tr := newTestTrainer(t, net, cfg)
+	rows := encoding.NewTrainBatch(40)
+	randomRows(rows, rand.New(rand.NewPCG(1, 2)), 40)
+	got, err := tr.Evaluate(context.Background(), &fixedSource{rows: rows, size: 24}, 40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameBits(t, "evaluation", net, tr.Net())
+	if got.Rows != 40 || got.Losses[0].N != 40-unknownPolicies(rows) {
+		t.Errorf("rows %d, policy rows %d", got.Rows, got.Losses[0].N)
+	}
+	ref := newReference(net, true)
+	for i, l := range cfg.Losses {
+		l.Weight = 1
+		rowsOf := *rows
+		if l.Head == HeadWeights {
+			near(t, l.Metric, got.Losses[i].Mean, ref.objective(&rowsOf, []Loss{l}), 1e-3)
+			continue
+		}
+		weight := 0.0
+		for r := range rows.N {
+			target := l.target(&rows.Targets[r])
+			if (l.Head == HeadPolicy && !(sumOf(rows.PolicyOf(r)) > 0)) || (l.Head != HeadPolicy && math.IsNaN(float64(target.Q))) {
+				continue
+			}
+			weight += float64(rows.Weight[r])
+		}
+		near(t, l.Metric, got.Losses[i].Mean, ref.objective(&rowsOf, []Loss{l})*40/weight, 1e-4)
+		if !(got.Losses[i].StdErr > 0) {
+			t.Errorf("%s: standard error %v", l.Metric, got.Losses[i].StdErr)
+		}
+	}
+	if _, err := tr.Evaluate(context.Background(), newRowsSource(1, 8, 0), 8); !errors.Is(err, io.EOF) {
+		t.Errorf("no rows: %v, want io.EOF", err)
+	}
+}
+
+func sumOf(p []float32) (s float32) {
+	for _, x := range p {
+		s += x
+	}
+	return s
+}
+
+func unknownPolicies(b *encoding.TrainBatch) (n int) {
+	for i := range b.N {
+		if !(sumOf(b.PolicyOf(i)) > 0) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestResumeBitEqual: saved mid-run and loaded into a trainer of another net,
+// training goes on bit for bit as if it had never stopped.
+func TestResumeBitEqual(t *testing.T) {
+	arch := tinyArch()
+	for _, optimizer := range []string{OptimizerSGD, OptimizerAdamW} {
+		for _, accum := range []int{1, 4} {
+			cfg := testConfig(arch, 16)
+			cfg.Optimizer, cfg.GradAccumSteps = optimizer, accum
+			cfg.SWA = SWAConfig{Period: 2, MaxAverages: 3}
+			cfg.Schedule = Schedule{{DurationSteps: []int64{8}, LR: []float64{.01, .001}, Transition: []Transition{Cosine}}}
+			cfg.Warmup = Warmup{Steps: 4}
+			whole := newTestTrainer(t, nn.Init(arch, 1), cfg)
+			src := newRowsSource(5, 16, -1)
+			for range 3 {
+				mustStep(t, whole, src)
+			}
+			var saved bytes.Buffer
+			if err := whole.Section().Save(&saved); err != nil {
+				t.Fatal(err)
+			}
+			resumed := newTestTrainer(t, nn.Init(arch, 2), cfg)
+			if err := resumed.Section().Load(bytes.NewReader(saved.Bytes()), SectionVersion); err != nil {
+				t.Fatal(err)
+			}
+			again := newRowsSource(5, 16, -1)
+			skip := encoding.NewTrainBatch(16)
+			for range 3 * accum {
+				skip.Reset()
+				_ = again.Next(context.Background(), skip)
+			}
+			for range 3 {
+				a, b := mustStep(t, whole, src), mustStep(t, resumed, again)
+				if a.Objective != b.Objective || a.LR != b.LR || a.Step != b.Step || a.Samples != b.Samples {
+					t.Errorf("%s: step %+v after resume is %+v", optimizer, a, b)
+				}
+			}
+			sameBits(t, optimizer, whole.Net(), resumed.Net())
+			sameBits(t, optimizer+" average", whole.SWA(), resumed.SWA())
+			var x, y bytes.Buffer
+			if err := errors.Join(whole.Section().Save(&x), resumed.Section().Save(&y)); err != nil || !bytes.Equal(x.Bytes(), y.Bytes()) {
+				t.Errorf("%s: the states differ (%v)", optimizer, err)
+			}
+		}
+	}
+}
+
+// TestNonFinite: NaN in a row weight, or in the net, skips the step; nothing
+// changes, good steps start the count anew, and ten in a row are an error.
+func TestNonFinite(t *testing.T) {
+	arch := tinyArch()
+	rows := encoding.NewTrainBatch(8)
+	randomRows(rows, rand.New(rand.NewPCG(1, 1)), 8)
+	bad := &fixedSource{rows: rows, size: 8}
+	good := newRowsSource(3, 8, -1)
+	rows.Weight[3] = float32(math.NaN())
+	tr := newTestTrainer(t, nn.Init(arch, 1), testConfig(arch, 8))
+	mustStep(t, tr, good)
+	before := tr.Net()
+	for range MaxConsecutiveSkips - 1 {
+		if s := mustStep(t, tr, bad); !s.Skipped || s.Step != 1 {
+			t.Fatalf("a NaN step was taken: %+v", s)
+		}
+	}
+	sameBits(t, "skipped steps", before, tr.Net())
+	if s := mustStep(t, tr, good); s.Skipped || !isFinite(s.Objective) {
+		t.Fatalf("a good step after bad ones: %+v", s)
+	}
+	before = tr.Net()
+	var err error
+	for i := range MaxConsecutiveSkips {
+		if _, err = tr.Step(context.Background(), bad); (err != nil) != (i == MaxConsecutiveSkips-1) {
+			t.Fatalf("bad step %d: %v", i, err)
+		}
+	}
+	if !errors.Is(err, ErrNonFinite) || tr.NumSkipped() != 2*MaxConsecutiveSkips-1 {
+		t.Errorf("error %v, %d skipped", err, tr.NumSkipped())
+	}
+	sameBits(t, "after ErrNonFinite", before, tr.Net())
+
+	for _, name := range []string{"input.conv.weight", "tower.0.conv2.weight", "tower.1.se.fc1.bias", "policy.conv2.bias", "moves_left.fc2.weight"} {
+		broken := nn.Init(arch, 1)
+		broken.Get(name)[1] = float32(math.Inf(1))
+		tr := newTestTrainer(t, broken, testConfig(arch, 8))
+		if s := mustStep(t, tr, good); !s.Skipped {
+			t.Errorf("infinite %s: the step was taken: %+v", name, s)
+		}
+		if err := tr.Section().Save(io.Discard); !errors.Is(err, ErrNonFinite) {
+			t.Errorf("infinite %s was saved: %v", name, err)
+		}
+	}
+}
+
+// TestRefreshSWA: the averaged net gets the statistics that its weights see,
+// and the trainer's own net is not touched.
+func TestRefreshSWA(t *testing.T) {
+	arch := tinyArch()
+	cfg := testConfig(arch, 16)
+	cfg.SWA = SWAConfig{Period: 1, MaxAverages: 4}
+	tr := newTestTrainer(t, nn.Init(arch, 1), cfg)
+	if err := tr.RefreshSWA(context.Background(), newRowsSource(2, 16, 2), 32); err != nil || tr.SWA() != nil {
+		t.Fatalf("without an average: %v", err)
+	}
+	src := newRowsSource(1, 16, -1)
+	for range 3 {
+		mustStep(t, tr, src)
+	}
+	net, swa := tr.Net(), tr.SWA()
+	if err := tr.RefreshSWA(context.Background(), newRowsSource(2, 16, 2), 32); err != nil {
+		t.Fatal(err)
+	}
+	sameBits(t, "own net", net, tr.Net())
+	after := tr.SWA()
+	changed := false
+	for i, s := range nn.Specs(arch) {
+		for j, x := range swa.Params[i].Data {
+			y := after.Params[i].Data[j]
+			if trained(s) && x != y {
+				t.Fatalf("%s changed", s.Name)
+			}
+			changed = changed || (!trained(s) && x != y)
+		}
+	}
+	if !changed {
+		t.Error("no statistics changed")
+	}
+}
+
+// TestBadBatches: a source that breaks its promises is told so.
+func TestBadBatches(t *testing.T) {
+	arch := tinyArch()
+	for name, spoil := range map[string]func(b *encoding.TrainBatch){
+		"no rows":        func(b *encoding.TrainBatch) { b.Reset() },
+		"too many rows":  func(b *encoding.TrainBatch) { b.Grow(1) },
+		"policy index":   func(b *encoding.TrainBatch) { b.Legal[0] = encoding.NumPolicy },
+		"legal start":    func(b *encoding.TrainBatch) { b.LegalStart[1] = -1 },
+		"short policy":   func(b *encoding.TrainBatch) { b.Policy = b.Policy[:0] },
+		"missing target": func(b *encoding.TrainBatch) { b.Targets = b.Targets[:1] },
+	} {
+		tr := newTestTrainer(t, nn.Init(arch, 1), testConfig(arch, 4))
+		before := tr.Net()
+		_, err := tr.Step(context.Background(), sourceFunc(func(b *encoding.TrainBatch) {
+			randomRows(b, rand.New(rand.NewPCG(1, 1)), 4)
+			spoil(b)
+		}))
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		sameBits(t, name, before, tr.Net())
+	}
+}
+
+type sourceFunc func(b *encoding.TrainBatch)
+
+func (f sourceFunc) Next(_ context.Context, b *encoding.TrainBatch) error { f(b); return nil }
