@@ -26,9 +26,10 @@ func buildHashKeys() (k [keyLen + 6]uint64) {
 // Key128 returns a 128-bit hash of a network input, the key of NN caches.
 // Inputs that differ anywhere have different keys but for chance (about 2^-64
 // for each half): each half is the NH hash of UMAC (Black et al. 1999) on
-// 64-bit words with its own keys, folded to 64 bits. A cache may therefore
-// verify one half against the other. Keys are stable within a build only: do
-// not store them.
+// 64-bit words with its own keys, folded to 64 bits. The sum of products drops
+// the carry from its lower to its upper word, which at most doubles the chance.
+// A cache may index by one half and verify the other. Keys are the same in
+// every process of a build, but may change with it: do not store them.
 func Key128(masks *[NumMasks]uint64, s *Scalars) (hi, lo uint64) {
 	k := &hashKeys
 	scalars := uint64(s.OurOOO) | uint64(s.OurOO)<<8 | uint64(s.TheirOOO)<<16 | uint64(s.TheirOO)<<24 |
@@ -37,13 +38,12 @@ func Key128(masks *[NumMasks]uint64, s *Scalars) (hi, lo uint64) {
 	h2, l2 := bits.Mul64(scalars+k[NumMasks+2], k[NumMasks+3])
 	for i := 0; i < NumMasks; i += 2 {
 		a, b := masks[i], masks[i+1]
-		var c uint64
 		ph, pl := bits.Mul64(a+k[i], b+k[i+1])
-		l1, c = bits.Add64(l1, pl, 0)
-		h1, _ = bits.Add64(h1, ph, c)
+		h1 += ph
+		l1 += pl
 		ph, pl = bits.Mul64(a+k[i+2], b+k[i+3])
-		l2, c = bits.Add64(l2, pl, 0)
-		h2, _ = bits.Add64(h2, ph, c)
+		h2 += ph
+		l2 += pl
 	}
 	return fold(h1, l1, k[keyLen+2], k[keyLen+3]), fold(h2, l2, k[keyLen+4], k[keyLen+5])
 }

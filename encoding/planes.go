@@ -43,18 +43,21 @@ func Encode(h *chess.History, masks *[NumMasks]uint64, s *Scalars) {
 }
 
 // boardMasks writes the twelve piece planes of b: as its own mover sees it, or
-// as the opponent does if flipped.
+// as the opponent does if flipped. The kinds are written out because constant
+// kinds let the compiler drop the accessors' switch.
 func boardMasks(dst *[PlanesPerBoard]uint64, b *chess.Board, flipped bool) {
-	if flipped {
-		for pt := chess.Pawn; pt <= chess.King; pt++ {
-			dst[pt] = bits.ReverseBytes64(b.Theirs(pt))
-			dst[planeTheirs+pt] = bits.ReverseBytes64(b.Ours(pt))
-		}
+	dst[0], dst[6] = b.Ours(chess.Pawn), b.Theirs(chess.Pawn)
+	dst[1], dst[7] = b.Ours(chess.Knight), b.Theirs(chess.Knight)
+	dst[2], dst[8] = b.Ours(chess.Bishop), b.Theirs(chess.Bishop)
+	dst[3], dst[9] = b.Ours(chess.Rook), b.Theirs(chess.Rook)
+	dst[4], dst[10] = b.Ours(chess.Queen), b.Theirs(chess.Queen)
+	dst[5], dst[11] = b.Ours(chess.King), b.Theirs(chess.King)
+	if !flipped {
 		return
 	}
-	for pt := chess.Pawn; pt <= chess.King; pt++ {
-		dst[pt] = b.Ours(pt)
-		dst[planeTheirs+pt] = b.Theirs(pt)
+	for i := range planeTheirs {
+		ours, theirs := dst[i], dst[i+planeTheirs]
+		dst[i], dst[i+planeTheirs] = bits.ReverseBytes64(theirs), bits.ReverseBytes64(ours)
 	}
 }
 

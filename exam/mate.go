@@ -94,11 +94,17 @@ func think(ctx context.Context, net mcts.Evaluator, batch *encoding.Batch, games
 // reply plays the attacker's best move and the defender's longest defence.
 func (a *attack) reply(table *syzygy.Table) (over, mated bool) {
 	var list chess.MoveList
-	if over, mated = a.play(a.search.Root().BestMove(), &list); over {
+	if over, mated = a.play(bestMove(a.search), &list); over {
 		return over, mated
 	}
 	over, _ = a.play(longestDefence(table, a.line.Board(), &list), &list)
 	return over, false
+}
+
+// bestMove is the search's choice.
+func bestMove(s *mcts.Search) chess.Move {
+	root := s.Root()
+	return root.Moves[root.Best].Move
 }
 
 // play makes a move and says whether the game is over, and by mate.

@@ -2,7 +2,6 @@ package exam
 
 import (
 	"math/rand/v2"
-	"sync"
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/syzygy"
@@ -14,22 +13,8 @@ var Pieces = []chess.PieceType{chess.Queen, chess.Rook, chess.Pawn}
 // Tables holds the solved endings.
 type Tables map[chess.PieceType]*syzygy.Table
 
-// Solve computes the endings of Pieces, a second or so.
-func Solve() Tables {
-	t := make(Tables, len(Pieces))
-	var mu sync.Mutex
-	var wait sync.WaitGroup
-	for _, p := range Pieces {
-		wait.Go(func() {
-			table := syzygy.Solve(p)
-			mu.Lock()
-			t[p] = table
-			mu.Unlock()
-		})
-	}
-	wait.Wait()
-	return t
-}
+// Solve computes the endings of Pieces, some seconds.
+func Solve() Tables { return syzygy.SolveWinning() }
 
 // HeldOut says whether a position belongs to the exam and is therefore never a
 // start: one in ten, by a hash of its Zobrist key.

@@ -22,9 +22,9 @@ type Message struct {
 
 // Commands are what a running process answers on its control socket.
 type Commands struct {
-	Status     func() any                  // one page of state
-	Stop       func()                      // finish the current step, save, end
-	Checkpoint func()                      // write a checkpoint after the current step
+	Status     func() any                            // one page of state
+	Stop       func()                                // finish the current step, save, end
+	Checkpoint func()                                // write a checkpoint after the current step
 	Subscribe  func() (<-chan monitor.Event, func()) // events from now on, and how to end them
 }
 

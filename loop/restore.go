@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -242,15 +243,20 @@ func (r *run) gamesRoot() string {
 // openMetrics opens the metrics files where the checkpoint left them, so that no
 // step appears twice, and the event bus over them.
 func (r *run) openMetrics() error {
-	state, err := monitor.ParseFilesState(r.state.Metrics)
-	if err != nil {
-		return err
+	var state monitor.FilesState
+	if len(r.state.Metrics) > 0 {
+		if err := json.Unmarshal(r.state.Metrics, &state); err != nil {
+			return fmt.Errorf("metrics position in the checkpoint: %w", err)
+		}
 	}
-	r.files, err = monitor.OpenFiles(monitor.FilesOptions{Dir: r.dir.Metrics, Job: r.info.Job,
+	var info monitor.FilesInfo
+	var err error
+	r.files, info, err = monitor.OpenFiles(monitor.FilesOptions{Dir: r.dir.Metrics, Job: r.info.Job,
 		TensorBoard: r.cfg.GetMetrics().GetTensorboard()}, state)
 	if err != nil {
 		return err
 	}
+	r.log.Debug("metrics files", "dir", r.dir.Metrics, "state", fmt.Sprintf("%+v", info))
 	r.bus = monitor.NewBus(monitor.BusOptions{Job: r.info.Job, Seq: r.files.Seq()})
 	r.bus.Attach(r.files)
 	for _, s := range r.opt.Readers {

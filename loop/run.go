@@ -68,9 +68,9 @@ type run struct {
 	cursor      func() stage.Section // where the sampler stands, as of the rows trained on
 	firstStep   int64                // at the start of this process
 	firstSample int64
-	lastSaved   int64 // episodes at the newest checkpoint, -1 = none
-	lastStep    int64 // steps at the newest checkpoint
-	checkpoints int   // written by this process
+	lastSaved   int64         // episodes at the newest checkpoint, -1 = none
+	lastStep    int64         // steps at the newest checkpoint
+	checkpoints int           // written by this process
 	wantSave    chan struct{} // a checkpoint was asked for over the control socket
 	stop        context.CancelFunc
 	page        statusPage
@@ -155,17 +155,17 @@ func (r *run) compareConfig() error {
 	if err != nil {
 		return fmt.Errorf("read the run's configuration: %w", err)
 	}
-	changes, err := config.Compare(before.Config, r.cfg)
-	for _, c := range changes {
+	diff := config.Compare(before.Config, r.cfg)
+	for _, c := range diff.Logged {
 		r.log.Info("configuration changed", "change", c.String())
 	}
-	return err
+	return diff.Err()
 }
 
 // writeStart writes the effective configuration, its history and run.json.
 func (r *run) writeStart() error {
 	text := config.Format(r.cfg)
-	r.info.ConfigHash = hashOf([]byte(text))
+	r.info.ConfigHash = config.Hash(r.cfg)
 	r.info.Program, r.info.Go = r.opt.Version, runtime.Version()
 	r.info.Starts++
 	arch, err := archOf(r.cfg.GetModel().GetArch())
@@ -174,10 +174,10 @@ func (r *run) writeStart() error {
 	}
 	r.info.Arch = arch.String()
 	name := fmt.Sprintf("%04d_%s.textproto", r.info.Starts, time.Now().UTC().Format("20060102T150405"))
-	if err := fsx.WriteFile(fsx.OS, filepath.Join(r.dir.history(), name), []byte(text)); err != nil {
+	if err := fsx.WriteFile(fsx.OS, filepath.Join(r.dir.history(), name), text); err != nil {
 		return fmt.Errorf("write configuration: %w", err)
 	}
-	if err := fsx.WriteFile(fsx.OS, r.dir.configFile(), []byte(text)); err != nil {
+	if err := fsx.WriteFile(fsx.OS, r.dir.configFile(), text); err != nil {
 		return fmt.Errorf("write configuration: %w", err)
 	}
 	data, err := json.MarshalIndent(r.info, "", "  ")

@@ -1,8 +1,6 @@
 package loop
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +9,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"time"
+
+	"github.com/chessbrain/chessbrain/config"
 )
 
 // Main is the TRAININGNAME of a plain train.
@@ -62,7 +62,7 @@ type RunInfo struct {
 	Seed       uint64    `json:"seed"`
 	Arch       string    `json:"arch"`
 	Created    time.Time `json:"created"`
-	ConfigHash string    `json:"config_hash"` // SHA-256 of config.textproto at the latest start
+	ConfigHash string    `json:"config_hash"` // of the configuration at the latest start
 	Program    string    `json:"program"`     // version of the latest start
 	Go         string    `json:"go"`
 	Starts     int       `json:"starts"`
@@ -99,7 +99,27 @@ func ReadRunInfo(root string) (info RunInfo, ok bool, err error) {
 	return info, true, CheckJob(info.Job)
 }
 
-func hashOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+// dirOfRun lays out an existing run as its latest start did.
+func dirOfRun(root string, info RunInfo) (Dir, error) {
+	plain := Dir{Root: root}
+	file, err := config.Load(plain.configFile())
+	if err != nil {
+		return plain, fmt.Errorf("read the run's configuration: %w", err)
+	}
+	c := file.Config
+	return NewDir(root, c.GetTraining().GetTrainingName(), info.Job,
+		c.GetTraining().GetCheckpoint().GetDir(), c.GetMetrics().GetDir()), nil
+}
+
+// OpenDir lays out the existing run at root.
+func OpenDir(root string) (Dir, RunInfo, error) {
+	info, ok, err := ReadRunInfo(root)
+	if err != nil {
+		return Dir{}, info, err
+	}
+	if !ok {
+		return Dir{}, info, fmt.Errorf("%s is not a run directory (no run.json); name one, or start with chessbrain train", root)
+	}
+	dir, err := dirOfRun(root, info)
+	return dir, info, err
 }

@@ -78,6 +78,14 @@ func (s *Store) NewNet(name string) {
 	s.names <- name
 }
 
+// finish writes what was handed in, seals the chunk and waits. Whoever takes from
+// Durable must go on doing so until it is closed.
+func (s *Store) finish() error {
+	s.once.Do(func() { close(s.quit) })
+	<-s.done
+	return s.err
+}
+
 // Close writes what was handed in, seals the chunk and waits. Games that became
 // durable but were not taken from Durable are on disk all the same.
 func (s *Store) Close() error {

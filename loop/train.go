@@ -151,7 +151,7 @@ func (r *run) enter(g *record.Game) error {
 		QueueDepth: r.feed.Waiting(), WindowGames: int64(r.games.Train.Games()), WindowRows: int64(r.games.Train.Rows()),
 		Totals: r.totals(),
 	}
-	e.Rates = r.meter.Rates(time.Now(), e.Totals)
+	e.Rates = r.meter.Observe(time.Now(), e.Totals)
 	r.page.set(func(p *Page) {
 		p.Episode, p.Positions, p.WindowRows, p.Rates = episode, r.state.Rows, e.WindowRows, e.Rates
 	})
@@ -175,7 +175,7 @@ func (r *run) step(ctx context.Context, batches *replay.Prefetcher) error {
 		Skipped: s.Skipped, SkippedTotal: r.trainer.NumSkipped(), Seconds: monitor.Number(s.Time.Seconds()),
 		QueueDepth: r.feed.Waiting(), WindowRows: int64(r.games.Train.Rows()), Totals: r.totals(),
 	}
-	e.Rates = r.meter.Rates(time.Now(), e.Totals)
+	e.Rates = r.meter.Observe(time.Now(), e.Totals)
 	r.page.set(func(p *Page) { p.Step, p.Losses, p.Rates = s.Step, e.Losses, e.Rates })
 	r.page.add(e.Losses)
 	r.bus.Publish(e)

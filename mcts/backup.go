@@ -5,7 +5,8 @@ package mcts
 func (s *Search) expand(i int32, prior []float32, wdl [3]float32, m float32) {
 	n := &s.t.nodes[i]
 	n.kind = kindExpanded
-	n.rawQ, n.rawD, n.rawM = min(max(wdl[0]-wdl[2], -1), 1), wdl[1], m
+	sum := wdl[0] + wdl[1] + wdl[2] // 1 but for the rounding of the network's backend
+	n.rawQ, n.rawD, n.rawM = (wdl[0]-wdl[2])/sum, wdl[1]/sum, m
 	edges := s.t.edgesOf(n)
 	for k := range edges {
 		edges[k].prior = prior[k]

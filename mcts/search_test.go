@@ -2,6 +2,7 @@ package mcts
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -198,8 +199,8 @@ func TestThirdOccurrenceIsADraw(t *testing.T) {
 }
 
 func TestRepetitionOfTheSearchPathIsADrawOnlyThere(t *testing.T) {
-	// A queen against pawns shuffles: with the option some leaf is a twofold draw.
-	h := position(t, "7k/8/8/8/8/8/8/K6R w - - 0 1")
+	// Two kings and locked pawns: few moves, so that the search comes back soon.
+	h := position(t, "8/8/4k3/3p4/3P4/4K3/8/8 w - - 10 60")
 	twofold := func(s *Search) (n int) {
 		for i := range s.t.nodes {
 			if s.t.nodes[i].kind == kindTwofold {
@@ -337,27 +338,86 @@ func (p *table) Probe(b *chess.Board) (int, bool) {
 }
 
 func TestProberProvesAndIsAskedOnlyWhatItKnows(t *testing.T) {
-	cfg := config(100)
-	p := &table{}
-	cfg.Prober = p
-	s := search(t, cfg, nil, position(t, "4k3/P7/8/8/8/8/8/4K2R w K - 0 1"), uniform{}, nil)
-	check(t, s)
-	if r := s.Root(); p.asked == 0 || r.Moves[r.Best].Proven != ProvenWin || r.Value.Q != 1 {
-		t.Errorf("asked %d, best %+v", p.asked, r.Moves[r.Best])
+	for _, tc := range []struct {
+		fen   string
+		asked bool
+	}{
+		{"4k3/P7/8/8/8/8/8/4K2R w - - 0 1", true},
+		{"4k3/P7/8/8/8/8/8/4K2R w K - 0 1", false}, // 30 visits do not get beyond the right
+	} {
+		cfg := config(30)
+		p := &table{}
+		cfg.Prober = p
+		s := search(t, cfg, nil, position(t, tc.fen), uniform{}, nil)
+		check(t, s)
+		r := s.Root()
+		best := r.Moves[r.Best]
+		if (p.asked > 0) != tc.asked || (best.Proven == ProvenWin) != tc.asked || (r.Value.Q == 1) != tc.asked {
+			t.Errorf("%s: asked %d, best %+v, value %v", tc.fen, p.asked, best, r.Value)
+		}
+		s.Advance(best.Move)
+		// A table's verdict is no search: the root starts afresh.
+		if n := s.Root().N; tc.asked && n != 0 {
+			t.Errorf("a probed node became the root with %d visits", n)
+		}
 	}
-	check(t, s)
-	s.Advance(s.Root().Moves[s.Root().Best].Move) // the table's verdict is no search: the root starts afresh
-	if n := s.Root().N; n != 0 {
-		t.Errorf("a probed node became the root with %d visits", n)
+}
+
+func TestPVIsALegalLine(t *testing.T) {
+	for _, fen := range signaturePositions {
+		h := position(t, fen)
+		s := search(t, config(500), nil, h, &HashEvaluator{}, nil)
+		pv := s.PV(nil)
+		if r := s.Root(); len(pv) < 2 && r.Moves[r.Best].Proven == Unproven || pv[0] != r.Moves[r.Best].Move {
+			t.Errorf("%s: PV %v", fen, pv)
+		}
+		for _, m := range pv {
+			var l chess.MoveList
+			h.Board().GenerateMoves(&l)
+			if !slices.Contains(l.Slice(), m) {
+				t.Fatalf("%s: %v in %v is not legal", fen, m, pv)
+			}
+			h.Push(m)
+		}
+	}
+}
+
+func TestDropTreeKeepsTheLine(t *testing.T) {
+	s := search(t, config(50), nil, position(t, signaturePositions[0], "e2e4", "e7e5"), &HashEvaluator{}, nil)
+	s.DropTree()
+	if r := s.Root(); r.N != 0 || len(r.Moves) != 29 || s.History().Len() != 3 || s.Done() {
+		t.Errorf("%d visits, %d moves, %d boards", r.N, len(r.Moves), s.History().Len())
 	}
 }
 
 // roundRobin visits root moves in turn.
-type roundRobin struct{ begun int }
+type roundRobin struct {
+	t     *testing.T
+	begun int
+}
 
-func (r *roundRobin) Begin(RootView, *rand.Rand) { r.begun++ }
+func (r *roundRobin) Begin(v RootView, _ *rand.Rand) {
+	r.begun++
+	sum := float32(0)
+	for i := range v.Len() {
+		sum += v.Prior(i)
+		if _, ok := v.Q(i); ok || v.Move(i) == chess.NoMove {
+			r.t.Errorf("move %d is %v and visited before the search", i, v.Move(i))
+		}
+	}
+	if math.Abs(float64(sum)-1) > 1e-5 || v.RawQ() < -1 || v.RawQ() > 1 {
+		r.t.Errorf("priors sum to %v, raw Q %v", sum, v.RawQ())
+	}
+}
+
 func (r *roundRobin) Select(v RootView) int {
-	least := 0
+	least, given := 0, 0
+	for i := range v.Len() {
+		given += v.Visits(i) + v.Waiting(i)
+	}
+	if v.Remaining() != 61-given {
+		r.t.Errorf("%d visits remain after %d", v.Remaining(), given)
+	}
 	for i := range v.Len() {
 		if v.Visits(i)+v.Waiting(i) < v.Visits(least)+v.Waiting(least) {
 			least = i
@@ -368,7 +428,7 @@ func (r *roundRobin) Select(v RootView) int {
 
 func TestRootPolicyCanBeReplaced(t *testing.T) {
 	cfg := config(61)
-	policy := &roundRobin{}
+	policy := &roundRobin{t: t}
 	cfg.NewRoot = func() RootPolicy { return policy }
 	s := search(t, cfg, nil, position(t, signaturePositions[0]), &HashEvaluator{}, nil)
 	check(t, s)
@@ -383,7 +443,7 @@ func TestRootPolicyCanBeReplaced(t *testing.T) {
 }
 
 func TestSignature(t *testing.T) {
-	const golden = 0x0 // changes only when the search is meant to change
+	const golden = 0x21b780986babf09b // changes only when the search is meant to change
 	if got := Signature(); got != golden {
 		t.Errorf("signature %#x, want %#x", got, uint64(golden))
 	}

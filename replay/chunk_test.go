@@ -194,3 +194,41 @@ func FuzzDecodeChunk(f *testing.F) {
 		}
 	})
 }
+
+// FuzzBlockPayload puts any bytes into a block whose sums are right: they are
+// games or the block is reported, and the block behind it is read.
+func FuzzBlockPayload(f *testing.F) {
+	games := testGames(0, 2, 3)
+	two, err := record.Append(nil, games[0])
+	if err != nil {
+		f.Fatal(err)
+	}
+	if two, err = record.Append(two, games[1]); err != nil {
+		f.Fatal(err)
+	}
+	last := writeChunk(f, testGames(9, 10, 2))
+	f.Add(two, 2, 6)
+	f.Add(two[:len(two)-1], 2, 6)
+	f.Add([]byte("no game"), 1, 1)
+	f.Add([]byte{}, 0, 0)
+	f.Fuzz(func(t *testing.T, payload []byte, numGames, numPlies int) {
+		data, err := appendHeader(nil, "n", "r")
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := append(make([]byte, blockHeaderSize), payload...)
+		putBlockHeader(first, int64(len(data)), numGames, numPlies)
+		data = append(data, first...)
+		h, _, _ := parseHeader(last)
+		b, _ := parseBlockHeader(last[h.size:], int64(h.size))
+		second := append([]byte(nil), last[h.size:h.size+blockHeaderSize+b.payload]...)
+		putBlockHeader(second, int64(len(data)), 1, 2)
+		got, info, err := DecodeChunk("x", append(data, second...))
+		if err != nil || len(got) == 0 || got[len(got)-1].Ordinal != 9 || info.Lost != 0 {
+			t.Fatalf("the second block is lost: %+v, %v", info, err)
+		}
+		if (len(info.Damage) == 0) != (info.Blocks == 2) || len(info.Damage) == 0 && len(got) != 1+numGames {
+			t.Fatalf("%d games, %d declared, info %+v", len(got), numGames, info)
+		}
+	})
+}

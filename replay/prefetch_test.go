@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"runtime"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -68,8 +69,14 @@ func TestPrefetchExact(t *testing.T) {
 	if got := run(p, w); !reflect.DeepEqual(got, want) {
 		t.Error("other rows than without prefetching")
 	}
-	if p.Redrawn() == 0 {
-		t.Error("nothing was drawn again, so the test shows nothing")
+	for len(p.run.items) < 3 { // until batches of the old window surely wait
+		runtime.Gosched()
+	}
+	p.redrawn = 0
+	w.Add(testGame(200, 15))
+	draw(t, p, 1)
+	if p.Redrawn() < 3 {
+		t.Errorf("%d batches drawn again after a change, want the 3 that were prepared at least", p.Redrawn())
 	}
 	p.Close()
 

@@ -22,7 +22,8 @@ type Tickets interface {
 }
 
 // NetSource says which weights to play with. Each worker has its own; it asks
-// before every batch. A new generation means new weights, even under one id.
+// before every batch. A new generation means new weights, even under one id;
+// within a generation all evaluators give the same answers, bit for bit.
 type NetSource interface {
 	Current() (id string, ev mcts.Evaluator, generation uint64)
 }

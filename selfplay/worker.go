@@ -38,8 +38,7 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 	if cfg.Stats == nil {
 		cfg.Stats = new(Stats)
 	}
-	w := &Worker{cfg: cfg, cache: mcts.NewCache(cfg.CacheEntries), batch: encoding.NewBatch(cfg.Parallel)}
-	return w, nil
+	return &Worker{cfg: cfg, cache: mcts.NewCache(cfg.CacheEntries), batch: encoding.NewBatch(cfg.Parallel)}, nil
 }
 
 // Run makes a worker and runs it.
@@ -126,15 +125,12 @@ func (w *Worker) abandon() {
 // and the games under way are marked.
 func (w *Worker) useCurrentNet() {
 	id, ev, generation := w.cfg.Nets.Current()
-	if w.hasNet && generation == w.generation && ev == w.ev {
-		return
-	}
-	if w.hasNet {
+	if w.hasNet && generation != w.generation {
 		w.cache.Clear()
 		w.cfg.Stats.NetChanges.Add(1)
-	}
-	for _, g := range w.active {
-		g.netChanged()
+		for _, g := range w.active {
+			g.netChanged()
+		}
 	}
 	w.netID, w.ev, w.generation, w.hasNet = id, ev, generation, true
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"strings"
+	"sync"
 
 	"github.com/chessbrain/chessbrain/chess"
 )
@@ -39,12 +40,30 @@ func Solve(piece chess.PieceType) *Table {
 	if piece > chess.Queen {
 		panic(fmt.Sprintf("syzygy: no table for piece %d", piece))
 	}
-	s := solver{table: &Table{Piece: piece, cells: make([]int16, tableSize)}}
 	if piece == chess.Pawn {
-		for _, p := range []chess.PieceType{chess.Knight, chess.Bishop, chess.Rook, chess.Queen} {
-			s.promoted[p] = Solve(p)
-		}
+		return solve(piece, Solve(chess.Queen), Solve(chess.Rook))
 	}
+	return solve(piece)
+}
+
+// SolveWinning computes the tables that have wins, KQK, KRK and KPK, in the
+// time of two of them on two cores.
+func SolveWinning() map[chess.PieceType]*Table {
+	tables := map[chess.PieceType]*Table{}
+	var rook *Table
+	var wait sync.WaitGroup
+	wait.Go(func() { rook = Solve(chess.Rook) })
+	tables[chess.Queen] = Solve(chess.Queen)
+	wait.Wait()
+	tables[chess.Rook] = rook
+	tables[chess.Pawn] = solve(chess.Pawn, tables[chess.Queen], rook)
+	return tables
+}
+
+// solve computes a table. promoted are those that a pawn may turn into; a knight
+// or a bishop alone cannot win, so that their tables are not needed.
+func solve(piece chess.PieceType, promoted ...*Table) *Table {
+	s := solver{table: &Table{Piece: piece, cells: make([]int16, tableSize)}, promoted: promoted}
 	s.build()
 	s.propagate()
 	return s.table
@@ -156,7 +175,7 @@ func cellFEN(piece chess.PieceType, i int) string {
 // solver holds a table under construction.
 type solver struct {
 	table    *Table
-	promoted [chess.Queen + 1]*Table // of a pawn's promotions
+	promoted []*Table // of a pawn's promotions to queen and rook
 
 	open  []int32 // cells without a value yet
 	first []int32 // [len(open)+1] successors of open[i] are next[first[i]:first[i+1]]
@@ -202,11 +221,8 @@ func (s *solver) successor(b *chess.Board) int32 {
 	if i, ok := s.table.index(b); ok {
 		return int32(i)
 	}
-	v := cellDraw // the third man was taken
+	v := cellDraw // the third man was taken, or is a knight or a bishop
 	for _, t := range s.promoted {
-		if t == nil {
-			continue
-		}
 		if i, ok := t.index(b); ok {
 			v = t.cells[i]
 			break

@@ -8,26 +8,6 @@ import (
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
-// nominalFLOPs of a forward pass of one board: 2*64*9*Cin*Cout of each 3x3
-// convolution and 2*rows*in*out of the rest, taps off the board included.
-func nominalFLOPs(a nn.Arch) float64 {
-	total := 0.0
-	for _, s := range nn.Specs(a) {
-		if s.Kind != nn.Weight {
-			continue
-		}
-		size := 2.0
-		for _, d := range s.Shape {
-			size *= float64(d)
-		}
-		if len(s.Shape) == 4 {
-			size *= 64
-		}
-		total += size
-	}
-	return total
-}
-
 // BenchmarkStep measures a training step of a 64x6 net, batch 64, one worker: its
 // share of the core's fp32 peak (three forward passes' nominal operations) and
 // the share of the time that Gorgonia's machine takes.
@@ -52,7 +32,7 @@ func BenchmarkStep(b *testing.B) {
 		layers, machine = layers+l, machine+m
 	}
 	perSecond := float64(batch*b.N) / compute.Seconds()
-	gflops := perSecond * 3 * nominalFLOPs(a) / 1e9
+	gflops := perSecond * 3 * float64(a.FLOPs()) / 1e9
 	b.ReportMetric(perSecond, "samples/s")
 	b.ReportMetric(gflops, "GFLOP/s")
 	b.ReportMetric(100*gflops/peak, "%peak")

@@ -123,7 +123,7 @@ func (c *Config) validateOptimizer() error {
 }
 
 func (c *Config) validateLosses() error {
-	seen, learns := map[string]bool{}, false
+	seen, learns, policies := map[string]bool{}, false, 0
 	for i := range c.Losses {
 		l := &c.Losses[i]
 		field := fmt.Sprintf("losses[%d] (%s)", i, l.Metric)
@@ -134,6 +134,12 @@ func (c *Config) validateLosses() error {
 			return configError(field, "the metric name is there twice")
 		}
 		seen[l.Metric] = true
+		if l.Head == HeadPolicy {
+			policies++
+		}
+		if policies > 1 {
+			return configError(field, "want one policy loss at most")
+		}
 		learns = learns || (l.Head != HeadWeights && l.Weight > 0)
 	}
 	if !learns {
@@ -162,7 +168,7 @@ func LossesFor(a nn.Arch, losses []Loss) []Loss {
 
 // valueKind is the loss formula of a net's value head.
 func valueKind(a nn.Arch) LossKind {
-	if a.ValueHead == valueScalar {
+	if a.ValueHead == nn.ValueScalar {
 		return MSE
 	}
 	return WDLCrossEntropy

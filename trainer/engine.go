@@ -56,13 +56,13 @@ func newEngine(net *nn.Net, capacity, workers int, bnMomentum float64) *engine {
 		index: map[string]int{}, bnMomentum: bnMomentum, version: 1, lossScale: 1,
 		scratch: make([][]float32, workers), arena: make([][]float32, numSlices(capacity)),
 	}
-	if net.Arch.Activation == activationMish {
+	if net.Arch.Activation == nn.Mish {
 		e.act = kernel.Mish
 	}
 	for i, spec := range nn.Specs(net.Arch) {
 		p := param{spec: spec, data: net.Params[i].Data}
 		var running []float32
-		if trained(spec) {
+		if spec.Kind.Trained() {
 			p.grad = make([]float32, len(p.data))
 		} else {
 			running = make([]float32, len(p.data))
@@ -73,9 +73,6 @@ func newEngine(net *nn.Net, capacity, workers int, bnMomentum float64) *engine {
 	}
 	return e
 }
-
-// trained says whether a parameter has a gradient.
-func trained(s nn.ParamSpec) bool { return s.Kind != nn.Mean && s.Kind != nn.Var }
 
 // param returns the index of a parameter. Names come from nn.Specs, so a
 // missing one is a programmer's bug.

@@ -39,9 +39,9 @@ func archVariants() map[string]nn.Arch {
 	se := tinyArch()
 	se.Blocks = 1
 	plain, mish, classical, odd := se, se, se, se
-	plain.SERatio, plain.ValueHead, plain.MovesLeft = 0, valueScalar, false
-	mish.Activation = activationMish
-	classical.PolicyHead = "classical"
+	plain.SERatio, plain.ValueHead, plain.MovesLeft = 0, nn.ValueScalar, false
+	mish.Activation = nn.Mish
+	classical.PolicyHead = nn.PolicyClassical
 	odd.Filters = 6 // no multiple of a vector: the kernels' generic paths
 	return map[string]nn.Arch{"se": se, "plain scalar": plain, "mish": mish, "classical": classical, "odd": odd}
 }

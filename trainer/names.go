@@ -1,10 +1,7 @@
 package trainer
 
-// Names of nn.Arch's choices and of the parameters that depend on them.
+// Parameters of the policy head, whose second half depends on nn.Arch.
 const (
-	activationMish = "mish"
-	valueScalar    = "scalar"
-
 	policyConv   = "policy.conv1" // first convolution
 	policyBN     = "policy.bn"
 	policyPlanes = "policy.conv2" // convolutional head: F -> 80 planes

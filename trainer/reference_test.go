@@ -35,7 +35,7 @@ func newReference(net *nn.Net, frozen bool) *reference {
 }
 
 func (r *reference) act(x float64) float64 {
-	if r.arch.Activation == activationMish {
+	if r.arch.Activation == nn.Mish {
 		return x * math.Tanh(math.Log1p(math.Exp(x)))
 	}
 	return max(x, 0)

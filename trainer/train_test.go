@@ -348,10 +348,10 @@ func TestRefreshSWA(t *testing.T) {
 	for i, s := range nn.Specs(arch) {
 		for j, x := range swa.Params[i].Data {
 			y := after.Params[i].Data[j]
-			if trained(s) && x != y {
+			if s.Kind.Trained() && x != y {
 				t.Fatalf("%s changed", s.Name)
 			}
-			changed = changed || (!trained(s) && x != y)
+			changed = changed || (!s.Kind.Trained() && x != y)
 		}
 	}
 	if !changed {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -98,16 +99,23 @@ func (e *Engine) think(ctx context.Context, l limits) {
 		<-ctx.Done() // bestmove follows stop only
 	}
 	e.info(began)
-	e.say("bestmove %s", e.line.Board().UCI(e.search.Root().BestMove(), e.chess960))
+	root := e.search.Root()
+	e.say("bestmove %s", e.line.Board().UCI(root.Moves[root.Best].Move, e.chess960))
 }
 
 // info sends nodes, speed, score and the best move so far.
 func (e *Engine) info(began time.Time) {
 	root := e.search.Root()
 	elapsed := time.Since(began)
-	nps := int(float64(root.Visits) / max(elapsed.Seconds(), 1e-3))
-	e.say("info depth 1 nodes %d nps %d time %d score cp %d pv %s", root.Visits, nps, elapsed.Milliseconds(),
-		Centipawns(float64(root.Q)), e.line.Board().UCI(root.BestMove(), e.chess960))
+	nps := int(float64(root.N) / max(elapsed.Seconds(), 1e-3))
+	line := e.search.PV(nil)
+	board, moves := *e.line.Board(), make([]string, 0, len(line))
+	for _, m := range line {
+		moves = append(moves, board.UCI(m, e.chess960))
+		board.Make(m)
+	}
+	e.say("info depth %d nodes %d nps %d time %d score cp %d pv %s", len(line), root.N, nps, elapsed.Milliseconds(),
+		Centipawns(float64(root.Value.Q)), strings.Join(moves, " "))
 }
 
 // Centipawns maps Q in [-1,1] to the scale that GUIs show: 0 at 0, about 100

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/cpu"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+)
+
+func newDoctor() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what this machine is, what speed to expect and what is missing",
+		Args:  noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return diagnose(c.OutOrStdout())
+		},
+	}
+}
+
+// diagnose prints one line a fact.
+func diagnose(out io.Writer) error {
+	w := bufio.NewWriter(out)
+	say := func(name, format string, args ...any) { fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...)) }
+	say("program", "chessbrain %s, %s %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	say("cpu", "%s, %d threads usable; %s", cpuName(), runtime.GOMAXPROCS(0), features())
+	say("kernels", "%s (best here: %s)", kernel.ActiveTier(), kernel.BestTier())
+	if err := kernel.TierError(); err != nil {
+		say("", "! %v", err)
+	}
+	if total, free, ok := memory(); ok {
+		say("memory", "%.1f GiB, %.1f GiB free", total, free)
+	}
+	if free, err := fsx.FreeSpace(fsx.OS, "."); err == nil {
+		say("disk", "%.1f GiB may be used here (2 GiB or 5 %% stay free)", float64(free)/(1<<30))
+	} else {
+		say("disk", "! %v", err)
+	}
+	peak := kernel.PeakGFLOPS(200 * time.Millisecond)
+	say("speed", "%.0f GFLOP/s fp32 peak a core", peak)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, form := range []string{"32x4", "64x6", "128x10"} {
+		arch, err := nn.ParseArch(form)
+		if err != nil {
+			return err
+		}
+		speed, err := inferenceSpeed(arch, 64, 300*time.Millisecond)
+		if err != nil {
+			return err
+		}
+		say("", "%s: %.0f evaluations/s a core, about %.1f self-play positions/s a core at 32 simulations",
+			arch, speed, speed/32)
+	}
+	say("devices", "cpu; this build has no CUDA backend")
+	if runtime.GOMAXPROCS(0) < 2 {
+		say("missing", "a second core: producers and trainer share one")
+	}
+	return w.Flush()
+}
+
+// features lists what the CPU has of what kernels use.
+func features() string {
+	have := []string{}
+	for _, f := range []struct {
+		name string
+		has  bool
+	}{
+		{"AVX2", cpu.X86.HasAVX2}, {"FMA", cpu.X86.HasFMA}, {"AVX-512", cpu.X86.HasAVX512F}, {"AVX512_BF16", cpu.X86.HasAVX512BF16},
+		{"AMX_BF16", cpu.X86.HasAMXBF16}, {"NEON", cpu.ARM64.HasASIMD},
+	} {
+		if f.has {
+			have = append(have, f.name)
+		}
+	}
+	if len(have) == 0 {
+		return "no vector unit known to the kernels"
+	}
+	return strings.Join(have, " ")
+}
+
+// cpuName reads the processor's name where the system tells it.
+func cpuName() string {
+	return firstField("/proc/cpuinfo", "model name", "unknown processor")
+}
+
+// memory returns the total and available memory in GiB.
+func memory() (total, free float64, ok bool) {
+	var t, f float64
+	_, err1 := fmt.Sscanf(firstField("/proc/meminfo", "MemTotal", ""), "%f", &t)
+	_, err2 := fmt.Sscanf(firstField("/proc/meminfo", "MemAvailable", ""), "%f", &f)
+	return t / (1 << 20), f / (1 << 20), err1 == nil && err2 == nil
+}
+
+// firstField returns the value of the first "key : value" line of a file.
+func firstField(path, key, missing string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return missing
+	}
+	for line := range strings.Lines(string(data)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == key {
+			return strings.TrimSpace(value)
+		}
+	}
+	return missing
+}

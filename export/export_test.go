@@ -1,0 +1,177 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/fsx/memfs"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+// testCheckpoint returns a small net as an exporter sees it.
+func testCheckpoint(t *testing.T) (*nn.Net, *stage.Checkpoint) {
+	t.Helper()
+	arch, err := nn.ParseArch("16x1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	net := nn.Init(arch, 3)
+	data, err := json.Marshal(net.Arch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &stage.Checkpoint{Arch: data, Metadata: map[string]string{"job": "job"},
+		Net: stage.NetInfo{Name: "job-main-s100-d200", ID: net.ID(), Step: 10, Samples: 100, Rows: 200}}
+	for _, p := range net.Params {
+		c.Tensors = append(c.Tensors, stage.Tensor{Name: p.Name, Shape: p.Shape, Data: p.Data})
+	}
+	return net, c
+}
+
+func names(t *testing.T, m fsx.FS, dir string) (list []string) {
+	t.Helper()
+	entries, err := m.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+func TestSafetensors(t *testing.T) {
+	net, c := testCheckpoint(t)
+	m := memfs.New()
+	files, err := NewSafetensors(m).Export(context.Background(), c, "run/toexport")
+	if err != nil || !slices.Equal(files, []string{filepath.Join("run/toexport", "job-main-s100-d200.safetensors")}) {
+		t.Fatalf("%v, %v", files, err)
+	}
+	m.Restart(memfs.DropAll) // acknowledged: a power cut cannot take it
+	data, err := fsx.ReadFile(m, files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, meta, err := nn.ReadSafetensors(bytes.NewReader(data))
+	if err != nil || got.ID() != net.ID() || got.Arch != net.Arch {
+		t.Errorf("read back: %v", err)
+	}
+	for key, want := range map[string]string{"job": "job", "step": "10", "samples": "100", "rows": "200", "name": c.Net.Name} {
+		if meta[key] != want {
+			t.Errorf("metadata %s = %q, want %q", key, meta[key], want)
+		}
+	}
+	if len(c.Metadata) != 1 {
+		t.Error("the checkpoint's metadata was changed")
+	}
+}
+
+// TestSafetensorsRefuses: a bad checkpoint is an error and writes nothing.
+func TestSafetensorsRefuses(t *testing.T) {
+	for name, spoil := range map[string]func(*stage.Checkpoint){
+		"NaN":            func(c *stage.Checkpoint) { c.Tensors[3].Data[1] = float32(math.NaN()) },
+		"infinity":       func(c *stage.Checkpoint) { c.Tensors[0].Data[0] = float32(math.Inf(-1)) },
+		"missing tensor": func(c *stage.Checkpoint) { c.Tensors = c.Tensors[1:] },
+		"wrong name":     func(c *stage.Checkpoint) { c.Tensors[0].Name = "x" },
+		"wrong shape":    func(c *stage.Checkpoint) { c.Tensors[0].Shape = []int{1} },
+		"short data":     func(c *stage.Checkpoint) { c.Tensors[0].Data = c.Tensors[0].Data[1:] },
+		"wrong id":       func(c *stage.Checkpoint) { c.Net.ID = "abc" },
+		"no arch":        func(c *stage.Checkpoint) { c.Arch = nil },
+		"path as name":   func(c *stage.Checkpoint) { c.Net.Name = "../x" },
+		"empty name":     func(c *stage.Checkpoint) { c.Net.Name = "" },
+	} {
+		_, c := testCheckpoint(t)
+		spoil(c)
+		m := memfs.New()
+		files, err := NewSafetensors(m).Export(context.Background(), c, "out")
+		if err == nil || files != nil {
+			t.Errorf("%s: exported", name)
+		}
+		if finite := name != "NaN" && name != "infinity"; errors.Is(err, ErrNotFinite) == finite {
+			t.Errorf("%s: %v", name, err)
+		}
+		if list := names(t, m, "out"); list != nil {
+			t.Errorf("%s: %v was written", name, list)
+		}
+	}
+}
+
+func TestDirectory(t *testing.T) {
+	ctx := context.Background()
+	m := memfs.New()
+	for name, text := range map[string]string{"src/a": "A", "src/b": "B"} {
+		if err := errors.Join(fsx.MkdirAll(m, "src"), fsx.WriteFile(m, name, []byte(text))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := NewDirectory(m, "models")
+	net := stage.NetInfo{Name: "net-1"}
+	for range 2 { // twice is no error
+		if err := p.Publish(ctx, []string{"src/a"}, net); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Publish(ctx, []string{"src/a", "src/b"}, net); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.Restart(memfs.DropAll)
+	if got := names(t, m, "models"); !slices.Equal(got, []string{"a", "net-1"}) {
+		t.Errorf("models: %v", got)
+	}
+	if got := names(t, m, "models/net-1"); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("models/net-1: %v", got)
+	}
+	if data, err := fsx.ReadFile(m, "models/net-1/b"); string(data) != "B" {
+		t.Errorf("content %q, %v", data, err)
+	}
+	if got := names(t, m, "src"); len(got) != 2 {
+		t.Errorf("sources: %v", got)
+	}
+	for name, files := range map[string][]string{"none": nil, "missing": {"src/c"}, "one missing": {"src/a", "src/c"}} {
+		if err := p.Publish(ctx, files, stage.NetInfo{Name: "net-2"}); err == nil {
+			t.Errorf("%s: published", name)
+		}
+	}
+	if got := names(t, m, "models"); len(got) != 2 {
+		t.Errorf("after failures: %v", got)
+	}
+}
+
+// TestDirectoryFaults: whatever operation fails, no reader sees half a net.
+func TestDirectoryFaults(t *testing.T) {
+	for k, tripped := 1, true; tripped; k++ {
+		m := memfs.New()
+		if err := errors.Join(fsx.WriteFile(m, "a", bytes.Repeat([]byte("a"), 5000)), fsx.WriteFile(m, "b", []byte("b"))); err != nil {
+			t.Fatal(err)
+		}
+		m.FailAt(k, syscall.ENOSPC, false)
+		err := NewDirectory(m, "models").Publish(context.Background(), []string{"a", "b"}, stage.NetInfo{Name: "n"})
+		tripped = m.Tripped()
+		m.Heal()
+		list := names(t, m, "models/n")
+		if len(list) != 0 && len(list) != 2 || err == nil && len(list) != 2 {
+			t.Errorf("operation %d: %v, %v", k, list, err)
+		}
+	}
+}
+
+func TestNew(t *testing.T) {
+	for _, name := range Names() {
+		if e, err := New(name); err != nil || e.Name() != name {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := New("safetensor"); err == nil {
+		t.Error("an unknown name was accepted")
+	}
+}

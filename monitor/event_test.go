@@ -1,0 +1,232 @@
+package monitor
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// sample returns one event of every type, with values in every field.
+func sample() []Event {
+	events := []Event{}
+	for _, t := range []Type{TypeRun, TypeStage, TypeEpisode, TypeStep, TypeValidation, TypeLoaderStage, TypeLiveMove, TypeNet, TypeGate, TypeAlarm, TypePlugin, TypeLogLine} {
+		e := newEvent(t)
+		seed := 0
+		fillValue(reflect.ValueOf(e).Elem(), &seed)
+		*e.Head() = Header{V: SchemaVersion, Type: t, Seq: uint64(len(events) + 1), Time: time.Unix(1700000000+int64(len(events)), 5000).UTC(), Job: "job"}
+		events = append(events, e)
+	}
+	return events
+}
+
+// fillValue gives every field a value that differs from the others.
+func fillValue(v reflect.Value, seed *int) {
+	*seed++
+	switch v.Kind() {
+	case reflect.Struct:
+		if _, isTime := v.Interface().(time.Time); isTime {
+			return
+		}
+		for i := range v.NumField() {
+			fillValue(v.Field(i), seed)
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		for _, key := range []string{"policy_loss", "value_loss"} {
+			x := reflect.New(v.Type().Elem()).Elem()
+			fillValue(x, seed)
+			v.SetMapIndex(reflect.ValueOf(key), x)
+		}
+	case reflect.String:
+		v.SetString("text " + strings.Repeat("x", *seed))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Float64:
+		v.SetFloat(float64(*seed) + 0.25)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(int64(*seed))
+	case reflect.Uint64:
+		v.SetUint(uint64(*seed))
+	default:
+		panic("field of kind " + v.Kind().String())
+	}
+}
+
+func TestEventsSurviveJSON(t *testing.T) {
+	for _, e := range sample() {
+		line, err := AppendJSON(nil, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := Decode(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(e, back); d != "" {
+			t.Errorf("%s: %s", e.EventType(), d)
+		}
+	}
+}
+
+func TestNumbersThatAreNotFinite(t *testing.T) {
+	e := &Step{Losses: Numbers{"policy_loss": Number(math.NaN())}, GradNorm: Number(math.Inf(1)), Loss: Number(math.Inf(-1)), LR: 1e-300}
+	e.V, e.Type = SchemaVersion, TypeStep
+	line, err := AppendJSON(nil, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := Decode(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(e, back, cmpopts.EquateNaNs()); d != "" {
+		t.Error(d)
+	}
+	for _, bad := range []string{`"nan"`, `"1"`, `{}`, `[1]`} {
+		var n Number
+		if n.UnmarshalJSON([]byte(bad)) == nil {
+			t.Errorf("%s was taken as a number", bad)
+		}
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for _, c := range []struct {
+		line string
+		want error
+	}{
+		{`{"v":2,"type":"step"}`, ErrVersion},
+		{`{"v":1,"type":"dance"}`, ErrUnknownType},
+		{`{"v":1,"type":"step","step":"x"}`, nil},
+		{`nonsense`, nil},
+		{``, nil},
+	} {
+		_, err := Decode([]byte(c.line))
+		if err == nil || c.want != nil && !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.line, err, c.want)
+		}
+	}
+}
+
+func TestReplay(t *testing.T) {
+	var text []byte
+	for _, e := range sample() {
+		text, _ = AppendJSON(text, e)
+	}
+	whole := int64(len(text))
+	text = append(text, `{"v":1,"type":"from the future","seq":99}`+"\n"...)
+	torn := `{"v":1,"type":"st`
+	text = append(text, torn...)
+	var got []Event
+	info, err := Replay(bytes.NewReader(text), func(e Event) error { got = append(got, e); return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(sample(), got); d != "" {
+		t.Error(d)
+	}
+	if info.Torn != int64(len(torn)) || info.Unknown != 1 || info.Events != 12 || info.Seq != 12 || info.Bytes <= whole {
+		t.Errorf("%+v", info)
+	}
+	_, err = Replay(strings.NewReader("{\"v\":1,\"type\":\"step\"}\nbroken\n{}\n"), func(Event) error { return nil })
+	var bad *CorruptError
+	if !errors.As(err, &bad) || bad.Offset != 22 {
+		t.Errorf("a broken line in the middle gives %v", err)
+	}
+	if _, err = Replay(strings.NewReader(strings.Repeat("x", maxLine+1<<17)), func(Event) error { return nil }); !errors.As(err, &bad) {
+		t.Errorf("an endless line gives %v", err)
+	}
+}
+
+func FuzzReplay(f *testing.F) {
+	var text []byte
+	for _, e := range sample() {
+		text, _ = AppendJSON(text, e)
+	}
+	f.Add(text)
+	f.Add([]byte("{\"v\":1,\"type\":\"episode\",\"ends\":{\"a\":1}}\n{"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		_, _ = Replay(bytes.NewReader(text), func(e Event) error {
+			line, err := AppendJSON(nil, e)
+			if err != nil {
+				t.Fatalf("decoded but not encodable: %v", err)
+			}
+			back, err := Decode(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(e, back, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); d != "" {
+				t.Fatal(d)
+			}
+			_, scalars := Scalars(e)
+			data := (&tfEvent{scalars: scalars}).append(nil)
+			if tf, err := decodeTFEvent(data); err != nil || len(tf.scalars) != len(scalars) {
+				t.Fatalf("scalars are lost: %v", err)
+			}
+			return nil
+		})
+	})
+}
+
+// TestAggregatorVector is the vector of docs/VECTORS.md.
+func TestAggregatorVector(t *testing.T) {
+	a := NewAggregator(func(older, newer []int) []int { return append(append([]int(nil), older...), newer...) })
+	sum := NewAggregator(func(older, newer int) int { return older + newer })
+	for i := range 37 {
+		a.Tick([]int{200 + i})
+		sum.Tick(200 + i)
+	}
+	for k, want := range [][2]int{{236, 236}, {234, 235}, {232, 235}, {224, 231}, {216, 231}, {200, 231}} {
+		v, ok := a.Bucket(k)
+		if !ok || v[0] != want[0] || v[len(v)-1] != want[1] || len(v) != want[1]-want[0]+1 {
+			t.Errorf("bucket %d is %v, want %d..%d", k, v, want[0], want[1])
+		}
+		total := 0
+		for _, x := range v {
+			total += x
+		}
+		if s, _ := sum.Bucket(k); s != total {
+			t.Errorf("bucket %d sums to %d, want %d", k, s, total)
+		}
+	}
+	if _, ok := a.Bucket(6); ok || a.Buckets() != 6 || a.Ticks() != 37 {
+		t.Errorf("%d buckets after %d ticks", a.Buckets(), a.Ticks())
+	}
+	if v, n := sum.AtMost(7); n != 4 || v != 232+233+234+235 {
+		t.Errorf("at most 7 ticks: %d over %d", v, n)
+	}
+	if _, n := sum.AtMost(0); n != 0 {
+		t.Errorf("at most 0 ticks: %d", n)
+	}
+}
+
+func TestMeter(t *testing.T) {
+	m, now := NewMeter(), time.Unix(0, 0)
+	var r Rates
+	for i := range 100 { // 10 positions and 5 batches a second, then 20
+		n := int64(i)
+		if i > 50 {
+			n = 50 + 2*(int64(i)-50)
+		}
+		r = m.Observe(now.Add(time.Duration(i)*time.Second), Totals{Positions: 10 * n, Evaluations: 40 * n, Batches: 5 * n, CacheHits: n, CacheProbes: 4 * n})
+	}
+	want := Rates{PositionsPerSecond: 20, EvaluationsPerSecond: 80, MeanBatch: 8, CacheHitShare: 0.25}
+	if r != want {
+		t.Errorf("%+v, want %+v", r, want)
+	}
+	m = NewMeter()
+	m.Observe(now, Totals{})
+	if r := m.Observe(now.Add(500*time.Millisecond), Totals{Games: 1}); r.GamesPerSecond != 2 {
+		t.Errorf("before the first tick: %+v", r)
+	}
+	if r := NewMeter().Observe(now, Totals{Games: 5}); r != (Rates{}) {
+		t.Errorf("first call: %+v", r)
+	}
+}

@@ -1,0 +1,118 @@
+package monitor
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Prom shows the newest values of a run on a registry of its own. It is a Sink,
+// and can be rebuilt by replaying metrics.jsonl.
+type Prom struct {
+	registry *prometheus.Registry
+	counters map[string]prometheus.Gauge // totals: gauges, because a resume may set them back
+	scalars  *prometheus.GaugeVec        // by curve
+	ends     *prometheus.GaugeVec
+	results  *prometheus.GaugeVec
+	loader   *prometheus.GaugeVec
+	events   *prometheus.CounterVec
+	alarms   *prometheus.CounterVec
+	info     *prometheus.GaugeVec
+}
+
+// promTotals are the single gauges, with their help texts.
+var promTotals = []struct{ name, help string }{
+	{"episodes", "Games counted in the run."},
+	{"steps", "Optimizer steps done in the run."},
+	{"samples", "Rows trained on in the run."},
+	{"skipped_steps", "Steps skipped because a loss or gradient was not finite."},
+	{"games_played", "Games finished by this process."},
+	{"positions", "Moves played by this process."},
+	{"evaluations", "Positions that went through the net in this process."},
+	{"batches", "Calls of the net in this process."},
+	{"cache_hits", "Hits of the NN cache in this process."},
+	{"cache_probes", "Probes of the NN cache in this process."},
+	{"queue_depth", "Durable games that wait for the trainer."},
+	{"window_rows", "Rows in the replay window."},
+	{"window_games", "Games in the replay window."},
+}
+
+// NewProm returns the metrics of a job, all zero.
+func NewProm(job string) *Prom {
+	labels := prometheus.Labels{"job_id": job}
+	vec := func(name, help string, by ...string) *prometheus.GaugeVec {
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "chessbrain", Name: name, Help: help, ConstLabels: labels}, by)
+	}
+	counter := func(name, help, by string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "chessbrain", Name: name, Help: help, ConstLabels: labels}, []string{by})
+	}
+	p := &Prom{
+		registry: prometheus.NewRegistry(),
+		counters: map[string]prometheus.Gauge{},
+		scalars:  vec("value", "Newest value of a curve, as in TensorBoard.", "curve"),
+		ends:     vec("game_ends", "Games of the run by how they ended.", "reason"),
+		results:  vec("game_results", "Games of the run by result.", "result"),
+		loader:   vec("loader_queue", "State of the loader's queues.", "stage", "what"),
+		events:   counter("events_total", "Events by type.", "type"),
+		alarms:   counter("alarms_total", "Alarms by code.", "code"),
+		info:     vec("run_info", "The run: always 1.", "version", "arch", "device", "producer_device"),
+	}
+	for _, t := range promTotals {
+		g := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "chessbrain", Name: t.name, Help: t.help, ConstLabels: labels})
+		p.counters[t.name] = g
+		p.registry.MustRegister(g)
+	}
+	p.registry.MustRegister(p.scalars, p.ends, p.results, p.loader, p.events, p.alarms, p.info)
+	return p
+}
+
+// Handle implements Sink.
+func (p *Prom) Handle(e Event) error {
+	p.events.WithLabelValues(string(e.EventType())).Inc()
+	_, scalars := Scalars(e)
+	for _, s := range scalars {
+		p.scalars.WithLabelValues(s.Tag).Set(s.Value)
+	}
+	switch e := e.(type) {
+	case *Run:
+		p.info.Reset()
+		p.info.WithLabelValues(e.Version, e.Arch, e.Device, e.ProducerDevice).Set(1)
+		p.set("episodes", e.Episode)
+		p.set("steps", e.Step)
+	case *Episode:
+		p.set("episodes", e.Episode)
+		p.set("queue_depth", int64(e.QueueDepth))
+		p.set("window_rows", e.WindowRows)
+		p.set("window_games", e.WindowGames)
+		p.totals(e.Totals)
+		for reason, n := range e.Ends {
+			p.ends.WithLabelValues(reason).Set(float64(n))
+		}
+		p.results.WithLabelValues("white").Set(float64(e.Results.White))
+		p.results.WithLabelValues("draw").Set(float64(e.Results.Draw))
+		p.results.WithLabelValues("black").Set(float64(e.Results.Black))
+	case *Step:
+		p.set("steps", e.Step)
+		p.set("samples", e.Samples)
+		p.set("skipped_steps", e.SkippedTotal)
+		p.set("queue_depth", int64(e.QueueDepth))
+		p.set("window_rows", e.WindowRows)
+		p.totals(e.Totals)
+	case *LoaderStage:
+		for what, n := range map[string]int64{"fill": int64(e.Fill), "put": e.Total.Put, "get": e.Total.Get, "drop": e.Total.Drop} {
+			p.loader.WithLabelValues(e.Name, what).Set(float64(n))
+		}
+	case *Alarm:
+		p.alarms.WithLabelValues(e.Code).Inc()
+	}
+	return nil
+}
+
+func (p *Prom) set(name string, v int64) { p.counters[name].Set(float64(v)) }
+
+func (p *Prom) totals(t Totals) {
+	p.set("games_played", t.Games)
+	p.set("positions", t.Positions)
+	p.set("evaluations", t.Evaluations)
+	p.set("batches", t.Batches)
+	p.set("cache_hits", t.CacheHits)
+	p.set("cache_probes", t.CacheProbes)
+}

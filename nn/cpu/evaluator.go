@@ -1,0 +1,198 @@
+package cpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+)
+
+// ErrNotFinite is wrapped where the net's output is NaN or infinite.
+var ErrNotFinite = errors.New("the net's output is not finite")
+
+const (
+	// maxChunk is how many boards share a pass of the heads' fully connected layers.
+	maxChunk = 64
+	// groupBytes bounds the three activation buffers of a group: half of a
+	// second-level cache of 1 MiB, the rest is for weights.
+	groupBytes         = 512 << 10
+	minGroup, maxGroup = 4, 16
+)
+
+// Evaluator answers batches with one net at a time. It is used by one goroutine
+// at a time.
+type Evaluator struct {
+	net   *Net
+	chunk int // boards of a chunk
+	group int // boards of a group; a chunk is a few groups
+
+	input    []float32 // [group][64][112]
+	x, y, h  []float32 // [group][64][F]
+	scratch  []float32 // of Conv3
+	pool     []float32 // [group][F]: SE
+	hidden   []float32 // [group][SE units]
+	film     []float32 // [group][2F]: SE's outputs
+	gate     []float32 // [group][F]
+	beta     []float32 // [group][F]
+	patch    []float32 // [64][9*F]: convolutional policy head
+	patchOut []float32 // [64][80]
+
+	policyFlat []float32 // [chunk][64*32]: classical policy head
+	policyOut  []float32 // [chunk][1858]
+	value      headBuffers
+	movesLeft  headBuffers
+}
+
+// headBuffers are the activations of a scalar head, for a chunk.
+type headBuffers struct {
+	flat   []float32 // [chunk][64][channels]
+	hidden []float32 // [chunk][hidden]
+	out    []float32 // [chunk][outputs]
+}
+
+// NewEvaluator returns an evaluator with its own buffers. maxBatch is the usual
+// largest batch: smaller ones make smaller buffers, larger batches work too.
+func (n *Net) NewEvaluator(maxBatch int) *Evaluator {
+	e := &Evaluator{chunk: min(max(maxBatch, 1), maxChunk)}
+	e.Swap(n)
+	return e
+}
+
+// Swap makes n the net of the next Evaluate. Buffers are made anew only where
+// the architecture differs.
+func (e *Evaluator) Swap(n *Net) {
+	same := e.net != nil && e.net.arch == n.arch
+	e.net = n
+	if !same {
+		e.allocate()
+	}
+}
+
+// ID returns the identity of the net in use.
+func (e *Evaluator) ID() string { return e.net.id }
+
+func (e *Evaluator) allocate() {
+	a := &e.net.arch
+	f := a.Filters
+	e.group = min(e.chunk, maxGroup, max(minGroup, groupBytes/(3*encoding.NumSquares*f*4)))
+	rows := e.group * encoding.NumSquares
+	floats := func(n int) []float32 { return make([]float32, n) }
+	e.input = floats(rows * encoding.NumPlanes)
+	e.x, e.y, e.h = floats(rows*f), floats(rows*f), floats(rows*f)
+	e.scratch = floats(kernel.Conv3ScratchLen(max(f, encoding.NumPlanes)))
+	e.pool, e.gate, e.beta = floats(e.group*f), floats(e.group*f), floats(e.group*f)
+	e.hidden, e.film = floats(e.group*a.SEUnits()), floats(e.group*2*f)
+	e.patch, e.patchOut, e.policyFlat, e.policyOut = nil, nil, nil, nil
+	if a.PolicyHead == nn.PolicyClassical {
+		e.policyFlat = floats(e.chunk * e.net.policyFC.k)
+		e.policyOut = floats(e.chunk * e.net.policyFC.n)
+	} else {
+		e.patch = floats(encoding.NumSquares * e.net.policyConv2.k)
+		e.patchOut = floats(encoding.NumSquares * nn.PolicyPlanes)
+	}
+	e.value = newHeadBuffers(&e.net.value, e.chunk)
+	e.movesLeft = headBuffers{}
+	if e.net.movesLeft != nil {
+		e.movesLeft = newHeadBuffers(e.net.movesLeft, e.chunk)
+	}
+}
+
+func newHeadBuffers(h *scalarHead, chunk int) headBuffers {
+	return headBuffers{
+		flat:   make([]float32, chunk*h.fc1.k),
+		hidden: make([]float32, chunk*h.fc1.n),
+		out:    make([]float32, chunk*h.fc2.n),
+	}
+}
+
+// Evaluate fills Prior, WDL and M of b's N positions; M is 0 where the net has
+// no such head, and a scalar value v gives WDL ((1+v)/2, 0, (1-v)/2). The
+// context is looked at between groups of boards. After an error (the context's,
+// or one that wraps ErrNotFinite) the answers are not to be used.
+func (e *Evaluator) Evaluate(ctx context.Context, b *encoding.Batch) error {
+	for lo := 0; lo < b.N; lo += e.chunk {
+		n := min(e.chunk, b.N-lo)
+		for at := 0; at < n; at += e.group {
+			if err := ctx.Err(); err != nil {
+				return fmt.Errorf("evaluate: %w", err)
+			}
+			e.runGroup(b, lo, at, min(e.group, n-at))
+		}
+		if e.policyFlat != nil {
+			e.classicalPolicy(b, e.policyFlat, lo, n)
+		}
+		if err := e.finishPolicy(b, lo, n); err != nil {
+			return err
+		}
+		if err := e.finishValue(b, lo, n); err != nil {
+			return err
+		}
+		if err := e.finishMovesLeft(b, lo, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runGroup takes boards [lo+at, lo+at+n) through the tower and the heads'
+// convolutions, at = place in the chunk.
+func (e *Evaluator) runGroup(b *encoding.Batch, lo, at, n int) {
+	c := e.net
+	first := lo + at
+	kernel.ExpandInput(e.input, b.Masks[first:], b.Scalars[first:], n)
+	e.conv(e.x, e.input, &c.input, n, c.act)
+	for i := range c.tower {
+		e.block(&c.tower[i], n)
+	}
+	rows := n * encoding.NumSquares
+	project := func(dst []float32, m *kernelMat) {
+		kernel.MatMul(dst[at*encoding.NumSquares*m.n:], e.x, m.packed, m.bias, rows, m.k, m.n, c.act)
+	}
+	project(e.value.flat, &c.value.conv)
+	if c.movesLeft != nil {
+		project(e.movesLeft.flat, &c.movesLeft.conv)
+	}
+	if e.policyFlat != nil {
+		project(e.policyFlat, &c.policyProj)
+		return
+	}
+	e.conv(e.h, e.x, &c.policyConv1, n, c.act)
+	e.convPolicy(b, e.h, first, n)
+}
+
+func (e *Evaluator) conv(y, x []float32, c *conv3, boards int, act kernel.Act) {
+	kernel.Conv3(y, x, c.packed, c.bias, boards, c.ci, c.co, act, e.scratch)
+}
+
+// block replaces e.x by the residual block's output.
+func (e *Evaluator) block(k *block, n int) {
+	f := k.conv1.co
+	act := e.net.act
+	size := n * encoding.NumSquares * f
+	e.conv(e.h, e.x, &k.conv1, n, act)
+	e.conv(e.y, e.h, &k.conv2, n, kernel.None)
+	if k.se1.packed == nil {
+		kernel.Add(e.x[:size], e.y[:size], e.x[:size])
+		activate(e.x[:size], act)
+		return
+	}
+	kernel.SEPool(e.pool, e.y, n, f)
+	kernel.MatMul(e.hidden, e.pool, k.se1.packed, k.se1.bias, n, f, k.se1.n, act)
+	kernel.MatMul(e.film, e.hidden, k.se2.packed, k.se2.bias, n, k.se2.k, 2*f, kernel.None)
+	for i := range n {
+		kernel.Sigmoid(e.gate[i*f:][:f], e.film[i*2*f:][:f])
+		copy(e.beta[i*f:][:f], e.film[i*2*f+f:][:f])
+	}
+	kernel.SEApply(e.x, e.y, e.gate, e.beta, e.x, n, f, act)
+}
+
+func activate(x []float32, act kernel.Act) {
+	if act == kernel.Mish {
+		kernel.MishForward(x, x)
+		return
+	}
+	kernel.ReLUForward(x, x)
+}

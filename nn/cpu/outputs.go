@@ -1,0 +1,73 @@
+package cpu
+
+import (
+	"fmt"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+)
+
+// finishPolicy turns the logits in b.Prior of boards [lo, lo+n) into
+// probabilities.
+func (e *Evaluator) finishPolicy(b *encoding.Batch, lo, n int) error {
+	for i := lo; i < lo+n; i++ {
+		for _, v := range b.PriorOf(i) {
+			if !finite(v) {
+				return outputError("policy", i, v)
+			}
+		}
+	}
+	kernel.SoftmaxSegments(b.Prior, b.LegalStart[lo:lo+n+1], n)
+	return nil
+}
+
+// finishHead runs the fully connected layers over a chunk of n boards.
+func (e *Evaluator) finishHead(h *scalarHead, buf *headBuffers, n int) {
+	kernel.MatMul(buf.hidden, buf.flat, h.fc1.packed, h.fc1.bias, n, h.fc1.k, h.fc1.n, e.net.act)
+	kernel.MatMul(buf.out, buf.hidden, h.fc2.packed, h.fc2.bias, n, h.fc2.k, h.fc2.n, kernel.None)
+}
+
+func (e *Evaluator) finishValue(b *encoding.Batch, lo, n int) error {
+	e.finishHead(&e.net.value, &e.value, n)
+	outputs := e.net.value.fc2.n
+	out := e.value.out[:n*outputs]
+	for i, v := range out {
+		if !finite(v) {
+			return outputError("value", lo+i/outputs, v)
+		}
+	}
+	if e.net.arch.ValueHead == nn.ValueScalar {
+		kernel.Tanh(out, out)
+		for i, v := range out {
+			b.WDL[lo+i] = [3]float32{(1 + v) / 2, 0, (1 - v) / 2}
+		}
+		return nil
+	}
+	kernel.Softmax3(out, n)
+	for i := range n {
+		b.WDL[lo+i] = [3]float32(out[i*3:])
+	}
+	return nil
+}
+
+func (e *Evaluator) finishMovesLeft(b *encoding.Batch, lo, n int) error {
+	if e.net.movesLeft == nil {
+		clear(b.M[lo : lo+n])
+		return nil
+	}
+	e.finishHead(e.net.movesLeft, &e.movesLeft, n)
+	for i, v := range e.movesLeft.out[:n] {
+		if !finite(v) {
+			return outputError("moves left", lo+i, v)
+		}
+		b.M[lo+i] = max(v, 0)
+	}
+	return nil
+}
+
+func finite(v float32) bool { return v-v == 0 }
+
+func outputError(head string, i int, v float32) error {
+	return fmt.Errorf("evaluate: %w: %s of position %d is %v; the weights have overflowed", ErrNotFinite, head, i, v)
+}

@@ -1,0 +1,65 @@
+package nn
+
+import (
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"strings"
+)
+
+// Initial values that are not 0 or 1.
+const (
+	// outputGain shrinks the weights of the last layers, so that a fresh net's
+	// policy and value are near uniform whatever the tower's scale is.
+	outputGain = 0.05
+	// initialMovesLeft is the bias of the moves-left output, in plies: the final
+	// ReLU would pass no gradient to a head that starts below 0.
+	initialMovesLeft = 40
+)
+
+// Init returns a fresh net: weights are normal with variance 2/fan-in (He et al.
+// 2015), 1/fan-in before a sigmoid, a twentieth of the deviation in the last
+// layer of each head; gamma and var are 1, everything else 0, but the moves-left
+// output's bias 40 plies. Every parameter has its own PCG stream, seeded with
+// (seed, FNV-1a of its name): the same name, shape and seed give the same
+// numbers in every architecture. a must be valid.
+func Init(a Arch, seed uint64) *Net {
+	n := &Net{Arch: a}
+	for _, s := range Specs(a) {
+		p := Param{Name: s.Name, Shape: s.Shape, Data: make([]float32, s.Len())}
+		switch {
+		case s.Kind == Weight:
+			fillNormal(p.Data, s.Name, seed, deviation(s))
+		case s.Kind == Gamma || s.Kind == Var:
+			for i := range p.Data {
+				p.Data[i] = 1
+			}
+		case s.Name == "moves_left.fc2.bias":
+			p.Data[0] = initialMovesLeft
+		}
+		n.Params = append(n.Params, p)
+	}
+	return n
+}
+
+// deviation returns the standard deviation of a weight's initial values.
+func deviation(s ParamSpec) float64 {
+	fanIn := float64(s.Len() / s.Shape[0])
+	switch s.Name {
+	case "policy.conv2.weight", "policy.fc.weight", "value.fc2.weight", "moves_left.fc2.weight":
+		return outputGain * math.Sqrt(2/fanIn)
+	}
+	if strings.HasSuffix(s.Name, ".se.fc2.weight") {
+		return math.Sqrt(1 / fanIn)
+	}
+	return math.Sqrt(2 / fanIn)
+}
+
+func fillNormal(dst []float32, name string, seed uint64, deviation float64) {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	rng := rand.New(rand.NewPCG(seed, h.Sum64()))
+	for i := range dst {
+		dst[i] = float32(rng.NormFloat64() * deviation)
+	}
+}

@@ -1,0 +1,155 @@
+package nn
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+)
+
+// namedEntry is a tensor of the header.
+type namedEntry struct {
+	name string
+	headerEntry
+}
+
+// parseHeader returns the tensors in the order of their data, and the metadata.
+// Data must follow each other without gap or overlap from 0 on.
+func parseHeader(header []byte) ([]namedEntry, map[string]string, error) {
+	bad := func(format string, args ...any) (e []namedEntry, m map[string]string, err error) {
+		return nil, nil, &FormatError{8, "header: " + fmt.Sprintf(format, args...)}
+	}
+	entries, meta, err := decodeHeader(header)
+	if err != nil {
+		return bad("%v", err)
+	}
+	for _, e := range entries {
+		if e.Shape == nil || len(e.Offsets) != 2 {
+			return bad("tensor %q wants a shape and two data_offsets", e.name)
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b namedEntry) int {
+		if a.Offsets[0] != b.Offsets[0] {
+			return compareInt64(a.Offsets[0], b.Offsets[0])
+		}
+		return compareInt64(a.Offsets[1], b.Offsets[1]) // empty tensors first
+	})
+	at := int64(0)
+	for _, e := range entries {
+		width := int64(dtypeWidth(e.DType))
+		if width == 0 {
+			return bad("tensor %q has dtype %q, want F32, F16 or BF16", e.name, e.DType)
+		}
+		n, ok := elements(e.Shape)
+		if !ok {
+			return bad("tensor %q has shape %v, want at most %d dimensions and %d numbers", e.name, e.Shape, maxDimensions, int64(maxElements))
+		}
+		lo, hi := e.Offsets[0], e.Offsets[1]
+		switch {
+		case lo < 0 || hi < lo || hi-lo != n*width:
+			return bad("tensor %q of shape %v, %s, has data_offsets %v", e.name, e.Shape, e.DType, e.Offsets)
+		case lo < at:
+			return bad("tensor %q overlaps the one before", e.name)
+		case lo > at:
+			return bad("there is a gap before tensor %q", e.name)
+		}
+		at = hi
+	}
+	return entries, meta, nil
+}
+
+func compareInt64(a, b int64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// decodeHeader reads the JSON object token by token: encoding/json would let the
+// second of two equal names replace the first.
+func decodeHeader(header []byte) (entries []namedEntry, meta map[string]string, err error) {
+	d := json.NewDecoder(bytes.NewReader(header))
+	d.DisallowUnknownFields()
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, nil, fmt.Errorf("want a JSON object")
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return nil, nil, err
+		}
+		name, _ := t.(string)
+		if seen[name] {
+			return nil, nil, fmt.Errorf("the name %q appears twice", name)
+		}
+		seen[name] = true
+		if name == metadataKey {
+			if err := d.Decode(&meta); err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", name, err)
+			}
+			continue
+		}
+		e := namedEntry{name: name}
+		if err := d.Decode(&e.headerEntry); err != nil {
+			return nil, nil, fmt.Errorf("tensor %q: %w", name, err)
+		}
+		entries = append(entries, e)
+	}
+	if _, err := d.Token(); err != nil { // the closing brace
+		return nil, nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, nil, fmt.Errorf("there is text after the JSON object")
+	}
+	return entries, meta, nil
+}
+
+// dtypeWidth returns the bytes of one number, 0 for types that are not read.
+func dtypeWidth(dtype string) int {
+	switch dtype {
+	case "F32":
+		return 4
+	case "F16", "BF16":
+		return 2
+	}
+	return 0
+}
+
+// appendFloats appends the numbers of little-endian bytes.
+func appendFloats(dst []float32, dtype string, b []byte) []float32 {
+	switch dtype {
+	case "F32":
+		for ; len(b) >= 4; b = b[4:] {
+			dst = append(dst, math.Float32frombits(binary.LittleEndian.Uint32(b)))
+		}
+	case "F16":
+		for ; len(b) >= 2; b = b[2:] {
+			dst = append(dst, fromFloat16(binary.LittleEndian.Uint16(b)))
+		}
+	case "BF16":
+		for ; len(b) >= 2; b = b[2:] {
+			dst = append(dst, math.Float32frombits(uint32(binary.LittleEndian.Uint16(b))<<16))
+		}
+	}
+	return dst
+}
+
+// fromFloat16 widens an IEEE binary16 number: 1 sign, 5 exponent, 10 fraction bits.
+func fromFloat16(h uint16) float32 {
+	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10&31), uint32(h&1023)
+	switch exponent {
+	case 0: // zero and subnormal: fraction * 2^-24
+		f := float32(fraction) * (1.0 / (1 << 24))
+		return math.Float32frombits(math.Float32bits(f) | sign)
+	case 31: // infinity, NaN
+		return math.Float32frombits(sign | 0xff<<23 | fraction<<13)
+	}
+	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
+}

@@ -1,0 +1,90 @@
+package trainer
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+)
+
+func TestConfigValidate(t *testing.T) {
+	good := DefaultConfig()
+	if err := good.Validate(); err != nil {
+		t.Fatalf("the default configuration: %v", err)
+	}
+	for field, spoil := range map[string]func(c *Config){
+		"batch_size":       func(c *Config) { c.BatchSize = 0 },
+		"grad_accum_steps": func(c *Config) { c.GradAccumSteps = 0 },
+		"workers":          func(c *Config) { c.Workers = -1 },
+		"optimizer":        func(c *Config) { c.Optimizer = "lion" },
+		"momentum":         func(c *Config) { c.Momentum = 1 },
+		"beta2":            func(c *Config) { c.Optimizer, c.Beta2 = OptimizerAdamW, 1 },
+		"epsilon":          func(c *Config) { c.Optimizer, c.Epsilon = OptimizerAdamW, 0 },
+		"weight_decay":     func(c *Config) { c.WeightDecay = -1 },
+		"clip_norm":        func(c *Config) { c.ClipNorm = math.NaN() },
+		"bn_momentum":      func(c *Config) { c.BNMomentum = 0 },
+		"schedule":         func(c *Config) { c.Schedule = nil },
+		"warmup":           func(c *Config) { c.Warmup = Warmup{Steps: 1, KataGo: true} },
+		"swa.max_averages": func(c *Config) { c.SWA = SWAConfig{Period: 1} },
+		"nothing to learn": func(c *Config) { c.Losses = c.Losses[3:] },
+		"head":             func(c *Config) { c.Losses[0].Head = "attention" },
+		"kind":             func(c *Config) { c.Losses[0].Kind = Huber },
+		"weight":           func(c *Config) { c.Losses[0].Weight = math.Inf(1) },
+		"twice":            func(c *Config) { c.Losses[1].Metric = c.Losses[0].Metric },
+		"metric":           func(c *Config) { c.Losses[1].Metric = "" },
+		"one policy loss":  func(c *Config) { c.Losses = append(c.Losses, Loss{Head: HeadPolicy, Kind: CrossEntropy, Metric: "p2"}) },
+		"q_ratio":          func(c *Config) { c.Losses[1].Mix = &Mix{QRatio: 2} },
+		"target":           func(c *Config) { c.Losses[1].Target = encoding.NumTargets },
+	} {
+		c := DefaultConfig()
+		c.Losses = slices.Clone(c.Losses)
+		spoil(&c)
+		if err := c.Validate(); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), field) {
+			t.Errorf("%s: error %v", field, err)
+		}
+	}
+}
+
+// TestLossesFitNet: a loss on a head that the net lacks is refused by New;
+// LossesFor leaves it out.
+func TestLossesFitNet(t *testing.T) {
+	arch := tinyArch()
+	arch.MovesLeft, arch.ValueHead = false, nn.ValueScalar
+	cfg := DefaultConfig()
+	if _, err := New(nn.Init(arch, 1), cfg); !errors.Is(err, ErrConfig) {
+		t.Errorf("losses of absent heads: %v", err)
+	}
+	cfg.Losses = LossesFor(arch, cfg.Losses)
+	tr := newTestTrainer(t, nn.Init(arch, 1), cfg)
+	if len(tr.cfg.Losses) != 3 || tr.cfg.Losses[1].Kind != MSE {
+		t.Errorf("LossesFor = %+v", tr.cfg.Losses)
+	}
+}
+
+// TestAMPWarns: --amp is accepted and said to be without effect here.
+func TestAMPWarns(t *testing.T) {
+	cfg := DefaultConfig()
+	if tr := newTestTrainer(t, nn.Init(tinyArch(), 1), cfg); len(tr.Warnings()) != 0 {
+		t.Errorf("warnings without --amp: %v", tr.Warnings())
+	}
+	cfg.AMP = true
+	tr := newTestTrainer(t, nn.Init(tinyArch(), 1), cfg)
+	if w := tr.Warnings(); len(w) != 1 || !strings.Contains(w[0], "fp32") {
+		t.Errorf("warnings with --amp: %v", w)
+	}
+}
+
+func TestParseTarget(t *testing.T) {
+	for i := range encoding.NumTargets {
+		if got, err := ParseTarget(strings.ToLower(TargetName(i))); err != nil || got != i {
+			t.Errorf("ParseTarget(%s) = %v, %v", TargetName(i), got, err)
+		}
+	}
+	if _, err := ParseTarget("WINNER"); err == nil {
+		t.Error("WINNER was taken")
+	}
+}

@@ -1,0 +1,35 @@
+// Package trainer turns rows into a better net: the training graph, losses,
+// optimizers, gradient accumulation, learning-rate schedule, weight averaging,
+// and the checkpoints that hold all of it.
+//
+// A micro-batch goes through the net at once; a step is GradAccumSteps
+// micro-batches and one change of the weights. The graph is Gorgonia's, with one
+// operation for the input, one for each residual block, and one for each head
+// with its losses; their forward and backward passes run the functions of
+// nn/kernel over fixed slices of 32 boards on a worker pool. Sums run in slice
+// order, so the weights are bit-equal for every number of workers. Batch norm
+// uses the statistics of the micro-batch; Evaluate uses the running ones, as
+// inference does.
+//
+//	cfg := trainer.DefaultConfig()
+//	cfg.Losses = trainer.LossesFor(net.Arch, cfg.Losses)
+//	t, err := trainer.New(net, cfg)
+//	defer t.Close()
+//	for {
+//		stats, err := t.Step(ctx, rows) // rows is a BatchSource
+//		...
+//		fresh := t.Net() // a copy, for producers
+//	}
+//
+// A loss or gradient that is not finite skips its step; ten in a row are
+// ErrNonFinite, with the last good state left in place.
+//
+// A checkpoint is a directory <job>_step<NNNNNNNN> with one file per
+// stage.Section, plain files such as the net, and manifest.json with their
+// hashes; the file "current" beside it names the one to go on from:
+//
+//	err = trainer.SaveCheckpoint(fsx.OS, dir, trainer.CheckpointName(job, t.NumSteps()),
+//		trainer.Manifest{Job: job, Step: t.NumSteps()}, []stage.Section{t.Section(), sampler.Section()})
+//	c, err := trainer.LoadCheckpoint(fsx.OS, dir) // falls back to the one before; see c.Warnings
+//	unclaimed, err := c.Restore([]stage.Section{t.Section(), sampler.Section()})
+package trainer

@@ -1,0 +1,132 @@
+package trainer
+
+import (
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+)
+
+// policyHead is a convolution with batch norm, then a convolution with bias to
+// 80 planes of which the legal moves' logits are taken (convolutional), or a
+// fully connected layer to all 1858 policy indices (classical).
+type policyHead struct {
+	head
+	u             *unit
+	conv          *conv  // convolutional
+	fc            *dense // classical
+	width         int    // outputs a board
+	off           *kernel.PolicyOffsets
+	y, dy, dx     []float32
+	prob          []float32 // beside the batch's Legal: the net's policy
+	wg            *weightGrads
+	entropy       []tally // by slice
+	target, legal []tally
+}
+
+func newPolicyHead(e *engine, losses []Loss) *policyHead {
+	h := &policyHead{head: newHead(e, losses), u: newUnit(e, policyConv, policyBN, e.act, true)}
+	if e.has(policyDense+".weight") && len(e.shape(policyDense+".weight")) == 2 {
+		h.fc = newDense(e, policyDense, h.u.conv.co)
+		h.width, h.off = h.fc.n, kernel.NewFlatPolicyOffsets()
+		h.wg = newWeightGrads(e, append([]int{h.u.conv.weight}, h.fc.params()...)...)
+	} else {
+		h.conv = newConv(e, policyPlanes, true)
+		h.width, h.off = 64*h.conv.co, kernel.NewConvPolicyOffsets(encoding.ConvPolicyIndex())
+		h.wg = newWeightGrads(e, append([]int{h.u.conv.weight}, h.conv.params()...)...)
+	}
+	h.y, h.dy = make([]float32, e.capacity*h.width), make([]float32, e.capacity*h.width)
+	h.dx = make([]float32, e.capacity*64*h.u.conv.ci)
+	n := numSlices(e.capacity)
+	h.entropy, h.target, h.legal = make([]tally, n), make([]tally, n), make([]tally, n)
+	return h
+}
+
+func (h *policyHead) name() string { return "policy" }
+
+func (h *policyHead) params() []int {
+	if h.fc != nil {
+		return append(h.u.params(), h.fc.params()...)
+	}
+	return append(h.u.params(), h.conv.params()...)
+}
+
+// forward computes the logits of the legal moves from the tower's output, their
+// loss, and the loss's gradient with respect to the outputs.
+func (h *policyHead) forward(x []float32) float64 {
+	h.u.conv.pack()
+	if h.fc != nil {
+		h.fc.pack()
+	} else {
+		h.conv.pack()
+	}
+	if n := len(h.e.batch.Legal); len(h.prob) < n {
+		h.prob = make([]float32, n)
+	}
+	h.e.eachSlice(func(s span) { h.u.convolve(s, x) })
+	h.u.bn.settle()
+	h.e.eachSlice(func(s span) {
+		h.u.activate(s)
+		if h.fc != nil {
+			h.fc.forward(s, h.y, h.u.h, kernel.None)
+		} else {
+			h.conv.forward(s, h.y, h.u.h)
+		}
+		h.lose(s)
+	})
+	return h.objective()
+}
+
+// lose takes the losses of a slice.
+func (h *policyHead) lose(s span) {
+	t := h.terms[0]
+	t.reset(s.slice)
+	h.entropy[s.slice], h.target[s.slice], h.legal[s.slice] = tally{}, tally{}, tally{}
+	for i := s.lo; i < s.lo+s.n; i++ {
+		var dy []float32
+		if h.e.train {
+			dy = h.dy[i*h.width:][:h.width]
+		}
+		r := policyRowLoss(dy, h.prob, h.y[i*h.width:][:h.width], h.off, h.e.batch, i, h.gradScale(t, i))
+		if !r.known {
+			continue
+		}
+		w := float64(h.e.batch.Weight[i])
+		t.tallies[s.slice].add(r.value, w)
+		t.hits[s.slice].add(oneIf(r.hit), w)
+		h.entropy[s.slice].add(r.entropy, w)
+		h.target[s.slice].add(r.targetEntropy, w)
+		h.legal[s.slice].add(r.legalEntropy, w)
+	}
+}
+
+func oneIf(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// backward sets the gradients of the parameters and returns that of x.
+func (h *policyHead) backward(x []float32) []float32 {
+	d := h.e.gradBuffer(0, 64*h.u.conv.co)
+	h.e.eachSlice(func(s span) {
+		h.wg.reset(s)
+		if h.fc != nil {
+			h.fc.weightGrad(s, h.wg, h.u.h, h.dy)
+			h.fc.inputGrad(s, d, h.dy)
+		} else {
+			h.conv.weightGrad(s, h.wg, h.u.h, h.dy)
+			h.conv.inputGrad(s, d, h.dy)
+		}
+		h.u.deactivate(s, d)
+	})
+	h.u.bn.settleBackward()
+	h.e.eachSlice(func(s span) {
+		h.u.unconvolve(s, h.wg, x, d)
+		h.u.conv.inputGrad(s, h.dx, d)
+	})
+	h.wg.reduce()
+	if h.fc != nil {
+		h.fc.restore()
+	}
+	return h.dx
+}

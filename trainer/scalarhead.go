@@ -1,0 +1,101 @@
+package trainer
+
+import (
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+)
+
+// scalarHead is a 1x1 convolution with batch norm and two fully connected
+// layers to a few numbers a board: the value head (win, draw, loss logits, or
+// one value) and the moves-left head (plies).
+type scalarHead struct {
+	head
+	label       string
+	u           *unit
+	fc1, fc2    *dense
+	pre, hidden []float32 // [capacity][fc1.n]
+	z, dz       []float32 // [capacity][fc2.n]
+	dHidden, dx []float32
+	wg          *weightGrads
+	loss        rowLossFunc
+}
+
+// rowLossFunc holds outputs z of one row against a target and adds scale times
+// the gradient to dz.
+type rowLossFunc func(dz, z []float32, t encoding.QDM, scale float32) (rowLoss, bool)
+
+func newScalarHead(e *engine, label string, losses []Loss, loss rowLossFunc) *scalarHead {
+	h := &scalarHead{head: newHead(e, losses), label: label, loss: loss, u: newUnit(e, label+".conv", label+".bn", e.act, true)}
+	h.fc1 = newDense(e, label+".fc1", h.u.conv.co)
+	h.fc2 = newDense(e, label+".fc2", 0)
+	h.pre, h.hidden = make([]float32, e.capacity*h.fc1.n), make([]float32, e.capacity*h.fc1.n)
+	h.dHidden = make([]float32, e.capacity*h.fc1.n)
+	h.z, h.dz = make([]float32, e.capacity*h.fc2.n), make([]float32, e.capacity*h.fc2.n)
+	h.dx = make([]float32, e.capacity*64*h.u.conv.ci)
+	h.wg = newWeightGrads(e, append(append([]int{h.u.conv.weight}, h.fc1.params()...), h.fc2.params()...)...)
+	return h
+}
+
+func (h *scalarHead) name() string { return h.label }
+
+func (h *scalarHead) params() []int {
+	return append(append(h.u.params(), h.fc1.params()...), h.fc2.params()...)
+}
+
+// forward computes the outputs from the tower's, their losses, and the losses'
+// gradient with respect to the outputs.
+func (h *scalarHead) forward(x []float32) float64 {
+	h.u.conv.pack()
+	h.fc1.pack()
+	h.fc2.pack()
+	h.e.eachSlice(func(s span) { h.u.convolve(s, x) })
+	h.u.bn.settle()
+	h.e.eachSlice(func(s span) {
+		h.u.activate(s)
+		h.fc1.forward(s, h.pre, h.u.h, kernel.None)
+		activate(s.rows(h.hidden, h.fc1.n), s.rows(h.pre, h.fc1.n), h.e.act)
+		h.fc2.forward(s, h.z, h.hidden, kernel.None)
+		h.lose(s)
+	})
+	return h.objective()
+}
+
+// lose takes the losses of a slice.
+func (h *scalarHead) lose(s span) {
+	clear(s.rows(h.dz, h.fc2.n))
+	for _, t := range h.terms {
+		t.reset(s.slice)
+		for i := s.lo; i < s.lo+s.n; i++ {
+			z, dz := h.z[i*h.fc2.n:][:h.fc2.n], h.dz[i*h.fc2.n:][:h.fc2.n]
+			r, hit := h.loss(dz, z, t.target(&h.e.batch.Targets[i]), h.gradScale(t, i))
+			if r.known {
+				w := float64(h.e.batch.Weight[i])
+				t.tallies[s.slice].add(r.value, w)
+				t.hits[s.slice].add(oneIf(hit), w)
+			}
+		}
+	}
+}
+
+// backward sets the gradients of the parameters and returns that of x.
+func (h *scalarHead) backward(x []float32) []float32 {
+	d := h.e.gradBuffer(0, 64*h.u.conv.co)
+	h.e.eachSlice(func(s span) {
+		h.wg.reset(s)
+		h.fc2.weightGrad(s, h.wg, h.hidden, h.dz)
+		h.fc2.inputGrad(s, h.dHidden, h.dz)
+		n := h.fc1.n
+		deactivate(s.rows(h.dHidden, n), s.rows(h.hidden, n), s.rows(h.pre, n), h.e.act)
+		h.fc1.weightGrad(s, h.wg, h.u.h, h.dHidden)
+		h.fc1.inputGrad(s, d, h.dHidden)
+		h.u.deactivate(s, d)
+	})
+	h.u.bn.settleBackward()
+	h.e.eachSlice(func(s span) {
+		h.u.unconvolve(s, h.wg, x, d)
+		h.u.conv.inputGrad(s, h.dx, d)
+	})
+	h.wg.reduce()
+	h.fc1.restore()
+	return h.dx
+}
