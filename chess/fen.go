@@ -264,6 +264,9 @@ func (b *Board) impossible() string {
 			return "more pieces of one side than 8 pawns can become"
 		}
 	}
+	if kingTable[b.king]>>b.oppKing&1 != 0 {
+		return "the kings stand side by side"
+	}
 	other := *b
 	other.turn()
 	if other.InCheck() {

@@ -2152,7 +2152,7 @@ type ConvTower struct {
 	Filters *int32 `protobuf:"varint,1,opt,name=filters,def=32" json:"filters,omitempty"`
 	// Residual blocks of two convolutions each.
 	Blocks *int32 `protobuf:"varint,2,opt,name=blocks,def=4" json:"blocks,omitempty"`
-	// Squeeze-and-excitation: filters / se_ratio units; 0 = without.
+	// Squeeze-and-excitation: filters / se_ratio units, at least 8; 0 = without.
 	SeRatio       *int32 `protobuf:"varint,3,opt,name=se_ratio,json=seRatio,def=4" json:"se_ratio,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -222,6 +222,10 @@ func TestMarshalIsCanonical(t *testing.T) {
 		if !proto.Equal(back, e.Config) {
 			t.Errorf("not the same after a round trip:\n%s", text)
 		}
+		again, err := Resolve(Input{File: mustParse(t, string(text))})
+		if err != nil || !proto.Equal(again.Config, e.Config) {
+			t.Errorf("not the same configuration after a round trip: %v\n%s", err, text)
+		}
 	}
 	if h := Hash(Defaults()); h != Hash(proto.CloneOf(Defaults())) || h == Hash(e.Config) || len(h) != 64 {
 		t.Errorf("hash %s", h)
@@ -240,9 +244,6 @@ func mustParse(t *testing.T, text string) *File {
 // FuzzParse: whatever the text, Parse and Resolve end with a configuration that
 // survives a round trip or with an error that has exit code 2.
 func FuzzParse(f *testing.F) {
-	if text, err := os.ReadFile(examplePath); err == nil {
-		f.Add(text)
-	}
 	for _, s := range []string{"", "seed: 1", "training { losses { head: VALUE } }", "model { net: '64x6' }", "plugins { rescorer <name: 'identity'> }",
 		"name: 'a' \"b\"", "data_loader { x: [1, {a: 2}] }", "training { lr_rule { lr: [nan] } }", "[a.b]: 3", "name: \"\\xff\"", "loop {{{{", "a: [[[["} {
 		f.Add([]byte(s))
@@ -259,6 +260,12 @@ func FuzzParse(f *testing.F) {
 				back := &Config{}
 				if err := prototext.Unmarshal(e.Format(), back); err != nil || !proto.Equal(back, e.Config) {
 					t.Fatalf("round trip: %v\n%s", err, e.Format())
+				}
+				if file, err = Parse("again", e.Format()); err != nil {
+					t.Fatalf("the effective configuration cannot be read: %v\n%s", err, e.Format())
+				}
+				if again, err := Resolve(Input{File: file}); err != nil || Hash(again.Config) != Hash(e.Config) {
+					t.Fatalf("the effective configuration is another one when read: %v\n%s", err, e.Format())
 				}
 				return
 			}

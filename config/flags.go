@@ -144,10 +144,17 @@ func (f *Flag) apply(c *Config, text string) ([]string, error) {
 	switch {
 	case f.fixed != "":
 		on, err := parseBool(text)
-		if err != nil || !on {
+		m, fd := parentOf(c, f.Path)
+		switch {
+		case err != nil:
 			return nil, err
+		case on:
+			return []string{f.Path}, setField(c, f.Path, f.fixed)
+		case scalarText(fd, m.Get(fd)) == f.fixed: // takes back what a file or variable said
+			m.Set(fd, fd.Default())
+			return []string{f.Path}, nil
 		}
-		return []string{f.Path}, setField(c, f.Path, f.fixed)
+		return nil, nil
 	case f.Name == "devices":
 		device, producers, ok := strings.Cut(text, ",")
 		if !ok {

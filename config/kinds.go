@@ -56,6 +56,9 @@ func (e *Effective) normalise() error {
 		return err
 	}
 	c := e.Config
+	if len(c.GetTraining().GetLrRule()) > 0 {
+		c.Training.Lr = nil // the rules replace it, and a file must not have both
+	}
 	if c.GetDeterministic() && c.GetSelfplay().GetProducerWorkers() > 0 {
 		if e.given["producer-workers"] {
 			return e.Errorf("selfplay.producer_workers", "leave one of the two away", "deterministic allows no producer workers")

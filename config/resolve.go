@@ -13,7 +13,7 @@ type Input struct {
 	Path  string                      // configuration file; empty = none
 	File  *File                       // a file that is already read, instead of Path
 	Env   func(string) (string, bool) // os.LookupEnv; nil = no environment
-	Flags *FlagSet                    // flags of the command; nil = none
+	Flags *FlagSet                    // flags of the command, which also say which variables count; nil = none of both
 }
 
 // Effective is a configuration with every single field set, and where each
@@ -82,14 +82,14 @@ func (e *Effective) applyOutside(in Input) (bad Errors) {
 			set(v, v.text, "--"+v.flag.Name)
 		}
 	}
-	return append(bad, e.conflicts()...)
+	return append(bad, e.conflicts(in.Flags)...)
 }
 
 // conflicts refuses flags that contradict each other.
-func (e *Effective) conflicts() (bad Errors) {
+func (e *Effective) conflicts(flags *FlagSet) (bad Errors) {
 	pairs := [][2]string{{"amp", "no-amp"}, {"devices", "device"}, {"devices", "producer-device"}}
 	for _, p := range pairs {
-		if e.given[p[0]] && e.given[p[1]] {
+		if e.given[p[0]] && e.given[p[1]] && flags.on(p[0]) && flags.on(p[1]) {
 			bad = append(bad, &Error{Where: "--" + p[0], Reason: reasonf("--%s is given too", p[1]), Remedy: "keep one of the two"})
 		}
 	}

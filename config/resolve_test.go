@@ -284,6 +284,7 @@ func TestImplied(t *testing.T) {
 	}{
 		{nil, nil, Training_AUTO}, {[]string{"--no-amp"}, nil, Training_OFF}, {[]string{"--amp"}, nil, Training_ON},
 		{nil, []string{"NO_AMP", "1"}, Training_OFF}, {nil, []string{"NO_AMP", "0"}, Training_AUTO}, {[]string{"--amp"}, []string{"NO_AMP", "1"}, Training_ON},
+		{[]string{"--no-amp=false"}, []string{"NO_AMP", "1"}, Training_AUTO}, {[]string{"--no-amp=false", "--amp"}, nil, Training_ON},
 	} {
 		e, err := Resolve(Input{Flags: set(t, c.args...), Env: env(c.env...)})
 		if err != nil || e.Config.GetTraining().GetAmp() != c.want {
@@ -316,7 +317,7 @@ func TestCompare(t *testing.T) {
 		{"model { net: '64x6' }", "model { arch { conv_tower { filters: 64 blocks: 6 } } }", nil, nil},
 		{"job_id: 'a'", "job_id: 'b'", nil, []string{`job_id: "a" -> "b"`}},
 		{"job_id: 'a'", "seed: 7", nil, nil},
-		{"training { lr_rule { lr: 1 } }", "seed: 7", []string{"training.lr_rule[0].starting_step: 0 -> (none)", "training.lr_rule[0].lr[0]: 1 -> (none)", "training.lr_rule[0].loop: false -> (none)"}, nil},
+		{"training { lr_rule { lr: 1 } }", "seed: 7", []string{"training.lr_rule[0].starting_step: 0 -> (none)", "training.lr_rule[0].lr[0]: 1 -> (none)", "training.lr_rule[0].loop: false -> (none)", "training.lr: (none) -> 0.02"}, nil},
 	} {
 		resolved := func(text string) *Config {
 			e, err := Resolve(Input{File: mustParse(t, text)})

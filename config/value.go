@@ -112,3 +112,13 @@ func (v *Value) NoOptDefVal() string {
 
 // Changed says whether the flag was given.
 func (v *Value) Changed() bool { return v.set }
+
+// on is false for a switch that was given as off.
+func (s *FlagSet) on(name string) bool {
+	v := s.Lookup(name)
+	if v == nil || !v.flag.Switch() {
+		return v != nil
+	}
+	on, err := parseBool(v.text)
+	return on && err == nil
+}

@@ -43,7 +43,7 @@ func TestJournalTornAndWrong(t *testing.T) {
 		t.Fatalf("new journal: %v %v", old, err)
 	}
 	for i := range 3 {
-		if err := j.Append(Entry{Episode: i + 1, Ordinal: uint64(10 + i), Step: int64(i)}); err != nil {
+		if err := j.Append(Entry{Episode: int64(i + 1), Ordinal: uint64(10 + i), Step: int64(i)}); err != nil {
 			t.Fatal(err)
 		}
 	}

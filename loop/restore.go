@@ -107,7 +107,7 @@ func (r *run) restoreGames(ctx context.Context, checkpoint *trainer.Checkpoint, 
 	counted := map[[16]byte]bool{} // before the checkpoint
 	if checkpoint != nil {
 		r.resumed = true
-		if err := checkpoint.Restore([]stage.Section{r.state.Section()}); err != nil {
+		if _, err := checkpoint.Restore([]stage.Section{r.state.Section()}); err != nil {
 			return nil, err
 		}
 		if int64(len(entries)) < r.state.Episodes {

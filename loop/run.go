@@ -107,7 +107,7 @@ func (r *run) prepareDir() error {
 	if !exists {
 		r.info = RunInfo{Version: 1, Job: r.cfg.GetJobId(), Seed: r.cfg.GetSeed(), Created: time.Now().UTC()}
 		if r.info.Job == "" {
-			r.info.Job = config.JobID(r.cfg.GetName())
+			r.info.Job = newJob(r.cfg)
 		}
 	} else if job := r.cfg.GetJobId(); job != "" && job != old.Job {
 		return r.opt.Effective.Errorf("job_id", "leave it out, or use another --run-dir", "the run in %s is job %s", root, old.Job)

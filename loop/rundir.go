@@ -79,6 +79,16 @@ func CheckJob(job string) error {
 	return nil
 }
 
+// newJob names a new run's job after its name or, without one, its directory.
+func newJob(c *config.Config) string {
+	for _, name := range []string{c.GetName(), filepath.Base(c.GetRunDir())} {
+		if job := config.JobID(name); job != "" {
+			return job
+		}
+	}
+	return "chessbrain"
+}
+
 // ReadRunInfo reads run.json of the run at root; ok is false where there is
 // none yet.
 func ReadRunInfo(root string) (info RunInfo, ok bool, err error) {

@@ -116,7 +116,7 @@ func (s *selfPlayer) open(ctx context.Context) error {
 	}
 	s.job = info.Job
 	if !exists {
-		s.job = config.JobID(s.cfg.GetName())
+		s.job = newJob(s.cfg)
 	}
 	s.dir = NewDir(root, s.cfg.GetTraining().GetTrainingName(), s.job,
 		s.cfg.GetTraining().GetCheckpoint().GetDir(), s.cfg.GetMetrics().GetDir())

@@ -230,3 +230,17 @@ func TestConfigValidate(t *testing.T) {
 		}
 	}
 }
+
+func TestColourFlipGivesTheSameTree(t *testing.T) {
+	for _, pair := range [][2]string{
+		{"6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", "3r2k1/5ppp/8/8/8/8/5PPP/6K1 b - - 0 1"},
+		{"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - 0 1"},
+		{"8/k1P5/8/1K6/8/8/8/8 w - - 0 1", "8/8/8/8/1k6/8/K1p5/8 b - - 0 1"},
+	} {
+		white := search(t, config(300), nil, position(t, pair[0]), uniform{}, seeded(5))
+		black := search(t, config(300), nil, position(t, pair[1]), uniform{}, seeded(5))
+		if !slices.Equal(white.t.nodes, black.t.nodes) || !slices.Equal(white.t.edges, black.t.edges) {
+			t.Errorf("%s and its mirror image differ", pair[0])
+		}
+	}
+}

@@ -2,7 +2,6 @@ package monitor
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -84,8 +83,11 @@ func Replay(r io.Reader, fn func(Event) error) (ReplayInfo, error) {
 			info.Torn = int64(len(line))
 			return info, nil
 		}
-		if err != nil {
+		if errors.Is(err, errLongLine) {
 			return info, &CorruptError{Offset: info.Bytes, Reason: err.Error()}
+		}
+		if err != nil {
+			return info, fmt.Errorf("read events: %w", err)
 		}
 		e, err := Decode(line)
 		switch {
@@ -106,6 +108,8 @@ func Replay(r io.Reader, fn func(Event) error) (ReplayInfo, error) {
 	}
 }
 
+var errLongLine = fmt.Errorf("a line of more than %d bytes", maxLine)
+
 // readLine returns a line with its newline; io.EOF comes with what is left of a
 // line without one.
 func readLine(in *bufio.Reader) ([]byte, error) {
@@ -119,21 +123,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return line, err
 		case len(line) > maxLine:
-			return line, fmt.Errorf("a line of more than %d bytes", maxLine)
+			return line, errLongLine
 		}
 	}
-}
-
-// lastSeq returns the number of the last event in whole lines of JSON, 0 if
-// there is none.
-func lastSeq(tail []byte) uint64 {
-	tail = bytes.TrimRight(tail, "\n")
-	if i := bytes.LastIndexByte(tail, '\n'); i >= 0 {
-		tail = tail[i+1:]
-	}
-	var h Header
-	if json.Unmarshal(tail, &h) != nil {
-		return 0
-	}
-	return h.Seq
 }

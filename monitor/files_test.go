@@ -108,7 +108,7 @@ func TestResumeDoublesNothing(t *testing.T) {
 			publish(b, 1, 8)
 			state := mustSync(t, f)
 			publish(b, 9, lost)
-			if err := errors.Join(f.Flush(), os.WriteFile(filepath.Join(dir, "tail"), nil, 0o644)); err != nil {
+			if err := f.Flush(); err != nil {
 				t.Fatal(err)
 			}
 			appendTo(t, filepath.Join(dir, MetricsName), tail)
@@ -149,7 +149,7 @@ func appendTo(t *testing.T, path, text string) {
 // TestDamagedFiles: what the checkpoint knew may be gone; what is left is kept,
 // the loss is told, and the event file is made anew.
 func TestDamagedFiles(t *testing.T) {
-	make := func(t *testing.T) (string, FilesState) {
+	begun := func(t *testing.T) (string, FilesState) {
 		dir := t.TempDir()
 		f, b, _ := open(t, dir, FilesState{})
 		publish(b, 1, 8)
@@ -160,7 +160,7 @@ func TestDamagedFiles(t *testing.T) {
 		return dir, state
 	}
 	t.Run("metrics cut", func(t *testing.T) {
-		dir, state := make(t)
+		dir, state := begun(t)
 		path := filepath.Join(dir, MetricsName)
 		if err := os.Truncate(path, state.MetricsOffset-5); err != nil {
 			t.Fatal(err)
@@ -172,7 +172,7 @@ func TestDamagedFiles(t *testing.T) {
 		publish(b, 9, 9)
 	})
 	t.Run("offset in a line", func(t *testing.T) {
-		dir, state := make(t)
+		dir, state := begun(t)
 		state.MetricsOffset -= 5
 		_, _, err := OpenFiles(FilesOptions{Dir: dir, TensorBoard: true}, state)
 		var bad *CorruptError
@@ -185,7 +185,7 @@ func TestDamagedFiles(t *testing.T) {
 		"events cut":  func(path string) error { return os.Truncate(path, 10) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, state := make(t)
+			dir, state := begun(t)
 			path := filepath.Join(dir, state.EventsFile)
 			want := read(t, path)
 			if err := hurt(path); err != nil {
@@ -204,7 +204,7 @@ func TestDamagedFiles(t *testing.T) {
 		})
 	}
 	t.Run("another run's files", func(t *testing.T) {
-		dir, state := make(t)
+		dir, state := begun(t)
 		metrics := read(t, filepath.Join(dir, MetricsName))
 		f, b, info := open(t, dir, FilesState{})
 		publish(b, 1, 2)

@@ -15,22 +15,24 @@ import (
 type ProgressOptions struct {
 	Out      io.Writer     // normally os.Stderr
 	Terminal bool          // a live bar; else plain lines (see IsTerminal)
-	Every    time.Duration // plain lines: time of events between two of them; 0 = 10 s
+	Width    int           // columns of the terminal; 0 = 80
+	Every    time.Duration // time of events between two plain lines; 0 = 10 s
 	Quiet    bool          // shows nothing
 }
 
 // Progress shows how a run gets on: a live bar on a terminal, else a line from
 // time to time. It is a Sink for Bus.Go; time is that of the events. It also is
 // the io.Writer for log lines on the same terminal, which it keeps apart from
-// the bar.
+// the bar. Where the terminal is too narrow for all figures beside the bar, the
+// plain line is printed above it from time to time.
 type Progress struct {
 	opt ProgressOptions
 
 	mu      sync.Mutex
 	bar     *progressbar.ProgressBar // nil until the first event that has a goal
 	state   progressState
-	shown   time.Time // plain lines: time of the newest
-	pending bool      // plain lines: something happened since
+	shown   time.Time // event time of the newest plain line
+	pending bool      // something happened since
 }
 
 // progressState is what the line is made of.
@@ -50,6 +52,9 @@ type progressState struct {
 func NewProgress(opt ProgressOptions) *Progress {
 	if opt.Every <= 0 {
 		opt.Every = 10 * time.Second
+	}
+	if opt.Width <= 0 {
+		opt.Width = 80
 	}
 	return &Progress{opt: opt}
 }
@@ -185,22 +190,37 @@ func (p *Progress) print() error {
 	return err
 }
 
+// barColumns is what the bar itself needs beside its text: percentage, bar,
+// counts and elapsed time.
+const barColumns = 46
+
+// newBar starts a bar towards the goal; without one it is a spinner, that turns
+// with events and not in a goroutine of its own.
+func (p *Progress) newBar() *progressbar.ProgressBar {
+	total := p.state.goal
+	if total <= 0 {
+		total = -1
+	}
+	return progressbar.NewOptions64(total, progressbar.OptionSetWriter(p.opt.Out), progressbar.OptionSetWidth(16),
+		progressbar.OptionSetPredictTime(false), progressbar.OptionShowCount(), progressbar.OptionUseANSICodes(true),
+		progressbar.OptionSetSpinnerChangeInterval(0), progressbar.OptionSetRenderBlankState(true))
+}
+
 // draw moves the bar.
 func (p *Progress) draw(e Event) error {
 	if p.bar == nil {
-		total := p.state.goal
-		if total <= 0 {
-			total = -1 // a spinner
+		p.bar, p.shown = p.newBar(), p.state.now
+	}
+	text := p.state.short()
+	if room := max(p.opt.Width-barColumns, 12); len(text) > room { // bytes: metric names are ASCII as a rule
+		text = strings.ToValidUTF8(text[:room], "")
+		if p.state.now.Sub(p.shown) >= p.opt.Every {
+			if err := p.above(func() error { return p.print() }); err != nil {
+				return err
+			}
 		}
-		p.bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(p.opt.Out), progressbar.OptionSetWidth(16),
-			progressbar.OptionSetPredictTime(false), progressbar.OptionShowCount(), progressbar.OptionUseANSICodes(true),
-			progressbar.OptionSetRenderBlankState(true))
 	}
-	text := strings.Join(p.state.details(), " ")
-	if left, ok := p.state.eta(); ok {
-		text = "eta " + left.String() + " " + text
-	}
-	p.bar.Describe(fmt.Sprintf("step %d %s", p.state.step.Step, text))
+	p.bar.Describe(text)
 	at := p.state.episode.Episode
 	if p.state.goal > 0 {
 		p.bar.ChangeMax64(p.state.goal)
@@ -213,6 +233,26 @@ func (p *Progress) draw(e Event) error {
 		return p.end()
 	}
 	return nil
+}
+
+// short is the text beside the bar.
+func (s *progressState) short() string {
+	parts := []string{fmt.Sprintf("step %d", s.step.Step)}
+	if left, ok := s.eta(); ok {
+		parts = append(parts, "eta "+left.String())
+	}
+	return strings.Join(append(parts, s.details()...), " ")
+}
+
+// above writes lines where the bar stands and draws it again below.
+func (p *Progress) above(write func() error) error {
+	if err := p.bar.Clear(); err != nil {
+		return err
+	}
+	if err := write(); err != nil {
+		return err
+	}
+	return p.bar.RenderBlank()
 }
 
 // end leaves the bar as it stands and goes to the next line.
@@ -232,14 +272,12 @@ func (p *Progress) Write(b []byte) (int, error) {
 	if p.bar == nil {
 		return p.opt.Out.Write(b)
 	}
-	if err := p.bar.Clear(); err != nil {
-		return 0, err
-	}
-	n, err := p.opt.Out.Write(b)
-	if err != nil {
-		return n, err
-	}
-	return n, p.bar.RenderBlank()
+	n := 0
+	err := p.above(func() (err error) {
+		n, err = p.opt.Out.Write(b)
+		return err
+	})
+	return n, err
 }
 
 // Close prints what a plain display has not shown yet, or ends the bar. Call it

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -329,4 +330,36 @@ func BenchmarkDecode(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(g.Plies)), "ns/ply")
+}
+
+func BenchmarkDecodeHeader(b *testing.B) {
+	buf := mustAppend(b, randomGame(b, 3, "", 100))
+	for b.Loop() {
+		if _, _, _, err := DecodeHeader(buf); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// Append, Decode and Validate share scratch between calls, not between
+// goroutines (run with -race).
+func TestConcurrentUse(t *testing.T) {
+	var wg sync.WaitGroup
+	for worker := range uint64(4) {
+		g := randomGame(t, worker, roundTripStarts[worker], 20)
+		want := mustAppend(t, g)
+		wg.Go(func() {
+			for range 30 {
+				back, _, err := Decode(want)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if again, err := Append(nil, back); err != nil || !bytes.Equal(again, want) {
+					t.Errorf("worker %d: bytes differ: %v", worker, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

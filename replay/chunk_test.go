@@ -111,6 +111,12 @@ func TestChunkDamage(t *testing.T) {
 		return out
 	}
 	second := data[ends[1]:ends[2]]
+	other := games[1].Clone()
+	other.Ordinal = 7 // a valid game of the same length
+	foreign, err := record.Append(append([]byte(nil), second[:blockHeaderSize]...), other)
+	if err != nil || len(foreign) != len(second) {
+		t.Fatal(len(foreign), err)
+	}
 	for name, c := range map[string]struct {
 		data   []byte
 		want   []uint64
@@ -120,6 +126,7 @@ func TestChunkDamage(t *testing.T) {
 		"a block twice":              {join(data[:ends[2]], second, data[ends[2]:]), []uint64{0, 1}, 0, true},
 		"a block missing":            {join(data[:ends[1]], data[ends[2]:]), []uint64{0}, 0, true},
 		"zeros for a block":          {join(data[:ends[1]], make([]byte, len(second)), data[ends[2]:]), []uint64{0, 2}, 1, false},
+		"another game in a block":    {join(data[:ends[1]], foreign, data[ends[2]:]), []uint64{0, 2}, 1, false},
 		"no header":                  {join(make([]byte, ends[0]), data[ends[0]:]), []uint64{0, 1, 2}, 1, false},
 		"bytes after the footer":     {join(data, []byte("more")), []uint64{0, 1, 2}, 1, false},
 		"the last block cut, footer": {join(data[:ends[3]-5], data[ends[3]:]), []uint64{0, 1}, 0, true},
@@ -135,6 +142,36 @@ func TestChunkDamage(t *testing.T) {
 		}
 		if len(info.Damage) != c.damage || info.Torn != c.torn {
 			t.Errorf("%s: info %+v, want %d damages, torn = %v", name, info, c.damage, c.torn)
+		}
+	}
+}
+
+// TestChunkFooter: a block that was exchanged for another whole one, and counts
+// that are not those of the blocks, show in the footer.
+func TestChunkFooter(t *testing.T) {
+	games := testGames(0, 2, 4)
+	data := writeChunk(t, games)
+	end := len(data) - footerSize
+	f, ok := parseFooter(data[end:], int64(end))
+	if !ok {
+		t.Fatal("no footer")
+	}
+	other := games[1].Clone()
+	other.Ordinal = 7
+	exchanged := writeChunk(t, []*record.Game{games[0], other})
+	copy(exchanged[end:], data[end:])
+	miscounted := f
+	miscounted.games = 5
+	for name, c := range map[string]struct {
+		data []byte
+		lost int
+	}{
+		"exchanged":  {exchanged, 0},
+		"miscounted": {appendFooter(append([]byte(nil), data[:end]...), int64(end), miscounted), 3},
+	} {
+		got, info, err := DecodeChunk("x", c.data)
+		if err != nil || len(got) != 2 || info.Torn || len(info.Damage) != 1 || info.LostGames != c.lost {
+			t.Errorf("%s: %d games, info %+v, %v; want one damage, %d games lost", name, len(got), info, err, c.lost)
 		}
 	}
 }

@@ -9,7 +9,9 @@ import (
 
 // A chunk file holds games in blocks, each written at once and synced. While
 // it grows it is called *.games.tmp, and *.games from the moment it is whole.
-// Little endian; CRC is CRC-32C (Castagnoli).
+// Little endian; CRC is CRC-32C (Castagnoli). A block's payload has a CRC-32
+// (IEEE) instead: each game in it ends with its own CRC-32C, and a CRC over
+// bytes that end with the same CRC is always the same number.
 //
 //	header   0  magic "CBGAMES\n"
 //	         8  version u32 = 1
@@ -22,7 +24,7 @@ import (
 //	         8  offset of this block in the file u64
 //	        16  games u32
 //	        20  positions u32
-//	        24  CRC of the payload u32
+//	        24  CRC-32 (IEEE) of the payload u32
 //	        28  CRC of bytes 0..27 u32
 //	        32  payload: the games one after the other (record.Append)
 //
@@ -66,7 +68,8 @@ var (
 	le         = binary.LittleEndian
 )
 
-func crc(p []byte) uint32 { return crc32.Checksum(p, castagnoli) }
+func crc(p []byte) uint32        { return crc32.Checksum(p, castagnoli) }
+func payloadSum(p []byte) uint32 { return crc32.ChecksumIEEE(p) }
 
 // appendHeader appends a file header.
 func appendHeader(dst []byte, netID, runID string) ([]byte, error) {
@@ -131,7 +134,7 @@ func parseHeader(data []byte) (h fileHeader, short bool, reason string) {
 type blockHeader struct {
 	payload          int
 	games, positions int
-	crc              uint32
+	sum              uint32 // of the payload
 }
 
 // putBlockHeader writes the header of a block whose payload follows at
@@ -143,7 +146,7 @@ func putBlockHeader(dst []byte, offset int64, games, positions int) {
 	le.PutUint64(dst[8:], uint64(offset))
 	le.PutUint32(dst[16:], uint32(games))
 	le.PutUint32(dst[20:], uint32(positions))
-	le.PutUint32(dst[24:], crc(payload))
+	le.PutUint32(dst[24:], payloadSum(payload))
 	le.PutUint32(dst[28:], crc(dst[:28]))
 }
 
@@ -154,7 +157,7 @@ func parseBlockHeader(data []byte, offset int64) (h blockHeader, ok bool) {
 		return h, false
 	}
 	h = blockHeader{payload: int(le.Uint32(data[4:])), games: int(le.Uint32(data[16:])),
-		positions: int(le.Uint32(data[20:])), crc: le.Uint32(data[24:])}
+		positions: int(le.Uint32(data[20:])), sum: le.Uint32(data[24:])}
 	return h, h.payload <= maxPayload
 }
 

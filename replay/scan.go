@@ -70,7 +70,7 @@ func readBlock(data []byte, offset int64) (games []*record.Game, positions, size
 		return nil, 0, size, fmt.Sprintf("block is cut off: %d of %d bytes are there", len(data), size)
 	}
 	payload := data[blockHeaderSize:size]
-	if crc(payload) != h.crc {
+	if payloadSum(payload) != h.sum {
 		return nil, 0, size, "block checksum differs"
 	}
 	for len(payload) > 0 {

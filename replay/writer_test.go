@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -41,6 +42,7 @@ func TestWriterRotation(t *testing.T) {
 	if err != nil || len(acked) != 6 {
 		t.Fatalf("acknowledged %v, %v", acked, err)
 	}
+	m.Restart(memfs.DropAll) // sealed means sealed for good
 	scan, err := ScanDir(context.Background(), m, "run")
 	if err != nil || sameGames(scan.Games, testGames(0, 6, 2)) != nil || scan.Duplicates != 0 || scan.Quarantine != nil {
 		t.Errorf("scan %+v, %v", scan, err)
@@ -49,8 +51,8 @@ func TestWriterRotation(t *testing.T) {
 		t.Errorf("%d chunks, want rotation", len(scan.Chunks))
 	}
 	for _, c := range scan.Chunks {
-		if c.Torn {
-			t.Errorf("%s is torn", c.Path)
+		if c.Torn || !strings.HasSuffix(c.Path, SealedSuffix) {
+			t.Errorf("%s is not sealed", c.Path)
 		}
 	}
 	acked, err = session(m, [][]*record.Game{testGames(6, 8, 2)}) // another start in the same directory

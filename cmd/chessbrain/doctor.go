@@ -31,7 +31,9 @@ func newDoctor() *cobra.Command {
 // diagnose prints one line a fact.
 func diagnose(out io.Writer) error {
 	w := bufio.NewWriter(out)
-	say := func(name, format string, args ...any) { fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...)) }
+	say := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...))
+	}
 	say("program", "chessbrain %s, %s %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	say("cpu", "%s, %d threads usable; %s", cpuName(), runtime.GOMAXPROCS(0), features())
 	say("kernels", "%s (best here: %s)", kernel.ActiveTier(), kernel.BestTier())

@@ -1,12 +1,21 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 
 	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/loop"
+	"github.com/chessbrain/chessbrain/monitor"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/trainer"
 )
 
 // Exit codes.
@@ -44,3 +53,25 @@ func as[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
 }
+
+// exitCode returns the code of what a command came to.
+func exitCode(err error) int {
+	var coded interface{ ExitCode() int }
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, loop.ErrInterrupted), errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.As(err, &coded):
+		return coded.ExitCode()
+	case as[usageError](err), as[*fsx.LockedError](err), errors.Is(err, trainer.ErrConfig), errors.Is(err, trainer.ErrStateMismatch):
+		return exitUsage
+	case as[*trainer.CorruptError](err), as[*replay.CorruptError](err), as[*replay.MissingGamesError](err),
+		as[*record.CorruptError](err), as[*monitor.CorruptError](err), as[*nn.FormatError](err):
+		return exitCorrupt
+	}
+	return exitFailure
+}
+
+// exitNow ends the process as a second interrupt asks.
+func exitNow() { loop.ExitNow(exitKilled) }

@@ -41,12 +41,12 @@ var rooms = map[string]room{
 	"rescore":        {ours: builtinStages},
 	"sample":         {ours: builtinStages},
 	"export":         {ours: append([]string{"internal/fsx"}, builtinStages...)},
-	"trainer":        {ours: []string{"nn", "nn/kernel", "encoding", "stage", "internal/fsx"}, third: []string{"gorgonia.org/gorgonia", "gorgonia.org/tensor", "go4.org/unsafe/assume-no-moving-gc"}},
+	"trainer":        {ours: []string{"nn", "nn/kernel", "encoding", "stage", "internal/fsx"}, third: []string{"gorgonia.org/gorgonia", "gorgonia.org/tensor", "github.com/chewxy/hm", "go4.org/unsafe/assume-no-moving-gc"}},
 	"selfplay":       {ours: []string{"mcts", "chess", "encoding", "record"}},
 	"exam":           {ours: []string{"chess", "encoding", "mcts", "syzygy"}},
 	"uci":            {ours: []string{"mcts", "chess", "encoding"}},
 	"monitor":        {third: []string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "github.com/schollz/progressbar", "gonum.org/v1/plot"}},
-	"loop":           {ours: []string{"*"}},
+	"loop":           {ours: []string{"*"}, third: []string{"golang.org/x/sys"}},
 	"cmd/chessbrain": {ours: []string{"*"}, third: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "charm.land/fang", "golang.org/x/sys", "golang.org/x/term"}},
 }
 

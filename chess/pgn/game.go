@@ -1,0 +1,103 @@
+package pgn
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/chess"
+)
+
+// Game is one game. Moves are from the view of the side that makes them, as
+// everywhere in package chess.
+type Game struct {
+	Tags   [][2]string // name and value, in file order
+	Start  chess.Board
+	Moves  []chess.Move
+	Result string // "1-0", "0-1", "1/2-1/2" or "*"
+}
+
+// Tag returns the value of a tag, "" if there is none.
+func (g *Game) Tag(name string) string {
+	for _, t := range g.Tags {
+		if t[0] == name {
+			return t[1]
+		}
+	}
+	return ""
+}
+
+// Chess960 reports whether the game needs Chess960 castling: some castling right
+// of the start has its king off the e-file or its rook off the a- or h-file.
+func (g *Game) Chess960() bool { return chess960(&g.Start) }
+
+func chess960(b *chess.Board) bool {
+	for _, ours := range [2]bool{true, false} {
+		king := b.Ours(chess.King)
+		if !ours {
+			king = b.Theirs(chess.King)
+		}
+		for _, kingside := range [2]bool{true, false} {
+			rook, ok := b.CastlingRook(ours, kingside)
+			if !ok {
+				continue
+			}
+			corner := 0
+			if kingside {
+				corner = 7
+			}
+			if rook.File() != corner || king&(1<<4|1<<60) == 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// GameError says which game of a file could not be read, and where.
+type GameError struct {
+	Index  int // of the game, from 0
+	Line   int // in the input, from 1
+	Reason string
+}
+
+// Error implements error.
+func (e *GameError) Error() string {
+	return fmt.Sprintf("PGN game %d, line %d: %s", e.Index, e.Line, e.Reason)
+}
+
+// maxReported bounds the games that a ReadError lists.
+const maxReported = 100
+
+// ReadError lists the games that Read could not read; all others were delivered.
+type ReadError struct {
+	Games []*GameError // the first 100, in file order
+	Total int          // all of them
+}
+
+// Error implements error; it names the first three.
+func (e *ReadError) Error() string {
+	var sb strings.Builder
+	fmt.Fprintf(&sb, "%d bad games", e.Total)
+	for i, g := range e.Games {
+		if i == 3 {
+			sb.WriteString("; ...")
+			break
+		}
+		sb.WriteString("; ")
+		sb.WriteString(g.Error())
+	}
+	return sb.String()
+}
+
+// Unwrap gives the listed GameErrors to errors.As.
+func (e *ReadError) Unwrap() []error {
+	out := make([]error, len(e.Games))
+	for i, g := range e.Games {
+		out[i] = g
+	}
+	return out
+}
+
+func isResult(s string) bool {
+	return s == "1-0" || s == "0-1" || s == "1/2-1/2" || s == "*"
+}

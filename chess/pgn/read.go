@@ -1,0 +1,101 @@
+package pgn
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+)
+
+// job is one game on its way through the decoders; done is closed when game or
+// bad is set.
+type job struct {
+	raw  *rawGame
+	game *Game
+	bad  *GameError
+	done chan struct{}
+}
+
+// Read calls fn with every game of the input, in order, from the caller's
+// goroutine; decoding runs ahead on all processors by a bounded number of games.
+// It stops at the first error of fn or of the reader and returns it. Games that
+// cannot be read are left out and come back together as a *ReadError at the end.
+func Read(r io.Reader, fn func(*Game) error) error {
+	workers := runtime.GOMAXPROCS(0)
+	ordered := make(chan *job, 4*workers) // backpressure: the scanner waits when it is full
+	todo := make(chan *job)
+	stop := make(chan struct{})
+	var scanErr error
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer close(ordered)
+		defer close(todo)
+		scanErr = split(r, ordered, todo, stop)
+	})
+	for range workers {
+		wg.Go(func() {
+			for j := range todo {
+				j.game, j.bad = decode(j.raw)
+				close(j.done)
+			}
+		})
+	}
+	err := deliver(ordered, fn)
+	close(stop)
+	for range ordered { // let the scanner end
+	}
+	wg.Wait()
+	if err != nil {
+		if _, partial := err.(*ReadError); !partial || scanErr == nil {
+			return err
+		}
+	}
+	if scanErr != nil {
+		return fmt.Errorf("read PGN: %w", scanErr)
+	}
+	return nil
+}
+
+// split scans games and queues each for decoding and, in order, for delivery.
+func split(r io.Reader, ordered, todo chan<- *job, stop <-chan struct{}) error {
+	s := newScanner(r)
+	for {
+		raw := s.next()
+		if raw == nil || s.err != nil {
+			return s.err
+		}
+		j := &job{raw: raw, done: make(chan struct{})}
+		select {
+		case ordered <- j:
+		case <-stop:
+			return nil
+		}
+		select {
+		case todo <- j:
+		case <-stop:
+			return nil
+		}
+	}
+}
+
+// deliver hands the games to fn in order and collects the bad ones.
+func deliver(ordered <-chan *job, fn func(*Game) error) error {
+	var bad ReadError
+	for j := range ordered {
+		<-j.done
+		if j.bad != nil {
+			bad.Total++
+			if len(bad.Games) < maxReported {
+				bad.Games = append(bad.Games, j.bad)
+			}
+			continue
+		}
+		if err := fn(j.game); err != nil {
+			return err
+		}
+	}
+	if bad.Total > 0 {
+		return &bad
+	}
+	return nil
+}

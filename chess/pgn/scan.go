@@ -1,0 +1,327 @@
+package pgn
+
+import (
+	"bufio"
+	"io"
+	"strings"
+)
+
+// Limits of one game; a game beyond them is bad, and memory stays bounded. The
+// longest game that the 75-move rule allows has 17 697 plies.
+const (
+	maxMoves    = 20000
+	maxTags     = 256
+	maxTagValue = 1 << 16
+	maxWord     = 64
+)
+
+// rawGame is one game as words, not yet looked at with the rules.
+type rawGame struct {
+	index  int
+	line   int // where it starts
+	tags   [][2]string
+	words  []word // moves only
+	result string // "" if the moves end without one
+	bad    *GameError
+}
+
+type word struct {
+	text string
+	line int
+}
+
+// scanner splits PGN text into games.
+type scanner struct {
+	r     *bufio.Reader
+	line  int
+	games int
+	bol   bool // the next byte starts a line
+	game  *rawGame
+	back  byte // a byte given back by unread, if held
+	held  bool
+	err   error
+}
+
+func newScanner(r io.Reader) *scanner {
+	s := &scanner{r: bufio.NewReaderSize(r, 1<<16), line: 1, bol: true}
+	if b, err := s.r.Peek(3); err == nil && string(b) == "\xef\xbb\xbf" {
+		s.r.Discard(3)
+	}
+	return s
+}
+
+// next returns the next game, nil at the end of the input or after a read error
+// (then s.err is set).
+func (s *scanner) next() *rawGame {
+	s.game = nil
+	for {
+		bol := s.bol
+		c, ok := s.read()
+		if !ok {
+			return s.take()
+		}
+		switch {
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f' || c == '.':
+		case c == '%' && bol, c == ';':
+			s.skipLine()
+		case c == '[':
+			if g := s.game; g != nil && (len(g.words) > 0 || g.bad != nil || s.peekTagKnown()) {
+				s.unread(c)
+				return s.take()
+			}
+			s.begin()
+			s.tag()
+		case c == '{':
+			s.begin()
+			if !s.comment() {
+				return s.take()
+			}
+		case c == '(':
+			s.begin()
+			if !s.variation() {
+				return s.take()
+			}
+		case c == '<':
+			s.begin()
+			s.fail(s.line, "expansion in < > is not known")
+			s.skipLine()
+		case c == '$':
+			s.begin()
+			s.digits()
+		case c == '*':
+			s.begin()
+			s.game.result = "*"
+			return s.take()
+		case c == ')' || c == '}' || c == ']' || c == '>':
+			s.begin()
+			s.fail(s.line, "closing "+string(c)+" without an opening one")
+		default:
+			s.begin()
+			s.unread(c)
+			if s.symbol() {
+				return s.take()
+			}
+		}
+	}
+}
+
+// take hands the current game out.
+func (s *scanner) take() *rawGame {
+	g := s.game
+	s.game = nil
+	return g
+}
+
+// begin opens a game where none is open.
+func (s *scanner) begin() {
+	if s.game == nil {
+		s.game = &rawGame{index: s.games, line: s.line}
+		s.games++
+	}
+}
+
+// fail marks the current game bad; the first reason stays.
+func (s *scanner) fail(line int, reason string) {
+	if s.game.bad == nil {
+		s.game.bad = &GameError{Index: s.game.index, Line: line, Reason: reason}
+	}
+}
+
+func (s *scanner) read() (byte, bool) {
+	if s.held {
+		s.held = false
+		return s.back, true
+	}
+	c, err := s.r.ReadByte()
+	if err != nil {
+		if err != io.EOF {
+			s.err = err
+		}
+		return 0, false
+	}
+	s.bol = c == '\n'
+	if s.bol {
+		s.line++
+	}
+	return c, true
+}
+
+// unread gives back the last byte, which must not be a line feed. (UnreadByte of
+// bufio fails after a Peek.)
+func (s *scanner) unread(c byte) { s.back, s.held, s.bol = c, true, false }
+
+func (s *scanner) skipLine() {
+	for {
+		if c, ok := s.read(); !ok || c == '\n' {
+			return
+		}
+	}
+}
+
+func (s *scanner) digits() {
+	for {
+		c, ok := s.read()
+		if !ok {
+			return
+		}
+		if c < '0' || c > '9' {
+			if c != '\n' {
+				s.unread(c)
+			}
+			return
+		}
+	}
+}
+
+// peekTagKnown reports whether the tag whose [ was just read repeats one of the
+// current game, which then had no moves.
+func (s *scanner) peekTagKnown() bool {
+	ahead, _ := s.r.Peek(40)
+	text := strings.TrimLeft(string(ahead), " \t")
+	for _, t := range s.game.tags {
+		if rest, ok := strings.CutPrefix(text, t[0]); ok && rest != "" && (rest[0] == ' ' || rest[0] == '\t' || rest[0] == '"') {
+			return true
+		}
+	}
+	return false
+}
+
+// tag reads a tag pair after its [.
+func (s *scanner) tag() {
+	line := s.line
+	var name, value strings.Builder
+	inValue, closed := false, false
+	for {
+		c, ok := s.read()
+		if !ok || c == '\n' {
+			s.fail(line, "tag is not closed on its line")
+			return
+		}
+		switch {
+		case inValue && c == '\\':
+			if c, ok = s.read(); !ok || c == '\n' {
+				s.fail(line, "tag is not closed on its line")
+				return
+			}
+			value.WriteByte(c)
+		case inValue && c == '"':
+			inValue, closed = false, true
+		case inValue:
+			value.WriteByte(c)
+		case c == '"' && !closed:
+			inValue = true
+		case c == ']':
+			s.addTag(line, name.String(), value.String(), closed)
+			return
+		case c == ' ' || c == '\t' || c == '\r':
+		case closed:
+			s.fail(line, "text after a tag's value")
+			s.skipLine()
+			return
+		default:
+			name.WriteByte(c)
+		}
+		if value.Len() > maxTagValue || name.Len() > 255 {
+			s.fail(line, "tag is too long")
+			s.skipLine()
+			return
+		}
+	}
+}
+
+func (s *scanner) addTag(line int, name, value string, closed bool) {
+	switch {
+	case name == "" || !closed:
+		s.fail(line, "tag without a name or a quoted value")
+	case len(s.game.tags) == maxTags:
+		s.fail(line, "too many tags")
+	default:
+		s.game.tags = append(s.game.tags, [2]string{name, value})
+	}
+}
+
+// nextGameAhead reports whether an [Event tag starts the line: inside a comment
+// or variation that means it was never closed.
+func (s *scanner) nextGameAhead() bool {
+	b, _ := s.r.Peek(8)
+	return string(b) == `[Event "`
+}
+
+// comment skips to the closing brace; braces do not nest. False where the game
+// ends inside.
+func (s *scanner) comment() bool {
+	line := s.line
+	for {
+		c, ok := s.read()
+		if !ok || c == '\n' && s.nextGameAhead() {
+			s.fail(line, "comment is not closed")
+			return false
+		}
+		if c == '}' {
+			return true
+		}
+	}
+}
+
+// variation skips to the matching parenthesis. False where the game ends inside.
+func (s *scanner) variation() bool {
+	line := s.line
+	for depth := 1; depth > 0; {
+		c, ok := s.read()
+		if !ok || c == '\n' && s.nextGameAhead() {
+			s.fail(line, "variation is not closed")
+			return false
+		}
+		switch c {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		case ';':
+			s.skipLine()
+		case '{':
+			if !s.comment() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// symbol reads a move, move number or result. True when it ends the game.
+func (s *scanner) symbol() bool {
+	line := s.line
+	var text []byte
+	number := true // digits only so far
+	for {
+		c, ok := s.read()
+		if !ok {
+			break
+		}
+		if strings.IndexByte(" \t\r\n\v\f{}()[]<>;$*", c) >= 0 || c == '.' && number {
+			if c != '\n' {
+				s.unread(c)
+			}
+			break
+		}
+		number = number && c >= '0' && c <= '9'
+		if text = append(text, c); len(text) > maxWord {
+			s.fail(line, "word is too long")
+			text = text[:0]
+		}
+	}
+	w := string(text)
+	switch {
+	case isResult(w):
+		s.game.result = w
+		return true
+	case number || w == "e.p.":
+	case strings.Trim(w, "!?+-=/~#") == "" && w != "--":
+		// An evaluation such as += standing alone.
+	case len(s.game.words) == maxMoves:
+		s.fail(line, "more moves than any game can have")
+	default:
+		s.game.words = append(s.game.words, word{w, line})
+	}
+	return false
+}

@@ -1,0 +1,128 @@
+package pgn
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/chess"
+)
+
+// roster are the seven tags that every game has, with their values for "unknown".
+var roster = [6][2]string{
+	{"Event", "?"}, {"Site", "?"}, {"Date", "????.??.??"}, {"Round", "?"}, {"White", "?"}, {"Black", "?"},
+}
+
+// lineWidth is the width that movetext is wrapped at: no line is longer than 79 characters
+// (PGN standard, section 4.3).
+const lineWidth = 79
+
+// Write writes one game and an empty line after it: the seven-tag roster (absent
+// tags as unknown), FEN, SetUp and, for Chess960 castling, Variant where the game
+// does not begin at the start position, then the other tags of g in their order.
+// Result, FEN and SetUp come from the game itself, whatever its tags say. An
+// illegal move is an error, and nothing is written then.
+func Write(w io.Writer, g *Game) error {
+	result := g.Result
+	if result == "" {
+		result = "*"
+	}
+	if !isResult(result) {
+		return fmt.Errorf("write PGN: result %q is none of 1-0, 0-1, 1/2-1/2, *", result)
+	}
+	var sb strings.Builder
+	if err := writeTags(&sb, g, result); err != nil {
+		return err
+	}
+	sb.WriteByte('\n')
+	if err := writeMoves(&sb, g, result); err != nil {
+		return err
+	}
+	sb.WriteString("\n")
+	if _, err := io.WriteString(w, sb.String()); err != nil {
+		return fmt.Errorf("write PGN: %w", err)
+	}
+	return nil
+}
+
+func writeTags(sb *strings.Builder, g *Game, result string) error {
+	tag := func(name, value string) { fmt.Fprintf(sb, "[%s \"%s\"]\n", name, escapeTag(value)) }
+	own := map[string]bool{"Result": true, "FEN": true, "SetUp": true}
+	for _, t := range roster {
+		own[t[0]] = true
+		if v := g.Tag(t[0]); v != "" {
+			t[1] = v
+		}
+		tag(t[0], t[1])
+	}
+	tag("Result", result)
+	if g.Start != chess.StartBoard() {
+		if g.Chess960() {
+			own["Variant"] = true
+			tag("Variant", "Chess960")
+		}
+		tag("SetUp", "1")
+		tag("FEN", g.Start.FEN())
+	}
+	for _, t := range g.Tags {
+		if own[t[0]] {
+			continue
+		}
+		if !tagName(t[0]) {
+			return fmt.Errorf("write PGN: tag name %q: want letters, digits and _", t[0])
+		}
+		own[t[0]] = true
+		tag(t[0], t[1])
+	}
+	return nil
+}
+
+func tagName(s string) bool {
+	for _, c := range []byte(s) {
+		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '_' {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 255
+}
+
+// escapeTag writes quotes and backslashes as PGN wants them; line breaks, which
+// PGN cannot hold, become blanks.
+var escapeTag = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\r\n", " ", "\n", " ", "\r", " ").Replace
+
+func writeMoves(sb *strings.Builder, g *Game, result string) error {
+	column := 0
+	put := func(s string) {
+		switch {
+		case column == 0:
+		case column+1+len(s) > lineWidth:
+			sb.WriteByte('\n')
+			column = 0
+		default:
+			sb.WriteByte(' ')
+			column++
+		}
+		sb.WriteString(s)
+		column += len(s)
+	}
+	b := g.Start
+	var legal chess.MoveList
+	var san []byte
+	for i, m := range g.Moves {
+		b.GenerateMoves(&legal)
+		if legal.Index(m) < 0 {
+			return fmt.Errorf("write PGN: ply %d: %s is illegal in %s", i+1, b.UCI(m, true), b.FEN())
+		}
+		if b.SideToMove() == chess.White {
+			put(fmt.Sprintf("%d.", b.FullMove()))
+		} else if i == 0 {
+			put(fmt.Sprintf("%d...", b.FullMove()))
+		}
+		san = b.AppendSAN(san[:0], m, &legal)
+		put(string(san))
+		b.Make(m)
+	}
+	put(result)
+	sb.WriteByte('\n')
+	return nil
+}

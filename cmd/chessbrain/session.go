@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/monitor"
+)
+
+// session is what commands that work on a run have in common: the effective
+// configuration, the log and the progress display.
+type session struct {
+	command   string
+	effective *config.Effective
+	flags     *config.FlagSet
+	file      string // --config
+	dryRun    bool
+
+	progress *monitor.Progress
+	log      *slog.Logger
+	closers  []io.Closer
+}
+
+// bind registers the configuration's flags of the groups, --config and
+// --dry-run.
+func (s *session) bind(c *cobra.Command, groups []config.Group) {
+	s.flags = config.NewFlagSet(groups...)
+	for _, v := range s.flags.Values() {
+		f := c.Flags().VarPF(v, v.Flag().Name, "", v.Flag().Usage)
+		f.NoOptDefVal = v.NoOptDefVal()
+	}
+	c.Flags().StringVar(&s.file, "config", "", "configuration file (textproto; see configs/example.textproto)")
+	c.Flags().BoolVar(&s.dryRun, "dry-run", false, "check everything, say what would be done, create nothing")
+}
+
+// resolve merges flags, environment, file and defaults.
+func (s *session) resolve(c *cobra.Command) error {
+	s.command = strings.Join(append([]string{c.CommandPath()}, os.Args[min(2, len(os.Args)):]...), " ")
+	var err error
+	s.effective, err = config.Resolve(config.Input{Path: s.file, Env: os.LookupEnv, Flags: s.flags})
+	return err
+}
+
+// open starts the progress display and the log.
+func (s *session) open(c *cobra.Command) error {
+	cfg := s.effective.Config
+	s.progress = monitor.NewProgress(monitor.ProgressOptions{
+		Out: os.Stderr, Terminal: monitor.IsTerminal(os.Stderr), Quiet: cfg.GetLog().GetQuiet(),
+		Every: time.Duration(cfg.GetLog().GetEverySeconds() * float64(time.Second)),
+	})
+	file := cfg.GetLogFilename()
+	if file == "" {
+		file = filepath.Join(cfg.GetRunDir(), "logs", fmt.Sprintf("%s_%s.log", c.Name(), time.Now().Format("20060102T150405")))
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cfg.GetLog().GetLevel().String())); err != nil {
+		return err
+	}
+	var closer io.Closer
+	var err error
+	s.log, closer, err = monitor.NewLogger(monitor.LogOptions{
+		Level: level, JSON: cfg.GetLog().GetFormat() == config.Log_JSON, File: file,
+		MaxBytes: int64(cfg.GetLog().GetMaxMib()) << 20, Keep: int(cfg.GetLog().GetKeep()),
+		Terminal: s.progress, Quiet: cfg.GetLog().GetQuiet(),
+		OnError: []slog.Attr{slog.String("config", string(config.Marshal(cfg)))},
+	})
+	if err != nil {
+		return fmt.Errorf("open log %s: %w", file, err)
+	}
+	s.closers = append(s.closers, closer)
+	return nil
+}
+
+// serveMetrics opens the Prometheus endpoint where one is asked for.
+func (s *session) serveMetrics() ([]monitor.Sink, error) {
+	m := s.effective.Config.GetMetrics()
+	if m.GetAddr() == "" {
+		return nil, nil
+	}
+	token := ""
+	if path := m.GetTokenFile(); path != "" {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, s.effective.Errorf("metrics.token_file", "name a readable file", "%v", err)
+		}
+		token = strings.TrimSpace(string(data))
+	}
+	prom := monitor.NewProm(s.effective.Config.GetName())
+	server, err := monitor.Serve(monitor.ServerOptions{Addr: m.GetAddr(), Public: m.GetPublic(), Token: token}, prom)
+	if err != nil {
+		return nil, s.effective.Errorf("metrics.addr", "use 127.0.0.1:PORT, or --metrics-public with --metrics-token-file", "%v", err)
+	}
+	s.log.Info("metrics", "address", "http://"+server.Addr().String()+"/metrics")
+	s.closers = append(s.closers, closerFunc(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		return server.Close(ctx)
+	}))
+	return []monitor.Sink{prom}, nil
+}
+
+// close ends what open and serveMetrics opened.
+func (s *session) close() error {
+	var errs []error
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		errs = append(errs, s.closers[i].Close())
+	}
+	if s.progress != nil {
+		errs = append(errs, s.progress.Close())
+	}
+	return errors.Join(errs...)
+}
+
+type closerFunc func() error
+
+func (f closerFunc) Close() error { return f() }

@@ -1,0 +1,90 @@
+package loop
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/nn"
+)
+
+// bytesPerPosition is about what a stored position takes.
+const bytesPerPosition = 200
+
+// DryRun checks configuration, inputs, disk and devices and prints the effective
+// configuration and what a start would read and write. It creates nothing.
+func DryRun(e *config.Effective, w io.Writer) error {
+	if err := CheckRunDir(e); err != nil {
+		return err
+	}
+	c := e.Config
+	arch, err := archOf(c.GetModel().GetArch())
+	if err != nil {
+		return err
+	}
+	if _, err := trainerConfig(c, arch); err != nil {
+		return &config.Error{Field: "training", Reason: err.Error()}
+	}
+	if _, err := gameConfig(c); err != nil {
+		return &config.Error{Field: "selfplay", Reason: err.Error()}
+	}
+	if _, err := stagesOf(c, ""); err != nil {
+		return &config.Error{Reason: err.Error()}
+	}
+	free, err := fsx.FreeSpace(fsx.OS, nearestDir(c.GetRunDir()))
+	if err != nil {
+		return err
+	}
+	info, exists, err := ReadRunInfo(c.GetRunDir())
+	if err != nil {
+		return err
+	}
+	job := newJob(c)
+	begins := "begins"
+	if exists {
+		job, begins = info.Job, "goes on"
+	}
+	dir := NewDir(c.GetRunDir(), c.GetTraining().GetTrainingName(), job, c.GetTraining().GetCheckpoint().GetDir(), c.GetMetrics().GetDir())
+	fmt.Fprintf(w, "%s\nrun %s %s (dry run: nothing is created)\n", e.Format(), dir.Root, begins)
+	fmt.Fprintf(w, "devices: trainer %s, producers %s, kernels %s\n", deviceCPU, deviceCPU, kernelTier())
+	fmt.Fprintf(w, "net: %s, %d parameters; a checkpoint takes about %d KiB\n", arch, arch.NumParams(), arch.NumParams()*16/1024)
+	s := c.GetSelfplay()
+	fmt.Fprintf(w, "self-play: %d episodes of at most %d plies -> %s, at most about %d MiB\n", s.GetEpisodes(), s.GetMaxPlies(),
+		dir.selfplay(), s.GetEpisodes()*int64(s.GetMaxPlies())*bytesPerPosition>>20)
+	fmt.Fprintf(w, "training: %s -> %d steps an episode, batch %d x %d -> %s\n", c.GetTraining().GetSource(), c.GetTraining().GetStepsPerEpisode(),
+		c.GetTraining().GetBatchSize(), c.GetTraining().GetGradAccumSteps(), dir.Checkpoints)
+	fmt.Fprintf(w, "metrics -> %s; nets -> %s\n", dir.Metrics, dir.models())
+	_, err = fmt.Fprintf(w, "disk: %d MiB may be used\n", free>>20)
+	return err
+}
+
+// CheckRunDir refuses a run directory that cannot be written, before anything is
+// created.
+func CheckRunDir(e *config.Effective) error {
+	root := e.Config.GetRunDir()
+	parent := nearestDir(root)
+	info, err := os.Stat(parent)
+	if err != nil {
+		return e.Errorf("run_dir", "name a directory that can be made", "%v", err)
+	}
+	if !info.IsDir() {
+		return e.Errorf("run_dir", "name a directory", "%s is a file", parent)
+	}
+	if err := writable(parent); err != nil {
+		return e.Errorf("run_dir", "name a directory that can be written", "%v", err)
+	}
+	if name := e.Config.GetModel().GetNet(); filepath.Ext(name) == netSuffix {
+		if _, err := ReadNet(name); err != nil {
+			var format *nn.FormatError
+			if errors.As(err, &format) || errors.Is(err, os.ErrNotExist) {
+				return e.Errorf("model.net", "name a file written by chessbrain, a kind (b6c64) or filters x blocks (64x6)", "%v", err)
+			}
+			return err
+		}
+	}
+	return nil
+}

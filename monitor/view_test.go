@@ -1,0 +1,290 @@
+package monitor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+// get fetches /metrics with a token and returns status and body.
+func get(t *testing.T, s *Server, token string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodGet, "http://"+s.Addr().String()+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+func TestPrometheusPage(t *testing.T) {
+	p := NewProm("job")
+	for _, e := range sample() {
+		if err := p.Handle(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Handle(&Episode{Episode: 7, WindowRows: 900, Results: Results{White: 1, Draw: 4, Black: 2}, Ends: map[string]int64{"checkmate": 3}, Totals: Totals{Positions: 1234}}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Serve(ServerOptions{Addr: "127.0.0.1:0"}, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, body := get(t, s, "")
+	for _, want := range []string{`chessbrain_episodes{job_id="job"} 7`, `chessbrain_positions{job_id="job"} 1234`, `chessbrain_window_rows{job_id="job"} 900`,
+		`chessbrain_game_results{job_id="job",result="draw"} 4`, `chessbrain_game_ends{job_id="job",reason="checkmate"} 3`,
+		`chessbrain_events_total{job_id="job",type="episode"} 2`, `chessbrain_value{curve="train/policy_loss",job_id="job"}`} {
+		if !strings.Contains(body, want+" ") && !strings.Contains(body, want+"\n") {
+			t.Errorf("no %s in\n%s", want, body)
+		}
+	}
+	if status != http.StatusOK || strings.Contains(body, "go_goroutines") {
+		t.Errorf("status %d, or the global registry is shown", status)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	if err := s.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestListenerIsLoopback(t *testing.T) {
+	for _, c := range []struct {
+		opt     ServerOptions
+		refused bool
+	}{
+		{ServerOptions{Addr: "127.0.0.1:0"}, false},
+		{ServerOptions{Addr: "[::1]:0"}, false},
+		{ServerOptions{Addr: "localhost:0"}, false},
+		{ServerOptions{Addr: "0.0.0.0:0"}, true},
+		{ServerOptions{Addr: ":0"}, true},
+		{ServerOptions{Addr: "[::]:0"}, true},
+		{ServerOptions{Addr: "192.0.2.1:0"}, true},
+		{ServerOptions{Addr: "0.0.0.0:0", Public: true}, true},
+		{ServerOptions{Addr: "0.0.0.0:0", Token: "x"}, true},
+		{ServerOptions{Addr: "0.0.0.0:0", Public: true, Token: "x"}, false},
+	} {
+		if err := checkAddr(c.opt); errors.Is(err, ErrNotLoopback) != c.refused {
+			t.Errorf("%+v: %v", c.opt, err)
+		}
+	}
+	if _, err := Serve(ServerOptions{Addr: "0.0.0.0:0"}, NewProm("j")); !errors.Is(err, ErrNotLoopback) {
+		t.Errorf("Serve: %v", err)
+	}
+	if _, err := Serve(ServerOptions{Addr: "9000"}, NewProm("j")); err == nil {
+		t.Error("an address without port was taken")
+	}
+}
+
+func TestToken(t *testing.T) {
+	s, err := Serve(ServerOptions{Addr: "127.0.0.1:0", Token: "secret"}, NewProm("j"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for token, want := range map[string]int{"": 401, "secre": 401, "secret2": 401, "secret": 200} {
+		if got, _ := get(t, s, token); got != want {
+			t.Errorf("token %q: status %d, want %d", token, got, want)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+	if err := s.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// play sends a run of four episodes, one every 15 seconds of event time.
+func play(t *testing.T, sink Sink) {
+	t.Helper()
+	at := time.Unix(1700000000, 0)
+	send := func(e Event, after int) {
+		e.Head().Time = at.Add(time.Duration(after) * time.Second)
+		if err := sink.Handle(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(&Run{Phase: RunStart, Episodes: 4}, 0)
+	for i := 1; i <= 4; i++ {
+		send(&Episode{Episode: int64(i), Episodes: 4, Results: Results{Draw: int64(i)}, DrawShare: 1, MeanPlies: 80,
+			Rates: Rates{PositionsPerSecond: 120, EvaluationsPerSecond: 3000, MeanBatch: 3.5, CacheHitShare: .25}}, 15*i)
+		send(&Step{Step: int64(10 * i), Episode: int64(i), Losses: Numbers{"policy_loss": 3.25, "l2_loss": 5},
+			Rates: Rates{PositionsPerSecond: 121, EvaluationsPerSecond: 3001, MeanBatch: 3.5, CacheHitShare: .25}}, 15*i+1)
+	}
+	send(&Validation{Step: 40, Weights: "raw", Losses: Numbers{"policy_loss": 3.5}}, 62)
+	send(&Run{Phase: RunDone, Episode: 4, Step: 40, Episodes: 4}, 63)
+}
+
+func TestPlainLines(t *testing.T) {
+	var out bytes.Buffer
+	p := NewProgress(ProgressOptions{Out: &out, Every: 20 * time.Second})
+	play(t, p)
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := `episode 2/4  step 10  eta 30s  120 pos/s  3000 eval/s  batch 3.5  cache 25%  policy 3.250  draws 100%  plies 80
+episode 4/4  step 30  eta 0s  120 pos/s  3000 eval/s  batch 3.5  cache 25%  policy 3.250  draws 100%  plies 80
+episode 4/4  step 40  eta 0s  121 pos/s  3001 eval/s  batch 3.5  cache 25%  policy 3.250 (val 3.500)  draws 100%  plies 80
+`
+	if out.String() != want {
+		t.Errorf("have\n%swant\n%s", out.String(), want)
+	}
+}
+
+func TestBar(t *testing.T) {
+	var out bytes.Buffer
+	p := NewProgress(ProgressOptions{Out: &out, Terminal: true, Width: 200})
+	if err := p.Handle(&Run{Phase: RunStart, Episodes: 4}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Write([]byte("a log line\n")); err != nil {
+		t.Fatal(err)
+	}
+	play(t, p)
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"a log line\n", "step 20", "3.250", "eta 30s", "4/4", "100%"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in %q", want, out.String())
+		}
+	}
+	if !strings.HasSuffix(out.String(), "\n") || strings.Count(out.String(), "\n") != 2 {
+		t.Errorf("the bar leaves %q", out.String())
+	}
+	if strings.Contains(out.String(), "\n"+"a log line") {
+		t.Error("a log line was written behind a line break of the bar")
+	}
+}
+
+// TestNarrowTerminal: nothing is wider than the terminal but the full line,
+// which shows what the bar had no room for.
+func TestNarrowTerminal(t *testing.T) {
+	var out bytes.Buffer
+	p := NewProgress(ProgressOptions{Out: &out, Terminal: true, Width: 80, Every: 20 * time.Second})
+	play(t, p)
+	full := "episode 2/4  step 10  eta 30s  120 pos/s  3000 eval/s  batch 3.5  cache 25%  policy 3.250  draws 100%  plies 80\n"
+	if strings.Count(out.String(), full) != 1 {
+		t.Errorf("the full line is not there once: %q", out.String())
+	}
+	for line := range strings.SplitSeq(strings.ReplaceAll(out.String(), "\x1b[2K", ""), "\r") {
+		if !strings.HasPrefix(line, "episode ") && utf8.RuneCountInString(strings.TrimSpace(line)) > 80 {
+			t.Errorf("%d columns: %q", utf8.RuneCountInString(line), line)
+		}
+	}
+}
+
+// TestBarBeyondGoal: more episodes than said must not fail.
+func TestBarBeyondGoal(t *testing.T) {
+	p := NewProgress(ProgressOptions{Out: io.Discard, Terminal: true})
+	for _, e := range []Event{&Run{Phase: RunResume, Episode: 4, Episodes: 4}, &Episode{Episode: 5, Episodes: 4}, &Episode{Episode: 6, Episodes: 8}, &Episode{Episode: 8, Episodes: 8}, &Step{Step: 1}} {
+		if err := p.Handle(e); err != nil {
+			t.Errorf("%T: %v", e, err)
+		}
+	}
+	spinner := NewProgress(ProgressOptions{Out: io.Discard, Terminal: true})
+	for i := range int64(3) {
+		if err := spinner.Handle(&Step{Step: i}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestQuiet(t *testing.T) {
+	var out bytes.Buffer
+	p := NewProgress(ProgressOptions{Out: &out, Quiet: true})
+	play(t, p)
+	if err := p.Close(); err != nil || out.Len() > 0 {
+		t.Errorf("%v %q", err, out.String())
+	}
+}
+
+func TestLogger(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "logs", "train.log")
+	var terminal bytes.Buffer
+	bus := NewBus(BusOptions{})
+	sub := bus.Subscribe(10)
+	log, closer, err := NewLogger(LogOptions{File: path, JSON: true, Terminal: &terminal, Quiet: true, Bus: bus,
+		OnError: []slog.Attr{slog.String("config_hash", "abc")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log = log.With("job", "j 1").WithGroup("net")
+	log.Debug("not shown")
+	log.Info("loaded", "id", 5, slog.Group("arch", "blocks", 4))
+	log.Error("broken\nin two lines", "err", fmt.Errorf("bad %d", 1))
+	if err := closer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(terminal.String()), "\n")
+	if len(lines) != 1 || !strings.HasSuffix(lines[0], ` error: broken | in two lines job="j 1" net.err="bad 1"`) || strings.Contains(lines[0], "stack") {
+		t.Errorf("terminal: %q", terminal.String())
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if len(file) != 2 || !strings.Contains(file[1], `"stack":"goroutine`) || !strings.Contains(file[1], `"config_hash":"abc"`) || strings.Contains(file[0], "stack") {
+		t.Errorf("file: %s", text)
+	}
+	if err := bus.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	var onBus []string
+	for e := range sub.Events() {
+		onBus = append(onBus, e.(*LogLine).Level+" "+e.(*LogLine).Message)
+	}
+	if len(onBus) != 2 || onBus[0] != `INFO loaded job="j 1" net.id=5 net.arch.blocks=4` {
+		t.Errorf("bus: %q", onBus)
+	}
+}
+
+func TestRotation(t *testing.T) {
+	for _, keep := range []int{0, 2} {
+		path := filepath.Join(t.TempDir(), "x.log")
+		r, err := openRotating(path, 10, keep)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 5 {
+			if _, err := fmt.Fprintf(r, "line %d\n", i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for n, want := range []string{"line 4\n", "line 3\n", "line 2\n", ""} {
+			name := path
+			if n > 0 {
+				name = fmt.Sprintf("%s.%d", path, n)
+			}
+			if n > keep {
+				want = ""
+			}
+			if text, _ := os.ReadFile(name); string(text) != want {
+				t.Errorf("keep %d: %s is %q, want %q", keep, filepath.Base(name), text, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,269 @@
+package cpu
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+	"github.com/chessbrain/chessbrain/nn/reference"
+)
+
+// eachTier runs f in every tier of this machine.
+func eachTier(t *testing.T, f func(t *testing.T)) {
+	old := kernel.ActiveTier()
+	defer func() {
+		if err := kernel.SetTier(old); err != nil {
+			t.Error(err)
+		}
+	}()
+	for tier := kernel.Generic; tier <= kernel.BestTier(); tier++ {
+		if err := kernel.SetTier(tier); err != nil {
+			t.Fatal(err)
+		}
+		t.Run(tier.String(), f)
+	}
+}
+
+// float32 sums of some thousand products through a dozen layers are good to
+// about 1e-5 of outputs of size 1; the outputs here are of that size.
+const tolerance = 1e-4
+
+func TestAgainstReference(t *testing.T) {
+	nets := []string{"16x2", "32x2-se", "16x2-plain", "5x2-se", "19x1-se2", "16x2-mish", "16x1-mish-plain", "16x2-classical", "16x2-scalar", "16x1-noml", "130x1"}
+	for _, name := range nets {
+		t.Run(name, func(t *testing.T) {
+			n := testNet(t, name, 3)
+			b := randomBatch(4, 3)
+			want := make([]reference.Output, b.N)
+			for i := range want {
+				want[i] = reference.Forward(n, &b.Masks[i], &b.Scalars[i])
+			}
+			eachTier(t, func(t *testing.T) {
+				if err := newEvaluator(t, n, 8).Evaluate(context.Background(), b); err != nil {
+					t.Fatal(err)
+				}
+				spread := 0.0
+				for i := range want {
+					spread += compare(t, b, i, &want[i])
+				}
+				if spread < .1 {
+					t.Errorf("the policies are flat (%g): the test shows nothing", spread)
+				}
+			})
+		})
+	}
+}
+
+// compare holds the answer to position i against want and returns by how much
+// log policy differs between the moves.
+func compare(t *testing.T, b *encoding.Batch, i int, want *reference.Output) float64 {
+	t.Helper()
+	var logits []float64
+	for _, p := range b.LegalOf(i) {
+		logits = append(logits, want.Policy[p])
+	}
+	for j, p := range reference.Softmax(logits) {
+		if got := float64(b.PriorOf(i)[j]); math.Abs(math.Log(got/p)) > 10*tolerance {
+			t.Fatalf("position %d, policy index %d: %v, want %v", i, b.LegalOf(i)[j], got, p)
+		}
+	}
+	for j, p := range want.WDL {
+		if got := float64(b.WDL[i][j]); math.Abs(got-p) > tolerance {
+			t.Errorf("position %d, WDL %v, want %v", i, b.WDL[i], want.WDL)
+		}
+	}
+	if got := float64(b.M[i]); math.Abs(got-want.MovesLeft) > tolerance*math.Max(1, want.MovesLeft) {
+		t.Errorf("position %d, moves left %v, want %v", i, got, want.MovesLeft)
+	}
+	return slices.Max(logits) - slices.Min(logits)
+}
+
+// A position's answer has the same bits alone, in any batch, at any place and
+// with any size of evaluator.
+func TestBatchIndependence(t *testing.T) {
+	const numPositions = 70 // more than a chunk; no multiple of a group
+	for _, name := range []string{"16x2", "21x1", "16x1-classical"} {
+		n := testNet(t, name, 5)
+		all := randomBatch(6, numPositions)
+		eachTier(t, func(t *testing.T) {
+			single := newEvaluator(t, n, 1)
+			want := pick(all, seq(numPositions))
+			for i := range numPositions {
+				one := pick(all, []int{i})
+				evaluate(t, single, one)
+				copy(want.PriorOf(i), one.Prior)
+				want.WDL[i], want.M[i] = one.WDL[0], one.M[0]
+			}
+			rng := rand.New(rand.NewPCG(7, 7))
+			for _, maxBatch := range []int{1, 5, 64, 300} {
+				e := newEvaluator(t, n, maxBatch)
+				for _, size := range []int{2, 9, 17, numPositions} {
+					order := rng.Perm(numPositions)[:size]
+					b := pick(all, order)
+					evaluate(t, e, b)
+					for k, i := range order {
+						if !slices.Equal(b.PriorOf(k), want.PriorOf(i)) || b.WDL[k] != want.WDL[i] || b.M[k] != want.M[i] {
+							t.Fatalf("%s, evaluator of %d, batch of %d: position %d differs", name, maxBatch, size, i)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+func seq(n int) []int {
+	s := make([]int, n)
+	for i := range s {
+		s[i] = i
+	}
+	return s
+}
+
+// pick returns a batch of chosen positions.
+func pick(b *encoding.Batch, order []int) *encoding.Batch {
+	p := encoding.NewBatch(len(order))
+	for _, i := range order {
+		k := p.Grow(len(b.LegalOf(i)))
+		p.Masks[k], p.Scalars[k] = b.Masks[i], b.Scalars[i]
+		copy(p.LegalOf(k), b.LegalOf(i))
+	}
+	return p
+}
+
+func evaluate(t testing.TB, e *Evaluator, b *encoding.Batch) {
+	t.Helper()
+	if err := e.Evaluate(context.Background(), b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	for _, name := range []string{"16x2", "16x1-classical-scalar-noml", "16x1-plain-mish"} {
+		e := newEvaluator(t, testNet(t, name, 1), 32)
+		b := randomBatch(2, 40)
+		if n := testing.AllocsPerRun(3, func() { evaluate(t, e, b) }); n != 0 {
+			t.Errorf("%s: %v allocations a batch", name, n)
+		}
+	}
+}
+
+func TestSwap(t *testing.T) {
+	b := randomBatch(8, 5)
+	e := newEvaluator(t, testNet(t, "16x2", 1), 4)
+	for _, name := range []string{"16x2", "24x1-scalar", "16x2-classical-noml", "16x2"} {
+		n := testNet(t, name, 9)
+		c, err := New(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Swap(c)
+		if e.ID() != n.ID() {
+			t.Errorf("id %s, want %s", e.ID(), n.ID())
+		}
+		for i := range b.M {
+			b.M[i] = -1 // must be written even without the head
+		}
+		evaluate(t, e, b)
+		for i := range b.N {
+			want := reference.Forward(n, &b.Masks[i], &b.Scalars[i])
+			compare(t, b, i, &want)
+		}
+	}
+}
+
+func TestPositionWithoutMoves(t *testing.T) {
+	b := encoding.NewBatch(2)
+	b.Grow(0)
+	b.Grow(1)
+	b.Masks[1][0], b.LegalOf(1)[0] = 2, 34
+	e := newEvaluator(t, testNet(t, "16x1", 1), 4)
+	evaluate(t, e, b)
+	if b.Prior[0] != 1 {
+		t.Errorf("the only move has prior %v", b.Prior[0])
+	}
+	b.Reset()
+	evaluate(t, e, b)
+}
+
+// countdown is a context that is cancelled after some looks at it.
+type countdown struct {
+	context.Context
+	left int
+}
+
+func (c *countdown) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestContext(t *testing.T) {
+	e := newEvaluator(t, testNet(t, "16x1", 1), 64)
+	b := randomBatch(1, 50)
+	if err := e.Evaluate(&countdown{context.Background(), 2}, b); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want that of the context", err)
+	}
+	if err := e.Evaluate(&countdown{context.Background(), 1000}, b); err != nil {
+		t.Error(err)
+	}
+}
+
+// A net that overflows is reported, whichever head sees it.
+func TestNotFiniteOutput(t *testing.T) {
+	const huge = 1e38
+	for _, name := range []string{"policy.conv2.weight", "value.fc2.weight", "moves_left.fc2.weight", "tower.0.conv2.weight"} {
+		n := testNet(t, "16x1-plain", 1)
+		w := n.Get(name)
+		for i := range w {
+			w[i] = huge
+		}
+		eachTier(t, func(t *testing.T) {
+			if err := newEvaluator(t, n, 4).Evaluate(context.Background(), randomBatch(1, 3)); !errors.Is(err, ErrNotFinite) {
+				t.Errorf("%s: error %v, want ErrNotFinite", name, err)
+			}
+		})
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(n *nn.Net)
+		want  error
+	}{
+		"architecture":      {func(n *nn.Net) { n.Arch.InputFormat = 3 }, nn.ErrArch},
+		"missing tensor":    {func(n *nn.Net) { n.Params = n.Params[1:] }, nn.ErrParams},
+		"NaN":               {func(n *nn.Net) { n.Params[7].Data[0] = float32(math.NaN()) }, nn.ErrNotFinite},
+		"infinite":          {func(n *nn.Net) { n.Params[0].Data[3] = float32(math.Inf(-1)) }, nn.ErrNotFinite},
+		"negative variance": {func(n *nn.Net) { n.Get("input.bn.var")[2] = -1 }, nn.ErrParams},
+	} {
+		n := testNet(t, "16x1", 1)
+		c.spoil(n)
+		if _, err := New(n); !errors.Is(err, c.want) {
+			t.Errorf("%s: error %v, want %v", name, err, c.want)
+		}
+	}
+}
+
+// The packed net keeps nothing of the weights it was made from.
+func TestNewCopies(t *testing.T) {
+	n := testNet(t, "16x1", 1)
+	e := newEvaluator(t, n, 4)
+	b := randomBatch(2, 3)
+	evaluate(t, e, b)
+	want := slices.Clone(b.Prior)
+	for _, p := range n.Params {
+		clear(p.Data)
+	}
+	evaluate(t, e, b)
+	if !slices.Equal(b.Prior, want) {
+		t.Error("the answer changed with the original weights")
+	}
+}

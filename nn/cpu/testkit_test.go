@@ -1,0 +1,98 @@
+package cpu
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+)
+
+// testNet returns a net whose batch norm, biases and last layers are not at
+// their trivial starting values.
+func testNet(t testing.TB, name string, seed uint64) *nn.Net {
+	t.Helper()
+	a, err := nn.ParseArch(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := nn.Init(a, seed)
+	rng := rand.New(rand.NewPCG(seed, 99))
+	for i, s := range nn.Specs(a) {
+		last := s.Name == "policy.conv2.weight" || s.Name == "policy.fc.weight" || s.Name == "value.fc2.weight"
+		for j := range n.Params[i].Data {
+			p := &n.Params[i].Data[j]
+			switch {
+			case s.Kind == nn.Gamma || s.Kind == nn.Var:
+				*p = .7 + .6*rng.Float32()
+			case s.Kind != nn.Weight:
+				*p += float32(.2 * rng.NormFloat64())
+			case last:
+				*p *= 10
+			}
+		}
+	}
+	return n
+}
+
+// randomBatch returns n positions with random planes and legal moves; some have
+// one legal move, one has all moves of the board.
+func randomBatch(seed uint64, n int) *encoding.Batch {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	b := encoding.NewBatch(n)
+	for k := range n {
+		numLegal := 1 + rng.IntN(40)
+		if k == 1 {
+			numLegal = encoding.NumPolicy
+		}
+		i := b.Grow(numLegal)
+		for p := range b.Masks[i] {
+			b.Masks[i][p] = rng.Uint64() & rng.Uint64() & rng.Uint64()
+		}
+		b.Scalars[i] = encoding.Scalars{
+			OurOO: uint8(rng.IntN(2)), TheirOOO: uint8(rng.IntN(2)),
+			BlackToMove: uint8(rng.IntN(2)), Rule50: uint8(rng.IntN(100)),
+		}
+		for j, p := range rng.Perm(encoding.NumPolicy)[:numLegal] {
+			b.LegalOf(i)[j] = uint16(p)
+		}
+	}
+	return b
+}
+
+func newEvaluator(t testing.TB, n *nn.Net, maxBatch int) *Evaluator {
+	t.Helper()
+	c, err := New(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.NewEvaluator(maxBatch)
+}
+
+// chessLikeSquares is the number of squares that the moves of chessLikeBatch
+// start from, about that of a middle game.
+const chessLikeSquares = 12
+
+// chessLikeBatch is a random batch of about 30 moves a position that start from
+// twelve squares.
+func chessLikeBatch(n int) *encoding.Batch {
+	rng := rand.New(rand.NewPCG(1, 2))
+	table := encoding.ConvPolicyMap()
+	b := encoding.NewBatch(n)
+	for range n {
+		var moves []uint16
+		for _, sq := range rng.Perm(encoding.NumSquares)[:chessLikeSquares] {
+			for plane := range encoding.NumConvUsed {
+				if idx := table[plane*encoding.NumSquares+sq]; idx >= 0 && plane%7 == 0 {
+					moves = append(moves, uint16(idx))
+				}
+			}
+		}
+		i := b.Grow(len(moves))
+		copy(b.LegalOf(i), moves)
+		for p := range b.Masks[i] {
+			b.Masks[i][p] = rng.Uint64() & rng.Uint64() & rng.Uint64()
+		}
+	}
+	return b
+}

@@ -1,0 +1,152 @@
+package nn
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sample returns a net with numbers everywhere.
+func sample(t testing.TB, name string) *Net {
+	n := Init(mustParse(t, name), 11)
+	for i, p := range n.Params {
+		for j := range p.Data {
+			p.Data[j] += float32(math.Abs(math.Sin(float64(i+7*j)))) / 2
+		}
+	}
+	return n
+}
+
+// The golden id fixes names, order, shapes, the initial numbers and the hash.
+func TestInitGolden(t *testing.T) {
+	const want = "GOLDEN"
+	if got := Init(DefaultArch(), 7).ID(); got != want {
+		t.Errorf("the default net of seed 7 has id %s, want %s", got, want)
+	}
+}
+
+func TestInitStreams(t *testing.T) {
+	a, b := Init(mustParse(t, "32x4"), 7), Init(mustParse(t, "32x6-scalar-noml"), 7)
+	for _, p := range b.Params {
+		if got := a.Get(p.Name); got != nil && len(got) == len(p.Data) && !slices.Equal(got, p.Data) {
+			t.Errorf("%s depends on the rest of the net", p.Name)
+		}
+	}
+	if slices.Equal(a.Get("tower.0.conv1.weight"), a.Get("tower.1.conv1.weight")) {
+		t.Error("two layers have the same weights")
+	}
+	if Init(a.Arch, 8).ID() == a.ID() {
+		t.Error("two seeds make the same net")
+	}
+}
+
+// With n numbers the deviation is good to 1/sqrt(2n): 1 % leaves room.
+func TestInitDeviation(t *testing.T) {
+	n := Init(mustParse(t, "64x2"), 1)
+	for name, want := range map[string]float64{
+		"input.conv.weight":    math.Sqrt(2. / (112 * 9)),
+		"tower.1.conv2.weight": math.Sqrt(2. / (64 * 9)),
+		"value.fc1.weight":     math.Sqrt(2. / 2048),
+		"policy.conv2.weight":  outputGain * math.Sqrt(2./(64*9)),
+	} {
+		sum, data := 0.0, n.Get(name)
+		for _, v := range data {
+			sum += float64(v) * float64(v)
+		}
+		if got := math.Sqrt(sum / float64(len(data))); math.Abs(got/want-1) > .01 {
+			t.Errorf("%s has deviation %g, want %g", name, got, want)
+		}
+	}
+	for _, s := range []struct {
+		name string
+		want float32
+	}{{"input.bn.gamma", 1}, {"input.bn.var", 1}, {"input.bn.mean", 0}, {"value.fc1.bias", 0}, {"moves_left.fc2.bias", initialMovesLeft}} {
+		for _, v := range n.Get(s.name) {
+			if v != s.want {
+				t.Errorf("%s has %v, want %v", s.name, v, s.want)
+			}
+		}
+	}
+	if err := n.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCloneAndID(t *testing.T) {
+	n := sample(t, "8x1")
+	c := n.Clone()
+	if c.ID() != n.ID() || len(n.ID()) != 64 {
+		t.Fatalf("ids %s and %s", n.ID(), c.ID())
+	}
+	last := c.Params[len(c.Params)-1].Data
+	last[0] = math.Nextafter32(last[0], 9)
+	if c.ID() == n.ID() {
+		t.Error("a changed bit keeps the id")
+	}
+	c.Params[0].Shape[0] = 99
+	if n.Params[0].Shape[0] == 99 {
+		t.Error("the clone shares its shapes")
+	}
+	if n.Get("no.such") != nil {
+		t.Error("Get of an unknown name")
+	}
+}
+
+func TestNetValidate(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(n *Net)
+		say   string
+	}{
+		"missing":      {func(n *Net) { n.Params = n.Params[:len(n.Params)-1] }, "moves_left.fc2.bias"},
+		"extra":        {func(n *Net) { n.Params = append(n.Params, Param{Name: "more"}) }, "more"},
+		"order":        {func(n *Net) { n.Params[1], n.Params[2] = n.Params[2], n.Params[1] }, "input.bn.beta"},
+		"shape":        {func(n *Net) { n.Params[0].Shape = []int{8, 112, 9} }, "[8 112 9]"},
+		"length":       {func(n *Net) { n.Params[3].Data = n.Params[3].Data[1:] }, "7 numbers"},
+		"architecture": {func(n *Net) { n.Arch.Blocks = 2 }, "tower.1"},
+	} {
+		n := sample(t, "8x1")
+		c.spoil(n)
+		if err := n.Validate(); !errors.Is(err, ErrParams) || !strings.Contains(err.Error(), c.say) {
+			t.Errorf("%s: %v, want ErrParams with %q", name, err, c.say)
+		}
+	}
+}
+
+// Folding by hand, and the fold of trivial batch norm changes nothing much.
+func TestFold(t *testing.T) {
+	n := sample(t, "8x1")
+	f := Fold(n)
+	w, gamma, beta := n.Get("tower.0.conv2.weight"), n.Get("tower.0.bn2.gamma"), n.Get("tower.0.bn2.beta")
+	mean, variance := n.Get("tower.0.bn2.mean"), n.Get("tower.0.bn2.var")
+	for o := range 8 {
+		s := float64(gamma[o]) / math.Sqrt(float64(variance[o])+1e-5)
+		if got, want := float64(f.Tower[0].Conv2.Bias[o]), float64(beta[o])-float64(mean[o])*s; math.Abs(got-want) > 1e-6 {
+			t.Errorf("bias %d is %v, want %v", o, got, want)
+		}
+		for i := range 72 {
+			if got, want := float64(f.Tower[0].Conv2.Weight[o*72+i]), float64(w[o*72+i])*s; math.Abs(got-want) > 1e-6 {
+				t.Fatalf("weight %d,%d is %v, want %v", o, i, got, want)
+			}
+		}
+	}
+	if got, want := f.Value.FC2.Out, 3; got != want || f.MovesLeft.FC1.In != 512 || f.PolicyConv2.Co != 80 || f.PolicyFC != nil {
+		t.Errorf("heads: value %d, moves left %+v", got, f.MovesLeft.FC1.In)
+	}
+	g := Fold(sample(t, "8x1-plain-classical-scalar-noml"))
+	if g.Tower[0].SE1 != nil || g.PolicyConv2 != nil || g.PolicyFC.Out != 1858 || g.Value.FC2.Out != 1 || g.MovesLeft != nil {
+		t.Errorf("plain net: %+v", g.Arch)
+	}
+}
+
+func TestCheckFinite(t *testing.T) {
+	n := sample(t, "8x1")
+	if err := n.CheckFinite(); err != nil {
+		t.Fatal(err)
+	}
+	n.Params[4].Data[1] = float32(math.Inf(1))
+	if err := n.CheckFinite(); !errors.Is(err, ErrNotFinite) || !strings.Contains(err.Error(), "input.bn.var[1]") {
+		t.Error(err)
+	}
+}

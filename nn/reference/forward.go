@@ -1,0 +1,228 @@
+package reference
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+)
+
+// Output is what a net says of one position, from the side to move's view.
+type Output struct {
+	Policy    []float64  // [1858] logits by policy index
+	Value     []float64  // outputs of the value head: 3 logits, or 1 number before tanh
+	WDL       [3]float64 // probabilities; scalar value v: ((1+v)/2, 0, (1-v)/2)
+	MovesLeft float64    // plies, >= 0; 0 without the head
+}
+
+// planes are the activations of one board, [channel][64].
+type planes [][]float64
+
+// forward holds a net while one position goes through it.
+type forward struct{ net *nn.Net }
+
+// Forward returns the output of a valid net for one position.
+func Forward(n *nn.Net, masks *[encoding.NumMasks]uint64, s *encoding.Scalars) Output {
+	f := forward{n}
+	x := f.unit(inputPlanes(masks, s), "input.conv", "input.bn", true)
+	for i := range n.Arch.Blocks {
+		x = f.block(x, fmt.Sprintf("tower.%d", i))
+	}
+	out := Output{Policy: f.policy(x), Value: f.head(x, "value")}
+	if n.Arch.ValueHead == nn.ValueScalar {
+		v := math.Tanh(out.Value[0])
+		out.WDL = [3]float64{(1 + v) / 2, 0, (1 - v) / 2}
+	} else {
+		out.WDL = [3]float64(Softmax(out.Value))
+	}
+	if n.Arch.MovesLeft {
+		out.MovesLeft = math.Max(0, f.head(x, "moves_left")[0])
+	}
+	return out
+}
+
+func inputPlanes(masks *[encoding.NumMasks]uint64, s *encoding.Scalars) planes {
+	flat := make([]float32, encoding.NumPlanes*64)
+	encoding.ExpandPlanes(flat, masks, s)
+	x := newPlanes(encoding.NumPlanes)
+	for c := range x {
+		for sq := range 64 {
+			x[c][sq] = float64(flat[c*64+sq])
+		}
+	}
+	return x
+}
+
+func newPlanes(channels int) planes {
+	x := make(planes, channels)
+	for c := range x {
+		x[c] = make([]float64, 64)
+	}
+	return x
+}
+
+func (f forward) get(name string) []float64 {
+	data := f.net.Get(name)
+	if data == nil {
+		return nil
+	}
+	x := make([]float64, len(data))
+	for i, v := range data {
+		x[i] = float64(v)
+	}
+	return x
+}
+
+func (f forward) act(x float64) float64 {
+	if f.net.Arch.Activation != nn.Mish {
+		return math.Max(0, x)
+	}
+	if x > 30 {
+		return x
+	}
+	return x * math.Tanh(math.Log1p(math.Exp(x)))
+}
+
+// unit is a convolution, batch norm, and the activation if act.
+func (f forward) unit(x planes, conv, bn string, act bool) planes {
+	y := f.conv(x, conv)
+	gamma, beta := f.get(bn+".gamma"), f.get(bn+".beta")
+	mean, variance := f.get(bn+".mean"), f.get(bn+".var")
+	for c := range y {
+		for sq, v := range y[c] {
+			v = (v-mean[c])/math.Sqrt(variance[c]+1e-5)*gamma[c] + beta[c]
+			if act {
+				v = f.act(v)
+			}
+			y[c][sq] = v
+		}
+	}
+	return y
+}
+
+// conv is a cross-correlation with zero padding, 3x3 but for the 1x1 ones of the
+// value and moves-left heads and of the classical policy head.
+func (f forward) conv(x planes, name string) planes {
+	w, bias := f.get(name+".weight"), f.get(name+".bias")
+	size := 3
+	if name == "value.conv" || name == "moves_left.conv" || (name == "policy.conv1" && f.net.Arch.PolicyHead == nn.PolicyClassical) {
+		size = 1
+	}
+	pad := size / 2
+	y := newPlanes(len(w) / (len(x) * size * size))
+	for o := range y {
+		for sq := range 64 {
+			sum := 0.0
+			if bias != nil {
+				sum = bias[o]
+			}
+			for ky := range size {
+				for kx := range size {
+					rank, file := sq/8+ky-pad, sq%8+kx-pad
+					if rank < 0 || rank > 7 || file < 0 || file > 7 {
+						continue
+					}
+					for i := range x {
+						sum += w[((o*len(x)+i)*size+ky)*size+kx] * x[i][rank*8+file]
+					}
+				}
+			}
+			y[o][sq] = sum
+		}
+	}
+	return y
+}
+
+// dense returns W x + b.
+func (f forward) dense(x []float64, name string) []float64 {
+	w, y := f.get(name+".weight"), f.get(name+".bias")
+	for o := range y {
+		for i, v := range x {
+			y[o] += w[o*len(x)+i] * v
+		}
+	}
+	return y
+}
+
+func (f forward) denseAct(x []float64, name string) []float64 {
+	y := f.dense(x, name)
+	for i, v := range y {
+		y[i] = f.act(v)
+	}
+	return y
+}
+
+// block is a residual block: act(SE(y) + x), y = bn2(conv2(act(bn1(conv1(x))))).
+func (f forward) block(x planes, name string) planes {
+	y := f.unit(f.unit(x, name+".conv1", name+".bn1", true), name+".conv2", name+".bn2", false)
+	if f.net.Arch.SERatio > 0 {
+		pool := make([]float64, len(y))
+		for c := range y {
+			for _, v := range y[c] {
+				pool[c] += v / 64
+			}
+		}
+		film := f.dense(f.denseAct(pool, name+".se.fc1"), name+".se.fc2")
+		for c := range y {
+			gate := 1 / (1 + math.Exp(-film[c]))
+			for sq := range y[c] {
+				y[c][sq] = gate*y[c][sq] + film[len(y)+c]
+			}
+		}
+	}
+	for c := range y {
+		for sq := range y[c] {
+			y[c][sq] = f.act(y[c][sq] + x[c][sq])
+		}
+	}
+	return y
+}
+
+// flatten orders activations as fully connected layers want: channel*64 + square.
+func flatten(x planes) []float64 {
+	var flat []float64
+	for _, c := range x {
+		flat = append(flat, c...)
+	}
+	return flat
+}
+
+// head is the value or the moves-left head, before the last activation.
+func (f forward) head(x planes, name string) []float64 {
+	y := f.unit(x, name+".conv", name+".bn", true)
+	return f.dense(f.denseAct(flatten(y), name+".fc1"), name+".fc2")
+}
+
+func (f forward) policy(x planes) []float64 {
+	y := f.unit(x, "policy.conv1", "policy.bn", true)
+	if f.net.Arch.PolicyHead == nn.PolicyClassical {
+		return f.dense(flatten(y), "policy.fc")
+	}
+	y = f.conv(y, "policy.conv2")
+	logits := make([]float64, encoding.NumPolicy)
+	for at, idx := range encoding.ConvPolicyMap() {
+		if idx >= 0 {
+			logits[idx] = y[at/64][at%64]
+		}
+	}
+	return logits
+}
+
+// Softmax returns exp(z)/sum exp(z).
+func Softmax(z []float64) []float64 {
+	top := math.Inf(-1)
+	for _, v := range z {
+		top = math.Max(top, v)
+	}
+	p := make([]float64, len(z))
+	sum := 0.0
+	for i, v := range z {
+		p[i] = math.Exp(v - top)
+		sum += p[i]
+	}
+	for i := range p {
+		p[i] /= sum
+	}
+	return p
+}
