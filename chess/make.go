@@ -11,8 +11,7 @@ func (b *Board) Make(m Move) {
 		key ^= zobrist.ep[b.ep&7]
 	}
 	rule50 := b.rule50 + 1
-	bits64 := uint64(1)<<m.From()&b.pawns | uint64(1)<<m.To()&b.opp
-	if bits64 != 0 {
+	if uint64(1)<<m.From()&b.pawns|uint64(1)<<m.To()&b.opp != 0 {
 		rule50 = 0
 	}
 	before, c := b.castle, b.color

@@ -29,25 +29,13 @@ func (b *Board) legality(m *masks) {
 	answer := checkers
 	var pinO, pinD uint64
 	lines := &between[k]
-	for set := rookRays[k] & oppOrth; set != 0; set &= set - 1 {
-		s := bits.TrailingZeros64(set) & 63
-		line := lines[s]
-		if block := line & occ; block == 0 {
-			checkers |= 1 << s
-			answer |= line | 1<<s
-		} else if block&(block-1) == 0 && block&own != 0 {
-			pinO |= line | 1<<s
-		}
+	if set := rookRays[k] & oppOrth; set != 0 {
+		on, line, pin := attackLines(set, lines, occ, own)
+		checkers, answer, pinO = checkers|on, answer|line, pin
 	}
-	for set := bishopRays[k] & oppDiag; set != 0; set &= set - 1 {
-		s := bits.TrailingZeros64(set) & 63
-		line := lines[s]
-		if block := line & occ; block == 0 {
-			checkers |= 1 << s
-			answer |= line | 1<<s
-		} else if block&(block-1) == 0 && block&own != 0 {
-			pinD |= line | 1<<s
-		}
+	if set := bishopRays[k] & oppDiag; set != 0 {
+		on, line, pin := attackLines(set, lines, occ, own)
+		checkers, answer, pinD = checkers|on, answer|line, pin
 	}
 	m.occ, m.pinO, m.pinD = occ, pinO, pinD
 	m.target = ^own
@@ -55,21 +43,37 @@ func (b *Board) legality(m *masks) {
 		m.target &= answer
 	}
 	m.double = checkers&(checkers-1) != 0
-	want := kingTable[k] &^ own
+	steps := kingTable[k] &^ own
+	want := steps
 	var rooks uint64
 	if b.castle&rank1 != 0 && checkers == 0 {
-		rooks = b.castle & rank1
-		want |= rank1
-	}
-	m.kingTo, m.castle = 0, 0
-	if want == 0 {
-		return
+		rooks = b.freeCastling(occ, pinO)
+		want |= kingWays(b.king, rooks)
 	}
 	safe := b.safeFields(want, occ)
-	m.kingTo = safe & kingTable[k] &^ own
-	if rooks != 0 {
-		m.castle = b.castlingRooks(rooks, safe, occ, pinO)
+	m.kingTo, m.castle = safe&steps, 0
+	for set := rooks; set != 0; set &= set - 1 {
+		if rook := set & -set; kingWays(b.king, rook)&^safe == 0 {
+			m.castle |= rook
+		}
 	}
+}
+
+// attackLines looks along the lines from the king to enemy sliders: those with
+// nothing between give check (answer is then the line and the checker), those with
+// one man of ours between pin it.
+func attackLines(sliders uint64, lines *[64]uint64, occ, own uint64) (checkers, answer, pins uint64) {
+	for set := sliders; set != 0; set &= set - 1 {
+		bit := set & -set
+		line := lines[bits.TrailingZeros64(set)&63]
+		if block := line & occ; block == 0 {
+			checkers |= bit
+			answer |= line | bit
+		} else if block&(block-1) == 0 && block&own != 0 {
+			pins |= line | bit
+		}
+	}
+	return
 }
 
 // safeFields returns the fields of want that no enemy man attacks once our king
@@ -77,32 +81,51 @@ func (b *Board) legality(m *masks) {
 func (b *Board) safeFields(want, occ uint64) uint64 {
 	opp := b.opp
 	want &^= enemyPawnSet(b.pawns&opp) | knightSet(b.knights&opp) | kingTable[b.oppKing&63]
+	if want == 0 {
+		return 0
+	}
 	occ ^= 1 << (b.king & 63)
 	for set := b.diag & opp; set != 0; set &= set - 1 {
-		want &^= bishopAttacks(Square(bits.TrailingZeros64(set)), occ)
+		if s := bits.TrailingZeros64(set) & 63; bishopRays[s]&want != 0 {
+			want &^= bishopAttacks(Square(s), occ)
+		}
 	}
 	for set := b.orth & opp; set != 0; set &= set - 1 {
-		want &^= rookAttacks(Square(bits.TrailingZeros64(set)), occ)
+		if s := bits.TrailingZeros64(set) & 63; rookRays[s]&want != 0 {
+			want &^= rookAttacks(Square(s), occ)
+		}
 	}
 	return want
 }
 
-// castlingRooks returns those of our castling rooks with which castling is legal
-// now; the king is not in check. safe must be right for the whole first rank.
-func (b *Board) castlingRooks(rooks, safe, occ, pinO uint64) uint64 {
-	var legal uint64
+// freeCastling returns our castling rooks with nothing but king and rook on
+// either's way; whether the king's way is safe remains to be seen. A castling
+// rook that is pinned (Chess960) would uncover its own king and is left out.
+func (b *Board) freeCastling(occ, pinO uint64) uint64 {
+	var free uint64
 	king := uint64(1) << (b.king & 63)
-	for set := rooks; set != 0; set &= set - 1 {
+	for set := b.castle & rank1 &^ pinO; set != 0; set &= set - 1 {
 		rook := set & -set
 		kingTo, rookTo := castlingTargets(b.king, Square(bits.TrailingZeros64(rook)))
-		kingWay := span(king, 1<<kingTo)
-		rookWay := span(rook, 1<<rookTo)
-		// A castling rook that is pinned (Chess960) would uncover its own king.
-		if (kingWay|rookWay)&occ&^(king|rook) == 0 && kingWay&^(safe|king) == 0 && rook&pinO == 0 {
-			legal |= rook
+		if (span(king, 1<<kingTo)|span(rook, 1<<rookTo))&occ&^(king|rook) == 0 {
+			free |= rook
 		}
 	}
-	return legal
+	return free
+}
+
+// kingWays returns the fields that the king crosses or reaches when it castles
+// with the rooks of a set, its own field not included.
+func kingWays(king Square, rooks uint64) uint64 {
+	var way uint64
+	from := uint64(1) << (king & 63)
+	if rooks&(from-1) != 0 {
+		way = span(from, 1<<2)
+	}
+	if rooks&^(from-1) != 0 {
+		way |= span(from, 1<<6)
+	}
+	return way &^ from
 }
 
 // span returns the fields from a to b, both included, of two single bits on one rank.

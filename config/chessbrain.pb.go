@@ -1371,7 +1371,7 @@ type Temperature struct {
 	Halflife *float64 `protobuf:"fixed64,3,opt,name=halflife,def=0" json:"halflife,omitempty"`
 	// Lowest temperature.
 	Floor *float64 `protobuf:"fixed64,4,opt,name=floor,def=0.15" json:"floor,omitempty"`
-	// From this ply on the most visited move is played; 0 = never.
+	// From this ply on the most visited move is played; 0 = never. (Others: not in this build.)
 	CutoffPly     *int32 `protobuf:"varint,5,opt,name=cutoff_ply,json=cutoffPly,def=0" json:"cutoff_ply,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1459,8 +1459,9 @@ type Resign struct {
 	Plies *int32 `protobuf:"varint,2,opt,name=plies,def=5" json:"plies,omitempty"`
 	// Share of games in which nobody resigns, [0,1]: they measure how many resignations would have been false.
 	Playthrough *float64 `protobuf:"fixed64,3,opt,name=playthrough,def=0.15" json:"playthrough,omitempty"`
-	// Share of false resignations, [0,1], above which the threshold is made stricter.
-	MaxFalseRate  *float64 `protobuf:"fixed64,4,opt,name=max_false_rate,json=maxFalseRate,def=0.05" json:"max_false_rate,omitempty"`
+	// Share of false resignations, [0,1], above which the threshold is made stricter; 0 = it stays. (Others: not in this
+	// build.)
+	MaxFalseRate  *float64 `protobuf:"fixed64,4,opt,name=max_false_rate,json=maxFalseRate,def=0" json:"max_false_rate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1470,7 +1471,7 @@ const (
 	Default_Resign_Q            = float64(-0.95)
 	Default_Resign_Plies        = int32(5)
 	Default_Resign_Playthrough  = float64(0.15)
-	Default_Resign_MaxFalseRate = float64(0.05)
+	Default_Resign_MaxFalseRate = float64(0)
 )
 
 func (x *Resign) Reset() {
@@ -2397,7 +2398,7 @@ type Training struct {
 	// Global gradient norm above which the gradient is scaled down; 0 = off.
 	ClipNorm *float64 `protobuf:"fixed64,20,opt,name=clip_norm,json=clipNorm,def=10" json:"clip_norm,omitempty"`
 	// Stop at a run of exploding gradients (8 bad steps in a row, a quarter of the last 100, or one above 50 x
-	// clip_norm), as KataGo does.
+	// clip_norm), as KataGo does. (Not in this build.)
 	HaltOnGradientNorm *bool `protobuf:"varint,21,opt,name=halt_on_gradient_norm,json=haltOnGradientNorm,def=0" json:"halt_on_gradient_norm,omitempty"`
 	// Share of the newest micro-batch in batch norm's running statistics, (0,1].
 	BnMomentum *float64 `protobuf:"fixed64,22,opt,name=bn_momentum,json=bnMomentum,def=0.1" json:"bn_momentum,omitempty"`
@@ -3689,12 +3690,12 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"\bhalflife\x18\x03 \x01(\x01:\x010R\bhalflife\x12\x1a\n" +
 	"\x05floor\x18\x04 \x01(\x01:\x040.15R\x05floor\x12 \n" +
 	"\n" +
-	"cutoff_ply\x18\x05 \x01(\x05:\x010R\tcutoffPly\"\x8a\x01\n" +
+	"cutoff_ply\x18\x05 \x01(\x05:\x010R\tcutoffPly\"\x87\x01\n" +
 	"\x06Resign\x12\x13\n" +
 	"\x01q\x18\x01 \x01(\x01:\x05-0.95R\x01q\x12\x17\n" +
 	"\x05plies\x18\x02 \x01(\x05:\x015R\x05plies\x12&\n" +
-	"\vplaythrough\x18\x03 \x01(\x01:\x040.15R\vplaythrough\x12*\n" +
-	"\x0emax_false_rate\x18\x04 \x01(\x01:\x040.05R\fmaxFalseRate\"\xbb\x02\n" +
+	"\vplaythrough\x18\x03 \x01(\x01:\x040.15R\vplaythrough\x12'\n" +
+	"\x0emax_false_rate\x18\x04 \x01(\x01:\x010R\fmaxFalseRate\"\xbb\x02\n" +
 	"\bOpenings\x12E\n" +
 	"\tpositions\x18\x01 \x03(\v2'.chessbrain.config.v1.Openings.PositionR\tpositions\x12\x12\n" +
 	"\x04file\x18\x02 \x01(\tR\x04file\x12B\n" +

@@ -82,6 +82,24 @@ func TestExample(t *testing.T) {
 	}
 }
 
+// TestShippedConfigs: every file in configs/ can be used as it is.
+func TestShippedConfigs(t *testing.T) {
+	paths, err := filepath.Glob("../configs/*.textproto")
+	if err != nil || len(paths) < 2 {
+		t.Fatalf("%v %v", paths, err)
+	}
+	for _, path := range paths {
+		if filepath.Base(path) == "models.textproto" {
+			_, err = Kinds(path)
+		} else {
+			_, err = Resolve(Input{Path: path})
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // hasElementField says whether any element of a list has the field at path.
 func hasElementField(f *File, path string) bool {
 	for p := range f.places {

@@ -99,6 +99,15 @@ var refusedWords = map[protoreflect.FullName]bool{
 	"chessbrain.config.v1.Arch.ATTENTION":    true,
 }
 
+// onlyDefault are fields whose code comes later: any value but the default is
+// refused, so that none is ignored. Take a field out with the change that reads
+// it.
+var onlyDefault = map[string]bool{
+	"selfplay.temperature.cutoff_ply": true,
+	"selfplay.resign.max_false_rate":  true,
+	"training.halt_on_gradient_norm":  true,
+}
+
 // builtInStages are the names that each kind of stage has in this build.
 var builtInStages = map[string][]string{
 	"rescorer": {"identity"}, "sampler": {"uniform"}, "exporter": {"safetensors"}, "publisher": {"directory"},
@@ -110,7 +119,9 @@ func (e *Effective) validate() (bad Errors) {
 		bad = append(bad, &Error{Where: e.Origin(path), Field: path, Value: value, Reason: reasonf(format, args...), Remedy: remedy})
 	}
 	walk(e.Config.ProtoReflect(), "", func(path string, fd protoreflect.FieldDescriptor, v protoreflect.Value) {
-		if x, ok := numberOf(fd, v); ok {
+		if onlyDefault[path] && !v.Equal(fd.Default()) {
+			complain(path, scalarText(fd, v), "leave it at "+scalarText(fd, fd.Default()), notInThisBuild)
+		} else if x, ok := numberOf(fd, v); ok {
 			if r, known := ranges[anyIndex.ReplaceAllString(path, "[]")]; known && !r.holds(x) {
 				complain(path, scalarText(fd, v), r.String(), "out of range")
 			}

@@ -33,9 +33,6 @@ func validateTraining(t *Training, complain complainFunc) {
 	if t.GetWarmup().GetKatago() && t.GetWarmup().GetSteps() > 0 {
 		complain("training.warmup", "", "keep one of the two", "steps and katago are both set")
 	}
-	if t.GetHaltOnGradientNorm() && t.GetClipNorm() == 0 {
-		complain("training.halt_on_gradient_norm", "true", "set clip_norm above 0", "there is no clip_norm to compare with")
-	}
 	starts, atZero := map[int64]bool{}, len(t.GetLrRule()) == 0
 	for i, r := range t.GetLrRule() {
 		path := reasonf("training.lr_rule[%d]", i)

@@ -156,7 +156,7 @@ func TestSize(t *testing.T) {
 	if got, want := a.FLOPs(), int64(2*(64*conv+dense)); got != want {
 		t.Errorf("%d operations, want %d", got, want)
 	}
-	const summary = "32x4-se: 0.50 million parameters, 23 MFLOP per board"
+	const summary = "32x4-se: 0.47 million parameters, 19 MFLOP per board"
 	if got := DefaultArch().Summary(); got != summary {
 		t.Errorf("%q, want %q", got, summary)
 	}

@@ -172,7 +172,7 @@ func TestDecodeTensorsRefuses(t *testing.T) {
 		}
 	}
 	want := errors.New("disk")
-	if _, _, err := DecodeTensors(io.MultiReader(bytes.NewReader(file("{" + one + "}")), iotest.ErrReader(want))); !errors.Is(err, want) {
+	if _, _, err := DecodeTensors(io.MultiReader(bytes.NewReader(file("{"+one+"}")), iotest.ErrReader(want))); !errors.Is(err, want) {
 		t.Errorf("reader's error is %v", err)
 	}
 }

@@ -131,7 +131,7 @@ func appendFloats(dst []float32, dtype string, b []byte) []float32 {
 		}
 	case "F16":
 		for ; len(b) >= 2; b = b[2:] {
-			dst = append(dst, fromFloat16(binary.LittleEndian.Uint16(b)))
+			dst = append(dst, Float16(binary.LittleEndian.Uint16(b)))
 		}
 	case "BF16":
 		for ; len(b) >= 2; b = b[2:] {
@@ -141,8 +141,8 @@ func appendFloats(dst []float32, dtype string, b []byte) []float32 {
 	return dst
 }
 
-// fromFloat16 widens an IEEE binary16 number: 1 sign, 5 exponent, 10 fraction bits.
-func fromFloat16(h uint16) float32 {
+// Float16 widens an IEEE binary16 number: 1 sign, 5 exponent, 10 fraction bits.
+func Float16(h uint16) float32 {
 	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10&31), uint32(h&1023)
 	switch exponent {
 	case 0: // zero and subnormal: fraction * 2^-24

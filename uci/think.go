@@ -2,124 +2,167 @@ package uci
 
 import (
 	"context"
-	"fmt"
 	"math"
-	"strconv"
+	"math/rand/v2"
 	"strings"
 	"time"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/mcts"
 )
 
-// maxNodes bounds a search that only time or stop ends, so that its tree stays
-// within about a gigabyte.
-const maxNodes = 2_000_000
-
-// limits says when a search ends.
-type limits struct {
-	nodes    int
-	moveTime time.Duration // 0 = no limit
-	infinite bool          // until stop
+// start begins a search in the background. A position without a legal move is
+// answered at once; so is one that is drawn by the rules, where there is nothing
+// to search, with the move that the net likes best.
+func (e *Engine) start(ctx context.Context, args []string) error {
+	l, err := parseGo(args, e.line.Board().SideToMove())
+	if err != nil {
+		return err
+	}
+	var list chess.MoveList
+	e.line.Board().GenerateMoves(&list)
+	over := e.line.Terminal(list.N)
+	if list.N == 0 {
+		e.say("bestmove 0000")
+		return nil
+	}
+	e.follow()
+	e.search.BeginLimits(rand.New(rand.NewPCG(1, 1)), false, mcts.Limits{Simulations: l.visits(e.Search.Simulations)})
+	ctx, e.cancel = context.WithCancel(ctx)
+	e.wait.Go(func() {
+		if over != chess.NotOver {
+			e.say("bestmove %s", e.line.Board().UCI(e.instinct(ctx, &list), e.chess960))
+			return
+		}
+		e.think(ctx, l, time.Now())
+	})
+	return nil
 }
 
-func (l limits) timed() bool { return l.infinite || l.moveTime > 0 }
-
-// parseGo reads the arguments of go. The clock is spent evenly: 1/30 of what is
-// left (or 1/movestogo) and most of the increment, less a safety margin.
-func parseGo(args []string, side chess.Color) (limits, error) {
-	var l limits
-	values := map[string]int{}
-	for i := 0; i < len(args); i++ {
-		switch name := args[i]; name {
-		case "infinite", "ponder":
-			l.infinite = true
-		case "searchmoves":
-			return l, fmt.Errorf("go searchmoves is not known here")
-		case "nodes", "movetime", "wtime", "btime", "winc", "binc", "movestogo", "depth", "mate":
-			if i+1 == len(args) {
-				return l, fmt.Errorf("go %s wants a number", name)
-			}
-			i++
-			n, err := strconv.Atoi(args[i])
-			if err != nil {
-				return l, fmt.Errorf("go %s wants a number, not %q", name, args[i])
-			}
-			values[name] = n
+// follow brings the search to the current position: forward along the line where
+// that continues the search's own, so that its tree is kept, else anew.
+func (e *Engine) follow() {
+	old := e.search.History()
+	n := old.Len()
+	if n > e.line.Len() || *old.At(0) != *e.line.At(0) {
+		e.search.Reset(e.line)
+		return
+	}
+	for i := range n - 1 {
+		if old.MoveAt(i) != e.line.MoveAt(i) {
+			e.search.Reset(e.line)
+			return
 		}
 	}
-	l.nodes = min(values["nodes"], maxNodes)
-	if values["depth"] > 0 || values["mate"] > 0 { // no such limit in this search: think a fixed while
-		l.moveTime = time.Second
+	for i := n - 1; i < e.line.Len()-1; i++ {
+		e.search.Advance(e.line.MoveAt(i))
 	}
-	left, increment := values["wtime"], values["winc"]
-	if side == chess.Black {
-		left, increment = values["btime"], values["binc"]
-	}
-	_, clock := values["wtime"]
-	if _, black := values["btime"]; clock || black {
-		share := 30
-		if n := values["movestogo"]; n > 0 {
-			share = n
-		}
-		spend := left/share + increment*3/4
-		l.moveTime = time.Duration(max(10, min(spend, left-50))) * time.Millisecond
-	}
-	if n, ok := values["movetime"]; ok {
-		l.moveTime = time.Duration(max(1, n)) * time.Millisecond
-	}
-	return l, nil
 }
 
-// think searches until a limit and sends info lines and the move. A position
-// always gets at least its own evaluation.
-func (e *Engine) think(ctx context.Context, l limits) {
-	began := time.Now()
-	shown := began
+// think searches until a limit and sends info lines and the move.
+func (e *Engine) think(ctx context.Context, l limits, began time.Time) {
+	shown, reused := began, e.search.Root().N
 	for !e.search.Done() {
-		e.batch.Reset()
-		e.search.Gather(e.batch, e.leaves)
-		if e.batch.N > 0 {
-			// The evaluation is not cancelled: its leaves must be backed up.
-			if err := e.Net.Evaluate(context.WithoutCancel(ctx), e.batch); err != nil {
+		if err := e.grow(ctx); err != nil {
+			if ctx.Err() == nil {
 				e.say("info string error: %v", err)
-				break
 			}
+			break
 		}
-		e.search.Apply(e.batch)
 		now := time.Now()
-		if ctx.Err() != nil || (l.moveTime > 0 && !l.infinite && now.Sub(began) >= l.moveTime) {
+		if ctx.Err() != nil || (l.moveTime > 0 && now.Sub(began) >= l.moveTime) || e.search.Root().Proven != mcts.Unproven {
 			break
 		}
 		if now.Sub(shown) >= time.Second {
 			shown = now
-			e.info(began)
+			e.info(began, reused)
 		}
 	}
 	if l.infinite {
 		<-ctx.Done() // bestmove follows stop only
 	}
-	e.info(began)
+	e.info(began, reused)
 	root := e.search.Root()
 	e.say("bestmove %s", e.line.Board().UCI(root.Moves[root.Best].Move, e.chess960))
 }
 
-// info sends nodes, speed, score and the best move so far.
-func (e *Engine) info(began time.Time) {
+// grow gathers one batch of leaves, has it evaluated and backed up. On an error
+// the leaves are forgotten and the tree is as before. Without an evaluation of
+// the root there is no choice of a move, so that one is not cancelled by ctx.
+func (e *Engine) grow(ctx context.Context) error {
+	if e.search.Root().N == 0 {
+		ctx = context.WithoutCancel(ctx)
+	}
+	e.batch.Reset()
+	if e.search.Gather(e.batch, e.leaves) == 0 {
+		return nil
+	}
+	if err := e.Net.Evaluate(ctx, e.batch); err != nil {
+		e.search.Cancel()
+		return err
+	}
+	e.search.Apply(e.batch)
+	return nil
+}
+
+// instinct returns the move that the net likes best without a search, or the
+// first one where it cannot be asked.
+func (e *Engine) instinct(ctx context.Context, list *chess.MoveList) chess.Move {
+	e.batch.Reset()
+	row := encoding.AppendPosition(e.batch, e.line, list)
+	if err := e.Net.Evaluate(context.WithoutCancel(ctx), e.batch); err != nil {
+		e.say("info string error: %v", err)
+		return list.Moves[0]
+	}
+	best := 0
+	prior := e.batch.PriorOf(row)
+	for i := range prior {
+		if prior[i] > prior[best] {
+			best = i
+		}
+	}
+	return list.Moves[best]
+}
+
+// info sends nodes, speed, score and the line of best moves so far. reused is how
+// many visits the tree had before this search.
+func (e *Engine) info(began time.Time, reused uint32) {
 	root := e.search.Root()
+	if root.N == 0 {
+		return // the evaluator failed: nothing is known
+	}
 	elapsed := time.Since(began)
-	nps := int(float64(root.N) / max(elapsed.Seconds(), 1e-3))
+	nps := int(float64(root.N-min(reused, root.N)) / max(elapsed.Seconds(), 1e-3))
 	line := e.search.PV(nil)
-	board, moves := *e.line.Board(), make([]string, 0, len(line))
+	board, pv := *e.line.Board(), make([]string, 0, len(line))
 	for _, m := range line {
-		moves = append(moves, board.UCI(m, e.chess960))
+		pv = append(pv, board.UCI(m, e.chess960))
 		board.Make(m)
 	}
-	e.say("info depth %d nodes %d nps %d time %d score cp %d pv %s", len(line), root.N, nps, elapsed.Milliseconds(),
-		Centipawns(float64(root.Value.Q)), strings.Join(moves, " "))
+	text := ""
+	if len(pv) > 0 {
+		text = " pv " + strings.Join(pv, " ")
+	}
+	if root.Proven == mcts.ProvenWin || root.Proven == mcts.ProvenLoss {
+		e.say("info depth %d nodes %d nps %d time %d score mate %d%s", len(pv), root.N, nps, elapsed.Milliseconds(), mateIn(root), text)
+		return
+	}
+	e.say("info depth %d nodes %d nps %d time %d score cp %d%s", len(pv), root.N, nps, elapsed.Milliseconds(),
+		Centipawns(float64(root.Value.Q)), text)
+}
+
+// mateIn returns the moves to a proven mate, negative where we are mated.
+func mateIn(root mcts.RootStats) int {
+	plies := int(math.Round(float64(root.Value.M)))
+	if root.Proven == mcts.ProvenLoss {
+		return -(plies + 1) / 2
+	}
+	return (plies + 1) / 2
 }
 
 // Centipawns maps Q in [-1,1] to the scale that GUIs show: 0 at 0, about 100
-// at 0.27, with lc0's tangent form 90*tan(1.5637541897*q).
+// at 0.54, with lc0's tangent form 90*tan(1.5637541897*q).
 func Centipawns(q float64) int {
 	return int(math.Round(90 * math.Tan(1.5637541897*max(-1, min(1, q)))))
 }

@@ -40,18 +40,18 @@ func Read(r io.Reader, fn func(*Game) error) error {
 			}
 		})
 	}
-	err := deliver(ordered, fn)
+	bad, err := deliver(ordered, fn)
 	close(stop)
 	for range ordered { // let the scanner end
 	}
 	wg.Wait()
-	if err != nil {
-		if _, partial := err.(*ReadError); !partial || scanErr == nil {
-			return err
-		}
-	}
-	if scanErr != nil {
+	switch {
+	case err != nil:
+		return err
+	case scanErr != nil:
 		return fmt.Errorf("read PGN: %w", scanErr)
+	case bad.Total > 0:
+		return bad
 	}
 	return nil
 }
@@ -79,8 +79,8 @@ func split(r io.Reader, ordered, todo chan<- *job, stop <-chan struct{}) error {
 }
 
 // deliver hands the games to fn in order and collects the bad ones.
-func deliver(ordered <-chan *job, fn func(*Game) error) error {
-	var bad ReadError
+func deliver(ordered <-chan *job, fn func(*Game) error) (*ReadError, error) {
+	bad := new(ReadError)
 	for j := range ordered {
 		<-j.done
 		if j.bad != nil {
@@ -91,11 +91,8 @@ func deliver(ordered <-chan *job, fn func(*Game) error) error {
 			continue
 		}
 		if err := fn(j.game); err != nil {
-			return err
+			return bad, err
 		}
 	}
-	if bad.Total > 0 {
-		return &bad
-	}
-	return nil
+	return bad, nil
 }

@@ -45,6 +45,7 @@ var rooms = map[string]room{
 	"selfplay":       {ours: []string{"mcts", "chess", "encoding", "record"}},
 	"exam":           {ours: []string{"chess", "encoding", "mcts", "syzygy"}},
 	"uci":            {ours: []string{"mcts", "chess", "encoding"}},
+	"bench":          {ours: []string{"chess", "encoding", "mcts", "nn", "nn/kernel", "nn/cpu", "trainer", "selfplay", "record"}},
 	"monitor":        {third: []string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "github.com/schollz/progressbar", "gonum.org/v1/plot"}},
 	"loop":           {ours: []string{"*"}, third: []string{"golang.org/x/sys"}},
 	"cmd/chessbrain": {ours: []string{"*"}, third: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "charm.land/fang", "golang.org/x/sys", "golang.org/x/term"}},

@@ -267,3 +267,25 @@ func TestNewCopies(t *testing.T) {
 		t.Error("the answer changed with the original weights")
 	}
 }
+
+// A fresh net is near uniform: no move has twice its share, no outcome is above
+// a half, and moves left starts where its gradient is not dead.
+func TestFreshNetIsNearUniform(t *testing.T) {
+	for _, name := range []string{"32x4", "64x6", "64x6-plain", "16x2-classical"} {
+		e := newEvaluator(t, nn.Init(mustArch(t, name), 7), 16)
+		b := randomBatch(3, 12)
+		evaluate(t, e, b)
+		for i := range b.N {
+			prior := b.PriorOf(i)
+			if top := slices.Max(prior) * float32(len(prior)); top > 2 {
+				t.Errorf("%s: a move of %d has %.2f times its share", name, len(prior), top)
+			}
+			if top := slices.Max(b.WDL[i][:]); top > .5 {
+				t.Errorf("%s: WDL %v", name, b.WDL[i])
+			}
+			if b.M[i] < 20 || b.M[i] > 60 {
+				t.Errorf("%s: moves left %v", name, b.M[i])
+			}
+		}
+	}
+}

@@ -12,10 +12,7 @@ import (
 // their trivial starting values.
 func testNet(t testing.TB, name string, seed uint64) *nn.Net {
 	t.Helper()
-	a, err := nn.ParseArch(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := mustArch(t, name)
 	n := nn.Init(a, seed)
 	rng := rand.New(rand.NewPCG(seed, 99))
 	for i, s := range nn.Specs(a) {
@@ -33,6 +30,15 @@ func testNet(t testing.TB, name string, seed uint64) *nn.Net {
 		}
 	}
 	return n
+}
+
+func mustArch(t testing.TB, name string) nn.Arch {
+	t.Helper()
+	a, err := nn.ParseArch(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
 }
 
 // randomBatch returns n positions with random planes and legal moves; some have

@@ -1,0 +1,29 @@
+// Package bench measures how fast this machine is at what the program does:
+// kernels, inference, training steps, tree work of the search and self-play.
+//
+// Machines are noisy (other processes, frequency steps, virtual cores), and noise
+// only ever makes a run slower. Every measurement therefore repeats short runs
+// for about the given duration and reports the fastest: what the code can do on
+// this core, not what it got on average. The core's peak is measured the same
+// way, before and after. Only [SelfPlay] has runs (windows) of many batches.
+//
+// Operations are nominal: [nn.Arch.FLOPs] a board, taps that fall off the board
+// and policy outputs that nobody asked for counted; a training step counts three
+// forward passes. A share of the peak is
+//
+//	gflops / (threads * the core's fp32 peak in the same tier)
+//
+// Positions come from seeded random legal play, nets are freshly initialised with
+// a fixed seed: speed does not depend on the weights.
+//
+// The functions set the CPU tier of the whole process while they run
+// ([kernel.SetTier]): run one at a time, with no other user of the kernels.
+//
+//	arch, _ := nn.ParseArch("64x6")
+//	o := bench.Options{Arch: arch, Batch: 64, Threads: 1, Duration: time.Second}
+//	speed, err := bench.Infer(o)
+//	if err != nil {
+//		return err
+//	}
+//	fmt.Printf("%.0f boards/s, %.0f %% of the peak\n", speed.BoardsPerSecond, 100*speed.ShareOfPeak)
+package bench

@@ -1,0 +1,79 @@
+package bench
+
+import (
+	"fmt"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+)
+
+const (
+	squares = encoding.NumSquares
+	taps    = 9 // of a 3x3 convolution
+)
+
+// conv3Case is a 3x3 convolution with bias and ReLU. A data gradient is the same
+// kernel with the channels exchanged.
+func conv3Case(ci, co int) kernelCase {
+	return kernelCase{fmt.Sprintf("conv3 %d>%d", ci, co), 2 * squares * taps * ci * co, func(f *floats, boards int) func() {
+		x, y, bias := f.slice(boards*squares*ci), make([]float32, boards*squares*co), f.slice(co)
+		packed := make([]float32, kernel.PackedConv3Len(ci, co))
+		kernel.PackConv3(packed, f.slice(co*ci*taps), ci, co)
+		scratch := make([]float32, kernel.Conv3ScratchLen(ci))
+		return func() { kernel.Conv3(y, x, packed, bias, boards, ci, co, kernel.ReLU, scratch) }
+	}}
+}
+
+// conv3GradCase is the weight gradient of a 3x3 convolution. The sum in dw is
+// never cleared: it grows far too slowly to overflow.
+func conv3GradCase(ci, co int) kernelCase {
+	return kernelCase{fmt.Sprintf("conv3 weight gradient %d>%d", ci, co), 2 * squares * taps * ci * co, func(f *floats, boards int) func() {
+		x, dy, dw := f.slice(boards*squares*ci), f.slice(boards*squares*co), make([]float32, co*ci*taps)
+		scratch := make([]float32, kernel.Conv3WeightGradScratchLen(ci, co))
+		return func() { kernel.Conv3WeightGrad(dw, x, dy, boards, ci, co, scratch) }
+	}}
+}
+
+// matCase is a fully connected layer with bias and ReLU.
+func matCase(in, out int) kernelCase {
+	return kernelCase{fmt.Sprintf("matmul %d>%d", in, out), 2 * in * out, func(f *floats, boards int) func() {
+		x, y, bias := f.slice(boards*in), make([]float32, boards*out), f.slice(out)
+		packed := make([]float32, kernel.PackedMatLen(in, out))
+		kernel.PackMat(packed, f.slice(in*out), in, out)
+		return func() { kernel.MatMul(y, x, packed, bias, boards, in, out, kernel.ReLU) }
+	}}
+}
+
+// matGradCase is the gradient of a fully connected layer's weights and bias.
+func matGradCase(in, out int) kernelCase {
+	return kernelCase{fmt.Sprintf("matmul weight gradient %d>%d", in, out), 2 * in * out, func(f *floats, boards int) func() {
+		x, dy := f.slice(boards*in), f.slice(boards*out)
+		dw, db := make([]float32, in*out), make([]float32, out)
+		scratch := make([]float32, kernel.MatMulWeightGradScratchLen(in, out))
+		return func() { kernel.MatMulWeightGrad(dw, db, x, dy, boards, in, out, scratch) }
+	}}
+}
+
+// batchNormCase is one multiply-add and ReLU over a layer's activations: bound by
+// memory, not by arithmetic.
+func batchNormCase(c int) kernelCase {
+	return kernelCase{fmt.Sprintf("batch norm apply %d", c), 2 * squares * c, func(f *floats, boards int) func() {
+		x, y := f.slice(boards*squares*c), make([]float32, boards*squares*c)
+		scale, shift := f.slice(c), f.slice(c)
+		return func() { kernel.BatchNormApply(y, x, scale, shift, boards*squares, c, kernel.ReLU) }
+	}}
+}
+
+// seCase is gate, shift, residual and ReLU over a block's activations, with the
+// mean over the squares before: bound by memory.
+func seCase(c int) kernelCase {
+	return kernelCase{fmt.Sprintf("SE pool and apply %d", c), 4 * squares * c, func(f *floats, boards int) func() {
+		x, res := f.slice(boards*squares*c), f.slice(boards*squares*c)
+		out, pool := make([]float32, len(x)), make([]float32, boards*c)
+		gate, beta := f.slice(boards*c), f.slice(boards*c)
+		return func() {
+			kernel.SEPool(pool, x, boards, c)
+			kernel.SEApply(out, x, gate, beta, res, boards, c, kernel.ReLU)
+		}
+	}}
+}

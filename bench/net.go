@@ -1,0 +1,121 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/cpu"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+const (
+	netSeed = 1
+	// forwardsPerStep is how many forward passes a training step counts as: the
+	// forward pass, the gradient of the activations and that of the weights.
+	forwardsPerStep = 3
+	// learningRate keeps weights finite on rows that repeat for ever.
+	learningRate = 1e-4
+)
+
+// Infer measures evaluations of o.Threads evaluators of one net, each on its own
+// thread and batch, from bit masks to policy, WDL and moves left.
+func Infer(o Options) (s Speed, err error) {
+	err = o.inTier(func() error {
+		works, err := evaluations(&o)
+		if err != nil {
+			return err
+		}
+		var best time.Duration
+		peak, err := withPeak(func() (err error) { best, err = bestTime(o.Duration, works); return err })
+		s = o.newSpeed(best, o.Threads, float64(o.Arch.FLOPs()), peak)
+		return err
+	})
+	return s, err
+}
+
+// InferenceSpeed returns the boards per second of one core in the active tier.
+func InferenceSpeed(arch nn.Arch, batch int, d time.Duration) (boardsPerSecond float64, err error) {
+	s, err := Infer(Options{Arch: arch, Batch: batch, Threads: 1, Duration: d})
+	return s.BoardsPerSecond, err
+}
+
+// evaluations makes an evaluator and its batch for each thread.
+func evaluations(o *Options) ([]work, error) {
+	net, err := cpu.New(nn.Init(o.Arch, netSeed))
+	if err != nil {
+		return nil, err
+	}
+	works := make([]work, o.Threads)
+	for i := range works {
+		e, b := net.NewEvaluator(o.Batch), inferenceBatch(o.Batch, i)
+		works[i] = func() error { return e.Evaluate(context.Background(), b) }
+	}
+	return works, nil
+}
+
+// Train measures training steps: forward, backward and optimizer (SGD with
+// Nesterov momentum, the default losses) of one trainer with o.Threads workers.
+// The reading of rows is not counted.
+func Train(o Options) (s Speed, err error) {
+	err = o.inTier(func() (err error) {
+		t, err := newTrainer(&o)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, t.Close()) }()
+		var best time.Duration
+		peak, err := withPeak(func() (err error) { best, err = bestStep(t, &o); return err })
+		s = o.newSpeed(best, 1, forwardsPerStep*float64(o.Arch.FLOPs()), peak)
+		return err
+	})
+	return s, err
+}
+
+func newTrainer(o *Options) (*trainer.Trainer, error) {
+	cfg := trainer.DefaultConfig()
+	cfg.BatchSize, cfg.Workers = o.Batch, o.Threads
+	cfg.Schedule = trainer.ConstantLR(learningRate)
+	cfg.Losses = trainer.LossesFor(o.Arch, cfg.Losses)
+	return trainer.New(nn.Init(o.Arch, netSeed), cfg)
+}
+
+// bestStep returns the shortest compute time of a step.
+func bestStep(t *trainer.Trainer, o *Options) (time.Duration, error) {
+	src := sameRows{encoding.NewTrainBatch(o.Batch)}
+	appendRows(src.rows, o.Batch)
+	best := time.Duration(math.MaxInt64)
+	end := time.Now().Add(o.Duration)
+	for steps := 0; steps <= minRuns || time.Now().Before(end); steps++ {
+		s, err := t.Step(context.Background(), src)
+		if err != nil {
+			return 0, err
+		}
+		if s.Skipped || s.Rows != o.Batch {
+			return 0, fmt.Errorf("training step %d: skipped %v, %d rows of %d", s.Step, s.Skipped, s.Rows, o.Batch)
+		}
+		if steps > 0 { // the first one is cold
+			best = min(best, s.ComputeTime+s.UpdateTime)
+		}
+	}
+	return max(best, 1), nil
+}
+
+// sameRows is a batch source that hands out the same rows for ever.
+type sameRows struct{ rows *encoding.TrainBatch }
+
+// Next fills b.
+func (s sameRows) Next(_ context.Context, b *encoding.TrainBatch) error {
+	for i := range s.rows.N {
+		row := b.Grow(len(s.rows.LegalOf(i)))
+		b.Masks[row], b.Scalars[row] = s.rows.Masks[i], s.rows.Scalars[i]
+		copy(b.LegalOf(row), s.rows.LegalOf(i))
+		copy(b.PolicyOf(row), s.rows.PolicyOf(i))
+		b.Targets[row], b.Weight[row] = s.rows.Targets[i], s.rows.Weight[i]
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+)
+
+// ErrOptions is wrapped by every error about what was asked for.
+var ErrOptions = errors.New("benchmark options")
+
+// Names that Options accepts.
+const (
+	TierAuto      = "auto" // the tier that is active already
+	PrecisionFP32 = "fp32"
+	precisionBF16 = "bf16"
+)
+
+// Bounds of Options. Memory grows with all of them.
+const (
+	MaxBatch   = 4096
+	MaxThreads = 256
+)
+
+// Options says what to measure.
+type Options struct {
+	Arch      nn.Arch
+	Batch     int           // positions of an evaluation or of a training step, 1..MaxBatch
+	Threads   int           // 1..MaxThreads; inference and kernels: each with its own batch; training: of one step
+	Tier      string        // TierAuto (or ""), or a tier's name
+	Precision string        // PrecisionFP32 (or "")
+	Duration  time.Duration // of each measurement, about; > 0
+}
+
+// Validate says what is out of range or not in this build; the error wraps
+// ErrOptions.
+func (o *Options) Validate() error {
+	if err := o.Arch.Validate(); err != nil {
+		return fmt.Errorf("%w: %w", ErrOptions, err)
+	}
+	if o.Batch < 1 || o.Batch > MaxBatch {
+		return fmt.Errorf("%w: batch %d, want 1 to %d", ErrOptions, o.Batch, MaxBatch)
+	}
+	if o.Threads < 1 || o.Threads > MaxThreads {
+		return fmt.Errorf("%w: %d threads, want 1 to %d", ErrOptions, o.Threads, MaxThreads)
+	}
+	if err := checkDuration(o.Duration); err != nil {
+		return err
+	}
+	switch o.Precision {
+	case "", PrecisionFP32:
+	case precisionBF16:
+		return fmt.Errorf("%w: precision bf16 is not in this build; use fp32", ErrOptions)
+	default:
+		return fmt.Errorf("%w: unknown precision %q, want fp32", ErrOptions, o.Precision)
+	}
+	_, err := o.tier()
+	return err
+}
+
+func checkDuration(d time.Duration) error {
+	if d <= 0 || d > time.Hour {
+		return fmt.Errorf("%w: duration %v, want above 0 and at most 1h", ErrOptions, d)
+	}
+	return nil
+}
+
+// tier returns the tier asked for, if this machine has it.
+func (o *Options) tier() (kernel.Tier, error) {
+	if o.Tier == "" || o.Tier == TierAuto {
+		if err := kernel.TierError(); err != nil {
+			return 0, fmt.Errorf("%w: %w", ErrOptions, err)
+		}
+		return kernel.ActiveTier(), nil
+	}
+	t, err := kernel.ParseTier(o.Tier)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrOptions, err)
+	}
+	if best := kernel.BestTier(); t > best {
+		return 0, fmt.Errorf("%w: CPU tier %s is not available on this machine: the best is %s", ErrOptions, t, best)
+	}
+	return t, nil
+}
+
+// inTier validates o, runs f in its tier and goes back to the tier before.
+func (o *Options) inTier(f func() error) (err error) {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	t, err := o.tier()
+	if err != nil {
+		return err
+	}
+	old := kernel.ActiveTier()
+	if err := kernel.SetTier(t); err != nil {
+		return fmt.Errorf("%w: %w", ErrOptions, err)
+	}
+	defer func() { err = errors.Join(err, kernel.SetTier(old)) }()
+	return f()
+}

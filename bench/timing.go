@@ -1,0 +1,76 @@
+package bench
+
+import (
+	"math"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/chessbrain/chessbrain/nn/kernel"
+)
+
+const (
+	// minRuns is the least number of runs that the best is taken from, however
+	// short the duration.
+	minRuns = 3
+	// runTime is how long a run lasts at least: short enough that some runs go
+	// undisturbed, long enough that the clock and goroutine starts do not count.
+	runTime = 2 * time.Millisecond
+	// peakTime is the time of each of the two measurements of the peak.
+	peakTime = 50 * time.Millisecond
+)
+
+// work does one batch, again and again. It is used by one goroutine at a time.
+type work func() error
+
+// bestTime runs all works at once, each in its own goroutine if there are
+// several, for about d, and returns the shortest time of one round of batches.
+func bestTime(d time.Duration, works []work) (time.Duration, error) {
+	once, err := timeRun(works, 1) // not counted: caches and lazy memory are cold
+	if err != nil {
+		return 0, err
+	}
+	repeat := 1 + int(runTime/max(once, 1))
+	best := time.Duration(math.MaxInt64)
+	end := time.Now().Add(d)
+	for runs := 0; runs < minRuns || time.Now().Before(end); runs++ {
+		t, err := timeRun(works, repeat)
+		if err != nil {
+			return 0, err
+		}
+		best = min(best, t)
+	}
+	return max(best/time.Duration(repeat), 1), nil
+}
+
+// timeRun returns the time that all works take for repeat batches each.
+func timeRun(works []work, repeat int) (time.Duration, error) {
+	start := time.Now()
+	if len(works) == 1 {
+		err := times(repeat, works[0])
+		return time.Since(start), err
+	}
+	var group errgroup.Group
+	for _, w := range works {
+		group.Go(func() error { return times(repeat, w) })
+	}
+	err := group.Wait()
+	return time.Since(start), err
+}
+
+func times(n int, w work) error {
+	for range n {
+		if err := w(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withPeak runs f between two measurements of the core's peak, GFLOP/s in the
+// active tier, and returns the higher one.
+func withPeak(f func() error) (float64, error) {
+	peak := kernel.PeakGFLOPS(peakTime)
+	err := f()
+	return max(peak, kernel.PeakGFLOPS(peakTime)), err
+}

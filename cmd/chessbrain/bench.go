@@ -1,0 +1,228 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/bench"
+	"github.com/chessbrain/chessbrain/mcts"
+	"github.com/chessbrain/chessbrain/nn"
+)
+
+// Defaults of the bench commands.
+const (
+	benchNet         = "64x6"
+	benchBatch       = 64
+	benchSimulations = 32
+	benchTreeVisits  = 200
+)
+
+func newBench() *cobra.Command {
+	var duration time.Duration
+	c := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure this machine: search, kernels, inference, training, self-play",
+		Long: `Without a sub-command: the search signature, and the speed of the search, the
+kernels, inference and a training step of a 64x6 net at batch 64, all in one run.
+
+Each figure is the best of many short runs, because other processes only ever make
+a run slower. Operations are nominal; the peak is this core's, measured beside.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return asUsage(benchAll(c.OutOrStdout(), duration))
+		},
+	}
+	c.Flags().DurationVar(&duration, "duration", 500*time.Millisecond, "time of each measurement, about (a kernel: a quarter)")
+	c.AddCommand(newBenchKernels(), newBenchInfer(), newBenchTrain(), newBenchSelfplay())
+	return c
+}
+
+// benchAll prints everything for the standard net.
+func benchAll(w io.Writer, d time.Duration) error {
+	arch, err := nn.ParseArch(benchNet)
+	if err != nil {
+		return err
+	}
+	o := bench.Options{Arch: arch, Batch: benchBatch, Threads: 1, Duration: d}
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "signature %016x\n", mcts.Signature())
+	tree, err := bench.TreeWork(benchTreeVisits, d)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "search    %.2f us of tree work a simulation (%d simulations a search; hash evaluator %.2f us beside)\n\n",
+		microseconds(tree.Tree), tree.Simulations, microseconds(tree.Evaluator))
+	short := o
+	short.Duration = max(d/4, 1)
+	if err := benchKernels(w, short, false); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	for i, m := range []func(bench.Options) (bench.Speed, error){bench.Infer, bench.Train} {
+		s, err := m(o)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			fmt.Fprintln(w, speedHeader)
+		}
+		printSpeed(w, [...]string{"inference", "training step"}[i], &s)
+	}
+	return nil
+}
+
+func microseconds(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+
+// benchFlags are the flags that the commands about nets share.
+type benchFlags struct {
+	net     string
+	options bench.Options
+	json    bool
+}
+
+// bind registers the flags.
+func (f *benchFlags) bind(c *cobra.Command, d time.Duration) {
+	c.Flags().StringVar(&f.net, "net", benchNet, "filters x blocks, with suffixes such as -plain or -mish")
+	c.Flags().IntVar(&f.options.Batch, "batch", benchBatch, fmt.Sprintf("positions, 1 to %d", bench.MaxBatch))
+	c.Flags().IntVar(&f.options.Threads, "threads", 1, fmt.Sprintf("1 to %d", bench.MaxThreads))
+	c.Flags().StringVar(&f.options.Tier, "tier", bench.TierAuto, "auto, generic, avx2 or avx512")
+	c.Flags().StringVar(&f.options.Precision, "precision", bench.PrecisionFP32, "fp32")
+	c.Flags().DurationVar(&f.options.Duration, "duration", d, "time of each measurement, about")
+	c.Flags().BoolVar(&f.json, "json", false, "one JSON object a line")
+}
+
+// resolve returns the options that the flags ask for.
+func (f *benchFlags) resolve() (bench.Options, error) {
+	arch, err := nn.ParseArch(f.net)
+	if err != nil {
+		return bench.Options{}, usageError{fmt.Errorf("--net: %w", err)}
+	}
+	f.options.Arch = arch
+	return f.options, asUsage(f.options.Validate())
+}
+
+func newBenchKernels() *cobra.Command {
+	f := &benchFlags{}
+	c := &cobra.Command{
+		Use: "kernels", Short: "Measure the kernels at the sizes of a net", Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o, err := f.resolve()
+			if err != nil {
+				return err
+			}
+			return benchKernels(c.OutOrStdout(), o, f.json)
+		},
+	}
+	f.bind(c, 300*time.Millisecond)
+	return c
+}
+
+func newBenchInfer() *cobra.Command {
+	return newBenchNet("infer", "Measure evaluations of a net", "inference", bench.Infer)
+}
+
+func newBenchTrain() *cobra.Command {
+	return newBenchNet("train", "Measure training steps of a net", "training step", bench.Train)
+}
+
+// newBenchNet is a command that measures one figure.
+func newBenchNet(use, short, what string, measure func(bench.Options) (bench.Speed, error)) *cobra.Command {
+	f := &benchFlags{}
+	c := &cobra.Command{
+		Use: use, Short: short, Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o, err := f.resolve()
+			if err != nil {
+				return err
+			}
+			s, err := measure(o)
+			if err != nil {
+				return err
+			}
+			w := c.OutOrStdout()
+			if f.json {
+				return json.NewEncoder(w).Encode(s)
+			}
+			fmt.Fprintln(w, speedHeader)
+			printSpeed(w, what, &s)
+			return nil
+		},
+	}
+	f.bind(c, 2*time.Second)
+	return c
+}
+
+func newBenchSelfplay() *cobra.Command {
+	var net string
+	var asJSON bool
+	var o bench.SelfPlayOptions
+	c := &cobra.Command{
+		Use: "selfplay", Short: "Measure one self-play worker with a fresh net", Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			if o.Arch, err = nn.ParseArch(net); err != nil {
+				return usageError{fmt.Errorf("--net: %w", err)}
+			}
+			r, err := bench.SelfPlay(c.Context(), o)
+			if err != nil {
+				return asUsage(err)
+			}
+			if asJSON {
+				return json.NewEncoder(c.OutOrStdout()).Encode(r)
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%s %s, %s: %d games in lock step, %d simulations a move, one core\n"+
+				"%.1f positions/s, %.0f evaluations/s, mean batch %.1f, cache hits %.1f %% (best window of %.1f s)\n",
+				r.Net, r.Precision, r.Tier, r.Games, r.Simulations,
+				r.PositionsPerSecond, r.EvaluationsPerSecond, r.MeanBatch, 100*r.CacheHits, r.Seconds)
+			return err
+		},
+	}
+	c.Flags().StringVar(&net, "net", benchNet, "filters x blocks, with suffixes such as -plain or -mish")
+	c.Flags().IntVar(&o.Simulations, "simulations", benchSimulations, "of each search")
+	c.Flags().IntVar(&o.Games, "games", benchBatch, fmt.Sprintf("in lock step = the largest batch, 1 to %d", bench.MaxGames))
+	c.Flags().DurationVar(&o.Duration, "duration", 8*time.Second, "time that is counted, about")
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	return c
+}
+
+// benchKernels prints a line for each kernel.
+func benchKernels(w io.Writer, o bench.Options, asJSON bool) error {
+	speeds, err := bench.Kernels(o)
+	if err != nil {
+		return err
+	}
+	if !asJSON {
+		fmt.Fprintln(w, speedHeader)
+	}
+	for i := range speeds {
+		if !asJSON {
+			printSpeed(w, speeds[i].Kernel, &speeds[i].Speed)
+		} else if err := json.NewEncoder(w).Encode(speeds[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	speedHeader = "                               tier     net         batch threads    boards/s   GFLOP/s  of peak"
+	speedLine   = "%-30s %-8s %-12s %4d %7d %11.0f %9.1f %7.1f%%\n"
+)
+
+func printSpeed(w io.Writer, what string, s *bench.Speed) {
+	fmt.Fprintf(w, speedLine, what, s.Tier, s.Net, s.Batch, s.Threads, s.BoardsPerSecond, s.GFLOPS, 100*s.ShareOfPeak)
+}
+
+// asUsage marks an error about options as one of the command line.
+func asUsage(err error) error {
+	if errors.Is(err, bench.ErrOptions) {
+		return usageError{err}
+	}
+	return err
+}

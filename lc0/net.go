@@ -1,0 +1,87 @@
+package lc0
+
+import (
+	"bufio"
+	"compress/flate"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/chessbrain/chessbrain/lc0/netpb"
+	"github.com/chessbrain/chessbrain/nn"
+)
+
+const (
+	netMagic = 0x1c0
+	// maxNetBytes bounds the unpacked file; the largest known nets have 0.8 GB.
+	maxNetBytes = 1 << 30
+)
+
+// NetInfo is what a network file says besides the weights.
+type NetInfo struct {
+	License       string
+	MinVersion    [3]uint32 // of the engine: major, minor, patch
+	TrainingSteps uint32
+}
+
+// ReadNet reads a network file, gzipped or not: residual towers with or without
+// squeeze-and-excitation, input format 1, convolutional policy. The net computes
+// what Leela's does, up to rounding. Errors wrap ErrCorrupt, ErrUnsupported, or
+// are the reader's.
+func ReadNet(r io.Reader) (*nn.Net, *NetInfo, error) {
+	data, err := unpack(r)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read Leela net: %w", err)
+	}
+	var file netpb.Net
+	if err := proto.Unmarshal(data, &file); err != nil {
+		return nil, nil, fmt.Errorf("read Leela net: %w: %w", ErrCorrupt, err)
+	}
+	if file.GetMagic() != netMagic {
+		return nil, nil, fmt.Errorf("read Leela net: %w: magic %#x, want %#x", ErrCorrupt, file.GetMagic(), netMagic)
+	}
+	net, err := convert(&file)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read Leela net: %w", err)
+	}
+	v := file.GetMinVersion()
+	return net, &NetInfo{
+		License:       file.GetLicense(),
+		MinVersion:    [3]uint32{v.GetMajor(), v.GetMinor(), v.GetPatch()},
+		TrainingSteps: file.GetTrainingParams().GetTrainingSteps(),
+	}, nil
+}
+
+// unpack returns the protobuf bytes.
+func unpack(r io.Reader) ([]byte, error) {
+	br := bufio.NewReader(r)
+	if head, _ := br.Peek(2); len(head) < 2 || head[0] != 0x1f || head[1] != 0x8b {
+		return readAll(br)
+	}
+	z, err := gzip.NewReader(br)
+	if err != nil {
+		return nil, gzipError(err)
+	}
+	data, err := readAll(z)
+	return data, gzipError(err)
+}
+
+// gzipError marks what gzip says of damaged data; other errors stay the reader's.
+func gzipError(err error) error {
+	var flateError flate.CorruptInputError
+	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.As(err, &flateError) {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return err
+}
+
+func readAll(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxNetBytes+1))
+	if err == nil && len(data) > maxNetBytes {
+		err = fmt.Errorf("%w: more than %d bytes", ErrUnsupported, maxNetBytes)
+	}
+	return data, err
+}
