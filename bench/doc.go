@@ -13,6 +13,11 @@
 //
 //	gflops / (threads * the core's fp32 peak in the same tier)
 //
+// The nominal count can exceed what is done: inference computes the last policy
+// convolution only where legal moves start. With several threads a run counts
+// until the last of them is through, so that they need cores of their own: on a
+// busy machine two threads may look like one.
+//
 // Positions come from seeded random legal play, nets are freshly initialised with
 // a fixed seed: speed does not depend on the weights.
 //

@@ -6,7 +6,10 @@
 // never a start.
 //
 //	tables := exam.Solve()
-//	set := tables.HeldOutSet(600, 1)             // balanced over win, draw, loss
-//	values, err := exam.Values(ctx, net, set)    // does the value head agree?
-//	mates, err := tables.Mates(ctx, net, chess.Rook, 100, exam.MateOptions{Visits: 100, Moves: 50})
+//	starts := tables.Starts(30000, 1)         // FENs for self-play
+//	set := tables.HeldOutSet(1200, 1)         // balanced over win, draw, loss
+//	values, err := exam.Values(ctx, net, set) // does the value head agree?
+//	search := mcts.DefaultConfig()
+//	search.Simulations = 100
+//	mates, err := tables.Mates(ctx, net, chess.Rook, 200, exam.MateOptions{Search: search, Moves: 50})
 package exam

@@ -2,6 +2,7 @@ package exam
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 
@@ -13,18 +14,20 @@ import (
 
 // MateOptions sets how the attacker plays.
 type MateOptions struct {
-	Search mcts.Config // of the attacker; Simulations is the number of visits
+	Search mcts.Config // of the attacker; Simulations is the number of visits, at least 1
 	Moves  int         // the attacker's moves until a win no longer counts
 	Seed   uint64
 }
 
 // MateReport counts the won positions that were mated in time.
 type MateReport struct {
-	Played, Mated int
-	Plies         int // of the mates, added up
+	Played int `json:"played"`
+	Mated  int `json:"mated"`
+	Plies  int `json:"plies"` // of the mates, added up
 }
 
-// Share returns the share of positions that were mated.
+// Share returns the share of positions that were mated, NaN where none was
+// played.
 func (r *MateReport) Share() float64 { return float64(r.Mated) / float64(r.Played) }
 
 // attack is one game of the exam.
@@ -38,16 +41,16 @@ type attack struct {
 // ending with the strong side to move against the solver's longest defence.
 // All games advance together, so the net sees batches.
 func (t Tables) Mates(ctx context.Context, net mcts.Evaluator, piece chess.PieceType, n int, o MateOptions) (*MateReport, error) {
-	table := t[piece]
-	o.Search.NoiseEpsilon = 0
-	r := &MateReport{}
+	if o.Search.Simulations < 1 && o.Search.Playouts < 1 {
+		return nil, errors.New("the attacker's search has no end: set Simulations")
+	}
 	var games []*attack
-	for _, b := range wonPositions(table, n, o.Seed) {
-		a := &attack{line: chess.NewHistory(b), search: mcts.New(&o.Search, nil), rng: rand.New(rand.NewPCG(o.Seed, uint64(len(games))))}
+	for i, b := range wonPositions(t[piece], n, o.Seed) {
+		a := &attack{line: chess.NewHistory(b), search: mcts.New(&o.Search, nil), rng: rand.New(rand.NewPCG(o.Seed, uint64(i)))}
 		a.search.Reset(a.line)
 		games = append(games, a)
 	}
-	r.Played = len(games)
+	r := &MateReport{Played: len(games)}
 	batch := encoding.NewBatch(len(games))
 	for move := 0; move < o.Moves && len(games) > 0; move++ {
 		if err := think(ctx, net, batch, games); err != nil {
@@ -55,7 +58,7 @@ func (t Tables) Mates(ctx context.Context, net mcts.Evaluator, piece chess.Piece
 		}
 		var open []*attack
 		for _, a := range games {
-			over, mated := a.reply(table)
+			over, mated := a.reply(t)
 			if mated {
 				r.Mated++
 				r.Plies += a.line.Len() - 1
@@ -80,7 +83,7 @@ func think(ctx context.Context, net mcts.Evaluator, batch *encoding.Batch, games
 			a.search.Gather(batch, 1)
 		}
 		if batch.N == 0 {
-			return nil
+			return ctx.Err()
 		}
 		if err := net.Evaluate(ctx, batch); err != nil {
 			return fmt.Errorf("evaluate a search: %w", err)
@@ -92,22 +95,18 @@ func think(ctx context.Context, net mcts.Evaluator, batch *encoding.Batch, games
 }
 
 // reply plays the attacker's best move and the defender's longest defence.
-func (a *attack) reply(table *syzygy.Table) (over, mated bool) {
+func (a *attack) reply(t Tables) (over, mated bool) {
+	root := a.search.Root()
 	var list chess.MoveList
-	if over, mated = a.play(bestMove(a.search), &list); over {
+	if over, mated = a.play(root.Moves[root.Best].Move, &list); over {
 		return over, mated
 	}
-	over, _ = a.play(longestDefence(table, a.line.Board(), &list), &list)
+	over, _ = a.play(t.longestDefence(a.line.Board(), &list), &list)
 	return over, false
 }
 
-// bestMove is the search's choice.
-func bestMove(s *mcts.Search) chess.Move {
-	root := s.Root()
-	return root.Moves[root.Best].Move
-}
-
-// play makes a move and says whether the game is over, and by mate.
+// play makes a move and says whether the game is over, and by mate. list gets
+// the moves of the new position.
 func (a *attack) play(m chess.Move, list *chess.MoveList) (over, mated bool) {
 	a.line.Push(m)
 	a.search.Advance(m)
@@ -116,14 +115,16 @@ func (a *attack) play(m chess.Move, list *chess.MoveList) (over, mated bool) {
 	return end != chess.NotOver, end == chess.Checkmate
 }
 
-// longestDefence returns the move that draws, or else is mated latest.
-func longestDefence(table *syzygy.Table, b *chess.Board, list *chess.MoveList) chess.Move {
-	best, bestScore := list.Moves[0], -1
-	for _, m := range list.Slice() {
+// longestDefence returns the first of the legal moves that draws, or else the
+// one that is mated latest. The ending may be another one than at the start: a
+// pawn may have been promoted.
+func (t Tables) longestDefence(b *chess.Board, legal *chess.MoveList) chess.Move {
+	best, bestScore := legal.Moves[0], -1
+	for _, m := range legal.Slice() {
 		child := *b
 		child.Make(m)
-		score := 1 << 20 // outside the table (the man was taken) or drawn
-		if wdl, plies, ok := table.Probe(&child); ok && wdl == 1 {
+		score := 1 << 20 // drawn, or the third man was taken or cannot win
+		if wdl, plies, ok := t.Probe(&child); ok && wdl == 1 {
 			score = plies
 		}
 		if score > bestScore {
@@ -135,19 +136,11 @@ func longestDefence(table *syzygy.Table, b *chess.Board, list *chess.MoveList) c
 
 // wonPositions draws n held-out positions that the strong side, to move, wins.
 func wonPositions(table *syzygy.Table, n int, seed uint64) []chess.Board {
-	rng := rand.New(rand.NewPCG(seed, 3))
 	var won []chess.Board
 	for p := range table.All {
 		if p.WDL == 1 && HeldOut(&p.Board) {
 			won = append(won, p.Board)
 		}
 	}
-	rng.Shuffle(len(won), func(i, j int) { won[i], won[j] = won[j], won[i] })
-	won = won[:min(n, len(won))]
-	for i := range won {
-		if i%2 == 1 {
-			won[i] = recolour(&won[i])
-		}
-	}
-	return won
+	return draw(rand.New(rand.NewPCG(seed, 3)), won, n)
 }

@@ -16,9 +16,27 @@ type Tables map[chess.PieceType]*syzygy.Table
 // Solve computes the endings of Pieces, some seconds.
 func Solve() Tables { return syzygy.SolveWinning() }
 
-// HeldOut says whether a position belongs to the exam and is therefore never a
-// start: one in ten, by a hash of its Zobrist key.
+// Probe returns the value of b for its side to move from the table that has it.
+func (t Tables) Probe(b *chess.Board) (wdl, plies int, ok bool) {
+	for _, p := range Pieces {
+		if t[p] == nil {
+			continue
+		}
+		if wdl, plies, ok = t[p].Probe(b); ok {
+			return wdl, plies, true
+		}
+	}
+	return 0, 0, false
+}
+
+// HeldOut says whether a position of an ending belongs to the exam and is
+// therefore never a start: one in ten, by a hash of its Zobrist key. A position
+// and the same one with the colours exchanged belong to one side.
 func HeldOut(b *chess.Board) bool {
+	if strongToMove(b) != (b.SideToMove() == chess.White) {
+		o := recolour(b)
+		b = &o
+	}
 	x := b.Key()
 	x = (x ^ x>>33) * 0xff51afd7ed558ccd
 	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
@@ -38,13 +56,28 @@ func (t Tables) Starts(n int, seed uint64) []string {
 				open = append(open, pos.Board)
 			}
 		}
-		rng.Shuffle(len(open), func(i, j int) { open[i], open[j] = open[j], open[i] })
-		for i := range min(len(open), (n+len(Pieces)-1-k)/len(Pieces)) {
-			all = append(all, asColour(&open[i], i%2 == 1))
+		for _, b := range draw(rng, open, (n+len(Pieces)-1-k)/len(Pieces)) {
+			all = append(all, b.FEN())
 		}
 	}
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all
+}
+
+// draw returns n of the boards, or all where there are fewer, with black as the
+// strong side in every second one. boards is shuffled.
+func draw(rng *rand.Rand, boards []chess.Board, n int) []chess.Board {
+	rng.Shuffle(len(boards), func(i, j int) { boards[i], boards[j] = boards[j], boards[i] })
+	boards = boards[:min(n, len(boards))]
+	alternate(boards)
+	return boards
+}
+
+// over says whether a position has no move or too little material.
+func over(b *chess.Board) bool {
+	var list chess.MoveList
+	b.GenerateMoves(&list)
+	return list.N == 0 || b.InsufficientMaterial()
 }
 
 // Question is a held-out position with its value for the side to move.
@@ -55,103 +88,49 @@ type Question struct {
 	Strong bool // the side with the third man is to move
 }
 
-// HeldOutSet returns n held-out positions: a third wins, a third draws, a
-// third losses; half of each from the pawn ending and the rest from the others
-// where they have such positions; the draws half with the strong side to move
-// (from the pawn ending, which alone has them in number).
+// cell is a kind of question.
+type cell struct {
+	piece  chess.PieceType
+	wdl    int
+	strong bool // to move
+}
+
+// quotas are how many of 24 questions are of a kind. A side with a third man
+// never loses and one without never wins, so that wins are the strong side's and
+// losses the weak side's.
+var quotas = []struct {
+	cell
+	of24 int
+}{
+	{cell{chess.Pawn, 1, true}, 4}, {cell{chess.Queen, 1, true}, 2}, {cell{chess.Rook, 1, true}, 2},
+	{cell{chess.Pawn, -1, false}, 4}, {cell{chess.Queen, -1, false}, 2}, {cell{chess.Rook, -1, false}, 2},
+	{cell{chess.Pawn, 0, true}, 4}, {cell{chess.Pawn, 0, false}, 2}, {cell{chess.Queen, 0, false}, 1}, {cell{chess.Rook, 0, false}, 1},
+}
+
+// HeldOutSet returns n held-out positions, n at least 24 and exact in multiples
+// of 24, else rounded by kind: a third wins, a third draws, a third losses; half
+// with either side to move; half of the wins and losses and three quarters of the
+// draws from the pawn ending. (The draws of queen and rook have the weak side to
+// move, which takes the piece: the strong side to move always wins there.)
 func (t Tables) HeldOutSet(n int, seed uint64) []Question {
 	rng := rand.New(rand.NewPCG(seed, 2))
-	type cell struct {
-		piece  chess.PieceType
-		wdl    int
-		strong bool
-	}
-	pools := map[cell][]Question{}
+	pools := map[cell][]chess.Board{}
 	for _, p := range Pieces {
 		for pos := range t[p].All {
-			if !HeldOut(&pos.Board) || over(&pos.Board) {
-				continue
+			if HeldOut(&pos.Board) && !over(&pos.Board) {
+				c := cell{p, pos.WDL, strongToMove(&pos.Board)}
+				pools[c] = append(pools[c], pos.Board)
 			}
-			strong := pos.Board.SideToMove() == chess.White
-			c := cell{p, pos.WDL, strong}
-			pools[c] = append(pools[c], Question{p, pos.Board, pos.WDL, strong})
 		}
 	}
 	var set []Question
-	for _, want := range []struct {
-		cell
-		share float64
-	}{
-		{cell{chess.Pawn, 1, true}, 1. / 6}, {cell{chess.Queen, 1, true}, 1. / 12}, {cell{chess.Rook, 1, true}, 1. / 12},
-		{cell{chess.Pawn, -1, false}, 1. / 6}, {cell{chess.Queen, -1, false}, 1. / 12}, {cell{chess.Rook, -1, false}, 1. / 12},
-		{cell{chess.Pawn, 0, true}, 1. / 6}, {cell{chess.Pawn, 0, false}, 1. / 12}, {cell{chess.Queen, 0, false}, 1. / 24}, {cell{chess.Rook, 0, false}, 1. / 24},
-	} {
-		pool := pools[want.cell]
-		rng.Shuffle(len(pool), func(i, j int) { pool[i], pool[j] = pool[j], pool[i] })
-		for i := range min(len(pool), int(want.share*float64(n)+.5)) {
-			q := pool[i]
-			if i%2 == 1 { // black as the strong side in half of them
-				q.Board = recolour(&q.Board)
-			}
-			set = append(set, q)
+	before := 0
+	for _, q := range quotas {
+		upTo := before + q.of24
+		for _, b := range draw(rng, pools[q.cell], upTo*n/24-before*n/24) {
+			set = append(set, Question{q.piece, b, q.wdl, q.strong})
 		}
+		before = upTo
 	}
 	return set
-}
-
-// over says whether a position has no move or too little material.
-func over(b *chess.Board) bool {
-	var list chess.MoveList
-	b.GenerateMoves(&list)
-	return list.N == 0 || b.InsufficientMaterial()
-}
-
-// asColour writes b as a FEN, with the colours exchanged if other is set.
-func asColour(b *chess.Board, other bool) string {
-	if other {
-		o := recolour(b)
-		return o.FEN()
-	}
-	return b.FEN()
-}
-
-// recolour exchanges the colours: the same position for the side to move, with
-// the other colour.
-func recolour(b *chess.Board) chess.Board {
-	o, err := chess.ParseFEN(swapColours(b.FEN()))
-	if err != nil {
-		panic("exam: a legal position has no mirror: " + err.Error())
-	}
-	return o
-}
-
-// swapColours mirrors the board of a FEN without castling rights or en-passant
-// square and exchanges the colours.
-func swapColours(fen string) string {
-	ranks := [8][]byte{}
-	rank, i := 0, 0
-	for ; fen[i] != ' '; i++ {
-		switch c := fen[i]; {
-		case c == '/':
-			rank++
-		case c >= 'a':
-			ranks[rank] = append(ranks[rank], c-'a'+'A')
-		case c >= 'A':
-			ranks[rank] = append(ranks[rank], c-'A'+'a')
-		default:
-			ranks[rank] = append(ranks[rank], c)
-		}
-	}
-	out := make([]byte, 0, len(fen))
-	for r := 7; r >= 0; r-- {
-		out = append(out, ranks[r]...)
-		if r > 0 {
-			out = append(out, '/')
-		}
-	}
-	side := byte('w')
-	if fen[i+1] == 'w' {
-		side = 'b'
-	}
-	return string(append(out, ' ', side)) + fen[i+2:]
 }

@@ -9,25 +9,35 @@ import (
 	"github.com/chessbrain/chessbrain/mcts"
 )
 
-// ValueReport says how often the value head is right on a set.
-type ValueReport struct {
-	Questions int
-	Right     int                         // argmax of win, draw, loss agrees with the solver
-	Rule      int                         // right answers of the rule "the stronger side wins"
-	Confusion [3][3]int                   // [truth][answer], each win, draw, loss
-	ByPiece   map[chess.PieceType]*[2]int // right, asked
+// Count is a number of right answers among those asked.
+type Count struct {
+	Right int `json:"right"`
+	Asked int `json:"asked"`
 }
 
-// Share returns the share of right answers.
-func (r *ValueReport) Share() float64 { return float64(r.Right) / float64(r.Questions) }
+// Share returns the share of right answers, NaN where nothing was asked.
+func (c Count) Share() float64 { return float64(c.Right) / float64(c.Asked) }
 
-// RuleShare returns the share of right answers of the rule.
-func (r *ValueReport) RuleShare() float64 { return float64(r.Rule) / float64(r.Questions) }
+func (c *Count) add(right bool) {
+	c.Asked++
+	if right {
+		c.Right++
+	}
+}
+
+// ValueReport says how often the value head is right on a set: its largest
+// probability among win, draw and loss is the solver's result.
+type ValueReport struct {
+	Net       Count
+	Rule      Count                     // answers of the rule "the stronger side wins"
+	Confusion [3][3]int                 // [truth][answer], each win, draw, loss
+	ByPiece   map[chess.PieceType]Count // of the net
+}
 
 // Values asks the net for the win, draw and loss probabilities of each position,
 // without search and without history.
 func Values(ctx context.Context, net mcts.Evaluator, set []Question) (*ValueReport, error) {
-	r := &ValueReport{Questions: len(set), ByPiece: map[chess.PieceType]*[2]int{}}
+	r := &ValueReport{ByPiece: map[chess.PieceType]Count{}}
 	const group = 64
 	batch := encoding.NewBatch(group)
 	var list chess.MoveList
@@ -48,7 +58,8 @@ func Values(ctx context.Context, net mcts.Evaluator, set []Question) (*ValueRepo
 	return r, nil
 }
 
-// add counts one answer.
+// add counts one answer. Of equal probabilities the first of win, draw and loss
+// is the answer.
 func (r *ValueReport) add(q Question, wdl [3]float32) {
 	answer := 0
 	for k := range wdl {
@@ -58,15 +69,9 @@ func (r *ValueReport) add(q Question, wdl [3]float32) {
 	}
 	truth := 1 - q.WDL
 	r.Confusion[truth][answer]++
-	if r.ByPiece[q.Piece] == nil {
-		r.ByPiece[q.Piece] = new([2]int)
-	}
-	r.ByPiece[q.Piece][1]++
-	if answer == truth {
-		r.Right++
-		r.ByPiece[q.Piece][0]++
-	}
-	if (q.Strong && q.WDL == 1) || (!q.Strong && q.WDL == -1) {
-		r.Rule++
-	}
+	r.Net.add(answer == truth)
+	r.Rule.add(q.Strong == (q.WDL == 1) && q.WDL != 0)
+	piece := r.ByPiece[q.Piece]
+	piece.add(answer == truth)
+	r.ByPiece[q.Piece] = piece
 }

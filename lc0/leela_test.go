@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,8 +18,13 @@ import (
 )
 
 // TestAgainstLeela holds the whole path (file, rules, planes, tower, heads,
-// policy indices) against what lc0's float32 backend says of nine positions. The
-// tolerances are the rounding of the printed figures.
+// policy indices) against what lc0's float32 backend says of nine positions.
+//
+// V and M are what the net says, rounded: 4 and 1 decimals. P and D are printed
+// after passes through quadratic approximations of 2^x and log2 (D through a WDL
+// rescaling that is the identity but for them), whose relative error reaches
+// 0.3 %: D is off by up to 0.003 as a smooth function of itself, P by 0.3 % of
+// itself besides its rounding.
 func TestAgainstLeela(t *testing.T) {
 	dir := sharedData(t)
 	net := readShared(t, filepath.Join(dir, "se32x2.pb.gz"))
@@ -69,9 +73,9 @@ func (p *evaluated) check(t *testing.T, name string, b *encoding.Batch, i int) {
 			t.Errorf("%s, %s: %s is %v, want %v", name, p.text, what, got, want)
 		}
 	}
-	near("V", b.WDL[i][0]-b.WDL[i][2], p.v, 1e-4)
-	near("D", b.WDL[i][1], p.d, 1e-3)
-	near("M", b.M[i], p.m, .1)
+	near("V", b.WDL[i][0]-b.WDL[i][2], p.v, 6e-5)
+	near("D", b.WDL[i][1], p.d, 3e-3)
+	near("M", b.M[i], p.m, .051)
 	legal := b.LegalOf(i)
 	if len(legal) != len(p.percent) {
 		t.Errorf("%s: %d legal moves, want %d", p.text, len(legal), len(p.percent))
@@ -82,7 +86,7 @@ func (p *evaluated) check(t *testing.T, name string, b *encoding.Batch, i int) {
 			t.Errorf("%s: policy index %d is not among lc0's", p.text, idx)
 			continue
 		}
-		near("P of "+encoding.PolicyString(idx), 100*b.PriorOf(i)[j], want, .02)
+		near("P of "+encoding.PolicyString(idx), 100*b.PriorOf(i)[j], want, .006+.003*want)
 	}
 }
 
@@ -154,13 +158,18 @@ func playLine(t *testing.T, text string) *chess.History {
 	return h
 }
 
-// With every weight of plane 109 in plies, the answer must move with rule50 as
-// lc0's does; the file of this position has 13 plies. Wrong scaling shows in V.
+// Plane 109 is part of what TestAgainstLeela checks: one of its positions has 13
+// plies, and unscaled weights would move V there beyond the tolerance.
 func TestRule50Matters(t *testing.T) {
 	net := readShared(t, filepath.Join(sharedData(t), "se32x2.pb.gz"))
+	h := playLine(t, "fen r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R b KQkq - 13 1")
 	var masks [encoding.NumMasks]uint64
-	at := func(plies uint8) []float64 { return reference.Forward(net, &masks, &encoding.Scalars{Rule50: plies}).Value }
-	if slices.Equal(at(0), at(13)) {
-		t.Error("the net does not look at plane 109: TestAgainstLeela would not see its scaling")
+	var s encoding.Scalars
+	encoding.Encode(h, &masks, &s)
+	right := reference.Forward(net, &masks, &s)
+	s.Rule50 = 0 // what unscaled weights would see, nearly
+	wrong := reference.Forward(net, &masks, &s)
+	if d := math.Abs(right.WDL[0] - right.WDL[2] - wrong.WDL[0] + wrong.WDL[2]); d < 2e-4 {
+		t.Errorf("V moves by %g only", d)
 	}
 }

@@ -24,7 +24,7 @@ type Message struct {
 type Commands struct {
 	Status     func() any                            // one page of state
 	Stop       func()                                // finish the current step, save, end
-	Checkpoint func()                                // write a checkpoint after the current step
+	Checkpoint func()                                // write a checkpoint after the next step
 	Subscribe  func() (<-chan monitor.Event, func()) // events from now on, and how to end them
 }
 
@@ -61,8 +61,7 @@ func ListenControl(dir, name string, commands Commands) (*Control, error) {
 		return nil, fmt.Errorf("open control socket %s: %w", path, err)
 	}
 	if err := os.Chmod(path, 0o700); err != nil {
-		listener.Close()
-		return nil, fmt.Errorf("protect control socket %s: %w", path, err)
+		return nil, errors.Join(fmt.Errorf("protect control socket %s: %w", path, err), listener.Close())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Control{Path: path, listener: listener, commands: commands, ctx: ctx, cancel: cancel}
@@ -126,11 +125,11 @@ func (c *Control) handle(out *json.Encoder, m Message) bool {
 	case "status":
 		return out.Encode(answer("status", c.commands.Status())) == nil
 	case "stop":
-		c.commands.Stop()
+		defer c.commands.Stop() // after the answer: the process may end at once
 		return out.Encode(answer("ok", "finishing the current step, then saving")) == nil
 	case "checkpoint-now":
 		c.commands.Checkpoint()
-		return out.Encode(answer("ok", "a checkpoint follows the current step")) == nil
+		return out.Encode(answer("ok", "a checkpoint follows the next step")) == nil
 	case "subscribe":
 		events, end := c.commands.Subscribe()
 		defer end()

@@ -18,7 +18,7 @@ const bytesPerPosition = 200
 // DryRun checks configuration, inputs, disk and devices and prints the effective
 // configuration and what a start would read and write. It creates nothing.
 func DryRun(e *config.Effective, w io.Writer) error {
-	if err := CheckRunDir(e); err != nil {
+	if err := errors.Join(CheckConfig(e), CheckRunDir(e)); err != nil {
 		return err
 	}
 	c := e.Config
@@ -32,7 +32,7 @@ func DryRun(e *config.Effective, w io.Writer) error {
 	if _, err := gameConfig(c); err != nil {
 		return &config.Error{Field: "selfplay", Reason: err.Error()}
 	}
-	if _, err := stagesOf(c, ""); err != nil {
+	if _, err := stagesOf(c); err != nil {
 		return &config.Error{Reason: err.Error()}
 	}
 	free, err := fsx.FreeSpace(fsx.OS, nearestDir(c.GetRunDir()))
@@ -57,7 +57,7 @@ func DryRun(e *config.Effective, w io.Writer) error {
 		dir.selfplay(), s.GetEpisodes()*int64(s.GetMaxPlies())*bytesPerPosition>>20)
 	fmt.Fprintf(w, "training: %s -> %d steps an episode, batch %d x %d -> %s\n", c.GetTraining().GetSource(), c.GetTraining().GetStepsPerEpisode(),
 		c.GetTraining().GetBatchSize(), c.GetTraining().GetGradAccumSteps(), dir.Checkpoints)
-	fmt.Fprintf(w, "metrics -> %s; nets -> %s\n", dir.Metrics, dir.models())
+	fmt.Fprintf(w, "metrics -> %s; nets -> %s%s\n", dir.Metrics, dir.netPath(c.GetExport().GetPath()), netSuffix)
 	_, err = fmt.Fprintf(w, "disk: %d MiB may be used\n", free>>20)
 	return err
 }

@@ -1,12 +1,15 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/selfplay"
 )
 
 // errNoMoreGames ends a feed: what was asked for has been handed out.
@@ -18,6 +21,8 @@ type feed interface {
 	Next(ctx context.Context) (*record.Game, error)
 	// Waiting is the number of games that could be had at once.
 	Waiting() int
+	// SetResign changes when the games to come are given up.
+	SetResign(rule selfplay.Resign) error
 	// Close stops what plays the games and waits for it.
 	Close() error
 }
@@ -51,13 +56,7 @@ func newBacklog(entries []Entry, games map[[16]byte]*record.Game) (b *backlog, k
 		}
 	}
 	slices.SortFunc(b.others, func(x, y *record.Game) int {
-		if x.Ordinal != y.Ordinal {
-			if x.Ordinal < y.Ordinal {
-				return -1
-			}
-			return 1
-		}
-		return slices.Compare(x.ID[:], y.ID[:])
+		return cmp.Or(cmp.Compare(x.Ordinal, y.Ordinal), slices.Compare(x.ID[:], y.ID[:]))
 	})
 	return b, kept
 }
@@ -65,26 +64,34 @@ func newBacklog(entries []Entry, games map[[16]byte]*record.Game) (b *backlog, k
 // Len returns how many games wait.
 func (b *backlog) Len() int { return len(b.journalled) + len(b.others) }
 
-// popJournalled returns the next game of the journal's order, or nil.
-func (b *backlog) popJournalled() *record.Game {
-	if len(b.journalled) == 0 {
-		return nil
+// nextOrdinal is the ordinal of the next game outside the journal's order,
+// MaxUint64 without one.
+func (b *backlog) nextOrdinal() uint64 {
+	if len(b.others) == 0 {
+		return math.MaxUint64
 	}
-	g := b.journalled[0]
-	b.journalled = b.journalled[1:]
-	return g
+	return b.others[0].Ordinal
 }
+
+// popJournalled returns the next game of the journal's order, or nil.
+func (b *backlog) popJournalled() *record.Game { return pop(&b.journalled) }
 
 // pop returns the next game, or nil.
 func (b *backlog) pop() *record.Game {
 	if g := b.popJournalled(); g != nil {
 		return g
 	}
-	if len(b.others) == 0 {
+	return pop(&b.others)
+}
+
+// pop takes the first game off a list and lets go of it; nil if there is none.
+func pop(list *[]*record.Game) *record.Game {
+	if len(*list) == 0 {
 		return nil
 	}
-	g := b.others[0]
-	b.others = b.others[1:]
+	g := (*list)[0]
+	(*list)[0] = nil
+	*list = (*list)[1:]
 	return g
 }
 

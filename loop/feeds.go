@@ -1,11 +1,11 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -44,37 +44,39 @@ func (f *inlineFeed) Next(ctx context.Context) (*record.Game, error) {
 
 func (f *inlineFeed) Waiting() int { return len(f.ready) + f.back.Len() }
 
+// SetResign holds for the cohorts that begin from now on.
+func (f *inlineFeed) SetResign(rule selfplay.Resign) error {
+	f.worker.Game.Resign = rule
+	return nil
+}
+
 func (f *inlineFeed) Close() error { return f.store.Close() }
 
-// nextCohort plays what is missing of the next cohort.
+// nextCohort makes the games of the next cohort ready: it plays those that are
+// not on disk.
 func (f *inlineFeed) nextCohort(ctx context.Context) error {
-	next := uint64(0)
-	switch {
-	case len(f.missing) > 0 && len(f.back.others) > 0:
-		next = min(f.missing[0], f.back.others[0].Ordinal)
-	case len(f.missing) > 0:
-		next = f.missing[0]
-	case len(f.back.others) > 0:
-		next = f.back.others[0].Ordinal
-	default:
+	first := f.back.nextOrdinal()
+	if len(f.missing) > 0 {
+		first = min(first, f.missing[0])
+	} else if f.back.Len() == 0 {
 		return errNoMoreGames
 	}
-	end := (next/f.cohort + 1) * f.cohort
+	end := (first/f.cohort + 1) * f.cohort
 	var games []*record.Game
-	for len(f.back.others) > 0 && f.back.others[0].Ordinal < end {
+	for f.back.Len() > 0 && f.back.nextOrdinal() < end {
 		games = append(games, f.back.pop())
 	}
-	var play []uint64
-	for len(f.missing) > 0 && f.missing[0] < end {
-		play = append(play, f.missing[0])
-		f.missing = f.missing[1:]
+	n := 0
+	for n < len(f.missing) && f.missing[n] < end {
+		n++
 	}
-	played, err := f.play(ctx, play)
+	played, err := f.play(ctx, f.missing[:n])
 	if err != nil {
 		return err
 	}
+	f.missing = f.missing[n:]
 	f.ready = append(games, played...)
-	slices.SortStableFunc(f.ready, func(a, b *record.Game) int { return int(int64(a.Ordinal) - int64(b.Ordinal)) })
+	slices.SortFunc(f.ready, func(a, b *record.Game) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	return nil
 }
 
@@ -114,42 +116,24 @@ func (f *inlineFeed) play(ctx context.Context, ordinals []uint64) ([]*record.Gam
 
 // producerFeed lets worker goroutines play while the trainer trains.
 type producerFeed struct {
-	back  *backlog
-	store *Store
-
-	cancel context.CancelFunc
-	group  *errgroup.Group
-	once   sync.Once
-	failed chan struct{} // closed when a worker failed or all are done
-	err    error         // of the workers, valid after failed
-	left   int           // games still to come through the store
+	back    *backlog
+	store   *Store
+	cancel  context.CancelFunc
+	players *players
+	left    int // games still to come through the store
 }
 
 // newProducerFeed starts the workers. Their games go through store; total is
 // how many tickets there are.
 func newProducerFeed(back *backlog, store *Store, nets *Nets, worker selfplay.WorkerConfig, workers, total int) (*producerFeed, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	group, ctx := errgroup.WithContext(ctx)
-	f := &producerFeed{back: back, store: store, cancel: cancel, group: group, failed: make(chan struct{}), left: total}
 	worker.Sink = store
-	var started []*selfplay.Worker
-	for range workers {
-		worker.Nets = nets.ForWorker(worker.Parallel)
-		w, err := selfplay.NewWorker(worker)
-		if err != nil {
-			cancel()
-			return nil, fmt.Errorf("start producer: %w", err)
-		}
-		started = append(started, w)
+	p, err := startPlayers(ctx, nets, worker, workers)
+	if err != nil {
+		cancel()
+		return nil, err
 	}
-	for _, w := range started {
-		group.Go(func() error { return w.Run(ctx) })
-	}
-	go func() {
-		f.err = group.Wait()
-		close(f.failed)
-	}()
-	return f, nil
+	return &producerFeed{back: back, store: store, cancel: cancel, players: p, left: total}, nil
 }
 
 func (f *producerFeed) Next(ctx context.Context) (*record.Game, error) {
@@ -159,7 +143,7 @@ func (f *producerFeed) Next(ctx context.Context) (*record.Game, error) {
 	if f.left == 0 {
 		return nil, errNoMoreGames
 	}
-	failed := f.failed
+	ended := f.players.done
 	for {
 		select {
 		case g, open := <-f.store.Durable():
@@ -168,11 +152,11 @@ func (f *producerFeed) Next(ctx context.Context) (*record.Game, error) {
 			}
 			f.left--
 			return g, nil
-		case <-failed:
-			if f.err != nil {
-				return nil, fmt.Errorf("producers: %w", f.err)
+		case <-ended:
+			if f.players.err != nil {
+				return nil, fmt.Errorf("producers: %w", f.players.err)
 			}
-			failed = nil // all games are played; the last ones come through the store
+			ended = nil // all games are played; the last ones come through the store
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -181,24 +165,26 @@ func (f *producerFeed) Next(ctx context.Context) (*record.Game, error) {
 
 func (f *producerFeed) Waiting() int { return f.back.Len() + len(f.store.Durable()) }
 
+// SetResign holds for the games that begin from now on.
+func (f *producerFeed) SetResign(rule selfplay.Resign) error { return f.players.SetResign(rule) }
+
 // Close stops the workers, which abandon their unfinished games, and then the
 // store.
 func (f *producerFeed) Close() error {
 	f.cancel()
 	for ended := false; !ended; {
 		select {
-		case <-f.failed:
+		case <-f.players.done:
 			ended = true
 		case <-f.store.Durable(): // makes room for what the workers still hand in
 		case <-f.store.done:
-			<-f.failed
+			<-f.players.done
 			ended = true
 		}
 	}
-	storeErr := f.store.Close()
-	err := f.err
-	if errors.Is(err, selfplay.ErrStopped) || errors.Is(err, context.Canceled) || errors.Is(err, errStoreClosed) {
+	err := f.players.err
+	if stopped(err) || errors.Is(err, errStoreClosed) { // the store says itself what it died of
 		err = nil
 	}
-	return errors.Join(err, storeErr)
+	return errors.Join(err, f.store.Close())
 }

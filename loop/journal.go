@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/trainer"
 )
 
 // Entry says that a game entered the window (or the validation set) as the
@@ -18,65 +19,74 @@ type Entry struct {
 	Episode int64  `json:"episode"` // 1 = the run's first
 	Game    string `json:"game"`    // id, hexadecimal
 	Ordinal uint64 `json:"ordinal"` // the game's number with the process that played it
-	Step    int64  `json:"step"`    // optimizer steps done when it entered
+	Step    int64  `json:"step"`    // optimizer steps done when it first entered
 }
 
-// Journal is the append-only file of entries, one JSON object a line.
+// Journal is the append-only file of entries, one JSON object a line. Used by
+// one goroutine.
 type Journal struct {
 	file  *fsx.AppendFile
-	ahead int // lines that are there already and whose games enter again
+	ends  []int64 // file offsets after each line that was there at the start
+	ahead int     // lines that are there already and whose games enter again
 }
 
 // OpenJournal reads the journal at path, cuts a torn last line off, and opens
-// it for appending. A line in the middle that is no entry is an error.
+// it for appending. A line in the middle that is no entry is a
+// *trainer.CorruptError.
 func OpenJournal(path string) (*Journal, []Entry, error) {
 	file, err := fsx.OpenAppend(fsx.OS, path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open journal: %w", err)
 	}
-	data, err := fsx.ReadFile(fsx.OS, path)
+	j := &Journal{file: file}
+	entries, err := j.read()
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("read journal: %w", err), file.Close())
+		return nil, nil, errors.Join(err, file.Close())
 	}
-	entries, whole, err := parseJournal(data)
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("journal %s: %w", path, err), file.Close())
-	}
-	if whole < len(data) {
-		if err := file.Truncate(int64(whole)); err != nil {
-			return nil, nil, errors.Join(fmt.Errorf("cut torn line off journal %s: %w", path, err), file.Close())
-		}
-	}
-	return &Journal{file: file}, entries, nil
+	return j, entries, nil
 }
 
-// parseJournal returns the entries of the whole lines and their length in
-// bytes.
-func parseJournal(data []byte) (entries []Entry, whole int, err error) {
-	for whole < len(data) {
-		end := bytes.IndexByte(data[whole:], '\n')
-		if end < 0 {
-			return entries, whole, nil // torn
+// read returns the entries and cuts off what follows the last whole line.
+func (j *Journal) read() ([]Entry, error) {
+	data, err := fsx.ReadFile(fsx.OS, j.file.Path())
+	if err != nil {
+		return nil, fmt.Errorf("read journal: %w", err)
+	}
+	entries, ends, err := parseJournal(data)
+	if err != nil {
+		return nil, &trainer.CorruptError{Path: j.file.Path(), Reason: err.Error()}
+	}
+	j.ends = ends
+	if err := j.Cut(len(entries)); err != nil {
+		return nil, err
+	}
+	return entries, nil
+}
+
+// parseJournal returns the entries of the whole lines and where each ends.
+func parseJournal(data []byte) (entries []Entry, ends []int64, err error) {
+	for at := 0; ; {
+		n := bytes.IndexByte(data[at:], '\n')
+		if n < 0 {
+			return entries, ends, nil // nothing, or a torn line
 		}
 		var e Entry
-		if err := json.Unmarshal(data[whole:whole+end], &e); err != nil {
-			return nil, 0, fmt.Errorf("offset %d: %w", whole, err)
+		if err := json.Unmarshal(data[at:at+n], &e); err != nil {
+			return nil, nil, fmt.Errorf("line %d at byte %d: %w", len(entries)+1, at, err)
 		}
-		entries = append(entries, e)
-		whole += end + 1
+		at += n + 1
+		entries, ends = append(entries, e), append(ends, int64(at))
 	}
-	return entries, whole, nil
 }
 
-// Restart makes the journal hold exactly entries and goes on from there.
-func (j *Journal) Restart(entries []Entry) error {
+// Cut keeps the first n of the lines that were there when it was opened.
+func (j *Journal) Cut(n int) error {
 	size := int64(0)
-	for _, e := range entries {
-		line, err := json.Marshal(e)
-		if err != nil {
-			return fmt.Errorf("encode journal entry: %w", err)
-		}
-		size += int64(len(line)) + 1
+	if n > 0 {
+		size = j.ends[n-1]
+	}
+	if size == j.file.Size() {
+		return nil
 	}
 	if err := j.file.Truncate(size); err != nil {
 		return fmt.Errorf("cut journal %s: %w", j.file.Path(), err)
@@ -94,11 +104,6 @@ func (j *Journal) Enter(e Entry) error {
 		j.ahead--
 		return nil
 	}
-	return j.Append(e)
-}
-
-// Append adds an entry; nil means on stable storage.
-func (j *Journal) Append(e Entry) error {
 	line, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("encode journal entry: %w", err)

@@ -43,7 +43,7 @@ func TestJournalTornAndWrong(t *testing.T) {
 		t.Fatalf("new journal: %v %v", old, err)
 	}
 	for i := range 3 {
-		if err := j.Append(Entry{Episode: int64(i + 1), Ordinal: uint64(10 + i), Step: int64(i)}); err != nil {
+		if err := j.Enter(Entry{Episode: int64(i + 1), Ordinal: uint64(10 + i), Step: int64(i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -65,7 +65,7 @@ func TestJournalTornAndWrong(t *testing.T) {
 		if want := bytes.Count(whole[:cut], []byte("\n")); len(entries) != want {
 			t.Fatalf("cut at %d: %d entries, want %d", cut, len(entries), want)
 		}
-		if err := j.Append(Entry{Episode: 99}); err != nil {
+		if err := j.Enter(Entry{Episode: 99}); err != nil {
 			t.Fatal(err)
 		}
 		if err := j.Close(); err != nil {

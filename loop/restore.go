@@ -1,12 +1,14 @@
 package loop
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"io"
 	"strings"
+	"time"
 
 	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -28,17 +30,12 @@ const (
 	processTrain = 0
 )
 
-// restore builds the trainer, the windows and the feed, from the newest
-// checkpoint and the games on disk where there are any.
+// restore builds the trainer and the windows from the newest checkpoint and the
+// games on disk, where there are any.
 func (r *run) restore(ctx context.Context) error {
-	checkpoint, err := trainer.LoadCheckpoint(fsx.OS, r.dir.Checkpoints)
-	if err != nil && !errors.Is(err, trainer.ErrNoCheckpoint) {
+	checkpoint, err := r.loadCheckpoint()
+	if err != nil {
 		return err
-	}
-	if checkpoint != nil {
-		for _, w := range checkpoint.Warnings {
-			r.log.Warn(w)
-		}
 	}
 	if err := r.newTrainer(); err != nil {
 		return err
@@ -51,35 +48,56 @@ func (r *run) restore(ctx context.Context) error {
 	if r.journal, entries, err = OpenJournal(r.dir.journal()); err != nil {
 		return err
 	}
-	back, err := r.restoreGames(ctx, checkpoint, entries)
-	if err != nil {
+	if r.back, err = r.restoreGames(ctx, checkpoint, entries); err != nil {
 		return err
 	}
-	if err := r.openMetrics(); err != nil {
-		return err
+	if r.games.Train.Rows() == 0 {
+		r.state.StepsLeft = 0 // only where the games of the window are lost
 	}
 	r.lastSaved, r.lastStep = -1, r.trainer.NumSteps()
 	if checkpoint != nil {
 		r.lastSaved = r.state.Episodes
+		if r.savedAt, err = time.Parse(time.RFC3339, checkpoint.Manifest.Created); err != nil {
+			return &trainer.CorruptError{Path: checkpoint.Path, Reason: err.Error()}
+		}
 	}
 	r.firstStep, r.firstSample = r.trainer.NumSteps(), r.trainer.NumSamples()
-	return r.openFeed(back)
+	return r.openMetrics()
+}
+
+// loadCheckpoint opens the newest whole checkpoint, nil where there is none.
+func (r *run) loadCheckpoint() (*trainer.Checkpoint, error) {
+	for _, dir := range []string{r.dir.Checkpoints, r.dir.Root, r.dir.history()} {
+		if _, err := fsx.RemoveTemps(fsx.OS, dir); err != nil { // of a process that was killed
+			return nil, fmt.Errorf("clean up %s: %w", dir, err)
+		}
+	}
+	c, err := trainer.LoadCheckpoint(fsx.OS, r.dir.Checkpoints)
+	if errors.Is(err, trainer.ErrNoCheckpoint) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range c.Warnings {
+		r.log.Warn(w)
+	}
+	if owner := c.Manifest.Info[runKey]; owner != "" && owner != r.runID() {
+		return nil, r.opt.Effective.Errorf("training.checkpoint.dir", "give another --job-id or --checkpoint-dir",
+			"checkpoint %s belongs to another run", c.Path)
+	}
+	r.resumed = true
+	return c, nil
 }
 
 // newTrainer makes the trainer with the initial weights.
 func (r *run) newTrainer() error {
-	arch, err := archOf(r.cfg.GetModel().GetArch())
+	net, err := initialNet(r.opt.Effective, r.info.Seed)
 	if err != nil {
 		return err
 	}
-	net := nn.Init(arch, r.cfg.GetSeed())
-	if name := r.cfg.GetModel().GetNet(); strings.HasSuffix(name, netSuffix) {
-		if net, err = ReadNet(name); err != nil {
-			return r.opt.Effective.Errorf("model.net", "name a file written by chessbrain, a kind (b6c64) or filters x blocks (64x6)", "%v", err)
-		}
-		arch = net.Arch
-	}
-	cfg, err := trainerConfig(r.cfg, arch)
+	r.initial = net
+	cfg, err := trainerConfig(r.cfg, net.Arch)
 	if err != nil {
 		return &config.Error{Field: "training", Reason: err.Error()}
 	}
@@ -92,85 +110,62 @@ func (r *run) newTrainer() error {
 	return nil
 }
 
+// initialNet returns the weights that a run begins with: those of the net file
+// that the configuration names, or seeded ones.
+func initialNet(e *config.Effective, seed uint64) (*nn.Net, error) {
+	if name := e.Config.GetModel().GetNet(); strings.HasSuffix(name, netSuffix) {
+		net, err := ReadNet(name)
+		if err != nil {
+			return nil, e.Errorf("model.net", "name a file written by chessbrain, a kind (b6c64) or filters x blocks (64x6)", "%v", err)
+		}
+		return net, nil
+	}
+	arch, err := archOf(e.Config.GetModel().GetArch())
+	if err != nil {
+		return nil, &config.Error{Field: "model.arch", Reason: err.Error()}
+	}
+	return nn.Init(arch, seed), nil
+}
+
 // sections are all parts of a checkpoint. lookup finds the games that a window
 // lists; it is needed for loading only.
 func (r *run) sections(lookup func([16]byte) *record.Game) []stage.Section {
 	return []stage.Section{
 		r.state.Section(), r.trainer.Section(), r.cursor(),
-		r.games.Train.Section("window", lookup), r.games.Validation.Section("validation", lookup),
+		r.windowSection("window", r.games.Train, lookup), r.windowSection("validation", r.games.Validation, lookup),
 	}
 }
 
-// restoreGames reads the games on disk once, fills the windows as the checkpoint
-// had them, and returns the games that are to enter again or for the first time.
-func (r *run) restoreGames(ctx context.Context, checkpoint *trainer.Checkpoint, entries []Entry) (*backlog, error) {
-	counted := map[[16]byte]bool{} // before the checkpoint
-	if checkpoint != nil {
-		r.resumed = true
-		if _, err := checkpoint.Restore([]stage.Section{r.state.Section()}); err != nil {
-			return nil, err
-		}
-		if int64(len(entries)) < r.state.Episodes {
-			return nil, &trainer.CorruptError{Path: r.dir.journal(),
-				Reason: fmt.Sprintf("%d lines, but the checkpoint has seen %d games", len(entries), r.state.Episodes)}
-		}
-		for _, e := range entries[:r.state.Episodes] {
-			id, ok := parseID(e.Game)
-			if !ok {
-				return nil, &trainer.CorruptError{Path: r.dir.journal(), Reason: "episode without a game id"}
-			}
-			counted[id] = true
-		}
-	}
-	wanted, err := windowGames(checkpoint)
-	if err != nil {
-		return nil, err
-	}
-	found, err := r.readGames(ctx, counted, wanted)
-	if err != nil {
-		return nil, err
-	}
-	if checkpoint != nil {
-		if err := r.restoreSections(checkpoint, func(id [16]byte) *record.Game { return found.wanted[id] }); err != nil {
-			return nil, err
-		}
-	}
-	later := entries[r.state.Episodes:]
-	back, kept := newBacklog(later, found.fresh)
-	if kept < len(later) {
-		r.log.Warn("games of the journal are gone; the order of the rest is new", "lines", len(later), "kept", kept)
-		if err := r.journal.Restart(entries[:r.state.Episodes+int64(kept)]); err != nil {
-			return nil, err
-		}
-	}
-	r.journal.Repeat(kept)
-	r.taken = found.taken
-	return back, nil
-}
-
-// windowGames returns the ids of the games that the checkpoint's windows hold.
-func windowGames(checkpoint *trainer.Checkpoint) (map[[16]byte]bool, error) {
-	wanted := map[[16]byte]bool{}
-	if checkpoint == nil {
-		return wanted, nil
-	}
-	for _, name := range []string{"window", "validation"} {
-		f, err := checkpoint.Open(name + ".section")
+// windowSection is a window's section that goes on without games that are not
+// on disk any more: they were lost with a damaged chunk. The run can go on, but
+// not to the same weights, so this is said loudly.
+func (r *run) windowSection(name string, w *replay.Window, lookup func([16]byte) *record.Game) stage.Section {
+	s := w.Section(name, lookup)
+	load := s.Load
+	s.Load = func(in io.Reader, version int) error {
+		data, err := io.ReadAll(in)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		_, ids, err := replay.ReadWindowSection(f)
-		if err := errors.Join(err, f.Close()); err != nil {
-			return nil, fmt.Errorf("checkpoint %s: %w", checkpoint.Path, err)
+		err = load(bytes.NewReader(data), version)
+		var missing *replay.MissingGamesError
+		if !errors.As(err, &missing) {
+			return err
 		}
+		r.log.Error("games are lost; the run goes on without them, to other weights than it would have had",
+			"section", name, "lost", missing.Missing, "of", missing.Wanted)
+		_, ids, err := replay.ReadWindowSection(bytes.NewReader(data))
 		for _, id := range ids {
-			wanted[id] = true
+			if g := lookup(id); g != nil {
+				w.Add(g)
+			}
 		}
+		return err
 	}
-	return wanted, nil
+	return s
 }
 
-// restoreSections loads the checkpoint and explains what does not fit.
+// restoreSections loads the checkpoint and names what nobody reads.
 func (r *run) restoreSections(checkpoint *trainer.Checkpoint, lookup func([16]byte) *record.Game) error {
 	unclaimed, err := checkpoint.Restore(r.sections(lookup))
 	if err != nil {
@@ -180,64 +175,6 @@ func (r *run) restoreSections(checkpoint *trainer.Checkpoint, lookup func([16]by
 		r.log.Warn("the checkpoint holds a section that nobody reads", "section", name)
 	}
 	return nil
-}
-
-// foundGames are the games of this run's source on disk.
-type foundGames struct {
-	wanted map[[16]byte]*record.Game // those of the windows
-	fresh  map[[16]byte]*record.Game // those that are not counted yet
-	taken  Ordinals                  // of all
-}
-
-// readGames reads the games on disk once and keeps what is needed of them.
-func (r *run) readGames(ctx context.Context, counted, wanted map[[16]byte]bool) (*foundGames, error) {
-	if err := r.mendGames(ctx); err != nil {
-		return nil, err
-	}
-	found := &foundGames{wanted: map[[16]byte]*record.Game{}, fresh: map[[16]byte]*record.Game{}}
-	scan, err := replay.WalkGames(ctx, fsx.OS, r.gamesRoot(), func(path string, g *record.Game) error {
-		if r.cfg.GetTraining().GetSource() == config.Training_SELFPLAY && filepath.Base(filepath.Dir(path)) != trainProcess {
-			return nil // of another process: not this run's episodes
-		}
-		found.taken.Add(g.Ordinal)
-		if wanted[g.ID] {
-			found.wanted[g.ID] = g
-		}
-		if !counted[g.ID] {
-			found.fresh[g.ID] = g
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, bad := range scan.Quarantine {
-		r.log.Error("damaged games were left out", "error", bad)
-	}
-	for _, c := range scan.Chunks {
-		if c.Torn && c.Lost > 0 {
-			r.log.Warn("a chunk was cut off; its whole games are kept", "chunk", c.Path, "lost_bytes", c.Lost)
-		}
-	}
-	return found, nil
-}
-
-// mendGames seals what a killed process left half written. Only the holder of
-// the run's exclusive lock may.
-func (r *run) mendGames(ctx context.Context) error {
-	if r.cfg.GetTraining().GetSource() != config.Training_SELFPLAY {
-		return nil
-	}
-	_, err := replay.SealTorn(ctx, fsx.OS, r.dir.selfplay())
-	return err
-}
-
-// gamesRoot is where the games of this run's source lie.
-func (r *run) gamesRoot() string {
-	if dir := r.cfg.GetTraining().GetSourceDir(); dir != "" {
-		return dir
-	}
-	return r.dir.selfplay()
 }
 
 // openMetrics opens the metrics files where the checkpoint left them, so that no
@@ -256,14 +193,35 @@ func (r *run) openMetrics() error {
 	if err != nil {
 		return err
 	}
-	r.log.Debug("metrics files", "dir", r.dir.Metrics, "state", fmt.Sprintf("%+v", info))
+	if info.Lost > 0 {
+		r.log.Warn("metrics of earlier steps are gone", "dir", r.dir.Metrics, "bytes", info.Lost)
+	}
+	if len(info.Moved) > 0 {
+		r.log.Info("metrics of an earlier run were renamed", "files", info.Moved)
+	}
 	r.bus = monitor.NewBus(monitor.BusOptions{Job: r.info.Job, Seq: r.files.Seq()})
 	r.bus.Attach(r.files)
 	for _, s := range r.opt.Readers {
-		r.bus.Attach(s)
+		r.bus.Attach(r.forgiving(s))
 	}
 	if r.opt.Progress != nil {
-		r.bus.Go(256, r.opt.Progress)
+		r.bus.Go(256, r.forgiving(r.opt.Progress))
 	}
 	return nil
+}
+
+// forgiving wraps a reader whose failure must not end the run, such as a
+// terminal that went away. It is left out after its first error.
+func (r *run) forgiving(s monitor.Sink) monitor.Sink {
+	failed := false
+	return monitor.SinkFunc(func(e monitor.Event) error {
+		if failed {
+			return nil
+		}
+		if err := s.Handle(e); err != nil {
+			failed = true
+			r.log.Warn("a display is left out from now on", "error", err)
+		}
+		return nil
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/chessbrain/chessbrain/config"
@@ -45,8 +46,8 @@ type run struct {
 	log    *slog.Logger
 	stages stages
 
-	lock    *fsx.Lock
-	role    *fsx.Lock
+	locks   []*fsx.Lock
+	role    *fsx.Lock // one of them: whose owner file names the control socket
 	bus     *monitor.Bus
 	files   *monitor.Files
 	journal *Journal
@@ -63,54 +64,55 @@ type run struct {
 	began   time.Time
 
 	state       State
-	taken       Ordinals // numbers of the games on disk at the start
+	back        *backlog          // games on disk that are to enter first, until the feed is open
+	seen        map[[16]byte]bool // games that entered before the checkpoint
+	taken       Ordinals          // numbers of the run's games at the start
+	initial     *nn.Net           // what the run began with
 	resumed     bool
 	cursor      func() stage.Section // where the sampler stands, as of the rows trained on
 	firstStep   int64                // at the start of this process
 	firstSample int64
 	lastSaved   int64         // episodes at the newest checkpoint, -1 = none
 	lastStep    int64         // steps at the newest checkpoint
-	checkpoints int           // written by this process
+	savedAt     time.Time     // of the newest checkpoint
+	lastExport  string        // file of the net published last by this process
+	saveFailed  bool          // the newest attempt at a checkpoint
 	wantSave    chan struct{} // a checkpoint was asked for over the control socket
 	stop        context.CancelFunc
 	page        statusPage
 }
 
 // openRun makes or opens the run directory, takes its locks and restores what
-// is there. The caller closes the run even where it returns an error, unless it
-// returns no run.
+// is there. The caller closes the run even where it returns an error.
 func openRun(ctx context.Context, opt Options) (*run, error) {
 	cfg := opt.Effective.Config
 	r := &run{opt: opt, cfg: cfg, log: opt.Log, began: time.Now(), wantSave: make(chan struct{}, 1)}
-	if err := r.prepareDir(); err != nil {
+	if err := CheckConfig(opt.Effective); err != nil {
 		return r, err
 	}
 	var err error
-	if r.stages, err = stagesOf(cfg, r.dir.models()); err != nil {
+	if r.stages, err = stagesOf(cfg); err != nil {
 		return r, &config.Error{Reason: err.Error()}
 	}
-	if err := r.restore(ctx); err != nil {
+	if err := r.prepareDir(); err != nil {
 		return r, err
 	}
-	return r, nil
+	return r, r.restore(ctx)
 }
 
-// prepareDir checks the configuration against the run that lies there, takes
-// the locks and writes down how the run was started.
+// prepareDir takes the locks, checks the configuration against the run that
+// lies there, and writes down how the run was started.
 func (r *run) prepareDir() error {
 	root := r.cfg.GetRunDir()
-	old, exists, err := ReadRunInfo(root)
-	if err != nil {
+	if err := fsx.CheckSpace(fsx.OS, nearestDir(root), 0); err != nil {
 		return err
 	}
-	r.info = old
-	if !exists {
-		r.info = RunInfo{Version: 1, Job: r.cfg.GetJobId(), Seed: r.cfg.GetSeed(), Created: time.Now().UTC()}
-		if r.info.Job == "" {
-			r.info.Job = newJob(r.cfg)
-		}
-	} else if job := r.cfg.GetJobId(); job != "" && job != old.Job {
-		return r.opt.Effective.Errorf("job_id", "leave it out, or use another --run-dir", "the run in %s is job %s", root, old.Job)
+	if err := r.takeLocks(Dir{Root: root}.locks()); err != nil {
+		return err
+	}
+	exists, err := r.readInfo()
+	if err != nil {
+		return err
 	}
 	r.dir = NewDir(root, r.cfg.GetTraining().GetTrainingName(), r.info.Job,
 		r.cfg.GetTraining().GetCheckpoint().GetDir(), r.cfg.GetMetrics().GetDir())
@@ -119,34 +121,97 @@ func (r *run) prepareDir() error {
 			return err
 		}
 	}
-	if err := fsx.CheckSpace(fsx.OS, nearestDir(root), 0); err != nil {
-		return err
-	}
-	for _, d := range []string{root, r.dir.locks(), r.dir.history(), r.dir.logs(), r.dir.Checkpoints, r.dir.Metrics} {
+	for _, d := range []string{r.dir.history(), r.dir.logs(), r.dir.Checkpoints, r.dir.Metrics} {
 		if err := fsx.MkdirAll(fsx.OS, d); err != nil {
 			return fmt.Errorf("make run directory: %w", err)
 		}
 	}
-	if err := r.takeLocks(); err != nil {
+	if err := r.lockOutside(); err != nil {
 		return err
 	}
 	return r.writeStart()
 }
 
+// readInfo reads run.json, or begins one.
+func (r *run) readInfo() (exists bool, err error) {
+	root := r.cfg.GetRunDir()
+	if r.info, exists, err = ReadRunInfo(root); err != nil {
+		return exists, err
+	}
+	job := r.cfg.GetJobId()
+	switch {
+	case exists && job != "" && job != r.info.Job:
+		return true, r.opt.Effective.Errorf("job_id", "leave it out, or use another --run-dir", "the run in %s is job %s", root, r.info.Job)
+	case !exists && job == "":
+		job = newJob(r.cfg)
+	}
+	if !exists {
+		r.info = RunInfo{Version: 1, Job: job, Seed: r.cfg.GetSeed(), Created: time.Now().UTC()}
+	}
+	return exists, nil
+}
+
+// runKey is the manifest's entry that ties a checkpoint to its run, and runID
+// its value.
+const runKey = "run"
+
+func (r *run) runID() string { return r.info.Created.UTC().Format(time.RFC3339Nano) }
+
 // takeLocks takes the run for this process: self-play training holds the whole
 // run, training from a directory shares it with the processes that play.
-func (r *run) takeLocks() error {
-	shared := r.cfg.GetTraining().GetSource() != config.Training_SELFPLAY
-	var err error
-	r.lock, err = fsx.Acquire(filepath.Join(r.dir.locks(), "run"), fsx.LockOptions{Shared: shared, Command: r.opt.Command})
-	if err != nil {
+func (r *run) takeLocks(dir string) error {
+	if err := fsx.MkdirAll(fsx.OS, dir); err != nil {
+		return fmt.Errorf("make run directory: %w", err)
+	}
+	if err := r.lock(filepath.Join(dir, "run"), !r.playsItself()); err != nil {
 		return err
 	}
-	r.role, err = fsx.Acquire(filepath.Join(r.dir.locks(), "trainer-"+r.dir.Training), fsx.LockOptions{Command: r.opt.Command})
-	if err == nil && r.lock.HeartbeatOnly() {
+	if err := r.lock(filepath.Join(dir, "trainer-"+r.cfg.GetTraining().GetTrainingName()), false); err != nil {
+		return err
+	}
+	r.role = r.locks[1]
+	if r.role.HeartbeatOnly() {
 		r.log.Warn("no flock on this file system: the lock's heartbeat decides", "stale_after", "60s")
 	}
+	return nil
+}
+
+// lock takes one more lock of this run.
+func (r *run) lock(path string, shared bool) error {
+	l, err := fsx.Acquire(path, fsx.LockOptions{Shared: shared, Command: r.opt.Command})
+	if err == nil {
+		r.locks = append(r.locks, l)
+	}
 	return err
+}
+
+// lockOutside locks checkpoint and metrics directories that do not lie in the
+// run: another run of the same job id could write there too.
+func (r *run) lockOutside() error {
+	for _, d := range []struct{ set, dir string }{
+		{r.cfg.GetTraining().GetCheckpoint().GetDir(), r.dir.Checkpoints}, {r.cfg.GetMetrics().GetDir(), r.dir.Metrics},
+	} {
+		if d.set == "" {
+			continue
+		}
+		if err := r.lock(filepath.Join(d.dir, ".trainer"), false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lockLost says whether another process took one of the locks over, thinking
+// this one dead (only where there is no flock): it must write nothing more.
+func (r *run) lockLost() error {
+	for _, l := range r.locks {
+		select {
+		case <-l.Lost():
+			return fmt.Errorf("another process took over %s while this one was suspended; nothing more is written", r.dir.Root)
+		default:
+		}
+	}
+	return nil
 }
 
 // compareConfig holds the configuration against that of the run's latest start.
@@ -206,12 +271,14 @@ func (r *run) netName() string {
 }
 
 // publishNet hands the newest weights to the producers.
-func (r *run) publishNet(name string, net *nn.Net) error {
-	if err := r.nets.Publish(name, net); err != nil {
+func (r *run) publishNet() error {
+	name := r.netName()
+	if err := r.nets.Publish(name, r.trainer.Net()); err != nil {
 		return err
 	}
 	r.bus.Publish(&monitor.Net{Action: monitor.NetLoaded, NetID: name, Step: r.trainer.NumSteps(),
 		Episode: r.state.Episodes, Samples: r.trainer.NumSamples()})
+	r.page.set(func(p *Page) { p.Net = name })
 	return nil
 }
 
@@ -226,8 +293,13 @@ func (r *run) close() error {
 	}
 	if r.bus != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		errs = append(errs, r.bus.Close(ctx))
+		err := r.bus.Close(ctx)
 		cancel()
+		if errors.Is(err, context.DeadlineExceeded) {
+			r.log.Warn("a display does not follow", "error", err)
+		} else {
+			errs = append(errs, err)
+		}
 	}
 	if r.files != nil {
 		errs = append(errs, r.files.Close())
@@ -238,10 +310,8 @@ func (r *run) close() error {
 	if r.journal != nil {
 		errs = append(errs, r.journal.Close())
 	}
-	for _, l := range []*fsx.Lock{r.role, r.lock} {
-		if l != nil {
-			errs = append(errs, l.Release())
-		}
+	for _, l := range slices.Backward(r.locks) {
+		errs = append(errs, l.Release())
 	}
 	return errors.Join(errs...)
 }

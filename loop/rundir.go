@@ -48,7 +48,15 @@ func (d Dir) locks() string      { return filepath.Join(d.Root, "locks") }
 func (d Dir) journal() string    { return filepath.Join(d.Root, "journal") }
 func (d Dir) logs() string       { return filepath.Join(d.Root, "logs") }
 func (d Dir) selfplay() string   { return filepath.Join(d.Root, "selfplay") }
-func (d Dir) models() string     { return filepath.Join(d.Root, "models") }
+func (d Dir) staging() string    { return filepath.Join(d.Root, "toexport") }
+
+// netPath puts a path of export.path below the run, unless it is absolute.
+func (d Dir) netPath(path string) string {
+	if path = filepath.FromSlash(path); filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(d.Root, path)
+}
 
 // gamesOf is where one process writes the games that begin with a net.
 func (d Dir) gamesOf(net, process string) string {

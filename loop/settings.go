@@ -124,8 +124,7 @@ func gameConfig(c *config.Config) (selfplay.GameConfig, error) {
 	t := s.GetTemperature()
 	g.Temperature = selfplay.Temperature{Start: t.GetStart(), Plies: int(t.GetPlies()), HalfLife: t.GetHalflife(), Floor: t.GetFloor()}
 	g.ExplorationRate, g.MaxPlies = s.GetExplorationRate(), int(s.GetMaxPlies())
-	r := s.GetResign()
-	g.Resign = selfplay.Resign{Enabled: r.GetQ() > -1 && r.GetQ() < 0, Q: r.GetQ(), Plies: int(r.GetPlies()), PlayThrough: r.GetPlaythrough()}
+	g.Resign = new(ResignWatch).Rule(s.GetResign())
 	openings, err := openingsOf(s.GetOpenings())
 	if err != nil {
 		return g, err
@@ -168,11 +167,11 @@ type stages struct {
 	rescorers []stage.Rescorer
 	sampler   stage.Sampler
 	exporter  stage.Exporter
-	publisher stage.Publisher
+	publisher func(dst string) stage.Publisher
 }
 
 // stagesOf makes the built-in stages that the configuration names.
-func stagesOf(c *config.Config, publishTo string) (stages, error) {
+func stagesOf(c *config.Config) (stages, error) {
 	var s stages
 	var err error
 	for _, r := range c.GetPlugins().GetRescorer() {
@@ -191,6 +190,6 @@ func stagesOf(c *config.Config, publishTo string) (stages, error) {
 	if name := c.GetExport().GetPublisher(); name != "directory" {
 		return s, fmt.Errorf("export.publisher: unknown publisher %q; there are: directory", name)
 	}
-	s.publisher = export.NewDirectory(fsx.OS, publishTo)
+	s.publisher = func(dst string) stage.Publisher { return export.NewDirectory(fsx.OS, dst) }
 	return s, nil
 }

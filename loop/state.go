@@ -20,6 +20,11 @@ type State struct {
 	Ends      map[string]int64 `json:"ends"` // end reasons
 	Recent    []RecentGame     `json:"recent"`
 	Metrics   json.RawMessage  `json:"metrics,omitempty"` // where the metrics files ended
+
+	Resign      ResignWatch   `json:"resign"`
+	Gradients   GradientWatch `json:"gradients"`
+	Checkpoints int64         `json:"checkpoints"`        // written so far, this one included
+	Exported    []string      `json:"exported,omitempty"` // files of published nets, oldest first
 }
 
 // RecentGame is what the running means look at.

@@ -10,7 +10,7 @@ go=${GO:-go}
 		[ -n "$file" ] || continue
 		for target in $(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$file"); do
 			echo "fuzz $package $target"
-			"$go" test -run '^$' -fuzz "^$target\$" -fuzztime "$time" "$package" >/tmp/fuzz.$$ 2>&1 || { cat /tmp/fuzz.$$; rm -f /tmp/fuzz.$$; exit 1; }
+			"$go" test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 10x "$package" >/tmp/fuzz.$$ 2>&1 || { cat /tmp/fuzz.$$; rm -f /tmp/fuzz.$$; exit 1; }
 		done
 	done
 rm -f /tmp/fuzz.$$

@@ -211,8 +211,8 @@ func benchKernels(w io.Writer, o bench.Options, asJSON bool) error {
 }
 
 const (
-	speedHeader = "                               tier     net         batch threads    boards/s   GFLOP/s  of peak"
-	speedLine   = "%-30s %-8s %-12s %4d %7d %11.0f %9.1f %7.1f%%\n"
+	speedHeader = "                                 tier     net          batch threads    boards/s   GFLOP/s  of peak"
+	speedLine   = "%-32s %-8s %-12s %5d %7d %11.0f %9.1f %7.1f%%\n"
 )
 
 func printSpeed(w io.Writer, what string, s *bench.Speed) {

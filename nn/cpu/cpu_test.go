@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"
@@ -287,5 +289,31 @@ func TestFreshNetIsNearUniform(t *testing.T) {
 				t.Errorf("%s: moves left %v", name, b.M[i])
 			}
 		}
+	}
+}
+
+// One packed net serves many goroutines; run with -race.
+func TestSharedNet(t *testing.T) {
+	c, err := New(testNet(t, "16x2", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := randomBatch(5, 20)
+	evaluate(t, c.NewEvaluator(8), want)
+	var g errgroup.Group
+	for range 4 {
+		g.Go(func() error {
+			e, b := c.NewEvaluator(8), randomBatch(5, 20)
+			if err := e.Evaluate(context.Background(), b); err != nil {
+				return err
+			}
+			if !slices.Equal(b.Prior, want.Prior) || !slices.Equal(b.WDL, want.WDL) {
+				return errors.New("a goroutine got another answer")
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -19,7 +19,7 @@ const (
 	// groupBytes bounds the three activation buffers of a group: half of a
 	// second-level cache of 1 MiB, the rest is for weights.
 	groupBytes         = 512 << 10
-	minGroup, maxGroup = 4, 16
+	minGroup, maxGroup = 8, 16
 )
 
 // Evaluator answers batches with one net at a time. It is used by one goroutine

@@ -1,0 +1,301 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+)
+
+func arch(t *testing.T, name string) nn.Arch {
+	t.Helper()
+	a, err := nn.ParseArch(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// options asks for the least work.
+func options(t *testing.T, net string) Options {
+	return Options{Arch: arch(t, net), Batch: 3, Threads: 1, Duration: time.Nanosecond}
+}
+
+// checkSpeed holds the figures of a line against each other; flops is the work of
+// a board.
+func checkSpeed(t *testing.T, s *Speed, o *Options, tier kernel.Tier, flops float64) {
+	t.Helper()
+	if s.Tier != tier.String() || s.Precision != "fp32" || s.Net != o.Arch.String() || s.Batch != o.Batch || s.Threads != o.Threads {
+		t.Errorf("labels of %+v do not fit %+v in tier %s", s, o, tier)
+	}
+	for _, v := range []float64{s.BoardsPerSecond, s.GFLOPS, s.ShareOfPeak} {
+		if !(v > 0) || math.IsInf(v, 0) {
+			t.Fatalf("figures are not positive and finite: %+v", s)
+		}
+	}
+	if want := s.BoardsPerSecond * flops / 1e9; math.Abs(s.GFLOPS-want) > 1e-9*want {
+		t.Errorf("%v GFLOP/s, want %v from %v boards/s", s.GFLOPS, want, s.BoardsPerSecond)
+	}
+}
+
+func TestNewSpeed(t *testing.T) {
+	o := options(t, "16x1")
+	o.Batch, o.Threads = 50, 2
+	s := o.newSpeed(10*time.Millisecond, 2, 1e6, 100)
+	// Two batches of 50 in 10 ms: 10 000 boards/s of 1 MFLOP are 10 GFLOP/s, a
+	// twentieth of two cores with 100 each.
+	if s.BoardsPerSecond != 10000 || s.GFLOPS != 10 || s.ShareOfPeak != 0.05 {
+		t.Errorf("got %+v", s)
+	}
+}
+
+func TestNets(t *testing.T) {
+	for _, net := range []string{"16x1", "8x1-plain-mish-classical-scalar-noml"} {
+		for _, tier := range []kernel.Tier{kernel.Generic, kernel.BestTier()} {
+			for threads := 1; threads <= 2; threads++ {
+				o := options(t, net)
+				o.Tier, o.Threads = tier.String(), threads
+				before := kernel.ActiveTier()
+				s, err := Infer(o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkSpeed(t, &s, &o, tier, float64(o.Arch.FLOPs()))
+				if s, err = Train(o); err != nil {
+					t.Fatal(err)
+				}
+				checkSpeed(t, &s, &o, tier, 3*float64(o.Arch.FLOPs()))
+				if kernel.ActiveTier() != before {
+					t.Fatalf("tier %s was left behind, before it was %s", kernel.ActiveTier(), before)
+				}
+			}
+		}
+	}
+}
+
+func TestInferenceSpeed(t *testing.T) {
+	speed, err := InferenceSpeed(arch(t, "16x1"), 2, time.Nanosecond)
+	if err != nil || !(speed > 0) {
+		t.Errorf("got %v, %v", speed, err)
+	}
+	if _, err := InferenceSpeed(arch(t, "16x1"), 0, time.Second); !errors.Is(err, ErrOptions) {
+		t.Errorf("batch 0: %v", err)
+	}
+}
+
+func TestKernels(t *testing.T) {
+	for _, c := range []struct {
+		net  string
+		want int
+	}{{"16x1", 8}, {"16x1-plain", 7}} {
+		o := options(t, c.net)
+		o.Threads = 2
+		speeds, err := Kernels(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(speeds) != c.want {
+			t.Fatalf("%s: %d kernels, want %d", c.net, len(speeds), c.want)
+		}
+		for i, k := range kernelCases(&o) {
+			if speeds[i].Kernel != k.name {
+				t.Errorf("line %d is %q, want %q", i, speeds[i].Kernel, k.name)
+			}
+			checkSpeed(t, &speeds[i].Speed, &o, kernel.ActiveTier(), float64(k.flops))
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for _, c := range []struct {
+		change func(o *Options)
+		says   string
+	}{
+		{func(o *Options) { o.Batch = 0 }, "batch 0"},
+		{func(o *Options) { o.Batch = MaxBatch + 1 }, "batch 4097"},
+		{func(o *Options) { o.Threads = 0 }, "0 threads"},
+		{func(o *Options) { o.Threads = MaxThreads + 1 }, "257 threads"},
+		{func(o *Options) { o.Duration = 0 }, "duration 0s"},
+		{func(o *Options) { o.Duration = 2 * time.Hour }, "duration 2h"},
+		{func(o *Options) { o.Precision = "bf16" }, "not in this build"},
+		{func(o *Options) { o.Precision = "fp8" }, `unknown precision "fp8"`},
+		{func(o *Options) { o.Tier = "mmx" }, `unknown CPU tier "mmx"`},
+		{func(o *Options) { o.Arch.Filters = 0 }, "filters is 0"},
+	} {
+		o := options(t, "16x1")
+		c.change(&o)
+		_, err1 := Infer(o)
+		_, err2 := Train(o)
+		_, err3 := Kernels(o)
+		for _, err := range []error{err1, err2, err3} {
+			if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("error %v does not say %q", err, c.says)
+			}
+		}
+	}
+	good := SelfPlayOptions{Arch: arch(t, "16x1"), Simulations: 1, Games: 1, Duration: 1}
+	for _, change := range []func(o *SelfPlayOptions){
+		func(o *SelfPlayOptions) { o.Simulations = 0 },
+		func(o *SelfPlayOptions) { o.Games = MaxGames + 1 },
+		func(o *SelfPlayOptions) { o.Duration = -1 },
+		func(o *SelfPlayOptions) { o.Arch.Blocks = 0 },
+	} {
+		o := good
+		change(&o)
+		if _, err := SelfPlay(context.Background(), o); !errors.Is(err, ErrOptions) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	if _, err := TreeWork(0, 1); !errors.Is(err, ErrOptions) {
+		t.Errorf("0 simulations: %v", err)
+	}
+}
+
+// TestJSONKeys holds the names that scripts read.
+func TestJSONKeys(t *testing.T) {
+	speed := []string{"tier", "precision", "net", "batch", "threads", "boards_per_s", "gflops", "share_of_peak"}
+	for _, c := range []struct {
+		v    any
+		want []string
+	}{
+		{Speed{}, speed},
+		{KernelSpeed{}, append([]string{"kernel"}, speed...)},
+		{SelfPlayResult{}, []string{"tier", "precision", "net", "simulations", "games",
+			"positions_per_s", "evaluations_per_s", "mean_batch", "cache_hits", "seconds"}},
+	} {
+		text, err := json.Marshal(c.v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var keys []string
+		for part := range strings.SplitSeq(strings.Trim(string(text), "{}"), ",") {
+			key, _, _ := strings.Cut(part, ":")
+			keys = append(keys, strings.Trim(key, `"`))
+		}
+		if !slices.Equal(keys, c.want) {
+			t.Errorf("%T has the keys %q, want %q", c.v, keys, c.want)
+		}
+	}
+}
+
+func TestPositions(t *testing.T) {
+	const n = 200
+	lines, again, other := Positions(n, 7), Positions(n, 7), Positions(n, 8)
+	var moves chess.MoveList
+	differ, longest := 0, 0
+	for i, h := range lines {
+		h.Board().GenerateMoves(&moves)
+		if moves.N == 0 || h.Terminal(moves.N) != chess.NotOver {
+			t.Errorf("position %d is over: %s", i, h.Board().FEN())
+		}
+		if h.Board().FEN() != again[i].Board().FEN() {
+			t.Errorf("position %d differs with the same seed", i)
+		}
+		if h.Board().Key() != other[i].Board().Key() {
+			differ++
+		}
+		longest = max(longest, h.Len())
+	}
+	if differ < n*9/10 || longest < maxRandomPly/2 || longest > maxRandomPly {
+		t.Errorf("%d of %d differ with another seed, the longest line has %d boards", differ, n, longest)
+	}
+}
+
+func TestRows(t *testing.T) {
+	b := encoding.NewTrainBatch(5)
+	appendRows(b, 5)
+	if b.N != 5 {
+		t.Fatalf("%d rows", b.N)
+	}
+	copied := encoding.NewTrainBatch(5)
+	if err := (sameRows{b}).Next(context.Background(), copied); err != nil {
+		t.Fatal(err)
+	}
+	for i := range b.N {
+		sum := 0.0
+		for _, p := range b.PolicyOf(i) {
+			sum += float64(p)
+		}
+		if math.Abs(sum-1) > 1e-5 { // some 30 float32 additions
+			t.Errorf("row %d: the policy sums to %v", i, sum)
+		}
+		w, d, l := b.Targets[i][encoding.TargetResult].WDL()
+		if w+d+l != 1 || min(w, d, l) < 0 {
+			t.Errorf("row %d: result %v %v %v", i, w, d, l)
+		}
+		if copied.Masks[i] != b.Masks[i] || copied.Targets[i] != b.Targets[i] ||
+			!slices.Equal(copied.LegalOf(i), b.LegalOf(i)) || !slices.Equal(copied.PolicyOf(i), b.PolicyOf(i)) {
+			t.Errorf("row %d is not handed out as it is", i)
+		}
+	}
+}
+
+func TestTreeWork(t *testing.T) {
+	r, err := TreeWork(20, time.Nanosecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The root's own evaluation counts as a visit.
+	if r.Simulations != 20 || r.Visits != treeGames*21 || r.Tree <= 0 || r.Evaluator <= 0 {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestSelfPlay(t *testing.T) {
+	o := SelfPlayOptions{Arch: arch(t, "8x1"), Simulations: 4, Games: 3, Duration: time.Nanosecond}
+	r, err := SelfPlay(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Net != "8x1-se" || r.Simulations != 4 || r.Games != 3 || r.Tier != kernel.ActiveTier().String() {
+		t.Errorf("labels of %+v", r)
+	}
+	if !(r.PositionsPerSecond > 0 && r.EvaluationsPerSecond > 0 && r.Seconds > 0) ||
+		r.MeanBatch < 1 || r.MeanBatch > 3 || !(r.CacheHits >= 0 && r.CacheHits <= 1) {
+		t.Errorf("figures of %+v", r)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := SelfPlay(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestSummarize(t *testing.T) {
+	start := time.Now()
+	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+	r := summarize(&SelfPlayOptions{Arch: arch(t, "16x1")}, []mark{
+		{at: at(1), positions: 10, evaluations: 100, batches: 10, hits: 50, lookups: 150},
+		{at: at(2), positions: 20, evaluations: 200, batches: 20, hits: 60, lookups: 260},
+		{at: at(4), positions: 60, evaluations: 600, batches: 60, hits: 70, lookups: 350}, // 20 a second: the best
+	})
+	if r.PositionsPerSecond != 20 || r.EvaluationsPerSecond != 200 || r.MeanBatch != 10 || r.CacheHits != 0.1 || r.Seconds != 3 {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestBestTimeStopsAtErrors(t *testing.T) {
+	bad := errors.New("bad")
+	calls := 0
+	fails := func() error {
+		if calls++; calls > 3 {
+			return bad
+		}
+		return nil
+	}
+	if _, err := bestTime(time.Hour, []work{fails}); !errors.Is(err, bad) {
+		t.Errorf("got %v", err)
+	}
+	if d, err := bestTime(time.Nanosecond, []work{func() error { return nil }, func() error { return nil }}); err != nil || d <= 0 {
+		t.Errorf("got %v, %v", d, err)
+	}
+}
