@@ -25,8 +25,9 @@ type TreeResult struct {
 }
 
 // TreeWork searches fixed positions with the default settings and the hash
-// evaluator, for about d, and returns the run with the least tree work. There
-// is no cache: every simulation that does not end the game encodes a position.
+// evaluator, for about d, and returns the least time of each part in any run.
+// There is no cache: every simulation that does not end the game encodes a
+// position.
 func TreeWork(simulations int, d time.Duration) (TreeResult, error) {
 	if simulations < 1 || simulations > MaxSimulations {
 		return TreeResult{}, fmt.Errorf("%w: %d simulations, want 1 to %d", ErrOptions, simulations, MaxSimulations)
@@ -35,18 +36,18 @@ func TreeWork(simulations int, d time.Duration) (TreeResult, error) {
 		return TreeResult{}, err
 	}
 	f := newForest(simulations)
-	best := TreeResult{Tree: math.MaxInt64}
+	best := TreeResult{Simulations: simulations, Tree: math.MaxInt64, Evaluator: math.MaxInt64}
 	end := time.Now().Add(d)
 	for runs := 0; runs <= minRuns || time.Now().Before(end); runs++ {
 		r, err := f.run()
 		if err != nil {
 			return TreeResult{}, err
 		}
-		if runs > 0 && r.Tree < best.Tree { // the first run grows memory
-			best = r
+		if runs > 0 { // the first run grows memory
+			best.Tree, best.Evaluator = min(best.Tree, r.Tree), min(best.Evaluator, r.Evaluator)
+			best.Visits = r.Visits
 		}
 	}
-	best.Simulations = simulations
 	return best, nil
 }
 

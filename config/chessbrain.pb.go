@@ -2408,6 +2408,9 @@ type Training struct {
 	Swa *SWA `protobuf:"bytes,24,opt,name=swa" json:"swa,omitempty"`
 	// Rows of the replay window; the oldest games leave first.
 	ReplaySize *int64 `protobuf:"varint,25,opt,name=replay_size,json=replaySize,def=500000" json:"replay_size,omitempty"`
+	// Show each row under a random symmetry of the board that keeps it true: files flipped where nobody may castle, all
+	// eight where there are no pawns either. More data from the same games.
+	Symmetries *bool `protobuf:"varint,28,opt,name=symmetries,def=0" json:"symmetries,omitempty"`
 	// Games kept out of training.
 	Validation *Validation `protobuf:"bytes,26,opt,name=validation" json:"validation,omitempty"`
 	// When the state is saved.
@@ -2438,6 +2441,7 @@ const (
 	Default_Training_HaltOnGradientNorm = bool(false)
 	Default_Training_BnMomentum         = float64(0.1)
 	Default_Training_ReplaySize         = int64(500000)
+	Default_Training_Symmetries         = bool(false)
 )
 
 func (x *Training) Reset() {
@@ -2643,6 +2647,13 @@ func (x *Training) GetReplaySize() int64 {
 		return *x.ReplaySize
 	}
 	return Default_Training_ReplaySize
+}
+
+func (x *Training) GetSymmetries() bool {
+	if x != nil && x.Symmetries != nil {
+		return *x.Symmetries
+	}
+	return Default_Training_Symmetries
 }
 
 func (x *Training) GetValidation() *Validation {
@@ -3791,7 +3802,7 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"\tModelKind\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12>\n" +
 	"\n" +
-	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\xad\n" +
+	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\xd4\n" +
 	"\n" +
 	"\bTraining\x12G\n" +
 	"\x06source\x18\x01 \x01(\x0e2%.chessbrain.config.v1.Training.Source:\bSELFPLAYR\x06source\x12\x1d\n" +
@@ -3823,7 +3834,10 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"\x06losses\x18\x17 \x03(\v2\x1a.chessbrain.config.v1.LossR\x06losses\x12+\n" +
 	"\x03swa\x18\x18 \x01(\v2\x19.chessbrain.config.v1.SWAR\x03swa\x12'\n" +
 	"\vreplay_size\x18\x19 \x01(\x03:\x06500000R\n" +
-	"replaySize\x12@\n" +
+	"replaySize\x12%\n" +
+	"\n" +
+	"symmetries\x18\x1c \x01(\b:\x05falseR\n" +
+	"symmetries\x12@\n" +
 	"\n" +
 	"validation\x18\x1a \x01(\v2 .chessbrain.config.v1.ValidationR\n" +
 	"validation\x12@\n" +

@@ -102,6 +102,7 @@ var flagTable = []Flag{
 	{Name: "clip-norm", Path: "training.clip_norm", Group: GroupTraining},
 	{Name: "swa-period", Path: "training.swa.period", Group: GroupTraining},
 	{Name: "replay-size", Path: "training.replay_size", Group: GroupTraining},
+	{Name: "symmetries", Path: "training.symmetries", Group: GroupTraining},
 	{Name: "validation-share", Path: "training.validation.share", Group: GroupTraining},
 	{Name: "validate-every", Path: "training.validation.every", Group: GroupTraining},
 	{Name: "checkpoint-steps", Path: "training.checkpoint.interval_steps", Group: GroupTraining},

@@ -6,17 +6,14 @@ import (
 	"github.com/chessbrain/chessbrain/chess"
 )
 
-// Shape of a course of starts.
-const (
-	courseDraws  = 4 // one start in so many is drawn
-	courseGrowth = 2 // the farthest wins appear after 1/courseGrowth of the course
-)
+// courseDraws: one start of a course in so many is drawn.
+const courseDraws = 4
 
 // StagedStarts returns up to n start positions as FENs in the order in which they are to be
 // played: a staged course. Each comes from an ending chosen at random, one in
 // four is drawn, and the others are won or lost at a distance to mate drawn
-// evenly from those up to a bound, which grows from mate in one to the longest
-// in the first half of the course. So the net first learns what the last moves
+// evenly from those up to a bound, which grows from mate in one to the ending's
+// longest over the course. So the net first learns what the last moves
 // of a win look like, and then reaches those positions from farther and farther
 // away. The solver chooses only where games begin; moves and values are the
 // net's own. No start is held out or over; both colours are the strong side
@@ -24,10 +21,8 @@ const (
 func (t Tables) StagedStarts(n int, seed uint64) []string {
 	rng := rand.New(rand.NewPCG(seed, 4))
 	stages := map[chess.PieceType][][]chess.Board{} // by distance in plies; 0 = drawn
-	longest := 0
 	for _, p := range Pieces {
 		stages[p] = make([][]chess.Board, t[p].Longest()+2)
-		longest = max(longest, t[p].Longest())
 		for pos := range t[p].All {
 			if !HeldOut(&pos.Board) && !over(&pos.Board) {
 				stages[p][pos.Plies] = append(stages[p][pos.Plies], pos.Board)
@@ -36,11 +31,10 @@ func (t Tables) StagedStarts(n int, seed uint64) []string {
 	}
 	starts, used := make([]string, 0, n), map[string]bool{}
 	for tries := 0; len(starts) < n && tries < 20*n; tries++ {
-		bound := 1 + longest*len(starts)*courseGrowth/n
 		ending := stages[Pieces[rng.IntN(len(Pieces))]]
 		distance := 0
 		if rng.IntN(courseDraws) > 0 {
-			distance = 1 + rng.IntN(min(bound, len(ending)-1))
+			distance = 1 + rng.IntN(2+(len(ending)-3)*len(starts)/n)
 		}
 		if len(ending[distance]) == 0 {
 			continue

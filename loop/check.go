@@ -15,14 +15,14 @@ const notInThisBuild = "not in this build"
 // exit code 2.
 func CheckConfig(e *config.Effective) error {
 	c := e.Config
-	t, s := c.GetTraining(), c.GetSelfplay()
+	t := c.GetTraining()
 	var errs []error
 	refuse := func(bad bool, field, remedy, reason string) {
 		if bad {
 			errs = append(errs, e.Errorf(field, remedy, "%s", reason))
 		}
 	}
-	refuse(s.GetTemperature().GetCutoffPly() > 0, "selfplay.temperature.cutoff_ply",
+	refuse(c.GetSelfplay().GetTemperature().GetCutoffPly() > 0, "selfplay.temperature.cutoff_ply",
 		"leave it at 0; plies and floor: 0 play the most visited move from a ply on", notInThisBuild)
 	refuse(c.GetMcts().GetLeavesPerGame() > 1, "mcts.leaves_per_game", "leave it at 1; more games per worker make larger batches", notInThisBuild)
 	if t.GetSource() == config.Training_SELFPLAY {

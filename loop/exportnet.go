@@ -55,18 +55,27 @@ func (r *run) exportPath() string {
 // process that was killed between the two leaves it to the next one.
 func (r *run) exportOnce(ctx context.Context) error {
 	path := r.exportPath() + netSuffix
-	if _, err := os.Stat(path); err == nil {
+	_, net := r.exportNet()
+	if there, err := ReadNet(path); err == nil && there.ID() == net.ID() {
 		return r.noteExport(path)
 	}
 	return r.export(ctx)
 }
 
+// exportNet is the net that is published, and which weights it has. The
+// average's statistics were measured when the checkpoint was written.
+func (r *run) exportNet() (weights string, net *nn.Net) {
+	if r.cfg.GetExport().GetWeights() == config.Export_SWA {
+		if swa := r.trainer.SWA(); swa != nil {
+			return "swa", swa
+		}
+	}
+	return "raw", r.trainer.Net()
+}
+
 // export writes the net through the exporter and hands it to the publisher.
 func (r *run) export(ctx context.Context) error {
-	weights, net := "raw", r.trainer.Net()
-	if swa := r.trainer.SWA(); r.cfg.GetExport().GetWeights() == config.Export_SWA && swa != nil {
-		weights, net = "swa", swa // its statistics were measured when the checkpoint was written
-	}
+	weights, net := r.exportNet()
 	arch, err := json.Marshal(net.Arch)
 	if err != nil {
 		return fmt.Errorf("encode net description: %w", err)

@@ -21,7 +21,8 @@ func (r *run) openFeed() error {
 		return err
 	}
 	s := r.cfg.GetSelfplay()
-	r.store = OpenStore(r.dir, trainProcess, r.netName(), r.info.Job, r.stages.rescorers, int(s.GetProducerQueueSize()))
+	r.store = OpenStore(StoreOptions{FS: r.opt.storeFS, Dir: r.dir, Process: trainProcess, Net: r.netName(), Job: r.info.Job,
+		Rescorers: r.stages.rescorers, Queue: int(s.GetProducerQueueSize()), MaxBytes: r.opt.chunkBytes})
 	missing := r.missingOrdinals(back)
 	if s.GetProducerWorkers() == 0 {
 		r.feed = &inlineFeed{back: back, store: r.store, nets: &r.nets, worker: worker,

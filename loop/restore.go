@@ -43,6 +43,9 @@ func (r *run) restore(ctx context.Context) error {
 	t := r.cfg.GetTraining()
 	r.games = replay.NewSplit(int(t.GetReplaySize()), int(t.GetReplaySize()), t.GetValidation().GetShare())
 	r.source = replay.NewSource(r.games.Train, r.stages.sampler, r.cfg.GetSeed(), streamSampler)
+	if t.GetSymmetries() {
+		r.source.ShowSymmetries()
+	}
 	r.cursor = r.source.Section
 	var entries []Entry
 	if r.journal, entries, err = OpenJournal(r.dir.journal()); err != nil {

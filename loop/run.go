@@ -34,6 +34,9 @@ type Options struct {
 	Log       *slog.Logger
 	Readers   []monitor.Sink // attached to the run's events, such as Prometheus
 	Progress  monitor.Sink   // may block: the terminal; nil = none
+
+	storeFS    fsx.FS // of the games, for tests; nil = the real one
+	chunkBytes int64  // of a chunk of games, for tests; 0 = the usual size
 }
 
 // run is a training run in progress. It is used by one goroutine, but for the

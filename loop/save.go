@@ -132,10 +132,15 @@ func (r *run) writeCheckpoint(ctx context.Context) (path string, err error) {
 	return path, trainer.SaveCheckpoint(fsx.OS, r.dir.Checkpoints, name, manifest, r.sections(nil), files...)
 }
 
+// unsaved says whether anything was done since the newest checkpoint.
+func (r *run) unsaved() bool {
+	return r.state.Episodes != r.lastSaved || r.trainer.NumSteps() != r.lastStep
+}
+
 // finishState measures the last weights, saves what is not saved yet and
 // publishes the net.
 func (r *run) finishState(ctx context.Context, batches *replay.Prefetcher) error {
-	if r.state.Episodes != r.lastSaved || r.trainer.NumSteps() != r.lastStep {
+	if r.unsaved() {
 		if err := r.validate(ctx); err != nil {
 			return err
 		}

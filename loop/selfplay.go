@@ -1,11 +1,15 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -14,6 +18,7 @@ import (
 	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/selfplay"
 	"github.com/chessbrain/chessbrain/trainer"
@@ -48,67 +53,67 @@ func SelfPlay(ctx context.Context, opt SelfPlayOptions) (int64, error) {
 
 // selfPlayer is a playing process.
 type selfPlayer struct {
-	opt   SelfPlayOptions
-	cfg   *config.Config
-	name  string
-	dir   Dir
-	job   string
-	nets  Nets
-	store *Store
-	locks []*fsx.Lock
-	games int64 // on disk
-	stats selfplay.Stats
+	opt    SelfPlayOptions
+	cfg    *config.Config
+	name   string
+	dir    Dir
+	job    string
+	nets   Nets
+	store  *Store
+	locks  []*fsx.Lock
+	games  int64 // on disk
+	resign ResignWatch
+	stats  selfplay.Stats
 }
 
 func (s *selfPlayer) run(ctx context.Context) (int64, error) {
-	if err := s.open(ctx); err != nil {
+	if err := s.open(); err != nil {
 		return 0, err
 	}
-	worker, tickets, err := s.worker(ctx)
+	worker, err := s.prepare(ctx)
+	if err != nil || s.opt.MaxGames > 0 && s.games >= s.opt.MaxGames {
+		return s.games, err // nothing to play: all asked for are there
+	}
+	group, groupCtx := errgroup.WithContext(ctx)
+	players, err := startPlayers(groupCtx, &s.nets, worker, max(1, int(s.cfg.GetSelfplay().GetProducerWorkers())))
 	if err != nil {
 		return s.games, err
 	}
-	if tickets == nil {
-		return s.games, nil // all asked for are there
-	}
-	worker.Tickets = tickets
-	group, groupCtx := errgroup.WithContext(ctx)
-	playing, stopWatching := context.WithCancel(groupCtx)
-	workers := max(1, int(s.cfg.GetSelfplay().GetProducerWorkers()))
-	players := new(errgroup.Group)
-	for range workers {
-		worker.Nets = s.nets.ForWorker(worker.Parallel)
-		w, err := selfplay.NewWorker(worker)
-		if err != nil {
-			stopWatching()
-			return s.games, err
-		}
-		players.Go(func() error { return w.Run(groupCtx) })
-	}
+	watching, stopWatching := context.WithCancel(groupCtx)
 	group.Go(func() error {
 		defer stopWatching()
-		return players.Wait()
+		<-players.done
+		return errors.Join(players.err, s.store.finish())
 	})
-	group.Go(func() error { return s.watch(playing) })
-	group.Go(func() error {
-		for range s.store.Durable() {
-			s.games++
-		}
-		return nil
-	})
-	group.Go(func() error { // ends the counting above once nobody plays
-		<-playing.Done()
-		return s.store.finish()
-	})
+	group.Go(func() error { return s.watch(watching) })
+	group.Go(func() error { return s.count(players) })
 	err = group.Wait()
-	if ctx.Err() != nil && (err == nil || errors.Is(err, selfplay.ErrStopped) || errors.Is(err, context.Canceled)) {
+	if ctx.Err() != nil && (err == nil || stopped(err)) {
 		return s.games, ErrInterrupted
 	}
 	return s.games, err
 }
 
+// count takes the durable games until the store has ended. It must take them
+// all, also after an error: the store waits for it.
+func (s *selfPlayer) count(players *players) error {
+	var failed error
+	rule := s.cfg.GetSelfplay().GetResign()
+	for g := range s.store.Durable() {
+		s.games++
+		if s.resign.Count(g, rule.GetMaxFalseRate()) {
+			s.opt.Log.Warn("too many resignations would have been false; the threshold is stricter now", "resign_q", s.resign.Q)
+			failed = errors.Join(failed, players.SetResign(s.resign.Rule(rule)))
+		}
+	}
+	return failed
+}
+
 // open joins the run and loads the newest net.
-func (s *selfPlayer) open(ctx context.Context) error {
+func (s *selfPlayer) open() error {
+	if err := CheckConfig(s.opt.Effective); err != nil {
+		return err
+	}
 	root := s.cfg.GetRunDir()
 	info, exists, err := ReadRunInfo(root)
 	if err != nil {
@@ -148,11 +153,8 @@ func (s *selfPlayer) open(ctx context.Context) error {
 func (s *selfPlayer) newest() (*nn.Net, string, error) {
 	c, err := trainer.LoadCheckpoint(fsx.OS, s.dir.Checkpoints)
 	if errors.Is(err, trainer.ErrNoCheckpoint) {
-		arch, err := archOf(s.cfg.GetModel().GetArch())
-		if err != nil {
-			return nil, "", err
-		}
-		return nn.Init(arch, s.cfg.GetSeed()), fmt.Sprintf("%s-%s-s0-d0", s.job, s.dir.Training), nil
+		net, err := initialNet(s.opt.Effective, s.cfg.GetSeed())
+		return net, fmt.Sprintf("%s-%s-s0-d0", s.job, s.dir.Training), err
 	}
 	if err != nil {
 		return nil, "", err
@@ -162,42 +164,58 @@ func (s *selfPlayer) newest() (*nn.Net, string, error) {
 	return net, name, err
 }
 
-// worker prepares the games: which are still to be played, and how.
-func (s *selfPlayer) worker(ctx context.Context) (selfplay.WorkerConfig, selfplay.Tickets, error) {
-	st, err := stagesOf(s.cfg, s.dir.models())
+// prepare reads this process's games, to know which are still to be played, and
+// opens the store.
+func (s *selfPlayer) prepare(ctx context.Context) (selfplay.WorkerConfig, error) {
+	st, err := stagesOf(s.cfg)
 	if err != nil {
-		return selfplay.WorkerConfig{}, nil, err
+		return selfplay.WorkerConfig{}, &config.Error{Reason: err.Error()}
 	}
-	game, err := gameConfig(s.cfg)
-	if err != nil {
-		return selfplay.WorkerConfig{}, nil, &config.Error{Field: "selfplay", Reason: err.Error()}
-	}
-	mine, err := filepath.Glob(filepath.Join(s.dir.selfplay(), "*", s.name))
-	if err != nil {
-		return selfplay.WorkerConfig{}, nil, err
-	}
+	s.resign.Rule(s.cfg.GetSelfplay().GetResign())
 	var taken Ordinals
-	for _, dir := range mine {
-		if _, err := replay.SealTorn(ctx, fsx.OS, dir); err != nil {
-			return selfplay.WorkerConfig{}, nil, err
+	if err := s.readGames(ctx, &taken); err != nil {
+		return selfplay.WorkerConfig{}, err
+	}
+	s.games = int64(taken.Len())
+	w, err := workerConfig(s.cfg, s.opt.Process, &s.resign, &s.stats)
+	if err != nil {
+		return w, err
+	}
+	s.store = OpenStore(StoreOptions{Dir: s.dir, Process: s.name, Net: s.nets.Name(), Job: s.job, Rescorers: st.rescorers, Queue: maxGroup})
+	w.Sink, w.Tickets = s.store, newFreeTickets(&taken, s.opt.MaxGames)
+	return w, nil
+}
+
+// readGames mends and reads the games that this process has played before.
+func (s *selfPlayer) readGames(ctx context.Context, taken *Ordinals) error {
+	nets, err := os.ReadDir(s.dir.selfplay())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read games: %w", err)
+	}
+	var games []*record.Game
+	for _, net := range nets {
+		dir := s.dir.gamesOf(net.Name(), s.name)
+		if _, err := replay.SealTorn(ctx, fsx.OS, dir); errors.Is(err, fsx.ErrSync) {
+			return err
+		} else if err != nil {
+			s.opt.Log.Error("a chunk could not be mended", "error", err)
 		}
 		scan, err := replay.ScanDir(ctx, fsx.OS, dir)
 		if err != nil {
-			return selfplay.WorkerConfig{}, nil, err
+			return err
 		}
-		for _, g := range scan.Games {
-			taken.Add(g.Ordinal)
+		for _, bad := range scan.Quarantine {
+			s.opt.Log.Error("damaged games were left out", "error", bad)
+		}
+		games = append(games, scan.Games...)
+	}
+	slices.SortFunc(games, func(a, b *record.Game) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	for _, g := range games {
+		if taken.Add(g.Ordinal) {
+			s.resign.Count(g, s.cfg.GetSelfplay().GetResign().GetMaxFalseRate())
 		}
 	}
-	s.games = int64(taken.Len())
-	w := selfplay.WorkerConfig{Game: game, RunSeed: s.cfg.GetSeed(), Process: s.opt.Process,
-		Parallel: int(s.cfg.GetSelfplay().GetGamesPerWorker()), CacheEntries: int(s.cfg.GetMcts().GetCacheEntries()), Stats: &s.stats}
-	if s.opt.MaxGames > 0 && s.games >= s.opt.MaxGames {
-		return w, nil, nil
-	}
-	s.store = OpenStore(s.dir, s.name, s.nets.Name(), s.job, st.rescorers, maxGroup)
-	w.Sink = s.store
-	return w, newFreeTickets(&taken, s.opt.MaxGames), nil
+	return nil
 }
 
 // watch loads newer weights as they appear, until nobody plays any more.

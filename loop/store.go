@@ -18,10 +18,7 @@ import (
 // handed on. It satisfies selfplay.Sink. Nothing is dropped: a full queue holds
 // the producers up.
 type Store struct {
-	dir       Dir
-	process   string
-	info      replay.WriterOptions
-	rescorers []stage.Rescorer
+	opt StoreOptions
 
 	in    chan *record.Game
 	out   chan *record.Game // durable games, in the order in which they became so
@@ -38,13 +35,26 @@ const maxGroup = 64
 // errStoreClosed is returned by Put after the store has ended.
 var errStoreClosed = errors.New("the game store has ended")
 
-// OpenStore starts a store for one process's games. net is the net that plays
-// first; queue is how many durable games may wait for the trainer.
-func OpenStore(dir Dir, process, net, runID string, rescorers []stage.Rescorer, queue int) *Store {
+// StoreOptions say where a process's games go.
+type StoreOptions struct {
+	FS        fsx.FS // nil = the real file system
+	Dir       Dir
+	Process   string // name of the process: the games lie in <net>/<process>
+	Net       string // that plays first
+	Job       string // for the chunks' headers
+	Rescorers []stage.Rescorer
+	Queue     int   // durable games that may wait for the trainer
+	MaxBytes  int64 // of a chunk; 0 = replay's default
+}
+
+// OpenStore starts a store for one process's games.
+func OpenStore(opt StoreOptions) *Store {
+	if opt.FS == nil {
+		opt.FS = fsx.OS
+	}
 	s := &Store{
-		dir: dir, process: process, rescorers: rescorers,
-		info: replay.WriterOptions{NetID: net, RunID: runID},
-		in:   make(chan *record.Game, maxGroup), out: make(chan *record.Game, queue),
+		opt: opt,
+		in:  make(chan *record.Game, maxGroup), out: make(chan *record.Game, opt.Queue),
 		names: make(chan string, 1), done: make(chan struct{}), quit: make(chan struct{}),
 	}
 	go s.run()
@@ -103,27 +113,24 @@ func (s *Store) run() {
 	defer close(s.out)
 	writer := s.newWriter()
 	for s.err == nil {
-		var group []*record.Game
 		select {
 		case g := <-s.in:
-			group = append(group, g)
+			s.err = s.write(writer, s.drain([]*record.Game{g}))
 		case name := <-s.names:
 			s.err = writer.Close()
-			s.info.NetID = name
+			s.opt.Net = name
 			writer = s.newWriter()
-			continue
 		case <-s.quit:
-			group = s.drain(nil)
-			s.err = errors.Join(s.write(writer, group), writer.Close())
+			s.err = errors.Join(s.write(writer, s.drain(nil)), writer.Close())
 			return
 		}
-		s.err = s.write(writer, s.drain(group))
 	}
 	s.err = errors.Join(s.err, writer.Close())
 }
 
 func (s *Store) newWriter() *replay.Writer {
-	return replay.NewWriter(fsx.OS, s.dir.gamesOf(s.info.NetID, s.process), s.info)
+	return replay.NewWriter(s.opt.FS, s.opt.Dir.gamesOf(s.opt.Net, s.opt.Process),
+		replay.WriterOptions{NetID: s.opt.Net, RunID: s.opt.Job, MaxBytes: s.opt.MaxBytes})
 }
 
 // drain adds the games that wait already.
@@ -146,7 +153,7 @@ func (s *Store) write(writer *replay.Writer, group []*record.Game) error {
 	}
 	for i, g := range group {
 		var err error
-		for _, r := range s.rescorers {
+		for _, r := range s.opt.Rescorers {
 			if g, err = r.Rescore(context.Background(), g); err != nil {
 				return fmt.Errorf("rescorer %s: game %x: %w", r.Name(), group[i].ID, err)
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -50,10 +51,10 @@ type ValidationResult struct {
 func (r *run) summarize(phase string) *Summary {
 	s := &Summary{
 		Phase: phase, Episodes: r.state.Episodes, Target: r.target(), Steps: r.trainer.NumSteps(), Samples: r.trainer.NumSamples(),
-		Rows: r.state.Rows, Results: r.state.Results, Ends: r.state.Ends, Skipped: r.trainer.NumSkipped(),
+		Rows: r.state.Rows, Results: r.state.Results, Ends: maps.Clone(r.state.Ends), Skipped: r.trainer.NumSkipped(),
 		Elapsed: time.Since(r.began), Rates: r.page.get().Rates,
 		Checkpoint: filepath.Join(r.dir.Checkpoints, trainer.CheckpointName(r.info.Job, r.lastStep)),
-		Net:        filepath.Join(r.dir.models(), r.netName()+netSuffix), Metrics: r.dir.Metrics,
+		Net:        r.lastExport, Metrics: r.dir.Metrics,
 	}
 	if phase != monitor.RunDone {
 		return s
@@ -65,21 +66,17 @@ func (r *run) summarize(phase string) *Summary {
 	return s
 }
 
-// compareWithFirst evaluates the untrained net, which the run published at its
-// start, and the newest one on all validation rows, up to ten thousand.
+// compareWithFirst evaluates the net that the run began with and the newest one
+// on all validation rows, up to ten thousand.
 func (r *run) compareWithFirst(ctx context.Context) (first, last *ValidationResult, err error) {
 	if r.games.Validation.Rows() == 0 {
 		return nil, nil, nil
 	}
-	net, err := ReadNet(filepath.Join(r.dir.models(), fmt.Sprintf("%s-%s-s0-d0%s", r.info.Job, r.dir.Training, netSuffix)))
+	cfg, err := trainerConfig(r.cfg, r.initial.Arch)
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg, err := trainerConfig(r.cfg, net.Arch)
-	if err != nil {
-		return nil, nil, err
-	}
-	untrained, err := trainer.New(net, cfg)
+	untrained, err := trainer.New(r.initial, cfg)
 	if err != nil {
 		return nil, nil, err
 	}

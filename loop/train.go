@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"syscall"
 	"time"
 
-	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/monitor"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
@@ -36,22 +38,19 @@ func (r *run) train(ctx context.Context) (*Summary, error) {
 		return nil, err
 	}
 	r.announce()
-	if err := r.firstCheckpoint(); err != nil {
+	// What must be saved is saved with ctx over, too.
+	whole := context.WithoutCancel(ctx)
+	if err := r.firstCheckpoint(whole); err != nil {
 		return nil, err
 	}
 	batches := replay.Prefetch(r.source, prefetchDepth)
-	defer batches.Close()
+	defer batches.Close() // leaves the source where the consumer is; nobody reads it again
 	err := r.episodes(ctx, batches)
 	interrupted := errors.Is(err, context.Canceled)
 	if err != nil && !interrupted {
-		if errors.Is(err, trainer.ErrNonFinite) {
-			r.alarm("non_finite", "ten steps in a row had numbers that are not finite", "lower --lr or raise the warm-up; the last good checkpoint stands")
-		}
-		r.bus.Publish(&monitor.Run{Phase: monitor.RunFailed, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Message: err.Error()})
-		return nil, err
+		return nil, r.fail(whole, err, batches)
 	}
-	// The state is saved whatever ended the loop, and with ctx over.
-	if err := r.finishState(context.WithoutCancel(ctx), batches); err != nil {
+	if err := r.finishState(whole, batches); err != nil {
 		return nil, err
 	}
 	phase := monitor.RunDone
@@ -66,9 +65,34 @@ func (r *run) train(ctx context.Context) (*Summary, error) {
 	return summary, nil
 }
 
+// fail reports what ended the run. On a full disk it saves the state, for which
+// room was kept; else the last checkpoint stands.
+func (r *run) fail(ctx context.Context, err error, batches *replay.Prefetcher) error {
+	var space *fsx.SpaceError
+	switch {
+	case errors.Is(err, trainer.ErrNonFinite):
+		r.alarm("non_finite", err.Error(), "lower --lr or raise the warm-up; the last good checkpoint stands")
+	case errors.Is(err, ErrGradients):
+		r.alarm("gradients", err.Error(), "lower --lr or raise the warm-up; the last checkpoint stands")
+	case errors.Is(err, fsx.ErrSync):
+		r.alarm("sync", err.Error(), "look at the disk; the last checkpoint stands")
+	case errors.As(err, &space) || errors.Is(err, syscall.ENOSPC):
+		r.alarm("disk_low", err.Error(), "make room and start the same command again")
+		if r.unsaved() && !r.saveFailed {
+			if saveErr := r.save(ctx, batches); saveErr != nil {
+				err = errors.Join(err, saveErr)
+			} else {
+				err = fmt.Errorf("%w; the state is saved, the same command goes on", err)
+			}
+		}
+	}
+	r.bus.Publish(&monitor.Run{Phase: monitor.RunFailed, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Message: err.Error()})
+	return err
+}
+
 // target is the number of episodes asked for, 0 where the source sets none.
 func (r *run) target() int64 {
-	if r.cfg.GetTraining().GetSource() != config.Training_SELFPLAY {
+	if !r.playsItself() {
 		return 0
 	}
 	return r.cfg.GetSelfplay().GetEpisodes()
@@ -85,12 +109,15 @@ func (r *run) done() bool {
 // episodes runs until everything is done. context.Canceled means that a stop was
 // asked for.
 func (r *run) episodes(ctx context.Context, batches *replay.Prefetcher) error {
+	if r.done() {
+		return nil
+	}
+	if err := r.openFeed(); err != nil {
+		return err
+	}
 	for !r.done() {
 		if r.state.StepsLeft == 0 {
 			if err := r.nextGame(ctx); err != nil {
-				if errors.Is(err, errNoMoreGames) {
-					return nil
-				}
 				return err
 			}
 		}
@@ -101,7 +128,7 @@ func (r *run) episodes(ctx context.Context, batches *replay.Prefetcher) error {
 			if err := r.step(ctx, batches); err != nil {
 				return err
 			}
-			if err := r.saveIfAsked(batches); err != nil {
+			if err := r.saveIfDue(ctx, batches); err != nil {
 				return err
 			}
 		}
@@ -112,15 +139,16 @@ func (r *run) episodes(ctx context.Context, batches *replay.Prefetcher) error {
 	return nil
 }
 
-// nextGame waits for a game, writes it into the journal and puts it into its
-// window.
+// nextGame waits for a game and counts it.
 func (r *run) nextGame(ctx context.Context) error {
+	r.page.set(func(p *Page) { p.Stage = "self-play" })
+	defer r.page.set(func(p *Page) { p.Stage = "training" })
 	g, err := r.feed.Next(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
-			return context.Canceled
+			return context.Canceled // what else failed, Close of the feed says
 		}
-		return err
+		return fmt.Errorf("wait for a game: %w", err)
 	}
 	if err := r.enter(g); err != nil {
 		return err
@@ -132,8 +160,12 @@ func (r *run) nextGame(ctx context.Context) error {
 	return nil
 }
 
-// enter counts one game.
+// enter counts one game: it writes it into the journal and puts it into its
+// window.
 func (r *run) enter(g *record.Game) error {
+	if err := r.lockLost(); err != nil {
+		return err
+	}
 	episode := r.state.Episodes + 1
 	if err := r.journal.Enter(Entry{Episode: episode, Game: fmt.Sprintf("%x", g.ID), Ordinal: g.Ordinal, Step: r.trainer.NumSteps()}); err != nil {
 		return err
@@ -141,12 +173,16 @@ func (r *run) enter(g *record.Game) error {
 	window := r.games.Window(g.ID)
 	window.Add(g)
 	r.state.count(g)
+	if err := r.watchResigns(g); err != nil {
+		return err
+	}
 	plies, draws := r.state.means()
 	e := &monitor.Episode{
 		Episode: episode, Episodes: r.target(), Step: r.trainer.NumSteps(),
 		GameID: fmt.Sprintf("%x", g.ID), NetID: g.NetID, Plies: len(g.Plies), End: g.End.String(),
 		WhiteResult: int(g.WhiteResult), Validation: window == r.games.Validation,
-		Results: r.state.Results, Ends: r.state.Ends,
+		Results: r.state.Results, Ends: maps.Clone(r.state.Ends), // readers may look at it later
+		ResignTested: r.state.Resign.Tested, ResignFalse: r.state.Resign.False,
 		MeanPlies: monitor.Number(plies), DrawShare: monitor.Number(draws),
 		QueueDepth: r.feed.Waiting(), WindowGames: int64(r.games.Train.Games()), WindowRows: int64(r.games.Train.Rows()),
 		Totals: r.totals(),
@@ -159,6 +195,18 @@ func (r *run) enter(g *record.Game) error {
 	return nil
 }
 
+// watchResigns makes the resignation threshold stricter where too many
+// resignations would have been false.
+func (r *run) watchResigns(g *record.Game) error {
+	rule := r.cfg.GetSelfplay().GetResign()
+	if !r.state.Resign.Count(g, rule.GetMaxFalseRate()) {
+		return nil
+	}
+	r.log.Warn("too many resignations would have been false; the threshold is stricter now",
+		"resign_q", r.state.Resign.Q, "tested", r.state.Resign.Tested, "false", r.state.Resign.False)
+	return r.feed.SetResign(r.state.Resign.Rule(rule))
+}
+
 // step does one optimizer step and reports it.
 func (r *run) step(ctx context.Context, batches *replay.Prefetcher) error {
 	s, err := r.trainer.Step(context.WithoutCancel(ctx), batches)
@@ -166,6 +214,11 @@ func (r *run) step(ctx context.Context, batches *replay.Prefetcher) error {
 		return err
 	}
 	r.state.StepsLeft--
+	if r.cfg.GetTraining().GetHaltOnGradientNorm() && !s.Skipped {
+		if err := r.state.Gradients.Observe(s.GradNorm, r.cfg.GetTraining().GetClipNorm()); err != nil {
+			return fmt.Errorf("step %d: %w", s.Step, err)
+		}
+	}
 	e := &monitor.Step{
 		Step: s.Step, Episode: r.state.Episodes, Samples: s.Samples, Rows: s.Rows,
 		Losses: lossNumbers(&s.Measures), Loss: monitor.Number(s.Objective),
@@ -178,7 +231,9 @@ func (r *run) step(ctx context.Context, batches *replay.Prefetcher) error {
 	e.Rates = r.meter.Observe(time.Now(), e.Totals)
 	r.page.set(func(p *Page) { p.Step, p.Losses, p.Rates = s.Step, e.Losses, e.Rates })
 	r.page.add(e.Losses)
-	r.bus.Publish(e)
+	if s.Skipped || s.Step%int64(r.cfg.GetMetrics().GetEvery()) == 0 {
+		r.bus.Publish(e)
+	}
 	if every := r.cfg.GetTraining().GetValidation().GetEvery(); every > 0 && s.Step%every == 0 && !s.Skipped {
 		return r.validate(ctx)
 	}
@@ -187,15 +242,13 @@ func (r *run) step(ctx context.Context, batches *replay.Prefetcher) error {
 
 // afterEpisode hands the new weights to the producers and saves when it is time.
 func (r *run) afterEpisode(ctx context.Context, batches *replay.Prefetcher) error {
-	if r.target() > 0 && !r.done() {
-		if err := r.publishNet(r.netName(), r.trainer.Net()); err != nil {
-			return err
-		}
+	if !r.playsItself() || r.done() {
+		return nil // the last checkpoint follows at once
 	}
-	c := r.cfg.GetTraining().GetCheckpoint()
-	episodesDue := c.GetInterval() > 0 && r.target() > 0 && r.state.Episodes-r.lastSaved >= c.GetInterval()
-	stepsDue := c.GetIntervalSteps() > 0 && r.trainer.NumSteps()-r.lastStep >= c.GetIntervalSteps()
-	if !episodesDue && !stepsDue {
+	if err := r.publishNet(); err != nil {
+		return err
+	}
+	if r.state.Episodes-r.lastSaved < r.cfg.GetTraining().GetCheckpoint().GetInterval() {
 		return nil
 	}
 	return r.save(ctx, batches)

@@ -21,6 +21,9 @@ type Source struct {
 	replayer record.Replayer
 	refs     []stage.RowRef
 	rows     uint64 // handed out since the beginning
+
+	symmetric bool // rows are shown under a random symmetry
+	seed      uint64
 }
 
 // NewSource returns a source over w. A sampler that is a stage.Seeder is seeded
@@ -29,7 +32,21 @@ func NewSource(w *Window, sampler stage.Sampler, seed, stream uint64) *Source {
 	if s, ok := sampler.(stage.Seeder); ok {
 		s.Seed(seed, stream)
 	}
-	return &Source{window: w, sampler: sampler}
+	return &Source{window: w, sampler: sampler, seed: seed}
+}
+
+// ShowSymmetries makes every row appear under one of the board's symmetries that
+// keep it true, drawn evenly: files flipped where nobody may castle, all eight
+// where there are no pawns either. Which one is a hash of the seed and the number
+// of the row, so it needs no state.
+func (s *Source) ShowSymmetries() { s.symmetric = true }
+
+// symmetry draws the transform of row i of b, the n-th handed out.
+func (s *Source) symmetry(b *encoding.TrainBatch, i int, n uint64) encoding.Transform {
+	x := (s.seed ^ n) * 0x9e3779b97f4a7c15 // splitmix64's finisher
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return encoding.Transform((x ^ x>>31) % uint64(b.NumSymmetries(i)))
 }
 
 // Next fills b, which comes empty, with as many rows as it has room for
@@ -48,9 +65,12 @@ func (s *Source) Next(ctx context.Context, b *encoding.TrainBatch) error {
 	if len(refs) != n {
 		return fmt.Errorf("sampler %s returned %d rows, %d were asked for", s.sampler.Name(), len(refs), n)
 	}
-	for _, ref := range refs {
+	for k, ref := range refs {
 		if err := appendRow(b, &s.replayer, view, ref); err != nil {
 			return fmt.Errorf("sampler %s: %w", s.sampler.Name(), err)
+		}
+		if i := b.N - 1; s.symmetric {
+			b.ApplySymmetry(i, s.symmetry(b, i, s.rows+uint64(k)))
 		}
 	}
 	s.rows += uint64(n)

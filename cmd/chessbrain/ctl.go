@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -30,7 +31,7 @@ until the process ends.`,
 					return nil
 				}
 			}
-			return usagef("unknown command %q; known: %v", args[1], ctlCommands)
+			return usagef("unknown command %q; known: %s", args[1], strings.Join(ctlCommands, ", "))
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			dir, _, err := loop.OpenDir(args[0])

@@ -23,13 +23,13 @@ func newDescribe() *cobra.Command {
 			if strings.HasSuffix(path, ".safetensors") {
 				net, err := loop.ReadNet(path)
 				if err != nil {
-					return err
+					return pathError(err)
 				}
 				return describeNet(c.OutOrStdout(), path, net, asJSON, nil)
 			}
 			checkpoint, err := loop.FindCheckpoint(path)
 			if err != nil {
-				return err
+				return pathError(err)
 			}
 			for _, w := range checkpoint.Warnings {
 				fmt.Fprintln(c.ErrOrStderr(), "chessbrain:", w)

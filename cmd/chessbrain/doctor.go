@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/cpu"
 
+	"github.com/chessbrain/chessbrain/bench"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"
@@ -58,7 +59,7 @@ func diagnose(out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		speed, err := inferenceSpeed(arch, 64, 300*time.Millisecond)
+		speed, err := bench.InferenceSpeed(arch, 64, 300*time.Millisecond)
 		if err != nil {
 			return err
 		}

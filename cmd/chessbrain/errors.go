@@ -1,10 +1,13 @@
 package main
 
 import (
-	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"strings"
+	"syscall"
 
 	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
@@ -43,9 +46,22 @@ func noArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// printError writes one line: what is wrong and what to do.
+// pathError makes a usage error of a path that the user gave and that is not
+// there, does not hold what it should, or cannot be written.
+func pathError(err error) error {
+	for _, target := range []error{trainer.ErrNoCheckpoint, fs.ErrNotExist, fs.ErrPermission, syscall.ENOTDIR, syscall.EISDIR, syscall.EROFS} {
+		if errors.Is(err, target) {
+			return usageError{err}
+		}
+	}
+	return err
+}
+
+// printError writes one line a fault: what is wrong and what to do.
 func printError(w io.Writer, _ fang.Styles, err error) {
-	fmt.Fprintf(w, "chessbrain: %v\n", err)
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintf(w, "chessbrain: %s\n", strings.TrimSuffix(line, "\n"))
+	}
 }
 
 // as says whether err is or wraps an error of type E.
@@ -60,15 +76,16 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, loop.ErrInterrupted), errors.Is(err, context.Canceled):
+	case errors.Is(err, loop.ErrInterrupted):
 		return exitInterrupted
+	case as[*trainer.CorruptError](err), as[*replay.CorruptError](err), as[*replay.MissingGamesError](err),
+		as[*record.CorruptError](err), as[*monitor.CorruptError](err), as[*nn.FormatError](err),
+		as[*json.SyntaxError](err), as[*json.UnmarshalTypeError](err): // run.json, manifests
+		return exitCorrupt
 	case errors.As(err, &coded):
 		return coded.ExitCode()
 	case as[usageError](err), as[*fsx.LockedError](err), errors.Is(err, trainer.ErrConfig), errors.Is(err, trainer.ErrStateMismatch):
 		return exitUsage
-	case as[*trainer.CorruptError](err), as[*replay.CorruptError](err), as[*replay.MissingGamesError](err),
-		as[*record.CorruptError](err), as[*monitor.CorruptError](err), as[*nn.FormatError](err):
-		return exitCorrupt
 	}
 	return exitFailure
 }

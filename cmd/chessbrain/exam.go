@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
-	"time"
+	"path/filepath"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -30,16 +33,24 @@ func newExamStarts() *cobra.Command {
 	var count int
 	var seed uint64
 	var output string
+	var staged bool
 	c := &cobra.Command{
 		Use:   "starts",
 		Short: "Write start positions for self-play (KQK, KRK, KPK; none of the held-out ones)",
-		Args:  noArgs,
+		Long: `Writes start positions as FENs, one a line, for train --openings. With --staged
+they are a course, to be played in their order (--openings-order sequential): from
+mates in one to farther and farther away.`,
+		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if count < 3 {
-				return usagef("--count %d: want at least 3", count)
+			if count < 3 || count > 1e6 {
+				return usagef("--count %d: want 3 to 1000000", count)
 			}
 			write := func(w io.Writer) error {
-				for _, fen := range exam.Solve().Starts(count, seed) {
+				starts := exam.Solve().Starts
+				if staged {
+					starts = exam.Solve().StagedStarts
+				}
+				for _, fen := range starts(count, seed) {
 					if _, err := fmt.Fprintln(w, fen); err != nil {
 						return err
 					}
@@ -49,11 +60,15 @@ func newExamStarts() *cobra.Command {
 			if output == "" {
 				return write(c.OutOrStdout())
 			}
-			return fsx.WriteFileFunc(fsx.OS, output, write)
+			if _, err := os.Stat(filepath.Dir(output)); err != nil {
+				return pathError(fmt.Errorf("--output: %w", err))
+			}
+			return pathError(fsx.WriteFileFunc(fsx.OS, output, write))
 		},
 	}
 	c.Flags().IntVar(&count, "count", 30000, "positions, a third from each ending")
 	c.Flags().Uint64Var(&seed, "seed", 1, "of the choice")
+	c.Flags().BoolVar(&staged, "staged", false, "a course from mates in one to the longest")
 	c.Flags().StringVarP(&output, "output", "o", "", "file (default: standard output)")
 	return c
 }
@@ -67,6 +82,23 @@ type examOptions struct {
 	mates     int
 	seed      uint64
 	untrained bool
+	json      bool
+}
+
+// validate says which flag is out of range.
+func (o *examOptions) validate() error {
+	for _, f := range []struct {
+		name      string
+		value     int
+		low, high int
+	}{
+		{"visits", o.visits, 1, 1e6}, {"moves", o.moves, 1, 1000}, {"questions", o.questions, 24, 1e5}, {"mates", o.mates, 1, 1e5},
+	} {
+		if f.value < f.low || f.value > f.high {
+			return usagef("--%s %d: want %d to %d", f.name, f.value, f.low, f.high)
+		}
+	}
+	return nil
 }
 
 func newExamMeasure() *cobra.Command {
@@ -76,19 +108,18 @@ func newExamMeasure() *cobra.Command {
 		Short: "Ask a net about held-out endings and let it mate the solver's longest defence",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			net, name, err := loop.FindNet(o.net, runArg(args))
-			if err != nil {
-				return usageError{err}
-			}
-			out := c.OutOrStdout()
-			tables := exam.Solve()
-			if err := measure(c, out, tables, name, net, o); err != nil {
+			if err := o.validate(); err != nil {
 				return err
 			}
-			if o.untrained {
-				return measure(c, out, tables, "untrained", nn.Init(net.Arch, o.seed), o)
+			net, name, err := loop.FindNet(o.net, runArg(args))
+			if err != nil {
+				return pathError(err)
 			}
-			return nil
+			nets := []examined{{name: name, net: net}}
+			if o.untrained {
+				nets = append(nets, examined{name: "untrained", net: nn.Init(net.Arch, o.seed)})
+			}
+			return measure(c, nets, o)
 		},
 	}
 	f := c.Flags()
@@ -97,40 +128,125 @@ func newExamMeasure() *cobra.Command {
 	f.IntVar(&o.moves, "moves", 50, "moves within which the mate must come")
 	f.IntVar(&o.questions, "questions", 1200, "held-out positions for the value head")
 	f.IntVar(&o.mates, "mates", 200, "won positions of each ending to play out")
-	f.Uint64Var(&o.seed, "seed", 1, "of the choice of positions")
+	f.Uint64Var(&o.seed, "seed", 1, "of the choice of positions, and of the untrained net")
 	f.BoolVar(&o.untrained, "untrained", true, "examine an untrained net of the same form too")
+	f.BoolVar(&o.json, "json", false, "one JSON object a net")
 	return c
 }
 
-// measure examines one net and prints what it found.
-func measure(c *cobra.Command, out io.Writer, tables exam.Tables, name string, net *nn.Net, o examOptions) error {
-	packed, err := cpu.New(net)
+// endings names the exam's endings.
+var endings = []struct {
+	name  string
+	piece chess.PieceType
+}{{"KQK", chess.Queen}, {"KRK", chess.Rook}, {"KPK", chess.Pawn}}
+
+// examined is a net and what it can do.
+type examined struct {
+	name   string
+	net    *nn.Net
+	values *exam.ValueReport
+	mates  map[chess.PieceType]*exam.MateReport
+}
+
+// measure examines the nets and prints what it found.
+func measure(c *cobra.Command, nets []examined, o examOptions) error {
+	tables := exam.Solve()
+	set := tables.HeldOutSet(o.questions, o.seed)
+	for i := range nets {
+		fmt.Fprintf(c.ErrOrStderr(), "chessbrain: examining %s\n", nets[i].name)
+		if err := nets[i].examine(c.Context(), tables, set, o); err != nil {
+			return err
+		}
+	}
+	if !o.json {
+		return writeExam(c.OutOrStdout(), nets, o)
+	}
+	for i := range nets {
+		if err := json.NewEncoder(c.OutOrStdout()).Encode(nets[i].object(o)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// examine fills in what the net can do.
+func (e *examined) examine(ctx context.Context, tables exam.Tables, set []exam.Question, o examOptions) error {
+	packed, err := cpu.New(e.net)
 	if err != nil {
 		return err
 	}
 	evaluator := packed.NewEvaluator(256)
-	values, err := exam.Values(c.Context(), evaluator, tables.HeldOutSet(o.questions, o.seed))
-	if err != nil {
+	if e.values, err = exam.Values(ctx, evaluator, set); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s\n  value head: %.1f %% of %d held-out positions right; the rule \"stronger side wins\": %.1f %%\n",
-		name, 100*values.Share(), values.Questions, 100*values.RuleShare())
-	fmt.Fprintf(out, "  truth x answer (win draw loss): %v\n", values.Confusion)
 	search := mcts.DefaultConfig()
 	search.Simulations = o.visits
-	for _, ending := range []struct {
-		name  string
-		piece chess.PieceType
-	}{{"KQK", chess.Queen}, {"KRK", chess.Rook}, {"KPK", chess.Pawn}} {
-		right := values.ByPiece[ending.piece]
-		began := time.Now()
-		mates, err := tables.Mates(c.Context(), evaluator, ending.piece, o.mates, exam.MateOptions{Search: search, Moves: o.moves, Seed: o.seed})
-		if err != nil {
+	e.mates = map[chess.PieceType]*exam.MateReport{}
+	for _, ending := range endings {
+		options := exam.MateOptions{Search: search, Moves: o.moves, Seed: o.seed}
+		if e.mates[ending.piece], err = tables.Mates(ctx, evaluator, ending.piece, o.mates, options); err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "  %s: value %.1f %% of %d; %d of %d won positions mated within %d moves (%.1f %%)\n", ending.name,
-			100*float64(right[0])/float64(right[1]), right[1], mates.Mated, mates.Played, o.moves, 100*mates.Share())
-		fmt.Fprintf(os.Stderr, "chessbrain: %s played in %s\n", ending.name, time.Since(began).Round(time.Millisecond))
 	}
 	return nil
+}
+
+// object is the JSON form.
+func (e *examined) object(o examOptions) any {
+	value, mates := map[string]exam.Count{}, map[string]*exam.MateReport{}
+	for _, ending := range endings {
+		value[ending.name], mates[ending.name] = e.values.ByPiece[ending.piece], e.mates[ending.piece]
+	}
+	return struct {
+		Net       string                      `json:"net"`
+		NetID     string                      `json:"net_id"`
+		Seed      uint64                      `json:"seed"`
+		Visits    int                         `json:"visits"`
+		Moves     int                         `json:"moves"`
+		Value     exam.Count                  `json:"value"`
+		Rule      exam.Count                  `json:"rule"`
+		ByEnding  map[string]exam.Count       `json:"value_by_ending"`
+		Confusion [3][3]int                   `json:"truth_by_answer"` // win, draw, loss
+		Mates     map[string]*exam.MateReport `json:"mates"`
+	}{e.name, e.net.ID(), o.seed, o.visits, o.moves, e.values.Net, e.values.Rule, value, e.values.Confusion, mates}
+}
+
+// writeExam prints one table of all nets.
+func writeExam(out io.Writer, nets []examined, o examOptions) error {
+	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	row := func(name string, cell func(*examined) string, last string) {
+		fmt.Fprintf(w, "%s\t", name)
+		for i := range nets {
+			fmt.Fprintf(w, "%s\t", cell(&nets[i]))
+		}
+		fmt.Fprintln(w, last)
+	}
+	count := func(c exam.Count) string { return percent(c.Right, c.Asked) }
+	fmt.Fprintf(out, "Value head on %d held-out positions, and won positions mated by %d visits a move\nwithin %d moves against the longest defence:\n\n",
+		nets[0].values.Net.Asked, o.visits, o.moves)
+	row("", func(e *examined) string { return e.name }, "stronger side wins")
+	row("value", func(e *examined) string { return count(e.values.Net) }, count(nets[0].values.Rule))
+	for _, ending := range endings {
+		row(ending.name+" value", func(e *examined) string { return count(e.values.ByPiece[ending.piece]) }, "")
+	}
+	for _, ending := range endings {
+		row(ending.name+" mated", func(e *examined) string {
+			return percent(e.mates[ending.piece].Mated, e.mates[ending.piece].Played)
+		}, "")
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for i := range nets {
+		fmt.Fprintf(out, "\n%s, truth x answer (win draw loss): %v\n", nets[i].name, nets[i].values.Confusion)
+	}
+	return nil
+}
+
+// percent writes part of whole as "83.1 % of 1200".
+func percent(part, whole int) string {
+	if whole == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f %% of %d", 100*float64(part)/float64(whole), whole)
 }

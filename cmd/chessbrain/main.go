@@ -16,12 +16,15 @@ import (
 
 func main() { os.Exit(run()) }
 
-// run executes the command line and returns the exit code.
+// run executes the command line and returns the exit code. Whatever fails before
+// a command begins is a mistake in the command line.
 func run() int {
-	ctx, stop := interruptible(context.Background())
-	defer stop()
-	root := newRoot()
-	err := fang.Execute(ctx, root, fang.WithVersion(version()), fang.WithErrorHandler(printError), fang.WithoutManpage())
+	root, began := newRoot(), false
+	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
+	err := fang.Execute(context.Background(), root, fang.WithVersion(version()), fang.WithErrorHandler(printError), fang.WithoutManpage())
+	if err != nil && !began {
+		return exitUsage
+	}
 	return exitCode(err)
 }
 
@@ -48,19 +51,30 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 	return root
 }
 
-// interruptible returns a context that ends at the first SIGINT or SIGTERM. The
-// second one ends the process at once with 130, but waits for a checkpoint
-// whose rename is under way.
-func interruptible(parent context.Context) (context.Context, context.CancelFunc) {
+// interruptible returns a context for a command that saves its work: it ends at
+// the first SIGINT or SIGTERM. The second one ends the process at once with 130,
+// but waits for a checkpoint whose rename is under way. The caller calls stop.
+func interruptible(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
-	signals := make(chan os.Signal, 2)
+	signals, ended := make(chan os.Signal, 2), make(chan struct{})
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	received := func() bool {
+		select {
+		case <-signals:
+			return true
+		case <-ended:
+			return false
+		}
+	}
 	go func() {
-		<-signals
-		cancel()
+		if !received() {
+			return
+		}
 		fmt.Fprintln(os.Stderr, "chessbrain: finishing the current step, then saving; press Ctrl-C again to end at once")
-		<-signals
-		exitNow()
+		cancel()
+		if received() {
+			exitNow()
+		}
 	}()
-	return ctx, func() { signal.Stop(signals); cancel() }
+	return ctx, func() { signal.Stop(signals); close(ended); cancel() }
 }

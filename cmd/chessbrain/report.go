@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,28 +24,29 @@ func newReport() *cobra.Command {
 				return usageError{err}
 			}
 			if output == "" {
-				output = filepath.Join(dir.Root, "report")
+				output = filepath.Join(dir.Root, reportDir)
 			}
-			return writeReport(c, dir.Metrics, output)
+			data, files, err := plot(dir.Metrics, output)
+			if err != nil {
+				return pathError(err)
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%s\n%s\n", report.Summary(data), strings.Join(files, "\n"))
+			return err
 		},
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "directory for the plots (default: report in the run directory)")
 	return c
 }
 
-// writeReport makes the report of a metrics directory and prints its summary.
-func writeReport(c *cobra.Command, metrics, output string) error {
+// reportDir is where the plots of a run lie in it.
+const reportDir = "report"
+
+// plot makes the report of a metrics directory; the last file is its text.
+func plot(metrics, output string) (*report.Data, []string, error) {
 	data, err := report.Read(filepath.Join(metrics, monitor.MetricsName))
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	files, err := report.Write(data, output)
-	if err != nil {
-		return err
-	}
-	fmt.Fprint(c.OutOrStdout(), report.Summary(data))
-	for _, f := range files {
-		fmt.Fprintln(c.OutOrStdout(), f)
-	}
-	return nil
+	return data, files, err
 }

@@ -27,20 +27,22 @@ all of them.`,
 			if err := s.resolve(c); err != nil {
 				return err
 			}
-			if err := loop.CheckDevices(s.effective); err != nil {
-				return err
+			if process < 1 {
+				return usagef("--process %d: count from 1; 0 is the process that plays inside train", process)
 			}
 			if games < 0 {
 				return usagef("--max-games %d: want 0 (until stopped) or more", games)
 			}
 			if s.dryRun {
-				return loop.DryRun(s.effective, c.OutOrStdout())
+				return s.check(c.OutOrStdout())
 			}
+			ctx, stop := interruptible(c.Context())
+			defer stop()
 			if err := s.open(c); err != nil {
 				return err
 			}
 			defer func() { err = errors.Join(err, s.close()) }()
-			n, err := loop.SelfPlay(c.Context(), loop.SelfPlayOptions{
+			n, err := loop.SelfPlay(ctx, loop.SelfPlayOptions{
 				Effective: s.effective, Process: process, MaxGames: games, Command: s.command, Log: s.log,
 			})
 			fmt.Fprintf(c.OutOrStdout(), "%d games of process %d are on disk\n", n, process)

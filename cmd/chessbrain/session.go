@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/loop"
 	"github.com/chessbrain/chessbrain/monitor"
 )
 
@@ -28,6 +29,7 @@ type session struct {
 
 	progress *monitor.Progress
 	log      *slog.Logger
+	readers  []monitor.Sink // of the run's events, beside its files
 	closers  []io.Closer
 }
 
@@ -51,13 +53,35 @@ func (s *session) resolve(c *cobra.Command) error {
 	return err
 }
 
-// open starts the progress display and the log.
-func (s *session) open(c *cobra.Command) error {
+// check refuses what cannot work and tells w what would be done. It creates
+// nothing.
+func (s *session) check(w io.Writer) error {
+	if err := loop.CheckDevices(s.effective); err != nil {
+		return err
+	}
+	return loop.DryRun(s.effective, w)
+}
+
+// open checks everything and then starts the progress display, the metrics
+// endpoint and the log. On an error everything is closed again.
+func (s *session) open(c *cobra.Command) (err error) {
+	if err := s.check(io.Discard); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
 	cfg := s.effective.Config
 	s.progress = monitor.NewProgress(monitor.ProgressOptions{
 		Out: os.Stderr, Terminal: monitor.IsTerminal(os.Stderr), Quiet: cfg.GetLog().GetQuiet(),
 		Every: time.Duration(cfg.GetLog().GetEverySeconds() * float64(time.Second)),
 	})
+	address, err := s.serveMetrics()
+	if err != nil {
+		return err
+	}
 	file := cfg.GetLogFilename()
 	if file == "" {
 		file = filepath.Join(cfg.GetRunDir(), "logs", fmt.Sprintf("%s_%s.log", c.Name(), time.Now().Format("20060102T150405")))
@@ -67,7 +91,6 @@ func (s *session) open(c *cobra.Command) error {
 		return err
 	}
 	var closer io.Closer
-	var err error
 	s.log, closer, err = monitor.NewLogger(monitor.LogOptions{
 		Level: level, JSON: cfg.GetLog().GetFormat() == config.Log_JSON, File: file,
 		MaxBytes: int64(cfg.GetLog().GetMaxMib()) << 20, Keep: int(cfg.GetLog().GetKeep()),
@@ -75,38 +98,42 @@ func (s *session) open(c *cobra.Command) error {
 		OnError: []slog.Attr{slog.String("config", string(config.Marshal(cfg)))},
 	})
 	if err != nil {
-		return fmt.Errorf("open log %s: %w", file, err)
+		return pathError(fmt.Errorf("open log %s: %w", file, err))
 	}
 	s.closers = append(s.closers, closer)
+	if address != "" {
+		s.log.Info("metrics", "address", address)
+	}
 	return nil
 }
 
-// serveMetrics opens the Prometheus endpoint where one is asked for.
-func (s *session) serveMetrics() ([]monitor.Sink, error) {
+// serveMetrics opens the Prometheus endpoint where one is asked for and returns
+// its address.
+func (s *session) serveMetrics() (address string, err error) {
 	m := s.effective.Config.GetMetrics()
 	if m.GetAddr() == "" {
-		return nil, nil
+		return "", nil
 	}
 	token := ""
 	if path := m.GetTokenFile(); path != "" {
 		data, err := os.ReadFile(path)
 		if err != nil {
-			return nil, s.effective.Errorf("metrics.token_file", "name a readable file", "%v", err)
+			return "", s.effective.Errorf("metrics.token_file", "name a readable file", "%v", err)
 		}
 		token = strings.TrimSpace(string(data))
 	}
 	prom := monitor.NewProm(s.effective.Config.GetName())
 	server, err := monitor.Serve(monitor.ServerOptions{Addr: m.GetAddr(), Public: m.GetPublic(), Token: token}, prom)
 	if err != nil {
-		return nil, s.effective.Errorf("metrics.addr", "use 127.0.0.1:PORT, or --metrics-public with --metrics-token-file", "%v", err)
+		return "", s.effective.Errorf("metrics.addr", "use 127.0.0.1:PORT, or --metrics-public with --metrics-token-file", "%v", err)
 	}
-	s.log.Info("metrics", "address", "http://"+server.Addr().String()+"/metrics")
 	s.closers = append(s.closers, closerFunc(func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		return server.Close(ctx)
 	}))
-	return []monitor.Sink{prom}, nil
+	s.readers = append(s.readers, prom)
+	return "http://" + server.Addr().String() + "/metrics", nil
 }
 
 // close ends what open and serveMetrics opened.
@@ -118,6 +145,7 @@ func (s *session) close() error {
 	if s.progress != nil {
 		errs = append(errs, s.progress.Close())
 	}
+	s.closers, s.progress = nil, nil
 	return errors.Join(errs...)
 }
 

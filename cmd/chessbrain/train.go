@@ -29,11 +29,8 @@ Flags win over environment variables (EPISODES, BATCH_SIZE, ...), those over
 			if err := s.resolve(c); err != nil {
 				return err
 			}
-			if err := loop.CheckDevices(s.effective); err != nil {
-				return err
-			}
 			if s.dryRun {
-				return loop.DryRun(s.effective, c.OutOrStdout())
+				return s.check(c.OutOrStdout())
 			}
 			return train(c, s)
 		},
@@ -44,19 +41,14 @@ Flags win over environment variables (EPISODES, BATCH_SIZE, ...), those over
 
 // train runs the loop and prints its summary and report.
 func train(c *cobra.Command, s *session) (err error) {
-	if err := loop.CheckRunDir(s.effective); err != nil {
-		return err
-	}
+	ctx, stop := interruptible(c.Context())
+	defer stop()
 	if err := s.open(c); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	readers, err := s.serveMetrics()
-	if err != nil {
-		return err
-	}
-	summary, err := loop.Train(c.Context(), loop.Options{
-		Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: readers, Progress: s.progress,
+	summary, err := loop.Train(ctx, loop.Options{
+		Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress,
 	})
 	if summary == nil {
 		return err
@@ -70,9 +62,10 @@ func train(c *cobra.Command, s *session) (err error) {
 	if err != nil {
 		return err
 	}
-	output := filepath.Join(s.effective.Config.GetRunDir(), "report")
-	if err := writeReport(c, summary.Metrics, output); err != nil {
+	_, files, err := plot(summary.Metrics, filepath.Join(s.effective.Config.GetRunDir(), reportDir))
+	if err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
-	return nil
+	_, err = fmt.Fprintf(c.OutOrStdout(), "Report: %s (plots beside it)\n", files[len(files)-1])
+	return err
 }

@@ -12,6 +12,9 @@ import (
 // uciBatch is the most positions that one search evaluates at once.
 const uciBatch = 256
 
+// maxVisits bounds a search; its tree takes about a kilobyte a visit.
+const maxVisits = 1_000_000
+
 func newUCI() *cobra.Command {
 	var file string
 	var visits int
@@ -21,9 +24,12 @@ func newUCI() *cobra.Command {
 		Long:  "Speaks UCI on standard input and output with the newest net of a run, or with --net FILE.",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if visits < 1 || visits > maxVisits {
+				return usagef("--visits %d: want 1 to %d", visits, maxVisits)
+			}
 			net, name, err := loop.FindNet(file, runArg(args))
 			if err != nil {
-				return usageError{err}
+				return pathError(err)
 			}
 			packed, err := cpu.New(net)
 			if err != nil {

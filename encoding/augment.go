@@ -1,0 +1,47 @@
+package encoding
+
+import "sync"
+
+// NumSymmetries returns how many transforms show row i as another equally true
+// position: 1 (none) with castling rights, 2 (files flipped) with pawns in any
+// of its boards, else all 8. The allowed transforms are those below the number.
+func (b *Batch) NumSymmetries(i int) Transform {
+	s := &b.Scalars[i]
+	if s.OurOOO|s.OurOO|s.TheirOOO|s.TheirOO != 0 {
+		return 1
+	}
+	for t := 0; t < NumMasks; t += 13 {
+		if b.Masks[i][t]|b.Masks[i][t+6] != 0 { // our and their pawns
+			return 2
+		}
+	}
+	return NumTransforms
+}
+
+// ApplySymmetry replaces row i by its image under t, one of NumSymmetries(i):
+// boards and legal moves; the values beside the moves stay beside them.
+func (b *Batch) ApplySymmetry(i int, t Transform) {
+	if t == 0 {
+		return
+	}
+	for k := range b.Masks[i] {
+		b.Masks[i][k] = t.Mask(b.Masks[i][k])
+	}
+	image := &policyImages()[t]
+	legal := b.LegalOf(i)
+	for k, p := range legal {
+		legal[k] = image[p]
+	}
+}
+
+// policyImages maps each policy index to its image under each transform, or to
+// NoPolicyIndex where a promotion would leave its rank.
+var policyImages = sync.OnceValue(func() *[NumTransforms][NumPolicy]uint16 {
+	var images [NumTransforms][NumPolicy]uint16
+	for t := range NumTransforms {
+		for p, m := range policyMoves {
+			images[t][p] = PolicyIndex(t.Move(m))
+		}
+	}
+	return &images
+})

@@ -1,0 +1,196 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
+)
+
+// play runs a process that only plays, and returns how many games it has.
+func play(t *testing.T, ctx context.Context, dir string, process uint64, games int64) (int64, error) {
+	t.Helper()
+	var log strings.Builder
+	n, err := SelfPlay(ctx, SelfPlayOptions{Effective: resolve(t, dir, ""), Process: process, MaxGames: games, Command: "test", Log: logTo(&log)})
+	if err != nil {
+		err = fmt.Errorf("%w\n%s", err, log.String())
+	}
+	return n, err
+}
+
+// gamesOnDisk counts the games of each process by id; one that is there twice is
+// an error.
+func gamesOnDisk(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	found := map[string]bool{}
+	scan, err := replay.WalkGames(t.Context(), fsx.OS, Dir{Root: dir}.selfplay(), func(_ string, g *record.Game) error {
+		found[fmt.Sprintf("%x", g.ID)] = true
+		return nil
+	})
+	if err != nil || scan.Duplicates > 0 || len(scan.Quarantine) > 0 {
+		t.Fatalf("%v: %+v", err, scan)
+	}
+	return found
+}
+
+// TestSelfPlay: exactly the asked games, two processes never the same one, and a
+// restart adds only what is missing.
+func TestSelfPlay(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	for _, p := range []struct {
+		process     uint64
+		games, want int64
+	}{{1, 3, 3}, {2, 4, 4}, {1, 3, 3}, {1, 5, 5}} {
+		if n, err := play(t, t.Context(), dir, p.process, p.games); err != nil || n != p.want {
+			t.Fatalf("process %d: %d games, %v", p.process, n, err)
+		}
+	}
+	if n := len(gamesOnDisk(t, dir)); n != 9 {
+		t.Errorf("%d games on disk, want 9", n)
+	}
+	if _, err := play(t, t.Context(), dir, 0, 1); err == nil {
+		t.Error("process 0 is train's")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if n, err := play(t, ctx, dir, 1, 50); !errors.Is(err, ErrInterrupted) || n < 5 {
+		t.Errorf("interrupted: %d games, %v", n, err)
+	}
+	if left := temps(t, dir); left != nil {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestSourceDir trains from games that other processes wrote; a restart counts
+// none twice and takes the new ones.
+func TestSourceDir(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	if _, err := play(t, t.Context(), dir, 1, 5); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := play(t, t.Context(), dir, 2, 4); err != nil {
+		t.Fatal(err)
+	}
+	steps := func(n int) string { return fmt.Sprintf("--source=dir --steps=%d --checkpoint-steps=4", n) }
+	d := Dir{Root: dir}
+	last := 0
+	for _, n := range []int{5, 6, 13} {
+		if _, _, err := tryTrain(t, t.Context(), dir, steps(n)); err != nil {
+			t.Fatal(err)
+		}
+		d, _ = jobOf(t, dir)
+		if c := checkpointOf(t, d); c.Manifest.Step != int64(n) {
+			t.Errorf("asked for %d steps: %s", n, c.Manifest.Name)
+		} else {
+			checkWindows(t, c)
+		}
+		ids := journalIDs(t, d)
+		if len(ids) < last {
+			t.Errorf("%d games counted, before %d", len(ids), last)
+		}
+		last = len(ids)
+	}
+	// As many steps as all nine games pay for: every game enters once.
+	training := 0
+	for id := range gamesOnDisk(t, dir) {
+		raw, _ := parseID(id)
+		if !record.IsValidation(raw, 0.3) {
+			training++
+		}
+	}
+	all := 3 * training
+	c := startChild(t, dir, steps(all))
+	killedAt := false
+	for e, ok := c.next(t); ok; e, ok = c.next(t) {
+		if e.Type == "episode" && !killedAt {
+			c.cmd.Process.Kill()
+			killedAt = true
+		}
+	}
+	c.wait(t, nil)
+	if _, log, err := tryTrain(t, t.Context(), dir, steps(all)); err != nil {
+		t.Fatalf("%v\n%s", err, log)
+	}
+	ids := journalIDs(t, d)
+	if len(ids) > 9 || len(ids) < training {
+		t.Errorf("%d games counted, 9 are there, %d for training", len(ids), training)
+	}
+	if _, err := play(t, t.Context(), dir, 1, 9); err != nil {
+		t.Fatal(err)
+	}
+	s, log, err := tryTrain(t, t.Context(), dir, steps(all+1))
+	if err != nil || s.Steps != int64(all)+1 {
+		t.Fatalf("new games did not enter: %v\n%s", err, log)
+	}
+	if again := journalIDs(t, d); len(again) <= len(ids) {
+		t.Errorf("%d games counted, before %d", len(again), len(ids))
+	}
+}
+
+// TestSharedAndExclusive: who plays for others and who trains on its own games
+// keep out of each other's way.
+func TestSharedAndExclusive(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	c := startChild(t, dir, "--episodes=100000")
+	for e, ok := c.next(t); ok && e.Type != "step"; e, ok = c.next(t) {
+	}
+	if _, err := play(t, t.Context(), dir, 1, 1); err == nil {
+		t.Error("a playing process joined a run that train holds")
+	} else if _, ok := asError[*fsx.LockedError](err); !ok {
+		t.Error(err)
+	}
+	c.cmd.Process.Kill()
+	c.wait(t, nil)
+	if _, err := play(t, t.Context(), dir, 1, 1); err != nil {
+		t.Errorf("after the holder was killed: %v", err)
+	}
+}
+
+// TestPlayersSetResign: games begun before the change end as they began, and no
+// ticket is lost or used twice.
+func TestPlayersSetResign(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	e := resolve(t, dir, "")
+	net, err := initialNet(e, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var nets Nets
+	if err := nets.Publish("a", net); err != nil {
+		t.Fatal(err)
+	}
+	var watch ResignWatch
+	worker, err := workerConfig(e.Config, 1, &watch, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := OpenStore(StoreOptions{Dir: Dir{Root: dir}, Process: "p1", Net: "a", Job: "j", Queue: 1})
+	worker.Sink, worker.Tickets = store, newFreeTickets(&Ordinals{}, 40)
+	p, err := startPlayers(t.Context(), &nets, worker, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { <-p.done; ended <- store.finish() }()
+	played := map[uint64]bool{}
+	rule := watch.Rule(&config.Resign{})
+	for g := range store.Durable() {
+		if played[g.Ordinal] {
+			t.Errorf("game %d came twice", g.Ordinal)
+		}
+		played[g.Ordinal] = true
+		rule.Q = -0.5 - 0.01*float64(g.Ordinal)
+		if err := p.SetResign(rule); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := errors.Join(<-ended, p.err); err != nil || len(played) != 40 {
+		t.Errorf("%d games of 40, %v", len(played), err)
+	}
+}

@@ -1,0 +1,138 @@
+package loop
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/monitor"
+)
+
+// TestExport: template, how often, and how many are kept.
+func TestExport(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	const more = `--episodes=8 export { path: "nets/{training}/{job}-{step}-{rows}" every_checkpoints: 1 keep: 2 }`
+	s, _ := train(t, dir, more)
+	nets, err := filepath.Glob(filepath.Join(dir, "nets", "main", "run-*.safetensors"))
+	if err != nil || len(nets) != 2 || filepath.Dir(s.Net) != filepath.Join(dir, "nets", "main") {
+		t.Errorf("kept %v, %v; summary names %s", nets, err, s.Net)
+	}
+	id := netID(t, s.Net)
+	if err := os.Remove(s.Net); err != nil { // as if killed between checkpoint and export
+		t.Fatal(err)
+	}
+	s, _ = train(t, dir, more)
+	if netID(t, s.Net) != id {
+		t.Error("the net that was missing is another one")
+	}
+}
+
+// TestMetricsEvery writes only every so many-th step event.
+func TestMetricsEvery(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	s, _ := train(t, dir, "metrics { every: 4 }")
+	d, _ := jobOf(t, dir)
+	f, err := os.Open(filepath.Join(d.Metrics, monitor.MetricsName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	steps := int64(0)
+	_, err = monitor.Replay(f, func(e monitor.Event) error {
+		if e, ok := e.(*monitor.Step); ok {
+			if steps += 4; e.Step != steps {
+				t.Errorf("step %d stands where %d should", e.Step, steps)
+			}
+		}
+		return nil
+	})
+	if err != nil || steps != s.Steps/4*4 {
+		t.Errorf("steps up to %d of %d, %v", steps, s.Steps, err)
+	}
+}
+
+// TestGradientHalt ends a run whose gradients are above the bound.
+func TestGradientHalt(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	e := resolve(t, dir, "--clip-norm=0.0001")
+	halt := true
+	e.Config.Training.HaltOnGradientNorm = &halt
+	_, err := Train(t.Context(), Options{Effective: e, Log: logTo(io.Discard)})
+	if !errors.Is(err, ErrGradients) {
+		t.Errorf("a tiny bound: %v", err)
+	}
+	var w GradientWatch
+	for i := range 7 {
+		if err := w.Observe(2, 1); err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
+	}
+	if err := w.Observe(2, 1); !errors.Is(err, ErrGradients) {
+		t.Errorf("8 in a row: %v", err)
+	}
+	w = GradientWatch{}
+	halted := 0
+	for i := range 200 {
+		if w.Observe(float64(2-2*min(i%4, 1)), 1) != nil {
+			halted = i + 1
+			break
+		}
+	}
+	if halted != gradientMemory {
+		t.Errorf("a quarter of the steps: halted after %d", halted)
+	}
+	w = GradientWatch{}
+	if err := w.Observe(50, 1); err != nil {
+		t.Error(err)
+	}
+	if err := w.Observe(50.1, 1); !errors.Is(err, ErrGradients) {
+		t.Errorf("50 times the bound: %v", err)
+	}
+}
+
+// fullDisk is the real file system until its room is looked at too often.
+type fullDisk struct {
+	fsx.FS
+	left atomic.Int32
+}
+
+func (f *fullDisk) Space(name string) (fsx.Space, error) {
+	if f.left.Add(-1) < 0 {
+		return fsx.Space{Free: 1 << 20, Total: 1 << 40}, nil
+	}
+	return f.FS.Space(name)
+}
+
+// TestFullDisk: where games find no room the state is saved, and the run goes on
+// when there is room.
+func TestFullDisk(t *testing.T) {
+	for workers, looks := range map[string]int32{"0": 4, "2": 1} {
+		dir := t.TempDir() + "/run"
+		more := "--checkpoint-interval=100 --producer-workers=" + workers
+		disk := &fullDisk{FS: fsx.OS}
+		disk.left.Store(looks)
+		var log strings.Builder
+		_, err := Train(t.Context(), Options{Effective: resolve(t, dir, more), Log: logTo(&log), storeFS: disk, chunkBytes: 1})
+		if _, ok := asError[*fsx.SpaceError](err); !ok {
+			t.Fatalf("workers %s: %v", workers, err)
+		}
+		d, _ := jobOf(t, dir)
+		counted := journalIDs(t, d)
+		saved := checkpointOf(t, d)
+		if workers == "0" && (len(counted) == 0 || saved.Manifest.Step == 0 || !strings.Contains(err.Error(), "the state is saved")) {
+			t.Errorf("%d games counted, checkpoint %s: %v", len(counted), saved.Manifest.Name, err)
+		}
+		s, _ := train(t, dir, more)
+		checkRun(t, dir, 8, s.Steps)
+		for i, id := range journalIDs(t, d)[:len(counted)] {
+			if id != counted[i] {
+				t.Errorf("episode %d was %s and is %s", i+1, counted[i], id)
+			}
+		}
+	}
+}
