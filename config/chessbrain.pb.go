@@ -1031,7 +1031,7 @@ type Config struct {
 	JobId *string `protobuf:"bytes,14,opt,name=job_id,json=jobId" json:"job_id,omitempty"`
 	// Seed of everything random in the run.
 	Seed *uint64 `protobuf:"varint,15,opt,name=seed,def=7" json:"seed,omitempty"`
-	// Bit-equal weights whether or not the run was stopped in between; implies selfplay.producer_workers: 0.
+	// Weights are bit-equal whether or not the run was stopped in between; implies selfplay.producer_workers: 0.
 	Deterministic *bool `protobuf:"varint,16,opt,name=deterministic,def=0" json:"deterministic,omitempty"`
 	// How games are played.
 	Selfplay *SelfPlay `protobuf:"bytes,4,opt,name=selfplay" json:"selfplay,omitempty"`
@@ -2358,23 +2358,23 @@ type Training struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Where training games come from: SELFPLAY or DIR.
 	Source *Training_Source `protobuf:"varint,1,opt,name=source,enum=chessbrain.config.v1.Training_Source,def=0" json:"source,omitempty"`
-	// DIR only: directory that is watched for game files; empty = selfplay/ of the run directory.
+	// With source DIR: directory that is watched for game files; empty = selfplay/ of the run directory.
 	SourceDir *string `protobuf:"bytes,2,opt,name=source_dir,json=sourceDir" json:"source_dir,omitempty"`
 	// Name of this training within the run; checkpoints lie in train/<training_name>/checkpoints.
 	TrainingName *string `protobuf:"bytes,3,opt,name=training_name,json=trainingName,def=main" json:"training_name,omitempty"`
 	// Device of the trainer: auto, cpu, cuda, cuda:N.
 	Device *string `protobuf:"bytes,4,opt,name=device,def=auto" json:"device,omitempty"`
-	// CPU threads of the trainer; 0 = all. Results do not depend on it.
+	// Threads of the trainer on the CPU; 0 = all. Results do not depend on it.
 	Threads *int32 `protobuf:"varint,5,opt,name=threads,def=0" json:"threads,omitempty"`
 	// bf16/fp16 arithmetic: AUTO, ON or OFF.
 	Amp *Training_AMP `protobuf:"varint,6,opt,name=amp,enum=chessbrain.config.v1.Training_AMP,def=0" json:"amp,omitempty"`
 	// Rows of a micro-batch. The effective batch is batch_size x grad_accum_steps.
 	BatchSize *int32 `protobuf:"varint,7,opt,name=batch_size,json=batchSize,def=16" json:"batch_size,omitempty"`
-	// Micro-batches of one optimizer step.
+	// Number of micro-batches of one optimizer step.
 	GradAccumSteps *int32 `protobuf:"varint,8,opt,name=grad_accum_steps,json=gradAccumSteps,def=1" json:"grad_accum_steps,omitempty"`
 	// Optimizer steps after each game.
 	StepsPerEpisode *int32 `protobuf:"varint,9,opt,name=steps_per_episode,json=stepsPerEpisode,def=16" json:"steps_per_episode,omitempty"`
-	// DIR only: optimizer steps in all; 0 = until stopped.
+	// With source DIR: optimizer steps in all; 0 = until stopped.
 	Steps *int64 `protobuf:"varint,10,opt,name=steps,def=0" json:"steps,omitempty"`
 	// Constant learning rate, where there is no lr_rule.
 	Lr *float64 `protobuf:"fixed64,11,opt,name=lr,def=0.02" json:"lr,omitempty"`
@@ -2383,7 +2383,7 @@ type Training struct {
 	LrRule []*LRRule `protobuf:"bytes,12,rep,name=lr_rule,json=lrRule" json:"lr_rule,omitempty"`
 	// Slow start of the learning rate.
 	Warmup *Warmup `protobuf:"bytes,13,opt,name=warmup" json:"warmup,omitempty"`
-	// SGD or ADAMW. It cannot change once the run has begun.
+	// Kind: SGD or ADAMW. It cannot change once the run has begun.
 	Optimizer *Training_Optimizer `protobuf:"varint,14,opt,name=optimizer,enum=chessbrain.config.v1.Training_Optimizer,def=0" json:"optimizer,omitempty"`
 	// SGD: share of the last direction that is kept, [0,1).
 	Momentum *float64 `protobuf:"fixed64,15,opt,name=momentum,def=0.9" json:"momentum,omitempty"`
@@ -3058,7 +3058,7 @@ type Checkpoint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Episodes between two checkpoints; one is also written at every stop.
 	Interval *int64 `protobuf:"varint,1,opt,name=interval,def=2" json:"interval,omitempty"`
-	// DIR only: steps between two checkpoints.
+	// With source DIR: steps between two checkpoints.
 	IntervalSteps *int64 `protobuf:"varint,2,opt,name=interval_steps,json=intervalSteps,def=1000" json:"interval_steps,omitempty"`
 	// Newest checkpoints that are kept.
 	KeepLast *int32 `protobuf:"varint,3,opt,name=keep_last,json=keepLast,def=5" json:"keep_last,omitempty"`

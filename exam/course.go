@@ -13,7 +13,7 @@ const courseDraws = 4
 // played: a staged course. Each comes from an ending chosen at random, one in
 // four is drawn, and the others are won or lost at a distance to mate drawn
 // evenly from those up to a bound, which grows from mate in one to the ending's
-// longest over the course. So the net first learns what the last moves
+// longest in the first three fifths of the course. So the net first learns what the last moves
 // of a win look like, and then reaches those positions from farther and farther
 // away. The solver chooses only where games begin; moves and values are the
 // net's own. No start is held out or over; both colours are the strong side
@@ -34,7 +34,7 @@ func (t Tables) StagedStarts(n int, seed uint64) []string {
 		ending := stages[Pieces[rng.IntN(len(Pieces))]]
 		distance := 0
 		if rng.IntN(courseDraws) > 0 {
-			distance = 1 + rng.IntN(2+(len(ending)-3)*len(starts)/n)
+			distance = 1 + rng.IntN(min(2+(len(ending)-3)*len(starts)*5/(3*n), len(ending)-1))
 		}
 		if len(ending[distance]) == 0 {
 			continue

@@ -141,6 +141,26 @@ func TestHeldOutColours(t *testing.T) {
 	}
 }
 
+// TestHeldOutSymmetry holds that no mirror image of a held-out position may be a
+// start.
+func TestHeldOutSymmetry(t *testing.T) {
+	for fen, image := range map[string]string{
+		"8/8/3k4/8/8/1P6/8/2K5 w - - 0 1": "8/8/4k3/8/8/6P1/8/5K2 w - - 0 1", // files flipped
+		"8/8/3k4/8/8/1R6/8/2K5 b - - 0 1": "2K5/8/1R6/8/8/3k4/8/8 b - - 0 1", // ranks mirrored
+		"k7/8/8/3K4/8/8/8/4Q3 w - - 0 1":  "k7/8/8/3K4/7Q/8/8/8 w - - 0 1",   // transposed
+	} {
+		a, b := parse(t, fen), parse(t, image)
+		if canonical(&a) != canonical(&b) {
+			t.Errorf("%s and %s have numbers %d and %d", fen, image, canonical(&a), canonical(&b))
+		}
+	}
+	other := parse(t, "8/8/3k4/8/8/1P6/8/3K4 w - - 0 1")
+	pawn := parse(t, "8/8/3k4/8/8/1P6/8/2K5 w - - 0 1")
+	if canonical(&other) == canonical(&pawn) {
+		t.Error("different positions have one number")
+	}
+}
+
 // TestValues asks nets whose right answers are known.
 func TestValues(t *testing.T) {
 	const n = 240

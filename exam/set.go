@@ -1,9 +1,11 @@
 package exam
 
 import (
+	"math/bits"
 	"math/rand/v2"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/syzygy"
 )
 
@@ -30,17 +32,42 @@ func (t Tables) Probe(b *chess.Board) (wdl, plies int, ok bool) {
 }
 
 // HeldOut says whether a position of an ending belongs to the exam and is
-// therefore never a start: one in ten, by a hash of its Zobrist key. A position
-// and the same one with the colours exchanged belong to one side.
+// therefore never a start: one in ten, by a hash. All positions that are the
+// same up to colours and symmetry (files flipped; without a pawn also ranks
+// mirrored and the board transposed) belong to one side, so that no mirror image
+// of a held-out position is a start either.
 func HeldOut(b *chess.Board) bool {
-	if strongToMove(b) != (b.SideToMove() == chess.White) {
-		o := recolour(b)
-		b = &o
+	x := canonical(b) * 0x9e3779b97f4a7c15 // splitmix64's finisher
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return (x^x>>31)%10 == 0
+}
+
+// canonical numbers a position with one man beside the kings, from the mover's
+// view; its symmetric images have the same number.
+func canonical(b *chess.Board) uint64 {
+	symmetries, kind := encoding.NumTransforms, uint64(0)
+	var man uint64
+	for _, p := range Pieces {
+		if m := b.Ours(p) | b.Theirs(p); m != 0 {
+			man, kind = m, uint64(p)<<1
+			if p == chess.Pawn {
+				symmetries = 2
+			}
+		}
 	}
-	x := b.Key()
-	x = (x ^ x>>33) * 0xff51afd7ed558ccd
-	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
-	return (x^x>>33)%10 == 0
+	if b.Ours(chess.King) != b.OurMen() {
+		kind |= 1
+	}
+	least := ^uint64(0)
+	for t := range symmetries {
+		number := kind
+		for _, m := range [...]uint64{b.Ours(chess.King), b.Theirs(chess.King), man} {
+			number = number<<6 | uint64(bits.TrailingZeros64(t.Mask(m)))
+		}
+		least = min(least, number)
+	}
+	return least
 }
 
 // Starts returns n different positions as FENs, not held out and not over:

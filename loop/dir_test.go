@@ -59,8 +59,11 @@ func TestSelfPlay(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if n, err := play(t, ctx, dir, 1, 50); !errors.Is(err, ErrInterrupted) || n < 5 {
+	if n, err := play(t, ctx, dir, 1, 50); !errors.Is(err, ErrInterrupted) {
 		t.Errorf("interrupted: %d games, %v", n, err)
+	}
+	if n, err := play(t, t.Context(), dir, 1, 6); err != nil || n != 6 {
+		t.Errorf("after an interrupt: %d games, %v", n, err)
 	}
 	if left := temps(t, dir); left != nil {
 		t.Errorf("left behind: %v", left)

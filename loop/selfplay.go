@@ -48,6 +48,9 @@ func SelfPlay(ctx context.Context, opt SelfPlayOptions) (int64, error) {
 	}
 	s := &selfPlayer{opt: opt, cfg: opt.Effective.Config, name: "p" + strconv.FormatUint(opt.Process, 10)}
 	games, err := s.run(ctx)
+	if all := opt.MaxGames > 0 && games >= opt.MaxGames; ctx.Err() != nil && !all && (err == nil || stopped(err)) {
+		err = ErrInterrupted
+	}
 	return games, errors.Join(err, s.close())
 }
 
@@ -87,10 +90,7 @@ func (s *selfPlayer) run(ctx context.Context) (int64, error) {
 	})
 	group.Go(func() error { return s.watch(watching) })
 	group.Go(func() error { return s.count(players) })
-	err = group.Wait()
-	if ctx.Err() != nil && (err == nil || stopped(err)) {
-		return s.games, ErrInterrupted
-	}
+	err = group.Wait() // before games is read
 	return s.games, err
 }
 

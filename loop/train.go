@@ -24,6 +24,9 @@ const prefetchDepth = 2
 func Train(ctx context.Context, opt Options) (*Summary, error) {
 	r, err := openRun(ctx, opt)
 	if err != nil {
+		if ctx.Err() != nil && stopped(err) {
+			err = ErrInterrupted // nothing was begun that would have to be saved
+		}
 		return nil, errors.Join(err, r.close())
 	}
 	summary, err := r.train(ctx)

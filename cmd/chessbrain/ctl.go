@@ -38,7 +38,8 @@ until the process ends.`,
 			if err != nil {
 				return usageError{err}
 			}
-			owners, err := fsx.Owners(filepath.Join(dir.Root, "locks", "trainer-"+dir.Training))
+			locks := filepath.Join(dir.Root, "locks")
+			owners, err := fsx.Owners(filepath.Join(locks, "trainer-"+dir.Training))
 			if err != nil {
 				return err
 			}
@@ -46,13 +47,11 @@ until the process ends.`,
 				if o.Socket == "" {
 					continue
 				}
+				if !filepath.IsAbs(o.Socket) { // as its process saw it; it lies beside the lock
+					o.Socket = filepath.Join(locks, filepath.Base(o.Socket))
+				}
 				return loop.Send(c.Context(), o.Socket, args[1], func(m loop.Message) error {
-					line, err := json.Marshal(m)
-					if err != nil {
-						return err
-					}
-					_, err = fmt.Fprintln(c.OutOrStdout(), string(line))
-					return err
+					return json.NewEncoder(c.OutOrStdout()).Encode(m)
 				})
 			}
 			return fmt.Errorf("nobody trains in %s now", args[0])

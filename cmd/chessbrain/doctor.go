@@ -67,10 +67,31 @@ func diagnose(out io.Writer) error {
 			arch, speed, speed/32)
 	}
 	say("devices", "cpu; this build has no CUDA backend")
-	if runtime.GOMAXPROCS(0) < 2 {
-		say("missing", "a second core: producers and trainer share one")
+	for _, m := range missing() {
+		say("missing", "%s", m)
 	}
 	return w.Flush()
+}
+
+// missing lists what would make this machine better for training.
+func missing() []string {
+	var lines []string
+	if runtime.GOMAXPROCS(0) < 2 {
+		lines = append(lines, "a second core: producers and trainer share one")
+	}
+	if kernel.BestTier() == kernel.Generic {
+		lines = append(lines, "a vector unit that the kernels know (AVX2): plain Go is several times slower")
+	}
+	if _, free, ok := memory(); ok && free < 1 {
+		lines = append(lines, "memory: less than 1 GiB is free; take a smaller --replay-size")
+	}
+	if free, err := fsx.FreeSpace(fsx.OS, "."); err == nil && free < 1<<30 {
+		lines = append(lines, "disk space: less than 1 GiB may be used here")
+	}
+	if len(lines) == 0 {
+		return []string{"nothing"}
+	}
+	return lines
 }
 
 // features lists what the CPU has of what kernels use.

@@ -7,9 +7,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/exam"
@@ -134,6 +136,9 @@ func newExamMeasure() *cobra.Command {
 	return c
 }
 
+// examBatch is the most positions that are evaluated at once.
+const examBatch = 256
+
 // endings names the exam's endings.
 var endings = []struct {
 	name  string
@@ -169,24 +174,34 @@ func measure(c *cobra.Command, nets []examined, o examOptions) error {
 	return nil
 }
 
-// examine fills in what the net can do.
+// examine fills in what the net can do. The endings are played beside each other,
+// each with an evaluator of its own.
 func (e *examined) examine(ctx context.Context, tables exam.Tables, set []exam.Question, o examOptions) error {
 	packed, err := cpu.New(e.net)
 	if err != nil {
 		return err
 	}
-	evaluator := packed.NewEvaluator(256)
-	if e.values, err = exam.Values(ctx, evaluator, set); err != nil {
+	if e.values, err = exam.Values(ctx, packed.NewEvaluator(examBatch), set); err != nil {
 		return err
 	}
 	search := mcts.DefaultConfig()
 	search.Simulations = o.visits
-	e.mates = map[chess.PieceType]*exam.MateReport{}
-	for _, ending := range endings {
-		options := exam.MateOptions{Search: search, Moves: o.moves, Seed: o.seed}
-		if e.mates[ending.piece], err = tables.Mates(ctx, evaluator, ending.piece, o.mates, options); err != nil {
+	reports := make([]*exam.MateReport, len(endings))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, ending := range endings {
+		group.Go(func() (err error) {
+			options := exam.MateOptions{Search: search, Moves: o.moves, Seed: o.seed}
+			reports[i], err = tables.Mates(ctx, packed.NewEvaluator(examBatch), ending.piece, o.mates, options)
 			return err
-		}
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	e.mates = map[chess.PieceType]*exam.MateReport{}
+	for i, ending := range endings {
+		e.mates[ending.piece] = reports[i]
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ package main
 import (
 	"bufio"
 	"context"
-	"io"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,18 +72,18 @@ func (p *process) exit() (code int, rest string) {
 	return p.cmd.ProcessState.ExitCode(), b.String()
 }
 
-// quick are arguments of a run whose games and steps take no time.
-var quick = []string{"train", "--net", "16x1", "--mcts-simulations", "2", "--max-plies", "12", "--train-steps-per-episode", "1"}
+// endless are arguments of a run of quick games and steps that does not end by
+// itself and saves only when it is stopped.
+var endless = []string{"train", "--episodes", "1000000", "--checkpoint-interval", "1000000", "--net", "16x1",
+	"--mcts-simulations", "2", "--max-plies", "12", "--train-steps-per-episode", "1"}
 
 // TestInterrupt stops a run with each signal: it saves, exits with 5 and goes on
 // with the same command.
 func TestInterrupt(t *testing.T) {
 	dir := t.TempDir()
-	args := append([]string{"--episodes", "1000000", "--producer-workers", "1"}, quick[1:]...)
-	args = append([]string{"train"}, args...)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
-		p := start(t, dir, args...)
-		p.waitFor("checkpoint path=")
+		p := start(t, dir, endless...)
+		p.waitFor("training phase=")
 		p.signal(s)
 		p.waitFor("finishing the current step, then saving; press Ctrl-C again to end at once")
 		code, rest := p.exit()
@@ -92,7 +92,7 @@ func TestInterrupt(t *testing.T) {
 		}
 	}
 	newest := newestCheckpoint(t, dir)
-	p := start(t, dir, args...)
+	p := start(t, dir, endless...)
 	p.waitFor("phase=resume")
 	p.signal(os.Interrupt)
 	if code, rest := p.exit(); code != exitInterrupted {
@@ -117,10 +117,8 @@ func newestCheckpoint(t *testing.T, dir string) string {
 func TestSecondInterrupt(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, dir, "train", "--net", "64x6", "--mcts-simulations", "1", "--max-plies", "4", "--batch-size", "1024",
-		"--grad-accum-steps", "1000", "--validation-share", "0", "--log-level", "debug")
-	p.waitFor("checkpoint path=")
-	// The first game lasts milliseconds; it is in the journal before its step begins.
-	waitForFile(t, filepath.Join(dir, "runs/chessbrain/journal"))
+		"--grad-accum-steps", "1000", "--validation-share", "0", "--log-every", "0.001")
+	p.waitFor("episode 1/4") // its step follows
 	p.signal(os.Interrupt)
 	p.waitFor("press Ctrl-C again")
 	p.signal(os.Interrupt)
@@ -139,17 +137,14 @@ func TestSecondInterrupt(t *testing.T) {
 // holds it; ctl reaches the first one.
 func TestRunInUse(t *testing.T) {
 	dir := t.TempDir()
-	p := start(t, dir, append([]string{"train", "--episodes", "1000000"}, quick[1:]...)...)
-	p.waitFor("checkpoint path=")
-	second := start(t, dir, quick...)
+	p := start(t, dir, endless...)
+	p.waitFor("training phase=")
+	second := start(t, dir, endless...)
 	code, rest := second.exit()
-	if code != exitUsage || !strings.Contains(rest, "pid") {
+	if code != exitUsage || !strings.Contains(rest, fmt.Sprintf("process %d ", p.cmd.Process.Pid)) {
 		t.Errorf("exit code %d, want %d: %s", code, exitUsage, rest)
 	}
-	for command, want := range map[string]string{"status": `"type":"status"`, "checkpoint-now": `"type":"ok"`, "stop": `"type":"ok"`} {
-		if command == "stop" {
-			continue
-		}
+	for command, want := range map[string]string{"status": `"type":"status"`, "checkpoint-now": `"type":"ok"`} {
 		if out, err := ctl(dir, command); err != nil || !strings.Contains(out, want) {
 			t.Errorf("ctl %s: %v: %s", command, err, out)
 		}
@@ -169,9 +164,6 @@ func ctl(dir, command string) (string, error) {
 	out, err := exec.Command("chessbrain", "ctl", filepath.Join(dir, "runs/chessbrain"), command).CombinedOutput()
 	return string(out), err
 }
-
-// demoScript is the script of the seeds' users.
-const demoScript = "../../scripts/demo/run_training_cycle.sh"
 
 // TestDemoScript runs the script with the environment that its users know, and an
 // argument that wins over it.
@@ -202,18 +194,4 @@ func TestDemoScript(t *testing.T) {
 			t.Errorf("no %s", pattern)
 		}
 	}
-}
-
-func readFile(t *testing.T, path string) []byte {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
