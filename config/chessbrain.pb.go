@@ -3249,7 +3249,7 @@ type Export struct {
 	Path *string `protobuf:"bytes,2,opt,name=path,def=models/{job}-{training}-s{samples}-d{rows}" json:"path,omitempty"`
 	// RAW or SWA.
 	Weights *Export_Weights `protobuf:"varint,3,opt,name=weights,enum=chessbrain.config.v1.Export_Weights,def=0" json:"weights,omitempty"`
-	// Export every so many-th checkpoint; 0 = only at the end of the run.
+	// Export every so many-th checkpoint; 0 = only the untrained net and the net at each end of the run.
 	EveryCheckpoints *int32 `protobuf:"varint,4,opt,name=every_checkpoints,json=everyCheckpoints,def=0" json:"every_checkpoints,omitempty"`
 	// Newest exported nets that are kept; 0 = all.
 	Keep *int32 `protobuf:"varint,5,opt,name=keep,def=0" json:"keep,omitempty"`

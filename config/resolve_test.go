@@ -156,7 +156,7 @@ func TestRefusedValues(t *testing.T) {
 		{file: "training { lr_rule { starting_step: 5 lr: 1 } }", want: "run.textproto:1:12: training.lr_rule: no rule holds at step 0"},
 		{file: "training { lr_rule { lr: 1 lr: 2 lr: 3 duration_steps: 4 } }", want: "run.textproto:1:22: training.lr_rule[0].lr: 3 learning rates for 1 segments"},
 		{file: "selfplay { temperature { cutoff_ply: 40 } }", want: "run.textproto:1:26: selfplay.temperature.cutoff_ply = 40: not in this build; leave it at 0"},
-		{file: "training { halt_on_gradient_norm: true }", want: "training.halt_on_gradient_norm = true: not in this build"},
+		{file: "selfplay { temperature { cutoff_ply: 40 } }", want: "selfplay.temperature.cutoff_ply = 40: not in this build"},
 		{file: "training { source: LOADER }", want: "run.textproto:1:12: training.source = LOADER: not in this build"},
 		{args: []string{"--source", "shuffled"}, want: "--source: training.source = SHUFFLED: not in this build"},
 		{args: []string{"--source", "dir", "--episodes", "9"}, want: "--episodes: selfplay.episodes: --episodes has no meaning with --source dir"},

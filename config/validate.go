@@ -104,8 +104,6 @@ var refusedWords = map[protoreflect.FullName]bool{
 // it.
 var onlyDefault = map[string]bool{
 	"selfplay.temperature.cutoff_ply": true,
-	"selfplay.resign.max_false_rate":  true,
-	"training.halt_on_gradient_norm":  true,
 }
 
 // builtInStages are the names that each kind of stage has in this build.

@@ -189,8 +189,12 @@ func TestPlayersSetResign(t *testing.T) {
 		}
 		played[g.Ordinal] = true
 		rule.Q = -0.5 - 0.01*float64(g.Ordinal)
+		old := p.gate // nobody else changes it
 		if err := p.SetResign(rule); err != nil {
 			t.Error(err)
+		}
+		if p.gate != old && !old.shut.Load() {
+			t.Error("the workers of the old rule begin more games")
 		}
 	}
 	if err := errors.Join(<-ended, p.err); err != nil || len(played) != 40 {

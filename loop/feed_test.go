@@ -2,11 +2,13 @@ package loop
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/stage"
 )
 
 // TestBacklog: the journal's order first, then the rest by ordinal; a lost game
@@ -119,6 +121,28 @@ func TestResignWatch(t *testing.T) {
 	for i := range 2000 {
 		if w.Count(resignGame(-0.97, 1-int8(i%25/24)), maxFalse) {
 			t.Fatalf("4 %% are false, 5 %% are allowed: %+v", w)
+		}
+	}
+}
+
+// TestResignInRun: a run whose resignations are false makes them rarer, and goes
+// on so after a restart.
+func TestResignInRun(t *testing.T) {
+	for _, workers := range []int{0, 2} {
+		dir := t.TempDir() + "/run"
+		more := fmt.Sprintf("--train-steps-per-episode=1 --checkpoint-interval=10 --producer-workers=%d --resign-q=-0.0001 --resign-plies=1 --resign-playthrough=1", workers)
+		s, log := train(t, dir, more+" --episodes=24")
+		checkRun(t, dir, 24, s.Steps)
+		if !strings.Contains(log, "the threshold is stricter now") {
+			t.Errorf("%d workers: games of 12 plies are drawn, yet no resignation was false:\n%s", workers, log)
+		}
+		d, _ := jobOf(t, dir)
+		var state State
+		if _, err := checkpointOf(t, d).Restore([]stage.Section{state.Section()}); err != nil {
+			t.Fatal(err)
+		}
+		if w := state.Resign; w.Tested < 20 || w.False < 2 || w.Q > -0.5 {
+			t.Errorf("%d workers: %+v", workers, w)
 		}
 	}
 }

@@ -1,0 +1,178 @@
+package loop
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+)
+
+// prepareDir takes the locks, checks the configuration against the run that
+// lies there, and writes down how the run was started.
+func (r *run) prepareDir() error {
+	root := r.cfg.GetRunDir()
+	if err := fsx.CheckSpace(fsx.OS, nearestDir(root), 0); err != nil {
+		return err
+	}
+	if err := r.takeLocks(Dir{Root: root}.locks()); err != nil {
+		return err
+	}
+	exists, err := r.readInfo()
+	if err != nil {
+		return err
+	}
+	r.dir = NewDir(root, r.cfg.GetTraining().GetTrainingName(), r.info.Job,
+		r.cfg.GetTraining().GetCheckpoint().GetDir(), r.cfg.GetMetrics().GetDir())
+	if exists {
+		if err := r.compareConfig(); err != nil {
+			return err
+		}
+	}
+	for _, d := range []string{r.dir.history(), r.dir.logs(), r.dir.Checkpoints, r.dir.Metrics} {
+		if err := fsx.MkdirAll(fsx.OS, d); err != nil {
+			return fmt.Errorf("make run directory: %w", err)
+		}
+	}
+	if err := r.lockOutside(); err != nil {
+		return err
+	}
+	return r.writeStart()
+}
+
+// readInfo reads run.json, or begins one.
+func (r *run) readInfo() (exists bool, err error) {
+	root := r.cfg.GetRunDir()
+	if r.info, exists, err = ReadRunInfo(root); err != nil {
+		return exists, err
+	}
+	job := r.cfg.GetJobId()
+	switch {
+	case exists && job != "" && job != r.info.Job:
+		return true, r.opt.Effective.Errorf("job_id", "leave it out, or use another --run-dir", "the run in %s is job %s", root, r.info.Job)
+	case !exists && job == "":
+		job = newJob(r.cfg)
+	}
+	if !exists {
+		r.info = RunInfo{Version: 1, Job: job, Seed: r.cfg.GetSeed(), Created: time.Now().UTC()}
+	}
+	return exists, nil
+}
+
+// runKey is the manifest's entry that ties a checkpoint to its run, and runID
+// its value.
+const runKey = "run"
+
+func (r *run) runID() string { return r.info.Created.UTC().Format(time.RFC3339Nano) }
+
+// takeLocks takes the run for this process: self-play training holds the whole
+// run, training from a directory shares it with the processes that play.
+func (r *run) takeLocks(dir string) error {
+	if err := fsx.MkdirAll(fsx.OS, dir); err != nil {
+		return fmt.Errorf("make run directory: %w", err)
+	}
+	if err := r.lock(filepath.Join(dir, "run"), !r.playsItself()); err != nil {
+		return err
+	}
+	if err := r.lock(filepath.Join(dir, "trainer-"+r.cfg.GetTraining().GetTrainingName()), false); err != nil {
+		return err
+	}
+	r.role = r.locks[1]
+	if r.role.HeartbeatOnly() {
+		r.log.Warn("no flock on this file system: the lock's heartbeat decides", "stale_after", "60s")
+	}
+	return nil
+}
+
+// lock takes one more lock of this run.
+func (r *run) lock(path string, shared bool) error {
+	l, err := fsx.Acquire(path, fsx.LockOptions{Shared: shared, Command: r.opt.Command})
+	if err == nil {
+		r.locks = append(r.locks, l)
+	}
+	return err
+}
+
+// lockOutside locks checkpoint and metrics directories that do not lie in the
+// run: another run of the same job id could write there too.
+func (r *run) lockOutside() error {
+	for _, d := range []struct{ set, dir string }{
+		{r.cfg.GetTraining().GetCheckpoint().GetDir(), r.dir.Checkpoints}, {r.cfg.GetMetrics().GetDir(), r.dir.Metrics},
+	} {
+		if d.set == "" {
+			continue
+		}
+		if err := r.lock(filepath.Join(d.dir, ".trainer"), false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lockLost says whether another process took one of the locks over, thinking
+// this one dead (only where there is no flock): it must write nothing more.
+func (r *run) lockLost() error {
+	for _, l := range r.locks {
+		select {
+		case <-l.Lost():
+			return fmt.Errorf("another process took over %s while this one was suspended; nothing more is written", r.dir.Root)
+		default:
+		}
+	}
+	return nil
+}
+
+// compareConfig holds the configuration against that of the run's latest start.
+func (r *run) compareConfig() error {
+	before, err := config.Load(r.dir.configFile())
+	if err != nil {
+		return fmt.Errorf("read the run's configuration: %w", err)
+	}
+	diff := config.Compare(before.Config, r.cfg)
+	for _, c := range diff.Logged {
+		r.log.Info("configuration changed", "change", c.String())
+	}
+	return diff.Err()
+}
+
+// writeStart writes the effective configuration, its history and run.json.
+func (r *run) writeStart() error {
+	text := config.Format(r.cfg)
+	r.info.ConfigHash = config.Hash(r.cfg)
+	r.info.Program, r.info.Go = r.opt.Version, runtime.Version()
+	r.info.Starts++
+	arch, err := archOf(r.cfg.GetModel().GetArch())
+	if err != nil {
+		return &config.Error{Field: "model.arch", Reason: err.Error()}
+	}
+	r.info.Arch = arch.String()
+	name := fmt.Sprintf("%04d_%s.textproto", r.info.Starts, time.Now().UTC().Format("20060102T150405"))
+	if err := fsx.WriteFile(fsx.OS, filepath.Join(r.dir.history(), name), text); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	if err := fsx.WriteFile(fsx.OS, r.dir.configFile(), text); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	data, err := json.MarshalIndent(r.info, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode run file: %w", err)
+	}
+	if err := fsx.WriteFile(fsx.OS, r.dir.runFile(), append(data, '\n')); err != nil {
+		return fmt.Errorf("write run file: %w", err)
+	}
+	return nil
+}
+
+// nearestDir returns path or its nearest parent that exists.
+func nearestDir(path string) string {
+	for {
+		if _, err := os.Stat(path); err == nil || filepath.Dir(path) == path {
+			return path
+		}
+		path = filepath.Dir(path)
+	}
+}
