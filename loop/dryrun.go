@@ -62,20 +62,28 @@ func DryRun(e *config.Effective, w io.Writer) error {
 	return err
 }
 
-// CheckRunDir refuses a run directory that cannot be written, before anything is
-// created.
+// CheckRunDir refuses directories that cannot be written and a net file that
+// cannot be read, before anything is created.
 func CheckRunDir(e *config.Effective) error {
-	root := e.Config.GetRunDir()
-	parent := nearestDir(root)
-	info, err := os.Stat(parent)
-	if err != nil {
-		return e.Errorf("run_dir", "name a directory that can be made", "%v", err)
-	}
-	if !info.IsDir() {
-		return e.Errorf("run_dir", "name a directory", "%s is a file", parent)
-	}
-	if err := writable(parent); err != nil {
-		return e.Errorf("run_dir", "name a directory that can be written", "%v", err)
+	for _, d := range []struct{ field, path string }{
+		{"run_dir", e.Config.GetRunDir()},
+		{"training.checkpoint.dir", e.Config.GetTraining().GetCheckpoint().GetDir()},
+		{"metrics.dir", e.Config.GetMetrics().GetDir()},
+	} {
+		if d.path == "" {
+			continue // inside the run directory
+		}
+		parent := nearestDir(d.path)
+		info, err := os.Stat(parent)
+		if err == nil && !info.IsDir() {
+			err = fmt.Errorf("%s is a file", parent)
+		}
+		if err == nil {
+			err = writable(parent)
+		}
+		if err != nil {
+			return e.Errorf(d.field, "name a directory that can be written, or made", "%v", err)
+		}
 	}
 	if name := e.Config.GetModel().GetNet(); filepath.Ext(name) == netSuffix {
 		if _, err := ReadNet(name); err != nil {

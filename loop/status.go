@@ -2,7 +2,9 @@ package loop
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -97,13 +99,18 @@ func (r *run) openControl() error {
 	if err != nil {
 		return err
 	}
-	return r.role.SetSocket(r.control.Path)
+	path, err := filepath.Abs(r.control.Path) // whoever asks may stand elsewhere
+	if err != nil {
+		return fmt.Errorf("control socket: %w", err)
+	}
+	return r.role.SetSocket(path)
 }
 
 // announce starts the clocks and says what runs, with which devices: the first
 // line of the log.
 func (r *run) announce() {
 	r.meter = monitor.NewMeter()
+	r.meter.Observe(time.Now(), r.totals()) // from here on
 	cfg := r.cfg.GetTraining()
 	net := r.trainer.Net()
 	batch := int(cfg.GetBatchSize()) * int(cfg.GetGradAccumSteps())

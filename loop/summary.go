@@ -30,7 +30,7 @@ type Summary struct {
 	Ends     map[string]int64
 	Skipped  int64 // steps that were not finite
 	Elapsed  time.Duration
-	Rates    monitor.Rates
+	Rates    monitor.Rates // means of this process
 
 	First, Last *ValidationResult // of the untrained and of the newest net on the same rows; nil without validation games
 	Checkpoint  string
@@ -49,10 +49,11 @@ type ValidationResult struct {
 // summarize gathers what the run came to and measures the first and the newest
 // net on the same validation rows.
 func (r *run) summarize(phase string) *Summary {
+	elapsed := time.Since(r.began)
 	s := &Summary{
 		Phase: phase, Episodes: r.state.Episodes, Target: r.target(), Steps: r.trainer.NumSteps(), Samples: r.trainer.NumSamples(),
 		Rows: r.state.Rows, Results: r.state.Results, Ends: maps.Clone(r.state.Ends), Skipped: r.trainer.NumSkipped(),
-		Elapsed: time.Since(r.began), Rates: r.page.get().Rates,
+		Elapsed: elapsed, Rates: r.totals().Over(elapsed),
 		Checkpoint: filepath.Join(r.dir.Checkpoints, trainer.CheckpointName(r.info.Job, r.lastStep)),
 		Net:        r.lastExport, Metrics: r.dir.Metrics,
 	}

@@ -56,6 +56,9 @@ func (m *Meter) Observe(now time.Time, t Totals) Rates {
 	return span{time: now.Sub(m.first), growth: t.minus(m.origin)}.rates()
 }
 
+// Over returns the mean rates of totals that grew from zero in a time.
+func (t Totals) Over(d time.Duration) Rates { return span{time: d, growth: t}.rates() }
+
 // plus and minus work field by field.
 func (t Totals) plus(o Totals) Totals {
 	return Totals{t.Games + o.Games, t.Positions + o.Positions, t.Evaluations + o.Evaluations, t.Batches + o.Batches,

@@ -38,17 +38,13 @@ until the process ends.`,
 			if err != nil {
 				return usageError{err}
 			}
-			locks := filepath.Join(dir.Root, "locks")
-			owners, err := fsx.Owners(filepath.Join(locks, "trainer-"+dir.Training))
+			owners, err := fsx.Owners(filepath.Join(dir.Root, "locks", "trainer-"+dir.Training))
 			if err != nil {
 				return err
 			}
 			for _, o := range owners {
 				if o.Socket == "" {
 					continue
-				}
-				if !filepath.IsAbs(o.Socket) { // as its process saw it; it lies beside the lock
-					o.Socket = filepath.Join(locks, filepath.Base(o.Socket))
 				}
 				return loop.Send(c.Context(), o.Socket, args[1], func(m loop.Message) error {
 					return json.NewEncoder(c.OutOrStdout()).Encode(m)
