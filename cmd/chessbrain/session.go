@@ -26,6 +26,7 @@ type session struct {
 	flags     *config.FlagSet
 	file      string // --config
 	dryRun    bool
+	profiles  string // --profile-dir
 
 	progress *monitor.Progress
 	log      *slog.Logger
@@ -42,6 +43,7 @@ func (s *session) bind(c *cobra.Command, groups []config.Group) {
 		f.NoOptDefVal = v.NoOptDefVal()
 	}
 	c.Flags().StringVar(&s.file, "config", "", "configuration file (textproto; see configs/example.textproto)")
+	c.Flags().StringVar(&s.profiles, "profile-dir", "", "write CPU and heap profiles and a trace of this process there")
 	c.Flags().BoolVar(&s.dryRun, "dry-run", false, "check everything, say what would be done, create nothing")
 }
 
@@ -101,6 +103,13 @@ func (s *session) open(c *cobra.Command) (err error) {
 		return pathError(fmt.Errorf("open log %s: %w", file, err))
 	}
 	s.closers = append(s.closers, closer)
+	if s.profiles != "" {
+		stop, err := startProfiles(s.profiles)
+		if err != nil {
+			return pathError(err)
+		}
+		s.closers = append(s.closers, closerFunc(stop))
+	}
 	if address != "" {
 		s.log.Info("metrics", "address", address)
 	}
