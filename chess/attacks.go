@@ -12,7 +12,6 @@ const (
 	fileH        = fileA << 7
 	rank1 uint64 = 0xFF
 	rank3        = rank1 << 16
-	rank7        = rank1 << 48
 	rank8        = rank1 << 56
 
 	darkSquares uint64 = 0xAA55AA55AA55AA55

@@ -1457,10 +1457,10 @@ type Resign struct {
 	Q *float64 `protobuf:"fixed64,1,opt,name=q,def=-0.95" json:"q,omitempty"`
 	// Plies in a row, of the same side, that must be so bad.
 	Plies *int32 `protobuf:"varint,2,opt,name=plies,def=5" json:"plies,omitempty"`
-	// Share of games in which nobody resigns, [0,1]: they measure how many resignations would have been false.
+	// Share of games in which nobody resigns, [0,1]: they measure how many resignations would have been false. Until
+	// 20 games have shown that few enough are, nobody resigns in any.
 	Playthrough *float64 `protobuf:"fixed64,3,opt,name=playthrough,def=0.15" json:"playthrough,omitempty"`
-	// Share of false resignations, [0,1], above which the threshold is made stricter; 0 = it stays. (Others: not in this
-	// build.)
+	// Share of false resignations, [0,1], that is borne. Above it the threshold is made stricter and tested anew.
 	MaxFalseRate  *float64 `protobuf:"fixed64,4,opt,name=max_false_rate,json=maxFalseRate,def=0" json:"max_false_rate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2393,12 +2393,12 @@ type Training struct {
 	Beta2 *float64 `protobuf:"fixed64,17,opt,name=beta2,def=0.999" json:"beta2,omitempty"`
 	// ADAMW: added to the root of the second moment, > 0.
 	Epsilon *float64 `protobuf:"fixed64,18,opt,name=epsilon,def=1e-08" json:"epsilon,omitempty"`
-	// ADAMW: lr x weight_decay x weight is subtracted from each weight in a step. (SGD: use the loss of kind L2.)
+	// With ADAMW: lr x weight_decay x weight is subtracted from each weight in a step. (SGD: use the loss of kind L2.)
 	WeightDecay *float64 `protobuf:"fixed64,19,opt,name=weight_decay,json=weightDecay,def=0.01" json:"weight_decay,omitempty"`
 	// Global gradient norm above which the gradient is scaled down; 0 = off.
 	ClipNorm *float64 `protobuf:"fixed64,20,opt,name=clip_norm,json=clipNorm,def=10" json:"clip_norm,omitempty"`
 	// Stop at a run of exploding gradients (8 bad steps in a row, a quarter of the last 100, or one above 50 x
-	// clip_norm), as KataGo does. (Not in this build.)
+	// clip_norm), as KataGo does.
 	HaltOnGradientNorm *bool `protobuf:"varint,21,opt,name=halt_on_gradient_norm,json=haltOnGradientNorm,def=0" json:"halt_on_gradient_norm,omitempty"`
 	// Share of the newest micro-batch in batch norm's running statistics, (0,1].
 	BnMomentum *float64 `protobuf:"fixed64,22,opt,name=bn_momentum,json=bnMomentum,def=0.1" json:"bn_momentum,omitempty"`
@@ -3151,7 +3151,7 @@ type Metrics struct {
 	Tensorboard *bool `protobuf:"varint,2,opt,name=tensorboard,def=1" json:"tensorboard,omitempty"`
 	// Address of the Prometheus page, for example 127.0.0.1:9464; empty = none.
 	Addr *string `protobuf:"bytes,3,opt,name=addr" json:"addr,omitempty"`
-	// Allow an address that other machines can reach. It also needs token_file.
+	// Allow an address that other machines can reach. It also needs a token file.
 	Public *bool `protobuf:"varint,4,opt,name=public,def=0" json:"public,omitempty"`
 	// File whose first line a reader must send as bearer token; empty = none is asked for.
 	TokenFile *string `protobuf:"bytes,5,opt,name=token_file,json=tokenFile" json:"token_file,omitempty"`

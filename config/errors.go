@@ -16,7 +16,7 @@ type Error struct {
 	Remedy string // may be empty
 }
 
-// ExitCode is 2: usage or configuration (docs/STYLE.md, errors).
+// ExitCode is 2: usage or configuration (docs/RUN.md, exit codes).
 func (e *Error) ExitCode() int { return 2 }
 
 func (e *Error) Error() string {

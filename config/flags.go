@@ -44,8 +44,8 @@ type Flag struct {
 // Switch says whether the flag needs no value.
 func (f *Flag) Switch() bool { return f.fixed != "" || f.kind() == "bool" }
 
-// flagTable is every flag of the configuration. The names and variables of
-// issue and CONTRACTS.md are promises: they do not change.
+// flagTable is every flag of the configuration. The names of flags and
+// variables are promises to scripts: they do not change.
 var flagTable = []Flag{
 	{Name: "run-dir", Path: "run_dir", Group: GroupRun},
 	{Name: "name", Path: "name", Group: GroupRun, Usage: "name of the run, any text"},

@@ -62,7 +62,7 @@ func (e *Effective) applyOutside(in Input) (bad Errors) {
 	set := func(v *Value, text, where string) {
 		changed, err := v.flag.apply(e.Config, text)
 		if err != nil {
-			bad = append(bad, &Error{Where: where, Field: v.flag.Path, Reason: err.Error(), Remedy: "wanted is: " + v.Type()})
+			bad = append(bad, &Error{Where: where, Field: v.flag.Path, Reason: err.Error(), Remedy: "correct or unset it"})
 		}
 		for _, path := range changed {
 			e.origins[path] = where
@@ -130,9 +130,6 @@ func (e *Effective) Origin(path string) string {
 	}
 	return "default"
 }
-
-// Given says whether a flag was set on the command line.
-func (e *Effective) Given(flag string) bool { return e.given[flag] }
 
 // Errorf returns an *Error about the value of a field, with its origin, for
 // faults that only another room can find (no such device, directory not

@@ -147,7 +147,7 @@ func TestRefusedValues(t *testing.T) {
 	}{
 		{args: []string{"--batch-size", "0"}, want: "--batch-size: training.batch_size = 0: out of range; allowed is from 1 up to 65536"},
 		{env: []string{"EPISODES", "-1"}, want: "environment variable EPISODES: selfplay.episodes = -1: out of range; allowed is from 1 up to 1000000000000"},
-		{env: []string{"EPISODES", "many"}, want: `environment variable EPISODES: selfplay.episodes: "many" is not a whole number; wanted is: int`},
+		{env: []string{"EPISODES", "many"}, want: `environment variable EPISODES: selfplay.episodes: "many" is not a whole number; correct or unset it`},
 		{file: "mcts {\n  cpuct: nan\n}", want: "run.textproto:2:3: mcts.cpuct = nan: out of range; allowed is above 0 up to 1000"},
 		{file: "mcts { noise_epsilon: 1.5 }", want: "run.textproto:1:8: mcts.noise_epsilon = 1.5: out of range; allowed is from 0 up to 1"},
 		{file: "training {\n losses { head: POLICY kind: CROSS_ENTROPY metric: 'a' }\n losses { head: VALUE kind: MSE metric: 'b' weight: -1 } }", want: "run.textproto:3:45: training.losses[1].weight = -1: out of range"},

@@ -98,7 +98,7 @@ func (v *Value) Set(text string) error {
 // Type implements pflag.Value.
 func (v *Value) Type() string { return v.flag.kind() }
 
-// IsBoolFlag tells the flag package that the value may be left away.
+// IsBoolFlag tells the standard flag package that the value may be left away.
 func (v *Value) IsBoolFlag() bool { return v.flag.Switch() }
 
 // NoOptDefVal is what pflag should take where the flag stands without a value;
@@ -109,9 +109,6 @@ func (v *Value) NoOptDefVal() string {
 	}
 	return ""
 }
-
-// Changed says whether the flag was given.
-func (v *Value) Changed() bool { return v.set }
 
 // on is false for a switch that was given as off.
 func (s *FlagSet) on(name string) bool {

@@ -2,7 +2,7 @@ package encoding
 
 import "math"
 
-// Sizes of the network's input and policy (FORMATS.md, sections 2 and 3).
+// Sizes of the network's input and policy (see the package documentation).
 const (
 	NumPlanes  = 112  // input planes, format 1
 	NumMasks   = 104  // planes that are bit masks: 8 history steps x 13

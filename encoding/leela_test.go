@@ -40,7 +40,7 @@ func sharedData(t *testing.T) string {
 	return data
 }
 
-// v6 is one training record of Leela, read by the offsets of FORMATS.md.
+// v6 is one training record of Leela, read by the offsets of its V6 struct.
 type v6 []byte
 
 const v6Size = 8356

@@ -15,7 +15,7 @@ func hash(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// The hashes and indices are FORMATS.md section 2, from files that lc0 wrote.
+// The hashes and indices come from files that lc0 wrote.
 func TestPolicyNames(t *testing.T) {
 	var names []string
 	for i := range NumPolicy {

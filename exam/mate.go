@@ -26,10 +26,6 @@ type MateReport struct {
 	Plies  int `json:"plies"` // of the mates, added up
 }
 
-// Share returns the share of positions that were mated, NaN where none was
-// played.
-func (r *MateReport) Share() float64 { return float64(r.Mated) / float64(r.Played) }
-
 // attack is one game of the exam.
 type attack struct {
 	line   *chess.History

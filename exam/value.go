@@ -15,9 +15,6 @@ type Count struct {
 	Asked int `json:"asked"`
 }
 
-// Share returns the share of right answers, NaN where nothing was asked.
-func (c Count) Share() float64 { return float64(c.Right) / float64(c.Asked) }
-
 func (c *Count) add(right bool) {
 	c.Asked++
 	if right {

@@ -97,7 +97,7 @@ func TestSafetensorsRefuses(t *testing.T) {
 		if err == nil || files != nil {
 			t.Errorf("%s: exported", name)
 		}
-		if finite := name != "NaN" && name != "infinity"; errors.Is(err, ErrNotFinite) == finite {
+		if finite := name != "NaN" && name != "infinity"; errors.Is(err, nn.ErrNotFinite) == finite {
 			t.Errorf("%s: %v", name, err)
 		}
 		if list := names(t, m, "out"); list != nil {

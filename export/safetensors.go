@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -15,7 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/stage"
 )
 
-// Safetensors writes a net as <net name>.safetensors (FORMATS.md section 6).
+// Safetensors writes a net as <net name>.safetensors (docs/FORMATS.md).
 type Safetensors struct{ fsys fsx.FS }
 
 // NewSafetensors returns the exporter over a file system.
@@ -26,7 +25,7 @@ func (*Safetensors) Name() string { return "safetensors" }
 
 // Export writes the file into dst, which is made if it is missing, and returns
 // its path. Tensors that do not fit the architecture, a wrong id and numbers
-// that are not finite (ErrNotFinite) are errors, and nothing is written then.
+// that are not finite (nn.ErrNotFinite) are errors, and nothing is written then.
 func (s *Safetensors) Export(ctx context.Context, c *stage.Checkpoint, dst string) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -63,37 +62,17 @@ func netOf(c *stage.Checkpoint) (*nn.Net, error) {
 	if err := json.Unmarshal(c.Arch, &net.Arch); err != nil {
 		return nil, fmt.Errorf("architecture: %w", err)
 	}
-	if err := net.Arch.Validate(); err != nil {
+	for _, t := range c.Tensors {
+		net.Params = append(net.Params, nn.Param(t))
+	}
+	if err := net.Validate(); err != nil {
 		return nil, err
 	}
-	specs := nn.Specs(net.Arch)
-	if len(specs) != len(c.Tensors) {
-		return nil, fmt.Errorf("there are %d tensors, the architecture %s has %d", len(c.Tensors), net.Arch, len(specs))
-	}
-	for i, spec := range specs {
-		t := c.Tensors[i]
-		if err := fits(t, spec); err != nil {
-			return nil, err
-		}
-		net.Params = append(net.Params, nn.Param{Name: t.Name, Shape: t.Shape, Data: t.Data})
-	}
-	if err := checkFinite(c.Tensors); err != nil {
+	if err := net.CheckFinite(); err != nil {
 		return nil, err
 	}
 	if id := net.ID(); c.Net.ID != "" && c.Net.ID != id {
 		return nil, fmt.Errorf("the tensors have id %s, the checkpoint says %s", id, c.Net.ID)
 	}
 	return net, nil
-}
-
-// fits says how a tensor differs from what the architecture wants.
-func fits(t stage.Tensor, spec nn.ParamSpec) error {
-	size := 1
-	for _, n := range spec.Shape {
-		size *= n
-	}
-	if t.Name != spec.Name || !slices.Equal(t.Shape, spec.Shape) || len(t.Data) != size {
-		return fmt.Errorf("tensor %s %v with %d numbers, the architecture wants %s %v", t.Name, t.Shape, len(t.Data), spec.Name, spec.Shape)
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-// Package lc0 reads the files of Leela Chess Zero (FORMATS.md): networks
+// Package lc0 reads the files of Leela Chess Zero: networks
 // (.pb.gz) become nn.Net.
 //
 // A network file is a protobuf message, usually gzipped, whose tensors have no

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
@@ -155,9 +154,9 @@ func TestSharedAndExclusive(t *testing.T) {
 	}
 }
 
-// TestPlayersSetResign: games begun before the change end as they began, and no
-// ticket is lost or used twice.
-func TestPlayersSetResign(t *testing.T) {
+// TestPlayers: workers share the tickets, none is lost or used twice while the
+// resignation rule changes under them, and each game follows one rule.
+func TestPlayers(t *testing.T) {
 	dir := t.TempDir() + "/run"
 	e := resolve(t, dir, "")
 	net, err := initialNet(e, 1)
@@ -182,20 +181,14 @@ func TestPlayersSetResign(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { <-p.done; ended <- store.finish() }()
 	played := map[uint64]bool{}
-	rule := watch.Rule(&config.Resign{})
+	rule := worker.Resign.Get()
 	for g := range store.Durable() {
 		if played[g.Ordinal] {
 			t.Errorf("game %d came twice", g.Ordinal)
 		}
 		played[g.Ordinal] = true
 		rule.Q = -0.5 - 0.01*float64(g.Ordinal)
-		old := p.gate // nobody else changes it
-		if err := p.SetResign(rule); err != nil {
-			t.Error(err)
-		}
-		if p.gate != old && !old.shut.Load() {
-			t.Error("the workers of the old rule begin more games")
-		}
+		worker.Resign.Set(rule)
 	}
 	if err := errors.Join(<-ended, p.err); err != nil || len(played) != 40 {
 		t.Errorf("%d games of 40, %v", len(played), err)

@@ -9,7 +9,6 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
-	"github.com/chessbrain/chessbrain/selfplay"
 )
 
 // dirFeed watches a directory for games that other processes write.
@@ -64,8 +63,5 @@ func (f *dirFeed) Next(ctx context.Context) (*record.Game, error) {
 }
 
 func (f *dirFeed) Waiting() int { return f.back.Len() + len(f.found) }
-
-// SetResign does nothing: whoever plays watches resignations itself.
-func (f *dirFeed) SetResign(selfplay.Resign) error { return nil }
 
 func (f *dirFeed) Close() error { return nil }

@@ -30,6 +30,9 @@ func DryRun(e *config.Effective, w io.Writer) error {
 		return &config.Error{Field: "training", Reason: err.Error()}
 	}
 	if _, err := gameConfig(c); err != nil {
+		if bad, ok := errors.AsType[*config.Error](err); ok {
+			return e.Errorf(bad.Field, bad.Remedy, "%s", bad.Reason)
+		}
 		return &config.Error{Field: "selfplay", Reason: err.Error()}
 	}
 	if _, err := stagesOf(c); err != nil {
@@ -51,7 +54,7 @@ func DryRun(e *config.Effective, w io.Writer) error {
 	dir := NewDir(c.GetRunDir(), c.GetTraining().GetTrainingName(), job, c.GetTraining().GetCheckpoint().GetDir(), c.GetMetrics().GetDir())
 	fmt.Fprintf(w, "%s\nrun %s %s (dry run: nothing is created)\n", e.Format(), dir.Root, begins)
 	fmt.Fprintf(w, "devices: trainer %s, producers %s, kernels %s\n", deviceCPU, deviceCPU, kernelTier())
-	fmt.Fprintf(w, "net: %s, %d parameters; a checkpoint takes about %d KiB\n", arch, arch.NumParams(), arch.NumParams()*16/1024)
+	fmt.Fprintf(w, "net: %s; a checkpoint takes about %d KiB\n", arch.Summary(), arch.NumParams()*16/1024)
 	s := c.GetSelfplay()
 	fmt.Fprintf(w, "self-play: %d episodes of at most %d plies -> %s, at most about %d MiB\n", s.GetEpisodes(), s.GetMaxPlies(),
 		dir.selfplay(), s.GetEpisodes()*int64(s.GetMaxPlies())*bytesPerPosition>>20)

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/selfplay"
 )
 
 // errNoMoreGames ends a feed: what was asked for has been handed out.
@@ -21,8 +20,6 @@ type feed interface {
 	Next(ctx context.Context) (*record.Game, error)
 	// Waiting is the number of games that could be had at once.
 	Waiting() int
-	// SetResign changes when the games to come are given up.
-	SetResign(rule selfplay.Resign) error
 	// Close stops what plays the games and waits for it.
 	Close() error
 }

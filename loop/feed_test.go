@@ -92,8 +92,8 @@ func TestResignWatch(t *testing.T) {
 	q, maxFalse := -0.9, 0.05
 	c := &config.Resign{Q: &q, MaxFalseRate: &maxFalse}
 	var w ResignWatch
-	if r := w.Rule(c); !r.Enabled || r.Q != q {
-		t.Errorf("at the start %+v", r)
+	if r := w.Rule(c); !r.Enabled || r.Q != q || r.PlayThrough != 1 {
+		t.Errorf("at the start nobody may resign yet: %+v", r)
 	}
 	for i := range 19 { // good ones, then bad ones
 		if w.Count(resignGame(-0.97, 1-int8(min(i/18, 1))), maxFalse) {
@@ -119,9 +119,18 @@ func TestResignWatch(t *testing.T) {
 	w = ResignWatch{}
 	w.Rule(c)
 	for i := range 2000 {
-		if w.Count(resignGame(-0.97, 1-int8(i%25/24)), maxFalse) {
-			t.Fatalf("4 %% are false, 5 %% are allowed: %+v", w)
+		if changed := w.Count(resignGame(-0.97, 1-int8(i%25/24)), maxFalse); changed != (i == 19) {
+			t.Fatalf("4 %% are false, 5 %% are allowed: changed %v after %d games: %+v", changed, i+1, w)
 		}
+	}
+	if r := w.Rule(c); r.PlayThrough != c.GetPlaythrough() || r.Q != q {
+		t.Errorf("trusted, yet %+v", r)
+	}
+	for range 20 { // now the net changes and they are all false
+		w.Count(resignGame(-0.97, 0), maxFalse)
+	}
+	if r := w.Rule(c); r.PlayThrough != 1 || r.Q >= q {
+		t.Errorf("trust is lost, yet %+v", r)
 	}
 }
 

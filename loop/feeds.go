@@ -44,12 +44,6 @@ func (f *inlineFeed) Next(ctx context.Context) (*record.Game, error) {
 
 func (f *inlineFeed) Waiting() int { return len(f.ready) + f.back.Len() }
 
-// SetResign holds for the cohorts that begin from now on.
-func (f *inlineFeed) SetResign(rule selfplay.Resign) error {
-	f.worker.Game.Resign = rule
-	return nil
-}
-
 func (f *inlineFeed) Close() error { return f.store.Close() }
 
 // nextCohort makes the games of the next cohort ready: it plays those that are
@@ -164,9 +158,6 @@ func (f *producerFeed) Next(ctx context.Context) (*record.Game, error) {
 }
 
 func (f *producerFeed) Waiting() int { return f.back.Len() + len(f.store.Durable()) }
-
-// SetResign holds for the games that begin from now on.
-func (f *producerFeed) SetResign(rule selfplay.Resign) error { return f.players.SetResign(rule) }
 
 // Close stops the workers, which abandon their unfinished games, and then the
 // store.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
@@ -62,6 +63,9 @@ func CheckpointNet(c *trainer.Checkpoint) (*nn.Net, error) {
 // FindCheckpoint opens the checkpoint that path means: a checkpoint directory,
 // a directory of checkpoints, or a run directory, whose newest one it takes.
 func FindCheckpoint(path string) (*trainer.Checkpoint, error) {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("open checkpoint: %w: %s; name a run or a checkpoint, or a file that ends with %s", syscall.ENOTDIR, path, netSuffix)
+	}
 	if _, err := os.Stat(filepath.Join(path, "manifest.json")); err == nil {
 		return trainer.OpenCheckpoint(fsx.OS, path)
 	}

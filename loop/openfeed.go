@@ -20,6 +20,7 @@ func (r *run) openFeed() error {
 	if err != nil {
 		return err
 	}
+	r.resign = worker.Resign
 	s := r.cfg.GetSelfplay()
 	r.store = OpenStore(StoreOptions{FS: r.opt.storeFS, Dir: r.dir, Process: trainProcess, Net: r.netName(), Job: r.info.Job,
 		Rescorers: r.stages.rescorers, Queue: int(s.GetProducerQueueSize()), MaxBytes: r.opt.chunkBytes})
@@ -44,11 +45,10 @@ func workerConfig(c *config.Config, process uint64, resign *ResignWatch, stats *
 	if err != nil {
 		return selfplay.WorkerConfig{}, &config.Error{Field: "selfplay", Reason: err.Error()}
 	}
-	game.Resign = resign.Rule(c.GetSelfplay().GetResign())
 	return selfplay.WorkerConfig{
 		Game: game, RunSeed: c.GetSeed(), Process: process,
 		Parallel: int(c.GetSelfplay().GetGamesPerWorker()), CacheEntries: int(c.GetMcts().GetCacheEntries()),
-		Stats: stats,
+		Stats: stats, Resign: selfplay.NewResignRule(resign.Rule(c.GetSelfplay().GetResign())),
 	}, nil
 }
 

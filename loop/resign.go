@@ -10,11 +10,15 @@ import (
 // ResignWatch keeps the share of false resignations below its bound. A share of
 // the games is played on past a would-be resignation (record.ResignDisabled);
 // where the side that would have resigned did not lose, the resignation would
-// have been false. Whenever too many are, the threshold's distance from -1 is
-// halved. It depends on the games and their order only.
+// have been false. Nobody resigns before enough games were tested and few enough
+// were false: a net that knows nothing yet would else decide its games, and learn
+// from its own mistake that one colour always wins. Whenever too many are false,
+// the threshold's distance from -1 is halved and trust must be won again. It
+// depends on the games and their order only.
 type ResignWatch struct {
 	Configured float64 `json:"configured"` // selfplay.resign.q when Q was last set by it
 	Q          float64 `json:"q"`          // threshold in force; -1 = nobody resigns
+	Trusted    bool    `json:"trusted"`    // enough tests with few false ones: games are really resigned
 	Tested     int64   `json:"tested"`     // games played on, of the whole run
 	False      int64   `json:"false"`      // those whose resignation would have been false
 	Recent     int64   `json:"recent"`     // tested since Q last changed; old ones count half
@@ -22,7 +26,7 @@ type ResignWatch struct {
 }
 
 const (
-	resignTests  = 20    // tested games before the threshold moves
+	resignTests  = 20    // tested games before the threshold is trusted, or moves
 	resignMemory = 200   // tested games at which the older ones begin to count half
 	resignLeast  = 0.002 // distance from -1 below which nobody resigns any more
 )
@@ -31,12 +35,17 @@ const (
 // starts the watch anew.
 func (w *ResignWatch) Rule(c *config.Resign) selfplay.Resign {
 	if w.Q == 0 || w.Configured != c.GetQ() {
-		w.Configured, w.Q, w.Recent, w.RecentBad = c.GetQ(), c.GetQ(), 0, 0
+		w.Configured, w.Q, w.Recent, w.RecentBad, w.Trusted = c.GetQ(), c.GetQ(), 0, 0, false
 	}
-	return selfplay.Resign{Enabled: w.Q > -1, Q: w.Q, Plies: int(c.GetPlies()), PlayThrough: c.GetPlaythrough()}
+	rule := selfplay.Resign{Enabled: w.Q > -1, Q: w.Q, Plies: int(c.GetPlies()), PlayThrough: c.GetPlaythrough()}
+	if !w.Trusted {
+		rule.PlayThrough = 1
+	}
+	return rule
 }
 
-// Count takes a finished game and says whether the threshold became stricter.
+// Count takes a finished game and says whether the rule changed: it is trusted
+// from now on, or the threshold became stricter and is tested anew.
 func (w *ResignWatch) Count(g *record.Game, maxFalse float64) bool {
 	wrong, tested := falseResign(g)
 	if !tested {
@@ -51,10 +60,15 @@ func (w *ResignWatch) Count(g *record.Game, maxFalse float64) bool {
 	if w.Recent >= resignMemory {
 		w.Recent, w.RecentBad = w.Recent/2, w.RecentBad/2
 	}
-	if w.Q <= -1 || w.Recent < resignTests || float64(w.RecentBad) <= maxFalse*float64(w.Recent) {
+	if w.Q <= -1 || w.Recent < resignTests {
 		return false
 	}
-	w.Recent, w.RecentBad = 0, 0
+	if float64(w.RecentBad) <= maxFalse*float64(w.Recent) {
+		won := !w.Trusted
+		w.Trusted = true
+		return won
+	}
+	w.Recent, w.RecentBad, w.Trusted = 0, 0, false
 	w.Q = -1 + (1+w.Q)/2
 	if 1+w.Q < resignLeast {
 		w.Q = -1

@@ -57,6 +57,7 @@ type run struct {
 	source  *replay.Source
 	nets    Nets
 	store   *Store
+	resign  *selfplay.ResignRule // of the games that begin; nil where others play
 	feed    feed
 	stats   selfplay.Stats
 	meter   *monitor.Meter

@@ -13,9 +13,6 @@ import (
 	"github.com/chessbrain/chessbrain/config"
 )
 
-// Main is the TRAININGNAME of a plain train.
-const Main = "main"
-
 // Dir is a run directory: where each thing of a run lies (docs/RUN.md).
 type Dir struct {
 	Root        string

@@ -66,6 +66,7 @@ type selfPlayer struct {
 	locks  []*fsx.Lock
 	games  int64 // on disk
 	resign ResignWatch
+	rule   *selfplay.ResignRule
 	stats  selfplay.Stats
 }
 
@@ -89,24 +90,26 @@ func (s *selfPlayer) run(ctx context.Context) (int64, error) {
 		return errors.Join(players.err, s.store.finish())
 	})
 	group.Go(func() error { return s.watch(watching) })
-	group.Go(func() error { return s.count(players) })
+	group.Go(func() error {
+		s.count()
+		return nil
+	})
 	err = group.Wait() // before games is read
 	return s.games, err
 }
 
 // count takes the durable games until the store has ended. It must take them
 // all, also after an error: the store waits for it.
-func (s *selfPlayer) count(players *players) error {
-	var failed error
+func (s *selfPlayer) count() {
 	rule := s.cfg.GetSelfplay().GetResign()
 	for g := range s.store.Durable() {
 		s.games++
 		if s.resign.Count(g, rule.GetMaxFalseRate()) {
-			s.opt.Log.Warn("too many resignations would have been false; the threshold is stricter now", "resign_q", s.resign.Q)
-			failed = errors.Join(failed, players.SetResign(s.resign.Rule(rule)))
+			s.rule.Set(s.resign.Rule(rule))
+			s.opt.Log.Info("the resignation rule changed", "resign_q", s.resign.Q, "trusted", s.resign.Trusted,
+				"tested", s.resign.Tested, "false", s.resign.False)
 		}
 	}
-	return failed
 }
 
 // open joins the run and loads the newest net.
@@ -182,6 +185,7 @@ func (s *selfPlayer) prepare(ctx context.Context) (selfplay.WorkerConfig, error)
 		return w, err
 	}
 	s.store = OpenStore(StoreOptions{Dir: s.dir, Process: s.name, Net: s.nets.Name(), Job: s.job, Rescorers: st.rescorers, Queue: maxGroup})
+	s.rule = w.Resign
 	w.Sink, w.Tickets = s.store, newFreeTickets(&taken, s.opt.MaxGames)
 	return w, nil
 }

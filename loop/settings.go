@@ -134,24 +134,25 @@ func gameConfig(c *config.Config) (selfplay.GameConfig, error) {
 }
 
 // openingsOf reads the start positions of the configuration and of its file.
+// Errors are *config.Error.
 func openingsOf(o *config.Openings) (*selfplay.Openings, error) {
 	var starts []selfplay.Start
 	for i, p := range o.GetPositions() {
 		board, err := chess.ParseFEN(p.GetFen())
 		if err != nil {
-			return nil, fmt.Errorf("selfplay.openings.positions[%d]: %w", i, err)
+			return nil, &config.Error{Field: fmt.Sprintf("selfplay.openings.positions[%d].fen", i), Reason: err.Error()}
 		}
 		starts = append(starts, selfplay.Start{Board: board, Weight: p.GetWeight()})
 	}
 	if path := o.GetFile(); path != "" {
 		f, err := os.Open(path)
 		if err != nil {
-			return nil, fmt.Errorf("selfplay.openings.file: %w", err)
+			return nil, &config.Error{Field: "selfplay.openings.file", Reason: err.Error(), Remedy: "name a file with one FEN or EPD a line"}
 		}
 		defer f.Close()
 		more, err := selfplay.ReadStarts(f)
 		if err != nil {
-			return nil, fmt.Errorf("selfplay.openings.file %s: %w", path, err)
+			return nil, &config.Error{Field: "selfplay.openings.file", Reason: err.Error()}
 		}
 		starts = append(starts, more...)
 	}
@@ -164,7 +165,7 @@ func openingsOf(o *config.Openings) (*selfplay.Openings, error) {
 
 // stages are the exchangeable steps of a run.
 type stages struct {
-	rescorers []stage.Rescorer
+	rescorers rescore.Chain
 	sampler   stage.Sampler
 	exporter  stage.Exporter
 	publisher func(dst string) stage.Publisher

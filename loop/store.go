@@ -9,7 +9,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/rescore"
 )
 
 // Store makes finished games durable: one goroutine takes what the producers
@@ -42,7 +42,7 @@ type StoreOptions struct {
 	Process   string // name of the process: the games lie in <net>/<process>
 	Net       string // that plays first
 	Job       string // for the chunks' headers
-	Rescorers []stage.Rescorer
+	Rescorers rescore.Chain
 	Queue     int   // durable games that may wait for the trainer
 	MaxBytes  int64 // of a chunk; 0 = replay's default
 }
@@ -153,13 +153,8 @@ func (s *Store) write(writer *replay.Writer, group []*record.Game) error {
 	}
 	for i, g := range group {
 		var err error
-		for _, r := range s.opt.Rescorers {
-			if g, err = r.Rescore(context.Background(), g); err != nil {
-				return fmt.Errorf("rescorer %s: game %x: %w", r.Name(), group[i].ID, err)
-			}
-		}
-		if err := g.Validate(); err != nil {
-			return fmt.Errorf("game %x is not valid: %w", g.ID, err)
+		if g, err = s.opt.Rescorers.Rescore(context.Background(), g); err != nil {
+			return err
 		}
 		group[i] = g
 		if err := writer.Append(g); err != nil {

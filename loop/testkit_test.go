@@ -223,6 +223,8 @@ func asError[E error](err error) (e E, ok bool) {
 const (
 	childVar = "CHESSBRAIN_LOOP_TEST_CONFIG"
 	childDir = "CHESSBRAIN_LOOP_TEST_RUN"
+
+	childStuck = "CHESSBRAIN_LOOP_TEST_STUCK" // set: the first step never ends
 )
 
 func TestMain(m *testing.M) {
@@ -250,10 +252,14 @@ func childMain(dir, text string) int {
 		<-signals
 		ExitNow(130)
 	}()
+	_, stuck := os.LookupEnv(childStuck)
 	printer := monitor.SinkFunc(func(ev monitor.Event) error {
 		line, err := monitor.AppendJSON(nil, ev)
 		if err == nil {
 			_, err = os.Stdout.Write(line)
+		}
+		if _, ok := ev.(*monitor.Step); ok && stuck {
+			select {}
 		}
 		return err
 	})

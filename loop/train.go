@@ -176,9 +176,7 @@ func (r *run) enter(g *record.Game) error {
 	window := r.games.Window(g.ID)
 	window.Add(g)
 	r.state.count(g)
-	if err := r.watchResigns(g); err != nil {
-		return err
-	}
+	r.watchResigns(g)
 	plies, draws := r.state.means()
 	e := &monitor.Episode{
 		Episode: episode, Episodes: r.target(), Step: r.trainer.NumSteps(),
@@ -198,16 +196,21 @@ func (r *run) enter(g *record.Game) error {
 	return nil
 }
 
-// watchResigns makes the resignation threshold stricter where too many
-// resignations would have been false.
-func (r *run) watchResigns(g *record.Game) error {
+// watchResigns lets games be resigned once that has proved right, and makes the
+// threshold stricter where too many resignations would have been false.
+func (r *run) watchResigns(g *record.Game) {
 	rule := r.cfg.GetSelfplay().GetResign()
-	if !r.state.Resign.Count(g, rule.GetMaxFalseRate()) {
-		return nil
+	if !r.state.Resign.Count(g, rule.GetMaxFalseRate()) || r.resign == nil {
+		return
 	}
-	r.log.Warn("too many resignations would have been false; the threshold is stricter now",
-		"resign_q", r.state.Resign.Q, "tested", r.state.Resign.Tested, "false", r.state.Resign.False)
-	return r.feed.SetResign(r.state.Resign.Rule(rule))
+	w := &r.state.Resign
+	if w.Trusted {
+		r.log.Info("resignations have proved right: games may be resigned now", "resign_q", w.Q, "tested", w.Tested, "false", w.False)
+	} else {
+		r.log.Warn("too many resignations would have been false; the threshold is stricter now and is tested anew",
+			"resign_q", w.Q, "tested", w.Tested, "false", w.False)
+	}
+	r.resign.Set(w.Rule(rule))
 }
 
 // step does one optimizer step and reports it.

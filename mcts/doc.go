@@ -6,7 +6,7 @@
 // the caller has the batch evaluated, and Apply expands and backs up. So one
 // driver can gather one leaf from each of many games before one network call:
 //
-//	ev := newEvaluator()                        // nn/cpu or nn/cuda
+//	ev := newEvaluator()                        // nn/cpu
 //	batch := encoding.NewBatch(len(games))
 //	for _, s := range games {
 //		s.Begin(rng, true)

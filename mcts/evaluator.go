@@ -8,7 +8,7 @@ import (
 )
 
 // Evaluator answers a batch of positions: it fills Prior, WDL and M. nn/cpu
-// and nn/cuda satisfy it. An Evaluator is used by one goroutine at a time.
+// satisfies it. An Evaluator is used by one goroutine at a time.
 type Evaluator interface {
 	Evaluate(ctx context.Context, b *encoding.Batch) error
 }

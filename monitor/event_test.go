@@ -180,7 +180,7 @@ func FuzzReplay(f *testing.F) {
 	})
 }
 
-// TestAggregatorVector is the vector of docs/VECTORS.md.
+// TestAggregatorVector checks against a sequence worked out by hand.
 func TestAggregatorVector(t *testing.T) {
 	a := NewAggregator(func(older, newer []int) []int { return append(append([]int(nil), older...), newer...) })
 	sum := NewAggregator(func(older, newer int) int { return older + newer })

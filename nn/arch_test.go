@@ -162,7 +162,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// Names and shapes of FORMATS.md section 6.
+// Names and shapes of docs/FORMATS.md.
 func TestSpecs(t *testing.T) {
 	byName := map[string][]int{}
 	for _, s := range Specs(mustParse(t, "40x2")) {

@@ -39,15 +39,6 @@ func (e EndReason) String() string {
 	return fmt.Sprintf("EndReason(%d)", uint8(e))
 }
 
-// EndReasons returns all reasons in numerical order.
-func EndReasons() []EndReason {
-	all := make([]EndReason, numEndReasons)
-	for i := range all {
-		all[i] = EndReason(i)
-	}
-	return all
-}
-
 // PolicyKind says in which form a ply holds its policy.
 type PolicyKind uint8
 
@@ -56,7 +47,6 @@ const (
 	PolicyNone   PolicyKind = iota // not searched for training
 	PolicyCounts                   // visits of each legal move
 	PolicyProbs                    // a probability of each legal move
-	numPolicyKinds
 )
 
 // PlyFlags are marks on one position.

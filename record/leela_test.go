@@ -18,7 +18,7 @@ import (
 
 // Ten games that lc0 wrote go into game records, through the bytes and back to
 // training rows: inputs bit for bit, targets and policies bit for bit, and the
-// size that FORMATS.md promises.
+// size that the package promises.
 func TestLeelaGamesThroughTheRecord(t *testing.T) {
 	dir := filepath.Join(sharedData(t), "leela", "games")
 	index, err := os.Open(filepath.Join(dir, "games.tsv"))
@@ -58,7 +58,7 @@ func f32(b []byte, at int) float32 {
 	return math.Float32frombits(binary.LittleEndian.Uint32(b[at:]))
 }
 
-// leelaGame makes a record of V6 bytes (offsets of FORMATS.md section 1).
+// leelaGame makes a record of V6 bytes (offsets of Leela's V6 struct).
 // Probabilities become counts where that loses no bit, as an importer does.
 func leelaGame(t *testing.T, raw []byte, result string, moves []string) *Game {
 	t.Helper()

@@ -146,7 +146,7 @@ func playedGame(t testing.TB, start string, moves ...string) *Game {
 
 func TestEndReasonNames(t *testing.T) {
 	seen := map[string]bool{}
-	for _, e := range EndReasons() {
+	for e := range numEndReasons {
 		if e.String() == "" || seen[e.String()] {
 			t.Errorf("reason %d has name %q", e, e)
 		}

@@ -47,9 +47,6 @@ func NewDirSource(fsys fsx.FS, dir string) *DirSource {
 // restart.
 func (d *DirSource) MarkSeen(id [16]byte) { d.seen[id] = struct{}{} }
 
-// NumSeen returns how many different games were found or marked.
-func (d *DirSource) NumSeen() int { return len(d.seen) }
-
 // Poll returns the games that are new since the last poll. The end of a growing
 // chunk that is not a whole block yet is left for later. Problems of one file
 // do not keep the others back, and each damage is reported once. The error is

@@ -13,7 +13,7 @@
 //	scan, err := replay.ScanDir(ctx, fsx.OS, "run/selfplay")
 //	split := replay.NewSplit(1_000_000, 50_000, 0.05)
 //	for _, g := range scan.Games {
-//		split.Add(g)
+//		split.Window(g.ID).Add(g)
 //	}
 //
 // Training: a Source draws rows of the window through a stage.Sampler and

@@ -12,6 +12,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/fsx/memfs"
 	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/stage"
 )
 
 // testGame returns a game of numPlies random legal moves: a pure function of
@@ -134,3 +135,37 @@ func sameGames(a, b []*record.Game) error {
 	}
 	return nil
 }
+
+// What tests ask of the types.
+
+// WeightSum returns the sum of the rows' weights.
+func (w *Window) WeightSum() float64 { return float64(w.View().WeightSum()) / stage.WeightUnit }
+
+// OrdinalList returns the games' ordinals, oldest first.
+func (w *Window) OrdinalList() []uint64 {
+	v := w.View()
+	list := make([]uint64, len(v.entries))
+	for i, e := range v.entries {
+		list[i] = e.game.Ordinal
+	}
+	return list
+}
+
+// IDs returns the games' ids, oldest first.
+func (w *Window) IDs() [][16]byte {
+	v := w.View()
+	list := make([][16]byte, len(v.entries))
+	for i, e := range v.entries {
+		list[i] = e.game.ID
+	}
+	return list
+}
+
+// NumSeen returns how many different games were found or marked.
+func (d *DirSource) NumSeen() int { return len(d.seen) }
+
+// Rows returns how many rows were handed out since the beginning of the run.
+func (s *Source) Rows() uint64 { return s.rows }
+
+// Rows returns how many rows the pass has in all.
+func (p *Pass) Rows() int { return p.total }

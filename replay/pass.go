@@ -51,6 +51,3 @@ func (p *Pass) Next(ctx context.Context, b *encoding.TrainBatch) error {
 	}
 	return nil
 }
-
-// Rows returns how many rows the pass has in all.
-func (p *Pass) Rows() int { return p.total }

@@ -26,17 +26,16 @@ type Cursor interface {
 // It is exact: Next returns the rows that the source itself would have returned
 // at that moment, and the section holds the position after the rows that were
 // consumed, not those prepared. Batches prepared before the window changed are
-// thrown away and drawn again, unless AllowStale.
+// thrown away and drawn again.
 type Prefetcher struct {
 	src   Cursor
 	depth int
-	stale bool
 
 	state    []byte // of src after the last batch consumed
 	stateErr error
 	run      *prefetchRun // nil while nothing is prepared
 	closed   bool
-	redrawn  uint64
+	redrawn  uint64 // prepared batches thrown away, for tests
 }
 
 // prefetchRun is one life of the goroutine. While it lives it owns the source.
@@ -64,15 +63,6 @@ func Prefetch(src Cursor, depth int) *Prefetcher {
 	return p
 }
 
-// AllowStale lets batches be used that were drawn before the newest games came.
-// That is for games that arrive at any time; a run that must be repeatable
-// leaves it off.
-func (p *Prefetcher) AllowStale(on bool) { p.stale = on }
-
-// Redrawn returns how many prepared batches were thrown away because the
-// window had changed.
-func (p *Prefetcher) Redrawn() uint64 { return p.redrawn }
-
 // Next fills b as the source would; see Source.Next. After an error the
 // position is that before the call.
 func (p *Prefetcher) Next(ctx context.Context, b *encoding.TrainBatch) error {
@@ -98,7 +88,7 @@ func (p *Prefetcher) Next(ctx context.Context, b *encoding.TrainBatch) error {
 		return ctx.Err()
 	case it := <-p.run.items:
 		switch {
-		case it.err == nil && (p.stale || it.version == p.src.Version()):
+		case it.err == nil && it.version == p.src.Version():
 			copyBatch(b, it.batch)
 			p.run.free <- it.batch
 			p.state = it.state

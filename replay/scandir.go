@@ -85,38 +85,6 @@ func WalkGames(ctx context.Context, fsys fsx.FS, dir string, fn func(path string
 	return s, nil
 }
 
-// LoadGames returns the games below dir that have one of the ids, and
-// *MissingGamesError beside those found if some are not there.
-func LoadGames(ctx context.Context, fsys fsx.FS, dir string, ids [][16]byte) (map[[16]byte]*record.Game, error) {
-	found := make(map[[16]byte]*record.Game, len(ids))
-	for _, id := range ids {
-		found[id] = nil
-	}
-	_, err := WalkGames(ctx, fsys, dir, func(_ string, g *record.Game) error {
-		if _, wanted := found[g.ID]; wanted {
-			found[g.ID] = g
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	missing := &MissingGamesError{Wanted: len(ids)}
-	for _, id := range ids {
-		if g, ok := found[id]; ok && g == nil {
-			if missing.Missing == 0 {
-				missing.First = id
-			}
-			missing.Missing++
-			delete(found, id)
-		}
-	}
-	if missing.Missing > 0 {
-		return found, missing
-	}
-	return found, nil
-}
-
 // sortGames orders games by ordinal, then id.
 func sortGames(games []*record.Game) {
 	slices.SortStableFunc(games, func(a, b *record.Game) int {

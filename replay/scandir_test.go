@@ -64,16 +64,6 @@ func TestScanDir(t *testing.T) {
 		t.Errorf("quarantine %v", scan.Quarantine)
 	}
 
-	ids := [][16]byte{g[5].ID, g[1].ID}
-	found, err := LoadGames(context.Background(), m, "run", ids)
-	if err != nil || len(found) != 2 || found[g[1].ID].Ordinal != 1 {
-		t.Errorf("LoadGames: %v, %v", found, err)
-	}
-	var missing *MissingGamesError
-	found, err = LoadGames(context.Background(), m, "run", append(ids, g[2].ID))
-	if !errors.As(err, &missing) || missing.Missing != 1 || missing.First != g[2].ID || len(found) != 2 {
-		t.Errorf("LoadGames with a lost one: %v, %v", found, err)
-	}
 	if empty, err := ScanDir(context.Background(), m, "nowhere"); err != nil || empty.NumGames != 0 {
 		t.Errorf("a directory that is not there: %v, %v", empty, err)
 	}

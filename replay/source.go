@@ -77,9 +77,6 @@ func (s *Source) Next(ctx context.Context, b *encoding.TrainBatch) error {
 	return nil
 }
 
-// Rows returns how many rows were handed out since the beginning of the run.
-func (s *Source) Rows() uint64 { return s.rows }
-
 // Version changes when the window does: rows drawn before are not those that
 // would be drawn now.
 func (s *Source) Version() uint64 { return s.window.Version() }

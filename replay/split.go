@@ -16,9 +16,6 @@ func NewSplit(trainRows, validationRows int, share float64) *Split {
 	return &Split{Train: NewWindow(trainRows), Validation: NewWindow(validationRows), share: share}
 }
 
-// Share returns the share of games that go to the validation window.
-func (s *Split) Share() float64 { return s.share }
-
 // Window returns the window that a game belongs to.
 func (s *Split) Window(id [16]byte) *Window {
 	if record.IsValidation(id, s.share) {
@@ -26,6 +23,3 @@ func (s *Split) Window(id [16]byte) *Window {
 	}
 	return s.Train
 }
-
-// Add puts a game into its window; see Window.Add.
-func (s *Split) Add(g *record.Game) bool { return s.Window(g.ID).Add(g) }

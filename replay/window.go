@@ -130,38 +130,15 @@ func (w *Window) Rows() int { return w.View().NumRows() }
 // Games returns the number of games.
 func (w *Window) Games() int { return w.View().NumGames() }
 
-// WeightSum returns the sum of the rows' weights.
-func (w *Window) WeightSum() float64 { return float64(w.View().WeightSum()) / stage.WeightUnit }
-
 // Version counts the changes of the window.
 func (w *Window) Version() uint64 { return w.View().version }
-
-// OrdinalList returns the games' ordinals, oldest first.
-func (w *Window) OrdinalList() []uint64 {
-	v := w.View()
-	list := make([]uint64, len(v.entries))
-	for i, e := range v.entries {
-		list[i] = e.game.Ordinal
-	}
-	return list
-}
-
-// IDs returns the games' ids, oldest first.
-func (w *Window) IDs() [][16]byte {
-	v := w.View()
-	list := make([][16]byte, len(v.entries))
-	for i, e := range v.entries {
-		list[i] = e.game.ID
-	}
-	return list
-}
 
 // windowVersion is the version of the window's section: next seq u64, number
 // of games u64, ids of 16 bytes, oldest first; little endian.
 const windowVersion = 1
 
 // Section is the window as a list of game ids. Load fills it with the games
-// that lookup returns (LoadGames or ScanDir have them); if some are missing it
+// that lookup returns (ScanDir has them); if some are missing it
 // returns *MissingGamesError and leaves the window as it was.
 func (w *Window) Section(name string, lookup func(id [16]byte) *record.Game) stage.Section {
 	return stage.Section{Name: name, Version: windowVersion, Save: w.save,

@@ -216,7 +216,7 @@ func TestSplit(t *testing.T) {
 	const share, n = 0.2, 600
 	s := NewSplit(1<<20, 1<<20, share)
 	for _, g := range testGames(0, n, 3) {
-		s.Add(g)
+		s.Window(g.ID).Add(g)
 		if in := slices.Contains(s.Validation.IDs(), g.ID); in != record.IsValidation(g.ID, share) {
 			t.Fatalf("game %x is on the wrong side", g.ID)
 		}

@@ -29,8 +29,8 @@ const (
 
 // Writer appends games to chunk files in one directory. Used by one goroutine.
 //
-// A game is durable when a Sync after its Append has returned nil; call it at
-// most every 200 ms or 64 games (group commit). After an error that is not
+// A game is durable when a Sync after its Append has returned nil; many
+// games may share one (group commit). After an error that is not
 // fsx.ErrSync nothing is forgotten: the games wait and the next Sync writes
 // them to a new chunk. fsx.ErrSync is fatal and comes back from every later call.
 type Writer struct {
@@ -69,14 +69,6 @@ func NewWriter(fsys fsx.FS, dir string, opt WriterOptions) *Writer {
 
 // Durable returns how many games are on stable storage through this writer.
 func (w *Writer) Durable() int64 { return w.durable }
-
-// Path returns the chunk that is being written, "" between chunks.
-func (w *Writer) Path() string {
-	if w.file == nil {
-		return ""
-	}
-	return w.file.Path()
-}
 
 // Append puts a game into the buffer. g is not kept.
 func (w *Writer) Append(g *record.Game) error {

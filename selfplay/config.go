@@ -3,6 +3,7 @@ package selfplay
 import (
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"github.com/chessbrain/chessbrain/mcts"
 )
@@ -54,6 +55,23 @@ type Resign struct {
 	Plies       int
 	PlayThrough float64 // share of games played to the end all the same, to measure false resigns
 }
+
+// ResignRule is a rule that may change while workers play. It is safe for
+// concurrent use.
+type ResignRule struct{ current atomic.Pointer[Resign] }
+
+// NewResignRule returns a rule that begins as r.
+func NewResignRule(r Resign) *ResignRule {
+	rule := &ResignRule{}
+	rule.Set(r)
+	return rule
+}
+
+// Set makes r hold for the games that begin from now on.
+func (c *ResignRule) Set(r Resign) { c.current.Store(&r) }
+
+// Get returns the rule in force.
+func (c *ResignRule) Get() Resign { return *c.current.Load() }
 
 // DefaultGameConfig returns the settings that `train` starts from.
 func DefaultGameConfig() GameConfig {
@@ -113,11 +131,14 @@ type WorkerConfig struct {
 	Process      uint64 // id of this process among those of the run
 	Parallel     int    // games in lock step; the largest batch
 	CacheEntries int    // positions of the NN cache; 0 = no cache
-	NetID        string // of PlayCohort's evaluator
 	Tickets      Tickets
 	Nets         NetSource
 	Sink         Sink
 	Stats        *Stats // nil = not wanted; workers may share one
+
+	// Resign, if not nil, is asked for the rule of each game as it begins, in the
+	// place of Game.Resign. Workers may share one.
+	Resign *ResignRule
 }
 
 // DefaultCacheEntries is the usual size of a worker's NN cache.

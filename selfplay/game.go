@@ -23,6 +23,7 @@ type game struct {
 	badPlies [2]int // plies in a row on which a colour's Q was below the resign threshold
 	resigner int    // colour that first met the resign rule, -1 = none
 	playOn   bool   // this game is not resigned
+	resign   Resign // the rule that held when the game began
 }
 
 func newGame(cfg *GameConfig, cache *mcts.Cache) *game {
@@ -65,7 +66,11 @@ func (g *game) start(w *WorkerConfig, ordinal uint64, netID string) {
 	}
 	g.dropTree = false
 	g.badPlies, g.resigner = [2]int{}, -1
-	g.playOn = g.cfg.Resign.Enabled && g.stream(streamResign).Float64() < g.cfg.Resign.PlayThrough
+	g.resign = g.cfg.Resign
+	if w.Resign != nil {
+		g.resign = w.Resign.Get()
+	}
+	g.playOn = g.resign.Enabled && g.stream(streamResign).Float64() < g.resign.PlayThrough
 	if g.playOn {
 		g.rec.Flags |= record.ResignDisabled
 	}
@@ -154,7 +159,7 @@ func (g *game) pick(root *mcts.RootStats) int {
 // plies in a row each side has stood below the threshold, and notes the first
 // that should give up.
 func (g *game) watchResign(mover chess.Color, q float32) {
-	if !g.cfg.Resign.Enabled || g.resigner >= 0 {
+	if !g.resign.Enabled || g.resigner >= 0 {
 		return
 	}
 	for side := range g.badPlies {
@@ -162,9 +167,9 @@ func (g *game) watchResign(mover chess.Color, q float32) {
 		if side != int(mover) {
 			own = -own
 		}
-		if own >= g.cfg.Resign.Q {
+		if own >= g.resign.Q {
 			g.badPlies[side] = 0
-		} else if g.badPlies[side]++; g.badPlies[side] >= g.cfg.Resign.Plies {
+		} else if g.badPlies[side]++; g.badPlies[side] >= g.resign.Plies {
 			g.resigner = side
 		}
 	}

@@ -168,6 +168,15 @@ func TestResign(t *testing.T) {
 	if n := stats.ResignsPlayedOn.Load(); n < 6 || n > 32 { // 18 expected, deviation 3.5
 		t.Errorf("%d of 60 games were played on, 0.3 asked", n)
 	}
+	shared, _ := play(t, 4, func(c *WorkerConfig) {
+		resigning(1)(c)
+		c.Resign = NewResignRule(Resign{Enabled: true, Q: -0.9, Plies: 3})
+	})
+	for _, g := range shared {
+		if g.End != record.EndResign || len(g.Plies) != 3 {
+			t.Errorf("the shared rule does not hold: %v after %d plies", g.End, len(g.Plies))
+		}
+	}
 	off, _ := play(t, 4, func(c *WorkerConfig) { c.Nets = FixedNet{"lost", lost{}} })
 	for _, g := range off {
 		if g.End == record.EndResign {

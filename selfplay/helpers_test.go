@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/mcts"
@@ -80,6 +81,15 @@ func mustRun(t *testing.T, cfg WorkerConfig) {
 	if err := Run(context.Background(), cfg); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// runAll runs the workers side by side until all are through or one fails.
+func runAll(ctx context.Context, cfgs []WorkerConfig) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, cfg := range cfgs {
+		group.Go(func() error { return Run(ctx, cfg) })
+	}
+	return group.Wait()
 }
 
 func sameGames(t *testing.T, what string, a, b map[uint64]*record.Game) {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/record"
@@ -25,8 +23,7 @@ type Worker struct {
 	ev         mcts.Evaluator
 	generation uint64
 	hasNet     bool
-	cohort     *cohort // the games of PlayCohort; nil in Run
-	hits       uint64  // cache counts already in the stats
+	hits       uint64 // cache counts already in the stats
 	misses     uint64
 }
 
@@ -50,24 +47,6 @@ func Run(ctx context.Context, cfg WorkerConfig) error {
 	return w.Run(ctx)
 }
 
-// RunAll runs a worker for each configuration, each in its own goroutine, until
-// all have played what their tickets gave. The first error stops the others.
-func RunAll(ctx context.Context, cfgs []WorkerConfig) error {
-	workers := make([]*Worker, len(cfgs))
-	for i := range cfgs {
-		w, err := NewWorker(cfgs[i])
-		if err != nil {
-			return fmt.Errorf("worker %d: %w", i, err)
-		}
-		workers[i] = w
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	for _, w := range workers {
-		group.Go(func() error { return w.Run(ctx) })
-	}
-	return group.Wait()
-}
-
 // Run plays until the tickets are used up and every game begun is finished;
 // then it returns nil. A cancelled context abandons the unfinished games and
 // returns ErrStopped with the context's cause.
@@ -75,11 +54,6 @@ func (w *Worker) Run(ctx context.Context) error {
 	if w.cfg.Tickets == nil || w.cfg.Nets == nil || w.cfg.Sink == nil {
 		return errors.New("run self-play worker: tickets, nets and sink are all needed")
 	}
-	w.cohort = nil
-	return w.run(ctx)
-}
-
-func (w *Worker) run(ctx context.Context) error {
 	w.noMore = false
 	defer w.abandon()
 	for {
@@ -112,11 +86,7 @@ func (w *Worker) stopped(ctx context.Context, err error) error {
 // abandon drops the games under way.
 func (w *Worker) abandon() {
 	w.countCache()
-	abandoned := len(w.active)
-	if w.cohort != nil {
-		abandoned += len(w.cohort.done)
-	}
-	w.cfg.Stats.GamesAbandoned.Add(uint64(abandoned))
+	w.cfg.Stats.GamesAbandoned.Add(uint64(len(w.active)))
 	w.free = append(w.free, w.active...)
 	w.active = w.active[:0]
 }
@@ -195,34 +165,17 @@ func (w *Worker) step(ctx context.Context, g *game) (record.EndReason, error) {
 	return record.EndUnknown, nil
 }
 
-// deliver hands a finished game to the sink and counts it; a cohort's game
-// waits for those before it.
+// deliver hands a finished game to the sink and counts it.
 func (w *Worker) deliver(ctx context.Context, g *game, end record.EndReason) error {
-	f := finished{rec: g.finish(end), resigner: -1}
+	rec, resigner := g.finish(end), -1
 	if g.playOn {
-		f.resigner = g.resigner
+		resigner = g.resigner
 	}
-	if w.cohort == nil {
-		return w.put(ctx, f)
+	plies, result := len(rec.Plies), rec.WhiteResult // after Put the game is the sink's
+	if err := w.cfg.Sink.Put(ctx, rec); err != nil {
+		return fmt.Errorf("store game %d: %w", rec.Ordinal, err)
 	}
-	w.cohort.done[f.rec.Ordinal] = f
-	for {
-		next, ok := w.cohort.pop()
-		if !ok {
-			return nil
-		}
-		if err := w.put(ctx, next); err != nil {
-			return err
-		}
-	}
-}
-
-func (w *Worker) put(ctx context.Context, f finished) error {
-	length, end, result := len(f.rec.Plies), f.rec.End, f.rec.WhiteResult
-	if err := w.cfg.Sink.Put(ctx, f.rec); err != nil {
-		return fmt.Errorf("store game %d: %w", f.rec.Ordinal, err)
-	}
-	w.cfg.Stats.finished(length, end, result, f.resigner)
+	w.cfg.Stats.finished(plies, end, result, resigner)
 	return nil
 }
 

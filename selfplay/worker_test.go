@@ -22,7 +22,7 @@ func TestExactlyTheAskedGamesEachOnce(t *testing.T) {
 				cfgs[i] = worker(sink, tickets)
 				cfgs[i].Stats, cfgs[i].Parallel = stats, tc.parallel
 			}
-			if err := RunAll(context.Background(), cfgs); err != nil {
+			if err := runAll(context.Background(), cfgs); err != nil {
 				t.Fatal(err)
 			}
 			games := sink.byOrdinal(t)
@@ -230,7 +230,7 @@ func TestErrorsStopTheWorker(t *testing.T) {
 	good := worker(new(collector), NewTickets(0, 1000))
 	bad := worker(new(collector), NewTickets(0, 1000))
 	bad.Nets = FixedNet{"hash", &failing{left: 20}}
-	if err := RunAll(context.Background(), []WorkerConfig{good, bad}); !errors.Is(err, errBroken) {
+	if err := runAll(context.Background(), []WorkerConfig{good, bad}); !errors.Is(err, errBroken) {
 		t.Errorf("one worker of two broken: %v", err)
 	}
 	for _, change := range []func(*WorkerConfig){
@@ -281,68 +281,6 @@ func TestUnusableAnswersAreRefused(t *testing.T) {
 		if err := Run(context.Background(), cfg); !errors.Is(err, ErrEvaluation) || len(sink.games) != 0 {
 			t.Errorf("%s: %v, %d games", name, err, len(sink.games))
 		}
-	}
-}
-
-func TestPlayCohortKeepsTheOrder(t *testing.T) {
-	ordinals := []uint64{9, 2, 5, 4, 11, 0}
-	var first []*record.Game
-	for _, parallel := range []int{1, 4, 32} {
-		sink := new(collector)
-		cfg := worker(nil, nil)
-		cfg.Parallel, cfg.NetID = parallel, "hash"
-		w, err := NewWorker(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for round := range 2 { // the worker's memory is used again
-			sink.games = nil
-			if err := w.PlayCohort(context.Background(), "hash", &mcts.HashEvaluator{}, ordinals, sink); err != nil {
-				t.Fatal(err)
-			}
-			for i, g := range sink.games {
-				if g.Ordinal != ordinals[i] || g.NetID != "hash" {
-					t.Fatalf("round %d: game %d of net %s came at place %d", round, g.Ordinal, g.NetID, i)
-				}
-			}
-			if len(sink.games) != len(ordinals) {
-				t.Fatalf("%d games", len(sink.games))
-			}
-			if first == nil {
-				first = sink.games
-			}
-			sameGames(t, "the cohort's lock step", (&collector{games: first}).byOrdinal(t), sink.byOrdinal(t))
-		}
-	}
-	sink := new(collector)
-	cfg := worker(nil, nil)
-	cfg.NetID = "hash"
-	if err := PlayCohort(context.Background(), cfg, &mcts.HashEvaluator{}, ordinals, sink); err != nil {
-		t.Fatal(err)
-	}
-	sameGames(t, "the function", (&collector{games: first}).byOrdinal(t), sink.byOrdinal(t))
-}
-
-func TestStoppedCohortDeliversAPrefix(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	sink := &collector{after: func(n int) {
-		if n == 3 {
-			cancel()
-		}
-	}}
-	cfg := worker(nil, nil)
-	err := PlayCohort(ctx, cfg, &mcts.HashEvaluator{}, []uint64{0, 1, 2, 3, 4, 5, 6, 7}, sink)
-	if !errors.Is(err, ErrStopped) || len(sink.games) < 3 {
-		t.Fatalf("%v, %d games", err, len(sink.games))
-	}
-	for i, g := range sink.games {
-		if g.Ordinal != uint64(i) {
-			t.Errorf("game %d at place %d", g.Ordinal, i)
-		}
-	}
-	s := cfg.Stats
-	if s.GamesFinished.Load() != uint64(len(sink.games)) || s.GamesStarted.Load() != s.GamesFinished.Load()+s.GamesAbandoned.Load() {
-		t.Errorf("started %d, finished %d, abandoned %d, got %d", s.GamesStarted.Load(), s.GamesFinished.Load(), s.GamesAbandoned.Load(), len(sink.games))
 	}
 }
 

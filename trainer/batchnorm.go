@@ -3,11 +3,9 @@ package trainer
 import (
 	"math"
 
+	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
-
-// bnEpsilon is added to the variance (FORMATS.md, section 6).
-const bnEpsilon = 1e-5
 
 // batchNorm normalises [boards][64][c] by channel.
 type batchNorm struct {
@@ -53,7 +51,7 @@ func (b *batchNorm) settle() {
 		mean, variance := b.e.params[b.runningMean].data, b.e.params[b.runningVar].data
 		for i := range b.c {
 			b.mean[i] = mean[i]
-			b.invStd[i] = float32(1 / math.Sqrt(float64(variance[i])+bnEpsilon))
+			b.invStd[i] = float32(1 / math.Sqrt(float64(variance[i])+nn.BatchNormEpsilon))
 		}
 	}
 	gamma, beta := b.e.params[b.gamma].data, b.e.params[b.beta].data
@@ -74,7 +72,7 @@ func (b *batchNorm) settleBatch() {
 		if v < 0 {
 			v = 0 // rounding; a NaN stays
 		}
-		b.mean[i], b.invStd[i] = float32(mu), float32(1/math.Sqrt(v+bnEpsilon))
+		b.mean[i], b.invStd[i] = float32(mu), float32(1/math.Sqrt(v+nn.BatchNormEpsilon))
 		mean[i] = float32((1-m)*float64(mean[i]) + m*mu)
 		variance[i] = float32((1-m)*float64(variance[i]) + m*v)
 	}

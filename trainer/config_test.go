@@ -79,9 +79,9 @@ func TestAMPWarns(t *testing.T) {
 }
 
 func TestParseTarget(t *testing.T) {
-	for i := range encoding.NumTargets {
-		if got, err := ParseTarget(strings.ToLower(TargetName(i))); err != nil || got != i {
-			t.Errorf("ParseTarget(%s) = %v, %v", TargetName(i), got, err)
+	for i, name := range targetNames {
+		if got, err := ParseTarget(strings.ToLower(name)); err != nil || int(got) != i {
+			t.Errorf("ParseTarget(%s) = %v, %v", name, got, err)
 		}
 	}
 	if _, err := ParseTarget("WINNER"); err == nil {

@@ -3,7 +3,7 @@ package trainer
 import "github.com/chessbrain/chessbrain/nn/kernel"
 
 // dense is a fully connected layer over one row a board. Its weights in the net
-// count inputs as channel*64 + square (FORMATS.md, section 4) where it stands
+// count inputs as channel*64 + square (docs/FORMATS.md) where it stands
 // after a convolution; activations count square*channels + channel, so the
 // packed copies are permuted.
 type dense struct {

@@ -74,7 +74,7 @@ var perChannel = []byte{0, 2, 3}
 func (s *stock) batchNorm(x *gorgonia.Node, name string) *gorgonia.Node {
 	centred := gorgonia.Must(gorgonia.BroadcastSub(x, s.channelMean(x), nil, perChannel))
 	variance := s.channelMean(gorgonia.Must(gorgonia.Square(centred)))
-	std := gorgonia.Must(gorgonia.Sqrt(gorgonia.Must(gorgonia.Add(variance, gorgonia.NewConstant(bnEpsilon)))))
+	std := gorgonia.Must(gorgonia.Sqrt(gorgonia.Must(gorgonia.Add(variance, gorgonia.NewConstant(nn.BatchNormEpsilon)))))
 	y := gorgonia.Must(gorgonia.BroadcastHadamardDiv(centred, std, nil, perChannel))
 	y = gorgonia.Must(gorgonia.BroadcastHadamardProd(y, s.params[name+".gamma"], nil, perChannel))
 	return gorgonia.Must(gorgonia.BroadcastAdd(y, s.params[name+".beta"], nil, perChannel))

@@ -70,9 +70,6 @@ func ParseTarget(s string) (encoding.Target, error) {
 	return 0, fmt.Errorf("target %q is none of %s", s, strings.Join(targetNames[:], ", "))
 }
 
-// TargetName is the configuration's name of a target.
-func TargetName(t encoding.Target) string { return targetNames[t] }
-
 // DefaultLosses are policy cross entropy, WDL cross entropy against the result,
 // moves left where the net has that head, and a light L2.
 func DefaultLosses() []Loss {

@@ -9,7 +9,7 @@ import (
 )
 
 // reference is the net in float64 with plain loops, written from the formulas
-// of FORMATS.md alone; it shares no code with the layers. Activations are
+// of docs/FORMATS.md alone; it shares no code with the layers. Activations are
 // [board][channel][64], channels first.
 type reference struct {
 	arch   nn.Arch

@@ -3,7 +3,6 @@ package trainer
 import (
 	"fmt"
 	"math"
-	"strings"
 )
 
 // Transition says how the learning rate walks from one value to the next.
@@ -15,23 +14,6 @@ const (
 	Linear
 	Cosine // half a cosine wave: slow, fast, slow
 )
-
-// ParseTransition reads CONSTANT, LINEAR or COSINE in any case.
-func ParseTransition(s string) (Transition, error) {
-	switch strings.ToUpper(s) {
-	case "CONSTANT":
-		return Constant, nil
-	case "LINEAR":
-		return Linear, nil
-	case "COSINE":
-		return Cosine, nil
-	}
-	return 0, fmt.Errorf("transition %q is none of CONSTANT, LINEAR, COSINE", s)
-}
-
-func (t Transition) String() string {
-	return [...]string{"CONSTANT", "LINEAR", "COSINE"}[t]
-}
 
 // LRRule is one rule of the learning-rate schedule (lczero-training 2025): from
 // StartingStep on, segment i lasts DurationSteps[i] steps and walks from LR[i]

@@ -78,14 +78,3 @@ func TestWarmup(t *testing.T) {
 	}
 	near(t, "no warm-up", Warmup{}.Factor(0, 0), 1, 0)
 }
-
-func TestParseTransition(t *testing.T) {
-	for _, want := range []Transition{Constant, Linear, Cosine} {
-		if got, err := ParseTransition(want.String()); err != nil || got != want {
-			t.Errorf("ParseTransition(%s) = %v, %v", want, got, err)
-		}
-	}
-	if _, err := ParseTransition("STEP"); err == nil {
-		t.Error("STEP was taken")
-	}
-}

@@ -27,16 +27,6 @@ type Measures struct {
 	ValueAccuracy       float64 // share whose likeliest outcome is that of the first value loss's target
 }
 
-// Loss returns the mean of a loss by its metric name, NaN where there is none.
-func (m *Measures) Loss(metric string) float64 {
-	for i := range m.Losses {
-		if m.Losses[i].Metric == metric {
-			return m.Losses[i].Mean
-		}
-	}
-	return math.NaN()
-}
-
 // StepStats is what a step did.
 type StepStats struct {
 	Measures

@@ -159,3 +159,13 @@ func sameBits(t *testing.T, what string, a, b *nn.Net) {
 		}
 	}
 }
+
+// Loss returns the mean of a loss by its metric name, NaN where there is none.
+func (m *Measures) Loss(metric string) float64 {
+	for i := range m.Losses {
+		if m.Losses[i].Metric == metric {
+			return m.Losses[i].Mean
+		}
+	}
+	return math.NaN()
+}

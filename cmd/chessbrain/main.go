@@ -5,9 +5,11 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"charm.land/fang/v2"
@@ -46,7 +48,11 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 		newBench(), newPerft(), newExam(), newDoctor(), newVersion(),
 	)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w (see %s --help)", err, c.CommandPath())}
+		text := err.Error()
+		if number, ok := errors.AsType[*strconv.NumError](err); ok {
+			text = strings.Replace(text, number.Error(), number.Err.Error(), 1) // without the name of Go's function
+		}
+		return usagef("%s (see %s --help)", text, c.CommandPath())
 	})
 	return root
 }

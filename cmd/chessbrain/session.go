@@ -84,6 +84,13 @@ func (s *session) open(c *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
+	if s.profiles != "" {
+		stop, err := startProfiles(s.profiles)
+		if err != nil {
+			return pathError(err)
+		}
+		s.closers = append(s.closers, closerFunc(stop))
+	}
 	file := cfg.GetLogFilename()
 	if file == "" {
 		file = filepath.Join(cfg.GetRunDir(), "logs", fmt.Sprintf("%s_%s.log", c.Name(), time.Now().Format("20060102T150405")))
@@ -100,16 +107,9 @@ func (s *session) open(c *cobra.Command) (err error) {
 		OnError: []slog.Attr{slog.String("config", string(config.Marshal(cfg)))},
 	})
 	if err != nil {
-		return pathError(fmt.Errorf("open log %s: %w", file, err))
+		return pathError(fmt.Errorf("open log %s: %w; name another place with --run-dir or --log-file", file, err))
 	}
 	s.closers = append(s.closers, closer)
-	if s.profiles != "" {
-		stop, err := startProfiles(s.profiles)
-		if err != nil {
-			return pathError(err)
-		}
-		s.closers = append(s.closers, closerFunc(stop))
-	}
 	if address != "" {
 		s.log.Info("metrics", "address", address)
 	}

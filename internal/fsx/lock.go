@@ -161,13 +161,6 @@ func (l *Lock) SetSocket(path string) error {
 	return l.refresh()
 }
 
-// Owner returns what others see of this holder.
-func (l *Lock) Owner() Owner {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.owner
-}
-
 // HeartbeatOnly says that no flock stands behind this lock: it rests on
 // heartbeats, and the user should be told.
 func (l *Lock) HeartbeatOnly() bool { return l.file == nil }

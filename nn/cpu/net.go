@@ -88,9 +88,6 @@ func New(n *nn.Net) (*Net, error) {
 // ID returns the identity of the weights, nn.Net.ID.
 func (n *Net) ID() string { return n.id }
 
-// Arch returns the architecture.
-func (n *Net) Arch() nn.Arch { return n.arch }
-
 func packConv3(c nn.Conv) conv3 {
 	p := make([]float32, kernel.PackedConv3Len(c.Ci, c.Co))
 	kernel.PackConv3(p, c.Weight, c.Ci, c.Co)

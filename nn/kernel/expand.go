@@ -6,7 +6,7 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 )
 
-// Plane numbers after the bit masks (FORMATS.md, section 3).
+// Plane numbers after the bit masks (package encoding).
 const (
 	planeCastling = encoding.NumMasks // four planes
 	planeBlack    = 108

@@ -1,5 +1,5 @@
 // Package reference is the forward pass of a net in float64 with plain loops,
-// written from the formulas of FORMATS.md alone: the oracle of every backend.
+// written from the formulas of docs/FORMATS.md alone: the oracle of every backend.
 // Activations are [channel][64], channels first; batch norm is applied, not
 // folded. It shares no code with nn/kernel and is slow: about 0.2 s for one
 // position of a 64x6 net.
