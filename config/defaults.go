@@ -51,14 +51,15 @@ func fillLists(m protoreflect.Message) {
 	})
 }
 
-// defaultLosses are policy and value cross entropy, a lighter moves-left term,
-// and a light L2.
+// defaultLosses suit a run's beginning, when there are few games: all positions
+// of a game share its result, so the value is learnt with a small weight and half
+// from the search's own values, or the net would know the games by heart.
 func defaultLosses() []*Loss {
 	losses := []*Loss{
 		{Head: Loss_POLICY.Enum(), Kind: Loss_CROSS_ENTROPY.Enum(), Weight: proto.Float64(1), Metric: proto.String("policy_loss")},
-		{Head: Loss_VALUE.Enum(), Kind: Loss_WDL_CROSS_ENTROPY.Enum(), Weight: proto.Float64(1), Metric: proto.String("value_loss")},
-		{Head: Loss_MOVES_LEFT.Enum(), Kind: Loss_HUBER.Enum(), Weight: proto.Float64(0.5), Metric: proto.String("moves_left_loss")},
-		{Head: Loss_WEIGHTS.Enum(), Kind: Loss_L2.Enum(), Weight: proto.Float64(1e-4), Metric: proto.String("l2_loss")},
+		{Head: Loss_VALUE.Enum(), Kind: Loss_WDL_CROSS_ENTROPY.Enum(), QRatio: proto.Float64(0.5), Weight: proto.Float64(0.25), Metric: proto.String("value_loss")},
+		{Head: Loss_MOVES_LEFT.Enum(), Kind: Loss_HUBER.Enum(), Weight: proto.Float64(0.1), Metric: proto.String("moves_left_loss")},
+		{Head: Loss_WEIGHTS.Enum(), Kind: Loss_L2.Enum(), Weight: proto.Float64(1e-3), Metric: proto.String("l2_loss")},
 	}
 	for _, l := range losses {
 		fill(l.ProtoReflect())

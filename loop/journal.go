@@ -54,7 +54,7 @@ func (j *Journal) read() ([]Entry, error) {
 	}
 	entries, ends, err := parseJournal(data)
 	if err != nil {
-		return nil, &trainer.CorruptError{Path: j.file.Path(), Reason: err.Error()}
+		return nil, &trainer.CorruptError{Path: j.file.Path(), Reason: err.Error() + "; put it back from a copy, or begin a new run"}
 	}
 	j.ends = ends
 	if err := j.Cut(len(entries)); err != nil {

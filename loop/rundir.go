@@ -106,7 +106,7 @@ func ReadRunInfo(root string) (info RunInfo, ok bool, err error) {
 		return info, false, fmt.Errorf("read run file: %w", err)
 	}
 	if err := json.Unmarshal(data, &info); err != nil {
-		return info, false, fmt.Errorf("read run file %s: %w", path, err)
+		return info, false, fmt.Errorf("read run file %s: %w; put it back from a copy, or begin a new run", path, err)
 	}
 	if info.Version != 1 {
 		return info, false, fmt.Errorf("run file %s has version %d; this build reads 1", path, info.Version)
