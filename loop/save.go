@@ -161,8 +161,16 @@ func (r *run) validate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("validate: %w", err)
 	}
+	e := r.validationEvent(monitor.WeightsRaw, &s)
+	r.page.set(func(p *Page) { p.Validation = e.Losses })
+	r.bus.Publish(e)
+	return nil
+}
+
+// validationEvent reports losses on the validation games.
+func (r *run) validationEvent(weights string, s *trainer.EvalStats) *monitor.Validation {
 	e := &monitor.Validation{
-		Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Weights: "raw", Rows: s.Rows, Games: r.games.Validation.Games(),
+		Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Weights: weights, Rows: s.Rows, Games: r.games.Validation.Games(),
 		Losses: lossNumbers(&s.Measures), StdErrs: monitor.Numbers{},
 		PolicyEntropy: monitor.Number(s.PolicyEntropy), TargetEntropy: monitor.Number(s.PolicyTargetEntropy),
 		LegalEntropy: monitor.Number(s.LegalEntropy), PolicyAcc: monitor.Number(s.PolicyAccuracy), ValueAcc: monitor.Number(s.ValueAccuracy),
@@ -170,9 +178,7 @@ func (r *run) validate(ctx context.Context) error {
 	for _, l := range s.Losses {
 		e.StdErrs[l.Metric] = monitor.Number(l.StdErr)
 	}
-	r.page.set(func(p *Page) { p.Validation = e.Losses })
-	r.bus.Publish(e)
-	return nil
+	return e
 }
 
 // metadata goes into net files.

@@ -81,19 +81,21 @@ func (r *run) compareWithFirst(ctx context.Context) (first, last *ValidationResu
 	if err != nil {
 		return nil, nil, err
 	}
-	first, firstErr := r.measure(ctx, untrained)
-	last, lastErr := r.measure(ctx, r.trainer)
+	first, firstErr := r.measure(ctx, untrained, monitor.WeightsUntrained)
+	last, lastErr := r.measure(ctx, r.trainer, monitor.WeightsRaw)
 	return first, last, errors.Join(firstErr, lastErr, untrained.Close())
 }
 
 // summaryRows is the most validation rows that the summary measures.
 const summaryRows = 10_000
 
-func (r *run) measure(ctx context.Context, t *trainer.Trainer) (*ValidationResult, error) {
+// measure evaluates a net and reports it as an event too.
+func (r *run) measure(ctx context.Context, t *trainer.Trainer, weights string) (*ValidationResult, error) {
 	e, err := t.Evaluate(ctx, replay.NewPass(r.games.Validation, summaryRows), summaryRows)
 	if err != nil {
 		return nil, fmt.Errorf("measure on the validation games: %w", err)
 	}
+	r.bus.Publish(r.validationEvent(weights, &e))
 	v := &ValidationResult{Rows: e.Rows, Games: r.games.Validation.Games(), Losses: map[string]trainer.Measure{},
 		LegalEntropy: e.LegalEntropy, Accuracy: e.PolicyAccuracy}
 	for _, l := range e.Losses {

@@ -60,8 +60,8 @@ func (r *run) train(ctx context.Context) (*Summary, error) {
 	if interrupted {
 		phase = monitor.RunStopped
 	}
-	r.bus.Publish(&monitor.Run{Phase: phase, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Episodes: r.target()})
 	summary := r.summarize(phase)
+	r.bus.Publish(&monitor.Run{Phase: phase, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Episodes: r.target()})
 	if interrupted {
 		return summary, ErrInterrupted
 	}

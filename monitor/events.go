@@ -133,12 +133,19 @@ type Step struct {
 	Rates         Rates   `json:"rates"`
 }
 
+// Whose weights a Validation event measured.
+const (
+	WeightsRaw       = "raw"
+	WeightsSWA       = "swa"
+	WeightsUntrained = "untrained" // those that the run began with, measured at its end on the rows of the raw event that follows
+)
+
 // Validation holds the losses on games that are never trained on.
 type Validation struct {
 	Header
 	Step          int64   `json:"step"`
 	Episode       int64   `json:"episode"`
-	Weights       string  `json:"weights"` // "raw" or "swa"
+	Weights       string  `json:"weights"` // WeightsRaw, WeightsSWA or WeightsUntrained
 	Rows          int     `json:"rows"`
 	Games         int     `json:"games,omitempty"`
 	Losses        Numbers `json:"losses"`

@@ -95,7 +95,7 @@ func (s *progressState) add(e Event) bool {
 	case *Step:
 		s.step = *e
 	case *Validation:
-		if e.Weights != "swa" {
+		if e.Weights == WeightsRaw {
 			s.val = e.Losses
 		}
 	default:

@@ -29,8 +29,8 @@ func Scalars(e Event) (x int64, scalars []Scalar) {
 		return e.Step, scalars
 	case *Validation:
 		prefix := "val/"
-		if e.Weights == "swa" {
-			prefix = "val_swa/"
+		if e.Weights != WeightsRaw {
+			prefix = "val_" + e.Weights + "/"
 		}
 		lossScalars(prefix, e.Losses, add)
 		accuracyScalars(prefix, e.PolicyEntropy, e.TargetEntropy, e.LegalEntropy, e.PolicyAcc, e.ValueAcc, add)

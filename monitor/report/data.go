@@ -30,9 +30,11 @@ type Data struct {
 	Ends     map[string]int64
 	FirstVal *monitor.Validation // of the raw weights
 	LastVal  *monitor.Validation
-	Nets     []monitor.Net
-	Alarms   []monitor.Alarm
-	Info     monitor.ReplayInfo
+
+	Untrained *monitor.Validation // of the weights that the run began with, on the rows of LastVal; nil = not measured
+	Nets      []monitor.Net
+	Alarms    []monitor.Alarm
+	Info      monitor.ReplayInfo
 }
 
 // Read replays a metrics.jsonl.
@@ -80,13 +82,15 @@ func (d *Data) add(e monitor.Event) {
 	case *monitor.Step:
 		d.Step, d.Samples, d.Skipped = e.Step, e.Samples, e.SkippedTotal
 	case *monitor.Validation:
-		if e.Weights == "swa" {
-			return
+		switch {
+		case e.Weights == monitor.WeightsUntrained:
+			d.Untrained = e
+		case e.Weights == monitor.WeightsRaw:
+			d.LastVal = e
+			if d.FirstVal == nil {
+				d.FirstVal = e
+			}
 		}
-		if d.FirstVal == nil {
-			d.FirstVal = e
-		}
-		d.LastVal = e
 	case *monitor.Net:
 		d.Nets = append(d.Nets, *e)
 	case *monitor.Alarm:

@@ -122,8 +122,12 @@ func (f *figure) draw(d *Data) (*plot.Plot, error) {
 		return nil, errNoData
 	}
 	widen(p)
+	p.Y.Max += legendRoom * float64(drawn) * (p.Y.Max - p.Y.Min)
 	return p, nil
 }
+
+// legendRoom is what a line of the legend takes of the height of the data.
+const legendRoom = 0.08
 
 // widen makes room around data that spans no range at all.
 func widen(p *plot.Plot) {

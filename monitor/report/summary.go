@@ -46,11 +46,17 @@ func Summary(d *Data) string {
 // losses prints a table of each loss at the start and at the end: on the
 // validation games where there are any, else in training.
 func (d *Data) losses(say func(string, ...any)) {
-	if d.FirstVal != nil && d.LastVal != nil && d.FirstVal.Step < d.LastVal.Step {
-		say("\n| on held-out games | step %d | step %d | change | in standard errors |\n|---|---|---|---|---|", d.FirstVal.Step, d.LastVal.Step)
+	first, head := d.FirstVal, ""
+	if d.Untrained != nil && d.LastVal != nil && d.Untrained.Rows == d.LastVal.Rows {
+		first, head = d.Untrained, "untrained"
+	} else if first != nil {
+		head = fmt.Sprintf("step %d (%d positions)", first.Step, first.Rows)
+	}
+	if first != nil && d.LastVal != nil && (first == d.Untrained || first.Step < d.LastVal.Step) {
+		say("\n| on held-out games | %s | step %d (%d positions) | change | in standard errors |\n|---|---|---|---|---|", head, d.LastVal.Step, d.LastVal.Rows)
 		for _, name := range d.LastVal.Losses.Names() {
-			from, to := float64(d.FirstVal.Losses[name]), float64(d.LastVal.Losses[name])
-			say("| %s | %.4f | %.4f | %+.4f | %s |", name, from, to, to-from, sigmas(d.FirstVal, d.LastVal, name))
+			from, to := float64(first.Losses[name]), float64(d.LastVal.Losses[name])
+			say("| %s | %.4f | %.4f | %+.4f | %s |", name, from, to, to-from, sigmas(first, d.LastVal, name))
 		}
 		if legal := float64(d.LastVal.LegalEntropy); legal > 0 {
 			say("\nThe policy loss of a net that knows nothing but the rules is %.4f.", legal)
