@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/monitor"
 )
 
@@ -20,7 +21,8 @@ type Message struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-// Commands are what a running process answers on its control socket.
+// Commands are what a running process answers on its control socket. One that
+// does not train leaves Checkpoint and Subscribe nil.
 type Commands struct {
 	Status     func() any                            // one page of state
 	Stop       func()                                // finish the current step, save, end
@@ -68,6 +70,16 @@ func ListenControl(dir, name string, commands Commands) (*Control, error) {
 	c.wait.Add(1)
 	go c.accept()
 	return c, nil
+}
+
+// nameIn writes the socket's path into the owner file of a role's lock, where
+// others find it.
+func (c *Control) nameIn(role *fsx.Lock) error {
+	path, err := filepath.Abs(c.Path) // whoever asks may stand elsewhere
+	if err != nil {
+		return fmt.Errorf("control socket: %w", err)
+	}
+	return role.SetSocket(path)
 }
 
 // Close ends the connections and removes the socket.
@@ -127,26 +139,35 @@ func (c *Control) handle(out *json.Encoder, m Message) bool {
 	case "stop":
 		defer c.commands.Stop() // after the answer: the process may end at once
 		return out.Encode(answer("ok", "finishing the current step, then saving")) == nil
-	case "checkpoint-now":
+	case "checkpoint-now", "subscribe":
+		if c.commands.Checkpoint == nil {
+			return out.Encode(answer("error", "a process that only plays has no "+m.Type)) == nil
+		}
+		if m.Type == "subscribe" {
+			return c.stream(out)
+		}
 		c.commands.Checkpoint()
 		return out.Encode(answer("ok", "a checkpoint follows the next step")) == nil
-	case "subscribe":
-		events, end := c.commands.Subscribe()
-		defer end()
-		for {
-			select {
-			case <-c.ctx.Done():
-				return false
-			case e, ok := <-events:
-				if !ok || out.Encode(answer("event", e)) != nil {
-					return false
-				}
-			}
-		}
 	case "start-training-now", "swap-plugin":
 		return out.Encode(answer("error", m.Type+" is not in this build")) == nil
 	}
 	return out.Encode(answer("error", fmt.Sprintf("unknown type %q; known: status, subscribe, stop, checkpoint-now", m.Type))) == nil
+}
+
+// stream sends events until the connection or the process ends.
+func (c *Control) stream(out *json.Encoder) bool {
+	events, end := c.commands.Subscribe()
+	defer end()
+	for {
+		select {
+		case <-c.ctx.Done():
+			return false
+		case e, ok := <-events:
+			if !ok || out.Encode(answer("event", e)) != nil {
+				return false
+			}
+		}
+	}
 }
 
 func answer(kind string, payload any) Message {

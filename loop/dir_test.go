@@ -2,8 +2,11 @@ package loop
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -192,5 +195,55 @@ func TestPlayers(t *testing.T) {
 	}
 	if err := errors.Join(<-ended, p.err); err != nil || len(played) != 40 {
 		t.Errorf("%d games of 40, %v", len(played), err)
+	}
+}
+
+// TestSelfPlayControl: a playing process tells its state and stops when told.
+func TestSelfPlayControl(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	ended := make(chan error, 1)
+	go func() {
+		_, err := play(t, t.Context(), dir, 3, 0) // without an end
+		ended <- err
+	}()
+	lock := filepath.Join(dir, "locks", "selfplay-p3")
+	var socket string
+	for socket == "" { // until it listens
+		select {
+		case err := <-ended:
+			t.Fatalf("ended: %v", err)
+		default:
+		}
+		owners, err := fsx.Owners(lock)
+		if err == nil && len(owners) == 1 {
+			socket = owners[0].Socket
+		}
+		runtime.Gosched()
+	}
+	ask := func(command string) (answers []Message, err error) {
+		err = Send(t.Context(), socket, command, func(m Message) error {
+			answers = append(answers, m)
+			return nil
+		})
+		return answers, err
+	}
+	answers, err := ask("status")
+	if err != nil || len(answers) != 1 {
+		t.Fatalf("status: %v %v", answers, err)
+	}
+	var page PlayPage
+	if err := json.Unmarshal(answers[0].Payload, &page); err != nil || page.Process != "p3" || page.Net == "" {
+		t.Errorf("status %s: %v", answers[0].Payload, err)
+	}
+	for _, command := range []string{"checkpoint-now", "subscribe"} {
+		if _, err := ask(command); err == nil || !strings.Contains(err.Error(), "only plays") {
+			t.Errorf("%s: %v", command, err)
+		}
+	}
+	if _, err := ask("stop"); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+	if err := <-ended; !errors.Is(err, ErrInterrupted) {
+		t.Errorf("after stop: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -56,18 +57,21 @@ func SelfPlay(ctx context.Context, opt SelfPlayOptions) (int64, error) {
 
 // selfPlayer is a playing process.
 type selfPlayer struct {
-	opt    SelfPlayOptions
-	cfg    *config.Config
-	name   string
-	dir    Dir
-	job    string
-	nets   Nets
-	store  *Store
-	locks  []*fsx.Lock
-	games  int64 // on disk
-	resign ResignWatch
-	rule   *selfplay.ResignRule
-	stats  selfplay.Stats
+	opt     SelfPlayOptions
+	cfg     *config.Config
+	name    string
+	dir     Dir
+	job     string
+	nets    Nets
+	store   *Store
+	locks   []*fsx.Lock
+	games   int64 // on disk
+	resign  ResignWatch
+	rule    *selfplay.ResignRule
+	before  int64 // games on disk at the start
+	role    *fsx.Lock
+	control *Control
+	stats   selfplay.Stats
 }
 
 func (s *selfPlayer) run(ctx context.Context) (int64, error) {
@@ -77,6 +81,12 @@ func (s *selfPlayer) run(ctx context.Context) (int64, error) {
 	worker, err := s.prepare(ctx)
 	if err != nil || s.opt.MaxGames > 0 && s.games >= s.opt.MaxGames {
 		return s.games, err // nothing to play: all asked for are there
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var told atomic.Bool
+	if err := s.openControl(func() { told.Store(true); stop() }); err != nil {
+		return s.games, err
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	players, err := startPlayers(groupCtx, &s.nets, worker, max(1, int(s.cfg.GetSelfplay().GetProducerWorkers())))
@@ -95,7 +105,42 @@ func (s *selfPlayer) run(ctx context.Context) (int64, error) {
 		return nil
 	})
 	err = group.Wait() // before games is read
+	if told.Load() && stopped(err) {
+		err = ErrInterrupted
+	}
 	return s.games, err
+}
+
+// PlayPage is one page of a playing process's state.
+type PlayPage struct {
+	Job         string `json:"job"`
+	Process     string `json:"process"`
+	Net         string `json:"net"`
+	Games       int64  `json:"games"` // finished, those of earlier starts included
+	Started     uint64 `json:"started"`
+	Positions   uint64 `json:"positions"`
+	Evaluations uint64 `json:"evaluations"`
+	Batches     uint64 `json:"batches"`
+	CacheHits   uint64 `json:"cache_hits"`
+}
+
+// openControl opens the process's control socket: status and stop.
+func (s *selfPlayer) openControl(stop func()) error {
+	s.before = s.games
+	var err error
+	s.control, err = ListenControl(s.dir.locks(), "selfplay-"+s.name, Commands{
+		Status: func() any {
+			n := &s.stats
+			return PlayPage{Job: s.job, Process: s.name, Net: s.nets.Name(), Games: s.before + int64(n.GamesFinished.Load()),
+				Started: n.GamesStarted.Load(), Positions: n.Plies.Load(), Evaluations: n.Evaluations.Load(),
+				Batches: n.Batches.Load(), CacheHits: n.CacheHits.Load()}
+		},
+		Stop: stop,
+	})
+	if err != nil {
+		return err
+	}
+	return s.control.nameIn(s.role)
 }
 
 // count takes the durable games until the store has ended. It must take them
@@ -140,6 +185,7 @@ func (s *selfPlayer) open() error {
 			return err
 		}
 		s.locks = append(s.locks, lock)
+		s.role = lock // the second is the process's own
 	}
 	net, name, err := s.newest()
 	if err != nil {
@@ -253,6 +299,9 @@ func (s *selfPlayer) watch(ctx context.Context) error {
 
 func (s *selfPlayer) close() error {
 	var errs []error
+	if s.control != nil {
+		errs = append(errs, s.control.Close())
+	}
 	if s.store != nil {
 		errs = append(errs, s.store.Close())
 	}

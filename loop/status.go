@@ -2,9 +2,7 @@ package loop
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -99,11 +97,7 @@ func (r *run) openControl() error {
 	if err != nil {
 		return err
 	}
-	path, err := filepath.Abs(r.control.Path) // whoever asks may stand elsewhere
-	if err != nil {
-		return fmt.Errorf("control socket: %w", err)
-	}
-	return r.role.SetSocket(path)
+	return r.control.nameIn(r.role)
 }
 
 // announce starts the clocks and says what runs, with which devices: the first
