@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/nn"
 )
 
 // bytesPerPosition is about what a stored position takes.
@@ -18,14 +16,15 @@ const bytesPerPosition = 200
 // DryRun checks configuration, inputs, disk and devices and prints the effective
 // configuration and what a start would read and write. It creates nothing.
 func DryRun(e *config.Effective, w io.Writer) error {
-	if err := errors.Join(CheckConfig(e), CheckRunDir(e)); err != nil {
+	if err := errors.Join(CheckConfig(e), checkRunDir(e)); err != nil {
 		return err
 	}
 	c := e.Config
-	arch, err := archOf(c.GetModel().GetArch())
+	net, err := initialNet(e, c.GetSeed())
 	if err != nil {
 		return err
 	}
+	arch := net.Arch
 	if _, err := trainerConfig(c, arch); err != nil {
 		return &config.Error{Field: "training", Reason: err.Error()}
 	}
@@ -65,9 +64,9 @@ func DryRun(e *config.Effective, w io.Writer) error {
 	return err
 }
 
-// CheckRunDir refuses directories that cannot be written and a net file that
-// cannot be read, before anything is created.
-func CheckRunDir(e *config.Effective) error {
+// checkRunDir refuses directories that cannot be written, before anything is
+// created.
+func checkRunDir(e *config.Effective) error {
 	for _, d := range []struct{ field, path string }{
 		{"run_dir", e.Config.GetRunDir()},
 		{"training.checkpoint.dir", e.Config.GetTraining().GetCheckpoint().GetDir()},
@@ -86,15 +85,6 @@ func CheckRunDir(e *config.Effective) error {
 		}
 		if err != nil {
 			return e.Errorf(d.field, "name a directory that can be written, or made", "%v", err)
-		}
-	}
-	if name := e.Config.GetModel().GetNet(); filepath.Ext(name) == netSuffix {
-		if _, err := ReadNet(name); err != nil {
-			var format *nn.FormatError
-			if errors.As(err, &format) || errors.Is(err, os.ErrNotExist) {
-				return e.Errorf("model.net", "name a file written by chessbrain, a kind (b6c64) or filters x blocks (64x6)", "%v", err)
-			}
-			return err
 		}
 	}
 	return nil

@@ -5,16 +5,17 @@ import (
 	"github.com/chessbrain/chessbrain/selfplay"
 )
 
-// openFeed publishes the weights and starts what delivers games.
+// openFeed starts what delivers games; where the run plays itself, the players
+// get the weights first.
 func (r *run) openFeed() error {
 	back := r.back
 	r.back = nil
-	if err := r.publishNet(); err != nil {
-		return err
-	}
 	if !r.playsItself() {
 		r.feed = newDirFeed(back, r.gamesRoot(), r.seen, r.log)
 		return nil
+	}
+	if err := r.publishNet(); err != nil {
+		return err
 	}
 	worker, err := workerConfig(r.cfg, processTrain, &r.state.Resign, &r.stats)
 	if err != nil {

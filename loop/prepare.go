@@ -145,11 +145,11 @@ func (r *run) writeStart() error {
 	r.info.ConfigHash = config.Hash(r.cfg)
 	r.info.Program, r.info.Go = r.opt.Version, runtime.Version()
 	r.info.Starts++
-	arch, err := archOf(r.cfg.GetModel().GetArch())
-	if err != nil {
-		return &config.Error{Field: "model.arch", Reason: err.Error()}
+	var err error
+	if r.initial, err = initialNet(r.opt.Effective, r.info.Seed); err != nil {
+		return err
 	}
-	r.info.Arch = arch.String()
+	r.info.Arch = r.initial.Arch.String()
 	name := fmt.Sprintf("%04d_%s.textproto", r.info.Starts, time.Now().UTC().Format("20060102T150405"))
 	if err := fsx.WriteFile(fsx.OS, filepath.Join(r.dir.history(), name), text); err != nil {
 		return fmt.Errorf("write configuration: %w", err)

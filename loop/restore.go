@@ -95,16 +95,11 @@ func (r *run) loadCheckpoint() (*trainer.Checkpoint, error) {
 
 // newTrainer makes the trainer with the initial weights.
 func (r *run) newTrainer() error {
-	net, err := initialNet(r.opt.Effective, r.info.Seed)
-	if err != nil {
-		return err
-	}
-	r.initial = net
-	cfg, err := trainerConfig(r.cfg, net.Arch)
+	cfg, err := trainerConfig(r.cfg, r.initial.Arch)
 	if err != nil {
 		return &config.Error{Field: "training", Reason: err.Error()}
 	}
-	if r.trainer, err = trainer.New(net, cfg); err != nil {
+	if r.trainer, err = trainer.New(r.initial, cfg); err != nil {
 		return err
 	}
 	for _, w := range r.trainer.Warnings() {

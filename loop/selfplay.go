@@ -71,6 +71,7 @@ type selfPlayer struct {
 	before  int64 // games on disk at the start
 	role    *fsx.Lock
 	control *Control
+	current string // checkpoint whose net plays
 	stats   selfplay.Stats
 }
 
@@ -198,8 +199,13 @@ func (s *selfPlayer) open() error {
 	return nil
 }
 
-// newest returns the newest checkpoint's net, or the initial net.
+// newest returns the newest checkpoint's net, or the initial net, and notes which
+// checkpoint was current then.
 func (s *selfPlayer) newest() (*nn.Net, string, error) {
+	var err error
+	if s.current, err = trainer.CurrentName(fsx.OS, s.dir.Checkpoints); err != nil {
+		return nil, "", err
+	}
 	c, err := trainer.LoadCheckpoint(fsx.OS, s.dir.Checkpoints)
 	if errors.Is(err, trainer.ErrNoCheckpoint) {
 		net, err := initialNet(s.opt.Effective, s.cfg.GetSeed())
@@ -278,15 +284,8 @@ func (s *selfPlayer) watch(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case now := <-tick.C:
-			net, name, err := s.newest()
-			if err != nil {
-				s.opt.Log.Warn("the newest net cannot be read; playing on", "error", err)
-			} else if name != s.nets.Name() {
-				if err := s.nets.Publish(name, net); err != nil {
-					return err
-				}
-				s.store.NewNet(name)
-				s.opt.Log.Info("net loaded", "net", name)
+			if err := s.follow(); err != nil {
+				return err
 			}
 			if now.Sub(shown) >= time.Minute {
 				shown = now
@@ -295,6 +294,29 @@ func (s *selfPlayer) watch(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// follow loads the newest net if another checkpoint is current than before. One
+// that cannot be read is left for the next time.
+func (s *selfPlayer) follow() error {
+	if marked, err := trainer.CurrentName(fsx.OS, s.dir.Checkpoints); err == nil && marked == s.current {
+		return nil
+	}
+	net, name, err := s.newest()
+	if err != nil {
+		s.opt.Log.Warn("the newest net cannot be read; playing on", "error", err)
+		s.current = ""
+		return nil
+	}
+	if name == s.nets.Name() {
+		return nil
+	}
+	if err := s.nets.Publish(name, net); err != nil {
+		return err
+	}
+	s.store.NewNet(name)
+	s.opt.Log.Info("net loaded", "net", name)
+	return nil
 }
 
 func (s *selfPlayer) close() error {

@@ -44,7 +44,7 @@ func TestReadOnly(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := CheckRunDir(resolve(t, file+"/run", "")); err == nil {
+	if err := checkRunDir(resolve(t, file+"/run", "")); err == nil {
 		t.Error("a run below a file was accepted")
 	}
 	if _, _, err := tryTrain(t, t.Context(), file+"/run", ""); err == nil {

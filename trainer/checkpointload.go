@@ -150,6 +150,10 @@ func readManifest(fsys fsx.FS, path string) (*Manifest, error) {
 	return m, err
 }
 
+// CurrentName returns the name of the checkpoint that is marked as current in
+// dir, "" where there is none. It reads the marker only, so it is cheap to poll.
+func CurrentName(fsys fsx.FS, dir string) (string, error) { return readCurrent(fsys, dir) }
+
 // readCurrent returns the marker's checkpoint name, "" where there is no marker
 // or it is damaged.
 func readCurrent(fsys fsx.FS, dir string) (string, error) {

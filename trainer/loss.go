@@ -70,14 +70,16 @@ func ParseTarget(s string) (encoding.Target, error) {
 	return 0, fmt.Errorf("target %q is none of %s", s, strings.Join(targetNames[:], ", "))
 }
 
-// DefaultLosses are policy cross entropy, WDL cross entropy against the result,
-// moves left where the net has that head, and a light L2.
+// DefaultLosses are those of the configuration: policy cross entropy, WDL cross
+// entropy against half the result and half the root's value, moves left where the
+// net has that head, and L2.
 func DefaultLosses() []Loss {
 	return []Loss{
 		{Head: HeadPolicy, Kind: CrossEntropy, Weight: 1, Metric: "policy_loss"},
-		{Head: HeadValue, Kind: WDLCrossEntropy, Target: encoding.TargetResult, Weight: 1, Metric: "value_loss"},
-		{Head: HeadMovesLeft, Kind: Huber, Target: encoding.TargetResult, Weight: 0.5, Metric: "moves_left_loss"},
-		{Head: HeadWeights, Kind: L2, Weight: 1e-4, Metric: "l2_loss"},
+		{Head: HeadValue, Kind: WDLCrossEntropy, Target: encoding.TargetResult, Mix: &Mix{QRatio: 0.5, Other: encoding.TargetRoot},
+			Weight: 0.25, Metric: "value_loss"},
+		{Head: HeadMovesLeft, Kind: Huber, Target: encoding.TargetResult, Weight: 0.1, Metric: "moves_left_loss"},
+		{Head: HeadWeights, Kind: L2, Weight: 1e-3, Metric: "l2_loss"},
 	}
 }
 

@@ -153,6 +153,13 @@ func TestOverfit(t *testing.T) {
 				cfg.Schedule = ConstantLR(.005)
 			}
 			cfg.ClipNorm = 5
+			// Sharp targets in full, and hardly any L2: everything can be learnt by heart.
+			cfg.Losses = []Loss{
+				{Head: HeadPolicy, Kind: CrossEntropy, Weight: 1, Metric: "policy_loss"},
+				{Head: HeadValue, Kind: WDLCrossEntropy, Target: encoding.TargetResult, Weight: 1, Metric: "value_loss"},
+				{Head: HeadMovesLeft, Kind: Huber, Target: encoding.TargetResult, Weight: 0.5, Metric: "moves_left_loss"},
+				{Head: HeadWeights, Kind: L2, Weight: 1e-4, Metric: "l2_loss"},
+			}
 			tr := newTestTrainer(t, nn.Init(arch, 1), cfg)
 			src := &fixedSource{rows: rows, size: 32}
 			first := mustStep(t, tr, src)
