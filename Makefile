@@ -17,8 +17,8 @@ vet: ## go vet, gofmt
 race: ## race detector on the concurrent packages (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -short ./mcts ./selfplay ./replay ./trainer ./monitor/... ./loop
 
-fuzz: ## every decoder, a few seconds each; FUZZTIME=1m for longer
-	GO="$(GO)" scripts/fuzz.sh $(or $(FUZZTIME),3s)
+fuzz: ## every decoder, 20000 fresh inputs each; FUZZCOUNT=2000000 for more
+	GO="$(GO)" scripts/fuzz.sh $(or $(FUZZCOUNT),20000)
 
 generate: ## assembly and protobuf (protoc 3.21 must be installed)
 	$(GO) generate ./...
