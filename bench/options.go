@@ -3,6 +3,7 @@ package bench
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/chessbrain/chessbrain/nn"
@@ -80,8 +81,8 @@ func (o *Options) tier() (kernel.Tier, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrOptions, err)
 	}
-	if best := kernel.BestTier(); t > best {
-		return 0, fmt.Errorf("%w: CPU tier %s is not available on this machine: the best is %s", ErrOptions, t, best)
+	if !slices.Contains(kernel.Tiers(), t) {
+		return 0, fmt.Errorf("%w: CPU tier %s is not available on this machine: the best is %s", ErrOptions, t, kernel.BestTier())
 	}
 	return t, nil
 }

@@ -24,7 +24,7 @@ func eachTier(t *testing.T, f func(t *testing.T)) {
 			t.Error(err)
 		}
 	}()
-	for tier := kernel.Generic; tier <= kernel.BestTier(); tier++ {
+	for _, tier := range kernel.Tiers() {
 		if err := kernel.SetTier(tier); err != nil {
 			t.Fatal(err)
 		}

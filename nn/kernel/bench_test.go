@@ -26,7 +26,7 @@ func benchGFLOPS(b *testing.B, flops float64, f func()) {
 var convSizes = [][2]int{{64, 64}, {112, 64}, {64, 80}, {32, 32}, {128, 128}}
 
 func eachTier(b *testing.B, f func(b *testing.B)) {
-	for t := Generic; t <= BestTier(); t++ {
+	for _, t := range Tiers() {
 		b.Run(t.String(), func(b *testing.B) {
 			old := ActiveTier()
 			defer func() {

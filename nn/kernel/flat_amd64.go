@@ -17,7 +17,7 @@ func vecFlat(op flatOp, y, a, b []float32, alpha float32) int {
 	for i := 0; i < n; i += maxCallFloats {
 		args.y, args.a, args.b = at(y, i), at(a, i), at(b, i)
 		args.n = uintptr(min(maxCallFloats, n-i) / panel)
-		if ActiveTier() == AVX512 {
+		if wide() {
 			flatAVX512(op, &args)
 		} else {
 			flatAVX2(op, &args)
@@ -65,7 +65,7 @@ func sgdVec(w, g, m []float32, lr, momentum, decay float32) int {
 	for i := 0; i < n; i += maxCallFloats {
 		a.w, a.g, a.m = at(w, i), at(g, i), at(m, i)
 		a.n = uintptr(min(maxCallFloats, n-i) / panel)
-		if ActiveTier() == AVX512 {
+		if wide() {
 			sgdAVX512(bytesOf(&a))
 		} else {
 			sgdAVX2(bytesOf(&a))
@@ -85,7 +85,7 @@ func adamVec(w, g, m, v []float32, lr, b1, b2, eps, decay, bc1, bc2 float32) int
 	for i := 0; i < n; i += maxCallFloats {
 		a.w, a.g, a.m, a.v = at(w, i), at(g, i), at(m, i), at(v, i)
 		a.n = uintptr(min(maxCallFloats, n-i) / panel)
-		if ActiveTier() == AVX512 {
+		if wide() {
 			adamwAVX512(bytesOf(&a))
 		} else {
 			adamwAVX2(bytesOf(&a))

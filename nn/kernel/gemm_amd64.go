@@ -95,7 +95,7 @@ func (j *gemmJob) lastPanel(g *gemmArgs, y, x []float32, rows, p int) {
 // single panel is slow, so three are taken where two would leave one.
 func panelsNext(left int) int {
 	switch {
-	case ActiveTier() == AVX2 || left == 1:
+	case !wide() || left == 1:
 		return 1
 	case left == 3 || left == 5:
 		return 3
@@ -118,7 +118,7 @@ func (j *gemmJob) tiles(g *gemmArgs, y []float32, yRow int, x []float32, bias *f
 		m := uintptr(min(step, n-t))
 		a.x, a.y, a.tiles = at(x, t*j.xTile), at(y, t*tileRows*yRow), m
 		switch {
-		case ActiveTier() == AVX2:
+		case !wide():
 			gemm4x16AVX2(bytesOf(&a))
 			a.x, a.y, a.tiles = at(x, t*j.xTile+4*j.xRow), at(y, (t*tileRows+4)*yRow), m
 			gemm4x16AVX2(bytesOf(&a))
@@ -145,9 +145,9 @@ func (j *gemmJob) singles(g *gemmArgs, y []float32, yRow int, x []float32, bias 
 	a.w = at(j.packed, p*j.k*panel)
 	a.x, a.y, a.tiles = at(x, first*j.xRow), at(y, first*yRow), uintptr(rows-first)
 	switch {
-	case ActiveTier() == AVX2 && np == 1:
+	case !wide() && np == 1:
 		gemm1x16AVX2(bytesOf(&a))
-	case ActiveTier() == AVX2:
+	case !wide():
 		gemm1x64AVX2(bytesOf(&a))
 	case np == 1:
 		gemm1x16AVX512(bytesOf(&a))

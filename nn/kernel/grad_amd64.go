@@ -2,7 +2,7 @@ package kernel
 
 // gradRows returns the height of a full block of the weight-gradient kernels.
 func gradRows() int {
-	if ActiveTier() == AVX512 {
+	if wide() {
 		return 8
 	}
 	return 4

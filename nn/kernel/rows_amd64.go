@@ -22,9 +22,9 @@ func affineVec(y, x, scale, shift, res []float32, rows, c int, act Act) {
 	for r := 0; r < rows; r += step {
 		a.y, a.x, a.res, a.rows = at(y, r*c), at(x, r*c), optional(res, r*c), uintptr(min(step, rows-r))
 		switch {
-		case ActiveTier() == AVX512 && res != nil:
+		case wide() && res != nil:
 			affineResAVX512(bytesOf(&a))
-		case ActiveTier() == AVX512:
+		case wide():
 			affineAVX512(bytesOf(&a))
 		case res != nil:
 			affineResAVX2(bytesOf(&a))
@@ -48,9 +48,9 @@ func affine2Vec(dx, dy, mask, x, ca, cb, cd []float32, rows, c, c0 int) {
 		a.y, a.x, a.u, a.mask = at(dx, i), at(x, i), at(dy, i), optional(mask, i)
 		a.rows = uintptr(min(step, rows-r))
 		switch {
-		case ActiveTier() == AVX512 && mask != nil:
+		case wide() && mask != nil:
 			affine2MaskAVX512(bytesOf(&a))
-		case ActiveTier() == AVX512:
+		case wide():
 			affine2AVX512(bytesOf(&a))
 		case mask != nil:
 			affine2MaskAVX2(bytesOf(&a))
@@ -73,7 +73,7 @@ func blockSumsVec(t1, t2 *[sumGroup]float32, op *sumOp, rows, c, c0, w int) {
 		store = nil
 	}
 	group := 4
-	if ActiveTier() == AVX2 {
+	if !wide() {
 		group = 2
 	}
 	for p := 0; p < w; {
@@ -94,22 +94,22 @@ func blockSumsVec(t1, t2 *[sumGroup]float32, op *sumOp, rows, c, c0, w int) {
 
 // runSums calls the column-sum kernel of np panels that a's pointers ask for.
 func runSums(a *sumArgs, np int) {
-	wide, p := np > 1, bytesOf(a)
-	if ActiveTier() == AVX512 {
+	many, p := np > 1, bytesOf(a)
+	if wide() {
 		switch {
-		case a.v == nil && wide:
+		case a.v == nil && many:
 			sum64AVX512(p)
 		case a.v == nil:
 			sum16AVX512(p)
-		case a.mask == nil && wide:
+		case a.mask == nil && many:
 			sumProduct64AVX512(p)
 		case a.mask == nil:
 			sumProduct16AVX512(p)
-		case a.store == nil && wide:
+		case a.store == nil && many:
 			sumProductMask64AVX512(p)
 		case a.store == nil:
 			sumProductMask16AVX512(p)
-		case wide:
+		case many:
 			sumProductMaskStore64AVX512(p)
 		default:
 			sumProductMaskStore16AVX512(p)
@@ -117,19 +117,19 @@ func runSums(a *sumArgs, np int) {
 		return
 	}
 	switch {
-	case a.v == nil && wide:
+	case a.v == nil && many:
 		sum32AVX2(p)
 	case a.v == nil:
 		sum16AVX2(p)
-	case a.mask == nil && wide:
+	case a.mask == nil && many:
 		sumProduct32AVX2(p)
 	case a.mask == nil:
 		sumProduct16AVX2(p)
-	case a.store == nil && wide:
+	case a.store == nil && many:
 		sumProductMask32AVX2(p)
 	case a.store == nil:
 		sumProductMask16AVX2(p)
-	case wide:
+	case many:
 		sumProductMaskStore32AVX2(p)
 	default:
 		sumProductMaskStore16AVX2(p)

@@ -43,7 +43,7 @@ func forTiers(t *testing.T, f func(t *testing.T)) {
 			t.Error(err)
 		}
 	})
-	for tier := Generic; tier <= BestTier(); tier++ {
+	for _, tier := range Tiers() {
 		t.Run(tier.String(), func(t *testing.T) {
 			if err := SetTier(tier); err != nil {
 				t.Fatal(err)

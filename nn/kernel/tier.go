@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 )
@@ -10,17 +11,19 @@ import (
 // Tier names a set of kernels.
 type Tier int
 
-// The tiers, slowest first.
+// The tiers; of those that a machine has, the last is the fastest.
 const (
 	Generic Tier = iota // plain Go, every machine
+	NEON                // arm64
 	AVX2                // amd64 with AVX2 and FMA
-	AVX512              // amd64 with AVX-512 F, VL, BW, DQ
+	AVX512              // amd64 with AVX-512 F, VL, BW, DQ; bf16 products where it has AVX512_BF16 too
+	AMX                 // AVX512 with AMX-BF16: tile products in bf16, all else as AVX512
 )
 
 // TierEnv names the environment variable that forces a tier at start.
 const TierEnv = "CHESSBRAIN_CPU_TIER"
 
-var tierNames = [...]string{"generic", "avx2", "avx512"}
+var tierNames = [...]string{"generic", "neon", "avx2", "avx512", "amx"}
 
 // String returns the name that ParseTier and CHESSBRAIN_CPU_TIER accept.
 func (t Tier) String() string {
@@ -30,7 +33,7 @@ func (t Tier) String() string {
 	return tierNames[t]
 }
 
-// ParseTier returns the tier of a name: generic, avx2 or avx512.
+// ParseTier returns the tier of a name: generic, neon, avx2, avx512 or amx.
 func ParseTier(s string) (Tier, error) {
 	for i, n := range tierNames {
 		if s == n {
@@ -67,6 +70,16 @@ func ActiveTier() Tier { return Tier(active.Load()) }
 // BestTier returns the fastest tier that this CPU and operating system support.
 func BestTier() Tier { return bestTier }
 
+// Tiers returns the tiers that this CPU and operating system support, slowest
+// first: Generic and those of its architecture up to BestTier.
+func Tiers() []Tier {
+	list := []Tier{Generic}
+	for t := slowestVector; t <= bestTier; t++ {
+		list = append(list, t)
+	}
+	return list
+}
+
 // TierError returns why CHESSBRAIN_CPU_TIER was not honoured, or nil.
 func TierError() error { return errForced }
 
@@ -74,10 +87,10 @@ func TierError() error { return errForced }
 // before other goroutines use the package: a change between two calls of one
 // computation mixes roundings.
 func SetTier(t Tier) error {
-	if t < Generic || t > AVX512 {
+	if t < Generic || t > AMX {
 		return fmt.Errorf("unknown CPU tier %d", int(t))
 	}
-	if t > BestTier() {
+	if !slices.Contains(Tiers(), t) {
 		return fmt.Errorf("CPU tier %s is not available on this machine: the best is %s", t, BestTier())
 	}
 	active.Store(int32(t))

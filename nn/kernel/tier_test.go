@@ -11,7 +11,7 @@ import (
 )
 
 func TestTierNames(t *testing.T) {
-	for _, tier := range []Tier{Generic, AVX2, AVX512} {
+	for _, tier := range []Tier{Generic, NEON, AVX2, AVX512, AMX} {
 		if got, err := ParseTier(tier.String()); err != nil || got != tier {
 			t.Errorf("ParseTier(%q) = %v, %v", tier, got, err)
 		}
@@ -20,7 +20,7 @@ func TestTierNames(t *testing.T) {
 		t.Errorf("ParseTier(mmx): %v, want the list of names", err)
 	}
 	old := ActiveTier()
-	for _, bad := range []Tier{-1, AVX512 + 1} {
+	for _, bad := range []Tier{-1, AMX + 1} {
 		if SetTier(bad) == nil || ActiveTier() != old {
 			t.Errorf("SetTier(%d) was accepted", int(bad))
 		}

@@ -7,6 +7,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
+const slowestVector = AVX2
+
 // bestTier is the fastest tier of this CPU; x/sys/cpu also checks that the
 // operating system saves the registers.
 var bestTier = func() Tier {
@@ -26,6 +28,11 @@ const (
 	maxCallMACs   = 4 << 20
 	maxCallFloats = 64 << 10
 )
+
+// wide says whether the vector registers are those of AVX-512.
+func wide() bool { return ActiveTier() >= AVX512 }
+
+func hasBF16() bool { return wide() && cpu.X86.HasAVX512BF16 }
 
 const f32 = 4 // bytes of a float32
 
@@ -50,7 +57,7 @@ func peakRun() float64 {
 	const rounds, chains, flops = 10000, 12, 2
 	a := peakArgs{n: rounds}
 	switch ActiveTier() {
-	case AVX512:
+	case AVX512, AMX:
 		peakAVX512(bytesOf(&a))
 		return rounds * chains * flops * 16
 	case AVX2:

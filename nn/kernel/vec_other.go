@@ -5,7 +5,12 @@ package kernel
 // Without assembly only the generic tier exists. vecFlat leaves everything to
 // its caller; nothing else below is reached.
 
-const bestTier = Generic
+const (
+	bestTier      = Generic
+	slowestVector = bestTier + 1
+)
+
+func hasBF16() bool { return false }
 
 func conv3Vec(y, x, packed, bias []float32, boards, ci, co int, act Act, scratch []float32) {
 	conv3Generic(y, x, packed, bias, boards, ci, co, act)

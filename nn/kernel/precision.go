@@ -1,0 +1,36 @@
+package kernel
+
+import "fmt"
+
+// Precision is the number format of the factors in products. Sums, activations
+// between layers and everything else are fp32 always.
+type Precision int
+
+// The precisions.
+const (
+	FP32 Precision = iota // float32 factors
+	BF16                  // factors rounded to bfloat16 (8 bits of mantissa, to nearest even)
+)
+
+// String returns the name that ParsePrecision accepts.
+func (p Precision) String() string {
+	if p == BF16 {
+		return "bf16"
+	}
+	return "fp32"
+}
+
+// ParsePrecision returns the precision of a name: fp32 or bf16.
+func ParsePrecision(s string) (Precision, error) {
+	switch s {
+	case "fp32":
+		return FP32, nil
+	case "bf16":
+		return BF16, nil
+	}
+	return 0, fmt.Errorf("unknown precision %q: want fp32 or bf16", s)
+}
+
+// HasBF16 says whether the active tier multiplies bfloat16 numbers in hardware.
+// Where it does not, BF16 gives the same kind of result slowly, in plain Go.
+func HasBF16() bool { return hasBF16() }
