@@ -17,10 +17,10 @@ const (
 func conv3Case(ci, co int) kernelCase {
 	return kernelCase{fmt.Sprintf("conv3 %d>%d", ci, co), 2 * squares * taps * ci * co, func(f *floats, boards int) func() {
 		x, y, bias := f.slice(boards*squares*ci), make([]float32, boards*squares*co), f.slice(co)
-		packed := make([]float32, kernel.PackedConv3Len(ci, co))
-		kernel.PackConv3(packed, f.slice(co*ci*taps), ci, co)
-		scratch := make([]float32, kernel.Conv3ScratchLen(ci))
-		return func() { kernel.Conv3(y, x, packed, bias, boards, ci, co, kernel.ReLU, scratch) }
+		packed := make([]float32, kernel.PackedConv3Len(ci, co, kernel.FP32))
+		kernel.PackConv3(packed, f.slice(co*ci*taps), ci, co, kernel.FP32)
+		scratch := make([]float32, kernel.Conv3ScratchLen(ci, co, kernel.FP32))
+		return func() { kernel.Conv3(y, x, packed, bias, boards, ci, co, kernel.ReLU, kernel.FP32, scratch) }
 	}}
 }
 
@@ -29,8 +29,8 @@ func conv3Case(ci, co int) kernelCase {
 func conv3GradCase(ci, co int) kernelCase {
 	return kernelCase{fmt.Sprintf("conv3 weight gradient %d>%d", ci, co), 2 * squares * taps * ci * co, func(f *floats, boards int) func() {
 		x, dy, dw := f.slice(boards*squares*ci), f.slice(boards*squares*co), make([]float32, co*ci*taps)
-		scratch := make([]float32, kernel.Conv3WeightGradScratchLen(ci, co))
-		return func() { kernel.Conv3WeightGrad(dw, x, dy, boards, ci, co, scratch) }
+		scratch := make([]float32, kernel.Conv3WeightGradScratchLen(ci, co, kernel.FP32))
+		return func() { kernel.Conv3WeightGrad(dw, x, dy, boards, ci, co, kernel.FP32, scratch) }
 	}}
 }
 

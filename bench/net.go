@@ -10,6 +10,7 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cpu"
+	"github.com/chessbrain/chessbrain/nn/kernel"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -46,7 +47,7 @@ func InferenceSpeed(arch nn.Arch, batch int, d time.Duration) (boardsPerSecond f
 
 // evaluations makes an evaluator and its batch for each thread.
 func evaluations(o *Options) ([]work, error) {
-	net, err := cpu.New(nn.Init(o.Arch, netSeed))
+	net, err := cpu.New(nn.Init(o.Arch, netSeed), kernel.FP32)
 	if err != nil {
 		return nil, err
 	}

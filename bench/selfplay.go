@@ -10,6 +10,7 @@ import (
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cpu"
+	"github.com/chessbrain/chessbrain/nn/kernel"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/selfplay"
 )
@@ -82,7 +83,7 @@ func SelfPlay(ctx context.Context, o SelfPlayOptions) (SelfPlayResult, error) {
 
 // play runs the worker and returns the counts at the edges of the windows.
 func play(parent context.Context, o *SelfPlayOptions) ([]mark, error) {
-	net, err := cpu.New(nn.Init(o.Arch, netSeed))
+	net, err := cpu.New(nn.Init(o.Arch, netSeed), kernel.FP32)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cpu"
+	"github.com/chessbrain/chessbrain/nn/kernel"
 	"github.com/chessbrain/chessbrain/nn/reference"
 )
 
@@ -31,7 +32,7 @@ func TestAgainstLeela(t *testing.T) {
 	if net.Arch.String() != "32x2-se" {
 		t.Errorf("the net is %s", net.Arch)
 	}
-	packed, err := cpu.New(net)
+	packed, err := cpu.New(net, kernel.FP32)
 	if err != nil {
 		t.Fatal(err)
 	}

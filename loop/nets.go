@@ -7,6 +7,7 @@ import (
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cpu"
+	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
 // Nets holds the newest weights and hands them to every worker. Publish and the
@@ -24,7 +25,7 @@ type publishedNet struct {
 // Publish makes net, under the given name, what workers use from their next
 // batch on.
 func (n *Nets) Publish(name string, net *nn.Net) error {
-	packed, err := cpu.New(net)
+	packed, err := cpu.New(net, kernel.FP32)
 	if err != nil {
 		return fmt.Errorf("prepare net %s for inference: %w", name, err)
 	}

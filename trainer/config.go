@@ -40,7 +40,7 @@ type Config struct {
 	SWA      SWAConfig
 
 	BNMomentum float64 // share of the new micro-batch in the running statistics, (0,1]
-	AMP        bool    // lower precision where the device has it; fp32 with a warning where not
+	AMP        bool    // bf16 products, fp32 weights and sums, where the device has them; fp32 with a warning where not
 	Seed       uint64  // kept in the state. The trainer itself draws no random numbers
 }
 

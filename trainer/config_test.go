@@ -9,6 +9,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
 func TestConfigValidate(t *testing.T) {
@@ -65,16 +66,31 @@ func TestLossesFitNet(t *testing.T) {
 	}
 }
 
-// TestAMPWarns: --amp is accepted and said to be without effect here.
+// TestAMPWarns: --amp says that it has no effect where the tier has no bf16.
 func TestAMPWarns(t *testing.T) {
-	cfg := DefaultConfig()
-	if tr := newTestTrainer(t, nn.Init(tinyArch(), 1), cfg); len(tr.Warnings()) != 0 {
-		t.Errorf("warnings without --amp: %v", tr.Warnings())
-	}
-	cfg.AMP = true
-	tr := newTestTrainer(t, nn.Init(tinyArch(), 1), cfg)
-	if w := tr.Warnings(); len(w) != 1 || !strings.Contains(w[0], "fp32") {
-		t.Errorf("warnings with --amp: %v", w)
+	tier := kernel.ActiveTier()
+	t.Cleanup(func() {
+		if err := kernel.SetTier(tier); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, tier := range []kernel.Tier{tier, kernel.Generic} {
+		if err := kernel.SetTier(tier); err != nil {
+			t.Fatal(err)
+		}
+		cfg := DefaultConfig()
+		if tr := newTestTrainer(t, nn.Init(tinyArch(), 1), cfg); len(tr.Warnings()) != 0 {
+			t.Errorf("%s: warnings without --amp: %v", tier, tr.Warnings())
+		}
+		cfg.AMP = true
+		w := newTestTrainer(t, nn.Init(tinyArch(), 1), cfg).Warnings()
+		if kernel.HasBF16() {
+			if len(w) != 0 {
+				t.Errorf("%s: warnings with --amp: %v", tier, w)
+			}
+		} else if len(w) != 1 || !strings.Contains(w[0], "fp32") {
+			t.Errorf("%s: warnings with --amp: %v", tier, w)
+		}
 	}
 }
 

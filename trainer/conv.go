@@ -19,6 +19,7 @@ type conv struct {
 // where the net has prefix.bias.
 func newConv(e *engine, prefix string, needsInputGrad bool) *conv {
 	shape := e.shape(prefix + ".weight")
+	p := e.precision
 	c := &conv{e: e, co: shape[0], ci: shape[1], size: 1, weight: e.param(prefix + ".weight"), bias: -1, needsInputGrad: needsInputGrad}
 	if len(shape) == 4 {
 		c.size = shape[2]
@@ -27,10 +28,10 @@ func newConv(e *engine, prefix string, needsInputGrad bool) *conv {
 		c.bias = e.param(prefix + ".bias")
 	}
 	if c.size == 3 {
-		c.packed = make([]float32, kernel.PackedConv3Len(c.ci, c.co))
-		c.turned = make([]float32, kernel.PackedConv3Len(c.co, c.ci))
-		c.forwardScratch, c.backwardScratch = kernel.Conv3ScratchLen(c.ci), kernel.Conv3ScratchLen(c.co)
-		c.weightGradLength = kernel.Conv3WeightGradScratchLen(c.ci, c.co)
+		c.packed = make([]float32, kernel.PackedConv3Len(c.ci, c.co, p))
+		c.turned = make([]float32, kernel.PackedConv3Len(c.co, c.ci, p))
+		c.forwardScratch, c.backwardScratch = kernel.Conv3ScratchLen(c.ci, c.co, p), kernel.Conv3ScratchLen(c.co, c.ci, p)
+		c.weightGradLength = kernel.Conv3WeightGradScratchLen(c.ci, c.co, p)
 	} else {
 		c.packed = make([]float32, kernel.PackedMatLen(c.ci, c.co))
 		c.turned = make([]float32, kernel.PackedMatLen(c.co, c.ci))
@@ -47,9 +48,9 @@ func (c *conv) pack() {
 	c.packedAt = c.e.version
 	w := c.e.params[c.weight].data
 	if c.size == 3 {
-		kernel.PackConv3(c.packed, w, c.ci, c.co)
+		kernel.PackConv3(c.packed, w, c.ci, c.co, c.e.precision)
 		if c.needsInputGrad {
-			kernel.PackConv3Transposed(c.turned, w, c.ci, c.co)
+			kernel.PackConv3Transposed(c.turned, w, c.ci, c.co, c.e.precision)
 		}
 		return
 	}
@@ -67,7 +68,7 @@ func (c *conv) forward(s span, y, x []float32) {
 	}
 	y, x = s.rows(y, 64*c.co), s.rows(x, 64*c.ci)
 	if c.size == 3 {
-		kernel.Conv3(y, x, c.packed, bias, s.n, c.ci, c.co, kernel.None, c.e.workerScratch(s, c.forwardScratch))
+		kernel.Conv3(y, x, c.packed, bias, s.n, c.ci, c.co, kernel.None, c.e.precision, c.e.workerScratch(s, c.forwardScratch))
 		return
 	}
 	kernel.MatMul(y, x, c.packed, bias, s.n*64, c.ci, c.co, kernel.None)
@@ -77,7 +78,7 @@ func (c *conv) forward(s span, y, x []float32) {
 func (c *conv) inputGrad(s span, dx, dy []float32) {
 	dx, dy = s.rows(dx, 64*c.ci), s.rows(dy, 64*c.co)
 	if c.size == 3 {
-		kernel.Conv3(dx, dy, c.turned, nil, s.n, c.co, c.ci, kernel.None, c.e.workerScratch(s, c.backwardScratch))
+		kernel.Conv3(dx, dy, c.turned, nil, s.n, c.co, c.ci, kernel.None, c.e.precision, c.e.workerScratch(s, c.backwardScratch))
 		return
 	}
 	kernel.MatMul(dx, dy, c.turned, nil, s.n*64, c.co, c.ci, kernel.None)
@@ -91,7 +92,7 @@ func (c *conv) weightGrad(s span, g *weightGrads, x, dy []float32) {
 		kernel.MatMulWeightGrad(g.of(s, c.weight), g.of(s, c.bias), x, dy, s.n*64, c.ci, c.co, scratch)
 		return
 	}
-	kernel.Conv3WeightGrad(g.of(s, c.weight), x, dy, s.n, c.ci, c.co, scratch)
+	kernel.Conv3WeightGrad(g.of(s, c.weight), x, dy, s.n, c.ci, c.co, c.e.precision, scratch)
 	if c.bias >= 0 {
 		sums := make([]float64, 2*c.co)
 		kernel.BatchNormStats(sums[:c.co], sums[c.co:], dy, s.n*64, c.co)

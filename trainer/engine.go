@@ -30,6 +30,8 @@ type engine struct {
 	pool     *pool
 	act      kernel.Act
 	capacity int // boards that the buffers hold
+	// precision is that of the 3x3 convolutions' products, forward and backward.
+	precision kernel.Precision
 
 	params []param
 	index  map[string]int // parameter by name
@@ -50,9 +52,9 @@ type engine struct {
 	train     bool    // gradients of the losses are wanted
 }
 
-func newEngine(net *nn.Net, capacity, workers int, bnMomentum float64) *engine {
+func newEngine(net *nn.Net, capacity, workers int, bnMomentum float64, p kernel.Precision) *engine {
 	e := &engine{
-		pool: newPool(workers), act: kernel.ReLU, capacity: capacity,
+		pool: newPool(workers), act: kernel.ReLU, capacity: capacity, precision: p,
 		index: map[string]int{}, bnMomentum: bnMomentum, version: 1, lossScale: 1,
 		scratch: make([][]float32, workers), arena: make([][]float32, numSlices(capacity)),
 	}

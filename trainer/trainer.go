@@ -8,6 +8,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
 // Trainer owns a net's master weights and everything that decides the next
@@ -63,13 +64,17 @@ func New(net *nn.Net, cfg Config) (*Trainer, error) {
 	}
 	t := &Trainer{cfg: cfg, net: net.Clone(), scaler: newLossScaler(false), batch: encoding.NewTrainBatch(cfg.BatchSize)}
 	t.swa.cfg = cfg.SWA
-	t.e = newEngine(t.net, cfg.BatchSize, cfg.numWorkers(), cfg.BNMomentum)
+	precision := kernel.FP32
+	if cfg.AMP && kernel.HasBF16() {
+		precision = kernel.BF16
+	}
+	t.e = newEngine(t.net, cfg.BatchSize, cfg.numWorkers(), cfg.BNMomentum, precision)
 	if err := t.build(); err != nil {
 		t.e.pool.close()
 		return nil, err
 	}
-	if cfg.AMP {
-		t.warnings = append(t.warnings, "--amp: lower precision is not available on this device; training runs in fp32")
+	if cfg.AMP && !kernel.HasBF16() {
+		t.warnings = append(t.warnings, "--amp: this CPU has no bf16 products (AVX512_BF16 or AMX); training runs in fp32")
 	}
 	return t, nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cpu"
+	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
 func newExam() *cobra.Command {
@@ -177,7 +178,7 @@ func measure(c *cobra.Command, nets []examined, o examOptions) error {
 // examine fills in what the net can do. The endings are played beside each other,
 // each with an evaluator of its own.
 func (e *examined) examine(ctx context.Context, tables exam.Tables, set []exam.Question, o examOptions) error {
-	packed, err := cpu.New(e.net)
+	packed, err := cpu.New(e.net, kernel.FP32)
 	if err != nil {
 		return err
 	}

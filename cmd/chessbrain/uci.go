@@ -6,6 +6,7 @@ import (
 	"github.com/chessbrain/chessbrain/loop"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn/cpu"
+	"github.com/chessbrain/chessbrain/nn/kernel"
 	"github.com/chessbrain/chessbrain/uci"
 )
 
@@ -31,7 +32,7 @@ func newUCI() *cobra.Command {
 			if err != nil {
 				return pathError(err)
 			}
-			packed, err := cpu.New(net)
+			packed, err := cpu.New(net, kernel.FP32)
 			if err != nil {
 				return err
 			}

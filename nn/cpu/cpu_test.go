@@ -161,7 +161,7 @@ func TestSwap(t *testing.T) {
 	e := newEvaluator(t, testNet(t, "16x2", 1), 4)
 	for _, name := range []string{"16x2", "24x1-scalar", "16x2-classical-noml", "16x2"} {
 		n := testNet(t, name, 9)
-		c, err := New(n)
+		c, err := New(n, kernel.FP32)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -248,7 +248,7 @@ func TestNewRefuses(t *testing.T) {
 	} {
 		n := testNet(t, "16x1", 1)
 		c.spoil(n)
-		if _, err := New(n); !errors.Is(err, c.want) {
+		if _, err := New(n, kernel.FP32); !errors.Is(err, c.want) {
 			t.Errorf("%s: error %v, want %v", name, err, c.want)
 		}
 	}
@@ -294,7 +294,7 @@ func TestFreshNetIsNearUniform(t *testing.T) {
 
 // One packed net serves many goroutines; run with -race.
 func TestSharedNet(t *testing.T) {
-	c, err := New(testNet(t, "16x2", 1))
+	c, err := New(testNet(t, "16x2", 1), kernel.FP32)
 	if err != nil {
 		t.Fatal(err)
 	}

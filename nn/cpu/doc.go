@@ -11,7 +11,7 @@
 //
 // Example:
 //
-//	net, err := cpu.New(weights)
+//	net, err := cpu.New(weights, kernel.FP32)
 //	if err != nil {
 //		return err
 //	}

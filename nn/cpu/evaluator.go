@@ -62,9 +62,9 @@ func (n *Net) NewEvaluator(maxBatch int) *Evaluator {
 }
 
 // Swap makes n the net of the next Evaluate. Buffers are made anew only where
-// the architecture differs.
+// the architecture or the precision differs.
 func (e *Evaluator) Swap(n *Net) {
-	same := e.net != nil && e.net.arch == n.arch
+	same := e.net != nil && e.net.arch == n.arch && e.net.precision == n.precision
 	e.net = n
 	if !same {
 		e.allocate()
@@ -82,7 +82,8 @@ func (e *Evaluator) allocate() {
 	floats := func(n int) []float32 { return make([]float32, n) }
 	e.input = floats(rows * encoding.NumPlanes)
 	e.x, e.y, e.h = floats(rows*f), floats(rows*f), floats(rows*f)
-	e.scratch = floats(kernel.Conv3ScratchLen(max(f, encoding.NumPlanes)))
+	p := e.net.precision
+	e.scratch = floats(max(kernel.Conv3ScratchLen(encoding.NumPlanes, f, p), kernel.Conv3ScratchLen(f, f, p)))
 	e.pool, e.gate, e.beta = floats(e.group*f), floats(e.group*f), floats(e.group*f)
 	e.hidden, e.film = floats(e.group*a.SEUnits()), floats(e.group*2*f)
 	e.patch, e.patchOut, e.policyFlat, e.policyOut = nil, nil, nil, nil
@@ -164,7 +165,7 @@ func (e *Evaluator) runGroup(b *encoding.Batch, lo, at, n int) {
 }
 
 func (e *Evaluator) conv(y, x []float32, c *conv3, boards int, act kernel.Act) {
-	kernel.Conv3(y, x, c.packed, c.bias, boards, c.ci, c.co, act, e.scratch)
+	kernel.Conv3(y, x, c.packed, c.bias, boards, c.ci, c.co, act, e.net.precision, e.scratch)
 }
 
 // block replaces e.x by the residual block's output.

@@ -14,6 +14,7 @@ type Net struct {
 	arch        nn.Arch
 	id          string
 	act         kernel.Act
+	precision   kernel.Precision // of products
 	input       conv3
 	tower       []block
 	policyConv1 conv3                       // convolutional policy head
@@ -48,8 +49,9 @@ type scalarHead struct{ conv, fc1, fc2 kernelMat }
 // New packs a net: batch norm is folded, and the columns of layers after a
 // convolution go from channel*64 + square to square*channels + channel. n is not
 // kept. Errors wrap nn.ErrArch, nn.ErrParams or nn.ErrNotFinite. All of nn.Arch
-// is supported.
-func New(n *nn.Net) (*Net, error) {
+// is supported. p is the precision of the 3x3 convolutions; BF16 means FP32 where
+// the active tier has none (kernel.HasBF16).
+func New(n *nn.Net, p kernel.Precision) (*Net, error) {
 	if err := n.Validate(); err != nil {
 		return nil, fmt.Errorf("cpu: %w", err)
 	}
@@ -57,13 +59,13 @@ func New(n *nn.Net) (*Net, error) {
 		return nil, fmt.Errorf("cpu: %w", err)
 	}
 	f := nn.Fold(n)
-	c := &Net{arch: n.Arch, id: n.ID(), act: kernel.ReLU, input: packConv3(f.Input)}
+	c := &Net{arch: n.Arch, id: n.ID(), act: kernel.ReLU, precision: p, input: packConv3(f.Input, p)}
 	if n.Arch.Activation == nn.Mish {
 		c.act = kernel.Mish
 	}
 	for i := range f.Tower {
 		fb := &f.Tower[i]
-		b := block{conv1: packConv3(fb.Conv1), conv2: packConv3(fb.Conv2)}
+		b := block{conv1: packConv3(fb.Conv1, p), conv2: packConv3(fb.Conv2, p)}
 		if fb.SE1 != nil {
 			b.se1, b.se2 = packDense(*fb.SE1), packDense(*fb.SE2)
 		}
@@ -73,7 +75,7 @@ func New(n *nn.Net) (*Net, error) {
 		c.policyProj = packConv1(f.PolicyConv1)
 		c.policyFC = packSquares(*f.PolicyFC)
 	} else {
-		c.policyConv1 = packConv3(f.PolicyConv1)
+		c.policyConv1 = packConv3(f.PolicyConv1, p)
 		c.policyConv2 = packPatches(*f.PolicyConv2)
 		c.moves = encoding.ConvPolicyIndex()
 	}
@@ -88,10 +90,10 @@ func New(n *nn.Net) (*Net, error) {
 // ID returns the identity of the weights, nn.Net.ID.
 func (n *Net) ID() string { return n.id }
 
-func packConv3(c nn.Conv) conv3 {
-	p := make([]float32, kernel.PackedConv3Len(c.Ci, c.Co))
-	kernel.PackConv3(p, c.Weight, c.Ci, c.Co)
-	return conv3{ci: c.Ci, co: c.Co, packed: p, bias: c.Bias}
+func packConv3(c nn.Conv, p kernel.Precision) conv3 {
+	packed := make([]float32, kernel.PackedConv3Len(c.Ci, c.Co, p))
+	kernel.PackConv3(packed, c.Weight, c.Ci, c.Co, p)
+	return conv3{ci: c.Ci, co: c.Co, packed: packed, bias: c.Bias}
 }
 
 func packMat(w, bias []float32, k, n int) kernelMat {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
 // testNet returns a net whose batch norm, biases and last layers are not at
@@ -68,7 +69,7 @@ func randomBatch(seed uint64, n int) *encoding.Batch {
 
 func newEvaluator(t testing.TB, n *nn.Net, maxBatch int) *Evaluator {
 	t.Helper()
-	c, err := New(n)
+	c, err := New(n, kernel.FP32)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,22 +50,27 @@ func BenchmarkConv3(b *testing.B) {
 		x, dy := rng.floats(boards*64*ci), rng.floats(boards*64*co)
 		w, bias := rng.floats(co*ci*9), rng.floats(co)
 		y, dx, dw := make([]float32, len(dy)), make([]float32, len(x)), make([]float32, len(w))
-		pw, pt := make([]float32, PackedConv3Len(ci, co)), make([]float32, PackedConv3Len(co, ci))
-		PackConv3(pw, w, ci, co)
-		PackConv3Transposed(pt, w, ci, co)
-		sc, st := make([]float32, Conv3ScratchLen(ci)), make([]float32, Conv3ScratchLen(co))
-		sg := make([]float32, Conv3WeightGradScratchLen(ci, co))
+		var pw, pt, sc, st, sg []float32
+		p := FP32
 		flops := float64(2 * 64 * 9 * ci * co * boards)
 		for _, c := range []struct {
 			name string
 			f    func()
 		}{
-			{"forward", func() { Conv3(y, x, pw, bias, boards, ci, co, ReLU, sc) }},
-			{"datagrad", func() { Conv3(dx, dy, pt, nil, boards, co, ci, None, st) }},
-			{"weightgrad", func() { Conv3WeightGrad(dw, x, dy, boards, ci, co, sg) }},
+			{"forward", func() { Conv3(y, x, pw, bias, boards, ci, co, ReLU, p, sc) }},
+			{"datagrad", func() { Conv3(dx, dy, pt, nil, boards, co, ci, None, p, st) }},
+			{"weightgrad", func() { Conv3WeightGrad(dw, x, dy, boards, ci, co, p, sg) }},
 		} {
 			b.Run(fmt.Sprintf("%dx%d/%s", ci, co, c.name), func(b *testing.B) {
-				eachTier(b, func(b *testing.B) { benchGFLOPS(b, flops, c.f) })
+				eachTier(b, func(b *testing.B) {
+					for _, p = range precisions() {
+						pw, pt = packedConv(w, ci, co, p), make([]float32, PackedConv3Len(co, ci, p))
+						PackConv3Transposed(pt, w, ci, co, p)
+						sc, st = make([]float32, Conv3ScratchLen(ci, co, p)), make([]float32, Conv3ScratchLen(co, ci, p))
+						sg = make([]float32, Conv3WeightGradScratchLen(ci, co, p))
+						b.Run(p.String(), func(b *testing.B) { benchGFLOPS(b, flops, c.f) })
+					}
+				})
 			})
 		}
 	}

@@ -42,8 +42,8 @@ func newTower(b *testing.B, boards int) *tower {
 		w := rng.floats(9 * ci * co)
 		Scale(w, 0.05)
 		t.w, t.dw = append(t.w, w), append(t.dw, make([]float32, len(w)))
-		t.packed = append(t.packed, make([]float32, PackedConv3Len(ci, co)))
-		t.turned = append(t.turned, make([]float32, PackedConv3Len(co, ci)))
+		t.packed = append(t.packed, make([]float32, PackedConv3Len(ci, co, FP32)))
+		t.turned = append(t.turned, make([]float32, PackedConv3Len(co, ci, FP32)))
 		t.acts = append(t.acts, make([]float32, boards*64*co))
 		t.outs = append(t.outs, make([]float32, boards*64*co))
 	}
@@ -54,15 +54,15 @@ func newTower(b *testing.B, boards int) *tower {
 	t.ch, t.gate, t.beta = rng.floats(80), rng.floats(boards*64), rng.floats(boards*64)
 	t.pool, t.fc = make([]float32, boards*64), make([]float32, PackedMatLen(64, 64))
 	t.sum, t.sumsq = make([]float64, 80), make([]float64, 80)
-	t.conv, t.convGrad = make([]float32, Conv3ScratchLen(112)), make([]float32, Conv3WeightGradScratchLen(112, 80))
+	t.conv, t.convGrad = make([]float32, Conv3ScratchLen(112, 112, FP32)), make([]float32, Conv3WeightGradScratchLen(112, 112, FP32))
 	t.pack()
 	return t
 }
 
 func (t *tower) pack() {
 	for i, s := range t.shape {
-		PackConv3(t.packed[i], t.w[i], s[0], s[1])
-		PackConv3Transposed(t.turned[i], t.w[i], s[0], s[1])
+		PackConv3(t.packed[i], t.w[i], s[0], s[1], FP32)
+		PackConv3Transposed(t.turned[i], t.w[i], s[0], s[1], FP32)
 	}
 }
 
@@ -100,7 +100,7 @@ func (t *tower) infer() {
 		if block {
 			y = t.acts[i]
 		}
-		Conv3(y, t.in(i), t.packed[i], t.ch[:s[1]], t.boards, s[0], s[1], ReLU, t.conv)
+		Conv3(y, t.in(i), t.packed[i], t.ch[:s[1]], t.boards, s[0], s[1], ReLU, FP32, t.conv)
 		if block {
 			t.se(t.outs[i], y, t.outs[i-2])
 		}
@@ -114,7 +114,7 @@ func (t *tower) step() {
 	ExpandInput(t.input, t.masks, t.scalars, t.boards)
 	for i, s := range t.shape {
 		c := s[1]
-		Conv3(t.acts[i], t.in(i), t.packed[i], nil, t.boards, s[0], c, None, t.conv)
+		Conv3(t.acts[i], t.in(i), t.packed[i], nil, t.boards, s[0], c, None, FP32, t.conv)
 		clear(t.sum)
 		BatchNormStats(t.sum, t.sumsq, t.acts[i], rows, c)
 		if i > 0 && i < 13 && i%2 == 0 {
@@ -133,9 +133,9 @@ func (t *tower) step() {
 		}
 		BatchNormReLUBackwardStats(t.sum, t.sumsq, dy, t.outs[i], t.acts[i], t.ch, t.ch, rows, c)
 		BatchNormReLUBackward(dz, dy, t.outs[i], t.acts[i], t.ch, t.ch, t.ch, t.sum, t.sumsq, rows, rows, c)
-		Conv3WeightGrad(t.dw[i], t.in(i), dz, t.boards, ci, c, t.convGrad)
+		Conv3WeightGrad(t.dw[i], t.in(i), dz, t.boards, ci, c, FP32, t.convGrad)
 		if i > 0 {
-			Conv3(dx, dz, t.turned[i], nil, t.boards, c, ci, None, t.conv)
+			Conv3(dx, dz, t.turned[i], nil, t.boards, c, ci, None, FP32, t.conv)
 		}
 		SGDNesterov(t.w[i], t.dw[i], t.packed[i][:len(t.w[i])], 0, 0.9, 0)
 		clear(t.dw[i])

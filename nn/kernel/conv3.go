@@ -1,17 +1,38 @@
 package kernel
 
-// Conv3ScratchLen returns the scratch length of Conv3: one board of ci channels
-// with a border of one square.
-func Conv3ScratchLen(ci int) int { return 100 * ci }
+// Conv3ScratchLen returns the scratch length of Conv3.
+func Conv3ScratchLen(ci, co int, p Precision) int {
+	if winograd(ci, co) {
+		return winogradScratchLen(ci, co, p.here())
+	}
+	return 100 * ci // one board with a border of one square
+}
 
 // Conv3 computes y [boards][64][co] = act(conv(x [boards][64][ci]) + bias), a
 // 3x3 cross-correlation with zero padding 1. packed comes from PackConv3 (or
-// PackConv3Transposed, for a data gradient); bias [co] may be nil; scratch has
-// Conv3ScratchLen(ci) floats with any contents. y may not overlap x.
-func Conv3(y, x, packed, bias []float32, boards, ci, co int, act Act, scratch []float32) {
+// PackConv3Transposed, for a data gradient) in the same tier and precision; bias
+// [co] may be nil; scratch has Conv3ScratchLen(ci, co, p) floats with any
+// contents. y may not overlap x.
+//
+// Vector tiers convolve multiples of 16 channels by Winograd's F(4x4,3x3), with
+// relative errors of some 1e-6 in fp32; other sizes go the direct way, in fp32.
+func Conv3(y, x, packed, bias []float32, boards, ci, co int, act Act, p Precision, scratch []float32) {
+	conv3(y, nil, nil, x, packed, bias, boards, ci, co, act, p, scratch)
+}
+
+// Conv3Sums is Conv3 that also sets sum and squares [boards][co], the sums of y
+// and of its squares over the squares of a board. act may not be Mish.
+func Conv3Sums(y, sum, squares, x, packed, bias []float32, boards, ci, co int, act Act, p Precision, scratch []float32) {
+	if act == Mish {
+		panic("kernel: Conv3Sums: activation must be None or ReLU")
+	}
+	conv3(y, sum[:boards*co], squares[:boards*co], x, packed, bias, boards, ci, co, act, p, scratch)
+}
+
+func conv3(y, sum, squares, x, packed, bias []float32, boards, ci, co int, act Act, p Precision, scratch []float32) {
 	y, x = y[:boards*64*co], x[:boards*64*ci]
-	packed = packed[:PackedConv3Len(ci, co)]
-	scratch = scratch[:Conv3ScratchLen(ci)]
+	packed = packed[:PackedConv3Len(ci, co, p)]
+	scratch = scratch[:Conv3ScratchLen(ci, co, p)]
 	if bias != nil {
 		bias = bias[:co]
 	}
@@ -19,10 +40,17 @@ func Conv3(y, x, packed, bias []float32, boards, ci, co int, act Act, scratch []
 		return
 	}
 	act, mish := act.split()
-	if ActiveTier() == Generic || ci == 0 {
-		conv3Generic(y, x, packed, bias, boards, ci, co, act)
+	if winograd(ci, co) {
+		winogradConv(y, sum, squares, x, packed, bias, boards, ci, co, act, p.here(), scratch)
 	} else {
-		conv3Vec(y, x, packed, bias, boards, ci, co, act, scratch)
+		if ActiveTier() == Generic || ci == 0 {
+			conv3Generic(y, x, packed, bias, boards, ci, co, act)
+		} else {
+			conv3Vec(y, x, packed, bias, boards, ci, co, act, scratch)
+		}
+		if sum != nil {
+			boardSums(sum, squares, &sumOp{u: y, v: y}, boards, co)
+		}
 	}
 	if mish {
 		MishForward(y, y)

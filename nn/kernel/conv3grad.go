@@ -1,22 +1,28 @@
 package kernel
 
-// Conv3WeightGradScratchLen returns the scratch length of Conv3WeightGrad: a
-// padded board and the gradient as [tap][co][ci], ci rounded up to 16.
-func Conv3WeightGradScratchLen(ci, co int) int {
+// Conv3WeightGradScratchLen returns the scratch length of Conv3WeightGrad.
+func Conv3WeightGradScratchLen(ci, co int, p Precision) int {
+	if winograd(ci, co) {
+		return winogradGradScratchLen(ci, co, p.here())
+	}
 	cp := roundUp(ci, panel)
-	return 100*cp + 9*co*cp
+	return 100*cp + 9*co*cp // a padded board, and the gradient as [tap][co][cp]
 }
 
 // Conv3WeightGrad adds the weight gradient of a 3x3 convolution ci -> co to
 // dw [co][ci][3][3]: dw[o][i][t] += sum over boards and squares of
 // dy[b][s][o] * x[b][s+t][i]. x [boards][64][ci], dy [boards][64][co]; scratch
-// has Conv3WeightGradScratchLen(ci, co) floats with any contents. The sum of
-// one call is formed apart and then added to dw.
-func Conv3WeightGrad(dw, x, dy []float32, boards, ci, co int, scratch []float32) {
+// has Conv3WeightGradScratchLen(ci, co, p) floats with any contents. Sums of up
+// to 32 boards are formed apart and then added to dw.
+func Conv3WeightGrad(dw, x, dy []float32, boards, ci, co int, p Precision, scratch []float32) {
 	dw = dw[:co*ci*9]
 	x, dy = x[:boards*64*ci], dy[:boards*64*co]
-	scratch = scratch[:Conv3WeightGradScratchLen(ci, co)]
+	scratch = scratch[:Conv3WeightGradScratchLen(ci, co, p)]
 	if len(x) == 0 || len(dy) == 0 {
+		return
+	}
+	if winograd(ci, co) {
+		winogradWeightGrad(dw, x, dy, boards, ci, co, p.here(), scratch)
 		return
 	}
 	cp := roundUp(ci, panel)

@@ -24,10 +24,10 @@
 //
 // Example, one convolution with bias and ReLU:
 //
-//	packed := make([]float32, kernel.PackedConv3Len(ci, co))
-//	kernel.PackConv3(packed, w, ci, co) // w [co][ci][3][3]
-//	scratch := make([]float32, kernel.Conv3ScratchLen(ci))
-//	kernel.Conv3(y, x, packed, bias, boards, ci, co, kernel.ReLU, scratch)
+//	packed := make([]float32, kernel.PackedConv3Len(ci, co, kernel.FP32))
+//	kernel.PackConv3(packed, w, ci, co, kernel.FP32) // w [co][ci][3][3]
+//	scratch := make([]float32, kernel.Conv3ScratchLen(ci, co, kernel.FP32))
+//	kernel.Conv3(y, x, packed, bias, boards, ci, co, kernel.ReLU, kernel.FP32, scratch)
 package kernel
 
 //go:generate go run ./gen

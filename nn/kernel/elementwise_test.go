@@ -114,10 +114,9 @@ func TestDenormals(t *testing.T) {
 		w[i] = 0.01
 	}
 	want, _ := conv3Ref(x, w, nil, 1, c, c)
-	packed := packedConv(w, c, c)
 	forTiers(t, func(t *testing.T) {
-		y := poison(64 * c)
-		Conv3(y, x, packed, nil, 1, c, c, None, make([]float32, Conv3ScratchLen(c)))
+		packed, y := packedConv(w, c, c, FP32), poison(64*c)
+		Conv3(y, x, packed, nil, 1, c, c, None, FP32, make([]float32, Conv3ScratchLen(c, c, FP32)))
 		for i := range y {
 			// Each of up to 9*c products may be flushed.
 			if d := math.Abs(float64(y[i]) - want[i]); !(d <= 9*c*smallestNormal) {

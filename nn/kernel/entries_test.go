@@ -1,4 +1,4 @@
-//go:build amd64
+//go:build amd64 || arm64
 
 package kernel
 
@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 	"unsafe"
 )
@@ -44,6 +43,15 @@ func smallArgs(t *testing.T, kind string) *byte {
 	case "optArgs":
 		return bytesOf(&optArgs{w: mem(1), g: mem(tiny), m: mem(1), v: mem(tiny), n: 2,
 			lr: bits32(0.1), b1: bits32(0.9), b2: bits32(0.9), bc1: bits32(1), bc2: bits32(1)})
+	case "pointArgs":
+		return bytesOf(&pointArgs{y: mem(0), x: mem(tiny), w: mem(1.1), xRow: 32, yRow: 128, xPoint: 384, yPoint: 1536,
+			wPoint: 1024, wPanel: 512, k: 8, rows: 12, points: 2})
+	case "pointGradArgs":
+		return bytesOf(&pointGradArgs{dst: mem(0), a: mem(tiny), b: mem(1.1), dstRow: 128, aStep: 64, bStep: 128,
+			dstPoint: 2048, aPoint: 320, bPoint: 640, length: 5, blocks: 2, points: 2})
+	case "winogradArgs":
+		return bytesOf(&winogradArgs{src: mem(tiny), dst: mem(0), temp: mem(0), srcRow: 64, srcPlane: 256,
+			dstRow: 64, dstPlane: 256, bias: mem(tiny), sum: mem(0), squares: mem(0), n: 1})
 	case "peakArgs":
 		return bytesOf(&peakArgs{n: 3})
 	}
@@ -51,29 +59,29 @@ func smallArgs(t *testing.T, kind string) *byte {
 	return nil
 }
 
-// Every assembly entry leaves MXCSR as it was, control and status bits, also
-// where it was not the default.
-func TestEntriesRestoreMXCSR(t *testing.T) {
+// Every assembly entry leaves the floating-point control register (MXCSR, FPCR)
+// as it was, also where it was not the default.
+func TestEntriesRestoreControl(t *testing.T) {
 	if BestTier() == Generic {
-		t.Skip("SKIPPED: this CPU has neither AVX2 nor AVX-512")
+		t.Skip("SKIPPED: this CPU has no vector tier")
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	const initial, flushToZero, roundDown = 0x1f80, 0x8000, 0x2000
-	defer writeMXCSR(readMXCSR())
+	initial := readControl()
+	defer writeControl(initial)
 	for _, e := range entries {
-		if strings.HasSuffix(e.name, "AVX512") && BestTier() < AVX512 {
-			t.Logf("%s: this CPU lacks AVX-512", e.name)
+		if !hasEntry(e.name) {
+			t.Logf("%s: this CPU lacks the instructions", e.name)
 			continue
 		}
-		for _, want := range []uint32{initial, initial | flushToZero, initial | roundDown} {
+		for _, want := range controlValues {
 			args := smallArgs(t, e.args)
-			writeMXCSR(want)
+			writeControl(want)
 			e.call(args)
-			got := readMXCSR()
-			writeMXCSR(initial)
+			got := readControl()
+			writeControl(initial)
 			if got != want {
-				t.Errorf("%s: MXCSR %#x, was %#x", e.name, got, want)
+				t.Errorf("%s: control register %#x, was %#x", e.name, got, want)
 			}
 		}
 	}
@@ -87,6 +95,9 @@ func TestArgumentSizes(t *testing.T) {
 		{unsafe.Sizeof(affineArgs{}), unsafe.Offsetof(affineArgs{}.floor)},
 		{unsafe.Sizeof(sumArgs{}), unsafe.Offsetof(sumArgs{}.stride)},
 		{unsafe.Sizeof(flatArgs{}), unsafe.Offsetof(flatArgs{}.alpha)},
+		{unsafe.Sizeof(pointArgs{}), unsafe.Offsetof(pointArgs{}.points)},
+		{unsafe.Sizeof(pointGradArgs{}), unsafe.Offsetof(pointGradArgs{}.points)},
+		{unsafe.Sizeof(winogradArgs{}), unsafe.Offsetof(winogradArgs{}.n)},
 		{unsafe.Sizeof(optArgs{}), unsafe.Offsetof(optArgs{}.bc2)},
 	} {
 		if s.size != s.last+8 || s.size%8 != 0 {
@@ -95,18 +106,28 @@ func TestArgumentSizes(t *testing.T) {
 	}
 }
 
-// The committed assembly is what the generator writes, byte for byte.
+// The committed assembly is what the generators write, byte for byte.
 func TestGenerated(t *testing.T) {
 	if testing.Short() {
-		t.Skip("SKIPPED with -short: runs the generator")
+		t.Skip("SKIPPED with -short: runs the generators")
 	}
+	for _, g := range []struct {
+		name  string
+		files int
+	}{{"./gen", 4}, {"./genarm64", 3}} {
+		t.Run(g.name, func(t *testing.T) { checkGenerated(t, g.name, g.files) })
+	}
+}
+
+// checkGenerated runs a generator, which must write so many files.
+func checkGenerated(t *testing.T, name string, numFiles int) {
 	dir := t.TempDir()
-	if out, err := exec.Command("go", "run", "./gen", "-dir", dir).CombinedOutput(); err != nil {
-		t.Fatalf("go run ./gen: %v\n%s", err, out)
+	if out, err := exec.Command("go", "run", name, "-dir", dir).CombinedOutput(); err != nil {
+		t.Fatalf("go run %s: %v\n%s", name, err, out)
 	}
 	files, err := os.ReadDir(dir)
-	if err != nil || len(files) != 4 {
-		t.Fatalf("generator wrote %d files (%v), want 4", len(files), err)
+	if err != nil || len(files) != numFiles {
+		t.Fatalf("generator wrote %d files (%v), want %d", len(files), err, numFiles)
 	}
 	for _, f := range files {
 		fresh, err := os.ReadFile(filepath.Join(dir, f.Name()))

@@ -47,16 +47,16 @@ func TestStaysInBounds(t *testing.T) {
 		for _, low := range []bool{false, true} {
 			mem := func(n int) []float32 { return guarded(t, rng, n, low) }
 			x, y, res := mem(boards*64*ci), mem(boards*64*co), mem(boards*64*ci)
-			bias, packed, w := mem(co), mem(PackedConv3Len(ci, co)), mem(9*ci*co)
-			mat, conv := mem(PackedMatLen(ci, co)), mem(Conv3ScratchLen(ci))
-			grad, a, b := mem(Conv3WeightGradScratchLen(ci, co)), mem(boards*ci), mem(boards*ci)
+			bias, packed, w := mem(co), mem(PackedConv3Len(ci, co, FP32)), mem(9*ci*co)
+			mat, conv := mem(PackedMatLen(ci, co)), mem(Conv3ScratchLen(ci, co, FP32))
+			grad, a, b := mem(Conv3WeightGradScratchLen(ci, co, FP32)), mem(boards*ci), mem(boards*ci)
 			s1, s2 := make([]float64, ci), make([]float64, ci)
 			const rows = boards * 64
 			forTiers(t, func(t *testing.T) {
-				PackConv3(packed, w, ci, co)
+				PackConv3(packed, w, ci, co, FP32)
 				PackMat(mat, w[:ci*co], ci, co)
-				Conv3(y, x, packed, bias, boards, ci, co, ReLU, conv)
-				Conv3WeightGrad(w, x, y, boards, ci, co, grad)
+				Conv3(y, x, packed, bias, boards, ci, co, ReLU, FP32, conv)
+				Conv3WeightGrad(w, x, y, boards, ci, co, FP32, grad)
 				MatMul(y, x, mat, bias, rows, ci, co, None)
 				MatMul(y[co:], x[ci:], mat, bias, rows-1, ci, co, None)
 				MatMulWeightGrad(w[:ci*co], bias, x, y, rows, ci, co, nil)

@@ -159,6 +159,96 @@ func adamwAVX512(args *byte)
 //go:noescape
 func peakAVX512(args *byte)
 
+// point8x16AVX512 computes the products of points, 16 columns wide. args is a *pointArgs.
+//
+//go:noescape
+func point8x16AVX512(args *byte)
+
+// pointGrad8x16AVX512 computes sums of outer products of points in blocks of 8 rows by 16 columns. args is a *pointGradArgs.
+//
+//go:noescape
+func pointGrad8x16AVX512(args *byte)
+
+// point8x32AVX512 computes the products of points, 32 columns wide. args is a *pointArgs.
+//
+//go:noescape
+func point8x32AVX512(args *byte)
+
+// pointGrad8x32AVX512 computes sums of outer products of points in blocks of 8 rows by 32 columns. args is a *pointGradArgs.
+//
+//go:noescape
+func pointGrad8x32AVX512(args *byte)
+
+// point8x16BF16AVX512 computes the products of points, 16 columns wide. args is a *pointArgs.
+//
+//go:noescape
+func point8x16BF16AVX512(args *byte)
+
+// pointGrad8x16BF16AVX512 computes sums of outer products of points in blocks of 8 rows by 16 columns. args is a *pointGradArgs.
+//
+//go:noescape
+func pointGrad8x16BF16AVX512(args *byte)
+
+// point8x32BF16AVX512 computes the products of points, 32 columns wide. args is a *pointArgs.
+//
+//go:noescape
+func point8x32BF16AVX512(args *byte)
+
+// pointGrad8x32BF16AVX512 computes sums of outer products of points in blocks of 8 rows by 32 columns. args is a *pointGradArgs.
+//
+//go:noescape
+func pointGrad8x32BF16AVX512(args *byte)
+
+// winogradInputAVX512 transforms a board, B^T d B. args is a *winogradArgs.
+//
+//go:noescape
+func winogradInputAVX512(args *byte)
+
+// winogradOutputGradAVX512 transforms the gradient of a board's outputs, A y A^T. args is a *winogradArgs.
+//
+//go:noescape
+func winogradOutputGradAVX512(args *byte)
+
+// winogradWeightsAVX512 transforms weights, G g G^T. args is a *winogradArgs.
+//
+//go:noescape
+func winogradWeightsAVX512(args *byte)
+
+// winogradInputHalfAVX512 transforms a board, B^T d B. args is a *winogradArgs.
+//
+//go:noescape
+func winogradInputHalfAVX512(args *byte)
+
+// winogradWeightsHalfAVX512 transforms weights, G g G^T. args is a *winogradArgs.
+//
+//go:noescape
+func winogradWeightsHalfAVX512(args *byte)
+
+// winogradInputHalfPairsAVX512 transforms a board, B^T d B. args is a *winogradArgs.
+//
+//go:noescape
+func winogradInputHalfPairsAVX512(args *byte)
+
+// winogradOutputGradHalfPairsAVX512 transforms the gradient of a board's outputs, A y A^T. args is a *winogradArgs.
+//
+//go:noescape
+func winogradOutputGradHalfPairsAVX512(args *byte)
+
+// winogradOutputAVX512 transforms the products of a board to its outputs, A^T m A. args is a *winogradArgs.
+//
+//go:noescape
+func winogradOutputAVX512(args *byte)
+
+// winogradOutputSumsAVX512 transforms the products of a board to its outputs, A^T m A. args is a *winogradArgs.
+//
+//go:noescape
+func winogradOutputSumsAVX512(args *byte)
+
+// winogradWeightGradAVX512 transforms the gradient of weights, G^T u G. args is a *winogradArgs.
+//
+//go:noescape
+func winogradWeightGradAVX512(args *byte)
+
 // gemm4x16AVX2 computes tiles of 4 rows by 16 columns. args is a *gemmArgs.
 //
 //go:noescape
@@ -283,6 +373,46 @@ func adamwAVX2(args *byte)
 //
 //go:noescape
 func peakAVX2(args *byte)
+
+// point4x16AVX2 computes the products of points, 16 columns wide. args is a *pointArgs.
+//
+//go:noescape
+func point4x16AVX2(args *byte)
+
+// pointGrad4x16AVX2 computes sums of outer products of points in blocks of 4 rows by 16 columns. args is a *pointGradArgs.
+//
+//go:noescape
+func pointGrad4x16AVX2(args *byte)
+
+// winogradInputAVX2 transforms a board, B^T d B. args is a *winogradArgs.
+//
+//go:noescape
+func winogradInputAVX2(args *byte)
+
+// winogradOutputGradAVX2 transforms the gradient of a board's outputs, A y A^T. args is a *winogradArgs.
+//
+//go:noescape
+func winogradOutputGradAVX2(args *byte)
+
+// winogradWeightsAVX2 transforms weights, G g G^T. args is a *winogradArgs.
+//
+//go:noescape
+func winogradWeightsAVX2(args *byte)
+
+// winogradOutputAVX2 transforms the products of a board to its outputs, A^T m A. args is a *winogradArgs.
+//
+//go:noescape
+func winogradOutputAVX2(args *byte)
+
+// winogradOutputSumsAVX2 transforms the products of a board to its outputs, A^T m A. args is a *winogradArgs.
+//
+//go:noescape
+func winogradOutputSumsAVX2(args *byte)
+
+// winogradWeightGradAVX2 transforms the gradient of weights, G^T u G. args is a *winogradArgs.
+//
+//go:noescape
+func winogradWeightGradAVX2(args *byte)
 
 // readMXCSR returns the SSE control and status register.
 func readMXCSR() uint32

@@ -9,13 +9,22 @@ const panel = 16
 func roundUp(n, m int) int { return (n + m - 1) / m * m }
 
 // PackedConv3Len returns the length of a packed 3x3 convolution ci -> co.
-func PackedConv3Len(ci, co int) int { return 9 * ci * roundUp(co, panel) }
+func PackedConv3Len(ci, co int, p Precision) int {
+	if winograd(ci, co) {
+		return winogradPackedLen(ci, co, p.here())
+	}
+	return 9 * ci * roundUp(co, panel)
+}
 
 // PackConv3 packs w [co][ci][3][3] (ky along ranks, rank 1 first) for Conv3
-// with the same ci and co.
-func PackConv3(dst, w []float32, ci, co int) {
-	dst = dst[:PackedConv3Len(ci, co)]
+// with the same ci, co and precision in the active tier.
+func PackConv3(dst, w []float32, ci, co int, p Precision) {
+	dst = dst[:PackedConv3Len(ci, co, p)]
 	w = w[:co*ci*9]
+	if winograd(ci, co) {
+		winogradPack(dst, w, ci, 1, false, ci, co, p.here())
+		return
+	}
 	clear(dst)
 	for o := range co {
 		base := o/panel*9*ci*panel + o%panel
@@ -29,12 +38,16 @@ func PackConv3(dst, w []float32, ci, co int) {
 }
 
 // PackConv3Transposed packs w [co][ci][3][3] of a convolution ci -> co for its
-// data gradient: Conv3(dx, dy, packed, nil, boards, co, ci, None, scratch). The
+// data gradient: Conv3(dx, dy, packed, nil, boards, co, ci, None, p, scratch). The
 // kernel is turned by 180 degrees and the channels are exchanged. dst has
-// PackedConv3Len(co, ci) floats.
-func PackConv3Transposed(dst, w []float32, ci, co int) {
-	dst = dst[:PackedConv3Len(co, ci)]
+// PackedConv3Len(co, ci, p) floats.
+func PackConv3Transposed(dst, w []float32, ci, co int, p Precision) {
+	dst = dst[:PackedConv3Len(co, ci, p)]
 	w = w[:co*ci*9]
+	if winograd(co, ci) {
+		winogradPack(dst, w, 1, ci, true, co, ci, p.here())
+		return
+	}
 	clear(dst)
 	for o := range co {
 		for i := range ci {

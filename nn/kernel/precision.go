@@ -31,6 +31,14 @@ func ParsePrecision(s string) (Precision, error) {
 	return 0, fmt.Errorf("unknown precision %q: want fp32 or bf16", s)
 }
 
-// HasBF16 says whether the active tier multiplies bfloat16 numbers in hardware.
-// Where it does not, BF16 gives the same kind of result slowly, in plain Go.
+// HasBF16 says whether the active tier multiplies bfloat16 numbers. Where it does
+// not, BF16 means FP32.
 func HasBF16() bool { return hasBF16() }
+
+// here returns the precision that p means in the active tier.
+func (p Precision) here() Precision {
+	if p == BF16 && !hasBF16() {
+		return FP32
+	}
+	return p
+}

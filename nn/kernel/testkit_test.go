@@ -53,6 +53,14 @@ func forTiers(t *testing.T, f func(t *testing.T)) {
 	}
 }
 
+// precisions returns those that the active tier tells apart.
+func precisions() []Precision {
+	if HasBF16() {
+		return []Precision{FP32, BF16}
+	}
+	return []Precision{FP32}
+}
+
 // closeTo fails unless got is want within tol times (1 + |want| + mag[i]); mag
 // may be nil. NaN must meet NaN.
 func closeTo(t *testing.T, what string, got []float32, want, mag []float64, tol float64) {

@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +40,7 @@ func TestTierEnvironment(t *testing.T) {
 		{BestTier().String(), "tier=" + BestTier().String(), ""},
 		{"mmx", "tier=" + BestTier().String(), TierEnv},
 	} {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestTierEnvironment$")
+		cmd := selfCommand(t, "-test.run=^TestTierEnvironment$")
 		cmd.Env = append(os.Environ(), "KERNEL_TIER_CHILD=1", TierEnv+"="+c.value)
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), c.want+"\n") {
@@ -71,19 +70,19 @@ func TestNoAllocations(t *testing.T) {
 		n := boards * 64 * c
 		x, y, z, ch := rng.floats(n), rng.floats(n), rng.floats(n), rng.floats(boards*c)
 		w, dw := rng.floats(9*c*c), rng.floats(9*c*c)
-		packed, mat := packedConv(w, c, c), make([]float32, PackedMatLen(c, c))
-		scratch := make([]float32, Conv3WeightGradScratchLen(c, c))
+		packed, mat := make([]float32, PackedConv3Len(c, c, FP32)), make([]float32, PackedMatLen(c, c))
+		scratch := make([]float32, Conv3WeightGradScratchLen(c, c, FP32))
 		s1, s2 := make([]float64, c), make([]float64, c)
 		masks, scalars := make([][encoding.NumMasks]uint64, 1), make([]encoding.Scalars, 1)
 		input, start, legal := make([]float32, 64*112), []int32{0, 2}, []uint16{3, 5}
 		target := []float32{0.5, 0.5}
 		run := func() {
-			PackConv3(packed, w, c, c)
-			PackConv3Transposed(packed, w, c, c)
+			PackConv3(packed, w, c, c, FP32)
+			PackConv3Transposed(packed, w, c, c, FP32)
 			PackMat(mat, w[:c*c], c, c)
 			PackMatTransposed(mat, w[:c*c], c, c)
-			Conv3(y, x, packed, ch, boards, c, c, ReLU, scratch)
-			Conv3WeightGrad(dw, x, y, boards, c, c, scratch)
+			Conv3(y, x, packed, ch, boards, c, c, ReLU, FP32, scratch)
+			Conv3WeightGrad(dw, x, y, boards, c, c, FP32, scratch)
 			MatMul(y, x, mat, ch, boards*64-1, c, c, None)
 			MatMulWeightGrad(dw[:c*c], ch, x, y, boards*64-1, c, c, nil)
 			BatchNormStats(s1, s2, x, boards*64, c)

@@ -69,7 +69,7 @@ func (v isa) maskPositive(mask, x Mem, zero reg.VecVirtual) reg.VecVirtual {
 // kernel emits one function over an argument struct. MXCSR gets FTZ and DAZ for
 // body and is restored before the return.
 func (v isa) kernel(name, args, doc string, body func(f *frame)) {
-	entries = append(entries, entry{name + v.name, args})
+	entries = append(entries, entry{Name: name + v.name, Args: args})
 	TEXT(name+v.name, NOSPLIT, "func(args *byte)")
 	Pragma("noescape")
 	Doc(fmt.Sprintf("%s %s args is a *%s.", name+v.name, doc, args))
@@ -115,7 +115,7 @@ type frame struct {
 // mem returns the memory operand of a field.
 func (f *frame) mem(field string) Mem {
 	for i, s := range f.spec {
-		if s.name == field {
+		if s.Name == field {
 			return Mem{Base: f.args, Disp: 8 * i}
 		}
 	}
@@ -129,6 +129,14 @@ func (f *frame) load(field string) reg.GPVirtual {
 	return r
 }
 
+// local returns a copy of a field on the stack, for what moves but need not
+// take a register.
+func (f *frame) local(field string) Mem {
+	m, r := AllocLocal(8), f.load(field)
+	MOVQ(r, m)
+	return m
+}
+
 // broadcast returns a float32 field in all lanes of a new vector.
 func (f *frame) broadcast(v isa, field string) reg.VecVirtual {
 	r := v.vec()
@@ -136,8 +144,8 @@ func (f *frame) broadcast(v isa, field string) reg.VecVirtual {
 	return r
 }
 
-// loop emits body n times, n > 0 in a register that it counts down.
-func loop(label string, n reg.Register, body func()) {
+// loop emits body n times, n > 0 in a register or in memory, which it counts down.
+func loop(label string, n Op, body func()) {
 	Label(label)
 	body()
 	DECQ(n)

@@ -31,9 +31,11 @@ func run(dir string) error {
 		genFlat(v)
 		genOptimizers(v)
 		genPeak(v)
+		genPoints(v)
+		genWinograd(v)
 	}
 	genMXCSR()
-	if err := writeArgs(filepath.Join(dir, "args_amd64_gen.go")); err != nil {
+	if err := writeArgs(filepath.Join(dir, "args_gen.go")); err != nil {
 		return err
 	}
 	if err := writeEntries(filepath.Join(dir, "entries_amd64_test.go")); err != nil {
@@ -51,5 +53,5 @@ func run(dir string) error {
 	}
 	os.Args = []string{"gen"} // stands in the header, which must not depend on dir
 	build.Generate()
-	return nil
+	return encodeBF16(filepath.Join(dir, "kernels_amd64.s"))
 }

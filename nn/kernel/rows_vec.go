@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package kernel
 
 // rowsPerCall returns how many rows of width floats one call may take.
@@ -21,16 +23,7 @@ func affineVec(y, x, scale, shift, res []float32, rows, c int, act Act) {
 	step := rowsPerCall(c)
 	for r := 0; r < rows; r += step {
 		a.y, a.x, a.res, a.rows = at(y, r*c), at(x, r*c), optional(res, r*c), uintptr(min(step, rows-r))
-		switch {
-		case wide() && res != nil:
-			affineResAVX512(bytesOf(&a))
-		case wide():
-			affineAVX512(bytesOf(&a))
-		case res != nil:
-			affineResAVX2(bytesOf(&a))
-		default:
-			affineAVX2(bytesOf(&a))
-		}
+		callAffine(&a)
 	}
 }
 
@@ -47,16 +40,7 @@ func affine2Vec(dx, dy, mask, x, ca, cb, cd []float32, rows, c, c0 int) {
 		i := r*c + c0
 		a.y, a.x, a.u, a.mask = at(dx, i), at(x, i), at(dy, i), optional(mask, i)
 		a.rows = uintptr(min(step, rows-r))
-		switch {
-		case wide() && mask != nil:
-			affine2MaskAVX512(bytesOf(&a))
-		case wide():
-			affine2AVX512(bytesOf(&a))
-		case mask != nil:
-			affine2MaskAVX2(bytesOf(&a))
-		default:
-			affine2AVX2(bytesOf(&a))
-		}
+		callAffine2(&a)
 	}
 }
 
@@ -72,10 +56,7 @@ func blockSumsVec(t1, t2 *[sumGroup]float32, op *sumOp, rows, c, c0, w int) {
 		}
 		store = nil
 	}
-	group := 4
-	if !wide() {
-		group = 2
-	}
+	group := sumPanels()
 	for p := 0; p < w; {
 		np := 1
 		if w-p >= group*panel {
@@ -87,51 +68,7 @@ func blockSumsVec(t1, t2 *[sumGroup]float32, op *sumOp, rows, c, c0, w int) {
 		if op.mean != nil {
 			a.mean = at(op.mean, i)
 		}
-		runSums(&a, np)
+		callSums(&a, np)
 		p += np * panel
-	}
-}
-
-// runSums calls the column-sum kernel of np panels that a's pointers ask for.
-func runSums(a *sumArgs, np int) {
-	many, p := np > 1, bytesOf(a)
-	if wide() {
-		switch {
-		case a.v == nil && many:
-			sum64AVX512(p)
-		case a.v == nil:
-			sum16AVX512(p)
-		case a.mask == nil && many:
-			sumProduct64AVX512(p)
-		case a.mask == nil:
-			sumProduct16AVX512(p)
-		case a.store == nil && many:
-			sumProductMask64AVX512(p)
-		case a.store == nil:
-			sumProductMask16AVX512(p)
-		case many:
-			sumProductMaskStore64AVX512(p)
-		default:
-			sumProductMaskStore16AVX512(p)
-		}
-		return
-	}
-	switch {
-	case a.v == nil && many:
-		sum32AVX2(p)
-	case a.v == nil:
-		sum16AVX2(p)
-	case a.mask == nil && many:
-		sumProduct32AVX2(p)
-	case a.mask == nil:
-		sumProduct16AVX2(p)
-	case a.store == nil && many:
-		sumProductMask32AVX2(p)
-	case a.store == nil:
-		sumProductMask16AVX2(p)
-	case many:
-		sumProductMaskStore32AVX2(p)
-	default:
-		sumProductMaskStore16AVX2(p)
 	}
 }

@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package kernel
 
 // tileRows is the height of a full tile: one rank of squares.
@@ -91,18 +93,6 @@ func (j *gemmJob) lastPanel(g *gemmArgs, y, x []float32, rows, p int) {
 	}
 }
 
-// panelsNext returns how many of left panels the next tiles take. In AVX-512 a
-// single panel is slow, so three are taken where two would leave one.
-func panelsNext(left int) int {
-	switch {
-	case !wide() || left == 1:
-		return 1
-	case left == 3 || left == 5:
-		return 3
-	}
-	return 2
-}
-
 // tiles computes the full tiles of rows rows and np panels from panel p on; y is
 // the first result, yRow its row stride in floats. The arguments are copied, so
 // that nothing flows into the caller's struct and escapes.
@@ -117,18 +107,7 @@ func (j *gemmJob) tiles(g *gemmArgs, y []float32, yRow int, x []float32, bias *f
 	for t := 0; t < n; t += step {
 		m := uintptr(min(step, n-t))
 		a.x, a.y, a.tiles = at(x, t*j.xTile), at(y, t*tileRows*yRow), m
-		switch {
-		case !wide():
-			gemm4x16AVX2(bytesOf(&a))
-			a.x, a.y, a.tiles = at(x, t*j.xTile+4*j.xRow), at(y, (t*tileRows+4)*yRow), m
-			gemm4x16AVX2(bytesOf(&a))
-		case np == 1:
-			gemm8x16AVX512(bytesOf(&a))
-		case np == 2:
-			gemm8x32AVX512(bytesOf(&a))
-		default:
-			gemm8x48AVX512(bytesOf(&a))
-		}
+		callGemm8(&a, np)
 	}
 }
 
@@ -144,14 +123,5 @@ func (j *gemmJob) singles(g *gemmArgs, y []float32, yRow int, x []float32, bias 
 	a.xTile, a.yTile = uintptr(j.xRow*f32), uintptr(yRow*f32)
 	a.w = at(j.packed, p*j.k*panel)
 	a.x, a.y, a.tiles = at(x, first*j.xRow), at(y, first*yRow), uintptr(rows-first)
-	switch {
-	case !wide() && np == 1:
-		gemm1x16AVX2(bytesOf(&a))
-	case !wide():
-		gemm1x64AVX2(bytesOf(&a))
-	case np == 1:
-		gemm1x16AVX512(bytesOf(&a))
-	default:
-		gemm1x64AVX512(bytesOf(&a))
-	}
+	callGemm1(&a, np)
 }

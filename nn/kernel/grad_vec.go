@@ -1,12 +1,6 @@
-package kernel
+//go:build amd64 || arm64
 
-// gradRows returns the height of a full block of the weight-gradient kernels.
-func gradRows() int {
-	if wide() {
-		return 8
-	}
-	return 4
-}
+package kernel
 
 // conv3WeightGradVec adds to grad [9][co][cp], board by board: rows are output
 // channels (broadcast from dy), columns input channels (from the padded board).
@@ -62,30 +56,12 @@ func gradBlock(g *gradArgs, dst, a, b []float32, n, np, length int) {
 	for i := 0; i < full; i += step {
 		k.dst, k.a, k.b = at(dst, i*h*dstRow), at(a, i*h), at(b, 0)
 		k.blocks = uintptr(min(step, full-i))
-		switch {
-		case h == 4:
-			grad4x16AVX2(bytesOf(&k))
-		case np == 1:
-			grad8x16AVX512(bytesOf(&k))
-		case np == 2:
-			grad8x32AVX512(bytesOf(&k))
-		default:
-			grad8x48AVX512(bytesOf(&k))
-		}
+		callGrad(&k, np)
 	}
 	if full*h == n {
 		return
 	}
 	k.dst, k.a, k.b = at(dst, full*h*dstRow), at(a, full*h), at(b, 0)
 	k.blocks = uintptr(n - full*h)
-	switch {
-	case h == 4:
-		grad1x16AVX2(bytesOf(&k))
-	case np == 1:
-		grad1x16AVX512(bytesOf(&k))
-	case np == 2:
-		grad1x32AVX512(bytesOf(&k))
-	default:
-		grad1x48AVX512(bytesOf(&k))
-	}
+	callGrad1(&k, np)
 }

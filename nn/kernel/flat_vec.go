@@ -1,7 +1,6 @@
-package kernel
+//go:build amd64 || arm64
 
-// Kernels are chosen by switches and not through function variables: an indirect
-// call would move its argument struct to the heap.
+package kernel
 
 // vecFlat runs op over whole panels of y, a, b and returns how many elements it
 // did; the caller does the rest. b may be nil where op does not read it.
@@ -17,45 +16,9 @@ func vecFlat(op flatOp, y, a, b []float32, alpha float32) int {
 	for i := 0; i < n; i += maxCallFloats {
 		args.y, args.a, args.b = at(y, i), at(a, i), at(b, i)
 		args.n = uintptr(min(maxCallFloats, n-i) / panel)
-		if wide() {
-			flatAVX512(op, &args)
-		} else {
-			flatAVX2(op, &args)
-		}
+		callFlat(op, &args)
 	}
 	return n
-}
-
-func flatAVX512(op flatOp, args *flatArgs) {
-	p := bytesOf(args)
-	switch op {
-	case flatReLU:
-		flatReLUAVX512(p)
-	case flatReLUBackward:
-		flatReLUBackwardAVX512(p)
-	case flatAdd:
-		flatAddAVX512(p)
-	case flatAxpy:
-		flatAxpyAVX512(p)
-	case flatScale:
-		flatScaleAVX512(p)
-	}
-}
-
-func flatAVX2(op flatOp, args *flatArgs) {
-	p := bytesOf(args)
-	switch op {
-	case flatReLU:
-		flatReLUAVX2(p)
-	case flatReLUBackward:
-		flatReLUBackwardAVX2(p)
-	case flatAdd:
-		flatAddAVX2(p)
-	case flatAxpy:
-		flatAxpyAVX2(p)
-	case flatScale:
-		flatScaleAVX2(p)
-	}
 }
 
 // sgdVec updates whole panels and returns the number of elements done.
@@ -65,11 +28,7 @@ func sgdVec(w, g, m []float32, lr, momentum, decay float32) int {
 	for i := 0; i < n; i += maxCallFloats {
 		a.w, a.g, a.m = at(w, i), at(g, i), at(m, i)
 		a.n = uintptr(min(maxCallFloats, n-i) / panel)
-		if wide() {
-			sgdAVX512(bytesOf(&a))
-		} else {
-			sgdAVX2(bytesOf(&a))
-		}
+		callSGD(&a)
 	}
 	return n
 }
@@ -85,11 +44,7 @@ func adamVec(w, g, m, v []float32, lr, b1, b2, eps, decay, bc1, bc2 float32) int
 	for i := 0; i < n; i += maxCallFloats {
 		a.w, a.g, a.m, a.v = at(w, i), at(g, i), at(m, i), at(v, i)
 		a.n = uintptr(min(maxCallFloats, n-i) / panel)
-		if wide() {
-			adamwAVX512(bytesOf(&a))
-		} else {
-			adamwAVX2(bytesOf(&a))
-		}
+		callAdamW(&a)
 	}
 	return n
 }

@@ -1,0 +1,199 @@
+// Package args describes the argument structs of the assembly kernels, which are
+// common to all architectures, and writes them and the lists of entries as Go.
+// The generators import it: nn/kernel/gen for amd64, nn/kernel/genarm64 for arm64.
+package args
+
+import (
+	"bytes"
+	"fmt"
+	"go/format"
+	"maps"
+	"os"
+	"slices"
+)
+
+// Field is one 8-byte field of an argument struct.
+type Field struct{ Name, Type, Doc string }
+
+// Structs are the argument structs by name: every field is 8 bytes, so field i
+// lies at 8*i. Strides and lengths are bytes unless the doc says otherwise.
+var Structs = map[string][]Field{
+	"gemmArgs": {
+		{"y", "*float32", "first output row of the tile"},
+		{"x", "*float32", "first input row of the tile"},
+		{"w", "*float32", "first packed panel"},
+		{"bias", "*float32", "16 floats a panel, or nil"},
+		{"xRow", "uintptr", "stride of input rows"},
+		{"yRow", "uintptr", "stride of output rows"},
+		{"xTile", "uintptr", "stride of x between tiles"},
+		{"yTile", "uintptr", "stride of y between tiles"},
+		{"tiles", "uintptr", "number of tiles, > 0"},
+		{"segs", "uintptr", "segments of the sum, > 0"},
+		{"kseg", "uintptr", "length of a segment in floats, > 0"},
+		{"xSeg", "uintptr", "stride of x between segments"},
+		{"wPanel", "uintptr", "stride of w between panels"},
+		{"floor", "uint64", "float32 bits: results are at least this"},
+	},
+	"gradArgs": {
+		{"dst", "*float32", "first row of the sums, added to"},
+		{"a", "*float32", "the factor that gives rows of dst"},
+		{"b", "*float32", "the factor that gives columns of dst"},
+		{"dstRow", "uintptr", "stride of dst rows"},
+		{"aStep", "uintptr", "stride of a along the sum"},
+		{"bStep", "uintptr", "stride of b along the sum"},
+		{"inner", "uintptr", "length of the inner sum, > 0"},
+		{"outer", "uintptr", "number of inner sums, > 0"},
+		{"aOuter", "uintptr", "added to a after an inner sum"},
+		{"bOuter", "uintptr", "added to b after an inner sum"},
+		{"blocks", "uintptr", "number of row blocks, > 0"},
+	},
+	"affineArgs": {
+		{"y", "*float32", "output rows"},
+		{"x", "*float32", "input rows"},
+		{"res", "*float32", "rows to add"},
+		{"mask", "*float32", "rows whose sign gates u"},
+		{"u", "*float32", "second input rows"},
+		{"scale", "*float32", "per channel"},
+		{"shift", "*float32", "per channel"},
+		{"uscale", "*float32", "per channel, for u"},
+		{"rows", "uintptr", "number of rows, > 0"},
+		{"width", "uintptr", "bytes of a row that are worked on, a multiple of 64"},
+		{"skip", "uintptr", "bytes of a row that are not"},
+		{"floor", "uint64", "float32 bits: results are at least this"},
+	},
+	"sumArgs": {
+		{"u", "*float32", "rows to sum"},
+		{"v", "*float32", "rows to multiply with"},
+		{"mask", "*float32", "rows whose sign gates u"},
+		{"store", "*float32", "takes the gated u"},
+		{"mean", "*float32", "per channel, subtracted from v"},
+		{"s1", "*float32", "sums of u"},
+		{"s2", "*float32", "sums of u*(v-mean)"},
+		{"rows", "uintptr", "number of rows, > 0"},
+		{"stride", "uintptr", "stride of rows"},
+	},
+	"flatArgs": {
+		{"y", "*float32", "output"},
+		{"a", "*float32", "first input"},
+		{"b", "*float32", "second input"},
+		{"n", "uintptr", "panels of 16 floats, > 0"},
+		{"alpha", "uint64", "float32 bits"},
+	},
+	"optArgs": {
+		{"w", "*float32", "weights"},
+		{"g", "*float32", "gradient"},
+		{"m", "*float32", "first moment"},
+		{"v", "*float32", "second moment"},
+		{"n", "uintptr", "panels of 16 floats, > 0"},
+		{"lr", "uint64", "float32 bits"},
+		{"momentum", "uint64", "float32 bits"},
+		{"decay", "uint64", "float32 bits (AdamW: lr*decay)"},
+		{"b1", "uint64", "float32 bits"},
+		{"c1", "uint64", "float32 bits, 1-b1"},
+		{"b2", "uint64", "float32 bits"},
+		{"c2", "uint64", "float32 bits, 1-b2"},
+		{"eps", "uint64", "float32 bits"},
+		{"bc1", "uint64", "float32 bits"},
+		{"bc2", "uint64", "float32 bits"},
+	},
+	"winogradArgs": {
+		{"src", "*float32", "first input"},
+		{"dst", "*float32", "first output"},
+		{"temp", "*float32", "96 vectors of scratch"},
+		{"srcRow", "uintptr", "stride of squares, of a plane's rows, or of weights along input channels"},
+		{"srcPlane", "uintptr", "stride of planes or taps of src"},
+		{"dstRow", "uintptr", "stride of squares, of a plane's rows, or of weights along input channels"},
+		{"dstPlane", "uintptr", "stride of planes or taps of dst"},
+		{"bias", "*float32", "per channel, or nil"},
+		{"sum", "*float32", "takes the sum over the board, per channel"},
+		{"squares", "*float32", "takes the sum of squares over the board, per channel"},
+		{"floor", "uint64", "float32 bits: results are at least this"},
+		{"n", "uintptr", "slices of a vector of channels, > 0"},
+	},
+	"pointArgs": {
+		{"y", "*float32", "first row of the first product"},
+		{"x", "*float32", "first row of words of the first left factor"},
+		{"w", "*float32", "first packed panel of words"},
+		{"xRow", "uintptr", "stride of input rows"},
+		{"yRow", "uintptr", "stride of output rows"},
+		{"xPoint", "uintptr", "stride of x between points"},
+		{"yPoint", "uintptr", "stride of y between points"},
+		{"wPoint", "uintptr", "stride of w between points"},
+		{"wPanel", "uintptr", "stride of w between panels"},
+		{"k", "uintptr", "length of the sum in words, a multiple of 8, > 0"},
+		{"rows", "uintptr", "rows of a product, a multiple of 4, > 0"},
+		{"points", "uintptr", "number of products, > 0"},
+	},
+	"pointGradArgs": {
+		{"dst", "*float32", "first row of the first sum"},
+		{"a", "*float32", "words of the factor that gives rows of dst"},
+		{"b", "*float32", "words of the factor that gives columns of dst"},
+		{"dstRow", "uintptr", "stride of dst rows"},
+		{"aStep", "uintptr", "stride of a along the sum"},
+		{"bStep", "uintptr", "stride of b along the sum"},
+		{"dstPoint", "uintptr", "stride of dst between points"},
+		{"aPoint", "uintptr", "stride of a between points"},
+		{"bPoint", "uintptr", "stride of b between points"},
+		{"length", "uintptr", "length of the sum, > 0"},
+		{"blocks", "uintptr", "number of row blocks, > 0"},
+		{"points", "uintptr", "number of sums, > 0"},
+	},
+	"peakArgs": {
+		{"n", "uintptr", "rounds, > 0"},
+	},
+}
+
+// Offset returns the byte offset of a field. It panics where there is none: a
+// generator's bug.
+func Offset(name, field string) int {
+	for i, f := range Structs[name] {
+		if f.Name == field {
+			return 8 * i
+		}
+	}
+	panic("no field " + field + " in " + name)
+}
+
+// header starts a generated Go file for the architectures of constraint.
+func header(constraint string) string {
+	return "// Code generated by gen. DO NOT EDIT.\n\n//go:build " + constraint + "\n\npackage kernel\n"
+}
+
+// WriteStructs writes the argument structs as Go.
+func WriteStructs(path string) error {
+	var b bytes.Buffer
+	b.WriteString(header("amd64 || arm64"))
+	for _, n := range slices.Sorted(maps.Keys(Structs)) {
+		fmt.Fprintf(&b, "\n// %s are the arguments of assembly kernels; strides are in bytes.\ntype %s struct {\n", n, n)
+		for _, f := range Structs[n] {
+			fmt.Fprintf(&b, "%s %s // %s\n", f.Name, f.Type, f.Doc)
+		}
+		b.WriteString("}\n")
+	}
+	return WriteGo(path, b.Bytes())
+}
+
+// Entry is one assembly function over an argument struct.
+type Entry struct{ Name, Args string }
+
+// WriteEntries writes the list of an architecture's entries, which tests walk.
+func WriteEntries(path, arch string, entries []Entry) error {
+	var b bytes.Buffer
+	b.WriteString(header(arch))
+	b.WriteString("\n// entries lists every assembly function over an argument struct.\n")
+	b.WriteString("var entries = []struct{ name, args string; call func(*byte) }{\n")
+	for _, e := range entries {
+		fmt.Fprintf(&b, "{%q, %q, %s},\n", e.Name, e.Args, e.Name)
+	}
+	b.WriteString("}\n")
+	return WriteGo(path, b.Bytes())
+}
+
+// WriteGo formats and writes a Go file.
+func WriteGo(path string, text []byte) error {
+	src, err := format.Source(text)
+	if err != nil {
+		return fmt.Errorf("format %s: %w", path, err)
+	}
+	return os.WriteFile(path, src, 0o644)
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// product is the number format of the factors of a matrix product. A word is
+// one float32, or two bf16 whose products are both added.
+type product struct {
+	suffix string
+	add    func(a, b, acc reg.VecVirtual)
+}
+
+var (
+	fp32 = product{"", func(a, b, acc reg.VecVirtual) { VFMADD231PS(a, b, acc) }}
+	bf16 = product{"BF16", dpBF16}
+)
+
+// genPoints emits the matrix products of Winograd's points.
+func genPoints(v isa) {
+	if v.size == 64 {
+		for _, p := range []product{fp32, bf16} {
+			for _, np := range []int{1, 2} {
+				points(v, p, 8, np)
+				pointGrad(v, p, 8, np)
+			}
+		}
+		return
+	}
+	points(v, fp32, 4, 1)
+	pointGrad(v, fp32, 4, 1)
+}
+
+// points emits y[p][r] = sum over k of x[p][r][k] * w[p][k] for all points p and
+// rows r, np panels wide. Rows go in tiles of mr and a last one of 4; all add in
+// the order of k, so that a row does not depend on the others.
+func points(v isa, pr product, mr, np int) {
+	name := fmt.Sprintf("point%dx%d%s", mr, np*16, pr.suffix)
+	doc := fmt.Sprintf("computes the products of points, %d columns wide.", np*16)
+	v.kernel(name, "pointArgs", doc, func(f *frame) {
+		x, y, xPoint, yPoint, wPoint := AllocLocal(8), AllocLocal(8), AllocLocal(8), AllocLocal(8), AllocLocal(8)
+		rows, left := AllocLocal(8), AllocLocal(8)
+		move := func(from, to Mem) {
+			r := GP64()
+			MOVQ(from, r)
+			MOVQ(r, to)
+		}
+		move(f.mem("x"), xPoint)
+		move(f.mem("y"), yPoint)
+		move(f.mem("w"), wPoint)
+		move(f.mem("points"), left)
+		wp := f.load("wPanel")
+		at := rowOffsets(f, "xRow", mr)
+
+		tile := func(label string, mr int) {
+			acc := make([][]reg.VecVirtual, mr)
+			for i := range acc {
+				acc[i] = v.vecs(np * v.perPanel())
+				for _, a := range acc[i] {
+					v.zero(a)
+				}
+			}
+			wv, bc := v.vecs(np*v.perPanel()), v.vecs(2)
+			xp, w, k := GP64(), GP64(), GP64()
+			MOVQ(x, xp)
+			MOVQ(wPoint, w)
+			MOVQ(f.mem("k"), k)
+			step := func(u int) {
+				for j := range wv {
+					m := panelMem(w, wp, nil, j/v.perPanel())
+					m.Disp = u*panelBytes + j%v.perPanel()*v.size
+					VMOVUPS(m, wv[j])
+				}
+				for i := range mr {
+					m, b := at(xp, i), bc[i%2]
+					m.Disp = 4 * u
+					VBROADCASTSS(m, b)
+					for j := range wv {
+						pr.add(wv[j], b, acc[i][j])
+					}
+				}
+			}
+			Label(label)
+			for u := range 8 {
+				step(u)
+			}
+			ADDQ(Imm(8*4), xp)
+			ADDQ(U32(8*panelBytes), w)
+			SUBQ(Imm(8), k)
+			JNZ(LabelRef(label))
+			to, row := GP64(), f.load("yRow")
+			MOVQ(y, to)
+			for i := range acc {
+				for j, a := range acc[i] {
+					VMOVUPS(a, Mem{Base: to, Disp: j * v.size})
+				}
+				ADDQ(row, to)
+			}
+			MOVQ(to, y)
+			MOVQ(x, xp)
+			row = f.load("xRow")
+			LEAQ(Mem{Base: xp, Index: row, Scale: uint8(mr)}, xp)
+			MOVQ(xp, x)
+		}
+
+		Label("point")
+		move(xPoint, x)
+		move(yPoint, y)
+		move(f.mem("rows"), rows)
+		SUBQ(Imm(uint64(mr)), rows)
+		JL(LabelRef("rest"))
+		Label("tile")
+		tile("k", mr)
+		SUBQ(Imm(uint64(mr)), rows)
+		JGE(LabelRef("tile"))
+		Label("rest")
+		if mr > 4 {
+			ADDQ(U32(uint32(mr)), rows)
+			JZ(LabelRef("done"))
+			tile("k4", 4)
+			Label("done")
+		}
+		for _, m := range []struct {
+			field string
+			to    Mem
+		}{{"xPoint", xPoint}, {"yPoint", yPoint}, {"wPoint", wPoint}} {
+			r := f.load(m.field)
+			ADDQ(r, m.to)
+		}
+		DECQ(left)
+		JNZ(LabelRef("point"))
+	})
+}
+
+// pointGrad emits dst[p][i][j] = sum over s of a[p][s][i] * b[p][s][j] for all
+// points p, mr rows by np panels a block.
+func pointGrad(v isa, pr product, mr, np int) {
+	name := fmt.Sprintf("pointGrad%dx%d%s", mr, np*16, pr.suffix)
+	doc := fmt.Sprintf("computes sums of outer products of points in blocks of %d rows by %d columns.", mr, np*16)
+	v.kernel(name, "pointGradArgs", doc, func(f *frame) {
+		dstPoint, aPoint, bPoint, left, blocks := AllocLocal(8), AllocLocal(8), AllocLocal(8), AllocLocal(8), AllocLocal(8)
+		for _, m := range []struct {
+			field string
+			to    Mem
+		}{{"dst", dstPoint}, {"a", aPoint}, {"b", bPoint}, {"points", left}} {
+			r := f.load(m.field)
+			MOVQ(r, m.to)
+		}
+		aStep, bStep, dstRow := f.load("aStep"), f.load("bStep"), f.load("dstRow")
+		a, b, dst, ap, count := GP64(), GP64(), GP64(), GP64(), GP64()
+		acc := make([][]reg.VecVirtual, mr)
+		for i := range acc {
+			acc[i] = v.vecs(np * v.perPanel())
+		}
+		bv, av := v.vecs(np*v.perPanel()), v.vecs(2)
+		step := func(int) {
+			for j := range bv {
+				VMOVUPS(Mem{Base: b, Disp: j * v.size}, bv[j])
+			}
+			for i := range mr {
+				x := av[i%2]
+				VBROADCASTSS(Mem{Base: ap, Disp: 4 * i}, x)
+				for j := range bv {
+					pr.add(bv[j], x, acc[i][j])
+				}
+			}
+			ADDQ(aStep, ap)
+			ADDQ(bStep, b)
+		}
+		Label("point")
+		MOVQ(dstPoint, dst)
+		MOVQ(aPoint, a)
+		MOVQ(f.mem("blocks"), count)
+		MOVQ(count, blocks)
+		Label("block")
+		for i := range acc {
+			for _, x := range acc[i] {
+				v.zero(x)
+			}
+		}
+		MOVQ(a, ap)
+		MOVQ(bPoint, b)
+		MOVQ(f.mem("length"), count)
+		unrolled("sum", count, 4, step, func(int) {})
+		for i := range acc {
+			for j, x := range acc[i] {
+				VMOVUPS(x, Mem{Base: dst, Disp: j * v.size})
+			}
+			ADDQ(dstRow, dst)
+		}
+		ADDQ(U32(4*mr), a)
+		DECQ(blocks)
+		JNZ(LabelRef("block"))
+		for _, m := range []struct {
+			field string
+			to    Mem
+		}{{"dstPoint", dstPoint}, {"aPoint", aPoint}, {"bPoint", bPoint}} {
+			r := f.load(m.field)
+			ADDQ(r, m.to)
+		}
+		DECQ(left)
+		JNZ(LabelRef("point"))
+	})
+}

@@ -1,0 +1,72 @@
+package main
+
+import "fmt"
+
+// Go's assembler for arm64 lacks most vector instructions on floats, so they are
+// emitted as words. Encodings: Arm Architecture Reference Manual for A-profile
+// (DDI 0487), chapter C7, "Advanced SIMD"; all forms here are Q=1, sz=0: four
+// float32 lanes.
+
+// vec is a vector register, 0 to 31.
+type vec uint32
+
+// threeSame are the instructions op Vd.4S, Vn.4S, Vm.4S.
+var threeSame = map[string]uint32{
+	"fadd": 0x4e20d400, // d = n + m
+	"fsub": 0x4ea0d400, // d = n - m
+	"fmul": 0x6e20dc00, // d = n * m
+	"fdiv": 0x6e20fc00, // d = n / m
+	"fmax": 0x4e20f400, // d = max(n, m); NaN if one is NaN
+	"fmla": 0x4e20cc00, // d += n * m, one rounding
+	"fmls": 0x4ea0cc00, // d -= n * m, one rounding
+}
+
+// twoReg are the instructions op Vd.4S, Vn.4S.
+var twoReg = map[string]uint32{
+	"fsqrt":  0x6ea1f800, // d = sqrt(n)
+	"fcmgt0": 0x4ea0c800, // d = n > 0 ? all ones : 0; written fcmgt Vd.4S, Vn.4S, #0.0
+}
+
+// fmlaElement is fmla Vd.4S, Vn.4S, Vm.S[lane]: d += n * m[lane].
+const fmlaElement = 0x4f801000
+
+// same encodes op Vd.4S, Vn.4S, Vm.4S and returns its text too.
+func same(op string, d, n, m vec) (word uint32, text string) {
+	code, ok := threeSame[op]
+	if !ok {
+		panic("no instruction " + op)
+	}
+	text = fmt.Sprintf("%s v%d.4s, v%d.4s, v%d.4s", op, d, n, m)
+	return code | reg(m)<<16 | reg(n)<<5 | reg(d), text
+}
+
+// two encodes op Vd.4S, Vn.4S.
+func two(op string, d, n vec) (word uint32, text string) {
+	code, ok := twoReg[op]
+	if !ok {
+		panic("no instruction " + op)
+	}
+	text = fmt.Sprintf("%s v%d.4s, v%d.4s", op, d, n)
+	if op == "fcmgt0" {
+		text = fmt.Sprintf("fcmgt v%d.4s, v%d.4s, #0.0", d, n)
+	}
+	return code | reg(n)<<5 | reg(d), text
+}
+
+// element encodes fmla Vd.4S, Vn.4S, Vm.S[lane], lane 0 to 3: bit 0 of the lane
+// is L (bit 21), bit 1 is H (bit 11); M:Rm (bits 20 to 16) is the register.
+func element(d, n, m vec, lane uint32) (word uint32, text string) {
+	if lane > 3 {
+		panic(fmt.Sprintf("lane %d of 4", lane))
+	}
+	text = fmt.Sprintf("fmla v%d.4s, v%d.4s, v%d.s[%d]", d, n, m, lane)
+	return fmlaElement | lane&1<<21 | lane>>1<<11 | reg(m)<<16 | reg(n)<<5 | reg(d), text
+}
+
+// reg returns the number of a register, which fits five bits.
+func reg(v vec) uint32 {
+	if v > 31 {
+		panic(fmt.Sprintf("no register v%d", v))
+	}
+	return uint32(v)
+}

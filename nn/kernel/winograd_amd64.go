@@ -1,0 +1,216 @@
+package kernel
+
+// Winograd's F(4x4,3x3): a board is 4 tiles of 4x4 outputs, each from 6x6
+// inputs. In the transformed domain a tile is 36 points, and the convolution is
+// a matrix product for each point: 36*4 products a board instead of 64*9, a
+// quarter. See gen/winograd.go for the transforms.
+//
+// Factors are words: one float32, or two bf16. The points of activations are
+// [36][tiles][words of a row], planes a cache line apart from a multiple of the
+// page size; weights are [co/16][36][words of ci][16].
+const (
+	points     = 36
+	boardTiles = 4
+	// planePad keeps the planes' rows from falling on the same cache sets.
+	planePad = panel
+	// tempFloats is the scratch of one transform.
+	tempFloats = 96 * panel
+	// groupBoards is how many boards share a pass over the weights. Their points
+	// (64 channels, fp32: 590 KB) stay in a second-level cache of 1 MiB.
+	groupBoards = 8
+	// gradBoards is how many boards a weight gradient sums before its transform.
+	gradBoards = 32
+)
+
+// winograd says whether the active tier convolves ci -> co by transforms; the
+// other sizes go the direct way.
+func winograd(ci, co int) bool {
+	return ActiveTier() != Generic && ci%panel == 0 && co%panel == 0 && ci > 0 && co > 0
+}
+
+// words returns how many words n channels take.
+func words(n int, p Precision) int {
+	if p == BF16 {
+		return n / 2
+	}
+	return n
+}
+
+// lanes is the number of channels of a transform's slice.
+func lanes() int {
+	if wide() {
+		return 16
+	}
+	return 8
+}
+
+func winogradPackedLen(ci, co int, p Precision) int { return points * words(ci, p) * co }
+
+// winogradPack transforms weights: the taps from input channel i to output
+// channel o are the 9 floats from w[(o*outStride+i*inStride)*9] on, turned: in
+// reverse order.
+func winogradPack(dst, w []float32, outStride, inStride int, turned bool, ci, co int, p Precision) {
+	var src [9 * panel * panel]float32 // [tap][input channel][output channel]
+	var temp [2 * 18 * panel]float32
+	k := words(ci, p)
+	for o := 0; o < co; o += panel {
+		for i := 0; i < ci; i += panel {
+			for j := range panel {
+				for c := range panel {
+					taps := (*[9]float32)(w[((o+j)*outStride+(i+c)*inStride)*9:])
+					for t, v := range taps {
+						if turned {
+							t = 8 - t
+						}
+						src[(t*panel+c)*panel+j] = v
+					}
+				}
+			}
+			for half := 0; half < panel; half += lanes() {
+				a := winogradArgs{
+					src: &src[half], dst: at(dst, o*points*k+words(i, p)*panel+half), temp: &temp[0],
+					srcRow: panel * f32, srcPlane: panel * panel * f32,
+					dstRow: panel * f32, dstPlane: uintptr(k * panel * f32), n: uintptr(words(panel, p)),
+				}
+				switch {
+				case p == BF16:
+					winogradWeightsHalfAVX512(bytesOf(&a))
+				case wide():
+					winogradWeightsAVX512(bytesOf(&a))
+				default:
+					winogradWeightsAVX2(bytesOf(&a))
+				}
+			}
+		}
+	}
+}
+
+func winogradScratchLen(ci, co int, p Precision) int {
+	tiles := groupBoards * boardTiles
+	return tempFloats + points*(tiles*words(ci, p)+planePad) + points*(tiles*2*panel+planePad)
+}
+
+// winogradConv is Conv3 in the transformed domain. sum and squares [boards][co]
+// may be nil.
+func winogradConv(y, sum, squares, x, packed, bias []float32, boards, ci, co int, act Act, p Precision, scratch []float32) {
+	for b := 0; b < boards; b += groupBoards {
+		n := min(groupBoards, boards-b)
+		w := winogradGroup{ci: ci, co: co, boards: n, precision: p, temp: scratch[:tempFloats]}
+		v := scratch[tempFloats:]
+		w.input(v, x[b*64*ci:])
+		m := v[points*w.plane(words(ci, p)):]
+		w.product(y[b*64*co:], cutRows(sum, b, co), cutRows(squares, b, co), v, m, packed, bias, act)
+	}
+}
+
+// cutRows returns x from row r on, nil for nil.
+func cutRows(x []float32, r, width int) []float32 {
+	if x == nil {
+		return nil
+	}
+	return x[r*width:]
+}
+
+// winogradGroup is a group of boards on its way through a convolution.
+type winogradGroup struct {
+	ci, co, boards int
+	precision      Precision
+	temp           []float32
+}
+
+// plane returns the floats of a plane whose rows have n.
+func (w *winogradGroup) plane(n int) int { return w.boards*boardTiles*n + planePad }
+
+// input transforms x [boards][64][ci] to the points v.
+func (w *winogradGroup) input(v, x []float32) {
+	k := words(w.ci, w.precision)
+	for b := range w.boards {
+		a := winogradArgs{
+			src: at(x, b*64*w.ci), dst: at(v, b*boardTiles*k), temp: at(w.temp, 0),
+			srcRow: uintptr(w.ci * f32), dstRow: uintptr(k * f32), dstPlane: uintptr(w.plane(k) * f32),
+			n: uintptr(w.ci / lanes()),
+		}
+		switch {
+		case w.precision == BF16:
+			winogradInputHalfAVX512(bytesOf(&a))
+		case wide():
+			winogradInputAVX512(bytesOf(&a))
+		default:
+			winogradInputAVX2(bytesOf(&a))
+		}
+	}
+}
+
+// product multiplies the points v with the weights and transforms the result,
+// a few output channels at a time, whose points m stay in the cache.
+func (w *winogradGroup) product(y, sum, squares, v, m, packed, bias []float32, act Act) {
+	for o := 0; o < w.co; {
+		np := w.panels(o)
+		w.points(v, m, packed, o, np)
+		w.output(y, sum, squares, m, bias, act, o, np)
+		o += np * panel
+	}
+}
+
+// panels returns how many panels are taken from output channel o on.
+func (w *winogradGroup) panels(o int) int {
+	if wide() && w.co-o >= 2*panel {
+		return 2
+	}
+	return 1
+}
+
+// points computes the points m of np panels from output channel o on.
+func (w *winogradGroup) points(v, m, packed []float32, o, np int) {
+	k, rows := words(w.ci, w.precision), w.boards*boardTiles
+	a := pointArgs{
+		xRow: uintptr(k * f32), yRow: uintptr(np * panel * f32),
+		xPoint: uintptr(w.plane(k) * f32), yPoint: uintptr(w.plane(np*panel) * f32),
+		wPoint: uintptr(k * panel * f32), wPanel: uintptr(points * k * panel * f32),
+		k: uintptr(k), rows: uintptr(rows),
+	}
+	step := max(1, maxCallMACs/(rows*k*np*panel))
+	for p := 0; p < points; p += step {
+		a.x, a.y, a.w = at(v, p*w.plane(k)), at(m, p*w.plane(np*panel)), at(packed, (o*points+p*panel)*k)
+		a.points = uintptr(min(step, points-p))
+		switch {
+		case !wide():
+			point4x16AVX2(bytesOf(&a))
+		case w.precision == BF16 && np == 2:
+			point8x32BF16AVX512(bytesOf(&a))
+		case w.precision == BF16:
+			point8x16BF16AVX512(bytesOf(&a))
+		case np == 2:
+			point8x32AVX512(bytesOf(&a))
+		default:
+			point8x16AVX512(bytesOf(&a))
+		}
+	}
+}
+
+// output transforms the points m of np panels to y [boards][64][co], from output
+// channel o on.
+func (w *winogradGroup) output(y, sum, squares, m, bias []float32, act Act, o, np int) {
+	for b := range w.boards {
+		a := winogradArgs{
+			src: at(m, b*boardTiles*np*panel), dst: at(y, b*64*w.co+o), temp: at(w.temp, 0),
+			srcRow: uintptr(np * panel * f32), srcPlane: uintptr(w.plane(np*panel) * f32),
+			dstRow: uintptr(w.co * f32), bias: optional(bias, o), floor: floorBits(act),
+			n: uintptr(np * panel / lanes()),
+		}
+		if sum == nil {
+			if wide() {
+				winogradOutputAVX512(bytesOf(&a))
+			} else {
+				winogradOutputAVX2(bytesOf(&a))
+			}
+			continue
+		}
+		a.sum, a.squares = at(sum, b*w.co+o), at(squares, b*w.co+o)
+		if wide() {
+			winogradOutputSumsAVX512(bytesOf(&a))
+		} else {
+			winogradOutputSumsAVX2(bytesOf(&a))
+		}
+	}
+}

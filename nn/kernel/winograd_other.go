@@ -1,0 +1,26 @@
+//go:build !amd64
+
+package kernel
+
+// Without the transforms' assembly every convolution goes the direct way, and
+// nothing else below is reached.
+
+func winograd(ci, co int) bool { return false }
+
+func winogradPackedLen(ci, co int, p Precision) int { panic("kernel: no Winograd") }
+
+func winogradPack(dst, w []float32, outStride, inStride int, turned bool, ci, co int, p Precision) {
+	panic("kernel: no Winograd")
+}
+
+func winogradScratchLen(ci, co int, p Precision) int { panic("kernel: no Winograd") }
+
+func winogradConv(y, sum, squares, x, packed, bias []float32, boards, ci, co int, act Act, p Precision, scratch []float32) {
+	panic("kernel: no Winograd")
+}
+
+func winogradGradScratchLen(ci, co int, p Precision) int { panic("kernel: no Winograd") }
+
+func winogradWeightGrad(dw, x, dy []float32, boards, ci, co int, p Precision, scratch []float32) {
+	panic("kernel: no Winograd")
+}
