@@ -32,14 +32,28 @@ func newBatchNorm(e *engine, prefix string) *batchNorm {
 	return b
 }
 
-// measure takes the slice's sums of x.
-func (b *batchNorm) measure(s span, x []float32) {
-	if b.e.mode == runningStats {
-		return
-	}
+// begin clears the sums of a slice, before its first group is measured.
+func (b *batchNorm) begin(s span) {
 	clear(b.sum[s.slice])
 	clear(b.sumSq[s.slice])
-	kernel.BatchNormStats(b.sum[s.slice], b.sumSq[s.slice], s.rows(x, 64*b.c), s.n*64, b.c)
+}
+
+// measure adds the sums of x, the rows of g.
+func (b *batchNorm) measure(g span, x []float32) {
+	if b.e.mode == batchStats {
+		kernel.BatchNormStats(b.sum[g.slice], b.sumSq[g.slice], x, g.n*64, b.c)
+	}
+}
+
+// addBoards is measure with the sums [boards][c] that the convolution took.
+func (b *batchNorm) addBoards(g span, sum, squares []float32) {
+	total, totalSq := b.sum[g.slice], b.sumSq[g.slice]
+	for i := range g.n {
+		for j, v := range sum[i*b.c:][:b.c] {
+			total[j] += float64(v)
+			totalSq[j] += float64(squares[i*b.c+j])
+		}
+	}
 }
 
 // settle ends the measuring: it sets mean, invStd, scale and shift and moves the
@@ -104,26 +118,15 @@ func (b *batchNorm) settleBackward() {
 	}
 }
 
-// measureBackward takes the slice's backward sums. out, if not nil, is the
-// output of a ReLU after the batch norm.
-func (b *batchNorm) measureBackward(s span, dy, out, x []float32) {
-	sum, xhat := b.sum[s.slice], b.sumSq[s.slice]
-	clear(sum)
-	clear(xhat)
-	w := 64 * b.c
-	if out != nil {
-		kernel.BatchNormReLUBackwardStats(sum, xhat, s.rows(dy, w), s.rows(out, w), s.rows(x, w), b.mean, b.invStd, s.n*64, b.c)
-		return
-	}
-	kernel.BatchNormBackwardStats(sum, xhat, s.rows(dy, w), s.rows(x, w), b.mean, b.invStd, s.n*64, b.c)
+// measureBackward adds the backward sums of dy, the gradient of the output, and
+// x, the input, rows of g.
+func (b *batchNorm) measureBackward(g span, dy, x []float32) {
+	kernel.BatchNormBackwardStats(b.sum[g.slice], b.sumSq[g.slice], dy, x, b.mean, b.invStd, g.n*64, b.c)
 }
 
-// inputGrad computes dx of a slice after settleBackward; dx may be dy.
-func (b *batchNorm) inputGrad(s span, dx, dy, out, x []float32) {
-	w, gamma, count := 64*b.c, b.e.params[b.gamma].data, b.e.boards*64
-	if out != nil {
-		kernel.BatchNormReLUBackward(s.rows(dx, w), s.rows(dy, w), s.rows(out, w), s.rows(x, w), b.mean, b.invStd, gamma, b.total, b.totalXHat, count, s.n*64, b.c)
-		return
-	}
-	kernel.BatchNormBackward(s.rows(dx, w), s.rows(dy, w), s.rows(x, w), b.mean, b.invStd, gamma, b.total, b.totalXHat, count, s.n*64, b.c)
+// inputGrad turns d, the rows of g, from the gradient of the output into that of
+// the input x, after settleBackward.
+func (b *batchNorm) inputGrad(g span, d, x []float32) {
+	gamma, count := b.e.params[b.gamma].data, b.e.boards*64
+	kernel.BatchNormBackward(d, d, x, b.mean, b.invStd, gamma, b.total, b.totalXHat, count, g.n*64, b.c)
 }

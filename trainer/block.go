@@ -10,15 +10,15 @@ import (
 // inputLayer expands the bit masks and runs the first convolution, batch norm
 // and activation.
 type inputLayer struct {
-	e      *engine
-	u      *unit
-	planes []float32 // [capacity][64][112]
-	wg     *weightGrads
+	e   *engine
+	u   *unit
+	out []float32 // [capacity][64][F]
+	wg  *weightGrads
 }
 
 func newInputLayer(e *engine) *inputLayer {
 	l := &inputLayer{e: e, u: newUnit(e, "input.conv", "input.bn", e.act, false)}
-	l.planes = make([]float32, e.capacity*64*encoding.NumPlanes)
+	l.out = make([]float32, len(l.u.z))
 	l.wg = newWeightGrads(e, l.u.conv.weight)
 	return l
 }
@@ -26,30 +26,45 @@ func newInputLayer(e *engine) *inputLayer {
 func (l *inputLayer) name() string  { return "input" }
 func (l *inputLayer) params() []int { return l.u.params() }
 
+// planes returns the input planes of g, [g.n][64][112].
+func (l *inputLayer) planes(g span) []float32 {
+	x := l.e.workerScratch(g, inputBuffer, g.n*64*encoding.NumPlanes)
+	kernel.ExpandInput(x, l.e.batch.Masks[g.lo:], l.e.batch.Scalars[g.lo:], g.n)
+	return x
+}
+
 // forward returns the activations [capacity][64][F] of the engine's batch.
 func (l *inputLayer) forward([]float32) []float32 {
-	e, b := l.e, l.e.batch
 	l.u.conv.pack()
-	e.eachSlice(func(s span) {
-		kernel.ExpandInput(s.rows(l.planes, 64*encoding.NumPlanes), b.Masks[s.lo:], b.Scalars[s.lo:], s.n)
-		l.u.convolve(s, l.planes)
+	l.e.eachSlice(func(s span) {
+		l.u.bn.begin(s)
+		s.eachGroup(func(g span, _ int) { l.u.convolve(g, l.planes(g)) })
 	})
 	l.u.bn.settle()
-	e.eachSlice(l.u.activate)
-	return l.u.h
+	l.e.eachSlice(func(s span) { l.u.activate(s, s.rows(l.out, 64*l.u.conv.co)) })
+	return l.out
 }
 
 // backward sets the gradients of the parameters; the input has none.
-func (l *inputLayer) backward(_, _, dy []float32) []float32 {
-	width := 64 * l.u.conv.co
-	d := l.e.gradBuffer(0, width)
+func (l *inputLayer) backward(_, y, dy []float32) []float32 {
+	w := 64 * l.u.conv.co
+	d := l.e.gradBuffer(0, w)
 	l.e.eachSlice(func(s span) {
 		l.wg.reset(s)
-		copy(s.rows(d, width), s.rows(dy, width))
-		l.u.deactivate(s, d)
+		l.u.bn.begin(s)
+		s.eachGroup(func(g span, _ int) {
+			copy(g.rows(d, w), g.rows(dy, w))
+			l.u.deactivate(g, g.rows(d, w), g.rows(y, w))
+		})
 	})
 	l.u.bn.settleBackward()
-	l.e.eachSlice(func(s span) { l.u.unconvolve(s, l.wg, l.planes, d) })
+	l.e.eachSlice(func(s span) {
+		s.eachGroup(func(g span, at int) {
+			l.u.unnormalise(g, g.rows(d, w))
+			l.u.conv.weightGrad(g, at, l.wg, l.planes(g), g.rows(d, w))
+		})
+		l.u.conv.finishWeightGrad(s, l.wg)
+	})
 	l.wg.reduce()
 	return nil
 }
@@ -99,88 +114,93 @@ func (b *blockLayer) forward(x []float32) []float32 {
 	if b.se != nil {
 		b.se.pack()
 	}
-	b.e.eachSlice(func(s span) { b.first.convolve(s, x) })
+	w := 64 * b.last.conv.co
+	b.e.eachSlice(func(s span) {
+		b.first.bn.begin(s)
+		s.eachGroup(func(g span, _ int) { b.first.convolve(g, g.rows(x, w)) })
+	})
 	b.first.bn.settle()
 	b.e.eachSlice(func(s span) {
-		b.first.activate(s)
-		b.last.convolve(s, b.first.h)
+		b.last.bn.begin(s)
+		s.eachGroup(func(g span, _ int) { b.last.convolve(g, b.first.activation(g)) })
 	})
 	b.last.bn.settle()
 	b.e.eachSlice(func(s span) {
-		if b.se != nil {
-			b.se.measure(s, b.last)
-		}
-		b.join(s, b.out, x, b.e.act)
+		s.eachGroup(func(g span, _ int) {
+			if b.se != nil {
+				b.se.measure(g, b.last)
+			}
+			b.join(g, g.rows(b.out, w), g.rows(x, w), b.e.act)
+		})
 	})
 	return b.out
 }
 
-// join computes out = act(gate*bn(z) + beta + x) of a slice.
-func (b *blockLayer) join(s span, out, x []float32, act kernel.Act) {
+// join computes out = act(gate*bn(z) + beta + x), rows of g.
+func (b *blockLayer) join(g span, out, x []float32, act kernel.Act) {
 	c := b.last.conv.co
-	w := 64 * c
-	out, x, z := s.rows(out, w), s.rows(x, w), s.rows(b.last.z, w)
+	z := g.rows(b.last.z, 64*c)
 	if b.se == nil {
-		kernel.BatchNormApplyResidual(out, z, b.last.bn.scale, b.last.bn.shift, x, s.n*64, c, act)
+		kernel.BatchNormApplyResidual(out, z, b.last.bn.scale, b.last.bn.shift, x, g.n*64, c, act)
 		return
 	}
-	kernel.SEApply(out, z, s.rows(b.se.scale, c), s.rows(b.se.shift, c), x, s.n, c, act)
+	kernel.SEApply(out, z, g.rows(b.se.scale, c), g.rows(b.se.shift, c), x, g.n, c, act)
 }
 
 // backward sets the gradients of the parameters and returns that of x. x and y
 // are the forward pass's input and output, dy the output's gradient.
 func (b *blockLayer) backward(x, y, dy []float32) []float32 {
-	width := 64 * b.last.conv.co
-	dres, dz, dh := b.e.gradBuffer(0, width), b.e.gradBuffer(1, width), b.e.gradBuffer(2, width)
+	w := 64 * b.last.conv.co
+	dres, dz, dh := b.e.gradBuffer(0, w), b.e.gradBuffer(1, w), b.e.gradBuffer(2, w)
 	b.e.eachSlice(func(s span) {
 		b.wg.reset(s)
-		b.split(s, dres, dz, x, y, dy)
-		b.last.deactivate(s, dz)
+		b.last.bn.begin(s)
+		s.eachGroup(func(g span, _ int) {
+			b.split(g, g.rows(dres, w), g.rows(dz, w), g.rows(x, w), g.rows(y, w), g.rows(dy, w))
+			b.last.deactivate(g, g.rows(dz, w), nil)
+		})
 	})
 	b.last.bn.settleBackward()
 	b.e.eachSlice(func(s span) {
-		b.last.unconvolve(s, b.wg, b.first.h, dz)
-		b.last.conv.inputGrad(s, dh, dz)
-		b.first.deactivate(s, dh)
+		b.first.bn.begin(s)
+		s.eachGroup(func(g span, at int) {
+			dz, dh, h := g.rows(dz, w), g.rows(dh, w), b.first.activation(g)
+			b.last.unnormalise(g, dz)
+			b.last.conv.weightGrad(g, at, b.wg, h, dz)
+			b.last.conv.inputGrad(g, dh, dz)
+			b.first.deactivate(g, dh, h)
+		})
+		b.last.conv.finishWeightGrad(s, b.wg)
 	})
 	b.first.bn.settleBackward()
 	b.e.eachSlice(func(s span) {
-		b.first.unconvolve(s, b.wg, x, dh)
-		b.first.conv.inputGrad(s, b.dx, dh)
-		kernel.Add(s.rows(b.dx, width), s.rows(b.dx, width), s.rows(dres, width))
+		s.eachGroup(func(g span, at int) {
+			dh, dx := g.rows(dh, w), g.rows(b.dx, w)
+			b.first.unnormalise(g, dh)
+			b.first.conv.weightGrad(g, at, b.wg, g.rows(x, w), dh)
+			b.first.conv.inputGrad(g, dx, dh)
+			kernel.Add(dx, dx, g.rows(dres, w))
+		})
+		b.first.conv.finishWeightGrad(s, b.wg)
 	})
 	b.wg.reduce()
 	return b.dx
 }
 
-// split takes dy of a slice back through the last activation: dres is the
+// split takes dy back through the last activation, rows of g: dres is the
 // gradient of the residual connection, dz that of the batch norm's output.
-func (b *blockLayer) split(s span, dres, dz, x, y, dy []float32) {
-	c := b.last.conv.co
-	w := 64 * c
-	copy(s.rows(dres, w), s.rows(dy, w))
-	mask := s.rows(y, w)
+func (b *blockLayer) split(g span, dres, dz, x, y, dy []float32) {
+	copy(dres, dy)
 	if b.e.act == kernel.Mish {
-		pre := b.e.workerScratch(s, s.n*w)
-		b.joinInto(s, pre, x)
-		kernel.MishBackward(s.rows(dres, w), s.rows(dres, w), pre)
+		pre := b.e.workerScratch(g, preBuffer, len(dres))
+		b.join(g, pre, x, kernel.None)
+		kernel.MishBackward(dres, dres, pre)
 	} else {
-		kernel.ReLUBackward(s.rows(dres, w), s.rows(dres, w), mask)
+		kernel.ReLUBackward(dres, dres, y)
 	}
 	if b.se == nil {
-		copy(s.rows(dz, w), s.rows(dres, w))
+		copy(dz, dres)
 		return
 	}
-	b.se.backward(s, b.wg, dz, dres, b.last)
-}
-
-// joinInto is join without activation into a buffer of the slice alone.
-func (b *blockLayer) joinInto(s span, pre, x []float32) {
-	c := b.last.conv.co
-	w := 64 * c
-	if b.se == nil {
-		kernel.BatchNormApplyResidual(pre, s.rows(b.last.z, w), b.last.bn.scale, b.last.bn.shift, s.rows(x, w), s.n*64, c, kernel.None)
-		return
-	}
-	kernel.SEApply(pre, s.rows(b.last.z, w), s.rows(b.se.scale, c), s.rows(b.se.shift, c), s.rows(x, w), s.n, c, kernel.None)
+	b.se.backward(g, b.wg, dz, dres, b.last)
 }

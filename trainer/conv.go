@@ -13,6 +13,7 @@ type conv struct {
 	forwardScratch   int
 	backwardScratch  int
 	weightGradLength int
+	biasSums         [][]float64 // by slice: sums and sums of squares of dy
 }
 
 // newConv makes the convolution whose weights are prefix.weight, with a bias
@@ -26,6 +27,9 @@ func newConv(e *engine, prefix string, needsInputGrad bool) *conv {
 	}
 	if e.has(prefix + ".bias") {
 		c.bias = e.param(prefix + ".bias")
+		for range numSlices(e.capacity) {
+			c.biasSums = append(c.biasSums, make([]float64, 2*c.co))
+		}
 	}
 	if c.size == 3 {
 		c.packed = make([]float32, kernel.PackedConv3Len(c.ci, c.co, p))
@@ -60,45 +64,59 @@ func (c *conv) pack() {
 	}
 }
 
-// forward computes y = conv(x) + bias of a slice.
-func (c *conv) forward(s span, y, x []float32) {
+// forward computes y = conv(x) + bias, the rows of g.
+func (c *conv) forward(g span, y, x []float32) {
 	var bias []float32
 	if c.bias >= 0 {
 		bias = c.e.params[c.bias].data
 	}
-	y, x = s.rows(y, 64*c.co), s.rows(x, 64*c.ci)
 	if c.size == 3 {
-		kernel.Conv3(y, x, c.packed, bias, s.n, c.ci, c.co, kernel.None, c.e.precision, c.e.workerScratch(s, c.forwardScratch))
+		kernel.Conv3(y, x, c.packed, bias, g.n, c.ci, c.co, kernel.None, c.e.precision, c.e.workerScratch(g, convScratch, c.forwardScratch))
 		return
 	}
-	kernel.MatMul(y, x, c.packed, bias, s.n*64, c.ci, c.co, kernel.None)
+	kernel.MatMul(y, x, c.packed, bias, g.n*64, c.ci, c.co, kernel.None)
 }
 
-// inputGrad computes the gradient dx of the input of a slice.
-func (c *conv) inputGrad(s span, dx, dy []float32) {
-	dx, dy = s.rows(dx, 64*c.ci), s.rows(dy, 64*c.co)
+// forwardSums computes y = conv(x) without bias for size 3, the rows of g, and
+// the sums of y and of its squares over each board.
+func (c *conv) forwardSums(g span, y, sum, squares, x []float32) {
+	kernel.Conv3Sums(y, sum, squares, x, c.packed, nil, g.n, c.ci, c.co, kernel.None, c.e.precision, c.e.workerScratch(g, convScratch, c.forwardScratch))
+}
+
+// inputGrad computes the gradient dx of the input, rows of g.
+func (c *conv) inputGrad(g span, dx, dy []float32) {
 	if c.size == 3 {
-		kernel.Conv3(dx, dy, c.turned, nil, s.n, c.co, c.ci, kernel.None, c.e.precision, c.e.workerScratch(s, c.backwardScratch))
+		kernel.Conv3(dx, dy, c.turned, nil, g.n, c.co, c.ci, kernel.None, c.e.precision, c.e.workerScratch(g, convScratch, c.backwardScratch))
 		return
 	}
-	kernel.MatMul(dx, dy, c.turned, nil, s.n*64, c.co, c.ci, kernel.None)
+	kernel.MatMul(dx, dy, c.turned, nil, g.n*64, c.co, c.ci, kernel.None)
 }
 
-// weightGrad adds the slice's gradient of weights and bias to g.
-func (c *conv) weightGrad(s span, g *weightGrads, x, dy []float32) {
-	x, dy = s.rows(x, 64*c.ci), s.rows(dy, 64*c.co)
-	scratch := c.e.workerScratch(s, c.weightGradLength)
+// weightGrad takes a group's part of the gradients of weights and bias; at is
+// the number of its first board in the slice. finishWeightGrad ends the slice;
+// no other layer's weightGrad may come between.
+func (c *conv) weightGrad(g span, at int, wg *weightGrads, x, dy []float32) {
 	if c.size == 1 {
-		kernel.MatMulWeightGrad(g.of(s, c.weight), g.of(s, c.bias), x, dy, s.n*64, c.ci, c.co, scratch)
+		scratch := c.e.workerScratch(g, gradScratch, c.weightGradLength)
+		kernel.MatMulWeightGrad(wg.of(g, c.weight), wg.of(g, c.bias), x, dy, g.n*64, c.ci, c.co, scratch)
 		return
 	}
-	kernel.Conv3WeightGrad(g.of(s, c.weight), x, dy, s.n, c.ci, c.co, c.e.precision, scratch)
+	kernel.Conv3WeightGradAdd(c.e.workerScratch(g, gradScratch, c.weightGradLength), x, dy, at, g.n, c.ci, c.co, c.e.precision)
 	if c.bias >= 0 {
-		sums := make([]float64, 2*c.co)
-		kernel.BatchNormStats(sums[:c.co], sums[c.co:], dy, s.n*64, c.co)
-		for i, d := range g.of(s, c.bias) {
-			g.of(s, c.bias)[i] = d + float32(sums[i])
+		sums := c.biasSums[g.slice]
+		clear(sums)
+		kernel.BatchNormStats(sums[:c.co], sums[c.co:], dy, g.n*64, c.co)
+		bias := wg.of(g, c.bias)
+		for i, v := range sums[:c.co] {
+			bias[i] += float32(v)
 		}
+	}
+}
+
+// finishWeightGrad adds the slice's gradient of the weights to wg.
+func (c *conv) finishWeightGrad(s span, wg *weightGrads) {
+	if c.size == 3 {
+		kernel.Conv3WeightGradSum(wg.of(s, c.weight), c.e.workerScratch(s, gradScratch, c.weightGradLength), s.n, c.ci, c.co, c.e.precision)
 	}
 }
 

@@ -58,21 +58,21 @@ func (d *dense) permute(dst, src []float32, toSquares bool) {
 	}
 }
 
-// forward computes y [boards][n] = act(x W^T + bias) of a slice.
+// forward computes y [boards][n] = act(x W^T + bias), rows of s.
 func (d *dense) forward(s span, y, x []float32, act kernel.Act) {
-	kernel.MatMul(s.rows(y, d.n), s.rows(x, d.k), d.packed, d.e.params[d.bias].data, s.n, d.k, d.n, act)
+	kernel.MatMul(y, x, d.packed, d.e.params[d.bias].data, s.n, d.k, d.n, act)
 }
 
-// inputGrad computes the gradient dx of the input of a slice.
+// inputGrad computes the gradient dx of the input, rows of s.
 func (d *dense) inputGrad(s span, dx, dy []float32) {
-	kernel.MatMul(s.rows(dx, d.k), s.rows(dy, d.n), d.turned, nil, s.n, d.n, d.k, kernel.None)
+	kernel.MatMul(dx, dy, d.turned, nil, s.n, d.n, d.k, kernel.None)
 }
 
-// weightGrad adds the slice's gradient to g, the weights' in the order of the
+// weightGrad adds the gradient of s's rows to g, the weights' in the order of the
 // activations: restore puts it right after the sum.
 func (d *dense) weightGrad(s span, g *weightGrads, x, dy []float32) {
-	scratch := d.e.workerScratch(s, kernel.MatMulWeightGradScratchLen(d.k, d.n))
-	kernel.MatMulWeightGrad(g.of(s, d.weight), g.of(s, d.bias), s.rows(x, d.k), s.rows(dy, d.n), s.n, d.k, d.n, scratch)
+	scratch := d.e.workerScratch(s, convScratch, kernel.MatMulWeightGradScratchLen(d.k, d.n))
+	kernel.MatMulWeightGrad(g.of(s, d.weight), g.of(s, d.bias), x, dy, s.n, d.k, d.n, scratch)
 }
 
 // restore turns the summed weight gradient into the net's order.

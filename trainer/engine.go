@@ -40,9 +40,9 @@ type engine struct {
 	running    [][]float32 // by parameter; nil for trained ones
 	bnMomentum float64
 
-	scratch [][]float32  // by worker
-	arena   [][]float32  // by slice: partial weight gradients of the layer at work
-	grads   [4][]float32 // activation gradients shared by all layers, [capacity][64][widest]
+	scratch [][numScratch][]float32 // by worker
+	arena   [][]float32             // by slice: partial weight gradients of the layer at work
+	grads   [4][]float32            // activation gradients shared by all layers, [capacity][64][widest]
 
 	batch     *encoding.TrainBatch
 	boards    int
@@ -56,7 +56,7 @@ func newEngine(net *nn.Net, capacity, workers int, bnMomentum float64, p kernel.
 	e := &engine{
 		pool: newPool(workers), act: kernel.ReLU, capacity: capacity, precision: p,
 		index: map[string]int{}, bnMomentum: bnMomentum, version: 1, lossScale: 1,
-		scratch: make([][]float32, workers), arena: make([][]float32, numSlices(capacity)),
+		scratch: make([][numScratch][]float32, workers), arena: make([][]float32, numSlices(capacity)),
 	}
 	if net.Arch.Activation == nn.Mish {
 		e.act = kernel.Mish
@@ -103,6 +103,18 @@ type span struct{ slice, worker, lo, n int }
 // rows returns the part of x [boards][width] that belongs to the slice.
 func (s span) rows(x []float32, width int) []float32 { return x[s.lo*width:][:s.n*width] }
 
+// groupBoards is how many boards of a slice go through a chain of layers
+// together: few enough that their activations stay in the core's cache.
+const groupBoards = 8
+
+// eachGroup calls f for the groups of a slice in order; at is the number of the
+// group's first board in the slice.
+func (s span) eachGroup(f func(g span, at int)) {
+	for at := 0; at < s.n; at += groupBoards {
+		f(span{s.slice, s.worker, s.lo + at, min(groupBoards, s.n-at)}, at)
+	}
+}
+
 // eachSlice runs f on every slice of the micro-batch over the worker pool.
 func (e *engine) eachSlice(f func(s span)) {
 	e.pool.run(numSlices(e.boards), func(i, worker int) {
@@ -111,13 +123,28 @@ func (e *engine) eachSlice(f func(s span)) {
 	})
 }
 
+// scratchUse names the scratch buffers of a worker: those in use at one time are
+// different ones.
+type scratchUse int
+
+const (
+	convScratch scratchUse = iota // of a kernel call
+	gradScratch                   // of a weight gradient, over the groups of a slice
+	inputBuffer                   // a group's input planes
+	actBuffer                     // a group's activations
+	preBuffer                     // a group's activations before Mish
+	sumBuffer                     // a group's sums by board
+	numScratch
+)
+
 // workerScratch returns n floats of the worker's scratch, with any contents. A
 // slice is worked on by one goroutine, so growing it here is safe.
-func (e *engine) workerScratch(s span, n int) []float32 {
-	if len(e.scratch[s.worker]) < n {
-		e.scratch[s.worker] = make([]float32, n)
+func (e *engine) workerScratch(s span, use scratchUse, n int) []float32 {
+	b := &e.scratch[s.worker][use]
+	if len(*b) < n {
+		*b = make([]float32, n)
 	}
-	return e.scratch[s.worker][:n]
+	return (*b)[:n]
 }
 
 // gradBuffer returns shared activation-gradient buffer k for width floats a

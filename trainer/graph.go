@@ -9,8 +9,8 @@ import (
 )
 
 // graph is the training graph of a net over one micro-batch: an input node of
-// the tower, one node for each residual block, one for each head with its loss,
-// their sum, and what Gorgonia's differentiation adds. Shapes are static: a
+// the tower, one node for each residual block, one for the heads with the sum of
+// their losses, and what Gorgonia's differentiation adds. Shapes are static: a
 // micro-batch with fewer rows than the capacity uses the front of the buffers.
 type graph struct {
 	e      *engine
@@ -94,22 +94,11 @@ func (g *graph) towerShape() tensor.Shape {
 	return tensor.Shape{g.e.capacity, 64, g.e.shape("input.bn.gamma")[0]}
 }
 
-// lossSum adds the heads and the sum of their losses.
+// lossSum adds the heads.
 func (g *graph) lossSum(trunk *gorgonia.Node) (*gorgonia.Node, error) {
-	var total *gorgonia.Node
-	for _, h := range g.heads {
-		op := &headOp{coarseOp: coarseOp{label: h.name(), out: tensor.Float32, shape: tensor.ScalarShape()}, layer: h, graph: g}
-		loss, err := apply(op, &op.coarseOp, append(gorgonia.Nodes{trunk}, g.nodes(h.params())...)...)
-		if err != nil {
-			return nil, err
-		}
-		if total == nil {
-			total = loss
-		} else if total, err = gorgonia.Add(total, loss); err != nil {
-			return nil, err
-		}
-	}
-	return total, nil
+	h := &heads{list: g.heads}
+	op := &headOp{coarseOp: coarseOp{label: "heads", out: tensor.Float32, shape: tensor.ScalarShape()}, layer: h, graph: g}
+	return apply(op, &op.coarseOp, append(gorgonia.Nodes{trunk}, g.nodes(h.params())...)...)
 }
 
 func (g *graph) nodes(params []int) gorgonia.Nodes {

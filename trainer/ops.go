@@ -29,14 +29,48 @@ type headLayer interface {
 	name() string
 	params() []int
 	forward(x []float32) float64
-	backward(x []float32) []float32
+	// backward sets the gradients of the parameters and adds that of x to dx.
+	backward(x, dx []float32)
+}
+
+// heads is all heads as one operation: their losses' sum. Separate ones would
+// have Gorgonia add up their gradients of the tower's activations.
+type heads struct {
+	list []headLayer
+	dx   []float32
+}
+
+func (h *heads) params() []int {
+	var p []int
+	for _, l := range h.list {
+		p = append(p, l.params()...)
+	}
+	return p
+}
+
+func (h *heads) forward(x []float32, timed func(op string, f func())) float64 {
+	sum := 0.0
+	for _, l := range h.list {
+		timed(l.name(), func() { sum += l.forward(x) })
+	}
+	return sum
+}
+
+func (h *heads) backward(x []float32, timed func(op string, f func())) []float32 {
+	if len(h.dx) < len(x) {
+		h.dx = make([]float32, len(x))
+	}
+	timed("heads", func() { clear(h.dx) })
+	for _, l := range h.list {
+		timed(l.name(), func() { l.backward(x, h.dx) })
+	}
+	return h.dx
 }
 
 // coarseOp is what our Gorgonia operations share. An operation's values are
 // retained buffers of its layer, so nothing is allocated in a run. Gorgonia
 // must know that no input is overwritten; it may itself overwrite a returned
-// buffer once no node needs it (the sum of the heads' gradients does), so
-// whatever a backward operation needs from the graph is one of its inputs.
+// buffer once no node needs it, so whatever a backward operation needs from the graph is one of its inputs.
 type coarseOp struct {
 	label string // unique in the graph: Gorgonia merges nodes that look alike
 	in    []hm.Type
@@ -135,17 +169,15 @@ func (o *towerBackOp) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
 	return o.graph.wrap(&o.buffer, dx, o.shape), nil
 }
 
-// headOp is the forward operation of a head: (x, params...) -> loss.
+// headOp is the forward operation of the heads: (x, params...) -> loss.
 type headOp struct {
 	coarseOp
-	layer headLayer
+	layer *heads
 	graph *graph
 }
 
 func (o *headOp) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
-	var loss float64
-	o.graph.timed(o.label, func() { loss = o.layer.forward(floats(in[0])) })
-	return gorgonia.NewF32(float32(loss)), nil
+	return gorgonia.NewF32(float32(o.layer.forward(floats(in[0]), o.graph.timed))), nil
 }
 
 // DiffWRT says that all inputs have gradients.
@@ -162,12 +194,11 @@ func (o *headOp) SymDiff(in gorgonia.Nodes, loss, dLoss *gorgonia.Node) (gorgoni
 	return o.graph.paramGrads(o.layer.params(), dx, true)
 }
 
-// headBackOp is the backward operation of a head: (x, loss, dLoss) -> dx. The
-// loss comes in for the order only, and its gradient is always 1: the total is
-// the plain sum of the heads' losses.
+// headBackOp is the backward operation of the heads: (x, loss, dLoss) -> dx. The
+// loss comes in for the order only, and its gradient is always 1.
 type headBackOp struct {
 	coarseOp
-	layer  headLayer
+	layer  *heads
 	graph  *graph
 	buffer *tensor.Dense // dx
 }
@@ -176,9 +207,7 @@ func (o *headBackOp) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
 	if d, ok := in[2].Data().(float32); !ok || d != 1 {
 		return nil, fmt.Errorf("%s: the loss's gradient is %v, want 1", o.label, in[2].Data())
 	}
-	var dx []float32
-	o.graph.timed(o.label, func() { dx = o.layer.backward(floats(in[0])) })
-	return o.graph.wrap(&o.buffer, dx, o.shape), nil
+	return o.graph.wrap(&o.buffer, o.layer.backward(floats(in[0]), o.graph.timed), o.shape), nil
 }
 
 // paramGradOp hands out a parameter's gradient, which the layer's backward

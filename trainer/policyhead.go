@@ -15,7 +15,7 @@ type policyHead struct {
 	fc            *dense // classical
 	width         int    // outputs a board
 	off           *kernel.PolicyOffsets
-	y, dy, dx     []float32
+	y, dy         []float32
 	prob          []float32 // beside the batch's Legal: the net's policy
 	wg            *weightGrads
 	entropy       []tally // by slice
@@ -34,7 +34,6 @@ func newPolicyHead(e *engine, losses []Loss) *policyHead {
 		h.wg = newWeightGrads(e, append([]int{h.u.conv.weight}, h.conv.params()...)...)
 	}
 	h.y, h.dy = make([]float32, e.capacity*h.width), make([]float32, e.capacity*h.width)
-	h.dx = make([]float32, e.capacity*64*h.u.conv.ci)
 	n := numSlices(e.capacity)
 	h.entropy, h.target, h.legal = make([]tally, n), make([]tally, n), make([]tally, n)
 	return h
@@ -61,14 +60,16 @@ func (h *policyHead) forward(x []float32) float64 {
 	if n := len(h.e.batch.Legal); len(h.prob) < n {
 		h.prob = make([]float32, n)
 	}
-	h.e.eachSlice(func(s span) { h.u.convolve(s, x) })
+	h.e.eachSlice(func(s span) {
+		h.u.bn.begin(s)
+		s.eachGroup(func(g span, _ int) { h.u.convolve(g, g.rows(x, 64*h.u.conv.ci)) })
+	})
 	h.u.bn.settle()
 	h.e.eachSlice(func(s span) {
-		h.u.activate(s)
 		if h.fc != nil {
-			h.fc.forward(s, h.y, h.u.h, kernel.None)
+			h.fc.forward(s, s.rows(h.y, h.width), h.u.activation(s), kernel.None)
 		} else {
-			h.conv.forward(s, h.y, h.u.h)
+			s.eachGroup(func(g span, _ int) { h.conv.forward(g, g.rows(h.y, h.width), h.u.activation(g)) })
 		}
 		h.lose(s)
 	})
@@ -105,28 +106,32 @@ func oneIf(b bool) float64 {
 	return 0
 }
 
-// backward sets the gradients of the parameters and returns that of x.
-func (h *policyHead) backward(x []float32) []float32 {
-	d := h.e.gradBuffer(0, 64*h.u.conv.co)
+// backward sets the gradients of the parameters and adds that of x to dx.
+func (h *policyHead) backward(x, dx []float32) {
+	w, wx := 64*h.u.conv.co, 64*h.u.conv.ci
+	d := h.e.gradBuffer(0, w)
 	h.e.eachSlice(func(s span) {
 		h.wg.reset(s)
+		h.u.bn.begin(s)
 		if h.fc != nil {
-			h.fc.weightGrad(s, h.wg, h.u.h, h.dy)
-			h.fc.inputGrad(s, d, h.dy)
-		} else {
-			h.conv.weightGrad(s, h.wg, h.u.h, h.dy)
-			h.conv.inputGrad(s, d, h.dy)
+			a := h.u.activation(s)
+			h.fc.weightGrad(s, h.wg, a, s.rows(h.dy, h.width))
+			h.fc.inputGrad(s, s.rows(d, w), s.rows(h.dy, h.width))
+			h.u.deactivate(s, s.rows(d, w), a)
+			return
 		}
-		h.u.deactivate(s, d)
+		s.eachGroup(func(g span, at int) {
+			a, d, dy := h.u.activation(g), g.rows(d, w), g.rows(h.dy, h.width)
+			h.conv.weightGrad(g, at, h.wg, a, dy)
+			h.conv.inputGrad(g, d, dy)
+			h.u.deactivate(g, d, a)
+		})
+		h.conv.finishWeightGrad(s, h.wg)
 	})
 	h.u.bn.settleBackward()
-	h.e.eachSlice(func(s span) {
-		h.u.unconvolve(s, h.wg, x, d)
-		h.u.conv.inputGrad(s, h.dx, d)
-	})
+	h.e.eachSlice(func(s span) { h.u.inputGrad(s, h.wg, x, d, dx, wx) })
 	h.wg.reduce()
 	if h.fc != nil {
 		h.fc.restore()
 	}
-	return h.dx
 }

@@ -15,7 +15,8 @@ type scalarHead struct {
 	fc1, fc2    *dense
 	pre, hidden []float32 // [capacity][fc1.n]
 	z, dz       []float32 // [capacity][fc2.n]
-	dHidden, dx []float32
+	h           []float32 // [capacity][64][channels]: the convolution's activations
+	dHidden     []float32
 	wg          *weightGrads
 	loss        rowLossFunc
 }
@@ -31,7 +32,7 @@ func newScalarHead(e *engine, label string, losses []Loss, loss rowLossFunc) *sc
 	h.pre, h.hidden = make([]float32, e.capacity*h.fc1.n), make([]float32, e.capacity*h.fc1.n)
 	h.dHidden = make([]float32, e.capacity*h.fc1.n)
 	h.z, h.dz = make([]float32, e.capacity*h.fc2.n), make([]float32, e.capacity*h.fc2.n)
-	h.dx = make([]float32, e.capacity*64*h.u.conv.ci)
+	h.h = make([]float32, len(h.u.z))
 	h.wg = newWeightGrads(e, append(append([]int{h.u.conv.weight}, h.fc1.params()...), h.fc2.params()...)...)
 	return h
 }
@@ -48,13 +49,17 @@ func (h *scalarHead) forward(x []float32) float64 {
 	h.u.conv.pack()
 	h.fc1.pack()
 	h.fc2.pack()
-	h.e.eachSlice(func(s span) { h.u.convolve(s, x) })
+	h.e.eachSlice(func(s span) {
+		h.u.bn.begin(s)
+		h.u.convolve(s, s.rows(x, 64*h.u.conv.ci))
+	})
 	h.u.bn.settle()
 	h.e.eachSlice(func(s span) {
-		h.u.activate(s)
-		h.fc1.forward(s, h.pre, h.u.h, kernel.None)
+		a := s.rows(h.h, 64*h.u.conv.co)
+		h.u.activate(s, a)
+		h.fc1.forward(s, s.rows(h.pre, h.fc1.n), a, kernel.None)
 		activate(s.rows(h.hidden, h.fc1.n), s.rows(h.pre, h.fc1.n), h.e.act)
-		h.fc2.forward(s, h.z, h.hidden, kernel.None)
+		h.fc2.forward(s, s.rows(h.z, h.fc2.n), s.rows(h.hidden, h.fc1.n), kernel.None)
 		h.lose(s)
 	})
 	return h.objective()
@@ -77,25 +82,23 @@ func (h *scalarHead) lose(s span) {
 	}
 }
 
-// backward sets the gradients of the parameters and returns that of x.
-func (h *scalarHead) backward(x []float32) []float32 {
-	d := h.e.gradBuffer(0, 64*h.u.conv.co)
+// backward sets the gradients of the parameters and adds that of x to dx.
+func (h *scalarHead) backward(x, dx []float32) {
+	w, n := 64*h.u.conv.co, h.fc1.n
+	d := h.e.gradBuffer(0, w)
 	h.e.eachSlice(func(s span) {
 		h.wg.reset(s)
-		h.fc2.weightGrad(s, h.wg, h.hidden, h.dz)
-		h.fc2.inputGrad(s, h.dHidden, h.dz)
-		n := h.fc1.n
-		deactivate(s.rows(h.dHidden, n), s.rows(h.hidden, n), s.rows(h.pre, n), h.e.act)
-		h.fc1.weightGrad(s, h.wg, h.u.h, h.dHidden)
-		h.fc1.inputGrad(s, d, h.dHidden)
-		h.u.deactivate(s, d)
+		h.u.bn.begin(s)
+		hidden, dHidden, dz := s.rows(h.hidden, n), s.rows(h.dHidden, n), s.rows(h.dz, h.fc2.n)
+		h.fc2.weightGrad(s, h.wg, hidden, dz)
+		h.fc2.inputGrad(s, dHidden, dz)
+		deactivate(dHidden, hidden, s.rows(h.pre, n), h.e.act)
+		h.fc1.weightGrad(s, h.wg, s.rows(h.h, w), dHidden)
+		h.fc1.inputGrad(s, s.rows(d, w), dHidden)
+		h.u.deactivate(s, s.rows(d, w), s.rows(h.h, w))
 	})
 	h.u.bn.settleBackward()
-	h.e.eachSlice(func(s span) {
-		h.u.unconvolve(s, h.wg, x, d)
-		h.u.conv.inputGrad(s, h.dx, d)
-	})
+	h.e.eachSlice(func(s span) { h.u.inputGrad(s, h.wg, x, d, dx, 64*h.u.conv.ci) })
 	h.wg.reduce()
 	h.fc1.restore()
-	return h.dx
 }

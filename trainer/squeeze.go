@@ -34,15 +34,17 @@ func (q *squeeze) pack() {
 	q.fc2.pack()
 }
 
-// measure computes scale and shift of a slice for the output of u.
+// measure computes scale and shift of s, a group or a slice, for the output of u.
 func (q *squeeze) measure(s span, u *unit) {
 	c, bn := q.c, u.bn
 	pool := s.rows(q.pool, c)
-	kernel.SEPool(pool, s.rows(u.z, 64*c), s.n, c)
+	for i, v := range s.rows(u.boardSum, c) {
+		pool[i] = v / 64
+	}
 	kernel.BatchNormApply(pool, pool, bn.scale, bn.shift, s.n, c, kernel.None)
-	q.fc1.forward(s, q.pre, q.pool, kernel.None)
+	q.fc1.forward(s, s.rows(q.pre, q.fc1.n), pool, kernel.None)
 	activate(s.rows(q.hidden, q.fc1.n), s.rows(q.pre, q.fc1.n), q.e.act)
-	q.fc2.forward(s, q.f, q.hidden, kernel.None)
+	q.fc2.forward(s, s.rows(q.f, 2*c), s.rows(q.hidden, q.fc1.n), kernel.None)
 	for b := s.lo; b < s.lo+s.n; b++ {
 		f, gate := q.f[b*2*c:][:2*c], q.gate[b*c:][:c]
 		kernel.Sigmoid(gate, f[:c])
@@ -56,11 +58,11 @@ func (q *squeeze) measure(s span, u *unit) {
 
 // backward adds the slice's gradients of the fully connected layers to wg and
 // sets dz to the gradient of the batch norm's output, dres being that of the
-// block before its last activation.
+// block before its last activation, both rows of s, a group or a slice.
 func (q *squeeze) backward(s span, wg *weightGrads, dz, dres []float32, u *unit) {
 	c, w := q.c, 64*q.c
-	dBeta := q.e.workerScratch(s, s.n*c)
-	kernel.SEBackward(nil, s.rows(q.dGate, c), dBeta, s.rows(dres, w), nil, s.rows(u.z, w), s.n, c, kernel.None)
+	dBeta := q.e.workerScratch(s, sumBuffer, s.n*c)
+	kernel.SEBackward(nil, s.rows(q.dGate, c), dBeta, dres, nil, s.rows(u.z, w), s.n, c, kernel.None)
 	for b := range s.n {
 		dGate, db := q.dGate[(s.lo+b)*c:][:c], dBeta[b*c:][:c]
 		dF, gate := q.dF[(s.lo+b)*2*c:][:2*c], q.gate[(s.lo+b)*c:][:c]
@@ -70,11 +72,12 @@ func (q *squeeze) backward(s span, wg *weightGrads, dz, dres []float32, u *unit)
 		kernel.SigmoidBackward(dF[:c], dGate, gate)
 		copy(dF[c:], db)
 	}
-	q.fc2.weightGrad(s, wg, q.hidden, q.dF)
-	q.fc2.inputGrad(s, q.dHid, q.dF)
 	n := q.fc1.n
-	deactivate(s.rows(q.dHid, n), s.rows(q.hidden, n), s.rows(q.pre, n), q.e.act)
-	q.fc1.weightGrad(s, wg, q.pool, q.dHid)
-	q.fc1.inputGrad(s, q.dPool, q.dHid)
-	kernel.SEBackwardInput(s.rows(dz, w), s.rows(dres, w), s.rows(q.gate, c), s.rows(q.dPool, c), s.n, c)
+	dF, hidden, dHid := s.rows(q.dF, 2*c), s.rows(q.hidden, n), s.rows(q.dHid, n)
+	q.fc2.weightGrad(s, wg, hidden, dF)
+	q.fc2.inputGrad(s, dHid, dF)
+	deactivate(dHid, hidden, s.rows(q.pre, n), q.e.act)
+	q.fc1.weightGrad(s, wg, s.rows(q.pool, c), dHid)
+	q.fc1.inputGrad(s, s.rows(q.dPool, c), dHid)
+	kernel.SEBackwardInput(dz, dres, s.rows(q.gate, c), s.rows(q.dPool, c), s.n, c)
 }

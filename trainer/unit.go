@@ -4,62 +4,90 @@ import "github.com/chessbrain/chessbrain/nn/kernel"
 
 // unit is a convolution without bias, batch norm and activation. Batch norm
 // needs the whole micro-batch, so each pass has two phases with a barrier
-// between them, which the caller may fuse with its neighbours' phases.
+// between them, which the caller may fuse with its neighbours' phases. Only the
+// convolution's output z is kept: activations are computed again where they are
+// needed, which costs less than reading them from memory.
 type unit struct {
 	conv *conv
 	bn   *batchNorm
 	act  kernel.Act
-	z, h []float32 // convolution output and activation, [capacity][64][co]
+	z    []float32 // [capacity][64][co]
+	// boardSum is the sum of z over the squares, [capacity][co]; set where the
+	// convolution gives it (size 3).
+	boardSum []float32
 }
 
 // newUnit makes the unit of prefix conv (weights) and bn.
 func newUnit(e *engine, conv, bn string, act kernel.Act, needsInputGrad bool) *unit {
 	u := &unit{conv: newConv(e, conv, needsInputGrad), bn: newBatchNorm(e, bn), act: act}
 	u.z = make([]float32, e.capacity*64*u.conv.co)
-	if act != kernel.None {
-		u.h = make([]float32, len(u.z))
-	}
+	u.boardSum = make([]float32, e.capacity*u.conv.co)
 	return u
 }
 
 // params lists what is trained, the convolution's weight first.
 func (u *unit) params() []int { return append(u.conv.params(), u.bn.gamma, u.bn.beta) }
 
-// convolve is the first phase of the forward pass; bn.settle follows.
-func (u *unit) convolve(s span, x []float32) {
-	u.conv.forward(s, u.z, x)
-	u.bn.measure(s, u.z)
-}
-
-// activate is the second phase: h = act(bn(z)).
-func (u *unit) activate(s span) {
-	w := 64 * u.conv.co
-	kernel.BatchNormApply(s.rows(u.h, w), s.rows(u.z, w), u.bn.scale, u.bn.shift, s.n*64, u.conv.co, u.act)
-}
-
-// deactivate is the first phase of the backward pass: d holds the gradient of h
-// and, for Mish, becomes that of the batch norm's output. settleBackward follows.
-func (u *unit) deactivate(s span, d []float32) {
-	w := 64 * u.conv.co
-	if u.act == kernel.Mish {
-		pre := u.conv.e.workerScratch(s, s.n*w)
-		kernel.BatchNormApply(pre, s.rows(u.z, w), u.bn.scale, u.bn.shift, s.n*64, u.conv.co, kernel.None)
-		kernel.MishBackward(s.rows(d, w), s.rows(d, w), pre)
+// convolve is the first phase of the forward pass over x, the rows of g;
+// bn.begin comes before the first group, bn.settle after all.
+func (u *unit) convolve(g span, x []float32) {
+	c := u.conv
+	z := g.rows(u.z, 64*c.co)
+	if c.size == 1 {
+		c.forward(g, z, x)
+		u.bn.measure(g, z)
+		return
 	}
-	u.bn.measureBackward(s, d, u.mask(), u.z)
+	sum, squares := g.rows(u.boardSum, c.co), c.e.workerScratch(g, sumBuffer, g.n*c.co)
+	c.forwardSums(g, z, sum, squares, x)
+	u.bn.addBoards(g, sum, squares)
 }
 
-// unconvolve is the second phase: d becomes the gradient of z, and the slice's
-// weight gradient is added to g.
-func (u *unit) unconvolve(s span, g *weightGrads, x, d []float32) {
-	u.bn.inputGrad(s, d, d, u.mask(), u.z)
-	u.conv.weightGrad(s, g, x, d)
+// activate sets h = act(bn(z)), the rows of g.
+func (u *unit) activate(g span, h []float32) {
+	w := 64 * u.conv.co
+	kernel.BatchNormApply(h, g.rows(u.z, w), u.bn.scale, u.bn.shift, g.n*64, u.conv.co, u.act)
 }
 
-// mask is the ReLU's output, nil for another activation.
-func (u *unit) mask() []float32 {
-	if u.act == kernel.ReLU {
-		return u.h
+// activation returns act(bn(z)) of g in the worker's memory.
+func (u *unit) activation(g span) []float32 {
+	h := u.conv.e.workerScratch(g, actBuffer, g.n*64*u.conv.co)
+	u.activate(g, h)
+	return h
+}
+
+// deactivate is the first phase of the backward pass: d, the gradient of the
+// activation h, becomes that of the batch norm's output, rows of g all of them.
+// bn.begin comes before the first group, settleBackward after all.
+func (u *unit) deactivate(g span, d, h []float32) {
+	w := 64 * u.conv.co
+	switch u.act {
+	case kernel.ReLU:
+		kernel.ReLUBackward(d, d, h)
+	case kernel.Mish:
+		pre := u.conv.e.workerScratch(g, preBuffer, g.n*w)
+		kernel.BatchNormApply(pre, g.rows(u.z, w), u.bn.scale, u.bn.shift, g.n*64, u.conv.co, kernel.None)
+		kernel.MishBackward(d, d, pre)
 	}
-	return nil
+	u.bn.measureBackward(g, d, g.rows(u.z, w))
+}
+
+// unnormalise is the second phase: d, the rows of g, becomes the gradient of z.
+func (u *unit) unnormalise(g span, d []float32) {
+	u.bn.inputGrad(g, d, g.rows(u.z, 64*u.conv.co))
+}
+
+// inputGrad is the second phase of a head's unit over a slice: from d, the
+// gradient of the batch norm's output, it takes the weights' gradient to wg and
+// adds that of the input x to dx, both [capacity][width].
+func (u *unit) inputGrad(s span, wg *weightGrads, x, d, dx []float32, width int) {
+	s.eachGroup(func(g span, at int) {
+		d := g.rows(d, 64*u.conv.co)
+		u.unnormalise(g, d)
+		u.conv.weightGrad(g, at, wg, g.rows(x, width), d)
+		part := u.conv.e.workerScratch(g, actBuffer, g.n*width)
+		u.conv.inputGrad(g, part, d)
+		kernel.Add(g.rows(dx, width), g.rows(dx, width), part)
+	})
+	u.conv.finishWeightGrad(s, wg)
 }

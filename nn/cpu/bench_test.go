@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -8,33 +9,31 @@ import (
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
-// BenchmarkEvaluate reports boards/s of one goroutine at batch 64 and the share
-// of the core's fp32 peak: done counts the operations that are carried out (the
-// last policy convolution only at about 12 squares), nominal those of
-// nn.Arch.FLOPs. Boards/s is that of the fastest run, as the peak is: means say
-// more about what else the machine does.
+// BenchmarkEvaluate reports boards/s of one goroutine and nominal GFLOP/s
+// (nn.Arch.FLOPs; Winograd needs a quarter of a convolution's products). Boards/s
+// is that of the fastest run: means say more about what else the machine does.
 func BenchmarkEvaluate(b *testing.B) {
 	for _, name := range []string{"32x4", "64x6", "128x10"} {
-		b.Run(name, func(b *testing.B) {
-			const batch = 64
-			n := testNet(b, name, 1)
-			e := newEvaluator(b, n, batch)
-			positions := chessLikeBatch(batch)
-			peak := kernel.PeakGFLOPS(200 * time.Millisecond)
-			best := time.Duration(math.MaxInt64)
-			for b.Loop() {
-				start := time.Now()
-				evaluate(b, e, positions)
-				best = min(best, time.Since(start))
+		for _, p := range []kernel.Precision{kernel.FP32, kernel.BF16} {
+			for _, batch := range []int{1, 8, 64} {
+				b.Run(fmt.Sprintf("%s/%s/%d", name, p, batch), func(b *testing.B) {
+					n := testNet(b, name, 1)
+					c, err := New(n, p)
+					if err != nil {
+						b.Fatal(err)
+					}
+					e, positions := c.NewEvaluator(batch), chessLikeBatch(batch)
+					best := time.Duration(math.MaxInt64)
+					for b.Loop() {
+						start := time.Now()
+						evaluate(b, e, positions)
+						best = min(best, time.Since(start))
+					}
+					perSecond := float64(batch) / best.Seconds()
+					b.ReportMetric(perSecond, "boards/s")
+					b.ReportMetric(perSecond*float64(n.Arch.FLOPs())/1e9, "GFLOP/s")
+				})
 			}
-			perSecond := batch / best.Seconds()
-			nominal := float64(n.Arch.FLOPs())
-			lastConv := float64(2 * 64 * 9 * n.Arch.Filters * 80)
-			done := nominal - lastConv*(1-chessLikeSquares/64.0)
-			b.ReportMetric(perSecond, "boards/s")
-			b.ReportMetric(perSecond*nominal/1e9/peak*100, "%nominal")
-			b.ReportMetric(perSecond*done/1e9/peak*100, "%peak")
-			b.ReportMetric(peak, "peakGFLOP/s")
-		})
+		}
 	}
 }

@@ -29,16 +29,15 @@ type Evaluator struct {
 	chunk int // boards of a chunk
 	group int // boards of a group; a chunk is a few groups
 
-	input    []float32 // [group][64][112]
-	x, y, h  []float32 // [group][64][F]
-	scratch  []float32 // of Conv3
-	pool     []float32 // [group][F]: SE
-	hidden   []float32 // [group][SE units]
-	film     []float32 // [group][2F]: SE's outputs
-	gate     []float32 // [group][F]
-	beta     []float32 // [group][F]
-	patch    []float32 // [64][9*F]: convolutional policy head
-	patchOut []float32 // [64][80]
+	input   []float32 // [group][64][112]
+	x, y, h []float32 // [group][64][F]
+	scratch []float32 // of Conv3
+	pool    []float32 // [group][F]: SE
+	hidden  []float32 // [group][SE units]
+	film    []float32 // [group][2F]: SE's outputs
+	gate    []float32 // [group][F]
+	beta    []float32 // [group][F]
+	planes  []float32 // [group][64][80]: convolutional policy head
 
 	policyFlat []float32 // [chunk][64*32]: classical policy head
 	policyOut  []float32 // [chunk][1858]
@@ -83,16 +82,15 @@ func (e *Evaluator) allocate() {
 	e.input = floats(rows * encoding.NumPlanes)
 	e.x, e.y, e.h = floats(rows*f), floats(rows*f), floats(rows*f)
 	p := e.net.precision
-	e.scratch = floats(max(kernel.Conv3ScratchLen(encoding.NumPlanes, f, p), kernel.Conv3ScratchLen(f, f, p)))
+	e.scratch = floats(max(kernel.Conv3ScratchLen(encoding.NumPlanes, f, p), kernel.Conv3ScratchLen(f, f, p), kernel.Conv3ScratchLen(f, nn.PolicyPlanes, p)))
 	e.pool, e.gate, e.beta = floats(e.group*f), floats(e.group*f), floats(e.group*f)
 	e.hidden, e.film = floats(e.group*a.SEUnits()), floats(e.group*2*f)
-	e.patch, e.patchOut, e.policyFlat, e.policyOut = nil, nil, nil, nil
+	e.planes, e.policyFlat, e.policyOut = nil, nil, nil
 	if a.PolicyHead == nn.PolicyClassical {
 		e.policyFlat = floats(e.chunk * e.net.policyFC.k)
 		e.policyOut = floats(e.chunk * e.net.policyFC.n)
 	} else {
-		e.patch = floats(encoding.NumSquares * e.net.policyConv2.k)
-		e.patchOut = floats(encoding.NumSquares * nn.PolicyPlanes)
+		e.planes = floats(rows * nn.PolicyPlanes)
 	}
 	e.value = newHeadBuffers(&e.net.value, e.chunk)
 	e.movesLeft = headBuffers{}
@@ -161,7 +159,8 @@ func (e *Evaluator) runGroup(b *encoding.Batch, lo, at, n int) {
 		return
 	}
 	e.conv(e.h, e.x, &c.policyConv1, n, c.act)
-	e.convPolicy(b, e.h, first, n)
+	e.conv(e.planes, e.h, &c.policyConv2, n, kernel.None)
+	e.convPolicy(b, first, n)
 }
 
 func (e *Evaluator) conv(y, x []float32, c *conv3, boards int, act kernel.Act) {

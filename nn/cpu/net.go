@@ -18,7 +18,7 @@ type Net struct {
 	input       conv3
 	tower       []block
 	policyConv1 conv3                       // convolutional policy head
-	policyConv2 kernelMat                   // the same: one row per square, 9*F inputs (tap, channel)
+	policyConv2 conv3                       // the same
 	policyProj  kernelMat                   // classical policy head: 1x1 convolution
 	policyFC    kernelMat                   // the same
 	moves       *[encoding.NumPolicy]uint16 // convolutional head: policy index -> plane*64 + from square
@@ -76,7 +76,7 @@ func New(n *nn.Net, p kernel.Precision) (*Net, error) {
 		c.policyFC = packSquares(*f.PolicyFC)
 	} else {
 		c.policyConv1 = packConv3(f.PolicyConv1, p)
-		c.policyConv2 = packPatches(*f.PolicyConv2)
+		c.policyConv2 = packConv3(*f.PolicyConv2, p)
 		c.moves = encoding.ConvPolicyIndex()
 	}
 	c.value = packHead(&f.Value)
@@ -93,7 +93,7 @@ func (n *Net) ID() string { return n.id }
 func packConv3(c nn.Conv, p kernel.Precision) conv3 {
 	packed := make([]float32, kernel.PackedConv3Len(c.Ci, c.Co, p))
 	kernel.PackConv3(packed, c.Weight, c.Ci, c.Co, p)
-	return conv3{ci: c.Ci, co: c.Co, packed: packed, bias: c.Bias}
+	return conv3{ci: c.Ci, co: c.Co, packed: packed, bias: append([]float32(nil), c.Bias...)}
 }
 
 func packMat(w, bias []float32, k, n int) kernelMat {
@@ -120,20 +120,6 @@ func packSquares(d nn.Dense) kernelMat {
 		}
 	}
 	return packMat(w, d.Bias, d.In, d.Out)
-}
-
-// packPatches packs a 3x3 convolution as a matrix over patches [9][ci].
-func packPatches(c nn.Conv) kernelMat {
-	w := make([]float32, len(c.Weight))
-	for o := range c.Co {
-		from, to := c.Weight[o*c.Ci*taps:][:c.Ci*taps], w[o*c.Ci*taps:][:c.Ci*taps]
-		for i := range c.Ci {
-			for t := range taps {
-				to[t*c.Ci+i] = from[i*taps+t]
-			}
-		}
-	}
-	return packMat(w, c.Bias, c.Ci*taps, c.Co)
 }
 
 func packHead(h *nn.ScalarHead) scalarHead {

@@ -1,5 +1,8 @@
 package kernel
 
+// gradBoards is how many boards a weight gradient gathers before it is summed.
+const gradBoards = 32
+
 // Conv3WeightGradScratchLen returns the scratch length of Conv3WeightGrad.
 func Conv3WeightGradScratchLen(ci, co int, p Precision) int {
 	if winograd(ci, co) {
@@ -15,25 +18,55 @@ func Conv3WeightGradScratchLen(ci, co int, p Precision) int {
 // has Conv3WeightGradScratchLen(ci, co, p) floats with any contents. Sums of up
 // to 32 boards are formed apart and then added to dw.
 func Conv3WeightGrad(dw, x, dy []float32, boards, ci, co int, p Precision, scratch []float32) {
-	dw = dw[:co*ci*9]
+	for b := 0; b < boards; b += gradBoards {
+		n := min(gradBoards, boards-b)
+		Conv3WeightGradAdd(scratch, x[b*64*ci:], dy[b*64*co:], 0, n, ci, co, p)
+		Conv3WeightGradSum(dw, scratch, n, ci, co, p)
+	}
+}
+
+// Conv3WeightGradAdd takes boards of up to 32 into scratch, the first of which
+// has the number first; 0 begins anew. Conv3WeightGradSum ends it. With it the
+// caller can gather boards while their activations are in the cache; the result
+// does not depend on how the boards were divided.
+func Conv3WeightGradAdd(scratch, x, dy []float32, first, boards, ci, co int, p Precision) {
 	x, dy = x[:boards*64*ci], dy[:boards*64*co]
 	scratch = scratch[:Conv3WeightGradScratchLen(ci, co, p)]
+	if first+boards > gradBoards {
+		panic("kernel: a weight gradient of more than 32 boards")
+	}
 	if len(x) == 0 || len(dy) == 0 {
 		return
 	}
 	if winograd(ci, co) {
-		winogradWeightGrad(dw, x, dy, boards, ci, co, p.here(), scratch)
+		winogradGradAdd(scratch, x, dy, first, boards, ci, co, p.here())
 		return
 	}
 	cp := roundUp(ci, panel)
 	pad, grad := scratch[:100*cp], scratch[100*cp:]
-	clear(grad)
+	if first == 0 {
+		clear(grad)
+	}
 	if ActiveTier() == Generic {
 		conv3WeightGradGeneric(grad, x, dy, boards, ci, co)
 	} else {
 		conv3WeightGradVec(grad, x, dy, boards, ci, co, pad)
 	}
-	unpackConv3Grad(dw, grad, ci, co)
+}
+
+// Conv3WeightGradSum adds the gradient of the boards in scratch to
+// dw [co][ci][3][3].
+func Conv3WeightGradSum(dw, scratch []float32, boards, ci, co int, p Precision) {
+	dw = dw[:co*ci*9]
+	scratch = scratch[:Conv3WeightGradScratchLen(ci, co, p)]
+	if boards == 0 || len(dw) == 0 {
+		return
+	}
+	if winograd(ci, co) {
+		winogradGradSum(dw, scratch, boards, ci, co, p.here())
+		return
+	}
+	unpackConv3Grad(dw, scratch[100*roundUp(ci, panel):], ci, co)
 }
 
 func conv3WeightGradGeneric(grad, x, dy []float32, boards, ci, co int) {

@@ -18,8 +18,6 @@ const (
 	// groupBoards is how many boards share a pass over the weights. Their points
 	// (64 channels, fp32: 590 KB) stay in a second-level cache of 1 MiB.
 	groupBoards = 8
-	// gradBoards is how many boards a weight gradient sums before its transform.
-	gradBoards = 32
 )
 
 // winograd says whether the active tier convolves ci -> co by transforms; the

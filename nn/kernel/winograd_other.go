@@ -21,6 +21,10 @@ func winogradConv(y, sum, squares, x, packed, bias []float32, boards, ci, co int
 
 func winogradGradScratchLen(ci, co int, p Precision) int { panic("kernel: no Winograd") }
 
-func winogradWeightGrad(dw, x, dy []float32, boards, ci, co int, p Precision, scratch []float32) {
+func winogradGradAdd(scratch, x, dy []float32, first, boards, ci, co int, p Precision) {
+	panic("kernel: no Winograd")
+}
+
+func winogradGradSum(dw, scratch []float32, boards, ci, co int, p Precision) {
 	panic("kernel: no Winograd")
 }

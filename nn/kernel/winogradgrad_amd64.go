@@ -5,36 +5,56 @@ func winogradGradScratchLen(ci, co int, p Precision) int {
 	return tempFloats + points*(tiles*(ci+co)+2*planePad) + points*(co*ci+planePad) + 9*co*ci
 }
 
-// winogradWeightGrad is Conv3WeightGrad in the transformed domain: the points of
-// x times those of dy, summed over all tiles, and the sums transformed back. In
-// bf16 a word holds two tiles.
-func winogradWeightGrad(dw, x, dy []float32, boards, ci, co int, p Precision, scratch []float32) {
-	temp, rest := scratch[:tempFloats], scratch[tempFloats:]
-	for b := 0; b < boards; b += gradBoards {
-		n := min(gradBoards, boards-b)
-		rows := words(n*boardTiles, p)
-		xp, dp := rows*ci+planePad, rows*co+planePad
-		v, d := rest[:points*xp], rest[points*xp:][:points*dp]
-		sums := rest[points*(xp+dp):][:points*(co*ci+planePad)]
-		grad := rest[points*(xp+dp+co*ci+planePad):][:9*co*ci]
-		for i := range n {
-			board := winogradArgs{
-				src: at(x, (b+i)*64*ci), srcRow: uintptr(ci * f32),
-				dst: at(v, words(i*boardTiles, p)*ci), dstRow: uintptr(ci * f32), dstPlane: uintptr(xp * f32),
-				temp: at(temp, 0), n: uintptr(ci / lanes()),
-			}
-			gradInput(&board, p)
-			board = winogradArgs{
-				src: at(dy, (b+i)*64*co), srcRow: uintptr(co * f32),
-				dst: at(d, words(i*boardTiles, p)*co), dstRow: uintptr(co * f32), dstPlane: uintptr(dp * f32),
-				temp: at(temp, 0), n: uintptr(co / lanes()),
-			}
-			gradOutput(&board, p)
-		}
-		pointSums(sums, v, d, rows, ci, co, p)
-		gradWeights(grad, sums, temp, ci, co)
-		unpackConv3Grad(dw, grad, ci, co)
+// winogradGrad is the scratch of a weight gradient: the points of up to
+// gradBoards boards and of their outputs' gradients, and the sums of products.
+// In bf16 a word holds two tiles.
+type winogradGrad struct {
+	ci, co                 int
+	precision              Precision
+	temp, v, d, sums, grad []float32
+	vPlane, dPlane         int // floats of a plane of v and d
+}
+
+func newWinogradGrad(scratch []float32, ci, co int, p Precision) winogradGrad {
+	rows := words(gradBoards*boardTiles, p)
+	g := winogradGrad{ci: ci, co: co, precision: p, vPlane: rows*ci + planePad, dPlane: rows*co + planePad}
+	cut := func(n int) []float32 {
+		part := scratch[:n]
+		scratch = scratch[n:]
+		return part
 	}
+	g.temp, g.v, g.d = cut(tempFloats), cut(points*g.vPlane), cut(points*g.dPlane)
+	g.sums, g.grad = cut(points*(co*ci+planePad)), cut(9*co*ci)
+	return g
+}
+
+// winogradGradAdd transforms boards to the places from first on.
+func winogradGradAdd(scratch, x, dy []float32, first, boards, ci, co int, p Precision) {
+	g := newWinogradGrad(scratch, ci, co, p)
+	for b := range boards {
+		row := words((first+b)*boardTiles, p)
+		board := winogradArgs{
+			src: at(x, b*64*ci), srcRow: uintptr(ci * f32),
+			dst: at(g.v, row*ci), dstRow: uintptr(ci * f32), dstPlane: uintptr(g.vPlane * f32),
+			temp: at(g.temp, 0), n: uintptr(ci / lanes()),
+		}
+		gradInput(&board, p)
+		board = winogradArgs{
+			src: at(dy, b*64*co), srcRow: uintptr(co * f32),
+			dst: at(g.d, row*co), dstRow: uintptr(co * f32), dstPlane: uintptr(g.dPlane * f32),
+			temp: at(g.temp, 0), n: uintptr(co / lanes()),
+		}
+		gradOutput(&board, p)
+	}
+}
+
+// winogradGradSum adds the gradient of the first boards to dw: their points'
+// products, summed over all tiles and transformed back.
+func winogradGradSum(dw, scratch []float32, boards, ci, co int, p Precision) {
+	g := newWinogradGrad(scratch, ci, co, p)
+	g.products(words(boards*boardTiles, p))
+	g.transform()
+	unpackConv3Grad(dw, g.grad, ci, co)
 }
 
 func gradInput(a *winogradArgs, p Precision) {
@@ -59,31 +79,31 @@ func gradOutput(a *winogradArgs, p Precision) {
 	}
 }
 
-// pointSums computes sums [36][co][ci]: for each point the sum over rows of d's
+// products computes sums [36][co][ci]: for each point the sum over rows of d's
 // row [co] times v's row [ci].
-func pointSums(sums, v, d []float32, rows, ci, co int, p Precision) {
+func (g *winogradGrad) products(rows int) {
 	height, width := 4, 1
 	if wide() {
 		height, width = 8, 2
 	}
-	sp, vp, dp := co*ci+planePad, rows*ci+planePad, rows*co+planePad
-	for i := 0; i < ci; {
-		np := min(width, (ci-i)/panel)
+	plane := g.co*g.ci + planePad
+	for i := 0; i < g.ci; {
+		np := min(width, (g.ci-i)/panel)
 		a := pointGradArgs{
-			dstRow: uintptr(ci * f32), aStep: uintptr(co * f32), bStep: uintptr(ci * f32),
-			dstPoint: uintptr(sp * f32), aPoint: uintptr(dp * f32), bPoint: uintptr(vp * f32),
-			length: uintptr(rows), blocks: uintptr(co / height),
+			dstRow: uintptr(g.ci * f32), aStep: uintptr(g.co * f32), bStep: uintptr(g.ci * f32),
+			dstPoint: uintptr(plane * f32), aPoint: uintptr(g.dPlane * f32), bPoint: uintptr(g.vPlane * f32),
+			length: uintptr(rows), blocks: uintptr(g.co / height),
 		}
-		step := max(1, maxCallMACs/(rows*co*np*panel))
+		step := max(1, maxCallMACs/(rows*g.co*np*panel))
 		for q := 0; q < points; q += step {
-			a.dst, a.a, a.b = at(sums, q*sp+i), at(d, q*dp), at(v, q*vp+i)
+			a.dst, a.a, a.b = at(g.sums, q*plane+i), at(g.d, q*g.dPlane), at(g.v, q*g.vPlane+i)
 			a.points = uintptr(min(step, points-q))
 			switch {
 			case !wide():
 				pointGrad4x16AVX2(bytesOf(&a))
-			case p == BF16 && np == 2:
+			case g.precision == BF16 && np == 2:
 				pointGrad8x32BF16AVX512(bytesOf(&a))
-			case p == BF16:
+			case g.precision == BF16:
 				pointGrad8x16BF16AVX512(bytesOf(&a))
 			case np == 2:
 				pointGrad8x32AVX512(bytesOf(&a))
@@ -95,15 +115,15 @@ func pointSums(sums, v, d []float32, rows, ci, co int, p Precision) {
 	}
 }
 
-// gradWeights transforms sums [36][co][ci] to grad [9][co][ci].
-func gradWeights(grad, sums, temp []float32, ci, co int) {
+// transform takes sums [36][co][ci] to grad [9][co][ci].
+func (g *winogradGrad) transform() {
 	const maxSlices = 2048 // of a call
-	n := co * ci / lanes()
+	n, size := g.co*g.ci/lanes(), g.co*g.ci
 	for i := 0; i < n; i += maxSlices {
 		a := winogradArgs{
-			src: at(sums, i*lanes()), srcPlane: uintptr((co*ci + planePad) * f32),
-			dst: at(grad, i*lanes()), dstPlane: uintptr(co * ci * f32),
-			temp: at(temp, 0), n: uintptr(min(maxSlices, n-i)),
+			src: at(g.sums, i*lanes()), srcPlane: uintptr((size + planePad) * f32),
+			dst: at(g.grad, i*lanes()), dstPlane: uintptr(size * f32),
+			temp: at(g.temp, 0), n: uintptr(min(maxSlices, n-i)),
 		}
 		if wide() {
 			winogradWeightGradAVX512(bytesOf(&a))
