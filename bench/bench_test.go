@@ -32,9 +32,9 @@ func options(t *testing.T, net string) Options {
 
 // checkSpeed holds the figures of a line against each other; flops is the work of
 // a board.
-func checkSpeed(t *testing.T, s *Speed, o *Options, tier kernel.Tier, flops float64) {
+func checkSpeed(t *testing.T, s *Speed, o *Options, tier kernel.Tier, want kernel.Precision, flops float64) {
 	t.Helper()
-	if s.Tier != tier.String() || s.Precision != "fp32" || s.Net != o.Arch.String() || s.Batch != o.Batch || s.Threads != o.Threads {
+	if s.Tier != tier.String() || s.Precision != want.String() || s.Net != o.Arch.String() || s.Batch != o.Batch || s.Threads != o.Threads {
 		t.Errorf("labels of %+v do not fit %+v in tier %s", s, o, tier)
 	}
 	for _, v := range []float64{s.BoardsPerSecond, s.GFLOPS, s.ShareOfPeak} {
@@ -50,10 +50,10 @@ func checkSpeed(t *testing.T, s *Speed, o *Options, tier kernel.Tier, flops floa
 func TestNewSpeed(t *testing.T) {
 	o := options(t, "16x1")
 	o.Batch, o.Threads = 50, 2
-	s := o.newSpeed(10*time.Millisecond, 2, 1e6, 100)
+	s := o.newSpeed(kernel.BF16, 10*time.Millisecond, 2, 1e6, 100)
 	// Two batches of 50 in 10 ms: 10 000 boards/s of 1 MFLOP are 10 GFLOP/s, a
 	// twentieth of two cores with 100 each.
-	if s.BoardsPerSecond != 10000 || s.GFLOPS != 10 || s.ShareOfPeak != 0.05 {
+	if s.Precision != "bf16" || s.BoardsPerSecond != 10000 || s.GFLOPS != 10 || s.ShareOfPeak != 0.05 {
 		t.Errorf("got %+v", s)
 	}
 }
@@ -65,20 +65,56 @@ func TestNets(t *testing.T) {
 				o := options(t, net)
 				o.Tier, o.Threads = tier.String(), threads
 				before := kernel.ActiveTier()
-				s, err := Infer(o)
-				if err != nil {
-					t.Fatal(err)
+				names := []string{"bf16"} // which a tier without it computes in fp32
+				if kernel.HasBF16() && tier != kernel.Generic {
+					names = append(names, PrecisionAuto, "fp32")
 				}
-				checkSpeed(t, &s, &o, tier, float64(o.Arch.FLOPs()))
-				if s, err = Train(o); err != nil {
-					t.Fatal(err)
+				for _, name := range names {
+					o.Precision = name
+					want := meant(t, tier, name)
+					s, err := Infer(o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					checkSpeed(t, &s, &o, tier, want, float64(o.Arch.FLOPs()))
+					if s, err = Train(o); err != nil {
+						t.Fatal(err)
+					}
+					checkSpeed(t, &s, &o, tier, want, 3*float64(o.Arch.FLOPs()))
 				}
-				checkSpeed(t, &s, &o, tier, 3*float64(o.Arch.FLOPs()))
 				if kernel.ActiveTier() != before {
 					t.Fatalf("tier %s was left behind, before it was %s", kernel.ActiveTier(), before)
 				}
 			}
 		}
+	}
+}
+
+// meant is the precision that a name means in a tier.
+func meant(t *testing.T, tier kernel.Tier, name string) kernel.Precision {
+	t.Helper()
+	old := kernel.ActiveTier()
+	if err := kernel.SetTier(tier); err != nil {
+		t.Fatal(err)
+	}
+	p := Precision(name)
+	if err := kernel.SetTier(old); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// inTier sets the tier until the test ends.
+func inTier(t *testing.T, tier kernel.Tier) {
+	t.Helper()
+	old := kernel.ActiveTier()
+	t.Cleanup(func() {
+		if err := kernel.SetTier(old); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := kernel.SetTier(tier); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -93,12 +129,16 @@ func TestInferenceSpeed(t *testing.T) {
 }
 
 func TestKernels(t *testing.T) {
+	bf16 := 0 // convolutions that have a bf16 form here
+	if kernel.HasBF16() {
+		bf16 = 5
+	}
 	for _, c := range []struct {
-		net  string
-		want int
-	}{{"16x1", 8}, {"16x1-plain", 7}} {
+		net, precision string
+		want           int
+	}{{"16x1", PrecisionAuto, 9 + bf16}, {"16x1", "fp32", 9}, {"16x1-plain", "fp32", 8}, {"16x1-plain", "", 8 + bf16}} {
 		o := options(t, c.net)
-		o.Threads = 2
+		o.Threads, o.Precision = 2, c.precision
 		speeds, err := Kernels(o)
 		if err != nil {
 			t.Fatal(err)
@@ -110,7 +150,7 @@ func TestKernels(t *testing.T) {
 			if speeds[i].Kernel != k.name {
 				t.Errorf("line %d is %q, want %q", i, speeds[i].Kernel, k.name)
 			}
-			checkSpeed(t, &speeds[i].Speed, &o, kernel.ActiveTier(), float64(k.flops))
+			checkSpeed(t, &speeds[i].Speed, &o, kernel.ActiveTier(), k.precision, float64(k.flops))
 		}
 	}
 }
@@ -126,7 +166,6 @@ func TestRefused(t *testing.T) {
 		{func(o *Options) { o.Threads = MaxThreads + 1 }, "257 threads"},
 		{func(o *Options) { o.Duration = 0 }, "duration 0s"},
 		{func(o *Options) { o.Duration = 2 * time.Hour }, "duration 2h"},
-		{func(o *Options) { o.Precision = "bf16" }, "not in this build"},
 		{func(o *Options) { o.Precision = "fp8" }, `unknown precision "fp8"`},
 		{func(o *Options) { o.Tier = "mmx" }, `unknown CPU tier "mmx"`},
 		{func(o *Options) { o.Arch.Filters = 0 }, "filters is 0"},
@@ -148,6 +187,7 @@ func TestRefused(t *testing.T) {
 		func(o *SelfPlayOptions) { o.Games = MaxGames + 1 },
 		func(o *SelfPlayOptions) { o.Duration = -1 },
 		func(o *SelfPlayOptions) { o.Arch.Blocks = 0 },
+		func(o *SelfPlayOptions) { o.Precision = "fp8" },
 	} {
 		o := good
 		change(&o)
@@ -171,6 +211,8 @@ func TestJSONKeys(t *testing.T) {
 		{KernelSpeed{}, append([]string{"kernel"}, speed...)},
 		{SelfPlayResult{}, []string{"tier", "precision", "net", "simulations", "games",
 			"positions_per_s", "evaluations_per_s", "mean_batch", "cache_hits", "seconds"}},
+		{PrecisionReport{}, []string{"tier", "net", "net_id", "positions", "choices", "top1_agreement",
+			"mean_value_difference", "max_value_difference", "policy_kl", "accepted"}},
 	} {
 		text, err := json.Marshal(c.v)
 		if err != nil {
@@ -251,12 +293,12 @@ func TestTreeWork(t *testing.T) {
 }
 
 func TestSelfPlay(t *testing.T) {
-	o := SelfPlayOptions{Arch: arch(t, "8x1"), Simulations: 4, Games: 3, Duration: time.Nanosecond}
+	o := SelfPlayOptions{Arch: arch(t, "8x1"), Simulations: 4, Games: 3, Duration: time.Nanosecond, Precision: "fp32"}
 	r, err := SelfPlay(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Net != "8x1-se" || r.Simulations != 4 || r.Games != 3 || r.Tier != kernel.ActiveTier().String() {
+	if r.Net != "8x1-se" || r.Simulations != 4 || r.Games != 3 || r.Precision != "fp32" || r.Tier != kernel.ActiveTier().String() {
 		t.Errorf("labels of %+v", r)
 	}
 	if !(r.PositionsPerSecond > 0 && r.EvaluationsPerSecond > 0 && r.Seconds > 0) ||

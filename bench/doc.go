@@ -1,5 +1,6 @@
 // Package bench measures how fast this machine is at what the program does:
-// kernels, inference, training steps, tree work of the search and self-play.
+// kernels, inference, training steps, tree work of the search and self-play; and
+// how far a net's answers in bf16 are from those in fp32 ([ComparePrecisions]).
 //
 // Machines are noisy (other processes, frequency steps, virtual cores), and noise
 // only ever makes a run slower. Every measurement therefore repeats short runs
@@ -11,12 +12,13 @@
 // and policy outputs that nobody asked for counted; a training step counts three
 // forward passes. A share of the peak is
 //
-//	gflops / (threads * the core's fp32 peak in the same tier)
+//	gflops / (threads * the core's peak in the same tier and precision)
 //
-// The nominal count can exceed what is done: inference computes the last policy
-// convolution only where legal moves start. With several threads a run counts
-// until the last of them is through, so that they need cores of their own: on a
-// busy machine two threads may look like one.
+// The nominal count can exceed what is done, and a share can exceed 1: Winograd's
+// form of a 3x3 convolution needs a quarter of the products, and inference
+// computes the last policy convolution only where legal moves start. With several
+// threads a run counts until the last of them is through, so that they need cores
+// of their own: on a busy machine two threads may look like one.
 //
 // Positions come from seeded random legal play, nets are freshly initialised with
 // a fixed seed: speed does not depend on the weights.

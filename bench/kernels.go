@@ -2,9 +2,11 @@ package bench
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
 // KernelSpeed is the speed of one kernel at the sizes that the net gives it.
@@ -17,30 +19,39 @@ type KernelSpeed struct {
 // kernelCase is a kernel at one size; make returns a call over boards boards
 // that shares no memory with another.
 type kernelCase struct {
-	name  string
-	flops int // nominal, a board
-	make  func(f *floats, boards int) func()
+	name      string
+	precision kernel.Precision
+	flops     int // nominal, a board
+	make      func(f *floats, boards int) func()
 }
 
 // Kernels measures the kernels at the sizes of o.Arch: convolutions, their
 // gradients, the first layer of the value head, and the two passes over
-// activations that cost most. o.Duration is for each.
+// activations that cost most. o.Duration is for each. In PrecisionAuto kernels
+// that have a bf16 form are measured in both, each against its own peak.
 func Kernels(o Options) (speeds []KernelSpeed, err error) {
 	err = o.inTier(func() error {
 		cases := kernelCases(&o)
-		best := make([]time.Duration, len(cases))
-		peak, err := withPeak(func() (err error) {
+		best, peaks := make([]time.Duration, len(cases)), map[kernel.Precision]float64{}
+		measure := func() (err error) {
 			for i, c := range cases {
 				if best[i], err = bestTime(o.Duration, c.works(&o)); err != nil {
 					return err
 				}
 			}
 			return nil
-		})
-		for i, c := range cases {
-			speeds = append(speeds, KernelSpeed{c.name, o.newSpeed(max(best[i], 1), o.Threads, float64(c.flops), peak)})
 		}
-		return err
+		for _, p := range o.precisions() { // one around the other
+			inner := measure
+			measure = func() (err error) { peaks[p], err = withPeak(p, inner); return err }
+		}
+		if err := measure(); err != nil {
+			return err
+		}
+		for i, c := range cases {
+			speeds = append(speeds, KernelSpeed{c.name, o.newSpeed(c.precision, best[i], o.Threads, float64(c.flops), peaks[c.precision])})
+		}
+		return nil
 	})
 	return speeds, err
 }
@@ -58,15 +69,24 @@ func (c *kernelCase) works(o *Options) []work {
 // kernelCases lists the kernels in the order of a pass through the net.
 func kernelCases(o *Options) []kernelCase {
 	f, a := o.Arch.Filters, &o.Arch
-	cases := []kernelCase{
-		conv3Case(encoding.NumPlanes, f),
-		conv3Case(f, f),
-		conv3GradCase(f, f),
-		conv3Case(f, encoding.NumConvPlanes),
+	var cases []kernelCase
+	conv := func(form func(ci, co int, p kernel.Precision) kernelCase, ci, co int) {
+		for _, p := range o.precisions() {
+			cases = append(cases, form(ci, co, p))
+		}
+	}
+	conv(conv3Case, encoding.NumPlanes, f)
+	conv(conv3Case, f, f)
+	conv(conv3DataGradCase, f, f)
+	conv(conv3WeightGradCase, f, f)
+	conv(conv3Case, f, encoding.NumConvPlanes)
+	if !slices.Contains(o.precisions(), kernel.FP32) {
+		return cases // the others have fp32 only
+	}
+	cases = append(cases,
 		matCase(encoding.NumSquares*a.ValueChannels, a.ValueHidden),
 		matGradCase(encoding.NumSquares*a.ValueChannels, a.ValueHidden),
-		batchNormCase(f),
-	}
+		batchNormCase(f))
 	if a.SEUnits() > 0 {
 		cases = append(cases, seCase(f))
 	}

@@ -27,27 +27,29 @@ const (
 // thread and batch, from bit masks to policy, WDL and moves left.
 func Infer(o Options) (s Speed, err error) {
 	err = o.inTier(func() error {
-		works, err := evaluations(&o)
+		p := Precision(o.Precision)
+		works, err := evaluations(&o, p)
 		if err != nil {
 			return err
 		}
 		var best time.Duration
-		peak, err := withPeak(func() (err error) { best, err = bestTime(o.Duration, works); return err })
-		s = o.newSpeed(best, o.Threads, float64(o.Arch.FLOPs()), peak)
+		peak, err := withPeak(p, func() (err error) { best, err = bestTime(o.Duration, works); return err })
+		s = o.newSpeed(p, best, o.Threads, float64(o.Arch.FLOPs()), peak)
 		return err
 	})
 	return s, err
 }
 
-// InferenceSpeed returns the boards per second of one core in the active tier.
+// InferenceSpeed returns the boards per second of one core in the active tier, in
+// bf16 where it has that.
 func InferenceSpeed(arch nn.Arch, batch int, d time.Duration) (boardsPerSecond float64, err error) {
 	s, err := Infer(Options{Arch: arch, Batch: batch, Threads: 1, Duration: d})
 	return s.BoardsPerSecond, err
 }
 
 // evaluations makes an evaluator and its batch for each thread.
-func evaluations(o *Options) ([]work, error) {
-	net, err := cpu.New(nn.Init(o.Arch, netSeed), kernel.FP32)
+func evaluations(o *Options, p kernel.Precision) ([]work, error) {
+	net, err := cpu.New(nn.Init(o.Arch, netSeed), p)
 	if err != nil {
 		return nil, err
 	}
@@ -64,22 +66,23 @@ func evaluations(o *Options) ([]work, error) {
 // The reading of rows is not counted.
 func Train(o Options) (s Speed, err error) {
 	err = o.inTier(func() (err error) {
-		t, err := newTrainer(&o)
+		p := Precision(o.Precision)
+		t, err := newTrainer(&o, p)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, t.Close()) }()
 		var best time.Duration
-		peak, err := withPeak(func() (err error) { best, err = bestStep(t, &o); return err })
-		s = o.newSpeed(best, 1, forwardsPerStep*float64(o.Arch.FLOPs()), peak)
+		peak, err := withPeak(p, func() (err error) { best, err = bestStep(t, &o); return err })
+		s = o.newSpeed(p, best, 1, forwardsPerStep*float64(o.Arch.FLOPs()), peak)
 		return err
 	})
 	return s, err
 }
 
-func newTrainer(o *Options) (*trainer.Trainer, error) {
+func newTrainer(o *Options, p kernel.Precision) (*trainer.Trainer, error) {
 	cfg := trainer.DefaultConfig()
-	cfg.BatchSize, cfg.Workers = o.Batch, o.Threads
+	cfg.BatchSize, cfg.Workers, cfg.AMP = o.Batch, o.Threads, p == kernel.BF16
 	cfg.Schedule = trainer.ConstantLR(learningRate)
 	cfg.Losses = trainer.LossesFor(o.Arch, cfg.Losses)
 	return trainer.New(nn.Init(o.Arch, netSeed), cfg)

@@ -13,11 +13,10 @@ import (
 // ErrOptions is wrapped by every error about what was asked for.
 var ErrOptions = errors.New("benchmark options")
 
-// Names that Options accepts.
+// Names that Options accepts beside those of tiers and precisions.
 const (
 	TierAuto      = "auto" // the tier that is active already
-	PrecisionFP32 = "fp32"
-	precisionBF16 = "bf16"
+	PrecisionAuto = "auto" // bf16 where the tier has it; of kernels: both
 )
 
 // Bounds of Options. Memory grows with all of them.
@@ -32,7 +31,7 @@ type Options struct {
 	Batch     int           // positions of an evaluation or of a training step, 1..MaxBatch
 	Threads   int           // 1..MaxThreads; inference and kernels: each with its own batch; training: of one step
 	Tier      string        // TierAuto (or ""), or a tier's name
-	Precision string        // PrecisionFP32 (or "")
+	Precision string        // PrecisionAuto (or ""), fp32, or bf16; the result says which it was: fp32 where the tier has no bf16
 	Duration  time.Duration // of each measurement, about; > 0
 }
 
@@ -51,15 +50,39 @@ func (o *Options) Validate() error {
 	if err := checkDuration(o.Duration); err != nil {
 		return err
 	}
-	switch o.Precision {
-	case "", PrecisionFP32:
-	case precisionBF16:
-		return fmt.Errorf("%w: precision bf16 is not in this build; use fp32", ErrOptions)
-	default:
-		return fmt.Errorf("%w: unknown precision %q, want fp32", ErrOptions, o.Precision)
+	if err := checkPrecision(o.Precision); err != nil {
+		return err
 	}
 	_, err := o.tier()
 	return err
+}
+
+// checkPrecision refuses unknown names.
+func checkPrecision(name string) error {
+	if name == "" || name == PrecisionAuto {
+		return nil
+	}
+	if _, err := kernel.ParsePrecision(name); err != nil {
+		return fmt.Errorf("%w: %w, or %s", ErrOptions, err, PrecisionAuto)
+	}
+	return nil
+}
+
+// Precision returns what a name that Options accepts means in the active tier.
+func Precision(name string) kernel.Precision {
+	if name == kernel.FP32.String() || !kernel.HasBF16() {
+		return kernel.FP32
+	}
+	return kernel.BF16
+}
+
+// precisions returns those that the kernels are measured in.
+func (o *Options) precisions() []kernel.Precision {
+	p := Precision(o.Precision)
+	if p == kernel.BF16 && (o.Precision == "" || o.Precision == PrecisionAuto) {
+		return []kernel.Precision{kernel.FP32, kernel.BF16}
+	}
+	return []kernel.Precision{p}
 }
 
 func checkDuration(d time.Duration) error {
@@ -72,9 +95,6 @@ func checkDuration(d time.Duration) error {
 // tier returns the tier asked for, if this machine has it.
 func (o *Options) tier() (kernel.Tier, error) {
 	if o.Tier == "" || o.Tier == TierAuto {
-		if err := kernel.TierError(); err != nil {
-			return 0, fmt.Errorf("%w: %w", ErrOptions, err)
-		}
 		return kernel.ActiveTier(), nil
 	}
 	t, err := kernel.ParseTier(o.Tier)

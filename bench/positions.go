@@ -44,9 +44,14 @@ func randomLine(rng *rand.Rand) *chess.History {
 
 // inferenceBatch returns n positions, those of the thread.
 func inferenceBatch(n, thread int) *encoding.Batch {
+	return PositionBatch(n, positionSeed+uint64(thread))
+}
+
+// PositionBatch returns Positions as a batch.
+func PositionBatch(n int, seed uint64) *encoding.Batch {
 	b := encoding.NewBatch(n)
 	var moves chess.MoveList
-	for _, h := range Positions(n, positionSeed+uint64(thread)) {
+	for _, h := range Positions(n, seed) {
 		h.Board().GenerateMoves(&moves)
 		encoding.AppendPosition(b, h, &moves)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cpu"
-	"github.com/chessbrain/chessbrain/nn/kernel"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/selfplay"
 )
@@ -30,6 +29,7 @@ type SelfPlayOptions struct {
 	Arch        nn.Arch
 	Simulations int           // of each search, 1..MaxSimulations
 	Games       int           // in lock step, 1..MaxGames
+	Precision   string        // as in Options
 	Duration    time.Duration // of all counted windows, about
 }
 
@@ -43,6 +43,9 @@ func (o *SelfPlayOptions) Validate() error {
 	}
 	if o.Games < 1 || o.Games > MaxGames {
 		return fmt.Errorf("%w: %d games, want 1 to %d", ErrOptions, o.Games, MaxGames)
+	}
+	if err := checkPrecision(o.Precision); err != nil {
+		return err
 	}
 	return checkDuration(o.Duration)
 }
@@ -83,7 +86,7 @@ func SelfPlay(ctx context.Context, o SelfPlayOptions) (SelfPlayResult, error) {
 
 // play runs the worker and returns the counts at the edges of the windows.
 func play(parent context.Context, o *SelfPlayOptions) ([]mark, error) {
-	net, err := cpu.New(nn.Init(o.Arch, netSeed), kernel.FP32)
+	net, err := cpu.New(nn.Init(o.Arch, netSeed), Precision(o.Precision))
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 // least two.
 func summarize(o *SelfPlayOptions, marks []mark) SelfPlayResult {
 	r := SelfPlayResult{
-		Tier: kernel.ActiveTier().String(), Precision: PrecisionFP32, Net: o.Arch.String(),
+		Tier: kernel.ActiveTier().String(), Precision: Precision(o.Precision).String(), Net: o.Arch.String(),
 		Simulations: o.Simulations, Games: o.Games,
 	}
 	for i := 1; i < len(marks); i++ {

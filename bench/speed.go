@@ -20,12 +20,12 @@ type Speed struct {
 }
 
 // newSpeed returns the speed of work that takes best for one batch on each of
-// copies threads, flops operations a board, beside the core's peak.
-func (o *Options) newSpeed(best time.Duration, copies int, flops, peak float64) Speed {
+// copies threads, flops operations a board, beside the core's peak in precision p.
+func (o *Options) newSpeed(p kernel.Precision, best time.Duration, copies int, flops, peak float64) Speed {
 	boards := float64(copies*o.Batch) / best.Seconds()
 	gflops := boards * flops / 1e9
 	return Speed{
-		Tier: kernel.ActiveTier().String(), Precision: PrecisionFP32,
+		Tier: kernel.ActiveTier().String(), Precision: p.String(),
 		Net: o.Arch.String(), Batch: o.Batch, Threads: o.Threads,
 		BoardsPerSecond: boards, GFLOPS: gflops,
 		ShareOfPeak: gflops / (peak * float64(o.Threads)),

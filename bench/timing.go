@@ -68,9 +68,9 @@ func times(n int, w work) error {
 }
 
 // withPeak runs f between two measurements of the core's peak, GFLOP/s in the
-// active tier, and returns the higher one.
-func withPeak(f func() error) (float64, error) {
-	peak := kernel.PeakGFLOPS(peakTime)
+// active tier and precision p, and returns the higher one.
+func withPeak(p kernel.Precision, f func() error) (float64, error) {
+	peak := kernel.PeakGFLOPS(peakTime, p)
 	err := f()
-	return max(peak, kernel.PeakGFLOPS(peakTime)), err
+	return max(peak, kernel.PeakGFLOPS(peakTime, p)), err
 }

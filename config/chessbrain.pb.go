@@ -31,6 +31,68 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type SelfPlay_Precision int32
+
+const (
+	// bf16 where the CPU's kernels have it and training.amp is not OFF, else fp32.
+	SelfPlay_AUTO SelfPlay_Precision = 0
+	// float32 factors.
+	SelfPlay_FP32 SelfPlay_Precision = 1
+	// bfloat16 factors, fp32 sums.
+	SelfPlay_BF16 SelfPlay_Precision = 2
+)
+
+// Enum value maps for SelfPlay_Precision.
+var (
+	SelfPlay_Precision_name = map[int32]string{
+		0: "AUTO",
+		1: "FP32",
+		2: "BF16",
+	}
+	SelfPlay_Precision_value = map[string]int32{
+		"AUTO": 0,
+		"FP32": 1,
+		"BF16": 2,
+	}
+)
+
+func (x SelfPlay_Precision) Enum() *SelfPlay_Precision {
+	p := new(SelfPlay_Precision)
+	*p = x
+	return p
+}
+
+func (x SelfPlay_Precision) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SelfPlay_Precision) Descriptor() protoreflect.EnumDescriptor {
+	return file_config_chessbrain_proto_enumTypes[0].Descriptor()
+}
+
+func (SelfPlay_Precision) Type() protoreflect.EnumType {
+	return &file_config_chessbrain_proto_enumTypes[0]
+}
+
+func (x SelfPlay_Precision) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Do not use.
+func (x *SelfPlay_Precision) UnmarshalJSON(b []byte) error {
+	num, err := protoimpl.X.UnmarshalJSONEnum(x.Descriptor(), b)
+	if err != nil {
+		return err
+	}
+	*x = SelfPlay_Precision(num)
+	return nil
+}
+
+// Deprecated: Use SelfPlay_Precision.Descriptor instead.
+func (SelfPlay_Precision) EnumDescriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{1, 0}
+}
+
 type Openings_Order int32
 
 const (
@@ -67,11 +129,11 @@ func (x Openings_Order) String() string {
 }
 
 func (Openings_Order) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[0].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[1].Descriptor()
 }
 
 func (Openings_Order) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[0]
+	return &file_config_chessbrain_proto_enumTypes[1]
 }
 
 func (x Openings_Order) Number() protoreflect.EnumNumber {
@@ -125,11 +187,11 @@ func (x MCTS_CPUCTForm) String() string {
 }
 
 func (MCTS_CPUCTForm) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[1].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[2].Descriptor()
 }
 
 func (MCTS_CPUCTForm) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[1]
+	return &file_config_chessbrain_proto_enumTypes[2]
 }
 
 func (x MCTS_CPUCTForm) Number() protoreflect.EnumNumber {
@@ -183,11 +245,11 @@ func (x MCTS_FPUForm) String() string {
 }
 
 func (MCTS_FPUForm) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[2].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[3].Descriptor()
 }
 
 func (MCTS_FPUForm) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[2]
+	return &file_config_chessbrain_proto_enumTypes[3]
 }
 
 func (x MCTS_FPUForm) Number() protoreflect.EnumNumber {
@@ -239,11 +301,11 @@ func (x Arch_Activation) String() string {
 }
 
 func (Arch_Activation) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[3].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[4].Descriptor()
 }
 
 func (Arch_Activation) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[3]
+	return &file_config_chessbrain_proto_enumTypes[4]
 }
 
 func (x Arch_Activation) Number() protoreflect.EnumNumber {
@@ -301,11 +363,11 @@ func (x Arch_PolicyHead) String() string {
 }
 
 func (Arch_PolicyHead) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[4].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[5].Descriptor()
 }
 
 func (Arch_PolicyHead) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[4]
+	return &file_config_chessbrain_proto_enumTypes[5]
 }
 
 func (x Arch_PolicyHead) Number() protoreflect.EnumNumber {
@@ -359,11 +421,11 @@ func (x Arch_ValueHead) String() string {
 }
 
 func (Arch_ValueHead) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[5].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[6].Descriptor()
 }
 
 func (Arch_ValueHead) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[5]
+	return &file_config_chessbrain_proto_enumTypes[6]
 }
 
 func (x Arch_ValueHead) Number() protoreflect.EnumNumber {
@@ -425,11 +487,11 @@ func (x Training_Source) String() string {
 }
 
 func (Training_Source) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[6].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[7].Descriptor()
 }
 
 func (Training_Source) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[6]
+	return &file_config_chessbrain_proto_enumTypes[7]
 }
 
 func (x Training_Source) Number() protoreflect.EnumNumber {
@@ -483,11 +545,11 @@ func (x Training_Optimizer) String() string {
 }
 
 func (Training_Optimizer) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[7].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[8].Descriptor()
 }
 
 func (Training_Optimizer) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[7]
+	return &file_config_chessbrain_proto_enumTypes[8]
 }
 
 func (x Training_Optimizer) Number() protoreflect.EnumNumber {
@@ -512,11 +574,11 @@ func (Training_Optimizer) EnumDescriptor() ([]byte, []int) {
 type Training_AMP int32
 
 const (
-	// bf16/fp16 where the device has it, else fp32 without a word.
+	// bf16 where the device has it, else fp32 without a word.
 	Training_AUTO Training_AMP = 0
 	// The same, with a warning where the device lacks it.
 	Training_ON Training_AMP = 1
-	// fp32.
+	// fp32, in self-play too.
 	Training_OFF Training_AMP = 2
 )
 
@@ -545,11 +607,11 @@ func (x Training_AMP) String() string {
 }
 
 func (Training_AMP) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[8].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[9].Descriptor()
 }
 
 func (Training_AMP) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[8]
+	return &file_config_chessbrain_proto_enumTypes[9]
 }
 
 func (x Training_AMP) Number() protoreflect.EnumNumber {
@@ -607,11 +669,11 @@ func (x LRRule_Transition) String() string {
 }
 
 func (LRRule_Transition) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[9].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[10].Descriptor()
 }
 
 func (LRRule_Transition) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[9]
+	return &file_config_chessbrain_proto_enumTypes[10]
 }
 
 func (x LRRule_Transition) Number() protoreflect.EnumNumber {
@@ -670,11 +732,11 @@ func (x Loss_Head) String() string {
 }
 
 func (Loss_Head) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[10].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[11].Descriptor()
 }
 
 func (Loss_Head) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[10]
+	return &file_config_chessbrain_proto_enumTypes[11]
 }
 
 func (x Loss_Head) Number() protoreflect.EnumNumber {
@@ -740,11 +802,11 @@ func (x Loss_Kind) String() string {
 }
 
 func (Loss_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[11].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[12].Descriptor()
 }
 
 func (Loss_Kind) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[11]
+	return &file_config_chessbrain_proto_enumTypes[12]
 }
 
 func (x Loss_Kind) Number() protoreflect.EnumNumber {
@@ -814,11 +876,11 @@ func (x Loss_Target) String() string {
 }
 
 func (Loss_Target) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[12].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[13].Descriptor()
 }
 
 func (Loss_Target) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[12]
+	return &file_config_chessbrain_proto_enumTypes[13]
 }
 
 func (x Loss_Target) Number() protoreflect.EnumNumber {
@@ -872,11 +934,11 @@ func (x Export_Weights) String() string {
 }
 
 func (Export_Weights) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[13].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[14].Descriptor()
 }
 
 func (Export_Weights) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[13]
+	return &file_config_chessbrain_proto_enumTypes[14]
 }
 
 func (x Export_Weights) Number() protoreflect.EnumNumber {
@@ -934,11 +996,11 @@ func (x Log_Level) String() string {
 }
 
 func (Log_Level) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[14].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[15].Descriptor()
 }
 
 func (Log_Level) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[14]
+	return &file_config_chessbrain_proto_enumTypes[15]
 }
 
 func (x Log_Level) Number() protoreflect.EnumNumber {
@@ -990,11 +1052,11 @@ func (x Log_Format) String() string {
 }
 
 func (Log_Format) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[15].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[16].Descriptor()
 }
 
 func (Log_Format) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[15]
+	return &file_config_chessbrain_proto_enumTypes[16]
 }
 
 func (x Log_Format) Number() protoreflect.EnumNumber {
@@ -1237,7 +1299,10 @@ type SelfPlay struct {
 	// Plies after which a game is a draw, flagged as such.
 	MaxPlies *int32 `protobuf:"varint,10,opt,name=max_plies,json=maxPlies,def=450" json:"max_plies,omitempty"`
 	// Where games start.
-	Openings      *Openings `protobuf:"bytes,11,opt,name=openings" json:"openings,omitempty"`
+	Openings *Openings `protobuf:"bytes,11,opt,name=openings" json:"openings,omitempty"`
+	// Products of the net that plays: FP32, BF16 (fp32 with a warning where the CPU has no bf16 products), or AUTO =
+	// BF16 where it has them and training.amp is not OFF.
+	Precision     *SelfPlay_Precision `protobuf:"varint,12,opt,name=precision,enum=chessbrain.config.v1.SelfPlay_Precision,def=0" json:"precision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1252,6 +1317,7 @@ const (
 	Default_SelfPlay_CohortSize        = int32(4)
 	Default_SelfPlay_ExplorationRate   = float64(0.1)
 	Default_SelfPlay_MaxPlies          = int32(450)
+	Default_SelfPlay_Precision         = SelfPlay_AUTO
 )
 
 func (x *SelfPlay) Reset() {
@@ -1359,6 +1425,13 @@ func (x *SelfPlay) GetOpenings() *Openings {
 		return x.Openings
 	}
 	return nil
+}
+
+func (x *SelfPlay) GetPrecision() SelfPlay_Precision {
+	if x != nil && x.Precision != nil {
+		return *x.Precision
+	}
+	return Default_SelfPlay_Precision
 }
 
 type Temperature struct {
@@ -2366,7 +2439,8 @@ type Training struct {
 	Device *string `protobuf:"bytes,4,opt,name=device,def=auto" json:"device,omitempty"`
 	// Threads of the trainer on the CPU; 0 = all. Results do not depend on it.
 	Threads *int32 `protobuf:"varint,5,opt,name=threads,def=0" json:"threads,omitempty"`
-	// bf16/fp16 arithmetic: AUTO, ON or OFF.
+	// Mixed precision: AUTO = bf16 products with fp32 weights and sums where the device has them; ON = the same, with a
+	// warning where it lacks them; OFF = fp32 everywhere, in self-play too.
 	Amp *Training_AMP `protobuf:"varint,6,opt,name=amp,enum=chessbrain.config.v1.Training_AMP,def=0" json:"amp,omitempty"`
 	// Rows of a micro-batch. The effective batch is batch_size x grad_accum_steps.
 	BatchSize *int32 `protobuf:"varint,7,opt,name=batch_size,json=batchSize,def=16" json:"batch_size,omitempty"`
@@ -3680,7 +3754,7 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	" \x01(\v2\x1c.chessbrain.config.v1.ExportR\x06export\x127\n" +
 	"\aplugins\x18\v \x01(\v2\x1d.chessbrain.config.v1.PluginsR\aplugins\x12.\n" +
 	"\x04loop\x18\f \x01(\v2\x1a.chessbrain.config.v1.LoopR\x04loop\x12+\n" +
-	"\x03log\x18\x11 \x01(\v2\x19.chessbrain.config.v1.LogR\x03log\"\x93\x04\n" +
+	"\x03log\x18\x11 \x01(\v2\x19.chessbrain.config.v1.LogR\x03log\"\x8c\x05\n" +
 	"\bSelfPlay\x12\x1d\n" +
 	"\bepisodes\x18\x01 \x01(\x03:\x014R\bepisodes\x12,\n" +
 	"\x10producer_workers\x18\x02 \x01(\x05:\x010R\x0fproducerWorkers\x122\n" +
@@ -3694,7 +3768,12 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"\x06resign\x18\t \x01(\v2\x1c.chessbrain.config.v1.ResignR\x06resign\x12 \n" +
 	"\tmax_plies\x18\n" +
 	" \x01(\x05:\x03450R\bmaxPlies\x12:\n" +
-	"\bopenings\x18\v \x01(\v2\x1e.chessbrain.config.v1.OpeningsR\bopenings\"\x9d\x01\n" +
+	"\bopenings\x18\v \x01(\v2\x1e.chessbrain.config.v1.OpeningsR\bopenings\x12L\n" +
+	"\tprecision\x18\f \x01(\x0e2(.chessbrain.config.v1.SelfPlay.Precision:\x04AUTOR\tprecision\")\n" +
+	"\tPrecision\x12\b\n" +
+	"\x04AUTO\x10\x00\x12\b\n" +
+	"\x04FP32\x10\x01\x12\b\n" +
+	"\x04BF16\x10\x02\"\x9d\x01\n" +
 	"\vTemperature\x12\x17\n" +
 	"\x05start\x18\x01 \x01(\x01:\x011R\x05start\x12\x18\n" +
 	"\x05plies\x18\x02 \x01(\x05:\x0230R\x05plies\x12\x1d\n" +
@@ -3980,107 +4059,109 @@ func file_config_chessbrain_proto_rawDescGZIP() []byte {
 	return file_config_chessbrain_proto_rawDescData
 }
 
-var file_config_chessbrain_proto_enumTypes = make([]protoimpl.EnumInfo, 16)
+var file_config_chessbrain_proto_enumTypes = make([]protoimpl.EnumInfo, 17)
 var file_config_chessbrain_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_config_chessbrain_proto_goTypes = []any{
-	(Openings_Order)(0),       // 0: chessbrain.config.v1.Openings.Order
-	(MCTS_CPUCTForm)(0),       // 1: chessbrain.config.v1.MCTS.CPUCTForm
-	(MCTS_FPUForm)(0),         // 2: chessbrain.config.v1.MCTS.FPUForm
-	(Arch_Activation)(0),      // 3: chessbrain.config.v1.Arch.Activation
-	(Arch_PolicyHead)(0),      // 4: chessbrain.config.v1.Arch.PolicyHead
-	(Arch_ValueHead)(0),       // 5: chessbrain.config.v1.Arch.ValueHead
-	(Training_Source)(0),      // 6: chessbrain.config.v1.Training.Source
-	(Training_Optimizer)(0),   // 7: chessbrain.config.v1.Training.Optimizer
-	(Training_AMP)(0),         // 8: chessbrain.config.v1.Training.AMP
-	(LRRule_Transition)(0),    // 9: chessbrain.config.v1.LRRule.Transition
-	(Loss_Head)(0),            // 10: chessbrain.config.v1.Loss.Head
-	(Loss_Kind)(0),            // 11: chessbrain.config.v1.Loss.Kind
-	(Loss_Target)(0),          // 12: chessbrain.config.v1.Loss.Target
-	(Export_Weights)(0),       // 13: chessbrain.config.v1.Export.Weights
-	(Log_Level)(0),            // 14: chessbrain.config.v1.Log.Level
-	(Log_Format)(0),           // 15: chessbrain.config.v1.Log.Format
-	(*Config)(nil),            // 16: chessbrain.config.v1.Config
-	(*SelfPlay)(nil),          // 17: chessbrain.config.v1.SelfPlay
-	(*Temperature)(nil),       // 18: chessbrain.config.v1.Temperature
-	(*Resign)(nil),            // 19: chessbrain.config.v1.Resign
-	(*Openings)(nil),          // 20: chessbrain.config.v1.Openings
-	(*MCTS)(nil),              // 21: chessbrain.config.v1.MCTS
-	(*DataLoader)(nil),        // 22: chessbrain.config.v1.DataLoader
-	(*Loop)(nil),              // 23: chessbrain.config.v1.Loop
-	(*Model)(nil),             // 24: chessbrain.config.v1.Model
-	(*Arch)(nil),              // 25: chessbrain.config.v1.Arch
-	(*ConvTower)(nil),         // 26: chessbrain.config.v1.ConvTower
-	(*AttentionBody)(nil),     // 27: chessbrain.config.v1.AttentionBody
-	(*ModelKinds)(nil),        // 28: chessbrain.config.v1.ModelKinds
-	(*ModelKind)(nil),         // 29: chessbrain.config.v1.ModelKind
-	(*Training)(nil),          // 30: chessbrain.config.v1.Training
-	(*LRRule)(nil),            // 31: chessbrain.config.v1.LRRule
-	(*Warmup)(nil),            // 32: chessbrain.config.v1.Warmup
-	(*Loss)(nil),              // 33: chessbrain.config.v1.Loss
-	(*SWA)(nil),               // 34: chessbrain.config.v1.SWA
-	(*Validation)(nil),        // 35: chessbrain.config.v1.Validation
-	(*Checkpoint)(nil),        // 36: chessbrain.config.v1.Checkpoint
-	(*Metrics)(nil),           // 37: chessbrain.config.v1.Metrics
-	(*Export)(nil),            // 38: chessbrain.config.v1.Export
-	(*Plugins)(nil),           // 39: chessbrain.config.v1.Plugins
-	(*Stage)(nil),             // 40: chessbrain.config.v1.Stage
-	(*External)(nil),          // 41: chessbrain.config.v1.External
-	(*Log)(nil),               // 42: chessbrain.config.v1.Log
-	(*Openings_Position)(nil), // 43: chessbrain.config.v1.Openings.Position
-	nil,                       // 44: chessbrain.config.v1.Stage.SettingsEntry
+	(SelfPlay_Precision)(0),   // 0: chessbrain.config.v1.SelfPlay.Precision
+	(Openings_Order)(0),       // 1: chessbrain.config.v1.Openings.Order
+	(MCTS_CPUCTForm)(0),       // 2: chessbrain.config.v1.MCTS.CPUCTForm
+	(MCTS_FPUForm)(0),         // 3: chessbrain.config.v1.MCTS.FPUForm
+	(Arch_Activation)(0),      // 4: chessbrain.config.v1.Arch.Activation
+	(Arch_PolicyHead)(0),      // 5: chessbrain.config.v1.Arch.PolicyHead
+	(Arch_ValueHead)(0),       // 6: chessbrain.config.v1.Arch.ValueHead
+	(Training_Source)(0),      // 7: chessbrain.config.v1.Training.Source
+	(Training_Optimizer)(0),   // 8: chessbrain.config.v1.Training.Optimizer
+	(Training_AMP)(0),         // 9: chessbrain.config.v1.Training.AMP
+	(LRRule_Transition)(0),    // 10: chessbrain.config.v1.LRRule.Transition
+	(Loss_Head)(0),            // 11: chessbrain.config.v1.Loss.Head
+	(Loss_Kind)(0),            // 12: chessbrain.config.v1.Loss.Kind
+	(Loss_Target)(0),          // 13: chessbrain.config.v1.Loss.Target
+	(Export_Weights)(0),       // 14: chessbrain.config.v1.Export.Weights
+	(Log_Level)(0),            // 15: chessbrain.config.v1.Log.Level
+	(Log_Format)(0),           // 16: chessbrain.config.v1.Log.Format
+	(*Config)(nil),            // 17: chessbrain.config.v1.Config
+	(*SelfPlay)(nil),          // 18: chessbrain.config.v1.SelfPlay
+	(*Temperature)(nil),       // 19: chessbrain.config.v1.Temperature
+	(*Resign)(nil),            // 20: chessbrain.config.v1.Resign
+	(*Openings)(nil),          // 21: chessbrain.config.v1.Openings
+	(*MCTS)(nil),              // 22: chessbrain.config.v1.MCTS
+	(*DataLoader)(nil),        // 23: chessbrain.config.v1.DataLoader
+	(*Loop)(nil),              // 24: chessbrain.config.v1.Loop
+	(*Model)(nil),             // 25: chessbrain.config.v1.Model
+	(*Arch)(nil),              // 26: chessbrain.config.v1.Arch
+	(*ConvTower)(nil),         // 27: chessbrain.config.v1.ConvTower
+	(*AttentionBody)(nil),     // 28: chessbrain.config.v1.AttentionBody
+	(*ModelKinds)(nil),        // 29: chessbrain.config.v1.ModelKinds
+	(*ModelKind)(nil),         // 30: chessbrain.config.v1.ModelKind
+	(*Training)(nil),          // 31: chessbrain.config.v1.Training
+	(*LRRule)(nil),            // 32: chessbrain.config.v1.LRRule
+	(*Warmup)(nil),            // 33: chessbrain.config.v1.Warmup
+	(*Loss)(nil),              // 34: chessbrain.config.v1.Loss
+	(*SWA)(nil),               // 35: chessbrain.config.v1.SWA
+	(*Validation)(nil),        // 36: chessbrain.config.v1.Validation
+	(*Checkpoint)(nil),        // 37: chessbrain.config.v1.Checkpoint
+	(*Metrics)(nil),           // 38: chessbrain.config.v1.Metrics
+	(*Export)(nil),            // 39: chessbrain.config.v1.Export
+	(*Plugins)(nil),           // 40: chessbrain.config.v1.Plugins
+	(*Stage)(nil),             // 41: chessbrain.config.v1.Stage
+	(*External)(nil),          // 42: chessbrain.config.v1.External
+	(*Log)(nil),               // 43: chessbrain.config.v1.Log
+	(*Openings_Position)(nil), // 44: chessbrain.config.v1.Openings.Position
+	nil,                       // 45: chessbrain.config.v1.Stage.SettingsEntry
 }
 var file_config_chessbrain_proto_depIdxs = []int32{
-	17, // 0: chessbrain.config.v1.Config.selfplay:type_name -> chessbrain.config.v1.SelfPlay
-	21, // 1: chessbrain.config.v1.Config.mcts:type_name -> chessbrain.config.v1.MCTS
-	22, // 2: chessbrain.config.v1.Config.data_loader:type_name -> chessbrain.config.v1.DataLoader
-	24, // 3: chessbrain.config.v1.Config.model:type_name -> chessbrain.config.v1.Model
-	30, // 4: chessbrain.config.v1.Config.training:type_name -> chessbrain.config.v1.Training
-	37, // 5: chessbrain.config.v1.Config.metrics:type_name -> chessbrain.config.v1.Metrics
-	38, // 6: chessbrain.config.v1.Config.export:type_name -> chessbrain.config.v1.Export
-	39, // 7: chessbrain.config.v1.Config.plugins:type_name -> chessbrain.config.v1.Plugins
-	23, // 8: chessbrain.config.v1.Config.loop:type_name -> chessbrain.config.v1.Loop
-	42, // 9: chessbrain.config.v1.Config.log:type_name -> chessbrain.config.v1.Log
-	18, // 10: chessbrain.config.v1.SelfPlay.temperature:type_name -> chessbrain.config.v1.Temperature
-	19, // 11: chessbrain.config.v1.SelfPlay.resign:type_name -> chessbrain.config.v1.Resign
-	20, // 12: chessbrain.config.v1.SelfPlay.openings:type_name -> chessbrain.config.v1.Openings
-	43, // 13: chessbrain.config.v1.Openings.positions:type_name -> chessbrain.config.v1.Openings.Position
-	0,  // 14: chessbrain.config.v1.Openings.order:type_name -> chessbrain.config.v1.Openings.Order
-	1,  // 15: chessbrain.config.v1.MCTS.cpuct_form:type_name -> chessbrain.config.v1.MCTS.CPUCTForm
-	2,  // 16: chessbrain.config.v1.MCTS.fpu_form:type_name -> chessbrain.config.v1.MCTS.FPUForm
-	25, // 17: chessbrain.config.v1.Model.arch:type_name -> chessbrain.config.v1.Arch
-	26, // 18: chessbrain.config.v1.Arch.conv_tower:type_name -> chessbrain.config.v1.ConvTower
-	27, // 19: chessbrain.config.v1.Arch.attention:type_name -> chessbrain.config.v1.AttentionBody
-	3,  // 20: chessbrain.config.v1.Arch.activation:type_name -> chessbrain.config.v1.Arch.Activation
-	4,  // 21: chessbrain.config.v1.Arch.policy_head:type_name -> chessbrain.config.v1.Arch.PolicyHead
-	5,  // 22: chessbrain.config.v1.Arch.value_head:type_name -> chessbrain.config.v1.Arch.ValueHead
-	29, // 23: chessbrain.config.v1.ModelKinds.kind:type_name -> chessbrain.config.v1.ModelKind
-	26, // 24: chessbrain.config.v1.ModelKind.conv_tower:type_name -> chessbrain.config.v1.ConvTower
-	6,  // 25: chessbrain.config.v1.Training.source:type_name -> chessbrain.config.v1.Training.Source
-	8,  // 26: chessbrain.config.v1.Training.amp:type_name -> chessbrain.config.v1.Training.AMP
-	31, // 27: chessbrain.config.v1.Training.lr_rule:type_name -> chessbrain.config.v1.LRRule
-	32, // 28: chessbrain.config.v1.Training.warmup:type_name -> chessbrain.config.v1.Warmup
-	7,  // 29: chessbrain.config.v1.Training.optimizer:type_name -> chessbrain.config.v1.Training.Optimizer
-	33, // 30: chessbrain.config.v1.Training.losses:type_name -> chessbrain.config.v1.Loss
-	34, // 31: chessbrain.config.v1.Training.swa:type_name -> chessbrain.config.v1.SWA
-	35, // 32: chessbrain.config.v1.Training.validation:type_name -> chessbrain.config.v1.Validation
-	36, // 33: chessbrain.config.v1.Training.checkpoint:type_name -> chessbrain.config.v1.Checkpoint
-	9,  // 34: chessbrain.config.v1.LRRule.transition:type_name -> chessbrain.config.v1.LRRule.Transition
-	10, // 35: chessbrain.config.v1.Loss.head:type_name -> chessbrain.config.v1.Loss.Head
-	11, // 36: chessbrain.config.v1.Loss.kind:type_name -> chessbrain.config.v1.Loss.Kind
-	12, // 37: chessbrain.config.v1.Loss.target:type_name -> chessbrain.config.v1.Loss.Target
-	12, // 38: chessbrain.config.v1.Loss.mix_target:type_name -> chessbrain.config.v1.Loss.Target
-	13, // 39: chessbrain.config.v1.Export.weights:type_name -> chessbrain.config.v1.Export.Weights
-	40, // 40: chessbrain.config.v1.Plugins.rescorer:type_name -> chessbrain.config.v1.Stage
-	40, // 41: chessbrain.config.v1.Plugins.sampler:type_name -> chessbrain.config.v1.Stage
-	41, // 42: chessbrain.config.v1.Plugins.external:type_name -> chessbrain.config.v1.External
-	44, // 43: chessbrain.config.v1.Stage.settings:type_name -> chessbrain.config.v1.Stage.SettingsEntry
-	14, // 44: chessbrain.config.v1.Log.level:type_name -> chessbrain.config.v1.Log.Level
-	15, // 45: chessbrain.config.v1.Log.format:type_name -> chessbrain.config.v1.Log.Format
-	46, // [46:46] is the sub-list for method output_type
-	46, // [46:46] is the sub-list for method input_type
-	46, // [46:46] is the sub-list for extension type_name
-	46, // [46:46] is the sub-list for extension extendee
-	0,  // [0:46] is the sub-list for field type_name
+	18, // 0: chessbrain.config.v1.Config.selfplay:type_name -> chessbrain.config.v1.SelfPlay
+	22, // 1: chessbrain.config.v1.Config.mcts:type_name -> chessbrain.config.v1.MCTS
+	23, // 2: chessbrain.config.v1.Config.data_loader:type_name -> chessbrain.config.v1.DataLoader
+	25, // 3: chessbrain.config.v1.Config.model:type_name -> chessbrain.config.v1.Model
+	31, // 4: chessbrain.config.v1.Config.training:type_name -> chessbrain.config.v1.Training
+	38, // 5: chessbrain.config.v1.Config.metrics:type_name -> chessbrain.config.v1.Metrics
+	39, // 6: chessbrain.config.v1.Config.export:type_name -> chessbrain.config.v1.Export
+	40, // 7: chessbrain.config.v1.Config.plugins:type_name -> chessbrain.config.v1.Plugins
+	24, // 8: chessbrain.config.v1.Config.loop:type_name -> chessbrain.config.v1.Loop
+	43, // 9: chessbrain.config.v1.Config.log:type_name -> chessbrain.config.v1.Log
+	19, // 10: chessbrain.config.v1.SelfPlay.temperature:type_name -> chessbrain.config.v1.Temperature
+	20, // 11: chessbrain.config.v1.SelfPlay.resign:type_name -> chessbrain.config.v1.Resign
+	21, // 12: chessbrain.config.v1.SelfPlay.openings:type_name -> chessbrain.config.v1.Openings
+	0,  // 13: chessbrain.config.v1.SelfPlay.precision:type_name -> chessbrain.config.v1.SelfPlay.Precision
+	44, // 14: chessbrain.config.v1.Openings.positions:type_name -> chessbrain.config.v1.Openings.Position
+	1,  // 15: chessbrain.config.v1.Openings.order:type_name -> chessbrain.config.v1.Openings.Order
+	2,  // 16: chessbrain.config.v1.MCTS.cpuct_form:type_name -> chessbrain.config.v1.MCTS.CPUCTForm
+	3,  // 17: chessbrain.config.v1.MCTS.fpu_form:type_name -> chessbrain.config.v1.MCTS.FPUForm
+	26, // 18: chessbrain.config.v1.Model.arch:type_name -> chessbrain.config.v1.Arch
+	27, // 19: chessbrain.config.v1.Arch.conv_tower:type_name -> chessbrain.config.v1.ConvTower
+	28, // 20: chessbrain.config.v1.Arch.attention:type_name -> chessbrain.config.v1.AttentionBody
+	4,  // 21: chessbrain.config.v1.Arch.activation:type_name -> chessbrain.config.v1.Arch.Activation
+	5,  // 22: chessbrain.config.v1.Arch.policy_head:type_name -> chessbrain.config.v1.Arch.PolicyHead
+	6,  // 23: chessbrain.config.v1.Arch.value_head:type_name -> chessbrain.config.v1.Arch.ValueHead
+	30, // 24: chessbrain.config.v1.ModelKinds.kind:type_name -> chessbrain.config.v1.ModelKind
+	27, // 25: chessbrain.config.v1.ModelKind.conv_tower:type_name -> chessbrain.config.v1.ConvTower
+	7,  // 26: chessbrain.config.v1.Training.source:type_name -> chessbrain.config.v1.Training.Source
+	9,  // 27: chessbrain.config.v1.Training.amp:type_name -> chessbrain.config.v1.Training.AMP
+	32, // 28: chessbrain.config.v1.Training.lr_rule:type_name -> chessbrain.config.v1.LRRule
+	33, // 29: chessbrain.config.v1.Training.warmup:type_name -> chessbrain.config.v1.Warmup
+	8,  // 30: chessbrain.config.v1.Training.optimizer:type_name -> chessbrain.config.v1.Training.Optimizer
+	34, // 31: chessbrain.config.v1.Training.losses:type_name -> chessbrain.config.v1.Loss
+	35, // 32: chessbrain.config.v1.Training.swa:type_name -> chessbrain.config.v1.SWA
+	36, // 33: chessbrain.config.v1.Training.validation:type_name -> chessbrain.config.v1.Validation
+	37, // 34: chessbrain.config.v1.Training.checkpoint:type_name -> chessbrain.config.v1.Checkpoint
+	10, // 35: chessbrain.config.v1.LRRule.transition:type_name -> chessbrain.config.v1.LRRule.Transition
+	11, // 36: chessbrain.config.v1.Loss.head:type_name -> chessbrain.config.v1.Loss.Head
+	12, // 37: chessbrain.config.v1.Loss.kind:type_name -> chessbrain.config.v1.Loss.Kind
+	13, // 38: chessbrain.config.v1.Loss.target:type_name -> chessbrain.config.v1.Loss.Target
+	13, // 39: chessbrain.config.v1.Loss.mix_target:type_name -> chessbrain.config.v1.Loss.Target
+	14, // 40: chessbrain.config.v1.Export.weights:type_name -> chessbrain.config.v1.Export.Weights
+	41, // 41: chessbrain.config.v1.Plugins.rescorer:type_name -> chessbrain.config.v1.Stage
+	41, // 42: chessbrain.config.v1.Plugins.sampler:type_name -> chessbrain.config.v1.Stage
+	42, // 43: chessbrain.config.v1.Plugins.external:type_name -> chessbrain.config.v1.External
+	45, // 44: chessbrain.config.v1.Stage.settings:type_name -> chessbrain.config.v1.Stage.SettingsEntry
+	15, // 45: chessbrain.config.v1.Log.level:type_name -> chessbrain.config.v1.Log.Level
+	16, // 46: chessbrain.config.v1.Log.format:type_name -> chessbrain.config.v1.Log.Format
+	47, // [47:47] is the sub-list for method output_type
+	47, // [47:47] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_config_chessbrain_proto_init() }
@@ -4097,7 +4178,7 @@ func file_config_chessbrain_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_config_chessbrain_proto_rawDesc), len(file_config_chessbrain_proto_rawDesc)),
-			NumEnums:      16,
+			NumEnums:      17,
 			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   0,

@@ -11,21 +11,22 @@ type Group string
 
 // The groups.
 const (
-	GroupRun      Group = "run"      // run directory, job, seed
-	GroupSelfPlay Group = "selfplay" // how games are played
-	GroupEpisodes Group = "episodes" // training that counts its own games
-	GroupSearch   Group = "search"
-	GroupModel    Group = "model"
-	GroupTraining Group = "training"
-	GroupMetrics  Group = "metrics"
-	GroupStages   Group = "stages"
-	GroupLog      Group = "log"
+	GroupRun       Group = "run"       // run directory, job, seed
+	GroupPrecision Group = "precision" // of products, in training and self-play
+	GroupSelfPlay  Group = "selfplay"  // how games are played
+	GroupEpisodes  Group = "episodes"  // training that counts its own games
+	GroupSearch    Group = "search"
+	GroupModel     Group = "model"
+	GroupTraining  Group = "training"
+	GroupMetrics   Group = "metrics"
+	GroupStages    Group = "stages"
+	GroupLog       Group = "log"
 )
 
 // Groups of the commands.
 var (
-	TrainGroups    = []Group{GroupRun, GroupEpisodes, GroupSelfPlay, GroupSearch, GroupModel, GroupTraining, GroupMetrics, GroupStages, GroupLog}
-	SelfPlayGroups = []Group{GroupRun, GroupSelfPlay, GroupSearch, GroupModel, GroupMetrics, GroupLog}
+	TrainGroups    = []Group{GroupRun, GroupPrecision, GroupEpisodes, GroupSelfPlay, GroupSearch, GroupModel, GroupTraining, GroupMetrics, GroupStages, GroupLog}
+	SelfPlayGroups = []Group{GroupRun, GroupPrecision, GroupSelfPlay, GroupSearch, GroupModel, GroupMetrics, GroupLog}
 )
 
 // Flag describes one command-line flag that sets a field of the configuration.
@@ -60,6 +61,10 @@ var flagTable = []Flag{
 	{Name: "cohort-size", Path: "selfplay.cohort_size", Group: GroupEpisodes},
 	{Name: "train-steps-per-episode", Path: "training.steps_per_episode", Group: GroupEpisodes},
 
+	{Name: "precision", Path: "selfplay.precision", Group: GroupPrecision},
+	{Name: "no-amp", Env: "NO_AMP", Path: "training.amp", fixed: "OFF", Group: GroupPrecision, Usage: "Use fp32 everywhere, in training and in self-play"},
+	{Name: "amp", Path: "training.amp", fixed: "ON", Group: GroupPrecision, Usage: "Use bf16 products, with a warning where the CPU has none (without the flag: bf16 where it has them)"},
+
 	{Name: "producer-device", Env: "PRODUCER_DEVICE", Path: "selfplay.producer_device", Group: GroupSelfPlay},
 	{Name: "games-per-worker", Path: "selfplay.games_per_worker", Group: GroupSelfPlay},
 	{Name: "exploration-rate", Env: "EXPLORATION_RATE", Path: "selfplay.exploration_rate", Group: GroupSelfPlay},
@@ -90,8 +95,6 @@ var flagTable = []Flag{
 	{Name: "device", Path: "training.device", Group: GroupTraining},
 	{Name: "devices", Path: "training.device", Group: GroupTraining, Usage: "A,B: short for --device A --producer-device B"},
 	{Name: "threads", Path: "training.threads", Group: GroupTraining},
-	{Name: "no-amp", Env: "NO_AMP", Path: "training.amp", fixed: "OFF", Group: GroupTraining, Usage: "Use fp32 arithmetic only"},
-	{Name: "amp", Path: "training.amp", fixed: "ON", Group: GroupTraining, Usage: "Use bf16/fp16 arithmetic, with a warning where the device has none"},
 	{Name: "batch-size", Env: "BATCH_SIZE", Path: "training.batch_size", Group: GroupTraining},
 	{Name: "grad-accum-steps", Env: "GRAD_ACCUM_STEPS", Path: "training.grad_accum_steps", Group: GroupTraining},
 	{Name: "steps", Path: "training.steps", Group: GroupTraining},

@@ -49,8 +49,8 @@ func Kinds(path string) (*ModelKinds, error) {
 var netSize = regexp.MustCompile(`^([0-9]{1,5})x([0-9]{1,4})$`)
 
 // normalise resolves what one value says about others: a model kind or size
-// becomes the tower of the architecture, deterministic means no producers, and
-// the name makes the job id.
+// becomes the tower of the architecture, deterministic means no producers, amp OFF
+// means fp32 in self-play too, and the name makes the job id.
 func (e *Effective) normalise() error {
 	if err := e.resolveNet(); err != nil {
 		return err
@@ -65,6 +65,14 @@ func (e *Effective) normalise() error {
 		}
 		c.Selfplay.ProducerWorkers = proto.Int32(0)
 		e.origins["selfplay.producer_workers"] = e.Origin("deterministic")
+	}
+	if c.GetTraining().GetAmp() == Training_OFF && c.GetSelfplay().GetPrecision() == SelfPlay_BF16 {
+		if e.given["precision"] {
+			return e.Errorf("selfplay.precision", "leave one of the two away",
+				"training.amp is OFF (%s), which means fp32 everywhere", e.Origin("training.amp"))
+		}
+		c.Selfplay.Precision = SelfPlay_FP32.Enum()
+		e.origins["selfplay.precision"] = e.Origin("training.amp")
 	}
 	if c.GetJobId() == "" && c.GetName() != "" {
 		c.JobId = proto.String(JobID(c.GetName()))

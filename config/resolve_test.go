@@ -167,6 +167,7 @@ func TestRefusedValues(t *testing.T) {
 		{args: []string{"--devices", "cpu,mps"}, want: `--devices: selfplay.producer_device = "mps": no Metal backend`},
 		{args: []string{"--devices", "cpu,cpu", "--device", "cpu"}, want: "--devices: --device is given too"},
 		{args: []string{"--amp", "--no-amp"}, want: "--amp: --no-amp is given too"},
+		{args: []string{"--precision", "bf16", "--no-amp"}, want: "--precision: selfplay.precision = BF16: training.amp is OFF (--no-amp)"},
 		{args: []string{"--deterministic", "--producer-workers", "2"}, want: "--producer-workers: selfplay.producer_workers = 2: deterministic allows no producer workers"},
 		{args: []string{"--net", "b7c3"}, want: `--net: model.net = "b7c3": neither a model kind`},
 		{args: []string{"--net", "0x4"}, want: "--net: model.arch.conv_tower.filters = 0: out of range"},
@@ -291,6 +292,20 @@ func TestImplied(t *testing.T) {
 		e, err := Resolve(Input{Flags: set(t, c.args...), Env: env(c.env...)})
 		if err != nil || e.Config.GetTraining().GetAmp() != c.want {
 			t.Errorf("%v %v: %v %v, want %v", c.args, c.env, err, e.Config.GetTraining().GetAmp(), c.want)
+		}
+	}
+	for _, c := range []struct {
+		file string
+		args []string
+		want SelfPlay_Precision
+	}{
+		{"seed: 7", nil, SelfPlay_AUTO}, {"seed: 7", []string{"--precision", "bf16", "--amp"}, SelfPlay_BF16},
+		{"seed: 7", []string{"--no-amp"}, SelfPlay_AUTO}, {"selfplay { precision: BF16 }", []string{"--no-amp"}, SelfPlay_FP32},
+		{"selfplay { precision: BF16 } training { amp: OFF }", nil, SelfPlay_FP32},
+	} {
+		e, err := Resolve(Input{File: mustParse(t, c.file), Flags: set(t, c.args...)})
+		if err != nil || e.Config.GetSelfplay().GetPrecision() != c.want {
+			t.Errorf("%s %v: %v %v, want %v", c.file, c.args, err, e.Config.GetSelfplay().GetPrecision(), c.want)
 		}
 	}
 	e, err = Resolve(Input{File: mustParse(t, "training { lr_rule { lr: .5 } }"), Flags: set(t, "--lr", "0.1")})

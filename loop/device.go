@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/chessbrain/chessbrain/config"
-	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
 // deviceCPU is the one device of this build.
@@ -30,6 +29,3 @@ func CheckDevices(e *config.Effective) error {
 	}
 	return nil
 }
-
-// kernelTier names the CPU kernels in use.
-func kernelTier() string { return kernel.ActiveTier().String() }

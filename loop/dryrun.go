@@ -52,7 +52,11 @@ func DryRun(e *config.Effective, w io.Writer) error {
 	}
 	dir := NewDir(c.GetRunDir(), c.GetTraining().GetTrainingName(), job, c.GetTraining().GetCheckpoint().GetDir(), c.GetMetrics().GetDir())
 	fmt.Fprintf(w, "%s\nrun %s %s (dry run: nothing is created)\n", e.Format(), dir.Root, begins)
-	fmt.Fprintf(w, "devices: trainer %s, producers %s, kernels %s\n", deviceCPU, deviceCPU, kernelTier())
+	a := arithmeticOf(c, true, true)
+	fmt.Fprintf(w, "devices: trainer %s in %s, producers %s in %s, kernels %s\n", deviceCPU, a.Precision, deviceCPU, a.ProducerPrecision, a.Kernels)
+	if lacks := lacksBF16(e, true, true); lacks != "" {
+		fmt.Fprintf(w, "warning: %s\n", lacks)
+	}
 	fmt.Fprintf(w, "net: %s; a checkpoint takes about %d KiB\n", arch.Summary(), arch.NumParams()*16/1024)
 	s := c.GetSelfplay()
 	fmt.Fprintf(w, "self-play: %d episodes of at most %d plies -> %s, at most about %d MiB\n", s.GetEpisodes(), s.GetMaxPlies(),

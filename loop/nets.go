@@ -13,7 +13,8 @@ import (
 // Nets holds the newest weights and hands them to every worker. Publish and the
 // workers' reads may run at the same time; the packed weights are shared.
 type Nets struct {
-	current atomic.Pointer[publishedNet]
+	precision kernel.Precision // of the workers' products; set before the first Publish
+	current   atomic.Pointer[publishedNet]
 }
 
 type publishedNet struct {
@@ -25,7 +26,7 @@ type publishedNet struct {
 // Publish makes net, under the given name, what workers use from their next
 // batch on.
 func (n *Nets) Publish(name string, net *nn.Net) error {
-	packed, err := cpu.New(net, kernel.FP32)
+	packed, err := cpu.New(net, n.precision)
 	if err != nil {
 		return fmt.Errorf("prepare net %s for inference: %w", name, err)
 	}

@@ -126,13 +126,22 @@ func (r *run) lockLost() error {
 	return nil
 }
 
-// compareConfig holds the configuration against that of the run's latest start.
+// compareConfig holds the configuration, and the arithmetic that it means on this
+// machine, against those of the run's latest start.
 func (r *run) compareConfig() error {
 	before, err := config.Load(r.dir.configFile())
 	if err != nil {
 		return fmt.Errorf("read the run's configuration: %w", err)
 	}
 	diff := config.Compare(before.Config, r.cfg)
+	for _, c := range arithmeticOf(r.cfg, true, r.playsItself()).changes(r.info.Arithmetic) {
+		if !r.cfg.GetDeterministic() {
+			diff.Logged = append(diff.Logged, c)
+			continue
+		}
+		c.Remedy = sameArithmetic
+		diff.Refused = append(diff.Refused, c)
+	}
 	for _, c := range diff.Logged {
 		r.log.Info("configuration changed", "change", c.String())
 	}
@@ -144,6 +153,7 @@ func (r *run) writeStart() error {
 	text := config.Format(r.cfg)
 	r.info.ConfigHash = config.Hash(r.cfg)
 	r.info.Program, r.info.Go = r.opt.Version, runtime.Version()
+	r.info.Arithmetic = arithmeticOf(r.cfg, true, r.playsItself())
 	r.info.Starts++
 	var err error
 	if r.initial, err = initialNet(r.opt.Effective, r.info.Seed); err != nil {

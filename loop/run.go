@@ -94,6 +94,7 @@ func openRun(ctx context.Context, opt Options) (*run, error) {
 	if r.stages, err = stagesOf(cfg); err != nil {
 		return r, &config.Error{Reason: err.Error()}
 	}
+	r.nets.precision = playerPrecision(cfg)
 	if err := r.prepareDir(); err != nil {
 		return r, err
 	}

@@ -71,6 +71,7 @@ type RunInfo struct {
 	Program    string    `json:"program"`     // version of the latest start
 	Go         string    `json:"go"`
 	Starts     int       `json:"starts"`
+	Arithmetic           // of the latest start
 }
 
 // jobForm is what a job id may look like.

@@ -123,6 +123,7 @@ type PlayPage struct {
 	Evaluations uint64 `json:"evaluations"`
 	Batches     uint64 `json:"batches"`
 	CacheHits   uint64 `json:"cache_hits"`
+	Arithmetic
 }
 
 // openControl opens the process's control socket: status and stop.
@@ -134,7 +135,8 @@ func (s *selfPlayer) openControl(stop func()) error {
 			n := &s.stats
 			return PlayPage{Job: s.job, Process: s.name, Net: s.nets.Name(), Games: s.before + int64(n.GamesFinished.Load()),
 				Started: n.GamesStarted.Load(), Positions: n.Plies.Load(), Evaluations: n.Evaluations.Load(),
-				Batches: n.Batches.Load(), CacheHits: n.CacheHits.Load()}
+				Batches: n.Batches.Load(), CacheHits: n.CacheHits.Load(),
+				Arithmetic: arithmeticOf(s.cfg, false, true)}
 		},
 		Stop: stop,
 	})
@@ -188,6 +190,7 @@ func (s *selfPlayer) open() error {
 		s.locks = append(s.locks, lock)
 		s.role = lock // the second is the process's own
 	}
+	s.nets.precision = playerPrecision(s.cfg)
 	net, name, err := s.newest()
 	if err != nil {
 		return err
@@ -195,7 +198,11 @@ func (s *selfPlayer) open() error {
 	if err := s.nets.Publish(name, net); err != nil {
 		return err
 	}
-	s.opt.Log.Info("playing", "net", name, "process", s.name, "device", deviceCPU, "kernels", kernelTier())
+	a := arithmeticOf(s.cfg, false, true)
+	s.opt.Log.Info("playing", "net", name, "process", s.name, "device", deviceCPU, "kernels", a.Kernels, "precision", a.ProducerPrecision)
+	if lacks := lacksBF16(s.opt.Effective, false, true); lacks != "" {
+		s.opt.Log.Warn(lacks)
+	}
 	return nil
 }
 

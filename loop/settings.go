@@ -12,6 +12,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/kernel"
 	"github.com/chessbrain/chessbrain/rescore"
 	"github.com/chessbrain/chessbrain/sample"
 	"github.com/chessbrain/chessbrain/selfplay"
@@ -51,7 +52,7 @@ func trainerConfig(c *config.Config, arch nn.Arch) (trainer.Config, error) {
 		WeightDecay: t.GetWeightDecay(), ClipNorm: t.GetClipNorm(), BNMomentum: t.GetBnMomentum(),
 		Warmup: trainer.Warmup{Steps: t.GetWarmup().GetSteps(), KataGo: t.GetWarmup().GetKatago()},
 		SWA:    trainer.SWAConfig{Period: t.GetSwa().GetPeriod(), MaxAverages: int(t.GetSwa().GetMaxAverages())},
-		AMP:    t.GetAmp() == config.Training_ON,
+		AMP:    trainerPrecision(c) == kernel.BF16,
 		Seed:   c.GetSeed(),
 	}
 	if k.Workers == 0 {

@@ -24,6 +24,7 @@ type Page struct {
 	Validation monitor.Numbers `json:"validation,omitempty"`
 	Rates      monitor.Rates   `json:"rates"`
 	Started    time.Time       `json:"started"`
+	Arithmetic
 }
 
 // statusPage is the page of a running process. Safe for concurrent use.
@@ -112,15 +113,21 @@ func (r *run) announce() {
 	if r.resumed {
 		phase = monitor.RunResume
 	}
-	r.log.Info("devices", "trainer", deviceCPU, "producers", deviceCPU, "kernels", kernelTier(), "precision", "fp32")
+	a := r.info.Arithmetic
+	r.log.Info("devices", "trainer", deviceCPU, "producers", deviceCPU, "kernels", a.Kernels, "precision", a.Precision,
+		"producer_precision", a.ProducerPrecision)
+	if lacks := lacksBF16(r.opt.Effective, true, r.playsItself()); lacks != "" {
+		r.log.Warn(lacks)
+	}
 	r.log.Info("net", "arch", net.Arch.String(), "parameters", numParams(net), "name", r.netName())
 	r.log.Info("training", "phase", phase, "run", r.dir.Root, "batch", cfg.GetBatchSize(), "accumulate", cfg.GetGradAccumSteps(),
 		"effective_batch", batch, "episode", r.state.Episodes, "of", r.target(), "step", r.trainer.NumSteps())
 	r.page.set(func(p *Page) {
 		*p = Page{Job: r.info.Job, Stage: "self-play", Net: r.netName(), Episode: r.state.Episodes, Episodes: r.target(),
-			Step: r.trainer.NumSteps(), Positions: r.state.Rows, WindowRows: int64(r.games.Train.Rows()), Started: r.began.UTC()}
+			Step: r.trainer.NumSteps(), Positions: r.state.Rows, WindowRows: int64(r.games.Train.Rows()), Started: r.began.UTC(), Arithmetic: a}
 	})
 	r.bus.Publish(&monitor.Run{Phase: phase, Command: r.opt.Command, Version: r.opt.Version, ConfigHash: r.info.ConfigHash,
-		Seed: r.cfg.GetSeed(), Device: deviceCPU, ProducerDevice: deviceCPU, Arch: net.Arch.String(), Params: int64(numParams(net)),
+		Seed: r.cfg.GetSeed(), Device: deviceCPU, ProducerDevice: deviceCPU,
+		Kernels: a.Kernels, Precision: a.Precision, ProducerPrecision: a.ProducerPrecision, Arch: net.Arch.String(), Params: int64(numParams(net)),
 		EffectiveBatch: batch, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Episodes: r.target()})
 }

@@ -12,20 +12,23 @@ const (
 // Run says that a run starts, goes on or ends.
 type Run struct {
 	Header
-	Phase          string `json:"phase"`
-	Command        string `json:"command,omitempty"`
-	Version        string `json:"version,omitempty"`     // of the program
-	ConfigHash     string `json:"config_hash,omitempty"` // SHA-256 of the effective configuration
-	Seed           uint64 `json:"seed"`
-	Device         string `json:"device,omitempty"`          // of the trainer, resolved
-	ProducerDevice string `json:"producer_device,omitempty"` // of self-play, resolved
-	Arch           string `json:"arch,omitempty"`
-	Params         int64  `json:"params,omitempty"` // numbers in the net
-	EffectiveBatch int    `json:"effective_batch,omitempty"`
-	Step           int64  `json:"step"`              // optimizer steps done
-	Episode        int64  `json:"episode"`           // episodes done
-	Episodes       int64  `json:"episodes"`          // episodes asked for in all; 0 = no such limit
-	Message        string `json:"message,omitempty"` // reason of the end, or a summary
+	Phase             string `json:"phase"`
+	Command           string `json:"command,omitempty"`
+	Version           string `json:"version,omitempty"`     // of the program
+	ConfigHash        string `json:"config_hash,omitempty"` // SHA-256 of the effective configuration
+	Seed              uint64 `json:"seed"`
+	Device            string `json:"device,omitempty"`             // of the trainer, resolved
+	ProducerDevice    string `json:"producer_device,omitempty"`    // of self-play, resolved
+	Kernels           string `json:"kernels,omitempty"`            // CPU tier
+	Precision         string `json:"precision,omitempty"`          // of the trainer's products: fp32, bf16
+	ProducerPrecision string `json:"producer_precision,omitempty"` // of self-play's
+	Arch              string `json:"arch,omitempty"`
+	Params            int64  `json:"params,omitempty"` // numbers in the net
+	EffectiveBatch    int    `json:"effective_batch,omitempty"`
+	Step              int64  `json:"step"`              // optimizer steps done
+	Episode           int64  `json:"episode"`           // episodes done
+	Episodes          int64  `json:"episodes"`          // episodes asked for in all; 0 = no such limit
+	Message           string `json:"message,omitempty"` // reason of the end, or a summary
 }
 
 // Stage says that a stage of the work (shuffle, export, ...) changed its state.

@@ -190,17 +190,19 @@ func (b *blockLayer) backward(x, y, dy []float32) []float32 {
 // split takes dy back through the last activation, rows of g: dres is the
 // gradient of the residual connection, dz that of the batch norm's output.
 func (b *blockLayer) split(g span, dres, dz, x, y, dy []float32) {
-	copy(dres, dy)
-	if b.e.act == kernel.Mish {
+	act := b.e.act
+	if act == kernel.Mish {
 		pre := b.e.workerScratch(g, preBuffer, len(dres))
 		b.join(g, pre, x, kernel.None)
-		kernel.MishBackward(dres, dres, pre)
-	} else {
-		kernel.ReLUBackward(dres, dres, y)
+		kernel.MishBackward(dres, dy, pre)
+		dy, act = dres, kernel.None
 	}
 	if b.se == nil {
+		if act == kernel.ReLU {
+			kernel.ReLUBackward(dres, dy, y)
+		}
 		copy(dz, dres)
 		return
 	}
-	b.se.backward(g, b.wg, dz, dres, b.last)
+	b.se.backward(g, b.wg, dz, dres, dy, y, b.last, act)
 }

@@ -113,7 +113,7 @@ func (c *conv) weightGrad(g span, at int, wg *weightGrads, x, dy []float32) {
 	}
 }
 
-// finishWeightGrad adds the slice's gradient of the weights to wg.
+// finishWeightGrad puts the slice's gradient of the weights into wg.
 func (c *conv) finishWeightGrad(s span, wg *weightGrads) {
 	if c.size == 3 {
 		kernel.Conv3WeightGradSum(wg.of(s, c.weight), c.e.workerScratch(s, gradScratch, c.weightGradLength), s.n, c.ci, c.co, c.e.precision)

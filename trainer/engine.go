@@ -173,7 +173,8 @@ func (e *engine) storeRunning() {
 }
 
 // weightGrads gives each slice its own memory for the weight gradients of one
-// layer and sums them in slice order.
+// layer and sums them in slice order. Those of 3x3 convolutions lie there by tap,
+// [9][co][ci].
 type weightGrads struct {
 	e      *engine
 	params []int
@@ -212,9 +213,15 @@ func (g *weightGrads) reduce() {
 	g.e.pool.run(len(g.params), func(i, _ int) {
 		p := g.params[i]
 		grad, off := g.e.params[p].grad, g.offset[p]
-		copy(grad, g.e.arena[0][off:])
+		sum := g.e.arena[0][off:][:len(grad)]
 		for s := 1; s < numSlices(g.e.boards); s++ {
-			kernel.Add(grad, grad, g.e.arena[s][off:][:len(grad)])
+			kernel.Add(sum, sum, g.e.arena[s][off:][:len(grad)])
 		}
+		if shape := g.e.params[p].spec.Shape; len(shape) == 4 && shape[2] == 3 {
+			clear(grad)
+			kernel.AddConv3Taps(grad, sum, shape[1], shape[0])
+			return
+		}
+		copy(grad, sum)
 	})
 }

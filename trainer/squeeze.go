@@ -56,13 +56,14 @@ func (q *squeeze) measure(s span, u *unit) {
 	}
 }
 
-// backward adds the slice's gradients of the fully connected layers to wg and
-// sets dz to the gradient of the batch norm's output, dres being that of the
-// block before its last activation, both rows of s, a group or a slice.
-func (q *squeeze) backward(s span, wg *weightGrads, dz, dres []float32, u *unit) {
+// backward takes dy, the gradient of the block's output y, back through the
+// activation act to dres, the gradient of the residual connection, and through
+// SE to dz, that of the batch norm's output; all are rows of s, a group or a
+// slice. The gradients of the fully connected layers are added to wg.
+func (q *squeeze) backward(s span, wg *weightGrads, dz, dres, dy, y []float32, u *unit, act kernel.Act) {
 	c, w := q.c, 64*q.c
 	dBeta := q.e.workerScratch(s, sumBuffer, s.n*c)
-	kernel.SEBackward(nil, s.rows(q.dGate, c), dBeta, dres, nil, s.rows(u.z, w), s.n, c, kernel.None)
+	kernel.SEBackward(dres, s.rows(q.dGate, c), dBeta, dy, y, s.rows(u.z, w), s.n, c, act)
 	for b := range s.n {
 		dGate, db := q.dGate[(s.lo+b)*c:][:c], dBeta[b*c:][:c]
 		dF, gate := q.dF[(s.lo+b)*2*c:][:2*c], q.gate[(s.lo+b)*c:][:c]

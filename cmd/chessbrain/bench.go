@@ -12,6 +12,7 @@ import (
 	"github.com/chessbrain/chessbrain/bench"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
 // Defaults of the bench commands.
@@ -31,14 +32,14 @@ func newBench() *cobra.Command {
 kernels, inference and a training step of a 64x6 net at batch 64, all in one run.
 
 Each figure is the best of many short runs, because other processes only ever make
-a run slower. Operations are nominal; the peak is this core's, measured beside.`,
+a run slower. ` + nominalNote + `.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return asUsage(benchAll(c.OutOrStdout(), duration))
 		},
 	}
 	c.Flags().DurationVar(&duration, "duration", 500*time.Millisecond, "time of each measurement, about (a kernel: a quarter)")
-	c.AddCommand(newBenchKernels(), newBenchInfer(), newBenchTrain(), newBenchSelfplay())
+	c.AddCommand(newBenchKernels(), newBenchInfer(), newBenchTrain(), newBenchSelfplay(), newBenchPrecision())
 	return c
 }
 
@@ -61,21 +62,26 @@ func benchAll(w io.Writer, d time.Duration) error {
 		microseconds(tree.Tree), tree.Simulations, microseconds(tree.Evaluator))
 	short := o
 	short.Duration = max(d/4, 1)
-	if err := benchKernels(w, short, false); err != nil {
+	if _, err := benchKernels(w, short, false); err != nil {
 		return err
 	}
-	fmt.Fprintln(w)
-	for i, m := range []func(bench.Options) (bench.Speed, error){bench.Infer, bench.Train} {
-		s, err := m(o)
-		if err != nil {
-			return err
-		}
-		if i == 0 {
-			fmt.Fprintln(w, speedHeader)
-		}
-		printSpeed(w, [...]string{"inference", "training step"}[i], &s)
+	fmt.Fprintln(w, "\n"+speedHeader)
+	precisions := []kernel.Precision{kernel.FP32}
+	if kernel.HasBF16() {
+		precisions = append(precisions, kernel.BF16)
 	}
-	return nil
+	for i, m := range []func(bench.Options) (bench.Speed, error){bench.Infer, bench.Train} {
+		for _, p := range precisions {
+			o.Precision = p.String()
+			s, err := m(o)
+			if err != nil {
+				return err
+			}
+			printSpeed(w, [...]string{"inference", "training step"}[i], &s)
+		}
+	}
+	_, err = fmt.Fprintln(w, tableNote)
+	return err
 }
 
 func microseconds(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
@@ -92,14 +98,17 @@ func (f *benchFlags) bind(c *cobra.Command, d time.Duration) {
 	c.Flags().StringVar(&f.net, "net", benchNet, "filters x blocks, with suffixes such as -plain or -mish")
 	c.Flags().IntVar(&f.options.Batch, "batch", benchBatch, fmt.Sprintf("positions, 1 to %d", bench.MaxBatch))
 	c.Flags().IntVar(&f.options.Threads, "threads", 1, fmt.Sprintf("1 to %d", bench.MaxThreads))
-	c.Flags().StringVar(&f.options.Tier, "tier", bench.TierAuto, "auto, generic, avx2 or avx512")
-	c.Flags().StringVar(&f.options.Precision, "precision", bench.PrecisionFP32, "fp32")
+	c.Flags().StringVar(&f.options.Tier, "tier", bench.TierAuto, "same as --"+tierFlag)
+	bindPrecision(c, &f.options.Precision)
 	c.Flags().DurationVar(&f.options.Duration, "duration", d, "time of each measurement, about")
 	c.Flags().BoolVar(&f.json, "json", false, "one JSON object a line")
 }
 
 // resolve returns the options that the flags ask for.
-func (f *benchFlags) resolve() (bench.Options, error) {
+func (f *benchFlags) resolve(c *cobra.Command) (bench.Options, error) {
+	if all := c.Flags().Lookup(tierFlag); c.Flags().Changed("tier") && all != nil && all.Changed && all.Value.String() != f.options.Tier {
+		return bench.Options{}, usagef("--tier %s: --%s %s is given too; keep one of the two", f.options.Tier, tierFlag, all.Value)
+	}
 	arch, err := nn.ParseArch(f.net)
 	if err != nil {
 		return bench.Options{}, usageError{fmt.Errorf("--net: %w", err)}
@@ -112,12 +121,16 @@ func newBenchKernels() *cobra.Command {
 	f := &benchFlags{}
 	c := &cobra.Command{
 		Use: "kernels", Short: "Measure the kernels at the sizes of a net", Args: noArgs,
+		Long: "Measures convolutions, their gradients and the other kernels at the sizes of a net;\n" +
+			"with --precision auto those that have a bf16 form in both. " + nominalNote + ".",
 		RunE: func(c *cobra.Command, _ []string) error {
-			o, err := f.resolve()
+			o, err := f.resolve(c)
 			if err != nil {
 				return err
 			}
-			return benchKernels(c.OutOrStdout(), o, f.json)
+			first, err := benchKernels(c.OutOrStdout(), o, f.json)
+			warnLacking(c, o.Precision, first.Precision, first.Tier)
+			return err
 		},
 	}
 	f.bind(c, 300*time.Millisecond)
@@ -137,8 +150,9 @@ func newBenchNet(use, short, what string, measure func(bench.Options) (bench.Spe
 	f := &benchFlags{}
 	c := &cobra.Command{
 		Use: use, Short: short, Args: noArgs,
+		Long: short + ", on one or more threads. " + nominalNote + ".",
 		RunE: func(c *cobra.Command, _ []string) error {
-			o, err := f.resolve()
+			o, err := f.resolve(c)
 			if err != nil {
 				return err
 			}
@@ -146,13 +160,15 @@ func newBenchNet(use, short, what string, measure func(bench.Options) (bench.Spe
 			if err != nil {
 				return err
 			}
+			warnLacking(c, o.Precision, s.Precision, s.Tier)
 			w := c.OutOrStdout()
 			if f.json {
 				return json.NewEncoder(w).Encode(s)
 			}
 			fmt.Fprintln(w, speedHeader)
 			printSpeed(w, what, &s)
-			return nil
+			_, err = fmt.Fprintln(w, tableNote)
+			return err
 		},
 	}
 	f.bind(c, 2*time.Second)
@@ -173,6 +189,7 @@ func newBenchSelfplay() *cobra.Command {
 			if err != nil {
 				return asUsage(err)
 			}
+			warnLacking(c, o.Precision, r.Precision, r.Tier)
 			if asJSON {
 				return json.NewEncoder(c.OutOrStdout()).Encode(r)
 			}
@@ -187,15 +204,16 @@ func newBenchSelfplay() *cobra.Command {
 	c.Flags().IntVar(&o.Simulations, "simulations", benchSimulations, "of each search")
 	c.Flags().IntVar(&o.Games, "games", benchBatch, fmt.Sprintf("in lock step = the largest batch, 1 to %d", bench.MaxGames))
 	c.Flags().DurationVar(&o.Duration, "duration", 8*time.Second, "time that is counted, about")
+	bindPrecision(c, &o.Precision)
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	return c
 }
 
-// benchKernels prints a line for each kernel.
-func benchKernels(w io.Writer, o bench.Options, asJSON bool) error {
+// benchKernels prints a line for each kernel and returns the first.
+func benchKernels(w io.Writer, o bench.Options, asJSON bool) (first bench.Speed, err error) {
 	speeds, err := bench.Kernels(o)
 	if err != nil {
-		return err
+		return first, err
 	}
 	if !asJSON {
 		fmt.Fprintln(w, speedHeader)
@@ -204,19 +222,27 @@ func benchKernels(w io.Writer, o bench.Options, asJSON bool) error {
 		if !asJSON {
 			printSpeed(w, speeds[i].Kernel, &speeds[i].Speed)
 		} else if err := json.NewEncoder(w).Encode(speeds[i]); err != nil {
-			return err
+			return first, err
 		}
 	}
-	return nil
+	if !asJSON {
+		_, err = fmt.Fprintln(w, tableNote)
+	}
+	return speeds[0].Speed, err
 }
 
 const (
-	speedHeader = "                                 tier     net          batch threads    boards/s   GFLOP/s  of peak"
-	speedLine   = "%-32s %-8s %-12s %5d %7d %11.0f %9.1f %7.1f%%\n"
+	speedHeader = "                                 tier     precision  net          batch threads    boards/s  GFLOP/s* of peak*"
+	speedLine   = "%-32s %-8s %-10s %-12s %5d %7d %11.0f %9.1f %7.1f%%\n"
+	tableNote   = "* " + nominalNote
+	// nominalNote says what the figures count.
+	nominalNote = `Operations are nominal (2*64*9*Ci*Co a 3x3 convolution
+and board), the peak is that of this core's registers in the same precision, measured
+in the same run; Winograd needs a quarter of the products: shares above 100 % are real`
 )
 
 func printSpeed(w io.Writer, what string, s *bench.Speed) {
-	fmt.Fprintf(w, speedLine, what, s.Tier, s.Net, s.Batch, s.Threads, s.BoardsPerSecond, s.GFLOPS, 100*s.ShareOfPeak)
+	fmt.Fprintf(w, speedLine, what, s.Tier, s.Precision, s.Net, s.Batch, s.Threads, s.BoardsPerSecond, s.GFLOPS, 100*s.ShareOfPeak)
 }
 
 // asUsage marks an error about options as one of the command line.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/mcts"
+	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
 // benchOutput runs `chessbrain bench` with arguments.
@@ -24,8 +25,12 @@ func benchOutput(args ...string) (string, error) {
 
 func TestBenchJSON(t *testing.T) {
 	small := []string{"--net", "16x1", "--batch", "2", "--duration", "1ns", "--json"}
-	for command, lines := range map[string]int{"kernels": 8, "infer": 1, "train": 1} {
-		out, err := benchOutput(append([]string{command}, small...)...)
+	kernels := 9
+	if kernel.HasBF16() {
+		kernels += 5 // convolutions in bf16 too
+	}
+	for command, lines := range map[string]int{"kernels": kernels, "kernels --precision fp32": 9, "infer": 1, "train": 1} {
+		out, err := benchOutput(append(strings.Fields(command), small...)...)
 		if err != nil {
 			t.Fatalf("%s: %v", command, err)
 		}
@@ -34,11 +39,12 @@ func TestBenchJSON(t *testing.T) {
 		}
 		for line := range strings.Lines(out) {
 			var v struct {
-				Net   string  `json:"net"`
-				Batch int     `json:"batch"`
-				Speed float64 `json:"boards_per_s"`
+				Net       string  `json:"net"`
+				Batch     int     `json:"batch"`
+				Precision string  `json:"precision"`
+				Speed     float64 `json:"boards_per_s"`
 			}
-			if err := json.Unmarshal([]byte(line), &v); err != nil || v.Net != "16x1-se" || v.Batch != 2 || !(v.Speed > 0) {
+			if err := json.Unmarshal([]byte(line), &v); err != nil || v.Net != "16x1-se" || v.Batch != 2 || v.Precision == "" || !(v.Speed > 0) {
 				t.Errorf("%s: line %q, %v", command, line, err)
 			}
 		}
@@ -61,7 +67,7 @@ func TestBenchTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{fmt.Sprintf("signature %016x\n", mcts.Signature()), "\nsearch ", "\nconv3 64>64 ", "\ninference ", "\ntraining step "}
+	want := []string{fmt.Sprintf("signature %016x\n", mcts.Signature()), "\nsearch ", "\nconv3 64>64 fp32 ", "\ninference ", "\ntraining step "}
 	for _, w := range want {
 		if !strings.Contains("\n"+out, w) {
 			t.Errorf("no %q in\n%s", w, out)
@@ -78,7 +84,13 @@ func TestBenchRefuses(t *testing.T) {
 		{"infer", "--batch", "0"},
 		{"infer", "--batch", "x"},
 		{"train", "--threads", "-1"},
-		{"train", "--precision", "bf16"},
+		{"train", "--precision", "fp8"},
+		{"selfplay", "--precision", "fp8"},
+		{"infer", "--tier", "generic", "--cpu-tier", "auto"},
+		{"precision"},
+		{"precision", "none"},
+		{"precision", "--net-file", "none.safetensors"},
+		{"precision", "--net-file", "x", "--positions", "0"},
 		{"kernels", "--tier", "mmx"},
 		{"kernels", "--duration", "-1s"},
 		{"selfplay", "--games", "0"},

@@ -37,10 +37,11 @@ func diagnose(out io.Writer) error {
 	}
 	say("program", "chessbrain %s, %s %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	say("cpu", "%s, %d threads usable; %s", cpuName(), runtime.GOMAXPROCS(0), features())
-	say("kernels", "%s (best here: %s)", kernel.ActiveTier(), kernel.BestTier())
+	say("kernels", "%s; this machine has %s", kernel.ActiveTier(), tierNames())
 	if err := kernel.TierError(); err != nil {
 		say("", "! %v", err)
 	}
+	say("bf16", "%s", bf16Text())
 	if total, free, ok := memory(); ok {
 		say("memory", "%.1f GiB, %.1f GiB free", total, free)
 	}
@@ -49,28 +50,44 @@ func diagnose(out io.Writer) error {
 	} else {
 		say("disk", "! %v", err)
 	}
-	peak := kernel.PeakGFLOPS(200 * time.Millisecond)
-	say("speed", "%.0f GFLOP/s fp32 peak a core", peak)
+	say("speed", "%.0f GFLOP/s fp32 peak a core", kernel.PeakGFLOPS(200*time.Millisecond, kernel.FP32))
+	precision := kernel.FP32
+	if kernel.HasBF16() {
+		precision = kernel.BF16
+		say("", "%.0f GFLOP/s bf16 peak a core", kernel.PeakGFLOPS(200*time.Millisecond, precision))
+	}
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	batch := 64
+	if kernel.ActiveTier() == kernel.Generic {
+		batch = 8 // where the usual one would take half a minute
 	}
 	for _, form := range []string{"32x4", "64x6", "128x10"} {
 		arch, err := nn.ParseArch(form)
 		if err != nil {
 			return err
 		}
-		speed, err := bench.InferenceSpeed(arch, 64, 300*time.Millisecond)
+		speed, err := bench.InferenceSpeed(arch, batch, 300*time.Millisecond)
 		if err != nil {
 			return err
 		}
-		say("", "%s: %.0f evaluations/s a core, about %.1f self-play positions/s a core at 32 simulations",
-			arch, speed, speed/32)
+		say("", "%s in %s: %.0f evaluations/s a core, about %.1f self-play positions/s a core at 32 simulations",
+			arch, precision, speed, speed/32)
 	}
 	say("devices", "cpu; this build has no CUDA backend")
 	for _, m := range missing() {
 		say("missing", "%s", m)
 	}
 	return w.Flush()
+}
+
+// bf16Text says whether the tier in use multiplies bfloat16 numbers.
+func bf16Text() string {
+	if kernel.HasBF16() {
+		return "yes: training and self-play use it unless told otherwise (--no-amp, --precision fp32)"
+	}
+	return "no products in these kernels (they need AVX512_BF16 or AMX_BF16): everything is computed in fp32"
 }
 
 // missing lists what would make this machine better for training.

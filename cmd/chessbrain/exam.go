@@ -86,6 +86,8 @@ type examOptions struct {
 	seed      uint64
 	untrained bool
 	json      bool
+	precision string
+	products  kernel.Precision // what precision means here
 }
 
 // validate says which flag is out of range.
@@ -114,6 +116,10 @@ func newExamMeasure() *cobra.Command {
 			if err := o.validate(); err != nil {
 				return err
 			}
+			var err error
+			if o.products, err = precisionOf(c, o.precision); err != nil {
+				return err
+			}
 			net, name, err := loop.FindNet(o.net, runArg(args))
 			if err != nil {
 				return pathError(err)
@@ -134,6 +140,7 @@ func newExamMeasure() *cobra.Command {
 	f.Uint64Var(&o.seed, "seed", 1, "of the choice of positions, and of the untrained net")
 	f.BoolVar(&o.untrained, "untrained", true, "examine an untrained net of the same form too")
 	f.BoolVar(&o.json, "json", false, "one JSON object a net")
+	bindPrecision(c, &o.precision)
 	return c
 }
 
@@ -178,7 +185,7 @@ func measure(c *cobra.Command, nets []examined, o examOptions) error {
 // examine fills in what the net can do. The endings are played beside each other,
 // each with an evaluator of its own.
 func (e *examined) examine(ctx context.Context, tables exam.Tables, set []exam.Question, o examOptions) error {
-	packed, err := cpu.New(e.net, kernel.FP32)
+	packed, err := cpu.New(e.net, o.products)
 	if err != nil {
 		return err
 	}
@@ -219,12 +226,13 @@ func (e *examined) object(o examOptions) any {
 		Seed      uint64                      `json:"seed"`
 		Visits    int                         `json:"visits"`
 		Moves     int                         `json:"moves"`
+		Precision string                      `json:"precision"`
 		Value     exam.Count                  `json:"value"`
 		Rule      exam.Count                  `json:"rule"`
 		ByEnding  map[string]exam.Count       `json:"value_by_ending"`
 		Confusion [3][3]int                   `json:"truth_by_answer"` // win, draw, loss
 		Mates     map[string]*exam.MateReport `json:"mates"`
-	}{e.name, e.net.ID(), o.seed, o.visits, o.moves, e.values.Net, e.values.Rule, value, e.values.Confusion, mates}
+	}{e.name, e.net.ID(), o.seed, o.visits, o.moves, o.products.String(), e.values.Net, e.values.Rule, value, e.values.Confusion, mates}
 }
 
 // writeExam prints one table of all nets.

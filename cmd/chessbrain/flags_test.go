@@ -43,7 +43,7 @@ func TestTrainDefaults(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"no-amp", "amp", "run-dir", "config", "net", "lr", "optimizer", "replay-size", "train-steps-per-episode", "max-plies",
+		"no-amp", "amp", "precision", "run-dir", "config", "net", "lr", "optimizer", "replay-size", "train-steps-per-episode", "max-plies",
 		"resign-q", "temperature", "noise", "deterministic", "metrics-addr", "log-level", "log-file", "log-format", "log-every",
 		"quiet", "job-id", "devices", "source", "rescorer", "sampler", "exporter", "validate-every",
 	} {
@@ -88,13 +88,13 @@ func TestEnvironment(t *testing.T) {
 // TestCommands holds the commands that the seeds' users are told of.
 func TestCommands(t *testing.T) {
 	for _, path := range []string{
-		"train", "selfplay", "describe", "report", "ctl", "uci", "bench", "perft", "exam starts", "exam measure", "doctor", "version",
+		"train", "selfplay", "describe", "report", "ctl", "uci", "bench", "bench kernels", "bench infer", "bench train", "bench selfplay", "bench precision", "perft", "exam starts", "exam measure", "doctor", "version",
 	} {
 		find(t, path)
 	}
 	for command, flags := range map[string]string{
-		"perft": "depth fen divide", "uci": "net visits", "describe": "json", "report": "output", "exam starts": "count seed output staged",
-		"exam measure": "net visits moves questions mates seed untrained json", "selfplay": "process max-games run-dir config dry-run", "train": "source source-dir steps",
+		"perft": "depth fen divide", "uci": "net visits precision", "bench precision": "net-file positions seed json", "bench infer": "net batch threads tier precision duration json", "describe": "json", "report": "output", "exam starts": "count seed output staged",
+		"exam measure": "net visits moves questions mates seed untrained json precision", "selfplay": "precision no-amp process max-games run-dir config dry-run", "train": "source source-dir steps",
 	} {
 		for name := range strings.FieldsSeq(flags) {
 			if find(t, command).Flags().Lookup(name) == nil {

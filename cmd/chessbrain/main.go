@@ -23,7 +23,11 @@ func main() { os.Exit(run()) }
 // a command begins is a mistake in the command line.
 func run() int {
 	root, began := newRoot(), false
-	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
+	prepare := root.PersistentPreRunE
+	root.PersistentPreRunE = func(c *cobra.Command, args []string) error {
+		began = true
+		return prepare(c, args)
+	}
 	err := fang.Execute(context.Background(), root, fang.WithVersion(version()), fang.WithErrorHandler(printError), fang.WithoutManpage())
 	if err != nil && !began {
 		return exitUsage
@@ -43,7 +47,10 @@ func newRoot() *cobra.Command {
 Stop it at any moment with Ctrl-C; the same command goes on.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return chooseTier(c) },
 	}
+	bindTier(root)
 	root.AddCommand(
 		newTrain(), newSelfplay(), newDescribe(), newReport(), newCtl(), newUCI(),
 		newBench(), newPerft(), newExam(), newDoctor(), newVersion(),

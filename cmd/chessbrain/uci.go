@@ -6,7 +6,6 @@ import (
 	"github.com/chessbrain/chessbrain/loop"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn/cpu"
-	"github.com/chessbrain/chessbrain/nn/kernel"
 	"github.com/chessbrain/chessbrain/uci"
 )
 
@@ -19,6 +18,7 @@ const maxVisits = 1_000_000
 func newUCI() *cobra.Command {
 	var file string
 	var visits int
+	var precision string
 	c := &cobra.Command{
 		Use:   "uci [RUN]",
 		Short: "Play as a UCI engine, for a chess GUI",
@@ -32,7 +32,11 @@ func newUCI() *cobra.Command {
 			if err != nil {
 				return pathError(err)
 			}
-			packed, err := cpu.New(net, kernel.FP32)
+			p, err := precisionOf(c, precision)
+			if err != nil {
+				return err
+			}
+			packed, err := cpu.New(net, p)
 			if err != nil {
 				return err
 			}
@@ -48,6 +52,7 @@ func newUCI() *cobra.Command {
 	}
 	c.Flags().StringVar(&file, "net", "", "play with this .safetensors file")
 	c.Flags().IntVar(&visits, "visits", 800, "visits of a plain go")
+	bindPrecision(c, &precision)
 	return c
 }
 

@@ -37,11 +37,11 @@ func version() string {
 func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Show the version, the Go release and the kernels in use",
+		Short: "Show the version, the Go release and the CPU kernels",
 		Args:  noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(c.OutOrStdout(), "chessbrain %s\n%s %s/%s\nCPU kernels: %s\n",
-				version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, kernel.ActiveTier())
+			_, err := fmt.Fprintf(c.OutOrStdout(), "chessbrain %s\n%s %s/%s\nCPU kernels: %s\nCPU tiers here: %s\nbf16 products: %s\n",
+				version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, kernel.ActiveTier(), tierNames(), yesNo(kernel.HasBF16()))
 			return err
 		},
 	}

@@ -27,7 +27,8 @@ func writeRun(t *testing.T, episodes int64) string {
 	}
 	bus := monitor.NewBus(monitor.BusOptions{Job: "job", Now: func() time.Time { return time.Unix(1700000000, 0) }})
 	bus.Attach(files)
-	bus.Publish(&monitor.Run{Phase: monitor.RunStart, Arch: "32x4-se", Seed: 7, Device: "cpu", ProducerDevice: "cpu"})
+	bus.Publish(&monitor.Run{Phase: monitor.RunStart, Arch: "32x4-se", Seed: 7, Device: "cpu", ProducerDevice: "cpu",
+		Kernels: "avx2", Precision: "bf16", ProducerPrecision: "fp32"})
 	step := int64(0)
 	validate := func() {
 		bus.Publish(&monitor.Validation{Step: step, Weights: "raw", Losses: monitor.Numbers{"policy_loss": monitor.Number(3 / (1 + float64(step)/100))},
@@ -79,7 +80,7 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"# Run job", "6 episodes, 60 steps", "Net 32x4-se, seed 7", "drawn 3 (50 %)", "* repetition: 3",
+	for _, want := range []string{"# Run job", "6 episodes, 60 steps", "Net 32x4-se, seed 7, device cpu (avx2, bf16), self-play on cpu (fp32); from", "drawn 3 (50 %)", "* repetition: 3",
 		"| policy_loss | 3.0000 | 1.8750 | -1.1250 | -26.5 |", "nothing but the rules is 3.1000", "look at this", "too short to judge", "![losses](losses.svg)"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in\n%s", want, text)

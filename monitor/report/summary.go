@@ -21,8 +21,8 @@ func Summary(d *Data) string {
 	say("%d episodes, %d steps, %d rows trained on, %d steps skipped.", d.Episodes, d.Step, d.Samples, d.Skipped)
 	if n := len(d.Runs); n > 0 {
 		first, last := d.Runs[0], d.Runs[n-1]
-		say("Net %s, seed %d, device %s, self-play on %s; from %s to %s, last state: %s.", first.Arch, first.Seed, first.Device,
-			first.ProducerDevice, first.Time.Format("2006-01-02 15:04:05"), last.Time.Format("2006-01-02 15:04:05"), last.Phase)
+		say("Net %s, seed %d, device %s, self-play on %s; from %s to %s, last state: %s.", first.Arch, first.Seed,
+			computing(first.Device, first.Kernels, first.Precision), computing(first.ProducerDevice, "", first.ProducerPrecision), first.Time.Format("2006-01-02 15:04:05"), last.Time.Format("2006-01-02 15:04:05"), last.Phase)
 	}
 	if g := d.Results.Games(); g > 0 {
 		say("\nGames: White won %d, drawn %d (%.0f %%), Black won %d. They ended by:", d.Results.White, d.Results.Draw, 100*d.Results.DrawShare(), d.Results.Black)
@@ -41,6 +41,21 @@ func Summary(d *Data) string {
 		say("\nThis is too short to judge: a run of fewer than %d games shows that the machinery works, not that the net learns.", enoughEpisodes)
 	}
 	return b.String()
+}
+
+// computing names a device, with the kernels and the precision where they are
+// known: "cpu (avx512, bf16)".
+func computing(device, kernels, precision string) string {
+	var known []string
+	for _, word := range []string{kernels, precision} {
+		if word != "" {
+			known = append(known, word)
+		}
+	}
+	if len(known) == 0 {
+		return device
+	}
+	return device + " (" + strings.Join(known, ", ") + ")"
 }
 
 // losses prints a table of each loss at the start and at the end: on the

@@ -16,8 +16,8 @@ import (
 	"github.com/chessbrain/chessbrain/nn/reference"
 )
 
-// eachTier runs f in every tier of this machine.
-func eachTier(t *testing.T, f func(t *testing.T)) {
+// eachTier runs f in every tier of this machine and every precision of the tier.
+func eachTier(t *testing.T, f func(t *testing.T, p kernel.Precision)) {
 	old := kernel.ActiveTier()
 	defer func() {
 		if err := kernel.SetTier(old); err != nil {
@@ -28,13 +28,25 @@ func eachTier(t *testing.T, f func(t *testing.T)) {
 		if err := kernel.SetTier(tier); err != nil {
 			t.Fatal(err)
 		}
-		t.Run(tier.String(), f)
+		t.Run(tier.String(), func(t *testing.T) { f(t, kernel.FP32) })
+		if kernel.HasBF16() {
+			t.Run(tier.String()+"-bf16", func(t *testing.T) { f(t, kernel.BF16) })
+		}
 	}
 }
 
 // float32 sums of some thousand products through a dozen layers are good to
 // about 1e-5 of outputs of size 1; the outputs here are of that size.
 const tolerance = 1e-4
+
+// toleranceOf is that of a precision. bf16 has 8 bits of mantissa, and Winograd's
+// transforms multiply its rounding error by about three.
+func toleranceOf(p kernel.Precision) float64 {
+	if p == kernel.BF16 {
+		return 0.02
+	}
+	return tolerance
+}
 
 func TestAgainstReference(t *testing.T) {
 	nets := []string{"16x2", "32x2-se", "16x2-plain", "5x2-se", "19x1-se2", "16x2-mish", "16x1-mish-plain", "16x2-classical", "16x2-scalar", "16x1-noml", "130x1"}
@@ -46,13 +58,13 @@ func TestAgainstReference(t *testing.T) {
 			for i := range want {
 				want[i] = reference.Forward(n, &b.Masks[i], &b.Scalars[i])
 			}
-			eachTier(t, func(t *testing.T) {
-				if err := newEvaluator(t, n, 8).Evaluate(context.Background(), b); err != nil {
+			eachTier(t, func(t *testing.T, p kernel.Precision) {
+				if err := newEvaluator(t, n, 8, p).Evaluate(context.Background(), b); err != nil {
 					t.Fatal(err)
 				}
 				spread := 0.0
 				for i := range want {
-					spread += compare(t, b, i, &want[i])
+					spread += compare(t, b, i, &want[i], toleranceOf(p))
 				}
 				if spread < .1 {
 					t.Errorf("the policies are flat (%g): the test shows nothing", spread)
@@ -64,7 +76,7 @@ func TestAgainstReference(t *testing.T) {
 
 // compare holds the answer to position i against want and returns by how much
 // log policy differs between the moves.
-func compare(t *testing.T, b *encoding.Batch, i int, want *reference.Output) float64 {
+func compare(t *testing.T, b *encoding.Batch, i int, want *reference.Output, tolerance float64) float64 {
 	t.Helper()
 	var logits []float64
 	for _, p := range b.LegalOf(i) {
@@ -90,11 +102,15 @@ func compare(t *testing.T, b *encoding.Batch, i int, want *reference.Output) flo
 // with any size of evaluator.
 func TestBatchIndependence(t *testing.T) {
 	const numPositions = 70 // more than a chunk; no multiple of a group
+	evaluators, batches := []int{1, 5, 64, 300}, []int{2, 9, 17, numPositions}
+	if testing.Short() { // an emulated arm64 takes a minute for all
+		evaluators, batches = []int{64}, []int{9, numPositions}
+	}
 	for _, name := range []string{"16x2", "21x1", "16x1-classical"} {
 		n := testNet(t, name, 5)
 		all := randomBatch(6, numPositions)
-		eachTier(t, func(t *testing.T) {
-			single := newEvaluator(t, n, 1)
+		eachTier(t, func(t *testing.T, p kernel.Precision) {
+			single := newEvaluator(t, n, 1, p)
 			want := pick(all, seq(numPositions))
 			for i := range numPositions {
 				one := pick(all, []int{i})
@@ -103,9 +119,9 @@ func TestBatchIndependence(t *testing.T) {
 				want.WDL[i], want.M[i] = one.WDL[0], one.M[0]
 			}
 			rng := rand.New(rand.NewPCG(7, 7))
-			for _, maxBatch := range []int{1, 5, 64, 300} {
-				e := newEvaluator(t, n, maxBatch)
-				for _, size := range []int{2, 9, 17, numPositions} {
+			for _, maxBatch := range evaluators {
+				e := newEvaluator(t, n, maxBatch, p)
+				for _, size := range batches {
 					order := rng.Perm(numPositions)[:size]
 					b := pick(all, order)
 					evaluate(t, e, b)
@@ -148,17 +164,19 @@ func evaluate(t testing.TB, e *Evaluator, b *encoding.Batch) {
 
 func TestNoAllocation(t *testing.T) {
 	for _, name := range []string{"16x2", "16x1-classical-scalar-noml", "16x1-plain-mish"} {
-		e := newEvaluator(t, testNet(t, name, 1), 32)
-		b := randomBatch(2, 40)
-		if n := testing.AllocsPerRun(3, func() { evaluate(t, e, b) }); n != 0 {
-			t.Errorf("%s: %v allocations a batch", name, n)
+		for _, p := range []kernel.Precision{kernel.FP32, kernel.BF16} {
+			e := newEvaluator(t, testNet(t, name, 1), 32, p)
+			b := randomBatch(2, 40)
+			if n := testing.AllocsPerRun(3, func() { evaluate(t, e, b) }); n != 0 {
+				t.Errorf("%s %v: %v allocations a batch", name, p, n)
+			}
 		}
 	}
 }
 
 func TestSwap(t *testing.T) {
 	b := randomBatch(8, 5)
-	e := newEvaluator(t, testNet(t, "16x2", 1), 4)
+	e := newEvaluator(t, testNet(t, "16x2", 1), 4, kernel.FP32)
 	for _, name := range []string{"16x2", "24x1-scalar", "16x2-classical-noml", "16x2"} {
 		n := testNet(t, name, 9)
 		c, err := New(n, kernel.FP32)
@@ -175,7 +193,7 @@ func TestSwap(t *testing.T) {
 		evaluate(t, e, b)
 		for i := range b.N {
 			want := reference.Forward(n, &b.Masks[i], &b.Scalars[i])
-			compare(t, b, i, &want)
+			compare(t, b, i, &want, tolerance)
 		}
 	}
 }
@@ -185,7 +203,7 @@ func TestPositionWithoutMoves(t *testing.T) {
 	b.Grow(0)
 	b.Grow(1)
 	b.Masks[1][0], b.LegalOf(1)[0] = 2, 34
-	e := newEvaluator(t, testNet(t, "16x1", 1), 4)
+	e := newEvaluator(t, testNet(t, "16x1", 1), 4, kernel.FP32)
 	evaluate(t, e, b)
 	if b.Prior[0] != 1 {
 		t.Errorf("the only move has prior %v", b.Prior[0])
@@ -208,7 +226,7 @@ func (c *countdown) Err() error {
 }
 
 func TestContext(t *testing.T) {
-	e := newEvaluator(t, testNet(t, "16x1", 1), 64)
+	e := newEvaluator(t, testNet(t, "16x1", 1), 64, kernel.FP32)
 	b := randomBatch(1, 50)
 	if err := e.Evaluate(&countdown{context.Background(), 2}, b); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that of the context", err)
@@ -227,8 +245,8 @@ func TestNotFiniteOutput(t *testing.T) {
 		for i := range w {
 			w[i] = huge
 		}
-		eachTier(t, func(t *testing.T) {
-			if err := newEvaluator(t, n, 4).Evaluate(context.Background(), randomBatch(1, 3)); !errors.Is(err, ErrNotFinite) {
+		eachTier(t, func(t *testing.T, p kernel.Precision) {
+			if err := newEvaluator(t, n, 4, p).Evaluate(context.Background(), randomBatch(1, 3)); !errors.Is(err, ErrNotFinite) {
 				t.Errorf("%s: error %v, want ErrNotFinite", name, err)
 			}
 		})
@@ -257,7 +275,7 @@ func TestNewRefuses(t *testing.T) {
 // The packed net keeps nothing of the weights it was made from.
 func TestNewCopies(t *testing.T) {
 	n := testNet(t, "16x1", 1)
-	e := newEvaluator(t, n, 4)
+	e := newEvaluator(t, n, 4, kernel.FP32)
 	b := randomBatch(2, 3)
 	evaluate(t, e, b)
 	want := slices.Clone(b.Prior)
@@ -274,7 +292,7 @@ func TestNewCopies(t *testing.T) {
 // a half, and moves left starts where its gradient is not dead.
 func TestFreshNetIsNearUniform(t *testing.T) {
 	for _, name := range []string{"32x4", "64x6", "64x6-plain", "16x2-classical"} {
-		e := newEvaluator(t, nn.Init(mustArch(t, name), 7), 16)
+		e := newEvaluator(t, nn.Init(mustArch(t, name), 7), 16, kernel.FP32)
 		b := randomBatch(3, 12)
 		evaluate(t, e, b)
 		for i := range b.N {

@@ -31,7 +31,7 @@ type Evaluator struct {
 
 	input   []float32 // [group][64][112]
 	x, y, h []float32 // [group][64][F]
-	scratch []float32 // of Conv3
+	scratch []float32 // of kernel calls
 	pool    []float32 // [group][F]: SE
 	hidden  []float32 // [group][SE units]
 	film    []float32 // [group][2F]: SE's outputs
@@ -82,7 +82,11 @@ func (e *Evaluator) allocate() {
 	e.input = floats(rows * encoding.NumPlanes)
 	e.x, e.y, e.h = floats(rows*f), floats(rows*f), floats(rows*f)
 	p := e.net.precision
-	e.scratch = floats(max(kernel.Conv3ScratchLen(encoding.NumPlanes, f, p), kernel.Conv3ScratchLen(f, f, p), kernel.Conv3ScratchLen(f, nn.PolicyPlanes, p)))
+	scratch := max(kernel.Conv3ScratchLen(encoding.NumPlanes, f, p), kernel.Conv3ScratchLen(f, f, p), kernel.Conv3ScratchLen(f, nn.PolicyPlanes, p))
+	for _, m := range e.net.mats() {
+		scratch = max(scratch, m.scratchLen())
+	}
+	e.scratch = floats(scratch)
 	e.pool, e.gate, e.beta = floats(e.group*f), floats(e.group*f), floats(e.group*f)
 	e.hidden, e.film = floats(e.group*a.SEUnits()), floats(e.group*2*f)
 	e.planes, e.policyFlat, e.policyOut = nil, nil, nil
@@ -148,7 +152,7 @@ func (e *Evaluator) runGroup(b *encoding.Batch, lo, at, n int) {
 	}
 	rows := n * encoding.NumSquares
 	project := func(dst []float32, m *kernelMat) {
-		kernel.MatMul(dst[at*encoding.NumSquares*m.n:], e.x, m.packed, m.bias, rows, m.k, m.n, c.act)
+		e.mul(dst[at*encoding.NumSquares*m.n:], e.x, m, rows, c.act)
 	}
 	project(e.value.flat, &c.value.conv)
 	if c.movesLeft != nil {
@@ -163,6 +167,15 @@ func (e *Evaluator) runGroup(b *encoding.Batch, lo, at, n int) {
 	e.convPolicy(b, first, n)
 }
 
+// mul computes y [rows][m.n] = act(x [rows][m.k] * m + bias).
+func (e *Evaluator) mul(y, x []float32, m *kernelMat, rows int, act kernel.Act) {
+	if m.half {
+		kernel.MatMulBF16(y, x, m.packed, m.bias, rows, m.k, m.n, act, e.scratch)
+		return
+	}
+	kernel.MatMul(y, x, m.packed, m.bias, rows, m.k, m.n, act)
+}
+
 func (e *Evaluator) conv(y, x []float32, c *conv3, boards int, act kernel.Act) {
 	kernel.Conv3(y, x, c.packed, c.bias, boards, c.ci, c.co, act, e.net.precision, e.scratch)
 }
@@ -173,15 +186,17 @@ func (e *Evaluator) block(k *block, n int) {
 	act := e.net.act
 	size := n * encoding.NumSquares * f
 	e.conv(e.h, e.x, &k.conv1, n, act)
-	e.conv(e.y, e.h, &k.conv2, n, kernel.None)
 	if k.se1.packed == nil {
+		e.conv(e.y, e.h, &k.conv2, n, kernel.None)
 		kernel.Add(e.x[:size], e.y[:size], e.x[:size])
 		activate(e.x[:size], act)
 		return
 	}
-	kernel.SEPool(e.pool, e.y, n, f)
-	kernel.MatMul(e.hidden, e.pool, k.se1.packed, k.se1.bias, n, f, k.se1.n, act)
-	kernel.MatMul(e.film, e.hidden, k.se2.packed, k.se2.bias, n, k.se2.k, 2*f, kernel.None)
+	c := &k.conv2
+	kernel.Conv3Sums(e.y, e.pool, e.gate, e.h, c.packed, c.bias, n, f, f, kernel.None, e.net.precision, e.scratch)
+	kernel.Scale(e.pool[:n*f], 1.0/encoding.NumSquares)
+	e.mul(e.hidden, e.pool, &k.se1, n, act)
+	e.mul(e.film, e.hidden, &k.se2, n, kernel.None)
 	for i := range n {
 		kernel.Sigmoid(e.gate[i*f:][:f], e.film[i*2*f:][:f])
 		copy(e.beta[i*f:][:f], e.film[i*2*f+f:][:f])

@@ -35,6 +35,7 @@ type conv3 struct {
 // kernelMat is a packed matrix: a 1x1 convolution or a fully connected layer.
 type kernelMat struct {
 	k, n         int
+	half         bool // packed for bf16 products
 	packed, bias []float32
 }
 
@@ -49,8 +50,8 @@ type scalarHead struct{ conv, fc1, fc2 kernelMat }
 // New packs a net: batch norm is folded, and the columns of layers after a
 // convolution go from channel*64 + square to square*channels + channel. n is not
 // kept. Errors wrap nn.ErrArch, nn.ErrParams or nn.ErrNotFinite. All of nn.Arch
-// is supported. p is the precision of the 3x3 convolutions; BF16 means FP32 where
-// the active tier has none (kernel.HasBF16).
+// is supported. p is the precision of products; BF16 means FP32 where the active
+// tier has none (kernel.HasBF16), and for layers of few outputs.
 func New(n *nn.Net, p kernel.Precision) (*Net, error) {
 	if err := n.Validate(); err != nil {
 		return nil, fmt.Errorf("cpu: %w", err)
@@ -67,24 +68,40 @@ func New(n *nn.Net, p kernel.Precision) (*Net, error) {
 		fb := &f.Tower[i]
 		b := block{conv1: packConv3(fb.Conv1, p), conv2: packConv3(fb.Conv2, p)}
 		if fb.SE1 != nil {
-			b.se1, b.se2 = packDense(*fb.SE1), packDense(*fb.SE2)
+			b.se1, b.se2 = packDense(*fb.SE1, p), packDense(*fb.SE2, p)
 		}
 		c.tower = append(c.tower, b)
 	}
 	if f.PolicyFC != nil {
-		c.policyProj = packConv1(f.PolicyConv1)
-		c.policyFC = packSquares(*f.PolicyFC)
+		c.policyProj = packConv1(f.PolicyConv1, p)
+		c.policyFC = packSquares(*f.PolicyFC, p)
 	} else {
 		c.policyConv1 = packConv3(f.PolicyConv1, p)
 		c.policyConv2 = packConv3(*f.PolicyConv2, p)
 		c.moves = encoding.ConvPolicyIndex()
 	}
-	c.value = packHead(&f.Value)
+	c.value = packHead(&f.Value, p)
 	if f.MovesLeft != nil {
-		h := packHead(f.MovesLeft)
+		h := packHead(f.MovesLeft, p)
 		c.movesLeft = &h
 	}
 	return c, nil
+}
+
+// mats lists all matrices.
+func (n *Net) mats() []*kernelMat {
+	list := []*kernelMat{&n.policyProj, &n.policyFC}
+	for i := range n.tower {
+		list = append(list, &n.tower[i].se1, &n.tower[i].se2)
+	}
+	heads := []*scalarHead{&n.value}
+	if n.movesLeft != nil {
+		heads = append(heads, n.movesLeft)
+	}
+	for _, h := range heads {
+		list = append(list, &h.conv, &h.fc1, &h.fc2)
+	}
+	return list
 }
 
 // ID returns the identity of the weights, nn.Net.ID.
@@ -96,18 +113,36 @@ func packConv3(c nn.Conv, p kernel.Precision) conv3 {
 	return conv3{ci: c.Ci, co: c.Co, packed: packed, bias: append([]float32(nil), c.Bias...)}
 }
 
-func packMat(w, bias []float32, k, n int) kernelMat {
-	p := make([]float32, kernel.PackedMatLen(k, n))
-	kernel.PackMat(p, w, k, n)
-	return kernelMat{k: k, n: n, packed: p, bias: append([]float32(nil), bias...)}
+func packMat(w, bias []float32, k, n int, p kernel.Precision) kernelMat {
+	m := kernelMat{k: k, n: n, half: p == kernel.BF16 && kernel.MatMulHasBF16(k, n), bias: append([]float32(nil), bias...)}
+	if m.half {
+		m.packed = make([]float32, kernel.PackedMatBF16Len(k, n))
+		kernel.PackMatBF16(m.packed, w, k, n)
+	} else {
+		m.packed = make([]float32, kernel.PackedMatLen(k, n))
+		kernel.PackMat(m.packed, w, k, n)
+	}
+	return m
 }
 
-func packConv1(c nn.Conv) kernelMat { return packMat(c.Weight, c.Bias, c.Ci, c.Co) }
+// scratchLen is what a product with m needs.
+func (m *kernelMat) scratchLen() int {
+	if m.half {
+		return kernel.MatMulBF16ScratchLen(m.k, m.n)
+	}
+	return 0
+}
 
-func packDense(d nn.Dense) kernelMat { return packMat(d.Weight, d.Bias, d.In, d.Out) }
+func packConv1(c nn.Conv, p kernel.Precision) kernelMat {
+	return packMat(c.Weight, c.Bias, c.Ci, c.Co, p)
+}
+
+func packDense(d nn.Dense, p kernel.Precision) kernelMat {
+	return packMat(d.Weight, d.Bias, d.In, d.Out, p)
+}
 
 // packSquares packs a layer after a convolution for channels-last activations.
-func packSquares(d nn.Dense) kernelMat {
+func packSquares(d nn.Dense, p kernel.Precision) kernelMat {
 	const squares = encoding.NumSquares
 	channels := d.In / squares
 	w := make([]float32, len(d.Weight))
@@ -119,9 +154,9 @@ func packSquares(d nn.Dense) kernelMat {
 			}
 		}
 	}
-	return packMat(w, d.Bias, d.In, d.Out)
+	return packMat(w, d.Bias, d.In, d.Out, p)
 }
 
-func packHead(h *nn.ScalarHead) scalarHead {
-	return scalarHead{conv: packConv1(h.Conv), fc1: packSquares(h.FC1), fc2: packDense(h.FC2)}
+func packHead(h *nn.ScalarHead, p kernel.Precision) scalarHead {
+	return scalarHead{conv: packConv1(h.Conv, p), fc1: packSquares(h.FC1, p), fc2: packDense(h.FC2, p)}
 }

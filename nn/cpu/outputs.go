@@ -24,8 +24,8 @@ func (e *Evaluator) finishPolicy(b *encoding.Batch, lo, n int) error {
 
 // finishHead runs the fully connected layers over a chunk of n boards.
 func (e *Evaluator) finishHead(h *scalarHead, buf *headBuffers, n int) {
-	kernel.MatMul(buf.hidden, buf.flat, h.fc1.packed, h.fc1.bias, n, h.fc1.k, h.fc1.n, e.net.act)
-	kernel.MatMul(buf.out, buf.hidden, h.fc2.packed, h.fc2.bias, n, h.fc2.k, h.fc2.n, kernel.None)
+	e.mul(buf.hidden, buf.flat, &h.fc1, n, e.net.act)
+	e.mul(buf.out, buf.hidden, &h.fc2, n, kernel.None)
 }
 
 func (e *Evaluator) finishValue(b *encoding.Batch, lo, n int) error {

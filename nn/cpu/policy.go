@@ -22,7 +22,7 @@ func (e *Evaluator) convPolicy(b *encoding.Batch, lo, n int) {
 // b.Prior, from flat [n][64*32], the activations of the head's convolution.
 func (e *Evaluator) classicalPolicy(b *encoding.Batch, flat []float32, lo, n int) {
 	m := &e.net.policyFC
-	kernel.MatMul(e.policyOut, flat, m.packed, m.bias, n, m.k, m.n, kernel.None)
+	e.mul(e.policyOut, flat, m, n, kernel.None)
 	for i := range n {
 		prior, logits := b.PriorOf(lo+i), e.policyOut[i*m.n:][:m.n]
 		for j, p := range b.LegalOf(lo + i) {

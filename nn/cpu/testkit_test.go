@@ -67,9 +67,9 @@ func randomBatch(seed uint64, n int) *encoding.Batch {
 	return b
 }
 
-func newEvaluator(t testing.TB, n *nn.Net, maxBatch int) *Evaluator {
+func newEvaluator(t testing.TB, n *nn.Net, maxBatch int, p kernel.Precision) *Evaluator {
 	t.Helper()
-	c, err := New(n, kernel.FP32)
+	c, err := New(n, p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ type Act uint8
 const (
 	None Act = iota // identity
 	ReLU            // max(0, x); NaN stays NaN
-	Mish            // x * tanh(softplus(x)); a second pass over the output, not vectorised
+	Mish            // x * tanh(softplus(x)); a second pass over the output
 )
 
 // split divides act into the part that kernels apply and whether a Mish pass
@@ -24,8 +24,10 @@ func (a Act) split() (Act, bool) {
 // ReLUForward sets y = max(0, x). y may be x.
 func ReLUForward(y, x []float32) {
 	y = y[:len(x)]
-	n := vecFlat(flatReLU, y, x, nil, 0)
-	for i := n; i < len(x); i++ {
+	if vecFlat(flatReLU, y, x, nil, 0) {
+		return
+	}
+	for i := range x {
 		y[i] = relu(x[i])
 	}
 }
@@ -34,8 +36,10 @@ func ReLUForward(y, x []float32) {
 // dx may be dy.
 func ReLUBackward(dx, dy, y []float32) {
 	dx, y = dx[:len(dy)], y[:len(dy)]
-	n := vecFlat(flatReLUBackward, dx, dy, y, 0)
-	for i := n; i < len(dy); i++ {
+	if vecFlat(flatReLUBackward, dx, dy, y, 0) {
+		return
+	}
+	for i := range dy {
 		if y[i] > 0 {
 			dx[i] = dy[i]
 		} else {
@@ -44,15 +48,26 @@ func ReLUBackward(dx, dy, y []float32) {
 	}
 }
 
-// MishForward sets y = x*tanh(softplus(x)). y may be x.
+// MishForward sets y = x*tanh(softplus(x)). y may be x. Vector tiers: within 4
+// ulp, or 88*2^-126 where exp(x) is flushed (x < -87.3). NaN and -Inf give NaN.
 func MishForward(y, x []float32) {
+	y = y[:len(x)]
+	if vecMath(mathMish, y, x, nil) {
+		return
+	}
 	for i, v := range x {
 		y[i] = float32(float64(v) * math.Tanh(softplus(float64(v))))
 	}
 }
 
 // MishBackward sets dx = dy * mish'(x); x is the activation's input. dx may be dy.
+// Vector tiers: mish' is within 5.5 ulp of the larger of its two terms, or
+// 88*2^-126. NaN and infinities of x give NaN.
 func MishBackward(dx, dy, x []float32) {
+	dx, dy = dx[:len(x)], dy[:len(x)]
+	if vecMath(mathMishBackward, dx, dy, x) {
+		return
+	}
 	for i, v := range x {
 		z := float64(v)
 		t := math.Tanh(softplus(z))
@@ -60,8 +75,13 @@ func MishBackward(dx, dy, x []float32) {
 	}
 }
 
-// Sigmoid sets y = 1/(1+exp(-x)). y may be x.
+// Sigmoid sets y = 1/(1+exp(-x)). y may be x. Vector tiers: within 2.5 ulp, or
+// 2^-126. NaN passes.
 func Sigmoid(y, x []float32) {
+	y = y[:len(x)]
+	if vecMath(mathSigmoid, y, x, nil) {
+		return
+	}
 	for i, v := range x {
 		y[i] = float32(sigmoid(float64(v)))
 	}
@@ -69,13 +89,22 @@ func Sigmoid(y, x []float32) {
 
 // SigmoidBackward sets dx = dy*y*(1-y); y is the sigmoid's output. dx may be dy.
 func SigmoidBackward(dx, dy, y []float32) {
+	dx, dy = dx[:len(y)], dy[:len(y)]
+	if vecMath(mathSigmoidBackward, dx, dy, y) {
+		return
+	}
 	for i, v := range y {
 		dx[i] = dy[i] * v * (1 - v)
 	}
 }
 
-// Tanh sets y = tanh(x). y may be x.
+// Tanh sets y = tanh(x). y may be x. Vector tiers: within 1.5 ulp, or 2^-126. NaN
+// passes.
 func Tanh(y, x []float32) {
+	y = y[:len(x)]
+	if vecMath(mathTanh, y, x, nil) {
+		return
+	}
 	for i, v := range x {
 		y[i] = float32(math.Tanh(float64(v)))
 	}
@@ -83,10 +112,27 @@ func Tanh(y, x []float32) {
 
 // TanhBackward sets dx = dy*(1-y*y); y is Tanh's output. dx may be dy.
 func TanhBackward(dx, dy, y []float32) {
+	dx, dy = dx[:len(y)], dy[:len(y)]
+	if vecMath(mathTanhBackward, dx, dy, y) {
+		return
+	}
 	for i, v := range y {
 		dx[i] = dy[i] * (1 - v*v)
 	}
 }
+
+// mathOp names an element-wise vector kernel of transcendental functions and
+// their gradients over (y, a, b).
+type mathOp uint8
+
+const (
+	mathMish            mathOp = iota // y = mish(a)
+	mathMishBackward                  // y = a*mish'(b)
+	mathSigmoid                       // y = sigmoid(a)
+	mathSigmoidBackward               // y = a*b*(1-b)
+	mathTanh                          // y = tanh(a)
+	mathTanhBackward                  // y = a*(1-b*b)
+)
 
 func relu(v float32) float32 {
 	return max(v, 0) // no branch: signs of activations are not predictable

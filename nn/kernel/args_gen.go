@@ -20,6 +20,16 @@ type affineArgs struct {
 	floor  uint64   // float32 bits: results are at least this
 }
 
+// expandArgs are the arguments of assembly kernels; strides are in bytes.
+type expandArgs struct {
+	y         *float32 // output, [64][112]
+	masks     *uint64  // bit masks of planes 0 to 103
+	constants *uint64  // masks of planes 104 to 111, all bits or none
+	values    *float32 // what set bits of planes 96 to 111 become
+	one       uint64   // float32 bits of 1
+	firstBit  uint64   // 1
+}
+
 // flatArgs are the arguments of assembly kernels; strides are in bytes.
 type flatArgs struct {
 	y     *float32 // output
@@ -88,18 +98,20 @@ type peakArgs struct {
 
 // pointArgs are the arguments of assembly kernels; strides are in bytes.
 type pointArgs struct {
-	y      *float32 // first row of the first product
-	x      *float32 // first row of words of the first left factor
-	w      *float32 // first packed panel of words
-	xRow   uintptr  // stride of input rows
-	yRow   uintptr  // stride of output rows
-	xPoint uintptr  // stride of x between points
-	yPoint uintptr  // stride of y between points
-	wPoint uintptr  // stride of w between points
-	wPanel uintptr  // stride of w between panels
-	k      uintptr  // length of the sum in words, a multiple of 8, > 0
-	rows   uintptr  // rows of a product, a multiple of 4, > 0
-	points uintptr  // number of products, > 0
+	y        *float32 // first row of the first product
+	x        *float32 // first row of words of the first left factor
+	w        *float32 // first packed panel of words
+	xRow     uintptr  // stride of input rows
+	yRow     uintptr  // stride of output rows
+	xPoint   uintptr  // stride of x between points
+	yPoint   uintptr  // stride of y between points
+	wPoint   uintptr  // stride of w between points
+	wPanel   uintptr  // stride of w between panels
+	k        uintptr  // length of the sum in words, a multiple of 8, > 0
+	rows     uintptr  // rows of a product, a multiple of 4, > 0
+	points   uintptr  // number of products, > 0
+	ahead    *float32 // memory that will be written next: every tile fetches 4 rows of it
+	aheadRow uintptr  // stride of those rows, of which a panel pair's width is fetched
 }
 
 // pointGradArgs are the arguments of assembly kernels; strides are in bytes.
@@ -118,6 +130,13 @@ type pointGradArgs struct {
 	points   uintptr  // number of sums, > 0
 }
 
+// squaresArgs are the arguments of assembly kernels; strides are in bytes.
+type squaresArgs struct {
+	x    *float32 // the numbers
+	sums *float64 // 32 sums, added to; sum i takes elements i, i+32, ...
+	n    uintptr  // blocks of 32 floats, > 0
+}
+
 // sumArgs are the arguments of assembly kernels; strides are in bytes.
 type sumArgs struct {
 	u      *float32 // rows to sum
@@ -129,6 +148,29 @@ type sumArgs struct {
 	s2     *float32 // sums of u*(v-mean)
 	rows   uintptr  // number of rows, > 0
 	stride uintptr  // stride of rows
+}
+
+// tileArgs are the arguments of assembly kernels; strides are in bytes.
+type tileArgs struct {
+	y      *float32 // first row of the first product
+	x      *float32 // first row of words of the first left factor
+	w      *float32 // first packed panel of words
+	config *byte    // 64 bytes for LDTILECFG
+	xRow   uintptr  // stride of input rows
+	yRow   uintptr  // stride of output rows
+	xTile  uintptr  // stride of x between the row tiles of a block
+	yTile  uintptr  // stride of y between the row tiles of a block
+	xBlock uintptr  // stride of x between blocks of rows
+	yBlock uintptr  // stride of y between blocks of rows
+	xPoint uintptr  // stride of x between points
+	yPoint uintptr  // stride of y between points
+	wPoint uintptr  // stride of w between points
+	wPanel uintptr  // stride of w between panels
+	xStep  uintptr  // stride of x between steps of the sum
+	wStep  uintptr  // stride of w between steps of the sum
+	steps  uintptr  // steps of the sum, > 0
+	blocks uintptr  // blocks of rows of a product, > 0
+	points uintptr  // number of products, > 0
 }
 
 // winogradArgs are the arguments of assembly kernels; strides are in bytes.

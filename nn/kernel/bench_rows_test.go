@@ -24,6 +24,7 @@ func BenchmarkRows(b *testing.B) {
 		arrays int
 		f      func()
 	}{
+		{"Memcpy", 2, func() { copy(y, x) }},
 		{"BatchNormStats", 1, func() { BatchNormStats(s1, s2, x, rows, c) }},
 		{"BatchNormApply", 2, func() { BatchNormApply(y, x, ch, ch, rows, c, ReLU) }},
 		{"BatchNormReLUBackwardStats", 3, func() { BatchNormReLUBackwardStats(s1, s2, y, z, x, ch, ch, rows, c) }},
@@ -78,10 +79,11 @@ func BenchmarkMatMul(b *testing.B) {
 		PackMat(packed, w, s.k, s.n)
 		flops := float64(2 * s.rows * s.k * s.n)
 		b.Run(s.name+"/forward", func(b *testing.B) {
-			benchGFLOPS(b, flops, func() { MatMul(y, x, packed, nil, s.rows, s.k, s.n, None) })
+			benchGFLOPS(b, flops, FP32, func() { MatMul(y, x, packed, nil, s.rows, s.k, s.n, None) })
 		})
 		b.Run(s.name+"/weightgrad", func(b *testing.B) {
-			benchGFLOPS(b, flops, func() { MatMulWeightGrad(dw, nil, x, dy, s.rows, s.k, s.n, nil) })
+			scratch := make([]float32, MatMulWeightGradScratchLen(s.k, s.n))
+			benchGFLOPS(b, flops, FP32, func() { MatMulWeightGrad(dw, nil, x, dy, s.rows, s.k, s.n, scratch) })
 		})
 	}
 }

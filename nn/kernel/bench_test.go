@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// benchGFLOPS reports the nominal GFLOP/s and the share of the core's peak.
-func benchGFLOPS(b *testing.B, flops float64, f func()) {
-	peak := PeakGFLOPS(20 * time.Millisecond)
+// benchGFLOPS reports the nominal GFLOP/s and the share of the core's peak in
+// precision p.
+func benchGFLOPS(b *testing.B, flops float64, p Precision, f func()) {
+	peak := PeakGFLOPS(20*time.Millisecond, p)
 	f()
 	b.ResetTimer()
 	for range b.N {
@@ -16,7 +17,7 @@ func benchGFLOPS(b *testing.B, flops float64, f func()) {
 	}
 	b.StopTimer()
 	g := flops * float64(b.N) / b.Elapsed().Seconds() / 1e9
-	peak = max(peak, PeakGFLOPS(20*time.Millisecond))
+	peak = max(peak, PeakGFLOPS(20*time.Millisecond, p))
 	b.ReportMetric(g, "GFLOP/s")
 	b.ReportMetric(100*g/peak, "%peak")
 	b.ReportMetric(peak, "peakGFLOP/s")
@@ -68,7 +69,7 @@ func BenchmarkConv3(b *testing.B) {
 						PackConv3Transposed(pt, w, ci, co, p)
 						sc, st = make([]float32, Conv3ScratchLen(ci, co, p)), make([]float32, Conv3ScratchLen(co, ci, p))
 						sg = make([]float32, Conv3WeightGradScratchLen(ci, co, p))
-						b.Run(p.String(), func(b *testing.B) { benchGFLOPS(b, flops, c.f) })
+						b.Run(p.String(), func(b *testing.B) { benchGFLOPS(b, flops, p, c.f) })
 					}
 				})
 			})

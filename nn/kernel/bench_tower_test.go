@@ -149,7 +149,7 @@ func (t *tower) step() {
 func BenchmarkTower(b *testing.B) {
 	b.Run("inference", func(b *testing.B) {
 		t := newTower(b, 16)
-		benchGFLOPS(b, t.flops()*4, func() {
+		benchGFLOPS(b, t.flops()*4, FP32, func() {
 			for range 4 {
 				t.infer()
 			}
@@ -158,6 +158,6 @@ func BenchmarkTower(b *testing.B) {
 	b.Run("step", func(b *testing.B) {
 		t := newTower(b, 64)
 		first := float64(2*64*9*112*64) * 64 // the input needs no gradient
-		benchGFLOPS(b, t.flops()*3-first, t.step)
+		benchGFLOPS(b, t.flops()*3-first, FP32, t.step)
 	})
 }

@@ -17,6 +17,9 @@ func writeControl(v uint64) { writeMXCSR(uint32(v)) }
 // hasEntry says whether this CPU can run an entry. Entries on bf16 have BF16 or
 // Half in their names.
 func hasEntry(name string) bool {
+	if strings.HasSuffix(name, "AMX") {
+		return hasAMX()
+	}
 	if strings.Contains(name, "BF16") || strings.Contains(name, "Half") {
 		return BestTier() >= AVX512 && cpu.X86.HasAVX512BF16
 	}

@@ -21,7 +21,7 @@ func Conv3WeightGrad(dw, x, dy []float32, boards, ci, co int, p Precision, scrat
 	for b := 0; b < boards; b += gradBoards {
 		n := min(gradBoards, boards-b)
 		Conv3WeightGradAdd(scratch, x[b*64*ci:], dy[b*64*co:], 0, n, ci, co, p)
-		Conv3WeightGradSum(dw, scratch, n, ci, co, p)
+		AddConv3Taps(dw, conv3Taps(scratch, n, ci, co, p), ci, co)
 	}
 }
 
@@ -54,19 +54,25 @@ func Conv3WeightGradAdd(scratch, x, dy []float32, first, boards, ci, co int, p P
 	}
 }
 
-// Conv3WeightGradSum adds the gradient of the boards in scratch to
-// dw [co][ci][3][3].
-func Conv3WeightGradSum(dw, scratch []float32, boards, ci, co int, p Precision) {
-	dw = dw[:co*ci*9]
+// Conv3WeightGradSum sets taps [9][co][ci] to the gradient of the boards in
+// scratch. Sums over several scratches are fast in this order; AddConv3Taps goes
+// to that of the weights.
+func Conv3WeightGradSum(taps, scratch []float32, boards, ci, co int, p Precision) {
+	copy(taps[:9*co*ci], conv3Taps(scratch, boards, ci, co, p))
+}
+
+// conv3Taps returns the gradient [9][co][ci] of the boards in scratch, in scratch.
+func conv3Taps(scratch []float32, boards, ci, co int, p Precision) []float32 {
 	scratch = scratch[:Conv3WeightGradScratchLen(ci, co, p)]
-	if boards == 0 || len(dw) == 0 {
-		return
-	}
 	if winograd(ci, co) {
-		winogradGradSum(dw, scratch, boards, ci, co, p.here())
-		return
+		return winogradGradSum(scratch, boards, ci, co, p.here())
 	}
-	unpackConv3Grad(dw, scratch[100*roundUp(ci, panel):], ci, co)
+	cp := roundUp(ci, panel)
+	grad := scratch[100*cp:]
+	for r := 1; r < 9*co && ci < cp; r++ {
+		copy(grad[r*ci:][:ci], grad[r*cp:])
+	}
+	return grad[:9*co*ci]
 }
 
 func conv3WeightGradGeneric(grad, x, dy []float32, boards, ci, co int) {
@@ -91,14 +97,14 @@ func conv3WeightGradGeneric(grad, x, dy []float32, boards, ci, co int) {
 	}
 }
 
-// unpackConv3Grad adds grad [9][co][cp] to dw [co][ci][9].
-func unpackConv3Grad(dw, grad []float32, ci, co int) {
-	cp := roundUp(ci, panel)
-	plane := co * cp
+// AddConv3Taps adds taps [9][co][ci] to dw [co][ci][3][3].
+func AddConv3Taps(dw, taps []float32, ci, co int) {
+	dw, taps = dw[:co*ci*9], taps[:9*co*ci]
+	plane := co * ci
 	for o := range co {
-		g0, g1, g2 := grad[o*cp:][:ci], grad[plane+o*cp:][:ci], grad[2*plane+o*cp:][:ci]
-		g3, g4, g5 := grad[3*plane+o*cp:][:ci], grad[4*plane+o*cp:][:ci], grad[5*plane+o*cp:][:ci]
-		g6, g7, g8 := grad[6*plane+o*cp:][:ci], grad[7*plane+o*cp:][:ci], grad[8*plane+o*cp:][:ci]
+		g0, g1, g2 := taps[o*ci:][:ci], taps[plane+o*ci:][:ci], taps[2*plane+o*ci:][:ci]
+		g3, g4, g5 := taps[3*plane+o*ci:][:ci], taps[4*plane+o*ci:][:ci], taps[5*plane+o*ci:][:ci]
+		g6, g7, g8 := taps[6*plane+o*ci:][:ci], taps[7*plane+o*ci:][:ci], taps[8*plane+o*ci:][:ci]
 		d := dw[o*ci*9:][:ci*9]
 		for i := range ci {
 			v := (*[9]float32)(d[i*9:])

@@ -3,8 +3,10 @@ package kernel
 // Add sets y = a + b. y may be a or b.
 func Add(y, a, b []float32) {
 	y, b = y[:len(a)], b[:len(a)]
-	n := vecFlat(flatAdd, y, a, b, 0)
-	for i := n; i < len(a); i++ {
+	if vecFlat(flatAdd, y, a, b, 0) {
+		return
+	}
+	for i := range a {
 		y[i] = a[i] + b[i]
 	}
 }
@@ -12,22 +14,30 @@ func Add(y, a, b []float32) {
 // Axpy sets y += alpha*x.
 func Axpy(y []float32, alpha float32, x []float32) {
 	y = y[:len(x)]
-	n := vecFlat(flatAxpy, y, x, y, alpha)
-	for i := n; i < len(x); i++ {
+	if vecFlat(flatAxpy, y, x, y, alpha) {
+		return
+	}
+	for i := range x {
 		y[i] += alpha * x[i]
 	}
 }
 
 // Scale sets x *= alpha.
 func Scale(x []float32, alpha float32) {
-	n := vecFlat(flatScale, x, x, nil, alpha)
-	for i := n; i < len(x); i++ {
+	if vecFlat(flatScale, x, x, nil, alpha) {
+		return
+	}
+	for i := range x {
 		x[i] *= alpha
 	}
 }
 
-// SumSquares returns the sum of x*x in float64; NaN and Inf pass through.
+// SumSquares returns the sum of x*x in float64, in which every square is exact;
+// NaN and Inf pass through. The order of the sum depends on len(x) alone.
 func SumSquares(x []float32) float64 {
+	if s, ok := sumSquaresVec(x); ok {
+		return s
+	}
 	// Four sums: one chain of float64 additions would wait for its latency.
 	var s0, s1, s2, s3 float64
 	i := 0

@@ -45,12 +45,49 @@ func TestElementwise(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// Squares of float32 are exact in float64: only the additions round, each by at
+// most 2^-53 of the sum. The order depends on the length alone and is the same in
+// every vector tier.
+func TestSumSquares(t *testing.T) {
+	rng := newRand(t)
+	for _, n := range append(flatLengths, 31, 32, 33, 63) {
+		x := rng.floats(n)
 		want := 0.0
-		for _, v := range a {
+		for _, v := range x {
 			want += float64(v) * float64(v)
 		}
-		if got := SumSquares(a); math.Abs(got-want) > 1e-12*(1+want) {
-			t.Errorf("SumSquares(%d) = %g, want %g", n, got, want)
+		var vector []float64
+		forTiers(t, func(t *testing.T) {
+			got := SumSquares(x)
+			if d := math.Abs(got - want); !(d <= float64(n)*0x1p-53*want) {
+				t.Errorf("SumSquares(%d) = %g, want %g", n, got, want)
+			}
+			for shift := range 5 {
+				if again := SumSquares(append(make([]float32, shift), x...)[shift:]); again != got {
+					t.Errorf("shifted by %d floats: %g, before %g", shift, again, got)
+				}
+			}
+			if ActiveTier() != Generic {
+				vector = append(vector, got)
+			}
+			if n == 0 {
+				return
+			}
+			for _, odd := range []float64{math.NaN(), math.Inf(-1)} {
+				y := append([]float32(nil), x...)
+				y[rng.IntN(n)] = float32(odd)
+				if s := SumSquares(y); !sameKind(s, odd*odd) {
+					t.Errorf("with %g: %g", odd, s)
+				}
+			}
+		})
+		for _, v := range vector {
+			if v != vector[0] {
+				t.Errorf("SumSquares(%d) of the vector tiers: %v", n, vector)
+			}
 		}
 	}
 }

@@ -10,10 +10,12 @@ var entries = []struct {
 	call       func(*byte)
 }{
 	{"gemm8x16NEON", "gemmArgs", gemm8x16NEON},
+	{"gemm4x16NEON", "gemmArgs", gemm4x16NEON},
 	{"gemm1x64NEON", "gemmArgs", gemm1x64NEON},
 	{"gemm1x16NEON", "gemmArgs", gemm1x16NEON},
 	{"grad4x16NEON", "gradArgs", grad4x16NEON},
 	{"grad1x16NEON", "gradArgs", grad1x16NEON},
+	{"gradSet4x16NEON", "gradArgs", gradSet4x16NEON},
 	{"affineNEON", "affineArgs", affineNEON},
 	{"affineResNEON", "affineArgs", affineResNEON},
 	{"affine2NEON", "affineArgs", affine2NEON},
@@ -34,4 +36,10 @@ var entries = []struct {
 	{"sgdNEON", "optArgs", sgdNEON},
 	{"adamwNEON", "optArgs", adamwNEON},
 	{"peakNEON", "peakArgs", peakNEON},
+	{"winogradInputNEON", "winogradArgs", winogradInputNEON},
+	{"winogradOutputGradNEON", "winogradArgs", winogradOutputGradNEON},
+	{"winogradWeightsNEON", "winogradArgs", winogradWeightsNEON},
+	{"winogradOutputNEON", "winogradArgs", winogradOutputNEON},
+	{"winogradOutputSumsNEON", "winogradArgs", winogradOutputSumsNEON},
+	{"winogradWeightGradNEON", "winogradArgs", winogradWeightGradNEON},
 }

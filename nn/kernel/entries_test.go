@@ -40,12 +40,23 @@ func smallArgs(t *testing.T, kind string) *byte {
 			s1: mem(0), s2: mem(0), rows: 3, stride: 256})
 	case "flatArgs":
 		return bytesOf(&flatArgs{y: mem(0), a: mem(tiny), b: mem(1.1), n: 3, alpha: bits32(1.3)})
+	case "squaresArgs":
+		return bytesOf(&squaresArgs{x: mem(tiny), sums: &make([]float64, 32)[0], n: 2})
+	case "expandArgs":
+		return bytesOf(&expandArgs{y: &make([]float32, 64*112)[0], masks: &make([]uint64, 104)[0],
+			constants: &make([]uint64, 8)[0], values: mem(1), one: bits32(1), firstBit: 1})
 	case "optArgs":
 		return bytesOf(&optArgs{w: mem(1), g: mem(tiny), m: mem(1), v: mem(tiny), n: 2,
 			lr: bits32(0.1), b1: bits32(0.9), b2: bits32(0.9), bc1: bits32(1), bc2: bits32(1)})
 	case "pointArgs":
 		return bytesOf(&pointArgs{y: mem(0), x: mem(tiny), w: mem(1.1), xRow: 32, yRow: 128, xPoint: 384, yPoint: 1536,
 			wPoint: 1024, wPanel: 512, k: 8, rows: 12, points: 2})
+	case "tileArgs":
+		// Blocks of 20 rows by 32 columns, 8 words long.
+		config := [64]byte{0: 1, 16: 64, 18: 64, 20: 64, 22: 64, 24: 32, 26: 32, 28: 64, 30: 64,
+			48: 16, 49: 16, 50: 4, 51: 4, 52: 16, 53: 4, 54: 8, 55: 8}
+		return bytesOf(&tileArgs{y: mem(0), x: mem(tiny), w: mem(1.1), config: &config[0], xRow: 32, yRow: 128,
+			xTile: 512, yTile: 2048, wPanel: 512, xStep: 32, wStep: 512, steps: 1, blocks: 1, points: 2})
 	case "pointGradArgs":
 		return bytesOf(&pointGradArgs{dst: mem(0), a: mem(tiny), b: mem(1.1), dstRow: 128, aStep: 64, bStep: 128,
 			dstPoint: 2048, aPoint: 320, bPoint: 640, length: 5, blocks: 2, points: 2})
@@ -95,10 +106,13 @@ func TestArgumentSizes(t *testing.T) {
 		{unsafe.Sizeof(affineArgs{}), unsafe.Offsetof(affineArgs{}.floor)},
 		{unsafe.Sizeof(sumArgs{}), unsafe.Offsetof(sumArgs{}.stride)},
 		{unsafe.Sizeof(flatArgs{}), unsafe.Offsetof(flatArgs{}.alpha)},
-		{unsafe.Sizeof(pointArgs{}), unsafe.Offsetof(pointArgs{}.points)},
+		{unsafe.Sizeof(pointArgs{}), unsafe.Offsetof(pointArgs{}.aheadRow)},
 		{unsafe.Sizeof(pointGradArgs{}), unsafe.Offsetof(pointGradArgs{}.points)},
 		{unsafe.Sizeof(winogradArgs{}), unsafe.Offsetof(winogradArgs{}.n)},
+		{unsafe.Sizeof(squaresArgs{}), unsafe.Offsetof(squaresArgs{}.n)},
+		{unsafe.Sizeof(expandArgs{}), unsafe.Offsetof(expandArgs{}.firstBit)},
 		{unsafe.Sizeof(optArgs{}), unsafe.Offsetof(optArgs{}.bc2)},
+		{unsafe.Sizeof(tileArgs{}), unsafe.Offsetof(tileArgs{}.points)},
 	} {
 		if s.size != s.last+8 || s.size%8 != 0 {
 			t.Errorf("size %d, last field at %d", s.size, s.last)

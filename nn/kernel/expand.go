@@ -21,6 +21,9 @@ func ExpandInput(x []float32, masks [][encoding.NumMasks]uint64, scalars []encod
 	const size = 64 * encoding.NumPlanes
 	for b := range boards {
 		xb := (*[size]float32)(x[b*size:])
+		if expandVec(xb, &masks[b], &scalars[b]) {
+			continue
+		}
 		clear(xb[:])
 		expandConstants(xb, &scalars[b])
 		for p, m := range &masks[b] {
@@ -33,7 +36,14 @@ func ExpandInput(x []float32, masks [][encoding.NumMasks]uint64, scalars []encod
 
 // expandConstants writes the planes that hold one value on all squares.
 func expandConstants(x *[64 * encoding.NumPlanes]float32, s *encoding.Scalars) {
-	var row [encoding.NumPlanes - planeCastling]float32
+	row := constantPlanes(s)
+	for sq := range 64 {
+		*(*[len(row)]float32)(x[sq*encoding.NumPlanes+planeCastling:]) = row
+	}
+}
+
+// constantPlanes returns the values of those planes.
+func constantPlanes(s *encoding.Scalars) (row [encoding.NumPlanes - planeCastling]float32) {
 	for i, v := range [...]uint8{s.OurOOO, s.OurOO, s.TheirOOO, s.TheirOO, s.BlackToMove} {
 		if v != 0 {
 			row[i] = 1
@@ -41,7 +51,5 @@ func expandConstants(x *[64 * encoding.NumPlanes]float32, s *encoding.Scalars) {
 	}
 	row[planeRule50-planeCastling] = float32(s.Rule50) / 99
 	row[planeOnes-planeCastling] = 1
-	for sq := range 64 {
-		*(*[len(row)]float32)(x[sq*encoding.NumPlanes+planeCastling:]) = row
-	}
+	return row
 }

@@ -26,23 +26,63 @@ func conv3WeightGradVec(grad, x, dy []float32, boards, ci, co int, pad []float32
 }
 
 // matMulWeightGradVec adds dy^T*x to the columns of dw that fill panels and
-// returns their number.
-func matMulWeightGradVec(dw, x, dy []float32, rows, k, n int) int {
-	g := gradArgs{
-		dstRow: uintptr(k * f32), aStep: uintptr(n * f32), bStep: uintptr(k * f32),
-		outer: 1,
-	}
-	const block = 256 // rows whose sum stays in registers
-	for r := 0; r < rows && n > 0; r += block {
-		m := min(block, rows-r)
-		g.inner = uintptr(m)
-		for p := 0; p < k/panel; {
-			np := panelsNext(k/panel - p)
-			gradBlock(&g, dw[p*panel:], dy[r*n:], x[r*k+p*panel:], n, np, m)
-			p += np
+// returns their number. It goes over groups of columns and in them over strips of
+// a few panels.
+func matMulWeightGradVec(dw, x, dy []float32, rows, k, n int, scratch []float32) int {
+	full := k / panel * panel
+	for r := 0; r < rows && n > 0; r += gradRowBlock {
+		m := min(gradRowBlock, rows-r)
+		for c := 0; c < full; c += gradGroup {
+			g := gradGroupArgs{
+				dw: dw[c:], x: x[r*k+c:], dy: dy[r*n:],
+				rows: m, k: k, n: n, width: min(gradGroup, full-c),
+			}
+			g.run(scratch)
 		}
 	}
-	return k / panel * panel
+	return full
+}
+
+// gradGroupArgs is a group of width columns of x [rows][k] and dw [n][k].
+type gradGroupArgs struct {
+	dw, x, dy         []float32
+	rows, k, n, width int
+}
+
+// run adds the products of a group. Rows of x lie k floats apart: where k is
+// large, the lines of a strip share few sets of the cache (one, where k is a
+// multiple of 1024) and would be fetched again for every block of rows of dw. A
+// scratch of rows*width floats takes the strips one after the other then.
+func (g *gradGroupArgs) run(scratch []float32) {
+	a := gradArgs{
+		dstRow: uintptr(g.k * f32), aStep: uintptr(g.n * f32), bStep: uintptr(g.k * f32),
+		inner: uintptr(g.rows), outer: 1,
+	}
+	if scratch != nil {
+		g.pack(scratch)
+	}
+	for c := 0; c < g.width; {
+		np := panelsNext((g.width - c) / panel)
+		strip := g.x[c:]
+		if scratch != nil {
+			strip = scratch[c*g.rows:]
+			a.bStep = uintptr(np * panel * f32)
+		}
+		gradBlock(&a, g.dw[c:], g.dy, strip, g.n, np, g.rows)
+		c += np * panel
+	}
+}
+
+// pack copies the strip of columns c, c+1, ... to dst[c*rows:].
+func (g *gradGroupArgs) pack(dst []float32) {
+	for r := range g.rows {
+		row := g.x[r*g.k:][:g.width]
+		for c := 0; c < len(row); {
+			w := panelsNext((len(row)-c)/panel) * panel
+			copy(dst[c*g.rows+r*w:][:w], row[c:])
+			c += w
+		}
+	}
 }
 
 // gradBlock runs all n rows of np panels: full blocks of rows, then single rows.

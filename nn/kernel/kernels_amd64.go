@@ -154,6 +154,51 @@ func sgdAVX512(args *byte)
 //go:noescape
 func adamwAVX512(args *byte)
 
+// mishAVX512 sets y = a*tanh(softplus(a)). args is a *flatArgs.
+//
+//go:noescape
+func mishAVX512(args *byte)
+
+// mishBackwardAVX512 sets y = a*mish'(b). args is a *flatArgs.
+//
+//go:noescape
+func mishBackwardAVX512(args *byte)
+
+// sigmoidAVX512 sets y = 1/(1+exp(-a)). args is a *flatArgs.
+//
+//go:noescape
+func sigmoidAVX512(args *byte)
+
+// sigmoidBackwardAVX512 sets y = a*b*(1-b). args is a *flatArgs.
+//
+//go:noescape
+func sigmoidBackwardAVX512(args *byte)
+
+// tanhAVX512 sets y = tanh(a). args is a *flatArgs.
+//
+//go:noescape
+func tanhAVX512(args *byte)
+
+// tanhBackwardAVX512 sets y = a*(1-b*b). args is a *flatArgs.
+//
+//go:noescape
+func tanhBackwardAVX512(args *byte)
+
+// softmaxAVX512 replaces the panels at y and the one at b by their softmax. args is a *flatArgs.
+//
+//go:noescape
+func softmaxAVX512(args *byte)
+
+// sumSquaresAVX512 adds squares to 32 sums. args is a *squaresArgs.
+//
+//go:noescape
+func sumSquaresAVX512(args *byte)
+
+// expandAVX512 writes the input planes of a board, [64][112]. args is a *expandArgs.
+//
+//go:noescape
+func expandAVX512(args *byte)
+
 // peakAVX512 runs 12 multiply-adds a round on registers. args is a *peakArgs.
 //
 //go:noescape
@@ -369,6 +414,51 @@ func sgdAVX2(args *byte)
 //go:noescape
 func adamwAVX2(args *byte)
 
+// mishAVX2 sets y = a*tanh(softplus(a)). args is a *flatArgs.
+//
+//go:noescape
+func mishAVX2(args *byte)
+
+// mishBackwardAVX2 sets y = a*mish'(b). args is a *flatArgs.
+//
+//go:noescape
+func mishBackwardAVX2(args *byte)
+
+// sigmoidAVX2 sets y = 1/(1+exp(-a)). args is a *flatArgs.
+//
+//go:noescape
+func sigmoidAVX2(args *byte)
+
+// sigmoidBackwardAVX2 sets y = a*b*(1-b). args is a *flatArgs.
+//
+//go:noescape
+func sigmoidBackwardAVX2(args *byte)
+
+// tanhAVX2 sets y = tanh(a). args is a *flatArgs.
+//
+//go:noescape
+func tanhAVX2(args *byte)
+
+// tanhBackwardAVX2 sets y = a*(1-b*b). args is a *flatArgs.
+//
+//go:noescape
+func tanhBackwardAVX2(args *byte)
+
+// softmaxAVX2 replaces the panels at y and the one at b by their softmax. args is a *flatArgs.
+//
+//go:noescape
+func softmaxAVX2(args *byte)
+
+// sumSquaresAVX2 adds squares to 32 sums. args is a *squaresArgs.
+//
+//go:noescape
+func sumSquaresAVX2(args *byte)
+
+// expandAVX2 writes the input planes of a board, [64][112]. args is a *expandArgs.
+//
+//go:noescape
+func expandAVX2(args *byte)
+
 // peakAVX2 runs 12 multiply-adds a round on registers. args is a *peakArgs.
 //
 //go:noescape
@@ -413,6 +503,44 @@ func winogradOutputSumsAVX2(args *byte)
 //
 //go:noescape
 func winogradWeightGradAVX2(args *byte)
+
+// peakBF16AVX512 runs 24 products of 16 bf16 pairs a round on registers. args is a *peakArgs.
+//
+//go:noescape
+func peakBF16AVX512(args *byte)
+
+// peakAMX runs 4 products of bf16 tiles a step on registers. args is a *tileArgs, of which config and steps count.
+//
+//go:noescape
+func peakAMX(args *byte)
+
+// tile16x16AMX computes products of points in blocks of up to 16 rows by 16 columns. args is a *tileArgs.
+//
+//go:noescape
+func tile16x16AMX(args *byte)
+
+// tile16x32AMX computes products of points in blocks of up to 16 rows by 32 columns. args is a *tileArgs.
+//
+//go:noescape
+func tile16x32AMX(args *byte)
+
+// tile32x16AMX computes products of points in blocks of up to 32 rows by 16 columns. args is a *tileArgs.
+//
+//go:noescape
+func tile32x16AMX(args *byte)
+
+// tile32x32AMX computes products of points in blocks of up to 32 rows by 32 columns. args is a *tileArgs.
+//
+//go:noescape
+func tile32x32AMX(args *byte)
+
+// readXCR0 returns extended control register 0. The CPU must have OSXSAVE.
+func readXCR0() uint64
+
+// flatHalfAVX512 rounds a to bf16, 16 to 8 words. args is a *flatArgs.
+//
+//go:noescape
+func flatHalfAVX512(args *byte)
 
 // readMXCSR returns the SSE control and status register.
 func readMXCSR() uint32

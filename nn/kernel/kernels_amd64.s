@@ -4,6 +4,184 @@
 
 #include "textflag.h"
 
+DATA mathConstants<>+0(SB)/4, $0x3fb8aa3b
+DATA mathConstants<>+4(SB)/4, $0x3fb8aa3b
+DATA mathConstants<>+8(SB)/4, $0x3fb8aa3b
+DATA mathConstants<>+12(SB)/4, $0x3fb8aa3b
+DATA mathConstants<>+16(SB)/4, $0x3fb8aa3b
+DATA mathConstants<>+20(SB)/4, $0x3fb8aa3b
+DATA mathConstants<>+24(SB)/4, $0x3fb8aa3b
+DATA mathConstants<>+28(SB)/4, $0x3fb8aa3b
+DATA mathConstants<>+32(SB)/4, $0x3f317218
+DATA mathConstants<>+36(SB)/4, $0x3f317218
+DATA mathConstants<>+40(SB)/4, $0x3f317218
+DATA mathConstants<>+44(SB)/4, $0x3f317218
+DATA mathConstants<>+48(SB)/4, $0x3f317218
+DATA mathConstants<>+52(SB)/4, $0x3f317218
+DATA mathConstants<>+56(SB)/4, $0x3f317218
+DATA mathConstants<>+60(SB)/4, $0x3f317218
+DATA mathConstants<>+64(SB)/4, $0xb102e308
+DATA mathConstants<>+68(SB)/4, $0xb102e308
+DATA mathConstants<>+72(SB)/4, $0xb102e308
+DATA mathConstants<>+76(SB)/4, $0xb102e308
+DATA mathConstants<>+80(SB)/4, $0xb102e308
+DATA mathConstants<>+84(SB)/4, $0xb102e308
+DATA mathConstants<>+88(SB)/4, $0xb102e308
+DATA mathConstants<>+92(SB)/4, $0xb102e308
+DATA mathConstants<>+96(SB)/4, $0x3efffffe
+DATA mathConstants<>+100(SB)/4, $0x3efffffe
+DATA mathConstants<>+104(SB)/4, $0x3efffffe
+DATA mathConstants<>+108(SB)/4, $0x3efffffe
+DATA mathConstants<>+112(SB)/4, $0x3efffffe
+DATA mathConstants<>+116(SB)/4, $0x3efffffe
+DATA mathConstants<>+120(SB)/4, $0x3efffffe
+DATA mathConstants<>+124(SB)/4, $0x3efffffe
+DATA mathConstants<>+128(SB)/4, $0x3e2aaa49
+DATA mathConstants<>+132(SB)/4, $0x3e2aaa49
+DATA mathConstants<>+136(SB)/4, $0x3e2aaa49
+DATA mathConstants<>+140(SB)/4, $0x3e2aaa49
+DATA mathConstants<>+144(SB)/4, $0x3e2aaa49
+DATA mathConstants<>+148(SB)/4, $0x3e2aaa49
+DATA mathConstants<>+152(SB)/4, $0x3e2aaa49
+DATA mathConstants<>+156(SB)/4, $0x3e2aaa49
+DATA mathConstants<>+160(SB)/4, $0x3d2aac58
+DATA mathConstants<>+164(SB)/4, $0x3d2aac58
+DATA mathConstants<>+168(SB)/4, $0x3d2aac58
+DATA mathConstants<>+172(SB)/4, $0x3d2aac58
+DATA mathConstants<>+176(SB)/4, $0x3d2aac58
+DATA mathConstants<>+180(SB)/4, $0x3d2aac58
+DATA mathConstants<>+184(SB)/4, $0x3d2aac58
+DATA mathConstants<>+188(SB)/4, $0x3d2aac58
+DATA mathConstants<>+192(SB)/4, $0x3c091cc7
+DATA mathConstants<>+196(SB)/4, $0x3c091cc7
+DATA mathConstants<>+200(SB)/4, $0x3c091cc7
+DATA mathConstants<>+204(SB)/4, $0x3c091cc7
+DATA mathConstants<>+208(SB)/4, $0x3c091cc7
+DATA mathConstants<>+212(SB)/4, $0x3c091cc7
+DATA mathConstants<>+216(SB)/4, $0x3c091cc7
+DATA mathConstants<>+220(SB)/4, $0x3c091cc7
+DATA mathConstants<>+224(SB)/4, $0x3ab526b0
+DATA mathConstants<>+228(SB)/4, $0x3ab526b0
+DATA mathConstants<>+232(SB)/4, $0x3ab526b0
+DATA mathConstants<>+236(SB)/4, $0x3ab526b0
+DATA mathConstants<>+240(SB)/4, $0x3ab526b0
+DATA mathConstants<>+244(SB)/4, $0x3ab526b0
+DATA mathConstants<>+248(SB)/4, $0x3ab526b0
+DATA mathConstants<>+252(SB)/4, $0x3ab526b0
+DATA mathConstants<>+256(SB)/4, $0xbeaaaa99
+DATA mathConstants<>+260(SB)/4, $0xbeaaaa99
+DATA mathConstants<>+264(SB)/4, $0xbeaaaa99
+DATA mathConstants<>+268(SB)/4, $0xbeaaaa99
+DATA mathConstants<>+272(SB)/4, $0xbeaaaa99
+DATA mathConstants<>+276(SB)/4, $0xbeaaaa99
+DATA mathConstants<>+280(SB)/4, $0xbeaaaa99
+DATA mathConstants<>+284(SB)/4, $0xbeaaaa99
+DATA mathConstants<>+288(SB)/4, $0x3e08837b
+DATA mathConstants<>+292(SB)/4, $0x3e08837b
+DATA mathConstants<>+296(SB)/4, $0x3e08837b
+DATA mathConstants<>+300(SB)/4, $0x3e08837b
+DATA mathConstants<>+304(SB)/4, $0x3e08837b
+DATA mathConstants<>+308(SB)/4, $0x3e08837b
+DATA mathConstants<>+312(SB)/4, $0x3e08837b
+DATA mathConstants<>+316(SB)/4, $0x3e08837b
+DATA mathConstants<>+320(SB)/4, $0xbd5c1ad2
+DATA mathConstants<>+324(SB)/4, $0xbd5c1ad2
+DATA mathConstants<>+328(SB)/4, $0xbd5c1ad2
+DATA mathConstants<>+332(SB)/4, $0xbd5c1ad2
+DATA mathConstants<>+336(SB)/4, $0xbd5c1ad2
+DATA mathConstants<>+340(SB)/4, $0xbd5c1ad2
+DATA mathConstants<>+344(SB)/4, $0xbd5c1ad2
+DATA mathConstants<>+348(SB)/4, $0xbd5c1ad2
+DATA mathConstants<>+352(SB)/4, $0x3ca8fc67
+DATA mathConstants<>+356(SB)/4, $0x3ca8fc67
+DATA mathConstants<>+360(SB)/4, $0x3ca8fc67
+DATA mathConstants<>+364(SB)/4, $0x3ca8fc67
+DATA mathConstants<>+368(SB)/4, $0x3ca8fc67
+DATA mathConstants<>+372(SB)/4, $0x3ca8fc67
+DATA mathConstants<>+376(SB)/4, $0x3ca8fc67
+DATA mathConstants<>+380(SB)/4, $0x3ca8fc67
+DATA mathConstants<>+384(SB)/4, $0xbbba8671
+DATA mathConstants<>+388(SB)/4, $0xbbba8671
+DATA mathConstants<>+392(SB)/4, $0xbbba8671
+DATA mathConstants<>+396(SB)/4, $0xbbba8671
+DATA mathConstants<>+400(SB)/4, $0xbbba8671
+DATA mathConstants<>+404(SB)/4, $0xbbba8671
+DATA mathConstants<>+408(SB)/4, $0xbbba8671
+DATA mathConstants<>+412(SB)/4, $0xbbba8671
+DATA mathConstants<>+416(SB)/4, $0x3f200000
+DATA mathConstants<>+420(SB)/4, $0x3f200000
+DATA mathConstants<>+424(SB)/4, $0x3f200000
+DATA mathConstants<>+428(SB)/4, $0x3f200000
+DATA mathConstants<>+432(SB)/4, $0x3f200000
+DATA mathConstants<>+436(SB)/4, $0x3f200000
+DATA mathConstants<>+440(SB)/4, $0x3f200000
+DATA mathConstants<>+444(SB)/4, $0x3f200000
+DATA mathConstants<>+448(SB)/4, $0xc2d00000
+DATA mathConstants<>+452(SB)/4, $0xc2d00000
+DATA mathConstants<>+456(SB)/4, $0xc2d00000
+DATA mathConstants<>+460(SB)/4, $0xc2d00000
+DATA mathConstants<>+464(SB)/4, $0xc2d00000
+DATA mathConstants<>+468(SB)/4, $0xc2d00000
+DATA mathConstants<>+472(SB)/4, $0xc2d00000
+DATA mathConstants<>+476(SB)/4, $0xc2d00000
+DATA mathConstants<>+480(SB)/4, $0x42b20000
+DATA mathConstants<>+484(SB)/4, $0x42b20000
+DATA mathConstants<>+488(SB)/4, $0x42b20000
+DATA mathConstants<>+492(SB)/4, $0x42b20000
+DATA mathConstants<>+496(SB)/4, $0x42b20000
+DATA mathConstants<>+500(SB)/4, $0x42b20000
+DATA mathConstants<>+504(SB)/4, $0x42b20000
+DATA mathConstants<>+508(SB)/4, $0x42b20000
+DATA mathConstants<>+512(SB)/4, $0x41a00000
+DATA mathConstants<>+516(SB)/4, $0x41a00000
+DATA mathConstants<>+520(SB)/4, $0x41a00000
+DATA mathConstants<>+524(SB)/4, $0x41a00000
+DATA mathConstants<>+528(SB)/4, $0x41a00000
+DATA mathConstants<>+532(SB)/4, $0x41a00000
+DATA mathConstants<>+536(SB)/4, $0x41a00000
+DATA mathConstants<>+540(SB)/4, $0x41a00000
+DATA mathConstants<>+544(SB)/4, $0x00000000
+DATA mathConstants<>+548(SB)/4, $0x00000000
+DATA mathConstants<>+552(SB)/4, $0x00000000
+DATA mathConstants<>+556(SB)/4, $0x00000000
+DATA mathConstants<>+560(SB)/4, $0x00000000
+DATA mathConstants<>+564(SB)/4, $0x00000000
+DATA mathConstants<>+568(SB)/4, $0x00000000
+DATA mathConstants<>+572(SB)/4, $0x00000000
+DATA mathConstants<>+576(SB)/4, $0x3f800000
+DATA mathConstants<>+580(SB)/4, $0x3f800000
+DATA mathConstants<>+584(SB)/4, $0x3f800000
+DATA mathConstants<>+588(SB)/4, $0x3f800000
+DATA mathConstants<>+592(SB)/4, $0x3f800000
+DATA mathConstants<>+596(SB)/4, $0x3f800000
+DATA mathConstants<>+600(SB)/4, $0x3f800000
+DATA mathConstants<>+604(SB)/4, $0x3f800000
+DATA mathConstants<>+608(SB)/4, $0x40000000
+DATA mathConstants<>+612(SB)/4, $0x40000000
+DATA mathConstants<>+616(SB)/4, $0x40000000
+DATA mathConstants<>+620(SB)/4, $0x40000000
+DATA mathConstants<>+624(SB)/4, $0x40000000
+DATA mathConstants<>+628(SB)/4, $0x40000000
+DATA mathConstants<>+632(SB)/4, $0x40000000
+DATA mathConstants<>+636(SB)/4, $0x40000000
+DATA mathConstants<>+640(SB)/4, $0x40800000
+DATA mathConstants<>+644(SB)/4, $0x40800000
+DATA mathConstants<>+648(SB)/4, $0x40800000
+DATA mathConstants<>+652(SB)/4, $0x40800000
+DATA mathConstants<>+656(SB)/4, $0x40800000
+DATA mathConstants<>+660(SB)/4, $0x40800000
+DATA mathConstants<>+664(SB)/4, $0x40800000
+DATA mathConstants<>+668(SB)/4, $0x40800000
+DATA mathConstants<>+672(SB)/4, $0x7fffffff
+DATA mathConstants<>+676(SB)/4, $0x7fffffff
+DATA mathConstants<>+680(SB)/4, $0x7fffffff
+DATA mathConstants<>+684(SB)/4, $0x7fffffff
+DATA mathConstants<>+688(SB)/4, $0x7fffffff
+DATA mathConstants<>+692(SB)/4, $0x7fffffff
+DATA mathConstants<>+696(SB)/4, $0x7fffffff
+DATA mathConstants<>+700(SB)/4, $0x7fffffff
+GLOBL mathConstants<>(SB), RODATA|NOPTR, $704
+
 // func gemm8x16AVX512(args *byte)
 // Requires: AVX, AVX512F, SSE
 TEXT ·gemm8x16AVX512(SB), NOSPLIT, $24-8
@@ -2033,34 +2211,82 @@ TEXT ·affineAVX512(SB), NOSPLIT, $16-8
 	ORL          $0x00008040, CX
 	MOVL         CX, 8(SP)
 	LDMXCSR      8(SP)
+	VBROADCASTSS 88(AX), Z0
 	MOVQ         (AX), CX
 	MOVQ         8(AX), DX
 	MOVQ         40(AX), BX
 	MOVQ         48(AX), SI
-	VBROADCASTSS 88(AX), Z0
-	MOVQ         64(AX), DI
-	MOVQ         72(AX), R8
-	MOVQ         80(AX), AX
+	MOVQ         72(AX), DI
+	MOVQ         80(AX), R8
+	MOVQ         64(AX), R9
+	ADDQ         DI, R8
+	IMULQ        R8, R9
 
-row:
-	XORQ R9, R9
+group:
+	CMPQ    DI, $0x00000100
+	JLT     groupdone
+	VMOVUPS (BX), Z1
+	VMOVUPS 64(BX), Z2
+	VMOVUPS 128(BX), Z3
+	VMOVUPS 192(BX), Z4
+	VMOVUPS (SI), Z5
+	VMOVUPS 64(SI), Z6
+	VMOVUPS 128(SI), Z7
+	VMOVUPS 192(SI), Z8
+	XORQ    AX, AX
 
-column:
-	VMOVUPS     (DX), Z1
-	VMOVUPS     (BX)(R9*1), Z2
-	VFMADD213PS (SI)(R9*1), Z2, Z1
-	VMAXPS      Z1, Z0, Z1
-	VMOVUPS     Z1, (CX)
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, DX
-	ADDQ        $0x40, R9
-	CMPQ        R9, R8
-	JLT         column
-	ADDQ        AX, CX
-	ADDQ        AX, DX
-	DECQ        DI
-	JNZ         row
-	LDMXCSR     (SP)
+grouprow:
+	VMOVUPS     (DX)(AX*1), Z9
+	VFMADD213PS Z5, Z1, Z9
+	VMAXPS      Z9, Z0, Z9
+	VMOVUPS     Z9, (CX)(AX*1)
+	VMOVUPS     64(DX)(AX*1), Z9
+	VFMADD213PS Z6, Z2, Z9
+	VMAXPS      Z9, Z0, Z9
+	VMOVUPS     Z9, 64(CX)(AX*1)
+	VMOVUPS     128(DX)(AX*1), Z9
+	VFMADD213PS Z7, Z3, Z9
+	VMAXPS      Z9, Z0, Z9
+	VMOVUPS     Z9, 128(CX)(AX*1)
+	VMOVUPS     192(DX)(AX*1), Z9
+	VFMADD213PS Z8, Z4, Z9
+	VMAXPS      Z9, Z0, Z9
+	VMOVUPS     Z9, 192(CX)(AX*1)
+	ADDQ        R8, AX
+	CMPQ        AX, R9
+	JLT         grouprow
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000100, DX
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	SUBQ        $0x00000100, DI
+	JMP         group
+
+groupdone:
+panel:
+	CMPQ    DI, $0x00000040
+	JLT     paneldone
+	VMOVUPS (BX), Z1
+	VMOVUPS (SI), Z2
+	XORQ    AX, AX
+
+panelrow:
+	VMOVUPS     (DX)(AX*1), Z3
+	VFMADD213PS Z2, Z1, Z3
+	VMAXPS      Z3, Z0, Z3
+	VMOVUPS     Z3, (CX)(AX*1)
+	ADDQ        R8, AX
+	CMPQ        AX, R9
+	JLT         panelrow
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	SUBQ        $0x00000040, DI
+	JMP         panel
+
+paneldone:
+	LDMXCSR (SP)
 	VZEROUPPER
 	RET
 
@@ -2073,38 +2299,90 @@ TEXT ·affineResAVX512(SB), NOSPLIT, $16-8
 	ORL          $0x00008040, CX
 	MOVL         CX, 8(SP)
 	LDMXCSR      8(SP)
+	VBROADCASTSS 88(AX), Z0
 	MOVQ         (AX), CX
 	MOVQ         8(AX), DX
-	MOVQ         40(AX), BX
-	MOVQ         48(AX), SI
-	VBROADCASTSS 88(AX), Z0
-	MOVQ         16(AX), DI
-	MOVQ         64(AX), R8
-	MOVQ         72(AX), R9
-	MOVQ         80(AX), AX
+	MOVQ         16(AX), BX
+	MOVQ         40(AX), SI
+	MOVQ         48(AX), DI
+	MOVQ         72(AX), R8
+	MOVQ         80(AX), R9
+	MOVQ         64(AX), R10
+	ADDQ         R8, R9
+	IMULQ        R9, R10
 
-row:
-	XORQ R10, R10
+group:
+	CMPQ    R8, $0x00000100
+	JLT     groupdone
+	VMOVUPS (SI), Z1
+	VMOVUPS 64(SI), Z2
+	VMOVUPS 128(SI), Z3
+	VMOVUPS 192(SI), Z4
+	VMOVUPS (DI), Z5
+	VMOVUPS 64(DI), Z6
+	VMOVUPS 128(DI), Z7
+	VMOVUPS 192(DI), Z8
+	XORQ    AX, AX
 
-column:
-	VMOVUPS     (DX), Z1
-	VMOVUPS     (BX)(R10*1), Z2
-	VFMADD213PS (SI)(R10*1), Z2, Z1
-	VADDPS      (DI), Z1, Z1
-	VMAXPS      Z1, Z0, Z1
-	VMOVUPS     Z1, (CX)
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, DX
-	ADDQ        $0x40, DI
-	ADDQ        $0x40, R10
-	CMPQ        R10, R9
-	JLT         column
-	ADDQ        AX, CX
-	ADDQ        AX, DX
-	ADDQ        AX, DI
-	DECQ        R8
-	JNZ         row
-	LDMXCSR     (SP)
+grouprow:
+	VMOVUPS     (DX)(AX*1), Z9
+	VFMADD213PS Z5, Z1, Z9
+	VADDPS      (BX)(AX*1), Z9, Z9
+	VMAXPS      Z9, Z0, Z9
+	VMOVUPS     Z9, (CX)(AX*1)
+	VMOVUPS     64(DX)(AX*1), Z9
+	VFMADD213PS Z6, Z2, Z9
+	VADDPS      64(BX)(AX*1), Z9, Z9
+	VMAXPS      Z9, Z0, Z9
+	VMOVUPS     Z9, 64(CX)(AX*1)
+	VMOVUPS     128(DX)(AX*1), Z9
+	VFMADD213PS Z7, Z3, Z9
+	VADDPS      128(BX)(AX*1), Z9, Z9
+	VMAXPS      Z9, Z0, Z9
+	VMOVUPS     Z9, 128(CX)(AX*1)
+	VMOVUPS     192(DX)(AX*1), Z9
+	VFMADD213PS Z8, Z4, Z9
+	VADDPS      192(BX)(AX*1), Z9, Z9
+	VMAXPS      Z9, Z0, Z9
+	VMOVUPS     Z9, 192(CX)(AX*1)
+	ADDQ        R9, AX
+	CMPQ        AX, R10
+	JLT         grouprow
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000100, DX
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000100, DI
+	SUBQ        $0x00000100, R8
+	JMP         group
+
+groupdone:
+panel:
+	CMPQ    R8, $0x00000040
+	JLT     paneldone
+	VMOVUPS (SI), Z1
+	VMOVUPS (DI), Z2
+	XORQ    AX, AX
+
+panelrow:
+	VMOVUPS     (DX)(AX*1), Z3
+	VFMADD213PS Z2, Z1, Z3
+	VADDPS      (BX)(AX*1), Z3, Z3
+	VMAXPS      Z3, Z0, Z3
+	VMOVUPS     Z3, (CX)(AX*1)
+	ADDQ        R9, AX
+	CMPQ        AX, R10
+	JLT         panelrow
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	SUBQ        $0x00000040, R8
+	JMP         panel
+
+paneldone:
+	LDMXCSR (SP)
 	VZEROUPPER
 	RET
 
@@ -2123,32 +2401,91 @@ TEXT ·affine2AVX512(SB), NOSPLIT, $16-8
 	MOVQ    40(AX), SI
 	MOVQ    48(AX), DI
 	MOVQ    56(AX), R8
-	MOVQ    64(AX), R9
-	MOVQ    72(AX), R10
-	MOVQ    80(AX), AX
+	MOVQ    72(AX), R9
+	MOVQ    80(AX), R10
+	MOVQ    64(AX), R11
+	ADDQ    R9, R10
+	IMULQ   R10, R11
 
-row:
-	XORQ R11, R11
+group:
+	CMPQ    R9, $0x00000100
+	JLT     groupdone
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	VMOVUPS 128(SI), Z2
+	VMOVUPS 192(SI), Z3
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	VMOVUPS 128(DI), Z6
+	VMOVUPS 192(DI), Z7
+	VMOVUPS (R8), Z8
+	VMOVUPS 64(R8), Z9
+	VMOVUPS 128(R8), Z10
+	VMOVUPS 192(R8), Z11
+	XORQ    AX, AX
 
-column:
-	VMOVUPS     (DX), Z0
-	VMOVUPS     (SI)(R11*1), Z1
-	VFMADD213PS (DI)(R11*1), Z1, Z0
-	VMOVUPS     (BX), Z1
-	VFMADD231PS (R8)(R11*1), Z1, Z0
-	VMOVUPS     Z0, (CX)
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, DX
-	ADDQ        $0x40, BX
-	ADDQ        $0x40, R11
-	CMPQ        R11, R10
-	JLT         column
-	ADDQ        AX, CX
-	ADDQ        AX, DX
-	ADDQ        AX, BX
-	DECQ        R9
-	JNZ         row
-	LDMXCSR     (SP)
+grouprow:
+	VMOVUPS     (DX)(AX*1), Z12
+	VFMADD213PS Z4, Z0, Z12
+	VMOVUPS     (BX)(AX*1), Z13
+	VFMADD231PS Z8, Z13, Z12
+	VMOVUPS     Z12, (CX)(AX*1)
+	VMOVUPS     64(DX)(AX*1), Z12
+	VFMADD213PS Z5, Z1, Z12
+	VMOVUPS     64(BX)(AX*1), Z13
+	VFMADD231PS Z9, Z13, Z12
+	VMOVUPS     Z12, 64(CX)(AX*1)
+	VMOVUPS     128(DX)(AX*1), Z12
+	VFMADD213PS Z6, Z2, Z12
+	VMOVUPS     128(BX)(AX*1), Z13
+	VFMADD231PS Z10, Z13, Z12
+	VMOVUPS     Z12, 128(CX)(AX*1)
+	VMOVUPS     192(DX)(AX*1), Z12
+	VFMADD213PS Z7, Z3, Z12
+	VMOVUPS     192(BX)(AX*1), Z13
+	VFMADD231PS Z11, Z13, Z12
+	VMOVUPS     Z12, 192(CX)(AX*1)
+	ADDQ        R10, AX
+	CMPQ        AX, R11
+	JLT         grouprow
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000100, DX
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000100, DI
+	ADDQ        $0x00000100, R8
+	SUBQ        $0x00000100, R9
+	JMP         group
+
+groupdone:
+panel:
+	CMPQ    R9, $0x00000040
+	JLT     paneldone
+	VMOVUPS (SI), Z0
+	VMOVUPS (DI), Z1
+	VMOVUPS (R8), Z2
+	XORQ    AX, AX
+
+panelrow:
+	VMOVUPS     (DX)(AX*1), Z3
+	VFMADD213PS Z1, Z0, Z3
+	VMOVUPS     (BX)(AX*1), Z4
+	VFMADD231PS Z2, Z4, Z3
+	VMOVUPS     Z3, (CX)(AX*1)
+	ADDQ        R10, AX
+	CMPQ        AX, R11
+	JLT         panelrow
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000040, R9
+	JMP         panel
+
+paneldone:
+	LDMXCSR (SP)
 	VZEROUPPER
 	RET
 
@@ -2161,44 +2498,111 @@ TEXT ·affine2MaskAVX512(SB), NOSPLIT, $16-8
 	ORL     $0x00008040, CX
 	MOVL    CX, 8(SP)
 	LDMXCSR 8(SP)
+	VPXORD  Z0, Z0, Z0
 	MOVQ    (AX), CX
 	MOVQ    8(AX), DX
 	MOVQ    32(AX), BX
-	MOVQ    40(AX), SI
-	MOVQ    48(AX), DI
-	MOVQ    56(AX), R8
-	MOVQ    24(AX), R9
-	VPXORD  Z0, Z0, Z0
-	MOVQ    64(AX), R10
-	MOVQ    72(AX), R11
-	MOVQ    80(AX), AX
+	MOVQ    24(AX), SI
+	MOVQ    40(AX), DI
+	MOVQ    48(AX), R8
+	MOVQ    56(AX), R9
+	MOVQ    72(AX), R10
+	MOVQ    80(AX), R11
+	MOVQ    64(AX), R12
+	ADDQ    R10, R11
+	IMULQ   R11, R12
 
-row:
-	XORQ R12, R12
+group:
+	CMPQ    R10, $0x00000100
+	JLT     groupdone
+	VMOVUPS (DI), Z1
+	VMOVUPS 64(DI), Z2
+	VMOVUPS 128(DI), Z3
+	VMOVUPS 192(DI), Z4
+	VMOVUPS (R8), Z5
+	VMOVUPS 64(R8), Z6
+	VMOVUPS 128(R8), Z7
+	VMOVUPS 192(R8), Z8
+	VMOVUPS (R9), Z9
+	VMOVUPS 64(R9), Z10
+	VMOVUPS 128(R9), Z11
+	VMOVUPS 192(R9), Z12
+	XORQ    AX, AX
 
-column:
-	VMOVUPS     (DX), Z1
-	VMOVUPS     (SI)(R12*1), Z2
-	VFMADD213PS (DI)(R12*1), Z2, Z1
-	VMOVUPS     (R9), Z2
-	VCMPPS      $0x1e, Z0, Z2, K1
-	VMOVUPS.Z   (BX), K1, Z2
-	VFMADD231PS (R8)(R12*1), Z2, Z1
-	VMOVUPS     Z1, (CX)
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, DX
-	ADDQ        $0x40, BX
-	ADDQ        $0x40, R9
-	ADDQ        $0x40, R12
-	CMPQ        R12, R11
-	JLT         column
-	ADDQ        AX, CX
-	ADDQ        AX, DX
-	ADDQ        AX, BX
-	ADDQ        AX, R9
-	DECQ        R10
-	JNZ         row
-	LDMXCSR     (SP)
+grouprow:
+	VMOVUPS     (DX)(AX*1), Z13
+	VFMADD213PS Z5, Z1, Z13
+	VMOVUPS     (SI)(AX*1), Z14
+	VCMPPS      $0x1e, Z0, Z14, K1
+	VMOVUPS.Z   (BX)(AX*1), K1, Z14
+	VFMADD231PS Z9, Z14, Z13
+	VMOVUPS     Z13, (CX)(AX*1)
+	VMOVUPS     64(DX)(AX*1), Z13
+	VFMADD213PS Z6, Z2, Z13
+	VMOVUPS     64(SI)(AX*1), Z14
+	VCMPPS      $0x1e, Z0, Z14, K1
+	VMOVUPS.Z   64(BX)(AX*1), K1, Z14
+	VFMADD231PS Z10, Z14, Z13
+	VMOVUPS     Z13, 64(CX)(AX*1)
+	VMOVUPS     128(DX)(AX*1), Z13
+	VFMADD213PS Z7, Z3, Z13
+	VMOVUPS     128(SI)(AX*1), Z14
+	VCMPPS      $0x1e, Z0, Z14, K1
+	VMOVUPS.Z   128(BX)(AX*1), K1, Z14
+	VFMADD231PS Z11, Z14, Z13
+	VMOVUPS     Z13, 128(CX)(AX*1)
+	VMOVUPS     192(DX)(AX*1), Z13
+	VFMADD213PS Z8, Z4, Z13
+	VMOVUPS     192(SI)(AX*1), Z14
+	VCMPPS      $0x1e, Z0, Z14, K1
+	VMOVUPS.Z   192(BX)(AX*1), K1, Z14
+	VFMADD231PS Z12, Z14, Z13
+	VMOVUPS     Z13, 192(CX)(AX*1)
+	ADDQ        R11, AX
+	CMPQ        AX, R12
+	JLT         grouprow
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000100, DX
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000100, DI
+	ADDQ        $0x00000100, R8
+	ADDQ        $0x00000100, R9
+	SUBQ        $0x00000100, R10
+	JMP         group
+
+groupdone:
+panel:
+	CMPQ    R10, $0x00000040
+	JLT     paneldone
+	VMOVUPS (DI), Z1
+	VMOVUPS (R8), Z2
+	VMOVUPS (R9), Z3
+	XORQ    AX, AX
+
+panelrow:
+	VMOVUPS     (DX)(AX*1), Z4
+	VFMADD213PS Z2, Z1, Z4
+	VMOVUPS     (SI)(AX*1), Z5
+	VCMPPS      $0x1e, Z0, Z5, K1
+	VMOVUPS.Z   (BX)(AX*1), K1, Z5
+	VFMADD231PS Z3, Z5, Z4
+	VMOVUPS     Z4, (CX)(AX*1)
+	ADDQ        R11, AX
+	CMPQ        AX, R12
+	JLT         panelrow
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	ADDQ        $0x00000040, R9
+	SUBQ        $0x00000040, R10
+	JMP         panel
+
+paneldone:
+	LDMXCSR (SP)
 	VZEROUPPER
 	RET
 
@@ -2255,7 +2659,11 @@ TEXT ·sumProduct64AVX512(SB), NOSPLIT, $16-8
 	MOVQ    64(AX), BX
 	MOVQ    8(AX), SI
 	MOVQ    32(AX), DI
-	VPXORD  Z8, Z8, Z8
+	VMOVUPS (DI), Z8
+	VMOVUPS 64(DI), Z9
+	VMOVUPS 128(DI), Z10
+	VMOVUPS 192(DI), Z11
+	VPXORD  Z12, Z12, Z12
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -2266,26 +2674,26 @@ TEXT ·sumProduct64AVX512(SB), NOSPLIT, $16-8
 	VPXORD  Z7, Z7, Z7
 
 row:
-	VMOVUPS     (CX), Z8
-	VADDPS      Z8, Z0, Z0
-	VMOVUPS     (SI), Z9
-	VSUBPS      (DI), Z9, Z9
-	VFMADD231PS Z8, Z9, Z4
-	VMOVUPS     64(CX), Z8
-	VADDPS      Z8, Z1, Z1
-	VMOVUPS     64(SI), Z9
-	VSUBPS      64(DI), Z9, Z9
-	VFMADD231PS Z8, Z9, Z5
-	VMOVUPS     128(CX), Z8
-	VADDPS      Z8, Z2, Z2
-	VMOVUPS     128(SI), Z9
-	VSUBPS      128(DI), Z9, Z9
-	VFMADD231PS Z8, Z9, Z6
-	VMOVUPS     192(CX), Z8
-	VADDPS      Z8, Z3, Z3
-	VMOVUPS     192(SI), Z9
-	VSUBPS      192(DI), Z9, Z9
-	VFMADD231PS Z8, Z9, Z7
+	VMOVUPS     (CX), Z12
+	VADDPS      Z12, Z0, Z0
+	VMOVUPS     (SI), Z13
+	VSUBPS      Z8, Z13, Z13
+	VFMADD231PS Z12, Z13, Z4
+	VMOVUPS     64(CX), Z12
+	VADDPS      Z12, Z1, Z1
+	VMOVUPS     64(SI), Z13
+	VSUBPS      Z9, Z13, Z13
+	VFMADD231PS Z12, Z13, Z5
+	VMOVUPS     128(CX), Z12
+	VADDPS      Z12, Z2, Z2
+	VMOVUPS     128(SI), Z13
+	VSUBPS      Z10, Z13, Z13
+	VFMADD231PS Z12, Z13, Z6
+	VMOVUPS     192(CX), Z12
+	VADDPS      Z12, Z3, Z3
+	VMOVUPS     192(SI), Z13
+	VSUBPS      Z11, Z13, Z13
+	VFMADD231PS Z12, Z13, Z7
 	ADDQ        BX, CX
 	ADDQ        BX, SI
 	DECQ        DX
@@ -2319,7 +2727,11 @@ TEXT ·sumProductMask64AVX512(SB), NOSPLIT, $16-8
 	MOVQ    8(AX), SI
 	MOVQ    16(AX), DI
 	MOVQ    32(AX), R8
-	VPXORD  Z8, Z8, Z8
+	VMOVUPS (R8), Z8
+	VMOVUPS 64(R8), Z9
+	VMOVUPS 128(R8), Z10
+	VMOVUPS 192(R8), Z11
+	VPXORD  Z12, Z12, Z12
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -2330,34 +2742,34 @@ TEXT ·sumProductMask64AVX512(SB), NOSPLIT, $16-8
 	VPXORD  Z7, Z7, Z7
 
 row:
-	VMOVUPS     (DI), Z9
-	VCMPPS      $0x1e, Z8, Z9, K1
-	VMOVUPS.Z   (CX), K1, Z9
-	VADDPS      Z9, Z0, Z0
-	VMOVUPS     (SI), Z10
-	VSUBPS      (R8), Z10, Z10
-	VFMADD231PS Z9, Z10, Z4
-	VMOVUPS     64(DI), Z9
-	VCMPPS      $0x1e, Z8, Z9, K1
-	VMOVUPS.Z   64(CX), K1, Z9
-	VADDPS      Z9, Z1, Z1
-	VMOVUPS     64(SI), Z10
-	VSUBPS      64(R8), Z10, Z10
-	VFMADD231PS Z9, Z10, Z5
-	VMOVUPS     128(DI), Z9
-	VCMPPS      $0x1e, Z8, Z9, K1
-	VMOVUPS.Z   128(CX), K1, Z9
-	VADDPS      Z9, Z2, Z2
-	VMOVUPS     128(SI), Z10
-	VSUBPS      128(R8), Z10, Z10
-	VFMADD231PS Z9, Z10, Z6
-	VMOVUPS     192(DI), Z9
-	VCMPPS      $0x1e, Z8, Z9, K1
-	VMOVUPS.Z   192(CX), K1, Z9
-	VADDPS      Z9, Z3, Z3
-	VMOVUPS     192(SI), Z10
-	VSUBPS      192(R8), Z10, Z10
-	VFMADD231PS Z9, Z10, Z7
+	VMOVUPS     (DI), Z13
+	VCMPPS      $0x1e, Z12, Z13, K1
+	VMOVUPS.Z   (CX), K1, Z13
+	VADDPS      Z13, Z0, Z0
+	VMOVUPS     (SI), Z14
+	VSUBPS      Z8, Z14, Z14
+	VFMADD231PS Z13, Z14, Z4
+	VMOVUPS     64(DI), Z13
+	VCMPPS      $0x1e, Z12, Z13, K1
+	VMOVUPS.Z   64(CX), K1, Z13
+	VADDPS      Z13, Z1, Z1
+	VMOVUPS     64(SI), Z14
+	VSUBPS      Z9, Z14, Z14
+	VFMADD231PS Z13, Z14, Z5
+	VMOVUPS     128(DI), Z13
+	VCMPPS      $0x1e, Z12, Z13, K1
+	VMOVUPS.Z   128(CX), K1, Z13
+	VADDPS      Z13, Z2, Z2
+	VMOVUPS     128(SI), Z14
+	VSUBPS      Z10, Z14, Z14
+	VFMADD231PS Z13, Z14, Z6
+	VMOVUPS     192(DI), Z13
+	VCMPPS      $0x1e, Z12, Z13, K1
+	VMOVUPS.Z   192(CX), K1, Z13
+	VADDPS      Z13, Z3, Z3
+	VMOVUPS     192(SI), Z14
+	VSUBPS      Z11, Z14, Z14
+	VFMADD231PS Z13, Z14, Z7
 	ADDQ        BX, CX
 	ADDQ        BX, SI
 	ADDQ        BX, DI
@@ -2393,7 +2805,11 @@ TEXT ·sumProductMaskStore64AVX512(SB), NOSPLIT, $16-8
 	MOVQ    16(AX), DI
 	MOVQ    24(AX), R8
 	MOVQ    32(AX), R9
-	VPXORD  Z8, Z8, Z8
+	VMOVUPS (R9), Z8
+	VMOVUPS 64(R9), Z9
+	VMOVUPS 128(R9), Z10
+	VMOVUPS 192(R9), Z11
+	VPXORD  Z12, Z12, Z12
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -2404,38 +2820,38 @@ TEXT ·sumProductMaskStore64AVX512(SB), NOSPLIT, $16-8
 	VPXORD  Z7, Z7, Z7
 
 row:
-	VMOVUPS     (DI), Z9
-	VCMPPS      $0x1e, Z8, Z9, K1
-	VMOVUPS.Z   (CX), K1, Z9
-	VMOVUPS     Z9, (R8)
-	VADDPS      Z9, Z0, Z0
-	VMOVUPS     (SI), Z10
-	VSUBPS      (R9), Z10, Z10
-	VFMADD231PS Z9, Z10, Z4
-	VMOVUPS     64(DI), Z9
-	VCMPPS      $0x1e, Z8, Z9, K1
-	VMOVUPS.Z   64(CX), K1, Z9
-	VMOVUPS     Z9, 64(R8)
-	VADDPS      Z9, Z1, Z1
-	VMOVUPS     64(SI), Z10
-	VSUBPS      64(R9), Z10, Z10
-	VFMADD231PS Z9, Z10, Z5
-	VMOVUPS     128(DI), Z9
-	VCMPPS      $0x1e, Z8, Z9, K1
-	VMOVUPS.Z   128(CX), K1, Z9
-	VMOVUPS     Z9, 128(R8)
-	VADDPS      Z9, Z2, Z2
-	VMOVUPS     128(SI), Z10
-	VSUBPS      128(R9), Z10, Z10
-	VFMADD231PS Z9, Z10, Z6
-	VMOVUPS     192(DI), Z9
-	VCMPPS      $0x1e, Z8, Z9, K1
-	VMOVUPS.Z   192(CX), K1, Z9
-	VMOVUPS     Z9, 192(R8)
-	VADDPS      Z9, Z3, Z3
-	VMOVUPS     192(SI), Z10
-	VSUBPS      192(R9), Z10, Z10
-	VFMADD231PS Z9, Z10, Z7
+	VMOVUPS     (DI), Z13
+	VCMPPS      $0x1e, Z12, Z13, K1
+	VMOVUPS.Z   (CX), K1, Z13
+	VMOVUPS     Z13, (R8)
+	VADDPS      Z13, Z0, Z0
+	VMOVUPS     (SI), Z14
+	VSUBPS      Z8, Z14, Z14
+	VFMADD231PS Z13, Z14, Z4
+	VMOVUPS     64(DI), Z13
+	VCMPPS      $0x1e, Z12, Z13, K1
+	VMOVUPS.Z   64(CX), K1, Z13
+	VMOVUPS     Z13, 64(R8)
+	VADDPS      Z13, Z1, Z1
+	VMOVUPS     64(SI), Z14
+	VSUBPS      Z9, Z14, Z14
+	VFMADD231PS Z13, Z14, Z5
+	VMOVUPS     128(DI), Z13
+	VCMPPS      $0x1e, Z12, Z13, K1
+	VMOVUPS.Z   128(CX), K1, Z13
+	VMOVUPS     Z13, 128(R8)
+	VADDPS      Z13, Z2, Z2
+	VMOVUPS     128(SI), Z14
+	VSUBPS      Z10, Z14, Z14
+	VFMADD231PS Z13, Z14, Z6
+	VMOVUPS     192(DI), Z13
+	VCMPPS      $0x1e, Z12, Z13, K1
+	VMOVUPS.Z   192(CX), K1, Z13
+	VMOVUPS     Z13, 192(R8)
+	VADDPS      Z13, Z3, Z3
+	VMOVUPS     192(SI), Z14
+	VSUBPS      Z11, Z14, Z14
+	VFMADD231PS Z13, Z14, Z7
 	ADDQ        BX, CX
 	ADDQ        BX, SI
 	ADDQ        BX, DI
@@ -2497,16 +2913,17 @@ TEXT ·sumProduct16AVX512(SB), NOSPLIT, $16-8
 	MOVQ    64(AX), BX
 	MOVQ    8(AX), SI
 	MOVQ    32(AX), DI
-	VPXORD  Z2, Z2, Z2
+	VMOVUPS (DI), Z2
+	VPXORD  Z3, Z3, Z3
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 
 row:
-	VMOVUPS     (CX), Z2
-	VADDPS      Z2, Z0, Z0
-	VMOVUPS     (SI), Z3
-	VSUBPS      (DI), Z3, Z3
-	VFMADD231PS Z2, Z3, Z1
+	VMOVUPS     (CX), Z3
+	VADDPS      Z3, Z0, Z0
+	VMOVUPS     (SI), Z4
+	VSUBPS      Z2, Z4, Z4
+	VFMADD231PS Z3, Z4, Z1
 	ADDQ        BX, CX
 	ADDQ        BX, SI
 	DECQ        DX
@@ -2534,18 +2951,19 @@ TEXT ·sumProductMask16AVX512(SB), NOSPLIT, $16-8
 	MOVQ    8(AX), SI
 	MOVQ    16(AX), DI
 	MOVQ    32(AX), R8
-	VPXORD  Z2, Z2, Z2
+	VMOVUPS (R8), Z2
+	VPXORD  Z3, Z3, Z3
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 
 row:
-	VMOVUPS     (DI), Z3
-	VCMPPS      $0x1e, Z2, Z3, K1
-	VMOVUPS.Z   (CX), K1, Z3
-	VADDPS      Z3, Z0, Z0
-	VMOVUPS     (SI), Z4
-	VSUBPS      (R8), Z4, Z4
-	VFMADD231PS Z3, Z4, Z1
+	VMOVUPS     (DI), Z4
+	VCMPPS      $0x1e, Z3, Z4, K1
+	VMOVUPS.Z   (CX), K1, Z4
+	VADDPS      Z4, Z0, Z0
+	VMOVUPS     (SI), Z5
+	VSUBPS      Z2, Z5, Z5
+	VFMADD231PS Z4, Z5, Z1
 	ADDQ        BX, CX
 	ADDQ        BX, SI
 	ADDQ        BX, DI
@@ -2575,19 +2993,20 @@ TEXT ·sumProductMaskStore16AVX512(SB), NOSPLIT, $16-8
 	MOVQ    16(AX), DI
 	MOVQ    24(AX), R8
 	MOVQ    32(AX), R9
-	VPXORD  Z2, Z2, Z2
+	VMOVUPS (R9), Z2
+	VPXORD  Z3, Z3, Z3
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 
 row:
-	VMOVUPS     (DI), Z3
-	VCMPPS      $0x1e, Z2, Z3, K1
-	VMOVUPS.Z   (CX), K1, Z3
-	VMOVUPS     Z3, (R8)
-	VADDPS      Z3, Z0, Z0
-	VMOVUPS     (SI), Z4
-	VSUBPS      (R9), Z4, Z4
-	VFMADD231PS Z3, Z4, Z1
+	VMOVUPS     (DI), Z4
+	VCMPPS      $0x1e, Z3, Z4, K1
+	VMOVUPS.Z   (CX), K1, Z4
+	VMOVUPS     Z4, (R8)
+	VADDPS      Z4, Z0, Z0
+	VMOVUPS     (SI), Z5
+	VSUBPS      Z2, Z5, Z5
+	VFMADD231PS Z4, Z5, Z1
 	ADDQ        BX, CX
 	ADDQ        BX, SI
 	ADDQ        BX, DI
@@ -2836,6 +3255,694 @@ panel:
 	VZEROUPPER
 	RET
 
+// func mishAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·mishAVX512(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	VBROADCASTSS mathConstants<>+0(SB), Z0
+	VBROADCASTSS mathConstants<>+32(SB), Z1
+	VBROADCASTSS mathConstants<>+64(SB), Z2
+	VBROADCASTSS mathConstants<>+96(SB), Z3
+	VBROADCASTSS mathConstants<>+128(SB), Z4
+	VBROADCASTSS mathConstants<>+160(SB), Z5
+	VBROADCASTSS mathConstants<>+192(SB), Z6
+	VBROADCASTSS mathConstants<>+224(SB), Z7
+	VBROADCASTSS mathConstants<>+576(SB), Z8
+	VBROADCASTSS mathConstants<>+448(SB), Z9
+	VBROADCASTSS mathConstants<>+512(SB), Z10
+	VBROADCASTSS mathConstants<>+608(SB), Z11
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         24(AX), AX
+
+panel:
+	VMOVUPS      (DX), Z12
+	VMAXPS       Z12, Z9, Z12
+	VMINPS       Z12, Z10, Z12
+	VMULPS       Z0, Z12, Z13
+	VRNDSCALEPS  $0x08, Z13, Z13
+	VFNMADD231PS Z1, Z13, Z12
+	VFNMADD231PS Z2, Z13, Z12
+	VMOVUPS      Z7, Z14
+	VFMADD213PS  Z6, Z12, Z14
+	VFMADD213PS  Z5, Z12, Z14
+	VFMADD213PS  Z4, Z12, Z14
+	VFMADD213PS  Z3, Z12, Z14
+	VMULPS       Z12, Z12, Z15
+	VFMADD213PS  Z12, Z15, Z14
+	VADDPS       Z8, Z14, Z14
+	VSCALEFPS    Z13, Z14, Z14
+	VADDPS       Z14, Z14, Z12
+	VFMADD231PS  Z14, Z14, Z12
+	VADDPS       Z11, Z12, Z13
+	VDIVPS       Z13, Z12, Z12
+	VMULPS       (DX), Z12, Z12
+	VMOVUPS      Z12, (CX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	DECQ         AX
+	JNZ          panel
+	LDMXCSR      (SP)
+	VZEROUPPER
+	RET
+
+// func mishBackwardAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·mishBackwardAVX512(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	VBROADCASTSS mathConstants<>+0(SB), Z0
+	VBROADCASTSS mathConstants<>+32(SB), Z1
+	VBROADCASTSS mathConstants<>+64(SB), Z2
+	VBROADCASTSS mathConstants<>+96(SB), Z3
+	VBROADCASTSS mathConstants<>+128(SB), Z4
+	VBROADCASTSS mathConstants<>+160(SB), Z5
+	VBROADCASTSS mathConstants<>+192(SB), Z6
+	VBROADCASTSS mathConstants<>+224(SB), Z7
+	VBROADCASTSS mathConstants<>+576(SB), Z8
+	VBROADCASTSS mathConstants<>+448(SB), Z9
+	VBROADCASTSS mathConstants<>+512(SB), Z10
+	VBROADCASTSS mathConstants<>+608(SB), Z11
+	VBROADCASTSS mathConstants<>+640(SB), Z12
+	VBROADCASTSS mathConstants<>+544(SB), Z13
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         24(AX), AX
+
+panel:
+	VMOVUPS      (BX), Z14
+	VMAXPS       Z14, Z9, Z14
+	VMINPS       Z14, Z10, Z14
+	VMULPS       Z12, Z14, Z15
+	VMULPS       Z0, Z14, Z16
+	VRNDSCALEPS  $0x08, Z16, Z16
+	VFNMADD231PS Z1, Z16, Z14
+	VFNMADD231PS Z2, Z16, Z14
+	VMOVUPS      Z7, Z17
+	VFMADD213PS  Z6, Z14, Z17
+	VFMADD213PS  Z5, Z14, Z17
+	VFMADD213PS  Z4, Z14, Z17
+	VFMADD213PS  Z3, Z14, Z17
+	VMULPS       Z14, Z14, Z18
+	VFMADD213PS  Z14, Z18, Z17
+	VADDPS       Z8, Z17, Z17
+	VSCALEFPS    Z16, Z17, Z17
+	VADDPS       Z17, Z17, Z14
+	VFMADD231PS  Z17, Z17, Z14
+	VADDPS       Z11, Z14, Z16
+	VMOVUPS      Z8, Z18
+	VDIVPS       Z16, Z18, Z18
+	VFMADD213PS  Z17, Z17, Z17
+	VMULPS       Z15, Z17, Z17
+	VFMADD231PS  Z18, Z17, Z14
+	VMULPS       Z18, Z14, Z14
+	VFMADD231PS  (BX), Z13, Z14
+	VMULPS       (DX), Z14, Z14
+	VMOVUPS      Z14, (CX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	DECQ         AX
+	JNZ          panel
+	LDMXCSR      (SP)
+	VZEROUPPER
+	RET
+
+// func sigmoidAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·sigmoidAVX512(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	VBROADCASTSS mathConstants<>+0(SB), Z0
+	VBROADCASTSS mathConstants<>+32(SB), Z1
+	VBROADCASTSS mathConstants<>+64(SB), Z2
+	VBROADCASTSS mathConstants<>+96(SB), Z3
+	VBROADCASTSS mathConstants<>+128(SB), Z4
+	VBROADCASTSS mathConstants<>+160(SB), Z5
+	VBROADCASTSS mathConstants<>+192(SB), Z6
+	VBROADCASTSS mathConstants<>+224(SB), Z7
+	VBROADCASTSS mathConstants<>+576(SB), Z8
+	VBROADCASTSS mathConstants<>+448(SB), Z9
+	VBROADCASTSS mathConstants<>+480(SB), Z10
+	VBROADCASTSS mathConstants<>+544(SB), Z11
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         24(AX), AX
+
+panel:
+	VSUBPS       (DX), Z11, Z12
+	VMAXPS       Z12, Z9, Z12
+	VMINPS       Z12, Z10, Z12
+	VMULPS       Z0, Z12, Z13
+	VRNDSCALEPS  $0x08, Z13, Z13
+	VFNMADD231PS Z1, Z13, Z12
+	VFNMADD231PS Z2, Z13, Z12
+	VMOVUPS      Z7, Z14
+	VFMADD213PS  Z6, Z12, Z14
+	VFMADD213PS  Z5, Z12, Z14
+	VFMADD213PS  Z4, Z12, Z14
+	VFMADD213PS  Z3, Z12, Z14
+	VMULPS       Z12, Z12, Z15
+	VFMADD213PS  Z12, Z15, Z14
+	VADDPS       Z8, Z14, Z14
+	VSCALEFPS    Z13, Z14, Z14
+	VMOVUPS      Z8, Z12
+	VADDPS       Z8, Z14, Z14
+	VDIVPS       Z14, Z12, Z12
+	VMOVUPS      Z12, (CX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	DECQ         AX
+	JNZ          panel
+	LDMXCSR      (SP)
+	VZEROUPPER
+	RET
+
+// func sigmoidBackwardAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·sigmoidBackwardAVX512(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	VBROADCASTSS mathConstants<>+0(SB), Z0
+	VBROADCASTSS mathConstants<>+32(SB), Z0
+	VBROADCASTSS mathConstants<>+64(SB), Z0
+	VBROADCASTSS mathConstants<>+96(SB), Z0
+	VBROADCASTSS mathConstants<>+128(SB), Z0
+	VBROADCASTSS mathConstants<>+160(SB), Z0
+	VBROADCASTSS mathConstants<>+192(SB), Z0
+	VBROADCASTSS mathConstants<>+224(SB), Z0
+	VBROADCASTSS mathConstants<>+576(SB), Z0
+	VBROADCASTSS mathConstants<>+448(SB), Z1
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         24(AX), AX
+
+panel:
+	VMOVUPS Z0, Z1
+	VMOVUPS (BX), Z2
+	VSUBPS  Z2, Z1, Z1
+	VMULPS  (DX), Z2, Z2
+	VMULPS  Z2, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	ADDQ    $0x40, BX
+	DECQ    AX
+	JNZ     panel
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func tanhAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·tanhAVX512(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	VBROADCASTSS mathConstants<>+0(SB), Z0
+	VBROADCASTSS mathConstants<>+32(SB), Z1
+	VBROADCASTSS mathConstants<>+64(SB), Z2
+	VBROADCASTSS mathConstants<>+96(SB), Z3
+	VBROADCASTSS mathConstants<>+128(SB), Z4
+	VBROADCASTSS mathConstants<>+160(SB), Z5
+	VBROADCASTSS mathConstants<>+192(SB), Z6
+	VBROADCASTSS mathConstants<>+224(SB), Z7
+	VBROADCASTSS mathConstants<>+576(SB), Z8
+	VBROADCASTSS mathConstants<>+448(SB), Z9
+	VBROADCASTSS mathConstants<>+256(SB), Z10
+	VBROADCASTSS mathConstants<>+288(SB), Z11
+	VBROADCASTSS mathConstants<>+320(SB), Z12
+	VBROADCASTSS mathConstants<>+352(SB), Z13
+	VBROADCASTSS mathConstants<>+384(SB), Z14
+	VBROADCASTSS mathConstants<>+416(SB), Z15
+	VBROADCASTSS mathConstants<>+512(SB), Z16
+	VBROADCASTSS mathConstants<>+672(SB), Z17
+	VBROADCASTSS mathConstants<>+608(SB), Z18
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         24(AX), AX
+
+panel:
+	VMOVUPS      (DX), Z19
+	VPANDD       Z17, Z19, Z20
+	VPXORD       Z19, Z20, Z21
+	VMULPS       Z19, Z19, Z22
+	VMOVUPS      Z14, Z23
+	VFMADD213PS  Z13, Z22, Z23
+	VFMADD213PS  Z12, Z22, Z23
+	VFMADD213PS  Z11, Z22, Z23
+	VFMADD213PS  Z10, Z22, Z23
+	VMULPS       Z22, Z19, Z22
+	VFMADD213PS  Z19, Z22, Z23
+	VADDPS       Z20, Z20, Z19
+	VMAXPS       Z19, Z9, Z19
+	VMINPS       Z19, Z16, Z19
+	VMULPS       Z0, Z19, Z22
+	VRNDSCALEPS  $0x08, Z22, Z22
+	VFNMADD231PS Z1, Z22, Z19
+	VFNMADD231PS Z2, Z22, Z19
+	VMOVUPS      Z7, Z24
+	VFMADD213PS  Z6, Z19, Z24
+	VFMADD213PS  Z5, Z19, Z24
+	VFMADD213PS  Z4, Z19, Z24
+	VFMADD213PS  Z3, Z19, Z24
+	VMULPS       Z19, Z19, Z25
+	VFMADD213PS  Z19, Z25, Z24
+	VADDPS       Z8, Z24, Z24
+	VSCALEFPS    Z22, Z24, Z24
+	VMOVUPS      Z8, Z19
+	VMOVUPS      Z18, Z22
+	VADDPS       Z8, Z24, Z24
+	VDIVPS       Z24, Z22, Z22
+	VSUBPS       Z22, Z19, Z19
+	VPXORD       Z21, Z19, Z19
+	VCMPPS       $0x11, Z15, Z20, K1
+	VMOVAPS      Z23, K1, Z19
+	VMOVUPS      Z19, (CX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	DECQ         AX
+	JNZ          panel
+	LDMXCSR      (SP)
+	VZEROUPPER
+	RET
+
+// func tanhBackwardAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·tanhBackwardAVX512(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	VBROADCASTSS mathConstants<>+0(SB), Z0
+	VBROADCASTSS mathConstants<>+32(SB), Z0
+	VBROADCASTSS mathConstants<>+64(SB), Z0
+	VBROADCASTSS mathConstants<>+96(SB), Z0
+	VBROADCASTSS mathConstants<>+128(SB), Z0
+	VBROADCASTSS mathConstants<>+160(SB), Z0
+	VBROADCASTSS mathConstants<>+192(SB), Z0
+	VBROADCASTSS mathConstants<>+224(SB), Z0
+	VBROADCASTSS mathConstants<>+576(SB), Z0
+	VBROADCASTSS mathConstants<>+448(SB), Z1
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         24(AX), AX
+
+panel:
+	VMOVUPS      (BX), Z1
+	VFNMADD213PS Z0, Z1, Z1
+	VMULPS       (DX), Z1, Z1
+	VMOVUPS      Z1, (CX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	DECQ         AX
+	JNZ          panel
+	LDMXCSR      (SP)
+	VZEROUPPER
+	RET
+
+// func softmaxAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·softmaxAVX512(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	VBROADCASTSS mathConstants<>+0(SB), Z0
+	VBROADCASTSS mathConstants<>+32(SB), Z1
+	VBROADCASTSS mathConstants<>+64(SB), Z2
+	VBROADCASTSS mathConstants<>+96(SB), Z3
+	VBROADCASTSS mathConstants<>+128(SB), Z4
+	VBROADCASTSS mathConstants<>+160(SB), Z5
+	VBROADCASTSS mathConstants<>+192(SB), Z6
+	VBROADCASTSS mathConstants<>+224(SB), Z7
+	VBROADCASTSS mathConstants<>+576(SB), Z8
+	VBROADCASTSS mathConstants<>+448(SB), Z9
+	VBROADCASTSS mathConstants<>+544(SB), Z10
+	MOVQ         (AX), CX
+	MOVQ         16(AX), DX
+	MOVQ         24(AX), AX
+	VMOVUPS      (DX), Z11
+	VMAXPS       (DX), Z11, Z11
+	MOVQ         CX, BX
+	MOVQ         AX, SI
+	TESTQ        SI, SI
+	JZ           maxdone
+
+max:
+	VMAXPS (BX), Z11, Z11
+	ADDQ   $0x40, BX
+	DECQ   SI
+	JNZ    max
+
+maxdone:
+	VSHUFF32X4   $0x4e, Z11, Z11, Z13
+	VMAXPS       Z13, Z11, Z11
+	VSHUFF32X4   $0xb1, Z11, Z11, Z13
+	VMAXPS       Z13, Z11, Z11
+	VPERMILPS    $0x4e, Z11, Z13
+	VMAXPS       Z13, Z11, Z11
+	VPERMILPS    $0xb1, Z11, Z13
+	VMAXPS       Z13, Z11, Z11
+	VPXORD       Z12, Z12, Z12
+	VMOVUPS      (DX), Z13
+	VSUBPS       Z11, Z13, Z13
+	VMAXPS       Z13, Z9, Z13
+	VMINPS       Z13, Z10, Z13
+	VMULPS       Z0, Z13, Z14
+	VRNDSCALEPS  $0x08, Z14, Z14
+	VFNMADD231PS Z1, Z14, Z13
+	VFNMADD231PS Z2, Z14, Z13
+	VMOVUPS      Z7, Z15
+	VFMADD213PS  Z6, Z13, Z15
+	VFMADD213PS  Z5, Z13, Z15
+	VFMADD213PS  Z4, Z13, Z15
+	VFMADD213PS  Z3, Z13, Z15
+	VMULPS       Z13, Z13, Z16
+	VFMADD213PS  Z13, Z16, Z15
+	VADDPS       Z8, Z15, Z15
+	VSCALEFPS    Z14, Z15, Z15
+	VMOVUPS      Z15, (DX)
+	VADDPS       Z15, Z12, Z12
+	MOVQ         CX, BX
+	MOVQ         AX, SI
+	TESTQ        SI, SI
+	JZ           expdone
+
+exp:
+	VMOVUPS      (BX), Z13
+	VSUBPS       Z11, Z13, Z13
+	VMAXPS       Z13, Z9, Z13
+	VMINPS       Z13, Z10, Z13
+	VMULPS       Z0, Z13, Z14
+	VRNDSCALEPS  $0x08, Z14, Z14
+	VFNMADD231PS Z1, Z14, Z13
+	VFNMADD231PS Z2, Z14, Z13
+	VMOVUPS      Z7, Z15
+	VFMADD213PS  Z6, Z13, Z15
+	VFMADD213PS  Z5, Z13, Z15
+	VFMADD213PS  Z4, Z13, Z15
+	VFMADD213PS  Z3, Z13, Z15
+	VMULPS       Z13, Z13, Z16
+	VFMADD213PS  Z13, Z16, Z15
+	VADDPS       Z8, Z15, Z15
+	VSCALEFPS    Z14, Z15, Z15
+	VMOVUPS      Z15, (BX)
+	VADDPS       Z15, Z12, Z12
+	ADDQ         $0x40, BX
+	DECQ         SI
+	JNZ          exp
+
+expdone:
+	VSHUFF32X4 $0x4e, Z12, Z12, Z0
+	VADDPS     Z0, Z12, Z12
+	VSHUFF32X4 $0xb1, Z12, Z12, Z0
+	VADDPS     Z0, Z12, Z12
+	VPERMILPS  $0x4e, Z12, Z0
+	VADDPS     Z0, Z12, Z12
+	VPERMILPS  $0xb1, Z12, Z0
+	VADDPS     Z0, Z12, Z12
+	VMOVUPS    Z8, Z0
+	VDIVPS     Z12, Z0, Z0
+	VMULPS     (DX), Z0, Z1
+	VMOVUPS    Z1, (DX)
+	MOVQ       AX, AX
+	TESTQ      AX, AX
+	JZ         scaledone
+
+scale:
+	VMULPS  (CX), Z0, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x40, CX
+	DECQ    AX
+	JNZ     scale
+
+scaledone:
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func sumSquaresAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·sumSquaresAVX512(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), CX
+	MOVQ    16(AX), DX
+	MOVQ    8(AX), AX
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD 192(AX), Z3
+
+block:
+	VCVTPS2PD   (CX), Z4
+	VFMADD231PD Z4, Z4, Z0
+	VCVTPS2PD   32(CX), Z4
+	VFMADD231PD Z4, Z4, Z1
+	VCVTPS2PD   64(CX), Z4
+	VFMADD231PD Z4, Z4, Z2
+	VCVTPS2PD   96(CX), Z4
+	VFMADD231PD Z4, Z4, Z3
+	ADDQ        $0x00000080, CX
+	DECQ        DX
+	JNZ         block
+	VMOVUPD     Z0, (AX)
+	VMOVUPD     Z1, 64(AX)
+	VMOVUPD     Z2, 128(AX)
+	VMOVUPD     Z3, 192(AX)
+	LDMXCSR     (SP)
+	VZEROUPPER
+	RET
+
+// func expandAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·expandAVX512(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	VBROADCASTSS 32(AX), Z0
+	MOVQ         24(AX), CX
+	VMOVUPS      (CX), Z1
+	MOVQ         (AX), CX
+	ADDQ         $0x00000000, CX
+	MOVQ         8(AX), DX
+	VMOVUPS      (DX), Z2
+	MOVQ         8(AX), DX
+	VMOVUPS      64(DX), Z3
+	VPMOVQD      Z2, Y4
+	VPMOVQD      Z3, Y2
+	VINSERTI64X4 $0x01, Y2, Z4, Z2
+	MOVQ         8(AX), DX
+	VMOVUPS      128(DX), Z3
+	MOVQ         8(AX), DX
+	VMOVUPS      192(DX), Z5
+	VPMOVQD      Z3, Y4
+	VPMOVQD      Z5, Y3
+	VINSERTI64X4 $0x01, Y3, Z4, Z3
+	MOVQ         8(AX), DX
+	VMOVUPS      256(DX), Z5
+	MOVQ         8(AX), DX
+	VMOVUPS      320(DX), Z6
+	VPMOVQD      Z5, Y4
+	VPMOVQD      Z6, Y5
+	VINSERTI64X4 $0x01, Y5, Z4, Z5
+	MOVQ         8(AX), DX
+	VMOVUPS      384(DX), Z6
+	MOVQ         8(AX), DX
+	VMOVUPS      448(DX), Z7
+	VPMOVQD      Z6, Y4
+	VPMOVQD      Z7, Y6
+	VINSERTI64X4 $0x01, Y6, Z4, Z6
+	MOVQ         8(AX), DX
+	VMOVUPS      512(DX), Z7
+	MOVQ         8(AX), DX
+	VMOVUPS      576(DX), Z8
+	VPMOVQD      Z7, Y4
+	VPMOVQD      Z8, Y7
+	VINSERTI64X4 $0x01, Y7, Z4, Z7
+	MOVQ         8(AX), DX
+	VMOVUPS      640(DX), Z8
+	MOVQ         8(AX), DX
+	VMOVUPS      704(DX), Z9
+	VPMOVQD      Z8, Y4
+	VPMOVQD      Z9, Y8
+	VINSERTI64X4 $0x01, Y8, Z4, Z8
+	MOVQ         8(AX), DX
+	VMOVUPS      768(DX), Z9
+	MOVQ         16(AX), DX
+	VMOVUPS      (DX), Z10
+	VPMOVQD      Z9, Y4
+	VPMOVQD      Z10, Y9
+	VINSERTI64X4 $0x01, Y9, Z4, Z9
+	VPBROADCASTD 40(AX), Z10
+	MOVQ         $0x00000020, DX
+
+part0half0:
+	VPTESTMD     Z10, Z2, K1
+	VMOVAPS.Z    Z0, K1, Z11
+	VMOVUPS      Z11, (CX)
+	VPTESTMD     Z10, Z3, K1
+	VMOVAPS.Z    Z0, K1, Z11
+	VMOVUPS      Z11, 64(CX)
+	VPTESTMD     Z10, Z5, K1
+	VMOVAPS.Z    Z0, K1, Z11
+	VMOVUPS      Z11, 128(CX)
+	VPTESTMD     Z10, Z6, K1
+	VMOVAPS.Z    Z0, K1, Z11
+	VMOVUPS      Z11, 192(CX)
+	VPTESTMD     Z10, Z7, K1
+	VMOVAPS.Z    Z0, K1, Z11
+	VMOVUPS      Z11, 256(CX)
+	VPTESTMD     Z10, Z8, K1
+	VMOVAPS.Z    Z0, K1, Z11
+	VMOVUPS      Z11, 320(CX)
+	VPTESTMD     Z10, Z9, K1
+	VMOVAPS.Z    Z1, K1, Z11
+	VMOVUPS      Z11, 384(CX)
+	VPADDD       Z10, Z10, Z10
+	ADDQ         $0x000001c0, CX
+	DECQ         DX
+	JNZ          part0half0
+	MOVQ         (AX), CX
+	ADDQ         $0x00003800, CX
+	MOVQ         8(AX), DX
+	VMOVUPS      (DX), Z2
+	MOVQ         8(AX), DX
+	VMOVUPS      64(DX), Z3
+	VPSRLQ       $0x20, Z2, Z2
+	VPSRLQ       $0x20, Z3, Z3
+	VPMOVQD      Z2, Y4
+	VPMOVQD      Z3, Y2
+	VINSERTI64X4 $0x01, Y2, Z4, Z2
+	MOVQ         8(AX), DX
+	VMOVUPS      128(DX), Z3
+	MOVQ         8(AX), DX
+	VMOVUPS      192(DX), Z5
+	VPSRLQ       $0x20, Z3, Z3
+	VPSRLQ       $0x20, Z5, Z5
+	VPMOVQD      Z3, Y4
+	VPMOVQD      Z5, Y3
+	VINSERTI64X4 $0x01, Y3, Z4, Z3
+	MOVQ         8(AX), DX
+	VMOVUPS      256(DX), Z5
+	MOVQ         8(AX), DX
+	VMOVUPS      320(DX), Z6
+	VPSRLQ       $0x20, Z5, Z5
+	VPSRLQ       $0x20, Z6, Z6
+	VPMOVQD      Z5, Y4
+	VPMOVQD      Z6, Y5
+	VINSERTI64X4 $0x01, Y5, Z4, Z5
+	MOVQ         8(AX), DX
+	VMOVUPS      384(DX), Z6
+	MOVQ         8(AX), DX
+	VMOVUPS      448(DX), Z7
+	VPSRLQ       $0x20, Z6, Z6
+	VPSRLQ       $0x20, Z7, Z7
+	VPMOVQD      Z6, Y4
+	VPMOVQD      Z7, Y6
+	VINSERTI64X4 $0x01, Y6, Z4, Z6
+	MOVQ         8(AX), DX
+	VMOVUPS      512(DX), Z7
+	MOVQ         8(AX), DX
+	VMOVUPS      576(DX), Z8
+	VPSRLQ       $0x20, Z7, Z7
+	VPSRLQ       $0x20, Z8, Z8
+	VPMOVQD      Z7, Y4
+	VPMOVQD      Z8, Y7
+	VINSERTI64X4 $0x01, Y7, Z4, Z7
+	MOVQ         8(AX), DX
+	VMOVUPS      640(DX), Z8
+	MOVQ         8(AX), DX
+	VMOVUPS      704(DX), Z9
+	VPSRLQ       $0x20, Z8, Z8
+	VPSRLQ       $0x20, Z9, Z9
+	VPMOVQD      Z8, Y4
+	VPMOVQD      Z9, Y8
+	VINSERTI64X4 $0x01, Y8, Z4, Z8
+	MOVQ         8(AX), DX
+	VMOVUPS      768(DX), Z9
+	MOVQ         16(AX), DX
+	VMOVUPS      (DX), Z10
+	VPSRLQ       $0x20, Z9, Z9
+	VPSRLQ       $0x20, Z10, Z10
+	VPMOVQD      Z9, Y4
+	VPMOVQD      Z10, Y9
+	VINSERTI64X4 $0x01, Y9, Z4, Z4
+	VPBROADCASTD 40(AX), Z9
+	MOVQ         $0x00000020, AX
+
+part0half1:
+	VPTESTMD  Z9, Z2, K1
+	VMOVAPS.Z Z0, K1, Z10
+	VMOVUPS   Z10, (CX)
+	VPTESTMD  Z9, Z3, K1
+	VMOVAPS.Z Z0, K1, Z10
+	VMOVUPS   Z10, 64(CX)
+	VPTESTMD  Z9, Z5, K1
+	VMOVAPS.Z Z0, K1, Z10
+	VMOVUPS   Z10, 128(CX)
+	VPTESTMD  Z9, Z6, K1
+	VMOVAPS.Z Z0, K1, Z10
+	VMOVUPS   Z10, 192(CX)
+	VPTESTMD  Z9, Z7, K1
+	VMOVAPS.Z Z0, K1, Z10
+	VMOVUPS   Z10, 256(CX)
+	VPTESTMD  Z9, Z8, K1
+	VMOVAPS.Z Z0, K1, Z10
+	VMOVUPS   Z10, 320(CX)
+	VPTESTMD  Z9, Z4, K1
+	VMOVAPS.Z Z1, K1, Z10
+	VMOVUPS   Z10, 384(CX)
+	VPADDD    Z9, Z9, Z9
+	ADDQ      $0x000001c0, CX
+	DECQ      AX
+	JNZ       part0half1
+	LDMXCSR   (SP)
+	VZEROUPPER
+	RET
+
 // func peakAVX512(args *byte)
 // Requires: AVX, AVX512F, SSE
 TEXT ·peakAVX512(SB), NOSPLIT, $16-8
@@ -2880,8 +3987,8 @@ round:
 	RET
 
 // func point8x16AVX512(args *byte)
-// Requires: AVX, AVX512F, SSE
-TEXT ·point8x16AVX512(SB), NOSPLIT, $72-8
+// Requires: AVX, AVX512F, MMX+, SSE
+TEXT ·point8x16AVX512(SB), NOSPLIT, $80-8
 	MOVQ    args+0(FP), AX
 	STMXCSR (SP)
 	MOVL    (SP), CX
@@ -2896,6 +4003,8 @@ TEXT ·point8x16AVX512(SB), NOSPLIT, $72-8
 	MOVQ    CX, 48(SP)
 	MOVQ    88(AX), CX
 	MOVQ    CX, 64(SP)
+	MOVQ    96(AX), CX
+	MOVQ    CX, 72(SP)
 	MOVQ    64(AX), CX
 	MOVQ    24(AX), CX
 	LEAQ    (CX)(CX*2), DX
@@ -3066,6 +4175,17 @@ k:
 	ADDQ         $0x00000200, R8
 	SUBQ         $0x08, R9
 	JNZ          k
+	MOVQ         104(AX), R8
+	MOVQ         72(SP), DI
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, 72(SP)
 	MOVQ         32(AX), R8
 	MOVQ         24(SP), DI
 	VMOVUPS      Z0, (DI)
@@ -3180,6 +4300,17 @@ k4:
 	ADDQ         $0x00000200, R8
 	SUBQ         $0x08, R9
 	JNZ          k4
+	MOVQ         104(AX), R8
+	MOVQ         72(SP), DI
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, 72(SP)
 	MOVQ         32(AX), R8
 	MOVQ         24(SP), DI
 	VMOVUPS      Z10, (DI)
@@ -3391,8 +4522,8 @@ sumdone:
 	RET
 
 // func point8x32AVX512(args *byte)
-// Requires: AVX, AVX512F, SSE
-TEXT ·point8x32AVX512(SB), NOSPLIT, $72-8
+// Requires: AVX, AVX512F, MMX+, SSE
+TEXT ·point8x32AVX512(SB), NOSPLIT, $80-8
 	MOVQ    args+0(FP), AX
 	STMXCSR (SP)
 	MOVL    (SP), CX
@@ -3407,6 +4538,8 @@ TEXT ·point8x32AVX512(SB), NOSPLIT, $72-8
 	MOVQ    CX, 48(SP)
 	MOVQ    88(AX), CX
 	MOVQ    CX, 64(SP)
+	MOVQ    96(AX), CX
+	MOVQ    CX, 72(SP)
 	MOVQ    64(AX), CX
 	MOVQ    24(AX), DX
 	LEAQ    (DX)(DX*2), BX
@@ -3657,6 +4790,21 @@ k:
 	ADDQ         $0x00000200, R9
 	SUBQ         $0x08, R10
 	JNZ          k
+	MOVQ         104(AX), R9
+	MOVQ         72(SP), R8
+	PREFETCHT0   (R8)
+	PREFETCHT0   64(R8)
+	ADDQ         R9, R8
+	PREFETCHT0   (R8)
+	PREFETCHT0   64(R8)
+	ADDQ         R9, R8
+	PREFETCHT0   (R8)
+	PREFETCHT0   64(R8)
+	ADDQ         R9, R8
+	PREFETCHT0   (R8)
+	PREFETCHT0   64(R8)
+	ADDQ         R9, R8
+	MOVQ         R8, 72(SP)
 	MOVQ         32(AX), R9
 	MOVQ         24(SP), R8
 	VMOVUPS      Z0, (R8)
@@ -3823,6 +4971,21 @@ k4:
 	ADDQ         $0x00000200, R9
 	SUBQ         $0x08, R10
 	JNZ          k4
+	MOVQ         104(AX), R9
+	MOVQ         72(SP), R8
+	PREFETCHT0   (R8)
+	PREFETCHT0   64(R8)
+	ADDQ         R9, R8
+	PREFETCHT0   (R8)
+	PREFETCHT0   64(R8)
+	ADDQ         R9, R8
+	PREFETCHT0   (R8)
+	PREFETCHT0   64(R8)
+	ADDQ         R9, R8
+	PREFETCHT0   (R8)
+	PREFETCHT0   64(R8)
+	ADDQ         R9, R8
+	MOVQ         R8, 72(SP)
 	MOVQ         32(AX), R9
 	MOVQ         24(SP), R8
 	VMOVUPS      Z19, (R8)
@@ -4099,8 +5262,8 @@ sumdone:
 	RET
 
 // func point8x16BF16AVX512(args *byte)
-// Requires: AVX, AVX512F, AVX512IFMA, SSE
-TEXT ·point8x16BF16AVX512(SB), NOSPLIT, $72-8
+// Requires: AVX, AVX512F, AVX512IFMA, MMX+, SSE
+TEXT ·point8x16BF16AVX512(SB), NOSPLIT, $80-8
 	MOVQ    args+0(FP), AX
 	STMXCSR (SP)
 	MOVL    (SP), CX
@@ -4115,6 +5278,8 @@ TEXT ·point8x16BF16AVX512(SB), NOSPLIT, $72-8
 	MOVQ    CX, 48(SP)
 	MOVQ    88(AX), CX
 	MOVQ    CX, 64(SP)
+	MOVQ    96(AX), CX
+	MOVQ    CX, 72(SP)
 	MOVQ    64(AX), CX
 	MOVQ    24(AX), CX
 	LEAQ    (CX)(CX*2), DX
@@ -4285,6 +5450,17 @@ k:
 	ADDQ         $0x00000200, R8
 	SUBQ         $0x08, R9
 	JNZ          k
+	MOVQ         104(AX), R8
+	MOVQ         72(SP), DI
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, 72(SP)
 	MOVQ         32(AX), R8
 	MOVQ         24(SP), DI
 	VMOVUPS      Z0, (DI)
@@ -4399,6 +5575,17 @@ k4:
 	ADDQ         $0x00000200, R8
 	SUBQ         $0x08, R9
 	JNZ          k4
+	MOVQ         104(AX), R8
+	MOVQ         72(SP), DI
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, 72(SP)
 	MOVQ         32(AX), R8
 	MOVQ         24(SP), DI
 	VMOVUPS      Z10, (DI)
@@ -4610,8 +5797,8 @@ sumdone:
 	RET
 
 // func point8x32BF16AVX512(args *byte)
-// Requires: AVX, AVX512F, AVX512IFMA, SSE
-TEXT ·point8x32BF16AVX512(SB), NOSPLIT, $72-8
+// Requires: AVX, AVX512F, AVX512IFMA, MMX+, SSE
+TEXT ·point8x32BF16AVX512(SB), NOSPLIT, $80-8
 	MOVQ    args+0(FP), AX
 	STMXCSR (SP)
 	MOVL    (SP), CX
@@ -4626,6 +5813,8 @@ TEXT ·point8x32BF16AVX512(SB), NOSPLIT, $72-8
 	MOVQ    CX, 48(SP)
 	MOVQ    88(AX), CX
 	MOVQ    CX, 64(SP)
+	MOVQ    96(AX), CX
+	MOVQ    CX, 72(SP)
 	MOVQ    64(AX), CX
 	MOVQ    24(AX), DX
 	LEAQ    (DX)(DX*2), BX
@@ -4876,6 +6065,21 @@ k:
 	ADDQ         $0x00000200, R9
 	SUBQ         $0x08, R10
 	JNZ          k
+	MOVQ         104(AX), R9
+	MOVQ         72(SP), R8
+	PREFETCHT0   (R8)
+	PREFETCHT0   64(R8)
+	ADDQ         R9, R8
+	PREFETCHT0   (R8)
+	PREFETCHT0   64(R8)
+	ADDQ         R9, R8
+	PREFETCHT0   (R8)
+	PREFETCHT0   64(R8)
+	ADDQ         R9, R8
+	PREFETCHT0   (R8)
+	PREFETCHT0   64(R8)
+	ADDQ         R9, R8
+	MOVQ         R8, 72(SP)
 	MOVQ         32(AX), R9
 	MOVQ         24(SP), R8
 	VMOVUPS      Z0, (R8)
@@ -5042,6 +6246,21 @@ k4:
 	ADDQ         $0x00000200, R9
 	SUBQ         $0x08, R10
 	JNZ          k4
+	MOVQ         104(AX), R9
+	MOVQ         72(SP), R8
+	PREFETCHT0   (R8)
+	PREFETCHT0   64(R8)
+	ADDQ         R9, R8
+	PREFETCHT0   (R8)
+	PREFETCHT0   64(R8)
+	ADDQ         R9, R8
+	PREFETCHT0   (R8)
+	PREFETCHT0   64(R8)
+	ADDQ         R9, R8
+	PREFETCHT0   (R8)
+	PREFETCHT0   64(R8)
+	ADDQ         R9, R8
+	MOVQ         R8, 72(SP)
 	MOVQ         32(AX), R9
 	MOVQ         24(SP), R8
 	VMOVUPS      Z19, (R8)
@@ -8037,39 +9256,88 @@ TEXT ·affineAVX2(SB), NOSPLIT, $16-8
 	ORL          $0x00008040, CX
 	MOVL         CX, 8(SP)
 	LDMXCSR      8(SP)
+	VBROADCASTSS 88(AX), Y0
 	MOVQ         (AX), CX
 	MOVQ         8(AX), DX
 	MOVQ         40(AX), BX
 	MOVQ         48(AX), SI
-	VBROADCASTSS 88(AX), Y0
-	MOVQ         64(AX), DI
-	MOVQ         72(AX), R8
-	MOVQ         80(AX), AX
+	MOVQ         72(AX), DI
+	MOVQ         80(AX), R8
+	MOVQ         64(AX), R9
+	ADDQ         DI, R8
+	IMULQ        R8, R9
 
-row:
-	XORQ R9, R9
+group:
+	CMPQ    DI, $0x00000080
+	JLT     groupdone
+	VMOVUPS (BX), Y1
+	VMOVUPS 32(BX), Y2
+	VMOVUPS 64(BX), Y3
+	VMOVUPS 96(BX), Y4
+	VMOVUPS (SI), Y5
+	VMOVUPS 32(SI), Y6
+	VMOVUPS 64(SI), Y7
+	VMOVUPS 96(SI), Y8
+	XORQ    AX, AX
 
-column:
-	VMOVUPS     (DX), Y1
-	VMOVUPS     (BX)(R9*1), Y2
-	VFMADD213PS (SI)(R9*1), Y2, Y1
-	VMAXPS      Y1, Y0, Y1
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     32(DX), Y1
-	VMOVUPS     32(BX)(R9*1), Y2
-	VFMADD213PS 32(SI)(R9*1), Y2, Y1
-	VMAXPS      Y1, Y0, Y1
-	VMOVUPS     Y1, 32(CX)
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, DX
-	ADDQ        $0x40, R9
-	CMPQ        R9, R8
-	JLT         column
-	ADDQ        AX, CX
-	ADDQ        AX, DX
-	DECQ        DI
-	JNZ         row
-	LDMXCSR     (SP)
+grouprow:
+	VMOVUPS     (DX)(AX*1), Y9
+	VFMADD213PS Y5, Y1, Y9
+	VMAXPS      Y9, Y0, Y9
+	VMOVUPS     Y9, (CX)(AX*1)
+	VMOVUPS     32(DX)(AX*1), Y9
+	VFMADD213PS Y6, Y2, Y9
+	VMAXPS      Y9, Y0, Y9
+	VMOVUPS     Y9, 32(CX)(AX*1)
+	VMOVUPS     64(DX)(AX*1), Y9
+	VFMADD213PS Y7, Y3, Y9
+	VMAXPS      Y9, Y0, Y9
+	VMOVUPS     Y9, 64(CX)(AX*1)
+	VMOVUPS     96(DX)(AX*1), Y9
+	VFMADD213PS Y8, Y4, Y9
+	VMAXPS      Y9, Y0, Y9
+	VMOVUPS     Y9, 96(CX)(AX*1)
+	ADDQ        R8, AX
+	CMPQ        AX, R9
+	JLT         grouprow
+	ADDQ        $0x00000080, CX
+	ADDQ        $0x00000080, DX
+	ADDQ        $0x00000080, BX
+	ADDQ        $0x00000080, SI
+	SUBQ        $0x00000080, DI
+	JMP         group
+
+groupdone:
+panel:
+	CMPQ    DI, $0x00000040
+	JLT     paneldone
+	VMOVUPS (BX), Y1
+	VMOVUPS 32(BX), Y2
+	VMOVUPS (SI), Y3
+	VMOVUPS 32(SI), Y4
+	XORQ    AX, AX
+
+panelrow:
+	VMOVUPS     (DX)(AX*1), Y5
+	VFMADD213PS Y3, Y1, Y5
+	VMAXPS      Y5, Y0, Y5
+	VMOVUPS     Y5, (CX)(AX*1)
+	VMOVUPS     32(DX)(AX*1), Y5
+	VFMADD213PS Y4, Y2, Y5
+	VMAXPS      Y5, Y0, Y5
+	VMOVUPS     Y5, 32(CX)(AX*1)
+	ADDQ        R8, AX
+	CMPQ        AX, R9
+	JLT         panelrow
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	SUBQ        $0x00000040, DI
+	JMP         panel
+
+paneldone:
+	LDMXCSR (SP)
 	VZEROUPPER
 	RET
 
@@ -8082,44 +9350,97 @@ TEXT ·affineResAVX2(SB), NOSPLIT, $16-8
 	ORL          $0x00008040, CX
 	MOVL         CX, 8(SP)
 	LDMXCSR      8(SP)
+	VBROADCASTSS 88(AX), Y0
 	MOVQ         (AX), CX
 	MOVQ         8(AX), DX
-	MOVQ         40(AX), BX
-	MOVQ         48(AX), SI
-	VBROADCASTSS 88(AX), Y0
-	MOVQ         16(AX), DI
-	MOVQ         64(AX), R8
-	MOVQ         72(AX), R9
-	MOVQ         80(AX), AX
+	MOVQ         16(AX), BX
+	MOVQ         40(AX), SI
+	MOVQ         48(AX), DI
+	MOVQ         72(AX), R8
+	MOVQ         80(AX), R9
+	MOVQ         64(AX), R10
+	ADDQ         R8, R9
+	IMULQ        R9, R10
 
-row:
-	XORQ R10, R10
+group:
+	CMPQ    R8, $0x00000080
+	JLT     groupdone
+	VMOVUPS (SI), Y1
+	VMOVUPS 32(SI), Y2
+	VMOVUPS 64(SI), Y3
+	VMOVUPS 96(SI), Y4
+	VMOVUPS (DI), Y5
+	VMOVUPS 32(DI), Y6
+	VMOVUPS 64(DI), Y7
+	VMOVUPS 96(DI), Y8
+	XORQ    AX, AX
 
-column:
-	VMOVUPS     (DX), Y1
-	VMOVUPS     (BX)(R10*1), Y2
-	VFMADD213PS (SI)(R10*1), Y2, Y1
-	VADDPS      (DI), Y1, Y1
-	VMAXPS      Y1, Y0, Y1
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     32(DX), Y1
-	VMOVUPS     32(BX)(R10*1), Y2
-	VFMADD213PS 32(SI)(R10*1), Y2, Y1
-	VADDPS      32(DI), Y1, Y1
-	VMAXPS      Y1, Y0, Y1
-	VMOVUPS     Y1, 32(CX)
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, DX
-	ADDQ        $0x40, DI
-	ADDQ        $0x40, R10
-	CMPQ        R10, R9
-	JLT         column
-	ADDQ        AX, CX
-	ADDQ        AX, DX
-	ADDQ        AX, DI
-	DECQ        R8
-	JNZ         row
-	LDMXCSR     (SP)
+grouprow:
+	VMOVUPS     (DX)(AX*1), Y9
+	VFMADD213PS Y5, Y1, Y9
+	VADDPS      (BX)(AX*1), Y9, Y9
+	VMAXPS      Y9, Y0, Y9
+	VMOVUPS     Y9, (CX)(AX*1)
+	VMOVUPS     32(DX)(AX*1), Y9
+	VFMADD213PS Y6, Y2, Y9
+	VADDPS      32(BX)(AX*1), Y9, Y9
+	VMAXPS      Y9, Y0, Y9
+	VMOVUPS     Y9, 32(CX)(AX*1)
+	VMOVUPS     64(DX)(AX*1), Y9
+	VFMADD213PS Y7, Y3, Y9
+	VADDPS      64(BX)(AX*1), Y9, Y9
+	VMAXPS      Y9, Y0, Y9
+	VMOVUPS     Y9, 64(CX)(AX*1)
+	VMOVUPS     96(DX)(AX*1), Y9
+	VFMADD213PS Y8, Y4, Y9
+	VADDPS      96(BX)(AX*1), Y9, Y9
+	VMAXPS      Y9, Y0, Y9
+	VMOVUPS     Y9, 96(CX)(AX*1)
+	ADDQ        R9, AX
+	CMPQ        AX, R10
+	JLT         grouprow
+	ADDQ        $0x00000080, CX
+	ADDQ        $0x00000080, DX
+	ADDQ        $0x00000080, BX
+	ADDQ        $0x00000080, SI
+	ADDQ        $0x00000080, DI
+	SUBQ        $0x00000080, R8
+	JMP         group
+
+groupdone:
+panel:
+	CMPQ    R8, $0x00000040
+	JLT     paneldone
+	VMOVUPS (SI), Y1
+	VMOVUPS 32(SI), Y2
+	VMOVUPS (DI), Y3
+	VMOVUPS 32(DI), Y4
+	XORQ    AX, AX
+
+panelrow:
+	VMOVUPS     (DX)(AX*1), Y5
+	VFMADD213PS Y3, Y1, Y5
+	VADDPS      (BX)(AX*1), Y5, Y5
+	VMAXPS      Y5, Y0, Y5
+	VMOVUPS     Y5, (CX)(AX*1)
+	VMOVUPS     32(DX)(AX*1), Y5
+	VFMADD213PS Y4, Y2, Y5
+	VADDPS      32(BX)(AX*1), Y5, Y5
+	VMAXPS      Y5, Y0, Y5
+	VMOVUPS     Y5, 32(CX)(AX*1)
+	ADDQ        R9, AX
+	CMPQ        AX, R10
+	JLT         panelrow
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	SUBQ        $0x00000040, R8
+	JMP         panel
+
+paneldone:
+	LDMXCSR (SP)
 	VZEROUPPER
 	RET
 
@@ -8138,38 +9459,111 @@ TEXT ·affine2AVX2(SB), NOSPLIT, $16-8
 	MOVQ    40(AX), SI
 	MOVQ    48(AX), DI
 	MOVQ    56(AX), R8
-	MOVQ    64(AX), R9
-	MOVQ    72(AX), R10
-	MOVQ    80(AX), AX
+	MOVQ    72(AX), R9
+	MOVQ    80(AX), R10
+	MOVQ    64(AX), R11
+	ADDQ    R9, R10
+	IMULQ   R10, R11
 
-row:
-	XORQ R11, R11
+group:
+	CMPQ R9, $0x00000100
+	JLT  groupdone
+	XORQ AX, AX
 
-column:
-	VMOVUPS     (DX), Y0
-	VMOVUPS     (SI)(R11*1), Y1
-	VFMADD213PS (DI)(R11*1), Y1, Y0
-	VMOVUPS     (BX), Y1
-	VFMADD231PS (R8)(R11*1), Y1, Y0
-	VMOVUPS     Y0, (CX)
-	VMOVUPS     32(DX), Y0
-	VMOVUPS     32(SI)(R11*1), Y1
-	VFMADD213PS 32(DI)(R11*1), Y1, Y0
-	VMOVUPS     32(BX), Y1
-	VFMADD231PS 32(R8)(R11*1), Y1, Y0
-	VMOVUPS     Y0, 32(CX)
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, DX
-	ADDQ        $0x40, BX
-	ADDQ        $0x40, R11
-	CMPQ        R11, R10
-	JLT         column
-	ADDQ        AX, CX
-	ADDQ        AX, DX
-	ADDQ        AX, BX
-	DECQ        R9
-	JNZ         row
-	LDMXCSR     (SP)
+grouprow:
+	VMOVUPS     (DX)(AX*1), Y0
+	VMOVUPS     (SI), Y1
+	VFMADD213PS (DI), Y1, Y0
+	VMOVUPS     (BX)(AX*1), Y1
+	VFMADD231PS (R8), Y1, Y0
+	VMOVUPS     Y0, (CX)(AX*1)
+	VMOVUPS     32(DX)(AX*1), Y0
+	VMOVUPS     32(SI), Y1
+	VFMADD213PS 32(DI), Y1, Y0
+	VMOVUPS     32(BX)(AX*1), Y1
+	VFMADD231PS 32(R8), Y1, Y0
+	VMOVUPS     Y0, 32(CX)(AX*1)
+	VMOVUPS     64(DX)(AX*1), Y0
+	VMOVUPS     64(SI), Y1
+	VFMADD213PS 64(DI), Y1, Y0
+	VMOVUPS     64(BX)(AX*1), Y1
+	VFMADD231PS 64(R8), Y1, Y0
+	VMOVUPS     Y0, 64(CX)(AX*1)
+	VMOVUPS     96(DX)(AX*1), Y0
+	VMOVUPS     96(SI), Y1
+	VFMADD213PS 96(DI), Y1, Y0
+	VMOVUPS     96(BX)(AX*1), Y1
+	VFMADD231PS 96(R8), Y1, Y0
+	VMOVUPS     Y0, 96(CX)(AX*1)
+	VMOVUPS     128(DX)(AX*1), Y0
+	VMOVUPS     128(SI), Y1
+	VFMADD213PS 128(DI), Y1, Y0
+	VMOVUPS     128(BX)(AX*1), Y1
+	VFMADD231PS 128(R8), Y1, Y0
+	VMOVUPS     Y0, 128(CX)(AX*1)
+	VMOVUPS     160(DX)(AX*1), Y0
+	VMOVUPS     160(SI), Y1
+	VFMADD213PS 160(DI), Y1, Y0
+	VMOVUPS     160(BX)(AX*1), Y1
+	VFMADD231PS 160(R8), Y1, Y0
+	VMOVUPS     Y0, 160(CX)(AX*1)
+	VMOVUPS     192(DX)(AX*1), Y0
+	VMOVUPS     192(SI), Y1
+	VFMADD213PS 192(DI), Y1, Y0
+	VMOVUPS     192(BX)(AX*1), Y1
+	VFMADD231PS 192(R8), Y1, Y0
+	VMOVUPS     Y0, 192(CX)(AX*1)
+	VMOVUPS     224(DX)(AX*1), Y0
+	VMOVUPS     224(SI), Y1
+	VFMADD213PS 224(DI), Y1, Y0
+	VMOVUPS     224(BX)(AX*1), Y1
+	VFMADD231PS 224(R8), Y1, Y0
+	VMOVUPS     Y0, 224(CX)(AX*1)
+	ADDQ        R10, AX
+	CMPQ        AX, R11
+	JLT         grouprow
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000100, DX
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000100, DI
+	ADDQ        $0x00000100, R8
+	SUBQ        $0x00000100, R9
+	JMP         group
+
+groupdone:
+panel:
+	CMPQ R9, $0x00000040
+	JLT  paneldone
+	XORQ AX, AX
+
+panelrow:
+	VMOVUPS     (DX)(AX*1), Y0
+	VMOVUPS     (SI), Y1
+	VFMADD213PS (DI), Y1, Y0
+	VMOVUPS     (BX)(AX*1), Y1
+	VFMADD231PS (R8), Y1, Y0
+	VMOVUPS     Y0, (CX)(AX*1)
+	VMOVUPS     32(DX)(AX*1), Y0
+	VMOVUPS     32(SI), Y1
+	VFMADD213PS 32(DI), Y1, Y0
+	VMOVUPS     32(BX)(AX*1), Y1
+	VFMADD231PS 32(R8), Y1, Y0
+	VMOVUPS     Y0, 32(CX)(AX*1)
+	ADDQ        R10, AX
+	CMPQ        AX, R11
+	JLT         panelrow
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000040, R9
+	JMP         panel
+
+paneldone:
+	LDMXCSR (SP)
 	VZEROUPPER
 	RET
 
@@ -8182,52 +9576,141 @@ TEXT ·affine2MaskAVX2(SB), NOSPLIT, $16-8
 	ORL     $0x00008040, CX
 	MOVL    CX, 8(SP)
 	LDMXCSR 8(SP)
+	VXORPS  Y0, Y0, Y0
 	MOVQ    (AX), CX
 	MOVQ    8(AX), DX
 	MOVQ    32(AX), BX
-	MOVQ    40(AX), SI
-	MOVQ    48(AX), DI
-	MOVQ    56(AX), R8
-	MOVQ    24(AX), R9
-	VXORPS  Y0, Y0, Y0
-	MOVQ    64(AX), R10
-	MOVQ    72(AX), R11
-	MOVQ    80(AX), AX
+	MOVQ    24(AX), SI
+	MOVQ    40(AX), DI
+	MOVQ    48(AX), R8
+	MOVQ    56(AX), R9
+	MOVQ    72(AX), R10
+	MOVQ    80(AX), R11
+	MOVQ    64(AX), R12
+	ADDQ    R10, R11
+	IMULQ   R11, R12
 
-row:
-	XORQ R12, R12
+group:
+	CMPQ R10, $0x00000100
+	JLT  groupdone
+	XORQ AX, AX
 
-column:
-	VMOVUPS     (DX), Y1
-	VMOVUPS     (SI)(R12*1), Y2
-	VFMADD213PS (DI)(R12*1), Y2, Y1
-	VMOVUPS     (R9), Y2
+grouprow:
+	VMOVUPS     (DX)(AX*1), Y1
+	VMOVUPS     (DI), Y2
+	VFMADD213PS (R8), Y2, Y1
+	VMOVUPS     (SI)(AX*1), Y2
 	VCMPPS      $0x1e, Y0, Y2, Y2
-	VANDPS      (BX), Y2, Y2
-	VFMADD231PS (R8)(R12*1), Y2, Y1
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     32(DX), Y1
-	VMOVUPS     32(SI)(R12*1), Y2
-	VFMADD213PS 32(DI)(R12*1), Y2, Y1
-	VMOVUPS     32(R9), Y2
+	VANDPS      (BX)(AX*1), Y2, Y2
+	VFMADD231PS (R9), Y2, Y1
+	VMOVUPS     Y1, (CX)(AX*1)
+	VMOVUPS     32(DX)(AX*1), Y1
+	VMOVUPS     32(DI), Y2
+	VFMADD213PS 32(R8), Y2, Y1
+	VMOVUPS     32(SI)(AX*1), Y2
 	VCMPPS      $0x1e, Y0, Y2, Y2
-	VANDPS      32(BX), Y2, Y2
-	VFMADD231PS 32(R8)(R12*1), Y2, Y1
-	VMOVUPS     Y1, 32(CX)
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, DX
-	ADDQ        $0x40, BX
-	ADDQ        $0x40, R9
-	ADDQ        $0x40, R12
-	CMPQ        R12, R11
-	JLT         column
-	ADDQ        AX, CX
-	ADDQ        AX, DX
-	ADDQ        AX, BX
-	ADDQ        AX, R9
-	DECQ        R10
-	JNZ         row
-	LDMXCSR     (SP)
+	VANDPS      32(BX)(AX*1), Y2, Y2
+	VFMADD231PS 32(R9), Y2, Y1
+	VMOVUPS     Y1, 32(CX)(AX*1)
+	VMOVUPS     64(DX)(AX*1), Y1
+	VMOVUPS     64(DI), Y2
+	VFMADD213PS 64(R8), Y2, Y1
+	VMOVUPS     64(SI)(AX*1), Y2
+	VCMPPS      $0x1e, Y0, Y2, Y2
+	VANDPS      64(BX)(AX*1), Y2, Y2
+	VFMADD231PS 64(R9), Y2, Y1
+	VMOVUPS     Y1, 64(CX)(AX*1)
+	VMOVUPS     96(DX)(AX*1), Y1
+	VMOVUPS     96(DI), Y2
+	VFMADD213PS 96(R8), Y2, Y1
+	VMOVUPS     96(SI)(AX*1), Y2
+	VCMPPS      $0x1e, Y0, Y2, Y2
+	VANDPS      96(BX)(AX*1), Y2, Y2
+	VFMADD231PS 96(R9), Y2, Y1
+	VMOVUPS     Y1, 96(CX)(AX*1)
+	VMOVUPS     128(DX)(AX*1), Y1
+	VMOVUPS     128(DI), Y2
+	VFMADD213PS 128(R8), Y2, Y1
+	VMOVUPS     128(SI)(AX*1), Y2
+	VCMPPS      $0x1e, Y0, Y2, Y2
+	VANDPS      128(BX)(AX*1), Y2, Y2
+	VFMADD231PS 128(R9), Y2, Y1
+	VMOVUPS     Y1, 128(CX)(AX*1)
+	VMOVUPS     160(DX)(AX*1), Y1
+	VMOVUPS     160(DI), Y2
+	VFMADD213PS 160(R8), Y2, Y1
+	VMOVUPS     160(SI)(AX*1), Y2
+	VCMPPS      $0x1e, Y0, Y2, Y2
+	VANDPS      160(BX)(AX*1), Y2, Y2
+	VFMADD231PS 160(R9), Y2, Y1
+	VMOVUPS     Y1, 160(CX)(AX*1)
+	VMOVUPS     192(DX)(AX*1), Y1
+	VMOVUPS     192(DI), Y2
+	VFMADD213PS 192(R8), Y2, Y1
+	VMOVUPS     192(SI)(AX*1), Y2
+	VCMPPS      $0x1e, Y0, Y2, Y2
+	VANDPS      192(BX)(AX*1), Y2, Y2
+	VFMADD231PS 192(R9), Y2, Y1
+	VMOVUPS     Y1, 192(CX)(AX*1)
+	VMOVUPS     224(DX)(AX*1), Y1
+	VMOVUPS     224(DI), Y2
+	VFMADD213PS 224(R8), Y2, Y1
+	VMOVUPS     224(SI)(AX*1), Y2
+	VCMPPS      $0x1e, Y0, Y2, Y2
+	VANDPS      224(BX)(AX*1), Y2, Y2
+	VFMADD231PS 224(R9), Y2, Y1
+	VMOVUPS     Y1, 224(CX)(AX*1)
+	ADDQ        R11, AX
+	CMPQ        AX, R12
+	JLT         grouprow
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000100, DX
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000100, DI
+	ADDQ        $0x00000100, R8
+	ADDQ        $0x00000100, R9
+	SUBQ        $0x00000100, R10
+	JMP         group
+
+groupdone:
+panel:
+	CMPQ R10, $0x00000040
+	JLT  paneldone
+	XORQ AX, AX
+
+panelrow:
+	VMOVUPS     (DX)(AX*1), Y1
+	VMOVUPS     (DI), Y2
+	VFMADD213PS (R8), Y2, Y1
+	VMOVUPS     (SI)(AX*1), Y2
+	VCMPPS      $0x1e, Y0, Y2, Y2
+	VANDPS      (BX)(AX*1), Y2, Y2
+	VFMADD231PS (R9), Y2, Y1
+	VMOVUPS     Y1, (CX)(AX*1)
+	VMOVUPS     32(DX)(AX*1), Y1
+	VMOVUPS     32(DI), Y2
+	VFMADD213PS 32(R8), Y2, Y1
+	VMOVUPS     32(SI)(AX*1), Y2
+	VCMPPS      $0x1e, Y0, Y2, Y2
+	VANDPS      32(BX)(AX*1), Y2, Y2
+	VFMADD231PS 32(R9), Y2, Y1
+	VMOVUPS     Y1, 32(CX)(AX*1)
+	ADDQ        R11, AX
+	CMPQ        AX, R12
+	JLT         panelrow
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	ADDQ        $0x00000040, R9
+	SUBQ        $0x00000040, R10
+	JMP         panel
+
+paneldone:
+	LDMXCSR (SP)
 	VZEROUPPER
 	RET
 
@@ -8943,6 +10426,1051 @@ panel:
 	VZEROUPPER
 	RET
 
+// func mishAVX2(args *byte)
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·mishAVX2(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    16(AX), BX
+	MOVQ    24(AX), AX
+
+panel:
+	VMOVUPS      (DX), Y0
+	VMOVUPS      mathConstants<>+448(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      mathConstants<>+512(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMULPS       mathConstants<>+0(SB), Y0, Y1
+	VROUNDPS     $0x08, Y1, Y1
+	VFNMADD231PS mathConstants<>+32(SB), Y1, Y0
+	VFNMADD231PS mathConstants<>+64(SB), Y1, Y0
+	VMOVUPS      mathConstants<>+224(SB), Y2
+	VFMADD213PS  mathConstants<>+192(SB), Y0, Y2
+	VFMADD213PS  mathConstants<>+160(SB), Y0, Y2
+	VFMADD213PS  mathConstants<>+128(SB), Y0, Y2
+	VFMADD213PS  mathConstants<>+96(SB), Y0, Y2
+	VMULPS       Y0, Y0, Y3
+	VFMADD213PS  Y0, Y3, Y2
+	VADDPS       mathConstants<>+576(SB), Y2, Y2
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y0
+	VPSUBD       Y0, Y1, Y1
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       mathConstants<>+576(SB), Y0, Y0
+	VMULPS       Y0, Y2, Y2
+	VPSLLD       $0x17, Y1, Y1
+	VPADDD       mathConstants<>+576(SB), Y1, Y1
+	VMULPS       Y1, Y2, Y2
+	VADDPS       Y2, Y2, Y0
+	VFMADD231PS  Y2, Y2, Y0
+	VADDPS       mathConstants<>+608(SB), Y0, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMULPS       (DX), Y0, Y0
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      32(DX), Y0
+	VMOVUPS      mathConstants<>+448(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      mathConstants<>+512(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMULPS       mathConstants<>+0(SB), Y0, Y1
+	VROUNDPS     $0x08, Y1, Y1
+	VFNMADD231PS mathConstants<>+32(SB), Y1, Y0
+	VFNMADD231PS mathConstants<>+64(SB), Y1, Y0
+	VMOVUPS      mathConstants<>+224(SB), Y2
+	VFMADD213PS  mathConstants<>+192(SB), Y0, Y2
+	VFMADD213PS  mathConstants<>+160(SB), Y0, Y2
+	VFMADD213PS  mathConstants<>+128(SB), Y0, Y2
+	VFMADD213PS  mathConstants<>+96(SB), Y0, Y2
+	VMULPS       Y0, Y0, Y3
+	VFMADD213PS  Y0, Y3, Y2
+	VADDPS       mathConstants<>+576(SB), Y2, Y2
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y0
+	VPSUBD       Y0, Y1, Y1
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       mathConstants<>+576(SB), Y0, Y0
+	VMULPS       Y0, Y2, Y2
+	VPSLLD       $0x17, Y1, Y1
+	VPADDD       mathConstants<>+576(SB), Y1, Y1
+	VMULPS       Y1, Y2, Y2
+	VADDPS       Y2, Y2, Y0
+	VFMADD231PS  Y2, Y2, Y0
+	VADDPS       mathConstants<>+608(SB), Y0, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMULPS       32(DX), Y0, Y0
+	VMOVUPS      Y0, 32(CX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	DECQ         AX
+	JNZ          panel
+	LDMXCSR      (SP)
+	VZEROUPPER
+	RET
+
+// func mishBackwardAVX2(args *byte)
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·mishBackwardAVX2(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    16(AX), BX
+	MOVQ    24(AX), AX
+
+panel:
+	VMOVUPS      (BX), Y0
+	VMOVUPS      mathConstants<>+448(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      mathConstants<>+512(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMULPS       mathConstants<>+640(SB), Y0, Y1
+	VMULPS       mathConstants<>+0(SB), Y0, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VFNMADD231PS mathConstants<>+32(SB), Y2, Y0
+	VFNMADD231PS mathConstants<>+64(SB), Y2, Y0
+	VMOVUPS      mathConstants<>+224(SB), Y3
+	VFMADD213PS  mathConstants<>+192(SB), Y0, Y3
+	VFMADD213PS  mathConstants<>+160(SB), Y0, Y3
+	VFMADD213PS  mathConstants<>+128(SB), Y0, Y3
+	VFMADD213PS  mathConstants<>+96(SB), Y0, Y3
+	VMULPS       Y0, Y0, Y4
+	VFMADD213PS  Y0, Y4, Y3
+	VADDPS       mathConstants<>+576(SB), Y3, Y3
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y0
+	VPSUBD       Y0, Y2, Y2
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       mathConstants<>+576(SB), Y0, Y0
+	VMULPS       Y0, Y3, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       mathConstants<>+576(SB), Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VADDPS       Y3, Y3, Y0
+	VFMADD231PS  Y3, Y3, Y0
+	VADDPS       mathConstants<>+608(SB), Y0, Y2
+	VMOVUPS      mathConstants<>+576(SB), Y4
+	VDIVPS       Y2, Y4, Y4
+	VFMADD213PS  Y3, Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VFMADD231PS  Y4, Y3, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      mathConstants<>+544(SB), Y1
+	VFMADD231PS  (BX), Y1, Y0
+	VMULPS       (DX), Y0, Y0
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      32(BX), Y0
+	VMOVUPS      mathConstants<>+448(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      mathConstants<>+512(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMULPS       mathConstants<>+640(SB), Y0, Y1
+	VMULPS       mathConstants<>+0(SB), Y0, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VFNMADD231PS mathConstants<>+32(SB), Y2, Y0
+	VFNMADD231PS mathConstants<>+64(SB), Y2, Y0
+	VMOVUPS      mathConstants<>+224(SB), Y3
+	VFMADD213PS  mathConstants<>+192(SB), Y0, Y3
+	VFMADD213PS  mathConstants<>+160(SB), Y0, Y3
+	VFMADD213PS  mathConstants<>+128(SB), Y0, Y3
+	VFMADD213PS  mathConstants<>+96(SB), Y0, Y3
+	VMULPS       Y0, Y0, Y4
+	VFMADD213PS  Y0, Y4, Y3
+	VADDPS       mathConstants<>+576(SB), Y3, Y3
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y0
+	VPSUBD       Y0, Y2, Y2
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       mathConstants<>+576(SB), Y0, Y0
+	VMULPS       Y0, Y3, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       mathConstants<>+576(SB), Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VADDPS       Y3, Y3, Y0
+	VFMADD231PS  Y3, Y3, Y0
+	VADDPS       mathConstants<>+608(SB), Y0, Y2
+	VMOVUPS      mathConstants<>+576(SB), Y4
+	VDIVPS       Y2, Y4, Y4
+	VFMADD213PS  Y3, Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VFMADD231PS  Y4, Y3, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      mathConstants<>+544(SB), Y1
+	VFMADD231PS  32(BX), Y1, Y0
+	VMULPS       32(DX), Y0, Y0
+	VMOVUPS      Y0, 32(CX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	DECQ         AX
+	JNZ          panel
+	LDMXCSR      (SP)
+	VZEROUPPER
+	RET
+
+// func sigmoidAVX2(args *byte)
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·sigmoidAVX2(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    16(AX), BX
+	MOVQ    24(AX), AX
+
+panel:
+	VMOVUPS      mathConstants<>+544(SB), Y0
+	VSUBPS       (DX), Y0, Y0
+	VMOVUPS      mathConstants<>+448(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      mathConstants<>+480(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMULPS       mathConstants<>+0(SB), Y0, Y1
+	VROUNDPS     $0x08, Y1, Y1
+	VFNMADD231PS mathConstants<>+32(SB), Y1, Y0
+	VFNMADD231PS mathConstants<>+64(SB), Y1, Y0
+	VMOVUPS      mathConstants<>+224(SB), Y2
+	VFMADD213PS  mathConstants<>+192(SB), Y0, Y2
+	VFMADD213PS  mathConstants<>+160(SB), Y0, Y2
+	VFMADD213PS  mathConstants<>+128(SB), Y0, Y2
+	VFMADD213PS  mathConstants<>+96(SB), Y0, Y2
+	VMULPS       Y0, Y0, Y3
+	VFMADD213PS  Y0, Y3, Y2
+	VADDPS       mathConstants<>+576(SB), Y2, Y2
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y0
+	VPSUBD       Y0, Y1, Y1
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       mathConstants<>+576(SB), Y0, Y0
+	VMULPS       Y0, Y2, Y2
+	VPSLLD       $0x17, Y1, Y1
+	VPADDD       mathConstants<>+576(SB), Y1, Y1
+	VMULPS       Y1, Y2, Y2
+	VMOVUPS      mathConstants<>+576(SB), Y0
+	VADDPS       mathConstants<>+576(SB), Y2, Y2
+	VDIVPS       Y2, Y0, Y0
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      mathConstants<>+544(SB), Y0
+	VSUBPS       32(DX), Y0, Y0
+	VMOVUPS      mathConstants<>+448(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      mathConstants<>+480(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMULPS       mathConstants<>+0(SB), Y0, Y1
+	VROUNDPS     $0x08, Y1, Y1
+	VFNMADD231PS mathConstants<>+32(SB), Y1, Y0
+	VFNMADD231PS mathConstants<>+64(SB), Y1, Y0
+	VMOVUPS      mathConstants<>+224(SB), Y2
+	VFMADD213PS  mathConstants<>+192(SB), Y0, Y2
+	VFMADD213PS  mathConstants<>+160(SB), Y0, Y2
+	VFMADD213PS  mathConstants<>+128(SB), Y0, Y2
+	VFMADD213PS  mathConstants<>+96(SB), Y0, Y2
+	VMULPS       Y0, Y0, Y3
+	VFMADD213PS  Y0, Y3, Y2
+	VADDPS       mathConstants<>+576(SB), Y2, Y2
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y0
+	VPSUBD       Y0, Y1, Y1
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       mathConstants<>+576(SB), Y0, Y0
+	VMULPS       Y0, Y2, Y2
+	VPSLLD       $0x17, Y1, Y1
+	VPADDD       mathConstants<>+576(SB), Y1, Y1
+	VMULPS       Y1, Y2, Y2
+	VMOVUPS      mathConstants<>+576(SB), Y0
+	VADDPS       mathConstants<>+576(SB), Y2, Y2
+	VDIVPS       Y2, Y0, Y0
+	VMOVUPS      Y0, 32(CX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	DECQ         AX
+	JNZ          panel
+	LDMXCSR      (SP)
+	VZEROUPPER
+	RET
+
+// func sigmoidBackwardAVX2(args *byte)
+// Requires: AVX, SSE
+TEXT ·sigmoidBackwardAVX2(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    16(AX), BX
+	MOVQ    24(AX), AX
+
+panel:
+	VMOVUPS mathConstants<>+576(SB), Y0
+	VMOVUPS (BX), Y1
+	VSUBPS  Y1, Y0, Y0
+	VMULPS  (DX), Y1, Y1
+	VMULPS  Y1, Y0, Y0
+	VMOVUPS Y0, (CX)
+	VMOVUPS mathConstants<>+576(SB), Y0
+	VMOVUPS 32(BX), Y1
+	VSUBPS  Y1, Y0, Y0
+	VMULPS  32(DX), Y1, Y1
+	VMULPS  Y1, Y0, Y0
+	VMOVUPS Y0, 32(CX)
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	ADDQ    $0x40, BX
+	DECQ    AX
+	JNZ     panel
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func tanhAVX2(args *byte)
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·tanhAVX2(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    16(AX), BX
+	MOVQ    24(AX), AX
+
+panel:
+	VMOVUPS      (DX), Y0
+	VANDPS       mathConstants<>+672(SB), Y0, Y1
+	VXORPS       Y0, Y1, Y2
+	VMULPS       Y0, Y0, Y3
+	VMOVUPS      mathConstants<>+384(SB), Y4
+	VFMADD213PS  mathConstants<>+352(SB), Y3, Y4
+	VFMADD213PS  mathConstants<>+320(SB), Y3, Y4
+	VFMADD213PS  mathConstants<>+288(SB), Y3, Y4
+	VFMADD213PS  mathConstants<>+256(SB), Y3, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMADD213PS  Y0, Y3, Y4
+	VADDPS       Y1, Y1, Y0
+	VMOVUPS      mathConstants<>+448(SB), Y3
+	VMAXPS       Y0, Y3, Y0
+	VMOVUPS      mathConstants<>+512(SB), Y3
+	VMINPS       Y0, Y3, Y0
+	VMULPS       mathConstants<>+0(SB), Y0, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VFNMADD231PS mathConstants<>+32(SB), Y3, Y0
+	VFNMADD231PS mathConstants<>+64(SB), Y3, Y0
+	VMOVUPS      mathConstants<>+224(SB), Y5
+	VFMADD213PS  mathConstants<>+192(SB), Y0, Y5
+	VFMADD213PS  mathConstants<>+160(SB), Y0, Y5
+	VFMADD213PS  mathConstants<>+128(SB), Y0, Y5
+	VFMADD213PS  mathConstants<>+96(SB), Y0, Y5
+	VMULPS       Y0, Y0, Y6
+	VFMADD213PS  Y0, Y6, Y5
+	VADDPS       mathConstants<>+576(SB), Y5, Y5
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y0
+	VPSUBD       Y0, Y3, Y3
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       mathConstants<>+576(SB), Y0, Y0
+	VMULPS       Y0, Y5, Y5
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       mathConstants<>+576(SB), Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VMOVUPS      mathConstants<>+576(SB), Y0
+	VMOVUPS      mathConstants<>+608(SB), Y3
+	VADDPS       mathConstants<>+576(SB), Y5, Y5
+	VDIVPS       Y5, Y3, Y3
+	VSUBPS       Y3, Y0, Y0
+	VXORPS       Y2, Y0, Y0
+	VCMPPS       $0x11, mathConstants<>+416(SB), Y1, Y1
+	VBLENDVPS    Y1, Y4, Y0, Y0
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      32(DX), Y0
+	VANDPS       mathConstants<>+672(SB), Y0, Y1
+	VXORPS       Y0, Y1, Y2
+	VMULPS       Y0, Y0, Y3
+	VMOVUPS      mathConstants<>+384(SB), Y4
+	VFMADD213PS  mathConstants<>+352(SB), Y3, Y4
+	VFMADD213PS  mathConstants<>+320(SB), Y3, Y4
+	VFMADD213PS  mathConstants<>+288(SB), Y3, Y4
+	VFMADD213PS  mathConstants<>+256(SB), Y3, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMADD213PS  Y0, Y3, Y4
+	VADDPS       Y1, Y1, Y0
+	VMOVUPS      mathConstants<>+448(SB), Y3
+	VMAXPS       Y0, Y3, Y0
+	VMOVUPS      mathConstants<>+512(SB), Y3
+	VMINPS       Y0, Y3, Y0
+	VMULPS       mathConstants<>+0(SB), Y0, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VFNMADD231PS mathConstants<>+32(SB), Y3, Y0
+	VFNMADD231PS mathConstants<>+64(SB), Y3, Y0
+	VMOVUPS      mathConstants<>+224(SB), Y5
+	VFMADD213PS  mathConstants<>+192(SB), Y0, Y5
+	VFMADD213PS  mathConstants<>+160(SB), Y0, Y5
+	VFMADD213PS  mathConstants<>+128(SB), Y0, Y5
+	VFMADD213PS  mathConstants<>+96(SB), Y0, Y5
+	VMULPS       Y0, Y0, Y6
+	VFMADD213PS  Y0, Y6, Y5
+	VADDPS       mathConstants<>+576(SB), Y5, Y5
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y0
+	VPSUBD       Y0, Y3, Y3
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       mathConstants<>+576(SB), Y0, Y0
+	VMULPS       Y0, Y5, Y5
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       mathConstants<>+576(SB), Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VMOVUPS      mathConstants<>+576(SB), Y0
+	VMOVUPS      mathConstants<>+608(SB), Y3
+	VADDPS       mathConstants<>+576(SB), Y5, Y5
+	VDIVPS       Y5, Y3, Y3
+	VSUBPS       Y3, Y0, Y0
+	VXORPS       Y2, Y0, Y0
+	VCMPPS       $0x11, mathConstants<>+416(SB), Y1, Y1
+	VBLENDVPS    Y1, Y4, Y0, Y0
+	VMOVUPS      Y0, 32(CX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	DECQ         AX
+	JNZ          panel
+	LDMXCSR      (SP)
+	VZEROUPPER
+	RET
+
+// func tanhBackwardAVX2(args *byte)
+// Requires: AVX, FMA3, SSE
+TEXT ·tanhBackwardAVX2(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    16(AX), BX
+	MOVQ    24(AX), AX
+
+panel:
+	VMOVUPS      (BX), Y0
+	VMOVUPS      mathConstants<>+576(SB), Y1
+	VFNMADD213PS Y1, Y0, Y0
+	VMULPS       (DX), Y0, Y0
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      32(BX), Y0
+	VMOVUPS      mathConstants<>+576(SB), Y1
+	VFNMADD213PS Y1, Y0, Y0
+	VMULPS       32(DX), Y0, Y0
+	VMOVUPS      Y0, 32(CX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	DECQ         AX
+	JNZ          panel
+	LDMXCSR      (SP)
+	VZEROUPPER
+	RET
+
+// func softmaxAVX2(args *byte)
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·softmaxAVX2(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), CX
+	MOVQ    16(AX), DX
+	MOVQ    24(AX), AX
+	VMOVUPS (DX), Y0
+	VMAXPS  (DX), Y0, Y0
+	VMAXPS  32(DX), Y0, Y0
+	MOVQ    CX, BX
+	MOVQ    AX, SI
+	TESTQ   SI, SI
+	JZ      maxdone
+
+max:
+	VMAXPS (BX), Y0, Y0
+	VMAXPS 32(BX), Y0, Y0
+	ADDQ   $0x40, BX
+	DECQ   SI
+	JNZ    max
+
+maxdone:
+	VPERM2F128   $0x01, Y0, Y0, Y1
+	VMAXPS       Y1, Y0, Y0
+	VPERMILPS    $0x4e, Y0, Y1
+	VMAXPS       Y1, Y0, Y0
+	VPERMILPS    $0xb1, Y0, Y1
+	VMAXPS       Y1, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VMOVUPS      (DX), Y2
+	VSUBPS       Y0, Y2, Y2
+	VMOVUPS      mathConstants<>+448(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      mathConstants<>+544(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMULPS       mathConstants<>+0(SB), Y2, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VFNMADD231PS mathConstants<>+32(SB), Y3, Y2
+	VFNMADD231PS mathConstants<>+64(SB), Y3, Y2
+	VMOVUPS      mathConstants<>+224(SB), Y4
+	VFMADD213PS  mathConstants<>+192(SB), Y2, Y4
+	VFMADD213PS  mathConstants<>+160(SB), Y2, Y4
+	VFMADD213PS  mathConstants<>+128(SB), Y2, Y4
+	VFMADD213PS  mathConstants<>+96(SB), Y2, Y4
+	VMULPS       Y2, Y2, Y5
+	VFMADD213PS  Y2, Y5, Y4
+	VADDPS       mathConstants<>+576(SB), Y4, Y4
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y2
+	VPSUBD       Y2, Y3, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       mathConstants<>+576(SB), Y2, Y2
+	VMULPS       Y2, Y4, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       mathConstants<>+576(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VMOVUPS      Y4, (DX)
+	VADDPS       Y4, Y1, Y1
+	VMOVUPS      32(DX), Y2
+	VSUBPS       Y0, Y2, Y2
+	VMOVUPS      mathConstants<>+448(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      mathConstants<>+544(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMULPS       mathConstants<>+0(SB), Y2, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VFNMADD231PS mathConstants<>+32(SB), Y3, Y2
+	VFNMADD231PS mathConstants<>+64(SB), Y3, Y2
+	VMOVUPS      mathConstants<>+224(SB), Y4
+	VFMADD213PS  mathConstants<>+192(SB), Y2, Y4
+	VFMADD213PS  mathConstants<>+160(SB), Y2, Y4
+	VFMADD213PS  mathConstants<>+128(SB), Y2, Y4
+	VFMADD213PS  mathConstants<>+96(SB), Y2, Y4
+	VMULPS       Y2, Y2, Y5
+	VFMADD213PS  Y2, Y5, Y4
+	VADDPS       mathConstants<>+576(SB), Y4, Y4
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y2
+	VPSUBD       Y2, Y3, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       mathConstants<>+576(SB), Y2, Y2
+	VMULPS       Y2, Y4, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       mathConstants<>+576(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VMOVUPS      Y4, 32(DX)
+	VADDPS       Y4, Y1, Y1
+	MOVQ         CX, BX
+	MOVQ         AX, SI
+	TESTQ        SI, SI
+	JZ           expdone
+
+exp:
+	VMOVUPS      (BX), Y2
+	VSUBPS       Y0, Y2, Y2
+	VMOVUPS      mathConstants<>+448(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      mathConstants<>+544(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMULPS       mathConstants<>+0(SB), Y2, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VFNMADD231PS mathConstants<>+32(SB), Y3, Y2
+	VFNMADD231PS mathConstants<>+64(SB), Y3, Y2
+	VMOVUPS      mathConstants<>+224(SB), Y4
+	VFMADD213PS  mathConstants<>+192(SB), Y2, Y4
+	VFMADD213PS  mathConstants<>+160(SB), Y2, Y4
+	VFMADD213PS  mathConstants<>+128(SB), Y2, Y4
+	VFMADD213PS  mathConstants<>+96(SB), Y2, Y4
+	VMULPS       Y2, Y2, Y5
+	VFMADD213PS  Y2, Y5, Y4
+	VADDPS       mathConstants<>+576(SB), Y4, Y4
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y2
+	VPSUBD       Y2, Y3, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       mathConstants<>+576(SB), Y2, Y2
+	VMULPS       Y2, Y4, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       mathConstants<>+576(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VMOVUPS      Y4, (BX)
+	VADDPS       Y4, Y1, Y1
+	VMOVUPS      32(BX), Y2
+	VSUBPS       Y0, Y2, Y2
+	VMOVUPS      mathConstants<>+448(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      mathConstants<>+544(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMULPS       mathConstants<>+0(SB), Y2, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VFNMADD231PS mathConstants<>+32(SB), Y3, Y2
+	VFNMADD231PS mathConstants<>+64(SB), Y3, Y2
+	VMOVUPS      mathConstants<>+224(SB), Y4
+	VFMADD213PS  mathConstants<>+192(SB), Y2, Y4
+	VFMADD213PS  mathConstants<>+160(SB), Y2, Y4
+	VFMADD213PS  mathConstants<>+128(SB), Y2, Y4
+	VFMADD213PS  mathConstants<>+96(SB), Y2, Y4
+	VMULPS       Y2, Y2, Y5
+	VFMADD213PS  Y2, Y5, Y4
+	VADDPS       mathConstants<>+576(SB), Y4, Y4
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y2
+	VPSUBD       Y2, Y3, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       mathConstants<>+576(SB), Y2, Y2
+	VMULPS       Y2, Y4, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       mathConstants<>+576(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VMOVUPS      Y4, 32(BX)
+	VADDPS       Y4, Y1, Y1
+	ADDQ         $0x40, BX
+	DECQ         SI
+	JNZ          exp
+
+expdone:
+	VPERM2F128 $0x01, Y1, Y1, Y0
+	VADDPS     Y0, Y1, Y1
+	VPERMILPS  $0x4e, Y1, Y0
+	VADDPS     Y0, Y1, Y1
+	VPERMILPS  $0xb1, Y1, Y0
+	VADDPS     Y0, Y1, Y1
+	VMOVUPS    mathConstants<>+576(SB), Y0
+	VDIVPS     Y1, Y0, Y0
+	VMULPS     (DX), Y0, Y1
+	VMOVUPS    Y1, (DX)
+	VMULPS     32(DX), Y0, Y1
+	VMOVUPS    Y1, 32(DX)
+	MOVQ       AX, AX
+	TESTQ      AX, AX
+	JZ         scaledone
+
+scale:
+	VMULPS  (CX), Y0, Y1
+	VMOVUPS Y1, (CX)
+	VMULPS  32(CX), Y0, Y1
+	VMOVUPS Y1, 32(CX)
+	ADDQ    $0x40, CX
+	DECQ    AX
+	JNZ     scale
+
+scaledone:
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func sumSquaresAVX2(args *byte)
+// Requires: AVX, FMA3, SSE
+TEXT ·sumSquaresAVX2(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), CX
+	MOVQ    16(AX), DX
+	MOVQ    8(AX), AX
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD 64(AX), Y2
+	VMOVUPD 96(AX), Y3
+	VMOVUPD 128(AX), Y4
+	VMOVUPD 160(AX), Y5
+	VMOVUPD 192(AX), Y6
+	VMOVUPD 224(AX), Y7
+
+block:
+	VCVTPS2PD   (CX), Y8
+	VFMADD231PD Y8, Y8, Y0
+	VCVTPS2PD   16(CX), Y8
+	VFMADD231PD Y8, Y8, Y1
+	VCVTPS2PD   32(CX), Y8
+	VFMADD231PD Y8, Y8, Y2
+	VCVTPS2PD   48(CX), Y8
+	VFMADD231PD Y8, Y8, Y3
+	VCVTPS2PD   64(CX), Y8
+	VFMADD231PD Y8, Y8, Y4
+	VCVTPS2PD   80(CX), Y8
+	VFMADD231PD Y8, Y8, Y5
+	VCVTPS2PD   96(CX), Y8
+	VFMADD231PD Y8, Y8, Y6
+	VCVTPS2PD   112(CX), Y8
+	VFMADD231PD Y8, Y8, Y7
+	ADDQ        $0x00000080, CX
+	DECQ        DX
+	JNZ         block
+	VMOVUPD     Y0, (AX)
+	VMOVUPD     Y1, 32(AX)
+	VMOVUPD     Y2, 64(AX)
+	VMOVUPD     Y3, 96(AX)
+	VMOVUPD     Y4, 128(AX)
+	VMOVUPD     Y5, 160(AX)
+	VMOVUPD     Y6, 192(AX)
+	VMOVUPD     Y7, 224(AX)
+	LDMXCSR     (SP)
+	VZEROUPPER
+	RET
+
+// func expandAVX2(args *byte)
+// Requires: AVX, AVX2, SSE
+TEXT ·expandAVX2(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	VBROADCASTSS 32(AX), Y0
+	MOVQ         24(AX), CX
+	VMOVUPS      32(CX), Y1
+	MOVQ         (AX), CX
+	ADDQ         $0x00000000, CX
+	MOVQ         8(AX), DX
+	VMOVUPS      (DX), Y2
+	MOVQ         8(AX), DX
+	VMOVUPS      32(DX), Y3
+	VSHUFPS      $0x88, Y3, Y2, Y2
+	VPERMQ       $0xd8, Y2, Y2
+	MOVQ         8(AX), DX
+	VMOVUPS      64(DX), Y3
+	MOVQ         8(AX), DX
+	VMOVUPS      96(DX), Y4
+	VSHUFPS      $0x88, Y4, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	MOVQ         8(AX), DX
+	VMOVUPS      128(DX), Y4
+	MOVQ         8(AX), DX
+	VMOVUPS      160(DX), Y5
+	VSHUFPS      $0x88, Y5, Y4, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	MOVQ         8(AX), DX
+	VMOVUPS      192(DX), Y5
+	MOVQ         8(AX), DX
+	VMOVUPS      224(DX), Y6
+	VSHUFPS      $0x88, Y6, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	MOVQ         8(AX), DX
+	VMOVUPS      256(DX), Y6
+	MOVQ         8(AX), DX
+	VMOVUPS      288(DX), Y7
+	VSHUFPS      $0x88, Y7, Y6, Y6
+	VPERMQ       $0xd8, Y6, Y6
+	MOVQ         8(AX), DX
+	VMOVUPS      320(DX), Y7
+	MOVQ         8(AX), DX
+	VMOVUPS      352(DX), Y8
+	VSHUFPS      $0x88, Y8, Y7, Y7
+	VPERMQ       $0xd8, Y7, Y7
+	MOVQ         8(AX), DX
+	VMOVUPS      384(DX), Y8
+	MOVQ         8(AX), DX
+	VMOVUPS      416(DX), Y9
+	VSHUFPS      $0x88, Y9, Y8, Y8
+	VPERMQ       $0xd8, Y8, Y8
+	VPBROADCASTD 40(AX), Y9
+	MOVQ         $0x00000020, DX
+
+part0half0:
+	VPAND        Y9, Y2, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VANDPS       Y0, Y10, Y10
+	VMOVUPS      Y10, (CX)
+	VPAND        Y9, Y3, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VANDPS       Y0, Y10, Y10
+	VMOVUPS      Y10, 32(CX)
+	VPAND        Y9, Y4, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VANDPS       Y0, Y10, Y10
+	VMOVUPS      Y10, 64(CX)
+	VPAND        Y9, Y5, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VANDPS       Y0, Y10, Y10
+	VMOVUPS      Y10, 96(CX)
+	VPAND        Y9, Y6, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VANDPS       Y0, Y10, Y10
+	VMOVUPS      Y10, 128(CX)
+	VPAND        Y9, Y7, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VANDPS       Y0, Y10, Y10
+	VMOVUPS      Y10, 160(CX)
+	VPAND        Y9, Y8, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VANDPS       Y0, Y10, Y10
+	VMOVUPS      Y10, 192(CX)
+	VPADDD       Y9, Y9, Y9
+	ADDQ         $0x000001c0, CX
+	DECQ         DX
+	JNZ          part0half0
+	MOVQ         (AX), CX
+	ADDQ         $0x00003800, CX
+	MOVQ         8(AX), DX
+	VMOVUPS      (DX), Y2
+	MOVQ         8(AX), DX
+	VMOVUPS      32(DX), Y3
+	VSHUFPS      $0xdd, Y3, Y2, Y2
+	VPERMQ       $0xd8, Y2, Y2
+	MOVQ         8(AX), DX
+	VMOVUPS      64(DX), Y3
+	MOVQ         8(AX), DX
+	VMOVUPS      96(DX), Y4
+	VSHUFPS      $0xdd, Y4, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	MOVQ         8(AX), DX
+	VMOVUPS      128(DX), Y4
+	MOVQ         8(AX), DX
+	VMOVUPS      160(DX), Y5
+	VSHUFPS      $0xdd, Y5, Y4, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	MOVQ         8(AX), DX
+	VMOVUPS      192(DX), Y5
+	MOVQ         8(AX), DX
+	VMOVUPS      224(DX), Y6
+	VSHUFPS      $0xdd, Y6, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	MOVQ         8(AX), DX
+	VMOVUPS      256(DX), Y6
+	MOVQ         8(AX), DX
+	VMOVUPS      288(DX), Y7
+	VSHUFPS      $0xdd, Y7, Y6, Y6
+	VPERMQ       $0xd8, Y6, Y6
+	MOVQ         8(AX), DX
+	VMOVUPS      320(DX), Y7
+	MOVQ         8(AX), DX
+	VMOVUPS      352(DX), Y8
+	VSHUFPS      $0xdd, Y8, Y7, Y7
+	VPERMQ       $0xd8, Y7, Y7
+	MOVQ         8(AX), DX
+	VMOVUPS      384(DX), Y8
+	MOVQ         8(AX), DX
+	VMOVUPS      416(DX), Y9
+	VSHUFPS      $0xdd, Y9, Y8, Y8
+	VPERMQ       $0xd8, Y8, Y8
+	VPBROADCASTD 40(AX), Y9
+	MOVQ         $0x00000020, DX
+
+part0half1:
+	VPAND        Y9, Y2, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VANDPS       Y0, Y10, Y10
+	VMOVUPS      Y10, (CX)
+	VPAND        Y9, Y3, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VANDPS       Y0, Y10, Y10
+	VMOVUPS      Y10, 32(CX)
+	VPAND        Y9, Y4, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VANDPS       Y0, Y10, Y10
+	VMOVUPS      Y10, 64(CX)
+	VPAND        Y9, Y5, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VANDPS       Y0, Y10, Y10
+	VMOVUPS      Y10, 96(CX)
+	VPAND        Y9, Y6, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VANDPS       Y0, Y10, Y10
+	VMOVUPS      Y10, 128(CX)
+	VPAND        Y9, Y7, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VANDPS       Y0, Y10, Y10
+	VMOVUPS      Y10, 160(CX)
+	VPAND        Y9, Y8, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VANDPS       Y0, Y10, Y10
+	VMOVUPS      Y10, 192(CX)
+	VPADDD       Y9, Y9, Y9
+	ADDQ         $0x000001c0, CX
+	DECQ         DX
+	JNZ          part0half1
+	MOVQ         (AX), CX
+	ADDQ         $0x000000e0, CX
+	MOVQ         8(AX), DX
+	VMOVUPS      448(DX), Y2
+	MOVQ         8(AX), DX
+	VMOVUPS      480(DX), Y3
+	VSHUFPS      $0x88, Y3, Y2, Y2
+	VPERMQ       $0xd8, Y2, Y2
+	MOVQ         8(AX), DX
+	VMOVUPS      512(DX), Y3
+	MOVQ         8(AX), DX
+	VMOVUPS      544(DX), Y4
+	VSHUFPS      $0x88, Y4, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	MOVQ         8(AX), DX
+	VMOVUPS      576(DX), Y4
+	MOVQ         8(AX), DX
+	VMOVUPS      608(DX), Y5
+	VSHUFPS      $0x88, Y5, Y4, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	MOVQ         8(AX), DX
+	VMOVUPS      640(DX), Y5
+	MOVQ         8(AX), DX
+	VMOVUPS      672(DX), Y6
+	VSHUFPS      $0x88, Y6, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	MOVQ         8(AX), DX
+	VMOVUPS      704(DX), Y6
+	MOVQ         8(AX), DX
+	VMOVUPS      736(DX), Y7
+	VSHUFPS      $0x88, Y7, Y6, Y6
+	VPERMQ       $0xd8, Y6, Y6
+	MOVQ         8(AX), DX
+	VMOVUPS      768(DX), Y7
+	MOVQ         8(AX), DX
+	VMOVUPS      800(DX), Y8
+	VSHUFPS      $0x88, Y8, Y7, Y7
+	VPERMQ       $0xd8, Y7, Y7
+	MOVQ         16(AX), DX
+	VMOVUPS      (DX), Y8
+	MOVQ         16(AX), DX
+	VMOVUPS      32(DX), Y9
+	VSHUFPS      $0x88, Y9, Y8, Y8
+	VPERMQ       $0xd8, Y8, Y8
+	VPBROADCASTD 40(AX), Y9
+	MOVQ         $0x00000020, DX
+
+part1half0:
+	VPAND        Y9, Y2, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VANDPS       Y0, Y10, Y10
+	VMOVUPS      Y10, (CX)
+	VPAND        Y9, Y3, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VANDPS       Y0, Y10, Y10
+	VMOVUPS      Y10, 32(CX)
+	VPAND        Y9, Y4, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VANDPS       Y0, Y10, Y10
+	VMOVUPS      Y10, 64(CX)
+	VPAND        Y9, Y5, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VANDPS       Y0, Y10, Y10
+	VMOVUPS      Y10, 96(CX)
+	VPAND        Y9, Y6, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VANDPS       Y0, Y10, Y10
+	VMOVUPS      Y10, 128(CX)
+	VPAND        Y9, Y7, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VANDPS       Y0, Y10, Y10
+	VMOVUPS      Y10, 160(CX)
+	VPAND        Y9, Y8, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VANDPS       Y1, Y10, Y10
+	VMOVUPS      Y10, 192(CX)
+	VPADDD       Y9, Y9, Y9
+	ADDQ         $0x000001c0, CX
+	DECQ         DX
+	JNZ          part1half0
+	MOVQ         (AX), CX
+	ADDQ         $0x000038e0, CX
+	MOVQ         8(AX), DX
+	VMOVUPS      448(DX), Y2
+	MOVQ         8(AX), DX
+	VMOVUPS      480(DX), Y3
+	VSHUFPS      $0xdd, Y3, Y2, Y2
+	VPERMQ       $0xd8, Y2, Y2
+	MOVQ         8(AX), DX
+	VMOVUPS      512(DX), Y3
+	MOVQ         8(AX), DX
+	VMOVUPS      544(DX), Y4
+	VSHUFPS      $0xdd, Y4, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	MOVQ         8(AX), DX
+	VMOVUPS      576(DX), Y4
+	MOVQ         8(AX), DX
+	VMOVUPS      608(DX), Y5
+	VSHUFPS      $0xdd, Y5, Y4, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	MOVQ         8(AX), DX
+	VMOVUPS      640(DX), Y5
+	MOVQ         8(AX), DX
+	VMOVUPS      672(DX), Y6
+	VSHUFPS      $0xdd, Y6, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	MOVQ         8(AX), DX
+	VMOVUPS      704(DX), Y6
+	MOVQ         8(AX), DX
+	VMOVUPS      736(DX), Y7
+	VSHUFPS      $0xdd, Y7, Y6, Y6
+	VPERMQ       $0xd8, Y6, Y6
+	MOVQ         8(AX), DX
+	VMOVUPS      768(DX), Y7
+	MOVQ         8(AX), DX
+	VMOVUPS      800(DX), Y8
+	VSHUFPS      $0xdd, Y8, Y7, Y7
+	VPERMQ       $0xd8, Y7, Y7
+	MOVQ         16(AX), DX
+	VMOVUPS      (DX), Y8
+	MOVQ         16(AX), DX
+	VMOVUPS      32(DX), Y9
+	VSHUFPS      $0xdd, Y9, Y8, Y8
+	VPERMQ       $0xd8, Y8, Y8
+	VPBROADCASTD 40(AX), Y9
+	MOVQ         $0x00000020, AX
+
+part1half1:
+	VPAND    Y9, Y2, Y10
+	VPCMPEQD Y9, Y10, Y10
+	VANDPS   Y0, Y10, Y10
+	VMOVUPS  Y10, (CX)
+	VPAND    Y9, Y3, Y10
+	VPCMPEQD Y9, Y10, Y10
+	VANDPS   Y0, Y10, Y10
+	VMOVUPS  Y10, 32(CX)
+	VPAND    Y9, Y4, Y10
+	VPCMPEQD Y9, Y10, Y10
+	VANDPS   Y0, Y10, Y10
+	VMOVUPS  Y10, 64(CX)
+	VPAND    Y9, Y5, Y10
+	VPCMPEQD Y9, Y10, Y10
+	VANDPS   Y0, Y10, Y10
+	VMOVUPS  Y10, 96(CX)
+	VPAND    Y9, Y6, Y10
+	VPCMPEQD Y9, Y10, Y10
+	VANDPS   Y0, Y10, Y10
+	VMOVUPS  Y10, 128(CX)
+	VPAND    Y9, Y7, Y10
+	VPCMPEQD Y9, Y10, Y10
+	VANDPS   Y0, Y10, Y10
+	VMOVUPS  Y10, 160(CX)
+	VPAND    Y9, Y8, Y10
+	VPCMPEQD Y9, Y10, Y10
+	VANDPS   Y1, Y10, Y10
+	VMOVUPS  Y10, 192(CX)
+	VPADDD   Y9, Y9, Y9
+	ADDQ     $0x000001c0, CX
+	DECQ     AX
+	JNZ      part1half1
+	LDMXCSR  (SP)
+	VZEROUPPER
+	RET
+
 // func peakAVX2(args *byte)
 // Requires: AVX, FMA3, SSE
 TEXT ·peakAVX2(SB), NOSPLIT, $16-8
@@ -8987,8 +11515,8 @@ round:
 	RET
 
 // func point4x16AVX2(args *byte)
-// Requires: AVX, FMA3, SSE
-TEXT ·point4x16AVX2(SB), NOSPLIT, $72-8
+// Requires: AVX, FMA3, MMX+, SSE
+TEXT ·point4x16AVX2(SB), NOSPLIT, $80-8
 	MOVQ    args+0(FP), AX
 	STMXCSR (SP)
 	MOVL    (SP), CX
@@ -9003,6 +11531,8 @@ TEXT ·point4x16AVX2(SB), NOSPLIT, $72-8
 	MOVQ    CX, 48(SP)
 	MOVQ    88(AX), CX
 	MOVQ    CX, 64(SP)
+	MOVQ    96(AX), CX
+	MOVQ    CX, 72(SP)
 	MOVQ    64(AX), CX
 	MOVQ    24(AX), CX
 	LEAQ    (CX)(CX*2), DX
@@ -9147,6 +11677,17 @@ k:
 	ADDQ         $0x00000200, SI
 	SUBQ         $0x08, DI
 	JNZ          k
+	MOVQ         104(AX), SI
+	MOVQ         72(SP), BX
+	PREFETCHT0   (BX)
+	ADDQ         SI, BX
+	PREFETCHT0   (BX)
+	ADDQ         SI, BX
+	PREFETCHT0   (BX)
+	ADDQ         SI, BX
+	PREFETCHT0   (BX)
+	ADDQ         SI, BX
+	MOVQ         BX, 72(SP)
 	MOVQ         32(AX), SI
 	MOVQ         24(SP), BX
 	VMOVUPS      Y0, (BX)
@@ -10484,6 +13025,361 @@ rank:
 	DECQ         SI
 	JNZ          slice
 	LDMXCSR      (SP)
+	VZEROUPPER
+	RET
+
+// func peakBF16AVX512(args *byte)
+// Requires: AVX, AVX512F, AVX512IFMA, SSE
+TEXT ·peakBF16AVX512(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), AX
+	VPXORD  Z24, Z24, Z24
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	VPXORD  Z14, Z14, Z14
+	VPXORD  Z15, Z15, Z15
+	VPXORD  Z16, Z16, Z16
+	VPXORD  Z17, Z17, Z17
+	VPXORD  Z18, Z18, Z18
+	VPXORD  Z19, Z19, Z19
+	VPXORD  Z20, Z20, Z20
+	VPXORD  Z21, Z21, Z21
+	VPXORD  Z22, Z22, Z22
+	VPXORD  Z23, Z23, Z23
+
+round:
+	BYTE $0x62; BYTE $0x92; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xc0; // VDPBF16PS Z24, Z24, Z0
+	BYTE $0x62; BYTE $0x92; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xc8; // VDPBF16PS Z24, Z24, Z1
+	BYTE $0x62; BYTE $0x92; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xd0; // VDPBF16PS Z24, Z24, Z2
+	BYTE $0x62; BYTE $0x92; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xd8; // VDPBF16PS Z24, Z24, Z3
+	BYTE $0x62; BYTE $0x92; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xe0; // VDPBF16PS Z24, Z24, Z4
+	BYTE $0x62; BYTE $0x92; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xe8; // VDPBF16PS Z24, Z24, Z5
+	BYTE $0x62; BYTE $0x92; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xf0; // VDPBF16PS Z24, Z24, Z6
+	BYTE $0x62; BYTE $0x92; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xf8; // VDPBF16PS Z24, Z24, Z7
+	BYTE $0x62; BYTE $0x12; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xc0; // VDPBF16PS Z24, Z24, Z8
+	BYTE $0x62; BYTE $0x12; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xc8; // VDPBF16PS Z24, Z24, Z9
+	BYTE $0x62; BYTE $0x12; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xd0; // VDPBF16PS Z24, Z24, Z10
+	BYTE $0x62; BYTE $0x12; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xd8; // VDPBF16PS Z24, Z24, Z11
+	BYTE $0x62; BYTE $0x12; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xe0; // VDPBF16PS Z24, Z24, Z12
+	BYTE $0x62; BYTE $0x12; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xe8; // VDPBF16PS Z24, Z24, Z13
+	BYTE $0x62; BYTE $0x12; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xf0; // VDPBF16PS Z24, Z24, Z14
+	BYTE $0x62; BYTE $0x12; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xf8; // VDPBF16PS Z24, Z24, Z15
+	BYTE $0x62; BYTE $0x82; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xc0; // VDPBF16PS Z24, Z24, Z16
+	BYTE $0x62; BYTE $0x82; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xc8; // VDPBF16PS Z24, Z24, Z17
+	BYTE $0x62; BYTE $0x82; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xd0; // VDPBF16PS Z24, Z24, Z18
+	BYTE $0x62; BYTE $0x82; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xd8; // VDPBF16PS Z24, Z24, Z19
+	BYTE $0x62; BYTE $0x82; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xe0; // VDPBF16PS Z24, Z24, Z20
+	BYTE $0x62; BYTE $0x82; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xe8; // VDPBF16PS Z24, Z24, Z21
+	BYTE $0x62; BYTE $0x82; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xf0; // VDPBF16PS Z24, Z24, Z22
+	BYTE $0x62; BYTE $0x82; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xf8; // VDPBF16PS Z24, Z24, Z23
+	DECQ        AX
+	JNZ         round
+	LDMXCSR     (SP)
+	VZEROUPPER
+	RET
+
+// func peakAMX(args *byte)
+TEXT ·peakAMX(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ 24(AX), CX
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0x01; // LDTILECFG (CX)
+	MOVQ 128(AX), CX
+
+step:
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd5; // TDPBF16PS TMM6, TMM5, TMM2
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xdd; // TDPBF16PS TMM7, TMM5, TMM3
+	DECQ CX
+	JNZ  step
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0xc0; // TILERELEASE
+	RET
+
+// func tile16x16AMX(args *byte)
+TEXT ·tile16x16AMX(SB), NOSPLIT, $24-8
+	MOVQ args+0(FP), AX
+	MOVQ 8(AX), CX
+	MOVQ CX, (SP)
+	MOVQ (AX), CX
+	MOVQ CX, 8(SP)
+	MOVQ 144(AX), CX
+	MOVQ CX, 16(SP)
+	MOVQ 16(AX), R13
+	MOVQ $0x00000040, R9
+	MOVQ 24(AX), CX
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0x01; // LDTILECFG (CX)
+
+point:
+	MOVQ (SP), R12
+	MOVQ 8(SP), R11
+	MOVQ 136(AX), R10
+
+block:
+	MOVQ R12, SI
+	ADDQ 64(AX), R12
+	MOVQ R13, DI
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc0; // TILEZERO TMM0
+	MOVQ 32(AX), R8
+	MOVQ 128(AX), CX
+
+step:
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x24; BYTE $0x06; // TILELOADD (SI)(R8*1), TMM4
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x34; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM6
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	ADDQ 112(AX), SI
+	ADDQ 120(AX), DI
+	DECQ CX
+	JNZ  step
+	MOVQ 40(AX), R8
+	MOVQ R11, SI
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7a; BYTE $0x4b; BYTE $0x04; BYTE $0x06; // TILESTORED TMM0, (SI)(R8*1)
+	ADDQ 72(AX), R11
+	DECQ R10
+	JNZ  block
+	MOVQ 80(AX), CX
+	ADDQ CX, (SP)
+	MOVQ 88(AX), CX
+	ADDQ CX, 8(SP)
+	ADDQ 96(AX), R13
+	DECQ 16(SP)
+	JNZ  point
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0xc0; // TILERELEASE
+	RET
+
+// func tile16x32AMX(args *byte)
+TEXT ·tile16x32AMX(SB), NOSPLIT, $24-8
+	MOVQ args+0(FP), AX
+	MOVQ 8(AX), CX
+	MOVQ CX, (SP)
+	MOVQ (AX), CX
+	MOVQ CX, 8(SP)
+	MOVQ 144(AX), CX
+	MOVQ CX, 16(SP)
+	MOVQ 16(AX), R13
+	MOVQ $0x00000040, R9
+	MOVQ 24(AX), CX
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0x01; // LDTILECFG (CX)
+
+point:
+	MOVQ (SP), R12
+	MOVQ 8(SP), R11
+	MOVQ 136(AX), R10
+
+block:
+	MOVQ R12, SI
+	ADDQ 64(AX), R12
+	MOVQ R13, DI
+	MOVQ 104(AX), DX
+	ADDQ R13, DX
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc0; // TILEZERO TMM0
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc8; // TILEZERO TMM1
+	MOVQ 32(AX), R8
+	MOVQ 128(AX), CX
+
+step:
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x24; BYTE $0x06; // TILELOADD (SI)(R8*1), TMM4
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x34; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM6
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x3c; BYTE $0x0a; // TILELOADD (DX)(R9*1), TMM7
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	ADDQ 112(AX), SI
+	ADDQ 120(AX), DI
+	ADDQ 120(AX), DX
+	DECQ CX
+	JNZ  step
+	MOVQ 40(AX), R8
+	MOVQ R11, SI
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7a; BYTE $0x4b; BYTE $0x04; BYTE $0x06; // TILESTORED TMM0, (SI)(R8*1)
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7a; BYTE $0x4b; BYTE $0x4c; BYTE $0x06; BYTE $0x40; // TILESTORED TMM1, 64(SI)(R8*1)
+	ADDQ 72(AX), R11
+	DECQ R10
+	JNZ  block
+	MOVQ 80(AX), CX
+	ADDQ CX, (SP)
+	MOVQ 88(AX), CX
+	ADDQ CX, 8(SP)
+	ADDQ 96(AX), R13
+	DECQ 16(SP)
+	JNZ  point
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0xc0; // TILERELEASE
+	RET
+
+// func tile32x16AMX(args *byte)
+TEXT ·tile32x16AMX(SB), NOSPLIT, $24-8
+	MOVQ args+0(FP), AX
+	MOVQ 8(AX), CX
+	MOVQ CX, (SP)
+	MOVQ (AX), CX
+	MOVQ CX, 8(SP)
+	MOVQ 144(AX), CX
+	MOVQ CX, 16(SP)
+	MOVQ 16(AX), R13
+	MOVQ $0x00000040, R9
+	MOVQ 24(AX), CX
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0x01; // LDTILECFG (CX)
+
+point:
+	MOVQ (SP), R12
+	MOVQ 8(SP), R11
+	MOVQ 136(AX), R10
+
+block:
+	MOVQ R12, SI
+	MOVQ 48(AX), BX
+	ADDQ R12, BX
+	ADDQ 64(AX), R12
+	MOVQ R13, DI
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc0; // TILEZERO TMM0
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xd0; // TILEZERO TMM2
+	MOVQ 32(AX), R8
+	MOVQ 128(AX), CX
+
+step:
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x24; BYTE $0x06; // TILELOADD (SI)(R8*1), TMM4
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x34; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM6
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x03; // TILELOADD (BX)(R8*1), TMM5
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd5; // TDPBF16PS TMM6, TMM5, TMM2
+	ADDQ 112(AX), SI
+	ADDQ 112(AX), BX
+	ADDQ 120(AX), DI
+	DECQ CX
+	JNZ  step
+	MOVQ 40(AX), R8
+	MOVQ R11, SI
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7a; BYTE $0x4b; BYTE $0x04; BYTE $0x06; // TILESTORED TMM0, (SI)(R8*1)
+	ADDQ 56(AX), SI
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7a; BYTE $0x4b; BYTE $0x14; BYTE $0x06; // TILESTORED TMM2, (SI)(R8*1)
+	ADDQ 72(AX), R11
+	DECQ R10
+	JNZ  block
+	MOVQ 80(AX), CX
+	ADDQ CX, (SP)
+	MOVQ 88(AX), CX
+	ADDQ CX, 8(SP)
+	ADDQ 96(AX), R13
+	DECQ 16(SP)
+	JNZ  point
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0xc0; // TILERELEASE
+	RET
+
+// func tile32x32AMX(args *byte)
+TEXT ·tile32x32AMX(SB), NOSPLIT, $24-8
+	MOVQ args+0(FP), AX
+	MOVQ 8(AX), CX
+	MOVQ CX, (SP)
+	MOVQ (AX), CX
+	MOVQ CX, 8(SP)
+	MOVQ 144(AX), CX
+	MOVQ CX, 16(SP)
+	MOVQ 16(AX), R13
+	MOVQ $0x00000040, R9
+	MOVQ 24(AX), CX
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0x01; // LDTILECFG (CX)
+
+point:
+	MOVQ (SP), R12
+	MOVQ 8(SP), R11
+	MOVQ 136(AX), R10
+
+block:
+	MOVQ R12, SI
+	MOVQ 48(AX), BX
+	ADDQ R12, BX
+	ADDQ 64(AX), R12
+	MOVQ R13, DI
+	MOVQ 104(AX), DX
+	ADDQ R13, DX
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc0; // TILEZERO TMM0
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc8; // TILEZERO TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xd0; // TILEZERO TMM2
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xd8; // TILEZERO TMM3
+	MOVQ 32(AX), R8
+	MOVQ 128(AX), CX
+
+step:
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x24; BYTE $0x06; // TILELOADD (SI)(R8*1), TMM4
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x34; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM6
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x3c; BYTE $0x0a; // TILELOADD (DX)(R9*1), TMM7
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x03; // TILELOADD (BX)(R8*1), TMM5
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd5; // TDPBF16PS TMM6, TMM5, TMM2
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xdd; // TDPBF16PS TMM7, TMM5, TMM3
+	ADDQ 112(AX), SI
+	ADDQ 112(AX), BX
+	ADDQ 120(AX), DI
+	ADDQ 120(AX), DX
+	DECQ CX
+	JNZ  step
+	MOVQ 40(AX), R8
+	MOVQ R11, SI
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7a; BYTE $0x4b; BYTE $0x04; BYTE $0x06; // TILESTORED TMM0, (SI)(R8*1)
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7a; BYTE $0x4b; BYTE $0x4c; BYTE $0x06; BYTE $0x40; // TILESTORED TMM1, 64(SI)(R8*1)
+	ADDQ 56(AX), SI
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7a; BYTE $0x4b; BYTE $0x14; BYTE $0x06; // TILESTORED TMM2, (SI)(R8*1)
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7a; BYTE $0x4b; BYTE $0x5c; BYTE $0x06; BYTE $0x40; // TILESTORED TMM3, 64(SI)(R8*1)
+	ADDQ 72(AX), R11
+	DECQ R10
+	JNZ  block
+	MOVQ 80(AX), CX
+	ADDQ CX, (SP)
+	MOVQ 88(AX), CX
+	ADDQ CX, 8(SP)
+	ADDQ 96(AX), R13
+	DECQ 16(SP)
+	JNZ  point
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0xc0; // TILERELEASE
+	RET
+
+// func readXCR0() uint64
+TEXT ·readXCR0(SB), NOSPLIT, $0-8
+	XORL CX, CX
+	XGETBV
+	SHLQ $0x20, DX
+	ORQ  DX, AX
+	MOVQ AX, ret+0(FP)
+	RET
+
+// func flatHalfAVX512(args *byte)
+// Requires: AVX, AVX512DQ, AVX512F, SSE
+TEXT ·flatHalfAVX512(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    24(AX), AX
+
+panel:
+	VMOVUPS    (DX), Z0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0; // VCVTNEPS2BF16 Z0, Y0
+	VMOVUPS    Y0, (CX)
+	ADDQ       $0x40, DX
+	ADDQ       $0x20, CX
+	DECQ       AX
+	JNZ        panel
+	LDMXCSR    (SP)
 	VZEROUPPER
 	RET
 

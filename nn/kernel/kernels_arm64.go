@@ -9,6 +9,11 @@ package kernel
 //go:noescape
 func gemm8x16NEON(args *byte)
 
+// gemm4x16NEON computes tiles of 4 rows by 16 columns. args is a *gemmArgs.
+//
+//go:noescape
+func gemm4x16NEON(args *byte)
+
 // gemm1x64NEON computes tiles of 1 rows by 64 columns. args is a *gemmArgs.
 //
 //go:noescape
@@ -28,6 +33,11 @@ func grad4x16NEON(args *byte)
 //
 //go:noescape
 func grad1x16NEON(args *byte)
+
+// gradSet4x16NEON writes sums of outer products to blocks of 4 rows by 16 columns. args is a *gradArgs.
+//
+//go:noescape
+func gradSet4x16NEON(args *byte)
 
 // affineNEON computes y = max(floor, x*scale + shift). args is a *affineArgs.
 //
@@ -128,6 +138,36 @@ func adamwNEON(args *byte)
 //
 //go:noescape
 func peakNEON(args *byte)
+
+// winogradInputNEON transforms a board, B^T d B. args is a *winogradArgs.
+//
+//go:noescape
+func winogradInputNEON(args *byte)
+
+// winogradOutputGradNEON transforms the gradient of a board's outputs, A y A^T. args is a *winogradArgs.
+//
+//go:noescape
+func winogradOutputGradNEON(args *byte)
+
+// winogradWeightsNEON transforms weights, G g G^T. args is a *winogradArgs.
+//
+//go:noescape
+func winogradWeightsNEON(args *byte)
+
+// winogradOutputNEON transforms the products of a board to its outputs, A^T m A. args is a *winogradArgs.
+//
+//go:noescape
+func winogradOutputNEON(args *byte)
+
+// winogradOutputSumsNEON transforms the products of a board to its outputs, A^T m A. args is a *winogradArgs.
+//
+//go:noescape
+func winogradOutputSumsNEON(args *byte)
+
+// winogradWeightGradNEON transforms the gradient of weights, G^T u G. args is a *winogradArgs.
+//
+//go:noescape
+func winogradWeightGradNEON(args *byte)
 
 // readFPCR returns the floating-point control register.
 func readFPCR() uint64

@@ -447,6 +447,227 @@ nobias1:
 	MOVD R1, FPCR
 	RET
 
+// func gemm4x16NEON(args *byte)
+TEXT ·gemm4x16NEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 8(R0), R8
+	MOVD 0(R0), R9
+	MOVD 64(R0), R12
+
+tile:
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	MOVD 16(R0), R7
+	MOVD 96(R0), R16
+	MOVD 72(R0), R13
+	MOVD R8, R15
+	MOVD 32(R0), R16
+
+segment0:
+	MOVD R15, R3
+	ADD R16, R3, R4
+	ADD R16, R4, R5
+	ADD R16, R5, R6
+	MOVD 80(R0), R14
+	SUBS $4, R14, R14
+	BLT k0tail
+
+k0loop:
+	FMOVQ.P 16(R3), F16
+	FMOVQ.P 16(R4), F17
+	FMOVQ.P 16(R5), F18
+	FMOVQ.P 16(R6), F19
+	FLDPQ 0(R7), (F20, F21)
+	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a1 // fmla v1.4s, v21.4s, v16.s[0]
+	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112a5 // fmla v5.4s, v21.4s, v17.s[0]
+	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
+	WORD $0x4f9212a9 // fmla v9.4s, v21.4s, v18.s[0]
+	WORD $0x4f93128c // fmla v12.4s, v20.4s, v19.s[0]
+	WORD $0x4f9312ad // fmla v13.4s, v21.4s, v19.s[0]
+	FLDPQ 32(R7), (F22, F23)
+	WORD $0x4f9012c2 // fmla v2.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e3 // fmla v3.4s, v23.4s, v16.s[0]
+	WORD $0x4f9112c6 // fmla v6.4s, v22.4s, v17.s[0]
+	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
+	WORD $0x4f9212ca // fmla v10.4s, v22.4s, v18.s[0]
+	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
+	WORD $0x4f9312ce // fmla v14.4s, v22.4s, v19.s[0]
+	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
+	FLDPQ 64(R7), (F24, F25)
+	WORD $0x4fb01300 // fmla v0.4s, v24.4s, v16.s[1]
+	WORD $0x4fb01321 // fmla v1.4s, v25.4s, v16.s[1]
+	WORD $0x4fb11304 // fmla v4.4s, v24.4s, v17.s[1]
+	WORD $0x4fb11325 // fmla v5.4s, v25.4s, v17.s[1]
+	WORD $0x4fb21308 // fmla v8.4s, v24.4s, v18.s[1]
+	WORD $0x4fb21329 // fmla v9.4s, v25.4s, v18.s[1]
+	WORD $0x4fb3130c // fmla v12.4s, v24.4s, v19.s[1]
+	WORD $0x4fb3132d // fmla v13.4s, v25.4s, v19.s[1]
+	FLDPQ 96(R7), (F26, F27)
+	WORD $0x4fb01342 // fmla v2.4s, v26.4s, v16.s[1]
+	WORD $0x4fb01363 // fmla v3.4s, v27.4s, v16.s[1]
+	WORD $0x4fb11346 // fmla v6.4s, v26.4s, v17.s[1]
+	WORD $0x4fb11367 // fmla v7.4s, v27.4s, v17.s[1]
+	WORD $0x4fb2134a // fmla v10.4s, v26.4s, v18.s[1]
+	WORD $0x4fb2136b // fmla v11.4s, v27.4s, v18.s[1]
+	WORD $0x4fb3134e // fmla v14.4s, v26.4s, v19.s[1]
+	WORD $0x4fb3136f // fmla v15.4s, v27.4s, v19.s[1]
+	FLDPQ 128(R7), (F20, F21)
+	WORD $0x4f901a80 // fmla v0.4s, v20.4s, v16.s[2]
+	WORD $0x4f901aa1 // fmla v1.4s, v21.4s, v16.s[2]
+	WORD $0x4f911a84 // fmla v4.4s, v20.4s, v17.s[2]
+	WORD $0x4f911aa5 // fmla v5.4s, v21.4s, v17.s[2]
+	WORD $0x4f921a88 // fmla v8.4s, v20.4s, v18.s[2]
+	WORD $0x4f921aa9 // fmla v9.4s, v21.4s, v18.s[2]
+	WORD $0x4f931a8c // fmla v12.4s, v20.4s, v19.s[2]
+	WORD $0x4f931aad // fmla v13.4s, v21.4s, v19.s[2]
+	FLDPQ 160(R7), (F22, F23)
+	WORD $0x4f901ac2 // fmla v2.4s, v22.4s, v16.s[2]
+	WORD $0x4f901ae3 // fmla v3.4s, v23.4s, v16.s[2]
+	WORD $0x4f911ac6 // fmla v6.4s, v22.4s, v17.s[2]
+	WORD $0x4f911ae7 // fmla v7.4s, v23.4s, v17.s[2]
+	WORD $0x4f921aca // fmla v10.4s, v22.4s, v18.s[2]
+	WORD $0x4f921aeb // fmla v11.4s, v23.4s, v18.s[2]
+	WORD $0x4f931ace // fmla v14.4s, v22.4s, v19.s[2]
+	WORD $0x4f931aef // fmla v15.4s, v23.4s, v19.s[2]
+	FLDPQ 192(R7), (F24, F25)
+	WORD $0x4fb01b00 // fmla v0.4s, v24.4s, v16.s[3]
+	WORD $0x4fb01b21 // fmla v1.4s, v25.4s, v16.s[3]
+	WORD $0x4fb11b04 // fmla v4.4s, v24.4s, v17.s[3]
+	WORD $0x4fb11b25 // fmla v5.4s, v25.4s, v17.s[3]
+	WORD $0x4fb21b08 // fmla v8.4s, v24.4s, v18.s[3]
+	WORD $0x4fb21b29 // fmla v9.4s, v25.4s, v18.s[3]
+	WORD $0x4fb31b0c // fmla v12.4s, v24.4s, v19.s[3]
+	WORD $0x4fb31b2d // fmla v13.4s, v25.4s, v19.s[3]
+	FLDPQ 224(R7), (F26, F27)
+	WORD $0x4fb01b42 // fmla v2.4s, v26.4s, v16.s[3]
+	WORD $0x4fb01b63 // fmla v3.4s, v27.4s, v16.s[3]
+	WORD $0x4fb11b46 // fmla v6.4s, v26.4s, v17.s[3]
+	WORD $0x4fb11b67 // fmla v7.4s, v27.4s, v17.s[3]
+	WORD $0x4fb21b4a // fmla v10.4s, v26.4s, v18.s[3]
+	WORD $0x4fb21b6b // fmla v11.4s, v27.4s, v18.s[3]
+	WORD $0x4fb31b4e // fmla v14.4s, v26.4s, v19.s[3]
+	WORD $0x4fb31b6f // fmla v15.4s, v27.4s, v19.s[3]
+	ADD $256, R7, R7
+	SUBS $4, R14, R14
+	BGE k0loop
+
+k0tail:
+	ADDS $4, R14, R14
+	BEQ k0done
+
+k0one:
+	FMOVS.P 4(R3), F16
+	FMOVS.P 4(R4), F17
+	FMOVS.P 4(R5), F18
+	FMOVS.P 4(R6), F19
+	FLDPQ 0(R7), (F20, F21)
+	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a1 // fmla v1.4s, v21.4s, v16.s[0]
+	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112a5 // fmla v5.4s, v21.4s, v17.s[0]
+	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
+	WORD $0x4f9212a9 // fmla v9.4s, v21.4s, v18.s[0]
+	WORD $0x4f93128c // fmla v12.4s, v20.4s, v19.s[0]
+	WORD $0x4f9312ad // fmla v13.4s, v21.4s, v19.s[0]
+	FLDPQ 32(R7), (F22, F23)
+	WORD $0x4f9012c2 // fmla v2.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e3 // fmla v3.4s, v23.4s, v16.s[0]
+	WORD $0x4f9112c6 // fmla v6.4s, v22.4s, v17.s[0]
+	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
+	WORD $0x4f9212ca // fmla v10.4s, v22.4s, v18.s[0]
+	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
+	WORD $0x4f9312ce // fmla v14.4s, v22.4s, v19.s[0]
+	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
+	ADD $64, R7, R7
+	SUBS $1, R14, R14
+	BNE k0one
+
+k0done:
+	MOVD 88(R0), R10
+	ADD R10, R15, R15
+	SUBS $1, R13, R13
+	BNE segment0
+	MOVD 24(R0), R10
+	CBZ R10, nobias0
+	FLDPQ 0(R10), (F20, F21)
+	WORD $0x4e34d400 // fadd v0.4s, v0.4s, v20.4s
+	WORD $0x4e35d421 // fadd v1.4s, v1.4s, v21.4s
+	WORD $0x4e34d484 // fadd v4.4s, v4.4s, v20.4s
+	WORD $0x4e35d4a5 // fadd v5.4s, v5.4s, v21.4s
+	WORD $0x4e34d508 // fadd v8.4s, v8.4s, v20.4s
+	WORD $0x4e35d529 // fadd v9.4s, v9.4s, v21.4s
+	WORD $0x4e34d58c // fadd v12.4s, v12.4s, v20.4s
+	WORD $0x4e35d5ad // fadd v13.4s, v13.4s, v21.4s
+	FLDPQ 32(R10), (F20, F21)
+	WORD $0x4e34d442 // fadd v2.4s, v2.4s, v20.4s
+	WORD $0x4e35d463 // fadd v3.4s, v3.4s, v21.4s
+	WORD $0x4e34d4c6 // fadd v6.4s, v6.4s, v20.4s
+	WORD $0x4e35d4e7 // fadd v7.4s, v7.4s, v21.4s
+	WORD $0x4e34d54a // fadd v10.4s, v10.4s, v20.4s
+	WORD $0x4e35d56b // fadd v11.4s, v11.4s, v21.4s
+	WORD $0x4e34d5ce // fadd v14.4s, v14.4s, v20.4s
+	WORD $0x4e35d5ef // fadd v15.4s, v15.4s, v21.4s
+
+nobias0:
+	MOVD 104(R0), R10
+	VDUP R10, V20.S4
+	MOVD 40(R0), R10
+	MOVD R9, R11
+	WORD $0x4e34f400 // fmax v0.4s, v0.4s, v20.4s
+	WORD $0x4e34f421 // fmax v1.4s, v1.4s, v20.4s
+	WORD $0x4e34f442 // fmax v2.4s, v2.4s, v20.4s
+	WORD $0x4e34f463 // fmax v3.4s, v3.4s, v20.4s
+	FSTPQ (F0, F1), 0(R11)
+	FSTPQ (F2, F3), 32(R11)
+	ADD R10, R11, R11
+	WORD $0x4e34f484 // fmax v4.4s, v4.4s, v20.4s
+	WORD $0x4e34f4a5 // fmax v5.4s, v5.4s, v20.4s
+	WORD $0x4e34f4c6 // fmax v6.4s, v6.4s, v20.4s
+	WORD $0x4e34f4e7 // fmax v7.4s, v7.4s, v20.4s
+	FSTPQ (F4, F5), 0(R11)
+	FSTPQ (F6, F7), 32(R11)
+	ADD R10, R11, R11
+	WORD $0x4e34f508 // fmax v8.4s, v8.4s, v20.4s
+	WORD $0x4e34f529 // fmax v9.4s, v9.4s, v20.4s
+	WORD $0x4e34f54a // fmax v10.4s, v10.4s, v20.4s
+	WORD $0x4e34f56b // fmax v11.4s, v11.4s, v20.4s
+	FSTPQ (F8, F9), 0(R11)
+	FSTPQ (F10, F11), 32(R11)
+	ADD R10, R11, R11
+	WORD $0x4e34f58c // fmax v12.4s, v12.4s, v20.4s
+	WORD $0x4e34f5ad // fmax v13.4s, v13.4s, v20.4s
+	WORD $0x4e34f5ce // fmax v14.4s, v14.4s, v20.4s
+	WORD $0x4e34f5ef // fmax v15.4s, v15.4s, v20.4s
+	FSTPQ (F12, F13), 0(R11)
+	FSTPQ (F14, F15), 32(R11)
+	MOVD 48(R0), R10
+	ADD R10, R8, R8
+	MOVD 56(R0), R10
+	ADD R10, R9, R9
+	SUBS $1, R12, R12
+	BNE tile
+	MOVD R1, FPCR
+	RET
+
 // func gemm1x64NEON(args *byte)
 TEXT ·gemm1x64NEON(SB), NOSPLIT, $0-8
 	MOVD args+0(FP), R0
@@ -1114,6 +1335,187 @@ sumdone:
 	FSTPQ (F2, F3), 32(R3)
 	ADD R8, R3, R3
 	ADD $4, R4, R4
+	SUBS $1, R5, R5
+	BNE block
+	MOVD R1, FPCR
+	RET
+
+// func gradSet4x16NEON(args *byte)
+TEXT ·gradSet4x16NEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 80(R0), R5
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MOVD 24(R0), R8
+	MOVD 64(R0), R9
+	MOVD 72(R0), R10
+
+block:
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	MOVD R4, R11
+	MOVD 16(R0), R12
+	MOVD 56(R0), R14
+
+outer:
+	MOVD 48(R0), R13
+	SUBS $4, R13, R13
+	BLT sumtail
+
+sumloop:
+	FMOVQ 0(R11), F16
+	FLDPQ 0(R12), (F18, F19)
+	FLDPQ 32(R12), (F20, F21)
+	ADD R6, R11, R11
+	ADD R7, R12, R12
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4fb01244 // fmla v4.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01265 // fmla v5.4s, v19.4s, v16.s[1]
+	WORD $0x4fb01286 // fmla v6.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012a7 // fmla v7.4s, v21.4s, v16.s[1]
+	WORD $0x4f901a48 // fmla v8.4s, v18.4s, v16.s[2]
+	WORD $0x4f901a69 // fmla v9.4s, v19.4s, v16.s[2]
+	WORD $0x4f901a8a // fmla v10.4s, v20.4s, v16.s[2]
+	WORD $0x4f901aab // fmla v11.4s, v21.4s, v16.s[2]
+	WORD $0x4fb01a4c // fmla v12.4s, v18.4s, v16.s[3]
+	WORD $0x4fb01a6d // fmla v13.4s, v19.4s, v16.s[3]
+	WORD $0x4fb01a8e // fmla v14.4s, v20.4s, v16.s[3]
+	WORD $0x4fb01aaf // fmla v15.4s, v21.4s, v16.s[3]
+	FMOVQ 0(R11), F17
+	FLDPQ 0(R12), (F22, F23)
+	FLDPQ 32(R12), (F24, F25)
+	ADD R6, R11, R11
+	ADD R7, R12, R12
+	WORD $0x4f9112c0 // fmla v0.4s, v22.4s, v17.s[0]
+	WORD $0x4f9112e1 // fmla v1.4s, v23.4s, v17.s[0]
+	WORD $0x4f911302 // fmla v2.4s, v24.4s, v17.s[0]
+	WORD $0x4f911323 // fmla v3.4s, v25.4s, v17.s[0]
+	WORD $0x4fb112c4 // fmla v4.4s, v22.4s, v17.s[1]
+	WORD $0x4fb112e5 // fmla v5.4s, v23.4s, v17.s[1]
+	WORD $0x4fb11306 // fmla v6.4s, v24.4s, v17.s[1]
+	WORD $0x4fb11327 // fmla v7.4s, v25.4s, v17.s[1]
+	WORD $0x4f911ac8 // fmla v8.4s, v22.4s, v17.s[2]
+	WORD $0x4f911ae9 // fmla v9.4s, v23.4s, v17.s[2]
+	WORD $0x4f911b0a // fmla v10.4s, v24.4s, v17.s[2]
+	WORD $0x4f911b2b // fmla v11.4s, v25.4s, v17.s[2]
+	WORD $0x4fb11acc // fmla v12.4s, v22.4s, v17.s[3]
+	WORD $0x4fb11aed // fmla v13.4s, v23.4s, v17.s[3]
+	WORD $0x4fb11b0e // fmla v14.4s, v24.4s, v17.s[3]
+	WORD $0x4fb11b2f // fmla v15.4s, v25.4s, v17.s[3]
+	FMOVQ 0(R11), F16
+	FLDPQ 0(R12), (F18, F19)
+	FLDPQ 32(R12), (F20, F21)
+	ADD R6, R11, R11
+	ADD R7, R12, R12
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4fb01244 // fmla v4.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01265 // fmla v5.4s, v19.4s, v16.s[1]
+	WORD $0x4fb01286 // fmla v6.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012a7 // fmla v7.4s, v21.4s, v16.s[1]
+	WORD $0x4f901a48 // fmla v8.4s, v18.4s, v16.s[2]
+	WORD $0x4f901a69 // fmla v9.4s, v19.4s, v16.s[2]
+	WORD $0x4f901a8a // fmla v10.4s, v20.4s, v16.s[2]
+	WORD $0x4f901aab // fmla v11.4s, v21.4s, v16.s[2]
+	WORD $0x4fb01a4c // fmla v12.4s, v18.4s, v16.s[3]
+	WORD $0x4fb01a6d // fmla v13.4s, v19.4s, v16.s[3]
+	WORD $0x4fb01a8e // fmla v14.4s, v20.4s, v16.s[3]
+	WORD $0x4fb01aaf // fmla v15.4s, v21.4s, v16.s[3]
+	FMOVQ 0(R11), F17
+	FLDPQ 0(R12), (F22, F23)
+	FLDPQ 32(R12), (F24, F25)
+	ADD R6, R11, R11
+	ADD R7, R12, R12
+	WORD $0x4f9112c0 // fmla v0.4s, v22.4s, v17.s[0]
+	WORD $0x4f9112e1 // fmla v1.4s, v23.4s, v17.s[0]
+	WORD $0x4f911302 // fmla v2.4s, v24.4s, v17.s[0]
+	WORD $0x4f911323 // fmla v3.4s, v25.4s, v17.s[0]
+	WORD $0x4fb112c4 // fmla v4.4s, v22.4s, v17.s[1]
+	WORD $0x4fb112e5 // fmla v5.4s, v23.4s, v17.s[1]
+	WORD $0x4fb11306 // fmla v6.4s, v24.4s, v17.s[1]
+	WORD $0x4fb11327 // fmla v7.4s, v25.4s, v17.s[1]
+	WORD $0x4f911ac8 // fmla v8.4s, v22.4s, v17.s[2]
+	WORD $0x4f911ae9 // fmla v9.4s, v23.4s, v17.s[2]
+	WORD $0x4f911b0a // fmla v10.4s, v24.4s, v17.s[2]
+	WORD $0x4f911b2b // fmla v11.4s, v25.4s, v17.s[2]
+	WORD $0x4fb11acc // fmla v12.4s, v22.4s, v17.s[3]
+	WORD $0x4fb11aed // fmla v13.4s, v23.4s, v17.s[3]
+	WORD $0x4fb11b0e // fmla v14.4s, v24.4s, v17.s[3]
+	WORD $0x4fb11b2f // fmla v15.4s, v25.4s, v17.s[3]
+	SUBS $4, R13, R13
+	BGE sumloop
+
+sumtail:
+	ADDS $4, R13, R13
+	BEQ sumdone
+
+sumone:
+	FMOVQ 0(R11), F16
+	FLDPQ 0(R12), (F18, F19)
+	FLDPQ 32(R12), (F20, F21)
+	ADD R6, R11, R11
+	ADD R7, R12, R12
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4fb01244 // fmla v4.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01265 // fmla v5.4s, v19.4s, v16.s[1]
+	WORD $0x4fb01286 // fmla v6.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012a7 // fmla v7.4s, v21.4s, v16.s[1]
+	WORD $0x4f901a48 // fmla v8.4s, v18.4s, v16.s[2]
+	WORD $0x4f901a69 // fmla v9.4s, v19.4s, v16.s[2]
+	WORD $0x4f901a8a // fmla v10.4s, v20.4s, v16.s[2]
+	WORD $0x4f901aab // fmla v11.4s, v21.4s, v16.s[2]
+	WORD $0x4fb01a4c // fmla v12.4s, v18.4s, v16.s[3]
+	WORD $0x4fb01a6d // fmla v13.4s, v19.4s, v16.s[3]
+	WORD $0x4fb01a8e // fmla v14.4s, v20.4s, v16.s[3]
+	WORD $0x4fb01aaf // fmla v15.4s, v21.4s, v16.s[3]
+	SUBS $1, R13, R13
+	BNE sumone
+
+sumdone:
+	ADD R9, R11, R11
+	ADD R10, R12, R12
+	SUBS $1, R14, R14
+	BNE outer
+	FSTPQ (F0, F1), 0(R3)
+	FSTPQ (F2, F3), 32(R3)
+	ADD R8, R3, R3
+	FSTPQ (F4, F5), 0(R3)
+	FSTPQ (F6, F7), 32(R3)
+	ADD R8, R3, R3
+	FSTPQ (F8, F9), 0(R3)
+	FSTPQ (F10, F11), 32(R3)
+	ADD R8, R3, R3
+	FSTPQ (F12, F13), 0(R3)
+	FSTPQ (F14, F15), 32(R3)
+	ADD R8, R3, R3
+	ADD $16, R4, R4
 	SUBS $1, R5, R5
 	BNE block
 	MOVD R1, FPCR
@@ -2292,6 +2694,952 @@ round:
 	WORD $0x4e38cf17 // fmla v23.4s, v24.4s, v24.4s
 	SUBS $1, R3, R3
 	BNE round
+	MOVD R1, FPCR
+	RET
+
+DATA winogradFactors<>+0(SB)/4, $0x3f400000 // A
+DATA winogradFactors<>+4(SB)/4, $0x3fc00000 // B
+DATA winogradFactors<>+8(SB)/4, $0x3f100000 // A2
+DATA winogradFactors<>+12(SB)/4, $0x40100000 // B2
+DATA winogradFactors<>+16(SB)/4, $0x3ed80000 // A3
+DATA winogradFactors<>+20(SB)/4, $0x40580000 // B3
+DATA winogradFactors<>+24(SB)/4, $0x40340000 // Sum
+DATA winogradFactors<>+28(SB)/4, $0x3fa20000 // Product
+DATA winogradFactors<>+32(SB)/4, $0x3f4a4588 // N0
+DATA winogradFactors<>+36(SB)/4, $0xbf06d905 // NA
+DATA winogradFactors<>+40(SB)/4, $0x3e06d905 // NB
+DATA winogradFactors<>+44(SB)/4, $0x00000000 // 
+GLOBL winogradFactors<>(SB), RODATA|NOPTR, $48
+
+// func winogradInputNEON(args *byte)
+TEXT ·winogradInputNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 16(R0), R5
+	MOVD 88(R0), R6
+	MOVD 24(R0), R7
+	MOVD 40(R0), R8
+	MOVD 48(R0), R9
+	MOVD $winogradFactors<>(SB), R10
+	FLDPQ 0(R10), (F0, F1)
+	FMOVQ 32(R10), F2
+	MOVD 48(R0), R15
+	ADD R15<<1, R15, R16
+	LSL $1, R16, R16
+	ADD R16, R16, R17
+	ADD R16, R17, R19
+	ADD R16, R19, R20
+	ADD R16, R20, R21
+
+slice:
+	MOVD R3, R10
+	MOVD R5, R13
+	MOVD $8, R14
+
+rank:
+	MOVD R10, R11
+	VLD1.P (R11)(R7), [V4.B16]
+	VLD1.P (R11)(R7), [V5.B16]
+	VLD1.P (R11)(R7), [V6.B16]
+	VLD1.P (R11)(R7), [V7.B16]
+	VLD1.P (R11)(R7), [V8.B16]
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4fa058a9 // fmls v9.4s, v5.4s, v0.s[3]
+	WORD $0x4fa0588a // fmls v10.4s, v4.4s, v0.s[3]
+	VMOV V9.B16, V11.B16
+	WORD $0x4f801149 // fmla v9.4s, v10.4s, v0.s[0]
+	FMOVQ F9, 128(R13)
+	WORD $0x4f80514b // fmls v11.4s, v10.4s, v0.s[0]
+	FMOVQ F11, 256(R13)
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4f8058a9 // fmls v9.4s, v5.4s, v0.s[2]
+	WORD $0x4f80588a // fmls v10.4s, v4.4s, v0.s[2]
+	VMOV V9.B16, V11.B16
+	WORD $0x4fa01149 // fmla v9.4s, v10.4s, v0.s[1]
+	FMOVQ F9, 384(R13)
+	WORD $0x4fa0514b // fmls v11.4s, v10.4s, v0.s[1]
+	FMOVQ F11, 512(R13)
+	WORD $0x4f8158a7 // fmls v7.4s, v5.4s, v1.s[2]
+	FMOVQ F7, 0(R13)
+	WORD $0x4fa11888 // fmla v8.4s, v4.4s, v1.s[3]
+	WORD $0x4f8158c8 // fmls v8.4s, v6.4s, v1.s[2]
+	FMOVQ F8, 640(R13)
+	ADD R7<<2, R10, R11
+	SUB R7, R11, R11
+	VLD1.P (R11)(R7), [V3.B16]
+	VLD1.P (R11)(R7), [V4.B16]
+	VLD1.P (R11)(R7), [V5.B16]
+	VLD1.P (R11)(R7), [V6.B16]
+	VLD1.P (R11)(R7), [V7.B16]
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4fa058a9 // fmls v9.4s, v5.4s, v0.s[3]
+	WORD $0x4fa0588a // fmls v10.4s, v4.4s, v0.s[3]
+	VMOV V9.B16, V11.B16
+	WORD $0x4f801149 // fmla v9.4s, v10.4s, v0.s[0]
+	FMOVQ F9, 896(R13)
+	WORD $0x4f80514b // fmls v11.4s, v10.4s, v0.s[0]
+	FMOVQ F11, 1024(R13)
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4f8058a9 // fmls v9.4s, v5.4s, v0.s[2]
+	WORD $0x4f80588a // fmls v10.4s, v4.4s, v0.s[2]
+	VMOV V9.B16, V11.B16
+	WORD $0x4fa01149 // fmla v9.4s, v10.4s, v0.s[1]
+	FMOVQ F9, 1152(R13)
+	WORD $0x4fa0514b // fmls v11.4s, v10.4s, v0.s[1]
+	FMOVQ F11, 1280(R13)
+	WORD $0x4f8158a7 // fmls v7.4s, v5.4s, v1.s[2]
+	WORD $0x4fa11867 // fmla v7.4s, v3.4s, v1.s[3]
+	FMOVQ F7, 768(R13)
+	WORD $0x4fa19889 // fmul v9.4s, v4.4s, v1.s[3]
+	WORD $0x4f8158c9 // fmls v9.4s, v6.4s, v1.s[2]
+	FMOVQ F9, 1408(R13)
+	MOVD R11, R10
+	ADD $16, R13, R13
+	SUBS $1, R14, R14
+	BNE rank
+	MOVD R4, R11
+	MOVD R5, R13
+	MOVD $6, R14
+
+column:
+	MOVD R11, R12
+	FLDPQ 0(R13), (F4, F5)
+	FLDPQ 32(R13), (F6, F7)
+	FMOVQ 64(R13), F8
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4fa058a9 // fmls v9.4s, v5.4s, v0.s[3]
+	WORD $0x4fa0588a // fmls v10.4s, v4.4s, v0.s[3]
+	VMOV V9.B16, V11.B16
+	WORD $0x4f801149 // fmla v9.4s, v10.4s, v0.s[0]
+	ADD R16, R12, R15
+	FMOVQ F9, 0(R15)
+	WORD $0x4f80514b // fmls v11.4s, v10.4s, v0.s[0]
+	ADD R17, R12, R15
+	FMOVQ F11, 0(R15)
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4f8058a9 // fmls v9.4s, v5.4s, v0.s[2]
+	WORD $0x4f80588a // fmls v10.4s, v4.4s, v0.s[2]
+	VMOV V9.B16, V11.B16
+	WORD $0x4fa01149 // fmla v9.4s, v10.4s, v0.s[1]
+	ADD R19, R12, R15
+	FMOVQ F9, 0(R15)
+	WORD $0x4fa0514b // fmls v11.4s, v10.4s, v0.s[1]
+	ADD R20, R12, R15
+	FMOVQ F11, 0(R15)
+	WORD $0x4f8158a7 // fmls v7.4s, v5.4s, v1.s[2]
+	FMOVQ F7, 0(R12)
+	WORD $0x4fa11888 // fmla v8.4s, v4.4s, v1.s[3]
+	WORD $0x4f8158c8 // fmls v8.4s, v6.4s, v1.s[2]
+	ADD R21, R12, R15
+	FMOVQ F8, 0(R15)
+	ADD R8, R12, R12
+	FLDPQ 768(R13), (F4, F5)
+	FLDPQ 800(R13), (F6, F7)
+	FMOVQ 832(R13), F8
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4fa058a9 // fmls v9.4s, v5.4s, v0.s[3]
+	WORD $0x4fa0588a // fmls v10.4s, v4.4s, v0.s[3]
+	VMOV V9.B16, V11.B16
+	WORD $0x4f801149 // fmla v9.4s, v10.4s, v0.s[0]
+	ADD R16, R12, R15
+	FMOVQ F9, 0(R15)
+	WORD $0x4f80514b // fmls v11.4s, v10.4s, v0.s[0]
+	ADD R17, R12, R15
+	FMOVQ F11, 0(R15)
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4f8058a9 // fmls v9.4s, v5.4s, v0.s[2]
+	WORD $0x4f80588a // fmls v10.4s, v4.4s, v0.s[2]
+	VMOV V9.B16, V11.B16
+	WORD $0x4fa01149 // fmla v9.4s, v10.4s, v0.s[1]
+	ADD R19, R12, R15
+	FMOVQ F9, 0(R15)
+	WORD $0x4fa0514b // fmls v11.4s, v10.4s, v0.s[1]
+	ADD R20, R12, R15
+	FMOVQ F11, 0(R15)
+	WORD $0x4f8158a7 // fmls v7.4s, v5.4s, v1.s[2]
+	FMOVQ F7, 0(R12)
+	WORD $0x4fa11888 // fmla v8.4s, v4.4s, v1.s[3]
+	WORD $0x4f8158c8 // fmls v8.4s, v6.4s, v1.s[2]
+	ADD R21, R12, R15
+	FMOVQ F8, 0(R15)
+	ADD R8, R12, R12
+	FLDPQ 48(R13), (F3, F4)
+	FLDPQ 80(R13), (F5, F6)
+	FMOVQ 112(R13), F7
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4fa058a9 // fmls v9.4s, v5.4s, v0.s[3]
+	WORD $0x4fa0588a // fmls v10.4s, v4.4s, v0.s[3]
+	VMOV V9.B16, V11.B16
+	WORD $0x4f801149 // fmla v9.4s, v10.4s, v0.s[0]
+	ADD R16, R12, R15
+	FMOVQ F9, 0(R15)
+	WORD $0x4f80514b // fmls v11.4s, v10.4s, v0.s[0]
+	ADD R17, R12, R15
+	FMOVQ F11, 0(R15)
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4f8058a9 // fmls v9.4s, v5.4s, v0.s[2]
+	WORD $0x4f80588a // fmls v10.4s, v4.4s, v0.s[2]
+	VMOV V9.B16, V11.B16
+	WORD $0x4fa01149 // fmla v9.4s, v10.4s, v0.s[1]
+	ADD R19, R12, R15
+	FMOVQ F9, 0(R15)
+	WORD $0x4fa0514b // fmls v11.4s, v10.4s, v0.s[1]
+	ADD R20, R12, R15
+	FMOVQ F11, 0(R15)
+	WORD $0x4f8158a7 // fmls v7.4s, v5.4s, v1.s[2]
+	WORD $0x4fa11867 // fmla v7.4s, v3.4s, v1.s[3]
+	FMOVQ F7, 0(R12)
+	WORD $0x4fa19889 // fmul v9.4s, v4.4s, v1.s[3]
+	WORD $0x4f8158c9 // fmls v9.4s, v6.4s, v1.s[2]
+	ADD R21, R12, R15
+	FMOVQ F9, 0(R15)
+	ADD R8, R12, R12
+	FLDPQ 816(R13), (F3, F4)
+	FLDPQ 848(R13), (F5, F6)
+	FMOVQ 880(R13), F7
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4fa058a9 // fmls v9.4s, v5.4s, v0.s[3]
+	WORD $0x4fa0588a // fmls v10.4s, v4.4s, v0.s[3]
+	VMOV V9.B16, V11.B16
+	WORD $0x4f801149 // fmla v9.4s, v10.4s, v0.s[0]
+	ADD R16, R12, R15
+	FMOVQ F9, 0(R15)
+	WORD $0x4f80514b // fmls v11.4s, v10.4s, v0.s[0]
+	ADD R17, R12, R15
+	FMOVQ F11, 0(R15)
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4f8058a9 // fmls v9.4s, v5.4s, v0.s[2]
+	WORD $0x4f80588a // fmls v10.4s, v4.4s, v0.s[2]
+	VMOV V9.B16, V11.B16
+	WORD $0x4fa01149 // fmla v9.4s, v10.4s, v0.s[1]
+	ADD R19, R12, R15
+	FMOVQ F9, 0(R15)
+	WORD $0x4fa0514b // fmls v11.4s, v10.4s, v0.s[1]
+	ADD R20, R12, R15
+	FMOVQ F11, 0(R15)
+	WORD $0x4f8158a7 // fmls v7.4s, v5.4s, v1.s[2]
+	WORD $0x4fa11867 // fmla v7.4s, v3.4s, v1.s[3]
+	FMOVQ F7, 0(R12)
+	WORD $0x4fa19889 // fmul v9.4s, v4.4s, v1.s[3]
+	WORD $0x4f8158c9 // fmls v9.4s, v6.4s, v1.s[2]
+	ADD R21, R12, R15
+	FMOVQ F9, 0(R15)
+	ADD R8, R12, R12
+	ADD R9, R11, R11
+	ADD $128, R13, R13
+	SUBS $1, R14, R14
+	BNE column
+	ADD $16, R3, R3
+	ADD $16, R4, R4
+	SUBS $1, R6, R6
+	BNE slice
+	MOVD R1, FPCR
+	RET
+
+// func winogradOutputGradNEON(args *byte)
+TEXT ·winogradOutputGradNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 16(R0), R5
+	MOVD 88(R0), R6
+	MOVD 24(R0), R7
+	MOVD 40(R0), R8
+	MOVD 48(R0), R9
+	MOVD $winogradFactors<>(SB), R10
+	FLDPQ 0(R10), (F0, F1)
+	FMOVQ 32(R10), F2
+	MOVD 48(R0), R15
+	ADD R15<<1, R15, R16
+	LSL $1, R16, R16
+	ADD R16, R16, R17
+	ADD R16, R17, R19
+	ADD R16, R19, R20
+	ADD R16, R20, R21
+
+slice:
+	MOVD R3, R10
+	MOVD R5, R13
+	MOVD $8, R14
+
+rank:
+	MOVD R10, R11
+	VLD1.P (R11)(R7), [V3.B16]
+	VLD1.P (R11)(R7), [V4.B16]
+	VLD1.P (R11)(R7), [V5.B16]
+	VLD1.P (R11)(R7), [V6.B16]
+	VMOV V3.B16, V7.B16
+	VMOV V4.B16, V8.B16
+	WORD $0x4f8018a7 // fmla v7.4s, v5.4s, v0.s[2]
+	WORD $0x4f8018c8 // fmla v8.4s, v6.4s, v0.s[2]
+	VMOV V7.B16, V9.B16
+	WORD $0x4f801107 // fmla v7.4s, v8.4s, v0.s[0]
+	FMOVQ F7, 128(R13)
+	WORD $0x4f805109 // fmls v9.4s, v8.4s, v0.s[0]
+	FMOVQ F9, 256(R13)
+	VMOV V3.B16, V7.B16
+	VMOV V4.B16, V8.B16
+	WORD $0x4fa018a7 // fmla v7.4s, v5.4s, v0.s[3]
+	WORD $0x4fa018c8 // fmla v8.4s, v6.4s, v0.s[3]
+	VMOV V7.B16, V9.B16
+	WORD $0x4fa01107 // fmla v7.4s, v8.4s, v0.s[1]
+	FMOVQ F7, 384(R13)
+	WORD $0x4fa05109 // fmls v9.4s, v8.4s, v0.s[1]
+	FMOVQ F9, 512(R13)
+	FMOVQ F3, 0(R13)
+	FMOVQ F6, 640(R13)
+	ADD R7<<2, R10, R11
+	VLD1.P (R11)(R7), [V3.B16]
+	VLD1.P (R11)(R7), [V4.B16]
+	VLD1.P (R11)(R7), [V5.B16]
+	VLD1.P (R11)(R7), [V6.B16]
+	VMOV V3.B16, V7.B16
+	VMOV V4.B16, V8.B16
+	WORD $0x4f8018a7 // fmla v7.4s, v5.4s, v0.s[2]
+	WORD $0x4f8018c8 // fmla v8.4s, v6.4s, v0.s[2]
+	VMOV V7.B16, V9.B16
+	WORD $0x4f801107 // fmla v7.4s, v8.4s, v0.s[0]
+	FMOVQ F7, 896(R13)
+	WORD $0x4f805109 // fmls v9.4s, v8.4s, v0.s[0]
+	FMOVQ F9, 1024(R13)
+	VMOV V3.B16, V7.B16
+	VMOV V4.B16, V8.B16
+	WORD $0x4fa018a7 // fmla v7.4s, v5.4s, v0.s[3]
+	WORD $0x4fa018c8 // fmla v8.4s, v6.4s, v0.s[3]
+	VMOV V7.B16, V9.B16
+	WORD $0x4fa01107 // fmla v7.4s, v8.4s, v0.s[1]
+	FMOVQ F7, 1152(R13)
+	WORD $0x4fa05109 // fmls v9.4s, v8.4s, v0.s[1]
+	FMOVQ F9, 1280(R13)
+	FMOVQ F3, 768(R13)
+	FMOVQ F6, 1408(R13)
+	MOVD R11, R10
+	ADD $16, R13, R13
+	SUBS $1, R14, R14
+	BNE rank
+	MOVD R4, R11
+	MOVD R5, R13
+	MOVD $6, R14
+
+column:
+	MOVD R11, R12
+	FLDPQ 0(R13), (F3, F4)
+	FLDPQ 32(R13), (F5, F6)
+	VMOV V3.B16, V7.B16
+	VMOV V4.B16, V8.B16
+	WORD $0x4f8018a7 // fmla v7.4s, v5.4s, v0.s[2]
+	WORD $0x4f8018c8 // fmla v8.4s, v6.4s, v0.s[2]
+	VMOV V7.B16, V9.B16
+	WORD $0x4f801107 // fmla v7.4s, v8.4s, v0.s[0]
+	ADD R16, R12, R15
+	FMOVQ F7, 0(R15)
+	WORD $0x4f805109 // fmls v9.4s, v8.4s, v0.s[0]
+	ADD R17, R12, R15
+	FMOVQ F9, 0(R15)
+	VMOV V3.B16, V7.B16
+	VMOV V4.B16, V8.B16
+	WORD $0x4fa018a7 // fmla v7.4s, v5.4s, v0.s[3]
+	WORD $0x4fa018c8 // fmla v8.4s, v6.4s, v0.s[3]
+	VMOV V7.B16, V9.B16
+	WORD $0x4fa01107 // fmla v7.4s, v8.4s, v0.s[1]
+	ADD R19, R12, R15
+	FMOVQ F7, 0(R15)
+	WORD $0x4fa05109 // fmls v9.4s, v8.4s, v0.s[1]
+	ADD R20, R12, R15
+	FMOVQ F9, 0(R15)
+	FMOVQ F3, 0(R12)
+	ADD R21, R12, R15
+	FMOVQ F6, 0(R15)
+	ADD R8, R12, R12
+	FLDPQ 768(R13), (F3, F4)
+	FLDPQ 800(R13), (F5, F6)
+	VMOV V3.B16, V7.B16
+	VMOV V4.B16, V8.B16
+	WORD $0x4f8018a7 // fmla v7.4s, v5.4s, v0.s[2]
+	WORD $0x4f8018c8 // fmla v8.4s, v6.4s, v0.s[2]
+	VMOV V7.B16, V9.B16
+	WORD $0x4f801107 // fmla v7.4s, v8.4s, v0.s[0]
+	ADD R16, R12, R15
+	FMOVQ F7, 0(R15)
+	WORD $0x4f805109 // fmls v9.4s, v8.4s, v0.s[0]
+	ADD R17, R12, R15
+	FMOVQ F9, 0(R15)
+	VMOV V3.B16, V7.B16
+	VMOV V4.B16, V8.B16
+	WORD $0x4fa018a7 // fmla v7.4s, v5.4s, v0.s[3]
+	WORD $0x4fa018c8 // fmla v8.4s, v6.4s, v0.s[3]
+	VMOV V7.B16, V9.B16
+	WORD $0x4fa01107 // fmla v7.4s, v8.4s, v0.s[1]
+	ADD R19, R12, R15
+	FMOVQ F7, 0(R15)
+	WORD $0x4fa05109 // fmls v9.4s, v8.4s, v0.s[1]
+	ADD R20, R12, R15
+	FMOVQ F9, 0(R15)
+	FMOVQ F3, 0(R12)
+	ADD R21, R12, R15
+	FMOVQ F6, 0(R15)
+	ADD R8, R12, R12
+	FLDPQ 64(R13), (F3, F4)
+	FLDPQ 96(R13), (F5, F6)
+	VMOV V3.B16, V7.B16
+	VMOV V4.B16, V8.B16
+	WORD $0x4f8018a7 // fmla v7.4s, v5.4s, v0.s[2]
+	WORD $0x4f8018c8 // fmla v8.4s, v6.4s, v0.s[2]
+	VMOV V7.B16, V9.B16
+	WORD $0x4f801107 // fmla v7.4s, v8.4s, v0.s[0]
+	ADD R16, R12, R15
+	FMOVQ F7, 0(R15)
+	WORD $0x4f805109 // fmls v9.4s, v8.4s, v0.s[0]
+	ADD R17, R12, R15
+	FMOVQ F9, 0(R15)
+	VMOV V3.B16, V7.B16
+	VMOV V4.B16, V8.B16
+	WORD $0x4fa018a7 // fmla v7.4s, v5.4s, v0.s[3]
+	WORD $0x4fa018c8 // fmla v8.4s, v6.4s, v0.s[3]
+	VMOV V7.B16, V9.B16
+	WORD $0x4fa01107 // fmla v7.4s, v8.4s, v0.s[1]
+	ADD R19, R12, R15
+	FMOVQ F7, 0(R15)
+	WORD $0x4fa05109 // fmls v9.4s, v8.4s, v0.s[1]
+	ADD R20, R12, R15
+	FMOVQ F9, 0(R15)
+	FMOVQ F3, 0(R12)
+	ADD R21, R12, R15
+	FMOVQ F6, 0(R15)
+	ADD R8, R12, R12
+	FLDPQ 832(R13), (F3, F4)
+	FLDPQ 864(R13), (F5, F6)
+	VMOV V3.B16, V7.B16
+	VMOV V4.B16, V8.B16
+	WORD $0x4f8018a7 // fmla v7.4s, v5.4s, v0.s[2]
+	WORD $0x4f8018c8 // fmla v8.4s, v6.4s, v0.s[2]
+	VMOV V7.B16, V9.B16
+	WORD $0x4f801107 // fmla v7.4s, v8.4s, v0.s[0]
+	ADD R16, R12, R15
+	FMOVQ F7, 0(R15)
+	WORD $0x4f805109 // fmls v9.4s, v8.4s, v0.s[0]
+	ADD R17, R12, R15
+	FMOVQ F9, 0(R15)
+	VMOV V3.B16, V7.B16
+	VMOV V4.B16, V8.B16
+	WORD $0x4fa018a7 // fmla v7.4s, v5.4s, v0.s[3]
+	WORD $0x4fa018c8 // fmla v8.4s, v6.4s, v0.s[3]
+	VMOV V7.B16, V9.B16
+	WORD $0x4fa01107 // fmla v7.4s, v8.4s, v0.s[1]
+	ADD R19, R12, R15
+	FMOVQ F7, 0(R15)
+	WORD $0x4fa05109 // fmls v9.4s, v8.4s, v0.s[1]
+	ADD R20, R12, R15
+	FMOVQ F9, 0(R15)
+	FMOVQ F3, 0(R12)
+	ADD R21, R12, R15
+	FMOVQ F6, 0(R15)
+	ADD R8, R12, R12
+	ADD R9, R11, R11
+	ADD $128, R13, R13
+	SUBS $1, R14, R14
+	BNE column
+	ADD $16, R3, R3
+	ADD $16, R4, R4
+	SUBS $1, R6, R6
+	BNE slice
+	MOVD R1, FPCR
+	RET
+
+// func winogradWeightsNEON(args *byte)
+TEXT ·winogradWeightsNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 16(R0), R5
+	MOVD 88(R0), R6
+	MOVD 24(R0), R7
+	MOVD 40(R0), R8
+	MOVD 32(R0), R9
+	MOVD 48(R0), R10
+	MOVD $winogradFactors<>(SB), R11
+	FLDPQ 0(R11), (F0, F1)
+	FMOVQ 32(R11), F2
+	MOVD 48(R0), R14
+	ADD R14<<1, R14, R15
+	LSL $1, R15, R15
+	ADD R15, R15, R16
+	ADD R15, R16, R17
+	ADD R15, R17, R19
+	ADD R15, R19, R20
+
+slice:
+	MOVD R3, R11
+	MOVD R5, R12
+	MOVD $3, R13
+
+rank:
+	VLD1.P (R11)(R9), [V3.B16]
+	VLD1.P (R11)(R9), [V4.B16]
+	VLD1.P (R11)(R9), [V5.B16]
+	VMOV V3.B16, V6.B16
+	WORD $0x4f8018a6 // fmla v6.4s, v5.4s, v0.s[2]
+	WORD $0x4fa290c7 // fmul v7.4s, v6.4s, v2.s[1]
+	WORD $0x4fa29088 // fmul v8.4s, v4.4s, v2.s[1]
+	VMOV V7.B16, V9.B16
+	WORD $0x4f801107 // fmla v7.4s, v8.4s, v0.s[0]
+	FMOVQ F7, 48(R12)
+	WORD $0x4f805109 // fmls v9.4s, v8.4s, v0.s[0]
+	FMOVQ F9, 96(R12)
+	VMOV V3.B16, V6.B16
+	WORD $0x4fa018a6 // fmla v6.4s, v5.4s, v0.s[3]
+	WORD $0x4f8298c7 // fmul v7.4s, v6.4s, v2.s[2]
+	WORD $0x4f829888 // fmul v8.4s, v4.4s, v2.s[2]
+	VMOV V7.B16, V9.B16
+	WORD $0x4fa01107 // fmla v7.4s, v8.4s, v0.s[1]
+	FMOVQ F7, 144(R12)
+	WORD $0x4fa05109 // fmls v9.4s, v8.4s, v0.s[1]
+	FMOVQ F9, 192(R12)
+	WORD $0x4f829066 // fmul v6.4s, v3.4s, v2.s[0]
+	FMOVQ F6, 0(R12)
+	FMOVQ F5, 240(R12)
+	ADD $16, R12, R12
+	SUBS $1, R13, R13
+	BNE rank
+	MOVD R4, R11
+	MOVD R5, R12
+	MOVD $6, R13
+
+column:
+	FLDPQ 0(R12), (F3, F4)
+	FMOVQ 32(R12), F5
+	VMOV V3.B16, V6.B16
+	WORD $0x4f8018a6 // fmla v6.4s, v5.4s, v0.s[2]
+	WORD $0x4fa290c7 // fmul v7.4s, v6.4s, v2.s[1]
+	WORD $0x4fa29088 // fmul v8.4s, v4.4s, v2.s[1]
+	VMOV V7.B16, V9.B16
+	WORD $0x4f801107 // fmla v7.4s, v8.4s, v0.s[0]
+	ADD R15, R11, R14
+	FMOVQ F7, 0(R14)
+	WORD $0x4f805109 // fmls v9.4s, v8.4s, v0.s[0]
+	ADD R16, R11, R14
+	FMOVQ F9, 0(R14)
+	VMOV V3.B16, V6.B16
+	WORD $0x4fa018a6 // fmla v6.4s, v5.4s, v0.s[3]
+	WORD $0x4f8298c7 // fmul v7.4s, v6.4s, v2.s[2]
+	WORD $0x4f829888 // fmul v8.4s, v4.4s, v2.s[2]
+	VMOV V7.B16, V9.B16
+	WORD $0x4fa01107 // fmla v7.4s, v8.4s, v0.s[1]
+	ADD R17, R11, R14
+	FMOVQ F7, 0(R14)
+	WORD $0x4fa05109 // fmls v9.4s, v8.4s, v0.s[1]
+	ADD R19, R11, R14
+	FMOVQ F9, 0(R14)
+	WORD $0x4f829066 // fmul v6.4s, v3.4s, v2.s[0]
+	FMOVQ F6, 0(R11)
+	ADD R20, R11, R14
+	FMOVQ F5, 0(R14)
+	ADD R10, R11, R11
+	ADD $48, R12, R12
+	SUBS $1, R13, R13
+	BNE column
+	ADD R7, R3, R3
+	ADD R8, R4, R4
+	SUBS $1, R6, R6
+	BNE slice
+	MOVD R1, FPCR
+	RET
+
+// func winogradOutputNEON(args *byte)
+TEXT ·winogradOutputNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 88(R0), R5
+	MOVD 24(R0), R7
+	MOVD 32(R0), R15
+	MOVD 40(R0), R16
+	MOVD $winogradFactors<>(SB), R12
+	FLDPQ 0(R12), (F0, F1)
+	FMOVQ 32(R12), F2
+	MOVD 32(R0), R17
+	ADD R17<<1, R17, R19
+	LSL $1, R19, R19
+	ADD R19, R19, R20
+	ADD R19, R20, R21
+	ADD R19, R21, R22
+	ADD R19, R22, R23
+	MOVD 80(R0), R12
+	VDUP R12, V10.S4
+	MOVD $0, R6
+
+slice:
+	VEOR V9.B16, V9.B16, V9.B16
+	MOVD 56(R0), R12
+	CBZ R12, nobias
+	ADD R6, R12, R12
+	FMOVQ 0(R12), F9
+
+nobias:
+	MOVD R3, R11
+	MOVD R4, R10
+	MOVD $2, R8
+
+rankhalf:
+	MOVD $2, R9
+
+filehalf:
+	MOVD R11, R12
+	MOVD 16(R0), R13
+	MOVD $6, R14
+
+column:
+	FMOVQ 0(R12), F3
+	ADD R19, R12, R17
+	FMOVQ 0(R17), F4
+	ADD R20, R12, R17
+	FMOVQ 0(R17), F5
+	ADD R21, R12, R17
+	FMOVQ 0(R17), F6
+	ADD R22, R12, R17
+	FMOVQ 0(R17), F7
+	ADD R23, R12, R17
+	FMOVQ 0(R17), F8
+	WORD $0x4e25d48b // fadd v11.4s, v4.4s, v5.4s
+	WORD $0x4e27d4cc // fadd v12.4s, v6.4s, v7.4s
+	WORD $0x4ea5d48d // fsub v13.4s, v4.4s, v5.4s
+	WORD $0x4ea7d4ce // fsub v14.4s, v6.4s, v7.4s
+	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
+	WORD $0x4e2cd463 // fadd v3.4s, v3.4s, v12.4s
+	FMOVQ F3, 0(R13)
+	WORD $0x4f8091af // fmul v15.4s, v13.4s, v0.s[0]
+	WORD $0x4fa011cf // fmla v15.4s, v14.4s, v0.s[1]
+	FMOVQ F15, 96(R13)
+	WORD $0x4f80996f // fmul v15.4s, v11.4s, v0.s[2]
+	WORD $0x4fa0198f // fmla v15.4s, v12.4s, v0.s[3]
+	FMOVQ F15, 192(R13)
+	WORD $0x4f8111a8 // fmla v8.4s, v13.4s, v1.s[0]
+	WORD $0x4fa111c8 // fmla v8.4s, v14.4s, v1.s[1]
+	FMOVQ F8, 288(R13)
+	ADD R15, R12, R12
+	ADD $16, R13, R13
+	SUBS $1, R14, R14
+	BNE column
+	MOVD R10, R12
+	MOVD 16(R0), R13
+	MOVD $4, R14
+
+rank:
+	FLDPQ 0(R13), (F3, F4)
+	FLDPQ 32(R13), (F5, F6)
+	FLDPQ 64(R13), (F7, F8)
+	WORD $0x4e25d48b // fadd v11.4s, v4.4s, v5.4s
+	WORD $0x4e27d4cc // fadd v12.4s, v6.4s, v7.4s
+	WORD $0x4ea5d48d // fsub v13.4s, v4.4s, v5.4s
+	WORD $0x4ea7d4ce // fsub v14.4s, v6.4s, v7.4s
+	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
+	WORD $0x4e2cd463 // fadd v3.4s, v3.4s, v12.4s
+	WORD $0x4e29d463 // fadd v3.4s, v3.4s, v9.4s
+	WORD $0x4e2af463 // fmax v3.4s, v3.4s, v10.4s
+	VST1.P [V3.B16], (R12)(R16)
+	WORD $0x4f8091af // fmul v15.4s, v13.4s, v0.s[0]
+	WORD $0x4fa011cf // fmla v15.4s, v14.4s, v0.s[1]
+	WORD $0x4e29d5ef // fadd v15.4s, v15.4s, v9.4s
+	WORD $0x4e2af5ef // fmax v15.4s, v15.4s, v10.4s
+	VST1.P [V15.B16], (R12)(R16)
+	WORD $0x4f80996f // fmul v15.4s, v11.4s, v0.s[2]
+	WORD $0x4fa0198f // fmla v15.4s, v12.4s, v0.s[3]
+	WORD $0x4e29d5ef // fadd v15.4s, v15.4s, v9.4s
+	WORD $0x4e2af5ef // fmax v15.4s, v15.4s, v10.4s
+	VST1.P [V15.B16], (R12)(R16)
+	WORD $0x4f8111a8 // fmla v8.4s, v13.4s, v1.s[0]
+	WORD $0x4fa111c8 // fmla v8.4s, v14.4s, v1.s[1]
+	WORD $0x4e29d508 // fadd v8.4s, v8.4s, v9.4s
+	WORD $0x4e2af508 // fmax v8.4s, v8.4s, v10.4s
+	VST1.P [V8.B16], (R12)(R16)
+	ADD R16<<2, R12, R12
+	ADD $96, R13, R13
+	SUBS $1, R14, R14
+	BNE rank
+	ADD R7, R11, R11
+	ADD R16<<2, R10, R10
+	SUBS $1, R9, R9
+	BNE filehalf
+	ADD R16<<4, R10, R10
+	ADD R16<<3, R10, R10
+	SUBS $1, R8, R8
+	BNE rankhalf
+	ADD $16, R3, R3
+	ADD $16, R4, R4
+	ADD $16, R6, R6
+	SUBS $1, R5, R5
+	BNE slice
+	MOVD R1, FPCR
+	RET
+
+// func winogradOutputSumsNEON(args *byte)
+TEXT ·winogradOutputSumsNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 88(R0), R5
+	MOVD 24(R0), R7
+	MOVD 32(R0), R15
+	MOVD 40(R0), R16
+	MOVD $winogradFactors<>(SB), R12
+	FLDPQ 0(R12), (F0, F1)
+	FMOVQ 32(R12), F2
+	MOVD 32(R0), R17
+	ADD R17<<1, R17, R19
+	LSL $1, R19, R19
+	ADD R19, R19, R20
+	ADD R19, R20, R21
+	ADD R19, R21, R22
+	ADD R19, R22, R23
+	MOVD 80(R0), R12
+	VDUP R12, V10.S4
+	MOVD $0, R6
+
+slice:
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	MOVD 56(R0), R12
+	CBZ R12, nobias
+	ADD R6, R12, R12
+	FMOVQ 0(R12), F9
+
+nobias:
+	MOVD R3, R11
+	MOVD R4, R10
+	MOVD $2, R8
+
+rankhalf:
+	MOVD $2, R9
+
+filehalf:
+	MOVD R11, R12
+	MOVD 16(R0), R13
+	MOVD $6, R14
+
+column:
+	FMOVQ 0(R12), F3
+	ADD R19, R12, R17
+	FMOVQ 0(R17), F4
+	ADD R20, R12, R17
+	FMOVQ 0(R17), F5
+	ADD R21, R12, R17
+	FMOVQ 0(R17), F6
+	ADD R22, R12, R17
+	FMOVQ 0(R17), F7
+	ADD R23, R12, R17
+	FMOVQ 0(R17), F8
+	WORD $0x4e25d48f // fadd v15.4s, v4.4s, v5.4s
+	WORD $0x4e27d4d0 // fadd v16.4s, v6.4s, v7.4s
+	WORD $0x4ea5d491 // fsub v17.4s, v4.4s, v5.4s
+	WORD $0x4ea7d4d2 // fsub v18.4s, v6.4s, v7.4s
+	WORD $0x4e2fd463 // fadd v3.4s, v3.4s, v15.4s
+	WORD $0x4e30d463 // fadd v3.4s, v3.4s, v16.4s
+	FMOVQ F3, 0(R13)
+	WORD $0x4f809233 // fmul v19.4s, v17.4s, v0.s[0]
+	WORD $0x4fa01253 // fmla v19.4s, v18.4s, v0.s[1]
+	FMOVQ F19, 96(R13)
+	WORD $0x4f8099f3 // fmul v19.4s, v15.4s, v0.s[2]
+	WORD $0x4fa01a13 // fmla v19.4s, v16.4s, v0.s[3]
+	FMOVQ F19, 192(R13)
+	WORD $0x4f811228 // fmla v8.4s, v17.4s, v1.s[0]
+	WORD $0x4fa11248 // fmla v8.4s, v18.4s, v1.s[1]
+	FMOVQ F8, 288(R13)
+	ADD R15, R12, R12
+	ADD $16, R13, R13
+	SUBS $1, R14, R14
+	BNE column
+	MOVD R10, R12
+	MOVD 16(R0), R13
+	MOVD $4, R14
+
+rank:
+	FLDPQ 0(R13), (F3, F4)
+	FLDPQ 32(R13), (F5, F6)
+	FLDPQ 64(R13), (F7, F8)
+	WORD $0x4e25d48f // fadd v15.4s, v4.4s, v5.4s
+	WORD $0x4e27d4d0 // fadd v16.4s, v6.4s, v7.4s
+	WORD $0x4ea5d491 // fsub v17.4s, v4.4s, v5.4s
+	WORD $0x4ea7d4d2 // fsub v18.4s, v6.4s, v7.4s
+	WORD $0x4e2fd463 // fadd v3.4s, v3.4s, v15.4s
+	WORD $0x4e30d463 // fadd v3.4s, v3.4s, v16.4s
+	WORD $0x4e29d463 // fadd v3.4s, v3.4s, v9.4s
+	WORD $0x4e2af463 // fmax v3.4s, v3.4s, v10.4s
+	WORD $0x4e23d56b // fadd v11.4s, v11.4s, v3.4s
+	WORD $0x4e23cc6d // fmla v13.4s, v3.4s, v3.4s
+	VST1.P [V3.B16], (R12)(R16)
+	WORD $0x4f809233 // fmul v19.4s, v17.4s, v0.s[0]
+	WORD $0x4fa01253 // fmla v19.4s, v18.4s, v0.s[1]
+	WORD $0x4e29d673 // fadd v19.4s, v19.4s, v9.4s
+	WORD $0x4e2af673 // fmax v19.4s, v19.4s, v10.4s
+	WORD $0x4e33d58c // fadd v12.4s, v12.4s, v19.4s
+	WORD $0x4e33ce6e // fmla v14.4s, v19.4s, v19.4s
+	VST1.P [V19.B16], (R12)(R16)
+	WORD $0x4f8099f3 // fmul v19.4s, v15.4s, v0.s[2]
+	WORD $0x4fa01a13 // fmla v19.4s, v16.4s, v0.s[3]
+	WORD $0x4e29d673 // fadd v19.4s, v19.4s, v9.4s
+	WORD $0x4e2af673 // fmax v19.4s, v19.4s, v10.4s
+	WORD $0x4e33d56b // fadd v11.4s, v11.4s, v19.4s
+	WORD $0x4e33ce6d // fmla v13.4s, v19.4s, v19.4s
+	VST1.P [V19.B16], (R12)(R16)
+	WORD $0x4f811228 // fmla v8.4s, v17.4s, v1.s[0]
+	WORD $0x4fa11248 // fmla v8.4s, v18.4s, v1.s[1]
+	WORD $0x4e29d508 // fadd v8.4s, v8.4s, v9.4s
+	WORD $0x4e2af508 // fmax v8.4s, v8.4s, v10.4s
+	WORD $0x4e28d58c // fadd v12.4s, v12.4s, v8.4s
+	WORD $0x4e28cd0e // fmla v14.4s, v8.4s, v8.4s
+	VST1.P [V8.B16], (R12)(R16)
+	ADD R16<<2, R12, R12
+	ADD $96, R13, R13
+	SUBS $1, R14, R14
+	BNE rank
+	ADD R7, R11, R11
+	ADD R16<<2, R10, R10
+	SUBS $1, R9, R9
+	BNE filehalf
+	ADD R16<<4, R10, R10
+	ADD R16<<3, R10, R10
+	SUBS $1, R8, R8
+	BNE rankhalf
+	WORD $0x4e2cd56b // fadd v11.4s, v11.4s, v12.4s
+	MOVD 64(R0), R12
+	ADD R6, R12, R12
+	FMOVQ F11, 0(R12)
+	WORD $0x4e2ed5ad // fadd v13.4s, v13.4s, v14.4s
+	MOVD 72(R0), R12
+	ADD R6, R12, R12
+	FMOVQ F13, 0(R12)
+	ADD $16, R3, R3
+	ADD $16, R4, R4
+	ADD $16, R6, R6
+	SUBS $1, R5, R5
+	BNE slice
+	MOVD R1, FPCR
+	RET
+
+// func winogradWeightGradNEON(args *byte)
+TEXT ·winogradWeightGradNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 16(R0), R5
+	MOVD 88(R0), R6
+	MOVD 32(R0), R7
+	MOVD 48(R0), R8
+	MOVD $winogradFactors<>(SB), R9
+	FLDPQ 0(R9), (F0, F1)
+	FMOVQ 32(R9), F2
+	MOVD 32(R0), R12
+	ADD R12<<1, R12, R13
+	LSL $1, R13, R13
+	ADD R13, R13, R14
+	ADD R13, R14, R15
+	ADD R13, R15, R16
+	ADD R13, R16, R17
+
+slice:
+	MOVD R3, R9
+	MOVD R5, R10
+	MOVD $6, R11
+
+column:
+	FMOVQ 0(R9), F3
+	ADD R13, R9, R12
+	FMOVQ 0(R12), F4
+	ADD R14, R9, R12
+	FMOVQ 0(R12), F5
+	ADD R15, R9, R12
+	FMOVQ 0(R12), F6
+	ADD R16, R9, R12
+	FMOVQ 0(R12), F7
+	ADD R17, R9, R12
+	FMOVQ 0(R12), F8
+	WORD $0x4e25d489 // fadd v9.4s, v4.4s, v5.4s
+	WORD $0x4fa2912a // fmul v10.4s, v9.4s, v2.s[1]
+	WORD $0x4e27d4cb // fadd v11.4s, v6.4s, v7.4s
+	WORD $0x4f82996c // fmul v12.4s, v11.4s, v2.s[2]
+	WORD $0x4ea5d48d // fsub v13.4s, v4.4s, v5.4s
+	WORD $0x4fa291ae // fmul v14.4s, v13.4s, v2.s[1]
+	WORD $0x4ea7d4cf // fsub v15.4s, v6.4s, v7.4s
+	WORD $0x4f8299f0 // fmul v16.4s, v15.4s, v2.s[2]
+	WORD $0x4e2cd551 // fadd v17.4s, v10.4s, v12.4s
+	WORD $0x4f821071 // fmla v17.4s, v3.4s, v2.s[0]
+	FMOVQ F17, 0(R10)
+	WORD $0x4f8091d1 // fmul v17.4s, v14.4s, v0.s[0]
+	WORD $0x4fa01211 // fmla v17.4s, v16.4s, v0.s[1]
+	FMOVQ F17, 96(R10)
+	WORD $0x4f801948 // fmla v8.4s, v10.4s, v0.s[2]
+	WORD $0x4fa01988 // fmla v8.4s, v12.4s, v0.s[3]
+	FMOVQ F8, 192(R10)
+	ADD R7, R9, R9
+	ADD $16, R10, R10
+	SUBS $1, R11, R11
+	BNE column
+	MOVD R4, R9
+	MOVD R5, R10
+	MOVD $3, R11
+
+rank:
+	FLDPQ 0(R10), (F3, F4)
+	FLDPQ 32(R10), (F5, F6)
+	FLDPQ 64(R10), (F7, F8)
+	WORD $0x4e25d489 // fadd v9.4s, v4.4s, v5.4s
+	WORD $0x4fa2912a // fmul v10.4s, v9.4s, v2.s[1]
+	WORD $0x4e27d4cb // fadd v11.4s, v6.4s, v7.4s
+	WORD $0x4f82996c // fmul v12.4s, v11.4s, v2.s[2]
+	WORD $0x4ea5d48d // fsub v13.4s, v4.4s, v5.4s
+	WORD $0x4fa291ae // fmul v14.4s, v13.4s, v2.s[1]
+	WORD $0x4ea7d4cf // fsub v15.4s, v6.4s, v7.4s
+	WORD $0x4f8299f0 // fmul v16.4s, v15.4s, v2.s[2]
+	WORD $0x4e2cd551 // fadd v17.4s, v10.4s, v12.4s
+	WORD $0x4f821071 // fmla v17.4s, v3.4s, v2.s[0]
+	VST1.P [V17.B16], (R9)(R8)
+	WORD $0x4f8091d1 // fmul v17.4s, v14.4s, v0.s[0]
+	WORD $0x4fa01211 // fmla v17.4s, v16.4s, v0.s[1]
+	VST1.P [V17.B16], (R9)(R8)
+	WORD $0x4f801948 // fmla v8.4s, v10.4s, v0.s[2]
+	WORD $0x4fa01988 // fmla v8.4s, v12.4s, v0.s[3]
+	VST1.P [V8.B16], (R9)(R8)
+	ADD $96, R10, R10
+	SUBS $1, R11, R11
+	BNE rank
+	ADD $16, R3, R3
+	ADD $16, R4, R4
+	SUBS $1, R6, R6
+	BNE slice
 	MOVD R1, FPCR
 	RET
 

@@ -157,25 +157,27 @@ func (s *LossSums) add(w float32, loss, entropy float64, hit bool) {
 // -sum t*log p, the entropy of p, and whether both have their maximum at the
 // same place. log p comes from the logits, so that p = 0 is harmless.
 func crossEntropy(p, t []float32) (ce, entropy float64, hit bool) {
-	m := float64(maxOf(p))
-	sum := 0.0
-	for _, v := range p {
-		sum += math.Exp(float64(v) - m)
-	}
-	logSum := m + math.Log(sum)
 	hit = argMax(p) == argMax(t)
+	m := float64(maxOf(p))
+	var sum, total, cross, own float64 // of e, t, t*d, e*d with d = logit-m, e = exp(d)
 	for j, v := range p {
-		lp := float64(v) - logSum
-		if t[j] != 0 {
-			ce -= float64(t[j]) * lp
+		d := float64(v) - m
+		e := math.Exp(d)
+		sum += e
+		if e > 0 {
+			own += e * d
 		}
-		q := math.Exp(lp)
-		if q > 0 {
-			entropy -= q * lp
+		if w := float64(t[j]); w != 0 {
+			total += w
+			cross += w * d
 		}
-		p[j] = float32(q)
+		p[j] = float32(e)
 	}
-	return ce, entropy, hit
+	logSum, inv := math.Log(sum), 1/sum
+	for j, e := range p {
+		p[j] = float32(float64(e) * inv)
+	}
+	return total*logSum - cross, logSum - own*inv, hit
 }
 
 func argMax(p []float32) int {

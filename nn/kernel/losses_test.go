@@ -100,6 +100,71 @@ func TestPolicySoftmax(t *testing.T) {
 	}
 }
 
+// The difference d of a logit and the maximum is rounded once, which makes an
+// error of |d|*2^-24 in exp(d); exp, division and product make less than 6*2^-24,
+// and a lane adds n/8 numbers at most, with half of 2^-23 of the sum each.
+func TestSoftmax(t *testing.T) {
+	rng := newRand(t)
+	for _, n := range []int{1, 2, 3, 4, 5, 15, 16, 17, 35, 64, 218, 1858, 40000} {
+		for _, scale := range []float32{0.01, 1, 30, 1e30} {
+			x := rng.floats(n)
+			top := math.Inf(-1)
+			for i := range x {
+				x[i] *= scale
+				top = max(top, float64(x[i]))
+			}
+			x[n/2] = float32(top)
+			sum := 0.0
+			for _, v := range x {
+				sum += math.Exp(float64(v) - top)
+			}
+			forTiers(t, func(t *testing.T) {
+				p := poison(n + 1)
+				copy(p, x)
+				softmax(p[:n])
+				if v := p[n]; v == v {
+					t.Fatal("wrote past the end")
+				}
+				for i, v := range x {
+					d := float64(v) - top
+					want := math.Exp(d) / sum
+					limit := (6-d+float64(n)/8)*0x1p-24*want + smallestNormal
+					if e := math.Abs(float64(p[i]) - want); !(e <= limit) {
+						t.Fatalf("softmax of %d: p[%d] = %g, want %g: off by %g, limit %g", n, i, p[i], want, e, limit)
+					}
+				}
+			})
+		}
+	}
+}
+
+// NaN and +Inf anywhere make all probabilities NaN; -Inf is a probability of 0.
+func TestSoftmaxOddLogits(t *testing.T) {
+	rng := newRand(t)
+	for _, n := range []int{3, 20, 35} {
+		for i := range n {
+			forTiers(t, func(t *testing.T) {
+				for _, odd := range []float64{math.NaN(), math.Inf(1)} {
+					p := rng.floats(n)
+					p[i] = float32(odd)
+					softmax(p)
+					for j, v := range p {
+						if v == v {
+							t.Fatalf("%g at %d of %d: p[%d] = %g, want NaN", odd, i, n, j, v)
+						}
+					}
+				}
+				p := rng.floats(n)
+				p[i] = float32(math.Inf(-1))
+				softmax(p)
+				if sum := sum64(p); p[i] != 0 || math.Abs(sum-1) > 1e-6 {
+					t.Fatalf("-Inf at %d of %d: %g, sum %g", i, n, p[i], sum)
+				}
+			})
+		}
+	}
+}
+
 func TestPolicyCrossEntropy(t *testing.T) {
 	rng := newRand(t)
 	c := newPolicyCase(rng)

@@ -33,19 +33,37 @@ func matMulGeneric(y, x, packed, bias []float32, rows, k, n int, act Act) {
 	}
 }
 
-// MatMulWeightGradScratchLen returns the scratch length of MatMulWeightGrad. It
-// is 0 today; call it all the same.
-func MatMulWeightGradScratchLen(k, n int) int { return 0 }
+// Limits of the vector kernels of MatMulWeightGrad.
+const (
+	gradRowBlock   = 128  // rows whose sum stays in registers
+	gradGroup      = 256  // columns that are packed together
+	gradPackRows   = 64   // outputs from which packing pays
+	gradPackStride = 1024 // inputs from which it does
+)
+
+// MatMulWeightGradScratchLen returns the scratch length of MatMulWeightGrad: 0 or
+// 128 KiB.
+func MatMulWeightGradScratchLen(k, n int) int {
+	if n < gradPackRows || k < gradPackStride {
+		return 0
+	}
+	return gradRowBlock * gradGroup
+}
 
 // MatMulWeightGrad adds the gradients of MatMul's weights and bias:
 // dw [n][k] += dy^T * x and db [n] += column sums of dy (db may be nil), with
 // x [rows][k], dy [rows][n]. scratch has MatMulWeightGradScratchLen(k, n)
-// floats and may be nil while that is 0.
+// floats; it may be nil where that is 0.
 func MatMulWeightGrad(dw, db, x, dy []float32, rows, k, n int, scratch []float32) {
 	dw, x, dy = dw[:n*k], x[:rows*k], dy[:rows*n]
+	if need := MatMulWeightGradScratchLen(k, n); need > 0 {
+		scratch = scratch[:need]
+	} else {
+		scratch = nil
+	}
 	done := 0 // columns of dw that the vector kernels did
 	if ActiveTier() != Generic {
-		done = matMulWeightGradVec(dw, x, dy, rows, k, n)
+		done = matMulWeightGradVec(dw, x, dy, rows, k, n, scratch)
 	}
 	if done < k {
 		for r := range rows {

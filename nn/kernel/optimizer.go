@@ -8,11 +8,11 @@ import "math"
 // decay is L2 (coupled).
 func SGDNesterov(w, g, m []float32, lr, momentum, decay float32) {
 	g, m = g[:len(w)], m[:len(w)]
-	n := 0
 	if ActiveTier() != Generic {
-		n = sgdVec(w, g, m, lr, momentum, decay)
+		sgdVec(w, g, m, lr, momentum, decay)
+		return
 	}
-	for i := n; i < len(w); i++ {
+	for i := range w {
 		d := g[i] + decay*w[i]
 		m[i] = momentum*m[i] + d
 		w[i] -= lr * (d + momentum*m[i])
@@ -25,11 +25,11 @@ func SGDNesterov(w, g, m []float32, lr, momentum, decay float32) {
 // bc2 = 1-b2^t for step t = 1, 2, ... All slices have len(w).
 func AdamW(w, g, m, v []float32, lr, b1, b2, eps, decay, bc1, bc2 float32) {
 	g, m, v = g[:len(w)], m[:len(w)], v[:len(w)]
-	n := 0
 	if ActiveTier() != Generic {
-		n = adamVec(w, g, m, v, lr, b1, b2, eps, decay, bc1, bc2)
+		adamVec(w, g, m, v, lr, b1, b2, eps, decay, bc1, bc2)
+		return
 	}
-	for i := n; i < len(w); i++ {
+	for i := range w {
 		m[i] = b1*m[i] + (1-b1)*g[i]
 		v[i] = b2*v[i] + (1-b2)*g[i]*g[i]
 		den := float32(math.Sqrt(float64(v[i]/bc2))) + eps

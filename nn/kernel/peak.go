@@ -2,15 +2,17 @@ package kernel
 
 import "time"
 
-// PeakGFLOPS measures this core's fp32 peak in the active tier for about d: fused
-// multiply-adds (two operations each) on registers only. In the generic tier it
-// is what plain Go reaches. Pin nothing, but keep the core otherwise idle; the
-// figure is the best of several short runs.
-func PeakGFLOPS(d time.Duration) float64 {
+// PeakGFLOPS measures this core's peak in the active tier and precision p for
+// about d: fused multiply-adds (two operations each) on registers only; for BF16
+// products of bf16 pairs that are added to fp32 sums (four operations a pair).
+// In the generic tier it is what plain Go reaches. Pin nothing, but keep the core
+// otherwise idle; the figure is the best of several short runs.
+func PeakGFLOPS(d time.Duration, p Precision) float64 {
+	p = p.here()
 	best := 0.0
 	for end := time.Now().Add(d); ; {
 		start := time.Now()
-		flops := peakRun()
+		flops := peakRun(p)
 		if s := time.Since(start).Seconds(); s > 0 {
 			best = max(best, flops/s/1e9)
 		}

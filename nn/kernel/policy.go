@@ -72,9 +72,12 @@ func Softmax3(p []float32, rows int) {
 	}
 }
 
-// softmax works in place, with the maximum subtracted and the sum in float64.
+// minSoftmaxVec is the length from which the vector kernel is faster.
+const minSoftmaxVec = 4
+
+// softmax works in place, with the maximum subtracted.
 func softmax(p []float32) {
-	if len(p) == 0 {
+	if len(p) == 0 || len(p) >= minSoftmaxVec && softmaxVec(p) {
 		return
 	}
 	m := maxOf(p)

@@ -54,9 +54,11 @@ func TestTierEnvironment(t *testing.T) {
 
 func TestPeakGFLOPS(t *testing.T) {
 	forTiers(t, func(t *testing.T) {
-		// A tenth of a GFLOP/s is far below any core, 10000 far above.
-		if p := PeakGFLOPS(time.Millisecond); p < 0.1 || p > 1e4 {
-			t.Errorf("peak %g GFLOP/s", p)
+		for _, p := range []Precision{FP32, BF16} {
+			// A tenth of a GFLOP/s is far below any core, 10000 far above.
+			if peak := PeakGFLOPS(time.Millisecond, p); peak < 0.1 || peak > 1e4 {
+				t.Errorf("%s: peak %g GFLOP/s", p, peak)
+			}
 		}
 	})
 }
@@ -102,6 +104,13 @@ func TestNoAllocations(t *testing.T) {
 			ReLUForward(y, x)
 			ReLUBackward(y, x, z)
 			Sigmoid(ch, ch)
+			SigmoidBackward(ch, ch, ch)
+			Tanh(y, x)
+			TanhBackward(y, x, z)
+			MishForward(y, x)
+			MishBackward(y, x, z)
+			Softmax3(z, 5)
+			SoftmaxSegments(y, []int32{0, 37}, 1)
 			SumSquares(x)
 			SGDNesterov(y, x, z, 0.1, 0.9, 0)
 			AdamW(y[:99], x[:99], z[:99], w[:99], 0.1, 0.9, 0.99, 1e-8, 0, 1, 1)

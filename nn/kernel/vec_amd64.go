@@ -10,6 +10,9 @@ var bestTier = func() Tier {
 	x := &cpu.X86
 	switch {
 	case x.HasAVX512F && x.HasAVX512VL && x.HasAVX512BW && x.HasAVX512DQ && x.HasFMA:
+		if hasAMX() {
+			return AMX
+		}
 		return AVX512
 	case x.HasAVX2 && x.HasFMA:
 		return AVX2
@@ -29,17 +32,32 @@ func wide() bool { return ActiveTier() >= AVX512 }
 
 func hasBF16() bool { return wide() && cpu.X86.HasAVX512BF16 }
 
-// peakRun runs the peak kernel once, some 20 microseconds.
-func peakRun() float64 {
+// peakRun runs a peak kernel once, some 20 microseconds.
+func peakRun(p Precision) float64 {
 	const rounds, chains, flops = 10000, 12, 2
 	a := peakArgs{n: rounds}
-	switch ActiveTier() {
-	case AVX512, AMX:
-		peakAVX512(bytesOf(&a))
-		return rounds * chains * flops * 16
-	case AVX2:
+	switch t := ActiveTier(); {
+	case t == Generic:
+		return peakGeneric()
+	case t == AVX2:
 		peakAVX2(bytesOf(&a))
 		return rounds * chains * flops * 8
+	case t == AMX && p == BF16:
+		return peakTiles()
+	case p == BF16: // 24 chains of products of 16 pairs
+		a.n = rounds / 2
+		peakBF16AVX512(bytesOf(&a))
+		return rounds / 2 * 24 * flops * 32
 	}
-	return peakGeneric()
+	peakAVX512(bytesOf(&a))
+	return rounds * chains * flops * 16
+}
+
+// peakTiles runs the tile kernel of the peak once, some 20 microseconds.
+func peakTiles() float64 {
+	const steps, products, flops = 1000, 4, 2
+	config := newTileConfig(blockRows, tileRows16)
+	t := tileArgs{config: bytesOf(&config), steps: steps}
+	peakAMX(bytesOf(&t))
+	return steps * products * flops * (tileRows16 * tileRows16 * 2 * tileRows16)
 }

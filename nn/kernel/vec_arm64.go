@@ -17,7 +17,7 @@ const (
 func hasBF16() bool { return false }
 
 // peakRun runs the peak kernel once, some 20 microseconds.
-func peakRun() float64 {
+func peakRun(Precision) float64 {
 	if ActiveTier() != NEON {
 		return peakGeneric()
 	}

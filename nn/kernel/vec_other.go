@@ -24,7 +24,7 @@ func matMulVec(y, x, packed, bias []float32, rows, k, n int, act Act) {
 	matMulGeneric(y, x, packed, bias, rows, k, n, act)
 }
 
-func matMulWeightGradVec(dw, x, dy []float32, rows, k, n int) int { return 0 }
+func matMulWeightGradVec(dw, x, dy []float32, rows, k, n int, scratch []float32) int { return 0 }
 
 func affineVec(y, x, scale, shift, res []float32, rows, c int, act Act) { panic("kernel: no vectors") }
 
@@ -34,10 +34,12 @@ func blockSumsVec(t1, t2 *[sumGroup]float32, op *sumOp, rows, c, c0, w int) {
 	panic("kernel: no vectors")
 }
 
-func vecFlat(op flatOp, y, a, b []float32, alpha float32) int { return 0 }
+func vecFlat(op flatOp, y, a, b []float32, alpha float32) bool { return false }
 
-func sgdVec(w, g, m []float32, lr, momentum, decay float32) int { return 0 }
+func sgdVec(w, g, m []float32, lr, momentum, decay float32) { panic("kernel: no vectors") }
 
-func adamVec(w, g, m, v []float32, lr, b1, b2, eps, decay, bc1, bc2 float32) int { return 0 }
+func adamVec(w, g, m, v []float32, lr, b1, b2, eps, decay, bc1, bc2 float32) {
+	panic("kernel: no vectors")
+}
 
-func peakRun() float64 { return peakGeneric() }
+func peakRun(Precision) float64 { return peakGeneric() }

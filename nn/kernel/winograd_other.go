@@ -1,4 +1,4 @@
-//go:build !amd64
+//go:build !amd64 && !arm64
 
 package kernel
 
@@ -25,6 +25,6 @@ func winogradGradAdd(scratch, x, dy []float32, first, boards, ci, co int, p Prec
 	panic("kernel: no Winograd")
 }
 
-func winogradGradSum(dw, scratch []float32, boards, ci, co int, p Precision) {
+func winogradGradSum(scratch []float32, boards, ci, co int, p Precision) []float32 {
 	panic("kernel: no Winograd")
 }

@@ -59,7 +59,7 @@ func genOptimizers(v isa) {
 	v.kernel("sgd", "optArgs", "is one step of SGD with Nesterov momentum.", func(f *frame) {
 		w, g, m, n := f.load("w"), f.load("g"), f.load("m"), f.load("n")
 		lr, mom, decay := f.broadcast(v, "lr"), f.broadcast(v, "momentum"), f.broadcast(v, "decay")
-		overVectors(v, n, []reg.GPVirtual{w, g, m}, func(d int) {
+		overVectors(v, n, "panel", []reg.GPVirtual{w, g, m}, func(d int) {
 			wv, gv, mv := v.vec(), v.vec(), v.vec()
 			VMOVUPS(Mem{Base: w, Disp: d}, wv)
 			VMOVUPS(Mem{Base: g, Disp: d}, gv)
@@ -79,7 +79,7 @@ func genOptimizers(v isa) {
 		for _, name := range names {
 			k[name] = f.broadcast(v, name)
 		}
-		overVectors(v, n, []reg.GPVirtual{w, g, m, s}, func(d int) {
+		overVectors(v, n, "panel", []reg.GPVirtual{w, g, m, s}, func(d int) {
 			gv, mv, sv, t := v.vec(), v.vec(), v.vec(), v.vec()
 			VMOVUPS(Mem{Base: g, Disp: d}, gv)
 			VMULPS(Mem{Base: m, Disp: d}, k["b1"], mv)
@@ -104,33 +104,15 @@ func genOptimizers(v isa) {
 	})
 }
 
-func overVectors(v isa, n reg.Register, ptrs []reg.GPVirtual, body func(disp int)) {
-	loop("panel", n, func() {
+// overVectors emits body for every vector of n panels at the pointers, which it
+// moves on and counts n down.
+func overVectors(v isa, n reg.Register, label string, ptrs []reg.GPVirtual, body func(disp int)) {
+	loop(label, n, func() {
 		for h := range v.perPanel() {
 			body(h * v.size)
 		}
 		for _, p := range ptrs {
 			ADDQ(Imm(panelBytes), p)
 		}
-	})
-}
-
-// peakChains is the number of independent accumulators of the peak kernel:
-// enough to cover the latency of two pipes.
-const peakChains = 12
-
-// genPeak emits rounds of peakChains multiply-adds on registers.
-func genPeak(v isa) {
-	v.kernel("peak", "peakArgs", "runs 12 multiply-adds a round on registers.", func(f *frame) {
-		n, acc, x := f.load("n"), v.vecs(peakChains), v.vec()
-		v.zero(x)
-		for _, a := range acc {
-			v.zero(a)
-		}
-		loop("round", n, func() {
-			for _, a := range acc {
-				VFMADD231PS(x, x, a)
-			}
-		})
 	})
 }

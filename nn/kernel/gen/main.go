@@ -23,6 +23,7 @@ func main() {
 
 func run(dir string) error {
 	build.ConstraintExpr("amd64")
+	genMathConstants()
 	for _, v := range []isa{avx512, avx2} {
 		genGemm(v)
 		genWeightGrad(v)
@@ -30,10 +31,17 @@ func run(dir string) error {
 		genColumnSums(v)
 		genFlat(v)
 		genOptimizers(v)
+		genActivations(v)
+		genReductions(v)
+		genExpand(v)
 		genPeak(v)
 		genPoints(v)
 		genWinograd(v)
 	}
+	genPeakBF16()
+	genPeakAMX()
+	genAMX()
+	genHalf()
 	genMXCSR()
 	if err := writeArgs(filepath.Join(dir, "args_gen.go")); err != nil {
 		return err

@@ -37,13 +37,14 @@ func genPoints(v isa) {
 
 // points emits y[p][r] = sum over k of x[p][r][k] * w[p][k] for all points p and
 // rows r, np panels wide. Rows go in tiles of mr and a last one of 4; all add in
-// the order of k, so that a row does not depend on the others.
+// the order of k, so that a row does not depend on the others. Products are bound
+// by arithmetic and what follows by memory, so that memory is fetched here.
 func points(v isa, pr product, mr, np int) {
 	name := fmt.Sprintf("point%dx%d%s", mr, np*16, pr.suffix)
 	doc := fmt.Sprintf("computes the products of points, %d columns wide.", np*16)
 	v.kernel(name, "pointArgs", doc, func(f *frame) {
 		x, y, xPoint, yPoint, wPoint := AllocLocal(8), AllocLocal(8), AllocLocal(8), AllocLocal(8), AllocLocal(8)
-		rows, left := AllocLocal(8), AllocLocal(8)
+		rows, left, ahead := AllocLocal(8), AllocLocal(8), AllocLocal(8)
 		move := func(from, to Mem) {
 			r := GP64()
 			MOVQ(from, r)
@@ -53,6 +54,7 @@ func points(v isa, pr product, mr, np int) {
 		move(f.mem("y"), yPoint)
 		move(f.mem("w"), wPoint)
 		move(f.mem("points"), left)
+		move(f.mem("ahead"), ahead)
 		wp := f.load("wPanel")
 		at := rowOffsets(f, "xRow", mr)
 
@@ -92,7 +94,16 @@ func points(v isa, pr product, mr, np int) {
 			ADDQ(U32(8*panelBytes), w)
 			SUBQ(Imm(8), k)
 			JNZ(LabelRef(label))
-			to, row := GP64(), f.load("yRow")
+			to, row := GP64(), f.load("aheadRow")
+			MOVQ(ahead, to)
+			for range 4 {
+				for j := range np {
+					PREFETCHT0(Mem{Base: to, Disp: j * panelBytes})
+				}
+				ADDQ(row, to)
+			}
+			MOVQ(to, ahead)
+			row = f.load("yRow")
 			MOVQ(y, to)
 			for i := range acc {
 				for j, a := range acc[i] {

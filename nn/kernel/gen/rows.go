@@ -16,77 +16,115 @@ func genAffine(v isa) {
 	affine2(v, "affine2Mask", "computes y = (mask > 0 ? u : 0)*uscale + x*scale + shift.", true)
 }
 
-// rowPass emits body for every vector of the rows: off is the byte offset from
-// the row pointers, ch that from the per-channel pointers.
-func rowPass(v isa, f *frame, ptrs []reg.GPVirtual, body func(disp int, ch reg.Register)) {
-	rows, width, skip, ch := f.load("rows"), f.load("width"), f.load("skip"), GP64()
-	loop("row", rows, func() {
-		XORQ(ch, ch)
-		Label("column")
-		for h := range v.perPanel() {
-			body(h*v.size, ch)
+// passGroup returns how many panels a group of rowPass has and whether their
+// factors are held in registers. AVX2 holds two factors of two panels; with three
+// it reads them from memory, which costs less than rows in pieces of one panel.
+func (v isa) passGroup(factors int) (panels int, held bool) {
+	switch {
+	case v.size == 64:
+		return 4, true
+	case factors == 2:
+		return 2, true
+	}
+	return 4, false
+}
+
+// rowPass emits body for every vector of the rows. All rows of a group of panels
+// go by before the next group; the panels that do not fill a group go one by one.
+// at returns the operand of a row field, factor that of a per-channel field.
+func rowPass(v isa, f *frame, rows, factors []string, body func(at func(string) Mem, factor func(string) Op)) {
+	ptr := map[string]reg.GPVirtual{}
+	for _, name := range append(append([]string{}, rows...), factors...) {
+		ptr[name] = f.load(name)
+	}
+	left, stride, off, end := f.load("width"), f.load("skip"), GP64(), f.load("rows")
+	ADDQ(left, stride)
+	IMULQ(stride, end)
+	wide, inRegisters := v.passGroup(len(factors))
+	group := func(label string, np int) {
+		Label(label)
+		CMPQ(left, U32(uint32(np*panelBytes)))
+		JLT(LabelRef(label + "done"))
+		n := np * v.perPanel()
+		held := map[string][]Op{}
+		for _, name := range factors {
+			held[name] = make([]Op, n)
+			for j := range n {
+				held[name][j] = Mem{Base: ptr[name], Disp: j * v.size}
+				if inRegisters {
+					held[name][j] = v.copyOf(held[name][j])
+				}
+			}
 		}
-		for _, p := range ptrs {
-			ADDQ(Imm(panelBytes), p)
+		XORQ(off, off)
+		Label(label + "row")
+		for j := range n {
+			body(func(name string) Mem {
+				return Mem{Base: ptr[name], Index: off, Scale: 1, Disp: j * v.size}
+			}, func(name string) Op { return held[name][j] })
 		}
-		ADDQ(Imm(panelBytes), ch)
-		CMPQ(ch, width)
-		JLT(LabelRef("column"))
-		for _, p := range ptrs {
-			ADDQ(skip, p)
+		ADDQ(stride, off)
+		CMPQ(off, end)
+		JLT(LabelRef(label + "row"))
+		for _, name := range append(append([]string{}, rows...), factors...) {
+			ADDQ(U32(uint32(np*panelBytes)), ptr[name])
 		}
-	})
+		SUBQ(U32(uint32(np*panelBytes)), left)
+		JMP(LabelRef(label))
+		Label(label + "done")
+	}
+	group("group", wide)
+	group("panel", 1)
+}
+
+// inRegister returns x, loaded where it is memory.
+func (v isa) inRegister(x Op) reg.VecVirtual {
+	if r, ok := x.(reg.VecVirtual); ok {
+		return r
+	}
+	return v.copyOf(x)
 }
 
 func affine(v isa, name, doc string, res bool) {
 	v.kernel(name, "affineArgs", doc, func(f *frame) {
-		y, x, scale, shift := f.load("y"), f.load("x"), f.load("scale"), f.load("shift")
 		floor := f.broadcast(v, "floor")
-		ptrs := []reg.GPVirtual{y, x}
-		var r reg.GPVirtual
+		rows := []string{"y", "x"}
 		if res {
-			r = f.load("res")
-			ptrs = append(ptrs, r)
+			rows = append(rows, "res")
 		}
-		rowPass(v, f, ptrs, func(disp int, ch reg.Register) {
-			a, s := v.vec(), v.vec()
-			VMOVUPS(Mem{Base: x, Disp: disp}, a)
-			VMOVUPS(Mem{Base: scale, Index: ch, Scale: 1, Disp: disp}, s)
-			VFMADD213PS(Mem{Base: shift, Index: ch, Scale: 1, Disp: disp}, s, a)
+		factors := []string{"scale", "shift"}
+		rowPass(v, f, rows, factors, func(at func(string) Mem, factor func(string) Op) {
+			a := v.copyOf(at("x"))
+			VFMADD213PS(factor("shift"), v.inRegister(factor("scale")), a)
 			if res {
-				VADDPS(Mem{Base: r, Disp: disp}, a, a)
+				VADDPS(at("res"), a, a)
 			}
 			VMAXPS(a, floor, a)
-			VMOVUPS(a, Mem{Base: y, Disp: disp})
+			VMOVUPS(a, at("y"))
 		})
 	})
 }
 
 func affine2(v isa, name, doc string, masked bool) {
 	v.kernel(name, "affineArgs", doc, func(f *frame) {
-		y, x, u := f.load("y"), f.load("x"), f.load("u")
-		scale, shift, uscale := f.load("scale"), f.load("shift"), f.load("uscale")
-		ptrs := []reg.GPVirtual{y, x, u}
-		var mask reg.GPVirtual
 		zero := v.vec()
+		rows := []string{"y", "x", "u"}
 		if masked {
-			mask = f.load("mask")
-			ptrs = append(ptrs, mask)
+			rows = append(rows, "mask")
 			v.zero(zero)
 		}
-		rowPass(v, f, ptrs, func(disp int, ch reg.Register) {
-			a, b := v.vec(), v.vec()
-			VMOVUPS(Mem{Base: x, Disp: disp}, a)
-			VMOVUPS(Mem{Base: scale, Index: ch, Scale: 1, Disp: disp}, b)
-			VFMADD213PS(Mem{Base: shift, Index: ch, Scale: 1, Disp: disp}, b, a)
-			g := v.vec()
+		factors := []string{"scale", "shift", "uscale"}
+		rowPass(v, f, rows, factors, func(at func(string) Mem, factor func(string) Op) {
+			a := v.copyOf(at("x"))
+			VFMADD213PS(factor("shift"), v.inRegister(factor("scale")), a)
+			var g reg.VecVirtual
 			if masked {
-				g = v.maskPositive(Mem{Base: mask, Disp: disp}, Mem{Base: u, Disp: disp}, zero)
+				g = v.maskPositive(at("mask"), at("u"), zero)
 			} else {
-				VMOVUPS(Mem{Base: u, Disp: disp}, g)
+				g = v.copyOf(at("u"))
 			}
-			VFMADD231PS(Mem{Base: uscale, Index: ch, Scale: 1, Disp: disp}, g, a)
-			VMOVUPS(a, Mem{Base: y, Disp: disp})
+			VFMADD231PS(factor("uscale"), g, a)
+			VMOVUPS(a, at("y"))
 		})
 	})
 }
@@ -123,10 +161,16 @@ func columnSums(v isa, np int, name string, product, masked, store bool) {
 			return p
 		}
 		w, mask, st := add(product, "v"), add(masked, "mask"), add(store, "store")
-		mean := GP64()
+		mean := make([]Op, n) // in registers where there are enough
 		if product {
 			s2 = v.vecs(n)
-			MOVQ(f.mem("mean"), mean)
+			p := f.load("mean")
+			for j := range mean {
+				mean[j] = Mem{Base: p, Disp: j * v.size}
+				if v.size == 64 {
+					mean[j] = v.copyOf(mean[j])
+				}
+			}
 		}
 		zero := v.vec()
 		for _, s := range append(append([]reg.VecVirtual{zero}, s1...), s2...) {
@@ -148,7 +192,7 @@ func columnSums(v isa, np int, name string, product, masked, store bool) {
 				if product {
 					b := v.vec()
 					VMOVUPS(Mem{Base: w, Disp: d}, b)
-					VSUBPS(Mem{Base: mean, Disp: d}, b, b)
+					VSUBPS(mean[j], b, b)
 					VFMADD231PS(a, b, s2[j])
 				}
 			}

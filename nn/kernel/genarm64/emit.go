@@ -128,8 +128,8 @@ func (f *fn) op(op string, d, n, m vec) { f.word(same(op, d, n, m)) }
 // op2 emits op Vd, Vn.
 func (f *fn) op2(op string, d, n vec) { f.word(two(op, d, n)) }
 
-// fmlaLane emits d += n * m[lane].
-func (f *fn) fmlaLane(d, n, m vec, lane int) { f.word(element(d, n, m, uint32(lane))) }
+// lane emits op Vd, Vn, Vm[lane].
+func (f *fn) lane(op string, d, n, m vec, lane int) { f.word(element(op, d, n, m, uint32(lane))) }
 
 // zero clears registers.
 func (f *fn) zero(vs ...vec) {

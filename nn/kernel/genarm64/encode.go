@@ -27,8 +27,12 @@ var twoReg = map[string]uint32{
 	"fcmgt0": 0x4ea0c800, // d = n > 0 ? all ones : 0; written fcmgt Vd.4S, Vn.4S, #0.0
 }
 
-// fmlaElement is fmla Vd.4S, Vn.4S, Vm.S[lane]: d += n * m[lane].
-const fmlaElement = 0x4f801000
+// byElement are the instructions op Vd.4S, Vn.4S, Vm.S[lane].
+var byElement = map[string]uint32{
+	"fmla": 0x4f801000, // d += n * m[lane], one rounding
+	"fmls": 0x4f805000, // d -= n * m[lane], one rounding
+	"fmul": 0x4f809000, // d = n * m[lane]
+}
 
 // same encodes op Vd.4S, Vn.4S, Vm.4S and returns its text too.
 func same(op string, d, n, m vec) (word uint32, text string) {
@@ -53,14 +57,18 @@ func two(op string, d, n vec) (word uint32, text string) {
 	return code | reg(n)<<5 | reg(d), text
 }
 
-// element encodes fmla Vd.4S, Vn.4S, Vm.S[lane], lane 0 to 3: bit 0 of the lane
-// is L (bit 21), bit 1 is H (bit 11); M:Rm (bits 20 to 16) is the register.
-func element(d, n, m vec, lane uint32) (word uint32, text string) {
+// element encodes op Vd.4S, Vn.4S, Vm.S[lane], lane 0 to 3: bit 0 of the lane is
+// L (bit 21), bit 1 is H (bit 11); M:Rm (bits 20 to 16) is the register.
+func element(op string, d, n, m vec, lane uint32) (word uint32, text string) {
+	code, ok := byElement[op]
+	if !ok {
+		panic("no instruction " + op)
+	}
 	if lane > 3 {
 		panic(fmt.Sprintf("lane %d of 4", lane))
 	}
-	text = fmt.Sprintf("fmla v%d.4s, v%d.4s, v%d.s[%d]", d, n, m, lane)
-	return fmlaElement | lane&1<<21 | lane>>1<<11 | reg(m)<<16 | reg(n)<<5 | reg(d), text
+	text = fmt.Sprintf("%s v%d.4s, v%d.4s, v%d.s[%d]", op, d, n, m, lane)
+	return code | lane&1<<21 | lane>>1<<11 | reg(m)<<16 | reg(n)<<5 | reg(d), text
 }
 
 // reg returns the number of a register, which fits five bits.

@@ -22,16 +22,19 @@ func TestEncodings(t *testing.T) {
 		{pack(two("fsqrt", 0, 1)), "6ea1f820 fsqrt v0.4s, v1.4s"},
 		{pack(two("fsqrt", 31, 16)), "6ea1fa1f fsqrt v31.4s, v16.4s"},
 		{pack(two("fcmgt0", 2, 29)), "4ea0cba2 fcmgt v2.4s, v29.4s, #0.0"},
-		{pack(element(0, 1, 2, 0)), "4f821020 fmla v0.4s, v1.4s, v2.s[0]"},
-		{pack(element(31, 30, 29, 3)), "4fbd1bdf fmla v31.4s, v30.4s, v29.s[3]"},
-		{pack(element(7, 24, 15, 1)), "4faf1307 fmla v7.4s, v24.4s, v15.s[1]"},
-		{pack(element(12, 3, 16, 2)), "4f90186c fmla v12.4s, v3.4s, v16.s[2]"},
+		{pack(element("fmla", 0, 1, 2, 0)), "4f821020 fmla v0.4s, v1.4s, v2.s[0]"},
+		{pack(element("fmla", 31, 30, 29, 3)), "4fbd1bdf fmla v31.4s, v30.4s, v29.s[3]"},
+		{pack(element("fmla", 7, 24, 15, 1)), "4faf1307 fmla v7.4s, v24.4s, v15.s[1]"},
+		{pack(element("fmla", 12, 3, 16, 2)), "4f90186c fmla v12.4s, v3.4s, v16.s[2]"},
+		{pack(element("fmls", 31, 30, 29, 3)), "4fbd5bdf fmls v31.4s, v30.4s, v29.s[3]"},
+		{pack(element("fmul", 7, 24, 15, 1)), "4faf9307 fmul v7.4s, v24.4s, v15.s[1]"},
+		{pack(element("fmul", 12, 3, 16, 2)), "4f90986c fmul v12.4s, v3.4s, v16.s[2]"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s, want %s", c.got, c.want)
 		}
 	}
-	if len(threeSame) != 7 || len(twoReg) != 2 {
+	if len(threeSame) != 7 || len(twoReg) != 2 || len(byElement) != 3 {
 		t.Error("an instruction has no literal above")
 	}
 }
@@ -40,7 +43,7 @@ func TestEncodings(t *testing.T) {
 func TestEncoderRefuses(t *testing.T) {
 	for name, f := range map[string]func(){
 		"register": func() { same("fadd", 32, 0, 0) },
-		"lane":     func() { element(0, 0, 0, 4) },
+		"lane":     func() { element("fmla", 0, 0, 0, 4) },
 		"name":     func() { same("fsqrt", 0, 0, 0) },
 		"two name": func() { two("fadd", 0, 0) },
 		"vectors":  func() { (&fn{output: &output{}}).vecs(33) },

@@ -8,6 +8,7 @@ import "fmt"
 // row is bit-identical in every tile shape.
 func genGemm(o *output) {
 	gemm(o, 8, 1)
+	gemm(o, 4, 1)
 	gemm(o, 1, 4)
 	gemm(o, 1, 1)
 }
@@ -16,7 +17,7 @@ func genGemm(o *output) {
 // the panel in two passes of 8 columns: 16 accumulators (four pipes with a
 // latency of four are full), 8 quads of x (four k of each row, multiplied by
 // element) and 8 quads of w make the 32 vector registers, and 64 multiply-adds
-// need 12 load instructions. Single rows go over all columns in one pass.
+// need 12 load instructions. Lower tiles go over all columns in one pass.
 type tile struct {
 	*fn
 	mr, np  int
@@ -37,7 +38,7 @@ func gemm(o *output, mr, np int) {
 	doc := fmt.Sprintf("computes tiles of %d rows by %d columns.", mr, np*16)
 	o.kernel(name, "gemmArgs", doc, func(f *fn) {
 		t := &tile{fn: f, mr: mr, np: np, quads: np * panelQuads}
-		if mr > 1 {
+		if mr > 4 {
 			t.quads = 2
 		}
 		for range mr {
@@ -119,7 +120,7 @@ func (t *tile) step(k int) {
 		t.load(w, t.panels[j/panelQuads], k*panelBytes+j%panelQuads*quadBytes)
 		for i := range t.mr {
 			for h, v := range w {
-				t.fmlaLane(t.acc[i][j+h], v, t.x[i], k)
+				t.lane("fmla", t.acc[i][j+h], v, t.x[i], k)
 			}
 		}
 	}

@@ -8,13 +8,15 @@ import "fmt"
 // and four of b, twice: the loads of a step do not wait for the last one's
 // products.
 func genWeightGrad(o *output) {
-	weightGrad(o, 4)
-	weightGrad(o, 1)
+	weightGrad(o, "grad", "adds", 4, true)
+	weightGrad(o, "grad", "adds", 1, true)
+	weightGrad(o, "gradSet", "writes", 4, false)
 }
 
-func weightGrad(o *output, mr int) {
-	name := fmt.Sprintf("grad%dx16", mr)
-	doc := fmt.Sprintf("adds sums of outer products to blocks of %d rows by 16 columns.", mr)
+// weightGrad emits the sums; without add they are written over dst.
+func weightGrad(o *output, name, verb string, mr int, add bool) {
+	name = fmt.Sprintf("%s%dx16", name, mr)
+	doc := fmt.Sprintf("%s sums of outer products to blocks of %d rows by 16 columns.", verb, mr)
 	o.kernel(name, "gradArgs", doc, func(f *fn) {
 		var acc [][]vec
 		for range mr {
@@ -38,7 +40,7 @@ func weightGrad(o *output, mr int) {
 			f.add(bp, bp, bStep)
 			for i := range mr {
 				for j := range b {
-					f.fmlaLane(acc[i][j], b[j], x, i)
+					f.lane("fmla", acc[i][j], b[j], x, i)
 				}
 			}
 		}
@@ -61,9 +63,11 @@ func weightGrad(o *output, mr int) {
 				f.add(bp, bp, bOuter)
 			})
 			for _, row := range acc {
-				f.load(bv[0], dst, 0)
-				for j, x := range row {
-					f.op("fadd", x, x, bv[0][j])
+				if add {
+					f.load(bv[0], dst, 0)
+					for j, x := range row {
+						f.op("fadd", x, x, bv[0][j])
+					}
 				}
 				f.store(row, dst, 0)
 				f.add(dst, dst, dstRow)

@@ -48,6 +48,7 @@ func generate() *output {
 	genFlat(o)
 	genOptimizers(o)
 	genPeak(o)
+	genWinograd(o)
 	genFPCR(o)
 	return o
 }

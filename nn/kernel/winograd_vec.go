@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package kernel
 
 // Winograd's F(4x4,3x3): a board is 4 tiles of 4x4 outputs, each from 6x6
@@ -34,14 +36,6 @@ func words(n int, p Precision) int {
 	return n
 }
 
-// lanes is the number of channels of a transform's slice.
-func lanes() int {
-	if wide() {
-		return 16
-	}
-	return 8
-}
-
 func winogradPackedLen(ci, co int, p Precision) int { return points * words(ci, p) * co }
 
 // winogradPack transforms weights: the taps from input channel i to output
@@ -70,14 +64,7 @@ func winogradPack(dst, w []float32, outStride, inStride int, turned bool, ci, co
 					srcRow: panel * f32, srcPlane: panel * panel * f32,
 					dstRow: panel * f32, dstPlane: uintptr(k * panel * f32), n: uintptr(words(panel, p)),
 				}
-				switch {
-				case p == BF16:
-					winogradWeightsHalfAVX512(bytesOf(&a))
-				case wide():
-					winogradWeightsAVX512(bytesOf(&a))
-				default:
-					winogradWeightsAVX2(bytesOf(&a))
-				}
+				callWinogradWeights(&a, p)
 			}
 		}
 	}
@@ -128,14 +115,7 @@ func (w *winogradGroup) input(v, x []float32) {
 			srcRow: uintptr(w.ci * f32), dstRow: uintptr(k * f32), dstPlane: uintptr(w.plane(k) * f32),
 			n: uintptr(w.ci / lanes()),
 		}
-		switch {
-		case w.precision == BF16:
-			winogradInputHalfAVX512(bytesOf(&a))
-		case wide():
-			winogradInputAVX512(bytesOf(&a))
-		default:
-			winogradInputAVX2(bytesOf(&a))
-		}
+		callWinogradInput(&a, w.precision)
 	}
 }
 
@@ -144,7 +124,7 @@ func (w *winogradGroup) input(v, x []float32) {
 func (w *winogradGroup) product(y, sum, squares, v, m, packed, bias []float32, act Act) {
 	for o := 0; o < w.co; {
 		np := w.panels(o)
-		w.points(v, m, packed, o, np)
+		w.points(v, m, packed, y[o:], o, np)
 		w.output(y, sum, squares, m, bias, act, o, np)
 		o += np * panel
 	}
@@ -152,14 +132,12 @@ func (w *winogradGroup) product(y, sum, squares, v, m, packed, bias []float32, a
 
 // panels returns how many panels are taken from output channel o on.
 func (w *winogradGroup) panels(o int) int {
-	if wide() && w.co-o >= 2*panel {
-		return 2
-	}
-	return 1
+	return min(pointPanels(), (w.co-o)/panel)
 }
 
-// points computes the points m of np panels from output channel o on.
-func (w *winogradGroup) points(v, m, packed []float32, o, np int) {
+// points computes the points m of np panels from output channel o on, whose
+// squares will be written to y.
+func (w *winogradGroup) points(v, m, packed, y []float32, o, np int) {
 	k, rows := words(w.ci, w.precision), w.boards*boardTiles
 	a := pointArgs{
 		xRow: uintptr(k * f32), yRow: uintptr(np * panel * f32),
@@ -171,18 +149,10 @@ func (w *winogradGroup) points(v, m, packed []float32, o, np int) {
 	for p := 0; p < points; p += step {
 		a.x, a.y, a.w = at(v, p*w.plane(k)), at(m, p*w.plane(np*panel)), at(packed, (o*points+p*panel)*k)
 		a.points = uintptr(min(step, points-p))
-		switch {
-		case !wide():
-			point4x16AVX2(bytesOf(&a))
-		case w.precision == BF16 && np == 2:
-			point8x32BF16AVX512(bytesOf(&a))
-		case w.precision == BF16:
-			point8x16BF16AVX512(bytesOf(&a))
-		case np == 2:
-			point8x32AVX512(bytesOf(&a))
-		default:
-			point8x16AVX512(bytesOf(&a))
-		}
+		// 36 points' tiles fetch more than the group's squares: the addresses run
+		// past its end, where a prefetch does no harm.
+		a.ahead, a.aheadRow = at(y, min(p*rows/tileRows*4*w.co, len(y)-1)), uintptr(w.co*f32)
+		callPoints(&a, np, w.precision)
 	}
 }
 
@@ -196,19 +166,9 @@ func (w *winogradGroup) output(y, sum, squares, m, bias []float32, act Act, o, n
 			dstRow: uintptr(w.co * f32), bias: optional(bias, o), floor: floorBits(act),
 			n: uintptr(np * panel / lanes()),
 		}
-		if sum == nil {
-			if wide() {
-				winogradOutputAVX512(bytesOf(&a))
-			} else {
-				winogradOutputAVX2(bytesOf(&a))
-			}
-			continue
+		if sum != nil {
+			a.sum, a.squares = at(sum, b*w.co+o), at(squares, b*w.co+o)
 		}
-		a.sum, a.squares = at(sum, b*w.co+o), at(squares, b*w.co+o)
-		if wide() {
-			winogradOutputSumsAVX512(bytesOf(&a))
-		} else {
-			winogradOutputSumsAVX2(bytesOf(&a))
-		}
+		callWinogradOutput(&a)
 	}
 }

@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package kernel
 
 func winogradGradScratchLen(ci, co int, p Precision) int {
@@ -38,54 +40,29 @@ func winogradGradAdd(scratch, x, dy []float32, first, boards, ci, co int, p Prec
 			dst: at(g.v, row*ci), dstRow: uintptr(ci * f32), dstPlane: uintptr(g.vPlane * f32),
 			temp: at(g.temp, 0), n: uintptr(ci / lanes()),
 		}
-		gradInput(&board, p)
+		callGradInput(&board, p)
 		board = winogradArgs{
 			src: at(dy, b*64*co), srcRow: uintptr(co * f32),
 			dst: at(g.d, row*co), dstRow: uintptr(co * f32), dstPlane: uintptr(g.dPlane * f32),
 			temp: at(g.temp, 0), n: uintptr(co / lanes()),
 		}
-		gradOutput(&board, p)
+		callGradOutput(&board, p)
 	}
 }
 
-// winogradGradSum adds the gradient of the first boards to dw: their points'
-// products, summed over all tiles and transformed back.
-func winogradGradSum(dw, scratch []float32, boards, ci, co int, p Precision) {
+// winogradGradSum returns the gradient [9][co][ci] of the first boards, in
+// scratch: their points' products, summed over all tiles and transformed back.
+func winogradGradSum(scratch []float32, boards, ci, co int, p Precision) []float32 {
 	g := newWinogradGrad(scratch, ci, co, p)
 	g.products(words(boards*boardTiles, p))
 	g.transform()
-	unpackConv3Grad(dw, g.grad, ci, co)
-}
-
-func gradInput(a *winogradArgs, p Precision) {
-	switch {
-	case p == BF16:
-		winogradInputHalfPairsAVX512(bytesOf(a))
-	case wide():
-		winogradInputAVX512(bytesOf(a))
-	default:
-		winogradInputAVX2(bytesOf(a))
-	}
-}
-
-func gradOutput(a *winogradArgs, p Precision) {
-	switch {
-	case p == BF16:
-		winogradOutputGradHalfPairsAVX512(bytesOf(a))
-	case wide():
-		winogradOutputGradAVX512(bytesOf(a))
-	default:
-		winogradOutputGradAVX2(bytesOf(a))
-	}
+	return g.grad
 }
 
 // products computes sums [36][co][ci]: for each point the sum over rows of d's
 // row [co] times v's row [ci].
 func (g *winogradGrad) products(rows int) {
-	height, width := 4, 1
-	if wide() {
-		height, width = 8, 2
-	}
+	height, width := gradRows(), pointPanels()
 	plane := g.co*g.ci + planePad
 	for i := 0; i < g.ci; {
 		np := min(width, (g.ci-i)/panel)
@@ -98,18 +75,7 @@ func (g *winogradGrad) products(rows int) {
 		for q := 0; q < points; q += step {
 			a.dst, a.a, a.b = at(g.sums, q*plane+i), at(g.d, q*g.dPlane), at(g.v, q*g.vPlane+i)
 			a.points = uintptr(min(step, points-q))
-			switch {
-			case !wide():
-				pointGrad4x16AVX2(bytesOf(&a))
-			case g.precision == BF16 && np == 2:
-				pointGrad8x32BF16AVX512(bytesOf(&a))
-			case g.precision == BF16:
-				pointGrad8x16BF16AVX512(bytesOf(&a))
-			case np == 2:
-				pointGrad8x32AVX512(bytesOf(&a))
-			default:
-				pointGrad8x16AVX512(bytesOf(&a))
-			}
+			callPointGrad(&a, np, g.precision)
 		}
 		i += np * panel
 	}
@@ -125,10 +91,6 @@ func (g *winogradGrad) transform() {
 			dst: at(g.grad, i*lanes()), dstPlane: uintptr(size * f32),
 			temp: at(g.temp, 0), n: uintptr(min(maxSlices, n-i)),
 		}
-		if wide() {
-			winogradWeightGradAVX512(bytesOf(&a))
-		} else {
-			winogradWeightGradAVX2(bytesOf(&a))
-		}
+		callWinogradWeightGrad(&a)
 	}
 }

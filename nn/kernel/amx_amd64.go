@@ -1,0 +1,107 @@
+package kernel
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
+
+// A tile is 16 rows of up to 64 bytes; see gen/amx.go for the products.
+const (
+	tileRows16 = 16
+	blockRows  = 2 * tileRows16
+)
+
+// hasAMX says whether the tiles can be used: the CPU multiplies bf16 in tiles
+// (and has what the AVX-512 tier needs for bf16), and the operating system saves
+// the tiles and lets this process have them.
+func hasAMX() bool {
+	const tiles = 3 << 17 // XTILECFG and XTILEDATA of XCR0
+	x := &cpu.X86
+	return x.HasAMXTile && x.HasAMXBF16 && x.HasAVX512BF16 && readXCR0()&tiles == tiles && permitTiles()
+}
+
+// tileConfig is LDTILECFG's operand (palette 1: 8 tiles of 16 rows by 64 bytes).
+type tileConfig struct {
+	palette, startRow byte
+	_                 [14]byte
+	rowBytes          [16]uint16
+	rows              [16]byte
+}
+
+// newTileConfig configures blocks of up to 32 rows whose sum goes in steps of so
+// many words.
+func newTileConfig(rows, words int) tileConfig {
+	const panelTile = 6 // the first of w
+	c := tileConfig{palette: 1}
+	for i := range 2 {
+		n := min(max(rows-i*tileRows16, 0), tileRows16)
+		if n > 0 {
+			c.set(2*i, n, panelBytes) // accumulators
+			c.set(2*i+1, n, panelBytes)
+			c.set(4+i, n, words*f32) // rows of x
+		}
+		c.set(panelTile+i, words, panelBytes)
+	}
+	return c
+}
+
+func (c *tileConfig) set(tile, rows, rowBytes int) {
+	c.rows[tile], c.rowBytes[tile] = byte(rows), uint16(rowBytes)
+}
+
+// panelBytes is the length of a row of a panel.
+const panelBytes = panel * f32
+
+// stepWords returns the length of a step of a sum of k words, k%8 = 0: the
+// largest of at most 16 that divides k, so that one configuration does.
+func stepWords(k int) int {
+	n := tileRows16
+	for k%n != 0 {
+		n--
+	}
+	return n
+}
+
+// pointAMX computes the bf16 products of a, np = 1 or 2 panels wide, in tiles.
+// It takes any number of rows > 0. What a row adds in which order depends on k
+// only. The caller bounds the work: 4 Mi words of products are some 10
+// microseconds.
+func pointAMX(a *pointArgs, np int) {
+	rows, words := int(a.rows), stepWords(int(a.k))
+	t := tileArgs{
+		y: a.y, x: a.x, w: a.w, xRow: a.xRow, yRow: a.yRow,
+		xTile: tileRows16 * a.xRow, yTile: tileRows16 * a.yRow,
+		xBlock: blockRows * a.xRow, yBlock: blockRows * a.yRow,
+		xPoint: a.xPoint, yPoint: a.yPoint, wPoint: a.wPoint, wPanel: a.wPanel,
+		xStep: uintptr(words * f32), wStep: uintptr(words * panelBytes),
+		steps: a.k / uintptr(words), blocks: uintptr(rows / blockRows), points: a.points,
+	}
+	if t.blocks > 0 {
+		config := newTileConfig(blockRows, words)
+		t.config = bytesOf(&config)
+		callTiles(&t, blockRows, np)
+	}
+	if rest := rows % blockRows; rest > 0 {
+		config := newTileConfig(rest, words)
+		t.config = bytesOf(&config)
+		t.x = (*float32)(unsafe.Add(unsafe.Pointer(a.x), t.blocks*t.xBlock))
+		t.y = (*float32)(unsafe.Add(unsafe.Pointer(a.y), t.blocks*t.yBlock))
+		t.blocks = 1
+		callTiles(&t, rest, np)
+	}
+}
+
+// callTiles computes blocks of so many rows.
+func callTiles(t *tileArgs, rows, np int) {
+	switch {
+	case rows > tileRows16 && np == 2:
+		tile32x32AMX(bytesOf(t))
+	case rows > tileRows16:
+		tile32x16AMX(bytesOf(t))
+	case np == 2:
+		tile16x32AMX(bytesOf(t))
+	default:
+		tile16x16AMX(bytesOf(t))
+	}
+}

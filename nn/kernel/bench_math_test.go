@@ -1,0 +1,78 @@
+package kernel
+
+import (
+	"testing"
+
+	"github.com/chessbrain/chessbrain/encoding"
+)
+
+// BenchmarkMath times the activations over 32 boards of 64 channels in GB/s of
+// arrays read and written.
+func BenchmarkMath(b *testing.B) {
+	const n = 32 * 64 * 64
+	rng := newRand(b)
+	x, y, z := rng.floats(n), rng.floats(n), rng.floats(n)
+	for _, p := range []struct {
+		name   string
+		arrays int
+		f      func()
+	}{
+		{"Mish", 2, func() { MishForward(y, x) }},
+		{"MishBackward", 3, func() { MishBackward(y, z, x) }},
+		{"Sigmoid", 2, func() { Sigmoid(y, x) }},
+		{"Sigmoid64", 0, func() { Sigmoid(y[:64], x[:64]) }},
+		{"Tanh", 2, func() { Tanh(y, x) }},
+		{"ReLU", 2, func() { ReLUForward(y, x) }},
+	} {
+		b.Run(p.name, func(b *testing.B) {
+			eachTier(b, func(b *testing.B) {
+				b.SetBytes(int64(p.arrays) * n * 4)
+				for range b.N {
+					p.f()
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkLosses times the outputs of batches with 35 legal moves a position.
+func BenchmarkLosses(b *testing.B) {
+	const moves, rowLen = 35, 64 * ConvPolicyPlanes
+	rng := newRand(b)
+	for _, rows := range []int{64, 256} {
+		off := NewConvPolicyOffsets(encoding.ConvPolicyIndex())
+		start, legal := make([]int32, rows+1), make([]uint16, rows*moves)
+		target := rng.floats(rows * moves)
+		for i := range legal {
+			legal[i], target[i] = uint16(rng.IntN(encoding.NumPolicy)), 1.0/moves
+		}
+		for i := range start {
+			start[i] = int32(i * moves)
+		}
+		y, dy, prob := rng.floats(rows*rowLen), make([]float32, rows*rowLen), rng.floats(rows*moves)
+		wdl, dwdl := rng.floats(rows*3), make([]float32, rows*3)
+		wdlTarget := make([]float32, rows*3)
+		for i := range wdlTarget {
+			wdlTarget[i] = 1.0 / 3
+		}
+		for _, p := range []struct {
+			name string
+			f    func()
+		}{
+			{"SoftmaxSegments", func() { SoftmaxSegments(prob, start, rows) }},
+			{"Softmax3", func() { Softmax3(wdl, rows) }},
+			{"PolicySoftmax", func() { PolicySoftmax(prob, y, rowLen, off, start, legal, rows) }},
+			{"PolicyCrossEntropy", func() {
+				PolicyCrossEntropy(dy, prob, y, rowLen, off, start, legal, target, nil, 1, rows)
+			}},
+			{"WDLCrossEntropy", func() { WDLCrossEntropy(dwdl, wdl, wdlTarget, nil, 1, rows) }},
+		} {
+			b.Run(p.name, func(b *testing.B) {
+				for range b.N {
+					p.f()
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*rows), "ns/row")
+			})
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package kernel
+
+import "unsafe"
+
+// NEON has the fp32 transforms, a quad of channels at a time, and multiplies
+// points with the kernels of MatMul: a product of a point is one call.
+
+// lanes is the number of channels of a transform's slice.
+func lanes() int { return 4 }
+
+// pointPanels returns how many panels the wider products of points take.
+func pointPanels() int { return 1 }
+
+// callWinogradWeights transforms weights.
+func callWinogradWeights(a *winogradArgs, _ Precision) { winogradWeightsNEON(bytesOf(a)) }
+
+// callWinogradInput transforms a board.
+func callWinogradInput(a *winogradArgs, _ Precision) { winogradInputNEON(bytesOf(a)) }
+
+// callPoints computes the products of points, one panel wide.
+func callPoints(a *pointArgs, _ int, _ Precision) {
+	const high, low = 8, 4 // rows of a tile
+	g := gemmArgs{
+		xRow: a.xRow, yRow: a.yRow, xTile: high * a.xRow, yTile: high * a.yRow,
+		segs: 1, kseg: a.k, floor: floorBits(None),
+	}
+	whole := a.rows / high
+	for p := range a.points {
+		g.x, g.y, g.w = ahead(a.x, p*a.xPoint), ahead(a.y, p*a.yPoint), ahead(a.w, p*a.wPoint)
+		if whole > 0 {
+			g.tiles = whole
+			gemm8x16NEON(bytesOf(&g))
+		}
+		if a.rows%high != 0 {
+			g.x, g.y, g.tiles = ahead(g.x, whole*g.xTile), ahead(g.y, whole*g.yTile), 1
+			gemm4x16NEON(bytesOf(&g))
+		}
+	}
+}
+
+// ahead returns the pointer n bytes on, within the same slice.
+func ahead(p *float32, n uintptr) *float32 { return (*float32)(unsafe.Add(unsafe.Pointer(p), n)) }
+
+// callWinogradOutput transforms the points of a board to its squares, with sums
+// where a asks for them.
+func callWinogradOutput(a *winogradArgs) {
+	if a.sum != nil {
+		winogradOutputSumsNEON(bytesOf(a))
+	} else {
+		winogradOutputNEON(bytesOf(a))
+	}
+}
+
+// callGradInput transforms a board for a weight gradient.
+func callGradInput(a *winogradArgs, _ Precision) { winogradInputNEON(bytesOf(a)) }
+
+// callGradOutput transforms the gradient of a board's outputs.
+func callGradOutput(a *winogradArgs, _ Precision) { winogradOutputGradNEON(bytesOf(a)) }
+
+// callPointGrad computes sums of outer products of points, one panel wide.
+func callPointGrad(a *pointGradArgs, _ int, _ Precision) {
+	g := gradArgs{
+		dstRow: a.dstRow, aStep: a.aStep, bStep: a.bStep,
+		inner: a.length, outer: 1, blocks: a.blocks,
+	}
+	for p := range a.points {
+		g.dst, g.a, g.b = ahead(a.dst, p*a.dstPoint), ahead(a.a, p*a.aPoint), ahead(a.b, p*a.bPoint)
+		gradSet4x16NEON(bytesOf(&g))
+	}
+}
+
+// callWinogradWeightGrad transforms the gradient of weights.
+func callWinogradWeightGrad(a *winogradArgs) { winogradWeightGradNEON(bytesOf(a)) }

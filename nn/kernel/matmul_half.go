@@ -1,0 +1,77 @@
+package kernel
+
+import "math"
+
+// The bf16 form of MatMul, for the layers that convolutions leave over. A word
+// holds the factors of two inputs, the even one in its low half; packed weights
+// are [n/16][k/2][16] words.
+
+// matHalfRows is how many rows are rounded at a time: enough to use weights from
+// the cache again and again.
+const matHalfRows = 64
+
+// MatMulHasBF16 says whether MatMulBF16 does a product of k inputs and n outputs
+// in the active tier.
+func MatMulHasBF16(k, n int) bool { return hasBF16() && k%panel == 0 && n%panel == 0 && k > 0 }
+
+// PackedMatBF16Len returns the length of a packed matrix of MatMulBF16.
+func PackedMatBF16Len(k, n int) int { return k / 2 * n }
+
+// PackMatBF16 packs w [n][k] for MatMulBF16.
+func PackMatBF16(dst, w []float32, k, n int) {
+	dst, w = dst[:PackedMatBF16Len(k, n)], w[:n*k]
+	for o := range n {
+		base := o / panel * (k / 2) * panel
+		for i := range k / 2 {
+			word := uint32(halfBits(w[o*k+2*i])) | uint32(halfBits(w[o*k+2*i+1]))<<16
+			dst[base+i*panel+o%panel] = math.Float32frombits(word)
+		}
+	}
+}
+
+// halfBits rounds to the nearest bfloat16, ties to even.
+func halfBits(v float32) uint16 {
+	u := math.Float32bits(v)
+	if v != v {
+		return uint16(u>>16) | 0x40 // stays NaN whatever the low half holds
+	}
+	return uint16((u + 0x7fff + u>>16&1) >> 16)
+}
+
+// MatMulBF16ScratchLen returns the scratch length of MatMulBF16.
+func MatMulBF16ScratchLen(k, n int) int { return (matHalfRows+3)*k/2 + 4*n + n }
+
+// MatMulBF16 is MatMul with factors rounded to bf16, for sizes that
+// MatMulHasBF16 names. scratch has MatMulBF16ScratchLen(k, n) floats with any
+// contents.
+func MatMulBF16(y, x, packed, bias []float32, rows, k, n int, act Act, scratch []float32) {
+	y, x = y[:rows*n], x[:rows*k]
+	packed, scratch = packed[:PackedMatBF16Len(k, n)], scratch[:MatMulBF16ScratchLen(k, n)]
+	act, mish := act.split()
+	words, rest := scratch[:(matHalfRows+3)*k/2], scratch[(matHalfRows+3)*k/2:]
+	last, ones := rest[:4*n], rest[4*n:][:n]
+	for i := range ones {
+		ones[i] = 1
+	}
+	for r := 0; r < rows; r += matHalfRows {
+		m := min(matHalfRows, rows-r)
+		whole := m &^ 3 // the product's rows come in fours
+		clear(words[m*k/2:][:(m+3)&^3*k/2-m*k/2])
+		toHalf(words, x[r*k:][:m*k])
+		if whole > 0 {
+			halfProduct(y[r*n:], words, packed, whole, k, n)
+		}
+		if whole < m {
+			halfProduct(last, words[whole*k/2:], packed, 4, k, n)
+			copy(y[(r+whole)*n:][:(m-whole)*n], last)
+		}
+		if bias != nil {
+			affine(y[r*n:][:m*n], y[r*n:][:m*n], ones, bias[:n], nil, m, n, act)
+		} else if act == ReLU {
+			ReLUForward(y[r*n:][:m*n], y[r*n:][:m*n])
+		}
+	}
+	if mish {
+		MishForward(y, y)
+	}
+}

@@ -1,0 +1,66 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+// roundHalf is the value that a product sees.
+func roundHalf(x []float32) []float32 {
+	y := make([]float32, len(x))
+	for i, v := range x {
+		y[i] = math.Float32frombits(uint32(halfBits(v)) << 16)
+	}
+	return y
+}
+
+func TestHalfBits(t *testing.T) {
+	for _, c := range []struct {
+		in   uint32
+		want uint16
+	}{
+		{0x3f800000, 0x3f80}, {0x3f808000, 0x3f80}, {0x3f818000, 0x3f82}, {0x3f808001, 0x3f81},
+		{0x7f7fffff, 0x7f80}, {0xff800000, 0xff80}, {0x7f800001, 0x7fc0}, {0x80000000, 0x8000},
+	} {
+		if got := halfBits(math.Float32frombits(c.in)); got != c.want {
+			t.Errorf("%#x: %#x, want %#x", c.in, got, c.want)
+		}
+	}
+}
+
+func TestMatMulBF16(t *testing.T) {
+	if !HasBF16() {
+		t.Skip("this CPU has no bf16 products")
+	}
+	rng := newRand(t)
+	for _, s := range [][3]int{{1, 16, 16}, {3, 48, 80}, {4, 64, 32}, {64, 112, 48}, {67, 64, 128}, {130, 512, 16}} {
+		rows, k, n := s[0], s[1], s[2]
+		t.Run(fmt.Sprint(s), func(t *testing.T) {
+			x, w, bias := rng.floats(rows*k), rng.floats(n*k), rng.floats(n)
+			xr, wr := roundHalf(x), roundHalf(w)
+			want, mag := make([]float64, rows*n), make([]float64, rows*n)
+			for i := range want {
+				want[i] = float64(bias[i%n])
+				for j := range k {
+					p := float64(xr[i/n*k+j]) * float64(wr[i%n*k+j])
+					want[i] += p
+					mag[i] += math.Abs(p)
+				}
+			}
+			packed := poison(PackedMatBF16Len(k, n))
+			PackMatBF16(packed, w, k, n)
+			y, scratch := poison(rows*n+1), poison(MatMulBF16ScratchLen(k, n))
+			MatMulBF16(y, x, packed, bias, rows, k, n, None, scratch)
+			closeTo(t, "y", y[:rows*n], want, mag, tolSum)
+			if y[rows*n] == y[rows*n] {
+				t.Fatal("wrote past the end of y")
+			}
+			all := append([]float32(nil), y...)
+			MatMulBF16(y, x[(rows-1)*k:], packed, bias, 1, k, n, None, scratch)
+			sameBits(t, "row alone", y[:n], all[(rows-1)*n:rows*n])
+			MatMulBF16(y, x, packed, bias, rows, k, n, ReLU, scratch)
+			closeTo(t, "relu", y[:rows*n], reluRef(want), mag, tolSum)
+		})
+	}
+}
