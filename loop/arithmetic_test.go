@@ -112,6 +112,7 @@ func TestArithmeticAtResume(t *testing.T) {
 	if kernel.BestTier() == kernel.Generic {
 		t.Skip("SKIPPED: this CPU has no second tier")
 	}
+	inTier(t, kernel.BestTier())
 	free, fixed := t.TempDir()+"/free", t.TempDir()+"/fixed"
 	train(t, free, "--episodes=1")
 	train(t, fixed, "--episodes=1 --deterministic=true")

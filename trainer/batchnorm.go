@@ -124,6 +124,12 @@ func (b *batchNorm) measureBackward(g span, dy, x []float32) {
 	kernel.BatchNormBackwardStats(b.sum[g.slice], b.sumSq[g.slice], dy, x, b.mean, b.invStd, g.n*64, b.c)
 }
 
+// measureReLUBackward is measureBackward through a ReLU whose output was h: dy
+// becomes d, the gradient before the ReLU.
+func (b *batchNorm) measureReLUBackward(g span, d, dy, h, x []float32) {
+	kernel.BatchNormReLUBackwardStats(b.sum[g.slice], b.sumSq[g.slice], d, dy, h, x, b.mean, b.invStd, g.n*64, b.c)
+}
+
 // inputGrad turns d, the rows of g, from the gradient of the output into that of
 // the input x, after settleBackward.
 func (b *batchNorm) inputGrad(g span, d, x []float32) {

@@ -53,8 +53,7 @@ func (l *inputLayer) backward(_, y, dy []float32) []float32 {
 		l.wg.reset(s)
 		l.u.bn.begin(s)
 		s.eachGroup(func(g span, _ int) {
-			copy(g.rows(d, w), g.rows(dy, w))
-			l.u.deactivate(g, g.rows(d, w), g.rows(y, w))
+			l.u.deactivate(g, g.rows(d, w), g.rows(dy, w), g.rows(y, w))
 		})
 	})
 	l.u.bn.settleBackward()
@@ -157,7 +156,7 @@ func (b *blockLayer) backward(x, y, dy []float32) []float32 {
 		b.last.bn.begin(s)
 		s.eachGroup(func(g span, _ int) {
 			b.split(g, g.rows(dres, w), g.rows(dz, w), g.rows(x, w), g.rows(y, w), g.rows(dy, w))
-			b.last.deactivate(g, g.rows(dz, w), nil)
+			b.last.deactivate(g, g.rows(dz, w), g.rows(dz, w), nil)
 		})
 	})
 	b.last.bn.settleBackward()
@@ -168,7 +167,7 @@ func (b *blockLayer) backward(x, y, dy []float32) []float32 {
 			b.last.unnormalise(g, dz)
 			b.last.conv.weightGrad(g, at, b.wg, h, dz)
 			b.last.conv.inputGrad(g, dh, dz)
-			b.first.deactivate(g, dh, h)
+			b.first.deactivate(g, dh, dh, h)
 		})
 		b.last.conv.finishWeightGrad(s, b.wg)
 	})

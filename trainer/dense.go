@@ -12,6 +12,7 @@ type dense struct {
 	channels       int // of the convolution before it; 0 = plain rows
 	weight, bias   int
 	packed, turned []float32
+	squares        []float32 // weights or their gradient in the activations' order
 	packedAt       uint64
 }
 
@@ -20,6 +21,9 @@ func newDense(e *engine, prefix string, channels int) *dense {
 	d := &dense{e: e, n: shape[0], k: shape[1], channels: channels, weight: e.param(prefix + ".weight"), bias: e.param(prefix + ".bias")}
 	d.packed = make([]float32, kernel.PackedMatLen(d.k, d.n))
 	d.turned = make([]float32, kernel.PackedMatLen(d.n, d.k))
+	if channels > 0 {
+		d.squares = make([]float32, d.n*d.k)
+	}
 	return d
 }
 
@@ -33,28 +37,33 @@ func (d *dense) pack() {
 	d.packedAt = d.e.version
 	w := d.e.params[d.weight].data
 	if d.channels > 0 {
-		w = make([]float32, len(w))
-		d.permute(w, d.e.params[d.weight].data, true)
+		transposeRows(d.squares, w, d.n, d.channels, 64)
+		w = d.squares
 	}
 	kernel.PackMat(d.packed, w, d.k, d.n)
 	kernel.PackMatTransposed(d.turned, w, d.k, d.n)
 }
 
-// permute copies weights [n][k] between channel-major (the net's) and
-// square-major (the activations') order of the inputs.
-func (d *dense) permute(dst, src []float32, toSquares bool) {
-	for o := range d.n {
-		to, from := dst[o*d.k:][:d.k], src[o*d.k:][:d.k]
-		for c := range d.channels {
-			for sq := range 64 {
-				major, minor := c*64+sq, sq*d.channels+c
-				if toSquares {
-					to[minor] = from[major]
-				} else {
-					to[major] = from[minor]
+// transposeRows transposes n matrices: dst [n][cols][rows] from src
+// [n][rows][cols]; one of rows and cols is 64.
+func transposeRows(dst, src []float32, n, rows, cols int) {
+	const block = 8 // written together
+	for range n {
+		r := 0
+		for ; r+block <= rows; r += block {
+			for c := range cols {
+				from := src[r*cols+c:]
+				*(*[block]float32)(dst[c*rows+r:]) = [block]float32{
+					from[0], from[cols], from[2*cols], from[3*cols], from[4*cols], from[5*cols], from[6*cols], from[7*cols],
 				}
 			}
 		}
+		for ; r < rows; r++ {
+			for c := range cols {
+				dst[c*rows+r] = src[r*cols+c]
+			}
+		}
+		dst, src = dst[rows*cols:], src[rows*cols:]
 	}
 }
 
@@ -81,7 +90,8 @@ func (d *dense) restore() {
 		return
 	}
 	grad := d.e.params[d.weight].grad
-	d.permute(grad, append([]float32(nil), grad...), false)
+	copy(d.squares, grad)
+	transposeRows(grad, d.squares, d.n, 64, d.channels)
 }
 
 // activate applies act to a pre-activation in a separate buffer, because Mish's

@@ -29,8 +29,9 @@ type headLayer interface {
 	name() string
 	params() []int
 	forward(x []float32) float64
-	// backward sets the gradients of the parameters and adds that of x to dx.
-	backward(x, dx []float32)
+	// backward sets the gradients of the parameters and sets dx to that of x, or
+	// adds it if add.
+	backward(x, dx []float32, add bool)
 }
 
 // heads is all heads as one operation: their losses' sum. Separate ones would
@@ -60,9 +61,8 @@ func (h *heads) backward(x []float32, timed func(op string, f func())) []float32
 	if len(h.dx) < len(x) {
 		h.dx = make([]float32, len(x))
 	}
-	timed("heads", func() { clear(h.dx) })
-	for _, l := range h.list {
-		timed(l.name(), func() { l.backward(x, h.dx) })
+	for i, l := range h.list {
+		timed(l.name(), func() { l.backward(x, h.dx, i > 0) })
 	}
 	return h.dx
 }

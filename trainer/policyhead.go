@@ -106,8 +106,9 @@ func oneIf(b bool) float64 {
 	return 0
 }
 
-// backward sets the gradients of the parameters and adds that of x to dx.
-func (h *policyHead) backward(x, dx []float32) {
+// backward sets the gradients of the parameters and sets dx to that of x, or
+// adds it if add.
+func (h *policyHead) backward(x, dx []float32, add bool) {
 	w, wx := 64*h.u.conv.co, 64*h.u.conv.ci
 	d := h.e.gradBuffer(0, w)
 	h.e.eachSlice(func(s span) {
@@ -117,19 +118,19 @@ func (h *policyHead) backward(x, dx []float32) {
 			a := h.u.activation(s)
 			h.fc.weightGrad(s, h.wg, a, s.rows(h.dy, h.width))
 			h.fc.inputGrad(s, s.rows(d, w), s.rows(h.dy, h.width))
-			h.u.deactivate(s, s.rows(d, w), a)
+			h.u.deactivate(s, s.rows(d, w), s.rows(d, w), a)
 			return
 		}
 		s.eachGroup(func(g span, at int) {
 			a, d, dy := h.u.activation(g), g.rows(d, w), g.rows(h.dy, h.width)
 			h.conv.weightGrad(g, at, h.wg, a, dy)
 			h.conv.inputGrad(g, d, dy)
-			h.u.deactivate(g, d, a)
+			h.u.deactivate(g, d, d, a)
 		})
 		h.conv.finishWeightGrad(s, h.wg)
 	})
 	h.u.bn.settleBackward()
-	h.e.eachSlice(func(s span) { h.u.inputGrad(s, h.wg, x, d, dx, wx) })
+	h.e.eachSlice(func(s span) { h.u.inputGrad(s, h.wg, x, d, dx, wx, add) })
 	h.wg.reduce()
 	if h.fc != nil {
 		h.fc.restore()

@@ -82,8 +82,9 @@ func (h *scalarHead) lose(s span) {
 	}
 }
 
-// backward sets the gradients of the parameters and adds that of x to dx.
-func (h *scalarHead) backward(x, dx []float32) {
+// backward sets the gradients of the parameters and sets dx to that of x, or
+// adds it if add.
+func (h *scalarHead) backward(x, dx []float32, add bool) {
 	w, n := 64*h.u.conv.co, h.fc1.n
 	d := h.e.gradBuffer(0, w)
 	h.e.eachSlice(func(s span) {
@@ -95,10 +96,10 @@ func (h *scalarHead) backward(x, dx []float32) {
 		deactivate(dHidden, hidden, s.rows(h.pre, n), h.e.act)
 		h.fc1.weightGrad(s, h.wg, s.rows(h.h, w), dHidden)
 		h.fc1.inputGrad(s, s.rows(d, w), dHidden)
-		h.u.deactivate(s, s.rows(d, w), s.rows(h.h, w))
+		h.u.deactivate(s, s.rows(d, w), s.rows(d, w), s.rows(h.h, w))
 	})
 	h.u.bn.settleBackward()
-	h.e.eachSlice(func(s span) { h.u.inputGrad(s, h.wg, x, d, dx, 64*h.u.conv.ci) })
+	h.e.eachSlice(func(s span) { h.u.inputGrad(s, h.wg, x, d, dx, 64*h.u.conv.ci, add) })
 	h.wg.reduce()
 	h.fc1.restore()
 }

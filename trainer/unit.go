@@ -56,20 +56,23 @@ func (u *unit) activation(g span) []float32 {
 	return h
 }
 
-// deactivate is the first phase of the backward pass: d, the gradient of the
-// activation h, becomes that of the batch norm's output, rows of g all of them.
+// deactivate is the first phase of the backward pass: from dy, the gradient of
+// the activation h, it takes d, that of the batch norm's output, rows of g all of
+// them; d may be dy. Without an activation d must be dy and h is not read.
 // bn.begin comes before the first group, settleBackward after all.
-func (u *unit) deactivate(g span, d, h []float32) {
+func (u *unit) deactivate(g span, d, dy, h []float32) {
 	w := 64 * u.conv.co
+	z := g.rows(u.z, w)
 	switch u.act {
 	case kernel.ReLU:
-		kernel.ReLUBackward(d, d, h)
+		u.bn.measureReLUBackward(g, d, dy, h, z)
+		return
 	case kernel.Mish:
 		pre := u.conv.e.workerScratch(g, preBuffer, g.n*w)
-		kernel.BatchNormApply(pre, g.rows(u.z, w), u.bn.scale, u.bn.shift, g.n*64, u.conv.co, kernel.None)
-		kernel.MishBackward(d, d, pre)
+		kernel.BatchNormApply(pre, z, u.bn.scale, u.bn.shift, g.n*64, u.conv.co, kernel.None)
+		kernel.MishBackward(d, dy, pre)
 	}
-	u.bn.measureBackward(g, d, g.rows(u.z, w))
+	u.bn.measureBackward(g, d, z)
 }
 
 // unnormalise is the second phase: d, the rows of g, becomes the gradient of z.
@@ -79,15 +82,20 @@ func (u *unit) unnormalise(g span, d []float32) {
 
 // inputGrad is the second phase of a head's unit over a slice: from d, the
 // gradient of the batch norm's output, it takes the weights' gradient to wg and
-// adds that of the input x to dx, both [capacity][width].
-func (u *unit) inputGrad(s span, wg *weightGrads, x, d, dx []float32, width int) {
+// sets dx to that of the input x, or adds it; both [capacity][width].
+func (u *unit) inputGrad(s span, wg *weightGrads, x, d, dx []float32, width int, add bool) {
 	s.eachGroup(func(g span, at int) {
 		d := g.rows(d, 64*u.conv.co)
 		u.unnormalise(g, d)
 		u.conv.weightGrad(g, at, wg, g.rows(x, width), d)
+		to := g.rows(dx, width)
+		if !add {
+			u.conv.inputGrad(g, to, d)
+			return
+		}
 		part := u.conv.e.workerScratch(g, actBuffer, g.n*width)
 		u.conv.inputGrad(g, part, d)
-		kernel.Add(g.rows(dx, width), g.rows(dx, width), part)
+		kernel.Add(to, to, part)
 	})
 	u.conv.finishWeightGrad(s, wg)
 }

@@ -42,9 +42,10 @@ func BatchNormBackwardStats(dsum, dxhat []float64, dy, x, mean, invstd []float32
 }
 
 // BatchNormReLUBackwardStats is BatchNormBackwardStats through a ReLU whose
-// output was y: dy counts where y > 0 only.
-func BatchNormReLUBackwardStats(dsum, dxhat []float64, dy, y, x, mean, invstd []float32, rows, c int) {
-	backwardStats(dsum, dxhat, &sumOp{u: dy, v: x, mask: y, mean: mean}, invstd, rows, c)
+// output was y: dy counts where y > 0 only. gated, if not nil, takes dy where
+// y > 0, else 0; it may be dy.
+func BatchNormReLUBackwardStats(dsum, dxhat []float64, gated, dy, y, x, mean, invstd []float32, rows, c int) {
+	backwardStats(dsum, dxhat, &sumOp{u: dy, v: x, mask: y, store: gated, mean: mean}, invstd, rows, c)
 }
 
 // backwardStats scales the second sums of op by invstd.

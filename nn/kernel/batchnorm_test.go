@@ -143,8 +143,9 @@ func TestBatchNormBackward(t *testing.T) {
 					dsum, dxhat := make([]float64, c), make([]float64, c)
 					dx := poison(rows * c)
 					if act == ReLU {
-						BatchNormReLUBackwardStats(dsum, dxhat, dy, y, x, mean, invstd, rows, c)
-						BatchNormReLUBackward(dx, dy, y, x, mean, invstd, gamma, dsum, dxhat, rows, rows, c)
+						gated := poison(rows * c)
+						BatchNormReLUBackwardStats(dsum, dxhat, gated, dy, y, x, mean, invstd, rows, c)
+						BatchNormBackward(dx, gated, x, mean, invstd, gamma, dsum, dxhat, rows, rows, c)
 					} else {
 						// Two calls must add up.
 						BatchNormBackwardStats(dsum, dxhat, dy[:8*c], x, mean, invstd, 8, c)

@@ -27,7 +27,7 @@ func BenchmarkRows(b *testing.B) {
 		{"Memcpy", 2, func() { copy(y, x) }},
 		{"BatchNormStats", 1, func() { BatchNormStats(s1, s2, x, rows, c) }},
 		{"BatchNormApply", 2, func() { BatchNormApply(y, x, ch, ch, rows, c, ReLU) }},
-		{"BatchNormReLUBackwardStats", 3, func() { BatchNormReLUBackwardStats(s1, s2, y, z, x, ch, ch, rows, c) }},
+		{"BatchNormReLUBackwardStats", 3, func() { BatchNormReLUBackwardStats(s1, s2, nil, y, z, x, ch, ch, rows, c) }},
 		{"BatchNormReLUBackward", 4, func() { BatchNormReLUBackward(o, y, z, x, ch, ch, ch, s1, s2, rows, rows, c) }},
 		{"SEPool", 1, func() { SEPool(bc, x, boards, c) }},
 		{"SEApply", 3, func() { SEApply(o, x, bc, bc2, z, boards, c, ReLU) }},

@@ -131,7 +131,7 @@ func (t *tower) step() {
 			SEBackwardInput(dz, dy, t.gate, t.beta, t.boards, c)
 			Add(dy, dy, dz)
 		}
-		BatchNormReLUBackwardStats(t.sum, t.sumsq, dy, t.outs[i], t.acts[i], t.ch, t.ch, rows, c)
+		BatchNormReLUBackwardStats(t.sum, t.sumsq, nil, dy, t.outs[i], t.acts[i], t.ch, t.ch, rows, c)
 		BatchNormReLUBackward(dz, dy, t.outs[i], t.acts[i], t.ch, t.ch, t.ch, t.sum, t.sumsq, rows, rows, c)
 		Conv3WeightGrad(t.dw[i], t.in(i), dz, t.boards, ci, c, FP32, t.convGrad)
 		if i > 0 {

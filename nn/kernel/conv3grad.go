@@ -21,7 +21,7 @@ func Conv3WeightGrad(dw, x, dy []float32, boards, ci, co int, p Precision, scrat
 	for b := 0; b < boards; b += gradBoards {
 		n := min(gradBoards, boards-b)
 		Conv3WeightGradAdd(scratch, x[b*64*ci:], dy[b*64*co:], 0, n, ci, co, p)
-		AddConv3Taps(dw, conv3Taps(scratch, n, ci, co, p), ci, co)
+		AddConv3Taps(dw, conv3Taps(nil, scratch, n, ci, co, p), ci, co)
 	}
 }
 
@@ -58,21 +58,25 @@ func Conv3WeightGradAdd(scratch, x, dy []float32, first, boards, ci, co int, p P
 // scratch. Sums over several scratches are fast in this order; AddConv3Taps goes
 // to that of the weights.
 func Conv3WeightGradSum(taps, scratch []float32, boards, ci, co int, p Precision) {
-	copy(taps[:9*co*ci], conv3Taps(scratch, boards, ci, co, p))
+	conv3Taps(taps[:9*co*ci], scratch, boards, ci, co, p)
 }
 
-// conv3Taps returns the gradient [9][co][ci] of the boards in scratch, in scratch.
-func conv3Taps(scratch []float32, boards, ci, co int, p Precision) []float32 {
+// conv3Taps sets taps, or memory in scratch where taps is nil, to the gradient
+// [9][co][ci] of the boards in scratch and returns it.
+func conv3Taps(taps, scratch []float32, boards, ci, co int, p Precision) []float32 {
 	scratch = scratch[:Conv3WeightGradScratchLen(ci, co, p)]
 	if winograd(ci, co) {
-		return winogradGradSum(scratch, boards, ci, co, p.here())
+		return winogradGradSum(taps, scratch, boards, ci, co, p.here())
 	}
 	cp := roundUp(ci, panel)
 	grad := scratch[100*cp:]
-	for r := 1; r < 9*co && ci < cp; r++ {
-		copy(grad[r*ci:][:ci], grad[r*cp:])
+	if taps == nil {
+		taps = grad[:9*co*ci] // rows move to the front
 	}
-	return grad[:9*co*ci]
+	for r := range 9 * co {
+		copy(taps[r*ci:][:ci], grad[r*cp:])
+	}
+	return taps
 }
 
 func conv3WeightGradGeneric(grad, x, dy []float32, boards, ci, co int) {

@@ -8,13 +8,14 @@
 // Weights are packed once per version by the Pack functions; a packed buffer is
 // valid in every tier.
 //
-// Tiers are generic Go (the oracle and the fallback), NEON on arm64, AVX2+FMA and
-// AVX-512 on amd64. The best one is chosen at start; CHESSBRAIN_CPU_TIER or
-// SetTier forces another. The Go drivers (*_vec.go) serve both architectures and
-// reach the assembly through the calls in dispatch_*.go over the argument structs
-// of gen/args; gen writes the amd64 assembly, genarm64 the NEON one. Results of two tiers differ by rounding only. Within a tier a
-// row of Conv3, MatMul and of every element-wise function is bit-identical
-// whatever other rows share the call.
+// Tiers are generic Go (the oracle and the fallback), NEON on arm64, AVX2+FMA
+// and AVX-512 on amd64. The best one is chosen at start; CHESSBRAIN_CPU_TIER or
+// SetTier forces another. The Go drivers (*_vec.go) serve both architectures
+// and reach the assembly through the calls in dispatch_*.go over the argument
+// structs of gen/args; gen writes the amd64 assembly, genarm64 the NEON one.
+// Results of two tiers differ by rounding only. Within a tier a row of Conv3,
+// MatMul and of every element-wise function is bit-identical whatever other
+// rows share the call.
 //
 // Nothing here allocates, starts a goroutine or keeps a reference: scratch is
 // passed in, functions are reentrant, and callers split work over boards.

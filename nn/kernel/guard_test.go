@@ -62,7 +62,7 @@ func TestStaysInBounds(t *testing.T) {
 				MatMulWeightGrad(w[:ci*co], bias, x, y, rows, ci, co, nil)
 				BatchNormStats(s1, s2, x, rows, ci)
 				BatchNormApplyResidual(x, x, a, b, res, rows, ci, ReLU)
-				BatchNormReLUBackwardStats(s1, s2, res, x, x, a, b, rows, ci)
+				BatchNormReLUBackwardStats(s1, s2, res, res, x, x, a, b, rows, ci)
 				BatchNormReLUBackward(res, res, x, x, a, b, a, s1, s2, rows, rows, ci)
 				SEPool(a, x, boards, ci)
 				SEApply(x, x, a, b, res, boards, ci, ReLU)

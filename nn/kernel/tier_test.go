@@ -91,7 +91,7 @@ func TestNoAllocations(t *testing.T) {
 			BatchNormApply(y, x, ch, ch, boards*64, c, ReLU)
 			BatchNormApplyResidual(y, x, ch, ch, z, boards*64, c, ReLU)
 			BatchNormBackwardStats(s1, s2, y, x, ch, ch, boards*64, c)
-			BatchNormReLUBackwardStats(s1, s2, y, z, x, ch, ch, boards*64, c)
+			BatchNormReLUBackwardStats(s1, s2, nil, y, z, x, ch, ch, boards*64, c)
 			BatchNormBackward(z, y, x, ch, ch, ch, s1, s2, 128, boards*64, c)
 			BatchNormReLUBackward(z, y, x, x, ch, ch, ch, s1, s2, 128, boards*64, c)
 			SEPool(ch, x, boards, c)

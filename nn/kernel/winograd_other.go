@@ -25,6 +25,6 @@ func winogradGradAdd(scratch, x, dy []float32, first, boards, ci, co int, p Prec
 	panic("kernel: no Winograd")
 }
 
-func winogradGradSum(scratch []float32, boards, ci, co int, p Precision) []float32 {
+func winogradGradSum(taps, scratch []float32, boards, ci, co int, p Precision) []float32 {
 	panic("kernel: no Winograd")
 }

@@ -42,7 +42,8 @@ func winogradPackedLen(ci, co int, p Precision) int { return points * words(ci, 
 // channel o are the 9 floats from w[(o*outStride+i*inStride)*9] on, turned: in
 // reverse order.
 func winogradPack(dst, w []float32, outStride, inStride int, turned bool, ci, co int, p Precision) {
-	var src [9 * panel * panel]float32 // [tap][input channel][output channel]
+	const plane = panel * panel
+	var src [9 * plane]float32 // [tap][input channel][output channel]
 	var temp [2 * 18 * panel]float32
 	k := words(ci, p)
 	for o := 0; o < co; o += panel {
@@ -50,18 +51,19 @@ func winogradPack(dst, w []float32, outStride, inStride int, turned bool, ci, co
 			for j := range panel {
 				for c := range panel {
 					taps := (*[9]float32)(w[((o+j)*outStride+(i+c)*inStride)*9:])
+					if turned {
+						taps = &[9]float32{taps[8], taps[7], taps[6], taps[5], taps[4], taps[3], taps[2], taps[1], taps[0]}
+					}
+					to := (*[8*plane + 1]float32)(src[c*panel+j:])
 					for t, v := range taps {
-						if turned {
-							t = 8 - t
-						}
-						src[(t*panel+c)*panel+j] = v
+						to[t*plane] = v
 					}
 				}
 			}
 			for half := 0; half < panel; half += lanes() {
 				a := winogradArgs{
 					src: &src[half], dst: at(dst, o*points*k+words(i, p)*panel+half), temp: &temp[0],
-					srcRow: panel * f32, srcPlane: panel * panel * f32,
+					srcRow: panel * f32, srcPlane: plane * f32,
 					dstRow: panel * f32, dstPlane: uintptr(k * panel * f32), n: uintptr(words(panel, p)),
 				}
 				callWinogradWeights(&a, p)

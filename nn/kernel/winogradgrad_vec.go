@@ -50,11 +50,15 @@ func winogradGradAdd(scratch, x, dy []float32, first, boards, ci, co int, p Prec
 	}
 }
 
-// winogradGradSum returns the gradient [9][co][ci] of the first boards, in
-// scratch: their points' products, summed over all tiles and transformed back.
-func winogradGradSum(scratch []float32, boards, ci, co int, p Precision) []float32 {
+// winogradGradSum sets taps, or memory in scratch where taps is nil, to the
+// gradient [9][co][ci] of the first boards: their points' products, summed over
+// all tiles and transformed back.
+func winogradGradSum(taps, scratch []float32, boards, ci, co int, p Precision) []float32 {
 	g := newWinogradGrad(scratch, ci, co, p)
 	g.products(words(boards*boardTiles, p))
+	if taps != nil {
+		g.grad = taps
+	}
 	g.transform()
 	return g.grad
 }

@@ -1,5 +1,3 @@
-//go:build amd64 && linux
-
 package kernel
 
 import "testing"
