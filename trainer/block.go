@@ -35,7 +35,6 @@ func (l *inputLayer) planes(g span) []float32 {
 
 // forward returns the activations [capacity][64][F] of the engine's batch.
 func (l *inputLayer) forward([]float32) []float32 {
-	l.u.conv.pack()
 	l.e.eachSlice(func(s span) {
 		l.u.bn.begin(s)
 		s.eachGroup(func(g span, _ int) { l.u.convolve(g, l.planes(g)) })
@@ -108,11 +107,6 @@ func (b *blockLayer) params() []int {
 
 // forward returns the block's output for x, both [capacity][64][F].
 func (b *blockLayer) forward(x []float32) []float32 {
-	b.first.conv.pack()
-	b.last.conv.pack()
-	if b.se != nil {
-		b.se.pack()
-	}
 	w := 64 * b.last.conv.co
 	b.e.eachSlice(func(s span) {
 		b.first.bn.begin(s)

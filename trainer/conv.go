@@ -8,7 +8,6 @@ type conv struct {
 	size, ci, co     int // size 3 or 1
 	weight, bias     int // parameter indices; bias -1 = none
 	packed, turned   []float32
-	packedAt         uint64 // engine version of the packed copies
 	needsInputGrad   bool
 	forwardScratch   int
 	backwardScratch  int
@@ -41,15 +40,12 @@ func newConv(e *engine, prefix string, needsInputGrad bool) *conv {
 		c.turned = make([]float32, kernel.PackedMatLen(c.co, c.ci))
 		c.weightGradLength = kernel.MatMulWeightGradScratchLen(c.ci, c.co)
 	}
+	e.packers = append(e.packers, c)
 	return c
 }
 
-// pack brings the packed copies up to date with the master weights.
+// pack copies the master weights for the kernels.
 func (c *conv) pack() {
-	if c.packedAt == c.e.version {
-		return
-	}
-	c.packedAt = c.e.version
 	w := c.e.params[c.weight].data
 	if c.size == 3 {
 		kernel.PackConv3(c.packed, w, c.ci, c.co, c.e.precision)

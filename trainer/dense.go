@@ -13,7 +13,6 @@ type dense struct {
 	weight, bias   int
 	packed, turned []float32
 	squares        []float32 // weights or their gradient in the activations' order
-	packedAt       uint64
 }
 
 func newDense(e *engine, prefix string, channels int) *dense {
@@ -24,47 +23,21 @@ func newDense(e *engine, prefix string, channels int) *dense {
 	if channels > 0 {
 		d.squares = make([]float32, d.n*d.k)
 	}
+	e.packers = append(e.packers, d)
 	return d
 }
 
 func (d *dense) params() []int { return []int{d.weight, d.bias} }
 
-// pack brings the packed copies up to date with the master weights.
+// pack copies the master weights for the kernels.
 func (d *dense) pack() {
-	if d.packedAt == d.e.version {
-		return
-	}
-	d.packedAt = d.e.version
 	w := d.e.params[d.weight].data
 	if d.channels > 0 {
-		transposeRows(d.squares, w, d.n, d.channels, 64)
+		kernel.TransposeRows(d.squares, w, d.n, d.channels, 64)
 		w = d.squares
 	}
 	kernel.PackMat(d.packed, w, d.k, d.n)
 	kernel.PackMatTransposed(d.turned, w, d.k, d.n)
-}
-
-// transposeRows transposes n matrices: dst [n][cols][rows] from src
-// [n][rows][cols]; one of rows and cols is 64.
-func transposeRows(dst, src []float32, n, rows, cols int) {
-	const block = 8 // written together
-	for range n {
-		r := 0
-		for ; r+block <= rows; r += block {
-			for c := range cols {
-				from := src[r*cols+c:]
-				*(*[block]float32)(dst[c*rows+r:]) = [block]float32{
-					from[0], from[cols], from[2*cols], from[3*cols], from[4*cols], from[5*cols], from[6*cols], from[7*cols],
-				}
-			}
-		}
-		for ; r < rows; r++ {
-			for c := range cols {
-				dst[c*rows+r] = src[r*cols+c]
-			}
-		}
-		dst, src = dst[rows*cols:], src[rows*cols:]
-	}
 }
 
 // forward computes y [boards][n] = act(x W^T + bias), rows of s.
@@ -91,7 +64,7 @@ func (d *dense) restore() {
 	}
 	grad := d.e.params[d.weight].grad
 	copy(d.squares, grad)
-	transposeRows(grad, d.squares, d.n, 64, d.channels)
+	kernel.TransposeRows(grad, d.squares, d.n, 64, d.channels)
 }
 
 // activate applies act to a pre-activation in a separate buffer, because Mish's

@@ -40,6 +40,7 @@ type engine struct {
 	running    [][]float32 // by parameter; nil for trained ones
 	bnMomentum float64
 
+	packers []packer                // the layers with packed copies of weights
 	scratch [][numScratch][]float32 // by worker
 	arena   [][]float32             // by slice: partial weight gradients of the layer at work
 	grads   [4][]float32            // activation gradients shared by all layers, [capacity][64][widest]
@@ -47,7 +48,8 @@ type engine struct {
 	batch     *encoding.TrainBatch
 	boards    int
 	mode      bnMode
-	version   uint64  // of the weights; packed copies remember theirs
+	version   uint64  // of the weights
+	packedAt  uint64  // the version that the packed copies are of
 	lossScale float64 // factor of every loss gradient
 	train     bool    // gradients of the losses are wanted
 }
@@ -92,9 +94,17 @@ func (e *engine) has(name string) bool { _, ok := e.index[name]; return ok }
 // shape is the shape of a parameter.
 func (e *engine) shape(name string) []int { return e.params[e.param(name)].spec.Shape }
 
-// begin takes a micro-batch; its rows must fit the capacity.
+// packer is a layer that keeps its weights in the order of the kernels.
+type packer interface{ pack() }
+
+// begin takes a micro-batch, whose rows must fit the capacity, and brings the
+// packed weights up to date.
 func (e *engine) begin(b *encoding.TrainBatch, mode bnMode, train bool) {
 	e.batch, e.boards, e.mode, e.train = b, b.N, mode, train
+	if e.packedAt != e.version {
+		e.packedAt = e.version
+		e.pool.run(len(e.packers), func(i, _ int) { e.packers[i].pack() })
+	}
 }
 
 // span is a slice of the micro-batch: boards lo to lo+n.

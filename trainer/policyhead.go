@@ -51,12 +51,6 @@ func (h *policyHead) params() []int {
 // forward computes the logits of the legal moves from the tower's output, their
 // loss, and the loss's gradient with respect to the outputs.
 func (h *policyHead) forward(x []float32) float64 {
-	h.u.conv.pack()
-	if h.fc != nil {
-		h.fc.pack()
-	} else {
-		h.conv.pack()
-	}
 	if n := len(h.e.batch.Legal); len(h.prob) < n {
 		h.prob = make([]float32, n)
 	}

@@ -46,9 +46,6 @@ func (h *scalarHead) params() []int {
 // forward computes the outputs from the tower's, their losses, and the losses'
 // gradient with respect to the outputs.
 func (h *scalarHead) forward(x []float32) float64 {
-	h.u.conv.pack()
-	h.fc1.pack()
-	h.fc2.pack()
 	h.e.eachSlice(func(s span) {
 		h.u.bn.begin(s)
 		h.u.convolve(s, s.rows(x, 64*h.u.conv.ci))

@@ -29,11 +29,6 @@ func newSqueeze(e *engine, prefix string) *squeeze {
 
 func (q *squeeze) params() []int { return append(q.fc1.params(), q.fc2.params()...) }
 
-func (q *squeeze) pack() {
-	q.fc1.pack()
-	q.fc2.pack()
-}
-
 // measure computes scale and shift of s, a group or a slice, for the output of u.
 func (q *squeeze) measure(s span, u *unit) {
 	c, bn := q.c, u.bn

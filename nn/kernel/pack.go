@@ -68,11 +68,16 @@ func PackedMatLen(k, n int) int { return k * roundUp(n, panel) }
 func PackMat(dst, w []float32, k, n int) {
 	dst = dst[:PackedMatLen(k, n)]
 	w = w[:n*k]
-	clear(dst)
-	for o := range n {
-		base := o/panel*k*panel + o%panel
+	full := n / panel
+	TransposeRows(dst, w, full, panel, k)
+	if n%panel == 0 {
+		return
+	}
+	last := dst[full*k*panel:]
+	clear(last)
+	for o := full * panel; o < n; o++ {
 		for i, v := range w[o*k:][:k] {
-			dst[base+i*panel] = v
+			last[i*panel+o%panel] = v
 		}
 	}
 }
@@ -82,10 +87,39 @@ func PackMat(dst, w []float32, k, n int) {
 func PackMatTransposed(dst, w []float32, k, n int) {
 	dst = dst[:PackedMatLen(n, k)]
 	w = w[:n*k]
-	clear(dst)
+	full := k / panel
 	for o := range n {
-		for i, v := range w[o*k:][:k] {
-			dst[i/panel*n*panel+o*panel+i%panel] = v
+		row := w[o*k:][:k]
+		for p := range full {
+			*(*[panel]float32)(dst[(p*n+o)*panel:]) = [panel]float32(row[p*panel:])
 		}
+		if k%panel != 0 {
+			last := dst[(full*n+o)*panel:][:panel]
+			clear(last[copy(last, row[full*panel:]):])
+		}
+	}
+}
+
+// TransposeRows transposes n matrices: dst [n][cols][rows] from src
+// [n][rows][cols]. dst may not overlap src.
+func TransposeRows(dst, src []float32, n, rows, cols int) {
+	const block = 8 // written together
+	for range n {
+		r := 0
+		for ; r+block <= rows; r += block {
+			r0, r1, r2, r3 := src[r*cols:][:cols], src[(r+1)*cols:][:cols], src[(r+2)*cols:][:cols], src[(r+3)*cols:][:cols]
+			r4, r5, r6, r7 := src[(r+4)*cols:][:cols], src[(r+5)*cols:][:cols], src[(r+6)*cols:][:cols], src[(r+7)*cols:][:cols]
+			for c := range cols {
+				to := (*[block]float32)(dst[c*rows+r:])
+				to[0], to[1], to[2], to[3] = r0[c], r1[c], r2[c], r3[c]
+				to[4], to[5], to[6], to[7] = r4[c], r5[c], r6[c], r7[c]
+			}
+		}
+		for ; r < rows; r++ {
+			for c := range cols {
+				dst[c*rows+r] = src[r*cols+c]
+			}
+		}
+		dst, src = dst[rows*cols:], src[rows*cols:]
 	}
 }

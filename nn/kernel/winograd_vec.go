@@ -51,13 +51,16 @@ func winogradPack(dst, w []float32, outStride, inStride int, turned bool, ci, co
 			for j := range panel {
 				for c := range panel {
 					taps := (*[9]float32)(w[((o+j)*outStride+(i+c)*inStride)*9:])
-					if turned {
-						taps = &[9]float32{taps[8], taps[7], taps[6], taps[5], taps[4], taps[3], taps[2], taps[1], taps[0]}
-					}
 					to := (*[8*plane + 1]float32)(src[c*panel+j:])
-					for t, v := range taps {
-						to[t*plane] = v
+					if turned {
+						to[0], to[plane], to[2*plane] = taps[8], taps[7], taps[6]
+						to[3*plane], to[4*plane], to[5*plane] = taps[5], taps[4], taps[3]
+						to[6*plane], to[7*plane], to[8*plane] = taps[2], taps[1], taps[0]
+						continue
 					}
+					to[0], to[plane], to[2*plane] = taps[0], taps[1], taps[2]
+					to[3*plane], to[4*plane], to[5*plane] = taps[3], taps[4], taps[5]
+					to[6*plane], to[7*plane], to[8*plane] = taps[6], taps[7], taps[8]
 				}
 			}
 			for half := 0; half < panel; half += lanes() {
