@@ -125,6 +125,14 @@ func (s span) eachGroup(f func(g span, at int)) {
 	}
 }
 
+// eachBoard calls f for the boards of g in order, i counting from 0: a chain of
+// passes over one board finds it in the first-level cache.
+func (g span) eachBoard(f func(b span, i int)) {
+	for i := range g.n {
+		f(span{g.slice, g.worker, g.lo + i, 1}, i)
+	}
+}
+
 // eachSlice runs f on every slice of the micro-batch over the worker pool.
 func (e *engine) eachSlice(f func(s span)) {
 	e.pool.run(numSlices(e.boards), func(i, worker int) {
