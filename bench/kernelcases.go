@@ -83,16 +83,13 @@ func batchNormCase(c int) kernelCase {
 	}}
 }
 
-// seCase is gate, shift, residual and ReLU over a block's activations, with the
-// mean over the squares before: bound by memory.
+// seCase is gate, shift, residual and ReLU over a block's activations: bound by
+// memory.
 func seCase(c int) kernelCase {
-	return kernelCase{fmt.Sprintf("SE pool and apply %d", c), kernel.FP32, 4 * squares * c, func(f *floats, boards int) func() {
+	return kernelCase{fmt.Sprintf("SE apply %d", c), kernel.FP32, 3 * squares * c, func(f *floats, boards int) func() {
 		x, res := f.slice(boards*squares*c), f.slice(boards*squares*c)
-		out, pool := make([]float32, len(x)), make([]float32, boards*c)
+		out := make([]float32, len(x))
 		gate, beta := f.slice(boards*c), f.slice(boards*c)
-		return func() {
-			kernel.SEPool(pool, x, boards, c)
-			kernel.SEApply(out, x, gate, beta, res, boards, c, kernel.ReLU)
-		}
+		return func() { kernel.SEApply(out, x, gate, beta, res, boards, c, kernel.ReLU) }
 	}}
 }

@@ -9,7 +9,6 @@ type affineArgs struct {
 	y      *float32 // output rows
 	x      *float32 // input rows
 	res    *float32 // rows to add
-	mask   *float32 // rows whose sign gates u
 	u      *float32 // second input rows
 	scale  *float32 // per channel
 	shift  *float32 // per channel
@@ -142,7 +141,7 @@ type sumArgs struct {
 	u      *float32 // rows to sum
 	v      *float32 // rows to multiply with
 	mask   *float32 // rows whose sign gates u
-	store  *float32 // takes the gated u
+	store  *float32 // takes the gated u; set with mask
 	mean   *float32 // per channel, subtracted from v
 	s1     *float32 // sums of u
 	s2     *float32 // sums of u*(v-mean)

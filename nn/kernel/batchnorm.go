@@ -42,10 +42,10 @@ func BatchNormBackwardStats(dsum, dxhat []float64, dy, x, mean, invstd []float32
 }
 
 // BatchNormReLUBackwardStats is BatchNormBackwardStats through a ReLU whose
-// output was y: dy counts where y > 0 only. gated, if not nil, takes dy where
-// y > 0, else 0; it may be dy.
+// output was y: dy counts where y > 0 only. gated takes dy where y > 0, else 0;
+// it may be dy.
 func BatchNormReLUBackwardStats(dsum, dxhat []float64, gated, dy, y, x, mean, invstd []float32, rows, c int) {
-	backwardStats(dsum, dxhat, &sumOp{u: dy, v: x, mask: y, store: gated, mean: mean}, invstd, rows, c)
+	backwardStats(dsum, dxhat, &sumOp{u: dy, v: x, mask: y, store: gated[:rows*c], mean: mean}, invstd, rows, c)
 }
 
 // backwardStats scales the second sums of op by invstd.
@@ -59,18 +59,8 @@ func backwardStats(dsum, dxhat []float64, op *sumOp, invstd []float32, rows, c i
 // dxhat are the totals of BatchNormBackwardStats over all count rows of the
 // batch, of which rows are given here. dx may be dy.
 func BatchNormBackward(dx, dy, x, mean, invstd, gamma []float32, dsum, dxhat []float64, count, rows, c int) {
-	bnBackward(dx, dy, nil, x, mean, invstd, gamma, dsum, dxhat, count, rows, c)
-}
-
-// BatchNormReLUBackward is BatchNormBackward through a ReLU whose output was y.
-func BatchNormReLUBackward(dx, dy, y, x, mean, invstd, gamma []float32, dsum, dxhat []float64, count, rows, c int) {
-	bnBackward(dx, dy, y[:rows*c], x, mean, invstd, gamma, dsum, dxhat, count, rows, c)
-}
-
-// bnBackward writes the gradient as dx = a*dy + b*x + d with per-channel
-// a, b, d, and goes over the channels in groups that fit a stack buffer.
-func bnBackward(dx, dy, y, x, mean, invstd, gamma []float32, dsum, dxhat []float64, count, rows, c int) {
 	dx, dy, x = dx[:rows*c], dy[:rows*c], x[:rows*c]
+	// dx = a*dy + b*x + d, the channels in groups that fit a stack buffer.
 	const group = 128
 	var a, b, d [group]float32
 	for c0 := 0; c0 < c; c0 += group {
@@ -82,7 +72,7 @@ func bnBackward(dx, dy, y, x, mean, invstd, gamma []float32, dsum, dxhat []float
 			a[i], b[i] = float32(s), float32(bj)
 			d[i] = float32(-s*dsum[j]/float64(count) - bj*float64(mean[j]))
 		}
-		affine2(dx, dy, y, x, a[:n], b[:n], d[:n], rows, c, c0)
+		affine2(dx, dy, x, a[:n], b[:n], d[:n], rows, c, c0)
 	}
 }
 
@@ -108,21 +98,17 @@ func affine(y, x, scale, shift, res []float32, rows, c int, act Act) {
 	}
 }
 
-// affine2 computes dx = a*dy' + b*x + d for the len(a) channels from c0 on of
-// rows of c channels; dy' = dy where mask > 0, else 0 (mask nil: dy).
-func affine2(dx, dy, mask, x, a, b, d []float32, rows, c, c0 int) {
+// affine2 computes dx = a*dy + b*x + d for the len(a) channels from c0 on of
+// rows of c channels.
+func affine2(dx, dy, x, a, b, d []float32, rows, c, c0 int) {
 	if ActiveTier() != Generic && c%panel == 0 && len(a)%panel == 0 {
-		affine2Vec(dx, dy, mask, x, a, b, d, rows, c, c0)
+		affine2Vec(dx, dy, x, a, b, d, rows, c, c0)
 		return
 	}
 	for r := range rows {
 		for i := range a {
 			j := r*c + c0 + i
-			g := dy[j]
-			if mask != nil && !(mask[j] > 0) {
-				g = 0
-			}
-			dx[j] = a[i]*g + b[i]*x[j] + d[i]
+			dx[j] = a[i]*dy[j] + b[i]*x[j] + d[i]
 		}
 	}
 }

@@ -61,7 +61,6 @@ func BenchmarkLosses(b *testing.B) {
 		}{
 			{"SoftmaxSegments", func() { SoftmaxSegments(prob, start, rows) }},
 			{"Softmax3", func() { Softmax3(wdl, rows) }},
-			{"PolicySoftmax", func() { PolicySoftmax(prob, y, rowLen, off, start, legal, rows) }},
 			{"PolicyCrossEntropy", func() {
 				PolicyCrossEntropy(dy, prob, y, rowLen, off, start, legal, target, nil, 1, rows)
 			}},

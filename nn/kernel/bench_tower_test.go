@@ -51,8 +51,8 @@ func newTower(b *testing.B, boards int) *tower {
 		t.grads[i] = rng.floats(boards * 64 * 80)
 	}
 	t.input = make([]float32, boards*64*112)
-	t.ch, t.gate, t.beta = rng.floats(80), rng.floats(boards*64), rng.floats(boards*64)
-	t.pool, t.fc = make([]float32, boards*64), make([]float32, PackedMatLen(64, 64))
+	t.ch, t.gate, t.beta = rng.floats(80), rng.floats(boards*80), rng.floats(boards*80)
+	t.pool, t.fc = make([]float32, boards*80), make([]float32, PackedMatLen(64, 64))
 	t.sum, t.sumsq = make([]float64, 80), make([]float64, 80)
 	t.conv, t.convGrad = make([]float32, Conv3ScratchLen(112, 112, FP32)), make([]float32, Conv3WeightGradScratchLen(112, 112, FP32))
 	t.pack()
@@ -83,9 +83,9 @@ func (t *tower) in(i int) []float32 {
 	return t.outs[i-1]
 }
 
-// se costs a block's squeeze and excitation: pool, two layers, apply.
+// se costs a block's squeeze and excitation: two layers from the pool that
+// Conv3Sums wrote, and apply.
 func (t *tower) se(out, x, res []float32) {
-	SEPool(t.pool, x, t.boards, 64)
 	MatMul(t.beta, t.pool, t.fc, nil, t.boards, 64, 16, ReLU)
 	MatMul(t.gate, t.beta, t.fc, nil, t.boards, 16, 64, None)
 	Sigmoid(t.gate, t.gate)
@@ -95,15 +95,12 @@ func (t *tower) se(out, x, res []float32) {
 func (t *tower) infer() {
 	ExpandInput(t.input, t.masks, t.scalars, t.boards)
 	for i, s := range t.shape {
-		block := i > 0 && i < 13 && i%2 == 0
-		y := t.outs[i]
-		if block {
-			y = t.acts[i]
+		if i > 0 && i < 13 && i%2 == 0 {
+			Conv3Sums(t.acts[i], t.pool, t.gate, t.in(i), t.packed[i], t.ch[:s[1]], t.boards, s[0], s[1], None, FP32, t.conv)
+			t.se(t.outs[i], t.acts[i], t.outs[i-2])
+			continue
 		}
-		Conv3(y, t.in(i), t.packed[i], t.ch[:s[1]], t.boards, s[0], s[1], ReLU, FP32, t.conv)
-		if block {
-			t.se(t.outs[i], y, t.outs[i-2])
-		}
+		Conv3(t.outs[i], t.in(i), t.packed[i], t.ch[:s[1]], t.boards, s[0], s[1], ReLU, FP32, t.conv)
 	}
 }
 
@@ -114,9 +111,7 @@ func (t *tower) step() {
 	ExpandInput(t.input, t.masks, t.scalars, t.boards)
 	for i, s := range t.shape {
 		c := s[1]
-		Conv3(t.acts[i], t.in(i), t.packed[i], nil, t.boards, s[0], c, None, FP32, t.conv)
-		clear(t.sum)
-		BatchNormStats(t.sum, t.sumsq, t.acts[i], rows, c)
+		Conv3Sums(t.acts[i], t.pool, t.gate, t.in(i), t.packed[i], nil, t.boards, s[0], c, None, FP32, t.conv)
 		if i > 0 && i < 13 && i%2 == 0 {
 			t.se(t.outs[i], t.acts[i], t.outs[i-2])
 			continue
@@ -131,8 +126,9 @@ func (t *tower) step() {
 			SEBackwardInput(dz, dy, t.gate, t.beta, t.boards, c)
 			Add(dy, dy, dz)
 		}
-		BatchNormReLUBackwardStats(t.sum, t.sumsq, nil, dy, t.outs[i], t.acts[i], t.ch, t.ch, rows, c)
-		BatchNormReLUBackward(dz, dy, t.outs[i], t.acts[i], t.ch, t.ch, t.ch, t.sum, t.sumsq, rows, rows, c)
+		clear(t.sum)
+		BatchNormReLUBackwardStats(t.sum, t.sumsq, dy, dy, t.outs[i], t.acts[i], t.ch, t.ch, rows, c)
+		BatchNormBackward(dz, dy, t.acts[i], t.ch, t.ch, t.ch, t.sum, t.sumsq, rows, rows, c)
 		Conv3WeightGrad(t.dw[i], t.in(i), dz, t.boards, ci, c, FP32, t.convGrad)
 		if i > 0 {
 			Conv3(dx, dz, t.turned[i], nil, t.boards, c, ci, None, FP32, t.conv)

@@ -2,8 +2,8 @@ package kernel
 
 // sumOp describes the column sums of one pass: s1 = sum u', s2 = sum
 // u'*(v-mean), with u' = u where mask > 0, else 0. u, v, mask are [rows][c];
-// nil v: no second sum; nil mask: u' = u; nil mean: 0. scale [c] multiplies s2
-// in float64 (nil: 1). store, if not nil, takes u'.
+// nil mask: u' = u; nil mean: 0. scale [c] multiplies s2 in float64 (nil: 1).
+// store takes u' where there is a mask, else it is nil.
 type sumOp struct {
 	u, v, mask, store []float32
 	mean, scale       []float32
@@ -29,7 +29,7 @@ func cut(x []float32, r, n, c int) []float32 {
 // sumGroup is the number of channels that one pass of a block sums on the stack.
 const sumGroup = 64
 
-// columnSums adds op's sums over rows to s1 and s2 [c] (s2 nil without v).
+// columnSums adds op's sums over rows to s1 and s2 [c].
 func columnSums(s1, s2 []float64, op *sumOp, rows, c int) {
 	var t1, t2 [sumGroup]float32
 	for r := 0; r < rows; r += statRows {
@@ -40,9 +40,6 @@ func columnSums(s1, s2 []float64, op *sumOp, rows, c int) {
 			blockSums(&t1, &t2, &blk, n, c, c0, w)
 			for j := range w {
 				s1[c0+j] += float64(t1[j])
-				if s2 == nil {
-					continue
-				}
 				v := float64(t2[j])
 				if op.scale != nil {
 					v *= float64(op.scale[c0+j])
@@ -65,16 +62,13 @@ func blockSums(t1, t2 *[sumGroup]float32, op *sumOp, rows, c, c0, w int) {
 		for j := range w {
 			i := r*c + c0 + j
 			u := op.u[i]
-			if op.mask != nil && !(op.mask[i] > 0) {
-				u = 0
-			}
-			if op.store != nil {
+			if op.mask != nil {
+				if !(op.mask[i] > 0) {
+					u = 0
+				}
 				op.store[i] = u
 			}
 			t1[j] += u
-			if op.v == nil {
-				continue
-			}
 			v := op.v[i]
 			if op.mean != nil {
 				v -= op.mean[c0+j]

@@ -100,16 +100,11 @@ func callAffine(a *affineArgs) {
 	}
 }
 
-// callAffine2 runs affine2, or affine2Mask where a has a mask.
+// callAffine2 runs affine2.
 func callAffine2(a *affineArgs) {
-	switch {
-	case wide() && a.mask != nil:
-		affine2MaskAVX512(bytesOf(a))
-	case wide():
+	if wide() {
 		affine2AVX512(bytesOf(a))
-	case a.mask != nil:
-		affine2MaskAVX2(bytesOf(a))
-	default:
+	} else {
 		affine2AVX2(bytesOf(a))
 	}
 }
@@ -122,47 +117,26 @@ func sumPanels() int {
 	return 2
 }
 
-// callSums calls the column-sum kernel of np panels that a's pointers ask for.
+// callSums sums np panels of columns, masked where a has a mask.
 func callSums(a *sumArgs, np int) {
-	many, p := np > 1, bytesOf(a)
-	if wide() {
-		switch {
-		case a.v == nil && many:
-			sum64AVX512(p)
-		case a.v == nil:
-			sum16AVX512(p)
-		case a.mask == nil && many:
-			sumProduct64AVX512(p)
-		case a.mask == nil:
-			sumProduct16AVX512(p)
-		case a.store == nil && many:
-			sumProductMask64AVX512(p)
-		case a.store == nil:
-			sumProductMask16AVX512(p)
-		case many:
-			sumProductMaskStore64AVX512(p)
-		default:
-			sumProductMaskStore16AVX512(p)
-		}
-		return
-	}
+	many, masked, p := np > 1, a.mask != nil, bytesOf(a)
 	switch {
-	case a.v == nil && many:
-		sum32AVX2(p)
-	case a.v == nil:
-		sum16AVX2(p)
-	case a.mask == nil && many:
-		sumProduct32AVX2(p)
-	case a.mask == nil:
-		sumProduct16AVX2(p)
-	case a.store == nil && many:
+	case wide() && masked && many:
+		sumProductMask64AVX512(p)
+	case wide() && masked:
+		sumProductMask16AVX512(p)
+	case wide() && many:
+		sumProduct64AVX512(p)
+	case wide():
+		sumProduct16AVX512(p)
+	case masked && many:
 		sumProductMask32AVX2(p)
-	case a.store == nil:
+	case masked:
 		sumProductMask16AVX2(p)
 	case many:
-		sumProductMaskStore32AVX2(p)
+		sumProduct32AVX2(p)
 	default:
-		sumProductMaskStore16AVX2(p)
+		sumProduct16AVX2(p)
 	}
 }
 

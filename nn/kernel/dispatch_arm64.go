@@ -37,38 +37,24 @@ func callAffine(a *affineArgs) {
 	}
 }
 
-// callAffine2 runs affine2, or affine2Mask where a has a mask.
-func callAffine2(a *affineArgs) {
-	if a.mask != nil {
-		affine2MaskNEON(bytesOf(a))
-	} else {
-		affine2NEON(bytesOf(a))
-	}
-}
+// callAffine2 runs affine2.
+func callAffine2(a *affineArgs) { affine2NEON(bytesOf(a)) }
 
 // sumPanels returns how many panels the wider column-sum kernels take.
 func sumPanels() int { return 2 }
 
-// callSums calls the column-sum kernel of np panels that a's pointers ask for.
+// callSums sums np panels of columns, masked where a has a mask.
 func callSums(a *sumArgs, np int) {
-	many, p := np > 1, bytesOf(a)
+	many, masked, p := np > 1, a.mask != nil, bytesOf(a)
 	switch {
-	case a.v == nil && many:
-		sum32NEON(p)
-	case a.v == nil:
-		sum16NEON(p)
-	case a.mask == nil && many:
-		sumProduct32NEON(p)
-	case a.mask == nil:
-		sumProduct16NEON(p)
-	case a.store == nil && many:
+	case masked && many:
 		sumProductMask32NEON(p)
-	case a.store == nil:
+	case masked:
 		sumProductMask16NEON(p)
 	case many:
-		sumProductMaskStore32NEON(p)
+		sumProduct32NEON(p)
 	default:
-		sumProductMaskStore16NEON(p)
+		sumProduct16NEON(p)
 	}
 }
 

@@ -33,7 +33,7 @@ func smallArgs(t *testing.T, kind string) *byte {
 		return bytesOf(&gradArgs{dst: mem(0), a: mem(tiny), b: mem(1.1), dstRow: 192, aStep: 32, bStep: 192,
 			inner: 5, outer: 2, blocks: 2})
 	case "affineArgs":
-		return bytesOf(&affineArgs{y: mem(0), x: mem(tiny), res: mem(1), mask: mem(1), u: mem(tiny),
+		return bytesOf(&affineArgs{y: mem(0), x: mem(tiny), res: mem(1), u: mem(tiny),
 			scale: mem(3.3), shift: mem(tiny), uscale: mem(1), rows: 3, width: 128, skip: 64})
 	case "sumArgs":
 		return bytesOf(&sumArgs{u: mem(tiny), v: mem(1.7), mask: mem(1), store: mem(0), mean: mem(tiny),

@@ -74,50 +74,25 @@ func affineResAVX512(args *byte)
 //go:noescape
 func affine2AVX512(args *byte)
 
-// affine2MaskAVX512 computes y = (mask > 0 ? u : 0)*uscale + x*scale + shift. args is a *affineArgs.
-//
-//go:noescape
-func affine2MaskAVX512(args *byte)
-
-// sum64AVX512 sums 64 columns. args is a *sumArgs.
-//
-//go:noescape
-func sum64AVX512(args *byte)
-
-// sumProduct64AVX512 sums 64 columns. args is a *sumArgs.
+// sumProduct64AVX512 sums 64 columns of u and u*(v-mean). args is a *sumArgs.
 //
 //go:noescape
 func sumProduct64AVX512(args *byte)
 
-// sumProductMask64AVX512 sums 64 columns. args is a *sumArgs.
+// sumProductMask64AVX512 sums 64 columns of u and u*(v-mean) where mask > 0 and stores u or 0. args is a *sumArgs.
 //
 //go:noescape
 func sumProductMask64AVX512(args *byte)
 
-// sumProductMaskStore64AVX512 sums 64 columns. args is a *sumArgs.
-//
-//go:noescape
-func sumProductMaskStore64AVX512(args *byte)
-
-// sum16AVX512 sums 16 columns. args is a *sumArgs.
-//
-//go:noescape
-func sum16AVX512(args *byte)
-
-// sumProduct16AVX512 sums 16 columns. args is a *sumArgs.
+// sumProduct16AVX512 sums 16 columns of u and u*(v-mean). args is a *sumArgs.
 //
 //go:noescape
 func sumProduct16AVX512(args *byte)
 
-// sumProductMask16AVX512 sums 16 columns. args is a *sumArgs.
+// sumProductMask16AVX512 sums 16 columns of u and u*(v-mean) where mask > 0 and stores u or 0. args is a *sumArgs.
 //
 //go:noescape
 func sumProductMask16AVX512(args *byte)
-
-// sumProductMaskStore16AVX512 sums 16 columns. args is a *sumArgs.
-//
-//go:noescape
-func sumProductMaskStore16AVX512(args *byte)
 
 // flatReLUAVX512 sets y = max(0, a). args is a *flatArgs.
 //
@@ -334,50 +309,25 @@ func affineResAVX2(args *byte)
 //go:noescape
 func affine2AVX2(args *byte)
 
-// affine2MaskAVX2 computes y = (mask > 0 ? u : 0)*uscale + x*scale + shift. args is a *affineArgs.
-//
-//go:noescape
-func affine2MaskAVX2(args *byte)
-
-// sum32AVX2 sums 32 columns. args is a *sumArgs.
-//
-//go:noescape
-func sum32AVX2(args *byte)
-
-// sumProduct32AVX2 sums 32 columns. args is a *sumArgs.
+// sumProduct32AVX2 sums 32 columns of u and u*(v-mean). args is a *sumArgs.
 //
 //go:noescape
 func sumProduct32AVX2(args *byte)
 
-// sumProductMask32AVX2 sums 32 columns. args is a *sumArgs.
+// sumProductMask32AVX2 sums 32 columns of u and u*(v-mean) where mask > 0 and stores u or 0. args is a *sumArgs.
 //
 //go:noescape
 func sumProductMask32AVX2(args *byte)
 
-// sumProductMaskStore32AVX2 sums 32 columns. args is a *sumArgs.
-//
-//go:noescape
-func sumProductMaskStore32AVX2(args *byte)
-
-// sum16AVX2 sums 16 columns. args is a *sumArgs.
-//
-//go:noescape
-func sum16AVX2(args *byte)
-
-// sumProduct16AVX2 sums 16 columns. args is a *sumArgs.
+// sumProduct16AVX2 sums 16 columns of u and u*(v-mean). args is a *sumArgs.
 //
 //go:noescape
 func sumProduct16AVX2(args *byte)
 
-// sumProductMask16AVX2 sums 16 columns. args is a *sumArgs.
+// sumProductMask16AVX2 sums 16 columns of u and u*(v-mean) where mask > 0 and stores u or 0. args is a *sumArgs.
 //
 //go:noescape
 func sumProductMask16AVX2(args *byte)
-
-// sumProductMaskStore16AVX2 sums 16 columns. args is a *sumArgs.
-//
-//go:noescape
-func sumProductMaskStore16AVX2(args *byte)
 
 // flatReLUAVX2 sets y = max(0, a). args is a *flatArgs.
 //

@@ -54,50 +54,25 @@ func affineResNEON(args *byte)
 //go:noescape
 func affine2NEON(args *byte)
 
-// affine2MaskNEON computes y = (mask > 0 ? u : 0)*uscale + x*scale + shift. args is a *affineArgs.
-//
-//go:noescape
-func affine2MaskNEON(args *byte)
-
-// sum32NEON sums 32 columns. args is a *sumArgs.
-//
-//go:noescape
-func sum32NEON(args *byte)
-
-// sumProduct32NEON sums 32 columns. args is a *sumArgs.
+// sumProduct32NEON sums 32 columns of u and u*(v-mean). args is a *sumArgs.
 //
 //go:noescape
 func sumProduct32NEON(args *byte)
 
-// sumProductMask32NEON sums 32 columns. args is a *sumArgs.
+// sumProductMask32NEON sums 32 columns of u and u*(v-mean) where mask > 0 and stores u or 0. args is a *sumArgs.
 //
 //go:noescape
 func sumProductMask32NEON(args *byte)
 
-// sumProductMaskStore32NEON sums 32 columns. args is a *sumArgs.
-//
-//go:noescape
-func sumProductMaskStore32NEON(args *byte)
-
-// sum16NEON sums 16 columns. args is a *sumArgs.
-//
-//go:noescape
-func sum16NEON(args *byte)
-
-// sumProduct16NEON sums 16 columns. args is a *sumArgs.
+// sumProduct16NEON sums 16 columns of u and u*(v-mean). args is a *sumArgs.
 //
 //go:noescape
 func sumProduct16NEON(args *byte)
 
-// sumProductMask16NEON sums 16 columns. args is a *sumArgs.
+// sumProductMask16NEON sums 16 columns of u and u*(v-mean) where mask > 0 and stores u or 0. args is a *sumArgs.
 //
 //go:noescape
 func sumProductMask16NEON(args *byte)
-
-// sumProductMaskStore16NEON sums 16 columns. args is a *sumArgs.
-//
-//go:noescape
-func sumProductMaskStore16NEON(args *byte)
 
 // flatReLUNEON sets y = max(0, a). args is a *flatArgs.
 //

@@ -1529,15 +1529,15 @@ TEXT ·affineNEON(SB), NOSPLIT, $0-8
 	MOVD R2, FPCR
 	MOVD 0(R0), R3
 	MOVD 8(R0), R4
-	MOVD 88(R0), R5
+	MOVD 80(R0), R5
 	VDUP R5, V0.S4
-	MOVD 64(R0), R6
-	MOVD 72(R0), R7
-	MOVD 80(R0), R8
+	MOVD 56(R0), R6
+	MOVD 64(R0), R7
+	MOVD 72(R0), R8
 
 row:
-	MOVD 40(R0), R10
-	MOVD 48(R0), R11
+	MOVD 32(R0), R10
+	MOVD 40(R0), R11
 	MOVD R7, R9
 
 column:
@@ -1579,15 +1579,15 @@ TEXT ·affineResNEON(SB), NOSPLIT, $0-8
 	MOVD 0(R0), R3
 	MOVD 8(R0), R4
 	MOVD 16(R0), R5
-	MOVD 88(R0), R6
+	MOVD 80(R0), R6
 	VDUP R6, V0.S4
-	MOVD 64(R0), R7
-	MOVD 72(R0), R8
-	MOVD 80(R0), R9
+	MOVD 56(R0), R7
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
 
 row:
-	MOVD 40(R0), R11
-	MOVD 48(R0), R12
+	MOVD 32(R0), R11
+	MOVD 40(R0), R12
 	MOVD R8, R10
 
 column:
@@ -1636,15 +1636,15 @@ TEXT ·affine2NEON(SB), NOSPLIT, $0-8
 	MOVD R2, FPCR
 	MOVD 0(R0), R3
 	MOVD 8(R0), R4
-	MOVD 32(R0), R5
-	MOVD 64(R0), R6
-	MOVD 72(R0), R7
-	MOVD 80(R0), R8
+	MOVD 24(R0), R5
+	MOVD 56(R0), R6
+	MOVD 64(R0), R7
+	MOVD 72(R0), R8
 
 row:
-	MOVD 40(R0), R10
-	MOVD 48(R0), R11
-	MOVD 56(R0), R12
+	MOVD 32(R0), R10
+	MOVD 40(R0), R11
+	MOVD 48(R0), R12
 	MOVD R7, R9
 
 column:
@@ -1684,118 +1684,6 @@ column:
 	MOVD R1, FPCR
 	RET
 
-// func affine2MaskNEON(args *byte)
-TEXT ·affine2MaskNEON(SB), NOSPLIT, $0-8
-	MOVD args+0(FP), R0
-	MOVD FPCR, R1
-	ORR $(1<<24), R1, R2 // FZ
-	MOVD R2, FPCR
-	MOVD 0(R0), R3
-	MOVD 8(R0), R4
-	MOVD 32(R0), R5
-	MOVD 24(R0), R6
-	MOVD 64(R0), R7
-	MOVD 72(R0), R8
-	MOVD 80(R0), R9
-
-row:
-	MOVD 40(R0), R11
-	MOVD 48(R0), R12
-	MOVD 56(R0), R13
-	MOVD R8, R10
-
-column:
-	FLDPQ 0(R4), (F0, F1)
-	FLDPQ 32(R4), (F2, F3)
-	FLDPQ 0(R11), (F4, F5)
-	FLDPQ 32(R11), (F6, F7)
-	FLDPQ 0(R12), (F8, F9)
-	FLDPQ 32(R12), (F10, F11)
-	WORD $0x4e24cc08 // fmla v8.4s, v0.4s, v4.4s
-	WORD $0x4e25cc29 // fmla v9.4s, v1.4s, v5.4s
-	WORD $0x4e26cc4a // fmla v10.4s, v2.4s, v6.4s
-	WORD $0x4e27cc6b // fmla v11.4s, v3.4s, v7.4s
-	FLDPQ 0(R5), (F0, F1)
-	FLDPQ 32(R5), (F2, F3)
-	FLDPQ 0(R6), (F4, F5)
-	FLDPQ 32(R6), (F6, F7)
-	WORD $0x4ea0c884 // fcmgt v4.4s, v4.4s, #0.0
-	VAND V4.B16, V0.B16, V0.B16
-	WORD $0x4ea0c8a5 // fcmgt v5.4s, v5.4s, #0.0
-	VAND V5.B16, V1.B16, V1.B16
-	WORD $0x4ea0c8c6 // fcmgt v6.4s, v6.4s, #0.0
-	VAND V6.B16, V2.B16, V2.B16
-	WORD $0x4ea0c8e7 // fcmgt v7.4s, v7.4s, #0.0
-	VAND V7.B16, V3.B16, V3.B16
-	FLDPQ 0(R13), (F4, F5)
-	FLDPQ 32(R13), (F6, F7)
-	WORD $0x4e24cc08 // fmla v8.4s, v0.4s, v4.4s
-	WORD $0x4e25cc29 // fmla v9.4s, v1.4s, v5.4s
-	WORD $0x4e26cc4a // fmla v10.4s, v2.4s, v6.4s
-	WORD $0x4e27cc6b // fmla v11.4s, v3.4s, v7.4s
-	FSTPQ (F8, F9), 0(R3)
-	FSTPQ (F10, F11), 32(R3)
-	ADD $64, R3, R3
-	ADD $64, R4, R4
-	ADD $64, R5, R5
-	ADD $64, R6, R6
-	ADD $64, R11, R11
-	ADD $64, R12, R12
-	ADD $64, R13, R13
-	SUBS $64, R10, R10
-	BGT column
-	ADD R9, R3, R3
-	ADD R9, R4, R4
-	ADD R9, R5, R5
-	ADD R9, R6, R6
-	SUBS $1, R7, R7
-	BNE row
-	MOVD R1, FPCR
-	RET
-
-// func sum32NEON(args *byte)
-TEXT ·sum32NEON(SB), NOSPLIT, $0-8
-	MOVD args+0(FP), R0
-	MOVD FPCR, R1
-	ORR $(1<<24), R1, R2 // FZ
-	MOVD R2, FPCR
-	MOVD 56(R0), R3
-	MOVD 64(R0), R4
-	MOVD 32(R0), R5
-	MOVD 0(R0), R6
-	VEOR V0.B16, V0.B16, V0.B16
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	VEOR V3.B16, V3.B16, V3.B16
-	VEOR V4.B16, V4.B16, V4.B16
-	VEOR V5.B16, V5.B16, V5.B16
-	VEOR V6.B16, V6.B16, V6.B16
-	VEOR V7.B16, V7.B16, V7.B16
-
-row:
-	FLDPQ 0(R6), (F8, F9)
-	FLDPQ 32(R6), (F10, F11)
-	WORD $0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
-	WORD $0x4e29d421 // fadd v1.4s, v1.4s, v9.4s
-	WORD $0x4e2ad442 // fadd v2.4s, v2.4s, v10.4s
-	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
-	FLDPQ 64(R6), (F8, F9)
-	FLDPQ 96(R6), (F10, F11)
-	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
-	WORD $0x4e29d4a5 // fadd v5.4s, v5.4s, v9.4s
-	WORD $0x4e2ad4c6 // fadd v6.4s, v6.4s, v10.4s
-	WORD $0x4e2bd4e7 // fadd v7.4s, v7.4s, v11.4s
-	ADD R4, R6, R6
-	SUBS $1, R3, R3
-	BNE row
-	MOVD 40(R0), R4
-	FSTPQ (F0, F1), 0(R4)
-	FSTPQ (F2, F3), 32(R4)
-	FSTPQ (F4, F5), 64(R4)
-	FSTPQ (F6, F7), 96(R4)
-	MOVD R1, FPCR
-	RET
-
 // func sumProduct32NEON(args *byte)
 TEXT ·sumProduct32NEON(SB), NOSPLIT, $0-8
 	MOVD args+0(FP), R0
@@ -1815,52 +1703,52 @@ TEXT ·sumProduct32NEON(SB), NOSPLIT, $0-8
 	VEOR V5.B16, V5.B16, V5.B16
 	VEOR V6.B16, V6.B16, V6.B16
 	VEOR V7.B16, V7.B16, V7.B16
-	VEOR V16.B16, V16.B16, V16.B16
-	VEOR V17.B16, V17.B16, V17.B16
-	VEOR V18.B16, V18.B16, V18.B16
-	VEOR V19.B16, V19.B16, V19.B16
-	VEOR V20.B16, V20.B16, V20.B16
-	VEOR V21.B16, V21.B16, V21.B16
-	VEOR V22.B16, V22.B16, V22.B16
-	VEOR V23.B16, V23.B16, V23.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
 
 row:
-	FLDPQ 0(R6), (F8, F9)
-	FLDPQ 32(R6), (F10, F11)
-	WORD $0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
-	WORD $0x4e29d421 // fadd v1.4s, v1.4s, v9.4s
-	WORD $0x4e2ad442 // fadd v2.4s, v2.4s, v10.4s
-	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
-	FLDPQ 0(R7), (F12, F13)
-	FLDPQ 32(R7), (F14, F15)
+	FLDPQ 0(R6), (F16, F17)
+	FLDPQ 32(R6), (F18, F19)
+	WORD $0x4e30d400 // fadd v0.4s, v0.4s, v16.4s
+	WORD $0x4e31d421 // fadd v1.4s, v1.4s, v17.4s
+	WORD $0x4e32d442 // fadd v2.4s, v2.4s, v18.4s
+	WORD $0x4e33d463 // fadd v3.4s, v3.4s, v19.4s
+	FLDPQ 0(R7), (F20, F21)
+	FLDPQ 32(R7), (F22, F23)
 	FLDPQ 0(R5), (F24, F25)
 	FLDPQ 32(R5), (F26, F27)
-	WORD $0x4eb8d58c // fsub v12.4s, v12.4s, v24.4s
-	WORD $0x4e2ccd10 // fmla v16.4s, v8.4s, v12.4s
-	WORD $0x4eb9d5ad // fsub v13.4s, v13.4s, v25.4s
-	WORD $0x4e2dcd31 // fmla v17.4s, v9.4s, v13.4s
-	WORD $0x4ebad5ce // fsub v14.4s, v14.4s, v26.4s
-	WORD $0x4e2ecd52 // fmla v18.4s, v10.4s, v14.4s
-	WORD $0x4ebbd5ef // fsub v15.4s, v15.4s, v27.4s
-	WORD $0x4e2fcd73 // fmla v19.4s, v11.4s, v15.4s
-	FLDPQ 64(R6), (F8, F9)
-	FLDPQ 96(R6), (F10, F11)
-	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
-	WORD $0x4e29d4a5 // fadd v5.4s, v5.4s, v9.4s
-	WORD $0x4e2ad4c6 // fadd v6.4s, v6.4s, v10.4s
-	WORD $0x4e2bd4e7 // fadd v7.4s, v7.4s, v11.4s
-	FLDPQ 64(R7), (F12, F13)
-	FLDPQ 96(R7), (F14, F15)
+	WORD $0x4eb8d694 // fsub v20.4s, v20.4s, v24.4s
+	WORD $0x4e34ce08 // fmla v8.4s, v16.4s, v20.4s
+	WORD $0x4eb9d6b5 // fsub v21.4s, v21.4s, v25.4s
+	WORD $0x4e35ce29 // fmla v9.4s, v17.4s, v21.4s
+	WORD $0x4ebad6d6 // fsub v22.4s, v22.4s, v26.4s
+	WORD $0x4e36ce4a // fmla v10.4s, v18.4s, v22.4s
+	WORD $0x4ebbd6f7 // fsub v23.4s, v23.4s, v27.4s
+	WORD $0x4e37ce6b // fmla v11.4s, v19.4s, v23.4s
+	FLDPQ 64(R6), (F16, F17)
+	FLDPQ 96(R6), (F18, F19)
+	WORD $0x4e30d484 // fadd v4.4s, v4.4s, v16.4s
+	WORD $0x4e31d4a5 // fadd v5.4s, v5.4s, v17.4s
+	WORD $0x4e32d4c6 // fadd v6.4s, v6.4s, v18.4s
+	WORD $0x4e33d4e7 // fadd v7.4s, v7.4s, v19.4s
+	FLDPQ 64(R7), (F20, F21)
+	FLDPQ 96(R7), (F22, F23)
 	FLDPQ 64(R5), (F24, F25)
 	FLDPQ 96(R5), (F26, F27)
-	WORD $0x4eb8d58c // fsub v12.4s, v12.4s, v24.4s
-	WORD $0x4e2ccd14 // fmla v20.4s, v8.4s, v12.4s
-	WORD $0x4eb9d5ad // fsub v13.4s, v13.4s, v25.4s
-	WORD $0x4e2dcd35 // fmla v21.4s, v9.4s, v13.4s
-	WORD $0x4ebad5ce // fsub v14.4s, v14.4s, v26.4s
-	WORD $0x4e2ecd56 // fmla v22.4s, v10.4s, v14.4s
-	WORD $0x4ebbd5ef // fsub v15.4s, v15.4s, v27.4s
-	WORD $0x4e2fcd77 // fmla v23.4s, v11.4s, v15.4s
+	WORD $0x4eb8d694 // fsub v20.4s, v20.4s, v24.4s
+	WORD $0x4e34ce0c // fmla v12.4s, v16.4s, v20.4s
+	WORD $0x4eb9d6b5 // fsub v21.4s, v21.4s, v25.4s
+	WORD $0x4e35ce2d // fmla v13.4s, v17.4s, v21.4s
+	WORD $0x4ebad6d6 // fsub v22.4s, v22.4s, v26.4s
+	WORD $0x4e36ce4e // fmla v14.4s, v18.4s, v22.4s
+	WORD $0x4ebbd6f7 // fsub v23.4s, v23.4s, v27.4s
+	WORD $0x4e37ce6f // fmla v15.4s, v19.4s, v23.4s
 	ADD R4, R6, R6
 	ADD R4, R7, R7
 	SUBS $1, R3, R3
@@ -1871,119 +1759,15 @@ row:
 	FSTPQ (F4, F5), 64(R4)
 	FSTPQ (F6, F7), 96(R4)
 	MOVD 48(R0), R4
-	FSTPQ (F16, F17), 0(R4)
-	FSTPQ (F18, F19), 32(R4)
-	FSTPQ (F20, F21), 64(R4)
-	FSTPQ (F22, F23), 96(R4)
+	FSTPQ (F8, F9), 0(R4)
+	FSTPQ (F10, F11), 32(R4)
+	FSTPQ (F12, F13), 64(R4)
+	FSTPQ (F14, F15), 96(R4)
 	MOVD R1, FPCR
 	RET
 
 // func sumProductMask32NEON(args *byte)
 TEXT ·sumProductMask32NEON(SB), NOSPLIT, $0-8
-	MOVD args+0(FP), R0
-	MOVD FPCR, R1
-	ORR $(1<<24), R1, R2 // FZ
-	MOVD R2, FPCR
-	MOVD 56(R0), R3
-	MOVD 64(R0), R4
-	MOVD 32(R0), R5
-	MOVD 0(R0), R6
-	MOVD 8(R0), R7
-	MOVD 16(R0), R8
-	VEOR V0.B16, V0.B16, V0.B16
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	VEOR V3.B16, V3.B16, V3.B16
-	VEOR V4.B16, V4.B16, V4.B16
-	VEOR V5.B16, V5.B16, V5.B16
-	VEOR V6.B16, V6.B16, V6.B16
-	VEOR V7.B16, V7.B16, V7.B16
-	VEOR V16.B16, V16.B16, V16.B16
-	VEOR V17.B16, V17.B16, V17.B16
-	VEOR V18.B16, V18.B16, V18.B16
-	VEOR V19.B16, V19.B16, V19.B16
-	VEOR V20.B16, V20.B16, V20.B16
-	VEOR V21.B16, V21.B16, V21.B16
-	VEOR V22.B16, V22.B16, V22.B16
-	VEOR V23.B16, V23.B16, V23.B16
-
-row:
-	FLDPQ 0(R6), (F8, F9)
-	FLDPQ 32(R6), (F10, F11)
-	FLDPQ 0(R8), (F12, F13)
-	FLDPQ 32(R8), (F14, F15)
-	WORD $0x4ea0c98c // fcmgt v12.4s, v12.4s, #0.0
-	VAND V12.B16, V8.B16, V8.B16
-	WORD $0x4ea0c9ad // fcmgt v13.4s, v13.4s, #0.0
-	VAND V13.B16, V9.B16, V9.B16
-	WORD $0x4ea0c9ce // fcmgt v14.4s, v14.4s, #0.0
-	VAND V14.B16, V10.B16, V10.B16
-	WORD $0x4ea0c9ef // fcmgt v15.4s, v15.4s, #0.0
-	VAND V15.B16, V11.B16, V11.B16
-	WORD $0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
-	WORD $0x4e29d421 // fadd v1.4s, v1.4s, v9.4s
-	WORD $0x4e2ad442 // fadd v2.4s, v2.4s, v10.4s
-	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
-	FLDPQ 0(R7), (F12, F13)
-	FLDPQ 32(R7), (F14, F15)
-	FLDPQ 0(R5), (F24, F25)
-	FLDPQ 32(R5), (F26, F27)
-	WORD $0x4eb8d58c // fsub v12.4s, v12.4s, v24.4s
-	WORD $0x4e2ccd10 // fmla v16.4s, v8.4s, v12.4s
-	WORD $0x4eb9d5ad // fsub v13.4s, v13.4s, v25.4s
-	WORD $0x4e2dcd31 // fmla v17.4s, v9.4s, v13.4s
-	WORD $0x4ebad5ce // fsub v14.4s, v14.4s, v26.4s
-	WORD $0x4e2ecd52 // fmla v18.4s, v10.4s, v14.4s
-	WORD $0x4ebbd5ef // fsub v15.4s, v15.4s, v27.4s
-	WORD $0x4e2fcd73 // fmla v19.4s, v11.4s, v15.4s
-	FLDPQ 64(R6), (F8, F9)
-	FLDPQ 96(R6), (F10, F11)
-	FLDPQ 64(R8), (F12, F13)
-	FLDPQ 96(R8), (F14, F15)
-	WORD $0x4ea0c98c // fcmgt v12.4s, v12.4s, #0.0
-	VAND V12.B16, V8.B16, V8.B16
-	WORD $0x4ea0c9ad // fcmgt v13.4s, v13.4s, #0.0
-	VAND V13.B16, V9.B16, V9.B16
-	WORD $0x4ea0c9ce // fcmgt v14.4s, v14.4s, #0.0
-	VAND V14.B16, V10.B16, V10.B16
-	WORD $0x4ea0c9ef // fcmgt v15.4s, v15.4s, #0.0
-	VAND V15.B16, V11.B16, V11.B16
-	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
-	WORD $0x4e29d4a5 // fadd v5.4s, v5.4s, v9.4s
-	WORD $0x4e2ad4c6 // fadd v6.4s, v6.4s, v10.4s
-	WORD $0x4e2bd4e7 // fadd v7.4s, v7.4s, v11.4s
-	FLDPQ 64(R7), (F12, F13)
-	FLDPQ 96(R7), (F14, F15)
-	FLDPQ 64(R5), (F24, F25)
-	FLDPQ 96(R5), (F26, F27)
-	WORD $0x4eb8d58c // fsub v12.4s, v12.4s, v24.4s
-	WORD $0x4e2ccd14 // fmla v20.4s, v8.4s, v12.4s
-	WORD $0x4eb9d5ad // fsub v13.4s, v13.4s, v25.4s
-	WORD $0x4e2dcd35 // fmla v21.4s, v9.4s, v13.4s
-	WORD $0x4ebad5ce // fsub v14.4s, v14.4s, v26.4s
-	WORD $0x4e2ecd56 // fmla v22.4s, v10.4s, v14.4s
-	WORD $0x4ebbd5ef // fsub v15.4s, v15.4s, v27.4s
-	WORD $0x4e2fcd77 // fmla v23.4s, v11.4s, v15.4s
-	ADD R4, R6, R6
-	ADD R4, R7, R7
-	ADD R4, R8, R8
-	SUBS $1, R3, R3
-	BNE row
-	MOVD 40(R0), R4
-	FSTPQ (F0, F1), 0(R4)
-	FSTPQ (F2, F3), 32(R4)
-	FSTPQ (F4, F5), 64(R4)
-	FSTPQ (F6, F7), 96(R4)
-	MOVD 48(R0), R4
-	FSTPQ (F16, F17), 0(R4)
-	FSTPQ (F18, F19), 32(R4)
-	FSTPQ (F20, F21), 64(R4)
-	FSTPQ (F22, F23), 96(R4)
-	MOVD R1, FPCR
-	RET
-
-// func sumProductMaskStore32NEON(args *byte)
-TEXT ·sumProductMaskStore32NEON(SB), NOSPLIT, $0-8
 	MOVD args+0(FP), R0
 	MOVD FPCR, R1
 	ORR $(1<<24), R1, R2 // FZ
@@ -2003,14 +1787,168 @@ TEXT ·sumProductMaskStore32NEON(SB), NOSPLIT, $0-8
 	VEOR V5.B16, V5.B16, V5.B16
 	VEOR V6.B16, V6.B16, V6.B16
 	VEOR V7.B16, V7.B16, V7.B16
-	VEOR V16.B16, V16.B16, V16.B16
-	VEOR V17.B16, V17.B16, V17.B16
-	VEOR V18.B16, V18.B16, V18.B16
-	VEOR V19.B16, V19.B16, V19.B16
-	VEOR V20.B16, V20.B16, V20.B16
-	VEOR V21.B16, V21.B16, V21.B16
-	VEOR V22.B16, V22.B16, V22.B16
-	VEOR V23.B16, V23.B16, V23.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+
+row:
+	FLDPQ 0(R6), (F16, F17)
+	FLDPQ 32(R6), (F18, F19)
+	FLDPQ 0(R8), (F20, F21)
+	FLDPQ 32(R8), (F22, F23)
+	WORD $0x4ea0ca94 // fcmgt v20.4s, v20.4s, #0.0
+	VAND V20.B16, V16.B16, V16.B16
+	WORD $0x4ea0cab5 // fcmgt v21.4s, v21.4s, #0.0
+	VAND V21.B16, V17.B16, V17.B16
+	WORD $0x4ea0cad6 // fcmgt v22.4s, v22.4s, #0.0
+	VAND V22.B16, V18.B16, V18.B16
+	WORD $0x4ea0caf7 // fcmgt v23.4s, v23.4s, #0.0
+	VAND V23.B16, V19.B16, V19.B16
+	FSTPQ (F16, F17), 0(R9)
+	FSTPQ (F18, F19), 32(R9)
+	WORD $0x4e30d400 // fadd v0.4s, v0.4s, v16.4s
+	WORD $0x4e31d421 // fadd v1.4s, v1.4s, v17.4s
+	WORD $0x4e32d442 // fadd v2.4s, v2.4s, v18.4s
+	WORD $0x4e33d463 // fadd v3.4s, v3.4s, v19.4s
+	FLDPQ 0(R7), (F20, F21)
+	FLDPQ 32(R7), (F22, F23)
+	FLDPQ 0(R5), (F24, F25)
+	FLDPQ 32(R5), (F26, F27)
+	WORD $0x4eb8d694 // fsub v20.4s, v20.4s, v24.4s
+	WORD $0x4e34ce08 // fmla v8.4s, v16.4s, v20.4s
+	WORD $0x4eb9d6b5 // fsub v21.4s, v21.4s, v25.4s
+	WORD $0x4e35ce29 // fmla v9.4s, v17.4s, v21.4s
+	WORD $0x4ebad6d6 // fsub v22.4s, v22.4s, v26.4s
+	WORD $0x4e36ce4a // fmla v10.4s, v18.4s, v22.4s
+	WORD $0x4ebbd6f7 // fsub v23.4s, v23.4s, v27.4s
+	WORD $0x4e37ce6b // fmla v11.4s, v19.4s, v23.4s
+	FLDPQ 64(R6), (F16, F17)
+	FLDPQ 96(R6), (F18, F19)
+	FLDPQ 64(R8), (F20, F21)
+	FLDPQ 96(R8), (F22, F23)
+	WORD $0x4ea0ca94 // fcmgt v20.4s, v20.4s, #0.0
+	VAND V20.B16, V16.B16, V16.B16
+	WORD $0x4ea0cab5 // fcmgt v21.4s, v21.4s, #0.0
+	VAND V21.B16, V17.B16, V17.B16
+	WORD $0x4ea0cad6 // fcmgt v22.4s, v22.4s, #0.0
+	VAND V22.B16, V18.B16, V18.B16
+	WORD $0x4ea0caf7 // fcmgt v23.4s, v23.4s, #0.0
+	VAND V23.B16, V19.B16, V19.B16
+	FSTPQ (F16, F17), 64(R9)
+	FSTPQ (F18, F19), 96(R9)
+	WORD $0x4e30d484 // fadd v4.4s, v4.4s, v16.4s
+	WORD $0x4e31d4a5 // fadd v5.4s, v5.4s, v17.4s
+	WORD $0x4e32d4c6 // fadd v6.4s, v6.4s, v18.4s
+	WORD $0x4e33d4e7 // fadd v7.4s, v7.4s, v19.4s
+	FLDPQ 64(R7), (F20, F21)
+	FLDPQ 96(R7), (F22, F23)
+	FLDPQ 64(R5), (F24, F25)
+	FLDPQ 96(R5), (F26, F27)
+	WORD $0x4eb8d694 // fsub v20.4s, v20.4s, v24.4s
+	WORD $0x4e34ce0c // fmla v12.4s, v16.4s, v20.4s
+	WORD $0x4eb9d6b5 // fsub v21.4s, v21.4s, v25.4s
+	WORD $0x4e35ce2d // fmla v13.4s, v17.4s, v21.4s
+	WORD $0x4ebad6d6 // fsub v22.4s, v22.4s, v26.4s
+	WORD $0x4e36ce4e // fmla v14.4s, v18.4s, v22.4s
+	WORD $0x4ebbd6f7 // fsub v23.4s, v23.4s, v27.4s
+	WORD $0x4e37ce6f // fmla v15.4s, v19.4s, v23.4s
+	ADD R4, R6, R6
+	ADD R4, R7, R7
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	SUBS $1, R3, R3
+	BNE row
+	MOVD 40(R0), R4
+	FSTPQ (F0, F1), 0(R4)
+	FSTPQ (F2, F3), 32(R4)
+	FSTPQ (F4, F5), 64(R4)
+	FSTPQ (F6, F7), 96(R4)
+	MOVD 48(R0), R4
+	FSTPQ (F8, F9), 0(R4)
+	FSTPQ (F10, F11), 32(R4)
+	FSTPQ (F12, F13), 64(R4)
+	FSTPQ (F14, F15), 96(R4)
+	MOVD R1, FPCR
+	RET
+
+// func sumProduct16NEON(args *byte)
+TEXT ·sumProduct16NEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 56(R0), R3
+	MOVD 64(R0), R4
+	MOVD 32(R0), R5
+	MOVD 0(R0), R6
+	MOVD 8(R0), R7
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+
+row:
+	FLDPQ 0(R6), (F8, F9)
+	FLDPQ 32(R6), (F10, F11)
+	WORD $0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
+	WORD $0x4e29d421 // fadd v1.4s, v1.4s, v9.4s
+	WORD $0x4e2ad442 // fadd v2.4s, v2.4s, v10.4s
+	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
+	FLDPQ 0(R7), (F12, F13)
+	FLDPQ 32(R7), (F14, F15)
+	FLDPQ 0(R5), (F16, F17)
+	FLDPQ 32(R5), (F18, F19)
+	WORD $0x4eb0d58c // fsub v12.4s, v12.4s, v16.4s
+	WORD $0x4e2ccd04 // fmla v4.4s, v8.4s, v12.4s
+	WORD $0x4eb1d5ad // fsub v13.4s, v13.4s, v17.4s
+	WORD $0x4e2dcd25 // fmla v5.4s, v9.4s, v13.4s
+	WORD $0x4eb2d5ce // fsub v14.4s, v14.4s, v18.4s
+	WORD $0x4e2ecd46 // fmla v6.4s, v10.4s, v14.4s
+	WORD $0x4eb3d5ef // fsub v15.4s, v15.4s, v19.4s
+	WORD $0x4e2fcd67 // fmla v7.4s, v11.4s, v15.4s
+	ADD R4, R6, R6
+	ADD R4, R7, R7
+	SUBS $1, R3, R3
+	BNE row
+	MOVD 40(R0), R4
+	FSTPQ (F0, F1), 0(R4)
+	FSTPQ (F2, F3), 32(R4)
+	MOVD 48(R0), R4
+	FSTPQ (F4, F5), 0(R4)
+	FSTPQ (F6, F7), 32(R4)
+	MOVD R1, FPCR
+	RET
+
+// func sumProductMask16NEON(args *byte)
+TEXT ·sumProductMask16NEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 56(R0), R3
+	MOVD 64(R0), R4
+	MOVD 32(R0), R5
+	MOVD 0(R0), R6
+	MOVD 8(R0), R7
+	MOVD 16(R0), R8
+	MOVD 24(R0), R9
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
 
 row:
 	FLDPQ 0(R6), (F8, F9)
@@ -2033,265 +1971,16 @@ row:
 	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
 	FLDPQ 0(R7), (F12, F13)
 	FLDPQ 32(R7), (F14, F15)
-	FLDPQ 0(R5), (F24, F25)
-	FLDPQ 32(R5), (F26, F27)
-	WORD $0x4eb8d58c // fsub v12.4s, v12.4s, v24.4s
-	WORD $0x4e2ccd10 // fmla v16.4s, v8.4s, v12.4s
-	WORD $0x4eb9d5ad // fsub v13.4s, v13.4s, v25.4s
-	WORD $0x4e2dcd31 // fmla v17.4s, v9.4s, v13.4s
-	WORD $0x4ebad5ce // fsub v14.4s, v14.4s, v26.4s
-	WORD $0x4e2ecd52 // fmla v18.4s, v10.4s, v14.4s
-	WORD $0x4ebbd5ef // fsub v15.4s, v15.4s, v27.4s
-	WORD $0x4e2fcd73 // fmla v19.4s, v11.4s, v15.4s
-	FLDPQ 64(R6), (F8, F9)
-	FLDPQ 96(R6), (F10, F11)
-	FLDPQ 64(R8), (F12, F13)
-	FLDPQ 96(R8), (F14, F15)
-	WORD $0x4ea0c98c // fcmgt v12.4s, v12.4s, #0.0
-	VAND V12.B16, V8.B16, V8.B16
-	WORD $0x4ea0c9ad // fcmgt v13.4s, v13.4s, #0.0
-	VAND V13.B16, V9.B16, V9.B16
-	WORD $0x4ea0c9ce // fcmgt v14.4s, v14.4s, #0.0
-	VAND V14.B16, V10.B16, V10.B16
-	WORD $0x4ea0c9ef // fcmgt v15.4s, v15.4s, #0.0
-	VAND V15.B16, V11.B16, V11.B16
-	FSTPQ (F8, F9), 64(R9)
-	FSTPQ (F10, F11), 96(R9)
-	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
-	WORD $0x4e29d4a5 // fadd v5.4s, v5.4s, v9.4s
-	WORD $0x4e2ad4c6 // fadd v6.4s, v6.4s, v10.4s
-	WORD $0x4e2bd4e7 // fadd v7.4s, v7.4s, v11.4s
-	FLDPQ 64(R7), (F12, F13)
-	FLDPQ 96(R7), (F14, F15)
-	FLDPQ 64(R5), (F24, F25)
-	FLDPQ 96(R5), (F26, F27)
-	WORD $0x4eb8d58c // fsub v12.4s, v12.4s, v24.4s
-	WORD $0x4e2ccd14 // fmla v20.4s, v8.4s, v12.4s
-	WORD $0x4eb9d5ad // fsub v13.4s, v13.4s, v25.4s
-	WORD $0x4e2dcd35 // fmla v21.4s, v9.4s, v13.4s
-	WORD $0x4ebad5ce // fsub v14.4s, v14.4s, v26.4s
-	WORD $0x4e2ecd56 // fmla v22.4s, v10.4s, v14.4s
-	WORD $0x4ebbd5ef // fsub v15.4s, v15.4s, v27.4s
-	WORD $0x4e2fcd77 // fmla v23.4s, v11.4s, v15.4s
-	ADD R4, R6, R6
-	ADD R4, R7, R7
-	ADD R4, R8, R8
-	ADD R4, R9, R9
-	SUBS $1, R3, R3
-	BNE row
-	MOVD 40(R0), R4
-	FSTPQ (F0, F1), 0(R4)
-	FSTPQ (F2, F3), 32(R4)
-	FSTPQ (F4, F5), 64(R4)
-	FSTPQ (F6, F7), 96(R4)
-	MOVD 48(R0), R4
-	FSTPQ (F16, F17), 0(R4)
-	FSTPQ (F18, F19), 32(R4)
-	FSTPQ (F20, F21), 64(R4)
-	FSTPQ (F22, F23), 96(R4)
-	MOVD R1, FPCR
-	RET
-
-// func sum16NEON(args *byte)
-TEXT ·sum16NEON(SB), NOSPLIT, $0-8
-	MOVD args+0(FP), R0
-	MOVD FPCR, R1
-	ORR $(1<<24), R1, R2 // FZ
-	MOVD R2, FPCR
-	MOVD 56(R0), R3
-	MOVD 64(R0), R4
-	MOVD 32(R0), R5
-	MOVD 0(R0), R6
-	VEOR V0.B16, V0.B16, V0.B16
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	VEOR V3.B16, V3.B16, V3.B16
-
-row:
-	FLDPQ 0(R6), (F4, F5)
-	FLDPQ 32(R6), (F6, F7)
-	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
-	WORD $0x4e25d421 // fadd v1.4s, v1.4s, v5.4s
-	WORD $0x4e26d442 // fadd v2.4s, v2.4s, v6.4s
-	WORD $0x4e27d463 // fadd v3.4s, v3.4s, v7.4s
-	ADD R4, R6, R6
-	SUBS $1, R3, R3
-	BNE row
-	MOVD 40(R0), R4
-	FSTPQ (F0, F1), 0(R4)
-	FSTPQ (F2, F3), 32(R4)
-	MOVD R1, FPCR
-	RET
-
-// func sumProduct16NEON(args *byte)
-TEXT ·sumProduct16NEON(SB), NOSPLIT, $0-8
-	MOVD args+0(FP), R0
-	MOVD FPCR, R1
-	ORR $(1<<24), R1, R2 // FZ
-	MOVD R2, FPCR
-	MOVD 56(R0), R3
-	MOVD 64(R0), R4
-	MOVD 32(R0), R5
-	MOVD 0(R0), R6
-	MOVD 8(R0), R7
-	VEOR V0.B16, V0.B16, V0.B16
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	VEOR V3.B16, V3.B16, V3.B16
-	VEOR V12.B16, V12.B16, V12.B16
-	VEOR V13.B16, V13.B16, V13.B16
-	VEOR V14.B16, V14.B16, V14.B16
-	VEOR V15.B16, V15.B16, V15.B16
-
-row:
-	FLDPQ 0(R6), (F4, F5)
-	FLDPQ 32(R6), (F6, F7)
-	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
-	WORD $0x4e25d421 // fadd v1.4s, v1.4s, v5.4s
-	WORD $0x4e26d442 // fadd v2.4s, v2.4s, v6.4s
-	WORD $0x4e27d463 // fadd v3.4s, v3.4s, v7.4s
-	FLDPQ 0(R7), (F8, F9)
-	FLDPQ 32(R7), (F10, F11)
 	FLDPQ 0(R5), (F16, F17)
 	FLDPQ 32(R5), (F18, F19)
-	WORD $0x4eb0d508 // fsub v8.4s, v8.4s, v16.4s
-	WORD $0x4e28cc8c // fmla v12.4s, v4.4s, v8.4s
-	WORD $0x4eb1d529 // fsub v9.4s, v9.4s, v17.4s
-	WORD $0x4e29ccad // fmla v13.4s, v5.4s, v9.4s
-	WORD $0x4eb2d54a // fsub v10.4s, v10.4s, v18.4s
-	WORD $0x4e2accce // fmla v14.4s, v6.4s, v10.4s
-	WORD $0x4eb3d56b // fsub v11.4s, v11.4s, v19.4s
-	WORD $0x4e2bccef // fmla v15.4s, v7.4s, v11.4s
-	ADD R4, R6, R6
-	ADD R4, R7, R7
-	SUBS $1, R3, R3
-	BNE row
-	MOVD 40(R0), R4
-	FSTPQ (F0, F1), 0(R4)
-	FSTPQ (F2, F3), 32(R4)
-	MOVD 48(R0), R4
-	FSTPQ (F12, F13), 0(R4)
-	FSTPQ (F14, F15), 32(R4)
-	MOVD R1, FPCR
-	RET
-
-// func sumProductMask16NEON(args *byte)
-TEXT ·sumProductMask16NEON(SB), NOSPLIT, $0-8
-	MOVD args+0(FP), R0
-	MOVD FPCR, R1
-	ORR $(1<<24), R1, R2 // FZ
-	MOVD R2, FPCR
-	MOVD 56(R0), R3
-	MOVD 64(R0), R4
-	MOVD 32(R0), R5
-	MOVD 0(R0), R6
-	MOVD 8(R0), R7
-	MOVD 16(R0), R8
-	VEOR V0.B16, V0.B16, V0.B16
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	VEOR V3.B16, V3.B16, V3.B16
-	VEOR V12.B16, V12.B16, V12.B16
-	VEOR V13.B16, V13.B16, V13.B16
-	VEOR V14.B16, V14.B16, V14.B16
-	VEOR V15.B16, V15.B16, V15.B16
-
-row:
-	FLDPQ 0(R6), (F4, F5)
-	FLDPQ 32(R6), (F6, F7)
-	FLDPQ 0(R8), (F8, F9)
-	FLDPQ 32(R8), (F10, F11)
-	WORD $0x4ea0c908 // fcmgt v8.4s, v8.4s, #0.0
-	VAND V8.B16, V4.B16, V4.B16
-	WORD $0x4ea0c929 // fcmgt v9.4s, v9.4s, #0.0
-	VAND V9.B16, V5.B16, V5.B16
-	WORD $0x4ea0c94a // fcmgt v10.4s, v10.4s, #0.0
-	VAND V10.B16, V6.B16, V6.B16
-	WORD $0x4ea0c96b // fcmgt v11.4s, v11.4s, #0.0
-	VAND V11.B16, V7.B16, V7.B16
-	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
-	WORD $0x4e25d421 // fadd v1.4s, v1.4s, v5.4s
-	WORD $0x4e26d442 // fadd v2.4s, v2.4s, v6.4s
-	WORD $0x4e27d463 // fadd v3.4s, v3.4s, v7.4s
-	FLDPQ 0(R7), (F8, F9)
-	FLDPQ 32(R7), (F10, F11)
-	FLDPQ 0(R5), (F16, F17)
-	FLDPQ 32(R5), (F18, F19)
-	WORD $0x4eb0d508 // fsub v8.4s, v8.4s, v16.4s
-	WORD $0x4e28cc8c // fmla v12.4s, v4.4s, v8.4s
-	WORD $0x4eb1d529 // fsub v9.4s, v9.4s, v17.4s
-	WORD $0x4e29ccad // fmla v13.4s, v5.4s, v9.4s
-	WORD $0x4eb2d54a // fsub v10.4s, v10.4s, v18.4s
-	WORD $0x4e2accce // fmla v14.4s, v6.4s, v10.4s
-	WORD $0x4eb3d56b // fsub v11.4s, v11.4s, v19.4s
-	WORD $0x4e2bccef // fmla v15.4s, v7.4s, v11.4s
-	ADD R4, R6, R6
-	ADD R4, R7, R7
-	ADD R4, R8, R8
-	SUBS $1, R3, R3
-	BNE row
-	MOVD 40(R0), R4
-	FSTPQ (F0, F1), 0(R4)
-	FSTPQ (F2, F3), 32(R4)
-	MOVD 48(R0), R4
-	FSTPQ (F12, F13), 0(R4)
-	FSTPQ (F14, F15), 32(R4)
-	MOVD R1, FPCR
-	RET
-
-// func sumProductMaskStore16NEON(args *byte)
-TEXT ·sumProductMaskStore16NEON(SB), NOSPLIT, $0-8
-	MOVD args+0(FP), R0
-	MOVD FPCR, R1
-	ORR $(1<<24), R1, R2 // FZ
-	MOVD R2, FPCR
-	MOVD 56(R0), R3
-	MOVD 64(R0), R4
-	MOVD 32(R0), R5
-	MOVD 0(R0), R6
-	MOVD 8(R0), R7
-	MOVD 16(R0), R8
-	MOVD 24(R0), R9
-	VEOR V0.B16, V0.B16, V0.B16
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	VEOR V3.B16, V3.B16, V3.B16
-	VEOR V12.B16, V12.B16, V12.B16
-	VEOR V13.B16, V13.B16, V13.B16
-	VEOR V14.B16, V14.B16, V14.B16
-	VEOR V15.B16, V15.B16, V15.B16
-
-row:
-	FLDPQ 0(R6), (F4, F5)
-	FLDPQ 32(R6), (F6, F7)
-	FLDPQ 0(R8), (F8, F9)
-	FLDPQ 32(R8), (F10, F11)
-	WORD $0x4ea0c908 // fcmgt v8.4s, v8.4s, #0.0
-	VAND V8.B16, V4.B16, V4.B16
-	WORD $0x4ea0c929 // fcmgt v9.4s, v9.4s, #0.0
-	VAND V9.B16, V5.B16, V5.B16
-	WORD $0x4ea0c94a // fcmgt v10.4s, v10.4s, #0.0
-	VAND V10.B16, V6.B16, V6.B16
-	WORD $0x4ea0c96b // fcmgt v11.4s, v11.4s, #0.0
-	VAND V11.B16, V7.B16, V7.B16
-	FSTPQ (F4, F5), 0(R9)
-	FSTPQ (F6, F7), 32(R9)
-	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
-	WORD $0x4e25d421 // fadd v1.4s, v1.4s, v5.4s
-	WORD $0x4e26d442 // fadd v2.4s, v2.4s, v6.4s
-	WORD $0x4e27d463 // fadd v3.4s, v3.4s, v7.4s
-	FLDPQ 0(R7), (F8, F9)
-	FLDPQ 32(R7), (F10, F11)
-	FLDPQ 0(R5), (F16, F17)
-	FLDPQ 32(R5), (F18, F19)
-	WORD $0x4eb0d508 // fsub v8.4s, v8.4s, v16.4s
-	WORD $0x4e28cc8c // fmla v12.4s, v4.4s, v8.4s
-	WORD $0x4eb1d529 // fsub v9.4s, v9.4s, v17.4s
-	WORD $0x4e29ccad // fmla v13.4s, v5.4s, v9.4s
-	WORD $0x4eb2d54a // fsub v10.4s, v10.4s, v18.4s
-	WORD $0x4e2accce // fmla v14.4s, v6.4s, v10.4s
-	WORD $0x4eb3d56b // fsub v11.4s, v11.4s, v19.4s
-	WORD $0x4e2bccef // fmla v15.4s, v7.4s, v11.4s
+	WORD $0x4eb0d58c // fsub v12.4s, v12.4s, v16.4s
+	WORD $0x4e2ccd04 // fmla v4.4s, v8.4s, v12.4s
+	WORD $0x4eb1d5ad // fsub v13.4s, v13.4s, v17.4s
+	WORD $0x4e2dcd25 // fmla v5.4s, v9.4s, v13.4s
+	WORD $0x4eb2d5ce // fsub v14.4s, v14.4s, v18.4s
+	WORD $0x4e2ecd46 // fmla v6.4s, v10.4s, v14.4s
+	WORD $0x4eb3d5ef // fsub v15.4s, v15.4s, v19.4s
+	WORD $0x4e2fcd67 // fmla v7.4s, v11.4s, v15.4s
 	ADD R4, R6, R6
 	ADD R4, R7, R7
 	ADD R4, R8, R8
@@ -2302,8 +1991,8 @@ row:
 	FSTPQ (F0, F1), 0(R4)
 	FSTPQ (F2, F3), 32(R4)
 	MOVD 48(R0), R4
-	FSTPQ (F12, F13), 0(R4)
-	FSTPQ (F14, F15), 32(R4)
+	FSTPQ (F4, F5), 0(R4)
+	FSTPQ (F6, F7), 32(R4)
 	MOVD R1, FPCR
 	RET
 

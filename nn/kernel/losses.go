@@ -12,15 +12,6 @@ type LossSums struct {
 	Rows    int     // rows that took part
 }
 
-// Add adds o's sums to s.
-func (s *LossSums) Add(o LossSums) {
-	s.Loss += o.Loss
-	s.Weight += o.Weight
-	s.Entropy += o.Entropy
-	s.Correct += o.Correct
-	s.Rows += o.Rows
-}
-
 // rowWeight returns the weight of row i; a nil slice means 1.
 func rowWeight(w []float32, i int) float32 {
 	if w == nil {
@@ -30,15 +21,18 @@ func rowWeight(w []float32, i int) float32 {
 }
 
 // PolicyCrossEntropy returns the sums of the cross entropy -sum t*log p between
-// target (beside legal, sums to 1) and p, the softmax over the legal moves.
-// Arguments as in PolicyGather; weight [boards] may be nil (1). Where dy is not
+// target (beside legal, sums to 1) and p, the softmax over the legal moves, whose
+// logits are y of position i at off[legal[j]] for j in [legalStart[i],
+// legalStart[i+1]). y is [boards][rowLen] (rowLen 64*80 for the convolutional
+// head); legalStart has boards+1 entries that index legal, prob and target, so a
+// sub-batch passes legalStart[lo:hi+1] with all of these. weight [boards] may be nil (1). Where dy is not
 // nil it takes the gradient [boards][rowLen]: scale*weight*(p - t) at legal
 // moves and 0 elsewhere. prob (beside legal) takes p. Rows without a legal move
 // or whose target sums to 0 or is NaN do not take part: gradient 0. A logit
 // that is not finite makes the loss NaN.
 func PolicyCrossEntropy(dy, prob, y []float32, rowLen int, off *PolicyOffsets, legalStart []int32, legal []uint16, target, weight []float32, scale float32, boards int) LossSums {
 	var s LossSums
-	PolicyGather(prob, y, rowLen, off, legalStart, legal, boards)
+	gatherPolicy(prob, y, rowLen, off, legalStart, legal, boards)
 	for i := range boards {
 		lo, hi := legalStart[i], legalStart[i+1]
 		p, t, idx := prob[lo:hi], target[lo:hi], legal[lo:hi]

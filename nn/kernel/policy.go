@@ -34,12 +34,9 @@ func NewFlatPolicyOffsets() *PolicyOffsets {
 	return &o
 }
 
-// PolicyGather copies the logits of the legal moves: logits[j] = y of position
-// i at off[legal[j]] for j in [legalStart[i], legalStart[i+1]). y is
-// [boards][rowLen] (rowLen 64*80 for the convolutional head); legalStart has
-// boards+1 entries that index legal and logits, so a sub-batch passes
-// legalStart[lo:hi+1] with the whole legal and logits.
-func PolicyGather(logits, y []float32, rowLen int, off *PolicyOffsets, legalStart []int32, legal []uint16, boards int) {
+// gatherPolicy copies the logits of the legal moves; arguments as in
+// PolicyCrossEntropy.
+func gatherPolicy(logits, y []float32, rowLen int, off *PolicyOffsets, legalStart []int32, legal []uint16, boards int) {
 	for i := range boards {
 		row := y[i*rowLen:][:rowLen]
 		idx := legal[legalStart[i]:legalStart[i+1]]
@@ -50,19 +47,12 @@ func PolicyGather(logits, y []float32, rowLen int, off *PolicyOffsets, legalStar
 	}
 }
 
-// SoftmaxSegments replaces each position's logits by probabilities, in place;
-// segments as in PolicyGather. An empty segment stays empty.
+// SoftmaxSegments replaces each position's logits by probabilities, in place:
+// those of position i are p[legalStart[i]:legalStart[i+1]], which may be empty.
 func SoftmaxSegments(p []float32, legalStart []int32, boards int) {
 	for i := range boards {
 		softmax(p[legalStart[i]:legalStart[i+1]])
 	}
-}
-
-// PolicySoftmax writes to prior (beside legal) the softmax over each position's
-// legal moves; arguments as in PolicyGather.
-func PolicySoftmax(prior, y []float32, rowLen int, off *PolicyOffsets, legalStart []int32, legal []uint16, boards int) {
-	PolicyGather(prior, y, rowLen, off, legalStart, legal, boards)
-	SoftmaxSegments(prior, legalStart, boards)
 }
 
 // Softmax3 replaces each row of logits [rows][3] by its softmax, in place.

@@ -27,7 +27,7 @@ func affineVec(y, x, scale, shift, res []float32, rows, c int, act Act) {
 	}
 }
 
-func affine2Vec(dx, dy, mask, x, ca, cb, cd []float32, rows, c, c0 int) {
+func affine2Vec(dx, dy, x, ca, cb, cd []float32, rows, c, c0 int) {
 	if rows == 0 || len(ca) == 0 {
 		return
 	}
@@ -38,7 +38,7 @@ func affine2Vec(dx, dy, mask, x, ca, cb, cd []float32, rows, c, c0 int) {
 	step := rowsPerCall(c)
 	for r := 0; r < rows; r += step {
 		i := r*c + c0
-		a.y, a.x, a.u, a.mask = at(dx, i), at(x, i), at(dy, i), optional(mask, i)
+		a.y, a.x, a.u = at(dx, i), at(x, i), at(dy, i)
 		a.rows = uintptr(min(step, rows-r))
 		callAffine2(&a)
 	}
@@ -49,13 +49,6 @@ var zeroMean [sumGroup]float32
 
 func blockSumsVec(t1, t2 *[sumGroup]float32, op *sumOp, rows, c, c0, w int) {
 	a := sumArgs{rows: uintptr(rows), stride: uintptr(c * f32)}
-	masked, store := op.mask, op.store
-	if store != nil && masked == nil {
-		for r := range rows {
-			copy(store[r*c+c0:][:w], op.u[r*c+c0:][:w])
-		}
-		store = nil
-	}
 	group := sumPanels()
 	for p := 0; p < w; {
 		np := 1
@@ -63,7 +56,7 @@ func blockSumsVec(t1, t2 *[sumGroup]float32, op *sumOp, rows, c, c0, w int) {
 			np = group
 		}
 		i := c0 + p
-		a.u, a.v, a.mask, a.store = at(op.u, i), optional(op.v, i), optional(masked, i), optional(store, i)
+		a.u, a.v, a.mask, a.store = at(op.u, i), at(op.v, i), optional(op.mask, i), optional(op.store, i)
 		a.mean, a.s1, a.s2 = &zeroMean[0], &t1[p], &t2[p]
 		if op.mean != nil {
 			a.mean = at(op.mean, i)

@@ -1,15 +1,5 @@
 package kernel
 
-// SEPool computes pool [boards][c], the mean of x [boards][64][c] over the
-// squares.
-func SEPool(pool, x []float32, boards, c int) {
-	pool, x = pool[:boards*c], x[:boards*64*c]
-	boardSums(pool, nil, &sumOp{u: x}, boards, c)
-	for i := range pool {
-		pool[i] *= 1.0 / 64
-	}
-}
-
 // SEApply computes out = act(gate*x + beta + res), x, out, res [boards][64][c],
 // gate (after the sigmoid) and beta [boards][c]; res may be nil, and out may be
 // x or res. Batch norm folds in: with y = x*scale + shift before the gate, pass
@@ -31,16 +21,15 @@ func SEApply(out, x, gate, beta, res []float32, boards, c int, act Act) {
 // gradient before the activation (which is the residual's gradient), and per
 // board dgate [boards][c] = sum dz*x and dbeta [boards][c] = sum dz. With act
 // ReLU, dz = dout where out > 0, else 0; with None dz = dout; for Mish apply
-// MishBackward first and pass None. dz may be dout; dz may be nil if not wanted.
+// MishBackward first and pass None. dz may be dout.
 func SEBackward(dz, dgate, dbeta, dout, out, x []float32, boards, c int, act Act) {
-	op := sumOp{u: dout[:boards*64*c], v: x[:boards*64*c]}
-	if dz != nil {
-		op.store = dz[:boards*64*c]
-	}
+	dz, dout, x = dz[:boards*64*c], dout[:boards*64*c], x[:boards*64*c]
+	op := sumOp{u: dout, v: x}
 	switch act {
 	case ReLU:
-		op.mask = out[:boards*64*c]
+		op.mask, op.store = out[:boards*64*c], dz
 	case None:
+		copy(dz, dout)
 	default:
 		panic("kernel: SEBackward: activation must be None or ReLU")
 	}
@@ -48,8 +37,8 @@ func SEBackward(dz, dgate, dbeta, dout, out, x []float32, boards, c int, act Act
 }
 
 // SEBackwardInput is the second half: dx = gate*dz + dpool/64, the gradient of
-// SEApply's and SEPool's common input. dpool [boards][c] comes from the fully
-// connected layers and may be nil. dx may be dz.
+// the common input of SEApply and of the mean over the squares. dpool [boards][c]
+// comes from the fully connected layers. dx may be dz.
 func SEBackwardInput(dx, dz, gate, dpool []float32, boards, c int) {
 	dx, dz, gate = dx[:boards*64*c], dz[:boards*64*c], gate[:boards*c]
 	const group = 128
@@ -59,10 +48,7 @@ func SEBackwardInput(dx, dz, gate, dpool []float32, boards, c int) {
 		for c0 := 0; c0 < c; c0 += group {
 			n := min(group, c-c0)
 			for i := range n {
-				shift[i] = 0
-				if dpool != nil {
-					shift[i] = dpool[b*c+c0+i] * (1.0 / 64)
-				}
+				shift[i] = dpool[b*c+c0+i] * (1.0 / 64)
 			}
 			affineCols(x, z, gate[b*c+c0:][:n], shift[:n], 64, c, c0)
 		}
@@ -70,7 +56,7 @@ func SEBackwardInput(dx, dz, gate, dpool []float32, boards, c int) {
 }
 
 // boardSums writes op's sums over the 64 squares of each board to s1 and s2
-// [boards][c] (s2 nil without v).
+// [boards][c].
 func boardSums(s1, s2 []float32, op *sumOp, boards, c int) {
 	var t1, t2 [sumGroup]float32
 	for b := range boards {
@@ -79,9 +65,7 @@ func boardSums(s1, s2 []float32, op *sumOp, boards, c int) {
 			w := min(sumGroup, c-c0)
 			blockSums(&t1, &t2, &blk, 64, c, c0, w)
 			copy(s1[b*c+c0:][:w], t1[:])
-			if s2 != nil {
-				copy(s2[b*c+c0:][:w], t2[:])
-			}
+			copy(s2[b*c+c0:][:w], t2[:])
 		}
 	}
 }
@@ -93,5 +77,5 @@ func affineCols(y, x, scale, shift []float32, rows, c, c0 int) {
 		return
 	}
 	var zero [128]float32
-	affine2(y, x, nil, x, scale, zero[:len(scale)], shift, rows, c, c0)
+	affine2(y, x, x, scale, zero[:len(scale)], shift, rows, c, c0)
 }

@@ -11,17 +11,14 @@ func TestSEForward(t *testing.T) {
 		boards := []int{1, 2, 3, 5}[i%4]
 		n := boards * 64 * c
 		x, res, gate, beta := rng.floats(n), rng.floats(n), rng.floats(boards*c), rng.floats(boards*c)
-		pool, want := make([]float64, boards*c), make([]float64, n)
+		want := make([]float64, n)
 		for i, v := range x {
 			k := i/(64*c)*c + i%c
-			pool[k] += float64(v) / 64
 			want[i] = float64(v)*float64(gate[k]) + float64(beta[k]) + float64(res[i])
 		}
 		t.Run(fmt.Sprintf("%dx%d", boards, c), func(t *testing.T) {
 			forTiers(t, func(t *testing.T) {
-				p, out := poison(boards*c), poison(n)
-				SEPool(p, x, boards, c)
-				closeTo(t, "pool", p, pool, nil, 1e-6)
+				out := poison(n)
 				SEApply(out, x, gate, beta, res, boards, c, None)
 				closeTo(t, "apply", out, want, nil, 1e-6)
 				SEApply(out, x, gate, beta, res, boards, c, ReLU)
@@ -91,16 +88,13 @@ func TestSEBackward(t *testing.T) {
 						closeTo(t, "dgate", dgate[k:k+1], []float64{diff(g64, k)}, nil, 1e-4)
 						closeTo(t, "dbeta", dbeta[k:k+1], []float64{diff(b64, k)}, nil, 1e-4)
 					}
-					dg2, db2 := poison(boards*c), poison(boards*c)
-					SEBackward(nil, dg2, db2, dout, out, x, boards, c, act)
-					sameBits(t, "dgate without dz", dg2, dgate)
-					sameBits(t, "dbeta without dz", db2, dbeta)
-					want := widen(dz)
-					for i := range want {
-						want[i] *= float64(gate[i/(64*c)*c+i%c])
-					}
-					SEBackwardInput(dz, dz, gate, nil, boards, c)
-					closeTo(t, "no pool, in place", dz, want, nil, 1e-6)
+					same, dg2, db2 := append([]float32(nil), dout...), poison(boards*c), poison(boards*c)
+					SEBackward(same, dg2, db2, same, out, x, boards, c, act)
+					sameBits(t, "dz in place", same, dz)
+					sameBits(t, "dgate in place", dg2, dgate)
+					sameBits(t, "dbeta in place", db2, dbeta)
+					SEBackwardInput(dz, dz, gate, dpool, boards, c)
+					sameBits(t, "dx in place", dz, dx)
 				})
 			})
 		}

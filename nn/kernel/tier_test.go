@@ -30,20 +30,26 @@ func TestTierNames(t *testing.T) {
 func TestTierEnvironment(t *testing.T) {
 	if os.Getenv("KERNEL_TIER_CHILD") == "1" {
 		os.Stdout.WriteString("tier=" + ActiveTier().String() + "\n")
+		os.Stdout.WriteString("best=" + BestTier().String() + "\n")
 		if err := TierError(); err != nil {
 			os.Stdout.WriteString("error=" + err.Error() + "\n")
 		}
 		return
 	}
 	for _, c := range []struct{ value, want, fault string }{
-		{"generic", "tier=generic", ""},
-		{BestTier().String(), "tier=" + BestTier().String(), ""},
-		{"mmx", "tier=" + BestTier().String(), TierEnv},
+		{"generic", "generic", ""},
+		{BestTier().String(), BestTier().String(), ""},
+		{"mmx", "", TierEnv},
 	} {
 		cmd := selfCommand(t, "-test.run=^TestTierEnvironment$")
 		cmd.Env = append(os.Environ(), "KERNEL_TIER_CHILD=1", TierEnv+"="+c.value)
 		out, err := cmd.CombinedOutput()
-		if err != nil || !strings.Contains(string(out), c.want+"\n") {
+		want := c.want
+		if want == "" { // the best, which the child names: this process may be emulated
+			_, rest, _ := strings.Cut(string(out), "best=")
+			want, _, _ = strings.Cut(rest, "\n")
+		}
+		if err != nil || want == "" || !strings.Contains(string(out), "tier="+want+"\n") {
 			t.Errorf("%s: %v: %s", c.value, err, out)
 		}
 		if got := strings.Contains(string(out), "error="); got != (c.fault != "") {
@@ -91,10 +97,8 @@ func TestNoAllocations(t *testing.T) {
 			BatchNormApply(y, x, ch, ch, boards*64, c, ReLU)
 			BatchNormApplyResidual(y, x, ch, ch, z, boards*64, c, ReLU)
 			BatchNormBackwardStats(s1, s2, y, x, ch, ch, boards*64, c)
-			BatchNormReLUBackwardStats(s1, s2, nil, y, z, x, ch, ch, boards*64, c)
+			BatchNormReLUBackwardStats(s1, s2, y, y, z, x, ch, ch, boards*64, c)
 			BatchNormBackward(z, y, x, ch, ch, ch, s1, s2, 128, boards*64, c)
-			BatchNormReLUBackward(z, y, x, x, ch, ch, ch, s1, s2, 128, boards*64, c)
-			SEPool(ch, x, boards, c)
 			SEApply(y, x, ch, ch, z, boards, c, ReLU)
 			SEBackward(z, ch, ch, x, y, y, boards, c, ReLU)
 			SEBackwardInput(z, z, ch, ch, boards, c)
@@ -115,7 +119,6 @@ func TestNoAllocations(t *testing.T) {
 			SGDNesterov(y, x, z, 0.1, 0.9, 0)
 			AdamW(y[:99], x[:99], z[:99], w[:99], 0.1, 0.9, 0.99, 1e-8, 0, 1, 1)
 			ExpandInput(input, masks, scalars, 1)
-			PolicySoftmax(target, x, 64, off, start, legal, 1)
 			PolicyCrossEntropy(y, target, x, 64, off, start, legal, target, nil, 1, 1)
 			WDLCrossEntropy(y, x, x, nil, 1, 1)
 			ScalarMSE(y, x, x, nil, 1, 1)

@@ -28,7 +28,7 @@ func matMulWeightGradVec(dw, x, dy []float32, rows, k, n int, scratch []float32)
 
 func affineVec(y, x, scale, shift, res []float32, rows, c int, act Act) { panic("kernel: no vectors") }
 
-func affine2Vec(dx, dy, mask, x, a, b, d []float32, rows, c, c0 int) { panic("kernel: no vectors") }
+func affine2Vec(dx, dy, x, a, b, d []float32, rows, c, c0 int) { panic("kernel: no vectors") }
 
 func blockSumsVec(t1, t2 *[sumGroup]float32, op *sumOp, rows, c, c0, w int) {
 	panic("kernel: no vectors")

@@ -49,20 +49,22 @@ func gemm(v isa, mr, np int) {
 		MOVQ(k, y)
 
 		step := func(u int) {
-			for p := range np {
-				for h := range per {
-					m := panelMem(w, wp, wp3, p)
-					m.Disp = u*panelBytes + h*v.size
-					VMOVUPS(m, wv[p*per+h])
-				}
+			weights := make([]Op, len(wv))
+			for j := range weights {
+				m := panelMem(w, wp, wp3, j/per)
+				m.Disp = u*panelBytes + j%per*v.size
+				if weights[j] = m; mr > 1 {
+					VMOVUPS(m, wv[j])
+					weights[j] = wv[j]
+				} // a single row uses a weight once, and AVX2 lacks the registers
 			}
 			for i := range mr {
 				b := bc[i%len(bc)]
 				m := rows(xp, i)
 				m.Disp = 4 * u
 				VBROADCASTSS(m, b)
-				for j := range wv {
-					VFMADD231PS(wv[j], b, acc[i][j])
+				for j := range weights {
+					VFMADD231PS(weights[j], b, acc[i][j])
 				}
 			}
 		}

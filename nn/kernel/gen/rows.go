@@ -12,8 +12,7 @@ import (
 func genAffine(v isa) {
 	affine(v, "affine", "computes y = max(floor, x*scale + shift).", false)
 	affine(v, "affineRes", "computes y = max(floor, x*scale + shift + res).", true)
-	affine2(v, "affine2", "computes y = u*uscale + x*scale + shift.", false)
-	affine2(v, "affine2Mask", "computes y = (mask > 0 ? u : 0)*uscale + x*scale + shift.", true)
+	affine2(v, "affine2", "computes y = u*uscale + x*scale + shift.")
 }
 
 // passGroup returns how many panels a group of rowPass has and whether their
@@ -105,71 +104,50 @@ func affine(v isa, name, doc string, res bool) {
 	})
 }
 
-func affine2(v isa, name, doc string, masked bool) {
+func affine2(v isa, name, doc string) {
 	v.kernel(name, "affineArgs", doc, func(f *frame) {
-		zero := v.vec()
 		rows := []string{"y", "x", "u"}
-		if masked {
-			rows = append(rows, "mask")
-			v.zero(zero)
-		}
 		factors := []string{"scale", "shift", "uscale"}
 		rowPass(v, f, rows, factors, func(at func(string) Mem, factor func(string) Op) {
 			a := v.copyOf(at("x"))
 			VFMADD213PS(factor("shift"), v.inRegister(factor("scale")), a)
-			var g reg.VecVirtual
-			if masked {
-				g = v.maskPositive(at("mask"), at("u"), zero)
-			} else {
-				g = v.copyOf(at("u"))
-			}
-			VFMADD231PS(factor("uscale"), g, a)
+			VFMADD231PS(factor("uscale"), v.copyOf(at("u")), a)
 			VMOVUPS(a, at("y"))
 		})
 	})
 }
 
 // genColumnSums emits the column sums of u' and u'*(v-mean) over a block of
-// rows, for groups of panels.
+// rows, for groups of panels; u' is u, or u where mask > 0, else 0.
 func genColumnSums(v isa) {
 	groups := []int{4, 1}
 	if v.size == 32 {
 		groups = []int{2, 1}
 	}
 	for _, np := range groups {
-		columnSums(v, np, "sum", false, false, false)
-		columnSums(v, np, "sumProduct", true, false, false)
-		columnSums(v, np, "sumProductMask", true, true, false)
-		columnSums(v, np, "sumProductMaskStore", true, true, true)
+		columnSums(v, np, "sumProduct", "sums %d columns of u and u*(v-mean).", false)
+		columnSums(v, np, "sumProductMask", "sums %d columns of u and u*(v-mean) where mask > 0 and stores u or 0.", true)
 	}
 }
 
-func columnSums(v isa, np int, name string, product, masked, store bool) {
+func columnSums(v isa, np int, name, doc string, masked bool) {
 	name = fmt.Sprintf("%s%d", name, np*16)
-	v.kernel(name, "sumArgs", fmt.Sprintf("sums %d columns.", np*16), func(f *frame) {
+	v.kernel(name, "sumArgs", fmt.Sprintf(doc, np*16), func(f *frame) {
 		n := np * v.perPanel()
-		s1 := v.vecs(n)
-		var s2 []reg.VecVirtual
-		u, rows, stride := f.load("u"), f.load("rows"), f.load("stride")
-		ptrs := []reg.GPVirtual{u}
-		add := func(on bool, field string) reg.GPVirtual {
-			if !on {
-				return GP64()
-			}
-			p := f.load(field)
-			ptrs = append(ptrs, p)
-			return p
+		s1, s2 := v.vecs(n), v.vecs(n)
+		u, rows, stride, w := f.load("u"), f.load("rows"), f.load("stride"), f.load("v")
+		ptrs := []reg.GPVirtual{u, w}
+		var mask, store reg.GPVirtual
+		if masked {
+			mask, store = f.load("mask"), f.load("store")
+			ptrs = append(ptrs, mask, store)
 		}
-		w, mask, st := add(product, "v"), add(masked, "mask"), add(store, "store")
 		mean := make([]Op, n) // in registers where there are enough
-		if product {
-			s2 = v.vecs(n)
-			p := f.load("mean")
-			for j := range mean {
-				mean[j] = Mem{Base: p, Disp: j * v.size}
-				if v.size == 64 {
-					mean[j] = v.copyOf(mean[j])
-				}
+		p := f.load("mean")
+		for j := range mean {
+			mean[j] = Mem{Base: p, Disp: j * v.size}
+			if v.size == 64 {
+				mean[j] = v.copyOf(mean[j])
 			}
 		}
 		zero := v.vec()
@@ -182,28 +160,22 @@ func columnSums(v isa, np int, name string, product, masked, store bool) {
 				a := v.vec()
 				if masked {
 					a = v.maskPositive(Mem{Base: mask, Disp: d}, Mem{Base: u, Disp: d}, zero)
+					VMOVUPS(a, Mem{Base: store, Disp: d})
 				} else {
 					VMOVUPS(Mem{Base: u, Disp: d}, a)
 				}
-				if store {
-					VMOVUPS(a, Mem{Base: st, Disp: d})
-				}
 				VADDPS(a, s1[j], s1[j])
-				if product {
-					b := v.vec()
-					VMOVUPS(Mem{Base: w, Disp: d}, b)
-					VSUBPS(mean[j], b, b)
-					VFMADD231PS(a, b, s2[j])
-				}
+				b := v.vec()
+				VMOVUPS(Mem{Base: w, Disp: d}, b)
+				VSUBPS(mean[j], b, b)
+				VFMADD231PS(a, b, s2[j])
 			}
 			for _, p := range ptrs {
 				ADDQ(stride, p)
 			}
 		})
 		storeVecs(v, f, "s1", s1)
-		if product {
-			storeVecs(v, f, "s2", s2)
-		}
+		storeVecs(v, f, "s2", s2)
 	})
 }
 

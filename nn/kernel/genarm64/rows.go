@@ -6,8 +6,7 @@ import "fmt"
 func genAffine(o *output) {
 	affine(o, "affine", "computes y = max(floor, x*scale + shift).", false)
 	affine(o, "affineRes", "computes y = max(floor, x*scale + shift + res).", true)
-	affine2(o, "affine2", "computes y = u*uscale + x*scale + shift.", false)
-	affine2(o, "affine2Mask", "computes y = (mask > 0 ? u : 0)*uscale + x*scale + shift.", true)
+	affine2(o, "affine2", "computes y = u*uscale + x*scale + shift.")
 }
 
 // rowPass emits body for every panel of the rows; it moves the row pointers on
@@ -62,15 +61,11 @@ func affine(o *output, name, doc string, res bool) {
 	})
 }
 
-func affine2(o *output, name, doc string, masked bool) {
+func affine2(o *output, name, doc string) {
 	o.kernel(name, "affineArgs", doc, func(f *fn) {
 		y, x, u := f.field("y"), f.field("x"), f.field("u")
-		ptrs := []gp{y, x, u}
-		if masked {
-			ptrs = append(ptrs, f.field("mask"))
-		}
 		in, scale, sum := f.vecs(panelQuads), f.vecs(panelQuads), f.vecs(panelQuads)
-		rowPass(f, ptrs, []string{"scale", "shift", "uscale"}, func(ch []gp) {
+		rowPass(f, []gp{y, x, u}, []string{"scale", "shift", "uscale"}, func(ch []gp) {
 			f.load(in, x, 0)
 			f.load(scale, ch[0], 0)
 			f.load(sum, ch[1], 0)
@@ -78,12 +73,6 @@ func affine2(o *output, name, doc string, masked bool) {
 				f.op("fmla", sum[j], in[j], scale[j])
 			}
 			f.load(in, u, 0)
-			if masked {
-				f.load(scale, ptrs[3], 0)
-				for j := range in {
-					f.maskPositive(in[j], scale[j])
-				}
-			}
 			f.load(scale, ch[2], 0)
 			for j := range sum {
 				f.op("fmla", sum[j], in[j], scale[j])
@@ -94,40 +83,31 @@ func affine2(o *output, name, doc string, masked bool) {
 }
 
 // genColumnSums emits the column sums of u' and u'*(v-mean) over a block of
-// rows, for groups of panels.
+// rows, for groups of panels; u' is u, or u where mask > 0, else 0.
 func genColumnSums(o *output) {
 	for _, np := range []int{2, 1} {
-		columnSums(o, np, "sum", false, false, false)
-		columnSums(o, np, "sumProduct", true, false, false)
-		columnSums(o, np, "sumProductMask", true, true, false)
-		columnSums(o, np, "sumProductMaskStore", true, true, true)
+		columnSums(o, np, "sumProduct", "sums %d columns of u and u*(v-mean).", false)
+		columnSums(o, np, "sumProductMask", "sums %d columns of u and u*(v-mean) where mask > 0 and stores u or 0.", true)
 	}
 }
 
 // columnSums keeps the sums of all columns in registers and takes one panel of a
 // row at a time.
-func columnSums(o *output, np int, name string, product, masked, store bool) {
+func columnSums(o *output, np int, name, doc string, masked bool) {
 	name = fmt.Sprintf("%s%d", name, np*16)
-	o.kernel(name, "sumArgs", fmt.Sprintf("sums %d columns.", np*16), func(f *fn) {
-		s1, uv, vv := f.vecs(np*panelQuads), f.vecs(panelQuads), f.vecs(panelQuads)
-		var s2 []vec
+	o.kernel(name, "sumArgs", fmt.Sprintf(doc, np*16), func(f *fn) {
+		s1, s2 := f.vecs(np*panelQuads), f.vecs(np*panelQuads)
+		uv, vv, m := f.vecs(panelQuads), f.vecs(panelQuads), f.vecs(panelQuads)
 		rows, stride, mean := f.field("rows"), f.field("stride"), f.field("mean")
-		var ptrs []gp
-		ptr := func(on bool, field string) (r gp) {
-			if on {
-				r = f.field(field)
-				ptrs = append(ptrs, r)
-			}
-			return r
+		u, v := f.field("u"), f.field("v")
+		ptrs := []gp{u, v}
+		var mask, store gp
+		if masked {
+			mask, store = f.field("mask"), f.field("store")
+			ptrs = append(ptrs, mask, store)
 		}
-		u, v := ptr(true, "u"), ptr(product, "v")
-		mask, st := ptr(masked, "mask"), ptr(store, "store")
 		f.zero(s1...)
-		var m []vec
-		if product {
-			s2, m = f.vecs(np*panelQuads), f.vecs(panelQuads)
-			f.zero(s2...)
-		}
+		f.zero(s2...)
 		f.loop("row", rows, func() {
 			for p := range np {
 				d, q := p*panelBytes, p*panelQuads
@@ -137,20 +117,16 @@ func columnSums(o *output, np int, name string, product, masked, store bool) {
 					for j := range uv {
 						f.maskPositive(uv[j], vv[j])
 					}
-				}
-				if store {
-					f.store(uv, st, d)
+					f.store(uv, store, d)
 				}
 				for j := range uv {
 					f.op("fadd", s1[q+j], s1[q+j], uv[j])
 				}
-				if product {
-					f.load(vv, v, d)
-					f.load(m, mean, d)
-					for j := range vv {
-						f.op("fsub", vv[j], vv[j], m[j])
-						f.op("fmla", s2[q+j], uv[j], vv[j])
-					}
+				f.load(vv, v, d)
+				f.load(m, mean, d)
+				for j := range vv {
+					f.op("fsub", vv[j], vv[j], m[j])
+					f.op("fmla", s2[q+j], uv[j], vv[j])
 				}
 			}
 			for _, p := range ptrs {
@@ -159,9 +135,7 @@ func columnSums(o *output, np int, name string, product, masked, store bool) {
 		})
 		f.into(stride, "s1")
 		f.store(s1, stride, 0)
-		if product {
-			f.into(stride, "s2")
-			f.store(s2, stride, 0)
-		}
+		f.into(stride, "s2")
+		f.store(s2, stride, 0)
 	})
 }
