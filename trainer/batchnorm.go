@@ -25,7 +25,7 @@ func newBatchNorm(e *engine, prefix string) *batchNorm {
 		mean: make([]float32, c), invStd: make([]float32, c), scale: make([]float32, c), shift: make([]float32, c),
 		total: make([]float64, c), totalXHat: make([]float64, c),
 	}
-	for range numSlices(e.capacity) {
+	for range e.maxSlices() {
 		b.sum = append(b.sum, make([]float64, c))
 		b.sumSq = append(b.sumSq, make([]float64, c))
 	}
@@ -96,7 +96,7 @@ func (b *batchNorm) settleBatch() {
 func (b *batchNorm) reduce() {
 	clear(b.total)
 	clear(b.totalXHat)
-	for s := range numSlices(b.e.boards) {
+	for s := range b.e.numSlices() {
 		for i := range b.c {
 			b.total[i] += b.sum[s][i]
 			b.totalXHat[i] += b.sumSq[s][i]

@@ -26,7 +26,7 @@ func newConv(e *engine, prefix string, needsInputGrad bool) *conv {
 	}
 	if e.has(prefix + ".bias") {
 		c.bias = e.param(prefix + ".bias")
-		for range numSlices(e.capacity) {
+		for range e.maxSlices() {
 			c.biasSums = append(c.biasSums, make([]float64, 2*c.co))
 		}
 	}

@@ -6,7 +6,7 @@
 // micro-batches and one change of the weights. The graph is Gorgonia's, with one
 // operation for the input, one for each residual block, and one for each head
 // with its losses; their forward and backward passes run the functions of
-// nn/kernel over fixed slices of 32 boards on a worker pool. Sums run in slice
+// nn/kernel over fixed slices of boards on a worker pool. Sums run in slice
 // order, so the weights are bit-equal for every number of workers. Batch norm
 // uses the statistics of the micro-batch; Evaluate uses the running ones, as
 // inference does.

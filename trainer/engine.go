@@ -30,6 +30,7 @@ type engine struct {
 	pool     *pool
 	act      kernel.Act
 	capacity int // boards that the buffers hold
+	slice    int // boards of a slice
 	// precision is that of the 3x3 convolutions' products, forward and backward.
 	precision kernel.Precision
 
@@ -58,8 +59,9 @@ func newEngine(net *nn.Net, capacity, workers int, bnMomentum float64, p kernel.
 	e := &engine{
 		pool: newPool(workers), act: kernel.ReLU, capacity: capacity, precision: p,
 		index: map[string]int{}, bnMomentum: bnMomentum, version: 1, lossScale: 1,
-		scratch: make([][numScratch][]float32, workers), arena: make([][]float32, numSlices(capacity)),
+		scratch: make([][numScratch][]float32, workers), slice: sliceBoards(capacity),
 	}
+	e.arena = make([][]float32, e.maxSlices())
 	if net.Arch.Activation == nn.Mish {
 		e.act = kernel.Mish
 	}
@@ -133,11 +135,16 @@ func (g span) eachBoard(f func(b span, i int)) {
 	}
 }
 
+// numSlices is the number of slices of the micro-batch, maxSlices that of the
+// largest.
+func (e *engine) numSlices() int { return (e.boards + e.slice - 1) / e.slice }
+func (e *engine) maxSlices() int { return (e.capacity + e.slice - 1) / e.slice }
+
 // eachSlice runs f on every slice of the micro-batch over the worker pool.
 func (e *engine) eachSlice(f func(s span)) {
-	e.pool.run(numSlices(e.boards), func(i, worker int) {
-		lo := i * sliceBoards
-		f(span{i, worker, lo, min(sliceBoards, e.boards-lo)})
+	e.pool.run(e.numSlices(), func(i, worker int) {
+		lo := i * e.slice
+		f(span{i, worker, lo, min(e.slice, e.boards-lo)})
 	})
 }
 
@@ -232,7 +239,7 @@ func (g *weightGrads) reduce() {
 		p := g.params[i]
 		grad, off := g.e.params[p].grad, g.offset[p]
 		sum := g.e.arena[0][off:][:len(grad)]
-		for s := 1; s < numSlices(g.e.boards); s++ {
+		for s := 1; s < g.e.numSlices(); s++ {
 			kernel.Add(sum, sum, g.e.arena[s][off:][:len(grad)])
 		}
 		if shape := g.e.params[p].spec.Shape; len(shape) == 4 && shape[2] == 3 {

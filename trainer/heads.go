@@ -17,7 +17,7 @@ type head struct {
 
 func newHead(e *engine, losses []Loss) head {
 	h := head{e: e}
-	n := numSlices(e.capacity)
+	n := e.maxSlices()
 	for _, l := range losses {
 		h.terms = append(h.terms, &term{Loss: l, tallies: make([]tally, n), hits: make([]tally, n)})
 	}
@@ -29,7 +29,7 @@ func newHead(e *engine, losses []Loss) head {
 func (h *head) objective() float64 {
 	sum := 0.0
 	for _, t := range h.terms {
-		for s := range numSlices(h.e.boards) {
+		for s := range h.e.numSlices() {
 			sum += t.Weight * t.tallies[s].wx
 		}
 	}

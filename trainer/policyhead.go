@@ -34,7 +34,7 @@ func newPolicyHead(e *engine, losses []Loss) *policyHead {
 		h.wg = newWeightGrads(e, append([]int{h.u.conv.weight}, h.conv.params()...)...)
 	}
 	h.y, h.dy = make([]float32, e.capacity*h.width), make([]float32, e.capacity*h.width)
-	n := numSlices(e.capacity)
+	n := e.maxSlices()
 	h.entropy, h.target, h.legal = make([]tally, n), make([]tally, n), make([]tally, n)
 	return h
 }

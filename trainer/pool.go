@@ -5,12 +5,17 @@ import (
 	"sync/atomic"
 )
 
-// sliceBoards is how many boards one task of the pool handles. Slices are fixed
-// and reduced in their order, so results do not depend on the worker count.
-const sliceBoards = 32
-
-// numSlices is the number of slices of a micro-batch of so many boards.
-func numSlices(boards int) int { return (boards + sliceBoards - 1) / sliceBoards }
+// sliceBoards returns how many boards one task of the pool handles where
+// micro-batches have up to capacity: 32, so that a few workers find work in a
+// small one; 64 in large ones, because each slice sums its weight gradients apart.
+// Slices are fixed and reduced in their order, so results do not depend on the
+// worker count.
+func sliceBoards(capacity int) int {
+	if capacity >= 256 {
+		return 64
+	}
+	return 32
+}
 
 // pool is a fixed group of goroutines that share out the slices of a
 // micro-batch. The caller of run is worker 0. One run at a time.

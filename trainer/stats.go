@@ -65,7 +65,7 @@ func newSums(n int) *sums { return &sums{losses: make([]tally, n), hits: make([]
 
 // collect adds the measures of the engine's micro-batch, slice by slice.
 func (t *Trainer) collect(s *sums) {
-	for slice := range numSlices(t.e.boards) {
+	for slice := range t.e.numSlices() {
 		for i, term := range t.terms {
 			if term != nil {
 				s.losses[i].merge(&term.tallies[slice])

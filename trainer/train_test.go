@@ -20,7 +20,7 @@ func TestWorkersBitEqual(t *testing.T) {
 	var want *nn.Net
 	var wantStats StepStats
 	for _, workers := range []int{1, 2, 3, 5} {
-		cfg := testConfig(arch, 4*sliceBoards+9)
+		cfg := testConfig(arch, 137)
 		cfg.Workers = workers
 		tr := newTestTrainer(t, nn.Init(arch, 3), cfg)
 		src := newRowsSource(11, cfg.BatchSize, -1)

@@ -152,39 +152,138 @@ func TestConv3WeightGrad(t *testing.T) {
 // A board's result is the same bits alone, in a batch, and at every place.
 func TestConv3BatchInvariance(t *testing.T) {
 	rng := newRand(t)
-	const boards = 5
-	for _, s := range [][2]int{{3, 17}, {64, 64}, {112, 48}, {32, 80}} {
+	const boards = 19 // two groups and a part
+	for _, s := range [][2]int{{3, 17}, {64, 64}, {112, 48}, {32, 80}, {16, 16}} {
 		ci, co := s[0], s[1]
 		x, bias := rng.floats(boards*64*ci), rng.floats(co)
 		w := rng.floats(co * ci * 9)
-		forTiers(t, func(t *testing.T) {
-			packed, scratch := packedConv(w, ci, co, FP32), poison(Conv3ScratchLen(ci, co, FP32))
-			all, one := poison(boards*64*co), poison(64*co)
-			Conv3(all, x, packed, bias, boards, ci, co, ReLU, FP32, scratch)
-			for b := range boards {
-				Conv3(one, x[b*64*ci:], packed, bias, 1, ci, co, ReLU, FP32, scratch)
-				sameBits(t, "board alone", one, all[b*64*co:][:64*co])
-			}
+		t.Run(fmt.Sprint(s), func(t *testing.T) {
+			forTiers(t, func(t *testing.T) {
+				for _, p := range precisions() {
+					packed, scratch := packedConv(w, ci, co, p), poison(Conv3ScratchLen(ci, co, p))
+					all, part := poison(boards*64*co), poison(boards*64*co)
+					Conv3(all, x, packed, bias, boards, ci, co, ReLU, p, scratch)
+					for first := 0; first < boards; {
+						n := 1 + rng.IntN(boards-first)
+						if rng.IntN(2) == 0 {
+							n = 1
+						}
+						Conv3(part, x[first*64*ci:], packed, bias, n, ci, co, ReLU, p, scratch)
+						sameBits(t, fmt.Sprintf("%s, %d boards from %d", p, n, first), part[:n*64*co], all[first*64*co:])
+						first += n
+					}
+				}
+			})
 		})
 	}
 }
 
-func TestConv3PassesNaN(t *testing.T) {
+// A weight gradient has the same bits however its boards are handed over, and
+// whatever was in the scratch.
+func TestConv3WeightGradDivisions(t *testing.T) {
 	rng := newRand(t)
-	const c = 16
-	x, w := rng.floats(64*c), rng.floats(c*c*9)
-	x[20*c+3] = float32(math.NaN())
-	forTiers(t, func(t *testing.T) {
-		y := make([]float32, 64*c)
-		Conv3(y, x, packedConv(w, c, c, FP32), nil, 1, c, c, ReLU, FP32, make([]float32, Conv3ScratchLen(c, c, FP32)))
-		for sq := range 64 {
-			near := max(abs(sq/8-20/8), abs(sq%8-20%8)) <= 1
-			// Transforms spread it over the tile of 4x4 squares.
-			if nan := y[sq*c] != y[sq*c]; nan != near && (near || !winograd(c, c)) {
-				t.Fatalf("square %d: NaN %v, want %v", sq, nan, near)
-			}
+	for _, s := range [][3]int{{3, 17, 5}, {64, 32, 32}, {16, 80, 13}, {48, 48, 1}, {112, 16, 31}} {
+		ci, co, boards := s[0], s[1], s[2]
+		x, dy := rng.floats(boards*64*ci), rng.floats(boards*64*co)
+		t.Run(fmt.Sprint(s), func(t *testing.T) {
+			forTiers(t, func(t *testing.T) {
+				for _, p := range precisions() {
+					taps := func(part func(left int) int) []float32 {
+						scratch, taps := poison(Conv3WeightGradScratchLen(ci, co, p)), poison(9*co*ci)
+						for first := 0; first < boards; {
+							n := part(boards - first)
+							Conv3WeightGradAdd(scratch, x[first*64*ci:], dy[first*64*co:], first, n, ci, co, p)
+							first += n
+						}
+						Conv3WeightGradSum(taps, scratch, boards, ci, co, p)
+						return taps
+					}
+					want := taps(func(left int) int { return left })
+					sameBits(t, p.String()+" one by one", taps(func(int) int { return 1 }), want)
+					sameBits(t, p.String()+" any", taps(func(left int) int { return 1 + rng.IntN(left) }), want)
+					dw, sum := make([]float32, co*ci*9), make([]float32, co*ci*9)
+					Conv3WeightGrad(dw, x, dy, boards, ci, co, p, poison(Conv3WeightGradScratchLen(ci, co, p)))
+					AddConv3Taps(sum, want, ci, co)
+					sameBits(t, p.String()+" in one call", dw, sum)
+				}
+			})
+		})
+	}
+}
+
+// NaN and infinities make their neighbourhood not finite and leave the boards
+// beside theirs as they are.
+func TestConv3NotFinite(t *testing.T) {
+	rng := newRand(t)
+	const boards, bad, square, channel = 3, 1, 20, 5
+	for _, s := range [][2]int{{16, 32}, {48, 16}, {17, 9}} {
+		ci, co := s[0], s[1]
+		clean, w := rng.floats(boards*64*ci), rng.floats(co*ci*9)
+		for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			x := append([]float32(nil), clean...)
+			x[(bad*64+square)*ci+channel] = float32(v)
+			t.Run(fmt.Sprint(s, v), func(t *testing.T) {
+				forTiers(t, func(t *testing.T) {
+					for _, p := range precisions() {
+						packed, scratch := packedConv(w, ci, co, p), make([]float32, Conv3ScratchLen(ci, co, p))
+						y, want := poison(boards*64*co), poison(boards*64*co)
+						Conv3(want, clean, packed, nil, boards, ci, co, None, p, scratch)
+						Conv3(y, x, packed, nil, boards, ci, co, None, p, scratch)
+						const board = 64
+						sameBits(t, "board before", y[:bad*board*co], want)
+						sameBits(t, "board after", y[(bad+1)*board*co:], want[(bad+1)*board*co:])
+						checkSpread(t, y[bad*board*co:][:board*co], want[bad*board*co:], square, co, winograd(ci, co))
+					}
+				})
+			})
 		}
-	})
+	}
+}
+
+// checkSpread fails unless all channels of the squares around one are not finite
+// and, without transforms, all others are as wanted. Transforms spread what is not
+// finite over tiles of 4x4 squares.
+func checkSpread(t *testing.T, y, want []float32, square, co int, transformed bool) {
+	t.Helper()
+	for i, v := range y {
+		sq := i / co
+		near := max(abs(sq/8-square/8), abs(sq%8-square%8)) <= 1
+		switch finite := v-v == 0; {
+		case near && finite:
+			t.Fatalf("square %d: %g beside what is not finite", sq, v)
+		case !near && !transformed && v != want[i]:
+			t.Fatalf("square %d: %g, want %g", sq, v, want[i])
+		}
+	}
+}
+
+// What is not finite in one channel reaches the gradients of its own weights and
+// no others.
+func TestConv3WeightGradNotFinite(t *testing.T) {
+	rng := newRand(t)
+	const boards, channel = 2, 7
+	for _, s := range [][2]int{{16, 32}, {48, 16}, {17, 9}} {
+		ci, co := s[0], s[1]
+		clean, dy := rng.floats(boards*64*ci), rng.floats(boards*64*co)
+		x := append([]float32(nil), clean...)
+		x[27*ci+channel] = float32(math.NaN())
+		x[30*ci+channel] = float32(math.Inf(1))
+		t.Run(fmt.Sprint(s), func(t *testing.T) {
+			forTiers(t, func(t *testing.T) {
+				for _, p := range precisions() {
+					dw, want := make([]float32, co*ci*9), make([]float32, co*ci*9)
+					scratch := poison(Conv3WeightGradScratchLen(ci, co, p))
+					Conv3WeightGrad(want, clean, dy, boards, ci, co, p, scratch)
+					Conv3WeightGrad(dw, x, dy, boards, ci, co, p, scratch)
+					for i, v := range dw {
+						if own := i/9%ci == channel; own && v-v == 0 || !own && v != want[i] {
+							t.Fatalf("%s: dw[%d] is %g, without NaN %g", p, i, v, want[i])
+						}
+					}
+				}
+			})
+		})
+	}
 }
 
 func abs(a int) int { return max(a, -a) }

@@ -1,7 +1,7 @@
 package kernel
 
 // gradBoards is how many boards a weight gradient gathers before it is summed.
-const gradBoards = 32
+const gradBoards = 64
 
 // Conv3WeightGradScratchLen returns the scratch length of Conv3WeightGrad.
 func Conv3WeightGradScratchLen(ci, co int, p Precision) int {
@@ -16,7 +16,7 @@ func Conv3WeightGradScratchLen(ci, co int, p Precision) int {
 // dw [co][ci][3][3]: dw[o][i][t] += sum over boards and squares of
 // dy[b][s][o] * x[b][s+t][i]. x [boards][64][ci], dy [boards][64][co]; scratch
 // has Conv3WeightGradScratchLen(ci, co, p) floats with any contents. Sums of up
-// to 32 boards are formed apart and then added to dw.
+// to 64 boards are formed apart and then added to dw.
 func Conv3WeightGrad(dw, x, dy []float32, boards, ci, co int, p Precision, scratch []float32) {
 	for b := 0; b < boards; b += gradBoards {
 		n := min(gradBoards, boards-b)
@@ -25,7 +25,7 @@ func Conv3WeightGrad(dw, x, dy []float32, boards, ci, co int, p Precision, scrat
 	}
 }
 
-// Conv3WeightGradAdd takes boards of up to 32 into scratch, the first of which
+// Conv3WeightGradAdd takes boards of up to 64 into scratch, the first of which
 // has the number first; 0 begins anew. Conv3WeightGradSum ends it. With it the
 // caller can gather boards while their activations are in the cache; the result
 // does not depend on how the boards were divided.
@@ -33,7 +33,7 @@ func Conv3WeightGradAdd(scratch, x, dy []float32, first, boards, ci, co int, p P
 	x, dy = x[:boards*64*ci], dy[:boards*64*co]
 	scratch = scratch[:Conv3WeightGradScratchLen(ci, co, p)]
 	if first+boards > gradBoards {
-		panic("kernel: a weight gradient of more than 32 boards")
+		panic("kernel: a weight gradient of more than 64 boards")
 	}
 	if len(x) == 0 || len(dy) == 0 {
 		return

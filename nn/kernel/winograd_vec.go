@@ -9,7 +9,7 @@ package kernel
 //
 // Factors are words: one float32, or two bf16. The points of activations are
 // [36][tiles][words of a row], planes a cache line apart from a multiple of the
-// page size; weights are [co/16][36][words of ci][16].
+// page size; weights are [co/16][36][words of ci, and one row empty][16].
 const (
 	points     = 36
 	boardTiles = 4
@@ -36,7 +36,11 @@ func words(n int, p Precision) int {
 	return n
 }
 
-func winogradPackedLen(ci, co int, p Precision) int { return points * words(ci, p) * co }
+func winogradPackedLen(ci, co int, p Precision) int { return points * pointStride(words(ci, p)) * co }
+
+// pointStride is the number of rows from a point of packed weights of k words to
+// the next: one is empty, because rows a power of two apart share cache sets.
+func pointStride(k int) int { return k + 1 }
 
 // winogradPack transforms weights: the taps from input channel i to output
 // channel o are the 9 floats from w[(o*outStride+i*inStride)*9] on, turned: in
@@ -45,7 +49,7 @@ func winogradPack(dst, w []float32, outStride, inStride int, turned bool, ci, co
 	const plane = panel * panel
 	var src [9 * plane]float32 // [tap][input channel][output channel]
 	var temp [2 * 18 * panel]float32
-	k := words(ci, p)
+	k := pointStride(words(ci, p))
 	for o := 0; o < co; o += panel {
 		for i := 0; i < ci; i += panel {
 			for j := range panel {
@@ -144,15 +148,16 @@ func (w *winogradGroup) panels(o int) int {
 // squares will be written to y.
 func (w *winogradGroup) points(v, m, packed, y []float32, o, np int) {
 	k, rows := words(w.ci, w.precision), w.boards*boardTiles
+	stride := pointStride(k)
 	a := pointArgs{
 		xRow: uintptr(k * f32), yRow: uintptr(np * panel * f32),
 		xPoint: uintptr(w.plane(k) * f32), yPoint: uintptr(w.plane(np*panel) * f32),
-		wPoint: uintptr(k * panel * f32), wPanel: uintptr(points * k * panel * f32),
+		wPoint: uintptr(stride * panel * f32), wPanel: uintptr(points * stride * panel * f32),
 		k: uintptr(k), rows: uintptr(rows),
 	}
 	step := max(1, maxCallMACs/(rows*k*np*panel))
 	for p := 0; p < points; p += step {
-		a.x, a.y, a.w = at(v, p*w.plane(k)), at(m, p*w.plane(np*panel)), at(packed, (o*points+p*panel)*k)
+		a.x, a.y, a.w = at(v, p*w.plane(k)), at(m, p*w.plane(np*panel)), at(packed, (o*points+p*panel)*stride)
 		a.points = uintptr(min(step, points-p))
 		// 36 points' tiles fetch more than the group's squares: the addresses run
 		// past its end, where a prefetch does no harm.

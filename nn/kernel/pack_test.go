@@ -1,0 +1,81 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+// packedPoint returns the factor of a packed convolution: point p, input i,
+// output o.
+func packedPoint(packed []float32, ci, p, i, o int, prec Precision) float64 {
+	k := words(ci, prec)
+	row := (o/panel*points+p)*k + i/(ci/k)
+	word := packed[row*panel+o%panel]
+	if prec != BF16 {
+		return float64(word)
+	}
+	return float64(math.Float32frombits(math.Float32bits(word) >> (i % 2 * 16) << 16))
+}
+
+// points is the number of points of a transform here too, where a machine has
+// none.
+const modelNumPoints = 36
+
+// Packed weights are G g G^T, in bf16 rounded once; a transposed packing is that
+// of the turned kernel with exchanged channels.
+func TestPackConv3Winograd(t *testing.T) {
+	rng := newRand(t)
+	for _, s := range [][2]int{{16, 16}, {48, 16}, {32, 80}, {112, 48}} {
+		ci, co := s[0], s[1]
+		w := rng.floats(co * ci * 9)
+		t.Run(fmt.Sprint(s), func(t *testing.T) {
+			forTiers(t, func(t *testing.T) {
+				if !winograd(ci, co) {
+					return // TestPackConv3Direct
+				}
+				for _, p := range precisions() {
+					packed := poison(PackedConv3Len(ci, co, p) + 1)
+					PackConv3(packed, w, ci, co, p)
+					checkPacked(t, packed, ci, co, p, func(o, i, t int) float32 { return w[(o*ci+i)*9+t] })
+					packed = poison(PackedConv3Len(co, ci, p) + 1)
+					PackConv3Transposed(packed, w, ci, co, p)
+					checkPacked(t, packed, co, ci, p, func(o, i, t int) float32 { return w[(i*ci+o)*9+8-t] })
+				}
+			})
+		})
+	}
+}
+
+// checkPacked holds packed against the float64 transform of the taps: within
+// float32's roundings, or those and half a unit of bf16 (2^-9).
+func checkPacked(t *testing.T, packed []float32, ci, co int, p Precision, tap func(o, i, t int) float32) {
+	t.Helper()
+	n := len(packed) - 1
+	if end := packed[n]; end == end {
+		t.Fatal("wrote past the end")
+	}
+	want := modelKernel(ci, co, false, tap)
+	mag := modelKernel(ci, co, false, func(o, i, t int) float32 { return float32(math.Abs(float64(tap(o, i, t)))) })
+	unit := 0.0
+	if p == BF16 {
+		unit = 1.0 / 512
+	}
+	for at, v := range want {
+		point, i, o := at/(ci*co), at/co%ci, at%co
+		got := packedPoint(packed, ci, point, i, o, p)
+		// All taps of the transform's row of powers are at most those of point modelA
+		// and modelB; mag has them without the signs for positive points.
+		near := math.Abs(mag[(positive(point)*ci+i)*co+o])
+		if d := math.Abs(got - v); !(d <= 4e-7*near+unit*math.Abs(v)) {
+			t.Fatalf("%s: point %d, input %d, output %d: %g, want %g", p, point, i, o, got, v)
+		}
+	}
+}
+
+// positive returns the point with both coordinates' signs positive: points 2 and
+// 4 along an axis are the negatives of 1 and 3.
+func positive(point int) int {
+	at := [6]int{0, 1, 1, 3, 3, 5}
+	return at[point/6]*6 + at[point%6]
+}
