@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
@@ -45,6 +46,8 @@ type engine struct {
 	scratch [][numScratch][]float32 // by worker
 	arena   [][]float32             // by slice: partial weight gradients of the layer at work
 	grads   [4][]float32            // activation gradients shared by all layers, [capacity][64][widest]
+
+	squares []float64 // by tensor, of sumSquares
 
 	batch     *encoding.TrainBatch
 	boards    int
@@ -195,6 +198,17 @@ func (e *engine) storeRunning() {
 			copy(e.params[i].data, r)
 		}
 	}
+}
+
+// sumSquares adds up the squares of n tensors, in their order.
+func (e *engine) sumSquares(n int, tensor func(i int) []float32) float64 {
+	e.squares = slices.Grow(e.squares[:0], n)[:n]
+	e.pool.run(n, func(i, _ int) { e.squares[i] = kernel.SumSquares(tensor(i)) })
+	sum := 0.0
+	for _, s := range e.squares {
+		sum += s
+	}
+	return sum
 }
 
 // weightGrads gives each slice its own memory for the weight gradients of one

@@ -32,16 +32,27 @@ type Moment struct {
 
 // NewOptimizer returns the optimizer that cfg names for parameters of the given
 // sizes. decay says which of them AdamW's weight decay touches: convolution and
-// fully connected weights, not biases, gamma and beta.
-func NewOptimizer(cfg *Config, sizes []int, decay []bool) Optimizer {
+// fully connected weights, not biases, gamma and beta. workers shares the
+// parameters out; nil works on one after the other.
+func NewOptimizer(cfg *Config, sizes []int, decay []bool, workers Workers) Optimizer {
+	if workers == nil {
+		workers = func(n int, task func(i, worker int)) {
+			for i := range n {
+				task(i, 0)
+			}
+		}
+	}
 	if cfg.Optimizer == OptimizerAdamW {
 		return &adamW{
-			m: zeros(sizes), v: zeros(sizes), decay: decay,
+			workers: workers, m: zeros(sizes), v: zeros(sizes), decay: decay,
 			beta1: cfg.Beta1, beta2: cfg.Beta2, epsilon: cfg.Epsilon, weightDecay: cfg.WeightDecay,
 		}
 	}
-	return &sgd{velocity: zeros(sizes), momentum: cfg.Momentum}
+	return &sgd{workers: workers, velocity: zeros(sizes), momentum: cfg.Momentum}
 }
+
+// Workers runs task for 0 to n-1, several at once, and returns when all are done.
+type Workers func(n int, task func(i, worker int))
 
 func zeros(sizes []int) [][]float32 {
 	s := make([][]float32, len(sizes))
@@ -54,6 +65,7 @@ func zeros(sizes []int) [][]float32 {
 // sgd is gradient descent with Nesterov momentum in the form of Sutskever et
 // al. 2013 that deep-learning libraries use: v = mu*v + g; w -= lr*(g + mu*v).
 type sgd struct {
+	workers  Workers
 	velocity [][]float32
 	momentum float64
 	lr       float64
@@ -67,7 +79,7 @@ func (o *sgd) Moments() []Moment { return []Moment{{"velocity", o.velocity}} }
 
 // Step changes the values by their gradients; it implements gorgonia.Solver.
 func (o *sgd) Step(model []gorgonia.ValueGrad) error {
-	err := eachParam(model, o.velocity, func(i int, w, g []float32) {
+	err := eachParam(o.workers, model, o.velocity, func(i int, w, g []float32) {
 		kernel.SGDNesterov(w, g, o.velocity[i], float32(o.lr), float32(o.momentum), 0)
 	})
 	if err == nil {
@@ -79,6 +91,7 @@ func (o *sgd) Step(model []gorgonia.ValueGrad) error {
 // adamW is Adam with decoupled weight decay (Loshchilov and Hutter 2019,
 // algorithm 2, with the decay scaled by the learning rate).
 type adamW struct {
+	workers                            Workers
 	m, v                               [][]float32
 	decay                              []bool
 	beta1, beta2, epsilon, weightDecay float64
@@ -95,7 +108,7 @@ func (o *adamW) Moments() []Moment { return []Moment{{"m", o.m}, {"v", o.v}} }
 func (o *adamW) Step(model []gorgonia.ValueGrad) error {
 	t := float64(o.steps + 1)
 	bc1, bc2 := float32(1-math.Pow(o.beta1, t)), float32(1-math.Pow(o.beta2, t))
-	err := eachParam(model, o.m, func(i int, w, g []float32) {
+	err := eachParam(o.workers, model, o.m, func(i int, w, g []float32) {
 		decay := float32(0)
 		if o.decay[i] {
 			decay = float32(o.weightDecay)
@@ -110,7 +123,7 @@ func (o *adamW) Step(model []gorgonia.ValueGrad) error {
 
 // eachParam calls f with the values and gradients of every parameter, once all
 // have been found to have the size of their state.
-func eachParam(model []gorgonia.ValueGrad, state [][]float32, f func(i int, w, g []float32)) error {
+func eachParam(workers Workers, model []gorgonia.ValueGrad, state [][]float32, f func(i int, w, g []float32)) error {
 	if len(model) != len(state) {
 		return fmt.Errorf("optimizer step: %d parameters, state for %d", len(model), len(state))
 	}
@@ -127,9 +140,7 @@ func eachParam(model []gorgonia.ValueGrad, state [][]float32, f func(i int, w, g
 			return fmt.Errorf("optimizer step: parameter %d is not %d float32 numbers", i, len(state[i]))
 		}
 	}
-	for i := range model {
-		f(i, w[i], g[i])
-	}
+	workers(len(model), func(i, _ int) { f(i, w[i], g[i]) })
 	return nil
 }
 

@@ -25,7 +25,7 @@ func makeValueGrad(w, g []float32) valueGrad {
 func TestSGDNesterov(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.Momentum = .5
-	o := NewOptimizer(&cfg, []int{1}, []bool{true})
+	o := NewOptimizer(&cfg, []int{1}, []bool{true}, nil)
 	o.SetLR(.1)
 	w, g := []float32{1}, []float32{2}
 	model := []gorgonia.ValueGrad{makeValueGrad(w, g)}
@@ -48,7 +48,7 @@ func TestSGDNesterov(t *testing.T) {
 func TestAdamW(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.Optimizer, cfg.WeightDecay = OptimizerAdamW, .1
-	o := NewOptimizer(&cfg, []int{1, 1}, []bool{true, false})
+	o := NewOptimizer(&cfg, []int{1, 1}, []bool{true, false}, nil)
 	o.SetLR(.01)
 	w1, w2, g := []float32{2}, []float32{2}, []float32{0}
 	model := []gorgonia.ValueGrad{makeValueGrad(w1, g), makeValueGrad(w2, g)}
@@ -72,7 +72,7 @@ func TestAdamW(t *testing.T) {
 // TestOptimizerRefusesMisfit: nothing is changed when one parameter does not fit.
 func TestOptimizerRefusesMisfit(t *testing.T) {
 	cfg := DefaultConfig()
-	o := NewOptimizer(&cfg, []int{1, 2}, []bool{true, true})
+	o := NewOptimizer(&cfg, []int{1, 2}, []bool{true, true}, nil)
 	o.SetLR(1)
 	w := []float32{1}
 	if err := o.Step([]gorgonia.ValueGrad{makeValueGrad(w, []float32{1}), makeValueGrad([]float32{1}, []float32{1})}); err == nil {

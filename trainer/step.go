@@ -141,22 +141,17 @@ func (t *Trainer) l2Weight() float64 {
 
 // halfSquares is the L2 loss: half the sum of squares of all weight tensors.
 func (t *Trainer) halfSquares() float64 {
-	sum := 0.0
-	for i := range t.e.params {
+	return t.e.sumSquares(len(t.e.params), func(i int) []float32 {
 		if p := &t.e.params[i]; decays(p.spec) {
-			sum += kernel.SumSquares(p.data)
+			return p.data
 		}
-	}
-	return sum / 2
+		return nil
+	}) / 2
 }
 
 // gradNorm is the global norm of the step's gradient, before clipping.
 func (t *Trainer) gradNorm() float64 {
-	sum := 0.0
-	for _, a := range t.acc {
-		sum += kernel.SumSquares(a.sum)
-	}
-	return math.Sqrt(sum)
+	return math.Sqrt(t.e.sumSquares(len(t.acc), func(i int) []float32 { return t.acc[i].sum }))
 }
 
 // update changes the weights, or skips the step where a number is not finite.
@@ -175,9 +170,7 @@ func (t *Trainer) update(stats *StepStats) error {
 	}
 	if f := clipFactor(stats.GradNorm, t.cfg.ClipNorm); f != 1 {
 		stats.Clipped = true
-		for _, a := range t.acc {
-			kernel.Scale(a.sum, float32(f))
-		}
+		t.e.pool.run(len(t.acc), func(i, _ int) { kernel.Scale(t.acc[i].sum, float32(f)) })
 	}
 	t.opt.SetLR(stats.LR)
 	if err := t.opt.Step(t.model); err != nil {

@@ -104,7 +104,7 @@ func (t *Trainer) build() error {
 		t.acc, t.model = append(t.acc, a), append(t.model, a)
 		sizes, decay = append(sizes, len(sum)), append(decay, decays(p.spec))
 	}
-	t.opt = NewOptimizer(&t.cfg, sizes, decay)
+	t.opt = NewOptimizer(&t.cfg, sizes, decay, t.e.pool.run)
 	return nil
 }
 

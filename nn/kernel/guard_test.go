@@ -3,6 +3,7 @@
 package kernel
 
 import (
+	"fmt"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -41,43 +42,81 @@ func guarded(t *testing.T, rng testRand, n int, low bool) []float32 {
 // Nothing outside the slices is read or written, at either end.
 func TestStaysInBounds(t *testing.T) {
 	rng := newRand(t)
-	const boards = 1
-	for _, s := range [][2]int{{3, 5}, {17, 80}, {48, 16}, {64, 33}} {
-		ci, co := s[0], s[1]
+	for _, s := range [][2]int{{3, 5}, {17, 80}, {48, 16}, {16, 48}, {64, 33}, {80, 112}} {
 		for _, low := range []bool{false, true} {
-			mem := func(n int) []float32 { return guarded(t, rng, n, low) }
-			x, y, res := mem(boards*64*ci), mem(boards*64*co), mem(boards*64*ci)
-			bias, packed, w := mem(co), mem(PackedConv3Len(ci, co, FP32)), mem(9*ci*co)
-			mat, conv := mem(PackedMatLen(ci, co)), mem(Conv3ScratchLen(ci, co, FP32))
-			grad, a, b := mem(Conv3WeightGradScratchLen(ci, co, FP32)), mem(boards*ci), mem(boards*ci)
-			s1, s2 := make([]float64, ci), make([]float64, ci)
-			const rows = boards * 64
-			forTiers(t, func(t *testing.T) {
-				PackConv3(packed, w, ci, co, FP32)
-				PackMat(mat, w[:ci*co], ci, co)
-				Conv3(y, x, packed, bias, boards, ci, co, ReLU, FP32, conv)
-				Conv3WeightGrad(w, x, y, boards, ci, co, FP32, grad)
-				MatMul(y, x, mat, bias, rows, ci, co, None)
-				MatMul(y[co:], x[ci:], mat, bias, rows-1, ci, co, None)
-				MatMulWeightGrad(w[:ci*co], bias, x, y, rows, ci, co, nil)
-				BatchNormStats(s1, s2, x, rows, ci)
-				BatchNormApplyResidual(x, x, a, b, res, rows, ci, ReLU)
-				BatchNormReLUBackwardStats(s1, s2, res, res, x, x, a, b, rows, ci)
-				BatchNormBackward(res, res, x, a, b, a, s1, s2, rows, rows, ci)
-				SEApply(x, x, a, b, res, boards, ci, ReLU)
-				SEBackward(res, a, b, res, x, x, boards, ci, ReLU)
-				SEBackwardInput(res, res, a, b, boards, ci)
-				Add(x, x, res)
-				ReLUBackward(x, x, res)
-				MishForward(x, x)
-				MishBackward(x, res, x)
-				TanhBackward(res, x, res)
-				Tanh(a, a)
-				SumSquares(x)
-				softmax(bias)
-				SGDNesterov(x, res, res, 0.1, 0.9, 0)
-				AdamW(w[:ci], x[:ci], res[:ci], a, 0.1, 0.9, 0.9, 1, 0, 1, 1)
+			t.Run(fmt.Sprint(s, low), func(t *testing.T) {
+				forTiers(t, func(t *testing.T) {
+					mem := func(n int) []float32 { return guarded(t, rng, n, low) }
+					for _, p := range precisions() {
+						for _, boards := range []int{1, 3, 9} {
+							convolveInBounds(mem, s[0], s[1], boards, p)
+						}
+					}
+					for _, rows := range []int{1, 2, 5, 64, 67} {
+						multiplyInBounds(mem, s[0], s[1], rows)
+					}
+					passInBounds(mem, s[0])
+				})
 			})
 		}
 	}
+}
+
+// convolveInBounds runs the convolutions of boards in memory from mem.
+func convolveInBounds(mem func(int) []float32, ci, co, boards int, p Precision) {
+	x, y, bias, w := mem(boards*64*ci), mem(boards*64*co), mem(co), mem(9*ci*co)
+	packed, scratch := mem(PackedConv3Len(ci, co, p)), mem(Conv3ScratchLen(ci, co, p))
+	PackConv3(packed, w, ci, co, p)
+	Conv3(y, x, packed, bias, boards, ci, co, ReLU, p, scratch)
+	Conv3Sums(y, mem(boards*co), mem(boards*co), x, packed, nil, boards, ci, co, None, p, scratch)
+	turned := mem(PackedConv3Len(co, ci, p))
+	PackConv3Transposed(turned, w, ci, co, p)
+	Conv3(x, y, turned, nil, boards, co, ci, None, p, mem(Conv3ScratchLen(co, ci, p)))
+	grad, taps := mem(Conv3WeightGradScratchLen(ci, co, p)), mem(9*co*ci)
+	Conv3WeightGrad(w, x, y, boards, ci, co, p, grad)
+	Conv3WeightGradAdd(grad, x, y, 0, 1, ci, co, p)
+	Conv3WeightGradAdd(grad, x, y, gradBoards-boards, boards, ci, co, p)
+	Conv3WeightGradSum(taps, grad, gradBoards, ci, co, p)
+	AddConv3Taps(w, taps, ci, co)
+}
+
+// multiplyInBounds runs the matrix products of rows in memory from mem.
+func multiplyInBounds(mem func(int) []float32, k, n, rows int) {
+	x, y, bias, w := mem(rows*k), mem(rows*n), mem(n), mem(n*k)
+	packed, turned := mem(PackedMatLen(k, n)), mem(PackedMatLen(n, k))
+	PackMat(packed, w, k, n)
+	PackMatTransposed(turned, w, k, n)
+	MatMul(y, x, packed, bias, rows, k, n, None)
+	MatMul(x, y, turned, nil, rows, n, k, ReLU)
+	MatMulWeightGrad(w, bias, x, y, rows, k, n, mem(MatMulWeightGradScratchLen(k, n)))
+	if MatMulHasBF16(k, n) {
+		half := mem(PackedMatBF16Len(k, n))
+		PackMatBF16(half, w, k, n)
+		MatMulBF16(y, x, half, bias, rows, k, n, ReLU, mem(MatMulBF16ScratchLen(k, n)))
+		MatMulBF16(y, x, half, nil, rows, k, n, Mish, mem(MatMulBF16ScratchLen(k, n)))
+	}
+}
+
+// passInBounds runs the element-wise functions and sums over one board.
+func passInBounds(mem func(int) []float32, c int) {
+	const rows = 64
+	x, res, a, b, w := mem(rows*c), mem(rows*c), mem(c), mem(c), mem(c)
+	s1, s2 := make([]float64, c), make([]float64, c)
+	BatchNormStats(s1, s2, x, rows, c)
+	BatchNormApplyResidual(x, x, a, b, res, rows, c, ReLU)
+	BatchNormReLUBackwardStats(s1, s2, res, res, x, x, a, b, rows, c)
+	BatchNormBackward(res, res, x, a, b, a, s1, s2, rows, rows, c)
+	SEApply(x, x, a, b, res, 1, c, ReLU)
+	SEBackward(res, a, b, res, x, x, 1, c, ReLU)
+	SEBackwardInput(res, res, a, b, 1, c)
+	Add(x, x, res)
+	ReLUBackward(x, x, res)
+	MishForward(x, x)
+	MishBackward(x, res, x)
+	TanhBackward(res, x, res)
+	Tanh(a, a)
+	SumSquares(x)
+	softmax(w)
+	SGDNesterov(x, res, res, 0.1, 0.9, 0)
+	AdamW(w, x[:c], res[:c], a, 0.1, 0.9, 0.9, 1, 0, 1, 1)
 }

@@ -21,7 +21,7 @@ const (
 	// would show as 4e-3 of one product, some 1e-5 of all magnitudes.
 	tolModel = 2e-7
 	// rmsHalf bounds the root mean square error of bf16 convolutions and gradients
-	// against exact ones, as a share of the result's: factors are rounded by 2^-9 at
+	// against exact ones, as a share of the result's: factors are rounded by 2^-8 at
 	// most, and the transforms multiply that. 1.2 to 1.5 % were seen.
 	rmsHalf = 0.017
 	// rmsFloat is the same for fp32; 1.3e-7 to 1.2e-6 were seen.
