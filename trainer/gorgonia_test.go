@@ -96,8 +96,8 @@ func (s *stock) linear(x *gorgonia.Node, name string, by []float64) *gorgonia.No
 }
 
 // TestGradientsAgainstStock: the gradients of all parameters of a net without
-// squeeze-and-excitation (input, block, policy and value head) agree with a net
-// of stock float64 operations. Each head enters through the gradient of its
+// squeeze-and-excitation (input, block, policy and value head) agree, in every
+// tier, with a net of stock float64 operations. Each head enters through the gradient of its
 // outputs, taken from our losses, which have their own test.
 func TestGradientsAgainstStock(t *testing.T) {
 	arch := tinyArch()
@@ -109,10 +109,11 @@ func TestGradientsAgainstStock(t *testing.T) {
 		{Head: HeadPolicy, Kind: CrossEntropy, Weight: 1, Metric: "policy"},
 		{Head: HeadValue, Kind: WDLCrossEntropy, Weight: 1, Metric: "value"},
 	}
-	tr := newTestTrainer(t, net, cfg)
 	b := encoding.NewTrainBatch(n)
 	randomRows(b, rand.New(rand.NewPCG(3, 3)), n)
-	grads, _ := gradients(t, tr, b, batchStats)
+	tiers := eachTierGradients(t, net, cfg, b, batchStats)
+	tr := newTestTrainer(t, net, cfg)
+	gradients(t, tr, b, batchStats) // leaves those of the heads' outputs
 
 	s := newStock(net, n)
 	x := s.relu(s.batchNorm(s.conv(s.input(b), "input.conv"), "input.bn"))
@@ -127,17 +128,19 @@ func TestGradientsAgainstStock(t *testing.T) {
 	total := gorgonia.Must(gorgonia.Add(s.linear(p, "dp", policyOutputGrad(tr)), s.linear(v, "dv", valueOutputGrad(tr))))
 	want := s.run(t, total)
 
-	for i, spec := range nn.Specs(arch) {
-		if grads[i] == nil {
-			continue
-		}
-		diff, size := 0.0, 0.0
-		for j, g := range grads[i] {
-			d := float64(g) - want[spec.Name][j]
-			diff, size = diff+d*d, size+want[spec.Name][j]*want[spec.Name][j]
-		}
-		if !(math.Sqrt(diff) <= 1e-4*math.Sqrt(size)+1e-7) {
-			t.Errorf("%s: |difference| = %g of a gradient of %g", spec.Name, math.Sqrt(diff), math.Sqrt(size))
+	for _, tier := range tiers {
+		for i, spec := range nn.Specs(arch) {
+			if tier.grads[i] == nil {
+				continue
+			}
+			diff, size := 0.0, 0.0
+			for j, g := range tier.grads[i] {
+				d := float64(g) - want[spec.Name][j]
+				diff, size = diff+d*d, size+want[spec.Name][j]*want[spec.Name][j]
+			}
+			if !(math.Sqrt(diff) <= 1e-4*math.Sqrt(size)+1e-7) {
+				t.Errorf("%s: %s: |difference| = %g of a gradient of %g", tier.tier, spec.Name, math.Sqrt(diff), math.Sqrt(size))
+			}
 		}
 	}
 }

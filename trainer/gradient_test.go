@@ -9,6 +9,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
 // gradients runs one forward and backward pass and returns the gradient by
@@ -46,62 +47,118 @@ func archVariants() map[string]nn.Arch {
 	return map[string]nn.Arch{"se": se, "plain scalar": plain, "mish": mish, "classical": classical, "odd": odd}
 }
 
-// TestGradients holds the gradient of every parameter, through every operation,
-// against central differences of the float64 reference: along the gradient
-// itself, where a wrong or missing part shortens the slope, and along a random
-// direction. float32 gradients of these small nets are good to about 1e-4.
+// tierGradients are the fp32 gradients of one tier of kernels.
+type tierGradients struct {
+	tier      kernel.Tier
+	grads     map[int][]float32
+	objective float64
+}
+
+// eachTierGradients returns the gradients of every tier that this machine has,
+// the active one's first.
+func eachTierGradients(t *testing.T, net *nn.Net, cfg Config, b *encoding.TrainBatch, mode bnMode) []tierGradients {
+	t.Helper()
+	active := kernel.ActiveTier()
+	list := []tierGradients{{tier: active}}
+	for _, tier := range kernel.Tiers() {
+		if tier != active {
+			list = append(list, tierGradients{tier: tier})
+		}
+	}
+	defer useTier(t, active)
+	for i := range list {
+		useTier(t, list[i].tier)
+		list[i].grads, list[i].objective = gradients(t, newTestTrainer(t, net, cfg), b, mode)
+	}
+	return list
+}
+
+func useTier(t *testing.T, tier kernel.Tier) {
+	t.Helper()
+	if err := kernel.SetTier(tier); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestGradients holds the gradient of every parameter, through every operation
+// and in every tier, against central differences of the float64 reference: along
+// the gradient itself, where a wrong or missing part shortens the slope, and along
+// a random direction. float32 gradients of these small nets are good to about
+// 1e-4.
 func TestGradients(t *testing.T) {
 	for name, arch := range archVariants() {
 		for _, mode := range []bnMode{batchStats, runningStats} {
 			t.Run(fmt.Sprintf("%s, batch norm mode %d", name, mode), func(t *testing.T) {
-				t.Parallel()
 				if testing.Short() && name != "se" {
 					t.Skip("short: only the default kind of net")
 				}
-				checkGradients(t, arch, mode)
+				net, cfg := testNet(arch, 6), testConfig(arch, 3)
+				b := encoding.NewTrainBatch(3)
+				randomRows(b, rand.New(rand.NewPCG(7, 7)), 3)
+				tiers := eachTierGradients(t, net, cfg, b, mode)
+				t.Parallel() // the tier of kernels is the active one again
+				checkGradients(t, net, cfg.Losses, b, mode, tiers)
 			})
 		}
 	}
 }
 
-func checkGradients(t *testing.T, arch nn.Arch, mode bnMode) {
-	net := testNet(arch, 6)
-	tr := newTestTrainer(t, net, testConfig(arch, 3))
-	b := encoding.NewTrainBatch(3)
-	rng := rand.New(rand.NewPCG(7, 7))
-	randomRows(b, rng, 3)
-	grads, objective := gradients(t, tr, b, mode)
+// checkGradients holds the tiers' gradients against slopes along the first one's
+// and along random directions.
+func checkGradients(t *testing.T, net *nn.Net, losses []Loss, b *encoding.TrainBatch, mode bnMode, tiers []tierGradients) {
+	rng := rand.New(rand.NewPCG(8, 8))
 	ref := newReference(net, mode == runningStats)
-	near(t, "objective", objective, ref.objective(b, tr.cfg.Losses), 1e-4)
-
-	for i, spec := range nn.Specs(arch) {
-		g := grads[i]
+	objective := ref.objective(b, losses)
+	for _, tier := range tiers {
+		near(t, tier.tier.String()+": objective", tier.objective, objective, 1e-4)
+	}
+	for i, spec := range nn.Specs(net.Arch) {
+		g := tiers[0].grads[i]
 		if g == nil {
 			continue
 		}
-		norm := 0.0
-		for _, v := range g {
-			norm += float64(v) * float64(v)
-		}
-		norm = math.Sqrt(norm)
+		norm := math.Sqrt(dot(g, widen(g)))
 		if norm < 1e-7 {
 			t.Errorf("%s: the gradient vanishes: %g", spec.Name, norm)
 			continue
 		}
-		random, length := make([]float64, len(g)), 0.0
+		random := make([]float64, len(g))
 		for j := range random {
 			random[j] = rng.NormFloat64()
-			length += random[j] * random[j]
 		}
-		along, want := make([]float64, len(g)), 0.0
-		for j, v := range g {
-			along[j] = float64(v) / norm
-			random[j] /= math.Sqrt(length)
-			want += random[j] * float64(v)
+		for what, dir := range map[string][]float64{"the gradient": widen(g), "a random direction": random} {
+			normalise(dir)
+			want, tol := slope(ref, b, losses, spec.Name, dir), 5e-4*norm+2e-6
+			for _, tier := range tiers {
+				near(t, fmt.Sprintf("%s: %s along %s", tier.tier, spec.Name, what), dot(tier.grads[i], dir), want, tol)
+			}
 		}
-		tol := 5e-4*norm + 2e-6
-		near(t, spec.Name+" along its gradient", slope(ref, b, tr.cfg.Losses, spec.Name, along), norm, tol)
-		near(t, spec.Name+" along a random direction", slope(ref, b, tr.cfg.Losses, spec.Name, random), want, tol)
+	}
+}
+
+func widen(x []float32) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = float64(v)
+	}
+	return y
+}
+
+func dot(x []float32, y []float64) (s float64) {
+	for i, v := range x {
+		s += float64(v) * y[i]
+	}
+	return s
+}
+
+// normalise makes a direction of length 1.
+func normalise(dir []float64) {
+	length := 0.0
+	for _, v := range dir {
+		length += v * v
+	}
+	for i := range dir {
+		dir[i] /= math.Sqrt(length)
 	}
 }
 

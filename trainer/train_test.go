@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -11,18 +12,40 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
+// eachPrecision runs f with and, where the active tier has bf16 products, without
+// fp32 products.
+func eachPrecision(t *testing.T, f func(t *testing.T, amp bool)) {
+	t.Run("fp32", func(t *testing.T) { f(t, false) })
+	t.Run("bf16", func(t *testing.T) {
+		if !kernel.HasBF16() {
+			t.Skip("SKIPPED: this CPU has no bf16 products")
+		}
+		f(t, true)
+	})
+}
+
 // TestWorkersBitEqual: three steps of five slices give the same bits for every
-// worker count, short last slice included.
+// worker count, short last slice included, with small slices and large ones.
 func TestWorkersBitEqual(t *testing.T) {
+	for _, rows := range []int{4*sliceBoards(0) + 9, 4*sliceBoards(1000) + 13} {
+		eachPrecision(t, func(t *testing.T, amp bool) { checkWorkers(t, rows, amp) })
+	}
+}
+
+func checkWorkers(t *testing.T, rows int, amp bool) {
 	arch := tinyArch()
 	var want *nn.Net
 	var wantStats StepStats
 	for _, workers := range []int{1, 2, 3, 5} {
-		cfg := testConfig(arch, 137)
-		cfg.Workers = workers
+		cfg := testConfig(arch, rows)
+		cfg.Workers, cfg.AMP = workers, amp
 		tr := newTestTrainer(t, nn.Init(arch, 3), cfg)
+		if n := tr.e.maxSlices(); n != 5 {
+			t.Fatalf("%d rows make %d slices", rows, n)
+		}
 		src := newRowsSource(11, cfg.BatchSize, -1)
 		var stats StepStats
 		for range 3 {
@@ -32,7 +55,7 @@ func TestWorkersBitEqual(t *testing.T) {
 			want, wantStats = tr.Net(), stats
 			continue
 		}
-		sameBits(t, "workers", want, tr.Net())
+		sameBits(t, fmt.Sprintf("%d workers", workers), want, tr.Net())
 		if stats.Objective != wantStats.Objective || stats.GradNorm != wantStats.GradNorm || stats.Losses[0] != wantStats.Losses[0] {
 			t.Errorf("%d workers: %+v, want %+v", workers, stats, wantStats)
 		}
@@ -135,7 +158,9 @@ func TestAccumulatedStepCounts(t *testing.T) {
 }
 
 // TestOverfit: 32 rows are learnt by heart, with both optimizers.
-func TestOverfit(t *testing.T) {
+func TestOverfit(t *testing.T) { eachPrecision(t, checkOverfit) }
+
+func checkOverfit(t *testing.T, amp bool) {
 	arch := tinyArch()
 	rows := encoding.NewTrainBatch(32)
 	rng := rand.New(rand.NewPCG(9, 9))
@@ -152,7 +177,7 @@ func TestOverfit(t *testing.T) {
 			if optimizer == OptimizerAdamW {
 				cfg.Schedule = ConstantLR(.005)
 			}
-			cfg.ClipNorm = 5
+			cfg.ClipNorm, cfg.AMP = 5, amp
 			// Sharp targets in full, and hardly any L2: everything can be learnt by heart.
 			cfg.Losses = []Loss{
 				{Head: HeadPolicy, Kind: CrossEntropy, Weight: 1, Metric: "policy_loss"},
@@ -241,12 +266,14 @@ func unknownPolicies(b *encoding.TrainBatch) (n int) {
 
 // TestResumeBitEqual: saved mid-run and loaded into a trainer of another net,
 // training goes on bit for bit as if it had never stopped.
-func TestResumeBitEqual(t *testing.T) {
+func TestResumeBitEqual(t *testing.T) { eachPrecision(t, checkResume) }
+
+func checkResume(t *testing.T, amp bool) {
 	arch := tinyArch()
 	for _, optimizer := range []string{OptimizerSGD, OptimizerAdamW} {
 		for _, accum := range []int{1, 4} {
 			cfg := testConfig(arch, 16)
-			cfg.Optimizer, cfg.GradAccumSteps = optimizer, accum
+			cfg.Optimizer, cfg.GradAccumSteps, cfg.AMP = optimizer, accum, amp
 			cfg.SWA = SWAConfig{Period: 2, MaxAverages: 3}
 			cfg.Schedule = Schedule{{DurationSteps: []int64{8}, LR: []float64{.01, .001}, Transition: []Transition{Cosine}}}
 			cfg.Warmup = Warmup{Steps: 4}
