@@ -15,10 +15,9 @@
 //	gflops / (threads * the core's peak in the same tier and precision)
 //
 // The nominal count can exceed what is done, and a share can exceed 1: Winograd's
-// form of a 3x3 convolution needs a quarter of the products, and inference
-// computes the last policy convolution only where legal moves start. With several
-// threads a run counts until the last of them is through, so that they need cores
-// of their own: on a busy machine two threads may look like one.
+// form of a 3x3 convolution needs a quarter of the products. With several threads
+// a run counts until the last of them is through, so that they need cores of their
+// own: on a busy machine two threads may look like one.
 //
 // Positions come from seeded random legal play, nets are freshly initialised with
 // a fixed seed: speed does not depend on the weights.

@@ -9,7 +9,9 @@
 // nn/kernel over fixed slices of boards on a worker pool. Sums run in slice
 // order, so the weights are bit-equal for every number of workers. Batch norm
 // uses the statistics of the micro-batch; Evaluate uses the running ones, as
-// inference does.
+// inference does. With Config.AMP the 3x3 convolutions multiply bf16 factors,
+// forward and backward, where the CPU can; weights, sums and all else stay fp32,
+// whose range needs no loss scaling.
 //
 //	cfg := trainer.DefaultConfig()
 //	cfg.Losses = trainer.LossesFor(net.Arch, cfg.Losses)

@@ -31,6 +31,9 @@ func eachPrecision(t *testing.T, f func(t *testing.T, amp bool)) {
 // worker count, short last slice included, with small slices and large ones.
 func TestWorkersBitEqual(t *testing.T) {
 	for _, rows := range []int{4*sliceBoards(0) + 9, 4*sliceBoards(1000) + 13} {
+		if testing.Short() && rows > 256 {
+			continue // plain Go takes seconds
+		}
 		eachPrecision(t, func(t *testing.T, amp bool) { checkWorkers(t, rows, amp) })
 	}
 }
@@ -264,8 +267,8 @@ func unknownPolicies(b *encoding.TrainBatch) (n int) {
 	return n
 }
 
-// TestResumeBitEqual: saved mid-run and loaded into a trainer of another net,
-// training goes on bit for bit as if it had never stopped.
+// TestResumeBitEqual: saved mid-run and loaded into a trainer of another net and
+// number of workers, training goes on bit for bit as if it had never stopped.
 func TestResumeBitEqual(t *testing.T) { eachPrecision(t, checkResume) }
 
 func checkResume(t *testing.T, amp bool) {
@@ -286,6 +289,7 @@ func checkResume(t *testing.T, amp bool) {
 			if err := whole.Section().Save(&saved); err != nil {
 				t.Fatal(err)
 			}
+			cfg.Workers = 3 // which must not matter
 			resumed := newTestTrainer(t, nn.Init(arch, 2), cfg)
 			if err := resumed.Section().Load(bytes.NewReader(saved.Bytes()), SectionVersion); err != nil {
 				t.Fatal(err)

@@ -335,3 +335,25 @@ func TestSharedNet(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Where a tier has no bf16 products, a net packed for them is the fp32 one.
+func TestBF16WhereThereIsNone(t *testing.T) {
+	n := testNet(t, "16x2", 3)
+	old := kernel.ActiveTier()
+	defer func() {
+		if err := kernel.SetTier(old); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, tier := range kernel.Tiers() {
+		if err := kernel.SetTier(tier); err != nil {
+			t.Fatal(err)
+		}
+		want, got := randomBatch(4, 9), randomBatch(4, 9)
+		evaluate(t, newEvaluator(t, n, 8, kernel.FP32), want)
+		evaluate(t, newEvaluator(t, n, 8, kernel.BF16), got)
+		if same := slices.Equal(got.Prior, want.Prior) && slices.Equal(got.WDL, want.WDL); same == kernel.HasBF16() {
+			t.Errorf("%s: bf16 products %v, answers like those of fp32 %v", tier, kernel.HasBF16(), same)
+		}
+	}
+}
