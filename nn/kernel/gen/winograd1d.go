@@ -3,30 +3,14 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
-)
 
-// The interpolation points of F(4,3) are 0, +-a, +-b and infinity. With 3/4 and
-// 3/2 rounding errors are half of those of the usual 1 and 2, which matters in
-// bf16: relative errors of policy logits of 0.9 % against 1.6 % (direct: 0.3 %).
-const (
-	pointA = 0.75
-	pointB = 1.5
+	"github.com/chessbrain/chessbrain/nn/kernel/gen/args"
 )
-
-// factors are the constants of the transforms, by name.
-var factors = map[string]float64{
-	"A": pointA, "B": pointB, "A2": pointA * pointA, "B2": pointB * pointB,
-	"A3": pointA * pointA * pointA, "B3": pointB * pointB * pointB,
-	"Sum": pointA*pointA + pointB*pointB, "Product": pointA * pointA * pointB * pointB,
-	// Reciprocals of the products of differences between a point and the others.
-	"N0": 1 / (pointA * pointA * pointB * pointB),
-	"NA": 1 / (2 * pointA * pointA * (pointA*pointA - pointB*pointB)),
-	"NB": 1 / (2 * pointB * pointB * (pointB*pointB - pointA*pointA)),
-}
 
 // transforms emits one-dimensional transforms on vectors.
 type transforms struct {
@@ -55,7 +39,8 @@ func newTransforms(v isa, names ...string) *transforms {
 func constant(name string) Mem {
 	m, ok := constantData[name]
 	if !ok {
-		m = ConstData("winograd"+name, U32(math.Float32bits(float32(factors[name]))))
+		i := slices.IndexFunc(args.Factors, func(f args.Factor) bool { return f.Name == name })
+		m = ConstData("winograd"+name, U32(math.Float32bits(float32(args.Factors[i].Value))))
 		constantData[name] = m
 	}
 	return m

@@ -3,36 +3,20 @@ package main
 import (
 	"fmt"
 	"math"
-)
+	"slices"
 
-// The interpolation points of Winograd's F(4,3): 0, +-a, +-b and infinity, as in
-// nn/kernel/gen (where the choice is explained).
-const (
-	pointA = 0.75
-	pointB = 1.5
+	"github.com/chessbrain/chessbrain/nn/kernel/gen/args"
 )
 
 // factors are the constants of the transforms; four share a register, which
-// multiplies by element. The last three scale weights: reciprocals of the
-// products of differences between an interpolation point and the others.
-var factors = [...]struct {
-	name  string
-	value float64
-}{
-	{"A", pointA}, {"B", pointB}, {"A2", pointA * pointA}, {"B2", pointB * pointB},
-	{"A3", pointA * pointA * pointA}, {"B3", pointB * pointB * pointB},
-	{"Sum", pointA*pointA + pointB*pointB}, {"Product", pointA * pointA * pointB * pointB},
-	{"N0", 1 / (pointA * pointA * pointB * pointB)},
-	{"NA", 1 / (2 * pointA * pointA * (pointA*pointA - pointB*pointB))},
-	{"NB", 1 / (2 * pointB * pointB * (pointB*pointB - pointA*pointA))},
-	{"", 0},
-}
+// multiplies by element.
+var factors = append(slices.Clone(args.Factors), make([]args.Factor, (4-len(args.Factors)%4)%4)...)
 
 // genFactors emits the constants as data.
 func genFactors(o *output) {
 	o.asm.WriteString("\n")
 	for i, f := range factors {
-		fmt.Fprintf(&o.asm, "DATA winogradFactors<>+%d(SB)/4, $0x%08x // %s\n", 4*i, math.Float32bits(float32(f.value)), f.name)
+		fmt.Fprintf(&o.asm, "DATA winogradFactors<>+%d(SB)/4, $0x%08x // %s\n", 4*i, math.Float32bits(float32(f.Value)), f.Name)
 	}
 	fmt.Fprintf(&o.asm, "GLOBL winogradFactors<>(SB), RODATA|NOPTR, $%d\n", 4*len(factors))
 }
@@ -55,7 +39,7 @@ func newTransforms(f *fn, tmp gp) *transforms {
 // apply emits op d, y, constant.
 func (t *transforms) apply(op string, d, y vec, constant string) {
 	for i, f := range factors {
-		if f.name == constant {
+		if f.Name == constant {
 			t.lane(op, d, y, t.quads[i/4], i%4)
 			return
 		}
