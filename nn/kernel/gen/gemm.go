@@ -48,15 +48,17 @@ func gemm(v isa, mr, np int) {
 		MOVQ(f.mem("y"), k)
 		MOVQ(k, y)
 
+		// A single row uses a weight once, and AVX2 lacks the registers for 64 columns.
+		held := mr > 1 || v.size == 64
 		step := func(u int) {
 			weights := make([]Op, len(wv))
 			for j := range weights {
 				m := panelMem(w, wp, wp3, j/per)
 				m.Disp = u*panelBytes + j%per*v.size
-				if weights[j] = m; mr > 1 {
+				if weights[j] = m; held {
 					VMOVUPS(m, wv[j])
 					weights[j] = wv[j]
-				} // a single row uses a weight once, and AVX2 lacks the registers
+				}
 			}
 			for i := range mr {
 				b := bc[i%len(bc)]
