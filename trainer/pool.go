@@ -1,7 +1,6 @@
 package trainer
 
 import (
-	"runtime"
 	"sync"
 	"sync/atomic"
 )
@@ -27,20 +26,24 @@ type pool struct {
 	closeOnce  sync.Once
 }
 
-// spins is how often a waiting goroutine looks again before it sleeps, some 0.2
-// ms in all: a step has dozens of barriers, and a sleeper's waking costs more than
-// most waits. Each time it lets another goroutine run, so that only idle time is
-// spent.
-const spins = 1000
+// spins is how often a waiting goroutine looks again before it sleeps, some 20
+// microseconds in all: a step has dozens of barriers, and a sleeper's waking costs
+// more than most waits. It does not yield: behind a player's goroutine it would
+// come back milliseconds later.
+const spins = 2000
 
-// job is one call of run: tasks are handed out by an atomic counter.
+// job is one call of run: tasks are handed out by an atomic counter. A helper that
+// comes when the caller has done them all is turned away, so that nobody waits for
+// a goroutine that other work keeps from running.
 type job struct {
 	next     atomic.Int64
 	numTasks int
 	task     func(i, worker int)
-	left     atomic.Int64 // helpers at work
-	pending  sync.WaitGroup
+	helpers  atomic.Int64 // at work; plus closed once no more are let in
+	done     chan struct{}
 }
+
+const closed = 1 << 32
 
 func (j *job) work(worker int) {
 	for {
@@ -49,6 +52,34 @@ func (j *job) work(worker int) {
 			return
 		}
 		j.task(i, worker)
+	}
+}
+
+// help works on j unless it is closed.
+func (j *job) help(worker int) {
+	if j.helpers.Add(1) <= closed {
+		j.work(worker)
+	}
+	if j.helpers.Add(-1) == closed {
+		select {
+		case j.done <- struct{}{}:
+		default: // turned away, and the caller knows
+		}
+	}
+}
+
+// finish closes j and returns when no helper is at work.
+func (j *job) finish() {
+	if j.helpers.Add(closed) == closed {
+		return
+	}
+	for range spins {
+		if j.helpers.Load() == closed {
+			return
+		}
+	}
+	for j.helpers.Load() != closed {
+		<-j.done
 	}
 }
 
@@ -61,9 +92,7 @@ func newPool(numWorkers int) *pool {
 		go func() {
 			defer p.done.Done()
 			for j := receive(jobs); j != nil; j = receive(jobs) {
-				j.work(w)
-				j.left.Add(-1)
-				j.pending.Done()
+				j.help(w)
 			}
 		}()
 	}
@@ -77,7 +106,6 @@ func receive(jobs chan *job) *job {
 		case j := <-jobs:
 			return j
 		default:
-			runtime.Gosched()
 		}
 	}
 	return <-jobs
@@ -87,18 +115,16 @@ func receive(jobs chan *job) *job {
 // all have ended. worker in [0, numWorkers) tells concurrent calls apart, for
 // scratch memory.
 func (p *pool) run(numTasks int, task func(i, worker int)) {
-	j := &job{numTasks: numTasks, task: task}
-	helpers := max(0, min(len(p.jobs), numTasks-1))
-	j.left.Store(int64(helpers))
-	for w := range helpers {
-		j.pending.Add(1)
+	j := &job{numTasks: numTasks, task: task, done: make(chan struct{}, 1)}
+	for w := range max(0, min(len(p.jobs), numTasks-1)) {
+		select {
+		case <-p.jobs[w]: // a closed job that the helper never took
+		default:
+		}
 		p.jobs[w] <- j
 	}
 	j.work(0)
-	for i := 0; i < spins && j.left.Load() > 0; i++ {
-		runtime.Gosched()
-	}
-	j.pending.Wait()
+	j.finish()
 }
 
 // close ends the workers and waits for them. run must not be called again.
