@@ -58,9 +58,9 @@ type engine struct {
 	train     bool    // gradients of the losses are wanted
 }
 
-func newEngine(net *nn.Net, capacity, workers int, bnMomentum float64, p kernel.Precision) *engine {
+func newEngine(net *nn.Net, capacity, workers int, bnMomentum float64, p kernel.Precision, exclusive bool) *engine {
 	e := &engine{
-		pool: newPool(workers), act: kernel.ReLU, capacity: capacity, precision: p,
+		pool: newPool(workers, exclusive), act: kernel.ReLU, capacity: capacity, precision: p,
 		index: map[string]int{}, bnMomentum: bnMomentum, version: 1, lossScale: 1,
 		scratch: make([][numScratch][]float32, workers), slice: sliceBoards(capacity),
 	}

@@ -21,16 +21,20 @@ func sliceBoards(capacity int) int {
 // micro-batch. The caller of run is worker 0. One run at a time.
 type pool struct {
 	numWorkers int
+	spins      int
 	jobs       []chan *job // one per worker beside the caller; closed by close
 	done       sync.WaitGroup
 	closeOnce  sync.Once
 }
 
-// spins is how often a waiting goroutine looks again before it sleeps, some 20
-// microseconds in all: a step has dozens of barriers, and a sleeper's waking costs
-// more than most waits. It does not yield: behind a player's goroutine it would
-// come back milliseconds later.
-const spins = 2000
+// A waiting goroutine looks again so many times before it sleeps: some 20
+// microseconds, or 0.3 ms where the process does nothing else. A step has dozens
+// of barriers, and a sleeper's waking costs more than most waits. It does not
+// yield: behind a player's goroutine it would come back milliseconds later.
+const (
+	shortSpins = 2000
+	longSpins  = 30000
+)
 
 // job is one call of run: tasks are handed out by an atomic counter. A helper that
 // comes when the caller has done them all is turned away, so that nobody waits for
@@ -69,7 +73,7 @@ func (j *job) help(worker int) {
 }
 
 // finish closes j and returns when no helper is at work.
-func (j *job) finish() {
+func (j *job) finish(spins int) {
 	if j.helpers.Add(closed) == closed {
 		return
 	}
@@ -83,15 +87,18 @@ func (j *job) finish() {
 	}
 }
 
-func newPool(numWorkers int) *pool {
-	p := &pool{numWorkers: numWorkers}
+func newPool(numWorkers int, exclusive bool) *pool {
+	p := &pool{numWorkers: numWorkers, spins: shortSpins}
+	if exclusive {
+		p.spins = longSpins
+	}
 	for w := 1; w < numWorkers; w++ {
 		jobs := make(chan *job, 1)
 		p.jobs = append(p.jobs, jobs)
 		p.done.Add(1)
 		go func() {
 			defer p.done.Done()
-			for j := receive(jobs); j != nil; j = receive(jobs) {
+			for j := p.receive(jobs); j != nil; j = p.receive(jobs) {
 				j.help(w)
 			}
 		}()
@@ -100,8 +107,8 @@ func newPool(numWorkers int) *pool {
 }
 
 // receive returns the next job, nil once jobs is closed.
-func receive(jobs chan *job) *job {
-	for range spins {
+func (p *pool) receive(jobs chan *job) *job {
+	for range p.spins {
 		select {
 		case j := <-jobs:
 			return j
@@ -124,7 +131,7 @@ func (p *pool) run(numTasks int, task func(i, worker int)) {
 		p.jobs[w] <- j
 	}
 	j.work(0)
-	j.finish()
+	j.finish(p.spins)
 }
 
 // close ends the workers and waits for them. run must not be called again.
