@@ -82,7 +82,7 @@ func Train(o Options) (s Speed, err error) {
 
 func newTrainer(o *Options, p kernel.Precision) (*trainer.Trainer, error) {
 	cfg := trainer.DefaultConfig()
-	cfg.BatchSize, cfg.Workers, cfg.AMP, cfg.Exclusive = o.Batch, o.Threads, p == kernel.BF16, true
+	cfg.BatchSize, cfg.Workers, cfg.AMP = o.Batch, o.Threads, p == kernel.BF16
 	cfg.Schedule = trainer.ConstantLR(learningRate)
 	cfg.Losses = trainer.LossesFor(o.Arch, cfg.Losses)
 	return trainer.New(nn.Init(o.Arch, netSeed), cfg)

@@ -53,9 +53,7 @@ func trainerConfig(c *config.Config, arch nn.Arch) (trainer.Config, error) {
 		Warmup: trainer.Warmup{Steps: t.GetWarmup().GetSteps(), KataGo: t.GetWarmup().GetKatago()},
 		SWA:    trainer.SWAConfig{Period: t.GetSwa().GetPeriod(), MaxAverages: int(t.GetSwa().GetMaxAverages())},
 		AMP:    trainerPrecision(c) == kernel.BF16,
-		// Without players in this process nothing else of it wants the cores.
-		Exclusive: t.GetSource() != config.Training_SELFPLAY,
-		Seed:      c.GetSeed(),
+		Seed:   c.GetSeed(),
 	}
 	if k.Workers == 0 {
 		k.Workers = runtime.GOMAXPROCS(0)

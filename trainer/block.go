@@ -157,15 +157,10 @@ func (b *blockLayer) backward(x, y, dy []float32) []float32 {
 	b.e.eachSlice(func(s span) {
 		b.first.bn.begin(s)
 		s.eachGroup(func(g span, at int) {
-			h := b.e.workerScratch(g, actBuffer, g.n*w)
-			g.eachBoard(func(o span, i int) {
-				h, dz := h[i*w:][:w], o.rows(dz, w)
-				b.first.activate(o, h)
-				b.last.unnormalise(o, dz)
-				b.last.conv.weightGrad(o, at+i, b.wg, h, dz)
-			})
-			dh := g.rows(dh, w)
-			b.last.conv.inputGrad(g, dh, g.rows(dz, w))
+			dz, dh, h := g.rows(dz, w), g.rows(dh, w), b.first.activation(g)
+			b.last.unnormalise(g, dz)
+			b.last.conv.weightGrad(g, at, b.wg, h, dz)
+			b.last.conv.inputGrad(g, dh, dz)
 			b.first.deactivate(g, dh, dh, h)
 		})
 		b.last.conv.finishWeightGrad(s, b.wg)
@@ -173,12 +168,10 @@ func (b *blockLayer) backward(x, y, dy []float32) []float32 {
 	b.first.bn.settleBackward()
 	b.e.eachSlice(func(s span) {
 		s.eachGroup(func(g span, at int) {
-			g.eachBoard(func(o span, i int) {
-				b.first.unnormalise(o, o.rows(dh, w))
-				b.first.conv.weightGrad(o, at+i, b.wg, o.rows(x, w), o.rows(dh, w))
-			})
-			dx := g.rows(b.dx, w)
-			b.first.conv.inputGrad(g, dx, g.rows(dh, w))
+			dh, dx := g.rows(dh, w), g.rows(b.dx, w)
+			b.first.unnormalise(g, dh)
+			b.first.conv.weightGrad(g, at, b.wg, g.rows(x, w), dh)
+			b.first.conv.inputGrad(g, dx, dh)
 			kernel.Add(dx, dx, g.rows(dres, w))
 		})
 		b.first.conv.finishWeightGrad(s, b.wg)

@@ -41,7 +41,6 @@ type Config struct {
 
 	BNMomentum float64 // share of the new micro-batch in the running statistics, (0,1]
 	AMP        bool    // bf16 products, fp32 weights and sums, where the device has them; fp32 with a warning where not
-	Exclusive  bool    // the process does nothing else meanwhile: waiting workers stay awake longer
 	Seed       uint64  // kept in the state. The trainer itself draws no random numbers
 }
 

@@ -58,9 +58,9 @@ type engine struct {
 	train     bool    // gradients of the losses are wanted
 }
 
-func newEngine(net *nn.Net, capacity, workers int, bnMomentum float64, p kernel.Precision, exclusive bool) *engine {
+func newEngine(net *nn.Net, capacity, workers int, bnMomentum float64, p kernel.Precision) *engine {
 	e := &engine{
-		pool: newPool(workers, exclusive), act: kernel.ReLU, capacity: capacity, precision: p,
+		pool: newPool(workers), act: kernel.ReLU, capacity: capacity, precision: p,
 		index: map[string]int{}, bnMomentum: bnMomentum, version: 1, lossScale: 1,
 		scratch: make([][numScratch][]float32, workers), slice: sliceBoards(capacity),
 	}
@@ -127,14 +127,6 @@ const groupBoards = 8
 func (s span) eachGroup(f func(g span, at int)) {
 	for at := 0; at < s.n; at += groupBoards {
 		f(span{s.slice, s.worker, s.lo + at, min(groupBoards, s.n-at)}, at)
-	}
-}
-
-// eachBoard calls f for the boards of g in order, i counting from 0: a chain of
-// passes over one board finds it in the first-level cache.
-func (g span) eachBoard(f func(b span, i int)) {
-	for i := range g.n {
-		f(span{g.slice, g.worker, g.lo + i, 1}, i)
 	}
 }
 

@@ -70,7 +70,8 @@ func (h *heads) backward(x []float32, timed func(op string, f func())) []float32
 // coarseOp is what our Gorgonia operations share. An operation's values are
 // retained buffers of its layer, so nothing is allocated in a run. Gorgonia
 // must know that no input is overwritten; it may itself overwrite a returned
-// buffer once no node needs it, so whatever a backward operation needs from the graph is one of its inputs.
+// buffer once no node needs it, so whatever a backward operation needs from the
+// graph is one of its inputs.
 type coarseOp struct {
 	label string // unique in the graph: Gorgonia merges nodes that look alike
 	in    []hm.Type

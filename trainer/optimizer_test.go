@@ -135,7 +135,7 @@ func TestSWA(t *testing.T) {
 
 func TestPoolRunsEachTaskOnce(t *testing.T) {
 	for _, workers := range []int{1, 2, 3, 5} {
-		p := newPool(workers, false)
+		p := newPool(workers)
 		for range 200 {
 			counts := make([]int, 17)
 			p.run(len(counts), func(i, worker int) {

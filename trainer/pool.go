@@ -21,20 +21,17 @@ func sliceBoards(capacity int) int {
 // micro-batch. The caller of run is worker 0. One run at a time.
 type pool struct {
 	numWorkers int
-	spins      int
 	jobs       []chan *job // one per worker beside the caller; closed by close
 	done       sync.WaitGroup
 	closeOnce  sync.Once
 }
 
-// A waiting goroutine looks again so many times before it sleeps: some 20
-// microseconds, or 0.3 ms where the process does nothing else. A step has dozens
-// of barriers, and a sleeper's waking costs more than most waits. It does not
-// yield: behind a player's goroutine it would come back milliseconds later.
-const (
-	shortSpins = 2000
-	longSpins  = 30000
-)
+// spins is how often a waiting goroutine looks again before it sleeps, some 20
+// microseconds in all: a step has dozens of barriers, and a sleeper's waking costs
+// more than most waits. It does not yield: behind a player's goroutine it would
+// come back milliseconds later. Nor does it stay awake longer: players, in this
+// process or another, want the core.
+const spins = 2000
 
 // job is one call of run: tasks are handed out by an atomic counter. A helper that
 // comes when the caller has done them all is turned away, so that nobody waits for
@@ -43,11 +40,11 @@ type job struct {
 	next     atomic.Int64
 	numTasks int
 	task     func(i, worker int)
-	helpers  atomic.Int64 // at work; plus closed once no more are let in
+	helpers  atomic.Int64 // at work; plus jobClosed once no more are let in
 	done     chan struct{}
 }
 
-const closed = 1 << 32
+const jobClosed = 1 << 32
 
 func (j *job) work(worker int) {
 	for {
@@ -61,10 +58,10 @@ func (j *job) work(worker int) {
 
 // help works on j unless it is closed.
 func (j *job) help(worker int) {
-	if j.helpers.Add(1) <= closed {
+	if j.helpers.Add(1) <= jobClosed {
 		j.work(worker)
 	}
-	if j.helpers.Add(-1) == closed {
+	if j.helpers.Add(-1) == jobClosed {
 		select {
 		case j.done <- struct{}{}:
 		default: // turned away, and the caller knows
@@ -73,32 +70,29 @@ func (j *job) help(worker int) {
 }
 
 // finish closes j and returns when no helper is at work.
-func (j *job) finish(spins int) {
-	if j.helpers.Add(closed) == closed {
+func (j *job) finish() {
+	if j.helpers.Add(jobClosed) == jobClosed {
 		return
 	}
 	for range spins {
-		if j.helpers.Load() == closed {
+		if j.helpers.Load() == jobClosed {
 			return
 		}
 	}
-	for j.helpers.Load() != closed {
+	for j.helpers.Load() != jobClosed {
 		<-j.done
 	}
 }
 
-func newPool(numWorkers int, exclusive bool) *pool {
-	p := &pool{numWorkers: numWorkers, spins: shortSpins}
-	if exclusive {
-		p.spins = longSpins
-	}
+func newPool(numWorkers int) *pool {
+	p := &pool{numWorkers: numWorkers}
 	for w := 1; w < numWorkers; w++ {
 		jobs := make(chan *job, 1)
 		p.jobs = append(p.jobs, jobs)
 		p.done.Add(1)
 		go func() {
 			defer p.done.Done()
-			for j := p.receive(jobs); j != nil; j = p.receive(jobs) {
+			for j := receive(jobs); j != nil; j = receive(jobs) {
 				j.help(w)
 			}
 		}()
@@ -107,8 +101,8 @@ func newPool(numWorkers int, exclusive bool) *pool {
 }
 
 // receive returns the next job, nil once jobs is closed.
-func (p *pool) receive(jobs chan *job) *job {
-	for range p.spins {
+func receive(jobs chan *job) *job {
+	for range spins {
 		select {
 		case j := <-jobs:
 			return j
@@ -131,7 +125,7 @@ func (p *pool) run(numTasks int, task func(i, worker int)) {
 		p.jobs[w] <- j
 	}
 	j.work(0)
-	j.finish(p.spins)
+	j.finish()
 }
 
 // close ends the workers and waits for them. run must not be called again.

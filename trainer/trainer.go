@@ -68,7 +68,7 @@ func New(net *nn.Net, cfg Config) (*Trainer, error) {
 	if cfg.AMP && kernel.HasBF16() {
 		precision = kernel.BF16
 	}
-	t.e = newEngine(t.net, cfg.BatchSize, cfg.numWorkers(), cfg.BNMomentum, precision, cfg.Exclusive)
+	t.e = newEngine(t.net, cfg.BatchSize, cfg.numWorkers(), cfg.BNMomentum, precision)
 	if err := t.build(); err != nil {
 		t.e.pool.close()
 		return nil, err

@@ -193,6 +193,7 @@ func (e *Evaluator) block(k *block, n int) {
 		return
 	}
 	c := &k.conv2
+	// The sums of squares are not wanted: e.gate takes them until it is set.
 	kernel.Conv3Sums(e.y, e.pool, e.gate, e.h, c.packed, c.bias, n, f, f, kernel.None, e.net.precision, e.scratch)
 	kernel.Scale(e.pool[:n*f], 1.0/encoding.NumSquares)
 	e.mul(e.hidden, e.pool, &k.se1, n, act)
