@@ -104,20 +104,6 @@ func meant(t *testing.T, tier kernel.Tier, name string) kernel.Precision {
 	return p
 }
 
-// inTier sets the tier until the test ends.
-func inTier(t *testing.T, tier kernel.Tier) {
-	t.Helper()
-	old := kernel.ActiveTier()
-	t.Cleanup(func() {
-		if err := kernel.SetTier(old); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := kernel.SetTier(tier); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestInferenceSpeed(t *testing.T) {
 	speed, err := InferenceSpeed(arch(t, "16x1"), 2, time.Nanosecond)
 	if err != nil || !(speed > 0) {

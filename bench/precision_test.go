@@ -8,6 +8,7 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"
+	"github.com/chessbrain/chessbrain/nn/kernel/kerneltest"
 )
 
 // decided returns a net that has opinions: a fresh one is near uniform, where
@@ -61,7 +62,7 @@ func TestComparePrecisionsRefuses(t *testing.T) {
 	if _, err := ComparePrecisions(decided(t, 1), encoding.NewBatch(0)); !errors.Is(err, ErrOptions) {
 		t.Errorf("no positions: %v", err)
 	}
-	inTier(t, kernel.Generic)
+	kerneltest.InTier(t, kernel.Generic)
 	if _, err := ComparePrecisions(decided(t, 1), PositionBatch(1, 1)); !errors.Is(err, ErrOptions) {
 		t.Errorf("no bf16: %v", err)
 	}

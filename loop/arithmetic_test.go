@@ -9,27 +9,14 @@ import (
 
 	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/nn/kernel"
+	"github.com/chessbrain/chessbrain/nn/kernel/kerneltest"
 )
-
-// inTier runs the rest of the test in a tier.
-func inTier(t *testing.T, tier kernel.Tier) {
-	t.Helper()
-	old := kernel.ActiveTier()
-	t.Cleanup(func() {
-		if err := kernel.SetTier(old); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := kernel.SetTier(tier); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // TestPrecision: what each setting means where there are bf16 products and where
 // there are none, and whether that needs a word.
 func TestPrecision(t *testing.T) {
 	for _, tier := range []kernel.Tier{kernel.Generic, kernel.BestTier()} {
-		inTier(t, tier)
+		kerneltest.InTier(t, tier)
 		has := "fp32"
 		if kernel.HasBF16() {
 			has = "bf16"
@@ -69,7 +56,7 @@ func TestPrecision(t *testing.T) {
 // TestPrecisionOfPlayers: a process that only plays is not warned of what only a
 // trainer would miss.
 func TestPrecisionOfPlayers(t *testing.T) {
-	inTier(t, kernel.Generic)
+	kerneltest.InTier(t, kernel.Generic)
 	for text, warned := range map[string]bool{
 		"--amp=true": true, "--amp=true --precision=fp32": false, "--precision=bf16": true, "--no-amp=true": false,
 	} {
@@ -87,7 +74,7 @@ func TestPrecisionOfPlayers(t *testing.T) {
 // TestArithmeticIsShown: log, run.json and status say what is computed with, and
 // one warning says that bf16 is not there.
 func TestArithmeticIsShown(t *testing.T) {
-	inTier(t, kernel.Generic)
+	kerneltest.InTier(t, kernel.Generic)
 	dir := t.TempDir() + "/run"
 	_, log := train(t, dir, "--episodes=1 --amp=true --precision=bf16")
 	if !strings.Contains(log, "kernels=generic precision=fp32 producer_precision=fp32") {
@@ -112,11 +99,11 @@ func TestArithmeticAtResume(t *testing.T) {
 	if kernel.BestTier() == kernel.Generic {
 		t.Skip("SKIPPED: this CPU has no second tier")
 	}
-	inTier(t, kernel.BestTier())
+	kerneltest.InTier(t, kernel.BestTier())
 	free, fixed := t.TempDir()+"/free", t.TempDir()+"/fixed"
 	train(t, free, "--episodes=1")
 	train(t, fixed, "--episodes=1 --deterministic=true")
-	inTier(t, kernel.Generic)
+	kerneltest.InTier(t, kernel.Generic)
 	change := "kernels in use: " + kernel.BestTier().String() + " -> generic"
 	if _, log := train(t, free, "--episodes=2"); !strings.Contains(log, change) {
 		t.Errorf("no %q in the log:\n%s", change, log)

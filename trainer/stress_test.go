@@ -2,48 +2,13 @@ package trainer
 
 import (
 	"context"
-	"runtime"
-	"sync"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/kernel/kerneltest"
 )
-
-// disturb makes the runtime interrupt everything until the returned function is
-// called: collections that move stacks, changes of GOMAXPROCS, which stop the
-// world, and more busy goroutines than processors, which preempt each other.
-func disturb() (stop func()) {
-	procs := runtime.GOMAXPROCS(0)
-	done := make(chan struct{})
-	var noise sync.WaitGroup
-	repeat := func(f func(i int)) {
-		noise.Go(func() {
-			for i := 0; ; i++ {
-				select {
-				case <-done:
-					return
-				default:
-					f(i)
-				}
-			}
-		})
-	}
-	repeat(func(i int) {
-		runtime.GC()
-		runtime.GOMAXPROCS(1 + i%4)
-	})
-	for range 4 {
-		var kept [8][]byte
-		repeat(func(i int) { kept[i%len(kept)] = make([]byte, 1<<(i%14)) })
-	}
-	return func() {
-		close(done)
-		noise.Wait()
-		runtime.GOMAXPROCS(procs)
-	}
-}
 
 // TestStress: trainers beside each other, with several workers, take the same
 // steps bit for bit as one alone with one worker in a quiet process, while the
@@ -77,7 +42,7 @@ func TestStress(t *testing.T) {
 			t.Fatal(err)
 		}
 		nets, stats := make([]*nn.Net, trainers), make([]StepStats, trainers)
-		stop := disturb()
+		stop := kerneltest.Disturb()
 		var group errgroup.Group
 		for i := range trainers {
 			group.Go(func() (err error) {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
-	"runtime"
 	"slices"
-	"sync"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
@@ -14,41 +12,8 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"
+	"github.com/chessbrain/chessbrain/nn/kernel/kerneltest"
 )
-
-// disturb makes the runtime interrupt everything until the returned function is
-// called: collections that move stacks, changes of GOMAXPROCS, which stop the
-// world, and more busy goroutines than processors, which preempt each other.
-func disturb() (stop func()) {
-	procs := runtime.GOMAXPROCS(0)
-	done := make(chan struct{})
-	var noise sync.WaitGroup
-	repeat := func(f func(i int)) {
-		noise.Go(func() {
-			for i := 0; ; i++ {
-				select {
-				case <-done:
-					return
-				default:
-					f(i)
-				}
-			}
-		})
-	}
-	repeat(func(i int) {
-		runtime.GC()
-		runtime.GOMAXPROCS(1 + i%4)
-	})
-	for range 4 {
-		var kept [8][]byte
-		repeat(func(i int) { kept[i%len(kept)] = make([]byte, 1<<(i%14)) })
-	}
-	return func() {
-		close(done)
-		noise.Wait()
-		runtime.GOMAXPROCS(procs)
-	}
-}
 
 // Answers have the same bits when many goroutines share a net, pack their own and
 // swap nets, while the runtime interrupts them all. A goroutine of its own for each
@@ -71,7 +36,7 @@ func TestStress(t *testing.T) {
 			}
 			want := randomBatch(9, 21)
 			evaluate(t, shared.NewEvaluator(8), want)
-			stop := disturb()
+			stop := kerneltest.Disturb()
 			defer stop()
 			var group errgroup.Group
 			for g := range goroutines {
