@@ -49,8 +49,9 @@ func SelfPlay(ctx context.Context, opt SelfPlayOptions) (int64, error) {
 	}
 	s := &selfPlayer{opt: opt, cfg: opt.Effective.Config, name: "p" + strconv.FormatUint(opt.Process, 10)}
 	games, err := s.run(ctx)
-	if all := opt.MaxGames > 0 && games >= opt.MaxGames; ctx.Err() != nil && !all && (err == nil || stopped(err)) {
-		err = ErrInterrupted
+	told := ctx.Err() != nil || s.told.Load()
+	if all := opt.MaxGames > 0 && games >= opt.MaxGames; told && !all && (err == nil || stopped(err)) {
+		err = ErrInterrupted // also when no game had begun, which is no error to the players
 	}
 	return games, errors.Join(err, s.close())
 }
@@ -71,7 +72,8 @@ type selfPlayer struct {
 	before  int64 // games on disk at the start
 	role    *fsx.Lock
 	control *Control
-	current string // checkpoint whose net plays
+	told    atomic.Bool // to stop, by the control socket
+	current string      // checkpoint whose net plays
 	stats   selfplay.Stats
 }
 
@@ -85,8 +87,7 @@ func (s *selfPlayer) run(ctx context.Context) (int64, error) {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	var told atomic.Bool
-	if err := s.openControl(func() { told.Store(true); stop() }); err != nil {
+	if err := s.openControl(func() { s.told.Store(true); stop() }); err != nil {
 		return s.games, err
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -106,9 +107,6 @@ func (s *selfPlayer) run(ctx context.Context) (int64, error) {
 		return nil
 	})
 	err = group.Wait() // before games is read
-	if told.Load() && stopped(err) {
-		err = ErrInterrupted
-	}
 	return s.games, err
 }
 
