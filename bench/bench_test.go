@@ -167,20 +167,6 @@ func TestRefused(t *testing.T) {
 			}
 		}
 	}
-	good := SelfPlayOptions{Arch: arch(t, "16x1"), Simulations: 1, Games: 1, Duration: 1}
-	for _, change := range []func(o *SelfPlayOptions){
-		func(o *SelfPlayOptions) { o.Simulations = 0 },
-		func(o *SelfPlayOptions) { o.Games = MaxGames + 1 },
-		func(o *SelfPlayOptions) { o.Duration = -1 },
-		func(o *SelfPlayOptions) { o.Arch.Blocks = 0 },
-		func(o *SelfPlayOptions) { o.Precision = "fp8" },
-	} {
-		o := good
-		change(&o)
-		if _, err := SelfPlay(context.Background(), o); !errors.Is(err, ErrOptions) {
-			t.Errorf("%+v: %v", o, err)
-		}
-	}
 	if _, err := TreeWork(0, 1); !errors.Is(err, ErrOptions) {
 		t.Errorf("0 simulations: %v", err)
 	}
@@ -189,14 +175,21 @@ func TestRefused(t *testing.T) {
 // TestJSONKeys holds the names that scripts read.
 func TestJSONKeys(t *testing.T) {
 	speed := []string{"tier", "precision", "net", "batch", "threads", "boards_per_s", "gflops", "share_of_peak"}
+	play := slices.Clip([]string{"evaluator", "tier", "simulations", "games", "workers", "cache_entries", "pools", "clock"})
 	for _, c := range []struct {
 		v    any
 		want []string
 	}{
 		{Speed{}, speed},
 		{KernelSpeed{}, append([]string{"kernel"}, speed...)},
-		{SelfPlayResult{}, []string{"tier", "precision", "net", "simulations", "games",
-			"positions_per_s", "evaluations_per_s", "mean_batch", "cache_hits", "seconds"}},
+		{SelfPlayResult{}, append(play, "positions_per_s", "evaluations_per_s", "moves_per_cpu_s", "evaluations_per_cpu_s",
+			"evaluations_per_move", "moves", "mean_batch", "cache_hits", "evaluator_share", "cpu_seconds", "seconds")},
+		{SelfPlayResult{PlayLabels: PlayLabels{Net: "n", Precision: "p"}, InferencePerCPUSecond: 1, Ratio: 1, RatioLow: 1, RatioHigh: 1},
+			[]string{"evaluator", "tier", "precision", "net", "simulations", "games", "workers", "cache_entries", "pools", "clock",
+				"positions_per_s", "evaluations_per_s", "moves_per_cpu_s", "evaluations_per_cpu_s", "evaluations_per_move", "moves",
+				"mean_batch", "cache_hits", "evaluator_share", "inference_per_cpu_s", "ratio", "ratio_low", "ratio_high", "cpu_seconds", "seconds"}},
+		{SearchResult{}, append(play, "nodes_per_cpu_s", "nodes_per_cpu_s_low", "nodes_per_cpu_s_high", "simulations_per_cpu_s",
+			"moves_per_cpu_s", "nodes", "cached", "terminal", "moves", "mean_depth", "evaluator_share", "cpu_seconds", "seconds")},
 		{PrecisionReport{}, []string{"tier", "net", "net_id", "positions", "choices", "top1_agreement",
 			"mean_value_difference", "max_value_difference", "policy_kl", "accepted"}},
 	} {
@@ -275,55 +268,5 @@ func TestTreeWork(t *testing.T) {
 	// The root's own evaluation counts as a visit.
 	if r.Simulations != 20 || r.Visits != treeGames*21 || r.Tree <= 0 || r.Evaluator <= 0 {
 		t.Errorf("got %+v", r)
-	}
-}
-
-func TestSelfPlay(t *testing.T) {
-	o := SelfPlayOptions{Arch: arch(t, "8x1"), Simulations: 4, Games: 3, Duration: time.Nanosecond, Precision: "fp32"}
-	r, err := SelfPlay(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.Net != "8x1-se" || r.Simulations != 4 || r.Games != 3 || r.Precision != "fp32" || r.Tier != kernel.ActiveTier().String() {
-		t.Errorf("labels of %+v", r)
-	}
-	if !(r.PositionsPerSecond > 0 && r.EvaluationsPerSecond > 0 && r.Seconds > 0) ||
-		r.MeanBatch < 1 || r.MeanBatch > 3 || !(r.CacheHits >= 0 && r.CacheHits <= 1) {
-		t.Errorf("figures of %+v", r)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := SelfPlay(ctx, o); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
-}
-
-func TestSummarize(t *testing.T) {
-	start := time.Now()
-	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
-	r := summarize(&SelfPlayOptions{Arch: arch(t, "16x1")}, []mark{
-		{at: at(1), positions: 10, evaluations: 100, batches: 10, hits: 50, lookups: 150},
-		{at: at(2), positions: 20, evaluations: 200, batches: 20, hits: 60, lookups: 260},
-		{at: at(4), positions: 60, evaluations: 600, batches: 60, hits: 70, lookups: 350}, // 20 a second: the best
-	})
-	if r.PositionsPerSecond != 20 || r.EvaluationsPerSecond != 200 || r.MeanBatch != 10 || r.CacheHits != 0.1 || r.Seconds != 3 {
-		t.Errorf("got %+v", r)
-	}
-}
-
-func TestBestTimeStopsAtErrors(t *testing.T) {
-	bad := errors.New("bad")
-	calls := 0
-	fails := func() error {
-		if calls++; calls > 3 {
-			return bad
-		}
-		return nil
-	}
-	if _, err := bestTime(time.Hour, []work{fails}); !errors.Is(err, bad) {
-		t.Errorf("got %v", err)
-	}
-	if d, err := bestTime(time.Nanosecond, []work{func() error { return nil }, func() error { return nil }}); err != nil || d <= 0 {
-		t.Errorf("got %v, %v", d, err)
 	}
 }

@@ -6,7 +6,12 @@
 // only ever makes a run slower. Every measurement therefore repeats short runs
 // for about the given duration and reports the fastest: what the code can do on
 // this core, not what it got on average. The core's peak is measured the same
-// way, before and after. Only [SelfPlay] has runs (windows) of many batches.
+// way, before and after.
+//
+// Games are measured otherwise ([Search], [SelfPlay]): rates are per CPU-second of
+// the process and medians of windows, after a warm-up, with games in all phases; a
+// self-play worker's rate stands beside that of pure inference in windows between
+// its own, so that noise that changes both alike cancels in their quotient.
 //
 // Operations are nominal: [nn.Arch.FLOPs] a board, taps that fall off the board
 // and policy outputs that nobody asked for counted; a training step counts three

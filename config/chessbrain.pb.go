@@ -93,6 +93,64 @@ func (SelfPlay_Precision) EnumDescriptor() ([]byte, []int) {
 	return file_config_chessbrain_proto_rawDescGZIP(), []int{1, 0}
 }
 
+type SelfPlay_Age int32
+
+const (
+	// Games of the run so far.
+	SelfPlay_EPISODES SelfPlay_Age = 0
+	// Samples that the net which plays was trained on.
+	SelfPlay_SAMPLES SelfPlay_Age = 1
+)
+
+// Enum value maps for SelfPlay_Age.
+var (
+	SelfPlay_Age_name = map[int32]string{
+		0: "EPISODES",
+		1: "SAMPLES",
+	}
+	SelfPlay_Age_value = map[string]int32{
+		"EPISODES": 0,
+		"SAMPLES":  1,
+	}
+)
+
+func (x SelfPlay_Age) Enum() *SelfPlay_Age {
+	p := new(SelfPlay_Age)
+	*p = x
+	return p
+}
+
+func (x SelfPlay_Age) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SelfPlay_Age) Descriptor() protoreflect.EnumDescriptor {
+	return file_config_chessbrain_proto_enumTypes[1].Descriptor()
+}
+
+func (SelfPlay_Age) Type() protoreflect.EnumType {
+	return &file_config_chessbrain_proto_enumTypes[1]
+}
+
+func (x SelfPlay_Age) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Do not use.
+func (x *SelfPlay_Age) UnmarshalJSON(b []byte) error {
+	num, err := protoimpl.X.UnmarshalJSONEnum(x.Descriptor(), b)
+	if err != nil {
+		return err
+	}
+	*x = SelfPlay_Age(num)
+	return nil
+}
+
+// Deprecated: Use SelfPlay_Age.Descriptor instead.
+func (SelfPlay_Age) EnumDescriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{1, 1}
+}
+
 type Openings_Order int32
 
 const (
@@ -129,11 +187,11 @@ func (x Openings_Order) String() string {
 }
 
 func (Openings_Order) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[1].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[2].Descriptor()
 }
 
 func (Openings_Order) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[1]
+	return &file_config_chessbrain_proto_enumTypes[2]
 }
 
 func (x Openings_Order) Number() protoreflect.EnumNumber {
@@ -152,7 +210,7 @@ func (x *Openings_Order) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Openings_Order.Descriptor instead.
 func (Openings_Order) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{4, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{8, 0}
 }
 
 type MCTS_CPUCTForm int32
@@ -187,11 +245,11 @@ func (x MCTS_CPUCTForm) String() string {
 }
 
 func (MCTS_CPUCTForm) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[2].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[3].Descriptor()
 }
 
 func (MCTS_CPUCTForm) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[2]
+	return &file_config_chessbrain_proto_enumTypes[3]
 }
 
 func (x MCTS_CPUCTForm) Number() protoreflect.EnumNumber {
@@ -210,7 +268,7 @@ func (x *MCTS_CPUCTForm) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use MCTS_CPUCTForm.Descriptor instead.
 func (MCTS_CPUCTForm) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{5, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{9, 0}
 }
 
 type MCTS_FPUForm int32
@@ -245,11 +303,11 @@ func (x MCTS_FPUForm) String() string {
 }
 
 func (MCTS_FPUForm) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[3].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[4].Descriptor()
 }
 
 func (MCTS_FPUForm) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[3]
+	return &file_config_chessbrain_proto_enumTypes[4]
 }
 
 func (x MCTS_FPUForm) Number() protoreflect.EnumNumber {
@@ -268,7 +326,7 @@ func (x *MCTS_FPUForm) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use MCTS_FPUForm.Descriptor instead.
 func (MCTS_FPUForm) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{5, 1}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{9, 1}
 }
 
 type Arch_Activation int32
@@ -301,11 +359,11 @@ func (x Arch_Activation) String() string {
 }
 
 func (Arch_Activation) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[4].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[5].Descriptor()
 }
 
 func (Arch_Activation) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[4]
+	return &file_config_chessbrain_proto_enumTypes[5]
 }
 
 func (x Arch_Activation) Number() protoreflect.EnumNumber {
@@ -324,7 +382,7 @@ func (x *Arch_Activation) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Arch_Activation.Descriptor instead.
 func (Arch_Activation) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{9, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{15, 0}
 }
 
 type Arch_PolicyHead int32
@@ -363,11 +421,11 @@ func (x Arch_PolicyHead) String() string {
 }
 
 func (Arch_PolicyHead) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[5].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[6].Descriptor()
 }
 
 func (Arch_PolicyHead) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[5]
+	return &file_config_chessbrain_proto_enumTypes[6]
 }
 
 func (x Arch_PolicyHead) Number() protoreflect.EnumNumber {
@@ -386,7 +444,7 @@ func (x *Arch_PolicyHead) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Arch_PolicyHead.Descriptor instead.
 func (Arch_PolicyHead) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{9, 1}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{15, 1}
 }
 
 type Arch_ValueHead int32
@@ -421,11 +479,11 @@ func (x Arch_ValueHead) String() string {
 }
 
 func (Arch_ValueHead) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[6].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[7].Descriptor()
 }
 
 func (Arch_ValueHead) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[6]
+	return &file_config_chessbrain_proto_enumTypes[7]
 }
 
 func (x Arch_ValueHead) Number() protoreflect.EnumNumber {
@@ -444,7 +502,7 @@ func (x *Arch_ValueHead) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Arch_ValueHead.Descriptor instead.
 func (Arch_ValueHead) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{9, 2}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{15, 2}
 }
 
 type Training_Source int32
@@ -487,11 +545,11 @@ func (x Training_Source) String() string {
 }
 
 func (Training_Source) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[7].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[8].Descriptor()
 }
 
 func (Training_Source) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[7]
+	return &file_config_chessbrain_proto_enumTypes[8]
 }
 
 func (x Training_Source) Number() protoreflect.EnumNumber {
@@ -510,7 +568,7 @@ func (x *Training_Source) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Training_Source.Descriptor instead.
 func (Training_Source) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{14, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{20, 0}
 }
 
 type Training_Optimizer int32
@@ -545,11 +603,11 @@ func (x Training_Optimizer) String() string {
 }
 
 func (Training_Optimizer) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[8].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[9].Descriptor()
 }
 
 func (Training_Optimizer) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[8]
+	return &file_config_chessbrain_proto_enumTypes[9]
 }
 
 func (x Training_Optimizer) Number() protoreflect.EnumNumber {
@@ -568,7 +626,7 @@ func (x *Training_Optimizer) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Training_Optimizer.Descriptor instead.
 func (Training_Optimizer) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{14, 1}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{20, 1}
 }
 
 type Training_AMP int32
@@ -607,11 +665,11 @@ func (x Training_AMP) String() string {
 }
 
 func (Training_AMP) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[9].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[10].Descriptor()
 }
 
 func (Training_AMP) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[9]
+	return &file_config_chessbrain_proto_enumTypes[10]
 }
 
 func (x Training_AMP) Number() protoreflect.EnumNumber {
@@ -630,7 +688,7 @@ func (x *Training_AMP) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Training_AMP.Descriptor instead.
 func (Training_AMP) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{14, 2}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{20, 2}
 }
 
 type LRRule_Transition int32
@@ -669,11 +727,11 @@ func (x LRRule_Transition) String() string {
 }
 
 func (LRRule_Transition) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[10].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[11].Descriptor()
 }
 
 func (LRRule_Transition) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[10]
+	return &file_config_chessbrain_proto_enumTypes[11]
 }
 
 func (x LRRule_Transition) Number() protoreflect.EnumNumber {
@@ -692,7 +750,7 @@ func (x *LRRule_Transition) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use LRRule_Transition.Descriptor instead.
 func (LRRule_Transition) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{15, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{21, 0}
 }
 
 type Loss_Head int32
@@ -732,11 +790,11 @@ func (x Loss_Head) String() string {
 }
 
 func (Loss_Head) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[11].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[12].Descriptor()
 }
 
 func (Loss_Head) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[11]
+	return &file_config_chessbrain_proto_enumTypes[12]
 }
 
 func (x Loss_Head) Number() protoreflect.EnumNumber {
@@ -755,7 +813,7 @@ func (x *Loss_Head) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Loss_Head.Descriptor instead.
 func (Loss_Head) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{17, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{23, 0}
 }
 
 type Loss_Kind int32
@@ -802,11 +860,11 @@ func (x Loss_Kind) String() string {
 }
 
 func (Loss_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[12].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[13].Descriptor()
 }
 
 func (Loss_Kind) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[12]
+	return &file_config_chessbrain_proto_enumTypes[13]
 }
 
 func (x Loss_Kind) Number() protoreflect.EnumNumber {
@@ -825,7 +883,7 @@ func (x *Loss_Kind) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Loss_Kind.Descriptor instead.
 func (Loss_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{17, 1}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{23, 1}
 }
 
 type Loss_Target int32
@@ -876,11 +934,11 @@ func (x Loss_Target) String() string {
 }
 
 func (Loss_Target) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[13].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[14].Descriptor()
 }
 
 func (Loss_Target) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[13]
+	return &file_config_chessbrain_proto_enumTypes[14]
 }
 
 func (x Loss_Target) Number() protoreflect.EnumNumber {
@@ -899,7 +957,7 @@ func (x *Loss_Target) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Loss_Target.Descriptor instead.
 func (Loss_Target) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{17, 2}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{23, 2}
 }
 
 type Export_Weights int32
@@ -934,11 +992,11 @@ func (x Export_Weights) String() string {
 }
 
 func (Export_Weights) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[14].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[15].Descriptor()
 }
 
 func (Export_Weights) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[14]
+	return &file_config_chessbrain_proto_enumTypes[15]
 }
 
 func (x Export_Weights) Number() protoreflect.EnumNumber {
@@ -957,7 +1015,7 @@ func (x *Export_Weights) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Export_Weights.Descriptor instead.
 func (Export_Weights) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{22, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{28, 0}
 }
 
 type Log_Level int32
@@ -996,11 +1054,11 @@ func (x Log_Level) String() string {
 }
 
 func (Log_Level) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[15].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[16].Descriptor()
 }
 
 func (Log_Level) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[15]
+	return &file_config_chessbrain_proto_enumTypes[16]
 }
 
 func (x Log_Level) Number() protoreflect.EnumNumber {
@@ -1019,7 +1077,7 @@ func (x *Log_Level) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Log_Level.Descriptor instead.
 func (Log_Level) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{26, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{32, 0}
 }
 
 type Log_Format int32
@@ -1052,11 +1110,11 @@ func (x Log_Format) String() string {
 }
 
 func (Log_Format) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[16].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[17].Descriptor()
 }
 
 func (Log_Format) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[16]
+	return &file_config_chessbrain_proto_enumTypes[17]
 }
 
 func (x Log_Format) Number() protoreflect.EnumNumber {
@@ -1075,7 +1133,7 @@ func (x *Log_Format) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Log_Format.Descriptor instead.
 func (Log_Format) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{26, 1}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{32, 1}
 }
 
 type Config struct {
@@ -1302,7 +1360,36 @@ type SelfPlay struct {
 	Openings *Openings `protobuf:"bytes,11,opt,name=openings" json:"openings,omitempty"`
 	// Products of the net that plays: FP32, BF16 (fp32 with a warning where the CPU has no bf16 products), or AUTO =
 	// BF16 where it has them and training.amp is not OFF.
-	Precision     *SelfPlay_Precision `protobuf:"varint,12,opt,name=precision,enum=chessbrain.config.v1.SelfPlay_Precision,def=0" json:"precision,omitempty"`
+	Precision *SelfPlay_Precision `protobuf:"varint,12,opt,name=precision,enum=chessbrain.config.v1.SelfPlay_Precision,def=0" json:"precision,omitempty"`
+	// Simulations by the age of the run, "32@0,100@200,400@1000": from each number after @ on so many. Empty =
+	// mcts.simulations throughout.
+	SimulationsSchedule *string `protobuf:"bytes,13,opt,name=simulations_schedule,json=simulationsSchedule" json:"simulations_schedule,omitempty"`
+	// What the schedule counts: EPISODES or SAMPLES.
+	ScheduleBy *SelfPlay_Age `protobuf:"varint,14,opt,name=schedule_by,json=scheduleBy,enum=chessbrain.config.v1.SelfPlay_Age,def=0" json:"schedule_by,omitempty"`
+	// Playout-cap randomisation: most moves are searched cheaply and not trained on.
+	PlayoutCap *PlayoutCap `protobuf:"bytes,15,opt,name=playout_cap,json=playoutCap" json:"playout_cap,omitempty"`
+	// Share of the weight of a game's rows, [0,1], that goes to where the search surprised the policy; 0 = all rows weigh
+	// the same.
+	PolicySurprise *float64 `protobuf:"fixed64,16,opt,name=policy_surprise,json=policySurprise,def=0" json:"policy_surprise,omitempty"`
+	// Games that branch off finished ones. For `chessbrain selfplay`.
+	Forks *Forks `protobuf:"bytes,17,opt,name=forks" json:"forks,omitempty"`
+	// Fewer visits where a game is decided.
+	ReducedVisits *ReducedVisits `protobuf:"bytes,18,opt,name=reduced_visits,json=reducedVisits" json:"reduced_visits,omitempty"`
+	// Games in which one side thinks longer.
+	Odds *Odds `protobuf:"bytes,19,opt,name=odds" json:"odds,omitempty"`
+	// Halves of a worker's games: with 2, the tree work of one half overlaps the net's work for the other. For devices
+	// beside the CPU.
+	Pools *int32 `protobuf:"varint,20,opt,name=pools,def=1" json:"pools,omitempty"`
+	// Share of the games that are written as PGN too, [0,1], below pgn/ of the run directory.
+	PgnShare *float64 `protobuf:"fixed64,21,opt,name=pgn_share,json=pgnShare,def=0" json:"pgn_share,omitempty"`
+	// Write each game as a chunk of Leela's V6 records too, below lc0/ of the run directory.
+	Lc0Chunks *bool `protobuf:"varint,22,opt,name=lc0_chunks,json=lc0Chunks,def=0" json:"lc0_chunks,omitempty"`
+	// Directory of nets for `chessbrain selfplay`: the newest .safetensors file in it plays; while there is none, random
+	// weights. Empty = the newest checkpoint of the run.
+	ModelsDir *string `protobuf:"bytes,23,opt,name=models_dir,json=modelsDir" json:"models_dir,omitempty"`
+	// Directory that `chessbrain selfplay` writes games to, as <net>/<process>/*.games; empty = selfplay/ of the run
+	// directory.
+	OutputDir     *string `protobuf:"bytes,24,opt,name=output_dir,json=outputDir" json:"output_dir,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1318,6 +1405,11 @@ const (
 	Default_SelfPlay_ExplorationRate   = float64(0.1)
 	Default_SelfPlay_MaxPlies          = int32(450)
 	Default_SelfPlay_Precision         = SelfPlay_AUTO
+	Default_SelfPlay_ScheduleBy        = SelfPlay_EPISODES
+	Default_SelfPlay_PolicySurprise    = float64(0)
+	Default_SelfPlay_Pools             = int32(1)
+	Default_SelfPlay_PgnShare          = float64(0)
+	Default_SelfPlay_Lc0Chunks         = bool(false)
 )
 
 func (x *SelfPlay) Reset() {
@@ -1434,6 +1526,370 @@ func (x *SelfPlay) GetPrecision() SelfPlay_Precision {
 	return Default_SelfPlay_Precision
 }
 
+func (x *SelfPlay) GetSimulationsSchedule() string {
+	if x != nil && x.SimulationsSchedule != nil {
+		return *x.SimulationsSchedule
+	}
+	return ""
+}
+
+func (x *SelfPlay) GetScheduleBy() SelfPlay_Age {
+	if x != nil && x.ScheduleBy != nil {
+		return *x.ScheduleBy
+	}
+	return Default_SelfPlay_ScheduleBy
+}
+
+func (x *SelfPlay) GetPlayoutCap() *PlayoutCap {
+	if x != nil {
+		return x.PlayoutCap
+	}
+	return nil
+}
+
+func (x *SelfPlay) GetPolicySurprise() float64 {
+	if x != nil && x.PolicySurprise != nil {
+		return *x.PolicySurprise
+	}
+	return Default_SelfPlay_PolicySurprise
+}
+
+func (x *SelfPlay) GetForks() *Forks {
+	if x != nil {
+		return x.Forks
+	}
+	return nil
+}
+
+func (x *SelfPlay) GetReducedVisits() *ReducedVisits {
+	if x != nil {
+		return x.ReducedVisits
+	}
+	return nil
+}
+
+func (x *SelfPlay) GetOdds() *Odds {
+	if x != nil {
+		return x.Odds
+	}
+	return nil
+}
+
+func (x *SelfPlay) GetPools() int32 {
+	if x != nil && x.Pools != nil {
+		return *x.Pools
+	}
+	return Default_SelfPlay_Pools
+}
+
+func (x *SelfPlay) GetPgnShare() float64 {
+	if x != nil && x.PgnShare != nil {
+		return *x.PgnShare
+	}
+	return Default_SelfPlay_PgnShare
+}
+
+func (x *SelfPlay) GetLc0Chunks() bool {
+	if x != nil && x.Lc0Chunks != nil {
+		return *x.Lc0Chunks
+	}
+	return Default_SelfPlay_Lc0Chunks
+}
+
+func (x *SelfPlay) GetModelsDir() string {
+	if x != nil && x.ModelsDir != nil {
+		return *x.ModelsDir
+	}
+	return ""
+}
+
+func (x *SelfPlay) GetOutputDir() string {
+	if x != nil && x.OutputDir != nil {
+		return *x.OutputDir
+	}
+	return ""
+}
+
+type PlayoutCap struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Chance of a full search, (0,1]; 1 = every search is full.
+	FullProbability *float64 `protobuf:"fixed64,1,opt,name=full_probability,json=fullProbability,def=1" json:"full_probability,omitempty"`
+	// Simulations of a cheap search.
+	CheapSimulations *int32 `protobuf:"varint,2,opt,name=cheap_simulations,json=cheapSimulations,def=100" json:"cheap_simulations,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+// Default values for PlayoutCap fields.
+const (
+	Default_PlayoutCap_FullProbability  = float64(1)
+	Default_PlayoutCap_CheapSimulations = int32(100)
+)
+
+func (x *PlayoutCap) Reset() {
+	*x = PlayoutCap{}
+	mi := &file_config_chessbrain_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlayoutCap) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlayoutCap) ProtoMessage() {}
+
+func (x *PlayoutCap) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlayoutCap.ProtoReflect.Descriptor instead.
+func (*PlayoutCap) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *PlayoutCap) GetFullProbability() float64 {
+	if x != nil && x.FullProbability != nil {
+		return *x.FullProbability
+	}
+	return Default_PlayoutCap_FullProbability
+}
+
+func (x *PlayoutCap) GetCheapSimulations() int32 {
+	if x != nil && x.CheapSimulations != nil {
+		return *x.CheapSimulations
+	}
+	return Default_PlayoutCap_CheapSimulations
+}
+
+type Forks struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Chance that a finished game is followed by one that leaves it in its opening, [0,1].
+	Early *float64 `protobuf:"fixed64,1,opt,name=early,def=0" json:"early,omitempty"`
+	// Chance that it is followed by one that leaves it anywhere, [0,1].
+	Late *float64 `protobuf:"fixed64,2,opt,name=late,def=0" json:"late,omitempty"`
+	// Chance per searched move that the position after another move is searched and learnt too, [0,1].
+	SidePositions *float64 `protobuf:"fixed64,3,opt,name=side_positions,json=sidePositions,def=0" json:"side_positions,omitempty"`
+	// Mean ply of an early fork, > 0.
+	EarlyPlies    *float64 `protobuf:"fixed64,4,opt,name=early_plies,json=earlyPlies,def=12" json:"early_plies,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for Forks fields.
+const (
+	Default_Forks_Early         = float64(0)
+	Default_Forks_Late          = float64(0)
+	Default_Forks_SidePositions = float64(0)
+	Default_Forks_EarlyPlies    = float64(12)
+)
+
+func (x *Forks) Reset() {
+	*x = Forks{}
+	mi := &file_config_chessbrain_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Forks) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Forks) ProtoMessage() {}
+
+func (x *Forks) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Forks.ProtoReflect.Descriptor instead.
+func (*Forks) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Forks) GetEarly() float64 {
+	if x != nil && x.Early != nil {
+		return *x.Early
+	}
+	return Default_Forks_Early
+}
+
+func (x *Forks) GetLate() float64 {
+	if x != nil && x.Late != nil {
+		return *x.Late
+	}
+	return Default_Forks_Late
+}
+
+func (x *Forks) GetSidePositions() float64 {
+	if x != nil && x.SidePositions != nil {
+		return *x.SidePositions
+	}
+	return Default_Forks_SidePositions
+}
+
+func (x *Forks) GetEarlyPlies() float64 {
+	if x != nil && x.EarlyPlies != nil {
+		return *x.EarlyPlies
+	}
+	return Default_Forks_EarlyPlies
+}
+
+type ReducedVisits struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Simulations once a game is decided; 0 = as always.
+	Simulations *int32 `protobuf:"varint,1,opt,name=simulations,def=0" json:"simulations,omitempty"`
+	// Root |Q| above which a game counts as decided, (0,1].
+	Q *float64 `protobuf:"fixed64,2,opt,name=q,def=0.9" json:"q,omitempty"`
+	// Plies in a row that must be so.
+	Plies *int32 `protobuf:"varint,3,opt,name=plies,def=3" json:"plies,omitempty"`
+	// Weight of such rows, [0,1].
+	Weight        *float64 `protobuf:"fixed64,4,opt,name=weight,def=0.1" json:"weight,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for ReducedVisits fields.
+const (
+	Default_ReducedVisits_Simulations = int32(0)
+	Default_ReducedVisits_Q           = float64(0.9)
+	Default_ReducedVisits_Plies       = int32(3)
+	Default_ReducedVisits_Weight      = float64(0.1)
+)
+
+func (x *ReducedVisits) Reset() {
+	*x = ReducedVisits{}
+	mi := &file_config_chessbrain_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReducedVisits) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReducedVisits) ProtoMessage() {}
+
+func (x *ReducedVisits) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReducedVisits.ProtoReflect.Descriptor instead.
+func (*ReducedVisits) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ReducedVisits) GetSimulations() int32 {
+	if x != nil && x.Simulations != nil {
+		return *x.Simulations
+	}
+	return Default_ReducedVisits_Simulations
+}
+
+func (x *ReducedVisits) GetQ() float64 {
+	if x != nil && x.Q != nil {
+		return *x.Q
+	}
+	return Default_ReducedVisits_Q
+}
+
+func (x *ReducedVisits) GetPlies() int32 {
+	if x != nil && x.Plies != nil {
+		return *x.Plies
+	}
+	return Default_ReducedVisits_Plies
+}
+
+func (x *ReducedVisits) GetWeight() float64 {
+	if x != nil && x.Weight != nil {
+		return *x.Weight
+	}
+	return Default_ReducedVisits_Weight
+}
+
+type Odds struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Share of games with odds, [0,1].
+	Probability *float64 `protobuf:"fixed64,1,opt,name=probability,def=0" json:"probability,omitempty"`
+	// Most by which one side's simulations are divided, >= 1; the divisor is drawn for each game.
+	Factor        *float64 `protobuf:"fixed64,2,opt,name=factor,def=4" json:"factor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for Odds fields.
+const (
+	Default_Odds_Probability = float64(0)
+	Default_Odds_Factor      = float64(4)
+)
+
+func (x *Odds) Reset() {
+	*x = Odds{}
+	mi := &file_config_chessbrain_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Odds) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Odds) ProtoMessage() {}
+
+func (x *Odds) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Odds.ProtoReflect.Descriptor instead.
+func (*Odds) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Odds) GetProbability() float64 {
+	if x != nil && x.Probability != nil {
+		return *x.Probability
+	}
+	return Default_Odds_Probability
+}
+
+func (x *Odds) GetFactor() float64 {
+	if x != nil && x.Factor != nil {
+		return *x.Factor
+	}
+	return Default_Odds_Factor
+}
+
 type Temperature struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Temperature of the first plies; a move is picked with N^(1/T), 0 = always the most visited.
@@ -1444,24 +1900,33 @@ type Temperature struct {
 	Halflife *float64 `protobuf:"fixed64,3,opt,name=halflife,def=0" json:"halflife,omitempty"`
 	// Lowest temperature.
 	Floor *float64 `protobuf:"fixed64,4,opt,name=floor,def=0.15" json:"floor,omitempty"`
-	// From this ply on the most visited move is played; 0 = never. (Others: not in this build.)
-	CutoffPly     *int32 `protobuf:"varint,5,opt,name=cutoff_ply,json=cutoffPly,def=0" json:"cutoff_ply,omitempty"`
+	// From this ply on the most visited move is played; 0 = never.
+	CutoffPly *int32 `protobuf:"varint,5,opt,name=cutoff_ply,json=cutoffPly,def=0" json:"cutoff_ply,omitempty"`
+	// Plies in which the temperature then falls from start to floor in a straight line; 0 = not so. Not with a halflife.
+	DecayPlies *int32 `protobuf:"varint,6,opt,name=decay_plies,json=decayPlies,def=0" json:"decay_plies,omitempty"`
+	// Only moves within so many per cent of the best move's winning chance are drawn, [0,100]; 100 = all.
+	ValueCutoff *float64 `protobuf:"fixed64,7,opt,name=value_cutoff,json=valueCutoff,def=100" json:"value_cutoff,omitempty"`
+	// Added to every visited move's visits before the draw, may be negative.
+	VisitOffset   *float64 `protobuf:"fixed64,8,opt,name=visit_offset,json=visitOffset,def=0" json:"visit_offset,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 // Default values for Temperature fields.
 const (
-	Default_Temperature_Start     = float64(1)
-	Default_Temperature_Plies     = int32(30)
-	Default_Temperature_Halflife  = float64(0)
-	Default_Temperature_Floor     = float64(0.15)
-	Default_Temperature_CutoffPly = int32(0)
+	Default_Temperature_Start       = float64(1)
+	Default_Temperature_Plies       = int32(30)
+	Default_Temperature_Halflife    = float64(0)
+	Default_Temperature_Floor       = float64(0.15)
+	Default_Temperature_CutoffPly   = int32(0)
+	Default_Temperature_DecayPlies  = int32(0)
+	Default_Temperature_ValueCutoff = float64(100)
+	Default_Temperature_VisitOffset = float64(0)
 )
 
 func (x *Temperature) Reset() {
 	*x = Temperature{}
-	mi := &file_config_chessbrain_proto_msgTypes[2]
+	mi := &file_config_chessbrain_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1473,7 +1938,7 @@ func (x *Temperature) String() string {
 func (*Temperature) ProtoMessage() {}
 
 func (x *Temperature) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[2]
+	mi := &file_config_chessbrain_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1486,7 +1951,7 @@ func (x *Temperature) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Temperature.ProtoReflect.Descriptor instead.
 func (*Temperature) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{2}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Temperature) GetStart() float64 {
@@ -1524,6 +1989,27 @@ func (x *Temperature) GetCutoffPly() int32 {
 	return Default_Temperature_CutoffPly
 }
 
+func (x *Temperature) GetDecayPlies() int32 {
+	if x != nil && x.DecayPlies != nil {
+		return *x.DecayPlies
+	}
+	return Default_Temperature_DecayPlies
+}
+
+func (x *Temperature) GetValueCutoff() float64 {
+	if x != nil && x.ValueCutoff != nil {
+		return *x.ValueCutoff
+	}
+	return Default_Temperature_ValueCutoff
+}
+
+func (x *Temperature) GetVisitOffset() float64 {
+	if x != nil && x.VisitOffset != nil {
+		return *x.VisitOffset
+	}
+	return Default_Temperature_VisitOffset
+}
+
 type Resign struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The side to move resigns at or below this root Q, [-1,0); -1 = nobody resigns.
@@ -1549,7 +2035,7 @@ const (
 
 func (x *Resign) Reset() {
 	*x = Resign{}
-	mi := &file_config_chessbrain_proto_msgTypes[3]
+	mi := &file_config_chessbrain_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1561,7 +2047,7 @@ func (x *Resign) String() string {
 func (*Resign) ProtoMessage() {}
 
 func (x *Resign) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[3]
+	mi := &file_config_chessbrain_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1574,7 +2060,7 @@ func (x *Resign) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resign.ProtoReflect.Descriptor instead.
 func (*Resign) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{3}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Resign) GetQ() float64 {
@@ -1610,25 +2096,37 @@ type Openings struct {
 	// Start positions with weights; none = the normal start.
 	// Example: positions { fen: "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1" weight: 1 }
 	Positions []*Openings_Position `protobuf:"bytes,1,rep,name=positions" json:"positions,omitempty"`
-	// File of start positions, one FEN or EPD a line; empty = none.
+	// File of openings: start positions, one FEN or EPD a line, or games (.pgn), whose moves are played; empty = none.
 	File *string `protobuf:"bytes,2,opt,name=file" json:"file,omitempty"`
 	// How lines of the file are drawn: SEQUENTIAL, SHUFFLED or RANDOM.
 	Order *Openings_Order `protobuf:"varint,3,opt,name=order,enum=chessbrain.config.v1.Openings_Order,def=2" json:"order,omitempty"`
 	// Uniformly random plies before the first searched move.
-	RandomPlies   *int32 `protobuf:"varint,4,opt,name=random_plies,json=randomPlies,def=0" json:"random_plies,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	RandomPlies *int32 `protobuf:"varint,4,opt,name=random_plies,json=randomPlies,def=0" json:"random_plies,omitempty"`
+	// After those: plies drawn from the net's policy without a search. They are not learnt.
+	PolicyPlies *int32 `protobuf:"varint,5,opt,name=policy_plies,json=policyPlies,def=0" json:"policy_plies,omitempty"`
+	// Temperature of that draw, > 0.
+	PolicyTemperature *float64 `protobuf:"fixed64,6,opt,name=policy_temperature,json=policyTemperature,def=1" json:"policy_temperature,omitempty"`
+	// Each opening serves two games in a row.
+	Mirrored *bool `protobuf:"varint,7,opt,name=mirrored,def=0" json:"mirrored,omitempty"`
+	// Chance per ply, [0,1], that a game of a .pgn file is left there.
+	StopProbability *float64 `protobuf:"fixed64,8,opt,name=stop_probability,json=stopProbability,def=0" json:"stop_probability,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 // Default values for Openings fields.
 const (
-	Default_Openings_Order       = Openings_RANDOM
-	Default_Openings_RandomPlies = int32(0)
+	Default_Openings_Order             = Openings_RANDOM
+	Default_Openings_RandomPlies       = int32(0)
+	Default_Openings_PolicyPlies       = int32(0)
+	Default_Openings_PolicyTemperature = float64(1)
+	Default_Openings_Mirrored          = bool(false)
+	Default_Openings_StopProbability   = float64(0)
 )
 
 func (x *Openings) Reset() {
 	*x = Openings{}
-	mi := &file_config_chessbrain_proto_msgTypes[4]
+	mi := &file_config_chessbrain_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1640,7 +2138,7 @@ func (x *Openings) String() string {
 func (*Openings) ProtoMessage() {}
 
 func (x *Openings) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[4]
+	mi := &file_config_chessbrain_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1653,7 +2151,7 @@ func (x *Openings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Openings.ProtoReflect.Descriptor instead.
 func (*Openings) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{4}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Openings) GetPositions() []*Openings_Position {
@@ -1682,6 +2180,34 @@ func (x *Openings) GetRandomPlies() int32 {
 		return *x.RandomPlies
 	}
 	return Default_Openings_RandomPlies
+}
+
+func (x *Openings) GetPolicyPlies() int32 {
+	if x != nil && x.PolicyPlies != nil {
+		return *x.PolicyPlies
+	}
+	return Default_Openings_PolicyPlies
+}
+
+func (x *Openings) GetPolicyTemperature() float64 {
+	if x != nil && x.PolicyTemperature != nil {
+		return *x.PolicyTemperature
+	}
+	return Default_Openings_PolicyTemperature
+}
+
+func (x *Openings) GetMirrored() bool {
+	if x != nil && x.Mirrored != nil {
+		return *x.Mirrored
+	}
+	return Default_Openings_Mirrored
+}
+
+func (x *Openings) GetStopProbability() float64 {
+	if x != nil && x.StopProbability != nil {
+		return *x.StopProbability
+	}
+	return Default_Openings_StopProbability
 }
 
 type MCTS struct {
@@ -1719,7 +2245,14 @@ type MCTS struct {
 	// Lost visits that a leaf counts for while it waits for its evaluation.
 	VirtualLoss *float64 `protobuf:"fixed64,17,opt,name=virtual_loss,json=virtualLoss,def=1" json:"virtual_loss,omitempty"`
 	// Positions that the NN cache of a worker holds; 0 = no cache.
-	CacheEntries  *int32 `protobuf:"varint,15,opt,name=cache_entries,json=cacheEntries,def=200000" json:"cache_entries,omitempty"`
+	CacheEntries *int32 `protobuf:"varint,15,opt,name=cache_entries,json=cacheEntries,def=200000" json:"cache_entries,omitempty"`
+	// Forced playouts: at the root of a full search a move gets at least sqrt(k * prior * visits) visits, and what PUCT
+	// would not have given is taken from the training target; 0 = off, KataGo has 2.
+	ForcedPlayouts *float64 `protobuf:"fixed64,18,opt,name=forced_playouts,json=forcedPlayouts,def=0" json:"forced_playouts,omitempty"`
+	// Gumbel search in the place of PUCT.
+	Gumbel *Gumbel `protobuf:"bytes,19,opt,name=gumbel" json:"gumbel,omitempty"`
+	// Preference for short wins and long losses.
+	MovesLeft     *MovesLeft `protobuf:"bytes,20,opt,name=moves_left,json=movesLeft" json:"moves_left,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1743,11 +2276,12 @@ const (
 	Default_MCTS_LeavesPerGame         = int32(1)
 	Default_MCTS_VirtualLoss           = float64(1)
 	Default_MCTS_CacheEntries          = int32(200000)
+	Default_MCTS_ForcedPlayouts        = float64(0)
 )
 
 func (x *MCTS) Reset() {
 	*x = MCTS{}
-	mi := &file_config_chessbrain_proto_msgTypes[5]
+	mi := &file_config_chessbrain_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1759,7 +2293,7 @@ func (x *MCTS) String() string {
 func (*MCTS) ProtoMessage() {}
 
 func (x *MCTS) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[5]
+	mi := &file_config_chessbrain_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1772,7 +2306,7 @@ func (x *MCTS) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MCTS.ProtoReflect.Descriptor instead.
 func (*MCTS) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{5}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *MCTS) GetSimulations() int32 {
@@ -1894,6 +2428,197 @@ func (x *MCTS) GetCacheEntries() int32 {
 	return Default_MCTS_CacheEntries
 }
 
+func (x *MCTS) GetForcedPlayouts() float64 {
+	if x != nil && x.ForcedPlayouts != nil {
+		return *x.ForcedPlayouts
+	}
+	return Default_MCTS_ForcedPlayouts
+}
+
+func (x *MCTS) GetGumbel() *Gumbel {
+	if x != nil {
+		return x.Gumbel
+	}
+	return nil
+}
+
+func (x *MCTS) GetMovesLeft() *MovesLeft {
+	if x != nil {
+		return x.MovesLeft
+	}
+	return nil
+}
+
+type Gumbel struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Sequential halving over candidates at the root, completed Q values as training target; no Dirichlet noise.
+	Enabled *bool `protobuf:"varint,1,opt,name=enabled,def=0" json:"enabled,omitempty"`
+	// Moves that are considered at the root.
+	Candidates *int32 `protobuf:"varint,2,opt,name=candidates,def=16" json:"candidates,omitempty"`
+	// Gumbel noise in full searches of self-play; 0 = none. It goes with the temperature: none where that is 0.
+	Scale *float64 `protobuf:"fixed64,3,opt,name=scale,def=1" json:"scale,omitempty"`
+	// Weight of values against logits: logits + (max_visit_init + most visits) * value_scale * Q.
+	ValueScale *float64 `protobuf:"fixed64,4,opt,name=value_scale,json=valueScale,def=0.25" json:"value_scale,omitempty"`
+	// The same formula's constant.
+	MaxVisitInit *float64 `protobuf:"fixed64,5,opt,name=max_visit_init,json=maxVisitInit,def=50" json:"max_visit_init,omitempty"`
+	// Stretch the values of a node's moves to [0,1] first, so that small differences decide.
+	Rescale       *bool `protobuf:"varint,6,opt,name=rescale,def=0" json:"rescale,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for Gumbel fields.
+const (
+	Default_Gumbel_Enabled      = bool(false)
+	Default_Gumbel_Candidates   = int32(16)
+	Default_Gumbel_Scale        = float64(1)
+	Default_Gumbel_ValueScale   = float64(0.25)
+	Default_Gumbel_MaxVisitInit = float64(50)
+	Default_Gumbel_Rescale      = bool(false)
+)
+
+func (x *Gumbel) Reset() {
+	*x = Gumbel{}
+	mi := &file_config_chessbrain_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Gumbel) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Gumbel) ProtoMessage() {}
+
+func (x *Gumbel) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Gumbel.ProtoReflect.Descriptor instead.
+func (*Gumbel) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Gumbel) GetEnabled() bool {
+	if x != nil && x.Enabled != nil {
+		return *x.Enabled
+	}
+	return Default_Gumbel_Enabled
+}
+
+func (x *Gumbel) GetCandidates() int32 {
+	if x != nil && x.Candidates != nil {
+		return *x.Candidates
+	}
+	return Default_Gumbel_Candidates
+}
+
+func (x *Gumbel) GetScale() float64 {
+	if x != nil && x.Scale != nil {
+		return *x.Scale
+	}
+	return Default_Gumbel_Scale
+}
+
+func (x *Gumbel) GetValueScale() float64 {
+	if x != nil && x.ValueScale != nil {
+		return *x.ValueScale
+	}
+	return Default_Gumbel_ValueScale
+}
+
+func (x *Gumbel) GetMaxVisitInit() float64 {
+	if x != nil && x.MaxVisitInit != nil {
+		return *x.MaxVisitInit
+	}
+	return Default_Gumbel_MaxVisitInit
+}
+
+func (x *Gumbel) GetRescale() bool {
+	if x != nil && x.Rescale != nil {
+		return *x.Rescale
+	}
+	return Default_Gumbel_Rescale
+}
+
+type MovesLeft struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Largest change of a move's score, [0,1]; 0 = off.
+	MaxEffect *float64 `protobuf:"fixed64,1,opt,name=max_effect,json=maxEffect,def=0" json:"max_effect,omitempty"`
+	// Change per ply of difference.
+	Slope *float64 `protobuf:"fixed64,2,opt,name=slope,def=0.003" json:"slope,omitempty"`
+	// |Q| below which there is no effect, [0,1].
+	Threshold     *float64 `protobuf:"fixed64,3,opt,name=threshold,def=0.6" json:"threshold,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for MovesLeft fields.
+const (
+	Default_MovesLeft_MaxEffect = float64(0)
+	Default_MovesLeft_Slope     = float64(0.003)
+	Default_MovesLeft_Threshold = float64(0.6)
+)
+
+func (x *MovesLeft) Reset() {
+	*x = MovesLeft{}
+	mi := &file_config_chessbrain_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MovesLeft) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MovesLeft) ProtoMessage() {}
+
+func (x *MovesLeft) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MovesLeft.ProtoReflect.Descriptor instead.
+func (*MovesLeft) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *MovesLeft) GetMaxEffect() float64 {
+	if x != nil && x.MaxEffect != nil {
+		return *x.MaxEffect
+	}
+	return Default_MovesLeft_MaxEffect
+}
+
+func (x *MovesLeft) GetSlope() float64 {
+	if x != nil && x.Slope != nil {
+		return *x.Slope
+	}
+	return Default_MovesLeft_Slope
+}
+
+func (x *MovesLeft) GetThreshold() float64 {
+	if x != nil && x.Threshold != nil {
+		return *x.Threshold
+	}
+	return Default_MovesLeft_Threshold
+}
+
 // Later: stages of the chunk loader.
 type DataLoader struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1903,7 +2628,7 @@ type DataLoader struct {
 
 func (x *DataLoader) Reset() {
 	*x = DataLoader{}
-	mi := &file_config_chessbrain_proto_msgTypes[6]
+	mi := &file_config_chessbrain_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1915,7 +2640,7 @@ func (x *DataLoader) String() string {
 func (*DataLoader) ProtoMessage() {}
 
 func (x *DataLoader) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[6]
+	mi := &file_config_chessbrain_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1928,7 +2653,7 @@ func (x *DataLoader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataLoader.ProtoReflect.Descriptor instead.
 func (*DataLoader) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{6}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{12}
 }
 
 // Later: cycle of self-play, shuffle, train, export, gate.
@@ -1940,7 +2665,7 @@ type Loop struct {
 
 func (x *Loop) Reset() {
 	*x = Loop{}
-	mi := &file_config_chessbrain_proto_msgTypes[7]
+	mi := &file_config_chessbrain_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1952,7 +2677,7 @@ func (x *Loop) String() string {
 func (*Loop) ProtoMessage() {}
 
 func (x *Loop) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[7]
+	mi := &file_config_chessbrain_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1965,7 +2690,7 @@ func (x *Loop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Loop.ProtoReflect.Descriptor instead.
 func (*Loop) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{7}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{13}
 }
 
 type Model struct {
@@ -1983,7 +2708,7 @@ type Model struct {
 
 func (x *Model) Reset() {
 	*x = Model{}
-	mi := &file_config_chessbrain_proto_msgTypes[8]
+	mi := &file_config_chessbrain_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1995,7 +2720,7 @@ func (x *Model) String() string {
 func (*Model) ProtoMessage() {}
 
 func (x *Model) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[8]
+	mi := &file_config_chessbrain_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2008,7 +2733,7 @@ func (x *Model) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Model.ProtoReflect.Descriptor instead.
 func (*Model) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{8}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Model) GetNet() string {
@@ -2079,7 +2804,7 @@ const (
 
 func (x *Arch) Reset() {
 	*x = Arch{}
-	mi := &file_config_chessbrain_proto_msgTypes[9]
+	mi := &file_config_chessbrain_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2091,7 +2816,7 @@ func (x *Arch) String() string {
 func (*Arch) ProtoMessage() {}
 
 func (x *Arch) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[9]
+	mi := &file_config_chessbrain_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2104,7 +2829,7 @@ func (x *Arch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Arch.ProtoReflect.Descriptor instead.
 func (*Arch) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{9}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Arch) GetVersion() int32 {
@@ -2241,7 +2966,7 @@ const (
 
 func (x *ConvTower) Reset() {
 	*x = ConvTower{}
-	mi := &file_config_chessbrain_proto_msgTypes[10]
+	mi := &file_config_chessbrain_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2253,7 +2978,7 @@ func (x *ConvTower) String() string {
 func (*ConvTower) ProtoMessage() {}
 
 func (x *ConvTower) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[10]
+	mi := &file_config_chessbrain_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2266,7 +2991,7 @@ func (x *ConvTower) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvTower.ProtoReflect.Descriptor instead.
 func (*ConvTower) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{10}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ConvTower) GetFilters() int32 {
@@ -2299,7 +3024,7 @@ type AttentionBody struct {
 
 func (x *AttentionBody) Reset() {
 	*x = AttentionBody{}
-	mi := &file_config_chessbrain_proto_msgTypes[11]
+	mi := &file_config_chessbrain_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2311,7 +3036,7 @@ func (x *AttentionBody) String() string {
 func (*AttentionBody) ProtoMessage() {}
 
 func (x *AttentionBody) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[11]
+	mi := &file_config_chessbrain_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2324,7 +3049,7 @@ func (x *AttentionBody) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttentionBody.ProtoReflect.Descriptor instead.
 func (*AttentionBody) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{11}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{17}
 }
 
 // What configs/models.textproto holds.
@@ -2338,7 +3063,7 @@ type ModelKinds struct {
 
 func (x *ModelKinds) Reset() {
 	*x = ModelKinds{}
-	mi := &file_config_chessbrain_proto_msgTypes[12]
+	mi := &file_config_chessbrain_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2350,7 +3075,7 @@ func (x *ModelKinds) String() string {
 func (*ModelKinds) ProtoMessage() {}
 
 func (x *ModelKinds) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[12]
+	mi := &file_config_chessbrain_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2363,7 +3088,7 @@ func (x *ModelKinds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelKinds.ProtoReflect.Descriptor instead.
 func (*ModelKinds) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{12}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ModelKinds) GetKind() []*ModelKind {
@@ -2385,7 +3110,7 @@ type ModelKind struct {
 
 func (x *ModelKind) Reset() {
 	*x = ModelKind{}
-	mi := &file_config_chessbrain_proto_msgTypes[13]
+	mi := &file_config_chessbrain_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2397,7 +3122,7 @@ func (x *ModelKind) String() string {
 func (*ModelKind) ProtoMessage() {}
 
 func (x *ModelKind) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[13]
+	mi := &file_config_chessbrain_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2410,7 +3135,7 @@ func (x *ModelKind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelKind.ProtoReflect.Descriptor instead.
 func (*ModelKind) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{13}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ModelKind) GetName() string {
@@ -2520,7 +3245,7 @@ const (
 
 func (x *Training) Reset() {
 	*x = Training{}
-	mi := &file_config_chessbrain_proto_msgTypes[14]
+	mi := &file_config_chessbrain_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2532,7 +3257,7 @@ func (x *Training) String() string {
 func (*Training) ProtoMessage() {}
 
 func (x *Training) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[14]
+	mi := &file_config_chessbrain_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2545,7 +3270,7 @@ func (x *Training) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Training.ProtoReflect.Descriptor instead.
 func (*Training) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{14}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Training) GetSource() Training_Source {
@@ -2768,7 +3493,7 @@ const (
 
 func (x *LRRule) Reset() {
 	*x = LRRule{}
-	mi := &file_config_chessbrain_proto_msgTypes[15]
+	mi := &file_config_chessbrain_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2780,7 +3505,7 @@ func (x *LRRule) String() string {
 func (*LRRule) ProtoMessage() {}
 
 func (x *LRRule) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[15]
+	mi := &file_config_chessbrain_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2793,7 +3518,7 @@ func (x *LRRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LRRule.ProtoReflect.Descriptor instead.
 func (*LRRule) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{15}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *LRRule) GetStartingStep() int64 {
@@ -2849,7 +3574,7 @@ const (
 
 func (x *Warmup) Reset() {
 	*x = Warmup{}
-	mi := &file_config_chessbrain_proto_msgTypes[16]
+	mi := &file_config_chessbrain_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2861,7 +3586,7 @@ func (x *Warmup) String() string {
 func (*Warmup) ProtoMessage() {}
 
 func (x *Warmup) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[16]
+	mi := &file_config_chessbrain_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2874,7 +3599,7 @@ func (x *Warmup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Warmup.ProtoReflect.Descriptor instead.
 func (*Warmup) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{16}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Warmup) GetSteps() int64 {
@@ -2921,7 +3646,7 @@ const (
 
 func (x *Loss) Reset() {
 	*x = Loss{}
-	mi := &file_config_chessbrain_proto_msgTypes[17]
+	mi := &file_config_chessbrain_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2933,7 +3658,7 @@ func (x *Loss) String() string {
 func (*Loss) ProtoMessage() {}
 
 func (x *Loss) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[17]
+	mi := &file_config_chessbrain_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2946,7 +3671,7 @@ func (x *Loss) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Loss.ProtoReflect.Descriptor instead.
 func (*Loss) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{17}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Loss) GetHead() Loss_Head {
@@ -3016,7 +3741,7 @@ const (
 
 func (x *SWA) Reset() {
 	*x = SWA{}
-	mi := &file_config_chessbrain_proto_msgTypes[18]
+	mi := &file_config_chessbrain_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3028,7 +3753,7 @@ func (x *SWA) String() string {
 func (*SWA) ProtoMessage() {}
 
 func (x *SWA) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[18]
+	mi := &file_config_chessbrain_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3041,7 +3766,7 @@ func (x *SWA) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SWA.ProtoReflect.Descriptor instead.
 func (*SWA) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{18}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SWA) GetPeriod() int64 {
@@ -3079,7 +3804,7 @@ const (
 
 func (x *Validation) Reset() {
 	*x = Validation{}
-	mi := &file_config_chessbrain_proto_msgTypes[19]
+	mi := &file_config_chessbrain_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3091,7 +3816,7 @@ func (x *Validation) String() string {
 func (*Validation) ProtoMessage() {}
 
 func (x *Validation) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[19]
+	mi := &file_config_chessbrain_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3104,7 +3829,7 @@ func (x *Validation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Validation.ProtoReflect.Descriptor instead.
 func (*Validation) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{19}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Validation) GetShare() float64 {
@@ -3154,7 +3879,7 @@ const (
 
 func (x *Checkpoint) Reset() {
 	*x = Checkpoint{}
-	mi := &file_config_chessbrain_proto_msgTypes[20]
+	mi := &file_config_chessbrain_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3166,7 +3891,7 @@ func (x *Checkpoint) String() string {
 func (*Checkpoint) ProtoMessage() {}
 
 func (x *Checkpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[20]
+	mi := &file_config_chessbrain_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3179,7 +3904,7 @@ func (x *Checkpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Checkpoint.ProtoReflect.Descriptor instead.
 func (*Checkpoint) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{20}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Checkpoint) GetInterval() int64 {
@@ -3244,7 +3969,7 @@ const (
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_config_chessbrain_proto_msgTypes[21]
+	mi := &file_config_chessbrain_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3256,7 +3981,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[21]
+	mi := &file_config_chessbrain_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3269,7 +3994,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{21}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Metrics) GetDir() string {
@@ -3345,7 +4070,7 @@ const (
 
 func (x *Export) Reset() {
 	*x = Export{}
-	mi := &file_config_chessbrain_proto_msgTypes[22]
+	mi := &file_config_chessbrain_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3357,7 +4082,7 @@ func (x *Export) String() string {
 func (*Export) ProtoMessage() {}
 
 func (x *Export) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[22]
+	mi := &file_config_chessbrain_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3370,7 +4095,7 @@ func (x *Export) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Export.ProtoReflect.Descriptor instead.
 func (*Export) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{22}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Export) GetExporter() string {
@@ -3430,7 +4155,7 @@ type Plugins struct {
 
 func (x *Plugins) Reset() {
 	*x = Plugins{}
-	mi := &file_config_chessbrain_proto_msgTypes[23]
+	mi := &file_config_chessbrain_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3442,7 +4167,7 @@ func (x *Plugins) String() string {
 func (*Plugins) ProtoMessage() {}
 
 func (x *Plugins) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[23]
+	mi := &file_config_chessbrain_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3455,7 +4180,7 @@ func (x *Plugins) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plugins.ProtoReflect.Descriptor instead.
 func (*Plugins) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{23}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Plugins) GetRescorer() []*Stage {
@@ -3492,7 +4217,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_config_chessbrain_proto_msgTypes[24]
+	mi := &file_config_chessbrain_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3504,7 +4229,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[24]
+	mi := &file_config_chessbrain_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3517,7 +4242,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{24}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Stage) GetName() string {
@@ -3543,7 +4268,7 @@ type External struct {
 
 func (x *External) Reset() {
 	*x = External{}
-	mi := &file_config_chessbrain_proto_msgTypes[25]
+	mi := &file_config_chessbrain_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3555,7 +4280,7 @@ func (x *External) String() string {
 func (*External) ProtoMessage() {}
 
 func (x *External) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[25]
+	mi := &file_config_chessbrain_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3568,7 +4293,7 @@ func (x *External) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use External.ProtoReflect.Descriptor instead.
 func (*External) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{25}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{31}
 }
 
 type Log struct {
@@ -3601,7 +4326,7 @@ const (
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_config_chessbrain_proto_msgTypes[26]
+	mi := &file_config_chessbrain_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3613,7 +4338,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[26]
+	mi := &file_config_chessbrain_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3626,7 +4351,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{26}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Log) GetLevel() Log_Level {
@@ -3688,7 +4413,7 @@ const (
 
 func (x *Openings_Position) Reset() {
 	*x = Openings_Position{}
-	mi := &file_config_chessbrain_proto_msgTypes[27]
+	mi := &file_config_chessbrain_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3700,7 +4425,7 @@ func (x *Openings_Position) String() string {
 func (*Openings_Position) ProtoMessage() {}
 
 func (x *Openings_Position) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[27]
+	mi := &file_config_chessbrain_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3713,7 +4438,7 @@ func (x *Openings_Position) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Openings_Position.ProtoReflect.Descriptor instead.
 func (*Openings_Position) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{4, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{8, 0}
 }
 
 func (x *Openings_Position) GetFen() string {
@@ -3754,7 +4479,7 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	" \x01(\v2\x1c.chessbrain.config.v1.ExportR\x06export\x127\n" +
 	"\aplugins\x18\v \x01(\v2\x1d.chessbrain.config.v1.PluginsR\aplugins\x12.\n" +
 	"\x04loop\x18\f \x01(\v2\x1a.chessbrain.config.v1.LoopR\x04loop\x12+\n" +
-	"\x03log\x18\x11 \x01(\v2\x19.chessbrain.config.v1.LogR\x03log\"\x8c\x05\n" +
+	"\x03log\x18\x11 \x01(\v2\x19.chessbrain.config.v1.LogR\x03log\"\xeb\t\n" +
 	"\bSelfPlay\x12\x1d\n" +
 	"\bepisodes\x18\x01 \x01(\x03:\x014R\bepisodes\x12,\n" +
 	"\x10producer_workers\x18\x02 \x01(\x05:\x010R\x0fproducerWorkers\x122\n" +
@@ -3769,28 +4494,74 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"\tmax_plies\x18\n" +
 	" \x01(\x05:\x03450R\bmaxPlies\x12:\n" +
 	"\bopenings\x18\v \x01(\v2\x1e.chessbrain.config.v1.OpeningsR\bopenings\x12L\n" +
-	"\tprecision\x18\f \x01(\x0e2(.chessbrain.config.v1.SelfPlay.Precision:\x04AUTOR\tprecision\")\n" +
+	"\tprecision\x18\f \x01(\x0e2(.chessbrain.config.v1.SelfPlay.Precision:\x04AUTOR\tprecision\x121\n" +
+	"\x14simulations_schedule\x18\r \x01(\tR\x13simulationsSchedule\x12M\n" +
+	"\vschedule_by\x18\x0e \x01(\x0e2\".chessbrain.config.v1.SelfPlay.Age:\bEPISODESR\n" +
+	"scheduleBy\x12A\n" +
+	"\vplayout_cap\x18\x0f \x01(\v2 .chessbrain.config.v1.PlayoutCapR\n" +
+	"playoutCap\x12*\n" +
+	"\x0fpolicy_surprise\x18\x10 \x01(\x01:\x010R\x0epolicySurprise\x121\n" +
+	"\x05forks\x18\x11 \x01(\v2\x1b.chessbrain.config.v1.ForksR\x05forks\x12J\n" +
+	"\x0ereduced_visits\x18\x12 \x01(\v2#.chessbrain.config.v1.ReducedVisitsR\rreducedVisits\x12.\n" +
+	"\x04odds\x18\x13 \x01(\v2\x1a.chessbrain.config.v1.OddsR\x04odds\x12\x17\n" +
+	"\x05pools\x18\x14 \x01(\x05:\x011R\x05pools\x12\x1e\n" +
+	"\tpgn_share\x18\x15 \x01(\x01:\x010R\bpgnShare\x12$\n" +
+	"\n" +
+	"lc0_chunks\x18\x16 \x01(\b:\x05falseR\tlc0Chunks\x12\x1d\n" +
+	"\n" +
+	"models_dir\x18\x17 \x01(\tR\tmodelsDir\x12\x1d\n" +
+	"\n" +
+	"output_dir\x18\x18 \x01(\tR\toutputDir\")\n" +
 	"\tPrecision\x12\b\n" +
 	"\x04AUTO\x10\x00\x12\b\n" +
 	"\x04FP32\x10\x01\x12\b\n" +
-	"\x04BF16\x10\x02\"\x9d\x01\n" +
+	"\x04BF16\x10\x02\" \n" +
+	"\x03Age\x12\f\n" +
+	"\bEPISODES\x10\x00\x12\v\n" +
+	"\aSAMPLES\x10\x01\"l\n" +
+	"\n" +
+	"PlayoutCap\x12,\n" +
+	"\x10full_probability\x18\x01 \x01(\x01:\x011R\x0ffullProbability\x120\n" +
+	"\x11cheap_simulations\x18\x02 \x01(\x05:\x03100R\x10cheapSimulations\"\x86\x01\n" +
+	"\x05Forks\x12\x17\n" +
+	"\x05early\x18\x01 \x01(\x01:\x010R\x05early\x12\x15\n" +
+	"\x04late\x18\x02 \x01(\x01:\x010R\x04late\x12(\n" +
+	"\x0eside_positions\x18\x03 \x01(\x01:\x010R\rsidePositions\x12#\n" +
+	"\vearly_plies\x18\x04 \x01(\x01:\x0212R\n" +
+	"earlyPlies\"}\n" +
+	"\rReducedVisits\x12#\n" +
+	"\vsimulations\x18\x01 \x01(\x05:\x010R\vsimulations\x12\x11\n" +
+	"\x01q\x18\x02 \x01(\x01:\x030.9R\x01q\x12\x17\n" +
+	"\x05plies\x18\x03 \x01(\x05:\x013R\x05plies\x12\x1b\n" +
+	"\x06weight\x18\x04 \x01(\x01:\x030.1R\x06weight\"F\n" +
+	"\x04Odds\x12#\n" +
+	"\vprobability\x18\x01 \x01(\x01:\x010R\vprobability\x12\x19\n" +
+	"\x06factor\x18\x02 \x01(\x01:\x014R\x06factor\"\x8f\x02\n" +
 	"\vTemperature\x12\x17\n" +
 	"\x05start\x18\x01 \x01(\x01:\x011R\x05start\x12\x18\n" +
 	"\x05plies\x18\x02 \x01(\x05:\x0230R\x05plies\x12\x1d\n" +
 	"\bhalflife\x18\x03 \x01(\x01:\x010R\bhalflife\x12\x1a\n" +
 	"\x05floor\x18\x04 \x01(\x01:\x040.15R\x05floor\x12 \n" +
 	"\n" +
-	"cutoff_ply\x18\x05 \x01(\x05:\x010R\tcutoffPly\"\x87\x01\n" +
+	"cutoff_ply\x18\x05 \x01(\x05:\x010R\tcutoffPly\x12\"\n" +
+	"\vdecay_plies\x18\x06 \x01(\x05:\x010R\n" +
+	"decayPlies\x12&\n" +
+	"\fvalue_cutoff\x18\a \x01(\x01:\x03100R\vvalueCutoff\x12$\n" +
+	"\fvisit_offset\x18\b \x01(\x01:\x010R\vvisitOffset\"\x87\x01\n" +
 	"\x06Resign\x12\x13\n" +
 	"\x01q\x18\x01 \x01(\x01:\x05-0.95R\x01q\x12\x17\n" +
 	"\x05plies\x18\x02 \x01(\x05:\x015R\x05plies\x12&\n" +
 	"\vplaythrough\x18\x03 \x01(\x01:\x040.15R\vplaythrough\x12'\n" +
-	"\x0emax_false_rate\x18\x04 \x01(\x01:\x010R\fmaxFalseRate\"\xbb\x02\n" +
+	"\x0emax_false_rate\x18\x04 \x01(\x01:\x010R\fmaxFalseRate\"\xe4\x03\n" +
 	"\bOpenings\x12E\n" +
 	"\tpositions\x18\x01 \x03(\v2'.chessbrain.config.v1.Openings.PositionR\tpositions\x12\x12\n" +
 	"\x04file\x18\x02 \x01(\tR\x04file\x12B\n" +
 	"\x05order\x18\x03 \x01(\x0e2$.chessbrain.config.v1.Openings.Order:\x06RANDOMR\x05order\x12$\n" +
-	"\frandom_plies\x18\x04 \x01(\x05:\x010R\vrandomPlies\x1a7\n" +
+	"\frandom_plies\x18\x04 \x01(\x05:\x010R\vrandomPlies\x12$\n" +
+	"\fpolicy_plies\x18\x05 \x01(\x05:\x010R\vpolicyPlies\x120\n" +
+	"\x12policy_temperature\x18\x06 \x01(\x01:\x011R\x11policyTemperature\x12!\n" +
+	"\bmirrored\x18\a \x01(\b:\x05falseR\bmirrored\x12,\n" +
+	"\x10stop_probability\x18\b \x01(\x01:\x010R\x0fstopProbability\x1a7\n" +
 	"\bPosition\x12\x10\n" +
 	"\x03fen\x18\x01 \x01(\tR\x03fen\x12\x19\n" +
 	"\x06weight\x18\x02 \x01(\x01:\x011R\x06weight\"1\n" +
@@ -3799,7 +4570,7 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"SEQUENTIAL\x10\x00\x12\f\n" +
 	"\bSHUFFLED\x10\x01\x12\n" +
 	"\n" +
-	"\x06RANDOM\x10\x02\"\xc3\x06\n" +
+	"\x06RANDOM\x10\x02\"\xe5\a\n" +
 	"\x04MCTS\x12$\n" +
 	"\vsimulations\x18\x01 \x01(\x05:\x0232R\vsimulations\x12\x1d\n" +
 	"\bplayouts\x18\x02 \x01(\x05:\x010R\bplayouts\x12\x19\n" +
@@ -3821,13 +4592,32 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"\ftwofold_draw\x18\r \x01(\b:\x04trueR\vtwofoldDraw\x12)\n" +
 	"\x0fleaves_per_game\x18\x0e \x01(\x05:\x011R\rleavesPerGame\x12$\n" +
 	"\fvirtual_loss\x18\x11 \x01(\x01:\x011R\vvirtualLoss\x12+\n" +
-	"\rcache_entries\x18\x0f \x01(\x05:\x06200000R\fcacheEntries\"\x1e\n" +
+	"\rcache_entries\x18\x0f \x01(\x05:\x06200000R\fcacheEntries\x12*\n" +
+	"\x0fforced_playouts\x18\x12 \x01(\x01:\x010R\x0eforcedPlayouts\x124\n" +
+	"\x06gumbel\x18\x13 \x01(\v2\x1c.chessbrain.config.v1.GumbelR\x06gumbel\x12>\n" +
+	"\n" +
+	"moves_left\x18\x14 \x01(\v2\x1f.chessbrain.config.v1.MovesLeftR\tmovesLeft\"\x1e\n" +
 	"\tCPUCTForm\x12\b\n" +
 	"\x04FLAT\x10\x00\x12\a\n" +
 	"\x03LOG\x10\x01\"&\n" +
 	"\aFPUForm\x12\r\n" +
 	"\tREDUCTION\x10\x00\x12\f\n" +
-	"\bABSOLUTE\x10\x01\"\f\n" +
+	"\bABSOLUTE\x10\x01\"\xd8\x01\n" +
+	"\x06Gumbel\x12\x1f\n" +
+	"\aenabled\x18\x01 \x01(\b:\x05falseR\aenabled\x12\"\n" +
+	"\n" +
+	"candidates\x18\x02 \x01(\x05:\x0216R\n" +
+	"candidates\x12\x17\n" +
+	"\x05scale\x18\x03 \x01(\x01:\x011R\x05scale\x12%\n" +
+	"\vvalue_scale\x18\x04 \x01(\x01:\x040.25R\n" +
+	"valueScale\x12(\n" +
+	"\x0emax_visit_init\x18\x05 \x01(\x01:\x0250R\fmaxVisitInit\x12\x1f\n" +
+	"\arescale\x18\x06 \x01(\b:\x05falseR\arescale\"m\n" +
+	"\tMovesLeft\x12 \n" +
+	"\n" +
+	"max_effect\x18\x01 \x01(\x01:\x010R\tmaxEffect\x12\x1b\n" +
+	"\x05slope\x18\x02 \x01(\x01:\x050.003R\x05slope\x12!\n" +
+	"\tthreshold\x18\x03 \x01(\x01:\x030.6R\tthreshold\"\f\n" +
 	"\n" +
 	"DataLoader\"\x06\n" +
 	"\x04Loop\"h\n" +
@@ -4059,109 +4849,123 @@ func file_config_chessbrain_proto_rawDescGZIP() []byte {
 	return file_config_chessbrain_proto_rawDescData
 }
 
-var file_config_chessbrain_proto_enumTypes = make([]protoimpl.EnumInfo, 17)
-var file_config_chessbrain_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_config_chessbrain_proto_enumTypes = make([]protoimpl.EnumInfo, 18)
+var file_config_chessbrain_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_config_chessbrain_proto_goTypes = []any{
 	(SelfPlay_Precision)(0),   // 0: chessbrain.config.v1.SelfPlay.Precision
-	(Openings_Order)(0),       // 1: chessbrain.config.v1.Openings.Order
-	(MCTS_CPUCTForm)(0),       // 2: chessbrain.config.v1.MCTS.CPUCTForm
-	(MCTS_FPUForm)(0),         // 3: chessbrain.config.v1.MCTS.FPUForm
-	(Arch_Activation)(0),      // 4: chessbrain.config.v1.Arch.Activation
-	(Arch_PolicyHead)(0),      // 5: chessbrain.config.v1.Arch.PolicyHead
-	(Arch_ValueHead)(0),       // 6: chessbrain.config.v1.Arch.ValueHead
-	(Training_Source)(0),      // 7: chessbrain.config.v1.Training.Source
-	(Training_Optimizer)(0),   // 8: chessbrain.config.v1.Training.Optimizer
-	(Training_AMP)(0),         // 9: chessbrain.config.v1.Training.AMP
-	(LRRule_Transition)(0),    // 10: chessbrain.config.v1.LRRule.Transition
-	(Loss_Head)(0),            // 11: chessbrain.config.v1.Loss.Head
-	(Loss_Kind)(0),            // 12: chessbrain.config.v1.Loss.Kind
-	(Loss_Target)(0),          // 13: chessbrain.config.v1.Loss.Target
-	(Export_Weights)(0),       // 14: chessbrain.config.v1.Export.Weights
-	(Log_Level)(0),            // 15: chessbrain.config.v1.Log.Level
-	(Log_Format)(0),           // 16: chessbrain.config.v1.Log.Format
-	(*Config)(nil),            // 17: chessbrain.config.v1.Config
-	(*SelfPlay)(nil),          // 18: chessbrain.config.v1.SelfPlay
-	(*Temperature)(nil),       // 19: chessbrain.config.v1.Temperature
-	(*Resign)(nil),            // 20: chessbrain.config.v1.Resign
-	(*Openings)(nil),          // 21: chessbrain.config.v1.Openings
-	(*MCTS)(nil),              // 22: chessbrain.config.v1.MCTS
-	(*DataLoader)(nil),        // 23: chessbrain.config.v1.DataLoader
-	(*Loop)(nil),              // 24: chessbrain.config.v1.Loop
-	(*Model)(nil),             // 25: chessbrain.config.v1.Model
-	(*Arch)(nil),              // 26: chessbrain.config.v1.Arch
-	(*ConvTower)(nil),         // 27: chessbrain.config.v1.ConvTower
-	(*AttentionBody)(nil),     // 28: chessbrain.config.v1.AttentionBody
-	(*ModelKinds)(nil),        // 29: chessbrain.config.v1.ModelKinds
-	(*ModelKind)(nil),         // 30: chessbrain.config.v1.ModelKind
-	(*Training)(nil),          // 31: chessbrain.config.v1.Training
-	(*LRRule)(nil),            // 32: chessbrain.config.v1.LRRule
-	(*Warmup)(nil),            // 33: chessbrain.config.v1.Warmup
-	(*Loss)(nil),              // 34: chessbrain.config.v1.Loss
-	(*SWA)(nil),               // 35: chessbrain.config.v1.SWA
-	(*Validation)(nil),        // 36: chessbrain.config.v1.Validation
-	(*Checkpoint)(nil),        // 37: chessbrain.config.v1.Checkpoint
-	(*Metrics)(nil),           // 38: chessbrain.config.v1.Metrics
-	(*Export)(nil),            // 39: chessbrain.config.v1.Export
-	(*Plugins)(nil),           // 40: chessbrain.config.v1.Plugins
-	(*Stage)(nil),             // 41: chessbrain.config.v1.Stage
-	(*External)(nil),          // 42: chessbrain.config.v1.External
-	(*Log)(nil),               // 43: chessbrain.config.v1.Log
-	(*Openings_Position)(nil), // 44: chessbrain.config.v1.Openings.Position
-	nil,                       // 45: chessbrain.config.v1.Stage.SettingsEntry
+	(SelfPlay_Age)(0),         // 1: chessbrain.config.v1.SelfPlay.Age
+	(Openings_Order)(0),       // 2: chessbrain.config.v1.Openings.Order
+	(MCTS_CPUCTForm)(0),       // 3: chessbrain.config.v1.MCTS.CPUCTForm
+	(MCTS_FPUForm)(0),         // 4: chessbrain.config.v1.MCTS.FPUForm
+	(Arch_Activation)(0),      // 5: chessbrain.config.v1.Arch.Activation
+	(Arch_PolicyHead)(0),      // 6: chessbrain.config.v1.Arch.PolicyHead
+	(Arch_ValueHead)(0),       // 7: chessbrain.config.v1.Arch.ValueHead
+	(Training_Source)(0),      // 8: chessbrain.config.v1.Training.Source
+	(Training_Optimizer)(0),   // 9: chessbrain.config.v1.Training.Optimizer
+	(Training_AMP)(0),         // 10: chessbrain.config.v1.Training.AMP
+	(LRRule_Transition)(0),    // 11: chessbrain.config.v1.LRRule.Transition
+	(Loss_Head)(0),            // 12: chessbrain.config.v1.Loss.Head
+	(Loss_Kind)(0),            // 13: chessbrain.config.v1.Loss.Kind
+	(Loss_Target)(0),          // 14: chessbrain.config.v1.Loss.Target
+	(Export_Weights)(0),       // 15: chessbrain.config.v1.Export.Weights
+	(Log_Level)(0),            // 16: chessbrain.config.v1.Log.Level
+	(Log_Format)(0),           // 17: chessbrain.config.v1.Log.Format
+	(*Config)(nil),            // 18: chessbrain.config.v1.Config
+	(*SelfPlay)(nil),          // 19: chessbrain.config.v1.SelfPlay
+	(*PlayoutCap)(nil),        // 20: chessbrain.config.v1.PlayoutCap
+	(*Forks)(nil),             // 21: chessbrain.config.v1.Forks
+	(*ReducedVisits)(nil),     // 22: chessbrain.config.v1.ReducedVisits
+	(*Odds)(nil),              // 23: chessbrain.config.v1.Odds
+	(*Temperature)(nil),       // 24: chessbrain.config.v1.Temperature
+	(*Resign)(nil),            // 25: chessbrain.config.v1.Resign
+	(*Openings)(nil),          // 26: chessbrain.config.v1.Openings
+	(*MCTS)(nil),              // 27: chessbrain.config.v1.MCTS
+	(*Gumbel)(nil),            // 28: chessbrain.config.v1.Gumbel
+	(*MovesLeft)(nil),         // 29: chessbrain.config.v1.MovesLeft
+	(*DataLoader)(nil),        // 30: chessbrain.config.v1.DataLoader
+	(*Loop)(nil),              // 31: chessbrain.config.v1.Loop
+	(*Model)(nil),             // 32: chessbrain.config.v1.Model
+	(*Arch)(nil),              // 33: chessbrain.config.v1.Arch
+	(*ConvTower)(nil),         // 34: chessbrain.config.v1.ConvTower
+	(*AttentionBody)(nil),     // 35: chessbrain.config.v1.AttentionBody
+	(*ModelKinds)(nil),        // 36: chessbrain.config.v1.ModelKinds
+	(*ModelKind)(nil),         // 37: chessbrain.config.v1.ModelKind
+	(*Training)(nil),          // 38: chessbrain.config.v1.Training
+	(*LRRule)(nil),            // 39: chessbrain.config.v1.LRRule
+	(*Warmup)(nil),            // 40: chessbrain.config.v1.Warmup
+	(*Loss)(nil),              // 41: chessbrain.config.v1.Loss
+	(*SWA)(nil),               // 42: chessbrain.config.v1.SWA
+	(*Validation)(nil),        // 43: chessbrain.config.v1.Validation
+	(*Checkpoint)(nil),        // 44: chessbrain.config.v1.Checkpoint
+	(*Metrics)(nil),           // 45: chessbrain.config.v1.Metrics
+	(*Export)(nil),            // 46: chessbrain.config.v1.Export
+	(*Plugins)(nil),           // 47: chessbrain.config.v1.Plugins
+	(*Stage)(nil),             // 48: chessbrain.config.v1.Stage
+	(*External)(nil),          // 49: chessbrain.config.v1.External
+	(*Log)(nil),               // 50: chessbrain.config.v1.Log
+	(*Openings_Position)(nil), // 51: chessbrain.config.v1.Openings.Position
+	nil,                       // 52: chessbrain.config.v1.Stage.SettingsEntry
 }
 var file_config_chessbrain_proto_depIdxs = []int32{
-	18, // 0: chessbrain.config.v1.Config.selfplay:type_name -> chessbrain.config.v1.SelfPlay
-	22, // 1: chessbrain.config.v1.Config.mcts:type_name -> chessbrain.config.v1.MCTS
-	23, // 2: chessbrain.config.v1.Config.data_loader:type_name -> chessbrain.config.v1.DataLoader
-	25, // 3: chessbrain.config.v1.Config.model:type_name -> chessbrain.config.v1.Model
-	31, // 4: chessbrain.config.v1.Config.training:type_name -> chessbrain.config.v1.Training
-	38, // 5: chessbrain.config.v1.Config.metrics:type_name -> chessbrain.config.v1.Metrics
-	39, // 6: chessbrain.config.v1.Config.export:type_name -> chessbrain.config.v1.Export
-	40, // 7: chessbrain.config.v1.Config.plugins:type_name -> chessbrain.config.v1.Plugins
-	24, // 8: chessbrain.config.v1.Config.loop:type_name -> chessbrain.config.v1.Loop
-	43, // 9: chessbrain.config.v1.Config.log:type_name -> chessbrain.config.v1.Log
-	19, // 10: chessbrain.config.v1.SelfPlay.temperature:type_name -> chessbrain.config.v1.Temperature
-	20, // 11: chessbrain.config.v1.SelfPlay.resign:type_name -> chessbrain.config.v1.Resign
-	21, // 12: chessbrain.config.v1.SelfPlay.openings:type_name -> chessbrain.config.v1.Openings
+	19, // 0: chessbrain.config.v1.Config.selfplay:type_name -> chessbrain.config.v1.SelfPlay
+	27, // 1: chessbrain.config.v1.Config.mcts:type_name -> chessbrain.config.v1.MCTS
+	30, // 2: chessbrain.config.v1.Config.data_loader:type_name -> chessbrain.config.v1.DataLoader
+	32, // 3: chessbrain.config.v1.Config.model:type_name -> chessbrain.config.v1.Model
+	38, // 4: chessbrain.config.v1.Config.training:type_name -> chessbrain.config.v1.Training
+	45, // 5: chessbrain.config.v1.Config.metrics:type_name -> chessbrain.config.v1.Metrics
+	46, // 6: chessbrain.config.v1.Config.export:type_name -> chessbrain.config.v1.Export
+	47, // 7: chessbrain.config.v1.Config.plugins:type_name -> chessbrain.config.v1.Plugins
+	31, // 8: chessbrain.config.v1.Config.loop:type_name -> chessbrain.config.v1.Loop
+	50, // 9: chessbrain.config.v1.Config.log:type_name -> chessbrain.config.v1.Log
+	24, // 10: chessbrain.config.v1.SelfPlay.temperature:type_name -> chessbrain.config.v1.Temperature
+	25, // 11: chessbrain.config.v1.SelfPlay.resign:type_name -> chessbrain.config.v1.Resign
+	26, // 12: chessbrain.config.v1.SelfPlay.openings:type_name -> chessbrain.config.v1.Openings
 	0,  // 13: chessbrain.config.v1.SelfPlay.precision:type_name -> chessbrain.config.v1.SelfPlay.Precision
-	44, // 14: chessbrain.config.v1.Openings.positions:type_name -> chessbrain.config.v1.Openings.Position
-	1,  // 15: chessbrain.config.v1.Openings.order:type_name -> chessbrain.config.v1.Openings.Order
-	2,  // 16: chessbrain.config.v1.MCTS.cpuct_form:type_name -> chessbrain.config.v1.MCTS.CPUCTForm
-	3,  // 17: chessbrain.config.v1.MCTS.fpu_form:type_name -> chessbrain.config.v1.MCTS.FPUForm
-	26, // 18: chessbrain.config.v1.Model.arch:type_name -> chessbrain.config.v1.Arch
-	27, // 19: chessbrain.config.v1.Arch.conv_tower:type_name -> chessbrain.config.v1.ConvTower
-	28, // 20: chessbrain.config.v1.Arch.attention:type_name -> chessbrain.config.v1.AttentionBody
-	4,  // 21: chessbrain.config.v1.Arch.activation:type_name -> chessbrain.config.v1.Arch.Activation
-	5,  // 22: chessbrain.config.v1.Arch.policy_head:type_name -> chessbrain.config.v1.Arch.PolicyHead
-	6,  // 23: chessbrain.config.v1.Arch.value_head:type_name -> chessbrain.config.v1.Arch.ValueHead
-	30, // 24: chessbrain.config.v1.ModelKinds.kind:type_name -> chessbrain.config.v1.ModelKind
-	27, // 25: chessbrain.config.v1.ModelKind.conv_tower:type_name -> chessbrain.config.v1.ConvTower
-	7,  // 26: chessbrain.config.v1.Training.source:type_name -> chessbrain.config.v1.Training.Source
-	9,  // 27: chessbrain.config.v1.Training.amp:type_name -> chessbrain.config.v1.Training.AMP
-	32, // 28: chessbrain.config.v1.Training.lr_rule:type_name -> chessbrain.config.v1.LRRule
-	33, // 29: chessbrain.config.v1.Training.warmup:type_name -> chessbrain.config.v1.Warmup
-	8,  // 30: chessbrain.config.v1.Training.optimizer:type_name -> chessbrain.config.v1.Training.Optimizer
-	34, // 31: chessbrain.config.v1.Training.losses:type_name -> chessbrain.config.v1.Loss
-	35, // 32: chessbrain.config.v1.Training.swa:type_name -> chessbrain.config.v1.SWA
-	36, // 33: chessbrain.config.v1.Training.validation:type_name -> chessbrain.config.v1.Validation
-	37, // 34: chessbrain.config.v1.Training.checkpoint:type_name -> chessbrain.config.v1.Checkpoint
-	10, // 35: chessbrain.config.v1.LRRule.transition:type_name -> chessbrain.config.v1.LRRule.Transition
-	11, // 36: chessbrain.config.v1.Loss.head:type_name -> chessbrain.config.v1.Loss.Head
-	12, // 37: chessbrain.config.v1.Loss.kind:type_name -> chessbrain.config.v1.Loss.Kind
-	13, // 38: chessbrain.config.v1.Loss.target:type_name -> chessbrain.config.v1.Loss.Target
-	13, // 39: chessbrain.config.v1.Loss.mix_target:type_name -> chessbrain.config.v1.Loss.Target
-	14, // 40: chessbrain.config.v1.Export.weights:type_name -> chessbrain.config.v1.Export.Weights
-	41, // 41: chessbrain.config.v1.Plugins.rescorer:type_name -> chessbrain.config.v1.Stage
-	41, // 42: chessbrain.config.v1.Plugins.sampler:type_name -> chessbrain.config.v1.Stage
-	42, // 43: chessbrain.config.v1.Plugins.external:type_name -> chessbrain.config.v1.External
-	45, // 44: chessbrain.config.v1.Stage.settings:type_name -> chessbrain.config.v1.Stage.SettingsEntry
-	15, // 45: chessbrain.config.v1.Log.level:type_name -> chessbrain.config.v1.Log.Level
-	16, // 46: chessbrain.config.v1.Log.format:type_name -> chessbrain.config.v1.Log.Format
-	47, // [47:47] is the sub-list for method output_type
-	47, // [47:47] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	1,  // 14: chessbrain.config.v1.SelfPlay.schedule_by:type_name -> chessbrain.config.v1.SelfPlay.Age
+	20, // 15: chessbrain.config.v1.SelfPlay.playout_cap:type_name -> chessbrain.config.v1.PlayoutCap
+	21, // 16: chessbrain.config.v1.SelfPlay.forks:type_name -> chessbrain.config.v1.Forks
+	22, // 17: chessbrain.config.v1.SelfPlay.reduced_visits:type_name -> chessbrain.config.v1.ReducedVisits
+	23, // 18: chessbrain.config.v1.SelfPlay.odds:type_name -> chessbrain.config.v1.Odds
+	51, // 19: chessbrain.config.v1.Openings.positions:type_name -> chessbrain.config.v1.Openings.Position
+	2,  // 20: chessbrain.config.v1.Openings.order:type_name -> chessbrain.config.v1.Openings.Order
+	3,  // 21: chessbrain.config.v1.MCTS.cpuct_form:type_name -> chessbrain.config.v1.MCTS.CPUCTForm
+	4,  // 22: chessbrain.config.v1.MCTS.fpu_form:type_name -> chessbrain.config.v1.MCTS.FPUForm
+	28, // 23: chessbrain.config.v1.MCTS.gumbel:type_name -> chessbrain.config.v1.Gumbel
+	29, // 24: chessbrain.config.v1.MCTS.moves_left:type_name -> chessbrain.config.v1.MovesLeft
+	33, // 25: chessbrain.config.v1.Model.arch:type_name -> chessbrain.config.v1.Arch
+	34, // 26: chessbrain.config.v1.Arch.conv_tower:type_name -> chessbrain.config.v1.ConvTower
+	35, // 27: chessbrain.config.v1.Arch.attention:type_name -> chessbrain.config.v1.AttentionBody
+	5,  // 28: chessbrain.config.v1.Arch.activation:type_name -> chessbrain.config.v1.Arch.Activation
+	6,  // 29: chessbrain.config.v1.Arch.policy_head:type_name -> chessbrain.config.v1.Arch.PolicyHead
+	7,  // 30: chessbrain.config.v1.Arch.value_head:type_name -> chessbrain.config.v1.Arch.ValueHead
+	37, // 31: chessbrain.config.v1.ModelKinds.kind:type_name -> chessbrain.config.v1.ModelKind
+	34, // 32: chessbrain.config.v1.ModelKind.conv_tower:type_name -> chessbrain.config.v1.ConvTower
+	8,  // 33: chessbrain.config.v1.Training.source:type_name -> chessbrain.config.v1.Training.Source
+	10, // 34: chessbrain.config.v1.Training.amp:type_name -> chessbrain.config.v1.Training.AMP
+	39, // 35: chessbrain.config.v1.Training.lr_rule:type_name -> chessbrain.config.v1.LRRule
+	40, // 36: chessbrain.config.v1.Training.warmup:type_name -> chessbrain.config.v1.Warmup
+	9,  // 37: chessbrain.config.v1.Training.optimizer:type_name -> chessbrain.config.v1.Training.Optimizer
+	41, // 38: chessbrain.config.v1.Training.losses:type_name -> chessbrain.config.v1.Loss
+	42, // 39: chessbrain.config.v1.Training.swa:type_name -> chessbrain.config.v1.SWA
+	43, // 40: chessbrain.config.v1.Training.validation:type_name -> chessbrain.config.v1.Validation
+	44, // 41: chessbrain.config.v1.Training.checkpoint:type_name -> chessbrain.config.v1.Checkpoint
+	11, // 42: chessbrain.config.v1.LRRule.transition:type_name -> chessbrain.config.v1.LRRule.Transition
+	12, // 43: chessbrain.config.v1.Loss.head:type_name -> chessbrain.config.v1.Loss.Head
+	13, // 44: chessbrain.config.v1.Loss.kind:type_name -> chessbrain.config.v1.Loss.Kind
+	14, // 45: chessbrain.config.v1.Loss.target:type_name -> chessbrain.config.v1.Loss.Target
+	14, // 46: chessbrain.config.v1.Loss.mix_target:type_name -> chessbrain.config.v1.Loss.Target
+	15, // 47: chessbrain.config.v1.Export.weights:type_name -> chessbrain.config.v1.Export.Weights
+	48, // 48: chessbrain.config.v1.Plugins.rescorer:type_name -> chessbrain.config.v1.Stage
+	48, // 49: chessbrain.config.v1.Plugins.sampler:type_name -> chessbrain.config.v1.Stage
+	49, // 50: chessbrain.config.v1.Plugins.external:type_name -> chessbrain.config.v1.External
+	52, // 51: chessbrain.config.v1.Stage.settings:type_name -> chessbrain.config.v1.Stage.SettingsEntry
+	16, // 52: chessbrain.config.v1.Log.level:type_name -> chessbrain.config.v1.Log.Level
+	17, // 53: chessbrain.config.v1.Log.format:type_name -> chessbrain.config.v1.Log.Format
+	54, // [54:54] is the sub-list for method output_type
+	54, // [54:54] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_config_chessbrain_proto_init() }
@@ -4169,7 +4973,7 @@ func file_config_chessbrain_proto_init() {
 	if File_config_chessbrain_proto != nil {
 		return
 	}
-	file_config_chessbrain_proto_msgTypes[9].OneofWrappers = []any{
+	file_config_chessbrain_proto_msgTypes[15].OneofWrappers = []any{
 		(*Arch_ConvTower)(nil),
 		(*Arch_Attention)(nil),
 	}
@@ -4178,8 +4982,8 @@ func file_config_chessbrain_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_config_chessbrain_proto_rawDesc), len(file_config_chessbrain_proto_rawDesc)),
-			NumEnums:      17,
-			NumMessages:   29,
+			NumEnums:      18,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

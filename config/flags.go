@@ -20,13 +20,14 @@ const (
 	GroupTraining  Group = "training"
 	GroupMetrics   Group = "metrics"
 	GroupStages    Group = "stages"
+	GroupPlayer    Group = "player" // a process that only plays
 	GroupLog       Group = "log"
 )
 
 // Groups of the commands.
 var (
 	TrainGroups    = []Group{GroupRun, GroupPrecision, GroupEpisodes, GroupSelfPlay, GroupSearch, GroupModel, GroupTraining, GroupMetrics, GroupStages, GroupLog}
-	SelfPlayGroups = []Group{GroupRun, GroupPrecision, GroupSelfPlay, GroupSearch, GroupModel, GroupMetrics, GroupLog}
+	SelfPlayGroups = []Group{GroupRun, GroupPrecision, GroupPlayer, GroupSelfPlay, GroupSearch, GroupModel, GroupMetrics, GroupLog}
 )
 
 // Flag describes one command-line flag that sets a field of the configuration.
@@ -78,6 +79,17 @@ var flagTable = []Flag{
 	{Name: "openings", Path: "selfplay.openings.file", Group: GroupSelfPlay},
 	{Name: "openings-order", Path: "selfplay.openings.order", Group: GroupSelfPlay},
 	{Name: "random-plies", Path: "selfplay.openings.random_plies", Group: GroupSelfPlay},
+	{Name: "policy-plies", Path: "selfplay.openings.policy_plies", Group: GroupSelfPlay},
+	{Name: "simulations-schedule", Path: "selfplay.simulations_schedule", Group: GroupSelfPlay},
+	{Name: "full-search-probability", Path: "selfplay.playout_cap.full_probability", Group: GroupSelfPlay},
+	{Name: "cheap-simulations", Path: "selfplay.playout_cap.cheap_simulations", Group: GroupSelfPlay},
+	{Name: "policy-surprise", Path: "selfplay.policy_surprise", Group: GroupSelfPlay},
+	{Name: "pgn-share", Path: "selfplay.pgn_share", Group: GroupSelfPlay},
+	{Name: "lc0-chunks", Path: "selfplay.lc0_chunks", Group: GroupSelfPlay},
+
+	{Name: "models-dir", Path: "selfplay.models_dir", Group: GroupPlayer},
+	{Name: "output-dir", Path: "selfplay.output_dir", Group: GroupPlayer},
+	{Name: "producer-workers", Env: "PRODUCER_WORKERS", Path: "selfplay.producer_workers", Group: GroupPlayer, Usage: "goroutines that play, each with games of its own; 0 = one a core"},
 
 	{Name: "mcts-simulations", Env: "MCTS_SIMULATIONS", Path: "mcts.simulations", Group: GroupSearch},
 	{Name: "playouts", Path: "mcts.playouts", Group: GroupSearch},
@@ -85,6 +97,9 @@ var flagTable = []Flag{
 	{Name: "cpuct-form", Path: "mcts.cpuct_form", Group: GroupSearch},
 	{Name: "noise", Path: "mcts.noise_epsilon", Group: GroupSearch},
 	{Name: "noise-alpha", Path: "mcts.noise_alpha", Group: GroupSearch},
+	{Name: "forced-playouts", Path: "mcts.forced_playouts", Group: GroupSearch},
+	{Name: "gumbel", Path: "mcts.gumbel.enabled", Group: GroupSearch},
+	{Name: "gumbel-candidates", Path: "mcts.gumbel.candidates", Group: GroupSearch},
 
 	{Name: "net", Path: "model.net", Group: GroupModel, Usage: "model kind (b6c64), filters x blocks (64x6), or a net file to start from (default 32x4 with squeeze-and-excitation)"},
 	{Name: "net-kinds", Path: "model.kinds_file", Group: GroupModel},

@@ -78,6 +78,10 @@ func (e *Effective) normalise() error {
 		c.JobId = proto.String(JobID(c.GetName()))
 		e.origins["job_id"] = e.Origin("name")
 	}
+	if out := c.GetSelfplay().GetOutputDir(); out != "" && e.Origin("run_dir") == "default" {
+		c.RunDir = proto.String(out) // a process that only plays needs no other directory
+		e.origins["run_dir"] = e.Origin("selfplay.output_dir")
+	}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -10,10 +11,13 @@ import (
 
 // Input is where a configuration comes from. All parts are optional.
 type Input struct {
-	Path  string                      // configuration file; empty = none
-	File  *File                       // a file that is already read, instead of Path
-	Env   func(string) (string, bool) // os.LookupEnv; nil = no environment
-	Flags *FlagSet                    // flags of the command, which also say which variables count; nil = none of both
+	Path string                      // configuration file; empty = none
+	File *File                       // a file that is already read, instead of Path
+	Env  func(string) (string, bool) // os.LookupEnv; nil = no environment
+	// Overrides are texts path=value[,path=value ...], each pair setting a single
+	// field as a flag would: what --override-config gives. They win over the flags.
+	Overrides []string
+	Flags     *FlagSet // flags of the command, which also say which variables count; nil = none of both
 }
 
 // Effective is a configuration with every single field set, and where each
@@ -57,7 +61,7 @@ func Resolve(in Input) (*Effective, error) {
 // good as none: scripts pass on what they were not given.
 func (e *Effective) applyOutside(in Input) (bad Errors) {
 	if in.Flags == nil {
-		return nil
+		return e.override(in.Overrides)
 	}
 	set := func(v *Value, text, where string) {
 		changed, err := v.flag.apply(e.Config, text)
@@ -82,7 +86,46 @@ func (e *Effective) applyOutside(in Input) (bad Errors) {
 			set(v, v.text, "--"+v.flag.Name)
 		}
 	}
-	return append(bad, e.conflicts(in.Flags)...)
+	bad = append(bad, e.conflicts(in.Flags)...)
+	return append(bad, e.override(in.Overrides)...)
+}
+
+// override applies texts of path=value pairs.
+func (e *Effective) override(texts []string) (bad Errors) {
+	for _, text := range pairsOf(texts) {
+		path, value, ok := strings.Cut(text, "=")
+		fd, err := descriptorOf(path)
+		switch {
+		case !ok:
+			err = errors.New("want path=value, such as mcts.simulations=100")
+		case err != nil:
+		case fd.Message() != nil || fd.IsList() || fd.IsMap():
+			err = fmt.Errorf("%s is not a single value; write it in a file for --config", path)
+		default:
+			err = setField(e.Config, path, value)
+		}
+		if err != nil {
+			bad = append(bad, &Error{Where: "--override-config " + text, Field: path, Reason: err.Error(), Remedy: "configs/example.textproto has all fields"})
+			continue
+		}
+		e.origins[path] = "--override-config"
+	}
+	return bad
+}
+
+// pairsOf splits texts at their commas; a part without = belongs to the value
+// before it.
+func pairsOf(texts []string) (pairs []string) {
+	for _, text := range texts {
+		for i, part := range strings.Split(text, ",") {
+			if last := len(pairs) - 1; i > 0 && !strings.Contains(part, "=") {
+				pairs[last] += "," + part
+			} else {
+				pairs = append(pairs, part)
+			}
+		}
+	}
+	return pairs
 }
 
 // conflicts refuses flags that contradict each other.

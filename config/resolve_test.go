@@ -155,8 +155,6 @@ func TestRefusedValues(t *testing.T) {
 		{file: "training { losses { head: WEIGHTS kind: L2 metric: 'a' } }", want: "run.textproto:1:12: training.losses: nothing to learn"},
 		{file: "training { lr_rule { starting_step: 5 lr: 1 } }", want: "run.textproto:1:12: training.lr_rule: no rule holds at step 0"},
 		{file: "training { lr_rule { lr: 1 lr: 2 lr: 3 duration_steps: 4 } }", want: "run.textproto:1:22: training.lr_rule[0].lr: 3 learning rates for 1 segments"},
-		{file: "selfplay { temperature { cutoff_ply: 40 } }", want: "run.textproto:1:26: selfplay.temperature.cutoff_ply = 40: not in this build; leave it at 0"},
-		{file: "selfplay { temperature { cutoff_ply: 40 } }", want: "selfplay.temperature.cutoff_ply = 40: not in this build"},
 		{file: "training { source: LOADER }", want: "run.textproto:1:12: training.source = LOADER: not in this build"},
 		{args: []string{"--source", "shuffled"}, want: "--source: training.source = SHUFFLED: not in this build"},
 		{args: []string{"--source", "dir", "--episodes", "9"}, want: "--episodes: selfplay.episodes: --episodes has no meaning with --source dir"},
@@ -368,5 +366,37 @@ func TestDefaultsAreFresh(t *testing.T) {
 	a.Training.Losses[0].Weight = proto.Float64(5)
 	if Defaults().Training.Losses[0].GetWeight() != 1 {
 		t.Error("Defaults share memory")
+	}
+}
+
+// TestOverrides: path=value pairs win over flags, file and defaults, are named in
+// complaints, and change single fields only.
+func TestOverrides(t *testing.T) {
+	s := NewFlagSet(SelfPlayGroups...)
+	if err := parseFlags(s, "--mcts-simulations=50"); err != nil {
+		t.Fatal(err)
+	}
+	file := mustParse(t, "mcts { simulations: 20 cpuct: 2 }")
+	e, err := Resolve(Input{File: file, Flags: s, Overrides: []string{
+		"mcts.simulations=80,selfplay.simulations_schedule=32@0,100@200,mcts.gumbel.enabled=yes", "seed=3"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, p := e.Config.GetMcts(), e.Config.GetSelfplay()
+	if m.GetSimulations() != 80 || p.GetSimulationsSchedule() != "32@0,100@200" || !m.GetGumbel().GetEnabled() ||
+		e.Config.GetSeed() != 3 || m.GetCpuct() != 2 || e.Origin("mcts.simulations") != "--override-config" {
+		t.Errorf("%v %q %v, simulations from %s", m, p.GetSimulationsSchedule(), e.Config.GetSeed(), e.Origin("mcts.simulations"))
+	}
+	for text, want := range map[string]string{
+		"mcts.simulations":      "want path=value",
+		"mcts.visits=3":         "no field mcts.visits in the schema",
+		"mcts=3":                "mcts is not a single value",
+		"training.losses=3":     "training.losses is not a single value",
+		"mcts.simulations=many": `"many" is not a whole number`,
+		"mcts.simulations=0":    "--override-config: mcts.simulations = 0: out of range",
+	} {
+		if _, err := Resolve(Input{File: file, Flags: s, Overrides: []string{text}}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
 	}
 }

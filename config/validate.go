@@ -60,12 +60,25 @@ var ranges = map[string]bounds{
 	"selfplay.resign.plies": within(1, 1000), "selfplay.resign.playthrough": within(0, share),
 	"selfplay.resign.max_false_rate": within(0, share), "selfplay.max_plies": within(2, 20000),
 	"selfplay.openings.random_plies": within(0, 1000), "selfplay.openings.positions[].weight": above(0, 1e9),
+	"selfplay.openings.policy_plies": within(0, 1000), "selfplay.openings.policy_temperature": above(0, 100),
+	"selfplay.openings.stop_probability": within(0, share),
+	"selfplay.temperature.decay_plies":   within(0, 1e5), "selfplay.temperature.value_cutoff": within(0, 100),
+	"selfplay.temperature.visit_offset":     within(-1e6, 1e6),
+	"selfplay.playout_cap.full_probability": above(0, share), "selfplay.playout_cap.cheap_simulations": within(1, 1e8),
+	"selfplay.policy_surprise": within(0, share), "selfplay.forks.early": within(0, share), "selfplay.forks.late": within(0, share),
+	"selfplay.forks.side_positions": within(0, share), "selfplay.forks.early_plies": above(0, 1e6), "selfplay.reduced_visits.simulations": within(0, 1e8),
+	"selfplay.reduced_visits.q": above(0, share), "selfplay.reduced_visits.plies": within(1, 1000),
+	"selfplay.reduced_visits.weight": within(0, share), "selfplay.odds.probability": within(0, share),
+	"selfplay.odds.factor": within(1, 1e6), "selfplay.pools": within(1, 2), "selfplay.pgn_share": within(0, share),
 
 	"mcts.simulations": within(1, 1e8), "mcts.playouts": within(0, 1e8), "mcts.cpuct": above(0, 1000),
 	"mcts.cpuct_base": above(0, 1e12), "mcts.cpuct_factor": within(0, 1000), "mcts.fpu_reduction": within(0, 2),
 	"mcts.root_fpu_reduction": within(0, 2), "mcts.noisy_root_fpu_reduction": within(0, 2),
 	"mcts.fpu_value": within(-1, 1), "mcts.noise_epsilon": within(0, share), "mcts.noise_alpha": above(0, 1e6),
 	"mcts.leaves_per_game": within(1, 32768), "mcts.virtual_loss": within(0, 1000), "mcts.cache_entries": within(0, 1e8),
+	"mcts.forced_playouts": within(0, 1000), "mcts.gumbel.candidates": within(1, 256), "mcts.gumbel.scale": within(0, 100),
+	"mcts.gumbel.value_scale": within(0, 1000), "mcts.gumbel.max_visit_init": within(0, 1e6),
+	"mcts.moves_left.max_effect": within(0, 1), "mcts.moves_left.slope": within(0, 1), "mcts.moves_left.threshold": within(0, 1),
 
 	"model.arch.version": within(1, 1), "model.arch.input_format": within(1, 1),
 	"model.arch.conv_tower.filters": within(1, 4096), "model.arch.conv_tower.blocks": within(1, 256),
@@ -99,13 +112,6 @@ var refusedWords = map[protoreflect.FullName]bool{
 	"chessbrain.config.v1.Arch.ATTENTION":    true,
 }
 
-// onlyDefault are fields whose code comes later: any value but the default is
-// refused, so that none is ignored. Take a field out with the change that reads
-// it.
-var onlyDefault = map[string]bool{
-	"selfplay.temperature.cutoff_ply": true,
-}
-
 // builtInStages are the names that each kind of stage has in this build.
 var builtInStages = map[string][]string{
 	"rescorer": {"identity"}, "sampler": {"uniform"}, "exporter": {"safetensors"}, "publisher": {"directory"},
@@ -117,9 +123,7 @@ func (e *Effective) validate() (bad Errors) {
 		bad = append(bad, &Error{Where: e.Origin(path), Field: path, Value: value, Reason: reasonf(format, args...), Remedy: remedy})
 	}
 	walk(e.Config.ProtoReflect(), "", func(path string, fd protoreflect.FieldDescriptor, v protoreflect.Value) {
-		if onlyDefault[path] && !v.Equal(fd.Default()) {
-			complain(path, scalarText(fd, v), "leave it at "+scalarText(fd, fd.Default()), notInThisBuild)
-		} else if x, ok := numberOf(fd, v); ok {
+		if x, ok := numberOf(fd, v); ok {
 			if r, known := ranges[anyIndex.ReplaceAllString(path, "[]")]; known && !r.holds(x) {
 				complain(path, scalarText(fd, v), r.String(), "out of range")
 			}

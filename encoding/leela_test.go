@@ -1,18 +1,15 @@
-package encoding
+package encoding_test
 
 import (
 	"bufio"
-	"compress/gzip"
-	"encoding/binary"
-	"io"
-	"math"
-	"math/bits"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/lc0"
 )
 
 // sharedData returns the folder of the shared test data: $CHESSBRAIN_SHARED,
@@ -40,51 +37,16 @@ func sharedData(t *testing.T) string {
 	return data
 }
 
-// v6 is one training record of Leela, read by the offsets of its V6 struct.
-type v6 []byte
-
-const v6Size = 8356
-
-func (r v6) prob(idx uint16) float32 {
-	return math.Float32frombits(binary.LittleEndian.Uint32(r[8+4*int(idx):]))
-}
-
-// masks undoes the reversal of bits inside each byte.
-func (r v6) masks() (m [NumMasks]uint64) {
-	for i := range m {
-		v := binary.LittleEndian.Uint64(r[7440+8*i:])
-		m[i] = bits.ReverseBytes64(bits.Reverse64(v))
-	}
-	return m
-}
-
-func (r v6) scalars() Scalars {
-	return Scalars{r[8272], r[8273], r[8274], r[8275], r[8276], r[8277]}
-}
-
-func (r v6) playedIdx() uint16 { return binary.LittleEndian.Uint16(r[8344:]) }
-
-func readChunk(t *testing.T, path string) []v6 {
+func readChunk(t *testing.T, path string) []lc0.V6 {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	z, err := gzip.NewReader(f)
+	records, err := lc0.ReadV6(f)
 	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(raw)%v6Size != 0 {
-		t.Fatalf("%s has %d bytes, no multiple of %d", path, len(raw), v6Size)
-	}
-	var records []v6
-	for ; len(raw) > 0; raw = raw[v6Size:] {
-		records = append(records, v6(raw[:v6Size]))
+		t.Fatalf("%s: %v", path, err)
 	}
 	return records
 }
@@ -111,12 +73,12 @@ func TestEncodeAgainstLeelaGames(t *testing.T) {
 		}
 		h := chess.NewHistory(chess.StartBoard())
 		for ply, s := range moves {
-			comparePosition(t, h, records[ply], cols[0], ply)
+			comparePosition(t, h, &records[ply], cols[0], ply)
 			m, err := h.Board().ParseUCI(s)
 			if err != nil {
 				t.Fatalf("%s ply %d: %v", cols[0], ply, err)
 			}
-			if got, want := PolicyIndex(m), records[ply].playedIdx(); got != want {
+			if got, want := encoding.PolicyIndex(m), records[ply].PlayedIdx; got != want {
 				t.Fatalf("%s ply %d: %s has index %d, want %d", cols[0], ply, s, got, want)
 			}
 			h.Push(m)
@@ -130,33 +92,36 @@ func TestEncodeAgainstLeelaGames(t *testing.T) {
 	t.Logf("%d positions equal", positions)
 }
 
-func comparePosition(t *testing.T, h *chess.History, r v6, name string, ply int) {
+func comparePosition(t *testing.T, h *chess.History, r *lc0.V6, name string, ply int) {
 	t.Helper()
-	m, s := encode(h)
-	if want := r.masks(); m != want {
+	var m [encoding.NumMasks]uint64
+	var s encoding.Scalars
+	encoding.Encode(h, &m, &s)
+	if m != r.Planes {
 		for i := range m {
-			if m[i] != want[i] {
-				t.Errorf("%s ply %d plane %d = %x, want %x", name, ply, i, m[i], want[i])
+			if m[i] != r.Planes[i] {
+				t.Errorf("%s ply %d plane %d = %x, want %x", name, ply, i, m[i], r.Planes[i])
 			}
 		}
 		t.FailNow()
 	}
-	if want := r.scalars(); s != want {
+	c := r.Castling
+	if want := (encoding.Scalars{OurOOO: c[0], OurOO: c[1], TheirOOO: c[2], TheirOO: c[3], BlackToMove: r.SideOrEP, Rule50: r.Rule50}); s != want {
 		t.Fatalf("%s ply %d: scalars %+v, want %+v", name, ply, s, want)
 	}
 	var l chess.MoveList
 	h.Board().GenerateMoves(&l)
 	legal := map[uint16]bool{}
 	for _, mv := range l.Slice() {
-		idx := PolicyIndex(mv)
+		idx := encoding.PolicyIndex(mv)
 		legal[idx] = true
-		if back := PolicyMove(idx, h.Board()); back != mv {
+		if back := encoding.PolicyMove(idx, h.Board()); back != mv {
 			t.Fatalf("%s ply %d: index %d gives %#04x, want %#04x", name, ply, idx, back, mv)
 		}
 	}
-	for idx := range uint16(NumPolicy) {
-		if want := r.prob(idx) >= 0; legal[idx] != want {
-			t.Fatalf("%s ply %d: %s legal = %v, want %v", name, ply, PolicyString(idx), legal[idx], want)
+	for idx := range uint16(encoding.NumPolicy) {
+		if want := r.Probabilities[idx] >= 0; legal[idx] != want {
+			t.Fatalf("%s ply %d: %s legal = %v, want %v", name, ply, encoding.PolicyString(idx), legal[idx], want)
 		}
 	}
 }

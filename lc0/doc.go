@@ -1,5 +1,9 @@
-// Package lc0 reads the files of Leela Chess Zero: networks
-// (.pb.gz) become nn.Net.
+// Package lc0 knows the files of Leela Chess Zero: networks (.pb.gz) become
+// nn.Net, games become chunks of V6 training records, which are read too.
+//
+// A chunk is a gzip stream of the records of one game (docs/FORMATS.md), one a
+// position; WriteChunk makes one that Leela's tools accept, ReadV6 checks every
+// field of what it reads.
 //
 // A network file is a protobuf message, usually gzipped, whose tensors have no
 // names or shapes: they follow from the place and the number of filters. Weights
@@ -20,4 +24,5 @@
 //		return err
 //	}
 //	fmt.Println(net.Arch, info.TrainingSteps)
+//	err = lc0.WriteChunk(file, game)
 package lc0

@@ -22,8 +22,6 @@ func CheckConfig(e *config.Effective) error {
 			errs = append(errs, e.Errorf(field, remedy, "%s", reason))
 		}
 	}
-	refuse(c.GetSelfplay().GetTemperature().GetCutoffPly() > 0, "selfplay.temperature.cutoff_ply",
-		"leave it at 0; plies and floor: 0 play the most visited move from a ply on", notInThisBuild)
 	refuse(c.GetMcts().GetLeavesPerGame() > 1, "mcts.leaves_per_game", "leave it at 1; more games per worker make larger batches", notInThisBuild)
 	if t.GetSource() == config.Training_SELFPLAY {
 		refuse(t.GetSteps() > 0, "training.steps", "leave it away; selfplay.episodes says how long a run is", "has no meaning with source SELFPLAY")
@@ -37,4 +35,18 @@ func CheckConfig(e *config.Effective) error {
 	base := filepath.Base(filepath.FromSlash(x.GetPath()))
 	refuse(strings.HasSuffix(x.GetPath(), "/") || strings.HasPrefix(base, "."), "export.path", "end it with a file name that begins with a letter", "names no file")
 	return errors.Join(errs...)
+}
+
+// checkTrains refuses what only a process that plays and does not train can do.
+func checkTrains(e *config.Effective) error {
+	s, remedy := e.Config.GetSelfplay(), "it is for chessbrain selfplay; train with --source dir beside it"
+	switch f := s.GetForks(); {
+	case s.GetModelsDir() != "":
+		return e.Errorf("selfplay.models_dir", remedy, "train plays with its own net")
+	case s.GetOutputDir() != "":
+		return e.Errorf("selfplay.output_dir", remedy, "train writes its games into the run directory")
+	case e.Config.GetTraining().GetSource() == config.Training_SELFPLAY && (f.GetEarly() > 0 || f.GetLate() > 0 || f.GetSidePositions() > 0):
+		return e.Errorf("selfplay.forks.early", remedy, "train counts its games as episodes, and forks have no number of their own")
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
@@ -18,12 +19,19 @@ import (
 // play runs a process that only plays, and returns how many games it has.
 func play(t *testing.T, ctx context.Context, dir string, process uint64, games int64) (int64, error) {
 	t.Helper()
+	p, err := playWith(t, ctx, resolve(t, dir, ""), process, games)
+	return p.Games, err
+}
+
+// playWith runs a playing process with a configuration.
+func playWith(t *testing.T, ctx context.Context, e *config.Effective, process uint64, games int64) (*PlaySummary, error) {
+	t.Helper()
 	var log strings.Builder
-	n, err := SelfPlay(ctx, SelfPlayOptions{Effective: resolve(t, dir, ""), Process: process, MaxGames: games, Command: "test", Log: logTo(&log)})
+	p, err := SelfPlay(ctx, SelfPlayOptions{Effective: e, Process: process, MaxGames: games, Command: "test", Log: logTo(&log)})
 	if err != nil {
 		err = fmt.Errorf("%w\n%s", err, log.String())
 	}
-	return n, err
+	return p, err
 }
 
 // gamesOnDisk counts the games of each process by id; one that is there twice is
@@ -56,8 +64,15 @@ func TestSelfPlay(t *testing.T) {
 	if n := len(gamesOnDisk(t, dir)); n != 9 {
 		t.Errorf("%d games on disk, want 9", n)
 	}
-	if _, err := play(t, t.Context(), dir, 0, 1); err == nil {
-		t.Error("process 0 is train's")
+	held, err := fsx.Acquire(filepath.Join(dir, "locks", "selfplay-p1"), fsx.LockOptions{Command: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := playWith(t, t.Context(), resolve(t, dir, ""), 0, 4); err != nil || p.Process != "p2" || p.Games != 4 {
+		t.Errorf("the first free process: %+v, %v", p, err)
+	}
+	if err := held.Release(); err != nil {
+		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -167,7 +182,7 @@ func TestPlayers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var nets Nets
-	if err := nets.Publish("a", net); err != nil {
+	if err := nets.Publish("a", net, 0); err != nil {
 		t.Fatal(err)
 	}
 	var watch ResignWatch
@@ -177,7 +192,7 @@ func TestPlayers(t *testing.T) {
 	}
 	store := OpenStore(StoreOptions{Dir: Dir{Root: dir}, Process: "p1", Net: "a", Job: "j", Queue: 1})
 	worker.Sink, worker.Tickets = store, newFreeTickets(&Ordinals{}, 40)
-	p, err := startPlayers(t.Context(), &nets, worker, 2)
+	p, err := startPlayers(t.Context(), &nets, worker, 2, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func (f *inlineFeed) play(ctx context.Context, ordinals []uint64) ([]*record.Gam
 		return nil, nil
 	}
 	worker := f.worker
-	worker.Parallel = len(ordinals)
+	worker.Parallel, worker.Pools = len(ordinals), 1
 	worker.Tickets = selfplay.NewList(ordinals)
 	worker.Nets = f.nets.ForWorker(worker.Parallel)
 	worker.Sink = f.store
@@ -122,7 +122,7 @@ type producerFeed struct {
 func newProducerFeed(back *backlog, store *Store, nets *Nets, worker selfplay.WorkerConfig, workers, total int) (*producerFeed, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	worker.Sink = store
-	p, err := startPlayers(ctx, nets, worker, workers)
+	p, err := startPlayers(ctx, nets, worker, workers, nil)
 	if err != nil {
 		cancel()
 		return nil, err

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cpu"
 	"github.com/chessbrain/chessbrain/nn/kernel"
+	"github.com/chessbrain/chessbrain/selfplay"
 )
 
 // Nets holds the newest weights and hands them to every worker. Publish and the
@@ -20,17 +20,18 @@ type Nets struct {
 type publishedNet struct {
 	name       string
 	packed     *cpu.Net
+	samples    uint64
 	generation uint64
 }
 
 // Publish makes net, under the given name, what workers use from their next
-// batch on.
-func (n *Nets) Publish(name string, net *nn.Net) error {
+// batch on. samples is how many training samples it has seen.
+func (n *Nets) Publish(name string, net *nn.Net, samples uint64) error {
 	packed, err := cpu.New(net, n.precision)
 	if err != nil {
 		return fmt.Errorf("prepare net %s for inference: %w", name, err)
 	}
-	next := &publishedNet{name: name, packed: packed, generation: 1}
+	next := &publishedNet{name: name, packed: packed, samples: samples, generation: 1}
 	if old := n.current.Load(); old != nil {
 		next.generation = old.generation + 1
 	}
@@ -55,9 +56,8 @@ type WorkerNet struct {
 	evaluator *cpu.Evaluator
 }
 
-// Current returns the newest net's name, an evaluator for it, and a number that
-// changes with the net.
-func (w *WorkerNet) Current() (string, mcts.Evaluator, uint64) {
+// Current returns the newest net and an evaluator for it.
+func (w *WorkerNet) Current() selfplay.Net {
 	if newest := w.nets.current.Load(); newest != w.held {
 		w.held = newest
 		if w.evaluator == nil {
@@ -66,5 +66,5 @@ func (w *WorkerNet) Current() (string, mcts.Evaluator, uint64) {
 			w.evaluator.Swap(newest.packed)
 		}
 	}
-	return w.held.name, w.evaluator, w.held.generation
+	return selfplay.Net{ID: w.held.name, Evaluator: w.evaluator, Generation: w.held.generation, Samples: w.held.samples}
 }

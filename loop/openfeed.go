@@ -24,7 +24,7 @@ func (r *run) openFeed() error {
 	r.resign = worker.Resign
 	s := r.cfg.GetSelfplay()
 	r.store = OpenStore(StoreOptions{FS: r.opt.storeFS, Dir: r.dir, Process: trainProcess, Net: r.netName(), Job: r.info.Job,
-		Rescorers: r.stages.rescorers, Queue: int(s.GetProducerQueueSize()), MaxBytes: r.opt.chunkBytes})
+		Rescorers: r.stages.rescorers, Queue: int(s.GetProducerQueueSize()), MaxBytes: r.opt.chunkBytes, Outputs: r.outputs})
 	missing := r.missingOrdinals(back)
 	if s.GetProducerWorkers() == 0 {
 		r.feed = &inlineFeed{back: back, store: r.store, nets: &r.nets, worker: worker,
@@ -48,7 +48,7 @@ func workerConfig(c *config.Config, process uint64, resign *ResignWatch, stats *
 	}
 	return selfplay.WorkerConfig{
 		Game: game, RunSeed: c.GetSeed(), Process: process,
-		Parallel: int(c.GetSelfplay().GetGamesPerWorker()), CacheEntries: int(c.GetMcts().GetCacheEntries()),
+		Parallel: int(c.GetSelfplay().GetGamesPerWorker()), Pools: int(c.GetSelfplay().GetPools()), CacheEntries: int(c.GetMcts().GetCacheEntries()),
 		Stats: stats, Resign: selfplay.NewResignRule(resign.Rule(c.GetSelfplay().GetResign())),
 	}, nil
 }

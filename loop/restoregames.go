@@ -112,6 +112,7 @@ func (r *run) readGames(ctx context.Context, wanted map[[16]byte]*record.Game, l
 		}
 	}
 	fresh := map[[16]byte]*record.Game{}
+	var others []*record.Game // whose other forms are still to be looked at
 	scan, err := replay.WalkGames(ctx, fsx.OS, r.gamesRoot(), func(path string, g *record.Game) error {
 		if _, ok := wanted[g.ID]; ok {
 			wanted[g.ID] = g
@@ -119,12 +120,21 @@ func (r *run) readGames(ctx context.Context, wanted map[[16]byte]*record.Game, l
 		own := r.playsItself() && filepath.Base(filepath.Dir(path)) == trainProcess
 		if own {
 			r.taken.Add(g.Ordinal)
+			others = append(others, g)
 		}
 		if !r.seen[g.ID] && (own || journalled[g.ID]) {
 			fresh[g.ID] = g
 		}
+		if r.outputs == nil || len(others) >= maxGroup {
+			err := r.outputs.Put(others...)
+			others = others[:0]
+			return err
+		}
 		return nil
 	})
+	if err == nil {
+		err = r.outputs.Put(others...)
+	}
 	if err != nil {
 		return nil, err
 	}

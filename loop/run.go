@@ -56,6 +56,7 @@ type run struct {
 	games   *replay.Split
 	source  *replay.Source
 	nets    Nets
+	outputs *Outputs // the store's, which closes them; nil = none
 	store   *Store
 	resign  *selfplay.ResignRule // of the games that begin; nil where others play
 	feed    feed
@@ -90,6 +91,9 @@ func openRun(ctx context.Context, opt Options) (*run, error) {
 	if err := CheckConfig(opt.Effective); err != nil {
 		return r, err
 	}
+	if err := checkTrains(opt.Effective); err != nil {
+		return r, err
+	}
 	var err error
 	if r.stages, err = stagesOf(cfg); err != nil {
 		return r, &config.Error{Reason: err.Error()}
@@ -97,6 +101,11 @@ func openRun(ctx context.Context, opt Options) (*run, error) {
 	r.nets.precision = playerPrecision(cfg)
 	if err := r.prepareDir(); err != nil {
 		return r, err
+	}
+	if r.playsItself() {
+		if r.outputs, err = outputsOf(cfg, r.dir.Root, trainProcess, r.info.Job, r.log); err != nil {
+			return r, err
+		}
 	}
 	return r, r.restore(ctx)
 }
@@ -109,7 +118,7 @@ func (r *run) netName() string {
 // publishNet hands the newest weights to the producers.
 func (r *run) publishNet() error {
 	name := r.netName()
-	if err := r.nets.Publish(name, r.trainer.Net()); err != nil {
+	if err := r.nets.Publish(name, r.trainer.Net(), uint64(r.trainer.NumSamples())); err != nil {
 		return err
 	}
 	r.bus.Publish(&monitor.Net{Action: monitor.NetLoaded, NetID: name, Step: r.trainer.NumSteps(),
@@ -126,6 +135,8 @@ func (r *run) close() error {
 	}
 	if r.feed != nil {
 		errs = append(errs, r.feed.Close())
+	} else if r.store == nil {
+		errs = append(errs, r.outputs.Close())
 	}
 	if r.bus != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)

@@ -19,6 +19,7 @@ type Dir struct {
 	Training    string // TRAININGNAME
 	Checkpoints string // directory of <job>_step<NNNNNNNN> directories
 	Metrics     string // directory of metrics.jsonl and event files
+	Games       string // directory of <net>/<process>/*.games; "" = selfplay/
 }
 
 // NewDir lays out a run at root. checkpoints (MODEL_CHECKPOINT_DIR) and metrics
@@ -44,8 +45,15 @@ func (d Dir) history() string    { return filepath.Join(d.Root, "config-history"
 func (d Dir) locks() string      { return filepath.Join(d.Root, "locks") }
 func (d Dir) journal() string    { return filepath.Join(d.Root, "journal") }
 func (d Dir) logs() string       { return filepath.Join(d.Root, "logs") }
-func (d Dir) selfplay() string   { return filepath.Join(d.Root, "selfplay") }
 func (d Dir) staging() string    { return filepath.Join(d.Root, "toexport") }
+
+// selfplay is the directory of all nets' games.
+func (d Dir) selfplay() string {
+	if d.Games != "" {
+		return d.Games
+	}
+	return filepath.Join(d.Root, "selfplay")
+}
 
 // netPath puts a path of export.path below the run, unless it is absolute.
 func (d Dir) netPath(path string) string {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -18,82 +19,98 @@ import (
 
 	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/monitor"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/selfplay"
-	"github.com/chessbrain/chessbrain/trainer"
 )
 
-// SelfPlayOptions start a process that only plays, for a trainer with
-// `--source dir` to learn from.
+// SelfPlayOptions start a process that only plays.
 type SelfPlayOptions struct {
 	Effective *config.Effective
-	Process   uint64 // number of this process among those of the run, from 1
+	Process   uint64 // number of this process among those of the run, from 1; 0 = the first that is free
 	MaxGames  int64  // games to play, those on disk included; 0 = until stopped
 	Command   string
+	Version   string // of the program
 	Log       *slog.Logger
+	Readers   []monitor.Sink // attached to the process's events, such as Prometheus
 }
 
 // netPoll is how often a playing process looks for newer weights.
 const netPoll = 5 * time.Second
 
-// SelfPlay plays games with the newest net of the run directory (the seeded
-// initial net while there is none) and stores them. Any number of such
-// processes may share a run directory, each with its own number: they never
-// play one game twice. It returns how many games are on disk, with
-// ErrInterrupted when ctx ended first.
-func SelfPlay(ctx context.Context, opt SelfPlayOptions) (int64, error) {
-	if opt.Process == 0 {
-		return 0, &config.Error{Where: "--process", Reason: "0 is the process that plays inside train; count from 1"}
+// SelfPlay plays games with the newest net (of the run directory, or of a
+// directory of nets; seeded random weights while there is none) and stores them.
+// Any number of such processes may share a run directory, each with its own
+// number: they never play one game twice. It returns what was played, with
+// ErrInterrupted when ctx ended first; games under way are then saved and go on
+// at the next start.
+func SelfPlay(ctx context.Context, opt SelfPlayOptions) (*PlaySummary, error) {
+	s := &selfPlayer{opt: opt, cfg: opt.Effective.Config, log: opt.Log, began: time.Now()}
+	if s.workers = int(s.cfg.GetSelfplay().GetProducerWorkers()); s.workers == 0 {
+		s.workers = runtime.GOMAXPROCS(0)
 	}
-	s := &selfPlayer{opt: opt, cfg: opt.Effective.Config, name: "p" + strconv.FormatUint(opt.Process, 10)}
-	games, err := s.run(ctx)
+	err := s.run(ctx)
 	told := ctx.Err() != nil || s.told.Load()
-	if all := opt.MaxGames > 0 && games >= opt.MaxGames; told && !all && (err == nil || stopped(err)) {
+	if all := opt.MaxGames > 0 && s.games.Load() >= opt.MaxGames; told && !all && (err == nil || stopped(err)) {
 		err = ErrInterrupted // also when no game had begun, which is no error to the players
 	}
-	return games, errors.Join(err, s.close())
+	summary := s.summary()
+	return summary, errors.Join(err, s.close(err))
 }
 
 // selfPlayer is a playing process.
 type selfPlayer struct {
 	opt     SelfPlayOptions
 	cfg     *config.Config
-	name    string
+	log     *slog.Logger
+	began   time.Time
+	number  uint64 // of the process
+	name    string // p1, p2, ...
 	dir     Dir
 	job     string
+	finder  netFinder
 	nets    Nets
 	store   *Store
 	locks   []*fsx.Lock
-	games   int64 // on disk
-	resign  ResignWatch
-	rule    *selfplay.ResignRule
-	before  int64 // games on disk at the start
-	role    *fsx.Lock
+	role    *fsx.Lock // the second of them: the process's own
 	control *Control
 	told    atomic.Bool // to stop, by the control socket
-	current string      // checkpoint whose net plays
+	bus     *monitor.Bus
+	files   *monitor.Files
+	meter   *monitor.Meter
+
+	resign  ResignWatch
+	rule    *selfplay.ResignRule
+	taken   Ordinals     // numbers of the games that need not be begun
+	forked  Ordinals     // the same of what branched off them
+	before  int64        // games on disk at the start
+	games   atomic.Int64 // on disk now, without branches
 	stats   selfplay.Stats
+	workers int
+	saved   int  // unfinished games that were saved
+	lost    bool // the nets cannot be read, and that was said
 }
 
-func (s *selfPlayer) run(ctx context.Context) (int64, error) {
+func (s *selfPlayer) run(ctx context.Context) error {
 	if err := s.open(); err != nil {
-		return 0, err
+		return err
 	}
 	worker, err := s.prepare(ctx)
-	if err != nil || s.opt.MaxGames > 0 && s.games >= s.opt.MaxGames {
-		return s.games, err // nothing to play: all asked for are there
+	if err != nil || s.opt.MaxGames > 0 && s.before >= s.opt.MaxGames {
+		return err // nothing to play: all asked for are there
 	}
+	unfinished := s.resumeGames()
+	worker.Tickets = newFreeTickets(&s.taken, s.opt.MaxGames)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if err := s.openControl(func() { s.told.Store(true); stop() }); err != nil {
-		return s.games, err
+		return err
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
-	players, err := startPlayers(groupCtx, &s.nets, worker, max(1, int(s.cfg.GetSelfplay().GetProducerWorkers())))
+	players, err := startPlayers(groupCtx, &s.nets, worker, s.workers, unfinished)
 	if err != nil {
-		return s.games, err
+		return err
 	}
 	watching, stopWatching := context.WithCancel(groupCtx)
 	group.Go(func() error {
@@ -106,42 +123,13 @@ func (s *selfPlayer) run(ctx context.Context) (int64, error) {
 		s.count()
 		return nil
 	})
-	err = group.Wait() // before games is read
-	return s.games, err
-}
-
-// PlayPage is one page of a playing process's state.
-type PlayPage struct {
-	Job         string `json:"job"`
-	Process     string `json:"process"`
-	Net         string `json:"net"`
-	Games       int64  `json:"games"` // finished, those of earlier starts included
-	Started     uint64 `json:"started"`
-	Positions   uint64 `json:"positions"`
-	Evaluations uint64 `json:"evaluations"`
-	Batches     uint64 `json:"batches"`
-	CacheHits   uint64 `json:"cache_hits"`
-	Arithmetic
-}
-
-// openControl opens the process's control socket: status and stop.
-func (s *selfPlayer) openControl(stop func()) error {
-	s.before = s.games
-	var err error
-	s.control, err = ListenControl(s.dir.locks(), "selfplay-"+s.name, Commands{
-		Status: func() any {
-			n := &s.stats
-			return PlayPage{Job: s.job, Process: s.name, Net: s.nets.Name(), Games: s.before + int64(n.GamesFinished.Load()),
-				Started: n.GamesStarted.Load(), Positions: n.Plies.Load(), Evaluations: n.Evaluations.Load(),
-				Batches: n.Batches.Load(), CacheHits: n.CacheHits.Load(),
-				Arithmetic: arithmeticOf(s.cfg, false, true)}
-		},
-		Stop: stop,
-	})
-	if err != nil {
-		return err
+	err = group.Wait()
+	left := players.unfinished()
+	if saveErr := saveUnfinished(s.dir.unfinishedFile(s.name), left); saveErr != nil {
+		return errors.Join(err, saveErr)
 	}
-	return s.control.nameIn(s.role)
+	s.saved = len(left)
+	return err
 }
 
 // count takes the durable games until the store has ended. It must take them
@@ -149,10 +137,13 @@ func (s *selfPlayer) openControl(stop func()) error {
 func (s *selfPlayer) count() {
 	rule := s.cfg.GetSelfplay().GetResign()
 	for g := range s.store.Durable() {
-		s.games++
+		if _, _, _, branch := selfplay.BranchOrdinal(g.Ordinal); branch {
+			continue
+		}
+		s.games.Add(1)
 		if s.resign.Count(g, rule.GetMaxFalseRate()) {
 			s.rule.Set(s.resign.Rule(rule))
-			s.opt.Log.Info("the resignation rule changed", "resign_q", s.resign.Q, "trusted", s.resign.Trusted,
+			s.log.Info("the resignation rule changed", "resign_q", s.resign.Q, "trusted", s.resign.Trusted,
 				"tested", s.resign.Tested, "false", s.resign.False)
 		}
 	}
@@ -174,54 +165,56 @@ func (s *selfPlayer) open() error {
 	}
 	s.dir = NewDir(root, s.cfg.GetTraining().GetTrainingName(), s.job,
 		s.cfg.GetTraining().GetCheckpoint().GetDir(), s.cfg.GetMetrics().GetDir())
-	if err := fsx.MkdirAll(fsx.OS, s.dir.locks()); err != nil {
-		return fmt.Errorf("make run directory: %w", err)
+	s.dir.Games = s.cfg.GetSelfplay().GetOutputDir()
+	if err := s.takeLocks(); err != nil {
+		return err
 	}
-	for _, l := range []struct {
-		name   string
-		shared bool
-	}{{"run", true}, {"selfplay-" + s.name, false}} {
-		lock, err := fsx.Acquire(filepath.Join(s.dir.locks(), l.name), fsx.LockOptions{Shared: l.shared, Command: s.opt.Command})
-		if err != nil {
-			return err
-		}
-		s.locks = append(s.locks, lock)
-		s.role = lock // the second is the process's own
+	if s.finder, err = newNetFinder(s.opt.Effective, s.dir, s.job); err != nil {
+		return err
 	}
 	s.nets.precision = playerPrecision(s.cfg)
-	net, name, err := s.newest()
+	found, err := s.finder.find()
 	if err != nil {
 		return err
 	}
-	if err := s.nets.Publish(name, net); err != nil {
+	if err := s.nets.Publish(found.name, found.net, found.samples); err != nil {
+		return err
+	}
+	if err := s.openEvents(); err != nil {
 		return err
 	}
 	a := arithmeticOf(s.cfg, false, true)
-	s.opt.Log.Info("playing", "net", name, "process", s.name, "device", deviceCPU, "kernels", a.Kernels, "precision", a.ProducerPrecision)
+	s.log.Info("playing", "net", found.name, "arch", found.net.Arch.String(), "process", s.name, "workers", s.workers,
+		"device", deviceCPU, "kernels", a.Kernels, "precision", a.ProducerPrecision)
 	if lacks := lacksBF16(s.opt.Effective, false, true); lacks != "" {
-		s.opt.Log.Warn(lacks)
+		s.log.Warn(lacks)
 	}
 	return nil
 }
 
-// newest returns the newest checkpoint's net, or the initial net, and notes which
-// checkpoint was current then.
-func (s *selfPlayer) newest() (*nn.Net, string, error) {
-	var err error
-	if s.current, err = trainer.CurrentName(fsx.OS, s.dir.Checkpoints); err != nil {
-		return nil, "", err
+// takeLocks shares the run and takes the process's own number.
+func (s *selfPlayer) takeLocks() error {
+	if err := fsx.MkdirAll(fsx.OS, s.dir.locks()); err != nil {
+		return fmt.Errorf("make run directory: %w", err)
 	}
-	c, err := trainer.LoadCheckpoint(fsx.OS, s.dir.Checkpoints)
-	if errors.Is(err, trainer.ErrNoCheckpoint) {
-		net, err := initialNet(s.opt.Effective, s.cfg.GetSeed())
-		return net, fmt.Sprintf("%s-%s-s0-d0", s.job, s.dir.Training), err
-	}
+	run, err := fsx.Acquire(filepath.Join(s.dir.locks(), "run"), fsx.LockOptions{Shared: true, Command: s.opt.Command})
 	if err != nil {
-		return nil, "", err
+		return err
 	}
-	net, err := CheckpointNet(c)
-	name := fmt.Sprintf("%s-%s-s%d-d%d", s.job, s.dir.Training, c.Manifest.Samples, c.Manifest.Rows)
-	return net, name, err
+	s.locks = append(s.locks, run)
+	for number := max(s.opt.Process, 1); ; number++ {
+		name := "p" + strconv.FormatUint(number, 10)
+		s.role, err = fsx.Acquire(filepath.Join(s.dir.locks(), "selfplay-"+name), fsx.LockOptions{Command: s.opt.Command})
+		if _, held := errors.AsType[*fsx.LockedError](err); held && s.opt.Process == 0 {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		s.name, s.number = name, number
+		s.locks = append(s.locks, s.role)
+		return nil
+	}
 }
 
 // prepare reads this process's games, to know which are still to be played, and
@@ -232,23 +225,29 @@ func (s *selfPlayer) prepare(ctx context.Context) (selfplay.WorkerConfig, error)
 		return selfplay.WorkerConfig{}, &config.Error{Reason: err.Error()}
 	}
 	s.resign.Rule(s.cfg.GetSelfplay().GetResign())
-	var taken Ordinals
-	if err := s.readGames(ctx, &taken); err != nil {
+	outputs, err := outputsOf(s.cfg, s.dir.Root, s.name, s.job, s.log)
+	if err != nil {
 		return selfplay.WorkerConfig{}, err
 	}
-	s.games = int64(taken.Len())
-	w, err := workerConfig(s.cfg, s.opt.Process, &s.resign, &s.stats)
-	if err != nil {
-		return w, err
+	if err := s.readGames(ctx, outputs); err != nil {
+		return selfplay.WorkerConfig{}, errors.Join(err, outputs.Close())
 	}
-	s.store = OpenStore(StoreOptions{Dir: s.dir, Process: s.name, Net: s.nets.Name(), Job: s.job, Rescorers: st.rescorers, Queue: maxGroup})
+	s.before = int64(s.taken.Len())
+	s.games.Store(s.before)
+	w, err := workerConfig(s.cfg, s.number, &s.resign, &s.stats)
+	if err != nil {
+		return w, errors.Join(err, outputs.Close())
+	}
+	s.store = OpenStore(StoreOptions{Dir: s.dir, Process: s.name, Net: s.nets.Name(), Job: s.job, Rescorers: st.rescorers,
+		Queue: maxGroup, Outputs: outputs})
 	s.rule = w.Resign
-	w.Sink, w.Tickets = s.store, newFreeTickets(&taken, s.opt.MaxGames)
+	w.Sink = s.store
 	return w, nil
 }
 
-// readGames mends and reads the games that this process has played before.
-func (s *selfPlayer) readGames(ctx context.Context, taken *Ordinals) error {
+// readGames mends and reads the games that this process has played before, and
+// adds what outputs lack of them.
+func (s *selfPlayer) readGames(ctx context.Context, outputs *Outputs) error {
 	nets, err := os.ReadDir(s.dir.selfplay())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read games: %w", err)
@@ -259,72 +258,57 @@ func (s *selfPlayer) readGames(ctx context.Context, taken *Ordinals) error {
 		if _, err := replay.SealTorn(ctx, fsx.OS, dir); errors.Is(err, fsx.ErrSync) {
 			return err
 		} else if err != nil {
-			s.opt.Log.Error("a chunk could not be mended", "error", err)
+			s.log.Error("a chunk could not be mended", "error", err)
 		}
 		scan, err := replay.ScanDir(ctx, fsx.OS, dir)
 		if err != nil {
 			return err
 		}
 		for _, bad := range scan.Quarantine {
-			s.opt.Log.Error("damaged games were left out", "error", bad)
+			s.log.Error("damaged games were left out", "error", bad)
 		}
 		games = append(games, scan.Games...)
 	}
 	slices.SortFunc(games, func(a, b *record.Game) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	for _, g := range games {
-		if taken.Add(g.Ordinal) {
+		if s.take(g.Ordinal) {
 			s.resign.Count(g, s.cfg.GetSelfplay().GetResign().GetMaxFalseRate())
 		}
 	}
-	return nil
+	return outputs.Put(games...)
 }
 
-// watch loads newer weights as they appear, until nobody plays any more.
-func (s *selfPlayer) watch(ctx context.Context) error {
-	tick := time.NewTicker(netPoll)
-	defer tick.Stop()
-	shown := time.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case now := <-tick.C:
-			if err := s.follow(); err != nil {
-				return err
-			}
-			if now.Sub(shown) >= time.Minute {
-				shown = now
-				s.opt.Log.Info("statistics", "started", s.stats.GamesStarted.Load(), "finished", s.stats.GamesFinished.Load(),
-					"net", s.nets.Name(), "evaluations", s.stats.Evaluations.Load(), "batches", s.stats.Batches.Load(), "cache_hits", s.stats.CacheHits.Load())
-			}
+// take notes that a game need not be begun and says whether that is new.
+func (s *selfPlayer) take(ordinal uint64) bool {
+	if _, _, _, branch := selfplay.BranchOrdinal(ordinal); branch {
+		return s.forked.Add(ordinal)
+	}
+	return s.taken.Add(ordinal)
+}
+
+// resumeGames returns the games that an earlier start left unfinished, without
+// those that were finished since, and takes their numbers out of the tickets.
+func (s *selfPlayer) resumeGames() []selfplay.Unfinished {
+	path := s.dir.unfinishedFile(s.name)
+	games, err := loadUnfinished(path)
+	if err != nil {
+		s.log.Error("unfinished games cannot be read; they are played again from their seeds", "error", err)
+	}
+	kept := games[:0]
+	for _, g := range games {
+		full := s.opt.MaxGames > 0 && int64(s.taken.Len()) >= s.opt.MaxGames
+		if g.Seed() == s.cfg.GetSeed() && !full && s.take(g.Ordinal()) {
+			kept = append(kept, g)
 		}
 	}
+	if len(kept) > 0 {
+		s.log.Info("unfinished games go on", "games", len(kept))
+	}
+	return kept
 }
 
-// follow loads the newest net if another checkpoint is current than before. One
-// that cannot be read is left for the next time.
-func (s *selfPlayer) follow() error {
-	if marked, err := trainer.CurrentName(fsx.OS, s.dir.Checkpoints); err == nil && marked == s.current {
-		return nil
-	}
-	net, name, err := s.newest()
-	if err != nil {
-		s.opt.Log.Warn("the newest net cannot be read; playing on", "error", err)
-		s.current = ""
-		return nil
-	}
-	if name == s.nets.Name() {
-		return nil
-	}
-	if err := s.nets.Publish(name, net); err != nil {
-		return err
-	}
-	s.store.NewNet(name)
-	s.opt.Log.Info("net loaded", "net", name)
-	return nil
-}
-
-func (s *selfPlayer) close() error {
+// close ends everything that is open; err is what the process came to.
+func (s *selfPlayer) close(err error) error {
 	var errs []error
 	if s.control != nil {
 		errs = append(errs, s.control.Close())
@@ -332,7 +316,8 @@ func (s *selfPlayer) close() error {
 	if s.store != nil {
 		errs = append(errs, s.store.Close())
 	}
-	for _, l := range s.locks {
+	errs = append(errs, s.closeEvents(err))
+	for _, l := range slices.Backward(s.locks) {
 		errs = append(errs, l.Release())
 	}
 	return errors.Join(errs...)

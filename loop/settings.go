@@ -2,11 +2,9 @@ package loop
 
 import (
 	"fmt"
-	"os"
 	"runtime"
 	"strings"
 
-	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/export"
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -112,6 +110,11 @@ func searchConfig(m *config.MCTS) mcts.Config {
 	s.FPUValue = m.GetFpuValue()
 	s.NoiseAlpha, s.NoiseEpsilon = m.GetNoiseAlpha(), m.GetNoiseEpsilon()
 	s.TwofoldDraw = m.GetTwofoldDraw()
+	s.ForcedPlayouts = m.GetForcedPlayouts()
+	g, l := m.GetGumbel(), m.GetMovesLeft()
+	s.Gumbel = mcts.GumbelConfig{Enabled: g.GetEnabled(), Candidates: int(g.GetCandidates()), Scale: g.GetScale(),
+		ValueScale: g.GetValueScale(), MaxVisitInit: g.GetMaxVisitInit(), Rescale: g.GetRescale()}
+	s.MovesLeft = mcts.MovesLeftConfig{MaxEffect: l.GetMaxEffect(), Slope: l.GetSlope(), Threshold: l.GetThreshold()}
 	s.MaxBatch, s.VirtualLoss = int(m.GetLeavesPerGame()), m.GetVirtualLoss()
 	return s
 }
@@ -122,46 +125,33 @@ func gameConfig(c *config.Config) (selfplay.GameConfig, error) {
 	g := selfplay.DefaultGameConfig()
 	g.Search = searchConfig(c.GetMcts())
 	g.Noise = g.Search.NoiseEpsilon > 0
+	g.ForcedPlayouts = g.Search.ForcedPlayouts > 0
 	t := s.GetTemperature()
-	g.Temperature = selfplay.Temperature{Start: t.GetStart(), Plies: int(t.GetPlies()), HalfLife: t.GetHalflife(), Floor: t.GetFloor()}
+	g.Temperature = selfplay.Temperature{Start: t.GetStart(), Plies: int(t.GetPlies()), HalfLife: t.GetHalflife(),
+		DecayPlies: int(t.GetDecayPlies()), Floor: t.GetFloor(), CutoffPly: int(t.GetCutoffPly()),
+		ValueCutoff: t.GetValueCutoff(), VisitOffset: t.GetVisitOffset()}
 	g.ExplorationRate, g.MaxPlies = s.GetExplorationRate(), int(s.GetMaxPlies())
 	g.Resign = new(ResignWatch).Rule(s.GetResign())
-	openings, err := openingsOf(s.GetOpenings())
+	if p := s.GetPlayoutCap(); p.GetFullProbability() < 1 {
+		g.PlayoutCap = selfplay.PlayoutCap{FullProbability: p.GetFullProbability(), CheapSimulations: int(p.GetCheapSimulations())}
+	}
+	r, o, f := s.GetReducedVisits(), s.GetOdds(), s.GetForks()
+	g.ReducedVisits = selfplay.ReducedVisits{Simulations: int(r.GetSimulations()), Q: r.GetQ(), Plies: int(r.GetPlies()), Weight: r.GetWeight()}
+	g.Odds = selfplay.Odds{Probability: o.GetProbability(), Factor: o.GetFactor()}
+	g.Fork = selfplay.Fork{Early: f.GetEarly(), EarlyPlies: f.GetEarlyPlies(), Late: f.GetLate(), SidePositions: f.GetSidePositions()}
+	g.PolicySurprise = s.GetPolicySurprise()
+	steps, err := selfplay.ParseSchedule(s.GetSimulationsSchedule())
 	if err != nil {
+		return g, &config.Error{Field: "selfplay.simulations_schedule", Reason: err.Error()}
+	}
+	g.Schedule = selfplay.Schedule{Steps: steps, By: selfplay.AgeEpisodes}
+	if s.GetScheduleBy() == config.SelfPlay_SAMPLES {
+		g.Schedule.By = selfplay.AgeSamples
+	}
+	if g.Openings, err = openingsOf(s.GetOpenings()); err != nil {
 		return g, err
 	}
-	g.Openings = openings
 	return g, g.Validate()
-}
-
-// openingsOf reads the start positions of the configuration and of its file.
-// Errors are *config.Error.
-func openingsOf(o *config.Openings) (*selfplay.Openings, error) {
-	var starts []selfplay.Start
-	for i, p := range o.GetPositions() {
-		board, err := chess.ParseFEN(p.GetFen())
-		if err != nil {
-			return nil, &config.Error{Field: fmt.Sprintf("selfplay.openings.positions[%d].fen", i), Reason: err.Error()}
-		}
-		starts = append(starts, selfplay.Start{Board: board, Weight: p.GetWeight()})
-	}
-	if path := o.GetFile(); path != "" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, &config.Error{Field: "selfplay.openings.file", Reason: err.Error(), Remedy: "name a file with one FEN or EPD a line"}
-		}
-		defer f.Close()
-		more, err := selfplay.ReadStarts(f)
-		if err != nil {
-			return nil, &config.Error{Field: "selfplay.openings.file", Reason: err.Error()}
-		}
-		starts = append(starts, more...)
-	}
-	order := map[config.Openings_Order]selfplay.Order{
-		config.Openings_RANDOM: selfplay.OrderRandom, config.Openings_SEQUENTIAL: selfplay.OrderSequential,
-		config.Openings_SHUFFLED: selfplay.OrderShuffled,
-	}[o.GetOrder()]
-	return selfplay.NewOpenings(starts, order, int(o.GetRandomPlies()))
 }
 
 // stages are the exchangeable steps of a run.

@@ -43,8 +43,9 @@ type StoreOptions struct {
 	Net       string // that plays first
 	Job       string // for the chunks' headers
 	Rescorers rescore.Chain
-	Queue     int   // durable games that may wait for the trainer
-	MaxBytes  int64 // of a chunk; 0 = replay's default
+	Outputs   *Outputs // get the durable games before the trainer does; closed with the store; nil = none
+	Queue     int      // durable games that may wait for the trainer
+	MaxBytes  int64    // of a chunk; 0 = replay's default
 }
 
 // OpenStore starts a store for one process's games.
@@ -111,6 +112,7 @@ func (s *Store) Close() error {
 func (s *Store) run() {
 	defer close(s.done)
 	defer close(s.out)
+	defer func() { s.err = errors.Join(s.err, s.opt.Outputs.Close()) }()
 	writer := s.newWriter()
 	for s.err == nil {
 		select {
@@ -146,7 +148,7 @@ func (s *Store) drain(group []*record.Game) []*record.Game {
 	return group
 }
 
-// write rescores a group, makes it durable and hands it on.
+// write rescores a group, makes it durable, writes its other forms and hands it on.
 func (s *Store) write(writer *replay.Writer, group []*record.Game) error {
 	if len(group) == 0 {
 		return nil
@@ -164,8 +166,9 @@ func (s *Store) write(writer *replay.Writer, group []*record.Game) error {
 	if err := writer.Sync(); err != nil {
 		return fmt.Errorf("store games: %w", err)
 	}
-	for _, g := range group {
+	err := s.opt.Outputs.Put(group...)
+	for _, g := range group { // also after an error: they are durable
 		s.out <- g
 	}
-	return nil
+	return err
 }

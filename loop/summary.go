@@ -154,7 +154,7 @@ func (s *Summary) writeLearnt(b *strings.Builder) {
 }
 
 // counts prints named counts, the largest first.
-func counts(m map[string]int64) string {
+func counts[N int64 | uint64](m map[string]N) string {
 	names := make([]string, 0, len(m))
 	for name := range m {
 		names = append(names, name)

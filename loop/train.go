@@ -262,13 +262,10 @@ func (r *run) afterEpisode(ctx context.Context, batches *replay.Prefetcher) erro
 
 // totals are the counts since the process started.
 func (r *run) totals() monitor.Totals {
-	s := &r.stats
-	return monitor.Totals{
-		Games: int64(s.GamesFinished.Load()), Positions: int64(s.Plies.Load()),
-		Evaluations: int64(s.Evaluations.Load()), Batches: int64(s.Batches.Load()),
-		CacheHits: int64(s.CacheHits.Load()), CacheProbes: int64(s.CacheHits.Load() + s.CacheMisses.Load()),
-		Steps: r.trainer.NumSteps() - r.firstStep, Rows: r.trainer.NumSamples() - r.firstSample,
-	}
+	n := r.stats.Snapshot()
+	t := totalsOf(&n)
+	t.Steps, t.Rows = r.trainer.NumSteps()-r.firstStep, r.trainer.NumSamples()-r.firstSample
+	return t
 }
 
 // lossNumbers are losses by metric name.

@@ -96,7 +96,6 @@ func TestConfigAtResume(t *testing.T) {
 // TestCheckConfig: nothing that a user can set is ignored without a word.
 func TestCheckConfig(t *testing.T) {
 	for text, field := range map[string]string{
-		`selfplay { temperature { cutoff_ply: 4 } }`:               "selfplay.temperature.cutoff_ply",
 		`mcts { leaves_per_game: 2 }`:                              "mcts.leaves_per_game",
 		`training { steps: 5 }`:                                    "training.steps",
 		`training { source_dir: "x" }`:                             "training.source_dir",

@@ -23,6 +23,7 @@ func (s *Search) Advance(m chess.Move) {
 	s.t, s.spare = s.spare, s.t
 	s.rootLen = s.h.Len()
 	s.begun = false
+	s.t.openRoot()
 	s.recount()
 }
 
@@ -40,12 +41,16 @@ func (s *Search) copyNode(i int32, depth int) (int32, change) {
 	to := s.spare.addNode()
 	s.spare.nodes[to] = s.t.nodes[i]
 	old := s.t.edgesOf(&s.t.nodes[i])
-	first := len(s.spare.edges)
-	s.spare.nodes[to].first = int32(first)
-	s.spare.edges = append(s.spare.edges, old...)
+	choices := s.t.choicesOf(&s.t.nodes[i])
+	var first, edges int32
+	s.spare.choices, first = extend(s.spare.choices, len(choices))
+	s.spare.edges, edges = extend(s.spare.edges, edgeRoom(len(old)))
+	s.spare.nodes[to].first, s.spare.nodes[to].edges = first, edges
+	copy(s.spare.choices[first:], choices)
 	var lost change
 	for k := range old {
 		if old[k].child == none {
+			s.spare.edges[int(edges)+k] = old[k]
 			continue
 		}
 		c := s.t.nodes[old[k].child] // before the loss
@@ -61,7 +66,7 @@ func (s *Search) copyNode(i int32, depth int) (int32, change) {
 			copied := &s.spare.nodes[e.child]
 			e.n, e.q = copied.n, float32(-copied.w/float64(copied.n))
 		}
-		s.spare.edges[first+k] = e
+		s.spare.edges[int(edges)+k] = e
 		lost = change{lost.n + l.n, lost.w - l.w, lost.d + l.d, lost.m + l.m + float64(l.n)}
 	}
 	n := &s.spare.nodes[to]

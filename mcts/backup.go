@@ -1,15 +1,15 @@
 package mcts
 
-// expand gives node i, which has edges without priors, the network's answer:
-// prior beside its edges in generation order, wdl and m from its own view.
+// expand gives node i, which has choices without priors, the network's answer:
+// prior beside its choices in generation order, wdl and m from its own view.
 func (s *Search) expand(i int32, prior []float32, wdl [3]float32, m float32) {
 	n := &s.t.nodes[i]
 	n.kind = kindExpanded
 	sum := wdl[0] + wdl[1] + wdl[2] // 1 but for the rounding of the network's backend
 	n.rawQ, n.rawD, n.rawM = (wdl[0]-wdl[2])/sum, wdl[1]/sum, m
-	edges := s.t.edgesOf(n)
-	for k := range edges {
-		edges[k].prior = prior[k]
+	choices := s.t.choicesOf(n)
+	for k := range choices {
+		choices[k].prior = prior[k]
 	}
 	if i == 0 {
 		s.openRoot()
@@ -29,8 +29,11 @@ func (s *Search) backup(path []step, i int32) {
 	dw, dd, dm := v, d, m // change of the child's sums
 	child := n
 	for k := len(path) - 1; k >= 0; k-- {
-		p, e := &s.t.nodes[path[k].node], &s.t.edges[path[k].edge]
+		p, e := &s.t.nodes[path[k].node], s.t.at(path[k])
 		dw, dm = -dw, dm+1
+		if p.proven != Unproven && path[k].node != 0 { // proven while the leaf waited
+			dw, dd, dm = p.proven.q(), p.proven.d(), float64(p.provenM)
+		}
 		p.vl--
 		e.vl--
 		p.n++
@@ -58,7 +61,7 @@ func (s *Search) undo(path []step, i int32) {
 	s.t.nodes[i].vl--
 	for _, st := range path {
 		s.t.nodes[st.node].vl--
-		s.t.edges[st.edge].vl--
+		s.t.at(st).vl--
 	}
 }
 
@@ -87,8 +90,11 @@ func (s *Search) prove(p *node, latest Proven, root bool) (dw, dd, dm float64) {
 // winning move; if every move is proven the best of them, by the longest way.
 func (s *Search) decided(p *node, latest Proven) (Proven, float32) {
 	best, m := Unproven, float32(0)
+	if p.touched < p.num && latest != ProvenWin {
+		return Unproven, 0
+	}
 	for k := range s.t.edgesOf(p) {
-		e := &s.t.edges[int(p.first)+k]
+		e := &s.t.edges[int(p.edges)+k]
 		if e.proven == Unproven {
 			if latest != ProvenWin && best != ProvenWin {
 				return Unproven, 0

@@ -26,12 +26,19 @@
 //	stats := games[0].Root()
 //	games[0].Advance(stats.Moves[stats.Best].Move)
 //
+// Selection is PUCT, or with Config.Gumbel the search of Danihelka et al. 2022
+// (gumbel.go, halving.go). A search differs from the next of its game by Options:
+// limits, noise, forced playouts (forced.go). Config.Stop ends a search before
+// its limits (stop.go). What a network should learn from a root is
+// RootStats.Target, or the visits where that is nil; Counts says how the
+// simulations ended.
+//
 // Values: Q in [-1,1], D the draw probability and M the plies left are always
 // from the view of the side to move of the node that holds them; what a
 // MoveStats says of a move is from the view of the side that plays it.
 //
 // The package is pure: no I/O, no clock, no logging, and all randomness is
-// passed in, so the same seed gives the same tree. Nodes and edges live in two
+// passed in, so the same seed gives the same tree. Nodes and edges live in
 // slices and are addressed by index; they are reused from move to move and from
 // game to game, so that a search in its stride allocates nothing.
 package mcts

@@ -31,9 +31,15 @@ type RootStats struct {
 	N      uint32         // visits: the moves' and one of its own; 0 = nothing known yet
 	Value  encoding.QDM   // mean over the visits, or the proven outcome; unknown if N = 0
 	Raw    encoding.QDM   // the network's answer for the root; unknown if N = 0
-	Best   int            // ordinal of the best move, -1 without moves
+	Best   int            // ordinal of the move to play without temperature, -1 without moves
 	Proven Proven         // the root's outcome, if the search proved it
 	Over   chess.Terminal // how the game is over here, if it is
+
+	// Target is the policy target beside Moves, summing to 1, where it is not
+	// the visits themselves: Gumbel's improved policy, or the visits without
+	// the forced ones that PUCT would not have made. Else, and while N = 0, it
+	// is nil. Owned and valid like Moves.
+	Target []float32
 }
 
 // Root returns what is known now; it may be asked in the middle of a search.
@@ -66,6 +72,20 @@ func (s *Search) Root() RootStats {
 		r.Value = encoding.QDM{Q: float32(root.proven.q()), D: float32(root.proven.d()), M: root.provenM}
 	}
 	r.Best = bestMove(s.moves)
+	s.policyT = resize(s.policyT, len(edges))
+	switch {
+	case s.gumbel.on:
+		s.gumbel.target(s.policyT, root.rawQ, edges)
+		r.Target = s.policyT
+		if s.begun && s.moves[r.Best].Proven != ProvenWin {
+			// Before Begin there is neither noise nor a schedule.
+			if best := s.gumbel.bestMove(root.rawQ, edges); best >= 0 {
+				r.Best = best
+			}
+		}
+	case s.begun && s.forced && s.pruned(s.policyT):
+		r.Target = s.policyT
+	}
 	return r
 }
 
@@ -123,7 +143,15 @@ func rank(m *MoveStats) int {
 // PV appends the principal variation to dst: the best move of each node in
 // turn, each from its mover's view.
 func (s *Search) PV(dst []chess.Move) []chess.Move {
-	for i := int32(0); ; {
+	i := int32(0)
+	if root := &s.t.nodes[0]; s.begun && s.gumbel.on && root.kind == kindExpanded {
+		e := &s.t.edgesOf(root)[s.Root().Best]
+		if e.n == 0 {
+			return append(dst, e.move)
+		}
+		dst, i = append(dst, e.move), e.child
+	}
+	for {
 		n := &s.t.nodes[i]
 		best, at := MoveStats{}, none
 		if n.kind == kindExpanded {
@@ -132,7 +160,7 @@ func (s *Search) PV(dst []chess.Move) []chess.Move {
 					continue
 				}
 				if st := s.moveStats(&e); at == none || better(&st, &best) {
-					best, at = st, n.first+int32(k)
+					best, at = st, n.edges+int32(k)
 				}
 			}
 		}

@@ -16,6 +16,7 @@ const unlimited = math.MaxUint32
 type Search struct {
 	cfg    *Config
 	puct   puct
+	gumbel gumbel
 	cache  *Cache
 	policy RootPolicy
 
@@ -28,9 +29,11 @@ type Search struct {
 	rootPrior []float32      // priors of the root's edges, with noise
 	noise     []float64      // Dirichlet sample for the root's edges
 	noisy     bool           // noise is mixed in
+	forced    bool           // this search has forced playouts
 	mate      int            // ordinal of a root move that mates, -1 = none
 	begun     bool
 	rng       *rand.Rand
+	stop      stopper
 	target    uint32 // visits of the root at which the search is done
 
 	path    []step // steps of the simulation under way
@@ -40,9 +43,11 @@ type Search struct {
 	masks   [encoding.NumMasks]uint64
 	scalars encoding.Scalars
 	moves   []MoveStats // what Root hands out
+	policyT []float32   // the same: its Target
+	counts  Counts
 }
 
-// step is a node of a path and the edge taken there, as an index into its edges.
+// step is a node of a path and the edge taken there, as a place in its edgesOf.
 type step struct{ node, edge int32 }
 
 // leaf is a node whose row is in a batch.
@@ -53,8 +58,17 @@ type leaf struct {
 	key      key
 }
 
-// Limits bounds one search; see the fields of Config with the same names.
-type Limits struct{ Simulations, Playouts int }
+// Counts says how many simulations ended how, since New. A simulation that was
+// cancelled, or that collided with a leaf that waits, is not counted.
+type Counts struct {
+	Expanded uint64 // at a new node with the evaluator's answer
+	Cached   uint64 // at a new node with the cache's answer
+	Terminal uint64 // where the outcome needs no network: over, probed, twofold, proven
+	DepthSum uint64 // plies from the root to where they ended, of all three
+}
+
+// Sum returns the simulations counted.
+func (c Counts) Sum() uint64 { return c.Expanded + c.Cached + c.Terminal }
 
 // New returns a search of the start position. The cache may be nil; several
 // searches may share one if one goroutine drives them all.
@@ -92,99 +106,15 @@ func (s *Search) DropTree() { s.newRoot() }
 // History returns the line to the root. It must not be changed.
 func (s *Search) History() *chess.History { return s.h }
 
-// Begin starts a search at the current root with the limits of the Config. What
-// an earlier search found of this root is kept. With noise, fresh Dirichlet
-// noise is mixed into the root's priors; rng may be nil without it, unless the
-// root policy needs one. Leaves that still wait are cancelled.
-func (s *Search) Begin(rng *rand.Rand, noise bool) {
-	s.BeginLimits(rng, noise, Limits{s.cfg.Simulations, s.cfg.Playouts})
-}
-
-// BeginLimits is Begin with other limits.
-func (s *Search) BeginLimits(rng *rand.Rand, noise bool, limits Limits) {
-	s.Cancel()
-	s.puct = newPUCT(s.cfg)
-	s.rng = rng
-	s.noisy = noise && s.cfg.NoiseEpsilon > 0
-	s.h.Board().GenerateMoves(&s.rootMoves)
-	s.over = s.h.Terminal(s.rootMoves.N)
-	s.target = target(s.t.nodes[0].n, limits)
-	s.begun = true
-	if s.over != chess.NotOver {
-		return
-	}
-	s.mate = s.findMate()
-	s.noise = resize(s.noise, s.rootMoves.N)
-	if s.noisy {
-		dirichlet(s.noise, s.cfg.NoiseAlpha, rng)
-	}
-	if s.t.nodes[0].kind == kindExpanded {
-		s.openRoot()
-	}
-}
-
-// findMate returns the ordinal of the first root move that mates, or -1. PUCT
-// with few visits may leave it out, so that it is looked for and visited first.
-func (s *Search) findMate() int {
-	defer s.h.Truncate(s.rootLen)
-	for i, m := range s.rootMoves.Slice() {
-		s.h.Truncate(s.rootLen)
-		s.h.Push(m)
-		if !s.h.Board().InCheck() {
-			continue
-		}
-		if s.h.Board().GenerateMoves(&s.list); s.list.N == 0 {
-			return i
-		}
-	}
-	return -1
-}
-
-// target returns the root's visits at which a search ends that starts with n.
-func target(n uint32, limits Limits) uint32 {
-	t := uint32(unlimited)
-	if limits.Simulations > 0 {
-		t = uint32(limits.Simulations) + 1
-	}
-	if limits.Playouts > 0 {
-		t = min(t, max(n, 1)+uint32(limits.Playouts))
-	}
-	return t
-}
-
-// openRoot puts the expanded root's edges into generation order and mixes the
-// noise into their priors.
-func (s *Search) openRoot() {
-	edges := s.t.edgesOf(&s.t.nodes[0])
-	for i := range edges {
-		for k := int(edges[i].index); k != i; k = int(edges[i].index) {
-			edges[i], edges[k] = edges[k], edges[i]
-		}
-	}
-	s.rootPrior = resize(s.rootPrior, len(edges))
-	eps := float32(0)
-	if s.noisy {
-		eps = float32(s.cfg.NoiseEpsilon)
-	}
-	for i := range edges {
-		s.rootPrior[i] = edges[i].prior
-		if s.noisy {
-			s.rootPrior[i] = float32((1-eps)*edges[i].prior) + float32(eps*float32(s.noise[i]))
-		}
-	}
-	if s.policy != nil {
-		s.policy.Begin(RootView{s}, s.rng)
-	}
-}
-
-// Done reports whether the search has given out all its visits and none waits.
+// Done reports whether the search has given out all its visits, or a stop of
+// the Config ended it, and none waits.
 // A root where the game is over is done at once. Without a limit it is never
 // true.
 func (s *Search) Done() bool { return s.begun && s.handedOut() && len(s.waiting) == 0 }
 
 // handedOut reports whether no further simulation may start.
 func (s *Search) handedOut() bool {
-	if s.over != chess.NotOver {
+	if s.over != chess.NotOver || s.stop.stopped {
 		return true
 	}
 	root := &s.t.nodes[0]
@@ -196,6 +126,9 @@ func (s *Search) handedOut() bool {
 
 // Waiting returns the number of leaves that wait for Apply.
 func (s *Search) Waiting() int { return len(s.waiting) }
+
+// Counts returns the simulations so far, those of earlier moves and games too.
+func (s *Search) Counts() Counts { return s.counts }
 
 // Nodes returns the number of nodes in the tree.
 func (s *Search) Nodes() int { return len(s.t.nodes) }
@@ -216,6 +149,10 @@ func (s *Search) Gather(b *encoding.Batch, limit int) int {
 			rows++
 		case simCollided:
 			return rows
+		default:
+			if s.stop.on {
+				s.checkStops()
+			}
 		}
 	}
 	return rows
@@ -232,8 +169,13 @@ func (s *Search) Apply(b *encoding.Batch) {
 		}
 		s.expand(l.node, prior, wdl, m)
 		s.backup(s.steps[l.from:l.to], l.node)
+		s.counts.Expanded++
+		s.counts.DepthSum += uint64(l.to - l.from)
 	}
 	s.waiting, s.steps = s.waiting[:0], s.steps[:0]
+	if s.stop.on {
+		s.checkStops()
+	}
 }
 
 // Cancel forgets the leaves that wait, as if they had never been chosen: for a

@@ -133,6 +133,60 @@ func TestManyLeavesAtOnce(t *testing.T) {
 	}
 }
 
+// A node may be proven while another leaf below it waits.
+func TestManyLeavesAtOnceWithProofs(t *testing.T) {
+	proven := 0
+	for _, fen := range []string{"6k1/8/8/8/8/8/1R6/R5K1 w - - 0 1", "4r1k1/5ppp/8/8/8/8/N4PPP/7K w - - 0 1", signaturePositions[19]} {
+		for _, batch := range []int{2, 7, 32} {
+			cfg := config(2000)
+			cfg.MaxBatch = batch
+			s := search(t, cfg, nil, position(t, fen), uniform{}, nil)
+			check(t, s)
+			for i := range s.t.nodes {
+				if n := &s.t.nodes[i]; n.kind == kindExpanded && n.proven != Unproven {
+					proven++
+				}
+			}
+		}
+	}
+	if proven < 15 {
+		t.Errorf("only %d nodes were proven", proven)
+	}
+}
+
+func TestCountsAreOfEverySimulation(t *testing.T) {
+	cache := NewCache(3000)
+	s := New(config(400), cache)
+	var visits uint64
+	for _, fen := range signaturePositions {
+		s.Reset(position(t, fen))
+		s.Begin(nil, false)
+		finish(t, s, &HashEvaluator{}, 3)
+		visits += uint64(s.Root().N)
+		if c := s.Counts(); c.Sum() != visits || c.Expanded == 0 || c.DepthSum < visits-uint64(len(signaturePositions)) {
+			t.Fatalf("%s: %+v of %d visits", fen, c, visits)
+		}
+	}
+	c := s.Counts()
+	if hits, misses := cache.Counts(); hits != c.Cached || misses != c.Expanded || c.Terminal == 0 {
+		t.Errorf("%+v, the cache has %d hits and %d misses", c, hits, misses)
+	}
+	s.Reset(position(t, signaturePositions[0], "a2a4", "a7a5", "h2h4"))
+	s.BeginLimits(nil, false, Limits{Playouts: 10})
+	s.Gather(encoding.NewBatch(1), 1)
+	waits := s.Waiting() > 0
+	before := s.Counts().Sum()
+	s.Cancel()
+	if after := s.Counts().Sum(); !waits || after != before {
+		t.Errorf("a cancelled leaf was counted: %d, then %d; waiting %v", before, after, waits)
+	}
+	// In the start position with one visit the depths are 0 and 1.
+	s = search(t, config(1), nil, position(t, signaturePositions[0]), &HashEvaluator{}, nil)
+	if c := s.Counts(); c != (Counts{Expanded: 2, DepthSum: 1}) {
+		t.Errorf("%+v", c)
+	}
+}
+
 func TestCancelLeavesNoTrace(t *testing.T) {
 	s := search(t, config(50), nil, position(t, signaturePositions[0]), &HashEvaluator{}, nil)
 	before := visitsOf(s)

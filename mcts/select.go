@@ -97,8 +97,8 @@ func (s *Search) movesLeft(parent *node, e *edge) float32 {
 }
 
 // selectEdge returns the edge of an expanded node below the root that PUCT
-// visits next, as an index into edgesOf. Edges are looked for in the order of
-// their priors, and only the first that waits can win among those that wait.
+// visits next, as an index into edgesOf. Moves become edges in the order of
+// their priors: only the first of those that are none yet can win among them.
 func (s *Search) selectEdge(i int32) int {
 	n := &s.t.nodes[i]
 	edges := s.t.edgesOf(n)
@@ -106,7 +106,7 @@ func (s *Search) selectEdge(i int32) int {
 	best, bestScore := -1, float32(0)
 	var visited float32
 	holes := false
-	for k := range edges[:n.touched] {
+	for k := range edges {
 		e := &edges[k]
 		if e.n == 0 {
 			holes = true
@@ -118,23 +118,17 @@ func (s *Search) selectEdge(i int32) int {
 			best, bestScore = k, score
 		}
 	}
-	if int(n.touched) == len(edges) && !holes {
+	if n.touched == n.num && !holes {
 		return best
 	}
 	fpu := s.puct.unvisited(s.puct.fpu, float32(n.w/float64(n.n)), visited)
 	if holes {
-		best, bestScore = s.selectUnvisited(edges[:n.touched], nil, scale, fpu, best, bestScore)
+		best, bestScore = s.selectUnvisited(edges, nil, scale, fpu, best, bestScore)
 	}
-	if int(n.touched) < len(edges) {
-		if !n.ready {
-			nextByPrior(edges[n.touched:])
-			n.ready = true
-		}
-		k := int(n.touched)
-		if score := fpu + float32(scale*edges[k].prior); best < 0 || score > bestScore {
-			best = k
-			n.touched++
-			n.ready = false
+	if n.touched < n.num {
+		c := s.t.next(n)
+		if score := fpu + float32(scale*c.prior); best < 0 || score > bestScore {
+			return s.t.touch(n)
 		}
 	}
 	return best
@@ -163,19 +157,6 @@ func (s *Search) selectUnvisited(edges []edge, priors []float32, scale, fpu floa
 	return best, bestScore
 }
 
-// nextByPrior moves the edge with the largest prior to the front; of equal ones
-// the first in generation order.
-func nextByPrior(edges []edge) {
-	best := 0
-	for k := 1; k < len(edges); k++ {
-		e, b := &edges[k], &edges[best]
-		if e.prior > b.prior || e.prior == b.prior && e.index < b.index {
-			best = k
-		}
-	}
-	edges[0], edges[best] = edges[best], edges[0]
-}
-
 // selectRoot is selectEdge for the root, whose priors may hold noise. The
 // root's edges stand in generation order. A move that mates is visited first.
 func (s *Search) selectRoot() int {
@@ -187,13 +168,20 @@ func (s *Search) selectRoot() int {
 	if s.mate >= 0 && edges[s.mate].n == 0 {
 		return s.mate
 	}
-	scale := s.puct.exploration(n.n - 1 + uint32(n.vl))
+	if s.gumbel.on {
+		return s.gumbel.selectRoot(n.rawQ, edges)
+	}
+	total := n.n - 1 + uint32(n.vl)
+	scale := s.puct.exploration(total)
 	best, bestScore := -1, float32(0)
 	var visited float32
 	for k := range edges {
 		e := &edges[k]
 		if e.n == 0 {
 			continue
+		}
+		if s.forced && s.forces(e, s.rootPrior[k], total) {
+			return k
 		}
 		visited += s.rootPrior[k]
 		u := float32(scale*s.rootPrior[k]) / float32(1+e.n+uint32(e.vl))

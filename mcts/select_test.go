@@ -1,18 +1,21 @@
 package mcts
 
 import (
+	"context"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/encoding"
 )
 
-// slowSelect is the definition: every edge scored in float64, no early cut.
+// slowSelect is the definition: every move scored in float64, no early cut;
+// beside the choices.
 func slowSelect(s *Search, i int32) []float64 {
 	n := &s.t.nodes[i]
-	edges := s.t.edgesOf(n)
+	choices, edges := s.t.choicesOf(n), s.t.edgesOf(n)
 	parent, visited := 0.0, 0.0
 	for _, e := range edges {
 		parent += float64(e.n)
@@ -21,13 +24,13 @@ func slowSelect(s *Search, i int32) []float64 {
 		}
 	}
 	parent = math.Max(parent, 1)
-	scores := make([]float64, len(edges))
-	for k, e := range edges {
-		q := n.w/float64(n.n) - s.cfg.FPUReduction*math.Sqrt(visited)
-		if e.n > 0 {
-			q = float64(e.q)
+	scores := make([]float64, len(choices))
+	for k, c := range choices {
+		q, visits := n.w/float64(n.n)-s.cfg.FPUReduction*math.Sqrt(visited), 0.0
+		if k < len(edges) && edges[k].n > 0 {
+			q, visits = float64(edges[k].q), float64(edges[k].n)
 		}
-		scores[k] = q + s.cfg.CPUCT*float64(e.prior)*math.Sqrt(parent)/(1+float64(e.n))
+		scores[k] = q + s.cfg.CPUCT*float64(c.prior)*math.Sqrt(parent)/(1+visits)
 	}
 	return scores
 }
@@ -40,12 +43,61 @@ func TestSelectionFollowsTheFormula(t *testing.T) {
 			continue
 		}
 		scores := slowSelect(s, int32(i))
-		first, move := n.first, chess.NoMove
-		k := s.selectEdge(int32(i)) // may reorder the edges that wait
-		move = s.t.edges[int(first)+k].move
+		k := s.selectEdge(int32(i)) // may reorder the choices that are no edges
+		move := s.t.edgesOf(n)[k].move
 		after := slowSelect(s, int32(i))
 		if best := slices.Max(scores); best-after[k] > 1e-5 { // float32 against float64
 			t.Fatalf("node %d: %v has score %v, the best is %v", i, move, after[k], best)
+		}
+	}
+}
+
+func TestRootSelectionFollowsTheFormula(t *testing.T) {
+	for i, fen := range signaturePositions {
+		for _, noise := range []bool{false, true} {
+			cfg := config(100)
+			cfg.RootFPUReduction, cfg.NoisyFPU = 0.5, 0.1
+			s := New(cfg, nil)
+			s.Reset(position(t, fen))
+			s.Begin(seeded(uint64(i)), noise)
+			finish(t, s, &HashEvaluator{}, 1)
+			n := &s.t.nodes[0]
+			edges := s.t.edgesOf(n)
+			if s.mate >= 0 && edges[s.mate].n == 0 {
+				t.Fatalf("%s: the mate is not visited", fen)
+			}
+			reduction, visited := 0.5, 0.0
+			if noise {
+				reduction = 0.1
+			}
+			for k, e := range edges {
+				if want := float64(e.prior); noise {
+					want = 0.75*want + 0.25*s.noise[k]
+					if math.Abs(float64(s.rootPrior[k])-want) > 1e-6 {
+						t.Fatalf("%s: prior %v with noise %v, want %v", fen, s.rootPrior[k], s.noise[k], want)
+					}
+				} else if s.rootPrior[k] != e.prior {
+					t.Fatalf("%s: prior %v without noise, want %v", fen, s.rootPrior[k], want)
+				}
+				if e.n > 0 {
+					visited += float64(s.rootPrior[k])
+				}
+			}
+			score := func(k int) float64 {
+				e := edges[k]
+				q := n.w/float64(n.n) - reduction*math.Sqrt(visited)
+				if e.n > 0 {
+					q = float64(e.q)
+				}
+				return q + 1.5*float64(s.rootPrior[k])*10/(1+float64(e.n)) // sqrt(100)
+			}
+			best := math.Inf(-1)
+			for k := range edges {
+				best = math.Max(best, score(k))
+			}
+			if k := s.selectRoot(); best-score(k) > 1e-5 {
+				t.Errorf("%s, noise %v: move %d has score %v, the best is %v", fen, noise, k, score(k), best)
+			}
 		}
 	}
 }
@@ -54,15 +106,18 @@ func TestVisitedEdgesAreAPrefixByPrior(t *testing.T) {
 	s := search(t, config(600), nil, position(t, signaturePositions[0]), &HashEvaluator{}, nil)
 	for i := 1; i < len(s.t.nodes); i++ {
 		n := &s.t.nodes[i]
-		edges := s.t.edgesOf(n)
-		for k := 1; k < int(n.touched); k++ {
-			if edges[k].prior > edges[k-1].prior {
+		edges, choices := s.t.edgesOf(n), s.t.choicesOf(n)
+		for k, e := range edges {
+			if k > 0 && e.prior > edges[k-1].prior {
 				t.Fatalf("node %d: edges %d and %d are out of order", i, k-1, k)
 			}
+			if c := choices[k]; c.prior != e.prior || c.move != e.move || c.index != e.index {
+				t.Fatalf("node %d: edge %d is %+v, the choice %+v", i, k, e, c)
+			}
 		}
-		for k := int(n.touched); k < len(edges); k++ {
-			if edges[k].n != 0 || n.touched > 0 && edges[k].prior > edges[n.touched-1].prior {
-				t.Fatalf("node %d: edge %d of %d touched: %+v", i, k, n.touched, edges[k])
+		for k := len(edges); k < len(choices); k++ {
+			if len(edges) > 0 && choices[k].prior > edges[len(edges)-1].prior {
+				t.Fatalf("node %d: choice %d of %d edges: %+v", i, k, len(edges), choices[k])
 			}
 		}
 	}
@@ -119,6 +174,59 @@ func TestMovesLeftPrefersTheShorterWin(t *testing.T) {
 	}
 	if v := s.movesLeft(&parent, &edge{q: 0.4, n: 1, child: 1}); v != 0 {
 		t.Errorf("below the threshold: %v", v)
+	}
+}
+
+// soon answers that white wins, or black, the sooner the fewer pawns there are.
+type soon struct{ white bool }
+
+func (w soon) Evaluate(_ context.Context, b *encoding.Batch) error {
+	for i := range b.N {
+		prior := b.PriorOf(i)
+		for k := range prior {
+			prior[k] = 1 / float32(len(prior))
+		}
+		b.WDL[i] = [3]float32{0, 0.1, 0.9}
+		if (b.Scalars[i].BlackToMove == 0) == w.white {
+			b.WDL[i] = [3]float32{0.9, 0.1, 0}
+		}
+		b.M[i] = float32(20 + 10*bits.OnesCount64(b.Masks[i][0]|b.Masks[i][6]))
+	}
+	return nil
+}
+
+func TestMovesLeftSteersTheSearch(t *testing.T) {
+	// A winning queen may take a pawn, after which the win is nearer.
+	fen := "7k/8/8/3p4/8/8/p2Q4/K7 w - - 0 1"
+	for _, tc := range []struct {
+		white bool
+		want  bool // the capture that shortens the game is the most visited move
+	}{{true, true}, {false, false}} {
+		cfg := config(200)
+		cfg.MovesLeft = MovesLeftConfig{MaxEffect: 0.3, Slope: 0.02, Threshold: 0.5}
+		s := search(t, cfg, nil, position(t, fen), soon{tc.white}, nil)
+		check(t, s)
+		r := s.Root()
+		var captures, others, n uint32
+		for _, m := range r.Moves {
+			if uci := s.h.Board().UCI(m.Move, false); uci == "d2d5" || uci == "d2a2" || uci == "a1a2" {
+				captures += m.N
+			} else {
+				others, n = others+m.N, n+1
+			}
+		}
+		if more := captures*n > others*3; more != tc.want {
+			t.Errorf("winning %v: %d visits of three captures, %d of %d other moves", tc.white, captures, others, n)
+		}
+		cfg.MovesLeft.MaxEffect = 0
+		flat := search(t, cfg, nil, position(t, fen), soon{tc.white}, nil).Root()
+		least, most := uint32(math.MaxUint32), uint32(0)
+		for _, m := range flat.Moves {
+			least, most = min(least, m.N), max(most, m.N)
+		}
+		if most > 3*least {
+			t.Errorf("without the effect the moves have %d to %d visits", least, most)
+		}
 	}
 }
 
@@ -222,6 +330,14 @@ func TestConfigValidate(t *testing.T) {
 		"alpha":       func(c *Config) { c.NoiseAlpha = 0 },
 		"base":        func(c *Config) { c.CPUCTForm, c.CPUCTBase = CPUCTLog, 0 },
 		"form":        func(c *Config) { c.FPUForm = 7 },
+		"forced":      func(c *Config) { c.ForcedPlayouts = -1 },
+		"candidates":  func(c *Config) { c.Gumbel = GumbelConfig{Enabled: true} },
+		"value scale": func(c *Config) { c.Gumbel.ValueScale = math.NaN() },
+		"two roots": func(c *Config) {
+			c.Gumbel.Enabled, c.NewRoot = true, func() RootPolicy { return nil }
+		},
+		"kld interval": func(c *Config) { c.Stop = StopConfig{KLDGain: 1e-5} },
+		"kld gain":     func(c *Config) { c.Stop.KLDGain = -1 },
 	} {
 		c := DefaultConfig()
 		change(&c)

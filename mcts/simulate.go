@@ -10,6 +10,7 @@ type outcome uint8
 
 const (
 	simBackedUp outcome = iota
+	simCached           // backed up with the cache's answer
 	simWaits            // its leaf is a row of the batch now
 	simCollided         // its leaf waits already; nothing was changed
 )
@@ -22,6 +23,12 @@ func (s *Search) simulate(b *encoding.Batch) outcome {
 	switch out {
 	case simBackedUp:
 		s.backup(s.path, i)
+		s.counts.Terminal++
+		s.counts.DepthSum += uint64(len(s.path))
+	case simCached:
+		s.backup(s.path, i)
+		s.counts.Cached++
+		s.counts.DepthSum += uint64(len(s.path))
 	case simCollided:
 		s.undo(s.path, i)
 	case simWaits:
@@ -46,20 +53,23 @@ func (s *Search) descend() int32 {
 			return i
 		}
 		var k int
-		if i == 0 {
+		switch {
+		case i == 0:
 			k = s.selectRoot()
-		} else {
+		case s.gumbel.on:
+			k = s.gumbel.selectEdge(&s.t, n)
+		default:
 			k = s.selectEdge(i)
 		}
 		n.vl++
-		at := n.first + int32(k)
+		at := n.edges + int32(k)
 		if s.t.edges[at].child == none {
 			child := s.t.addNode()
 			s.t.edges[at].child = child
 		}
 		e := &s.t.edges[at]
 		e.vl++
-		s.path = append(s.path, step{i, at})
+		s.path = append(s.path, step{i, int32(k)})
 		s.h.Push(e.move)
 		i = e.child
 	}
@@ -84,12 +94,12 @@ func (s *Search) reach(i int32, b *encoding.Batch) outcome {
 		encoding.Encode(s.h, &s.masks, &s.scalars)
 		k = keyOf(&s.masks, &s.scalars, &s.list)
 		if prior, wdl, m, ok := s.cache.get(k, s.list.N); ok {
-			s.t.addEdges(i, s.list.Slice())
+			s.t.addMoves(i, s.list.Slice())
 			s.expand(i, prior, wdl, m)
-			return simBackedUp
+			return simCached
 		}
 	}
-	s.t.addEdges(i, s.list.Slice())
+	s.t.addMoves(i, s.list.Slice())
 	s.t.nodes[i].kind = kindPending
 	s.waiting = append(s.waiting, leaf{row: int32(s.appendRow(b)), node: i, key: k})
 	return simWaits

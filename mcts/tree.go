@@ -1,6 +1,12 @@
 package mcts
 
-import "github.com/chessbrain/chessbrain/chess"
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/chessbrain/chessbrain/chess"
+)
 
 // Proven is an outcome that needs no more search.
 type Proven uint8
@@ -70,18 +76,20 @@ type node struct {
 	rawM       float32
 	provenM    float32 // plies to the end, if proven
 	n          uint32  // visits
-	first      int32   // index of its first edge
-	num        uint16  // number of edges
-	touched    uint16  // edges [0,touched) were selected once; the others wait in no order
+	first      int32   // index of its first choice
+	edges      int32   // index of its first edge; its room is for edgeRoom(touched)
+	num        uint16  // number of moves
+	touched    uint16  // number of edges: moves that were selected once
 	vl         uint16  // leaves below (or this one) that wait for evaluation
 	cycle      uint16  // kindTwofold: plies since the position that it repeats
 	kind       kind
 	proven     Proven
-	ready      bool // edge [touched] has the largest prior of those that wait
+	ready      bool // choice [touched] has the largest prior of those without an edge
 }
 
-// edge is a move of a node. Values are from the view of the side that plays it.
-// n, q and proven repeat what the child says, so that selection reads edges only.
+// edge is a move of a node that was selected once, or any move of the root.
+// Values are from the view of the side that plays it. n, q and proven repeat
+// what the child says, so that selection reads edges only.
 type edge struct {
 	prior  float32
 	q      float32
@@ -93,15 +101,35 @@ type edge struct {
 	proven Proven
 }
 
-// tree is the arena of one search. Indices stay valid until it is compacted.
+// choice is any move of a node. Most moves are never selected: a new node is
+// read and written in the third of the memory that its edges would take.
+type choice struct {
+	prior float32
+	move  chess.Move
+	index uint8 // place in generation order
+}
+
+// rank orders choices by prior, then by generation order, the first highest. The
+// bits of floats that are not negative are ordered as the floats are.
+func (c *choice) rank() uint64 {
+	return uint64(math.Float32bits(c.prior))<<8 | uint64(^c.index)
+}
+
+// tree is the arena of one search. Indices of nodes stay valid until it is
+// compacted; a node's edges move to a larger room when theirs is full, so that
+// they are named by their node and their place in it. The choices beside a
+// node's edges are the same moves. The edges of a root that is expanded are all
+// there, in generation order, and its choices mean nothing then.
 type tree struct {
-	nodes []node
-	edges []edge
+	nodes   []node
+	edges   []edge
+	choices []choice
 }
 
 func (t *tree) reset() {
 	t.nodes = t.nodes[:0]
 	t.edges = t.edges[:0]
+	t.choices = t.choices[:0]
 }
 
 // addNode appends an unvisited node and returns its index.
@@ -110,17 +138,98 @@ func (t *tree) addNode() int32 {
 	return int32(len(t.nodes) - 1)
 }
 
-// addEdges gives node i an edge for each move, without priors.
-func (t *tree) addEdges(i int32, moves []chess.Move) {
-	first := len(t.edges)
+// edgeRoom returns the room that so many edges of a node have: doubled when full.
+func edgeRoom(touched int) int {
+	if touched == 0 {
+		return 0
+	}
+	return max(4, 1<<bits.Len(uint(touched-1)))
+}
+
+// extend appends room for n elements, which it does not write, and returns s
+// and where the room begins.
+func extend[T any](s []T, n int) ([]T, int32) {
+	first := len(s)
+	return slices.Grow(s, n)[:first+n], int32(first)
+}
+
+// addMoves gives node i a choice for each move, without priors.
+func (t *tree) addMoves(i int32, moves []chess.Move) {
 	n := &t.nodes[i]
-	n.first, n.num, n.touched, n.ready = int32(first), uint16(len(moves)), 0, false
+	t.choices, n.first = extend(t.choices, len(moves))
+	n.num, n.edges, n.touched, n.ready = uint16(len(moves)), 0, 0, false
+	choices := t.choicesOf(n)
 	for k, m := range moves {
-		t.edges = append(t.edges, edge{child: none, move: m, index: uint8(k)})
+		choices[k] = choice{move: m, index: uint8(k)}
 	}
 }
 
 // edgesOf returns the edges of n.
 func (t *tree) edgesOf(n *node) []edge {
-	return t.edges[n.first : int(n.first)+int(n.num)]
+	return t.edges[n.edges : int(n.edges)+int(n.touched)]
+}
+
+// at returns the edge of a step.
+func (t *tree) at(st step) *edge { return &t.edges[t.nodes[st.node].edges+st.edge] }
+
+// choicesOf returns the moves of n.
+func (t *tree) choicesOf(n *node) []choice {
+	return t.choices[n.first : int(n.first)+int(n.num)]
+}
+
+// next returns the choice of n with the largest prior of those that have no
+// edge, of which there is one; of equal ones the first in generation order.
+func (t *tree) next(n *node) *choice {
+	left := t.choicesOf(n)[n.touched:]
+	if n.ready {
+		return &left[0]
+	}
+	best, bestRank := 0, left[0].rank()
+	for k := 1; k < len(left); k++ {
+		if r := left[k].rank(); r > bestRank {
+			best, bestRank = k, r
+		}
+	}
+	left[0], left[best] = left[best], left[0]
+	n.ready = true
+	return &left[0]
+}
+
+// touch makes the first choice of n that has no edge an edge and returns its
+// place in edgesOf.
+func (t *tree) touch(n *node) int {
+	k := int(n.touched)
+	if k == edgeRoom(k) {
+		t.moveEdges(n, edgeRoom(k+1))
+	}
+	c := &t.choices[int(n.first)+k]
+	t.edges[int(n.edges)+k] = edge{prior: c.prior, child: none, move: c.move, index: c.index}
+	n.touched++
+	n.ready = false
+	return k
+}
+
+// moveEdges moves n's edges to new room for so many.
+func (t *tree) moveEdges(n *node, room int) {
+	old := n.edges
+	t.edges, n.edges = extend(t.edges, room)
+	copy(t.edges[n.edges:], t.edges[old:int(old)+int(n.touched)])
+}
+
+// openRoot makes all moves of the root edges, in generation order.
+func (t *tree) openRoot() {
+	n := &t.nodes[0]
+	if n.touched < n.num {
+		t.moveEdges(n, int(n.num))
+		for k, c := range t.choicesOf(n)[n.touched:] {
+			t.edges[int(n.edges)+int(n.touched)+k] = edge{prior: c.prior, child: none, move: c.move, index: c.index}
+		}
+		n.touched, n.ready = n.num, false
+	}
+	edges := t.edgesOf(n)
+	for i := range edges {
+		for k := int(edges[i].index); k != i; k = int(edges[i].index) {
+			edges[i], edges[k] = edges[k], edges[i]
+		}
+	}
 }

@@ -1,7 +1,7 @@
 // Package monitor is the one event stream of a run and its readers.
 //
 // Who does something reports it as an event (Run, Stage, Episode, Step,
-// Validation, LoaderStage, LiveMove, Net, Gate, Alarm, Plugin, LogLine) to a
+// Validation, LoaderStage, SelfPlay, LiveMove, Net, Gate, Alarm, Plugin, LogLine) to a
 // Bus. Readers see events and nothing else: the metrics.jsonl writer,
 // TensorBoard event files, Prometheus, the progress line, and later a TUI and a
 // web page. Every reader but the first can be rebuilt by replaying

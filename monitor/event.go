@@ -17,6 +17,7 @@ const (
 	TypeStep        Type = "step"
 	TypeValidation  Type = "validation"
 	TypeLoaderStage Type = "loader_stage"
+	TypeSelfPlay    Type = "selfplay"
 	TypeLiveMove    Type = "live_move"
 	TypeNet         Type = "net"
 	TypeGate        Type = "gate"
@@ -68,6 +69,8 @@ func newEvent(t Type) Event {
 		return &Validation{}
 	case TypeLoaderStage:
 		return &LoaderStage{}
+	case TypeSelfPlay:
+		return &SelfPlay{}
 	case TypeLiveMove:
 		return &LiveMove{}
 	case TypeNet:
@@ -91,6 +94,7 @@ func (*Episode) EventType() Type     { return TypeEpisode }
 func (*Step) EventType() Type        { return TypeStep }
 func (*Validation) EventType() Type  { return TypeValidation }
 func (*LoaderStage) EventType() Type { return TypeLoaderStage }
+func (*SelfPlay) EventType() Type    { return TypeSelfPlay }
 func (*LiveMove) EventType() Type    { return TypeLiveMove }
 func (*Net) EventType() Type         { return TypeNet }
 func (*Gate) EventType() Type        { return TypeGate }

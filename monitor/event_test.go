@@ -15,7 +15,7 @@ import (
 // sample returns one event of every type, with values in every field.
 func sample() []Event {
 	events := []Event{}
-	for _, t := range []Type{TypeRun, TypeStage, TypeEpisode, TypeStep, TypeValidation, TypeLoaderStage, TypeLiveMove, TypeNet, TypeGate, TypeAlarm, TypePlugin, TypeLogLine} {
+	for _, t := range []Type{TypeRun, TypeStage, TypeEpisode, TypeStep, TypeValidation, TypeLoaderStage, TypeSelfPlay, TypeLiveMove, TypeNet, TypeGate, TypeAlarm, TypePlugin, TypeLogLine} {
 		e := newEvent(t)
 		seed := 0
 		fillValue(reflect.ValueOf(e).Elem(), &seed)
@@ -135,7 +135,7 @@ func TestReplay(t *testing.T) {
 	if d := cmp.Diff(sample(), got); d != "" {
 		t.Error(d)
 	}
-	if info.Torn != int64(len(torn)) || info.Unknown != 1 || info.Events != 12 || info.Seq != 12 || info.Bytes <= whole {
+	if info.Torn != int64(len(torn)) || info.Unknown != 1 || info.Events != int64(len(sample())) || info.Seq != uint64(len(sample())) || info.Bytes <= whole {
 		t.Errorf("%+v", info)
 	}
 	_, err = Replay(strings.NewReader("{\"v\":1,\"type\":\"step\"}\nbroken\n{}\n"), func(Event) error { return nil })

@@ -177,6 +177,25 @@ type LoaderStage struct {
 	Total    Flow   `json:"total"`
 }
 
+// SelfPlay is the state of a process that only plays.
+type SelfPlay struct {
+	Header
+	Process string `json:"process"`
+	NetID   string `json:"net_id"` // that plays now
+	Games   int64  `json:"games"`  // on disk, those of earlier starts included
+	Totals  Totals `json:"totals"`
+	Rates   Rates  `json:"rates"`
+
+	VisitsPerSecond Number           `json:"visits_s"`      // new root visits
+	TreeShare       Number           `json:"tree_share"`    // of the workers' time, [0,1]: tree work and records
+	NetworkShare    Number           `json:"network_share"` // of the workers' time, [0,1]: in the evaluator
+	Results         Results          `json:"results"`       // of this process's games since it started
+	Ends            map[string]int64 `json:"ends"`
+	MeanPlies       Number           `json:"mean_plies"`
+	ResignTested    int64            `json:"resign_tested"` // games played on after a would-be resignation
+	ResignFalse     int64            `json:"resign_false"`  // those that did not end in a loss
+}
+
 // LiveMove is a move of a sampled game in progress. It is not stored.
 type LiveMove struct {
 	Header

@@ -83,12 +83,7 @@ func (p *Prom) Handle(e Event) error {
 		p.set("window_rows", e.WindowRows)
 		p.set("window_games", e.WindowGames)
 		p.totals(e.Totals)
-		for reason, n := range e.Ends {
-			p.ends.WithLabelValues(reason).Set(float64(n))
-		}
-		p.results.WithLabelValues("white").Set(float64(e.Results.White))
-		p.results.WithLabelValues("draw").Set(float64(e.Results.Draw))
-		p.results.WithLabelValues("black").Set(float64(e.Results.Black))
+		p.games(e.Results, e.Ends)
 	case *Step:
 		p.set("steps", e.Step)
 		p.set("samples", e.Samples)
@@ -96,6 +91,9 @@ func (p *Prom) Handle(e Event) error {
 		p.set("queue_depth", int64(e.QueueDepth))
 		p.set("window_rows", e.WindowRows)
 		p.totals(e.Totals)
+	case *SelfPlay:
+		p.totals(e.Totals)
+		p.games(e.Results, e.Ends)
 	case *LoaderStage:
 		for what, n := range map[string]int64{"fill": int64(e.Fill), "put": e.Total.Put, "get": e.Total.Get, "drop": e.Total.Drop} {
 			p.loader.WithLabelValues(e.Name, what).Set(float64(n))
@@ -107,6 +105,16 @@ func (p *Prom) Handle(e Event) error {
 }
 
 func (p *Prom) set(name string, v int64) { p.counters[name].Set(float64(v)) }
+
+// games shows how games went.
+func (p *Prom) games(r Results, ends map[string]int64) {
+	for reason, n := range ends {
+		p.ends.WithLabelValues(reason).Set(float64(n))
+	}
+	p.results.WithLabelValues("white").Set(float64(r.White))
+	p.results.WithLabelValues("draw").Set(float64(r.Draw))
+	p.results.WithLabelValues("black").Set(float64(r.Black))
+}
 
 func (p *Prom) totals(t Totals) {
 	p.set("games_played", t.Games)

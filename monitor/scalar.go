@@ -48,6 +48,20 @@ func Scalars(e Event) (x int64, scalars []Scalar) {
 			add("selfplay/end/"+reason, float64(e.Ends[reason]))
 		}
 		return e.Episode, scalars
+	case *SelfPlay:
+		add("selfplay/mean_plies", float64(e.MeanPlies))
+		add("selfplay/draw_share", e.Results.DrawShare())
+		add("selfplay/positions_s", float64(e.Rates.PositionsPerSecond))
+		add("selfplay/evaluations_s", float64(e.Rates.EvaluationsPerSecond))
+		add("selfplay/visits_s", float64(e.VisitsPerSecond))
+		add("selfplay/mean_batch", float64(e.Rates.MeanBatch))
+		add("selfplay/cache_hit_rate", float64(e.Rates.CacheHitShare))
+		add("selfplay/tree_share", float64(e.TreeShare))
+		add("selfplay/network_share", float64(e.NetworkShare))
+		for _, reason := range sortedKeys(e.Ends) {
+			add("selfplay/end/"+reason, float64(e.Ends[reason]))
+		}
+		return e.Games, scalars
 	case *Gate:
 		return 0, nil // a match has no place on the step axis
 	}

@@ -1,12 +1,9 @@
-package record
+package record_test
 
 import (
 	"bufio"
-	"compress/gzip"
-	"encoding/binary"
-	"io"
+	"bytes"
 	"math"
-	"math/bits"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +11,8 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/lc0"
+	"github.com/chessbrain/chessbrain/record"
 )
 
 // Ten games that lc0 wrote go into game records, through the bytes and back to
@@ -26,21 +25,26 @@ func TestLeelaGamesThroughTheRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer index.Close()
-	var r Replayer
+	var r record.Replayer
 	positions, size, games := 0, 0, 0
 	for sc := bufio.NewScanner(index); sc.Scan(); {
 		cols := strings.Split(sc.Text(), "\t")
 		if strings.HasPrefix(cols[0], "#") {
 			continue
 		}
-		raw := readGzip(t, filepath.Join(dir, cols[0]))
-		g := leelaGame(t, raw, cols[1], strings.Fields(cols[2]))
-		encoded := mustAppend(t, g)
-		back, _, err := Decode(encoded)
-		if err != nil || !equalGames(g, back) {
+		chunk := readChunk(t, filepath.Join(dir, cols[0]))
+		encoded, err := record.Append(nil, leelaGame(t, chunk, cols[1], strings.Fields(cols[2])))
+		if err != nil {
+			t.Fatalf("%s: %v", cols[0], err)
+		}
+		g, _, err := record.Decode(encoded)
+		if err != nil {
+			t.Fatalf("%s: %v", cols[0], err)
+		}
+		if again, err := record.Append(nil, g); err != nil || !bytes.Equal(again, encoded) {
 			t.Fatalf("%s: round trip: %v", cols[0], err)
 		}
-		compareRows(t, &r, back, raw, cols[0])
+		compareRows(t, &r, g, chunk, cols[0])
 		games++
 		positions += len(g.Plies)
 		size += len(encoded)
@@ -52,42 +56,34 @@ func TestLeelaGamesThroughTheRecord(t *testing.T) {
 	}
 }
 
-const v6Size = 8356
-
-func f32(b []byte, at int) float32 {
-	return math.Float32frombits(binary.LittleEndian.Uint32(b[at:]))
-}
-
-// leelaGame makes a record of V6 bytes (offsets of Leela's V6 struct).
-// Probabilities become counts where that loses no bit, as an importer does.
-func leelaGame(t *testing.T, raw []byte, result string, moves []string) *Game {
+// leelaGame makes a record of a chunk. Probabilities become counts where that
+// loses no bit, as an importer does.
+func leelaGame(t *testing.T, chunk []lc0.V6, result string, moves []string) *record.Game {
 	t.Helper()
-	g := &Game{NetID: "leela-64x6", Flags: Imported, End: EndUnknown,
+	g := &record.Game{NetID: "leela-64x6", Flags: record.Imported, End: record.EndUnknown,
 		WhiteResult: map[string]int8{"whitewon": 1, "blackwon": -1, "draw": 0}[result]}
 	b := chess.StartBoard()
 	var l chess.MoveList
 	for i, s := range moves {
-		rec := raw[i*v6Size:][:v6Size]
+		rec := &chunk[i]
 		m, err := b.ParseUCI(s)
 		if err != nil {
 			t.Fatal(err)
 		}
 		l.N = 0
 		b.GenerateMoves(&l)
-		qdm := func(q, d, m int) encoding.QDM { return encoding.QDM{Q: f32(rec, q), D: f32(rec, d), M: f32(rec, m)} }
-		p := Ply{
-			Move: m, Visits: binary.LittleEndian.Uint32(rec[8340:]), Weight: 1, KLD: f32(rec, 8348), Flags: FullSearch,
-			Root: qdm(8280, 8288, 8296), Best: qdm(8284, 8292, 8300),
-			Played: qdm(8316, 8320, 8324), Orig: qdm(8328, 8332, 8336),
+		p := record.Ply{
+			Move: m, Visits: rec.Visits, Weight: 1, KLD: rec.PolicyKLD, Flags: record.FullSearch,
+			Root: rec.Root, Best: rec.Best, Played: rec.Played, Orig: rec.Orig,
 		}
-		p.Kind, p.Counts = PolicyCounts, make([]uint32, l.N)
+		p.Kind, p.Counts = record.PolicyCounts, make([]uint32, l.N)
 		probs := make([]float32, l.N)
 		for j, mv := range l.Slice() {
-			probs[j] = f32(rec, 8+4*int(encoding.PolicyIndex(mv)))
+			probs[j] = rec.Probabilities[encoding.PolicyIndex(mv)]
 			p.Counts[j] = uint32(math.Round(float64(probs[j]) * float64(p.Visits-1)))
 		}
 		if i%7 == 3 { // the other kind too
-			p.Kind, p.Counts, p.Probs = PolicyProbs, nil, probs
+			p.Kind, p.Counts, p.Probs = record.PolicyProbs, nil, probs
 		}
 		g.Plies = append(g.Plies, p)
 		b.Make(m)
@@ -95,7 +91,7 @@ func leelaGame(t *testing.T, raw []byte, result string, moves []string) *Game {
 	return g
 }
 
-func compareRows(t *testing.T, r *Replayer, g *Game, raw []byte, name string) {
+func compareRows(t *testing.T, r *record.Replayer, g *record.Game, chunk []lc0.V6, name string) {
 	t.Helper()
 	b := encoding.NewTrainBatch(len(g.Plies))
 	plies := make([]int, len(g.Plies))
@@ -106,41 +102,39 @@ func compareRows(t *testing.T, r *Replayer, g *Game, raw []byte, name string) {
 		t.Fatal(err)
 	}
 	for i := range plies {
-		rec := raw[i*v6Size:][:v6Size]
+		rec := &chunk[i]
 		for p := range encoding.NumMasks {
-			stored := binary.LittleEndian.Uint64(rec[7440+8*p:])
-			if want := bits.ReverseBytes64(bits.Reverse64(stored)); b.Masks[i][p] != want {
-				t.Fatalf("%s ply %d plane %d = %x, want %x", name, i, p, b.Masks[i][p], want)
+			if b.Masks[i][p] != rec.Planes[p] {
+				t.Fatalf("%s ply %d plane %d = %x, want %x", name, i, p, b.Masks[i][p], rec.Planes[p])
 			}
 		}
 		for j, idx := range b.LegalOf(i) {
-			if got, want := b.PolicyOf(i)[j], f32(rec, 8+4*int(idx)); got != want {
+			if got, want := b.PolicyOf(i)[j], rec.Probabilities[idx]; got != want {
 				t.Fatalf("%s ply %d: P(%s) = %g, want %g", name, i, encoding.PolicyString(idx), got, want)
 			}
 		}
-		result := b.Targets[i][encoding.TargetResult]
-		if q, d := f32(rec, 8308), f32(rec, 8312); result.Q != q || result.D != d {
-			t.Fatalf("%s ply %d: result %+v, want Q %g D %g", name, i, result, q, d)
+		targets := &b.Targets[i]
+		if result := targets[encoding.TargetResult]; result.Q != rec.ResultQ || result.D != rec.ResultD {
+			t.Fatalf("%s ply %d: result %+v, want Q %g D %g", name, i, result, rec.ResultQ, rec.ResultD)
+		}
+		if targets[encoding.TargetRoot] != rec.Root || targets[encoding.TargetBest] != rec.Best || targets[encoding.TargetPlayed] != rec.Played {
+			t.Fatalf("%s ply %d: targets %+v, want those of %+v %+v %+v", name, i, targets, rec.Root, rec.Best, rec.Played)
 		}
 	}
 }
 
-func readGzip(t *testing.T, path string) []byte {
+func readChunk(t *testing.T, path string) []lc0.V6 {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	z, err := gzip.NewReader(f)
+	records, err := lc0.ReadV6(f)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s: %v", path, err)
 	}
-	raw, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
+	return records
 }
 
 // sharedData returns the folder of the shared test data: $CHESSBRAIN_SHARED,

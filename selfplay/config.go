@@ -10,41 +10,38 @@ import (
 
 // GameConfig says how a game is played.
 type GameConfig struct {
-	Search      mcts.Config
-	Noise       bool // root Dirichlet noise
-	TreeReuse   bool // the played move's subtree is kept
+	// Search is how a position is searched. With its Gumbel search the noise of
+	// a full search is scaled by the temperature, and the search's own choice is
+	// played; see Temperature.
+	Search mcts.Config
+	Noise  bool // root Dirichlet noise in full searches; Gumbel's own goes by its scale alone
+	// ForcedPlayouts lets full searches force playouts, with k =
+	// Search.ForcedPlayouts; the move is then drawn from the pruned target.
+	ForcedPlayouts bool
+	TreeReuse      bool // the played move's subtree is kept
+
+	Schedule      Schedule // simulations by age
+	PlayoutCap    PlayoutCap
+	ReducedVisits ReducedVisits
+	Odds          Odds
+
 	Temperature Temperature
 	// ExplorationRate is the share of moves picked uniformly among the legal
 	// ones. It touches only the move played, never the policy target.
 	ExplorationRate float64
-	MaxPlies        int // plies after the start position at which a game is a draw; at least 1
-	Resign          Resign
-	Openings        *Openings // nil = the normal start position
+	// PolicySurprise is the share, in [0,1], of the weight of a game's full
+	// searches that goes to them in proportion to KL(policy target, network's
+	// priors) times their weight, in nats; the rest stays where it is, and so
+	// does the sum (KataGo).
+	PolicySurprise float64
+
+	MaxPlies int // plies after the start position at which a game is a draw; at least 1
+	Resign   Resign
+	Openings *Openings // nil = the normal start position
+	Fork     Fork
 	// Adjudicator ends a game that endgame tables decide; nil = none. It is
 	// asked about positions with rule50 = 0 and without castling rights.
 	Adjudicator mcts.Prober
-}
-
-// Temperature is a schedule: a move is picked with probability N^(1/T).
-type Temperature struct {
-	Start float64 // T at the first ply
-	// Plies is how long T stays at Start before it drops to Floor. With a
-	// HalfLife, T decays from then on instead of dropping.
-	Plies    int
-	HalfLife float64 // plies in which T-Floor halves; 0 = drop at once
-	Floor    float64 // 0 = the most visited move
-}
-
-// At returns T at a ply, counted from the start of the game.
-func (t Temperature) At(ply int) float64 {
-	late := ply - t.Plies
-	switch {
-	case late < 0:
-		return t.Start
-	case t.HalfLife <= 0:
-		return t.Floor
-	}
-	return t.Floor + (t.Start-t.Floor)*math.Exp2(-float64(late)/t.HalfLife)
 }
 
 // Resign says when a game is given up: the root's Q from one side's view was
@@ -91,35 +88,44 @@ func (c *GameConfig) Validate() error {
 	if err := c.Search.Validate(); err != nil {
 		return err
 	}
-	if c.Search.Simulations == 0 && c.Search.Playouts == 0 {
-		return fmt.Errorf("game settings: neither simulations nor playouts bound a search")
-	}
 	if c.Openings != nil {
 		if err := c.Openings.validate(); err != nil {
 			return err
 		}
 	}
-	for _, f := range []struct {
-		name      string
-		value     float64
-		low, high float64
-	}{
-		{"temperature", c.Temperature.Start, 0, 100},
-		{"temperature plies", float64(c.Temperature.Plies), 0, math.MaxInt32},
-		{"temperature half-life", c.Temperature.HalfLife, 0, 1e9},
-		{"temperature floor", c.Temperature.Floor, 0, 100},
+	for _, part := range []func() error{c.validateVisits, c.Temperature.validate, c.Fork.validate} {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	if err := inRange([]setting{
 		{"exploration rate", c.ExplorationRate, 0, 1},
+		{"policy surprise", c.PolicySurprise, 0, 1},
 		{"max plies", float64(c.MaxPlies), 1, 65535},
 		{"resign q", c.Resign.Q, -1, 0},
 		{"resign plies", float64(c.Resign.Plies), 0, math.MaxInt32},
 		{"resign play-through", c.Resign.PlayThrough, 0, 1},
-	} {
-		if !(f.value >= f.low && f.value <= f.high) {
-			return fmt.Errorf("game settings: %s is %v, allowed is %v to %v", f.name, f.value, f.low, f.high)
-		}
+	}); err != nil {
+		return err
 	}
 	if c.Resign.Enabled && (c.Resign.Plies < 1 || c.Resign.Q >= 0) {
 		return fmt.Errorf("game settings: resigning needs at least one ply and a q below 0, has %d and %v", c.Resign.Plies, c.Resign.Q)
+	}
+	return nil
+}
+
+// setting is a number with its range, both ends included.
+type setting struct {
+	name             string
+	value, low, high float64
+}
+
+// inRange names the first setting that is out of its range.
+func inRange(settings []setting) error {
+	for _, s := range settings {
+		if !(s.value >= s.low && s.value <= s.high) {
+			return fmt.Errorf("game settings: %s is %v, allowed is %v to %v", s.name, s.value, s.low, s.high)
+		}
 	}
 	return nil
 }
@@ -136,6 +142,17 @@ type WorkerConfig struct {
 	Sink         Sink
 	Stats        *Stats // nil = not wanted; workers may share one
 
+	// Pools is 1 (or 0) for one batch of all games, 2 for two halves of the games
+	// that take turns: while one's batch is evaluated in a second goroutine, the
+	// tree work of the other is done. 2 is for evaluators that leave this core
+	// alone (a GPU), and needs an evaluator that may be called from another
+	// goroutine, one at a time. It changes no game.
+	Pools int
+	// Unfinished games, left by an earlier worker of the same RunSeed and Process,
+	// are gone on with before tickets are asked for, which must not hand out their
+	// ordinals. They are the worker's from now on.
+	Unfinished []Unfinished
+
 	// Resign, if not nil, is asked for the rule of each game as it begins, in the
 	// place of Game.Resign. Workers may share one.
 	Resign *ResignRule
@@ -148,6 +165,9 @@ const DefaultCacheEntries = 200_000
 func (c *WorkerConfig) Validate() error {
 	if c.Parallel < 1 || c.Parallel > 1<<16 {
 		return fmt.Errorf("worker settings: %d parallel games, allowed is 1 to %d", c.Parallel, 1<<16)
+	}
+	if c.Pools < 0 || c.Pools > 2 || c.Pools == 2 && c.Parallel < 2 {
+		return fmt.Errorf("worker settings: %d pools of %d games, allowed is 1, or 2 of at least two games", c.Pools, c.Parallel)
 	}
 	if c.CacheEntries < 0 || c.CacheEntries > 1<<28 {
 		return fmt.Errorf("worker settings: %d cache entries, allowed is 0 to %d", c.CacheEntries, 1<<28)

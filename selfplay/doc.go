@@ -22,7 +22,19 @@
 // games beside it, nor their number, nor the cache changes a move. Where new
 // weights arrive in the middle of a game, the game says so in its flags.
 //
+// A game may have branches, games and single positions that leave it by a move
+// that it did not play (Fork): they follow it in its place, with records and
+// ordinals of their own (BranchOrdinal), and are a function of the same four.
+//
+// What the rows say: a full search has the flag record.FullSearch and a weight;
+// a cheap one of PlayoutCap has weight 0; the plies of an opening, be they of a
+// line, random, or drawn from the policy, have no policy and weight 0.
+//
 // Every game handed to the sink is whole and knows its end reason. A game at
-// the ply limit is a draw with the reason MaxPlies and flagged rows. Games
-// abandoned by a stop are never handed out: their ordinals are free again.
+// the ply limit is a draw with the reason MaxPlies and flagged rows. Games that
+// a stop leaves under way are never handed out; they are gone on with
+// (Unfinished), or dropped, which frees their ordinals.
+//
+// With Pools 2 the games are two halves that take turns: while the batch of one
+// is evaluated on a device, the tree work of the other is done.
 package selfplay

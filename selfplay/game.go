@@ -11,13 +11,30 @@ import (
 // game is a place for one game at a time, with its tree and random streams.
 type game struct {
 	cfg    *GameConfig
+	conf   mcts.Config // the search's own, changed between searches
 	search *mcts.Search
-	line   *chess.History
+	line   *chess.History // scratch: the line to the first search
 	pcg    [numStreams]*rand.PCG
 	rng    [numStreams]*rand.Rand
+	marked [numStreams]rand.PCG // the streams as the search under way found them
 	rec    *record.Game
 	visits []uint32 // scratch of pick
 	begunN uint32   // root visits when the search began
+
+	weights  []float64 // scratch of draws
+	branches branches
+
+	// What is settled as the game begins or is gone on with.
+	kind        origin
+	simulations int         // of a full search; 0 = no limit
+	policyEnd   int         // plies before it are left to the policy
+	oddsSide    chess.Color // that searches less; noSide = none
+	oddsDivisor float64
+
+	// How the position under way is searched.
+	mode        mode
+	weight      float32 // of its row
+	gumbelNoise bool
 
 	dropTree bool   // the net changed: the next search starts afresh
 	badPlies [2]int // plies in a row on which a colour's Q was below the resign threshold
@@ -27,7 +44,8 @@ type game struct {
 }
 
 func newGame(cfg *GameConfig, cache *mcts.Cache) *game {
-	g := &game{cfg: cfg, search: mcts.New(&cfg.Search, cache), line: chess.NewHistory(chess.StartBoard())}
+	g := &game{cfg: cfg, conf: cfg.Search, line: chess.NewHistory(chess.StartBoard())}
+	g.search = mcts.New(&g.conf, cache)
 	for i := range g.pcg {
 		g.pcg[i] = rand.NewPCG(0, 0)
 		g.rng[i] = rand.New(g.pcg[i])
@@ -38,19 +56,22 @@ func newGame(cfg *GameConfig, cache *mcts.Cache) *game {
 func (g *game) stream(s stream) *rand.Rand { return g.rng[s-1] }
 
 // start begins the game of an ordinal, up to its first search.
-func (g *game) start(w *WorkerConfig, ordinal uint64, netID string) {
-	seed := GameSeed(w.RunSeed, w.Process, ordinal)
-	for i := range g.pcg {
-		g.pcg[i].Seed(seed, uint64(i+1))
-	}
+func (g *game) start(w *WorkerConfig, ordinal uint64, net Net) {
+	g.seed(w, ordinal)
 	if o := g.cfg.Openings; o != nil {
 		o.begin(g.line, w.RunSeed, ordinal, g.stream(streamOpening))
 	} else {
 		g.line.Reset(chess.StartBoard())
 	}
+	g.open(w, ordinal, net)
+}
+
+// open begins the game of an ordinal after the moves of g.line, up to its first
+// search.
+func (g *game) open(w *WorkerConfig, ordinal uint64, net Net) {
 	g.rec = &record.Game{
 		ID:      record.GameID(w.RunSeed, w.Process, ordinal),
-		NetID:   netID,
+		NetID:   net.ID,
 		Seed:    w.RunSeed,
 		Ordinal: ordinal,
 		Plies:   make([]record.Ply, 0, 96),
@@ -64,11 +85,15 @@ func (g *game) start(w *WorkerConfig, ordinal uint64, netID string) {
 	for i := range g.line.Len() - 1 {
 		g.rec.Plies = append(g.rec.Plies, openingPly(g.line.MoveAt(i)))
 	}
+	g.settle(w, net)
 	g.dropTree = false
 	g.badPlies, g.resigner = [2]int{}, -1
 	g.resign = g.cfg.Resign
 	if w.Resign != nil {
 		g.resign = w.Resign.Get()
+	}
+	if g.kind == sidePosition {
+		g.resign = Resign{} // nobody plays it
 	}
 	g.playOn = g.resign.Enabled && g.stream(streamResign).Float64() < g.resign.PlayThrough
 	if g.playOn {
@@ -78,9 +103,11 @@ func (g *game) start(w *WorkerConfig, ordinal uint64, netID string) {
 	g.begin()
 }
 
-// begin starts the search of the next move.
+// begin starts the search of the next move. What it draws is drawn again when
+// the game is gone on with after a stop.
 func (g *game) begin() {
-	g.search.Begin(g.stream(streamNoise), g.cfg.Noise)
+	g.mark()
+	g.search.BeginWith(g.stream(streamNoise), g.options())
 	g.begunN = g.search.Root().N
 }
 
@@ -95,8 +122,15 @@ func (g *game) netChanged() {
 // ended, or EndUnknown if it goes on; then the next search has begun.
 func (g *game) play() record.EndReason {
 	root := g.search.Root()
-	g.watchResign(g.search.History().Board().SideToMove(), root.Value.Q)
+	if g.mode != policyPly {
+		g.watchResign(g.search.History().Board().SideToMove(), root.Value.Q)
+	}
 	picked := g.pick(&root)
+	if g.mode == policyPly && g.endsGame(root.Moves[picked].Move) {
+		g.policyEnd = len(g.rec.Plies) // the search takes over one ply before the end
+		g.begin()
+		return record.EndUnknown
+	}
 	g.rec.Plies = append(g.rec.Plies, g.row(&root, picked))
 	g.search.Advance(root.Moves[picked].Move)
 	if g.dropTree || !g.cfg.TreeReuse {
@@ -120,6 +154,9 @@ func (g *game) ended() record.EndReason {
 	if _, ok := g.adjudicate(h.Board()); ok {
 		return record.EndTablebase
 	}
+	if g.kind == sidePosition {
+		return record.EndAborted
+	}
 	if g.resigner >= 0 && !g.playOn {
 		return record.EndResign
 	}
@@ -129,30 +166,20 @@ func (g *game) ended() record.EndReason {
 	return record.EndUnknown
 }
 
+// endsGame reports whether a legal move ends the game by rule or by the tables.
+func (g *game) endsGame(m chess.Move) bool {
+	g.line.CopyFrom(g.search.History())
+	g.line.Push(m)
+	_, known := g.adjudicate(g.line.Board())
+	return known || gameOver(g.line) != chess.NotOver
+}
+
 // adjudicate returns the outcome for the side to move, if tables know it.
 func (g *game) adjudicate(b *chess.Board) (wdl int, ok bool) {
 	if g.cfg.Adjudicator == nil || b.Rule50() != 0 || mcts.HasCastling(b) {
 		return 0, false
 	}
 	return g.cfg.Adjudicator.Probe(b)
-}
-
-// pick returns the ordinal of the move to play: uniform with the exploration
-// rate, else by the visits and the temperature.
-func (g *game) pick(root *mcts.RootStats) int {
-	rng := g.stream(streamPick)
-	if rng.Float64() < g.cfg.ExplorationRate {
-		return rng.IntN(len(root.Moves))
-	}
-	g.visits = g.visits[:0]
-	for i := range root.Moves {
-		g.visits = append(g.visits, root.Moves[i].N)
-	}
-	t := g.cfg.Temperature.At(len(g.rec.Plies))
-	if t <= 0 {
-		return root.Best
-	}
-	return mcts.SampleVisits(g.visits, t, rng)
 }
 
 // watchResign counts with the root's Q, from the mover's view, for how many

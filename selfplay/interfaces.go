@@ -9,23 +9,43 @@ import (
 )
 
 // Sink takes finished games, each once. Put may block, which holds up the
-// worker that calls it; it owns g from then on. Workers call it concurrently.
+// worker that calls it; it owns g from then on, unless it fails: then the game
+// is the worker's still and is handed out again in the next run. Workers call
+// it concurrently.
 type Sink interface {
 	Put(ctx context.Context, g *record.Game) error
 }
 
 // Tickets hands out game ordinals, each once; ok = false: no more games are
-// wanted. Workers call Next concurrently, and between two batches, so it must
-// not block.
+// wanted now. Workers call Next concurrently, and between two batches, so it
+// must not block.
+//
+// A worker with free places asks once before every batch, also after a refusal:
+// games that are asked for while the last ones of a request are under way fill
+// their batches up. It ends when it has no game left and is refused. Workers
+// that share tickets take them as their places get free, so that none has many
+// more games than another until the tickets are used up; from then on each plays
+// its own games to their ends in smaller and smaller batches. Games do not move
+// between workers: their trees and the cache would stay behind.
 type Tickets interface {
 	Next(ctx context.Context) (ordinal uint64, ok bool)
 }
 
+// Net is weights to play with.
+type Net struct {
+	ID        string
+	Evaluator mcts.Evaluator
+	// Generation tells weights apart, even under one id: within a generation all
+	// evaluators give the same answers, bit for bit.
+	Generation uint64
+	Samples    uint64 // training samples the weights have seen; 0 = none or not known
+}
+
 // NetSource says which weights to play with. Each worker has its own; it asks
-// before every batch. A new generation means new weights, even under one id;
-// within a generation all evaluators give the same answers, bit for bit.
+// before every batch, while no evaluation is under way: Current may change the
+// evaluator that it handed out before.
 type NetSource interface {
-	Current() (id string, ev mcts.Evaluator, generation uint64)
+	Current() Net
 }
 
 // FixedNet is a NetSource whose weights never change.
@@ -35,7 +55,7 @@ type FixedNet struct {
 }
 
 // Current returns the one net.
-func (f FixedNet) Current() (string, mcts.Evaluator, uint64) { return f.ID, f.Evaluator, 0 }
+func (f FixedNet) Current() Net { return Net{ID: f.ID, Evaluator: f.Evaluator} }
 
 // Counter hands out the ordinals from first on, count of them. It is safe for
 // concurrent use.

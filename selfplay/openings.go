@@ -22,17 +22,33 @@ const (
 	OrderShuffled                // every pass over the list is a new permutation; weights are ignored
 )
 
-// Start is a start position.
+// Start is a start position with the moves that are played from it first.
 type Start struct {
 	Board  chess.Board
-	Weight float64 // > 0; read by OrderRandom
+	Weight float64      // > 0; read by OrderRandom
+	Moves  []chess.Move // an opening line, each from its mover's view; not searched, not trained on
 }
 
 // Openings says how games start. It is not changed by use, and may be shared.
 type Openings struct {
 	Starts      []Start // empty = the normal start position
 	Order       Order
-	RandomPlies int // uniformly random legal moves played first; these plies have no policy
+	RandomPlies int // uniformly random legal moves played after the line; these plies have no policy
+
+	// PolicyPlies, after the random ones, are drawn from the network's priors with
+	// probability P^(1/PolicyTemperature), for one evaluation each: they are
+	// neither searched nor trained on. [0,1000]; a temperature of 0 counts as 1.
+	PolicyPlies       int
+	PolicyTemperature float64
+
+	// Mirrored gives the games 2k and 2k+1 one opening: the same start, line and
+	// random plies, and with one net the same plies of the policy. The start
+	// list is then gone through by pairs. See also Odds.
+	Mirrored bool
+
+	// StopProbability is the chance, at each move of a start's line, that the
+	// line is left there.
+	StopProbability float64
 
 	cumulative []float64
 }
@@ -52,13 +68,37 @@ func NewOpenings(starts []Start, order Order, randomPlies int) (*Openings, error
 		if !(starts[i].Weight > 0 && starts[i].Weight < 1e300) {
 			return nil, fmt.Errorf("openings: start %d has weight %v, must be above 0", i+1, starts[i].Weight)
 		}
-		if h := chess.NewHistory(starts[i].Board); gameOver(h) != chess.NotOver {
-			return nil, fmt.Errorf("openings: the game is over in start %d, %s", i+1, starts[i].Board.FEN())
+		if err := starts[i].check(); err != nil {
+			return nil, fmt.Errorf("openings: start %d: %w", i+1, err)
 		}
 		sum += starts[i].Weight
 		o.cumulative = append(o.cumulative, sum)
 	}
 	return o, nil
+}
+
+// maxLine is the longest line of a start, in plies.
+const maxLine = 1000
+
+// check plays the line through.
+func (s *Start) check() error {
+	if len(s.Moves) > maxLine {
+		return fmt.Errorf("its line has %d plies, at most %d are taken", len(s.Moves), maxLine)
+	}
+	h := chess.NewHistory(s.Board)
+	var l chess.MoveList
+	for i := 0; ; i++ {
+		if over := gameOver(h); over != chess.NotOver {
+			return fmt.Errorf("the game is over (%v) after %d plies, in %s; cut the line before", over, i, h.Board().FEN())
+		}
+		if i == len(s.Moves) {
+			return nil
+		}
+		if h.Board().GenerateMoves(&l); l.Index(s.Moves[i]) < 0 {
+			return fmt.Errorf("ply %d of its line, %v, is not legal in %s", i+1, s.Moves[i], h.Board().FEN())
+		}
+		h.Push(s.Moves[i])
+	}
 }
 
 var errOpeningsNotMade = errors.New("openings: must be made by NewOpenings")
@@ -67,13 +107,35 @@ func (o *Openings) validate() error {
 	if len(o.cumulative) != len(o.Starts) || len(o.Starts) == 0 {
 		return errOpeningsNotMade
 	}
-	return nil
+	return inRange([]setting{
+		{"policy plies", float64(o.PolicyPlies), 0, 1000},
+		{"policy temperature", o.PolicyTemperature, 0, 100},
+		{"opening stop probability", o.StopProbability, 0, 1},
+	})
 }
 
-// begin resets h to the game's start and plays its random plies, a pure
-// function of its arguments.
+// policyTemperature returns the temperature of the policy's plies.
+func (o *Openings) policyTemperature() float64 {
+	if o.PolicyTemperature > 0 {
+		return o.PolicyTemperature
+	}
+	return 1
+}
+
+// begin resets h to the game's start and plays its line and its random plies, a
+// pure function of its arguments.
 func (o *Openings) begin(h *chess.History, runSeed, ordinal uint64, rng *rand.Rand) {
-	h.Reset(o.Starts[o.index(runSeed, ordinal, rng)].Board)
+	if o.Mirrored {
+		ordinal /= 2
+	}
+	start := &o.Starts[o.index(runSeed, ordinal, rng)]
+	h.Reset(start.Board)
+	for _, m := range start.Moves {
+		if o.StopProbability > 0 && rng.Float64() < o.StopProbability {
+			break
+		}
+		h.Push(m)
+	}
 	var l chess.MoveList
 	for range o.RandomPlies {
 		h.Board().GenerateMoves(&l)

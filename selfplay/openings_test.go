@@ -110,11 +110,13 @@ func TestOpeningsRefuse(t *testing.T) {
 	mated, _ := chess.ParseFEN("7k/6Q1/5K2/8/8/8/8/8 b - - 0 1")
 	start := chess.StartBoard()
 	for name, make := range map[string]func() (*Openings, error){
-		"game over": func() (*Openings, error) { return NewOpenings([]Start{{mated, 1}}, OrderRandom, 0) },
-		"weight 0":  func() (*Openings, error) { return NewOpenings([]Start{{start, 0}}, OrderRandom, 0) },
-		"NaN":       func() (*Openings, error) { return NewOpenings([]Start{{start, math.NaN()}}, OrderRandom, 0) },
-		"order":     func() (*Openings, error) { return NewOpenings(nil, 9, 0) },
-		"plies":     func() (*Openings, error) { return NewOpenings(nil, OrderRandom, -1) },
+		"game over": func() (*Openings, error) { return NewOpenings([]Start{{Board: mated, Weight: 1}}, OrderRandom, 0) },
+		"weight 0":  func() (*Openings, error) { return NewOpenings([]Start{{Board: start}}, OrderRandom, 0) },
+		"NaN": func() (*Openings, error) {
+			return NewOpenings([]Start{{Board: start, Weight: math.NaN()}}, OrderRandom, 0)
+		},
+		"order": func() (*Openings, error) { return NewOpenings(nil, 9, 0) },
+		"plies": func() (*Openings, error) { return NewOpenings(nil, OrderRandom, -1) },
 	} {
 		if _, err := make(); err == nil {
 			t.Errorf("%s was taken", name)
@@ -142,7 +144,7 @@ func TestRandomPliesAreRecordedAndNotTrainedOn(t *testing.T) {
 	// A game that random moves would end is taken over one ply before.
 	games, _ = play(t, 20, func(c *WorkerConfig) {
 		board, _ := chess.ParseFEN("8/8/8/3k4/8/8/3p4/3K4 w - - 0 1")
-		c.Game.Openings, _ = NewOpenings([]Start{{board, 1}}, OrderRandom, 50)
+		c.Game.Openings, _ = NewOpenings([]Start{{Board: board, Weight: 1}}, OrderRandom, 50)
 	})
 	for _, g := range games {
 		if last := g.Plies[len(g.Plies)-1]; last.Weight != 1 {

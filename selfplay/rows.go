@@ -15,8 +15,8 @@ const smallestNormal = 0x1p-126
 // leastPrior stands in for a prior that underflowed in the KLD.
 const leastPrior = 1e-12
 
-// openingPly returns the record of a random move at the game's start: nothing
-// is known of its position, and it is not trained on.
+// openingPly returns the record of a move before the first search: nothing is
+// known of its position, and it is not trained on.
 func openingPly(m chess.Move) record.Ply {
 	return record.Ply{
 		Move: m,
@@ -26,27 +26,34 @@ func openingPly(m chess.Move) record.Ply {
 	}
 }
 
-// row returns the record of a searched position. All values are from the
+// unknown reports whether nothing is known of a value.
+func unknown(v encoding.QDM) bool { return math.IsNaN(float64(v.Q)) }
+
+// row returns the record of the position under way. All values are from the
 // mover's view. Orig is the network's own answer for the position, also where a
 // reused tree or the cache brought it. Played is unknown (NaN) where the move
-// was picked without a visit.
+// was picked without a visit. A full search's policy is the target that the
+// search gives, if it gives one, else the visits. A ply left to the policy has
+// Orig and its move only.
 func (g *game) row(root *mcts.RootStats, picked int) record.Ply {
+	if g.mode == policyPly {
+		p := openingPly(root.Moves[picked].Move)
+		p.Orig = root.Raw
+		return p
+	}
 	p := record.Ply{
 		Move:   root.Moves[picked].Move,
-		Kind:   record.PolicyCounts,
-		Counts: make([]uint32, len(root.Moves)),
 		Root:   root.Value,
 		Best:   root.Moves[root.Best].QDM(),
 		Played: root.Moves[picked].QDM(),
 		Orig:   root.Raw,
 		Visits: root.N,
-		Weight: 1,
-		KLD:    policyKLD(root.Moves) + smallestNormal,
-		Flags:  record.FullSearch,
+		Weight: g.weight,
 	}
-	for i := range root.Moves {
-		p.Counts[i] = root.Moves[i].N
+	if g.mode == fullSearch {
+		p.Flags |= record.FullSearch
 	}
+	g.setPolicy(&p, root)
 	if root.Moves[root.Best].Proven != mcts.Unproven {
 		p.Flags |= record.BestProven
 	}
@@ -54,6 +61,62 @@ func (g *game) row(root *mcts.RootStats, picked int) record.Ply {
 		p.Flags |= record.PlayedOn
 	}
 	return p
+}
+
+// setPolicy fills in p's policy and its KLD.
+func (g *game) setPolicy(p *record.Ply, root *mcts.RootStats) {
+	if g.mode == fullSearch && root.Target != nil {
+		p.Kind = record.PolicyProbs
+		p.Probs = make([]float32, len(root.Moves))
+		for i, v := range root.Target {
+			p.Probs[i] = min(v, 1) // its sum is 1 but for rounding
+		}
+		p.KLD = targetKLD(root.Moves, p.Probs) + smallestNormal
+		return
+	}
+	p.Kind = record.PolicyCounts
+	p.Counts = make([]uint32, len(root.Moves))
+	for i := range root.Moves {
+		p.Counts[i] = root.Moves[i].N
+	}
+	p.KLD = policyKLD(root.Moves) + smallestNormal
+}
+
+// targetKLD returns KL(target, network's priors) in nats.
+func targetKLD(moves []mcts.MoveStats, target []float32) float32 {
+	var kld float64
+	for i := range moves {
+		if t := float64(target[i]); t > 0 {
+			kld += float64(t * math.Log(t/max(float64(moves[i].P), leastPrior)))
+		}
+	}
+	return float32(max(kld, 0))
+}
+
+// surpriseWeights moves the share s of the weight of the trained rows to where
+// the search surprised the policy: row i of weight w gets
+//
+//	(1-s)*w + s*w*KLD * (sum of w) / (sum of w*KLD)
+//
+// over the full searches with a weight, so that the sum stays. KLD is in nats;
+// where all are 0 nothing changes.
+func surpriseWeights(plies []record.Ply, s float64) {
+	sum, surprise := 0.0, 0.0
+	for i := range plies {
+		if p := &plies[i]; p.Flags&record.FullSearch != 0 {
+			sum += float64(p.Weight)
+			surprise += float64(p.Weight) * float64(p.KLD)
+		}
+	}
+	if s <= 0 || sum == 0 || surprise <= float64(len(plies))*smallestNormal {
+		return
+	}
+	for i := range plies {
+		if p := &plies[i]; p.Flags&record.FullSearch != 0 {
+			w := float64(p.Weight)
+			p.Weight = float32(float64((1-s)*w) + float64(s*w*float64(p.KLD)*(sum/surprise)))
+		}
+	}
 }
 
 // policyKLD returns KL(visits, network's priors) in nats, 0 without visits.
@@ -65,14 +128,14 @@ func policyKLD(moves []mcts.MoveStats) float32 {
 	var kld float64
 	for i := range moves {
 		if n := float64(moves[i].N); n > 0 {
-			kld += n / total * math.Log(n/total/max(float64(moves[i].P), leastPrior))
+			kld += float64(n / total * math.Log(n/total/max(float64(moves[i].P), leastPrior)))
 		}
 	}
 	return float32(max(kld, 0))
 }
 
-// finish completes the record of a game that ended and returns it; the caller
-// owns it.
+// finish completes the record of a game that ended, decides what branches off
+// it, and returns it; the caller owns it.
 func (g *game) finish(end record.EndReason) *record.Game {
 	r := g.rec
 	g.rec = nil
@@ -101,5 +164,7 @@ func (g *game) finish(end record.EndReason) *record.Game {
 			r.Plies[i].Flags |= record.Adjudicated
 		}
 	}
+	surpriseWeights(r.Plies, g.cfg.PolicySurprise)
+	g.branchOff(r)
 	return r
 }

@@ -5,10 +5,13 @@ package selfplay
 type stream uint64
 
 const (
-	streamOpening stream = 1 + iota // start position and random plies
+	streamOpening stream = 1 + iota // start position, its line, random plies and those of the policy
 	streamNoise                     // the search's root noise
 	streamPick                      // exploration and temperature
 	streamResign                    // which games are played on
+	streamCap                       // full and cheap searches
+	streamOdds                      // the side that searches less, and by how much
+	streamFork                      // what branches off the finished game
 	numStreams    = iota
 )
 

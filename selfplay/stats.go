@@ -11,18 +11,24 @@ import (
 type Stats struct {
 	GamesStarted   atomic.Uint64
 	GamesFinished  atomic.Uint64 // handed to the sink
-	GamesAbandoned atomic.Uint64 // started, and dropped by a stop or an error
-	Plies          atomic.Uint64 // searched positions = training rows
+	GamesAbandoned atomic.Uint64 // left unfinished by a stop or an error
+	Plies          atomic.Uint64 // positions in which a search or the policy picked a move
 	Visits         atomic.Uint64 // root visits that searches added
 	Evaluations    atomic.Uint64 // rows that the evaluator answered
 	Batches        atomic.Uint64
 	CacheHits      atomic.Uint64
 	CacheMisses    atomic.Uint64
 	NetChanges     atomic.Uint64 // new generations seen, per worker
+	GamesResumed   atomic.Uint64 // unfinished games gone on with: started + resumed = finished + abandoned + under way
+
+	Times
 
 	WhiteWins, Draws, BlackWins atomic.Uint64
 	PliesOfFinished             atomic.Uint64 // for the mean length
 	Ends                        [numEnds]atomic.Uint64
+
+	Forks         atomic.Uint64 // games begun that branched off another; they count as games, too
+	SidePositions atomic.Uint64 // begun; they count among the games started and finished and in Ends, not in results and lengths
 
 	// Of games that would have been resigned and were played on; a resignation
 	// is false where the side that would have resigned did not lose.
@@ -35,9 +41,17 @@ const numEnds = 16
 // End returns how many games ended for a reason.
 func (s *Stats) End(r record.EndReason) uint64 { return s.Ends[r&(numEnds-1)].Load() }
 
+// noGame stands for the colour that resigned where a side position was finished.
+const noGame = -2
+
 // finished counts a game that went to the sink. resigner is the colour that
-// would have resigned in a game played on, -1 = none.
+// would have resigned in a game played on, -1 = none, or noGame.
 func (s *Stats) finished(plies int, end record.EndReason, whiteResult int8, resigner int) {
+	s.Ends[end&(numEnds-1)].Add(1)
+	s.GamesFinished.Add(1)
+	if resigner == noGame {
+		return
+	}
 	switch {
 	case whiteResult > 0:
 		s.WhiteWins.Add(1)
@@ -47,8 +61,6 @@ func (s *Stats) finished(plies int, end record.EndReason, whiteResult int8, resi
 		s.Draws.Add(1)
 	}
 	s.PliesOfFinished.Add(uint64(plies))
-	s.Ends[end&(numEnds-1)].Add(1)
-	s.GamesFinished.Add(1)
 	if resigner < 0 {
 		return
 	}

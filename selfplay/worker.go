@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/mcts"
@@ -13,18 +15,16 @@ import (
 // Worker plays many games in lock step. It is used by one goroutine at a time;
 // its memory is kept from run to run.
 type Worker struct {
-	cfg        WorkerConfig
-	cache      *mcts.Cache
-	batch      *encoding.Batch
-	active     []*game // games under way, in the order of their tickets
-	free       []*game
-	noMore     bool // the tickets are used up
-	netID      string
-	ev         mcts.Evaluator
-	generation uint64
-	hasNet     bool
-	hits       uint64 // cache counts already in the stats
-	misses     uint64
+	cfg     WorkerConfig
+	cache   *mcts.Cache
+	pools   []*pool // one, or two that take turns with the network
+	free    []*game
+	pending []Unfinished // to be gone on with, the first first
+	net     Net
+	hasNet  bool
+	hits    uint64    // cache counts already in the stats
+	misses  uint64    //
+	since   time.Time // up to when the worker's time is in the stats
 }
 
 // NewWorker returns a worker, or says what is wrong with its settings.
@@ -35,10 +35,18 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 	if cfg.Stats == nil {
 		cfg.Stats = new(Stats)
 	}
-	return &Worker{cfg: cfg, cache: mcts.NewCache(cfg.CacheEntries), batch: encoding.NewBatch(cfg.Parallel)}, nil
+	w := &Worker{cfg: cfg, cache: mcts.NewCache(cfg.CacheEntries), pending: slices.Clone(cfg.Unfinished)}
+	for i := range w.pending {
+		if err := w.pending[i].belongsTo(&cfg); err != nil {
+			return nil, fmt.Errorf("worker settings: unfinished game %d of %d: %w", i+1, len(w.pending), err)
+		}
+	}
+	w.pools = newPools(cfg.Pools, cfg.Parallel)
+	return w, nil
 }
 
-// Run makes a worker and runs it.
+// Run makes a worker and runs it. Games that a stop leaves unfinished are lost;
+// a caller that wants them makes a Worker.
 func Run(ctx context.Context, cfg WorkerConfig) error {
 	w, err := NewWorker(cfg)
 	if err != nil {
@@ -47,112 +55,157 @@ func Run(ctx context.Context, cfg WorkerConfig) error {
 	return w.Run(ctx)
 }
 
-// Run plays until the tickets are used up and every game begun is finished;
-// then it returns nil. A cancelled context abandons the unfinished games and
-// returns ErrStopped with the context's cause.
+// Run plays until no game is under way and Tickets has none to begin; then it
+// returns nil. Unfinished games are gone on with before tickets are asked for. A
+// cancelled context returns ErrStopped with the context's cause. However Run
+// ends, no goroutine of it is left, and Unfinished has the games under way.
 func (w *Worker) Run(ctx context.Context) error {
 	if w.cfg.Tickets == nil || w.cfg.Nets == nil || w.cfg.Sink == nil {
 		return errors.New("run self-play worker: tickets, nets and sink are all needed")
 	}
-	w.noMore = false
-	defer w.abandon()
-	for {
-		if ctx.Err() != nil {
-			return fmt.Errorf("%w: %w", ErrStopped, context.Cause(ctx))
-		}
-		w.useCurrentNet()
-		w.fill(ctx)
-		w.batch.Reset()
-		if err := w.gather(ctx); err != nil {
-			return w.stopped(ctx, err)
-		}
-		if len(w.active) == 0 && w.noMore {
-			return nil
-		}
-		if err := w.evaluate(ctx); err != nil {
-			return w.stopped(ctx, err)
-		}
+	w.since = time.Now()
+	defer w.leave()
+	err := w.deliverPending(ctx)
+	switch {
+	case err != nil:
+	case len(w.pools) == 1:
+		err = w.lockStep(ctx)
+	default:
+		err = w.overlap(ctx)
 	}
+	return w.stopped(ctx, err)
+}
+
+// Unfinished hands over the games that the last Run left under way, in no
+// particular order, with those that it was given and did not come to. A worker
+// of the same run seed and process goes on with them. Without this call the
+// worker's own next Run does.
+func (w *Worker) Unfinished() []Unfinished {
+	left := w.pending
+	w.pending = nil
+	return left
 }
 
 // stopped returns err, as ErrStopped if it only says that ctx was cancelled.
 func (w *Worker) stopped(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, cause)) {
+	if cause := context.Cause(ctx); err != nil && cause != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, cause)) {
 		return fmt.Errorf("%w: %w", ErrStopped, cause)
 	}
 	return err
 }
 
-// abandon drops the games under way.
-func (w *Worker) abandon() {
-	w.countCache()
-	w.cfg.Stats.GamesAbandoned.Add(uint64(len(w.active)))
-	w.free = append(w.free, w.active...)
-	w.active = w.active[:0]
-}
+// useCurrentNet takes new weights over. No evaluation is under way.
+func (w *Worker) useCurrentNet() { w.use(w.cfg.Nets.Current()) }
 
-// useCurrentNet takes new weights over: the cache forgets the old ones' answers
-// and the games under way are marked.
-func (w *Worker) useCurrentNet() {
-	id, ev, generation := w.cfg.Nets.Current()
-	if w.hasNet && generation != w.generation {
+// use takes net over. New weights make the cache forget the old ones' answers
+// and mark the games under way.
+func (w *Worker) use(net Net) {
+	if w.isNew(net) {
 		w.cache.Clear()
 		w.cfg.Stats.NetChanges.Add(1)
-		for _, g := range w.active {
-			g.netChanged()
+		for _, p := range w.pools {
+			for _, g := range p.active {
+				g.netChanged()
+			}
 		}
 	}
-	w.netID, w.ev, w.generation, w.hasNet = id, ev, generation, true
+	w.net, w.hasNet = net, true
 }
 
-// fill begins games while there are places and tickets.
-func (w *Worker) fill(ctx context.Context) {
-	for len(w.active) < w.cfg.Parallel && !w.noMore {
+// isNew reports whether net are other weights than those in use.
+func (w *Worker) isNew(net Net) bool { return w.hasNet && net.Generation != w.net.Generation }
+
+// fill begins games while there are places and tickets, and reports whether any
+// game is under way. It begins no more than a quarter of the places at once:
+// workers that share tickets start together within a few batches, and none of
+// them takes all the games of a short run.
+func (w *Worker) fill(ctx context.Context) bool {
+	for range (w.cfg.Parallel + 3) / 4 {
+		p := w.roomiest()
+		if len(p.active) == p.places {
+			break
+		}
+		if n := len(w.pending); n > 0 {
+			g := w.place()
+			g.resume(&w.cfg, &w.pending[0], w.net)
+			w.pending = slices.Delete(w.pending, 0, 1)
+			p.active = append(p.active, g)
+			w.cfg.Stats.GamesResumed.Add(1)
+			continue
+		}
 		ordinal, ok := w.cfg.Tickets.Next(ctx)
 		if !ok {
-			w.noMore = true
-			return
+			break
 		}
-		var g *game
-		if n := len(w.free); n > 0 {
-			g, w.free = w.free[n-1], w.free[:n-1]
+		g := w.place()
+		g.start(&w.cfg, ordinal, w.net)
+		p.active = append(p.active, g)
+		w.cfg.Stats.GamesStarted.Add(1)
+	}
+	for _, p := range w.pools {
+		if len(p.active) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// place returns a place for one game.
+func (w *Worker) place() *game {
+	if n := len(w.free); n > 0 {
+		g := w.free[n-1]
+		w.free = w.free[:n-1]
+		return g
+	}
+	return newGame(&w.cfg.Game, w.cache)
+}
+
+// gather brings every game of p to a leaf that waits for the network, one row a
+// game; searches that end without one are played out, and games that end go to
+// the sink.
+func (w *Worker) gather(ctx context.Context, p *pool) error {
+	p.batch.Reset()
+	kept := p.active[:0]
+	for i, g := range p.active {
+		goesOn, err := w.advance(ctx, g, p.batch)
+		if goesOn {
+			kept = append(kept, g)
 		} else {
-			g = newGame(&w.cfg.Game, w.cache)
+			w.free = append(w.free, g)
 		}
-		g.start(&w.cfg, ordinal, w.netID)
-		w.active = append(w.active, g)
+		if err != nil {
+			p.active = append(kept, p.active[i+1:]...)
+			return err
+		}
+	}
+	clear(p.active[len(kept):])
+	p.active = kept
+	return nil
+}
+
+// advance lets g play on until it has a row in the batch. A game that ends goes
+// to the sink, and what branches off it goes on in its place; goesOn = false:
+// the place is free.
+func (w *Worker) advance(ctx context.Context, g *game, b *encoding.Batch) (goesOn bool, err error) {
+	for {
+		end, err := w.step(ctx, g, b)
+		if err != nil || end == record.EndUnknown {
+			return true, err
+		}
+		if err := w.deliver(ctx, g.finished(end)); err != nil {
+			w.keepBranches(g)
+			return false, err
+		}
+		if !g.nextBranch(&w.cfg, w.net) {
+			return false, nil
+		}
 		w.cfg.Stats.GamesStarted.Add(1)
 	}
 }
 
-// gather brings every game to a leaf that waits for the network, one row a
-// game; searches that end without one are played out, and games that end go to
-// the sink.
-func (w *Worker) gather(ctx context.Context) error {
-	kept := w.active[:0]
-	for i, g := range w.active {
-		end, err := w.step(ctx, g)
-		if err != nil {
-			w.active = append(kept, w.active[i:]...)
-			return err
-		}
-		if end == record.EndUnknown {
-			kept = append(kept, g)
-			continue
-		}
-		if err := w.deliver(ctx, g, end); err != nil {
-			w.active = append(kept, w.active[i:]...)
-			return err
-		}
-		w.free = append(w.free, g)
-	}
-	w.active = kept
-	return nil
-}
-
 // step lets g play on until it has a row in the batch or ends.
-func (w *Worker) step(ctx context.Context, g *game) (record.EndReason, error) {
-	for g.search.Gather(w.batch, 1) == 0 {
+func (w *Worker) step(ctx context.Context, g *game, b *encoding.Batch) (record.EndReason, error) {
+	for g.search.Gather(b, 1) == 0 {
 		if err := ctx.Err(); err != nil { // a game may go far on cached answers
 			return record.EndUnknown, err
 		}
@@ -163,64 +216,6 @@ func (w *Worker) step(ctx context.Context, g *game) (record.EndReason, error) {
 		}
 	}
 	return record.EndUnknown, nil
-}
-
-// deliver hands a finished game to the sink and counts it.
-func (w *Worker) deliver(ctx context.Context, g *game, end record.EndReason) error {
-	rec, resigner := g.finish(end), -1
-	if g.playOn {
-		resigner = g.resigner
-	}
-	plies, result := len(rec.Plies), rec.WhiteResult // after Put the game is the sink's
-	if err := w.cfg.Sink.Put(ctx, rec); err != nil {
-		return fmt.Errorf("store game %d: %w", rec.Ordinal, err)
-	}
-	w.cfg.Stats.finished(plies, end, result, resigner)
-	return nil
-}
-
-// evaluate has the batch answered and applies it.
-func (w *Worker) evaluate(ctx context.Context) error {
-	b := w.batch
-	if b.N == 0 {
-		return nil
-	}
-	if err := w.ev.Evaluate(ctx, b); err != nil {
-		return fmt.Errorf("evaluate %d positions: %w", b.N, err)
-	}
-	if err := checkAnswer(b); err != nil {
-		return err
-	}
-	w.cfg.Stats.Batches.Add(1)
-	w.cfg.Stats.Evaluations.Add(uint64(b.N))
-	for _, g := range w.active {
-		g.search.Apply(b)
-	}
-	w.countCache()
-	return nil
-}
-
-// checkAnswer refuses answers that are no probabilities: a search over NaN
-// would go on and mean nothing.
-func checkAnswer(b *encoding.Batch) error {
-	for i := range b.N {
-		wdl, m := b.WDL[i], b.M[i]
-		if sum := wdl[0] + wdl[1] + wdl[2]; !(sum > 0.99 && sum < 1.01 && min(wdl[0], wdl[1], wdl[2]) >= 0 && m >= 0 && m < 1e9) {
-			return fmt.Errorf("%w: position %d of %d: win/draw/loss %v, moves left %v", ErrEvaluation, i, b.N, wdl, m)
-		}
-		var sum float32
-		for _, p := range b.PriorOf(i) {
-			if p < 0 {
-				sum = -1
-				break
-			}
-			sum += p
-		}
-		if !(sum > 0.99 && sum < 1.01) {
-			return fmt.Errorf("%w: position %d of %d: the policy sums to %v", ErrEvaluation, i, b.N, sum)
-		}
-	}
-	return nil
 }
 
 // countCache adds the cache's news to the stats.

@@ -144,10 +144,10 @@ type swapper struct {
 	nets         []*mcts.HashEvaluator
 }
 
-func (s *swapper) Current() (string, mcts.Evaluator, uint64) {
+func (s *swapper) Current() Net {
 	s.asked++
 	gen := min(s.asked/s.every, len(s.nets)-1)
-	return fmt.Sprintf("net%d", gen), s.nets[gen], uint64(gen)
+	return Net{ID: fmt.Sprintf("net%d", gen), Evaluator: s.nets[gen], Generation: uint64(gen)}
 }
 
 func TestNewWeightsReachRunningGames(t *testing.T) {
@@ -330,4 +330,21 @@ func BenchmarkSelfPlay(b *testing.B) {
 	b.ReportMetric(float64(cfg.Stats.Plies.Load())/b.Elapsed().Seconds(), "positions/s")
 	b.ReportMetric(float64(cfg.Stats.Visits.Load())/b.Elapsed().Seconds(), "visits/s")
 	b.ReportMetric(float64(cfg.Stats.Evaluations.Load())/float64(cfg.Stats.Batches.Load()), "rows/batch")
+}
+
+func BenchmarkCheckAnswer(b *testing.B) {
+	batch := encoding.NewBatch(64)
+	for range 64 {
+		row := batch.Grow(30)
+		batch.Masks[row][0] = uint64(row)
+	}
+	if err := new(mcts.HashEvaluator).Evaluate(context.Background(), batch); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if err := checkAnswer(batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/64, "ns/position")
 }

@@ -75,8 +75,8 @@ func (c *conv) forward(g span, y, x []float32) {
 
 // forwardSums computes y = conv(x) without bias for size 3, the rows of g, and
 // the sums of y and of its squares over each board.
-func (c *conv) forwardSums(g span, y, sum, squares, x []float32) {
-	kernel.Conv3Sums(y, sum, squares, x, c.packed, nil, g.n, c.ci, c.co, kernel.None, c.e.precision, c.e.workerScratch(g, convScratch, c.forwardScratch))
+func (c *conv) forwardSums(g span, y kernel.Stored, sum, squares, x []float32) {
+	kernel.Conv3SumsStored(y, sum, squares, x, c.packed, g.n, c.ci, c.co, c.e.precision, c.e.workerScratch(g, convScratch, c.forwardScratch))
 }
 
 // inputGrad computes the gradient dx of the input, rows of g.
@@ -90,10 +90,10 @@ func (c *conv) inputGrad(g span, dx, dy []float32) {
 
 // weightGrad takes a group's part of the gradients of weights and bias; at is
 // the number of its first board in the slice. finishWeightGrad ends the slice;
-// no other layer's weightGrad may come between.
+// no other 3x3 layer's weightGrad may come between.
 func (c *conv) weightGrad(g span, at int, wg *weightGrads, x, dy []float32) {
-	if c.size == 1 {
-		scratch := c.e.workerScratch(g, gradScratch, c.weightGradLength)
+	if c.size == 1 { // needs no memory between groups: gradScratch may be another layer's
+		scratch := c.e.workerScratch(g, convScratch, c.weightGradLength)
 		kernel.MatMulWeightGrad(wg.of(g, c.weight), wg.of(g, c.bias), x, dy, g.n*64, c.ci, c.co, scratch)
 		return
 	}

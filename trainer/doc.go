@@ -4,14 +4,15 @@
 //
 // A micro-batch goes through the net at once; a step is GradAccumSteps
 // micro-batches and one change of the weights. The graph is Gorgonia's, with one
-// operation for the input, one for each residual block, and one for each head
-// with its losses; their forward and backward passes run the functions of
-// nn/kernel over fixed slices of boards on a worker pool. Sums run in slice
-// order, so the weights are bit-equal for every number of workers. Batch norm
-// uses the statistics of the micro-batch; Evaluate uses the running ones, as
-// inference does. With Config.AMP the 3x3 convolutions multiply bf16 factors,
-// forward and backward, where the CPU can; weights, sums and all else stay fp32,
-// whose range needs no loss scaling.
+// operation for the input, one for each residual block, and one for all heads
+// with their losses; their forward and backward passes run the functions of
+// nn/kernel over fixed slices of boards on a worker pool, in phases between the
+// barriers that batch norm needs: it uses the statistics of the micro-batch
+// (Evaluate uses the running ones, as inference does). Sums run in slice order, so
+// the weights are bit-equal for every number of workers. With Config.AMP the 3x3
+// convolutions multiply bf16 factors, forward and backward, where the CPU can, and
+// their outputs wait for the backward pass in bf16; weights, sums, statistics and
+// all else stay fp32, whose range needs no loss scaling.
 //
 //	cfg := trainer.DefaultConfig()
 //	cfg.Losses = trainer.LossesFor(net.Arch, cfg.Losses)

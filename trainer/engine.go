@@ -44,8 +44,19 @@ type engine struct {
 
 	packers []packer                // the layers with packed copies of weights
 	scratch [][numScratch][]float32 // by worker
-	arena   [][]float32             // by slice: partial weight gradients of the layer at work
-	grads   [4][]float32            // activation gradients shared by all layers, [capacity][64][widest]
+
+	// arenas hold partial weight gradients by slice: those of the layer at work,
+	// and those of the layer before, while they are summed.
+	arenas [2][][]float32
+	arena  int      // the one opened last
+	due    []dueSum // to be summed beside the next phase
+
+	carried      phase        // what the last layer left to the next phase
+	carriedGrads *weightGrads // completed by it
+	// towerGrad [capacity][64][filters] is the gradient of the tower's activations,
+	// on its way down; grads are others, of one layer's backward pass.
+	towerGrad []float32
+	grads     [numGradBuffers][]float32
 
 	squares []float64 // by tensor, of sumSquares
 
@@ -64,7 +75,9 @@ func newEngine(net *nn.Net, capacity, workers int, bnMomentum float64, p kernel.
 		index: map[string]int{}, bnMomentum: bnMomentum, version: 1, lossScale: 1,
 		scratch: make([][numScratch][]float32, workers), slice: sliceBoards(capacity),
 	}
-	e.arena = make([][]float32, e.maxSlices())
+	for i := range e.arenas {
+		e.arenas[i] = make([][]float32, e.maxSlices())
+	}
 	if net.Arch.Activation == nn.Mish {
 		e.act = kernel.Mish
 	}
@@ -106,6 +119,8 @@ type packer interface{ pack() }
 // packed weights up to date.
 func (e *engine) begin(b *encoding.TrainBatch, mode bnMode, train bool) {
 	e.batch, e.boards, e.mode, e.train = b, b.N, mode, train
+	e.carry(phase{}, nil) // of a pass that an error ended
+	e.due = e.due[:0]
 	if e.packedAt != e.version {
 		e.packedAt = e.version
 		e.pool.run(len(e.packers), func(i, _ int) { e.packers[i].pack() })
@@ -135,14 +150,6 @@ func (s span) eachGroup(f func(g span, at int)) {
 func (e *engine) numSlices() int { return (e.boards + e.slice - 1) / e.slice }
 func (e *engine) maxSlices() int { return (e.capacity + e.slice - 1) / e.slice }
 
-// eachSlice runs f on every slice of the micro-batch over the worker pool.
-func (e *engine) eachSlice(f func(s span)) {
-	e.pool.run(e.numSlices(), func(i, worker int) {
-		lo := i * e.slice
-		f(span{i, worker, lo, min(e.slice, e.boards-lo)})
-	})
-}
-
 // scratchUse names the scratch buffers of a worker: those in use at one time are
 // different ones.
 type scratchUse int
@@ -151,7 +158,8 @@ const (
 	convScratch scratchUse = iota // of a kernel call
 	gradScratch                   // of a weight gradient, over the groups of a slice
 	inputBuffer                   // a group's input planes
-	actBuffer                     // a group's activations
+	actBuffer                     // a group's activations, or their gradient
+	normBuffer                    // a group's gradient before batch norm
 	preBuffer                     // a group's activations before Mish
 	sumBuffer                     // a group's sums by board
 	numScratch
@@ -167,8 +175,18 @@ func (e *engine) workerScratch(s span, use scratchUse, n int) []float32 {
 	return (*b)[:n]
 }
 
-// gradBuffer returns shared activation-gradient buffer k for width floats a
-// board. It is only valid within one layer's backward pass.
+// The gradient buffers: one for the tower's layers, and one for each head, as
+// heads work together.
+const (
+	towerBuffer = iota
+	policyBuffer
+	valueBuffer
+	movesLeftBuffer
+	numGradBuffers
+)
+
+// gradBuffer returns activation-gradient buffer k for width floats a board. It is
+// only valid within one layer's backward pass, and what it carries to the next phase.
 func (e *engine) gradBuffer(k, width int) []float32 {
 	if n := e.capacity * width; len(e.grads[k]) < n {
 		e.grads[k] = make([]float32, n)
@@ -201,58 +219,4 @@ func (e *engine) sumSquares(n int, tensor func(i int) []float32) float64 {
 		sum += s
 	}
 	return sum
-}
-
-// weightGrads gives each slice its own memory for the weight gradients of one
-// layer and sums them in slice order. Those of 3x3 convolutions lie there by tap,
-// [9][co][ci].
-type weightGrads struct {
-	e      *engine
-	params []int
-	offset map[int]int
-	total  int
-}
-
-func newWeightGrads(e *engine, params ...int) *weightGrads {
-	g := &weightGrads{e: e, params: params, offset: map[int]int{}}
-	for _, p := range params {
-		g.offset[p] = g.total
-		g.total += len(e.params[p].data)
-	}
-	return g
-}
-
-// reset zeroes the memory of a slice. Call it at the start of the layer's first
-// backward phase.
-func (g *weightGrads) reset(s span) {
-	if len(g.e.arena[s.slice]) < g.total {
-		g.e.arena[s.slice] = make([]float32, g.total)
-	}
-	clear(g.e.arena[s.slice][:g.total])
-}
-
-// of returns the slice's part of a parameter's gradient; nil for parameter -1.
-func (g *weightGrads) of(s span, p int) []float32 {
-	if p < 0 {
-		return nil
-	}
-	return g.e.arena[s.slice][g.offset[p]:][:len(g.e.params[p].data)]
-}
-
-// reduce sets the gradient of each parameter to the sum over the slices.
-func (g *weightGrads) reduce() {
-	g.e.pool.run(len(g.params), func(i, _ int) {
-		p := g.params[i]
-		grad, off := g.e.params[p].grad, g.offset[p]
-		sum := g.e.arena[0][off:][:len(grad)]
-		for s := 1; s < g.e.numSlices(); s++ {
-			kernel.Add(sum, sum, g.e.arena[s][off:][:len(grad)])
-		}
-		if shape := g.e.params[p].spec.Shape; len(shape) == 4 && shape[2] == 3 {
-			clear(grad)
-			kernel.AddConv3Taps(grad, sum, shape[1], shape[0])
-			return
-		}
-		copy(grad, sum)
-	})
 }

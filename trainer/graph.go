@@ -96,7 +96,7 @@ func (g *graph) towerShape() tensor.Shape {
 
 // lossSum adds the heads.
 func (g *graph) lossSum(trunk *gorgonia.Node) (*gorgonia.Node, error) {
-	h := &heads{list: g.heads}
+	h := &heads{e: g.e, list: g.heads}
 	op := &headOp{coarseOp: coarseOp{label: "heads", out: tensor.Float32, shape: tensor.ScalarShape()}, layer: h, graph: g}
 	return apply(op, &op.coarseOp, append(gorgonia.Nodes{trunk}, g.nodes(h.params())...)...)
 }
@@ -158,9 +158,7 @@ func (g *graph) forward() {
 	for _, l := range g.layers {
 		x = l.forward(x)
 	}
-	for _, h := range g.heads {
-		h.forward(x)
-	}
+	(&heads{e: g.e, list: g.heads}).forward(x)
 }
 
 // timed calls f, the work of one operation.

@@ -20,25 +20,31 @@ type towerLayer interface {
 	params() []int
 	forward(x []float32) []float32
 	// backward gets the forward pass's input and output and the output's
-	// gradient, sets the gradients of the parameters and returns that of x.
+	// gradient, which it may overwrite, sets the gradients of the parameters and
+	// returns that of x. Both passes may leave work to the next phase.
 	backward(x, y, dy []float32) []float32
 }
 
-// headLayer is a head with its losses; its output is one number.
+// headLayer is a head with its losses.
 type headLayer interface {
 	name() string
 	params() []int
-	forward(x []float32) float64
-	// backward sets the gradients of the parameters and sets dx to that of x, or
-	// adds it if add.
-	backward(x, dx []float32, add bool)
+	grads() *weightGrads
+	// forward takes the tower's activations to the losses of each slice, whose sum
+	// is the objective.
+	forward(x []float32) passes
+	objective() float64
+	// backward sets the gradients of the parameters but for grads, and sets dx to
+	// that of x, or adds it if add.
+	backward(x, dx []float32, add bool) passes
 }
 
-// heads is all heads as one operation: their losses' sum. Separate ones would
-// have Gorgonia add up their gradients of the tower's activations.
+// heads is all heads as one operation: their losses' sum. They go through their
+// phases together. Separate operations would have Gorgonia add up their gradients
+// of the tower's activations.
 type heads struct {
+	e    *engine
 	list []headLayer
-	dx   []float32
 }
 
 func (h *heads) params() []int {
@@ -49,29 +55,55 @@ func (h *heads) params() []int {
 	return p
 }
 
-func (h *heads) forward(x []float32, timed func(op string, f func())) float64 {
+func (h *heads) forward(x []float32) float64 {
+	h.run(func(l headLayer, _ int) passes { return l.forward(x) })
 	sum := 0.0
 	for _, l := range h.list {
-		timed(l.name(), func() { sum += l.forward(x) })
+		sum += l.objective()
 	}
 	return sum
 }
 
-func (h *heads) backward(x []float32, timed func(op string, f func())) []float32 {
-	if len(h.dx) < len(x) {
-		h.dx = make([]float32, len(x))
+func (h *heads) backward(x []float32) []float32 {
+	if len(h.e.towerGrad) < len(x) {
+		h.e.towerGrad = make([]float32, len(x))
 	}
+	if len(h.list) == 0 {
+		clear(h.e.towerGrad)
+	}
+	grads := make([]*weightGrads, len(h.list))
 	for i, l := range h.list {
-		timed(l.name(), func() { l.backward(x, h.dx, i > 0) })
+		grads[i] = l.grads()
 	}
-	return h.dx
+	h.e.open(grads...)
+	h.run(func(l headLayer, i int) passes { return l.backward(x, h.e.towerGrad, i > 0) })
+	for _, g := range grads {
+		g.reduce()
+	}
+	return h.e.towerGrad
+}
+
+// run takes all heads through the passes of.
+func (h *heads) run(of func(l headLayer, i int) passes) {
+	first, last, all := make([]phase, len(h.list)), make([]phase, len(h.list)), make([]passes, len(h.list))
+	for i, l := range h.list {
+		all[i] = of(l, i)
+		first[i], last[i] = all[i].first, all[i].last
+	}
+	h.e.run(together(first))
+	for _, p := range all {
+		p.settle()
+	}
+	h.e.run(together(last))
 }
 
 // coarseOp is what our Gorgonia operations share. An operation's values are
 // retained buffers of its layer, so nothing is allocated in a run. Gorgonia
-// must know that no input is overwritten; it may itself overwrite a returned
-// buffer once no node needs it, so whatever a backward operation needs from the
-// graph is one of its inputs.
+// may itself overwrite a returned buffer once no node needs it, so whatever a
+// backward operation needs from the graph is one of its inputs. It must believe
+// that no input is overwritten: backward operations do so with the tower's
+// gradient, one buffer for all layers, which no later node reads as it was. Values
+// between operations may lack what a layer has left to the next phase.
 type coarseOp struct {
 	label string // unique in the graph: Gorgonia merges nodes that look alike
 	in    []hm.Type
@@ -178,7 +210,9 @@ type headOp struct {
 }
 
 func (o *headOp) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
-	return gorgonia.NewF32(float32(o.layer.forward(floats(in[0]), o.graph.timed))), nil
+	var sum float64
+	o.graph.timed(o.label, func() { sum = o.layer.forward(floats(in[0])) })
+	return gorgonia.NewF32(float32(sum)), nil
 }
 
 // DiffWRT says that all inputs have gradients.
@@ -208,7 +242,9 @@ func (o *headBackOp) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
 	if d, ok := in[2].Data().(float32); !ok || d != 1 {
 		return nil, fmt.Errorf("%s: the loss's gradient is %v, want 1", o.label, in[2].Data())
 	}
-	return o.graph.wrap(&o.buffer, o.layer.backward(floats(in[0]), o.graph.timed), o.shape), nil
+	var dx []float32
+	o.graph.timed(o.label, func() { dx = o.layer.backward(floats(in[0])) })
+	return o.graph.wrap(&o.buffer, dx, o.shape), nil
 }
 
 // paramGradOp hands out a parameter's gradient, which the layer's backward

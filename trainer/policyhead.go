@@ -28,6 +28,7 @@ func newPolicyHead(e *engine, losses []Loss) *policyHead {
 		h.fc = newDense(e, policyDense, h.u.conv.co)
 		h.width, h.off = h.fc.n, kernel.NewFlatPolicyOffsets()
 		h.wg = newWeightGrads(e, append([]int{h.u.conv.weight}, h.fc.params()...)...)
+		h.wg.restore[h.fc.weight] = h.fc.restore
 	} else {
 		h.conv = newConv(e, policyPlanes, true)
 		h.width, h.off = 64*h.conv.co, kernel.NewConvPolicyOffsets(encoding.ConvPolicyIndex())
@@ -48,26 +49,28 @@ func (h *policyHead) params() []int {
 	return append(h.u.params(), h.conv.params()...)
 }
 
+func (h *policyHead) grads() *weightGrads { return h.wg }
+
 // forward computes the logits of the legal moves from the tower's output, their
 // loss, and the loss's gradient with respect to the outputs.
-func (h *policyHead) forward(x []float32) float64 {
+func (h *policyHead) forward(x []float32) passes {
 	if n := len(h.e.batch.Legal); len(h.prob) < n {
 		h.prob = make([]float32, n)
 	}
-	h.e.eachSlice(func(s span) {
-		h.u.bn.begin(s)
-		s.eachGroup(func(g span, _ int) { h.u.convolve(g, g.rows(x, 64*h.u.conv.ci)) })
-	})
-	h.u.bn.settle()
-	h.e.eachSlice(func(s span) {
-		if h.fc != nil {
-			h.fc.forward(s, s.rows(h.y, h.width), h.u.activation(s), kernel.None)
-		} else {
-			s.eachGroup(func(g span, _ int) { h.conv.forward(g, g.rows(h.y, h.width), h.u.activation(g)) })
-		}
-		h.lose(s)
-	})
-	return h.objective()
+	p := passes{
+		first: phase{
+			begin: h.u.bn.begin,
+			group: func(g span, _ int) { h.u.convolve(g, g.rows(x, 64*h.u.conv.ci)) },
+		},
+		settle: h.u.bn.settle,
+		last:   phase{end: h.lose},
+	}
+	if h.fc != nil {
+		p.last.begin = func(s span) { h.fc.forward(s, s.rows(h.y, h.width), h.u.activation(s), kernel.None) }
+	} else {
+		p.last.group = func(g span, _ int) { h.conv.forward(g, g.rows(h.y, h.width), h.u.activation(g)) }
+	}
+	return p
 }
 
 // lose takes the losses of a slice.
@@ -102,31 +105,32 @@ func oneIf(b bool) float64 {
 
 // backward sets the gradients of the parameters and sets dx to that of x, or
 // adds it if add.
-func (h *policyHead) backward(x, dx []float32, add bool) {
-	w, wx := 64*h.u.conv.co, 64*h.u.conv.ci
-	d := h.e.gradBuffer(0, w)
-	h.e.eachSlice(func(s span) {
+func (h *policyHead) backward(x, dx []float32, add bool) passes {
+	w := 64 * h.u.conv.co
+	d := h.e.gradBuffer(policyBuffer, w)
+	p := passes{
+		settle: h.u.bn.settleBackward,
+		last:   h.u.headPhase(h.wg, x, d, dx, add),
+	}
+	p.first.begin = func(s span) {
 		h.wg.reset(s)
 		h.u.bn.begin(s)
-		if h.fc != nil {
+	}
+	if h.fc != nil {
+		p.first.end = func(s span) {
 			a := h.u.activation(s)
 			h.fc.weightGrad(s, h.wg, a, s.rows(h.dy, h.width))
 			h.fc.inputGrad(s, s.rows(d, w), s.rows(h.dy, h.width))
 			h.u.deactivate(s, s.rows(d, w), s.rows(d, w), a)
-			return
 		}
-		s.eachGroup(func(g span, at int) {
-			a, d, dy := h.u.activation(g), g.rows(d, w), g.rows(h.dy, h.width)
-			h.conv.weightGrad(g, at, h.wg, a, dy)
-			h.conv.inputGrad(g, d, dy)
-			h.u.deactivate(g, d, d, a)
-		})
-		h.conv.finishWeightGrad(s, h.wg)
-	})
-	h.u.bn.settleBackward()
-	h.e.eachSlice(func(s span) { h.u.inputGrad(s, h.wg, x, d, dx, wx, add) })
-	h.wg.reduce()
-	if h.fc != nil {
-		h.fc.restore()
+		return p
 	}
+	p.first.group = func(g span, at int) {
+		a, d, dy := h.u.activation(g), g.rows(d, w), g.rows(h.dy, h.width)
+		h.conv.weightGrad(g, at, h.wg, a, dy)
+		h.conv.inputGrad(g, d, dy)
+		h.u.deactivate(g, d, d, a)
+	}
+	p.first.end = func(s span) { h.conv.finishWeightGrad(s, h.wg) }
+	return p
 }

@@ -22,8 +22,10 @@ func likeness(a, b []float32) (cosine, ratio float64) {
 // parameter's above 0.997). A ReLU turns some of it into flipped signs, whose
 // gradients are wrong altogether: one pre-activation in 200 a layer, so that the
 // errors of single parameters' gradients grow to a quarter at the input of this
-// net of random rows (cosine of the whole gradient 0.9975 to 0.9986; 0.9997 if
-// bf16 convolutions were not transformed).
+// net of random rows, and beyond for small sums of cancelling terms (over 12 nets
+// with squeeze-and-excitation cosines of the whole gradient are 0.9972 at least and
+// 0.9985 on average, and the worst parameter's 0.68). Outputs stored in bf16 add
+// nothing to that: stored in fp32 the average is 0.9985 and the worst 0.67.
 func TestGradientsBF16(t *testing.T) {
 	if !kernel.HasBF16() {
 		t.Skip("SKIPPED: this CPU has no bf16 products")
@@ -40,7 +42,7 @@ func TestGradientsBF16(t *testing.T) {
 		whole, each, eachSize float64 // least cosines, and how far lengths may be apart
 	}{
 		{"mish", mish, 0.9995, 0.99, 0.06},
-		{"se", arch, 0.997, 0.8, 0.4},
+		{"se", arch, 0.997, 0.6, 0.4},
 		{"classical without se", classical, 0.996, 0.8, 0.4},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 type scalarHead struct {
 	head
 	label       string
+	buffer      int // of its gradients
 	u           *unit
 	fc1, fc2    *dense
 	pre, hidden []float32 // [capacity][fc1.n]
@@ -32,8 +33,13 @@ func newScalarHead(e *engine, label string, losses []Loss, loss rowLossFunc) *sc
 	h.pre, h.hidden = make([]float32, e.capacity*h.fc1.n), make([]float32, e.capacity*h.fc1.n)
 	h.dHidden = make([]float32, e.capacity*h.fc1.n)
 	h.z, h.dz = make([]float32, e.capacity*h.fc2.n), make([]float32, e.capacity*h.fc2.n)
-	h.h = make([]float32, len(h.u.z))
+	h.h = make([]float32, e.capacity*64*h.u.conv.co)
 	h.wg = newWeightGrads(e, append(append([]int{h.u.conv.weight}, h.fc1.params()...), h.fc2.params()...)...)
+	h.wg.restore[h.fc1.weight] = h.fc1.restore
+	h.buffer = valueBuffer
+	if label == string(HeadMovesLeft) {
+		h.buffer = movesLeftBuffer
+	}
 	return h
 }
 
@@ -43,23 +49,26 @@ func (h *scalarHead) params() []int {
 	return append(append(h.u.params(), h.fc1.params()...), h.fc2.params()...)
 }
 
+func (h *scalarHead) grads() *weightGrads { return h.wg }
+
 // forward computes the outputs from the tower's, their losses, and the losses'
 // gradient with respect to the outputs.
-func (h *scalarHead) forward(x []float32) float64 {
-	h.e.eachSlice(func(s span) {
-		h.u.bn.begin(s)
-		h.u.convolve(s, s.rows(x, 64*h.u.conv.ci))
-	})
-	h.u.bn.settle()
-	h.e.eachSlice(func(s span) {
-		a := s.rows(h.h, 64*h.u.conv.co)
-		h.u.activate(s, a)
-		h.fc1.forward(s, s.rows(h.pre, h.fc1.n), a, kernel.None)
-		activate(s.rows(h.hidden, h.fc1.n), s.rows(h.pre, h.fc1.n), h.e.act)
-		h.fc2.forward(s, s.rows(h.z, h.fc2.n), s.rows(h.hidden, h.fc1.n), kernel.None)
-		h.lose(s)
-	})
-	return h.objective()
+func (h *scalarHead) forward(x []float32) passes {
+	return passes{
+		first: phase{
+			begin: h.u.bn.begin,
+			group: func(g span, _ int) { h.u.convolve(g, g.rows(x, 64*h.u.conv.ci)) },
+		},
+		settle: h.u.bn.settle,
+		last: phase{end: func(s span) {
+			a := s.rows(h.h, 64*h.u.conv.co)
+			h.u.activate(s, a)
+			h.fc1.forward(s, s.rows(h.pre, h.fc1.n), a, kernel.None)
+			activate(s.rows(h.hidden, h.fc1.n), s.rows(h.pre, h.fc1.n), h.e.act)
+			h.fc2.forward(s, s.rows(h.z, h.fc2.n), s.rows(h.hidden, h.fc1.n), kernel.None)
+			h.lose(s)
+		}},
+	}
 }
 
 // lose takes the losses of a slice.
@@ -81,22 +90,22 @@ func (h *scalarHead) lose(s span) {
 
 // backward sets the gradients of the parameters and sets dx to that of x, or
 // adds it if add.
-func (h *scalarHead) backward(x, dx []float32, add bool) {
+func (h *scalarHead) backward(x, dx []float32, add bool) passes {
 	w, n := 64*h.u.conv.co, h.fc1.n
-	d := h.e.gradBuffer(0, w)
-	h.e.eachSlice(func(s span) {
-		h.wg.reset(s)
-		h.u.bn.begin(s)
-		hidden, dHidden, dz := s.rows(h.hidden, n), s.rows(h.dHidden, n), s.rows(h.dz, h.fc2.n)
-		h.fc2.weightGrad(s, h.wg, hidden, dz)
-		h.fc2.inputGrad(s, dHidden, dz)
-		deactivate(dHidden, hidden, s.rows(h.pre, n), h.e.act)
-		h.fc1.weightGrad(s, h.wg, s.rows(h.h, w), dHidden)
-		h.fc1.inputGrad(s, s.rows(d, w), dHidden)
-		h.u.deactivate(s, s.rows(d, w), s.rows(d, w), s.rows(h.h, w))
-	})
-	h.u.bn.settleBackward()
-	h.e.eachSlice(func(s span) { h.u.inputGrad(s, h.wg, x, d, dx, 64*h.u.conv.ci, add) })
-	h.wg.reduce()
-	h.fc1.restore()
+	d := h.e.gradBuffer(h.buffer, w)
+	return passes{
+		first: phase{end: func(s span) {
+			h.wg.reset(s)
+			h.u.bn.begin(s)
+			hidden, dHidden, dz := s.rows(h.hidden, n), s.rows(h.dHidden, n), s.rows(h.dz, h.fc2.n)
+			h.fc2.weightGrad(s, h.wg, hidden, dz)
+			h.fc2.inputGrad(s, dHidden, dz)
+			deactivate(dHidden, hidden, s.rows(h.pre, n), h.e.act)
+			h.fc1.weightGrad(s, h.wg, s.rows(h.h, w), dHidden)
+			h.fc1.inputGrad(s, s.rows(d, w), dHidden)
+			h.u.deactivate(s, s.rows(d, w), s.rows(d, w), s.rows(h.h, w))
+		}},
+		settle: h.u.bn.settleBackward,
+		last:   h.u.headPhase(h.wg, x, d, dx, add),
+	}
 }

@@ -51,14 +51,14 @@ func (q *squeeze) measure(s span, u *unit) {
 	}
 }
 
-// backward takes dy, the gradient of the block's output y, back through the
-// activation act to dres, the gradient of the residual connection, and through
+// backward takes d, the gradient of the block's output y, back through the
+// activation act, after which it is that of the residual connection, and through
 // SE to dz, that of the batch norm's output; all are rows of s, a group or a
 // slice. The gradients of the fully connected layers are added to wg.
-func (q *squeeze) backward(s span, wg *weightGrads, dz, dres, dy, y []float32, u *unit, act kernel.Act) {
-	c, w := q.c, 64*q.c
+func (q *squeeze) backward(s span, wg *weightGrads, dz, d, y []float32, u *unit, act kernel.Act) {
+	c := q.c
 	dBeta := q.e.workerScratch(s, sumBuffer, s.n*c)
-	kernel.SEBackward(dres, s.rows(q.dGate, c), dBeta, dy, y, s.rows(u.z, w), s.n, c, act)
+	kernel.SEBackwardStored(d, s.rows(q.dGate, c), dBeta, d, y, u.output(s), s.n, c, act)
 	for b := range s.n {
 		dGate, db := q.dGate[(s.lo+b)*c:][:c], dBeta[b*c:][:c]
 		dF, gate := q.dF[(s.lo+b)*2*c:][:2*c], q.gate[(s.lo+b)*c:][:c]
@@ -75,5 +75,5 @@ func (q *squeeze) backward(s span, wg *weightGrads, dz, dres, dy, y []float32, u
 	deactivate(dHid, hidden, s.rows(q.pre, n), q.e.act)
 	q.fc1.weightGrad(s, wg, s.rows(q.pool, c), dHid)
 	q.fc1.inputGrad(s, s.rows(q.dPool, c), dHid)
-	kernel.SEBackwardInput(dz, dres, s.rows(q.gate, c), s.rows(q.dPool, c), s.n, c)
+	kernel.SEBackwardInput(dz, d, s.rows(q.gate, c), s.rows(q.dPool, c), s.n, c)
 }

@@ -14,6 +14,10 @@ type Game struct {
 	Start  chess.Board
 	Moves  []chess.Move
 	Result string // "1-0", "0-1", "1/2-1/2" or "*"
+
+	// Comments stand beside Moves, each after its move; "" = none, nil = none at
+	// all. Read leaves them out.
+	Comments []string
 }
 
 // Tag returns the value of a tag, "" if there is none.

@@ -20,8 +20,9 @@ const lineWidth = 79
 // Write writes one game and an empty line after it: the seven-tag roster (absent
 // tags as unknown), FEN, SetUp and, for Chess960 castling, Variant where the game
 // does not begin at the start position, then the other tags of g in their order.
-// Result, FEN and SetUp come from the game itself, whatever its tags say. An
-// illegal move is an error, and nothing is written then.
+// Result, FEN and SetUp come from the game itself, whatever its tags say. Comments
+// are wrapped at their blanks. An illegal move is an error, and so is a comment
+// that PGN cannot hold; nothing is written then.
 func Write(w io.Writer, g *Game) error {
 	result := g.Result
 	if result == "" {
@@ -105,9 +106,13 @@ func writeMoves(sb *strings.Builder, g *Game, result string) error {
 		sb.WriteString(s)
 		column += len(s)
 	}
+	if len(g.Comments) != 0 && len(g.Comments) != len(g.Moves) {
+		return fmt.Errorf("write PGN: %d comments beside %d moves", len(g.Comments), len(g.Moves))
+	}
 	b := g.Start
 	var legal chess.MoveList
 	var san []byte
+	numbered := false // black's move needs its number: nothing or a comment stands before it
 	for i, m := range g.Moves {
 		b.GenerateMoves(&legal)
 		if legal.Index(m) < 0 {
@@ -115,14 +120,41 @@ func writeMoves(sb *strings.Builder, g *Game, result string) error {
 		}
 		if b.SideToMove() == chess.White {
 			put(fmt.Sprintf("%d.", b.FullMove()))
-		} else if i == 0 {
+		} else if i == 0 || numbered {
 			put(fmt.Sprintf("%d...", b.FullMove()))
 		}
 		san = b.AppendSAN(san[:0], m, &legal)
 		put(string(san))
 		b.Make(m)
+		numbered = len(g.Comments) > 0 && g.Comments[i] != ""
+		if !numbered {
+			continue
+		}
+		words, err := commentWords(g.Comments[i])
+		if err != nil {
+			return fmt.Errorf("write PGN: ply %d: %w", i+1, err)
+		}
+		for _, w := range words {
+			put(w)
+		}
 	}
 	put(result)
 	sb.WriteByte('\n')
 	return nil
+}
+
+// commentWords returns a comment in braces, cut at its blanks. It refuses a brace
+// that would close it, and a word that at the start of a line would hide that line
+// (%) or look like the next game.
+func commentWords(comment string) ([]string, error) {
+	if strings.Contains(comment, "}") {
+		return nil, fmt.Errorf("comment %q: a } would end it", comment)
+	}
+	words := strings.Fields("{" + comment + "}")
+	for _, w := range words {
+		if w[0] == '%' || strings.HasPrefix(w, "[Event") {
+			return nil, fmt.Errorf("comment %q: the word %q is not safe at the start of a line", comment, w)
+		}
+	}
+	return words, nil
 }

@@ -17,10 +17,9 @@ import (
 
 // Defaults of the bench commands.
 const (
-	benchNet         = "64x6"
-	benchBatch       = 64
-	benchSimulations = 32
-	benchTreeVisits  = 200
+	benchNet        = "64x6"
+	benchBatch      = 64
+	benchTreeVisits = 200
 )
 
 func newBench() *cobra.Command {
@@ -32,14 +31,15 @@ func newBench() *cobra.Command {
 kernels, inference and a training step of a 64x6 net at batch 64, all in one run.
 
 Each figure is the best of many short runs, because other processes only ever make
-a run slower. ` + nominalNote + `.`,
+a run slower. Games (bench search, bench selfplay) are measured otherwise: see there.
+` + nominalNote + `.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return asUsage(benchAll(c.OutOrStdout(), duration))
 		},
 	}
 	c.Flags().DurationVar(&duration, "duration", 500*time.Millisecond, "time of each measurement, about (a kernel: a quarter)")
-	c.AddCommand(newBenchKernels(), newBenchInfer(), newBenchTrain(), newBenchSelfplay(), newBenchPrecision())
+	c.AddCommand(newBenchKernels(), newBenchInfer(), newBenchTrain(), newBenchSearch(), newBenchSelfplay(), newBenchPrecision())
 	return c
 }
 
@@ -172,40 +172,6 @@ func newBenchNet(use, short, what string, measure func(bench.Options) (bench.Spe
 		},
 	}
 	f.bind(c, 2*time.Second)
-	return c
-}
-
-func newBenchSelfplay() *cobra.Command {
-	var net string
-	var asJSON bool
-	var o bench.SelfPlayOptions
-	c := &cobra.Command{
-		Use: "selfplay", Short: "Measure one self-play worker with a fresh net", Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) (err error) {
-			if o.Arch, err = nn.ParseArch(net); err != nil {
-				return usageError{fmt.Errorf("--net: %w", err)}
-			}
-			r, err := bench.SelfPlay(c.Context(), o)
-			if err != nil {
-				return asUsage(err)
-			}
-			warnLacking(c, o.Precision, r.Precision, r.Tier)
-			if asJSON {
-				return json.NewEncoder(c.OutOrStdout()).Encode(r)
-			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "%s %s, %s: %d games in lock step, %d simulations a move, one core\n"+
-				"%.1f positions/s, %.0f evaluations/s, mean batch %.1f, cache hits %.1f %% (best window of %.1f s)\n",
-				r.Net, r.Precision, r.Tier, r.Games, r.Simulations,
-				r.PositionsPerSecond, r.EvaluationsPerSecond, r.MeanBatch, 100*r.CacheHits, r.Seconds)
-			return err
-		},
-	}
-	c.Flags().StringVar(&net, "net", benchNet, "filters x blocks, with suffixes such as -plain or -mish")
-	c.Flags().IntVar(&o.Simulations, "simulations", benchSimulations, "of each search")
-	c.Flags().IntVar(&o.Games, "games", benchBatch, fmt.Sprintf("in lock step = the largest batch, 1 to %d", bench.MaxGames))
-	c.Flags().DurationVar(&o.Duration, "duration", 8*time.Second, "time that is counted, about")
-	bindPrecision(c, &o.Precision)
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	return c
 }
 

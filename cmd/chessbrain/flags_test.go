@@ -88,13 +88,13 @@ func TestEnvironment(t *testing.T) {
 // TestCommands holds the commands that the seeds' users are told of.
 func TestCommands(t *testing.T) {
 	for _, path := range []string{
-		"train", "selfplay", "describe", "report", "ctl", "uci", "bench", "bench kernels", "bench infer", "bench train", "bench selfplay", "bench precision", "perft", "exam starts", "exam measure", "doctor", "version",
+		"train", "selfplay", "match", "describe", "report", "ctl", "uci", "bench", "bench kernels", "bench infer", "bench train", "bench selfplay", "bench precision", "perft", "exam starts", "exam measure", "doctor", "version",
 	} {
 		find(t, path)
 	}
 	for command, flags := range map[string]string{
-		"perft": "depth fen divide", "uci": "net visits precision", "bench precision": "net-file positions seed json", "bench infer": "net batch threads tier precision duration json", "describe": "json", "report": "output", "exam starts": "count seed output staged",
-		"exam measure": "net visits moves questions mates seed untrained json precision", "selfplay": "precision no-amp process max-games run-dir config dry-run", "train": "source source-dir steps",
+		"perft": "depth fen divide", "uci": "net visits precision", "bench precision": "net-file positions seed json", "bench infer": "net batch threads tier precision duration json", "match": "player1 player2 games openings openings-order opening-plies book-plies seed workers parallel max-plies pgn json precision visits player1.visits player2.gumbel white.visits black.cpuct", "describe": "json", "report": "output", "exam starts": "count seed output staged",
+		"exam measure": "net visits moves questions mates seed untrained json precision", "selfplay": "precision no-amp process max-games-total models-dir output-dir override-config metrics-addr run-dir config dry-run", "train": "source source-dir steps",
 	} {
 		for name := range strings.FieldsSeq(flags) {
 			if find(t, command).Flags().Lookup(name) == nil {

@@ -52,7 +52,7 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 	}
 	bindTier(root)
 	root.AddCommand(
-		newTrain(), newSelfplay(), newDescribe(), newReport(), newCtl(), newUCI(),
+		newTrain(), newSelfplay(), newMatch(), newDescribe(), newReport(), newCtl(), newUCI(),
 		newBench(), newPerft(), newExam(), newDoctor(), newVersion(),
 	)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {

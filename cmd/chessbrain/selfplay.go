@@ -2,36 +2,39 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/loop"
 )
 
 func newSelfplay() *cobra.Command {
-	s := &session{}
+	s := &session{plan: loop.DryRunSelfPlay}
 	var process uint64
 	var games int64
 	c := &cobra.Command{
 		Use:   "selfplay",
-		Short: "Only play, for a trainer that runs with --source dir",
-		Long: `Plays games with the newest net of the run directory and stores them there. Any
-number of such processes may share a run directory, each with its own --process
-number; they never play one game twice. A trainer with --source dir learns from
-all of them.`,
-		Example: "  chessbrain selfplay --run-dir runs/a --process 1 &\n  chessbrain train --run-dir runs/a --source dir --steps 10000",
-		Args:    noArgs,
+		Short: "Only play: for a trainer with --source dir, or from a directory of nets",
+		Long: `Plays games with the newest net and stores them. Any number of such processes may
+share a directory, each with its own --process number; they never play one game
+twice. Without --models-dir the newest checkpoint of the run directory plays, and
+a trainer with --source dir learns from the games. With --models-dir it is the
+newest .safetensors file in that directory, looked for every five seconds; while
+there is none, random weights play.
+
+The first Ctrl-C or SIGTERM writes finished games, saves unfinished ones, which go
+on at the next start, and exits with 5; a second one ends at once.`,
+		Example: "  chessbrain selfplay --run-dir runs/a --process 1 &\n  chessbrain train --run-dir runs/a --source dir --steps 10000\n\n" +
+			"  chessbrain selfplay --models-dir base/models --output-dir base/selfplay --max-games-total 5000",
+		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if err := s.resolve(c); err != nil {
 				return err
 			}
-			if process < 1 {
-				return usagef("--process %d: count from 1; 0 is the process that plays inside train", process)
-			}
 			if games < 0 {
-				return usagef("--max-games %d: want 0 (until stopped) or more", games)
+				return usagef("--max-games-total %d: want 0 (until stopped) or more", games)
 			}
 			if s.dryRun {
 				return s.check(c.OutOrStdout())
@@ -42,15 +45,20 @@ all of them.`,
 				return err
 			}
 			defer func() { err = errors.Join(err, s.close()) }()
-			n, err := loop.SelfPlay(ctx, loop.SelfPlayOptions{
-				Effective: s.effective, Process: process, MaxGames: games, Command: s.command, Log: s.log,
+			summary, err := loop.SelfPlay(ctx, loop.SelfPlayOptions{
+				Effective: s.effective, Process: process, MaxGames: games, Command: s.command, Version: version(), Log: s.log, Readers: s.readers,
 			})
-			fmt.Fprintf(c.OutOrStdout(), "%d games of process %d are on disk\n", n, process)
-			return err
+			return errors.Join(err, summary.Write(c.OutOrStdout()))
 		},
 	}
 	s.bind(c, config.SelfPlayGroups)
-	c.Flags().Uint64Var(&process, "process", 1, "number of this process among those of the run, from 1")
-	c.Flags().Int64Var(&games, "max-games", 0, "games of this process in all, those on disk included; 0 = until stopped")
+	c.Flags().Uint64Var(&process, "process", 0, "number of this process among those of the run, from 1; 0 = the first that is free")
+	c.Flags().Int64Var(&games, "max-games-total", 0, "games of this process in all, those on disk included; 0 = until stopped")
+	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "max-games" { // its name in the first builds
+			name = "max-games-total"
+		}
+		return pflag.NormalizedName(name)
+	})
 	return c
 }

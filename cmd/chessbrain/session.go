@@ -24,8 +24,10 @@ type session struct {
 	command   string
 	effective *config.Effective
 	flags     *config.FlagSet
-	file      string // --config
+	file      string   // --config
+	overrides []string // --override-config
 	dryRun    bool
+	plan      func(*config.Effective, io.Writer) error // checks all inputs and says what would be done
 	profiles  string // --profile-dir
 
 	progress *monitor.Progress
@@ -43,6 +45,7 @@ func (s *session) bind(c *cobra.Command, groups []config.Group) {
 		f.NoOptDefVal = v.NoOptDefVal()
 	}
 	c.Flags().StringVar(&s.file, "config", "", "configuration file (textproto; see configs/example.textproto)")
+	c.Flags().StringArrayVar(&s.overrides, "override-config", nil, "fields of the configuration, path=value[,path=value...]; wins over everything else")
 	c.Flags().StringVar(&s.profiles, "profile-dir", "", "write CPU and heap profiles and a trace of this process there")
 	c.Flags().BoolVar(&s.dryRun, "dry-run", false, "check everything, say what would be done, create nothing")
 }
@@ -51,7 +54,7 @@ func (s *session) bind(c *cobra.Command, groups []config.Group) {
 func (s *session) resolve(c *cobra.Command) error {
 	s.command = strings.Join(append([]string{c.CommandPath()}, os.Args[min(2, len(os.Args)):]...), " ")
 	var err error
-	s.effective, err = config.Resolve(config.Input{Path: s.file, Env: os.LookupEnv, Flags: s.flags})
+	s.effective, err = config.Resolve(config.Input{Path: s.file, Env: os.LookupEnv, Flags: s.flags, Overrides: s.overrides})
 	return err
 }
 
@@ -61,7 +64,7 @@ func (s *session) check(w io.Writer) error {
 	if err := loop.CheckDevices(s.effective); err != nil {
 		return err
 	}
-	return loop.DryRun(s.effective, w)
+	return s.plan(s.effective, w)
 }
 
 // open checks everything and then starts the progress display, the metrics

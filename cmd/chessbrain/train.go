@@ -12,7 +12,7 @@ import (
 )
 
 func newTrain() *cobra.Command {
-	s := &session{}
+	s := &session{plan: loop.DryRun}
 	c := &cobra.Command{
 		Use:   "train",
 		Short: "Play against itself and learn from the games",

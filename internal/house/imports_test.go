@@ -47,6 +47,7 @@ var rooms = map[string]room{
 	"trainer":              {ours: []string{"nn", "nn/kernel", "encoding", "stage", "internal/fsx"}, third: []string{"gorgonia.org/gorgonia", "gorgonia.org/tensor", "github.com/chewxy/hm", "go4.org/unsafe/assume-no-moving-gc"}},
 	"selfplay":             {ours: []string{"mcts", "chess", "encoding", "record"}},
 	"exam":                 {ours: []string{"chess", "encoding", "mcts", "syzygy"}},
+	"arena":                {ours: []string{"mcts", "chess", "chess/pgn", "encoding", "record", "selfplay", "uci"}},
 	"uci":                  {ours: []string{"mcts", "chess", "encoding"}},
 	"bench":                {ours: []string{"chess", "encoding", "mcts", "nn", "nn/kernel", "nn/cpu", "trainer", "selfplay", "record"}},
 	"monitor":              {third: []string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "github.com/schollz/progressbar", "gonum.org/v1/plot"}},

@@ -15,6 +15,7 @@ func TestNoAllocations(t *testing.T) {
 		n := boards * 64 * c
 		x, y, z, ch := rng.floats(n), rng.floats(n), rng.floats(n), rng.floats(boards*c)
 		w, dw := rng.floats(9*c*c), rng.floats(9*c*c)
+		half, _ := rng.halves(n)
 		mat := make([]float32, PackedMatLen(c, c))
 		s1, s2 := make([]float64, c), make([]float64, c)
 		masks, scalars := make([][encoding.NumMasks]uint64, 1), make([]encoding.Scalars, 1)
@@ -34,6 +35,11 @@ func TestNoAllocations(t *testing.T) {
 			SEApply(y, x, ch, ch, z, boards, c, ReLU)
 			SEBackward(z, ch, ch, x, y, y, boards, c, ReLU)
 			SEBackwardInput(z, z, ch, ch, boards, c)
+			BatchNormApplyResidualStored(y, half, ch, ch, z, boards*64, c, Mish)
+			BatchNormReLUBackwardStatsStored(s1, s2, y, y, z, half, ch, ch, boards*64, c)
+			BatchNormBackwardStored(z, y, half, ch, ch, ch, s1, s2, 128, boards*64, c)
+			SEApplyStored(y, half, ch, ch, z, boards, c, ReLU)
+			SEBackwardStored(z, ch, ch, x, y, half, boards, c, ReLU)
 			Add(y, y, x)
 			Axpy(y, 0.5, x)
 			Scale(y, 0.5)
@@ -77,11 +83,15 @@ func productRun(rng testRand, c int, p Precision) func() {
 	w, packed, taps := rng.floats(9*c*c), make([]float32, PackedConv3Len(c, c, p)), make([]float32, 9*c*c)
 	scratch := make([]float32, max(Conv3WeightGradScratchLen(c, c, p), Conv3ScratchLen(c, c, p)))
 	half, halfScratch := make([]float32, PackedMatBF16Len(c, c)), make([]float32, MatMulBF16ScratchLen(c, c))
+	stored := poisonHalves(boards * 64 * c)
 	return func() {
 		PackConv3(packed, w, c, c, p)
 		PackConv3Transposed(packed, w, c, c, p)
 		Conv3(y, x, packed, sum[:c], boards, c, c, Mish, p, scratch)
 		Conv3Sums(y, sum, squares, x, packed, nil, boards, c, c, None, p, scratch)
+		if p == BF16 && StoresBF16(c, c) {
+			Conv3SumsStored(stored, sum, squares, x, packed, boards, c, c, p, scratch)
+		}
 		Conv3WeightGrad(w, x, y, boards, c, c, p, scratch)
 		Conv3WeightGradAdd(scratch, x, y, 0, boards, c, c, p)
 		Conv3WeightGradSum(taps, scratch, boards, c, c, p)

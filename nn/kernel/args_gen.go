@@ -172,6 +172,17 @@ type tileArgs struct {
 	points uintptr  // number of products, > 0
 }
 
+// transposeArgs are the arguments of assembly kernels; strides are in bytes.
+type transposeArgs struct {
+	src     *float32 // first row of the first block
+	dst     *float32 // first row of the first block's transpose
+	srcRow  uintptr  // stride of rows of src
+	dstRow  uintptr  // stride of rows of dst
+	srcStep uintptr  // stride of blocks of src
+	dstStep uintptr  // stride of blocks of dst
+	n       uintptr  // number of blocks, > 0
+}
+
 // winogradArgs are the arguments of assembly kernels; strides are in bytes.
 type winogradArgs struct {
 	src      *float32 // first input

@@ -5,15 +5,16 @@ package kernel
 // nil mask: u' = u; nil mean: 0. scale [c] multiplies s2 in float64 (nil: 1).
 // store takes u' where there is a mask, else it is nil.
 type sumOp struct {
-	u, v, mask, store []float32
-	mean, scale       []float32
+	u, mask, store []float32
+	v              Stored
+	mean, scale    []float32
 }
 
 // slice returns op for the rows from r on, n of them.
 func (op *sumOp) slice(r, n, c int) sumOp {
 	s := *op
 	s.u = cut(op.u, r, n, c)
-	s.v = cut(op.v, r, n, c)
+	s.v = op.v.Slice(r*c, n*c)
 	s.mask = cut(op.mask, r, n, c)
 	s.store = cut(op.store, r, n, c)
 	return s
@@ -53,7 +54,7 @@ func columnSums(s1, s2 []float64, op *sumOp, rows, c int) {
 // blockSums computes t1 and t2 of w channels from c0 on over at most statRows
 // rows.
 func blockSums(t1, t2 *[sumGroup]float32, op *sumOp, rows, c, c0, w int) {
-	if ActiveTier() != Generic && c%panel == 0 {
+	if op.v.vectors(c) {
 		blockSumsVec(t1, t2, op, rows, c, c0, w)
 		return
 	}
@@ -69,7 +70,7 @@ func blockSums(t1, t2 *[sumGroup]float32, op *sumOp, rows, c, c0, w int) {
 				op.store[i] = u
 			}
 			t1[j] += u
-			v := op.v[i]
+			v := op.v.float(i)
 			if op.mean != nil {
 				v -= op.mean[c0+j]
 			}

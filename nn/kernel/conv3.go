@@ -17,7 +17,7 @@ func Conv3ScratchLen(ci, co int, p Precision) int {
 // Vector tiers convolve multiples of 16 channels by Winograd's F(4x4,3x3), with
 // relative errors of some 1e-6 in fp32; other sizes go the direct way, in fp32.
 func Conv3(y, x, packed, bias []float32, boards, ci, co int, act Act, p Precision, scratch []float32) {
-	conv3(y, nil, nil, x, packed, bias, boards, ci, co, act, p, scratch)
+	conv3(Stored{F32: y}, nil, nil, x, packed, bias, boards, ci, co, act, p, scratch)
 }
 
 // Conv3Sums is Conv3 that also sets sum and squares [boards][co], the sums of y
@@ -26,17 +26,17 @@ func Conv3Sums(y, sum, squares, x, packed, bias []float32, boards, ci, co int, a
 	if act == Mish {
 		panic("kernel: Conv3Sums: activation must be None or ReLU")
 	}
-	conv3(y, sum[:boards*co], squares[:boards*co], x, packed, bias, boards, ci, co, act, p, scratch)
+	conv3(Stored{F32: y}, sum[:boards*co], squares[:boards*co], x, packed, bias, boards, ci, co, act, p, scratch)
 }
 
-func conv3(y, sum, squares, x, packed, bias []float32, boards, ci, co int, act Act, p Precision, scratch []float32) {
-	y, x = y[:boards*64*co], x[:boards*64*ci]
+func conv3(y Stored, sum, squares, x, packed, bias []float32, boards, ci, co int, act Act, p Precision, scratch []float32) {
+	y, x = y.Slice(0, boards*64*co), x[:boards*64*ci]
 	packed = packed[:PackedConv3Len(ci, co, p)]
 	scratch = scratch[:Conv3ScratchLen(ci, co, p)]
 	if bias != nil {
 		bias = bias[:co]
 	}
-	if len(y) == 0 {
+	if boards*co == 0 {
 		return
 	}
 	act, mish := act.split()
@@ -44,16 +44,16 @@ func conv3(y, sum, squares, x, packed, bias []float32, boards, ci, co int, act A
 		winogradConv(y, sum, squares, x, packed, bias, boards, ci, co, act, p.here(), scratch)
 	} else {
 		if ActiveTier() == Generic || ci == 0 {
-			conv3Generic(y, x, packed, bias, boards, ci, co, act)
+			conv3Generic(y.F32, x, packed, bias, boards, ci, co, act)
 		} else {
-			conv3Vec(y, x, packed, bias, boards, ci, co, act, scratch)
+			conv3Vec(y.F32, x, packed, bias, boards, ci, co, act, scratch)
 		}
 		if sum != nil {
-			boardSums(sum, squares, &sumOp{u: y, v: y}, boards, co)
+			boardSums(sum, squares, &sumOp{u: y.F32, v: y}, boards, co)
 		}
 	}
 	if mish {
-		MishForward(y, y)
+		MishForward(y.F32, y.F32)
 	}
 }
 

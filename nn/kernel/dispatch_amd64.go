@@ -86,9 +86,13 @@ func callGrad1(a *gradArgs, np int) {
 	}
 }
 
-// callAffine runs affine, or affineRes where a has a residual.
-func callAffine(a *affineArgs) {
+// callAffine runs affine, or affineRes where a has a residual; x in bf16 if half.
+func callAffine(a *affineArgs, half bool) {
 	switch {
+	case half && a.res != nil:
+		affineResHalfAVX512(bytesOf(a))
+	case half:
+		affineHalfAVX512(bytesOf(a))
 	case wide() && a.res != nil:
 		affineResAVX512(bytesOf(a))
 	case wide():
@@ -100,11 +104,14 @@ func callAffine(a *affineArgs) {
 	}
 }
 
-// callAffine2 runs affine2.
-func callAffine2(a *affineArgs) {
-	if wide() {
+// callAffine2 runs affine2; x in bf16 if half.
+func callAffine2(a *affineArgs, half bool) {
+	switch {
+	case half:
+		affine2HalfAVX512(bytesOf(a))
+	case wide():
 		affine2AVX512(bytesOf(a))
-	} else {
+	default:
 		affine2AVX2(bytesOf(a))
 	}
 }
@@ -117,10 +124,18 @@ func sumPanels() int {
 	return 2
 }
 
-// callSums sums np panels of columns, masked where a has a mask.
-func callSums(a *sumArgs, np int) {
+// callSums sums np panels of columns, masked where a has a mask; v in bf16 if half.
+func callSums(a *sumArgs, np int, half bool) {
 	many, masked, p := np > 1, a.mask != nil, bytesOf(a)
 	switch {
+	case half && masked && many:
+		sumProductMask64HalfAVX512(p)
+	case half && masked:
+		sumProductMask16HalfAVX512(p)
+	case half && many:
+		sumProduct64HalfAVX512(p)
+	case half:
+		sumProduct16HalfAVX512(p)
 	case wide() && masked && many:
 		sumProductMask64AVX512(p)
 	case wide() && masked:

@@ -1,7 +1,7 @@
 package kernel
 
 // The calls below are what the drivers need of an architecture; arm64 has one
-// vector tier. They are no function variables: an indirect call would move its
+// vector tier, without bf16. They are no function variables: an indirect call would move its
 // argument struct to the heap.
 
 // panelsNext returns how many of left panels the next tiles take.
@@ -29,7 +29,7 @@ func callGrad(a *gradArgs, np int) { grad4x16NEON(bytesOf(a)) }
 func callGrad1(a *gradArgs, np int) { grad1x16NEON(bytesOf(a)) }
 
 // callAffine runs affine, or affineRes where a has a residual.
-func callAffine(a *affineArgs) {
+func callAffine(a *affineArgs, _ bool) {
 	if a.res != nil {
 		affineResNEON(bytesOf(a))
 	} else {
@@ -38,13 +38,13 @@ func callAffine(a *affineArgs) {
 }
 
 // callAffine2 runs affine2.
-func callAffine2(a *affineArgs) { affine2NEON(bytesOf(a)) }
+func callAffine2(a *affineArgs, _ bool) { affine2NEON(bytesOf(a)) }
 
 // sumPanels returns how many panels the wider column-sum kernels take.
 func sumPanels() int { return 2 }
 
 // callSums sums np panels of columns, masked where a has a mask.
-func callSums(a *sumArgs, np int) {
+func callSums(a *sumArgs, np int, _ bool) {
 	many, masked, p := np > 1, a.mask != nil, bytesOf(a)
 	switch {
 	case masked && many:

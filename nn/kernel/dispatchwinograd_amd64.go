@@ -59,9 +59,11 @@ func callPoints(a *pointArgs, np int, p Precision) {
 }
 
 // callWinogradOutput transforms the points of a board to its squares, with sums
-// where a asks for them.
-func callWinogradOutput(a *winogradArgs) {
+// where a asks for them; in bf16 if half.
+func callWinogradOutput(a *winogradArgs, half bool) {
 	switch {
+	case half: // there is no other with bf16
+		winogradOutputSumsHalfAVX512(bytesOf(a))
 	case wide() && a.sum != nil:
 		winogradOutputSumsAVX512(bytesOf(a))
 	case wide():

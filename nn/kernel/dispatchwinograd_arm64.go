@@ -43,7 +43,7 @@ func ahead(p *float32, n uintptr) *float32 { return (*float32)(unsafe.Add(unsafe
 
 // callWinogradOutput transforms the points of a board to its squares, with sums
 // where a asks for them.
-func callWinogradOutput(a *winogradArgs) {
+func callWinogradOutput(a *winogradArgs, _ bool) {
 	if a.sum != nil {
 		winogradOutputSumsNEON(bytesOf(a))
 	} else {

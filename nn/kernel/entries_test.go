@@ -60,6 +60,8 @@ func smallArgs(t *testing.T, kind string) *byte {
 	case "pointGradArgs":
 		return bytesOf(&pointGradArgs{dst: mem(0), a: mem(tiny), b: mem(1.1), dstRow: 128, aStep: 64, bStep: 128,
 			dstPoint: 2048, aPoint: 320, bPoint: 640, length: 5, blocks: 2, points: 2})
+	case "transposeArgs":
+		return bytesOf(&transposeArgs{src: mem(tiny), dst: mem(0), srcRow: 64, dstRow: 64, srcStep: 1024, dstStep: 1024, n: 2})
 	case "winogradArgs":
 		return bytesOf(&winogradArgs{src: mem(tiny), dst: mem(0), temp: mem(0), srcRow: 64, srcPlane: 256,
 			dstRow: 64, dstPlane: 256, bias: mem(tiny), sum: mem(0), squares: mem(0), n: 1})
@@ -112,6 +114,7 @@ func TestArgumentSizes(t *testing.T) {
 		{unsafe.Sizeof(squaresArgs{}), unsafe.Offsetof(squaresArgs{}.n)},
 		{unsafe.Sizeof(expandArgs{}), unsafe.Offsetof(expandArgs{}.firstBit)},
 		{unsafe.Sizeof(optArgs{}), unsafe.Offsetof(optArgs{}.bc2)},
+		{unsafe.Sizeof(transposeArgs{}), unsafe.Offsetof(transposeArgs{}.n)},
 		{unsafe.Sizeof(tileArgs{}), unsafe.Offsetof(tileArgs{}.points)},
 	} {
 		if s.size != s.last+8 || s.size%8 != 0 {

@@ -69,6 +69,9 @@ func convolveInBounds(mem func(int) []float32, ci, co, boards int, p Precision) 
 	PackConv3(packed, w, ci, co, p)
 	Conv3(y, x, packed, bias, boards, ci, co, ReLU, p, scratch)
 	Conv3Sums(y, mem(boards*co), mem(boards*co), x, packed, nil, boards, ci, co, None, p, scratch)
+	if p == BF16 && StoresBF16(ci, co) {
+		Conv3SumsStored(halvesIn(mem, boards*64*co), mem(boards*co), mem(boards*co), x, packed, boards, ci, co, p, scratch)
+	}
 	turned := mem(PackedConv3Len(co, ci, p))
 	PackConv3Transposed(turned, w, ci, co, p)
 	Conv3(x, y, turned, nil, boards, co, ci, None, p, mem(Conv3ScratchLen(co, ci, p)))
@@ -78,6 +81,11 @@ func convolveInBounds(mem func(int) []float32, ci, co, boards int, p Precision) 
 	Conv3WeightGradAdd(grad, x, y, gradBoards-boards, boards, ci, co, p)
 	Conv3WeightGradSum(taps, grad, gradBoards, ci, co, p)
 	AddConv3Taps(w, taps, ci, co)
+}
+
+// halvesIn returns n bf16 numbers in memory from mem.
+func halvesIn(mem func(int) []float32, n int) Stored {
+	return Stored{BF16: unsafe.Slice((*Half)(unsafe.Pointer(&mem(n / 2)[0])), n/2*2)}
 }
 
 // multiplyInBounds runs the matrix products of rows in memory from mem.
@@ -109,6 +117,12 @@ func passInBounds(mem func(int) []float32, c int) {
 	SEApply(x, x, a, b, res, 1, c, ReLU)
 	SEBackward(res, a, b, res, x, x, 1, c, ReLU)
 	SEBackwardInput(res, res, a, b, 1, c)
+	half := halvesIn(mem, rows*c)
+	BatchNormApplyResidualStored(x, half, a, b, res, rows, c, ReLU)
+	BatchNormApplyStored(x, half, a, b, rows, c, ReLU)
+	BatchNormBackwardStatsStored(s1, s2, res, half, a, b, rows, c)
+	BatchNormReLUBackwardStatsStored(s1, s2, res, res, x, half, a, b, rows, c)
+	BatchNormBackwardStored(res, res, half, a, b, a, s1, s2, rows, rows, c)
 	Add(x, x, res)
 	ReLUBackward(x, x, res)
 	MishForward(x, x)

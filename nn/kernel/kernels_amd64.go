@@ -74,6 +74,21 @@ func affineResAVX512(args *byte)
 //go:noescape
 func affine2AVX512(args *byte)
 
+// affineHalfAVX512 computes y = max(floor, x*scale + shift). args is a *affineArgs.
+//
+//go:noescape
+func affineHalfAVX512(args *byte)
+
+// affineResHalfAVX512 computes y = max(floor, x*scale + shift + res). args is a *affineArgs.
+//
+//go:noescape
+func affineResHalfAVX512(args *byte)
+
+// affine2HalfAVX512 computes y = u*uscale + x*scale + shift. args is a *affineArgs.
+//
+//go:noescape
+func affine2HalfAVX512(args *byte)
+
 // sumProduct64AVX512 sums 64 columns of u and u*(v-mean). args is a *sumArgs.
 //
 //go:noescape
@@ -84,6 +99,16 @@ func sumProduct64AVX512(args *byte)
 //go:noescape
 func sumProductMask64AVX512(args *byte)
 
+// sumProduct64HalfAVX512 sums 64 columns of u and u*(v-mean). args is a *sumArgs.
+//
+//go:noescape
+func sumProduct64HalfAVX512(args *byte)
+
+// sumProductMask64HalfAVX512 sums 64 columns of u and u*(v-mean) where mask > 0 and stores u or 0. args is a *sumArgs.
+//
+//go:noescape
+func sumProductMask64HalfAVX512(args *byte)
+
 // sumProduct16AVX512 sums 16 columns of u and u*(v-mean). args is a *sumArgs.
 //
 //go:noescape
@@ -93,6 +118,16 @@ func sumProduct16AVX512(args *byte)
 //
 //go:noescape
 func sumProductMask16AVX512(args *byte)
+
+// sumProduct16HalfAVX512 sums 16 columns of u and u*(v-mean). args is a *sumArgs.
+//
+//go:noescape
+func sumProduct16HalfAVX512(args *byte)
+
+// sumProductMask16HalfAVX512 sums 16 columns of u and u*(v-mean) where mask > 0 and stores u or 0. args is a *sumArgs.
+//
+//go:noescape
+func sumProductMask16HalfAVX512(args *byte)
 
 // flatReLUAVX512 sets y = max(0, a). args is a *flatArgs.
 //
@@ -173,6 +208,11 @@ func sumSquaresAVX512(args *byte)
 //
 //go:noescape
 func expandAVX512(args *byte)
+
+// transpose16AVX512 transposes blocks of 16 rows of 16 floats. args is a *transposeArgs.
+//
+//go:noescape
+func transpose16AVX512(args *byte)
 
 // peakAVX512 runs 12 multiply-adds a round on registers. args is a *peakArgs.
 //
@@ -263,6 +303,11 @@ func winogradOutputAVX512(args *byte)
 //
 //go:noescape
 func winogradOutputSumsAVX512(args *byte)
+
+// winogradOutputSumsHalfAVX512 transforms the products of a board to its outputs, A^T m A. args is a *winogradArgs.
+//
+//go:noescape
+func winogradOutputSumsHalfAVX512(args *byte)
 
 // winogradWeightGradAVX512 transforms the gradient of weights, G^T u G. args is a *winogradArgs.
 //
@@ -408,6 +453,11 @@ func sumSquaresAVX2(args *byte)
 //
 //go:noescape
 func expandAVX2(args *byte)
+
+// transpose16AVX2 transposes blocks of 16 rows of 16 floats. args is a *transposeArgs.
+//
+//go:noescape
+func transpose16AVX2(args *byte)
 
 // peakAVX2 runs 12 multiply-adds a round on registers. args is a *peakArgs.
 //

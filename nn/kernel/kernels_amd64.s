@@ -2489,6 +2489,311 @@ paneldone:
 	VZEROUPPER
 	RET
 
+// func affineHalfAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·affineHalfAVX512(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	VBROADCASTSS 80(AX), Z0
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         32(AX), BX
+	MOVQ         40(AX), SI
+	MOVQ         64(AX), DI
+	MOVQ         72(AX), R8
+	MOVQ         56(AX), R9
+	ADDQ         DI, R8
+	SHRQ         $0x01, R8
+	IMULQ        R8, R9
+
+group:
+	CMPQ    DI, $0x00000100
+	JLT     groupdone
+	VMOVUPS (BX), Z1
+	VMOVUPS 64(BX), Z2
+	VMOVUPS 128(BX), Z3
+	VMOVUPS 192(BX), Z4
+	VMOVUPS (SI), Z5
+	VMOVUPS 64(SI), Z6
+	VMOVUPS 128(SI), Z7
+	VMOVUPS 192(SI), Z8
+	XORQ    AX, AX
+
+grouprow:
+	VPMOVZXWD   (DX)(AX*1), Z9
+	VPSLLD      $0x10, Z9, Z9
+	VFMADD213PS Z5, Z1, Z9
+	VMAXPS      Z9, Z0, Z9
+	VMOVUPS     Z9, (CX)(AX*2)
+	VPMOVZXWD   32(DX)(AX*1), Z9
+	VPSLLD      $0x10, Z9, Z9
+	VFMADD213PS Z6, Z2, Z9
+	VMAXPS      Z9, Z0, Z9
+	VMOVUPS     Z9, 64(CX)(AX*2)
+	VPMOVZXWD   64(DX)(AX*1), Z9
+	VPSLLD      $0x10, Z9, Z9
+	VFMADD213PS Z7, Z3, Z9
+	VMAXPS      Z9, Z0, Z9
+	VMOVUPS     Z9, 128(CX)(AX*2)
+	VPMOVZXWD   96(DX)(AX*1), Z9
+	VPSLLD      $0x10, Z9, Z9
+	VFMADD213PS Z8, Z4, Z9
+	VMAXPS      Z9, Z0, Z9
+	VMOVUPS     Z9, 192(CX)(AX*2)
+	ADDQ        R8, AX
+	CMPQ        AX, R9
+	JLT         grouprow
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000080, DX
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	SUBQ        $0x00000100, DI
+	JMP         group
+
+groupdone:
+panel:
+	CMPQ    DI, $0x00000040
+	JLT     paneldone
+	VMOVUPS (BX), Z1
+	VMOVUPS (SI), Z2
+	XORQ    AX, AX
+
+panelrow:
+	VPMOVZXWD   (DX)(AX*1), Z3
+	VPSLLD      $0x10, Z3, Z3
+	VFMADD213PS Z2, Z1, Z3
+	VMAXPS      Z3, Z0, Z3
+	VMOVUPS     Z3, (CX)(AX*2)
+	ADDQ        R8, AX
+	CMPQ        AX, R9
+	JLT         panelrow
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000020, DX
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	SUBQ        $0x00000040, DI
+	JMP         panel
+
+paneldone:
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func affineResHalfAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·affineResHalfAVX512(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	VBROADCASTSS 80(AX), Z0
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         32(AX), SI
+	MOVQ         40(AX), DI
+	MOVQ         64(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         56(AX), R10
+	ADDQ         R8, R9
+	SHRQ         $0x01, R9
+	IMULQ        R9, R10
+
+group:
+	CMPQ    R8, $0x00000100
+	JLT     groupdone
+	VMOVUPS (SI), Z1
+	VMOVUPS 64(SI), Z2
+	VMOVUPS 128(SI), Z3
+	VMOVUPS 192(SI), Z4
+	VMOVUPS (DI), Z5
+	VMOVUPS 64(DI), Z6
+	VMOVUPS 128(DI), Z7
+	VMOVUPS 192(DI), Z8
+	XORQ    AX, AX
+
+grouprow:
+	VPMOVZXWD   (DX)(AX*1), Z9
+	VPSLLD      $0x10, Z9, Z9
+	VFMADD213PS Z5, Z1, Z9
+	VADDPS      (BX)(AX*2), Z9, Z9
+	VMAXPS      Z9, Z0, Z9
+	VMOVUPS     Z9, (CX)(AX*2)
+	VPMOVZXWD   32(DX)(AX*1), Z9
+	VPSLLD      $0x10, Z9, Z9
+	VFMADD213PS Z6, Z2, Z9
+	VADDPS      64(BX)(AX*2), Z9, Z9
+	VMAXPS      Z9, Z0, Z9
+	VMOVUPS     Z9, 64(CX)(AX*2)
+	VPMOVZXWD   64(DX)(AX*1), Z9
+	VPSLLD      $0x10, Z9, Z9
+	VFMADD213PS Z7, Z3, Z9
+	VADDPS      128(BX)(AX*2), Z9, Z9
+	VMAXPS      Z9, Z0, Z9
+	VMOVUPS     Z9, 128(CX)(AX*2)
+	VPMOVZXWD   96(DX)(AX*1), Z9
+	VPSLLD      $0x10, Z9, Z9
+	VFMADD213PS Z8, Z4, Z9
+	VADDPS      192(BX)(AX*2), Z9, Z9
+	VMAXPS      Z9, Z0, Z9
+	VMOVUPS     Z9, 192(CX)(AX*2)
+	ADDQ        R9, AX
+	CMPQ        AX, R10
+	JLT         grouprow
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000080, DX
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000100, DI
+	SUBQ        $0x00000100, R8
+	JMP         group
+
+groupdone:
+panel:
+	CMPQ    R8, $0x00000040
+	JLT     paneldone
+	VMOVUPS (SI), Z1
+	VMOVUPS (DI), Z2
+	XORQ    AX, AX
+
+panelrow:
+	VPMOVZXWD   (DX)(AX*1), Z3
+	VPSLLD      $0x10, Z3, Z3
+	VFMADD213PS Z2, Z1, Z3
+	VADDPS      (BX)(AX*2), Z3, Z3
+	VMAXPS      Z3, Z0, Z3
+	VMOVUPS     Z3, (CX)(AX*2)
+	ADDQ        R9, AX
+	CMPQ        AX, R10
+	JLT         panelrow
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000020, DX
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	SUBQ        $0x00000040, R8
+	JMP         panel
+
+paneldone:
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func affine2HalfAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·affine2HalfAVX512(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    24(AX), BX
+	MOVQ    32(AX), SI
+	MOVQ    40(AX), DI
+	MOVQ    48(AX), R8
+	MOVQ    64(AX), R9
+	MOVQ    72(AX), R10
+	MOVQ    56(AX), R11
+	ADDQ    R9, R10
+	SHRQ    $0x01, R10
+	IMULQ   R10, R11
+
+group:
+	CMPQ    R9, $0x00000100
+	JLT     groupdone
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	VMOVUPS 128(SI), Z2
+	VMOVUPS 192(SI), Z3
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	VMOVUPS 128(DI), Z6
+	VMOVUPS 192(DI), Z7
+	VMOVUPS (R8), Z8
+	VMOVUPS 64(R8), Z9
+	VMOVUPS 128(R8), Z10
+	VMOVUPS 192(R8), Z11
+	XORQ    AX, AX
+
+grouprow:
+	VPMOVZXWD   (DX)(AX*1), Z12
+	VPSLLD      $0x10, Z12, Z12
+	VFMADD213PS Z4, Z0, Z12
+	VMOVUPS     (BX)(AX*2), Z13
+	VFMADD231PS Z8, Z13, Z12
+	VMOVUPS     Z12, (CX)(AX*2)
+	VPMOVZXWD   32(DX)(AX*1), Z12
+	VPSLLD      $0x10, Z12, Z12
+	VFMADD213PS Z5, Z1, Z12
+	VMOVUPS     64(BX)(AX*2), Z13
+	VFMADD231PS Z9, Z13, Z12
+	VMOVUPS     Z12, 64(CX)(AX*2)
+	VPMOVZXWD   64(DX)(AX*1), Z12
+	VPSLLD      $0x10, Z12, Z12
+	VFMADD213PS Z6, Z2, Z12
+	VMOVUPS     128(BX)(AX*2), Z13
+	VFMADD231PS Z10, Z13, Z12
+	VMOVUPS     Z12, 128(CX)(AX*2)
+	VPMOVZXWD   96(DX)(AX*1), Z12
+	VPSLLD      $0x10, Z12, Z12
+	VFMADD213PS Z7, Z3, Z12
+	VMOVUPS     192(BX)(AX*2), Z13
+	VFMADD231PS Z11, Z13, Z12
+	VMOVUPS     Z12, 192(CX)(AX*2)
+	ADDQ        R10, AX
+	CMPQ        AX, R11
+	JLT         grouprow
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000080, DX
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000100, DI
+	ADDQ        $0x00000100, R8
+	SUBQ        $0x00000100, R9
+	JMP         group
+
+groupdone:
+panel:
+	CMPQ    R9, $0x00000040
+	JLT     paneldone
+	VMOVUPS (SI), Z0
+	VMOVUPS (DI), Z1
+	VMOVUPS (R8), Z2
+	XORQ    AX, AX
+
+panelrow:
+	VPMOVZXWD   (DX)(AX*1), Z3
+	VPSLLD      $0x10, Z3, Z3
+	VFMADD213PS Z1, Z0, Z3
+	VMOVUPS     (BX)(AX*2), Z4
+	VFMADD231PS Z2, Z4, Z3
+	VMOVUPS     Z3, (CX)(AX*2)
+	ADDQ        R10, AX
+	CMPQ        AX, R11
+	JLT         panelrow
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000020, DX
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000040, R9
+	JMP         panel
+
+paneldone:
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
 // func sumProduct64AVX512(args *byte)
 // Requires: AVX, AVX512F, SSE
 TEXT ·sumProduct64AVX512(SB), NOSPLIT, $16-8
@@ -2639,6 +2944,168 @@ row:
 	VZEROUPPER
 	RET
 
+// func sumProduct64HalfAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·sumProduct64HalfAVX512(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), CX
+	MOVQ    56(AX), DX
+	MOVQ    64(AX), BX
+	MOVQ    8(AX), SI
+	MOVQ    BX, DI
+	SHRQ    $0x01, DI
+	MOVQ    32(AX), R8
+	VMOVUPS (R8), Z8
+	VMOVUPS 64(R8), Z9
+	VMOVUPS 128(R8), Z10
+	VMOVUPS 192(R8), Z11
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+
+row:
+	VMOVUPS     (CX), Z12
+	VADDPS      Z12, Z0, Z0
+	VPMOVZXWD   (SI), Z13
+	VPSLLD      $0x10, Z13, Z13
+	VSUBPS      Z8, Z13, Z13
+	VFMADD231PS Z12, Z13, Z4
+	VMOVUPS     64(CX), Z12
+	VADDPS      Z12, Z1, Z1
+	VPMOVZXWD   32(SI), Z13
+	VPSLLD      $0x10, Z13, Z13
+	VSUBPS      Z9, Z13, Z13
+	VFMADD231PS Z12, Z13, Z5
+	VMOVUPS     128(CX), Z12
+	VADDPS      Z12, Z2, Z2
+	VPMOVZXWD   64(SI), Z13
+	VPSLLD      $0x10, Z13, Z13
+	VSUBPS      Z10, Z13, Z13
+	VFMADD231PS Z12, Z13, Z6
+	VMOVUPS     192(CX), Z12
+	VADDPS      Z12, Z3, Z3
+	VPMOVZXWD   96(SI), Z13
+	VPSLLD      $0x10, Z13, Z13
+	VSUBPS      Z11, Z13, Z13
+	VFMADD231PS Z12, Z13, Z7
+	ADDQ        BX, CX
+	ADDQ        DI, SI
+	DECQ        DX
+	JNZ         row
+	MOVQ        40(AX), CX
+	VMOVUPS     Z0, (CX)
+	VMOVUPS     Z1, 64(CX)
+	VMOVUPS     Z2, 128(CX)
+	VMOVUPS     Z3, 192(CX)
+	MOVQ        48(AX), AX
+	VMOVUPS     Z4, (AX)
+	VMOVUPS     Z5, 64(AX)
+	VMOVUPS     Z6, 128(AX)
+	VMOVUPS     Z7, 192(AX)
+	LDMXCSR     (SP)
+	VZEROUPPER
+	RET
+
+// func sumProductMask64HalfAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·sumProductMask64HalfAVX512(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), CX
+	MOVQ    56(AX), DX
+	MOVQ    64(AX), BX
+	MOVQ    8(AX), SI
+	MOVQ    BX, DI
+	SHRQ    $0x01, DI
+	MOVQ    16(AX), R8
+	MOVQ    24(AX), R9
+	MOVQ    32(AX), R10
+	VMOVUPS (R10), Z8
+	VMOVUPS 64(R10), Z9
+	VMOVUPS 128(R10), Z10
+	VMOVUPS 192(R10), Z11
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+
+row:
+	VMOVUPS     (R8), Z13
+	VCMPPS      $0x1e, Z12, Z13, K1
+	VMOVUPS.Z   (CX), K1, Z13
+	VMOVUPS     Z13, (R9)
+	VADDPS      Z13, Z0, Z0
+	VPMOVZXWD   (SI), Z14
+	VPSLLD      $0x10, Z14, Z14
+	VSUBPS      Z8, Z14, Z14
+	VFMADD231PS Z13, Z14, Z4
+	VMOVUPS     64(R8), Z13
+	VCMPPS      $0x1e, Z12, Z13, K1
+	VMOVUPS.Z   64(CX), K1, Z13
+	VMOVUPS     Z13, 64(R9)
+	VADDPS      Z13, Z1, Z1
+	VPMOVZXWD   32(SI), Z14
+	VPSLLD      $0x10, Z14, Z14
+	VSUBPS      Z9, Z14, Z14
+	VFMADD231PS Z13, Z14, Z5
+	VMOVUPS     128(R8), Z13
+	VCMPPS      $0x1e, Z12, Z13, K1
+	VMOVUPS.Z   128(CX), K1, Z13
+	VMOVUPS     Z13, 128(R9)
+	VADDPS      Z13, Z2, Z2
+	VPMOVZXWD   64(SI), Z14
+	VPSLLD      $0x10, Z14, Z14
+	VSUBPS      Z10, Z14, Z14
+	VFMADD231PS Z13, Z14, Z6
+	VMOVUPS     192(R8), Z13
+	VCMPPS      $0x1e, Z12, Z13, K1
+	VMOVUPS.Z   192(CX), K1, Z13
+	VMOVUPS     Z13, 192(R9)
+	VADDPS      Z13, Z3, Z3
+	VPMOVZXWD   96(SI), Z14
+	VPSLLD      $0x10, Z14, Z14
+	VSUBPS      Z11, Z14, Z14
+	VFMADD231PS Z13, Z14, Z7
+	ADDQ        BX, CX
+	ADDQ        BX, R8
+	ADDQ        BX, R9
+	ADDQ        DI, SI
+	DECQ        DX
+	JNZ         row
+	MOVQ        40(AX), CX
+	VMOVUPS     Z0, (CX)
+	VMOVUPS     Z1, 64(CX)
+	VMOVUPS     Z2, 128(CX)
+	VMOVUPS     Z3, 192(CX)
+	MOVQ        48(AX), AX
+	VMOVUPS     Z4, (AX)
+	VMOVUPS     Z5, 64(AX)
+	VMOVUPS     Z6, 128(AX)
+	VMOVUPS     Z7, 192(AX)
+	LDMXCSR     (SP)
+	VZEROUPPER
+	RET
+
 // func sumProduct16AVX512(args *byte)
 // Requires: AVX, AVX512F, SSE
 TEXT ·sumProduct16AVX512(SB), NOSPLIT, $16-8
@@ -2710,6 +3177,93 @@ row:
 	ADDQ        BX, SI
 	ADDQ        BX, DI
 	ADDQ        BX, R8
+	DECQ        DX
+	JNZ         row
+	MOVQ        40(AX), CX
+	VMOVUPS     Z0, (CX)
+	MOVQ        48(AX), AX
+	VMOVUPS     Z1, (AX)
+	LDMXCSR     (SP)
+	VZEROUPPER
+	RET
+
+// func sumProduct16HalfAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·sumProduct16HalfAVX512(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), CX
+	MOVQ    56(AX), DX
+	MOVQ    64(AX), BX
+	MOVQ    8(AX), SI
+	MOVQ    BX, DI
+	SHRQ    $0x01, DI
+	MOVQ    32(AX), R8
+	VMOVUPS (R8), Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+
+row:
+	VMOVUPS     (CX), Z3
+	VADDPS      Z3, Z0, Z0
+	VPMOVZXWD   (SI), Z4
+	VPSLLD      $0x10, Z4, Z4
+	VSUBPS      Z2, Z4, Z4
+	VFMADD231PS Z3, Z4, Z1
+	ADDQ        BX, CX
+	ADDQ        DI, SI
+	DECQ        DX
+	JNZ         row
+	MOVQ        40(AX), CX
+	VMOVUPS     Z0, (CX)
+	MOVQ        48(AX), AX
+	VMOVUPS     Z1, (AX)
+	LDMXCSR     (SP)
+	VZEROUPPER
+	RET
+
+// func sumProductMask16HalfAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·sumProductMask16HalfAVX512(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), CX
+	MOVQ    56(AX), DX
+	MOVQ    64(AX), BX
+	MOVQ    8(AX), SI
+	MOVQ    BX, DI
+	SHRQ    $0x01, DI
+	MOVQ    16(AX), R8
+	MOVQ    24(AX), R9
+	MOVQ    32(AX), R10
+	VMOVUPS (R10), Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+
+row:
+	VMOVUPS     (R8), Z4
+	VCMPPS      $0x1e, Z3, Z4, K1
+	VMOVUPS.Z   (CX), K1, Z4
+	VMOVUPS     Z4, (R9)
+	VADDPS      Z4, Z0, Z0
+	VPMOVZXWD   (SI), Z5
+	VPSLLD      $0x10, Z5, Z5
+	VSUBPS      Z2, Z5, Z5
+	VFMADD231PS Z4, Z5, Z1
+	ADDQ        BX, CX
+	ADDQ        BX, R8
+	ADDQ        BX, R9
+	ADDQ        DI, SI
 	DECQ        DX
 	JNZ         row
 	MOVQ        40(AX), CX
@@ -3639,6 +4193,158 @@ part0half1:
 	DECQ      AX
 	JNZ       part0half1
 	LDMXCSR   (SP)
+	VZEROUPPER
+	RET
+
+// func transpose16AVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·transpose16AVX512(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    48(AX), BX
+
+block:
+	MOVQ       16(AX), DI
+	MOVQ       CX, SI
+	VMOVUPS    (SI), Z0
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Z1
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Z2
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Z3
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Z4
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Z5
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Z6
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Z7
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Z8
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Z9
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Z10
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Z11
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Z12
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Z13
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Z14
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Z15
+	VUNPCKLPS  Z1, Z0, Z16
+	VUNPCKHPS  Z1, Z0, Z0
+	VUNPCKLPS  Z3, Z2, Z1
+	VUNPCKHPS  Z3, Z2, Z2
+	VUNPCKLPD  Z1, Z16, Z3
+	VUNPCKHPD  Z1, Z16, Z1
+	VUNPCKLPD  Z2, Z0, Z16
+	VUNPCKHPD  Z2, Z0, Z0
+	VUNPCKLPS  Z5, Z4, Z2
+	VUNPCKHPS  Z5, Z4, Z4
+	VUNPCKLPS  Z7, Z6, Z5
+	VUNPCKHPS  Z7, Z6, Z6
+	VUNPCKLPD  Z5, Z2, Z7
+	VUNPCKHPD  Z5, Z2, Z2
+	VUNPCKLPD  Z6, Z4, Z5
+	VUNPCKHPD  Z6, Z4, Z4
+	VUNPCKLPS  Z9, Z8, Z6
+	VUNPCKHPS  Z9, Z8, Z8
+	VUNPCKLPS  Z11, Z10, Z9
+	VUNPCKHPS  Z11, Z10, Z10
+	VUNPCKLPD  Z9, Z6, Z11
+	VUNPCKHPD  Z9, Z6, Z6
+	VUNPCKLPD  Z10, Z8, Z9
+	VUNPCKHPD  Z10, Z8, Z8
+	VUNPCKLPS  Z13, Z12, Z10
+	VUNPCKHPS  Z13, Z12, Z12
+	VUNPCKLPS  Z15, Z14, Z13
+	VUNPCKHPS  Z15, Z14, Z14
+	VUNPCKLPD  Z13, Z10, Z15
+	VUNPCKHPD  Z13, Z10, Z10
+	VUNPCKLPD  Z14, Z12, Z13
+	VUNPCKHPD  Z14, Z12, Z12
+	VSHUFF32X4 $0x88, Z7, Z3, Z14
+	VSHUFF32X4 $0xdd, Z7, Z3, Z3
+	VSHUFF32X4 $0x88, Z15, Z11, Z7
+	VSHUFF32X4 $0xdd, Z15, Z11, Z11
+	VSHUFF32X4 $0x88, Z7, Z14, Z15
+	VSHUFF32X4 $0xdd, Z7, Z14, Z7
+	VSHUFF32X4 $0x88, Z11, Z3, Z14
+	VSHUFF32X4 $0xdd, Z11, Z3, Z3
+	VSHUFF32X4 $0x88, Z2, Z1, Z11
+	VSHUFF32X4 $0xdd, Z2, Z1, Z1
+	VSHUFF32X4 $0x88, Z10, Z6, Z2
+	VSHUFF32X4 $0xdd, Z10, Z6, Z6
+	VSHUFF32X4 $0x88, Z2, Z11, Z10
+	VSHUFF32X4 $0xdd, Z2, Z11, Z2
+	VSHUFF32X4 $0x88, Z6, Z1, Z11
+	VSHUFF32X4 $0xdd, Z6, Z1, Z1
+	VSHUFF32X4 $0x88, Z5, Z16, Z6
+	VSHUFF32X4 $0xdd, Z5, Z16, Z5
+	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0xdd, Z13, Z9, Z9
+	VSHUFF32X4 $0x88, Z16, Z6, Z13
+	VSHUFF32X4 $0xdd, Z16, Z6, Z6
+	VSHUFF32X4 $0x88, Z9, Z5, Z16
+	VSHUFF32X4 $0xdd, Z9, Z5, Z5
+	VSHUFF32X4 $0x88, Z4, Z0, Z9
+	VSHUFF32X4 $0xdd, Z4, Z0, Z0
+	VSHUFF32X4 $0x88, Z12, Z8, Z4
+	VSHUFF32X4 $0xdd, Z12, Z8, Z8
+	VSHUFF32X4 $0x88, Z4, Z9, Z12
+	VSHUFF32X4 $0xdd, Z4, Z9, Z4
+	VSHUFF32X4 $0x88, Z8, Z0, Z9
+	VSHUFF32X4 $0xdd, Z8, Z0, Z0
+	MOVQ       24(AX), DI
+	MOVQ       DX, SI
+	VMOVUPS    Z15, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Z10, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Z13, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Z12, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Z14, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Z11, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Z16, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Z9, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Z7, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Z2, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Z6, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Z4, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Z3, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Z1, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Z5, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Z0, (SI)
+	ADDQ       32(AX), CX
+	ADDQ       40(AX), DX
+	DECQ       BX
+	JNZ        block
+	LDMXCSR    (SP)
 	VZEROUPPER
 	RET
 
@@ -8136,6 +8842,174 @@ rank:
 	VZEROUPPER
 	RET
 
+// func winogradOutputSumsHalfAVX512(args *byte)
+// Requires: AVX, AVX512DQ, AVX512F, SSE
+TEXT ·winogradOutputSumsHalfAVX512(SB), NOSPLIT, $56-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	VBROADCASTSS winogradA<>+0(SB), Z0
+	VBROADCASTSS winogradB<>+0(SB), Z1
+	VBROADCASTSS winogradA2<>+0(SB), Z2
+	VBROADCASTSS winogradB2<>+0(SB), Z3
+	VBROADCASTSS winogradA3<>+0(SB), Z4
+	VBROADCASTSS winogradB3<>+0(SB), Z5
+	MOVQ         (AX), CX
+	MOVQ         CX, 16(SP)
+	MOVQ         8(AX), CX
+	MOVQ         CX, 24(SP)
+	MOVQ         16(AX), CX
+	MOVQ         88(AX), DX
+	MOVQ         DX, 32(SP)
+	MOVQ         32(AX), DX
+	LEAQ         (DX)(DX*2), DX
+	ADDQ         DX, DX
+	LEAQ         (DX)(DX*2), BX
+	LEAQ         (BX)(DX*2), SI
+	XORQ         DI, DI
+
+slice:
+	VPXORD  Z6, Z6, Z6
+	MOVQ    56(AX), R8
+	TESTQ   R8, R8
+	JZ      nobias
+	VMOVUPS (R8)(DI*1), Z6
+
+nobias:
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	MOVQ   16(SP), R8
+	MOVQ   24(SP), R9
+	MOVQ   $0x00000002, 40(SP)
+
+rankhalf:
+	MOVQ $0x00000002, 48(SP)
+
+filehalf:
+	MOVQ R8, R10
+	MOVQ CX, R11
+	MOVQ $0x00000006, R12
+
+column:
+	VMOVUPS      (R10), Z11
+	VMOVUPS      (R10)(DX*1), Z12
+	VMOVUPS      (R10)(DX*2), Z13
+	VMOVUPS      (R10)(BX*1), Z14
+	VMOVUPS      (R10)(DX*4), Z15
+	VMOVUPS      (R10)(SI*1), Z16
+	VADDPS       Z13, Z12, Z17
+	VADDPS       Z15, Z14, Z18
+	VSUBPS       Z13, Z12, Z12
+	VSUBPS       Z15, Z14, Z13
+	VADDPS       Z17, Z11, Z11
+	VADDPS       Z18, Z11, Z11
+	VMOVUPS      Z11, (R11)
+	VMULPS       Z0, Z12, Z11
+	VMOVAPS      Z11, Z11
+	VFMADD231PS  Z1, Z13, Z11
+	VMOVUPS      Z11, 384(R11)
+	VMULPS       Z2, Z17, Z11
+	VMOVAPS      Z11, Z11
+	VFMADD231PS  Z3, Z18, Z11
+	VMOVUPS      Z11, 768(R11)
+	VMOVAPS      Z16, Z11
+	VFMADD231PS  Z4, Z12, Z11
+	VMOVAPS      Z11, Z11
+	VFMADD231PS  Z5, Z13, Z11
+	VMOVUPS      Z11, 1152(R11)
+	ADDQ         32(AX), R10
+	ADDQ         $0x00000040, R11
+	DECQ         R12
+	JNZ          column
+	MOVQ         40(AX), R13
+	LEAQ         (R13)(R13*2), R14
+	VBROADCASTSS 80(AX), Z11
+	MOVQ         CX, R11
+	MOVQ         R9, R10
+	MOVQ         $0x00000004, R12
+
+rank:
+	VMOVUPS     (R11), Z12
+	VMOVUPS     64(R11), Z13
+	VMOVUPS     128(R11), Z14
+	VMOVUPS     192(R11), Z15
+	VMOVUPS     256(R11), Z16
+	VMOVUPS     320(R11), Z17
+	VADDPS      Z14, Z13, Z18
+	VADDPS      Z16, Z15, Z19
+	VSUBPS      Z14, Z13, Z13
+	VSUBPS      Z16, Z15, Z14
+	VADDPS      Z18, Z12, Z12
+	VADDPS      Z19, Z12, Z12
+	VADDPS      Z6, Z12, Z12
+	VMAXPS      Z12, Z11, Z12
+	VADDPS      Z12, Z7, Z7
+	VFMADD231PS Z12, Z12, Z9
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4; // VCVTNEPS2BF16 Z12, Y12
+	VMOVUPS     Y12, (R10)
+	VMULPS      Z0, Z13, Z12
+	VMOVAPS     Z12, Z12
+	VFMADD231PS Z1, Z14, Z12
+	VADDPS      Z6, Z12, Z12
+	VMAXPS      Z12, Z11, Z12
+	VADDPS      Z12, Z8, Z8
+	VFMADD231PS Z12, Z12, Z10
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4; // VCVTNEPS2BF16 Z12, Y12
+	VMOVUPS     Y12, (R10)(R13*1)
+	VMULPS      Z2, Z18, Z12
+	VMOVAPS     Z12, Z12
+	VFMADD231PS Z3, Z19, Z12
+	VADDPS      Z6, Z12, Z12
+	VMAXPS      Z12, Z11, Z12
+	VADDPS      Z12, Z7, Z7
+	VFMADD231PS Z12, Z12, Z9
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4; // VCVTNEPS2BF16 Z12, Y12
+	VMOVUPS     Y12, (R10)(R13*2)
+	VMOVAPS     Z17, Z12
+	VFMADD231PS Z4, Z13, Z12
+	VMOVAPS     Z12, Z12
+	VFMADD231PS Z5, Z14, Z12
+	VADDPS      Z6, Z12, Z12
+	VMAXPS      Z12, Z11, Z12
+	VADDPS      Z12, Z8, Z8
+	VFMADD231PS Z12, Z12, Z10
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4; // VCVTNEPS2BF16 Z12, Y12
+	VMOVUPS     Y12, (R10)(R14*1)
+	LEAQ        (R10)(R13*8), R10
+	ADDQ        $0x00000180, R11
+	DECQ        R12
+	JNZ         rank
+	ADDQ        24(AX), R8
+	MOVQ        40(AX), R10
+	LEAQ        (R9)(R10*4), R9
+	DECQ        48(SP)
+	JNZ         filehalf
+	MOVQ        40(AX), R10
+	SHLQ        $0x03, R10
+	LEAQ        (R10)(R10*2), R10
+	ADDQ        R10, R9
+	DECQ        40(SP)
+	JNZ         rankhalf
+	VADDPS      Z7, Z8, Z7
+	VADDPS      Z9, Z10, Z9
+	MOVQ        64(AX), R8
+	VMOVUPS     Z7, (R8)(DI*1)
+	MOVQ        72(AX), R8
+	VMOVUPS     Z9, (R8)(DI*1)
+	ADDQ        $0x00000040, 16(SP)
+	ADDQ        $0x00000020, 24(SP)
+	ADDQ        $0x00000040, DI
+	DECQ        32(SP)
+	JNZ         slice
+	LDMXCSR     (SP)
+	VZEROUPPER
+	RET
+
 // func winogradWeightGradAVX512(args *byte)
 // Requires: AVX, AVX512F, SSE
 TEXT ·winogradWeightGradAVX512(SB), NOSPLIT, $16-8
@@ -10776,6 +11650,264 @@ part1half1:
 	DECQ     AX
 	JNZ      part1half1
 	LDMXCSR  (SP)
+	VZEROUPPER
+	RET
+
+// func transpose16AVX2(args *byte)
+// Requires: AVX, SSE
+TEXT ·transpose16AVX2(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    48(AX), BX
+
+block:
+	MOVQ       16(AX), DI
+	MOVQ       CX, SI
+	VMOVUPS    (SI), Y0
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Y1
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Y2
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Y3
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Y4
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Y5
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Y6
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Y7
+	VUNPCKLPS  Y1, Y0, Y8
+	VUNPCKHPS  Y1, Y0, Y0
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VUNPCKLPD  Y1, Y8, Y3
+	VUNPCKHPD  Y1, Y8, Y1
+	VUNPCKLPD  Y2, Y0, Y8
+	VUNPCKHPD  Y2, Y0, Y0
+	VUNPCKLPS  Y5, Y4, Y2
+	VUNPCKHPS  Y5, Y4, Y4
+	VUNPCKLPS  Y7, Y6, Y5
+	VUNPCKHPS  Y7, Y6, Y6
+	VUNPCKLPD  Y5, Y2, Y7
+	VUNPCKHPD  Y5, Y2, Y2
+	VUNPCKLPD  Y6, Y4, Y5
+	VUNPCKHPD  Y6, Y4, Y4
+	VPERM2F128 $0x20, Y7, Y3, Y6
+	VPERM2F128 $0x31, Y7, Y3, Y3
+	VPERM2F128 $0x20, Y2, Y1, Y7
+	VPERM2F128 $0x31, Y2, Y1, Y1
+	VPERM2F128 $0x20, Y5, Y8, Y2
+	VPERM2F128 $0x31, Y5, Y8, Y5
+	VPERM2F128 $0x20, Y4, Y0, Y8
+	VPERM2F128 $0x31, Y4, Y0, Y0
+	MOVQ       24(AX), DI
+	MOVQ       DX, SI
+	VMOVUPS    Y6, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y7, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y2, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y8, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y3, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y1, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y5, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y0, (SI)
+	MOVQ       16(AX), DI
+	MOVQ       CX, SI
+	VMOVUPS    32(SI), Y0
+	ADDQ       DI, SI
+	VMOVUPS    32(SI), Y1
+	ADDQ       DI, SI
+	VMOVUPS    32(SI), Y2
+	ADDQ       DI, SI
+	VMOVUPS    32(SI), Y3
+	ADDQ       DI, SI
+	VMOVUPS    32(SI), Y4
+	ADDQ       DI, SI
+	VMOVUPS    32(SI), Y5
+	ADDQ       DI, SI
+	VMOVUPS    32(SI), Y6
+	ADDQ       DI, SI
+	VMOVUPS    32(SI), Y7
+	VUNPCKLPS  Y1, Y0, Y8
+	VUNPCKHPS  Y1, Y0, Y0
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VUNPCKLPD  Y1, Y8, Y3
+	VUNPCKHPD  Y1, Y8, Y1
+	VUNPCKLPD  Y2, Y0, Y8
+	VUNPCKHPD  Y2, Y0, Y0
+	VUNPCKLPS  Y5, Y4, Y2
+	VUNPCKHPS  Y5, Y4, Y4
+	VUNPCKLPS  Y7, Y6, Y5
+	VUNPCKHPS  Y7, Y6, Y6
+	VUNPCKLPD  Y5, Y2, Y7
+	VUNPCKHPD  Y5, Y2, Y2
+	VUNPCKLPD  Y6, Y4, Y5
+	VUNPCKHPD  Y6, Y4, Y4
+	VPERM2F128 $0x20, Y7, Y3, Y6
+	VPERM2F128 $0x31, Y7, Y3, Y3
+	VPERM2F128 $0x20, Y2, Y1, Y7
+	VPERM2F128 $0x31, Y2, Y1, Y1
+	VPERM2F128 $0x20, Y5, Y8, Y2
+	VPERM2F128 $0x31, Y5, Y8, Y5
+	VPERM2F128 $0x20, Y4, Y0, Y8
+	VPERM2F128 $0x31, Y4, Y0, Y0
+	MOVQ       24(AX), DI
+	MOVQ       DX, SI
+	LEAQ       (SI)(DI*8), SI
+	VMOVUPS    Y6, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y7, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y2, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y8, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y3, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y1, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y5, (SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y0, (SI)
+	MOVQ       16(AX), DI
+	MOVQ       CX, SI
+	LEAQ       (SI)(DI*8), SI
+	VMOVUPS    (SI), Y0
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Y1
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Y2
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Y3
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Y4
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Y5
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Y6
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Y7
+	VUNPCKLPS  Y1, Y0, Y8
+	VUNPCKHPS  Y1, Y0, Y0
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VUNPCKLPD  Y1, Y8, Y3
+	VUNPCKHPD  Y1, Y8, Y1
+	VUNPCKLPD  Y2, Y0, Y8
+	VUNPCKHPD  Y2, Y0, Y0
+	VUNPCKLPS  Y5, Y4, Y2
+	VUNPCKHPS  Y5, Y4, Y4
+	VUNPCKLPS  Y7, Y6, Y5
+	VUNPCKHPS  Y7, Y6, Y6
+	VUNPCKLPD  Y5, Y2, Y7
+	VUNPCKHPD  Y5, Y2, Y2
+	VUNPCKLPD  Y6, Y4, Y5
+	VUNPCKHPD  Y6, Y4, Y4
+	VPERM2F128 $0x20, Y7, Y3, Y6
+	VPERM2F128 $0x31, Y7, Y3, Y3
+	VPERM2F128 $0x20, Y2, Y1, Y7
+	VPERM2F128 $0x31, Y2, Y1, Y1
+	VPERM2F128 $0x20, Y5, Y8, Y2
+	VPERM2F128 $0x31, Y5, Y8, Y5
+	VPERM2F128 $0x20, Y4, Y0, Y8
+	VPERM2F128 $0x31, Y4, Y0, Y0
+	MOVQ       24(AX), DI
+	MOVQ       DX, SI
+	VMOVUPS    Y6, 32(SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y7, 32(SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y2, 32(SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y8, 32(SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y3, 32(SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y1, 32(SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y5, 32(SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y0, 32(SI)
+	MOVQ       16(AX), DI
+	MOVQ       CX, SI
+	LEAQ       (SI)(DI*8), SI
+	VMOVUPS    32(SI), Y0
+	ADDQ       DI, SI
+	VMOVUPS    32(SI), Y1
+	ADDQ       DI, SI
+	VMOVUPS    32(SI), Y2
+	ADDQ       DI, SI
+	VMOVUPS    32(SI), Y3
+	ADDQ       DI, SI
+	VMOVUPS    32(SI), Y4
+	ADDQ       DI, SI
+	VMOVUPS    32(SI), Y5
+	ADDQ       DI, SI
+	VMOVUPS    32(SI), Y6
+	ADDQ       DI, SI
+	VMOVUPS    32(SI), Y7
+	VUNPCKLPS  Y1, Y0, Y8
+	VUNPCKHPS  Y1, Y0, Y0
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VUNPCKLPD  Y1, Y8, Y3
+	VUNPCKHPD  Y1, Y8, Y1
+	VUNPCKLPD  Y2, Y0, Y8
+	VUNPCKHPD  Y2, Y0, Y0
+	VUNPCKLPS  Y5, Y4, Y2
+	VUNPCKHPS  Y5, Y4, Y4
+	VUNPCKLPS  Y7, Y6, Y5
+	VUNPCKHPS  Y7, Y6, Y6
+	VUNPCKLPD  Y5, Y2, Y7
+	VUNPCKHPD  Y5, Y2, Y2
+	VUNPCKLPD  Y6, Y4, Y5
+	VUNPCKHPD  Y6, Y4, Y4
+	VPERM2F128 $0x20, Y7, Y3, Y6
+	VPERM2F128 $0x31, Y7, Y3, Y3
+	VPERM2F128 $0x20, Y2, Y1, Y7
+	VPERM2F128 $0x31, Y2, Y1, Y1
+	VPERM2F128 $0x20, Y5, Y8, Y2
+	VPERM2F128 $0x31, Y5, Y8, Y5
+	VPERM2F128 $0x20, Y4, Y0, Y8
+	VPERM2F128 $0x31, Y4, Y0, Y0
+	MOVQ       24(AX), DI
+	MOVQ       DX, SI
+	LEAQ       (SI)(DI*8), SI
+	VMOVUPS    Y6, 32(SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y7, 32(SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y2, 32(SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y8, 32(SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y3, 32(SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y1, 32(SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y5, 32(SI)
+	ADDQ       DI, SI
+	VMOVUPS    Y0, 32(SI)
+	ADDQ       32(AX), CX
+	ADDQ       40(AX), DX
+	DECQ       BX
+	JNZ        block
+	LDMXCSR    (SP)
 	VZEROUPPER
 	RET
 

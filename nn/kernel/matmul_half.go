@@ -66,7 +66,7 @@ func MatMulBF16(y, x, packed, bias []float32, rows, k, n int, act Act, scratch [
 			copy(y[(r+whole)*n:][:(m-whole)*n], last)
 		}
 		if bias != nil {
-			affine(y[r*n:][:m*n], y[r*n:][:m*n], ones, bias[:n], nil, m, n, act)
+			affine(y[r*n:][:m*n], Stored{F32: y[r*n:][:m*n]}, ones, bias[:n], nil, m, n, act)
 		} else if act == ReLU {
 			ReLUForward(y[r*n:][:m*n], y[r*n:][:m*n])
 		}

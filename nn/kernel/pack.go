@@ -106,6 +106,11 @@ func TransposeRows(dst, src []float32, n, rows, cols int) {
 	const block = 8 // written together
 	for range n {
 		r := 0
+		if cols > 0 && cols%panel == 0 {
+			for r+panel <= rows && transposeBlocks(dst[r:], src[r*cols:], rows, cols, panel*rows, panel, cols/panel) {
+				r += panel
+			}
+		}
 		for ; r+block <= rows; r += block {
 			r0, r1, r2, r3 := src[r*cols:][:cols], src[(r+1)*cols:][:cols], src[(r+2)*cols:][:cols], src[(r+3)*cols:][:cols]
 			r4, r5, r6, r7 := src[(r+4)*cols:][:cols], src[(r+5)*cols:][:cols], src[(r+6)*cols:][:cols], src[(r+7)*cols:][:cols]

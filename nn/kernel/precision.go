@@ -2,8 +2,8 @@ package kernel
 
 import "fmt"
 
-// Precision is the number format of the factors in products. Sums, activations
-// between layers and everything else are fp32 always.
+// Precision is the number format of the factors in products. Sums and everything
+// else are fp32, but for what is Stored in bf16.
 type Precision int
 
 // The precisions.

@@ -13,7 +13,7 @@ func optional(x []float32, i int) *float32 {
 	return &x[i]
 }
 
-func affineVec(y, x, scale, shift, res []float32, rows, c int, act Act) {
+func affineVec(y []float32, x Stored, scale, shift, res []float32, rows, c int, act Act) {
 	if rows == 0 || c == 0 {
 		return
 	}
@@ -22,12 +22,12 @@ func affineVec(y, x, scale, shift, res []float32, rows, c int, act Act) {
 	}
 	step := rowsPerCall(c)
 	for r := 0; r < rows; r += step {
-		a.y, a.x, a.res, a.rows = at(y, r*c), at(x, r*c), optional(res, r*c), uintptr(min(step, rows-r))
-		callAffine(&a)
+		a.y, a.x, a.res, a.rows = at(y, r*c), x.at(r*c), optional(res, r*c), uintptr(min(step, rows-r))
+		callAffine(&a, x.half())
 	}
 }
 
-func affine2Vec(dx, dy, x, ca, cb, cd []float32, rows, c, c0 int) {
+func affine2Vec(dx, dy []float32, x Stored, ca, cb, cd []float32, rows, c, c0 int) {
 	if rows == 0 || len(ca) == 0 {
 		return
 	}
@@ -38,9 +38,9 @@ func affine2Vec(dx, dy, x, ca, cb, cd []float32, rows, c, c0 int) {
 	step := rowsPerCall(c)
 	for r := 0; r < rows; r += step {
 		i := r*c + c0
-		a.y, a.x, a.u = at(dx, i), at(x, i), at(dy, i)
+		a.y, a.x, a.u = at(dx, i), x.at(i), at(dy, i)
 		a.rows = uintptr(min(step, rows-r))
-		callAffine2(&a)
+		callAffine2(&a, x.half())
 	}
 }
 
@@ -56,12 +56,12 @@ func blockSumsVec(t1, t2 *[sumGroup]float32, op *sumOp, rows, c, c0, w int) {
 			np = group
 		}
 		i := c0 + p
-		a.u, a.v, a.mask, a.store = at(op.u, i), at(op.v, i), optional(op.mask, i), optional(op.store, i)
+		a.u, a.v, a.mask, a.store = at(op.u, i), op.v.at(i), optional(op.mask, i), optional(op.store, i)
 		a.mean, a.s1, a.s2 = &zeroMean[0], &t1[p], &t2[p]
 		if op.mean != nil {
 			a.mean = at(op.mean, i)
 		}
-		callSums(&a, np)
+		callSums(&a, np, op.v.half())
 		p += np * panel
 	}
 }

@@ -5,16 +5,7 @@ package kernel
 // x or res. Batch norm folds in: with y = x*scale + shift before the gate, pass
 // gate*scale as gate and gate*shift + beta as beta.
 func SEApply(out, x, gate, beta, res []float32, boards, c int, act Act) {
-	out, x = out[:boards*64*c], x[:boards*64*c]
-	gate, beta = gate[:boards*c], beta[:boards*c]
-	act, mish := act.split()
-	for b := range boards {
-		affine(cut(out, b*64, 64, c), cut(x, b*64, 64, c), gate[b*c:][:c], beta[b*c:][:c],
-			cut(res, b*64, 64, c), 64, c, act)
-	}
-	if mish {
-		MishForward(out, out)
-	}
+	SEApplyStored(out, Stored{F32: x}, gate, beta, res, boards, c, act)
 }
 
 // SEBackward is the first half of SEApply's gradient. It computes dz, the
@@ -23,17 +14,7 @@ func SEApply(out, x, gate, beta, res []float32, boards, c int, act Act) {
 // ReLU, dz = dout where out > 0, else 0; with None dz = dout; for Mish apply
 // MishBackward first and pass None. dz may be dout.
 func SEBackward(dz, dgate, dbeta, dout, out, x []float32, boards, c int, act Act) {
-	dz, dout, x = dz[:boards*64*c], dout[:boards*64*c], x[:boards*64*c]
-	op := sumOp{u: dout, v: x}
-	switch act {
-	case ReLU:
-		op.mask, op.store = out[:boards*64*c], dz
-	case None:
-		copy(dz, dout)
-	default:
-		panic("kernel: SEBackward: activation must be None or ReLU")
-	}
-	boardSums(dbeta[:boards*c], dgate[:boards*c], &op, boards, c)
+	SEBackwardStored(dz, dgate, dbeta, dout, out, Stored{F32: x}, boards, c, act)
 }
 
 // SEBackwardInput is the second half: dx = gate*dz + dpool/64, the gradient of
@@ -73,9 +54,9 @@ func boardSums(s1, s2 []float32, op *sumOp, boards, c int) {
 // affineCols computes y = x*scale + shift for the len(scale) channels from c0 on.
 func affineCols(y, x, scale, shift []float32, rows, c, c0 int) {
 	if c0 == 0 && len(scale) == c {
-		affine(y, x, scale, shift, nil, rows, c, None)
+		affine(y, Stored{F32: x}, scale, shift, nil, rows, c, None)
 		return
 	}
 	var zero [128]float32
-	affine2(y, x, x, scale, zero[:len(scale)], shift, rows, c, c0)
+	affine2(y, x, Stored{F32: x}, scale, zero[:len(scale)], shift, rows, c, c0)
 }

@@ -26,9 +26,13 @@ func matMulVec(y, x, packed, bias []float32, rows, k, n int, act Act) {
 
 func matMulWeightGradVec(dw, x, dy []float32, rows, k, n int, scratch []float32) int { return 0 }
 
-func affineVec(y, x, scale, shift, res []float32, rows, c int, act Act) { panic("kernel: no vectors") }
+func affineVec(y []float32, x Stored, scale, shift, res []float32, rows, c int, act Act) {
+	panic("kernel: no vectors")
+}
 
-func affine2Vec(dx, dy, x, a, b, d []float32, rows, c, c0 int) { panic("kernel: no vectors") }
+func affine2Vec(dx, dy []float32, x Stored, a, b, d []float32, rows, c, c0 int) {
+	panic("kernel: no vectors")
+}
 
 func blockSumsVec(t1, t2 *[sumGroup]float32, op *sumOp, rows, c, c0, w int) {
 	panic("kernel: no vectors")

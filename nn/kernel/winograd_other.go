@@ -15,7 +15,7 @@ func winogradPack(dst, w []float32, outStride, inStride int, turned bool, ci, co
 
 func winogradScratchLen(ci, co int, p Precision) int { panic("kernel: no Winograd") }
 
-func winogradConv(y, sum, squares, x, packed, bias []float32, boards, ci, co int, act Act, p Precision, scratch []float32) {
+func winogradConv(y Stored, sum, squares, x, packed, bias []float32, boards, ci, co int, act Act, p Precision, scratch []float32) {
 	panic("kernel: no Winograd")
 }
 

@@ -46,34 +46,60 @@ func pointStride(k int) int { return k + 1 }
 // channel o are the 9 floats from w[(o*outStride+i*inStride)*9] on, turned: in
 // reverse order.
 func winogradPack(dst, w []float32, outStride, inStride int, turned bool, ci, co int, p Precision) {
-	const plane = panel * panel
-	var src [9 * plane]float32 // [tap][input channel][output channel]
+	var t tapPanel
 	var temp [2 * 18 * panel]float32
 	k := pointStride(words(ci, p))
 	for o := 0; o < co; o += panel {
 		for i := 0; i < ci; i += panel {
-			for j := range panel {
-				for c := range panel {
-					taps := (*[9]float32)(w[((o+j)*outStride+(i+c)*inStride)*9:])
-					to := (*[8*plane + 1]float32)(src[c*panel+j:])
-					if turned {
-						to[0], to[plane], to[2*plane] = taps[8], taps[7], taps[6]
-						to[3*plane], to[4*plane], to[5*plane] = taps[5], taps[4], taps[3]
-						to[6*plane], to[7*plane], to[8*plane] = taps[2], taps[1], taps[0]
-						continue
-					}
-					to[0], to[plane], to[2*plane] = taps[0], taps[1], taps[2]
-					to[3*plane], to[4*plane], to[5*plane] = taps[3], taps[4], taps[5]
-					to[6*plane], to[7*plane], to[8*plane] = taps[6], taps[7], taps[8]
-				}
-			}
+			t.gather(w[(o*outStride+i*inStride)*9:], outStride, inStride, turned)
 			for half := 0; half < panel; half += lanes() {
 				a := winogradArgs{
-					src: &src[half], dst: at(dst, o*points*k+words(i, p)*panel+half), temp: &temp[0],
-					srcRow: panel * f32, srcPlane: plane * f32,
+					src: &t.taps[t.first+half], dst: at(dst, o*points*k+words(i, p)*panel+half), temp: &temp[0],
+					srcRow: uintptr(t.row * f32), srcPlane: uintptr(t.plane * f32),
 					dstRow: panel * f32, dstPlane: uintptr(k * panel * f32), n: uintptr(words(panel, p)),
 				}
 				callWinogradWeights(&a, p)
+			}
+		}
+	}
+}
+
+// tapPanel is the taps from 16 input to 16 output channels, for the transform of
+// weights: vectors of output channels, row floats apart for the next input channel
+// and plane floats for the next tap. The first tap's are at first.
+type tapPanel struct {
+	taps              [9 * tapPlane]float32
+	turn              [9 * tapPlane]float32 // [output channel][tap][input channel]
+	first, row, plane int
+}
+
+const tapPlane = panel * panel
+
+// gather takes the taps of w: see winogradPack.
+func (t *tapPanel) gather(w []float32, outStride, inStride int, turned bool) {
+	switch {
+	case !turned && inStride == 1 && transposeBlocks(t.taps[:], w, panel, outStride*9, tapPlane, panel, 9):
+		t.first, t.row, t.plane = 0, 9*panel, panel
+	case turned && outStride == 1 && transposeBlocks(t.turn[:], w, panel, inStride*9, tapPlane, panel, 9):
+		transposeBlocks(t.taps[:], t.turn[:], panel, 9*panel, tapPlane, panel, 9)
+		t.first, t.row, t.plane = 8*tapPlane, panel, -tapPlane
+	default:
+		t.copyTaps(w, outStride, inStride)
+		t.first, t.row, t.plane = 0, panel, tapPlane
+		if turned {
+			t.first, t.plane = 8*tapPlane, -tapPlane
+		}
+	}
+}
+
+// copyTaps sets taps to [tap][input channel][output channel].
+func (t *tapPanel) copyTaps(w []float32, outStride, inStride int) {
+	for j := range panel {
+		for c := range panel {
+			taps := (*[9]float32)(w[(j*outStride+c*inStride)*9:])
+			to := (*[8*tapPlane + 1]float32)(t.taps[c*panel+j:])
+			for i, v := range taps {
+				to[i*tapPlane] = v
 			}
 		}
 	}
@@ -86,14 +112,14 @@ func winogradScratchLen(ci, co int, p Precision) int {
 
 // winogradConv is Conv3 in the transformed domain. sum and squares [boards][co]
 // may be nil.
-func winogradConv(y, sum, squares, x, packed, bias []float32, boards, ci, co int, act Act, p Precision, scratch []float32) {
+func winogradConv(y Stored, sum, squares, x, packed, bias []float32, boards, ci, co int, act Act, p Precision, scratch []float32) {
 	for b := 0; b < boards; b += groupBoards {
 		n := min(groupBoards, boards-b)
 		w := winogradGroup{ci: ci, co: co, boards: n, precision: p, temp: scratch[:tempFloats]}
 		v := scratch[tempFloats:]
 		w.input(v, x[b*64*ci:])
 		m := v[points*w.plane(words(ci, p)):]
-		w.product(y[b*64*co:], cutRows(sum, b, co), cutRows(squares, b, co), v, m, packed, bias, act)
+		w.product(y.Slice(b*64*co, n*64*co), cutRows(sum, b, co), cutRows(squares, b, co), v, m, packed, bias, act)
 	}
 }
 
@@ -130,10 +156,10 @@ func (w *winogradGroup) input(v, x []float32) {
 
 // product multiplies the points v with the weights and transforms the result,
 // a few output channels at a time, whose points m stay in the cache.
-func (w *winogradGroup) product(y, sum, squares, v, m, packed, bias []float32, act Act) {
+func (w *winogradGroup) product(y Stored, sum, squares, v, m, packed, bias []float32, act Act) {
 	for o := 0; o < w.co; {
 		np := w.panels(o)
-		w.points(v, m, packed, y[o:], o, np)
+		w.points(v, m, packed, y.Slice(o, y.len()-o), o, np)
 		w.output(y, sum, squares, m, bias, act, o, np)
 		o += np * panel
 	}
@@ -146,7 +172,7 @@ func (w *winogradGroup) panels(o int) int {
 
 // points computes the points m of np panels from output channel o on, whose
 // squares will be written to y.
-func (w *winogradGroup) points(v, m, packed, y []float32, o, np int) {
+func (w *winogradGroup) points(v, m, packed []float32, y Stored, o, np int) {
 	k, rows := words(w.ci, w.precision), w.boards*boardTiles
 	stride := pointStride(k)
 	a := pointArgs{
@@ -161,24 +187,24 @@ func (w *winogradGroup) points(v, m, packed, y []float32, o, np int) {
 		a.points = uintptr(min(step, points-p))
 		// 36 points' tiles fetch more than the group's squares: the addresses run
 		// past its end, where a prefetch does no harm.
-		a.ahead, a.aheadRow = at(y, min(p*rows/tileRows*4*w.co, len(y)-1)), uintptr(w.co*f32)
+		a.ahead, a.aheadRow = y.at(min(p*rows/tileRows*4*w.co, y.len()-1)), uintptr(w.co*y.size())
 		callPoints(&a, np, w.precision)
 	}
 }
 
 // output transforms the points m of np panels to y [boards][64][co], from output
 // channel o on.
-func (w *winogradGroup) output(y, sum, squares, m, bias []float32, act Act, o, np int) {
+func (w *winogradGroup) output(y Stored, sum, squares, m, bias []float32, act Act, o, np int) {
 	for b := range w.boards {
 		a := winogradArgs{
-			src: at(m, b*boardTiles*np*panel), dst: at(y, b*64*w.co+o), temp: at(w.temp, 0),
+			src: at(m, b*boardTiles*np*panel), dst: y.at(b*64*w.co + o), temp: at(w.temp, 0),
 			srcRow: uintptr(np * panel * f32), srcPlane: uintptr(w.plane(np*panel) * f32),
-			dstRow: uintptr(w.co * f32), bias: optional(bias, o), floor: floorBits(act),
+			dstRow: uintptr(w.co * y.size()), bias: optional(bias, o), floor: floorBits(act),
 			n: uintptr(np * panel / lanes()),
 		}
 		if sum != nil {
 			a.sum, a.squares = at(sum, b*w.co+o), at(squares, b*w.co+o)
 		}
-		callWinogradOutput(&a)
+		callWinogradOutput(&a, y.half())
 	}
 }

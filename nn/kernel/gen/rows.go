@@ -10,9 +10,52 @@ import (
 
 // genAffine emits the passes over rows of channels with per-channel factors.
 func genAffine(v isa) {
-	affine(v, "affine", "computes y = max(floor, x*scale + shift).", false)
-	affine(v, "affineRes", "computes y = max(floor, x*scale + shift + res).", true)
-	affine2(v, "affine2", "computes y = u*uscale + x*scale + shift.")
+	for _, s := range v.storages() {
+		affine(v, s, "affine", "computes y = max(floor, x*scale + shift).", false)
+		affine(v, s, "affineRes", "computes y = max(floor, x*scale + shift + res).", true)
+		affine2(v, s, "affine2", "computes y = u*uscale + x*scale + shift.")
+	}
+}
+
+// storage is the number format in memory of an operand that may be bf16.
+type storage int
+
+const (
+	inFloats storage = iota
+	inHalves
+)
+
+// storages are those that kernels of v take: what stores bf16 has products in bf16.
+func (v isa) storages() []storage {
+	if v.size == 64 {
+		return []storage{inFloats, inHalves}
+	}
+	return []storage{inFloats}
+}
+
+func (s storage) suffix() string { return [...]string{"", "Half"}[s] }
+
+// bytes returns what n bytes of fp32 take.
+func (s storage) bytes(n int) int { return n >> s }
+
+// load returns the vector at m.
+func (s storage) load(v isa, m Mem) reg.VecVirtual {
+	if s == inFloats {
+		return v.copyOf(m)
+	}
+	x := v.vec()
+	VPMOVZXWD(m, x)
+	VPSLLD(Imm(16), x, x)
+	return x
+}
+
+// store writes x to m.
+func (s storage) store(x reg.VecVirtual, m Mem) {
+	if s == inFloats {
+		VMOVUPS(x, m)
+		return
+	}
+	VMOVUPS(toBF16(x), m)
 }
 
 // passGroup returns how many panels a group of rowPass has and whether their
@@ -30,14 +73,18 @@ func (v isa) passGroup(factors int) (panels int, held bool) {
 
 // rowPass emits body for every vector of the rows. All rows of a group of panels
 // go by before the next group; the panels that do not fill a group go one by one.
-// at returns the operand of a row field, factor that of a per-channel field.
-func rowPass(v isa, f *frame, rows, factors []string, body func(at func(string) Mem, factor func(string) Op)) {
+// at returns the operand of a row field, factor that of a per-channel field. Rows
+// of x are stored in s, the others in fp32.
+func rowPass(v isa, f *frame, s storage, rows, factors []string, body func(at func(string) Mem, factor func(string) Op)) {
 	ptr := map[string]reg.GPVirtual{}
 	for _, name := range append(append([]string{}, rows...), factors...) {
 		ptr[name] = f.load(name)
 	}
 	left, stride, off, end := f.load("width"), f.load("skip"), GP64(), f.load("rows")
 	ADDQ(left, stride)
+	if s == inHalves { // offsets count bytes of x; the others' are scaled by 2
+		SHRQ(Imm(1), stride)
+	}
 	IMULQ(stride, end)
 	wide, inRegisters := v.passGroup(len(factors))
 	group := func(label string, np int) {
@@ -59,14 +106,21 @@ func rowPass(v isa, f *frame, rows, factors []string, body func(at func(string) 
 		Label(label + "row")
 		for j := range n {
 			body(func(name string) Mem {
-				return Mem{Base: ptr[name], Index: off, Scale: 1, Disp: j * v.size}
+				if name == "x" {
+					return Mem{Base: ptr[name], Index: off, Scale: 1, Disp: s.bytes(j * v.size)}
+				}
+				return Mem{Base: ptr[name], Index: off, Scale: 1 << s, Disp: j * v.size}
 			}, func(name string) Op { return held[name][j] })
 		}
 		ADDQ(stride, off)
 		CMPQ(off, end)
 		JLT(LabelRef(label + "row"))
 		for _, name := range append(append([]string{}, rows...), factors...) {
-			ADDQ(U32(uint32(np*panelBytes)), ptr[name])
+			n := np * panelBytes
+			if name == "x" {
+				n = s.bytes(n)
+			}
+			ADDQ(U32(uint32(n)), ptr[name])
 		}
 		SUBQ(U32(uint32(np*panelBytes)), left)
 		JMP(LabelRef(label))
@@ -84,16 +138,16 @@ func (v isa) inRegister(x Op) reg.VecVirtual {
 	return v.copyOf(x)
 }
 
-func affine(v isa, name, doc string, res bool) {
-	v.kernel(name, "affineArgs", doc, func(f *frame) {
+func affine(v isa, s storage, name, doc string, res bool) {
+	v.kernel(name+s.suffix(), "affineArgs", doc, func(f *frame) {
 		floor := f.broadcast(v, "floor")
 		rows := []string{"y", "x"}
 		if res {
 			rows = append(rows, "res")
 		}
 		factors := []string{"scale", "shift"}
-		rowPass(v, f, rows, factors, func(at func(string) Mem, factor func(string) Op) {
-			a := v.copyOf(at("x"))
+		rowPass(v, f, s, rows, factors, func(at func(string) Mem, factor func(string) Op) {
+			a := s.load(v, at("x"))
 			VFMADD213PS(factor("shift"), v.inRegister(factor("scale")), a)
 			if res {
 				VADDPS(at("res"), a, a)
@@ -104,12 +158,12 @@ func affine(v isa, name, doc string, res bool) {
 	})
 }
 
-func affine2(v isa, name, doc string) {
-	v.kernel(name, "affineArgs", doc, func(f *frame) {
+func affine2(v isa, s storage, name, doc string) {
+	v.kernel(name+s.suffix(), "affineArgs", doc, func(f *frame) {
 		rows := []string{"y", "x", "u"}
 		factors := []string{"scale", "shift", "uscale"}
-		rowPass(v, f, rows, factors, func(at func(string) Mem, factor func(string) Op) {
-			a := v.copyOf(at("x"))
+		rowPass(v, f, s, rows, factors, func(at func(string) Mem, factor func(string) Op) {
+			a := s.load(v, at("x"))
 			VFMADD213PS(factor("shift"), v.inRegister(factor("scale")), a)
 			VFMADD231PS(factor("uscale"), v.copyOf(at("u")), a)
 			VMOVUPS(a, at("y"))
@@ -125,18 +179,25 @@ func genColumnSums(v isa) {
 		groups = []int{2, 1}
 	}
 	for _, np := range groups {
-		columnSums(v, np, "sumProduct", "sums %d columns of u and u*(v-mean).", false)
-		columnSums(v, np, "sumProductMask", "sums %d columns of u and u*(v-mean) where mask > 0 and stores u or 0.", true)
+		for _, st := range v.storages() {
+			columnSums(v, st, np, "sumProduct", "sums %d columns of u and u*(v-mean).", false)
+			columnSums(v, st, np, "sumProductMask", "sums %d columns of u and u*(v-mean) where mask > 0 and stores u or 0.", true)
+		}
 	}
 }
 
-func columnSums(v isa, np int, name, doc string, masked bool) {
-	name = fmt.Sprintf("%s%d", name, np*16)
+func columnSums(v isa, st storage, np int, name, doc string, masked bool) {
+	name = fmt.Sprintf("%s%d%s", name, np*16, st.suffix())
 	v.kernel(name, "sumArgs", fmt.Sprintf(doc, np*16), func(f *frame) {
 		n := np * v.perPanel()
 		s1, s2 := v.vecs(n), v.vecs(n)
 		u, rows, stride, w := f.load("u"), f.load("rows"), f.load("stride"), f.load("v")
-		ptrs := []reg.GPVirtual{u, w}
+		ptrs, vStride := []reg.GPVirtual{u, w}, stride
+		if st == inHalves {
+			ptrs, vStride = ptrs[:1], GP64()
+			MOVQ(stride, vStride)
+			SHRQ(Imm(1), vStride)
+		}
 		var mask, store reg.GPVirtual
 		if masked {
 			mask, store = f.load("mask"), f.load("store")
@@ -165,13 +226,15 @@ func columnSums(v isa, np int, name, doc string, masked bool) {
 					VMOVUPS(Mem{Base: u, Disp: d}, a)
 				}
 				VADDPS(a, s1[j], s1[j])
-				b := v.vec()
-				VMOVUPS(Mem{Base: w, Disp: d}, b)
+				b := st.load(v, Mem{Base: w, Disp: st.bytes(d)})
 				VSUBPS(mean[j], b, b)
 				VFMADD231PS(a, b, s2[j])
 			}
 			for _, p := range ptrs {
 				ADDQ(stride, p)
+			}
+			if st == inHalves {
+				ADDQ(vStride, w)
 			}
 		})
 		storeVecs(v, f, "s1", s1)

@@ -41,8 +41,10 @@ func genWinograd(v isa) {
 			toWeights(v, f)
 		}
 	}
-	fromPoints(v, "winogradOutput", false)
-	fromPoints(v, "winogradOutputSums", true)
+	fromPoints(v, inFloats, "winogradOutput", false)
+	for _, s := range v.storages() {
+		fromPoints(v, s, "winogradOutputSums", true)
+	}
 	fromWeights(v)
 }
 

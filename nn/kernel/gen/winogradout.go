@@ -7,9 +7,10 @@ import (
 )
 
 // fromPoints emits the transform of the points of a board's 4 tiles to its 64
-// squares, A^T m A, with bias and floor, and the sums over the board if sums.
-func fromPoints(v isa, name string, sums bool) {
-	v.kernel(name, "winogradArgs", "transforms the products of a board to its outputs, A^T m A.", func(f *frame) {
+// squares, A^T m A, with bias and floor, and the sums over the board if sums: those
+// of the numbers before they are rounded for out.
+func fromPoints(v isa, out storage, name string, sums bool) {
+	v.kernel(name+out.suffix(), "winogradArgs", "transforms the products of a board to its outputs, A^T m A.", func(f *frame) {
 		t := newTransforms(v, outputFactors...)
 		src, dst, temp, n := f.local("src"), f.local("dst"), f.load("temp"), f.local("n")
 		half, side := AllocLocal(8), AllocLocal(8)
@@ -36,7 +37,7 @@ func fromPoints(v isa, name string, sums bool) {
 			loop("rankhalf", half, func() {
 				MOVQ(U32(2), side)
 				loop("filehalf", side, func() {
-					outputTile(t, f, at, m, y, temp, bias, total, sums)
+					outputTile(t, f, out, at, m, y, temp, bias, total, sums)
 					ADDQ(f.mem("srcRow"), m)
 					row := f.load("dstRow")
 					LEAQ(Mem{Base: y, Index: row, Scale: 4}, y)
@@ -56,7 +57,7 @@ func fromPoints(v isa, name string, sums bool) {
 				VMOVUPS(total[2], Mem{Base: s, Index: channel, Scale: 1})
 			}
 			ADDQ(U32(uint32(v.size)), src)
-			ADDQ(U32(uint32(v.size)), dst)
+			ADDQ(U32(uint32(out.bytes(v.size))), dst)
 			ADDQ(U32(uint32(v.size)), channel)
 		})
 	})
@@ -65,7 +66,7 @@ func fromPoints(v isa, name string, sums bool) {
 // outputTile emits the transform of one tile: m points at point 0, y at the
 // tile's first square. total are two sums and two sums of squares, one each for
 // even and odd files.
-func outputTile(t *transforms, f *frame, at planes, m, y, temp reg.Register, bias reg.VecVirtual, total []reg.VecVirtual, sums bool) {
+func outputTile(t *transforms, f *frame, out storage, at planes, m, y, temp reg.Register, bias reg.VecVirtual, total []reg.VecVirtual, sums bool) {
 	v := t.v
 	p, tp, count := GP64(), GP64(), GP64()
 	MOVQ(m, p)
@@ -94,7 +95,7 @@ func outputTile(t *transforms, f *frame, at planes, m, y, temp reg.Register, bia
 				VADDPS(r, total[i%2], total[i%2])
 				VFMADD231PS(r, r, total[2+i%2])
 			}
-			VMOVUPS(r, [4]Mem{
+			out.store(r, [4]Mem{
 				{Base: p},
 				{Base: p, Index: row, Scale: 1},
 				{Base: p, Index: row, Scale: 2},

@@ -108,6 +108,15 @@ var Structs = map[string][]Field{
 		{"bc1", "uint64", "float32 bits"},
 		{"bc2", "uint64", "float32 bits"},
 	},
+	"transposeArgs": {
+		{"src", "*float32", "first row of the first block"},
+		{"dst", "*float32", "first row of the first block's transpose"},
+		{"srcRow", "uintptr", "stride of rows of src"},
+		{"dstRow", "uintptr", "stride of rows of dst"},
+		{"srcStep", "uintptr", "stride of blocks of src"},
+		{"dstStep", "uintptr", "stride of blocks of dst"},
+		{"n", "uintptr", "number of blocks, > 0"},
+	},
 	"winogradArgs": {
 		{"src", "*float32", "first input"},
 		{"dst", "*float32", "first output"},

@@ -1,0 +1,96 @@
+package arena
+
+import (
+	"encoding/json"
+	"math"
+)
+
+// Pentanomial counts the pairs of a match by player 1's points in them: 0, 1/2,
+// 1, 3/2 and 2.
+type Pentanomial [5]int
+
+// Figure is a number that may be infinite or unknown (NaN), which JSON shows as
+// null.
+type Figure float64
+
+// MarshalJSON implements json.Marshaler.
+func (f Figure) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(f)) || math.IsInf(float64(f), 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(f))
+}
+
+// Estimate says how much stronger player 1 is, from the pairs of a match.
+type Estimate struct {
+	Pairs int    `json:"pairs"`
+	Score Figure `json:"score"`    // mean points of a game, in [0,1]; NaN without pairs, like Elo
+	Elo   Figure `json:"elo"`      // difference, player 1 less player 2; infinite for a score of 0 or 1
+	Low   Figure `json:"elo_low"`  // 95 % confidence interval
+	High  Figure `json:"elo_high"` // of Elo
+	LOS   Figure `json:"los"`      // likelihood of superiority: probability that player 1 is the stronger, in [0,1]
+}
+
+// normal95 is the two-sided 95 % quantile of the normal distribution.
+const normal95 = 1.959963984540054
+
+// EstimateElo returns the logistic Elo difference of the mean score of a pair,
+// its interval by the normal distribution with the pairs' variance (the
+// pentanomial method of Van den Bergh, as in fishtest and fastchess), and LOS.
+//
+// Pairs that all ended alike have no variance. The interval is then that of a
+// share of n in n pairs (exact binomial, Clopper and Pearson: the other pairs
+// may be as far away as they like), and LOS is 1 - 2^-(n+1) or its complement,
+// the sign's posterior under a uniform prior; 1/2 if all pairs were even.
+func EstimateElo(p Pentanomial) Estimate {
+	n, sum := 0, 0.0
+	for k, count := range p {
+		n += count
+		sum += float64(k*count) / 4
+	}
+	if n == 0 {
+		nan := Figure(math.NaN())
+		return Estimate{Score: nan, Elo: nan, Low: Figure(math.Inf(-1)), High: Figure(math.Inf(1)), LOS: 0.5}
+	}
+	mean, variance := sum/float64(n), 0.0
+	for k, count := range p {
+		d := float64(k)/4 - mean
+		variance += float64(count) * d * d / float64(n)
+	}
+	deviation := math.Sqrt(variance / float64(n))
+	low, high := mean-normal95*deviation, mean+normal95*deviation
+	los := (1 + math.Erf((mean-0.5)/deviation/math.Sqrt2)) / 2
+	if alike(p) {
+		sure := math.Pow(0.025, 1/float64(n))
+		low, high, los = sure*mean, 1-sure*(1-mean), 0.5
+		if tail := math.Pow(2, -float64(n+1)); mean > 0.5 {
+			los = 1 - tail
+		} else if mean < 0.5 {
+			los = tail
+		}
+	}
+	return Estimate{n, Figure(mean), Figure(elo(mean)), Figure(elo(low)), Figure(elo(high)), Figure(los)}
+}
+
+// alike reports whether no two pairs differ.
+func alike(p Pentanomial) bool {
+	kinds := 0
+	for _, count := range p {
+		if count > 0 {
+			kinds++
+		}
+	}
+	return kinds <= 1
+}
+
+// elo returns the logistic rating difference of a mean score; scores outside
+// (0,1) give infinities.
+func elo(score float64) float64 {
+	if score <= 0 {
+		return math.Inf(-1)
+	}
+	if score >= 1 {
+		return math.Inf(1)
+	}
+	return 400 * math.Log10(score/(1-score))
+}

@@ -1,0 +1,189 @@
+package arena
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/mcts"
+)
+
+// NetConfig describes a player that searches over a net.
+type NetConfig struct {
+	Name string
+	// NewEvaluator returns a worker's own evaluator for batches of up to
+	// maxBatch positions. All of them give the same answers, bit for bit.
+	NewEvaluator func(maxBatch int) mcts.Evaluator
+	Settings     [2]Settings // by the player's colour
+	CacheEntries int         // answers that a worker remembers; 0 = none
+}
+
+// Settings say how a net player searches and picks its moves.
+type Settings struct {
+	// Search needs Simulations or Playouts. No noise is mixed in.
+	Search mcts.Config
+	// TreeReuse keeps the subtree of the moves played for the next search.
+	TreeReuse bool
+	// Temperature, where above 0, picks the moves of the first TemperaturePlies
+	// plies after the opening with probability N^(1/Temperature), or the
+	// search's policy target instead of N where it has one; else the search's
+	// best move is played.
+	Temperature      float64
+	TemperaturePlies int
+}
+
+// validate says what is out of range.
+func (s *Settings) validate() error {
+	if s.Search.Simulations < 1 && s.Search.Playouts < 1 {
+		return errors.New("search settings: no simulations and no playouts: the search has no end")
+	}
+	if !(s.Temperature >= 0 && s.Temperature <= 100) || s.TemperaturePlies < 0 {
+		return fmt.Errorf("temperature %v for %d plies: want 0 to 100 for 0 or more", s.Temperature, s.TemperaturePlies)
+	}
+	return s.Search.Validate()
+}
+
+// netPlayer is a net with its settings.
+type netPlayer struct{ cfg NetConfig }
+
+// NewNet returns a player that searches over a net, or says what is wrong with
+// its settings.
+func NewNet(cfg NetConfig) (Player, error) {
+	for c := range cfg.Settings {
+		if err := cfg.Settings[c].validate(); err != nil {
+			return nil, fmt.Errorf("player %s as %s: %w", cfg.Name, chess.Color(c), err)
+		}
+	}
+	return &netPlayer{cfg}, nil
+}
+
+func (p *netPlayer) Name() string { return p.cfg.Name }
+
+func (p *netPlayer) NewTable(games int) (Table, error) {
+	return &netTable{
+		cfg:   &p.cfg,
+		ev:    p.cfg.NewEvaluator(games),
+		cache: mcts.NewCache(p.cfg.CacheEntries),
+		batch: encoding.NewBatch(games),
+	}, nil
+}
+
+// netTable is a net player's evaluator in one worker, and the leaves that wait
+// for it.
+type netTable struct {
+	cfg     *NetConfig
+	ev      mcts.Evaluator
+	cache   *mcts.Cache
+	batch   *encoding.Batch
+	waiting []*mcts.Search // whose leaves are in the batch
+}
+
+func (t *netTable) NewSeat() Seat {
+	s := &netSeat{table: t, settings: t.cfg.Settings[chess.White]}
+	s.search = mcts.New(&s.settings.Search, t.cache)
+	return s
+}
+
+// Round evaluates the leaves of all seats that wait.
+func (t *netTable) Round(ctx context.Context) error {
+	if t.batch.N == 0 {
+		return nil
+	}
+	if err := t.ev.Evaluate(ctx, t.batch); err != nil {
+		return fmt.Errorf("player %s: evaluate %d positions: %w", t.cfg.Name, t.batch.N, err)
+	}
+	for _, s := range t.waiting {
+		s.Apply(t.batch)
+	}
+	t.waiting = t.waiting[:0]
+	t.batch.Reset()
+	return nil
+}
+
+// netSeat is one game's search.
+type netSeat struct {
+	table    *netTable
+	settings Settings // of the colour in this game; the search points to it
+	search   *mcts.Search
+	rng      *rand.Rand
+	plies    int  // since the opening
+	begun    bool // the search of the next move
+	weights  []float64
+}
+
+func (s *netSeat) Start(line *chess.History, color chess.Color, rng *rand.Rand) {
+	s.settings = s.table.cfg.Settings[color]
+	s.rng, s.plies, s.begun = rng, 0, false
+	s.search.Reset(line)
+}
+
+func (s *netSeat) Step(*chess.History, *chess.MoveList) (chess.Move, bool) {
+	if !s.begun {
+		s.search.Begin(s.rng, false)
+		s.begun = true
+	}
+	if s.search.Gather(s.table.batch, 1) > 0 {
+		s.table.waiting = append(s.table.waiting, s.search)
+		return chess.NoMove, false
+	}
+	s.begun = false
+	root := s.search.Root()
+	return root.Moves[s.pick(&root)].Move, true
+}
+
+func (s *netSeat) Played(m chess.Move) {
+	s.plies++
+	s.search.Advance(m)
+	if !s.settings.TreeReuse {
+		s.search.DropTree()
+	}
+}
+
+// pick returns the ordinal of the move to play.
+func (s *netSeat) pick(root *mcts.RootStats) int {
+	if s.settings.Temperature <= 0 || s.plies >= s.settings.TemperaturePlies {
+		return root.Best
+	}
+	s.weights = s.weights[:0]
+	for i := range root.Moves {
+		w := float64(root.Moves[i].N)
+		if root.Target != nil {
+			w = float64(root.Target[i])
+		}
+		s.weights = append(s.weights, w)
+	}
+	return sample(s.weights, s.settings.Temperature, s.rng)
+}
+
+// sample returns an ordinal drawn with probability weight^(1/temperature);
+// weights of all zeros give a uniform choice. It overwrites the weights.
+func sample(weights []float64, temperature float64, rng *rand.Rand) int {
+	high, sum := 0.0, 0.0
+	for _, w := range weights {
+		high = max(high, w)
+	}
+	for i, w := range weights {
+		if high == 0 {
+			w = 1
+		} else if w > 0 { // relative to the largest, so that it cannot overflow
+			w = math.Pow(w/high, 1/temperature)
+		}
+		weights[i] = w
+		sum += w
+	}
+	x, last := float64(rng.Float64()*sum), 0
+	for i, w := range weights {
+		if w == 0 {
+			continue
+		}
+		last = i
+		if x -= w; x < 0 {
+			break
+		}
+	}
+	return last
+}

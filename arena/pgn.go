@@ -1,0 +1,67 @@
+package arena
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/chessbrain/chessbrain/chess/pgn"
+	"github.com/chessbrain/chessbrain/record"
+)
+
+// WritePGN writes the finished games of a match in the order of their numbers.
+// Round is pair.game, from 1; Termination is the PGN standard's "normal" or
+// "adjudication", and EndReason says more. There is no date: the same match
+// gives the same file.
+func (r *Result) WritePGN(w io.Writer) error {
+	buffered := bufio.NewWriter(w)
+	for i := range r.Games {
+		if err := pgn.Write(buffered, r.pgnGame(&r.Games[i])); err != nil {
+			return fmt.Errorf("game %d: %w", r.Games[i].Number+1, err)
+		}
+	}
+	return buffered.Flush()
+}
+
+func (r *Result) pgnGame(g *Game) *pgn.Game {
+	termination := "normal"
+	if g.End == record.EndMaxPlies {
+		termination = "adjudication"
+	}
+	return &pgn.Game{
+		Tags: [][2]string{
+			{"Event", "chessbrain match"},
+			{"Round", fmt.Sprintf("%d.%d", g.Number/2+1, g.Number%2+1)},
+			{"White", r.Names[g.White]},
+			{"Black", r.Names[1-g.White]},
+			{"PlyCount", strconv.Itoa(len(g.Moves))},
+			{"OpeningPlies", strconv.Itoa(g.OpeningPlies)},
+			{"Termination", termination},
+			{"EndReason", g.End.String()},
+		},
+		Start:  g.Start,
+		Moves:  g.Moves,
+		Result: map[int8]string{1: "1-0", 0: "1/2-1/2", -1: "0-1"}[g.WhiteResult],
+	}
+}
+
+// ReadPGN returns the games of a PGN file as openings, each at most so many
+// plies long; plies 0 takes them whole. A game that cannot be read is an error
+// that names its line.
+func ReadPGN(r io.Reader, plies int) ([]Opening, error) {
+	var openings []Opening
+	err := pgn.Read(r, func(g *pgn.Game) error {
+		moves := g.Moves
+		if plies > 0 {
+			moves = moves[:min(plies, len(moves))]
+		}
+		openings = append(openings, Opening{Start: g.Start, Moves: moves})
+		return nil
+	})
+	if err == nil && len(openings) == 0 {
+		err = errors.New("there is no game in it")
+	}
+	return openings, err
+}

@@ -1,0 +1,73 @@
+package arena
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/chessbrain/chessbrain/chess"
+)
+
+// Player is one of the two sides of a match. Its methods are called
+// concurrently by the workers.
+type Player interface {
+	// Name stands in the PGN and in reports.
+	Name() string
+	// NewTable returns the player's part of one worker, which has at most so
+	// many games under way at once.
+	NewTable(games int) (Table, error)
+}
+
+// Table is what a player's games in one worker share: an evaluator and its
+// batch. It and its seats are used by one goroutine.
+type Table interface {
+	NewSeat() Seat
+	// Round answers all seats whose last Step asked for it; the worker calls it
+	// after it has stepped every game.
+	Round(ctx context.Context) error
+}
+
+// Seat plays a player's moves in one game at a time.
+type Seat interface {
+	// Start begins a game whose line so far is line: its start position and the
+	// opening's moves. rng is the seat's own stream of random numbers for this
+	// game. Both are the caller's; rng may be kept until the next Start.
+	Start(line *chess.History, color chess.Color, rng *rand.Rand)
+	// Step thinks about the end of line, where the seat's player is to move and
+	// legal (never empty) are the moves. ok is false if it must be called again
+	// after the table's next Round.
+	Step(line *chess.History, legal *chess.MoveList) (m chess.Move, ok bool)
+	// Played tells the seat each move of the game, its own included.
+	Played(m chess.Move)
+}
+
+// chooser is a player that answers at once with a function of the position, its
+// legal moves and random numbers. It is its own table.
+type chooser struct {
+	name   string
+	choose func(b *chess.Board, legal *chess.MoveList, rng *rand.Rand) chess.Move
+}
+
+func (c *chooser) Name() string                { return c.name }
+func (c *chooser) NewTable(int) (Table, error) { return c, nil }
+func (c *chooser) NewSeat() Seat               { return &chooserSeat{player: c} }
+func (c *chooser) Round(context.Context) error { return nil }
+
+type chooserSeat struct {
+	player *chooser
+	rng    *rand.Rand
+}
+
+func (s *chooserSeat) Start(_ *chess.History, _ chess.Color, rng *rand.Rand) { s.rng = rng }
+
+func (s *chooserSeat) Step(line *chess.History, legal *chess.MoveList) (chess.Move, bool) {
+	return s.player.choose(line.Board(), legal, s.rng), true
+}
+
+func (s *chooserSeat) Played(chess.Move) {}
+
+// Random returns the player of uniformly random legal moves.
+func Random() Player {
+	return &chooser{"random", func(_ *chess.Board, legal *chess.MoveList, rng *rand.Rand) chess.Move {
+		return legal.Moves[rng.IntN(legal.N)]
+	}}
+}

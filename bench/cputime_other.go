@@ -1,0 +1,14 @@
+//go:build !unix
+
+package bench
+
+import "time"
+
+// Clock names what busyTime counts: here it is the time that workers had, whether
+// or not they got a core.
+const Clock = "wall"
+
+var processStart = time.Now()
+
+// busyTime returns the time since the start, times the workers.
+func busyTime(workers int) time.Duration { return time.Since(processStart) * time.Duration(workers) }

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/chessbrain/chessbrain/arena"
+	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/record"
+)
+
+// parseSettings reads a command line of settings.
+func parseSettings(t *testing.T, line string) settingFlags {
+	t.Helper()
+	f := pflag.NewFlagSet("match", pflag.ContinueOnError)
+	flags := bindSettings(f)
+	if err := f.Parse(strings.Fields(line)); err != nil {
+		t.Fatal(err)
+	}
+	return flags
+}
+
+// TestMatchSettings: a player's flag goes before a colour's, and that before
+// one of both, whatever their order.
+func TestMatchSettings(t *testing.T) {
+	type visits [2]int // as white, as black
+	for line, want := range map[string][2]visits{
+		"":                                    {{100, 100}, {100, 100}},
+		"--visits 7":                          {{7, 7}, {7, 7}},
+		"--white.visits 9 --visits=7":         {{9, 7}, {9, 7}},
+		"--player2.visits 3 --black.visits 8": {{100, 8}, {3, 3}},
+		"--player1.visits 1 --player2.visits 2 --visits 3 --white.visits 4": {{1, 1}, {2, 2}},
+	} {
+		flags := parseSettings(t, line)
+		for player := range want {
+			got, err := flags.of(player + 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if have := (visits{got[chess.White].Search.Simulations, got[chess.Black].Search.Simulations}); have != want[player] {
+				t.Errorf("%q: player %d has %v visits, want %v", line, player+1, have, want[player])
+			}
+		}
+	}
+	flags := parseSettings(t, "--player1.gumbel --tree-reuse=false --black.temperature 0.5 --cpuct 2 --player2.cpuct 3")
+	one, _ := flags.of(1)
+	two, _ := flags.of(2)
+	if !one[0].Search.Gumbel.Enabled || two[0].Search.Gumbel.Enabled || one[0].TreeReuse || two[1].TreeReuse ||
+		one[1].Temperature != 0.5 || one[0].Temperature != 0 || one[0].Search.CPUCT != 2 || two[0].Search.CPUCT != 3 {
+		t.Errorf("player 1 %+v, player 2 %+v", one, two)
+	}
+	if got, want := describeSettings(&one[1]), "visits=100 cpuct=2 gumbel=true tree-reuse=false temperature=0.5"; got != want {
+		t.Errorf("player 1 as black: %q, want %q", got, want)
+	}
+}
+
+// TestMatchSettingsDefaults: the flags show the defaults, which are in range.
+func TestMatchSettingsDefaults(t *testing.T) {
+	for _, v := range parseSettings(t, "")[""] {
+		s := defaultSettings()
+		if err := v.setting.set(&s, v.text); err != nil || v.setting.get(&s) != v.text {
+			t.Errorf("--%s shows %q as its default: %v", v.setting.name, v.text, err)
+		}
+	}
+}
+
+// TestMatchReport holds the text of a match.
+func TestMatchReport(t *testing.T) {
+	game := func(number int, whiteResult int8, end record.EndReason, plies int) arena.Game {
+		return arena.Game{Number: number, White: number % 2, WhiteResult: whiteResult, End: end, Moves: make([]chess.Move, plies)}
+	}
+	r := matchReport{
+		Players: [2]*matchPlayer{{Name: "run_step7", NetID: "ab", WhiteSearch: "visits=9", BlackSearch: "visits=16 gumbel=true"}, {Name: "greedy"}}, Games: 6, Seed: 3, Seconds: 1.25,
+		Summary: arena.Summarise([]arena.Game{
+			game(0, 1, record.EndCheckmate, 40), game(1, -1, record.EndCheckmate, 50), // both won
+			game(2, 0, record.EndStalemate, 60), game(3, 0, record.EndMaxPlies, 450),
+			game(5, 1, record.EndCheckmate, 50), // its pair is not finished
+		}),
+	}
+	var out strings.Builder
+	if err := r.write(&out, false); err != nil {
+		t.Fatal(err)
+	}
+	const want = `player 1  run_step7, as white visits=9, as black visits=16 gumbel=true
+player 2  greedy
+games     5 of 6, seed 3, 1.2 s
+result    +2 =2 -1, 3.0 points (60.0 %)
+as white  +1 =1 -0
+as black  +1 =1 -1
+pairs     2: 0 points 0, 1/2 0, 1 1, 3/2 0, 2 1
+Elo       +190.8, 95 % interval -67.9 to +Inf, LOS 92.14 %
+ends      checkmate 3, max-plies 1, stalemate 1
+length    130.0 plies a game
+`
+	if out.String() != want {
+		t.Errorf("got\n%s", out.String())
+	}
+	out.Reset()
+	if err := (&matchReport{Players: r.Players, Games: 6, Summary: arena.Summarise(nil)}).write(&out, true); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{`"games":6,`, `"wins":0,`, `"elo":null`, `"mean_plies":null`} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("no %s in %s", part, out.String())
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package lc0
+
+import (
+	"math"
+
+	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/record"
+)
+
+// reachedValues returns the value of every position of g for its mover, that
+// after the last move included: the search's, or else that of the next
+// position turned round; at the end, the result.
+func reachedValues(g *record.Game) []encoding.QDM {
+	n := len(g.Plies)
+	values := make([]encoding.QDM, n+1)
+	start, _ := g.StartBoard() // g is valid
+	side := start.SideToMove() ^ chess.Color(n&1)
+	values[n] = encoding.QDM{Q: float32(g.Result(side))}
+	if g.WhiteResult == 0 {
+		values[n].D = 1
+	}
+	for i := n - 1; i >= 0; i-- {
+		values[i] = known(g.Plies[i].Root, turned(values[i+1]))
+	}
+	return values
+}
+
+// turned is the value of a move that leads to a position of value v.
+func turned(v encoding.QDM) encoding.QDM { return encoding.QDM{Q: -v.Q, D: v.D, M: v.M + 1} }
+
+// known is v with what is not known taken from other.
+func known(v, other encoding.QDM) encoding.QDM {
+	if v.Q != v.Q || v.D != v.D {
+		v.Q, v.D = other.Q, other.D
+	}
+	if v.M != v.M {
+		v.M = other.M
+	}
+	return v
+}
+
+// drawnIn brings a value into Leela's ranges: Q in [-1,1], D in [0,1], win
+// (1-d+q)/2 and loss win-q not negative in float32. NaN stays.
+func drawnIn(v encoding.QDM) encoding.QDM {
+	if v.Q != v.Q || v.D != v.D {
+		return v
+	}
+	v.Q, v.D = min(max(v.Q, -1), 1), min(max(v.D, 0), 1)
+	for {
+		win := (1 - v.D + v.Q) / 2
+		short := min(win, win-v.Q)
+		if short >= 0 { // at the latest with D = 0
+			return v
+		}
+		v.D = max(0, min(v.D+2*short, math.Nextafter32(v.D, 0)))
+	}
+}

@@ -1,0 +1,161 @@
+package mcts
+
+import "github.com/chessbrain/chessbrain/chess"
+
+// gumbel holds the settings of Danihelka et al. 2022, and what one search at a
+// root knows. Its formulas read a node's edges: prior, q, n and vl.
+//
+// Values of moves are completed: a move without visits is worth v_mix, which
+// mixes the network's value of the node with the visited moves' Q weighted by
+// their priors (appendix D). The improved policy is
+//
+//	pi'(a) = softmax(logits(a) + sigma(completed q(a))),   logits = ln prior
+//
+// and is computed as prior(a) * exp(sigma(a) - max sigma), so that only moves
+// with visits cost an exponential.
+type gumbel struct {
+	on                    bool
+	candidates            int
+	scale                 float64 // of the noise
+	valueScale, visitInit float64
+	rescale               bool
+
+	weights [chess.MaxMoves]float64 // of the improved policy, unnormalised; scratch
+	root    halving
+}
+
+func (g *gumbel) configure(c *GumbelConfig) {
+	g.on, g.candidates, g.scale = c.Enabled, c.Candidates, c.Scale
+	g.valueScale, g.visitInit, g.rescale = c.ValueScale, c.MaxVisitInit, c.Rescale
+}
+
+// completion is what completes the Q values of one node's moves: sigma(q) =
+// scale * (q - low).
+type completion struct {
+	mix        float64 // v_mix
+	scale, low float64
+	top        float64 // the largest sigma
+	rest       float64 // prior mass of the moves without visits
+	sum        uint32  // visits of the moves, those that wait included
+}
+
+// sigma returns the transformed value of a move.
+func (c *completion) sigma(q float64) float64 { return c.scale * (q - c.low) }
+
+// of returns sigma of an edge's completed value.
+func (c *completion) of(e *edge) float64 {
+	if e.n == 0 {
+		return c.sigma(c.mix)
+	}
+	return c.sigma(float64(e.q))
+}
+
+// complete looks at the visited of a node's moves, which are all among seen;
+// num is the number of all moves and raw the network's value of the node. The
+// priors of all moves sum to 1.
+func (g *gumbel) complete(raw float32, seen []edge, num int) completion {
+	var c completion
+	var finished, most uint32
+	var prior, weighted float64
+	low, high, visited := 1e300, -1e300, 0
+	for k := range seen {
+		e := &seen[k]
+		c.sum += e.n + uint32(e.vl)
+		if e.n == 0 {
+			continue
+		}
+		visited++
+		finished += e.n
+		most = max(most, e.n)
+		p, q := max(float64(e.prior), tinyPrior), float64(e.q)
+		prior += p
+		weighted += float64(p * q)
+		low, high = min(low, q), max(high, q)
+	}
+	c.mix = float64(raw)
+	if visited > 0 {
+		c.mix = (c.mix + float64(float64(finished)*(weighted/prior))) / float64(1+finished)
+	}
+	if visited < num {
+		c.rest = max(0, 1-prior)
+		low, high = min(low, c.mix), max(high, c.mix)
+	}
+	c.scale = float64(g.visitInit+float64(most)) * g.valueScale
+	if g.rescale {
+		c.scale, c.low = c.scale/max(high-low, 1e-8), low
+	}
+	c.top = c.sigma(high)
+	return c
+}
+
+// improve fills weights beside edges, of all or some moves of a node, with the
+// improved policy times a constant, and returns the constant: the sum over all
+// moves. rest is what the moves that are not among edges weigh together.
+func (g *gumbel) improve(c *completion, edges []edge, rest float64) float64 {
+	total := rest
+	blind := expNeg(c.sigma(c.mix) - c.top)
+	for k := range edges {
+		e := &edges[k]
+		x := blind
+		if e.n != 0 {
+			x = expNeg(c.sigma(float64(e.q)) - c.top)
+		}
+		g.weights[k] = float64(max(float64(e.prior), tinyPrior) * x)
+		total += g.weights[k]
+	}
+	return total
+}
+
+// selectEdge returns the edge of node n, below the root, whose share of the
+// visits lags most behind the improved policy: the largest
+// pi'(a) - N(a) / (1 + sum of N). As in PUCT only the move with the largest
+// prior of those that are no edges yet can win among them.
+func (g *gumbel) selectEdge(t *tree, n *node) int {
+	edges := t.edgesOf(n)
+	c := g.complete(n.rawQ, edges, int(n.num))
+	blind := expNeg(c.sigma(c.mix) - c.top)
+	rest := 0.0 // prior mass of the moves that are no edges
+	if n.touched < n.num {
+		rest = c.rest
+		for k := range edges {
+			if edges[k].n == 0 { // waits for its first visit
+				rest -= float64(edges[k].prior)
+			}
+		}
+	}
+	share := 1 / g.improve(&c, edges, float64(max(0, rest)*blind))
+	best, bestScore := g.mostLagging(&c, edges, share)
+	if n.touched == n.num {
+		return best
+	}
+	next := t.next(n)
+	if score := float64(max(float64(next.prior), tinyPrior) * blind * share); best < 0 || score > bestScore {
+		return t.touch(n)
+	}
+	return best
+}
+
+// mostLagging returns the edge with the largest pi'(a) - N(a) / (1 + sum of N)
+// and this score; pi' is weights times share.
+func (g *gumbel) mostLagging(c *completion, edges []edge, share float64) (best int, bestScore float64) {
+	best = -1
+	visits := 1 / float64(1+c.sum)
+	for k := range edges {
+		e := &edges[k]
+		score := float64(g.weights[k]*share) - float64(float64(e.n+uint32(e.vl))*visits)
+		if best < 0 || score > bestScore {
+			best, bestScore = k, score
+		}
+	}
+	return best, bestScore
+}
+
+// target fills dst, by generation order, with the improved policy of a node's
+// moves: the policy target.
+func (g *gumbel) target(dst []float32, raw float32, edges []edge) {
+	c := g.complete(raw, edges, len(edges))
+	total := g.improve(&c, edges, 0)
+	for k := range edges {
+		dst[edges[k].index] = float32(g.weights[k] / total)
+	}
+}

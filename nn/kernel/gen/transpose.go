@@ -1,0 +1,90 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// genTranspose emits the transposition of blocks of 16 by 16 floats, in squares of
+// as many rows as a vector has floats.
+func genTranspose(v isa) {
+	v.kernel("transpose16", "transposeArgs", "transposes blocks of 16 rows of 16 floats.", func(f *frame) {
+		src, dst, n := f.load("src"), f.load("dst"), f.load("n")
+		side := v.size / 4
+		loop("block", n, func() {
+			for i := 0; i < 16; i += side {
+				for j := 0; j < 16; j += side {
+					x := make([]reg.VecVirtual, side)
+					eachRow(f, "srcRow", src, i, side, func(k int, row reg.Register) {
+						x[k] = v.copyOf(Mem{Base: row, Disp: 4 * j})
+					})
+					x = v.transposed(x)
+					eachRow(f, "dstRow", dst, j, side, func(k int, row reg.Register) {
+						VMOVUPS(x[k], Mem{Base: row, Disp: 4 * i})
+					})
+				}
+			}
+			ADDQ(f.mem("srcStep"), src)
+			ADDQ(f.mem("dstStep"), dst)
+		})
+	})
+}
+
+// eachRow emits body for n rows of p from row first, 0 or 8, on.
+func eachRow(f *frame, stride string, p reg.Register, first, n int, body func(k int, row reg.Register)) {
+	row, step := GP64(), f.load(stride)
+	MOVQ(p, row)
+	if first == 8 {
+		LEAQ(Mem{Base: row, Index: step, Scale: 8}, row)
+	}
+	for k := range n {
+		body(k, row)
+		if k < n-1 {
+			ADDQ(step, row)
+		}
+	}
+}
+
+// transposed returns the columns of the rows x. Two steps transpose 4 by 4 within
+// the 128-bit lanes; then lane l of the vector of rows 4k.. for column m holds
+// column 4l+m, and the lanes are exchanged.
+func (v isa) transposed(x []reg.VecVirtual) []reg.VecVirtual {
+	op := func(f func(b, a, dst Op), a, b reg.VecVirtual) reg.VecVirtual {
+		r := v.vec()
+		f(b, a, r)
+		return r
+	}
+	low, high := func(b, a, d Op) { VUNPCKLPS(b, a, d) }, func(b, a, d Op) { VUNPCKHPS(b, a, d) }
+	lowPair, highPair := func(b, a, d Op) { VUNPCKLPD(b, a, d) }, func(b, a, d Op) { VUNPCKHPD(b, a, d) }
+	lanes := func(order uint64) func(b, a, d Op) {
+		return func(b, a, d Op) {
+			if v.size == 64 {
+				VSHUFF32X4(Imm(order), b, a, d)
+			} else {
+				VPERM2F128(Imm(order), b, a, d)
+			}
+		}
+	}
+	n := len(x)
+	for k := 0; k < n; k += 4 {
+		r0, r1 := op(low, x[k], x[k+1]), op(high, x[k], x[k+1])
+		r2, r3 := op(low, x[k+2], x[k+3]), op(high, x[k+2], x[k+3])
+		x[k], x[k+1] = op(lowPair, r0, r2), op(highPair, r0, r2)
+		x[k+2], x[k+3] = op(lowPair, r1, r3), op(highPair, r1, r3)
+	}
+	y := make([]reg.VecVirtual, n)
+	for m := range 4 {
+		if v.size == 32 {
+			const lowLanes, highLanes = 0x20, 0x31
+			y[m], y[4+m] = op(lanes(lowLanes), x[m], x[4+m]), op(lanes(highLanes), x[m], x[4+m])
+			continue
+		}
+		const even, odd = 0x88, 0xdd // lanes 0 and 2, or 1 and 3, of both
+		p, q := op(lanes(even), x[m], x[4+m]), op(lanes(odd), x[m], x[4+m])
+		r, s := op(lanes(even), x[8+m], x[12+m]), op(lanes(odd), x[8+m], x[12+m])
+		y[m], y[8+m] = op(lanes(even), p, r), op(lanes(odd), p, r)
+		y[4+m], y[12+m] = op(lanes(even), q, s), op(lanes(odd), q, s)
+	}
+	return y
+}
