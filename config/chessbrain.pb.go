@@ -2458,7 +2458,7 @@ type Gumbel struct {
 	// Gumbel noise in full searches of self-play; 0 = none. It goes with the temperature: none where that is 0.
 	Scale *float64 `protobuf:"fixed64,3,opt,name=scale,def=1" json:"scale,omitempty"`
 	// Weight of values against logits: logits + (max_visit_init + most visits) * value_scale * Q.
-	ValueScale *float64 `protobuf:"fixed64,4,opt,name=value_scale,json=valueScale,def=0.25" json:"value_scale,omitempty"`
+	ValueScale *float64 `protobuf:"fixed64,4,opt,name=value_scale,json=valueScale,def=0.5" json:"value_scale,omitempty"`
 	// The same formula's constant.
 	MaxVisitInit *float64 `protobuf:"fixed64,5,opt,name=max_visit_init,json=maxVisitInit,def=50" json:"max_visit_init,omitempty"`
 	// Stretch the values of a node's moves to [0,1] first, so that small differences decide.
@@ -2472,7 +2472,7 @@ const (
 	Default_Gumbel_Enabled      = bool(false)
 	Default_Gumbel_Candidates   = int32(16)
 	Default_Gumbel_Scale        = float64(1)
-	Default_Gumbel_ValueScale   = float64(0.25)
+	Default_Gumbel_ValueScale   = float64(0.5)
 	Default_Gumbel_MaxVisitInit = float64(50)
 	Default_Gumbel_Rescale      = bool(false)
 )
@@ -4602,14 +4602,14 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"\x03LOG\x10\x01\"&\n" +
 	"\aFPUForm\x12\r\n" +
 	"\tREDUCTION\x10\x00\x12\f\n" +
-	"\bABSOLUTE\x10\x01\"\xd8\x01\n" +
+	"\bABSOLUTE\x10\x01\"\xd7\x01\n" +
 	"\x06Gumbel\x12\x1f\n" +
 	"\aenabled\x18\x01 \x01(\b:\x05falseR\aenabled\x12\"\n" +
 	"\n" +
 	"candidates\x18\x02 \x01(\x05:\x0216R\n" +
 	"candidates\x12\x17\n" +
-	"\x05scale\x18\x03 \x01(\x01:\x011R\x05scale\x12%\n" +
-	"\vvalue_scale\x18\x04 \x01(\x01:\x040.25R\n" +
+	"\x05scale\x18\x03 \x01(\x01:\x011R\x05scale\x12$\n" +
+	"\vvalue_scale\x18\x04 \x01(\x01:\x030.5R\n" +
 	"valueScale\x12(\n" +
 	"\x0emax_visit_init\x18\x05 \x01(\x01:\x0250R\fmaxVisitInit\x12\x1f\n" +
 	"\arescale\x18\x06 \x01(\b:\x05falseR\arescale\"m\n" +
