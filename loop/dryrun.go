@@ -55,7 +55,7 @@ func DryRun(e *config.Effective, w io.Writer) error {
 		dir.selfplay(), s.GetEpisodes()*int64(s.GetMaxPlies())*bytesPerPosition>>20)
 	fmt.Fprintf(w, "training: %s -> %d steps an episode, batch %d x %d -> %s\n", c.GetTraining().GetSource(), c.GetTraining().GetStepsPerEpisode(),
 		c.GetTraining().GetBatchSize(), c.GetTraining().GetGradAccumSteps(), dir.Checkpoints)
-	fmt.Fprintf(w, "metrics -> %s; nets -> %s%s\n", dir.Metrics, dir.netPath(c.GetExport().GetPath()), netSuffix)
+	fmt.Fprintf(w, "metrics -> %s; nets -> %s%s\n", dir.Metrics, dir.netPath(c.GetExport().GetPath()), NetSuffix)
 	_, err = fmt.Fprintf(w, "disk: %d MiB may be used\n", free>>20)
 	return err
 }

@@ -54,7 +54,7 @@ func (r *run) exportPath() string {
 // exportOnce exports the net of the newest checkpoint unless that was done: a
 // process that was killed between the two leaves it to the next one.
 func (r *run) exportOnce(ctx context.Context) error {
-	path := r.exportPath() + netSuffix
+	path := r.exportPath() + NetSuffix
 	_, net := r.exportNet()
 	if there, err := ReadNet(path); err == nil && there.ID() == net.ID() {
 		return r.noteExport(path)

@@ -3,8 +3,12 @@ package loop
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -12,8 +16,8 @@ import (
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
-// netSuffix ends the names of net files.
-const netSuffix = ".safetensors"
+// NetSuffix ends the names of net files.
+const NetSuffix = ".safetensors"
 
 // netFile is the net's name inside a checkpoint.
 const netFile = "net.safetensors"
@@ -61,10 +65,16 @@ func CheckpointNet(c *trainer.Checkpoint) (*nn.Net, error) {
 }
 
 // FindCheckpoint opens the checkpoint that path means: a checkpoint directory,
-// a directory of checkpoints, or a run directory, whose newest one it takes.
+// a directory of checkpoints, or a run directory, whose newest one it takes, or
+// with RUN@STEP that of a step.
 func FindCheckpoint(path string) (*trainer.Checkpoint, error) {
+	if at := strings.LastIndexByte(path, '@'); at > 0 {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return checkpointOfStep(path[:at], path[at+1:])
+		}
+	}
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
-		return nil, fmt.Errorf("open checkpoint: %w: %s; name a run or a checkpoint, or a file that ends with %s", syscall.ENOTDIR, path, netSuffix)
+		return nil, fmt.Errorf("open checkpoint: %w: %s; name a run or a checkpoint, or a file that ends with %s", syscall.ENOTDIR, path, NetSuffix)
 	}
 	if _, err := os.Stat(filepath.Join(path, "manifest.json")); err == nil {
 		return trainer.OpenCheckpoint(fsx.OS, path)
@@ -82,3 +92,45 @@ func FindCheckpoint(path string) (*trainer.Checkpoint, error) {
 	}
 	return trainer.LoadCheckpoint(fsx.OS, dir.Checkpoints)
 }
+
+// checkpointOfStep opens the checkpoint of a step of a run directory or a
+// directory of checkpoints.
+func checkpointOfStep(root, text string) (*trainer.Checkpoint, error) {
+	step, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || step < 0 {
+		return nil, fmt.Errorf("open checkpoint: %w: %s@%s: want a step, a number, behind the @", fs.ErrNotExist, root, text)
+	}
+	if _, err := os.Stat(root); err != nil {
+		return nil, fmt.Errorf("open checkpoint: %w", err)
+	}
+	info, ok, err := ReadRunInfo(root)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		dir, err := dirOfRun(root, info)
+		if err != nil {
+			return nil, err
+		}
+		root = dir.Checkpoints
+	}
+	names, err := trainer.ListCheckpoints(fsx.OS, root)
+	if err != nil {
+		return nil, err
+	}
+	var steps []string
+	for _, name := range names {
+		_, have, _ := trainer.ParseCheckpointName(name)
+		if have == step {
+			return trainer.OpenCheckpoint(fsx.OS, filepath.Join(root, name))
+		}
+		steps = append(steps, strconv.FormatInt(have, 10))
+	}
+	if n := len(steps); n > 2*shownSteps {
+		steps = slices.Concat(steps[:shownSteps], []string{"..."}, steps[n-shownSteps:])
+	}
+	return nil, fmt.Errorf("%w of step %d in %s; it has the steps %s", trainer.ErrNoCheckpoint, step, root, strings.Join(steps, " "))
+}
+
+// shownSteps is how many steps at each end of a long list are told.
+const shownSteps = 5

@@ -131,7 +131,7 @@ func (m *modelFiles) newest() (newest string, written time.Time, err error) {
 				return fs.SkipDir
 			}
 			return nil
-		case d.IsDir() || !strings.HasSuffix(path, netSuffix):
+		case d.IsDir() || !strings.HasSuffix(path, NetSuffix):
 			return nil
 		}
 		info, err := d.Info()
@@ -154,8 +154,8 @@ func (m *modelFiles) load(path string) (*foundNet, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := strings.TrimSuffix(filepath.Base(path), netSuffix)
-	if dir := filepath.Dir(path); name+netSuffix == netFile && dir != filepath.Clean(m.dir) {
+	name := strings.TrimSuffix(filepath.Base(path), NetSuffix)
+	if dir := filepath.Dir(path); name+NetSuffix == netFile && dir != filepath.Clean(m.dir) {
 		name = filepath.Base(dir) // <name>/net.safetensors
 	}
 	return &foundNet{net: net, name: name, samples: samplesOf(name)}, nil

@@ -111,7 +111,7 @@ func (r *run) newTrainer() error {
 // initialNet returns the weights that a run begins with: those of the net file
 // that the configuration names, or seeded ones.
 func initialNet(e *config.Effective, seed uint64) (*nn.Net, error) {
-	if name := e.Config.GetModel().GetNet(); strings.HasSuffix(name, netSuffix) {
+	if name := e.Config.GetModel().GetNet(); strings.HasSuffix(name, NetSuffix) {
 		net, err := ReadNet(name)
 		if err != nil {
 			return nil, e.Errorf("model.net", "name a file written by chessbrain, a kind (b6c64) or filters x blocks (64x6)", "%v", err)

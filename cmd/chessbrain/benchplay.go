@@ -98,7 +98,7 @@ func startCPUProfile(path string) (stop func() error, err error) {
 
 // findNet reads the net file, or makes out the architecture.
 func (f *playFlags) findNet(o *bench.PlayOptions) (err error) {
-	if strings.HasSuffix(f.net, netFileSuffix) {
+	if strings.HasSuffix(f.net, loop.NetSuffix) {
 		if o.Net, err = loop.ReadNet(f.net); err != nil {
 			return pathError(err)
 		}

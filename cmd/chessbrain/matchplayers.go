@@ -4,14 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/chess"
-	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/loop"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
@@ -105,20 +103,15 @@ func playerNet(spec string) (*nn.Net, string, error) {
 	if rest, ok := strings.CutPrefix(spec, randomWeights+":"); ok {
 		return randomNet(rest)
 	}
-	if filepath.Ext(spec) == netFileSuffix {
+	if filepath.Ext(spec) == loop.NetSuffix {
 		return loop.FindNet(spec, "")
 	}
-	if _, err := os.Stat(spec); errors.Is(err, fs.ErrNotExist) {
-		if at := strings.LastIndexByte(spec, '@'); at > 0 {
-			return stepNet(spec[:at], spec[at+1:])
-		}
-		return nil, "", fmt.Errorf("%q: %w; want %s", spec, fs.ErrNotExist, playerForms)
+	net, name, err := loop.FindNet("", spec)
+	if errors.Is(err, trainer.ErrNoCheckpoint) || errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; want %s", err, playerForms)
 	}
-	return loop.FindNet("", spec)
+	return net, name, err
 }
-
-// netFileSuffix ends the names of net files.
-const netFileSuffix = ".safetensors"
 
 // randomNet makes the net of SEED or SEED:ARCH.
 func randomNet(text string) (*nn.Net, string, error) {
@@ -134,50 +127,4 @@ func randomNet(text string) (*nn.Net, string, error) {
 		}
 	}
 	return nn.Init(arch, seed), fmt.Sprintf("%s:%d:%s", randomWeights, seed, arch), nil
-}
-
-// stepNet reads the checkpoint of a step from a run directory or a directory of
-// checkpoints.
-func stepNet(root, stepText string) (*nn.Net, string, error) {
-	step, err := strconv.ParseInt(stepText, 10, 64)
-	if err != nil || step < 0 {
-		return nil, "", usagef("%s@%s: want a step, a number, behind the @", root, stepText)
-	}
-	if _, err := os.Stat(root); err != nil {
-		return nil, "", err
-	}
-	if _, ok, err := loop.ReadRunInfo(root); err != nil {
-		return nil, "", err
-	} else if ok {
-		dir, _, err := loop.OpenDir(root)
-		if err != nil {
-			return nil, "", err
-		}
-		root = dir.Checkpoints
-	}
-	names, err := trainer.ListCheckpoints(fsx.OS, root)
-	if err != nil {
-		return nil, "", err
-	}
-	var steps []string
-	for _, name := range names {
-		_, have, _ := trainer.ParseCheckpointName(name)
-		if have == step {
-			return loop.FindNet("", filepath.Join(root, name))
-		}
-		steps = append(steps, strconv.FormatInt(have, 10))
-	}
-	return nil, "", fmt.Errorf("%w of step %d in %s; it has the steps %s", trainer.ErrNoCheckpoint, step, root, shorten(steps))
-}
-
-// shorten lists names, the middle of a long list left out.
-func shorten(names []string) string {
-	const ends = 5
-	if len(names) == 0 {
-		return "(none)"
-	}
-	if len(names) > 2*ends {
-		names = append(append(names[:ends:ends], "..."), names[len(names)-ends:]...)
-	}
-	return strings.Join(names, " ")
 }

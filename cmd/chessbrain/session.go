@@ -28,7 +28,7 @@ type session struct {
 	overrides []string // --override-config
 	dryRun    bool
 	plan      func(*config.Effective, io.Writer) error // checks all inputs and says what would be done
-	profiles  string // --profile-dir
+	profiles  string                                   // --profile-dir
 
 	progress *monitor.Progress
 	log      *slog.Logger
