@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	cacheWays        = 4  // entries that share a slot of the table
+	cacheWays        = 4  // entries that share a slot of the table; as many tags as a uint64 holds
 	cachePriorsEntry = 40 // priors reserved per entry; chess positions have about 30 moves
 )
 
@@ -29,7 +29,7 @@ func keyOf(masks *[encoding.NumMasks]uint64, scalars *encoding.Scalars, moves *c
 // and are overwritten once the ring has gone round.
 type cacheEntry struct {
 	key key
-	at  uint64 // position in the endless sequence of priors; 0 = empty
+	at  uint64 // position in the endless sequence of priors
 	wdl [3]float32
 	m   float32
 	num int32
@@ -38,7 +38,12 @@ type cacheEntry struct {
 // Cache remembers the network's answers, bit for bit, by a 128-bit hash of the
 // input, all of which is compared on a hit. Its memory is allocated at once and
 // bounded; the oldest answers go first. It is used by one goroutine at a time.
+//
+// Most look-ups miss. The tags, which a second-level cache can hold, say so
+// without touching the entries.
 type Cache struct {
+	tags    []uint64     // per slot 16 bits of the key of each entry; 0 = empty
+	turn    []uint8      // per slot the entry that is written next: the oldest
 	entries []cacheEntry // cacheWays in a row share a slot
 	ring    []float32
 	next    uint64 // where the next priors go, in the endless sequence
@@ -56,6 +61,7 @@ func NewCache(positions int) *Cache {
 	}
 	slots := 1 << bits.Len(uint((positions-1)/cacheWays))
 	c := &Cache{
+		tags: make([]uint64, slots), turn: make([]uint8, slots),
 		entries: make([]cacheEntry, slots*cacheWays),
 		ring:    make([]float32, max(positions*cachePriorsEntry, 256)),
 		shift:   uint(64 - bits.TrailingZeros(uint(slots))),
@@ -69,7 +75,8 @@ func (c *Cache) Clear() {
 	if c == nil {
 		return
 	}
-	clear(c.entries)
+	clear(c.tags) // no entry is looked at without its tag
+	clear(c.turn)
 	c.next = uint64(len(c.ring))
 }
 
@@ -81,28 +88,37 @@ func (c *Cache) Counts() (hits, misses uint64) {
 	return c.hits, c.misses
 }
 
-// slot returns the entries that k may be in.
-func (c *Cache) slot(k key) []cacheEntry {
-	at := int(k.hi>>c.shift) * cacheWays
-	return c.entries[at : at+cacheWays]
+// slot returns the number of the slot that k may be in.
+func (c *Cache) slot(k key) int { return int(k.hi >> c.shift) }
+
+// tagOf returns the tag of a key, never 0.
+func tagOf(k key) uint16 { return uint16(k.lo) | 1 }
+
+// find returns the living entry of k, or nil.
+func (c *Cache) find(k key) *cacheEntry {
+	slot, tag := c.slot(k), tagOf(k)
+	for i, tags := 0, c.tags[slot]; tags != 0; i, tags = i+1, tags>>16 {
+		if uint16(tags) == tag {
+			if e := &c.entries[slot*cacheWays+i]; e.key == k && c.alive(e) {
+				return e
+			}
+		}
+	}
+	return nil
 }
 
 // alive reports whether e's priors are still in the ring.
 func (c *Cache) alive(e *cacheEntry) bool {
-	return e.at != 0 && e.at+uint64(len(c.ring)) >= c.next
+	return e.at+uint64(len(c.ring)) >= c.next
 }
 
 // get returns the answer for k with so many legal moves. prior is valid until
 // the next put.
 func (c *Cache) get(k key, numLegal int) (prior []float32, wdl [3]float32, m float32, ok bool) {
-	slot := c.slot(k)
-	for i := range slot {
-		e := &slot[i]
-		if e.key == k && int(e.num) == numLegal && c.alive(e) {
-			c.hits++
-			at := e.at % uint64(len(c.ring))
-			return c.ring[at : at+uint64(e.num)], e.wdl, e.m, true
-		}
+	if e := c.find(k); e != nil && int(e.num) == numLegal {
+		c.hits++
+		at := e.at % uint64(len(c.ring))
+		return c.ring[at : at+uint64(e.num)], e.wdl, e.m, true
 	}
 	c.misses++
 	return nil, wdl, 0, false
@@ -110,16 +126,8 @@ func (c *Cache) get(k key, numLegal int) (prior []float32, wdl [3]float32, m flo
 
 // put remembers the answer for k in the place of the oldest in its slot.
 func (c *Cache) put(k key, prior []float32, wdl [3]float32, m float32) {
-	slot := c.slot(k)
-	oldest := &slot[0]
-	for i := range slot {
-		e := &slot[i]
-		if e.key == k && c.alive(e) {
-			return // another game of the batch asked for the same position
-		}
-		if e.at < oldest.at {
-			oldest = e
-		}
+	if c.find(k) != nil {
+		return // another game of the batch asked for the same position
 	}
 	size := uint64(len(c.ring))
 	if left := size - c.next%size; left < uint64(len(prior)) {
@@ -128,5 +136,9 @@ func (c *Cache) put(k key, prior []float32, wdl [3]float32, m float32) {
 	at := c.next
 	c.next += uint64(len(prior))
 	copy(c.ring[at%size:], prior)
-	*oldest = cacheEntry{key: k, at: at, wdl: wdl, m: m, num: int32(len(prior))}
+	slot := c.slot(k)
+	i := c.turn[slot]
+	c.turn[slot] = (i + 1) % cacheWays
+	c.tags[slot] = c.tags[slot]&^(0xffff<<(16*i)) | uint64(tagOf(k))<<(16*i)
+	c.entries[slot*cacheWays+int(i)] = cacheEntry{key: k, at: at, wdl: wdl, m: m, num: int32(len(prior))}
 }
