@@ -22,16 +22,10 @@ func sliceBoards(capacity int) int {
 type pool struct {
 	numWorkers int
 	jobs       []chan *job // one per worker beside the caller; closed by close
+	waits      patience    // the caller's
 	done       sync.WaitGroup
 	closeOnce  sync.Once
 }
-
-// spins is how often a waiting goroutine looks again before it sleeps, some 20
-// microseconds in all: a step has dozens of barriers, and a sleeper's waking costs
-// more than most waits. It does not yield: behind a player's goroutine it would
-// come back milliseconds later. Nor does it stay awake longer: players, in this
-// process or another, want the core.
-const spins = 2000
 
 // job is one call of run: tasks are handed out by an atomic counter. A helper that
 // comes when the caller has done them all is turned away, so that nobody waits for
@@ -70,29 +64,31 @@ func (j *job) help(worker int) {
 }
 
 // finish closes j and returns when no helper is at work.
-func (j *job) finish() {
+func (j *job) finish(waits *patience) {
 	if j.helpers.Add(jobClosed) == jobClosed {
 		return
 	}
-	for range spins {
-		if j.helpers.Load() == jobClosed {
-			return
-		}
+	over := func() bool { return j.helpers.Load() == jobClosed }
+	ok, begun := waits.awaits(over)
+	if ok {
+		return
 	}
-	for j.helpers.Load() != jobClosed {
+	for !over() {
 		<-j.done
 	}
+	waits.slept(begun)
 }
 
 func newPool(numWorkers int) *pool {
-	p := &pool{numWorkers: numWorkers}
+	p := &pool{numWorkers: numWorkers, waits: newPatience()}
 	for w := 1; w < numWorkers; w++ {
 		jobs := make(chan *job, 1)
 		p.jobs = append(p.jobs, jobs)
 		p.done.Add(1)
 		go func() {
 			defer p.done.Done()
-			for j := receive(jobs); j != nil; j = receive(jobs) {
+			waits := newPatience()
+			for j := receive(jobs, &waits); j != nil; j = receive(jobs, &waits) {
 				j.help(w)
 			}
 		}()
@@ -101,15 +97,20 @@ func newPool(numWorkers int) *pool {
 }
 
 // receive returns the next job, nil once jobs is closed.
-func receive(jobs chan *job) *job {
-	for range spins {
+func receive(jobs chan *job, waits *patience) (next *job) {
+	ok, begun := waits.awaits(func() bool {
 		select {
-		case j := <-jobs:
-			return j
+		case next = <-jobs:
+			return true
 		default:
+			return false
 		}
+	})
+	if !ok {
+		next = <-jobs
+		waits.slept(begun)
 	}
-	return <-jobs
+	return next
 }
 
 // run calls task(i, worker) for i in [0, numTasks), each once, and returns when
@@ -125,7 +126,7 @@ func (p *pool) run(numTasks int, task func(i, worker int)) {
 		p.jobs[w] <- j
 	}
 	j.work(0)
-	j.finish()
+	j.finish(&p.waits)
 }
 
 // close ends the workers and waits for them. run must not be called again.

@@ -11,7 +11,8 @@ func TestLateHelperIsTurnedAway(t *testing.T) {
 	var calls atomic.Int64
 	j := &job{numTasks: 3, task: func(int, int) { calls.Add(1) }, done: make(chan struct{}, 1)}
 	j.work(0)
-	j.finish() // nobody else came: returns at once
+	waits := newPatience()
+	j.finish(&waits) // nobody else came: returns at once
 	j.next.Store(0)
 	j.help(1)
 	if n := calls.Load(); n != 3 {
