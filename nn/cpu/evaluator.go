@@ -16,7 +16,7 @@ var ErrNotFinite = errors.New("the net's output is not finite")
 const (
 	// maxChunk is how many boards share a pass of the heads' fully connected layers.
 	maxChunk = 64
-	// groupBytes bounds the three activation buffers of a group: half of a
+	// groupBytes bounds the activation buffers of a group, three or two: half of a
 	// second-level cache of 1 MiB, the rest is for weights.
 	groupBytes         = 512 << 10
 	minGroup, maxGroup = 8, 16
@@ -30,14 +30,13 @@ type Evaluator struct {
 	group int // boards of a group; a chunk is a few groups
 
 	input   []float32 // [group][64][112]
-	x, y, h []float32 // [group][64][F]
+	x, y, h []float32 // [group][64][F]; y is h where convolutions work in place
 	scratch []float32 // of kernel calls
 	pool    []float32 // [group][F]: SE
 	hidden  []float32 // [group][SE units]
 	film    []float32 // [group][2F]: SE's outputs
 	gate    []float32 // [group][F]
 	beta    []float32 // [group][F]
-	planes  []float32 // [group][64][80]: convolutional policy head
 
 	policyFlat []float32 // [chunk][64*32]: classical policy head
 	policyOut  []float32 // [chunk][1858]
@@ -76,25 +75,26 @@ func (e *Evaluator) ID() string { return e.net.id }
 func (e *Evaluator) allocate() {
 	a := &e.net.arch
 	f := a.Filters
-	e.group = min(e.chunk, maxGroup, max(minGroup, groupBytes/(3*encoding.NumSquares*f*4)))
+	e.group = min(e.chunk, maxGroup, max(minGroup, groupBytes/(3*encoding.NumSquares*f*4)/minGroup*minGroup))
 	rows := e.group * encoding.NumSquares
 	floats := func(n int) []float32 { return make([]float32, n) }
 	e.input = floats(rows * encoding.NumPlanes)
-	e.x, e.y, e.h = floats(rows*f), floats(rows*f), floats(rows*f)
+	e.x, e.h = floats(rows*f), floats(rows*f)
+	if e.y = e.h; !kernel.Conv3InPlace(f) {
+		e.y = floats(rows * f)
+	}
 	p := e.net.precision
-	scratch := max(kernel.Conv3ScratchLen(encoding.NumPlanes, f, p), kernel.Conv3ScratchLen(f, f, p), kernel.Conv3ScratchLen(f, nn.PolicyPlanes, p))
+	scratch := max(kernel.Conv3ScratchLen(encoding.NumPlanes, f, p), kernel.Conv3ScratchLen(f, f, p), kernel.PolicyConvScratchLen(f, p))
 	for _, m := range e.net.mats() {
 		scratch = max(scratch, m.scratchLen())
 	}
 	e.scratch = floats(scratch)
 	e.pool, e.gate, e.beta = floats(e.group*f), floats(e.group*f), floats(e.group*f)
 	e.hidden, e.film = floats(e.group*a.SEUnits()), floats(e.group*2*f)
-	e.planes, e.policyFlat, e.policyOut = nil, nil, nil
+	e.policyFlat, e.policyOut = nil, nil
 	if a.PolicyHead == nn.PolicyClassical {
 		e.policyFlat = floats(e.chunk * e.net.policyFC.k)
 		e.policyOut = floats(e.chunk * e.net.policyFC.n)
-	} else {
-		e.planes = floats(rows * nn.PolicyPlanes)
 	}
 	e.value = newHeadBuffers(&e.net.value, e.chunk)
 	e.movesLeft = headBuffers{}
@@ -163,8 +163,8 @@ func (e *Evaluator) runGroup(b *encoding.Batch, lo, at, n int) {
 		return
 	}
 	e.conv(e.h, e.x, &c.policyConv1, n, c.act)
-	e.conv(e.planes, e.h, &c.policyConv2, n, kernel.None)
-	e.convPolicy(b, first, n)
+	last, start := &c.policyConv2, b.LegalStart[first:first+n+1]
+	kernel.PolicyConv(b.Prior, e.h, last.packed, last.bias, c.moves, start, b.Legal, n, c.arch.Filters, c.precision, e.scratch)
 }
 
 // mul computes y [rows][m.n] = act(x [rows][m.k] * m + bias).

@@ -84,7 +84,12 @@ func productRun(rng testRand, c int, p Precision) func() {
 	scratch := make([]float32, max(Conv3WeightGradScratchLen(c, c, p), Conv3ScratchLen(c, c, p)))
 	half, halfScratch := make([]float32, PackedMatBF16Len(c, c)), make([]float32, MatMulBF16ScratchLen(c, c))
 	stored := poisonHalves(boards * 64 * c)
+	policy := newPolicyConvCase(rng, c, 2)
+	policyPacked, policyScratch := make([]float32, PackedPolicyConvLen(c, ConvPolicyPlanes, p)), make([]float32, PolicyConvScratchLen(c, p))
+	logits := make([]float32, len(policy.legal))
 	return func() {
+		PackPolicyConv(policyPacked, policy.w, c, ConvPolicyPlanes, p)
+		PolicyConv(logits, policy.x, policyPacked, policy.bias, policy.conv, policy.start, policy.legal, policy.boards, c, p, policyScratch)
 		PackConv3(packed, w, c, c, p)
 		PackConv3Transposed(packed, w, c, c, p)
 		Conv3(y, x, packed, sum[:c], boards, c, c, Mish, p, scratch)

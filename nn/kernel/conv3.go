@@ -12,7 +12,7 @@ func Conv3ScratchLen(ci, co int, p Precision) int {
 // 3x3 cross-correlation with zero padding 1. packed comes from PackConv3 (or
 // PackConv3Transposed, for a data gradient) in the same tier and precision; bias
 // [co] may be nil; scratch has Conv3ScratchLen(ci, co, p) floats with any
-// contents. y may not overlap x.
+// contents. y may not overlap x, but see Conv3InPlace.
 //
 // Vector tiers convolve multiples of 16 channels by Winograd's F(4x4,3x3), with
 // relative errors of some 1e-6 in fp32; other sizes go the direct way, in fp32.
@@ -28,6 +28,10 @@ func Conv3Sums(y, sum, squares, x, packed, bias []float32, boards, ci, co int, a
 	}
 	conv3(Stored{F32: y}, sum[:boards*co], squares[:boards*co], x, packed, bias, boards, ci, co, act, p, scratch)
 }
+
+// Conv3InPlace says whether the y of a convolution of c channels to as many may be
+// its x in the active tier.
+func Conv3InPlace(c int) bool { return winograd(c, c) }
 
 func conv3(y Stored, sum, squares, x, packed, bias []float32, boards, ci, co int, act Act, p Precision, scratch []float32) {
 	y, x = y.Slice(0, boards*64*co), x[:boards*64*ci]
@@ -75,6 +79,20 @@ func conv3Generic(y, x, packed, bias []float32, boards, ci, co int, act Act) {
 				}
 				storePanel(yb[sq*co:][:co], &acc, bias, o, act)
 			}
+		}
+	}
+}
+
+// padBoard copies x [64][c] into the inner squares of pad [10][10][cp].
+func padBoard(pad, x []float32, c, cp int) {
+	for r := range 8 {
+		src, dst := x[r*8*c:][:8*c], pad[((r+1)*10+1)*cp:][:8*cp]
+		if c == cp {
+			copy(dst, src)
+			continue
+		}
+		for f := range 8 {
+			copy(dst[f*cp:][:c], src[f*c:][:c])
 		}
 	}
 }

@@ -28,7 +28,7 @@ func callWinogradWeights(a *winogradArgs, p Precision) {
 	}
 }
 
-// callWinogradInput transforms a board.
+// callWinogradInput transforms boards.
 func callWinogradInput(a *winogradArgs, p Precision) {
 	switch {
 	case p == BF16:
@@ -58,7 +58,7 @@ func callPoints(a *pointArgs, np int, p Precision) {
 	}
 }
 
-// callWinogradOutput transforms the points of a board to its squares, with sums
+// callWinogradOutput transforms the points of boards to their squares, with sums
 // where a asks for them; in bf16 if half.
 func callWinogradOutput(a *winogradArgs, half bool) {
 	switch {
@@ -75,7 +75,7 @@ func callWinogradOutput(a *winogradArgs, half bool) {
 	}
 }
 
-// callGradInput transforms a board for a weight gradient.
+// callGradInput transforms boards for a weight gradient.
 func callGradInput(a *winogradArgs, p Precision) {
 	switch {
 	case p == BF16:
@@ -87,7 +87,7 @@ func callGradInput(a *winogradArgs, p Precision) {
 	}
 }
 
-// callGradOutput transforms the gradient of a board's outputs.
+// callGradOutput transforms the gradient of boards' outputs.
 func callGradOutput(a *winogradArgs, p Precision) {
 	switch {
 	case p == BF16:

@@ -14,8 +14,23 @@ func pointPanels() int { return 1 }
 // callWinogradWeights transforms weights.
 func callWinogradWeights(a *winogradArgs, _ Precision) { winogradWeightsNEON(bytesOf(a)) }
 
-// callWinogradInput transforms a board.
-func callWinogradInput(a *winogradArgs, _ Precision) { winogradInputNEON(bytesOf(a)) }
+// board returns the arguments of board b alone, which is what the kernels take.
+func (a *winogradArgs) board(b uintptr) winogradArgs {
+	one := *a
+	one.src, one.dst = ahead(a.src, b*a.srcBoard), ahead(a.dst, b*a.dstBoard)
+	if a.sum != nil {
+		one.sum, one.squares = ahead(a.sum, b*a.sumBoard), ahead(a.squares, b*a.sumBoard)
+	}
+	return one
+}
+
+// callWinogradInput transforms boards.
+func callWinogradInput(a *winogradArgs, _ Precision) {
+	for b := range a.boards {
+		one := a.board(b)
+		winogradInputNEON(bytesOf(&one))
+	}
+}
 
 // callPoints computes the products of points, one panel wide.
 func callPoints(a *pointArgs, _ int, _ Precision) {
@@ -41,21 +56,29 @@ func callPoints(a *pointArgs, _ int, _ Precision) {
 // ahead returns the pointer n bytes on, within the same slice.
 func ahead(p *float32, n uintptr) *float32 { return (*float32)(unsafe.Add(unsafe.Pointer(p), n)) }
 
-// callWinogradOutput transforms the points of a board to its squares, with sums
+// callWinogradOutput transforms the points of boards to their squares, with sums
 // where a asks for them.
 func callWinogradOutput(a *winogradArgs, _ bool) {
-	if a.sum != nil {
-		winogradOutputSumsNEON(bytesOf(a))
-	} else {
-		winogradOutputNEON(bytesOf(a))
+	for b := range a.boards {
+		one := a.board(b)
+		if a.sum != nil {
+			winogradOutputSumsNEON(bytesOf(&one))
+		} else {
+			winogradOutputNEON(bytesOf(&one))
+		}
 	}
 }
 
-// callGradInput transforms a board for a weight gradient.
-func callGradInput(a *winogradArgs, _ Precision) { winogradInputNEON(bytesOf(a)) }
+// callGradInput transforms boards for a weight gradient.
+func callGradInput(a *winogradArgs, p Precision) { callWinogradInput(a, p) }
 
-// callGradOutput transforms the gradient of a board's outputs.
-func callGradOutput(a *winogradArgs, _ Precision) { winogradOutputGradNEON(bytesOf(a)) }
+// callGradOutput transforms the gradient of boards' outputs.
+func callGradOutput(a *winogradArgs, _ Precision) {
+	for b := range a.boards {
+		one := a.board(b)
+		winogradOutputGradNEON(bytesOf(&one))
+	}
+}
 
 // callPointGrad computes sums of outer products of points, one panel wide.
 func callPointGrad(a *pointGradArgs, _ int, _ Precision) {

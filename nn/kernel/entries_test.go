@@ -45,6 +45,9 @@ func smallArgs(t *testing.T, kind string) *byte {
 	case "expandArgs":
 		return bytesOf(&expandArgs{y: &make([]float32, 64*112)[0], masks: &make([]uint64, 104)[0],
 			constants: &make([]uint64, 8)[0], values: mem(1), one: bits32(1), firstBit: 1})
+	case "policyArgs":
+		return bytesOf(&policyArgs{y: mem(0), x: mem(tiny), w: mem(1.1), jobs: &make([]uint64, 2)[0],
+			row: 640, square: 64, panels: 2, n: 2})
 	case "optArgs":
 		return bytesOf(&optArgs{w: mem(1), g: mem(tiny), m: mem(1), v: mem(tiny), n: 2,
 			lr: bits32(0.1), b1: bits32(0.9), b2: bits32(0.9), bc1: bits32(1), bc2: bits32(1)})
@@ -64,7 +67,7 @@ func smallArgs(t *testing.T, kind string) *byte {
 		return bytesOf(&transposeArgs{src: mem(tiny), dst: mem(0), srcRow: 64, dstRow: 64, srcStep: 1024, dstStep: 1024, n: 2})
 	case "winogradArgs":
 		return bytesOf(&winogradArgs{src: mem(tiny), dst: mem(0), temp: mem(0), srcRow: 64, srcPlane: 256,
-			dstRow: 64, dstPlane: 256, bias: mem(tiny), sum: mem(0), squares: mem(0), n: 1})
+			dstRow: 64, dstPlane: 256, bias: mem(tiny), sum: mem(0), squares: mem(0), n: 1, boards: 2, srcBoard: 64, dstBoard: 64, sumBoard: 64})
 	case "peakArgs":
 		return bytesOf(&peakArgs{n: 3})
 	}
@@ -110,9 +113,10 @@ func TestArgumentSizes(t *testing.T) {
 		{unsafe.Sizeof(flatArgs{}), unsafe.Offsetof(flatArgs{}.alpha)},
 		{unsafe.Sizeof(pointArgs{}), unsafe.Offsetof(pointArgs{}.aheadRow)},
 		{unsafe.Sizeof(pointGradArgs{}), unsafe.Offsetof(pointGradArgs{}.points)},
-		{unsafe.Sizeof(winogradArgs{}), unsafe.Offsetof(winogradArgs{}.n)},
+		{unsafe.Sizeof(winogradArgs{}), unsafe.Offsetof(winogradArgs{}.sumBoard)},
 		{unsafe.Sizeof(squaresArgs{}), unsafe.Offsetof(squaresArgs{}.n)},
 		{unsafe.Sizeof(expandArgs{}), unsafe.Offsetof(expandArgs{}.firstBit)},
+		{unsafe.Sizeof(policyArgs{}), unsafe.Offsetof(policyArgs{}.n)},
 		{unsafe.Sizeof(optArgs{}), unsafe.Offsetof(optArgs{}.bc2)},
 		{unsafe.Sizeof(transposeArgs{}), unsafe.Offsetof(transposeArgs{}.n)},
 		{unsafe.Sizeof(tileArgs{}), unsafe.Offsetof(tileArgs{}.points)},

@@ -21,20 +21,6 @@ func conv3Vec(y, x, packed, bias []float32, boards, ci, co int, act Act, scratch
 	}
 }
 
-// padBoard copies x [64][c] into the inner squares of pad [10][10][cp].
-func padBoard(pad, x []float32, c, cp int) {
-	for r := range 8 {
-		src, dst := x[r*8*c:][:8*c], pad[((r+1)*10+1)*cp:][:8*cp]
-		if c == cp {
-			copy(dst, src)
-			continue
-		}
-		for f := range 8 {
-			copy(dst[f*cp:][:c], src[f*c:][:c])
-		}
-	}
-}
-
 func matMulVec(y, x, packed, bias []float32, rows, k, n int, act Act) {
 	g := gemmArgs{
 		segs: 1, kseg: uintptr(k),

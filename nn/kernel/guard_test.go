@@ -62,6 +62,23 @@ func TestStaysInBounds(t *testing.T) {
 	}
 }
 
+// The same of the policy head.
+func TestPolicyConvStaysInBounds(t *testing.T) {
+	rng := newRand(t)
+	for _, ci := range []int{5, 48, 64} {
+		for _, low := range []bool{false, true} {
+			forTiers(t, func(t *testing.T) {
+				c := newPolicyConvCase(rng, ci, 3)
+				mem := func(n int) []float32 { return guarded(t, rng, n, low) }
+				c.x, c.w, c.bias = mem(len(c.x)), mem(len(c.w)), mem(len(c.bias))
+				for _, p := range precisions() {
+					c.run(mem, 0, c.boards, p)
+				}
+			})
+		}
+	}
+}
+
 // convolveInBounds runs the convolutions of boards in memory from mem.
 func convolveInBounds(mem func(int) []float32, ci, co, boards int, p Precision) {
 	x, y, bias, w := mem(boards*64*ci), mem(boards*64*co), mem(co), mem(9*ci*co)

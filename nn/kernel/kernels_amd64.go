@@ -209,6 +209,16 @@ func sumSquaresAVX512(args *byte)
 //go:noescape
 func expandAVX512(args *byte)
 
+// policyDotsAVX512 adds single outputs of a 3x3 convolution to y. args is a *policyArgs.
+//
+//go:noescape
+func policyDotsAVX512(args *byte)
+
+// policyDotsBF16AVX512 adds single outputs of a 3x3 convolution to y. args is a *policyArgs.
+//
+//go:noescape
+func policyDotsBF16AVX512(args *byte)
+
 // transpose16AVX512 transposes blocks of 16 rows of 16 floats. args is a *transposeArgs.
 //
 //go:noescape
@@ -453,6 +463,11 @@ func sumSquaresAVX2(args *byte)
 //
 //go:noescape
 func expandAVX2(args *byte)
+
+// policyDotsAVX2 adds single outputs of a 3x3 convolution to y. args is a *policyArgs.
+//
+//go:noescape
+func policyDotsAVX2(args *byte)
 
 // transpose16AVX2 transposes blocks of 16 rows of 16 floats. args is a *transposeArgs.
 //

@@ -23,10 +23,14 @@ func PackMatBF16(dst, w []float32, k, n int) {
 	for o := range n {
 		base := o / panel * (k / 2) * panel
 		for i := range k / 2 {
-			word := uint32(halfBits(w[o*k+2*i])) | uint32(halfBits(w[o*k+2*i+1]))<<16
-			dst[base+i*panel+o%panel] = math.Float32frombits(word)
+			dst[base+i*panel+o%panel] = halfWord(w[o*k+2*i], w[o*k+2*i+1])
 		}
 	}
+}
+
+// halfWord returns the word of two numbers, the first in its low half.
+func halfWord(even, odd float32) float32 {
+	return math.Float32frombits(uint32(halfBits(even)) | uint32(halfBits(odd))<<16)
 }
 
 // halfBits rounds to the nearest bfloat16, ties to even.

@@ -9,7 +9,7 @@ package kernel
 //
 // Factors are words: one float32, or two bf16. The points of activations are
 // [36][tiles][words of a row], planes a cache line apart from a multiple of the
-// page size; weights are [co/16][36][words of ci, and one row empty][16].
+// page size; weights are [co/16][36][words of ci][16].
 const (
 	points     = 36
 	boardTiles = 4
@@ -36,11 +36,7 @@ func words(n int, p Precision) int {
 	return n
 }
 
-func winogradPackedLen(ci, co int, p Precision) int { return points * pointStride(words(ci, p)) * co }
-
-// pointStride is the number of rows from a point of packed weights of k words to
-// the next: one is empty, because rows a power of two apart share cache sets.
-func pointStride(k int) int { return k + 1 }
+func winogradPackedLen(ci, co int, p Precision) int { return points * words(ci, p) * co }
 
 // winogradPack transforms weights: the taps from input channel i to output
 // channel o are the 9 floats from w[(o*outStride+i*inStride)*9] on, turned: in
@@ -48,7 +44,7 @@ func pointStride(k int) int { return k + 1 }
 func winogradPack(dst, w []float32, outStride, inStride int, turned bool, ci, co int, p Precision) {
 	var t tapPanel
 	var temp [2 * 18 * panel]float32
-	k := pointStride(words(ci, p))
+	k := words(ci, p)
 	for o := 0; o < co; o += panel {
 		for i := 0; i < ci; i += panel {
 			t.gather(w[(o*outStride+i*inStride)*9:], outStride, inStride, turned)
@@ -144,14 +140,12 @@ func (w *winogradGroup) plane(n int) int { return w.boards*boardTiles*n + planeP
 // input transforms x [boards][64][ci] to the points v.
 func (w *winogradGroup) input(v, x []float32) {
 	k := words(w.ci, w.precision)
-	for b := range w.boards {
-		a := winogradArgs{
-			src: at(x, b*64*w.ci), dst: at(v, b*boardTiles*k), temp: at(w.temp, 0),
-			srcRow: uintptr(w.ci * f32), dstRow: uintptr(k * f32), dstPlane: uintptr(w.plane(k) * f32),
-			n: uintptr(w.ci / lanes()),
-		}
-		callWinogradInput(&a, w.precision)
-	}
+	callWinogradInput(&winogradArgs{
+		src: at(x, 0), dst: at(v, 0), temp: at(w.temp, 0),
+		srcRow: uintptr(w.ci * f32), dstRow: uintptr(k * f32), dstPlane: uintptr(w.plane(k) * f32),
+		n: uintptr(w.ci / lanes()), boards: uintptr(w.boards),
+		srcBoard: uintptr(64 * w.ci * f32), dstBoard: uintptr(boardTiles * k * f32),
+	}, w.precision)
 }
 
 // product multiplies the points v with the weights and transforms the result,
@@ -174,16 +168,15 @@ func (w *winogradGroup) panels(o int) int {
 // squares will be written to y.
 func (w *winogradGroup) points(v, m, packed []float32, y Stored, o, np int) {
 	k, rows := words(w.ci, w.precision), w.boards*boardTiles
-	stride := pointStride(k)
 	a := pointArgs{
 		xRow: uintptr(k * f32), yRow: uintptr(np * panel * f32),
 		xPoint: uintptr(w.plane(k) * f32), yPoint: uintptr(w.plane(np*panel) * f32),
-		wPoint: uintptr(stride * panel * f32), wPanel: uintptr(points * stride * panel * f32),
+		wPoint: uintptr(k * panel * f32), wPanel: uintptr(points * k * panel * f32),
 		k: uintptr(k), rows: uintptr(rows),
 	}
 	step := max(1, maxCallMACs/(rows*k*np*panel))
 	for p := 0; p < points; p += step {
-		a.x, a.y, a.w = at(v, p*w.plane(k)), at(m, p*w.plane(np*panel)), at(packed, (o*points+p*panel)*stride)
+		a.x, a.y, a.w = at(v, p*w.plane(k)), at(m, p*w.plane(np*panel)), at(packed, (o*points+p*panel)*k)
 		a.points = uintptr(min(step, points-p))
 		// 36 points' tiles fetch more than the group's squares: the addresses run
 		// past its end, where a prefetch does no harm.
@@ -195,16 +188,16 @@ func (w *winogradGroup) points(v, m, packed []float32, y Stored, o, np int) {
 // output transforms the points m of np panels to y [boards][64][co], from output
 // channel o on.
 func (w *winogradGroup) output(y Stored, sum, squares, m, bias []float32, act Act, o, np int) {
-	for b := range w.boards {
-		a := winogradArgs{
-			src: at(m, b*boardTiles*np*panel), dst: y.at(b*64*w.co + o), temp: at(w.temp, 0),
-			srcRow: uintptr(np * panel * f32), srcPlane: uintptr(w.plane(np*panel) * f32),
-			dstRow: uintptr(w.co * y.size()), bias: optional(bias, o), floor: floorBits(act),
-			n: uintptr(np * panel / lanes()),
-		}
-		if sum != nil {
-			a.sum, a.squares = at(sum, b*w.co+o), at(squares, b*w.co+o)
-		}
-		callWinogradOutput(&a, y.half())
+	a := winogradArgs{
+		src: at(m, 0), dst: y.at(o), temp: at(w.temp, 0),
+		srcRow: uintptr(np * panel * f32), srcPlane: uintptr(w.plane(np*panel) * f32),
+		dstRow: uintptr(w.co * y.size()), bias: optional(bias, o), floor: floorBits(act),
+		n: uintptr(np * panel / lanes()), boards: uintptr(w.boards),
+		srcBoard: uintptr(boardTiles * np * panel * f32), dstBoard: uintptr(64 * w.co * y.size()),
+		sumBoard: uintptr(w.co * f32),
 	}
+	if sum != nil {
+		a.sum, a.squares = at(sum, o), at(squares, o)
+	}
+	callWinogradOutput(&a, y.half())
 }

@@ -33,20 +33,21 @@ func newWinogradGrad(scratch []float32, ci, co int, p Precision) winogradGrad {
 // winogradGradAdd transforms boards to the places from first on.
 func winogradGradAdd(scratch, x, dy []float32, first, boards, ci, co int, p Precision) {
 	g := newWinogradGrad(scratch, ci, co, p)
-	for b := range boards {
-		row := words((first+b)*boardTiles, p)
-		board := winogradArgs{
-			src: at(x, b*64*ci), srcRow: uintptr(ci * f32),
-			dst: at(g.v, row*ci), dstRow: uintptr(ci * f32), dstPlane: uintptr(g.vPlane * f32),
-			temp: at(g.temp, 0), n: uintptr(ci / lanes()),
-		}
-		callGradInput(&board, p)
-		board = winogradArgs{
-			src: at(dy, b*64*co), srcRow: uintptr(co * f32),
-			dst: at(g.d, row*co), dstRow: uintptr(co * f32), dstPlane: uintptr(g.dPlane * f32),
-			temp: at(g.temp, 0), n: uintptr(co / lanes()),
-		}
-		callGradOutput(&board, p)
+	step := words(boardTiles, p) // rows of a board
+	input := winogradArgs{
+		srcRow: uintptr(ci * f32), srcBoard: uintptr(64 * ci * f32), temp: at(g.temp, 0), n: uintptr(ci / lanes()),
+		dstRow: uintptr(ci * f32), dstPlane: uintptr(g.vPlane * f32), dstBoard: uintptr(step * ci * f32),
+	}
+	output := winogradArgs{
+		srcRow: uintptr(co * f32), srcBoard: uintptr(64 * co * f32), temp: at(g.temp, 0), n: uintptr(co / lanes()),
+		dstRow: uintptr(co * f32), dstPlane: uintptr(g.dPlane * f32), dstBoard: uintptr(step * co * f32),
+	}
+	for b := 0; b < boards; b += groupBoards {
+		n, row := uintptr(min(groupBoards, boards-b)), (first+b)*step
+		input.src, input.dst, input.boards = at(x, b*64*ci), at(g.v, row*ci), n
+		callGradInput(&input, p)
+		output.src, output.dst, output.boards = at(dy, b*64*co), at(g.d, row*co), n
+		callGradOutput(&output, p)
 	}
 }
 

@@ -34,6 +34,7 @@ func run(dir string) error {
 		genActivations(v)
 		genReductions(v)
 		genExpand(v)
+		genPolicy(v)
 		genTranspose(v)
 		genPeak(v)
 		genPoints(v)

@@ -33,7 +33,12 @@ func genWinograd(v isa) {
 		formats = append(formats, halfRows, halfPairs)
 	}
 	for _, f := range formats {
-		toPoints(v, f, "winogradInput", "transforms a board, B^T d B.", inputFactors, (*transforms).input, -1, 6)
+		const name, doc = "winogradInput", "transforms a board, B^T d B."
+		if v.size == 64 && f != halfPairs {
+			inputHeld(v, f, name, doc)
+		} else {
+			toPoints(v, f, name, doc, inputFactors, (*transforms).input, -1, 6)
+		}
 		if f != halfRows {
 			toPoints(v, f, "winogradOutputGrad", "transforms the gradient of a board's outputs, A y A^T.", outputGradFactors, (*transforms).outputGrad, 0, 4)
 		}
@@ -79,7 +84,7 @@ func (p planes) at(base reg.Register, i int) Mem {
 func toPoints(v isa, out format, name, doc string, factors []string, f transform1D, first, width int) {
 	v.kernel(name+out.suffix(), "winogradArgs", doc, func(fr *frame) {
 		t := newTransforms(v, factors...)
-		src, dst, temp, n := fr.load("src"), fr.local("dst"), fr.load("temp"), fr.local("n")
+		src, dst, temp, n := GP64(), AllocLocal(8), fr.load("temp"), AllocLocal(8)
 		pack := newPacker(out)
 		load := func(mem func(i int) Mem, half int) []reg.VecVirtual {
 			d := make([]reg.VecVirtual, width)
@@ -91,46 +96,68 @@ func toPoints(v isa, out format, name, doc string, factors []string, f transform
 			}
 			return d
 		}
-		loop("slice", n, func() {
-			files := rowOffsets(fr, "srcRow", 8)
-			p, tp, count := GP64(), GP64(), GP64()
-			MOVQ(src, p)
-			MOVQ(temp, tp)
-			MOVQ(U32(8), count)
-			loop("rank", count, func() {
-				for half := range 2 {
-					d := load(func(i int) Mem { return files(p, i) }, half)
-					f(t, d, func(j int, x reg.VecVirtual) {
-						VMOVUPS(x, Mem{Base: tp, Disp: (half*6 + j) * 8 * v.size})
-					})
-				}
-				step := fr.load("srcRow")
-				LEAQ(Mem{Base: p, Index: step, Scale: 8}, p)
-				ADDQ(U32(uint32(v.size)), tp)
-			})
-			q, row, plane := GP64(), fr.load("dstRow"), fr.load("dstPlane")
-			at := newPlanes(plane)
-			MOVQ(dst, q)
-			MOVQ(temp, tp)
-			MOVQ(U32(6), count)
-			loop("column", count, func() {
-				r := GP64()
-				MOVQ(q, r)
-				for rank := range 2 {
-					for file := range 2 {
-						d := load(func(i int) Mem { return Mem{Base: tp, Disp: file*6*8*v.size + i*v.size} }, rank)
-						f(t, d, func(i int, x reg.VecVirtual) { pack.store(x, at.at(r, i), file, i) })
-						if rank+file < 2 && (out != halfPairs || file == 1) {
-							ADDQ(row, r)
+		overBoards(fr, src, dst, n, func() {
+			loop("slice", n, func() {
+				files := rowOffsets(fr, "srcRow", 8)
+				p, tp, count := GP64(), GP64(), GP64()
+				MOVQ(src, p)
+				MOVQ(temp, tp)
+				MOVQ(U32(8), count)
+				loop("rank", count, func() {
+					for half := range 2 {
+						d := load(func(i int) Mem { return files(p, i) }, half)
+						f(t, d, func(j int, x reg.VecVirtual) {
+							VMOVUPS(x, Mem{Base: tp, Disp: (half*6 + j) * 8 * v.size})
+						})
+					}
+					step := fr.load("srcRow")
+					LEAQ(Mem{Base: p, Index: step, Scale: 8}, p)
+					ADDQ(U32(uint32(v.size)), tp)
+				})
+				q, row, plane := GP64(), fr.load("dstRow"), fr.load("dstPlane")
+				at := newPlanes(plane)
+				MOVQ(dst, q)
+				MOVQ(temp, tp)
+				MOVQ(U32(6), count)
+				loop("column", count, func() {
+					r := GP64()
+					MOVQ(q, r)
+					for rank := range 2 {
+						for file := range 2 {
+							d := load(func(i int) Mem { return Mem{Base: tp, Disp: file*6*8*v.size + i*v.size} }, rank)
+							f(t, d, func(i int, x reg.VecVirtual) { pack.store(x, at.at(r, i), file, i) })
+							if rank+file < 2 && (out != halfPairs || file == 1) {
+								ADDQ(row, r)
+							}
 						}
 					}
-				}
-				ADDQ(plane, q)
-				ADDQ(U32(uint32(8*v.size)), tp)
+					ADDQ(plane, q)
+					ADDQ(U32(uint32(8*v.size)), tp)
+				})
+				ADDQ(U32(uint32(v.size)), src)
+				ADDQ(U32(uint32(out.step(v))), dst)
 			})
-			ADDQ(U32(uint32(v.size)), src)
-			ADDQ(U32(uint32(out.step(v))), dst)
 		})
+	})
+}
+
+// overBoards emits body for every board, with src, dst and n set as it needs them.
+func overBoards(f *frame, src, dst, n Op, body func()) {
+	left, nextSrc, nextDst := f.local("boards"), f.local("src"), f.local("dst")
+	move := func(from Mem, to Op) {
+		r := GP64()
+		MOVQ(from, r)
+		MOVQ(r, to)
+	}
+	loop("board", left, func() {
+		move(nextSrc, src)
+		move(nextDst, dst)
+		move(f.mem("n"), n)
+		body()
+		step := f.load("srcBoard")
+		ADDQ(step, nextSrc)
+		step = f.load("dstBoard")
+		ADDQ(step, nextDst)
 	})
 }
 

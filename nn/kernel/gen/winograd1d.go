@@ -101,37 +101,114 @@ func (t *transforms) sub(x, y reg.VecVirtual) reg.VecVirtual {
 // inputFactors are the constants of input.
 var inputFactors = []string{"A", "B", "A2", "B2", "Sum", "Product"}
 
+// addTo adds k*y to x in place.
+func (t *transforms) addTo(x reg.VecVirtual, k string, y Op) { VFMADD231PS(y, t.k(k), x) }
+
+// subFrom subtracts k*y from x in place.
+func (t *transforms) subFrom(x reg.VecVirtual, k string, y Op) { VFNMADD231PS(y, t.k(k), x) }
+
 // input is B^T d: 6 values of the input, of which d[0] or d[5] may be nil (off
 // the board), to 6 points. emit takes each result at once, to keep few alive.
 func (t *transforms) input(d []reg.VecVirtual, emit func(i int, x reg.VecVirtual)) {
-	even, odd := t.mulSub(d[4], "B2", d[2]), t.mulSub(d[3], "B2", d[1])
-	emit(1, t.mulAdd(even, "A", odd))
-	emit(2, t.mulSub(even, "A", odd))
-	even, odd = t.mulSub(d[4], "A2", d[2]), t.mulSub(d[3], "A2", d[1])
-	emit(3, t.mulAdd(even, "B", odd))
-	emit(4, t.mulSub(even, "B", odd))
-	emit(0, t.mulAdd(t.mulSub(d[4], "Sum", d[2]), "Product", d[0]))
-	if d[5] == nil {
-		x := t.v.vec()
-		VMULPS(t.k("Product"), d[1], x)
-		VFNMADD231PS(t.k("Sum"), d[3], x)
-		emit(5, x)
-		return
+	value := func(i int) Op {
+		if d[i] == nil {
+			return nil
+		}
+		return d[i]
 	}
-	emit(5, t.mulAdd(t.mulSub(d[5], "Sum", d[3]), "Product", d[1]))
+	for pair := range inputPairs {
+		points, x := t.inputPair(pair, value)
+		emit(points[0], x[0])
+		emit(points[1], x[1])
+	}
+}
+
+// inputPairs is the number of pairs of points that share what they need.
+const inputPairs = 3
+
+// inputPair emits two of the six points of the input, which are registers or
+// memory, and says which they are. value(0) or value(5) may be nil.
+func (t *transforms) inputPair(pair int, value func(i int) Op) (points [2]int, x [2]reg.VecVirtual) {
+	if pair == 2 {
+		return [2]int{0, 5}, [2]reg.VecVirtual{
+			t.inputEnd(value(4), value(2), value(0)), t.inputEnd(value(5), value(3), value(1)),
+		}
+	}
+	near, far := "A", "B2"
+	if pair == 1 {
+		near, far = "B", "A2"
+	}
+	even, odd := t.v.copyOf(value(4)), t.v.copyOf(value(3))
+	t.subFrom(even, far, value(2))
+	t.subFrom(odd, far, value(1))
+	plus := t.v.copyOf(even)
+	t.addTo(plus, near, odd)
+	t.subFrom(even, near, odd)
+	return [2]int{1 + 2*pair, 2 + 2*pair}, [2]reg.VecVirtual{plus, even}
+}
+
+// inputEnd returns a - Sum*b + Product*c; a nil a or c is zero.
+func (t *transforms) inputEnd(a, b, c Op) reg.VecVirtual {
+	if a == nil {
+		x := t.v.vec()
+		VMULPS(c, t.k("Product"), x)
+		t.subFrom(x, "Sum", b)
+		return x
+	}
+	x := t.v.copyOf(a)
+	t.subFrom(x, "Sum", b)
+	if c != nil {
+		t.addTo(x, "Product", c)
+	}
+	return x
 }
 
 // outputFactors are the constants of output.
 var outputFactors = []string{"A", "B", "A2", "B2", "A3", "B3"}
 
-// output is A^T m: 6 points to 4 values.
+// output is A^T m: 6 points to 4 values. It destroys m[5].
 func (t *transforms) output(m []reg.VecVirtual, emit func(i int, x reg.VecVirtual)) {
 	sumA, sumB := t.add(m[1], m[2]), t.add(m[3], m[4])
 	difA, difB := t.sub(m[1], m[2]), t.sub(m[3], m[4])
-	emit(0, t.add(t.add(m[0], sumA), sumB))
-	emit(1, t.mulAdd(t.mulAdd(nil, "A", difA), "B", difB))
-	emit(2, t.mulAdd(t.mulAdd(nil, "A2", sumA), "B2", sumB))
-	emit(3, t.mulAdd(t.mulAdd(m[5], "A3", difA), "B3", difB))
+	for i, x := range t.outputEven(sumA, sumB, m[0]) {
+		emit(2*i, x)
+	}
+	for i, x := range t.outputOdd(difA, difB, m[5]) {
+		emit(1+2*i, x)
+	}
+}
+
+// outputEven returns values 0 and 2 from the sums of points 1 and 2, and 3 and 4.
+func (t *transforms) outputEven(sumA, sumB reg.VecVirtual, m0 Op) [2]reg.VecVirtual {
+	first, second := t.v.vec(), t.v.vec()
+	VADDPS(m0, sumA, first)
+	VADDPS(sumB, first, first)
+	VMULPS(sumA, t.k("A2"), second)
+	t.addTo(second, "B2", sumB)
+	return [2]reg.VecVirtual{first, second}
+}
+
+// outputOdd returns values 1 and 3 from the differences. It destroys m5.
+func (t *transforms) outputOdd(difA, difB, m5 reg.VecVirtual) [2]reg.VecVirtual {
+	first := t.v.vec()
+	VMULPS(difA, t.k("A"), first)
+	t.addTo(first, "B", difB)
+	t.addTo(m5, "A3", difA)
+	t.addTo(m5, "B3", difB)
+	return [2]reg.VecVirtual{first, m5}
+}
+
+// outputHalf returns values half and half+2 of 6 points in memory.
+func (t *transforms) outputHalf(half int, mem func(i int) Mem) [2]reg.VecVirtual {
+	a, b := t.v.copyOf(mem(1)), t.v.copyOf(mem(3))
+	if half == 0 {
+		VADDPS(mem(2), a, a)
+		VADDPS(mem(4), b, b)
+		return t.outputEven(a, b, mem(0))
+	}
+	VSUBPS(mem(2), a, a)
+	VSUBPS(mem(4), b, b)
+	return t.outputOdd(a, b, t.v.copyOf(mem(5)))
 }
 
 // outputGradFactors are the constants of outputGrad.

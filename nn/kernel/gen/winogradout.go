@@ -12,53 +12,71 @@ import (
 func fromPoints(v isa, out storage, name string, sums bool) {
 	v.kernel(name+out.suffix(), "winogradArgs", "transforms the products of a board to its outputs, A^T m A.", func(f *frame) {
 		t := newTransforms(v, outputFactors...)
-		src, dst, temp, n := f.local("src"), f.local("dst"), f.load("temp"), f.local("n")
+		src, dst, n := AllocLocal(8), AllocLocal(8), AllocLocal(8)
+		var temp reg.Register
+		if v.size == 32 {
+			temp = f.load("temp")
+		}
 		half, side := AllocLocal(8), AllocLocal(8)
 		at := newPlanes(f.load("srcPlane"))
 		bias, total := v.vec(), v.vecs(4)
-		channel := GP64() // bytes from the first channel
-		XORQ(channel, channel)
-		loop("slice", n, func() {
-			v.zero(bias)
-			b := f.load("bias")
-			TESTQ(b, b)
-			JZ(LabelRef("nobias"))
-			VMOVUPS(Mem{Base: b, Index: channel, Scale: 1}, bias)
-			Label("nobias")
-			if sums {
-				for _, s := range total {
-					v.zero(s)
+		channel := GP64()         // bytes from the first channel
+		sumBoard := AllocLocal(8) // bytes to the board's sums
+		MOVQ(U32(0), sumBoard)
+		overBoards(f, src, dst, n, func() {
+			XORQ(channel, channel)
+			loop("slice", n, func() {
+				v.zero(bias)
+				b := f.load("bias")
+				TESTQ(b, b)
+				JZ(LabelRef("nobias"))
+				VMOVUPS(Mem{Base: b, Index: channel, Scale: 1}, bias)
+				Label("nobias")
+				if sums {
+					for _, s := range total {
+						v.zero(s)
+					}
 				}
-			}
-			m, y := GP64(), GP64()
-			MOVQ(src, m)
-			MOVQ(dst, y)
-			MOVQ(U32(2), half)
-			loop("rankhalf", half, func() {
-				MOVQ(U32(2), side)
-				loop("filehalf", side, func() {
-					outputTile(t, f, out, at, m, y, temp, bias, total, sums)
-					ADDQ(f.mem("srcRow"), m)
+				m, y := GP64(), GP64()
+				MOVQ(src, m)
+				MOVQ(dst, y)
+				MOVQ(U32(2), half)
+				loop("rankhalf", half, func() {
+					MOVQ(U32(2), side)
+					loop("filehalf", side, func() {
+						if v.size == 64 {
+							outputTileHeld(t, f, out, at, m, y, bias, total, sums)
+						} else {
+							outputTile(t, f, out, at, m, y, temp, bias, total, sums)
+						}
+						ADDQ(f.mem("srcRow"), m)
+						row := f.load("dstRow")
+						LEAQ(Mem{Base: y, Index: row, Scale: 4}, y)
+					})
+					// 3 ranks and the file's half back: the loop went 8 squares on.
 					row := f.load("dstRow")
-					LEAQ(Mem{Base: y, Index: row, Scale: 4}, y)
+					SHLQ(Imm(3), row)
+					LEAQ(Mem{Base: row, Index: row, Scale: 2}, row)
+					ADDQ(row, y)
 				})
-				// 3 ranks and the file's half back: the loop went 8 squares on.
-				row := f.load("dstRow")
-				SHLQ(Imm(3), row)
-				LEAQ(Mem{Base: row, Index: row, Scale: 2}, row)
-				ADDQ(row, y)
+				if sums {
+					VADDPS(total[0], total[1], total[0])
+					VADDPS(total[2], total[3], total[2])
+					s := f.load("sum")
+					ADDQ(sumBoard, s)
+					VMOVUPS(total[0], Mem{Base: s, Index: channel, Scale: 1})
+					s = f.load("squares")
+					ADDQ(sumBoard, s)
+					VMOVUPS(total[2], Mem{Base: s, Index: channel, Scale: 1})
+				}
+				ADDQ(U32(uint32(v.size)), src)
+				ADDQ(U32(uint32(out.bytes(v.size))), dst)
+				ADDQ(U32(uint32(v.size)), channel)
 			})
 			if sums {
-				VADDPS(total[0], total[1], total[0])
-				VADDPS(total[2], total[3], total[2])
-				s := f.load("sum")
-				VMOVUPS(total[0], Mem{Base: s, Index: channel, Scale: 1})
-				s = f.load("squares")
-				VMOVUPS(total[2], Mem{Base: s, Index: channel, Scale: 1})
+				step := f.load("sumBoard")
+				ADDQ(step, sumBoard)
 			}
-			ADDQ(U32(uint32(v.size)), src)
-			ADDQ(U32(uint32(out.bytes(v.size))), dst)
-			ADDQ(U32(uint32(v.size)), channel)
 		})
 	})
 }
@@ -79,31 +97,78 @@ func outputTile(t *transforms, f *frame, out storage, at planes, m, y, temp reg.
 		ADDQ(f.mem("srcPlane"), p)
 		ADDQ(U32(uint32(v.size)), tp)
 	})
-	row := f.load("dstRow")
-	row3 := GP64()
-	LEAQ(Mem{Base: row, Index: row, Scale: 2}, row3)
-	floor := f.broadcast(v, "floor")
+	w := newRankWriter(t, f, out, bias, total, sums)
 	MOVQ(temp, tp)
 	MOVQ(y, p)
 	MOVQ(U32(4), count)
 	loop("rank", count, func() {
-		t.output(v.loadSix(func(i int) Mem { return Mem{Base: tp, Disp: i * v.size} }), func(i int, x reg.VecVirtual) {
-			r := t.add(x, bias)
-			// The second operand wins when one is NaN: NaN passes.
-			VMAXPS(r, floor, r)
-			if sums {
-				VADDPS(r, total[i%2], total[i%2])
-				VFMADD231PS(r, r, total[2+i%2])
-			}
-			out.store(r, [4]Mem{
-				{Base: p},
-				{Base: p, Index: row, Scale: 1},
-				{Base: p, Index: row, Scale: 2},
-				{Base: p, Index: row3, Scale: 1},
-			}[i])
-		})
-		LEAQ(Mem{Base: p, Index: row, Scale: 8}, p)
+		w.write(p, v.loadSix(func(i int) Mem { return Mem{Base: tp, Disp: i * v.size} }))
+		LEAQ(Mem{Base: p, Index: w.row, Scale: 8}, p)
 		ADDQ(U32(uint32(6*v.size)), tp)
+	})
+}
+
+// outputTileHeld is outputTile with the ranks between the two transforms in
+// registers: ranks 0 and 2 first, which share what they need, then 1 and 3.
+// Stores cost more here than reading the points twice.
+func outputTileHeld(t *transforms, f *frame, out storage, at planes, m, y reg.Register, bias reg.VecVirtual, total []reg.VecVirtual, sums bool) {
+	w := newRankWriter(t, f, out, bias, total, sums)
+	p := GP64()
+	for half := range 2 {
+		MOVQ(m, p)
+		var ranks [2][]reg.VecVirtual
+		for column := range 6 {
+			for i, x := range t.outputHalf(half, func(i int) Mem { return at.at(p, i) }) {
+				ranks[i] = append(ranks[i], x)
+			}
+			if column < 5 {
+				ADDQ(f.mem("srcPlane"), p)
+			}
+		}
+		MOVQ(y, p)
+		if half == 1 {
+			LEAQ(Mem{Base: p, Index: w.row, Scale: 8}, p)
+		}
+		w.write(p, ranks[0])
+		LEAQ(Mem{Base: p, Index: w.row, Scale: 8}, p)
+		LEAQ(Mem{Base: p, Index: w.row, Scale: 8}, p)
+		w.write(p, ranks[1])
+	}
+}
+
+// rankWriter finishes ranks of a tile.
+type rankWriter struct {
+	t           *transforms
+	out         storage
+	row, row3   reg.GPVirtual // strides of one and of three squares
+	bias, floor reg.VecVirtual
+	total       []reg.VecVirtual
+	sums        bool
+}
+
+func newRankWriter(t *transforms, f *frame, out storage, bias reg.VecVirtual, total []reg.VecVirtual, sums bool) *rankWriter {
+	w := &rankWriter{t: t, out: out, row: f.load("dstRow"), row3: GP64(), bias: bias, total: total, sums: sums}
+	LEAQ(Mem{Base: w.row, Index: w.row, Scale: 2}, w.row3)
+	w.floor = f.broadcast(t.v, "floor")
+	return w
+}
+
+// write transforms the 6 points of a rank to its 4 squares at p.
+func (w *rankWriter) write(p reg.Register, points []reg.VecVirtual) {
+	w.t.output(points, func(i int, r reg.VecVirtual) {
+		VADDPS(w.bias, r, r)
+		// The second operand wins when one is NaN: NaN passes.
+		VMAXPS(r, w.floor, r)
+		if w.sums {
+			VADDPS(r, w.total[i%2], w.total[i%2])
+			VFMADD231PS(r, r, w.total[2+i%2])
+		}
+		w.out.store(r, [4]Mem{
+			{Base: p},
+			{Base: p, Index: w.row, Scale: 1},
+			{Base: p, Index: w.row, Scale: 2},
+			{Base: p, Index: w.row3, Scale: 1},
+		}[i])
 	})
 }
 

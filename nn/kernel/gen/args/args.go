@@ -91,6 +91,16 @@ var Structs = map[string][]Field{
 		{"one", "uint64", "float32 bits of 1"},
 		{"firstBit", "uint64", "1"},
 	},
+	"policyArgs": {
+		{"y", "*float32", "outputs, added to"},
+		{"x", "*float32", "words of the input with a border of zeros, [10][10][panels][16]"},
+		{"w", "*float32", "words of the weights, [plane][panels][9][16]"},
+		{"jobs", "*uint64", "an output each: where its first tap lies in x, and from bit 32 on where its weights lie in w, in bytes"},
+		{"row", "uintptr", "stride of ranks of x"},
+		{"square", "uintptr", "stride of squares of x"},
+		{"panels", "uintptr", "panels of 16 words of input channels, > 0"},
+		{"n", "uintptr", "number of outputs, > 0"},
+	},
 	"optArgs": {
 		{"w", "*float32", "weights"},
 		{"g", "*float32", "gradient"},
@@ -130,6 +140,10 @@ var Structs = map[string][]Field{
 		{"squares", "*float32", "takes the sum of squares over the board, per channel"},
 		{"floor", "uint64", "float32 bits: results are at least this"},
 		{"n", "uintptr", "slices of a vector of channels, > 0"},
+		{"boards", "uintptr", "boards to transform, > 0; weights and their gradients have none"},
+		{"srcBoard", "uintptr", "stride of src between boards"},
+		{"dstBoard", "uintptr", "stride of dst between boards"},
+		{"sumBoard", "uintptr", "stride of sum and of squares between boards"},
 	},
 	"pointArgs": {
 		{"y", "*float32", "first row of the first product"},
