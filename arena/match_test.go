@@ -158,7 +158,7 @@ func checkEnd(t *testing.T, g *Game, maxPlies int) {
 		}
 	}
 	long := end == chess.NotOver && len(g.Moves) == maxPlies
-	if g.WhiteResult != result || (g.End == record.EndMaxPlies) != long || !long && g.End != endOf(end) || g.End == record.EndUnknown {
+	if g.WhiteResult != result || (g.End == record.EndMaxPlies) != long || !long && g.End != record.EndOf(end) || g.End == record.EndUnknown {
 		t.Errorf("game %d: %s %d after %d plies, the rules say %v %d", g.Number, g.End, g.WhiteResult, len(g.Moves), end, result)
 	}
 }

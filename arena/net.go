@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -156,34 +155,5 @@ func (s *netSeat) pick(root *mcts.RootStats) int {
 		}
 		s.weights = append(s.weights, w)
 	}
-	return sample(s.weights, s.settings.Temperature, s.rng)
-}
-
-// sample returns an ordinal drawn with probability weight^(1/temperature);
-// weights of all zeros give a uniform choice. It overwrites the weights.
-func sample(weights []float64, temperature float64, rng *rand.Rand) int {
-	high, sum := 0.0, 0.0
-	for _, w := range weights {
-		high = max(high, w)
-	}
-	for i, w := range weights {
-		if high == 0 {
-			w = 1
-		} else if w > 0 { // relative to the largest, so that it cannot overflow
-			w = math.Pow(w/high, 1/temperature)
-		}
-		weights[i] = w
-		sum += w
-	}
-	x, last := float64(rng.Float64()*sum), 0
-	for i, w := range weights {
-		if w == 0 {
-			continue
-		}
-		last = i
-		if x -= w; x < 0 {
-			break
-		}
-	}
-	return last
+	return mcts.SampleWeights(s.weights, s.settings.Temperature, s.rng) // a finished search has visits
 }

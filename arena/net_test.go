@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"math/bits"
-	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -104,33 +103,6 @@ func TestTemperature(t *testing.T) {
 	a, b := games(1, 30, 1), games(1, 30, 2)
 	if reflect.DeepEqual(a, b) || reflect.DeepEqual(a[0].Moves, a[1].Moves) {
 		t.Error("no chance with a temperature")
-	}
-}
-
-// TestSample compares the frequencies of draws with weight^(1/temperature).
-func TestSample(t *testing.T) {
-	const draws, seed = 100000, 9
-	rng := rand.New(rand.NewPCG(seed, 1))
-	for _, c := range []struct {
-		weights     []float64
-		temperature float64
-		want        []float64
-	}{
-		{[]float64{1, 0, 3}, 1, []float64{0.25, 0, 0.75}},
-		{[]float64{1, 0, 3}, 0.5, []float64{0.1, 0, 0.9}},
-		{[]float64{0, 0}, 1, []float64{0.5, 0.5}},
-		{[]float64{1e-30, 2e-30}, 0.01, []float64{0, 1}},
-	} {
-		counts := make([]float64, len(c.weights))
-		for range draws {
-			counts[sample(append([]float64(nil), c.weights...), c.temperature, rng)]++
-		}
-		for i, want := range c.want {
-			// 6 standard deviations; probability 0 must never be drawn.
-			if tolerance := 6 * math.Sqrt(want*(1-want)/draws); math.Abs(counts[i]/draws-want) > tolerance {
-				t.Errorf("%v at %v: %d drawn with %v, want %v", c.weights, c.temperature, i, counts[i]/draws, want)
-			}
-		}
 	}
 }
 

@@ -133,7 +133,7 @@ func (p *place) play(m chess.Move) {
 // endIfOver hands the game in if it is over, and leaves the place empty.
 func (p *place) endIfOver() {
 	g := p.game
-	g.End = endOf(p.line.Terminal(p.legal.N))
+	g.End = record.EndOf(p.line.Terminal(p.legal.N))
 	switch {
 	case g.End == record.EndCheckmate && p.line.Board().SideToMove() == chess.White:
 		g.WhiteResult = -1
@@ -151,21 +151,4 @@ func (p *place) endIfOver() {
 	}
 	p.match.deliver(g)
 	p.game = nil
-}
-
-// endOf returns the end reason of a position where the game is over by rule.
-func endOf(t chess.Terminal) record.EndReason {
-	switch t {
-	case chess.Checkmate:
-		return record.EndCheckmate
-	case chess.Stalemate:
-		return record.EndStalemate
-	case chess.Repetition:
-		return record.EndRepetition
-	case chess.FiftyMoves:
-		return record.EndFiftyMoves
-	case chess.Material:
-		return record.EndMaterial
-	}
-	return record.EndUnknown
 }

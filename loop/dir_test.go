@@ -20,6 +20,9 @@ import (
 func play(t *testing.T, ctx context.Context, dir string, process uint64, games int64) (int64, error) {
 	t.Helper()
 	p, err := playWith(t, ctx, resolve(t, dir, ""), process, games)
+	if p == nil {
+		return 0, err
+	}
 	return p.Games, err
 }
 
@@ -70,6 +73,9 @@ func TestSelfPlay(t *testing.T) {
 	}
 	if p, err := playWith(t, t.Context(), resolve(t, dir, ""), 0, 4); err != nil || p.Process != "p2" || p.Games != 4 {
 		t.Errorf("the first free process: %+v, %v", p, err)
+	}
+	if p, err := playWith(t, t.Context(), resolve(t, dir, ""), 1, 4); err == nil || p != nil {
+		t.Errorf("a process number that is taken: %+v, %v", p, err)
 	}
 	if err := held.Release(); err != nil {
 		t.Fatal(err)

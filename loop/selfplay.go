@@ -42,9 +42,9 @@ const netPoll = 5 * time.Second
 // SelfPlay plays games with the newest net (of the run directory, or of a
 // directory of nets; seeded random weights while there is none) and stores them.
 // Any number of such processes may share a run directory, each with its own
-// number: they never play one game twice. It returns what was played, with
-// ErrInterrupted when ctx ended first; games under way are then saved and go on
-// at the next start.
+// number: they never play one game twice. It returns what was played, or nil
+// where it failed before the games on disk were read, with ErrInterrupted when
+// ctx ended first; games under way are then saved and go on at the next start.
 func SelfPlay(ctx context.Context, opt SelfPlayOptions) (*PlaySummary, error) {
 	s := &selfPlayer{opt: opt, cfg: opt.Effective.Config, log: opt.Log, began: time.Now()}
 	if s.workers = int(s.cfg.GetSelfplay().GetProducerWorkers()); s.workers == 0 {
@@ -55,8 +55,10 @@ func SelfPlay(ctx context.Context, opt SelfPlayOptions) (*PlaySummary, error) {
 	if all := opt.MaxGames > 0 && s.games.Load() >= opt.MaxGames; told && !all && (err == nil || stopped(err)) {
 		err = ErrInterrupted // also when no game had begun, which is no error to the players
 	}
-	summary := s.summary()
-	return summary, errors.Join(err, s.close(err))
+	if s.store == nil {
+		return nil, errors.Join(err, s.close(err))
+	}
+	return s.summary(), errors.Join(err, s.close(err))
 }
 
 // selfPlayer is a playing process.

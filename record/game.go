@@ -39,6 +39,24 @@ func (e EndReason) String() string {
 	return fmt.Sprintf("EndReason(%d)", uint8(e))
 }
 
+// EndOf returns the end reason of a position where the game is over by the
+// rules, EndUnknown where it goes on.
+func EndOf(t chess.Terminal) EndReason {
+	switch t {
+	case chess.Checkmate:
+		return EndCheckmate
+	case chess.Stalemate:
+		return EndStalemate
+	case chess.Repetition:
+		return EndRepetition
+	case chess.FiftyMoves:
+		return EndFiftyMoves
+	case chess.Material:
+		return EndMaterial
+	}
+	return EndUnknown
+}
+
 // PolicyKind says in which form a ply holds its policy.
 type PolicyKind uint8
 

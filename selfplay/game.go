@@ -149,7 +149,7 @@ func (g *game) play() record.EndReason {
 func (g *game) ended() record.EndReason {
 	h := g.search.History()
 	if over := gameOver(h); over != chess.NotOver {
-		return endOf(over)
+		return record.EndOf(over)
 	}
 	if _, ok := g.adjudicate(h.Board()); ok {
 		return record.EndTablebase
@@ -222,21 +222,4 @@ func castles960(b *chess.Board) bool {
 		}
 	}
 	return false
-}
-
-// endOf returns the end reason of a position where the game is over.
-func endOf(t chess.Terminal) record.EndReason {
-	switch t {
-	case chess.Checkmate:
-		return record.EndCheckmate
-	case chess.Stalemate:
-		return record.EndStalemate
-	case chess.Repetition:
-		return record.EndRepetition
-	case chess.FiftyMoves:
-		return record.EndFiftyMoves
-	case chess.Material:
-		return record.EndMaterial
-	}
-	return record.EndUnknown
 }

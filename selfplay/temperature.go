@@ -145,30 +145,10 @@ func (g *game) drawPrior(root *mcts.RootStats) int {
 	return sample(g.weights, g.cfg.Openings.policyTemperature(), root.Best, g.stream(streamOpening))
 }
 
-// sample returns an index drawn with probability weights^(1/t), t > 0; where no
-// weight is above 0 it returns none.
+// sample is mcts.SampleWeights with none where no weight is above 0.
 func sample(weights []float64, t float64, none int, rng *rand.Rand) int {
-	top := 0.0
-	for _, w := range weights {
-		top = max(top, w)
+	if i := mcts.SampleWeights(weights, t, rng); i >= 0 {
+		return i
 	}
-	if !(top > 0) {
-		return none
-	}
-	sum := 0.0
-	for i, w := range weights { // relative to the largest, so that it cannot overflow
-		weights[i] = math.Pow(w/top, 1/t)
-		sum += weights[i]
-	}
-	x, last := rng.Float64()*sum, none
-	for i, w := range weights {
-		if w == 0 {
-			continue
-		}
-		if x -= w; x < 0 {
-			return i
-		}
-		last = i
-	}
-	return last
+	return none
 }

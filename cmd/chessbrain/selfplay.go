@@ -48,6 +48,9 @@ on at the next start, and exits with 5; a second one ends at once.`,
 			summary, err := loop.SelfPlay(ctx, loop.SelfPlayOptions{
 				Effective: s.effective, Process: process, MaxGames: games, Command: s.command, Version: version(), Log: s.log, Readers: s.readers,
 			})
+			if summary == nil {
+				return err
+			}
 			return errors.Join(err, summary.Write(c.OutOrStdout()))
 		},
 	}
