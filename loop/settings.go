@@ -125,7 +125,6 @@ func gameConfig(c *config.Config) (selfplay.GameConfig, error) {
 	g := selfplay.DefaultGameConfig()
 	g.Search = searchConfig(c.GetMcts())
 	g.Noise = g.Search.NoiseEpsilon > 0
-	g.ForcedPlayouts = g.Search.ForcedPlayouts > 0
 	t := s.GetTemperature()
 	g.Temperature = selfplay.Temperature{Start: t.GetStart(), Plies: int(t.GetPlies()), HalfLife: t.GetHalflife(),
 		DecayPlies: int(t.GetDecayPlies()), Floor: t.GetFloor(), CutoffPly: int(t.GetCutoffPly()),

@@ -142,7 +142,6 @@ func DefaultConfig() Config {
 		VirtualLoss:      1,
 		MaxBatch:         1,
 		MovesLeft:        MovesLeftConfig{Slope: 0.003, Threshold: 0.6},
-		ForcedPlayouts:   2,
 		Gumbel:           GumbelConfig{Candidates: 16, Scale: 1, ValueScale: 0.5, MaxVisitInit: 50},
 		Stop:             StopConfig{KLDInterval: 100},
 	}

@@ -72,7 +72,9 @@ func TestForcedPlayoutsFollowTheDefinition(t *testing.T) {
 	rng := newRNG(t)
 	forced, compared, pruned := 0, 0, 0
 	for _, fen := range signaturePositions {
-		s := New(config(300), nil)
+		cfg := config(300)
+		cfg.ForcedPlayouts = 2
+		s := New(cfg, nil)
 		s.Reset(position(t, fen))
 		s.BeginWith(rng, Options{Limits: Limits{Simulations: 300}, Noise: true, ForcedPlayouts: true})
 		b := encoding.NewBatch(1)

@@ -12,13 +12,11 @@ import (
 type GameConfig struct {
 	// Search is how a position is searched. With its Gumbel search the noise of
 	// a full search is scaled by the temperature, and the search's own choice is
-	// played; see Temperature.
-	Search mcts.Config
-	Noise  bool // root Dirichlet noise in full searches; Gumbel's own goes by its scale alone
-	// ForcedPlayouts lets full searches force playouts, with k =
-	// Search.ForcedPlayouts; the move is then drawn from the pruned target.
-	ForcedPlayouts bool
-	TreeReuse      bool // the played move's subtree is kept
+	// played; see Temperature. With its ForcedPlayouts full searches force
+	// playouts, and the move is drawn from the pruned target.
+	Search    mcts.Config
+	Noise     bool // root Dirichlet noise in full searches; Gumbel's own goes by its scale alone
+	TreeReuse bool // the played move's subtree is kept
 
 	Schedule      Schedule // simulations by age
 	PlayoutCap    PlayoutCap

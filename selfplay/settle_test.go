@@ -23,7 +23,7 @@ func everything(t *testing.T, c *WorkerConfig) {
 	c.Game.TreeReuse, c.Game.MaxPlies = false, 50
 	c.Game.Search.Simulations = 8
 	c.Game.Schedule.Steps = []Step{{8, 0}, {12, 10}}
-	c.Game.ForcedPlayouts, c.Game.Search.ForcedPlayouts = true, 2
+	c.Game.Search.ForcedPlayouts = 2
 	c.Game.PlayoutCap = PlayoutCap{FullProbability: 0.4, CheapSimulations: 4}
 	c.Game.ReducedVisits = ReducedVisits{Simulations: 3, Q: 0.2, Plies: 2, Weight: 0.5}
 	c.Game.Odds = Odds{Probability: 0.5, Factor: 3}

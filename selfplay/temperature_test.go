@@ -147,7 +147,7 @@ func TestGumbelNoiseGoesWithTheTemperature(t *testing.T) {
 // gives nothing.
 func TestForcedPlayoutsAreNotPlayed(t *testing.T) {
 	games, _ := play(t, 10, func(c *WorkerConfig) {
-		c.Game.ForcedPlayouts, c.Game.Search.ForcedPlayouts = true, 2
+		c.Game.Search.ForcedPlayouts = 2
 		c.Game.Search.Simulations, c.Game.ExplorationRate = 60, 0
 		c.Game.Temperature = Temperature{Start: 1.5, Plies: 1000}
 	})

@@ -171,7 +171,7 @@ func (g *game) options() mcts.Options {
 	if g.mode == cheapSearch {
 		return o
 	}
-	o.Noise, o.ForcedPlayouts = g.cfg.Noise, g.cfg.ForcedPlayouts
+	o.Noise, o.ForcedPlayouts = g.cfg.Noise, true
 	if g.cfg.Search.Gumbel.Enabled {
 		g.conf.Gumbel.Scale = g.cfg.Search.Gumbel.Scale * g.cfg.Temperature.At(len(g.rec.Plies))
 		g.gumbelNoise = g.conf.Gumbel.Scale > 0

@@ -107,7 +107,7 @@ func TestTargetKLD(t *testing.T) {
 func TestTargetsAreRecorded(t *testing.T) {
 	for name, change := range map[string]func(*WorkerConfig){
 		"gumbel": func(c *WorkerConfig) { c.Game.Search.Gumbel.Enabled = true },
-		"forced": func(c *WorkerConfig) { c.Game.ForcedPlayouts, c.Game.Search.ForcedPlayouts = true, 2 },
+		"forced": func(c *WorkerConfig) { c.Game.Search.ForcedPlayouts = 2 },
 	} {
 		games, _ := play(t, 8, func(c *WorkerConfig) {
 			c.Game.Search.Simulations = 24
