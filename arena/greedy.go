@@ -1,14 +1,10 @@
 package arena
 
 import (
-	"math/bits"
 	"math/rand/v2"
 
 	"github.com/chessbrain/chessbrain/chess"
 )
-
-// pieceValue is what the greedy player counts, in pawns, by chess.PieceType.
-var pieceValue = [...]int{chess.Pawn: 1, chess.Knight: 3, chess.Bishop: 3, chess.Rook: 5, chess.Queen: 9, chess.King: 0, chess.NoPiece: 0}
 
 // Greedy returns a fixed player that looks two plies ahead. Where one of its
 // moves mates it plays the first of these (in generation order). Else a move's
@@ -58,21 +54,12 @@ func gain(b *chess.Board, m chess.Move) int {
 		if taken == chess.NoPiece || ours { // en passant: the field is empty
 			taken = chess.Pawn
 		}
-		won = pieceValue[taken]
+		won = chess.PieceValue[taken]
 	}
 	if p := m.Promotion(); p != chess.NoPiece {
-		won += pieceValue[p] - pieceValue[chess.Pawn]
+		won += chess.PieceValue[p] - chess.PieceValue[chess.Pawn]
 	}
 	return won
-}
-
-// balance returns the material of the mover less that of the opponent, in pawns.
-func balance(b *chess.Board) int {
-	sum := 0
-	for pt := chess.Pawn; pt < chess.King; pt++ {
-		sum += pieceValue[pt] * (bits.OnesCount64(b.Ours(pt)) - bits.OnesCount64(b.Theirs(pt)))
-	}
-	return sum
 }
 
 // matesInOne reports whether one of the legal moves mates.

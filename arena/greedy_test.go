@@ -105,11 +105,11 @@ func referenceGreedy(b chess.Board, legal *chess.MoveList) map[chess.Move]bool {
 		if answers.N == 0 && child.InCheck() {
 			return map[chess.Move]bool{m: true}
 		}
-		score := -balance(&child) // had the opponent nothing to gain
+		score := -child.MaterialBalance() // had the opponent nothing to gain
 		for _, a := range answers.Slice() {
 			grandchild := child
 			grandchild.Make(a)
-			score = min(score, balance(&grandchild))
+			score = min(score, grandchild.MaterialBalance())
 		}
 		scores[m], high = score, max(high, score)
 	}

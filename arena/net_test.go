@@ -60,7 +60,7 @@ func (material) Evaluate(_ context.Context, b *encoding.Batch) error {
 		for k := range prior {
 			prior[k] = 1 / float32(len(prior))
 		}
-		for pt, value := range pieceValue[:chess.King] { // planes 0 to 5 are our men, 6 to 11 theirs
+		for pt, value := range chess.PieceValue[:chess.King] { // planes 0 to 5 are our men, 6 to 11 theirs
 			sum += value * (bits.OnesCount64(b.Masks[i][pt]) - bits.OnesCount64(b.Masks[i][6+pt]))
 		}
 		win := float32(0.5 + 0.5*math.Tanh(float64(sum)/5))

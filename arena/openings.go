@@ -71,7 +71,7 @@ func Vary(book []Opening, n, plies int, seed uint64) ([]Opening, error) {
 // balanced plays so many random plies from the end of h and reports whether
 // what comes out is fit for a game.
 func balanced(h *chess.History, plies int, rng *rand.Rand) bool {
-	want, start := balance(h.Board()), h.Board().SideToMove()
+	want, start := h.Board().MaterialBalance(), h.Board().SideToMove()
 	var l chess.MoveList
 	h.Board().GenerateMoves(&l)
 	for range plies {
@@ -81,7 +81,7 @@ func balanced(h *chess.History, plies int, rng *rand.Rand) bool {
 		h.Push(l.Moves[rng.IntN(l.N)])
 		h.Board().GenerateMoves(&l)
 	}
-	got := balance(h.Board())
+	got := h.Board().MaterialBalance()
 	if h.Board().SideToMove() != start {
 		got = -got
 	}

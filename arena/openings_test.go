@@ -26,7 +26,7 @@ func TestVary(t *testing.T) {
 		h := end(&openings[i])
 		var l chess.MoveList
 		h.Board().GenerateMoves(&l)
-		if h.Len() != 9 || balance(h.Board()) != 0 || h.Terminal(l.N) != chess.NotOver || matesInOne(h.Board(), &l) {
+		if h.Len() != 9 || h.Board().MaterialBalance() != 0 || h.Terminal(l.N) != chess.NotOver || matesInOne(h.Board(), &l) {
 			t.Errorf("opening %d: %d plies to %s", i, h.Len()-1, h.Board().FEN())
 		}
 		placement := strings.Join(strings.Fields(h.Board().FEN())[:4], " ")
@@ -73,8 +73,8 @@ func TestVaryBook(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range varied {
-		if b := end(&varied[i]).Board(); balance(b) != -3 { // black is to move
-			t.Errorf("balance %d in %s", balance(b), b.FEN())
+		if b := end(&varied[i]).Board(); b.MaterialBalance() != -3 { // black is to move
+			t.Errorf("balance %d in %s", b.MaterialBalance(), b.FEN())
 		}
 	}
 	mated := Opening{Start: board(t, "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1")}

@@ -181,3 +181,17 @@ func (b *Board) InsufficientMaterial() bool {
 	}
 	return b.diag&darkSquares == 0 || b.diag&^darkSquares == 0
 }
+
+// PieceValue is what a man is commonly worth, in pawns, by PieceType; kings and
+// empty fields are worth nothing.
+var PieceValue = [...]int{Pawn: 1, Knight: 3, Bishop: 3, Rook: 5, Queen: 9, King: 0, NoPiece: 0}
+
+// MaterialBalance returns the material of the side to move less that of the
+// opponent, in pawns.
+func (b *Board) MaterialBalance() int {
+	sum := 0
+	for pt := Pawn; pt < King; pt++ {
+		sum += PieceValue[pt] * (bits.OnesCount64(b.Ours(pt)) - bits.OnesCount64(b.Theirs(pt)))
+	}
+	return sum
+}

@@ -899,7 +899,7 @@ const (
 	Loss_PLAYED Loss_Target = 3
 	// The net's own value when the game was played.
 	Loss_ORIG Loss_Target = 4
-	// Short-term average of later values.
+	// Average of the search's values from here on, the near ones first: training.st_theta.
 	Loss_ST Loss_Target = 5
 )
 
@@ -1354,8 +1354,11 @@ type SelfPlay struct {
 	Temperature *Temperature `protobuf:"bytes,8,opt,name=temperature" json:"temperature,omitempty"`
 	// When a hopeless game is given up.
 	Resign *Resign `protobuf:"bytes,9,opt,name=resign" json:"resign,omitempty"`
-	// Plies after which a game is a draw, flagged as such.
+	// Plies after which a game is cut, flagged as such: a draw, unless max_plies_material decides it.
 	MaxPlies *int32 `protobuf:"varint,10,opt,name=max_plies,json=maxPlies,def=450" json:"max_plies,omitempty"`
+	// A game cut at max_plies is won by the side that is ahead by so many pawns or more (pawn 1, knight and bishop 3, rook
+	// 5, queen 9); 0 = always a draw.
+	MaxPliesMaterial *int32 `protobuf:"varint,25,opt,name=max_plies_material,json=maxPliesMaterial,def=0" json:"max_plies_material,omitempty"`
 	// Where games start.
 	Openings *Openings `protobuf:"bytes,11,opt,name=openings" json:"openings,omitempty"`
 	// Products of the net that plays: FP32, BF16 (fp32 with a warning where the CPU has no bf16 products), or AUTO =
@@ -1404,6 +1407,7 @@ const (
 	Default_SelfPlay_CohortSize        = int32(4)
 	Default_SelfPlay_ExplorationRate   = float64(0.1)
 	Default_SelfPlay_MaxPlies          = int32(450)
+	Default_SelfPlay_MaxPliesMaterial  = int32(0)
 	Default_SelfPlay_Precision         = SelfPlay_AUTO
 	Default_SelfPlay_ScheduleBy        = SelfPlay_EPISODES
 	Default_SelfPlay_PolicySurprise    = float64(0)
@@ -1510,6 +1514,13 @@ func (x *SelfPlay) GetMaxPlies() int32 {
 		return *x.MaxPlies
 	}
 	return Default_SelfPlay_MaxPlies
+}
+
+func (x *SelfPlay) GetMaxPliesMaterial() int32 {
+	if x != nil && x.MaxPliesMaterial != nil {
+		return *x.MaxPliesMaterial
+	}
+	return Default_SelfPlay_MaxPliesMaterial
 }
 
 func (x *SelfPlay) GetOpenings() *Openings {
@@ -3210,6 +3221,9 @@ type Training struct {
 	// Show each row under a random symmetry of the board that keeps it true: files flipped where nobody may castle, all
 	// eight where there are no pawns either. More data from the same games.
 	Symmetries *bool `protobuf:"varint,28,opt,name=symmetries,def=0" json:"symmetries,omitempty"`
+	// Targets ST of the losses: a position's is (1 - st_theta) x ROOT + st_theta x that of the next position, the last
+	// one's being the result (TD(theta); lczero's rescorer has 5/6).
+	StTheta *float64 `protobuf:"fixed64,29,opt,name=st_theta,json=stTheta,def=0.8333333333333334" json:"st_theta,omitempty"`
 	// Games kept out of training.
 	Validation *Validation `protobuf:"bytes,26,opt,name=validation" json:"validation,omitempty"`
 	// When the state is saved.
@@ -3241,6 +3255,7 @@ const (
 	Default_Training_BnMomentum         = float64(0.1)
 	Default_Training_ReplaySize         = int64(500000)
 	Default_Training_Symmetries         = bool(false)
+	Default_Training_StTheta            = float64(0.8333333333333334)
 )
 
 func (x *Training) Reset() {
@@ -3453,6 +3468,13 @@ func (x *Training) GetSymmetries() bool {
 		return *x.Symmetries
 	}
 	return Default_Training_Symmetries
+}
+
+func (x *Training) GetStTheta() float64 {
+	if x != nil && x.StTheta != nil {
+		return *x.StTheta
+	}
+	return Default_Training_StTheta
 }
 
 func (x *Training) GetValidation() *Validation {
@@ -4479,7 +4501,8 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	" \x01(\v2\x1c.chessbrain.config.v1.ExportR\x06export\x127\n" +
 	"\aplugins\x18\v \x01(\v2\x1d.chessbrain.config.v1.PluginsR\aplugins\x12.\n" +
 	"\x04loop\x18\f \x01(\v2\x1a.chessbrain.config.v1.LoopR\x04loop\x12+\n" +
-	"\x03log\x18\x11 \x01(\v2\x19.chessbrain.config.v1.LogR\x03log\"\xeb\t\n" +
+	"\x03log\x18\x11 \x01(\v2\x19.chessbrain.config.v1.LogR\x03log\"\x9c\n" +
+	"\n" +
 	"\bSelfPlay\x12\x1d\n" +
 	"\bepisodes\x18\x01 \x01(\x03:\x014R\bepisodes\x12,\n" +
 	"\x10producer_workers\x18\x02 \x01(\x05:\x010R\x0fproducerWorkers\x122\n" +
@@ -4492,7 +4515,8 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"\vtemperature\x18\b \x01(\v2!.chessbrain.config.v1.TemperatureR\vtemperature\x124\n" +
 	"\x06resign\x18\t \x01(\v2\x1c.chessbrain.config.v1.ResignR\x06resign\x12 \n" +
 	"\tmax_plies\x18\n" +
-	" \x01(\x05:\x03450R\bmaxPlies\x12:\n" +
+	" \x01(\x05:\x03450R\bmaxPlies\x12/\n" +
+	"\x12max_plies_material\x18\x19 \x01(\x05:\x010R\x10maxPliesMaterial\x12:\n" +
 	"\bopenings\x18\v \x01(\v2\x1e.chessbrain.config.v1.OpeningsR\bopenings\x12L\n" +
 	"\tprecision\x18\f \x01(\x0e2(.chessbrain.config.v1.SelfPlay.Precision:\x04AUTOR\tprecision\x121\n" +
 	"\x14simulations_schedule\x18\r \x01(\tR\x13simulationsSchedule\x12M\n" +
@@ -4671,8 +4695,7 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"\tModelKind\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12>\n" +
 	"\n" +
-	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\xd4\n" +
-	"\n" +
+	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\x84\v\n" +
 	"\bTraining\x12G\n" +
 	"\x06source\x18\x01 \x01(\x0e2%.chessbrain.config.v1.Training.Source:\bSELFPLAYR\x06source\x12\x1d\n" +
 	"\n" +
@@ -4706,7 +4729,8 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"replaySize\x12%\n" +
 	"\n" +
 	"symmetries\x18\x1c \x01(\b:\x05falseR\n" +
-	"symmetries\x12@\n" +
+	"symmetries\x12.\n" +
+	"\bst_theta\x18\x1d \x01(\x01:\x130.83333333333333337R\astTheta\x12@\n" +
 	"\n" +
 	"validation\x18\x1a \x01(\v2 .chessbrain.config.v1.ValidationR\n" +
 	"validation\x12@\n" +

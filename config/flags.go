@@ -76,6 +76,7 @@ var flagTable = []Flag{
 	{Name: "resign-plies", Path: "selfplay.resign.plies", Group: GroupSelfPlay},
 	{Name: "resign-playthrough", Path: "selfplay.resign.playthrough", Group: GroupSelfPlay},
 	{Name: "max-plies", Path: "selfplay.max_plies", Group: GroupSelfPlay},
+	{Name: "max-plies-material", Path: "selfplay.max_plies_material", Group: GroupSelfPlay},
 	{Name: "openings", Path: "selfplay.openings.file", Group: GroupSelfPlay},
 	{Name: "openings-order", Path: "selfplay.openings.order", Group: GroupSelfPlay},
 	{Name: "random-plies", Path: "selfplay.openings.random_plies", Group: GroupSelfPlay},

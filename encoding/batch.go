@@ -106,7 +106,7 @@ const (
 	TargetBest                 // of the move with most visits
 	TargetPlayed               // of the move played
 	TargetOrig                 // the raw network's value
-	TargetST                   // short-term average of later root values; set by a rescorer
+	TargetST                   // average of this and later root values up to the result
 	NumTargets
 )
 

@@ -15,7 +15,6 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/monitor"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/stage"
 )
 
@@ -36,7 +35,7 @@ func (r *run) averaged(ctx context.Context) (*nn.Net, error) {
 	if rows = min(rows, max(swaRows, batch)); rows > batch {
 		rows -= rows % batch // whole batches: each counts the same
 	}
-	if err := r.trainer.RefreshSWA(ctx, replay.NewPass(r.games.Train, rows), rows); err != nil {
+	if err := r.trainer.RefreshSWA(ctx, r.pass(r.games.Train, rows), rows); err != nil {
 		return nil, err
 	}
 	return r.trainer.SWA(), nil

@@ -43,6 +43,7 @@ func (r *run) restore(ctx context.Context) error {
 	t := r.cfg.GetTraining()
 	r.games = replay.NewSplit(int(t.GetReplaySize()), int(t.GetReplaySize()), t.GetValidation().GetShare())
 	r.source = replay.NewSource(r.games.Train, r.stages.sampler, r.cfg.GetSeed(), streamSampler)
+	r.source.SetShortTerm(t.GetStTheta())
 	if t.GetSymmetries() {
 		r.source.ShowSymmetries()
 	}

@@ -157,7 +157,7 @@ func (r *run) validate(ctx context.Context) error {
 		return nil
 	}
 	rows := int(r.cfg.GetTraining().GetValidation().GetMaxRows())
-	s, err := r.trainer.Evaluate(ctx, replay.NewPass(r.games.Validation, rows), rows)
+	s, err := r.trainer.Evaluate(ctx, r.pass(r.games.Validation, rows), rows)
 	if err != nil {
 		return fmt.Errorf("validate: %w", err)
 	}
@@ -196,4 +196,11 @@ func numParams(n *nn.Net) int {
 		total += len(p.Data)
 	}
 	return total
+}
+
+// pass returns a pass over the rows of a window, at most so many.
+func (r *run) pass(w *replay.Window, rows int) *replay.Pass {
+	p := replay.NewPass(w, rows)
+	p.SetShortTerm(r.cfg.GetTraining().GetStTheta())
+	return p
 }

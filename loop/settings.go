@@ -130,6 +130,7 @@ func gameConfig(c *config.Config) (selfplay.GameConfig, error) {
 		DecayPlies: int(t.GetDecayPlies()), Floor: t.GetFloor(), CutoffPly: int(t.GetCutoffPly()),
 		ValueCutoff: t.GetValueCutoff(), VisitOffset: t.GetVisitOffset()}
 	g.ExplorationRate, g.MaxPlies = s.GetExplorationRate(), int(s.GetMaxPlies())
+	g.MaxPliesMaterial = int(s.GetMaxPliesMaterial())
 	g.Resign = new(ResignWatch).Rule(s.GetResign())
 	if p := s.GetPlayoutCap(); p.GetFullProbability() < 1 {
 		g.PlayoutCap = selfplay.PlayoutCap{FullProbability: p.GetFullProbability(), CheapSimulations: int(p.GetCheapSimulations())}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/monitor"
-	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -91,7 +90,7 @@ const summaryRows = 10_000
 
 // measure evaluates a net and reports it as an event too.
 func (r *run) measure(ctx context.Context, t *trainer.Trainer, weights string) (*ValidationResult, error) {
-	e, err := t.Evaluate(ctx, replay.NewPass(r.games.Validation, summaryRows), summaryRows)
+	e, err := t.Evaluate(ctx, r.pass(r.games.Validation, summaryRows), summaryRows)
 	if err != nil {
 		return nil, fmt.Errorf("measure on the validation games: %w", err)
 	}

@@ -8,6 +8,9 @@ import (
 // Replayer rebuilds positions of games as training rows. It keeps its scratch
 // between calls; the zero value is ready. One goroutine at a time.
 type Replayer struct {
+	// ShortTerm is the theta of TargetST, [0,1]; 0 leaves that target unknown.
+	ShortTerm float64
+
 	w   walker
 	one [1]int
 }
@@ -26,7 +29,9 @@ func (r *Replayer) AppendRow(b *encoding.TrainBatch, g *Game, ply int) error {
 // A row's policy target is Counts divided by their sum, or Probs as they are;
 // a position with PolicyNone has all zeros. Its targets are Ply's quadruples,
 // and TargetResult: Q from the game's result, D = 1 for a draw, M = plies to
-// the end of the game (unknown in an aborted game). TargetST stays unknown.
+// the end of the game (unknown in an aborted game). TargetST is (1-theta) times
+// the root's value plus theta times the next position's TargetST seen from here,
+// that of the final position being the result: the return of TD(theta).
 //
 // An error, an *InvalidError, means that a number in plies is out of range or
 // order, or that a policy does not lie beside the legal moves; rows before the
@@ -68,6 +73,9 @@ func (r *Replayer) appendCurrent(b *encoding.TrainBatch, g *Game, ply int) error
 	t[encoding.TargetBest] = p.Best
 	t[encoding.TargetPlayed] = p.Played
 	t[encoding.TargetOrig] = p.Orig
+	if r.ShortTerm > 0 {
+		t[encoding.TargetST] = g.shortTerm(r.w.history.Board().SideToMove(), ply, r.ShortTerm)
+	}
 	b.Weight[i] = p.Weight
 	return nil
 }
@@ -99,4 +107,31 @@ func (g *Game) resultTarget(side chess.Color, ply int) encoding.QDM {
 		v.D = 1
 	}
 	return v
+}
+
+// shortTerm returns TargetST of the position at ply, where side is to move. A
+// position that was not searched has the value of the next one. In an aborted
+// game the last position that was searched is where the values begin.
+func (g *Game) shortTerm(side chess.Color, ply int, theta float64) encoding.QDM {
+	n := len(g.Plies)
+	v := g.resultTarget(side^chess.Color((n-ply)&1), n)
+	for i := n - 1; i >= ply; i-- {
+		v.Q, v.M = -v.Q, v.M+1
+		root := g.Plies[i].Root
+		v.Q = blend(root.Q, v.Q, theta)
+		v.D = blend(root.D, v.D, theta)
+		v.M = blend(root.M, v.M, theta)
+	}
+	return v
+}
+
+// blend returns (1-theta)*now + theta*later, or the one that is known.
+func blend(now, later float32, theta float64) float32 {
+	switch {
+	case now != now:
+		return later
+	case later != later:
+		return now
+	}
+	return float32(float64((1-theta)*float64(now)) + float64(theta*float64(later)))
 }

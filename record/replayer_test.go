@@ -2,6 +2,7 @@ package record
 
 import (
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -94,6 +95,44 @@ func TestResultTarget(t *testing.T) {
 	g.End = EndAborted
 	if got := g.resultTarget(chess.White, 0); !sameQDM(got, encoding.UnknownQDM) {
 		t.Errorf("aborted: %+v, want unknown", got)
+	}
+}
+
+// TestShortTermTarget: TD(theta) by hand, with a position that was not searched.
+func TestShortTermTarget(t *testing.T) {
+	g := playedGame(t, "", "f2f3", "e7e5", "g2g4", "d8h4")
+	g.End, g.WhiteResult = EndCheckmate, -1
+	for i, q := range []float32{0.4, 0, -0.6, 0.8} {
+		g.Plies[i].Root = encoding.QDM{Q: q, D: 0.1, M: 9}
+	}
+	g.Plies[1].Root = encoding.UnknownQDM
+	b := encoding.NewTrainBatch(4)
+	r := Replayer{ShortTerm: 0.75}
+	want := []encoding.QDM{
+		{Q: 0.25*0.4 - 0.75*0.8625, D: 0.025 + 0.75*0.04375},
+		{Q: 0.8625, D: 0.04375},
+		{Q: 0.25*-0.6 - 0.75*0.95, D: 0.025 + 0.75*0.025},
+		{Q: 0.25*0.8 + 0.75*1, D: 0.025, M: 0.25*9 + 0.75*1},
+	}
+	want[2].M = 0.25*9 + 0.75*(want[3].M+1)
+	want[1].M = want[2].M + 1
+	want[0].M = 0.25*9 + 0.75*(want[1].M+1)
+	if err := r.AppendRows(b, g, []int{0, 1, 2, 3}); err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range want {
+		if got := b.Targets[i][encoding.TargetST]; math.Abs(float64(got.Q-w.Q)) > 1e-6 || math.Abs(float64(got.D-w.D)) > 1e-6 || math.Abs(float64(got.M-w.M)) > 1e-5 {
+			t.Errorf("ply %d: %+v, want %+v", i, got, w)
+		}
+	}
+
+	g.End, g.WhiteResult = EndAborted, 0 // the last search is all that is known
+	b.Reset()
+	if err := r.AppendRows(b, g, []int{3}); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.Targets[0][encoding.TargetST]; got != g.Plies[3].Root {
+		t.Errorf("aborted: %+v, want %+v", got, g.Plies[3].Root)
 	}
 }
 

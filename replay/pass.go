@@ -30,6 +30,9 @@ func NewPass(w *Window, maxRows int) *Pass {
 	return &Pass{view: view, total: total}
 }
 
+// SetShortTerm gives rows a short-term value target (record.Replayer.ShortTerm).
+func (p *Pass) SetShortTerm(theta float64) { p.replayer.ShortTerm = theta }
+
 // Next fills b, which comes empty, with the next len(b.Masks) rows or what is
 // left; io.EOF when nothing is left. A row's weight is its position's.
 func (p *Pass) Next(ctx context.Context, b *encoding.TrainBatch) error {

@@ -41,6 +41,9 @@ func NewSource(w *Window, sampler stage.Sampler, seed, stream uint64) *Source {
 // of the row, so it needs no state.
 func (s *Source) ShowSymmetries() { s.symmetric = true }
 
+// SetShortTerm gives rows a short-term value target (record.Replayer.ShortTerm).
+func (s *Source) SetShortTerm(theta float64) { s.replayer.ShortTerm = theta }
+
 // symmetry draws the transform of row i of b, the n-th handed out.
 func (s *Source) symmetry(b *encoding.TrainBatch, i int, n uint64) encoding.Transform {
 	x := (s.seed ^ n) * 0x9e3779b97f4a7c15 // splitmix64's finisher

@@ -33,10 +33,13 @@ type GameConfig struct {
 	// does the sum (KataGo).
 	PolicySurprise float64
 
-	MaxPlies int // plies after the start position at which a game is a draw; at least 1
-	Resign   Resign
-	Openings *Openings // nil = the normal start position
-	Fork     Fork
+	MaxPlies int // plies after the start position at which a game is cut; at least 1
+	// MaxPliesMaterial is the lead in pawns (1 3 3 5 9) that wins a game cut at
+	// MaxPlies; 0 = such a game is a draw.
+	MaxPliesMaterial int
+	Resign           Resign
+	Openings         *Openings // nil = the normal start position
+	Fork             Fork
 	// Adjudicator ends a game that endgame tables decide; nil = none. It is
 	// asked about positions with rule50 = 0 and without castling rights.
 	Adjudicator mcts.Prober
@@ -100,6 +103,7 @@ func (c *GameConfig) Validate() error {
 		{"exploration rate", c.ExplorationRate, 0, 1},
 		{"policy surprise", c.PolicySurprise, 0, 1},
 		{"max plies", float64(c.MaxPlies), 1, 65535},
+		{"max plies material", float64(c.MaxPliesMaterial), 0, math.MaxInt32},
 		{"resign q", c.Resign.Q, -1, 0},
 		{"resign plies", float64(c.Resign.Plies), 0, math.MaxInt32},
 		{"resign play-through", c.Resign.PlayThrough, 0, 1},

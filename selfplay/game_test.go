@@ -3,6 +3,7 @@ package selfplay
 import (
 	"context"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -82,6 +83,46 @@ func TestMaxPliesIsAFlaggedDraw(t *testing.T) {
 	}
 	if stats.End(record.EndMaxPlies) < 5 {
 		t.Errorf("only %d games reached the limit", stats.End(record.EndMaxPlies))
+	}
+}
+
+// TestMaxPliesMaterial: the men on the final board, counted from its FEN, decide.
+func TestMaxPliesMaterial(t *testing.T) {
+	games, _ := play(t, 30, func(c *WorkerConfig) { c.Game.MaxPlies, c.Game.MaxPliesMaterial = 25, 2 })
+	value := map[rune]int{'P': 1, 'N': 3, 'B': 3, 'R': 5, 'Q': 9, 'p': -1, 'n': -3, 'b': -3, 'r': -5, 'q': -9}
+	results := map[int8]int{}
+	for _, g := range games {
+		if g.End != record.EndMaxPlies {
+			continue
+		}
+		b, err := g.StartBoard()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range g.Plies {
+			b.Make(g.Plies[i].Move)
+		}
+		placement, _, _ := strings.Cut(b.FEN(), " ")
+		lead := 0
+		for _, r := range placement {
+			lead += value[r]
+		}
+		want := int8(0)
+		if lead >= 2 {
+			want = 1
+		} else if lead <= -2 {
+			want = -1
+		}
+		if g.WhiteResult != want || g.Flags&record.MaxPliesHit == 0 {
+			t.Errorf("white leads by %d: result %d, flags %b", lead, g.WhiteResult, g.Flags)
+		}
+		if err := g.Validate(); err != nil {
+			t.Error(err)
+		}
+		results[want]++
+	}
+	if results[-1] == 0 || results[0] == 0 || results[1] == 0 {
+		t.Errorf("results seen: %v", results)
 	}
 }
 

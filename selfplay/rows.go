@@ -158,6 +158,7 @@ func (g *game) finish(end record.EndReason) *record.Game {
 		r.WhiteResult = ours * int8(wdl)
 	case record.EndMaxPlies:
 		r.Flags |= record.MaxPliesHit
+		r.WhiteResult = ours * leader(board, g.cfg.MaxPliesMaterial)
 	}
 	if end == record.EndResign || end == record.EndTablebase || end == record.EndMaxPlies {
 		for i := range r.Plies {
@@ -167,4 +168,18 @@ func (g *game) finish(end record.EndReason) *record.Game {
 	surpriseWeights(r.Plies, g.cfg.PolicySurprise)
 	g.branchOff(r)
 	return r
+}
+
+// leader returns +1 where the side to move is ahead by at least so many pawns,
+// -1 where it is behind by them, else 0; nobody leads by 0.
+func leader(b *chess.Board, pawns int) int8 {
+	lead := b.MaterialBalance()
+	switch {
+	case pawns <= 0:
+	case lead >= pawns:
+		return 1
+	case lead <= -pawns:
+		return -1
+	}
+	return 0
 }
