@@ -329,6 +329,68 @@ func (MCTS_FPUForm) EnumDescriptor() ([]byte, []int) {
 	return file_config_chessbrain_proto_rawDescGZIP(), []int{9, 1}
 }
 
+type LoaderQueue_Overflow int32
+
+const (
+	// Wait until there is room.
+	LoaderQueue_BLOCK LoaderQueue_Overflow = 0
+	// Forget the new item.
+	LoaderQueue_DROP_NEW LoaderQueue_Overflow = 1
+	// Forget the oldest item.
+	LoaderQueue_KEEP_NEWEST LoaderQueue_Overflow = 2
+)
+
+// Enum value maps for LoaderQueue_Overflow.
+var (
+	LoaderQueue_Overflow_name = map[int32]string{
+		0: "BLOCK",
+		1: "DROP_NEW",
+		2: "KEEP_NEWEST",
+	}
+	LoaderQueue_Overflow_value = map[string]int32{
+		"BLOCK":       0,
+		"DROP_NEW":    1,
+		"KEEP_NEWEST": 2,
+	}
+)
+
+func (x LoaderQueue_Overflow) Enum() *LoaderQueue_Overflow {
+	p := new(LoaderQueue_Overflow)
+	*p = x
+	return p
+}
+
+func (x LoaderQueue_Overflow) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (LoaderQueue_Overflow) Descriptor() protoreflect.EnumDescriptor {
+	return file_config_chessbrain_proto_enumTypes[5].Descriptor()
+}
+
+func (LoaderQueue_Overflow) Type() protoreflect.EnumType {
+	return &file_config_chessbrain_proto_enumTypes[5]
+}
+
+func (x LoaderQueue_Overflow) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Do not use.
+func (x *LoaderQueue_Overflow) UnmarshalJSON(b []byte) error {
+	num, err := protoimpl.X.UnmarshalJSONEnum(x.Descriptor(), b)
+	if err != nil {
+		return err
+	}
+	*x = LoaderQueue_Overflow(num)
+	return nil
+}
+
+// Deprecated: Use LoaderQueue_Overflow.Descriptor instead.
+func (LoaderQueue_Overflow) EnumDescriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{14, 0}
+}
+
 type Arch_Activation int32
 
 const (
@@ -359,11 +421,11 @@ func (x Arch_Activation) String() string {
 }
 
 func (Arch_Activation) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[5].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[6].Descriptor()
 }
 
 func (Arch_Activation) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[5]
+	return &file_config_chessbrain_proto_enumTypes[6]
 }
 
 func (x Arch_Activation) Number() protoreflect.EnumNumber {
@@ -382,7 +444,7 @@ func (x *Arch_Activation) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Arch_Activation.Descriptor instead.
 func (Arch_Activation) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{15, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{28, 0}
 }
 
 type Arch_PolicyHead int32
@@ -421,11 +483,11 @@ func (x Arch_PolicyHead) String() string {
 }
 
 func (Arch_PolicyHead) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[6].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[7].Descriptor()
 }
 
 func (Arch_PolicyHead) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[6]
+	return &file_config_chessbrain_proto_enumTypes[7]
 }
 
 func (x Arch_PolicyHead) Number() protoreflect.EnumNumber {
@@ -444,7 +506,7 @@ func (x *Arch_PolicyHead) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Arch_PolicyHead.Descriptor instead.
 func (Arch_PolicyHead) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{15, 1}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{28, 1}
 }
 
 type Arch_ValueHead int32
@@ -479,11 +541,11 @@ func (x Arch_ValueHead) String() string {
 }
 
 func (Arch_ValueHead) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[7].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[8].Descriptor()
 }
 
 func (Arch_ValueHead) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[7]
+	return &file_config_chessbrain_proto_enumTypes[8]
 }
 
 func (x Arch_ValueHead) Number() protoreflect.EnumNumber {
@@ -502,7 +564,7 @@ func (x *Arch_ValueHead) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Arch_ValueHead.Descriptor instead.
 func (Arch_ValueHead) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{15, 2}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{28, 2}
 }
 
 type Training_Source int32
@@ -545,11 +607,11 @@ func (x Training_Source) String() string {
 }
 
 func (Training_Source) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[8].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[9].Descriptor()
 }
 
 func (Training_Source) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[8]
+	return &file_config_chessbrain_proto_enumTypes[9]
 }
 
 func (x Training_Source) Number() protoreflect.EnumNumber {
@@ -568,7 +630,7 @@ func (x *Training_Source) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Training_Source.Descriptor instead.
 func (Training_Source) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{20, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{33, 0}
 }
 
 type Training_Optimizer int32
@@ -603,11 +665,11 @@ func (x Training_Optimizer) String() string {
 }
 
 func (Training_Optimizer) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[9].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[10].Descriptor()
 }
 
 func (Training_Optimizer) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[9]
+	return &file_config_chessbrain_proto_enumTypes[10]
 }
 
 func (x Training_Optimizer) Number() protoreflect.EnumNumber {
@@ -626,7 +688,7 @@ func (x *Training_Optimizer) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Training_Optimizer.Descriptor instead.
 func (Training_Optimizer) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{20, 1}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{33, 1}
 }
 
 type Training_AMP int32
@@ -665,11 +727,11 @@ func (x Training_AMP) String() string {
 }
 
 func (Training_AMP) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[10].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[11].Descriptor()
 }
 
 func (Training_AMP) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[10]
+	return &file_config_chessbrain_proto_enumTypes[11]
 }
 
 func (x Training_AMP) Number() protoreflect.EnumNumber {
@@ -688,7 +750,7 @@ func (x *Training_AMP) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Training_AMP.Descriptor instead.
 func (Training_AMP) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{20, 2}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{33, 2}
 }
 
 type LRRule_Transition int32
@@ -727,11 +789,11 @@ func (x LRRule_Transition) String() string {
 }
 
 func (LRRule_Transition) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[11].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[12].Descriptor()
 }
 
 func (LRRule_Transition) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[11]
+	return &file_config_chessbrain_proto_enumTypes[12]
 }
 
 func (x LRRule_Transition) Number() protoreflect.EnumNumber {
@@ -750,7 +812,7 @@ func (x *LRRule_Transition) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use LRRule_Transition.Descriptor instead.
 func (LRRule_Transition) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{21, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{34, 0}
 }
 
 type Loss_Head int32
@@ -790,11 +852,11 @@ func (x Loss_Head) String() string {
 }
 
 func (Loss_Head) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[12].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[13].Descriptor()
 }
 
 func (Loss_Head) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[12]
+	return &file_config_chessbrain_proto_enumTypes[13]
 }
 
 func (x Loss_Head) Number() protoreflect.EnumNumber {
@@ -813,7 +875,7 @@ func (x *Loss_Head) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Loss_Head.Descriptor instead.
 func (Loss_Head) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{23, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{36, 0}
 }
 
 type Loss_Kind int32
@@ -860,11 +922,11 @@ func (x Loss_Kind) String() string {
 }
 
 func (Loss_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[13].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[14].Descriptor()
 }
 
 func (Loss_Kind) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[13]
+	return &file_config_chessbrain_proto_enumTypes[14]
 }
 
 func (x Loss_Kind) Number() protoreflect.EnumNumber {
@@ -883,7 +945,7 @@ func (x *Loss_Kind) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Loss_Kind.Descriptor instead.
 func (Loss_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{23, 1}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{36, 1}
 }
 
 type Loss_Target int32
@@ -934,11 +996,11 @@ func (x Loss_Target) String() string {
 }
 
 func (Loss_Target) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[14].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[15].Descriptor()
 }
 
 func (Loss_Target) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[14]
+	return &file_config_chessbrain_proto_enumTypes[15]
 }
 
 func (x Loss_Target) Number() protoreflect.EnumNumber {
@@ -957,7 +1019,7 @@ func (x *Loss_Target) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Loss_Target.Descriptor instead.
 func (Loss_Target) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{23, 2}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{36, 2}
 }
 
 type Export_Weights int32
@@ -992,11 +1054,11 @@ func (x Export_Weights) String() string {
 }
 
 func (Export_Weights) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[15].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[16].Descriptor()
 }
 
 func (Export_Weights) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[15]
+	return &file_config_chessbrain_proto_enumTypes[16]
 }
 
 func (x Export_Weights) Number() protoreflect.EnumNumber {
@@ -1015,7 +1077,7 @@ func (x *Export_Weights) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Export_Weights.Descriptor instead.
 func (Export_Weights) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{28, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{41, 0}
 }
 
 type Log_Level int32
@@ -1054,11 +1116,11 @@ func (x Log_Level) String() string {
 }
 
 func (Log_Level) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[16].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[17].Descriptor()
 }
 
 func (Log_Level) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[16]
+	return &file_config_chessbrain_proto_enumTypes[17]
 }
 
 func (x Log_Level) Number() protoreflect.EnumNumber {
@@ -1077,7 +1139,7 @@ func (x *Log_Level) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Log_Level.Descriptor instead.
 func (Log_Level) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{32, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{45, 0}
 }
 
 type Log_Format int32
@@ -1110,11 +1172,11 @@ func (x Log_Format) String() string {
 }
 
 func (Log_Format) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[17].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[18].Descriptor()
 }
 
 func (Log_Format) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[17]
+	return &file_config_chessbrain_proto_enumTypes[18]
 }
 
 func (x Log_Format) Number() protoreflect.EnumNumber {
@@ -1133,7 +1195,7 @@ func (x *Log_Format) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Log_Format.Descriptor instead.
 func (Log_Format) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{32, 1}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{45, 1}
 }
 
 type Config struct {
@@ -1157,7 +1219,7 @@ type Config struct {
 	Selfplay *SelfPlay `protobuf:"bytes,4,opt,name=selfplay" json:"selfplay,omitempty"`
 	// The search that picks the moves.
 	Mcts *MCTS `protobuf:"bytes,5,opt,name=mcts" json:"mcts,omitempty"`
-	// Loader of chunk files (not in this build).
+	// Loader of chunk files: a graph of stages.
 	DataLoader *DataLoader `protobuf:"bytes,6,opt,name=data_loader,json=dataLoader" json:"data_loader,omitempty"`
 	// The net.
 	Model *Model `protobuf:"bytes,7,opt,name=model" json:"model,omitempty"`
@@ -1367,7 +1429,10 @@ type SelfPlay struct {
 	// Simulations by the age of the run, "32@0,100@200,400@1000": from each number after @ on so many. Empty =
 	// mcts.simulations throughout.
 	SimulationsSchedule *string `protobuf:"bytes,13,opt,name=simulations_schedule,json=simulationsSchedule" json:"simulations_schedule,omitempty"`
-	// What the schedule counts: EPISODES or SAMPLES.
+	// Length of a game by the age of the run, "70@0,120@8000": from each number after @ on games are cut at so many plies.
+	// Empty = max_plies throughout.
+	MaxPliesSchedule *string `protobuf:"bytes,26,opt,name=max_plies_schedule,json=maxPliesSchedule" json:"max_plies_schedule,omitempty"`
+	// What the schedules count: EPISODES or SAMPLES.
 	ScheduleBy *SelfPlay_Age `protobuf:"varint,14,opt,name=schedule_by,json=scheduleBy,enum=chessbrain.config.v1.SelfPlay_Age,def=0" json:"schedule_by,omitempty"`
 	// Playout-cap randomisation: most moves are searched cheaply and not trained on.
 	PlayoutCap *PlayoutCap `protobuf:"bytes,15,opt,name=playout_cap,json=playoutCap" json:"playout_cap,omitempty"`
@@ -1540,6 +1605,13 @@ func (x *SelfPlay) GetPrecision() SelfPlay_Precision {
 func (x *SelfPlay) GetSimulationsSchedule() string {
 	if x != nil && x.SimulationsSchedule != nil {
 		return *x.SimulationsSchedule
+	}
+	return ""
+}
+
+func (x *SelfPlay) GetMaxPliesSchedule() string {
+	if x != nil && x.MaxPliesSchedule != nil {
+		return *x.MaxPliesSchedule
 	}
 	return ""
 }
@@ -2630,9 +2702,32 @@ func (x *MovesLeft) GetThreshold() float64 {
 	return Default_MovesLeft_Threshold
 }
 
-// Later: stages of the chunk loader.
 type DataLoader struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Stages of the loader, in any order; `chessbrain dataloader-graph` draws them, docs/LOADER.md explains them.
+	// Example: stage { name: "files" file_path_provider { directory: "runs/chessbrain/selfplay" watch: true poll_seconds: 5 } }
+	// Example: stage { name: "reader" input: "files" chunk_source_reader { threads: 1
+	// Example:   rescorer { name: "identity" settings { key: "x" value: "y" } } } }
+	// Example: stage { name: "split" input: "reader" chunk_source_splitter {
+	// Example:   output { name: "train" weight: 0.95 } output { name: "validation" weight: 0.05 } } }
+	// Example: stage { name: "pool" input: "split.train" shuffling_chunk_pool { chunk_pool_size: 100000 threads: 1 epochs: 0
+	// Example:   hanse_sampling: true hanse_sampling_threshold: 0 hanse_sampling_gamma: 1 store_mib: 2048
+	// Example:   position_weight { enabled: false q_weight: 6 pol_scale: 3.5 alpha: 1 beta: 0.5 gamma: 1 tau: 1 } } }
+	// Example: stage { name: "unpack" input: "pool" chunk_unpacker { threads: 1 position_sampling_rate: 1 position_count: 1
+	// Example:   prefetch: 16 position_weight { enabled: false q_weight: 6 pol_scale: 3.5 alpha: 1 beta: 0.5 gamma: 1 tau: 1 } } }
+	// Example: stage { name: "mix" input: "unpack" shuffling_frame_sampler { threads: 1 reservoir_size_per_thread: 100000 } }
+	// Example: stage { name: "train" input: "mix" queue { capacity: 4 overflow: BLOCK } tensor_generator { threads: 1 batch_size: 1024 } }
+	// Example: stage { name: "all" input: "split.validation" simple_chunk_extractor { epochs: 0 } }
+	// Example: stage { name: "rescored" input: "all" chunk_rescorer { threads: 1
+	// Example:   rescorer { name: "identity" settings { key: "x" value: "y" } } } }
+	// Example: stage { name: "unpack_validation" input: "rescored" chunk_unpacker {} }
+	// Example: stage { name: "joined" input: "unpack_validation" join_positions {} }
+	// Example: stage { name: "validation" input: "joined" tensor_generator {} }
+	Stage []*LoaderStage `protobuf:"bytes,1,rep,name=stage" json:"stage,omitempty"`
+	// Tensor generators whose batches leave the loader; the first is the one that is trained on.
+	// Example: output: "train"
+	// Example: output: "validation"
+	Output        []string `protobuf:"bytes,2,rep,name=output" json:"output,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2667,6 +2762,994 @@ func (*DataLoader) Descriptor() ([]byte, []int) {
 	return file_config_chessbrain_proto_rawDescGZIP(), []int{12}
 }
 
+func (x *DataLoader) GetStage() []*LoaderStage {
+	if x != nil {
+		return x.Stage
+	}
+	return nil
+}
+
+func (x *DataLoader) GetOutput() []string {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+type LoaderStage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the stage, 1 to 40 of a-z 0-9 _ -.
+	Name *string `protobuf:"bytes,1,opt,name=name" json:"name,omitempty"`
+	// Stages that it reads; STAGE.OUTPUT where one has several outputs.
+	Input []string `protobuf:"bytes,2,rep,name=input" json:"input,omitempty"`
+	// The queue behind each of its outputs.
+	Queue *LoaderQueue `protobuf:"bytes,3,opt,name=queue" json:"queue,omitempty"`
+	// Finds files in a directory: gives names.
+	FilePathProvider *FilePathProvider `protobuf:"bytes,4,opt,name=file_path_provider,json=filePathProvider" json:"file_path_provider,omitempty"`
+	// Opens files (.games, .gz, .tar): names to sources.
+	ChunkSourceReader *ChunkSourceReader `protobuf:"bytes,5,opt,name=chunk_source_reader,json=chunkSourceReader" json:"chunk_source_reader,omitempty"`
+	// Deals the chunks of each source to several outputs by a fixed hash: sources to sources.
+	ChunkSourceSplitter *ChunkSourceSplitter `protobuf:"bytes,6,opt,name=chunk_source_splitter,json=chunkSourceSplitter" json:"chunk_source_splitter,omitempty"`
+	// Keeps the newest chunks and gives them in random order: sources to chunks.
+	ShufflingChunkPool *ShufflingChunkPool `protobuf:"bytes,7,opt,name=shuffling_chunk_pool,json=shufflingChunkPool" json:"shuffling_chunk_pool,omitempty"`
+	// Gives every chunk, in order: sources to chunks.
+	SimpleChunkExtractor *SimpleChunkExtractor `protobuf:"bytes,8,opt,name=simple_chunk_extractor,json=simpleChunkExtractor" json:"simple_chunk_extractor,omitempty"`
+	// Passes chunks through rescorers: chunks to chunks.
+	ChunkRescorer *ChunkRescorer `protobuf:"bytes,9,opt,name=chunk_rescorer,json=chunkRescorer" json:"chunk_rescorer,omitempty"`
+	// Takes positions out of chunks: chunks to frames.
+	ChunkUnpacker *ChunkUnpacker `protobuf:"bytes,10,opt,name=chunk_unpacker,json=chunkUnpacker" json:"chunk_unpacker,omitempty"`
+	// Mixes frames in a reservoir: frames to frames.
+	ShufflingFrameSampler *ShufflingFrameSampler `protobuf:"bytes,11,opt,name=shuffling_frame_sampler,json=shufflingFrameSampler" json:"shuffling_frame_sampler,omitempty"`
+	// Merges several inputs: frames to frames.
+	JoinPositions *JoinPositions `protobuf:"bytes,12,opt,name=join_positions,json=joinPositions" json:"join_positions,omitempty"`
+	// Makes batches: frames to batches.
+	TensorGenerator *TensorGenerator `protobuf:"bytes,13,opt,name=tensor_generator,json=tensorGenerator" json:"tensor_generator,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *LoaderStage) Reset() {
+	*x = LoaderStage{}
+	mi := &file_config_chessbrain_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoaderStage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoaderStage) ProtoMessage() {}
+
+func (x *LoaderStage) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoaderStage.ProtoReflect.Descriptor instead.
+func (*LoaderStage) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *LoaderStage) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *LoaderStage) GetInput() []string {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+func (x *LoaderStage) GetQueue() *LoaderQueue {
+	if x != nil {
+		return x.Queue
+	}
+	return nil
+}
+
+func (x *LoaderStage) GetFilePathProvider() *FilePathProvider {
+	if x != nil {
+		return x.FilePathProvider
+	}
+	return nil
+}
+
+func (x *LoaderStage) GetChunkSourceReader() *ChunkSourceReader {
+	if x != nil {
+		return x.ChunkSourceReader
+	}
+	return nil
+}
+
+func (x *LoaderStage) GetChunkSourceSplitter() *ChunkSourceSplitter {
+	if x != nil {
+		return x.ChunkSourceSplitter
+	}
+	return nil
+}
+
+func (x *LoaderStage) GetShufflingChunkPool() *ShufflingChunkPool {
+	if x != nil {
+		return x.ShufflingChunkPool
+	}
+	return nil
+}
+
+func (x *LoaderStage) GetSimpleChunkExtractor() *SimpleChunkExtractor {
+	if x != nil {
+		return x.SimpleChunkExtractor
+	}
+	return nil
+}
+
+func (x *LoaderStage) GetChunkRescorer() *ChunkRescorer {
+	if x != nil {
+		return x.ChunkRescorer
+	}
+	return nil
+}
+
+func (x *LoaderStage) GetChunkUnpacker() *ChunkUnpacker {
+	if x != nil {
+		return x.ChunkUnpacker
+	}
+	return nil
+}
+
+func (x *LoaderStage) GetShufflingFrameSampler() *ShufflingFrameSampler {
+	if x != nil {
+		return x.ShufflingFrameSampler
+	}
+	return nil
+}
+
+func (x *LoaderStage) GetJoinPositions() *JoinPositions {
+	if x != nil {
+		return x.JoinPositions
+	}
+	return nil
+}
+
+func (x *LoaderStage) GetTensorGenerator() *TensorGenerator {
+	if x != nil {
+		return x.TensorGenerator
+	}
+	return nil
+}
+
+type LoaderQueue struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Items that it holds.
+	Capacity *int32 `protobuf:"varint,1,opt,name=capacity,def=4" json:"capacity,omitempty"`
+	// What happens to an item when it is full: BLOCK, DROP_NEW or KEEP_NEWEST.
+	Overflow      *LoaderQueue_Overflow `protobuf:"varint,2,opt,name=overflow,enum=chessbrain.config.v1.LoaderQueue_Overflow,def=0" json:"overflow,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for LoaderQueue fields.
+const (
+	Default_LoaderQueue_Capacity = int32(4)
+	Default_LoaderQueue_Overflow = LoaderQueue_BLOCK
+)
+
+func (x *LoaderQueue) Reset() {
+	*x = LoaderQueue{}
+	mi := &file_config_chessbrain_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoaderQueue) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoaderQueue) ProtoMessage() {}
+
+func (x *LoaderQueue) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoaderQueue.ProtoReflect.Descriptor instead.
+func (*LoaderQueue) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *LoaderQueue) GetCapacity() int32 {
+	if x != nil && x.Capacity != nil {
+		return *x.Capacity
+	}
+	return Default_LoaderQueue_Capacity
+}
+
+func (x *LoaderQueue) GetOverflow() LoaderQueue_Overflow {
+	if x != nil && x.Overflow != nil {
+		return *x.Overflow
+	}
+	return Default_LoaderQueue_Overflow
+}
+
+type FilePathProvider struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Directory that is searched with all below it; names that begin with a dot are left out.
+	Directory *string `protobuf:"bytes,1,opt,name=directory" json:"directory,omitempty"`
+	// Go on looking for new files (reinforcement learning); false = what is there at the start is all (supervised).
+	Watch *bool `protobuf:"varint,2,opt,name=watch,def=1" json:"watch,omitempty"`
+	// Seconds between two looks, > 0; a hint of the operating system makes it look sooner.
+	PollSeconds   *float64 `protobuf:"fixed64,3,opt,name=poll_seconds,json=pollSeconds,def=5" json:"poll_seconds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for FilePathProvider fields.
+const (
+	Default_FilePathProvider_Watch       = bool(true)
+	Default_FilePathProvider_PollSeconds = float64(5)
+)
+
+func (x *FilePathProvider) Reset() {
+	*x = FilePathProvider{}
+	mi := &file_config_chessbrain_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FilePathProvider) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FilePathProvider) ProtoMessage() {}
+
+func (x *FilePathProvider) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FilePathProvider.ProtoReflect.Descriptor instead.
+func (*FilePathProvider) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *FilePathProvider) GetDirectory() string {
+	if x != nil && x.Directory != nil {
+		return *x.Directory
+	}
+	return ""
+}
+
+func (x *FilePathProvider) GetWatch() bool {
+	if x != nil && x.Watch != nil {
+		return *x.Watch
+	}
+	return Default_FilePathProvider_Watch
+}
+
+func (x *FilePathProvider) GetPollSeconds() float64 {
+	if x != nil && x.PollSeconds != nil {
+		return *x.PollSeconds
+	}
+	return Default_FilePathProvider_PollSeconds
+}
+
+type ChunkSourceReader struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Files that are opened at the same time.
+	Threads *int32 `protobuf:"varint,1,opt,name=threads,def=1" json:"threads,omitempty"`
+	// Rescorers that change each game when it is read, in order. Before a shuffling_chunk_pool they work once a game, in
+	// a chunk_rescorer behind it once a use.
+	Rescorer      []*Stage `protobuf:"bytes,2,rep,name=rescorer" json:"rescorer,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for ChunkSourceReader fields.
+const (
+	Default_ChunkSourceReader_Threads = int32(1)
+)
+
+func (x *ChunkSourceReader) Reset() {
+	*x = ChunkSourceReader{}
+	mi := &file_config_chessbrain_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChunkSourceReader) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChunkSourceReader) ProtoMessage() {}
+
+func (x *ChunkSourceReader) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChunkSourceReader.ProtoReflect.Descriptor instead.
+func (*ChunkSourceReader) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ChunkSourceReader) GetThreads() int32 {
+	if x != nil && x.Threads != nil {
+		return *x.Threads
+	}
+	return Default_ChunkSourceReader_Threads
+}
+
+func (x *ChunkSourceReader) GetRescorer() []*Stage {
+	if x != nil {
+		return x.Rescorer
+	}
+	return nil
+}
+
+type ChunkSourceSplitter struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The outputs, at least two.
+	Output        []*ChunkSourceSplitter_Output `protobuf:"bytes,1,rep,name=output" json:"output,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChunkSourceSplitter) Reset() {
+	*x = ChunkSourceSplitter{}
+	mi := &file_config_chessbrain_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChunkSourceSplitter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChunkSourceSplitter) ProtoMessage() {}
+
+func (x *ChunkSourceSplitter) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChunkSourceSplitter.ProtoReflect.Descriptor instead.
+func (*ChunkSourceSplitter) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ChunkSourceSplitter) GetOutput() []*ChunkSourceSplitter_Output {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+type PositionWeight struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Weigh positions by how far the search moved from the raw net:
+	// min(((q_weight*|best_q - orig_q| + policy_kld) / (q_weight + pol_scale) * alpha + beta)^gamma, tau); false = all weigh 1.
+	Enabled *bool `protobuf:"varint,1,opt,name=enabled,def=0" json:"enabled,omitempty"`
+	// Weight of the difference of Q, >= 0.
+	QWeight *float64 `protobuf:"fixed64,2,opt,name=q_weight,json=qWeight,def=6" json:"q_weight,omitempty"`
+	// Scale of the policy's difference, >= 0; not 0 together with q_weight.
+	PolScale *float64 `protobuf:"fixed64,3,opt,name=pol_scale,json=polScale,def=3.5" json:"pol_scale,omitempty"`
+	// Factor, >= 0.
+	Alpha *float64 `protobuf:"fixed64,4,opt,name=alpha,def=1" json:"alpha,omitempty"`
+	// What every position has, > 0.
+	Beta *float64 `protobuf:"fixed64,5,opt,name=beta,def=0.5" json:"beta,omitempty"`
+	// Power, >= 0.
+	Gamma *float64 `protobuf:"fixed64,6,opt,name=gamma,def=1" json:"gamma,omitempty"`
+	// Largest weight, > 0.
+	Tau           *float64 `protobuf:"fixed64,7,opt,name=tau,def=1" json:"tau,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for PositionWeight fields.
+const (
+	Default_PositionWeight_Enabled  = bool(false)
+	Default_PositionWeight_QWeight  = float64(6)
+	Default_PositionWeight_PolScale = float64(3.5)
+	Default_PositionWeight_Alpha    = float64(1)
+	Default_PositionWeight_Beta     = float64(0.5)
+	Default_PositionWeight_Gamma    = float64(1)
+	Default_PositionWeight_Tau      = float64(1)
+)
+
+func (x *PositionWeight) Reset() {
+	*x = PositionWeight{}
+	mi := &file_config_chessbrain_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PositionWeight) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PositionWeight) ProtoMessage() {}
+
+func (x *PositionWeight) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PositionWeight.ProtoReflect.Descriptor instead.
+func (*PositionWeight) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *PositionWeight) GetEnabled() bool {
+	if x != nil && x.Enabled != nil {
+		return *x.Enabled
+	}
+	return Default_PositionWeight_Enabled
+}
+
+func (x *PositionWeight) GetQWeight() float64 {
+	if x != nil && x.QWeight != nil {
+		return *x.QWeight
+	}
+	return Default_PositionWeight_QWeight
+}
+
+func (x *PositionWeight) GetPolScale() float64 {
+	if x != nil && x.PolScale != nil {
+		return *x.PolScale
+	}
+	return Default_PositionWeight_PolScale
+}
+
+func (x *PositionWeight) GetAlpha() float64 {
+	if x != nil && x.Alpha != nil {
+		return *x.Alpha
+	}
+	return Default_PositionWeight_Alpha
+}
+
+func (x *PositionWeight) GetBeta() float64 {
+	if x != nil && x.Beta != nil {
+		return *x.Beta
+	}
+	return Default_PositionWeight_Beta
+}
+
+func (x *PositionWeight) GetGamma() float64 {
+	if x != nil && x.Gamma != nil {
+		return *x.Gamma
+	}
+	return Default_PositionWeight_Gamma
+}
+
+func (x *PositionWeight) GetTau() float64 {
+	if x != nil && x.Tau != nil {
+		return *x.Tau
+	}
+	return Default_PositionWeight_Tau
+}
+
+type ShufflingChunkPool struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Chunks in the pool, a sliding window: the sources that came first leave first.
+	ChunkPoolSize *int64 `protobuf:"varint,1,opt,name=chunk_pool_size,json=chunkPoolSize,def=100000" json:"chunk_pool_size,omitempty"`
+	// Goroutines that read chunks.
+	Threads *int32 `protobuf:"varint,2,opt,name=threads,def=1" json:"threads,omitempty"`
+	// Passes over all chunks once there are no more files, then the data end (supervised); 0 = without end.
+	Epochs *int32 `protobuf:"varint,3,opt,name=epochs,def=0" json:"epochs,omitempty"`
+	// Hanse sampling: a chunk is taken with probability (weight / largest weight of the pool)^gamma, its weight being
+	// its number of positions, or the sum of their weights.
+	HanseSampling *bool `protobuf:"varint,4,opt,name=hanse_sampling,json=hanseSampling,def=0" json:"hanse_sampling,omitempty"`
+	// Weight from which on a chunk is always taken; 0 = the largest of the pool.
+	HanseSamplingThreshold *int32 `protobuf:"varint,5,opt,name=hanse_sampling_threshold,json=hanseSamplingThreshold,def=0" json:"hanse_sampling_threshold,omitempty"`
+	// The power gamma, >= 0; 0 = every chunk is taken.
+	HanseSamplingGamma *float64 `protobuf:"fixed64,6,opt,name=hanse_sampling_gamma,json=hanseSamplingGamma,def=1" json:"hanse_sampling_gamma,omitempty"`
+	// Weights of positions for hanse sampling.
+	PositionWeight *PositionWeight `protobuf:"bytes,7,opt,name=position_weight,json=positionWeight" json:"position_weight,omitempty"`
+	// Memory in MiB for chunks in compact form, from which single positions are rebuilt; 0 = chunks are read from their
+	// files at each use.
+	StoreMib      *int64 `protobuf:"varint,8,opt,name=store_mib,json=storeMib,def=2048" json:"store_mib,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for ShufflingChunkPool fields.
+const (
+	Default_ShufflingChunkPool_ChunkPoolSize          = int64(100000)
+	Default_ShufflingChunkPool_Threads                = int32(1)
+	Default_ShufflingChunkPool_Epochs                 = int32(0)
+	Default_ShufflingChunkPool_HanseSampling          = bool(false)
+	Default_ShufflingChunkPool_HanseSamplingThreshold = int32(0)
+	Default_ShufflingChunkPool_HanseSamplingGamma     = float64(1)
+	Default_ShufflingChunkPool_StoreMib               = int64(2048)
+)
+
+func (x *ShufflingChunkPool) Reset() {
+	*x = ShufflingChunkPool{}
+	mi := &file_config_chessbrain_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ShufflingChunkPool) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ShufflingChunkPool) ProtoMessage() {}
+
+func (x *ShufflingChunkPool) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ShufflingChunkPool.ProtoReflect.Descriptor instead.
+func (*ShufflingChunkPool) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ShufflingChunkPool) GetChunkPoolSize() int64 {
+	if x != nil && x.ChunkPoolSize != nil {
+		return *x.ChunkPoolSize
+	}
+	return Default_ShufflingChunkPool_ChunkPoolSize
+}
+
+func (x *ShufflingChunkPool) GetThreads() int32 {
+	if x != nil && x.Threads != nil {
+		return *x.Threads
+	}
+	return Default_ShufflingChunkPool_Threads
+}
+
+func (x *ShufflingChunkPool) GetEpochs() int32 {
+	if x != nil && x.Epochs != nil {
+		return *x.Epochs
+	}
+	return Default_ShufflingChunkPool_Epochs
+}
+
+func (x *ShufflingChunkPool) GetHanseSampling() bool {
+	if x != nil && x.HanseSampling != nil {
+		return *x.HanseSampling
+	}
+	return Default_ShufflingChunkPool_HanseSampling
+}
+
+func (x *ShufflingChunkPool) GetHanseSamplingThreshold() int32 {
+	if x != nil && x.HanseSamplingThreshold != nil {
+		return *x.HanseSamplingThreshold
+	}
+	return Default_ShufflingChunkPool_HanseSamplingThreshold
+}
+
+func (x *ShufflingChunkPool) GetHanseSamplingGamma() float64 {
+	if x != nil && x.HanseSamplingGamma != nil {
+		return *x.HanseSamplingGamma
+	}
+	return Default_ShufflingChunkPool_HanseSamplingGamma
+}
+
+func (x *ShufflingChunkPool) GetPositionWeight() *PositionWeight {
+	if x != nil {
+		return x.PositionWeight
+	}
+	return nil
+}
+
+func (x *ShufflingChunkPool) GetStoreMib() int64 {
+	if x != nil && x.StoreMib != nil {
+		return *x.StoreMib
+	}
+	return Default_ShufflingChunkPool_StoreMib
+}
+
+type SimpleChunkExtractor struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Passes over all chunks; 0 = over and over, also while files come.
+	Epochs        *int32 `protobuf:"varint,1,opt,name=epochs,def=1" json:"epochs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for SimpleChunkExtractor fields.
+const (
+	Default_SimpleChunkExtractor_Epochs = int32(1)
+)
+
+func (x *SimpleChunkExtractor) Reset() {
+	*x = SimpleChunkExtractor{}
+	mi := &file_config_chessbrain_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SimpleChunkExtractor) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SimpleChunkExtractor) ProtoMessage() {}
+
+func (x *SimpleChunkExtractor) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SimpleChunkExtractor.ProtoReflect.Descriptor instead.
+func (*SimpleChunkExtractor) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *SimpleChunkExtractor) GetEpochs() int32 {
+	if x != nil && x.Epochs != nil {
+		return *x.Epochs
+	}
+	return Default_SimpleChunkExtractor_Epochs
+}
+
+type ChunkRescorer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Chunks that are rescored at the same time.
+	Threads *int32 `protobuf:"varint,1,opt,name=threads,def=1" json:"threads,omitempty"`
+	// Rescorers, in order.
+	Rescorer      []*Stage `protobuf:"bytes,2,rep,name=rescorer" json:"rescorer,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for ChunkRescorer fields.
+const (
+	Default_ChunkRescorer_Threads = int32(1)
+)
+
+func (x *ChunkRescorer) Reset() {
+	*x = ChunkRescorer{}
+	mi := &file_config_chessbrain_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChunkRescorer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChunkRescorer) ProtoMessage() {}
+
+func (x *ChunkRescorer) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChunkRescorer.ProtoReflect.Descriptor instead.
+func (*ChunkRescorer) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ChunkRescorer) GetThreads() int32 {
+	if x != nil && x.Threads != nil {
+		return *x.Threads
+	}
+	return Default_ChunkRescorer_Threads
+}
+
+func (x *ChunkRescorer) GetRescorer() []*Stage {
+	if x != nil {
+		return x.Rescorer
+	}
+	return nil
+}
+
+type ChunkUnpacker struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Goroutines that unpack.
+	Threads *int32 `protobuf:"varint,1,opt,name=threads,def=1" json:"threads,omitempty"`
+	// Chance that a position of a chunk is taken, (0,1]; each use of a chunk takes others, until all were taken.
+	PositionSamplingRate *float64 `protobuf:"fixed64,2,opt,name=position_sampling_rate,json=positionSamplingRate,def=1" json:"position_sampling_rate,omitempty"`
+	// Positions that are drawn from each chunk, in the place of the rate; 0 = the rate counts.
+	PositionCount *int32 `protobuf:"varint,3,opt,name=position_count,json=positionCount,def=0" json:"position_count,omitempty"`
+	// Chunks that are made ready ahead.
+	Prefetch *int32 `protobuf:"varint,4,opt,name=prefetch,def=0" json:"prefetch,omitempty"`
+	// Weights with which positions are drawn.
+	PositionWeight *PositionWeight `protobuf:"bytes,5,opt,name=position_weight,json=positionWeight" json:"position_weight,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+// Default values for ChunkUnpacker fields.
+const (
+	Default_ChunkUnpacker_Threads              = int32(1)
+	Default_ChunkUnpacker_PositionSamplingRate = float64(1)
+	Default_ChunkUnpacker_PositionCount        = int32(0)
+	Default_ChunkUnpacker_Prefetch             = int32(0)
+)
+
+func (x *ChunkUnpacker) Reset() {
+	*x = ChunkUnpacker{}
+	mi := &file_config_chessbrain_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChunkUnpacker) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChunkUnpacker) ProtoMessage() {}
+
+func (x *ChunkUnpacker) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChunkUnpacker.ProtoReflect.Descriptor instead.
+func (*ChunkUnpacker) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ChunkUnpacker) GetThreads() int32 {
+	if x != nil && x.Threads != nil {
+		return *x.Threads
+	}
+	return Default_ChunkUnpacker_Threads
+}
+
+func (x *ChunkUnpacker) GetPositionSamplingRate() float64 {
+	if x != nil && x.PositionSamplingRate != nil {
+		return *x.PositionSamplingRate
+	}
+	return Default_ChunkUnpacker_PositionSamplingRate
+}
+
+func (x *ChunkUnpacker) GetPositionCount() int32 {
+	if x != nil && x.PositionCount != nil {
+		return *x.PositionCount
+	}
+	return Default_ChunkUnpacker_PositionCount
+}
+
+func (x *ChunkUnpacker) GetPrefetch() int32 {
+	if x != nil && x.Prefetch != nil {
+		return *x.Prefetch
+	}
+	return Default_ChunkUnpacker_Prefetch
+}
+
+func (x *ChunkUnpacker) GetPositionWeight() *PositionWeight {
+	if x != nil {
+		return x.PositionWeight
+	}
+	return nil
+}
+
+type ShufflingFrameSampler struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Goroutines, each with a reservoir of its own.
+	Threads *int32 `protobuf:"varint,1,opt,name=threads,def=1" json:"threads,omitempty"`
+	// Frames that a reservoir holds, at most 300 bytes each.
+	ReservoirSizePerThread *int32 `protobuf:"varint,2,opt,name=reservoir_size_per_thread,json=reservoirSizePerThread,def=1000000" json:"reservoir_size_per_thread,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+// Default values for ShufflingFrameSampler fields.
+const (
+	Default_ShufflingFrameSampler_Threads                = int32(1)
+	Default_ShufflingFrameSampler_ReservoirSizePerThread = int32(1000000)
+)
+
+func (x *ShufflingFrameSampler) Reset() {
+	*x = ShufflingFrameSampler{}
+	mi := &file_config_chessbrain_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ShufflingFrameSampler) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ShufflingFrameSampler) ProtoMessage() {}
+
+func (x *ShufflingFrameSampler) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ShufflingFrameSampler.ProtoReflect.Descriptor instead.
+func (*ShufflingFrameSampler) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ShufflingFrameSampler) GetThreads() int32 {
+	if x != nil && x.Threads != nil {
+		return *x.Threads
+	}
+	return Default_ShufflingFrameSampler_Threads
+}
+
+func (x *ShufflingFrameSampler) GetReservoirSizePerThread() int32 {
+	if x != nil && x.ReservoirSizePerThread != nil {
+		return *x.ReservoirSizePerThread
+	}
+	return Default_ShufflingFrameSampler_ReservoirSizePerThread
+}
+
+// Merges its inputs; it has no settings.
+type JoinPositions struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JoinPositions) Reset() {
+	*x = JoinPositions{}
+	mi := &file_config_chessbrain_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JoinPositions) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JoinPositions) ProtoMessage() {}
+
+func (x *JoinPositions) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JoinPositions.ProtoReflect.Descriptor instead.
+func (*JoinPositions) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{24}
+}
+
+type TensorGenerator struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Goroutines that make batches.
+	Threads *int32 `protobuf:"varint,1,opt,name=threads,def=1" json:"threads,omitempty"`
+	// Rows of a batch.
+	BatchSize     *int32 `protobuf:"varint,2,opt,name=batch_size,json=batchSize,def=1024" json:"batch_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for TensorGenerator fields.
+const (
+	Default_TensorGenerator_Threads   = int32(1)
+	Default_TensorGenerator_BatchSize = int32(1024)
+)
+
+func (x *TensorGenerator) Reset() {
+	*x = TensorGenerator{}
+	mi := &file_config_chessbrain_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TensorGenerator) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TensorGenerator) ProtoMessage() {}
+
+func (x *TensorGenerator) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TensorGenerator.ProtoReflect.Descriptor instead.
+func (*TensorGenerator) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *TensorGenerator) GetThreads() int32 {
+	if x != nil && x.Threads != nil {
+		return *x.Threads
+	}
+	return Default_TensorGenerator_Threads
+}
+
+func (x *TensorGenerator) GetBatchSize() int32 {
+	if x != nil && x.BatchSize != nil {
+		return *x.BatchSize
+	}
+	return Default_TensorGenerator_BatchSize
+}
+
 // Later: cycle of self-play, shuffle, train, export, gate.
 type Loop struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2676,7 +3759,7 @@ type Loop struct {
 
 func (x *Loop) Reset() {
 	*x = Loop{}
-	mi := &file_config_chessbrain_proto_msgTypes[13]
+	mi := &file_config_chessbrain_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2688,7 +3771,7 @@ func (x *Loop) String() string {
 func (*Loop) ProtoMessage() {}
 
 func (x *Loop) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[13]
+	mi := &file_config_chessbrain_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2701,7 +3784,7 @@ func (x *Loop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Loop.ProtoReflect.Descriptor instead.
 func (*Loop) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{13}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{26}
 }
 
 type Model struct {
@@ -2719,7 +3802,7 @@ type Model struct {
 
 func (x *Model) Reset() {
 	*x = Model{}
-	mi := &file_config_chessbrain_proto_msgTypes[14]
+	mi := &file_config_chessbrain_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2731,7 +3814,7 @@ func (x *Model) String() string {
 func (*Model) ProtoMessage() {}
 
 func (x *Model) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[14]
+	mi := &file_config_chessbrain_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2744,7 +3827,7 @@ func (x *Model) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Model.ProtoReflect.Descriptor instead.
 func (*Model) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{14}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Model) GetNet() string {
@@ -2815,7 +3898,7 @@ const (
 
 func (x *Arch) Reset() {
 	*x = Arch{}
-	mi := &file_config_chessbrain_proto_msgTypes[15]
+	mi := &file_config_chessbrain_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2827,7 +3910,7 @@ func (x *Arch) String() string {
 func (*Arch) ProtoMessage() {}
 
 func (x *Arch) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[15]
+	mi := &file_config_chessbrain_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2840,7 +3923,7 @@ func (x *Arch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Arch.ProtoReflect.Descriptor instead.
 func (*Arch) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{15}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Arch) GetVersion() int32 {
@@ -2977,7 +4060,7 @@ const (
 
 func (x *ConvTower) Reset() {
 	*x = ConvTower{}
-	mi := &file_config_chessbrain_proto_msgTypes[16]
+	mi := &file_config_chessbrain_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2989,7 +4072,7 @@ func (x *ConvTower) String() string {
 func (*ConvTower) ProtoMessage() {}
 
 func (x *ConvTower) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[16]
+	mi := &file_config_chessbrain_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3002,7 +4085,7 @@ func (x *ConvTower) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvTower.ProtoReflect.Descriptor instead.
 func (*ConvTower) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{16}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ConvTower) GetFilters() int32 {
@@ -3035,7 +4118,7 @@ type AttentionBody struct {
 
 func (x *AttentionBody) Reset() {
 	*x = AttentionBody{}
-	mi := &file_config_chessbrain_proto_msgTypes[17]
+	mi := &file_config_chessbrain_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3047,7 +4130,7 @@ func (x *AttentionBody) String() string {
 func (*AttentionBody) ProtoMessage() {}
 
 func (x *AttentionBody) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[17]
+	mi := &file_config_chessbrain_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3060,7 +4143,7 @@ func (x *AttentionBody) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttentionBody.ProtoReflect.Descriptor instead.
 func (*AttentionBody) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{17}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{30}
 }
 
 // What configs/models.textproto holds.
@@ -3074,7 +4157,7 @@ type ModelKinds struct {
 
 func (x *ModelKinds) Reset() {
 	*x = ModelKinds{}
-	mi := &file_config_chessbrain_proto_msgTypes[18]
+	mi := &file_config_chessbrain_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3086,7 +4169,7 @@ func (x *ModelKinds) String() string {
 func (*ModelKinds) ProtoMessage() {}
 
 func (x *ModelKinds) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[18]
+	mi := &file_config_chessbrain_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3099,7 +4182,7 @@ func (x *ModelKinds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelKinds.ProtoReflect.Descriptor instead.
 func (*ModelKinds) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{18}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ModelKinds) GetKind() []*ModelKind {
@@ -3121,7 +4204,7 @@ type ModelKind struct {
 
 func (x *ModelKind) Reset() {
 	*x = ModelKind{}
-	mi := &file_config_chessbrain_proto_msgTypes[19]
+	mi := &file_config_chessbrain_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3133,7 +4216,7 @@ func (x *ModelKind) String() string {
 func (*ModelKind) ProtoMessage() {}
 
 func (x *ModelKind) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[19]
+	mi := &file_config_chessbrain_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3146,7 +4229,7 @@ func (x *ModelKind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelKind.ProtoReflect.Descriptor instead.
 func (*ModelKind) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{19}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ModelKind) GetName() string {
@@ -3260,7 +4343,7 @@ const (
 
 func (x *Training) Reset() {
 	*x = Training{}
-	mi := &file_config_chessbrain_proto_msgTypes[20]
+	mi := &file_config_chessbrain_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3272,7 +4355,7 @@ func (x *Training) String() string {
 func (*Training) ProtoMessage() {}
 
 func (x *Training) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[20]
+	mi := &file_config_chessbrain_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3285,7 +4368,7 @@ func (x *Training) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Training.ProtoReflect.Descriptor instead.
 func (*Training) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{20}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Training) GetSource() Training_Source {
@@ -3515,7 +4598,7 @@ const (
 
 func (x *LRRule) Reset() {
 	*x = LRRule{}
-	mi := &file_config_chessbrain_proto_msgTypes[21]
+	mi := &file_config_chessbrain_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3527,7 +4610,7 @@ func (x *LRRule) String() string {
 func (*LRRule) ProtoMessage() {}
 
 func (x *LRRule) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[21]
+	mi := &file_config_chessbrain_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3540,7 +4623,7 @@ func (x *LRRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LRRule.ProtoReflect.Descriptor instead.
 func (*LRRule) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{21}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *LRRule) GetStartingStep() int64 {
@@ -3596,7 +4679,7 @@ const (
 
 func (x *Warmup) Reset() {
 	*x = Warmup{}
-	mi := &file_config_chessbrain_proto_msgTypes[22]
+	mi := &file_config_chessbrain_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3608,7 +4691,7 @@ func (x *Warmup) String() string {
 func (*Warmup) ProtoMessage() {}
 
 func (x *Warmup) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[22]
+	mi := &file_config_chessbrain_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3621,7 +4704,7 @@ func (x *Warmup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Warmup.ProtoReflect.Descriptor instead.
 func (*Warmup) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{22}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Warmup) GetSteps() int64 {
@@ -3668,7 +4751,7 @@ const (
 
 func (x *Loss) Reset() {
 	*x = Loss{}
-	mi := &file_config_chessbrain_proto_msgTypes[23]
+	mi := &file_config_chessbrain_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3680,7 +4763,7 @@ func (x *Loss) String() string {
 func (*Loss) ProtoMessage() {}
 
 func (x *Loss) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[23]
+	mi := &file_config_chessbrain_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3693,7 +4776,7 @@ func (x *Loss) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Loss.ProtoReflect.Descriptor instead.
 func (*Loss) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{23}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Loss) GetHead() Loss_Head {
@@ -3763,7 +4846,7 @@ const (
 
 func (x *SWA) Reset() {
 	*x = SWA{}
-	mi := &file_config_chessbrain_proto_msgTypes[24]
+	mi := &file_config_chessbrain_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3775,7 +4858,7 @@ func (x *SWA) String() string {
 func (*SWA) ProtoMessage() {}
 
 func (x *SWA) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[24]
+	mi := &file_config_chessbrain_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3788,7 +4871,7 @@ func (x *SWA) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SWA.ProtoReflect.Descriptor instead.
 func (*SWA) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{24}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *SWA) GetPeriod() int64 {
@@ -3826,7 +4909,7 @@ const (
 
 func (x *Validation) Reset() {
 	*x = Validation{}
-	mi := &file_config_chessbrain_proto_msgTypes[25]
+	mi := &file_config_chessbrain_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3838,7 +4921,7 @@ func (x *Validation) String() string {
 func (*Validation) ProtoMessage() {}
 
 func (x *Validation) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[25]
+	mi := &file_config_chessbrain_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3851,7 +4934,7 @@ func (x *Validation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Validation.ProtoReflect.Descriptor instead.
 func (*Validation) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{25}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Validation) GetShare() float64 {
@@ -3901,7 +4984,7 @@ const (
 
 func (x *Checkpoint) Reset() {
 	*x = Checkpoint{}
-	mi := &file_config_chessbrain_proto_msgTypes[26]
+	mi := &file_config_chessbrain_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3913,7 +4996,7 @@ func (x *Checkpoint) String() string {
 func (*Checkpoint) ProtoMessage() {}
 
 func (x *Checkpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[26]
+	mi := &file_config_chessbrain_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3926,7 +5009,7 @@ func (x *Checkpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Checkpoint.ProtoReflect.Descriptor instead.
 func (*Checkpoint) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{26}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Checkpoint) GetInterval() int64 {
@@ -3991,7 +5074,7 @@ const (
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_config_chessbrain_proto_msgTypes[27]
+	mi := &file_config_chessbrain_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4003,7 +5086,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[27]
+	mi := &file_config_chessbrain_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4016,7 +5099,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{27}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Metrics) GetDir() string {
@@ -4092,7 +5175,7 @@ const (
 
 func (x *Export) Reset() {
 	*x = Export{}
-	mi := &file_config_chessbrain_proto_msgTypes[28]
+	mi := &file_config_chessbrain_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4104,7 +5187,7 @@ func (x *Export) String() string {
 func (*Export) ProtoMessage() {}
 
 func (x *Export) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[28]
+	mi := &file_config_chessbrain_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4117,7 +5200,7 @@ func (x *Export) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Export.ProtoReflect.Descriptor instead.
 func (*Export) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{28}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Export) GetExporter() string {
@@ -4177,7 +5260,7 @@ type Plugins struct {
 
 func (x *Plugins) Reset() {
 	*x = Plugins{}
-	mi := &file_config_chessbrain_proto_msgTypes[29]
+	mi := &file_config_chessbrain_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4189,7 +5272,7 @@ func (x *Plugins) String() string {
 func (*Plugins) ProtoMessage() {}
 
 func (x *Plugins) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[29]
+	mi := &file_config_chessbrain_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4202,7 +5285,7 @@ func (x *Plugins) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plugins.ProtoReflect.Descriptor instead.
 func (*Plugins) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{29}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Plugins) GetRescorer() []*Stage {
@@ -4239,7 +5322,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_config_chessbrain_proto_msgTypes[30]
+	mi := &file_config_chessbrain_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4251,7 +5334,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[30]
+	mi := &file_config_chessbrain_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4264,7 +5347,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{30}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Stage) GetName() string {
@@ -4290,7 +5373,7 @@ type External struct {
 
 func (x *External) Reset() {
 	*x = External{}
-	mi := &file_config_chessbrain_proto_msgTypes[31]
+	mi := &file_config_chessbrain_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4302,7 +5385,7 @@ func (x *External) String() string {
 func (*External) ProtoMessage() {}
 
 func (x *External) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[31]
+	mi := &file_config_chessbrain_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4315,7 +5398,7 @@ func (x *External) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use External.ProtoReflect.Descriptor instead.
 func (*External) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{31}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{44}
 }
 
 type Log struct {
@@ -4348,7 +5431,7 @@ const (
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_config_chessbrain_proto_msgTypes[32]
+	mi := &file_config_chessbrain_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4360,7 +5443,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[32]
+	mi := &file_config_chessbrain_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4373,7 +5456,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{32}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Log) GetLevel() Log_Level {
@@ -4435,7 +5518,7 @@ const (
 
 func (x *Openings_Position) Reset() {
 	*x = Openings_Position{}
-	mi := &file_config_chessbrain_proto_msgTypes[33]
+	mi := &file_config_chessbrain_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4447,7 +5530,7 @@ func (x *Openings_Position) String() string {
 func (*Openings_Position) ProtoMessage() {}
 
 func (x *Openings_Position) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[33]
+	mi := &file_config_chessbrain_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4477,6 +5560,65 @@ func (x *Openings_Position) GetWeight() float64 {
 	return Default_Openings_Position_Weight
 }
 
+type ChunkSourceSplitter_Output struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the output; others read it as STAGE.NAME.
+	Name *string `protobuf:"bytes,1,opt,name=name" json:"name,omitempty"`
+	// Its share of the chunks, relative to the other outputs, >= 0.
+	Weight        *float64 `protobuf:"fixed64,2,opt,name=weight,def=1" json:"weight,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for ChunkSourceSplitter_Output fields.
+const (
+	Default_ChunkSourceSplitter_Output_Weight = float64(1)
+)
+
+func (x *ChunkSourceSplitter_Output) Reset() {
+	*x = ChunkSourceSplitter_Output{}
+	mi := &file_config_chessbrain_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChunkSourceSplitter_Output) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChunkSourceSplitter_Output) ProtoMessage() {}
+
+func (x *ChunkSourceSplitter_Output) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChunkSourceSplitter_Output.ProtoReflect.Descriptor instead.
+func (*ChunkSourceSplitter_Output) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{17, 0}
+}
+
+func (x *ChunkSourceSplitter_Output) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *ChunkSourceSplitter_Output) GetWeight() float64 {
+	if x != nil && x.Weight != nil {
+		return *x.Weight
+	}
+	return Default_ChunkSourceSplitter_Output_Weight
+}
+
 var File_config_chessbrain_proto protoreflect.FileDescriptor
 
 const file_config_chessbrain_proto_rawDesc = "" +
@@ -4501,7 +5643,7 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	" \x01(\v2\x1c.chessbrain.config.v1.ExportR\x06export\x127\n" +
 	"\aplugins\x18\v \x01(\v2\x1d.chessbrain.config.v1.PluginsR\aplugins\x12.\n" +
 	"\x04loop\x18\f \x01(\v2\x1a.chessbrain.config.v1.LoopR\x04loop\x12+\n" +
-	"\x03log\x18\x11 \x01(\v2\x19.chessbrain.config.v1.LogR\x03log\"\x9c\n" +
+	"\x03log\x18\x11 \x01(\v2\x19.chessbrain.config.v1.LogR\x03log\"\xca\n" +
 	"\n" +
 	"\bSelfPlay\x12\x1d\n" +
 	"\bepisodes\x18\x01 \x01(\x03:\x014R\bepisodes\x12,\n" +
@@ -4519,7 +5661,8 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"\x12max_plies_material\x18\x19 \x01(\x05:\x010R\x10maxPliesMaterial\x12:\n" +
 	"\bopenings\x18\v \x01(\v2\x1e.chessbrain.config.v1.OpeningsR\bopenings\x12L\n" +
 	"\tprecision\x18\f \x01(\x0e2(.chessbrain.config.v1.SelfPlay.Precision:\x04AUTOR\tprecision\x121\n" +
-	"\x14simulations_schedule\x18\r \x01(\tR\x13simulationsSchedule\x12M\n" +
+	"\x14simulations_schedule\x18\r \x01(\tR\x13simulationsSchedule\x12,\n" +
+	"\x12max_plies_schedule\x18\x1a \x01(\tR\x10maxPliesSchedule\x12M\n" +
 	"\vschedule_by\x18\x0e \x01(\x0e2\".chessbrain.config.v1.SelfPlay.Age:\bEPISODESR\n" +
 	"scheduleBy\x12A\n" +
 	"\vplayout_cap\x18\x0f \x01(\v2 .chessbrain.config.v1.PlayoutCapR\n" +
@@ -4641,9 +5784,81 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"\n" +
 	"max_effect\x18\x01 \x01(\x01:\x010R\tmaxEffect\x12\x1b\n" +
 	"\x05slope\x18\x02 \x01(\x01:\x050.003R\x05slope\x12!\n" +
-	"\tthreshold\x18\x03 \x01(\x01:\x030.6R\tthreshold\"\f\n" +
+	"\tthreshold\x18\x03 \x01(\x01:\x030.6R\tthreshold\"]\n" +
 	"\n" +
-	"DataLoader\"\x06\n" +
+	"DataLoader\x127\n" +
+	"\x05stage\x18\x01 \x03(\v2!.chessbrain.config.v1.LoaderStageR\x05stage\x12\x16\n" +
+	"\x06output\x18\x02 \x03(\tR\x06output\"\xd7\a\n" +
+	"\vLoaderStage\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05input\x18\x02 \x03(\tR\x05input\x127\n" +
+	"\x05queue\x18\x03 \x01(\v2!.chessbrain.config.v1.LoaderQueueR\x05queue\x12T\n" +
+	"\x12file_path_provider\x18\x04 \x01(\v2&.chessbrain.config.v1.FilePathProviderR\x10filePathProvider\x12W\n" +
+	"\x13chunk_source_reader\x18\x05 \x01(\v2'.chessbrain.config.v1.ChunkSourceReaderR\x11chunkSourceReader\x12]\n" +
+	"\x15chunk_source_splitter\x18\x06 \x01(\v2).chessbrain.config.v1.ChunkSourceSplitterR\x13chunkSourceSplitter\x12Z\n" +
+	"\x14shuffling_chunk_pool\x18\a \x01(\v2(.chessbrain.config.v1.ShufflingChunkPoolR\x12shufflingChunkPool\x12`\n" +
+	"\x16simple_chunk_extractor\x18\b \x01(\v2*.chessbrain.config.v1.SimpleChunkExtractorR\x14simpleChunkExtractor\x12J\n" +
+	"\x0echunk_rescorer\x18\t \x01(\v2#.chessbrain.config.v1.ChunkRescorerR\rchunkRescorer\x12J\n" +
+	"\x0echunk_unpacker\x18\n" +
+	" \x01(\v2#.chessbrain.config.v1.ChunkUnpackerR\rchunkUnpacker\x12c\n" +
+	"\x17shuffling_frame_sampler\x18\v \x01(\v2+.chessbrain.config.v1.ShufflingFrameSamplerR\x15shufflingFrameSampler\x12J\n" +
+	"\x0ejoin_positions\x18\f \x01(\v2#.chessbrain.config.v1.JoinPositionsR\rjoinPositions\x12P\n" +
+	"\x10tensor_generator\x18\r \x01(\v2%.chessbrain.config.v1.TensorGeneratorR\x0ftensorGenerator\"\xb1\x01\n" +
+	"\vLoaderQueue\x12\x1d\n" +
+	"\bcapacity\x18\x01 \x01(\x05:\x014R\bcapacity\x12M\n" +
+	"\boverflow\x18\x02 \x01(\x0e2*.chessbrain.config.v1.LoaderQueue.Overflow:\x05BLOCKR\boverflow\"4\n" +
+	"\bOverflow\x12\t\n" +
+	"\x05BLOCK\x10\x00\x12\f\n" +
+	"\bDROP_NEW\x10\x01\x12\x0f\n" +
+	"\vKEEP_NEWEST\x10\x02\"r\n" +
+	"\x10FilePathProvider\x12\x1c\n" +
+	"\tdirectory\x18\x01 \x01(\tR\tdirectory\x12\x1a\n" +
+	"\x05watch\x18\x02 \x01(\b:\x04trueR\x05watch\x12$\n" +
+	"\fpoll_seconds\x18\x03 \x01(\x01:\x015R\vpollSeconds\"i\n" +
+	"\x11ChunkSourceReader\x12\x1b\n" +
+	"\athreads\x18\x01 \x01(\x05:\x011R\athreads\x127\n" +
+	"\brescorer\x18\x02 \x03(\v2\x1b.chessbrain.config.v1.StageR\brescorer\"\x98\x01\n" +
+	"\x13ChunkSourceSplitter\x12H\n" +
+	"\x06output\x18\x01 \x03(\v20.chessbrain.config.v1.ChunkSourceSplitter.OutputR\x06output\x1a7\n" +
+	"\x06Output\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x19\n" +
+	"\x06weight\x18\x02 \x01(\x01:\x011R\x06weight\"\xd1\x01\n" +
+	"\x0ePositionWeight\x12\x1f\n" +
+	"\aenabled\x18\x01 \x01(\b:\x05falseR\aenabled\x12\x1c\n" +
+	"\bq_weight\x18\x02 \x01(\x01:\x016R\aqWeight\x12 \n" +
+	"\tpol_scale\x18\x03 \x01(\x01:\x033.5R\bpolScale\x12\x17\n" +
+	"\x05alpha\x18\x04 \x01(\x01:\x011R\x05alpha\x12\x17\n" +
+	"\x04beta\x18\x05 \x01(\x01:\x030.5R\x04beta\x12\x17\n" +
+	"\x05gamma\x18\x06 \x01(\x01:\x011R\x05gamma\x12\x13\n" +
+	"\x03tau\x18\a \x01(\x01:\x011R\x03tau\"\x8e\x03\n" +
+	"\x12ShufflingChunkPool\x12.\n" +
+	"\x0fchunk_pool_size\x18\x01 \x01(\x03:\x06100000R\rchunkPoolSize\x12\x1b\n" +
+	"\athreads\x18\x02 \x01(\x05:\x011R\athreads\x12\x19\n" +
+	"\x06epochs\x18\x03 \x01(\x05:\x010R\x06epochs\x12,\n" +
+	"\x0ehanse_sampling\x18\x04 \x01(\b:\x05falseR\rhanseSampling\x12;\n" +
+	"\x18hanse_sampling_threshold\x18\x05 \x01(\x05:\x010R\x16hanseSamplingThreshold\x123\n" +
+	"\x14hanse_sampling_gamma\x18\x06 \x01(\x01:\x011R\x12hanseSamplingGamma\x12M\n" +
+	"\x0fposition_weight\x18\a \x01(\v2$.chessbrain.config.v1.PositionWeightR\x0epositionWeight\x12!\n" +
+	"\tstore_mib\x18\b \x01(\x03:\x042048R\bstoreMib\"1\n" +
+	"\x14SimpleChunkExtractor\x12\x19\n" +
+	"\x06epochs\x18\x01 \x01(\x05:\x011R\x06epochs\"e\n" +
+	"\rChunkRescorer\x12\x1b\n" +
+	"\athreads\x18\x01 \x01(\x05:\x011R\athreads\x127\n" +
+	"\brescorer\x18\x02 \x03(\v2\x1b.chessbrain.config.v1.StageR\brescorer\"\xfd\x01\n" +
+	"\rChunkUnpacker\x12\x1b\n" +
+	"\athreads\x18\x01 \x01(\x05:\x011R\athreads\x127\n" +
+	"\x16position_sampling_rate\x18\x02 \x01(\x01:\x011R\x14positionSamplingRate\x12(\n" +
+	"\x0eposition_count\x18\x03 \x01(\x05:\x010R\rpositionCount\x12\x1d\n" +
+	"\bprefetch\x18\x04 \x01(\x05:\x010R\bprefetch\x12M\n" +
+	"\x0fposition_weight\x18\x05 \x01(\v2$.chessbrain.config.v1.PositionWeightR\x0epositionWeight\"x\n" +
+	"\x15ShufflingFrameSampler\x12\x1b\n" +
+	"\athreads\x18\x01 \x01(\x05:\x011R\athreads\x12B\n" +
+	"\x19reservoir_size_per_thread\x18\x02 \x01(\x05:\a1000000R\x16reservoirSizePerThread\"\x0f\n" +
+	"\rJoinPositions\"S\n" +
+	"\x0fTensorGenerator\x12\x1b\n" +
+	"\athreads\x18\x01 \x01(\x05:\x011R\athreads\x12#\n" +
+	"\n" +
+	"batch_size\x18\x02 \x01(\x05:\x041024R\tbatchSize\"\x06\n" +
 	"\x04Loop\"h\n" +
 	"\x05Model\x12\x10\n" +
 	"\x03net\x18\x01 \x01(\tR\x03net\x12\x1d\n" +
@@ -4873,123 +6088,156 @@ func file_config_chessbrain_proto_rawDescGZIP() []byte {
 	return file_config_chessbrain_proto_rawDescData
 }
 
-var file_config_chessbrain_proto_enumTypes = make([]protoimpl.EnumInfo, 18)
-var file_config_chessbrain_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_config_chessbrain_proto_enumTypes = make([]protoimpl.EnumInfo, 19)
+var file_config_chessbrain_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_config_chessbrain_proto_goTypes = []any{
-	(SelfPlay_Precision)(0),   // 0: chessbrain.config.v1.SelfPlay.Precision
-	(SelfPlay_Age)(0),         // 1: chessbrain.config.v1.SelfPlay.Age
-	(Openings_Order)(0),       // 2: chessbrain.config.v1.Openings.Order
-	(MCTS_CPUCTForm)(0),       // 3: chessbrain.config.v1.MCTS.CPUCTForm
-	(MCTS_FPUForm)(0),         // 4: chessbrain.config.v1.MCTS.FPUForm
-	(Arch_Activation)(0),      // 5: chessbrain.config.v1.Arch.Activation
-	(Arch_PolicyHead)(0),      // 6: chessbrain.config.v1.Arch.PolicyHead
-	(Arch_ValueHead)(0),       // 7: chessbrain.config.v1.Arch.ValueHead
-	(Training_Source)(0),      // 8: chessbrain.config.v1.Training.Source
-	(Training_Optimizer)(0),   // 9: chessbrain.config.v1.Training.Optimizer
-	(Training_AMP)(0),         // 10: chessbrain.config.v1.Training.AMP
-	(LRRule_Transition)(0),    // 11: chessbrain.config.v1.LRRule.Transition
-	(Loss_Head)(0),            // 12: chessbrain.config.v1.Loss.Head
-	(Loss_Kind)(0),            // 13: chessbrain.config.v1.Loss.Kind
-	(Loss_Target)(0),          // 14: chessbrain.config.v1.Loss.Target
-	(Export_Weights)(0),       // 15: chessbrain.config.v1.Export.Weights
-	(Log_Level)(0),            // 16: chessbrain.config.v1.Log.Level
-	(Log_Format)(0),           // 17: chessbrain.config.v1.Log.Format
-	(*Config)(nil),            // 18: chessbrain.config.v1.Config
-	(*SelfPlay)(nil),          // 19: chessbrain.config.v1.SelfPlay
-	(*PlayoutCap)(nil),        // 20: chessbrain.config.v1.PlayoutCap
-	(*Forks)(nil),             // 21: chessbrain.config.v1.Forks
-	(*ReducedVisits)(nil),     // 22: chessbrain.config.v1.ReducedVisits
-	(*Odds)(nil),              // 23: chessbrain.config.v1.Odds
-	(*Temperature)(nil),       // 24: chessbrain.config.v1.Temperature
-	(*Resign)(nil),            // 25: chessbrain.config.v1.Resign
-	(*Openings)(nil),          // 26: chessbrain.config.v1.Openings
-	(*MCTS)(nil),              // 27: chessbrain.config.v1.MCTS
-	(*Gumbel)(nil),            // 28: chessbrain.config.v1.Gumbel
-	(*MovesLeft)(nil),         // 29: chessbrain.config.v1.MovesLeft
-	(*DataLoader)(nil),        // 30: chessbrain.config.v1.DataLoader
-	(*Loop)(nil),              // 31: chessbrain.config.v1.Loop
-	(*Model)(nil),             // 32: chessbrain.config.v1.Model
-	(*Arch)(nil),              // 33: chessbrain.config.v1.Arch
-	(*ConvTower)(nil),         // 34: chessbrain.config.v1.ConvTower
-	(*AttentionBody)(nil),     // 35: chessbrain.config.v1.AttentionBody
-	(*ModelKinds)(nil),        // 36: chessbrain.config.v1.ModelKinds
-	(*ModelKind)(nil),         // 37: chessbrain.config.v1.ModelKind
-	(*Training)(nil),          // 38: chessbrain.config.v1.Training
-	(*LRRule)(nil),            // 39: chessbrain.config.v1.LRRule
-	(*Warmup)(nil),            // 40: chessbrain.config.v1.Warmup
-	(*Loss)(nil),              // 41: chessbrain.config.v1.Loss
-	(*SWA)(nil),               // 42: chessbrain.config.v1.SWA
-	(*Validation)(nil),        // 43: chessbrain.config.v1.Validation
-	(*Checkpoint)(nil),        // 44: chessbrain.config.v1.Checkpoint
-	(*Metrics)(nil),           // 45: chessbrain.config.v1.Metrics
-	(*Export)(nil),            // 46: chessbrain.config.v1.Export
-	(*Plugins)(nil),           // 47: chessbrain.config.v1.Plugins
-	(*Stage)(nil),             // 48: chessbrain.config.v1.Stage
-	(*External)(nil),          // 49: chessbrain.config.v1.External
-	(*Log)(nil),               // 50: chessbrain.config.v1.Log
-	(*Openings_Position)(nil), // 51: chessbrain.config.v1.Openings.Position
-	nil,                       // 52: chessbrain.config.v1.Stage.SettingsEntry
+	(SelfPlay_Precision)(0),            // 0: chessbrain.config.v1.SelfPlay.Precision
+	(SelfPlay_Age)(0),                  // 1: chessbrain.config.v1.SelfPlay.Age
+	(Openings_Order)(0),                // 2: chessbrain.config.v1.Openings.Order
+	(MCTS_CPUCTForm)(0),                // 3: chessbrain.config.v1.MCTS.CPUCTForm
+	(MCTS_FPUForm)(0),                  // 4: chessbrain.config.v1.MCTS.FPUForm
+	(LoaderQueue_Overflow)(0),          // 5: chessbrain.config.v1.LoaderQueue.Overflow
+	(Arch_Activation)(0),               // 6: chessbrain.config.v1.Arch.Activation
+	(Arch_PolicyHead)(0),               // 7: chessbrain.config.v1.Arch.PolicyHead
+	(Arch_ValueHead)(0),                // 8: chessbrain.config.v1.Arch.ValueHead
+	(Training_Source)(0),               // 9: chessbrain.config.v1.Training.Source
+	(Training_Optimizer)(0),            // 10: chessbrain.config.v1.Training.Optimizer
+	(Training_AMP)(0),                  // 11: chessbrain.config.v1.Training.AMP
+	(LRRule_Transition)(0),             // 12: chessbrain.config.v1.LRRule.Transition
+	(Loss_Head)(0),                     // 13: chessbrain.config.v1.Loss.Head
+	(Loss_Kind)(0),                     // 14: chessbrain.config.v1.Loss.Kind
+	(Loss_Target)(0),                   // 15: chessbrain.config.v1.Loss.Target
+	(Export_Weights)(0),                // 16: chessbrain.config.v1.Export.Weights
+	(Log_Level)(0),                     // 17: chessbrain.config.v1.Log.Level
+	(Log_Format)(0),                    // 18: chessbrain.config.v1.Log.Format
+	(*Config)(nil),                     // 19: chessbrain.config.v1.Config
+	(*SelfPlay)(nil),                   // 20: chessbrain.config.v1.SelfPlay
+	(*PlayoutCap)(nil),                 // 21: chessbrain.config.v1.PlayoutCap
+	(*Forks)(nil),                      // 22: chessbrain.config.v1.Forks
+	(*ReducedVisits)(nil),              // 23: chessbrain.config.v1.ReducedVisits
+	(*Odds)(nil),                       // 24: chessbrain.config.v1.Odds
+	(*Temperature)(nil),                // 25: chessbrain.config.v1.Temperature
+	(*Resign)(nil),                     // 26: chessbrain.config.v1.Resign
+	(*Openings)(nil),                   // 27: chessbrain.config.v1.Openings
+	(*MCTS)(nil),                       // 28: chessbrain.config.v1.MCTS
+	(*Gumbel)(nil),                     // 29: chessbrain.config.v1.Gumbel
+	(*MovesLeft)(nil),                  // 30: chessbrain.config.v1.MovesLeft
+	(*DataLoader)(nil),                 // 31: chessbrain.config.v1.DataLoader
+	(*LoaderStage)(nil),                // 32: chessbrain.config.v1.LoaderStage
+	(*LoaderQueue)(nil),                // 33: chessbrain.config.v1.LoaderQueue
+	(*FilePathProvider)(nil),           // 34: chessbrain.config.v1.FilePathProvider
+	(*ChunkSourceReader)(nil),          // 35: chessbrain.config.v1.ChunkSourceReader
+	(*ChunkSourceSplitter)(nil),        // 36: chessbrain.config.v1.ChunkSourceSplitter
+	(*PositionWeight)(nil),             // 37: chessbrain.config.v1.PositionWeight
+	(*ShufflingChunkPool)(nil),         // 38: chessbrain.config.v1.ShufflingChunkPool
+	(*SimpleChunkExtractor)(nil),       // 39: chessbrain.config.v1.SimpleChunkExtractor
+	(*ChunkRescorer)(nil),              // 40: chessbrain.config.v1.ChunkRescorer
+	(*ChunkUnpacker)(nil),              // 41: chessbrain.config.v1.ChunkUnpacker
+	(*ShufflingFrameSampler)(nil),      // 42: chessbrain.config.v1.ShufflingFrameSampler
+	(*JoinPositions)(nil),              // 43: chessbrain.config.v1.JoinPositions
+	(*TensorGenerator)(nil),            // 44: chessbrain.config.v1.TensorGenerator
+	(*Loop)(nil),                       // 45: chessbrain.config.v1.Loop
+	(*Model)(nil),                      // 46: chessbrain.config.v1.Model
+	(*Arch)(nil),                       // 47: chessbrain.config.v1.Arch
+	(*ConvTower)(nil),                  // 48: chessbrain.config.v1.ConvTower
+	(*AttentionBody)(nil),              // 49: chessbrain.config.v1.AttentionBody
+	(*ModelKinds)(nil),                 // 50: chessbrain.config.v1.ModelKinds
+	(*ModelKind)(nil),                  // 51: chessbrain.config.v1.ModelKind
+	(*Training)(nil),                   // 52: chessbrain.config.v1.Training
+	(*LRRule)(nil),                     // 53: chessbrain.config.v1.LRRule
+	(*Warmup)(nil),                     // 54: chessbrain.config.v1.Warmup
+	(*Loss)(nil),                       // 55: chessbrain.config.v1.Loss
+	(*SWA)(nil),                        // 56: chessbrain.config.v1.SWA
+	(*Validation)(nil),                 // 57: chessbrain.config.v1.Validation
+	(*Checkpoint)(nil),                 // 58: chessbrain.config.v1.Checkpoint
+	(*Metrics)(nil),                    // 59: chessbrain.config.v1.Metrics
+	(*Export)(nil),                     // 60: chessbrain.config.v1.Export
+	(*Plugins)(nil),                    // 61: chessbrain.config.v1.Plugins
+	(*Stage)(nil),                      // 62: chessbrain.config.v1.Stage
+	(*External)(nil),                   // 63: chessbrain.config.v1.External
+	(*Log)(nil),                        // 64: chessbrain.config.v1.Log
+	(*Openings_Position)(nil),          // 65: chessbrain.config.v1.Openings.Position
+	(*ChunkSourceSplitter_Output)(nil), // 66: chessbrain.config.v1.ChunkSourceSplitter.Output
+	nil,                                // 67: chessbrain.config.v1.Stage.SettingsEntry
 }
 var file_config_chessbrain_proto_depIdxs = []int32{
-	19, // 0: chessbrain.config.v1.Config.selfplay:type_name -> chessbrain.config.v1.SelfPlay
-	27, // 1: chessbrain.config.v1.Config.mcts:type_name -> chessbrain.config.v1.MCTS
-	30, // 2: chessbrain.config.v1.Config.data_loader:type_name -> chessbrain.config.v1.DataLoader
-	32, // 3: chessbrain.config.v1.Config.model:type_name -> chessbrain.config.v1.Model
-	38, // 4: chessbrain.config.v1.Config.training:type_name -> chessbrain.config.v1.Training
-	45, // 5: chessbrain.config.v1.Config.metrics:type_name -> chessbrain.config.v1.Metrics
-	46, // 6: chessbrain.config.v1.Config.export:type_name -> chessbrain.config.v1.Export
-	47, // 7: chessbrain.config.v1.Config.plugins:type_name -> chessbrain.config.v1.Plugins
-	31, // 8: chessbrain.config.v1.Config.loop:type_name -> chessbrain.config.v1.Loop
-	50, // 9: chessbrain.config.v1.Config.log:type_name -> chessbrain.config.v1.Log
-	24, // 10: chessbrain.config.v1.SelfPlay.temperature:type_name -> chessbrain.config.v1.Temperature
-	25, // 11: chessbrain.config.v1.SelfPlay.resign:type_name -> chessbrain.config.v1.Resign
-	26, // 12: chessbrain.config.v1.SelfPlay.openings:type_name -> chessbrain.config.v1.Openings
+	20, // 0: chessbrain.config.v1.Config.selfplay:type_name -> chessbrain.config.v1.SelfPlay
+	28, // 1: chessbrain.config.v1.Config.mcts:type_name -> chessbrain.config.v1.MCTS
+	31, // 2: chessbrain.config.v1.Config.data_loader:type_name -> chessbrain.config.v1.DataLoader
+	46, // 3: chessbrain.config.v1.Config.model:type_name -> chessbrain.config.v1.Model
+	52, // 4: chessbrain.config.v1.Config.training:type_name -> chessbrain.config.v1.Training
+	59, // 5: chessbrain.config.v1.Config.metrics:type_name -> chessbrain.config.v1.Metrics
+	60, // 6: chessbrain.config.v1.Config.export:type_name -> chessbrain.config.v1.Export
+	61, // 7: chessbrain.config.v1.Config.plugins:type_name -> chessbrain.config.v1.Plugins
+	45, // 8: chessbrain.config.v1.Config.loop:type_name -> chessbrain.config.v1.Loop
+	64, // 9: chessbrain.config.v1.Config.log:type_name -> chessbrain.config.v1.Log
+	25, // 10: chessbrain.config.v1.SelfPlay.temperature:type_name -> chessbrain.config.v1.Temperature
+	26, // 11: chessbrain.config.v1.SelfPlay.resign:type_name -> chessbrain.config.v1.Resign
+	27, // 12: chessbrain.config.v1.SelfPlay.openings:type_name -> chessbrain.config.v1.Openings
 	0,  // 13: chessbrain.config.v1.SelfPlay.precision:type_name -> chessbrain.config.v1.SelfPlay.Precision
 	1,  // 14: chessbrain.config.v1.SelfPlay.schedule_by:type_name -> chessbrain.config.v1.SelfPlay.Age
-	20, // 15: chessbrain.config.v1.SelfPlay.playout_cap:type_name -> chessbrain.config.v1.PlayoutCap
-	21, // 16: chessbrain.config.v1.SelfPlay.forks:type_name -> chessbrain.config.v1.Forks
-	22, // 17: chessbrain.config.v1.SelfPlay.reduced_visits:type_name -> chessbrain.config.v1.ReducedVisits
-	23, // 18: chessbrain.config.v1.SelfPlay.odds:type_name -> chessbrain.config.v1.Odds
-	51, // 19: chessbrain.config.v1.Openings.positions:type_name -> chessbrain.config.v1.Openings.Position
+	21, // 15: chessbrain.config.v1.SelfPlay.playout_cap:type_name -> chessbrain.config.v1.PlayoutCap
+	22, // 16: chessbrain.config.v1.SelfPlay.forks:type_name -> chessbrain.config.v1.Forks
+	23, // 17: chessbrain.config.v1.SelfPlay.reduced_visits:type_name -> chessbrain.config.v1.ReducedVisits
+	24, // 18: chessbrain.config.v1.SelfPlay.odds:type_name -> chessbrain.config.v1.Odds
+	65, // 19: chessbrain.config.v1.Openings.positions:type_name -> chessbrain.config.v1.Openings.Position
 	2,  // 20: chessbrain.config.v1.Openings.order:type_name -> chessbrain.config.v1.Openings.Order
 	3,  // 21: chessbrain.config.v1.MCTS.cpuct_form:type_name -> chessbrain.config.v1.MCTS.CPUCTForm
 	4,  // 22: chessbrain.config.v1.MCTS.fpu_form:type_name -> chessbrain.config.v1.MCTS.FPUForm
-	28, // 23: chessbrain.config.v1.MCTS.gumbel:type_name -> chessbrain.config.v1.Gumbel
-	29, // 24: chessbrain.config.v1.MCTS.moves_left:type_name -> chessbrain.config.v1.MovesLeft
-	33, // 25: chessbrain.config.v1.Model.arch:type_name -> chessbrain.config.v1.Arch
-	34, // 26: chessbrain.config.v1.Arch.conv_tower:type_name -> chessbrain.config.v1.ConvTower
-	35, // 27: chessbrain.config.v1.Arch.attention:type_name -> chessbrain.config.v1.AttentionBody
-	5,  // 28: chessbrain.config.v1.Arch.activation:type_name -> chessbrain.config.v1.Arch.Activation
-	6,  // 29: chessbrain.config.v1.Arch.policy_head:type_name -> chessbrain.config.v1.Arch.PolicyHead
-	7,  // 30: chessbrain.config.v1.Arch.value_head:type_name -> chessbrain.config.v1.Arch.ValueHead
-	37, // 31: chessbrain.config.v1.ModelKinds.kind:type_name -> chessbrain.config.v1.ModelKind
-	34, // 32: chessbrain.config.v1.ModelKind.conv_tower:type_name -> chessbrain.config.v1.ConvTower
-	8,  // 33: chessbrain.config.v1.Training.source:type_name -> chessbrain.config.v1.Training.Source
-	10, // 34: chessbrain.config.v1.Training.amp:type_name -> chessbrain.config.v1.Training.AMP
-	39, // 35: chessbrain.config.v1.Training.lr_rule:type_name -> chessbrain.config.v1.LRRule
-	40, // 36: chessbrain.config.v1.Training.warmup:type_name -> chessbrain.config.v1.Warmup
-	9,  // 37: chessbrain.config.v1.Training.optimizer:type_name -> chessbrain.config.v1.Training.Optimizer
-	41, // 38: chessbrain.config.v1.Training.losses:type_name -> chessbrain.config.v1.Loss
-	42, // 39: chessbrain.config.v1.Training.swa:type_name -> chessbrain.config.v1.SWA
-	43, // 40: chessbrain.config.v1.Training.validation:type_name -> chessbrain.config.v1.Validation
-	44, // 41: chessbrain.config.v1.Training.checkpoint:type_name -> chessbrain.config.v1.Checkpoint
-	11, // 42: chessbrain.config.v1.LRRule.transition:type_name -> chessbrain.config.v1.LRRule.Transition
-	12, // 43: chessbrain.config.v1.Loss.head:type_name -> chessbrain.config.v1.Loss.Head
-	13, // 44: chessbrain.config.v1.Loss.kind:type_name -> chessbrain.config.v1.Loss.Kind
-	14, // 45: chessbrain.config.v1.Loss.target:type_name -> chessbrain.config.v1.Loss.Target
-	14, // 46: chessbrain.config.v1.Loss.mix_target:type_name -> chessbrain.config.v1.Loss.Target
-	15, // 47: chessbrain.config.v1.Export.weights:type_name -> chessbrain.config.v1.Export.Weights
-	48, // 48: chessbrain.config.v1.Plugins.rescorer:type_name -> chessbrain.config.v1.Stage
-	48, // 49: chessbrain.config.v1.Plugins.sampler:type_name -> chessbrain.config.v1.Stage
-	49, // 50: chessbrain.config.v1.Plugins.external:type_name -> chessbrain.config.v1.External
-	52, // 51: chessbrain.config.v1.Stage.settings:type_name -> chessbrain.config.v1.Stage.SettingsEntry
-	16, // 52: chessbrain.config.v1.Log.level:type_name -> chessbrain.config.v1.Log.Level
-	17, // 53: chessbrain.config.v1.Log.format:type_name -> chessbrain.config.v1.Log.Format
-	54, // [54:54] is the sub-list for method output_type
-	54, // [54:54] is the sub-list for method input_type
-	54, // [54:54] is the sub-list for extension type_name
-	54, // [54:54] is the sub-list for extension extendee
-	0,  // [0:54] is the sub-list for field type_name
+	29, // 23: chessbrain.config.v1.MCTS.gumbel:type_name -> chessbrain.config.v1.Gumbel
+	30, // 24: chessbrain.config.v1.MCTS.moves_left:type_name -> chessbrain.config.v1.MovesLeft
+	32, // 25: chessbrain.config.v1.DataLoader.stage:type_name -> chessbrain.config.v1.LoaderStage
+	33, // 26: chessbrain.config.v1.LoaderStage.queue:type_name -> chessbrain.config.v1.LoaderQueue
+	34, // 27: chessbrain.config.v1.LoaderStage.file_path_provider:type_name -> chessbrain.config.v1.FilePathProvider
+	35, // 28: chessbrain.config.v1.LoaderStage.chunk_source_reader:type_name -> chessbrain.config.v1.ChunkSourceReader
+	36, // 29: chessbrain.config.v1.LoaderStage.chunk_source_splitter:type_name -> chessbrain.config.v1.ChunkSourceSplitter
+	38, // 30: chessbrain.config.v1.LoaderStage.shuffling_chunk_pool:type_name -> chessbrain.config.v1.ShufflingChunkPool
+	39, // 31: chessbrain.config.v1.LoaderStage.simple_chunk_extractor:type_name -> chessbrain.config.v1.SimpleChunkExtractor
+	40, // 32: chessbrain.config.v1.LoaderStage.chunk_rescorer:type_name -> chessbrain.config.v1.ChunkRescorer
+	41, // 33: chessbrain.config.v1.LoaderStage.chunk_unpacker:type_name -> chessbrain.config.v1.ChunkUnpacker
+	42, // 34: chessbrain.config.v1.LoaderStage.shuffling_frame_sampler:type_name -> chessbrain.config.v1.ShufflingFrameSampler
+	43, // 35: chessbrain.config.v1.LoaderStage.join_positions:type_name -> chessbrain.config.v1.JoinPositions
+	44, // 36: chessbrain.config.v1.LoaderStage.tensor_generator:type_name -> chessbrain.config.v1.TensorGenerator
+	5,  // 37: chessbrain.config.v1.LoaderQueue.overflow:type_name -> chessbrain.config.v1.LoaderQueue.Overflow
+	62, // 38: chessbrain.config.v1.ChunkSourceReader.rescorer:type_name -> chessbrain.config.v1.Stage
+	66, // 39: chessbrain.config.v1.ChunkSourceSplitter.output:type_name -> chessbrain.config.v1.ChunkSourceSplitter.Output
+	37, // 40: chessbrain.config.v1.ShufflingChunkPool.position_weight:type_name -> chessbrain.config.v1.PositionWeight
+	62, // 41: chessbrain.config.v1.ChunkRescorer.rescorer:type_name -> chessbrain.config.v1.Stage
+	37, // 42: chessbrain.config.v1.ChunkUnpacker.position_weight:type_name -> chessbrain.config.v1.PositionWeight
+	47, // 43: chessbrain.config.v1.Model.arch:type_name -> chessbrain.config.v1.Arch
+	48, // 44: chessbrain.config.v1.Arch.conv_tower:type_name -> chessbrain.config.v1.ConvTower
+	49, // 45: chessbrain.config.v1.Arch.attention:type_name -> chessbrain.config.v1.AttentionBody
+	6,  // 46: chessbrain.config.v1.Arch.activation:type_name -> chessbrain.config.v1.Arch.Activation
+	7,  // 47: chessbrain.config.v1.Arch.policy_head:type_name -> chessbrain.config.v1.Arch.PolicyHead
+	8,  // 48: chessbrain.config.v1.Arch.value_head:type_name -> chessbrain.config.v1.Arch.ValueHead
+	51, // 49: chessbrain.config.v1.ModelKinds.kind:type_name -> chessbrain.config.v1.ModelKind
+	48, // 50: chessbrain.config.v1.ModelKind.conv_tower:type_name -> chessbrain.config.v1.ConvTower
+	9,  // 51: chessbrain.config.v1.Training.source:type_name -> chessbrain.config.v1.Training.Source
+	11, // 52: chessbrain.config.v1.Training.amp:type_name -> chessbrain.config.v1.Training.AMP
+	53, // 53: chessbrain.config.v1.Training.lr_rule:type_name -> chessbrain.config.v1.LRRule
+	54, // 54: chessbrain.config.v1.Training.warmup:type_name -> chessbrain.config.v1.Warmup
+	10, // 55: chessbrain.config.v1.Training.optimizer:type_name -> chessbrain.config.v1.Training.Optimizer
+	55, // 56: chessbrain.config.v1.Training.losses:type_name -> chessbrain.config.v1.Loss
+	56, // 57: chessbrain.config.v1.Training.swa:type_name -> chessbrain.config.v1.SWA
+	57, // 58: chessbrain.config.v1.Training.validation:type_name -> chessbrain.config.v1.Validation
+	58, // 59: chessbrain.config.v1.Training.checkpoint:type_name -> chessbrain.config.v1.Checkpoint
+	12, // 60: chessbrain.config.v1.LRRule.transition:type_name -> chessbrain.config.v1.LRRule.Transition
+	13, // 61: chessbrain.config.v1.Loss.head:type_name -> chessbrain.config.v1.Loss.Head
+	14, // 62: chessbrain.config.v1.Loss.kind:type_name -> chessbrain.config.v1.Loss.Kind
+	15, // 63: chessbrain.config.v1.Loss.target:type_name -> chessbrain.config.v1.Loss.Target
+	15, // 64: chessbrain.config.v1.Loss.mix_target:type_name -> chessbrain.config.v1.Loss.Target
+	16, // 65: chessbrain.config.v1.Export.weights:type_name -> chessbrain.config.v1.Export.Weights
+	62, // 66: chessbrain.config.v1.Plugins.rescorer:type_name -> chessbrain.config.v1.Stage
+	62, // 67: chessbrain.config.v1.Plugins.sampler:type_name -> chessbrain.config.v1.Stage
+	63, // 68: chessbrain.config.v1.Plugins.external:type_name -> chessbrain.config.v1.External
+	67, // 69: chessbrain.config.v1.Stage.settings:type_name -> chessbrain.config.v1.Stage.SettingsEntry
+	17, // 70: chessbrain.config.v1.Log.level:type_name -> chessbrain.config.v1.Log.Level
+	18, // 71: chessbrain.config.v1.Log.format:type_name -> chessbrain.config.v1.Log.Format
+	72, // [72:72] is the sub-list for method output_type
+	72, // [72:72] is the sub-list for method input_type
+	72, // [72:72] is the sub-list for extension type_name
+	72, // [72:72] is the sub-list for extension extendee
+	0,  // [0:72] is the sub-list for field type_name
 }
 
 func init() { file_config_chessbrain_proto_init() }
@@ -4997,7 +6245,7 @@ func file_config_chessbrain_proto_init() {
 	if File_config_chessbrain_proto != nil {
 		return
 	}
-	file_config_chessbrain_proto_msgTypes[15].OneofWrappers = []any{
+	file_config_chessbrain_proto_msgTypes[28].OneofWrappers = []any{
 		(*Arch_ConvTower)(nil),
 		(*Arch_Attention)(nil),
 	}
@@ -5006,8 +6254,8 @@ func file_config_chessbrain_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_config_chessbrain_proto_rawDesc), len(file_config_chessbrain_proto_rawDesc)),
-			NumEnums:      18,
-			NumMessages:   35,
+			NumEnums:      19,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -17,13 +17,14 @@ func Defaults() *Config {
 
 // fill sets every unset single field of m to the schema's default, and descends
 // into single messages, which it creates. Lists and the lists' elements are left
-// alone, and so are sections whose code comes later.
+// alone, and so are sections whose code comes later and kinds that a loader
+// stage has not chosen.
 func fill(m protoreflect.Message) {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
 		fd := fields.Get(i)
 		switch {
-		case fd.IsList() || fd.IsMap() || laterSection(fd):
+		case fd.IsList() || fd.IsMap() || laterSection(fd) || kindOfStage(fd) && !m.Has(fd):
 		case fd.Message() != nil:
 			if oneof := fd.ContainingOneof(); oneof == nil || m.WhichOneof(oneof) == nil || m.Has(fd) {
 				fill(m.Mutable(fd).Message())

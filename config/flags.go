@@ -81,6 +81,7 @@ var flagTable = []Flag{
 	{Name: "openings-order", Path: "selfplay.openings.order", Group: GroupSelfPlay},
 	{Name: "random-plies", Path: "selfplay.openings.random_plies", Group: GroupSelfPlay},
 	{Name: "policy-plies", Path: "selfplay.openings.policy_plies", Group: GroupSelfPlay},
+	{Name: "max-plies-schedule", Path: "selfplay.max_plies_schedule", Group: GroupSelfPlay},
 	{Name: "simulations-schedule", Path: "selfplay.simulations_schedule", Group: GroupSelfPlay},
 	{Name: "full-search-probability", Path: "selfplay.playout_cap.full_probability", Group: GroupSelfPlay},
 	{Name: "cheap-simulations", Path: "selfplay.playout_cap.cheap_simulations", Group: GroupSelfPlay},

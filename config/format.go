@@ -112,10 +112,10 @@ func (p *printer) settings(name string, m protoreflect.Map) {
 
 // comment prints what the schema says about a field, once per list.
 func (p *printer) comment(m protoreflect.Message, fd protoreflect.FieldDescriptor) {
-	if !p.comments || p.element {
+	doc, has := docOf(fd), m.Has(fd)
+	if !p.comments || p.element || !has && kindOfStage(fd) {
 		return
 	}
-	doc, has := docOf(fd), m.Has(fd)
 	if !has && fd.Message() != nil {
 		p.line("# ", string(fd.Name()), ": ", doc.text())
 	} else {
@@ -123,8 +123,10 @@ func (p *printer) comment(m protoreflect.Message, fd protoreflect.FieldDescripto
 			p.line("# ", l)
 		}
 	}
-	if !has && doc.example != "" {
-		p.line("#: ", doc.example)
+	if !has {
+		for _, l := range doc.example {
+			p.line("#: ", l)
+		}
 	}
 }
 

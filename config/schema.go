@@ -15,7 +15,7 @@ var schemaText string
 // fieldDoc is what the schema's comment says about a field.
 type fieldDoc struct {
 	lines   []string // comment lines without the slashes
-	example string   // a value to try, textproto; may be empty
+	example []string // a value to try, lines of textproto; may be empty
 }
 
 // text returns the comment as one line.
@@ -42,7 +42,7 @@ var schemaDocs = sync.OnceValue(func() map[protoreflect.FullName]fieldDoc {
 		comment, isComment := strings.CutPrefix(line, "//")
 		comment = strings.TrimSpace(comment)
 		if example, ok := strings.CutPrefix(comment, "Example: "); isComment && ok {
-			doc.example = example
+			doc.example = append(doc.example, example)
 			continue
 		}
 		if isComment {
@@ -69,7 +69,13 @@ var schemaDocs = sync.OnceValue(func() map[protoreflect.FullName]fieldDoc {
 func docOf(fd protoreflect.FieldDescriptor) fieldDoc { return schemaDocs()[fd.FullName()] }
 
 // laterSection says whether a field's code comes later: its message is empty in
-// this schema.
+// this schema. A loader's join_positions is complete without a setting.
 func laterSection(fd protoreflect.FieldDescriptor) bool {
-	return fd.Message() != nil && !fd.IsMap() && fd.Message().Fields().Len() == 0
+	return fd.Message() != nil && !fd.IsMap() && fd.Message().Fields().Len() == 0 && fd.Message().Name() != "JoinPositions"
+}
+
+// kindOfStage says whether a field is one of the kinds that a loader stage
+// chooses from, by being set: it is never made up.
+func kindOfStage(fd protoreflect.FieldDescriptor) bool {
+	return fd.Parent().Name() == "LoaderStage" && fd.Message() != nil && fd.Name() != "queue"
 }

@@ -102,19 +102,44 @@ var ranges = map[string]bounds{
 	"training.checkpoint.keep_every": within(0, 1e6),
 
 	"metrics.every": within(1, 1e9), "export.every_checkpoints": within(0, 1e6), "export.keep": within(0, 1e6),
+	"data_loader.stage[].queue.capacity": within(1, 1e6), "data_loader.stage[].file_path_provider.poll_seconds": above(0, 86400),
+	"data_loader.stage[].chunk_source_reader.threads":                       within(1, 1024),
+	"data_loader.stage[].chunk_source_splitter.output[].weight":             within(0, 1e9),
+	"data_loader.stage[].shuffling_chunk_pool.chunk_pool_size":              within(1, 1e9),
+	"data_loader.stage[].shuffling_chunk_pool.threads":                      within(1, 1024),
+	"data_loader.stage[].shuffling_chunk_pool.epochs":                       within(0, 1e6),
+	"data_loader.stage[].shuffling_chunk_pool.hanse_sampling_threshold":     within(0, 1e6),
+	"data_loader.stage[].shuffling_chunk_pool.hanse_sampling_gamma":         within(0, 100),
+	"data_loader.stage[].shuffling_chunk_pool.store_mib":                    within(0, 1e7),
+	"data_loader.stage[].simple_chunk_extractor.epochs":                     within(0, 1e6),
+	"data_loader.stage[].chunk_rescorer.threads":                            within(1, 1024),
+	"data_loader.stage[].chunk_unpacker.threads":                            within(1, 1024),
+	"data_loader.stage[].chunk_unpacker.position_sampling_rate":             above(0, 1),
+	"data_loader.stage[].chunk_unpacker.position_count":                     within(0, 1e5),
+	"data_loader.stage[].chunk_unpacker.prefetch":                           within(0, 1e5),
+	"data_loader.stage[].shuffling_frame_sampler.threads":                   within(1, 1024),
+	"data_loader.stage[].shuffling_frame_sampler.reservoir_size_per_thread": within(1, 1e9),
+	"data_loader.stage[].tensor_generator.threads":                          within(1, 1024),
+	"data_loader.stage[].tensor_generator.batch_size":                       within(1, 65536),
+	"data_loader.stage[].shuffling_chunk_pool.position_weight.q_weight":     within(0, 1e6), "data_loader.stage[].shuffling_chunk_pool.position_weight.pol_scale": within(0, 1e6),
+	"data_loader.stage[].shuffling_chunk_pool.position_weight.alpha": within(0, 1e6), "data_loader.stage[].shuffling_chunk_pool.position_weight.beta": above(0, 1e6),
+	"data_loader.stage[].shuffling_chunk_pool.position_weight.gamma": within(0, 100), "data_loader.stage[].shuffling_chunk_pool.position_weight.tau": above(0, 1e6),
+	"data_loader.stage[].chunk_unpacker.position_weight.q_weight": within(0, 1e6), "data_loader.stage[].chunk_unpacker.position_weight.pol_scale": within(0, 1e6),
+	"data_loader.stage[].chunk_unpacker.position_weight.alpha": within(0, 1e6), "data_loader.stage[].chunk_unpacker.position_weight.beta": above(0, 1e6),
+	"data_loader.stage[].chunk_unpacker.position_weight.gamma": within(0, 100), "data_loader.stage[].chunk_unpacker.position_weight.tau": above(0, 1e6),
+
 	"log.every_seconds": above(0, 86400), "log.max_mib": within(1, 1e6), "log.keep": within(0, 1000),
 }
 
 // refusedWords are enum values whose code comes later.
 var refusedWords = map[protoreflect.FullName]bool{
-	"chessbrain.config.v1.Training.SHUFFLED": true,
-	"chessbrain.config.v1.Training.LOADER":   true,
-	"chessbrain.config.v1.Arch.ATTENTION":    true,
+	"chessbrain.config.v1.Arch.ATTENTION": true,
 }
 
 // builtInStages are the names that each kind of stage has in this build.
 var builtInStages = map[string][]string{
-	"rescorer": {"identity"}, "sampler": {"uniform"}, "exporter": {"safetensors"}, "publisher": {"directory"},
+	"rescorer": {"deblunder", "identity", "plies-left", "policy-temperature", "syzygy"}, // their settings: rescore.New
+	"sampler":  {"uniform"}, "exporter": {"lc0", "onnx", "safetensors"}, "publisher": {"directory"},
 }
 
 // validate checks every value, and values against each other.
@@ -263,7 +288,7 @@ func validateStages(c *Config, complain complainFunc) {
 	check := func(kind, path, name string, settings map[string]string) {
 		if known := builtInStages[kind]; !slices.Contains(known, name) {
 			complain(path, quote(name), "known: "+strings.Join(known, ", "), "no such %s: %s", kind, notInThisBuild)
-		} else if len(settings) > 0 {
+		} else if len(settings) > 0 && kind != "rescorer" {
 			complain(path, quote(name), "remove them", "this %s has no settings", kind)
 		}
 	}

@@ -166,3 +166,12 @@ func grow[T any](s []T, n int) []T {
 	clear(s[from:])
 	return s
 }
+
+// AppendRow appends row i of src.
+func (b *TrainBatch) AppendRow(src *TrainBatch, i int) {
+	row := b.Grow(len(src.LegalOf(i)))
+	b.Masks[row], b.Scalars[row] = src.Masks[i], src.Scalars[i]
+	copy(b.LegalOf(row), src.LegalOf(i))
+	copy(b.PolicyOf(row), src.PolicyOf(i))
+	b.Targets[row], b.Weight[row] = src.Targets[i], src.Weight[i]
+}

@@ -1,6 +1,6 @@
-// Package export holds the built-in exporter, which writes a checkpoint's net
-// to a file, and the built-in publisher, which copies files to where others
-// pick them up.
+// Package export holds the built-in exporters, which write a checkpoint's net to
+// a file (safetensors; lc0: Leela's .pb.gz; onnx), and the built-in publisher,
+// which copies files to where others pick them up.
 //
 //	e, err := export.New("safetensors")
 //	files, err := e.Export(ctx, checkpoint, "run/toexport")

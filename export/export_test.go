@@ -14,6 +14,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/fsx/memfs"
+	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/stage"
 )
@@ -76,8 +77,58 @@ func TestSafetensors(t *testing.T) {
 	}
 }
 
-// TestSafetensorsRefuses: a bad checkpoint is an error and writes nothing.
-func TestSafetensorsRefuses(t *testing.T) {
+// TestLeela: the file holds the net to half a 16-bit step, and how long it was
+// trained.
+func TestLeela(t *testing.T) {
+	net, c := testCheckpoint(t)
+	c.Metadata["license"] = "CC0"
+	m := memfs.New()
+	files, err := NewLeela(m, lc0.Linear16).Export(context.Background(), c, "run/toexport")
+	if err != nil || !slices.Equal(files, []string{filepath.Join("run/toexport", "job-main-s100-d200.pb.gz")}) {
+		t.Fatalf("%v, %v", files, err)
+	}
+	m.Restart(memfs.DropAll)
+	data, err := fsx.ReadFile(m, files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, info, err := lc0.ReadNet(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Arch != net.Arch || info.TrainingSteps != 10 || info.License != "CC0" {
+		t.Errorf("read back %s, %+v", got.Arch, info)
+	}
+	want := net.Get("tower.0.conv1.weight")
+	step := float64(slices.Max(want)-slices.Min(want)) / 65535
+	for i, v := range got.Get("tower.0.conv1.weight") {
+		if d := math.Abs(float64(v - want[i])); d > .51*step {
+			t.Fatalf("weight %d is %v, want %v", i, v, want[i])
+		}
+	}
+}
+
+// TestONNX: the file begins as a model of IR version 8 does, and holds the net's
+// id. What it computes is tested in room lc0.
+func TestONNX(t *testing.T) {
+	net, c := testCheckpoint(t)
+	m := memfs.New()
+	files, err := NewONNX(m).Export(context.Background(), c, "out")
+	if err != nil || !slices.Equal(files, []string{filepath.Join("out", "job-main-s100-d200.onnx")}) {
+		t.Fatalf("%v, %v", files, err)
+	}
+	m.Restart(memfs.DropAll)
+	data, err := fsx.ReadFile(m, files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasPrefix(data, []byte{0x08, 8, 0x12}) || !bytes.Contains(data, []byte(net.ID())) || !bytes.Contains(data, []byte("job-main-s100-d200")) {
+		t.Errorf("the file begins with % x", data[:8])
+	}
+}
+
+// TestExportersRefuse: a bad checkpoint is an error and writes nothing.
+func TestExportersRefuse(t *testing.T) {
 	for name, spoil := range map[string]func(*stage.Checkpoint){
 		"NaN":            func(c *stage.Checkpoint) { c.Tensors[3].Data[1] = float32(math.NaN()) },
 		"infinity":       func(c *stage.Checkpoint) { c.Tensors[0].Data[0] = float32(math.Inf(-1)) },
@@ -90,18 +141,20 @@ func TestSafetensorsRefuses(t *testing.T) {
 		"path as name":   func(c *stage.Checkpoint) { c.Net.Name = "../x" },
 		"empty name":     func(c *stage.Checkpoint) { c.Net.Name = "" },
 	} {
-		_, c := testCheckpoint(t)
-		spoil(c)
-		m := memfs.New()
-		files, err := NewSafetensors(m).Export(context.Background(), c, "out")
-		if err == nil || files != nil {
-			t.Errorf("%s: exported", name)
-		}
-		if finite := name != "NaN" && name != "infinity"; errors.Is(err, nn.ErrNotFinite) == finite {
-			t.Errorf("%s: %v", name, err)
-		}
-		if list := names(t, m, "out"); list != nil {
-			t.Errorf("%s: %v was written", name, list)
+		for exporter, newExporter := range exporters {
+			_, c := testCheckpoint(t)
+			spoil(c)
+			m := memfs.New()
+			files, err := newExporter(m).Export(context.Background(), c, "out")
+			if err == nil || files != nil {
+				t.Errorf("%s, %s: exported", exporter, name)
+			}
+			if finite := name != "NaN" && name != "infinity"; errors.Is(err, nn.ErrNotFinite) == finite {
+				t.Errorf("%s, %s: %v", exporter, name, err)
+			}
+			if list := names(t, m, "out"); list != nil {
+				t.Errorf("%s, %s: %v was written", exporter, name, list)
+			}
 		}
 	}
 }

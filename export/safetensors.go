@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"path/filepath"
-	"strconv"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
@@ -27,30 +24,9 @@ func (*Safetensors) Name() string { return "safetensors" }
 // its path. Tensors that do not fit the architecture, a wrong id and numbers
 // that are not finite (nn.ErrNotFinite) are errors, and nothing is written then.
 func (s *Safetensors) Export(ctx context.Context, c *stage.Checkpoint, dst string) ([]string, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	net, err := netOf(c)
-	if err != nil {
-		return nil, fmt.Errorf("export net %s: %w", c.Net.Name, err)
-	}
-	meta := maps.Clone(c.Metadata)
-	if meta == nil {
-		meta = map[string]string{}
-	}
-	meta["name"] = c.Net.Name
-	meta["step"] = strconv.FormatUint(c.Net.Step, 10)
-	meta["samples"] = strconv.FormatUint(c.Net.Samples, 10)
-	meta["rows"] = strconv.FormatUint(c.Net.Rows, 10)
-	if err := fsx.MkdirAll(s.fsys, dst); err != nil {
-		return nil, fmt.Errorf("export net %s: %w", c.Net.Name, err)
-	}
-	path := filepath.Join(dst, c.Net.Name+".safetensors")
-	err = fsx.WriteFileFunc(s.fsys, path, func(w io.Writer) error { return nn.WriteSafetensors(w, net, meta) })
-	if err != nil {
-		return nil, fmt.Errorf("export net: %w", err)
-	}
-	return []string{path}, nil
+	return writeNet(ctx, s.fsys, c, dst, ".safetensors", func(w io.Writer, net *nn.Net) error {
+		return nn.WriteSafetensors(w, net, metadata(c))
+	})
 }
 
 // netOf checks a checkpoint and returns its net, which shares the tensors.

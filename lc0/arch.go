@@ -2,17 +2,35 @@ package lc0
 
 import (
 	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/lc0/netpb"
 	"github.com/chessbrain/chessbrain/nn"
 )
 
+// networkFormat returns a file's network format. Files from before the formats of
+// heads were named have classical heads.
+func networkFormat(file *netpb.Net) *netpb.NetworkFormat {
+	f := file.GetFormat().GetNetworkFormat()
+	structure, ok := map[int32]int32{oldClassical: networkClassical, oldSE: networkSE}[f.GetNetwork()]
+	switch {
+	case f == nil:
+		return &netpb.NetworkFormat{Input: proto.Int32(inputClassical), Output: proto.Int32(outputClassical),
+			Network: proto.Int32(networkClassical), Policy: proto.Int32(policyClassical), Value: proto.Int32(valueClassical)}
+	case ok:
+		f = proto.CloneOf(f)
+		f.Network, f.Policy, f.Value = proto.Int32(structure), proto.Int32(policyClassical), proto.Int32(valueClassical)
+	}
+	return f
+}
+
 // archOf returns the architecture of a file: the format says which heads there
 // are, the lengths of layers say the sizes.
-func archOf(file *netpb.Net) (nn.Arch, error) {
+func archOf(file *netpb.Net, f *netpb.NetworkFormat) (nn.Arch, error) {
 	a := nn.DefaultArch()
-	f := file.GetFormat().GetNetworkFormat()
 	if err := checkFormat(f); err != nil {
 		return a, err
 	}
@@ -23,24 +41,22 @@ func archOf(file *netpb.Net) (nn.Arch, error) {
 	if a.Filters < 1 || a.Blocks < 1 {
 		return a, fmt.Errorf("%w: an input convolution of %d numbers and %d residual blocks", ErrCorrupt, c.count(w.GetInput().GetWeights()), a.Blocks)
 	}
-	units := c.count(w.GetResidual()[0].GetSe().GetB1())
-	if f.GetNetwork() == networkClassical {
-		units = 0
+	var err error
+	if a.SERatio, err = seRatioOf(w.GetResidual(), a.Filters, c); err != nil {
+		return a, err
 	}
-	ratio, ok := seRatio(a.Filters, units)
-	if !ok {
-		return a, fmt.Errorf("%w: %d squeeze-and-excitation units for %d filters", ErrUnsupported, units, a.Filters)
-	}
-	a.SERatio = ratio
 	if f.GetDefaultActivation() == activationMish {
 		a.Activation = nn.Mish
+	}
+	if err := policyOf(&a, f, w, c); err != nil {
+		return a, err
 	}
 	if f.GetValue() == valueClassical {
 		a.ValueHead = nn.ValueScalar
 	}
 	a.ValueChannels = c.ratio(w.GetValue().GetWeights(), a.Filters)
 	a.ValueHidden = c.count(w.GetIp1ValB())
-	a.MovesLeft = f.GetMovesLeft() == 1
+	a.MovesLeft = f.GetMovesLeft() == movesLeftV1
 	a.MLChannels, a.MLHidden = 0, 0
 	if a.MovesLeft {
 		a.MLChannels = c.ratio(w.GetMovesLeft().GetWeights(), a.Filters)
@@ -52,6 +68,38 @@ func archOf(file *netpb.Net) (nn.Arch, error) {
 	return a, nil
 }
 
+// policyOf sets the policy head of a.
+func policyOf(a *nn.Arch, f *netpb.NetworkFormat, w *netpb.Weights, c counter) error {
+	if f.GetPolicy() == policyClassical {
+		a.PolicyHead = nn.PolicyClassical
+		if channels := c.ratio(w.GetPolicy().GetWeights(), a.Filters); channels != nn.ClassicalChannels {
+			return fmt.Errorf("%w: a classical policy head of %d channels, this build knows %d", ErrUnsupported, channels, nn.ClassicalChannels)
+		}
+		return nil
+	}
+	if hasBatchNorm(w.GetPolicy()) {
+		return fmt.Errorf("%w: batch norm behind the last convolution of the policy head", ErrUnsupported)
+	}
+	return nil
+}
+
+// seRatioOf returns the ratio of squeeze-and-excitation, 0 without. All blocks
+// must have it, or none; their layers say so, as in the engine, whatever the
+// format says.
+func seRatioOf(blocks []*netpb.Residual, filters int, c counter) (int, error) {
+	units := c.count(blocks[0].GetSe().GetB1())
+	for i, b := range blocks {
+		if n := c.count(b.GetSe().GetB1()); (n == 0) != (units == 0) {
+			return 0, fmt.Errorf("%w: block 0 has %d squeeze-and-excitation units, block %d has %d", ErrUnsupported, units, i, n)
+		}
+	}
+	ratio, ok := seRatio(filters, units)
+	if !ok {
+		return 0, fmt.Errorf("%w: %d squeeze-and-excitation units for %d filters", ErrUnsupported, units, filters)
+	}
+	return ratio, nil
+}
+
 // checkFormat refuses what the tower of nn.Arch cannot express.
 func checkFormat(f *netpb.NetworkFormat) error {
 	for _, x := range []struct {
@@ -61,17 +109,13 @@ func checkFormat(f *netpb.NetworkFormat) error {
 	}{
 		{"input format", f.GetInput(), []int32{inputClassical}},
 		{"network structure", f.GetNetwork(), []int32{networkClassical, networkSE}},
-		{"policy head", f.GetPolicy(), []int32{policyConv}},
+		{"policy head", f.GetPolicy(), []int32{policyClassical, policyConv}},
 		{"value head", f.GetValue(), []int32{valueClassical, valueWDL}},
 		{"output format", f.GetOutput(), []int32{outputClassical, outputWDL}},
-		{"moves-left head", f.GetMovesLeft(), []int32{0, 1}},
+		{"moves-left head", f.GetMovesLeft(), []int32{0, movesLeftV1}},
 		{"activation", f.GetDefaultActivation(), []int32{0, activationMish}},
 	} {
-		known := false
-		for _, w := range x.want {
-			known = known || x.got == w
-		}
-		if !known {
+		if !slices.Contains(x.want, x.got) {
 			return fmt.Errorf("%w: %s %d, this build knows %v", ErrUnsupported, x.what, x.got, x.want)
 		}
 	}
@@ -86,34 +130,23 @@ func seRatio(filters, units int) (ratio int, ok bool) {
 	if units == 0 {
 		return 0, true
 	}
-	for _, r := range append([]int{4}, ratios(filters)...) {
-		if (nn.Arch{Filters: filters, SERatio: r}).SEUnits() == units {
+	gives := func(r int) bool { return (nn.Arch{Filters: filters, SERatio: r}).SEUnits() == units }
+	if gives(4) {
+		return 4, true
+	}
+	for r := 1; r <= filters; r++ {
+		if gives(r) {
 			return r, true
 		}
 	}
 	return 0, false
 }
 
-func ratios(filters int) []int {
-	var r []int
-	for i := 1; i <= filters; i++ {
-		r = append(r, i)
-	}
-	return r
-}
-
 // counter counts the numbers of layers, by the file's encoding.
 type counter struct{ encoding int32 }
 
 func (c counter) count(l *netpb.Layer) int {
-	e := l.GetEncoding()
-	if e == 0 {
-		e = c.encoding
-	}
-	if e == encodingFloat32 {
-		return len(l.GetParams()) / 4
-	}
-	return len(l.GetParams()) / 2
+	return len(l.GetParams()) / encodingOf(l, c.encoding).width()
 }
 
 // ratio returns count/unit, 0 where that is not a whole number.

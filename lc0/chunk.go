@@ -3,6 +3,7 @@ package lc0
 import (
 	"bufio"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -10,15 +11,20 @@ import (
 	"github.com/chessbrain/chessbrain/record"
 )
 
-// maxChunkRecords bounds the positions of a chunk, and the memory that a small
-// file can ask for.
-const maxChunkRecords = 20000
+// maxChunkRecords bounds the positions of a chunk, and so the memory that a
+// small file can ask for: 69 MB. lc0 cuts games at 450 plies.
+const maxChunkRecords = 8192
 
 // WriteChunk writes a game as Leela stores one: a gzip stream of the records
 // of AppendV6. The bytes depend on the game alone. Nothing is written of a game
 // without a row to train on.
 func WriteChunk(w io.Writer, g *record.Game) error {
-	raw, err := AppendV6(nil, g)
+	return WriteChunkForm(w, g, Form{Version: v6Version})
+}
+
+// WriteChunkForm is WriteChunk in a version and input format of choice.
+func WriteChunkForm(w io.Writer, g *record.Game, form Form) error {
+	raw, err := AppendRecords(nil, g, form)
 	if err != nil || len(raw) == 0 {
 		return err
 	}
@@ -35,42 +41,110 @@ func WriteChunk(w io.Writer, g *record.Game) error {
 	return nil
 }
 
-// ReadV6 reads a chunk of V6 records, gzipped or not, to its end. A record has
-// 8.4 KB in memory, as on disk. Errors name the record, counted from 0; those
-// about the bytes wrap ErrCorruptRecord, others are the reader's. The records
+// ReadRecords reads a chunk of records of any version, gzipped or not, to its
+// end. A record has 8.4 KB in memory, as on disk. Errors name the record,
+// counted from 0; those about the bytes, a change of the version within the
+// chunk among them, wrap ErrCorruptRecord, others are the reader's. The records
 // before the bad one come with the error.
-func ReadV6(r io.Reader) ([]V6, error) {
+func ReadRecords(r io.Reader) ([]Record, error) {
 	br := bufio.NewReaderSize(r, 1<<16)
 	src := io.Reader(br)
-	if head, _ := br.Peek(2); len(head) == 2 && head[0] == 0x1f && head[1] == 0x8b {
+	if head, _ := br.Peek(2); isGzip(head) {
 		z, err := gzip.NewReader(br)
 		if err != nil {
 			return nil, chunkError(0, err)
 		}
 		src = z
 	}
-	var records []V6
-	buf := make([]byte, V6Size)
+	var c chunkReader
+	buf := make([]byte, V7Size)
 	for {
-		n, err := io.ReadFull(src, buf)
+		n, err := io.ReadFull(src, buf[:4])
 		if err == io.EOF {
-			return records, nil
+			return c.records, nil
 		}
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			err = recordError("the chunk ends after %d of %d bytes of a record", n, V6Size)
+		size := 0
+		if err == nil {
+			if size, err = c.sizeOf(buf); err == nil {
+				n, err = io.ReadFull(src, buf[4:size])
+				n += 4
+			}
 		}
-		if err == nil && len(records) == maxChunkRecords {
-			err = recordError("more than %d records", maxChunkRecords)
+		if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
+			err = recordError("the chunk ends after %d of %d bytes of a record", n, max(size, 4))
+		}
+		if err == nil {
+			err = c.add(buf[:size])
 		}
 		if err != nil {
-			return records, chunkError(len(records), err)
-		}
-		records = append(records, V6{})
-		if err := records[len(records)-1].Decode(buf); err != nil {
-			return records[:len(records)-1], chunkError(len(records)-1, err)
+			return c.records, chunkError(len(c.records), err)
 		}
 	}
 }
+
+// DecodeRecords is ReadRecords of a chunk's inflated bytes.
+func DecodeRecords(raw []byte) ([]Record, error) {
+	c := chunkReader{}
+	if size, err := c.sizeOf(raw); err == nil {
+		c.records = make([]Record, 0, min(len(raw)/size, maxChunkRecords))
+	}
+	for len(raw) > 0 {
+		size, err := c.sizeOf(raw)
+		if err == nil && len(raw) < size {
+			err = recordError("the chunk ends after %d of %d bytes of a record", len(raw), size)
+		}
+		if err == nil {
+			err = c.add(raw[:size])
+		}
+		if err != nil {
+			return c.records, chunkError(len(c.records), err)
+		}
+		raw = raw[size:]
+	}
+	return c.records, nil
+}
+
+// ReadV6 is ReadRecords of a chunk of version 6 alone.
+func ReadV6(r io.Reader) ([]V6, error) {
+	records, err := ReadRecords(r)
+	if len(records) > 0 && records[0].Version != v6Version {
+		return nil, chunkError(0, recordError("version is %d, want %d", records[0].Version, v6Version))
+	}
+	return records, err
+}
+
+// chunkReader gathers the records of a chunk.
+type chunkReader struct{ records []Record }
+
+// sizeOf returns the length of the next record, which must have the version of
+// those before it.
+func (c *chunkReader) sizeOf(head []byte) (int, error) {
+	size, err := sizeAt(head)
+	if err == nil && len(c.records) > 0 {
+		if v := binary.LittleEndian.Uint32(head); v != c.records[0].Version {
+			err = recordError("version is %d, that of the records before it %d", v, c.records[0].Version)
+		}
+	}
+	return size, err
+}
+
+func (c *chunkReader) add(b []byte) error {
+	n := len(c.records)
+	if n == maxChunkRecords {
+		return recordError("more than %d records", maxChunkRecords)
+	}
+	c.records = append(c.records, Record{})
+	err := c.records[n].Decode(b)
+	if err == nil && c.records[n].InputFormat != c.records[0].InputFormat {
+		err = recordError("input_format is %d, that of the records before it %d", c.records[n].InputFormat, c.records[0].InputFormat)
+	}
+	if err != nil {
+		c.records = c.records[:n]
+	}
+	return err
+}
+
+func isGzip(head []byte) bool { return len(head) >= 2 && head[0] == 0x1f && head[1] == 0x8b }
 
 // chunkError names the record; what gzip says of damaged data is damage of the
 // records.

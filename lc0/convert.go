@@ -2,6 +2,7 @@ package lc0
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/lc0/netpb"
@@ -13,11 +14,15 @@ const (
 	inputClassical   = 1
 	outputClassical  = 1
 	outputWDL        = 2
-	networkClassical = 3 // with head formats, as the next
+	oldClassical     = 1 // without formats of heads, as the next
+	oldSE            = 2
+	networkClassical = 3 // with them, as the next
 	networkSE        = 4
+	policyClassical  = 1
 	policyConv       = 2
 	valueClassical   = 1
 	valueWDL         = 2
+	movesLeftV1      = 1
 	activationMish   = 1
 )
 
@@ -33,9 +38,9 @@ type converter struct {
 	err      error // the first
 }
 
-// convert returns the net of a file.
-func convert(file *netpb.Net) (*nn.Net, error) {
-	arch, err := archOf(file)
+// convert returns the net of a file of network format f.
+func convert(file *netpb.Net, f *netpb.NetworkFormat) (*nn.Net, error) {
+	arch, err := archOf(file, f)
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +60,13 @@ func convert(file *netpb.Net) (*nn.Net, error) {
 			c.dense(name+".se.fc2", r.GetSe().GetW2(), r.GetSe().GetB2())
 		}
 	}
-	c.conv("policy.conv1", "policy.bn", w.GetPolicy1())
-	c.dense("policy.conv2", w.GetPolicy().GetWeights(), w.GetPolicy().GetBiases())
+	if arch.PolicyHead == nn.PolicyClassical {
+		c.conv("policy.conv1", "policy.bn", w.GetPolicy())
+		c.dense("policy.fc", w.GetIpPolW(), w.GetIpPolB())
+	} else {
+		c.conv("policy.conv1", "policy.bn", w.GetPolicy1())
+		c.dense("policy.conv2", w.GetPolicy().GetWeights(), w.GetPolicy().GetBiases())
+	}
 	c.conv("value.conv", "value.bn", w.GetValue())
 	c.dense("value.fc1", w.GetIp1ValW(), w.GetIp1ValB())
 	c.dense("value.fc2", w.GetIp2ValW(), w.GetIp2ValB())
@@ -75,16 +85,32 @@ func convert(file *netpb.Net) (*nn.Net, error) {
 	return c.net, nil
 }
 
-// scaleRule50 turns the weights of plane 109 from plies to plies/99.
+// scaleRule50 turns the weights of plane 109 from plies to plies/99. The product
+// rounds: a number that was divided by 99 may come back one last bit off.
 func scaleRule50(n *nn.Net) {
+	eachRule50(n.Get("input.conv.weight"), func(w float32) float32 { return w * encoding.Rule50Scale })
+}
+
+// eachRule50 changes the weights of plane 109 of an input convolution.
+func eachRule50(w []float32, change func(float32) float32) {
 	const plane, taps = 109, 9
-	w := n.Get("input.conv.weight")
-	for o := range n.Arch.Filters {
-		for t := range taps {
-			w[(o*encoding.NumPlanes+plane)*taps+t] *= encoding.Rule50Scale
+	for at := plane * taps; at < len(w); at += encoding.NumPlanes * taps {
+		for i := range taps {
+			w[at+i] = change(w[at+i])
 		}
 	}
 }
+
+// isFolded says whether no convolution has batch norm.
+func isFolded(w *netpb.Weights) bool {
+	blocks := []*netpb.ConvBlock{w.GetInput(), w.GetPolicy1(), w.GetPolicy(), w.GetValue(), w.GetMovesLeft()}
+	for _, r := range w.GetResidual() {
+		blocks = append(blocks, r.GetConv1(), r.GetConv2())
+	}
+	return !slices.ContainsFunc(blocks, hasBatchNorm)
+}
+
+func hasBatchNorm(b *netpb.ConvBlock) bool { return len(b.GetBnMeans().GetParams()) > 0 }
 
 // fill decodes a layer into a parameter.
 func (c *converter) fill(name string, l *netpb.Layer) {
@@ -121,7 +147,7 @@ func (c *converter) dense(name string, weight, bias *netpb.Layer) {
 // beta that are absent are 1 and 0.
 func (c *converter) conv(conv, bn string, b *netpb.ConvBlock) {
 	c.fill(conv+".weight", b.GetWeights())
-	if len(b.GetBnMeans().GetParams()) == 0 {
+	if !hasBatchNorm(b) {
 		c.fillOr(bn+".gamma", nil, 1)
 		c.fillOr(bn+".beta", b.GetBiases(), 0)
 		c.fillOr(bn+".mean", nil, 0)

@@ -1,16 +1,20 @@
 // Package lc0 knows the files of Leela Chess Zero: networks (.pb.gz) become
-// nn.Net, games become chunks of V6 training records, which are read too.
+// nn.Net and back (ReadNet, WriteNet), or ONNX models (WriteONNX); games become
+// chunks of training records (WriteChunk), and chunks become games (Game).
 //
 // A chunk is a gzip stream of the records of one game (docs/FORMATS.md), one a
-// position; WriteChunk makes one that Leela's tools accept, ReadV6 checks every
-// field of what it reads.
+// position, in versions 3 to 7 (6 and 7 are written) and input formats 1 to 5,
+// 132 and 133. WriteChunk makes one that Leela's tools accept, ReadRecords checks
+// every field of what it reads, OpenSource finds the chunks of a .gz or a .tar.
+// Game finds out moves, policies and values, and AppendRecords gives the bytes of
+// a chunk again.
 //
 // A network file is a protobuf message, usually gzipped, whose tensors have no
 // names or shapes: they follow from the place and the number of filters. Weights
 // are mostly LINEAR16: 16-bit steps between a minimum and a maximum. What is
 // called the standard deviation there holds the variance. Leela feeds plane 109
 // as plies, our nets as plies/99, so that slice of the first convolution is
-// multiplied by 99.
+// multiplied by 99, and divided again in what is written.
 //
 // Example:
 //
@@ -24,5 +28,11 @@
 //		return err
 //	}
 //	fmt.Println(net.Arch, info.TrainingSteps)
+//	err = lc0.WriteNet(out, net, info, lc0.Linear16)
 //	err = lc0.WriteChunk(file, game)
+//	...
+//	source, err := lc0.OpenSource("training.tar")
+//	raw, err := source.Chunk(0)
+//	records, err := lc0.DecodeRecords(raw)
+//	game, err = lc0.Game(records)
 package lc0

@@ -3,6 +3,7 @@ package lc0
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -19,7 +20,8 @@ import (
 )
 
 // TestAgainstLeela holds the whole path (file, rules, planes, tower, heads,
-// policy indices) against what lc0's float32 backend says of nine positions.
+// policy indices) against what lc0's float32 backend says of nine positions, and
+// so a file that was written from what was read.
 //
 // V and M are what the net says, rounded: 4 and 1 decimals. P and D are printed
 // after passes through quadratic approximations of 2^x and log2 (D through a WDL
@@ -32,6 +34,18 @@ func TestAgainstLeela(t *testing.T) {
 	if net.Arch.String() != "32x2-se" {
 		t.Errorf("the net is %s", net.Arch)
 	}
+	againstLeela(t, "imported", dir, net)
+	for _, e := range []LayerEncoding{Linear16, Float32} {
+		for _, folded := range []bool{false, true} {
+			again, _ := readBack(t, writtenNet(t, net, &NetInfo{Folded: folded}, e))
+			againstLeela(t, fmt.Sprintf("exported as %s, folded %v", e, folded), dir, again)
+		}
+	}
+}
+
+// againstLeela evaluates lc0's positions with a net.
+func againstLeela(t *testing.T, what, dir string, net *nn.Net) {
+	t.Helper()
 	packed, err := cpu.New(net, kernel.FP32)
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +68,7 @@ func TestAgainstLeela(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, p := range positions {
-			p.check(t, name, b, i)
+			p.check(t, what+", "+name, b, i)
 		}
 	}
 }

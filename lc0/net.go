@@ -2,6 +2,7 @@ package lc0
 
 import (
 	"bufio"
+	"bytes"
 	"compress/flate"
 	"compress/gzip"
 	"errors"
@@ -25,10 +26,18 @@ type NetInfo struct {
 	License       string
 	MinVersion    [3]uint32 // of the engine: major, minor, patch
 	TrainingSteps uint32
+	Folded        bool // no convolution has batch norm: it is folded into the weights
+}
+
+// IsNet says whether a file that begins with head (16 bytes are enough) may be
+// one for ReadNet: gzip, or a protobuf message that begins with Leela's magic.
+func IsNet(head []byte) bool {
+	return bytes.HasPrefix(head, []byte{0x1f, 0x8b}) || bytes.HasPrefix(head, []byte{0x0d, 0xc0, 0x01, 0, 0})
 }
 
 // ReadNet reads a network file, gzipped or not: residual towers with or without
-// squeeze-and-excitation, input format 1, convolutional policy. The net computes
+// squeeze-and-excitation, input format 1, convolutional or classical policy, WDL
+// or scalar value, moves left or none, all layer encodings. The net computes
 // what Leela's does, up to rounding. Errors wrap ErrCorrupt, ErrUnsupported, or
 // are the reader's.
 func ReadNet(r io.Reader) (*nn.Net, *NetInfo, error) {
@@ -43,7 +52,7 @@ func ReadNet(r io.Reader) (*nn.Net, *NetInfo, error) {
 	if file.GetMagic() != netMagic {
 		return nil, nil, fmt.Errorf("read Leela net: %w: magic %#x, want %#x", ErrCorrupt, file.GetMagic(), netMagic)
 	}
-	net, err := convert(&file)
+	net, err := convert(&file, networkFormat(&file))
 	if err != nil {
 		return nil, nil, fmt.Errorf("read Leela net: %w", err)
 	}
@@ -52,13 +61,14 @@ func ReadNet(r io.Reader) (*nn.Net, *NetInfo, error) {
 		License:       file.GetLicense(),
 		MinVersion:    [3]uint32{v.GetMajor(), v.GetMinor(), v.GetPatch()},
 		TrainingSteps: file.GetTrainingParams().GetTrainingSteps(),
+		Folded:        isFolded(file.GetWeights()),
 	}, nil
 }
 
 // unpack returns the protobuf bytes.
 func unpack(r io.Reader) ([]byte, error) {
 	br := bufio.NewReader(r)
-	if head, _ := br.Peek(2); len(head) < 2 || head[0] != 0x1f || head[1] != 0x8b {
+	if head, _ := br.Peek(2); !bytes.Equal(head, []byte{0x1f, 0x8b}) {
 		return readAll(br)
 	}
 	z, err := gzip.NewReader(br)

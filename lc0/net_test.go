@@ -15,48 +15,12 @@ import (
 	"github.com/chessbrain/chessbrain/nn"
 )
 
-func TestLinear16(t *testing.T) {
-	l := &netpb.Layer{MinVal: proto.Float32(-1), MaxVal: proto.Float32(3), Params: []byte{0, 0, 0xff, 0xff, 0, 0x80}}
-	got, err := decodeLayer(l, 3, encodingLinear16)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []float64{-1, 3, -1 + 4*32768./65535} {
-		if math.Abs(float64(got[i])-want) > 1e-6 {
-			t.Errorf("number %d is %v, want %v", i, got[i], want)
-		}
-	}
-}
-
-func TestDecodeLayerEncodings(t *testing.T) {
-	for _, c := range []struct {
-		encoding int32
-		params   []byte
-		want     float32
-	}{
-		{encodingFloat16, []byte{0, 0xc0}, -2},
-		{encodingBFloat16, []byte{0x80, 0x3f}, 1},
-		{encodingFloat32, []byte{0, 0, 0x80, 0x3f}, 1},
-	} {
-		got, err := decodeLayer(&netpb.Layer{Params: c.params, Encoding: &c.encoding}, 1, encodingLinear16)
-		if err != nil || got[0] != c.want {
-			t.Errorf("encoding %d: %v, %v, want %v", c.encoding, got, err, c.want)
-		}
-	}
-	if _, err := decodeLayer(&netpb.Layer{Params: []byte{1, 2}}, 1, 9); !errors.Is(err, ErrUnsupported) {
-		t.Errorf("encoding 9: %v", err)
-	}
-	if _, err := decodeLayer(&netpb.Layer{Params: []byte{1, 2, 3}}, 1, encodingLinear16); !errors.Is(err, ErrCorrupt) {
-		t.Errorf("three bytes: %v", err)
-	}
-}
-
 // A net of ours in Leela's form reads back: with float32 to the last bits (the
 // division and product of plane 109 round), with LINEAR16 to half a step.
 func TestReadNet(t *testing.T) {
 	for _, name := range []string{"8x2", "16x1-se2", "8x1-plain", "8x1-mish-scalar-noml"} {
 		n := sample(t, name)
-		for encoding, steps := range map[int32]float64{encodingFloat32: 1e7, encodingLinear16: 65535} {
+		for encoding, steps := range map[int32]float64{int32(Float32): 1e7, int32(Linear16): 65535} {
 			data := marshal(t, fileOf(n, encoding))
 			got, info, err := ReadNet(iotest.HalfReader(bytes.NewReader(zipped(t, data))))
 			if err != nil {
@@ -103,12 +67,12 @@ func checkClose(t *testing.T, net string, got, want *nn.Param, steps float64) {
 func TestReadNetFolded(t *testing.T) {
 	n := sample(t, "8x1")
 	want := nn.Fold(n)
-	f := fileOf(n, encodingFloat32)
+	f := fileOf(n, int32(Float32))
 	c := f.Weights.Residual[0].Conv1
-	c.Weights, c.Biases = layer(encodingFloat32, want.Tower[0].Conv1.Weight), layer(encodingFloat32, want.Tower[0].Conv1.Bias)
+	c.Weights, c.Biases = layer(int32(Float32), want.Tower[0].Conv1.Weight), layer(int32(Float32), want.Tower[0].Conv1.Bias)
 	c.BnMeans, c.BnStddivs, c.BnGammas, c.BnBetas = nil, nil, nil, nil
 	bias := []float32{1, 2, 3, 4, 5, 6, 7, 8}
-	f.Weights.Residual[0].Conv2.Biases = layer(encodingFloat32, bias)
+	f.Weights.Residual[0].Conv2.Biases = layer(int32(Float32), bias)
 	got, _, err := ReadNet(bytes.NewReader(marshal(t, f)))
 	if err != nil {
 		t.Fatal(err)
@@ -132,10 +96,10 @@ func TestReadNetFolded(t *testing.T) {
 }
 
 func TestReadNetRefuses(t *testing.T) {
-	n := sample(t, "8x1")
-	good := marshal(t, fileOf(n, encodingLinear16))
+	n := sample(t, "8x2")
+	good := marshal(t, fileOf(n, int32(Linear16)))
 	spoiled := func(spoil func(f *netpb.Net, nf *netpb.NetworkFormat)) []byte {
-		f := fileOf(n, encodingLinear16)
+		f := fileOf(n, int32(Linear16))
 		spoil(f, f.Format.NetworkFormat)
 		return marshal(t, f)
 	}
@@ -157,14 +121,18 @@ func TestReadNetRefuses(t *testing.T) {
 		"policy":       {spoiled(func(_ *netpb.Net, f *format) { f.Policy = proto.Int32(3) }), ErrUnsupported, "policy head 3"},
 		"activation":   {spoiled(func(_ *netpb.Net, f *format) { f.DefaultActivation = proto.Int32(5) }), ErrUnsupported, "activation 5"},
 		"value":        {spoiled(func(_ *netpb.Net, f *format) { f.Value = proto.Int32(1) }), ErrCorrupt, "output format"},
-		"no format":    {spoiled(func(f *netpb.Net, _ *format) { f.Format = nil }), ErrUnsupported, "input format"},
+		"no format":    {spoiled(func(f *netpb.Net, _ *format) { f.Format = nil }), ErrUnsupported, "classical policy head"},
+		"policy BN":    {spoiled(func(f *netpb.Net, _ *format) { f.Weights.Policy.BnMeans = f.Weights.Policy.Biases }), ErrUnsupported, "batch norm"},
+		"dense policy": {spoiled(func(_ *netpb.Net, f *format) { f.Policy = proto.Int32(1) }), ErrUnsupported, "720 channels"},
+		"SE missing":   {spoiled(func(f *netpb.Net, _ *format) { f.Weights.Residual[1].Se = nil }), ErrUnsupported, "block 1 has 0"},
+		"encoding":     {spoiled(func(f *netpb.Net, _ *format) { f.Weights.Ip2ValB.Encoding = proto.Int32(9) }), ErrUnsupported, "encoding 9"},
 		"no weights":   {spoiled(func(f *netpb.Net, _ *format) { f.Weights = nil }), ErrCorrupt, "0 residual"},
 		"short layer":  {spoiled(func(f *netpb.Net, _ *format) { f.Weights.Policy.Biases.Params = []byte{1, 2} }), ErrCorrupt, "policy.conv2.bias"},
 		"block":        {spoiled(func(f *netpb.Net, _ *format) { f.Weights.Residual[0].Conv2 = nil }), ErrCorrupt, "tower.0.conv2.weight"},
 		"half BN":      {spoiled(func(f *netpb.Net, _ *format) { f.Weights.Input.BnStddivs = nil }), ErrCorrupt, "input.bn.var"},
 		"units":        {spoiled(func(f *netpb.Net, _ *format) { f.Weights.Residual[0].Se.B1.Params = make([]byte, 6) }), ErrUnsupported, "3 squeeze"},
 		"not finite":   {spoiled(func(f *netpb.Net, _ *format) { f.Weights.Ip2ValB.MaxVal = proto.Float32(float32(math.NaN())) }), ErrCorrupt, "value.fc2.bias"},
-		"more blocks":  {spoiled(func(f *netpb.Net, _ *format) { f.Weights.Residual = append(f.Weights.Residual, &netpb.Residual{}) }), ErrCorrupt, "tower.1"},
+		"more blocks":  {spoiled(func(f *netpb.Net, _ *format) { f.Weights.Residual = append(f.Weights.Residual, &netpb.Residual{}) }), ErrUnsupported, "block 2 has 0"},
 		"value hidden": {spoiled(func(f *netpb.Net, _ *format) { f.Weights.Ip1ValB = nil }), ErrUnsupported, "value_hidden"},
 	} {
 		if _, _, err := ReadNet(bytes.NewReader(c.in)); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.say) {
@@ -177,22 +145,39 @@ func TestReadNetRefuses(t *testing.T) {
 	}
 }
 
-// Whatever bytes come, ReadNet returns a valid net or one of its errors.
+// Whatever bytes come, ReadNet returns a valid net or one of its errors, and a
+// net that it returns can be written and read again.
 func FuzzReadNet(f *testing.F) {
-	for _, name := range []string{"1x1", "2x1-plain-scalar-noml"} {
-		data := marshal(f, fileOf(sample(f, name), encodingLinear16))
+	add := func(name string, info *NetInfo, e LayerEncoding) {
+		file, err := netFile(sample(f, name), info, e)
+		if err != nil {
+			f.Fatal(err)
+		}
+		data := marshal(f, file)
 		f.Add(data)
 		f.Add(zipped(f, data))
 	}
+	add("1x1", nil, Linear16)
+	add("2x1-plain-scalar-noml", &NetInfo{Folded: true}, Float32)
+	add("1x1-se2-mish", nil, BFloat16)
+	add("1x1-noml", nil, Float16)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		n, _, err := ReadNet(bytes.NewReader(data))
-		switch {
-		case err == nil:
-			if err := n.Validate(); err != nil {
-				t.Fatal(err)
+		n, info, err := ReadNet(bytes.NewReader(data))
+		if err != nil {
+			if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrUnsupported) {
+				t.Fatalf("error %v", err)
 			}
-		case !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrUnsupported):
-			t.Fatalf("error %v", err)
+			return
+		}
+		if err := n.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		var buf bytes.Buffer
+		if err := WriteNet(&buf, n, info, Float32); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := ReadNet(&buf); err != nil {
+			t.Fatal(err)
 		}
 	})
 }

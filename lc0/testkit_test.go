@@ -45,7 +45,7 @@ func sharedData(t *testing.T) string {
 // layer encodes numbers.
 func layer(encoding int32, x []float32) *netpb.Layer {
 	l := &netpb.Layer{}
-	if encoding == encodingFloat32 {
+	if encoding == int32(Float32) {
 		l.Encoding = proto.Int32(encoding)
 		for _, v := range x {
 			l.Params = binary.LittleEndian.AppendUint32(l.Params, math.Float32bits(v))
@@ -108,7 +108,7 @@ func fileOf(n *nn.Net, encoding int32) *netpb.Net {
 	}
 	return &netpb.Net{
 		Magic: proto.Uint32(netMagic), License: proto.String("none"), MinVersion: &netpb.EngineVersion{Minor: proto.Uint32(21)},
-		Format: &netpb.Format{WeightsEncoding: proto.Int32(encodingLinear16), NetworkFormat: f}, Weights: w,
+		Format: &netpb.Format{WeightsEncoding: proto.Int32(int32(Linear16)), NetworkFormat: f}, Weights: w,
 		TrainingParams: &netpb.TrainingParams{TrainingSteps: proto.Uint32(77)},
 	}
 }

@@ -1,7 +1,6 @@
 package lc0
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -10,15 +9,15 @@ import (
 	"github.com/chessbrain/chessbrain/record"
 )
 
-// ErrNoResult says that a game has no result, without which Leela's records
-// cannot be.
-var ErrNoResult = errors.New("the game was aborted and has no result")
+// Form says in which version and input format AppendRecords writes a game.
+type Form struct {
+	Version     uint32  // 6 or 7; 0 = 7 if the game was read from such a chunk, else 6
+	InputFormat uint32  // 1 to 5, 132, 133; 0 = that of the chunk the game was read from, else 1, but 2 in Chess960
+	ShortTerm   float64 // theta of q_st and d_st, [0,1) (see record.Replayer); 0 = q_st is 0 in version 6, theta .8333 in version 7
+}
 
-// Leela's input formats that AppendV6 writes.
-const (
-	formatClassical      = uint32(encoding.FormatClassical)
-	formatCastlingPlanes = uint32(encoding.FormatCastlingPlanes)
-)
+// defaultTheta is Leela's st_q_theta.
+const defaultTheta = .8333
 
 // AppendV6 appends a game as Leela's V6 records, V6Size bytes each, from the
 // first row that is trained on (a policy and a weight above 0) to the last move.
@@ -37,38 +36,43 @@ const (
 // has the largest policy or Best is proven, else the largest of the other moves.
 // That may be wrong where several moves have the most visits.
 //
+// Of a game that function Game made, the records are those that it was made of,
+// but for what was changed in the game since: its Extra holds what moves and
+// plies do not say.
+//
 // Input format is 1, but 2 in Chess960, where format 1 cannot say which rook
 // castles. Row weights other than 0 have no place. Nothing is appended of a game
 // without a trained row. Errors: an
-// *record.InvalidError, or ErrNoResult of an aborted game; dst is then returned
-// as it was.
+// *record.InvalidError, ErrNoResult of an aborted game, ErrCorruptRecord of a
+// damaged Extra; dst is then returned as it was.
 func AppendV6(dst []byte, g *record.Game) ([]byte, error) {
+	return AppendRecords(dst, g, Form{Version: v6Version})
+}
+
+// AppendRecords is AppendV6 in the form asked for. A record of version 7 has the
+// indices of the next two moves, and short-term values.
+func AppendRecords(dst []byte, g *record.Game, form Form) ([]byte, error) {
 	if err := g.Validate(); err != nil {
-		return dst, fmt.Errorf("write V6 records: %w", err)
+		return dst, fmt.Errorf("write Leela records: %w", err)
 	}
 	if g.End == record.EndAborted {
-		return dst, fmt.Errorf("write V6 records: %w", ErrNoResult)
+		return dst, fmt.Errorf("write Leela records: %w", ErrNoResult)
 	}
-	first := 0
-	for first < len(g.Plies) && !trained(&g.Plies[first]) {
-		first++
-	}
-	if first == len(g.Plies) {
-		return dst, nil
-	}
-	start, err := g.StartBoard()
+	x, err := parseExtra(g.Extra)
 	if err != nil {
-		return dst, fmt.Errorf("write V6 records: %w", err)
+		return dst, fmt.Errorf("write Leela records: %w", err)
 	}
-	dst = slices.Grow(dst, (len(g.Plies)-first)*V6Size)
-	w := v6Writer{game: g, history: chess.NewHistory(start), reached: reachedValues(g)}
-	w.record.InputFormat = formatClassical
-	if g.Flags&record.Chess960 != 0 || castles960(&start) {
-		w.record.InputFormat = formatCastlingPlanes
+	w, err := newWriter(g, form, x)
+	if err != nil {
+		return dst, fmt.Errorf("write Leela records: %w", err)
 	}
+	if n := len(g.Plies) - w.first; n > maxChunkRecords {
+		return dst, fmt.Errorf("write Leela records: %d positions, at most %d", n, maxChunkRecords)
+	}
+	dst = slices.Grow(dst, (len(g.Plies)-w.first)*RecordSize(w.record.Version))
 	for i := range g.Plies {
-		if i >= first {
-			w.fill(i, first)
+		if i >= w.first {
+			w.fill(i)
 			dst = w.record.Append(dst)
 		}
 		w.history.Push(g.Plies[i].Move)
@@ -81,81 +85,149 @@ func trained(p *record.Ply) bool { return p.Kind != record.PolicyNone && p.Weigh
 
 // v6Writer replays a valid game and describes its positions.
 type v6Writer struct {
-	game    *record.Game
-	history *chess.History
-	moves   chess.MoveList
-	reached []encoding.QDM // see reachedValues
-	record  V6
+	game      *record.Game
+	first     int    // ply of the first record
+	extra     *extra // what the chunk said that the game was read from; may be empty
+	same      bool   // the chunk had this input format
+	history   *chess.History
+	moves     chess.MoveList
+	transform encoding.Transform // of the current record
+	reached   []encoding.QDM     // see reachedValues
+	shortTerm []encoding.QDM     // by ply; nil = not wanted
+
+	ownShortTerm bool    // those of the chunk are not wanted
+	left         float32 // plies_left of the last record, had it none of its own
+	record       Record
 }
 
-// fill describes the position before ply i, the history's newest. first is the
-// first ply with a record.
-func (w *v6Writer) fill(i, first int) {
-	g, p, r := w.game, &w.game.Plies[i], &w.record
-	board := w.history.Board()
-	w.fillInput(board)
-	w.moves.N = 0
-	board.GenerateMoves(&w.moves)
-	w.fillPolicy(p)
-	after := turned(w.reached[i+1])
-	r.Root = drawnIn(w.reached[i])
-	r.Played = drawnIn(known(p.Played, after))
-	r.Best = drawnIn(known(p.Best, after))
-	r.Orig = drawnIn(p.Orig)
-	if i == first {
-		r.PliesLeft = w.pliesLeft(len(g.Plies) - first)
-	} else {
-		r.PliesLeft--
+// newWriter returns a writer whose history holds g's start.
+func newWriter(g *record.Game, form Form, x *extra) (*v6Writer, error) {
+	start, err := g.StartBoard()
+	if err != nil {
+		return nil, err
 	}
-	r.ResultQ, r.ResultD = float32(g.Result(board.SideToMove())), 0
-	if g.WhiteResult == 0 {
-		r.ResultD = 1
+	w := &v6Writer{game: g, extra: x, history: chess.NewHistory(start), reached: reachedValues(g)}
+	if w.first = x.first; x.version == 0 {
+		for w.first < len(g.Plies) && !trained(&g.Plies[w.first]) {
+			w.first++
+		}
 	}
-	r.Visits = p.Visits
-	r.PlayedIdx = encoding.PolicyIndex(p.Move)
-	r.BestIdx = encoding.PolicyIndex(bestMove(p, w.moves.Slice()))
-	r.PolicyKLD = max(p.KLD, 0)
-	r.Invariance = w.flags(p)
-}
-
-// fillInput writes planes, castling rights, side and rule50.
-func (w *v6Writer) fillInput(b *chess.Board) {
+	if w.first > len(g.Plies) {
+		return nil, recordError("extra block: the first record is at ply %d of %d", w.first, len(g.Plies))
+	}
 	r := &w.record
-	var s encoding.Scalars
-	encoding.Encode(w.history, &r.Planes, &s)
-	r.Castling = [4]uint8{s.OurOOO, s.OurOO, s.TheirOOO, s.TheirOO}
-	if r.InputFormat == formatCastlingPlanes {
-		for i := range r.Castling {
-			if rook, ok := b.CastlingRook(i < 2, i&1 == 1); ok {
-				r.Castling[i] = 1 << rook.File()
+	if r.Version = form.Version; r.Version == 0 {
+		r.Version = max(x.version, v6Version)
+	}
+	if r.Version != v6Version && r.Version != v7Version {
+		return nil, fmt.Errorf("records of version %d: want %d or %d", r.Version, v6Version, v7Version)
+	}
+	if err := w.setFormat(form.InputFormat, &start); err != nil {
+		return nil, err
+	}
+	if !(form.ShortTerm >= 0 && form.ShortTerm < 1) {
+		return nil, fmt.Errorf("short-term theta %v: want 0 or more and less than 1", form.ShortTerm)
+	}
+	if w.ownShortTerm = form.ShortTerm > 0; r.Version == v7Version && !w.ownShortTerm {
+		form.ShortTerm = defaultTheta
+	}
+	if form.ShortTerm > 0 {
+		w.shortTerm = shortTermValues(g, form.ShortTerm)
+	}
+	return w, nil
+}
+
+// setFormat chooses the input format.
+func (w *v6Writer) setFormat(format uint32, start *chess.Board) error {
+	nonstandard := w.game.Flags&record.Chess960 != 0 || castles960(start)
+	if format == 0 {
+		if format = w.extra.format; format == 0 {
+			if format = formatClassical; nonstandard {
+				format = formatCastlingPlanes
 			}
 		}
 	}
-	r.SideOrEP, r.Rule50 = s.BlackToMove, s.Rule50
+	if !knownFormat(format) {
+		return fmt.Errorf("input format %d, known are 1 to 5, 132 and 133", format)
+	}
+	w.same = format == w.extra.format
+	if format == formatClassical && nonstandard && !w.same {
+		return fmt.Errorf("input format 1 cannot say which rook castles: choose another for Chess960")
+	}
+	w.record.InputFormat = format
+	return nil
 }
 
-// fillPolicy writes the policy of p over w.moves.
-func (w *v6Writer) fillPolicy(p *record.Ply) {
-	probs := &w.record.Probabilities
-	for i := range probs {
-		probs[i] = -1
-	}
-	total := uint64(0)
-	for _, n := range p.Counts {
-		total += uint64(n)
-	}
-	for j, m := range w.moves.Slice() {
-		v := float32(0)
-		switch {
-		case p.Kind == record.PolicyProbs:
-			v = p.Probs[j]
-		case total > 0:
-			v = float32(float64(p.Counts[j]) / float64(total))
-		case m == p.Move: // not searched, or a single move that needed no visit
-			v = 1
+// fill describes the position before ply i, the history's newest.
+func (w *v6Writer) fill(i int) {
+	p, r := &w.game.Plies[i], &w.record
+	x := w.extra.of(i - w.first)
+	x.result = w.game.ResultAt(i)
+	w.fillInput(x.flags)
+	w.moves.N = 0
+	w.history.Board().GenerateMoves(&w.moves)
+	w.fillPolicy(p)
+	after := turned(w.reached[i+1])
+	r.Root, r.Played, r.Best, r.Orig = w.reached[i], known(p.Played, after), known(p.Best, after), p.Orig
+	for k, v := range [...]*encoding.QDM{&r.Root, &r.Best, &r.Played, &r.Orig} {
+		if x.verbatim>>k&1 == 0 {
+			*v = drawnIn(*v)
 		}
-		probs[encoding.PolicyIndex(m)] = v
 	}
+	w.fillResult(i, x)
+	r.Visits = p.Visits
+	r.PlayedIdx = w.index(p.Move)
+	r.BestIdx = w.index(bestMove(p, w.moves.Slice()))
+	if r.PolicyKLD = p.KLD; p.KLD < 0 {
+		r.PolicyKLD = 0
+	}
+	r.Invariance |= w.flags(p)
+	w.fillV7(i)
+	w.applyExtra(x)
+}
+
+// fillResult writes the outcome of the position and its plies left: its own
+// where a rescorer has set them.
+func (w *v6Writer) fillResult(i int, x recordExtra) {
+	g, r := w.game, &w.record
+	if i == w.first {
+		w.left = w.pliesLeft(len(g.Plies) - w.first)
+	} else {
+		w.left--
+	}
+	r.PliesLeft = w.left
+	if x.resultM || len(g.Results) > 0 && g.Results[i].M >= 0 {
+		r.PliesLeft = x.result.M
+	}
+	result := drawnIn(x.result)
+	r.ResultQ, r.ResultD = result.Q, result.D
+}
+
+// fillV7 writes the short-term values and the moves that follow.
+func (w *v6Writer) fillV7(i int) {
+	r := &w.record
+	if r.QST, r.DST = 0, 0; w.shortTerm != nil {
+		v := drawnIn(w.shortTerm[i])
+		r.QST, r.DST = v.Q, v.D
+	}
+	r.OppPlayedIdx, r.NextPlayedIdx = encoding.NoPolicyIndex, encoding.NoPolicyIndex
+	r.Reserved = [8]float32{}
+	if r.Version != v7Version {
+		return
+	}
+	n := w.history.Len()
+	for k, idx := range [...]*uint16{&r.OppPlayedIdx, &r.NextPlayedIdx} {
+		if i+1+k >= len(w.game.Plies) {
+			break
+		}
+		w.history.Push(w.game.Plies[i+k].Move)
+		t := encoding.Transform(0)
+		if r.canonical() {
+			t = encoding.CanonicalTransform(w.history.Board())
+		}
+		*idx = encoding.PolicyIndex(t.Move(w.game.Plies[i+1+k].Move))
+	}
+	w.history.Truncate(n)
 }
 
 // pliesLeft is Leela's estimate for the first of n records: the last one's
@@ -181,53 +253,4 @@ func (w *v6Writer) flags(p *record.Ply) Invariance {
 		f |= Placeholder
 	}
 	return f
-}
-
-// bestMove returns the move that p.Best is of, as AppendV6 says. Among equals
-// that tell nothing it is the one with the lowest number.
-func bestMove(p *record.Ply, legal []chess.Move) chess.Move {
-	if p.Kind == record.PolicyNone || len(legal) == 1 {
-		return p.Move
-	}
-	share := func(j int) float64 {
-		if p.Kind == record.PolicyProbs {
-			return float64(p.Probs[j])
-		}
-		return float64(p.Counts[j])
-	}
-	best, played, most := -1, 0, 0.0
-	for j, m := range legal {
-		most = max(most, share(j))
-		if m == p.Move {
-			played = j
-			if p.Played != p.Best {
-				continue
-			}
-		}
-		if best < 0 || share(j) > share(best) || share(j) == share(best) && m < legal[best] {
-			best = j
-		}
-	}
-	if p.Played == p.Best && (share(played) == most || p.Flags&record.BestProven != 0) {
-		return p.Move
-	}
-	return legal[best]
-}
-
-// castles960 says whether a castling right of b has a king or a rook elsewhere
-// than in standard chess.
-func castles960(b *chess.Board) bool {
-	for _, ours := range [2]bool{true, false} {
-		king, home := b.Ours(chess.King), uint64(1)<<4
-		if !ours {
-			king, home = b.Theirs(chess.King), 1<<60
-		}
-		for _, kingside := range [2]bool{true, false} {
-			rook, ok := b.CastlingRook(ours, kingside)
-			if ok && (king != home || rook.File() != 0 && !kingside || rook.File() != 7 && kingside) {
-				return true
-			}
-		}
-	}
-	return false
 }

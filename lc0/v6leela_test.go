@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"io"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,13 +15,11 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/record"
 )
 
-// A game that lc0 wrote (100 visits, random net) lies in testdata: read, rebuilt
-// as a game record from the indices of the moves played, and written again it is
-// the same, byte for byte, but for one best_idx: a game record does not hold it,
-// and at ply 2 b2b4 and g2g4 have 20 visits each.
+// A game that lc0 wrote (100 visits, random net) lies in testdata: as a game
+// without Extra, like one of ours, it gives the same bytes but for one best_idx:
+// plies do not hold it, and at ply 2 b2b4 and g2g4 have 20 visits each.
 func TestAppendV6WritesLeelasBytes(t *testing.T) {
 	raw := unzip(t, filepath.Join("testdata", "game_000007.gz"))
 	if len(raw) != 11*8356 {
@@ -92,7 +89,12 @@ func rewrite(t *testing.T, raw []byte) map[string]int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := AppendV6(nil, gameOf(t, records))
+	g, err := Game(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Extra = nil // as a game of ours
+	got, err := AppendV6(nil, g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,50 +143,6 @@ func fieldAt(i int) string {
 		}
 	}
 	return name
-}
-
-// gameOf rebuilds a game from the start position. Probabilities become counts
-// where that loses no bit.
-func gameOf(t *testing.T, records []V6) *record.Game {
-	t.Helper()
-	g := &record.Game{NetID: "leela", Flags: record.Imported, WhiteResult: int8(records[0].ResultQ)}
-	b := chess.StartBoard()
-	for i := range records {
-		r := &records[i]
-		m := encoding.PolicyMove(r.PlayedIdx, &b)
-		p := record.Ply{Move: m, Root: r.Root, Best: r.Best, Played: r.Played, Orig: r.Orig,
-			Visits: r.Visits, Weight: 1, KLD: r.PolicyKLD, Flags: record.FullSearch}
-		if r.Invariance&BestProven != 0 {
-			p.Flags |= record.BestProven
-		}
-		if r.Invariance&Adjudicated != 0 {
-			p.Flags |= record.Adjudicated
-		}
-		if r.Invariance&MaxLength != 0 {
-			g.Flags |= record.MaxPliesHit
-		}
-		setPolicy(&p, r, &b)
-		g.Plies = append(g.Plies, p)
-		b.Make(m)
-	}
-	return g
-}
-
-func setPolicy(p *record.Ply, r *V6, b *chess.Board) {
-	var l chess.MoveList
-	b.GenerateMoves(&l)
-	p.Kind, p.Counts = record.PolicyCounts, make([]uint32, l.N)
-	exact := true
-	probs := make([]float32, l.N)
-	for j, m := range l.Slice() {
-		probs[j] = r.Probabilities[encoding.PolicyIndex(m)]
-		total := float64(r.Visits - 1)
-		p.Counts[j] = uint32(math.Round(float64(probs[j]) * total))
-		exact = exact && float32(float64(p.Counts[j])/total) == probs[j]
-	}
-	if !exact {
-		p.Kind, p.Counts, p.Probs = record.PolicyProbs, nil, probs
-	}
 }
 
 func movesOf(t *testing.T, records []V6) string {

@@ -56,3 +56,34 @@ func drawnIn(v encoding.QDM) encoding.QDM {
 		v.D = max(0, min(v.D+2*short, math.Nextafter32(v.D, 0)))
 	}
 }
+
+// shortTermValues returns the short-term value of every ply, the same as
+// record.Replayer's TargetST: (1-theta) times the search's value plus theta
+// times the next ply's, turned round; beyond the last move stands the last
+// position's result.
+func shortTermValues(g *record.Game, theta float64) []encoding.QDM {
+	last := len(g.Plies) - 1
+	if last < 0 {
+		return nil
+	}
+	values := make([]encoding.QDM, last+1)
+	later := g.ResultAt(last)
+	for i := last; i >= 0; i-- {
+		now := g.Plies[i].Root
+		later = encoding.QDM{Q: blend(now.Q, later.Q, theta), D: blend(now.D, later.D, theta), M: blend(now.M, later.M, theta)}
+		values[i] = later
+		later.Q, later.M = -later.Q, later.M+1
+	}
+	return values
+}
+
+// blend returns (1-theta)*now + theta*later, or the one that is known.
+func blend(now, later float32, theta float64) float32 {
+	switch {
+	case now != now:
+		return later
+	case later != later:
+		return now
+	}
+	return float32(float64((1-theta)*float64(now)) + float64(theta*float64(later)))
+}

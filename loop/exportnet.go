@@ -27,7 +27,10 @@ const swaRows = 2048
 // alone, so a run that was stopped in between comes to the same net.
 func (r *run) averaged(ctx context.Context) (*nn.Net, error) {
 	swa := r.trainer.SWA()
-	rows := r.games.Train.Rows()
+	rows := int(r.windowRows())
+	if r.rows != nil {
+		rows = swaRows
+	}
 	if swa == nil || rows == 0 {
 		return swa, nil
 	}
@@ -35,7 +38,11 @@ func (r *run) averaged(ctx context.Context) (*nn.Net, error) {
 	if rows = min(rows, max(swaRows, batch)); rows > batch {
 		rows -= rows % batch // whole batches: each counts the same
 	}
-	if err := r.trainer.RefreshSWA(ctx, r.pass(r.games.Train, rows), rows); err != nil {
+	sample, err := r.sampleRows(rows)
+	if sample == nil || err != nil {
+		return swa, err
+	}
+	if err := r.trainer.RefreshSWA(ctx, sample, rows); err != nil {
 		return nil, err
 	}
 	return r.trainer.SWA(), nil

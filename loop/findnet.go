@@ -52,14 +52,17 @@ func FindNet(file, root string) (*nn.Net, string, error) {
 }
 
 // CheckpointNet reads the raw weights of a checkpoint.
-func CheckpointNet(c *trainer.Checkpoint) (*nn.Net, error) {
-	f, err := c.Open(netFile)
+func CheckpointNet(c *trainer.Checkpoint) (*nn.Net, error) { return netOf(c, netFile) }
+
+// netOf reads a net file of a checkpoint.
+func netOf(c *trainer.Checkpoint, name string) (*nn.Net, error) {
+	f, err := c.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	net, _, err := nn.ReadSafetensors(f)
 	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("read %s of checkpoint %s: %w", netFile, c.Path, err)
+		return nil, fmt.Errorf("read %s of checkpoint %s: %w", name, c.Path, err)
 	}
 	return net, nil
 }

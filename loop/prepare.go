@@ -156,7 +156,7 @@ func (r *run) writeStart() error {
 	r.info.Arithmetic = arithmeticOf(r.cfg, true, r.playsItself())
 	r.info.Starts++
 	var err error
-	if r.initial, err = initialNet(r.opt.Effective, r.info.Seed); err != nil {
+	if r.initial, err = r.initialNet(); err != nil {
 		return err
 	}
 	r.info.Arch = r.initial.Arch.String()

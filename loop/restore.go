@@ -40,14 +40,9 @@ func (r *run) restore(ctx context.Context) error {
 	if err := r.newTrainer(); err != nil {
 		return err
 	}
-	t := r.cfg.GetTraining()
-	r.games = replay.NewSplit(int(t.GetReplaySize()), int(t.GetReplaySize()), t.GetValidation().GetShare())
-	r.source = replay.NewSource(r.games.Train, r.stages.sampler, r.cfg.GetSeed(), streamSampler)
-	r.source.SetShortTerm(t.GetStTheta())
-	if t.GetSymmetries() {
-		r.source.ShowSymmetries()
+	if err := r.openSource(ctx); err != nil {
+		return err
 	}
-	r.cursor = r.source.Section
 	var entries []Entry
 	if r.journal, entries, err = OpenJournal(r.dir.journal()); err != nil {
 		return err

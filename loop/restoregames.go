@@ -102,6 +102,9 @@ func windowGames(checkpoint *trainer.Checkpoint) (map[[16]byte]*record.Game, err
 // of a watched directory only those of the journal, since its feed finds the
 // others.
 func (r *run) readGames(ctx context.Context, wanted map[[16]byte]*record.Game, later []Entry) (map[[16]byte]*record.Game, error) {
+	if !r.hasGames() {
+		return nil, nil
+	}
 	if err := r.mendGames(ctx); err != nil {
 		return nil, err
 	}

@@ -54,7 +54,8 @@ type run struct {
 
 	trainer *trainer.Trainer
 	games   *replay.Split
-	source  *replay.Source
+	source  *replay.Source // draws rows of games.Train; nil where there are no games
+	rows    rowSource      // where there are no games
 	nets    Nets
 	outputs *Outputs // the store's, which closes them; nil = none
 	store   *Store
@@ -153,6 +154,9 @@ func (r *run) close() error {
 	}
 	if r.trainer != nil {
 		errs = append(errs, r.trainer.Close())
+	}
+	if r.rows != nil {
+		errs = append(errs, r.rows.Close())
 	}
 	if r.journal != nil {
 		errs = append(errs, r.journal.Close())

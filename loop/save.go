@@ -13,7 +13,6 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/monitor"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -41,7 +40,7 @@ func (r *run) firstCheckpoint(ctx context.Context) error {
 
 // saveIfDue saves after a step when somebody asked over the control socket, or
 // when the steps since the newest checkpoint ask for it.
-func (r *run) saveIfDue(ctx context.Context, batches *replay.Prefetcher) error {
+func (r *run) saveIfDue(ctx context.Context, batches cursor) error {
 	every := r.cfg.GetTraining().GetCheckpoint().GetIntervalSteps()
 	due := !r.playsItself() && r.trainer.NumSteps()-r.lastStep >= every
 	select {
@@ -57,7 +56,7 @@ func (r *run) saveIfDue(ctx context.Context, batches *replay.Prefetcher) error {
 
 // save writes a checkpoint, removes old ones and exports the net when it is
 // time. The games that it counts are durable already.
-func (r *run) save(ctx context.Context, batches *replay.Prefetcher) error {
+func (r *run) save(ctx context.Context, batches cursor) error {
 	r.saveFailed = true
 	began := time.Now()
 	if batches != nil {
@@ -139,7 +138,7 @@ func (r *run) unsaved() bool {
 
 // finishState measures the last weights, saves what is not saved yet and
 // publishes the net.
-func (r *run) finishState(ctx context.Context, batches *replay.Prefetcher) error {
+func (r *run) finishState(ctx context.Context, batches cursor) error {
 	if r.unsaved() {
 		if err := r.validate(ctx); err != nil {
 			return err
@@ -153,11 +152,12 @@ func (r *run) finishState(ctx context.Context, batches *replay.Prefetcher) error
 
 // validate measures the losses on the validation games, raw weights.
 func (r *run) validate(ctx context.Context) error {
-	if r.games.Validation.Rows() == 0 {
-		return nil
-	}
 	rows := int(r.cfg.GetTraining().GetValidation().GetMaxRows())
-	s, err := r.trainer.Evaluate(ctx, r.pass(r.games.Validation, rows), rows)
+	held, err := r.heldOut(ctx, rows)
+	if held == nil || err != nil {
+		return err
+	}
+	s, err := r.trainer.Evaluate(ctx, held, rows)
 	if err != nil {
 		return fmt.Errorf("validate: %w", err)
 	}
@@ -196,11 +196,4 @@ func numParams(n *nn.Net) int {
 		total += len(p.Data)
 	}
 	return total
-}
-
-// pass returns a pass over the rows of a window, at most so many.
-func (r *run) pass(w *replay.Window, rows int) *replay.Pass {
-	p := replay.NewPass(w, rows)
-	p.SetShortTerm(r.cfg.GetTraining().GetStTheta())
-	return p
 }

@@ -140,11 +140,13 @@ func gameConfig(c *config.Config) (selfplay.GameConfig, error) {
 	g.Odds = selfplay.Odds{Probability: o.GetProbability(), Factor: o.GetFactor()}
 	g.Fork = selfplay.Fork{Early: f.GetEarly(), EarlyPlies: f.GetEarlyPlies(), Late: f.GetLate(), SidePositions: f.GetSidePositions()}
 	g.PolicySurprise = s.GetPolicySurprise()
-	steps, err := selfplay.ParseSchedule(s.GetSimulationsSchedule())
-	if err != nil {
+	var err error
+	if g.Schedule.Simulations, err = selfplay.ParseSchedule(s.GetSimulationsSchedule()); err != nil {
 		return g, &config.Error{Field: "selfplay.simulations_schedule", Reason: err.Error()}
 	}
-	g.Schedule = selfplay.Schedule{Steps: steps, By: selfplay.AgeEpisodes}
+	if g.Schedule.MaxPlies, err = selfplay.ParseSchedule(s.GetMaxPliesSchedule()); err != nil {
+		return g, &config.Error{Field: "selfplay.max_plies_schedule", Reason: err.Error()}
+	}
 	if s.GetScheduleBy() == config.SelfPlay_SAMPLES {
 		g.Schedule.By = selfplay.AgeSamples
 	}
@@ -167,7 +169,7 @@ func stagesOf(c *config.Config) (stages, error) {
 	var s stages
 	var err error
 	for _, r := range c.GetPlugins().GetRescorer() {
-		one, err := rescore.New(r.GetName())
+		one, err := rescore.New(r.GetName(), r.GetSettings())
 		if err != nil {
 			return s, fmt.Errorf("plugins.rescorer: %w", err)
 		}

@@ -54,7 +54,7 @@ func TestGameConfig(t *testing.T) {
 		"selfplay.schedule_by":                   "selfplay.simulations_schedule=3@0",
 		"selfplay.temperature.decay_plies":       "selfplay.temperature.halflife=0",
 	}
-	values := map[string]string{"selfplay.simulations_schedule": "3@0,5@9", "selfplay.schedule_by": "SAMPLES", "mcts.cpuct_form": "LOG",
+	values := map[string]string{"selfplay.simulations_schedule": "3@0,5@9", "selfplay.max_plies_schedule": "9@0", "selfplay.schedule_by": "SAMPLES", "mcts.cpuct_form": "LOG",
 		"mcts.fpu_form": "ABSOLUTE", "mcts.twofold_draw": "false", "mcts.gumbel.enabled": "true", "mcts.gumbel.rescale": "true",
 		"selfplay.openings.order": "SEQUENTIAL", "selfplay.openings.mirrored": "true", "selfplay.odds.factor": "7", "selfplay.resign.q": "-0.5",
 		"selfplay.reduced_visits.plies": "5"}

@@ -124,7 +124,7 @@ func (r *run) announce() {
 		"effective_batch", batch, "episode", r.state.Episodes, "of", r.target(), "step", r.trainer.NumSteps())
 	r.page.set(func(p *Page) {
 		*p = Page{Job: r.info.Job, Stage: "self-play", Net: r.netName(), Episode: r.state.Episodes, Episodes: r.target(),
-			Step: r.trainer.NumSteps(), Positions: r.state.Rows, WindowRows: int64(r.games.Train.Rows()), Started: r.began.UTC(), Arithmetic: a}
+			Step: r.trainer.NumSteps(), Positions: r.state.Rows, WindowRows: r.windowRows(), Started: r.began.UTC(), Arithmetic: a}
 	})
 	r.bus.Publish(&monitor.Run{Phase: phase, Command: r.opt.Command, Version: r.opt.Version, ConfigHash: r.info.ConfigHash,
 		Seed: r.cfg.GetSeed(), Device: deviceCPU, ProducerDevice: deviceCPU,

@@ -69,8 +69,8 @@ func (r *run) summarize(phase string) *Summary {
 // compareWithFirst evaluates the net that the run began with and the newest one
 // on all validation rows, up to ten thousand.
 func (r *run) compareWithFirst(ctx context.Context) (first, last *ValidationResult, err error) {
-	if r.games.Validation.Rows() == 0 {
-		return nil, nil, nil
+	if held, err := r.heldOut(ctx, summaryRows); held == nil || err != nil {
+		return nil, nil, err
 	}
 	cfg, err := trainerConfig(r.cfg, r.initial.Arch)
 	if err != nil {
@@ -90,7 +90,11 @@ const summaryRows = 10_000
 
 // measure evaluates a net and reports it as an event too.
 func (r *run) measure(ctx context.Context, t *trainer.Trainer, weights string) (*ValidationResult, error) {
-	e, err := t.Evaluate(ctx, r.pass(r.games.Validation, summaryRows), summaryRows)
+	held, err := r.heldOut(ctx, summaryRows)
+	if err != nil {
+		return nil, err
+	}
+	e, err := t.Evaluate(ctx, held, summaryRows)
 	if err != nil {
 		return nil, fmt.Errorf("measure on the validation games: %w", err)
 	}
@@ -113,9 +117,13 @@ func (s *Summary) Write(w io.Writer) error {
 	if s.Phase == monitor.RunStopped {
 		head = "Stopped and saved"
 	}
-	fmt.Fprintf(&b, "%s: %d of %d episodes, %d positions, %d steps (%d samples) in %s\n",
-		head, s.Episodes, max(s.Target, s.Episodes), s.Rows, s.Steps, s.Samples, s.Elapsed.Round(time.Second))
-	fmt.Fprintf(&b, "Results: white %d, draw %d, black %d; ends: %s\n", s.Results.White, s.Results.Draw, s.Results.Black, counts(s.Ends))
+	if s.Target > 0 || s.Episodes > 0 {
+		fmt.Fprintf(&b, "%s: %d of %d episodes, %d positions, %d steps (%d samples) in %s\n",
+			head, s.Episodes, max(s.Target, s.Episodes), s.Rows, s.Steps, s.Samples, s.Elapsed.Round(time.Second))
+		fmt.Fprintf(&b, "Results: white %d, draw %d, black %d; ends: %s\n", s.Results.White, s.Results.Draw, s.Results.Black, counts(s.Ends))
+	} else {
+		fmt.Fprintf(&b, "%s: %d steps (%d samples) in %s\n", head, s.Steps, s.Samples, s.Elapsed.Round(time.Second))
+	}
 	if s.Rates.PositionsPerSecond > 0 {
 		fmt.Fprintf(&b, "Speed: %.0f positions/s, %.0f evaluations/s, mean batch %.1f, cache hits %.0f %%\n",
 			float64(s.Rates.PositionsPerSecond), float64(s.Rates.EvaluationsPerSecond), float64(s.Rates.MeanBatch), 100*float64(s.Rates.CacheHitShare))
@@ -132,7 +140,11 @@ func (s *Summary) Write(w io.Writer) error {
 // writeLearnt says what the validation games show.
 func (s *Summary) writeLearnt(b *strings.Builder) {
 	if s.First != nil && s.Last != nil {
-		fmt.Fprintf(b, "Learnt, on %d positions of %d games never trained on (untrained net -> now):\n", s.Last.Rows, s.Last.Games)
+		of := ""
+		if s.Last.Games > 0 {
+			of = fmt.Sprintf(" of %d games", s.Last.Games)
+		}
+		fmt.Fprintf(b, "Learnt, on %d positions%s never trained on (untrained net -> now):\n", s.Last.Rows, of)
 		for _, name := range []string{"policy_loss", "value_loss", "moves_left_loss"} {
 			first, last := s.First.Losses[name], s.Last.Losses[name]
 			if last.N == 0 {
@@ -147,7 +159,7 @@ func (s *Summary) writeLearnt(b *strings.Builder) {
 	} else if s.Phase == monitor.RunDone {
 		b.WriteString("Learnt: no validation games yet, so nothing can be said\n")
 	}
-	if s.Episodes < shortRun {
+	if s.Target > 0 && s.Episodes < shortRun {
 		fmt.Fprintf(b, "%d episodes are too few to judge; try --episodes 200\n", s.Episodes)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/monitor"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -46,8 +45,8 @@ func (r *run) train(ctx context.Context) (*Summary, error) {
 	if err := r.firstCheckpoint(whole); err != nil {
 		return nil, err
 	}
-	batches := replay.Prefetch(r.source, prefetchDepth)
-	defer batches.Close() // leaves the source where the consumer is; nobody reads it again
+	batches, end := r.openBatches(ctx)
+	defer end() // nobody reads it again
 	err := r.episodes(ctx, batches)
 	interrupted := errors.Is(err, context.Canceled)
 	if err != nil && !interrupted {
@@ -70,7 +69,7 @@ func (r *run) train(ctx context.Context) (*Summary, error) {
 
 // fail reports what ended the run. On a full disk it saves the state, for which
 // room was kept; else the last checkpoint stands.
-func (r *run) fail(ctx context.Context, err error, batches *replay.Prefetcher) error {
+func (r *run) fail(ctx context.Context, err error, batches cursor) error {
 	var space *fsx.SpaceError
 	switch {
 	case errors.Is(err, trainer.ErrNonFinite):
@@ -111,9 +110,12 @@ func (r *run) done() bool {
 
 // episodes runs until everything is done. context.Canceled means that a stop was
 // asked for.
-func (r *run) episodes(ctx context.Context, batches *replay.Prefetcher) error {
+func (r *run) episodes(ctx context.Context, batches cursor) error {
 	if r.done() {
 		return nil
+	}
+	if !r.hasGames() {
+		return r.rowSteps(ctx, batches)
 	}
 	if err := r.openFeed(); err != nil {
 		return err
@@ -214,12 +216,12 @@ func (r *run) watchResigns(g *record.Game) {
 }
 
 // step does one optimizer step and reports it.
-func (r *run) step(ctx context.Context, batches *replay.Prefetcher) error {
+func (r *run) step(ctx context.Context, batches cursor) error {
 	s, err := r.trainer.Step(context.WithoutCancel(ctx), batches)
 	if err != nil {
 		return err
 	}
-	r.state.StepsLeft--
+	r.state.StepsLeft = max(0, r.state.StepsLeft-1)
 	if r.cfg.GetTraining().GetHaltOnGradientNorm() && !s.Skipped {
 		if err := r.state.Gradients.Observe(s.GradNorm, r.cfg.GetTraining().GetClipNorm()); err != nil {
 			return fmt.Errorf("step %d: %w", s.Step, err)
@@ -232,7 +234,10 @@ func (r *run) step(ctx context.Context, batches *replay.Prefetcher) error {
 		LegalEntropy: monitor.Number(s.LegalEntropy), PolicyAcc: monitor.Number(s.PolicyAccuracy), ValueAcc: monitor.Number(s.ValueAccuracy),
 		LR: monitor.Number(s.LR), GradNorm: monitor.Number(s.GradNorm), Clipped: s.Clipped, LossScale: monitor.Number(s.LossScale),
 		Skipped: s.Skipped, SkippedTotal: r.trainer.NumSkipped(), Seconds: monitor.Number(s.Time.Seconds()),
-		QueueDepth: r.feed.Waiting(), WindowRows: int64(r.games.Train.Rows()), Totals: r.totals(),
+		WindowRows: r.windowRows(), Totals: r.totals(),
+	}
+	if r.feed != nil {
+		e.QueueDepth = r.feed.Waiting()
 	}
 	e.Rates = r.meter.Observe(time.Now(), e.Totals)
 	r.page.set(func(p *Page) { p.Step, p.Losses, p.Rates = s.Step, e.Losses, e.Rates })
@@ -247,7 +252,7 @@ func (r *run) step(ctx context.Context, batches *replay.Prefetcher) error {
 }
 
 // afterEpisode hands the new weights to the producers and saves when it is time.
-func (r *run) afterEpisode(ctx context.Context, batches *replay.Prefetcher) error {
+func (r *run) afterEpisode(ctx context.Context, batches cursor) error {
 	if !r.playsItself() || r.done() {
 		return nil // the last checkpoint follows at once
 	}

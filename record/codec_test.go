@@ -17,7 +17,10 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file")
 
-const goldenPath = "testdata/fools-mate.game"
+const (
+	goldenPath   = "testdata/fools-mate.game"
+	rescoredPath = "testdata/fools-mate-rescored.game"
+)
 
 func mustAppend(t testing.TB, g *Game) []byte {
 	t.Helper()
@@ -30,37 +33,41 @@ func mustAppend(t testing.TB, g *Game) []byte {
 
 // The golden bytes pin the format: they may change only with the version.
 func TestGolden(t *testing.T) {
-	got := mustAppend(t, sampleGame(t))
-	if *update {
-		if err := os.WriteFile(goldenPath, got, 0o644); err != nil {
+	for path, g := range map[string]*Game{goldenPath: sampleGame(t), rescoredPath: rescoredGame(t)} {
+		got := mustAppend(t, g)
+		if *update {
+			if err := os.WriteFile(path, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	want, err := os.ReadFile(goldenPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("bytes differ from %s:\n%s", goldenPath, hex.Dump(got))
-	}
-	g, n, err := Decode(want)
-	if err != nil || n != len(want) || !equalGames(g, sampleGame(t)) {
-		t.Errorf("Decode(golden) = %+v, %d, %v", g, n, err)
+		if !bytes.Equal(got, want) {
+			t.Errorf("bytes differ from %s:\n%s", path, hex.Dump(got))
+		}
+		back, n, err := Decode(want)
+		if err != nil || n != len(want) || !equalGames(back, g) {
+			t.Errorf("Decode(%s) = %+v, %d, %v", path, back, n, err)
+		}
 	}
 }
 
 // docs/FORMATS.md shows the golden file's bytes.
 func TestGoldenIsDocumented(t *testing.T) {
-	golden, err := os.ReadFile(goldenPath)
-	if err != nil {
-		t.Fatal(err)
-	}
 	doc, err := os.ReadFile(filepath.Join("..", "docs", "FORMATS.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(doc), hex.Dump(golden)) {
-		t.Errorf("docs/FORMATS.md lacks the hex dump of %s:\n%s", goldenPath, hex.Dump(golden))
+	for _, path := range []string{goldenPath, rescoredPath} {
+		golden, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(doc), hex.Dump(golden)) {
+			t.Errorf("docs/FORMATS.md lacks the hex dump of %s:\n%s", path, hex.Dump(golden))
+		}
 	}
 }
 
@@ -164,7 +171,7 @@ func TestAppendKeepsDst(t *testing.T) {
 }
 
 func TestTruncatedAtEveryByte(t *testing.T) {
-	b := mustAppend(t, sampleGame(t))
+	b := mustAppend(t, rescoredGame(t))
 	for n := range b {
 		g, _, err := Decode(b[:n:n])
 		if g != nil || !errors.Is(err, ErrTruncated) {
@@ -174,7 +181,13 @@ func TestTruncatedAtEveryByte(t *testing.T) {
 }
 
 func TestEveryBitFlipIsDetected(t *testing.T) {
-	b := mustAppend(t, sampleGame(t))
+	for _, g := range []*Game{sampleGame(t), rescoredGame(t)} {
+		checkBitFlips(t, mustAppend(t, g))
+	}
+}
+
+func checkBitFlips(t *testing.T, b []byte) {
+	t.Helper()
 	for i := range len(b) * 8 {
 		b[i/8] ^= 1 << (i % 8)
 		g, _, err := Decode(b)
@@ -182,7 +195,7 @@ func TestEveryBitFlipIsDetected(t *testing.T) {
 		if g != nil || !errors.As(err, &corrupt) {
 			t.Fatalf("bit %d of byte %d flipped: %v", i%8, i/8, err)
 		}
-		if i/8 == len(magic) && !errors.Is(err, ErrVersion) {
+		if v := b[len(magic)]; i/8 == len(magic) && v != version && v != versionResults && !errors.Is(err, ErrVersion) {
 			t.Errorf("version flipped: %v, want ErrVersion", err)
 		}
 		b[i/8] ^= 1 << (i % 8)
@@ -190,15 +203,17 @@ func TestEveryBitFlipIsDetected(t *testing.T) {
 }
 
 // reseal makes a game's bytes from a body, with a right length and checksum.
-func reseal(body []byte) []byte {
-	b := append([]byte(magic), version)
+func reseal(body []byte) []byte { return resealAs(version, body) }
+
+func resealAs(v byte, body []byte) []byte {
+	b := append([]byte(magic), v)
 	b = appendBytes(b, string(body))
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
 func bodyOf(t testing.TB, b []byte) []byte {
 	t.Helper()
-	at, size, err := frame(b)
+	at, size, _, err := frame(b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,6 +292,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(mustAppend(f, sampleGame(f)))
 	f.Add(mustAppend(f, randomGame(f, 1, roundTripStarts[2], 12)))
 	f.Add(mustAppend(f, &Game{}))
+	f.Add(mustAppend(f, rescoredGame(f)))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		checkDecode(t, src)
 	})
@@ -284,11 +300,12 @@ func FuzzDecode(f *testing.F) {
 
 // FuzzDecodeBody gives the body a right frame, which chance would not find.
 func FuzzDecodeBody(f *testing.F) {
-	f.Add(bodyOf(f, mustAppend(f, sampleGame(f))))
-	f.Add(bodyOf(f, mustAppend(f, randomGame(f, 2, roundTripStarts[4], 12))))
-	f.Fuzz(func(t *testing.T, body []byte) {
+	f.Add(byte(version), bodyOf(f, mustAppend(f, sampleGame(f))))
+	f.Add(byte(version), bodyOf(f, mustAppend(f, randomGame(f, 2, roundTripStarts[4], 12))))
+	f.Add(byte(versionResults), bodyOf(f, mustAppend(f, rescoredGame(f))))
+	f.Fuzz(func(t *testing.T, v byte, body []byte) {
 		if len(body) < MaxBytes-64 {
-			checkDecode(t, reseal(body))
+			checkDecode(t, resealAs(v, body))
 		}
 	})
 }

@@ -15,11 +15,11 @@ import (
 // *CorruptError; errors.Is(err, ErrTruncated) says that src ends too early.
 // It allocates at most a small multiple of len(src).
 func Decode(src []byte) (*Game, int, error) {
-	body, size, err := frame(src)
+	body, size, v, err := frame(src)
 	if err != nil {
 		return nil, 0, err
 	}
-	d := decoder{cursor: cursor{src: src[:size-crcSize], pos: body}}
+	d := decoder{cursor: cursor{src: src[:size-crcSize], pos: body}, version: v}
 	d.walker = walkers.Get().(*walker)
 	defer walkers.Put(d.walker)
 	g := d.game()
@@ -30,12 +30,12 @@ func Decode(src []byte) (*Game, int, error) {
 }
 
 // DecodeHeader reads the game at the start of src without its plies: a Game
-// with Plies and Extra nil, the number of its plies, and the number of its
+// with Plies, Results and Extra nil, the number of its plies, and the number of its
 // bytes. It checks the length, the checksum and the header's fields, but plays
 // no moves, which makes it some hundred times cheaper than Decode: for scans
 // that count, list or look for doubles. Errors are as Decode's.
 func DecodeHeader(src []byte) (g *Game, plies, size int, err error) {
-	body, size, err := frame(src)
+	body, size, _, err := frame(src)
 	if err != nil {
 		return nil, 0, 0, err
 	}
@@ -51,17 +51,17 @@ func DecodeHeader(src []byte) (g *Game, plies, size int, err error) {
 	return g, plies, size, nil
 }
 
-// frame checks what surrounds a body and returns where the body begins and how
-// many bytes the game has.
-func frame(src []byte) (body, size int, err error) {
+// frame checks what surrounds a body and returns where the body begins, how
+// many bytes the game has and the version of its format.
+func frame(src []byte) (body, size int, v byte, err error) {
 	c := cursor{src: src}
 	for i := range len(magic) {
 		if at := c.pos; c.u8("magic") != magic[i] {
 			c.fail(at, nil, "not the start of a game: no magic")
 		}
 	}
-	if v := c.u8("version"); v != version {
-		c.fail(c.pos-1, ErrVersion, "version %d, this program reads %d", v, version)
+	if v = c.u8("version"); v != version && v != versionResults {
+		c.fail(c.pos-1, ErrVersion, "version %d, this program reads %d and %d", v, version, versionResults)
 	}
 	n := int(c.varint(MaxBytes, "body length"))
 	body = c.pos
@@ -69,25 +69,26 @@ func frame(src []byte) (body, size int, err error) {
 	sumAt := c.pos
 	stored := c.take(crcSize, "checksum")
 	if c.err != nil {
-		return 0, 0, c.err
+		return 0, 0, 0, c.err
 	}
 	if c.pos > MaxBytes {
 		c.fail(0, nil, "%d bytes, at most %d", c.pos, MaxBytes)
-		return 0, 0, c.err
+		return 0, 0, 0, c.err
 	}
 	if got, want := crc32.Checksum(src[:sumAt], castagnoli), binary.LittleEndian.Uint32(stored); got != want {
 		c.fail(sumAt, nil, "checksum is %#08x, the bytes have %#08x", want, got)
-		return 0, 0, c.err
+		return 0, 0, 0, c.err
 	}
-	return body, c.pos, nil
+	return body, c.pos, v, nil
 }
 
 // decoder reads a body.
 type decoder struct {
 	cursor
-	walker *walker
-	counts []uint32  // what is left of the block that Counts are cut from
-	probs  []float32 // likewise
+	version byte
+	walker  *walker
+	counts  []uint32  // what is left of the block that Counts are cut from
+	probs   []float32 // likewise
 }
 
 // final returns the error of a body. Its frame is whole and its sum is right,
@@ -131,6 +132,9 @@ func (d *decoder) game() *Game {
 			d.walker.history.Push(p.Move)
 		}
 	}
+	if d.version == versionResults {
+		d.results(g)
+	}
 	if extra := d.bytes(MaxBytes, "extra"); len(extra) > 0 {
 		g.Extra = append([]byte(nil), extra...)
 	}
@@ -172,7 +176,7 @@ func (d *decoder) ply(p *Ply, numLegal int) {
 	p.Weight = d.float("weight")
 	p.KLD = d.float("kld")
 	for _, v := range [...]*encoding.QDM{&p.Root, &p.Best, &p.Played, &p.Orig} {
-		v.Q, v.D, v.M = d.float("Q"), d.float("D"), d.float("M")
+		*v = d.value()
 	}
 	at := d.pos
 	p.Kind = PolicyKind(d.u8("policy kind"))
@@ -188,6 +192,29 @@ func (d *decoder) ply(p *Ply, numLegal int) {
 		}
 	default:
 		d.fail(at, nil, "unknown policy kind %d", p.Kind)
+	}
+}
+
+func (d *decoder) value() encoding.QDM {
+	return encoding.QDM{Q: d.float("Q"), D: d.float("D"), M: d.float("M")}
+}
+
+// results reads the outcomes of single positions. A game without plies has
+// none, and then version 1.
+func (d *decoder) results(g *Game) {
+	switch {
+	case d.err != nil:
+		return
+	case len(g.Plies) == 0:
+		d.fail(d.pos, nil, "version %d of a game without plies", d.version)
+		return
+	case resultBytes*len(g.Plies) > len(d.src)-d.pos:
+		d.fail(d.pos, ErrTruncated, "results: %d bytes wanted, %d left", resultBytes*len(g.Plies), len(d.src)-d.pos)
+		return
+	}
+	g.Results = make([]encoding.QDM, len(g.Plies))
+	for i := range g.Results {
+		g.Results[i] = d.value()
 	}
 }
 

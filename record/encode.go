@@ -5,6 +5,8 @@ import (
 	"hash/crc32"
 	"math"
 	"sync"
+
+	"github.com/chessbrain/chessbrain/encoding"
 )
 
 // encoder is Append's scratch.
@@ -25,17 +27,24 @@ func Append(dst []byte, g *Game) ([]byte, error) {
 	if err := e.encodePlies(g); err != nil {
 		return dst, err
 	}
-	body := appendHeader(make([]byte, 0, 128+len(g.Start)+len(g.NetID)+2*len(e.table)+len(e.plies)+len(g.Extra)), g)
+	body := appendHeader(make([]byte, 0, 128+len(g.Start)+len(g.NetID)+2*len(e.table)+len(e.plies)+resultBytes*len(g.Results)+len(g.Extra)), g)
 	for i := range g.Plies {
 		body = binary.LittleEndian.AppendUint16(body, uint16(g.Plies[i].Move))
 	}
 	body = append(body, e.table...)
 	body = append(body, e.plies...)
+	v := byte(version)
+	if len(g.Results) > 0 {
+		v = versionResults
+		for _, r := range g.Results {
+			body = appendValue(body, r)
+		}
+	}
 	body = appendBytes(body, string(g.Extra))
 
 	start := len(dst)
 	out := append(dst, magic...)
-	out = append(out, version)
+	out = append(out, v)
 	out = appendBytes(out, string(body))
 	out = binary.LittleEndian.AppendUint32(out, crc32.Checksum(out[start:], castagnoli))
 	if size := len(out) - start; size > MaxBytes {
@@ -87,9 +96,7 @@ func appendPly(b []byte, p *Ply, order []uint8) []byte {
 	b = appendFloat(b, p.Weight)
 	b = appendFloat(b, p.KLD)
 	for _, v := range p.values() {
-		b = appendFloat(b, v.Q)
-		b = appendFloat(b, v.D)
-		b = appendFloat(b, v.M)
+		b = appendValue(b, v.QDM)
 	}
 	b = append(b, byte(p.Kind))
 	switch p.Kind {
@@ -113,6 +120,10 @@ func appendPly(b []byte, p *Ply, order []uint8) []byte {
 		}
 	}
 	return b
+}
+
+func appendValue(b []byte, v encoding.QDM) []byte {
+	return appendFloat(appendFloat(appendFloat(b, v.Q), v.D), v.M)
 }
 
 // appendFloat appends the bits of v; all NaN have one spelling.

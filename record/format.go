@@ -6,9 +6,9 @@ import "hash/crc32"
 // "varint" is the unsigned base-128 form in its shortest spelling.
 //
 //	magic    4   89 43 42 47 (0x89 "CBG")
-//	version  1   1
+//	version  1   1, or 2 where the body has results
 //	length       varint: bytes of the body
-//	body         header, moves, table, plies, extra
+//	body         header, moves, table, plies, results (version 2 only), extra
 //	crc      4   CRC-32C of all bytes before it
 //
 //	header:  id 16 | start varint length, bytes | net id varint length, bytes |
@@ -20,12 +20,16 @@ import "hash/crc32"
 //	policy:  kind 0: nothing
 //	         kind 1: varint number of pairs; each ordinal 1, varint visits (> 0)
 //	         kind 2: 4 per legal move
+//	results: Q 4, D 4, M 4 for each ply; there is at least one ply
 //	extra:   varint length, bytes
 const (
 	magic   = "\x89CBG"
 	version = 1
 
+	versionResults = 2
+
 	crcSize      = 4
+	resultBytes  = 4 * 3
 	minPlyEntry  = 1 + 1 + 4 + 4 + 4*12 + 1
 	minPlyBytes  = 2 + 2 + minPlyEntry // with its move and its place in the table
 	canonicalNaN = 0x7fc00000

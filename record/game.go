@@ -135,7 +135,14 @@ type Game struct {
 
 	WhiteResult int8 // +1 white won, 0 draw, -1 black won
 	Plies       []Ply
-	Extra       []byte // what an importer must keep and the fields do not hold
+
+	// Results are outcomes of single positions that differ from the game's own,
+	// as a rescorer or an importer sets them: nil, or one for each ply, as its
+	// side to move sees it. Q and D NaN: as WhiteResult says; M NaN: the plies to
+	// the end of the game. Read through ResultAt, written through SetResult.
+	Results []encoding.QDM
+
+	Extra []byte // what an importer must keep and the fields do not hold
 }
 
 // StartBoard returns the position before the first move.
@@ -161,7 +168,7 @@ func (g *Game) Result(side chess.Color) int {
 // Clone returns a deep copy, for rescorers that change a game.
 func (g *Game) Clone() *Game {
 	c := *g
-	c.Extra = slices.Clone(g.Extra)
+	c.Extra, c.Results = slices.Clone(g.Extra), slices.Clone(g.Results)
 	c.Plies = slices.Clone(g.Plies)
 	for i := range c.Plies {
 		c.Plies[i].Counts = slices.Clone(g.Plies[i].Counts)

@@ -3,6 +3,7 @@ package record
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -148,7 +149,7 @@ func randomPly(rng *rand.Rand, l *chess.MoveList) Ply {
 func equalGames(a, b *Game) bool {
 	if len(a.Plies) != len(b.Plies) || string(a.Extra) != string(b.Extra) ||
 		a.ID != b.ID || a.Start != b.Start || a.NetID != b.NetID || a.Seed != b.Seed || a.Ordinal != b.Ordinal ||
-		a.Flags != b.Flags || a.End != b.End || a.WhiteResult != b.WhiteResult {
+		a.Flags != b.Flags || a.End != b.End || a.WhiteResult != b.WhiteResult || !slices.EqualFunc(a.Results, b.Results, sameQDM) {
 		return false
 	}
 	for i := range a.Plies {

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 )
 
@@ -28,10 +27,9 @@ func (r *Replayer) AppendRow(b *encoding.TrainBatch, g *Game, ply int) error {
 //
 // A row's policy target is Counts divided by their sum, or Probs as they are;
 // a position with PolicyNone has all zeros. Its targets are Ply's quadruples,
-// and TargetResult: Q from the game's result, D = 1 for a draw, M = plies to
-// the end of the game (unknown in an aborted game). TargetST is (1-theta) times
-// the root's value plus theta times the next position's TargetST seen from here,
-// that of the final position being the result: the return of TD(theta).
+// and TargetResult: Game.ResultAt. TargetST is (1-theta) times the root's value
+// plus theta times the next position's TargetST seen from here, the last
+// position's next value being its result: the return of TD(theta).
 //
 // An error, an *InvalidError, means that a number in plies is out of range or
 // order, or that a policy does not lie beside the legal moves; rows before the
@@ -68,13 +66,13 @@ func (r *Replayer) appendCurrent(b *encoding.TrainBatch, g *Game, ply int) error
 	i := encoding.AppendTrainPosition(b, r.w.history, &r.w.moves)
 	p.fillPolicy(b.PolicyOf(i))
 	t := &b.Targets[i]
-	t[encoding.TargetResult] = g.resultTarget(r.w.history.Board().SideToMove(), ply)
+	t[encoding.TargetResult] = g.ResultAt(ply)
 	t[encoding.TargetRoot] = p.Root
 	t[encoding.TargetBest] = p.Best
 	t[encoding.TargetPlayed] = p.Played
 	t[encoding.TargetOrig] = p.Orig
 	if r.ShortTerm > 0 {
-		t[encoding.TargetST] = g.shortTerm(r.w.history.Board().SideToMove(), ply, r.ShortTerm)
+		t[encoding.TargetST] = g.shortTerm(ply, r.ShortTerm)
 	}
 	b.Weight[i] = p.Weight
 	return nil
@@ -97,32 +95,23 @@ func (p *Ply) fillPolicy(dst []float32) {
 	}
 }
 
-// resultTarget is the game's outcome as side, to move at ply, sees it.
-func (g *Game) resultTarget(side chess.Color, ply int) encoding.QDM {
-	if g.End == EndAborted {
-		return encoding.UnknownQDM
-	}
-	v := encoding.QDM{Q: float32(g.Result(side)), M: float32(len(g.Plies) - ply)}
-	if g.WhiteResult == 0 {
-		v.D = 1
-	}
-	return v
-}
-
-// shortTerm returns TargetST of the position at ply, where side is to move. A
-// position that was not searched has the value of the next one. In an aborted
-// game the last position that was searched is where the values begin.
-func (g *Game) shortTerm(side chess.Color, ply int, theta float64) encoding.QDM {
-	n := len(g.Plies)
-	v := g.resultTarget(side^chess.Color((n-ply)&1), n)
-	for i := n - 1; i >= ply; i-- {
-		v.Q, v.M = -v.Q, v.M+1
+// shortTerm returns TargetST of the position at ply. A position that was not
+// searched has the value of the next one; beyond the last move stands the
+// result of the last position. In an aborted game the last position that was
+// searched is where the values begin.
+func (g *Game) shortTerm(ply int, theta float64) encoding.QDM {
+	last := len(g.Plies) - 1
+	v := g.ResultAt(last)
+	for i := last; ; i-- {
 		root := g.Plies[i].Root
 		v.Q = blend(root.Q, v.Q, theta)
 		v.D = blend(root.D, v.D, theta)
 		v.M = blend(root.M, v.M, theta)
+		if i == ply {
+			return v
+		}
+		v.Q, v.M = -v.Q, v.M+1
 	}
-	return v
 }
 
 // blend returns (1-theta)*now + theta*later, or the one that is known.

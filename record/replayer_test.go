@@ -86,14 +86,14 @@ func TestAppendRowTargets(t *testing.T) {
 	}
 }
 
-func TestResultTarget(t *testing.T) {
+func TestGameResult(t *testing.T) {
 	g := playedGame(t, "", "e2e4", "e7e5")
 	g.End = EndMaxPlies
-	if got, want := g.resultTarget(chess.Black, 1), (encoding.QDM{Q: 0, D: 1, M: 1}); got != want {
+	if got, want := g.ResultAt(1), (encoding.QDM{Q: 0, D: 1, M: 1}); got != want {
 		t.Errorf("draw: %+v, want %+v", got, want)
 	}
 	g.End = EndAborted
-	if got := g.resultTarget(chess.White, 0); !sameQDM(got, encoding.UnknownQDM) {
+	if got := g.ResultAt(0); !sameQDM(got, encoding.UnknownQDM) {
 		t.Errorf("aborted: %+v, want unknown", got)
 	}
 }

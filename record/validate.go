@@ -59,8 +59,12 @@ func (g *Game) checkHeader() error {
 
 // checkEnd holds g's end reason and result against the final position, which
 // is the walker's current one. Where several reasons hold (stalemate at the
-// hundredth ply), any of them is right, but mate comes before all.
+// hundredth ply), any of them is right, but mate comes before all. The results
+// of single positions only have to be in range.
 func (w *walker) checkEnd(g *Game) error {
+	if err := g.checkResults(); err != nil {
+		return err
+	}
 	b, over := w.history.Board(), len(w.generate()) == 0
 	mate := over && b.InCheck()
 	ok, why := true, ""

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/encoding"
 )
 
 // walker replays a game move by move. At each ply the legal moves are
@@ -18,6 +19,7 @@ type walker struct {
 	moves   chess.MoveList
 	keys    [256]uint32 // scratch of diskOrder
 	order   [256]uint8
+	rank    rankScratch
 }
 
 // walkers holds idle ones: a walker's line and lists are worth keeping.
@@ -51,7 +53,10 @@ func (w *walker) generate() []chess.Move {
 // on disk (ascending as 16-bit numbers) to generation order. It is valid until
 // the next call. Disk order is independent of how chess generates moves, so
 // that a change there does not change the meaning of stored games.
-func (w *walker) diskOrder() []uint8 {
+func (w *walker) diskOrder() []uint8 { return w.rank.order(w) }
+
+// sortOrder is diskOrder by sorting.
+func (w *walker) sortOrder() []uint8 {
 	keys := w.keys[:w.moves.N]
 	for i, m := range w.moves.Slice() {
 		keys[i] = uint32(m)<<8 | uint32(i)
@@ -134,17 +139,25 @@ func countSum(counts []uint32) (sum uint64) {
 // valueTolerance allows for the rounding of averages of float32 values.
 const valueTolerance = 1e-3
 
+// checkValue checks the ranges of one value of ply i; NaN is allowed.
+func checkValue(i int, name string, v encoding.QDM) error {
+	switch q, d, m := float64(v.Q), float64(v.D), float64(v.M); {
+	case math.Abs(q) > 1+valueTolerance:
+		return invalid(i, name, "Q is %g, want -1..1 or NaN", q)
+	case d < -valueTolerance || d > 1+valueTolerance:
+		return invalid(i, name, "D is %g, want 0..1 or NaN", d)
+	case math.Abs(q)+d > 1+valueTolerance:
+		return invalid(i, name, "Q %g and D %g leave a negative win or loss probability", q, d)
+	case m < 0 || math.IsInf(m, 0):
+		return invalid(i, name, "M is %g, want plies or NaN", m)
+	}
+	return nil
+}
+
 func checkValues(i int, p *Ply) error {
 	for _, v := range p.values() {
-		switch q, d, m := float64(v.Q), float64(v.D), float64(v.M); {
-		case math.Abs(q) > 1+valueTolerance:
-			return invalid(i, v.name, "Q is %g, want -1..1 or NaN", q)
-		case d < -valueTolerance || d > 1+valueTolerance:
-			return invalid(i, v.name, "D is %g, want 0..1 or NaN", d)
-		case math.Abs(q)+d > 1+valueTolerance:
-			return invalid(i, v.name, "Q %g and D %g leave a negative win or loss probability", q, d)
-		case m < 0 || math.IsInf(m, 0):
-			return invalid(i, v.name, "M is %g, want plies or NaN", m)
+		if err := checkValue(i, v.name, v.QDM); err != nil {
+			return err
 		}
 	}
 	if w := float64(p.Weight); !(w >= 0) || math.IsInf(w, 0) {

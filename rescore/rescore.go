@@ -2,24 +2,13 @@ package rescore
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/stage"
 )
-
-// Names returns the names of the built-in rescorers, sorted.
-func Names() []string { return []string{"identity"} }
-
-// New returns a built-in rescorer by name.
-func New(name string) (stage.Rescorer, error) {
-	if !slices.Contains(Names(), name) {
-		return nil, fmt.Errorf("unknown rescorer %q; there are: %s", name, strings.Join(Names(), ", "))
-	}
-	return Identity{}, nil
-}
 
 // Identity returns every game as it is.
 type Identity struct{}
@@ -42,6 +31,20 @@ func (c Chain) Name() string {
 		names[i] = r.Name()
 	}
 	return strings.Join(names, ",")
+}
+
+// Err joins what its parts have found broken so far without failing, such as
+// endgame tables (Syzygy.Err); nil where there is nothing.
+func (c Chain) Err() error {
+	var errs []error
+	for _, r := range c {
+		if named, ok := r.(interface{ Err() error }); ok {
+			if err := named.Err(); err != nil {
+				errs = append(errs, fmt.Errorf("rescorer %s: %w", r.Name(), err))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Rescore passes g through the chain. What a part returns must still be a valid

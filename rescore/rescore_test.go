@@ -22,7 +22,7 @@ func (c custom) Rescore(_ context.Context, g *record.Game) (*record.Game, error)
 }
 
 func TestIdentity(t *testing.T) {
-	r, err := New("identity")
+	r, err := New("identity", nil)
 	if err != nil || r.Name() != "identity" {
 		t.Fatal(r, err)
 	}
@@ -30,7 +30,7 @@ func TestIdentity(t *testing.T) {
 	if got, err := r.Rescore(context.Background(), g); got != g || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
-	if _, err := New("nothing"); err == nil || !strings.Contains(err.Error(), "identity") {
+	if _, err := New("nothing", nil); err == nil || !strings.Contains(err.Error(), "identity") {
 		t.Errorf("unknown name: %v", err)
 	}
 }

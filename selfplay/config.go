@@ -18,7 +18,7 @@ type GameConfig struct {
 	Noise     bool // root Dirichlet noise in full searches; Gumbel's own goes by its scale alone
 	TreeReuse bool // the played move's subtree is kept
 
-	Schedule      Schedule // simulations by age
+	Schedule      Schedule // simulations and length by age
 	PlayoutCap    PlayoutCap
 	ReducedVisits ReducedVisits
 	Odds          Odds
@@ -44,6 +44,9 @@ type GameConfig struct {
 	// asked about positions with rule50 = 0 and without castling rights.
 	Adjudicator mcts.Prober
 }
+
+// maxGamePlies is what a record can hold.
+const maxGamePlies = 65535
 
 // Resign says when a game is given up: the root's Q from one side's view was
 // below Q on Plies plies in a row, those of both sides counted.
@@ -102,7 +105,7 @@ func (c *GameConfig) Validate() error {
 	if err := inRange([]setting{
 		{"exploration rate", c.ExplorationRate, 0, 1},
 		{"policy surprise", c.PolicySurprise, 0, 1},
-		{"max plies", float64(c.MaxPlies), 1, 65535},
+		{"max plies", float64(c.MaxPlies), 1, maxGamePlies},
 		{"max plies material", float64(c.MaxPliesMaterial), 0, math.MaxInt32},
 		{"resign q", c.Resign.Q, -1, 0},
 		{"resign plies", float64(c.Resign.Plies), 0, math.MaxInt32},

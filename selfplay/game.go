@@ -28,6 +28,7 @@ type game struct {
 	kind        origin
 	simulations int         // of a full search; 0 = no limit
 	policyEnd   int         // plies before it are left to the policy
+	maxPlies    int         // plies at which the game is cut
 	oddsSide    chess.Color // that searches less; noSide = none
 	oddsDivisor float64
 
@@ -160,7 +161,7 @@ func (g *game) ended() record.EndReason {
 	if g.resigner >= 0 && !g.playOn {
 		return record.EndResign
 	}
-	if len(g.rec.Plies) >= g.cfg.MaxPlies {
+	if len(g.rec.Plies) >= g.maxPlies {
 		return record.EndMaxPlies
 	}
 	return record.EndUnknown

@@ -40,9 +40,8 @@ func (g *game) settle(w *WorkerConfig, net Net) {
 	if g.cfg.Schedule.By == AgeSamples {
 		age = net.Samples
 	}
-	if g.simulations = g.cfg.Schedule.At(age); g.simulations == 0 {
-		g.simulations = g.cfg.Search.Simulations
-	}
+	g.simulations = g.cfg.Schedule.Simulations.At(age, g.cfg.Search.Simulations)
+	g.maxPlies = g.cfg.Schedule.MaxPlies.At(age, g.cfg.MaxPlies)
 	g.policyEnd = 0
 	if o := g.cfg.Openings; o != nil && o.PolicyPlies > 0 && g.kind == ticketGame {
 		for g.policyEnd < len(g.rec.Plies) && unknown(g.rec.Plies[g.policyEnd].Orig) {

@@ -22,7 +22,7 @@ func everything(t *testing.T, c *WorkerConfig) {
 	o.PolicyPlies, o.Mirrored, o.StopProbability = 4, true, 0.2
 	c.Game.TreeReuse, c.Game.MaxPlies = false, 50
 	c.Game.Search.Simulations = 8
-	c.Game.Schedule.Steps = []Step{{8, 0}, {12, 10}}
+	c.Game.Schedule.Simulations = Steps{{8, 0}, {12, 10}}
 	c.Game.Search.ForcedPlayouts = 2
 	c.Game.PlayoutCap = PlayoutCap{FullProbability: 0.4, CheapSimulations: 4}
 	c.Game.ReducedVisits = ReducedVisits{Simulations: 3, Q: 0.2, Plies: 2, Weight: 0.5}

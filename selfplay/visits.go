@@ -49,55 +49,59 @@ const (
 
 // Step is a part of a schedule.
 type Step struct {
-	Simulations int    // in the place of mcts.Config.Simulations
-	From        uint64 // age at which the part begins
+	Value int    // at least 1
+	From  uint64 // age at which the part begins
 }
 
-// Schedule sets a game's simulations by age, from begin to end of the game. The
-// zero value leaves mcts.Config.Simulations as they are.
+// Steps is a number by age: the first step from 0 on, then ascending.
+type Steps []Step
+
+// Schedule sets what holds for a game, from its begin to its end, by age.
+// Without steps the setting itself holds.
 type Schedule struct {
-	By    Age
-	Steps []Step // the first from 0 on, then ascending
+	By          Age
+	Simulations Steps // in the place of mcts.Config.Simulations
+	MaxPlies    Steps // in the place of GameConfig.MaxPlies
 }
 
-// At returns the simulations at an age; 0 = not set.
-func (s *Schedule) At(age uint64) int {
-	n := 0
-	for i := range s.Steps {
-		if s.Steps[i].From <= age {
-			n = s.Steps[i].Simulations
+// At returns the number at an age, or the given one where there are no steps.
+func (s Steps) At(age uint64, without int) int {
+	for i := range s {
+		if s[i].From <= age {
+			without = s[i].Value
 		}
 	}
-	return n
+	return without
 }
 
-// ParseSchedule reads steps such as "32@0,100@200,400@1000": 32 simulations from
-// age 0 on, 100 from 200 on, 400 from 1000 on. An empty text has no steps.
-func ParseSchedule(text string) ([]Step, error) {
+// ParseSchedule reads steps such as "32@0,100@200,400@1000": 32 from age 0 on,
+// 100 from 200 on, 400 from 1000 on. An empty text has no steps.
+func ParseSchedule(text string) (Steps, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
-	var steps []Step
+	var steps Steps
 	for i, part := range strings.Split(text, ",") {
 		left, right, ok := strings.Cut(strings.TrimSpace(part), "@")
-		simulations, err := strconv.ParseUint(left, 10, 31)
+		value, err := strconv.ParseUint(left, 10, 31)
 		from, err2 := strconv.ParseUint(right, 10, 64)
 		if !ok || err != nil || err2 != nil {
-			return nil, fmt.Errorf("simulations schedule %q: step %d, %q, must be SIMULATIONS@AGE such as 100@200", text, i+1, part)
+			return nil, fmt.Errorf("schedule %q: step %d, %q, must be NUMBER@AGE such as 100@200", text, i+1, part)
 		}
-		steps = append(steps, Step{int(simulations), from})
+		steps = append(steps, Step{int(value), from})
 	}
-	if err := checkSteps(steps); err != nil {
-		return nil, fmt.Errorf("simulations schedule %q: %w", text, err)
+	if err := steps.check(math.MaxInt32); err != nil {
+		return nil, fmt.Errorf("schedule %q: %w", text, err)
 	}
 	return steps, nil
 }
 
-func checkSteps(steps []Step) error {
+// check names the first step that is out of order or has a value above most.
+func (steps Steps) check(most int) error {
 	for i, s := range steps {
 		switch {
-		case s.Simulations < 1 || s.Simulations > math.MaxInt32:
-			return fmt.Errorf("step %d has %d simulations, allowed is 1 to %d", i+1, s.Simulations, math.MaxInt32)
+		case s.Value < 1 || s.Value > most:
+			return fmt.Errorf("step %d is %d, allowed is 1 to %d", i+1, s.Value, most)
 		case i == 0 && s.From != 0:
 			return fmt.Errorf("the first step begins at %d, must begin at 0", s.From)
 		case i > 0 && s.From <= steps[i-1].From:
@@ -127,10 +131,13 @@ func (c *GameConfig) validateVisits() error {
 	if r := &c.ReducedVisits; r.Simulations > 0 && (r.Plies < 1 || r.Q <= 0) {
 		return fmt.Errorf("game settings: reduced visits need at least one ply and a q above 0, have %d and %v", r.Plies, r.Q)
 	}
-	if err := checkSteps(c.Schedule.Steps); err != nil {
+	if err := c.Schedule.Simulations.check(math.MaxInt32); err != nil {
 		return fmt.Errorf("game settings: simulations schedule: %w", err)
 	}
-	if c.Search.Simulations == 0 && c.Search.Playouts == 0 && len(c.Schedule.Steps) == 0 {
+	if err := c.Schedule.MaxPlies.check(maxGamePlies); err != nil {
+		return fmt.Errorf("game settings: max plies schedule: %w", err)
+	}
+	if c.Search.Simulations == 0 && c.Search.Playouts == 0 && len(c.Schedule.Simulations) == 0 {
 		return errors.New("game settings: neither simulations nor playouts bound a search")
 	}
 	return nil

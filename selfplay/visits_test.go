@@ -112,25 +112,24 @@ func TestParseSchedule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Schedule{Steps: steps}
 	for age, want := range map[uint64]int{0: 32, 199: 32, 200: 100, 999: 100, 1000: 400, 1 << 60: 400} {
-		if got := s.At(age); got != want {
-			t.Errorf("age %d: %d simulations, want %d", age, got, want)
+		if got := steps.At(age, 7); got != want {
+			t.Errorf("age %d: %d, want %d", age, got, want)
 		}
 	}
-	if steps, err := ParseSchedule(" "); err != nil || steps != nil || new(Schedule).At(7) != 0 {
+	if steps, err := ParseSchedule(" "); err != nil || steps != nil || steps.At(7, 3) != 3 {
 		t.Errorf("empty: %v, %v", steps, err)
 	}
 	for text, want := range map[string]string{
-		"32":            `step 1, "32", must be SIMULATIONS@AGE`,
+		"32":            `step 1, "32", must be NUMBER@AGE`,
 		"32@0,":         `step 2, "", must be`,
 		"32@0,x@5":      `step 2, "x@5", must be`,
 		"32@-1":         `step 1, "32@-1", must be`,
 		"32@5":          "the first step begins at 5, must begin at 0",
-		"0@0":           "step 1 has 0 simulations",
+		"0@0":           "step 1 is 0, allowed is 1 to",
 		"32@0,64@0":     "step 2 begins at 0, not after step 1 at 0",
 		"1@0,2@9,3@8":   "step 3 begins at 8, not after step 2 at 9",
-		"99999999999@0": "must be SIMULATIONS@AGE",
+		"99999999999@0": "must be NUMBER@AGE",
 	} {
 		if _, err := ParseSchedule(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
@@ -143,7 +142,7 @@ func FuzzParseSchedule(f *testing.F) {
 	f.Add("@,@")
 	f.Fuzz(func(t *testing.T, text string) {
 		steps, err := ParseSchedule(text)
-		if err == nil && checkSteps(steps) != nil {
+		if err == nil && steps.check(math.MaxInt32) != nil {
 			t.Errorf("%q gives %v", text, steps)
 		}
 	})
@@ -154,6 +153,22 @@ type aged struct{ samples uint64 }
 
 func (a aged) Current() Net {
 	return Net{ID: "aged", Evaluator: &mcts.HashEvaluator{}, Samples: a.samples}
+}
+
+// TestMaxPliesSchedule: games are cut at the length of their number.
+func TestMaxPliesSchedule(t *testing.T) {
+	games, _ := play(t, 9, func(c *WorkerConfig) {
+		c.Game.MaxPlies, c.Game.Schedule.MaxPlies = 40, Steps{{3, 0}, {6, 4}}
+	})
+	for ordinal, g := range games {
+		want := 3
+		if ordinal >= 4 {
+			want = 6
+		}
+		if g.End != record.EndMaxPlies || len(g.Plies) != want {
+			t.Errorf("game %d: %s after %d plies, want %d", ordinal, g.End, len(g.Plies), want)
+		}
+	}
 }
 
 func TestScheduleInGames(t *testing.T) {
@@ -170,7 +185,7 @@ func TestScheduleInGames(t *testing.T) {
 		games, _ := play(t, 7, func(c *WorkerConfig) {
 			c.Nets, c.Game.TreeReuse = aged{4}, false
 			c.Game.Search.Simulations = 0 // the schedule bounds the searches
-			c.Game.Schedule = Schedule{By: tc.by, Steps: steps}
+			c.Game.Schedule = Schedule{By: tc.by, Simulations: steps}
 		})
 		for ordinal, g := range games {
 			for i := range g.Plies {
@@ -249,7 +264,7 @@ func TestGameSettingsAreChecked(t *testing.T) {
 		"reduced-visits weight":         func(c *GameConfig) { c.ReducedVisits.Weight = -0.1 },
 		"odds probability":              func(c *GameConfig) { c.Odds.Probability = math.NaN() },
 		"odds factor":                   func(c *GameConfig) { c.Odds = Odds{0.5, 0.5} },
-		"schedule: the first step":      func(c *GameConfig) { c.Schedule.Steps = []Step{{5, 5}} },
+		"schedule: the first step":      func(c *GameConfig) { c.Schedule.Simulations = Steps{{5, 5}} },
 		"schedule age":                  func(c *GameConfig) { c.Schedule.By = 7 },
 		"temperature half-life":         func(c *GameConfig) { c.Temperature.HalfLife, c.Temperature.DecayPlies = 3, 4 },
 		"temperature decay plies":       func(c *GameConfig) { c.Temperature.DecayPlies = -4 },

@@ -1,14 +1,30 @@
-// Package syzygy knows the truth about positions with few men.
+// Package syzygy knows the truth about positions with few men, from three sources:
 //
-// Solve computes, by retrograde analysis from the rules alone, the distance to
-// mate of every position with two kings and one queen, rook, pawn, bishop or
-// knight. It needs no files and a second or so a table, and serves as the
-// examiner of nets that learn such endings and as the oracle of tests.
+//   - Tables reads Syzygy table files, of up to seven men: results (.rtbw) and
+//     distances to the next capture or pawn move (.rtbz), and ranks the moves of a
+//     position by them.
+//   - Endgames solves any ending of three or four men by retrograde analysis, with
+//     the meaning that the tables have, and needs no files. It is the second truth
+//     that the tests hold the tables against.
+//   - Solve computes the distance to mate of every position with two kings and one
+//     man, without the 50-move rule: the examiner of nets that learn such endings.
+//     The longest wins are 19 plies (10 moves) for KQK, 31 (16) for KRK and 55 (28)
+//     for KPK.
 //
-//	t := syzygy.Solve(chess.Rook)
-//	wdl, plies, ok := t.Probe(&board)
+// The first two answer alike, seen by the side to move:
 //
-// Distances are in plies to mate under best play without the 50-move rule; the
-// longest wins are 19 plies (10 moves) for KQK, 31 (16) for KRK and 55 (28) for
-// KPK.
+//	tables, err := syzygy.Open("/tables/345", "/tables/6") // err: nothing there
+//	wdl, ok := tables.WDL(&board)                          // Loss -2 ... Win 2
+//	dtz, ok := tables.DTZ(&board)                          // plies, < 0 for losses
+//	moves, ok := tables.RankRoot(history)                  // those Kept spoil nothing
+//	err = tables.Err()                                     // names broken files
+//
+//	solved := syzygy.NewEndgames()
+//	err = solved.Solve("KQvKR")
+//	wdl, ok = solved.WDL(&board)
+//
+// The file format is Ronald de Man's, as engines read it: positions are numbered up
+// to symmetry (squares.go, layout.go), values compressed by recursive pairing with
+// Huffman coded symbols (pairs.go). The checksum at the end of a file is not checked;
+// whatever is read is checked against the file's bounds.
 package syzygy

@@ -148,27 +148,7 @@ func cellFEN(piece chess.PieceType, i int) string {
 	board[weakKing] = 'k'
 	board[strongKing] = 'K'
 	var sb strings.Builder
-	for rank := 7; rank >= 0; rank-- {
-		empty := 0
-		for file := range 8 {
-			c := board[rank*8+file]
-			if c == 0 {
-				empty++
-				continue
-			}
-			if empty > 0 {
-				sb.WriteByte(byte('0' + empty))
-				empty = 0
-			}
-			sb.WriteByte(c)
-		}
-		if empty > 0 {
-			sb.WriteByte(byte('0' + empty))
-		}
-		if rank > 0 {
-			sb.WriteByte('/')
-		}
-	}
+	writeRanks(&sb, &board)
 	return sb.String() + " " + "wb"[weak:weak+1] + " - - 0 1"
 }
 

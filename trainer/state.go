@@ -136,29 +136,39 @@ func (t *Trainer) load(r io.Reader, version int) error {
 	if version != SectionVersion {
 		return fmt.Errorf("%w: section version %d, this build knows %d", ErrStateMismatch, version, SectionVersion)
 	}
+	h, data, err := readState(r, t.fits)
+	if err != nil {
+		return err
+	}
+	t.adopt(h, data)
+	return nil
+}
+
+// readState reads a whole state; check sees the header before anything of the size
+// that it claims is read.
+func readState(r io.Reader, check func(*stateHeader) error) (*stateHeader, [][]float32, error) {
 	sum := crc32.New(castagnoli)
 	in := io.TeeReader(r, sum)
 	h, err := readStateHeader(in)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	if err := t.fits(h); err != nil {
-		return err
+	if err := check(h); err != nil {
+		return nil, nil, err
 	}
 	data, err := readTensors(in, h.Tensors)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	want := sum.Sum32()
 	var trailer [5]byte // one more than the CRC: nothing may follow
 	if n, err := io.ReadFull(r, trailer[:]); n != 4 || !errors.Is(err, io.ErrUnexpectedEOF) {
-		return stateError("%d bytes after the tensors instead of 4", n)
+		return nil, nil, stateError("%d bytes after the tensors instead of 4", n)
 	}
 	if binary.LittleEndian.Uint32(trailer[:]) != want {
-		return stateError("the checksum does not match")
+		return nil, nil, stateError("the checksum does not match")
 	}
-	t.adopt(h, data)
-	return nil
+	return h, data, nil
 }
 
 func stateError(format string, args ...any) error {
@@ -221,16 +231,23 @@ func (t *Trainer) fits(h *stateHeader) error {
 	return nil
 }
 
+// readTensors reads the tensors piece by piece: a wrong length must not cost its
+// memory.
 func readTensors(r io.Reader, entries []tensorEntry) ([][]float32, error) {
+	const piece = 1 << 18
 	data := make([][]float32, len(entries))
+	raw := make([]byte, 4*piece)
 	for i, e := range entries {
-		raw := make([]byte, 4*e.Len)
-		if _, err := io.ReadFull(r, raw); err != nil {
-			return nil, stateError("it ends within tensor %s", e.Name)
-		}
-		data[i] = make([]float32, e.Len)
-		for j := range data[i] {
-			data[i][j] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*j:]))
+		data[i] = make([]float32, 0, min(e.Len, piece))
+		for left := e.Len; left > 0; {
+			part := raw[:4*min(left, piece)]
+			if _, err := io.ReadFull(r, part); err != nil {
+				return nil, stateError("it ends within tensor %s", e.Name)
+			}
+			for at := 0; at < len(part); at += 4 {
+				data[i] = append(data[i], math.Float32frombits(binary.LittleEndian.Uint32(part[at:])))
+			}
+			left -= len(part) / 4
 		}
 	}
 	return data, nil

@@ -9,12 +9,13 @@ import (
 	"github.com/chessbrain/chessbrain/chess"
 )
 
-// decode turns words into a game. Any panic of the library below stays one bad game.
-func decode(raw *rawGame) (*Game, *GameError) {
+// decode turns words into a game, with package chess alone where ownRules says
+// so. Any panic of the library below stays one bad game.
+func decode(raw *rawGame, ownRules bool) (*Game, *GameError) {
 	if raw.bad != nil {
 		return nil, raw.bad
 	}
-	g := &Game{Tags: raw.tags, Start: chess.StartBoard(), Result: raw.result}
+	g := &Game{Tags: raw.tags, Start: chess.StartBoard(), Result: raw.result, Index: raw.index, Line: raw.line}
 	fail := func(line int, reason string) (*Game, *GameError) {
 		return nil, &GameError{Index: raw.index, Line: line, Reason: reason}
 	}
@@ -34,7 +35,10 @@ func decode(raw *rawGame) (*Game, *GameError) {
 			g.Result = r
 		}
 	}
-	if !g.Chess960() {
+	if raw.comments != nil {
+		g.Comments = append(raw.comments, make([]string, len(raw.words)-len(raw.comments))...)
+	}
+	if !ownRules && !g.Chess960() {
 		if moves, ok := decodeStandard(&g.Start, raw.words); ok {
 			g.Moves = moves
 			return g, nil

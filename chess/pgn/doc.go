@@ -11,6 +11,9 @@
 // more origin than needed, and knows no Chess960; the clean copy avoids these,
 // and what it cannot read (Chess960, for one) package chess reads by itself.
 //
+// ReadWith can keep the comments, where engines leave their evaluations, and can
+// do without that library, for large files.
+//
 // Games are decoded in parallel and delivered in file order. A bad game costs
 // that game only:
 //

@@ -16,8 +16,11 @@ type Game struct {
 	Result string // "1-0", "0-1", "1/2-1/2" or "*"
 
 	// Comments stand beside Moves, each after its move; "" = none, nil = none at
-	// all. Read leaves them out.
+	// all. Read leaves them out, ReadOptions.Comments asks for them.
 	Comments []string
+
+	Index int // of the game in the input that it was read from, from 0
+	Line  int // where it begins there, from 1; 0 = not read
 }
 
 // Tag returns the value of a tag, "" if there is none.

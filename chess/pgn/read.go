@@ -21,6 +21,30 @@ type job struct {
 // It stops at the first error of fn or of the reader and returns it. Games that
 // cannot be read are left out and come back together as a *ReadError at the end.
 func Read(r io.Reader, fn func(*Game) error) error {
+	return ReadWith(r, ReadOptions{}, fn)
+}
+
+// ReadOptions say what ReadWith does beyond Read.
+type ReadOptions struct {
+	// Comments fills Game.Comments with those of the main line, of both kinds:
+	// several after one move are joined by a blank, line breaks and runs of blanks
+	// become one blank. Those before the first move and those inside variations are
+	// left out. A game with more than 4 MiB of them is bad.
+	Comments bool
+
+	// OnBad is called for each game that cannot be read, in order with the others,
+	// from the caller's goroutine; an error ends the reading and is returned. nil
+	// leaves it to the *ReadError at the end, which lists the first 100.
+	OnBad func(*GameError) error
+
+	// OwnRules decodes every move with package chess alone, as Read does with
+	// Chess960. It accepts the same games and is many times faster; what falls away
+	// is the second opinion of notnil/chess.
+	OwnRules bool
+}
+
+// ReadWith is Read with options.
+func ReadWith(r io.Reader, opt ReadOptions, fn func(*Game) error) error {
 	workers := runtime.GOMAXPROCS(0)
 	ordered := make(chan *job, 4*workers) // backpressure: the scanner waits when it is full
 	todo := make(chan *job)
@@ -30,17 +54,17 @@ func Read(r io.Reader, fn func(*Game) error) error {
 	wg.Go(func() {
 		defer close(ordered)
 		defer close(todo)
-		scanErr = split(r, ordered, todo, stop)
+		scanErr = split(r, opt, ordered, todo, stop)
 	})
 	for range workers {
 		wg.Go(func() {
 			for j := range todo {
-				j.game, j.bad = decode(j.raw)
+				j.game, j.bad = decode(j.raw, opt.OwnRules)
 				close(j.done)
 			}
 		})
 	}
-	bad, err := deliver(ordered, fn)
+	bad, err := deliver(ordered, fn, opt.OnBad)
 	close(stop)
 	for range ordered { // let the scanner end
 	}
@@ -57,8 +81,9 @@ func Read(r io.Reader, fn func(*Game) error) error {
 }
 
 // split scans games and queues each for decoding and, in order, for delivery.
-func split(r io.Reader, ordered, todo chan<- *job, stop <-chan struct{}) error {
+func split(r io.Reader, opt ReadOptions, ordered, todo chan<- *job, stop <-chan struct{}) error {
 	s := newScanner(r)
+	s.keep = opt.Comments
 	for {
 		raw := s.next()
 		if raw == nil || s.err != nil {
@@ -79,7 +104,7 @@ func split(r io.Reader, ordered, todo chan<- *job, stop <-chan struct{}) error {
 }
 
 // deliver hands the games to fn in order and collects the bad ones.
-func deliver(ordered <-chan *job, fn func(*Game) error) (*ReadError, error) {
+func deliver(ordered <-chan *job, fn func(*Game) error, onBad func(*GameError) error) (*ReadError, error) {
 	bad := new(ReadError)
 	for j := range ordered {
 		<-j.done
@@ -87,6 +112,11 @@ func deliver(ordered <-chan *job, fn func(*Game) error) (*ReadError, error) {
 			bad.Total++
 			if len(bad.Games) < maxReported {
 				bad.Games = append(bad.Games, j.bad)
+			}
+			if onBad != nil {
+				if err := onBad(j.bad); err != nil {
+					return bad, err
+				}
 			}
 			continue
 		}

@@ -2,6 +2,7 @@ package pgn
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"strings"
 )
@@ -13,6 +14,9 @@ const (
 	maxTags     = 256
 	maxTagValue = 1 << 16
 	maxWord     = 64
+
+	// maxComments bounds the bytes of a game's comments that are kept.
+	maxComments = 4 << 20
 )
 
 // rawGame is one game as words, not yet looked at with the rules.
@@ -23,6 +27,9 @@ type rawGame struct {
 	words  []word // moves only
 	result string // "" if the moves end without one
 	bad    *GameError
+
+	comments    []string // beside words, no longer than they are; nil = none
+	commentSize int      // their bytes
 }
 
 type word struct {
@@ -40,6 +47,9 @@ type scanner struct {
 	back  byte // a byte given back by unread, if held
 	held  bool
 	err   error
+
+	keep bool   // comments of the main line are wanted
+	text []byte // of the comment being read, where it is wanted
 }
 
 func newScanner(r io.Reader) *scanner {
@@ -62,8 +72,10 @@ func (s *scanner) next() *rawGame {
 		}
 		switch {
 		case c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f' || c == '.':
-		case c == '%' && bol, c == ';':
+		case c == '%' && bol:
 			s.skipLine()
+		case c == ';':
+			s.lineComment()
 		case c == '[':
 			if g := s.game; g != nil && (len(g.words) > 0 || g.bad != nil || s.peekTagKnown()) {
 				s.unread(c)
@@ -73,9 +85,10 @@ func (s *scanner) next() *rawGame {
 			s.tag()
 		case c == '{':
 			s.begin()
-			if !s.comment() {
+			if !s.comment(s.keep) {
 				return s.take()
 			}
+			s.attach()
 		case c == '(':
 			s.begin()
 			if !s.variation() {
@@ -247,10 +260,11 @@ func (s *scanner) nextGameAhead() bool {
 	return string(b) == `[Event "`
 }
 
-// comment skips to the closing brace; braces do not nest. False where the game
-// ends inside.
-func (s *scanner) comment() bool {
+// comment reads to the closing brace; braces do not nest. Its text is kept for
+// attach if it is wanted. False where the game ends inside.
+func (s *scanner) comment(wanted bool) bool {
 	line := s.line
+	s.text = s.text[:0]
 	for {
 		c, ok := s.read()
 		if !ok || c == '\n' && s.nextGameAhead() {
@@ -260,7 +274,50 @@ func (s *scanner) comment() bool {
 		if c == '}' {
 			return true
 		}
+		if wanted && len(s.text) <= maxComments {
+			s.text = append(s.text, c)
+		}
 	}
+}
+
+// lineComment reads a comment that goes to the end of its line.
+func (s *scanner) lineComment() {
+	s.text = s.text[:0]
+	for {
+		c, ok := s.read()
+		if !ok || c == '\n' {
+			s.attach()
+			return
+		}
+		if s.keep && len(s.text) <= maxComments {
+			s.text = append(s.text, c)
+		}
+	}
+}
+
+// attach puts the comment that was just read behind the latest move. One before
+// the first move belongs to none and is left out.
+func (s *scanner) attach() {
+	g := s.game
+	if !s.keep || g == nil || len(g.words) == 0 {
+		return
+	}
+	text := strings.Join(strings.Fields(string(s.text)), " ")
+	if text == "" {
+		return
+	}
+	if g.commentSize += len(text) + 1; g.commentSize > maxComments {
+		s.fail(s.line, fmt.Sprintf("more than %d MiB of comments", maxComments>>20))
+		return
+	}
+	for len(g.comments) < len(g.words) {
+		g.comments = append(g.comments, "")
+	}
+	last := &g.comments[len(g.words)-1]
+	if *last != "" {
+		*last += " "
+	}
+	*last += text
 }
 
 // variation skips to the matching parenthesis. False where the game ends inside.
@@ -280,7 +337,7 @@ func (s *scanner) variation() bool {
 		case ';':
 			s.skipLine()
 		case '{':
-			if !s.comment() {
+			if !s.comment(false) {
 				return false
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/loop"
 	"github.com/chessbrain/chessbrain/monitor"
 	"github.com/chessbrain/chessbrain/nn"
@@ -79,7 +80,7 @@ func exitCode(err error) int {
 	case errors.Is(err, loop.ErrInterrupted):
 		return exitInterrupted
 	case as[*trainer.CorruptError](err), as[*replay.CorruptError](err), as[*replay.MissingGamesError](err),
-		as[*record.CorruptError](err), as[*monitor.CorruptError](err), as[*nn.FormatError](err),
+		errors.Is(err, lc0.ErrCorrupt), as[*record.CorruptError](err), as[*monitor.CorruptError](err), as[*nn.FormatError](err),
 		as[*json.SyntaxError](err), as[*json.UnmarshalTypeError](err): // run.json, manifests
 		return exitCorrupt
 	case errors.As(err, &coded):

@@ -54,6 +54,11 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 	root.AddCommand(
 		newTrain(), newSelfplay(), newMatch(), newDescribe(), newReport(), newCtl(), newUCI(),
 		newBench(), newPerft(), newExam(), newDoctor(), newVersion(),
+		newDumpChunk(), newFilterChunks(), newResultDistribution(), newStartposPolicy(),
+		newImportNet(), newExportNet(), newProbe(), newNetMath(),
+		newImportPGN(), newVerify(), newPositions(), newPin(), newRescore(),
+		newTestDataloader(), newDataloaderGraph(), newShuffle(),
+		newInit(), newEval(), newOverfit(), newTuneLR(), newTrainEpoch(), newBackfillMetrics(), newMigrateCheckpoint(),
 	)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		text := err.Error()

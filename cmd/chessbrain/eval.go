@@ -1,0 +1,151 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/loop/tools"
+)
+
+// evalOptions are the flags of eval.
+type evalOptions struct {
+	subject   subjectFlags
+	data      string
+	batches   int
+	batchSize int
+	json      bool
+	dump      string
+	dumpFile  string
+}
+
+func newEval() *cobra.Command {
+	var o evalOptions
+	c := &cobra.Command{
+		Use:   "eval --run-dir RUN | --checkpoint DIR | --net NET [--data DATA]",
+		Short: "Measure the configured losses of a net on given rows, or dump them",
+		Long: `Measures the losses of the configuration as training logs them (means over rows,
+weighted as the rows are; with the running batch-norm statistics, as the net plays).
+Without --data it takes the games that the run held out at that checkpoint.
+
+--batches N takes N batches that lie evenly spread over all rows; by default all
+rows are taken. Rows of a shuffle are those held out for validation; a loader needs
+--batches.
+
+--dump writes what went in, what was wanted and what the net says of each row: text
+for reading, json (an object a line), or npz (numpy: inputs [N,112,8,8], policy_target
+[N,1858] with -1 where a move is not legal, value_targets [N,6,3] = Q, D, M of result,
+root, best, played, orig, st, weight, and the net's policy, wdl, moves_left). The
+answers of a dump are computed in fp32.`,
+		Example: `  chessbrain eval --run-dir runs/a --weights swa
+  chessbrain eval --net se32x2.pb.gz --data training-1.tar --batches 4 --batch-size 256 --dump npz --dump-file rows.npz`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c) },
+	}
+	o.subject.bindCheckpoint(c)
+	o.subject.bindRun(c)
+	o.subject.bindNet(c)
+	o.subject.bindConfig(c)
+	f := c.Flags()
+	f.StringVar(&o.data, "data", tools.Validation, "validation (held out by the run), "+dataHelp)
+	f.IntVar(&o.batches, "batches", 0, "batches to measure; 0 = all rows")
+	f.IntVar(&o.batchSize, "batch-size", 0, "rows of a batch; 0 = training.batch_size")
+	f.BoolVar(&o.json, "json", false, "one JSON object")
+	f.StringVar(&o.dump, "dump", "", "dump the rows: "+strings.Join(tools.DumpFormats, ", "))
+	f.StringVar(&o.dumpFile, "dump-file", "", "file for the dump")
+	return c
+}
+
+// validate refuses what cannot be, before anything is read.
+func (o *evalOptions) validate() error {
+	switch {
+	case o.batches < 0 || o.batches > math.MaxInt32:
+		return usagef("--batches %d: want 0 or more", o.batches)
+	case o.batchSize < 0 || o.batchSize > 1<<16:
+		return usagef("--batch-size %d: want 1 to 65536, or 0 for the configured one", o.batchSize)
+	case (o.dump == "") != (o.dumpFile == ""):
+		return usagef("--dump %q, --dump-file %q: give both or none", o.dump, o.dumpFile)
+	case o.dump != "" && !slices.Contains(tools.DumpFormats, o.dump):
+		return usagef("--dump %q: want one of %s", o.dump, strings.Join(tools.DumpFormats, ", "))
+	}
+	if o.dumpFile != "" {
+		if err := canCreate(o.dumpFile); err != nil {
+			return pathError(fmt.Errorf("--dump-file: %w", err))
+		}
+	}
+	return nil
+}
+
+func (o *evalOptions) run(c *cobra.Command) (err error) {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	ctx, stop := stoppable(c)
+	defer stop()
+	s, err := o.subject.open(c, false)
+	if err != nil {
+		return err
+	}
+	rows, err := openRows(ctx, c, s, o.data)
+	if err != nil {
+		return err
+	}
+	defer closeAfter(&err, rows)
+	opt := tools.EvalOptions{BatchSize: o.batchSize, Batches: o.batches}
+	var dump *tools.Dump
+	if o.dump != "" {
+		if dump, err = tools.NewDump(ctx, s); err != nil {
+			return err
+		}
+		opt.Keep = dump.Keep
+	}
+	r, err := tools.Eval(ctx, s, rows, opt)
+	if err != nil {
+		return err
+	}
+	if dump != nil {
+		if err := fsx.WriteFileFunc(fsx.OS, o.dumpFile, func(w io.Writer) error { return dump.Write(w, o.dump) }); err != nil {
+			return pathError(fmt.Errorf("--dump-file: %w", err))
+		}
+	}
+	if o.json {
+		err = json.NewEncoder(c.OutOrStdout()).Encode(r)
+	} else {
+		err = writeResult(c.OutOrStdout(), r)
+	}
+	if err != nil {
+		return err
+	}
+	return leftOut(rows)
+}
+
+// writeResult prints losses for a person.
+func writeResult(out io.Writer, r *tools.Result) error {
+	fmt.Fprintf(out, "%s (%s weights, net %.12s) on %d rows of %s", r.Net, r.Weights, r.NetID, r.Rows, r.Data)
+	if r.Games > 0 {
+		fmt.Fprintf(out, " (%d games)", r.Games)
+	}
+	fmt.Fprintln(out)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "loss\tmean\tstd err\trows\tweight")
+	for _, l := range r.Losses {
+		stdErr, rows := "-", "-"
+		if l.Rows > 0 {
+			stdErr, rows = fmt.Sprintf("%.4f", float64(l.StdErr)), fmt.Sprint(l.Rows)
+		}
+		fmt.Fprintf(w, "%s\t%.4f\t%s\t%s\t%g\n", l.Metric, float64(l.Mean), stdErr, rows, l.Weight)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "policy: entropy %.4f, of the targets %.4f (the least loss), of the legal moves %.4f; accuracy %.4f\nvalue: accuracy %.4f\n",
+		float64(r.PolicyEntropy), float64(r.TargetEntropy), float64(r.LegalEntropy), float64(r.PolicyAccuracy), float64(r.ValueAccuracy))
+	return err
+}

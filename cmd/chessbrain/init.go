@@ -1,0 +1,111 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/lc0"
+	"github.com/chessbrain/chessbrain/loop"
+)
+
+func newInit() *cobra.Command {
+	s := &session{plan: loop.DryRun}
+	var model string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "init --run-dir RUN [--config FILE] [--lczero-model NET.pb.gz | --net FILE]",
+		Short: "Make a run directory with a first checkpoint, and do not train yet",
+		Long: `Makes the run directory of a configuration with its first checkpoint: from weights
+of Leela's (--lczero-model), of a file (--net FILE.safetensors), or seeded ones. chessbrain
+train with the same --config and --run-dir goes on from it. All flags are those of train. A
+run that is there already is refused.
+
+A net of Leela's decides the architecture: the configuration says the same, or nothing. It
+is kept in the run as initial.safetensors.`,
+		Example: `  chessbrain init --config run.textproto --run-dir runs/a --seed 3
+  chessbrain init --run-dir runs/b --lczero-model se32x2.pb.gz && chessbrain train --run-dir runs/b`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := s.resolve(c); err != nil {
+				return err
+			}
+			begin, err := beginning(s.effective, model)
+			if err != nil {
+				return err
+			}
+			if s.dryRun {
+				return s.check(c.OutOrStdout())
+			}
+			path, err := initRun(c, s.effective, s.command, begin)
+			if err != nil {
+				return err
+			}
+			return reportRun(c, s.effective, path, asJSON)
+		},
+	}
+	s.bind(c, config.TrainGroups)
+	c.Flags().StringVar(&model, "lczero-model", "", "begin with the weights of this net of Leela's (.pb.gz)")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return c
+}
+
+// beginning is the net that the flags name, if any.
+func beginning(e *config.Effective, model string) (loop.Beginning, error) {
+	if model == "" {
+		return loop.Beginning{}, nil
+	}
+	if e.Config.GetModel().GetNet() != "" {
+		return loop.Beginning{}, usagef("--lczero-model and --net: keep one of the two")
+	}
+	if info, err := os.Stat(model); err != nil || info.IsDir() {
+		return loop.Beginning{}, usagef("--lczero-model %s: name a file of Leela's (.pb.gz)", model)
+	}
+	n, err := readNetFile(model)
+	if err != nil {
+		if errors.Is(err, lc0.ErrUnsupported) {
+			return loop.Beginning{}, usageError{fmt.Errorf("--lczero-model: %w", err)}
+		}
+		return loop.Beginning{}, fmt.Errorf("--lczero-model: %w", err)
+	}
+	return loop.Beginning{Net: n.Net, From: n.name}, nil
+}
+
+// initRun makes the run; its warnings go to standard error.
+func initRun(c *cobra.Command, e *config.Effective, command string, b loop.Beginning) (string, error) {
+	if err := loop.CheckDevices(e); err != nil {
+		return "", err
+	}
+	log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return loop.Init(c.Context(), loop.Options{Effective: e, Command: command, Version: version(), Log: log}, b)
+}
+
+// reportRun says what was made.
+func reportRun(c *cobra.Command, e *config.Effective, path string, asJSON bool) error {
+	checkpoint, err := loop.FindCheckpoint(path)
+	if err != nil {
+		return err
+	}
+	net, err := loop.CheckpointNet(checkpoint)
+	if err != nil {
+		return err
+	}
+	root := e.Config.GetRunDir()
+	if asJSON {
+		return json.NewEncoder(c.OutOrStdout()).Encode(struct {
+			Run        string `json:"run"`
+			Checkpoint string `json:"checkpoint"`
+			Step       int64  `json:"step"`
+			Net        string `json:"net"`
+			NetID      string `json:"net_id"`
+		}{root, path, checkpoint.Manifest.Step, net.Arch.String(), net.ID()})
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s: step %d, net %s\ncheckpoint %s\nchessbrain train with the same --config and --run-dir %s goes on from it\n",
+		root, checkpoint.Manifest.Step, net.Arch, path, root)
+	return err
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/lc0"
+	"github.com/chessbrain/chessbrain/loop"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// netForms says what a net may be.
+const netForms = "a net file (safetensors or Leela's .pb.gz), RUN or CHECKPOINT (a directory), RUN@STEP, or random-weights:SEED[:ARCH]"
+
+// Metadata of a net file, besides those of nn.
+const (
+	metaName    = "name"
+	metaStep    = "step" // optimizer steps
+	metaLicense = "license"
+)
+
+// anyNet is a net of the command line and what is known about it.
+type anyNet struct {
+	*nn.Net
+	name string
+	meta map[string]string
+}
+
+// openNet reads the net that a description means; a file's content, not its name,
+// says what it is.
+func openNet(spec string) (*anyNet, error) {
+	if rest, ok := strings.CutPrefix(spec, randomWeights+":"); ok {
+		net, name, err := randomNet(rest)
+		return &anyNet{net, name, nil}, err
+	}
+	if info, err := os.Stat(spec); err == nil && info.Mode().IsRegular() {
+		return readNetFile(spec)
+	}
+	c, err := loop.FindCheckpoint(spec)
+	if errors.Is(err, trainer.ErrNoCheckpoint) || errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; want %s", err, netForms)
+	}
+	if err != nil {
+		return nil, pathError(err)
+	}
+	net, err := loop.CheckpointNet(c)
+	if err != nil {
+		return nil, err
+	}
+	meta := maps.Clone(c.Manifest.Info)
+	if meta == nil {
+		meta = map[string]string{}
+	}
+	meta[metaName], meta[metaStep] = c.Manifest.Name, strconv.FormatInt(c.Manifest.Step, 10)
+	return &anyNet{net, c.Manifest.Name, meta}, nil
+}
+
+func readNetFile(path string) (*anyNet, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, pathError(fmt.Errorf("read net: %w", err))
+	}
+	defer f.Close()
+	n := &anyNet{name: filepath.Base(path)}
+	r := bufio.NewReader(f)
+	head, err := r.Peek(16)
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("read net %s: %w", path, err)
+	}
+	if lc0.IsNet(head) {
+		var info *lc0.NetInfo
+		n.Net, info, err = lc0.ReadNet(r)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+		if errors.Is(err, lc0.ErrUnsupported) {
+			return nil, usageError{err}
+		}
+		if err != nil {
+			return nil, err
+		}
+		n.meta = map[string]string{metaName: n.name, metaLicense: info.License, metaStep: strconv.FormatUint(uint64(info.TrainingSteps), 10)}
+		return n, nil
+	}
+	if bytes.HasPrefix(head, []byte{0x08}) && !bytes.HasPrefix(head[min(8, len(head)):], []byte("{")) {
+		return nil, usagef("%s looks like an ONNX model, which is written but not read; want %s", path, netForms)
+	}
+	if n.Net, n.meta, err = nn.ReadSafetensors(r); err != nil {
+		return nil, fmt.Errorf("%s: neither Leela's .pb.gz nor safetensors of ours: %w", path, err)
+	}
+	return n, nil
+}
+
+// netWriter is a format of net files and how it is written.
+type netWriter struct {
+	format   string // safetensors, lc0 or onnx
+	encoding lc0.LayerEncoding
+	fold     bool
+}
+
+// netSuffixes are the formats by the end of a file's name.
+var netSuffixes = []struct{ suffix, format string }{
+	{".safetensors", "safetensors"}, {".pb.gz", "lc0"}, {".onnx", "onnx"},
+}
+
+// formatOf returns the named format, or that of a file's name where none is named.
+func formatOf(name, path string) (string, error) {
+	var formats []string
+	for _, s := range netSuffixes {
+		if name == "" && strings.HasSuffix(path, s.suffix) {
+			return s.format, nil
+		}
+		formats = append(formats, s.format)
+	}
+	switch {
+	case slices.Contains(formats, name):
+		return name, nil
+	case name == "":
+		return "", usagef("--out %s: the name does not say the format; give --format %s", path, strings.Join(formats, "|"))
+	}
+	return "", usagef("--format %q: want %s", name, strings.Join(formats, ", "))
+}
+
+// checkOut refuses a path that cannot be written, before work is done for it.
+func checkOut(path string) error {
+	if path == "" {
+		return usagef("--out: name a file")
+	}
+	if err := canCreate(path); err != nil {
+		return pathError(fmt.Errorf("--out: %w", err))
+	}
+	return nil
+}
+
+// write writes a net to a file, which appears as a whole.
+func (o *netWriter) write(path string, n *anyNet) error {
+	meta := maps.Clone(n.meta)
+	delete(meta, nn.MetaArch)
+	delete(meta, nn.MetaNetID)
+	err := fsx.WriteFileFunc(fsx.OS, path, func(w io.Writer) error {
+		switch o.format {
+		case "lc0":
+			steps, _ := strconv.ParseUint(meta[metaStep], 10, 32) // not known: 0
+			info := &lc0.NetInfo{License: meta[metaLicense], TrainingSteps: uint32(steps), Folded: o.fold}
+			return lc0.WriteNet(w, n.Net, info, o.encoding)
+		case "onnx":
+			return lc0.WriteONNX(w, n.Net, meta)
+		}
+		return nn.WriteSafetensors(w, n.Net, meta)
+	})
+	if errors.Is(err, lc0.ErrUnsupported) { // a number beyond the encoding, a net beyond the format
+		return usageError{err}
+	}
+	return pathError(err)
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/pipeline"
+)
+
+// positionsOptions are the flags of positions.
+type positionsOptions struct {
+	out       string
+	selector  string
+	seed      uint64
+	chunkSize int
+	workers   int
+	json      bool
+}
+
+func newPositions() *cobra.Command {
+	var o positionsOptions
+	c := &cobra.Command{
+		Use:   "positions DIR... --out DIR --position-selector SELECTOR",
+		Short: "Choose which positions of games are trained on",
+		Long: `Copies games into a directory of their own in which only chosen positions are
+rows: the others keep their moves and get weight 0. Games without a chosen row are
+left out. Rows to choose from are those that are meant for training already.
+
+  all           every row
+  final         the last row of a game, the position of its last move
+  penultimate   the one before it
+  every-K       each K-th row, from a random one of the first K
+  one-per-game  one row at random
+
+The choice depends on --seed and a game's id alone. A stopped command goes on; the
+directory's pipeline.json says what it was made of.`,
+		Example: "  chessbrain positions games --out chosen --position-selector every-4",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("%s: name directories of games", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.out, "out", "", "directory for the games; new, empty, or of the same command")
+	f.StringVar(&o.selector, "position-selector", pipeline.SelectAll, "all, final, penultimate, every-K or one-per-game")
+	f.Uint64Var(&o.seed, "seed", 1, "of the random choices")
+	f.IntVar(&o.chunkSize, "chunk-size", 10000, "games a file")
+	f.IntVar(&o.workers, "max-workers-process", runtime.GOMAXPROCS(0), "files read at once")
+	f.BoolVar(&o.json, "json", false, "print the manifest as one JSON object")
+	return c
+}
+
+// run chooses and prints what came of it.
+func (o *positionsOptions) run(c *cobra.Command, dirs []string) error {
+	selector, err := pipeline.ParseSelector(o.selector, o.seed)
+	switch {
+	case err != nil:
+		return usageError{fmt.Errorf("--position-selector: %w", err)}
+	case o.out == "":
+		return usagef("--out: name a directory for the games")
+	case o.chunkSize < 1 || o.workers < 1 || o.workers > 1024:
+		return usagef("--chunk-size %d, --max-workers-process %d: want 1 or more, and 1 to 1024", o.chunkSize, o.workers)
+	}
+	opt := pipeline.ProcessOptions{Out: o.out, ChunkSize: o.chunkSize, Select: selector, Workers: o.workers}
+	for _, dir := range dirs {
+		opt.Inputs = append(opt.Inputs, pipeline.Input{Dir: dir})
+	}
+	ctx, stop := interruptible(c.Context())
+	defer stop()
+	m, err := pipeline.Process(ctx, opt)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return interruptedStep{o.out}
+	case errors.Is(err, pipeline.ErrNoInput), errors.Is(err, pipeline.ErrOther), errors.Is(err, pipeline.ErrForeign):
+		return usageError{err}
+	case err != nil:
+		return pathError(err)
+	}
+	if o.json {
+		return json.NewEncoder(c.OutOrStdout()).Encode(m)
+	}
+	n := m.Counts
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%d of %d games, %d rows of %d positions -> %s (%d files)\n", n.Games, n.Read, n.Rows, n.Positions, o.out, len(m.Files))
+	if n.Damaged > 0 {
+		return errors.Join(err, corruptData{fmt.Errorf("%d damaged stretches of the input were left out; chessbrain verify names them", n.Damaged)})
+	}
+	return err
+}
+
+// interruptedStep says that a step was stopped.
+type interruptedStep struct{ out string }
+
+func (e interruptedStep) Error() string {
+	return fmt.Sprintf("interrupted; whole files are kept in %s, and the same command goes on", e.out)
+}
+
+func (e interruptedStep) ExitCode() int { return exitInterrupted }

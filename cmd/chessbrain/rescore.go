@@ -1,0 +1,202 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/lc0"
+	"github.com/chessbrain/chessbrain/rescore"
+	"github.com/chessbrain/chessbrain/rescore/files"
+)
+
+// rescoreOptions are the flags of rescore.
+type rescoreOptions struct {
+	out       string
+	rescorers string
+	set       []string
+	format    uint32
+	version   uint32
+	keep      bool
+	dryRun    bool
+	json      bool
+}
+
+func newRescore() *cobra.Command {
+	var o rescoreOptions
+	c := &cobra.Command{
+		Use:   "rescore IN... --out DIR --rescorer NAME[,NAME]",
+		Short: "Rescore games or Leela's chunks into another directory",
+		Long: `Rescores chunks of games (*.games) and Leela's training chunks (*.gz, and *.tar of
+them; versions 3 to 7). IN is a file or a directory, whose sub-directories are read
+too; DIR gets a file of the same kind under the same name for each. Nothing is
+written over: an output that is there already is an error, with --keep it stays.
+
+The rescorers work in the order in which they are named:
+` + rescorerHelp() + `
+Leela's chunks keep their version (at least 6), input format and whatever else the
+rescorers do not change; --format and --version choose others. Frames marked as
+deleted are not trained on: they have weight 0 in games, and their mark in chunks.
+
+What is damaged is named and left out, and the exit code is 3.`,
+		Example: `  chessbrain rescore runs/a/selfplay --out rescored --rescorer syzygy,deblunder --set syzygy.paths=/tb/345 --set deblunder.threshold=0.1
+  chessbrain rescore training-1.tar --out tars --rescorer identity --format 3 --json`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("%s: name *.games, *.gz or *.tar files, or directories of them", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: o.run,
+	}
+	f := c.Flags()
+	f.StringVar(&o.out, "out", "", "directory for the rescored files")
+	f.StringVar(&o.rescorers, "rescorer", "", "rescorers, separated by commas: "+strings.Join(rescore.Names(), ", "))
+	f.StringArrayVar(&o.set, "set", nil, "a setting, STAGE.SETTING=VALUE; may come several times")
+	f.Uint32Var(&o.format, "format", 0, "input format of Leela's chunks, 1 to 5, 132 or 133; 0 = as it was")
+	f.Uint32Var(&o.version, "version", 0, "version of Leela's chunks, 6 or 7; 0 = as it was, at least 6")
+	f.BoolVar(&o.keep, "keep", false, "leave files as they are that the directory holds already, to go on after a stop")
+	f.BoolVar(&o.dryRun, "dry-run", false, "check rescorers and inputs, print what would be done, write nothing")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	return c
+}
+
+// rescorerHelp lists the rescorers with their settings.
+func rescorerHelp() string {
+	var sb strings.Builder
+	for _, d := range rescore.Describe() {
+		fmt.Fprintf(&sb, "  %s: %s\n", d.Name, d.Doc)
+		for _, s := range d.Settings {
+			fmt.Fprintf(&sb, "      %s: %s", s.Name, s.Doc)
+			if s.Default != "" {
+				fmt.Fprintf(&sb, " (%s; %g to %g)", s.Default, s.Min, s.Max)
+			}
+			sb.WriteByte('\n')
+		}
+	}
+	return sb.String()
+}
+
+// check validates the flags and plans the work.
+func (o *rescoreOptions) check(inputs []string) (*files.Run, []files.Job, error) {
+	switch {
+	case o.out == "":
+		return nil, nil, usagef("--out: name a directory for the rescored files")
+	case o.rescorers == "":
+		return nil, nil, usagef("--rescorer: name at least one of %s", strings.Join(rescore.Names(), ", "))
+	case o.version != 0 && o.version != 6 && o.version != 7:
+		return nil, nil, usagef("--version %d: want 6, 7, or 0 for that of each chunk", o.version)
+	case o.format != 0 && !slices.Contains(lc0.InputFormats(), o.format):
+		return nil, nil, usagef("--format %d: want one of %v, or 0 for that of each chunk", o.format, lc0.InputFormats())
+	}
+	chain, err := rescore.Parse(o.rescorers, o.set)
+	if err != nil {
+		return nil, nil, usagef("--rescorer, --set: %w", err)
+	}
+	jobs, err := files.Plan(inputs, o.out)
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	return &files.Run{FS: fsx.OS, Rescorer: chain, Form: lc0.Form{Version: o.version, InputFormat: o.format}, Keep: o.keep}, jobs, nil
+}
+
+func (o *rescoreOptions) run(c *cobra.Command, inputs []string) error {
+	run, jobs, err := o.check(inputs)
+	if err != nil {
+		return err
+	}
+	report := rescoreReport{Rescorer: run.Rescorer.Name(), Report: &run.Report}
+	if o.dryRun {
+		for _, j := range jobs {
+			report.Plan = append(report.Plan, rescoreJob{j.In, j.Out, j.Kind})
+		}
+		return report.write(c.OutOrStdout(), o.json)
+	}
+	ctx, stop := interruptible(c.Context())
+	defer stop()
+	for i, j := range jobs {
+		if err = run.Do(ctx, j); err != nil {
+			if ctx.Err() != nil {
+				err = interruptedRescore{i, len(jobs)}
+			}
+			break
+		}
+	}
+	if errors.Is(err, files.ErrExists) {
+		return usageError{err}
+	}
+	if broken := run.Rescorer.(rescore.Chain).Err(); broken != nil {
+		run.Report.Damage = append(run.Report.Damage, broken)
+	}
+	for _, d := range run.Report.Damage {
+		report.Damage = append(report.Damage, d.Error())
+	}
+	err = errors.Join(err, report.write(c.OutOrStdout(), o.json))
+	if n := len(report.Damage); err == nil && n > 0 {
+		return damagedInput(n)
+	}
+	return err
+}
+
+// interruptedRescore says that the work was stopped between files.
+type interruptedRescore struct{ done, files int }
+
+func (e interruptedRescore) Error() string {
+	return fmt.Sprintf("rescoring interrupted after %d of %d files, which are whole; the same command with --keep goes on", e.done, e.files)
+}
+
+func (e interruptedRescore) ExitCode() int { return exitInterrupted }
+
+// damagedInput says that some data could not be used.
+type damagedInput int
+
+func (e damagedInput) Error() string {
+	return fmt.Sprintf("%d damaged parts of the input were left out; see the report", int(e))
+}
+
+func (e damagedInput) ExitCode() int { return exitCorrupt }
+
+// rescoreReport is what rescore prints.
+type rescoreReport struct {
+	Rescorer string `json:"rescorer"`
+	*files.Report
+	Damage []string     `json:"damage,omitempty"`
+	Plan   []rescoreJob `json:"plan,omitempty"` // of a dry run
+}
+
+// rescoreJob is one file of a plan.
+type rescoreJob struct {
+	In   string     `json:"in"`
+	Out  string     `json:"out"`
+	Kind files.Kind `json:"kind"`
+}
+
+func (r *rescoreReport) write(w io.Writer, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(w).Encode(r)
+	}
+	var sb strings.Builder
+	fmt.Fprintf(&sb, "rescorer   %s\n", r.Rescorer)
+	if r.Plan != nil {
+		for _, j := range r.Plan {
+			fmt.Fprintf(&sb, "%-12s %s -> %s\n", j.Kind, j.In, j.Out)
+		}
+		_, err := io.WriteString(w, sb.String())
+		return err
+	}
+	fmt.Fprintf(&sb, "files      %d written, %d kept\n", r.Files, r.Kept)
+	fmt.Fprintf(&sb, "games      %d, %d changed\n", r.Games, r.GamesChanged)
+	fmt.Fprintf(&sb, "positions  %d; changed: %d results, %d plies left, %d policies, %d weights\n",
+		r.Positions, r.Results, r.PliesLeft, r.Policies, r.Weights)
+	for _, d := range r.Damage {
+		fmt.Fprintf(&sb, "damaged    %s\n", d)
+	}
+	_, err := io.WriteString(w, sb.String())
+	return err
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/loop"
+	"github.com/chessbrain/chessbrain/loop/tools"
+)
+
+// subjectFlags name the net that a tool works on, and the configuration that says
+// how it is trained.
+type subjectFlags struct {
+	checkpoint, run, net, config string
+	weights                      string // raw or swa; "" where there is no flag
+}
+
+// bindConfig registers --config.
+func (f *subjectFlags) bindConfig(c *cobra.Command) {
+	c.Flags().StringVar(&f.config, "config", "", "configuration file (default: that of the run, else the defaults)")
+}
+
+// bindRun registers --run-dir.
+func (f *subjectFlags) bindRun(c *cobra.Command) {
+	c.Flags().StringVar(&f.run, "run-dir", "", "a run, whose newest checkpoint is taken, or RUN@STEP")
+}
+
+// bindNet registers --net.
+func (f *subjectFlags) bindNet(c *cobra.Command) {
+	c.Flags().StringVar(&f.net, "net", "", netForms)
+}
+
+// bindCheckpoint registers --checkpoint and --weights.
+func (f *subjectFlags) bindCheckpoint(c *cobra.Command) {
+	c.Flags().StringVar(&f.checkpoint, "checkpoint", "", "a checkpoint directory")
+	c.Flags().StringVar(&f.weights, "weights", "raw", "weights of a checkpoint: raw, or swa (averaged)")
+}
+
+// open reads the net and the configuration. Without a net, the one that the
+// configuration begins with is taken where fresh allows it.
+func (f *subjectFlags) open(c *cobra.Command, fresh bool) (*tools.Subject, error) {
+	path, given := "", 0
+	for _, p := range []string{f.checkpoint, f.run} {
+		if p != "" {
+			path, given = p, given+1
+		}
+	}
+	if f.net != "" {
+		given++
+	}
+	switch {
+	case given > 1:
+		return nil, usagef("%s: more than one net is named; keep one flag", c.CommandPath())
+	case given == 0 && (!fresh || f.config == ""):
+		return nil, usagef("%s: no net is named; see %s --help", c.CommandPath(), c.CommandPath())
+	case f.weights != "" && f.weights != "raw" && f.weights != "swa":
+		return nil, usagef("--weights %q: want raw or swa", f.weights)
+	case f.weights == "swa" && path == "":
+		return nil, usagef("--weights swa: only a checkpoint has averaged weights; leave it away")
+	}
+	if path != "" {
+		s, err := tools.OpenRun(path, tools.SubjectOptions{Config: f.config, Average: f.weights == "swa"})
+		if err != nil {
+			return nil, pathError(err)
+		}
+		for _, w := range s.Checkpoint.Warnings {
+			fmt.Fprintln(c.ErrOrStderr(), "chessbrain:", w)
+		}
+		return s, nil
+	}
+	e, err := config.Resolve(config.Input{Path: f.config})
+	if err != nil {
+		return nil, err
+	}
+	if f.net != "" {
+		n, err := openNet(f.net)
+		if err != nil {
+			return nil, err
+		}
+		return tools.NewSubject(n.name, n.Net, e), nil
+	}
+	net, err := loop.InitialNet(e)
+	return tools.NewSubject("fresh net of "+f.config, net, e), err
+}
+
+// openRows reads data, and says what had to be left out.
+func openRows(ctx context.Context, c *cobra.Command, s *tools.Subject, data string) (*tools.Rows, error) {
+	rows, err := tools.OpenRows(ctx, s, data)
+	if err != nil {
+		return nil, pathError(err)
+	}
+	for _, p := range rows.Problems {
+		fmt.Fprintln(c.ErrOrStderr(), "chessbrain: left out:", p)
+	}
+	return rows, nil
+}
+
+// leftOut is the exit code 3 of data of which a part could not be read; the rest
+// was used.
+func leftOut(rows *tools.Rows) error {
+	if rows == nil || len(rows.Problems) == 0 {
+		return nil
+	}
+	return corruptData{fmt.Errorf("%d parts of %s could not be read; the result is that of the rest", len(rows.Problems), rows.Name)}
+}
+
+// stoppable returns a context that ends at SIGINT or SIGTERM, for a command that
+// has nothing to save.
+func stoppable(c *cobra.Command) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
+}
+
+// closeAfter joins what closing says to err.
+func closeAfter(err *error, c io.Closer) {
+	if closeErr := c.Close(); *err == nil {
+		*err = closeErr
+	}
+}
+
+const dataHelp = "a run or a directory of games (*.games, Leela's *.gz and *.tar), a directory of shuffles, or loader (the section data_loader)"

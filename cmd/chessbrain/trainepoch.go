@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/loop/tools"
+	"github.com/chessbrain/chessbrain/monitor"
+)
+
+func newTrainEpoch() *cobra.Command {
+	var (
+		subject subjectFlags
+		data    string
+		asJSON  bool
+		opt     tools.EpochOptions
+	)
+	c := &cobra.Command{
+		Use:   "train-epoch --run-dir RUN | --config FILE --data DATA",
+		Short: "Train once over data without saving anything, and say how fast it was",
+		Long: `Trains on every row once, in a drawn order, and prints losses, steps/s and rows/s.
+Nothing is saved: it is for measuring. A run's newest checkpoint goes on with its
+moments and its place in the learning-rate schedule; --config alone begins with a
+fresh net, --net with another one.`,
+		Example: "  chessbrain train-epoch --run-dir runs/a --data runs/a --steps 500",
+		Args:    noArgs,
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			if opt.Steps < 0 || opt.Every < 1 {
+				return usagef("--steps %d, --every %d: want 0 or more, and 1 or more", opt.Steps, opt.Every)
+			}
+			ctx, stop := stoppable(c)
+			defer stop()
+			s, err := subject.open(c, true)
+			if err != nil {
+				return err
+			}
+			rows, err := openRows(ctx, c, s, data)
+			if err != nil {
+				return err
+			}
+			defer closeAfter(&err, rows)
+			out := c.OutOrStdout()
+			show := func(p tools.EpochPoint) error {
+				_, err := fmt.Fprintf(out, "step %6d  rows %8d  lr %.3g  loss %.4f%s  %.0f rows/s\n",
+					p.Step, p.Rows, p.LR, float64(p.Loss), lossText(p.Losses), float64(p.PerSec))
+				return err
+			}
+			if asJSON {
+				show = nil
+			}
+			r, err := tools.TrainEpoch(ctx, s, rows, opt, show)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = json.NewEncoder(out).Encode(r)
+			} else {
+				err = writeEpoch(out, r)
+			}
+			if err != nil {
+				return err
+			}
+			return leftOut(rows)
+		},
+	}
+	subject.bindConfig(c)
+	subject.bindRun(c)
+	subject.bindNet(c)
+	f := c.Flags()
+	f.StringVar(&data, "data", "", dataHelp)
+	f.IntVar(&opt.Steps, "steps", 0, "steps at most; 0 = all data once")
+	f.IntVar(&opt.Every, "every", 50, "steps between two lines")
+	f.BoolVar(&asJSON, "json", false, "one JSON object at the end instead of lines")
+	return c
+}
+
+// writeEpoch sums an epoch up.
+func writeEpoch(out io.Writer, r *tools.EpochResult) error {
+	end := "stopped by --steps"
+	if r.Ended {
+		end = "all data once"
+	}
+	if r.Skipped > 0 {
+		end += fmt.Sprintf(", %d steps skipped for numbers that were not finite", r.Skipped)
+	}
+	_, err := fmt.Fprintf(out, "%s on %s: %d steps, %d rows in %.1f s (%s)\n%.2f steps/s, %.0f rows/s, %.0f %% of the time waiting for rows\nmean losses:%s\nnothing was saved\n",
+		r.Net, r.Data, r.Steps, r.Rows, r.Seconds, end, float64(r.StepsPerSecond), float64(r.RowsPerSecond), 100*float64(r.DataShare), lossText(r.Losses))
+	return err
+}
+
+// lossText lists losses by name, each after two spaces.
+func lossText(losses monitor.Numbers) string {
+	var sb strings.Builder
+	for _, name := range losses.Names() {
+		fmt.Fprintf(&sb, "  %s %.4f", name, float64(losses[name]))
+	}
+	return sb.String()
+}

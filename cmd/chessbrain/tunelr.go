@@ -1,0 +1,144 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/loop/tools"
+	"github.com/chessbrain/chessbrain/monitor/report"
+)
+
+// tuneOptions are the flags of tune-lr.
+type tuneOptions struct {
+	subject   subjectFlags
+	data      string
+	out, plot string
+	json      bool
+	tools.RangeOptions
+}
+
+func newTuneLR() *cobra.Command {
+	var o tuneOptions
+	c := &cobra.Command{
+		Use:   "tune-lr --config FILE --data DATA --out FILE.csv [--plot FILE.svg]",
+		Short: "Train with a growing learning rate and say at which the loss falls fastest",
+		Long: `Learning-rate range test: trains with a rate that grows exponentially from --from to
+--to, until the loss diverges (4 times its best smoothed value, or not finite). Writes a
+line a step as CSV, and suggests the rate at which the smoothed loss falls steepest over
+the logarithm of the rate; the rate of the lowest loss is already too high for a long
+training.
+
+Rows are drawn as training draws them. The net is the one that the configuration begins
+with, or --net, or that of --run-dir (its weights alone); nothing is saved, and no run is
+touched. --from, --to and --steps replace learning rate, rules and warm-up.`,
+		Example: "  chessbrain tune-lr --config run.textproto --data runs/a --out lr.csv --plot lr.svg",
+		Args:    noArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return o.run(c) },
+	}
+	o.subject.bindConfig(c)
+	o.subject.bindRun(c)
+	o.subject.bindNet(c)
+	f := c.Flags()
+	f.StringVar(&o.data, "data", "", dataHelp)
+	f.Float64Var(&o.From, "from", 1e-5, "first learning rate")
+	f.Float64Var(&o.To, "to", 1, "last learning rate")
+	f.IntVar(&o.Steps, "steps", 200, "steps from the first to the last")
+	f.StringVar(&o.out, "out", "", "CSV file: step, lr, loss, smoothed_loss, grad_norm, and each loss")
+	f.StringVar(&o.plot, "plot", "", "picture of loss over rate, .svg or .png")
+	f.BoolVar(&o.json, "json", false, "print the suggestion as one JSON object")
+	return c
+}
+
+// validate refuses what cannot be, before anything is read.
+func (o *tuneOptions) validate() error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	if err := checkOut(o.out); err != nil {
+		return err
+	}
+	if o.plot == "" {
+		return nil
+	}
+	if !slices.Contains(report.ChartFormats, strings.ToLower(filepath.Ext(o.plot))) {
+		return usagef("--plot %s: want a name that ends with %s", o.plot, strings.Join(report.ChartFormats, " or "))
+	}
+	if err := canCreate(o.plot); err != nil {
+		return pathError(fmt.Errorf("--plot: %w", err))
+	}
+	return nil
+}
+
+func (o *tuneOptions) run(c *cobra.Command) (err error) {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	ctx, stop := stoppable(c)
+	defer stop()
+	s, err := o.subject.open(c, true)
+	if err != nil {
+		return err
+	}
+	rows, err := openRows(ctx, c, s, o.data)
+	if err != nil {
+		return err
+	}
+	defer closeAfter(&err, rows)
+	r, err := tools.TuneLR(ctx, s, rows, o.RangeOptions)
+	if err != nil {
+		return err
+	}
+	if err := fsx.WriteFileFunc(fsx.OS, o.out, r.WriteCSV); err != nil {
+		return pathError(fmt.Errorf("--out: %w", err))
+	}
+	if o.plot != "" && len(r.Points) > 0 {
+		if err := rangeChart(r).Write(o.plot); err != nil {
+			return pathError(err)
+		}
+	}
+	if o.json {
+		err = json.NewEncoder(c.OutOrStdout()).Encode(r)
+	} else {
+		err = o.print(c, r)
+	}
+	if err != nil {
+		return err
+	}
+	return leftOut(rows)
+}
+
+// print says what the test showed.
+func (o *tuneOptions) print(c *cobra.Command, r *tools.RangeResult) error {
+	out := c.OutOrStdout()
+	end := fmt.Sprintf("up to lr %g", o.To)
+	if n := len(r.Points); r.Diverged && n > 0 {
+		end = fmt.Sprintf("until it diverged at lr %.3g", r.Points[n-1].LR)
+	}
+	fmt.Fprintf(out, "%s on %s: %d steps %s -> %s\n", r.Net, r.Data, r.Steps, end, o.out)
+	if r.Steepest == 0 {
+		_, err := fmt.Fprintln(out, "no suggestion: the smoothed loss never fell; widen --from and --to, or take more --steps")
+		return err
+	}
+	_, err := fmt.Fprintf(out, "suggestion: lr %.2g (steepest descent); lowest smoothed loss %.4f at lr %.2g\n", r.Steepest, float64(r.Loss), r.Lowest)
+	return err
+}
+
+// rangeChart is the picture of a test.
+func rangeChart(r *tools.RangeResult) *report.Chart {
+	raw, smooth := report.Line{Name: "loss", Thin: true}, report.Line{Name: "smoothed"}
+	for _, p := range r.Points {
+		raw.Points = append(raw.Points, report.Point{X: p.LR, Y: p.Loss})
+		smooth.Points = append(smooth.Points, report.Point{X: p.LR, Y: p.Smoothed})
+	}
+	chart := &report.Chart{Title: "Learning-rate range test", X: "learning rate", Y: "loss", LogX: true, Lines: []report.Line{raw, smooth}}
+	if r.Steepest > 0 {
+		chart.Marks = []report.Mark{{Name: fmt.Sprintf("suggestion %.2g", r.Steepest), X: r.Steepest}}
+	}
+	return chart
+}

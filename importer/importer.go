@@ -1,0 +1,257 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+
+	"github.com/chessbrain/chessbrain/chess/pgn"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
+)
+
+// Options say what is imported and where it goes.
+type Options struct {
+	FS      fsx.FS // nil = the real file system
+	Dir     string // gets *.games, and lc0/ where asked for
+	Targets Targets
+
+	MinElo   int   // both players' least rating; 0 = any, also none
+	MinPlies int   // of a game; at least 1
+	MaxGames int64 // imported at most; 0 = no limit
+
+	LC0Chunks bool      // also lc0/game_<ordinal>.gz, Leela's V6 records
+	Strict    bool      // the first bad game ends the import
+	OnBad     func(Bad) // called for each bad game without Strict; nil = not
+}
+
+// errEnough says that MaxGames are imported; Read returns nil then.
+var errEnough = errors.New("enough games")
+
+// syncEvery is how many games share a sync.
+const syncEvery = 1024
+
+// LockName is the lock of a directory that games are imported into: a writer
+// needs it for itself.
+const LockName = "import.lock"
+
+// Importer writes games of PGN files into a directory. One goroutine.
+type Importer struct {
+	opt     Options
+	lock    *fsx.Lock
+	writer  *replay.Writer
+	known   map[[16]byte]struct{} // games in the directory, and of this import
+	ordinal uint64                // of the next game
+	unsaved int
+	chunks  *chunkDir // nil = off
+	report  Report
+}
+
+// Open makes the directory ready and reads which games are in it. Chunk files
+// that a killed import left are sealed: their whole blocks count. A directory
+// into which another process imports is an *fsx.LockedError; one whose games
+// cannot all be read is an error that says which file.
+func Open(ctx context.Context, opt Options) (*Importer, error) {
+	if opt.FS == nil {
+		opt.FS = fsx.OS
+	}
+	opt.MinPlies = max(opt.MinPlies, 1)
+	if err := opt.Targets.Validate(); err != nil {
+		return nil, fmt.Errorf("import PGN: %w", err)
+	}
+	if err := fsx.MkdirAll(opt.FS, opt.Dir); err != nil {
+		return nil, fmt.Errorf("import into %s: %w", opt.Dir, err)
+	}
+	lock, err := fsx.Acquire(filepath.Join(opt.Dir, LockName), fsx.LockOptions{Command: "chessbrain import-pgn"})
+	if err != nil {
+		return nil, fmt.Errorf("import into %s: %w", opt.Dir, err)
+	}
+	im := &Importer{opt: opt, lock: lock, known: map[[16]byte]struct{}{}, report: Report{Ends: map[string]int{}}}
+	if err := im.begin(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("import into %s: %w", opt.Dir, err), lock.Release())
+	}
+	return im, nil
+}
+
+// begin reads what the directory holds.
+func (im *Importer) begin(ctx context.Context) error {
+	if im.opt.LC0Chunks {
+		var err error
+		if im.chunks, err = openChunkDir(im.opt.FS, filepath.Join(im.opt.Dir, "lc0")); err != nil {
+			return err
+		}
+	}
+	if _, err := replay.SealTorn(ctx, im.opt.FS, im.opt.Dir); err != nil {
+		return err
+	}
+	scan, err := replay.WalkGames(ctx, im.opt.FS, im.opt.Dir, func(_ string, g *record.Game) error {
+		im.known[g.ID] = struct{}{}
+		im.ordinal = max(im.ordinal, g.Ordinal+1)
+		return im.putChunk(g, false)
+	})
+	if err != nil {
+		return err
+	}
+	if len(scan.Quarantine) > 0 {
+		return fmt.Errorf("its games are damaged, choose another --out or mend it (chessbrain verify says how): %w", scan.Quarantine[0])
+	}
+	im.report.Before = int64(scan.NumGames)
+	im.writer = replay.NewWriter(im.opt.FS, im.opt.Dir, replay.WriterOptions{NetID: NetID})
+	return nil
+}
+
+// Read imports the games of one PGN text. name stands in messages. Bad games
+// are counted, named and left out, and so is the rest of a text that cannot be
+// read to its end; with Strict the first of them is an error. Other errors are
+// those of the directory and of ctx.
+func (im *Importer) Read(ctx context.Context, name string, r io.Reader) error {
+	im.report.Files++
+	var ours error // the reason to stop, as against the text's faults
+	opt := pgn.ReadOptions{Comments: im.opt.Targets.Annotated, OwnRules: true, OnBad: func(e *pgn.GameError) error {
+		im.report.Read++
+		ours = im.badGame(Bad{File: name, Game: e.Index + 1, Line: e.Line, Reason: e.Reason})
+		return ours
+	}}
+	err := pgn.ReadWith(r, opt, func(g *pgn.Game) error {
+		ours = im.game(ctx, name, g)
+		return ours
+	})
+	var bad *pgn.ReadError
+	switch {
+	case errors.Is(ours, errEnough), err == nil, ours == nil && errors.As(err, &bad): // whose games were told
+		return nil
+	case ours != nil:
+		return ours
+	}
+	im.report.BadFiles++
+	return im.note(Bad{File: name, Reason: fmt.Sprintf("%v; the games before it are imported", err)})
+}
+
+// badGame counts a game that cannot be imported.
+func (im *Importer) badGame(b Bad) error {
+	im.report.BadGames++
+	return im.note(b)
+}
+
+// note names what is bad; an error under Strict.
+func (im *Importer) note(b Bad) error {
+	if len(im.report.Bad) < maxListed {
+		im.report.Bad = append(im.report.Bad, b)
+	}
+	if im.opt.Strict {
+		return fmt.Errorf("%w: %s", ErrBadGames, b)
+	}
+	if im.opt.OnBad != nil {
+		im.opt.OnBad(b)
+	}
+	return nil
+}
+
+// game imports one game.
+func (im *Importer) game(ctx context.Context, name string, g *pgn.Game) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if im.Full() {
+		return errEnough
+	}
+	im.report.Read++
+	switch {
+	case len(g.Moves) < im.opt.MinPlies:
+		im.report.ShortOfPlies++
+		return nil
+	case im.opt.MinElo > 0 && (elo(g, "WhiteElo") < im.opt.MinElo || elo(g, "BlackElo") < im.opt.MinElo):
+		im.report.ShortOfElo++
+		return nil
+	}
+	out, err := Convert(g, im.opt.Targets)
+	if err == nil {
+		if _, ok := im.known[out.ID]; ok {
+			im.report.Duplicates++
+			return nil
+		}
+		out.Ordinal = im.ordinal
+		err = im.writer.Append(out)
+	}
+	var invalid *record.InvalidError
+	switch {
+	case err == nil:
+		return im.stored(out)
+	case out == nil, errors.As(err, &invalid):
+		return im.badGame(Bad{File: name, Game: g.Index + 1, Line: g.Line, Reason: err.Error()})
+	}
+	return err
+}
+
+// elo returns a rating, 0 where there is none.
+func elo(g *pgn.Game, tag string) int {
+	n, err := strconv.Atoi(g.Tag(tag))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// stored counts a game that was appended, and syncs from time to time.
+func (im *Importer) stored(g *record.Game) error {
+	if err := im.putChunk(g, true); err != nil {
+		return err
+	}
+	im.known[g.ID] = struct{}{}
+	im.ordinal++
+	im.report.Imported++
+	im.report.Positions += int64(len(g.Plies))
+	im.report.Ends[g.End.String()]++
+	if g.End == record.EndAborted {
+		im.report.NoResult++
+	}
+	for i := range g.Plies {
+		if q := g.Plies[i].Root.Q; q == q {
+			im.report.Annotated++
+		}
+	}
+	if im.unsaved++; im.unsaved < syncEvery {
+		return nil
+	}
+	im.unsaved = 0
+	return im.writer.Sync()
+}
+
+// putChunk writes a game as Leela's records, where that is asked for.
+func (im *Importer) putChunk(g *record.Game, fresh bool) error {
+	if im.chunks == nil {
+		return nil
+	}
+	written, possible, err := im.chunks.put(g, fresh)
+	if written {
+		im.report.Chunks++
+	}
+	if fresh && !possible {
+		im.report.NoChunk++
+	}
+	return err
+}
+
+// Full says that MaxGames are imported: further files need not be read.
+func (im *Importer) Full() bool {
+	return im.opt.MaxGames > 0 && im.report.Imported >= im.opt.MaxGames
+}
+
+// Report returns the counts so far.
+func (im *Importer) Report() *Report { return &im.report }
+
+// Close makes the imported games durable under their final names and gives the
+// directory free. A second Close does nothing.
+func (im *Importer) Close() error {
+	if im.lock == nil {
+		return nil
+	}
+	err := im.writer.Close()
+	err = errors.Join(err, im.lock.Release())
+	im.lock = nil
+	return err
+}

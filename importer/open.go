@@ -1,0 +1,59 @@
+package importer
+
+import (
+	"bufio"
+	"compress/bzip2"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// ErrZstd says that a file is compressed with zstd, which this program does not
+// read.
+var ErrZstd = errors.New("compressed with zstd: use zstd -dc FILE | chessbrain import-pgn - --out DIR")
+
+// file is an open PGN file and what it is read through.
+type file struct {
+	io.Reader
+	io.Closer
+}
+
+// OpenFile opens a PGN file, plain, gzip or bzip2, whatever its name says. The
+// caller closes it. A zstd file is ErrZstd.
+func OpenFile(path string) (io.ReadCloser, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		f.Close()
+		return nil, fmt.Errorf("open %s: it is a directory; name PGN files", path)
+	}
+	r, err := Unpack(f)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return file{r, f}, nil
+}
+
+// Unpack returns the text behind r: r itself, or what is packed in it with gzip
+// (also several streams one after the other) or bzip2. zstd is ErrZstd.
+func Unpack(r io.Reader) (io.Reader, error) {
+	br := bufio.NewReaderSize(r, 1<<16)
+	head, err := br.Peek(4)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	switch magic := string(head); {
+	case len(magic) >= 2 && magic[:2] == "\x1f\x8b":
+		return gzip.NewReader(br)
+	case len(magic) >= 3 && magic[:3] == "BZh":
+		return bzip2.NewReader(br), nil
+	case magic == "\x28\xb5\x2f\xfd":
+		return nil, ErrZstd
+	}
+	return br, nil
+}

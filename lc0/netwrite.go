@@ -1,0 +1,215 @@
+package lc0
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/lc0/netpb"
+	"github.com/chessbrain/chessbrain/nn"
+)
+
+// Engines that a written file needs at least: for a residual tower, for mish, for
+// layers that are not Linear16.
+var (
+	versionTower     = [3]uint32{0, 21, 0}
+	versionMish      = [3]uint32{0, 29, 0}
+	versionEncodings = [3]uint32{0, 33, 0}
+)
+
+// WriteNet writes a valid net of finite numbers as Leela's engine reads it: a
+// gzipped network file, plane 109 of the first convolution in plies. info may be
+// nil; its MinVersion is raised to what the net and the encoding need. Batch norm
+// is kept, for a net that will be trained on, unless info.Folded asks for
+// convolutions with a bias alone. The same input gives the same bytes. Errors
+// wrap nn.ErrArch, nn.ErrParams, nn.ErrNotFinite, ErrUnsupported (a number that
+// the encoding cannot hold, a file too large to be read back), or are w's.
+func WriteNet(w io.Writer, net *nn.Net, info *NetInfo, e LayerEncoding) error {
+	file, err := netFile(net, info, e)
+	if err != nil {
+		return fmt.Errorf("write Leela net: %w", err)
+	}
+	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(file)
+	if err != nil {
+		return fmt.Errorf("write Leela net: %w", err)
+	}
+	if len(data) > maxNetBytes {
+		return fmt.Errorf("write Leela net: %w: %d bytes, at most %d can be read back", ErrUnsupported, len(data), maxNetBytes)
+	}
+	z := gzip.NewWriter(w)
+	_, err = z.Write(data)
+	if err := errors.Join(err, z.Close()); err != nil {
+		return fmt.Errorf("write Leela net: %w", err)
+	}
+	return nil
+}
+
+// netFile returns the message of a net.
+func netFile(net *nn.Net, info *NetInfo, e LayerEncoding) (*netpb.Net, error) {
+	if !e.known() {
+		return nil, fmt.Errorf("%w: %s of weights", ErrUnsupported, e)
+	}
+	if err := errors.Join(net.Validate(), net.CheckFinite()); err != nil {
+		return nil, err
+	}
+	if info == nil {
+		info = &NetInfo{}
+	}
+	b := &netBuilder{net: net, encoding: e}
+	if info.Folded {
+		b.net, b.folded = foldedNet(net), true
+		if err := b.net.CheckFinite(); err != nil {
+			return nil, fmt.Errorf("fold batch norm: %w", err)
+		}
+	}
+	weights := b.weights()
+	if b.err != nil {
+		return nil, b.err
+	}
+	v := minVersion(net.Arch, info.MinVersion, e)
+	return &netpb.Net{
+		Magic: proto.Uint32(netMagic), License: proto.String(info.License),
+		MinVersion: &netpb.EngineVersion{Major: &v[0], Minor: &v[1], Patch: &v[2]},
+		// The file's encoding has one value only; layers name theirs where it differs.
+		Format:         &netpb.Format{WeightsEncoding: proto.Int32(int32(Linear16)), NetworkFormat: formatOf(net.Arch)},
+		TrainingParams: &netpb.TrainingParams{TrainingSteps: proto.Uint32(info.TrainingSteps)},
+		Weights:        weights,
+	}, nil
+}
+
+// minVersion returns the least engine that computes what the file holds.
+func minVersion(a nn.Arch, v [3]uint32, e LayerEncoding) [3]uint32 {
+	raise := func(needed bool, to [3]uint32) {
+		if needed && slices.Compare(v[:], to[:]) < 0 {
+			v = to
+		}
+	}
+	raise(true, versionTower)
+	raise(a.Activation == nn.Mish, versionMish)
+	raise(e != Linear16, versionEncodings)
+	return v
+}
+
+// formatOf returns the network format of an architecture.
+func formatOf(a nn.Arch) *netpb.NetworkFormat {
+	choose := func(condition bool, yes, no int32) *int32 {
+		if condition {
+			return &yes
+		}
+		return &no
+	}
+	wdl := a.ValueHead == nn.ValueWDL
+	return &netpb.NetworkFormat{
+		Input:             proto.Int32(inputClassical),
+		Output:            choose(wdl, outputWDL, outputClassical),
+		Network:           choose(a.SEUnits() > 0, networkSE, networkClassical),
+		Policy:            choose(a.PolicyHead == nn.PolicyConvolutional, policyConv, policyClassical),
+		Value:             choose(wdl, valueWDL, valueClassical),
+		MovesLeft:         choose(a.MovesLeft, movesLeftV1, 0),
+		DefaultActivation: choose(a.Activation == nn.Mish, activationMish, 0),
+	}
+}
+
+// netBuilder makes the layers of a file.
+type netBuilder struct {
+	net      *nn.Net
+	encoding LayerEncoding
+	folded   bool  // batch norm changes nothing but for beta, a bias
+	err      error // the first
+}
+
+func (b *netBuilder) weights() *netpb.Weights {
+	a := b.net.Arch
+	w := &netpb.Weights{Input: b.conv("input.conv", "input.bn"), Value: b.conv("value.conv", "value.bn")}
+	for i := range a.Blocks {
+		name := fmt.Sprintf("tower.%d", i)
+		r := &netpb.Residual{Conv1: b.conv(name+".conv1", name+".bn1"), Conv2: b.conv(name+".conv2", name+".bn2")}
+		if a.SEUnits() > 0 {
+			r.Se = &netpb.SEUnit{}
+			r.Se.W1, r.Se.B1 = b.dense(name + ".se.fc1")
+			r.Se.W2, r.Se.B2 = b.dense(name + ".se.fc2")
+		}
+		w.Residual = append(w.Residual, r)
+	}
+	if a.PolicyHead == nn.PolicyClassical {
+		w.Policy = b.conv("policy.conv1", "policy.bn")
+		w.IpPolW, w.IpPolB = b.dense("policy.fc")
+	} else {
+		w.Policy1 = b.conv("policy.conv1", "policy.bn")
+		w.Policy = &netpb.ConvBlock{}
+		w.Policy.Weights, w.Policy.Biases = b.dense("policy.conv2")
+	}
+	w.Ip1ValW, w.Ip1ValB = b.dense("value.fc1")
+	w.Ip2ValW, w.Ip2ValB = b.dense("value.fc2")
+	if a.MovesLeft {
+		w.MovesLeft = b.conv("moves_left.conv", "moves_left.bn")
+		w.Ip1MovW, w.Ip1MovB = b.dense("moves_left.fc1")
+		w.Ip2MovW, w.Ip2MovB = b.dense("moves_left.fc2")
+	}
+	return w
+}
+
+// layer encodes a parameter.
+func (b *netBuilder) layer(name string) *netpb.Layer {
+	if b.err != nil {
+		return nil
+	}
+	data := b.net.Get(name)
+	if name == "input.conv.weight" {
+		data = slices.Clone(data)
+		eachRule50(data, func(w float32) float32 { return w / encoding.Rule50Scale })
+	}
+	l, err := encodeLayer(data, b.encoding)
+	if err != nil {
+		b.err = fmt.Errorf("%s: %w", name, err)
+	}
+	return l
+}
+
+func (b *netBuilder) dense(name string) (weight, bias *netpb.Layer) {
+	return b.layer(name + ".weight"), b.layer(name + ".bias")
+}
+
+func (b *netBuilder) conv(conv, bn string) *netpb.ConvBlock {
+	c := &netpb.ConvBlock{Weights: b.layer(conv + ".weight")}
+	if b.folded {
+		c.Biases = b.layer(bn + ".beta")
+		return c
+	}
+	c.BnMeans, c.BnStddivs = b.layer(bn+".mean"), b.layer(bn+".var")
+	c.BnGammas, c.BnBetas = b.layer(bn+".gamma"), b.layer(bn+".beta")
+	return c
+}
+
+// foldedNet returns a net that computes the same, whose batch norm changes
+// nothing but for beta, the convolution's bias.
+func foldedNet(n *nn.Net) *nn.Net {
+	out, f := n.Clone(), nn.Fold(n)
+	set := func(conv, bn string, c nn.Conv) {
+		copy(out.Get(conv+".weight"), c.Weight)
+		copy(out.Get(bn+".beta"), c.Bias)
+		for name, v := range map[string]float32{".gamma": 1, ".mean": 0, ".var": foldedVariance} {
+			p := out.Get(bn + name)
+			for i := range p {
+				p[i] = v
+			}
+		}
+	}
+	set("input.conv", "input.bn", f.Input)
+	for i, b := range f.Tower {
+		name := fmt.Sprintf("tower.%d", i)
+		set(name+".conv1", name+".bn1", b.Conv1)
+		set(name+".conv2", name+".bn2", b.Conv2)
+	}
+	set("policy.conv1", "policy.bn", f.PolicyConv1)
+	set("value.conv", "value.bn", f.Value.Conv)
+	if f.MovesLeft != nil {
+		set("moves_left.conv", "moves_left.bn", f.MovesLeft.Conv)
+	}
+	return out
+}

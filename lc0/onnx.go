@@ -1,0 +1,206 @@
+package lc0
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+)
+
+// Names of an ONNX file's input and outputs, those of lc0's converter.
+const (
+	OnnxInput     = "/input/planes"  // [batch,112,8,8]: planes first, rank 1 first; plane 109 in plies
+	OnnxPolicy    = "/output/policy" // [batch,1858] logits by policy index
+	OnnxWDL       = "/output/wdl"    // [batch,3] probabilities of win, draw, loss
+	OnnxValue     = "/output/value"  // [batch,1] in [-1,1], of a scalar value head
+	OnnxMovesLeft = "/output/mlh"    // [batch,1] plies, >= 0
+)
+
+// Versions of the format, those of lc0's converter.
+const (
+	onnxIR    = 8
+	onnxOpset = 17
+	// maxOnnxBytes is what protobuf readers take; tensors in further files are not
+	// written.
+	maxOnnxBytes = 1<<31 - 1
+)
+
+// WriteONNX writes a valid net of finite numbers as an ONNX model: float32,
+// operators of opset 17, batch norm folded, any batch size, everything from the
+// side to move's view. Plane 109 of the input is in plies, as the engine feeds
+// it. meta (may be nil) becomes metadata besides the architecture ("arch") and
+// the id ("net_id"). The same input gives the same bytes. Errors wrap nn.ErrArch,
+// nn.ErrParams, nn.ErrNotFinite, ErrUnsupported (a net above 2 GiB), or are w's.
+func WriteONNX(w io.Writer, net *nn.Net, meta map[string]string) error {
+	if err := errors.Join(net.Validate(), net.CheckFinite()); err != nil {
+		return fmt.Errorf("write ONNX: %w", err)
+	}
+	if size := 4 * int64(net.Arch.NumParams()); size > maxOnnxBytes-1<<20 {
+		return fmt.Errorf("write ONNX: %w: %d bytes of weights, an ONNX file holds less than 2 GiB", ErrUnsupported, size)
+	}
+	model, err := onnxModel(net, meta)
+	if err != nil {
+		return fmt.Errorf("write ONNX: %w", err)
+	}
+	if _, err := w.Write(model); err != nil {
+		return fmt.Errorf("write ONNX: %w", err)
+	}
+	return nil
+}
+
+// onnxModel returns the ModelProto.
+func onnxModel(net *nn.Net, meta map[string]string) (message, error) {
+	arch, err := json.Marshal(net.Arch)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	maps.Copy(all, meta)
+	all[nn.MetaArch], all[nn.MetaNetID] = string(arch), net.ID()
+
+	b := &onnxBuilder{onnxGraph: onnxGraph{seen: map[string]bool{}}, arch: net.Arch}
+	b.net(nn.Fold(net))
+	var m, opset message
+	m.varint(1, onnxIR)
+	m.text(2, "chessbrain")
+	m.bytes(7, b.marshal("chessbrain/"+net.Arch.String()))
+	opset.text(1, "") // the standard operators
+	opset.varint(2, onnxOpset)
+	m.bytes(8, opset)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		var entry message
+		entry.text(1, key)
+		entry.text(2, all[key])
+		m.bytes(14, entry)
+	}
+	return m, nil
+}
+
+// onnxBuilder adds the layers of a net. Its methods take the name of a tensor and
+// return that of their result.
+type onnxBuilder struct {
+	onnxGraph
+	arch nn.Arch
+}
+
+func (b *onnxBuilder) net(f *nn.Folded) {
+	b.inputs = append(b.inputs, valueInfo(OnnxInput, encoding.NumPlanes, 8, 8))
+	eachRule50(f.Input.Weight, func(w float32) float32 { return w / encoding.Rule50Scale }) // Fold made this copy
+	x := b.act("/inputconv", b.conv("/inputconv", OnnxInput, &f.Input))
+	for i := range f.Tower {
+		x = b.block(fmt.Sprintf("/block%d", i), x, &f.Tower[i])
+	}
+	b.policy(x, f)
+	b.value(x, &f.Value)
+	if f.MovesLeft != nil {
+		b.movesLeft(x, f.MovesLeft)
+	}
+}
+
+// conv is a convolution with bias: [batch,Ci,8,8] to [batch,Co,8,8].
+func (b *onnxBuilder) conv(name, x string, c *nn.Conv) string {
+	pad, k := int64(c.K/2), int64(c.K)
+	w := b.floats(name+"/w/kernel", c.Weight, c.Co, c.Ci, c.K, c.K)
+	bias := b.floats(name+"/w/bias", c.Bias, c.Co)
+	return b.node("Conv", name, []string{x, w, bias}, intsAttribute("pads", pad, pad, pad, pad), intsAttribute("kernel_shape", k, k))
+}
+
+// dense is a fully connected layer: [batch,In] to [batch,Out]; output names its
+// last node.
+func (b *onnxBuilder) dense(name, output, x string, d *nn.Dense) string {
+	transposed := make([]float32, len(d.Weight)) // MatMul wants [In,Out]
+	for o := range d.Out {
+		for i := range d.In {
+			transposed[i*d.Out+o] = d.Weight[o*d.In+i]
+		}
+	}
+	w := b.floats(name+"/matmul/w", transposed, d.In, d.Out)
+	y := b.node("MatMul", name+"/matmul", []string{x, w})
+	return b.node("Add", output, []string{y, b.floats(output+"/w", d.Bias, d.Out)})
+}
+
+// act is the net's activation. Mish is x*tanh(softplus(x)): its own operator came
+// with opset 18.
+func (b *onnxBuilder) act(name, x string) string {
+	if b.arch.Activation != nn.Mish {
+		return b.node("Relu", name+"/relu", []string{x})
+	}
+	y := b.node("Softplus", name+"/mish/softplus", []string{x})
+	y = b.node("Tanh", name+"/mish/tanh", []string{y})
+	return b.node("Mul", name+"/mish", []string{y, x})
+}
+
+// flatten makes rows of [batch,channels,8,8]: channel*64 + square.
+func (b *onnxBuilder) flatten(name, x string, channels int) string {
+	shape := b.int64s(name+"/shape", -1, int64(channels)*encoding.NumSquares)
+	return b.node("Reshape", name, []string{x, shape})
+}
+
+// block is a residual block: act(SE(conv2(act(conv1 x))) + x).
+func (b *onnxBuilder) block(name, x string, f *nn.FoldedBlock) string {
+	y := b.act(name+"/conv1", b.conv(name+"/conv1", x, &f.Conv1))
+	y = b.conv(name+"/conv2", y, &f.Conv2)
+	if f.SE1 != nil {
+		y = b.squeezeExcite(name+"/conv2/se", y, f)
+	}
+	return b.act(name+"/conv2", b.node("Add", name+"/conv2/mixin", []string{y, x}))
+}
+
+// squeezeExcite is sigmoid(gamma)*y + beta, (gamma, beta) = fc2(act(fc1(mean of y))).
+func (b *onnxBuilder) squeezeExcite(name, y string, f *nn.FoldedBlock) string {
+	pool := b.node("ReduceMean", name+"/reduce_mean", []string{y}, intsAttribute("axes", 2, 3), intAttribute("keepdims", 0))
+	h := b.act(name+"/fc1", b.dense(name+"/fc1", name+"/fc1/add", pool, f.SE1))
+	h = b.dense(name+"/fc2", name+"/fc2/add", h, f.SE2)
+	filters := int64(b.arch.Filters)
+	h = b.node("Reshape", name+"/reshape", []string{h, b.int64s("/const/se_reshape", -1, 2*filters, 1, 1)})
+	gamma, beta := name+"/split/gamma", name+"/split/beta"
+	b.nodeOf("Split", name+"/split", []string{h, b.int64s("/const/se_split", filters, filters)}, []string{gamma, beta}, intAttribute("axis", 1))
+	gate := b.node("Sigmoid", name+"/sigmoid", []string{gamma})
+	y = b.node("Mul", name+"/mul", []string{gate, y})
+	return b.node("Add", name+"/add", []string{y, beta})
+}
+
+func (b *onnxBuilder) policy(x string, f *nn.Folded) {
+	b.outputs = append(b.outputs, valueInfo(OnnxPolicy, encoding.NumPolicy))
+	if f.PolicyFC != nil {
+		y := b.act("/policy/conv", b.conv("/policy/conv", x, &f.PolicyConv1))
+		b.dense("/policy/dense", OnnxPolicy, b.flatten("/policy/flatten", y, nn.ClassicalChannels), f.PolicyFC)
+		return
+	}
+	y := b.act("/policy/conv1", b.conv("/policy/conv1", x, &f.PolicyConv1))
+	y = b.flatten("/policy/flatten", b.conv("/policy/conv2", y, f.PolicyConv2), nn.PolicyPlanes)
+	var table []int32
+	for _, at := range encoding.ConvPolicyIndex() {
+		table = append(table, int32(at))
+	}
+	b.node("Gather", OnnxPolicy, []string{y, b.int32s("/const/mapping_table", table)}, intAttribute("axis", 1))
+}
+
+// scalarHead returns the outputs of the value or the moves-left head.
+func (b *onnxBuilder) scalarHead(name, x string, h *nn.ScalarHead) string {
+	y := b.act(name+"/conv", b.conv(name+"/conv", x, &h.Conv))
+	y = b.flatten(name+"/flatten", y, h.Conv.Co)
+	y = b.act(name+"/dense1", b.dense(name+"/dense1", name+"/dense1/add", y, &h.FC1))
+	return b.dense(name+"/dense2", name+"/dense2/add", y, &h.FC2)
+}
+
+func (b *onnxBuilder) value(x string, h *nn.ScalarHead) {
+	y := b.scalarHead("/value", x, h)
+	if b.arch.ValueHead == nn.ValueScalar {
+		b.outputs = append(b.outputs, valueInfo(OnnxValue, 1))
+		b.node("Tanh", OnnxValue, []string{y})
+		return
+	}
+	b.outputs = append(b.outputs, valueInfo(OnnxWDL, 3))
+	b.node("Softmax", OnnxWDL, []string{y}, intAttribute("axis", -1))
+}
+
+func (b *onnxBuilder) movesLeft(x string, h *nn.ScalarHead) {
+	b.outputs = append(b.outputs, valueInfo(OnnxMovesLeft, 1))
+	b.node("Relu", OnnxMovesLeft, []string{b.scalarHead("/mlh", x, h)})
+}

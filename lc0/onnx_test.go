@@ -1,0 +1,153 @@
+package lc0
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/reference"
+)
+
+func onnxOf(t *testing.T, n *nn.Net, meta map[string]string) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	if err := WriteONNX(&buf, n, meta); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+// The model computes in the interpreter, from planes as the engine feeds them
+// (plane 109 in plies), what the net does in the reference.
+func TestWriteONNX(t *testing.T) {
+	seed := rand.Uint64()
+	rng := rand.New(rand.NewPCG(seed, 3))
+	for _, name := range []string{"8x2", "6x1-mish", "8x1-plain-scalar-noml", "2x1-classical-scalar-mish"} {
+		n := sample(t, name)
+		for _, p := range n.Params { // some batch norm that matters, some negative numbers
+			for i := range p.Data {
+				p.Data[i] *= float32(.5 + rng.Float64())
+			}
+		}
+		m := decodeModel(t, onnxOf(t, n, nil))
+		const batch = 2
+		planes := newArray(batch, encoding.NumPlanes, 8, 8)
+		var want []reference.Output
+		for b := range batch {
+			masks, s := randomInput(rng)
+			want = append(want, reference.Forward(n, masks, s))
+			flat := make([]float32, encoding.NumPlanes*64)
+			encoding.ExpandPlanes(flat, masks, s)
+			for i, v := range flat {
+				if i/64 == 109 {
+					v = float32(s.Rule50)
+				}
+				planes.data[b*len(flat)+i] = float64(v)
+			}
+		}
+		got, err := m.run(map[string]*array{"/input/planes": planes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for b, w := range want {
+			checkRow(t, seed, name, got["/output/policy"], b, w.Policy)
+			if n.Arch.ValueHead == nn.ValueScalar {
+				checkRow(t, seed, name, got["/output/value"], b, []float64{w.WDL[0] - w.WDL[2]})
+			} else {
+				checkRow(t, seed, name, got["/output/wdl"], b, w.WDL[:])
+			}
+			if n.Arch.MovesLeft {
+				checkRow(t, seed, name, got["/output/mlh"], b, []float64{w.MovesLeft})
+			}
+		}
+	}
+}
+
+// checkRow holds a row of an output: folding rounds weights to float32, a few
+// 1e-7 of the largest number each.
+func checkRow(t *testing.T, seed uint64, net string, got *array, b int, want []float64) {
+	t.Helper()
+	if got == nil || len(got.dims) != 2 || got.dims[1] != len(want) {
+		t.Fatalf("%s: the output is %v, want rows of %d", net, got, len(want))
+	}
+	scale := 1.0
+	for _, v := range want {
+		scale = max(scale, math.Abs(v))
+	}
+	for i, v := range want {
+		if g := got.data[b*len(want)+i]; !(math.Abs(g-v) <= 2e-5*scale) {
+			t.Fatalf("%s, seed %d, row %d: number %d is %v, want %v", net, seed, b, i, g, v)
+		}
+	}
+}
+
+// Names, shapes and versions are those of lc0's own converter.
+func TestONNXHeader(t *testing.T) {
+	n := sample(t, "8x1")
+	m := decodeModel(t, onnxOf(t, n, map[string]string{"job": "a", "arch": "replaced"}))
+	if m.ir != 8 || m.opset != 17 {
+		t.Errorf("IR %d, opset %d, want 8 and 17", m.ir, m.opset)
+	}
+	if want := map[string]string{"/input/planes": "float[batch,112,8,8]"}; !maps.Equal(m.inputs, want) {
+		t.Errorf("inputs %v, want %v", m.inputs, want)
+	}
+	if want := map[string]string{"/output/policy": "float[batch,1858]", "/output/wdl": "float[batch,3]", "/output/mlh": "float[batch,1]"}; !maps.Equal(m.outputs, want) {
+		t.Errorf("outputs %v, want %v", m.outputs, want)
+	}
+	if m.meta["job"] != "a" || m.meta["net_id"] != n.ID() || m.meta["arch"] == "replaced" || len(m.meta) != 3 {
+		t.Errorf("metadata %v", m.meta)
+	}
+	var names []string
+	for _, node := range m.nodes {
+		names = append(names, node.name)
+	}
+	if slices.Sort(names); len(slices.Compact(slices.Clone(names))) != len(names) {
+		t.Errorf("nodes share a name: %v", names)
+	}
+	table := m.tensors["/const/mapping_table"]
+	// FORMATS.md, section 2: a1b1 (0) is one to the east, plane 14; b1c3 (36) the
+	// knight's first jump, plane 56; h7h8b (1857) the bishop's promotion straight
+	// on, plane 68.
+	for idx, want := range map[int]float64{0: 14 * 64, 36: 56*64 + 1, 1857: 68*64 + 55} {
+		if table.data[idx] != want {
+			t.Errorf("policy index %d is gathered from %v, want %v", idx, table.data[idx], want)
+		}
+	}
+	plain := decodeModel(t, onnxOf(t, sample(t, "4x1-plain-scalar-noml"), nil))
+	if want := map[string]string{"/output/policy": "float[batch,1858]", "/output/value": "float[batch,1]"}; !maps.Equal(plain.outputs, want) {
+		t.Errorf("outputs %v, want %v", plain.outputs, want)
+	}
+}
+
+func TestWriteONNXRefuses(t *testing.T) {
+	n := sample(t, "8x1")
+	n.Params[3].Data[0] = float32(math.Inf(1))
+	var buf bytes.Buffer
+	if err := WriteONNX(&buf, n, nil); !errors.Is(err, nn.ErrNotFinite) || buf.Len() > 0 {
+		t.Errorf("an infinite number: %v, %d bytes", err, buf.Len())
+	}
+	n = sample(t, "8x1")
+	n.Params = n.Params[:3]
+	if err := WriteONNX(&buf, n, nil); !errors.Is(err, nn.ErrParams) {
+		t.Errorf("missing parameters: %v", err)
+	}
+	want := errors.New("disk")
+	if err := WriteONNX(failing{want}, sample(t, "8x1"), nil); !errors.Is(err, want) {
+		t.Errorf("the writer's error is %v", err)
+	}
+}
+
+func TestONNXIsDeterministic(t *testing.T) {
+	n := sample(t, "8x1")
+	meta := map[string]string{"a": "1", "b": "2", "c": "3", "d": "4"}
+	before := n.ID()
+	if !bytes.Equal(onnxOf(t, n, meta), onnxOf(t, n, meta)) || n.ID() != before {
+		t.Error("two models of one net differ, or the net was changed")
+	}
+}

@@ -1,0 +1,231 @@
+package lc0
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// run is a small interpreter of ONNX in float64, written from the operators'
+// specification (opset 17): enough for the models that WriteONNX makes. Nodes
+// must stand in an order in which each input is there before it is used.
+func (m *decodedModel) run(inputs map[string]*array) (map[string]*array, error) {
+	values := map[string]*array{}
+	for name, a := range m.tensors {
+		values[name] = a
+	}
+	for name, a := range inputs {
+		values[name] = a
+	}
+	for _, n := range m.nodes {
+		var in []*array
+		for _, name := range n.inputs {
+			if values[name] == nil {
+				return nil, fmt.Errorf("node %s: input %s is not there", n.name, name)
+			}
+			in = append(in, values[name])
+		}
+		op, ok := onnxOps[n.op]
+		if !ok {
+			return nil, fmt.Errorf("node %s: operator %s", n.name, n.op)
+		}
+		for i, a := range op(n, in) {
+			if values[n.outputs[i]] != nil {
+				return nil, fmt.Errorf("node %s: %s is there already", n.name, n.outputs[i])
+			}
+			values[n.outputs[i]] = a
+		}
+	}
+	return values, nil
+}
+
+var onnxOps = map[string]func(onnxNode, []*array) []*array{
+	"Conv":       runConv,
+	"MatMul":     runMatMul,
+	"ReduceMean": runReduceMean,
+	"Reshape":    runReshape,
+	"Split":      runSplit,
+	"Gather":     runGather,
+	"Softmax":    runSoftmax,
+	"Add":        binary2(func(a, b float64) float64 { return a + b }),
+	"Mul":        binary2(func(a, b float64) float64 { return a * b }),
+	"Relu":       unary(func(x float64) float64 { return max(0, x) }),
+	"Tanh":       unary(math.Tanh),
+	"Sigmoid":    unary(func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }),
+	"Softplus":   unary(func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }),
+}
+
+func unary(f func(float64) float64) func(onnxNode, []*array) []*array {
+	return func(_ onnxNode, in []*array) []*array {
+		out := newArray(in[0].dims...)
+		for i, v := range in[0].data {
+			out.data[i] = f(v)
+		}
+		return []*array{out}
+	}
+}
+
+// binary2 broadcasts as numpy does: dimensions are aligned at the end, those of
+// length 1 are repeated.
+func binary2(f func(a, b float64) float64) func(onnxNode, []*array) []*array {
+	return func(_ onnxNode, in []*array) []*array {
+		a, b := in[0], in[1]
+		rank := max(len(a.dims), len(b.dims))
+		wide := func(dims []int) []int { return slices.Concat(slices.Repeat([]int{1}, rank-len(dims)), dims) }
+		da, db := wide(a.dims), wide(b.dims)
+		dims := make([]int, rank)
+		for i := range dims {
+			if dims[i] = max(da[i], db[i]); da[i] != dims[i] && da[i] != 1 || db[i] != dims[i] && db[i] != 1 {
+				panic(fmt.Sprintf("shapes %v and %v", a.dims, b.dims))
+			}
+		}
+		out := newArray(dims...)
+		for i := range out.data {
+			at := func(d []int) int {
+				rest, index, stride := i, 0, 1
+				for k := rank - 1; k >= 0; k-- {
+					if d[k] > 1 {
+						index += rest % dims[k] * stride
+					}
+					rest, stride = rest/dims[k], stride*d[k]
+				}
+				return index
+			}
+			out.data[i] = f(a.data[at(da)], b.data[at(db)])
+		}
+		return []*array{out}
+	}
+}
+
+// runConv: X [N,C,H,W], W [M,C,k,k], B [M]; stride 1, pads top left bottom right.
+func runConv(n onnxNode, in []*array) []*array {
+	x, w, bias := in[0], in[1], in[2]
+	batch, channels, height, width := x.dims[0], x.dims[1], x.dims[2], x.dims[3]
+	k, pad := int(n.attributes["kernel_shape"][0]), int(n.attributes["pads"][0])
+	if w.dims[1] != channels || w.dims[2] != k || w.dims[3] != k || !slices.Equal(n.attributes["pads"], slices.Repeat([]int64{int64(pad)}, 4)) {
+		panic(fmt.Sprintf("Conv %s: %v by %v, pads %v", n.name, x.dims, w.dims, n.attributes["pads"]))
+	}
+	out := newArray(batch, w.dims[0], height+2*pad-k+1, width+2*pad-k+1)
+	rows, columns := out.dims[2], out.dims[3]
+	for i := range out.data {
+		col, row, o, b := i%columns, i/columns%rows, i/columns/rows%w.dims[0], i/columns/rows/w.dims[0]
+		sum := bias.data[o]
+		for c := range channels {
+			for dy := range k {
+				for dx := range k {
+					if y, z := row+dy-pad, col+dx-pad; y >= 0 && y < height && z >= 0 && z < width {
+						sum += x.data[((b*channels+c)*height+y)*width+z] * w.data[((o*channels+c)*k+dy)*k+dx]
+					}
+				}
+			}
+		}
+		out.data[i] = sum
+	}
+	return []*array{out}
+}
+
+func runMatMul(n onnxNode, in []*array) []*array {
+	a, b := in[0], in[1]
+	if len(a.dims) != 2 || len(b.dims) != 2 || a.dims[1] != b.dims[0] {
+		panic(fmt.Sprintf("MatMul %s: %v by %v", n.name, a.dims, b.dims))
+	}
+	out := newArray(a.dims[0], b.dims[1])
+	for i := range a.dims[0] {
+		for k, v := range a.data[i*a.dims[1]:][:a.dims[1]] {
+			for j, w := range b.data[k*b.dims[1]:][:b.dims[1]] {
+				out.data[i*b.dims[1]+j] += v * w
+			}
+		}
+	}
+	return []*array{out}
+}
+
+// runReduceMean: over the last two axes, which go.
+func runReduceMean(n onnxNode, in []*array) []*array {
+	if !slices.Equal(n.attributes["axes"], []int64{2, 3}) || n.attributes["keepdims"][0] != 0 {
+		panic(fmt.Sprintf("ReduceMean %s: %v", n.name, n.attributes))
+	}
+	x := in[0]
+	out, size := newArray(x.dims[:2]...), x.dims[2]*x.dims[3]
+	for i := range out.data {
+		for _, v := range x.data[i*size:][:size] {
+			out.data[i] += v / float64(size)
+		}
+	}
+	return []*array{out}
+}
+
+func runReshape(n onnxNode, in []*array) []*array {
+	rest, dims := len(in[0].data), make([]int, len(in[1].data))
+	for i, d := range in[1].data {
+		if dims[i] = int(d); d > 0 {
+			rest /= int(d)
+		}
+	}
+	for i, d := range dims {
+		if d == -1 {
+			dims[i] = rest
+		}
+	}
+	if len(newArray(dims...).data) != len(in[0].data) {
+		panic(fmt.Sprintf("Reshape %s: %v to %v", n.name, in[0].dims, in[1].data))
+	}
+	return []*array{{dims, in[0].data}}
+}
+
+// runSplit: along axis 1, in parts of the lengths of the second input.
+func runSplit(n onnxNode, in []*array) []*array {
+	if n.attributes["axis"][0] != 1 {
+		panic("Split along another axis")
+	}
+	x := in[0]
+	inner := len(x.data) / x.dims[0] / x.dims[1]
+	var out []*array
+	at := 0
+	for _, length := range in[1].data {
+		dims := slices.Clone(x.dims)
+		dims[1] = int(length)
+		part := newArray(dims...)
+		for b := range x.dims[0] {
+			copy(part.data[b*dims[1]*inner:][:dims[1]*inner], x.data[(b*x.dims[1]+at)*inner:])
+		}
+		out, at = append(out, part), at+dims[1]
+	}
+	if at != x.dims[1] {
+		panic(fmt.Sprintf("Split %s: %v in parts %v", n.name, x.dims, in[1].data))
+	}
+	return out
+}
+
+// runGather: columns of a matrix.
+func runGather(n onnxNode, in []*array) []*array {
+	if n.attributes["axis"][0] != 1 || len(in[0].dims) != 2 {
+		panic("Gather along another axis")
+	}
+	out := newArray(in[0].dims[0], len(in[1].data))
+	for b := range out.dims[0] {
+		for i, at := range in[1].data {
+			out.data[b*out.dims[1]+i] = in[0].data[b*in[0].dims[1]+int(at)]
+		}
+	}
+	return []*array{out}
+}
+
+// runSoftmax: along the last axis.
+func runSoftmax(n onnxNode, in []*array) []*array {
+	if n.attributes["axis"][0] != -1 {
+		panic("Softmax along another axis")
+	}
+	x := in[0]
+	out, size := newArray(x.dims...), x.dims[len(x.dims)-1]
+	for lo := 0; lo < len(x.data); lo += size {
+		sum, top := 0.0, slices.Max(x.data[lo:lo+size])
+		for _, v := range x.data[lo : lo+size] {
+			sum += math.Exp(v - top)
+		}
+		for i, v := range x.data[lo : lo+size] {
+			out.data[lo+i] = math.Exp(v-top) / sum
+		}
+	}
+	return []*array{out}
+}

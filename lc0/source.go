@@ -1,0 +1,244 @@
+package lc0
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// ErrNoSource says that a file is neither a chunk nor a tar of chunks.
+var ErrNoSource = errors.New("neither a Leela chunk (.gz) nor a tar of chunks")
+
+// Inflate appends the inflated bytes of a gzip stream to dst, at most limit of
+// them, and returns ErrCorruptRecord where there are more. A Source uses the
+// standard library's; another may be set for speed. It is called by several
+// goroutines at once.
+type Inflate func(dst, compressed []byte, limit int) ([]byte, error)
+
+// Source is a file of chunks: one gzip stream (one chunk), or a tar of them
+// (one chunk a member). It holds an index, and opens the file for each chunk
+// anew, so that any number of sources may be there. Safe for concurrent use.
+type Source struct {
+	Inflate Inflate // nil = compress/gzip; not to be changed while chunks are read
+
+	path    string
+	size    int64
+	modTime time.Time
+	key     string
+	chunks  []member
+	bad     []MemberError
+}
+
+// member is where a chunk lies.
+type member struct {
+	name   string
+	offset int64
+	size   int64
+}
+
+// MemberError is a member of a tar that is no chunk, or damaged.
+type MemberError struct {
+	Path   string // the file
+	Name   string // the member; "" where its header is unreadable
+	Offset int64  // of its header
+	Err    error  // wraps ErrCorruptRecord
+}
+
+// Error names file, member and place.
+func (e *MemberError) Error() string {
+	name := e.Name
+	if name == "" {
+		name = "unreadable member"
+	}
+	return fmt.Sprintf("%s: %s at offset %d: %v", e.Path, name, e.Offset, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *MemberError) Unwrap() error { return e.Err }
+
+// OpenSource reads the index of a file; what the file is is told by its
+// content. Bad members of a tar are left out and counted (Bad). Errors:
+// ErrNoSource, or the file system's.
+func OpenSource(path string) (*Source, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open Leela chunks: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("open Leela chunks: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("open Leela chunks: %s: %w: not a regular file", path, ErrNoSource)
+	}
+	s := &Source{path: path, size: info.Size(), modTime: info.ModTime()}
+	if err := s.index(f); err != nil {
+		return nil, fmt.Errorf("open Leela chunks: %s: %w", path, err)
+	}
+	if err := s.setKey(f); err != nil {
+		return nil, fmt.Errorf("open Leela chunks: %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// index finds the chunks.
+func (s *Source) index(f io.ReaderAt) error {
+	head := make([]byte, min(s.size, tarBlock))
+	if _, err := f.ReadAt(head, 0); err != nil && err != io.EOF {
+		return err
+	}
+	if isChunk(head) {
+		s.chunks = []member{{name: filepath.Base(s.path), size: s.size}}
+		return nil
+	}
+	if len(head) == 0 {
+		return fmt.Errorf("%w: the file is empty", ErrNoSource)
+	}
+	if !isTar(head) {
+		return fmt.Errorf("%w: it begins with % x", ErrNoSource, head[:min(len(head), 8)])
+	}
+	t := tarReader{file: f, size: s.size}
+	err := t.scan()
+	for i := range t.bad {
+		t.bad[i].Path = s.path
+	}
+	s.chunks, s.bad = t.members, t.bad
+	return err
+}
+
+// isChunk says whether bytes begin as a chunk does: gzip, or a bare record.
+func isChunk(head []byte) bool {
+	_, err := sizeAt(head)
+	return isGzip(head) || err == nil
+}
+
+// setKey hashes what tells one file from another without reading all of it:
+// names, sizes and last 8 bytes (CRC-32 and length, in gzip) of the chunks.
+func (s *Source) setKey(f io.ReaderAt) error {
+	h := sha256.New()
+	for _, m := range s.chunks {
+		name := m.name
+		if len(s.chunks) == 1 && m.offset == 0 {
+			name = "" // a renamed chunk is the same
+		}
+		b := binary.LittleEndian.AppendUint64([]byte(name+"\x00"), uint64(m.size))
+		end := make([]byte, min(m.size, 8))
+		if _, err := f.ReadAt(end, m.offset+m.size-int64(len(end))); err != nil && err != io.EOF {
+			return err
+		}
+		h.Write(append(b, end...))
+	}
+	s.key = hex.EncodeToString(h.Sum(nil)[:16])
+	return nil
+}
+
+// Path returns the path given to OpenSource.
+func (s *Source) Path() string { return s.path }
+
+// Len returns the number of chunks.
+func (s *Source) Len() int { return len(s.chunks) }
+
+// Key names the content in 32 hexadecimal digits: it stays when the file is
+// moved or copied, and changes when the file is written anew.
+func (s *Source) Key() string { return s.key }
+
+// Name returns the name of chunk i: the member's, or the file's.
+func (s *Source) Name(i int) string { return s.chunks[i].name }
+
+// Bad returns the members that were left out. The caller must not change it.
+func (s *Source) Bad() []MemberError { return s.bad }
+
+// Chunk returns the bytes of the records of chunk i, inflated; DecodeRecords
+// reads them. An error about them, wrapping ErrCorruptRecord, is of this chunk
+// only. A file that has changed since OpenSource is an error too.
+func (s *Source) Chunk(i int) ([]byte, error) { return s.AppendChunk(nil, i) }
+
+// AppendChunk is Chunk into the caller's memory.
+func (s *Source) AppendChunk(dst []byte, i int) ([]byte, error) {
+	from := len(dst)
+	out, err := s.read(dst, i)
+	if err == nil {
+		err = checkWhole(out[from:])
+	}
+	if err != nil {
+		return dst, fmt.Errorf("read Leela chunk: %s: %s: %w", s.path, s.chunks[i].name, err)
+	}
+	return out, nil
+}
+
+// checkWhole checks that the bytes are whole records of the first one's version.
+func checkWhole(raw []byte) error {
+	if len(raw) == 0 {
+		return recordError("no record")
+	}
+	size, err := sizeAt(raw)
+	if err != nil {
+		return err
+	}
+	if len(raw)%size != 0 {
+		return recordError("%d bytes are not records of %d", len(raw), size)
+	}
+	return nil
+}
+
+func (s *Source) read(dst []byte, i int) ([]byte, error) {
+	buf := buffers.Get().(*bytes.Buffer)
+	defer buffers.Put(buf)
+	buf.Reset()
+	if err := s.load(buf, i); err != nil {
+		return dst, err
+	}
+	data, limit := buf.Bytes(), maxChunkRecords*V7Size
+	switch {
+	case !isGzip(data):
+		return append(dst, data...), nil
+	case s.Inflate != nil:
+		return s.Inflate(dst, data, limit)
+	}
+	return inflate(dst, data, limit)
+}
+
+// Packed returns the bytes of chunk i as they lie in the file, unchecked.
+func (s *Source) Packed(i int) ([]byte, error) {
+	var buf bytes.Buffer
+	if err := s.load(&buf, i); err != nil {
+		return nil, fmt.Errorf("read Leela chunk: %s: %s: %w", s.path, s.chunks[i].name, err)
+	}
+	return buf.Bytes(), nil
+}
+
+// load reads the bytes of chunk i.
+func (s *Source) load(buf *bytes.Buffer, i int) error {
+	m := s.chunks[i]
+	if m.size > maxChunkRecords*V7Size {
+		return recordError("%d bytes, a chunk has at most %d", m.size, maxChunkRecords*V7Size)
+	}
+	f, err := os.Open(s.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() != s.size || !info.ModTime().Equal(s.modTime) {
+		return errors.New("the file has changed since it was indexed: open it again")
+	}
+	n, err := buf.ReadFrom(io.NewSectionReader(f, m.offset, m.size))
+	if err == nil && n < m.size {
+		err = recordError("the file ends after %d of %d bytes", n, m.size)
+	}
+	return err
+}
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}

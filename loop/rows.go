@@ -1,0 +1,158 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// cursor delivers batches and says where it stands, as of the batches taken.
+type cursor interface {
+	trainer.BatchSource
+	Section() stage.Section
+}
+
+// rowSource delivers training rows that another program, or the data loader,
+// made of games: no game enters the run, which then counts steps alone.
+type rowSource interface {
+	// Ahead returns the rows with batches prepared in advance, and what ends that:
+	// it leaves the source where the consumer is.
+	// ctx ends the wait for rows.
+	Ahead(ctx context.Context) (cursor, func() error)
+
+	// Section is where the source stands while Ahead is not under way.
+	Section() stage.Section
+
+	// HeldOut returns a pass over at most so many rows that are never trained on;
+	// nil where there are none.
+	HeldOut(ctx context.Context, rows int) (trainer.BatchSource, error)
+
+	// Sample returns some training rows, at most so many, without taking them:
+	// batch-norm statistics of averaged weights are measured on them. nil where
+	// there are none.
+	Sample(rows int) (trainer.BatchSource, error)
+
+	NumRows() int64   // of the window that the rows come from; 0 = not known
+	Generated() int64 // rows that self-play has made until then, as net names count them; 0 = not known
+
+	// Refresh goes on with newer rows where there are any.
+	Refresh() error
+
+	Close() error
+}
+
+// hasGames says whether games enter the run, its own or those of other
+// processes; else it has a rowSource.
+func (r *run) hasGames() bool {
+	s := r.cfg.GetTraining().GetSource()
+	return s == config.Training_SELFPLAY || s == config.Training_DIR
+}
+
+// openSource opens what the rows come from: the windows of games, or a
+// rowSource.
+func (r *run) openSource(ctx context.Context) (err error) {
+	t := r.cfg.GetTraining()
+	r.games = replay.NewSplit(int(t.GetReplaySize()), int(t.GetReplaySize()), t.GetValidation().GetShare())
+	switch t.GetSource() {
+	case config.Training_SHUFFLED:
+		r.rows, err = r.openShuffled()
+	case config.Training_LOADER:
+		r.rows, err = r.openLoader(ctx)
+	default:
+		r.source = replay.NewSource(r.games.Train, r.stages.sampler, r.cfg.GetSeed(), streamSampler)
+		r.source.SetShortTerm(t.GetStTheta())
+		if t.GetSymmetries() {
+			r.source.ShowSymmetries()
+		}
+		r.cursor = r.source.Section
+		return nil
+	}
+	if err == nil {
+		r.cursor = r.rows.Section
+	}
+	return err
+}
+
+// openBatches prepares batches in advance, and returns what ends that: it
+// leaves the source where the consumer is.
+func (r *run) openBatches(ctx context.Context) (cursor, func() error) {
+	if r.rows != nil {
+		return r.rows.Ahead(ctx)
+	}
+	p := replay.Prefetch(r.source, prefetchDepth)
+	return p, p.Close
+}
+
+// refreshEvery is how often newer rows are looked for.
+const refreshEvery = 10 * time.Second
+
+// rowSteps does steps until everything is done or the rows end. context.Canceled
+// means that a stop was asked for.
+func (r *run) rowSteps(ctx context.Context, batches cursor) error {
+	looked := time.Time{}
+	for !r.done() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if time.Since(looked) > refreshEvery {
+			looked = time.Now()
+			if err := r.rows.Refresh(); err != nil {
+				return err
+			}
+			r.state.Rows = max(r.state.Rows, r.rows.Generated())
+		}
+		if err := r.step(ctx, batches); errors.Is(err, io.EOF) {
+			r.log.Info("all rows were trained on")
+			return nil
+		} else if ctx.Err() != nil {
+			return context.Canceled
+		} else if err != nil {
+			return err
+		}
+		if err := r.saveIfDue(ctx, batches); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// windowRows is the number of rows that training draws from.
+func (r *run) windowRows() int64 {
+	if r.rows != nil {
+		return r.rows.NumRows()
+	}
+	return int64(r.games.Train.Rows())
+}
+
+// sampleRows returns training rows, at most so many, that nobody takes thereby.
+func (r *run) sampleRows(rows int) (trainer.BatchSource, error) {
+	if r.rows != nil {
+		return r.rows.Sample(rows)
+	}
+	return r.pass(r.games.Train, rows), nil
+}
+
+// heldOut returns a pass over at most so many rows that are never trained on,
+// nil where there are none.
+func (r *run) heldOut(ctx context.Context, rows int) (trainer.BatchSource, error) {
+	if r.rows != nil {
+		return r.rows.HeldOut(ctx, rows)
+	}
+	if r.games.Validation.Rows() == 0 {
+		return nil, nil
+	}
+	return r.pass(r.games.Validation, rows), nil
+}
+
+// pass returns a pass over the rows of a window, at most so many.
+func (r *run) pass(w *replay.Window, rows int) *replay.Pass {
+	p := replay.NewPass(w, rows)
+	p.SetShortTerm(r.cfg.GetTraining().GetStTheta())
+	return p
+}

@@ -1,0 +1,110 @@
+package record
+
+import (
+	"strings"
+
+	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/encoding"
+)
+
+// SideAt returns who is to move in the position before move number ply. It
+// allocates nothing and plays no moves; g must be valid.
+func (g *Game) SideAt(ply int) chess.Color {
+	side := chess.White
+	field := 0
+	for f := range strings.FieldsSeq(g.Start) { // men, side, ...
+		if field == 1 && f == "b" {
+			side = chess.Black
+		}
+		if field++; field > 1 {
+			break
+		}
+	}
+	return side ^ chess.Color(ply&1)
+}
+
+// GameResultAt returns the game's own outcome as the side to move at ply sees
+// it: Q from WhiteResult, D = 1 for a draw, M = plies to the end of the game.
+// It is unknown in an aborted game. ply may be len(g.Plies).
+func (g *Game) GameResultAt(ply int) encoding.QDM {
+	if g.End == EndAborted {
+		return encoding.UnknownQDM
+	}
+	v := encoding.QDM{Q: float32(g.Result(g.SideAt(ply))), M: float32(len(g.Plies) - ply)}
+	if g.WhiteResult == 0 {
+		v.D = 1
+	}
+	return v
+}
+
+// ResultAt returns the outcome that the position at ply is trained on, as its
+// side to move sees it: Results where they say something, GameResultAt where
+// they do not. ply < len(g.Plies).
+func (g *Game) ResultAt(ply int) encoding.QDM {
+	v := g.GameResultAt(ply)
+	if len(g.Results) == 0 {
+		return v
+	}
+	own := g.Results[ply]
+	if own.Q == own.Q {
+		v.Q, v.D = own.Q, own.D
+	}
+	if own.M == own.M {
+		v.M = own.M
+	}
+	return v
+}
+
+// SetResult gives the position at ply an outcome of its own, as its side to
+// move sees it. What equals the game's own outcome is not stored, so that a
+// game in which nothing differs has no Results. Only for a game that the caller
+// owns (Clone).
+func (g *Game) SetResult(ply int, v encoding.QDM) {
+	own := g.GameResultAt(ply)
+	if v.Q == own.Q && v.D == own.D {
+		v.Q, v.D = encoding.UnknownQDM.Q, encoding.UnknownQDM.D
+	}
+	if v.M == own.M {
+		v.M = encoding.UnknownQDM.M
+	}
+	if len(g.Results) == 0 {
+		if unknown(v) {
+			return
+		}
+		g.Results = make([]encoding.QDM, len(g.Plies))
+		for i := range g.Results {
+			g.Results[i] = encoding.UnknownQDM
+		}
+	}
+	if g.Results[ply] = v; !unknown(v) {
+		return
+	}
+	for i := range g.Results {
+		if !unknown(g.Results[i]) {
+			return
+		}
+	}
+	g.Results = nil
+}
+
+// unknown says whether nothing is known of v.
+func unknown(v encoding.QDM) bool { return v.Q != v.Q && v.D != v.D && v.M != v.M }
+
+// checkResults checks the outcomes of single positions.
+func (g *Game) checkResults() error {
+	if len(g.Results) == 0 {
+		return nil
+	}
+	if len(g.Results) != len(g.Plies) {
+		return invalid(-1, "results", "%d entries, want none or %d, one a ply", len(g.Results), len(g.Plies))
+	}
+	for i, v := range g.Results {
+		if (v.Q == v.Q) != (v.D == v.D) {
+			return invalid(i, "results", "Q is %g and D is %g: both are known, or neither", v.Q, v.D)
+		}
+		if err := checkValue(i, "results", v); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package chunks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/lc0"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
+)
+
+// ErrInput says that an input holds no games, or is not there.
+var ErrInput = errors.New("no games to read")
+
+// Game is a game and where it was found.
+type Game struct {
+	Path  string // the file
+	Name  string // of the chunk in it, "" in *.games
+	Index int    // of the chunk in the file, or of the game
+	Rec   *record.Game
+
+	// Of Leela's chunks alone:
+	Source  *lc0.Source  // nil in *.games
+	Records []lc0.Record // all of one version and input format; nil in *.games
+}
+
+// where names the game in messages.
+func (g *Game) where() string {
+	if g.Name == "" || g.Name == filepath.Base(g.Path) {
+		return g.Path
+	}
+	return g.Path + ": " + g.Name
+}
+
+// Walk calls fn for every game of inputs: files, or directories, of which all
+// *.gz, *.tar, *.games and *.games.tmp are taken, in path order, names with a
+// dot in front left out. Memory is that of a file of games, or of one chunk.
+// problems are what could not be read. The error is fn's, ctx's, or wraps
+// ErrInput.
+func Walk(ctx context.Context, fsys fsx.FS, inputs []string, fn func(*Game) error) (problems []error, err error) {
+	paths, err := list(inputs)
+	if err != nil {
+		return nil, err
+	}
+	w := walker{ctx: ctx, fsys: fsys, fn: fn}
+	for _, path := range paths {
+		if err := w.file(path); err != nil {
+			return w.problems, err
+		}
+	}
+	return w.problems, nil
+}
+
+// list returns the files of inputs.
+func list(inputs []string) (paths []string, err error) {
+	for _, in := range inputs {
+		before := len(paths)
+		err := filepath.WalkDir(in, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case path != in && strings.HasPrefix(d.Name(), "."):
+				if d.IsDir() {
+					return fs.SkipDir
+				}
+			case !d.IsDir() && (path == in || hasGames(path)):
+				paths = append(paths, path)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrInput, err)
+		}
+		if len(paths) == before {
+			return nil, fmt.Errorf("%w: %s holds no *.gz, *.tar or *.games", ErrInput, in)
+		}
+	}
+	return paths, nil
+}
+
+func hasGames(path string) bool {
+	for _, suffix := range [...]string{".gz", ".tar", replay.SealedSuffix, replay.GrowingSuffix} {
+		if strings.HasSuffix(path, suffix) {
+			return true
+		}
+	}
+	return false
+}
+
+type walker struct {
+	ctx      context.Context
+	fsys     fsx.FS
+	fn       func(*Game) error
+	problems []error
+}
+
+// file reads one file.
+func (w *walker) file(path string) error {
+	if strings.HasSuffix(path, replay.SealedSuffix) || strings.HasSuffix(path, replay.GrowingSuffix) {
+		return w.games(path)
+	}
+	src, err := lc0.OpenSource(path)
+	if err != nil {
+		w.problems = append(w.problems, err)
+		return nil
+	}
+	bad := src.Bad()
+	for i := range bad {
+		w.problems = append(w.problems, &bad[i])
+	}
+	for i := range src.Len() {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		g, err := Read(src, i)
+		if err != nil {
+			w.problems = append(w.problems, err)
+			continue
+		}
+		if err := w.fn(g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Read reads chunk i of a source.
+func Read(src *lc0.Source, i int) (*Game, error) {
+	raw, err := src.Chunk(i)
+	if err != nil {
+		return nil, err
+	}
+	g := &Game{Path: src.Path(), Name: src.Name(i), Index: i, Source: src}
+	if g.Records, err = lc0.DecodeRecords(raw); err == nil {
+		g.Rec, err = lc0.Game(g.Records)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", g.where(), err)
+	}
+	return g, nil
+}
+
+// games reads a file of games of ours.
+func (w *walker) games(path string) error {
+	games, info, err := replay.ReadChunk(w.fsys, path)
+	if err != nil {
+		w.problems = append(w.problems, err)
+		return nil
+	}
+	for _, d := range info.Damage {
+		w.problems = append(w.problems, d)
+	}
+	for i, rec := range games {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		if err := w.fn(&Game{Path: path, Index: i, Rec: rec}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

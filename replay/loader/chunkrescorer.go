@@ -1,0 +1,101 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+func init() {
+	register(kind{name: "chunk_rescorer", in: Chunks, out: Chunks,
+		chosen: func(c *StageConfig) bool { return c.ChunkRescorer != nil }, newStage: newChunkRescorer})
+}
+
+// chunkRescorer passes chunks through rescorers and keeps their order. A chunk
+// that a rescorer refuses is quarantined.
+type chunkRescorer struct {
+	name       string
+	settings   *ChunkRescorer
+	quarantine *Quarantine
+	in, out    *Queue[*Game]
+
+	rescored, changed, bad atomic.Uint64
+}
+
+func newChunkRescorer(b *build) (Stage, error) {
+	s := b.config.ChunkRescorer
+	if s.Threads < 1 {
+		return nil, fmt.Errorf("threads: %d; at least 1 is needed", s.Threads)
+	}
+	if len(s.Rescorers) == 0 {
+		return nil, errors.New("no rescorer; add rescorer { name: ... }, or remove the stage")
+	}
+	return &chunkRescorer{name: b.config.Name, settings: s, quarantine: b.quarantine, in: inputOf[*Game](b), out: outputOf[*Game](b)}, nil
+}
+
+func (r *chunkRescorer) Name() string { return r.name }
+
+// Run rescores.
+func (r *chunkRescorer) Run(ctx context.Context) error {
+	return mapOrdered(ctx, r.settings.Threads, r.in, r.rescore, func(ctx context.Context, g *Game) error {
+		if g == nil {
+			return nil
+		}
+		return r.out.Put(ctx, g)
+	})
+}
+
+// rescore returns the game as it is to be learnt, nil if a rescorer refused it.
+func (r *chunkRescorer) rescore(ctx context.Context, g *Game) (*Game, error) {
+	out, err := rescoreGame(ctx, g, r.settings.Rescorers)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		r.bad.Add(1)
+		r.quarantine.Add(g.String(), err)
+		return nil, nil
+	case out != g:
+		r.changed.Add(1)
+	}
+	r.rescored.Add(1)
+	return out, nil
+}
+
+func (r *chunkRescorer) Stats() []Counter {
+	return []Counter{count("chunks_rescored", &r.rescored), count("chunks_changed", &r.changed), count("chunks_bad", &r.bad)}
+}
+
+// rescoreGame passes g through rescorers in order and returns it, or a changed
+// copy. A rescorer must return a valid record of the same game.
+func rescoreGame(ctx context.Context, g *Game, rescorers []stage.Rescorer) (*Game, error) {
+	before, err := g.Record()
+	if err != nil {
+		return nil, err
+	}
+	rec := before
+	for _, r := range rescorers {
+		next, err := r.Rescore(ctx, rec)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("chunk %s: rescorer %s: %w", g, r.Name(), err)
+		case next == rec:
+			continue
+		case next == nil || next.ID != rec.ID:
+			return nil, fmt.Errorf("chunk %s: rescorer %s returned another game", g, r.Name())
+		}
+		if err := next.Validate(); err != nil {
+			return nil, fmt.Errorf("chunk %s: rescorer %s: invalid result: %w", g, r.Name(), err)
+		}
+		rec = next
+	}
+	if rec == before {
+		return g, nil
+	}
+	changed := *g
+	changed.Rec, changed.Packed = rec, nil
+	return &changed, nil
+}

@@ -1,0 +1,130 @@
+package loader
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+func init() {
+	register(kind{name: "chunk_source_reader", in: Names, out: Sources,
+		chosen: func(c *StageConfig) bool { return c.ChunkSourceReader != nil }, newStage: newChunkSourceReader})
+}
+
+// opener opens files whose names end in suffix.
+type opener struct {
+	suffix string
+	open   func(r *chunkSourceReader, f File) (Source, error)
+}
+
+// openers are all forms of files.
+var openers = []opener{{".games", openGames}, {".gz", openLeela}, {".tar", openLeela}}
+
+// knownFile says whether a file's name is one of those that openers know.
+func knownFile(name string) bool { return openerOf(name) != nil }
+
+func openerOf(name string) *opener {
+	for i := range openers {
+		if strings.HasSuffix(name, openers[i].suffix) {
+			return &openers[i]
+		}
+	}
+	return nil
+}
+
+// chunkSourceReader opens files. A file that cannot be used is quarantined.
+type chunkSourceReader struct {
+	name       string
+	settings   *ChunkSourceReader
+	fs         fsx.FS
+	shortTerm  float64
+	quarantine *Quarantine
+	in         *Queue[File]
+	out        *Queue[SourceEvent]
+
+	opened, bad, badMembers, chunks atomic.Uint64
+}
+
+func newChunkSourceReader(b *build) (Stage, error) {
+	s := b.config.ChunkSourceReader
+	if s.Threads < 1 {
+		return nil, fmt.Errorf("threads: %d; at least 1 is needed", s.Threads)
+	}
+	return &chunkSourceReader{name: b.config.Name, settings: s, fs: b.options.FS, shortTerm: b.options.ShortTerm, quarantine: b.quarantine,
+		in: inputOf[File](b), out: outputOf[SourceEvent](b)}, nil
+}
+
+func (r *chunkSourceReader) Name() string { return r.name }
+
+// Run opens files in their order.
+func (r *chunkSourceReader) Run(ctx context.Context) error {
+	return mapOrdered(ctx, r.settings.Threads, r.in, r.read, func(ctx context.Context, e *SourceEvent) error {
+		if e == nil {
+			return nil
+		}
+		return r.out.Put(ctx, *e)
+	})
+}
+
+// read opens one file; nil = nothing to hand on.
+func (r *chunkSourceReader) read(ctx context.Context, f File) (*SourceEvent, error) {
+	if f.Phase == InitialDone || f.Phase == Removed {
+		r.quarantine.Release(f.Key)
+		return &SourceEvent{File: f}, nil
+	}
+	o := openerOf(f.Path)
+	if o == nil {
+		return nil, fmt.Errorf("%s: no form of chunk file; known: .games, .gz, .tar", f.Path) // the provider lets none through
+	}
+	if f.Phase != Initial {
+		r.quarantine.Release(f.Key) // what it was before
+	}
+	src, err := o.open(r, f)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		r.bad.Add(1)
+		r.quarantine.Add(f.Key, err)
+		if f.Phase == Replaced { // what was read of it before is no longer there
+			f.Phase = Removed
+			return &SourceEvent{File: f}, nil
+		}
+		return nil, nil
+	}
+	r.opened.Add(1)
+	r.chunks.Add(uint64(src.Len()))
+	if len(r.settings.Rescorers) > 0 {
+		src = &rescoredSource{Source: src, ctx: context.WithoutCancel(ctx), rescorers: r.settings.Rescorers}
+	}
+	return &SourceEvent{File: f, Source: src}, nil
+}
+
+func (r *chunkSourceReader) Stats() []Counter {
+	return []Counter{count("files_opened", &r.opened), count("files_bad", &r.bad),
+		count("members_bad", &r.badMembers), count("chunks_seen", &r.chunks)}
+}
+
+// count is a counter's value now.
+func count(name string, v *atomic.Uint64) Counter {
+	return Counter{Name: name, Value: float64(v.Load())}
+}
+
+// rescoredSource rescores each game when it is read.
+type rescoredSource struct {
+	Source
+	ctx       context.Context
+	rescorers []stage.Rescorer
+}
+
+func (s *rescoredSource) Game(i int) (*Game, error) {
+	g, err := s.Source.Game(i)
+	if err != nil {
+		return nil, err
+	}
+	return rescoreGame(s.ctx, g, s.rescorers)
+}

@@ -1,0 +1,134 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync/atomic"
+)
+
+func init() {
+	register(kind{name: "chunk_source_splitter", in: Sources, out: Sources,
+		chosen: func(c *StageConfig) bool { return c.ChunkSourceSplitter != nil },
+		ports:  splitterPorts, newStage: newChunkSourceSplitter})
+}
+
+// splitterPorts returns the names of the outputs.
+func splitterPorts(c *StageConfig) ([]string, error) {
+	var names []string
+	for _, o := range c.ChunkSourceSplitter.Outputs {
+		if !namePattern.MatchString(o.Name) {
+			return nil, fmt.Errorf("bad name %q of an output; a name has 1 to 40 of a-z 0-9 _ -", o.Name)
+		}
+		if slices.Contains(names, o.Name) {
+			return nil, fmt.Errorf("two outputs are called %q; give each its own name", o.Name)
+		}
+		names = append(names, o.Name)
+	}
+	if len(names) < 2 {
+		return nil, fmt.Errorf("%d outputs; a splitter has at least two: add output { name: ... weight: ... }", len(names))
+	}
+	return names, nil
+}
+
+// chunkSourceSplitter deals the chunks of each source to its outputs by
+// ChunkHash, so that a chunk is always on the same side.
+type chunkSourceSplitter struct {
+	name    string
+	weights []float64
+	in      *Queue[SourceEvent]
+	out     []*Queue[SourceEvent]
+	outputs []SplitOutput
+	dealt   []atomic.Uint64 // chunks of each output
+}
+
+func newChunkSourceSplitter(b *build) (Stage, error) {
+	s := &chunkSourceSplitter{name: b.config.Name, in: inputOf[SourceEvent](b), out: outputsOf[SourceEvent](b),
+		outputs: b.config.ChunkSourceSplitter.Outputs}
+	for _, o := range s.outputs {
+		s.weights = append(s.weights, o.Weight)
+	}
+	if !validWeights(s.weights) {
+		return nil, fmt.Errorf("weights %v; they must be finite, at least 0, and not all 0", s.weights)
+	}
+	s.dealt = make([]atomic.Uint64, len(s.weights))
+	return s, nil
+}
+
+func (s *chunkSourceSplitter) Name() string { return s.name }
+
+// Run deals sources. Markers and removals go to all outputs.
+func (s *chunkSourceSplitter) Run(ctx context.Context) error {
+	for {
+		e, err := s.in.Get(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		shares := s.deal(e)
+		for i, out := range s.out {
+			part := e
+			if e.Source != nil {
+				if len(shares[i]) == 0 && e.File.Phase != Replaced {
+					continue
+				}
+				s.dealt[i].Add(uint64(len(shares[i])))
+				part.Source = &share{Source: e.Source, chunks: shares[i]}
+			}
+			if err := out.Put(ctx, part); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// deal returns the chunk numbers of each output, ascending.
+func (s *chunkSourceSplitter) deal(e SourceEvent) [][]int32 {
+	shares := make([][]int32, len(s.out))
+	if e.Source == nil {
+		return shares
+	}
+	for i := range e.Source.Len() {
+		side := splitOf(ChunkHash(e.Source.Key(), i), s.weights)
+		shares[side] = append(shares[side], int32(i))
+	}
+	return shares
+}
+
+func (s *chunkSourceSplitter) Stats() []Counter {
+	counters := make([]Counter, len(s.outputs))
+	for i := range s.outputs {
+		counters[i] = count("chunks_"+s.outputs[i].Name, &s.dealt[i])
+	}
+	return counters
+}
+
+// share is a part of a source. Its games keep their numbers in the source.
+type share struct {
+	Source
+	chunks []int32
+}
+
+func (s *share) Len() int { return len(s.chunks) }
+
+// NumPositions is not known of a part.
+func (s *share) NumPositions() int {
+	if len(s.chunks) == s.Source.Len() {
+		return s.Source.NumPositions()
+	}
+	return -1
+}
+
+func (s *share) Game(i int) (*Game, error) { return s.Source.Game(int(s.chunks[i])) }
+
+// numberIn returns the number that chunk i of src has in its file (Game.Index).
+func numberIn(src Source, i int) int {
+	if s, ok := src.(*share); ok {
+		return numberIn(s.Source, int(s.chunks[i]))
+	}
+	return i
+}

@@ -1,0 +1,222 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+)
+
+func init() {
+	register(kind{name: "file_path_provider", in: Nothing, out: Names,
+		chosen: func(c *StageConfig) bool { return c.FilePathProvider != nil }, newStage: newFilePathProvider})
+}
+
+// hintDelay is how long after a hint the directory is looked at: long enough
+// for a burst of changes to count as one.
+const hintDelay = 50 * time.Millisecond
+
+// filePathProvider watches a directory and all below it for files of chunks.
+// Names that begin with a dot, and names of other forms, are ignored. What it
+// sees when it polls is the truth; what the operating system says meanwhile only
+// makes it look sooner.
+type filePathProvider struct {
+	name       string
+	settings   *FilePathProvider
+	fs         fsx.FS
+	quarantine *Quarantine
+	out        *Queue[File]
+	hints      func() hinter // nil = none
+
+	mu     sync.Mutex // held for a whole scan
+	ledger *ledger
+
+	countsMu sync.Mutex
+	counts   providerCounts
+}
+
+// providerCounts are the counters after the last scan.
+type providerCounts struct {
+	files, duplicates, renamed, rewritten, removed int
+	ignored                                        int // files of other forms at the last scan
+	scans, failed                                  int // scans, directories that could not be read
+}
+
+// hinter says that something below the watched directories may have changed.
+type hinter interface {
+	Watch(dir string) // more than once for the same is fine
+	C() <-chan struct{}
+	Close() error
+}
+
+func newFilePathProvider(b *build) (Stage, error) {
+	s := b.config.FilePathProvider
+	if s.Directory == "" {
+		return nil, errors.New("no directory; add directory: the one that holds the chunk files")
+	}
+	if s.Watch && !(s.PollSeconds > 0) {
+		return nil, fmt.Errorf("poll_seconds: %v; it must be above 0", s.PollSeconds)
+	}
+	p := &filePathProvider{name: b.config.Name, settings: s, fs: b.options.FS, quarantine: b.quarantine,
+		out: outputOf[File](b), hints: newHinter}
+	p.ledger = newLedger(p.fingerprint)
+	return p, nil
+}
+
+func (p *filePathProvider) Name() string { return p.name }
+
+// Run scans once, says that it has, and goes on where it watches.
+func (p *filePathProvider) Run(ctx context.Context) error {
+	if _, err := p.fs.ReadDir(p.settings.Directory); err != nil {
+		return fmt.Errorf("watch directory %s: %w; create it, or correct directory", p.settings.Directory, err)
+	}
+	var hint hinter = noHints{}
+	if p.settings.Watch && p.hints != nil {
+		hint = p.hints()
+	}
+	defer hint.Close()
+	if err := p.scan(ctx, Initial, hint); err != nil {
+		return err
+	}
+	if err := p.out.Put(ctx, File{Phase: InitialDone}); err != nil {
+		return err
+	}
+	if !p.settings.Watch {
+		return nil
+	}
+	interval := time.Duration(p.settings.PollSeconds * float64(time.Second))
+	for {
+		timer := time.NewTimer(interval)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		case <-timer.C:
+		case <-hint.C():
+			timer.Reset(min(hintDelay, interval))
+			select {
+			case <-ctx.Done():
+				timer.Stop()
+				return ctx.Err()
+			case <-timer.C:
+			}
+		}
+		if err := p.scan(ctx, Added, hint); err != nil {
+			return err
+		}
+	}
+}
+
+// scan looks at the directory once and hands on what is new.
+func (p *filePathProvider) scan(ctx context.Context, phase Phase, hint hinter) error {
+	w := walk{fs: p.fs, root: p.settings.Directory, hint: hint}
+	w.dir(ctx, "")
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	slices.SortFunc(w.files, func(a, b seen) int {
+		return age{a.modTime, a.rel}.compare(age{b.modTime, b.rel})
+	})
+	p.mu.Lock()
+	events, bad := p.ledger.update(ctx, phase, w.files, w.failed)
+	p.count(&w)
+	p.mu.Unlock()
+	for rel, err := range bad {
+		p.quarantine.Add(rel, err)
+	}
+	for _, f := range events {
+		f.Path = filepath.Join(p.settings.Directory, filepath.FromSlash(f.Path))
+		if err := p.out.Put(ctx, f); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// count notes the counters after a scan.
+func (p *filePathProvider) count(w *walk) {
+	l := p.ledger
+	p.countsMu.Lock()
+	defer p.countsMu.Unlock()
+	c := &p.counts
+	c.files, c.duplicates = l.alive()
+	c.renamed, c.rewritten, c.removed = l.renamed, l.rewritten, l.removed
+	c.ignored = w.ignored
+	c.scans++
+	c.failed += len(w.failed)
+}
+
+func (p *filePathProvider) Stats() []Counter {
+	p.countsMu.Lock()
+	defer p.countsMu.Unlock()
+	c := &p.counts
+	return []Counter{{Name: "files", Value: float64(c.files), Gauge: true}, {Name: "files_duplicate", Value: float64(c.duplicates), Gauge: true},
+		{Name: "files_renamed", Value: float64(c.renamed)}, {Name: "files_rewritten", Value: float64(c.rewritten)},
+		{Name: "files_removed", Value: float64(c.removed)}, {Name: "files_of_other_forms", Value: float64(c.ignored), Gauge: true},
+		{Name: "scans", Value: float64(c.scans)}, {Name: "directories_unreadable", Value: float64(c.failed)}}
+}
+
+// seen is a file as a scan finds it.
+type seen struct {
+	rel           string // below the watched directory, with slashes
+	size, modTime int64
+}
+
+// walk goes through the directories of one scan.
+type walk struct {
+	fs      fsx.FS
+	root    string
+	hint    hinter
+	files   []seen
+	failed  []string // directories that could not be read: nothing is known of what is below
+	ignored int
+}
+
+// dir looks through one directory, rel below the root.
+func (w *walk) dir(ctx context.Context, rel string) {
+	full := filepath.Join(w.root, filepath.FromSlash(rel))
+	w.hint.Watch(full) // first, so that nothing that comes later is missed
+	entries, err := w.fs.ReadDir(full)
+	if err != nil {
+		if rel == "" || !errors.Is(err, fs.ErrNotExist) {
+			w.failed = append(w.failed, rel)
+		}
+		return
+	}
+	for _, e := range entries {
+		if ctx.Err() != nil {
+			return
+		}
+		name := e.Name()
+		sub := path.Join(rel, name)
+		switch {
+		case strings.HasPrefix(name, "."):
+		case e.IsDir():
+			w.dir(ctx, sub)
+		case !knownFile(name):
+			w.ignored++
+		default:
+			info, err := w.fs.Stat(filepath.Join(full, name)) // follows links
+			if err == nil && info.Mode().IsRegular() {
+				w.files = append(w.files, seen{sub, info.Size(), info.ModTime().UnixNano()})
+			} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				w.failed = append(w.failed, sub)
+			}
+		}
+	}
+}
+
+// noHints is the hinter where there is none.
+type noHints struct{}
+
+func (noHints) Watch(string)       {}
+func (noHints) C() <-chan struct{} { return nil }
+func (noHints) Close() error       { return nil }

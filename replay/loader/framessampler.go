@@ -1,0 +1,209 @@
+package loader
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+func init() {
+	register(kind{name: "shuffling_frame_sampler", in: Frames, out: Frames,
+		chosen: func(c *StageConfig) bool { return c.ShufflingFrameSampler != nil }, newStage: newFrameSampler})
+}
+
+// frameSampler mixes frames in a reservoir: once that is full, each frame that
+// comes takes the place of a random one, which is handed on. At the end of the
+// input the rest follows in random order: no frame is lost. The reservoir has
+// ReservoirSizePerThread frames for each thread; the work needs only one.
+type frameSampler struct {
+	name string
+	size int
+	in   *Queue[Frame]
+	out  *Queue[Frame]
+
+	mu        sync.Mutex
+	pcg       *rand.PCG
+	rng       *rand.Rand
+	reservoir []Frame
+	bytes     int64 // of the frames in the reservoir
+
+	handed atomic.Uint64
+}
+
+func newFrameSampler(b *build) (Stage, error) {
+	s := b.config.ShufflingFrameSampler
+	switch {
+	case s.Threads < 1:
+		return nil, fmt.Errorf("threads: %d; at least 1 is needed", s.Threads)
+	case s.ReservoirSizePerThread < 1 || s.ReservoirSizePerThread > math.MaxInt32/s.Threads:
+		return nil, fmt.Errorf("reservoir_size_per_thread: %d; take 1 to %d", s.ReservoirSizePerThread, math.MaxInt32/s.Threads)
+	}
+	f := &frameSampler{name: b.config.Name, size: s.Threads * s.ReservoirSizePerThread, in: inputOf[Frame](b), out: outputOf[Frame](b), pcg: b.random(0)}
+	f.rng = rand.New(f.pcg)
+	return f, nil
+}
+
+func (s *frameSampler) Name() string { return s.name }
+
+// Run mixes.
+func (s *frameSampler) Run(ctx context.Context) error {
+	for {
+		f, err := s.in.Get(ctx)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if out, full := s.exchange(f); full {
+			if err := s.hand(ctx, out); err != nil {
+				return err
+			}
+		}
+	}
+	for {
+		f, ok := s.takeOne()
+		if !ok {
+			return nil
+		}
+		if err := s.hand(ctx, f); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *frameSampler) hand(ctx context.Context, f Frame) error {
+	s.handed.Add(1)
+	return s.out.Put(ctx, f)
+}
+
+// exchange puts f in and returns the frame that it replaces once the reservoir
+// is full.
+func (s *frameSampler) exchange(f Frame) (out Frame, full bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bytes += int64(f.Len())
+	if len(s.reservoir) < s.size {
+		s.reservoir = append(s.reservoir, f)
+		return out, false
+	}
+	// A reservoir loaded from a checkpoint of a larger one stays as large.
+	k := s.rng.IntN(len(s.reservoir))
+	out, s.reservoir[k] = s.reservoir[k], f
+	s.bytes -= int64(out.Len())
+	return out, true
+}
+
+// takeOne takes a random frame out.
+func (s *frameSampler) takeOne() (f Frame, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.reservoir)
+	if n == 0 {
+		return f, false
+	}
+	k := s.rng.IntN(n)
+	f, s.reservoir[k] = s.reservoir[k], s.reservoir[n-1]
+	s.reservoir[n-1] = Frame{}
+	s.reservoir = s.reservoir[:n-1]
+	s.bytes -= int64(f.Len())
+	return f, true
+}
+
+// Stats returns the counters.
+func (s *frameSampler) Stats() []Counter {
+	s.mu.Lock()
+	n, bytes := len(s.reservoir), s.bytes
+	s.mu.Unlock()
+	return []Counter{count("frames", &s.handed), {Name: "reservoir_frames", Value: float64(n), Gauge: true},
+		{Name: "reservoir_bytes", Value: float64(bytes), Gauge: true}}
+}
+
+const samplerVersion = 1
+
+// Section is the generator and the reservoir itself: the chunks that its frames
+// came from need not exist any more. It has 150 to 300 bytes a frame.
+//
+// Layout: generator 20 | uvarint number of frames | for each uvarint length and
+// the bytes, see Frame.
+func (s *frameSampler) Section() stage.Section {
+	return stage.Section{Name: s.name, Version: samplerVersion, Save: s.save, Load: s.load}
+}
+
+func (s *frameSampler) save(w io.Writer) error {
+	s.mu.Lock()
+	data := appendPCG(nil, s.pcg)
+	frames := append([]Frame(nil), s.reservoir...) // 16 bytes each; what they show does not change
+	s.mu.Unlock()
+	data = binary.AppendUvarint(data, uint64(len(frames)))
+	for _, f := range frames {
+		data = binary.AppendUvarint(data, uint64(f.Len()))
+		data = append(data, f.row...)
+		if len(data) < 1<<16 {
+			continue
+		}
+		if _, err := w.Write(data); err != nil {
+			return err
+		}
+		data = data[:0]
+	}
+	_, err := w.Write(data)
+	return err
+}
+
+// maxFrame bounds a frame's bytes: 255 moves with a float32 each.
+const maxFrame = 1 << 13
+
+func (s *frameSampler) load(r io.Reader, version int) error {
+	if version != samplerVersion {
+		return fmt.Errorf("state of the frame sampler has version %d, this program reads %d", version, samplerVersion)
+	}
+	in := bufio.NewReaderSize(r, 1<<16)
+	head := make([]byte, 20)
+	if _, err := io.ReadFull(in, head); err != nil {
+		return fmt.Errorf("state of the frame sampler: %w", err)
+	}
+	var pcg rand.PCG
+	if err := setPCG(&pcg, head); err != nil {
+		return err
+	}
+	n, err := binary.ReadUvarint(in)
+	if err != nil {
+		return fmt.Errorf("state of the frame sampler: number of frames: %w", err)
+	}
+	var frames []Frame // grows with what is really there
+	var bytes int64
+	scratch := encoding.NewTrainBatch(1)
+	row := make([]byte, maxFrame)
+	for i := range n {
+		size, err := binary.ReadUvarint(in)
+		if err != nil || size > maxFrame {
+			return fmt.Errorf("state of the frame sampler: frame %d of %d has no length below %d (%v)", i, n, maxFrame, err)
+		}
+		if _, err := io.ReadFull(in, row[:size]); err != nil {
+			return fmt.Errorf("state of the frame sampler: frame %d of %d: %w", i, n, err)
+		}
+		f, err := parseFrame(row[:size], scratch)
+		if err != nil {
+			return fmt.Errorf("state of the frame sampler: frame %d of %d: %w", i, n, err)
+		}
+		frames, bytes = append(frames, f), bytes+int64(size)
+	}
+	if _, err := in.ReadByte(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("state of the frame sampler goes on after its %d frames", n)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*s.pcg, s.reservoir, s.bytes = pcg, frames, bytes
+	return nil
+}

@@ -1,0 +1,262 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+)
+
+func init() {
+	register(kind{name: "shuffling_chunk_pool", in: Sources, out: Chunks,
+		chosen: func(c *StageConfig) bool { return c.ShufflingChunkPool != nil }, newStage: newChunkPool})
+}
+
+// chunkPool holds the newest chunks and hands them out in random order: each
+// once a pass, or in proportion to a power of their weight (hanse sampling).
+// Nothing is handed out before the first scan is complete, so that the order
+// depends on the files and the seed alone.
+//
+// With hanse sampling every chunk is read when it comes, for its weight, and
+// enters the window when that is known. Otherwise a chunk is read when it is
+// handed out. What was read stays in the store, transcoded, as far as its
+// memory goes.
+type chunkPool struct {
+	name       string
+	settings   *ShufflingChunkPool
+	shortTerm  float64
+	quarantine *Quarantine
+	in         *Queue[SourceEvent]
+	out        *Queue[*Game]
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced when something comes in
+	window  poolWindow
+	stream  *Stream
+	hanse   Hanse
+	pcg     *rand.PCG // of the hanse tosses
+	rng     *rand.Rand
+	pending []SourceEvent // of the first scan, until it is complete
+	saved   []savedSpan   // of the checkpoint, until the first scan is complete
+	base    uint64        // index of the first saved chunk
+	scanned bool          // the first scan is complete, and its chunks are in the window
+	ended   bool          // the input has
+
+	handed, rejected, bad, storeHits, storeMisses, transcoded atomic.Uint64
+}
+
+func newChunkPool(b *build) (Stage, error) {
+	s := b.config.ShufflingChunkPool
+	p := &chunkPool{name: b.config.Name, settings: s, shortTerm: b.options.ShortTerm, quarantine: b.quarantine,
+		in: inputOf[SourceEvent](b), out: outputOf[*Game](b), changed: make(chan struct{}),
+		stream: NewStream(b.random(0)), pcg: b.random(1),
+		hanse: Hanse{Threshold: float64(s.HanseSamplingThreshold), Gamma: s.HanseSamplingGamma}}
+	p.rng = rand.New(p.pcg)
+	p.window = newPoolWindow(int64(s.StoreMiB) << 20)
+	switch {
+	case s.ChunkPoolSize < 1 || s.ChunkPoolSize > maxWindow:
+		return nil, fmt.Errorf("chunk_pool_size: %d; take 1 to %d", s.ChunkPoolSize, maxWindow)
+	case s.Threads < 1:
+		return nil, fmt.Errorf("threads: %d; at least 1 is needed", s.Threads)
+	case s.Epochs < 0:
+		return nil, fmt.Errorf("epochs: %d; take 1 or more, or 0 for no end", s.Epochs)
+	case s.StoreMiB < 0:
+		return nil, fmt.Errorf("store_mib: %d; take 0 for no store, or the memory that it may have", s.StoreMiB)
+	}
+	return p, errors.Join(p.hanse.Validate(), s.PositionWeight.Validate())
+}
+
+func (p *chunkPool) Name() string { return p.name }
+
+// Run takes sources in beside handing chunks on.
+func (p *chunkPool) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	draws := NewQueue[poolDraw](p.settings.Threads, Block)
+	group.Go(func() error { return p.takeIn(ctx) })
+	group.Go(func() error {
+		defer draws.Close()
+		return p.draw(ctx, draws)
+	})
+	group.Go(func() error {
+		return mapOrdered(ctx, p.settings.Threads, draws, p.fetch, func(ctx context.Context, g *Game) error {
+			if g == nil {
+				return nil
+			}
+			p.handed.Add(1)
+			return p.out.Put(ctx, g)
+		})
+	})
+	return group.Wait()
+}
+
+// takeIn reads the input until it ends.
+func (p *chunkPool) takeIn(ctx context.Context) error {
+	for {
+		e, err := p.in.Get(ctx)
+		end := errors.Is(err, io.EOF)
+		if err != nil && !end {
+			return err
+		}
+		if !end {
+			err = p.add(ctx, e)
+		} else if err = nil; !p.scanned {
+			err = p.completeScan(ctx)
+		}
+		p.mu.Lock()
+		p.ended = end
+		p.tell()
+		p.mu.Unlock()
+		if err != nil || end {
+			return err
+		}
+	}
+}
+
+// tell wakes who waits for a change. p.mu is held.
+func (p *chunkPool) tell() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// add takes an event in.
+func (p *chunkPool) add(ctx context.Context, e SourceEvent) error {
+	switch {
+	case e.File.Phase == InitialDone:
+		if p.scanned {
+			return nil
+		}
+		return p.completeScan(ctx)
+	case !p.scanned:
+		p.pending = append(p.pending, e)
+		return nil
+	}
+	p.mu.Lock()
+	p.window.place(e)
+	p.mu.Unlock()
+	return p.slide(ctx)
+}
+
+// completeScan brings the sources of the first scan into the window: those of
+// the checkpoint in their old places, new ones behind them as they came.
+func (p *chunkPool) completeScan(ctx context.Context) error {
+	p.mu.Lock()
+	p.window.restore(p.saved, p.base)
+	for _, e := range p.pending {
+		p.window.place(e)
+	}
+	p.pending, p.saved = nil, nil
+	p.mu.Unlock()
+	err := p.slide(ctx)
+	p.mu.Lock()
+	p.scanned = true
+	p.mu.Unlock()
+	return err
+}
+
+// slide moves the window to the newest chunks, after their weights are known
+// where hanse sampling needs them.
+func (p *chunkPool) slide(ctx context.Context) error {
+	p.mu.Lock()
+	lo, hi := p.window.newest(p.settings.ChunkPoolSize)
+	p.mu.Unlock()
+	if p.settings.HanseSampling {
+		if err := p.readAhead(ctx, lo, hi); err != nil {
+			return err
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stream.Slide(lo, hi)
+	p.window.forget(lo)
+	p.hanse.Reset()
+	p.window.survey(func(s *slot) { p.hanse.Add(float64(s.weight)) })
+	return nil
+}
+
+// poolDraw is a chunk that was drawn.
+type poolDraw struct {
+	index  uint64
+	use    uint32
+	source *poolSource
+	at     int         // in its source
+	number int         // in the source's file (Game.Index): others where a splitter dealt it
+	packed *Transcoded // nil = to be read
+}
+
+// draw draws chunks until the last epoch is over.
+func (p *chunkPool) draw(ctx context.Context, out *Queue[poolDraw]) error {
+	for {
+		p.mu.Lock()
+		d, ok, over := p.next()
+		changed := p.changed
+		p.mu.Unlock()
+		switch {
+		case over:
+			return nil
+		case ok:
+			if err := out.Put(ctx, d); err != nil {
+				return err
+			}
+		default:
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+}
+
+// next draws a chunk; ok is false where there is none for now, over is true
+// when none will come. p.mu is held.
+func (p *chunkPool) next() (d poolDraw, ok, over bool) {
+	if !p.scanned {
+		return d, false, false
+	}
+	// Two passes without a chunk that can be handed out: there is none.
+	lo, hi := p.stream.Window()
+	for unusable := uint64(0); unusable <= 2*(hi-lo); {
+		if p.ended && p.settings.Epochs > 0 && p.stream.Passes() >= uint64(p.settings.Epochs) {
+			return d, false, true
+		}
+		index, any := p.stream.Next()
+		if !any {
+			break
+		}
+		s := p.window.slot(index)
+		if s.state == slotDead || p.settings.HanseSampling && s.state != slotRead {
+			unusable++
+			continue
+		}
+		unusable = 0
+		if p.settings.HanseSampling && !p.hanse.Accept(p.rng, float64(s.weight)) {
+			p.rejected.Add(1)
+			continue
+		}
+		source, at := p.window.locate(index)
+		s.use++
+		return poolDraw{index: index, use: s.use - 1, source: source, at: at, number: numberIn(source.source, at), packed: s.packed}, true, false
+	}
+	return d, false, p.ended
+}
+
+// Stats returns the counters.
+func (p *chunkPool) Stats() []Counter {
+	p.mu.Lock()
+	lo, hi := p.stream.Window()
+	w := &p.window
+	gauges := []Counter{{Name: "chunks_in_pool", Value: float64(w.live)}, {Name: "window_chunks", Value: float64(hi - lo)},
+		{Name: "store_chunks", Value: float64(w.stored)}, {Name: "store_positions", Value: float64(w.positions)}, {Name: "store_bytes", Value: float64(w.bytes)},
+		{Name: "max_weight", Value: p.hanse.Max()}, {Name: "passes", Value: float64(p.stream.Passes())}}
+	p.mu.Unlock()
+	for i := range gauges {
+		gauges[i].Gauge = true
+	}
+	return append([]Counter{count("chunks_handed_on", &p.handed), count("chunks_rejected", &p.rejected), count("chunks_bad", &p.bad),
+		count("chunks_transcoded", &p.transcoded), count("store_hits", &p.storeHits), count("store_misses", &p.storeMisses)}, gauges...)
+}

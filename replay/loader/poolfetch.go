@@ -1,0 +1,107 @@
+package loader
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// fetch returns the chunk that was drawn, from the store or from its file; nil
+// if it cannot be used.
+func (p *chunkPool) fetch(ctx context.Context, d poolDraw) (*Game, error) {
+	if d.packed != nil {
+		p.storeHits.Add(1)
+		return d.game(d.packed), nil
+	}
+	p.storeMisses.Add(1)
+	g, t, err := p.read(ctx, d.source, d.at, p.settings.StoreMiB > 0)
+	if err != nil {
+		return nil, err
+	}
+	if t != nil || g == nil {
+		p.mu.Lock()
+		p.window.put(d.index, t)
+		p.mu.Unlock()
+	}
+	if g == nil || t != nil && t.num == 0 {
+		return nil, nil
+	}
+	if t != nil {
+		return d.game(t), nil
+	}
+	g.Use = d.use
+	return g, nil
+}
+
+// game returns a stored chunk as it is handed on.
+func (d *poolDraw) game(t *Transcoded) *Game {
+	return &Game{Key: ChunkHash(d.source.key, d.number), Source: d.source.key, Index: d.number, Packed: t, Use: d.use}
+}
+
+// read reads a chunk and transcodes it if that is wanted. A chunk that cannot be
+// used is quarantined, and g is nil. An error is ctx's.
+func (p *chunkPool) read(ctx context.Context, src *poolSource, at int, transcode bool) (g *Game, t *Transcoded, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	p.mu.Lock()
+	source := src.source
+	p.mu.Unlock()
+	if source == nil {
+		return nil, nil, nil // removed after the draw
+	}
+	g, err = source.Game(at)
+	if err == nil && transcode {
+		t, err = p.transcode(g)
+	}
+	if err != nil {
+		p.bad.Add(1)
+		p.quarantine.Add(fmt.Sprintf("%s[%d]", src.key, numberIn(source, at)), err)
+		return nil, nil, nil
+	}
+	return g, t, nil
+}
+
+// transcode brings a chunk into its compact form.
+func (p *chunkPool) transcode(g *Game) (*Transcoded, error) {
+	if t, ok := g.Packed.(*Transcoded); ok {
+		return t, nil
+	}
+	rec, err := g.Record()
+	if err != nil {
+		return nil, err
+	}
+	t, err := Transcode(rec, p.settings.PositionWeight, p.shortTerm)
+	if err != nil {
+		return nil, fmt.Errorf("chunk %s: %w", g, err)
+	}
+	p.transcoded.Add(1)
+	return t, nil
+}
+
+// readAhead reads the chunks lo to hi that were not read yet, on all threads.
+func (p *chunkPool) readAhead(ctx context.Context, lo, hi uint64) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(p.settings.Threads)
+	for index := lo; index < hi; index++ {
+		p.mu.Lock()
+		state := p.window.slot(index).state
+		source, at := p.window.locate(index)
+		p.mu.Unlock()
+		if state != slotUnread {
+			continue
+		}
+		group.Go(func() error {
+			_, t, err := p.read(ctx, source, at, true)
+			if err != nil {
+				return err
+			}
+			p.mu.Lock()
+			p.window.put(index, t)
+			p.mu.Unlock()
+			return nil
+		})
+	}
+	return group.Wait()
+}

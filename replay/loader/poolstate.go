@@ -1,0 +1,163 @@
+package loader
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+const (
+	poolVersion = 1
+	maxKeyBytes = 1 << 16 // of a source's key
+)
+
+var errPoolState = errors.New("state of the chunk pool is damaged")
+
+// savedSpan is a span of a checkpoint.
+type savedSpan struct {
+	key    string
+	offset int
+	uses   []uint32 // of each chunk
+}
+
+// Section is the shuffler, the generator of the hanse tosses, the sources in
+// the order of their chunks, and how often each chunk of the window was handed
+// out. Over the same files the same chunks follow.
+//
+// Layout: the shuffler's state | generator 20 | uvarint number of the first
+// chunk | for each span uvarint length of the key, the key, uvarint offset,
+// uvarint number of chunks, a uvarint use count each. Weights are read from the
+// chunks again.
+func (p *chunkPool) Section() stage.Section {
+	return stage.Section{Name: p.name, Version: poolVersion, Save: p.save, Load: p.load}
+}
+
+func (p *chunkPool) save(w io.Writer) error {
+	p.mu.Lock()
+	data := p.stream.AppendState(nil)
+	data = appendPCG(data, p.pcg)
+	if p.saved != nil {
+		data = appendSpans(binary.AppendUvarint(data, p.base), p.saved)
+	} else {
+		data = appendSpans(binary.AppendUvarint(data, p.window.first), p.window.saved())
+	}
+	p.mu.Unlock()
+	_, err := w.Write(data)
+	return err
+}
+
+// saved returns the spans of the window, cut to it.
+func (w *poolWindow) saved() []savedSpan {
+	spans := make([]savedSpan, 0, len(w.spans))
+	for _, s := range w.spans {
+		skip := int(max(w.first, s.base) - s.base)
+		v := savedSpan{key: s.source.key, offset: s.offset + skip}
+		for i := skip; i < s.n; i++ {
+			v.uses = append(v.uses, w.slot(s.base+uint64(i)).use)
+		}
+		spans = append(spans, v)
+	}
+	return spans
+}
+
+// restore numbers the chunks of saved spans from base on. Those whose source
+// does not come are dead.
+func (w *poolWindow) restore(spans []savedSpan, base uint64) {
+	w.first, w.hi = base, base
+	for _, v := range spans {
+		src := w.sources[v.key]
+		if src == nil {
+			src = &poolSource{key: v.key}
+			w.sources[v.key] = src
+		}
+		w.append(&span{source: src, offset: v.offset, n: len(v.uses)})
+		src.chunks = v.offset + len(v.uses)
+		for i, use := range v.uses {
+			*w.slot(w.hi - uint64(len(v.uses)-i)) = slot{use: use, state: slotDead}
+		}
+	}
+}
+
+func appendSpans(data []byte, spans []savedSpan) []byte {
+	for _, v := range spans {
+		data = binary.AppendUvarint(data, uint64(len(v.key)))
+		data = append(data, v.key...)
+		data = binary.AppendUvarint(data, uint64(v.offset))
+		data = binary.AppendUvarint(data, uint64(len(v.uses)))
+		for _, use := range v.uses {
+			data = binary.AppendUvarint(data, uint64(use))
+		}
+	}
+	return data
+}
+
+func (p *chunkPool) load(r io.Reader, version int) error {
+	if version != poolVersion {
+		return fmt.Errorf("state of the chunk pool has version %d, this program reads %d", version, poolVersion)
+	}
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return fmt.Errorf("state of the chunk pool: %w", err)
+	}
+	stream, pcg := NewStream(new(rand.PCG)), new(rand.PCG)
+	rest, err := stream.SetState(data)
+	if err != nil {
+		return err
+	}
+	if len(rest) < 20 {
+		return errPoolState
+	}
+	if err := setPCG(pcg, rest[:20]); err != nil {
+		return err
+	}
+	base, spans, err := readSpans(rest[20:])
+	if err != nil {
+		return err
+	}
+	chunks := uint64(0)
+	for _, v := range spans {
+		chunks += uint64(len(v.uses))
+	}
+	if lo, hi := stream.Window(); lo < base || hi > base+chunks {
+		return errPoolState
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	*p.pcg = *pcg
+	p.base, p.saved = base, spans
+	_, err = p.stream.SetState(data)
+	return err
+}
+
+// readSpans reads what appendSpans wrote behind the number of the first chunk.
+func readSpans(data []byte) (base uint64, spans []savedSpan, err error) {
+	number := func(limit uint64) uint64 {
+		v, n := binary.Uvarint(data)
+		if n <= 0 || v > limit {
+			err = errPoolState
+			return 0
+		}
+		data = data[n:]
+		return v
+	}
+	base = number(1 << 62)
+	for err == nil && len(data) > 0 {
+		length := number(min(maxKeyBytes, uint64(len(data))))
+		if err != nil || length > uint64(len(data)) {
+			return 0, nil, errPoolState
+		}
+		v := savedSpan{key: string(data[:length])}
+		data = data[length:]
+		v.offset = int(number(maxWindow))
+		v.uses = make([]uint32, number(uint64(len(data))))
+		for i := range v.uses {
+			v.uses[i] = uint32(number(1<<32 - 1))
+		}
+		spans = append(spans, v)
+	}
+	return base, spans, err
+}

@@ -1,0 +1,161 @@
+package loader
+
+import (
+	"context"
+	"io"
+	"sync"
+	"sync/atomic"
+)
+
+// Overflow says what Put does when a queue is full.
+type Overflow uint8
+
+// The overflow rules.
+const (
+	Block      Overflow = iota // wait for room
+	DropNew                    // forget the new item
+	KeepNewest                 // forget the oldest item
+)
+
+var overflowNames = [...]string{"BLOCK", "DROP_NEW", "KEEP_NEWEST"}
+
+// String returns the rule's name in the config, such as "DROP_NEW".
+func (o Overflow) String() string {
+	if int(o) < len(overflowNames) {
+		return overflowNames[o]
+	}
+	return "unknown"
+}
+
+// Queue connects two stages. Any number of goroutines may put and get. The
+// producer calls Close when its last Put has returned.
+type Queue[T any] struct {
+	items    chan T
+	overflow Overflow
+
+	closing sync.Once
+	closed  chan struct{}
+
+	puts, gets, drops atomic.Uint64
+	tap               func(T) // sees every item that is put, before it can be got; nil = none
+	tapClose          func()  // sees the first Close; nil = none
+}
+
+// NewQueue returns an empty queue of the given capacity, at least 1.
+func NewQueue[T any](capacity int, overflow Overflow) *Queue[T] {
+	return &Queue[T]{items: make(chan T, max(1, capacity)), overflow: overflow, closed: make(chan struct{})}
+}
+
+// Put appends v, by the overflow rule where there is no room. An error is
+// ctx's, or ErrClosed.
+func (q *Queue[T]) Put(ctx context.Context, v T) error {
+	select {
+	case <-q.closed:
+		return ErrClosed
+	default:
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if q.tap != nil {
+		q.tap(v)
+	}
+	q.puts.Add(1)
+	switch q.overflow {
+	case DropNew:
+		select {
+		case q.items <- v:
+		default:
+			q.drops.Add(1)
+		}
+		return nil
+	case KeepNewest:
+		for {
+			select {
+			case q.items <- v:
+				return nil
+			default:
+			}
+			select {
+			case <-q.items:
+				q.drops.Add(1)
+			default:
+			}
+		}
+	}
+	select {
+	case q.items <- v:
+		return nil
+	default:
+	}
+	select {
+	case q.items <- v:
+		return nil
+	case <-ctx.Done():
+		q.puts.Add(^uint64(0))
+		return ctx.Err()
+	case <-q.closed:
+		q.puts.Add(^uint64(0))
+		return ErrClosed
+	}
+}
+
+// Get takes the oldest item and waits for one. io.EOF: the queue is closed and
+// empty. Otherwise an error is ctx's.
+func (q *Queue[T]) Get(ctx context.Context) (v T, err error) {
+	select {
+	case v = <-q.items:
+		q.gets.Add(1)
+		return v, nil
+	default:
+	}
+	select {
+	case v = <-q.items:
+		q.gets.Add(1)
+		return v, nil
+	case <-ctx.Done():
+		return v, ctx.Err()
+	case <-q.closed:
+	}
+	select { // what was put before Close
+	case v = <-q.items:
+		q.gets.Add(1)
+		return v, nil
+	default:
+		return v, io.EOF
+	}
+}
+
+// Close says that nothing will be put any more; what is in the queue can still
+// be got. A second Close does nothing.
+func (q *Queue[T]) Close() {
+	q.closing.Do(func() {
+		close(q.closed)
+		if q.tapClose != nil {
+			q.tapClose()
+		}
+	})
+}
+
+// QueueStats are a queue's counters. Puts = Gets + Drops + Length, but for what
+// is under way at the moment of the call.
+type QueueStats struct {
+	Capacity int    `json:"capacity"`
+	Overflow string `json:"overflow"`
+	Length   int    `json:"length"`
+	Puts     uint64 `json:"puts"` // items offered, those dropped included
+	Gets     uint64 `json:"gets"`
+	Drops    uint64 `json:"drops"`
+}
+
+// Stats returns the counters since the start.
+func (q *Queue[T]) Stats() QueueStats {
+	return QueueStats{Capacity: cap(q.items), Overflow: q.overflow.String(), Length: len(q.items),
+		Puts: q.puts.Load(), Gets: q.gets.Load(), Drops: q.drops.Load()}
+}
+
+// anyQueue is a Queue of whatever type.
+type anyQueue interface {
+	Close()
+	Stats() QueueStats
+}

@@ -1,0 +1,241 @@
+package loader
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+func init() {
+	register(kind{name: "simple_chunk_extractor", in: Sources, out: Chunks,
+		chosen: func(c *StageConfig) bool { return c.SimpleChunkExtractor != nil }, newStage: newSimpleChunkExtractor})
+}
+
+// simpleChunkExtractor hands every chunk on, in the order in which the sources
+// came. It takes sources in at once, whatever its output does, so that a
+// validation output that nobody reads for a while never holds up a splitter.
+//
+// With Epochs n >= 1 it goes on while sources come, and n-1 times over all of
+// them once the input has ended. With Epochs 0 it starts over whenever it
+// reaches the end.
+type simpleChunkExtractor struct {
+	name       string
+	epochs     int
+	quarantine *Quarantine
+	in         *Queue[SourceEvent]
+	out        *Queue[*Game]
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced when something comes in
+	sources []*extracted
+	byKey   map[string]*extracted
+	ended   bool // the input has
+	scanned bool // the first scan is complete
+	epoch   int
+	restore map[string]int // next of sources that have not come yet
+
+	handed, bad atomic.Uint64
+}
+
+// extracted is a source with what was taken of it in this epoch.
+type extracted struct {
+	key    string
+	source Source // nil = removed
+	next   int
+}
+
+func newSimpleChunkExtractor(b *build) (Stage, error) {
+	s := b.config.SimpleChunkExtractor
+	if s.Epochs < 0 {
+		return nil, fmt.Errorf("epochs: %d; take 1 or more, or 0 for no end", s.Epochs)
+	}
+	return &simpleChunkExtractor{name: b.config.Name, epochs: s.Epochs, quarantine: b.quarantine, in: inputOf[SourceEvent](b),
+		out: outputOf[*Game](b), changed: make(chan struct{}), byKey: map[string]*extracted{}, restore: map[string]int{}}, nil
+}
+
+func (x *simpleChunkExtractor) Name() string { return x.name }
+
+// Run takes sources in beside handing chunks on.
+func (x *simpleChunkExtractor) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var reader sync.WaitGroup
+	defer reader.Wait()
+	defer cancel()
+	reader.Go(func() { x.takeIn(ctx) })
+	for {
+		g, err := x.next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := x.out.Put(ctx, g); err != nil {
+			return err
+		}
+		x.handed.Add(1)
+	}
+}
+
+// takeIn reads the input until it ends or ctx does.
+func (x *simpleChunkExtractor) takeIn(ctx context.Context) {
+	for {
+		e, err := x.in.Get(ctx)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return
+		}
+		x.mu.Lock()
+		if err != nil {
+			x.ended, x.scanned = true, true
+		} else {
+			x.add(e)
+		}
+		close(x.changed)
+		x.changed = make(chan struct{})
+		x.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// add takes an event in. A source that replaces another goes on where that one
+// was.
+func (x *simpleChunkExtractor) add(e SourceEvent) {
+	key := e.File.Key
+	switch known := x.byKey[key]; {
+	case e.File.Phase == InitialDone:
+		x.scanned = true
+	case known != nil:
+		known.source = e.Source
+	case e.Source != nil:
+		known = &extracted{key: key, source: e.Source, next: x.restore[key]}
+		delete(x.restore, key)
+		x.byKey[key] = known
+		x.sources = append(x.sources, known)
+	}
+}
+
+// next reads the next good chunk and waits for it where more may come.
+func (x *simpleChunkExtractor) next(ctx context.Context) (*Game, error) {
+	idle := false // the last whole epoch gave no chunk
+	for at := 0; ; {
+		x.mu.Lock()
+		src, i, end, changed := x.advance(&at)
+		over := src == nil && x.mayStartOver(end) && !idle
+		if over {
+			x.startOver()
+		}
+		x.mu.Unlock()
+		switch {
+		case src != nil:
+			g, err := src.Game(i)
+			if err == nil {
+				return g, nil
+			}
+			x.bad.Add(1)
+			x.quarantine.Add(fmt.Sprintf("%s[%d]", src.Key(), i), err)
+		case over:
+			at, idle = 0, true
+		case end:
+			return nil, io.EOF
+		default:
+			select {
+			case <-changed:
+				at, idle = 0, false
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+	}
+}
+
+// advance claims the next chunk from source number at on. Without one, end says
+// that the input has ended, and changed is closed when something comes in.
+func (x *simpleChunkExtractor) advance(at *int) (src Source, i int, end bool, changed <-chan struct{}) {
+	for ; *at < len(x.sources); *at++ {
+		s := x.sources[*at]
+		if s.source != nil && s.next < s.source.Len() {
+			s.next++
+			return s.source, s.next - 1, false, nil
+		}
+	}
+	return nil, 0, x.ended, x.changed
+}
+
+// mayStartOver says whether another epoch follows.
+func (x *simpleChunkExtractor) mayStartOver(end bool) bool {
+	if x.epochs == 0 {
+		return x.scanned
+	}
+	return end && x.epoch+1 < x.epochs
+}
+
+func (x *simpleChunkExtractor) startOver() {
+	x.epoch++
+	for _, s := range x.sources {
+		s.next = 0
+	}
+	clear(x.restore)
+}
+
+func (x *simpleChunkExtractor) Stats() []Counter {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return []Counter{count("chunks_handed_on", &x.handed), count("chunks_bad", &x.bad),
+		{Name: "sources", Value: float64(len(x.sources)), Gauge: true}, {Name: "epoch", Value: float64(x.epoch), Gauge: true}}
+}
+
+const extractorVersion = 1
+
+// extractorState is the JSON form of the section: how far each source is read.
+type extractorState struct {
+	Epoch int            `json:"epoch"`
+	Next  map[string]int `json:"next"`
+}
+
+// Section is the epoch and the place in each source.
+func (x *simpleChunkExtractor) Section() stage.Section {
+	return stage.Section{Name: x.name, Version: extractorVersion, Save: x.save, Load: x.load}
+}
+
+func (x *simpleChunkExtractor) save(w io.Writer) error {
+	x.mu.Lock()
+	state := extractorState{Epoch: x.epoch, Next: map[string]int{}}
+	for key, next := range x.restore {
+		state.Next[key] = next
+	}
+	for _, s := range x.sources {
+		state.Next[s.key] = s.next
+	}
+	x.mu.Unlock()
+	return json.NewEncoder(w).Encode(state) // keys sorted
+}
+
+func (x *simpleChunkExtractor) load(r io.Reader, version int) error {
+	if version != extractorVersion {
+		return fmt.Errorf("extractor state has version %d, this program reads %d", version, extractorVersion)
+	}
+	var state extractorState
+	if err := json.NewDecoder(r).Decode(&state); err != nil {
+		return fmt.Errorf("extractor state: %w", err)
+	}
+	for key, next := range state.Next {
+		if next < 0 {
+			return fmt.Errorf("extractor state: place %d in %s", next, key)
+		}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.epoch, x.restore = state.Epoch, state.Next
+	if x.restore == nil {
+		x.restore = map[string]int{}
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+package loader
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+const (
+	loaderVersion = 1
+	scheduleName  = "@schedule" // no stage can be called so
+	maxName       = 64
+	// partSize is how much of a stage's state is written at once.
+	partSize = 1 << 20
+)
+
+// Section is the sampling state of all stages and of the schedule. Load must
+// come before the first Next. Items on the way between two stages at the moment
+// of Save are not in it: at most what the queues hold, one item a goroutine,
+// and the batch being filled; those chunks count as used.
+//
+// Layout: for each part uvarint length of its name, the name, uvarint version,
+// then pieces of uvarint length > 0 and bytes, then a zero byte; a zero byte
+// ends the list.
+func (l *Loader) Section() stage.Section {
+	return stage.Section{Name: "loader", Version: loaderVersion, Save: l.save, Load: l.load}
+}
+
+// parts returns the sections of all that has state, by name, in the order of
+// the graph.
+func (l *Loader) parts() (names []string, sections map[string]stage.Section) {
+	sections = map[string]stage.Section{scheduleName: l.schedule.Section()}
+	names = append(names, scheduleName)
+	for _, n := range l.graph.nodes {
+		if s, ok := n.stage.(Stateful); ok {
+			names = append(names, n.config.Name)
+			sections[n.config.Name] = s.Section()
+		}
+	}
+	return names, sections
+}
+
+func (l *Loader) save(w io.Writer) error {
+	names, sections := l.parts()
+	for _, name := range names {
+		s := sections[name]
+		head := binary.AppendUvarint(nil, uint64(len(name)))
+		head = append(head, name...)
+		head = binary.AppendUvarint(head, uint64(s.Version))
+		if _, err := w.Write(head); err != nil {
+			return err
+		}
+		pieces := &pieceWriter{w: w}
+		if err := s.Save(pieces); err != nil {
+			return fmt.Errorf("save loader stage %q: %w", name, err)
+		}
+		if err := pieces.end(); err != nil {
+			return err
+		}
+	}
+	_, err := w.Write([]byte{0})
+	return err
+}
+
+// pieceWriter writes bytes of unknown number as pieces.
+type pieceWriter struct {
+	w   io.Writer
+	buf []byte
+}
+
+func (p *pieceWriter) Write(data []byte) (int, error) {
+	p.buf = append(p.buf, data...)
+	if len(p.buf) >= partSize {
+		return len(data), p.flush()
+	}
+	return len(data), nil
+}
+
+func (p *pieceWriter) flush() error {
+	if len(p.buf) == 0 {
+		return nil
+	}
+	if _, err := p.w.Write(binary.AppendUvarint(nil, uint64(len(p.buf)))); err != nil {
+		return err
+	}
+	_, err := p.w.Write(p.buf)
+	p.buf = p.buf[:0]
+	return err
+}
+
+func (p *pieceWriter) end() error {
+	if err := p.flush(); err != nil {
+		return err
+	}
+	_, err := p.w.Write([]byte{0})
+	return err
+}
+
+// part is the state of one stage.
+type part struct {
+	version int
+	data    []byte
+}
+
+// readParts reads what save wrote.
+func readParts(r io.Reader) (map[string]part, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("loader section: %w", err)
+	}
+	total, parts := len(data), map[string]part{}
+	damaged := func() (map[string]part, error) {
+		return nil, fmt.Errorf("loader section of %d bytes is damaged at byte %d", total, total-len(data))
+	}
+	number := func() (int, bool) {
+		v, n := binary.Uvarint(data)
+		if n <= 0 || v > 1<<40 {
+			return 0, false
+		}
+		data = data[n:]
+		return int(v), true
+	}
+	for {
+		length, ok := number()
+		if !ok || length > min(maxName, len(data)) {
+			return damaged()
+		}
+		if length == 0 {
+			if len(data) > 0 {
+				return damaged()
+			}
+			return parts, nil
+		}
+		name := string(data[:length])
+		data = data[length:]
+		p := part{}
+		if p.version, ok = number(); !ok {
+			return damaged()
+		}
+		for {
+			n, ok := number()
+			if !ok || n > len(data) {
+				return damaged()
+			}
+			if n == 0 {
+				break
+			}
+			p.data = append(p.data, data[:n]...)
+			data = data[n:]
+		}
+		if _, twice := parts[name]; twice {
+			return damaged()
+		}
+		parts[name] = p
+	}
+}
+
+// load gives each stage its part. A stage that was not there when the state was
+// saved begins anew; state of a stage that is not there now is an error.
+func (l *Loader) load(r io.Reader, version int) error {
+	if version != loaderVersion {
+		return fmt.Errorf("loader section has version %d, this program reads %d", version, loaderVersion)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.started {
+		return fmt.Errorf("load the loader's state: %w", ErrStarted)
+	}
+	parts, err := readParts(r)
+	if err != nil {
+		return err
+	}
+	names, sections := l.parts()
+	for name := range parts {
+		if _, ok := sections[name]; !ok {
+			return fmt.Errorf("the checkpoint has state of a loader stage %q, and data_loader has none of that name with state (it has %s); "+
+				"name the stage as it was", name, strings.Join(names[1:], ", "))
+		}
+	}
+	var undo []func() error
+	for _, name := range names {
+		p, saved := parts[name]
+		if !saved {
+			continue
+		}
+		s := sections[name]
+		var before bytes.Buffer
+		if err = s.Save(&before); err == nil {
+			if err = s.Load(bytes.NewReader(p.data), p.version); err == nil {
+				undo = append(undo, func() error { return s.Load(&before, s.Version) })
+				continue
+			}
+		}
+		err = fmt.Errorf("load loader stage %q: %w", name, err)
+		for _, back := range undo {
+			if e := back(); e != nil {
+				return fmt.Errorf("%w; and going back failed: %w", err, e)
+			}
+		}
+		return err
+	}
+	return nil
+}

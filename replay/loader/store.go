@@ -1,0 +1,126 @@
+package loader
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/record"
+)
+
+// Transcoded is a chunk in its compact, seekable form: the bytes of record.Append
+// and the list of its positions. A position has 100 to 150 bytes; nothing of it
+// is inflated or decoded until a Frame is wanted, and then that position alone.
+// It is Packed. Immutable, safe for concurrent use.
+type Transcoded struct {
+	positions
+	game      record.Encoded
+	shortTerm float64 // theta of encoding.TargetST
+}
+
+// Transcode encodes g, which it checks. Positions are the plies with a policy
+// and a weight above 0. weight gives them sampling weights where it is enabled;
+// shortTerm is record.Replayer.ShortTerm. Errors are record.Append's.
+func Transcode(g *record.Game, weight PositionWeight, shortTerm float64) (*Transcoded, error) {
+	data, err := record.Append(nil, g)
+	if err != nil {
+		return nil, err
+	}
+	e, err := record.Open(slices.Clone(data)) // without the room that growing left
+	if err != nil {
+		return nil, err
+	}
+	t := &Transcoded{game: e, shortTerm: shortTerm}
+	return t, t.index(weight)
+}
+
+// index lists the positions.
+func (t *Transcoded) index(weight PositionWeight) error {
+	var x indexer
+	x.weight = weight
+	err := t.game.Plies(func(ply int, p *record.Ply) bool {
+		if isRow(p) {
+			x.add(ply, p)
+		}
+		return true
+	})
+	t.positions = x.done()
+	return err
+}
+
+// isRow says whether a position is meant for training.
+func isRow(p *record.Ply) bool { return p.Kind != record.PolicyNone && p.Weight > 0 }
+
+// Bytes returns the memory of the chunk, about.
+func (t *Transcoded) Bytes() int {
+	const fixed = 256 // the struct and what the allocator adds
+	return fixed + cap(t.game.Bytes()) + 2*cap(t.plies) + 4*cap(t.sums)
+}
+
+// Record decodes the whole game.
+func (t *Transcoded) Record() (*record.Game, error) { return t.game.Decode() }
+
+// Frame rebuilds position k, 0 <= k < NumPositions(). To rebuild several of a
+// game, or many of many games, use a Rebuilder.
+func (t *Transcoded) Frame(k int) (Frame, error) {
+	if k < 0 || k >= t.num {
+		return Frame{}, fmt.Errorf("position %d of a chunk that has %d", k, t.num)
+	}
+	r := rebuilders.Get().(*Rebuilder)
+	defer rebuilders.Put(r)
+	frames, err := r.Frames(nil, t, []int{t.ply(k)})
+	if err != nil {
+		return Frame{}, err
+	}
+	return frames[0], nil
+}
+
+var rebuilders = sync.Pool{New: func() any { return NewRebuilder() }}
+
+// Rebuilder makes frames of transcoded chunks. It keeps its scratch. One
+// goroutine at a time.
+type Rebuilder struct {
+	seeker record.Seeker
+	batch  *encoding.TrainBatch
+	packer packer
+}
+
+// rebuilderRows is the room of the scratch batch: more rows make it grow.
+const rebuilderRows = 16
+
+// NewRebuilder returns a Rebuilder.
+func NewRebuilder() *Rebuilder { return &Rebuilder{batch: encoding.NewTrainBatch(rebuilderRows)} }
+
+// Frames appends the positions of t at the given plies, ascending, to dst. The
+// moves are played once.
+func (r *Rebuilder) Frames(dst []Frame, t *Transcoded, plies []int) ([]Frame, error) {
+	r.seeker.ShortTerm = t.shortTerm
+	for len(plies) > 0 {
+		// The rows of a long game need not fit the cache all at once, but a part
+		// has to play the moves from the start.
+		n := min(len(plies), maxRebuild)
+		r.batch.Reset()
+		if err := r.seeker.AppendRows(r.batch, &t.game, plies[:n]); err != nil {
+			return dst, err
+		}
+		for i, total := range r.seeker.Totals() {
+			f, err := r.packer.pack(r.batch, i, total)
+			if err != nil {
+				return dst, err
+			}
+			dst = append(dst, f)
+		}
+		plies = plies[n:]
+	}
+	return dst, nil
+}
+
+const maxRebuild = 512
+
+// AppendTo appends the positions of t at the given plies, ascending, to b
+// without packing them first.
+func (r *Rebuilder) AppendTo(b *encoding.TrainBatch, t *Transcoded, plies []int) error {
+	r.seeker.ShortTerm = t.shortTerm
+	return r.seeker.AppendRows(b, &t.game, plies)
+}

@@ -1,0 +1,160 @@
+package loader
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+)
+
+// Stream draws indices without replacement from a sliding window [lo, hi). When
+// the window is used up it starts over: every index comes exactly once a pass,
+// in uniformly random order. An index that enters the window joins the pass
+// under way; one that leaves it will not come again. One goroutine at a time.
+//
+// The memory is 4 bytes an index of the window. A draw costs O(1), a rise of lo
+// O(window).
+type Stream struct {
+	pcg  *rand.PCG
+	rng  *rand.Rand
+	lo   uint64
+	hi   uint64
+	rest []uint32 // what is left of the pass, minus base, unordered; empty = the next pass has not begun
+	base uint64   // <= lo
+	pass uint64   // passes completed
+}
+
+// maxWindow is how many indices a window may have.
+const maxWindow = 1 << 31
+
+// NewStream returns a stream over the empty window [0, 0).
+func NewStream(pcg *rand.PCG) *Stream { return &Stream{pcg: pcg, rng: rand.New(pcg)} }
+
+// Slide moves the window. Its ends only rise: values below the current ones
+// leave them where they are. It panics on a window of more than 2^31 indices.
+func (s *Stream) Slide(lo, hi uint64) {
+	hi = max(s.hi, hi, lo)
+	if lo > s.lo {
+		s.drop(lo)
+	}
+	if hi-s.lo > maxWindow {
+		panic(fmt.Sprintf("loader: a window of %d chunks", hi-s.lo))
+	}
+	if len(s.rest) > 0 { // else the next pass begins with the whole window
+		for i := max(s.hi, s.lo); i < hi; i++ {
+			s.rest = append(s.rest, uint32(i-s.base))
+		}
+	}
+	s.hi = hi
+}
+
+// drop raises lo.
+func (s *Stream) drop(lo uint64) {
+	under := len(s.rest) > 0
+	kept := s.rest[:0]
+	for _, r := range s.rest {
+		if i := s.base + uint64(r); i >= lo {
+			kept = append(kept, uint32(i-lo))
+		}
+	}
+	s.rest, s.base, s.lo = kept, lo, lo
+	if under && len(kept) == 0 {
+		s.pass++
+	}
+}
+
+// Window returns the ends of the window.
+func (s *Stream) Window() (lo, hi uint64) { return s.lo, s.hi }
+
+// Passes returns how many passes are complete.
+func (s *Stream) Passes() uint64 { return s.pass }
+
+// Next draws an index; ok is false if the window is empty.
+func (s *Stream) Next() (index uint64, ok bool) {
+	if s.lo == s.hi {
+		return 0, false
+	}
+	if len(s.rest) == 0 {
+		s.base = s.lo
+		for i := range s.hi - s.lo {
+			s.rest = append(s.rest, uint32(i))
+		}
+	}
+	last := len(s.rest) - 1
+	k := s.rng.IntN(last + 1)
+	index = s.base + uint64(s.rest[k])
+	s.rest[k] = s.rest[last]
+	s.rest = s.rest[:last]
+	if last == 0 {
+		s.pass++
+	}
+	return index, true
+}
+
+// streamHead is the length of the state before the rest: generator 20, lo, hi,
+// base, pass and the length of the rest, 8 each.
+const streamHead = 20 + 5*8
+
+// errStream says that bytes are no state of a Stream.
+var errStream = errors.New("state of the shuffler is damaged")
+
+// AppendState appends the state: after SetState of it the same indices follow.
+func (s *Stream) AppendState(dst []byte) []byte {
+	dst = appendPCG(dst, s.pcg)
+	for _, v := range [...]uint64{s.lo, s.hi, s.base, s.pass, uint64(len(s.rest))} {
+		dst = binary.LittleEndian.AppendUint64(dst, v)
+	}
+	for _, r := range s.rest {
+		dst = binary.LittleEndian.AppendUint32(dst, r)
+	}
+	return dst
+}
+
+// SetState replaces the state by what AppendState wrote and returns the bytes
+// behind it. On error the state is unchanged.
+func (s *Stream) SetState(src []byte) (rest []byte, err error) {
+	if len(src) < streamHead {
+		return nil, errStream
+	}
+	pcg := new(rand.PCG)
+	if err := setPCG(pcg, src[:20]); err != nil {
+		return nil, err
+	}
+	n := NewStream(pcg)
+	var count uint64
+	for i, v := range [...]*uint64{&n.lo, &n.hi, &n.base, &n.pass, &count} {
+		*v = binary.LittleEndian.Uint64(src[20+8*i:])
+	}
+	src = src[streamHead:]
+	if n.base > n.lo || n.lo > n.hi || n.hi-n.base > maxWindow || count > uint64(len(src)/4) || count > n.hi-n.lo {
+		return nil, errStream
+	}
+	n.rest = make([]uint32, count)
+	for i := range n.rest {
+		n.rest[i] = binary.LittleEndian.Uint32(src[4*i:])
+		if i := n.base + uint64(n.rest[i]); i < n.lo || i >= n.hi {
+			return nil, errStream
+		}
+	}
+	*s.pcg = *pcg
+	n.pcg, n.rng = s.pcg, s.rng
+	*s = *n
+	return src[4*count:], nil
+}
+
+// appendPCG appends a generator's state, 20 bytes.
+func appendPCG(dst []byte, pcg *rand.PCG) []byte {
+	out, err := pcg.AppendBinary(dst)
+	if err != nil {
+		panic("loader: state of a PCG: " + err.Error()) // it has no way to fail
+	}
+	return out
+}
+
+// setPCG replaces a generator's state.
+func setPCG(pcg *rand.PCG, src []byte) error {
+	if err := pcg.UnmarshalBinary(src); err != nil {
+		return fmt.Errorf("state of the random generator: %w", err)
+	}
+	return nil
+}

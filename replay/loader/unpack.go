@@ -1,0 +1,164 @@
+package loader
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+)
+
+func init() {
+	register(kind{name: "chunk_unpacker", in: Chunks, out: Frames,
+		chosen: func(c *StageConfig) bool { return c.ChunkUnpacker != nil }, newStage: newChunkUnpacker})
+}
+
+// chunkUnpacker takes positions out of chunks. Which ones depends on the seed,
+// the chunk's key and how often it was used alone (see picker), so that it has no
+// state of its own.
+type chunkUnpacker struct {
+	name       string
+	settings   *ChunkUnpacker
+	picker     picker
+	shortTerm  float64
+	quarantine *Quarantine
+	in         *Queue[*Game]
+	out        *Queue[Frame]
+	scratch    sync.Pool // *unpackScratch
+
+	chunks, frames, bad atomic.Uint64
+}
+
+// unpackScratch is what a goroutine needs to unpack a chunk.
+type unpackScratch struct {
+	rebuilder *Rebuilder
+	plies     []int
+}
+
+func newChunkUnpacker(b *build) (Stage, error) {
+	s := b.config.ChunkUnpacker
+	u := &chunkUnpacker{name: b.config.Name, settings: s, shortTerm: b.options.ShortTerm, quarantine: b.quarantine,
+		picker: picker{seed: b.random(0).Uint64(), rate: s.PositionSamplingRate, count: s.PositionCount},
+		in:     inputOf[*Game](b), out: outputOf[Frame](b)}
+	u.scratch.New = func() any { return &unpackScratch{rebuilder: NewRebuilder()} }
+	switch {
+	case s.Threads < 1:
+		return nil, fmt.Errorf("threads: %d; at least 1 is needed", s.Threads)
+	case s.PositionCount < 0:
+		return nil, fmt.Errorf("position_count: %d; take 1 or more, or 0 to sample by position_sampling_rate", s.PositionCount)
+	case s.PositionCount == 0 && !(s.PositionSamplingRate > 0 && s.PositionSamplingRate <= 1):
+		return nil, fmt.Errorf("position_sampling_rate: %v; take more than 0 and at most 1", s.PositionSamplingRate)
+	case s.Prefetch < 0:
+		return nil, fmt.Errorf("prefetch: %d; take 0 or more", s.Prefetch)
+	}
+	return u, s.PositionWeight.Validate()
+}
+
+func (u *chunkUnpacker) Name() string { return u.name }
+
+// Run unpacks chunks in their order; up to Prefetch of them are unpacked before
+// their frames are wanted.
+func (u *chunkUnpacker) Run(ctx context.Context) error {
+	ready := NewQueue[[]Frame](u.settings.Prefetch, Block)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer ready.Close()
+		return mapOrdered(ctx, u.settings.Threads, u.in, u.unpack, func(ctx context.Context, frames []Frame) error {
+			if len(frames) == 0 {
+				return nil
+			}
+			return ready.Put(ctx, frames)
+		})
+	})
+	group.Go(func() error {
+		return mapAlone(ctx, ready, func(ctx context.Context, frames []Frame) (struct{}, error) {
+			for _, f := range frames {
+				if err := u.out.Put(ctx, f); err != nil {
+					return struct{}{}, err
+				}
+				u.frames.Add(1)
+			}
+			return struct{}{}, nil
+		}, func(context.Context, struct{}) error { return nil })
+	})
+	return group.Wait()
+}
+
+// unpack returns the frames of this use of a chunk. A chunk that cannot be
+// unpacked is quarantined and gives none.
+func (u *chunkUnpacker) unpack(ctx context.Context, g *Game) ([]Frame, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s := u.scratch.Get().(*unpackScratch)
+	defer u.scratch.Put(s)
+	frames, err := u.take(s, g)
+	if err != nil {
+		u.bad.Add(1)
+		u.quarantine.Add(g.String(), err)
+		return nil, nil
+	}
+	u.chunks.Add(1)
+	return frames, nil
+}
+
+// take picks positions of g and rebuilds them.
+func (u *chunkUnpacker) take(s *unpackScratch, g *Game) ([]Frame, error) {
+	if c, ok := g.Packed.(*LeelaChunk); ok && !u.settings.PositionWeight.Enabled {
+		return u.takeLeela(s, g, c)
+	}
+	t, err := u.transcoded(g)
+	if err != nil {
+		return nil, err
+	}
+	s.plies = u.picker.pick(s.plies[:0], &t.positions, g.Key, g.Use)
+	if len(s.plies) == 0 {
+		return nil, nil
+	}
+	frames, err := s.rebuilder.Frames(make([]Frame, 0, len(s.plies)), t, s.plies)
+	if err != nil {
+		return nil, fmt.Errorf("chunk %s: %w", g, err)
+	}
+	return frames, nil
+}
+
+// takeLeela picks positions of Leela's records without finding out the game.
+func (u *chunkUnpacker) takeLeela(s *unpackScratch, g *Game, c *LeelaChunk) ([]Frame, error) {
+	all, err := c.Frames()
+	if err != nil {
+		return nil, fmt.Errorf("chunk %s: %w", g, err)
+	}
+	s.plies = u.picker.pick(s.plies[:0], &positions{num: len(all)}, g.Key, g.Use)
+	frames := make([]Frame, 0, len(s.plies))
+	for _, k := range s.plies {
+		frames = append(frames, all[k])
+	}
+	return frames, nil
+}
+
+// transcoded returns the chunk in its compact form. Weights that the pool did
+// not compute, because it samples otherwise, are computed here.
+func (u *chunkUnpacker) transcoded(g *Game) (*Transcoded, error) {
+	want := u.settings.PositionWeight
+	if t, ok := g.Packed.(*Transcoded); ok && t.weight == want {
+		return t, nil
+	} else if ok {
+		again := &Transcoded{game: t.game, shortTerm: t.shortTerm}
+		return again, again.index(want)
+	}
+	rec, err := g.Record()
+	if err != nil {
+		return nil, err
+	}
+	t, err := Transcode(rec, want, u.shortTerm)
+	if err != nil {
+		return nil, fmt.Errorf("chunk %s: %w", g, err)
+	}
+	return t, nil
+}
+
+// Stats returns the counters.
+func (u *chunkUnpacker) Stats() []Counter {
+	return []Counter{count("chunks_unpacked", &u.chunks), count("frames", &u.frames), count("chunks_bad", &u.bad)}
+}

@@ -1,0 +1,148 @@
+package shuffle
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+)
+
+// Names in the output directory.
+const (
+	MarkerName = "train.json" // in a shuffle's directory: it is complete
+	trainDir   = "train"
+	valDir     = "val"
+	tempSuffix = ".tmp"
+	planName   = "plan.json"
+	spreadName = "buckets.json"
+	nameLayout = "20060102-150405"
+)
+
+// OutFile is one file of a shuffle.
+type OutFile struct {
+	Name   string `json:"name"` // relative to the shuffle's directory
+	Rows   int64  `json:"rows"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// Manifest is the completion marker: the plan and the files that came of it.
+type Manifest struct {
+	Plan
+	TrainRows int64     `json:"train_rows"` // rows in Train
+	Train     []OutFile `json:"train"`
+	HeldRows  int64     `json:"val_rows"` // rows in Val
+	Val       []OutFile `json:"val"`
+}
+
+// ReadManifest reads the marker of the shuffle in dir. A directory without one
+// is no finished shuffle: fs.ErrNotExist.
+func ReadManifest(fsys fsx.FS, dir string) (*Manifest, error) {
+	path := filepath.Join(dir, MarkerName)
+	m := new(Manifest)
+	if err := readJSON(fsys, path, m); err != nil {
+		return nil, err
+	}
+	if m.Format != planFormat {
+		return nil, &VersionError{Path: path, Version: uint32(m.Format)}
+	}
+	rows := [2]int64{}
+	for k, files := range [2][]OutFile{m.Train, m.Val} {
+		for _, f := range files {
+			if f.Rows < 0 || !filepath.IsLocal(f.Name) {
+				return nil, &CorruptError{Path: path, Reason: fmt.Sprintf("file %q of %d rows", f.Name, f.Rows)}
+			}
+			rows[k] += f.Rows
+		}
+	}
+	if rows != [2]int64{m.TrainRows, m.HeldRows} {
+		return nil, &CorruptError{Path: path, Reason: fmt.Sprintf("files hold %v rows, want %d and %d", rows, m.TrainRows, m.HeldRows)}
+	}
+	return m, nil
+}
+
+// readJSON reads a file of JSON; damage is a *CorruptError.
+func readJSON(fsys fsx.FS, path string, v any) error {
+	data, err := fsx.ReadFile(fsys, path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return &CorruptError{Path: path, Reason: err.Error()}
+	}
+	return nil
+}
+
+// writeJSON writes v, durable when it returns.
+func writeJSON(fsys fsx.FS, path string, v any) error {
+	data, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return fsx.WriteFile(fsys, path, append(data, '\n'))
+}
+
+// isName says whether a base name is that of a shuffle.
+func isName(base string) bool {
+	_, err := time.Parse(nameLayout, base)
+	return err == nil
+}
+
+// List returns the names of the finished shuffles in dir, oldest first. A
+// directory that is not there holds none.
+func List(fsys fsx.FS, dir string) ([]string, error) {
+	entries, err := fsys.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list shuffles: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if !e.IsDir() || !isName(e.Name()) {
+			continue
+		}
+		if _, err := fsys.Stat(filepath.Join(dir, e.Name(), MarkerName)); err == nil {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names) // the time of their beginning, so in order of time
+	return names, nil
+}
+
+// leftovers returns the names of shuffles that were begun and not finished.
+func leftovers(fsys fsx.FS, dir string) (names []string, err error) {
+	entries, err := fsys.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list shuffles: %w", err)
+	}
+	for _, e := range entries {
+		if stem, ok := strings.CutSuffix(e.Name(), tempSuffix); ok && e.IsDir() && isName(stem) {
+			names = append(names, stem)
+		}
+	}
+	return names, nil
+}
+
+// newName returns a name that sorts behind all others, also where the clock
+// went back.
+func newName(fsys fsx.FS, dir string, now time.Time) (string, error) {
+	entries, err := fsys.ReadDir(dir)
+	if err != nil {
+		return "", fmt.Errorf("name the shuffle: %w", err)
+	}
+	now = now.UTC().Truncate(time.Second)
+	for _, e := range entries {
+		if t, err := time.Parse(nameLayout, strings.TrimSuffix(e.Name(), tempSuffix)); err == nil && !now.After(t) {
+			now = t.Add(time.Second)
+		}
+	}
+	return now.Format(nameLayout), nil
+}

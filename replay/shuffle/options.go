@@ -1,0 +1,141 @@
+package shuffle
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+)
+
+// Options say what is shuffled, and how.
+type Options struct {
+	FS         fsx.FS   // nil = fsx.OS
+	InputDirs  []string // directories with game files below them
+	OutputDir  string   // gets <time>/{train,val}, train.json, and the index of games
+	ScratchDir string   // for the buckets, as large as the result; "" = in the output directory
+
+	Settings
+	Threads int   // goroutines; 0 = all cores
+	Memory  int64 // bytes for buckets, about; 0 = as the number of rows needs it
+	Keep    int   // finished shuffles that stay, the newest ones; 0 = all
+
+	Now     time.Time // names the shuffle
+	Program string    // name and version, for the marker
+
+	// Report is told each step in one line. Nil = nobody.
+	Report func(line string)
+}
+
+// Settings are what decides which rows come out, and in which order.
+type Settings struct {
+	Window      WindowOptions `json:"window"`
+	RowsPerFile int64         `json:"approx_rows_per_file"`
+	Seed        uint64        `json:"seed"`
+	Split       SplitBy       `json:"split"`
+	Validation  float64       `json:"validation_share"`
+	ShortTerm   float64       `json:"st_theta"` // of the target ST (record.Replayer.ShortTerm); 0 = not made
+}
+
+// DefaultSettings returns KataGo's window and file size, and what the other
+// sources use: the split of 5 % of the games, by game, and the theta of 5/6.
+func DefaultSettings() Settings {
+	return Settings{Window: DefaultWindow(), RowsPerFile: 70_000, Split: SplitByGame, Validation: 0.05, ShortTerm: 5. / 6}
+}
+
+const (
+	// rowBytesGuess is what a packed row takes in memory while it is shuffled,
+	// for plans made before any was packed.
+	rowBytesGuess = 300
+	minMemory     = 64 << 20
+	maxBuckets    = 1 << 20
+	minFlush      = 4 << 10
+	maxFlush      = 1 << 20
+	defaultFlush  = 64 << 10
+)
+
+// Validate says which setting is out of range.
+func (s Settings) Validate() error {
+	if err := s.Window.Validate(); err != nil {
+		return err
+	}
+	if s.RowsPerFile < 1 || s.RowsPerFile > 1<<28 {
+		return fmt.Errorf("approx-rows-per-file %d: want 1 to %d", s.RowsPerFile, 1<<28)
+	}
+	if !(s.ShortTerm >= 0 && s.ShortTerm <= 1) {
+		return fmt.Errorf("st-theta %g: want 0 to 1", s.ShortTerm)
+	}
+	return s.split().validate()
+}
+
+func (s Settings) split() split { return split{s.Split, s.Validation} }
+
+// Validate says which option is missing or out of range.
+func (o Options) Validate() error { return o.validate() }
+
+// validate checks o and sets its defaults.
+func (o *Options) validate() error {
+	if o.FS == nil {
+		o.FS = fsx.OS
+	}
+	if o.Threads == 0 {
+		o.Threads = runtime.GOMAXPROCS(0)
+	}
+	if o.Report == nil {
+		o.Report = func(string) {}
+	}
+	switch {
+	case len(o.InputDirs) == 0:
+		return fmt.Errorf("no input directory: name one with game files below it")
+	case o.OutputDir == "":
+		return fmt.Errorf("no output directory")
+	case o.Threads < 1 || o.Threads > 1024:
+		return fmt.Errorf("num-threads %d: want 1 to 1024", o.Threads)
+	case o.Memory < 0 || o.Memory > 0 && o.Memory < 1<<20:
+		return fmt.Errorf("memory %d bytes: want 1 MiB or more", o.Memory)
+	case o.Keep < 0:
+		return fmt.Errorf("keep %d: want 0 or more", o.Keep)
+	}
+	return o.Settings.Validate()
+}
+
+func (o *Options) say(format string, args ...any) { o.Report(fmt.Sprintf(format, args...)) }
+
+// layout is how the rows are spread: files of so many buckets each, and how
+// much is collected for a bucket before it is written.
+type layout struct {
+	TrainFiles     int `json:"train_files"`
+	ValFiles       int `json:"val_files"`
+	BucketsPerFile int `json:"buckets_per_file"`
+
+	flush  int
+	memory int64 // that buckets take, about
+}
+
+func (l layout) buckets() int { return (l.TrainFiles + l.ValFiles) * l.BucketsPerFile }
+
+// trainBuckets are the first ones; those of validation follow.
+func (l layout) trainBuckets() int { return l.TrainFiles * l.BucketsPerFile }
+
+// newLayout fits the expected rows into files, and files into memory: each
+// thread permutes one bucket at a time, and while rows are spread each bucket
+// has a buffer. Where there is too little memory a file is made of several
+// buckets, one behind the other; the order stays exactly uniform.
+func (o *Options) newLayout(trainRows, valRows int64) (layout, error) {
+	files := func(rows int64) int64 { return (rows + o.RowsPerFile - 1) / o.RowsPerFile }
+	train, val := max(1, files(trainRows)), files(valRows)
+	perFile := min(o.RowsPerFile, max(1, trainRows)) * rowBytesGuess
+	memory := o.Memory
+	if memory == 0 {
+		memory = max(minMemory, 2*(int64(o.Threads)*perFile+(train+val)*defaultFlush))
+	}
+	parts := max(1, (2*int64(o.Threads)*perFile+memory-1)/memory) // half of the memory
+	if (train+val)*parts > maxBuckets {
+		return layout{}, fmt.Errorf("%d rows need %d buckets in %d bytes of memory, at most %d are possible: "+
+			"raise --memory or --approx-rows-per-file", trainRows, (train+val)*parts, memory, maxBuckets)
+	}
+	l := layout{TrainFiles: int(train), ValFiles: int(val), BucketsPerFile: int(parts)}
+	l.flush = int(min(maxFlush, max(minFlush, memory/2/int64(l.buckets()))))
+	l.memory = max(int64(o.Threads)*perFile/parts, int64(l.buckets())*int64(l.flush))
+	return l, nil
+}

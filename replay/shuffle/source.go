@@ -1,0 +1,264 @@
+package shuffle
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sync"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+var _ replay.Cursor = (*Source)(nil)
+
+// Source reads the training rows of a shuffle, in its order, into batches. One
+// goroutine calls Next and Section's functions; NumRows, Manifest, Newer,
+// Advance and Version may be called meanwhile by another.
+type Source struct {
+	fsys fsx.FS
+	dir  string // of the shuffles
+
+	repeat    bool
+	symmetric bool
+	symSeed   uint64
+
+	mu      sync.Mutex
+	target  *Manifest // the shuffle to read; the cursor follows at the next Next
+	forced  bool      // target was chosen by Advance and outlives Load
+	version uint64
+
+	at     cursor
+	files  []OutFile // of the cursor's shuffle, in the order of the pass
+	reader rowReader
+}
+
+// cursor is how far the source has read, as it is saved.
+type cursor struct {
+	Shuffle string `json:"shuffle"`
+	Pass    uint64 `json:"pass"` // over the shuffle, from 0
+	File    int    `json:"file"` // in the order of the pass
+	Row     int64  `json:"row"`  // of the file, the next to come
+	Rows    uint64 `json:"rows"` // handed out since the beginning of the run
+
+	Target string `json:"target,omitempty"` // shuffle to go on with instead, from its first row
+}
+
+// OpenLatest opens the newest finished shuffle of a directory, at its first
+// row; ErrNone where there is none.
+func OpenLatest(dir string) (*Source, error) { return OpenLatestFS(fsx.OS, dir) }
+
+// OpenLatestFS is OpenLatest on another file system.
+func OpenLatestFS(fsys fsx.FS, dir string) (*Source, error) {
+	names, err := List(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s: %w: run chessbrain shuffle", dir, ErrNone)
+	}
+	m, err := ReadManifest(fsys, filepath.Join(dir, names[len(names)-1]))
+	if err != nil {
+		return nil, fmt.Errorf("open shuffle: %w", err)
+	}
+	s := &Source{fsys: fsys, dir: dir, target: m, reader: rowReader{fsys: fsys}}
+	s.begin(m, cursor{Shuffle: m.Name})
+	return s, nil
+}
+
+// Repeat makes the source begin again after the last row, with the files in
+// another order each time; without it the last row is followed by io.EOF.
+func (s *Source) Repeat(on bool) { s.repeat = on }
+
+// ShowSymmetries makes every row appear under one of the board's symmetries that
+// keep it true, drawn by a hash of the seed and the row's number, as
+// replay.Source does.
+func (s *Source) ShowSymmetries(seed uint64) { s.symmetric, s.symSeed = true, seed }
+
+// Manifest returns the marker of the shuffle that is read now.
+func (s *Source) Manifest() *Manifest {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.target
+}
+
+// NumRows returns the number of training rows of one pass.
+func (s *Source) NumRows() int64 { return s.Manifest().TrainRows }
+
+// Newer returns the marker of the newest finished shuffle if it is another than
+// the one that is read, else nil. It looks at the directory at each call.
+func (s *Source) Newer() (*Manifest, error) {
+	names, err := List(s.fsys, s.dir)
+	if err != nil || len(names) == 0 || names[len(names)-1] <= s.Manifest().Name {
+		return nil, err
+	}
+	return ReadManifest(s.fsys, filepath.Join(s.dir, names[len(names)-1]))
+}
+
+// Advance goes on with the first row of shuffle m, one that Newer returned. A
+// position loaded afterwards does not go back behind it.
+func (s *Source) Advance(m *Manifest) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.target, s.forced = m, true
+	s.version++
+}
+
+// Version changes with Advance: rows prepared before are not those to come.
+func (s *Source) Version() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.version
+}
+
+// begin puts the cursor into shuffle m.
+func (s *Source) begin(m *Manifest, at cursor) {
+	s.at, s.files = at, passOrder(m, at.Pass)
+	s.reader.close()
+}
+
+// passOrder returns the training files in the order of a pass: the first as they
+// were written, later ones in an order drawn evenly.
+func passOrder(m *Manifest, pass uint64) []OutFile {
+	files := append([]OutFile(nil), m.Train...)
+	if pass > 0 {
+		rng := newRand(streamPass, m.Seed, le.AppendUint64([]byte(m.Name), pass))
+		rng.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
+	}
+	return files
+}
+
+// Next fills b, which comes empty, with the next len(b.Masks) rows, fewer at the
+// end; io.EOF when nothing is left (see Repeat). A row's weight is its position's. A
+// damaged or missing file is an error that names it.
+func (s *Source) Next(ctx context.Context, b *encoding.TrainBatch) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if m := s.Manifest(); m.Name != s.at.Shuffle {
+		s.begin(m, cursor{Shuffle: m.Name, Rows: s.at.Rows})
+	}
+	for n := len(b.Masks); b.N < n; {
+		more, err := s.nextFile()
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		took, err := s.reader.read(b, n-b.N)
+		if err != nil {
+			return err
+		}
+		s.at.Row += int64(took)
+		for i := b.N - took; i < b.N; i++ {
+			if s.symmetric {
+				b.ApplySymmetry(i, symmetry(b, i, s.symSeed^s.at.Rows))
+			}
+			s.at.Rows++
+		}
+	}
+	if b.N == 0 {
+		return io.EOF
+	}
+	return nil
+}
+
+// nextFile sees to it that the reader stands at a row; false at the end of the
+// last pass.
+func (s *Source) nextFile() (bool, error) {
+	for s.at.File == len(s.files) || s.at.Row >= s.files[s.at.File].Rows {
+		if s.at.File < len(s.files) {
+			s.at.File, s.at.Row = s.at.File+1, 0
+			continue
+		}
+		m := s.Manifest()
+		if !s.repeat || m.TrainRows == 0 {
+			return false, nil
+		}
+		s.begin(m, cursor{Shuffle: m.Name, Pass: s.at.Pass + 1, Rows: s.at.Rows})
+	}
+	f := &s.files[s.at.File]
+	return true, s.reader.seek(filepath.Join(s.dir, s.at.Shuffle, filepath.FromSlash(f.Name)), f.Rows, s.at.Row)
+}
+
+const sourceVersion = 1
+
+// Section is the cursor: shuffle, pass, file and row. After Load the same rows
+// follow; the shuffle must still be there (*GoneError), unless Advance has been
+// called: then its shuffle follows.
+func (s *Source) Section() stage.Section {
+	return stage.Section{Name: "shuffle_source", Version: sourceVersion, Save: s.save, Load: s.load}
+}
+
+func (s *Source) save(w io.Writer) error {
+	at := s.at
+	if m := s.Manifest(); m.Name != at.Shuffle {
+		at.Target = m.Name
+	}
+	return json.NewEncoder(w).Encode(at)
+}
+
+func (s *Source) load(r io.Reader, version int) error {
+	if version != sourceVersion {
+		return fmt.Errorf("shuffle_source section has version %d, this program reads %d", version, sourceVersion)
+	}
+	var at cursor
+	if err := json.NewDecoder(r).Decode(&at); err != nil {
+		return fmt.Errorf("shuffle_source section: %w", err)
+	}
+	s.mu.Lock()
+	target, forced := s.target, s.forced
+	s.mu.Unlock()
+	if wanted := at.wanted(); !forced && target.Name != wanted {
+		var err error
+		if target, err = s.open(wanted); err != nil {
+			return err
+		}
+	}
+	at.Target = ""
+	if target.Name == at.Shuffle {
+		files := passOrder(target, at.Pass)
+		if at.File < 0 || at.File > len(files) || at.Row < 0 || at.File < len(files) && at.Row > files[at.File].Rows {
+			return fmt.Errorf("shuffle_source section: file %d, row %d are not in shuffle %s", at.File, at.Row, at.Shuffle)
+		}
+	}
+	s.mu.Lock()
+	s.target = target
+	s.mu.Unlock()
+	s.begin(target, at) // in another shuffle than target: Next goes on to that
+	return nil
+}
+
+// wanted is the shuffle whose rows come next.
+func (c cursor) wanted() string {
+	if c.Target != "" {
+		return c.Target
+	}
+	return c.Shuffle
+}
+
+// open reads the marker of the shuffle that a saved position names.
+func (s *Source) open(name string) (*Manifest, error) {
+	if !isName(name) {
+		return nil, fmt.Errorf("shuffle_source section: %q is no shuffle", name)
+	}
+	dir := filepath.Join(s.dir, name)
+	m, err := ReadManifest(s.fsys, dir)
+	if err != nil {
+		return nil, &GoneError{Dir: dir, err: err}
+	}
+	return m, nil
+}
+
+// symmetry draws the transform of row i of b by a hash of n.
+func symmetry(b *encoding.TrainBatch, i int, n uint64) encoding.Transform {
+	x := n * 0x9e3779b97f4a7c15 // splitmix64's finisher
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return encoding.Transform((x ^ x>>31) % uint64(b.NumSymmetries(i)))
+}

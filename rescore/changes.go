@@ -1,0 +1,44 @@
+package rescore
+
+import (
+	"slices"
+
+	"github.com/chessbrain/chessbrain/record"
+)
+
+// Changes counts what rescoring changed.
+type Changes struct {
+	Games        int `json:"games"`
+	GamesChanged int `json:"games_changed"`
+	Positions    int `json:"positions"`
+	Results      int `json:"results_changed"`    // positions with another Q or D
+	PliesLeft    int `json:"plies_left_changed"` // positions with another M
+	Policies     int `json:"policies_changed"`   // positions
+	Weights      int `json:"weights_changed"`    // positions
+}
+
+// Count adds one game as it was and as it is now. Both have the same moves.
+func (c *Changes) Count(before, after *record.Game) {
+	c.Games++
+	c.Positions += len(before.Plies)
+	if before == after {
+		return
+	}
+	old := *c
+	for i := range before.Plies {
+		v, w := before.ResultAt(i), after.ResultAt(i)
+		p, q := &before.Plies[i], &after.Plies[i]
+		c.Results += one(!same(v.Q, w.Q) || !same(v.D, w.D))
+		c.PliesLeft += one(!same(v.M, w.M))
+		c.Policies += one(p.Kind != q.Kind || !slices.Equal(p.Counts, q.Counts) || !slices.Equal(p.Probs, q.Probs))
+		c.Weights += one(p.Weight != q.Weight)
+	}
+	c.GamesChanged += one(*c != old)
+}
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,156 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/replay"
+)
+
+// Kind says what a file holds.
+type Kind string
+
+// The kinds of files.
+const (
+	Games      Kind = "games"       // chunk of games, *.games or growing *.games.tmp
+	LeelaChunk Kind = "leela-chunk" // *.gz: one game
+	LeelaTar   Kind = "leela-tar"   // *.tar: a game a member
+)
+
+// ErrInput says that inputs or the output directory cannot be used.
+var ErrInput = errors.New("rescore files")
+
+// Job is one file to rescore.
+type Job struct {
+	In, Out string
+	Kind    Kind
+}
+
+// KindOf tells a file's kind by its name.
+func KindOf(path string) (Kind, bool) {
+	base := filepath.Base(path)
+	switch {
+	case strings.HasPrefix(base, "."):
+		return "", false
+	case strings.HasSuffix(base, replay.SealedSuffix), strings.HasSuffix(base, replay.GrowingSuffix):
+		return Games, true
+	case strings.HasSuffix(base, ".gz"):
+		return LeelaChunk, true
+	case strings.HasSuffix(base, ".tar"):
+		return LeelaTar, true
+	}
+	return "", false
+}
+
+// Plan lists the files of inputs, which are files or directories, and where in
+// the directory out each goes: a file under its name, those below a directory
+// under their path there. Names with a dot in front are left out. Errors wrap
+// ErrInput: an input that is not there or holds no such file, two files of one
+// name, and an out that lies in an input directory.
+func Plan(inputs []string, out string) ([]Job, error) {
+	var jobs []Job
+	for _, in := range inputs {
+		info, err := os.Stat(in)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrInput, err)
+		}
+		if info.IsDir() {
+			below, err := planDir(in, out)
+			if err != nil {
+				return nil, err
+			}
+			jobs = append(jobs, below...)
+			continue
+		}
+		kind, ok := KindOf(in)
+		if !ok {
+			return nil, fmt.Errorf("%w: %s: want *.games, *.gz, *.tar or a directory of them", ErrInput, in)
+		}
+		jobs = append(jobs, Job{in, target(out, filepath.Base(in)), kind})
+	}
+	from := map[string]string{}
+	for _, j := range jobs {
+		if other, ok := from[j.Out]; ok {
+			return nil, fmt.Errorf("%w: %s and %s would both become %s: rescore them into two directories", ErrInput, other, j.In, j.Out)
+		}
+		from[j.Out] = j.In
+		if sameFile(j.In, j.Out) {
+			return nil, fmt.Errorf("%w: %s would be written over itself: choose another directory for the output", ErrInput, j.In)
+		}
+	}
+	return jobs, nil
+}
+
+// planDir lists the files below a directory in path order.
+func planDir(dir, out string) ([]Job, error) {
+	if within(out, dir) {
+		return nil, fmt.Errorf("%w: the output %s lies in the input %s: choose a directory outside", ErrInput, out, dir)
+	}
+	var jobs []Job
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path != dir && strings.HasPrefix(d.Name(), ".") && d.IsDir():
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
+		}
+		if kind, ok := KindOf(path); ok {
+			below, _ := filepath.Rel(dir, path) // path is below dir
+			jobs = append(jobs, Job{path, target(out, below), kind})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	if len(jobs) == 0 {
+		return nil, fmt.Errorf("%w: %s holds no *.games, *.gz or *.tar", ErrInput, dir)
+	}
+	return jobs, nil
+}
+
+// target is where a file goes; a growing chunk becomes a sealed one.
+func target(out, below string) string {
+	if name, ok := strings.CutSuffix(below, replay.GrowingSuffix); ok {
+		below = name + replay.SealedSuffix
+	}
+	return filepath.Join(out, below)
+}
+
+// within says whether path is dir or lies in it, symbolic links followed as far
+// as they exist.
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(real(dir), real(path))
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// real returns the absolute path without symbolic links of what exists of it.
+func real(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	for rest := ""; ; {
+		if found, err := filepath.EvalSymlinks(abs); err == nil {
+			return filepath.Join(found, rest)
+		}
+		up := filepath.Dir(abs)
+		if up == abs {
+			return filepath.Join(abs, rest)
+		}
+		abs, rest = up, filepath.Join(filepath.Base(abs), rest)
+	}
+}
+
+// sameFile says whether both paths name one existing file.
+func sameFile(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}

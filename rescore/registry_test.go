@@ -1,0 +1,101 @@
+package rescore
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+func TestNew(t *testing.T) {
+	var d stage.Rescorer = Deblunder{Threshold: 0.1, Width: 0.06}
+	for _, c := range []struct {
+		name     string
+		settings map[string]string
+		want     stage.Rescorer
+	}{
+		{"identity", nil, Identity{}},
+		{"deblunder", nil, d},
+		{"deblunder", map[string]string{"threshold": "0.25", "width": " 0.5 "}, Deblunder{Threshold: 0.25, Width: 0.5}},
+		{"plies-left", map[string]string{}, PliesLeft{}},
+		{"policy-temperature", map[string]string{"temperature": "1.5", "offset": "-0.01"}, PolicyTemperature{Temperature: 1.5, Offset: -0.01}},
+	} {
+		r, err := New(c.name, c.settings)
+		if err != nil || r != c.want || r.Name() != c.name {
+			t.Errorf("%s %v: %+v, %v", c.name, c.settings, r, err)
+		}
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	empty := t.TempDir()
+	for _, c := range []struct {
+		name, key, value string
+		want             []string
+	}{
+		{"identity", "x", "1", []string{"identity", `"x"`, "none"}},
+		{"deblunder", "treshold", "1", []string{"deblunder", `"treshold"`, "threshold, width"}},
+		{"deblunder", "threshold", "much", []string{"setting threshold", `"much"`, "0 to 2"}},
+		{"deblunder", "threshold", "NaN", []string{"setting threshold", "0 to 2"}},
+		{"deblunder", "width", "2.5", []string{"setting width", "0 to 2"}},
+		{"deblunder", "width", "0.5", []string{"setting width", "at most 0.2"}},
+		{"policy-temperature", "temperature", "0", []string{"setting temperature", "0.01 to 100"}},
+		{"policy-temperature", "dtz_boost", "0.5", []string{"setting paths", "none given"}},
+		{"policy-temperature", "paths", empty, []string{"setting paths", "dtz_boost"}},
+		{"syzygy", "", "", []string{"syzygy", "setting paths", "none given"}},
+		{"syzygy", "paths", empty, []string{"syzygy", "setting paths", empty}},
+		{"nothing", "", "", []string{`"nothing"`, "deblunder", "plies-left"}},
+	} {
+		settings := map[string]string{}
+		if c.key != "" {
+			settings[c.key] = c.value
+		}
+		_, err := New(c.name, settings)
+		for _, want := range c.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s %v: %v, want %q", c.name, settings, err, want)
+			}
+		}
+	}
+}
+
+// Every description stands, its defaults are accepted, names are in order.
+func TestDescribe(t *testing.T) {
+	names := Names()
+	if !slices.IsSorted(names) || len(names) != 5 {
+		t.Errorf("names %v", names)
+	}
+	for i, d := range Describe() {
+		if d.Name != names[i] || d.Doc == "" {
+			t.Errorf("%d: %+v", i, d)
+		}
+		for _, s := range d.Settings {
+			if s.Doc == "" || s.allowed() == "" || !s.Text && !(s.Min < s.Max) {
+				t.Errorf("%s: %+v", d.Name, s)
+			}
+		}
+		if _, err := d.parse(nil); err != nil {
+			t.Errorf("%s: its defaults: %v", d.Name, err)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	c, err := Parse("plies-left, deblunder", []string{"deblunder.threshold=0.25", "deblunder.width=0.5"})
+	if err != nil || len(c) != 2 || c[0] != (PliesLeft{}) || c[1] != (Deblunder{Threshold: 0.25, Width: 0.5}) {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for want, words := range map[string][]string{
+		"named twice":      {"deblunder,deblunder"},
+		"given twice":      {"deblunder", "deblunder.width=0", "deblunder.width=0.1"},
+		"want STAGE":       {"deblunder", "threshold=0.1"},
+		"not among":        {"deblunder", "syzygy.paths=x"},
+		`unknown rescorer`: {"deblunder,,identity"},
+		"0 to 2":           {"deblunder", "deblunder.threshold="},
+	} {
+		if c, err := Parse(words[0], words[1:]); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, %v, want %q", words, c, err, want)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package trainer
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/nn"
+)
+
+// Continuation is how far a net was trained elsewhere.
+type Continuation struct {
+	Steps, Samples int64
+	OptimizerSteps int64
+	// Moments are state tensors of the optimizer by "<moment>.<parameter>"; those
+	// that are not there begin at zero.
+	Moments map[string][]float32
+}
+
+// Continue makes a fresh trainer go on from there: with that place in the
+// schedule, and those moments. Errors wrap ErrStateMismatch and change nothing.
+func (t *Trainer) Continue(c Continuation) error {
+	if c.Steps < 0 || c.Samples < 0 || c.OptimizerSteps < 0 {
+		return fmt.Errorf("%w: a negative count", ErrStateMismatch)
+	}
+	place := map[string][]float32{}
+	for _, m := range t.opt.Moments() {
+		for i, a := range t.acc {
+			place[m.Name+"."+a.spec.Name] = m.Data[i]
+		}
+	}
+	for name, data := range c.Moments {
+		if dst, ok := place[name]; !ok || len(dst) != len(data) {
+			return fmt.Errorf("%w: moment %s of %d numbers has no place in this trainer", ErrStateMismatch, name, len(data))
+		}
+	}
+	for name, data := range c.Moments {
+		copy(place[name], data)
+	}
+	t.opt.SetSteps(c.OptimizerSteps)
+	t.progress.Step, t.progress.Samples = c.Steps, c.Samples
+	return nil
+}
+
+// SavedState is a trainer's section, read without a trainer.
+type SavedState struct {
+	Arch           nn.Arch
+	Optimizer      string
+	OptimizerSteps int64
+	Steps, Samples int64
+	Moments        map[string][]float32 // by "<moment>.<parameter>", as in Continuation
+}
+
+// ReadState reads what Section saved, with all its checks but those against a
+// trainer. Errors are a *CorruptError or wrap ErrStateMismatch.
+func ReadState(r io.Reader, version int) (*SavedState, error) {
+	if version != SectionVersion {
+		return nil, fmt.Errorf("%w: section version %d, this build knows %d", ErrStateMismatch, version, SectionVersion)
+	}
+	h, data, err := readState(r, (*stateHeader).known)
+	if err != nil {
+		return nil, err
+	}
+	s := &SavedState{Optimizer: h.Optimizer, OptimizerSteps: h.OptimizerSteps, Steps: h.Progress.Step, Samples: h.Progress.Samples,
+		Moments: map[string][]float32{}}
+	if s.Arch, err = h.arch(); err != nil {
+		return nil, err
+	}
+	for i, e := range h.Tensors {
+		if kind, _, _ := strings.Cut(e.Name, "."); kind != "net" && kind != "swa" {
+			s.Moments[e.Name] = data[i]
+		}
+	}
+	return s, nil
+}
+
+// arch is the architecture that a header names.
+func (h *stateHeader) arch() (a nn.Arch, err error) {
+	if err := json.Unmarshal(h.Arch, &a); err != nil {
+		return a, stateError("its architecture: %v", err)
+	}
+	if err := a.Validate(); err != nil {
+		return a, stateError("its architecture: %v", err)
+	}
+	return a, nil
+}
+
+// known checks a header by itself: each tensor is one of the architecture's, with
+// its length, and none comes twice.
+func (h *stateHeader) known() error {
+	a, err := h.arch()
+	if err != nil {
+		return err
+	}
+	lengths := map[string]int{}
+	for _, s := range nn.Specs(a) {
+		lengths[s.Name] = s.Len()
+	}
+	seen := map[string]bool{}
+	for _, e := range h.Tensors {
+		kind, name, _ := strings.Cut(e.Name, ".")
+		if n, ok := lengths[name]; !ok || kind == "" || n != e.Len || seen[e.Name] {
+			return stateError("tensor %q of %d numbers does not belong to a net %s", e.Name, e.Len, a)
+		}
+		seen[e.Name] = true
+	}
+	if h.Progress.Step < 0 || h.Progress.Samples < 0 || h.OptimizerSteps < 0 || math.IsNaN(h.LossScale) {
+		return stateError("a count or the loss scale is out of range")
+	}
+	return nil
+}

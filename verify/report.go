@@ -1,0 +1,84 @@
+package verify
+
+import "fmt"
+
+// Kind says what sort of a problem it is.
+type Kind string
+
+// The kinds of problems.
+const (
+	Corrupt       Kind = "corrupt"       // bytes are not as they were written
+	Torn          Kind = "torn"          // a writer was stopped in the middle
+	Duplicate     Kind = "duplicate"     // the same game twice
+	Missing       Kind = "missing"       // something that others refer to
+	Orphan        Kind = "orphan"        // nobody's any more
+	Contradiction Kind = "contradiction" // two parts disagree
+	Unreadable    Kind = "unreadable"    // permissions, disk
+)
+
+// Problem is one thing that is not as it should be.
+type Problem struct {
+	Path   string `json:"path"`
+	Offset int64  `json:"offset"` // byte in the file; -1 = the file as a whole
+	Kind   Kind   `json:"kind"`
+	Reason string `json:"reason"`
+	Remedy string `json:"remedy"` // what to do
+}
+
+func (p Problem) String() string {
+	at := ""
+	if p.Offset >= 0 {
+		at = fmt.Sprintf(" at byte %d", p.Offset)
+	}
+	return fmt.Sprintf("%s%s: %s: %s; %s", p.Path, at, p.Kind, p.Reason, p.Remedy)
+}
+
+// Report is what was read, and what is wrong with it.
+type Report struct {
+	Path string `json:"path"`
+	What string `json:"what"` // run, directory, checkpoint, or what sort of file
+
+	Chunks      int   `json:"chunks"` // of games
+	Games       int64 `json:"games"`  // different ones, in whole blocks
+	Positions   int64 `json:"positions"`
+	Rows        int64 `json:"rows"` // positions meant for training
+	LeelaChunks int   `json:"leela_chunks"`
+	Records     int64 `json:"leela_records"`
+	PGNGames    int64 `json:"pgn_games"`
+	Unfinished  int   `json:"unfinished_games"`
+	Checkpoints int   `json:"checkpoints"`
+	Shuffles    int   `json:"shuffles"` // finished ones
+
+	ShuffledRows int64 `json:"shuffled_rows"`
+	Nets         int   `json:"nets"` // files, those of checkpoints included
+	Events       int64 `json:"events"`
+	Entries      int   `json:"journal_entries"`
+	Manifests    int   `json:"manifests"`       // of pipeline steps
+	Others       int   `json:"files_not_known"` // files of which nothing is known, such as logs
+
+	NumProblems int       `json:"num_problems"`
+	Problems    []Problem `json:"problems"` // the first 1000
+	Notes       []string  `json:"notes"`    // what is no problem, but should be known
+}
+
+// OK says that nothing is wrong.
+func (r *Report) OK() bool { return r.NumProblems == 0 }
+
+// maxProblems bounds Report.Problems.
+const maxProblems = 1000
+
+func (r *Report) add(p Problem) {
+	r.NumProblems++
+	if len(r.Problems) < maxProblems {
+		r.Problems = append(r.Problems, p)
+	}
+}
+
+// problem adds a problem of a file as a whole.
+func (r *Report) problem(path string, kind Kind, remedy, format string, args ...any) {
+	r.add(Problem{Path: path, Offset: -1, Kind: kind, Reason: fmt.Sprintf(format, args...), Remedy: remedy})
+}
+
+func (r *Report) note(format string, args ...any) {
+	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+}
