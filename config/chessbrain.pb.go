@@ -574,9 +574,9 @@ const (
 	Training_SELFPLAY Training_Source = 0
 	// Games that `chessbrain selfplay` processes write.
 	Training_DIR Training_Source = 1
-	// Shuffled files (not in this build).
+	// The newest output of `chessbrain shuffle`.
 	Training_SHUFFLED Training_Source = 2
-	// The data_loader section (not in this build).
+	// The data_loader section.
 	Training_LOADER Training_Source = 3
 )
 
@@ -2707,7 +2707,7 @@ type DataLoader struct {
 	// Stages of the loader, in any order; `chessbrain dataloader-graph` draws them, docs/LOADER.md explains them.
 	// Example: stage { name: "files" file_path_provider { directory: "runs/chessbrain/selfplay" watch: true poll_seconds: 5 } }
 	// Example: stage { name: "reader" input: "files" chunk_source_reader { threads: 1
-	// Example:   rescorer { name: "identity" settings { key: "x" value: "y" } } } }
+	// Example:   rescorer { name: "deblunder" settings { key: "threshold" value: "0.1" } } } }
 	// Example: stage { name: "split" input: "reader" chunk_source_splitter {
 	// Example:   output { name: "train" weight: 0.95 } output { name: "validation" weight: 0.05 } } }
 	// Example: stage { name: "pool" input: "split.train" shuffling_chunk_pool { chunk_pool_size: 100000 threads: 1 epochs: 0
@@ -2719,7 +2719,7 @@ type DataLoader struct {
 	// Example: stage { name: "train" input: "mix" queue { capacity: 4 overflow: BLOCK } tensor_generator { threads: 1 batch_size: 1024 } }
 	// Example: stage { name: "all" input: "split.validation" simple_chunk_extractor { epochs: 0 } }
 	// Example: stage { name: "rescored" input: "all" chunk_rescorer { threads: 1
-	// Example:   rescorer { name: "identity" settings { key: "x" value: "y" } } } }
+	// Example:   rescorer { name: "deblunder" settings { key: "threshold" value: "0.1" } } } }
 	// Example: stage { name: "unpack_validation" input: "rescored" chunk_unpacker {} }
 	// Example: stage { name: "joined" input: "unpack_validation" join_positions {} }
 	// Example: stage { name: "validation" input: "joined" tensor_generator {} }
@@ -4248,9 +4248,10 @@ func (x *ModelKind) GetConvTower() *ConvTower {
 
 type Training struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where training games come from: SELFPLAY or DIR.
+	// Where training rows come from: SELFPLAY, DIR, SHUFFLED or LOADER.
 	Source *Training_Source `protobuf:"varint,1,opt,name=source,enum=chessbrain.config.v1.Training_Source,def=0" json:"source,omitempty"`
-	// With source DIR: directory that is watched for game files; empty = selfplay/ of the run directory.
+	// With source DIR: directory that is watched for game files; empty = selfplay/ of the run directory. With SHUFFLED: that of the
+	// shuffles; empty = shuffled/ of the run directory.
 	SourceDir *string `protobuf:"bytes,2,opt,name=source_dir,json=sourceDir" json:"source_dir,omitempty"`
 	// Name of this training within the run; checkpoints lie in train/<training_name>/checkpoints.
 	TrainingName *string `protobuf:"bytes,3,opt,name=training_name,json=trainingName,def=main" json:"training_name,omitempty"`
@@ -5146,7 +5147,8 @@ func (x *Metrics) GetEvery() int32 {
 
 type Export struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Format: safetensors.
+	// Format: safetensors, lc0 (.pb.gz for Leela's engine, linear16) or onnx. selfplay processes watch .safetensors only: keep
+	// that where they play the published nets.
 	Exporter *string `protobuf:"bytes,1,opt,name=exporter,def=safetensors" json:"exporter,omitempty"`
 	// Where published nets go, below the run directory unless absolute. {job} {training} {samples} {rows} {step}
 	// {datetime} are filled in.
@@ -5247,8 +5249,9 @@ func (x *Export) GetPublisher() string {
 
 type Plugins struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Rescorers, in order; each changes a finished game before it is stored. None = identity.
-	// Example: rescorer { name: "identity" settings { key: "x" value: "y" } }
+	// Rescorers, in order; each changes a finished game before it is stored. None = identity. Built in: deblunder, identity,
+	// plies-left, policy-temperature, syzygy (chessbrain rescore --help lists their settings).
+	// Example: rescorer { name: "deblunder" settings { key: "threshold" value: "0.1" } }
 	Rescorer []*Stage `protobuf:"bytes,1,rep,name=rescorer" json:"rescorer,omitempty"`
 	// Sampler that draws rows from the window.
 	Sampler *Stage `protobuf:"bytes,2,opt,name=sampler" json:"sampler,omitempty"`
@@ -5314,7 +5317,7 @@ type Stage struct {
 	// Name of the stage.
 	Name *string `protobuf:"bytes,1,opt,name=name" json:"name,omitempty"`
 	// Its settings.
-	// Example: settings { key: "x" value: "y" }
+	// Example: settings { key: "threshold" value: "0.1" }
 	Settings      map[string]string `protobuf:"bytes,2,rep,name=settings" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/record"
 )
@@ -83,25 +84,13 @@ func ReadRecords(r io.Reader) ([]Record, error) {
 }
 
 // DecodeRecords is ReadRecords of a chunk's inflated bytes.
-func DecodeRecords(raw []byte) ([]Record, error) {
-	c := chunkReader{}
-	if size, err := c.sizeOf(raw); err == nil {
-		c.records = make([]Record, 0, min(len(raw)/size, maxChunkRecords))
-	}
-	for len(raw) > 0 {
-		size, err := c.sizeOf(raw)
-		if err == nil && len(raw) < size {
-			err = recordError("the chunk ends after %d of %d bytes of a record", len(raw), size)
-		}
-		if err == nil {
-			err = c.add(raw[:size])
-		}
-		if err != nil {
-			return c.records, chunkError(len(c.records), err)
-		}
-		raw = raw[size:]
-	}
-	return c.records, nil
+func DecodeRecords(raw []byte) ([]Record, error) { return DecodeInto(nil, raw) }
+
+// DecodeInto is DecodeRecords into the memory of dst, whose records are lost.
+func DecodeInto(dst []Record, raw []byte) ([]Record, error) {
+	c := chunkReader{records: dst[:0]}
+	err := c.decode(raw)
+	return c.records, err
 }
 
 // ReadV6 is ReadRecords of a chunk of version 6 alone.
@@ -114,7 +103,33 @@ func ReadV6(r io.Reader) ([]V6, error) {
 }
 
 // chunkReader gathers the records of a chunk.
-type chunkReader struct{ records []Record }
+type chunkReader struct {
+	records []Record
+	scans   []policyScan // one of each record
+}
+
+// decode adds the records of a chunk's inflated bytes; those before a bad one
+// come with the error.
+func (c *chunkReader) decode(raw []byte) error {
+	if size, err := c.sizeOf(raw); err == nil {
+		n := min(len(raw)/size, maxChunkRecords)
+		c.records, c.scans = slices.Grow(c.records, n), slices.Grow(c.scans, n)
+	}
+	for len(raw) > 0 {
+		size, err := c.sizeOf(raw)
+		if err == nil && len(raw) < size {
+			err = recordError("the chunk ends after %d of %d bytes of a record", len(raw), size)
+		}
+		if err == nil {
+			err = c.add(raw[:size])
+		}
+		if err != nil {
+			return chunkError(len(c.records), err)
+		}
+		raw = raw[size:]
+	}
+	return nil
+}
 
 // sizeOf returns the length of the next record, which must have the version of
 // those before it.
@@ -133,15 +148,18 @@ func (c *chunkReader) add(b []byte) error {
 	if n == maxChunkRecords {
 		return recordError("more than %d records", maxChunkRecords)
 	}
-	c.records = append(c.records, Record{})
-	err := c.records[n].Decode(b)
+	// A new Record need not be empty: decode writes all of it.
+	c.records = slices.Grow(c.records, 1)[:n+1]
+	scan, err := c.records[n].decode(b)
 	if err == nil && c.records[n].InputFormat != c.records[0].InputFormat {
 		err = recordError("input_format is %d, that of the records before it %d", c.records[n].InputFormat, c.records[0].InputFormat)
 	}
 	if err != nil {
 		c.records = c.records[:n]
+		return err
 	}
-	return err
+	c.scans = append(c.scans, scan)
+	return nil
 }
 
 func isGzip(head []byte) bool { return len(head) >= 2 && head[0] == 0x1f && head[1] == 0x8b }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
@@ -32,13 +33,42 @@ const importedNet = "leela"
 //
 // Errors wrap ErrNoGame and name the record, counted from 0.
 func Game(records []Record) (*record.Game, error) {
+	scans := make([]policyScan, len(records))
+	for i := range records {
+		scans[i] = records[i].scanPolicy()
+	}
+	return gameOf(records, scans)
+}
+
+// GameReader makes games of chunks as DecodeRecords and Game do. It keeps its
+// memory, some 8.4 KB for each record of the longest chunk so far, which is most
+// of what that costs. The zero value is ready. One goroutine at a time.
+type GameReader struct{ chunk chunkReader }
+
+// Game returns the game of a chunk's inflated bytes, which it does not keep.
+// Errors are those of DecodeRecords and of Game.
+func (r *GameReader) Game(raw []byte) (*record.Game, error) {
+	c := &r.chunk
+	c.records, c.scans = c.records[:0], c.scans[:0]
+	if err := c.decode(raw); err != nil {
+		return nil, err
+	}
+	return gameOf(c.records, c.scans)
+}
+
+// Room returns the number of records that r keeps memory for.
+func (r *GameReader) Room() int { return cap(r.chunk.records) }
+
+// gameOf is Game; scans are of the records.
+func gameOf(records []Record, scans []policyScan) (*record.Game, error) {
 	if len(records) == 0 {
 		return nil, fmt.Errorf("%w: the chunk is empty", ErrNoGame)
 	}
-	r := recovery{records: records, game: &record.Game{NetID: importedNet, Flags: record.Imported}}
+	r := recovery{records: records, scans: scans, game: &record.Game{NetID: importedNet, Flags: record.Imported}}
 	if err := r.opening(); err != nil {
 		return nil, fmt.Errorf("%w: record 0: %w", ErrNoGame, err)
 	}
+	r.game.Plies = slices.Grow(r.game.Plies, len(records))
 	r.extra = &extra{version: records[0].version(), format: records[0].InputFormat, first: len(r.game.Plies)}
 	for i := range records {
 		if err := r.ply(i); err != nil {
@@ -59,10 +89,14 @@ func Game(records []Record) (*record.Game, error) {
 // recovery is a game in the making.
 type recovery struct {
 	records []Record
+	scans   []policyScan // of the records
 	game    *record.Game
 	history *chess.History // its newest board is that of the next ply
 	legal   chess.MoveList // its legal moves
 	extra   *extra
+
+	probs  [chess.MaxMoves]float32 // scratch of policy: of the legal moves
+	counts []uint32                // room for the next plies' counts
 }
 
 // ply appends record i, whose board is the history's newest.
@@ -113,7 +147,7 @@ func (r *recovery) flags(rec *Record, p *record.Ply) {
 // policy reads the policy of record i over the legal moves.
 func (r *recovery) policy(i int, p *record.Ply) error {
 	rec, t, legal := &r.records[i], r.records[i].transform(), r.legal.Slice()
-	probs := make([]float32, len(legal))
+	probs := r.probs[:len(legal)]
 	zero, some := 0, 0 // legal moves with probability 0, and above
 	for j, m := range legal {
 		v := rec.Probabilities[encoding.PolicyIndex(t.Move(m))]
@@ -126,52 +160,57 @@ func (r *recovery) policy(i int, p *record.Ply) error {
 			zero++
 		}
 	}
-	for idx, v := range rec.Probabilities {
-		switch {
-		case v == -1: // most
-		case v == 0:
-			zero--
-		default:
-			if some--; some < 0 {
-				return fmt.Errorf("illegal moves have a probability, as %s may, in %s", encoding.PolicyString(uint16(idx)), r.history.Board().FEN())
-			}
-		}
+	if r.scans[i].others > some {
+		return fmt.Errorf("illegal moves have a probability, as %s may, in %s", rec.otherThan(some), r.history.Board().FEN())
 	}
-	switch illegal := -zero; {
+	switch illegal := r.scans[i].zeros - zero; {
 	case illegal == encoding.NumPolicy-len(legal) && (i == 0 || r.extra.flags&extraIllegalZero != 0):
 		r.extra.flags |= extraIllegalZero
 	case illegal != 0 || r.extra.flags&extraIllegalZero != 0:
 		return fmt.Errorf("%d illegal moves have probability 0, others -1", illegal)
 	}
-	p.Kind, p.Probs = record.PolicyProbs, probs
-	if rec.version() >= v5Version && rec.Invariance&Placeholder != 0 && rec.Visits == 0 && some == 0 && probs[r.legal.Index(p.Move)] == 1 {
-		p.Kind, p.Probs = record.PolicyNone, nil
-	} else if counts, ok := countsOf(probs, rec.Visits); ok {
-		p.Kind, p.Probs, p.Counts = record.PolicyCounts, nil, counts
+	switch {
+	case rec.version() >= v5Version && rec.Invariance&Placeholder != 0 && rec.Visits == 0 && r.scans[i].others == some && probs[r.legal.Index(p.Move)] == 1:
+		p.Kind = record.PolicyNone
+	case rec.Visits > 0 && countsOf(r.room(len(probs)), probs, rec.Visits):
+		p.Kind, p.Counts = record.PolicyCounts, r.counts[:len(probs):len(probs)]
+		r.counts = r.counts[len(probs):]
+	default:
+		p.Kind, p.Probs = record.PolicyProbs, slices.Clone(probs)
 	}
 	return nil
 }
 
-// countsOf returns the visits of which the shares are probs, if they give back
-// every bit of them.
-func countsOf(probs []float32, visits uint32) ([]uint32, bool) {
-	if visits == 0 {
-		return nil, false
+// room returns n counts of r.counts, which a ply that needs them is to take.
+func (r *recovery) room(n int) []uint32 {
+	if len(r.counts) < n {
+		r.counts = make([]uint32, max(n, 4096))
 	}
-	counts, sum := make([]uint32, len(probs)), uint64(0)
+	return r.counts[:n]
+}
+
+// countsOf fills in the visits of which the shares are probs, and says whether
+// they give back every bit of them. visits is above 0.
+func countsOf(counts []uint32, probs []float32, visits uint32) bool {
+	sum := uint64(0)
 	for j, p := range probs {
-		counts[j] = uint32(math.Round(float64(p) * float64(visits-1)))
+		if counts[j] = 0; p > 0 { // half of the moves have none
+			counts[j] = uint32(math.Round(float64(p) * float64(visits-1)))
+		}
 		sum += uint64(counts[j])
 	}
 	if sum == 0 {
-		return counts, len(probs) == 1 && probs[0] == 1
+		return len(probs) == 1 && probs[0] == 1
 	}
 	for j, p := range probs {
+		if counts[j] == 0 && math.Float32bits(p) == 0 {
+			continue
+		}
 		if math.Float32bits(float32(float64(counts[j])/float64(sum))) != math.Float32bits(p) {
-			return nil, false
+			return false
 		}
 	}
-	return counts, true
+	return true
 }
 
 // finish sets the result, the end reason and the outcomes of single positions.

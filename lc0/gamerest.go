@@ -17,6 +17,7 @@ func (r *recovery) keepRest() error {
 	if err != nil {
 		return err
 	}
+	w.noPolicy = true // compare does not ask for it: policy has read it bit by bit
 	for i := range r.game.Plies {
 		if n := i - blank.first; n >= 0 {
 			rec := &r.records[n]
@@ -56,9 +57,11 @@ func (r *recovery) compare(w *v6Writer, n int) error {
 	case got.canonical() && (got.Invariance^want.Invariance)&BlackToMove != 0:
 		return fmt.Errorf("the wrong side is to move")
 	}
-	for k, m := range want.Planes {
-		if got.Planes[k] != m {
-			r.extra.add(n, itemPlane, binary.LittleEndian.AppendUint64([]byte{byte(k)}, m)...)
+	if got.Planes != want.Planes {
+		for k, m := range want.Planes {
+			if got.Planes[k] != m {
+				r.extra.add(n, itemPlane, binary.LittleEndian.AppendUint64([]byte{byte(k)}, m)...)
+			}
 		}
 	}
 	version := want.version()

@@ -1,10 +1,6 @@
 package lc0
 
-import (
-	"math/bits"
-
-	"github.com/chessbrain/chessbrain/encoding"
-)
+import "github.com/chessbrain/chessbrain/encoding"
 
 // Lengths of the training records in bytes.
 const (
@@ -113,4 +109,9 @@ func (r *Record) blackToMove() bool {
 
 // reverseInBytes turns masks into Leela's form and back: byte r is rank r, its
 // most significant bit the a-file.
-func reverseInBytes(m uint64) uint64 { return bits.ReverseBytes64(bits.Reverse64(m)) }
+func reverseInBytes(m uint64) uint64 {
+	const ones, pairs, fours = 0x5555555555555555, 0x3333333333333333, 0x0f0f0f0f0f0f0f0f
+	m = m>>1&ones | m&ones<<1
+	m = m>>2&pairs | m&pairs<<2
+	return m>>4&fours | m&fours<<4
+}

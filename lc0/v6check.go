@@ -53,8 +53,8 @@ func (r *Record) values() [15]valueField {
 	}
 }
 
-// check reports the first field that no record can hold.
-func (r *Record) check() error {
+// check reports the first field that no record can hold; s is of its policy.
+func (r *Record) check(s *policyScan) error {
 	switch r.InputFormat {
 	case 1, 2, 3, 4, 5, 132, 133:
 	default:
@@ -63,7 +63,7 @@ func (r *Record) check() error {
 	if err := r.checkPosition(); err != nil {
 		return err
 	}
-	if err := r.checkPolicy(); err != nil {
+	if err := r.checkPolicy(s); err != nil {
 		return err
 	}
 	fields := r.values()
@@ -139,18 +139,12 @@ func (r *Record) checkPosition() error {
 
 // checkPolicy: a policy over legal moves; where there was a search, the moves
 // named are legal.
-func (r *Record) checkPolicy() error {
-	sum := 0.0
-	for i, p := range r.Probabilities {
-		switch {
-		case p >= 0 && p <= 1:
-			sum += float64(p)
-		case p != -1:
-			return recordError("probability of %s is %v, want -1 (illegal) or 0 to 1", encoding.PolicyString(uint16(i)), p)
-		}
+func (r *Record) checkPolicy(s *policyScan) error {
+	if s.bad >= 0 {
+		return recordError("probability of %s is %v, want -1 (illegal) or 0 to 1", encoding.PolicyString(uint16(s.bad)), r.Probabilities[s.bad])
 	}
-	if math.Abs(sum-1) > sumTolerance {
-		return recordError("the probabilities sum to %v, want 1", sum)
+	if math.Abs(s.sum-1) > sumTolerance {
+		return recordError("the probabilities sum to %v, want 1", s.sum)
 	}
 	if r.version() < v6Version {
 		return nil

@@ -105,12 +105,19 @@ func (r *Record) appendV7(b []byte) {
 // (RecordSize), and checks all of it. Errors wrap ErrCorruptRecord and name the
 // field.
 func (r *Record) Decode(b []byte) error {
+	_, err := r.decode(b)
+	return err
+}
+
+// decode is Decode; it tells what its only pass over the probabilities saw. It
+// writes every field.
+func (r *Record) decode(b []byte) (s policyScan, err error) {
 	size, err := sizeAt(b)
 	if err != nil {
-		return err
+		return s, err
 	}
 	if len(b) < size {
-		return recordError("the record ends after %d of %d bytes", len(b), size)
+		return s, recordError("the record ends after %d of %d bytes", len(b), size)
 	}
 	le := binary.LittleEndian
 	r.Version, r.InputFormat = le.Uint32(b), formatClassical
@@ -118,11 +125,10 @@ func (r *Record) Decode(b []byte) error {
 		r.InputFormat = le.Uint32(b[4:])
 	}
 	b = b[baseOf(r.Version):size]
-	for i := range r.Probabilities {
-		r.Probabilities[i] = math.Float32frombits(le.Uint32(b[atProbabilities+4*i:]))
-	}
+	s = r.decodePolicy(b[atProbabilities:atPlanes])
+	planes := b[atPlanes:atCastling]
 	for i := range r.Planes {
-		r.Planes[i] = reverseInBytes(le.Uint64(b[atPlanes+8*i:]))
+		r.Planes[i] = reverseInBytes(le.Uint64(planes[8*i:]))
 	}
 	copy(r.Castling[:], b[atCastling:])
 	r.SideOrEP, r.Rule50, r.Invariance = b[atSide], b[atRule50], Invariance(b[atInvariance])
@@ -133,9 +139,9 @@ func (r *Record) Decode(b []byte) error {
 		}
 	}
 	if err := r.decodeTail(b); err != nil {
-		return err
+		return s, err
 	}
-	return r.check()
+	return s, r.check(&s)
 }
 
 // decodeTail reads what the versions have of their own; b begins at the base.

@@ -89,6 +89,7 @@ type v6Writer struct {
 	first     int    // ply of the first record
 	extra     *extra // what the chunk said that the game was read from; may be empty
 	same      bool   // the chunk had this input format
+	noPolicy  bool   // the probabilities are not wanted
 	history   *chess.History
 	moves     chess.MoveList
 	transform encoding.Transform // of the current record
@@ -166,7 +167,9 @@ func (w *v6Writer) fill(i int) {
 	w.fillInput(x.flags)
 	w.moves.N = 0
 	w.history.Board().GenerateMoves(&w.moves)
-	w.fillPolicy(p)
+	if !w.noPolicy {
+		w.fillPolicy(p)
+	}
 	after := turned(w.reached[i+1])
 	r.Root, r.Played, r.Best, r.Orig = w.reached[i], known(p.Played, after), known(p.Best, after), p.Orig
 	for k, v := range [...]*encoding.QDM{&r.Root, &r.Best, &r.Played, &r.Orig} {

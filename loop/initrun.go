@@ -29,17 +29,10 @@ type Beginning struct {
 // which Train goes on with the same configuration. A run that is there already is
 // refused (exit code 2).
 func Init(ctx context.Context, opt Options, b Beginning) (path string, err error) {
+	if err := CheckNew(opt.Effective, b); err != nil {
+		return "", err
+	}
 	root := opt.Effective.Config.GetRunDir()
-	if err := errors.Join(checkRunDir(opt.Effective), b.check(opt.Effective)); err != nil {
-		return "", err
-	}
-	_, there, err := ReadRunInfo(root)
-	if err != nil {
-		return "", err
-	}
-	if there || fileThere(filepath.Join(root, initialFile)) {
-		return "", opt.Effective.Errorf("run_dir", "name another --run-dir, or go on with chessbrain train", "%s is a run already", root)
-	}
 	if b.Net != nil {
 		if err := fsx.MkdirAll(fsx.OS, root); err != nil {
 			return "", fmt.Errorf("make run directory: %w", err)
@@ -60,6 +53,22 @@ func Init(ctx context.Context, opt Options, b Beginning) (path string, err error
 		path = filepath.Join(r.dir.Checkpoints, trainer.CheckpointName(r.info.Job, r.lastStep))
 	}
 	return path, errors.Join(err, r.close())
+}
+
+// CheckNew refuses what Init cannot make, and a run that is there.
+func CheckNew(e *config.Effective, b Beginning) error {
+	root := e.Config.GetRunDir()
+	if err := errors.Join(checkRunDir(e), b.check(e)); err != nil {
+		return err
+	}
+	_, there, err := ReadRunInfo(root)
+	if err != nil {
+		return err
+	}
+	if there || fileThere(filepath.Join(root, initialFile)) {
+		return e.Errorf("run_dir", "name another --run-dir, or go on with chessbrain train", "%s is a run already", root)
+	}
+	return nil
 }
 
 // check holds the net against what the configuration says of it.

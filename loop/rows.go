@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"time"
 
 	"github.com/chessbrain/chessbrain/config"
@@ -58,7 +59,8 @@ func (r *run) hasGames() bool {
 // rowSource.
 func (r *run) openSource(ctx context.Context) (err error) {
 	t := r.cfg.GetTraining()
-	r.games = replay.NewSplit(int(t.GetReplaySize()), int(t.GetReplaySize()), t.GetValidation().GetShare())
+	size, share := t.GetReplaySize(), t.GetValidation().GetShare()
+	r.games = replay.NewSplit(int(size), heldOutSize(size, share), share)
 	switch t.GetSource() {
 	case config.Training_SHUFFLED:
 		r.rows, err = r.openShuffled()
@@ -77,6 +79,13 @@ func (r *run) openSource(ctx context.Context) (err error) {
 		r.cursor = r.rows.Section
 	}
 	return err
+}
+
+// heldOutSize is how many rows the validation window holds: as many as are held
+// out while the training window fills, so that both cover the same games. Older
+// games would measure how far the net has come from those that played them.
+func heldOutSize(size int64, share float64) int {
+	return max(1, int(math.Round(float64(size)*share/(1-share))))
 }
 
 // openBatches prepares batches in advance, and returns what ends that: it

@@ -78,7 +78,7 @@ type ProcessOptions struct {
 }
 
 // Process marks which positions of each game are trained on and leaves out games
-// without any. It goes on after a stop as Preprocess does, and its output does
+// without any, and those that an earlier input holds too (by id; 16 bytes a game). It goes on after a stop as Preprocess does, and its output does
 // not depend on Workers.
 func Process(ctx context.Context, opt ProcessOptions) (*Manifest, error) {
 	if opt.FS == nil {
@@ -98,10 +98,16 @@ func Process(ctx context.Context, opt ProcessOptions) (*Manifest, error) {
 		return split.Manifest(), nil
 	}
 	var counts Counts
+	seen := map[[16]byte]struct{}{}
 	err = readAhead(ctx, opt.FS, files, max(opt.Workers, 1), opt.Select, func(r chunkRead) error {
 		counts.Damaged += int64(r.damaged)
 		for _, g := range r.games {
 			counts.Read++
+			if _, ok := seen[g.ID]; ok {
+				counts.SameID++
+				continue
+			}
+			seen[g.ID] = struct{}{}
 			if !hasRows(g) {
 				counts.NoRows++
 				continue

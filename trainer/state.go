@@ -236,7 +236,11 @@ func (t *Trainer) fits(h *stateHeader) error {
 func readTensors(r io.Reader, entries []tensorEntry) ([][]float32, error) {
 	const piece = 1 << 18
 	data := make([][]float32, len(entries))
-	raw := make([]byte, 4*piece)
+	longest := 0
+	for _, e := range entries {
+		longest = max(longest, e.Len)
+	}
+	raw := make([]byte, 4*min(longest, piece))
 	for i, e := range entries {
 		data[i] = make([]float32, 0, min(e.Len, piece))
 		for left := e.Len; left > 0; {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -10,12 +12,15 @@ import (
 	"github.com/chessbrain/chessbrain/monitor"
 )
 
+// backfillOptions are the flags of backfill-metrics.
+type backfillOptions struct {
+	dir, run string
+	json     bool
+	tools.BackfillOptions
+}
+
 func newBackfillMetrics() *cobra.Command {
-	var (
-		opt      tools.BackfillOptions
-		dir, run string
-		asJSON   bool
-	)
+	var o backfillOptions
 	c := &cobra.Command{
 		Use:   "backfill-metrics --checkpoints DIR | --run-dir RUN",
 		Short: "Measure the losses of old checkpoints and write them as metrics",
@@ -29,49 +34,54 @@ a directory of their own, metrics/<job>-backfill (a restart of the run would cut
 its own files); TensorBoard shows it beside the run.`,
 		Example: "  chessbrain backfill-metrics --run-dir runs/a --since 5000",
 		Args:    noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			switch {
-			case (dir == "") == (run == ""):
-				return usagef("%s: give --checkpoints or --run-dir", c.CommandPath())
-			case opt.Rows < 0 || opt.Since < 0:
-				return usagef("--rows %d, --since %d: want 0 or more", opt.Rows, opt.Since)
-			}
-			opt.Path = dir + run
-			out := c.OutOrStdout()
-			if !asJSON {
-				opt.Show = func(e *monitor.Validation) error {
-					_, err := fmt.Fprintf(out, "step %d  %s weights  %d rows%s\n", e.Step, e.Weights, e.Rows, lossText(e.Losses))
-					return err
-				}
-			}
-			ctx, stop := stoppable(c)
-			defer stop()
-			r, err := tools.Backfill(ctx, opt)
-			if err != nil {
-				return pathError(err)
-			}
-			for _, p := range r.Problems {
-				fmt.Fprintln(c.ErrOrStderr(), "chessbrain: left out:", p)
-			}
-			if asJSON {
-				err = json.NewEncoder(out).Encode(r)
-			} else {
-				_, err = fmt.Fprintf(out, "%d checkpoints: %d events written, %d were there -> %s\n", r.Checkpoints, r.Written, r.There, r.Out)
-			}
-			if err == nil && len(r.Problems) > 0 {
-				err = corruptData{fmt.Errorf("%d things could not be read; the rest was measured", len(r.Problems))}
-			}
-			return err
-		},
+		RunE:    func(c *cobra.Command, _ []string) error { return o.measure(c) },
 	}
 	f := c.Flags()
-	f.StringVar(&dir, "checkpoints", "", "directory of checkpoints")
-	f.StringVar(&run, "run-dir", "", "run whose checkpoints are measured")
-	f.StringVar(&opt.Config, "config", "", "configuration with the losses (default: that of the run)")
-	f.StringVar(&opt.Data, "data", tools.Validation, "validation (held out by the run), a run or a directory of games, or a directory of shuffles")
-	f.IntVar(&opt.Rows, "rows", 10000, "rows at most, evenly spread; 0 = all")
-	f.Int64Var(&opt.Since, "since", 0, "leave out checkpoints of earlier steps")
-	f.StringVar(&opt.Out, "out", "", "metrics directory for the events")
-	f.BoolVar(&asJSON, "json", false, "print one JSON object at the end")
+	f.StringVar(&o.dir, "checkpoints", "", "directory of checkpoints")
+	f.StringVar(&o.run, "run-dir", "", "run whose checkpoints are measured")
+	f.StringVar(&o.Config, "config", "", "configuration with the losses (default: that of the run)")
+	f.StringVar(&o.Data, "data", tools.Validation, "validation (held out by the run), a run or a directory of games, or a directory of shuffles")
+	f.IntVar(&o.Rows, "rows", 10000, "rows at most, evenly spread; 0 = all")
+	f.Int64Var(&o.Since, "since", 0, "leave out checkpoints of earlier steps")
+	f.StringVar(&o.Out, "out", "", "metrics directory for the events")
+	f.BoolVar(&o.json, "json", false, "print one JSON object at the end")
 	return c
+}
+
+func (o *backfillOptions) measure(c *cobra.Command) error {
+	switch {
+	case (o.dir == "") == (o.run == ""):
+		return usagef("%s: give --checkpoints or --run-dir", c.CommandPath())
+	case o.Rows < 0 || o.Since < 0:
+		return usagef("--rows %d, --since %d: want 0 or more", o.Rows, o.Since)
+	}
+	o.Path = o.dir + o.run // one of them is empty
+	out := c.OutOrStdout()
+	if !o.json {
+		o.Show = func(e *monitor.Validation) error {
+			_, err := fmt.Fprintf(out, "step %d  %s weights  %d rows%s\n", e.Step, e.Weights, e.Rows, lossText(e.Losses))
+			return err
+		}
+	}
+	ctx, stop := stoppable(c)
+	defer stop()
+	r, err := tools.Backfill(ctx, o.BackfillOptions)
+	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return stoppedTool{"what was measured is written, and the same command goes on", exitInterrupted}
+	}
+	if err != nil {
+		return pathError(err)
+	}
+	for _, p := range r.Problems {
+		fmt.Fprintln(c.ErrOrStderr(), "chessbrain: left out:", p)
+	}
+	if o.json {
+		err = json.NewEncoder(out).Encode(r)
+	} else {
+		_, err = fmt.Fprintf(out, "%d checkpoints: %d events written, %d were there -> %s\n", r.Checkpoints, r.Written, r.There, r.Out)
+	}
+	if err == nil && len(r.Problems) > 0 {
+		err = corruptData{fmt.Errorf("%d things could not be read; the rest was measured", len(r.Problems))}
+	}
+	return err
 }

@@ -95,7 +95,7 @@ func (o *evalOptions) run(c *cobra.Command) (err error) {
 	}
 	rows, err := openRows(ctx, c, s, o.data)
 	if err != nil {
-		return err
+		return orStopped(ctx, err)
 	}
 	defer closeAfter(&err, rows)
 	opt := tools.EvalOptions{BatchSize: o.batchSize, Batches: o.batches}
@@ -108,7 +108,7 @@ func (o *evalOptions) run(c *cobra.Command) (err error) {
 	}
 	r, err := tools.Eval(ctx, s, rows, opt)
 	if err != nil {
-		return err
+		return orStopped(ctx, err)
 	}
 	if dump != nil {
 		if err := fsx.WriteFileFunc(fsx.OS, o.dumpFile, func(w io.Writer) error { return dump.Write(w, o.dump) }); err != nil {

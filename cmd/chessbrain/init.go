@@ -40,7 +40,7 @@ is kept in the run as initial.safetensors.`,
 				return err
 			}
 			if s.dryRun {
-				return s.check(c.OutOrStdout())
+				return dryInit(c, s, begin)
 			}
 			path, err := initRun(c, s.effective, s.command, begin)
 			if err != nil {
@@ -53,6 +53,18 @@ is kept in the run as initial.safetensors.`,
 	c.Flags().StringVar(&model, "lczero-model", "", "begin with the weights of this net of Leela's (.pb.gz)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return c
+}
+
+// dryInit says what would be made.
+func dryInit(c *cobra.Command, s *session, b loop.Beginning) error {
+	if err := loop.CheckNew(s.effective, b); err != nil {
+		return err
+	}
+	if err := s.check(c.OutOrStdout()); err != nil || b.Net == nil {
+		return err
+	}
+	_, err := fmt.Fprintf(c.OutOrStdout(), "begins with %s, a net %s\n", b.From, b.Net.Arch)
+	return err
 }
 
 // beginning is the net that the flags name, if any.

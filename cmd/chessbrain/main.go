@@ -51,15 +51,15 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return chooseTier(c) },
 	}
 	bindTier(root)
-	root.AddCommand(
-		newTrain(), newSelfplay(), newMatch(), newDescribe(), newReport(), newCtl(), newUCI(),
-		newBench(), newPerft(), newExam(), newDoctor(), newVersion(),
-		newDumpChunk(), newFilterChunks(), newResultDistribution(), newStartposPolicy(),
-		newImportNet(), newExportNet(), newProbe(), newNetMath(),
-		newImportPGN(), newVerify(), newPositions(), newPin(), newRescore(),
-		newTestDataloader(), newDataloaderGraph(), newShuffle(),
-		newInit(), newEval(), newOverfit(), newTuneLR(), newTrainEpoch(), newBackfillMetrics(), newMigrateCheckpoint(),
-	)
+	addGroup(root, "Playing and learning",
+		newTrain(), newSelfplay(), newMatch(), newUCI(), newCtl(), newReport(), newDescribe(), newExam())
+	addGroup(root, "Games, chunks and rows",
+		newPipeline(), newShuffle(), newImportPGN(), newRescore(), newPositions(), newPin(), newVerify(), newTestDataloader(), newDataloaderGraph(),
+		newDumpChunk(), newFilterChunks(), newResultDistribution(), newStartposPolicy())
+	addGroup(root, "Nets", newImportNet(), newExportNet(), newProbe(), newNetMath())
+	addGroup(root, "Around the trainer",
+		newInit(), newEval(), newOverfit(), newTuneLR(), newTrainEpoch(), newMigrateCheckpoint(), newBackfillMetrics())
+	addGroup(root, "This machine", newBench(), newPerft(), newDoctor(), newVersion())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		text := err.Error()
 		if number, ok := errors.AsType[*strconv.NumError](err); ok {
@@ -68,6 +68,15 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 		return usagef("%s (see %s --help)", text, c.CommandPath())
 	})
 	return root
+}
+
+// addGroup adds commands under a heading of the help.
+func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, c := range commands {
+		c.GroupID = title
+	}
+	root.AddCommand(commands...)
 }
 
 // interruptible returns a context for a command that saves its work: it ends at

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -84,7 +85,7 @@ func (o *migrateOptions) run(c *cobra.Command) error {
 	plan := tools.PlanMigration(old.Net.Arch, fresh.Arch, o.rules)
 	if err := plan.Err(); err != nil {
 		if o.json {
-			return firstError(json.NewEncoder(c.OutOrStdout()).Encode(plan), err)
+			return errors.Join(json.NewEncoder(c.OutOrStdout()).Encode(plan), err)
 		}
 		return err
 	}
@@ -138,14 +139,4 @@ func (o *migrateOptions) report(c *cobra.Command, plan *tools.Plan, e *config.Ef
 		return err
 	}
 	return reportRun(c, e, path, false)
-}
-
-// firstError returns the first error that is one.
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

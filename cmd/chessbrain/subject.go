@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/signal"
@@ -114,6 +115,25 @@ func leftOut(rows *tools.Rows) error {
 // has nothing to save.
 func stoppable(c *cobra.Command) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
+}
+
+// stoppedTool is the end of a tool by SIGINT or SIGTERM.
+type stoppedTool struct {
+	what string
+	code int
+}
+
+func (e stoppedTool) Error() string { return "interrupted; " + e.what }
+
+func (e stoppedTool) ExitCode() int { return e.code }
+
+// orStopped turns the error of an ended context into that of a tool that saves
+// nothing.
+func orStopped(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return stoppedTool{"nothing was saved", exitKilled}
+	}
+	return err
 }
 
 // closeAfter joins what closing says to err.

@@ -12,13 +12,16 @@ import (
 	"github.com/chessbrain/chessbrain/monitor"
 )
 
+// epochOptions are the flags of train-epoch.
+type epochOptions struct {
+	subject subjectFlags
+	data    string
+	json    bool
+	tools.EpochOptions
+}
+
 func newTrainEpoch() *cobra.Command {
-	var (
-		subject subjectFlags
-		data    string
-		asJSON  bool
-		opt     tools.EpochOptions
-	)
+	var o epochOptions
 	c := &cobra.Command{
 		Use:   "train-epoch --run-dir RUN | --config FILE --data DATA",
 		Short: "Train once over data without saving anything, and say how fast it was",
@@ -28,54 +31,56 @@ moments and its place in the learning-rate schedule; --config alone begins with 
 fresh net, --net with another one.`,
 		Example: "  chessbrain train-epoch --run-dir runs/a --data runs/a --steps 500",
 		Args:    noArgs,
-		RunE: func(c *cobra.Command, _ []string) (err error) {
-			if opt.Steps < 0 || opt.Every < 1 {
-				return usagef("--steps %d, --every %d: want 0 or more, and 1 or more", opt.Steps, opt.Every)
-			}
-			ctx, stop := stoppable(c)
-			defer stop()
-			s, err := subject.open(c, true)
-			if err != nil {
-				return err
-			}
-			rows, err := openRows(ctx, c, s, data)
-			if err != nil {
-				return err
-			}
-			defer closeAfter(&err, rows)
-			out := c.OutOrStdout()
-			show := func(p tools.EpochPoint) error {
-				_, err := fmt.Fprintf(out, "step %6d  rows %8d  lr %.3g  loss %.4f%s  %.0f rows/s\n",
-					p.Step, p.Rows, p.LR, float64(p.Loss), lossText(p.Losses), float64(p.PerSec))
-				return err
-			}
-			if asJSON {
-				show = nil
-			}
-			r, err := tools.TrainEpoch(ctx, s, rows, opt, show)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				err = json.NewEncoder(out).Encode(r)
-			} else {
-				err = writeEpoch(out, r)
-			}
-			if err != nil {
-				return err
-			}
-			return leftOut(rows)
-		},
+		RunE:    func(c *cobra.Command, _ []string) error { return o.run(c) },
 	}
-	subject.bindConfig(c)
-	subject.bindRun(c)
-	subject.bindNet(c)
+	o.subject.bindConfig(c)
+	o.subject.bindRun(c)
+	o.subject.bindNet(c)
 	f := c.Flags()
-	f.StringVar(&data, "data", "", dataHelp)
-	f.IntVar(&opt.Steps, "steps", 0, "steps at most; 0 = all data once")
-	f.IntVar(&opt.Every, "every", 50, "steps between two lines")
-	f.BoolVar(&asJSON, "json", false, "one JSON object at the end instead of lines")
+	f.StringVar(&o.data, "data", "", dataHelp)
+	f.IntVar(&o.Steps, "steps", 0, "steps at most; 0 = all data once")
+	f.IntVar(&o.Every, "every", 50, "steps between two lines")
+	f.BoolVar(&o.json, "json", false, "one JSON object at the end instead of lines")
 	return c
+}
+
+func (o *epochOptions) run(c *cobra.Command) (err error) {
+	if o.Steps < 0 || o.Every < 1 {
+		return usagef("--steps %d, --every %d: want 0 or more, and 1 or more", o.Steps, o.Every)
+	}
+	ctx, stop := stoppable(c)
+	defer stop()
+	s, err := o.subject.open(c, true)
+	if err != nil {
+		return err
+	}
+	rows, err := openRows(ctx, c, s, o.data)
+	if err != nil {
+		return orStopped(ctx, err)
+	}
+	defer closeAfter(&err, rows)
+	out := c.OutOrStdout()
+	var show func(tools.EpochPoint) error
+	if !o.json {
+		show = func(p tools.EpochPoint) error {
+			_, err := fmt.Fprintf(out, "step %6d  rows %8d  lr %.3g  loss %.4f%s  %.0f rows/s\n",
+				p.Step, p.Rows, p.LR, float64(p.Loss), lossText(p.Losses), float64(p.PerSec))
+			return err
+		}
+	}
+	r, err := tools.TrainEpoch(ctx, s, rows, o.EpochOptions, show)
+	if err != nil {
+		return orStopped(ctx, err)
+	}
+	if o.json {
+		err = json.NewEncoder(out).Encode(r)
+	} else {
+		err = writeEpoch(out, r)
+	}
+	if err != nil {
+		return err
+	}
+	return leftOut(rows)
 }
 
 // writeEpoch sums an epoch up.

@@ -32,7 +32,7 @@ func newTuneLR() *cobra.Command {
 --to, until the loss diverges (4 times its best smoothed value, or not finite). Writes a
 line a step as CSV, and suggests the rate at which the smoothed loss falls steepest over
 the logarithm of the rate; the rate of the lowest loss is already too high for a long
-training.
+training. Look at the picture: of small batches and few steps the curve is noise.
 
 Rows are drawn as training draws them. The net is the one that the configuration begins
 with, or --net, or that of --run-dir (its weights alone); nothing is saved, and no run is
@@ -87,12 +87,12 @@ func (o *tuneOptions) run(c *cobra.Command) (err error) {
 	}
 	rows, err := openRows(ctx, c, s, o.data)
 	if err != nil {
-		return err
+		return orStopped(ctx, err)
 	}
 	defer closeAfter(&err, rows)
 	r, err := tools.TuneLR(ctx, s, rows, o.RangeOptions)
 	if err != nil {
-		return err
+		return orStopped(ctx, err)
 	}
 	if err := fsx.WriteFileFunc(fsx.OS, o.out, r.WriteCSV); err != nil {
 		return pathError(fmt.Errorf("--out: %w", err))

@@ -43,6 +43,7 @@ var rooms = map[string]room{
 	"replay":               {ours: []string{"chess", "encoding", "record", "stage", "lc0", "internal/fsx"}, third: []string{"github.com/klauspost/compress", "github.com/fsnotify/fsnotify"}},
 	"importer":             {ours: []string{"chess", "chess/pgn", "encoding", "record", "lc0", "replay", "internal/fsx"}},
 	"pipeline":             {ours: []string{"record", "replay", "stage", "internal/fsx"}},
+	"pipeline/runner":      {ours: []string{"config", "internal/fsx", "loop", "monitor", "nn", "pipeline", "replay", "trainer"}},
 	"verify":               {ours: []string{"chess/pgn", "config", "encoding", "importer", "internal/fsx", "lc0", "loop", "monitor", "nn", "pipeline", "record", "replay", "stage", "trainer"}},
 	"rescore":              {ours: builtinStages},
 	"rescore/files":        {ours: []string{"rescore", "stage", "record", "replay", "lc0", "internal/fsx"}},

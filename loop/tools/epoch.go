@@ -49,10 +49,10 @@ type EpochResult struct {
 // nil, gets a point every so many steps.
 func TrainEpoch(ctx context.Context, s *Subject, rows *Rows, opt EpochOptions, show func(EpochPoint) error) (*EpochResult, error) {
 	if opt.Steps < 0 || opt.Every < 1 {
-		return nil, inputError{fmt.Errorf("steps %d, every %d: want 0 or more, and 1 or more", opt.Steps, opt.Every)}
+		return nil, inputError{fmt.Errorf("--steps %d, --every %d: want 0 or more, and 1 or more", opt.Steps, opt.Every)}
 	}
 	if opt.Steps == 0 && rows.loader != nil && !rows.ends(s) {
-		return nil, inputError{errors.New("this loader never ends: say how many steps")}
+		return nil, inputError{errors.New("this loader never ends: say with --steps how many")}
 	}
 	c, err := s.trainerConfig(0)
 	if err != nil {
@@ -62,9 +62,9 @@ func TrainEpoch(ctx context.Context, s *Subject, rows *Rows, opt EpochOptions, s
 	if err != nil {
 		return nil, err
 	}
-	r := &EpochResult{Net: s.Name, Data: rows.Name}
-	err = r.run(ctx, t, s, rows, opt, show)
-	return r, errors.Join(err, t.Close())
+	r := &epochRun{result: &EpochResult{Net: s.Name, Data: rows.Name}, opt: opt, show: show, all: newMeans(), part: newMeans()}
+	err = r.run(ctx, t, s, rows)
+	return r.result, errors.Join(err, t.Close())
 }
 
 // ends says whether a loader hands its data out a stated number of times.
@@ -83,8 +83,19 @@ func (r *Rows) ends(s *Subject) bool {
 	return true
 }
 
-// run restores the checkpoint's state and takes the steps.
-func (r *EpochResult) run(ctx context.Context, t *trainer.Trainer, s *Subject, rows *Rows, opt EpochOptions, show func(EpochPoint) error) (err error) {
+// epochRun is an epoch under way.
+type epochRun struct {
+	result    *EpochResult
+	opt       EpochOptions
+	show      func(EpochPoint) error
+	all, part *means // over all steps, and over those since the last point
+	mark      time.Time
+	last      trainer.StepStats
+	waited    time.Duration
+}
+
+// run restores the checkpoint's state, takes the steps and sums up.
+func (e *epochRun) run(ctx context.Context, t *trainer.Trainer, s *Subject, rows *Rows) (err error) {
 	if s.Checkpoint != nil && s.Weights == monitor.WeightsRaw {
 		if _, err := s.Checkpoint.Restore([]stage.Section{t.Section()}); err != nil {
 			return err
@@ -92,54 +103,60 @@ func (r *EpochResult) run(ctx context.Context, t *trainer.Trainer, s *Subject, r
 	}
 	src, end := rows.Epoch(s)
 	defer func() { err = errors.Join(err, end()) }()
-	all, part := newMeans(), newMeans()
-	began, waited := time.Now(), time.Duration(0)
-	mark := began
-	var last trainer.StepStats
-	point := func() error {
-		p := EpochPoint{Step: last.Step, Rows: r.Rows, LR: last.LR, Loss: part.objective(), Losses: part.losses(),
-			PerSec: monitor.Number(float64(part.rows) / time.Since(mark).Seconds()), Skipped: r.Skipped}
-		part, mark = newMeans(), time.Now()
-		if show == nil {
-			return nil
-		}
-		return show(p)
-	}
-	for n := 1; opt.Steps == 0 || n <= opt.Steps; n++ {
-		step, err := t.Step(ctx, src)
-		if errors.Is(err, io.EOF) {
-			r.Ended = true
-			break
-		}
-		if err != nil {
+	began := time.Now()
+	e.mark = began
+	r := e.result
+	for !r.Ended && (e.opt.Steps == 0 || r.Steps < int64(e.opt.Steps)) {
+		if err := e.step(ctx, t, src); err != nil {
 			return err
-		}
-		last = step
-		waited += last.DataTime
-		r.Rows += int64(last.Rows)
-		if r.Steps++; last.Skipped {
-			r.Skipped++
-		}
-		all.add(&last)
-		part.add(&last)
-		if n%opt.Every == 0 {
-			if err := point(); err != nil {
-				return err
-			}
 		}
 	}
 	if r.Steps == 0 {
 		return inputError{fmt.Errorf("data %s holds no rows to train on; name other data", r.Data)}
 	}
 	r.Seconds = time.Since(began).Seconds()
-	if part.rows > 0 {
-		if err := point(); err != nil {
-			return err
-		}
-	}
 	r.StepsPerSecond, r.RowsPerSecond = monitor.Number(float64(r.Steps)/r.Seconds), monitor.Number(float64(r.Rows)/r.Seconds)
-	r.DataShare, r.Losses = monitor.Number(waited.Seconds()/r.Seconds), all.losses()
+	r.DataShare, r.Losses = monitor.Number(e.waited.Seconds()/r.Seconds), e.all.losses()
+	if e.part.rows > 0 {
+		return e.point()
+	}
 	return nil
+}
+
+// step takes one step, or notes that the data have ended.
+func (e *epochRun) step(ctx context.Context, t *trainer.Trainer, src trainer.BatchSource) error {
+	step, err := t.Step(ctx, src)
+	if errors.Is(err, io.EOF) {
+		e.result.Ended = true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	e.last = step
+	e.waited += step.DataTime
+	e.result.Rows += int64(step.Rows)
+	e.result.Steps++
+	if step.Skipped {
+		e.result.Skipped++
+	}
+	e.all.add(&step)
+	e.part.add(&step)
+	if e.result.Steps%int64(e.opt.Every) == 0 {
+		return e.point()
+	}
+	return nil
+}
+
+// point reports the steps since the last point.
+func (e *epochRun) point() error {
+	p := EpochPoint{Step: e.last.Step, Rows: e.result.Rows, LR: e.last.LR, Loss: e.part.objective(), Losses: e.part.losses(),
+		PerSec: monitor.Number(float64(e.part.rows) / time.Since(e.mark).Seconds()), Skipped: e.result.Skipped}
+	e.part, e.mark = newMeans(), time.Now()
+	if e.show == nil {
+		return nil
+	}
+	return e.show(p)
 }
 
 // means adds up the losses of steps; each step counts as its rows.

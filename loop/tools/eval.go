@@ -60,7 +60,7 @@ func Eval(ctx context.Context, s *Subject, rows *Rows, opt EvalOptions) (*Result
 		return nil, err
 	}
 	if opt.Batches == 0 && rows.loader != nil {
-		return nil, inputError{errors.New("a loader may never end: say how many batches")}
+		return nil, inputError{errors.New("a loader may never end: say with --batches how many")}
 	}
 	t, err := s.newTrainer(c)
 	if err != nil {

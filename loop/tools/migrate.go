@@ -55,7 +55,7 @@ func (p *Plan) Err() error {
 func PlanMigration(from, to nn.Arch, rules Rules) *Plan {
 	p := &Plan{From: from.String(), To: to.String()}
 	m := migration{plan: p, old: specsByName(from), rules: rules, used: map[string]bool{}, source: map[string]string{}}
-	m.checkRules(to)
+	m.checkRules()
 	m.rename(from)
 	for _, s := range nn.Specs(to) {
 		m.place(s)
@@ -95,7 +95,7 @@ func (m *migration) problem(format string, args ...any) {
 }
 
 // checkRules notes the rules and refuses patterns that mean nothing.
-func (m *migration) checkRules(nn.Arch) {
+func (m *migration) checkRules() {
 	for flag, patterns := range map[string][]string{"--drop ": m.rules.Drop, "--init ": m.rules.Init, "--rename ": m.rules.Rename} {
 		for _, pattern := range patterns {
 			for part := range strings.SplitSeq(pattern, "=") {

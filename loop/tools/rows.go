@@ -95,6 +95,9 @@ func (r *Rows) readGames(ctx context.Context, path string) error {
 // counted notes the games, and refuses none.
 func (r *Rows) counted() error {
 	r.Games = r.window.Games()
+	if r.Games == 0 && len(r.Problems) > 0 {
+		return inputError{fmt.Errorf("data %s: nothing could be read: %w", r.Name, r.Problems[0])}
+	}
 	if r.Games == 0 {
 		return inputError{fmt.Errorf("data %s: no position with a policy and a weight above 0; name games that were played or imported for training", r.Name)}
 	}

@@ -26,7 +26,7 @@ const maxRangeSteps = 10_000
 // smoothing is the share of the past in the smoothed loss (bias-corrected), and
 // divergence the multiple of the best smoothed loss that ends the test.
 const (
-	smoothing  = 0.9
+	smoothing  = 0.95
 	divergence = 4
 )
 
@@ -34,9 +34,9 @@ const (
 func (o *RangeOptions) Validate() error {
 	switch {
 	case !(o.From > 0) || !(o.To > o.From) || math.IsInf(o.To, 0):
-		return inputError{fmt.Errorf("from %v to %v: want 0 < from < to", o.From, o.To)}
+		return inputError{fmt.Errorf("--from %v --to %v: want 0 < from < to", o.From, o.To)}
 	case o.Steps < 10 || o.Steps > maxRangeSteps:
-		return inputError{fmt.Errorf("steps %d: want 10 to %d", o.Steps, maxRangeSteps)}
+		return inputError{fmt.Errorf("--steps %d: want 10 to %d", o.Steps, maxRangeSteps)}
 	}
 	return nil
 }
@@ -133,7 +133,8 @@ func (r *RangeResult) train(ctx context.Context, t *trainer.Trainer, rows *Rows,
 }
 
 // judge finds the lowest smoothed loss and, before it, the steepest descent over
-// the logarithm of the rate.
+// the logarithm of the rate: of lines through a fifteenth of the steps to each
+// side.
 func (r *RangeResult) judge() {
 	if len(r.Points) == 0 {
 		return
@@ -145,14 +146,26 @@ func (r *RangeResult) judge() {
 		}
 	}
 	r.Lowest, r.Loss = r.Points[low].LR, monitor.Number(r.Points[low].Smoothed)
-	steepest := 0.0
-	for i := 1; i < low; i++ {
-		before, after := r.Points[i-1], r.Points[i+1]
-		slope := (after.Smoothed - before.Smoothed) / math.Log(after.LR/before.LR)
-		if slope < steepest {
-			steepest, r.Steepest = slope, r.Points[i].LR
+	half, steepest := max(2, len(r.Points)/15), 0.0
+	for i := settled + half; i+half <= low; i++ {
+		if s := slope(r.Points[i-half : i+half+1]); s < steepest {
+			steepest, r.Steepest = s, r.Points[i].LR
 		}
 	}
+}
+
+// settled is how many steps the smoothed loss needs until it is more than chance.
+const settled = 15
+
+// slope is that of the least-squares line through smoothed losses over the
+// logarithm of the rate.
+func slope(points []RangePoint) float64 {
+	var n, sx, sy, sxx, sxy float64
+	for _, p := range points {
+		x := math.Log(p.LR)
+		n, sx, sy, sxx, sxy = n+1, sx+x, sy+p.Smoothed, sxx+x*x, sxy+x*p.Smoothed
+	}
+	return (n*sxy - sx*sy) / (n*sxx - sx*sx)
 }
 
 // WriteCSV writes one line a step: step, lr, loss, smoothed_loss, grad_norm, and

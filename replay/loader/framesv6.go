@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/record"
@@ -56,6 +55,8 @@ type V6Rows struct {
 
 	batch  *encoding.TrainBatch
 	packer packer
+	legal  []uint16       // policy indices of the record's legal moves, ascending
+	policy []float32      // their probabilities
 	values []encoding.QDM // TargetST of each record
 }
 
@@ -78,7 +79,7 @@ func (r *V6Rows) Frames(dst []Frame, chunk []byte) ([]Frame, error) {
 	for i := range n {
 		rec := chunk[i*size : (i+1)*size]
 		r.batch.Reset()
-		if err := appendV6(r.batch, rec); err != nil {
+		if err := r.add(rec); err != nil {
 			if !errors.Is(err, ErrIndirect) {
 				err = fmt.Errorf("record %d of %d: %w", i, n, err)
 			}
@@ -123,26 +124,27 @@ func v6RecordSize(chunk []byte) (int, error) {
 	return size, nil
 }
 
-// appendV6 appends the position of a record to b. An error leaves b as it was.
-func appendV6(b *encoding.TrainBatch, rec []byte) error {
-	le := binary.LittleEndian
+// add appends the position of a record to the batch. An error leaves it as it was.
+func (r *V6Rows) add(rec []byte) error {
+	b, le := r.batch, binary.LittleEndian
 	if v := le.Uint32(rec); v != 6 && v != 7 || v == 7 && len(rec) < v7Size {
 		return fmt.Errorf("%w: version changes to %d", ErrV6, v)
 	}
 	if f := le.Uint32(rec[4:]); f != uint32(encoding.FormatClassical) && f != uint32(encoding.FormatCastlingPlanes) {
 		return ErrIndirect
 	}
-	numLegal, err := scanV6(rec)
-	if err != nil {
+	if err := r.readPolicy(rec[v6Policy:v6Planes]); err != nil {
 		return err
 	}
 	if err := checkV6(rec); err != nil {
 		return err
 	}
-	i := b.Grow(numLegal)
-	fillV6Policy(b.LegalOf(i), b.PolicyOf(i), rec)
-	for k := range b.Masks[i] {
-		b.Masks[i][k] = bits.ReverseBytes64(bits.Reverse64(le.Uint64(rec[v6Planes+8*k:])))
+	i := b.Grow(len(r.legal))
+	copy(b.LegalOf(i), r.legal)
+	copy(b.PolicyOf(i), r.policy)
+	masks, planes := &b.Masks[i], rec[v6Planes:v6Castling]
+	for k := range masks {
+		masks[k] = reverseInBytes(le.Uint64(planes[8*k:]))
 	}
 	c := rec[v6Castling:]
 	b.Scalars[i] = encoding.Scalars{OurOOO: oneIf(c[0]), OurOO: oneIf(c[1]), TheirOOO: oneIf(c[2]), TheirOO: oneIf(c[3]), BlackToMove: rec[v6Side], Rule50: rec[v6Rule50]}
@@ -157,48 +159,47 @@ func oneIf(c byte) uint8 {
 	return 0
 }
 
-// scanV6 counts the legal moves and checks the probabilities.
-func scanV6(rec []byte) (numLegal int, err error) {
-	sum, src := 0.0, rec[v6Policy:v6Planes]
-	for at := 0; at+8 <= len(src); at += 8 {
-		if binary.LittleEndian.Uint64(src[at:]) == minusOnes { // two illegal moves
+// reverseInBytes turns a plane of the file into a mask: there byte r is rank r
+// too, but its most significant bit is the a-file.
+func reverseInBytes(m uint64) uint64 {
+	const ones, pairs, fours = 0x5555555555555555, 0x3333333333333333, 0x0f0f0f0f0f0f0f0f
+	m = m>>1&ones | m&ones<<1
+	m = m>>2&pairs | m&pairs<<2
+	return m>>4&fours | m&fours<<4
+}
+
+// readPolicy lists the legal moves, those that are not -1, and checks the
+// probabilities.
+func (r *V6Rows) readPolicy(src []byte) error {
+	r.legal, r.policy = r.legal[:0], r.policy[:0]
+	le, sum := binary.LittleEndian, 0.0
+	for idx := uint16(0); len(src) >= 8; idx, src = idx+2, src[8:] {
+		for len(src) >= 40 && (le.Uint64(src)^minusOnes)|(le.Uint64(src[8:])^minusOnes)|(le.Uint64(src[16:])^minusOnes)|(le.Uint64(src[24:])^minusOnes) == 0 {
+			idx, src = idx+8, src[32:]
+		}
+		two := le.Uint64(src)
+		if two == minusOnes { // two illegal moves
 			continue
 		}
-		for k := at; k < at+8; k += 4 {
-			p := v6Float(src, k)
+		for k, b := range [2]uint32{uint32(two), uint32(two >> 32)} {
+			p := math.Float32frombits(b)
 			switch {
 			case p >= 0 && p <= 1:
 				sum += float64(p)
-				numLegal++
+				r.legal, r.policy = append(r.legal, idx+uint16(k)), append(r.policy, p)
 			case p != -1:
-				return 0, fmt.Errorf("%w: probability of %s is %v, want -1 (illegal) or 0 to 1", ErrV6, encoding.PolicyString(uint16(k/4)), p)
+				return fmt.Errorf("%w: probability of %s is %v, want -1 (illegal) or 0 to 1", ErrV6, encoding.PolicyString(idx+uint16(k)), p)
 			}
 		}
 	}
 	if math.Abs(sum-1) > .01 {
-		return 0, fmt.Errorf("%w: the probabilities sum to %v, want 1", ErrV6, sum)
+		return fmt.Errorf("%w: the probabilities sum to %v, want 1", ErrV6, sum)
 	}
-	return numLegal, nil
+	return nil
 }
 
 // Two probabilities are looked at at once.
 var _ [0]struct{} = [encoding.NumPolicy % 2]struct{}{}
-
-// fillV6Policy lists the legal moves by index.
-func fillV6Policy(legal []uint16, policy []float32, rec []byte) {
-	src, n := rec[v6Policy:v6Planes], 0
-	for at := 0; at+8 <= len(src); at += 8 {
-		if binary.LittleEndian.Uint64(src[at:]) == minusOnes {
-			continue
-		}
-		for k := at; k < at+8; k += 4 {
-			if p := v6Float(src, k); p >= 0 {
-				legal[n], policy[n] = uint16(k/4), p
-				n++
-			}
-		}
-	}
-}
 
 // v6Values are the values behind the planes, in the order of the file, and
 // their ranges; M and plies left are at least 0.

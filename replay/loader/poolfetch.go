@@ -76,6 +76,9 @@ func (p *chunkPool) transcode(g *Game) (*Transcoded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("chunk %s: %w", g, err)
 	}
+	if c, ok := g.Packed.(*LeelaChunk); ok {
+		c.Release()
+	}
 	p.transcoded.Add(1)
 	return t, nil
 }

@@ -2,6 +2,7 @@ package loader
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/chessbrain/chessbrain/lc0"
 )
@@ -37,9 +38,32 @@ func (s *leelaSource) Len() int    { return s.file.Len() }
 func (s *leelaSource) NumPositions() int { return -1 }
 
 func (s *leelaSource) Game(i int) (*Game, error) {
-	raw, err := s.file.Chunk(i)
+	raw, err := s.read(i)
 	if err != nil {
+		return nil, err
+	}
+	c := &LeelaChunk{raw: raw, shortTerm: s.shortTerm, source: s, index: i}
+	return &Game{Key: ChunkHash(s.key, i), Source: s.key, Index: i, Packed: c}, nil
+}
+
+// read returns the inflated records of chunk i, in memory that putRaw may have
+// back.
+func (s *leelaSource) read(i int) ([]byte, error) {
+	b := rawBuffers.Get().(*[]byte)
+	raw, err := s.file.AppendChunk((*b)[:0], i)
+	if err != nil {
+		rawBuffers.Put(b)
 		return nil, fmt.Errorf("chunk %d (%s): %w", i, s.file.Name(i), err)
 	}
-	return &Game{Key: ChunkHash(s.key, i), Source: s.key, Index: i, Packed: NewLeelaChunk(raw, s.shortTerm)}, nil
+	return raw, nil
+}
+
+// rawBuffers holds memory of inflated chunks that waits for use.
+var rawBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// putRaw gives back what read returned.
+func putRaw(raw []byte) {
+	if cap(raw) <= mostRoom*lc0.V7Size {
+		rawBuffers.Put(&raw)
+	}
 }

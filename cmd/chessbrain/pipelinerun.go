@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/loop"
+	"github.com/chessbrain/chessbrain/monitor"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/pipeline"
+	"github.com/chessbrain/chessbrain/pipeline/runner"
+)
+
+// run checks, runs the steps and prints what they came to.
+func (o *pipelineFlags) run(c *cobra.Command, args []string) error {
+	goesOn, err := o.prepare(c, args)
+	if err != nil {
+		return err
+	}
+	if err := o.chooseNet(); err != nil {
+		return err
+	}
+	if err := runner.Check(o.Options); err != nil {
+		return badInput(err)
+	}
+	if o.dryRun {
+		return o.plan(c.OutOrStdout(), goesOn)
+	}
+	ctx, stop := interruptible(c.Context())
+	defer stop()
+	file := filepath.Join(o.logDir, "pipeline_"+o.T+".log")
+	shown, err := openShown(file, o.quiet)
+	if err != nil {
+		return err
+	}
+	o.Log, o.Progress = shown.log, shown.progress
+	if goesOn {
+		o.Log.Info("goes on with the unfinished run", "T", o.T)
+	}
+	state, err := runner.Run(ctx, o.Options)
+	if err != nil {
+		shown.log.Error("the pipeline ended early", "T", o.T, "error", err)
+	}
+	if closeErr := shown.Close(); closeErr != nil {
+		err = errors.Join(err, closeErr)
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, loop.ErrInterrupted) {
+		return interruptedPipeline{o.T}
+	}
+	if err != nil {
+		return badInput(err)
+	}
+	return o.report(c.OutOrStdout(), state, file)
+}
+
+// chooseNet finds the net that plays, before anything is made.
+func (o *pipelineFlags) chooseNet() error {
+	spec := o.net
+	if o.step >= 0 {
+		if spec == "" {
+			return usagef("--step %d: name the run or the directory of checkpoints with --net", o.step)
+		}
+		spec = fmt.Sprintf("%s@%d", spec, o.step)
+	}
+	if spec == "" {
+		return nil
+	}
+	if _, err := runner.ReadState(o.Base, o.T); err == nil {
+		return nil // it was kept when the run began
+	}
+	net, err := openNet(spec)
+	if err != nil {
+		return err
+	}
+	o.netName = net.name
+	o.OpenNet = func() (*nn.Net, string, error) { return net.Net, net.name, nil }
+	return nil
+}
+
+// badInput makes usage errors of inputs that are missing or belong to something
+// else.
+func badInput(err error) error {
+	for _, target := range []error{pipeline.ErrNoInput, pipeline.ErrOther, pipeline.ErrForeign} {
+		if errors.Is(err, target) {
+			return usageError{err}
+		}
+	}
+	if as[*pipeline.ManifestError](err) {
+		return corruptData{err}
+	}
+	return pathError(err)
+}
+
+// interruptedPipeline says that a run was stopped.
+type interruptedPipeline struct{ t string }
+
+func (e interruptedPipeline) Error() string {
+	return fmt.Sprintf("interrupted; all work is kept, and the same command goes on with run %s (or --resume %s)", e.t, e.t)
+}
+
+func (e interruptedPipeline) ExitCode() int { return exitInterrupted }
+
+// plan says what would be done.
+func (o *pipelineFlags) plan(out io.Writer, goesOn bool) error {
+	if o.json {
+		return json.NewEncoder(out).Encode(struct {
+			DryRun bool                `json:"dry_run"`
+			T      string              `json:"t"`
+			Steps  []runner.StepState  `json:"steps"`
+			Asked  map[string][]string `json:"settings"`
+		}{true, o.T, runner.Plan(o.Options), o.Settings})
+	}
+	begins := "begins"
+	if goesOn {
+		begins = "goes on"
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "run\t%s %s\n", o.T, begins)
+	if o.netName != "" {
+		fmt.Fprintf(w, "net\t%s\n", o.netName)
+	}
+	for _, s := range runner.Plan(o.Options) {
+		fmt.Fprintf(w, "%s\t%s -> %s\n", s.Step, runner.Describe(o.Options, s.Step), s.Dir)
+	}
+	fmt.Fprintf(w, "nothing is created\tthis is a dry run\n")
+	return w.Flush()
+}
+
+// report says what the steps came to.
+func (o *pipelineFlags) report(out io.Writer, s *runner.State, log string) error {
+	if o.json {
+		return json.NewEncoder(out).Encode(struct {
+			*runner.State
+			Log string `json:"log"`
+		}{s, log})
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "run\t%s is done\n", s.T)
+	for _, step := range s.Steps {
+		var parts []string
+		for _, p := range []struct {
+			n    int64
+			what string
+		}{{step.Games, "games"}, {step.Rows, "rows"}, {int64(step.Files), "files"}, {step.Steps, "steps"}} {
+			if p.n > 0 {
+				parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+			}
+		}
+		removed := ""
+		if step.Removed {
+			removed = " (used up and removed)"
+		}
+		fmt.Fprintf(w, "%s\t%s in %.1f s -> %s%s\n", step.Step, strings.Join(parts, ", "), step.Seconds, step.Dir, removed)
+		if step.Net != "" {
+			fmt.Fprintf(w, "net\t%s\n", step.Net)
+		}
+	}
+	fmt.Fprintf(w, "log\t%s\n", log)
+	return w.Flush()
+}
+
+// shownLog is a log in a file and on the terminal, with the progress of training.
+type shownLog struct {
+	log      *slog.Logger
+	progress *monitor.Progress
+	file     io.Closer
+}
+
+// openShown opens the log.
+func openShown(file string, quiet bool) (*shownLog, error) {
+	s := &shownLog{progress: monitor.NewProgress(monitor.ProgressOptions{
+		Out: os.Stderr, Terminal: monitor.IsTerminal(os.Stderr), Width: terminalWidth(os.Stderr), Quiet: quiet})}
+	var err error
+	d := config.Defaults().GetLog()
+	s.log, s.file, err = monitor.NewLogger(monitor.LogOptions{File: file, MaxBytes: int64(d.GetMaxMib()) << 20, Keep: int(d.GetKeep()),
+		Terminal: s.progress, Quiet: quiet})
+	if err != nil {
+		return nil, pathError(fmt.Errorf("open log %s: %w; name another place with --log-dir", file, err))
+	}
+	return s, nil
+}
+
+// Close ends the display and closes the file.
+func (s *shownLog) Close() error { return errors.Join(s.file.Close(), s.progress.Close()) }
+
+// commandLine is the command as it was typed, for locks.
+func commandLine(c *cobra.Command) string {
+	return strings.Join(append([]string{c.Root().Name()}, os.Args[min(1, len(os.Args)):]...), " ")
+}

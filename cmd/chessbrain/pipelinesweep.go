@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/loop"
+	"github.com/chessbrain/chessbrain/pipeline/runner"
+)
+
+// sweepFlags are the flags of pipeline sweep.
+type sweepFlags struct {
+	runner.SweepOptions
+	grid   []string
+	quiet  bool
+	dryRun bool
+	json   bool
+}
+
+func newSweep() *cobra.Command {
+	o := &sweepFlags{}
+	c := &cobra.Command{
+		Use:   "sweep --grid NAME=VALUE,... --results-dir DIR --data DIR",
+		Short: "Train one net for each point of a grid, on the same rows, and compare them",
+		Long: `Trains a trial for each combination of the grid's values, one after the other, on the
+rows of a finished shuffle (chessbrain shuffle, or a step of chessbrain pipeline). All
+trials see the same rows and as many of them, begin with the same seed, and are measured
+on the same validation rows; the rows are linked to DIR/data, so that newer shuffles and
+clean-ups change nothing.
+
+Names of the grid are flags of chessbrain train (lr, net, batch-size, optimizer,
+weight-decay, ...) or fields of the configuration (training.loss...). A part without =
+is a further value of the name before it.
+
+  DIR/lr-0.01_net-64x6/   a trial: a run directory, and trial.json with its result
+  DIR/sweep.csv .json     the table, written anew after each trial
+  DIR/best                link to the trial with the least policy and value loss
+
+A trial that is done is not done again, one that was stopped goes on: the same command
+after Ctrl-C (exit code 5), or with further values. One whose loss is not finite has the
+status "diverged"; any other failure ends the sweep.`,
+		Example: `  chessbrain pipeline sweep --grid lr=0.1,0.02,net=32x4,64x6,batch-size=64,256 --results-dir sweeps/a --data data/processed/shuffled_20260101_120000`,
+		Args:    noArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return o.run(c) },
+	}
+	f := c.Flags()
+	f.StringArrayVar(&o.grid, "grid", nil, "NAME=VALUE,VALUE,...[,NAME=...]; may come several times")
+	f.StringVar(&o.Results, "results-dir", "", "directory of the trials and the table")
+	f.StringArrayVar(&o.Data, "data", nil, "a shuffle, or a directory of them whose newest is meant; may come several times")
+	f.Int64Var(&o.Samples, "samples", 0, "rows that each trial sees; 0 = by --epochs")
+	f.Int64Var(&o.Epochs, "epochs", 1, "passes over the rows")
+	f.Uint64Var(&o.Seed, "seed", 7, "of all trials, unless the grid has seed")
+	f.StringVar(&o.Config.Path, "config", "", "configuration file that the grid varies (textproto)")
+	f.StringArrayVar(&o.Config.Overrides, "override-config", nil, "fields of the configuration, path=value[,path=value...]")
+	f.BoolVar(&o.quiet, "quiet", false, "no progress on the terminal")
+	f.BoolVar(&o.dryRun, "dry-run", false, "check all trials and list them, create nothing")
+	f.BoolVar(&o.json, "json", false, "print the table as one JSON object")
+	return c
+}
+
+// run trains the trials and prints the table.
+func (o *sweepFlags) run(c *cobra.Command) error {
+	if o.Results == "" || len(o.Data) == 0 {
+		return usagef("--results-dir and --data: name the directory of the trials and a finished shuffle")
+	}
+	var err error
+	if o.Grid, err = runner.ParseGrid(o.grid); err != nil {
+		return usageError{err}
+	}
+	trials, err := o.Check()
+	if err != nil {
+		return usageError{err}
+	}
+	if o.dryRun {
+		for _, t := range trials {
+			fmt.Fprintln(c.OutOrStdout(), filepath.Join(o.Results, t.Name))
+		}
+		_, err := fmt.Fprintf(c.OutOrStdout(), "%d trials; this is a dry run: nothing is created\n", len(trials))
+		return err
+	}
+	ctx, stop := interruptible(c.Context())
+	defer stop()
+	shown, err := openShown(filepath.Join(o.Results, "sweep.log"), o.quiet)
+	if err != nil {
+		return err
+	}
+	o.Command, o.Version, o.Log, o.Progress = commandLine(c), version(), shown.log, shown.progress
+	results, best, err := runner.Sweep(ctx, o.SweepOptions)
+	if closeErr := shown.Close(); closeErr != nil {
+		err = errors.Join(err, closeErr)
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, loop.ErrInterrupted) {
+		return stoppedTool{"what was trained is kept, and the same command goes on", exitInterrupted}
+	}
+	if err != nil {
+		return badInput(err)
+	}
+	if o.json {
+		err = json.NewEncoder(c.OutOrStdout()).Encode(struct {
+			Best    string          `json:"best"`
+			Grid    []runner.Axis   `json:"grid"`
+			Results []runner.Result `json:"results"`
+		}{best, o.Grid, results})
+	} else {
+		err = o.print(c.OutOrStdout(), results, best)
+	}
+	if err == nil && best == "" {
+		err = fmt.Errorf("all %d trials diverged; widen --grid to lower learning rates", len(results))
+	}
+	return err
+}
+
+// print writes the table for a person.
+func (o *sweepFlags) print(out io.Writer, results []runner.Result, best string) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	var names []string
+	for _, a := range o.Grid {
+		names = append(names, a.Name)
+	}
+	fmt.Fprintf(w, "%s\tstatus\tloss\tpolicy\tvalue\tsteps\tseconds\t\n", strings.Join(names, "\t"))
+	for _, r := range results {
+		loss, policy, value, mark := "-", "-", "-", ""
+		if r.Status == runner.TrialDone {
+			loss, policy, value = fmt.Sprintf("%.4f", r.Loss), fmt.Sprintf("%.4f", r.Policy), fmt.Sprintf("%.4f", r.Value)
+		}
+		if r.Name == best {
+			mark = "best"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%.1f\t%s\n", strings.Join(r.Values, "\t"), r.Status, loss, policy, value, r.Steps, r.Seconds, mark)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "table: %s; best: %s\n", filepath.Join(o.Results, "sweep.csv"), filepath.Join(o.Results, "best"))
+	return err
+}
