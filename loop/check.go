@@ -29,6 +29,10 @@ func CheckConfig(e *config.Effective) error {
 	} else {
 		refuse(c.GetDeterministic(), "deterministic", "use source SELFPLAY", "games of other processes come at any time")
 	}
+	refuse(len(c.GetDataLoader().GetStage()) > 0 && t.GetSource() != config.Training_LOADER, "data_loader",
+		"use source LOADER, or leave the section away", "has no meaning with source "+t.GetSource().String())
+	refuse(t.GetSourceDir() != "" && t.GetSource() == config.Training_LOADER, "training.source_dir",
+		"name it in a stage file_path_provider", "has no meaning with source LOADER")
 	x := c.GetExport()
 	refuse(x.GetWeights() == config.Export_SWA && t.GetSwa().GetPeriod() == 0, "export.weights",
 		"set training.swa.period, or take RAW", "there is no average to export")

@@ -106,6 +106,8 @@ func TestCheckConfig(t *testing.T) {
 		`training { source: DIR steps: 5 source_dir: "x" }`:        "",
 		`training { swa { period: 2 } } export { weights: SWA }`:   "",
 		`selfplay { temperature { plies: 4 floor: 0 } resign {} }`: "",
+		`data_loader { stage { name: "x" join_positions {} } }`:    "data_loader",
+		`training { source: LOADER source_dir: "x" }`:              "training.source_dir",
 	} {
 		file, err := config.Parse("x.textproto", []byte(text))
 		if err != nil {
