@@ -63,7 +63,8 @@ func edited(raw []byte, size int, edits []byte) []byte {
 	return raw
 }
 
-// A game made of any records is valid and gives their bytes again.
+// A game made of any records is valid and gives their bytes again; a GameReader
+// says the same of them.
 func FuzzGame(f *testing.F) {
 	f.Add(uint8(0), uint8(0), []byte{0, 0, 0, 0, 0})
 	f.Add(uint8(1), uint8(1), []byte{0, 0x46, 0x03, 1, 0, 3, 0x3c, 0x03, 1, 0})
@@ -89,20 +90,25 @@ func FuzzGame(f *testing.F) {
 			chunks, sizes = append(chunks, raw), append(sizes, RecordSize(max(form.Version, 6)))
 		}
 	}
+	var reader GameReader
 	f.Fuzz(func(t *testing.T, which, version uint8, edits []byte) {
 		k := int(which) % len(chunks)
 		raw := edited(chunks[k], sizes[k], edits)
 		if v := 3 + version%4; sizes[k] == V6Size && v < 6 {
 			raw = downgraded(raw, v)
 		}
+		direct, directErr := reader.Game(raw)
 		records, err := DecodeRecords(raw)
 		if err != nil {
-			if !errors.Is(err, ErrCorruptRecord) {
-				t.Fatalf("an error of another kind: %v", err)
+			if !errors.Is(err, ErrCorruptRecord) || directErr == nil || directErr.Error() != err.Error() {
+				t.Fatalf("an error of another kind: %v; %v", err, directErr)
 			}
 			return
 		}
 		g, err := Game(records)
+		if (err == nil) != (directErr == nil) || err == nil && direct.ID != g.ID {
+			t.Fatalf("the reader made %v (%v) of it, want %v (%v)", direct, directErr, g, err)
+		}
 		if err != nil {
 			if !errors.Is(err, ErrNoGame) {
 				t.Fatalf("an error of another kind: %v", err)

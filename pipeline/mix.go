@@ -145,7 +145,8 @@ func Part[F any](files []F, in Input) ([]F, error) {
 		to = len(files)
 	}
 	if in.From < 0 || in.From >= to {
-		return nil, fmt.Errorf("%w: %s has %d files, of which files %d up to %d are none", ErrNoInput, in.Dir, len(files), in.From, to)
+		return nil, fmt.Errorf("%w: %s has %d files of rows, none of them number %d or more (from 0): take other ones with --skip-files or --shard-ranges",
+			ErrNoInput, in.Dir, len(files), in.From)
 	}
 	return files[in.From:to], nil
 }

@@ -75,7 +75,7 @@ var otherNames = map[string]string{
 
 // howOnly are flags that say how a run is done, not what: they may change when it
 // goes on.
-var howOnly = []string{"dry-run", "json", "resume", "new", "log-dir", "no-cleanup", "max-workers-process", "quiet", "tier", "help"}
+var howOnly = []string{"dry-run", "json", "resume", "new", "log-dir", "no-cleanup", "max-workers-process", "quiet", "cpu-tier", "help"}
 
 func newPipeline() *cobra.Command {
 	c := newPipelineStep("")
@@ -264,9 +264,12 @@ func (o *pipelineFlags) prepare(c *cobra.Command, args []string) (goesOn bool, e
 		return false, usagef("--position-selector: %w", err)
 	}
 	o.Settings = o.settings(c)
-	o.T = runner.NewT(time.Now())
+	o.T = o.NewT(time.Now())
 	if old != nil {
 		if why := old.Differs(o.Settings); why != "" {
+			if old.Done {
+				return false, usagef("--resume: pipeline %s in %s is done, with other flags (%s); begin another run", old.T, o.Base, why)
+			}
 			return false, usagef("pipeline %s in %s is unfinished and was asked for otherwise (%s): --resume %s goes on with it as it was, --new begins another",
 				old.T, o.Base, why, old.T)
 		}

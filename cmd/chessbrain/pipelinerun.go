@@ -32,7 +32,10 @@ func (o *pipelineFlags) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	if err := runner.Check(o.Options); err != nil {
-		return badInput(err)
+		if as[*pipeline.ManifestError](err) {
+			return corruptData{err}
+		}
+		return usageError{err} // nothing was begun: flags, or what they name
 	}
 	if o.dryRun {
 		return o.plan(c.OutOrStdout(), goesOn)
@@ -50,7 +53,7 @@ func (o *pipelineFlags) run(c *cobra.Command, args []string) error {
 	}
 	state, err := runner.Run(ctx, o.Options)
 	if err != nil {
-		shown.log.Error("the pipeline ended early", "T", o.T, "error", err)
+		shown.log.Info("the pipeline ended early", "T", o.T, "error", err) // the terminal gets it as the command's error
 	}
 	if closeErr := shown.Close(); closeErr != nil {
 		err = errors.Join(err, closeErr)

@@ -1,8 +1,8 @@
 // Package runner runs the steps of a pipeline one after the other: self-play,
 // preprocessing, processing, shuffling, training.
 //
-//	opt := runner.Options{Base: "data", Results: "results", T: runner.NewT(time.Now()),
-//		Steps: runner.AllSteps(), NumGames: 1000, NumWorkers: 3, ...}
+//	opt := runner.Options{Base: "data", Results: "results", Steps: runner.AllSteps(), NumGames: 1000, NumWorkers: 3, ...}
+//	opt.T = opt.NewT(time.Now())
 //	plan, err := runner.Check(opt) // creates nothing
 //	report, err := runner.Run(ctx, opt)
 //

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -78,8 +79,19 @@ const layoutT = "20060102_150405"
 
 var formT = regexp.MustCompile(`^[0-9]{8}_[0-9]{6}$`)
 
-// NewT returns the name of a run that begins now.
-func NewT(now time.Time) string { return now.UTC().Format(layoutT) }
+// NewT returns the name of a run that begins now: that of the time, or of the
+// next second that no run has.
+func (o *Options) NewT(now time.Time) string {
+	for {
+		next := Options{Base: o.Base, Results: o.Results, T: now.UTC().Format(layoutT)}
+		_, err := os.Stat(next.stateFile())
+		_, trained := os.Stat(next.Dir(Train))
+		if err != nil && trained != nil {
+			return next.T
+		}
+		now = now.Add(time.Second)
+	}
+}
 
 // begun is the time that T says.
 func (o *Options) begun() time.Time {

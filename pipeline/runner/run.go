@@ -34,9 +34,11 @@ func Check(opt Options) error {
 		}
 	}
 	if opt.runs(Train) || opt.runs(Shuffle) {
-		if err := checkPlan(loop.DryRun)(opt.training(opt.Dir(Shuffle), 1, "")); err != nil {
+		e, err := opt.training(opt.Dir(Shuffle), 1, "")
+		if err := checkPlan(loop.DryRun)(e, err); err != nil {
 			return fmt.Errorf("step %s: %w", Train, err)
 		}
+		return s.checkSplit(e)
 	}
 	return nil
 }

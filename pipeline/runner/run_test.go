@@ -182,6 +182,10 @@ func TestKilledBeforeItWasNoted(t *testing.T) {
 func TestNoInput(t *testing.T) {
 	dir := t.TempDir()
 	empty := filepath.Join(dir, "empty")
+	first := tiny(dir)
+	first.Steps = []string{SelfPlay, Preprocess}
+	mustRun(t, first)
+	games := first.Dir(Preprocess)
 	if err := os.Mkdir(empty, 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -189,10 +193,13 @@ func TestNoInput(t *testing.T) {
 		change func(*Options)
 		names  string
 	}{
-		"no games":           {func(o *Options) { o.Steps, o.SelfPlayDir = AllSteps()[1:], empty }, empty},
-		"nowhere":            {func(o *Options) { o.Steps = AllSteps()[1:] }, "preprocess"},
-		"data directory":     {func(o *Options) { o.DataDirs = []string{empty} }, empty},
-		"existing shuffle":   {func(o *Options) { o.Existing, o.ExistingNamed = empty, true }, empty},
+		"no games":         {func(o *Options) { o.Steps, o.SelfPlayDir = AllSteps()[1:], empty }, empty},
+		"nowhere":          {func(o *Options) { o.Steps = AllSteps()[1:] }, "preprocess"},
+		"data directory":   {func(o *Options) { o.DataDirs = []string{empty} }, empty},
+		"existing shuffle": {func(o *Options) { o.Existing, o.ExistingNamed = empty, true }, empty},
+		"all files skipped": {func(o *Options) {
+			o.SelfPlayDir, o.Steps, o.DataDirs, o.Skip = games, AllSteps()[1:], []string{games}, []int{0, 0, 1}
+		}, games},
 		"nothing to train":   {func(o *Options) { o.Steps = []string{Train} }, "train"},
 		"skipped altogether": {func(o *Options) { o.Steps, o.SelfPlayDir, o.DataDirs = AllSteps()[1:], dir, []string{empty} }, empty},
 	} {
@@ -265,6 +272,11 @@ func TestMix(t *testing.T) {
 	}
 	if want := a.HeldRows + b.HeldRows; mix.HeldRows != want {
 		t.Errorf("%d rows held out, want %d", mix.HeldRows, want)
+	}
+	other := second
+	other.Config.Overrides = append([]string{"training.validation.share=0.2"}, other.Config.Overrides[:3]...)
+	if err := Check(other); err == nil || !strings.Contains(err.Error(), "holds out 0.3") {
+		t.Errorf("another split: %v", err)
 	}
 	third := tiny(dir)
 	third.T, third.Steps, third.Existing, third.Skip = "20260102_030407", []string{Train}, first.Dir(Shuffle), []int{0, 9}

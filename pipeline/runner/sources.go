@@ -6,8 +6,10 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/pipeline"
+	"github.com/chessbrain/chessbrain/replay/shuffle"
 )
 
 // sources are what a run takes beside its own games.
@@ -54,13 +56,43 @@ func (o *Options) addSource(s *sources, i int, dir string) error {
 		return err
 	}
 	if shuffled != "" {
+		m, err := shuffle.ReadManifest(fsx.OS, shuffled)
+		if err == nil {
+			_, err = pipeline.Part(m.Train, in)
+		}
+		if err != nil {
+			return err
+		}
 		s.shuffled = append(s.shuffled, in)
 		return nil
 	}
 	if _, err := pipeline.ListInputs(fsx.OS, []pipeline.Input{in}); err != nil {
-		return err
+		return fmt.Errorf("%w (and no finished shuffle; --skip-files and --shard-ranges say which files are taken)", err)
 	}
 	s.games = append(s.games, in)
+	return nil
+}
+
+// checkSplit refuses shuffles that split games otherwise than the run will: a game
+// that one holds out could be trained on from another. It says so before the games
+// are played, not when they are mixed.
+func (s *sources) checkSplit(e *config.Effective) error {
+	t := e.Config.GetTraining()
+	for _, in := range s.shuffled {
+		at, err := pipeline.ShuffleOf(fsx.OS, in.Dir)
+		if err != nil {
+			return err
+		}
+		m, err := shuffle.ReadManifest(fsx.OS, at)
+		if err != nil {
+			return err
+		}
+		if share, theta := t.GetValidation().GetShare(), t.GetStTheta(); m.Validation != share || m.ShortTerm != theta || m.Split != shuffle.SplitByGame {
+			return fmt.Errorf("%s splits by %s and holds out %g of it, with st-theta %g; this run by %s, %g and %g "+
+				"(training.validation.share, training.st_theta): shuffle it again, or run with its numbers",
+				in.Dir, m.Split, m.Validation, m.ShortTerm, shuffle.SplitByGame, share, theta)
+		}
+	}
 	return nil
 }
 

@@ -62,6 +62,28 @@ func TestShares(t *testing.T) {
 	}
 }
 
+// TestNewT holds that two runs of one second have two names.
+func TestNewT(t *testing.T) {
+	o := tiny(t.TempDir())
+	now := o.begun()
+	if got := o.NewT(now); got != testT {
+		t.Fatalf("%s, want %s", got, testT)
+	}
+	if err := os.MkdirAll(o.Dir(Train), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	o.T = "20260102_030406"
+	if err := os.MkdirAll(o.Base, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&State{T: o.T}).write(o.Base); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.NewT(now); got != "20260102_030407" {
+		t.Errorf("%s: the two names before it are taken", got)
+	}
+}
+
 // TestSeeds holds that runs of different times play different games.
 func TestSeeds(t *testing.T) {
 	a, b := Options{T: "20260102_030405"}, Options{T: "20260102_030406"}

@@ -112,6 +112,9 @@ func (o *SweepOptions) Check() ([]Trial, error) {
 			return nil, fmt.Errorf("--data: %w: %s holds no finished shuffle: run chessbrain shuffle", pipeline.ErrNoInput, dir)
 		}
 	}
+	if err := o.notOverridden(); err != nil {
+		return nil, err
+	}
 	trials, err := Trials(o.Grid)
 	if err != nil {
 		return nil, err
@@ -123,6 +126,26 @@ func (o *SweepOptions) Check() ([]Trial, error) {
 		}
 	}
 	return trials, nil
+}
+
+// notOverridden refuses a grid of a field that --override-config sets: that would
+// win, and the trials would all be the same.
+func (o *SweepOptions) notOverridden() error {
+	flags := config.NewFlagSet(config.TrainGroups...)
+	for _, a := range o.Grid {
+		path := a.Name
+		if v := flags.Lookup(a.Name); v != nil {
+			path = v.Flag().Path
+		}
+		for _, text := range o.Config.Overrides {
+			for _, part := range strings.Split(text, ",") {
+				if set, _, ok := strings.Cut(part, "="); ok && set == path {
+					return fmt.Errorf("--grid varies %s, which --override-config sets (%s): keep one of the two", a.Name, part)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // config is the configuration of a trial. share is of the validation games.

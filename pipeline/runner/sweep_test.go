@@ -83,8 +83,8 @@ func TestSweepChecksAll(t *testing.T) {
 	opt.Steps = []string{SelfPlay, Shuffle}
 	mustRun(t, opt)
 	o := SweepOptions{Results: filepath.Join(dir, "sweep"), Data: []string{opt.Dir(Shuffle)}, Epochs: 1, Log: opt.Log,
-		Config: ConfigSource{Overrides: []string{"model.net=16x1"}}}
-	for _, text := range []string{"batch-size=8,-3", "net=16x1,moon", "training.moon=1"} {
+		Config: ConfigSource{Overrides: []string{"training.swa.period=1,mcts.cpuct=2"}}}
+	for _, text := range []string{"batch-size=8,-3", "net=16x1,moon", "training.moon=1", "mcts-cpuct=1,3", "mcts.cpuct=3"} {
 		var err error
 		if o.Grid, err = ParseGrid([]string{text}); err == nil {
 			_, _, err = Sweep(context.Background(), o)

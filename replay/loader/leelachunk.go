@@ -11,7 +11,9 @@ import (
 
 // LeelaChunk is a chunk as Leela's inflated records. Its rows are read straight
 // from them where V6Rows can, which is much cheaper than finding out the game;
-// Record finds it out. It is Packed.
+// Record finds it out. Once the rows are made, or after Release, the records'
+// memory serves the next chunk of a file; whoever wants them again pays for
+// reading and inflating them again. It is Packed.
 type LeelaChunk struct {
 	shortTerm float64      // theta of encoding.TargetST
 	source    *leelaSource // to read the chunk again; nil = raw stays
@@ -26,7 +28,8 @@ type LeelaChunk struct {
 
 var _ Packed = (*LeelaChunk)(nil)
 
-// NewLeelaChunk returns the chunk with the given records, which it keeps.
+// NewLeelaChunk returns the chunk with the given records, which it keeps for
+// good.
 func NewLeelaChunk(raw []byte, shortTerm float64) *LeelaChunk {
 	return &LeelaChunk{raw: raw, shortTerm: shortTerm}
 }

@@ -2,10 +2,18 @@ package loader
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/record"
 )
@@ -43,6 +51,152 @@ func withVisits(games []*record.Game) []*record.Game {
 		}
 	}
 	return games
+}
+
+// sameChunk holds a chunk of a file against the same bytes that nobody takes back.
+func sameChunk(t *testing.T, name string, got Packed, want *LeelaChunk) {
+	t.Helper()
+	frames, err := got.(*LeelaChunk).Frames()
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return
+	}
+	rec, err := got.Record()
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return
+	}
+	wantFrames, err := want.Frames()
+	wantRec, err2 := want.Record()
+	if err := errors.Join(err, err2); err != nil {
+		t.Error(err)
+		return
+	}
+	if !slices.Equal(frames, wantFrames) || len(frames) == 0 {
+		t.Errorf("%s: %d frames differ from %d", name, len(frames), len(wantFrames))
+	}
+	a, err := record.Append(nil, rec)
+	b, err2 := record.Append(nil, wantRec)
+	if err := errors.Join(err, err2); err != nil || !bytes.Equal(a, b) {
+		t.Errorf("%s: the games differ (%v)", name, err)
+	}
+}
+
+// Chunks whose memory serves other chunks meanwhile stay what they are, in any
+// order of use and from several goroutines.
+func TestLeelaChunkRelease(t *testing.T) {
+	sources := leelaFiles(t, withVisits(searched(t, 6, 40)))
+	want := make([]*LeelaChunk, len(sources))
+	for k, s := range sources {
+		raw, err := s.file.Chunk(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[k] = NewLeelaChunk(raw, 0)
+		want[k].Release() // has no file: keeps its bytes
+	}
+	var group sync.WaitGroup
+	for worker := range 4 {
+		group.Go(func() {
+			rng := rand.New(rand.NewPCG(5, uint64(worker)))
+			for range 12 {
+				k := rng.IntN(len(sources))
+				g, err := sources[k].Game(0)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				c := g.Packed.(*LeelaChunk)
+				switch rng.IntN(3) {
+				case 0:
+					c.Release()
+				case 1: // two users of one chunk
+					var other sync.WaitGroup
+					other.Go(func() { sameChunk(t, "beside", c, want[k]) })
+					defer other.Wait()
+				}
+				sameChunk(t, "alone", c, want[k])
+				c.Release()
+				sameChunk(t, "again", c, want[k])
+			}
+		})
+	}
+	group.Wait()
+}
+
+// A file that is gone when a released chunk is wanted again is an error that
+// names it; frames that were made stay.
+func TestLeelaChunkGone(t *testing.T) {
+	s := leelaFiles(t, withVisits(searched(t, 1, 20)))[0]
+	var chunks [2]*LeelaChunk
+	for i := range chunks {
+		g, err := s.Game(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chunks[i] = g.Packed.(*LeelaChunk)
+	}
+	frames, err := chunks[1].Frames()
+	if err != nil || len(frames) != chunks[1].NumPositions() {
+		t.Fatalf("%d frames, %v", len(frames), err)
+	}
+	chunks[0].Release()
+	if err := os.Remove(s.file.Path()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chunks[0].Record(); err == nil || !strings.Contains(err.Error(), s.file.Path()) {
+		t.Errorf("game: %v", err)
+	}
+	if _, err := chunks[0].Frame(0); err == nil || !strings.Contains(err.Error(), s.file.Path()) || chunks[0].NumPositions() != 1 {
+		t.Errorf("frame: %v, %d positions", err, chunks[0].NumPositions())
+	}
+	if f, err := chunks[1].Frame(3); err != nil || f != frames[3] {
+		t.Errorf("frames that are there: %v", err)
+	}
+}
+
+// The policy is read as probability by probability, wherever legal moves stand.
+func TestV6Policy(t *testing.T) {
+	seed := rand.Uint64()
+	rng := rand.New(rand.NewPCG(seed, 4))
+	rows := NewV6Rows()
+	for round := range 300 {
+		policy := make([]float32, encoding.NumPolicy)
+		for i := range policy {
+			policy[i] = -1
+		}
+		at := []int{round, encoding.NumPolicy - 1 - round} // both ends, then more
+		for range rng.IntN(60) {
+			at = append(at, rng.IntN(encoding.NumPolicy))
+		}
+		for _, i := range at {
+			policy[i] = 0
+		}
+		policy[at[rng.IntN(len(at))]] = 1
+		bad := rng.IntN(encoding.NumPolicy)
+		if round%4 == 0 {
+			policy[bad] = []float32{1.5, -.5, float32(math.NaN())}[rng.IntN(3)]
+		}
+		var raw []byte
+		var legal []uint16
+		var probs []float32
+		for i, p := range policy {
+			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(p))
+			if p >= 0 {
+				legal, probs = append(legal, uint16(i)), append(probs, p)
+			}
+		}
+		err := rows.readPolicy(raw)
+		if round%4 == 0 {
+			if !errors.Is(err, ErrV6) || !strings.Contains(err.Error(), "probability of "+encoding.PolicyString(uint16(bad))+" is ") {
+				t.Fatalf("seed %d, round %d: probability %d: %v", seed, round, bad, err)
+			}
+			continue
+		}
+		if err != nil || !slices.Equal(rows.legal, legal) || !slices.Equal(rows.policy, probs) {
+			t.Fatalf("seed %d, round %d: %d moves, want %d: %v", seed, round, len(rows.legal), len(legal), err)
+		}
+	}
 }
 
 // BenchmarkTranscodeLeela reads, inflates and transcodes a position of a V6 chunk.
