@@ -91,7 +91,7 @@ func TestCommands(t *testing.T) {
 		"train", "selfplay", "match", "describe", "report", "ctl", "uci", "bench", "bench kernels", "bench infer", "bench train", "bench selfplay", "bench precision", "perft", "exam starts", "exam measure", "doctor", "version",
 		"shuffle", "import-pgn", "rescore", "positions", "pin", "verify", "test-dataloader", "dataloader-graph", "bench loader",
 		"dump-chunk", "filter-chunks", "result-distribution", "startpos-policy", "import-net", "export-net", "probe", "net-math",
-		"init", "eval", "overfit", "tune-lr", "train-epoch", "migrate-checkpoint", "backfill-metrics",
+		"pipeline", "pipeline sweep", "init", "eval", "overfit", "tune-lr", "train-epoch", "migrate-checkpoint", "backfill-metrics",
 	} {
 		find(t, path)
 	}

@@ -107,22 +107,24 @@ func (p *Plan) Memory() int64 { return p.memory }
 // DiskBytes returns the size of the result at most, about.
 func (p *Plan) DiskBytes() int64 { return p.Expected(p.Used+p.ValRows) * rowBytesGuess }
 
-// addUp counts rows and leaves out games that a newer file holds too. It
-// returns all files that hold games.
+// addUp counts rows and leaves out games that a newer file holds too, or that
+// the same file holds twice. It returns all files that hold games.
 func (p *Plan) addUp(chunks []*chunk) (inputs []Input) {
-	seen := map[[16]byte]struct{}{}
+	seen := map[[16]byte]*chunk{} // where a game counts
 	for _, c := range chunks {
 		for _, err := range c.problems {
 			p.Quarantine = append(p.Quarantine, err.Error())
 		}
 		in := Input{Path: c.path, Bytes: c.bytes, Random: c.random}
 		for _, g := range c.games {
-			if _, ok := seen[g.id]; ok {
+			if holder := seen[g.id]; holder != nil {
 				p.Duplicates++
-				in.Skip = append(in.Skip, hex.EncodeToString(g.id[:]))
+				if holder != c {
+					in.Skip = append(in.Skip, hex.EncodeToString(g.id[:]))
+				}
 				continue
 			}
-			seen[g.id] = struct{}{}
+			seen[g.id] = c
 			in.Games++
 			if p.split().validation(c.path, g.id) {
 				in.ValRows += int64(g.rows)

@@ -171,11 +171,13 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// TestDuplicatesAndDamage: a game in two files counts once, damage costs its
+// TestDuplicatesAndDamage: a game in two files, or twice in one, counts once, damage costs its
 // block and is named, a growing file counts with its whole blocks.
 func TestDuplicatesAndDamage(t *testing.T) {
 	m, games := testRun(t)
 	writeGames(t, m, "run/selfplay/a-main-s200-d500/p1", games[18:22])
+	twice := testGames(200, 202, 24)
+	writeGames(t, m, "run/selfplay/a-main-s200-d500/p3", slices.Concat(twice, twice[:1]))
 	extra := testGames(100, 103, 24)
 	w := replay.NewWriter(m, "run/selfplay/a-main-s200-d500/p2", replay.WriterOptions{NetID: "net"})
 	for _, g := range extra {
@@ -198,11 +200,11 @@ func TestDuplicatesAndDamage(t *testing.T) {
 	o := testOptions(m)
 	for range 2 { // the second time with the index
 		manifest, train, val := shuffled(t, o)
-		left := slices.Concat(games[:15], games[18:], extra) // 15-17 are damaged
+		left := slices.Concat(games[:15], games[18:], extra, twice) // 15-17 are damaged
 		if !sameMultiset(train, rowStrings(t, left, isTrain)) || !sameMultiset(val, rowStrings(t, left, isVal)) {
 			t.Fatalf("%d and %d rows", len(train), len(val))
 		}
-		if manifest.Duplicates != 2 || len(manifest.Quarantine) == 0 || !strings.Contains(manifest.Quarantine[0], path) {
+		if manifest.Duplicates != 3 || len(manifest.Quarantine) == 0 || !strings.Contains(manifest.Quarantine[0], path) {
 			t.Errorf("duplicates %d, quarantine %v", manifest.Duplicates, manifest.Quarantine)
 		}
 	}

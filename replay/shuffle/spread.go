@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -126,10 +125,16 @@ func (s *spreader) read(ctx context.Context, in *Input) (*spreadRows, error) {
 	w := rowPacker{s: s, out: out, batch: encoding.NewTrainBatch(0)}
 	w.replayer.ShortTerm = s.p.ShortTerm
 	var rows [2]int64 // training, validation
+	done := map[string]bool{}
+	for _, id := range in.Skip {
+		done[id] = true
+	}
 	for _, g := range games {
-		if slices.Contains(in.Skip, hex.EncodeToString(g.ID[:])) {
+		id := hex.EncodeToString(g.ID[:])
+		if done[id] {
 			continue
 		}
+		done[id] = true
 		side := 0
 		if s.p.split().validation(in.Path, g.ID) {
 			side = 1
