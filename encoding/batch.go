@@ -61,6 +61,14 @@ func (b *Batch) Reset() {
 // Grow appends one position with zeroed input and numLegal legal moves and
 // returns its index. The caller fills Masks[i], Scalars[i] and LegalOf(i).
 func (b *Batch) Grow(numLegal int) int {
+	i := b.growAny(numLegal)
+	b.Masks[i] = [NumMasks]uint64{}
+	b.Scalars[i] = Scalars{}
+	return i
+}
+
+// growAny is Grow for a caller that writes the whole input: it may be anything.
+func (b *Batch) growAny(numLegal int) int {
 	i := b.N
 	b.N++
 	if b.N > len(b.Masks) {
@@ -68,14 +76,19 @@ func (b *Batch) Grow(numLegal int) int {
 		b.Scalars = append(b.Scalars, Scalars{})
 		b.WDL = append(b.WDL, [3]float32{})
 		b.M = append(b.M, 0)
-	} else {
-		b.Masks[i] = [NumMasks]uint64{}
-		b.Scalars[i] = Scalars{}
 	}
 	b.Legal = grow(b.Legal, numLegal)
 	b.Prior = grow(b.Prior, numLegal)
 	b.LegalStart = append(b.LegalStart, int32(len(b.Legal)))
 	return i
+}
+
+// DropLast takes the newest position away again.
+func (b *Batch) DropLast() {
+	b.N--
+	b.LegalStart = b.LegalStart[:b.N+1]
+	end := b.LegalStart[b.N]
+	b.Legal, b.Prior = b.Legal[:end], b.Prior[:end]
 }
 
 // LegalOf returns the policy indices of position i's legal moves.

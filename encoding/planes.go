@@ -101,7 +101,7 @@ func castlingBit(b *chess.Board, ours, kingside bool) uint8 {
 // generation order, to b and returns its index. For rows of a TrainBatch use
 // [AppendTrainPosition], which also grows the targets.
 func AppendPosition(b *Batch, h *chess.History, l *chess.MoveList) int {
-	i := b.Grow(l.N)
+	i := b.growAny(l.N)
 	fillPosition(b, i, h, l)
 	return i
 }

@@ -57,28 +57,35 @@ func readAnnotation(comment string, draws float64) annotation {
 // is none of them. A value out of its range is not known.
 func (a *annotation) readOwn(comment string) {
 	for _, word := range strings.Fields(comment) {
-		name, text, _ := strings.Cut(word, "=")
-		v, err := strconv.ParseFloat(text, 32)
-		if err != nil {
-			return
-		}
-		switch {
-		case name == "q" && v >= -1 && v <= 1:
-			a.root.Q = float32(v)
-		case name == "d" && v >= 0 && v <= 1:
-			a.root.D = float32(v)
-		case name == "m" && v >= 0 && v <= math.MaxUint16:
-			a.root.M = float32(v)
-		case name == "n" && v >= 1 && v <= math.MaxInt32:
-			a.visits = uint32(v)
-		default:
-			return
+		if !a.readWord(word) {
+			break
 		}
 	}
 	// Two and three decimals round apart.
 	if a.root.D == a.root.D {
 		a.root.D = min(a.root.D, 1-float32(math.Abs(float64(a.root.Q))))
 	}
+}
+
+// readWord reads one word of this program's own comments; false if it is none.
+func (a *annotation) readWord(word string) bool {
+	name, text, _ := strings.Cut(word, "=")
+	v, err := strconv.ParseFloat(text, 32)
+	switch {
+	case err != nil:
+		return false
+	case name == "q" && v >= -1 && v <= 1:
+		a.root.Q = float32(v)
+	case name == "d" && v >= 0 && v <= 1:
+		a.root.D = float32(v)
+	case name == "m" && v >= 0 && v <= math.MaxUint16:
+		a.root.M = float32(v)
+	case name == "n" && v >= 1 && v <= math.MaxInt32:
+		a.visits = uint32(v)
+	default:
+		return false
+	}
+	return true
 }
 
 // readScore reads pawns or a mate (#3, #-3, M3, -M3, +M3) as a value with D by

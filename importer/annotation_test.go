@@ -92,7 +92,7 @@ func TestReadAnnotation(t *testing.T) {
 
 // FuzzReadAnnotation: whatever a comment says, the values are in their ranges.
 func FuzzReadAnnotation(f *testing.F) {
-	for _, s := range []string{"[%eval 0.25]", "[%eval #-3]", "+0.31/12 5.2s", "wv=M3", "q=+0.1 d=0.45 m=57 n=101", "q=1 d=1", "wv=1e999"} {
+	for _, s := range []string{"[%eval 0.25]", "[%eval #-3]", "+0.31/12 5.2s", "wv=M3", "q=+0.1 d=0.45 m=57 n=101", "q=1 d=1", "q=1 d=1 d", "wv=1e999"} {
 		f.Add(s, 0.5)
 	}
 	f.Fuzz(func(t *testing.T, comment string, draws float64) {

@@ -136,6 +136,9 @@ func (r *run) close() error {
 	}
 	if r.feed != nil {
 		errs = append(errs, r.feed.Close())
+		if r.store != nil {
+			r.store.logFaults(r.log)
+		}
 	} else if r.store == nil {
 		errs = append(errs, r.outputs.Close())
 	}

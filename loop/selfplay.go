@@ -317,6 +317,7 @@ func (s *selfPlayer) close(err error) error {
 	}
 	if s.store != nil {
 		errs = append(errs, s.store.Close())
+		s.store.logFaults(s.log)
 	}
 	errs = append(errs, s.closeEvents(err))
 	for _, l := range slices.Backward(s.locks) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -95,6 +96,14 @@ func (s *Store) finish() error {
 	s.once.Do(func() { close(s.quit) })
 	<-s.done
 	return s.err
+}
+
+// logFaults reports what the rescorers found broken without failing, such as
+// endgame tables.
+func (s *Store) logFaults(log *slog.Logger) {
+	if err := s.opt.Rescorers.Err(); err != nil {
+		log.Error("a rescorer went on without what it found broken", "error", err)
+	}
 }
 
 // Close writes what was handed in, seals the chunk and waits. Games that became

@@ -18,10 +18,17 @@ type key struct{ hi, lo uint64 }
 
 func keyOf(masks *[encoding.NumMasks]uint64, scalars *encoding.Scalars, moves *chess.MoveList) key {
 	hi, lo := encoding.Key128(masks, scalars)
-	h := uint64(moves.N)
-	for i := 0; i < moves.N; i++ {
+	// Two chains of products: one alone would wait for each of its own.
+	h, g := uint64(moves.N), uint64(0)
+	i := 0
+	for ; i+1 < moves.N; i += 2 {
+		h = (h ^ uint64(moves.Moves[i])) * 0x9e3779b97f4a7c15
+		g = (g ^ uint64(moves.Moves[i+1])) * 0xbf58476d1ce4e5b9
+	}
+	if i < moves.N {
 		h = (h ^ uint64(moves.Moves[i])) * 0x9e3779b97f4a7c15
 	}
+	h ^= bits.ReverseBytes64(g)
 	return key{hi ^ h, lo ^ bits.ReverseBytes64(h)}
 }
 

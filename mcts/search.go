@@ -40,8 +40,6 @@ type Search struct {
 	steps   []step // paths of the leaves that wait
 	waiting []leaf // leaves that wait, in the order of their rows
 	list    chess.MoveList
-	masks   [encoding.NumMasks]uint64
-	scalars encoding.Scalars
 	moves   []MoveStats // what Root hands out
 	policyT []float32   // the same: its Target
 	counts  Counts

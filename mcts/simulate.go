@@ -89,11 +89,12 @@ func (s *Search) reach(i int32, b *encoding.Batch) outcome {
 	if i != 0 && s.terminal(n) {
 		return simBackedUp
 	}
+	row := encoding.AppendPosition(b, s.h, &s.list)
 	var k key
 	if s.cache != nil {
-		encoding.Encode(s.h, &s.masks, &s.scalars)
-		k = keyOf(&s.masks, &s.scalars, &s.list)
+		k = keyOf(&b.Masks[row], &b.Scalars[row], &s.list)
 		if prior, wdl, m, ok := s.cache.get(k, s.list.N); ok {
+			b.DropLast()
 			s.t.addMoves(i, s.list.Slice())
 			s.expand(i, prior, wdl, m)
 			return simCached
@@ -101,23 +102,8 @@ func (s *Search) reach(i int32, b *encoding.Batch) outcome {
 	}
 	s.t.addMoves(i, s.list.Slice())
 	s.t.nodes[i].kind = kindPending
-	s.waiting = append(s.waiting, leaf{row: int32(s.appendRow(b)), node: i, key: k})
+	s.waiting = append(s.waiting, leaf{row: int32(row), node: i, key: k})
 	return simWaits
-}
-
-// appendRow appends the newest position of the line, whose moves are s.list and
-// which is encoded already if there is a cache.
-func (s *Search) appendRow(b *encoding.Batch) int {
-	if s.cache == nil {
-		return encoding.AppendPosition(b, s.h, &s.list)
-	}
-	row := b.Grow(s.list.N)
-	b.Masks[row], b.Scalars[row] = s.masks, s.scalars
-	legal := b.LegalOf(row)
-	for k, m := range s.list.Slice() {
-		legal[k] = encoding.PolicyIndex(m)
-	}
-	return row
 }
 
 // terminal decides whether the line's newest position, below the root, is a
