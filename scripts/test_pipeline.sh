@@ -57,7 +57,7 @@ run --num-games 20 --dry-run >plan.txt
 there 0 data logs checkpoints
 
 echo "all steps on 20 games"
-run --num-games 20 --num-workers 3 --visits 8 --chunk-size 8 --num-buckets-shuffle 4 --quiet --json >run.json
+run --num-games 20 --num-workers 3 --visits 8 --seed 4 --chunk-size 8 --num-buckets-shuffle 4 --quiet --json >run.json
 grep -q '"done":true,"log":' run.json || fail "the run is not done: $(cat run.json)"
 there 3 data/selfplay_*/worker_*
 there 1 data/selfplay_*/pipeline.json
