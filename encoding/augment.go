@@ -18,6 +18,15 @@ func (b *Batch) NumSymmetries(i int) Transform {
 	return NumTransforms
 }
 
+// DrawSymmetry draws one of the transforms that NumSymmetries(i) allows, evenly,
+// by a hash of n: nobody has to keep a random generator for it.
+func (b *Batch) DrawSymmetry(i int, n uint64) Transform {
+	x := n * 0x9e3779b97f4a7c15 // splitmix64's finisher
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return Transform((x ^ x>>31) % uint64(b.NumSymmetries(i)))
+}
+
 // ApplySymmetry replaces row i by its image under t, one of NumSymmetries(i):
 // boards and legal moves; the values beside the moves stay beside them.
 func (b *Batch) ApplySymmetry(i int, t Transform) {

@@ -69,21 +69,9 @@ func shortTermValues(g *record.Game, theta float64) []encoding.QDM {
 	values := make([]encoding.QDM, last+1)
 	later := g.ResultAt(last)
 	for i := last; i >= 0; i-- {
-		now := g.Plies[i].Root
-		later = encoding.QDM{Q: blend(now.Q, later.Q, theta), D: blend(now.D, later.D, theta), M: blend(now.M, later.M, theta)}
+		later = record.Blend(g.Plies[i].Root, later, theta)
 		values[i] = later
 		later.Q, later.M = -later.Q, later.M+1
 	}
 	return values
-}
-
-// blend returns (1-theta)*now + theta*later, or the one that is known.
-func blend(now, later float32, theta float64) float32 {
-	switch {
-	case now != now:
-		return later
-	case later != later:
-		return now
-	}
-	return float32(float64((1-theta)*float64(now)) + float64(theta*float64(later)))
 }

@@ -9,7 +9,9 @@ import (
 
 	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/loop/loading"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/replay/shuffle"
 )
 
 // bytesPerPosition is about what a stored position takes.
@@ -50,14 +52,73 @@ func DryRun(e *config.Effective, w io.Writer) error {
 		fmt.Fprintf(w, "warning: %s\n", lacks)
 	}
 	fmt.Fprintf(w, "net: %s; a checkpoint takes about %d KiB\n", arch.Summary(), arch.NumParams()*16/1024)
-	s := c.GetSelfplay()
-	fmt.Fprintf(w, "self-play: %d episodes of at most %d plies -> %s, at most about %d MiB\n", s.GetEpisodes(), s.GetMaxPlies(),
-		dir.selfplay(), s.GetEpisodes()*int64(s.GetMaxPlies())*bytesPerPosition>>20)
-	fmt.Fprintf(w, "training: %s -> %d steps an episode, batch %d x %d -> %s\n", c.GetTraining().GetSource(), c.GetTraining().GetStepsPerEpisode(),
-		c.GetTraining().GetBatchSize(), c.GetTraining().GetGradAccumSteps(), dir.Checkpoints)
+	if err := describeSource(w, e, dir); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "training: batch %d x %d -> %s\n", c.GetTraining().GetBatchSize(), c.GetTraining().GetGradAccumSteps(), dir.Checkpoints)
 	fmt.Fprintf(w, "metrics -> %s; nets -> %s%s\n", dir.Metrics, dir.netPath(c.GetExport().GetPath()), NetSuffix)
 	_, err = fmt.Fprintf(w, "disk: %d MiB may be used\n", free>>20)
 	return err
+}
+
+// describeSource says where training rows come from and how long it goes on.
+// Inputs that must be there already are opened.
+func describeSource(w io.Writer, e *config.Effective, dir Dir) error {
+	s, t := e.Config.GetSelfplay(), e.Config.GetTraining()
+	until := "until it is stopped"
+	if t.GetSteps() > 0 {
+		until = fmt.Sprintf("%d steps", t.GetSteps())
+	}
+	from := t.GetSourceDir()
+	switch t.GetSource() {
+	case config.Training_SELFPLAY:
+		plies, err := longestGame(e.Config)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "self-play: %d episodes of at most %d plies -> %s, at most about %d MiB; %d steps an episode\n", s.GetEpisodes(), plies,
+			dir.selfplay(), s.GetEpisodes()*int64(plies)*bytesPerPosition>>20, t.GetStepsPerEpisode())
+	case config.Training_DIR:
+		if from == "" {
+			from = dir.selfplay()
+		}
+		fmt.Fprintf(w, "games: those that other processes write below %s; %d steps a game, %s\n", from, t.GetStepsPerEpisode(), until)
+	case config.Training_SHUFFLED:
+		if from == "" {
+			from = dir.shuffled()
+		}
+		source, err := shuffle.OpenLatest(from)
+		if errors.Is(err, shuffle.ErrNone) { // it may be an earlier step's to make
+			_, err = fmt.Fprintf(w, "rows: none yet in %s: run chessbrain shuffle before\n", from)
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "rows: %d of %s in %s, %s\n", source.NumRows(), source.Manifest().Name, from, until)
+		return source.Close()
+	case config.Training_LOADER:
+		l, err := loading.New(e)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "rows: of the %d stages of data_loader, %s\n", len(e.Config.GetDataLoader().GetStage()), until)
+		return l.Close()
+	}
+	return nil
+}
+
+// longestGame is the number of plies at which the longest games are cut.
+func longestGame(c *config.Config) (int, error) {
+	g, err := gameConfig(c)
+	if err != nil || len(g.Schedule.MaxPlies) == 0 {
+		return g.MaxPlies, err
+	}
+	longest := 0
+	for _, step := range g.Schedule.MaxPlies {
+		longest = max(longest, step.Value)
+	}
+	return longest, nil
 }
 
 // DryRunSelfPlay is DryRun for a process that only plays.
@@ -87,7 +148,11 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) error {
 		fmt.Fprintf(w, "warning: %s\n", lacks)
 	}
 	fmt.Fprintf(w, "net: %s; before there is one, random weights of %s\n", from, net.Arch.Summary())
-	fmt.Fprintf(w, "games: at most %d plies -> %s, about %d bytes a position\n", c.GetSelfplay().GetMaxPlies(), dir.selfplay(), bytesPerPosition)
+	plies, err := longestGame(c)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "games: at most %d plies -> %s, about %d bytes a position\n", plies, dir.selfplay(), bytesPerPosition)
 	if s := c.GetSelfplay(); s.GetPgnShare() > 0 || s.GetLc0Chunks() {
 		fmt.Fprintf(w, "other forms: PGN of %g of the games -> %s; Leela chunks %v -> %s\n", s.GetPgnShare(),
 			filepath.Join(dir.Root, "pgn"), s.GetLc0Chunks(), filepath.Join(dir.Root, "lc0"))

@@ -31,17 +31,17 @@ type loaderRows struct {
 	latest memory // training rows handed out last, where an average needs them
 	log    *slog.Logger
 
-	ctx context.Context // ends the wait for rows
+	ctx context.Context // of Ahead: ends the wait for rows
 }
 
 // openLoader builds the loader of the configuration.
-func (r *run) openLoader(ctx context.Context) (rowSource, error) {
+func (r *run) openLoader() (rowSource, error) {
 	l, err := loading.New(r.opt.Effective)
 	if err != nil {
 		return nil, err
 	}
 	t := r.cfg.GetTraining()
-	s := &loaderRows{Loader: l, most: int(t.GetValidation().GetMaxRows()), log: r.log, ctx: ctx}
+	s := &loaderRows{Loader: l, most: int(t.GetValidation().GetMaxRows()), log: r.log}
 	if t.GetSwa().GetPeriod() > 0 {
 		s.latest.most = swaRows
 	}

@@ -40,7 +40,7 @@ func (r *run) restore(ctx context.Context) error {
 	if err := r.newTrainer(); err != nil {
 		return err
 	}
-	if err := r.openSource(ctx); err != nil {
+	if err := r.openSource(); err != nil {
 		return err
 	}
 	var entries []Entry

@@ -47,6 +47,9 @@ func (d Dir) journal() string    { return filepath.Join(d.Root, "journal") }
 func (d Dir) logs() string       { return filepath.Join(d.Root, "logs") }
 func (d Dir) staging() string    { return filepath.Join(d.Root, "toexport") }
 
+// shuffled is the directory of the run's shuffles.
+func (d Dir) shuffled() string { return filepath.Join(d.Root, "shuffled") }
+
 // selfplay is the directory of all nets' games.
 func (d Dir) selfplay() string {
 	if d.Games != "" {

@@ -22,7 +22,7 @@ type shuffledRows struct {
 func (r *run) openShuffled() (rowSource, error) {
 	dir, t := r.cfg.GetTraining().GetSourceDir(), r.cfg.GetTraining()
 	if dir == "" {
-		dir = filepath.Join(r.dir.Root, "shuffled")
+		dir = r.dir.shuffled()
 	}
 	source, err := shuffle.OpenLatest(dir)
 	if err != nil {

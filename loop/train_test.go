@@ -238,6 +238,19 @@ func TestDryRun(t *testing.T) {
 	if entries, err := os.ReadDir(root); err != nil || len(entries) > 0 {
 		t.Errorf("created %v, %v", entries, err)
 	}
+	for more, want := range map[string]string{
+		"--max-plies-schedule=9@0,7@2":         "8 episodes of at most 9 plies -> ",
+		"--source=dir --steps=5":               "games: those that other processes write below " + root + "/a/b/selfplay; 3 steps a game, 5 steps\n",
+		"--source=loader " + graph(root, ""):   "rows: of the 9 stages of data_loader, until it is stopped\n",
+		"--source=shuffled":                    "rows: none yet in " + root + "/a/b/shuffled: ",
+		"--source=loader data_loader{stage{}}": "",
+	} {
+		page.Reset()
+		err := DryRun(resolve(t, root+"/a/b", more), &page)
+		if (err == nil) != (want != "") || !strings.Contains(page.String(), want) {
+			t.Errorf("%s: %v\n%s", more, err, page.String())
+		}
+	}
 	if err := DryRun(resolve(t, root+"/a/b", "export { weights: SWA }"), &page); err == nil {
 		t.Error("a dry run passes what a run refuses")
 	}

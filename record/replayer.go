@@ -103,15 +103,17 @@ func (g *Game) shortTerm(ply int, theta float64) encoding.QDM {
 	last := len(g.Plies) - 1
 	v := g.ResultAt(last)
 	for i := last; ; i-- {
-		root := g.Plies[i].Root
-		v.Q = blend(root.Q, v.Q, theta)
-		v.D = blend(root.D, v.D, theta)
-		v.M = blend(root.M, v.M, theta)
-		if i == ply {
+		if v = Blend(g.Plies[i].Root, v, theta); i == ply {
 			return v
 		}
 		v.Q, v.M = -v.Q, v.M+1
 	}
+}
+
+// Blend returns (1-theta)*now + theta*later of each of Q, D and M, or the one of
+// the two that is known: a step of TargetST.
+func Blend(now, later encoding.QDM, theta float64) encoding.QDM {
+	return encoding.QDM{Q: blend(now.Q, later.Q, theta), D: blend(now.D, later.D, theta), M: blend(now.M, later.M, theta)}
 }
 
 // blend returns (1-theta)*now + theta*later, or the one that is known.

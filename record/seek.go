@@ -201,9 +201,3 @@ func (s *Seeker) fillCounts(dst []float32, src []byte) bool {
 	}
 	return len(src) == 0
 }
-
-// Blend returns (1-theta)*now + theta*later of each of Q, D and M, or the one of
-// the two that is known: a step of TargetST.
-func Blend(now, later encoding.QDM, theta float64) encoding.QDM {
-	return encoding.QDM{Q: blend(now.Q, later.Q, theta), D: blend(now.D, later.D, theta), M: blend(now.M, later.M, theta)}
-}

@@ -44,14 +44,6 @@ func (s *Source) ShowSymmetries() { s.symmetric = true }
 // SetShortTerm gives rows a short-term value target (record.Replayer.ShortTerm).
 func (s *Source) SetShortTerm(theta float64) { s.replayer.ShortTerm = theta }
 
-// symmetry draws the transform of row i of b, the n-th handed out.
-func (s *Source) symmetry(b *encoding.TrainBatch, i int, n uint64) encoding.Transform {
-	x := (s.seed ^ n) * 0x9e3779b97f4a7c15 // splitmix64's finisher
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return encoding.Transform((x ^ x>>31) % uint64(b.NumSymmetries(i)))
-}
-
 // Next fills b, which comes empty, with as many rows as it has room for
 // (len(b.Masks)). The window is used as it is at the call. It never ends: an
 // empty window is ErrNoRows.
@@ -73,7 +65,7 @@ func (s *Source) Next(ctx context.Context, b *encoding.TrainBatch) error {
 			return fmt.Errorf("sampler %s: %w", s.sampler.Name(), err)
 		}
 		if i := b.N - 1; s.symmetric {
-			b.ApplySymmetry(i, s.symmetry(b, i, s.rows+uint64(k)))
+			b.ApplySymmetry(i, b.DrawSymmetry(i, s.seed^(s.rows+uint64(k))))
 		}
 	}
 	s.rows += uint64(n)

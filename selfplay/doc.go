@@ -31,7 +31,8 @@
 // line, random, or drawn from the policy, have no policy and weight 0.
 //
 // Every game handed to the sink is whole and knows its end reason. A game at
-// the ply limit is a draw with the reason MaxPlies and flagged rows. Games that
+// the ply limit has the reason MaxPlies and flagged rows, and is a draw unless
+// MaxPliesMaterial says otherwise. Games that
 // a stop leaves under way are never handed out; they are gone on with
 // (Unfinished), or dropped, which frees their ordinals.
 //

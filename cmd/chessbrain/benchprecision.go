@@ -58,7 +58,7 @@ with a choice, and whose value (W-L) differs by 0.005 at most in the mean.`,
 		},
 	}
 	c.Flags().StringVar(&file, "net-file", "", "compare this .safetensors file")
-	c.Flags().IntVar(&positions, "positions", 2000, fmt.Sprintf("how many, 1 to %d", maxComparePositions))
+	c.Flags().IntVar(&positions, "positions", 20000, fmt.Sprintf("how many, 1 to %d", maxComparePositions))
 	c.Flags().Uint64Var(&seed, "seed", 1, "of the choice of positions")
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	return c

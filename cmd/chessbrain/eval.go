@@ -89,13 +89,9 @@ func (o *evalOptions) run(c *cobra.Command) (err error) {
 	}
 	ctx, stop := stoppable(c)
 	defer stop()
-	s, err := o.subject.open(c, false)
+	s, rows, err := o.subject.openWith(ctx, c, false, o.data)
 	if err != nil {
 		return err
-	}
-	rows, err := openRows(ctx, c, s, o.data)
-	if err != nil {
-		return orStopped(ctx, err)
 	}
 	defer closeAfter(&err, rows)
 	opt := tools.EvalOptions{BatchSize: o.batchSize, Batches: o.batches}

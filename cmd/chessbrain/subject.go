@@ -90,6 +90,16 @@ func (f *subjectFlags) open(c *cobra.Command, fresh bool) (*tools.Subject, error
 	return tools.NewSubject("fresh net of "+f.config, net, e), err
 }
 
+// openWith opens the net, and the rows of data, which the caller closes.
+func (f *subjectFlags) openWith(ctx context.Context, c *cobra.Command, fresh bool, data string) (*tools.Subject, *tools.Rows, error) {
+	s, err := f.open(c, fresh)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := openRows(ctx, c, s, data)
+	return s, rows, orStopped(ctx, err)
+}
+
 // openRows reads data, and says what had to be left out.
 func openRows(ctx context.Context, c *cobra.Command, s *tools.Subject, data string) (*tools.Rows, error) {
 	rows, err := tools.OpenRows(ctx, s, data)

@@ -50,13 +50,9 @@ func (o *epochOptions) run(c *cobra.Command) (err error) {
 	}
 	ctx, stop := stoppable(c)
 	defer stop()
-	s, err := o.subject.open(c, true)
+	s, rows, err := o.subject.openWith(ctx, c, true, o.data)
 	if err != nil {
 		return err
-	}
-	rows, err := openRows(ctx, c, s, o.data)
-	if err != nil {
-		return orStopped(ctx, err)
 	}
 	defer closeAfter(&err, rows)
 	out := c.OutOrStdout()

@@ -157,7 +157,7 @@ func (s *Source) Next(ctx context.Context, b *encoding.TrainBatch) error {
 		s.at.Row += int64(took)
 		for i := b.N - took; i < b.N; i++ {
 			if s.symmetric {
-				b.ApplySymmetry(i, symmetry(b, i, s.symSeed^s.at.Rows))
+				b.ApplySymmetry(i, b.DrawSymmetry(i, s.symSeed^s.at.Rows))
 			}
 			s.at.Rows++
 		}
@@ -253,12 +253,4 @@ func (s *Source) open(name string) (*Manifest, error) {
 		return nil, &GoneError{Dir: dir, err: err}
 	}
 	return m, nil
-}
-
-// symmetry draws the transform of row i of b by a hash of n.
-func symmetry(b *encoding.TrainBatch, i int, n uint64) encoding.Transform {
-	x := n * 0x9e3779b97f4a7c15 // splitmix64's finisher
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return encoding.Transform((x ^ x>>31) % uint64(b.NumSymmetries(i)))
 }
