@@ -146,13 +146,16 @@ func line(rng *rand.Rand, start chess.Board, plies int, flags record.GameFlags) 
 		g.Start = start.FEN()
 	}
 	h := chess.NewHistory(start)
-	for range plies {
+	for {
 		var l chess.MoveList
 		h.Board().GenerateMoves(&l)
-		if over := h.Terminal(l.N); over != chess.NotOver {
+		if over := h.Terminal(l.N); over != chess.NotOver { // the last ply may end the game, too
 			if g.End = record.EndOf(over); over == chess.Checkmate {
 				g.WhiteResult = int8(2*int(h.Board().SideToMove()) - 1)
 			}
+			break
+		}
+		if len(g.Plies) == plies {
 			break
 		}
 		p := randomPly(rng, &l)

@@ -292,14 +292,17 @@ func TestV6RandomGames(t *testing.T) {
 func randomGame(rng *rand.Rand) *record.Game {
 	g := &record.Game{NetID: "n", End: record.EndMaxPlies}
 	h := chess.NewHistory(chess.StartBoard())
-	for range 80 {
+	for {
 		var l chess.MoveList
 		h.Board().GenerateMoves(&l)
-		if h.Terminal(l.N) != chess.NotOver {
+		if h.Terminal(l.N) != chess.NotOver { // the last ply may end the game, too
 			g.End, g.WhiteResult = record.EndUnknown, 0
 			if l.N == 0 && h.Board().InCheck() {
 				g.WhiteResult = int8(2*int(h.Board().SideToMove()) - 1)
 			}
+			break
+		}
+		if len(g.Plies) == 80 {
 			break
 		}
 		value := func() encoding.QDM {
