@@ -2,10 +2,14 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: build test race vet fuzz generate lint ci clean
+.PHONY: build plugins test race vet fuzz generate lint ci clean
 
 build: ## the program, pure Go
 	$(GO) build -trimpath -o bin/chessbrain ./cmd/chessbrain
+
+plugins: ## the shipped rescorers, samplers and exporters as programs, into bin/plugins
+	@mkdir -p bin/plugins
+	$(GO) build -trimpath -ldflags='-s -w' -o bin/plugins/ $(addprefix ./,$(dir $(wildcard plugins/*/main.go)))
 
 test: ## what `go test ./...` runs
 	$(GO) test ./...
@@ -15,7 +19,7 @@ vet: ## go vet, gofmt
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
 
 race: ## race detector on the concurrent packages (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -short ./mcts ./selfplay ./replay ./trainer ./monitor/... ./loop
+	CGO_ENABLED=1 $(GO) test -race -short ./mcts ./selfplay ./replay ./trainer ./monitor/... ./loop ./plugins/api ./plugins/host
 
 fuzz: ## every decoder, 20000 fresh inputs each; FUZZCOUNT=2000000 for more
 	GO="$(GO)" scripts/fuzz.sh $(or $(FUZZCOUNT),20000)

@@ -1,6 +1,7 @@
 // Package bench measures how fast this machine is at what the program does:
 // kernels, inference, training steps, tree work of the search and self-play; and
-// how far a net's answers in bf16 are from those in fp32 ([ComparePrecisions]).
+// how far a net's answers in bf16 are from those in fp32 ([ComparePrecisions]), and
+// how fast games pass through a plugin ([Plugins]).
 //
 // Machines are noisy (other processes, frequency steps, virtual cores), and noise
 // only ever makes a run slower. Every measurement therefore repeats short runs

@@ -3,7 +3,8 @@ package chess
 import "math/bits"
 
 // GenerateMoves fills l with the legal moves. The order is fixed, because searches
-// with equal seeds must be equal and it breaks ties; no file depends on it: knights, bishops and diagonal queen moves, rooks
+// with equal seeds must be equal and it breaks ties, and policies stand in it in the
+// protocol of plugins; no file depends on it: knights, bishops and diagonal queen moves, rooks
 // and straight queen moves (each by from, then to), pawns (single steps, double
 // steps, captures towards the a-file, captures towards the h-file, each by to;
 // promotions queen, rook, bishop, knight; en passant), king steps by to, castling

@@ -444,7 +444,7 @@ func (x *Arch_Activation) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Arch_Activation.Descriptor instead.
 func (Arch_Activation) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{28, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{29, 0}
 }
 
 type Arch_PolicyHead int32
@@ -506,7 +506,7 @@ func (x *Arch_PolicyHead) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Arch_PolicyHead.Descriptor instead.
 func (Arch_PolicyHead) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{28, 1}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{29, 1}
 }
 
 type Arch_ValueHead int32
@@ -564,7 +564,7 @@ func (x *Arch_ValueHead) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Arch_ValueHead.Descriptor instead.
 func (Arch_ValueHead) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{28, 2}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{29, 2}
 }
 
 type Training_Source int32
@@ -630,7 +630,7 @@ func (x *Training_Source) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Training_Source.Descriptor instead.
 func (Training_Source) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{33, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{34, 0}
 }
 
 type Training_Optimizer int32
@@ -688,7 +688,7 @@ func (x *Training_Optimizer) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Training_Optimizer.Descriptor instead.
 func (Training_Optimizer) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{33, 1}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{34, 1}
 }
 
 type Training_AMP int32
@@ -750,7 +750,7 @@ func (x *Training_AMP) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Training_AMP.Descriptor instead.
 func (Training_AMP) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{33, 2}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{34, 2}
 }
 
 type LRRule_Transition int32
@@ -812,7 +812,7 @@ func (x *LRRule_Transition) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use LRRule_Transition.Descriptor instead.
 func (LRRule_Transition) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{34, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{35, 0}
 }
 
 type Loss_Head int32
@@ -875,7 +875,7 @@ func (x *Loss_Head) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Loss_Head.Descriptor instead.
 func (Loss_Head) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{36, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{37, 0}
 }
 
 type Loss_Kind int32
@@ -945,7 +945,7 @@ func (x *Loss_Kind) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Loss_Kind.Descriptor instead.
 func (Loss_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{36, 1}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{37, 1}
 }
 
 type Loss_Target int32
@@ -1019,7 +1019,7 @@ func (x *Loss_Target) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Loss_Target.Descriptor instead.
 func (Loss_Target) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{36, 2}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{37, 2}
 }
 
 type Export_Weights int32
@@ -1077,7 +1077,65 @@ func (x *Export_Weights) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Export_Weights.Descriptor instead.
 func (Export_Weights) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{41, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{42, 0}
+}
+
+type Plugins_OnFailure int32
+
+const (
+	// The run saves its state and ends.
+	Plugins_STOP Plugins_OnFailure = 0
+	// It goes on without: games are stored as they are, rows are drawn uniformly, the net is not exported.
+	Plugins_CONTINUE Plugins_OnFailure = 1
+)
+
+// Enum value maps for Plugins_OnFailure.
+var (
+	Plugins_OnFailure_name = map[int32]string{
+		0: "STOP",
+		1: "CONTINUE",
+	}
+	Plugins_OnFailure_value = map[string]int32{
+		"STOP":     0,
+		"CONTINUE": 1,
+	}
+)
+
+func (x Plugins_OnFailure) Enum() *Plugins_OnFailure {
+	p := new(Plugins_OnFailure)
+	*p = x
+	return p
+}
+
+func (x Plugins_OnFailure) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Plugins_OnFailure) Descriptor() protoreflect.EnumDescriptor {
+	return file_config_chessbrain_proto_enumTypes[17].Descriptor()
+}
+
+func (Plugins_OnFailure) Type() protoreflect.EnumType {
+	return &file_config_chessbrain_proto_enumTypes[17]
+}
+
+func (x Plugins_OnFailure) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Do not use.
+func (x *Plugins_OnFailure) UnmarshalJSON(b []byte) error {
+	num, err := protoimpl.X.UnmarshalJSONEnum(x.Descriptor(), b)
+	if err != nil {
+		return err
+	}
+	*x = Plugins_OnFailure(num)
+	return nil
+}
+
+// Deprecated: Use Plugins_OnFailure.Descriptor instead.
+func (Plugins_OnFailure) EnumDescriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{43, 0}
 }
 
 type Log_Level int32
@@ -1116,11 +1174,11 @@ func (x Log_Level) String() string {
 }
 
 func (Log_Level) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[17].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[18].Descriptor()
 }
 
 func (Log_Level) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[17]
+	return &file_config_chessbrain_proto_enumTypes[18]
 }
 
 func (x Log_Level) Number() protoreflect.EnumNumber {
@@ -1172,11 +1230,11 @@ func (x Log_Format) String() string {
 }
 
 func (Log_Format) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[18].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[19].Descriptor()
 }
 
 func (Log_Format) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[18]
+	return &file_config_chessbrain_proto_enumTypes[19]
 }
 
 func (x Log_Format) Number() protoreflect.EnumNumber {
@@ -2720,7 +2778,9 @@ type DataLoader struct {
 	// Example: stage { name: "all" input: "split.validation" simple_chunk_extractor { epochs: 0 } }
 	// Example: stage { name: "rescored" input: "all" chunk_rescorer { threads: 1
 	// Example:   rescorer { name: "deblunder" settings { key: "threshold" value: "0.1" } } } }
-	// Example: stage { name: "unpack_validation" input: "rescored" chunk_unpacker {} }
+	// Example: stage { name: "smoothed" input: "rescored" plugin { name: "policy-temperature"
+	// Example:   settings { key: "temperature" value: "1.2" } threads: 2 batch: 16 } }
+	// Example: stage { name: "unpack_validation" input: "smoothed" chunk_unpacker {} }
 	// Example: stage { name: "joined" input: "unpack_validation" join_positions {} }
 	// Example: stage { name: "validation" input: "joined" tensor_generator {} }
 	Stage []*LoaderStage `protobuf:"bytes,1,rep,name=stage" json:"stage,omitempty"`
@@ -2804,8 +2864,10 @@ type LoaderStage struct {
 	JoinPositions *JoinPositions `protobuf:"bytes,12,opt,name=join_positions,json=joinPositions" json:"join_positions,omitempty"`
 	// Makes batches: frames to batches.
 	TensorGenerator *TensorGenerator `protobuf:"bytes,13,opt,name=tensor_generator,json=tensorGenerator" json:"tensor_generator,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Passes chunks through one rescorer, a program as a rule, many at a time: chunks to chunks.
+	Plugin        *LoaderPlugin `protobuf:"bytes,14,opt,name=plugin" json:"plugin,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LoaderStage) Reset() {
@@ -2925,6 +2987,13 @@ func (x *LoaderStage) GetJoinPositions() *JoinPositions {
 func (x *LoaderStage) GetTensorGenerator() *TensorGenerator {
 	if x != nil {
 		return x.TensorGenerator
+	}
+	return nil
+}
+
+func (x *LoaderStage) GetPlugin() *LoaderPlugin {
+	if x != nil {
+		return x.Plugin
 	}
 	return nil
 }
@@ -3504,6 +3573,84 @@ func (x *ChunkRescorer) GetRescorer() []*Stage {
 	return nil
 }
 
+type LoaderPlugin struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the rescorer, built in or a program.
+	Name *string `protobuf:"bytes,1,opt,name=name" json:"name,omitempty"`
+	// Its settings.
+	Settings map[string]string `protobuf:"bytes,2,rep,name=settings" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Batches that are rescored at the same time.
+	Threads *int32 `protobuf:"varint,3,opt,name=threads,def=2" json:"threads,omitempty"`
+	// Most chunks of a batch; it is not waited for more than there are.
+	Batch         *int32 `protobuf:"varint,4,opt,name=batch,def=16" json:"batch,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for LoaderPlugin fields.
+const (
+	Default_LoaderPlugin_Threads = int32(2)
+	Default_LoaderPlugin_Batch   = int32(16)
+)
+
+func (x *LoaderPlugin) Reset() {
+	*x = LoaderPlugin{}
+	mi := &file_config_chessbrain_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoaderPlugin) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoaderPlugin) ProtoMessage() {}
+
+func (x *LoaderPlugin) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoaderPlugin.ProtoReflect.Descriptor instead.
+func (*LoaderPlugin) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *LoaderPlugin) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *LoaderPlugin) GetSettings() map[string]string {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+func (x *LoaderPlugin) GetThreads() int32 {
+	if x != nil && x.Threads != nil {
+		return *x.Threads
+	}
+	return Default_LoaderPlugin_Threads
+}
+
+func (x *LoaderPlugin) GetBatch() int32 {
+	if x != nil && x.Batch != nil {
+		return *x.Batch
+	}
+	return Default_LoaderPlugin_Batch
+}
+
 type ChunkUnpacker struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Goroutines that unpack.
@@ -3530,7 +3677,7 @@ const (
 
 func (x *ChunkUnpacker) Reset() {
 	*x = ChunkUnpacker{}
-	mi := &file_config_chessbrain_proto_msgTypes[22]
+	mi := &file_config_chessbrain_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3542,7 +3689,7 @@ func (x *ChunkUnpacker) String() string {
 func (*ChunkUnpacker) ProtoMessage() {}
 
 func (x *ChunkUnpacker) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[22]
+	mi := &file_config_chessbrain_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3555,7 +3702,7 @@ func (x *ChunkUnpacker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChunkUnpacker.ProtoReflect.Descriptor instead.
 func (*ChunkUnpacker) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{22}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ChunkUnpacker) GetThreads() int32 {
@@ -3611,7 +3758,7 @@ const (
 
 func (x *ShufflingFrameSampler) Reset() {
 	*x = ShufflingFrameSampler{}
-	mi := &file_config_chessbrain_proto_msgTypes[23]
+	mi := &file_config_chessbrain_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3623,7 +3770,7 @@ func (x *ShufflingFrameSampler) String() string {
 func (*ShufflingFrameSampler) ProtoMessage() {}
 
 func (x *ShufflingFrameSampler) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[23]
+	mi := &file_config_chessbrain_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3636,7 +3783,7 @@ func (x *ShufflingFrameSampler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShufflingFrameSampler.ProtoReflect.Descriptor instead.
 func (*ShufflingFrameSampler) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{23}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ShufflingFrameSampler) GetThreads() int32 {
@@ -3662,7 +3809,7 @@ type JoinPositions struct {
 
 func (x *JoinPositions) Reset() {
 	*x = JoinPositions{}
-	mi := &file_config_chessbrain_proto_msgTypes[24]
+	mi := &file_config_chessbrain_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3674,7 +3821,7 @@ func (x *JoinPositions) String() string {
 func (*JoinPositions) ProtoMessage() {}
 
 func (x *JoinPositions) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[24]
+	mi := &file_config_chessbrain_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3687,7 +3834,7 @@ func (x *JoinPositions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinPositions.ProtoReflect.Descriptor instead.
 func (*JoinPositions) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{24}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{25}
 }
 
 type TensorGenerator struct {
@@ -3708,7 +3855,7 @@ const (
 
 func (x *TensorGenerator) Reset() {
 	*x = TensorGenerator{}
-	mi := &file_config_chessbrain_proto_msgTypes[25]
+	mi := &file_config_chessbrain_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3720,7 +3867,7 @@ func (x *TensorGenerator) String() string {
 func (*TensorGenerator) ProtoMessage() {}
 
 func (x *TensorGenerator) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[25]
+	mi := &file_config_chessbrain_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3733,7 +3880,7 @@ func (x *TensorGenerator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TensorGenerator.ProtoReflect.Descriptor instead.
 func (*TensorGenerator) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{25}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *TensorGenerator) GetThreads() int32 {
@@ -3759,7 +3906,7 @@ type Loop struct {
 
 func (x *Loop) Reset() {
 	*x = Loop{}
-	mi := &file_config_chessbrain_proto_msgTypes[26]
+	mi := &file_config_chessbrain_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3771,7 +3918,7 @@ func (x *Loop) String() string {
 func (*Loop) ProtoMessage() {}
 
 func (x *Loop) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[26]
+	mi := &file_config_chessbrain_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3784,7 +3931,7 @@ func (x *Loop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Loop.ProtoReflect.Descriptor instead.
 func (*Loop) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{26}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{27}
 }
 
 type Model struct {
@@ -3802,7 +3949,7 @@ type Model struct {
 
 func (x *Model) Reset() {
 	*x = Model{}
-	mi := &file_config_chessbrain_proto_msgTypes[27]
+	mi := &file_config_chessbrain_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3814,7 +3961,7 @@ func (x *Model) String() string {
 func (*Model) ProtoMessage() {}
 
 func (x *Model) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[27]
+	mi := &file_config_chessbrain_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3827,7 +3974,7 @@ func (x *Model) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Model.ProtoReflect.Descriptor instead.
 func (*Model) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{27}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Model) GetNet() string {
@@ -3898,7 +4045,7 @@ const (
 
 func (x *Arch) Reset() {
 	*x = Arch{}
-	mi := &file_config_chessbrain_proto_msgTypes[28]
+	mi := &file_config_chessbrain_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3910,7 +4057,7 @@ func (x *Arch) String() string {
 func (*Arch) ProtoMessage() {}
 
 func (x *Arch) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[28]
+	mi := &file_config_chessbrain_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3923,7 +4070,7 @@ func (x *Arch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Arch.ProtoReflect.Descriptor instead.
 func (*Arch) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{28}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Arch) GetVersion() int32 {
@@ -4060,7 +4207,7 @@ const (
 
 func (x *ConvTower) Reset() {
 	*x = ConvTower{}
-	mi := &file_config_chessbrain_proto_msgTypes[29]
+	mi := &file_config_chessbrain_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4072,7 +4219,7 @@ func (x *ConvTower) String() string {
 func (*ConvTower) ProtoMessage() {}
 
 func (x *ConvTower) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[29]
+	mi := &file_config_chessbrain_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4085,7 +4232,7 @@ func (x *ConvTower) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvTower.ProtoReflect.Descriptor instead.
 func (*ConvTower) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{29}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ConvTower) GetFilters() int32 {
@@ -4118,7 +4265,7 @@ type AttentionBody struct {
 
 func (x *AttentionBody) Reset() {
 	*x = AttentionBody{}
-	mi := &file_config_chessbrain_proto_msgTypes[30]
+	mi := &file_config_chessbrain_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4130,7 +4277,7 @@ func (x *AttentionBody) String() string {
 func (*AttentionBody) ProtoMessage() {}
 
 func (x *AttentionBody) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[30]
+	mi := &file_config_chessbrain_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4143,7 +4290,7 @@ func (x *AttentionBody) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttentionBody.ProtoReflect.Descriptor instead.
 func (*AttentionBody) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{30}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{31}
 }
 
 // What configs/models.textproto holds.
@@ -4157,7 +4304,7 @@ type ModelKinds struct {
 
 func (x *ModelKinds) Reset() {
 	*x = ModelKinds{}
-	mi := &file_config_chessbrain_proto_msgTypes[31]
+	mi := &file_config_chessbrain_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4169,7 +4316,7 @@ func (x *ModelKinds) String() string {
 func (*ModelKinds) ProtoMessage() {}
 
 func (x *ModelKinds) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[31]
+	mi := &file_config_chessbrain_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4182,7 +4329,7 @@ func (x *ModelKinds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelKinds.ProtoReflect.Descriptor instead.
 func (*ModelKinds) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{31}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ModelKinds) GetKind() []*ModelKind {
@@ -4204,7 +4351,7 @@ type ModelKind struct {
 
 func (x *ModelKind) Reset() {
 	*x = ModelKind{}
-	mi := &file_config_chessbrain_proto_msgTypes[32]
+	mi := &file_config_chessbrain_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4216,7 +4363,7 @@ func (x *ModelKind) String() string {
 func (*ModelKind) ProtoMessage() {}
 
 func (x *ModelKind) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[32]
+	mi := &file_config_chessbrain_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4229,7 +4376,7 @@ func (x *ModelKind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelKind.ProtoReflect.Descriptor instead.
 func (*ModelKind) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{32}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ModelKind) GetName() string {
@@ -4344,7 +4491,7 @@ const (
 
 func (x *Training) Reset() {
 	*x = Training{}
-	mi := &file_config_chessbrain_proto_msgTypes[33]
+	mi := &file_config_chessbrain_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4356,7 +4503,7 @@ func (x *Training) String() string {
 func (*Training) ProtoMessage() {}
 
 func (x *Training) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[33]
+	mi := &file_config_chessbrain_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4369,7 +4516,7 @@ func (x *Training) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Training.ProtoReflect.Descriptor instead.
 func (*Training) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{33}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Training) GetSource() Training_Source {
@@ -4599,7 +4746,7 @@ const (
 
 func (x *LRRule) Reset() {
 	*x = LRRule{}
-	mi := &file_config_chessbrain_proto_msgTypes[34]
+	mi := &file_config_chessbrain_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4611,7 +4758,7 @@ func (x *LRRule) String() string {
 func (*LRRule) ProtoMessage() {}
 
 func (x *LRRule) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[34]
+	mi := &file_config_chessbrain_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4624,7 +4771,7 @@ func (x *LRRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LRRule.ProtoReflect.Descriptor instead.
 func (*LRRule) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{34}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *LRRule) GetStartingStep() int64 {
@@ -4680,7 +4827,7 @@ const (
 
 func (x *Warmup) Reset() {
 	*x = Warmup{}
-	mi := &file_config_chessbrain_proto_msgTypes[35]
+	mi := &file_config_chessbrain_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4692,7 +4839,7 @@ func (x *Warmup) String() string {
 func (*Warmup) ProtoMessage() {}
 
 func (x *Warmup) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[35]
+	mi := &file_config_chessbrain_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4705,7 +4852,7 @@ func (x *Warmup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Warmup.ProtoReflect.Descriptor instead.
 func (*Warmup) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{35}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Warmup) GetSteps() int64 {
@@ -4752,7 +4899,7 @@ const (
 
 func (x *Loss) Reset() {
 	*x = Loss{}
-	mi := &file_config_chessbrain_proto_msgTypes[36]
+	mi := &file_config_chessbrain_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4764,7 +4911,7 @@ func (x *Loss) String() string {
 func (*Loss) ProtoMessage() {}
 
 func (x *Loss) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[36]
+	mi := &file_config_chessbrain_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4777,7 +4924,7 @@ func (x *Loss) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Loss.ProtoReflect.Descriptor instead.
 func (*Loss) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{36}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Loss) GetHead() Loss_Head {
@@ -4847,7 +4994,7 @@ const (
 
 func (x *SWA) Reset() {
 	*x = SWA{}
-	mi := &file_config_chessbrain_proto_msgTypes[37]
+	mi := &file_config_chessbrain_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4859,7 +5006,7 @@ func (x *SWA) String() string {
 func (*SWA) ProtoMessage() {}
 
 func (x *SWA) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[37]
+	mi := &file_config_chessbrain_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4872,7 +5019,7 @@ func (x *SWA) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SWA.ProtoReflect.Descriptor instead.
 func (*SWA) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{37}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *SWA) GetPeriod() int64 {
@@ -4910,7 +5057,7 @@ const (
 
 func (x *Validation) Reset() {
 	*x = Validation{}
-	mi := &file_config_chessbrain_proto_msgTypes[38]
+	mi := &file_config_chessbrain_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4922,7 +5069,7 @@ func (x *Validation) String() string {
 func (*Validation) ProtoMessage() {}
 
 func (x *Validation) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[38]
+	mi := &file_config_chessbrain_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4935,7 +5082,7 @@ func (x *Validation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Validation.ProtoReflect.Descriptor instead.
 func (*Validation) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{38}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Validation) GetShare() float64 {
@@ -4985,7 +5132,7 @@ const (
 
 func (x *Checkpoint) Reset() {
 	*x = Checkpoint{}
-	mi := &file_config_chessbrain_proto_msgTypes[39]
+	mi := &file_config_chessbrain_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4997,7 +5144,7 @@ func (x *Checkpoint) String() string {
 func (*Checkpoint) ProtoMessage() {}
 
 func (x *Checkpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[39]
+	mi := &file_config_chessbrain_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5010,7 +5157,7 @@ func (x *Checkpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Checkpoint.ProtoReflect.Descriptor instead.
 func (*Checkpoint) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{39}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Checkpoint) GetInterval() int64 {
@@ -5075,7 +5222,7 @@ const (
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_config_chessbrain_proto_msgTypes[40]
+	mi := &file_config_chessbrain_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5087,7 +5234,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[40]
+	mi := &file_config_chessbrain_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5100,7 +5247,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{40}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Metrics) GetDir() string {
@@ -5147,8 +5294,8 @@ func (x *Metrics) GetEvery() int32 {
 
 type Export struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Format: safetensors, lc0 (.pb.gz for Leela's engine, linear16) or onnx. selfplay processes watch .safetensors only: keep
-	// that where they play the published nets.
+	// Exporter by name: safetensors, lc0 (.pb.gz for Leela's engine), onnx, another built-in one or a program
+	// (chessbrain plugins list). selfplay processes watch .safetensors only: keep that where they play the published nets.
 	Exporter *string `protobuf:"bytes,1,opt,name=exporter,def=safetensors" json:"exporter,omitempty"`
 	// Where published nets go, below the run directory unless absolute. {job} {training} {samples} {rows} {step}
 	// {datetime} are filled in.
@@ -5160,7 +5307,10 @@ type Export struct {
 	// Newest exported nets that are kept; 0 = all.
 	Keep *int32 `protobuf:"varint,5,opt,name=keep,def=0" json:"keep,omitempty"`
 	// Destination: directory.
-	Publisher     *string `protobuf:"bytes,6,opt,name=publisher,def=directory" json:"publisher,omitempty"`
+	Publisher *string `protobuf:"bytes,6,opt,name=publisher,def=directory" json:"publisher,omitempty"`
+	// The exporter's settings; chessbrain plugins describe NAME lists them.
+	// Example: settings { key: "encoding" value: "float16" }
+	Settings      map[string]string `protobuf:"bytes,7,rep,name=settings" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5177,7 +5327,7 @@ const (
 
 func (x *Export) Reset() {
 	*x = Export{}
-	mi := &file_config_chessbrain_proto_msgTypes[41]
+	mi := &file_config_chessbrain_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5189,7 +5339,7 @@ func (x *Export) String() string {
 func (*Export) ProtoMessage() {}
 
 func (x *Export) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[41]
+	mi := &file_config_chessbrain_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5202,7 +5352,7 @@ func (x *Export) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Export.ProtoReflect.Descriptor instead.
 func (*Export) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{41}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Export) GetExporter() string {
@@ -5247,23 +5397,48 @@ func (x *Export) GetPublisher() string {
 	return Default_Export_Publisher
 }
 
+func (x *Export) GetSettings() map[string]string {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
 type Plugins struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Rescorers, in order; each changes a finished game before it is stored. None = identity. Built in: deblunder, identity,
-	// plies-left, policy-temperature, syzygy (chessbrain rescore --help lists their settings).
+	// Rescorers, in order; each changes a finished game before it is stored. None = identity. Built in or programs:
+	// chessbrain plugins list has their names, chessbrain plugins describe NAME their settings.
 	// Example: rescorer { name: "deblunder" settings { key: "threshold" value: "0.1" } }
 	Rescorer []*Stage `protobuf:"bytes,1,rep,name=rescorer" json:"rescorer,omitempty"`
 	// Sampler that draws rows from the window.
 	Sampler *Stage `protobuf:"bytes,2,opt,name=sampler" json:"sampler,omitempty"`
-	// Programs that bring stages of their own (not in this build).
-	External      []*External `protobuf:"bytes,3,rep,name=external" json:"external,omitempty"`
+	// Directories of programs that bring stages of their own, first to last; after them those of the environment variable
+	// CHESSBRAIN_PLUGIN_DIR and plugins/ of the run directory are searched.
+	// Example: dir: "bin/plugins"
+	Dir []string `protobuf:"bytes,4,rep,name=dir" json:"dir,omitempty"`
+	// What happens when a program fails for good, after restarts in a row: STOP or CONTINUE.
+	OnFailure *Plugins_OnFailure `protobuf:"varint,5,opt,name=on_failure,json=onFailure,enum=chessbrain.config.v1.Plugins_OnFailure,def=0" json:"on_failure,omitempty"`
+	// Seconds that a program has from its start until it is ready, > 0.
+	StartTimeoutSeconds *float64 `protobuf:"fixed64,6,opt,name=start_timeout_seconds,json=startTimeoutSeconds,def=30" json:"start_timeout_seconds,omitempty"`
+	// Seconds that one call of a program may take, > 0; after that it is ended and started anew.
+	CallTimeoutSeconds *float64 `protobuf:"fixed64,7,opt,name=call_timeout_seconds,json=callTimeoutSeconds,def=120" json:"call_timeout_seconds,omitempty"`
+	// Starts in a row without a good call in between, after which a program is given up.
+	Restarts      *int32 `protobuf:"varint,8,opt,name=restarts,def=5" json:"restarts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
+// Default values for Plugins fields.
+const (
+	Default_Plugins_OnFailure           = Plugins_STOP
+	Default_Plugins_StartTimeoutSeconds = float64(30)
+	Default_Plugins_CallTimeoutSeconds  = float64(120)
+	Default_Plugins_Restarts            = int32(5)
+)
+
 func (x *Plugins) Reset() {
 	*x = Plugins{}
-	mi := &file_config_chessbrain_proto_msgTypes[42]
+	mi := &file_config_chessbrain_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5275,7 +5450,7 @@ func (x *Plugins) String() string {
 func (*Plugins) ProtoMessage() {}
 
 func (x *Plugins) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[42]
+	mi := &file_config_chessbrain_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5288,7 +5463,7 @@ func (x *Plugins) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plugins.ProtoReflect.Descriptor instead.
 func (*Plugins) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{42}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Plugins) GetRescorer() []*Stage {
@@ -5305,11 +5480,39 @@ func (x *Plugins) GetSampler() *Stage {
 	return nil
 }
 
-func (x *Plugins) GetExternal() []*External {
+func (x *Plugins) GetDir() []string {
 	if x != nil {
-		return x.External
+		return x.Dir
 	}
 	return nil
+}
+
+func (x *Plugins) GetOnFailure() Plugins_OnFailure {
+	if x != nil && x.OnFailure != nil {
+		return *x.OnFailure
+	}
+	return Default_Plugins_OnFailure
+}
+
+func (x *Plugins) GetStartTimeoutSeconds() float64 {
+	if x != nil && x.StartTimeoutSeconds != nil {
+		return *x.StartTimeoutSeconds
+	}
+	return Default_Plugins_StartTimeoutSeconds
+}
+
+func (x *Plugins) GetCallTimeoutSeconds() float64 {
+	if x != nil && x.CallTimeoutSeconds != nil {
+		return *x.CallTimeoutSeconds
+	}
+	return Default_Plugins_CallTimeoutSeconds
+}
+
+func (x *Plugins) GetRestarts() int32 {
+	if x != nil && x.Restarts != nil {
+		return *x.Restarts
+	}
+	return Default_Plugins_Restarts
 }
 
 type Stage struct {
@@ -5325,7 +5528,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_config_chessbrain_proto_msgTypes[43]
+	mi := &file_config_chessbrain_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5337,7 +5540,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[43]
+	mi := &file_config_chessbrain_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5350,7 +5553,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{43}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Stage) GetName() string {
@@ -5365,43 +5568,6 @@ func (x *Stage) GetSettings() map[string]string {
 		return x.Settings
 	}
 	return nil
-}
-
-// Later.
-type External struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *External) Reset() {
-	*x = External{}
-	mi := &file_config_chessbrain_proto_msgTypes[44]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *External) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*External) ProtoMessage() {}
-
-func (x *External) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[44]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use External.ProtoReflect.Descriptor instead.
-func (*External) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{44}
 }
 
 type Log struct {
@@ -5791,7 +5957,7 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"\n" +
 	"DataLoader\x127\n" +
 	"\x05stage\x18\x01 \x03(\v2!.chessbrain.config.v1.LoaderStageR\x05stage\x12\x16\n" +
-	"\x06output\x18\x02 \x03(\tR\x06output\"\xd7\a\n" +
+	"\x06output\x18\x02 \x03(\tR\x06output\"\x93\b\n" +
 	"\vLoaderStage\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05input\x18\x02 \x03(\tR\x05input\x127\n" +
@@ -5806,7 +5972,8 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	" \x01(\v2#.chessbrain.config.v1.ChunkUnpackerR\rchunkUnpacker\x12c\n" +
 	"\x17shuffling_frame_sampler\x18\v \x01(\v2+.chessbrain.config.v1.ShufflingFrameSamplerR\x15shufflingFrameSampler\x12J\n" +
 	"\x0ejoin_positions\x18\f \x01(\v2#.chessbrain.config.v1.JoinPositionsR\rjoinPositions\x12P\n" +
-	"\x10tensor_generator\x18\r \x01(\v2%.chessbrain.config.v1.TensorGeneratorR\x0ftensorGenerator\"\xb1\x01\n" +
+	"\x10tensor_generator\x18\r \x01(\v2%.chessbrain.config.v1.TensorGeneratorR\x0ftensorGenerator\x12:\n" +
+	"\x06plugin\x18\x0e \x01(\v2\".chessbrain.config.v1.LoaderPluginR\x06plugin\"\xb1\x01\n" +
 	"\vLoaderQueue\x12\x1d\n" +
 	"\bcapacity\x18\x01 \x01(\x05:\x014R\bcapacity\x12M\n" +
 	"\boverflow\x18\x02 \x01(\x0e2*.chessbrain.config.v1.LoaderQueue.Overflow:\x05BLOCKR\boverflow\"4\n" +
@@ -5847,7 +6014,15 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"\x06epochs\x18\x01 \x01(\x05:\x011R\x06epochs\"e\n" +
 	"\rChunkRescorer\x12\x1b\n" +
 	"\athreads\x18\x01 \x01(\x05:\x011R\athreads\x127\n" +
-	"\brescorer\x18\x02 \x03(\v2\x1b.chessbrain.config.v1.StageR\brescorer\"\xfd\x01\n" +
+	"\brescorer\x18\x02 \x03(\v2\x1b.chessbrain.config.v1.StageR\brescorer\"\xe4\x01\n" +
+	"\fLoaderPlugin\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12L\n" +
+	"\bsettings\x18\x02 \x03(\v20.chessbrain.config.v1.LoaderPlugin.SettingsEntryR\bsettings\x12\x1b\n" +
+	"\athreads\x18\x03 \x01(\x05:\x012R\athreads\x12\x18\n" +
+	"\x05batch\x18\x04 \x01(\x05:\x0216R\x05batch\x1a;\n" +
+	"\rSettingsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xfd\x01\n" +
 	"\rChunkUnpacker\x12\x1b\n" +
 	"\athreads\x18\x01 \x01(\x05:\x011R\athreads\x127\n" +
 	"\x16position_sampling_rate\x18\x02 \x01(\x01:\x011R\x14positionSamplingRate\x12(\n" +
@@ -6040,29 +6215,39 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"\x06public\x18\x04 \x01(\b:\x05falseR\x06public\x12\x1d\n" +
 	"\n" +
 	"token_file\x18\x05 \x01(\tR\ttokenFile\x12\x17\n" +
-	"\x05every\x18\x06 \x01(\x05:\x011R\x05every\"\xc3\x02\n" +
+	"\x05every\x18\x06 \x01(\x05:\x011R\x05every\"\xc8\x03\n" +
 	"\x06Export\x12'\n" +
 	"\bexporter\x18\x01 \x01(\t:\vsafetensorsR\bexporter\x12>\n" +
 	"\x04path\x18\x02 \x01(\t:*models/{job}-{training}-s{samples}-d{rows}R\x04path\x12C\n" +
 	"\aweights\x18\x03 \x01(\x0e2$.chessbrain.config.v1.Export.Weights:\x03RAWR\aweights\x12.\n" +
 	"\x11every_checkpoints\x18\x04 \x01(\x05:\x010R\x10everyCheckpoints\x12\x15\n" +
 	"\x04keep\x18\x05 \x01(\x05:\x010R\x04keep\x12'\n" +
-	"\tpublisher\x18\x06 \x01(\t:\tdirectoryR\tpublisher\"\x1b\n" +
+	"\tpublisher\x18\x06 \x01(\t:\tdirectoryR\tpublisher\x12F\n" +
+	"\bsettings\x18\a \x03(\v2*.chessbrain.config.v1.Export.SettingsEntryR\bsettings\x1a;\n" +
+	"\rSettingsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x1b\n" +
 	"\aWeights\x12\a\n" +
 	"\x03RAW\x10\x00\x12\a\n" +
-	"\x03SWA\x10\x01\"\xb5\x01\n" +
+	"\x03SWA\x10\x01\"\x92\x03\n" +
 	"\aPlugins\x127\n" +
 	"\brescorer\x18\x01 \x03(\v2\x1b.chessbrain.config.v1.StageR\brescorer\x125\n" +
-	"\asampler\x18\x02 \x01(\v2\x1b.chessbrain.config.v1.StageR\asampler\x12:\n" +
-	"\bexternal\x18\x03 \x03(\v2\x1e.chessbrain.config.v1.ExternalR\bexternal\"\x9f\x01\n" +
+	"\asampler\x18\x02 \x01(\v2\x1b.chessbrain.config.v1.StageR\asampler\x12\x10\n" +
+	"\x03dir\x18\x04 \x03(\tR\x03dir\x12L\n" +
+	"\n" +
+	"on_failure\x18\x05 \x01(\x0e2'.chessbrain.config.v1.Plugins.OnFailure:\x04STOPR\tonFailure\x126\n" +
+	"\x15start_timeout_seconds\x18\x06 \x01(\x01:\x0230R\x13startTimeoutSeconds\x125\n" +
+	"\x14call_timeout_seconds\x18\a \x01(\x01:\x03120R\x12callTimeoutSeconds\x12\x1d\n" +
+	"\brestarts\x18\b \x01(\x05:\x015R\brestarts\"#\n" +
+	"\tOnFailure\x12\b\n" +
+	"\x04STOP\x10\x00\x12\f\n" +
+	"\bCONTINUE\x10\x01J\x04\b\x03\x10\x04\"\x9f\x01\n" +
 	"\x05Stage\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12E\n" +
 	"\bsettings\x18\x02 \x03(\v2).chessbrain.config.v1.Stage.SettingsEntryR\bsettings\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\n" +
-	"\n" +
-	"\bExternal\"\xcd\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xcd\x02\n" +
 	"\x03Log\x12;\n" +
 	"\x05level\x18\x01 \x01(\x0e2\x1f.chessbrain.config.v1.Log.Level:\x04INFOR\x05level\x12>\n" +
 	"\x06format\x18\x02 \x01(\x0e2 .chessbrain.config.v1.Log.Format:\x04TEXTR\x06format\x12'\n" +
@@ -6091,8 +6276,8 @@ func file_config_chessbrain_proto_rawDescGZIP() []byte {
 	return file_config_chessbrain_proto_rawDescData
 }
 
-var file_config_chessbrain_proto_enumTypes = make([]protoimpl.EnumInfo, 19)
-var file_config_chessbrain_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_config_chessbrain_proto_enumTypes = make([]protoimpl.EnumInfo, 20)
+var file_config_chessbrain_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
 var file_config_chessbrain_proto_goTypes = []any{
 	(SelfPlay_Precision)(0),            // 0: chessbrain.config.v1.SelfPlay.Precision
 	(SelfPlay_Age)(0),                  // 1: chessbrain.config.v1.SelfPlay.Age
@@ -6111,136 +6296,142 @@ var file_config_chessbrain_proto_goTypes = []any{
 	(Loss_Kind)(0),                     // 14: chessbrain.config.v1.Loss.Kind
 	(Loss_Target)(0),                   // 15: chessbrain.config.v1.Loss.Target
 	(Export_Weights)(0),                // 16: chessbrain.config.v1.Export.Weights
-	(Log_Level)(0),                     // 17: chessbrain.config.v1.Log.Level
-	(Log_Format)(0),                    // 18: chessbrain.config.v1.Log.Format
-	(*Config)(nil),                     // 19: chessbrain.config.v1.Config
-	(*SelfPlay)(nil),                   // 20: chessbrain.config.v1.SelfPlay
-	(*PlayoutCap)(nil),                 // 21: chessbrain.config.v1.PlayoutCap
-	(*Forks)(nil),                      // 22: chessbrain.config.v1.Forks
-	(*ReducedVisits)(nil),              // 23: chessbrain.config.v1.ReducedVisits
-	(*Odds)(nil),                       // 24: chessbrain.config.v1.Odds
-	(*Temperature)(nil),                // 25: chessbrain.config.v1.Temperature
-	(*Resign)(nil),                     // 26: chessbrain.config.v1.Resign
-	(*Openings)(nil),                   // 27: chessbrain.config.v1.Openings
-	(*MCTS)(nil),                       // 28: chessbrain.config.v1.MCTS
-	(*Gumbel)(nil),                     // 29: chessbrain.config.v1.Gumbel
-	(*MovesLeft)(nil),                  // 30: chessbrain.config.v1.MovesLeft
-	(*DataLoader)(nil),                 // 31: chessbrain.config.v1.DataLoader
-	(*LoaderStage)(nil),                // 32: chessbrain.config.v1.LoaderStage
-	(*LoaderQueue)(nil),                // 33: chessbrain.config.v1.LoaderQueue
-	(*FilePathProvider)(nil),           // 34: chessbrain.config.v1.FilePathProvider
-	(*ChunkSourceReader)(nil),          // 35: chessbrain.config.v1.ChunkSourceReader
-	(*ChunkSourceSplitter)(nil),        // 36: chessbrain.config.v1.ChunkSourceSplitter
-	(*PositionWeight)(nil),             // 37: chessbrain.config.v1.PositionWeight
-	(*ShufflingChunkPool)(nil),         // 38: chessbrain.config.v1.ShufflingChunkPool
-	(*SimpleChunkExtractor)(nil),       // 39: chessbrain.config.v1.SimpleChunkExtractor
-	(*ChunkRescorer)(nil),              // 40: chessbrain.config.v1.ChunkRescorer
-	(*ChunkUnpacker)(nil),              // 41: chessbrain.config.v1.ChunkUnpacker
-	(*ShufflingFrameSampler)(nil),      // 42: chessbrain.config.v1.ShufflingFrameSampler
-	(*JoinPositions)(nil),              // 43: chessbrain.config.v1.JoinPositions
-	(*TensorGenerator)(nil),            // 44: chessbrain.config.v1.TensorGenerator
-	(*Loop)(nil),                       // 45: chessbrain.config.v1.Loop
-	(*Model)(nil),                      // 46: chessbrain.config.v1.Model
-	(*Arch)(nil),                       // 47: chessbrain.config.v1.Arch
-	(*ConvTower)(nil),                  // 48: chessbrain.config.v1.ConvTower
-	(*AttentionBody)(nil),              // 49: chessbrain.config.v1.AttentionBody
-	(*ModelKinds)(nil),                 // 50: chessbrain.config.v1.ModelKinds
-	(*ModelKind)(nil),                  // 51: chessbrain.config.v1.ModelKind
-	(*Training)(nil),                   // 52: chessbrain.config.v1.Training
-	(*LRRule)(nil),                     // 53: chessbrain.config.v1.LRRule
-	(*Warmup)(nil),                     // 54: chessbrain.config.v1.Warmup
-	(*Loss)(nil),                       // 55: chessbrain.config.v1.Loss
-	(*SWA)(nil),                        // 56: chessbrain.config.v1.SWA
-	(*Validation)(nil),                 // 57: chessbrain.config.v1.Validation
-	(*Checkpoint)(nil),                 // 58: chessbrain.config.v1.Checkpoint
-	(*Metrics)(nil),                    // 59: chessbrain.config.v1.Metrics
-	(*Export)(nil),                     // 60: chessbrain.config.v1.Export
-	(*Plugins)(nil),                    // 61: chessbrain.config.v1.Plugins
-	(*Stage)(nil),                      // 62: chessbrain.config.v1.Stage
-	(*External)(nil),                   // 63: chessbrain.config.v1.External
-	(*Log)(nil),                        // 64: chessbrain.config.v1.Log
-	(*Openings_Position)(nil),          // 65: chessbrain.config.v1.Openings.Position
-	(*ChunkSourceSplitter_Output)(nil), // 66: chessbrain.config.v1.ChunkSourceSplitter.Output
-	nil,                                // 67: chessbrain.config.v1.Stage.SettingsEntry
+	(Plugins_OnFailure)(0),             // 17: chessbrain.config.v1.Plugins.OnFailure
+	(Log_Level)(0),                     // 18: chessbrain.config.v1.Log.Level
+	(Log_Format)(0),                    // 19: chessbrain.config.v1.Log.Format
+	(*Config)(nil),                     // 20: chessbrain.config.v1.Config
+	(*SelfPlay)(nil),                   // 21: chessbrain.config.v1.SelfPlay
+	(*PlayoutCap)(nil),                 // 22: chessbrain.config.v1.PlayoutCap
+	(*Forks)(nil),                      // 23: chessbrain.config.v1.Forks
+	(*ReducedVisits)(nil),              // 24: chessbrain.config.v1.ReducedVisits
+	(*Odds)(nil),                       // 25: chessbrain.config.v1.Odds
+	(*Temperature)(nil),                // 26: chessbrain.config.v1.Temperature
+	(*Resign)(nil),                     // 27: chessbrain.config.v1.Resign
+	(*Openings)(nil),                   // 28: chessbrain.config.v1.Openings
+	(*MCTS)(nil),                       // 29: chessbrain.config.v1.MCTS
+	(*Gumbel)(nil),                     // 30: chessbrain.config.v1.Gumbel
+	(*MovesLeft)(nil),                  // 31: chessbrain.config.v1.MovesLeft
+	(*DataLoader)(nil),                 // 32: chessbrain.config.v1.DataLoader
+	(*LoaderStage)(nil),                // 33: chessbrain.config.v1.LoaderStage
+	(*LoaderQueue)(nil),                // 34: chessbrain.config.v1.LoaderQueue
+	(*FilePathProvider)(nil),           // 35: chessbrain.config.v1.FilePathProvider
+	(*ChunkSourceReader)(nil),          // 36: chessbrain.config.v1.ChunkSourceReader
+	(*ChunkSourceSplitter)(nil),        // 37: chessbrain.config.v1.ChunkSourceSplitter
+	(*PositionWeight)(nil),             // 38: chessbrain.config.v1.PositionWeight
+	(*ShufflingChunkPool)(nil),         // 39: chessbrain.config.v1.ShufflingChunkPool
+	(*SimpleChunkExtractor)(nil),       // 40: chessbrain.config.v1.SimpleChunkExtractor
+	(*ChunkRescorer)(nil),              // 41: chessbrain.config.v1.ChunkRescorer
+	(*LoaderPlugin)(nil),               // 42: chessbrain.config.v1.LoaderPlugin
+	(*ChunkUnpacker)(nil),              // 43: chessbrain.config.v1.ChunkUnpacker
+	(*ShufflingFrameSampler)(nil),      // 44: chessbrain.config.v1.ShufflingFrameSampler
+	(*JoinPositions)(nil),              // 45: chessbrain.config.v1.JoinPositions
+	(*TensorGenerator)(nil),            // 46: chessbrain.config.v1.TensorGenerator
+	(*Loop)(nil),                       // 47: chessbrain.config.v1.Loop
+	(*Model)(nil),                      // 48: chessbrain.config.v1.Model
+	(*Arch)(nil),                       // 49: chessbrain.config.v1.Arch
+	(*ConvTower)(nil),                  // 50: chessbrain.config.v1.ConvTower
+	(*AttentionBody)(nil),              // 51: chessbrain.config.v1.AttentionBody
+	(*ModelKinds)(nil),                 // 52: chessbrain.config.v1.ModelKinds
+	(*ModelKind)(nil),                  // 53: chessbrain.config.v1.ModelKind
+	(*Training)(nil),                   // 54: chessbrain.config.v1.Training
+	(*LRRule)(nil),                     // 55: chessbrain.config.v1.LRRule
+	(*Warmup)(nil),                     // 56: chessbrain.config.v1.Warmup
+	(*Loss)(nil),                       // 57: chessbrain.config.v1.Loss
+	(*SWA)(nil),                        // 58: chessbrain.config.v1.SWA
+	(*Validation)(nil),                 // 59: chessbrain.config.v1.Validation
+	(*Checkpoint)(nil),                 // 60: chessbrain.config.v1.Checkpoint
+	(*Metrics)(nil),                    // 61: chessbrain.config.v1.Metrics
+	(*Export)(nil),                     // 62: chessbrain.config.v1.Export
+	(*Plugins)(nil),                    // 63: chessbrain.config.v1.Plugins
+	(*Stage)(nil),                      // 64: chessbrain.config.v1.Stage
+	(*Log)(nil),                        // 65: chessbrain.config.v1.Log
+	(*Openings_Position)(nil),          // 66: chessbrain.config.v1.Openings.Position
+	(*ChunkSourceSplitter_Output)(nil), // 67: chessbrain.config.v1.ChunkSourceSplitter.Output
+	nil,                                // 68: chessbrain.config.v1.LoaderPlugin.SettingsEntry
+	nil,                                // 69: chessbrain.config.v1.Export.SettingsEntry
+	nil,                                // 70: chessbrain.config.v1.Stage.SettingsEntry
 }
 var file_config_chessbrain_proto_depIdxs = []int32{
-	20, // 0: chessbrain.config.v1.Config.selfplay:type_name -> chessbrain.config.v1.SelfPlay
-	28, // 1: chessbrain.config.v1.Config.mcts:type_name -> chessbrain.config.v1.MCTS
-	31, // 2: chessbrain.config.v1.Config.data_loader:type_name -> chessbrain.config.v1.DataLoader
-	46, // 3: chessbrain.config.v1.Config.model:type_name -> chessbrain.config.v1.Model
-	52, // 4: chessbrain.config.v1.Config.training:type_name -> chessbrain.config.v1.Training
-	59, // 5: chessbrain.config.v1.Config.metrics:type_name -> chessbrain.config.v1.Metrics
-	60, // 6: chessbrain.config.v1.Config.export:type_name -> chessbrain.config.v1.Export
-	61, // 7: chessbrain.config.v1.Config.plugins:type_name -> chessbrain.config.v1.Plugins
-	45, // 8: chessbrain.config.v1.Config.loop:type_name -> chessbrain.config.v1.Loop
-	64, // 9: chessbrain.config.v1.Config.log:type_name -> chessbrain.config.v1.Log
-	25, // 10: chessbrain.config.v1.SelfPlay.temperature:type_name -> chessbrain.config.v1.Temperature
-	26, // 11: chessbrain.config.v1.SelfPlay.resign:type_name -> chessbrain.config.v1.Resign
-	27, // 12: chessbrain.config.v1.SelfPlay.openings:type_name -> chessbrain.config.v1.Openings
+	21, // 0: chessbrain.config.v1.Config.selfplay:type_name -> chessbrain.config.v1.SelfPlay
+	29, // 1: chessbrain.config.v1.Config.mcts:type_name -> chessbrain.config.v1.MCTS
+	32, // 2: chessbrain.config.v1.Config.data_loader:type_name -> chessbrain.config.v1.DataLoader
+	48, // 3: chessbrain.config.v1.Config.model:type_name -> chessbrain.config.v1.Model
+	54, // 4: chessbrain.config.v1.Config.training:type_name -> chessbrain.config.v1.Training
+	61, // 5: chessbrain.config.v1.Config.metrics:type_name -> chessbrain.config.v1.Metrics
+	62, // 6: chessbrain.config.v1.Config.export:type_name -> chessbrain.config.v1.Export
+	63, // 7: chessbrain.config.v1.Config.plugins:type_name -> chessbrain.config.v1.Plugins
+	47, // 8: chessbrain.config.v1.Config.loop:type_name -> chessbrain.config.v1.Loop
+	65, // 9: chessbrain.config.v1.Config.log:type_name -> chessbrain.config.v1.Log
+	26, // 10: chessbrain.config.v1.SelfPlay.temperature:type_name -> chessbrain.config.v1.Temperature
+	27, // 11: chessbrain.config.v1.SelfPlay.resign:type_name -> chessbrain.config.v1.Resign
+	28, // 12: chessbrain.config.v1.SelfPlay.openings:type_name -> chessbrain.config.v1.Openings
 	0,  // 13: chessbrain.config.v1.SelfPlay.precision:type_name -> chessbrain.config.v1.SelfPlay.Precision
 	1,  // 14: chessbrain.config.v1.SelfPlay.schedule_by:type_name -> chessbrain.config.v1.SelfPlay.Age
-	21, // 15: chessbrain.config.v1.SelfPlay.playout_cap:type_name -> chessbrain.config.v1.PlayoutCap
-	22, // 16: chessbrain.config.v1.SelfPlay.forks:type_name -> chessbrain.config.v1.Forks
-	23, // 17: chessbrain.config.v1.SelfPlay.reduced_visits:type_name -> chessbrain.config.v1.ReducedVisits
-	24, // 18: chessbrain.config.v1.SelfPlay.odds:type_name -> chessbrain.config.v1.Odds
-	65, // 19: chessbrain.config.v1.Openings.positions:type_name -> chessbrain.config.v1.Openings.Position
+	22, // 15: chessbrain.config.v1.SelfPlay.playout_cap:type_name -> chessbrain.config.v1.PlayoutCap
+	23, // 16: chessbrain.config.v1.SelfPlay.forks:type_name -> chessbrain.config.v1.Forks
+	24, // 17: chessbrain.config.v1.SelfPlay.reduced_visits:type_name -> chessbrain.config.v1.ReducedVisits
+	25, // 18: chessbrain.config.v1.SelfPlay.odds:type_name -> chessbrain.config.v1.Odds
+	66, // 19: chessbrain.config.v1.Openings.positions:type_name -> chessbrain.config.v1.Openings.Position
 	2,  // 20: chessbrain.config.v1.Openings.order:type_name -> chessbrain.config.v1.Openings.Order
 	3,  // 21: chessbrain.config.v1.MCTS.cpuct_form:type_name -> chessbrain.config.v1.MCTS.CPUCTForm
 	4,  // 22: chessbrain.config.v1.MCTS.fpu_form:type_name -> chessbrain.config.v1.MCTS.FPUForm
-	29, // 23: chessbrain.config.v1.MCTS.gumbel:type_name -> chessbrain.config.v1.Gumbel
-	30, // 24: chessbrain.config.v1.MCTS.moves_left:type_name -> chessbrain.config.v1.MovesLeft
-	32, // 25: chessbrain.config.v1.DataLoader.stage:type_name -> chessbrain.config.v1.LoaderStage
-	33, // 26: chessbrain.config.v1.LoaderStage.queue:type_name -> chessbrain.config.v1.LoaderQueue
-	34, // 27: chessbrain.config.v1.LoaderStage.file_path_provider:type_name -> chessbrain.config.v1.FilePathProvider
-	35, // 28: chessbrain.config.v1.LoaderStage.chunk_source_reader:type_name -> chessbrain.config.v1.ChunkSourceReader
-	36, // 29: chessbrain.config.v1.LoaderStage.chunk_source_splitter:type_name -> chessbrain.config.v1.ChunkSourceSplitter
-	38, // 30: chessbrain.config.v1.LoaderStage.shuffling_chunk_pool:type_name -> chessbrain.config.v1.ShufflingChunkPool
-	39, // 31: chessbrain.config.v1.LoaderStage.simple_chunk_extractor:type_name -> chessbrain.config.v1.SimpleChunkExtractor
-	40, // 32: chessbrain.config.v1.LoaderStage.chunk_rescorer:type_name -> chessbrain.config.v1.ChunkRescorer
-	41, // 33: chessbrain.config.v1.LoaderStage.chunk_unpacker:type_name -> chessbrain.config.v1.ChunkUnpacker
-	42, // 34: chessbrain.config.v1.LoaderStage.shuffling_frame_sampler:type_name -> chessbrain.config.v1.ShufflingFrameSampler
-	43, // 35: chessbrain.config.v1.LoaderStage.join_positions:type_name -> chessbrain.config.v1.JoinPositions
-	44, // 36: chessbrain.config.v1.LoaderStage.tensor_generator:type_name -> chessbrain.config.v1.TensorGenerator
-	5,  // 37: chessbrain.config.v1.LoaderQueue.overflow:type_name -> chessbrain.config.v1.LoaderQueue.Overflow
-	62, // 38: chessbrain.config.v1.ChunkSourceReader.rescorer:type_name -> chessbrain.config.v1.Stage
-	66, // 39: chessbrain.config.v1.ChunkSourceSplitter.output:type_name -> chessbrain.config.v1.ChunkSourceSplitter.Output
-	37, // 40: chessbrain.config.v1.ShufflingChunkPool.position_weight:type_name -> chessbrain.config.v1.PositionWeight
-	62, // 41: chessbrain.config.v1.ChunkRescorer.rescorer:type_name -> chessbrain.config.v1.Stage
-	37, // 42: chessbrain.config.v1.ChunkUnpacker.position_weight:type_name -> chessbrain.config.v1.PositionWeight
-	47, // 43: chessbrain.config.v1.Model.arch:type_name -> chessbrain.config.v1.Arch
-	48, // 44: chessbrain.config.v1.Arch.conv_tower:type_name -> chessbrain.config.v1.ConvTower
-	49, // 45: chessbrain.config.v1.Arch.attention:type_name -> chessbrain.config.v1.AttentionBody
-	6,  // 46: chessbrain.config.v1.Arch.activation:type_name -> chessbrain.config.v1.Arch.Activation
-	7,  // 47: chessbrain.config.v1.Arch.policy_head:type_name -> chessbrain.config.v1.Arch.PolicyHead
-	8,  // 48: chessbrain.config.v1.Arch.value_head:type_name -> chessbrain.config.v1.Arch.ValueHead
-	51, // 49: chessbrain.config.v1.ModelKinds.kind:type_name -> chessbrain.config.v1.ModelKind
-	48, // 50: chessbrain.config.v1.ModelKind.conv_tower:type_name -> chessbrain.config.v1.ConvTower
-	9,  // 51: chessbrain.config.v1.Training.source:type_name -> chessbrain.config.v1.Training.Source
-	11, // 52: chessbrain.config.v1.Training.amp:type_name -> chessbrain.config.v1.Training.AMP
-	53, // 53: chessbrain.config.v1.Training.lr_rule:type_name -> chessbrain.config.v1.LRRule
-	54, // 54: chessbrain.config.v1.Training.warmup:type_name -> chessbrain.config.v1.Warmup
-	10, // 55: chessbrain.config.v1.Training.optimizer:type_name -> chessbrain.config.v1.Training.Optimizer
-	55, // 56: chessbrain.config.v1.Training.losses:type_name -> chessbrain.config.v1.Loss
-	56, // 57: chessbrain.config.v1.Training.swa:type_name -> chessbrain.config.v1.SWA
-	57, // 58: chessbrain.config.v1.Training.validation:type_name -> chessbrain.config.v1.Validation
-	58, // 59: chessbrain.config.v1.Training.checkpoint:type_name -> chessbrain.config.v1.Checkpoint
-	12, // 60: chessbrain.config.v1.LRRule.transition:type_name -> chessbrain.config.v1.LRRule.Transition
-	13, // 61: chessbrain.config.v1.Loss.head:type_name -> chessbrain.config.v1.Loss.Head
-	14, // 62: chessbrain.config.v1.Loss.kind:type_name -> chessbrain.config.v1.Loss.Kind
-	15, // 63: chessbrain.config.v1.Loss.target:type_name -> chessbrain.config.v1.Loss.Target
-	15, // 64: chessbrain.config.v1.Loss.mix_target:type_name -> chessbrain.config.v1.Loss.Target
-	16, // 65: chessbrain.config.v1.Export.weights:type_name -> chessbrain.config.v1.Export.Weights
-	62, // 66: chessbrain.config.v1.Plugins.rescorer:type_name -> chessbrain.config.v1.Stage
-	62, // 67: chessbrain.config.v1.Plugins.sampler:type_name -> chessbrain.config.v1.Stage
-	63, // 68: chessbrain.config.v1.Plugins.external:type_name -> chessbrain.config.v1.External
-	67, // 69: chessbrain.config.v1.Stage.settings:type_name -> chessbrain.config.v1.Stage.SettingsEntry
-	17, // 70: chessbrain.config.v1.Log.level:type_name -> chessbrain.config.v1.Log.Level
-	18, // 71: chessbrain.config.v1.Log.format:type_name -> chessbrain.config.v1.Log.Format
-	72, // [72:72] is the sub-list for method output_type
-	72, // [72:72] is the sub-list for method input_type
-	72, // [72:72] is the sub-list for extension type_name
-	72, // [72:72] is the sub-list for extension extendee
-	0,  // [0:72] is the sub-list for field type_name
+	30, // 23: chessbrain.config.v1.MCTS.gumbel:type_name -> chessbrain.config.v1.Gumbel
+	31, // 24: chessbrain.config.v1.MCTS.moves_left:type_name -> chessbrain.config.v1.MovesLeft
+	33, // 25: chessbrain.config.v1.DataLoader.stage:type_name -> chessbrain.config.v1.LoaderStage
+	34, // 26: chessbrain.config.v1.LoaderStage.queue:type_name -> chessbrain.config.v1.LoaderQueue
+	35, // 27: chessbrain.config.v1.LoaderStage.file_path_provider:type_name -> chessbrain.config.v1.FilePathProvider
+	36, // 28: chessbrain.config.v1.LoaderStage.chunk_source_reader:type_name -> chessbrain.config.v1.ChunkSourceReader
+	37, // 29: chessbrain.config.v1.LoaderStage.chunk_source_splitter:type_name -> chessbrain.config.v1.ChunkSourceSplitter
+	39, // 30: chessbrain.config.v1.LoaderStage.shuffling_chunk_pool:type_name -> chessbrain.config.v1.ShufflingChunkPool
+	40, // 31: chessbrain.config.v1.LoaderStage.simple_chunk_extractor:type_name -> chessbrain.config.v1.SimpleChunkExtractor
+	41, // 32: chessbrain.config.v1.LoaderStage.chunk_rescorer:type_name -> chessbrain.config.v1.ChunkRescorer
+	43, // 33: chessbrain.config.v1.LoaderStage.chunk_unpacker:type_name -> chessbrain.config.v1.ChunkUnpacker
+	44, // 34: chessbrain.config.v1.LoaderStage.shuffling_frame_sampler:type_name -> chessbrain.config.v1.ShufflingFrameSampler
+	45, // 35: chessbrain.config.v1.LoaderStage.join_positions:type_name -> chessbrain.config.v1.JoinPositions
+	46, // 36: chessbrain.config.v1.LoaderStage.tensor_generator:type_name -> chessbrain.config.v1.TensorGenerator
+	42, // 37: chessbrain.config.v1.LoaderStage.plugin:type_name -> chessbrain.config.v1.LoaderPlugin
+	5,  // 38: chessbrain.config.v1.LoaderQueue.overflow:type_name -> chessbrain.config.v1.LoaderQueue.Overflow
+	64, // 39: chessbrain.config.v1.ChunkSourceReader.rescorer:type_name -> chessbrain.config.v1.Stage
+	67, // 40: chessbrain.config.v1.ChunkSourceSplitter.output:type_name -> chessbrain.config.v1.ChunkSourceSplitter.Output
+	38, // 41: chessbrain.config.v1.ShufflingChunkPool.position_weight:type_name -> chessbrain.config.v1.PositionWeight
+	64, // 42: chessbrain.config.v1.ChunkRescorer.rescorer:type_name -> chessbrain.config.v1.Stage
+	68, // 43: chessbrain.config.v1.LoaderPlugin.settings:type_name -> chessbrain.config.v1.LoaderPlugin.SettingsEntry
+	38, // 44: chessbrain.config.v1.ChunkUnpacker.position_weight:type_name -> chessbrain.config.v1.PositionWeight
+	49, // 45: chessbrain.config.v1.Model.arch:type_name -> chessbrain.config.v1.Arch
+	50, // 46: chessbrain.config.v1.Arch.conv_tower:type_name -> chessbrain.config.v1.ConvTower
+	51, // 47: chessbrain.config.v1.Arch.attention:type_name -> chessbrain.config.v1.AttentionBody
+	6,  // 48: chessbrain.config.v1.Arch.activation:type_name -> chessbrain.config.v1.Arch.Activation
+	7,  // 49: chessbrain.config.v1.Arch.policy_head:type_name -> chessbrain.config.v1.Arch.PolicyHead
+	8,  // 50: chessbrain.config.v1.Arch.value_head:type_name -> chessbrain.config.v1.Arch.ValueHead
+	53, // 51: chessbrain.config.v1.ModelKinds.kind:type_name -> chessbrain.config.v1.ModelKind
+	50, // 52: chessbrain.config.v1.ModelKind.conv_tower:type_name -> chessbrain.config.v1.ConvTower
+	9,  // 53: chessbrain.config.v1.Training.source:type_name -> chessbrain.config.v1.Training.Source
+	11, // 54: chessbrain.config.v1.Training.amp:type_name -> chessbrain.config.v1.Training.AMP
+	55, // 55: chessbrain.config.v1.Training.lr_rule:type_name -> chessbrain.config.v1.LRRule
+	56, // 56: chessbrain.config.v1.Training.warmup:type_name -> chessbrain.config.v1.Warmup
+	10, // 57: chessbrain.config.v1.Training.optimizer:type_name -> chessbrain.config.v1.Training.Optimizer
+	57, // 58: chessbrain.config.v1.Training.losses:type_name -> chessbrain.config.v1.Loss
+	58, // 59: chessbrain.config.v1.Training.swa:type_name -> chessbrain.config.v1.SWA
+	59, // 60: chessbrain.config.v1.Training.validation:type_name -> chessbrain.config.v1.Validation
+	60, // 61: chessbrain.config.v1.Training.checkpoint:type_name -> chessbrain.config.v1.Checkpoint
+	12, // 62: chessbrain.config.v1.LRRule.transition:type_name -> chessbrain.config.v1.LRRule.Transition
+	13, // 63: chessbrain.config.v1.Loss.head:type_name -> chessbrain.config.v1.Loss.Head
+	14, // 64: chessbrain.config.v1.Loss.kind:type_name -> chessbrain.config.v1.Loss.Kind
+	15, // 65: chessbrain.config.v1.Loss.target:type_name -> chessbrain.config.v1.Loss.Target
+	15, // 66: chessbrain.config.v1.Loss.mix_target:type_name -> chessbrain.config.v1.Loss.Target
+	16, // 67: chessbrain.config.v1.Export.weights:type_name -> chessbrain.config.v1.Export.Weights
+	69, // 68: chessbrain.config.v1.Export.settings:type_name -> chessbrain.config.v1.Export.SettingsEntry
+	64, // 69: chessbrain.config.v1.Plugins.rescorer:type_name -> chessbrain.config.v1.Stage
+	64, // 70: chessbrain.config.v1.Plugins.sampler:type_name -> chessbrain.config.v1.Stage
+	17, // 71: chessbrain.config.v1.Plugins.on_failure:type_name -> chessbrain.config.v1.Plugins.OnFailure
+	70, // 72: chessbrain.config.v1.Stage.settings:type_name -> chessbrain.config.v1.Stage.SettingsEntry
+	18, // 73: chessbrain.config.v1.Log.level:type_name -> chessbrain.config.v1.Log.Level
+	19, // 74: chessbrain.config.v1.Log.format:type_name -> chessbrain.config.v1.Log.Format
+	75, // [75:75] is the sub-list for method output_type
+	75, // [75:75] is the sub-list for method input_type
+	75, // [75:75] is the sub-list for extension type_name
+	75, // [75:75] is the sub-list for extension extendee
+	0,  // [0:75] is the sub-list for field type_name
 }
 
 func init() { file_config_chessbrain_proto_init() }
@@ -6248,7 +6439,7 @@ func file_config_chessbrain_proto_init() {
 	if File_config_chessbrain_proto != nil {
 		return
 	}
-	file_config_chessbrain_proto_msgTypes[28].OneofWrappers = []any{
+	file_config_chessbrain_proto_msgTypes[29].OneofWrappers = []any{
 		(*Arch_ConvTower)(nil),
 		(*Arch_Attention)(nil),
 	}
@@ -6257,8 +6448,8 @@ func file_config_chessbrain_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_config_chessbrain_proto_rawDesc), len(file_config_chessbrain_proto_rawDesc)),
-			NumEnums:      19,
-			NumMessages:   49,
+			NumEnums:      20,
+			NumMessages:   51,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
@@ -29,6 +30,9 @@ func orNone(s string) string {
 	}
 	return s
 }
+
+// Clone returns a deep copy.
+func Clone(c *Config) *Config { return proto.CloneOf(c) }
 
 // Diff is what Compare found, in schema order.
 type Diff struct {
@@ -98,10 +102,40 @@ func flatten(c *Config) (values map[string]string, paths []string) {
 		values[path] = scalarText(fd, v)
 		paths = append(paths, path)
 	})
-	for i, s := range c.GetPlugins().GetRescorer() {
-		path := fmt.Sprintf("plugins.rescorer[%d].settings", i)
-		values[path] = fmt.Sprint(s.GetSettings()) // fmt sorts map keys
+	walkMaps(c.ProtoReflect(), "", func(path string, m protoreflect.Map) {
+		values[path] = fmt.Sprint(stringsOf(m)) // fmt sorts map keys
 		paths = append(paths, path)
-	}
+	})
 	return values, paths
+}
+
+// walkMaps calls fn with every map of settings that is set below m, in schema
+// order.
+func walkMaps(m protoreflect.Message, prefix string, fn func(string, protoreflect.Map)) {
+	fields := m.Descriptor().Fields()
+	for i := range fields.Len() {
+		fd := fields.Get(i)
+		path := join(prefix, string(fd.Name()))
+		switch v := m.Get(fd); {
+		case !m.Has(fd):
+		case fd.IsMap():
+			fn(path, v.Map())
+		case fd.IsList() && fd.Message() != nil:
+			for k := range v.List().Len() {
+				walkMaps(v.List().Get(k).Message(), fmt.Sprintf("%s[%d]", path, k), fn)
+			}
+		case fd.Message() != nil:
+			walkMaps(v.Message(), path, fn)
+		}
+	}
+}
+
+// stringsOf returns a map from string to string, as all of this schema are.
+func stringsOf(m protoreflect.Map) map[string]string {
+	values := map[string]string{}
+	m.Range(func(k protoreflect.MapKey, v protoreflect.Value) bool {
+		values[k.String()] = v.String()
+		return true
+	})
+	return values
 }

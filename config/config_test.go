@@ -70,7 +70,7 @@ func TestExample(t *testing.T) {
 		name := path[strings.LastIndexByte(path, '.')+1:]
 		switch path {
 		case "training.lr": // taken out above
-		case "loop", "plugins.external", "model.arch.attention":
+		case "loop", "model.arch.attention":
 			if have || !bytes.Contains(text, []byte("# "+name+": ")) || !bytes.Contains(text, []byte(notInThisBuild)) {
 				t.Errorf("%s should be there as a comment only", path)
 			}
@@ -179,7 +179,7 @@ func TestParseErrors(t *testing.T) {
 		{"later section", "name: \"x\"\n\nloop { cycles: 3 }", "run.textproto:3:1: loop: not in this build; remove it"},
 		{"later section with contents that no schema knows", "loop {\n stage { name: 'a' } \n}", "run.textproto:1:1: loop: not in this build"},
 		{"loader stage of no kind that there is", "data_loader { stage {\n name: 'a' sieve {} } }", "run.textproto:2:12: unknown field: sieve"},
-		{"later message", "plugins { external { name: 'x' path: '/x' } }", "run.textproto:1:11: plugins.external: not in this build"},
+		{"removed field", "plugins { external { name: 'x' path: '/x' } }", "run.textproto:1:11: unknown field: external"},
 		{"later body", "model { arch { attention { } } }", "run.textproto:1:16: model.arch.attention: not in this build"},
 		{"newer version", "version: 2", "run.textproto:1:1: version = 2: this build knows version 1"},
 		{"empty", "# nothing\n", "run.textproto:1:1: the file says nothing"},

@@ -1,8 +1,12 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // Group is a set of flags that belong together; a command takes the groups that
@@ -19,15 +23,16 @@ const (
 	GroupModel     Group = "model"
 	GroupTraining  Group = "training"
 	GroupMetrics   Group = "metrics"
-	GroupStages    Group = "stages"
-	GroupPlayer    Group = "player" // a process that only plays
+	GroupPlugins   Group = "plugins" // programs with stages, and the rescorers
+	GroupStages    Group = "stages"  // the stages that only a trainer has
+	GroupPlayer    Group = "player"  // a process that only plays
 	GroupLog       Group = "log"
 )
 
 // Groups of the commands.
 var (
-	TrainGroups    = []Group{GroupRun, GroupPrecision, GroupEpisodes, GroupSelfPlay, GroupSearch, GroupModel, GroupTraining, GroupMetrics, GroupStages, GroupLog}
-	SelfPlayGroups = []Group{GroupRun, GroupPrecision, GroupPlayer, GroupSelfPlay, GroupSearch, GroupModel, GroupMetrics, GroupLog}
+	TrainGroups    = []Group{GroupRun, GroupPrecision, GroupEpisodes, GroupSelfPlay, GroupSearch, GroupModel, GroupTraining, GroupMetrics, GroupPlugins, GroupStages, GroupLog}
+	SelfPlayGroups = []Group{GroupRun, GroupPrecision, GroupPlayer, GroupSelfPlay, GroupSearch, GroupModel, GroupMetrics, GroupPlugins, GroupLog}
 )
 
 // Flag describes one command-line flag that sets a field of the configuration.
@@ -41,6 +46,7 @@ type Flag struct {
 	fixed  string // a switch: the value that it gives the field when on
 	clears string // list field that it overrides
 	split  bool   // the field is a list of named stages, separated by commas
+	list   bool   // the field is a list of paths: the flag may come several times, and text holds them as PATH does
 }
 
 // Switch says whether the flag needs no value.
@@ -134,7 +140,9 @@ var flagTable = []Flag{
 	{Name: "metrics-public", Path: "metrics.public", Group: GroupMetrics},
 	{Name: "metrics-token-file", Path: "metrics.token_file", Group: GroupMetrics},
 
-	{Name: "rescorer", Path: "plugins.rescorer", split: true, Group: GroupStages, Usage: "Rescorers by name, separated by commas"},
+	{Name: "rescorer", Path: "plugins.rescorer", split: true, Group: GroupPlugins, Usage: "Rescorers by name, separated by commas: built in, or programs"},
+	{Name: "plugin-dir", Path: "plugins.dir", list: true, Group: GroupPlugins, Usage: "Directory of programs with stages; may be given several times"},
+	{Name: "on-plugin-failure", Path: "plugins.on_failure", Group: GroupPlugins, Usage: "What a program that fails for good means: stop the run, or continue without it"},
 	{Name: "sampler", Path: "plugins.sampler.name", Group: GroupStages, Usage: "Sampler that draws rows from the window"},
 	{Name: "exporter", Path: "export.exporter", Group: GroupStages},
 	{Name: "publisher", Path: "export.publisher", Group: GroupStages},
@@ -154,6 +162,9 @@ func (f *Flag) kind() string {
 	}
 	if f.split {
 		return "names"
+	}
+	if f.list {
+		return "directory"
 	}
 	fd, _ := descriptorOf(f.Path)
 	return kindName(fd)
@@ -185,6 +196,8 @@ func (f *Flag) apply(c *Config, text string) ([]string, error) {
 			firstError(setField(c, "training.device", device), setField(c, "selfplay.producer_device", producers))
 	case f.split:
 		return []string{f.Path}, setStages(c, text)
+	case f.list:
+		return []string{f.Path}, setPaths(c, f.Path, text)
 	}
 	changed := []string{f.Path}
 	if f.clears != "" {
@@ -214,6 +227,23 @@ func setStages(c *Config, text string) error {
 			s = &Stage{Name: &name}
 		}
 		c.Plugins.Rescorer = append(c.Plugins.Rescorer, s)
+	}
+	return nil
+}
+
+// setPaths replaces a list of paths by those in text.
+func setPaths(c *Config, path, text string) error {
+	m, fd := parentOf(c, path)
+	m.Clear(fd)
+	list := m.Mutable(fd).List()
+	for _, one := range filepath.SplitList(text) {
+		if one == "" {
+			return fmt.Errorf("%q has an empty path", text)
+		}
+		list.Append(protoreflect.ValueOfString(one))
+	}
+	if list.Len() == 0 {
+		return errors.New("no path")
 	}
 	return nil
 }

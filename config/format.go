@@ -100,11 +100,7 @@ func (p *printer) list(name, path string, fd protoreflect.FieldDescriptor, l pro
 
 // settings prints a map from string to string in the order of its keys.
 func (p *printer) settings(name string, m protoreflect.Map) {
-	values := map[string]string{}
-	m.Range(func(k protoreflect.MapKey, v protoreflect.Value) bool {
-		values[k.String()] = v.String()
-		return true
-	})
+	values := stringsOf(m)
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		p.line(name, " { key: ", quote(key), " value: ", quote(values[key]), " }")
 	}

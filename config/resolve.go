@@ -27,6 +27,7 @@ type Effective struct {
 	file    *File
 	origins map[string]string // path -> flag or variable
 	given   map[string]bool   // flags given on the command line
+	input   Input             // what it was resolved from
 }
 
 // Resolve merges flag > environment > file > default, resolves model kinds and
@@ -39,7 +40,7 @@ func Resolve(in Input) (*Effective, error) {
 			return nil, err
 		}
 	}
-	e := &Effective{Config: Defaults(), file: file, origins: map[string]string{}, given: map[string]bool{}}
+	e := &Effective{Config: Defaults(), file: file, origins: map[string]string{}, given: map[string]bool{}, input: in}
 	if file != nil {
 		overlay(e.Config.ProtoReflect(), proto.CloneOf(file.Config).ProtoReflect())
 	}
@@ -55,6 +56,18 @@ func Resolve(in Input) (*Effective, error) {
 		return nil, err
 	}
 	return e, nil
+}
+
+// Reload reads the configuration file of e again and merges it with the same
+// flags, environment and overrides. e stays as it is. Without a file it is an
+// error.
+func (e *Effective) Reload() (*Effective, error) {
+	if e.input.Path == "" {
+		return nil, &Error{Where: "--config", Reason: "this process was started without a configuration file", Remedy: "start it with --config FILE"}
+	}
+	in := e.input
+	in.File = nil
+	return Resolve(in)
 }
 
 // applyOutside applies the environment, then the flags. An empty variable is as

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +59,7 @@ func TestIssueTable(t *testing.T) {
 		{"metrics-addr", "", ""}, {"log-level", "info", ""}, {"job-id", "", ""}, {"devices", "", ""}, {"amp", "false", ""},
 		{"source", "selfplay", ""}, {"validate-every", "100", ""}, {"rescorer", "", ""}, {"sampler", "uniform", ""},
 		{"exporter", "safetensors", ""}, {"log-file", "", ""}, {"log-format", "text", ""}, {"log-every", "10", ""}, {"quiet", "false", ""},
+		{"plugin-dir", "", ""}, {"on-plugin-failure", "stop", ""},
 	} {
 		v := s.Lookup(c.name)
 		if v == nil {
@@ -110,7 +112,7 @@ func TestPrecedence(t *testing.T) {
 func TestEveryFlagSetsItsField(t *testing.T) {
 	for _, v := range NewFlagSet(TrainGroups...).Values() {
 		f := v.Flag()
-		text := map[string]string{"bool": "true", "int": "3", "uint": "3", "float": "0.5", "string": "xyz", "names": "identity"}[v.Type()]
+		text := map[string]string{"bool": "true", "int": "3", "uint": "3", "float": "0.5", "string": "xyz", "names": "identity", "directory": "xyz"}[v.Type()]
 		if words := strings.Split(v.Type(), "|"); len(words) > 1 {
 			text = words[0]
 			if text == v.String() {
@@ -168,9 +170,15 @@ func TestRefusedValues(t *testing.T) {
 		{args: []string{"--deterministic", "--producer-workers", "2"}, want: "--producer-workers: selfplay.producer_workers = 2: deterministic allows no producer workers"},
 		{args: []string{"--net", "b7c3"}, want: `--net: model.net = "b7c3": neither a model kind`},
 		{args: []string{"--net", "0x4"}, want: "--net: model.arch.conv_tower.filters = 0: out of range"},
-		{args: []string{"--rescorer", "nosuch"}, want: `--rescorer: plugins.rescorer[0].name = "nosuch": no such rescorer: not in this build; known: deblunder, identity, plies-left, policy-temperature, syzygy`},
-		{args: []string{"--sampler", "x"}, want: `--sampler: plugins.sampler.name = "x": no such sampler`},
-		{file: "plugins { sampler { name: 'uniform' settings { key: 'a' value: 'b' } } }", want: "run.textproto:1:21: plugins.sampler.name = \"uniform\": this sampler has no settings"},
+		{args: []string{"--rescorer", "identity,no_such"}, want: `--rescorer: plugins.rescorer[1].name = "no_such": no name of a stage of kind rescorer; a stage has 1 to 40 of a-z 0-9 -`},
+		{args: []string{"--sampler", "../x"}, want: `--sampler: plugins.sampler.name = "../x": no name of a stage of kind sampler`},
+		{args: []string{"--exporter", ""}, want: `--exporter: export.exporter = "": no name of a stage of kind exporter`},
+		{args: []string{"--publisher", "ftp"}, want: `--publisher: export.publisher = "ftp": no such publisher: not in this build; known: directory`},
+		{args: []string{"--plugin-dir", ""}, want: "no path"},
+		{args: []string{"--on-plugin-failure", "shrug"}, want: `"shrug" is none of stop|continue`},
+		{file: "plugins { restarts: 0 }", want: "run.textproto:1:11: plugins.restarts = 0: out of range; allowed is from 1 up to 1000"},
+		{file: "plugins { dir: 'x' dir: '' }", want: "run.textproto:1:20: plugins.dir[1] = \"\": is empty"},
+		{file: "data_loader { stage { plugin { batch: 0 } } }", want: "run.textproto:1:32: data_loader.stage[0].plugin.batch = 0: out of range"},
 		{args: []string{"--metrics-addr", "0.0.0.0:9000"}, want: `--metrics-addr: metrics.addr = "0.0.0.0:9000": other machines could read it`},
 		{args: []string{"--metrics-addr", "0.0.0.0:9000", "--metrics-public"}, want: `other machines could read it`},
 		{args: []string{"--metrics-addr", "9000"}, want: `not an address`},
@@ -331,6 +339,10 @@ func TestCompare(t *testing.T) {
 		{"model { net: '64x6' }", "model { arch { conv_tower { filters: 64 blocks: 6 } } }", nil, nil},
 		{"job_id: 'a'", "job_id: 'b'", nil, []string{`job_id: "a" -> "b"`}},
 		{"job_id: 'a'", "seed: 7", nil, nil},
+		{"seed: 7", "plugins { sampler { name: 'x' settings { key: 'b' value: '1' } settings { key: 'a' value: '2' } } dir: 'd' } export { settings { key: 'k' value: 'v' } }",
+			[]string{`plugins.sampler.name: "uniform" -> "x"`, `plugins.dir[0]: (none) -> "d"`, "export.settings: (none) -> map[k:v]", "plugins.sampler.settings: (none) -> map[a:2 b:1]"}, nil},
+		{"plugins { rescorer { name: 'x' settings { key: 'b' value: '1' } } }", "plugins { rescorer { name: 'x' settings { key: 'b' value: '2' } } }",
+			[]string{"plugins.rescorer[0].settings: map[b:1] -> map[b:2]"}, nil},
 		{"training { lr_rule { lr: 1 } }", "seed: 7", []string{"training.lr_rule[0].starting_step: 0 -> (none)", "training.lr_rule[0].lr[0]: 1 -> (none)", "training.lr_rule[0].loop: false -> (none)", "training.lr: (none) -> 0.02"}, nil},
 	} {
 		resolved := func(text string) *Config {
@@ -357,6 +369,42 @@ func TestCompare(t *testing.T) {
 		if (d.Err() != nil) != (len(c.refused) > 0) {
 			t.Errorf("Err is %v", d.Err())
 		}
+	}
+}
+
+// TestReload: the file is read again under the same flags; a fault in it is an
+// error and changes nothing.
+func TestReload(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.textproto")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("plugins { sampler { name: 'a' } } training { batch_size: 8 }")
+	e, err := Resolve(Input{Path: path, Flags: set(t, "--batch-size", "4", "--plugin-dir", "x", "--plugin-dir", "y"+string(filepath.ListSeparator)+"z")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("plugins { sampler { name: 'b' } dir: 'w' } training { batch_size: 9 }")
+	again, err := e.Reload()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := again.Config.GetPlugins()
+	if p.GetSampler().GetName() != "b" || again.Config.GetTraining().GetBatchSize() != 4 || !slices.Equal(p.GetDir(), []string{"x", "y", "z"}) {
+		t.Errorf("read again: %v", p)
+	}
+	if name := e.Config.GetPlugins().GetSampler().GetName(); name != "a" {
+		t.Errorf("the first one has sampler %s now", name)
+	}
+	write("plugins { sampler { name: '' } }")
+	if _, err := again.Reload(); err == nil || !strings.Contains(err.Error(), path+":1:21: plugins.sampler.name") {
+		t.Errorf("a bad file: %v", err)
+	}
+	if _, err := (&Effective{}).Reload(); err == nil || !strings.Contains(err.Error(), "without a configuration file") {
+		t.Errorf("no file: %v", err)
 	}
 }
 

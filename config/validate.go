@@ -128,18 +128,16 @@ var ranges = map[string]bounds{
 	"data_loader.stage[].chunk_unpacker.position_weight.alpha": within(0, 1e6), "data_loader.stage[].chunk_unpacker.position_weight.beta": above(0, 1e6),
 	"data_loader.stage[].chunk_unpacker.position_weight.gamma": within(0, 100), "data_loader.stage[].chunk_unpacker.position_weight.tau": above(0, 1e6),
 
+	"data_loader.stage[].plugin.threads": within(1, 1024), "data_loader.stage[].plugin.batch": within(1, 4096),
+
+	"plugins.start_timeout_seconds": above(0, 86400), "plugins.call_timeout_seconds": above(0, 86400), "plugins.restarts": within(1, 1000),
+
 	"log.every_seconds": above(0, 86400), "log.max_mib": within(1, 1e6), "log.keep": within(0, 1000),
 }
 
 // refusedWords are enum values whose code comes later.
 var refusedWords = map[protoreflect.FullName]bool{
 	"chessbrain.config.v1.Arch.ATTENTION": true,
-}
-
-// builtInStages are the names that each kind of stage has in this build.
-var builtInStages = map[string][]string{
-	"rescorer": {"deblunder", "identity", "plies-left", "policy-temperature", "syzygy"}, // their settings: rescore.New
-	"sampler":  {"uniform"}, "exporter": {"lc0", "onnx", "safetensors"}, "publisher": {"directory"},
 }
 
 // validate checks every value, and values against each other.
@@ -219,6 +217,7 @@ type complainFunc func(path, value, remedy, format string, args ...any)
 
 var (
 	idPattern     = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
+	stagePattern  = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
 	devicePattern = regexp.MustCompile(`^(auto|cpu|cuda(:[0-9]{1,3})?)$`)
 )
 
@@ -283,20 +282,25 @@ func (e *Effective) validateSource(complain complainFunc) {
 	}
 }
 
-// validateStages refuses stages that this build does not have.
+// validateStages refuses names that no stage can have. Which stages there are,
+// built in and as programs, only those who make them know.
 func validateStages(c *Config, complain complainFunc) {
-	check := func(kind, path, name string, settings map[string]string) {
-		if known := builtInStages[kind]; !slices.Contains(known, name) {
-			complain(path, quote(name), "known: "+strings.Join(known, ", "), "no such %s: %s", kind, notInThisBuild)
-		} else if len(settings) > 0 && kind != "rescorer" {
-			complain(path, quote(name), "remove them", "this %s has no settings", kind)
+	check := func(path, kind, name string) {
+		if !stagePattern.MatchString(name) {
+			complain(path, quote(name), "a stage has 1 to 40 of a-z 0-9 -", "no name of a stage of kind %s", kind)
 		}
 	}
 	for i, s := range c.GetPlugins().GetRescorer() {
-		check("rescorer", reasonf("plugins.rescorer[%d].name", i), s.GetName(), s.GetSettings())
+		check(reasonf("plugins.rescorer[%d].name", i), "rescorer", s.GetName())
 	}
-	sampler := c.GetPlugins().GetSampler()
-	check("sampler", "plugins.sampler.name", sampler.GetName(), sampler.GetSettings())
-	check("exporter", "export.exporter", c.GetExport().GetExporter(), nil)
-	check("publisher", "export.publisher", c.GetExport().GetPublisher(), nil)
+	check("plugins.sampler.name", "sampler", c.GetPlugins().GetSampler().GetName())
+	check("export.exporter", "exporter", c.GetExport().GetExporter())
+	if name := c.GetExport().GetPublisher(); name != "directory" {
+		complain("export.publisher", quote(name), "known: directory", "no such publisher: %s", notInThisBuild)
+	}
+	for i, dir := range c.GetPlugins().GetDir() {
+		if dir == "" {
+			complain(reasonf("plugins.dir[%d]", i), quote(dir), "name a directory", "is empty")
+		}
+	}
 }

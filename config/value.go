@@ -1,6 +1,7 @@
 package config
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -64,7 +65,7 @@ func defaultText(f *Flag) string {
 	if f.fixed != "" {
 		return "false"
 	}
-	if f.split || f.Name == "devices" {
+	if f.split || f.list || f.Name == "devices" {
 		return ""
 	}
 	m, fd := parentOf(Defaults(), f.Path)
@@ -90,6 +91,9 @@ func (v *Value) String() string {
 func (v *Value) Set(text string) error {
 	if _, err := v.flag.apply(proto.CloneOf(Defaults()), text); err != nil {
 		return err
+	}
+	if v.flag.list && v.set {
+		text = v.text + string(filepath.ListSeparator) + text
 	}
 	v.text, v.set = text, true
 	return nil

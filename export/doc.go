@@ -1,11 +1,14 @@
-// Package export holds the built-in exporters, which write a checkpoint's net to
-// a file (safetensors; lc0: Leela's .pb.gz; onnx), and the built-in publisher,
-// which copies files to where others pick them up.
+// Package export holds the built-in exporters and the built-in publisher, which
+// copies what they wrote to where others pick it up. Exporters write the net of
+// a checkpoint (safetensors; lc0: Leela's .pb.gz; onnx) or the games that it was
+// trained on (pgn; npz: training rows for Python).
 //
-//	e, err := export.New("safetensors")
+//	e, err := export.Definition("lc0").MakeExporter(map[string]string{"encoding": "float16"})
 //	files, err := e.Export(ctx, checkpoint, "run/toexport")
 //	p := export.NewDirectory(fsx.OS, "run/models")
 //	err = p.Publish(ctx, files, checkpoint.Net)
 //
 // A file is complete and on stable storage when it appears under its name.
+// WritePGN writes single games as the exporter pgn does; package export/npz
+// writes numpy's files.
 package export

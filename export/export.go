@@ -6,50 +6,76 @@ import (
 	"io"
 	"maps"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/stage"
 )
 
-// exporters makes the built-in exporters by name.
-var exporters = map[string]func(fsx.FS) stage.Exporter{
-	"lc0":         func(fsys fsx.FS) stage.Exporter { return NewLeela(fsys, lc0.Linear16) },
-	"onnx":        func(fsys fsx.FS) stage.Exporter { return NewONNX(fsys) },
-	"safetensors": func(fsys fsx.FS) stage.Exporter { return NewSafetensors(fsys) },
-}
+// version is that of all built-in exporters.
+const version = "1.0.0"
 
-// Names returns the names of the built-in exporters, sorted.
-func Names() []string { return slices.Sorted(maps.Keys(exporters)) }
+// Definitions returns the built-in exporters, sorted by name. They write to the
+// real file system.
+func Definitions() []*stage.Definition { return definitions(fsx.OS) }
 
-// New returns a built-in exporter by name, writing to the real file system.
-func New(name string) (stage.Exporter, error) {
-	newExporter, ok := exporters[name]
-	if !ok {
-		return nil, fmt.Errorf("unknown exporter %q; there are: %s", name, strings.Join(Names(), ", "))
+// definitions are the built-in exporters over a file system.
+func definitions(fsys fsx.FS) []*stage.Definition {
+	return []*stage.Definition{
+		define(leelaDefinition(fsys)),
+		define(npzDefinition(fsys), stage.NeedsGames),
+		define(&stage.Definition{Name: "onnx", Doc: "writes the net as ONNX, inputs and outputs named as lc0 names them",
+			NewExporter: func(stage.Values) (stage.Exporter, error) { return NewONNX(fsys), nil }}),
+		define(pgnDefinition(fsys), stage.NeedsGames),
+		define(&stage.Definition{Name: "safetensors", Doc: "writes the net as chessbrain itself reads it",
+			NewExporter: func(stage.Values) (stage.Exporter, error) { return NewSafetensors(fsys), nil }}),
 	}
-	return newExporter(fsx.OS), nil
 }
 
-// writeNet checks a checkpoint and writes its net as <net name><suffix> into dst,
-// which is made if it is missing. It returns the path as an exporter does.
+// define fills in what all built-in exporters have in common.
+func define(d *stage.Definition, more ...stage.Capability) *stage.Definition {
+	d.Kind, d.Version = stage.KindExporter, version
+	d.Capabilities = append([]stage.Capability{stage.Deterministic}, more...)
+	return d
+}
+
+// Definition returns a built-in exporter's definition. It panics where there is
+// none.
+func Definition(name string) *stage.Definition {
+	d, err := stage.Find(Definitions(), stage.KindExporter, name)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+// writeNet checks a checkpoint and writes its net as <net name><suffix> into dst.
+// It returns the path as an exporter does.
 func writeNet(ctx context.Context, fsys fsx.FS, c *stage.Checkpoint, dst, suffix string, write func(io.Writer, *nn.Net) error) ([]string, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	net, err := netOf(c)
 	if err != nil {
 		return nil, fmt.Errorf("export net %s: %w", c.Net.Name, err)
 	}
-	if err := fsx.MkdirAll(fsys, dst); err != nil {
+	return writeFile(ctx, fsys, c, dst, suffix, func(w io.Writer) error { return write(w, net) })
+}
+
+// writeFile writes <net name><suffix> into dst, which is made if it is missing.
+// It returns the path as an exporter does.
+func writeFile(ctx context.Context, fsys fsx.FS, c *stage.Checkpoint, dst, suffix string, write func(io.Writer) error) ([]string, error) {
+	err := checkName(c.Net.Name)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = fsx.MkdirAll(fsys, dst)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("export net %s: %w", c.Net.Name, err)
 	}
 	path := filepath.Join(dst, c.Net.Name+suffix)
-	if err := fsx.WriteFileFunc(fsys, path, func(w io.Writer) error { return write(w, net) }); err != nil {
+	if err := fsx.WriteFileFunc(fsys, path, write); err != nil {
 		return nil, fmt.Errorf("export net: %w", err)
 	}
 	return []string{path}, nil

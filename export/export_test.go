@@ -9,6 +9,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -83,7 +84,7 @@ func TestLeela(t *testing.T) {
 	net, c := testCheckpoint(t)
 	c.Metadata["license"] = "CC0"
 	m := memfs.New()
-	files, err := NewLeela(m, lc0.Linear16).Export(context.Background(), c, "run/toexport")
+	files, err := NewLeela(m, LeelaOptions{Encoding: lc0.Linear16}).Export(context.Background(), c, "run/toexport")
 	if err != nil || !slices.Equal(files, []string{filepath.Join("run/toexport", "job-main-s100-d200.pb.gz")}) {
 		t.Fatalf("%v, %v", files, err)
 	}
@@ -105,6 +106,42 @@ func TestLeela(t *testing.T) {
 		if d := math.Abs(float64(v - want[i])); d > .51*step {
 			t.Fatalf("weight %d is %v, want %v", i, v, want[i])
 		}
+	}
+}
+
+// TestLeelaSettings: weights of float32 come back bit for bit, and a folded net
+// has no batch norm left.
+func TestLeelaSettings(t *testing.T) {
+	net, c := testCheckpoint(t)
+	m := memfs.New()
+	for fold, wantFolded := range map[string]bool{"no": false, "yes": true} {
+		d, err := stage.Find(definitions(m), stage.KindExporter, "lc0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := d.MakeExporter(map[string]string{"encoding": "float32", "fold": fold})
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := e.Export(context.Background(), c, "out")
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := fsx.ReadFile(m, files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, info, err := lc0.ReadNet(bytes.NewReader(data))
+		if err != nil || info.Folded != wantFolded {
+			t.Fatalf("fold %s: %+v, %v", fold, info, err)
+		}
+		const name = "policy.conv2.weight" // without batch norm: the same in both
+		if !slices.Equal(got.Get(name), net.Get(name)) {
+			t.Errorf("fold %s: %s differs", fold, name)
+		}
+	}
+	if _, err := Definition("lc0").MakeExporter(map[string]string{"encoding": "int8"}); err == nil || !strings.Contains(err.Error(), "bfloat16") {
+		t.Errorf("an unknown encoding: %v", err)
 	}
 }
 
@@ -141,19 +178,26 @@ func TestExportersRefuse(t *testing.T) {
 		"path as name":   func(c *stage.Checkpoint) { c.Net.Name = "../x" },
 		"empty name":     func(c *stage.Checkpoint) { c.Net.Name = "" },
 	} {
-		for exporter, newExporter := range exporters {
+		m := memfs.New()
+		for _, d := range definitions(m) {
+			if d.Has(stage.NeedsGames) {
+				continue // they do not look at the net (TestGamesErrors)
+			}
+			e, err := d.MakeExporter(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
 			_, c := testCheckpoint(t)
 			spoil(c)
-			m := memfs.New()
-			files, err := newExporter(m).Export(context.Background(), c, "out")
+			files, err := e.Export(context.Background(), c, "out")
 			if err == nil || files != nil {
-				t.Errorf("%s, %s: exported", exporter, name)
+				t.Errorf("%s, %s: exported", d.Name, name)
 			}
 			if finite := name != "NaN" && name != "infinity"; errors.Is(err, nn.ErrNotFinite) == finite {
-				t.Errorf("%s, %s: %v", exporter, name, err)
+				t.Errorf("%s, %s: %v", d.Name, name, err)
 			}
 			if list := names(t, m, "out"); list != nil {
-				t.Errorf("%s, %s: %v was written", exporter, name, list)
+				t.Errorf("%s, %s: %v was written", d.Name, name, list)
 			}
 		}
 	}
@@ -187,6 +231,26 @@ func TestDirectory(t *testing.T) {
 	if data, err := fsx.ReadFile(m, "models/net-1/b"); string(data) != "B" {
 		t.Errorf("content %q, %v", data, err)
 	}
+	// Another net under the same name takes the place of the first, whatever it has.
+	for _, text := range []string{"C", "CC"} {
+		if err := errors.Join(fsx.WriteFile(m, "src/b", []byte(text)), p.Publish(ctx, []string{"src/a", "src/b"}, net)); err != nil {
+			t.Fatal(err)
+		}
+		m.Restart(memfs.DropAll)
+		if data, err := fsx.ReadFile(m, "models/net-1/b"); string(data) != text {
+			t.Errorf("replaced: %q, %v", data, err)
+		}
+	}
+	if got := names(t, m, "models"); !slices.Equal(got, []string{"a", "net-1"}) {
+		t.Errorf("models after replacing: %v", got)
+	}
+	paths, dir := Published("models", []string{"src/a", "src/b"}, net)
+	if !slices.Equal(paths, []string{filepath.Join("models", "net-1", "a"), filepath.Join("models", "net-1", "b")}) || dir != filepath.Join("models", "net-1") {
+		t.Errorf("published %v in %s", paths, dir)
+	}
+	if paths, dir := Published("models", []string{"src/a"}, net); !slices.Equal(paths, []string{filepath.Join("models", "a")}) || dir != "" {
+		t.Errorf("published %v in %q", paths, dir)
+	}
 	if got := names(t, m, "src"); len(got) != 2 {
 		t.Errorf("sources: %v", got)
 	}
@@ -198,33 +262,76 @@ func TestDirectory(t *testing.T) {
 	if got := names(t, m, "models"); len(got) != 2 {
 		t.Errorf("after failures: %v", got)
 	}
+	for range 2 { // twice is no error
+		if err := RemoveDir(m, "models/net-1"); err != nil {
+			t.Error(err)
+		}
+		if got := names(t, m, "models"); !slices.Equal(got, []string{"a"}) {
+			t.Errorf("after the removal: %v", got)
+		}
+	}
 }
 
-// TestDirectoryFaults: whatever operation fails, no reader sees half a net.
+// TestDirectoryFaults: whatever operation fails, no reader sees half a net, also
+// where it takes the place of another one.
 func TestDirectoryFaults(t *testing.T) {
-	for k, tripped := 1, true; tripped; k++ {
-		m := memfs.New()
-		if err := errors.Join(fsx.WriteFile(m, "a", bytes.Repeat([]byte("a"), 5000)), fsx.WriteFile(m, "b", []byte("b"))); err != nil {
-			t.Fatal(err)
-		}
-		m.FailAt(k, syscall.ENOSPC, false)
-		err := NewDirectory(m, "models").Publish(context.Background(), []string{"a", "b"}, stage.NetInfo{Name: "n"})
-		tripped = m.Tripped()
-		m.Heal()
-		list := names(t, m, "models/n")
-		if len(list) != 0 && len(list) != 2 || err == nil && len(list) != 2 {
-			t.Errorf("operation %d: %v, %v", k, list, err)
+	for _, replace := range []bool{false, true} {
+		for k, tripped := 1, true; tripped; k++ {
+			m := memfs.New()
+			if err := errors.Join(fsx.WriteFile(m, "a", bytes.Repeat([]byte("a"), 5000)), fsx.WriteFile(m, "b", []byte("b"))); err != nil {
+				t.Fatal(err)
+			}
+			p := NewDirectory(m, "models")
+			publish := func(files ...string) error {
+				return p.Publish(context.Background(), files, stage.NetInfo{Name: "n"})
+			}
+			if replace {
+				if err := errors.Join(fsx.MkdirAll(m, "old"), fsx.WriteFile(m, "old/a", []byte("old")), fsx.WriteFile(m, "old/b", []byte("old")), publish("old/a", "old/b")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			m.FailAt(k, syscall.ENOSPC, false)
+			err := publish("a", "b")
+			tripped = m.Tripped()
+			m.Heal()
+			list := names(t, m, "models/n")
+			if len(list) != 0 && len(list) != 2 || err == nil && len(list) != 2 {
+				t.Errorf("operation %d: %v, %v", k, list, err)
+			}
+			if len(list) == 2 {
+				a, errA := fsx.ReadFile(m, "models/n/a")
+				b, errB := fsx.ReadFile(m, "models/n/b")
+				if old := len(a) == 3; errA != nil || errB != nil || old != (len(b) == 3) || old && err == nil {
+					t.Errorf("operation %d: %d and %d bytes, %v", k, len(a), len(b), err)
+				}
+			}
+			if err := publish("a", "b"); err != nil {
+				t.Errorf("operation %d: again: %v", k, err)
+			}
+			if list := names(t, m, "models"); !slices.Contains(list, "n") {
+				t.Errorf("operation %d: %v at last", k, list)
+			}
 		}
 	}
 }
 
-func TestNew(t *testing.T) {
-	for _, name := range Names() {
-		if e, err := New(name); err != nil || e.Name() != name {
-			t.Errorf("%s: %v", name, err)
+func TestDefinitions(t *testing.T) {
+	for _, d := range Definitions() {
+		if err := d.Validate(); err != nil {
+			t.Error(err)
+		}
+		if e, err := d.MakeExporter(nil); err != nil || e.Name() != d.Name || Definition(d.Name).Doc != d.Doc {
+			t.Errorf("%s: %v", d.Name, err)
 		}
 	}
-	if _, err := New("safetensor"); err == nil {
+	var all []string
+	for _, d := range Definitions() {
+		all = append(all, d.Name)
+	}
+	if !slices.Equal(all, []string{"lc0", "npz", "onnx", "pgn", "safetensors"}) {
+		t.Errorf("there are %v", all)
+	}
+	if _, err := stage.Find(Definitions(), stage.KindExporter, "safetensor"); err == nil {
 		t.Error("an unknown name was accepted")
 	}
 }

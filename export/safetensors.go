@@ -31,9 +31,6 @@ func (s *Safetensors) Export(ctx context.Context, c *stage.Checkpoint, dst strin
 
 // netOf checks a checkpoint and returns its net, which shares the tensors.
 func netOf(c *stage.Checkpoint) (*nn.Net, error) {
-	if err := checkName(c.Net.Name); err != nil {
-		return nil, err
-	}
 	net := &nn.Net{}
 	if err := json.Unmarshal(c.Arch, &net.Arch); err != nil {
 		return nil, fmt.Errorf("architecture: %w", err)

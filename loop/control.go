@@ -2,6 +2,7 @@ package loop
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,12 +14,35 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/monitor"
+	"github.com/chessbrain/chessbrain/stage"
 )
 
 // Message is one line of the control protocol, both ways: the daemon's form.
 type Message struct {
 	Type    string          `json:"type"`
 	Payload json.RawMessage `json:"payload,omitempty"`
+}
+
+// Swap is the payload of swap-plugin: which stages take the place of those of
+// one kind.
+type Swap struct {
+	Kind   stage.Kind  `json:"kind"`
+	Stages []SwapStage `json:"stages"` // several for rescorers, in the order in which they work; none = no rescorer
+}
+
+// SwapStage names a stage and its settings.
+type SwapStage struct {
+	Name     string            `json:"name"`
+	Settings map[string]string `json:"settings,omitempty"`
+}
+
+// Message returns the line that asks for the swap.
+func (s Swap) Message() (Message, error) {
+	payload, err := json.Marshal(s)
+	if err != nil {
+		return Message{}, fmt.Errorf("encode swap: %w", err)
+	}
+	return Message{Type: "swap-plugin", Payload: payload}, nil
 }
 
 // Commands are what a running process answers on its control socket. One that
@@ -28,12 +52,13 @@ type Commands struct {
 	Stop       func()                                // finish the current step, save, end
 	Checkpoint func()                                // write a checkpoint after the next step
 	Subscribe  func() (<-chan monitor.Event, func()) // events from now on, and how to end them
+	Swap       func(context.Context, Swap) error     // returns when the new stages work; after an error the old ones do
 }
 
 // Control serves the control socket of one process: a Unix socket with mode
 // 0700 that takes JSON lines {"type", "payload"}. Types: status, subscribe,
-// stop, checkpoint-now; the answer has type ok, status, event or error.
-// start-training-now and swap-plugin are answered with an error that says why.
+// stop, checkpoint-now, swap-plugin (payload: Swap); the answer has type ok,
+// status, event or error. start-training-now is answered with an error.
 type Control struct {
 	Path     string
 	listener net.Listener
@@ -148,10 +173,26 @@ func (c *Control) handle(out *json.Encoder, m Message) bool {
 		}
 		c.commands.Checkpoint()
 		return out.Encode(answer("ok", "a checkpoint follows the next step")) == nil
-	case "start-training-now", "swap-plugin":
+	case "swap-plugin":
+		return out.Encode(c.swap(m)) == nil
+	case "start-training-now":
 		return out.Encode(answer("error", m.Type+" is not in this build")) == nil
 	}
-	return out.Encode(answer("error", fmt.Sprintf("unknown type %q; known: status, subscribe, stop, checkpoint-now", m.Type))) == nil
+	return out.Encode(answer("error", fmt.Sprintf("unknown type %q; known: status, subscribe, stop, checkpoint-now, swap-plugin", m.Type))) == nil
+}
+
+// swap answers swap-plugin.
+func (c *Control) swap(m Message) Message {
+	var s Swap
+	decoder := json.NewDecoder(bytes.NewReader(m.Payload))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&s); err != nil {
+		return answer("error", `swap-plugin wants a payload {"kind","stages":[{"name","settings"}]}: `+err.Error())
+	}
+	if err := c.commands.Swap(c.ctx, s); err != nil {
+		return answer("error", err.Error())
+	}
+	return answer("ok", fmt.Sprintf("%s: %s", s.Kind, s.names()))
 }
 
 // stream sends events until the connection or the process ends.
@@ -178,9 +219,17 @@ func answer(kind string, payload any) Message {
 	return Message{Type: kind, Payload: raw}
 }
 
-// Send gives one command to the process that listens at path and calls fn with
-// each answer: once, or until the process ends for subscribe.
+// Send gives one command without a payload to the process that listens at path;
+// see SendMessage.
 func Send(ctx context.Context, path, command string, fn func(Message) error) error {
+	return SendMessage(ctx, path, Message{Type: command}, fn)
+}
+
+// SendMessage gives one command to the process that listens at path and calls fn
+// with each answer: once, or until the process ends for subscribe. An answer of
+// type error is returned as an error.
+func SendMessage(ctx context.Context, path string, message Message, fn func(Message) error) error {
+	command := message.Type
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
@@ -188,7 +237,7 @@ func Send(ctx context.Context, path, command string, fn func(Message) error) err
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	if err := json.NewEncoder(conn).Encode(Message{Type: command}); err != nil {
+	if err := json.NewEncoder(conn).Encode(message); err != nil {
 		return fmt.Errorf("send %s: %w", command, err)
 	}
 	in := json.NewDecoder(conn)

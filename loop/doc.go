@@ -16,6 +16,10 @@
 //	}
 //	err = summary.Write(os.Stdout)
 //
+// Stages are what a run does with a game, a window and a net: rescorers, a
+// sampler, an exporter, built in or programs. They can be exchanged while it runs,
+// between two steps (Swap, Options.Reload).
+//
 // SelfPlay is the process that only plays, for a Train whose source is a
 // directory. Control and Send are the two ends of a process's control socket.
 package loop

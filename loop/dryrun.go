@@ -1,9 +1,11 @@
 package loop
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -19,7 +21,7 @@ const bytesPerPosition = 200
 
 // DryRun checks configuration, inputs, disk and devices and prints the effective
 // configuration and what a start would read and write. It creates nothing.
-func DryRun(e *config.Effective, w io.Writer) error {
+func DryRun(e *config.Effective, w io.Writer) (err error) {
 	net, err := checkInputs(e)
 	if err == nil {
 		err = checkTrains(e)
@@ -31,6 +33,11 @@ func DryRun(e *config.Effective, w io.Writer) error {
 	if _, err := trainerConfig(c, arch); err != nil {
 		return &config.Error{Field: "training", Reason: err.Error()}
 	}
+	stages, err := tryStages(e, trainUses(c))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stages.Close()) }()
 	free, err := fsx.FreeSpace(fsx.OS, nearestDir(c.GetRunDir()))
 	if err != nil {
 		return err
@@ -52,18 +59,19 @@ func DryRun(e *config.Effective, w io.Writer) error {
 		fmt.Fprintf(w, "warning: %s\n", lacks)
 	}
 	fmt.Fprintf(w, "net: %s; a checkpoint takes about %d KiB\n", arch.Summary(), arch.NumParams()*16/1024)
-	if err := describeSource(w, e, dir); err != nil {
+	stages.describeTo(w)
+	if err := describeSource(w, e, dir, stages); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "training: batch %d x %d -> %s\n", c.GetTraining().GetBatchSize(), c.GetTraining().GetGradAccumSteps(), dir.Checkpoints)
-	fmt.Fprintf(w, "metrics -> %s; nets -> %s%s\n", dir.Metrics, dir.netPath(c.GetExport().GetPath()), NetSuffix)
+	fmt.Fprintf(w, "metrics -> %s; nets -> %s (%s)\n", dir.Metrics, dir.netPath(c.GetExport().GetPath()), c.GetExport().GetExporter())
 	_, err = fmt.Fprintf(w, "disk: %d MiB may be used\n", free>>20)
 	return err
 }
 
 // describeSource says where training rows come from and how long it goes on.
 // Inputs that must be there already are opened.
-func describeSource(w io.Writer, e *config.Effective, dir Dir) error {
+func describeSource(w io.Writer, e *config.Effective, dir Dir, stages *Stages) error {
 	s, t := e.Config.GetSelfplay(), e.Config.GetTraining()
 	until := "until it is stopped"
 	if t.GetSteps() > 0 {
@@ -98,7 +106,7 @@ func describeSource(w io.Writer, e *config.Effective, dir Dir) error {
 		fmt.Fprintf(w, "rows: %d of %s in %s, %s\n", source.NumRows(), source.Manifest().Name, from, until)
 		return source.Close()
 	case config.Training_LOADER:
-		l, err := loading.New(e)
+		l, err := loading.New(context.Background(), e, stages.Host())
 		if err != nil {
 			return err
 		}
@@ -122,12 +130,17 @@ func longestGame(c *config.Config) (int, error) {
 }
 
 // DryRunSelfPlay is DryRun for a process that only plays.
-func DryRunSelfPlay(e *config.Effective, w io.Writer) error {
+func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
 	net, err := checkInputs(e)
 	if err != nil {
 		return err
 	}
 	c := e.Config
+	stages, err := tryStages(e, playUses)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stages.Close()) }()
 	free, err := fsx.FreeSpace(fsx.OS, nearestDir(c.GetRunDir()))
 	if err != nil {
 		return err
@@ -147,6 +160,7 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) error {
 	if lacks := lacksBF16(e, false, true); lacks != "" {
 		fmt.Fprintf(w, "warning: %s\n", lacks)
 	}
+	stages.describeTo(w)
 	fmt.Fprintf(w, "net: %s; before there is one, random weights of %s\n", from, net.Arch.Summary())
 	plies, err := longestGame(c)
 	if err != nil {
@@ -178,10 +192,13 @@ func checkInputs(e *config.Effective) (*nn.Net, error) {
 		}
 		return nil, &config.Error{Field: "selfplay", Reason: err.Error()}
 	}
-	if _, err := stagesOf(c); err != nil {
-		return nil, &config.Error{Reason: err.Error()}
-	}
 	return net, nil
+}
+
+// tryStages opens the stages of a process for a look. What programs log is not
+// shown: their errors say what is wrong.
+func tryStages(e *config.Effective, u uses) (*Stages, error) {
+	return openStages(context.Background(), e, u, hostOptions(e.Config.GetPlugins(), e.Config.GetRunDir(), slog.New(slog.DiscardHandler)))
 }
 
 // checkRunDir refuses directories that cannot be written, before anything is

@@ -1,16 +1,20 @@
 package loop
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/monitor"
+	"github.com/chessbrain/chessbrain/stage"
 )
 
 // TestExport: template, how often, and how many are kept.
@@ -29,6 +33,114 @@ func TestExport(t *testing.T) {
 	s, _ = train(t, dir, more)
 	if netID(t, s.Net) != id {
 		t.Error("the net that was missing is another one")
+	}
+}
+
+// publishedEvents trains and returns the files that it published.
+func publishedEvents(t *testing.T, dir, more string) (s *Summary, paths []string) {
+	t.Helper()
+	s, log, err := tryTrain(t, t.Context(), dir, more, monitor.SinkFunc(func(e monitor.Event) error {
+		if n, ok := e.(*monitor.Net); ok && n.Action == monitor.NetPublished {
+			paths = append(paths, n.Path)
+		}
+		return nil
+	}))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, log)
+	}
+	return s, paths
+}
+
+// TestExportOnce: whatever the exporter, a run that is done exports nothing at
+// its next start, unless a file is gone or the exporter is another one.
+func TestExportOnce(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	const more = `export { exporter: "lc0" }`
+	s, first := publishedEvents(t, dir, more)
+	if len(first) != 2 || first[1] != s.Net || !strings.HasSuffix(s.Net, ".pb.gz") { // the untrained net and the last
+		t.Fatalf("published %v, summary names %s", first, s.Net)
+	}
+	again, paths := publishedEvents(t, dir, more)
+	if paths != nil || again.Net != s.Net {
+		t.Errorf("a finished run published %v, summary names %s", paths, again.Net)
+	}
+	if err := os.Truncate(s.Net, 100); err != nil {
+		t.Fatal(err)
+	}
+	if _, paths = publishedEvents(t, dir, more); !slices.Equal(paths, []string{s.Net}) {
+		t.Errorf("a damaged file: published %v", paths)
+	}
+	const other = `export { exporter: "lc0" settings { key: "encoding" value: "float16" } }`
+	if _, paths = publishedEvents(t, dir, other); !slices.Equal(paths, []string{s.Net}) {
+		t.Errorf("other settings: published %v", paths)
+	}
+	if s, paths = publishedEvents(t, dir, ""); len(paths) != 1 || s.Net != paths[0] || !strings.HasSuffix(s.Net, NetSuffix) {
+		t.Errorf("another exporter: published %v, summary names %s", paths, s.Net)
+	}
+	d, _ := jobOf(t, dir)
+	if err := os.WriteFile(d.publishedFile(), []byte("{"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := tryTrain(t, t.Context(), dir, ""); err == nil || !strings.Contains(err.Error(), d.publishedFile()) {
+		t.Errorf("a damaged list: %v", err)
+	}
+}
+
+// several writes so many files of a net.
+type several struct{ files int }
+
+func (several) Name() string { return "several" }
+
+func (e several) Export(_ context.Context, c *stage.Checkpoint, dst string) (files []string, err error) {
+	for i := range e.files {
+		files = append(files, filepath.Join(dst, fmt.Sprintf("part%d", i)))
+		err = errors.Join(err, fsx.MkdirAll(fsx.OS, dst), fsx.WriteFile(fsx.OS, files[i], []byte(c.Net.ID)))
+	}
+	return files, err
+}
+
+// TestExportSets: several files are published, kept and removed together.
+func TestExportSets(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	const more = `export { every_checkpoints: 1 keep: 2 }`
+	run := func(e stage.Exporter, more string) (*Summary, error) {
+		t.Helper()
+		var log strings.Builder
+		r, err := openRun(t.Context(), Options{Effective: resolve(t, dir, more), Command: "test", Version: "test", Log: logTo(&log)})
+		if err != nil {
+			t.Fatal(errors.Join(err, r.close()))
+		}
+		r.stages.exporter = e
+		s, err := r.train(t.Context())
+		return s, errors.Join(err, r.close())
+	}
+	s, err := run(several{2}, more)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets, err := filepath.Glob(filepath.Join(dir, "models", "*"))
+	if err != nil || len(sets) != 2 || !slices.Contains(sets, s.Net) {
+		t.Fatalf("kept %v, %v; summary names %s", sets, err, s.Net)
+	}
+	for _, set := range sets {
+		if files, err := filepath.Glob(filepath.Join(set, "*")); err != nil || len(files) != 2 {
+			t.Errorf("%s holds %v, %v", set, files, err)
+		}
+	}
+	if left := temps(t, dir); left != nil {
+		t.Errorf("left behind: %v", left)
+	}
+	if err := os.Remove(filepath.Join(s.Net, "part1")); err != nil { // half a set is none
+		t.Fatal(err)
+	}
+	if _, err = run(several{2}, more); err != nil {
+		t.Fatal(err)
+	}
+	if files, err := filepath.Glob(filepath.Join(s.Net, "*")); err != nil || len(files) != 2 {
+		t.Errorf("a set that was damaged holds %v, %v", files, err)
+	}
+	if _, err = run(several{0}, "--episodes=9"); err == nil {
+		t.Error("an exporter without files was accepted")
 	}
 }
 

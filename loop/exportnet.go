@@ -5,13 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/export"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/monitor"
 	"github.com/chessbrain/chessbrain/nn"
@@ -57,13 +59,29 @@ func (r *run) exportPath() string {
 	return r.dir.netPath(fill.Replace(r.cfg.GetExport().GetPath()))
 }
 
+// exporterID says what the configuration exports with: the exporter's name and
+// settings.
+func (r *run) exporterID() string {
+	e := r.cfg.GetExport()
+	id := e.GetExporter()
+	for _, name := range slices.Sorted(maps.Keys(e.GetSettings())) {
+		id += fmt.Sprintf(" %s=%q", name, e.GetSettings()[name])
+	}
+	return id
+}
+
 // exportOnce exports the net of the newest checkpoint unless that was done: a
 // process that was killed between the two leaves it to the next one.
 func (r *run) exportOnce(ctx context.Context) error {
-	path := r.exportPath() + NetSuffix
+	list, err := r.readPublished()
+	if err != nil {
+		return err
+	}
 	_, net := r.exportNet()
-	if there, err := ReadNet(path); err == nil && there.ID() == net.ID() {
-		return r.noteExport(path)
+	set := publishedSet{Path: r.dir.shorten(r.exportPath()), NetID: net.ID(), Exporter: r.exporterID()}
+	if done := list.find(r.dir, set); done != nil {
+		r.lastExport = done.main(r.dir)
+		return nil
 	}
 	return r.export(ctx)
 }
@@ -79,22 +97,29 @@ func (r *run) exportNet() (weights string, net *nn.Net) {
 	return "raw", r.trainer.Net()
 }
 
-// export writes the net through the exporter and hands it to the publisher.
+// export writes the net through the exporter, hands the files to the publisher
+// and notes them as one set. An exporter that asks for games where there are
+// none yet is not an error: there will be some at the next export.
 func (r *run) export(ctx context.Context) error {
-	weights, net := r.exportNet()
-	arch, err := json.Marshal(net.Arch)
+	c, err := r.exportCheckpoint()
 	if err != nil {
-		return fmt.Errorf("encode net description: %w", err)
+		return err
 	}
-	path := r.exportPath()
-	c := &stage.Checkpoint{Arch: arch, Metadata: r.metadata(weights), Net: stage.NetInfo{Name: filepath.Base(path), ID: net.ID(),
-		Step: uint64(r.trainer.NumSteps()), Samples: uint64(r.trainer.NumSamples()), Rows: uint64(r.state.Rows)}}
-	for _, p := range net.Params {
-		c.Tensors = append(c.Tensors, stage.Tensor{Name: p.Name, Shape: p.Shape, Data: p.Data})
-	}
+	games := &askedGames{seq: r.exportGames(ctx)}
+	c.Games = games.each
 	files, err := r.stages.exporter.Export(ctx, c, r.dir.staging())
+	if err != nil && games.none() {
+		r.log.Warn("nothing is exported: there are no games yet", "exporter", r.stages.exporter.Name(), "net", c.Net.Name, "error", err)
+		return nil
+	}
+	set := publishedSet{Path: r.dir.shorten(r.exportPath()), NetID: c.Net.ID, Exporter: r.exporterID()}
+	dst := filepath.Dir(r.exportPath())
+	paths, own := export.Published(dst, files, c.Net)
 	if err == nil {
-		err = r.stages.publisher(filepath.Dir(path)).Publish(ctx, files, c.Net)
+		err = set.hold(r.dir, files, paths, own)
+	}
+	if err == nil {
+		err = r.stages.publisher(dst).Publish(ctx, files, c.Net)
 	}
 	for _, f := range files { // published durably, or to be written anew: the staging copy goes
 		err = errors.Join(err, fsx.OS.Remove(f))
@@ -102,30 +127,62 @@ func (r *run) export(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range files {
-		published := filepath.Join(filepath.Dir(path), filepath.Base(f))
-		r.bus.Publish(&monitor.Net{Action: monitor.NetPublished, NetID: c.Net.Name, Path: published,
+	for _, path := range paths {
+		r.bus.Publish(&monitor.Net{Action: monitor.NetPublished, NetID: c.Net.Name, Path: path,
 			Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Samples: r.trainer.NumSamples()})
-		if err := r.noteExport(published); err != nil {
-			return err
+	}
+	return r.notePublished(set)
+}
+
+// exportCheckpoint is what the exporter sees of the newest checkpoint, without
+// games.
+func (r *run) exportCheckpoint() (*stage.Checkpoint, error) {
+	weights, net := r.exportNet()
+	arch, err := json.Marshal(net.Arch)
+	if err != nil {
+		return nil, fmt.Errorf("encode net description: %w", err)
+	}
+	c := &stage.Checkpoint{Arch: arch, Metadata: r.metadata(weights), Net: stage.NetInfo{Name: filepath.Base(r.exportPath()), ID: net.ID(),
+		Step: uint64(r.trainer.NumSteps()), Samples: uint64(r.trainer.NumSamples()), Rows: uint64(r.state.Rows)}}
+	for _, p := range net.Params {
+		c.Tensors = append(c.Tensors, stage.Tensor{Name: p.Name, Shape: p.Shape, Data: p.Data})
+	}
+	return c, nil
+}
+
+// notePublished puts a published set on the list and removes the oldest ones
+// that export.keep does not keep.
+func (r *run) notePublished(set publishedSet) error {
+	r.lastExport = set.main(r.dir)
+	list, err := r.readPublished()
+	if err != nil {
+		return err
+	}
+	list, gone := list.add(set, int(r.cfg.GetExport().GetKeep()))
+	// The list is written last: what it still names after a kill is removed once more.
+	for i := range gone {
+		if err := gone[i].remove(r.dir, list); err != nil {
+			return fmt.Errorf("remove old net: %w", err)
 		}
 	}
+	if err := list.write(r.dir); err != nil {
+		return err
+	}
+	r.state.Exported = nil
 	return nil
 }
 
-// noteExport puts a published file on the list and removes the oldest ones that
-// export.keep does not keep.
-func (r *run) noteExport(path string) error {
-	r.lastExport = path
-	if !slices.Contains(r.state.Exported, path) {
-		r.state.Exported = append(r.state.Exported, path)
+// readPublished reads the list of what was published.
+func (r *run) readPublished() (published, error) {
+	_, err := fsx.RemoveTemps(fsx.OS, filepath.Dir(r.dir.publishedFile())) // of a process that was killed
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("clean up: %w", err)
 	}
-	keep := int(r.cfg.GetExport().GetKeep())
-	for keep > 0 && len(r.state.Exported) > keep {
-		if err := os.Remove(r.state.Exported[0]); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("remove old net: %w", err)
+	list, there, err := readPublished(r.dir)
+	if err == nil && !there {
+		for _, file := range r.state.Exported {
+			list = append(list, publishedSet{Files: []publishedPart{{Path: r.dir.shorten(file)}}})
 		}
-		r.state.Exported = r.state.Exported[1:]
 	}
-	return nil
+	return list, err
 }

@@ -1,8 +1,11 @@
 package loop
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/trainer"
 )
@@ -22,19 +26,63 @@ const NetSuffix = ".safetensors"
 // netFile is the net's name inside a checkpoint.
 const netFile = "net.safetensors"
 
-// ReadNet reads a net file.
+// Metadata of a net file, besides those of nn.
+const (
+	MetaName    = "name"
+	MetaStep    = "step" // optimizer steps
+	MetaLicense = "license"
+)
+
+// NamesNet says whether a path is meant as a net file and not as a run or a
+// checkpoint: by its name, or because it is a file.
+func NamesNet(path string) bool {
+	if strings.HasSuffix(path, NetSuffix) || strings.HasSuffix(path, ".pb.gz") {
+		return true
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// ReadNet reads a net file: safetensors or Leela's .pb.gz.
 func ReadNet(path string) (*nn.Net, error) {
+	net, _, err := ReadNetFile(path)
+	return net, err
+}
+
+// ReadNetFile reads a net file and what it says of the net; the file's content,
+// not its name, says what it is. A net of Leela's that the rooms here cannot
+// hold is lc0.ErrUnsupported.
+func ReadNetFile(path string) (*nn.Net, map[string]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("read net: %w", err)
+		return nil, nil, fmt.Errorf("read net: %w", err)
 	}
 	defer f.Close()
-	net, _, err := nn.ReadSafetensors(f)
-	if err != nil {
-		return nil, fmt.Errorf("read net %s: %w", path, err)
+	r := bufio.NewReader(f)
+	head, err := r.Peek(16)
+	if err != nil && err != io.EOF {
+		return nil, nil, fmt.Errorf("read net %s: %w", path, err)
 	}
-	return net, nil
+	if lc0.IsNet(head) {
+		net, info, err := lc0.ReadNet(r)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read net %s: %w", path, err)
+		}
+		return net, map[string]string{MetaName: filepath.Base(path), MetaLicense: info.License,
+			MetaStep: strconv.FormatUint(uint64(info.TrainingSteps), 10)}, nil
+	}
+	if bytes.HasPrefix(head, []byte{0x08}) && !bytes.HasPrefix(head[min(8, len(head)):], []byte("{")) {
+		return nil, nil, fmt.Errorf("read net %s: %w", path, ErrONNX)
+	}
+	net, meta, err := nn.ReadSafetensors(r)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read net %s: neither Leela's .pb.gz nor safetensors of ours: %w", path, err)
+	}
+	return net, meta, nil
 }
+
+// ErrONNX says that a file is what export-net wrote for other programs.
+var ErrONNX = errors.New("it looks like an ONNX model, which is written but not read")
 
 // FindNet reads the net that a command should use, and says what it is: the
 // given file; else the newest checkpoint of the run directory.

@@ -35,8 +35,8 @@ type loaderRows struct {
 }
 
 // openLoader builds the loader of the configuration.
-func (r *run) openLoader() (rowSource, error) {
-	l, err := loading.New(r.opt.Effective)
+func (r *run) openLoader(ctx context.Context) (rowSource, error) {
+	l, err := loading.New(ctx, r.opt.Effective, r.stages.Host())
 	if err != nil {
 		return nil, err
 	}

@@ -94,7 +94,7 @@ func TestMemory(t *testing.T) {
 }
 
 // gamesOf returns the games below a directory.
-func gamesOf(t *testing.T, dir string) (games []*record.Game) {
+func gamesOf(t testing.TB, dir string) (games []*record.Game) {
 	t.Helper()
 	if _, err := replay.WalkGames(t.Context(), fsx.OS, dir, func(_ string, g *record.Game) error {
 		games = append(games, g)

@@ -31,7 +31,7 @@ type OutputOptions struct {
 
 // Outputs writes games, once they are durable, in forms for other programs:
 //
-//	ROOT/pgn/<process>.pgn                    see WritePGN
+//	ROOT/pgn/<process>.pgn                    see export.WritePGN
 //	ROOT/lc0/<net>/<process>/game_<ordinal>.gz  see lc0.WriteChunk
 //
 // One goroutine at a time; the process's lock keeps others away. A nil *Outputs

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/export"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/fsx/memfs"
 	"github.com/chessbrain/chessbrain/lc0"
@@ -57,7 +58,7 @@ func forms(t testing.TB, games []*record.Game) (texts []string, chunks [][]byte)
 	t.Helper()
 	for _, g := range games {
 		var one, chunk bytes.Buffer
-		if err := errors.Join(WritePGN(&one, g, "job"), lc0.WriteChunk(&chunk, g)); err != nil {
+		if err := errors.Join(export.WritePGN(&one, g, "job"), lc0.WriteChunk(&chunk, g)); err != nil {
 			t.Fatal(err)
 		}
 		texts, chunks = append(texts, one.String()), append(chunks, chunk.Bytes())

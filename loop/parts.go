@@ -1,10 +1,15 @@
 package loop
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/loop/loading"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/replay/loader"
 	"github.com/chessbrain/chessbrain/stage"
 	"github.com/chessbrain/chessbrain/trainer"
 )
@@ -23,14 +28,34 @@ func TrainerConfig(e *config.Effective, arch nn.Arch) (trainer.Config, error) {
 // the file in model.net, or seeded weights.
 func InitialNet(e *config.Effective) (*nn.Net, error) { return initialNet(e, e.Config.GetSeed()) }
 
-// SamplerOf returns the sampler that a configuration names.
-func SamplerOf(e *config.Effective) (stage.Sampler, error) {
-	s, err := stagesOf(e.Config)
-	if err != nil {
-		return nil, &config.Error{Reason: err.Error()}
-	}
-	return s.sampler, nil
+// OpenSampler opens the sampler that a configuration names, and no other stage;
+// see OpenStages.
+func OpenSampler(ctx context.Context, e *config.Effective, dir string, log *slog.Logger) (*Stages, error) {
+	return openStages(ctx, e, uses{sampler: opened}, hostOptions(e.Config.GetPlugins(), dir, log))
 }
+
+// Loader is the loader of a configuration with the programs that it uses.
+type Loader struct {
+	*loader.Loader
+	stages *Stages
+}
+
+// OpenLoader builds the loader of a configuration; dir is the run directory, or
+// "". It must be closed. Faults are config errors (exit code 2).
+func OpenLoader(ctx context.Context, e *config.Effective, dir string, log *slog.Logger) (*Loader, error) {
+	s, err := openStages(ctx, e, uses{}, hostOptions(e.Config.GetPlugins(), dir, log))
+	if err != nil {
+		return nil, err
+	}
+	l, err := loading.New(ctx, e, s.Host())
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return &Loader{l, s}, nil
+}
+
+// Close ends the loader and its programs.
+func (l *Loader) Close() error { return errors.Join(l.Loader.Close(), l.stages.Close()) }
 
 // GamesDir is where the games of a run lie: the directory that source DIR names,
 // or its own.

@@ -10,11 +10,12 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/chessbrain/chessbrain/export"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
 )
 
-// pgnFile is an append-only file of games that WritePGN wrote, each once.
+// pgnFile is an append-only file of games that export.WritePGN wrote, each once.
 type pgnFile struct {
 	file  *fsx.AppendFile
 	known Ordinals // of the games in it
@@ -110,7 +111,7 @@ func scanPGN(fsys fsx.FS, path string, known *Ordinals) ([][2]int64, error) {
 	}
 }
 
-// pgnScan finds whole games in lines as WritePGN writes them: tags from Event
+// pgnScan finds whole games in lines as export.WritePGN writes them: tags from Event
 // on, an empty line, moves that end with the result, an empty line.
 type pgnScan struct {
 	at      int64 // bytes seen
@@ -176,7 +177,7 @@ func (f *pgnFile) put(games []*record.Game, job string) error {
 		if f.known.Has(g.Ordinal) {
 			continue
 		}
-		if err := WritePGN(&f.buf, g, job); err != nil {
+		if err := export.WritePGN(&f.buf, g, job); err != nil {
 			return err
 		}
 	}

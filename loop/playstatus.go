@@ -20,6 +20,8 @@ type PlayPage struct {
 	Net     string `json:"net"`
 	Games   int64  `json:"games"` // on disk, those of earlier starts included
 	selfplay.Snapshot
+	Stages  []string      `json:"stages,omitempty"` // rescorers in use
+	Plugins []PluginState `json:"plugins,omitempty"`
 	Arithmetic
 }
 
@@ -28,10 +30,13 @@ func (s *selfPlayer) openControl(stop func()) error {
 	var err error
 	s.control, err = ListenControl(s.dir.locks(), "selfplay-"+s.name, Commands{
 		Status: func() any {
-			return PlayPage{Job: s.job, Process: s.name, Net: s.nets.Name(), Games: s.games.Load(), Snapshot: s.stats.Snapshot(),
+			p := PlayPage{Job: s.job, Process: s.name, Net: s.nets.Name(), Games: s.games.Load(), Snapshot: s.stats.Snapshot(),
 				Arithmetic: arithmeticOf(s.cfg, false, true)}
+			p.Stages, p.Plugins = s.stages.page()
+			return p
 		},
 		Stop: stop,
+		Swap: s.swaps.swap,
 	})
 	if err != nil {
 		return err
@@ -110,7 +115,7 @@ func (s *selfPlayer) publishState() {
 func (s *selfPlayer) watch(ctx context.Context) error {
 	poll := time.NewTicker(netPoll)
 	defer poll.Stop()
-	state := time.NewTicker(max(time.Duration(s.cfg.GetLog().GetEverySeconds()*float64(time.Second)), time.Second))
+	state := time.NewTicker(reportEvery(s.cfg))
 	defer state.Stop()
 	line := time.NewTicker(time.Minute)
 	defer line.Stop()
@@ -122,8 +127,11 @@ func (s *selfPlayer) watch(ctx context.Context) error {
 			if err := s.follow(); err != nil {
 				return err
 			}
+		case <-s.opt.Reload:
+			s.swaps.reloadNow(ctx)
 		case <-state.C:
 			s.publishState()
+			s.desk.report(s.stages.allHosts())
 			if err := s.bus.Err(); err != nil {
 				return err
 			}

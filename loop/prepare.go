@@ -161,11 +161,8 @@ func (r *run) writeStart() error {
 	}
 	r.info.Arch = r.initial.Arch.String()
 	name := fmt.Sprintf("%04d_%s.textproto", r.info.Starts, time.Now().UTC().Format("20060102T150405"))
-	if err := fsx.WriteFile(fsx.OS, filepath.Join(r.dir.history(), name), text); err != nil {
-		return fmt.Errorf("write configuration: %w", err)
-	}
-	if err := fsx.WriteFile(fsx.OS, r.dir.configFile(), text); err != nil {
-		return fmt.Errorf("write configuration: %w", err)
+	if err := r.writeConfig(name, text); err != nil {
+		return err
 	}
 	data, err := json.MarshalIndent(r.info, "", "  ")
 	if err != nil {
@@ -175,6 +172,24 @@ func (r *run) writeStart() error {
 		return fmt.Errorf("write run file: %w", err)
 	}
 	return nil
+}
+
+// writeConfig writes an effective configuration, and a copy with that name into
+// the history.
+func (r *run) writeConfig(name string, text []byte) error {
+	for _, path := range []string{filepath.Join(r.dir.history(), name), r.dir.configFile()} {
+		if err := fsx.WriteFile(fsx.OS, path, text); err != nil {
+			return fmt.Errorf("write configuration: %w", err)
+		}
+	}
+	return nil
+}
+
+// writeSwap writes the configuration that a swap of stages made, beside that of the
+// start. One swap at a time.
+func (r *run) writeSwap(c *config.Config) error {
+	r.numSwaps++
+	return r.writeConfig(fmt.Sprintf("%04d_%s_swap%03d.textproto", r.info.Starts, time.Now().UTC().Format("20060102T150405"), r.numSwaps), config.Format(c))
 }
 
 // nearestDir returns path or its nearest parent that exists.

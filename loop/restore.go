@@ -40,7 +40,7 @@ func (r *run) restore(ctx context.Context) error {
 	if err := r.newTrainer(); err != nil {
 		return err
 	}
-	if err := r.openSource(); err != nil {
+	if err := r.openSource(ctx); err != nil {
 		return err
 	}
 	var entries []Entry
@@ -165,6 +165,10 @@ func (r *run) restoreSections(checkpoint *trainer.Checkpoint, lookup func([16]by
 	if err != nil {
 		return fmt.Errorf("restore checkpoint %s: %w", checkpoint.Path, err)
 	}
+	if r.source != nil && r.source.Foreign() != "" {
+		r.log.Warn("the checkpoint has the state of another sampler: this one begins a state of its own", "checkpoint", r.source.Foreign(),
+			"sampler", r.stages.sampler.Name())
+	}
 	for _, name := range unclaimed {
 		r.log.Warn("the checkpoint holds a section that nobody reads", "section", name)
 	}
@@ -195,6 +199,7 @@ func (r *run) openMetrics() error {
 	}
 	r.bus = monitor.NewBus(monitor.BusOptions{Job: r.info.Job, Seq: r.files.Seq()})
 	r.bus.Attach(r.files)
+	r.desk.open(r.bus)
 	for _, s := range r.opt.Readers {
 		r.bus.Attach(r.forgiving(s))
 	}

@@ -57,7 +57,7 @@ func (r *run) hasGames() bool {
 
 // openSource opens what the rows come from: the windows of games, or a
 // rowSource.
-func (r *run) openSource() (err error) {
+func (r *run) openSource(ctx context.Context) (err error) {
 	t := r.cfg.GetTraining()
 	size, share := t.GetReplaySize(), t.GetValidation().GetShare()
 	r.games = replay.NewSplit(int(size), heldOutSize(size, share), share)
@@ -65,7 +65,7 @@ func (r *run) openSource() (err error) {
 	case config.Training_SHUFFLED:
 		r.rows, err = r.openShuffled()
 	case config.Training_LOADER:
-		r.rows, err = r.openLoader()
+		r.rows, err = r.openLoader(ctx)
 	default:
 		r.source = replay.NewSource(r.games.Train, r.stages.sampler, r.cfg.GetSeed(), streamSampler)
 		r.source.SetShortTerm(t.GetStTheta())
@@ -116,6 +116,7 @@ func (r *run) rowSteps(ctx context.Context, batches cursor) error {
 			}
 			r.state.Rows = max(r.state.Rows, r.rows.Generated())
 		}
+		r.bounds.serve()
 		if err := r.step(ctx, batches); errors.Is(err, io.EOF) {
 			r.log.Info("all rows were trained on")
 			return nil

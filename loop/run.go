@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"time"
 
@@ -31,6 +32,10 @@ type Options struct {
 	Readers   []monitor.Sink // attached to the run's events, such as Prometheus
 	Progress  monitor.Sink   // may block: the terminal; nil = none
 
+	// Reload asks, by each value, to read the configuration file again and to apply
+	// its sections plugins and export; nil = never.
+	Reload <-chan os.Signal
+
 	storeFS    fsx.FS // of the games, for tests; nil = the real one
 	chunkBytes int64  // of a chunk of games, for tests; 0 = the usual size
 }
@@ -39,11 +44,16 @@ type Options struct {
 // parts that say otherwise.
 type run struct {
 	opt    Options
-	cfg    *config.Config
+	cfg    *config.Config // replaced by a swap of stages
 	dir    Dir
 	info   RunInfo
 	log    *slog.Logger
-	stages stages
+	stages *Stages
+	desk   *pluginDesk
+	swaps  *swapper
+	bounds *boundary // where stages are exchanged
+
+	numSwaps int // of stages, by this process; the swapper's goroutine alone
 
 	locks   []*fsx.Lock
 	role    *fsx.Lock // one of them: whose owner file names the control socket
@@ -55,6 +65,7 @@ type run struct {
 	trainer *trainer.Trainer
 	games   *replay.Split
 	source  *replay.Source // draws rows of games.Train; nil where there are no games
+	batches cursor         // that the steps take; nil before the first
 	rows    rowSource      // where there are no games
 	nets    Nets
 	outputs *Outputs // the store's, which closes them; nil = none
@@ -95,20 +106,66 @@ func openRun(ctx context.Context, opt Options) (*run, error) {
 	if err := checkTrains(opt.Effective); err != nil {
 		return r, err
 	}
-	var err error
-	if r.stages, err = stagesOf(cfg); err != nil {
-		return r, &config.Error{Reason: err.Error()}
+	if err := r.openStages(ctx); err != nil {
+		return r, err
 	}
 	r.nets.precision = playerPrecision(cfg)
 	if err := r.prepareDir(); err != nil {
 		return r, err
 	}
+	r.desk.job = r.info.Job
 	if r.playsItself() {
+		var err error
 		if r.outputs, err = outputsOf(cfg, r.dir.Root, trainProcess, r.info.Job, r.log); err != nil {
 			return r, err
 		}
 	}
 	return r, r.restore(ctx)
+}
+
+// openStages opens the stages that this run uses and what exchanges them.
+func (r *run) openStages(ctx context.Context) (err error) {
+	r.desk = &pluginDesk{root: r.cfg.GetRunDir(), process: trainProcess, log: r.log}
+	u := trainUses(r.cfg)
+	if r.stages, err = openStages(ctx, r.opt.Effective, u, r.desk.options(r.cfg.GetPlugins())); err != nil {
+		return err
+	}
+	r.bounds = newBoundary()
+	r.swaps = &swapper{uses: u, stages: r.stages, desk: r.desk, log: r.log, started: r.opt.Effective, cfg: config.Clone(r.cfg), save: r.writeSwap,
+		exchange: func(ctx context.Context, x *exchange) error {
+			return r.bounds.do(ctx, func() error { return r.exchange(x) })
+		}}
+	return nil
+}
+
+// exchange puts new stages to work, between two steps.
+func (r *run) exchange(x *exchange) (err error) {
+	if x.uses.sampler == opened {
+		if x.began, err = r.replaceSampler(x.stages.sampler); err != nil {
+			return err
+		}
+	}
+	x.old = r.stages.adopt(x.stages, x.uses)
+	if x.uses.rescorers == opened && r.store != nil {
+		r.store.SetRescorers(r.stages.rescorers, r.swaps.retire(x.old.Host()))
+		x.old.rescorers = nil // the store lets go of them
+	}
+	r.cfg = x.cfg
+	return nil
+}
+
+// replaceSampler lets sampler draw from the next batch on. What was prepared by the
+// old one is thrown away whole, so that no row is lost or counted twice.
+func (r *run) replaceSampler(sampler stage.Sampler) (began string, err error) {
+	ahead, ok := r.batches.(*replay.Prefetcher)
+	if !ok {
+		return "", errEnding
+	}
+	err = ahead.Exchange(func(position []byte) (err error) {
+		began, err = r.source.Replace(sampler, position)
+		return err
+	})
+	return began, err
 }
 
 // netName is the name of the weights as they are now.
@@ -142,6 +199,10 @@ func (r *run) close() error {
 	} else if r.store == nil {
 		errs = append(errs, r.outputs.Close())
 	}
+	if r.rows != nil {
+		errs = append(errs, r.rows.Close())
+	}
+	errs = append(errs, r.stages.Close()) // after all that use them, before the events that tell of it end
 	if r.bus != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		err := r.bus.Close(ctx)
@@ -157,9 +218,6 @@ func (r *run) close() error {
 	}
 	if r.trainer != nil {
 		errs = append(errs, r.trainer.Close())
-	}
-	if r.rows != nil {
-		errs = append(errs, r.rows.Close())
 	}
 	if r.journal != nil {
 		errs = append(errs, r.journal.Close())

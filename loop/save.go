@@ -10,9 +10,12 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/monitor"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/plugins/host"
+	"github.com/chessbrain/chessbrain/stage"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -35,7 +38,19 @@ func (r *run) firstCheckpoint(ctx context.Context) error {
 	if r.state.Rows > 0 || r.trainer.NumSamples() > 0 {
 		return nil
 	}
-	return r.exportOnce(ctx)
+	return r.bearable(r.exportOnce(ctx))
+}
+
+// bearable returns the error of an export, nil where the run is to go on without
+// an exporter that fails.
+func (r *run) bearable(err error) error {
+	failed, ok := errors.AsType[*host.Error](err)
+	if !ok || failed.Kind != stage.KindExporter || r.cfg.GetPlugins().GetOnFailure() != config.Plugins_CONTINUE {
+		return err
+	}
+	r.log.Error("the net is not exported; the run goes on", "error", err)
+	r.alarm("plugin", err.Error(), "mend or replace the plugin; chessbrain plugins swap puts another exporter in its place")
+	return nil
 }
 
 // saveIfDue saves after a step when somebody asked over the control socket, or
@@ -84,7 +99,7 @@ func (r *run) save(ctx context.Context, batches cursor) error {
 		r.store.NewNet(r.netName())
 	}
 	if every := int64(r.cfg.GetExport().GetEveryCheckpoints()); every > 0 && r.state.Checkpoints%every == 0 {
-		return r.export(ctx)
+		return r.bearable(r.export(ctx))
 	}
 	return nil
 }
@@ -147,7 +162,7 @@ func (r *run) finishState(ctx context.Context, batches cursor) error {
 			return err
 		}
 	}
-	return r.exportOnce(ctx)
+	return r.bearable(r.exportOnce(ctx))
 }
 
 // validate measures the losses on the validation games, raw weights.

@@ -34,6 +34,10 @@ type SelfPlayOptions struct {
 	Version   string // of the program
 	Log       *slog.Logger
 	Readers   []monitor.Sink // attached to the process's events, such as Prometheus
+
+	// Reload asks, by each value, to read the configuration file again and to apply
+	// the rescorers of its section plugins; nil = never.
+	Reload <-chan os.Signal
 }
 
 // netPoll is how often a playing process looks for newer weights.
@@ -74,6 +78,9 @@ type selfPlayer struct {
 	finder  netFinder
 	nets    Nets
 	store   *Store
+	stages  *Stages // rescorers alone
+	desk    *pluginDesk
+	swaps   *swapper
 	locks   []*fsx.Lock
 	role    *fsx.Lock // the second of them: the process's own
 	control *Control
@@ -222,9 +229,8 @@ func (s *selfPlayer) takeLocks() error {
 // prepare reads this process's games, to know which are still to be played, and
 // opens the store.
 func (s *selfPlayer) prepare(ctx context.Context) (selfplay.WorkerConfig, error) {
-	st, err := stagesOf(s.cfg)
-	if err != nil {
-		return selfplay.WorkerConfig{}, &config.Error{Reason: err.Error()}
+	if err := s.openStages(ctx); err != nil {
+		return selfplay.WorkerConfig{}, err
 	}
 	s.resign.Rule(s.cfg.GetSelfplay().GetResign())
 	outputs, err := outputsOf(s.cfg, s.dir.Root, s.name, s.job, s.log)
@@ -240,11 +246,29 @@ func (s *selfPlayer) prepare(ctx context.Context) (selfplay.WorkerConfig, error)
 	if err != nil {
 		return w, errors.Join(err, outputs.Close())
 	}
-	s.store = OpenStore(StoreOptions{Dir: s.dir, Process: s.name, Net: s.nets.Name(), Job: s.job, Rescorers: st.rescorers,
+	s.store = OpenStore(StoreOptions{Dir: s.dir, Process: s.name, Net: s.nets.Name(), Job: s.job, Rescorers: s.stages.rescorers,
 		Queue: maxGroup, Outputs: outputs})
 	s.rule = w.Resign
 	w.Sink = s.store
 	return w, nil
+}
+
+// openStages opens the rescorers and what exchanges them.
+func (s *selfPlayer) openStages(ctx context.Context) (err error) {
+	s.desk = &pluginDesk{root: s.dir.Root, process: s.name, job: s.job, log: s.log}
+	s.desk.open(s.bus)
+	if s.stages, err = openStages(ctx, s.opt.Effective, playUses, s.desk.options(s.cfg.GetPlugins())); err != nil {
+		return err
+	}
+	s.stages.log(s.log)
+	s.swaps = &swapper{uses: playUses, stages: s.stages, desk: s.desk, log: s.log, started: s.opt.Effective, cfg: config.Clone(s.cfg),
+		exchange: func(_ context.Context, x *exchange) error {
+			x.old = s.stages.adopt(x.stages, x.uses)
+			s.store.SetRescorers(s.stages.rescorers, s.swaps.retire(x.old.Host()))
+			x.old.rescorers = nil // the store lets go of them
+			return nil
+		}}
+	return nil
 }
 
 // readGames mends and reads the games that this process has played before, and
@@ -318,6 +342,10 @@ func (s *selfPlayer) close(err error) error {
 	if s.store != nil {
 		errs = append(errs, s.store.Close())
 		s.store.logFaults(s.log)
+	}
+	if s.stages != nil {
+		s.desk.report(s.stages.allHosts())
+		errs = append(errs, s.stages.Close())
 	}
 	errs = append(errs, s.closeEvents(err))
 	for _, l := range slices.Backward(s.locks) {

@@ -6,15 +6,10 @@ import (
 	"strings"
 
 	"github.com/chessbrain/chessbrain/config"
-	"github.com/chessbrain/chessbrain/export"
-	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"
-	"github.com/chessbrain/chessbrain/rescore"
-	"github.com/chessbrain/chessbrain/sample"
 	"github.com/chessbrain/chessbrain/selfplay"
-	"github.com/chessbrain/chessbrain/stage"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -154,36 +149,4 @@ func gameConfig(c *config.Config) (selfplay.GameConfig, error) {
 		return g, err
 	}
 	return g, g.Validate()
-}
-
-// stages are the exchangeable steps of a run.
-type stages struct {
-	rescorers rescore.Chain
-	sampler   stage.Sampler
-	exporter  stage.Exporter
-	publisher func(dst string) stage.Publisher
-}
-
-// stagesOf makes the built-in stages that the configuration names.
-func stagesOf(c *config.Config) (stages, error) {
-	var s stages
-	var err error
-	for _, r := range c.GetPlugins().GetRescorer() {
-		one, err := rescore.New(r.GetName(), r.GetSettings())
-		if err != nil {
-			return s, fmt.Errorf("plugins.rescorer: %w", err)
-		}
-		s.rescorers = append(s.rescorers, one)
-	}
-	if s.sampler, err = sample.New(c.GetPlugins().GetSampler().GetName()); err != nil {
-		return s, fmt.Errorf("plugins.sampler: %w", err)
-	}
-	if s.exporter, err = export.New(c.GetExport().GetExporter()); err != nil {
-		return s, fmt.Errorf("export.exporter: %w", err)
-	}
-	if name := c.GetExport().GetPublisher(); name != "directory" {
-		return s, fmt.Errorf("export.publisher: unknown publisher %q; there are: directory", name)
-	}
-	s.publisher = func(dst string) stage.Publisher { return export.NewDirectory(fsx.OS, dst) }
-	return s, nil
 }

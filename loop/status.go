@@ -24,6 +24,8 @@ type Page struct {
 	Validation monitor.Numbers `json:"validation,omitempty"`
 	Rates      monitor.Rates   `json:"rates"`
 	Started    time.Time       `json:"started"`
+	Stages     []string        `json:"stages,omitempty"` // rescorers, sampler and exporter in use
+	Plugins    []PluginState   `json:"plugins,omitempty"`
 	Arithmetic
 }
 
@@ -82,8 +84,12 @@ func (s *statusPage) writeMetrics(w io.Writer) error {
 func (r *run) openControl() error {
 	var err error
 	r.control, err = ListenControl(r.dir.locks(), "trainer-"+r.dir.Training, Commands{
-		Status: func() any { return r.page.get() },
-		Stop:   r.stop,
+		Status: func() any {
+			p := r.page.get()
+			p.Stages, p.Plugins = r.stages.page()
+			return p
+		},
+		Stop: r.stop,
 		Checkpoint: func() {
 			select {
 			case r.wantSave <- struct{}{}:
@@ -94,6 +100,7 @@ func (r *run) openControl() error {
 			s := r.bus.Subscribe(256)
 			return s.Events(), s.Close
 		},
+		Swap: r.swaps.swap,
 	})
 	if err != nil {
 		return err
@@ -119,6 +126,7 @@ func (r *run) announce() {
 	if lacks := lacksBF16(r.opt.Effective, true, r.playsItself()); lacks != "" {
 		r.log.Warn(lacks)
 	}
+	r.stages.log(r.log)
 	r.log.Info("net", "arch", net.Arch.String(), "parameters", numParams(net), "name", r.netName())
 	r.log.Info("training", "phase", phase, "run", r.dir.Root, "batch", cfg.GetBatchSize(), "accumulate", cfg.GetGradAccumSteps(),
 		"effective_batch", batch, "episode", r.state.Episodes, "of", r.target(), "step", r.trainer.NumSteps())

@@ -28,6 +28,16 @@ type Store struct {
 	quit  chan struct{}     // closed by Close: write what was handed in, then end
 	once  sync.Once
 	err   error // valid after done
+
+	mu      sync.Mutex    // guards coming
+	coming  []comingChain // rescorers that the next group of games finds
+	changed chan struct{} // holds a token while coming has something
+}
+
+// comingChain takes the place of the rescorers; retire gets those that it replaces.
+type comingChain struct {
+	chain  rescore.Chain
+	retire func(rescore.Chain)
 }
 
 // maxGroup is how many games may share one sync.
@@ -40,13 +50,13 @@ var errStoreClosed = errors.New("the game store has ended")
 type StoreOptions struct {
 	FS        fsx.FS // nil = the real file system
 	Dir       Dir
-	Process   string // name of the process: the games lie in <net>/<process>
-	Net       string // that plays first
-	Job       string // for the chunks' headers
-	Rescorers rescore.Chain
-	Outputs   *Outputs // get the durable games before the trainer does; closed with the store; nil = none
-	Queue     int      // durable games that may wait for the trainer
-	MaxBytes  int64    // of a chunk; 0 = replay's default
+	Process   string        // name of the process: the games lie in <net>/<process>
+	Net       string        // that plays first
+	Job       string        // for the chunks' headers
+	Rescorers rescore.Chain // those that the first games go through; see SetRescorers
+	Outputs   *Outputs      // get the durable games before the trainer does; closed with the store; nil = none
+	Queue     int           // durable games that may wait for the trainer
+	MaxBytes  int64         // of a chunk; 0 = replay's default
 }
 
 // OpenStore starts a store for one process's games.
@@ -57,7 +67,7 @@ func OpenStore(opt StoreOptions) *Store {
 	s := &Store{
 		opt: opt,
 		in:  make(chan *record.Game, maxGroup), out: make(chan *record.Game, opt.Queue),
-		names: make(chan string, 1), done: make(chan struct{}), quit: make(chan struct{}),
+		names: make(chan string, 1), done: make(chan struct{}), quit: make(chan struct{}), changed: make(chan struct{}, 1),
 	}
 	go s.run()
 	return s
@@ -90,6 +100,35 @@ func (s *Store) NewNet(name string) {
 	s.names <- name
 }
 
+// SetRescorers lets the next group of games, and all that follow, go through
+// chain: each game is rescored by the old ones or by the new ones. retire is called once, by the store, with the rescorers that were there
+// before when no game is with them any more; not at all where the store has
+// ended.
+func (s *Store) SetRescorers(chain rescore.Chain, retire func(old rescore.Chain)) {
+	s.mu.Lock()
+	s.coming = append(s.coming, comingChain{chain, retire})
+	s.mu.Unlock()
+	select {
+	case s.changed <- struct{}{}:
+	default: // the store knows already
+	}
+}
+
+// rescorers returns those for the next group, after it has retired the ones
+// before.
+func (s *Store) rescorers() rescore.Chain {
+	s.mu.Lock()
+	coming := s.coming
+	s.coming = nil
+	s.mu.Unlock()
+	for _, c := range coming {
+		old := s.opt.Rescorers
+		s.opt.Rescorers = c.chain
+		c.retire(old)
+	}
+	return s.opt.Rescorers
+}
+
 // finish writes what was handed in, seals the chunk and waits. Whoever takes from
 // Durable must go on doing so until it is closed.
 func (s *Store) finish() error {
@@ -100,8 +139,10 @@ func (s *Store) finish() error {
 
 // logFaults reports what the rescorers found broken without failing, such as
 // endgame tables.
-func (s *Store) logFaults(log *slog.Logger) {
-	if err := s.opt.Rescorers.Err(); err != nil {
+func (s *Store) logFaults(log *slog.Logger) { logFaults(log, s.opt.Rescorers) }
+
+func logFaults(log *slog.Logger, chain rescore.Chain) {
+	if err := chain.Err(); err != nil {
 		log.Error("a rescorer went on without what it found broken", "error", err)
 	}
 }
@@ -131,6 +172,8 @@ func (s *Store) run() {
 			s.err = writer.Close()
 			s.opt.Net = name
 			writer = s.newWriter()
+		case <-s.changed:
+			s.rescorers()
 		case <-s.quit:
 			s.err = errors.Join(s.write(writer, s.drain(nil)), writer.Close())
 			return
@@ -162,12 +205,11 @@ func (s *Store) write(writer *replay.Writer, group []*record.Game) error {
 	if len(group) == 0 {
 		return nil
 	}
-	for i, g := range group {
-		var err error
-		if g, err = s.opt.Rescorers.Rescore(context.Background(), g); err != nil {
-			return err
-		}
-		group[i] = g
+	group, err := s.rescorers().RescoreBatch(context.Background(), group)
+	if err != nil {
+		return err
+	}
+	for _, g := range group {
 		if err := writer.Append(g); err != nil {
 			return fmt.Errorf("store game: %w", err)
 		}
@@ -175,9 +217,22 @@ func (s *Store) write(writer *replay.Writer, group []*record.Game) error {
 	if err := writer.Sync(); err != nil {
 		return fmt.Errorf("store games: %w", err)
 	}
-	err := s.opt.Outputs.Put(group...)
+	err = s.opt.Outputs.Put(group...)
 	for _, g := range group { // also after an error: they are durable
-		s.out <- g
+		s.hand(g)
 	}
 	return err
+}
+
+// hand hands a game on. Rescorers that are replaced while that waits are retired:
+// no game is with them.
+func (s *Store) hand(g *record.Game) {
+	for {
+		select {
+		case s.out <- g:
+			return
+		case <-s.changed:
+			s.rescorers()
+		}
+	}
 }

@@ -228,6 +228,9 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	if arg, ok := os.LookupEnv(pluginVar); ok {
+		pluginMain(arg)
+	}
 	if text, ok := os.LookupEnv(childVar); ok {
 		os.Exit(childMain(os.Getenv(childDir), text))
 	}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/monitor"
+	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/stage"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -36,6 +38,7 @@ func Train(ctx context.Context, opt Options) (*Summary, error) {
 func (r *run) train(ctx context.Context) (*Summary, error) {
 	ctx, r.stop = context.WithCancel(ctx)
 	defer r.stop()
+	defer r.bounds.end()
 	if err := r.openControl(); err != nil {
 		return nil, err
 	}
@@ -47,7 +50,11 @@ func (r *run) train(ctx context.Context) (*Summary, error) {
 	}
 	batches, end := r.openBatches(ctx)
 	defer end() // nobody reads it again
+	r.batches = batches
+	endWatch := r.watchPlugins(ctx)
 	err := r.episodes(ctx, batches)
+	r.bounds.end()
+	endWatch()
 	interrupted := errors.Is(err, context.Canceled)
 	if err != nil && !interrupted {
 		return nil, r.fail(whole, err, batches)
@@ -67,10 +74,23 @@ func (r *run) train(ctx context.Context) (*Summary, error) {
 	return summary, nil
 }
 
+// saveFailing saves the state of a run that fails with err between two steps.
+func (r *run) saveFailing(ctx context.Context, err error, batches cursor) error {
+	if !r.unsaved() || r.saveFailed {
+		return err
+	}
+	if saveErr := r.save(ctx, batches); saveErr != nil {
+		return errors.Join(err, saveErr)
+	}
+	return fmt.Errorf("%w; the state is saved, the same command goes on", err)
+}
+
 // fail reports what ended the run. On a full disk it saves the state, for which
-// room was kept; else the last checkpoint stands.
+// room was kept, and so it does where a rescorer failed; else the last checkpoint
+// stands.
 func (r *run) fail(ctx context.Context, err error, batches cursor) error {
 	var space *fsx.SpaceError
+	var plugin *host.Error
 	switch {
 	case errors.Is(err, trainer.ErrNonFinite):
 		r.alarm("non_finite", err.Error(), "lower --lr or raise the warm-up; the last good checkpoint stands")
@@ -80,12 +100,11 @@ func (r *run) fail(ctx context.Context, err error, batches cursor) error {
 		r.alarm("sync", err.Error(), "look at the disk; the last checkpoint stands")
 	case errors.As(err, &space) || errors.Is(err, syscall.ENOSPC):
 		r.alarm("disk_low", err.Error(), "make room and start the same command again")
-		if r.unsaved() && !r.saveFailed {
-			if saveErr := r.save(ctx, batches); saveErr != nil {
-				err = errors.Join(err, saveErr)
-			} else {
-				err = fmt.Errorf("%w; the state is saved, the same command goes on", err)
-			}
+		err = r.saveFailing(ctx, err, batches)
+	case errors.As(err, &plugin):
+		r.alarm("plugin", err.Error(), "mend or replace the plugin, or take --on-plugin-failure continue, and start the same command again")
+		if plugin.Kind == stage.KindRescorer && r.rows == nil { // what gives rows may have failed in the middle of a step
+			err = r.saveFailing(ctx, err, batches)
 		}
 	}
 	r.bus.Publish(&monitor.Run{Phase: monitor.RunFailed, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Message: err.Error()})
@@ -130,6 +149,7 @@ func (r *run) episodes(ctx context.Context, batches cursor) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
+			r.bounds.serve()
 			if err := r.step(ctx, batches); err != nil {
 				return err
 			}
@@ -148,7 +168,14 @@ func (r *run) episodes(ctx context.Context, batches cursor) error {
 func (r *run) nextGame(ctx context.Context) error {
 	r.page.set(func(p *Page) { p.Stage = "self-play" })
 	defer r.page.set(func(p *Page) { p.Stage = "training" })
-	g, err := r.feed.Next(ctx)
+	var g *record.Game
+	var err error
+	ready := make(chan struct{})
+	go func() { // ends with the wait below
+		defer close(ready)
+		g, err = r.feed.Next(ctx)
+	}()
+	r.bounds.wait(ready)
 	if err != nil {
 		if ctx.Err() != nil {
 			return context.Canceled // what else failed, Close of the feed says

@@ -254,13 +254,36 @@ type Alarm struct {
 	Episode  int64  `json:"episode"`
 }
 
-// Plugin is a change in a plugin's life.
+// States of a Plugin event beside those that the host of plugins gives.
+const (
+	PluginSwapped = "swapped" // other stages took the place of those of this kind; Name may hold several
+	PluginRunning = "running" // no change: the event reports numbers
+)
+
+// Plugin is a change in a plugin's life or, every few seconds, what it did so
+// far.
 type Plugin struct {
 	Header
 	Name   string `json:"name"`
-	Kind   string `json:"kind"`
-	State  string `json:"state"` // started, stopped, failed, replaced
+	Kind   string `json:"kind"`  // rescorer, sampler, exporter
+	State  string `json:"state"` // started, stopped, failed, replaced, quarantined, swapped, running
 	Detail string `json:"detail,omitempty"`
+	PluginNumbers
+}
+
+// PluginNumbers is what a plugin did since this process uses it.
+type PluginNumbers struct {
+	Version       string `json:"version,omitempty"`
+	PID           int64  `json:"pid,omitempty"` // 0 = no process now
+	Calls         int64  `json:"calls,omitempty"`
+	Games         int64  `json:"games,omitempty"`           // of a rescorer
+	Rows          int64  `json:"rows,omitempty"`            // positions of the games, or rows drawn
+	Bytes         int64  `json:"bytes,omitempty"`           // of games sent, about, or of files written
+	Seconds       Number `json:"seconds,omitempty"`         // in which it worked on calls
+	RowsPerSecond Number `json:"rows_s,omitempty"`          // Rows / Seconds
+	MeanLatency   Number `json:"latency_seconds,omitempty"` // Seconds / Calls
+	Restarts      int64  `json:"restarts,omitempty"`
+	Quarantined   int64  `json:"quarantined,omitempty"` // games that killed it
 }
 
 // LogLine is a line of the log. It is not stored.

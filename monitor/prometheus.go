@@ -13,6 +13,7 @@ type Prom struct {
 	ends     *prometheus.GaugeVec
 	results  *prometheus.GaugeVec
 	loader   *prometheus.GaugeVec
+	plugins  *prometheus.GaugeVec
 	events   *prometheus.CounterVec
 	alarms   *prometheus.CounterVec
 	info     *prometheus.GaugeVec
@@ -51,6 +52,7 @@ func NewProm(job string) *Prom {
 		ends:     vec("game_ends", "Games of the run by how they ended.", "reason"),
 		results:  vec("game_results", "Games of the run by result.", "result"),
 		loader:   vec("loader_queue", "State of the loader's queues.", "stage", "what"),
+		plugins:  vec("plugin", "What plugins did since the process uses them; times in seconds.", "plugin", "kind", "what"),
 		events:   counter("events_total", "Events by type.", "type"),
 		alarms:   counter("alarms_total", "Alarms by code.", "code"),
 		info:     vec("run_info", "The run: always 1.", "version", "arch", "device", "producer_device"),
@@ -60,7 +62,7 @@ func NewProm(job string) *Prom {
 		p.counters[t.name] = g
 		p.registry.MustRegister(g)
 	}
-	p.registry.MustRegister(p.scalars, p.ends, p.results, p.loader, p.events, p.alarms, p.info)
+	p.registry.MustRegister(p.scalars, p.ends, p.results, p.loader, p.plugins, p.events, p.alarms, p.info)
 	return p
 }
 
@@ -98,10 +100,24 @@ func (p *Prom) Handle(e Event) error {
 		for what, n := range map[string]int64{"fill": int64(e.Fill), "put": e.Total.Put, "get": e.Total.Get, "drop": e.Total.Drop} {
 			p.loader.WithLabelValues(e.Name, what).Set(float64(n))
 		}
+	case *Plugin:
+		if e.State == PluginRunning {
+			p.plugin(e)
+		}
 	case *Alarm:
 		p.alarms.WithLabelValues(e.Code).Inc()
 	}
 	return nil
+}
+
+// plugin shows what a plugin did.
+func (p *Prom) plugin(e *Plugin) {
+	for what, n := range map[string]float64{
+		"calls": float64(e.Calls), "games": float64(e.Games), "rows": float64(e.Rows), "bytes": float64(e.Bytes), "seconds": float64(e.Seconds),
+		"rows_per_second": float64(e.RowsPerSecond), "mean_latency": float64(e.MeanLatency), "restarts": float64(e.Restarts), "quarantined": float64(e.Quarantined),
+	} {
+		p.plugins.WithLabelValues(e.Name, e.Kind, what).Set(n)
+	}
 }
 
 func (p *Prom) set(name string, v int64) { p.counters[name].Set(float64(v)) }

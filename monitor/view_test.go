@@ -48,6 +48,15 @@ func TestPrometheusPage(t *testing.T) {
 	if err := p.Handle(&Episode{Episode: 7, WindowRows: 900, Results: Results{White: 1, Draw: 4, Black: 2}, Ends: map[string]int64{"checkmate": 3}, Totals: Totals{Positions: 1234}}); err != nil {
 		t.Fatal(err)
 	}
+	for _, state := range []string{PluginRunning, "stopped"} { // only the first reports numbers
+		n := PluginNumbers{Calls: 8, Games: 64, Rows: 5000, Seconds: 0.5, RowsPerSecond: 10000, MeanLatency: 0.0625, Restarts: 2, Quarantined: 1}
+		if state != PluginRunning {
+			n = PluginNumbers{}
+		}
+		if err := p.Handle(&Plugin{Name: "deblunder", Kind: "rescorer", State: state, PluginNumbers: n}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	s, err := Serve(ServerOptions{Addr: "127.0.0.1:0"}, p)
 	if err != nil {
 		t.Fatal(err)
@@ -55,6 +64,8 @@ func TestPrometheusPage(t *testing.T) {
 	status, body := get(t, s, "")
 	for _, want := range []string{`chessbrain_episodes{job_id="job"} 7`, `chessbrain_positions{job_id="job"} 1234`, `chessbrain_window_rows{job_id="job"} 900`,
 		`chessbrain_game_results{job_id="job",result="draw"} 4`, `chessbrain_game_ends{job_id="job",reason="checkmate"} 3`,
+		`chessbrain_plugin{job_id="job",kind="rescorer",plugin="deblunder",what="rows"} 5000`, `chessbrain_plugin{job_id="job",kind="rescorer",plugin="deblunder",what="mean_latency"} 0.0625`,
+		`chessbrain_plugin{job_id="job",kind="rescorer",plugin="deblunder",what="restarts"} 2`, `chessbrain_plugin{job_id="job",kind="rescorer",plugin="deblunder",what="quarantined"} 1`,
 		`chessbrain_events_total{job_id="job",type="episode"} 2`, `chessbrain_value{curve="train/policy_loss",job_id="job"}`} {
 		if !strings.Contains(body, want+" ") && !strings.Contains(body, want+"\n") {
 			t.Errorf("no %s in\n%s", want, body)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -24,15 +25,24 @@ type Source struct {
 
 	symmetric bool // rows are shown under a random symmetry
 	seed      uint64
+	stream    uint64
+	foreign   string // of the sampler whose state the last load found and left alone
 }
 
 // NewSource returns a source over w. A sampler that is a stage.Seeder is seeded
 // with (seed, stream).
 func NewSource(w *Window, sampler stage.Sampler, seed, stream uint64) *Source {
-	if s, ok := sampler.(stage.Seeder); ok {
-		s.Seed(seed, stream)
+	s := &Source{window: w, sampler: sampler, seed: seed, stream: stream}
+	s.seedSampler()
+	return s
+}
+
+// seedSampler lets the sampler begin anew. After some rows it has another seed
+// than at the beginning, or it would draw the first rows once more.
+func (s *Source) seedSampler() {
+	if seeder, ok := s.sampler.(stage.Seeder); ok {
+		seeder.Seed(s.seed^s.rows*0x9e3779b97f4a7c15, s.stream)
 	}
-	return &Source{window: w, sampler: sampler, seed: seed}
 }
 
 // ShowSymmetries makes every row appear under one of the board's symmetries that
@@ -116,10 +126,15 @@ func (s *Source) Section() stage.Section {
 func (s *Source) save(w io.Writer) error {
 	inner := s.sampler.Section()
 	var state bytes.Buffer
-	if err := inner.Save(&state); err != nil {
-		return fmt.Errorf("save sampler %s: %w", s.sampler.Name(), err)
+	for err := inner.Save(&state); err != nil; err = inner.Save(&state) {
+		now := s.sampler.Section()
+		if now.Name == inner.Name {
+			return fmt.Errorf("save sampler %s: %w", s.sampler.Name(), err)
+		}
+		inner = now // another one has taken the place of a plugin that failed for good
+		state.Reset()
 	}
-	return json.NewEncoder(w).Encode(sourceState{Rows: s.rows, Sampler: s.sampler.Name(),
+	return json.NewEncoder(w).Encode(sourceState{Rows: s.rows, Sampler: inner.Name,
 		SamplerVersion: inner.Version, SamplerState: state.Bytes()})
 }
 
@@ -131,12 +146,52 @@ func (s *Source) load(r io.Reader, version int) error {
 	if err := json.NewDecoder(r).Decode(&state); err != nil {
 		return fmt.Errorf("source section: %w", err)
 	}
-	if state.Sampler != s.sampler.Name() {
-		return fmt.Errorf("source section was saved with sampler %q, this run uses %q", state.Sampler, s.sampler.Name())
+	inner := s.sampler.Section()
+	if state.Sampler == "" {
+		return errors.New("source section: it names no sampler")
 	}
-	if err := s.sampler.Section().Load(bytes.NewReader(state.SamplerState), state.SamplerVersion); err != nil {
-		return fmt.Errorf("load sampler %s: %w", s.sampler.Name(), err)
+	if state.Sampler == inner.Name {
+		err := inner.Load(bytes.NewReader(state.SamplerState), state.SamplerVersion)
+		if err == nil {
+			s.rows, s.foreign = state.Rows, ""
+			return nil
+		}
+		if s.sampler.Section().Name == inner.Name {
+			return fmt.Errorf("load sampler %s: %w", s.sampler.Name(), err)
+		} // else another one has taken the place of a plugin that failed for good
 	}
-	s.rows = state.Rows
+	s.rows, s.foreign = state.Rows, state.Sampler
+	s.seedSampler()
 	return nil
+}
+
+// Foreign returns the name of the sampler whose state was loaded last and was not
+// this sampler's: the count of rows goes on from it, and the sampler began a
+// state of its own. "" = there was none.
+func (s *Source) Foreign() string { return s.foreign }
+
+// Replace makes sampler the one that draws from now on, at the position that
+// Section saved. A sampler of the same name goes on from the state of the old
+// one; another, or one that refuses that state, begins a state of its own, and
+// began says why. After an error the old sampler draws on; its position must then
+// be loaded again.
+func (s *Source) Replace(sampler stage.Sampler, position []byte) (began string, err error) {
+	old, rows := s.sampler, s.rows
+	defer func() {
+		if err != nil {
+			s.sampler, s.rows = old, rows
+		}
+	}()
+	var state sourceState
+	if err := json.Unmarshal(position, &state); err != nil {
+		return "", fmt.Errorf("source section: %w", err)
+	}
+	s.sampler, s.rows = sampler, state.Rows
+	if loadErr := s.load(bytes.NewReader(position), sourceVersion); loadErr != nil {
+		s.seedSampler()
+		began = loadErr.Error()
+	} else if s.foreign != "" {
+		began = fmt.Sprintf("the state so far is that of sampler %s", s.foreign)
+	}
+	return began, s.save(io.Discard)
 }

@@ -3,11 +3,13 @@ package replay
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -168,6 +170,146 @@ func TestSourceResume(t *testing.T) {
 	}
 	if err := again.Section().Load(bytes.NewReader(state), 99); err == nil {
 		t.Error("an unknown version was loaded")
+	}
+}
+
+// named is a uniform sampler of another name, whose state no other one has.
+type named struct {
+	*sample.Uniform
+	name   string
+	broken error // of Save
+}
+
+func (n named) Name() string { return n.name }
+func (n named) Section() stage.Section {
+	s := n.Uniform.Section()
+	s.Name = n.name
+	if n.broken != nil {
+		s.Save = func(io.Writer) error { return n.broken }
+	}
+	return s
+}
+
+// TestSourceForeign: another sampler's state is left alone, the count of rows goes
+// on, and the sampler's own state depends on nothing else.
+func TestSourceForeign(t *testing.T) {
+	src := testSource(testWindow(20, 15))
+	draw(t, src, 3)
+	state := saved(t, src.Section())
+	other := func() *Source {
+		return NewSource(testWindow(20, 15), named{Uniform: sample.NewUniform(), name: "other"}, 7, 1)
+	}
+	a, b := other(), other()
+	first := draw(t, b, 3)
+	for _, s := range []*Source{a, b} {
+		if err := s.Section().Load(bytes.NewReader(state), sourceVersion); err != nil || s.Foreign() != "uniform" || s.Rows() != 3*testBatch {
+			t.Fatalf("%v; foreign %q, %d rows", err, s.Foreign(), s.Rows())
+		}
+	}
+	want := draw(t, a, 3)
+	if !reflect.DeepEqual(draw(t, b, 3), want) || reflect.DeepEqual(want, first) {
+		t.Error("the state of its own depends on what was drawn before, or is that of the beginning")
+	}
+	own := saved(t, a.Section())
+	if err := a.Section().Load(bytes.NewReader(own), sourceVersion); err != nil || a.Foreign() != "" {
+		t.Errorf("its own state: %v, foreign %q", err, a.Foreign())
+	}
+}
+
+// fading is a sampler that fails for good in the given call of its section, and in
+// whose place another one stands from then on.
+type fading struct {
+	named
+	in   string // Save or Load
+	gone bool
+}
+
+func (f *fading) Section() stage.Section {
+	if f.gone {
+		return f.Uniform.Section()
+	}
+	s := f.named.Section()
+	save, load := s.Save, s.Load
+	s.Save = func(w io.Writer) error {
+		if f.gone = f.in == "Save"; f.gone {
+			return errUnsaved
+		}
+		return save(w)
+	}
+	s.Load = func(r io.Reader, version int) error {
+		if f.gone = f.in == "Load"; f.gone {
+			return errUnsaved
+		}
+		return load(r, version)
+	}
+	return s
+}
+
+// TestSourceStandIn: where a sampler's plugin fails for good and another sampler
+// stands in, rows go on and are counted.
+func TestSourceStandIn(t *testing.T) {
+	for _, in := range []string{"Save", "Load"} {
+		f := &fading{named: named{Uniform: sample.NewUniform(), name: "fading"}}
+		src := NewSource(testWindow(20, 15), f, 7, 1)
+		draw(t, src, 2)
+		state := saved(t, src.Section())
+		f.in = in
+		if in == "Load" {
+			if err := src.Section().Load(bytes.NewReader(state), sourceVersion); err != nil || src.Foreign() != "fading" {
+				t.Errorf("load: %v, foreign %q", err, src.Foreign())
+			}
+		}
+		draw(t, src, 1)
+		var got sourceState
+		if err := json.Unmarshal(saved(t, src.Section()), &got); err != nil || got.Sampler != "uniform" || got.Rows != 3*testBatch {
+			t.Errorf("%s: %+v, %v", in, got, err)
+		}
+	}
+}
+
+// TestExchange: a sampler is replaced between two batches; no row is counted twice
+// or not at all, one of the same name goes on where the old one was, and after an
+// error all is as before.
+func TestExchange(t *testing.T) {
+	plain := testSource(testWindow(20, 15))
+	draw(t, plain, 3)
+	want := draw(t, plain, 4)
+
+	src := testSource(testWindow(20, 15))
+	p := Prefetch(src, 3)
+	defer p.Close()
+	draw(t, p, 3)
+	replace := func(s stage.Sampler) (began string, err error) {
+		err = p.Exchange(func(position []byte) (err error) { began, err = src.Replace(s, position); return err })
+		return began, err
+	}
+	position := saved(t, p.Section())
+	broken := errors.New("broken")
+	if _, err := replace(named{sample.NewUniform(), "other", broken}); !errors.Is(err, broken) {
+		t.Errorf("a sampler whose state cannot be saved: %v", err)
+	}
+	if got := saved(t, p.Section()); !bytes.Equal(got, position) {
+		t.Errorf("position %s after an error, before %s", got, position)
+	}
+	if began, err := replace(sample.NewUniform()); err != nil || began != "" {
+		t.Errorf("the same sampler again: %q %v", began, err)
+	}
+	if got := draw(t, p, 2); !reflect.DeepEqual(got, want[:2*testBatch]) {
+		t.Error("a sampler of the same name does not go on where the old one was")
+	}
+	if began, err := replace(named{Uniform: sample.NewUniform(), name: "other"}); err != nil || !strings.Contains(began, "uniform") {
+		t.Errorf("another sampler: %q %v", began, err)
+	}
+	draw(t, p, 2)
+	var state sourceState
+	if err := json.Unmarshal(saved(t, p.Section()), &state); err != nil || state.Sampler != "other" || state.Rows != 7*testBatch {
+		t.Errorf("%+v, want 7 batches of other: %v", state, err)
+	}
+	if err := p.Close(); err != nil || src.Rows() != 7*testBatch {
+		t.Errorf("%d rows counted, %v", src.Rows(), err)
+	}
+	if _, err := replace(sample.NewUniform()); !errors.Is(err, ErrClosed) {
+		t.Errorf("after Close: %v", err)
 	}
 }
 

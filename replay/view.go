@@ -38,7 +38,7 @@ func (v *View) WeightSum() uint64 {
 // Game describes game i, 0 = oldest.
 func (v *View) Game(i int) stage.GameInfo {
 	e := v.entries[i]
-	return stage.GameInfo{Seq: e.seq, ID: e.game.ID, Ordinal: e.game.Ordinal, NumRows: len(e.plies), Weight: e.weight(),
+	return stage.GameInfo{Seq: e.seq, ID: e.game.ID, Ordinal: e.game.Ordinal, NumRows: len(e.plies), Plies: len(e.game.Plies), Weight: e.weight(),
 		Age: len(v.entries) - 1 - i}
 }
 
@@ -50,6 +50,17 @@ func (v *View) Row(i, k int) stage.RowInfo {
 		weight -= e.sums[k-1]
 	}
 	return stage.RowInfo{Ply: e.plies[k], Weight: weight}
+}
+
+// Stats says how the search of that row went. A Q that is not known leaves QDiff
+// 0; a KLD that rounding made negative is 0.
+func (v *View) Stats(i, k int) stage.RowStats {
+	p := &v.entries[i].game.Plies[v.entries[i].plies[k]]
+	s := stage.RowStats{KLD: max(0, p.KLD), Visits: p.Visits}
+	if d := p.Best.Q - p.Orig.Q; d == d {
+		s.QDiff = max(d, -d)
+	}
+	return s
 }
 
 // RowAt returns the row that covers u, 0 <= u < WeightSum(): a uniformly random

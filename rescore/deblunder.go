@@ -11,7 +11,7 @@ import (
 
 const deblunderDoc = "before a blunder, puts the value of the best move in the place of the result"
 
-var deblunderSettings = []Setting{
+var deblunderSettings = []stage.Setting{
 	{Name: "threshold", Doc: "Q that the move played must lose against the best one", Min: 0, Max: 2, Default: "0.1"},
 	{Name: "width", Doc: "range of Q around the threshold in which old and new result are mixed; at most twice the threshold", Min: 0, Max: 2, Default: "0.06"},
 }
@@ -36,8 +36,8 @@ type Deblunder struct {
 	Width     float64 // [0, 2*Threshold]
 }
 
-func newDeblunder(v values) (stage.Rescorer, error) {
-	d := Deblunder{Threshold: v.numbers["threshold"], Width: v.numbers["width"]}
+func newDeblunder(v stage.Values) (stage.Rescorer, error) {
+	d := Deblunder{Threshold: v.Number("threshold"), Width: v.Number("width")}
 	if d.Width > 2*d.Threshold {
 		return nil, fmt.Errorf("setting width: %g, want at most %g, twice the threshold: it would hit moves that lose nothing", d.Width, 2*d.Threshold)
 	}

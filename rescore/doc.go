@@ -15,7 +15,7 @@
 //	blunders, err := rescore.New("deblunder", map[string]string{"threshold": "0.1"})
 //	game, err = rescore.Chain{tables, blunders}.Rescore(ctx, game)
 //
-// [Describe] lists the stages and settings; a setting that a stage does not
+// [Definitions] lists the stages and settings; a setting that a stage does not
 // have or a value that it cannot use is an error that says what is allowed.
 // Outcomes of single positions go to [record.Game.Results]; the game's own
 // result, its end and its moves stay the facts they are. A stage is safe for

@@ -12,7 +12,7 @@ import (
 
 const policyDoc = "sharpens or flattens the policy targets and lifts the fastest table wins"
 
-var policySettings = []Setting{
+var policySettings = []stage.Setting{
 	{Name: "temperature", Doc: "T: below 1 sharpens, above 1 flattens", Min: 0.01, Max: 100, Default: "1"},
 	{Name: "offset", Doc: "added to each legal move's probability", Min: -1, Max: 1, Default: "0"},
 	{Name: "dtz_boost", Doc: "shared among the moves that win fastest by the tables; needs paths", Min: 0, Max: 100, Default: "0"},
@@ -34,9 +34,9 @@ type PolicyTemperature struct {
 	Tables      Tables  // nil without Boost
 }
 
-func newPolicyTemperature(v values) (stage.Rescorer, error) {
-	p := PolicyTemperature{Temperature: v.numbers["temperature"], Offset: v.numbers["offset"], Boost: v.numbers["dtz_boost"]}
-	paths := v.texts["paths"]
+func newPolicyTemperature(v stage.Values) (stage.Rescorer, error) {
+	p := PolicyTemperature{Temperature: v.Number("temperature"), Offset: v.Number("offset"), Boost: v.Number("dtz_boost")}
+	paths := v.Text("paths")
 	switch {
 	case p.Boost == 0 && paths != "":
 		return nil, errors.New("setting paths: tables are used by dtz_boost only, which is 0")

@@ -66,36 +66,17 @@ func TestDescribe(t *testing.T) {
 	if !slices.IsSorted(names) || len(names) != 5 {
 		t.Errorf("names %v", names)
 	}
-	for i, d := range Describe() {
-		if d.Name != names[i] || d.Doc == "" {
+	for i, d := range Definitions() {
+		if d.Name != names[i] || d.Doc == "" || d.Version == "" {
 			t.Errorf("%d: %+v", i, d)
 		}
+		if err := d.Validate(); err != nil {
+			t.Error(err)
+		}
 		for _, s := range d.Settings {
-			if s.Doc == "" || s.allowed() == "" || !s.Text && !(s.Min < s.Max) {
+			if s.Doc == "" || s.Allowed() == "" {
 				t.Errorf("%s: %+v", d.Name, s)
 			}
-		}
-		if _, err := d.parse(nil); err != nil {
-			t.Errorf("%s: its defaults: %v", d.Name, err)
-		}
-	}
-}
-
-func TestParse(t *testing.T) {
-	c, err := Parse("plies-left, deblunder", []string{"deblunder.threshold=0.25", "deblunder.width=0.5"})
-	if err != nil || len(c) != 2 || c[0] != (PliesLeft{}) || c[1] != (Deblunder{Threshold: 0.25, Width: 0.5}) {
-		t.Errorf("%+v, %v", c, err)
-	}
-	for want, words := range map[string][]string{
-		"named twice":      {"deblunder,deblunder"},
-		"given twice":      {"deblunder", "deblunder.width=0", "deblunder.width=0.1"},
-		"want STAGE":       {"deblunder", "threshold=0.1"},
-		"not among":        {"deblunder", "syzygy.paths=x"},
-		`unknown rescorer`: {"deblunder,,identity"},
-		"0 to 2":           {"deblunder", "deblunder.threshold="},
-	} {
-		if c, err := Parse(words[0], words[1:]); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v, %v, want %q", words, c, err, want)
 		}
 	}
 }

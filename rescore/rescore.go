@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/record"
@@ -38,7 +39,7 @@ func (c Chain) Name() string {
 func (c Chain) Err() error {
 	var errs []error
 	for _, r := range c {
-		if named, ok := r.(interface{ Err() error }); ok {
+		if named, ok := r.(stage.Faulty); ok {
 			if err := named.Err(); err != nil {
 				errs = append(errs, fmt.Errorf("rescorer %s: %w", r.Name(), err))
 			}
@@ -50,21 +51,61 @@ func (c Chain) Err() error {
 // Rescore passes g through the chain. What a part returns must still be a valid
 // record of the same game; the error names the part.
 func (c Chain) Rescore(ctx context.Context, g *record.Game) (*record.Game, error) {
-	for _, r := range c {
-		out, err := r.Rescore(ctx, g)
-		if err != nil {
-			return nil, fmt.Errorf("rescorer %s: game %x: %w", r.Name(), g.ID, err)
-		}
-		if out == g {
-			continue
-		}
-		if out == nil || out.ID != g.ID {
-			return nil, fmt.Errorf("rescorer %s: game %x: it returned another game", r.Name(), g.ID)
-		}
-		if err := out.Validate(); err != nil {
-			return nil, fmt.Errorf("rescorer %s: game %x: invalid result: %w", r.Name(), g.ID, err)
-		}
-		g = out
+	out, err := c.RescoreBatch(ctx, []*record.Game{g})
+	if err != nil {
+		return nil, err
 	}
-	return g, nil
+	return out[0], nil
+}
+
+// RescoreBatch passes all games through the chain, part by part. games stays as
+// it is.
+func (c Chain) RescoreBatch(ctx context.Context, games []*record.Game) ([]*record.Game, error) {
+	games = slices.Clone(games)
+	for _, r := range c {
+		out, err := rescoreAll(ctx, r, games)
+		if err != nil {
+			return nil, fmt.Errorf("rescorer %s: %w", r.Name(), err)
+		}
+		for i, g := range games {
+			if err := check(g, out[i]); err != nil {
+				return nil, fmt.Errorf("rescorer %s: game %x: %w", r.Name(), g.ID, err)
+			}
+		}
+		games = out
+	}
+	return games, nil
+}
+
+// rescoreAll passes games through one part: in one call where it can do that.
+func rescoreAll(ctx context.Context, r stage.Rescorer, games []*record.Game) ([]*record.Game, error) {
+	if batch, ok := r.(stage.BatchRescorer); ok {
+		out, err := batch.RescoreBatch(ctx, games)
+		if err == nil && len(out) != len(games) {
+			err = fmt.Errorf("it returned %d games for %d", len(out), len(games))
+		}
+		return out, err
+	}
+	out := make([]*record.Game, len(games))
+	for i, g := range games {
+		var err error
+		if out[i], err = r.Rescore(ctx, g); err != nil {
+			return nil, fmt.Errorf("game %x: %w", g.ID, err)
+		}
+	}
+	return out, nil
+}
+
+// check holds what a rescorer made of a game against it.
+func check(g, out *record.Game) error {
+	switch {
+	case out == g:
+		return nil
+	case out == nil || out.ID != g.ID:
+		return errors.New("it returned another game")
+	}
+	if err := out.Validate(); err != nil {
+		return fmt.Errorf("invalid result: %w", err)
+	}
+	return nil
 }

@@ -12,7 +12,7 @@ import (
 
 const syzygyDoc = "results and plies left from endgame tables"
 
-var syzygySettings = []Setting{{Name: "paths", Doc: pathsDoc, Text: true}}
+var syzygySettings = []stage.Setting{{Name: "paths", Doc: pathsDoc, Text: true}}
 
 // Syzygy corrects results and plies left by endgame tables, as Leela's rescorer
 // does.
@@ -36,8 +36,8 @@ var syzygySettings = []Setting{{Name: "paths", Doc: pathsDoc, Text: true}}
 // A cursed win is a draw. Positions with castling rights are in no table.
 type Syzygy struct{ Tables Tables }
 
-func newSyzygy(v values) (stage.Rescorer, error) {
-	t, err := openTables(v.texts["paths"])
+func newSyzygy(v stage.Values) (stage.Rescorer, error) {
+	t, err := openTables(v.Text("paths"))
 	if err != nil {
 		return nil, err
 	}

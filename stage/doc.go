@@ -12,5 +12,8 @@
 //	refs, err := s.Sample(ctx, window.View(), 256, nil)
 //	section := s.Section() // Name "uniform", saved beside the weights
 //
-// The package holds types only: no files, no randomness, no goroutines.
+// A Definition describes a stage, checks its settings and makes it by name; the
+// built-in stages and plugins are all known by theirs.
+//
+// The package does nothing by itself: no files, no randomness, no goroutines.
 package stage

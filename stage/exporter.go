@@ -1,6 +1,11 @@
 package stage
 
-import "context"
+import (
+	"context"
+	"iter"
+
+	"github.com/chessbrain/chessbrain/record"
+)
 
 // Tensor is a named float32 array, row-major.
 type Tensor struct {
@@ -25,6 +30,11 @@ type Checkpoint struct {
 	Arch     []byte            // nn.Arch as JSON
 	Tensors  []Tensor          // the net's parameters in the order of nn.Specs: raw or averaged weights, as the caller chose
 	Metadata map[string]string // goes into the file where its format has room
+
+	// Games yields the games of the training window, oldest first, for exporters
+	// that need them (NeedsGames); nil where there are none to be had. It may be
+	// ranged over more than once.
+	Games iter.Seq2[*record.Game, error]
 }
 
 // Exporter writes a checkpoint's net in one file format.

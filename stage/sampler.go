@@ -13,6 +13,7 @@ type GameInfo struct {
 	ID      [16]byte // record.Game.ID
 	Ordinal uint64   // record.Game.Ordinal
 	NumRows int      // rows meant for training
+	Plies   int      // positions of the game, rows or not
 	Weight  uint64   // sum of its rows' weights, in 1/WeightUnit
 	Age     int      // games of the index that are newer
 }
@@ -21,6 +22,13 @@ type GameInfo struct {
 type RowInfo struct {
 	Ply    int32  // index into record.Game.Plies
 	Weight uint64 // > 0, in 1/WeightUnit
+}
+
+// RowStats says how a row's search went; 0 = not known.
+type RowStats struct {
+	QDiff  float32 // |Q of the best move - Q of the raw network|
+	KLD    float32 // of the search's policy from the raw network's, nats
+	Visits uint32  // of the search's root
 }
 
 // RowRef names one row and says how much it counts in the loss.
@@ -39,6 +47,7 @@ type Index interface {
 	WeightSum() uint64                       // of all rows, in 1/WeightUnit
 	Game(i int) GameInfo                     // 0 = oldest; O(1)
 	Row(i, k int) RowInfo                    // k-th row of game i, ascending plies; O(1)
+	Stats(i, k int) RowStats                 // of the same row; O(1)
 	RowAt(u uint64) (game uint64, ply int32) // the row that covers u, 0 <= u < WeightSum(); O(log n)
 	NthRow(n int) (game uint64, ply int32)   // row n in window order, 0 <= n < NumRows(); O(log n)
 	Find(game uint64) (i int, ok bool)       // position of a game by its Seq; O(log n)

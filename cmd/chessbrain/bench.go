@@ -26,7 +26,7 @@ func newBench() *cobra.Command {
 	var duration time.Duration
 	c := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure this machine: search, kernels, inference, training, self-play, loader",
+		Short: "Measure this machine: search, kernels, inference, training, self-play, loader, plugins",
 		Long: `Without a sub-command: the search signature, and the speed of the search, the
 kernels, inference and a training step of a 64x6 net at batch 64, all in one run.
 
@@ -39,7 +39,7 @@ a run slower. Games (bench search, bench selfplay) are measured otherwise: see t
 		},
 	}
 	c.Flags().DurationVar(&duration, "duration", 500*time.Millisecond, "time of each measurement, about (a kernel: a quarter)")
-	c.AddCommand(newBenchKernels(), newBenchInfer(), newBenchTrain(), newBenchSearch(), newBenchSelfplay(), newBenchPrecision(), newBenchLoader())
+	c.AddCommand(newBenchKernels(), newBenchInfer(), newBenchTrain(), newBenchSearch(), newBenchSelfplay(), newBenchPrecision(), newBenchLoader(), newBenchPlugins())
 	return c
 }
 

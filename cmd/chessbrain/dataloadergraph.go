@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/config"
-	"github.com/chessbrain/chessbrain/loop/loading"
+	"github.com/chessbrain/chessbrain/loop"
 	"github.com/chessbrain/chessbrain/replay/loader"
 )
 
@@ -26,7 +27,7 @@ it is in training, so this checks it too. Nothing is read but the configuration.
   chessbrain dataloader-graph --config run.textproto --format dot | dot -Tpng > loader.png`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			l, _, err := openLoader(path)
+			l, _, err := openLoader(c, path)
 			if err != nil {
 				return err
 			}
@@ -65,8 +66,9 @@ func draw(d loader.Drawing, format string) (string, error) {
 	return "", usagef("--format %s: want svg, dot or json", format)
 }
 
-// openLoader builds the loader of a configuration file.
-func openLoader(path string) (*loader.Loader, *config.Effective, error) {
+// openLoader builds the loader of a configuration file. What programs among its
+// rescorers log from warnings on goes to stderr.
+func openLoader(c *cobra.Command, path string) (*loop.Loader, *config.Effective, error) {
 	if path == "" {
 		return nil, nil, usagef("--config is missing; name the file with the data_loader section")
 	}
@@ -74,6 +76,7 @@ func openLoader(path string) (*loader.Loader, *config.Effective, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := loading.New(e)
+	log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	l, err := loop.OpenLoader(c.Context(), e, e.Config.GetRunDir(), log)
 	return l, e, err
 }

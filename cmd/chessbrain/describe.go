@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,12 +14,12 @@ import (
 func newDescribe() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "describe [RUN | CHECKPOINT | FILE.safetensors]",
+		Use:   "describe [RUN | CHECKPOINT | FILE]",
 		Short: "Show what a checkpoint or a net file holds",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			path := runArg(args)
-			if strings.HasSuffix(path, ".safetensors") {
+			if loop.NamesNet(path) {
 				net, err := loop.ReadNet(path)
 				if err != nil {
 					return pathError(err)

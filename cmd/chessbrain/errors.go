@@ -17,6 +17,7 @@ import (
 	"github.com/chessbrain/chessbrain/loop"
 	"github.com/chessbrain/chessbrain/monitor"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/trainer"
@@ -28,6 +29,7 @@ const (
 	exitFailure     = 1
 	exitUsage       = 2 // usage, configuration, a run directory in use
 	exitCorrupt     = 3 // data on disk are damaged
+	exitPlugin      = 4 // a plugin failed
 	exitInterrupted = 5 // interrupted and saved
 	exitKilled      = 130
 )
@@ -85,8 +87,11 @@ func exitCode(err error) int {
 		return exitCorrupt
 	case errors.As(err, &coded):
 		return coded.ExitCode()
-	case as[usageError](err), as[*fsx.LockedError](err), errors.Is(err, trainer.ErrConfig), errors.Is(err, trainer.ErrStateMismatch):
+	case as[usageError](err), as[*fsx.LockedError](err), errors.Is(err, trainer.ErrConfig), errors.Is(err, trainer.ErrStateMismatch),
+		errors.Is(err, host.ErrUnknown), errors.Is(err, host.ErrSettings):
 		return exitUsage
+	case as[*host.Error](err):
+		return exitPlugin
 	}
 	return exitFailure
 }

@@ -11,8 +11,9 @@ import (
 func newExportNet() *cobra.Command {
 	var out, format, encoding string
 	var fold, asJSON bool
+	var with exportWith
 	c := &cobra.Command{
-		Use:   "export-net NET --out FILE",
+		Use:   "export-net NET --out FILE | --out DIR --exporter NAME",
 		Short: "Write a net for Leela's engine, as ONNX, or as safetensors",
 		Long: `Writes a net in another format. NET is ` + netForms + `.
 
@@ -25,13 +26,29 @@ func newExportNet() *cobra.Command {
                (1858 logits), /output/wdl (or /output/value), /output/mlh
   safetensors  our own; the net of a checkpoint, for instance
 
-Without --format the end of the name says it: .pb.gz, .onnx or .safetensors.`,
+Without --format the end of the name says it: .pb.gz, .onnx or .safetensors.
+
+With --exporter the net goes through an exporter as in training, built in or a
+program of --plugin-dir (chessbrain plugins list), which writes into the directory
+--out; one that needs games takes those of --games.`,
 		Example: `  chessbrain export-net runs/chessbrain --out chessbrain.pb.gz
-  chessbrain export-net runs/chessbrain@2000 --format onnx --out chessbrain.onnx`,
+  chessbrain export-net runs/chessbrain@2000 --format onnx --out chessbrain.onnx
+  chessbrain export-net runs/chessbrain --exporter npz --games runs/chessbrain/selfplay --out rows`,
 		Args: oneNet,
 		RunE: func(c *cobra.Command, args []string) error {
 			if out == "" {
 				return usagef("--out: name a file")
+			}
+			if with.exporter != "" {
+				for _, name := range []string{"format", "encoding", "fold"} {
+					if c.Flags().Changed(name) {
+						return usagef("--%s has no meaning with --exporter; see chessbrain plugins describe %s, and --set", name, with.exporter)
+					}
+				}
+				return with.run(c, args[0], out, asJSON)
+			}
+			if name := with.given(c); name != "" {
+				return usagef("--%s has no meaning without --exporter", name)
 			}
 			w := &netWriter{fold: fold}
 			var err error
@@ -50,10 +67,11 @@ Without --format the end of the name says it: .pb.gz, .onnx or .safetensors.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVarP(&out, "out", "o", "", "file to write")
+	f.StringVarP(&out, "out", "o", "", "file to write; with --exporter a directory")
 	f.StringVar(&format, "format", "", "lc0, onnx or safetensors (default: as the file's name ends)")
 	f.StringVar(&encoding, "encoding", lc0.Linear16.String(), "of the weights, format lc0: "+strings.Join(lc0.EncodingNames(), ", "))
 	f.BoolVar(&fold, "fold", false, "fold batch norm into the convolutions, format lc0")
 	f.BoolVar(&asJSON, "json", false, "one JSON object")
+	with.bind(c)
 	return c
 }

@@ -45,7 +45,7 @@ func TestTrainDefaults(t *testing.T) {
 	for _, name := range []string{
 		"no-amp", "amp", "precision", "run-dir", "config", "net", "lr", "optimizer", "replay-size", "train-steps-per-episode", "max-plies",
 		"resign-q", "temperature", "noise", "deterministic", "metrics-addr", "log-level", "log-file", "log-format", "log-every",
-		"quiet", "job-id", "devices", "source", "rescorer", "sampler", "exporter", "validate-every",
+		"quiet", "job-id", "devices", "source", "rescorer", "sampler", "exporter", "plugin-dir", "on-plugin-failure", "validate-every",
 	} {
 		if train.Flags().Lookup(name) == nil {
 			t.Errorf("no flag --%s", name)
@@ -92,6 +92,7 @@ func TestCommands(t *testing.T) {
 		"shuffle", "import-pgn", "rescore", "positions", "pin", "verify", "test-dataloader", "dataloader-graph", "bench loader",
 		"dump-chunk", "filter-chunks", "result-distribution", "startpos-policy", "import-net", "export-net", "probe", "net-math",
 		"pipeline", "pipeline sweep", "init", "eval", "overfit", "tune-lr", "train-epoch", "migrate-checkpoint", "backfill-metrics",
+		"plugins", "plugins list", "plugins describe", "plugins lock", "plugins verify", "plugins test", "plugins swap", "bench plugins",
 	} {
 		find(t, path)
 	}
@@ -100,8 +101,10 @@ func TestCommands(t *testing.T) {
 		"exam measure": "net visits moves questions mates seed untrained json precision", "selfplay": "precision no-amp process max-games-total models-dir output-dir override-config metrics-addr run-dir config dry-run", "train": "source source-dir steps",
 		"shuffle":    "input-dir output-dir scratch-dir num-threads min-rows max-rows keep-target-rows expand-window-per-row taper-window-exponent taper-window-scale add-to-data-rows approx-rows-per-file seed dry-run json",
 		"dump-chunk": "member json", "filter-chunks": "out result end min-plies max-plies min-positions version input-format startpos distinct limit dry-run json",
-		"import-pgn": "out target label-smoothing policy-temperature draw-rate lc0-chunks strict json", "rescore": "out rescorer set format json",
-		"import-net": "out", "export-net": "out format encoding fold", "probe": "net position json", "net-math": "net out",
+		"import-pgn": "out target label-smoothing policy-temperature draw-rate lc0-chunks strict json", "rescore": "out rescorer set plugin-dir format json",
+		"import-net": "out", "export-net": "out format encoding fold exporter set plugin-dir games", "probe": "net position json", "net-math": "net out",
+		"plugins list": "plugin-dir run-dir json", "plugins describe": "plugin-dir run-dir kind json", "plugins lock": "plugin-dir run-dir file json", "plugins verify": "plugin-dir run-dir file json",
+		"plugins test": "plugin-dir run-dir kind set seed json", "plugins swap": "process set", "bench plugins": "seconds program set json",
 		"bench loader": "mode games dir json", "init": "config seed", "verify": "json", "positions": "out position-selector",
 	} {
 		for name := range strings.FieldsSeq(flags) {

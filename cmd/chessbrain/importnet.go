@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/chessbrain/chessbrain/loop"
 	"github.com/chessbrain/chessbrain/nn"
 )
 
@@ -73,7 +74,7 @@ func (n *anyNet) convert(w io.Writer, out string, writer *netWriter, asJSON bool
 	if err := writer.write(out, n); err != nil {
 		return err
 	}
-	r := netReport{n.name, out, writer.format, n.Arch, n.ID(), n.meta[metaStep], n.meta[metaLicense]}
+	r := netReport{n.name, out, writer.format, n.Arch, n.ID(), n.meta[loop.MetaStep], n.meta[loop.MetaLicense]}
 	if asJSON {
 		return json.NewEncoder(w).Encode(r)
 	}

@@ -17,7 +17,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func main() { os.Exit(run()) }
+func main() {
+	if !servePlugin() {
+		os.Exit(run())
+	}
+}
 
 // run executes the command line and returns the exit code. Whatever fails before
 // a command begins is a mistake in the command line.
@@ -58,7 +62,7 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 		newDumpChunk(), newFilterChunks(), newResultDistribution(), newStartposPolicy())
 	addGroup(root, "Nets", newImportNet(), newExportNet(), newProbe(), newNetMath())
 	addGroup(root, "Around the trainer",
-		newInit(), newEval(), newOverfit(), newTuneLR(), newTrainEpoch(), newMigrateCheckpoint(), newBackfillMetrics())
+		newInit(), newPlugins(), newEval(), newOverfit(), newTuneLR(), newTrainEpoch(), newMigrateCheckpoint(), newBackfillMetrics())
 	addGroup(root, "This machine", newBench(), newPerft(), newDoctor(), newVersion())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		text := err.Error()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -26,7 +25,7 @@ const (
 )
 
 // playerForms says what a player may be.
-const playerForms = "FILE.safetensors, RUN or CHECKPOINT (a directory), RUN@STEP, random-weights:SEED[:ARCH], random, or greedy"
+const playerForms = "FILE (safetensors or .pb.gz), RUN or CHECKPOINT (a directory), RUN@STEP, random-weights:SEED[:ARCH], random, or greedy"
 
 // matchCache is how many answers a net player remembers in each worker.
 const matchCache = 50_000
@@ -103,7 +102,7 @@ func playerNet(spec string) (*nn.Net, string, error) {
 	if rest, ok := strings.CutPrefix(spec, randomWeights+":"); ok {
 		return randomNet(rest)
 	}
-	if filepath.Ext(spec) == loop.NetSuffix {
+	if loop.NamesNet(spec) {
 		return loop.FindNet(spec, "")
 	}
 	net, name, err := loop.FindNet("", spec)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -23,13 +21,6 @@ import (
 
 // netForms says what a net may be.
 const netForms = "a net file (safetensors or Leela's .pb.gz), RUN or CHECKPOINT (a directory), RUN@STEP, or random-weights:SEED[:ARCH]"
-
-// Metadata of a net file, besides those of nn.
-const (
-	metaName    = "name"
-	metaStep    = "step" // optimizer steps
-	metaLicense = "license"
-)
 
 // anyNet is a net of the command line and what is known about it.
 type anyNet struct {
@@ -63,42 +54,21 @@ func openNet(spec string) (*anyNet, error) {
 	if meta == nil {
 		meta = map[string]string{}
 	}
-	meta[metaName], meta[metaStep] = c.Manifest.Name, strconv.FormatInt(c.Manifest.Step, 10)
+	meta[loop.MetaName], meta[loop.MetaStep] = c.Manifest.Name, strconv.FormatInt(c.Manifest.Step, 10)
 	return &anyNet{net, c.Manifest.Name, meta}, nil
 }
 
 func readNetFile(path string) (*anyNet, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, pathError(fmt.Errorf("read net: %w", err))
-	}
-	defer f.Close()
 	n := &anyNet{name: filepath.Base(path)}
-	r := bufio.NewReader(f)
-	head, err := r.Peek(16)
-	if err != nil && err != io.EOF {
-		return nil, fmt.Errorf("read net %s: %w", path, err)
-	}
-	if lc0.IsNet(head) {
-		var info *lc0.NetInfo
-		n.Net, info, err = lc0.ReadNet(r)
-		if err != nil {
-			err = fmt.Errorf("%s: %w", path, err)
-		}
-		if errors.Is(err, lc0.ErrUnsupported) {
-			return nil, usageError{err}
-		}
-		if err != nil {
-			return nil, err
-		}
-		n.meta = map[string]string{metaName: n.name, metaLicense: info.License, metaStep: strconv.FormatUint(uint64(info.TrainingSteps), 10)}
-		return n, nil
-	}
-	if bytes.HasPrefix(head, []byte{0x08}) && !bytes.HasPrefix(head[min(8, len(head)):], []byte("{")) {
-		return nil, usagef("%s looks like an ONNX model, which is written but not read; want %s", path, netForms)
-	}
-	if n.Net, n.meta, err = nn.ReadSafetensors(r); err != nil {
-		return nil, fmt.Errorf("%s: neither Leela's .pb.gz nor safetensors of ours: %w", path, err)
+	var err error
+	n.Net, n.meta, err = loop.ReadNetFile(path)
+	switch {
+	case errors.Is(err, loop.ErrONNX):
+		return nil, usagef("%w; want %s", err, netForms)
+	case errors.Is(err, lc0.ErrUnsupported):
+		return nil, usageError{err}
+	case err != nil:
+		return nil, pathError(err)
 	}
 	return n, nil
 }
@@ -152,8 +122,8 @@ func (o *netWriter) write(path string, n *anyNet) error {
 	err := fsx.WriteFileFunc(fsx.OS, path, func(w io.Writer) error {
 		switch o.format {
 		case "lc0":
-			steps, _ := strconv.ParseUint(meta[metaStep], 10, 32) // not known: 0
-			info := &lc0.NetInfo{License: meta[metaLicense], TrainingSteps: uint32(steps), Folded: o.fold}
+			steps, _ := strconv.ParseUint(meta[loop.MetaStep], 10, 32) // not known: 0
+			info := &lc0.NetInfo{License: meta[loop.MetaLicense], TrainingSteps: uint32(steps), Folded: o.fold}
 			return lc0.WriteNet(w, n.Net, info, o.encoding)
 		case "onnx":
 			return lc0.WriteONNX(w, n.Net, meta)

@@ -149,7 +149,7 @@ func TestRunInUse(t *testing.T) {
 			t.Errorf("ctl %s: %v: %s", command, err, out)
 		}
 	}
-	if out, err := ctl(dir, "swap-plugin"); err == nil || !strings.Contains(out, "not in this build") {
+	if out, err := ctl(dir, "swap-plugin"); err == nil || !strings.Contains(out, "chessbrain plugins swap") {
 		t.Errorf("ctl swap-plugin: %v: %s", err, out)
 	}
 	if out, err := ctl(dir, "stop"); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,12 +13,15 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/lc0"
+	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/rescore"
 	"github.com/chessbrain/chessbrain/rescore/files"
+	"github.com/chessbrain/chessbrain/stage"
 )
 
 // rescoreOptions are the flags of rescore.
 type rescoreOptions struct {
+	plugins   pluginFlags
 	out       string
 	rescorers string
 	set       []string
@@ -38,7 +42,8 @@ them; versions 3 to 7). IN is a file or a directory, whose sub-directories are r
 too; DIR gets a file of the same kind under the same name for each. Nothing is
 written over: an output that is there already is an error, with --keep it stays.
 
-The rescorers work in the order in which they are named:
+The rescorers work in the order in which they are named; beside the built-in ones
+they are programs of --plugin-dir (chessbrain plugins list). Built in:
 ` + rescorerHelp() + `
 Leela's chunks keep their version (at least 6), input format and whatever else the
 rescorers do not change; --format and --version choose others. Frames marked as
@@ -57,7 +62,8 @@ What is damaged is named and left out, and the exit code is 3.`,
 	}
 	f := c.Flags()
 	f.StringVar(&o.out, "out", "", "directory for the rescored files")
-	f.StringVar(&o.rescorers, "rescorer", "", "rescorers, separated by commas: "+strings.Join(rescore.Names(), ", "))
+	f.StringVar(&o.rescorers, "rescorer", "", "rescorers, separated by commas: "+strings.Join(rescore.Names(), ", ")+", or programs")
+	o.plugins.bindDirs(c)
 	f.StringArrayVar(&o.set, "set", nil, "a setting, STAGE.SETTING=VALUE; may come several times")
 	f.Uint32Var(&o.format, "format", 0, "input format of Leela's chunks, 1 to 5, 132 or 133; 0 = as it was")
 	f.Uint32Var(&o.version, "version", 0, "version of Leela's chunks, 6 or 7; 0 = as it was, at least 6")
@@ -70,12 +76,12 @@ What is damaged is named and left out, and the exit code is 3.`,
 // rescorerHelp lists the rescorers with their settings.
 func rescorerHelp() string {
 	var sb strings.Builder
-	for _, d := range rescore.Describe() {
+	for _, d := range rescore.Definitions() {
 		fmt.Fprintf(&sb, "  %s: %s\n", d.Name, d.Doc)
 		for _, s := range d.Settings {
 			fmt.Fprintf(&sb, "      %s: %s", s.Name, s.Doc)
 			if s.Default != "" {
-				fmt.Fprintf(&sb, " (%s; %g to %g)", s.Default, s.Min, s.Max)
+				fmt.Fprintf(&sb, " (%s; %s)", s.Default, strings.TrimPrefix(s.Allowed(), "a number from "))
 			}
 			sb.WriteByte('\n')
 		}
@@ -83,34 +89,64 @@ func rescorerHelp() string {
 	return sb.String()
 }
 
-// check validates the flags and plans the work.
-func (o *rescoreOptions) check(inputs []string) (*files.Run, []files.Job, error) {
+// check validates the flags and returns which rescorers they choose.
+func (o *rescoreOptions) check() ([]stage.Choice, error) {
 	switch {
 	case o.out == "":
-		return nil, nil, usagef("--out: name a directory for the rescored files")
+		return nil, usagef("--out: name a directory for the rescored files")
 	case o.rescorers == "":
-		return nil, nil, usagef("--rescorer: name at least one of %s", strings.Join(rescore.Names(), ", "))
+		return nil, usagef("--rescorer: name at least one of %s", strings.Join(rescore.Names(), ", "))
 	case o.version != 0 && o.version != 6 && o.version != 7:
-		return nil, nil, usagef("--version %d: want 6, 7, or 0 for that of each chunk", o.version)
+		return nil, usagef("--version %d: want 6, 7, or 0 for that of each chunk", o.version)
 	case o.format != 0 && !slices.Contains(lc0.InputFormats(), o.format):
-		return nil, nil, usagef("--format %d: want one of %v, or 0 for that of each chunk", o.format, lc0.InputFormats())
+		return nil, usagef("--format %d: want one of %v, or 0 for that of each chunk", o.format, lc0.InputFormats())
 	}
-	chain, err := rescore.Parse(o.rescorers, o.set)
+	chosen, err := parseStages(stage.KindRescorer, o.rescorers, o.set)
 	if err != nil {
-		return nil, nil, usagef("--rescorer, --set: %w", err)
+		return nil, usagef("--rescorer, --set: %w", err)
 	}
-	jobs, err := files.Plan(inputs, o.out)
-	if err != nil {
-		return nil, nil, usageError{err}
-	}
-	return &files.Run{FS: fsx.OS, Rescorer: chain, Form: lc0.Form{Version: o.version, InputFormat: o.format}, Keep: o.keep}, jobs, nil
+	return chosen, nil
 }
 
-func (o *rescoreOptions) run(c *cobra.Command, inputs []string) error {
-	run, jobs, err := o.check(inputs)
+// chain makes the rescorers. An error that is not a plugin's failing is one of
+// the command line.
+func (o *rescoreOptions) chain(ctx context.Context, h *host.Host, chosen []stage.Choice) (rescore.Chain, error) {
+	var chain rescore.Chain
+	for _, one := range chosen {
+		r, err := h.Rescorer(ctx, one)
+		if err != nil {
+			err = fmt.Errorf("--rescorer, --set: %w", err)
+			if !as[*host.Error](err) {
+				err = usageError{err}
+			}
+			return nil, err
+		}
+		chain = append(chain, r)
+	}
+	return chain, nil
+}
+
+func (o *rescoreOptions) run(c *cobra.Command, inputs []string) (err error) {
+	chosen, err := o.check()
 	if err != nil {
 		return err
 	}
+	h, err := o.plugins.open(c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	ctx, stop := interruptible(c.Context())
+	defer stop()
+	chain, err := o.chain(ctx, h, chosen)
+	if err != nil {
+		return err
+	}
+	jobs, err := files.Plan(inputs, o.out)
+	if err != nil {
+		return usageError{err}
+	}
+	run := &files.Run{FS: fsx.OS, Rescorer: chain, Form: lc0.Form{Version: o.version, InputFormat: o.format}, Keep: o.keep}
 	report := rescoreReport{Rescorer: run.Rescorer.Name(), Report: &run.Report}
 	if o.dryRun {
 		for _, j := range jobs {
@@ -118,8 +154,6 @@ func (o *rescoreOptions) run(c *cobra.Command, inputs []string) error {
 		}
 		return report.write(c.OutOrStdout(), o.json)
 	}
-	ctx, stop := interruptible(c.Context())
-	defer stop()
 	for i, j := range jobs {
 		if err = run.Do(ctx, j); err != nil {
 			if ctx.Err() != nil {
@@ -131,7 +165,7 @@ func (o *rescoreOptions) run(c *cobra.Command, inputs []string) error {
 	if errors.Is(err, files.ErrExists) {
 		return usageError{err}
 	}
-	if broken := run.Rescorer.(rescore.Chain).Err(); broken != nil {
+	if broken := chain.Err(); broken != nil {
 		run.Report.Damage = append(run.Report.Damage, broken)
 	}
 	for _, d := range run.Report.Damage {

@@ -14,7 +14,9 @@ import (
 // TestMain lets the test binary be the program too: scripts and tests run it by
 // its name.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"chessbrain": main})
+	if !servePlugin() { // a host starts it under another name
+		testscript.Main(m, map[string]func(){"chessbrain": main})
+	}
 }
 
 // TestScripts runs the command lines of testdata/script, each in its own empty

@@ -25,7 +25,8 @@ newest .safetensors file in that directory, looked for every five seconds; while
 there is none, random weights play.
 
 The first Ctrl-C or SIGTERM writes finished games, saves unfinished ones, which go
-on at the next start, and exits with 5; a second one ends at once.`,
+on at the next start, and exits with 5; a second one ends at once. With --config,
+SIGHUP reads the file again and applies the rescorers in it.`,
 		Example: "  chessbrain selfplay --run-dir runs/a --process 1 &\n  chessbrain train --run-dir runs/a --source dir --steps 10000\n\n" +
 			"  chessbrain selfplay --models-dir base/models --output-dir base/selfplay --max-games-total 5000",
 		Args: noArgs,
@@ -45,8 +46,10 @@ on at the next start, and exits with 5; a second one ends at once.`,
 				return err
 			}
 			defer func() { err = errors.Join(err, s.close()) }()
+			reload, stopReload := reloads(s.file)
+			defer stopReload()
 			summary, err := loop.SelfPlay(ctx, loop.SelfPlayOptions{
-				Effective: s.effective, Process: process, MaxGames: games, Command: s.command, Version: version(), Log: s.log, Readers: s.readers,
+				Effective: s.effective, Process: process, MaxGames: games, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Reload: reload,
 			})
 			if summary == nil {
 				return err

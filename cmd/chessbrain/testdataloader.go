@@ -55,7 +55,7 @@ that cannot be used are listed; they make the exit code 3.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
-			return t.run(ctx, c.OutOrStdout(), c.ErrOrStderr())
+			return t.run(ctx, c)
 		},
 	}
 	f := c.Flags()
@@ -68,11 +68,12 @@ that cannot be used are listed; they make the exit code 3.`,
 }
 
 // run takes the batches and prints what came of it.
-func (t *loaderTest) run(ctx context.Context, out, errOut io.Writer) error {
+func (t *loaderTest) run(ctx context.Context, c *cobra.Command) error {
+	out := c.OutOrStdout()
 	if t.batches < 1 || t.rows < 0 || t.rows > 1<<16 {
 		return usagef("--batches %d --rows %d: want at least 1 batch, and 0 to 65536 rows", t.batches, t.rows)
 	}
-	l, e, err := openLoader(t.config)
+	l, e, err := openLoader(c, t.config)
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func (t *loaderTest) run(ctx context.Context, out, errOut io.Writer) error {
 	if err != nil {
 		return usageError{fmt.Errorf("--output: %w", err)}
 	}
-	r, err := t.take(ctx, source, l, errOut)
+	r, err := t.take(ctx, source, l.Loader, c.ErrOrStderr())
 	if err != nil {
 		return err
 	}

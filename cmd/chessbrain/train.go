@@ -19,7 +19,8 @@ func newTrain() *cobra.Command {
 		Long: `Plays games of the net against itself and trains it on them, episode after
 episode, into the run directory. The same command goes on where the last one
 ended; --episodes is a total. The first Ctrl-C finishes the step under way, saves
-and exits with 5; a second one ends at once.
+and exits with 5; a second one ends at once. With --config, SIGHUP reads the file
+again and applies its sections plugins and export.
 
 Flags win over environment variables (EPISODES, BATCH_SIZE, ...), those over
 --config FILE, that over the defaults.`,
@@ -47,8 +48,10 @@ func train(c *cobra.Command, s *session) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
+	reload, stopReload := reloads(s.file)
+	defer stopReload()
 	summary, err := loop.Train(ctx, loop.Options{
-		Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress,
+		Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: reload,
 	})
 	if summary == nil {
 		return err

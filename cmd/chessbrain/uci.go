@@ -50,7 +50,7 @@ func newUCI() *cobra.Command {
 			return engine.Serve(c.Context(), c.InOrStdin(), c.OutOrStdout())
 		},
 	}
-	c.Flags().StringVar(&file, "net", "", "play with this .safetensors file")
+	c.Flags().StringVar(&file, "net", "", "play with this net file (safetensors or .pb.gz)")
 	c.Flags().IntVar(&visits, "visits", 800, "visits of a plain go")
 	bindPrecision(c, &precision)
 	return c

@@ -40,15 +40,16 @@ var rooms = map[string]room{
 	"lc0":                  {ours: []string{"chess", "encoding", "record", "nn"}, third: []string{"google.golang.org/protobuf"}},
 	"mcts":                 {ours: []string{"chess", "encoding"}},
 	"stage":                {ours: []string{"record", "encoding"}},
-	"replay":               {ours: []string{"chess", "encoding", "record", "stage", "lc0", "internal/fsx"}, third: []string{"github.com/klauspost/compress", "github.com/fsnotify/fsnotify"}},
+	"replay":               {ours: []string{"chess", "encoding", "record", "stage", "lc0", "sample/chance", "internal/fsx"}, third: []string{"github.com/klauspost/compress", "github.com/fsnotify/fsnotify"}},
 	"importer":             {ours: []string{"chess", "chess/pgn", "encoding", "record", "lc0", "replay", "internal/fsx"}},
 	"pipeline":             {ours: []string{"record", "replay", "stage", "internal/fsx"}},
 	"pipeline/runner":      {ours: []string{"config", "internal/fsx", "loop", "monitor", "nn", "pipeline", "replay", "trainer"}},
 	"verify":               {ours: []string{"chess/pgn", "config", "encoding", "importer", "internal/fsx", "lc0", "loop", "monitor", "nn", "pipeline", "record", "replay", "stage", "trainer"}},
 	"rescore":              {ours: builtinStages},
 	"rescore/files":        {ours: []string{"rescore", "stage", "record", "replay", "lc0", "internal/fsx"}},
-	"sample":               {ours: builtinStages},
-	"export":               {ours: append([]string{"internal/fsx"}, builtinStages...)},
+	"sample":               {ours: append([]string{"sample/chance"}, builtinStages...)},
+	"sample/chance":        {},
+	"export":               {ours: append([]string{"chess/pgn", "internal/fsx"}, builtinStages...)},
 	"trainer":              {ours: []string{"nn", "nn/kernel", "encoding", "stage", "internal/fsx"}, third: []string{"gorgonia.org/gorgonia", "gorgonia.org/tensor", "github.com/chewxy/hm", "go4.org/unsafe/assume-no-moving-gc"}},
 	"selfplay":             {ours: []string{"mcts", "chess", "encoding", "record"}},
 	"exam":                 {ours: []string{"chess", "encoding", "mcts", "syzygy"}},
@@ -56,8 +57,27 @@ var rooms = map[string]room{
 	"uci":                  {ours: []string{"mcts", "chess", "encoding"}},
 	"bench":                {ours: []string{"chess", "encoding", "mcts", "nn", "nn/kernel", "nn/cpu", "trainer", "selfplay", "record", "replay", "lc0", "internal/fsx"}},
 	"monitor":              {third: []string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "github.com/schollz/progressbar", "gonum.org/v1/plot"}},
+	"plugins":              {ours: []string{"plugins/api", "stage"}, third: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc"}},
+	"plugins/api":          {ours: []string{"chess", "encoding", "record", "stage", "internal/fsx"}, third: []string{"github.com/hashicorp/go-plugin", "google.golang.org/grpc", "google.golang.org/protobuf"}},
+	"plugins/host":         {ours: []string{"plugins/api", "record", "stage", "internal/fsx"}, third: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc", "golang.org/x/sys"}},
+	"plugins/plugintest":   {ours: []string{"chess", "encoding", "nn", "record", "stage", "plugins", "plugins/api", "plugins/host", "internal/fsx"}, third: []string{"google.golang.org/grpc"}},
 	"loop":                 {ours: []string{"*"}, third: []string{"golang.org/x/sys"}},
 	"cmd/chessbrain":       {ours: []string{"*"}, third: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "charm.land/fang", "golang.org/x/sys", "golang.org/x/term"}},
+}
+
+// shipped are the plugins of this repository, each a short main over its room.
+var shipped = map[string][]string{
+	"rescore": {"deblunder", "plies-left", "policy-temperature", "syzygy"},
+	"sample":  {"diff-focus", "hanse", "position-selector", "prioritized", "uniform"},
+	"export":  {"lc0", "npz", "onnx", "pgn", "safetensors"},
+}
+
+func init() {
+	for over, names := range shipped {
+		for _, name := range names {
+			rooms["plugins/"+name] = room{ours: []string{over, "plugins", "plugins/plugintest", "stage"}}
+		}
+	}
 }
 
 var builtinStages = []string{"stage", "record", "chess", "encoding", "syzygy", "nn", "lc0"}

@@ -4,28 +4,36 @@
 //
 //	eff, err := config.Resolve(config.Input{Path: "run.textproto"})
 //	...
-//	l, err := loading.New(eff) // exit code 2 where the graph is wrong
+//	l, err := loading.New(ctx, eff, host) // exit code 2 where the graph is wrong
 //	defer l.Close()
 //	err = l.Next(ctx, batch)
 //
 // It lies here because replay/loader knows nothing of configuration files or of
-// the built-in rescorers (docs/ARCHITECTURE.md).
+// plugins (docs/ARCHITECTURE.md).
 package loading
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/plugins/host"
+	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay/loader"
-	"github.com/chessbrain/chessbrain/rescore"
 	"github.com/chessbrain/chessbrain/stage"
 )
 
-// New returns the loader of a configuration; nothing runs yet. Faults
-// of the graph are config errors with their place in the file, all at once.
-func New(e *config.Effective) (*loader.Loader, error) {
-	c, err := Graph(e)
+// Rescorers makes rescorers by name, such as *host.Host; their owner ends them.
+type Rescorers interface {
+	Rescorer(ctx context.Context, c stage.Choice) (stage.Rescorer, error)
+}
+
+// New returns the loader of a configuration; nothing of it runs yet but the
+// programs among its rescorers. Faults of the graph are config errors with their
+// place in the file, all at once.
+func New(ctx context.Context, e *config.Effective, r Rescorers) (*loader.Loader, error) {
+	c, err := Graph(ctx, e, r)
 	if err != nil {
 		return nil, err
 	}
@@ -70,14 +78,18 @@ func flatten(err error) []error {
 }
 
 // Graph returns the section data_loader as replay/loader takes it.
-func Graph(e *config.Effective) (loader.Config, error) {
+func Graph(ctx context.Context, e *config.Effective, r Rescorers) (loader.Config, error) {
 	section := e.Config.GetDataLoader()
 	c := loader.Config{Outputs: section.GetOutput()}
 	for i, s := range section.GetStage() {
-		one, err := stageOf(s)
+		one, err := stageOf(ctx, s, r)
+		if _, program := errors.AsType[*host.Error](err); program && !errors.Is(err, host.ErrUnknown) && !errors.Is(err, host.ErrSettings) {
+			return c, fmt.Errorf("data_loader stage %q: %w", s.GetName(), err)
+		}
 		if err != nil {
 			path := fmt.Sprintf("data_loader.stage[%d]", i)
-			return c, &config.Error{Where: e.Origin(path), Field: path, Reason: fmt.Sprintf("stage %q: %v", s.GetName(), err)}
+			return c, &config.Error{Where: e.Origin(path), Field: path, Reason: fmt.Sprintf("stage %q: %v", s.GetName(), err),
+				Remedy: "chessbrain plugins list shows what rescorers there are"}
 		}
 		c.Stages = append(c.Stages, one)
 	}
@@ -85,14 +97,14 @@ func Graph(e *config.Effective) (loader.Config, error) {
 }
 
 // stageOf turns one stage over.
-func stageOf(s *config.LoaderStage) (loader.StageConfig, error) {
+func stageOf(ctx context.Context, s *config.LoaderStage, r Rescorers) (loader.StageConfig, error) {
 	c := loader.StageConfig{Name: s.GetName(), Inputs: s.GetInput(),
 		Output: loader.QueueConfig{Capacity: int(s.GetQueue().GetCapacity()), Overflow: loader.Overflow(s.GetQueue().GetOverflow())}}
 	if k := s.GetFilePathProvider(); k != nil {
 		c.FilePathProvider = &loader.FilePathProvider{Directory: k.GetDirectory(), Watch: k.GetWatch(), PollSeconds: k.GetPollSeconds()}
 	}
 	if k := s.GetChunkSourceReader(); k != nil {
-		rescorers, err := rescorersOf(k.GetRescorer())
+		rescorers, err := rescorersOf(ctx, k.GetRescorer(), r)
 		if err != nil {
 			return c, err
 		}
@@ -113,11 +125,18 @@ func stageOf(s *config.LoaderStage) (loader.StageConfig, error) {
 		c.SimpleChunkExtractor = &loader.SimpleChunkExtractor{Epochs: int(k.GetEpochs())}
 	}
 	if k := s.GetChunkRescorer(); k != nil {
-		rescorers, err := rescorersOf(k.GetRescorer())
+		rescorers, err := rescorersOf(ctx, k.GetRescorer(), r)
 		if err != nil {
 			return c, err
 		}
 		c.ChunkRescorer = &loader.ChunkRescorer{Threads: int(k.GetThreads()), Rescorers: rescorers}
+	}
+	if k := s.GetPlugin(); k != nil {
+		rescorers, err := rescorersOf(ctx, []*config.Stage{{Name: k.Name, Settings: k.GetSettings()}}, r)
+		if err != nil {
+			return c, err
+		}
+		c.Plugin = &loader.Plugin{Threads: int(k.GetThreads()), Batch: int(k.GetBatch()), Rescorer: rescorers[0]}
 	}
 	framesOf(s, &c)
 	return c, nil
@@ -146,14 +165,38 @@ func weightOf(w *config.PositionWeight) loader.PositionWeight {
 }
 
 // rescorersOf makes the rescorers that a stage names.
-func rescorersOf(stages []*config.Stage) ([]stage.Rescorer, error) {
-	var rescorers []stage.Rescorer
+func rescorersOf(ctx context.Context, stages []*config.Stage, r Rescorers) ([]stage.Rescorer, error) {
+	var made []stage.Rescorer
 	for _, s := range stages {
-		r, err := rescore.New(s.GetName(), s.GetSettings())
+		one, err := r.Rescorer(ctx, stage.Choice{Name: s.GetName(), Settings: s.GetSettings()})
 		if err != nil {
 			return nil, err
 		}
-		rescorers = append(rescorers, r)
+		if batch, ok := one.(stage.BatchRescorer); ok {
+			one = ending{batch}
+		}
+		made = append(made, one)
 	}
-	return rescorers, nil
+	return made, nil
+}
+
+// ending is a rescorer whose end is the loader's, too: no chunk is to blame for
+// it.
+type ending struct{ stage.BatchRescorer }
+
+func (e ending) Rescore(ctx context.Context, g *record.Game) (*record.Game, error) {
+	out, err := e.BatchRescorer.Rescore(ctx, g)
+	return out, ended(err)
+}
+
+func (e ending) RescoreBatch(ctx context.Context, games []*record.Game) ([]*record.Game, error) {
+	out, err := e.BatchRescorer.RescoreBatch(ctx, games)
+	return out, ended(err)
+}
+
+func ended(err error) error {
+	if errors.Is(err, host.ErrGivenUp) || errors.Is(err, host.ErrClosed) {
+		return fmt.Errorf("%w: %w", loader.ErrStop, err)
+	}
+	return err
 }

@@ -22,8 +22,9 @@ const (
 )
 
 // Draw returns an endless source as training has it: games through the configured
-// sampler, with the configured symmetries; a shuffle again and again.
-func (r *Rows) Draw(s *Subject) (trainer.BatchSource, error) {
+// sampler, with the configured symmetries; a shuffle again and again. Close ends a
+// sampler that is a program.
+func (r *Rows) Draw(ctx context.Context, s *Subject) (trainer.BatchSource, error) {
 	t := s.Effective.Config.GetTraining()
 	seed := s.Effective.Config.GetSeed()
 	switch {
@@ -36,11 +37,12 @@ func (r *Rows) Draw(s *Subject) (trainer.BatchSource, error) {
 	case r.loader != nil:
 		return r.loader, nil
 	}
-	sampler, err := loop.SamplerOf(s.Effective)
+	stages, err := loop.OpenSampler(ctx, s.Effective, s.Run, pluginLog())
 	if err != nil {
 		return nil, err
 	}
-	src := replay.NewSource(r.window, sampler, seed, streamDraw)
+	r.stages = append(r.stages, stages)
+	src := replay.NewSource(r.window, stages.Sampler(), seed, streamDraw)
 	src.SetShortTerm(r.theta)
 	if t.GetSymmetries() {
 		src.ShowSymmetries()

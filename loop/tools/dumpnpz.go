@@ -1,15 +1,10 @@
 package tools
 
 import (
-	"archive/zip"
-	"bufio"
-	"encoding/binary"
-	"fmt"
 	"io"
-	"math"
-	"strings"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/export/npz"
 )
 
 // illegal marks the policy target of moves that are not legal, as in Leela's
@@ -63,50 +58,23 @@ var arrays = []array{
 
 // writeNPZ writes the arrays as numpy.savez_compressed does.
 func (d *Dump) writeNPZ(w io.Writer) error {
-	z := zip.NewWriter(w)
+	z := npz.NewWriter(w)
 	for _, a := range arrays {
-		file, err := z.Create(a.name + ".npy")
-		if err != nil {
-			return err
-		}
-		out := bufio.NewWriter(file)
-		if _, err := out.Write(npyHeader(append([]int{d.rows}, a.shape...))); err != nil {
-			return err
-		}
 		size := 1
 		for _, n := range a.shape {
 			size *= n
 		}
 		values, raw := make([]float32, size), make([]byte, 0, 4*size)
-		if err := d.each(func(_ int, b *encoding.TrainBatch, i int) error {
-			a.fill(values, b, i)
-			raw = raw[:0]
-			for _, v := range values {
-				raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
-			}
-			_, err := out.Write(raw)
-			return err
+		if err := z.Array(a.name, npz.Float32, append([]int{d.rows}, a.shape...), func(out io.Writer) error {
+			return d.each(func(_ int, b *encoding.TrainBatch, i int) error {
+				a.fill(values, b, i)
+				raw = npz.AppendFloat32(raw[:0], values...)
+				_, err := out.Write(raw)
+				return err
+			})
 		}); err != nil {
-			return err
-		}
-		if err := out.Flush(); err != nil {
 			return err
 		}
 	}
 	return z.Close()
-}
-
-// npyHeader is the header of a .npy file, version 1.0, of a float32 array: magic,
-// version, length u16, a Python literal padded with spaces so that the data begin
-// at a multiple of 64 bytes.
-func npyHeader(shape []int) []byte {
-	var dims strings.Builder
-	for _, n := range shape {
-		fmt.Fprintf(&dims, "%d, ", n)
-	}
-	text := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }", strings.TrimSuffix(dims.String(), " "))
-	pad := 63 - (10+len(text))%64
-	text += strings.Repeat(" ", pad) + "\n"
-	h := append([]byte("\x93NUMPY\x01\x00"), byte(len(text)), byte(len(text)>>8))
-	return append(h, text...)
 }

@@ -32,7 +32,7 @@ func fixedBatch(ctx context.Context, s *Subject, rows *Rows, n int) (*encoding.T
 		add(drawn)
 		return b, nil
 	}
-	src, err := rows.Draw(s)
+	src, err := rows.Draw(ctx, s)
 	if err != nil {
 		return nil, err
 	}

@@ -10,11 +10,9 @@ import (
 	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/loop"
-	"github.com/chessbrain/chessbrain/loop/loading"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/replay/chunks"
-	"github.com/chessbrain/chessbrain/replay/loader"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/trainer"
 )
@@ -34,8 +32,9 @@ type Rows struct {
 
 	window   *replay.Window
 	shuffled *shuffle.Source
-	loader   *loader.Loader
-	theta    float64 // of the short-term value target
+	loader   *loop.Loader
+	stages   []*loop.Stages // of Draw
+	theta    float64        // of the short-term value target
 }
 
 // OpenRows reads data: Validation, Loader, a run directory (all of its games), a
@@ -50,7 +49,7 @@ func OpenRows(ctx context.Context, s *Subject, data string) (*Rows, error) {
 		return r, r.openValidation(ctx, s)
 	case Loader:
 		var err error
-		r.loader, err = loading.New(s.Effective)
+		r.loader, err = loop.OpenLoader(ctx, s.Effective, s.Run, pluginLog())
 		return r, err
 	}
 	names, err := shuffle.List(fsx.OS, data)
@@ -180,13 +179,17 @@ func (r *Rows) Pass(maxRows int) trainer.BatchSource {
 	return p
 }
 
-// Close ends a loader and closes files.
+// Close ends a loader and programs, and closes files.
 func (r *Rows) Close() error {
-	switch {
-	case r.shuffled != nil:
-		return r.shuffled.Close()
-	case r.loader != nil:
-		return r.loader.Close()
+	var errs []error
+	if r.shuffled != nil {
+		errs = append(errs, r.shuffled.Close())
 	}
-	return nil
+	if r.loader != nil {
+		errs = append(errs, r.loader.Close())
+	}
+	for _, s := range r.stages {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
 }

@@ -103,7 +103,7 @@ func TuneLR(ctx context.Context, s *Subject, rows *Rows, opt RangeOptions) (*Ran
 
 // train takes the steps.
 func (r *RangeResult) train(ctx context.Context, t *trainer.Trainer, rows *Rows, s *Subject, losses []trainer.Loss, steps int) error {
-	src, err := rows.Draw(s)
+	src, err := rows.Draw(ctx, s)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/stage"
 )
 
@@ -54,6 +55,8 @@ func (r *chunkRescorer) rescore(ctx context.Context, g *Game) (*Game, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	case errors.Is(err, ErrStop):
+		return nil, err
 	case err != nil:
 		r.bad.Add(1)
 		r.quarantine.Add(g.String(), err)
@@ -79,23 +82,38 @@ func rescoreGame(ctx context.Context, g *Game, rescorers []stage.Rescorer) (*Gam
 	rec := before
 	for _, r := range rescorers {
 		next, err := r.Rescore(ctx, rec)
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, fmt.Errorf("chunk %s: rescorer %s: %w", g, r.Name(), err)
-		case next == rec:
-			continue
-		case next == nil || next.ID != rec.ID:
-			return nil, fmt.Errorf("chunk %s: rescorer %s returned another game", g, r.Name())
 		}
-		if err := next.Validate(); err != nil {
-			return nil, fmt.Errorf("chunk %s: rescorer %s: invalid result: %w", g, r.Name(), err)
+		if err := checkRescored(g, r, rec, next); err != nil {
+			return nil, err
 		}
 		rec = next
 	}
-	if rec == before {
-		return g, nil
+	return g.with(before, rec), nil
+}
+
+// checkRescored holds what r made of a record against it.
+func checkRescored(g *Game, r stage.Rescorer, before, after *record.Game) error {
+	switch {
+	case after == before:
+		return nil
+	case after == nil || after.ID != before.ID:
+		return fmt.Errorf("chunk %s: rescorer %s returned another game", g, r.Name())
+	}
+	if err := after.Validate(); err != nil {
+		return fmt.Errorf("chunk %s: rescorer %s: invalid result: %w", g, r.Name(), err)
+	}
+	return nil
+}
+
+// with returns the chunk with another record than it has, itself where they are
+// the same.
+func (g *Game) with(has, wanted *record.Game) *Game {
+	if has == wanted {
+		return g
 	}
 	changed := *g
-	changed.Rec, changed.Packed = rec, nil
-	return &changed, nil
+	changed.Rec, changed.Packed = wanted, nil
+	return &changed
 }

@@ -9,6 +9,7 @@
 //	shuffling_chunk_pool    -> chunks   the newest, in random order
 //	simple_chunk_extractor  -> chunks   all, in order
 //	chunk_rescorer          -> chunks
+//	plugin                  -> chunks   through a rescorer in batches
 //	chunk_unpacker          -> frames   takes positions out
 //	shuffling_frame_sampler -> frames   mixes them in a reservoir
 //	join_positions          -> frames   merges several inputs

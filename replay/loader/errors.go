@@ -14,6 +14,11 @@ var ErrStarted = errors.New("the loader has started")
 // ErrDataEnded says that no more data will come: nobody watches for new files.
 var ErrDataEnded = errors.New("the data have ended")
 
+// ErrStop is in the error of a rescorer that no chunk is to blame for, such as a
+// plugin that was given up. It ends the loader, which else would quarantine one
+// chunk after the other.
+var ErrStop = errors.New("the rescorer works no more")
+
 // ConfigError is a fault of the graph's configuration.
 type ConfigError struct {
 	Index  int    // of the stage in Config.Stages; -1 = of Config.Outputs or the graph as a whole

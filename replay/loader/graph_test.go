@@ -69,7 +69,7 @@ func wholeGraph(dir string) Config {
 
 func TestKinds(t *testing.T) {
 	want := []string{"chunk_rescorer", "chunk_source_reader", "chunk_source_splitter", "chunk_unpacker", "file_path_provider",
-		"join_positions", "shuffling_chunk_pool", "shuffling_frame_sampler", "simple_chunk_extractor", "tensor_generator"}
+		"join_positions", "plugin", "shuffling_chunk_pool", "shuffling_frame_sampler", "simple_chunk_extractor", "tensor_generator"}
 	if got := Kinds(); !slices.Equal(got, want) {
 		t.Errorf("%v", got)
 	}
@@ -133,6 +133,11 @@ func TestGraphErrors(t *testing.T) {
 		"poll":           {change("files", func(s *StageConfig) { *s.FilePathProvider = FilePathProvider{Directory: "x", Watch: true} }), []string{`stage "files": poll_seconds: 0`}},
 		"threads":        {change("reader", func(s *StageConfig) { s.ChunkSourceReader.Threads = 0 }), []string{`stage "reader": threads: 0`}},
 		"no rescorer":    {change("rescored", func(s *StageConfig) { s.ChunkRescorer.Rescorers = nil }), []string{`stage "rescored": no rescorer`}},
+		"plugin threads": {change("rescored", func(s *StageConfig) { s.ChunkRescorer, s.Plugin = nil, &Plugin{Batch: 1, Rescorer: rescore.Identity{}} }), []string{`stage "rescored": threads: 0`}},
+		"plugin batch": {change("rescored", func(s *StageConfig) {
+			s.ChunkRescorer, s.Plugin = nil, &Plugin{Threads: 1, Rescorer: rescore.Identity{}}
+		}), []string{`stage "rescored": batch: 0`}},
+		"plugin name":    {change("rescored", func(s *StageConfig) { s.ChunkRescorer, s.Plugin = nil, &Plugin{Threads: 1, Batch: 1} }), []string{`stage "rescored": no name of a rescorer`}},
 		"epochs":         {change("all_b", func(s *StageConfig) { s.SimpleChunkExtractor.Epochs = -1 }), []string{`stage "all_b": epochs: -1`}},
 		"batch size":     {change("train", func(s *StageConfig) { s.TensorGenerator.BatchSize = 0 }), []string{`stage "train": batch_size: 0`}},
 		"several faults": {func(c *Config) { c.Stages[1].ChunkSourceReader.Threads, c.Stages[6].TensorGenerator.BatchSize = 0, 0 }, []string{`stage "reader": threads`, `stage "train": batch_size`}},

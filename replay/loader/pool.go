@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/chessbrain/chessbrain/sample/chance"
 )
 
 func init() {
@@ -38,7 +40,7 @@ type chunkPool struct {
 	changed chan struct{} // closed and replaced when something comes in
 	window  poolWindow
 	stream  *Stream
-	hanse   Hanse
+	hanse   chance.Hanse
 	pcg     *rand.PCG // of the hanse tosses
 	rng     *rand.Rand
 	pending []SourceEvent // of the first scan, until it is complete
@@ -55,7 +57,7 @@ func newChunkPool(b *build) (Stage, error) {
 	p := &chunkPool{name: b.config.Name, settings: s, shortTerm: b.options.ShortTerm, quarantine: b.quarantine,
 		in: inputOf[SourceEvent](b), out: outputOf[*Game](b), changed: make(chan struct{}),
 		stream: NewStream(b.random(0)), pcg: b.random(1),
-		hanse: Hanse{Threshold: float64(s.HanseSamplingThreshold), Gamma: s.HanseSamplingGamma}}
+		hanse: chance.Hanse{Threshold: float64(s.HanseSamplingThreshold), Gamma: s.HanseSamplingGamma}}
 	p.rng = rand.New(p.pcg)
 	p.window = newPoolWindow(int64(s.StoreMiB) << 20)
 	switch {

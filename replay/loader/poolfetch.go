@@ -2,6 +2,7 @@ package loader
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
@@ -40,7 +41,7 @@ func (d *poolDraw) game(t *Transcoded) *Game {
 }
 
 // read reads a chunk and transcodes it if that is wanted. A chunk that cannot be
-// used is quarantined, and g is nil. An error is ctx's.
+// used is quarantined, and g is nil. An error is ctx's or wraps ErrStop.
 func (p *chunkPool) read(ctx context.Context, src *poolSource, at int, transcode bool) (g *Game, t *Transcoded, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
@@ -54,6 +55,9 @@ func (p *chunkPool) read(ctx context.Context, src *poolSource, at int, transcode
 	g, err = source.Game(at)
 	if err == nil && transcode {
 		t, err = p.transcode(g)
+	}
+	if errors.Is(err, ErrStop) {
+		return nil, nil, err
 	}
 	if err != nil {
 		p.bad.Add(1)

@@ -126,6 +126,17 @@ func (q *Queue[T]) Get(ctx context.Context) (v T, err error) {
 	}
 }
 
+// TryGet takes the oldest item if there is one.
+func (q *Queue[T]) TryGet() (v T, ok bool) {
+	select {
+	case v = <-q.items:
+		q.gets.Add(1)
+		return v, true
+	default:
+		return v, false
+	}
+}
+
 // Close says that nothing will be put any more; what is in the queue can still
 // be got. A second Close does nothing.
 func (q *Queue[T]) Close() {

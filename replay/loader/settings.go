@@ -26,6 +26,7 @@ type StageConfig struct {
 	ShufflingFrameSampler *ShufflingFrameSampler
 	JoinPositions         *JoinPositions
 	TensorGenerator       *TensorGenerator
+	Plugin                *Plugin
 }
 
 // QueueConfig is the queue behind each output of a stage.
@@ -99,6 +100,13 @@ type SimpleChunkExtractor struct {
 type ChunkRescorer struct {
 	Threads   int              // >= 1
 	Rescorers []stage.Rescorer // in order
+}
+
+// Plugin passes chunks through a rescorer, a program as a rule.
+type Plugin struct {
+	Threads  int            // batches in work at a time, >= 1
+	Batch    int            // most chunks of a batch, >= 1
+	Rescorer stage.Rescorer // works on a batch at once where it is a stage.BatchRescorer
 }
 
 // ChunkUnpacker takes positions out of chunks: each with probability

@@ -136,8 +136,8 @@ func (x *simpleChunkExtractor) next(ctx context.Context) (*Game, error) {
 		switch {
 		case src != nil:
 			g, err := src.Game(i)
-			if err == nil {
-				return g, nil
+			if err == nil || errors.Is(err, ErrStop) {
+				return g, err
 			}
 			x.bad.Add(1)
 			x.quarantine.Add(fmt.Sprintf("%s[%d]", src.Key(), i), err)

@@ -20,8 +20,9 @@ const (
 
 // Section is the sampling state of all stages and of the schedule. Load must
 // come before the first Next. Items on the way between two stages at the moment
-// of Save are not in it: at most what the queues hold, one item a goroutine,
-// and the batch being filled; those chunks count as used.
+// of Save are not in it: at most what the queues hold, one item a goroutine
+// (threads + 3 batches of a plugin stage), and the batch being filled; those
+// chunks count as used.
 //
 // Layout: for each part uvarint length of its name, the name, uvarint version,
 // then pieces of uvarint length > 0 and bytes, then a zero byte; a zero byte

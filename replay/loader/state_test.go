@@ -21,10 +21,18 @@ func TestLoaderState(t *testing.T) {
 		writeGames(t, filepath.Join(dir, fmt.Sprint(i)), games[i:i+10]...)
 	}
 	want, total := wantRows(t, games)
-	plain := func() *Loader { // no game has the id that is refused
-		return mustNew(t, chain(dir, func(c *Config) { c.Stages[3].ChunkRescorer.Rescorers = []stage.Rescorer{refusing{}} }), Options{})
-	}
-	first := plain()
+	// No game has the id that is refused.
+	testLoaderState(t, chain(dir, func(c *Config) { c.Stages[3].ChunkRescorer.Rescorers = []stage.Rescorer{refusing{}} }), want, total, 0)
+	const threads, batch = 2, 4
+	plugin := pluginChain(dir, refusing{}, threads, batch)
+	plugin.Stages[2].Output.Capacity = 4
+	testLoaderState(t, plugin, want, total, (threads+3)*batch)
+}
+
+// testLoaderState stops a loader and goes on with another; more games may be on the
+// way than in a chain without a plugin stage.
+func testLoaderState(t *testing.T, c Config, want map[string]int, total, more int) {
+	first := mustNew(t, c, Options{})
 	b := encoding.NewTrainBatch(100)
 	if err := first.Next(t.Context(), b); err != nil {
 		t.Fatal(err)
@@ -33,7 +41,7 @@ func TestLoaderState(t *testing.T) {
 	first.Close()
 	got := map[string]int{}
 	countRows(got, b)
-	second := plain()
+	second := mustNew(t, c, Options{})
 	if err := second.Section().Load(strings.NewReader(state), loaderVersion); err != nil {
 		t.Fatal(err)
 	}
@@ -45,8 +53,8 @@ func TestLoaderState(t *testing.T) {
 	}
 	// On the way: 3 queues of 4 games and the frames and batches of some 20
 	// plies each, a game in each of 4 hands.
-	if lost := total - n - b.N; lost < 0 || lost > (3*4+5)*20+4+5*8 {
-		t.Errorf("%d of %d rows lost", lost, total)
+	if lost := total - n - b.N; lost < 0 || lost > (3*4+5+more)*20+4+5*8 {
+		t.Errorf("%d of %d rows lost, with %d more games on the way", lost, total, more)
 	}
 	if err := second.Section().Load(strings.NewReader(state), loaderVersion); !errors.Is(err, ErrStarted) {
 		t.Errorf("load while it runs: %v", err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/sample/chance"
 )
 
 // positions lists a chunk's positions that are meant for training, and how much
@@ -77,12 +78,8 @@ func (w PositionWeight) Of(p *record.Ply) float64 {
 	if !w.Enabled {
 		return 1
 	}
-	diff := math.Abs(float64(p.Best.Q) - float64(p.Orig.Q))
-	if diff != diff {
-		diff = 0
-	}
-	x := (w.QWeight*diff + max(0, float64(p.KLD))) / (w.QWeight + w.PolicyScale)
-	return min(math.Pow(x*w.Alpha+w.Beta, w.Gamma), w.Tau)
+	focus := chance.Focus{QWeight: w.QWeight, PolicyScale: w.PolicyScale, Alpha: w.Alpha, Beta: w.Beta, Gamma: w.Gamma, Tau: w.Tau}
+	return focus.Of(math.Abs(float64(p.Best.Q)-float64(p.Orig.Q)), float64(p.KLD))
 }
 
 // Validate reports settings that give weights that are no finite numbers above 0.

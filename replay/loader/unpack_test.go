@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/sample/chance"
 )
 
 // allOf stands for a chunk of n positions, all plies.
@@ -77,7 +77,7 @@ func TestPickUniform(t *testing.T) {
 		for _, use := range []uint32{0, 7} {
 			var counts [13]int
 			for key := range uint64(40_000) {
-				for _, ply := range p.pick(nil, allOf(13), finish(key), use) {
+				for _, ply := range p.pick(nil, allOf(13), chance.Mix(0, key), use) {
 					counts[ply]++
 				}
 			}
@@ -101,7 +101,7 @@ func TestPickWeights(t *testing.T) {
 		counts, total := make([]float64, len(weights)), 0.0
 		for key := range uint64(4000) {
 			for use := range uint32(10) {
-				for _, ply := range p.pick(nil, x, finish(key), use) {
+				for _, ply := range p.pick(nil, x, chance.Mix(0, key), use) {
 					counts[ply]++
 					total++
 				}
@@ -397,20 +397,4 @@ func FuzzV6Rows(f *testing.F) {
 			}
 		}
 	})
-}
-
-// permute is a permutation for every n and key.
-func TestPermute(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 9))
-	for n := uint64(1); n < 70; n++ {
-		key := rng.Uint64()
-		seen := make([]bool, n)
-		for i := range n {
-			k := permute(i, n, key)
-			if seen[k] {
-				t.Fatalf("n %d, key %d: %d comes twice", n, key, k)
-			}
-			seen[k] = true
-		}
-	}
 }

@@ -2,8 +2,9 @@ package loader
 
 import (
 	"math"
-	"math/bits"
 	"slices"
+
+	"github.com/chessbrain/chessbrain/sample/chance"
 )
 
 // picker chooses positions of chunks. Its choice is a pure function of the
@@ -43,7 +44,7 @@ func (p *picker) pick(dst []int, t *positions, key uint64, use uint32) []int {
 	case t.sums == nil:
 		n := uint64(t.num)
 		for place := uint64(use) * uint64(p.count); place < (uint64(use)+1)*uint64(p.count); place++ {
-			k := permute(place%n, n, mix(p.seed^key, place/n))
+			k := chance.Permute(place%n, n, chance.Mix(p.seed^key, place/n))
 			dst = append(dst, t.ply(int(k)))
 		}
 	default:
@@ -74,38 +75,5 @@ func (p *picker) times(key uint64, i int, use uint32, w float64) int {
 
 // toss returns the uniform number in [0, 1) of a position and a pass.
 func (p *picker) toss(key, i, pass uint64) float64 {
-	return float64(mix(mix(p.seed^key, i), pass)>>11) / (1 << 53)
-}
-
-// mix hashes two numbers: a step of splitmix64 (Steele, Lea and Flood 2014) for
-// each.
-func mix(a, b uint64) uint64 {
-	return finish(finish(a+0x9e3779b97f4a7c15) + b*0xd1342543de82ef95 + 0x9e3779b97f4a7c15)
-}
-
-func finish(z uint64) uint64 {
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
-}
-
-// permuteRounds leave a bias of 2^-24 in where one index goes.
-const permuteRounds = 24
-
-// permute returns the place of i, 0 <= i < n, in the random order of 0..n-1
-// that the key names, without making the order: a swap-or-not shuffle (Hoang,
-// Morris and Rogaway 2012), which pairs the indices anew in each round and swaps
-// the two of a pair by a toss.
-func permute(i, n, key uint64) uint64 {
-	for round := range uint64(permuteRounds) {
-		k, _ := bits.Mul64(finish(key+(2*round+1)*0x9e3779b97f4a7c15), n)
-		partner := k - i
-		if k < i {
-			partner += n
-		}
-		if finish(key+(2*round+2)*0x9e3779b97f4a7c15+max(i, partner)*0xd1342543de82ef95)>>63 == 1 {
-			i = partner
-		}
-	}
-	return i
+	return float64(chance.Mix(chance.Mix(p.seed^key, i), pass)>>11) / (1 << 53)
 }

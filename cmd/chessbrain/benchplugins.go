@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/bench"
+	"github.com/chessbrain/chessbrain/plugins/api"
+	"github.com/chessbrain/chessbrain/plugins/host"
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+// benchPluginOptions are the flags of bench plugins.
+type benchPluginOptions struct {
+	seconds float64
+	program string
+	set     []string
+	json    bool
+}
+
+func newBenchPlugins() *cobra.Command {
+	var o benchPluginOptions
+	c := &cobra.Command{
+		Use: "plugins", Short: "Measure a stream of games through a rescorer in another process", Args: noArgs,
+		Long: `Streams games of 80 to 160 plies of random legal play with plausible policies
+through a rescorer that runs as a plugin: started, supervised and called as in a
+run, several calls of a megabyte under way. Without --program it is this program
+itself with the rescorer identity, which returns every game as it is.
+
+Rates are of wall time, medians of 5 windows, and count the games on their way to the
+plugin; a row is a position. Below them the CPU time of both processes, from start
+to end.`,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c) },
+	}
+	f := c.Flags()
+	f.Float64Var(&o.seconds, "seconds", 4, "of the measurement, about")
+	f.StringVar(&o.program, "program", "", "a rescorer's program (default: this one, with the rescorer identity)")
+	f.StringArrayVar(&o.set, "set", nil, "a setting of the program, SETTING=VALUE; may come several times")
+	f.BoolVar(&o.json, "json", false, "one JSON object")
+	return c
+}
+
+// pluginSpeed is the result of bench plugins.
+type pluginSpeed struct {
+	Rescorer string `json:"rescorer"`
+	Version  string `json:"version"`
+	Program  string `json:"program"` // "" = this one
+	bench.PluginResult
+}
+
+func (o *benchPluginOptions) run(c *cobra.Command) (err error) {
+	settings, err := oneStageSettings(o.set)
+	if err != nil {
+		return err
+	}
+	if !(o.seconds > 0) || o.seconds > 3600 {
+		return usagef("--seconds %g: want more than 0 and at most 3600", o.seconds)
+	}
+	path := o.program
+	options := host.Options{Log: pluginLog(c)}
+	if path == "" {
+		if path, err = selfAsProgram(); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(filepath.Dir(path))) }()
+		options.Env = []string{serveVar + "=" + filepath.Base(path)}
+	}
+	name, err := programName(path)
+	if err != nil {
+		return usagef("--program: %w", err)
+	}
+	options.Dirs = []string{filepath.Dir(path)}
+	speed := pluginSpeed{Program: o.program}
+	ctx, stop := stoppable(c)
+	defer stop()
+	speed.PluginResult, err = bench.Plugins(ctx, bench.PluginOptions{
+		Duration: time.Duration(o.seconds * float64(time.Second)), CallBytes: api.BatchBytes, Size: api.GameSize,
+		Open: func(ctx context.Context) (bench.GameRescorer, func() error, error) {
+			return speed.open(ctx, options, stage.Choice{Name: name, Settings: settings})
+		},
+	})
+	if err != nil {
+		return orStopped(ctx, asUsage(err))
+	}
+	if o.json {
+		return json.NewEncoder(c.OutOrStdout()).Encode(&speed)
+	}
+	return speed.write(c.OutOrStdout())
+}
+
+// selfAsProgram makes a directory in which this program has the name of the
+// rescorer that it serves, and returns its path there.
+func selfAsProgram() (path string, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "chessbrain-bench-")
+	if err != nil {
+		return "", fmt.Errorf("make a directory of plugins: %w", err)
+	}
+	path = filepath.Join(dir, "identity")
+	if err := os.Symlink(self, path); err != nil {
+		return "", errors.Join(fmt.Errorf("make this program a plugin: %w", err), os.RemoveAll(dir))
+	}
+	return path, nil
+}
+
+// open starts the plugin in a host of its own.
+func (s *pluginSpeed) open(ctx context.Context, options host.Options, choice stage.Choice) (bench.GameRescorer, func() error, error) {
+	h, err := host.New(options)
+	if err != nil {
+		return nil, nil, err
+	}
+	fail := func(err error) (bench.GameRescorer, func() error, error) {
+		return nil, nil, errors.Join(err, h.Close())
+	}
+	d, _, err := h.Definition(ctx, stage.KindRescorer, choice.Name)
+	if err != nil {
+		return fail(err)
+	}
+	r, err := h.Rescorer(ctx, choice)
+	if err != nil {
+		return fail(err)
+	}
+	batch, ok := r.(stage.BatchRescorer)
+	if !ok {
+		return fail(fmt.Errorf("rescorer %s takes one game at a time", d.Name))
+	}
+	s.Rescorer, s.Version = d.Name, d.Version
+	return batch, h.Close, nil
+}
+
+// write prints the result as text.
+func (s *pluginSpeed) write(w io.Writer) error {
+	from := "this program"
+	if s.Program != "" {
+		from = s.Program
+	}
+	fmt.Fprintf(w, "rescorer %s %s as a plugin (%s): calls of %.1f games, %.0f bytes a row, %d under way\n",
+		s.Rescorer, s.Version, from, s.GamesPerCall, s.BytesPerRow, s.Callers)
+	fmt.Fprintf(w, "  stream  %8.1f MB/s (10^6 bytes of games to the plugin)\n", s.BytesPerSecond/1e6)
+	fmt.Fprintf(w, "  rows    %8.0f per second (%.0f to %.0f), %.0f games per second\n", s.RowsPerSecond, s.SlowestWindow, s.FastestWindow, s.GamesPerSecond)
+	fmt.Fprintf(w, "  latency %8.2f ms of a call, mean\n", 1e3*s.LatencySeconds)
+	_, err := fmt.Fprintf(w, "  CPU     %8.2f s here and %.2f s in the plugin for %d rows in %.2f s\n", s.HostCPUSeconds, s.PluginCPUSeconds, s.Rows, s.WallSeconds)
+	return err
+}

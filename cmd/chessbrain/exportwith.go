@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/loop"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/plugins/host"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+// exportWith are the flags of export-net that are for an exporter chosen by name.
+type exportWith struct {
+	plugins  pluginFlags
+	exporter string
+	set      []string
+	games    string
+}
+
+func (o *exportWith) bind(c *cobra.Command) {
+	c.Flags().StringVar(&o.exporter, "exporter", "", "write what this exporter writes, built in or a program; --out is a directory then")
+	c.Flags().StringArrayVar(&o.set, "set", nil, "a setting of the exporter, SETTING=VALUE; may come several times")
+	c.Flags().StringVar(&o.games, "games", "", "directory of *.games for exporters that need games")
+	o.plugins.bindDirs(c)
+}
+
+// given returns a flag that has no meaning without --exporter, or "".
+func (o *exportWith) given(c *cobra.Command) string {
+	for _, name := range []string{"set", "games", "plugin-dir"} {
+		if c.Flags().Changed(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// run exports the net that spec means into the directory out.
+func (o *exportWith) run(c *cobra.Command, spec, out string, asJSON bool) (err error) {
+	settings, err := oneStageSettings(o.set)
+	if err != nil {
+		return err
+	}
+	h, err := o.plugins.open(c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	ctx, stop := stoppable(c)
+	defer stop()
+	x, err := h.Exporter(ctx, stage.Choice{Name: o.exporter, Settings: settings})
+	if err != nil {
+		err = fmt.Errorf("--exporter, --set: %w", err)
+		if !as[*host.Error](err) {
+			err = usageError{err}
+		}
+		return err
+	}
+	n, err := openNet(spec)
+	if err != nil {
+		return err
+	}
+	checkpoint, err := n.checkpoint()
+	if err != nil {
+		return err
+	}
+	if o.games != "" {
+		if checkpoint.Games, err = gamesBelow(ctx, c, o.games); err != nil {
+			return err
+		}
+	}
+	if info, err := os.Stat(out); err == nil && !info.IsDir() {
+		return usagef("--out: %s is a file; with --exporter it is a directory", out)
+	}
+	files, err := x.Export(ctx, checkpoint, out) // makes the directory
+	if err != nil {
+		return orStopped(ctx, pathError(err))
+	}
+	if asJSON {
+		return json.NewEncoder(c.OutOrStdout()).Encode(struct {
+			From     string   `json:"from"`
+			Exporter string   `json:"exporter"`
+			Files    []string `json:"files"`
+			NetID    string   `json:"net_id"`
+		}{n.name, x.Name(), files, n.ID()})
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s -> %s (%s)\nnet %s\nid %s\n", n.name, strings.Join(files, ", "), x.Name(), n.Arch.Summary(), n.ID())
+	return err
+}
+
+// checkpoint is the net as exporters take it.
+func (n *anyNet) checkpoint() (*stage.Checkpoint, error) {
+	arch, err := json.Marshal(n.Arch)
+	if err != nil {
+		return nil, fmt.Errorf("encode net description: %w", err)
+	}
+	step, _ := strconv.ParseUint(n.meta[loop.MetaStep], 10, 64) // not known: 0
+	meta := maps.Clone(n.meta)
+	delete(meta, nn.MetaArch) // stand beside it
+	delete(meta, nn.MetaNetID)
+	c := &stage.Checkpoint{Arch: arch, Metadata: meta, Net: stage.NetInfo{Name: fileName(n.name), ID: n.ID(), Step: step}}
+	for _, p := range n.Params {
+		c.Tensors = append(c.Tensors, stage.Tensor{Name: p.Name, Shape: p.Shape, Data: p.Data})
+	}
+	return c, nil
+}
+
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// fileName makes a plain file name without the ends of net files of a net's name.
+func fileName(name string) string {
+	name = filepath.Base(name)
+	for _, s := range netSuffixes {
+		name = strings.TrimSuffix(name, s.suffix)
+	}
+	name = strings.TrimLeft(notInNames.ReplaceAllString(name, "-"), ".-")
+	if name == "" {
+		return "net"
+	}
+	return name
+}
+
+// gamesBelow reads the games of a directory, in their order. What cannot be used
+// is named on stderr.
+func gamesBelow(ctx context.Context, c *cobra.Command, dir string) (iter.Seq2[*record.Game, error], error) {
+	if _, err := os.Stat(dir); err != nil {
+		return nil, usagef("--games: %w", err)
+	}
+	scan, err := replay.ScanDir(ctx, fsx.OS, dir)
+	if err != nil {
+		return nil, orStopped(ctx, err)
+	}
+	for _, q := range scan.Quarantine {
+		fmt.Fprintln(c.ErrOrStderr(), "chessbrain: left out:", q)
+	}
+	return func(yield func(*record.Game, error) bool) {
+		for _, g := range scan.Games {
+			if !yield(g, nil) {
+				return
+			}
+		}
+	}, nil
+}

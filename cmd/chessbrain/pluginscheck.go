@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/plugins/host"
+	"github.com/chessbrain/chessbrain/plugins/plugintest"
+)
+
+// pluginsTestOptions are the flags of plugins test.
+type pluginsTestOptions struct {
+	pluginFlags
+	kind    string
+	set     []string
+	seed    uint64
+	timeout time.Duration
+	json    bool
+}
+
+func newPluginsTest() *cobra.Command {
+	var o pluginsTestOptions
+	c := &cobra.Command{
+		Use:   "test NAME | PATH",
+		Short: "Hold a stage to what its kind promises",
+		Long: `Runs the conformance suite on a built-in stage or a program, started as a run starts
+it: what it says of itself, its settings, order, determinism, saved state, errors.
+Inputs are made from --seed. A line for each check; the exit code is 3 where one
+fails. PATH is a program; it has a / in it, such as ./mine.`,
+		Example: "  chessbrain plugins test ./mine\n  chessbrain plugins test syzygy --set paths=/tb/345",
+		Args:    stageArg,
+		RunE:    func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
+	}
+	o.bind(c)
+	f := c.Flags()
+	f.StringVar(&o.kind, "kind", "", "only that kind: rescorer, sampler or exporter")
+	f.StringArrayVar(&o.set, "set", nil, "a setting of the stage, SETTING=VALUE; may come several times")
+	f.Uint64Var(&o.seed, "seed", 1, "of the inputs")
+	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "of all checks")
+	f.BoolVar(&o.json, "json", false, "one JSON object a check")
+	return c
+}
+
+func (o *pluginsTestOptions) run(c *cobra.Command, arg string) (err error) {
+	kind, err := kindOf(o.kind)
+	if err != nil {
+		return usagef("--kind: %w", err)
+	}
+	settings, err := oneStageSettings(o.set)
+	if err != nil {
+		return err
+	}
+	if o.timeout <= 0 {
+		return usagef("--timeout %v: want more than 0", o.timeout)
+	}
+	var failed failures
+	o.notify = failed.note
+	h, found, err := o.openStage(c, kind, arg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	if len(found) > 1 {
+		return usagef("%s is a %s and a %s: say with --kind which is meant", arg, found[0].Kind, found[1].Kind)
+	}
+	d := found[0].Definition
+	if _, err := d.Values(settings); err != nil {
+		return usagef("--set: %s %s: %w", d.Kind, d.Name, err)
+	}
+	stopped, stop := stoppable(c)
+	defer stop()
+	ctx, cancel := context.WithTimeout(stopped, o.timeout)
+	defer cancel()
+	results := plugintest.Check(ctx, plugintest.Hosted(h, d, settings), o.seed)
+	if err := stopped.Err(); err != nil {
+		return orStopped(stopped, err)
+	}
+	if found[0].program != nil {
+		results = append(results, failed.result())
+	}
+	return o.report(c, d.Name, results)
+}
+
+// maxShown is how many failures are listed.
+const maxShown = 5
+
+// failures collects what a host tells of a plugin that failed: the host starts it
+// anew and the stage goes on, so that the suite may not see it.
+type failures struct {
+	mu   sync.Mutex
+	errs []error
+}
+
+func (f *failures) note(e host.Event) {
+	if e.State == host.Failed || e.State == host.Quarantined {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.errs = append(f.errs, fmt.Errorf("%s: %s", e.State, e.Detail))
+	}
+}
+
+// result is the check that there were none.
+func (f *failures) result() plugintest.Result {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	shown := f.errs
+	if more := len(shown) - maxShown; more > 0 {
+		shown = append(slices.Clone(shown[:maxShown]), fmt.Errorf("and %d times more", more))
+	}
+	return plugintest.Result{Name: "its process never had to be replaced", Err: errors.Join(shown...)}
+}
+
+// report prints a line for each check.
+func (o *pluginsTestOptions) report(c *cobra.Command, name string, results []plugintest.Result) error {
+	failed := 0
+	for _, r := range results {
+		if r.Err != nil {
+			failed++
+		}
+		var err error
+		if o.json {
+			line := struct {
+				Check   string `json:"check"`
+				OK      bool   `json:"ok"`
+				Skipped string `json:"skipped,omitempty"`
+				Error   string `json:"error,omitempty"`
+			}{Check: r.Name, OK: r.Err == nil, Skipped: r.Skipped}
+			if r.Err != nil {
+				line.Error = r.Err.Error()
+			}
+			err = json.NewEncoder(c.OutOrStdout()).Encode(&line)
+		} else {
+			_, err = fmt.Fprintln(c.OutOrStdout(), r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if failed > 0 {
+		return corruptData{fmt.Errorf("%s fails %d of %d checks (inputs of --seed %d)", name, failed, len(results), o.seed)}
+	}
+	return nil
+}

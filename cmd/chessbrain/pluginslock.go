@@ -1,0 +1,219 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/loop"
+	"github.com/chessbrain/chessbrain/plugins/host"
+)
+
+// lockFlags say which programs and which lock file.
+type lockFlags struct {
+	pluginFlags
+	file string
+	json bool
+}
+
+func (f *lockFlags) bind(c *cobra.Command) {
+	f.pluginFlags.bind(c)
+	c.Flags().StringVar(&f.file, "file", "", "lock file (default: "+loop.LockFile+" of --run-dir)")
+	c.Flags().BoolVar(&f.json, "json", false, "one JSON object a program")
+}
+
+// path is where the lock file is.
+func (f *lockFlags) path() (string, error) {
+	switch {
+	case f.file != "":
+		return f.file, nil
+	case f.run != "":
+		return filepath.Join(f.run, loop.LockFile), nil
+	}
+	return "", usagef("--run-dir, --file: name a run or a lock file")
+}
+
+// programs returns what is found where the flags say.
+func (f *lockFlags) programs() ([]host.Program, error) {
+	p, err := f.config()
+	if err != nil {
+		return nil, err
+	}
+	return host.Discover(host.Dirs(p.GetDir(), f.run))
+}
+
+func newPluginsLock() *cobra.Command {
+	var f lockFlags
+	c := &cobra.Command{
+		Use:   "lock --run-dir RUN | --file FILE",
+		Short: "Write down which programs a run may start, by their SHA-256",
+		Long: `Writes the names and SHA-256 of all programs that are found into the run's
+` + loop.LockFile + `, in place of what it held. From then on the run starts no other
+program, and none that has changed since. Nothing is started. --file names another
+file; what it holds counts for no run by itself.`,
+		Example: "  chessbrain plugins lock --run-dir runs/a --plugin-dir bin/plugins",
+		Args:    noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			path, err := f.path()
+			if err != nil {
+				return err
+			}
+			programs, err := f.programs()
+			if err != nil {
+				return err
+			}
+			if err := host.WriteLock(fsx.OS, path, programs); err != nil {
+				return pathError(err)
+			}
+			lines := make([]lockLine, len(programs))
+			for i, p := range programs {
+				lines[i] = lockLine{p.Name, lockYes, p.SHA256, p.Path}
+			}
+			end := fmt.Sprintf("%s: %d programs may be started", path, len(programs))
+			if len(programs) == 0 {
+				end = path + ": no program was found, and none may be started"
+			}
+			return f.write(c.OutOrStdout(), lines, end)
+		},
+	}
+	f.bind(c)
+	return c
+}
+
+func newPluginsVerify() *cobra.Command {
+	var f lockFlags
+	c := &cobra.Command{
+		Use:   "verify --run-dir RUN | --file FILE",
+		Short: "Hold the programs that are found against a lock file",
+		Long: `Compares the programs that are found with the run's ` + loop.LockFile + `: each is locked,
+changed (another SHA-256), not locked, or, where only the file knows it, not found.
+Nothing is started. The exit code is 3 where anything differs.`,
+		Example: "  chessbrain plugins verify --run-dir runs/a --plugin-dir bin/plugins",
+		Args:    noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			path, err := f.path()
+			if err != nil {
+				return err
+			}
+			programs, err := f.programs()
+			if err != nil {
+				return err
+			}
+			lock, err := readLock(path)
+			if err != nil {
+				return err
+			}
+			if lock == nil {
+				return usagef("there is no %s; chessbrain plugins lock writes it", path)
+			}
+			lines := compareLock(lock, programs)
+			var differ []string
+			for _, l := range lines {
+				if l.State != lockYes {
+					differ = append(differ, l.Name+" ("+l.State+")")
+				}
+			}
+			end := fmt.Sprintf("%s: all %d programs are as they were locked", path, len(lines))
+			if len(differ) > 0 {
+				end = fmt.Sprintf("%s: %d of %d programs differ", path, len(differ), len(lines))
+			}
+			if err := f.write(c.OutOrStdout(), lines, end); err != nil {
+				return err
+			}
+			if len(differ) > 0 {
+				return corruptData{fmt.Errorf("%s differs: %s; to trust what is there, run chessbrain plugins lock", path, strings.Join(differ, ", "))}
+			}
+			return nil
+		},
+	}
+	f.bind(c)
+	return c
+}
+
+// How a program stands to a lock file.
+const (
+	lockYes     = "locked"
+	lockChanged = "changed"
+	lockNo      = "not locked"
+	lockGone    = "not found"
+)
+
+// lockLine is a program and how it stands to the lock file.
+type lockLine struct {
+	Name   string `json:"name"`
+	State  string `json:"state"`          // lockYes, ...
+	SHA256 string `json:"sha256"`         // of what is there; lockGone: as locked
+	Path   string `json:"path,omitempty"` // lockGone: none
+}
+
+// readLock reads a lock file; nil where there is none.
+func readLock(path string) (*host.Lock, error) {
+	lock, err := host.ReadLock(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err = pathError(err); err != nil && !as[usageError](err) {
+		err = corruptData{err}
+	}
+	return lock, err
+}
+
+// lockState is how a program stands to a lock file; "" where there is none.
+func lockState(lock *host.Lock, p host.Program) string {
+	if lock == nil {
+		return ""
+	}
+	if lock.Check(p) == nil {
+		return lockYes
+	}
+	if _, there := lock.Programs[p.Name]; there {
+		return lockChanged
+	}
+	return lockNo
+}
+
+// compareLock returns a line for each program that is found, and for each that
+// is locked and not found.
+func compareLock(lock *host.Lock, programs []host.Program) []lockLine {
+	var lines []lockLine
+	gone := maps.Clone(lock.Programs)
+	for _, p := range programs {
+		lines = append(lines, lockLine{p.Name, lockState(lock, p), p.SHA256, p.Path})
+		delete(gone, p.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
+		lines = append(lines, lockLine{name, lockGone, gone[name], ""})
+	}
+	return lines
+}
+
+// write prints lines, and as text a last one.
+func (f *lockFlags) write(out io.Writer, lines []lockLine, end string) error {
+	if f.json {
+		for _, l := range lines {
+			if err := json.NewEncoder(out).Encode(l); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, l := range lines {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.State, l.Name, l.SHA256, orDash(l.Path))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(out, end)
+	return err
+}

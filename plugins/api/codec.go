@@ -1,0 +1,54 @@
+package api
+
+import (
+	"fmt"
+
+	"google.golang.org/grpc/encoding"
+	_ "google.golang.org/grpc/encoding/proto" // the codec that replyCodec stands on
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
+)
+
+// maxGames is the number of games that a message may hold. A game has more than
+// BatchBytes/maxGames bytes, so that Split never comes to it.
+const maxGames = 1 << 15
+
+// replyCodec is gRPC's codec, but for answers of rescorers: it does not decode one
+// with more than maxGames outcomes. MaxMessage bytes of empty outcomes would take
+// more than a GiB of memory.
+type replyCodec struct{ encoding.CodecV2 }
+
+func newReplyCodec() replyCodec { return replyCodec{encoding.GetCodecV2("proto")} }
+
+// Unmarshal decodes one message.
+func (c replyCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	reply, ok := v.(*pluginpb.RescoreReply)
+	if !ok {
+		return c.CodecV2.Unmarshal(data, v)
+	}
+	buffer := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer buffer.Free()
+	if n := countFields(buffer.ReadOnlyData(), 2); n > maxGames {
+		return fmt.Errorf("%d outcomes in a message, at most %d", n, maxGames)
+	}
+	return proto.Unmarshal(buffer.ReadOnlyData(), reply)
+}
+
+// countFields counts the fields of a number in a message, up to where the message
+// is broken.
+func countFields(message []byte, number protowire.Number) (n int) {
+	for len(message) > 0 {
+		got, _, size := protowire.ConsumeField(message)
+		if size < 0 {
+			return n
+		}
+		if got == number {
+			n++
+		}
+		message = message[size:]
+	}
+	return n
+}

@@ -1,0 +1,172 @@
+package api
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"google.golang.org/grpc"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+// NewExporter returns the plugin's exporter as a stage that is not supervised. The
+// plugin sends its files back, and they are written through fsys.
+func NewExporter(c *Conn, d *stage.Definition, fsys fsx.FS) stage.Exporter {
+	return &exporter{c, d, fsys}
+}
+
+type exporter struct {
+	conn       *Conn
+	definition *stage.Definition
+	fsys       fsx.FS
+}
+
+// Name returns the stage's name.
+func (e *exporter) Name() string { return e.definition.Name }
+
+type exportStream = grpc.BidiStreamingClient[pluginpb.ExportRequest, pluginpb.ExportReply]
+
+// Export sends the checkpoint, the games too where the plugin needs them and there
+// are any, and writes the files that come back into dst. Each is complete and
+// durable under its name when nil is returned; after an error none is there. A bad
+// file name, a file without its end or of another hash wraps ErrAnswer.
+func (e *exporter) Export(ctx context.Context, c *stage.Checkpoint, dst string) ([]string, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stream, err := e.conn.exporter.Export(ctx, e.conn.options...)
+	if err != nil {
+		return nil, explain("export", err)
+	}
+	sent := make(chan error, 1)
+	go func() {
+		err := e.send(stream, c)
+		if errors.Is(err, io.EOF) {
+			err = nil // the plugin has ended the stream: the answer says why
+		}
+		if err != nil {
+			cancel(err)
+		}
+		sent <- err
+	}()
+	files := newIncoming(e.fsys, dst)
+	err = receiveFiles(stream, files)
+	if err != nil {
+		cancel(err)
+	}
+	if sendErr := <-sent; sendErr != nil && context.Cause(ctx) == sendErr {
+		err = sendErr // it came first: what was received is its consequence
+	}
+	if err != nil {
+		files.discard()
+		return nil, err
+	}
+	return files.commit()
+}
+
+// send sends the checkpoint. io.EOF: the plugin ended the stream.
+func (e *exporter) send(stream exportStream, c *stage.Checkpoint) error {
+	withGames := e.definition.Has(stage.NeedsGames) && c.Games != nil
+	header := &pluginpb.ExportHeader{
+		Name: c.Net.Name, Id: c.Net.ID, Step: c.Net.Step, Samples: c.Net.Samples, Rows: c.Net.Rows,
+		Arch: c.Arch, Metadata: c.Metadata, HasGames: withGames,
+	}
+	for _, t := range c.Tensors {
+		info := &pluginpb.TensorInfo{Name: t.Name}
+		for _, n := range t.Shape {
+			info.Shape = append(info.Shape, uint64(n))
+		}
+		header.Tensors = append(header.Tensors, info)
+	}
+	if err := stream.Send(&pluginpb.ExportRequest{Part: &pluginpb.ExportRequest_Header{Header: header}}); err != nil {
+		return explainSend(err)
+	}
+	piece := make([]byte, 0, pieceBytes)
+	for i, t := range c.Tensors {
+		for data := range slices.Chunk(t.Data, pieceBytes/4) {
+			piece = appendFloats(piece[:0], data)
+			part := &pluginpb.ExportRequest_Tensor{Tensor: &pluginpb.TensorPiece{Tensor: uint32(i), Data: piece}}
+			if err := stream.Send(&pluginpb.ExportRequest{Part: part}); err != nil {
+				return explainSend(err)
+			}
+		}
+	}
+	if withGames {
+		if err := e.sendGames(stream, c); err != nil {
+			return err
+		}
+	}
+	return explain("export", stream.CloseSend())
+}
+
+// sendGames sends the games in batches.
+func (e *exporter) sendGames(stream exportStream, c *stage.Checkpoint) error {
+	legal := e.definition.Has(stage.NeedsLegalMoves)
+	var pool []*pluginpb.Game // reused from batch to batch
+	n, bytes := 0, 0
+	flush := func() error {
+		batch := &pluginpb.GameBatch{Games: pool[:n]}
+		n, bytes = 0, 0
+		return explainSend(stream.Send(&pluginpb.ExportRequest{Part: &pluginpb.ExportRequest_Games{Games: batch}}))
+	}
+	for g, err := range c.Games {
+		if err != nil {
+			return fmt.Errorf("export: games: %w", err)
+		}
+		size := GameSize(g)
+		if n > 0 && bytes+size > BatchBytes {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		if n == len(pool) {
+			pool = append(pool, new(pluginpb.Game))
+		}
+		if err := encodeFor(pool[n], g, legal); err != nil {
+			return fmt.Errorf("export: game %x: %w", g.ID, err)
+		}
+		n, bytes = n+1, bytes+size
+	}
+	if n == 0 {
+		return nil
+	}
+	return flush()
+}
+
+// explainSend leaves io.EOF as it is.
+func explainSend(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.EOF
+	}
+	return explain("export", err)
+}
+
+// appendFloats appends little-endian single-precision floats.
+func appendFloats(dst []byte, data []float32) []byte {
+	for _, x := range data {
+		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(x))
+	}
+	return dst
+}
+
+// receiveFiles writes what the plugin sends until it ends the stream.
+func receiveFiles(stream exportStream, files *incoming) error {
+	for {
+		reply, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return files.finish()
+		}
+		if err != nil {
+			return explain("export", err)
+		}
+		if err := files.piece(reply); err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+	}
+}

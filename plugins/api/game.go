@@ -1,0 +1,163 @@
+package api
+
+import (
+	"fmt"
+
+	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
+	"github.com/chessbrain/chessbrain/record"
+)
+
+const (
+	numValues  = 12 // floats of a ply in Game.values: root, best, played, orig, each Q, D, M
+	numResults = 3  // floats of a ply in Game.results: Q, D, M
+)
+
+// GameSize returns about how many bytes g has on the wire.
+func GameSize(g *record.Game) int {
+	n := 64 + len(g.Start) + len(g.NetID) + len(g.Extra) + 66*len(g.Plies) + 4*numResults*len(g.Results)
+	for i := range g.Plies {
+		n += len(g.Plies[i].Counts) + len(g.Plies[i].Counts)/8 + 4*len(g.Plies[i].Probs)
+	}
+	return n
+}
+
+// Split cuts games into runs whose messages have about BatchBytes; a bigger game
+// is alone in its run. The runs alias games.
+func Split(games []*record.Game) [][]*record.Game {
+	var runs [][]*record.Game
+	from, bytes := 0, 0
+	for i, g := range games {
+		size := GameSize(g)
+		if i > from && bytes+size > BatchBytes {
+			runs = append(runs, games[from:i:i])
+			from, bytes = i, 0
+		}
+		bytes += size
+	}
+	if from < len(games) {
+		runs = append(runs, games[from:len(games):len(games)])
+	}
+	return runs
+}
+
+// resize returns a slice of n elements whose content does not matter, in the
+// memory of s where it is large enough.
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// encodeFor fills p with g, with its legal moves where a plugin needs them.
+func encodeFor(p *pluginpb.Game, g *record.Game, legal bool) error {
+	encodeGame(p, g)
+	if !legal {
+		return nil
+	}
+	return encodeLegalMoves(p, g)
+}
+
+// encodeGame fills p with all of g but the legal moves, in p's memory.
+func encodeGame(p *pluginpb.Game, g *record.Game) {
+	p.Id = append(p.Id[:0], g.ID[:]...)
+	p.Start, p.NetId, p.Seed, p.Ordinal = g.Start, g.NetID, g.Seed, g.Ordinal
+	p.Flags, p.End, p.WhiteResult = uint32(g.Flags), uint32(g.End), int32(g.WhiteResult)
+	p.Extra = append(p.Extra[:0], g.Extra...)
+	p.Moves = resize(p.Moves, len(g.Plies))
+	for i := range g.Plies {
+		p.Moves[i] = uint32(g.Plies[i].Move)
+	}
+	p.LegalMoves = p.LegalMoves[:0]
+	encodePolicies(p, g.Plies)
+	encodeValues(p, g.Plies)
+	encodeVisits(p, g.Plies)
+	encodeWeights(p, g.Plies)
+	encodeKLDs(p, g.Plies)
+	encodePlyFlags(p, g.Plies)
+	encodeResults(p, g.Results)
+}
+
+func encodePolicies(p *pluginpb.Game, plies []record.Ply) {
+	p.PolicyKind, p.PolicySize = resize(p.PolicyKind, len(plies)), resize(p.PolicySize, len(plies))
+	p.Counts, p.Probs = p.Counts[:0], p.Probs[:0]
+	for i := range plies {
+		ply := &plies[i]
+		p.PolicyKind[i], p.PolicySize[i] = byte(ply.Kind), uint32(len(ply.Counts)+len(ply.Probs))
+		p.Counts, p.Probs = append(p.Counts, ply.Counts...), append(p.Probs, ply.Probs...)
+	}
+}
+
+func encodeValues(p *pluginpb.Game, plies []record.Ply) {
+	p.Values = resize(p.Values, numValues*len(plies))
+	for i := range plies {
+		ply := &plies[i]
+		v := (*[numValues]float32)(p.Values[numValues*i:])
+		v[0], v[1], v[2] = ply.Root.Q, ply.Root.D, ply.Root.M
+		v[3], v[4], v[5] = ply.Best.Q, ply.Best.D, ply.Best.M
+		v[6], v[7], v[8] = ply.Played.Q, ply.Played.D, ply.Played.M
+		v[9], v[10], v[11] = ply.Orig.Q, ply.Orig.D, ply.Orig.M
+	}
+}
+
+func encodeVisits(p *pluginpb.Game, plies []record.Ply) {
+	p.Visits = resize(p.Visits, len(plies))
+	for i := range plies {
+		p.Visits[i] = plies[i].Visits
+	}
+}
+
+func encodeWeights(p *pluginpb.Game, plies []record.Ply) {
+	p.Weights = resize(p.Weights, len(plies))
+	for i := range plies {
+		p.Weights[i] = plies[i].Weight
+	}
+}
+
+func encodeKLDs(p *pluginpb.Game, plies []record.Ply) {
+	p.Klds = resize(p.Klds, len(plies))
+	for i := range plies {
+		p.Klds[i] = plies[i].KLD
+	}
+}
+
+func encodePlyFlags(p *pluginpb.Game, plies []record.Ply) {
+	p.PlyFlags = resize(p.PlyFlags, len(plies))
+	for i := range plies {
+		p.PlyFlags[i] = byte(plies[i].Flags)
+	}
+}
+
+func encodeResults(p *pluginpb.Game, results []encoding.QDM) {
+	p.Results = resize(p.Results, numResults*len(results))
+	for i, v := range results {
+		p.Results[3*i], p.Results[3*i+1], p.Results[3*i+2] = v.Q, v.D, v.M
+	}
+}
+
+// encodeLegalMoves fills p's legal moves from those of g's plies that have a
+// policy. Errors are *record.InvalidError.
+func encodeLegalMoves(p *pluginpb.Game, g *record.Game) error {
+	b, err := g.StartBoard()
+	if err != nil {
+		return err
+	}
+	p.LegalMoves = p.LegalMoves[:0]
+	var list chess.MoveList
+	for i := range g.Plies {
+		ply := &g.Plies[i]
+		if n := len(ply.Counts) + len(ply.Probs); n > 0 {
+			list.N = 0
+			if b.GenerateMoves(&list); list.N != n {
+				return &record.InvalidError{Ply: i, Field: "policy", Reason: fmt.Sprintf("%d entries, want %d, one a legal move", n, list.N)}
+			}
+			for _, m := range list.Slice() {
+				p.LegalMoves = append(p.LegalMoves, uint32(m))
+			}
+		}
+		b.Make(ply.Move)
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+// Register serves d on s: the service Stage and the one of d's kind. s holds one
+// instance, which Open makes. A panic of the stage in a call becomes that call's
+// error (one in a goroutine that the stage started ends the process).
+func Register(s *grpc.Server, d *stage.Definition) {
+	in := &instance{definition: d}
+	pluginpb.RegisterStageServer(s, &stageServer{in: in})
+	switch d.Kind {
+	case stage.KindRescorer:
+		pluginpb.RegisterRescorerServer(s, &rescoreServer{in: in})
+	case stage.KindSampler:
+		pluginpb.RegisterSamplerServer(s, &sampleServer{in: in})
+	case stage.KindExporter:
+		pluginpb.RegisterExporterServer(s, &exportServer{in: in})
+	}
+}
+
+// instance is the one instance of a process: nothing before Open, then one of the
+// three.
+type instance struct {
+	definition *stage.Definition
+
+	mu       sync.Mutex // guards what follows, not the calls to it
+	rescorer stage.Rescorer
+	sampler  stage.Sampler
+	exporter stage.Exporter
+}
+
+// open makes the instance.
+func (in *instance) open(settings map[string]string) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.rescorer != nil || in.sampler != nil || in.exporter != nil {
+		return status.Error(codes.FailedPrecondition, "it is open already: a process holds one instance")
+	}
+	d := in.definition
+	v, err := d.Values(settings)
+	if err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
+	err = guard(func() (err error) {
+		switch {
+		case d.Kind == stage.KindRescorer && d.NewRescorer != nil:
+			in.rescorer, err = d.NewRescorer(v)
+		case d.Kind == stage.KindSampler && d.NewSampler != nil:
+			in.sampler, err = d.NewSampler(v)
+		case d.Kind == stage.KindExporter && d.NewExporter != nil:
+			in.exporter, err = d.NewExporter(v)
+		default:
+			return status.Errorf(codes.Unimplemented, "%s %s has no function that makes it", d.Kind, d.Name)
+		}
+		return err
+	})
+	if err != nil {
+		in.rescorer, in.sampler, in.exporter = nil, nil, nil
+		return refuse(codes.InvalidArgument, err)
+	}
+	if in.rescorer == nil && in.sampler == nil && in.exporter == nil {
+		return status.Errorf(codes.Internal, "%s %s: the function that makes it returned nothing", d.Kind, d.Name)
+	}
+	in.rescorer, in.exporter = limitRescorer(in.rescorer, d.Concurrency), limitExporter(in.exporter, d.Concurrency)
+	return nil
+}
+
+// errNotOpen is the answer to calls before Open.
+var errNotOpen = status.Error(codes.FailedPrecondition, "it is not open yet")
+
+// guard calls f and returns its error, or its panic as one.
+func guard(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			slog.Error("the stage panicked", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			err = &panicError{v}
+		}
+	}()
+	return f()
+}
+
+// stageServer is the service Stage.
+type stageServer struct {
+	pluginpb.UnimplementedStageServer
+	in *instance
+}
+
+func (s *stageServer) Describe(context.Context, *pluginpb.DescribeRequest) (*pluginpb.Description, error) {
+	return encodeDefinition(s.in.definition), nil
+}
+
+func (s *stageServer) Open(_ context.Context, r *pluginpb.OpenRequest) (*pluginpb.OpenReply, error) {
+	if err := s.in.open(r.GetSettings()); err != nil {
+		return nil, err
+	}
+	return &pluginpb.OpenReply{}, nil
+}
+
+// wrongRequest is the answer to a message of the host that breaks the protocol.
+func wrongRequest(format string, args ...any) error {
+	return status.Error(codes.InvalidArgument, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,155 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+// rescoreServer is the service Rescorer over a stage.Rescorer.
+type rescoreServer struct {
+	pluginpb.UnimplementedRescorerServer
+	in *instance
+}
+
+// Rescore answers batch after batch. Games of a batch are worked on by several
+// goroutines where the stage's Concurrency allows.
+func (s *rescoreServer) Rescore(stream grpc.BidiStreamingServer[pluginpb.RescoreRequest, pluginpb.RescoreReply]) error {
+	s.in.mu.Lock()
+	r := s.in.rescorer
+	s.in.mu.Unlock()
+	if r == nil {
+		return errNotOpen
+	}
+	workers := runtime.GOMAXPROCS(0)
+	if c := s.in.definition.Concurrency; c > 0 {
+		workers = min(workers, c)
+	}
+	for {
+		request, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		games, err := decodeGames(request.GetGames())
+		if err != nil {
+			return wrongRequest("batch %d: %s", request.GetBatch(), err)
+		}
+		outcomes, err := rescoreBatch(stream.Context(), r, games, workers)
+		if err != nil {
+			return err
+		}
+		if err := stream.Send(&pluginpb.RescoreReply{Batch: request.GetBatch(), Outcomes: outcomes, Faults: faultsOf(r)}); err != nil {
+			return err
+		}
+	}
+}
+
+// decodeGames returns the games of a message, which they alias.
+func decodeGames(list []*pluginpb.Game) ([]*record.Game, error) {
+	games := make([]*record.Game, len(list))
+	for i, p := range list {
+		var err error
+		if games[i], err = decodeGame(p); err != nil {
+			return nil, err
+		}
+	}
+	return games, nil
+}
+
+// faultsOf returns what a stage says that it found broken.
+func faultsOf(r stage.Rescorer) string {
+	if f, ok := r.(stage.Faulty); ok {
+		if err := f.Err(); err != nil {
+			return err.Error()
+		}
+	}
+	return ""
+}
+
+// rescoreBatch returns one outcome for each game. Its error ends the stream: a
+// panic, or the end of ctx. A stage that works on batches and fails is asked
+// again game by game, so that the error falls on those that it is about.
+func rescoreBatch(ctx context.Context, r stage.Rescorer, games []*record.Game, workers int) ([]*pluginpb.Outcome, error) {
+	if batch, ok := r.(stage.BatchRescorer); ok {
+		var out []*record.Game
+		err := guard(func() (err error) { out, err = batch.RescoreBatch(ctx, games); return err })
+		var p *panicError
+		if errors.As(err, &p) {
+			return nil, refuse(codes.Internal, err)
+		}
+		if err == nil && len(out) != len(games) {
+			return nil, status.Errorf(codes.Internal, "the stage returned %d games for %d", len(out), len(games))
+		}
+		if err == nil {
+			outcomes := make([]*pluginpb.Outcome, len(games))
+			for i, g := range games {
+				outcomes[i] = outcomeOf(g, out[i], nil)
+			}
+			return outcomes, nil
+		}
+	}
+	return rescoreSingly(ctx, r, games, workers)
+}
+
+// rescoreSingly is rescoreBatch game by game, several at a time.
+func rescoreSingly(ctx context.Context, r stage.Rescorer, games []*record.Game, workers int) ([]*pluginpb.Outcome, error) {
+	outcomes, fatal := make([]*pluginpb.Outcome, len(games)), make([]error, len(games))
+	var next atomic.Int64
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < len(games); i = int(next.Add(1)) - 1 {
+			var out *record.Game
+			err := guard(func() (err error) { out, err = r.Rescore(ctx, games[i]); return err })
+			var p *panicError
+			if errors.As(err, &p) || err != nil && ctx.Err() != nil {
+				fatal[i] = refuse(codes.Internal, err)
+				return
+			}
+			outcomes[i] = outcomeOf(games[i], out, err)
+		}
+	}
+	var wg sync.WaitGroup
+	for range min(workers, len(games)) - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+	for _, err := range fatal {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return outcomes, nil
+}
+
+// outcomeOf returns the message for what became of g.
+func outcomeOf(g, out *record.Game, err error) *pluginpb.Outcome {
+	switch {
+	case err != nil:
+		return &pluginpb.Outcome{Error: nonEmpty(err.Error())}
+	case out == nil:
+		return &pluginpb.Outcome{Error: "the stage returned no game"}
+	}
+	return encodeChanges(g, out)
+}
+
+// nonEmpty keeps an error without a text from looking like none.
+func nonEmpty(text string) string {
+	if text == "" {
+		return "an error without a text"
+	}
+	return text
+}

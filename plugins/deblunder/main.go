@@ -1,0 +1,11 @@
+// Command deblunder serves the built-in rescorer of that name as a plugin.
+package main
+
+import (
+	"github.com/chessbrain/chessbrain/plugins"
+	"github.com/chessbrain/chessbrain/rescore"
+)
+
+var definition = rescore.Definition("deblunder")
+
+func main() { plugins.Serve(definition) }

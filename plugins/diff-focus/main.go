@@ -1,0 +1,11 @@
+// Command diff-focus serves the built-in sampler of that name as a plugin.
+package main
+
+import (
+	"github.com/chessbrain/chessbrain/plugins"
+	"github.com/chessbrain/chessbrain/sample"
+)
+
+var definition = sample.Definition("diff-focus")
+
+func main() { plugins.Serve(definition) }

@@ -1,0 +1,11 @@
+// Command hanse serves the built-in sampler of that name as a plugin.
+package main
+
+import (
+	"github.com/chessbrain/chessbrain/plugins"
+	"github.com/chessbrain/chessbrain/sample"
+)
+
+var definition = sample.Definition("hanse")
+
+func main() { plugins.Serve(definition) }

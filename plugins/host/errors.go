@@ -1,0 +1,86 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+// What an error is about, for errors.Is.
+var (
+	ErrUnknown  = errors.New("no such stage")        // neither built in nor found
+	ErrSettings = errors.New("settings refused")     // by the stage or its description
+	ErrLock     = errors.New("refused by lock file") // not in it, or changed since
+	ErrGivenUp  = errors.New("plugin given up")      // it failed too often in a row
+	ErrClosed   = errors.New("plugin closed")        // Close or Release came first
+)
+
+// Error says which plugin did what.
+type Error struct {
+	Kind stage.Kind // "" where it has not said it yet
+	Name string
+	Did  string // such as "gave no answer to 12 games within 2m0s"
+	Err  error  // the cause; nil where Did says it all
+}
+
+// Error returns "rescorer NAME: did what: cause".
+func (e *Error) Error() string {
+	kind := string(e.Kind)
+	if kind == "" {
+		kind = "plugin"
+	}
+	text := kind + " " + e.Name + ": " + e.Did
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// what returns an error's text without the plugin's name.
+func what(err error) string {
+	if e, ok := err.(*Error); ok {
+		return strings.TrimPrefix(e.Error(), (&Error{Kind: e.Kind, Name: e.Name}).Error())
+	}
+	return err.Error()
+}
+
+// marked is an error with a message of its own that is also one of the
+// sentinels above.
+type marked struct {
+	error
+	mark error
+}
+
+func mark(sentinel, err error) error { return &marked{err, sentinel} }
+
+func (m *marked) Is(target error) bool { return target == m.mark }
+func (m *marked) Unwrap() error        { return m.error }
+
+// unknown says that there is no stage of a name, what there is, and where
+// programs were looked for.
+func unknown(kind stage.Kind, name string, builtin []*stage.Definition, found []Program, dirs []string) error {
+	var names []string
+	for _, d := range builtin {
+		if d.Kind == kind {
+			names = append(names, d.Name)
+		}
+	}
+	text := fmt.Sprintf("unknown %s %q; built in: %s", kind, name, list(names))
+	names = nil
+	for _, p := range found {
+		names = append(names, p.Name)
+	}
+	return mark(ErrUnknown, fmt.Errorf("%s; programs: %s; looked for in: %s", text, list(names), list(dirs)))
+}
+
+// list joins names, "none" where there are none.
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}

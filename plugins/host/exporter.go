@@ -1,0 +1,122 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/plugins/api"
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+// exportTries is how many processes an export may end before it is an error.
+const exportTries = 2
+
+// exporter is a plugin's exporter under supervision. An export that ends the
+// process is made once more by another one; a failed one leaves no file. Safe for
+// concurrent use; calls take turns.
+type exporter struct {
+	sup  *supervisor
+	turn chan struct{} // holds one token while nobody has the turn
+}
+
+var _ stage.Exporter = (*exporter)(nil)
+
+// newExporter takes over a process that has described itself as an exporter.
+func (h *Host) newExporter(ctx context.Context, proc *process, settings map[string]string) (*exporter, error) {
+	sup, err := h.supervise(ctx, proc, settings)
+	if err != nil {
+		return nil, err
+	}
+	e := &exporter{sup: sup, turn: make(chan struct{}, 1)}
+	e.turn <- struct{}{}
+	return e, nil
+}
+
+// Name returns the stage's name.
+func (e *exporter) Name() string { return e.sup.name }
+
+// Export writes the plugin's files into dst. CallTimeout is for all of it.
+func (e *exporter) Export(ctx context.Context, c *stage.Checkpoint, dst string) ([]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case <-e.turn:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { e.turn <- struct{}{} }()
+	for try := 1; ; try++ {
+		files, err := e.export(ctx, c, dst)
+		if err == nil || !errors.Is(err, errFailed) || try == exportTries {
+			return files, err
+		}
+	}
+}
+
+// errFailed marks an export that ended the process.
+var errFailed = errors.New("the process was ended")
+
+// export makes one try. Errors are of type *Error, that of ctx, or local ones
+// about files and games.
+func (e *exporter) export(ctx context.Context, c *stage.Checkpoint, dst string) ([]string, error) {
+	proc, err := e.sup.process(ctx)
+	if err != nil {
+		return nil, err
+	}
+	call, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(e.sup.life, cancel)()
+	d, begun := e.sup.deadline(), time.Now()
+	var files []string
+	err = d.call(func() (err error) {
+		files, err = api.NewExporter(proc.conn, proc.def, fsx.OS).Export(call, c, dst)
+		return err
+	})
+	_, isCall := status.FromError(err)
+	code := status.Code(err)
+	switch {
+	case err == nil:
+		e.sup.succeeded()
+		e.sup.stats.call(0, 0, sizeOf(files), time.Since(begun))
+		return files, nil
+	case d.hung.Load():
+	case e.sup.usable(ctx) != nil:
+		return nil, e.sup.usable(ctx)
+	case !isCall && !errors.Is(err, api.ErrAnswer) && !errors.Is(err, api.ErrEnded):
+		return nil, err // of the disk, or of the games
+	case code == codes.Unknown || code == codes.InvalidArgument || code == codes.FailedPrecondition:
+		if !errors.Is(err, api.ErrAnswer) {
+			e.sup.succeeded()
+			return nil, &Error{Kind: e.sup.kind, Name: e.sup.name, Did: "refused", Err: err}
+		}
+	}
+	failure := e.sup.failure(d, "exported "+c.Net.Name, err)
+	e.sup.fail(failure)
+	return nil, mark(errFailed, failure)
+}
+
+// sizeOf returns the bytes of all files.
+func sizeOf(files []string) int {
+	n := 0
+	for _, path := range files {
+		if info, err := os.Stat(path); err == nil {
+			n += int(info.Size())
+		}
+	}
+	return n
+}
+
+// stop ends the stage and its process.
+func (e *exporter) stop() error {
+	e.sup.end() // ends the export that is under way
+	<-e.turn
+	defer func() { e.turn <- struct{}{} }()
+	return e.sup.close()
+}

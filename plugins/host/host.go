@@ -1,0 +1,211 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+// Host makes stages and looks after those that are programs. Safe for concurrent
+// use.
+type Host struct {
+	o     Options
+	rooms rooms
+
+	life context.Context // ends with Close
+	end  context.CancelFunc
+	busy sync.WaitGroup // calls that start programs
+
+	mu    sync.Mutex // guards Add of busy against its Wait, and what follows
+	live  []external
+	known map[string]*stage.Definition // what programs said of themselves, by SHA-256 and name
+}
+
+// external is a stage that is a process.
+type external interface {
+	Name() string
+	stop() error
+	statistics() Stats
+}
+
+func (r *rescorer) statistics() Stats { return r.sup.statistics() }
+func (s *sampler) statistics() Stats  { return s.sup.statistics() }
+func (e *exporter) statistics() Stats { return e.sup.statistics() }
+
+// New checks the options. Programs are looked for when a stage is asked for.
+func New(o Options) (*Host, error) {
+	for _, d := range o.Builtin {
+		if err := d.Validate(); err != nil {
+			return nil, fmt.Errorf("plugin host: %w", err)
+		}
+	}
+	h := &Host{o: o.withDefaults(), known: map[string]*stage.Definition{}}
+	h.life, h.end = context.WithCancel(context.Background())
+	return h, nil
+}
+
+// enter begins a call that starts programs: it ends with ctx and with the host.
+// The caller calls leave at its end.
+func (h *Host) enter(ctx context.Context, name string) (in context.Context, leave func(), err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.life.Err() != nil {
+		return nil, nil, &Error{Name: name, Did: "was not started", Err: ErrClosed}
+	}
+	h.busy.Add(1)
+	in, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(h.life, cancel)
+	return in, func() {
+		stop()
+		cancel()
+		h.busy.Done()
+	}, nil
+}
+
+// Programs returns the programs in the plugin directories.
+func (h *Host) Programs() ([]Program, error) { return Discover(h.o.Dirs) }
+
+// Describe starts a program, asks what it is, and ends it. The lock files hold
+// for it as for every start. Path is enough; a SHA256 must be that of the file.
+func (h *Host) Describe(ctx context.Context, p Program) (*stage.Definition, error) {
+	if p.Name == "" {
+		p.Name = nameOf(p.Path)
+	}
+	ctx, leave, err := h.enter(ctx, p.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	proc, err := h.begin(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return proc.def, proc.stop()
+}
+
+// begin starts a program and remembers what it is.
+func (h *Host) begin(ctx context.Context, p Program) (*process, error) {
+	proc, err := h.start(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	h.known[proc.program.SHA256+proc.program.Name] = proc.def
+	h.mu.Unlock()
+	return proc, nil
+}
+
+// Definition returns what is known of the stage of a kind and name, and the
+// program that it is; nil for a built-in one. A program is started to be asked,
+// once for each content. ErrUnknown: there is none.
+func (h *Host) Definition(ctx context.Context, kind stage.Kind, name string) (*stage.Definition, *Program, error) {
+	p, found, err := h.find(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if found {
+		d, err := h.ask(ctx, &p)
+		if err != nil {
+			return nil, nil, err
+		}
+		if d.Kind == kind {
+			return d, &p, nil
+		}
+	}
+	d, err := h.builtin(kind, name)
+	return d, nil, err
+}
+
+// ask describes a program of whose content nothing is known yet, and sets its
+// SHA256.
+func (h *Host) ask(ctx context.Context, p *Program) (*stage.Definition, error) {
+	sum, err := hashProgram(p.Path)
+	if err != nil {
+		return nil, &Error{Name: p.Name, Did: "cannot be read", Err: err}
+	}
+	p.SHA256 = sum
+	h.mu.Lock()
+	d := h.known[sum+p.Name]
+	h.mu.Unlock()
+	if d == nil {
+		return h.Describe(ctx, *p)
+	}
+	if err := checkLocks(h.o.LockFiles, *p); err != nil {
+		return nil, &Error{Kind: d.Kind, Name: p.Name, Did: "may not run", Err: err}
+	}
+	return d, nil
+}
+
+// find looks for a program.
+func (h *Host) find(name string) (Program, bool, error) {
+	all, err := scan(h.o.Dirs)
+	if err != nil {
+		return Program{}, false, err
+	}
+	i := slices.IndexFunc(all, func(p Program) bool { return p.Name == name })
+	if i < 0 {
+		return Program{}, false, nil
+	}
+	return all[i], true, nil
+}
+
+// Release ends the process behind a stage that this host made and that nobody
+// uses any more; calls under way end with ErrClosed. For built-in stages, and
+// the second time, it does nothing.
+func (h *Host) Release(s any) error {
+	e, ok := s.(external)
+	if !ok {
+		return nil
+	}
+	h.mu.Lock()
+	i := slices.Index(h.live, e)
+	if i >= 0 {
+		h.live = slices.Delete(h.live, i, i+1)
+	}
+	h.mu.Unlock()
+	if i < 0 {
+		return nil
+	}
+	return e.stop()
+}
+
+// Stats returns the counters of the external stages in use, sorted by kind and
+// name.
+func (h *Host) Stats() []Stats {
+	h.mu.Lock()
+	live := slices.Clone(h.live)
+	h.mu.Unlock()
+	all := make([]Stats, len(live))
+	for i, e := range live {
+		all[i] = e.statistics()
+	}
+	slices.SortStableFunc(all, func(a, b Stats) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+// Close ends all stages that are programs, and removes what they had on disk.
+// Calls under way end with ErrClosed. The second time it does nothing.
+func (h *Host) Close() error {
+	h.mu.Lock()
+	h.end()
+	h.mu.Unlock()
+	h.busy.Wait()
+	h.mu.Lock()
+	live := h.live
+	h.live = nil
+	h.mu.Unlock()
+	errs := make([]error, len(live))
+	var wg sync.WaitGroup
+	for i, e := range live {
+		wg.Go(func() { errs[i] = e.stop() })
+	}
+	wg.Wait()
+	return errors.Join(append(errs, h.rooms.close())...)
+}

@@ -1,0 +1,124 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/sample"
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+// Built-in stages and programs are made by the same calls; a program wins over a
+// built-in of its kind and name, and one of another kind does not.
+func TestBuiltinOrProgram(t *testing.T) {
+	name := "picker"
+	d := testDefinition(t.TempDir(), name)
+	d.Version = "0.0.1"
+	other := testDefinition(t.TempDir(), "other")
+	other.Name = name // a rescorer of the same name
+	b := newBench(t, []string{name}, func(o *Options) { o.Builtin = append(sample.Definitions(), d, other) })
+	for _, c := range []struct {
+		kind    stage.Kind
+		name    string
+		version string
+		program bool
+	}{
+		{stage.KindSampler, "picker", "1.2.3", true},
+		{stage.KindRescorer, "picker", "1.2.3", false},
+		{stage.KindSampler, "uniform", sample.Definition("uniform").Version, false},
+	} {
+		for range 2 { // the second time nothing is started
+			got, p, err := b.Definition(t.Context(), c.kind, c.name)
+			if err != nil || got.Version != c.version || got.Kind != c.kind || (p != nil) != c.program || p != nil && len(p.SHA256) != 64 {
+				t.Errorf("%s %s: %+v, %v, %v", c.kind, c.name, got, p, err)
+			}
+		}
+	}
+	s := b.sampler(nil)
+	if _, here := s.(*picker); here {
+		t.Error("the built-in sampler was taken")
+	}
+	if !strings.Contains(b.log(), "takes the place of the built-in one") {
+		t.Error("the log does not say that the program won")
+	}
+	r, err := b.Rescorer(t.Context(), stage.Choice{Name: name})
+	if _, here := r.(halver); err != nil || !here {
+		t.Errorf("rescorer %T, %v", r, err)
+	}
+	if _, err := b.Sampler(t.Context(), stage.Choice{Name: "uniform", Settings: map[string]string{"x": "1"}}); !errors.Is(err, ErrSettings) {
+		t.Errorf("settings of a built-in stage: %v", err)
+	}
+	if err := b.Release(r); err != nil || len(b.Stats()) != 1 {
+		t.Errorf("release of a built-in stage: %v, %d stages", err, len(b.Stats()))
+	}
+	_, err = b.Sampler(t.Context(), stage.Choice{Name: "unifrom"})
+	for _, want := range []string{`unknown sampler "unifrom"`, "uniform", "programs: picker", b.o.Dirs[0]} {
+		if !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	b := newBench(t, []string{"halve"}, nil)
+	programs, err := b.Programs()
+	if err != nil || len(programs) != 1 {
+		t.Fatal(programs, err)
+	}
+	d, err := b.Describe(t.Context(), programs[0])
+	want := testDefinition("", "halve")
+	if err != nil || d.Kind != want.Kind || d.Name != want.Name || d.Version != want.Version || d.Doc != want.Doc ||
+		!slices.EqualFunc(d.Settings, want.Settings, func(a, b stage.Setting) bool { return a.Name == b.Name && a.Max == b.Max && a.Whole }) {
+		t.Errorf("%+v, %v", d, err)
+	}
+	eventually(t, "the process is gone", func() bool { return !alive(b.report("halve").PID) })
+	if _, err := New(Options{Builtin: []*stage.Definition{{Name: "No Name"}}}); err == nil {
+		t.Error("an invalid definition was accepted")
+	}
+}
+
+// counting notes how many calls are under way at a time.
+type counting struct{ now, most atomic.Int64 }
+
+func (c *counting) Name() string { return "counting" }
+func (c *counting) Rescore(_ context.Context, g *record.Game) (*record.Game, error) {
+	now := c.now.Add(1)
+	for most := c.most.Load(); now > most && !c.most.CompareAndSwap(most, now); most = c.most.Load() {
+	}
+	for range 200 {
+		runtime.Gosched() // to others that wait for their call
+	}
+	c.now.Add(-1)
+	return g, nil
+}
+
+// The bound that a built-in rescorer sets on its calls holds.
+func TestConcurrency(t *testing.T) {
+	games := randomGames(t, 40)
+	for _, bound := range []int{1, 2} {
+		c := &counting{}
+		d := &stage.Definition{Kind: stage.KindRescorer, Name: "counting", Version: "1", Doc: "counts", Concurrency: bound,
+			NewRescorer: func(stage.Values) (stage.Rescorer, error) { return c, nil }}
+		b := newBench(t, nil, func(o *Options) { o.Builtin = []*stage.Definition{d} })
+		r := b.rescorer("counting")
+		var wg sync.WaitGroup
+		for group := range slices.Chunk(games, 5) {
+			wg.Go(func() {
+				if got, err := r.RescoreBatch(t.Context(), group); err != nil || !slices.Equal(got, group) {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if most := c.most.Load(); most < 1 || most > int64(bound) {
+			t.Errorf("%d calls at a time, want at most %d", most, bound)
+		}
+	}
+}

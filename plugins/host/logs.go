@@ -1,0 +1,133 @@
+package host
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+const (
+	maxLogLine = 8 << 10 // bytes of a line of a plugin's log; the rest is cut
+	keptLines  = 40      // last lines, to say why a plugin died
+)
+
+// logs takes what a plugin writes and passes it to the run's log, line by line.
+// Lines of JSON in hclog's form, which the SDK writes, keep their level and
+// attributes; others are text. (go-plugin's own reader of these lines panics on
+// a field of another type, so a plugin could end the host with its log.)
+type logs struct {
+	log *slog.Logger // has plugin=NAME
+
+	mu   sync.Mutex
+	last []string // messages, oldest first
+}
+
+// read logs all lines of r until its end.
+func (l *logs) read(r io.Reader) {
+	in := bufio.NewReaderSize(r, maxLogLine)
+	for {
+		line, err := in.ReadSlice('\n')
+		l.line(string(line))
+		for err == bufio.ErrBufferFull { // the rest of a line that is too long
+			_, err = in.ReadSlice('\n')
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Write logs what comes through go-plugin's copy of a plugin's redirected
+// standard output and error. A line is what one call brings.
+func (l *logs) Write(p []byte) (int, error) {
+	for line := range strings.SplitSeq(string(p), "\n") {
+		l.line(line[:min(len(line), maxLogLine)])
+	}
+	return len(p), nil
+}
+
+// line logs one line.
+func (l *logs) line(text string) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return
+	}
+	level, message, attrs := parseLog(text)
+	l.mu.Lock()
+	l.last = append(l.last, message)
+	if len(l.last) > keptLines {
+		l.last = slices.Delete(l.last, 0, 1)
+	}
+	l.mu.Unlock()
+	l.log.LogAttrs(context.Background(), level, message, attrs...)
+}
+
+// reason returns the line that says best why the process died: the last panic's,
+// else the last one; "" where it said nothing.
+func (l *logs) reason() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, text := range slices.Backward(l.last) {
+		if strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ") {
+			return text
+		}
+	}
+	if len(l.last) == 0 {
+		return ""
+	}
+	return l.last[len(l.last)-1]
+}
+
+// parseLog takes a line apart. Attributes come sorted by name.
+func parseLog(text string) (slog.Level, string, []slog.Attr) {
+	var fields map[string]any
+	if text[0] != '{' || json.Unmarshal([]byte(text), &fields) != nil {
+		return slog.LevelInfo, printable(text), nil
+	}
+	message, ok := fields["@message"].(string)
+	if !ok {
+		return slog.LevelInfo, printable(text), nil
+	}
+	level, _ := fields["@level"].(string)
+	var attrs []slog.Attr
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if strings.HasPrefix(key, "@") { // message, level, time stamp, module
+			continue
+		}
+		value := fields[key]
+		if s, ok := value.(string); ok {
+			value = printable(s)
+		}
+		attrs = append(attrs, slog.Any(printable(key), value))
+	}
+	return levelOf(level), printable(message), attrs
+}
+
+func levelOf(name string) slog.Level {
+	switch strings.ToLower(name) {
+	case "trace", "debug":
+		return slog.LevelDebug
+	case "warn":
+		return slog.LevelWarn
+	case "error":
+		return slog.LevelError
+	}
+	return slog.LevelInfo
+}
+
+// printable replaces what a terminal would obey.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, s)
+}

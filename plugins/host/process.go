@@ -1,0 +1,160 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/chessbrain/chessbrain/plugins/api"
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+// stopGrace is how long a process may take to end when it is asked to.
+const stopGrace = 2 * time.Second
+
+// process is one running plugin. It is started once and ended once; the next
+// start makes a new one, with a new go-plugin client: a used one would report a
+// start and stay dead.
+type process struct {
+	program Program // with the hash of what runs
+	def     *stage.Definition
+	conn    *api.Conn
+
+	dir    string // private
+	child  *child // nil before install
+	client *goplugin.Client
+	conns  conns
+	once   sync.Once // of end
+	endErr error
+}
+
+// start runs a program until it has said what it is. At the end of ctx or of
+// StartTimeout it is killed. Errors are of type *Error.
+func (h *Host) start(ctx context.Context, p Program) (*process, error) {
+	ctx, cancel := context.WithTimeout(ctx, h.o.StartTimeout)
+	defer cancel()
+	proc := &process{program: p}
+	if err := h.install(proc); err != nil {
+		return nil, &Error{Name: p.Name, Did: "was not started", Err: errors.Join(err, proc.remove())}
+	}
+	if err := h.connect(ctx, proc); err != nil {
+		if lost(err) {
+			proc.child.settle()
+		}
+		proc.kill()
+		return nil, proc.startError(ctx, err, h.o.StartTimeout)
+	}
+	return proc, nil
+}
+
+// connect executes the copy, shakes hands and asks for the description.
+func (h *Host) connect(ctx context.Context, proc *process) error {
+	c := proc.child
+	proc.client = goplugin.NewClient(&goplugin.ClientConfig{
+		HandshakeConfig: api.Handshake, Plugins: api.Set(nil),
+		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
+		StartTimeout:     2 * h.o.StartTimeout, // ctx ends before
+		SkipHostEnv:      true,
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: proc.dir},
+		GRPCDialOptions:  append(api.DialOptions(), grpc.WithChainStreamInterceptor(proc.conns.intercept)),
+		SyncStdout:       c.logs, SyncStderr: c.logs, Logger: hclog.NewNullLogger(),
+		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, sockets string) (runner.Runner, error) {
+			env, err := h.environment(proc)
+			c.env, c.sockets = append(env, cmd.Env...), sockets
+			return c, err
+		},
+	})
+	// go-plugin's calls take no context: at its end the process is killed, which
+	// ends them.
+	defer context.AfterFunc(ctx, c.kill)()
+	rpc, err := proc.client.Client()
+	if err != nil {
+		return err
+	}
+	raw, err := rpc.Dispense(api.PluginName)
+	if err != nil {
+		return err
+	}
+	proc.conn = raw.(*api.Conn)
+	if proc.def, err = proc.conn.Describe(ctx); err != nil {
+		return err
+	}
+	if proc.def.Name != proc.program.Name {
+		return fmt.Errorf("%s calls itself %s %q: a program is found by its file's name, so give both the same name",
+			proc.program.Path, proc.def.Kind, proc.def.Name)
+	}
+	return nil
+}
+
+// open makes the one instance of the process, within limit. On error the process
+// is ended; the error is of type *Error.
+func (p *process) open(ctx context.Context, settings map[string]string, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	defer context.AfterFunc(ctx, p.child.kill)()
+	e := &Error{Kind: p.def.Kind, Name: p.def.Name, Did: "refused its settings"}
+	if _, err := p.def.Values(settings); err != nil {
+		e.Err = mark(ErrSettings, errors.Join(err, p.stop()))
+		return e
+	}
+	err := p.conn.Open(ctx, p.def, settings)
+	if err == nil {
+		return nil
+	}
+	if status.Code(err) == codes.InvalidArgument {
+		e.Err = mark(ErrSettings, errors.Join(err, p.stop()))
+		return e
+	}
+	if lost(err) {
+		p.child.settle()
+	}
+	p.kill()
+	e.Did, e.Err = p.failure(ctx, "was being opened", "was not open within "+limit.String(), err)
+	return e
+}
+
+// stop asks the process to end, and kills it where it does not.
+func (p *process) stop() error { return p.end(true) }
+
+// kill ends the process at once. Its directory is in nobody's way if it stays
+// until the host closes.
+func (p *process) kill() { p.end(false) }
+
+// end ends the process, waits for all that served it, and removes its directory.
+func (p *process) end(polite bool) error {
+	p.once.Do(func() {
+		if p.child.number() != 0 {
+			if polite {
+				p.ask()
+			}
+			p.child.kill()
+			<-p.child.exited
+		}
+		p.conns.close()
+		p.client.Kill() // the process is gone: this waits for go-plugin's goroutines
+		p.endErr = p.remove()
+	})
+	return p.endErr
+}
+
+// ask asks the process to end and waits a little.
+func (p *process) ask() {
+	p.child.signal(syscall.SIGTERM)
+	timer := time.NewTimer(stopGrace)
+	defer timer.Stop()
+	select {
+	case <-p.child.exited:
+	case <-timer.C:
+	}
+}

@@ -1,0 +1,232 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-plugin/runner"
+)
+
+const (
+	// pipeGrace is how long what a dead process wrote may take to be read. Its
+	// pipes end with it, unless it left a child behind that holds them.
+	pipeGrace = 500 * time.Millisecond
+
+	settleGrace = 250 * time.Millisecond // see settle
+
+	busyTries = 100 // of an execution while some fork still holds the copy open for writing
+	busyPause = 10 * time.Millisecond
+)
+
+// child runs one process for go-plugin: its Runner. The process leads a group of
+// its own, which is killed with it.
+type child struct {
+	path    string // of the private copy
+	env     []string
+	sockets string // directory that its socket must be in
+	logs    *logs
+	stdout  *os.File // the reading end
+
+	exited chan struct{} // closed when the process is gone and its log was read
+	end    string        // how it ended, such as "exit status 2"; after exited
+
+	mu     sync.Mutex
+	pid    int  // 0 = not started
+	killed bool // by kill, perhaps before the start
+	ended  bool // before any kill
+	reaped bool // its number may belong to another process
+}
+
+var _ runner.Runner = (*child)(nil)
+
+// Start executes the program.
+func (c *child) Start(context.Context) error {
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	errR, errW, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, outR.Close(), outW.Close())
+	}
+	c.stdout = outR
+	started := make(chan error, 1)
+	go c.live(outW, errW, errR, started)
+	err = <-started
+	outW.Close()
+	errW.Close()
+	if err != nil {
+		outR.Close()
+		errR.Close()
+	}
+	return err
+}
+
+// live executes the program and waits for its end, all on one thread: Linux
+// kills the process when the thread that started it ends (setAttributes), and
+// this one lasts as long as the process.
+func (c *child) live(outW, errW, errR *os.File, started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd, err := c.execute(outW, errW)
+	if err != nil {
+		started <- err
+		return
+	}
+	pid := cmd.Process.Pid
+	c.mu.Lock()
+	c.pid = pid
+	killed := c.killed
+	c.mu.Unlock()
+	if killed {
+		c.kill()
+	}
+	started <- nil
+
+	logged := make(chan struct{})
+	go func() {
+		defer close(logged)
+		c.logs.read(errR)
+	}()
+	if awaitExit(pid) {
+		c.signal(syscall.SIGKILL) // what it started; its number is still its own
+	}
+	c.mu.Lock()
+	c.reaped, c.ended = true, !c.killed
+	c.mu.Unlock()
+	cmd.Wait() // the state says it all
+	c.end = cmd.ProcessState.String()
+	soon := time.Now().Add(pipeGrace)
+	errR.SetReadDeadline(soon)
+	c.stdout.SetReadDeadline(soon)
+	<-logged
+	errR.Close()
+	close(c.exited)
+}
+
+// execute starts the process. A copy that was just written can be busy: a fork
+// elsewhere in this process may hold it open until its own exec.
+func (c *child) execute(stdout, stderr *os.File) (*exec.Cmd, error) {
+	for try := 0; ; try++ {
+		cmd := exec.Command(c.path)
+		cmd.Env, cmd.Stdout, cmd.Stderr = c.env, stdout, stderr
+		setAttributes(cmd)
+		err := cmd.Start()
+		if err == nil || try == busyTries || !errors.Is(err, syscall.ETXTBSY) {
+			return cmd, err
+		}
+		time.Sleep(busyPause)
+	}
+}
+
+// kill kills the process and its group, as soon as it is started if it is not
+// yet. It does nothing after the end.
+func (c *child) kill() {
+	c.mu.Lock()
+	c.killed = true
+	c.mu.Unlock()
+	c.signal(syscall.SIGKILL)
+}
+
+// signal sends a signal to the process and its group.
+func (c *child) signal(s syscall.Signal) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pid != 0 && !c.reaped {
+		syscall.Kill(-c.pid, s) // an error says that all are gone
+	}
+}
+
+// number returns the process id, 0 before the start.
+func (c *child) number() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pid
+}
+
+// hasExited says whether the process is gone.
+func (c *child) hasExited() bool {
+	select {
+	case <-c.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// settle gives a process that broke its connection a moment to be seen dead: a
+// connection ends a little before its process.
+func (c *child) settle() {
+	timer := time.NewTimer(settleGrace)
+	defer timer.Stop()
+	select {
+	case <-c.exited:
+	case <-timer.C:
+	}
+}
+
+// diedAlone says that the process ended before any kill. It is gone.
+func (c *child) diedAlone() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ended || c.end != "" && c.end != "signal: killed"
+}
+
+// The rest is what go-plugin asks of a Runner.
+
+// Wait waits for the end. go-plugin calls it after it has read all of Stdout.
+func (c *child) Wait(context.Context) error {
+	<-c.exited
+	return c.stdout.Close()
+}
+
+// Kill kills the process.
+func (c *child) Kill(context.Context) error {
+	c.kill()
+	return nil
+}
+
+// Stdout is where the handshake comes from.
+func (c *child) Stdout() io.ReadCloser { return c.stdout }
+
+// Stderr is empty: logs reads the real one.
+func (c *child) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
+
+// Name returns the program's path.
+func (c *child) Name() string { return c.path }
+
+// ID returns the process id, "" before the start.
+func (c *child) ID() string {
+	if c.number() == 0 {
+		return ""
+	}
+	return strconv.Itoa(c.number())
+}
+
+// Diagnose has nothing to add: the caller says what came instead of a handshake.
+func (c *child) Diagnose(context.Context) string { return "" }
+
+// PluginToHost refuses addresses other than a Unix socket in the private
+// directory: a plugin must not send the host elsewhere.
+func (c *child) PluginToHost(network, address string) (string, string, error) {
+	if network != "unix" || filepath.Dir(filepath.Clean(address)) != c.sockets {
+		return "", "", fmt.Errorf("its handshake names %s %q, want a Unix socket in the directory $PLUGIN_UNIX_SOCKET_DIR (%s)", network, address, c.sockets)
+	}
+	return network, address, nil
+}
+
+// HostToPlugin returns its arguments.
+func (c *child) HostToPlugin(network, address string) (string, string, error) {
+	return network, address, nil
+}

@@ -1,0 +1,160 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/status"
+
+	"github.com/chessbrain/chessbrain/plugins/api"
+	"github.com/chessbrain/chessbrain/record"
+)
+
+// batch is what one message holds.
+type batch struct {
+	number uint64
+	items  []*item
+	bytes  int
+	rows   int
+	begun  time.Time // of sending it
+	kills  int       // processes that ended over it
+	single bool      // the last one of a batch that ended two: one more is proof
+}
+
+func (b *batch) add(it *item) {
+	b.items, b.bytes, b.rows = append(b.items, it), b.bytes+it.size, b.rows+len(it.game.Plies)
+}
+
+// finish gives all games of a batch the same error.
+func (b *batch) finish(err error) {
+	for _, it := range b.items {
+		it.finish(nil, err)
+	}
+}
+
+// doing says what a plugin does that has the batch.
+func (b *batch) doing() string {
+	if len(b.items) == 1 {
+		return fmt.Sprintf("rescored game %x", b.items[0].game.ID)
+	}
+	return fmt.Sprintf("rescored %d games from %x on", len(b.items), b.items[0].game.ID)
+}
+
+// reply is the checked answer to a batch.
+type reply struct {
+	games  []*record.Game // beside the batch's items; nil where errs has one
+	errs   []error
+	faults string
+	took   time.Duration // of the plugin's work on it
+	err    error         // instead of an answer: what is wrong with it or why there is none
+}
+
+// session is one stream to one process. A goroutine receives and checks answers
+// while the owner sends.
+type session struct {
+	proc     *process
+	stream   *api.RescoreStream
+	sent     chan *batch // to the receiver, in order
+	replies  chan reply  // in the same order; has room for all
+	deadline *deadline   // of each Send, and of each answer from the one before on
+	received sync.WaitGroup
+}
+
+// dial opens a stream where there is none. A process is started if none runs.
+func (r *rescorer) dial() error {
+	if s := r.session; s != nil && (len(r.flight) > 0 || !s.proc.child.hasExited()) {
+		return nil
+	}
+	r.hangUp()
+	for {
+		proc, err := r.sup.process(r.sup.life)
+		if err != nil {
+			return err
+		}
+		s := &session{proc: proc, deadline: r.sup.deadline(), sent: make(chan *batch, maxFlight), replies: make(chan reply, maxFlight+1)}
+		err = s.deadline.call(func() (err error) { s.stream, err = proc.conn.OpenRescore(r.sup.life, proc.def); return err })
+		if err == nil {
+			s.received.Go(s.receive)
+			r.session = s
+			return nil
+		}
+		if r.sup.life.Err() == nil {
+			r.sup.fail(r.sup.failure(s.deadline, "opened a stream", err))
+		}
+	}
+}
+
+// hangUp ends the stream, if there is one.
+func (r *rescorer) hangUp() {
+	s := r.session
+	if s == nil {
+		return
+	}
+	s.stream.Close()
+	close(s.sent)
+	s.received.Wait()
+	r.session = nil
+}
+
+// send puts a batch in flight, or finishes it where it cannot be sent.
+func (r *rescorer) send(b *batch) {
+	if err := r.dial(); err != nil {
+		r.surrender(b, err)
+		return
+	}
+	s := r.session
+	r.numbers++
+	b.number, b.begun = r.numbers, time.Now()
+	games := make([]*record.Game, len(b.items))
+	for i, it := range b.items {
+		games[i] = it.game
+	}
+	err := s.deadline.call(func() error { return s.stream.Send(b.number, games) })
+	if _, isCall := status.FromError(err); err != nil && !isCall && !errors.Is(err, api.ErrEnded) {
+		b.finish(&Error{Kind: r.sup.kind, Name: r.sup.name, Did: "was not asked: the games cannot be sent", Err: err})
+		return
+	}
+	r.flight = append(r.flight, b)
+	s.sent <- b // after an error of Send, the receiver learns the reason
+}
+
+// receive passes on one reply for each batch, until the first error.
+func (s *session) receive() {
+	var last time.Time
+	for b := range s.sent {
+		a := s.answer(b)
+		from := b.begun
+		if last.After(from) {
+			from = last
+		}
+		last = time.Now()
+		a.took = last.Sub(from)
+		s.replies <- a
+		if a.err != nil {
+			return
+		}
+	}
+}
+
+// answer waits for the answer to a batch and checks it.
+func (s *session) answer(b *batch) reply {
+	var result api.RescoreResult
+	err := s.deadline.call(func() (err error) { result, err = s.stream.Recv(); return err })
+	if err != nil {
+		return reply{err: err}
+	}
+	if result.Batch != b.number {
+		return reply{err: fmt.Errorf("%w: batch %d in the place of batch %d", api.ErrAnswer, result.Batch, b.number)}
+	}
+	a := reply{games: make([]*record.Game, len(b.items)), errs: make([]error, len(b.items)), faults: result.Faults}
+	for i, it := range b.items {
+		if text := result.Outcomes[i].Err; text != "" {
+			a.errs[i] = &Error{Kind: s.proc.def.Kind, Name: s.proc.def.Name, Did: fmt.Sprintf("refused game %x", it.game.ID), Err: errors.New(text)}
+		} else if a.games[i], err = api.Apply(it.game, result.Outcomes[i]); err != nil {
+			return reply{err: err}
+		}
+	}
+	return a
+}

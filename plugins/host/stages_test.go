@@ -1,0 +1,217 @@
+package host
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+// Seeds of games that the rescorer of the tests treats in a special way.
+const (
+	seedDie     = 1000 + iota // exits, always
+	seedDieOnce               // exits the first time
+	seedPanic                 // panics
+	seedHang                  // gives no answer
+	seedNaN                   // gives weights that are NaN
+	seedRefuse                // is refused
+	seedGate                  // waits for the file "gate"
+)
+
+// testDefinition is the stage of a plugin of the tests: a sampler "picker", an
+// exporter "writer", and rescorers of all other names.
+func testDefinition(dir, name string) *stage.Definition {
+	d := &stage.Definition{Name: name, Version: "1.2.3", Doc: "a stage of the tests", Capabilities: []stage.Capability{stage.Deterministic}}
+	number := func(name string) stage.Setting {
+		return stage.Setting{Name: name, Doc: "see the tests", Default: "0", Max: 1e6, Whole: true}
+	}
+	switch name {
+	case "picker":
+		d.Kind, d.Settings = stage.KindSampler, []stage.Setting{number("pad"), number("die"), number("stall"), number("always")}
+		d.NewSampler = func(v stage.Values) (stage.Sampler, error) {
+			return &picker{name: name, dir: dir, pad: int(v.Number("pad")), die: uint64(v.Number("die")),
+				stall: uint64(v.Number("stall")), always: v.Number("always") != 0}, nil
+		}
+	case "writer":
+		d.Kind, d.Settings = stage.KindExporter, []stage.Setting{number("die"), number("refuse")}
+		d.NewExporter = func(v stage.Values) (stage.Exporter, error) {
+			return &writer{name: name, dir: dir, die: int(v.Number("die")), refuse: v.Number("refuse") != 0}, nil
+		}
+	default:
+		d.Kind, d.Settings = stage.KindRescorer, []stage.Setting{number("odd")}
+		d.NewRescorer = func(v stage.Values) (stage.Rescorer, error) {
+			if v.Number("odd") != 0 && math.Mod(v.Number("odd"), 2) == 0 {
+				return nil, fmt.Errorf("setting odd: %g is even", v.Number("odd"))
+			}
+			return halver{name, dir}, nil
+		}
+	}
+	return d
+}
+
+// halver halves all weights.
+type halver struct{ name, dir string }
+
+func (h halver) Name() string { return h.name }
+
+func (h halver) Err() error { return errors.New("a tooth is missing") }
+
+func (h halver) Rescore(ctx context.Context, g *record.Game) (*record.Game, error) {
+	factor := float32(0.5)
+	switch g.Seed {
+	case seedDie:
+		syscall.Write(2, []byte("panic: as told\n")) // os.Stderr is redirected; a real panic does this
+		os.Exit(7)
+	case seedDieOnce:
+		if once(h.dir, fmt.Sprint("game", g.Ordinal)) {
+			os.Exit(7)
+		}
+	case seedPanic:
+		panic("a bug")
+	case seedHang:
+		<-ctx.Done()
+	case seedNaN:
+		factor = float32(math.NaN())
+	case seedRefuse:
+		return nil, errors.New("not this one")
+	case seedGate:
+		await(filepath.Join(h.dir, "gate"))
+	}
+	if h.name == "same" {
+		return g, nil
+	}
+	if h.name == "badlog" {
+		slog.Info("halved", "ordinal", g.Ordinal)
+	}
+	return halved(g, factor), nil
+}
+
+// halved is what halver makes of a game.
+func halved(g *record.Game, factor float32) *record.Game {
+	out := g.Clone()
+	for i := range out.Plies {
+		out.Plies[i].Weight *= factor
+	}
+	return out
+}
+
+// await waits for a file.
+func await(path string) {
+	for tick := time.NewTicker(5 * time.Millisecond); ; <-tick.C {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+	}
+}
+
+// picker is a uniform sampler that counts its draws; pad bytes of its state mean
+// nothing. It dies before the answer to draw die, or stalls in draw stall: the
+// first time only, or always.
+type picker struct {
+	name, dir  string
+	pad        int
+	die, stall uint64
+	always     bool
+
+	pcg   rand.PCG
+	draws uint64
+}
+
+func (p *picker) Name() string             { return p.name }
+func (p *picker) Seed(seed, stream uint64) { p.pcg.Seed(seed, stream) }
+
+func (p *picker) Sample(_ context.Context, idx stage.Index, n int, dst []stage.RowRef) ([]stage.RowRef, error) {
+	p.draws++
+	if idx.WeightSum() == 0 {
+		return dst, errors.New("nothing to pick from")
+	}
+	rng := rand.New(&p.pcg)
+	for range n {
+		game, ply := idx.RowAt(rng.Uint64N(idx.WeightSum()))
+		dst = append(dst, stage.RowRef{Game: game, Ply: ply, Weight: float32(p.draws)})
+	}
+	if p.draws == p.die && (p.always || once(p.dir, "die")) {
+		os.Exit(8)
+	}
+	if p.draws == p.stall && once(p.dir, "stall") {
+		await(filepath.Join(p.dir, "gate"))
+	}
+	return dst, nil
+}
+
+func (p *picker) Section() stage.Section {
+	return stage.Section{Name: "picker", Version: 3,
+		Save: func(w io.Writer) error {
+			state, err := p.pcg.MarshalBinary()
+			if err != nil {
+				return err
+			}
+			state = binary.LittleEndian.AppendUint64(state, p.draws)
+			_, err = w.Write(append(state, make([]byte, p.pad)...))
+			return err
+		},
+		Load: func(r io.Reader, version int) error {
+			state, err := io.ReadAll(r)
+			if err != nil {
+				return err
+			}
+			n := len(state) - p.pad - 8
+			if version != 3 || n < 0 {
+				return fmt.Errorf("a state of version %d with %d bytes", version, len(state))
+			}
+			if err := p.pcg.UnmarshalBinary(state[:n]); err != nil {
+				return err
+			}
+			p.draws = binary.LittleEndian.Uint64(state[n:])
+			return nil
+		}}
+}
+
+// writer writes one text. It dies die times, over all processes, in the middle of
+// that.
+type writer struct {
+	name, dir string
+	die       int
+	refuse    bool
+}
+
+func (w *writer) Name() string { return w.name }
+
+func (w *writer) Export(_ context.Context, c *stage.Checkpoint, dst string) ([]string, error) {
+	if w.refuse {
+		return nil, errors.New("not this net")
+	}
+	path := filepath.Join(dst, c.Net.Name+".txt")
+	if err := os.WriteFile(path, []byte("net "+c.Net.Name), 0o600); err != nil {
+		return nil, err
+	}
+	for i := range w.die {
+		if once(w.dir, fmt.Sprint("export", i)) {
+			os.Exit(9)
+		}
+	}
+	return []string{path}, nil
+}
+
+// listenOnly shakes hands and never accepts a connection.
+func listenOnly(path string) {
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		panic(err)
+	}
+	defer l.Close()
+	fmt.Printf("1|1|unix|%s|grpc\n", path)
+	forever()
+}

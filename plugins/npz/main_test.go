@@ -1,0 +1,13 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/chessbrain/chessbrain/plugins/plugintest"
+)
+
+func TestMain(m *testing.M) { plugintest.Main(m, definition) }
+
+func TestConformance(t *testing.T) {
+	plugintest.Run(t, definition, map[string]string{"games": "30", "rows": "200"})
+}

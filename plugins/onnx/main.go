@@ -1,0 +1,11 @@
+// Command onnx serves the built-in exporter of that name as a plugin.
+package main
+
+import (
+	"github.com/chessbrain/chessbrain/export"
+	"github.com/chessbrain/chessbrain/plugins"
+)
+
+var definition = export.Definition("onnx")
+
+func main() { plugins.Serve(definition) }

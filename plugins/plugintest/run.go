@@ -1,0 +1,210 @@
+package plugintest
+
+import (
+	"bytes"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/plugins"
+	"github.com/chessbrain/chessbrain/plugins/api"
+	"github.com/chessbrain/chessbrain/plugins/host"
+	"github.com/chessbrain/chessbrain/stage"
+)
+
+// SeedEnv names the environment variable that repeats a run of the suite with
+// the seed that it logged.
+const SeedEnv = "CHESSBRAIN_PLUGINTEST_SEED"
+
+// ready says that Main decides what this process is. Run starts the process's
+// own program as a plugin; without Main that would run the tests again, which
+// would start it again.
+var ready bool
+
+// Started says whether this process was started by a host, as a plugin.
+func Started() bool {
+	return os.Getenv(api.Handshake.MagicCookieKey) == api.Handshake.MagicCookieValue
+}
+
+// Main is the TestMain of a plugin's package: where a host started the test
+// binary it is the plugin d, else it runs the tests. It does not return.
+func Main(m *testing.M, d *stage.Definition) {
+	if Started() {
+		plugins.Serve(d)
+		os.Exit(0)
+	}
+	ready = true
+	os.Exit(m.Run())
+}
+
+// Run holds a stage to the suite in three ways, each a subtest: bare, over gRPC
+// inside the process, and as a subprocess, which is the test binary itself (Main
+// must be its TestMain). Where the stage is deterministic, all give the same
+// output to the bit. settings are those of the instances under test.
+func Run(t *testing.T, d *stage.Definition, settings map[string]string) {
+	t.Helper()
+	seed := freshSeed(t)
+	var first []output
+	way := func(name string, subject func(*testing.T) Subject) {
+		t.Run(name, func(t *testing.T) {
+			results, outputs := check(t.Context(), subject(t), seed)
+			report(t, results)
+			if !d.Has(stage.Deterministic) || t.Failed() {
+				return
+			}
+			if first == nil {
+				first = outputs
+			} else if what := differ(outputs, first); what != "" {
+				t.Errorf("another output than before: %s", what)
+			}
+		})
+	}
+	way("bare", func(*testing.T) Subject { return Bare(d, settings) })
+	way("in-process", func(*testing.T) Subject { return InProcess(d, settings) })
+	way("subprocess", func(t *testing.T) Subject {
+		if !ready {
+			t.Fatal("TestMain does not call plugintest.Main: the test binary cannot be the plugin")
+		}
+		return hosted(t, selfIn(t, d.Name), d.Kind, d.Name, settings)
+	})
+}
+
+// RunProgram holds a program, an executable file or a directory with one, to the
+// suite. It is started as a run would start it.
+func RunProgram(t *testing.T, path string, settings map[string]string) {
+	t.Helper()
+	seed := freshSeed(t)
+	dir := filepath.Dir(path)
+	h := newHost(t, dir)
+	programs, err := h.Programs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range programs {
+		if filepath.Clean(p.Path) != filepath.Clean(path) {
+			continue
+		}
+		d, err := h.Describe(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report(t, Check(t.Context(), Hosted(h, d, settings), seed))
+		return
+	}
+	t.Fatalf("%s is not a plugin's program: there are %+v", path, programs)
+}
+
+// freshSeed returns another seed at each run and logs it.
+func freshSeed(t *testing.T) uint64 {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv(SeedEnv); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("%s: %v", SeedEnv, err)
+		}
+	}
+	t.Logf("seed %d (%s repeats it)", seed, SeedEnv)
+	return seed
+}
+
+// selfIn makes a directory of plugins in which the test binary stands under a
+// name.
+func selfIn(t testing.TB, name string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(self, filepath.Join(dir, name)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// hosted returns the plugin of a kind and name that a host finds in a directory.
+func hosted(t *testing.T, dir string, kind stage.Kind, name string, settings map[string]string) Subject {
+	t.Helper()
+	h := newHost(t, dir)
+	d, program, err := h.Definition(t.Context(), kind, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if program == nil {
+		t.Fatalf("%s %s is built in", kind, name)
+	}
+	return Hosted(h, d, settings)
+}
+
+// newHost returns a host over one directory, which is closed at the end of the
+// test. A process that had to be replaced fails the test: supervision would hide
+// it from the suite. What plugins log is shown where the test fails.
+func newHost(t *testing.T, dir string, env ...string) *host.Host {
+	t.Helper()
+	log := new(logBuffer)
+	var mu sync.Mutex
+	var bad []host.Event
+	notify := func(e host.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		if e.State != host.Started && e.State != host.Stopped {
+			bad = append(bad, e)
+		}
+	}
+	h, err := host.New(host.Options{Dirs: []string{dir}, Env: env, Log: slog.New(slog.NewTextHandler(log, nil)), Notify: notify})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Errorf("close the host: %v", err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, e := range bad {
+			t.Errorf("%s %s %s: %s", e.Kind, e.Name, e.State, e.Detail)
+		}
+		if t.Failed() {
+			t.Logf("log of the plugins:\n%s", log)
+		}
+	})
+	return h
+}
+
+// report turns results into errors of the test.
+func report(t *testing.T, results []Result) {
+	t.Helper()
+	if len(results) == 0 {
+		t.Error("the suite made no check")
+	}
+	for _, r := range results {
+		if r.Err != nil {
+			t.Error(r)
+		} else {
+			t.Log(r)
+		}
+	}
+}
+
+// logBuffer collects log lines from several goroutines.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

@@ -1,0 +1,11 @@
+// Command position-selector serves the built-in sampler of that name as a plugin.
+package main
+
+import (
+	"github.com/chessbrain/chessbrain/plugins"
+	"github.com/chessbrain/chessbrain/sample"
+)
+
+var definition = sample.Definition("position-selector")
+
+func main() { plugins.Serve(definition) }

@@ -1,0 +1,25 @@
+package chance
+
+// Focus weighs a position by how far the search moved from the raw network
+// (diff focus of lczero-training):
+//
+//	min(((QWeight*qDiff + kld) / (QWeight + PolicyScale) * Alpha + Beta)^Gamma, Tau)
+//
+// All fields are >= 0, Beta and Tau above 0, QWeight and PolicyScale not both 0.
+type Focus struct{ QWeight, PolicyScale, Alpha, Beta, Gamma, Tau float64 }
+
+// Of returns the weight of a position: qDiff is |Q of the best move - Q of the
+// raw network|, kld the divergence of the search's policy from the raw one in
+// nats. What is not known (NaN) or below 0 counts as 0.
+func (f Focus) Of(qDiff, kld float64) float64 {
+	// A product is rounded before it is added to: no machine fuses the two.
+	x := (float64(f.QWeight*known(qDiff)) + known(kld)) / (f.QWeight + f.PolicyScale)
+	return min(Power(float64(x*f.Alpha)+f.Beta, f.Gamma), f.Tau)
+}
+
+func known(x float64) float64 {
+	if !(x > 0) {
+		return 0
+	}
+	return x
+}
