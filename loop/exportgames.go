@@ -25,7 +25,7 @@ import (
 func (r *run) exportGames(ctx context.Context) iter.Seq2[*record.Game, error] {
 	t := r.cfg.GetTraining()
 	if !r.hasGames() {
-		return DirGames(ctx, r.dir.selfplay(), t.GetReplaySize(), t.GetValidation().GetShare(), r.log)
+		return dirGames(ctx, r.dir.selfplay(), t.GetReplaySize(), t.GetValidation().GetShare(), r.log)
 	}
 	view := r.games.Train.View()
 	return func(yield func(*record.Game, error) bool) {
@@ -56,12 +56,12 @@ func (a *askedGames) each(yield func(*record.Game, error) bool) {
 // none says whether somebody asked, and there was neither a game nor an error.
 func (a *askedGames) none() bool { return a.asked.Load() && !a.given.Load() }
 
-// DirGames yields the games of the chunk files below root, oldest first by the
+// dirGames yields the games of the chunk files below root, oldest first by the
 // time of their file's last change: those of the newest files that together have
 // at least maxRows positions (0 = of all), each once, without the validation
 // games of the given share. Only a file's games are held at a time. A directory
 // that is not there has none. Damaged games are left out and told to the log.
-func DirGames(ctx context.Context, root string, maxRows int64, share float64, log *slog.Logger) iter.Seq2[*record.Game, error] {
+func dirGames(ctx context.Context, root string, maxRows int64, share float64, log *slog.Logger) iter.Seq2[*record.Game, error] {
 	return func(yield func(*record.Game, error) bool) {
 		files, err := newestGameFiles(ctx, root, maxRows)
 		if err != nil {
