@@ -57,7 +57,7 @@ func makeDraws(seed uint64) []draw {
 		case 11:
 			w = first.Slide(rng, 3, 5)
 		default:
-			w = w.Slide(rng, rng.IntN(6), rng.IntN(9))
+			w = w.Slide(rng, rng.IntN(6), 1+rng.IntN(8)) // another window in any case
 		}
 	}
 	return draws
