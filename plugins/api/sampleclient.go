@@ -29,6 +29,7 @@ type Sampler struct {
 	stream *sampleStream // nil: to be opened
 	sent   indexSender
 	last   *State // after the last answer, if that had one and nothing has changed it since then
+	astray bool   // the plugin went on from last by draws that nobody wanted
 	ahead  int    // draws of the next burst
 	failed error  // of a Seed, which cannot report it
 }
@@ -102,7 +103,7 @@ func (s *Sampler) exchange(ctx context.Context, idx stage.Index, n int) (*plugin
 		return nil, err
 	}
 	same := s.sent.holds(idx)
-	if s.stream.unread > 0 && !(same && s.stream.wanted(n)) {
+	if s.astray || s.stream.unread > 0 && !(same && s.stream.wanted(n)) {
 		if err := s.settle(ctx); err != nil {
 			return nil, err
 		}
@@ -139,17 +140,26 @@ func (s *Sampler) goOn(reply *pluginpb.SampleReply) error {
 // settle takes the answers of draws that are not wanted any more and sets the
 // sampler back to where it was before them, if that is known.
 func (s *Sampler) settle(ctx context.Context) error {
+	if err := s.drain(ctx); err != nil || !s.astray {
+		return err
+	}
+	if s.last != nil {
+		if err := s.conn.Load(ctx, *s.last); err != nil {
+			return err
+		}
+	}
+	s.astray = false
+	return nil
+}
+
+// drain takes the answers of draws that are not wanted any more, which leaves the
+// sampler where the last of them left it.
+func (s *Sampler) drain(ctx context.Context) error {
 	if s.stream == nil || s.stream.unread == 0 {
 		return nil
 	}
-	if err := s.stream.drain(ctx); err != nil {
-		return err
-	}
-	s.ahead = 1
-	if s.last == nil {
-		return nil
-	}
-	return s.conn.Load(ctx, *s.last)
+	s.astray, s.ahead = true, 1
+	return s.stream.drain(ctx)
 }
 
 // open opens the stream where there is none.
@@ -275,14 +285,14 @@ func (s *Sampler) load(r io.Reader, version int) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.settle(s.ctx); err != nil { // a state that is refused leaves the sampler where it is
+	if err := s.drain(s.ctx); err != nil {
 		return err
 	}
 	st := State{s.section, version, data}
 	if err := s.conn.Load(s.ctx, st); err != nil {
-		return err
+		return err // a state that is refused leaves the sampler astray at most, as it was
 	}
-	s.last, s.failed = nil, nil
+	s.last, s.failed, s.astray = nil, nil, false
 	if version == s.version {
 		s.last = small(st)
 	}
