@@ -10,6 +10,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -23,17 +24,31 @@ import (
 
 // testSampler draws by weight, and gives row k of a call the weight k.
 type testSampler struct {
-	pcg   *rand.PCG
+	pcg *rand.PCG
+
+	mu    sync.Mutex                  // draws made ahead may run while a test changes what follows
 	extra int                         // bytes of the state besides the generator's
 	hook  func(context.Context) error // called first
+}
+
+func (s *testSampler) set(extra int, hook func(context.Context) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.extra, s.hook = extra, hook
+}
+
+func (s *testSampler) get() (extra int, hook func(context.Context) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.extra, s.hook
 }
 
 func (s *testSampler) Name() string             { return "test-sampler" }
 func (s *testSampler) Seed(seed, stream uint64) { s.pcg.Seed(seed, stream) }
 
 func (s *testSampler) Sample(ctx context.Context, idx stage.Index, n int, dst []stage.RowRef) ([]stage.RowRef, error) {
-	if s.hook != nil {
-		if err := s.hook(ctx); err != nil {
+	if _, hook := s.get(); hook != nil {
+		if err := hook(ctx); err != nil {
 			return dst, err
 		}
 	}
@@ -51,9 +66,10 @@ func (s *testSampler) Sample(ctx context.Context, idx stage.Index, n int, dst []
 func (s *testSampler) Section() stage.Section {
 	return stage.Section{Name: "test_state", Version: 3,
 		Save: func(w io.Writer) error {
+			extra, _ := s.get()
 			state, err := s.pcg.MarshalBinary()
 			if err == nil {
-				_, err = w.Write(append(state, make([]byte, s.extra)...))
+				_, err = w.Write(append(state, make([]byte, extra)...))
 			}
 			return err
 		},
@@ -62,11 +78,12 @@ func (s *testSampler) Section() stage.Section {
 			if err != nil {
 				return err
 			}
-			if version != 3 || len(state) < s.extra {
+			extra, _ := s.get()
+			if version != 3 || len(state) < extra {
 				return fmt.Errorf("a state of version %d with %d bytes", version, len(state))
 			}
 			var pcg rand.PCG
-			if err := pcg.UnmarshalBinary(state[:len(state)-s.extra]); err != nil {
+			if err := pcg.UnmarshalBinary(state[:len(state)-extra]); err != nil {
 				return err
 			}
 			*s.pcg = pcg
@@ -182,7 +199,7 @@ func TestSampleForeignState(t *testing.T) {
 func TestSampleLargeState(t *testing.T) {
 	rng, ctx := freshRand(t), context.Background()
 	inner := newTestSampler()
-	inner.extra = MaxReplyState
+	inner.set(MaxReplyState, nil)
 	s := opened(t, inner)
 	window := slidingWindow(rng)()
 	if _, err := s.Sample(ctx, window, 3, nil); err != nil {
@@ -197,7 +214,7 @@ func TestSampleLargeState(t *testing.T) {
 	if got, err := s.Sample(ctx, window, 9, nil); err != nil || !slices.Equal(got, want) {
 		t.Errorf("other rows after loading the state: %v", err)
 	}
-	inner.extra = 100
+	inner.set(100, nil)
 	load(t, s, saved(t, s))
 	if _, err := s.Sample(ctx, window, 1, nil); err != nil {
 		t.Fatal(err)
@@ -222,17 +239,17 @@ func TestSampleErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	stream := s.stream
-	inner.hook = func(context.Context) error { return errors.New("not today") }
+	inner.set(0, func(context.Context) error { return errors.New("not today") })
 	_, err = s.Sample(ctx, window, 5, nil)
 	if wantError(t, err, "sample: not today"); s.stream != stream {
 		t.Error("the sampler's own error ended the stream")
 	}
-	inner.hook = func(context.Context) error { panic("bad luck") }
+	inner.set(0, func(context.Context) error { panic("bad luck") })
 	_, err = s.Sample(ctx, window, 5, nil)
 	if wantError(t, err, "panic: bad luck"); status.Code(err) != codes.Internal {
 		t.Errorf("code %v", status.Code(err))
 	}
-	inner.hook = nil
+	inner.set(0, nil)
 	if out, err := s.Sample(ctx, window, 5, nil); err != nil || len(out) != 5 {
 		t.Errorf("after a panic: %v", err)
 	}
@@ -253,11 +270,11 @@ func TestSampleCancel(t *testing.T) {
 	inner, reference := newTestSampler(), newTestSampler()
 	s := opened(t, inner)
 	window := slidingWindow(rng)()
-	inner.hook = func(context.Context) error {
+	inner.set(0, func(context.Context) error {
 		entered <- struct{}{}
 		<-leave
 		return nil
-	}
+	})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	result := make(chan error, 1)
@@ -289,7 +306,7 @@ func TestSampleAhead(t *testing.T) {
 	rng, ctx := freshRand(t), context.Background()
 	inner, reference := newTestSampler(), newTestSampler()
 	var calls atomic.Int64
-	inner.hook = func(context.Context) error { calls.Add(1); return nil }
+	inner.set(0, func(context.Context) error { calls.Add(1); return nil })
 	s := opened(t, inner)
 	slide := slidingWindow(rng)
 	window := slide()
