@@ -5,13 +5,14 @@
 # mean something on a machine that has nothing else to do; those per CPU-second do on a busy one, too.
 #
 # usage: scripts/bench_plugins.sh     settings come from the environment:
-#   PAIRS=5  EPISODES=120  NET=32x4  SIMULATIONS=32  MAX_PLIES=120  SEED=1  WORKERS=1 (that play)
+#   PAIRS=5  EPISODES=120  NET=32x4  SIMULATIONS=32  MAX_PLIES=120  SEED=1
+#   WORKERS=0 (producers; with 0 both sides play the very same games, with more their lengths differ by chance)
 #   RESCORER=deblunder  SAMPLER=uniform
 #   CHESSBRAIN=path of the program, PLUGINS=directory of the plugins (default: both are built here)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 pairs=${PAIRS:-5} episodes=${EPISODES:-120} net=${NET:-32x4} simulations=${SIMULATIONS:-32} plies=${MAX_PLIES:-120}
-seed=${SEED:-1} workers=${WORKERS:-1} rescorer=${RESCORER:-deblunder} sampler=${SAMPLER:-uniform}
+seed=${SEED:-1} workers=${WORKERS:-0} rescorer=${RESCORER:-deblunder} sampler=${SAMPLER:-uniform}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 program=${CHESSBRAIN:-$work/chessbrain} plugins=${PLUGINS:-$work/plugins}

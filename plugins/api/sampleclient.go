@@ -1,11 +1,13 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"sort"
 	"sync"
 
@@ -15,7 +17,7 @@ import (
 
 // Sampler is a plugin's sampler as a stage that is not supervised. It remembers
 // what index it has sent and sends differences. While the index stays it asks for
-// draws ahead of their use, which makes one a good deal cheaper; where they are
+// draws ahead of their use (pace), which makes one a good deal cheaper; where they are
 // not wanted after all the plugin's state is set back, so that nobody sees that.
 // Safe for concurrent use; calls take turns.
 type Sampler struct {
@@ -30,9 +32,15 @@ type Sampler struct {
 	sent   indexSender
 	last   *State // after the last answer, if that had one and nothing has changed it since then
 	astray bool   // the plugin went on from last by draws that nobody wanted
-	ahead  int    // draws of the next burst
-	failed error  // of a Seed, which cannot report it
+	pace   pace
+	known  [knownStates][]byte // data of states that came with the newest answers: the plugin will take them back
+	oldest int                 // of known
+	failed error               // of a Seed, which cannot report it
 }
+
+// knownStates is more than the answers that a user may prepare in advance and
+// then throw away.
+const knownStates = 4 * maxAhead
 
 var (
 	_ stage.Sampler = (*Sampler)(nil)
@@ -103,23 +111,29 @@ func (s *Sampler) exchange(ctx context.Context, idx stage.Index, n int) (*plugin
 		return nil, err
 	}
 	same := s.sent.holds(idx)
-	if s.astray || s.stream.unread > 0 && !(same && s.stream.wanted(n)) {
-		if err := s.settle(ctx); err != nil {
+	if s.stream.unread > 0 && !(same && s.stream.wanted(n)) {
+		if err := s.drain(ctx); err != nil {
 			return nil, err
 		}
 	}
 	if s.stream.unread == 0 {
 		if !same {
-			s.ahead = 1
+			s.pace.turn()
 		}
 		draws := 1
 		if s.last != nil && len(s.last.Data) <= MaxReplyState/2 { // it comes with the answers, and will
-			draws, s.ahead = s.ahead, min(2*s.ahead, maxAhead)
+			draws = s.pace.burst()
 		}
-		if err := s.stream.send(&s.sent, idx, n, draws); err != nil {
+		var back *State
+		if s.astray {
+			back = s.last
+		}
+		if err := s.stream.send(back, &s.sent, idx, n, draws); err != nil {
 			return nil, err
 		}
+		s.astray = false
 	}
+	s.pace.used++
 	return s.stream.next(ctx)
 }
 
@@ -133,7 +147,10 @@ func (s *Sampler) goOn(reply *pluginpb.SampleReply) error {
 		return nil
 	}
 	var err error
-	s.last, err = s.ownState(reply.GetState())
+	if s.last, err = s.ownState(reply.GetState()); err == nil {
+		s.known[s.oldest] = s.last.Data
+		s.oldest = (s.oldest + 1) % knownStates
+	}
 	return err
 }
 
@@ -158,7 +175,8 @@ func (s *Sampler) drain(ctx context.Context) error {
 	if s.stream == nil || s.stream.unread == 0 {
 		return nil
 	}
-	s.astray, s.ahead = true, 1
+	s.astray = true
+	s.pace.miss()
 	return s.stream.drain(ctx)
 }
 
@@ -171,7 +189,7 @@ func (s *Sampler) open() error {
 	if err != nil {
 		return err
 	}
-	s.stream, s.sent, s.ahead = stream, indexSender{}, 1
+	s.stream, s.sent, s.pace = stream, indexSender{}, pace{next: 1}
 	return nil
 }
 
@@ -180,6 +198,7 @@ func (s *Sampler) close() {
 	if s.stream != nil {
 		s.stream.cancel()
 		s.stream = nil
+		s.astray = s.last != nil // wherever the plugin is now
 	}
 }
 
@@ -289,6 +308,10 @@ func (s *Sampler) load(r io.Reader, version int) error {
 		return err
 	}
 	st := State{s.section, version, data}
+	if version == s.version && len(data) > 0 && slices.ContainsFunc(s.known[:], func(d []byte) bool { return bytes.Equal(d, data) }) {
+		s.last, s.failed, s.astray = &st, nil, true // the next draw tells the plugin, without a call of its own
+		return nil
+	}
 	if err := s.conn.Load(s.ctx, st); err != nil {
 		return err // a state that is refused leaves the sampler astray at most, as it was
 	}

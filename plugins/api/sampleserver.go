@@ -57,9 +57,15 @@ func (s *sampleServer) Sample(stream grpc.BidiStreamingServer[pluginpb.SampleReq
 			whole = u.GetLast()
 			continue
 		}
+		if p := request.GetState(); p != nil {
+			if err := s.back(stream.Context(), sampler, p); err != nil {
+				return err
+			}
+			continue
+		}
 		draw := request.GetDraw()
 		if draw == nil || !whole || draw.GetN() > MaxDraw {
-			return wrongRequest("want an index update or, after one that is complete, a draw of at most %d rows", MaxDraw)
+			return wrongRequest("want a state, an index update or, after one that is complete, a draw of at most %d rows", MaxDraw)
 		}
 		reply, err := s.draw(stream.Context(), sampler, idx, draw)
 		if err != nil {
@@ -153,18 +159,39 @@ func (s *sampleServer) Load(_ context.Context, p *pluginpb.State) (*pluginpb.Loa
 	}
 	s.turn.Lock()
 	defer s.turn.Unlock()
+	if err := s.load(sampler, st); err != nil {
+		return nil, refuse(codes.InvalidArgument, err)
+	}
+	return &pluginpb.LoadReply{}, nil
+}
+
+// load makes st the sampler's state. The caller has the turn.
+func (s *sampleServer) load(sampler stage.Sampler, st State) error {
 	s.large = false
-	err = guard(func() error {
+	return guard(func() error {
 		section := sampler.Section()
 		if section.Name != st.Name {
 			return fmt.Errorf("it is a state of %s, want one of %s", st.Name, section.Name)
 		}
 		return section.Load(bytes.NewReader(st.Data), st.Version)
 	})
+}
+
+// back takes a sampler back to a state of its own. Its error ends the stream.
+func (s *sampleServer) back(ctx context.Context, sampler stage.Sampler, p *pluginpb.State) error {
+	st, err := decodeState(p)
 	if err != nil {
-		return nil, refuse(codes.InvalidArgument, err)
+		return wrongRequest("%s", err)
 	}
-	return &pluginpb.LoadReply{}, nil
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	if err := ctx.Err(); err != nil { // as in draw
+		return err
+	}
+	if err := s.load(sampler, st); err != nil {
+		return refuse(codes.Internal, fmt.Errorf("it refuses a state of its own: %w", err))
+	}
+	return nil
 }
 
 // errTooLarge says that a state has more bytes than asked for.

@@ -63,11 +63,18 @@ func (s *sampleStream) receive(ctx context.Context) {
 // wanted says whether the next answer is that of a draw of n rows.
 func (s *sampleStream) wanted(n int) bool { return !s.missed && s.n == n }
 
-// send sends what is new in idx and a number of draws. No answer is unread.
-func (s *sampleStream) send(sent *indexSender, idx stage.Index, n, draws int) error {
-	err := sent.update(idx, func(u *pluginpb.IndexUpdate) error {
-		return s.stream.Send(&pluginpb.SampleRequest{Request: &pluginpb.SampleRequest_Index{Index: u}})
-	})
+// send sends a state to go back to, if there is one, what is new in idx and a
+// number of draws. No answer is unread.
+func (s *sampleStream) send(back *State, sent *indexSender, idx stage.Index, n, draws int) error {
+	var err error
+	if back != nil {
+		err = s.stream.Send(&pluginpb.SampleRequest{Request: &pluginpb.SampleRequest_State{State: encodeState(*back)}})
+	}
+	if err == nil {
+		err = sent.update(idx, func(u *pluginpb.IndexUpdate) error {
+			return s.stream.Send(&pluginpb.SampleRequest{Request: &pluginpb.SampleRequest_Index{Index: u}})
+		})
+	}
 	s.n, s.missed = n, false
 	for i := 0; i < draws && err == nil; i++ {
 		s.batch++

@@ -777,6 +777,7 @@ type SampleRequest struct {
 	//
 	//	*SampleRequest_Index
 	//	*SampleRequest_Draw
+	//	*SampleRequest_State
 	Request       isSampleRequest_Request `protobuf_oneof:"request"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -837,6 +838,15 @@ func (x *SampleRequest) GetDraw() *Draw {
 	return nil
 }
 
+func (x *SampleRequest) GetState() *State {
+	if x != nil {
+		if x, ok := x.Request.(*SampleRequest_State); ok {
+			return x.State
+		}
+	}
+	return nil
+}
+
 type isSampleRequest_Request interface {
 	isSampleRequest_Request()
 }
@@ -849,9 +859,17 @@ type SampleRequest_Draw struct {
 	Draw *Draw `protobuf:"bytes,2,opt,name=draw,proto3,oneof"`
 }
 
+type SampleRequest_State struct {
+	// Go back to this state, which came with an answer of this plugin: the draws
+	// after it were not wanted. There is no reply.
+	State *State `protobuf:"bytes,3,opt,name=state,proto3,oneof"`
+}
+
 func (*SampleRequest_Index) isSampleRequest_Request() {}
 
 func (*SampleRequest_Draw) isSampleRequest_Request() {}
+
+func (*SampleRequest_State) isSampleRequest_Request() {}
 
 // IndexUpdate says how the window changed since the last one. Games have numbers
 // (seq) that rise; games come as the newest and go as the oldest. A large update
@@ -1842,10 +1860,11 @@ const file_plugins_api_plugin_proto_rawDesc = "" +
 	"\x06faults\x18\x03 \x01(\tR\x06faults\"U\n" +
 	"\aOutcome\x124\n" +
 	"\achanged\x18\x01 \x01(\v2\x1a.chessbrain.plugin.v1.GameR\achanged\x12\x14\n" +
-	"\x05error\x18\x02 \x01(\tR\x05error\"\x87\x01\n" +
+	"\x05error\x18\x02 \x01(\tR\x05error\"\xbc\x01\n" +
 	"\rSampleRequest\x129\n" +
 	"\x05index\x18\x01 \x01(\v2!.chessbrain.plugin.v1.IndexUpdateH\x00R\x05index\x120\n" +
-	"\x04draw\x18\x02 \x01(\v2\x1a.chessbrain.plugin.v1.DrawH\x00R\x04drawB\t\n" +
+	"\x04draw\x18\x02 \x01(\v2\x1a.chessbrain.plugin.v1.DrawH\x00R\x04draw\x123\n" +
+	"\x05state\x18\x03 \x01(\v2\x1b.chessbrain.plugin.v1.StateH\x00R\x05stateB\t\n" +
 	"\arequest\"\xca\x02\n" +
 	"\vIndexUpdate\x12\x14\n" +
 	"\x05reset\x18\x01 \x01(\bR\x05reset\x12\x16\n" +
@@ -1978,34 +1997,35 @@ var file_plugins_api_plugin_proto_depIdxs = []int32{
 	5,  // 4: chessbrain.plugin.v1.Outcome.changed:type_name -> chessbrain.plugin.v1.Game
 	10, // 5: chessbrain.plugin.v1.SampleRequest.index:type_name -> chessbrain.plugin.v1.IndexUpdate
 	11, // 6: chessbrain.plugin.v1.SampleRequest.draw:type_name -> chessbrain.plugin.v1.Draw
-	16, // 7: chessbrain.plugin.v1.SampleReply.state:type_name -> chessbrain.plugin.v1.State
-	19, // 8: chessbrain.plugin.v1.ExportRequest.header:type_name -> chessbrain.plugin.v1.ExportHeader
-	21, // 9: chessbrain.plugin.v1.ExportRequest.tensor:type_name -> chessbrain.plugin.v1.TensorPiece
-	22, // 10: chessbrain.plugin.v1.ExportRequest.games:type_name -> chessbrain.plugin.v1.GameBatch
-	25, // 11: chessbrain.plugin.v1.ExportHeader.metadata:type_name -> chessbrain.plugin.v1.ExportHeader.MetadataEntry
-	20, // 12: chessbrain.plugin.v1.ExportHeader.tensors:type_name -> chessbrain.plugin.v1.TensorInfo
-	5,  // 13: chessbrain.plugin.v1.GameBatch.games:type_name -> chessbrain.plugin.v1.Game
-	0,  // 14: chessbrain.plugin.v1.Stage.Describe:input_type -> chessbrain.plugin.v1.DescribeRequest
-	3,  // 15: chessbrain.plugin.v1.Stage.Open:input_type -> chessbrain.plugin.v1.OpenRequest
-	6,  // 16: chessbrain.plugin.v1.Rescorer.Rescore:input_type -> chessbrain.plugin.v1.RescoreRequest
-	9,  // 17: chessbrain.plugin.v1.Sampler.Sample:input_type -> chessbrain.plugin.v1.SampleRequest
-	13, // 18: chessbrain.plugin.v1.Sampler.Seed:input_type -> chessbrain.plugin.v1.SeedRequest
-	15, // 19: chessbrain.plugin.v1.Sampler.Save:input_type -> chessbrain.plugin.v1.SaveRequest
-	16, // 20: chessbrain.plugin.v1.Sampler.Load:input_type -> chessbrain.plugin.v1.State
-	18, // 21: chessbrain.plugin.v1.Exporter.Export:input_type -> chessbrain.plugin.v1.ExportRequest
-	1,  // 22: chessbrain.plugin.v1.Stage.Describe:output_type -> chessbrain.plugin.v1.Description
-	4,  // 23: chessbrain.plugin.v1.Stage.Open:output_type -> chessbrain.plugin.v1.OpenReply
-	7,  // 24: chessbrain.plugin.v1.Rescorer.Rescore:output_type -> chessbrain.plugin.v1.RescoreReply
-	12, // 25: chessbrain.plugin.v1.Sampler.Sample:output_type -> chessbrain.plugin.v1.SampleReply
-	14, // 26: chessbrain.plugin.v1.Sampler.Seed:output_type -> chessbrain.plugin.v1.SeedReply
-	16, // 27: chessbrain.plugin.v1.Sampler.Save:output_type -> chessbrain.plugin.v1.State
-	17, // 28: chessbrain.plugin.v1.Sampler.Load:output_type -> chessbrain.plugin.v1.LoadReply
-	23, // 29: chessbrain.plugin.v1.Exporter.Export:output_type -> chessbrain.plugin.v1.ExportReply
-	22, // [22:30] is the sub-list for method output_type
-	14, // [14:22] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	16, // 7: chessbrain.plugin.v1.SampleRequest.state:type_name -> chessbrain.plugin.v1.State
+	16, // 8: chessbrain.plugin.v1.SampleReply.state:type_name -> chessbrain.plugin.v1.State
+	19, // 9: chessbrain.plugin.v1.ExportRequest.header:type_name -> chessbrain.plugin.v1.ExportHeader
+	21, // 10: chessbrain.plugin.v1.ExportRequest.tensor:type_name -> chessbrain.plugin.v1.TensorPiece
+	22, // 11: chessbrain.plugin.v1.ExportRequest.games:type_name -> chessbrain.plugin.v1.GameBatch
+	25, // 12: chessbrain.plugin.v1.ExportHeader.metadata:type_name -> chessbrain.plugin.v1.ExportHeader.MetadataEntry
+	20, // 13: chessbrain.plugin.v1.ExportHeader.tensors:type_name -> chessbrain.plugin.v1.TensorInfo
+	5,  // 14: chessbrain.plugin.v1.GameBatch.games:type_name -> chessbrain.plugin.v1.Game
+	0,  // 15: chessbrain.plugin.v1.Stage.Describe:input_type -> chessbrain.plugin.v1.DescribeRequest
+	3,  // 16: chessbrain.plugin.v1.Stage.Open:input_type -> chessbrain.plugin.v1.OpenRequest
+	6,  // 17: chessbrain.plugin.v1.Rescorer.Rescore:input_type -> chessbrain.plugin.v1.RescoreRequest
+	9,  // 18: chessbrain.plugin.v1.Sampler.Sample:input_type -> chessbrain.plugin.v1.SampleRequest
+	13, // 19: chessbrain.plugin.v1.Sampler.Seed:input_type -> chessbrain.plugin.v1.SeedRequest
+	15, // 20: chessbrain.plugin.v1.Sampler.Save:input_type -> chessbrain.plugin.v1.SaveRequest
+	16, // 21: chessbrain.plugin.v1.Sampler.Load:input_type -> chessbrain.plugin.v1.State
+	18, // 22: chessbrain.plugin.v1.Exporter.Export:input_type -> chessbrain.plugin.v1.ExportRequest
+	1,  // 23: chessbrain.plugin.v1.Stage.Describe:output_type -> chessbrain.plugin.v1.Description
+	4,  // 24: chessbrain.plugin.v1.Stage.Open:output_type -> chessbrain.plugin.v1.OpenReply
+	7,  // 25: chessbrain.plugin.v1.Rescorer.Rescore:output_type -> chessbrain.plugin.v1.RescoreReply
+	12, // 26: chessbrain.plugin.v1.Sampler.Sample:output_type -> chessbrain.plugin.v1.SampleReply
+	14, // 27: chessbrain.plugin.v1.Sampler.Seed:output_type -> chessbrain.plugin.v1.SeedReply
+	16, // 28: chessbrain.plugin.v1.Sampler.Save:output_type -> chessbrain.plugin.v1.State
+	17, // 29: chessbrain.plugin.v1.Sampler.Load:output_type -> chessbrain.plugin.v1.LoadReply
+	23, // 30: chessbrain.plugin.v1.Exporter.Export:output_type -> chessbrain.plugin.v1.ExportReply
+	23, // [23:31] is the sub-list for method output_type
+	15, // [15:23] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_plugins_api_plugin_proto_init() }
@@ -2016,6 +2036,7 @@ func file_plugins_api_plugin_proto_init() {
 	file_plugins_api_plugin_proto_msgTypes[9].OneofWrappers = []any{
 		(*SampleRequest_Index)(nil),
 		(*SampleRequest_Draw)(nil),
+		(*SampleRequest_State)(nil),
 	}
 	file_plugins_api_plugin_proto_msgTypes[18].OneofWrappers = []any{
 		(*ExportRequest_Header)(nil),

@@ -318,7 +318,8 @@ const (
 // window of games. It keeps its state between calls: equal state, index and
 // requests give equal rows.
 type SamplerClient interface {
-	// Sample answers each draw with one reply, in order. Index updates have none.
+	// Sample answers each draw with one reply, in order. Index updates and states
+	// have none.
 	Sample(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SampleRequest, SampleReply], error)
 	// Seed starts the random sequence (seed, stream). It comes before the first
 	// draw or not at all. Samplers without randomness do nothing.
@@ -389,7 +390,8 @@ func (c *samplerClient) Load(ctx context.Context, in *State, opts ...grpc.CallOp
 // window of games. It keeps its state between calls: equal state, index and
 // requests give equal rows.
 type SamplerServer interface {
-	// Sample answers each draw with one reply, in order. Index updates have none.
+	// Sample answers each draw with one reply, in order. Index updates and states
+	// have none.
 	Sample(grpc.BidiStreamingServer[SampleRequest, SampleReply]) error
 	// Seed starts the random sequence (seed, stream). It comes before the first
 	// draw or not at all. Samplers without randomness do nothing.

@@ -77,6 +77,10 @@ func (s *server) Sample(stream grpc.BidiStreamingServer[pluginpb.SampleRequest, 
 			s.cursor.update(u)
 			continue
 		}
+		if p := request.GetState(); p != nil {
+			s.cursor.next = binary.LittleEndian.Uint64(p.GetData())
+			continue
+		}
 		strikes, err := s.call(stream.Context(), nil)
 		if err != nil {
 			return err

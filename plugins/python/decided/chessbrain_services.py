@@ -126,6 +126,9 @@ class Services:
                 if request.HasField("index"):
                     _update(sampler, request.index)
                     continue
+                if request.HasField("state"):
+                    sampler.load(request.state.data, request.state.version)
+                    continue
                 reply = _drawn(sampler, request.draw)
             yield reply
 

@@ -230,12 +230,14 @@ class SampleReply(_message.Message):
     def __init__(self, batch: _Optional[int] = ..., games: _Optional[_Iterable[int]] = ..., plies: _Optional[_Iterable[int]] = ..., weights: _Optional[_Iterable[float]] = ..., state: _Optional[_Union[State, _Mapping]] = ..., error: _Optional[str] = ...) -> None: ...
 
 class SampleRequest(_message.Message):
-    __slots__ = ["draw", "index"]
+    __slots__ = ["draw", "index", "state"]
     DRAW_FIELD_NUMBER: _ClassVar[int]
     INDEX_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
     draw: Draw
     index: IndexUpdate
-    def __init__(self, index: _Optional[_Union[IndexUpdate, _Mapping]] = ..., draw: _Optional[_Union[Draw, _Mapping]] = ...) -> None: ...
+    state: State
+    def __init__(self, index: _Optional[_Union[IndexUpdate, _Mapping]] = ..., draw: _Optional[_Union[Draw, _Mapping]] = ..., state: _Optional[_Union[State, _Mapping]] = ...) -> None: ...
 
 class SaveRequest(_message.Message):
     __slots__ = []
