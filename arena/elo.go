@@ -2,6 +2,7 @@ package arena
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 )
 
@@ -29,6 +30,18 @@ type Estimate struct {
 	Low   Figure `json:"elo_low"`  // 95 % confidence interval
 	High  Figure `json:"elo_high"` // of Elo
 	LOS   Figure `json:"los"`      // likelihood of superiority: probability that player 1 is the stronger, in [0,1]
+}
+
+// EloText writes an Elo difference and its error as "+12.3 +- 4.5", with ? for
+// what is infinite or not known.
+func EloText(elo, err float64) string {
+	text := func(form string, v float64) string {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return "?"
+		}
+		return fmt.Sprintf(form, v)
+	}
+	return text("%+.1f", elo) + " +- " + text("%.1f", err)
 }
 
 // normal95 is the two-sided 95 % quantile of the normal distribution.

@@ -8,7 +8,7 @@ import (
 	"github.com/chessbrain/chessbrain/chess"
 )
 
-func board(t *testing.T, fen string) chess.Board {
+func board(t testing.TB, fen string) chess.Board {
 	t.Helper()
 	b, err := chess.ParseFEN(fen)
 	if err != nil {

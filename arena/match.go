@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/chessbrain/chessbrain/chess"
-	"github.com/chessbrain/chessbrain/record"
 )
 
 // ErrStopped says that the context was cancelled before all games were
@@ -22,11 +20,33 @@ type Config struct {
 	Openings []Opening // each is played twice: first player 1 has white, then player 2
 	Seed     uint64
 	Workers  int // goroutines that play; 0 = 1
-	Parallel int // games that a worker keeps under way; 0 = its share, at most 128
+	Parallel int // games that a worker keeps under way; 0 = its share, at most 128, and 1 where an engine plays
 	MaxPlies int // of a game, its opening included, which is then a draw; 0 = 450
 
-	// OnGame is told each finished game, one at a time; may be nil.
+	Adjudicate Adjudication // of games that are decided
+
+	// Done are games of this match that are finished: they are not played again.
+	// The other games come out as if none had been.
+	Done []Game
+	// Log takes each finished game before it counts; nil = none. Done is not
+	// written again.
+	Log *Log
+	// Decided, where it is not nil, is asked after every finished game, those of
+	// Done first in their order, whether that is enough. Then no other game is
+	// begun, and those under way are dropped: a short game that finishes early
+	// must not count for more than a long one that does not.
+	Decided func(Progress) bool
+
+	// OnGame is told each finished game but those of Done, one at a time; may be
+	// nil.
 	OnGame func(*Game)
+}
+
+// Progress is how far a match is.
+type Progress struct {
+	Count             // of all finished games; player 1's
+	Total int         // games of the whole match
+	Pairs Pentanomial // of the pairs before the first that is not finished: what a sequential test may look at
 }
 
 const (
@@ -42,7 +62,8 @@ type Game struct {
 	Moves        []chess.Move // those of the opening included
 	OpeningPlies int
 	WhiteResult  int8 // +1 white won, 0 draw, -1 black won
-	End          record.EndReason
+	End          End
+	Note         string // what happened where a player failed; else ""
 }
 
 // Result returns the outcome for a player (0 or 1): +1, 0 or -1.
@@ -55,94 +76,32 @@ func (g *Game) Result(player int) int {
 
 // Result is what a match came to.
 type Result struct {
-	Names [2]string // of players 1 and 2, with a number behind it where they are equal
-	Games []Game    // the finished ones in the order of their numbers
-}
-
-// match is a match under way.
-type match struct {
-	cfg Config
-
-	mu       sync.Mutex
-	next     int     // number of the next game
-	finished []*Game // by number; nil = not finished
+	Names   [2]string // of players 1 and 2, with a number behind it where they are equal
+	Games   []Game    // the finished ones, Done included, in the order of their numbers
+	Decided bool      // Config.Decided ended the match
 }
 
 // Play plays two games for each opening. With an error, a cancelled context
 // among them (ErrStopped), the games that were finished are returned as well.
 func Play(ctx context.Context, cfg Config) (*Result, error) {
-	if len(cfg.Openings) == 0 || cfg.Players[0] == nil || cfg.Players[1] == nil {
-		return nil, errors.New("a match needs two players and an opening")
+	m, err := newMatch(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("match: %w", err)
 	}
-	if cfg.Workers < 0 || cfg.Parallel < 0 || cfg.MaxPlies < 0 {
-		return nil, fmt.Errorf("match: workers %d, parallel %d, max plies %d: none may be negative", cfg.Workers, cfg.Parallel, cfg.MaxPlies)
-	}
-	m := newMatch(cfg)
-	for i := range cfg.Openings {
-		if plies := len(cfg.Openings[i].Moves); plies >= m.cfg.MaxPlies {
-			return nil, fmt.Errorf("match: opening %d has %d plies, and a game is drawn after %d: raise the limit", i+1, plies, m.cfg.MaxPlies)
-		}
+	ctx, m.stop = context.WithCancel(ctx)
+	defer m.stop()
+	if m.decided {
+		return m.result(), nil
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	for range m.cfg.Workers {
 		group.Go(func() error { return m.work(groupCtx) })
 	}
-	err := group.Wait()
+	err = group.Wait()
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		err = fmt.Errorf("%w: %w", ErrStopped, context.Cause(ctx))
-	}
-	return m.result(), err
-}
-
-// newMatch fills in the defaults.
-func newMatch(cfg Config) *match {
-	games := 2 * len(cfg.Openings)
-	if cfg.Workers == 0 {
-		cfg.Workers = 1
-	}
-	cfg.Workers = min(cfg.Workers, games)
-	if cfg.Parallel == 0 {
-		cfg.Parallel = defaultParallel
-	}
-	cfg.Parallel = min(cfg.Parallel, (games+cfg.Workers-1)/cfg.Workers)
-	if cfg.MaxPlies == 0 {
-		cfg.MaxPlies = defaultMaxPlies
-	}
-	return &match{cfg: cfg, finished: make([]*Game, games)}
-}
-
-// ticket hands out the number of a game that is to be played.
-func (m *match) ticket() (number int, ok bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.next == len(m.finished) {
-		return 0, false
-	}
-	m.next++
-	return m.next - 1, true
-}
-
-// deliver takes a finished game.
-func (m *match) deliver(g *Game) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.finished[g.Number] = g
-	if m.cfg.OnGame != nil {
-		m.cfg.OnGame(g)
-	}
-}
-
-// result gathers the finished games.
-func (m *match) result() *Result {
-	r := &Result{Names: [2]string{m.cfg.Players[0].Name(), m.cfg.Players[1].Name()}}
-	if r.Names[0] == r.Names[1] {
-		r.Names[0] += " (1)"
-		r.Names[1] += " (2)"
-	}
-	for _, g := range m.finished {
-		if g != nil {
-			r.Games = append(r.Games, *g)
+		if err = nil; !m.decided {
+			err = fmt.Errorf("%w: %w", ErrStopped, context.Cause(ctx))
 		}
 	}
-	return r
+	return m.result(), err
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/chessbrain/chessbrain/chess/pgn"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/mcts"
-	"github.com/chessbrain/chessbrain/record"
 )
 
 // openings returns n openings of 8 plies.
@@ -122,7 +121,7 @@ func TestGames(t *testing.T) {
 	if len(r.Games) != 120 || len(told) != 120 {
 		t.Fatalf("%d games, told of %d", len(r.Games), len(told))
 	}
-	ends := map[record.EndReason]int{}
+	ends := map[End]int{}
 	for i := range r.Games {
 		g := &r.Games[i]
 		o := &cfg.Openings[i/2]
@@ -132,7 +131,7 @@ func TestGames(t *testing.T) {
 		checkEnd(t, g, cfg.MaxPlies)
 		ends[g.End]++
 	}
-	if ends[record.EndCheckmate] == 0 || ends[record.EndMaxPlies] == 0 {
+	if ends[EndCheckmate] == 0 || ends[EndMaxPlies] == 0 {
 		t.Errorf("ends %v: none by mate or none by length", ends)
 	}
 }
@@ -158,7 +157,7 @@ func checkEnd(t *testing.T, g *Game, maxPlies int) {
 		}
 	}
 	long := end == chess.NotOver && len(g.Moves) == maxPlies
-	if g.WhiteResult != result || (g.End == record.EndMaxPlies) != long || !long && g.End != record.EndOf(end) || g.End == record.EndUnknown {
+	if g.WhiteResult != result || (g.End == EndMaxPlies) != long || !long && g.End != endOf(end) || g.End == "" {
 		t.Errorf("game %d: %s %d after %d plies, the rules say %v %d", g.Number, g.End, g.WhiteResult, len(g.Moves), end, result)
 	}
 }
@@ -183,7 +182,7 @@ func TestPGN(t *testing.T) {
 		}
 		for tag, value := range map[string]string{
 			"White": r.Names[i%2], "Black": r.Names[1-i%2], "Round": fmt.Sprintf("%d.%d", i/2+1, i%2+1), "EndReason": want.End.String(),
-			"Termination": map[bool]string{true: "adjudication", false: "normal"}[want.End == record.EndMaxPlies],
+			"Termination": map[bool]string{true: "adjudication", false: "normal"}[want.End == EndMaxPlies],
 		} {
 			if got.Tag(tag) != value {
 				t.Errorf("game %d: %s %q, want %q", i, tag, got.Tag(tag), value)

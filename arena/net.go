@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
@@ -19,11 +20,17 @@ type NetConfig struct {
 	NewEvaluator func(maxBatch int) mcts.Evaluator
 	Settings     [2]Settings // by the player's colour
 	CacheEntries int         // answers that a worker remembers; 0 = none
+
+	// Limits of time hold besides the Settings' visits, which may then be left
+	// out. A player with limited time does not play the same game again.
+	Limits Limits
+
+	now func() time.Time // nil = time.Now
 }
 
 // Settings say how a net player searches and picks its moves.
 type Settings struct {
-	// Search needs Simulations or Playouts. No noise is mixed in.
+	// Search needs Simulations or Playouts, or limited time. No noise is mixed in.
 	Search mcts.Config
 	// TreeReuse keeps the subtree of the moves played for the next search.
 	TreeReuse bool
@@ -36,9 +43,17 @@ type Settings struct {
 }
 
 // validate says what is out of range.
-func (s *Settings) validate() error {
+func (s *Settings) validate(timed bool) error {
 	if s.Search.Simulations < 1 && s.Search.Playouts < 1 {
-		return errors.New("search settings: no simulations and no playouts: the search has no end")
+		if !timed {
+			return errors.New("search settings: no simulations and no playouts: the search has no end")
+		}
+		if s.Search.Gumbel.Enabled {
+			return errors.New("search settings: Gumbel search divides its visits beforehand: give it simulations besides the time")
+		}
+		if s.Search.Stop.SmartPruning {
+			return errors.New("search settings: smart pruning looks at the visits that remain: give it simulations besides the time")
+		}
 	}
 	if !(s.Temperature >= 0 && s.Temperature <= 100) || s.TemperaturePlies < 0 {
 		return fmt.Errorf("temperature %v for %d plies: want 0 to 100 for 0 or more", s.Temperature, s.TemperaturePlies)
@@ -52,8 +67,17 @@ type netPlayer struct{ cfg NetConfig }
 // NewNet returns a player that searches over a net, or says what is wrong with
 // its settings.
 func NewNet(cfg NetConfig) (Player, error) {
+	if err := cfg.Limits.validate(); err != nil {
+		return nil, fmt.Errorf("player %s: %w", cfg.Name, err)
+	}
+	if cfg.Limits.Nodes > 0 || cfg.Limits.Depth > 0 {
+		return nil, fmt.Errorf("player %s: a net is limited by the visits of its settings and by time, not by nodes or depth", cfg.Name)
+	}
+	if cfg.now == nil {
+		cfg.now = time.Now
+	}
 	for c := range cfg.Settings {
-		if err := cfg.Settings[c].validate(); err != nil {
+		if err := cfg.Settings[c].validate(cfg.Limits.Timed()); err != nil {
 			return nil, fmt.Errorf("player %s as %s: %w", cfg.Name, chess.Color(c), err)
 		}
 	}
@@ -68,6 +92,7 @@ func (p *netPlayer) NewTable(games int) (Table, error) {
 		ev:    p.cfg.NewEvaluator(games),
 		cache: mcts.NewCache(p.cfg.CacheEntries),
 		batch: encoding.NewBatch(games),
+		now:   p.cfg.now,
 	}, nil
 }
 
@@ -79,6 +104,7 @@ type netTable struct {
 	cache   *mcts.Cache
 	batch   *encoding.Batch
 	waiting []*mcts.Search // whose leaves are in the batch
+	now     func() time.Time
 }
 
 func (t *netTable) NewSeat() Seat {
@@ -112,25 +138,38 @@ type netSeat struct {
 	plies    int  // since the opening
 	begun    bool // the search of the next move
 	weights  []float64
+
+	color  chess.Color
+	budget time.Duration // of the move; 0 = no limit
+	began  time.Time     // the search
+	want   int           // visits of its slice
+	spent  time.Duration
+	score  int // of the move, in centipawns
+	scored bool
 }
 
 func (s *netSeat) Start(line *chess.History, color chess.Color, rng *rand.Rand) {
 	s.settings = s.table.cfg.Settings[color]
-	s.rng, s.plies, s.begun = rng, 0, false
+	s.rng, s.color, s.plies, s.begun = rng, color, 0, false
 	s.search.Reset(line)
 }
 
 func (s *netSeat) Step(*chess.History, *chess.MoveList) (chess.Move, bool) {
 	if !s.begun {
-		s.search.Begin(s.rng, false)
+		s.begin()
 		s.begun = true
 	}
-	if s.search.Gather(s.table.batch, 1) > 0 {
-		s.table.waiting = append(s.table.waiting, s.search)
-		return chess.NoMove, false
+	for !s.timeUp() {
+		if s.search.Gather(s.table.batch, 1) > 0 {
+			s.table.waiting = append(s.table.waiting, s.search)
+			return chess.NoMove, false
+		}
+		if !s.goOn() {
+			break
+		}
 	}
-	s.begun = false
 	root := s.search.Root()
+	s.settle(&root)
 	return root.Moves[s.pick(&root)].Move, true
 }
 

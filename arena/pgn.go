@@ -6,15 +6,19 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/chessbrain/chessbrain/chess/pgn"
-	"github.com/chessbrain/chessbrain/record"
 )
 
+// maxNote is the longest note in a PGN, in bytes: lines end at 255 characters
+// (standard, section 4.3).
+const maxNote = 200
+
 // WritePGN writes the finished games of a match in the order of their numbers.
-// Round is pair.game, from 1; Termination is the PGN standard's "normal" or
-// "adjudication", and EndReason says more. There is no date: the same match
-// gives the same file.
+// Round is pair.game, from 1; Termination is one of the PGN standard's words
+// (section 9.8.1), EndReason says more, and EndNote what happened where a player
+// failed. There is no date: the same match gives the same file.
 func (r *Result) WritePGN(w io.Writer) error {
 	buffered := bufio.NewWriter(w)
 	for i := range r.Games {
@@ -26,11 +30,7 @@ func (r *Result) WritePGN(w io.Writer) error {
 }
 
 func (r *Result) pgnGame(g *Game) *pgn.Game {
-	termination := "normal"
-	if g.End == record.EndMaxPlies {
-		termination = "adjudication"
-	}
-	return &pgn.Game{
+	out := &pgn.Game{
 		Tags: [][2]string{
 			{"Event", "chessbrain match"},
 			{"Round", fmt.Sprintf("%d.%d", g.Number/2+1, g.Number%2+1)},
@@ -38,13 +38,17 @@ func (r *Result) pgnGame(g *Game) *pgn.Game {
 			{"Black", r.Names[1-g.White]},
 			{"PlyCount", strconv.Itoa(len(g.Moves))},
 			{"OpeningPlies", strconv.Itoa(g.OpeningPlies)},
-			{"Termination", termination},
+			{"Termination", g.End.termination()},
 			{"EndReason", g.End.String()},
 		},
 		Start:  g.Start,
 		Moves:  g.Moves,
 		Result: map[int8]string{1: "1-0", 0: "1/2-1/2", -1: "0-1"}[g.WhiteResult],
 	}
+	if g.Note != "" {
+		out.Tags = append(out.Tags, [2]string{"EndNote", strings.ToValidUTF8(g.Note[:min(len(g.Note), maxNote)], "")})
+	}
+	return out
 }
 
 // ReadPGN returns the games of a PGN file as openings, each at most so many

@@ -3,6 +3,7 @@ package arena
 import (
 	"context"
 	"math/rand/v2"
+	"time"
 
 	"github.com/chessbrain/chessbrain/chess"
 )
@@ -18,7 +19,8 @@ type Player interface {
 }
 
 // Table is what a player's games in one worker share: an evaluator and its
-// batch. It and its seats are used by one goroutine.
+// batch. It and its seats are used by one goroutine. A table that is an
+// io.Closer is closed when the worker ends.
 type Table interface {
 	NewSeat() Seat
 	// Round answers all seats whose last Step asked for it; the worker calls it
@@ -34,10 +36,39 @@ type Seat interface {
 	Start(line *chess.History, color chess.Color, rng *rand.Rand)
 	// Step thinks about the end of line, where the seat's player is to move and
 	// legal (never empty) are the moves. ok is false if it must be called again
-	// after the table's next Round.
+	// after the table's next Round. A Quitter may answer chess.NoMove; else a
+	// move that is not legal is a programmer's bug and ends the match.
 	Step(line *chess.History, legal *chess.MoveList) (m chess.Move, ok bool)
 	// Played tells the seat each move of the game, its own included.
 	Played(m chess.Move)
+}
+
+// Limited is a Player that the match bounds.
+type Limited interface {
+	Limits() Limits
+	// OneGame reports whether a worker should have one game of the player at a
+	// time, unless it is told otherwise: each takes a process, or its time is
+	// limited.
+	OneGame() bool
+}
+
+// Timekeeper is a Seat whose time is measured.
+type Timekeeper interface {
+	// Clocks is called before the first Step of each move.
+	Clocks(Clocks)
+	// Spent returns what the move took that Step has just returned.
+	Spent() time.Duration
+}
+
+// Clocks is what is left to each colour, and what each of its moves adds. A
+// colour without a clock has the other's.
+type Clocks struct{ Left, Increment [2]time.Duration }
+
+// Quitter is a Seat that can fail.
+type Quitter interface {
+	// Quit is asked after a Step that returned chess.NoMove: why does the player
+	// lose this game?
+	Quit() (end End, note string)
 }
 
 // chooser is a player that answers at once with a function of the position, its

@@ -3,10 +3,11 @@ package arena
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"time"
 
 	"github.com/chessbrain/chessbrain/chess"
-	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/selfplay"
 )
 
@@ -20,6 +21,9 @@ func (m *match) work(ctx context.Context) error {
 			return fmt.Errorf("player %s: %w", p.Name(), err)
 		}
 		tables[i] = t
+		if c, ok := t.(io.Closer); ok {
+			defer c.Close() // ends engines: nothing of the match is lost by how they end
+		}
 	}
 	places := make([]*place, m.cfg.Parallel)
 	for i := range places {
@@ -56,6 +60,10 @@ type place struct {
 	line  *chess.History
 	legal chess.MoveList // at the end of the line
 	game  *Game          // nil = none under way
+
+	thinking bool             // the mover's Step was called for this move
+	left     [2]time.Duration // on the clocks, by player
+	verdicts verdicts
 }
 
 func newPlace(m *match, tables [2]Table) *place {
@@ -80,36 +88,38 @@ func (p *place) run(ctx context.Context) (waits bool, err error) {
 			if !ok {
 				return false, nil
 			}
-			p.start(number)
-			continue // the game may be over at once
+			err = p.start(number) // the game may be over at once
+		} else {
+			waits, err = p.step()
 		}
-		m, ok := p.seats[p.mover()].Step(p.line, &p.legal)
-		if !ok {
-			return true, nil
+		if waits || err != nil {
+			return waits, err
 		}
-		if p.legal.Index(m) < 0 {
-			return false, fmt.Errorf("player %s: illegal move %s in %s", p.match.cfg.Players[p.mover()].Name(), m, p.line.Board().FEN())
-		}
-		p.play(m)
 	}
 }
 
 // start begins a game.
-func (p *place) start(number int) {
+func (p *place) start(number int) error {
 	opening := &p.match.cfg.Openings[number/2]
 	opening.line(p.line)
 	p.line.Board().GenerateMoves(&p.legal)
 	p.game = &Game{Number: number, White: number % 2, Start: opening.Start, OpeningPlies: len(opening.Moves)}
+	p.thinking, p.verdicts = false, verdicts{}
 	seed := selfplay.GameSeed(p.match.cfg.Seed, 0, uint64(number))
 	for player, s := range p.seats {
+		p.left[player] = p.match.limits[player].Base
 		p.pcg[player].Seed(seed, uint64(1+player))
-		color := chess.White
-		if player != p.game.White {
-			color = chess.Black
-		}
-		s.Start(p.line, color, p.rng[player])
+		s.Start(p.line, p.color(player), p.rng[player])
 	}
-	p.endIfOver()
+	return p.endIfOver()
+}
+
+// color returns the colour of a player in this game.
+func (p *place) color(player int) chess.Color {
+	if player == p.game.White {
+		return chess.White
+	}
+	return chess.Black
 }
 
 // mover returns the player to move.
@@ -120,35 +130,45 @@ func (p *place) mover() int {
 	return 1 - p.game.White
 }
 
+// step has the player to move think, and makes its move. waits: it needs its
+// table's Round first.
+func (p *place) step() (waits bool, err error) {
+	mover := p.mover()
+	seat := p.seats[mover]
+	if timed, ok := seat.(Timekeeper); ok && !p.thinking {
+		timed.Clocks(p.clocks(mover))
+	}
+	m, ok := seat.Step(p.line, &p.legal)
+	if p.thinking = !ok; !ok {
+		return true, nil
+	}
+	if m == chess.NoMove {
+		if q, ok := seat.(Quitter); ok {
+			end, note := q.Quit()
+			return false, p.lose(mover, end, note)
+		}
+	}
+	if timed, ok := seat.(Timekeeper); ok {
+		if late, note := p.spend(mover, timed.Spent()); late {
+			return false, p.lose(mover, EndTime, note)
+		}
+	}
+	if p.legal.Index(m) < 0 {
+		return false, fmt.Errorf("player %s: illegal move %s in %s", p.match.cfg.Players[mover].Name(), m, p.line.Board().FEN())
+	}
+	return false, p.play(mover, m)
+}
+
 // play makes a legal move.
-func (p *place) play(m chess.Move) {
+func (p *place) play(mover int, m chess.Move) error {
+	if s, ok := p.seats[mover].(Scorer); ok {
+		score, known := s.Score()
+		p.verdicts.note(&p.match.cfg.Adjudicate, mover, score, known, p.line.Board().FullMove())
+	}
 	p.line.Push(m)
 	for _, s := range p.seats {
 		s.Played(m)
 	}
 	p.line.Board().GenerateMoves(&p.legal)
-	p.endIfOver()
-}
-
-// endIfOver hands the game in if it is over, and leaves the place empty.
-func (p *place) endIfOver() {
-	g := p.game
-	g.End = record.EndOf(p.line.Terminal(p.legal.N))
-	switch {
-	case g.End == record.EndCheckmate && p.line.Board().SideToMove() == chess.White:
-		g.WhiteResult = -1
-	case g.End == record.EndCheckmate:
-		g.WhiteResult = 1
-	case g.End == record.EndUnknown && p.line.Len() > p.match.cfg.MaxPlies:
-		g.End = record.EndMaxPlies
-	}
-	if g.End == record.EndUnknown {
-		return
-	}
-	g.Moves = make([]chess.Move, p.line.Len()-1)
-	for i := range g.Moves {
-		g.Moves[i] = p.line.MoveAt(i)
-	}
-	p.match.deliver(g)
-	p.game = nil
+	return p.endIfOver()
 }

@@ -444,7 +444,7 @@ func (x *Arch_Activation) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Arch_Activation.Descriptor instead.
 func (Arch_Activation) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{29, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{34, 0}
 }
 
 type Arch_PolicyHead int32
@@ -506,7 +506,7 @@ func (x *Arch_PolicyHead) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Arch_PolicyHead.Descriptor instead.
 func (Arch_PolicyHead) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{29, 1}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{34, 1}
 }
 
 type Arch_ValueHead int32
@@ -564,7 +564,7 @@ func (x *Arch_ValueHead) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Arch_ValueHead.Descriptor instead.
 func (Arch_ValueHead) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{29, 2}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{34, 2}
 }
 
 type Training_Source int32
@@ -630,7 +630,73 @@ func (x *Training_Source) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Training_Source.Descriptor instead.
 func (Training_Source) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{34, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{39, 0}
+}
+
+type Training_ExportMode int32
+
+const (
+	// As the section export says.
+	Training_DIRECT Training_ExportMode = 0
+	// To toexport/ of the run directory, for chessbrain export: candidates of the gatekeeper.
+	Training_MAIN Training_ExportMode = 1
+	// To toexport_extra/: nets that do not play.
+	Training_EXTRA Training_ExportMode = 2
+	// No net is exported.
+	Training_TRAINONLY Training_ExportMode = 3
+)
+
+// Enum value maps for Training_ExportMode.
+var (
+	Training_ExportMode_name = map[int32]string{
+		0: "DIRECT",
+		1: "MAIN",
+		2: "EXTRA",
+		3: "TRAINONLY",
+	}
+	Training_ExportMode_value = map[string]int32{
+		"DIRECT":    0,
+		"MAIN":      1,
+		"EXTRA":     2,
+		"TRAINONLY": 3,
+	}
+)
+
+func (x Training_ExportMode) Enum() *Training_ExportMode {
+	p := new(Training_ExportMode)
+	*p = x
+	return p
+}
+
+func (x Training_ExportMode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Training_ExportMode) Descriptor() protoreflect.EnumDescriptor {
+	return file_config_chessbrain_proto_enumTypes[10].Descriptor()
+}
+
+func (Training_ExportMode) Type() protoreflect.EnumType {
+	return &file_config_chessbrain_proto_enumTypes[10]
+}
+
+func (x Training_ExportMode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Do not use.
+func (x *Training_ExportMode) UnmarshalJSON(b []byte) error {
+	num, err := protoimpl.X.UnmarshalJSONEnum(x.Descriptor(), b)
+	if err != nil {
+		return err
+	}
+	*x = Training_ExportMode(num)
+	return nil
+}
+
+// Deprecated: Use Training_ExportMode.Descriptor instead.
+func (Training_ExportMode) EnumDescriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{39, 1}
 }
 
 type Training_Optimizer int32
@@ -665,11 +731,11 @@ func (x Training_Optimizer) String() string {
 }
 
 func (Training_Optimizer) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[10].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[11].Descriptor()
 }
 
 func (Training_Optimizer) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[10]
+	return &file_config_chessbrain_proto_enumTypes[11]
 }
 
 func (x Training_Optimizer) Number() protoreflect.EnumNumber {
@@ -688,7 +754,7 @@ func (x *Training_Optimizer) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Training_Optimizer.Descriptor instead.
 func (Training_Optimizer) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{34, 1}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{39, 2}
 }
 
 type Training_AMP int32
@@ -727,11 +793,11 @@ func (x Training_AMP) String() string {
 }
 
 func (Training_AMP) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[11].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[12].Descriptor()
 }
 
 func (Training_AMP) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[11]
+	return &file_config_chessbrain_proto_enumTypes[12]
 }
 
 func (x Training_AMP) Number() protoreflect.EnumNumber {
@@ -750,7 +816,7 @@ func (x *Training_AMP) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Training_AMP.Descriptor instead.
 func (Training_AMP) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{34, 2}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{39, 3}
 }
 
 type LRRule_Transition int32
@@ -789,11 +855,11 @@ func (x LRRule_Transition) String() string {
 }
 
 func (LRRule_Transition) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[12].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[13].Descriptor()
 }
 
 func (LRRule_Transition) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[12]
+	return &file_config_chessbrain_proto_enumTypes[13]
 }
 
 func (x LRRule_Transition) Number() protoreflect.EnumNumber {
@@ -812,7 +878,7 @@ func (x *LRRule_Transition) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use LRRule_Transition.Descriptor instead.
 func (LRRule_Transition) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{35, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{42, 0}
 }
 
 type Loss_Head int32
@@ -852,11 +918,11 @@ func (x Loss_Head) String() string {
 }
 
 func (Loss_Head) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[13].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[14].Descriptor()
 }
 
 func (Loss_Head) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[13]
+	return &file_config_chessbrain_proto_enumTypes[14]
 }
 
 func (x Loss_Head) Number() protoreflect.EnumNumber {
@@ -875,7 +941,7 @@ func (x *Loss_Head) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Loss_Head.Descriptor instead.
 func (Loss_Head) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{37, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{44, 0}
 }
 
 type Loss_Kind int32
@@ -922,11 +988,11 @@ func (x Loss_Kind) String() string {
 }
 
 func (Loss_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[14].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[15].Descriptor()
 }
 
 func (Loss_Kind) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[14]
+	return &file_config_chessbrain_proto_enumTypes[15]
 }
 
 func (x Loss_Kind) Number() protoreflect.EnumNumber {
@@ -945,7 +1011,7 @@ func (x *Loss_Kind) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Loss_Kind.Descriptor instead.
 func (Loss_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{37, 1}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{44, 1}
 }
 
 type Loss_Target int32
@@ -996,11 +1062,11 @@ func (x Loss_Target) String() string {
 }
 
 func (Loss_Target) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[15].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[16].Descriptor()
 }
 
 func (Loss_Target) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[15]
+	return &file_config_chessbrain_proto_enumTypes[16]
 }
 
 func (x Loss_Target) Number() protoreflect.EnumNumber {
@@ -1019,7 +1085,7 @@ func (x *Loss_Target) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Loss_Target.Descriptor instead.
 func (Loss_Target) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{37, 2}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{44, 2}
 }
 
 type Export_Weights int32
@@ -1054,11 +1120,11 @@ func (x Export_Weights) String() string {
 }
 
 func (Export_Weights) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[16].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[17].Descriptor()
 }
 
 func (Export_Weights) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[16]
+	return &file_config_chessbrain_proto_enumTypes[17]
 }
 
 func (x Export_Weights) Number() protoreflect.EnumNumber {
@@ -1077,7 +1143,7 @@ func (x *Export_Weights) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Export_Weights.Descriptor instead.
 func (Export_Weights) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{42, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{49, 0}
 }
 
 type Plugins_OnFailure int32
@@ -1112,11 +1178,11 @@ func (x Plugins_OnFailure) String() string {
 }
 
 func (Plugins_OnFailure) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[17].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[18].Descriptor()
 }
 
 func (Plugins_OnFailure) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[17]
+	return &file_config_chessbrain_proto_enumTypes[18]
 }
 
 func (x Plugins_OnFailure) Number() protoreflect.EnumNumber {
@@ -1135,7 +1201,7 @@ func (x *Plugins_OnFailure) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Plugins_OnFailure.Descriptor instead.
 func (Plugins_OnFailure) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{43, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{50, 0}
 }
 
 type Log_Level int32
@@ -1174,11 +1240,11 @@ func (x Log_Level) String() string {
 }
 
 func (Log_Level) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[18].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[19].Descriptor()
 }
 
 func (Log_Level) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[18]
+	return &file_config_chessbrain_proto_enumTypes[19]
 }
 
 func (x Log_Level) Number() protoreflect.EnumNumber {
@@ -1197,7 +1263,7 @@ func (x *Log_Level) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Log_Level.Descriptor instead.
 func (Log_Level) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{45, 0}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{52, 0}
 }
 
 type Log_Format int32
@@ -1230,11 +1296,11 @@ func (x Log_Format) String() string {
 }
 
 func (Log_Format) Descriptor() protoreflect.EnumDescriptor {
-	return file_config_chessbrain_proto_enumTypes[19].Descriptor()
+	return file_config_chessbrain_proto_enumTypes[20].Descriptor()
 }
 
 func (Log_Format) Type() protoreflect.EnumType {
-	return &file_config_chessbrain_proto_enumTypes[19]
+	return &file_config_chessbrain_proto_enumTypes[20]
 }
 
 func (x Log_Format) Number() protoreflect.EnumNumber {
@@ -1253,7 +1319,7 @@ func (x *Log_Format) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Log_Format.Descriptor instead.
 func (Log_Format) EnumDescriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{45, 1}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{52, 1}
 }
 
 type Config struct {
@@ -1289,7 +1355,8 @@ type Config struct {
 	Export *Export `protobuf:"bytes,10,opt,name=export" json:"export,omitempty"`
 	// Stages by name.
 	Plugins *Plugins `protobuf:"bytes,11,opt,name=plugins" json:"plugins,omitempty"`
-	// The outer loop of self-play, shuffling, training and gating (not in this build).
+	// The outer loop of gating, self-play, shuffling, training and exporting: chessbrain run; its parts are those of
+	// chessbrain gatekeeper, ratings and gc too.
 	Loop *Loop `protobuf:"bytes,12,opt,name=loop" json:"loop,omitempty"`
 	// Log lines.
 	Log           *Log `protobuf:"bytes,17,opt,name=log" json:"log,omitempty"`
@@ -2393,7 +2460,10 @@ type MCTS struct {
 	// Gumbel search in the place of PUCT.
 	Gumbel *Gumbel `protobuf:"bytes,19,opt,name=gumbel" json:"gumbel,omitempty"`
 	// Preference for short wins and long losses.
-	MovesLeft     *MovesLeft `protobuf:"bytes,20,opt,name=moves_left,json=movesLeft" json:"moves_left,omitempty"`
+	MovesLeft *MovesLeft `protobuf:"bytes,20,opt,name=moves_left,json=movesLeft" json:"moves_left,omitempty"`
+	// Directories of Syzygy endgame tables (.rtbw), separated as in PATH: the search takes what they know for proven.
+	// Empty = none.
+	SyzygyPath    *string `protobuf:"bytes,21,opt,name=syzygy_path,json=syzygyPath" json:"syzygy_path,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2588,6 +2658,13 @@ func (x *MCTS) GetMovesLeft() *MovesLeft {
 		return x.MovesLeft
 	}
 	return nil
+}
+
+func (x *MCTS) GetSyzygyPath() string {
+	if x != nil && x.SyzygyPath != nil {
+		return *x.SyzygyPath
+	}
+	return ""
 }
 
 type Gumbel struct {
@@ -3897,12 +3974,44 @@ func (x *TensorGenerator) GetBatchSize() int32 {
 	return Default_TensorGenerator_BatchSize
 }
 
-// Later: cycle of self-play, shuffle, train, export, gate.
 type Loop struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Cycles after which `chessbrain run` ends, those of earlier starts included; 0 = no limit.
+	Cycles *int32 `protobuf:"varint,1,opt,name=cycles,def=0" json:"cycles,omitempty"`
+	// Games of self-play after which it ends; 0 = no limit.
+	Games *int64 `protobuf:"varint,2,opt,name=games,def=0" json:"games,omitempty"`
+	// Hours of work after which it ends, those of earlier starts included; 0 = no limit.
+	Hours *float64 `protobuf:"fixed64,3,opt,name=hours,def=0" json:"hours,omitempty"`
+	// Elo of the newest accepted net in the run's rating list at which it ends; 0 = no limit.
+	Elo *float64 `protobuf:"fixed64,4,opt,name=elo,def=0" json:"elo,omitempty"`
+	// Games of self-play in each cycle.
+	GamesPerCycle *int64 `protobuf:"varint,5,opt,name=games_per_cycle,json=gamesPerCycle,def=500" json:"games_per_cycle,omitempty"`
+	// New nets must win a match before they play (chessbrain gatekeeper); false = each one plays at once.
+	Gating *bool `protobuf:"varint,6,opt,name=gating,def=1" json:"gating,omitempty"`
+	// Most samples (rows trained on) in each cycle.
+	SamplesPerCycle *int64 `protobuf:"varint,7,opt,name=samples_per_cycle,json=samplesPerCycle,def=500000" json:"samples_per_cycle,omitempty"`
+	// The window that is trained on.
+	Shuffle *Shuffle `protobuf:"bytes,8,opt,name=shuffle" json:"shuffle,omitempty"`
+	// The match that a new net must win.
+	Gatekeeper *Gatekeeper `protobuf:"bytes,9,opt,name=gatekeeper" json:"gatekeeper,omitempty"`
+	// Matches for the rating list.
+	Rating *Rating `protobuf:"bytes,10,opt,name=rating" json:"rating,omitempty"`
+	// What is removed once it is not needed any more.
+	Retention     *Retention `protobuf:"bytes,11,opt,name=retention" json:"retention,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
+
+// Default values for Loop fields.
+const (
+	Default_Loop_Cycles          = int32(0)
+	Default_Loop_Games           = int64(0)
+	Default_Loop_Hours           = float64(0)
+	Default_Loop_Elo             = float64(0)
+	Default_Loop_GamesPerCycle   = int64(500)
+	Default_Loop_Gating          = bool(true)
+	Default_Loop_SamplesPerCycle = int64(500000)
+)
 
 func (x *Loop) Reset() {
 	*x = Loop{}
@@ -3934,6 +4043,674 @@ func (*Loop) Descriptor() ([]byte, []int) {
 	return file_config_chessbrain_proto_rawDescGZIP(), []int{27}
 }
 
+func (x *Loop) GetCycles() int32 {
+	if x != nil && x.Cycles != nil {
+		return *x.Cycles
+	}
+	return Default_Loop_Cycles
+}
+
+func (x *Loop) GetGames() int64 {
+	if x != nil && x.Games != nil {
+		return *x.Games
+	}
+	return Default_Loop_Games
+}
+
+func (x *Loop) GetHours() float64 {
+	if x != nil && x.Hours != nil {
+		return *x.Hours
+	}
+	return Default_Loop_Hours
+}
+
+func (x *Loop) GetElo() float64 {
+	if x != nil && x.Elo != nil {
+		return *x.Elo
+	}
+	return Default_Loop_Elo
+}
+
+func (x *Loop) GetGamesPerCycle() int64 {
+	if x != nil && x.GamesPerCycle != nil {
+		return *x.GamesPerCycle
+	}
+	return Default_Loop_GamesPerCycle
+}
+
+func (x *Loop) GetGating() bool {
+	if x != nil && x.Gating != nil {
+		return *x.Gating
+	}
+	return Default_Loop_Gating
+}
+
+func (x *Loop) GetSamplesPerCycle() int64 {
+	if x != nil && x.SamplesPerCycle != nil {
+		return *x.SamplesPerCycle
+	}
+	return Default_Loop_SamplesPerCycle
+}
+
+func (x *Loop) GetShuffle() *Shuffle {
+	if x != nil {
+		return x.Shuffle
+	}
+	return nil
+}
+
+func (x *Loop) GetGatekeeper() *Gatekeeper {
+	if x != nil {
+		return x.Gatekeeper
+	}
+	return nil
+}
+
+func (x *Loop) GetRating() *Rating {
+	if x != nil {
+		return x.Rating
+	}
+	return nil
+}
+
+func (x *Loop) GetRetention() *Retention {
+	if x != nil {
+		return x.Retention
+	}
+	return nil
+}
+
+// KataGo's window over the newest rows: it grows more slowly than the number of rows.
+type Shuffle struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Rows below which nothing is trained on; the size of the window then.
+	MinRows *int64 `protobuf:"varint,1,opt,name=min_rows,json=minRows,def=100000" json:"min_rows,omitempty"`
+	// Most rows of the window; 0 = no limit.
+	MaxRows *int64 `protobuf:"varint,2,opt,name=max_rows,json=maxRows,def=0" json:"max_rows,omitempty"`
+	// About so many rows of the window are kept, drawn at random; 0 = all.
+	KeepTargetRows *int64 `protobuf:"varint,3,opt,name=keep_target_rows,json=keepTargetRows,def=600000" json:"keep_target_rows,omitempty"`
+	// Rows that the window grows by for each new row, at the beginning.
+	ExpandWindowPerRow *float64 `protobuf:"fixed64,4,opt,name=expand_window_per_row,json=expandWindowPerRow,def=0.4" json:"expand_window_per_row,omitempty"`
+	// How the window's growth slows down, (0,1]; 1 = it does not.
+	TaperWindowExponent *float64 `protobuf:"fixed64,5,opt,name=taper_window_exponent,json=taperWindowExponent,def=0.65" json:"taper_window_exponent,omitempty"`
+	// Rows from which on the growth slows down; 0 = min_rows.
+	TaperWindowScale *int64 `protobuf:"varint,6,opt,name=taper_window_scale,json=taperWindowScale,def=50000" json:"taper_window_scale,omitempty"`
+	// Rows that are added to those there are before the window is computed.
+	AddToDataRows *int64 `protobuf:"varint,7,opt,name=add_to_data_rows,json=addToDataRows,def=0" json:"add_to_data_rows,omitempty"`
+	// Rows of a file of the output, about.
+	ApproxRowsPerFile *int64 `protobuf:"varint,8,opt,name=approx_rows_per_file,json=approxRowsPerFile,def=70000" json:"approx_rows_per_file,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+// Default values for Shuffle fields.
+const (
+	Default_Shuffle_MinRows             = int64(100000)
+	Default_Shuffle_MaxRows             = int64(0)
+	Default_Shuffle_KeepTargetRows      = int64(600000)
+	Default_Shuffle_ExpandWindowPerRow  = float64(0.4)
+	Default_Shuffle_TaperWindowExponent = float64(0.65)
+	Default_Shuffle_TaperWindowScale    = int64(50000)
+	Default_Shuffle_AddToDataRows       = int64(0)
+	Default_Shuffle_ApproxRowsPerFile   = int64(70000)
+)
+
+func (x *Shuffle) Reset() {
+	*x = Shuffle{}
+	mi := &file_config_chessbrain_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Shuffle) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Shuffle) ProtoMessage() {}
+
+func (x *Shuffle) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Shuffle.ProtoReflect.Descriptor instead.
+func (*Shuffle) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *Shuffle) GetMinRows() int64 {
+	if x != nil && x.MinRows != nil {
+		return *x.MinRows
+	}
+	return Default_Shuffle_MinRows
+}
+
+func (x *Shuffle) GetMaxRows() int64 {
+	if x != nil && x.MaxRows != nil {
+		return *x.MaxRows
+	}
+	return Default_Shuffle_MaxRows
+}
+
+func (x *Shuffle) GetKeepTargetRows() int64 {
+	if x != nil && x.KeepTargetRows != nil {
+		return *x.KeepTargetRows
+	}
+	return Default_Shuffle_KeepTargetRows
+}
+
+func (x *Shuffle) GetExpandWindowPerRow() float64 {
+	if x != nil && x.ExpandWindowPerRow != nil {
+		return *x.ExpandWindowPerRow
+	}
+	return Default_Shuffle_ExpandWindowPerRow
+}
+
+func (x *Shuffle) GetTaperWindowExponent() float64 {
+	if x != nil && x.TaperWindowExponent != nil {
+		return *x.TaperWindowExponent
+	}
+	return Default_Shuffle_TaperWindowExponent
+}
+
+func (x *Shuffle) GetTaperWindowScale() int64 {
+	if x != nil && x.TaperWindowScale != nil {
+		return *x.TaperWindowScale
+	}
+	return Default_Shuffle_TaperWindowScale
+}
+
+func (x *Shuffle) GetAddToDataRows() int64 {
+	if x != nil && x.AddToDataRows != nil {
+		return *x.AddToDataRows
+	}
+	return Default_Shuffle_AddToDataRows
+}
+
+func (x *Shuffle) GetApproxRowsPerFile() int64 {
+	if x != nil && x.ApproxRowsPerFile != nil {
+		return *x.ApproxRowsPerFile
+	}
+	return Default_Shuffle_ApproxRowsPerFile
+}
+
+type Gatekeeper struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Games of the match, in pairs of one opening with both colours.
+	Games *int32 `protobuf:"varint,1,opt,name=games,def=200" json:"games,omitempty"`
+	// Share of the points, draws counting half, that the new net needs, [0,1]; exactly so many are enough.
+	RequiredWinProp *float64 `protobuf:"fixed64,2,opt,name=required_win_prop,json=requiredWinProp,def=0.5" json:"required_win_prop,omitempty"`
+	// Visits of a move.
+	Visits *int32 `protobuf:"varint,3,opt,name=visits,def=100" json:"visits,omitempty"`
+	// Random plies before the nets play.
+	OpeningPlies *int32 `protobuf:"varint,4,opt,name=opening_plies,json=openingPlies,def=8" json:"opening_plies,omitempty"`
+	// Plies after which a game is a draw.
+	MaxPlies *int32 `protobuf:"varint,5,opt,name=max_plies,json=maxPlies,def=450" json:"max_plies,omitempty"`
+	// Test nets that are older than the newest accepted one as well; false = they are rejected.
+	TestOlder *bool `protobuf:"varint,6,opt,name=test_older,json=testOlder,def=0" json:"test_older,omitempty"`
+	// Threads that play, each many games at once; 0 = one a core.
+	Workers *int32 `protobuf:"varint,7,opt,name=workers,def=0" json:"workers,omitempty"`
+	// Search with a Gumbel root.
+	Gumbel *bool `protobuf:"varint,8,opt,name=gumbel,def=0" json:"gumbel,omitempty"`
+	// Temperature of the first moves; 0 = always the best one.
+	Temperature *float64 `protobuf:"fixed64,9,opt,name=temperature,def=0" json:"temperature,omitempty"`
+	// Plies, openings included, that have that temperature.
+	TemperaturePlies *int32 `protobuf:"varint,10,opt,name=temperature_plies,json=temperaturePlies,def=20" json:"temperature_plies,omitempty"`
+	// Decide by a sequential test in the place of required_win_prop.
+	Sprt          *Sprt `protobuf:"bytes,11,opt,name=sprt" json:"sprt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for Gatekeeper fields.
+const (
+	Default_Gatekeeper_Games            = int32(200)
+	Default_Gatekeeper_RequiredWinProp  = float64(0.5)
+	Default_Gatekeeper_Visits           = int32(100)
+	Default_Gatekeeper_OpeningPlies     = int32(8)
+	Default_Gatekeeper_MaxPlies         = int32(450)
+	Default_Gatekeeper_TestOlder        = bool(false)
+	Default_Gatekeeper_Workers          = int32(0)
+	Default_Gatekeeper_Gumbel           = bool(false)
+	Default_Gatekeeper_Temperature      = float64(0)
+	Default_Gatekeeper_TemperaturePlies = int32(20)
+)
+
+func (x *Gatekeeper) Reset() {
+	*x = Gatekeeper{}
+	mi := &file_config_chessbrain_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Gatekeeper) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Gatekeeper) ProtoMessage() {}
+
+func (x *Gatekeeper) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Gatekeeper.ProtoReflect.Descriptor instead.
+func (*Gatekeeper) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *Gatekeeper) GetGames() int32 {
+	if x != nil && x.Games != nil {
+		return *x.Games
+	}
+	return Default_Gatekeeper_Games
+}
+
+func (x *Gatekeeper) GetRequiredWinProp() float64 {
+	if x != nil && x.RequiredWinProp != nil {
+		return *x.RequiredWinProp
+	}
+	return Default_Gatekeeper_RequiredWinProp
+}
+
+func (x *Gatekeeper) GetVisits() int32 {
+	if x != nil && x.Visits != nil {
+		return *x.Visits
+	}
+	return Default_Gatekeeper_Visits
+}
+
+func (x *Gatekeeper) GetOpeningPlies() int32 {
+	if x != nil && x.OpeningPlies != nil {
+		return *x.OpeningPlies
+	}
+	return Default_Gatekeeper_OpeningPlies
+}
+
+func (x *Gatekeeper) GetMaxPlies() int32 {
+	if x != nil && x.MaxPlies != nil {
+		return *x.MaxPlies
+	}
+	return Default_Gatekeeper_MaxPlies
+}
+
+func (x *Gatekeeper) GetTestOlder() bool {
+	if x != nil && x.TestOlder != nil {
+		return *x.TestOlder
+	}
+	return Default_Gatekeeper_TestOlder
+}
+
+func (x *Gatekeeper) GetWorkers() int32 {
+	if x != nil && x.Workers != nil {
+		return *x.Workers
+	}
+	return Default_Gatekeeper_Workers
+}
+
+func (x *Gatekeeper) GetGumbel() bool {
+	if x != nil && x.Gumbel != nil {
+		return *x.Gumbel
+	}
+	return Default_Gatekeeper_Gumbel
+}
+
+func (x *Gatekeeper) GetTemperature() float64 {
+	if x != nil && x.Temperature != nil {
+		return *x.Temperature
+	}
+	return Default_Gatekeeper_Temperature
+}
+
+func (x *Gatekeeper) GetTemperaturePlies() int32 {
+	if x != nil && x.TemperaturePlies != nil {
+		return *x.TemperaturePlies
+	}
+	return Default_Gatekeeper_TemperaturePlies
+}
+
+func (x *Gatekeeper) GetSprt() *Sprt {
+	if x != nil {
+		return x.Sprt
+	}
+	return nil
+}
+
+// Sequential probability ratio test: the match ends as soon as it is known well enough which hypothesis holds.
+type Sprt struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether it decides; games is then the most that are played, and a match that is still open rejects the net.
+	Enabled *bool `protobuf:"varint,1,opt,name=enabled,def=0" json:"enabled,omitempty"`
+	// Elo difference of the hypothesis that rejects the new net.
+	Elo0 *float64 `protobuf:"fixed64,2,opt,name=elo0,def=0" json:"elo0,omitempty"`
+	// Elo difference of the hypothesis that accepts it, above elo0.
+	Elo1 *float64 `protobuf:"fixed64,3,opt,name=elo1,def=10" json:"elo1,omitempty"`
+	// Chance that a net of elo0 is accepted, (0,0.5).
+	Alpha *float64 `protobuf:"fixed64,4,opt,name=alpha,def=0.05" json:"alpha,omitempty"`
+	// Chance that a net of elo1 is rejected, (0,0.5).
+	Beta          *float64 `protobuf:"fixed64,5,opt,name=beta,def=0.05" json:"beta,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for Sprt fields.
+const (
+	Default_Sprt_Enabled = bool(false)
+	Default_Sprt_Elo0    = float64(0)
+	Default_Sprt_Elo1    = float64(10)
+	Default_Sprt_Alpha   = float64(0.05)
+	Default_Sprt_Beta    = float64(0.05)
+)
+
+func (x *Sprt) Reset() {
+	*x = Sprt{}
+	mi := &file_config_chessbrain_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Sprt) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Sprt) ProtoMessage() {}
+
+func (x *Sprt) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Sprt.ProtoReflect.Descriptor instead.
+func (*Sprt) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *Sprt) GetEnabled() bool {
+	if x != nil && x.Enabled != nil {
+		return *x.Enabled
+	}
+	return Default_Sprt_Enabled
+}
+
+func (x *Sprt) GetElo0() float64 {
+	if x != nil && x.Elo0 != nil {
+		return *x.Elo0
+	}
+	return Default_Sprt_Elo0
+}
+
+func (x *Sprt) GetElo1() float64 {
+	if x != nil && x.Elo1 != nil {
+		return *x.Elo1
+	}
+	return Default_Sprt_Elo1
+}
+
+func (x *Sprt) GetAlpha() float64 {
+	if x != nil && x.Alpha != nil {
+		return *x.Alpha
+	}
+	return Default_Sprt_Alpha
+}
+
+func (x *Sprt) GetBeta() float64 {
+	if x != nil && x.Beta != nil {
+		return *x.Beta
+	}
+	return Default_Sprt_Beta
+}
+
+type Rating struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Games of each rating match; 0 = none are played.
+	Games *int32 `protobuf:"varint,1,opt,name=games,def=0" json:"games,omitempty"`
+	// Newest accepted nets before it that a new net plays.
+	Opponents *int32 `protobuf:"varint,2,opt,name=opponents,def=2" json:"opponents,omitempty"`
+	// New nets play random moves, too.
+	Random *bool `protobuf:"varint,3,opt,name=random,def=1" json:"random,omitempty"`
+	// New nets play the first net, too.
+	First *bool `protobuf:"varint,4,opt,name=first,def=1" json:"first,omitempty"`
+	// Path of a UCI engine, such as stockfish, that is an anchor; empty = none.
+	Engine *string `protobuf:"bytes,5,opt,name=engine" json:"engine,omitempty"`
+	// Nodes of a move of the engine; each number is an anchor of its own. None = 1000.
+	// Example: engine_nodes: 1000
+	EngineNodes []int64 `protobuf:"varint,6,rep,name=engine_nodes,json=engineNodes" json:"engine_nodes,omitempty"`
+	// Skill levels of the engine; each number is an anchor of its own, at the first of engine_nodes.
+	// Example: engine_skill: 0
+	EngineSkill []int32 `protobuf:"varint,7,rep,name=engine_skill,json=engineSkill" json:"engine_skill,omitempty"`
+	// Visits of a move of a net.
+	Visits        *int32 `protobuf:"varint,8,opt,name=visits,def=100" json:"visits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for Rating fields.
+const (
+	Default_Rating_Games     = int32(0)
+	Default_Rating_Opponents = int32(2)
+	Default_Rating_Random    = bool(true)
+	Default_Rating_First     = bool(true)
+	Default_Rating_Visits    = int32(100)
+)
+
+func (x *Rating) Reset() {
+	*x = Rating{}
+	mi := &file_config_chessbrain_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Rating) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Rating) ProtoMessage() {}
+
+func (x *Rating) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Rating.ProtoReflect.Descriptor instead.
+func (*Rating) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *Rating) GetGames() int32 {
+	if x != nil && x.Games != nil {
+		return *x.Games
+	}
+	return Default_Rating_Games
+}
+
+func (x *Rating) GetOpponents() int32 {
+	if x != nil && x.Opponents != nil {
+		return *x.Opponents
+	}
+	return Default_Rating_Opponents
+}
+
+func (x *Rating) GetRandom() bool {
+	if x != nil && x.Random != nil {
+		return *x.Random
+	}
+	return Default_Rating_Random
+}
+
+func (x *Rating) GetFirst() bool {
+	if x != nil && x.First != nil {
+		return *x.First
+	}
+	return Default_Rating_First
+}
+
+func (x *Rating) GetEngine() string {
+	if x != nil && x.Engine != nil {
+		return *x.Engine
+	}
+	return ""
+}
+
+func (x *Rating) GetEngineNodes() []int64 {
+	if x != nil {
+		return x.EngineNodes
+	}
+	return nil
+}
+
+func (x *Rating) GetEngineSkill() []int32 {
+	if x != nil {
+		return x.EngineSkill
+	}
+	return nil
+}
+
+func (x *Rating) GetVisits() int32 {
+	if x != nil && x.Visits != nil {
+		return *x.Visits
+	}
+	return Default_Rating_Visits
+}
+
+// Nothing that is still referenced is removed, and nothing that the run did not make.
+type Retention struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Newest shuffles that stay.
+	Shuffles *int32 `protobuf:"varint,1,opt,name=shuffles,def=2" json:"shuffles,omitempty"`
+	// Newest rejected nets that stay; 0 = none.
+	Rejected *int32 `protobuf:"varint,2,opt,name=rejected,def=20" json:"rejected,omitempty"`
+	// Newest rows of self-play whose game files stay; 0 = all.
+	GameRows *int64 `protobuf:"varint,3,opt,name=game_rows,json=gameRows,def=0" json:"game_rows,omitempty"`
+	// Days that game files stay; 0 = for ever.
+	GameDays *float64 `protobuf:"fixed64,4,opt,name=game_days,json=gameDays,def=0" json:"game_days,omitempty"`
+	// GiB that games and shuffles may take; the oldest go first. 0 = no limit.
+	MaxGib *float64 `protobuf:"fixed64,5,opt,name=max_gib,json=maxGib,def=0" json:"max_gib,omitempty"`
+	// Newest gatekeeper matches whose PGN files stay; 0 = all.
+	GatePgns *int32 `protobuf:"varint,6,opt,name=gate_pgns,json=gatePgns,def=0" json:"gate_pgns,omitempty"`
+	// Newest accepted nets that stay; 0 = all.
+	Models        *int32 `protobuf:"varint,7,opt,name=models,def=0" json:"models,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for Retention fields.
+const (
+	Default_Retention_Shuffles = int32(2)
+	Default_Retention_Rejected = int32(20)
+	Default_Retention_GameRows = int64(0)
+	Default_Retention_GameDays = float64(0)
+	Default_Retention_MaxGib   = float64(0)
+	Default_Retention_GatePgns = int32(0)
+	Default_Retention_Models   = int32(0)
+)
+
+func (x *Retention) Reset() {
+	*x = Retention{}
+	mi := &file_config_chessbrain_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Retention) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Retention) ProtoMessage() {}
+
+func (x *Retention) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Retention.ProtoReflect.Descriptor instead.
+func (*Retention) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *Retention) GetShuffles() int32 {
+	if x != nil && x.Shuffles != nil {
+		return *x.Shuffles
+	}
+	return Default_Retention_Shuffles
+}
+
+func (x *Retention) GetRejected() int32 {
+	if x != nil && x.Rejected != nil {
+		return *x.Rejected
+	}
+	return Default_Retention_Rejected
+}
+
+func (x *Retention) GetGameRows() int64 {
+	if x != nil && x.GameRows != nil {
+		return *x.GameRows
+	}
+	return Default_Retention_GameRows
+}
+
+func (x *Retention) GetGameDays() float64 {
+	if x != nil && x.GameDays != nil {
+		return *x.GameDays
+	}
+	return Default_Retention_GameDays
+}
+
+func (x *Retention) GetMaxGib() float64 {
+	if x != nil && x.MaxGib != nil {
+		return *x.MaxGib
+	}
+	return Default_Retention_MaxGib
+}
+
+func (x *Retention) GetGatePgns() int32 {
+	if x != nil && x.GatePgns != nil {
+		return *x.GatePgns
+	}
+	return Default_Retention_GatePgns
+}
+
+func (x *Retention) GetModels() int32 {
+	if x != nil && x.Models != nil {
+		return *x.Models
+	}
+	return Default_Retention_Models
+}
+
 type Model struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A model kind (b6c64), filters x blocks (64x6), or a net file to start from. Empty = arch below. A kind or a size
@@ -3949,7 +4726,7 @@ type Model struct {
 
 func (x *Model) Reset() {
 	*x = Model{}
-	mi := &file_config_chessbrain_proto_msgTypes[28]
+	mi := &file_config_chessbrain_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3961,7 +4738,7 @@ func (x *Model) String() string {
 func (*Model) ProtoMessage() {}
 
 func (x *Model) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[28]
+	mi := &file_config_chessbrain_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3974,7 +4751,7 @@ func (x *Model) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Model.ProtoReflect.Descriptor instead.
 func (*Model) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{28}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Model) GetNet() string {
@@ -4045,7 +4822,7 @@ const (
 
 func (x *Arch) Reset() {
 	*x = Arch{}
-	mi := &file_config_chessbrain_proto_msgTypes[29]
+	mi := &file_config_chessbrain_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4057,7 +4834,7 @@ func (x *Arch) String() string {
 func (*Arch) ProtoMessage() {}
 
 func (x *Arch) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[29]
+	mi := &file_config_chessbrain_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4070,7 +4847,7 @@ func (x *Arch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Arch.ProtoReflect.Descriptor instead.
 func (*Arch) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{29}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Arch) GetVersion() int32 {
@@ -4207,7 +4984,7 @@ const (
 
 func (x *ConvTower) Reset() {
 	*x = ConvTower{}
-	mi := &file_config_chessbrain_proto_msgTypes[30]
+	mi := &file_config_chessbrain_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4219,7 +4996,7 @@ func (x *ConvTower) String() string {
 func (*ConvTower) ProtoMessage() {}
 
 func (x *ConvTower) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[30]
+	mi := &file_config_chessbrain_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4232,7 +5009,7 @@ func (x *ConvTower) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvTower.ProtoReflect.Descriptor instead.
 func (*ConvTower) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{30}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ConvTower) GetFilters() int32 {
@@ -4265,7 +5042,7 @@ type AttentionBody struct {
 
 func (x *AttentionBody) Reset() {
 	*x = AttentionBody{}
-	mi := &file_config_chessbrain_proto_msgTypes[31]
+	mi := &file_config_chessbrain_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4277,7 +5054,7 @@ func (x *AttentionBody) String() string {
 func (*AttentionBody) ProtoMessage() {}
 
 func (x *AttentionBody) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[31]
+	mi := &file_config_chessbrain_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4290,7 +5067,7 @@ func (x *AttentionBody) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttentionBody.ProtoReflect.Descriptor instead.
 func (*AttentionBody) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{31}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{36}
 }
 
 // What configs/models.textproto holds.
@@ -4304,7 +5081,7 @@ type ModelKinds struct {
 
 func (x *ModelKinds) Reset() {
 	*x = ModelKinds{}
-	mi := &file_config_chessbrain_proto_msgTypes[32]
+	mi := &file_config_chessbrain_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4316,7 +5093,7 @@ func (x *ModelKinds) String() string {
 func (*ModelKinds) ProtoMessage() {}
 
 func (x *ModelKinds) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[32]
+	mi := &file_config_chessbrain_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4329,7 +5106,7 @@ func (x *ModelKinds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelKinds.ProtoReflect.Descriptor instead.
 func (*ModelKinds) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{32}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ModelKinds) GetKind() []*ModelKind {
@@ -4351,7 +5128,7 @@ type ModelKind struct {
 
 func (x *ModelKind) Reset() {
 	*x = ModelKind{}
-	mi := &file_config_chessbrain_proto_msgTypes[33]
+	mi := &file_config_chessbrain_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4363,7 +5140,7 @@ func (x *ModelKind) String() string {
 func (*ModelKind) ProtoMessage() {}
 
 func (x *ModelKind) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[33]
+	mi := &file_config_chessbrain_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4376,7 +5153,7 @@ func (x *ModelKind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelKind.ProtoReflect.Descriptor instead.
 func (*ModelKind) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{33}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ModelKind) GetName() string {
@@ -4458,40 +5235,65 @@ type Training struct {
 	// Games kept out of training.
 	Validation *Validation `protobuf:"bytes,26,opt,name=validation" json:"validation,omitempty"`
 	// When the state is saved.
-	Checkpoint    *Checkpoint `protobuf:"bytes,27,opt,name=checkpoint" json:"checkpoint,omitempty"`
+	Checkpoint *Checkpoint `protobuf:"bytes,27,opt,name=checkpoint" json:"checkpoint,omitempty"`
+	// How much training new rows pay for. With source SHUFFLED and samples_per_epoch.
+	Bucket *Bucket `protobuf:"bytes,30,opt,name=bucket" json:"bucket,omitempty"`
+	// With source SHUFFLED: train on each row of a shuffle once and then wait for a newer one.
+	NoRepeatFiles *bool `protobuf:"varint,31,opt,name=no_repeat_files,json=noRepeatFiles,def=0" json:"no_repeat_files,omitempty"`
+	// With source SHUFFLED: end where there is no shuffle yet, or with no_repeat_files no newer one; false = wait.
+	QuitIfNoData *bool `protobuf:"varint,32,opt,name=quit_if_no_data,json=quitIfNoData,def=0" json:"quit_if_no_data,omitempty"`
+	// With source SHUFFLED: samples (rows trained on) of an epoch, at whose end the state is saved; 0 = no epochs.
+	SamplesPerEpoch *int64 `protobuf:"varint,33,opt,name=samples_per_epoch,json=samplesPerEpoch,def=0" json:"samples_per_epoch,omitempty"`
+	// Epochs between two exported nets; 0 = one net, at the end of the training.
+	EpochsPerExport *int32 `protobuf:"varint,34,opt,name=epochs_per_export,json=epochsPerExport,def=1" json:"epochs_per_export,omitempty"`
+	// Epochs after which this process ends; 0 = no limit.
+	MaxEpochsThisInstance *int64 `protobuf:"varint,35,opt,name=max_epochs_this_instance,json=maxEpochsThisInstance,def=0" json:"max_epochs_this_instance,omitempty"`
+	// Where nets go: DIRECT, MAIN, EXTRA or TRAINONLY.
+	ExportMode *Training_ExportMode `protobuf:"varint,36,opt,name=export_mode,json=exportMode,enum=chessbrain.config.v1.Training_ExportMode,def=0" json:"export_mode,omitempty"`
+	// Factor of the learning rate, > 0.
+	LrScale *float64 `protobuf:"fixed64,37,opt,name=lr_scale,json=lrScale,def=1" json:"lr_scale,omitempty"`
+	// How training follows the games. With source LOADER.
+	Schedule      *Schedule `protobuf:"bytes,38,opt,name=schedule" json:"schedule,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 // Default values for Training fields.
 const (
-	Default_Training_Source             = Training_SELFPLAY
-	Default_Training_TrainingName       = string("main")
-	Default_Training_Device             = string("auto")
-	Default_Training_Threads            = int32(0)
-	Default_Training_Amp                = Training_AUTO
-	Default_Training_BatchSize          = int32(16)
-	Default_Training_GradAccumSteps     = int32(1)
-	Default_Training_StepsPerEpisode    = int32(16)
-	Default_Training_Steps              = int64(0)
-	Default_Training_Lr                 = float64(0.02)
-	Default_Training_Optimizer          = Training_SGD
-	Default_Training_Momentum           = float64(0.9)
-	Default_Training_Beta1              = float64(0.9)
-	Default_Training_Beta2              = float64(0.999)
-	Default_Training_Epsilon            = float64(1e-08)
-	Default_Training_WeightDecay        = float64(0.01)
-	Default_Training_ClipNorm           = float64(10)
-	Default_Training_HaltOnGradientNorm = bool(false)
-	Default_Training_BnMomentum         = float64(0.1)
-	Default_Training_ReplaySize         = int64(500000)
-	Default_Training_Symmetries         = bool(false)
-	Default_Training_StTheta            = float64(0.8333333333333334)
+	Default_Training_Source                = Training_SELFPLAY
+	Default_Training_TrainingName          = string("main")
+	Default_Training_Device                = string("auto")
+	Default_Training_Threads               = int32(0)
+	Default_Training_Amp                   = Training_AUTO
+	Default_Training_BatchSize             = int32(16)
+	Default_Training_GradAccumSteps        = int32(1)
+	Default_Training_StepsPerEpisode       = int32(16)
+	Default_Training_Steps                 = int64(0)
+	Default_Training_Lr                    = float64(0.02)
+	Default_Training_Optimizer             = Training_SGD
+	Default_Training_Momentum              = float64(0.9)
+	Default_Training_Beta1                 = float64(0.9)
+	Default_Training_Beta2                 = float64(0.999)
+	Default_Training_Epsilon               = float64(1e-08)
+	Default_Training_WeightDecay           = float64(0.01)
+	Default_Training_ClipNorm              = float64(10)
+	Default_Training_HaltOnGradientNorm    = bool(false)
+	Default_Training_BnMomentum            = float64(0.1)
+	Default_Training_ReplaySize            = int64(500000)
+	Default_Training_Symmetries            = bool(false)
+	Default_Training_StTheta               = float64(0.8333333333333334)
+	Default_Training_NoRepeatFiles         = bool(false)
+	Default_Training_QuitIfNoData          = bool(false)
+	Default_Training_SamplesPerEpoch       = int64(0)
+	Default_Training_EpochsPerExport       = int32(1)
+	Default_Training_MaxEpochsThisInstance = int64(0)
+	Default_Training_ExportMode            = Training_DIRECT
+	Default_Training_LrScale               = float64(1)
 )
 
 func (x *Training) Reset() {
 	*x = Training{}
-	mi := &file_config_chessbrain_proto_msgTypes[34]
+	mi := &file_config_chessbrain_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4503,7 +5305,7 @@ func (x *Training) String() string {
 func (*Training) ProtoMessage() {}
 
 func (x *Training) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[34]
+	mi := &file_config_chessbrain_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4516,7 +5318,7 @@ func (x *Training) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Training.ProtoReflect.Descriptor instead.
 func (*Training) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{34}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Training) GetSource() Training_Source {
@@ -4722,6 +5524,201 @@ func (x *Training) GetCheckpoint() *Checkpoint {
 	return nil
 }
 
+func (x *Training) GetBucket() *Bucket {
+	if x != nil {
+		return x.Bucket
+	}
+	return nil
+}
+
+func (x *Training) GetNoRepeatFiles() bool {
+	if x != nil && x.NoRepeatFiles != nil {
+		return *x.NoRepeatFiles
+	}
+	return Default_Training_NoRepeatFiles
+}
+
+func (x *Training) GetQuitIfNoData() bool {
+	if x != nil && x.QuitIfNoData != nil {
+		return *x.QuitIfNoData
+	}
+	return Default_Training_QuitIfNoData
+}
+
+func (x *Training) GetSamplesPerEpoch() int64 {
+	if x != nil && x.SamplesPerEpoch != nil {
+		return *x.SamplesPerEpoch
+	}
+	return Default_Training_SamplesPerEpoch
+}
+
+func (x *Training) GetEpochsPerExport() int32 {
+	if x != nil && x.EpochsPerExport != nil {
+		return *x.EpochsPerExport
+	}
+	return Default_Training_EpochsPerExport
+}
+
+func (x *Training) GetMaxEpochsThisInstance() int64 {
+	if x != nil && x.MaxEpochsThisInstance != nil {
+		return *x.MaxEpochsThisInstance
+	}
+	return Default_Training_MaxEpochsThisInstance
+}
+
+func (x *Training) GetExportMode() Training_ExportMode {
+	if x != nil && x.ExportMode != nil {
+		return *x.ExportMode
+	}
+	return Default_Training_ExportMode
+}
+
+func (x *Training) GetLrScale() float64 {
+	if x != nil && x.LrScale != nil {
+		return *x.LrScale
+	}
+	return Default_Training_LrScale
+}
+
+func (x *Training) GetSchedule() *Schedule {
+	if x != nil {
+		return x.Schedule
+	}
+	return nil
+}
+
+// KataGo's train bucket: an epoch takes samples_per_epoch out of it, each new row puts some in.
+type Bucket struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Samples that each new row pays for; 0 = no limit.
+	PerNewRow *float64 `protobuf:"fixed64,1,opt,name=per_new_row,json=perNewRow,def=0" json:"per_new_row,omitempty"`
+	// Most samples that are saved up; an epoch always fits.
+	Size *int64 `protobuf:"varint,2,opt,name=size,def=5000000" json:"size,omitempty"`
+	// End when the bucket has too little for an epoch; false = wait for new rows.
+	StopWhenLimited *bool `protobuf:"varint,3,opt,name=stop_when_limited,json=stopWhenLimited,def=0" json:"stop_when_limited,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+// Default values for Bucket fields.
+const (
+	Default_Bucket_PerNewRow       = float64(0)
+	Default_Bucket_Size            = int64(5000000)
+	Default_Bucket_StopWhenLimited = bool(false)
+)
+
+func (x *Bucket) Reset() {
+	*x = Bucket{}
+	mi := &file_config_chessbrain_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Bucket) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Bucket) ProtoMessage() {}
+
+func (x *Bucket) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Bucket.ProtoReflect.Descriptor instead.
+func (*Bucket) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *Bucket) GetPerNewRow() float64 {
+	if x != nil && x.PerNewRow != nil {
+		return *x.PerNewRow
+	}
+	return Default_Bucket_PerNewRow
+}
+
+func (x *Bucket) GetSize() int64 {
+	if x != nil && x.Size != nil {
+		return *x.Size
+	}
+	return Default_Bucket_Size
+}
+
+func (x *Bucket) GetStopWhenLimited() bool {
+	if x != nil && x.StopWhenLimited != nil {
+		return *x.StopWhenLimited
+	}
+	return Default_Bucket_StopWhenLimited
+}
+
+// lczero's schedule: so many steps make a net, and each net waits for new games.
+type Schedule struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Optimizer steps after which the state is saved and a net exported; 0 = no schedule.
+	StepsPerNetwork *int64 `protobuf:"varint,1,opt,name=steps_per_network,json=stepsPerNetwork,def=0" json:"steps_per_network,omitempty"`
+	// New chunks (games) that each net waits for; 0 = supervised training, it never waits.
+	ChunksPerNetwork *int64 `protobuf:"varint,2,opt,name=chunks_per_network,json=chunksPerNetwork,def=0" json:"chunks_per_network,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+// Default values for Schedule fields.
+const (
+	Default_Schedule_StepsPerNetwork  = int64(0)
+	Default_Schedule_ChunksPerNetwork = int64(0)
+)
+
+func (x *Schedule) Reset() {
+	*x = Schedule{}
+	mi := &file_config_chessbrain_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Schedule) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Schedule) ProtoMessage() {}
+
+func (x *Schedule) ProtoReflect() protoreflect.Message {
+	mi := &file_config_chessbrain_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Schedule.ProtoReflect.Descriptor instead.
+func (*Schedule) Descriptor() ([]byte, []int) {
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *Schedule) GetStepsPerNetwork() int64 {
+	if x != nil && x.StepsPerNetwork != nil {
+		return *x.StepsPerNetwork
+	}
+	return Default_Schedule_StepsPerNetwork
+}
+
+func (x *Schedule) GetChunksPerNetwork() int64 {
+	if x != nil && x.ChunksPerNetwork != nil {
+		return *x.ChunksPerNetwork
+	}
+	return Default_Schedule_ChunksPerNetwork
+}
+
 type LRRule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// First step of the rule.
@@ -4746,7 +5743,7 @@ const (
 
 func (x *LRRule) Reset() {
 	*x = LRRule{}
-	mi := &file_config_chessbrain_proto_msgTypes[35]
+	mi := &file_config_chessbrain_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4758,7 +5755,7 @@ func (x *LRRule) String() string {
 func (*LRRule) ProtoMessage() {}
 
 func (x *LRRule) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[35]
+	mi := &file_config_chessbrain_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4771,7 +5768,7 @@ func (x *LRRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LRRule.ProtoReflect.Descriptor instead.
 func (*LRRule) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{35}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *LRRule) GetStartingStep() int64 {
@@ -4827,7 +5824,7 @@ const (
 
 func (x *Warmup) Reset() {
 	*x = Warmup{}
-	mi := &file_config_chessbrain_proto_msgTypes[36]
+	mi := &file_config_chessbrain_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4839,7 +5836,7 @@ func (x *Warmup) String() string {
 func (*Warmup) ProtoMessage() {}
 
 func (x *Warmup) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[36]
+	mi := &file_config_chessbrain_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4852,7 +5849,7 @@ func (x *Warmup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Warmup.ProtoReflect.Descriptor instead.
 func (*Warmup) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{36}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Warmup) GetSteps() int64 {
@@ -4899,7 +5896,7 @@ const (
 
 func (x *Loss) Reset() {
 	*x = Loss{}
-	mi := &file_config_chessbrain_proto_msgTypes[37]
+	mi := &file_config_chessbrain_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4911,7 +5908,7 @@ func (x *Loss) String() string {
 func (*Loss) ProtoMessage() {}
 
 func (x *Loss) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[37]
+	mi := &file_config_chessbrain_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4924,7 +5921,7 @@ func (x *Loss) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Loss.ProtoReflect.Descriptor instead.
 func (*Loss) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{37}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Loss) GetHead() Loss_Head {
@@ -4994,7 +5991,7 @@ const (
 
 func (x *SWA) Reset() {
 	*x = SWA{}
-	mi := &file_config_chessbrain_proto_msgTypes[38]
+	mi := &file_config_chessbrain_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5006,7 +6003,7 @@ func (x *SWA) String() string {
 func (*SWA) ProtoMessage() {}
 
 func (x *SWA) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[38]
+	mi := &file_config_chessbrain_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5019,7 +6016,7 @@ func (x *SWA) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SWA.ProtoReflect.Descriptor instead.
 func (*SWA) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{38}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SWA) GetPeriod() int64 {
@@ -5057,7 +6054,7 @@ const (
 
 func (x *Validation) Reset() {
 	*x = Validation{}
-	mi := &file_config_chessbrain_proto_msgTypes[39]
+	mi := &file_config_chessbrain_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5069,7 +6066,7 @@ func (x *Validation) String() string {
 func (*Validation) ProtoMessage() {}
 
 func (x *Validation) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[39]
+	mi := &file_config_chessbrain_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5082,7 +6079,7 @@ func (x *Validation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Validation.ProtoReflect.Descriptor instead.
 func (*Validation) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{39}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Validation) GetShare() float64 {
@@ -5132,7 +6129,7 @@ const (
 
 func (x *Checkpoint) Reset() {
 	*x = Checkpoint{}
-	mi := &file_config_chessbrain_proto_msgTypes[40]
+	mi := &file_config_chessbrain_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5144,7 +6141,7 @@ func (x *Checkpoint) String() string {
 func (*Checkpoint) ProtoMessage() {}
 
 func (x *Checkpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[40]
+	mi := &file_config_chessbrain_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5157,7 +6154,7 @@ func (x *Checkpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Checkpoint.ProtoReflect.Descriptor instead.
 func (*Checkpoint) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{40}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Checkpoint) GetInterval() int64 {
@@ -5222,7 +6219,7 @@ const (
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_config_chessbrain_proto_msgTypes[41]
+	mi := &file_config_chessbrain_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5234,7 +6231,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[41]
+	mi := &file_config_chessbrain_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5247,7 +6244,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{41}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Metrics) GetDir() string {
@@ -5327,7 +6324,7 @@ const (
 
 func (x *Export) Reset() {
 	*x = Export{}
-	mi := &file_config_chessbrain_proto_msgTypes[42]
+	mi := &file_config_chessbrain_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5339,7 +6336,7 @@ func (x *Export) String() string {
 func (*Export) ProtoMessage() {}
 
 func (x *Export) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[42]
+	mi := &file_config_chessbrain_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5352,7 +6349,7 @@ func (x *Export) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Export.ProtoReflect.Descriptor instead.
 func (*Export) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{42}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Export) GetExporter() string {
@@ -5438,7 +6435,7 @@ const (
 
 func (x *Plugins) Reset() {
 	*x = Plugins{}
-	mi := &file_config_chessbrain_proto_msgTypes[43]
+	mi := &file_config_chessbrain_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5450,7 +6447,7 @@ func (x *Plugins) String() string {
 func (*Plugins) ProtoMessage() {}
 
 func (x *Plugins) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[43]
+	mi := &file_config_chessbrain_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5463,7 +6460,7 @@ func (x *Plugins) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plugins.ProtoReflect.Descriptor instead.
 func (*Plugins) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{43}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Plugins) GetRescorer() []*Stage {
@@ -5528,7 +6525,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_config_chessbrain_proto_msgTypes[44]
+	mi := &file_config_chessbrain_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5540,7 +6537,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[44]
+	mi := &file_config_chessbrain_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5553,7 +6550,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{44}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Stage) GetName() string {
@@ -5600,7 +6597,7 @@ const (
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_config_chessbrain_proto_msgTypes[45]
+	mi := &file_config_chessbrain_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5612,7 +6609,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[45]
+	mi := &file_config_chessbrain_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5625,7 +6622,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_config_chessbrain_proto_rawDescGZIP(), []int{45}
+	return file_config_chessbrain_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Log) GetLevel() Log_Level {
@@ -5687,7 +6684,7 @@ const (
 
 func (x *Openings_Position) Reset() {
 	*x = Openings_Position{}
-	mi := &file_config_chessbrain_proto_msgTypes[46]
+	mi := &file_config_chessbrain_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5699,7 +6696,7 @@ func (x *Openings_Position) String() string {
 func (*Openings_Position) ProtoMessage() {}
 
 func (x *Openings_Position) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[46]
+	mi := &file_config_chessbrain_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5746,7 +6743,7 @@ const (
 
 func (x *ChunkSourceSplitter_Output) Reset() {
 	*x = ChunkSourceSplitter_Output{}
-	mi := &file_config_chessbrain_proto_msgTypes[47]
+	mi := &file_config_chessbrain_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5758,7 +6755,7 @@ func (x *ChunkSourceSplitter_Output) String() string {
 func (*ChunkSourceSplitter_Output) ProtoMessage() {}
 
 func (x *ChunkSourceSplitter_Output) ProtoReflect() protoreflect.Message {
-	mi := &file_config_chessbrain_proto_msgTypes[47]
+	mi := &file_config_chessbrain_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5906,7 +6903,7 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"SEQUENTIAL\x10\x00\x12\f\n" +
 	"\bSHUFFLED\x10\x01\x12\n" +
 	"\n" +
-	"\x06RANDOM\x10\x02\"\xe5\a\n" +
+	"\x06RANDOM\x10\x02\"\x86\b\n" +
 	"\x04MCTS\x12$\n" +
 	"\vsimulations\x18\x01 \x01(\x05:\x0232R\vsimulations\x12\x1d\n" +
 	"\bplayouts\x18\x02 \x01(\x05:\x010R\bplayouts\x12\x19\n" +
@@ -5932,7 +6929,9 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"\x0fforced_playouts\x18\x12 \x01(\x01:\x010R\x0eforcedPlayouts\x124\n" +
 	"\x06gumbel\x18\x13 \x01(\v2\x1c.chessbrain.config.v1.GumbelR\x06gumbel\x12>\n" +
 	"\n" +
-	"moves_left\x18\x14 \x01(\v2\x1f.chessbrain.config.v1.MovesLeftR\tmovesLeft\"\x1e\n" +
+	"moves_left\x18\x14 \x01(\v2\x1f.chessbrain.config.v1.MovesLeftR\tmovesLeft\x12\x1f\n" +
+	"\vsyzygy_path\x18\x15 \x01(\tR\n" +
+	"syzygyPath\"\x1e\n" +
 	"\tCPUCTForm\x12\b\n" +
 	"\x04FLAT\x10\x00\x12\a\n" +
 	"\x03LOG\x10\x01\"&\n" +
@@ -6036,8 +7035,69 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"\x0fTensorGenerator\x12\x1b\n" +
 	"\athreads\x18\x01 \x01(\x05:\x011R\athreads\x12#\n" +
 	"\n" +
-	"batch_size\x18\x02 \x01(\x05:\x041024R\tbatchSize\"\x06\n" +
-	"\x04Loop\"h\n" +
+	"batch_size\x18\x02 \x01(\x05:\x041024R\tbatchSize\"\xd7\x03\n" +
+	"\x04Loop\x12\x19\n" +
+	"\x06cycles\x18\x01 \x01(\x05:\x010R\x06cycles\x12\x17\n" +
+	"\x05games\x18\x02 \x01(\x03:\x010R\x05games\x12\x17\n" +
+	"\x05hours\x18\x03 \x01(\x01:\x010R\x05hours\x12\x13\n" +
+	"\x03elo\x18\x04 \x01(\x01:\x010R\x03elo\x12+\n" +
+	"\x0fgames_per_cycle\x18\x05 \x01(\x03:\x03500R\rgamesPerCycle\x12\x1c\n" +
+	"\x06gating\x18\x06 \x01(\b:\x04trueR\x06gating\x122\n" +
+	"\x11samples_per_cycle\x18\a \x01(\x03:\x06500000R\x0fsamplesPerCycle\x127\n" +
+	"\ashuffle\x18\b \x01(\v2\x1d.chessbrain.config.v1.ShuffleR\ashuffle\x12@\n" +
+	"\n" +
+	"gatekeeper\x18\t \x01(\v2 .chessbrain.config.v1.GatekeeperR\n" +
+	"gatekeeper\x124\n" +
+	"\x06rating\x18\n" +
+	" \x01(\v2\x1c.chessbrain.config.v1.RatingR\x06rating\x12=\n" +
+	"\tretention\x18\v \x01(\v2\x1f.chessbrain.config.v1.RetentionR\tretention\"\x87\x03\n" +
+	"\aShuffle\x12!\n" +
+	"\bmin_rows\x18\x01 \x01(\x03:\x06100000R\aminRows\x12\x1c\n" +
+	"\bmax_rows\x18\x02 \x01(\x03:\x010R\amaxRows\x120\n" +
+	"\x10keep_target_rows\x18\x03 \x01(\x03:\x06600000R\x0ekeepTargetRows\x126\n" +
+	"\x15expand_window_per_row\x18\x04 \x01(\x01:\x030.4R\x12expandWindowPerRow\x128\n" +
+	"\x15taper_window_exponent\x18\x05 \x01(\x01:\x040.65R\x13taperWindowExponent\x123\n" +
+	"\x12taper_window_scale\x18\x06 \x01(\x03:\x0550000R\x10taperWindowScale\x12*\n" +
+	"\x10add_to_data_rows\x18\a \x01(\x03:\x010R\raddToDataRows\x126\n" +
+	"\x14approx_rows_per_file\x18\b \x01(\x03:\x0570000R\x11approxRowsPerFile\"\xa7\x03\n" +
+	"\n" +
+	"Gatekeeper\x12\x19\n" +
+	"\x05games\x18\x01 \x01(\x05:\x03200R\x05games\x12/\n" +
+	"\x11required_win_prop\x18\x02 \x01(\x01:\x030.5R\x0frequiredWinProp\x12\x1b\n" +
+	"\x06visits\x18\x03 \x01(\x05:\x03100R\x06visits\x12&\n" +
+	"\ropening_plies\x18\x04 \x01(\x05:\x018R\fopeningPlies\x12 \n" +
+	"\tmax_plies\x18\x05 \x01(\x05:\x03450R\bmaxPlies\x12$\n" +
+	"\n" +
+	"test_older\x18\x06 \x01(\b:\x05falseR\ttestOlder\x12\x1b\n" +
+	"\aworkers\x18\a \x01(\x05:\x010R\aworkers\x12\x1d\n" +
+	"\x06gumbel\x18\b \x01(\b:\x05falseR\x06gumbel\x12#\n" +
+	"\vtemperature\x18\t \x01(\x01:\x010R\vtemperature\x12/\n" +
+	"\x11temperature_plies\x18\n" +
+	" \x01(\x05:\x0220R\x10temperaturePlies\x12.\n" +
+	"\x04sprt\x18\v \x01(\v2\x1a.chessbrain.config.v1.SprtR\x04sprt\"\x8c\x01\n" +
+	"\x04Sprt\x12\x1f\n" +
+	"\aenabled\x18\x01 \x01(\b:\x05falseR\aenabled\x12\x15\n" +
+	"\x04elo0\x18\x02 \x01(\x01:\x010R\x04elo0\x12\x16\n" +
+	"\x04elo1\x18\x03 \x01(\x01:\x0210R\x04elo1\x12\x1a\n" +
+	"\x05alpha\x18\x04 \x01(\x01:\x040.05R\x05alpha\x12\x18\n" +
+	"\x04beta\x18\x05 \x01(\x01:\x040.05R\x04beta\"\xf7\x01\n" +
+	"\x06Rating\x12\x17\n" +
+	"\x05games\x18\x01 \x01(\x05:\x010R\x05games\x12\x1f\n" +
+	"\topponents\x18\x02 \x01(\x05:\x012R\topponents\x12\x1c\n" +
+	"\x06random\x18\x03 \x01(\b:\x04trueR\x06random\x12\x1a\n" +
+	"\x05first\x18\x04 \x01(\b:\x04trueR\x05first\x12\x16\n" +
+	"\x06engine\x18\x05 \x01(\tR\x06engine\x12!\n" +
+	"\fengine_nodes\x18\x06 \x03(\x03R\vengineNodes\x12!\n" +
+	"\fengine_skill\x18\a \x03(\x05R\vengineSkill\x12\x1b\n" +
+	"\x06visits\x18\b \x01(\x05:\x03100R\x06visits\"\xe1\x01\n" +
+	"\tRetention\x12\x1d\n" +
+	"\bshuffles\x18\x01 \x01(\x05:\x012R\bshuffles\x12\x1e\n" +
+	"\brejected\x18\x02 \x01(\x05:\x0220R\brejected\x12\x1e\n" +
+	"\tgame_rows\x18\x03 \x01(\x03:\x010R\bgameRows\x12\x1e\n" +
+	"\tgame_days\x18\x04 \x01(\x01:\x010R\bgameDays\x12\x1a\n" +
+	"\amax_gib\x18\x05 \x01(\x01:\x010R\x06maxGib\x12\x1e\n" +
+	"\tgate_pgns\x18\x06 \x01(\x05:\x010R\bgatePgns\x12\x19\n" +
+	"\x06models\x18\a \x01(\x05:\x010R\x06models\"h\n" +
 	"\x05Model\x12\x10\n" +
 	"\x03net\x18\x01 \x01(\tR\x03net\x12\x1d\n" +
 	"\n" +
@@ -6088,7 +7148,7 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"\tModelKind\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12>\n" +
 	"\n" +
-	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\x84\v\n" +
+	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\x9d\x0f\n" +
 	"\bTraining\x12G\n" +
 	"\x06source\x18\x01 \x01(\x0e2%.chessbrain.config.v1.Training.Source:\bSELFPLAYR\x06source\x12\x1d\n" +
 	"\n" +
@@ -6129,20 +7189,44 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"validation\x12@\n" +
 	"\n" +
 	"checkpoint\x18\x1b \x01(\v2 .chessbrain.config.v1.CheckpointR\n" +
-	"checkpoint\"9\n" +
+	"checkpoint\x124\n" +
+	"\x06bucket\x18\x1e \x01(\v2\x1c.chessbrain.config.v1.BucketR\x06bucket\x12-\n" +
+	"\x0fno_repeat_files\x18\x1f \x01(\b:\x05falseR\rnoRepeatFiles\x12,\n" +
+	"\x0fquit_if_no_data\x18  \x01(\b:\x05falseR\fquitIfNoData\x12-\n" +
+	"\x11samples_per_epoch\x18! \x01(\x03:\x010R\x0fsamplesPerEpoch\x12-\n" +
+	"\x11epochs_per_export\x18\" \x01(\x05:\x011R\x0fepochsPerExport\x12:\n" +
+	"\x18max_epochs_this_instance\x18# \x01(\x03:\x010R\x15maxEpochsThisInstance\x12R\n" +
+	"\vexport_mode\x18$ \x01(\x0e2).chessbrain.config.v1.Training.ExportMode:\x06DIRECTR\n" +
+	"exportMode\x12\x1c\n" +
+	"\blr_scale\x18% \x01(\x01:\x011R\alrScale\x12:\n" +
+	"\bschedule\x18& \x01(\v2\x1e.chessbrain.config.v1.ScheduleR\bschedule\"9\n" +
 	"\x06Source\x12\f\n" +
 	"\bSELFPLAY\x10\x00\x12\a\n" +
 	"\x03DIR\x10\x01\x12\f\n" +
 	"\bSHUFFLED\x10\x02\x12\n" +
 	"\n" +
-	"\x06LOADER\x10\x03\"\x1f\n" +
+	"\x06LOADER\x10\x03\"<\n" +
+	"\n" +
+	"ExportMode\x12\n" +
+	"\n" +
+	"\x06DIRECT\x10\x00\x12\b\n" +
+	"\x04MAIN\x10\x01\x12\t\n" +
+	"\x05EXTRA\x10\x02\x12\r\n" +
+	"\tTRAINONLY\x10\x03\"\x1f\n" +
 	"\tOptimizer\x12\a\n" +
 	"\x03SGD\x10\x00\x12\t\n" +
 	"\x05ADAMW\x10\x01\" \n" +
 	"\x03AMP\x12\b\n" +
 	"\x04AUTO\x10\x00\x12\x06\n" +
 	"\x02ON\x10\x01\x12\a\n" +
-	"\x03OFF\x10\x02\"\xff\x01\n" +
+	"\x03OFF\x10\x02\"{\n" +
+	"\x06Bucket\x12!\n" +
+	"\vper_new_row\x18\x01 \x01(\x01:\x010R\tperNewRow\x12\x1b\n" +
+	"\x04size\x18\x02 \x01(\x03:\a5000000R\x04size\x121\n" +
+	"\x11stop_when_limited\x18\x03 \x01(\b:\x05falseR\x0fstopWhenLimited\"j\n" +
+	"\bSchedule\x12-\n" +
+	"\x11steps_per_network\x18\x01 \x01(\x03:\x010R\x0fstepsPerNetwork\x12/\n" +
+	"\x12chunks_per_network\x18\x02 \x01(\x03:\x010R\x10chunksPerNetwork\"\xff\x01\n" +
 	"\x06LRRule\x12&\n" +
 	"\rstarting_step\x18\x01 \x01(\x03:\x010R\fstartingStep\x12%\n" +
 	"\x0eduration_steps\x18\x02 \x03(\x03R\rdurationSteps\x12\x0e\n" +
@@ -6276,8 +7360,8 @@ func file_config_chessbrain_proto_rawDescGZIP() []byte {
 	return file_config_chessbrain_proto_rawDescData
 }
 
-var file_config_chessbrain_proto_enumTypes = make([]protoimpl.EnumInfo, 20)
-var file_config_chessbrain_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
+var file_config_chessbrain_proto_enumTypes = make([]protoimpl.EnumInfo, 21)
+var file_config_chessbrain_proto_msgTypes = make([]protoimpl.MessageInfo, 58)
 var file_config_chessbrain_proto_goTypes = []any{
 	(SelfPlay_Precision)(0),            // 0: chessbrain.config.v1.SelfPlay.Precision
 	(SelfPlay_Age)(0),                  // 1: chessbrain.config.v1.SelfPlay.Age
@@ -6289,149 +7373,165 @@ var file_config_chessbrain_proto_goTypes = []any{
 	(Arch_PolicyHead)(0),               // 7: chessbrain.config.v1.Arch.PolicyHead
 	(Arch_ValueHead)(0),                // 8: chessbrain.config.v1.Arch.ValueHead
 	(Training_Source)(0),               // 9: chessbrain.config.v1.Training.Source
-	(Training_Optimizer)(0),            // 10: chessbrain.config.v1.Training.Optimizer
-	(Training_AMP)(0),                  // 11: chessbrain.config.v1.Training.AMP
-	(LRRule_Transition)(0),             // 12: chessbrain.config.v1.LRRule.Transition
-	(Loss_Head)(0),                     // 13: chessbrain.config.v1.Loss.Head
-	(Loss_Kind)(0),                     // 14: chessbrain.config.v1.Loss.Kind
-	(Loss_Target)(0),                   // 15: chessbrain.config.v1.Loss.Target
-	(Export_Weights)(0),                // 16: chessbrain.config.v1.Export.Weights
-	(Plugins_OnFailure)(0),             // 17: chessbrain.config.v1.Plugins.OnFailure
-	(Log_Level)(0),                     // 18: chessbrain.config.v1.Log.Level
-	(Log_Format)(0),                    // 19: chessbrain.config.v1.Log.Format
-	(*Config)(nil),                     // 20: chessbrain.config.v1.Config
-	(*SelfPlay)(nil),                   // 21: chessbrain.config.v1.SelfPlay
-	(*PlayoutCap)(nil),                 // 22: chessbrain.config.v1.PlayoutCap
-	(*Forks)(nil),                      // 23: chessbrain.config.v1.Forks
-	(*ReducedVisits)(nil),              // 24: chessbrain.config.v1.ReducedVisits
-	(*Odds)(nil),                       // 25: chessbrain.config.v1.Odds
-	(*Temperature)(nil),                // 26: chessbrain.config.v1.Temperature
-	(*Resign)(nil),                     // 27: chessbrain.config.v1.Resign
-	(*Openings)(nil),                   // 28: chessbrain.config.v1.Openings
-	(*MCTS)(nil),                       // 29: chessbrain.config.v1.MCTS
-	(*Gumbel)(nil),                     // 30: chessbrain.config.v1.Gumbel
-	(*MovesLeft)(nil),                  // 31: chessbrain.config.v1.MovesLeft
-	(*DataLoader)(nil),                 // 32: chessbrain.config.v1.DataLoader
-	(*LoaderStage)(nil),                // 33: chessbrain.config.v1.LoaderStage
-	(*LoaderQueue)(nil),                // 34: chessbrain.config.v1.LoaderQueue
-	(*FilePathProvider)(nil),           // 35: chessbrain.config.v1.FilePathProvider
-	(*ChunkSourceReader)(nil),          // 36: chessbrain.config.v1.ChunkSourceReader
-	(*ChunkSourceSplitter)(nil),        // 37: chessbrain.config.v1.ChunkSourceSplitter
-	(*PositionWeight)(nil),             // 38: chessbrain.config.v1.PositionWeight
-	(*ShufflingChunkPool)(nil),         // 39: chessbrain.config.v1.ShufflingChunkPool
-	(*SimpleChunkExtractor)(nil),       // 40: chessbrain.config.v1.SimpleChunkExtractor
-	(*ChunkRescorer)(nil),              // 41: chessbrain.config.v1.ChunkRescorer
-	(*LoaderPlugin)(nil),               // 42: chessbrain.config.v1.LoaderPlugin
-	(*ChunkUnpacker)(nil),              // 43: chessbrain.config.v1.ChunkUnpacker
-	(*ShufflingFrameSampler)(nil),      // 44: chessbrain.config.v1.ShufflingFrameSampler
-	(*JoinPositions)(nil),              // 45: chessbrain.config.v1.JoinPositions
-	(*TensorGenerator)(nil),            // 46: chessbrain.config.v1.TensorGenerator
-	(*Loop)(nil),                       // 47: chessbrain.config.v1.Loop
-	(*Model)(nil),                      // 48: chessbrain.config.v1.Model
-	(*Arch)(nil),                       // 49: chessbrain.config.v1.Arch
-	(*ConvTower)(nil),                  // 50: chessbrain.config.v1.ConvTower
-	(*AttentionBody)(nil),              // 51: chessbrain.config.v1.AttentionBody
-	(*ModelKinds)(nil),                 // 52: chessbrain.config.v1.ModelKinds
-	(*ModelKind)(nil),                  // 53: chessbrain.config.v1.ModelKind
-	(*Training)(nil),                   // 54: chessbrain.config.v1.Training
-	(*LRRule)(nil),                     // 55: chessbrain.config.v1.LRRule
-	(*Warmup)(nil),                     // 56: chessbrain.config.v1.Warmup
-	(*Loss)(nil),                       // 57: chessbrain.config.v1.Loss
-	(*SWA)(nil),                        // 58: chessbrain.config.v1.SWA
-	(*Validation)(nil),                 // 59: chessbrain.config.v1.Validation
-	(*Checkpoint)(nil),                 // 60: chessbrain.config.v1.Checkpoint
-	(*Metrics)(nil),                    // 61: chessbrain.config.v1.Metrics
-	(*Export)(nil),                     // 62: chessbrain.config.v1.Export
-	(*Plugins)(nil),                    // 63: chessbrain.config.v1.Plugins
-	(*Stage)(nil),                      // 64: chessbrain.config.v1.Stage
-	(*Log)(nil),                        // 65: chessbrain.config.v1.Log
-	(*Openings_Position)(nil),          // 66: chessbrain.config.v1.Openings.Position
-	(*ChunkSourceSplitter_Output)(nil), // 67: chessbrain.config.v1.ChunkSourceSplitter.Output
-	nil,                                // 68: chessbrain.config.v1.LoaderPlugin.SettingsEntry
-	nil,                                // 69: chessbrain.config.v1.Export.SettingsEntry
-	nil,                                // 70: chessbrain.config.v1.Stage.SettingsEntry
+	(Training_ExportMode)(0),           // 10: chessbrain.config.v1.Training.ExportMode
+	(Training_Optimizer)(0),            // 11: chessbrain.config.v1.Training.Optimizer
+	(Training_AMP)(0),                  // 12: chessbrain.config.v1.Training.AMP
+	(LRRule_Transition)(0),             // 13: chessbrain.config.v1.LRRule.Transition
+	(Loss_Head)(0),                     // 14: chessbrain.config.v1.Loss.Head
+	(Loss_Kind)(0),                     // 15: chessbrain.config.v1.Loss.Kind
+	(Loss_Target)(0),                   // 16: chessbrain.config.v1.Loss.Target
+	(Export_Weights)(0),                // 17: chessbrain.config.v1.Export.Weights
+	(Plugins_OnFailure)(0),             // 18: chessbrain.config.v1.Plugins.OnFailure
+	(Log_Level)(0),                     // 19: chessbrain.config.v1.Log.Level
+	(Log_Format)(0),                    // 20: chessbrain.config.v1.Log.Format
+	(*Config)(nil),                     // 21: chessbrain.config.v1.Config
+	(*SelfPlay)(nil),                   // 22: chessbrain.config.v1.SelfPlay
+	(*PlayoutCap)(nil),                 // 23: chessbrain.config.v1.PlayoutCap
+	(*Forks)(nil),                      // 24: chessbrain.config.v1.Forks
+	(*ReducedVisits)(nil),              // 25: chessbrain.config.v1.ReducedVisits
+	(*Odds)(nil),                       // 26: chessbrain.config.v1.Odds
+	(*Temperature)(nil),                // 27: chessbrain.config.v1.Temperature
+	(*Resign)(nil),                     // 28: chessbrain.config.v1.Resign
+	(*Openings)(nil),                   // 29: chessbrain.config.v1.Openings
+	(*MCTS)(nil),                       // 30: chessbrain.config.v1.MCTS
+	(*Gumbel)(nil),                     // 31: chessbrain.config.v1.Gumbel
+	(*MovesLeft)(nil),                  // 32: chessbrain.config.v1.MovesLeft
+	(*DataLoader)(nil),                 // 33: chessbrain.config.v1.DataLoader
+	(*LoaderStage)(nil),                // 34: chessbrain.config.v1.LoaderStage
+	(*LoaderQueue)(nil),                // 35: chessbrain.config.v1.LoaderQueue
+	(*FilePathProvider)(nil),           // 36: chessbrain.config.v1.FilePathProvider
+	(*ChunkSourceReader)(nil),          // 37: chessbrain.config.v1.ChunkSourceReader
+	(*ChunkSourceSplitter)(nil),        // 38: chessbrain.config.v1.ChunkSourceSplitter
+	(*PositionWeight)(nil),             // 39: chessbrain.config.v1.PositionWeight
+	(*ShufflingChunkPool)(nil),         // 40: chessbrain.config.v1.ShufflingChunkPool
+	(*SimpleChunkExtractor)(nil),       // 41: chessbrain.config.v1.SimpleChunkExtractor
+	(*ChunkRescorer)(nil),              // 42: chessbrain.config.v1.ChunkRescorer
+	(*LoaderPlugin)(nil),               // 43: chessbrain.config.v1.LoaderPlugin
+	(*ChunkUnpacker)(nil),              // 44: chessbrain.config.v1.ChunkUnpacker
+	(*ShufflingFrameSampler)(nil),      // 45: chessbrain.config.v1.ShufflingFrameSampler
+	(*JoinPositions)(nil),              // 46: chessbrain.config.v1.JoinPositions
+	(*TensorGenerator)(nil),            // 47: chessbrain.config.v1.TensorGenerator
+	(*Loop)(nil),                       // 48: chessbrain.config.v1.Loop
+	(*Shuffle)(nil),                    // 49: chessbrain.config.v1.Shuffle
+	(*Gatekeeper)(nil),                 // 50: chessbrain.config.v1.Gatekeeper
+	(*Sprt)(nil),                       // 51: chessbrain.config.v1.Sprt
+	(*Rating)(nil),                     // 52: chessbrain.config.v1.Rating
+	(*Retention)(nil),                  // 53: chessbrain.config.v1.Retention
+	(*Model)(nil),                      // 54: chessbrain.config.v1.Model
+	(*Arch)(nil),                       // 55: chessbrain.config.v1.Arch
+	(*ConvTower)(nil),                  // 56: chessbrain.config.v1.ConvTower
+	(*AttentionBody)(nil),              // 57: chessbrain.config.v1.AttentionBody
+	(*ModelKinds)(nil),                 // 58: chessbrain.config.v1.ModelKinds
+	(*ModelKind)(nil),                  // 59: chessbrain.config.v1.ModelKind
+	(*Training)(nil),                   // 60: chessbrain.config.v1.Training
+	(*Bucket)(nil),                     // 61: chessbrain.config.v1.Bucket
+	(*Schedule)(nil),                   // 62: chessbrain.config.v1.Schedule
+	(*LRRule)(nil),                     // 63: chessbrain.config.v1.LRRule
+	(*Warmup)(nil),                     // 64: chessbrain.config.v1.Warmup
+	(*Loss)(nil),                       // 65: chessbrain.config.v1.Loss
+	(*SWA)(nil),                        // 66: chessbrain.config.v1.SWA
+	(*Validation)(nil),                 // 67: chessbrain.config.v1.Validation
+	(*Checkpoint)(nil),                 // 68: chessbrain.config.v1.Checkpoint
+	(*Metrics)(nil),                    // 69: chessbrain.config.v1.Metrics
+	(*Export)(nil),                     // 70: chessbrain.config.v1.Export
+	(*Plugins)(nil),                    // 71: chessbrain.config.v1.Plugins
+	(*Stage)(nil),                      // 72: chessbrain.config.v1.Stage
+	(*Log)(nil),                        // 73: chessbrain.config.v1.Log
+	(*Openings_Position)(nil),          // 74: chessbrain.config.v1.Openings.Position
+	(*ChunkSourceSplitter_Output)(nil), // 75: chessbrain.config.v1.ChunkSourceSplitter.Output
+	nil,                                // 76: chessbrain.config.v1.LoaderPlugin.SettingsEntry
+	nil,                                // 77: chessbrain.config.v1.Export.SettingsEntry
+	nil,                                // 78: chessbrain.config.v1.Stage.SettingsEntry
 }
 var file_config_chessbrain_proto_depIdxs = []int32{
-	21, // 0: chessbrain.config.v1.Config.selfplay:type_name -> chessbrain.config.v1.SelfPlay
-	29, // 1: chessbrain.config.v1.Config.mcts:type_name -> chessbrain.config.v1.MCTS
-	32, // 2: chessbrain.config.v1.Config.data_loader:type_name -> chessbrain.config.v1.DataLoader
-	48, // 3: chessbrain.config.v1.Config.model:type_name -> chessbrain.config.v1.Model
-	54, // 4: chessbrain.config.v1.Config.training:type_name -> chessbrain.config.v1.Training
-	61, // 5: chessbrain.config.v1.Config.metrics:type_name -> chessbrain.config.v1.Metrics
-	62, // 6: chessbrain.config.v1.Config.export:type_name -> chessbrain.config.v1.Export
-	63, // 7: chessbrain.config.v1.Config.plugins:type_name -> chessbrain.config.v1.Plugins
-	47, // 8: chessbrain.config.v1.Config.loop:type_name -> chessbrain.config.v1.Loop
-	65, // 9: chessbrain.config.v1.Config.log:type_name -> chessbrain.config.v1.Log
-	26, // 10: chessbrain.config.v1.SelfPlay.temperature:type_name -> chessbrain.config.v1.Temperature
-	27, // 11: chessbrain.config.v1.SelfPlay.resign:type_name -> chessbrain.config.v1.Resign
-	28, // 12: chessbrain.config.v1.SelfPlay.openings:type_name -> chessbrain.config.v1.Openings
+	22, // 0: chessbrain.config.v1.Config.selfplay:type_name -> chessbrain.config.v1.SelfPlay
+	30, // 1: chessbrain.config.v1.Config.mcts:type_name -> chessbrain.config.v1.MCTS
+	33, // 2: chessbrain.config.v1.Config.data_loader:type_name -> chessbrain.config.v1.DataLoader
+	54, // 3: chessbrain.config.v1.Config.model:type_name -> chessbrain.config.v1.Model
+	60, // 4: chessbrain.config.v1.Config.training:type_name -> chessbrain.config.v1.Training
+	69, // 5: chessbrain.config.v1.Config.metrics:type_name -> chessbrain.config.v1.Metrics
+	70, // 6: chessbrain.config.v1.Config.export:type_name -> chessbrain.config.v1.Export
+	71, // 7: chessbrain.config.v1.Config.plugins:type_name -> chessbrain.config.v1.Plugins
+	48, // 8: chessbrain.config.v1.Config.loop:type_name -> chessbrain.config.v1.Loop
+	73, // 9: chessbrain.config.v1.Config.log:type_name -> chessbrain.config.v1.Log
+	27, // 10: chessbrain.config.v1.SelfPlay.temperature:type_name -> chessbrain.config.v1.Temperature
+	28, // 11: chessbrain.config.v1.SelfPlay.resign:type_name -> chessbrain.config.v1.Resign
+	29, // 12: chessbrain.config.v1.SelfPlay.openings:type_name -> chessbrain.config.v1.Openings
 	0,  // 13: chessbrain.config.v1.SelfPlay.precision:type_name -> chessbrain.config.v1.SelfPlay.Precision
 	1,  // 14: chessbrain.config.v1.SelfPlay.schedule_by:type_name -> chessbrain.config.v1.SelfPlay.Age
-	22, // 15: chessbrain.config.v1.SelfPlay.playout_cap:type_name -> chessbrain.config.v1.PlayoutCap
-	23, // 16: chessbrain.config.v1.SelfPlay.forks:type_name -> chessbrain.config.v1.Forks
-	24, // 17: chessbrain.config.v1.SelfPlay.reduced_visits:type_name -> chessbrain.config.v1.ReducedVisits
-	25, // 18: chessbrain.config.v1.SelfPlay.odds:type_name -> chessbrain.config.v1.Odds
-	66, // 19: chessbrain.config.v1.Openings.positions:type_name -> chessbrain.config.v1.Openings.Position
+	23, // 15: chessbrain.config.v1.SelfPlay.playout_cap:type_name -> chessbrain.config.v1.PlayoutCap
+	24, // 16: chessbrain.config.v1.SelfPlay.forks:type_name -> chessbrain.config.v1.Forks
+	25, // 17: chessbrain.config.v1.SelfPlay.reduced_visits:type_name -> chessbrain.config.v1.ReducedVisits
+	26, // 18: chessbrain.config.v1.SelfPlay.odds:type_name -> chessbrain.config.v1.Odds
+	74, // 19: chessbrain.config.v1.Openings.positions:type_name -> chessbrain.config.v1.Openings.Position
 	2,  // 20: chessbrain.config.v1.Openings.order:type_name -> chessbrain.config.v1.Openings.Order
 	3,  // 21: chessbrain.config.v1.MCTS.cpuct_form:type_name -> chessbrain.config.v1.MCTS.CPUCTForm
 	4,  // 22: chessbrain.config.v1.MCTS.fpu_form:type_name -> chessbrain.config.v1.MCTS.FPUForm
-	30, // 23: chessbrain.config.v1.MCTS.gumbel:type_name -> chessbrain.config.v1.Gumbel
-	31, // 24: chessbrain.config.v1.MCTS.moves_left:type_name -> chessbrain.config.v1.MovesLeft
-	33, // 25: chessbrain.config.v1.DataLoader.stage:type_name -> chessbrain.config.v1.LoaderStage
-	34, // 26: chessbrain.config.v1.LoaderStage.queue:type_name -> chessbrain.config.v1.LoaderQueue
-	35, // 27: chessbrain.config.v1.LoaderStage.file_path_provider:type_name -> chessbrain.config.v1.FilePathProvider
-	36, // 28: chessbrain.config.v1.LoaderStage.chunk_source_reader:type_name -> chessbrain.config.v1.ChunkSourceReader
-	37, // 29: chessbrain.config.v1.LoaderStage.chunk_source_splitter:type_name -> chessbrain.config.v1.ChunkSourceSplitter
-	39, // 30: chessbrain.config.v1.LoaderStage.shuffling_chunk_pool:type_name -> chessbrain.config.v1.ShufflingChunkPool
-	40, // 31: chessbrain.config.v1.LoaderStage.simple_chunk_extractor:type_name -> chessbrain.config.v1.SimpleChunkExtractor
-	41, // 32: chessbrain.config.v1.LoaderStage.chunk_rescorer:type_name -> chessbrain.config.v1.ChunkRescorer
-	43, // 33: chessbrain.config.v1.LoaderStage.chunk_unpacker:type_name -> chessbrain.config.v1.ChunkUnpacker
-	44, // 34: chessbrain.config.v1.LoaderStage.shuffling_frame_sampler:type_name -> chessbrain.config.v1.ShufflingFrameSampler
-	45, // 35: chessbrain.config.v1.LoaderStage.join_positions:type_name -> chessbrain.config.v1.JoinPositions
-	46, // 36: chessbrain.config.v1.LoaderStage.tensor_generator:type_name -> chessbrain.config.v1.TensorGenerator
-	42, // 37: chessbrain.config.v1.LoaderStage.plugin:type_name -> chessbrain.config.v1.LoaderPlugin
+	31, // 23: chessbrain.config.v1.MCTS.gumbel:type_name -> chessbrain.config.v1.Gumbel
+	32, // 24: chessbrain.config.v1.MCTS.moves_left:type_name -> chessbrain.config.v1.MovesLeft
+	34, // 25: chessbrain.config.v1.DataLoader.stage:type_name -> chessbrain.config.v1.LoaderStage
+	35, // 26: chessbrain.config.v1.LoaderStage.queue:type_name -> chessbrain.config.v1.LoaderQueue
+	36, // 27: chessbrain.config.v1.LoaderStage.file_path_provider:type_name -> chessbrain.config.v1.FilePathProvider
+	37, // 28: chessbrain.config.v1.LoaderStage.chunk_source_reader:type_name -> chessbrain.config.v1.ChunkSourceReader
+	38, // 29: chessbrain.config.v1.LoaderStage.chunk_source_splitter:type_name -> chessbrain.config.v1.ChunkSourceSplitter
+	40, // 30: chessbrain.config.v1.LoaderStage.shuffling_chunk_pool:type_name -> chessbrain.config.v1.ShufflingChunkPool
+	41, // 31: chessbrain.config.v1.LoaderStage.simple_chunk_extractor:type_name -> chessbrain.config.v1.SimpleChunkExtractor
+	42, // 32: chessbrain.config.v1.LoaderStage.chunk_rescorer:type_name -> chessbrain.config.v1.ChunkRescorer
+	44, // 33: chessbrain.config.v1.LoaderStage.chunk_unpacker:type_name -> chessbrain.config.v1.ChunkUnpacker
+	45, // 34: chessbrain.config.v1.LoaderStage.shuffling_frame_sampler:type_name -> chessbrain.config.v1.ShufflingFrameSampler
+	46, // 35: chessbrain.config.v1.LoaderStage.join_positions:type_name -> chessbrain.config.v1.JoinPositions
+	47, // 36: chessbrain.config.v1.LoaderStage.tensor_generator:type_name -> chessbrain.config.v1.TensorGenerator
+	43, // 37: chessbrain.config.v1.LoaderStage.plugin:type_name -> chessbrain.config.v1.LoaderPlugin
 	5,  // 38: chessbrain.config.v1.LoaderQueue.overflow:type_name -> chessbrain.config.v1.LoaderQueue.Overflow
-	64, // 39: chessbrain.config.v1.ChunkSourceReader.rescorer:type_name -> chessbrain.config.v1.Stage
-	67, // 40: chessbrain.config.v1.ChunkSourceSplitter.output:type_name -> chessbrain.config.v1.ChunkSourceSplitter.Output
-	38, // 41: chessbrain.config.v1.ShufflingChunkPool.position_weight:type_name -> chessbrain.config.v1.PositionWeight
-	64, // 42: chessbrain.config.v1.ChunkRescorer.rescorer:type_name -> chessbrain.config.v1.Stage
-	68, // 43: chessbrain.config.v1.LoaderPlugin.settings:type_name -> chessbrain.config.v1.LoaderPlugin.SettingsEntry
-	38, // 44: chessbrain.config.v1.ChunkUnpacker.position_weight:type_name -> chessbrain.config.v1.PositionWeight
-	49, // 45: chessbrain.config.v1.Model.arch:type_name -> chessbrain.config.v1.Arch
-	50, // 46: chessbrain.config.v1.Arch.conv_tower:type_name -> chessbrain.config.v1.ConvTower
-	51, // 47: chessbrain.config.v1.Arch.attention:type_name -> chessbrain.config.v1.AttentionBody
-	6,  // 48: chessbrain.config.v1.Arch.activation:type_name -> chessbrain.config.v1.Arch.Activation
-	7,  // 49: chessbrain.config.v1.Arch.policy_head:type_name -> chessbrain.config.v1.Arch.PolicyHead
-	8,  // 50: chessbrain.config.v1.Arch.value_head:type_name -> chessbrain.config.v1.Arch.ValueHead
-	53, // 51: chessbrain.config.v1.ModelKinds.kind:type_name -> chessbrain.config.v1.ModelKind
-	50, // 52: chessbrain.config.v1.ModelKind.conv_tower:type_name -> chessbrain.config.v1.ConvTower
-	9,  // 53: chessbrain.config.v1.Training.source:type_name -> chessbrain.config.v1.Training.Source
-	11, // 54: chessbrain.config.v1.Training.amp:type_name -> chessbrain.config.v1.Training.AMP
-	55, // 55: chessbrain.config.v1.Training.lr_rule:type_name -> chessbrain.config.v1.LRRule
-	56, // 56: chessbrain.config.v1.Training.warmup:type_name -> chessbrain.config.v1.Warmup
-	10, // 57: chessbrain.config.v1.Training.optimizer:type_name -> chessbrain.config.v1.Training.Optimizer
-	57, // 58: chessbrain.config.v1.Training.losses:type_name -> chessbrain.config.v1.Loss
-	58, // 59: chessbrain.config.v1.Training.swa:type_name -> chessbrain.config.v1.SWA
-	59, // 60: chessbrain.config.v1.Training.validation:type_name -> chessbrain.config.v1.Validation
-	60, // 61: chessbrain.config.v1.Training.checkpoint:type_name -> chessbrain.config.v1.Checkpoint
-	12, // 62: chessbrain.config.v1.LRRule.transition:type_name -> chessbrain.config.v1.LRRule.Transition
-	13, // 63: chessbrain.config.v1.Loss.head:type_name -> chessbrain.config.v1.Loss.Head
-	14, // 64: chessbrain.config.v1.Loss.kind:type_name -> chessbrain.config.v1.Loss.Kind
-	15, // 65: chessbrain.config.v1.Loss.target:type_name -> chessbrain.config.v1.Loss.Target
-	15, // 66: chessbrain.config.v1.Loss.mix_target:type_name -> chessbrain.config.v1.Loss.Target
-	16, // 67: chessbrain.config.v1.Export.weights:type_name -> chessbrain.config.v1.Export.Weights
-	69, // 68: chessbrain.config.v1.Export.settings:type_name -> chessbrain.config.v1.Export.SettingsEntry
-	64, // 69: chessbrain.config.v1.Plugins.rescorer:type_name -> chessbrain.config.v1.Stage
-	64, // 70: chessbrain.config.v1.Plugins.sampler:type_name -> chessbrain.config.v1.Stage
-	17, // 71: chessbrain.config.v1.Plugins.on_failure:type_name -> chessbrain.config.v1.Plugins.OnFailure
-	70, // 72: chessbrain.config.v1.Stage.settings:type_name -> chessbrain.config.v1.Stage.SettingsEntry
-	18, // 73: chessbrain.config.v1.Log.level:type_name -> chessbrain.config.v1.Log.Level
-	19, // 74: chessbrain.config.v1.Log.format:type_name -> chessbrain.config.v1.Log.Format
-	75, // [75:75] is the sub-list for method output_type
-	75, // [75:75] is the sub-list for method input_type
-	75, // [75:75] is the sub-list for extension type_name
-	75, // [75:75] is the sub-list for extension extendee
-	0,  // [0:75] is the sub-list for field type_name
+	72, // 39: chessbrain.config.v1.ChunkSourceReader.rescorer:type_name -> chessbrain.config.v1.Stage
+	75, // 40: chessbrain.config.v1.ChunkSourceSplitter.output:type_name -> chessbrain.config.v1.ChunkSourceSplitter.Output
+	39, // 41: chessbrain.config.v1.ShufflingChunkPool.position_weight:type_name -> chessbrain.config.v1.PositionWeight
+	72, // 42: chessbrain.config.v1.ChunkRescorer.rescorer:type_name -> chessbrain.config.v1.Stage
+	76, // 43: chessbrain.config.v1.LoaderPlugin.settings:type_name -> chessbrain.config.v1.LoaderPlugin.SettingsEntry
+	39, // 44: chessbrain.config.v1.ChunkUnpacker.position_weight:type_name -> chessbrain.config.v1.PositionWeight
+	49, // 45: chessbrain.config.v1.Loop.shuffle:type_name -> chessbrain.config.v1.Shuffle
+	50, // 46: chessbrain.config.v1.Loop.gatekeeper:type_name -> chessbrain.config.v1.Gatekeeper
+	52, // 47: chessbrain.config.v1.Loop.rating:type_name -> chessbrain.config.v1.Rating
+	53, // 48: chessbrain.config.v1.Loop.retention:type_name -> chessbrain.config.v1.Retention
+	51, // 49: chessbrain.config.v1.Gatekeeper.sprt:type_name -> chessbrain.config.v1.Sprt
+	55, // 50: chessbrain.config.v1.Model.arch:type_name -> chessbrain.config.v1.Arch
+	56, // 51: chessbrain.config.v1.Arch.conv_tower:type_name -> chessbrain.config.v1.ConvTower
+	57, // 52: chessbrain.config.v1.Arch.attention:type_name -> chessbrain.config.v1.AttentionBody
+	6,  // 53: chessbrain.config.v1.Arch.activation:type_name -> chessbrain.config.v1.Arch.Activation
+	7,  // 54: chessbrain.config.v1.Arch.policy_head:type_name -> chessbrain.config.v1.Arch.PolicyHead
+	8,  // 55: chessbrain.config.v1.Arch.value_head:type_name -> chessbrain.config.v1.Arch.ValueHead
+	59, // 56: chessbrain.config.v1.ModelKinds.kind:type_name -> chessbrain.config.v1.ModelKind
+	56, // 57: chessbrain.config.v1.ModelKind.conv_tower:type_name -> chessbrain.config.v1.ConvTower
+	9,  // 58: chessbrain.config.v1.Training.source:type_name -> chessbrain.config.v1.Training.Source
+	12, // 59: chessbrain.config.v1.Training.amp:type_name -> chessbrain.config.v1.Training.AMP
+	63, // 60: chessbrain.config.v1.Training.lr_rule:type_name -> chessbrain.config.v1.LRRule
+	64, // 61: chessbrain.config.v1.Training.warmup:type_name -> chessbrain.config.v1.Warmup
+	11, // 62: chessbrain.config.v1.Training.optimizer:type_name -> chessbrain.config.v1.Training.Optimizer
+	65, // 63: chessbrain.config.v1.Training.losses:type_name -> chessbrain.config.v1.Loss
+	66, // 64: chessbrain.config.v1.Training.swa:type_name -> chessbrain.config.v1.SWA
+	67, // 65: chessbrain.config.v1.Training.validation:type_name -> chessbrain.config.v1.Validation
+	68, // 66: chessbrain.config.v1.Training.checkpoint:type_name -> chessbrain.config.v1.Checkpoint
+	61, // 67: chessbrain.config.v1.Training.bucket:type_name -> chessbrain.config.v1.Bucket
+	10, // 68: chessbrain.config.v1.Training.export_mode:type_name -> chessbrain.config.v1.Training.ExportMode
+	62, // 69: chessbrain.config.v1.Training.schedule:type_name -> chessbrain.config.v1.Schedule
+	13, // 70: chessbrain.config.v1.LRRule.transition:type_name -> chessbrain.config.v1.LRRule.Transition
+	14, // 71: chessbrain.config.v1.Loss.head:type_name -> chessbrain.config.v1.Loss.Head
+	15, // 72: chessbrain.config.v1.Loss.kind:type_name -> chessbrain.config.v1.Loss.Kind
+	16, // 73: chessbrain.config.v1.Loss.target:type_name -> chessbrain.config.v1.Loss.Target
+	16, // 74: chessbrain.config.v1.Loss.mix_target:type_name -> chessbrain.config.v1.Loss.Target
+	17, // 75: chessbrain.config.v1.Export.weights:type_name -> chessbrain.config.v1.Export.Weights
+	77, // 76: chessbrain.config.v1.Export.settings:type_name -> chessbrain.config.v1.Export.SettingsEntry
+	72, // 77: chessbrain.config.v1.Plugins.rescorer:type_name -> chessbrain.config.v1.Stage
+	72, // 78: chessbrain.config.v1.Plugins.sampler:type_name -> chessbrain.config.v1.Stage
+	18, // 79: chessbrain.config.v1.Plugins.on_failure:type_name -> chessbrain.config.v1.Plugins.OnFailure
+	78, // 80: chessbrain.config.v1.Stage.settings:type_name -> chessbrain.config.v1.Stage.SettingsEntry
+	19, // 81: chessbrain.config.v1.Log.level:type_name -> chessbrain.config.v1.Log.Level
+	20, // 82: chessbrain.config.v1.Log.format:type_name -> chessbrain.config.v1.Log.Format
+	83, // [83:83] is the sub-list for method output_type
+	83, // [83:83] is the sub-list for method input_type
+	83, // [83:83] is the sub-list for extension type_name
+	83, // [83:83] is the sub-list for extension extendee
+	0,  // [0:83] is the sub-list for field type_name
 }
 
 func init() { file_config_chessbrain_proto_init() }
@@ -6439,7 +7539,7 @@ func file_config_chessbrain_proto_init() {
 	if File_config_chessbrain_proto != nil {
 		return
 	}
-	file_config_chessbrain_proto_msgTypes[29].OneofWrappers = []any{
+	file_config_chessbrain_proto_msgTypes[34].OneofWrappers = []any{
 		(*Arch_ConvTower)(nil),
 		(*Arch_Attention)(nil),
 	}
@@ -6448,8 +7548,8 @@ func file_config_chessbrain_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_config_chessbrain_proto_rawDesc), len(file_config_chessbrain_proto_rawDesc)),
-			NumEnums:      20,
-			NumMessages:   51,
+			NumEnums:      21,
+			NumMessages:   58,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -22,17 +22,27 @@ const (
 	GroupSearch    Group = "search"
 	GroupModel     Group = "model"
 	GroupTraining  Group = "training"
+	GroupSource    Group = "source" // where a trainer's rows come from
 	GroupMetrics   Group = "metrics"
 	GroupPlugins   Group = "plugins" // programs with stages, and the rescorers
 	GroupStages    Group = "stages"  // the stages that only a trainer has
-	GroupPlayer    Group = "player"  // a process that only plays
+	GroupExporter  Group = "exporter"
+	GroupPlayer    Group = "player"     // a process that only plays
+	GroupLoop      Group = "loop"       // the cycle of chessbrain run
+	GroupGate      Group = "gatekeeper" // the match of chessbrain gatekeeper, which plays nothing else
+	GroupRetention Group = "retention"  // what chessbrain gc keeps
 	GroupLog       Group = "log"
 )
 
 // Groups of the commands.
 var (
-	TrainGroups    = []Group{GroupRun, GroupPrecision, GroupEpisodes, GroupSelfPlay, GroupSearch, GroupModel, GroupTraining, GroupMetrics, GroupPlugins, GroupStages, GroupLog}
-	SelfPlayGroups = []Group{GroupRun, GroupPrecision, GroupPlayer, GroupSelfPlay, GroupSearch, GroupModel, GroupMetrics, GroupPlugins, GroupLog}
+	TrainGroups = []Group{GroupRun, GroupPrecision, GroupEpisodes, GroupSelfPlay, GroupSearch, GroupModel, GroupSource, GroupTraining, GroupMetrics, GroupPlugins, GroupStages, GroupExporter, GroupLog}
+	// RunGroups are without GroupSource: a cycle trains on its own shuffles.
+	RunGroups        = []Group{GroupRun, GroupLoop, GroupRetention, GroupPrecision, GroupSelfPlay, GroupSearch, GroupModel, GroupTraining, GroupMetrics, GroupPlugins, GroupStages, GroupExporter, GroupLog}
+	GatekeeperGroups = []Group{GroupRun, GroupGate, GroupPrecision, GroupPlugins, GroupLog}
+	ExportGroups     = []Group{GroupRun, GroupPlugins, GroupExporter, GroupLog}
+	GCGroups         = []Group{GroupRun, GroupRetention, GroupLog}
+	SelfPlayGroups   = []Group{GroupRun, GroupPrecision, GroupPlayer, GroupSelfPlay, GroupSearch, GroupModel, GroupMetrics, GroupPlugins, GroupLog}
 )
 
 // Flag describes one command-line flag that sets a field of the configuration.
@@ -43,6 +53,7 @@ type Flag struct {
 	Group Group
 	Usage string // from the schema's comment where the table has none
 
+	valued bool   // a boolean that is always followed by a value: --gating 0
 	fixed  string // a switch: the value that it gives the field when on
 	clears string // list field that it overrides
 	split  bool   // the field is a list of named stages, separated by commas
@@ -50,7 +61,7 @@ type Flag struct {
 }
 
 // Switch says whether the flag needs no value.
-func (f *Flag) Switch() bool { return f.fixed != "" || f.kind() == "bool" }
+func (f *Flag) Switch() bool { return f.fixed != "" || f.kind() == "bool" && !f.valued }
 
 // flagTable is every flag of the configuration. The names of flags and
 // variables are promises to scripts: they do not change.
@@ -108,19 +119,20 @@ var flagTable = []Flag{
 	{Name: "forced-playouts", Path: "mcts.forced_playouts", Group: GroupSearch},
 	{Name: "gumbel", Path: "mcts.gumbel.enabled", Group: GroupSearch},
 	{Name: "gumbel-candidates", Path: "mcts.gumbel.candidates", Group: GroupSearch},
+	{Name: "syzygy-path", Path: "mcts.syzygy_path", Group: GroupSearch},
 
 	{Name: "net", Path: "model.net", Group: GroupModel, Usage: "model kind (b6c64), filters x blocks (64x6), or a net file to start from (default 32x4 with squeeze-and-excitation)"},
 	{Name: "net-kinds", Path: "model.kinds_file", Group: GroupModel},
 
-	{Name: "source", Path: "training.source", Group: GroupTraining},
-	{Name: "source-dir", Path: "training.source_dir", Group: GroupTraining},
+	{Name: "source", Path: "training.source", Group: GroupSource},
+	{Name: "source-dir", Path: "training.source_dir", Group: GroupSource},
 	{Name: "training-name", Path: "training.training_name", Group: GroupTraining},
 	{Name: "device", Path: "training.device", Group: GroupTraining},
 	{Name: "devices", Path: "training.device", Group: GroupTraining, Usage: "A,B: short for --device A --producer-device B"},
 	{Name: "threads", Path: "training.threads", Group: GroupTraining},
 	{Name: "batch-size", Env: "BATCH_SIZE", Path: "training.batch_size", Group: GroupTraining},
 	{Name: "grad-accum-steps", Env: "GRAD_ACCUM_STEPS", Path: "training.grad_accum_steps", Group: GroupTraining},
-	{Name: "steps", Path: "training.steps", Group: GroupTraining},
+	{Name: "steps", Path: "training.steps", Group: GroupSource},
 	{Name: "lr", Path: "training.lr", clears: "training.lr_rule", Group: GroupTraining, Usage: "Constant learning rate; overrides the rules of a file."},
 	{Name: "warmup-steps", Path: "training.warmup.steps", Group: GroupTraining},
 	{Name: "optimizer", Path: "training.optimizer", Group: GroupTraining},
@@ -135,6 +147,67 @@ var flagTable = []Flag{
 	{Name: "keep-checkpoints", Path: "training.checkpoint.keep_last", Group: GroupTraining},
 	{Name: "checkpoint-dir", Env: "MODEL_CHECKPOINT_DIR", Path: "training.checkpoint.dir", Group: GroupTraining},
 
+	{Name: "max-train-bucket-per-new-data", Path: "training.bucket.per_new_row", Group: GroupTraining},
+	{Name: "max-train-bucket-size", Path: "training.bucket.size", Group: GroupTraining},
+	{Name: "stop-when-train-bucket-limited", Path: "training.bucket.stop_when_limited", Group: GroupSource},
+	{Name: "no-repeat-files", Path: "training.no_repeat_files", Group: GroupTraining},
+	{Name: "quit-if-no-data", Path: "training.quit_if_no_data", Group: GroupSource},
+	{Name: "samples-per-epoch", Path: "training.samples_per_epoch", Group: GroupTraining},
+	{Name: "epochs-per-export", Path: "training.epochs_per_export", Group: GroupTraining},
+	{Name: "max-epochs-this-instance", Path: "training.max_epochs_this_instance", Group: GroupSource},
+	{Name: "export-mode", Path: "training.export_mode", Group: GroupSource},
+	{Name: "lr-scale", Path: "training.lr_scale", Group: GroupTraining},
+	{Name: "steps-per-network", Path: "training.schedule.steps_per_network", Group: GroupSource},
+	{Name: "chunks-per-network", Path: "training.schedule.chunks_per_network", Group: GroupSource},
+
+	{Name: "cycles", Path: "loop.cycles", Group: GroupLoop},
+	{Name: "games", Path: "loop.games", Group: GroupLoop},
+	{Name: "hours", Path: "loop.hours", Group: GroupLoop},
+	{Name: "elo", Path: "loop.elo", Group: GroupLoop},
+	{Name: "games-per-cycle", Path: "loop.games_per_cycle", Group: GroupLoop},
+	{Name: "gating", Path: "loop.gating", valued: true, Group: GroupLoop},
+	{Name: "samples-per-cycle", Path: "loop.samples_per_cycle", Group: GroupLoop},
+	{Name: "producer-workers", Env: "PRODUCER_WORKERS", Path: "selfplay.producer_workers", Group: GroupLoop, Usage: "goroutines that play in self-play, each with games of its own; 0 = one a core"},
+	{Name: "min-rows", Path: "loop.shuffle.min_rows", Group: GroupLoop},
+	{Name: "max-rows", Path: "loop.shuffle.max_rows", Group: GroupLoop},
+	{Name: "keep-target-rows", Path: "loop.shuffle.keep_target_rows", Group: GroupLoop},
+	{Name: "expand-window-per-row", Path: "loop.shuffle.expand_window_per_row", Group: GroupLoop},
+	{Name: "taper-window-exponent", Path: "loop.shuffle.taper_window_exponent", Group: GroupLoop},
+	{Name: "taper-window-scale", Path: "loop.shuffle.taper_window_scale", Group: GroupLoop},
+	{Name: "add-to-data-rows", Path: "loop.shuffle.add_to_data_rows", Group: GroupLoop},
+	{Name: "approx-rows-per-file", Path: "loop.shuffle.approx_rows_per_file", Group: GroupLoop},
+	{Name: "gate-games", Path: "loop.gatekeeper.games", Group: GroupLoop},
+	{Name: "gate-visits", Path: "loop.gatekeeper.visits", Group: GroupLoop},
+	{Name: "required-candidate-win-prop", Path: "loop.gatekeeper.required_win_prop", Group: GroupLoop},
+	{Name: "rating-games", Path: "loop.rating.games", Group: GroupLoop},
+	{Name: "rating-opponents", Path: "loop.rating.opponents", Group: GroupLoop},
+	{Name: "rating-visits", Path: "loop.rating.visits", Group: GroupLoop},
+	{Name: "rating-engine", Path: "loop.rating.engine", Group: GroupLoop},
+
+	{Name: "games", Path: "loop.gatekeeper.games", Group: GroupGate},
+	{Name: "required-candidate-win-prop", Path: "loop.gatekeeper.required_win_prop", Group: GroupGate},
+	{Name: "visits", Path: "loop.gatekeeper.visits", Group: GroupGate},
+	{Name: "opening-plies", Path: "loop.gatekeeper.opening_plies", Group: GroupGate},
+	{Name: "max-plies", Path: "loop.gatekeeper.max_plies", Group: GroupGate},
+	{Name: "test-older", Path: "loop.gatekeeper.test_older", Group: GroupGate},
+	{Name: "workers", Path: "loop.gatekeeper.workers", Group: GroupGate},
+	{Name: "gumbel", Path: "loop.gatekeeper.gumbel", Group: GroupGate},
+	{Name: "temperature", Path: "loop.gatekeeper.temperature", Group: GroupGate},
+	{Name: "temperature-plies", Path: "loop.gatekeeper.temperature_plies", Group: GroupGate},
+	{Name: "sprt", Path: "loop.gatekeeper.sprt.enabled", Group: GroupGate},
+	{Name: "sprt-elo0", Path: "loop.gatekeeper.sprt.elo0", Group: GroupGate},
+	{Name: "sprt-elo1", Path: "loop.gatekeeper.sprt.elo1", Group: GroupGate},
+	{Name: "sprt-alpha", Path: "loop.gatekeeper.sprt.alpha", Group: GroupGate},
+	{Name: "sprt-beta", Path: "loop.gatekeeper.sprt.beta", Group: GroupGate},
+
+	{Name: "keep-shuffles", Path: "loop.retention.shuffles", Group: GroupRetention},
+	{Name: "keep-rejected", Path: "loop.retention.rejected", Group: GroupRetention},
+	{Name: "keep-game-rows", Path: "loop.retention.game_rows", Group: GroupRetention},
+	{Name: "keep-game-days", Path: "loop.retention.game_days", Group: GroupRetention},
+	{Name: "keep-gate-pgns", Path: "loop.retention.gate_pgns", Group: GroupRetention},
+	{Name: "keep-models", Path: "loop.retention.models", Group: GroupRetention},
+	{Name: "max-gib", Path: "loop.retention.max_gib", Group: GroupRetention},
+
 	{Name: "metrics-dir", Env: "TENSORBOARD_LOG_DIR", Path: "metrics.dir", Group: GroupMetrics},
 	{Name: "metrics-addr", Path: "metrics.addr", Group: GroupMetrics},
 	{Name: "metrics-public", Path: "metrics.public", Group: GroupMetrics},
@@ -144,7 +217,8 @@ var flagTable = []Flag{
 	{Name: "plugin-dir", Path: "plugins.dir", list: true, Group: GroupPlugins, Usage: "Directory of programs with stages; may be given several times"},
 	{Name: "on-plugin-failure", Path: "plugins.on_failure", Group: GroupPlugins, Usage: "What a program that fails for good means: stop the run, or continue without it"},
 	{Name: "sampler", Path: "plugins.sampler.name", Group: GroupStages, Usage: "Sampler that draws rows from the window"},
-	{Name: "exporter", Path: "export.exporter", Group: GroupStages},
+	{Name: "exporter", Path: "export.exporter", Group: GroupExporter},
+	{Name: "export-weights", Path: "export.weights", Group: GroupExporter, Usage: "Weights of exported nets: as trained (raw) or averaged (swa)"},
 	{Name: "publisher", Path: "export.publisher", Group: GroupStages},
 
 	{Name: "log-level", Path: "log.level", Group: GroupLog},

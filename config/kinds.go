@@ -46,11 +46,16 @@ func Kinds(path string) (*ModelKinds, error) {
 	return kinds, nil
 }
 
+// defaultEngineNodes is what an engine of the rating list gets for a move where
+// nothing is said: enough to play sensibly, and the same on every machine.
+const defaultEngineNodes = 1000
+
 var netSize = regexp.MustCompile(`^([0-9]{1,5})x([0-9]{1,4})$`)
 
 // normalise resolves what one value says about others: a model kind or size
 // becomes the tower of the architecture, deterministic means no producers, amp OFF
-// means fp32 in self-play too, and the name makes the job id.
+// means fp32 in self-play too, an engine that rates has a number of nodes, and the
+// name makes the job id.
 func (e *Effective) normalise() error {
 	if err := e.resolveNet(); err != nil {
 		return err
@@ -77,6 +82,10 @@ func (e *Effective) normalise() error {
 	if c.GetJobId() == "" && c.GetName() != "" {
 		c.JobId = proto.String(JobID(c.GetName()))
 		e.origins["job_id"] = e.Origin("name")
+	}
+	if r := c.GetLoop().GetRating(); r.GetEngine() != "" && len(r.GetEngineNodes()) == 0 {
+		r.EngineNodes = []int64{defaultEngineNodes}
+		e.origins["loop.rating.engine_nodes"] = e.Origin("loop.rating.engine")
 	}
 	if out := c.GetSelfplay().GetOutputDir(); out != "" && e.Origin("run_dir") == "default" {
 		c.RunDir = proto.String(out) // a process that only plays needs no other directory

@@ -110,9 +110,15 @@ func TestPrecedence(t *testing.T) {
 // TestEveryFlagSetsItsField gives every flag a value that is not the default
 // and looks for it in the field.
 func TestEveryFlagSetsItsField(t *testing.T) {
-	for _, v := range NewFlagSet(TrainGroups...).Values() {
+	var all []Group
+	for i := range flagTable {
+		if g := flagTable[i].Group; !slices.Contains(all, g) {
+			all = append(all, g)
+		}
+	}
+	for _, v := range NewFlagSet(all...).Values() {
 		f := v.Flag()
-		text := map[string]string{"bool": "true", "int": "3", "uint": "3", "float": "0.5", "string": "xyz", "names": "identity", "directory": "xyz"}[v.Type()]
+		text := map[string]string{"bool": map[string]string{"true": "0", "false": "true"}[v.String()], "int": "3", "uint": "3", "float": "0.375", "string": "xyz", "names": "identity", "directory": "xyz"}[v.Type()]
 		if words := strings.Split(v.Type(), "|"); len(words) > 1 {
 			text = words[0]
 			if text == v.String() {
@@ -183,6 +189,14 @@ func TestRefusedValues(t *testing.T) {
 		{args: []string{"--metrics-addr", "0.0.0.0:9000", "--metrics-public"}, want: `other machines could read it`},
 		{args: []string{"--metrics-addr", "9000"}, want: `not an address`},
 		{args: []string{"--job-id", "a b"}, want: "--job-id: job_id"},
+		{file: "loop {\n gatekeeper { sprt { elo0: 5 elo1: 5 } } }", want: "run.textproto:2:30: loop.gatekeeper.sprt.elo1 = 5: not above elo0, which is 5"},
+		{file: "loop { gatekeeper { sprt { alpha: 0.5 } } }", want: "loop.gatekeeper.sprt.alpha = 0.5: out of range; allowed is above 0 and below 0.5"},
+		{file: "loop { shuffle { min_rows: 9 max_rows: 8 } }", want: "run.textproto:1:30: loop.shuffle.max_rows = 8: below min_rows, which is 9"},
+		{file: "loop { rating { engine_skill: 3 } }", want: "loop.rating.engine: there are nodes or skill levels for no engine"},
+		{file: "loop { rating { engine: 'e' engine_nodes: [5, 0] } }", want: "run.textproto:1:47: loop.rating.engine_nodes[1] = 0: out of range"},
+		{args: []string{"--max-train-bucket-per-new-data", "-1"}, want: "--max-train-bucket-per-new-data: training.bucket.per_new_row = -1: out of range"},
+		{args: []string{"--lr-scale", "0"}, want: "--lr-scale: training.lr_scale = 0: out of range; allowed is above 0"},
+		{args: []string{"--export-mode", "all"}, want: `"all" is none of direct|main|extra|trainonly`},
 		{file: "export { path: '../x' }", want: "run.textproto:1:10: export.path"},
 		{file: "export { path: 'x{y}' }", want: "{y} means nothing"},
 		{file: "model { arch { conv_tower { filters: 4 se_ratio: 8 } } }", want: "run.textproto:1:40: model.arch.conv_tower.se_ratio = 8: above the 4 filters"},
@@ -311,6 +325,12 @@ func TestImplied(t *testing.T) {
 		e, err := Resolve(Input{File: mustParse(t, c.file), Flags: set(t, c.args...)})
 		if err != nil || e.Config.GetSelfplay().GetPrecision() != c.want {
 			t.Errorf("%s %v: %v %v, want %v", c.file, c.args, err, e.Config.GetSelfplay().GetPrecision(), c.want)
+		}
+	}
+	for text, want := range map[string][]int64{"engine: 'stockfish'": {1000}, "engine: 'stockfish' engine_nodes: [1, 10]": {1, 10}, "games: 2": nil} {
+		e, err := Resolve(Input{File: mustParse(t, "loop { rating { "+text+" } }")})
+		if err != nil || !slices.Equal(e.Config.GetLoop().GetRating().GetEngineNodes(), want) {
+			t.Errorf("%s: %v, nodes %v, want %v", text, err, e.Config.GetLoop().GetRating().GetEngineNodes(), want)
 		}
 	}
 	e, err = Resolve(Input{File: mustParse(t, "training { lr_rule { lr: .5 } }"), Flags: set(t, "--lr", "0.1")})
@@ -445,5 +465,55 @@ func TestOverrides(t *testing.T) {
 		if _, err := Resolve(Input{File: file, Flags: s, Overrides: []string{text}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
+	}
+}
+
+// TestKataGoFlags holds the names and defaults of the flags that people who come
+// from KataGo know, by command.
+func TestKataGoFlags(t *testing.T) {
+	for _, c := range []struct {
+		command string
+		groups  []Group
+		flags   string
+	}{
+		{"train", TrainGroups, "max-train-bucket-per-new-data=0 max-train-bucket-size=5000000 stop-when-train-bucket-limited=false no-repeat-files=false " +
+			"quit-if-no-data=false samples-per-epoch=0 epochs-per-export=1 max-epochs-this-instance=0 export-mode=direct lr-scale=1 steps-per-network=0 " +
+			"chunks-per-network=0 source=selfplay source-dir= steps=0 exporter=safetensors export-weights=raw"},
+		{"run", RunGroups, "cycles=0 games=0 hours=0 elo=0 games-per-cycle=500 gating=true samples-per-cycle=500000 min-rows=100000 max-rows=0 " +
+			"keep-target-rows=600000 expand-window-per-row=0.4 taper-window-exponent=0.65 taper-window-scale=50000 add-to-data-rows=0 " +
+			"approx-rows-per-file=70000 gate-games=200 required-candidate-win-prop=0.5 rating-games=0 keep-shuffles=2 max-gib=0 training-name=main net= " +
+			"batch-size=16 max-train-bucket-per-new-data=0 samples-per-epoch=0 producer-workers=0"},
+		{"gatekeeper", GatekeeperGroups, "games=200 required-candidate-win-prop=0.5 visits=100 opening-plies=8 max-plies=450 test-older=false workers=0 " +
+			"gumbel=false temperature=0 temperature-plies=20 sprt=false sprt-elo0=0 sprt-elo1=10 sprt-alpha=0.05 sprt-beta=0.05 run-dir=runs/chessbrain"},
+		{"export", ExportGroups, "exporter=safetensors export-weights=raw run-dir=runs/chessbrain"},
+		{"gc", GCGroups, "keep-shuffles=2 keep-rejected=20 keep-game-rows=0 keep-game-days=0 keep-gate-pgns=0 keep-models=0 max-gib=0"},
+	} {
+		s, seen := NewFlagSet(c.groups...), map[string]bool{}
+		for _, v := range s.Values() {
+			if seen[v.Flag().Name] {
+				t.Errorf("%s has --%s twice", c.command, v.Flag().Name)
+			}
+			seen[v.Flag().Name] = true
+		}
+		for text := range strings.FieldsSeq(c.flags) {
+			name, def, _ := strings.Cut(text, "=")
+			if v := s.Lookup(name); v == nil || v.String() != def {
+				t.Errorf("%s --%s: %v, want default %q", c.command, name, v, def)
+			}
+		}
+	}
+	for _, name := range []string{"source", "source-dir", "export-mode", "episodes", "steps"} {
+		if NewFlagSet(RunGroups...).Lookup(name) != nil {
+			t.Errorf("run has --%s, which its stages set", name)
+		}
+	}
+	// As in KataGo, --gating takes a value: --gating 0.
+	s := NewFlagSet(RunGroups...)
+	if err := parseFlags(s, "--gating", "0", "--cycles", "3"); err != nil {
+		t.Fatal(err)
+	}
+	e, err := Resolve(Input{Flags: s})
+	if err != nil || e.Config.GetLoop().GetGating() || e.Config.GetLoop().GetCycles() != 3 || s.Lookup("gating").NoOptDefVal() != "" {
+		t.Errorf("%v, %v", e, err)
 	}
 }

@@ -101,6 +101,28 @@ var ranges = map[string]bounds{
 	"training.checkpoint.interval_steps": within(1, manySteps), "training.checkpoint.keep_last": within(1, 1e6),
 	"training.checkpoint.keep_every": within(0, 1e6),
 
+	"training.bucket.per_new_row": within(0, 1e6), "training.bucket.size": within(1, manySteps),
+	"training.samples_per_epoch": within(0, manySteps), "training.epochs_per_export": within(0, 1e6),
+	"training.max_epochs_this_instance": within(0, 1e12), "training.lr_scale": above(0, 1e6),
+	"training.schedule.steps_per_network": within(0, manySteps), "training.schedule.chunks_per_network": within(0, manySteps),
+
+	"loop.cycles": within(0, 1e9), "loop.games": within(0, 1e12), "loop.hours": within(0, 1e6), "loop.elo": within(-1e5, 1e5),
+	"loop.games_per_cycle": within(1, 1e12), "loop.samples_per_cycle": within(1, manySteps),
+	"loop.shuffle.min_rows": within(1, 1e12), "loop.shuffle.max_rows": within(0, 1e12), "loop.shuffle.keep_target_rows": within(0, 1e12),
+	"loop.shuffle.expand_window_per_row": within(0, 1e6), "loop.shuffle.taper_window_exponent": above(0, 1),
+	"loop.shuffle.taper_window_scale": within(0, 1e12), "loop.shuffle.add_to_data_rows": within(0, 1e12),
+	"loop.shuffle.approx_rows_per_file": within(1, 1e9),
+	"loop.gatekeeper.games":             within(2, 1e6), "loop.gatekeeper.required_win_prop": within(0, share),
+	"loop.gatekeeper.visits": within(1, 1e8), "loop.gatekeeper.opening_plies": within(0, 1000), "loop.gatekeeper.max_plies": within(2, 20000),
+	"loop.gatekeeper.workers": within(0, 1024), "loop.gatekeeper.temperature": within(0, 100), "loop.gatekeeper.temperature_plies": within(0, 1e5),
+	"loop.gatekeeper.sprt.elo0": within(-2000, 2000), "loop.gatekeeper.sprt.elo1": within(-2000, 2000),
+	"loop.gatekeeper.sprt.alpha": {low: 0, high: 0.5, lowOpen: true, highOpen: true}, "loop.gatekeeper.sprt.beta": {low: 0, high: 0.5, lowOpen: true, highOpen: true},
+	"loop.rating.games": within(0, 1e6), "loop.rating.opponents": within(0, 1000), "loop.rating.engine_nodes[]": within(1, 1e12),
+	"loop.rating.engine_skill[]": within(0, 100), "loop.rating.visits": within(1, 1e8),
+	"loop.retention.shuffles": within(1, 1e6), "loop.retention.rejected": within(0, 1e6), "loop.retention.game_rows": within(0, 1e15),
+	"loop.retention.game_days": within(0, 1e5), "loop.retention.max_gib": within(0, 1e9), "loop.retention.gate_pgns": within(0, 1e6),
+	"loop.retention.models": within(0, 1e6),
+
 	"metrics.every": within(1, 1e9), "export.every_checkpoints": within(0, 1e6), "export.keep": within(0, 1e6),
 	"data_loader.stage[].queue.capacity": within(1, 1e6), "data_loader.stage[].file_path_provider.poll_seconds": above(0, 86400),
 	"data_loader.stage[].chunk_source_reader.threads":                       within(1, 1024),
@@ -159,6 +181,7 @@ func (e *Effective) validate() (bad Errors) {
 	c := e.Config
 	e.validateNames(complain)
 	validateTraining(c.GetTraining(), complain)
+	validateLoop(c.GetLoop(), complain)
 	e.validateSource(complain)
 	validateStages(c, complain)
 	for i, p := range c.GetSelfplay().GetOpenings().GetPositions() {

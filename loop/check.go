@@ -33,6 +33,7 @@ func CheckConfig(e *config.Effective) error {
 		"use source LOADER, or leave the section away", "has no meaning with source "+t.GetSource().String())
 	refuse(t.GetSourceDir() != "" && t.GetSource() == config.Training_LOADER, "training.source_dir",
 		"name it in a stage file_path_provider", "has no meaning with source LOADER")
+	checkPace(t, refuse)
 	x := c.GetExport()
 	refuse(x.GetWeights() == config.Export_SWA && t.GetSwa().GetPeriod() == 0, "export.weights",
 		"set training.swa.period, or take RAW", "there is no average to export")
@@ -53,4 +54,30 @@ func checkTrains(e *config.Effective) error {
 		return e.Errorf("selfplay.forks.early", remedy, "train counts its games as episodes, and forks have no number of their own")
 	}
 	return nil
+}
+
+// checkPace refuses settings of the training's pace that its source cannot honour.
+func checkPace(t *config.Training, refuse func(bad bool, field, remedy, reason string)) {
+	shuffled, epochs := t.GetSource() == config.Training_SHUFFLED, t.GetSamplesPerEpoch() > 0
+	source := "has no meaning with source " + t.GetSource().String()
+	for _, s := range []struct {
+		set   bool
+		field string
+	}{
+		{t.GetBucket().GetPerNewRow() > 0, "training.bucket.per_new_row"}, {t.GetBucket().GetStopWhenLimited(), "training.bucket.stop_when_limited"},
+		{t.GetNoRepeatFiles(), "training.no_repeat_files"},
+		{t.GetMaxEpochsThisInstance() > 0 && t.GetSchedule().GetStepsPerNetwork() == 0, "training.max_epochs_this_instance"}, // a schedule's nets are its epochs
+	} {
+		refuse(s.set && !shuffled, s.field, "use source SHUFFLED, or leave it away", source)
+		refuse(s.set && shuffled && !epochs, s.field, "set training.samples_per_epoch (KataGo's default is 1000000)", "has no meaning without epochs")
+	}
+	refuse(epochs && !shuffled, "training.samples_per_epoch", "use source SHUFFLED, or leave it away", source)
+	refuse(t.GetQuitIfNoData() && !shuffled, "training.quit_if_no_data", "use source SHUFFLED, or leave it away", source)
+	refuse(t.GetBucket().GetStopWhenLimited() && t.GetBucket().GetPerNewRow() == 0, "training.bucket.stop_when_limited",
+		"set training.bucket.per_new_row, or leave it away", "a bucket without a limit never limits")
+	s := t.GetSchedule()
+	refuse(s.GetStepsPerNetwork() > 0 && t.GetSource() != config.Training_LOADER, "training.schedule.steps_per_network",
+		"use source LOADER, or leave it away", source)
+	refuse(s.GetChunksPerNetwork() > 0 && s.GetStepsPerNetwork() == 0, "training.schedule.chunks_per_network",
+		"set training.schedule.steps_per_network", "has no meaning without steps_per_network")
 }

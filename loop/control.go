@@ -14,6 +14,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/monitor"
+	"github.com/chessbrain/chessbrain/replay/loader"
 	"github.com/chessbrain/chessbrain/stage"
 )
 
@@ -46,19 +47,25 @@ func (s Swap) Message() (Message, error) {
 }
 
 // Commands are what a running process answers on its control socket. One that
-// does not train leaves Checkpoint and Subscribe nil.
+// does not train leaves Checkpoint, Subscribe and StartNow nil.
 type Commands struct {
 	Status     func() any                            // one page of state
 	Stop       func()                                // finish the current step, save, end
 	Checkpoint func()                                // write a checkpoint after the next step
 	Subscribe  func() (<-chan monitor.Event, func()) // events from now on, and how to end them
 	Swap       func(context.Context, Swap) error     // returns when the new stages work; after an error the old ones do
+	StartNow   func() error                          // begin the next net without waiting for its chunks
+
+	// For who runs in the same process (Options.Commands), not for the socket. ok is
+	// false for a run without data loader, or without schedule; nil = never.
+	Loader   func() (s loader.Stats, ok bool)
+	Schedule func() (p SchedulePage, ok bool)
 }
 
 // Control serves the control socket of one process: a Unix socket with mode
 // 0700 that takes JSON lines {"type", "payload"}. Types: status, subscribe,
-// stop, checkpoint-now, swap-plugin (payload: Swap); the answer has type ok,
-// status, event or error. start-training-now is answered with an error.
+// stop, checkpoint-now, start-training-now, swap-plugin (payload: Swap); the
+// answer has type ok, status, event or error.
 type Control struct {
 	Path     string
 	listener net.Listener
@@ -164,21 +171,34 @@ func (c *Control) handle(out *json.Encoder, m Message) bool {
 	case "stop":
 		defer c.commands.Stop() // after the answer: the process may end at once
 		return out.Encode(answer("ok", "finishing the current step, then saving")) == nil
-	case "checkpoint-now", "subscribe":
-		if c.commands.Checkpoint == nil {
+	case "subscribe":
+		if c.commands.Subscribe == nil {
 			return out.Encode(answer("error", "a process that only plays has no "+m.Type)) == nil
 		}
-		if m.Type == "subscribe" {
-			return c.stream(out)
+		return c.stream(out)
+	case "checkpoint-now":
+		if c.commands.Checkpoint == nil {
+			return out.Encode(answer("error", "a process that only plays has no "+m.Type)) == nil
 		}
 		c.commands.Checkpoint()
 		return out.Encode(answer("ok", "a checkpoint follows the next step")) == nil
 	case "swap-plugin":
 		return out.Encode(c.swap(m)) == nil
 	case "start-training-now":
-		return out.Encode(answer("error", m.Type+" is not in this build")) == nil
+		return out.Encode(c.startNow()) == nil
 	}
-	return out.Encode(answer("error", fmt.Sprintf("unknown type %q; known: status, subscribe, stop, checkpoint-now, swap-plugin", m.Type))) == nil
+	return out.Encode(answer("error", fmt.Sprintf("unknown type %q; known: status, subscribe, stop, checkpoint-now, start-training-now, swap-plugin", m.Type))) == nil
+}
+
+// startNow answers start-training-now.
+func (c *Control) startNow() Message {
+	if c.commands.StartNow == nil {
+		return answer("error", "only a trainer has start-training-now")
+	}
+	if err := c.commands.StartNow(); err != nil {
+		return answer("error", err.Error())
+	}
+	return answer("ok", "the next net begins without waiting for new chunks")
 }
 
 // swap answers swap-plugin.

@@ -64,7 +64,7 @@ func DryRun(e *config.Effective, w io.Writer) (err error) {
 		return err
 	}
 	fmt.Fprintf(w, "training: batch %d x %d -> %s\n", c.GetTraining().GetBatchSize(), c.GetTraining().GetGradAccumSteps(), dir.Checkpoints)
-	fmt.Fprintf(w, "metrics -> %s; nets -> %s (%s)\n", dir.Metrics, dir.netPath(c.GetExport().GetPath()), c.GetExport().GetExporter())
+	fmt.Fprintf(w, "metrics -> %s; nets -> %s\n", dir.Metrics, describeExport(c, dir))
 	_, err = fmt.Fprintf(w, "disk: %d MiB may be used\n", free>>20)
 	return err
 }
@@ -97,13 +97,13 @@ func describeSource(w io.Writer, e *config.Effective, dir Dir, stages *Stages) e
 		}
 		source, err := shuffle.OpenLatest(from)
 		if errors.Is(err, shuffle.ErrNone) { // it may be an earlier step's to make
-			_, err = fmt.Fprintf(w, "rows: none yet in %s: run chessbrain shuffle before\n", from)
+			_, err = fmt.Fprintf(w, "rows: none yet in %s: run chessbrain shuffle before\n%s", from, describeEpochs(t))
 			return err
 		}
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "rows: %d of %s in %s, %s\n", source.NumRows(), source.Manifest().Name, from, until)
+		fmt.Fprintf(w, "rows: %d of %s in %s, %s\n%s", source.NumRows(), source.Manifest().Name, from, until, describeEpochs(t))
 		return source.Close()
 	case config.Training_LOADER:
 		l, err := loading.New(context.Background(), e, stages.Host())
@@ -111,9 +111,54 @@ func describeSource(w io.Writer, e *config.Effective, dir Dir, stages *Stages) e
 			return err
 		}
 		fmt.Fprintf(w, "rows: of the %d stages of data_loader, %s\n", len(e.Config.GetDataLoader().GetStage()), until)
+		if s := t.GetSchedule(); s.GetStepsPerNetwork() > 0 {
+			fmt.Fprintf(w, "schedule: %d steps a net, each after %d new chunks (0 = it never waits)\n", s.GetStepsPerNetwork(), s.GetChunksPerNetwork())
+		}
+		for _, warning := range mixedSchedule(e.Config) {
+			fmt.Fprintf(w, "warning: %s\n", warning)
+		}
 		return l.Close()
 	}
 	return nil
+}
+
+// describeExport says where nets go.
+func describeExport(c *config.Config, dir Dir) string {
+	switch c.GetTraining().GetExportMode() {
+	case config.Training_MAIN:
+		return dir.ToExport() + ", for chessbrain export"
+	case config.Training_EXTRA:
+		return dir.ToExportExtra() + ", for chessbrain export"
+	case config.Training_TRAINONLY:
+		return "nowhere (export mode TRAINONLY)"
+	}
+	return fmt.Sprintf("%s (%s)", dir.netPath(c.GetExport().GetPath()), c.GetExport().GetExporter())
+}
+
+// describeEpochs says in which epochs a training on shuffles goes, and how the
+// train bucket limits it; "" where there are none.
+func describeEpochs(t *config.Training) string {
+	if t.GetSamplesPerEpoch() == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("epochs: %d samples each", t.GetSamplesPerEpoch())
+	if n := t.GetMaxEpochsThisInstance(); n > 0 {
+		text += fmt.Sprintf(", at most %d in this process", n)
+	}
+	if n := t.GetEpochsPerExport(); n > 0 {
+		text += fmt.Sprintf("; a net after every %d\n", n)
+	} else {
+		text += "; a net at the end\n"
+	}
+	b, limited := t.GetBucket(), "waits"
+	if b.GetStopWhenLimited() {
+		limited = "ends"
+	}
+	if b.GetPerNewRow() > 0 {
+		text += fmt.Sprintf("train bucket: %g samples for each new row, at most %d; the training %s where it holds too little\n", b.GetPerNewRow(),
+			max(b.GetSize(), t.GetSamplesPerEpoch()), limited)
+	}
+	return text
 }
 
 // longestGame is the number of plies at which the longest games are cut.

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
@@ -23,9 +24,8 @@ import (
 // as it is now; where rows come from elsewhere, the newest games of the run's own
 // directory, as many as a window holds.
 func (r *run) exportGames(ctx context.Context) iter.Seq2[*record.Game, error] {
-	t := r.cfg.GetTraining()
 	if !r.hasGames() {
-		return dirGames(ctx, r.dir.selfplay(), t.GetReplaySize(), t.GetValidation().GetShare(), r.log)
+		return ExportGames(ctx, r.dir, r.cfg, r.log)
 	}
 	view := r.games.Train.View()
 	return func(yield func(*record.Game, error) bool) {
@@ -35,6 +35,13 @@ func (r *run) exportGames(ctx context.Context) iter.Seq2[*record.Game, error] {
 			}
 		}
 	}
+}
+
+// ExportGames are the games that an exporter of another process than the trainer
+// may ask for: the newest of the run's own directory, as many as a window holds.
+func ExportGames(ctx context.Context, d Dir, c *config.Config, log *slog.Logger) iter.Seq2[*record.Game, error] {
+	t := c.GetTraining()
+	return dirGames(ctx, d.selfplay(), t.GetReplaySize(), t.GetValidation().GetShare(), log)
 }
 
 // askedGames are games that notice who asks for them.

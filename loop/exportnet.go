@@ -105,10 +105,8 @@ func (r *run) export(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	games := &askedGames{seq: r.exportGames(ctx)}
-	c.Games = games.each
-	files, err := r.stages.exporter.Export(ctx, c, r.dir.staging())
-	if err != nil && games.none() {
+	files, noGames, err := r.stages.Export(ctx, c, r.exportGames(ctx), r.dir.staging())
+	if noGames {
 		r.log.Warn("nothing is exported: there are no games yet", "exporter", r.stages.exporter.Name(), "net", c.Net.Name, "error", err)
 		return nil
 	}
@@ -138,12 +136,19 @@ func (r *run) export(ctx context.Context) error {
 // games.
 func (r *run) exportCheckpoint() (*stage.Checkpoint, error) {
 	weights, net := r.exportNet()
+	return StageCheckpoint(net, r.metadata(weights), stage.NetInfo{Name: filepath.Base(r.exportPath()),
+		Step: uint64(r.trainer.NumSteps()), Samples: uint64(r.trainer.NumSamples()), Rows: uint64(r.state.Rows)})
+}
+
+// StageCheckpoint is what an exporter sees of a net, without games: its tensors,
+// which are shared, and what is known about it. The id of info is filled in.
+func StageCheckpoint(net *nn.Net, metadata map[string]string, info stage.NetInfo) (*stage.Checkpoint, error) {
 	arch, err := json.Marshal(net.Arch)
 	if err != nil {
 		return nil, fmt.Errorf("encode net description: %w", err)
 	}
-	c := &stage.Checkpoint{Arch: arch, Metadata: r.metadata(weights), Net: stage.NetInfo{Name: filepath.Base(r.exportPath()), ID: net.ID(),
-		Step: uint64(r.trainer.NumSteps()), Samples: uint64(r.trainer.NumSamples()), Rows: uint64(r.state.Rows)}}
+	info.ID = net.ID()
+	c := &stage.Checkpoint{Arch: arch, Metadata: metadata, Net: info}
 	for _, p := range net.Params {
 		c.Tensors = append(c.Tensors, stage.Tensor{Name: p.Name, Shape: p.Shape, Data: p.Data})
 	}

@@ -40,6 +40,9 @@ func (r *run) openLoader(ctx context.Context) (rowSource, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, warning := range mixedSchedule(r.cfg) {
+		r.log.Warn(warning)
+	}
 	t := r.cfg.GetTraining()
 	s := &loaderRows{Loader: l, most: int(t.GetValidation().GetMaxRows()), log: r.log}
 	if t.GetSwa().GetPeriod() > 0 {

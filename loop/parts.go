@@ -97,3 +97,6 @@ func CheckpointEpisode(c *trainer.Checkpoint) (int64, error) {
 	_, err := c.Restore([]stage.Section{s.Section()})
 	return s.Episodes, err
 }
+
+// NearestDir returns path or its nearest parent that exists.
+func NearestDir(path string) string { return nearestDir(path) }

@@ -48,10 +48,16 @@ func newNetFinder(e *config.Effective, dir Dir, job string) (netFinder, error) {
 	if models == "" {
 		return &checkpointNets{dir: dir, job: job, bootstrap: bootstrap(fmt.Sprintf("%s-%s-s0-d0", job, dir.Training))}, nil
 	}
-	if info, err := os.Stat(models); err != nil || !info.IsDir() {
+	if info, err := os.Stat(models); !ownModels(dir, models) && (err != nil || !info.IsDir()) {
 		return nil, e.Errorf("selfplay.models_dir", "make the directory; while it is empty, random weights play", "no such directory")
 	}
 	return &modelFiles{dir: models, bootstrap: bootstrap(bootstrapName)}, nil
+}
+
+// ownModels says whether a directory of nets is the run's own, which is made
+// where it is not there: an asynchronous run begins with self-play.
+func ownModels(dir Dir, models string) bool {
+	return filepath.Clean(models) == filepath.Join(dir.Root, "models")
 }
 
 // checkpointNets finds the newest checkpoint of a run.
@@ -154,11 +160,17 @@ func (m *modelFiles) load(path string) (*foundNet, error) {
 	if err != nil {
 		return nil, err
 	}
+	name := m.nameOf(path)
+	return &foundNet{net: net, name: name, samples: samplesOf(name)}, nil
+}
+
+// nameOf returns the name of the net in a file.
+func (m *modelFiles) nameOf(path string) string {
 	name := strings.TrimSuffix(filepath.Base(path), NetSuffix)
 	if dir := filepath.Dir(path); name+NetSuffix == netFile && dir != filepath.Clean(m.dir) {
-		name = filepath.Base(dir) // <name>/net.safetensors
+		return filepath.Base(dir) // <name>/net.safetensors
 	}
-	return &foundNet{net: net, name: name, samples: samplesOf(name)}, nil
+	return name
 }
 
 var netNameForm = regexp.MustCompile(`-s(\d+)-d\d+$`)

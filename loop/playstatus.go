@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chessbrain/chessbrain/loop/alarms"
 	"github.com/chessbrain/chessbrain/monitor"
 	"github.com/chessbrain/chessbrain/selfplay"
 )
@@ -54,6 +55,7 @@ func (s *selfPlayer) openEvents() error {
 	}
 	s.bus = monitor.NewBus(monitor.BusOptions{Job: s.job})
 	s.bus.Attach(s.files)
+	s.bus.Go(256, alarms.New(s.bus.Publish))
 	for _, r := range s.opt.Readers {
 		s.bus.Attach(r)
 	}

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,12 +15,12 @@ import (
 
 // prepareDir takes the locks, checks the configuration against the run that
 // lies there, and writes down how the run was started.
-func (r *run) prepareDir() error {
+func (r *run) prepareDir(ctx context.Context) error {
 	root := r.cfg.GetRunDir()
 	if err := fsx.CheckSpace(fsx.OS, nearestDir(root), 0); err != nil {
 		return err
 	}
-	if err := r.takeLocks(Dir{Root: root}.locks()); err != nil {
+	if err := r.takeLocks(ctx, Dir{Root: root}.locks()); err != nil {
 		return err
 	}
 	exists, err := r.readInfo()
@@ -38,7 +39,7 @@ func (r *run) prepareDir() error {
 			return fmt.Errorf("make run directory: %w", err)
 		}
 	}
-	if err := r.lockOutside(); err != nil {
+	if err := r.lockOutside(ctx); err != nil {
 		return err
 	}
 	return r.writeStart()
@@ -71,26 +72,29 @@ func (r *run) runID() string { return r.info.Created.UTC().Format(time.RFC3339Na
 
 // takeLocks takes the run for this process: self-play training holds the whole
 // run, training from a directory shares it with the processes that play.
-func (r *run) takeLocks(dir string) error {
+func (r *run) takeLocks(ctx context.Context, dir string) error {
 	if err := fsx.MkdirAll(fsx.OS, dir); err != nil {
 		return fmt.Errorf("make run directory: %w", err)
 	}
-	if err := r.lock(filepath.Join(dir, "run"), !r.playsItself()); err != nil {
+	if !r.opt.Locked {
+		if err := r.lock(ctx, filepath.Join(dir, "run"), !r.playsItself()); err != nil {
+			return err
+		}
+	}
+	if err := r.lock(ctx, filepath.Join(dir, "trainer-"+r.cfg.GetTraining().GetTrainingName()), false); err != nil {
 		return err
 	}
-	if err := r.lock(filepath.Join(dir, "trainer-"+r.cfg.GetTraining().GetTrainingName()), false); err != nil {
-		return err
-	}
-	r.role = r.locks[1]
+	r.role = r.locks[len(r.locks)-1]
 	if r.role.HeartbeatOnly() {
 		r.log.Warn("no flock on this file system: the lock's heartbeat decides", "stale_after", "60s")
 	}
 	return nil
 }
 
-// lock takes one more lock of this run.
-func (r *run) lock(path string, shared bool) error {
-	l, err := fsx.Acquire(path, fsx.LockOptions{Shared: shared, Command: r.opt.Command})
+// lock takes one more lock of this run, and waits for it as long as the options
+// say.
+func (r *run) lock(ctx context.Context, path string, shared bool) error {
+	l, err := fsx.AcquireWithin(ctx, path, fsx.LockOptions{Shared: shared, Command: r.opt.Command}, r.opt.LockWait)
 	if err == nil {
 		r.locks = append(r.locks, l)
 	}
@@ -99,14 +103,14 @@ func (r *run) lock(path string, shared bool) error {
 
 // lockOutside locks checkpoint and metrics directories that do not lie in the
 // run: another run of the same job id could write there too.
-func (r *run) lockOutside() error {
+func (r *run) lockOutside(ctx context.Context) error {
 	for _, d := range []struct{ set, dir string }{
 		{r.cfg.GetTraining().GetCheckpoint().GetDir(), r.dir.Checkpoints}, {r.cfg.GetMetrics().GetDir(), r.dir.Metrics},
 	} {
 		if d.set == "" {
 			continue
 		}
-		if err := r.lock(filepath.Join(d.dir, ".trainer"), false); err != nil {
+		if err := r.lock(ctx, filepath.Join(d.dir, ".trainer"), false); err != nil {
 			return err
 		}
 	}
@@ -150,16 +154,19 @@ func (r *run) compareConfig() error {
 
 // writeStart writes the effective configuration, its history and run.json.
 func (r *run) writeStart() error {
-	text := config.Format(r.cfg)
+	text, before := config.Format(r.cfg), r.info
 	r.info.ConfigHash = config.Hash(r.cfg)
 	r.info.Program, r.info.Go = r.opt.Version, runtime.Version()
 	r.info.Arithmetic = arithmeticOf(r.cfg, true, r.playsItself())
-	r.info.Starts++
 	var err error
 	if r.initial, err = r.initialNet(); err != nil {
 		return err
 	}
 	r.info.Arch = r.initial.Arch.String()
+	if r.opt.Locked && before.Starts > 0 && r.info == before {
+		return nil
+	}
+	r.info.Starts++
 	name := fmt.Sprintf("%04d_%s.textproto", r.info.Starts, time.Now().UTC().Format("20060102T150405"))
 	if err := r.writeConfig(name, text); err != nil {
 		return err

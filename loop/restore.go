@@ -12,6 +12,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/loop/alarms"
 	"github.com/chessbrain/chessbrain/monitor"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/record"
@@ -41,6 +42,9 @@ func (r *run) restore(ctx context.Context) error {
 		return err
 	}
 	if err := r.openSource(ctx); err != nil {
+		return err
+	}
+	if r.pace, err = r.openPacer(); err != nil {
 		return err
 	}
 	var entries []Entry
@@ -124,10 +128,14 @@ func initialNet(e *config.Effective, seed uint64) (*nn.Net, error) {
 // sections are all parts of a checkpoint. lookup finds the games that a window
 // lists; it is needed for loading only.
 func (r *run) sections(lookup func([16]byte) *record.Game) []stage.Section {
-	return []stage.Section{
+	all := []stage.Section{
 		r.state.Section(), r.trainer.Section(), r.cursor(),
 		r.windowSection("window", r.games.Train, lookup), r.windowSection("validation", r.games.Validation, lookup),
 	}
+	if r.pace != nil {
+		all = append(all, r.pace.Section())
+	}
+	return all
 }
 
 // windowSection is a window's section that goes on without games that are not
@@ -161,7 +169,7 @@ func (r *run) windowSection(name string, w *replay.Window, lookup func([16]byte)
 
 // restoreSections loads the checkpoint and names what nobody reads.
 func (r *run) restoreSections(checkpoint *trainer.Checkpoint, lookup func([16]byte) *record.Game) error {
-	unclaimed, err := checkpoint.Restore(r.sections(lookup))
+	unclaimed, err := checkpoint.Restore(r.restorable(checkpoint, r.sections(lookup)))
 	if err != nil {
 		return fmt.Errorf("restore checkpoint %s: %w", checkpoint.Path, err)
 	}
@@ -199,6 +207,7 @@ func (r *run) openMetrics() error {
 	}
 	r.bus = monitor.NewBus(monitor.BusOptions{Job: r.info.Job, Seq: r.files.Seq()})
 	r.bus.Attach(r.files)
+	r.bus.Go(1024, alarms.New(r.bus.Publish))
 	r.desk.open(r.bus)
 	for _, s := range r.opt.Readers {
 		r.bus.Attach(r.forgiving(s))

@@ -2,10 +2,7 @@ package loop
 
 import (
 	"context"
-	"errors"
-	"io"
 	"math"
-	"time"
 
 	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/replay"
@@ -63,7 +60,7 @@ func (r *run) openSource(ctx context.Context) (err error) {
 	r.games = replay.NewSplit(int(size), heldOutSize(size, share), share)
 	switch t.GetSource() {
 	case config.Training_SHUFFLED:
-		r.rows, err = r.openShuffled()
+		r.rows, err = r.openShuffled(ctx)
 	case config.Training_LOADER:
 		r.rows, err = r.openLoader(ctx)
 	default:
@@ -96,40 +93,6 @@ func (r *run) openBatches(ctx context.Context) (cursor, func() error) {
 	}
 	p := replay.Prefetch(r.source, prefetchDepth)
 	return p, p.Close
-}
-
-// refreshEvery is how often newer rows are looked for.
-const refreshEvery = 10 * time.Second
-
-// rowSteps does steps until everything is done or the rows end. context.Canceled
-// means that a stop was asked for.
-func (r *run) rowSteps(ctx context.Context, batches cursor) error {
-	looked := time.Time{}
-	for !r.done() {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if time.Since(looked) > refreshEvery {
-			looked = time.Now()
-			if err := r.rows.Refresh(); err != nil {
-				return err
-			}
-			r.state.Rows = max(r.state.Rows, r.rows.Generated())
-		}
-		r.bounds.serve()
-		if err := r.step(ctx, batches); errors.Is(err, io.EOF) {
-			r.log.Info("all rows were trained on")
-			return nil
-		} else if ctx.Err() != nil {
-			return context.Canceled
-		} else if err != nil {
-			return err
-		}
-		if err := r.saveIfDue(ctx, batches); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // windowRows is the number of rows that training draws from.

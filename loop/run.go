@@ -36,8 +36,23 @@ type Options struct {
 	// its sections plugins and export; nil = never.
 	Reload <-chan os.Signal
 
+	// Commands is told, once the run takes them, what can be asked of it; nil = nobody
+	// in this process asks.
+	Commands func(Commands)
+
+	// LockWait is how long to wait for another process that holds the run or this
+	// training; 0 = not at all.
+	LockWait time.Duration
+
+	// Locked says that the caller holds the run's lock, for a stage of a cycle. Such a
+	// start counts, and is written into the history, only if the configuration changed.
+	Locked bool
+
 	storeFS    fsx.FS // of the games, for tests; nil = the real one
 	chunkBytes int64  // of a chunk of games, for tests; 0 = the usual size
+
+	// pause waits between two looks for newer rows, for tests; nil = some seconds.
+	pause func(context.Context) error
 }
 
 // run is a training run in progress. It is used by one goroutine, but for the
@@ -67,6 +82,8 @@ type run struct {
 	source  *replay.Source // draws rows of games.Train; nil where there are no games
 	batches cursor         // that the steps take; nil before the first
 	rows    rowSource      // where there are no games
+	pace    pacer          // of the training on rows; nil = as fast as it goes
+	paced   bool           // it ended the training
 	nets    Nets
 	outputs *Outputs // the store's, which closes them; nil = none
 	store   *Store
@@ -88,6 +105,7 @@ type run struct {
 	lastSaved   int64         // episodes at the newest checkpoint, -1 = none
 	lastStep    int64         // steps at the newest checkpoint
 	savedAt     time.Time     // of the newest checkpoint
+	refreshed   time.Time     // when newer rows were looked for last, without a pacer
 	lastExport  string        // file of the net published last by this process
 	saveFailed  bool          // the newest attempt at a checkpoint
 	wantSave    chan struct{} // a checkpoint was asked for over the control socket
@@ -110,7 +128,7 @@ func openRun(ctx context.Context, opt Options) (*run, error) {
 		return r, err
 	}
 	r.nets.precision = playerPrecision(cfg)
-	if err := r.prepareDir(); err != nil {
+	if err := r.prepareDir(ctx); err != nil {
 		return r, err
 	}
 	r.desk.job = r.info.Job

@@ -45,7 +45,7 @@ func (d Dir) history() string    { return filepath.Join(d.Root, "config-history"
 func (d Dir) locks() string      { return filepath.Join(d.Root, "locks") }
 func (d Dir) journal() string    { return filepath.Join(d.Root, "journal") }
 func (d Dir) logs() string       { return filepath.Join(d.Root, "logs") }
-func (d Dir) staging() string    { return filepath.Join(d.Root, "toexport") }
+func (d Dir) staging() string    { return d.ToExport() }
 
 // shuffled is the directory of the run's shuffles.
 func (d Dir) shuffled() string { return filepath.Join(d.Root, "shuffled") }

@@ -35,8 +35,8 @@ func (r *run) firstCheckpoint(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.state.Rows > 0 || r.trainer.NumSamples() > 0 {
-		return nil
+	if r.state.Rows > 0 || r.trainer.NumSamples() > 0 || !r.exportsDirectly() {
+		return r.payExport(ctx)
 	}
 	return r.bearable(r.exportOnce(ctx))
 }
@@ -98,8 +98,8 @@ func (r *run) save(ctx context.Context, batches cursor) error {
 	if r.store != nil {
 		r.store.NewNet(r.netName())
 	}
-	if every := int64(r.cfg.GetExport().GetEveryCheckpoints()); every > 0 && r.state.Checkpoints%every == 0 {
-		return r.bearable(r.export(ctx))
+	if every := int64(r.cfg.GetExport().GetEveryCheckpoints()); every > 0 && r.state.Checkpoints%every == 0 && r.pace == nil {
+		return r.bearable(r.exportByMode(ctx))
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (r *run) unsaved() bool {
 }
 
 // finishState measures the last weights, saves what is not saved yet and
-// publishes the net.
+// exports the net. Candidates are those of whole epochs alone.
 func (r *run) finishState(ctx context.Context, batches cursor) error {
 	if r.unsaved() {
 		if err := r.validate(ctx); err != nil {
@@ -162,7 +162,10 @@ func (r *run) finishState(ctx context.Context, batches cursor) error {
 			return err
 		}
 	}
-	return r.bearable(r.exportOnce(ctx))
+	if atEnd := r.paced && r.cfg.GetTraining().GetEpochsPerExport() == 0; r.pace != nil && !r.exportsDirectly() && !atEnd {
+		return nil
+	}
+	return r.bearable(r.exportByMode(ctx))
 }
 
 // validate measures the losses on the validation games, raw weights.

@@ -38,6 +38,8 @@ type SelfPlayOptions struct {
 	// Reload asks, by each value, to read the configuration file again and to apply
 	// the rescorers of its section plugins; nil = never.
 	Reload <-chan os.Signal
+
+	Locked bool // the caller holds the run's lock, for a stage of a cycle
 }
 
 // netPoll is how often a playing process looks for newer weights.
@@ -82,7 +84,7 @@ type selfPlayer struct {
 	desk    *pluginDesk
 	swaps   *swapper
 	locks   []*fsx.Lock
-	role    *fsx.Lock // the second of them: the process's own
+	role    *fsx.Lock // one of them: the process's own
 	control *Control
 	told    atomic.Bool // to stop, by the control socket
 	bus     *monitor.Bus
@@ -178,6 +180,11 @@ func (s *selfPlayer) open() error {
 	if err := s.takeLocks(); err != nil {
 		return err
 	}
+	if models := s.cfg.GetSelfplay().GetModelsDir(); ownModels(s.dir, models) {
+		if err := fsx.MkdirAll(fsx.OS, models); err != nil {
+			return fmt.Errorf("make directory of nets: %w", err)
+		}
+	}
 	if s.finder, err = newNetFinder(s.opt.Effective, s.dir, s.job); err != nil {
 		return err
 	}
@@ -206,11 +213,14 @@ func (s *selfPlayer) takeLocks() error {
 	if err := fsx.MkdirAll(fsx.OS, s.dir.locks()); err != nil {
 		return fmt.Errorf("make run directory: %w", err)
 	}
-	run, err := fsx.Acquire(filepath.Join(s.dir.locks(), "run"), fsx.LockOptions{Shared: true, Command: s.opt.Command})
-	if err != nil {
-		return err
+	if !s.opt.Locked {
+		run, err := fsx.Acquire(filepath.Join(s.dir.locks(), "run"), fsx.LockOptions{Shared: true, Command: s.opt.Command})
+		if err != nil {
+			return err
+		}
+		s.locks = append(s.locks, run)
 	}
-	s.locks = append(s.locks, run)
+	var err error
 	for number := max(s.opt.Process, 1); ; number++ {
 		name := "p" + strconv.FormatUint(number, 10)
 		s.role, err = fsx.Acquire(filepath.Join(s.dir.locks(), "selfplay-"+name), fsx.LockOptions{Command: s.opt.Command})
@@ -280,6 +290,9 @@ func (s *selfPlayer) readGames(ctx context.Context, outputs *Outputs) error {
 	}
 	var games []*record.Game
 	for _, net := range nets {
+		if !net.IsDir() {
+			continue
+		}
 		dir := s.dir.gamesOf(net.Name(), s.name)
 		if _, err := replay.SealTorn(ctx, fsx.OS, dir); errors.Is(err, fsx.ErrSync) {
 			return err
@@ -295,6 +308,9 @@ func (s *selfPlayer) readGames(ctx context.Context, outputs *Outputs) error {
 		}
 		games = append(games, scan.Games...)
 	}
+	if err := s.takeRemoved(); err != nil {
+		return err
+	}
 	slices.SortFunc(games, func(a, b *record.Game) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	for _, g := range games {
 		if s.take(g.Ordinal) {
@@ -302,6 +318,26 @@ func (s *selfPlayer) readGames(ctx context.Context, outputs *Outputs) error {
 		}
 	}
 	return outputs.Put(games...)
+}
+
+// takeRemoved takes the numbers of the games that retention has removed: they were
+// played, and count among those that were asked for.
+func (s *selfPlayer) takeRemoved() error {
+	removed, err := replay.ReadRemoved(fsx.OS, s.dir.selfplay())
+	if err != nil {
+		return fmt.Errorf("read games: %w", err)
+	}
+	for i := range removed {
+		if removed[i].Process() != s.name {
+			continue
+		}
+		for _, r := range removed[i].Ordinals {
+			for n := r[0]; n < r[1]; n++ {
+				s.take(n)
+			}
+		}
+	}
+	return nil
 }
 
 // take notes that a game need not be begun and says whether that is new.

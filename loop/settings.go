@@ -51,12 +51,12 @@ func trainerConfig(c *config.Config, arch nn.Arch) (trainer.Config, error) {
 	if k.Workers == 0 {
 		k.Workers = runtime.GOMAXPROCS(0)
 	}
-	k.Schedule = trainer.ConstantLR(t.GetLr())
+	k.Schedule = trainer.ConstantLR(t.GetLr() * t.GetLrScale())
 	if len(t.GetLrRule()) > 0 {
 		k.Schedule = nil
 	}
 	for _, r := range t.GetLrRule() {
-		rule := trainer.LRRule{StartingStep: r.GetStartingStep(), DurationSteps: r.GetDurationSteps(), LR: r.GetLr(), Loop: r.GetLoop()}
+		rule := trainer.LRRule{StartingStep: r.GetStartingStep(), DurationSteps: r.GetDurationSteps(), LR: scaled(r.GetLr(), t.GetLrScale()), Loop: r.GetLoop()}
 		for _, tr := range r.GetTransition() {
 			rule.Transition = append(rule.Transition, trainer.Transition(tr))
 		}
@@ -68,6 +68,15 @@ func trainerConfig(c *config.Config, arch nn.Arch) (trainer.Config, error) {
 	}
 	k.Losses = trainer.LossesFor(arch, k.Losses)
 	return k, k.Validate()
+}
+
+// scaled returns all values times a factor.
+func scaled(values []float64, factor float64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = v * factor
+	}
+	return out
 }
 
 // losses turns the configured list into the trainer's.
@@ -118,7 +127,11 @@ func searchConfig(m *config.MCTS) mcts.Config {
 func gameConfig(c *config.Config) (selfplay.GameConfig, error) {
 	s := c.GetSelfplay()
 	g := selfplay.DefaultGameConfig()
+	var err error
 	g.Search = searchConfig(c.GetMcts())
+	if g.Search.Prober, err = searchTables(c.GetMcts()); err != nil {
+		return g, err
+	}
 	g.Noise = g.Search.NoiseEpsilon > 0
 	t := s.GetTemperature()
 	g.Temperature = selfplay.Temperature{Start: t.GetStart(), Plies: int(t.GetPlies()), HalfLife: t.GetHalflife(),
@@ -135,7 +148,6 @@ func gameConfig(c *config.Config) (selfplay.GameConfig, error) {
 	g.Odds = selfplay.Odds{Probability: o.GetProbability(), Factor: o.GetFactor()}
 	g.Fork = selfplay.Fork{Early: f.GetEarly(), EarlyPlies: f.GetEarlyPlies(), Late: f.GetLate(), SidePositions: f.GetSidePositions()}
 	g.PolicySurprise = s.GetPolicySurprise()
-	var err error
 	if g.Schedule.Simulations, err = selfplay.ParseSchedule(s.GetSimulationsSchedule()); err != nil {
 		return g, &config.Error{Field: "selfplay.simulations_schedule", Reason: err.Error()}
 	}

@@ -48,6 +48,7 @@ func TestGameConfig(t *testing.T) {
 		"selfplay.pgn_share": true, "selfplay.lc0_chunks": true, "selfplay.models_dir": true, "selfplay.output_dir": true,
 		"selfplay.resign.max_false_rate": true, "selfplay.openings.file": true, "mcts.cache_entries": true, "mcts.leaves_per_game": true,
 		"selfplay.resign.playthrough": true, // 1 until the rule is trusted
+		"mcts.syzygy_path":            true, // TestSearchTables
 	}
 	needs := map[string]string{ // read only together with another
 		"selfplay.playout_cap.cheap_simulations": "selfplay.playout_cap.full_probability=0.5",
@@ -99,4 +100,35 @@ func fieldsOf(md protoreflect.MessageDescriptor, prefix string) (paths []string)
 		}
 	}
 	return paths
+}
+
+// TestLearningRateScale: the factor holds for a constant rate and for every
+// segment of the rules, and is 1 where nothing is said.
+func TestLearningRateScale(t *testing.T) {
+	rates := func(text string) trainer.Schedule {
+		t.Helper()
+		file, err := config.Parse("test.textproto", []byte("training { "+text+" }"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := config.Resolve(config.Input{File: file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := trainerConfig(e.Config, nn.DefaultArch())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k.Schedule
+	}
+	if got := rates("lr: 0.25 lr_scale: 0.5"); got[0].LR[0] != 0.125 {
+		t.Errorf("0.25 x 0.5 is %v", got)
+	}
+	if got := rates("lr: 0.25"); got[0].LR[0] != 0.25 {
+		t.Errorf("without a factor 0.25 is %v", got)
+	}
+	got := rates("lr_rule { starting_step: 0 duration_steps: 8 lr: 0.5 lr: 0.25 transition: LINEAR } lr_scale: 2")
+	if len(got) != 1 || !reflect.DeepEqual(got[0].LR, []float64{1, 0.5}) {
+		t.Errorf("rules: %+v", got)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/export"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/plugins/host"
+	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/rescore"
 	"github.com/chessbrain/chessbrain/sample"
 	"github.com/chessbrain/chessbrain/stage"
@@ -57,6 +59,21 @@ func (s *Stages) Sampler() stage.Sampler { return s.sampler }
 
 // Exporter returns the configured exporter.
 func (s *Stages) Exporter() stage.Exporter { return s.exporter }
+
+// Export has the exporter write its files of a net into dir. noGames: it failed for
+// want of games, of which there are none in the sequence.
+func (s *Stages) Export(ctx context.Context, c *stage.Checkpoint, games iter.Seq2[*record.Game, error], dir string) (files []string, noGames bool, err error) {
+	asked := &askedGames{seq: games}
+	c.Games = asked.each
+	files, err = s.exporter.Export(ctx, c, dir)
+	return files, err != nil && asked.none(), err
+}
+
+// OpenExporter opens the exporter that a configuration names, and no other stage;
+// see OpenStages.
+func OpenExporter(ctx context.Context, e *config.Effective, dir string, log *slog.Logger) (*Stages, error) {
+	return openStages(ctx, e, uses{exporter: opened}, hostOptions(e.Config.GetPlugins(), dir, log))
+}
 
 // NewHost returns a host for the built-in stages and the programs that the
 // configuration names directories for. With a run directory programs in its

@@ -23,8 +23,9 @@ type State struct {
 
 	Resign      ResignWatch   `json:"resign"`
 	Gradients   GradientWatch `json:"gradients"`
-	Checkpoints int64         `json:"checkpoints"`        // written so far, this one included
-	Exported    []string      `json:"exported,omitempty"` // files of published nets, oldest first, where there is no list of them (published.go) yet
+	Checkpoints int64         `json:"checkpoints"`           // written so far, this one included
+	ExportOwed  bool          `json:"export_owed,omitempty"` // an export follows this checkpoint, which its epoch asks for
+	Exported    []string      `json:"exported,omitempty"`    // files of published nets, oldest first, where there is no list of them (published.go) yet
 }
 
 // RecentGame is what the running means look at.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/monitor"
+	"github.com/chessbrain/chessbrain/replay/loader"
 )
 
 // Page is one page of a run's state, as `chessbrain ctl RUN status` shows it.
@@ -26,6 +27,7 @@ type Page struct {
 	Started    time.Time       `json:"started"`
 	Stages     []string        `json:"stages,omitempty"` // rescorers, sampler and exporter in use
 	Plugins    []PluginState   `json:"plugins,omitempty"`
+	Pace       map[string]any  `json:"pace,omitempty"` // what the training waits for, where it follows the games; not changed once it is here
 	Arithmetic
 }
 
@@ -82,8 +84,20 @@ func (s *statusPage) writeMetrics(w io.Writer) error {
 
 // openControl opens the control socket and names it in the lock's owner file.
 func (r *run) openControl() error {
+	commands := r.commands()
+	if r.opt.Commands != nil {
+		r.opt.Commands(commands)
+	}
 	var err error
-	r.control, err = ListenControl(r.dir.locks(), "trainer-"+r.dir.Training, Commands{
+	if r.control, err = ListenControl(r.dir.locks(), "trainer-"+r.dir.Training, commands); err != nil {
+		return err
+	}
+	return r.control.nameIn(r.role)
+}
+
+// commands are what others may ask of a training under way.
+func (r *run) commands() Commands {
+	return Commands{
 		Status: func() any {
 			p := r.page.get()
 			p.Stages, p.Plugins = r.stages.page()
@@ -101,11 +115,25 @@ func (r *run) openControl() error {
 			return s.Events(), s.Close
 		},
 		Swap: r.swaps.swap,
-	})
-	if err != nil {
-		return err
+		StartNow: func() error {
+			if p, ok := r.pace.(*schedulePacer); ok {
+				return p.startNow()
+			}
+			return errNeverWaits
+		},
+		Loader: func() (s loader.Stats, ok bool) {
+			if rows, ok := r.rows.(*loaderRows); ok {
+				return rows.Stats(), true
+			}
+			return s, false
+		},
+		Schedule: func() (page SchedulePage, ok bool) {
+			if p, ok := r.pace.(*schedulePacer); ok {
+				return p.page(), true
+			}
+			return page, false
+		},
 	}
-	return r.control.nameIn(r.role)
 }
 
 // announce starts the clocks and says what runs, with which devices: the first

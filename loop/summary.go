@@ -56,7 +56,8 @@ func (r *run) summarize(phase string) *Summary {
 		Checkpoint: filepath.Join(r.dir.Checkpoints, trainer.CheckpointName(r.info.Job, r.lastStep)),
 		Net:        r.lastExport, Metrics: r.dir.Metrics,
 	}
-	if phase != monitor.RunDone {
+	// A training of a few epochs is a stage of a cycle, where the gatekeeper tells nets apart.
+	if phase != monitor.RunDone || r.opt.Locked || r.cfg.GetTraining().GetMaxEpochsThisInstance() > 0 {
 		return s
 	}
 	var err error

@@ -21,8 +21,7 @@ func (s *Search) Advance(m chess.Move) {
 	s.spare.reset()
 	s.copyNode(child, 0)
 	s.t, s.spare = s.spare, s.t
-	s.rootLen = s.h.Len()
-	s.begun = false
+	s.atRoot()
 	s.t.openRoot()
 	s.recount()
 }

@@ -2,6 +2,7 @@ package mcts
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/chess"
 )
@@ -15,6 +16,12 @@ type Options struct {
 	Limits
 	Noise          bool // fresh noise at the root: Dirichlet, or Gumbel with its scale
 	ForcedPlayouts bool // with the k of the Config; RootStats.Target is pruned
+
+	// Only restricts the search to these of the root's moves, if it names any:
+	// the others are not visited and not the best, while visits that they have
+	// from before stay and RootStats.Target is of all moves. A root policy of
+	// the Config does not heed it.
+	Only []chess.Move
 }
 
 // Begin starts a search at the current root with the limits of the Config. What
@@ -42,7 +49,8 @@ func (s *Search) BeginWith(rng *rand.Rand, o Options) {
 	s.h.Board().GenerateMoves(&s.rootMoves)
 	s.over = s.h.Terminal(s.rootMoves.N)
 	s.target = target(s.t.nodes[0].n, o.Limits)
-	s.begun = true
+	s.begun, s.deepest = true, 0
+	s.bar(o.Only)
 	if s.over != chess.NotOver {
 		return
 	}
@@ -64,6 +72,20 @@ func (s *Search) BeginWith(rng *rand.Rand, o Options) {
 	s.watchStops()
 }
 
+// bar leaves out the root's moves that are not in only, if any of them is.
+func (s *Search) bar(only []chess.Move) {
+	s.barred = s.barred[:0]
+	if slices.ContainsFunc(only, func(m chess.Move) bool { return s.rootMoves.Index(m) >= 0 }) {
+		for _, m := range s.rootMoves.Slice() {
+			s.barred = append(s.barred, !slices.Contains(only, m))
+		}
+	}
+	s.gumbel.root.barred = s.barred
+}
+
+// isBarred reports whether this search leaves out a root move, by its ordinal.
+func (s *Search) isBarred(i int) bool { return len(s.barred) > 0 && s.barred[i] }
+
 // findMate returns the ordinal of the first root move that mates, or -1. PUCT
 // with few visits may leave it out, so that it is looked for and visited first.
 func (s *Search) findMate() int {
@@ -71,7 +93,7 @@ func (s *Search) findMate() int {
 	for i, m := range s.rootMoves.Slice() {
 		s.h.Truncate(s.rootLen)
 		s.h.Push(m)
-		if !s.h.Board().InCheck() {
+		if s.isBarred(i) || !s.h.Board().InCheck() {
 			continue
 		}
 		if s.h.Board().GenerateMoves(&s.list); s.list.N == 0 {

@@ -95,6 +95,15 @@ func (c *Cache) Counts() (hits, misses uint64) {
 	return c.hits, c.misses
 }
 
+// Full returns the share of the cache's room that answers fill, in [0,1].
+func (c *Cache) Full() float64 {
+	if c == nil {
+		return 0
+	}
+	size := uint64(len(c.ring))
+	return min(1, float64(c.next-size)/float64(size))
+}
+
 // slot returns the number of the slot that k may be in.
 func (c *Cache) slot(k key) int { return int(k.hi >> c.shift) }
 

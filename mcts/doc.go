@@ -28,7 +28,7 @@
 //
 // Selection is PUCT, or with Config.Gumbel the search of Danihelka et al. 2022
 // (gumbel.go, halving.go). A search differs from the next of its game by Options:
-// limits, noise, forced playouts (forced.go). Config.Stop ends a search before
+// limits, noise, forced playouts (forced.go), moves. Config.Stop ends a search before
 // its limits (stop.go). What a network should learn from a root is
 // RootStats.Target, or the visits where that is nil; Counts says how the
 // simulations ended.

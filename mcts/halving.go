@@ -1,6 +1,7 @@
 package mcts
 
 import (
+	"math"
 	"math/bits"
 	"math/rand/v2"
 )
@@ -16,6 +17,7 @@ type halving struct {
 	score      []float64 // noise + logits, beside the root's edges
 	noise      []float64 // Gumbel noise, with its scale
 	before     []uint32  // visits before this search
+	barred     []bool    // moves that this search leaves out; empty = none
 	considered int       // moves that the first round visits
 	budget     int       // visits of this search, 0 = not limited
 }
@@ -37,13 +39,20 @@ func (h *halving) draw(moves int, scale float64, rng *rand.Rand) {
 // open prepares a search of budget visits at a root with these edges.
 func (h *halving) open(edges []edge, candidates, budget int) {
 	h.score, h.before = resize(h.score, len(edges)), resize(h.before, len(edges))
+	moves := 0
 	for k := range edges {
+		if !h.isBarred(k) {
+			moves++
+		}
 		h.score[k] = h.noise[k] + ln(max(float64(edges[k].prior), tinyPrior))
 		h.before[k] = edges[k].n
 	}
-	h.considered = min(candidates, len(edges))
+	h.considered = min(candidates, moves)
 	h.budget = budget
 }
+
+// isBarred reports whether this search leaves out the k-th move.
+func (h *halving) isBarred(k int) bool { return len(h.barred) > 0 && h.barred[k] }
 
 // consideredVisit returns how many visits the moves have whose turn it is when
 // given of budget visits are given out: each round of sequential halving gives
@@ -73,7 +82,13 @@ func (g *gumbel) selectRoot(raw float32, edges []edge) int {
 	h := &g.root
 	c := g.complete(raw, edges, len(edges))
 	if h.budget == 0 {
-		best, _ := g.mostLagging(&c, edges, 1/g.improve(&c, edges, 0))
+		share := 1 / g.improve(&c, edges, 0)
+		for k := range edges {
+			if h.isBarred(k) {
+				g.weights[k] = math.Inf(-1)
+			}
+		}
+		best, _ := g.mostLagging(&c, edges, share)
 		return best
 	}
 	given := 0
@@ -85,7 +100,7 @@ func (g *gumbel) selectRoot(raw float32, edges []edge) int {
 	for _, lost := range [2]bool{false, true} { // lost moves only if there are no others
 		for k := range edges {
 			e := &edges[k]
-			if (e.proven == ProvenLoss) != lost {
+			if (e.proven == ProvenLoss) != lost || h.isBarred(k) {
 				continue
 			}
 			turn := int(e.n + uint32(e.vl) - h.before[k])
@@ -118,7 +133,7 @@ func (g *gumbel) bestMove(raw float32, edges []edge) int {
 	best, bestScore, most := -1, 0.0, uint32(0)
 	for k := range edges {
 		e := &edges[k]
-		if e.proven == ProvenLoss {
+		if e.proven == ProvenLoss || h.isBarred(k) {
 			continue
 		}
 		n := e.n

@@ -1,6 +1,8 @@
 package mcts
 
 import (
+	"slices"
+
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 )
@@ -54,7 +56,7 @@ func (s *Search) Root() RootStats {
 			for _, m := range s.list.Slice() {
 				s.moves = append(s.moves, MoveStats{Move: m})
 			}
-			r.Best = min(0, len(s.moves)-1)
+			r.Best = bestMove(s.moves, s.barred)
 		}
 		r.Moves = s.moves
 		return r
@@ -71,7 +73,7 @@ func (s *Search) Root() RootStats {
 	if root.proven != Unproven {
 		r.Value = encoding.QDM{Q: float32(root.proven.q()), D: float32(root.proven.d()), M: root.provenM}
 	}
-	r.Best = bestMove(s.moves)
+	r.Best = bestMove(s.moves, s.barred)
 	s.policyT = resize(s.policyT, len(edges))
 	switch {
 	case s.gumbel.on:
@@ -100,17 +102,46 @@ func (s *Search) moveStats(e *edge) MoveStats {
 	return st
 }
 
-// bestMove returns the ordinal of the best move: the shortest proven win, else
-// the most visited that is not a proven loss, else the longest proven loss. Of
-// equals the higher Q, then the higher prior, then the first.
-func bestMove(moves []MoveStats) int {
-	best := 0
-	for i := 1; i < len(moves); i++ {
-		if better(&moves[i], &moves[best]) {
+// bestMove returns the ordinal of the best of the moves that are not barred (an
+// empty barred = none is), -1 without any: the shortest proven win, else the most
+// visited that is not a proven loss, else the longest proven loss. Of equals the
+// higher Q, then the higher prior, then the first.
+func bestMove(moves []MoveStats, barred []bool) int {
+	best := -1
+	for i := range moves {
+		if len(barred) > 0 && barred[i] {
+			continue
+		}
+		if best < 0 || better(&moves[i], &moves[best]) {
 			best = i
 		}
 	}
 	return best
+}
+
+// Order appends to dst the ordinals of the moves that were visited, the best
+// first, and returns it; Best leads them in any case.
+func (r *RootStats) Order(dst []int) []int {
+	if r.Best < 0 {
+		return dst
+	}
+	from := len(dst)
+	dst = append(dst, r.Best)
+	for i := range r.Moves {
+		if i != r.Best && r.Moves[i].N > 0 {
+			dst = append(dst, i)
+		}
+	}
+	slices.SortStableFunc(dst[from+1:], func(a, b int) int {
+		switch {
+		case better(&r.Moves[a], &r.Moves[b]):
+			return -1
+		case better(&r.Moves[b], &r.Moves[a]):
+			return 1
+		}
+		return 0
+	})
+	return dst
 }
 
 func better(a, b *MoveStats) bool {
@@ -143,14 +174,28 @@ func rank(m *MoveStats) int {
 // PV appends the principal variation to dst: the best move of each node in
 // turn, each from its mover's view.
 func (s *Search) PV(dst []chess.Move) []chess.Move {
-	i := int32(0)
-	if root := &s.t.nodes[0]; s.begun && s.gumbel.on && root.kind == kindExpanded {
-		e := &s.t.edgesOf(root)[s.Root().Best]
-		if e.n == 0 {
-			return append(dst, e.move)
-		}
-		dst, i = append(dst, e.move), e.child
+	if s.begun && s.t.nodes[0].kind == kindExpanded && (s.gumbel.on || len(s.barred) > 0) {
+		return s.PVOf(dst, s.Root().Best)
 	}
+	return s.lineFrom(dst, 0)
+}
+
+// PVOf appends the line that begins with the root's i-th move to dst; nothing
+// where the root has no evaluation yet.
+func (s *Search) PVOf(dst []chess.Move, i int) []chess.Move {
+	root := &s.t.nodes[0]
+	if root.kind != kindExpanded {
+		return dst
+	}
+	e := &s.t.edgesOf(root)[i]
+	if dst = append(dst, e.move); e.n == 0 {
+		return dst
+	}
+	return s.lineFrom(dst, e.child)
+}
+
+// lineFrom appends the best move of node i, and so on below it, to dst.
+func (s *Search) lineFrom(dst []chess.Move, i int32) []chess.Move {
 	for {
 		n := &s.t.nodes[i]
 		best, at := MoveStats{}, none

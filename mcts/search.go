@@ -30,6 +30,7 @@ type Search struct {
 	noise     []float64      // Dirichlet sample for the root's edges
 	noisy     bool           // noise is mixed in
 	forced    bool           // this search has forced playouts
+	barred    []bool         // by ordinal: root moves that this search leaves out; empty = none
 	mate      int            // ordinal of a root move that mates, -1 = none
 	begun     bool
 	rng       *rand.Rand
@@ -43,6 +44,7 @@ type Search struct {
 	moves   []MoveStats // what Root hands out
 	policyT []float32   // the same: its Target
 	counts  Counts
+	deepest int // plies to the deepest simulation since Begin
 }
 
 // step is a node of a path and the edge taken there, as a place in its edgesOf.
@@ -94,8 +96,13 @@ func (s *Search) newRoot() {
 	s.waiting, s.steps = s.waiting[:0], s.steps[:0]
 	s.t.reset()
 	s.t.addNode()
-	s.rootLen = s.h.Len()
-	s.begun = false
+	s.atRoot()
+}
+
+// atRoot notes that the newest position of the line is a root that no search has
+// begun at.
+func (s *Search) atRoot() {
+	s.rootLen, s.begun, s.barred = s.h.Len(), false, s.barred[:0]
 }
 
 // DropTree forgets the tree and keeps the line: for new weights.
@@ -128,6 +135,16 @@ func (s *Search) Waiting() int { return len(s.waiting) }
 // Counts returns the simulations so far, those of earlier moves and games too.
 func (s *Search) Counts() Counts { return s.counts }
 
+// Deepest returns the plies from the root to the deepest end of a simulation
+// since Begin.
+func (s *Search) Deepest() int { return s.deepest }
+
+// count notes the depth at which a simulation ended.
+func (s *Search) count(depth int) {
+	s.counts.DepthSum += uint64(depth)
+	s.deepest = max(s.deepest, depth)
+}
+
 // Nodes returns the number of nodes in the tree.
 func (s *Search) Nodes() int { return len(s.t.nodes) }
 
@@ -140,8 +157,15 @@ func (s *Search) Nodes() int { return len(s.t.nodes) }
 // With limit 1 the tree does not depend on the cache; with more, leaves that
 // wait and leaves that are known shape it differently.
 func (s *Search) Gather(b *encoding.Batch, limit int) int {
+	return s.GatherSome(b, limit, math.MaxInt)
+}
+
+// GatherSome is Gather that also returns after so many simulations, for a driver
+// of a search without a limit of visits: where every line is decided, no
+// simulation needs the network, and Gather would not return.
+func (s *Search) GatherSome(b *encoding.Batch, limit, simulations int) int {
 	rows := 0
-	for rows < limit && !s.handedOut() {
+	for ; rows < limit && simulations > 0 && !s.handedOut(); simulations-- {
 		switch s.simulate(b) {
 		case simWaits:
 			rows++
@@ -168,7 +192,7 @@ func (s *Search) Apply(b *encoding.Batch) {
 		s.expand(l.node, prior, wdl, m)
 		s.backup(s.steps[l.from:l.to], l.node)
 		s.counts.Expanded++
-		s.counts.DepthSum += uint64(l.to - l.from)
+		s.count(int(l.to - l.from))
 	}
 	s.waiting, s.steps = s.waiting[:0], s.steps[:0]
 	if s.stop.on {

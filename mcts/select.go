@@ -135,11 +135,11 @@ func (s *Search) selectEdge(i int32) int {
 }
 
 // selectUnvisited continues a selection with the edges that have no finished
-// visit; priors replaces those of the edges if it is not nil.
+// visit; priors, those of the root, replaces those of the edges if it is not nil.
 func (s *Search) selectUnvisited(edges []edge, priors []float32, scale, fpu float32, best int, bestScore float32) (int, float32) {
 	for k := range edges {
 		e := &edges[k]
-		if e.n != 0 {
+		if e.n != 0 || priors != nil && s.isBarred(k) {
 			continue
 		}
 		prior, q := e.prior, fpu
@@ -177,7 +177,7 @@ func (s *Search) selectRoot() int {
 	var visited float32
 	for k := range edges {
 		e := &edges[k]
-		if e.n == 0 {
+		if e.n == 0 || s.isBarred(k) {
 			continue
 		}
 		if s.forced && s.forces(e, s.rootPrior[k], total) {

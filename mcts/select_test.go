@@ -245,7 +245,7 @@ func TestBestMove(t *testing.T) {
 		{"no proven loss", []MoveStats{{N: 50, Q: -1, Proven: ProvenLoss}, {N: 0}}, 1},
 		{"the longer loss", []MoveStats{{N: 50, M: 3, Proven: ProvenLoss}, {N: 1, M: 5, Proven: ProvenLoss}}, 1},
 	} {
-		if got := bestMove(tc.moves); got != tc.want {
+		if got := bestMove(tc.moves, nil); got != tc.want {
 			t.Errorf("%s: %d, want %d", tc.name, got, tc.want)
 		}
 	}

@@ -24,11 +24,11 @@ func (s *Search) simulate(b *encoding.Batch) outcome {
 	case simBackedUp:
 		s.backup(s.path, i)
 		s.counts.Terminal++
-		s.counts.DepthSum += uint64(len(s.path))
+		s.count(len(s.path))
 	case simCached:
 		s.backup(s.path, i)
 		s.counts.Cached++
-		s.counts.DepthSum += uint64(len(s.path))
+		s.count(len(s.path))
 	case simCollided:
 		s.undo(s.path, i)
 	case simWaits:

@@ -49,7 +49,7 @@ func (s *Search) settled(root *node, edges []edge) bool {
 	for k := range edges {
 		e := &edges[k]
 		switch {
-		case e.proven == ProvenLoss:
+		case e.proven == ProvenLoss, s.isBarred(k):
 		case e.n > first:
 			first, second = e.n, first
 		case e.n > second:

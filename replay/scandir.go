@@ -61,6 +61,9 @@ func WalkGames(ctx context.Context, fsys fsx.FS, dir string, fn func(path string
 			path = strings.TrimSuffix(path, GrowingSuffix) + SealedSuffix
 			games, info, err = ReadChunk(fsys, path)
 		}
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed since it was listed
+		}
 		if err != nil {
 			s.Quarantine = append(s.Quarantine, err)
 			continue

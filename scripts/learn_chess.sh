@@ -32,7 +32,7 @@ at() {
 	echo "$found"
 }
 match() { # file, player 1, player 2, games
-	"$CHESSBRAIN" match --player1 "$2" --player2 "$3" --games "$4" --visits 100 "${search[@]}" --pgn "$run/$1.pgn" >"$run/$1.txt" 2>>"$run/matches.log"
+	"$CHESSBRAIN" match --player1 "$2" --player2 "$3" --games "$4" --visits 100 "${search[@]}" --log none --pgn "$run/$1.pgn" >"$run/$1.txt" 2>>"$run/matches.log"
 	printf '%-34s %s\n' "${2##*/} - ${3##*/}" "$(sed -n 's/^result *//p; s/^Elo *\(.*\)/  Elo \1/p' "$run/$1.txt" | tr -d '\n')"
 }
 echo "matches of $last (100 visits a move${search[*]:+, ${search[*]}}):"

@@ -7,27 +7,41 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/mcts"
 )
 
-// Engine answers a GUI with the moves of a search over one net.
+// Engine answers a GUI with the moves of a search over one net. Its fields are
+// set before Set or Serve is called and not changed afterwards.
 type Engine struct {
 	Name   string         // shown to the GUI
 	Net    mcts.Evaluator // the net that plays; used by one goroutine at a time
 	Search mcts.Config    // its Simulations are the nodes of a plain "go"
 
+	// Another returns one more evaluator of the same net, for one more thread;
+	// nil = there is one thread.
+	Another func() mcts.Evaluator
+
+	settings settings
 	out      *bufio.Writer
 	outMu    sync.Mutex
 	line     *chess.History // the position that go thinks about
-	search   *mcts.Search
-	batch    *encoding.Batch
-	chess960 bool
-	leaves   int                // gathered for one evaluation
-	cancel   context.CancelFunc // ends the search under way; nil without one
-	wait     sync.WaitGroup     // for the goroutine that thinks
+
+	// What a search works with, made by prepare and dropped (search = nil) where
+	// a setting changes it.
+	search *mcts.Search
+	cache  *mcts.Cache
+	ev     *evaluator
+	batch  *encoding.Batch
+	tables *tables // open Syzygy tables, nil = none
+	pace   pace
+
+	span   *span              // of the search under way
+	cancel context.CancelFunc // ends it; nil without one
+	wait   sync.WaitGroup     // for the goroutine that thinks
 }
 
 // Serve reads commands until quit, the end of in, or ctx's end. A search under
@@ -37,49 +51,32 @@ func (e *Engine) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	e.out = bufio.NewWriter(out)
-	e.leaves = defaultLeaves
-	e.batch = encoding.NewBatch(maxLeaves)
-	e.Search.MaxNodes = maxNodes
-	e.search = mcts.New(&e.Search, nil)
+	e.settings.fill(&e.Search)
 	e.line = chess.NewHistory(chess.StartBoard())
 	defer e.stop()
-	lines := make(chan string)
+	inputs := make(chan input)
 	failed := make(chan error, 1)
-	go readLines(ctx, in, lines, failed)
+	go readInputs(ctx, in, inputs, failed)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case line, open := <-lines:
+		case i, open := <-inputs:
 			if !open {
 				return <-failed
 			}
-			if quit := e.command(ctx, line); quit {
+			if i.tooLong {
+				e.fault(fmt.Errorf("a command of more than %d bytes was ignored", maxCommand))
+			} else if quit := e.command(ctx, i.text); quit {
 				return nil
 			}
 		}
 	}
 }
 
-// readLines feeds lines until in ends; then failed has the error, or nil.
-func readLines(ctx context.Context, in io.Reader, lines chan<- string, failed chan<- error) {
-	defer close(lines)
-	scan := bufio.NewScanner(in)
-	scan.Buffer(make([]byte, 64<<10), 4<<20) // a long game is a long position command
-	for scan.Scan() {
-		select {
-		case lines <- scan.Text():
-		case <-ctx.Done():
-			failed <- nil
-			return
-		}
-	}
-	failed <- scan.Err()
-}
-
 // command handles one line and says whether it was quit.
-func (e *Engine) command(ctx context.Context, line string) (quit bool) {
-	fields := strings.Fields(line)
+func (e *Engine) command(ctx context.Context, text string) (quit bool) {
+	fields := strings.Fields(text)
 	if len(fields) == 0 {
 		return false
 	}
@@ -88,27 +85,37 @@ func (e *Engine) command(ctx context.Context, line string) (quit bool) {
 	case "uci":
 		e.identify()
 	case "isready":
+		if e.cancel == nil {
+			e.prepare()
+		}
 		e.say("readyok")
 	case "setoption":
-		e.stop()
 		err = e.setOption(args)
 	case "ucinewgame":
 		e.stop()
 		e.line = chess.NewHistory(chess.StartBoard())
-		e.search.Reset(e.line)
+		e.forget()
 	case "position":
 		e.stop()
 		err = e.position(args)
 	case "go":
+		began := time.Now()
 		e.stop()
-		err = e.start(ctx, args)
-	case "stop", "ponderhit":
+		err = e.start(ctx, args, began)
+	case "stop":
 		e.stop()
+	case "ponderhit":
+		if e.cancel != nil {
+			e.span.release(time.Now(), e.cancel)
+		}
 	case "quit":
 		return true
+	case "debug", "register": // nothing to do
+	default:
+		err = fmt.Errorf("unknown command %q", fields[0])
 	}
 	if err != nil {
-		e.say("info string error: %v", err)
+		e.fault(err)
 	}
 	return false
 }
@@ -132,16 +139,44 @@ func (e *Engine) position(args []string) error {
 	case len(args) != 1 || args[0] != "startpos":
 		return fmt.Errorf("position wants startpos or fen, not %q", strings.Join(args, " "))
 	}
-	line := chess.NewHistory(board)
+	h := chess.NewHistory(board)
 	for i, text := range moves {
-		m, err := line.Board().ParseUCI(text)
+		m, err := h.Board().ParseUCI(text)
 		if err != nil {
 			return fmt.Errorf("position: move %d %q: %w", i+1, text, err)
 		}
-		line.Push(m)
+		h.Push(m)
 	}
-	e.line = line
+	e.line = h
 	return nil
+}
+
+// prepare makes what a search works with, if it is not there.
+func (e *Engine) prepare() {
+	if e.search != nil {
+		return
+	}
+	s := &e.settings
+	if e.cache == nil {
+		e.cache = mcts.NewCache(s.cachePositions)
+	}
+	e.ev = newEvaluator(e.Net, e.Another, s.threads, s.policyTemperature)
+	e.batch = encoding.NewBatch(s.leaves())
+	s.apply(&e.Search)
+	e.Search.Prober = nil
+	if e.tables != nil {
+		e.Search.Prober = e.tables
+	}
+	e.search = mcts.New(&e.Search, e.cache)
+	e.search.Reset(e.line)
+}
+
+// forget drops the tree and the answers of the net that are remembered.
+func (e *Engine) forget() {
+	e.cache.Clear()
+	if e.search != nil {
+		e.search.Reset(e.line)
+	}
 }
 
 // say writes one line to the GUI. Line breaks inside it become spaces.
@@ -153,11 +188,15 @@ func (e *Engine) say(format string, args ...any) {
 	e.out.Flush() // a closed GUI shows as the end of our input
 }
 
+// fault tells the GUI what was wrong.
+func (e *Engine) fault(err error) { e.say("info string error: %v", err) }
+
 // stop ends a search under way and waits until its move is sent.
 func (e *Engine) stop() {
 	if e.cancel != nil {
 		e.cancel()
 		e.wait.Wait()
+		e.span.end()
 		e.cancel = nil
 	}
 }

@@ -7,18 +7,20 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/mcts"
 )
 
 func TestHandshake(t *testing.T) {
-	g := play(t.Context(), t, &mcts.HashEvaluator{})
+	g := playEngine(t.Context(), t, &Engine{Name: "test", Net: &mcts.HashEvaluator{}, Search: mcts.DefaultConfig()})
 	g.send("", "   ", "uci")
 	_, lines := g.expect("uciok")
-	for _, want := range []string{"id name test", "option name Nodes type spin default 32 min 1 max 1000000",
+	for _, want := range []string{"id name test", "option name Nodes type spin default 32 min 1 max 1000000000",
+		"option name Threads type spin default 1 min 1 max 1", "option name Hash type spin default 64 min 1 max 16384",
+		"option name Clear Hash type button", "option name MultiPV type spin default 1 min 1 max 256",
+		"option name Move Overhead type spin default 50 min 0 max 10000", "option name CPuct type string default 1.5",
+		"option name SyzygyPath type string default <empty>", "option name Ponder type check default false",
 		"option name UCI_Chess960 type check default false"} {
 		if !slices.Contains(lines, want) {
 			t.Errorf("no line %q in %q", want, lines)
@@ -40,7 +42,7 @@ func TestMoves(t *testing.T) {
 		{"only move", "fen k7/8/8/8/8/8/1r6/K7 w - - 0 1", "go movetime 1", "a1b2"},
 		{"checkmated", "startpos moves f2f3 e7e5 g2g4 d8h4", "go nodes 10", "0000"},
 		{"checkmated on the clock", "fen 7k/8/8/8/8/8/r7/1r5K w - - 0 1", "go wtime 1000 btime 1000", "0000"},
-		{"stalemate", "fen k7/2Q5/1K6/8/8/8/8/8 b - - 0 1", "go infinite", "0000"},
+		{"stalemate", "fen k7/2Q5/1K6/8/8/8/8/8 b - - 0 1", "go depth 3", "0000"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := play(t.Context(), t, &mcts.HashEvaluator{})
@@ -109,7 +111,9 @@ func TestWrongInput(t *testing.T) {
 		"go nodes", "go nodes many", "go movetime 1e3", "go searchmoves e2e4",
 		"setoption", "setoption name", "setoption name Nodes", "setoption name Nodes value 0", "setoption name Nodes value NaN",
 		"setoption name Cpuct value NaN", "setoption name Cpuct value -1", "setoption name MinibatchSize value 257",
-		"setoption name UCI_Chess960 value yes", "setoption name Hash value 16",
+		"setoption name UCI_Chess960 value yes", "setoption name Hash value 0", "setoption name Threads value 2",
+		"setoption Nodes value 3", "setoption name SyzygyPath value /no/such/directory", "go searchmoves", "go searchmoves e7e5 e2e4",
+		"go searchmoves nodes 3", "go perft 0", "go perft 21", "go wtime", "hello", "xboard", "\x00\xff",
 	} {
 		g.send(line, "isready")
 		_, before := g.expect("readyok")
@@ -117,7 +121,7 @@ func TestWrongInput(t *testing.T) {
 			t.Errorf("%q was answered with %q", line, before)
 		}
 	}
-	for _, line := range []string{"", "hello", "xboard", "stop", "ponderhit", "register later", "\x00\xff"} {
+	for _, line := range []string{"", "stop", "ponderhit", "register later", "debug on", "setoption name clear hash"} {
 		g.send(line, "isready")
 		if _, before := g.expect("readyok"); len(before) != 0 {
 			t.Errorf("%q was answered with %q", line, before)
@@ -147,14 +151,10 @@ func TestGame(t *testing.T) {
 // subtree for the next one, nothing for another game.
 func TestFollow(t *testing.T) {
 	g := play(t.Context(), t, &mcts.HashEvaluator{})
-	nodes := func(lines ...string) (n int) {
+	nodes := func(lines ...string) int {
 		g.send(lines...)
 		_, before := g.expect("bestmove")
-		last := before[len(before)-1]
-		if _, err := fmt.Sscanf(last[strings.Index(last, "nodes "):], "nodes %d", &n); err != nil {
-			t.Fatalf("%q: %v", last, err)
-		}
-		return n
+		return numberIn(t, before[len(before)-1], "nodes")
 	}
 	if n := nodes("position startpos", "go nodes 200"); n != 201 {
 		t.Errorf("%d nodes, want 201", n)
@@ -169,6 +169,18 @@ func TestFollow(t *testing.T) {
 	if n := nodes("position fen 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1", "go nodes 1"); n != 2 {
 		t.Errorf("another game: %d nodes, want 2", n)
 	}
+	for _, forgets := range []string{"ucinewgame", "setoption name Clear Hash", "setoption name CPuct value 2", "setoption name Hash value 1"} {
+		if n := nodes("position startpos", "go nodes 200"); n != 201 {
+			t.Errorf("before %s: %d nodes, want 201", forgets, n)
+		}
+		if n := nodes(forgets, "position startpos", "go nodes 1"); n != 2 {
+			t.Errorf("after %s: %d nodes, want 2", forgets, n)
+		}
+	}
+	nodes("position startpos", "go nodes 200")
+	if n := nodes("setoption name MultiPV value 2", "go nodes 1"); n != 201 {
+		t.Errorf("MultiPV dropped the tree: %d nodes, want 201", n)
+	}
 }
 
 // TestStopHangingNet stops a search whose evaluation does not come back: the
@@ -176,7 +188,7 @@ func TestFollow(t *testing.T) {
 func TestStopHangingNet(t *testing.T) {
 	net := &hanging{entered: make(chan struct{}, 100)}
 	g := play(t.Context(), t, net)
-	for _, command := range []string{"go infinite", "go nodes 100000", "go wtime 3600000 btime 3600000", "go ponder"} {
+	for _, command := range []string{"go infinite", "go nodes 100000", "go wtime 3600000 btime 3600000", "go ponder", "go depth 99", "go mate 3"} {
 		g.send("position startpos", command)
 		<-net.entered
 		g.send("isready") // is answered while the search runs
@@ -246,54 +258,8 @@ func TestFailingNet(t *testing.T) {
 		}
 		net.from.Store(1 << 40)
 		g.send("go nodes 100")
-		if _, before := g.expect("bestmove"); !strings.Contains(before[len(before)-1], "nodes 101 ") {
+		if _, before := g.expect("bestmove"); numberIn(t, before[len(before)-1], "nodes") != 101 {
 			t.Errorf("from call %d: after the failure %q", from, before)
-		}
-	}
-}
-
-// TestTime plays on a fake clock with a net that takes 10 ms a call.
-func TestTime(t *testing.T) {
-	for _, c := range []struct {
-		command  string
-		position string
-		want     time.Duration
-	}{
-		{"go movetime 1000", "startpos", time.Second},
-		{"go depth 12", "startpos", time.Second},
-		{"go wtime 60000 btime 1000", "startpos", 2 * time.Second},
-		{"go wtime 60000 btime 3000 binc 400", "startpos moves e2e4", 400 * time.Millisecond},
-		{"go wtime 60000 movestogo 10", "startpos", 6 * time.Second},
-		{"go wtime 1 btime 1", "startpos", 10 * time.Millisecond},
-		{"go wtime -500", "startpos", 10 * time.Millisecond},
-		{"go movetime 3000 nodes 17", "startpos", 40 * time.Millisecond}, // the root, then 8 leaves a call
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			g := play(t.Context(), t, slow{each: 10 * time.Millisecond})
-			g.send("position "+c.position, "isready")
-			g.expect("readyok")
-			began := time.Now()
-			g.bestMove(c.command)
-			if got := time.Since(began); got < c.want-10*time.Millisecond || got > c.want+10*time.Millisecond {
-				t.Errorf("%q took %s, want %s", c.command, got, c.want)
-			}
-			if err := g.quit(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
-// TestInfo holds what a GUI reads: scores and the line of best moves.
-func TestInfo(t *testing.T) {
-	g := play(t.Context(), t, &mcts.HashEvaluator{})
-	g.send("position fen 6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1", "go nodes 50")
-	if _, before := g.expect("bestmove"); !strings.HasSuffix(before[len(before)-1], "score mate 1 pv a1a8") {
-		t.Errorf("mate in one: %q", before)
-	}
-	for q, want := range map[float64]int{0: 0, 0.536: 100, -0.536: -100, 1: 12780, 7: 12780} {
-		if got := Centipawns(q); got < want-1 || got > want+1 {
-			t.Errorf("Centipawns(%g) = %d, want %d", q, got, want)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -26,8 +27,15 @@ type gui struct {
 // play starts an engine over pipes and ends it with the test.
 func play(ctx context.Context, t *testing.T, net mcts.Evaluator) *gui {
 	t.Helper()
-	search := mcts.DefaultConfig()
-	e := &Engine{Name: "test", Net: net, Search: search}
+	e := &Engine{Name: "test", Net: net, Search: mcts.DefaultConfig()}
+	if err := e.Set("Hash", "1"); err != nil {
+		t.Fatal(err)
+	}
+	return playEngine(ctx, t, e)
+}
+
+func playEngine(ctx context.Context, t *testing.T, e *Engine) *gui {
+	t.Helper()
 	inRead, inWrite := io.Pipe()
 	outRead, outWrite := io.Pipe()
 	g := &gui{t: t, in: inWrite, lines: make(chan string, 1<<16), done: make(chan error, 1)}
@@ -77,18 +85,57 @@ func (g *gui) bestMove(lines ...string) string {
 	g.t.Helper()
 	g.send(lines...)
 	line, _ := g.expect("bestmove ")
-	move := strings.TrimPrefix(line, "bestmove ")
 	for i := len(lines) - 1; i >= 0; i-- {
 		if strings.HasPrefix(lines[i], "position ") {
-			if b := boardOf(g.t, lines[i]); move != "0000" {
-				if _, err := b.ParseUCI(move); err != nil {
-					g.t.Fatalf("%q: bestmove %s: %v", lines[i], move, err)
-				}
-			}
+			b := boardOf(g.t, lines[i])
+			checkBest(g.t, &b, line)
 			break
 		}
 	}
-	return move
+	return strings.Fields(line)[1]
+}
+
+// checkBest fails unless a bestmove line is a legal move of b, with a legal reply
+// if it names one.
+func checkBest(t *testing.T, b *chess.Board, line string) {
+	t.Helper()
+	words := strings.Fields(line)
+	if len(words) == 2 && words[1] == "0000" {
+		return
+	}
+	if len(words) != 2 && (len(words) != 4 || words[2] != "ponder") {
+		t.Fatalf("malformed: %q", line)
+	}
+	after := *b
+	for i := 1; i < len(words); i += 2 {
+		m, err := after.ParseUCI(words[i])
+		if err != nil {
+			t.Fatalf("%s: %q: %v", b.FEN(), line, err)
+		}
+		after.Make(m)
+	}
+}
+
+// numberIn returns the number behind a word of an info line.
+func numberIn(t *testing.T, line, word string) int {
+	t.Helper()
+	_, rest, ok := strings.Cut(line+" ", " "+word+" ")
+	text, _, _ := strings.Cut(rest, " ")
+	n, err := strconv.Atoi(text)
+	if !ok || err != nil {
+		t.Fatalf("no number behind %s in %q", word, line)
+	}
+	return n
+}
+
+// infos returns the info lines with a score, without those of the text.
+func infos(lines []string) (scored []string) {
+	for _, line := range lines {
+		if strings.HasPrefix(line, "info ") && strings.Contains(line, " score ") {
+			scored = append(scored, line)
+		}
+	}
+	return scored
 }
 
 // boardOf plays a position command without the engine.

@@ -8,45 +8,65 @@ import (
 	"github.com/chessbrain/chessbrain/chess"
 )
 
-// maxNodes bounds a search that only time or stop ends: its tree takes about a
-// kilobyte a node.
-const maxNodes = 1_000_000
-
 // maxNumber bounds the numbers of go: eleven days in milliseconds.
 const maxNumber = 1_000_000_000
 
-// limits says when a search ends.
+// maxPerft bounds the plies of go perft.
+const maxPerft = 20
+
+// limits says when a search ends. Whatever they say, it ends where its outcome is
+// proven and where the tree has used its room.
 type limits struct {
-	nodes    int           // 0 = no limit
+	nodes    int           // visits of the root, those of a kept tree included; 0 = no limit
+	depth    int           // mean plies of the simulations; 0 = no limit
+	mate     int           // moves to a mate; the search ends where it has proven one, however long
 	moveTime time.Duration // 0 = no limit
-	infinite bool          // until stop
+	onClock  bool
+	clock    clock // of the side to move, if onClock
+	infinite bool  // until stop
+	ponder   bool  // until ponderhit or stop; then the others count
+	only     []chess.Move
+	perft    int // plies to count; no search at all
 }
 
-// visits returns the nodes of a search: those asked for, else all that memory
-// allows where time or stop ends it, else those of a plain go.
-func (l limits) visits(plain int) int {
-	switch {
-	case l.nodes > 0:
+// timed says whether a time limits the search.
+func (l *limits) timed() bool { return l.onClock || l.moveTime > 0 }
+
+// visits returns the limit of visits, 0 = none: those asked for, else none where
+// something else ends the search, else those of a plain go.
+func (l *limits) visits(plain int) int {
+	if l.nodes > 0 || l.infinite || l.ponder || l.timed() || l.depth > 0 || l.mate > 0 {
 		return l.nodes
-	case l.infinite || l.moveTime > 0:
-		return maxNodes
 	}
 	return plain
 }
 
-// parseGo reads the arguments of go; unknown words are ignored, as the protocol
-// asks. The clock is spent evenly: 1/30 of what is left (or 1/movestogo) and
-// most of the increment, less a safety margin.
-func parseGo(args []string, side chess.Color) (limits, error) {
+// parseGo reads the arguments of go in a position; unknown words are ignored, as
+// the protocol asks.
+func parseGo(args []string, b *chess.Board) (limits, error) {
 	var l limits
 	values := map[string]int{}
 	for i := 0; i < len(args); i++ {
 		switch name := args[i]; name {
-		case "infinite", "ponder":
+		case "infinite":
 			l.infinite = true
+		case "ponder":
+			l.ponder = true
 		case "searchmoves":
-			return l, fmt.Errorf("go searchmoves is not known here")
-		case "nodes", "movetime", "wtime", "btime", "winc", "binc", "movestogo", "depth", "mate":
+			for ; i+1 < len(args) && !isGoWord(args[i+1]); i++ {
+				m, err := b.ParseUCI(args[i+1])
+				if err != nil {
+					return l, fmt.Errorf("go searchmoves: %w", err)
+				}
+				l.only = append(l.only, m)
+			}
+			if len(l.only) == 0 {
+				return l, fmt.Errorf("go searchmoves wants moves")
+			}
+		default:
+			if !isGoWord(name) {
+				continue
+			}
 			i++
 			if i == len(args) {
 				return l, fmt.Errorf("go %s wants a number", name)
@@ -58,29 +78,37 @@ func parseGo(args []string, side chess.Color) (limits, error) {
 			values[name] = max(-maxNumber, min(n, maxNumber))
 		}
 	}
-	l.nodes = max(0, min(values["nodes"], maxNodes))
-	if values["depth"] > 0 || values["mate"] > 0 { // no such limit in this search: think a fixed while
-		l.moveTime = time.Second
-	}
-	clock, increment := "wtime", "winc"
-	if side == chess.Black {
-		clock, increment = "btime", "binc"
-	}
-	if left, ok := values[clock]; ok {
-		l.moveTime = clockTime(left, values[increment], values["movestogo"])
-	}
-	if n, ok := values["movetime"]; ok {
-		l.moveTime = time.Duration(max(1, n)) * time.Millisecond
-	}
-	return l, nil
+	return l, l.take(values, b.SideToMove())
 }
 
-// clockTime returns what to spend on a move of the milliseconds left.
-func clockTime(left, increment, movesToGo int) time.Duration {
-	share := 30
-	if movesToGo > 0 {
-		share = movesToGo
+// isGoWord says whether a word of go has a meaning.
+func isGoWord(word string) bool {
+	switch word {
+	case "searchmoves", "ponder", "wtime", "btime", "winc", "binc", "movestogo", "depth", "nodes", "mate", "movetime", "infinite", "perft":
+		return true
 	}
-	spend := min(left/share+increment*3/4, left-50)
-	return time.Duration(max(10, spend)) * time.Millisecond
+	return false
+}
+
+// take sets the limits that are numbers.
+func (l *limits) take(values map[string]int, side chess.Color) error {
+	l.nodes, l.depth, l.mate = max(0, values["nodes"]), max(0, values["depth"]), max(0, values["mate"])
+	time0, increment := "wtime", "winc"
+	if side == chess.Black {
+		time0, increment = "btime", "binc"
+	}
+	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+	if n, ok := values["movetime"]; ok {
+		l.moveTime = ms(max(1, n))
+	} else if left, ok := values[time0]; ok {
+		l.onClock = true
+		l.clock = clock{left: ms(left), increment: ms(max(0, values[increment])), movesToGo: max(0, values["movestogo"])}
+	}
+	if n, ok := values["perft"]; ok {
+		if n < 1 || n > maxPerft {
+			return fmt.Errorf("go perft wants plies, 1 to %d, not %d", maxPerft, n)
+		}
+		l.perft = n
+	}
+	return nil
 }

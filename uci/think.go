@@ -2,9 +2,8 @@ package uci
 
 import (
 	"context"
-	"math"
 	"math/rand/v2"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -12,32 +11,108 @@ import (
 	"github.com/chessbrain/chessbrain/mcts"
 )
 
-// start begins a search in the background. A position without a legal move is
-// answered at once; so is one that is drawn by the rules, where there is nothing
-// to search, with the move that the net likes best.
-func (e *Engine) start(ctx context.Context, args []string) error {
-	l, err := parseGo(args, e.line.Board().SideToMove())
+// burst is how many simulations may end without the net between two looks at the
+// clock.
+const burst = 1024
+
+// start begins a search, or a perft, in the background.
+func (e *Engine) start(ctx context.Context, args []string, began time.Time) error {
+	l, err := parseGo(args, e.line.Board())
 	if err != nil {
 		return err
 	}
-	var list chess.MoveList
-	e.line.Board().GenerateMoves(&list)
-	over := e.line.Terminal(list.N)
-	if list.N == 0 {
-		e.say("bestmove 0000")
+	ctx, e.cancel = context.WithCancel(ctx)
+	e.span = newSpan(l, began, e.settings.overhead(), e.cancel)
+	if l.perft > 0 {
+		e.wait.Go(func() { e.perft(ctx, l.perft) })
 		return nil
 	}
-	e.follow()
-	e.search.BeginLimits(rand.New(rand.NewPCG(1, 1)), false, mcts.Limits{Simulations: l.visits(e.Search.Simulations)})
-	ctx, e.cancel = context.WithCancel(ctx)
-	e.wait.Go(func() {
-		if over != chess.NotOver {
-			e.say("bestmove %s", e.line.Board().UCI(e.instinct(ctx, &list), e.chess960))
-			return
-		}
-		e.think(ctx, l, time.Now())
-	})
+	e.wait.Go(func() { e.think(ctx, e.span) })
 	return nil
+}
+
+// think finds a move and sends it as soon as it may be sent. In a position that
+// is drawn by the rules there is nothing to search, but a GUI that goes on gets
+// the move that the net likes best.
+func (e *Engine) think(ctx context.Context, s *span) {
+	var list chess.MoveList
+	board := e.line.Board()
+	board.GenerateMoves(&list)
+	move, reply := chess.NoMove, chess.NoMove
+	switch over := e.line.Terminal(list.N); over {
+	case chess.NotOver:
+		e.prepare()
+		move, reply = e.find(ctx, s, &list)
+	case chess.Checkmate:
+		e.say("info depth 0 score mate 0")
+	default:
+		e.say("info depth 0 score cp 0")
+		if list.N > 0 {
+			e.prepare()
+			move = e.instinct(ctx, &list, s.only)
+		}
+	}
+	select {
+	case <-s.free:
+	case <-ctx.Done():
+	}
+	e.tellBroken()
+	text := "bestmove " + board.UCI(move, e.settings.chess960)
+	if reply != chess.NoMove {
+		after := *board
+		after.Make(move)
+		text += " ponder " + after.UCI(reply, e.settings.chess960)
+	}
+	e.say("%s", text)
+}
+
+// find searches until a limit, sends info lines, and returns the move and the
+// reply that it expects, or NoMove.
+func (e *Engine) find(ctx context.Context, s *span, list *chess.MoveList) (move, reply chess.Move) {
+	e.follow()
+	hits := e.tableHits()
+	only := e.allowed(s.only)
+	if len(only) > 0 && len(only) < list.N {
+		e.search.DropTree() // what it knows of other moves would count
+	}
+	limits := mcts.Limits{Simulations: s.visits(e.settings.nodes)}
+	e.search.BeginWith(rand.New(rand.NewPCG(1, 1)), mcts.Options{Limits: limits, Only: only})
+	t := e.newThought(s, hits)
+	single := list.N == 1 || len(only) == 1
+	for root := t.root(); !e.search.Done(); root = t.root() {
+		leaves := min(e.settings.leaves(), max(1, int(root.N)))
+		if root.N > 0 && (ctx.Err() != nil || t.over(s, &root, single, e.pace.of(leaves))) {
+			break
+		}
+		if err := e.grow(ctx, leaves); err != nil {
+			if ctx.Err() == nil {
+				e.fault(err)
+			}
+			break
+		}
+		t.progress()
+	}
+	t.show()
+	root := t.root()
+	move = root.Moves[root.Best].Move
+	if pv := e.search.PVOf(nil, root.Best); len(pv) > 1 {
+		reply = pv[1]
+	}
+	return move, reply
+}
+
+// allowed returns the moves that a search is restricted to, none = all: those
+// that are wanted and, of them, those that spoil nothing as the tables see it.
+func (e *Engine) allowed(wanted []chess.Move) []chess.Move {
+	kept := e.tables.keep(e.line)
+	if len(wanted) == 0 {
+		return kept
+	}
+	both := slices.DeleteFunc(slices.Clone(wanted), func(m chess.Move) bool { return !slices.Contains(kept, m) })
+	if len(both) > 0 {
+		return both
+	}
+	return wanted
 }
 
 // follow brings the search to the current position: forward along the line where
@@ -60,109 +135,49 @@ func (e *Engine) follow() {
 	}
 }
 
-// think searches until a limit and sends info lines and the move.
-func (e *Engine) think(ctx context.Context, l limits, began time.Time) {
-	shown, reused := began, e.search.Root().N
-	for !e.search.Done() {
-		if err := e.grow(ctx); err != nil {
-			if ctx.Err() == nil {
-				e.say("info string error: %v", err)
-			}
-			break
-		}
-		now := time.Now()
-		if ctx.Err() != nil || (l.moveTime > 0 && now.Sub(began) >= l.moveTime) || e.search.Root().Proven != mcts.Unproven {
-			break
-		}
-		if now.Sub(shown) >= time.Second {
-			shown = now
-			e.info(began, reused)
-		}
-	}
-	if l.infinite {
-		<-ctx.Done() // bestmove follows stop only
-	}
-	e.info(began, reused)
-	root := e.search.Root()
-	e.say("bestmove %s", e.line.Board().UCI(root.Moves[root.Best].Move, e.chess960))
-}
-
-// grow gathers one batch of leaves, has it evaluated and backed up. On an error
-// the leaves are forgotten and the tree is as before. Without an evaluation of
-// the root there is no choice of a move, so that one is not cancelled by ctx.
-func (e *Engine) grow(ctx context.Context) error {
+// grow gathers a batch of up to so many leaves, has it evaluated and backed up.
+// On an error the leaves are forgotten and the tree is as before. Without an
+// evaluation of the root there is no choice of a move, so that one is not
+// cancelled by ctx.
+func (e *Engine) grow(ctx context.Context, leaves int) error {
 	if e.search.Root().N == 0 {
 		ctx = context.WithoutCancel(ctx)
 	}
+	began := time.Now()
 	e.batch.Reset()
-	if e.search.Gather(e.batch, e.leaves) == 0 {
+	if e.search.GatherSome(e.batch, leaves, burst) == 0 {
 		return nil
 	}
-	if err := e.Net.Evaluate(ctx, e.batch); err != nil {
+	if err := e.ev.Evaluate(ctx, e.batch); err != nil {
 		e.search.Cancel()
 		return err
 	}
 	e.search.Apply(e.batch)
+	e.pace.note(leaves, time.Since(began))
 	return nil
 }
 
-// instinct returns the move that the net likes best without a search, or the
-// first one where it cannot be asked.
-func (e *Engine) instinct(ctx context.Context, list *chess.MoveList) chess.Move {
+// instinct returns the move that the net likes best without a search, of those
+// wanted if there are any, or the first one where it cannot be asked.
+func (e *Engine) instinct(ctx context.Context, list *chess.MoveList, wanted []chess.Move) chess.Move {
+	if len(wanted) == 0 {
+		wanted = list.Slice()
+	}
 	e.batch.Reset()
 	row := encoding.AppendPosition(e.batch, e.line, list)
-	if err := e.Net.Evaluate(context.WithoutCancel(ctx), e.batch); err != nil {
-		e.say("info string error: %v", err)
-		return list.Moves[0]
+	if err := e.ev.Evaluate(context.WithoutCancel(ctx), e.batch); err != nil {
+		e.fault(err)
+		return wanted[0]
 	}
-	best := 0
 	prior := e.batch.PriorOf(row)
-	for i := range prior {
-		if prior[i] > prior[best] {
-			best = i
+	return slices.MaxFunc(wanted, func(a, b chess.Move) int {
+		pa, pb := prior[list.Index(a)], prior[list.Index(b)]
+		switch {
+		case pa > pb:
+			return 1
+		case pa < pb:
+			return -1
 		}
-	}
-	return list.Moves[best]
-}
-
-// info sends nodes, speed, score and the line of best moves so far. reused is how
-// many visits the tree had before this search.
-func (e *Engine) info(began time.Time, reused uint32) {
-	root := e.search.Root()
-	if root.N == 0 {
-		return // the evaluator failed: nothing is known
-	}
-	elapsed := time.Since(began)
-	nps := int(float64(root.N-min(reused, root.N)) / max(elapsed.Seconds(), 1e-3))
-	line := e.search.PV(nil)
-	board, pv := *e.line.Board(), make([]string, 0, len(line))
-	for _, m := range line {
-		pv = append(pv, board.UCI(m, e.chess960))
-		board.Make(m)
-	}
-	text := ""
-	if len(pv) > 0 {
-		text = " pv " + strings.Join(pv, " ")
-	}
-	if root.Proven == mcts.ProvenWin || root.Proven == mcts.ProvenLoss {
-		e.say("info depth %d nodes %d nps %d time %d score mate %d%s", len(pv), root.N, nps, elapsed.Milliseconds(), mateIn(root), text)
-		return
-	}
-	e.say("info depth %d nodes %d nps %d time %d score cp %d%s", len(pv), root.N, nps, elapsed.Milliseconds(),
-		Centipawns(float64(root.Value.Q)), text)
-}
-
-// mateIn returns the moves to a proven mate, negative where we are mated.
-func mateIn(root mcts.RootStats) int {
-	plies := int(math.Round(float64(root.Value.M)))
-	if root.Proven == mcts.ProvenLoss {
-		return -(plies + 1) / 2
-	}
-	return (plies + 1) / 2
-}
-
-// Centipawns maps Q in [-1,1] to the scale that GUIs show: 0 at 0, about 100
-// at 0.54, with lc0's tangent form 90*tan(1.5637541897*q).
-func Centipawns(q float64) int {
-	return int(math.Round(90 * math.Tan(1.5637541897*max(-1, min(1, q)))))
+		return 0
+	})
 }

@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"os"
@@ -27,7 +29,12 @@ func (c *checker) net(path string) {
 		return
 	}
 	defer f.Close()
-	c.readNet(path, f, "", damagedNet)
+	hash := sha256.New()
+	r := io.TeeReader(f, hash)
+	c.readNet(path, r, "", damagedNet)
+	if _, err := io.Copy(io.Discard, r); err == nil { // what a damaged net left unread
+		c.sums[path] = hex.EncodeToString(hash.Sum(nil))
+	}
 }
 
 // readNet verifies the net in r. id is what it should be; "" = as it says.

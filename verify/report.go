@@ -53,6 +53,10 @@ type Report struct {
 	Nets         int   `json:"nets"` // files, those of checkpoints included
 	Events       int64 `json:"events"`
 	Entries      int   `json:"journal_entries"`
+	Matches      int   `json:"matches"`         // logs of matches
+	MatchGames   int64 `json:"match_games"`     // games in them
+	Cycles       int   `json:"cycle_entries"`   // lines of the journal of cycles
+	Catalogued   int   `json:"catalogue_nets"`  // nets of the catalogue
 	Manifests    int   `json:"manifests"`       // of pipeline steps
 	Others       int   `json:"files_not_known"` // files of which nothing is known, such as logs
 

@@ -39,6 +39,7 @@ func (c *checker) run(root string) {
 		}
 	}
 	c.references()
+	c.gates(root)
 }
 
 // elsewhere lists the parts of a run that lie outside its directory.

@@ -12,6 +12,7 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/importer"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/loop/gate"
 	"github.com/chessbrain/chessbrain/monitor"
 	"github.com/chessbrain/chessbrain/pipeline"
 	"github.com/chessbrain/chessbrain/record"
@@ -31,6 +32,10 @@ type checker struct {
 
 	games  map[[16]byte]place // found, by id
 	wanted []reference        // games that others refer to
+
+	sums      map[string]string // SHA-256 of net files, hexadecimal, by path
+	decisions []*gate.Result    // of the gatekeeper
+
 	replay record.Replayer
 	rows   *encoding.TrainBatch
 	plies  []int
@@ -58,7 +63,7 @@ func Path(ctx context.Context, path string) (*Report, error) {
 		return nil, err
 	}
 	c := &checker{ctx: ctx, report: &Report{Path: path, Problems: []Problem{}, Notes: []string{}},
-		games: map[[16]byte]place{}, rows: encoding.NewTrainBatch(256)}
+		games: map[[16]byte]place{}, sums: map[string]string{}, rows: encoding.NewTrainBatch(256)}
 	switch {
 	case !info.IsDir():
 		sort := sortOf(path)
@@ -80,6 +85,7 @@ func Path(ctx context.Context, path string) (*Report, error) {
 		c.lock(path, importer.LockName)
 		c.tree(path)
 		c.references()
+		c.gates(path)
 	}
 	return c.report, ctx.Err()
 }
@@ -108,6 +114,9 @@ var sorts = []fileSort{
 
 // sortOf finds the sort of a file; check is nil where it is not known.
 func sortOf(path string) fileSort {
+	if s, ok := placed(path); ok {
+		return s
+	}
 	for _, s := range sorts {
 		for _, suffix := range s.suffixes {
 			if strings.HasSuffix(path, suffix) {
@@ -177,6 +186,7 @@ func (c *checker) directory(path string) error {
 	if exists(filepath.Join(path, pipeline.ManifestName)) {
 		c.manifest(path)
 	}
+	c.handedOver(path)
 	return nil
 }
 

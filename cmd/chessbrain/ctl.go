@@ -17,16 +17,22 @@ import (
 // name.
 var ctlCommands = []string{"status", "subscribe", "stop", "checkpoint-now", "start-training-now"}
 
+// ctlRoles are the roles that --role takes: one process of a run each.
+var ctlRoles = []string{"loop", "gatekeeper", "exporter", "rater"}
+
 func newCtl() *cobra.Command {
 	var process uint64
+	var role string
 	c := &cobra.Command{
 		Use:   "ctl RUN COMMAND",
 		Short: "Talk to a running process: status, subscribe, stop, checkpoint-now",
 		Long: `Sends one command to the trainer that works on the run directory RUN, over its
-control socket, and prints the answer as JSON lines. subscribe prints events
-until the process ends. With --process N it goes to a process of chessbrain
-selfplay, which knows status and stop. To replace a stage, see chessbrain plugins
-swap.`,
+control socket, and prints the answer as JSON lines; while nobody trains, to a
+chessbrain run, which knows status, stop and subscribe. subscribe prints events
+until the process ends; start-training-now ends a wait for new chunks (--source
+loader with a schedule). With --process N it goes to a process of chessbrain
+selfplay, which knows status and stop, and with --role NAME to the gatekeeper, the
+exporter or the rater. To replace a stage, see chessbrain plugins swap.`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return usagef("want a run directory and a command, see %s --help", c.CommandPath())
@@ -40,35 +46,50 @@ swap.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if role != "" && (process != 0 || !slices.Contains(ctlRoles, role)) {
+				return usagef("--role %s: want one of %s, and no --process", role, strings.Join(ctlRoles, ", "))
+			}
+			if role != "" {
+				return ask(c, args[0], []string{role}, "there is no "+role+" at work", loop.Message{Type: args[1]})
+			}
 			return control(c, args[0], process, loop.Message{Type: args[1]})
 		},
 	}
 	c.Flags().Uint64Var(&process, "process", 0, "talk to this playing process (chessbrain selfplay --process N) and not to the trainer")
+	c.Flags().StringVar(&role, "role", "", "talk to the process of this role: "+strings.Join(ctlRoles, ", "))
 	return c
 }
 
 // control sends a message to the trainer of a run, or to its playing process of a
 // number that is not 0, and prints the answers as JSON lines.
 func control(c *cobra.Command, run string, process uint64, m loop.Message) error {
-	role, who := fmt.Sprintf("selfplay-p%d", process), fmt.Sprintf("process %d does not play", process)
+	roles, who := []string{fmt.Sprintf("selfplay-p%d", process)}, fmt.Sprintf("process %d does not play", process)
 	if process == 0 {
 		dir, _, err := loop.OpenDir(run)
 		if err != nil {
 			return usageError{err}
 		}
-		role, who = "trainer-"+dir.Training, "nobody trains"
+		roles, who = []string{"trainer-" + dir.Training, "loop"}, "nobody trains"
 	}
-	owners, err := fsx.Owners(filepath.Join(run, "locks", role))
-	if err != nil {
-		return err
-	}
-	for _, o := range owners {
-		if o.Socket == "" {
-			continue
+	return ask(c, run, roles, who, m)
+}
+
+// ask sends a message to the first process of some roles, in their order, that
+// listens, and prints the answers as JSON lines. who says that there is none.
+func ask(c *cobra.Command, run string, roles []string, who string, m loop.Message) error {
+	for _, role := range roles {
+		owners, err := fsx.Owners(filepath.Join(run, "locks", role))
+		if err != nil {
+			return err
 		}
-		return loop.SendMessage(c.Context(), o.Socket, m, func(answer loop.Message) error {
-			return json.NewEncoder(c.OutOrStdout()).Encode(answer)
-		})
+		for _, o := range owners {
+			if o.Socket == "" {
+				continue
+			}
+			return loop.SendMessage(c.Context(), o.Socket, m, func(answer loop.Message) error {
+				return json.NewEncoder(c.OutOrStdout()).Encode(answer)
+			})
+		}
 	}
 	return fmt.Errorf("%s in %s now", who, run)
 }

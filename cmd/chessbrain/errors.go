@@ -12,6 +12,7 @@ import (
 	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/loop"
@@ -82,7 +83,7 @@ func exitCode(err error) int {
 	case errors.Is(err, loop.ErrInterrupted):
 		return exitInterrupted
 	case as[*trainer.CorruptError](err), as[*replay.CorruptError](err), as[*replay.MissingGamesError](err),
-		errors.Is(err, lc0.ErrCorrupt), as[*record.CorruptError](err), as[*monitor.CorruptError](err), as[*nn.FormatError](err),
+		errors.Is(err, lc0.ErrCorrupt), as[*record.CorruptError](err), as[*arena.CorruptError](err), as[*monitor.CorruptError](err), as[*nn.FormatError](err),
 		as[*json.SyntaxError](err), as[*json.UnmarshalTypeError](err): // run.json, manifests
 		return exitCorrupt
 	case errors.As(err, &coded):

@@ -88,7 +88,7 @@ func TestEnvironment(t *testing.T) {
 // TestCommands holds the commands that the seeds' users are told of.
 func TestCommands(t *testing.T) {
 	for _, path := range []string{
-		"train", "selfplay", "match", "describe", "report", "ctl", "uci", "bench", "bench kernels", "bench infer", "bench train", "bench selfplay", "bench precision", "perft", "exam starts", "exam measure", "doctor", "version",
+		"train", "selfplay", "export", "match", "describe", "report", "ctl", "uci", "bench", "bench kernels", "bench infer", "bench train", "bench selfplay", "bench precision", "perft", "exam starts", "exam measure", "doctor", "version",
 		"shuffle", "import-pgn", "rescore", "positions", "pin", "verify", "test-dataloader", "dataloader-graph", "bench loader",
 		"dump-chunk", "filter-chunks", "result-distribution", "startpos-policy", "import-net", "export-net", "probe", "net-math",
 		"pipeline", "pipeline sweep", "init", "eval", "overfit", "tune-lr", "train-epoch", "migrate-checkpoint", "backfill-metrics",
@@ -97,8 +97,9 @@ func TestCommands(t *testing.T) {
 		find(t, path)
 	}
 	for command, flags := range map[string]string{
-		"perft": "depth fen divide", "uci": "net visits precision", "bench precision": "net-file positions seed json", "bench infer": "net batch threads tier precision duration json", "match": "player1 player2 games openings openings-order opening-plies book-plies seed workers parallel max-plies pgn json precision visits player1.visits player2.gumbel white.visits black.cpuct", "describe": "json", "report": "output", "exam starts": "count seed output staged",
-		"exam measure": "net visits moves questions mates seed untrained json precision", "selfplay": "precision no-amp process max-games-total models-dir output-dir override-config metrics-addr run-dir config dry-run", "train": "source source-dir steps",
+		"perft": "depth fen divide", "uci": "net visits precision threads option", "bench precision": "net-file positions seed json", "bench infer": "net batch threads tier precision duration json", "match": "player1 player2 games openings openings-order opening-plies book-plies seed workers parallel max-plies pgn json precision visits player1.visits player2.gumbel white.visits black.cpuct", "describe": "json", "report": "output", "exam starts": "count seed output staged",
+		"exam measure": "net visits moves questions mates seed untrained json precision", "selfplay": "precision no-amp process max-games-total models-dir output-dir override-config metrics-addr run-dir config dry-run", "train": "source source-dir steps lr-scale max-train-bucket-per-new-data max-train-bucket-size stop-when-train-bucket-limited no-repeat-files quit-if-no-data samples-per-epoch epochs-per-export max-epochs-this-instance export-mode steps-per-network chunks-per-network lock-wait",
+		"export":     "models-dir output-dir gating once poll exporter export-weights lock-wait run-dir config dry-run json",
 		"shuffle":    "input-dir output-dir scratch-dir num-threads min-rows max-rows keep-target-rows expand-window-per-row taper-window-exponent taper-window-scale add-to-data-rows approx-rows-per-file seed dry-run json",
 		"dump-chunk": "member json", "filter-chunks": "out result end min-plies max-plies min-positions version input-format startpos distinct limit dry-run json",
 		"import-pgn": "out target label-smoothing policy-temperature draw-rate lc0-chunks strict json", "rescore": "out rescorer set plugin-dir format json",

@@ -56,9 +56,9 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 	}
 	bindTier(root)
 	addGroup(root, "Playing and learning",
-		newTrain(), newSelfplay(), newMatch(), newUCI(), newCtl(), newReport(), newDescribe(), newExam())
+		newRun(), newStatus(), newTrain(), newSelfplay(), newExport(), newGatekeeper(), newMatch(), newRatings(), newUCI(), newDaemon(), newCtl(), newReport(), newDescribe(), newExam())
 	addGroup(root, "Games, chunks and rows",
-		newPipeline(), newShuffle(), newImportPGN(), newRescore(), newPositions(), newPin(), newVerify(), newTestDataloader(), newDataloaderGraph(),
+		newPipeline(), newShuffle(), newImportPGN(), newRescore(), newPositions(), newPin(), newGC(), newVerify(), newTestDataloader(), newDataloaderGraph(),
 		newDumpChunk(), newFilterChunks(), newResultDistribution(), newStartposPolicy())
 	addGroup(root, "Nets", newImportNet(), newExportNet(), newProbe(), newNetMath())
 	addGroup(root, "Around the trainer",

@@ -1,14 +1,15 @@
 package main
 
 import (
+	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/chess"
-	"github.com/chessbrain/chessbrain/record"
 )
 
 // parseSettings reads a command line of settings.
@@ -68,15 +69,15 @@ func TestMatchSettingsDefaults(t *testing.T) {
 
 // TestMatchReport holds the text of a match.
 func TestMatchReport(t *testing.T) {
-	game := func(number int, whiteResult int8, end record.EndReason, plies int) arena.Game {
+	game := func(number int, whiteResult int8, end arena.End, plies int) arena.Game {
 		return arena.Game{Number: number, White: number % 2, WhiteResult: whiteResult, End: end, Moves: make([]chess.Move, plies)}
 	}
 	r := matchReport{
 		Players: [2]*matchPlayer{{Name: "run_step7", NetID: "ab", WhiteSearch: "visits=9", BlackSearch: "visits=16 gumbel=true"}, {Name: "greedy"}}, Games: 6, Seed: 3, Seconds: 1.25,
 		Summary: arena.Summarise([]arena.Game{
-			game(0, 1, record.EndCheckmate, 40), game(1, -1, record.EndCheckmate, 50), // both won
-			game(2, 0, record.EndStalemate, 60), game(3, 0, record.EndMaxPlies, 450),
-			game(5, 1, record.EndCheckmate, 50), // its pair is not finished
+			game(0, 1, arena.EndCheckmate, 40), game(1, -1, arena.EndCheckmate, 50), // both won
+			game(2, 0, "stalemate", 60), game(3, 0, arena.EndMaxPlies, 450),
+			game(5, 1, arena.EndCheckmate, 50), // its pair is not finished
 		}),
 	}
 	var out strings.Builder
@@ -105,5 +106,73 @@ length    130.0 plies a game
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("no %s in %s", part, out.String())
 		}
+	}
+}
+
+// TestMatchLimits: a player's limit goes before one of both, and a time of its
+// own, of either kind, replaces both players' times.
+func TestMatchLimits(t *testing.T) {
+	for line, want := range map[string][2]string{
+		"":          {"", ""},
+		"--nodes 7": {"nodes=7", "nodes=7"},
+		"--player2.nodes 3 --nodes 7 --player1.depth 2":     {"nodes=7 depth=2", "nodes=3"},
+		"--tc 10+0.1 --player2.movetime 50ms":               {"tc=10+0.1", "movetime=50ms"},
+		"--movetime 1s --player1.tc 1:00 --player1.nodes 9": {"nodes=9 tc=60+0", "movetime=1s"},
+		"--tc 10+1 --player1.tc 5 --player2.movetime 1ms":   {"tc=5+0", "movetime=1ms"},
+	} {
+		f := pflag.NewFlagSet("match", pflag.ContinueOnError)
+		flags := bindLimits(f)
+		if err := f.Parse(strings.Fields(line)); err != nil {
+			t.Fatal(err)
+		}
+		for player := range want {
+			if l, _ := flags.of(player+1, time.Second); l.String() != want[player] || l.Margin != time.Second {
+				t.Errorf("%q: player %d has %q, want %q", line, player+1, l.String(), want[player])
+			}
+		}
+	}
+	f := pflag.NewFlagSet("match", pflag.ContinueOnError)
+	flags := bindLimits(f)
+	if err := f.Parse([]string{"--option", "Hash=1", "--player1.option", "Skill Level=0", "--option", "Ponder", "--player1.option", "Hash=a=b"}); err != nil {
+		t.Fatal(err)
+	}
+	_, one := flags.of(1, 0)
+	_, two := flags.of(2, 0)
+	if !maps.Equal(one, map[string]string{"Hash": "a=b", "Skill Level": "0", "Ponder": ""}) || !maps.Equal(two, map[string]string{"Hash": "1", "Ponder": ""}) {
+		t.Errorf("options %v and %v", one, two)
+	}
+	if err := f.Parse([]string{"--option", "=1"}); err == nil {
+		t.Error("an option without a name is taken")
+	}
+}
+
+// TestMatchRules: the text of the rules, and of a test, in a report.
+func TestMatchRules(t *testing.T) {
+	r := ruleFlags{adjudicate: arena.Adjudication{ResignScore: 800, ResignMoves: 4, DrawScore: 5, DrawMoves: 6, DrawFromMove: 30}, tables: "/tb"}
+	if got := r.String(); got != "resign=800x4, draw=5x6 from 30, syzygy=/tb" {
+		t.Errorf("%q", got)
+	}
+	if got := (&ruleFlags{}).String(); got != "" {
+		t.Errorf("%q", got)
+	}
+	test, err := parseSPRT("-5, 5.5,0.1,0.2")
+	if err != nil || *test != (arena.SPRT{Elo0: -5, Elo1: 5.5, Alpha: 0.1, Beta: 0.2}) {
+		t.Fatal(test, err)
+	}
+	r.sprt = test
+	if got, want := r.report(nil).String(), "-5 against 5.5 Elo (alpha 0.1, beta 0.2): LLR 0.00 of -1.50 to 2.08 after 0 pairs, not decided"; got != want {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestMatchProgress: games of before count, and a failure is told with its
+// reason.
+func TestMatchProgress(t *testing.T) {
+	var out strings.Builder
+	p := newMatchProgress(&out, 8, []arena.Game{{Number: 0, WhiteResult: 1}, {Number: 1, White: 1}})
+	p.game(&arena.Game{Number: 3, White: 1, WhiteResult: -1, End: arena.EndTime, Note: "sf took 2s"})
+	const want = "chessbrain: game 4: time-forfeit: sf took 2s\nchessbrain: 3 of 8 games, player 1 has 2.5 points (83.3 %)\n"
+	if out.String() != want {
+		t.Errorf("%q", out.String())
 	}
 }

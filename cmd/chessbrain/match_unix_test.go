@@ -3,12 +3,18 @@
 package main
 
 import (
+	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/arena"
+	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
 // TestMatchInterrupt stops a match: it exits with 5 and the finished games are
@@ -30,5 +36,44 @@ func TestMatchInterrupt(t *testing.T) {
 	}
 	if n, _ := strconv.Atoi(said[1]); n < 1 || strings.Count(string(text), "\n[Result ") != n {
 		t.Errorf("%d games in the PGN, it says %d", strings.Count(string(text), "\n[Result "), n)
+	}
+}
+
+// TestMatchKill kills a match several times: with the same command it goes on,
+// and its games are those of a match that was never killed.
+func TestMatchKill(t *testing.T) {
+	args := []string{"match", "--player1", "random-weights:3:16x1-plain", "--player2", "greedy", "--visits", "10", "--temperature", "1",
+		"--games", "40", "--max-plies", "60", "--workers", "2", "--parallel", "1", "--pgn", "a.pgn"}
+	whole, dir := t.TempDir(), t.TempDir()
+	if code, rest := start(t, whole, args...).exit(); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, rest)
+	}
+	for kills := range 3 {
+		p := start(t, dir, args...)
+		if kills > 0 {
+			p.waitFor(" games of this match are in a.jsonl: going on with the others")
+		}
+		p.waitFor("of 40 games, player 1 has")
+		p.signal(os.Kill)
+		p.exit()
+		if _, games, err := arena.ReadLog(fsx.OS, filepath.Join(dir, "a.jsonl")); err != nil || len(games) <= kills || len(games) == 40 {
+			t.Fatalf("%d games after %d kills: %v", len(games), kills+1, err)
+		}
+	}
+	if code, rest := start(t, dir, args...).exit(); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, rest)
+	}
+	var texts [2][]byte
+	for i, d := range []string{whole, dir} {
+		var err error
+		if texts[i], err = os.ReadFile(filepath.Join(d, "a.pgn")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(d, "a.jsonl")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the log of a match that ended is still there: %v", err)
+		}
+	}
+	if !bytes.Equal(texts[0], texts[1]) {
+		t.Error("other games than of a match that was never killed")
 	}
 }

@@ -45,20 +45,25 @@ func (o *openingFlags) validate() error {
 
 func (o *openingFlags) isPGN() bool { return strings.EqualFold(filepath.Ext(o.file), ".pgn") }
 
-// openings returns the openings of so many pairs.
-func (o *openingFlags) openings(pairs int, seed uint64) ([]arena.Opening, error) {
+// openings returns the openings of so many pairs, and what makes them, which does
+// not depend on their number.
+func (o *openingFlags) openings(pairs int, seed uint64) (openings []arena.Opening, source string, err error) {
 	book, err := o.book()
 	if err != nil {
-		return nil, err
+		return nil, "", err
+	}
+	source = fmt.Sprintf("start position, %d random plies", o.plies)
+	if book != nil {
+		source = fmt.Sprintf("book %s, %s, %d random plies", arena.HashOpenings(book), o.order, o.plies)
 	}
 	if o.order == orderShuffled {
 		arena.Shuffle(book, seed)
 	}
-	openings, err := arena.Vary(book, pairs, o.plies, seed)
+	openings, err = arena.Vary(book, pairs, o.plies, seed)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("%w (--games, --openings, --opening-plies)", err)}
+		return nil, "", usageError{fmt.Errorf("%w (--games, --openings, --opening-plies)", err)}
 	}
-	return openings, nil
+	return openings, source, nil
 }
 
 // book reads the file of openings; nil without one.

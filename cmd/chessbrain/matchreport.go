@@ -21,6 +21,7 @@ type matchReport struct {
 	Workers   int             `json:"workers"`
 	Precision string          `json:"precision"`
 	Seconds   float64         `json:"seconds"`
+	SPRT      *sprtReport     `json:"sprt,omitempty"`
 	arena.Summary
 }
 
@@ -46,6 +47,9 @@ func (r *matchReport) write(out io.Writer, asJSON bool) error {
 		row("pairs", "%d: 0 points %d, 1/2 %d, 1 %d, 3/2 %d, 2 %d", e.Pairs, p[0], p[1], p[2], p[3], p[4])
 		row("Elo", "%+.1f, 95 %% interval %+.1f to %+.1f, LOS %.2f %%", e.Elo, e.Low, e.High, 100*e.LOS)
 	}
+	if r.SPRT != nil {
+		row("SPRT", "%s", r.SPRT)
+	}
 	if played > 0 {
 		row("ends", "%s", endCounts(r.Ends))
 		row("length", "%.1f plies a game", r.MeanPlies)
@@ -70,7 +74,8 @@ func endCounts(ends map[string]int) string {
 // progressEvery is the least time between two lines of progress.
 const progressEvery = 10 * time.Second
 
-// matchProgress says after the first game, and now and then, how far a match is.
+// matchProgress says after the first game, and now and then, how far a match is,
+// and what a player did that failed.
 type matchProgress struct {
 	out    io.Writer
 	games  int
@@ -79,9 +84,25 @@ type matchProgress struct {
 	shown  time.Time
 }
 
-func (p *matchProgress) game(g *arena.Game) {
+// newMatchProgress begins with the games that are finished.
+func newMatchProgress(out io.Writer, games int, done []arena.Game) *matchProgress {
+	p := &matchProgress{out: out, games: games}
+	for i := range done {
+		p.count(&done[i])
+	}
+	return p
+}
+
+func (p *matchProgress) count(g *arena.Game) {
 	p.played++
 	p.points += float64(1+g.Result(0)) / 2
+}
+
+func (p *matchProgress) game(g *arena.Game) {
+	p.count(g)
+	if g.End.Failed() {
+		fmt.Fprintf(p.out, "chessbrain: game %d: %s: %s\n", g.Number+1, g.End, g.Note)
+	}
 	if time.Since(p.shown) < progressEvery {
 		return
 	}

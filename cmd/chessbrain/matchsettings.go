@@ -88,13 +88,17 @@ func boolSetting(name, usage string, field func(*arena.Settings) *bool) matchSet
 	}
 }
 
-// describeSettings lists the visits and what differs from the defaults, as
-// "visits=16 gumbel=true".
+// describeSettings lists the visits, where they are limited, and what differs
+// from the defaults, as "visits=16 gumbel=true".
 func describeSettings(s *arena.Settings) string {
 	defaults := defaultSettings()
 	var parts []string
 	for _, setting := range matchSettings() {
-		if text := setting.get(s); setting.name == "visits" || text != setting.get(&defaults) {
+		text, shown := setting.get(s), s.Search.Simulations > 0
+		if setting.name != "visits" {
+			shown = text != setting.get(&defaults)
+		}
+		if shown {
 			parts = append(parts, setting.name+"="+text)
 		}
 	}
@@ -156,6 +160,19 @@ func (f settingFlags) given(prefix string) string {
 		}
 	}
 	return ""
+}
+
+// visitsGiven reports whether the command line says how many visits a player (1
+// or 2) has.
+func (f settingFlags) visitsGiven(player int) bool {
+	for _, prefix := range []string{"", "white.", "black.", fmt.Sprintf("player%d.", player)} {
+		for _, v := range f[prefix] {
+			if v.setting.name == "visits" && v.given {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // of returns the settings of a player (1 or 2) for each colour: a flag of the

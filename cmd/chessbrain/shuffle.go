@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 )
 
@@ -18,6 +20,7 @@ type shuffleOptions struct {
 	shuffle.Options
 	split     string
 	memoryMiB int64
+	lockWait  time.Duration
 	dryRun    bool
 	json      bool
 }
@@ -78,6 +81,7 @@ func (o *shuffleOptions) bind(c *cobra.Command) {
 	f.Float64Var(&o.Validation, "validation-share", o.Validation, "share of the games, or files, for validation")
 	f.Float64Var(&o.ShortTerm, "st-theta", o.ShortTerm, "theta of the short-term value target, as training.st_theta; 0 = not made")
 	f.IntVar(&o.Keep, "keep", 0, "finished shuffles that stay, the newest; older ones are deleted, so leave what a trainer still reads; 0 = all stay")
+	f.DurationVar(&o.lockWait, "lock-wait", 0, "wait so long for another shuffler of the run to end; 0 = exit with 2 at once")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only say what would be done")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 }
@@ -110,11 +114,28 @@ func (o *shuffleOptions) run(c *cobra.Command) error {
 	o.Report = func(line string) { fmt.Fprintln(c.ErrOrStderr(), line) }
 	ctx, stop := interruptible(c.Context())
 	defer stop()
-	err := o.do(ctx, c)
+	release, err := o.lock(ctx, c)
+	if err == nil {
+		err = errors.Join(o.do(ctx, c), release())
+	}
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return interruptedShuffle{}
 	}
 	return pathError(err)
+}
+
+// lock takes the role of the run's shuffler: there is one at a time. An output
+// directory without locks/ beside it belongs to no run.
+func (o *shuffleOptions) lock(ctx context.Context, c *cobra.Command) (release func() error, err error) {
+	locks := filepath.Join(filepath.Dir(filepath.Clean(o.OutputDir)), "locks")
+	if info, err := os.Stat(locks); o.dryRun || err != nil || !info.IsDir() {
+		return func() error { return nil }, nil
+	}
+	l, err := fsx.AcquireWithin(ctx, filepath.Join(locks, "shuffler"), fsx.LockOptions{Command: c.CommandPath()}, o.lockWait)
+	if err != nil {
+		return nil, err
+	}
+	return l.Release, nil
 }
 
 // do shuffles or plans, and prints what it came to.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,7 @@ import (
 
 func newTrain() *cobra.Command {
 	s := &session{plan: loop.DryRun}
+	var lockWait time.Duration
 	c := &cobra.Command{
 		Use:   "train",
 		Short: "Play against itself and learn from the games",
@@ -22,10 +24,18 @@ ended; --episodes is a total. The first Ctrl-C finishes the step under way, save
 and exits with 5; a second one ends at once. With --config, SIGHUP reads the file
 again and applies its sections plugins and export.
 
+With --source dir, shuffled or loader it only trains, on what others played. On
+shuffles it goes in epochs of --samples-per-epoch: each new row of self-play puts
+--max-train-bucket-per-new-data samples into a bucket, an epoch takes its own out,
+and while there is too little the trainer waits and says for what, or ends with
+--stop-when-train-bucket-limited. After every --epochs-per-export epochs the net
+goes to toexport/ with --export-mode main, where chessbrain export takes it.
+
 Flags win over environment variables (EPISODES, BATCH_SIZE, ...), those over
 --config FILE, that over the defaults.`,
-		Example: "  chessbrain train --episodes 200 --producer-workers 8",
-		Args:    noArgs,
+		Example: "  chessbrain train --episodes 200 --producer-workers 8\n\n" +
+			"  chessbrain train --run-dir runs/a --source shuffled --samples-per-epoch 100000 --max-train-bucket-per-new-data 4 --export-mode main",
+		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := s.resolve(c); err != nil {
 				return err
@@ -33,15 +43,19 @@ Flags win over environment variables (EPISODES, BATCH_SIZE, ...), those over
 			if s.dryRun {
 				return s.check(c.OutOrStdout())
 			}
-			return train(c, s)
+			if lockWait < 0 {
+				return usagef("--lock-wait %v: want 0 or more", lockWait)
+			}
+			return train(c, s, lockWait)
 		},
 	}
 	s.bind(c, config.TrainGroups)
+	c.Flags().DurationVar(&lockWait, "lock-wait", 0, "wait so long for another process that holds the run or this training; 0 = exit with 2 at once")
 	return c
 }
 
 // train runs the loop and prints its summary and report.
-func train(c *cobra.Command, s *session) (err error) {
+func train(c *cobra.Command, s *session, lockWait time.Duration) (err error) {
 	ctx, stop := interruptible(c.Context())
 	defer stop()
 	if err := s.open(c); err != nil {
@@ -52,6 +66,7 @@ func train(c *cobra.Command, s *session) (err error) {
 	defer stopReload()
 	summary, err := loop.Train(ctx, loop.Options{
 		Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: reload,
+		LockWait: lockWait,
 	})
 	if summary == nil {
 		return err

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/loop"
@@ -9,51 +12,93 @@ import (
 	"github.com/chessbrain/chessbrain/uci"
 )
 
-// uciBatch is the most positions that one search evaluates at once.
+// uciBatch is the most positions that a thread evaluates at once.
 const uciBatch = 256
 
 // maxVisits bounds a search; its tree takes about a kilobyte a visit.
 const maxVisits = 1_000_000
 
+// uciFlags are the flags of `chessbrain uci`.
+type uciFlags struct {
+	net       string
+	precision string
+	visits    int
+	threads   int
+	options   []string
+}
+
 func newUCI() *cobra.Command {
-	var file string
-	var visits int
-	var precision string
+	var f uciFlags
 	c := &cobra.Command{
 		Use:   "uci [RUN]",
 		Short: "Play as a UCI engine, for a chess GUI",
-		Long:  "Speaks UCI on standard input and output with the newest net of a run, or with --net FILE.",
-		Args:  cobra.MaximumNArgs(1),
+		Long: `Speaks UCI on standard input and output with the newest net of a run, or with --net FILE.
+
+The GUI sets the options that the engine lists in its answer to uci; --option sets them for a GUI that cannot. Values of
+spins are whole numbers, of checks true or false:
+  Threads             threads that evaluate positions
+  Hash, NNCacheSize   memory for answers of the net, in MiB or in positions; the later one counts
+  RamLimitMb          memory of the search tree in MiB; a search ends where it is used up
+  Nodes               visits of a plain go
+  MinibatchSize       positions that a thread evaluates at once
+  MultiPV             lines that are shown
+  Move Overhead       milliseconds that a move loses beside the thinking
+  CPuct, CPuctBase, CPuctFactor, FpuReduction, PolicyTemperature   as in training; a factor of 0 = CPuct is constant
+  SyzygyPath          directories of endgame tables, separated as in PATH
+  UCI_ShowWDL, Ponder, UCI_AnalyseMode (a clock is used up to the usual time), UCI_Chess960, Clear Hash`,
+		Example: `  chessbrain uci --net net.safetensors --threads 4
+  chessbrain uci runs/a --option MultiPV=3 --option SyzygyPath=/tb/345`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if visits < 1 || visits > maxVisits {
-				return usagef("--visits %d: want 1 to %d", visits, maxVisits)
-			}
-			net, name, err := loop.FindNet(file, runArg(args))
-			if err != nil {
-				return pathError(err)
-			}
-			p, err := precisionOf(c, precision)
+			engine, err := f.engine(c, runArg(args))
 			if err != nil {
 				return err
-			}
-			packed, err := cpu.New(net, p)
-			if err != nil {
-				return err
-			}
-			search := mcts.DefaultConfig()
-			search.Simulations = visits
-			engine := uci.Engine{
-				Name:   "chessbrain " + version() + " " + name,
-				Net:    packed.NewEvaluator(uciBatch),
-				Search: search,
 			}
 			return engine.Serve(c.Context(), c.InOrStdin(), c.OutOrStdout())
 		},
 	}
-	c.Flags().StringVar(&file, "net", "", "play with this net file (safetensors or .pb.gz)")
-	c.Flags().IntVar(&visits, "visits", 800, "visits of a plain go")
-	bindPrecision(c, &precision)
+	c.Flags().StringVar(&f.net, "net", "", "play with this net file (safetensors or .pb.gz)")
+	c.Flags().IntVar(&f.visits, "visits", 800, "visits of a plain go")
+	c.Flags().IntVar(&f.threads, "threads", 1, "threads that evaluate positions")
+	c.Flags().StringArrayVar(&f.options, "option", nil, "option of the engine, NAME=VALUE; may be given several times")
+	bindPrecision(c, &f.precision)
 	return c
+}
+
+// engine makes the engine of a net file or a run.
+func (f *uciFlags) engine(c *cobra.Command, run string) (*uci.Engine, error) {
+	if f.visits < 1 || f.visits > maxVisits {
+		return nil, usagef("--visits %d: want 1 to %d", f.visits, maxVisits)
+	}
+	net, name, err := loop.FindNet(f.net, run)
+	if err != nil {
+		return nil, pathError(err)
+	}
+	p, err := precisionOf(c, f.precision)
+	if err != nil {
+		return nil, err
+	}
+	packed, err := cpu.New(net, p)
+	if err != nil {
+		return nil, err
+	}
+	search := mcts.DefaultConfig()
+	search.Simulations = f.visits
+	evaluator := func() mcts.Evaluator { return packed.NewEvaluator(uciBatch) }
+	engine := &uci.Engine{Name: "chessbrain " + version() + " " + name, Net: evaluator(), Another: evaluator, Search: search}
+	if err := engine.Set("Threads", strconv.Itoa(f.threads)); err != nil {
+		return nil, usagef("--threads: %v", err)
+	}
+	for _, o := range f.options {
+		name, value, ok := strings.Cut(o, "=")
+		if !ok {
+			return nil, usagef("--option %s: want NAME=VALUE", o)
+		}
+		if err := engine.Set(name, value); err != nil {
+			return nil, usagef("--option %s: %v", o, err)
+		}
+	}
+	return engine, nil
 }
 
 // defaultRun is the run directory of a plain chessbrain train.

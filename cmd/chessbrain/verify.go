@@ -21,7 +21,8 @@ func newVerify() *cobra.Command {
 file (games, nets, metrics.jsonl, Leela's chunks and networks, PGN), and changes
 nothing. Games are decoded, their moves played, their policies, ends and results
 held against the board, and their rows rebuilt; checkpoints and nets are held
-against their hashes; in a run each game of the journal must be on disk, once.
+against their hashes; in a run each game of the journal must be on disk, once, and
+each net where the gatekeeper decided. Matches are played through, too.
 
 Each problem is a line: file, byte, what is wrong, what to do. The exit code is 0
 only if there is none, and 3 otherwise. A run at work may be verified: what its
@@ -88,6 +89,9 @@ func writeVerified(out io.Writer, r *verify.Report) error {
 	count(r.Shuffles > 0, "shuffles", "%d: %d rows", r.Shuffles, r.ShuffledRows)
 	count(r.Nets > 0, "nets", "%d", r.Nets)
 	count(r.Events > 0, "events", "%d", r.Events)
+	count(r.Matches > 0, "matches", "%d: %d games", r.Matches, r.MatchGames)
+	count(r.Cycles > 0, "cycles", "%d lines", r.Cycles)
+	count(r.Catalogued > 0, "catalogue", "%d nets", r.Catalogued)
 	count(r.LeelaChunks > 0, "Leela chunks", "%d: %d records", r.LeelaChunks, r.Records)
 	count(r.PGNGames > 0, "PGN", "%d games", r.PGNGames)
 	count(r.Unfinished > 0, "unfinished", "%d games", r.Unfinished)

@@ -19,7 +19,7 @@ type SpaceError struct {
 
 func (e *SpaceError) Error() string {
 	return fmt.Sprintf("%s: only %s of %s free, %s must stay free: make room or choose another --run-dir",
-		e.Path, formatBytes(e.Free), formatBytes(e.Total), formatBytes(e.Need))
+		e.Path, FormatBytes(e.Free), FormatBytes(e.Total), FormatBytes(e.Need))
 }
 
 // LockedError says that another process holds a lock.
@@ -41,8 +41,8 @@ func syncError(path string, err error) error {
 	return fmt.Errorf("sync %s: %w: %w", path, ErrSync, err)
 }
 
-// formatBytes writes n in binary units.
-func formatBytes(n uint64) string {
+// FormatBytes writes n in binary units.
+func FormatBytes(n uint64) string {
 	const unit = 1024
 	if n < unit {
 		return fmt.Sprintf("%d B", n)

@@ -1,6 +1,7 @@
 package fsx
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -70,6 +71,29 @@ func Acquire(path string, o LockOptions) (*Lock, error) {
 	}
 	go l.beat()
 	return l, nil
+}
+
+// retryEvery is how often a lock that is held is tried again.
+const retryEvery = time.Second
+
+// AcquireWithin is Acquire that waits for a lock that is held, but no longer than
+// the given time; 0 = not at all. ctx ends the wait with its error.
+func AcquireWithin(ctx context.Context, path string, o LockOptions, wait time.Duration) (*Lock, error) {
+	deadline := time.Now().Add(wait)
+	for {
+		l, err := Acquire(path, o)
+		held := (*LockedError)(nil)
+		if err == nil || !errors.As(err, &held) || !time.Now().Before(deadline) {
+			return l, err
+		}
+		retry := time.NewTimer(retryEvery)
+		select {
+		case <-ctx.Done():
+			retry.Stop()
+			return nil, ctx.Err()
+		case <-retry.C:
+		}
+	}
 }
 
 // flock opens and locks the lock file. It leaves l.file nil where flock is not

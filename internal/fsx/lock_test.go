@@ -2,6 +2,7 @@ package fsx
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -35,6 +36,39 @@ func TestMain(m *testing.M) {
 	bufio.NewReader(os.Stdin).ReadString('\n')
 	l.Release()
 	os.Exit(0)
+}
+
+// TestAcquireWithin: a lock that is held is refused at once or after its holder has
+// let go, as asked; the context ends the wait.
+func TestAcquireWithin(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "role")
+	first, err := Acquire(path, LockOptions{Command: "first"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var locked *LockedError
+	if _, err := AcquireWithin(t.Context(), path, LockOptions{}, 0); !errors.As(err, &locked) || locked.Owner.Command != "first" {
+		t.Errorf("without a wait: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := AcquireWithin(ctx, path, LockOptions{}, time.Hour); !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped: %v", err)
+	}
+	waited := make(chan error, 1)
+	go func() {
+		l, err := AcquireWithin(t.Context(), path, LockOptions{}, time.Hour)
+		if err == nil {
+			err = l.Release()
+		}
+		waited <- err
+	}()
+	if err := first.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-waited; err != nil {
+		t.Errorf("with a wait: %v", err)
+	}
 }
 
 // second starts the helper and returns its first line and a way to end it:

@@ -36,7 +36,8 @@ type Schedule struct {
 	open    int // inputs of the pools that have not ended
 
 	anchor age
-	owed   int // chunks to wait for before the next net; -1 = no net yet
+	owed   int  // chunks to wait for before the next net; -1 = no net yet
+	now    bool // the wait under way, or else the next one, is not for chunks
 }
 
 func newSchedule() *Schedule {
@@ -80,15 +81,26 @@ func (s *Schedule) tell() {
 	s.changed = make(chan struct{})
 }
 
-func (s *Schedule) state() (fresh int, scanned bool) {
+// state returns the new chunks, those that the next net waits for (-1 = not
+// known before the first wait), and whether the first scan is complete.
+func (s *Schedule) state() (fresh, owed int, scanned bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.fresh, s.scans <= 0
+	return s.fresh, s.owed, s.scans <= 0
 }
 
-// wait returns when the first scan is complete and enough chunks are there;
-// report is called with the numbers at once and when they change. Then those
-// chunks are used up. ErrDataEnded: so many will never come.
+// trainNow ends the wait under way, or else the next one, as soon as the first
+// scan is complete.
+func (s *Schedule) trainNow() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = true
+	s.tell()
+}
+
+// wait returns when the first scan is complete and enough chunks are there, or
+// trainNow was called; report is called with the numbers at once and when they
+// change. Then those chunks are used up. ErrDataEnded: so many will never come.
 func (s *Schedule) wait(ctx context.Context, perNetwork int, report func(have, want int)) error {
 	for {
 		s.mu.Lock()
@@ -96,7 +108,10 @@ func (s *Schedule) wait(ctx context.Context, perNetwork int, report func(have, w
 			s.owed = perNetwork
 		}
 		have, want, changed, ended := s.fresh, s.owed, s.changed, s.open <= 0
-		if s.scans <= 0 && have >= want {
+		if s.scans <= 0 && (s.now || have >= want) {
+			if s.now {
+				want, s.now = have, false // those that are missing are not owed later
+			}
 			s.owed = ChunksToWait(want, perNetwork, have)
 			s.fresh = 0
 			if s.newest.compare(s.anchor) > 0 {
@@ -145,6 +160,17 @@ func (l *Loader) WaitForChunks(ctx context.Context, perNetwork int, report func(
 		return l.failure()
 	}
 	return err
+}
+
+// TrainNow ends a wait of WaitForChunks at once: the one under way, or else the
+// next. The net after it waits for as many chunks as usual.
+func (l *Loader) TrainNow() { l.schedule.trainNow() }
+
+// NewChunks returns how many chunks have come since the last net began, and for
+// how many the next one waits: -1 = not known before the first WaitForChunks.
+func (l *Loader) NewChunks() (have, want int) {
+	have, want, _ = l.schedule.state()
+	return have, want
 }
 
 // tapSources lets the schedule see the sources that feed the first output.

@@ -48,7 +48,7 @@ func TestScheduleCounts(t *testing.T) {
 	s.scans, s.open = 1, 1
 	expect := func(want int) {
 		t.Helper()
-		if got, _ := s.state(); got != want {
+		if got, _, _ := s.state(); got != want {
 			t.Errorf("%d new chunks, want %d", got, want)
 		}
 	}
@@ -106,6 +106,49 @@ func TestScheduleWaits(t *testing.T) {
 	go func() { done <- s.wait(t.Context(), 3, nil) }()
 	s.end()
 	if err := <-done; !errors.Is(err, ErrDataEnded) || !strings.Contains(err.Error(), "have 0 new chunks, need 1") {
+		t.Error(err)
+	}
+}
+
+// TestScheduleNow: who asks for a net at once gets it when the first scan is
+// complete, whether somebody waits already or not, and the net after it waits
+// for as many chunks as usual.
+func TestScheduleNow(t *testing.T) {
+	s := newSchedule()
+	s.scans, s.open = 1, 1
+	s.see(sourceEvent(Initial, "a", 10, 2))
+	done, asked := make(chan error), make(chan int, 10)
+	report := func(have, want int) { asked <- want - have }
+	go func() { done <- s.wait(t.Context(), 10, report) }()
+	if missing := <-asked; missing != 8 {
+		t.Errorf("%d are missing, want 8", missing)
+	}
+	s.trainNow()
+	select {
+	case err := <-done:
+		t.Fatalf("begun before the first scan was complete: %v", err)
+	case <-asked: // it has looked again, and waits
+	}
+	s.see(sourceEvent(InitialDone, "", 0, -1))
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if fresh, owed, _ := s.state(); fresh != 0 || owed != 10 {
+		t.Errorf("%d new chunks, the next net waits for %d; want 0 and 10", fresh, owed)
+	}
+	s.see(sourceEvent(Added, "b", 20, 3))
+	s.trainNow()
+	if err := s.wait(t.Context(), 10, nil); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	err := s.wait(ctx, 10, func(have, want int) {
+		if have != 0 || want != 10 {
+			t.Errorf("have %d, want %d; that was for one net only", have, want)
+		}
+		cancel()
+	})
+	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

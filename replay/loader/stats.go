@@ -40,7 +40,7 @@ func (l *Loader) Stats() Stats {
 	}
 	l.mu.Unlock()
 	s.Quarantine, s.Quarantined = l.quarantine.List()
-	s.NewChunks, s.ScanDone = l.schedule.state()
+	s.NewChunks, _, s.ScanDone = l.schedule.state()
 	windows := l.history.windows()
 	for _, n := range l.graph.nodes {
 		st := StageStats{Name: n.config.Name, Kind: n.kind.name, Counters: n.stage.Stats()}

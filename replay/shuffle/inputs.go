@@ -102,6 +102,9 @@ func walkChunks(fsys fsx.FS, dir string, found map[string]*chunk) error {
 				name = strings.TrimSuffix(name, replay.GrowingSuffix) + replay.SealedSuffix // sealed meanwhile
 				info, err = fsys.Stat(name)
 			}
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // retention has removed it
+			}
 			if err != nil {
 				return err
 			}

@@ -31,17 +31,18 @@ type Plan struct {
 	Settings
 	layout
 
-	// All training rows there are, and of them those of untrained nets; what the
-	// formula counts and says; the rows of the files that it takes (newest first,
-	// until the window is full; the last file as a whole), and the share of them
-	// that is kept.
-	RealRows   int64   `json:"real_rows"`
-	RandomRows int64   `json:"random_rows"`
-	Usable     int64   `json:"usable_rows"`
-	Want       int64   `json:"window_rows"`
-	Used       int64   `json:"used_rows"`
-	ValRows    int64   `json:"used_val_rows"`
-	KeepShare  float64 `json:"keep_share"`
+	// All training rows of trained and of untrained nets, and of both those whose
+	// files retention has removed; what the formula counts and says; the rows of the
+	// files that it takes (newest first, until the window is full; the last file as a
+	// whole), and the share of them that is kept.
+	RealRows    int64   `json:"real_rows"`
+	RandomRows  int64   `json:"random_rows"`
+	RemovedRows int64   `json:"removed_rows,omitempty"`
+	Usable      int64   `json:"usable_rows"`
+	Want        int64   `json:"window_rows"`
+	Used        int64   `json:"used_rows"`
+	ValRows     int64   `json:"used_val_rows"`
+	KeepShare   float64 `json:"keep_share"`
 
 	// Range is [a,b): of all training rows, oldest first, numbers a to b-1 are in
 	// the window. b minus the b of the shuffle before is the number of new rows.
@@ -69,21 +70,18 @@ func MakePlan(ctx context.Context, o Options) (*Plan, error) {
 
 // plan is MakePlan after validate; it returns the new index of games too.
 func (o *Options) plan(ctx context.Context) (*Plan, *index, error) {
-	chunks, err := listChunks(o.FS, o.InputDirs)
-	if err != nil {
-		return nil, nil, err
-	}
 	old, err := readIndex(o.FS, filepath.Join(o.OutputDir, indexName))
 	if err != nil {
 		o.say("%v: all game files are read again", err)
 	}
-	fresh, err := countChunks(ctx, o.FS, chunks, old, o.Threads)
+	chunks, fresh, removed, err := o.count(ctx, old)
 	if err != nil {
 		return nil, nil, err
 	}
 	p := &Plan{Format: planFormat, Created: o.Now.UTC(), Program: o.Program, InputDirs: slices.Clone(o.InputDirs),
 		Settings: o.Settings, Files: len(chunks)}
 	all := p.addUp(chunks)
+	p.addRemoved(removed)
 	p.choose(all)
 	if p.layout, err = o.newLayout(p.Expected(p.Used), p.Expected(p.ValRows)); err != nil {
 		return nil, nil, err

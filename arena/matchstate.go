@@ -1,0 +1,171 @@
+package arena
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// match is a match under way.
+type match struct {
+	cfg    Config
+	limits [2]Limits // of the players
+
+	mu       sync.Mutex
+	stop     context.CancelFunc // ends the workers
+	next     int                // number of the game to look at next
+	finished []*Game            // by number; nil = not finished
+	ordered  int                // games before the first that is not finished, in whole pairs
+	progress Progress
+	decided  bool
+}
+
+// newMatch says what is wrong with a match, and fills in the defaults.
+func newMatch(cfg Config) (*match, error) {
+	if len(cfg.Openings) == 0 || cfg.Players[0] == nil || cfg.Players[1] == nil {
+		return nil, errors.New("it needs two players and an opening")
+	}
+	if cfg.Workers < 0 || cfg.Parallel < 0 || cfg.MaxPlies < 0 {
+		return nil, fmt.Errorf("workers %d, parallel %d, max plies %d: none may be negative", cfg.Workers, cfg.Parallel, cfg.MaxPlies)
+	}
+	if err := cfg.Adjudicate.validate(); err != nil {
+		return nil, err
+	}
+	m := &match{cfg: cfg, finished: make([]*Game, 2*len(cfg.Openings))}
+	if err := m.shape(); err != nil {
+		return nil, err
+	}
+	for i := range cfg.Openings {
+		if plies := len(cfg.Openings[i].Moves); plies >= m.cfg.MaxPlies {
+			return nil, fmt.Errorf("opening %d has %d plies, and a game is drawn after %d: raise the limit", i+1, plies, m.cfg.MaxPlies)
+		}
+	}
+	return m, m.takeDone()
+}
+
+// shape settles workers and the games of each.
+func (m *match) shape() error {
+	games, most := len(m.finished), defaultParallel
+	for i, p := range m.cfg.Players {
+		l, limited := p.(Limited)
+		if !limited {
+			continue
+		}
+		m.limits[i] = l.Limits()
+		if m.limits[i].Timed() && m.cfg.Parallel > 1 {
+			return fmt.Errorf("%d games in a worker: player %s has limited time, and every game needs a worker of its own: set more workers instead", m.cfg.Parallel, p.Name())
+		}
+		if l.OneGame() {
+			most = 1
+		}
+	}
+	if m.cfg.Workers == 0 {
+		m.cfg.Workers = 1
+	}
+	m.cfg.Workers = min(m.cfg.Workers, games)
+	if m.cfg.Parallel == 0 {
+		m.cfg.Parallel = most
+	}
+	m.cfg.Parallel = min(m.cfg.Parallel, (games+m.cfg.Workers-1)/m.cfg.Workers)
+	if m.cfg.MaxPlies == 0 {
+		m.cfg.MaxPlies = defaultMaxPlies
+	}
+	return nil
+}
+
+// takeDone counts the games that are finished.
+func (m *match) takeDone() error {
+	m.progress.Total = len(m.finished)
+	for i := range m.cfg.Done {
+		g := &m.cfg.Done[i]
+		if g.Number < 0 || g.Number >= len(m.finished) {
+			return fmt.Errorf("finished game %d: the match has games 0 to %d", g.Number, len(m.finished)-1)
+		}
+		o := &m.cfg.Openings[g.Number/2]
+		if g.White != g.Number%2 || g.Start != o.Start || g.OpeningPlies != len(o.Moves) ||
+			len(g.Moves) < len(o.Moves) || !slices.Equal(g.Moves[:len(o.Moves)], o.Moves) {
+			return fmt.Errorf("finished game %d is of another match: it does not begin with opening %d", g.Number, g.Number/2+1)
+		}
+		if m.finished[g.Number] != nil {
+			return fmt.Errorf("finished game %d is there twice", g.Number)
+		}
+		m.count(g)
+	}
+	return nil
+}
+
+// ticket hands out the number of a game that is to be played.
+func (m *match) ticket() (number int, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for ; m.next < len(m.finished) && !m.decided; m.next++ {
+		if m.finished[m.next] == nil {
+			m.next++
+			return m.next - 1, true
+		}
+	}
+	return 0, false
+}
+
+// deliver takes a finished game. After the decision it is dropped.
+func (m *match) deliver(g *Game) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.decided {
+		return nil
+	}
+	if m.cfg.Log != nil {
+		if err := m.cfg.Log.Add(g); err != nil {
+			return err
+		}
+	}
+	m.count(g)
+	if m.cfg.OnGame != nil {
+		m.cfg.OnGame(g)
+	}
+	if m.decided {
+		m.stop()
+	}
+	return nil
+}
+
+// count takes a finished game into the progress and asks whether that is
+// enough: after each pair that joins those before it, so that a sequential test
+// sees them one by one however many are under way.
+func (m *match) count(g *Game) {
+	m.finished[g.Number] = g
+	m.progress.add(g.Result(0))
+	asked := false
+	for ; m.ordered < len(m.finished) && m.finished[m.ordered] != nil && m.finished[m.ordered+1] != nil; m.ordered += 2 {
+		m.progress.Pairs[2+m.finished[m.ordered].Result(0)+m.finished[m.ordered+1].Result(0)]++
+		m.ask()
+		asked = true
+	}
+	if !asked {
+		m.ask()
+	}
+}
+
+// ask asks the configuration whether the match is decided, until it is.
+func (m *match) ask() {
+	if m.cfg.Decided != nil && !m.decided {
+		m.decided = m.cfg.Decided(m.progress)
+	}
+}
+
+// result gathers the finished games.
+func (m *match) result() *Result {
+	r := &Result{Names: [2]string{m.cfg.Players[0].Name(), m.cfg.Players[1].Name()}, Decided: m.decided}
+	if r.Names[0] == r.Names[1] {
+		r.Names[0] += " (1)"
+		r.Names[1] += " (2)"
+	}
+	for _, g := range m.finished {
+		if g != nil {
+			r.Games = append(r.Games, *g)
+		}
+	}
+	return r
+}

@@ -1,0 +1,196 @@
+package rating
+
+import (
+	"fmt"
+	"math"
+)
+
+// eloUnit is one unit of the natural logarithm of the odds, in Elo.
+const eloUnit = 400 / math.Ln10
+
+const (
+	maxIterations = 1000
+	maxStep       = 2.0   // of one iteration, in log odds: beyond it the curvature says little
+	tolerance     = 1e-11 // of the last step, in log odds
+	flat          = 1e-14 // a gradient of less, a game, is rounding: anchors that contradict each other leave hardly a slope
+	ridge         = 1e-9  // on the diagonal of the curvature: far from the answer it vanishes
+)
+
+// system is one group's likelihood.
+type system struct {
+	players  []int // of the group
+	slot     []int // by player: its unknown, -1 = an anchor or of another group
+	unknowns int
+	anchored bool
+	pairings []pairing
+	rating   []float64 // by player, log odds
+}
+
+// system returns a group's likelihood at the given ratings, in Elo.
+func (g *graph) system(groups []int, group int, elo []float64) *system {
+	s := &system{slot: make([]int, len(groups)), rating: make([]float64, len(groups))}
+	for i, of := range groups {
+		s.slot[i] = -1
+		if of != group {
+			continue
+		}
+		s.players = append(s.players, i)
+		if g.tally[i].Anchor {
+			s.anchored, s.rating[i] = true, g.anchor[i]/eloUnit
+			continue
+		}
+		s.rating[i] = elo[i] / eloUnit
+		s.slot[i] = s.unknowns
+		s.unknowns++
+	}
+	for _, p := range g.pairings {
+		if groups[p.a] == group {
+			s.pairings = append(s.pairings, p)
+		}
+	}
+	return s
+}
+
+// climb raises the likelihood to its top and puts the ratings there into elo.
+func (s *system) climb(elo []float64) error {
+	if err := s.newton(); err != nil {
+		return err
+	}
+	for _, i := range s.players {
+		elo[i] = s.rating[i] * eloUnit
+	}
+	return nil
+}
+
+// newton raises the likelihood by Newton's steps, halved where they overshoot. The
+// likelihood is concave, so there is one top.
+func (s *system) newton() error {
+	value := s.value()
+	for range maxIterations {
+		gradient, curvature := s.derivatives()
+		factor, err := cholesky(curvature)
+		if err != nil {
+			return err
+		}
+		step := factor.solve(gradient)
+		largest, slope := maxAbs(step), maxAbs(gradient)
+		scale := 1.0
+		if largest > maxStep {
+			scale = maxStep / largest
+		}
+		s.move(step, scale)
+		next := s.value()
+		for next < value-1e-12*(1+math.Abs(value)) && scale > 1e-9 {
+			s.move(step, -scale/2)
+			scale /= 2
+			next = s.value()
+		}
+		value = next
+		if largest*scale < tolerance || slope < flat*s.games() {
+			return nil
+		}
+	}
+	return fmt.Errorf("no answer after %d iterations", maxIterations)
+}
+
+// games counts the group's, at least 1.
+func (s *system) games() float64 {
+	sum := 1.0
+	for i := range s.pairings {
+		sum += s.pairings[i].all()
+	}
+	return sum
+}
+
+func maxAbs(x []float64) float64 {
+	largest := 0.0
+	for _, v := range x {
+		largest = max(largest, math.Abs(v))
+	}
+	return largest
+}
+
+// move adds so many times a step to the ratings.
+func (s *system) move(step []float64, scale float64) {
+	for _, i := range s.players {
+		if k := s.slot[i]; k >= 0 {
+			s.rating[i] += scale * step[k]
+		}
+	}
+}
+
+// distance returns how far a is above b.
+func (s *system) distance(p *pairing) float64 { return s.rating[p.a] - s.rating[p.b] }
+
+// value returns the logarithm of the likelihood.
+func (s *system) value() float64 {
+	sum := 0.0
+	for i := range s.pairings {
+		p := &s.pairings[i]
+		d := s.distance(p)
+		sum += p.won()*logLogistic(d) + (p.all()-p.won())*logLogistic(-d)
+	}
+	return sum
+}
+
+// logistic returns the expected score of a player so far above another, in log
+// odds.
+func logistic(d float64) float64 { return 1 / (1 + math.Exp(-d)) }
+
+// logLogistic returns ln(1/(1+exp(-d))) without overflow.
+func logLogistic(d float64) float64 {
+	if d < 0 {
+		return d - math.Log1p(math.Exp(d))
+	}
+	return -math.Log1p(math.Exp(-d))
+}
+
+// derivatives returns the gradient of the likelihood and its negative second
+// derivatives. Where no anchor fixes the zero, the mean is held: a constant is
+// added that the differences do not see.
+func (s *system) derivatives() (gradient []float64, curvature [][]float64) {
+	gradient = make([]float64, s.unknowns)
+	curvature = s.weighted(func(_ *pairing, x, y float64) float64 { return x * y })
+	for i := range s.pairings {
+		p := &s.pairings[i]
+		surplus := p.won() - p.all()*logistic(s.distance(p))
+		if k := s.slot[p.a]; k >= 0 {
+			gradient[k] += surplus
+		}
+		if k := s.slot[p.b]; k >= 0 {
+			gradient[k] -= surplus
+		}
+	}
+	for i := range curvature {
+		curvature[i][i] += ridge
+		for k := range curvature[i] {
+			if !s.anchored {
+				curvature[i][k] += 1 / float64(s.unknowns)
+			}
+		}
+	}
+	return gradient, curvature
+}
+
+// weighted returns the matrix that adds a weight a game for the difference of two
+// players, of which x is a's expected score and y b's.
+func (s *system) weighted(weight func(p *pairing, x, y float64) float64) [][]float64 {
+	m := square(s.unknowns)
+	for i := range s.pairings {
+		p := &s.pairings[i]
+		d := s.distance(p)
+		w := p.all() * weight(p, logistic(d), logistic(-d))
+		a, b := s.slot[p.a], s.slot[p.b]
+		if a >= 0 {
+			m[a][a] += w
+		}
+		if b >= 0 {
+			m[b][b] += w
+		}
+		if a >= 0 && b >= 0 {
+			m[a][b] -= w
+			m[b][a] -= w
+		}
+	}
+	return m
+}

@@ -1,0 +1,273 @@
+package rating
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+)
+
+// pairing is all games between two players.
+type pairing struct {
+	a, b   int
+	points float64 // a's
+	games  float64
+	draws  float64
+	prior  float64 // virtual draws, which the others do not count
+}
+
+// all returns the games, virtual ones included, and won a's points of them.
+func (p *pairing) all() float64 { return p.games + p.prior }
+func (p *pairing) won() float64 { return p.points + p.prior/2 }
+
+// graph is who played whom.
+type graph struct {
+	names    []string // in order
+	tally    []Rating // by player: name, games, points, draws, anchor
+	anchor   []float64
+	pairings []pairing // by a, then b; a < b
+	strong   []int     // by player: its strong component, see addPrior
+}
+
+// newGraph adds the results up, or says what is wrong with them.
+func newGraph(results []Result, anchors map[string]float64) (*graph, error) {
+	index := map[string]int{}
+	for _, r := range results {
+		games := r.Wins + r.Draws + r.Losses
+		switch {
+		case r.A == "" || r.B == "" || r.A == r.B:
+			return nil, fmt.Errorf("ratings: a result of %q against %q: want two players with different names", r.A, r.B)
+		case min(r.Wins, r.Draws, r.Losses) < 0 || max(r.Wins, r.Draws, r.Losses) > maxGames:
+			return nil, fmt.Errorf("ratings: %s against %s: +%d =%d -%d: want counts from 0 to %d", r.A, r.B, r.Wins, r.Draws, r.Losses, int64(maxGames))
+		case games > 0:
+			index[r.A], index[r.B] = 0, 0
+		}
+	}
+	g := &graph{names: slices.Sorted(maps.Keys(index))}
+	g.tally, g.anchor = make([]Rating, len(g.names)), make([]float64, len(g.names))
+	for i, name := range g.names {
+		elo, fixed := anchors[name]
+		if fixed && !(math.Abs(elo) <= maxAnchor) {
+			return nil, fmt.Errorf("ratings: anchor %s at %v Elo: want -%d to %d", name, elo, maxAnchor, maxAnchor)
+		}
+		index[name], g.anchor[i], g.tally[i] = i, elo, Rating{Name: name, Anchor: fixed}
+	}
+	g.merge(results, index)
+	g.strong = g.strongParts()
+	return g, nil
+}
+
+// merge makes one pairing of all results of two players.
+func (g *graph) merge(results []Result, index map[string]int) {
+	at := map[[2]int]int{}
+	for _, r := range results {
+		if r.Wins+r.Draws+r.Losses == 0 {
+			continue
+		}
+		a, b := index[r.A], index[r.B]
+		if a > b {
+			a, b, r.Wins, r.Losses = b, a, r.Losses, r.Wins
+		}
+		k, there := at[[2]int{a, b}]
+		if !there {
+			k = len(g.pairings)
+			at[[2]int{a, b}] = k
+			g.pairings = append(g.pairings, pairing{a: a, b: b})
+		}
+		p, games, points := &g.pairings[k], r.Wins+r.Draws+r.Losses, float64(r.Wins)+float64(r.Draws)/2
+		p.games += float64(games)
+		p.points += points
+		p.draws += float64(r.Draws)
+		g.count(a, games, r.Draws, points)
+		g.count(b, games, r.Draws, float64(games)-points)
+	}
+	slices.SortFunc(g.pairings, func(p, q pairing) int { return cmp.Or(cmp.Compare(p.a, q.a), cmp.Compare(p.b, q.b)) })
+}
+
+func (g *graph) count(player, games, draws int, points float64) {
+	t := &g.tally[player]
+	t.Games += games
+	t.Draws += draws
+	t.Points += points
+}
+
+// addPrior adds draws where there is no finite answer. There is one if and only if
+// from each player of a group one comes to each other one along the arrows "took
+// points from" (Ford 1957): all pairings of two strong components were won by one
+// of them. These share the draws in proportion to weight, above 0. Anchors hold each
+// other.
+func (g *graph) addPrior(draws float64, weight func(*pairing) float64) {
+	shares := map[[2]int]float64{} // of the pairings of two components
+	key := func(p *pairing) [2]int {
+		a, b := g.strong[p.a], g.strong[p.b]
+		return [2]int{min(a, b), max(a, b)}
+	}
+	for i := range g.pairings {
+		shares[key(&g.pairings[i])] += weight(&g.pairings[i])
+	}
+	for i := range g.pairings {
+		p := &g.pairings[i]
+		if k := key(p); k[0] != k[1] {
+			p.prior = draws * weight(p) / shares[k]
+		}
+	}
+}
+
+// strongParts numbers the strong components of "took points from".
+func (g *graph) strongParts() []int {
+	n := len(g.names)
+	from, to := make([][]int, n), make([][]int, n) // arrows, both ways
+	arrow := func(a, b int) { from[a], to[b] = append(from[a], b), append(to[b], a) }
+	for _, p := range g.pairings {
+		if p.points > 0 {
+			arrow(p.a, p.b)
+		}
+		if p.points < p.games {
+			arrow(p.b, p.a)
+		}
+	}
+	for _, pair := range g.anchorPairs() {
+		arrow(pair[0], pair[1])
+		arrow(pair[1], pair[0])
+	}
+	return strongComponents(from, to)
+}
+
+// markPrior marks the players outside of their group's largest strong component.
+func (g *graph) markPrior(groups []int) {
+	games := map[int]int{} // by strong component
+	for i, part := range g.strong {
+		games[part] += g.tally[i].Games
+	}
+	main := map[int]int{} // by group: its largest component
+	for i, part := range g.strong {
+		if best, there := main[groups[i]]; !there || games[part] > games[best] {
+			main[groups[i]] = part
+		}
+	}
+	for i, part := range g.strong {
+		g.tally[i].Prior = part != main[groups[i]]
+	}
+}
+
+// anchorPairs links each anchor to the one before it: their distance is known
+// without a game.
+func (g *graph) anchorPairs() (pairs [][2]int) {
+	last := -1
+	for i := range g.tally {
+		if !g.tally[i].Anchor {
+			continue
+		}
+		if last >= 0 {
+			pairs = append(pairs, [2]int{last, i})
+		}
+		last = i
+	}
+	return pairs
+}
+
+// groups numbers the connected parts of the graph: by games, the most first,
+// then by name.
+func (g *graph) groups() (of []int, size int) {
+	links := make([][]int, len(g.names))
+	link := func(a, b int) { links[a], links[b] = append(links[a], b), append(links[b], a) }
+	for _, p := range g.pairings {
+		link(p.a, p.b)
+	}
+	for _, pair := range g.anchorPairs() {
+		link(pair[0], pair[1])
+	}
+	raw, games := make([]int, len(g.names)), []int{}
+	for i := range raw {
+		raw[i] = -1
+	}
+	for i := range raw {
+		if raw[i] >= 0 {
+			continue
+		}
+		part := len(games)
+		games = append(games, 0)
+		reach(links, i, func(k int) bool {
+			if raw[k] >= 0 {
+				return false
+			}
+			raw[k] = part
+			games[part] += g.tally[k].Games
+			return true
+		})
+	}
+	order := make([]int, len(games))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(games[b], games[a]) })
+	rank := make([]int, len(games))
+	for i, part := range order {
+		rank[part] = i
+	}
+	for i := range raw {
+		raw[i] = rank[raw[i]]
+	}
+	return raw, len(games)
+}
+
+// reach calls enter with start and all that it leads to, each node once or more;
+// the links of a node are followed where enter says so.
+func reach(links [][]int, start int, enter func(node int) bool) {
+	stack := []int{start}
+	for len(stack) > 0 {
+		node := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if enter(node) {
+			stack = append(stack, links[node]...)
+		}
+	}
+}
+
+// strongComponents numbers the strong components of a directed graph, given by
+// its arrows forwards and backwards (Kosaraju and Sharir).
+func strongComponents(from, to [][]int) []int {
+	n := len(from)
+	order, seen := make([]int, 0, n), make([]bool, n) // by the end of the visit
+	type frame struct{ node, next int }
+	for start := range n {
+		if seen[start] {
+			continue
+		}
+		seen[start] = true
+		stack := []frame{{node: start}}
+		for len(stack) > 0 {
+			top := &stack[len(stack)-1]
+			if top.next == len(from[top.node]) {
+				order = append(order, top.node)
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			next := from[top.node][top.next]
+			top.next++
+			if !seen[next] {
+				seen[next] = true
+				stack = append(stack, frame{node: next})
+			}
+		}
+	}
+	component := make([]int, n)
+	for i := range component {
+		component[i] = -1
+	}
+	for i, number := n-1, 0; i >= 0; i-- {
+		if component[order[i]] >= 0 {
+			continue
+		}
+		reach(to, order[i], func(k int) bool {
+			if component[k] >= 0 {
+				return false
+			}
+			component[k] = number
+			return true
+		})
+		number++
+	}
+	return component
+}

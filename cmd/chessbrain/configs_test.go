@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// recipes are the files of configs/ and the command that each is for; "" = it is
+// no configuration of a command.
+var recipes = map[string]string{
+	"example.textproto": "train", "models.textproto": "",
+	"chess.textproto": "train", "endgames.textproto": "train", "rl.textproto": "train", "sl.textproto": "train",
+	"smoke.textproto": "run", "laptop.textproto": "run", "gpu.textproto": "run", "h200.textproto": "run", "gumbel.textproto": "run", "loop.textproto": "run",
+	"training/selfplay1.textproto": "selfplay", "training/selfplay2.textproto": "selfplay", "training/selfplay8a.textproto": "selfplay",
+	"training/selfplay8b.textproto": "selfplay", "training/selfplay8main.textproto": "selfplay",
+	"training/gatekeeper1.textproto": "gatekeeper", "training/gatekeeper2a.textproto": "gatekeeper",
+	"training/gatekeeper2b.textproto": "gatekeeper", "training/gatekeeper2c.textproto": "gatekeeper",
+}
+
+// TestRecipes: every file of configs/ is taken by its command as it is, without a
+// warning, and a recipe says what to expect.
+func TestRecipes(t *testing.T) {
+	root, err := filepath.Abs("../../configs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, pattern := range []string{"*.textproto", "*/*.textproto"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	if len(files) != len(recipes) {
+		t.Errorf("%d files in configs/, %d in the table of this test", len(files), len(recipes))
+	}
+	for _, path := range files {
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(name, func(t *testing.T) {
+			command, known := recipes[filepath.ToSlash(name)]
+			if !known {
+				t.Fatal("not in the table of this test")
+			}
+			if command == "" {
+				return
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name != "example.textproto" && !strings.HasPrefix(name, "training") && !strings.Contains(string(text), "\n# Expect") {
+				t.Error("it does not say what to expect")
+			}
+			dryRun(t, command, path)
+		})
+	}
+}
+
+// dryRun tries a configuration in an empty directory.
+func dryRun(t *testing.T, command, path string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for _, data := range []string{"games", "leela"} { // what rl and sl watch
+		if err := os.Mkdir(data, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, out := newRoot(), new(bytes.Buffer)
+	root.SetOut(out)
+	root.SetErr(out)
+	root.SetArgs([]string{command, "--dry-run", "--config", path, "--run-dir", "run"})
+	if err := root.Execute(); err != nil {
+		t.Fatalf("chessbrain %s: %v\n%s", command, err, out)
+	}
+	for line := range strings.Lines(out.String()) {
+		if strings.HasPrefix(line, "warning: ") && !strings.Contains(line, "bf16") { // bf16 is this machine's
+			t.Error(line)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/loop/gate"
+)
+
+func newGatekeeper() *cobra.Command {
+	var dirs gate.Dirs
+	once, lockWait := false, time.Duration(0)
+	s := &session{}
+	s.plan = func(e *config.Effective, w io.Writer) error { return gate.DryRun(e, dirs, w) }
+	c := &cobra.Command{
+		Use:   "gatekeeper",
+		Short: "Let new nets play against the newest accepted one, and accept those that win",
+		Long: `Takes the newest net of --test-models-dir, lets it play a match against the newest
+accepted one (or, while there is none, against random weights), and moves it to
+--accepted-models-dir or --rejected-models-dir. Nets that are older than the newest
+accepted one are rejected without a match, unless --test-older is given. Then it
+waits for the next net; with --quit-if-no-nets-to-test it ends.
+
+A net needs --required-candidate-win-prop of the points, draws counting half; so
+many are enough. With --sprt a sequential test decides, and --games is the most
+that is played. Either way the match ends as soon as it is decided.
+
+Each match lies in --pgn-output-dir/<net>: match.jsonl, games.pgn, result.json. A
+stop or a kill loses no finished game: the same command goes on with the match.
+
+Directories that are not named are the run's own: modelstobetested, models,
+rejectedmodels, selfplay and gatekeeper below --run-dir. The nets search as the
+configuration's section mcts says, without noise.`,
+		Example: "  chessbrain gatekeeper --run-dir runs/a --quit-if-no-nets-to-test\n" +
+			"  chessbrain gatekeeper --run-dir runs/a --sprt --sprt-elo0 0 --sprt-elo1 20 --games 1000",
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			if err := s.resolve(c); err != nil {
+				return err
+			}
+			if s.dryRun {
+				return s.check(c.OutOrStdout())
+			}
+			ctx, stop := interruptible(c.Context())
+			defer stop()
+			if err := s.open(c); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, s.close()) }()
+			summary, err := gate.Run(ctx, gate.Options{
+				Effective: s.effective, Dirs: dirs, Once: once, LockWait: lockWait, Command: s.command, Version: version(), Log: s.log, Readers: s.readers,
+			})
+			if summary == nil {
+				return err
+			}
+			return errors.Join(err, summary.Write(c.OutOrStdout()))
+		},
+	}
+	s.bind(c, config.GatekeeperGroups)
+	f := c.Flags()
+	f.StringVar(&dirs.Test, "test-models-dir", "", "directory of the nets to test (default: modelstobetested of the run)")
+	f.StringVar(&dirs.Accepted, "accepted-models-dir", "", "directory that accepted nets go to (default: models of the run)")
+	f.StringVar(&dirs.Rejected, "rejected-models-dir", "", "directory that rejected nets go to (default: rejectedmodels of the run)")
+	f.StringVar(&dirs.SelfPlay, "selfplay-dir", "", "directory that gets <net>/ before a net is accepted (default: selfplay of the run)")
+	f.StringVar(&dirs.Matches, "pgn-output-dir", "", "directory that gets <net>/ with the games of its match (default: gatekeeper of the run)")
+	f.BoolVar(&once, "quit-if-no-nets-to-test", false, "end when there is no net to test")
+	f.DurationVar(&lockWait, "lock-wait", 0, "how long to wait for another gatekeeper of the run to end; 0 = not at all")
+	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		switch name { // KataGo's names
+		case "sgf-output-dir":
+			name = "pgn-output-dir"
+		case "no-autoreject-old-models":
+			name = "test-older"
+		}
+		return pflag.NormalizedName(name)
+	})
+	return c
+}

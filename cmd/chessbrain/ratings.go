@@ -1,0 +1,172 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/chessbrain/chessbrain/catalogue"
+	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/loop/ratings"
+	"github.com/chessbrain/chessbrain/monitor"
+)
+
+// ratingOptions are the flags of ratings.
+type ratingOptions struct {
+	play, rebuild, json bool
+	lockWait, poll      time.Duration
+	games               int32
+	opponents           int32
+	visits              int32
+	random, first       bool
+	engine              string
+	nodes               []int64
+	skill               []int32
+}
+
+func newRatings() *cobra.Command {
+	var o ratingOptions
+	c := &cobra.Command{
+		Use:   "ratings [RUN]",
+		Short: "Rating list of a run's nets and their opponents, with errors; play the matches that are missing",
+		Long: `Rates all nets of a run by all matches in it: those of the gatekeeper
+(gatekeeper/<net>/match.jsonl) and rating matches (matches/). Prints Elo with its
+95 % interval and brings RUN/catalogue.sqlite up to date: nets, matches, ratings and
+published files, an index that can always be made anew from the run's files
+(--rebuild reads all of them again). It may be called while the run is at work.
+
+With --play it first plays what is missing: each accepted net against the nets
+before it, the first net, random moves and, with --engine, a UCI engine at fixed
+nodes and skill. These never change, so falling Elo against them is an alarm. What
+is not given as a flag is taken from the section loop.rating of the run's
+configuration. A stop or a kill loses no finished game: the same command goes on.
+With --poll it waits for new nets, beside self-play, trainer and gatekeeper.
+
+The player of random moves is the zero of the list; where it has not played, the
+random weights that the gatekeeper began with, or the first net.`,
+		Example: `  chessbrain ratings runs/a
+  chessbrain ratings runs/a --play --games 40 --engine stockfish --engine-nodes 1000 --engine-skill 0
+  chessbrain ratings runs/a --play --poll 5m
+  sqlite3 runs/a/catalogue.sqlite "SELECT name, elo, error FROM ratings"`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c, runArg(args)) },
+	}
+	f := c.Flags()
+	f.BoolVar(&o.play, "play", false, "play the rating matches that are missing")
+	f.BoolVar(&o.rebuild, "rebuild", false, "read every net and match again, whatever the catalogue says")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.DurationVar(&o.lockWait, "lock-wait", 0, "with --play: how long to wait for another rater of the run to end; 0 = not at all")
+	f.DurationVar(&o.poll, "poll", 0, "with --play: how often to look for new nets, until it is told to stop; 0 = once")
+	f.Int32Var(&o.games, "games", 40, "games of each match, an even number")
+	f.Int32Var(&o.opponents, "opponents", 2, "newest accepted nets before it that a net plays")
+	f.Int32Var(&o.visits, "visits", 100, "visits of a move of a net")
+	f.BoolVar(&o.random, "random", true, "nets play random moves, too")
+	f.BoolVar(&o.first, "first", true, "nets play the first net, too")
+	f.StringVar(&o.engine, "engine", "", "path of a UCI engine that is an opponent")
+	f.Int64SliceVar(&o.nodes, "engine-nodes", nil, "nodes of a move of the engine; each number is an opponent of its own")
+	f.Int32SliceVar(&o.skill, "engine-skill", nil, "skill levels of the engine (option Skill Level), at the first number of nodes; each is an opponent of its own")
+	return c
+}
+
+// run updates the catalogue, plays where that is asked for, and prints the list.
+func (o *ratingOptions) run(c *cobra.Command, root string) error {
+	if info, err := os.Stat(root); err != nil || !info.IsDir() {
+		return usagef("%s is no directory of a run: name one", root)
+	}
+	log, _, err := monitor.NewLogger(monitor.LogOptions{Terminal: c.ErrOrStderr()})
+	if err != nil {
+		return err
+	}
+	if !o.play {
+		if given := o.onlyPlay(c.Flags()); given != "" {
+			return usagef("--%s is for --play", given)
+		}
+		list, err := ratings.Update(c.Context(), root, ratings.UpdateOptions{Rebuild: o.rebuild, Log: log})
+		if err != nil {
+			return pathError(err)
+		}
+		return o.print(c.OutOrStdout(), list, ratings.Alarms(list))
+	}
+	if o.poll < 0 || o.lockWait < 0 {
+		return usagef("--poll %v, --lock-wait %v: want 0 or more", o.poll, o.lockWait)
+	}
+	e, err := ratings.ConfigOf(root, func(k *config.Rating) { o.apply(c.Flags(), k) })
+	if err != nil {
+		return err
+	}
+	ctx, stop := interruptible(c.Context())
+	defer stop()
+	s, err := ratings.Play(ctx, ratings.Options{Effective: e, LockWait: o.lockWait, Poll: o.poll, Command: c.CommandPath(), Version: version(), Log: log, Rebuild: o.rebuild})
+	if s == nil || s.Catalogue == nil {
+		return err
+	}
+	return errors.Join(err, o.print(c.OutOrStdout(), s.Catalogue, s.Alarms))
+}
+
+// onlyPlay returns a flag that is given and has a meaning with --play alone, or "".
+func (o *ratingOptions) onlyPlay(f *pflag.FlagSet) string {
+	for _, name := range []string{"lock-wait", "poll", "games", "opponents", "visits", "random", "first", "engine", "engine-nodes", "engine-skill"} {
+		if f.Changed(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// apply puts the flags into the run's configuration. Games are those of the flag
+// where the configuration plays none.
+func (o *ratingOptions) apply(f *pflag.FlagSet, k *config.Rating) {
+	if f.Changed("games") || k.GetGames() == 0 {
+		k.Games = &o.games
+	}
+	if f.Changed("opponents") {
+		k.Opponents = &o.opponents
+	}
+	if f.Changed("visits") {
+		k.Visits = &o.visits
+	}
+	if f.Changed("random") {
+		k.Random = &o.random
+	}
+	if f.Changed("first") {
+		k.First = &o.first
+	}
+	if f.Changed("engine") {
+		k.Engine = &o.engine
+	}
+	if f.Changed("engine-nodes") {
+		k.EngineNodes = o.nodes
+	}
+	if f.Changed("engine-skill") {
+		k.EngineSkill = o.skill
+	}
+}
+
+// print writes the list and its alarms.
+func (o *ratingOptions) print(out io.Writer, list *catalogue.Catalogue, told []*monitor.Alarm) error {
+	if o.json {
+		messages := []string{}
+		for _, a := range told {
+			messages = append(messages, a.Message)
+		}
+		return json.NewEncoder(out).Encode(struct {
+			Ratings []ratings.Line `json:"ratings"`
+			Alarms  []string       `json:"alarms"`
+		}{ratings.Lines(list), messages})
+	}
+	if err := ratings.Write(out, list); err != nil {
+		return err
+	}
+	for _, a := range told {
+		if _, err := fmt.Fprintf(out, "alarm: %s; %s\n", a.Message, a.Remedy); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/loop/cycle"
+)
+
+func newRun() *cobra.Command {
+	s := &session{plan: cycle.DryRun}
+	var notes []string
+	var show bool
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "The closed loop on this machine: gate, play, shuffle, train, export, in a circle",
+		Long: `Goes round from an empty directory on: the gatekeeper tests the newest net, the
+accepted one plays --games-per-cycle games, the newest rows are shuffled, the net
+is trained on them as far as the train bucket allows, and the new net is a
+candidate of the next cycle. Then what retention does not keep is removed.
+
+It ends when a stop condition holds (--cycles, --games, --hours, --elo; those of
+earlier starts count), with its last net tested and rated, else when it is told to:
+the first Ctrl-C finishes the step under way, saves and exits with 5. After a stop
+or a kill the same command goes on with the stage that was under way: no finished
+game is played again. With --config, SIGHUP reads the file again, for the stages
+that follow.
+
+Fewer rows than --min-rows are no error: self-play goes on until there are enough,
+and says how many games that will take. chessbrain status RUN shows where it is,
+what it waits for and what limits it.
+
+--note is for scripts that call the sub-commands themselves, with this command's
+journal (scripts/synchronous_loop.sh); it reads or writes the journal and ends:
+
+` + indent(cycle.NoteHelp),
+		Example: "  chessbrain run --run-dir runs/a --net b6c64 --cycles 100\n" +
+			"  chessbrain run --run-dir runs/a --config configs/laptop.textproto --hours 8\n" +
+			"  chessbrain status runs/a",
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := s.resolve(c); err != nil {
+				return err
+			}
+			switch {
+			case len(notes) > 0:
+				return note(c, s, notes)
+			case show:
+				settled, err := cycle.Settle(s.effective)
+				if err == nil {
+					_, err = c.OutOrStdout().Write(config.Format(settled.Config))
+				}
+				return err
+			case s.dryRun:
+				return s.check(c.OutOrStdout())
+			}
+			return cycles(c, s)
+		},
+	}
+	s.bind(c, config.RunGroups)
+	c.Flags().BoolVar(&show, "print-config", false, "print the configuration that all stages share, for --config, and end")
+	c.Flags().StringArrayVar(&notes, "note", nil, "for scripts: begin:STAGE or end:STAGE:CODE, several are done in their order")
+	return c
+}
+
+// cycles runs the closed loop and prints its summary.
+func cycles(c *cobra.Command, s *session) (err error) {
+	ctx, stop := interruptible(c.Context())
+	defer stop()
+	if err := s.open(c); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	reload, stopReload := reloads(s.file)
+	defer stopReload()
+	summary, err := cycle.Run(ctx, cycle.Options{
+		Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: reload,
+	})
+	if summary == nil {
+		return err
+	}
+	return errors.Join(err, s.progress.Close(), summary.Write(c.OutOrStdout()))
+}
+
+// note answers the notes of a script, a line each.
+func note(c *cobra.Command, s *session, notes []string) error {
+	for _, n := range notes {
+		answer, err := cycle.Note(c.Context(), s.effective, s.command, n)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(c.OutOrStdout(), answer); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package cycle
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// JournalName is the journal's file in a run directory: one JSON object a line.
+const JournalName = "cycles.jsonl"
+
+// Stage names a part of a cycle.
+type Stage string
+
+// The stages, and the cycle as a whole.
+const (
+	Gatekeeper Stage = "gatekeeper" // candidates are tested
+	Rating     Stage = "rating"     // new nets play for the rating list
+	SelfPlay   Stage = "selfplay"
+	Shuffle    Stage = "shuffle"
+	Train      Stage = "train"
+	Export     Stage = "export"
+	GC         Stage = "gc"
+	Whole      Stage = "cycle" // begin: the cycle's first line; end: its last; skip: a stop condition held
+)
+
+// Stages are the parts of a cycle in their order. The gatekeeper is the first, as
+// in KataGo's synchronous loop: it tests the net of the cycle before. Stop
+// conditions are looked at before self-play, so that a run ends with its last net
+// tested and rated.
+var Stages = []Stage{Gatekeeper, Rating, SelfPlay, Shuffle, Train, Export, GC}
+
+// Event says what a line of the journal is about.
+type Event string
+
+// The events.
+const (
+	Begin Event = "begin"
+	End   Event = "end"
+	Skip  Event = "skip" // there was nothing to do, Reason says why
+)
+
+// Names of figures.
+const (
+	FigureGames    = "games"     // selfplay begin: games that are to be on disk of its process at the end; end: those that are
+	FigureProcess  = "process"   // selfplay: number of its process
+	FigureHave     = "have_rows" // shuffle skip: usable rows
+	FigureNeed     = "need_rows" // shuffle skip: rows that it needs
+	FigureMore     = "more"      // shuffle skip: games that self-play adds, before the shuffle is tried again
+	FigureRows     = "rows"      // shuffle end: training rows that there are in all, the window's or not
+	FigureUsable   = "usable_rows"
+	FigureWindow   = "window_rows"
+	FigureShuffled = "shuffled_rows" // rows written for training
+	FigureSamples  = "samples"       // train: rows trained on so far
+	FigureSteps    = "steps"         // train: so far
+	FigureFrom     = "from_samples"  // train: samples at the cycle's first begin
+	FigureUpTo     = "up_to_samples" // train: most samples of the cycle's training
+	FigureAccepted = "accepted"      // gatekeeper end: nets in models/
+	FigureRejected = "rejected"      // gatekeeper end: nets in rejectedmodels/
+	FigureWaiting  = "waiting"       // export end: nets that wait for the gatekeeper
+	FigureElo      = "elo"           // rating end: of the newest accepted net
+	FigureEloError = "elo_error"
+	FigureNets     = "nets" // rating end: nets and anchors of the list
+)
+
+// Entry is a line of the journal.
+type Entry struct {
+	Cycle   int64              `json:"cycle"` // 1 = the first
+	Stage   Stage              `json:"stage"`
+	Event   Event              `json:"event"`
+	Time    time.Time          `json:"time"`              // UTC
+	Seconds float64            `json:"seconds,omitempty"` // end, skip: since the newest begin
+	Net     string             `json:"net,omitempty"`     // newest accepted net; gatekeeper and selfplay
+	Figures map[string]float64 `json:"figures,omitempty"`
+	Reason  string             `json:"reason,omitempty"`
+}
+
+// check says why a line cannot be one of a journal.
+func (e *Entry) check() error {
+	switch {
+	case e.Cycle < 1:
+		return fmt.Errorf("cycle %d: want 1 or more", e.Cycle)
+	case e.Stage != Whole && !slices.Contains(Stages, e.Stage):
+		return fmt.Errorf("unknown stage %q; known: %v", e.Stage, append(slices.Clone(Stages), Whole))
+	case e.Event != Begin && e.Event != End && e.Event != Skip:
+		return fmt.Errorf("unknown event %q; known: begin, end, skip", e.Event)
+	}
+	return nil
+}
+
+// Journal is the file of entries, open for appending. Used by one goroutine; the
+// caller holds the role lock "loop".
+type Journal struct {
+	file *fsx.AppendFile
+}
+
+// OpenJournal reads the journal of the run at root, cuts a torn last line off, and
+// opens it for appending. A line that is no entry is a *trainer.CorruptError.
+func OpenJournal(root string) (*Journal, []Entry, error) {
+	file, err := fsx.OpenAppend(fsx.OS, filepath.Join(root, JournalName))
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the journal of cycles: %w", err)
+	}
+	entries, whole, err := readJournal(file.Path())
+	if err == nil && whole < file.Size() {
+		err = file.Truncate(whole)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, file.Close())
+	}
+	return &Journal{file}, entries, nil
+}
+
+// ReadJournal returns the entries of the run at root, none where it has no
+// journal, without changing anything: a torn last line is left out.
+func ReadJournal(root string) ([]Entry, error) {
+	entries, _, err := readJournal(filepath.Join(root, JournalName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return entries, err
+}
+
+// readJournal returns the entries of a file's whole lines, and their bytes.
+func readJournal(path string) (entries []Entry, whole int64, err error) {
+	data, err := fsx.ReadFile(fsx.OS, path)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read the journal of cycles: %w", err)
+	}
+	if entries, whole, err = parseJournal(data); err != nil {
+		return nil, 0, &trainer.CorruptError{Path: path, Reason: err.Error() + "; put it back from a copy, or move it away: cycles are counted from 1 then"}
+	}
+	return entries, whole, nil
+}
+
+// parseJournal reads the whole lines of data.
+func parseJournal(data []byte) (entries []Entry, whole int64, err error) {
+	for at := 0; ; {
+		n := bytes.IndexByte(data[at:], '\n')
+		if n < 0 {
+			return entries, int64(at), nil // nothing, or a torn line
+		}
+		var e Entry
+		err := json.Unmarshal(data[at:at+n], &e)
+		if err == nil {
+			err = e.check()
+		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("line %d at byte %d: %w", len(entries)+1, at, err)
+		}
+		at += n + 1
+		entries = append(entries, e)
+	}
+}
+
+// Add writes an entry; nil means on stable storage.
+func (j *Journal) Add(e Entry) error {
+	if err := e.check(); err != nil {
+		return fmt.Errorf("journal of cycles: %w", err)
+	}
+	line, err := json.Marshal(e)
+	if err == nil {
+		_, err = j.file.Write(append(line, '\n'))
+	}
+	if err == nil {
+		err = j.file.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("journal of cycles: %w", err)
+	}
+	return nil
+}
+
+// Close closes the file.
+func (j *Journal) Close() error { return j.file.Close() }

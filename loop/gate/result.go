@@ -1,0 +1,210 @@
+package gate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/chessbrain/chessbrain/arena"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// Names in the directory of a match, gatekeeper/<net>.
+const (
+	LogName    = "match.jsonl" // arena.Log
+	GamesName  = "games.pgn"
+	ResultName = "result.json"
+)
+
+// RandomNet is the name of the baseline while no net is accepted: random weights.
+const RandomNet = "random"
+
+const resultVersion = 1
+
+// Result is result.json: what the gatekeeper decided about a net. Figures are the
+// candidate's; a net that was rejected without a match has no games.
+type Result struct {
+	Version         int    `json:"version"`
+	Candidate       string `json:"candidate"`
+	Baseline        string `json:"baseline,omitempty"` // RandomNet, or the accepted net; empty = there was no match
+	CandidateSHA256 string `json:"candidate_sha256"`   // of the files, hexadecimal
+	BaselineSHA256  string `json:"baseline_sha256,omitempty"`
+	CandidateNetID  string `json:"candidate_net_id,omitempty"`
+	BaselineNetID   string `json:"baseline_net_id,omitempty"`
+
+	Games       int               `json:"games"`       // finished
+	GamesWanted int               `json:"games_asked"` // of the whole match
+	Wins        int               `json:"wins"`
+	Draws       int               `json:"draws"`
+	Losses      int               `json:"losses"`
+	Points      float64           `json:"points"`
+	Pentanomial arena.Pentanomial `json:"pentanomial"` // of the finished pairs
+	Elo         arena.Figure      `json:"elo"`         // null = infinite or unknown
+	EloError    arena.Figure      `json:"elo_error"`   // half of the 95 % interval
+	SPRT        *Sequential       `json:"sprt,omitempty"`
+
+	Accepted bool      `json:"accepted"`
+	Reason   string    `json:"reason"`
+	Began    time.Time `json:"began"`
+	Ended    time.Time `json:"ended"`
+	Program  string    `json:"program"`
+
+	// Files are all files of the net, by their base names. Placed is where they
+	// went, below the run directory where that holds them; empty until they are
+	// there.
+	Files  []File `json:"files"`
+	Placed string `json:"placed,omitempty"`
+}
+
+// Sequential is the sequential test of a match and where it ended.
+type Sequential struct {
+	Elo0  float64 `json:"elo0"`
+	Elo1  float64 `json:"elo1"`
+	Alpha float64 `json:"alpha"`
+	Beta  float64 `json:"beta"`
+	arena.SPRTResult
+}
+
+// File is one file of a net.
+type File struct {
+	Name  string `json:"name"`
+	Bytes int64  `json:"bytes"`
+}
+
+// maxResult bounds the file that is read, in bytes.
+const maxResult = 1 << 20
+
+// ReadResult reads the decision in the directory of a match. fs.ErrNotExist says
+// that there is none yet; one that cannot be understood is a
+// *trainer.CorruptError.
+func ReadResult(dir string) (*Result, error) {
+	path := filepath.Join(dir, ResultName)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read result: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxResult+1))
+	if err != nil {
+		return nil, fmt.Errorf("read result %s: %w", path, err)
+	}
+	r, err := decodeResult(data)
+	if err != nil {
+		return nil, &trainer.CorruptError{Path: path, Reason: err.Error() + "; remove it, and the net is tested again"}
+	}
+	return r, nil
+}
+
+// decodeResult reads a decision. What it accepts names plain files of the candidate
+// only: they are moved.
+func decodeResult(data []byte) (*Result, error) {
+	if len(data) > maxResult {
+		return nil, fmt.Errorf("more than %d bytes", maxResult)
+	}
+	r := new(Result)
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, err
+	}
+	if r.Version != resultVersion {
+		return nil, fmt.Errorf("version %d, this program reads %d", r.Version, resultVersion)
+	}
+	if !plainName(r.Candidate) {
+		return nil, fmt.Errorf("candidate %q", r.Candidate)
+	}
+	for _, f := range r.Files {
+		if !plainName(f.Name) || !strings.HasPrefix(f.Name, r.Candidate) {
+			return nil, fmt.Errorf("file %q of %s", f.Name, r.Candidate)
+		}
+	}
+	r.estimate()
+	return r, nil
+}
+
+// plainName says whether a name is that of an entry of a directory.
+func plainName(name string) bool {
+	return name != "" && name == filepath.Base(name) && filepath.IsLocal(name) && name != "."
+}
+
+// estimate fills in the figures that JSON cannot hold when they are infinite.
+func (r *Result) estimate() {
+	e := arena.EstimateElo(r.Pentanomial)
+	r.Elo, r.EloError = e.Elo, (e.High-e.Low)/2
+}
+
+// write makes the decision durable.
+func (r *Result) write(dir string) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err == nil {
+		err = fsx.MkdirAll(fsx.OS, dir)
+	}
+	if err == nil {
+		err = fsx.WriteFile(fsx.OS, filepath.Join(dir, ResultName), append(data, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("write result of the match: %w", err)
+	}
+	return nil
+}
+
+// verdict is the decision in a word, as events have it.
+func (r *Result) verdict() string {
+	if r.Accepted {
+		return "accepted"
+	}
+	return "rejected"
+}
+
+// String is the result in one line.
+func (r *Result) String() string {
+	if r.Games == 0 {
+		return fmt.Sprintf("%s %s: %s", r.Candidate, r.verdict(), r.Reason)
+	}
+	return fmt.Sprintf("%s %s against %s: %s; +%d =%d -%d, Elo %s", r.Candidate, r.verdict(), r.Baseline, r.Reason,
+		r.Wins, r.Draws, r.Losses, arena.EloText(float64(r.Elo), float64(r.EloError)))
+}
+
+// putAside renames what an earlier match left in dir, so that another one can be
+// played under the same name: match.jsonl becomes match.1.jsonl, and so on.
+func putAside(dir string) error {
+	for n := 1; ; n++ {
+		free := true
+		for _, name := range []string{LogName, GamesName, ResultName} {
+			_, err := fsx.OS.Stat(filepath.Join(dir, numbered(name, n)))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("put an earlier match aside: %w", err)
+			}
+			free = free && err != nil
+		}
+		if !free {
+			continue
+		}
+		for _, name := range []string{LogName, GamesName, ResultName} { // the decision last: without it the match is open
+			err := fsx.OS.Rename(filepath.Join(dir, name), filepath.Join(dir, numbered(name, n)))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("put an earlier match aside: %w", err)
+			}
+		}
+		return fsx.SyncDir(fsx.OS, dir)
+	}
+}
+
+// numbered puts a number before the name's end.
+func numbered(name string, n int) string {
+	ext := filepath.Ext(name)
+	return fmt.Sprintf("%s.%d%s", name[:len(name)-len(ext)], n, ext)
+}
+
+// relative makes a path relative to the run where it lies inside.
+func relative(root, path string) string {
+	if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}

@@ -1,0 +1,225 @@
+package retain
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/replay/shuffle"
+)
+
+// gameFile is a game file of the run.
+type gameFile struct {
+	shuffle.GameFile
+	rel   string // below selfplay, with slashes
+	held  string // why it stays whatever the limits say; empty = it may go
+	newer int64  // rows of the files that are newer
+	gone  bool
+}
+
+// findGames lists the game files, and which of them may go: those that are older
+// than the window of the newest shuffle. The window moves towards newer rows as
+// games come, so they are not looked for again.
+func (g *collector) findGames() error {
+	dir := g.path("selfplay")
+	files, err := shuffle.GameFiles(g.ctx, fsx.OS, []string{dir}, g.path("shuffled"), runtime.GOMAXPROCS(0))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	oldest, reason, err := g.oldestNeeded(files)
+	if err != nil {
+		return err
+	}
+	rows := int64(0)
+	for i, f := range files {
+		rel, err := filepath.Rel(dir, f.Path)
+		if err != nil {
+			return err
+		}
+		file := gameFile{GameFile: f, rel: filepath.ToSlash(rel), newer: rows}
+		switch {
+		case i <= oldest:
+			file.held = reason
+		case f.Growing:
+			file.held = "it is not finished"
+		case f.Damaged:
+			file.held = "it is damaged"
+		case strings.Count(file.rel, "/") != 2:
+			file.held = "it does not lie in <net>/<process>/"
+		}
+		rows += f.Rows
+		g.games = append(g.games, file)
+	}
+	slices.Reverse(g.games)
+	return nil
+}
+
+// oldestNeeded returns the last of the files, which come newest first, that a
+// shuffle may still read: without a finished shuffle all of them.
+func (g *collector) oldestNeeded(files []shuffle.GameFile) (last int, reason string, err error) {
+	if len(g.shuffles) == 0 {
+		return len(files) - 1, "there is no finished shuffle yet", nil
+	}
+	window := map[string]bool{}
+	newest := g.shuffles[len(g.shuffles)-1].manifest
+	for _, in := range newest.Inputs {
+		window[gameKey(in.Path)] = true
+	}
+	unfinished, err := shuffle.UnfinishedInputs(fsx.OS, g.path("shuffled"))
+	if err != nil {
+		return 0, "", err
+	}
+	for _, in := range unfinished {
+		window[gameKey(in.Path)] = true
+	}
+	last = -1
+	for i, f := range files {
+		if window[gameKey(f.Path)] {
+			last = i
+		}
+	}
+	if last < 0 { // it was made of other games: nothing is known of these
+		return len(files) - 1, "the newest shuffle has read none of these", nil
+	}
+	return last, "it is in the window of the newest shuffle, or newer", nil
+}
+
+// gameKey tells game files apart wherever the run lies: a shuffle notes paths as
+// they were given to it. A file keeps its key when it is finished.
+func gameKey(path string) string {
+	parts := strings.Split(filepath.ToSlash(filepath.Clean(path)), "/")
+	key := strings.Join(parts[max(0, len(parts)-3):], "/")
+	return strings.TrimSuffix(key, strings.TrimPrefix(replay.GrowingSuffix, replay.SealedSuffix))
+}
+
+// pruneGames removes game files beyond a number of rows, and those of an age.
+func (g *collector) pruneGames() error {
+	rows, days := g.keep.GetGameRows(), g.keep.GetGameDays()
+	since := g.opt.Now().Add(-time.Duration(min(days, 1e5) * float64(24*time.Hour)))
+	for i := range g.games {
+		f, reason := &g.games[i], ""
+		switch {
+		case rows > 0 && f.newer >= rows:
+			reason = fmt.Sprintf("older than the newest %d rows", rows)
+		case days > 0 && f.Modified.Before(since):
+			reason = fmt.Sprintf("older than %g days", days)
+		default:
+			continue
+		}
+		if err := g.removeGames(f, reason); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pruneSize removes games and shuffles, the oldest of both first, until they take
+// no more than they may.
+func (g *collector) pruneSize() error {
+	type thing struct {
+		at     time.Time
+		bytes  int64
+		remove func(reason string) error
+		gone   *bool
+	}
+	var things []thing
+	for i := range g.games {
+		if f := &g.games[i]; !f.gone {
+			things = append(things, thing{f.Modified, f.Bytes, func(r string) error { return g.removeGames(f, r) }, &f.gone})
+		}
+	}
+	for i := range g.shuffles {
+		if s := &g.shuffles[i]; !s.gone {
+			remove := func(r string) error { return g.removeShuffle(s, r) }
+			if s.held != "" {
+				remove = func(string) error { return nil }
+			}
+			things = append(things, thing{s.manifest.Created, s.bytes, remove, &s.gone})
+		}
+	}
+	for i := range things {
+		g.report.Kept += things[i].bytes
+	}
+	limit := g.limit()
+	slices.SortStableFunc(things, func(a, b thing) int { return cmp.Compare(a.at.UnixNano(), b.at.UnixNano()) })
+	for i := 0; i < len(things) && limit > 0 && g.report.Kept > limit; i++ {
+		if err := things[i].remove(fmt.Sprintf("games and shuffles take more than %g GiB", g.keep.GetMaxGib())); err != nil {
+			return err
+		}
+		if *things[i].gone {
+			g.report.Kept -= things[i].bytes
+		}
+	}
+	if limit > 0 {
+		g.report.Over = max(0, g.report.Kept-limit)
+	}
+	return nil
+}
+
+// removeGames removes a game file, unless it is held, pinned, not the run's, or one
+// of its games is needed.
+func (g *collector) removeGames(f *gameFile, reason string) error {
+	if f.gone || f.held != "" {
+		return nil
+	}
+	entry, held, err := g.describeGames(f)
+	if err != nil {
+		return err
+	}
+	if held != "" {
+		f.held = held
+		g.note("selfplay/%s: %s", f.rel, held)
+		return nil
+	}
+	f.gone = true
+	return g.remove(ClassGames, f.Path, f.Bytes, reason, func() error {
+		return replay.Remove(fsx.OS, g.path("selfplay"), []replay.RemovedFile{entry})
+	})
+}
+
+// describeGames reads a game file for the list of removed ones, and says why it
+// must stay.
+func (g *collector) describeGames(f *gameFile) (entry replay.RemovedFile, held string, err error) {
+	if pinned, err := g.pinned(f.Path); err != nil || pinned {
+		return entry, "it is pinned", err
+	}
+	games, info, err := replay.ReadChunk(fsx.OS, f.Path)
+	if err != nil {
+		return entry, "", err
+	}
+	switch {
+	case info.Torn || len(info.Damage) > 0:
+		return entry, "it is damaged", nil
+	case info.RunID != g.job:
+		return entry, fmt.Sprintf("job %q wrote it, not %q", info.RunID, g.job), nil
+	}
+	if g.needed == nil {
+		if g.needed, err = g.neededGames(); err != nil {
+			return entry, "", err
+		}
+	}
+	for _, game := range games {
+		if g.needed[game.ID] {
+			return entry, "a game of it stands in the journal or in the window of a checkpoint", nil
+		}
+	}
+	settings := g.shuffles[len(g.shuffles)-1].manifest.Settings // there is one: else no file may go
+	if entry, err = replay.DescribeRemoved(fsx.OS, g.path("selfplay"), f.rel, games); err != nil {
+		return entry, "", err
+	}
+	entry.TrainRows, entry.ValRows = settings.SideRows(f.Path, games)
+	entry.Random = shuffle.Untrained(strings.Split(f.rel, "/")[0])
+	entry.Removed = g.opt.Now().UTC()
+	return entry, "", nil
+}

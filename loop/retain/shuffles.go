@@ -1,0 +1,144 @@
+package retain
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay/shuffle"
+)
+
+// shuffleDir is a finished shuffle.
+type shuffleDir struct {
+	name, path string
+	bytes      int64
+	manifest   *shuffle.Manifest
+	held       string // why it stays whatever the limits say; empty = it may go
+	gone       bool
+}
+
+// removedShuffle is the name of a shuffle's directory while it is removed: nobody
+// takes it for a shuffle, and the next call finishes what a kill interrupted.
+func removedShuffle(name string) string { return "." + name + ".gc.partial" }
+
+// finishShuffles removes what an earlier call was killed at.
+func (g *collector) finishShuffles() error {
+	entries, err := os.ReadDir(g.path("shuffled"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("list shuffles: %w", err)
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".gc.partial") && fsx.IsTemp(e.Name()) && !g.opt.DryRun {
+			if err := fsx.RemoveAll(fsx.OS, g.path("shuffled", e.Name())); err != nil {
+				return fmt.Errorf("remove old shuffle: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// findShuffles lists the finished shuffles, and which of them are needed.
+func (g *collector) findShuffles() error {
+	dir := g.path("shuffled")
+	names, err := shuffle.List(fsx.OS, dir)
+	if err != nil {
+		return err
+	}
+	needed, err := g.neededShuffles()
+	if err != nil {
+		return err
+	}
+	for i, name := range names {
+		s := shuffleDir{name: name, path: filepath.Join(dir, name)}
+		strangers := false
+		if s.manifest, err = shuffle.ReadManifest(fsx.OS, s.path); err == nil {
+			s.bytes, strangers, err = shuffleFiles(s.path, s.manifest)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed by its own program since
+		}
+		if err != nil {
+			return fmt.Errorf("old shuffle: %w", err)
+		}
+		pinned, err := g.pinned(s.path)
+		if err != nil {
+			return err
+		}
+		switch {
+		case i == len(names)-1:
+			s.held = "it is the newest"
+		case needed.has(name):
+			s.held = "a trainer is at it, or goes on from there"
+		case pinned:
+			s.held = "it is pinned"
+		case strangers:
+			s.held = "files are in it that no shuffle wrote"
+		}
+		g.shuffles = append(g.shuffles, s)
+	}
+	return nil
+}
+
+// shuffleFiles returns the size of a shuffle, and whether anything else is in its
+// directory.
+func shuffleFiles(dir string, m *shuffle.Manifest) (bytes int64, strangers bool, err error) {
+	own := map[string]bool{}
+	for _, name := range m.Files() {
+		own[name] = true
+	}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			strangers = strangers || !slices.Contains([]string{".", "train", "val"}, rel)
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		bytes += info.Size()
+		strangers = strangers || !own[rel]
+		return nil
+	})
+	return bytes, strangers, err
+}
+
+// pruneShuffles removes all but the newest.
+func (g *collector) pruneShuffles() error {
+	keep := int(g.keep.GetShuffles())
+	for i := range g.shuffles[:max(0, len(g.shuffles)-max(keep, 1))] {
+		if s := &g.shuffles[i]; s.held != "" {
+			g.note("shuffled/%s: %s", s.name, s.held)
+		} else if err := g.removeShuffle(s, fmt.Sprintf("older than the newest %d", keep)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeShuffle takes the name away first: a shuffle is there as a whole or not at
+// all.
+func (g *collector) removeShuffle(s *shuffleDir, reason string) error {
+	s.gone = true
+	return g.remove(ClassShuffle, s.path, s.bytes, reason, func() error {
+		hidden := filepath.Join(filepath.Dir(s.path), removedShuffle(s.name))
+		if err := fsx.OS.Rename(s.path, hidden); err != nil {
+			return err
+		}
+		if err := fsx.SyncDir(fsx.OS, filepath.Dir(s.path)); err != nil {
+			return err
+		}
+		return fsx.RemoveAll(fsx.OS, hidden)
+	})
+}

@@ -1,0 +1,164 @@
+#!/usr/bin/env bash
+# The closed loop on one machine, one step after the other, in a circle: gatekeeper, rating, self-play, shuffle,
+# training, export, clean-up. KataGo's script of that name; chessbrain run does the same in one process.
+#
+# usage: scripts/synchronous_loop.sh [NAMEOFRUN [BASEDIR [TRAININGNAME [MODELKIND [USEGATING [flags of chessbrain run...]]]]]]
+#   scripts/synchronous_loop.sh                 # chessbrain ./runs/chessbrain main b6c64 1, or variables of these names
+#   scripts/synchronous_loop.sh chess runs/chess main b10c128 1 --cycles 100 --mcts-simulations 200
+#
+# USEGATING   1: a new net must win a match to play; 0: each one plays at once
+# CONFIG      variable: a textproto file under all flags
+# CHESSBRAIN  variable: the program (default: bin/chessbrain beside scripts/, else chessbrain of the PATH)
+#
+# It ends when a stop condition holds (--cycles, --games, --hours, --elo), or when it is told to: the first Ctrl-C or
+# SIGTERM lets the step under way save, and the exit code is 5. After that, or after a kill of it or of any of its
+# processes at any moment, the same command goes on: BASEDIR/cycles.jsonl says where (chessbrain status BASEDIR).
+#
+# Each start works from a snapshot in BASEDIR/dated/<time>: this script, the program, its version and config.textproto,
+# which every step reads anew. Edit that file to change what comes next; this script and the program may be edited and
+# built anew at any time, for the next start.
+set -euo pipefail
+{ # read as a whole: the file may be edited while it runs
+
+# What a cycle does. Each is a variable of the environment, too.
+NUM_GAMES_PER_CYCLE=${NUM_GAMES_PER_CYCLE:-500}                    # games of self-play
+NUM_TRAIN_SAMPLES_PER_EPOCH=${NUM_TRAIN_SAMPLES_PER_EPOCH:-100000} # rows trained on between two checkpoints; each makes a net
+NUM_TRAIN_SAMPLES_PER_CYCLE=${NUM_TRAIN_SAMPLES_PER_CYCLE:-500000} # rows trained on, at most
+NUM_TRAIN_SAMPLES_PER_SWA=${NUM_TRAIN_SAMPLES_PER_SWA:-80000}      # rows between two averages of the weights; 0 = no average
+MAX_TRAIN_PER_DATA=${MAX_TRAIN_PER_DATA:-8}                        # rows trained on for each new row of self-play, at most
+BATCHSIZE=${BATCHSIZE:-128}
+SHUFFLE_MINROWS=${SHUFFLE_MINROWS:-100000}       # below so many rows self-play goes on
+SHUFFLE_KEEPROWS=${SHUFFLE_KEEPROWS:-600000}     # rows of the window that are kept, about
+TAPER_WINDOW_SCALE=${TAPER_WINDOW_SCALE:-50000}  # rows from which on the window grows more slowly
+NUM_THREADS_FOR_SHUFFLING=${NUM_THREADS_FOR_SHUFFLING:-$(nproc)}
+RATING_GAMES=${RATING_GAMES:-20}                 # games of each match for the rating list; 0 = none
+
+refuse() {
+	echo "synchronous_loop: $*" >&2
+	exit 2
+}
+say() { echo "synchronous_loop: $*"; }
+
+name=${1:-${NAMEOFRUN:-chessbrain}} base=${2:-${BASEDIR:-./runs/chessbrain}} training=${3:-${TRAININGNAME:-main}}
+kind=${4:-${MODELKIND:-b6c64}} gating=${5:-${USEGATING:-1}}
+shift $(($# < 5 ? $# : 5))
+[[ $name =~ ^[A-Za-z0-9_-]{1,40}$ ]] || refuse "NAMEOFRUN \"$name\": want 1 to 40 letters, digits, _ or -"
+[[ -n $base && $base != -* ]] || refuse "BASEDIR \"$base\" is no directory"
+[[ $gating =~ ^[01]$ ]] || refuse "USEGATING \"$gating\": want 0 or 1"
+for number in NUM_GAMES_PER_CYCLE NUM_TRAIN_SAMPLES_PER_EPOCH NUM_TRAIN_SAMPLES_PER_CYCLE NUM_TRAIN_SAMPLES_PER_SWA BATCHSIZE; do
+	[[ ${!number} =~ ^[0-9]{1,15}$ ]] || refuse "$number=${!number}: want a number"
+done
+[ "$BATCHSIZE" -gt 0 ] || refuse "BATCHSIZE=0: want 1 or more"
+
+here=$(cd "$(dirname "$0")" && pwd)
+program=${CHESSBRAIN:-$here/../bin/chessbrain}
+[ -n "${CHESSBRAIN:-}" ] || [ -x "$program" ] || program=chessbrain
+program=$(command -v "$program") || refuse "there is no program ${CHESSBRAIN:-chessbrain}: build it (make build), or name it with CHESSBRAIN="
+
+flags=(--run-dir "$base" --name "$name" --training-name "$training" --net "$kind" "--gating=$([ "$gating" = 1 ] && echo true || echo false)"
+	--games-per-cycle "$NUM_GAMES_PER_CYCLE" --samples-per-epoch "$NUM_TRAIN_SAMPLES_PER_EPOCH" --samples-per-cycle "$NUM_TRAIN_SAMPLES_PER_CYCLE"
+	--max-train-bucket-per-new-data "$MAX_TRAIN_PER_DATA" --batch-size "$BATCHSIZE" --min-rows "$SHUFFLE_MINROWS"
+	--keep-target-rows "$SHUFFLE_KEEPROWS" --taper-window-scale "$TAPER_WINDOW_SCALE" --rating-games "$RATING_GAMES")
+[ "$NUM_TRAIN_SAMPLES_PER_SWA" = 0 ] || flags+=(--swa-period $(((NUM_TRAIN_SAMPLES_PER_SWA + BATCHSIZE - 1) / BATCHSIZE)) --export-weights swa)
+[ -z "${CONFIG:-}" ] || flags+=(--config "$CONFIG")
+config=$("$program" run "${flags[@]}" "$@" --print-config) || exit $?
+
+# Two scripts of one run, or one and the step of another that was killed: the second waits.
+mkdir -p "$base/locks" "$base/models" "$base/selfplay" "$base/dated"
+exec 9>"$base/locks/synchronous_loop"
+if command -v flock >/dev/null && ! flock -n 9; then
+	say "another start, or a step that it left behind, still works in $base; waiting for its end (chessbrain status $base)"
+	flock 9
+fi
+
+# The snapshot. A program that an earlier one has is not stored again.
+dated=$base/dated/$(date -u +%Y%m%d-%H%M%S)
+mkdir "$dated" 2>/dev/null || { dated=$dated-$$ && mkdir "$dated"; }
+printf '%s\n' "$config" >"$dated/config.textproto"
+cp "$here/$(basename "$0")" "$dated/"
+"$program" version >"$dated/version.txt"
+rm -f "$base"/dated/.chessbrain.*
+for old in "$base"/dated/*/chessbrain; do
+	if cmp -s "$program" "$old"; then
+		ln "$old" "$dated/chessbrain" 2>/dev/null || true
+		break
+	fi
+done
+if [ ! -e "$dated/chessbrain" ]; then
+	cp "$program" "$base/dated/.chessbrain.$$"
+	mv "$base/dated/.chessbrain.$$" "$dated/chessbrain"
+fi
+program=$dated/chessbrain
+say "run $name in $base, snapshot $dated"
+
+child='' signals=0
+
+# told passes a stop on to the step under way.
+# shellcheck disable=SC2317 # called by the trap
+told() {
+	signals=$((signals + 1))
+	[ "$signals" -gt 1 ] || say "stopping: the step under way saves its work (once more to end at once)"
+	[ -z "$child" ] || kill -TERM "$child" 2>/dev/null || true
+}
+trap told INT TERM
+
+# run does a command to its end, whatever signals come, and sets code. It is a process group of its own: a Ctrl-C reaches
+# this script alone.
+run() {
+	[ "$signals" = 0 ] || exit 5
+	set -m
+	"$@" </dev/null &
+	child=$!
+	set +m
+	[ "$signals" = 0 ] || kill -TERM "$child" 2>/dev/null || true
+	until
+		code=0
+		wait "$child" || code=$?
+		[ "$code" -le 128 ] || ! kill -0 "$child" 2>/dev/null # else a signal ended the wait
+	do :; done
+	child=''
+	[ "$signals" = 0 ] || [ "$code" != 143 ] || code=5 # told before it could listen: it had not begun
+}
+
+# note asks or tells the journal.
+note() { "$program" run --config "$dated/config.textproto" --note "$1"; }
+
+# stage does a step, unless the journal says that it has ended in this cycle. It fails where the step wants more games.
+stage() { # name, command
+	local step=$1 answer extra code
+	shift
+	answer=$(note "begin:$step") || exit $?
+	case $answer in
+	done) return 0 ;;
+	stop\ *)
+		say "${answer#stop }"
+		exit 0
+		;;
+	esac
+	read -ra extra <<<"${answer#run}"
+	say "$step"
+	run "$@" "${extra[@]}"
+	if [ "$code" != 0 ] && [ "$code" != 6 ]; then
+		say "$step ended with $code; the same command goes on"
+		exit "$code"
+	fi
+	answer=$(note "end:$step:$code") || exit $?
+	[ "$answer" = ok ] || say "${answer#* }"
+	[[ $answer != again* ]]
+}
+
+step=(--config "$dated/config.textproto")
+while :; do
+	note begin:cycle >/dev/null
+	stage gatekeeper "$program" gatekeeper "${step[@]}" --quit-if-no-nets-to-test
+	stage rating "$program" ratings "$base" --play
+	until
+		stage selfplay "$program" selfplay "${step[@]}" --models-dir "$base/models"
+		stage shuffle "$program" shuffle --input-dir "$base/selfplay" --output-dir "$base/shuffled" --num-threads "$NUM_THREADS_FOR_SHUFFLING"
+	do :; done
+	stage train "$program" train "${step[@]}"
+	stage export "$program" export "${step[@]}" --gating "$gating" --once
+	stage gc "$program" gc "$base"
+	note end:cycle >/dev/null
+done
+}

@@ -1,0 +1,233 @@
+package uci
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	maxLine    = 64 << 10 // bytes of an engine's line; the rest is cut
+	maxWords   = 200      // bytes of an engine's words in messages
+	lineBuffer = 1024     // lines that wait for us; then the engine waits
+
+	// pipeGrace is how long what a dead process wrote may take to be read. Its
+	// pipes end with it, unless it left a child behind that holds them.
+	pipeGrace = 2 * time.Second
+)
+
+// line is one line of an engine.
+type line struct {
+	text string
+	at   time.Time // when it was read
+}
+
+// process is an engine's program under way. Its standard input and output are
+// pipes; two goroutines read what it prints and one waits for its end.
+type process struct {
+	cmd    *exec.Cmd
+	stdin  *os.File
+	lines  chan line     // closed after its end, when all is read; state is set then
+	exited chan struct{} // closed after lines
+	unread chan struct{} // closed when nobody reads lines any more
+	once   sync.Once     // of unread
+	state  string        // how it ended, such as "exit status 2"
+
+	mu     sync.Mutex
+	log    io.Writer // or nil
+	reaped bool      // its number may belong to another process
+	last   string    // last line of its standard error, else of its output
+	lastIs byte      // '!' or '<', or 0
+}
+
+// startProcess executes a program.
+func startProcess(path string, config *ClientConfig) (*process, error) {
+	p := &process{
+		cmd:   exec.Command(path, config.Args...),
+		lines: make(chan line, lineBuffer), exited: make(chan struct{}), unread: make(chan struct{}),
+		log: config.Log,
+	}
+	p.cmd.Dir = config.Dir
+	setAttributes(p.cmd)
+	var theirs, ours [3]*os.File
+	var err error
+	for i := range theirs {
+		if theirs[i], ours[i], err = os.Pipe(); err != nil {
+			break
+		}
+		if i > 0 {
+			theirs[i], ours[i] = ours[i], theirs[i]
+		}
+	}
+	if err == nil {
+		p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirs[0], theirs[1], theirs[2]
+		p.stdin = ours[0]
+		started := make(chan error)
+		go p.live(ours[1], ours[2], started)
+		err = <-started
+	}
+	for i := range theirs {
+		theirs[i].Close() // nil is refused, no more
+		if err != nil {
+			ours[i].Close()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// live executes the program and waits for its end, all on one thread: Linux
+// kills the process when the thread that started it ends (setAttributes), and
+// this one lasts as long as the process.
+func (p *process) live(stdout, stderr *os.File, started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := p.cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
+	var readers sync.WaitGroup
+	readers.Go(func() { p.readOutput(stdout) })
+	readers.Go(func() { readEach(stderr, func(text string) { p.note('!', text) }) })
+	if awaitExit(p.cmd.Process.Pid) {
+		p.kill() // what it started; its number is still its own
+		p.forget()
+		p.cmd.Wait() // the state says it all
+	} else {
+		p.cmd.Wait()
+		p.forget()
+	}
+	p.state = p.cmd.ProcessState.String()
+	soon := time.Now().Add(pipeGrace)
+	stdout.SetReadDeadline(soon)
+	stderr.SetReadDeadline(soon)
+	readers.Wait()
+	stdout.Close()
+	stderr.Close()
+	p.stdin.Close()
+	close(p.lines)
+	close(p.exited)
+}
+
+// readOutput hands on the lines of standard output.
+func (p *process) readOutput(r io.Reader) {
+	readEach(r, func(text string) {
+		l := line{text, time.Now()}
+		p.note('<', text)
+		select {
+		case p.lines <- l:
+		case <-p.unread:
+		}
+	})
+}
+
+// readEach calls use with each line that is not empty, without the spaces around
+// it and what goes beyond maxLine, until r ends or fails.
+func readEach(r io.Reader, use func(string)) {
+	in := bufio.NewReaderSize(r, maxLine)
+	for {
+		text, err := in.ReadSlice('\n')
+		trimmed := string(bytes.TrimSpace(text))
+		for err == bufio.ErrBufferFull {
+			_, err = in.ReadSlice('\n')
+		}
+		if trimmed != "" {
+			use(trimmed)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// note logs a line and remembers it as the last.
+func (p *process) note(mark byte, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if mark != '>' && (mark == '!' || p.lastIs != '!') {
+		p.last, p.lastIs = text, mark
+	}
+	if p.log != nil {
+		fmt.Fprintf(p.log, "%c %s\n", mark, text)
+	}
+}
+
+// lastWords returns what the process said last, errors before other lines.
+func (p *process) lastWords() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return cut(p.last)
+}
+
+// send writes a line. It gives up, with a timeout, after limit.
+func (p *process) send(text string, limit time.Duration) error {
+	p.note('>', text)
+	if err := p.stdin.SetWriteDeadline(time.Now().Add(limit)); err != nil {
+		return err
+	}
+	_, err := p.stdin.WriteString(text + "\n")
+	return err
+}
+
+// kill kills the process and its group. It does nothing after the end.
+func (p *process) kill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.reaped {
+		syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // an error says that all are gone
+	}
+}
+
+// forget ends the killing: the number may belong to another process soon.
+func (p *process) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reaped = true
+}
+
+// quit asks the process to end and waits for it, with a kill after grace; then
+// ended is false.
+func (p *process) quit(grace time.Duration) (ended bool) {
+	p.abandon()           // it may wait for us to read
+	p.send("quit", grace) // an error says that it is gone, or does not read
+	p.stdin.Close()       // engines that miss quit may know the end of their input
+	if p.settle(grace) {
+		return true
+	}
+	p.end()
+	return false
+}
+
+// settle gives a process that has no input any more a while to be gone, and says
+// whether it is.
+func (p *process) settle(grace time.Duration) bool {
+	p.abandon()
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-p.exited:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// end kills the process and waits until it is gone.
+func (p *process) end() {
+	p.abandon()
+	p.kill()
+	<-p.exited
+}
+
+// abandon has the lines that nobody reads any more dropped.
+func (p *process) abandon() { p.once.Do(func() { close(p.unread) }) }

@@ -1,0 +1,102 @@
+package uci
+
+import "time"
+
+// How a clock is spent.
+const (
+	movesAhead = 30  // that a clock without movestogo is spread over
+	maxAhead   = 50  // the same, at most, with movestogo
+	movesKept  = 100 // for which the overhead is kept back, on a clock without movestogo
+	maxToGo    = 1000
+	stretch    = 3 // times the usual time for a move that is not clear
+)
+
+// clock is what a side's clock says before its move.
+type clock struct {
+	left, increment time.Duration
+	movesToGo       int // until time is added, 0 = never
+}
+
+// budget is how long a move may take, from go to our answer.
+type budget struct {
+	soft time.Duration // then the search ends if its best move is clear
+	hard time.Duration // then it ends; never below soft
+}
+
+// budget spreads the clock over the moves to come, each of which loses the
+// overhead beside its thinking and gains the increment. As long as moves lose no
+// more than that and answers come in time, the clock does not run out: the
+// overhead of all moves up to the next time control, or of the next 100, is never
+// spent on thinking, and of what is left 5 % stay.
+func (c clock) budget(overhead time.Duration) budget {
+	most := (c.left - overhead) * 19 / 20
+	if most <= 0 {
+		return budget{} // answer at once
+	}
+	spread, kept := movesAhead, movesKept
+	if c.movesToGo > 0 {
+		spread, kept = min(c.movesToGo, maxAhead), min(c.movesToGo, maxToGo)-1
+	}
+	pool := c.left - overhead
+	if gain := c.increment - overhead; gain > 0 {
+		pool += gain * time.Duration(spread-1)
+	} else {
+		pool += gain * time.Duration(kept)
+	}
+	room := min(pool, most)
+	if room <= 0 {
+		return budget{}
+	}
+	soft := min(pool/time.Duration(spread), room)
+	return budget{soft: soft, hard: min(stretch*soft, soft+(room-soft)/2)}
+}
+
+// fixed is the budget of go movetime: all of it but the overhead, of which half
+// stays in any case.
+func fixed(moveTime, overhead time.Duration) budget {
+	t := max(moveTime-overhead, moveTime/2)
+	return budget{soft: t, hard: t}
+}
+
+// standing is what a search on the clock knows of its two most visited moves.
+type standing struct {
+	best, second uint32  // visits
+	leads        bool    // no visited move has a higher Q than the best one
+	rate         float64 // visits a second; 0 = not known yet
+	single       bool    // there is no other move
+}
+
+// enough says whether a search may end: elapsed is the time since go, running
+// that of our clock (less where it pondered), step what the next evaluation is
+// expected to take.
+func (b budget) enough(elapsed, running, step time.Duration, top standing) bool {
+	switch {
+	case running+step > b.hard, top.single:
+		return true
+	case elapsed >= b.soft:
+		return top.leads
+	}
+	// No move can catch up within the usual time.
+	return top.rate > 0 && float64(top.best-top.second) > top.rate*(b.soft-elapsed).Seconds()
+}
+
+// pace foretells how long evaluations take.
+type pace struct {
+	longest time.Duration // of late
+	leaves  int           // of the largest batch so far
+}
+
+// note takes in how long an evaluation of so many leaves took.
+func (p *pace) note(leaves int, took time.Duration) {
+	p.longest = max(took, p.longest-p.longest/8)
+	p.leaves = max(p.leaves, leaves)
+}
+
+// of returns what an evaluation of so many leaves is expected to take at most; a
+// larger batch than any so far is taken to need more in proportion.
+func (p *pace) of(leaves int) time.Duration {
+	if p.leaves == 0 {
+		return 0
+	}
+	return p.longest * time.Duration(max(p.leaves, leaves)) / time.Duration(p.leaves)
+}
