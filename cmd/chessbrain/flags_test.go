@@ -90,7 +90,7 @@ func TestCommands(t *testing.T) {
 	for _, path := range []string{
 		"train", "selfplay", "export", "match", "describe", "report", "ctl", "uci", "bench", "bench kernels", "bench infer", "bench train", "bench selfplay", "bench precision", "perft", "exam starts", "exam measure", "doctor", "version",
 		"shuffle", "import-pgn", "rescore", "positions", "pin", "verify", "test-dataloader", "dataloader-graph", "bench loader",
-		"dump-chunk", "filter-chunks", "result-distribution", "startpos-policy", "import-net", "export-net", "probe", "net-math",
+		"dump-chunk", "filter-chunks", "result-distribution", "position-weights", "startpos-policy", "import-net", "export-net", "probe", "net-math",
 		"pipeline", "pipeline sweep", "init", "eval", "overfit", "tune-lr", "train-epoch", "migrate-checkpoint", "backfill-metrics",
 		"plugins", "plugins list", "plugins describe", "plugins lock", "plugins verify", "plugins test", "plugins swap", "bench plugins",
 	} {

@@ -59,7 +59,7 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 		newRun(), newStatus(), newTrain(), newSelfplay(), newExport(), newGatekeeper(), newMatch(), newRatings(), newUCI(), newDaemon(), newCtl(), newReport(), newDescribe(), newExam())
 	addGroup(root, "Games, chunks and rows",
 		newPipeline(), newShuffle(), newImportPGN(), newRescore(), newPositions(), newPin(), newGC(), newVerify(), newTestDataloader(), newDataloaderGraph(),
-		newDumpChunk(), newFilterChunks(), newResultDistribution(), newStartposPolicy())
+		newDumpChunk(), newFilterChunks(), newResultDistribution(), newPositionWeights(), newStartposPolicy())
 	addGroup(root, "Nets", newImportNet(), newExportNet(), newProbe(), newNetMath())
 	addGroup(root, "Around the trainer",
 		newInit(), newPlugins(), newEval(), newOverfit(), newTuneLR(), newTrainEpoch(), newMigrateCheckpoint(), newBackfillMetrics())

@@ -21,6 +21,7 @@ import (
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/sample/chance"
 )
 
 // game plays moves from the start position; 3/4 of the visits are the move
@@ -313,5 +314,41 @@ func TestFrames(t *testing.T) {
 	}
 	if err := frames[0].Write(io.Discard); err != nil {
 		t.Error(err)
+	}
+}
+
+// Three positions by hand: |Q| differences .5, 0 and unknown, divergences 0, 3.5
+// and 0; weights 3/9.5 + .5, 3.5/9.5 + .5 and .5, but for tau.
+func TestWeights(t *testing.T) {
+	g := game(t, 1, 1, record.EndResign, "e2e4", "e7e5", "g1f3", "b8c6")
+	nan := float32(math.NaN())
+	for i, q := range []float32{.75, .25, nan} {
+		g.Plies[i].Orig.Q = q // the best move's is .25
+	}
+	g.Plies[1].KLD = 3.5
+	g.Plies[3].Weight = 0 // not for training
+	w := NewWeights(chance.Focus{QWeight: 6, PolicyScale: 3.5, Alpha: 1, Beta: .5, Gamma: 1, Tau: .8})
+	w.Add(&Game{Rec: g})
+	r := w.Report()
+	sum, squares := 0.0, 0.0
+	for _, v := range []float64{.8, .8, .5} { // the first two are cut off at tau
+		sum, squares = sum+v, squares+v*v
+	}
+	near := func(name string, got, want float64) {
+		if math.Abs(got-want) > 1e-6 {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	if r.Positions != 3 || r.Unknown != 1 || r.QDiff.N != 2 || r.KLD.N != 3 || len(r.Bins) != weightBins {
+		t.Fatalf("%+v", r)
+	}
+	near("mean weight", r.Weight.Mean, sum/3)
+	near("share at tau", r.AtTau, 2./3)
+	near("effective", r.Effective, sum*sum/(3*squares))
+	near("largest q_diff", r.QDiff.Max, .5)
+	near("share of the first bin", r.Bins[0].Share, 1./3)
+	near("drawn from the last bin", r.Bins[weightBins-1].Drawn, 1.6/sum)
+	if empty := NewWeights(chance.Focus{}).Report(); empty.Positions != 0 || empty.Bins != nil {
+		t.Errorf("of nothing: %+v", empty)
 	}
 }

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay/chunks"
+	"github.com/chessbrain/chessbrain/sample/chance"
+)
+
+func newPositionWeights() *cobra.Command {
+	var asJSON bool
+	f := chance.Focus{QWeight: 6, PolicyScale: 3.5, Alpha: 1, Beta: 0.5, Gamma: 1, Tau: 1}
+	c := &cobra.Command{
+		Use:   "position-weights FILE|DIR...",
+		Short: "Show how diff focus would weigh the positions of games or Leela chunks",
+		Long: `Reads Leela's chunks (*.gz, *.tar) and our own *.games, in files or directories, and
+shows how far the search moved from the raw network in the positions to train on,
+and the weights that diff focus gives them (position_weight of the data loader, the
+sampler diff-focus):
+
+  min(((q_weight*|best_q - orig_q| + kld) / (q_weight + pol_scale) * alpha + beta)^gamma, tau)
+
+For each tenth of the weights' range: how many positions have such a weight, and what
+share of the rows is drawn from them. What is damaged is named and left out, and the
+exit code is 3.`,
+		Example: "  chessbrain position-weights training.tar --beta 0.1 --tau 2",
+		Args:    someFiles,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFocus(f); err != nil {
+				return err
+			}
+			w := chunks.NewWeights(f)
+			problems, err := chunks.Walk(c.Context(), fsx.OS, args, func(g *chunks.Game) error {
+				w.Add(g)
+				return nil
+			})
+			if err != nil {
+				return inputError(err)
+			}
+			r := w.Report()
+			if asJSON {
+				err = json.NewEncoder(c.OutOrStdout()).Encode(&r)
+			} else {
+				err = r.Write(c.OutOrStdout())
+			}
+			return errors.Join(err, reportProblems(c, problems))
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	c.Flags().Float64Var(&f.QWeight, "q-weight", f.QWeight, "weight of the difference of Q")
+	c.Flags().Float64Var(&f.PolicyScale, "pol-scale", f.PolicyScale, "scale of the policy's difference")
+	c.Flags().Float64Var(&f.Alpha, "alpha", f.Alpha, "factor")
+	c.Flags().Float64Var(&f.Beta, "beta", f.Beta, "what every position has, above 0")
+	c.Flags().Float64Var(&f.Gamma, "gamma", f.Gamma, "power")
+	c.Flags().Float64Var(&f.Tau, "tau", f.Tau, "largest weight, above 0")
+	return c
+}
+
+// checkFocus says which flag is out of range.
+func checkFocus(f chance.Focus) error {
+	for _, v := range []struct {
+		name         string
+		value, least float64
+	}{{"q-weight", f.QWeight, 0}, {"pol-scale", f.PolicyScale, 0}, {"alpha", f.Alpha, 0}, {"beta", f.Beta, 1e-6}, {"gamma", f.Gamma, 0}, {"tau", f.Tau, 1e-6}} {
+		if !(v.value >= v.least) || math.IsInf(v.value, 0) {
+			return usagef("--%s %v: want a finite number, at least %v", v.name, v.value, v.least)
+		}
+	}
+	if f.QWeight+f.PolicyScale == 0 {
+		return usagef("--q-weight and --pol-scale are both 0: set one of them")
+	}
+	return nil
+}
