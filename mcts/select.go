@@ -137,9 +137,13 @@ func (s *Search) selectEdge(i int32) int {
 // selectUnvisited continues a selection with the edges that have no finished
 // visit; priors, those of the root, replaces those of the edges if it is not nil.
 func (s *Search) selectUnvisited(edges []edge, priors []float32, scale, fpu float32, best int, bestScore float32) (int, float32) {
+	var barred []bool // empty = none, as below the root
+	if priors != nil {
+		barred = s.barred
+	}
 	for k := range edges {
 		e := &edges[k]
-		if e.n != 0 || priors != nil && s.isBarred(k) {
+		if e.n != 0 || k < len(barred) && barred[k] {
 			continue
 		}
 		prior, q := e.prior, fpu
@@ -175,9 +179,10 @@ func (s *Search) selectRoot() int {
 	scale := s.puct.exploration(total)
 	best, bestScore := -1, float32(0)
 	var visited float32
+	barred := s.barred
 	for k := range edges {
 		e := &edges[k]
-		if e.n == 0 || s.isBarred(k) {
+		if e.n == 0 || k < len(barred) && barred[k] {
 			continue
 		}
 		if s.forced && s.forces(e, s.rootPrior[k], total) {
