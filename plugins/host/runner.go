@@ -99,13 +99,15 @@ func (c *child) live(outW, errW, errR *os.File, started chan<- error) {
 		defer close(logged)
 		c.logs.read(errR)
 	}()
-	if awaitExit(pid) {
+	awaited := awaitExit(pid)
+	if awaited {
 		c.signal(syscall.SIGKILL) // what it started; its number is still its own
+		c.gone()
 	}
-	c.mu.Lock()
-	c.reaped, c.ended = true, !c.killed
-	c.mu.Unlock()
 	cmd.Wait() // the state says it all
+	if !awaited {
+		c.gone()
+	}
 	c.end = cmd.ProcessState.String()
 	soon := time.Now().Add(pipeGrace)
 	errR.SetReadDeadline(soon)
@@ -137,6 +139,13 @@ func (c *child) kill() {
 	c.killed = true
 	c.mu.Unlock()
 	c.signal(syscall.SIGKILL)
+}
+
+// gone notes that the process has ended.
+func (c *child) gone() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reaped, c.ended = true, !c.killed
 }
 
 // signal sends a signal to the process and its group.
