@@ -2,10 +2,14 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: build plugins test race vet fuzz generate lint ci clean
+.PHONY: build cuda plugins test race vet fuzz generate lint ci clean
 
 build: ## the program, pure Go
 	$(GO) build -trimpath -o bin/chessbrain ./cmd/chessbrain
+
+cuda: ## the program for NVIDIA GPUs, bin/chessbrain-cuda (needs cuda.h and a C compiler; runs beside bin/chessbrain)
+	@mkdir -p bin
+	GO="$(GO)" scripts/build_cuda.sh
 
 plugins: ## the shipped rescorers, samplers and exporters as programs, into bin/plugins
 	@mkdir -p bin/plugins
@@ -24,7 +28,7 @@ race: ## race detector on the concurrent packages (needs a C compiler)
 fuzz: ## every decoder, 20000 fresh inputs each; FUZZCOUNT=2000000 for more
 	GO="$(GO)" scripts/fuzz.sh $(or $(FUZZCOUNT),20000)
 
-generate: ## assembly and protobuf (protoc 3.21 must be installed)
+generate: ## assembly, protobuf (protoc 3.21 must be installed), PTX of the CUDA kernels (where nvcc 11.8 is)
 	$(GO) generate ./...
 
 lint: ## shell scripts

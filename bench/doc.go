@@ -14,6 +14,10 @@
 // self-play worker's rate stands beside that of pure inference in windows between
 // its own, so that noise that changes both alike cancels in their quotient.
 //
+// A GPU is measured by [OnDevice] - evaluations, training steps and self-play, with
+// the share of the time in which the device works, from events around all that is put
+// on its streams - and held against the CPU by [CheckDevice].
+//
 // Operations are nominal: [nn.Arch.FLOPs] a board, taps that fall off the board
 // and policy outputs that nobody asked for counted; a training step counts three
 // forward passes. A share of the peak is

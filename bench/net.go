@@ -10,6 +10,7 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cpu"
+	"github.com/chessbrain/chessbrain/nn/device"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 	"github.com/chessbrain/chessbrain/trainer"
 )
@@ -82,7 +83,10 @@ func Train(o Options) (s Speed, err error) {
 
 func newTrainer(o *Options, p kernel.Precision) (*trainer.Trainer, error) {
 	cfg := trainer.DefaultConfig()
-	cfg.BatchSize, cfg.Workers, cfg.AMP = o.Batch, o.Threads, p == kernel.BF16
+	cfg.BatchSize, cfg.Workers = o.Batch, o.Threads
+	if p == kernel.BF16 {
+		cfg.Precision = device.BF16
+	}
 	cfg.Schedule = trainer.ConstantLR(learningRate)
 	cfg.Losses = trainer.LossesFor(o.Arch, cfg.Losses)
 	return trainer.New(nn.Init(o.Arch, netSeed), cfg)
@@ -112,14 +116,16 @@ func bestStep(t *trainer.Trainer, o *Options) (time.Duration, error) {
 // sameRows is a batch source that hands out the same rows for ever.
 type sameRows struct{ rows *encoding.TrainBatch }
 
+// Peek fills b; see trainer.Peeker.
+func (s sameRows) Peek(b *encoding.TrainBatch) (uint64, bool) {
+	return 0, s.Next(context.Background(), b) == nil
+}
+
+// Take takes what Peek showed.
+func (s sameRows) Take(uint64) bool { return true }
+
 // Next fills b.
 func (s sameRows) Next(_ context.Context, b *encoding.TrainBatch) error {
-	for i := range s.rows.N {
-		row := b.Grow(len(s.rows.LegalOf(i)))
-		b.Masks[row], b.Scalars[row] = s.rows.Masks[i], s.rows.Scalars[i]
-		copy(b.LegalOf(row), s.rows.LegalOf(i))
-		copy(b.PolicyOf(row), s.rows.PolicyOf(i))
-		b.Targets[row], b.Weight[row] = s.rows.Targets[i], s.rows.Weight[i]
-	}
+	b.CopyFrom(s.rows)
 	return nil
 }

@@ -34,12 +34,14 @@ const (
 type SelfPlay_Precision int32
 
 const (
-	// bf16 where the CPU's kernels have it and training.amp is not OFF, else fp32.
+	// That of training.amp, which by default is bf16 where the device has it, else fp32.
 	SelfPlay_AUTO SelfPlay_Precision = 0
 	// float32 factors.
 	SelfPlay_FP32 SelfPlay_Precision = 1
 	// bfloat16 factors, fp32 sums.
 	SelfPlay_BF16 SelfPlay_Precision = 2
+	// float16 factors, fp32 sums: GPUs alone.
+	SelfPlay_FP16 SelfPlay_Precision = 3
 )
 
 // Enum value maps for SelfPlay_Precision.
@@ -48,11 +50,13 @@ var (
 		0: "AUTO",
 		1: "FP32",
 		2: "BF16",
+		3: "FP16",
 	}
 	SelfPlay_Precision_value = map[string]int32{
 		"AUTO": 0,
 		"FP32": 1,
 		"BF16": 2,
+		"FP16": 3,
 	}
 )
 
@@ -766,6 +770,10 @@ const (
 	Training_ON Training_AMP = 1
 	// fp32, in self-play too.
 	Training_OFF Training_AMP = 2
+	// ON by its full name.
+	Training_BF16 Training_AMP = 3
+	// fp16 with dynamic loss scaling where the device has it, else fp32 with a warning: no CPU has it.
+	Training_FP16 Training_AMP = 4
 )
 
 // Enum value maps for Training_AMP.
@@ -774,11 +782,15 @@ var (
 		0: "AUTO",
 		1: "ON",
 		2: "OFF",
+		3: "BF16",
+		4: "FP16",
 	}
 	Training_AMP_value = map[string]int32{
 		"AUTO": 0,
 		"ON":   1,
 		"OFF":  2,
+		"BF16": 3,
+		"FP16": 4,
 	}
 )
 
@@ -1529,7 +1541,8 @@ type SelfPlay struct {
 	ProducerWorkers *int32 `protobuf:"varint,2,opt,name=producer_workers,json=producerWorkers,def=0" json:"producer_workers,omitempty"`
 	// Finished, durable games that may wait for the trainer; a full queue makes the producers wait.
 	ProducerQueueSize *int32 `protobuf:"varint,3,opt,name=producer_queue_size,json=producerQueueSize,def=16" json:"producer_queue_size,omitempty"`
-	// Device that evaluates positions of self-play: cpu, cuda, cuda:N, or auto = the trainer's device.
+	// Device that evaluates positions of self-play: cpu, cuda, cuda:N, or auto = the trainer's device (a process that only
+	// plays takes training.device for it). All who play on a GPU share one evaluator.
 	ProducerDevice *string `protobuf:"bytes,4,opt,name=producer_device,json=producerDevice,def=cpu" json:"producer_device,omitempty"`
 	// Games that one producer plays in lock step; its batches hold up to so many positions.
 	GamesPerWorker *int32 `protobuf:"varint,5,opt,name=games_per_worker,json=gamesPerWorker,def=8" json:"games_per_worker,omitempty"`
@@ -1548,8 +1561,8 @@ type SelfPlay struct {
 	MaxPliesMaterial *int32 `protobuf:"varint,25,opt,name=max_plies_material,json=maxPliesMaterial,def=0" json:"max_plies_material,omitempty"`
 	// Where games start.
 	Openings *Openings `protobuf:"bytes,11,opt,name=openings" json:"openings,omitempty"`
-	// Products of the net that plays: FP32, BF16 (fp32 with a warning where the CPU has no bf16 products), or AUTO =
-	// BF16 where it has them and training.amp is not OFF.
+	// Products of the net that plays: FP32, BF16 or FP16 (fp32 with a warning where the device lacks them), or AUTO = as
+	// training.amp says, BF16 where the device has it and nothing is said.
 	Precision *SelfPlay_Precision `protobuf:"varint,12,opt,name=precision,enum=chessbrain.config.v1.SelfPlay_Precision,def=0" json:"precision,omitempty"`
 	// Simulations by the age of the run, "32@0,100@200,400@1000": from each number after @ on so many. Empty =
 	// mcts.simulations throughout.
@@ -5179,12 +5192,14 @@ type Training struct {
 	SourceDir *string `protobuf:"bytes,2,opt,name=source_dir,json=sourceDir" json:"source_dir,omitempty"`
 	// Name of this training within the run; checkpoints lie in train/<training_name>/checkpoints.
 	TrainingName *string `protobuf:"bytes,3,opt,name=training_name,json=trainingName,def=main" json:"training_name,omitempty"`
-	// Device of the trainer: auto, cpu, cuda, cuda:N.
+	// Device of the trainer: cpu, cuda (the first GPU), cuda:N (N counts from 0 what CUDA_VISIBLE_DEVICES shows), or auto =
+	// cuda where there is a GPU and the program chessbrain-cuda, else cpu.
 	Device *string `protobuf:"bytes,4,opt,name=device,def=auto" json:"device,omitempty"`
 	// Threads of the trainer on the CPU; 0 = all. Results do not depend on it.
 	Threads *int32 `protobuf:"varint,5,opt,name=threads,def=0" json:"threads,omitempty"`
-	// Mixed precision: AUTO = bf16 products with fp32 weights and sums where the device has them; ON = the same, with a
-	// warning where it lacks them; OFF = fp32 everywhere, in self-play too.
+	// Mixed precision: AUTO = bf16 products with fp32 weights and sums where the device has them; BF16 (or ON) = the same,
+	// with a warning where it lacks them; FP16 = fp16 products and a dynamic loss scale, for GPUs; OFF = fp32 everywhere, in
+	// self-play too.
 	Amp *Training_AMP `protobuf:"varint,6,opt,name=amp,enum=chessbrain.config.v1.Training_AMP,def=0" json:"amp,omitempty"`
 	// Rows of a micro-batch. The effective batch is batch_size x grad_accum_steps.
 	BatchSize *int32 `protobuf:"varint,7,opt,name=batch_size,json=batchSize,def=16" json:"batch_size,omitempty"`
@@ -5226,6 +5241,9 @@ type Training struct {
 	Swa *SWA `protobuf:"bytes,24,opt,name=swa" json:"swa,omitempty"`
 	// Rows of the replay window; the oldest games leave first.
 	ReplaySize *int64 `protobuf:"varint,25,opt,name=replay_size,json=replaySize,def=500000" json:"replay_size,omitempty"`
+	// With source SELFPLAY or DIR, a trainer on a GPU keeps the rows of the window there, some 2.5 KB each, if they take at
+	// most half of its free memory; a step then copies their numbers. Results do not depend on it.
+	DeviceWindow *bool `protobuf:"varint,39,opt,name=device_window,json=deviceWindow,def=1" json:"device_window,omitempty"`
 	// Show each row under a random symmetry of the board that keeps it true: files flipped where nobody may castle, all
 	// eight where there are no pawns either. More data from the same games.
 	Symmetries *bool `protobuf:"varint,28,opt,name=symmetries,def=0" json:"symmetries,omitempty"`
@@ -5280,6 +5298,7 @@ const (
 	Default_Training_HaltOnGradientNorm    = bool(false)
 	Default_Training_BnMomentum            = float64(0.1)
 	Default_Training_ReplaySize            = int64(500000)
+	Default_Training_DeviceWindow          = bool(true)
 	Default_Training_Symmetries            = bool(false)
 	Default_Training_StTheta               = float64(0.8333333333333334)
 	Default_Training_NoRepeatFiles         = bool(false)
@@ -5494,6 +5513,13 @@ func (x *Training) GetReplaySize() int64 {
 		return *x.ReplaySize
 	}
 	return Default_Training_ReplaySize
+}
+
+func (x *Training) GetDeviceWindow() bool {
+	if x != nil && x.DeviceWindow != nil {
+		return *x.DeviceWindow
+	}
+	return Default_Training_DeviceWindow
 }
 
 func (x *Training) GetSymmetries() bool {
@@ -6809,7 +6835,7 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	" \x01(\v2\x1c.chessbrain.config.v1.ExportR\x06export\x127\n" +
 	"\aplugins\x18\v \x01(\v2\x1d.chessbrain.config.v1.PluginsR\aplugins\x12.\n" +
 	"\x04loop\x18\f \x01(\v2\x1a.chessbrain.config.v1.LoopR\x04loop\x12+\n" +
-	"\x03log\x18\x11 \x01(\v2\x19.chessbrain.config.v1.LogR\x03log\"\xca\n" +
+	"\x03log\x18\x11 \x01(\v2\x19.chessbrain.config.v1.LogR\x03log\"\xd4\n" +
 	"\n" +
 	"\bSelfPlay\x12\x1d\n" +
 	"\bepisodes\x18\x01 \x01(\x03:\x014R\bepisodes\x12,\n" +
@@ -6844,11 +6870,12 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"\n" +
 	"models_dir\x18\x17 \x01(\tR\tmodelsDir\x12\x1d\n" +
 	"\n" +
-	"output_dir\x18\x18 \x01(\tR\toutputDir\")\n" +
+	"output_dir\x18\x18 \x01(\tR\toutputDir\"3\n" +
 	"\tPrecision\x12\b\n" +
 	"\x04AUTO\x10\x00\x12\b\n" +
 	"\x04FP32\x10\x01\x12\b\n" +
-	"\x04BF16\x10\x02\" \n" +
+	"\x04BF16\x10\x02\x12\b\n" +
+	"\x04FP16\x10\x03\" \n" +
 	"\x03Age\x12\f\n" +
 	"\bEPISODES\x10\x00\x12\v\n" +
 	"\aSAMPLES\x10\x01\"l\n" +
@@ -7148,7 +7175,7 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"\tModelKind\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12>\n" +
 	"\n" +
-	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\x9d\x0f\n" +
+	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\xdc\x0f\n" +
 	"\bTraining\x12G\n" +
 	"\x06source\x18\x01 \x01(\x0e2%.chessbrain.config.v1.Training.Source:\bSELFPLAYR\x06source\x12\x1d\n" +
 	"\n" +
@@ -7179,7 +7206,8 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"\x06losses\x18\x17 \x03(\v2\x1a.chessbrain.config.v1.LossR\x06losses\x12+\n" +
 	"\x03swa\x18\x18 \x01(\v2\x19.chessbrain.config.v1.SWAR\x03swa\x12'\n" +
 	"\vreplay_size\x18\x19 \x01(\x03:\x06500000R\n" +
-	"replaySize\x12%\n" +
+	"replaySize\x12)\n" +
+	"\rdevice_window\x18' \x01(\b:\x04trueR\fdeviceWindow\x12%\n" +
 	"\n" +
 	"symmetries\x18\x1c \x01(\b:\x05falseR\n" +
 	"symmetries\x12.\n" +
@@ -7215,11 +7243,13 @@ const file_config_chessbrain_proto_rawDesc = "" +
 	"\tTRAINONLY\x10\x03\"\x1f\n" +
 	"\tOptimizer\x12\a\n" +
 	"\x03SGD\x10\x00\x12\t\n" +
-	"\x05ADAMW\x10\x01\" \n" +
+	"\x05ADAMW\x10\x01\"4\n" +
 	"\x03AMP\x12\b\n" +
 	"\x04AUTO\x10\x00\x12\x06\n" +
 	"\x02ON\x10\x01\x12\a\n" +
-	"\x03OFF\x10\x02\"{\n" +
+	"\x03OFF\x10\x02\x12\b\n" +
+	"\x04BF16\x10\x03\x12\b\n" +
+	"\x04FP16\x10\x04\"{\n" +
 	"\x06Bucket\x12!\n" +
 	"\vper_new_row\x18\x01 \x01(\x01:\x010R\tperNewRow\x12\x1b\n" +
 	"\x04size\x18\x02 \x01(\x03:\a5000000R\x04size\x121\n" +

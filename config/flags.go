@@ -55,9 +55,39 @@ type Flag struct {
 
 	valued bool   // a boolean that is always followed by a value: --gating 0
 	fixed  string // a switch: the value that it gives the field when on
+	words  bool   // a switch that takes the field's words too
 	clears string // list field that it overrides
 	split  bool   // the field is a list of named stages, separated by commas
 	list   bool   // the field is a list of paths: the flag may come several times, and text holds them as PATH does
+}
+
+// JoinWords writes --amp bf16 as --amp=bf16: to the flag packages a switch that takes
+// words has no value in the next argument.
+func JoinWords(args []string) []string {
+	var joined []string
+	for i := 0; i < len(args); i++ {
+		if args[i] == "--" {
+			return append(joined, args[i:]...)
+		}
+		joined = append(joined, args[i])
+		for k := range flagTable {
+			f := &flagTable[k]
+			if !f.words || args[i] != "--"+f.Name || i+1 == len(args) {
+				continue
+			}
+			if _, fd := parentOf(Defaults(), f.Path); isWord(fd, args[i+1]) {
+				joined[len(joined)-1] += "=" + args[i+1]
+				i++
+			}
+			break
+		}
+	}
+	return joined
+}
+
+func isWord(fd protoreflect.FieldDescriptor, text string) bool {
+	_, err := parseValue(fd, text)
+	return err == nil
 }
 
 // Switch says whether the flag needs no value.
@@ -81,7 +111,7 @@ var flagTable = []Flag{
 
 	{Name: "precision", Path: "selfplay.precision", Group: GroupPrecision},
 	{Name: "no-amp", Env: "NO_AMP", Path: "training.amp", fixed: "OFF", Group: GroupPrecision, Usage: "Use fp32 everywhere, in training and in self-play"},
-	{Name: "amp", Path: "training.amp", fixed: "ON", Group: GroupPrecision, Usage: "Use bf16 products, with a warning where the CPU has none (without the flag: bf16 where it has them)"},
+	{Name: "amp", Path: "training.amp", fixed: "ON", words: true, Group: GroupPrecision, Usage: "Mixed precision: bf16, fp16 (GPUs, with loss scaling) or off; alone it means bf16. The device that lacks it computes in fp32, with a warning (without the flag: bf16 where it has it)"},
 
 	{Name: "producer-device", Env: "PRODUCER_DEVICE", Path: "selfplay.producer_device", Group: GroupSelfPlay},
 	{Name: "games-per-worker", Path: "selfplay.games_per_worker", Group: GroupSelfPlay},
@@ -106,6 +136,7 @@ var flagTable = []Flag{
 	{Name: "pgn-share", Path: "selfplay.pgn_share", Group: GroupSelfPlay},
 	{Name: "lc0-chunks", Path: "selfplay.lc0_chunks", Group: GroupSelfPlay},
 
+	{Name: "device", Path: "selfplay.producer_device", Group: GroupPlayer, Usage: "same as --producer-device"},
 	{Name: "models-dir", Path: "selfplay.models_dir", Group: GroupPlayer},
 	{Name: "output-dir", Path: "selfplay.output_dir", Group: GroupPlayer},
 	{Name: "producer-workers", Env: "PRODUCER_WORKERS", Path: "selfplay.producer_workers", Group: GroupPlayer, Usage: "goroutines that play, each with games of its own; 0 = one a core"},
@@ -184,6 +215,7 @@ var flagTable = []Flag{
 	{Name: "rating-visits", Path: "loop.rating.visits", Group: GroupLoop},
 	{Name: "rating-engine", Path: "loop.rating.engine", Group: GroupLoop},
 
+	{Name: "device", Path: "selfplay.producer_device", Group: GroupGate, Usage: "where nets are evaluated: cpu, cuda, cuda:N, or auto = training.device"},
 	{Name: "games", Path: "loop.gatekeeper.games", Group: GroupGate},
 	{Name: "required-candidate-win-prop", Path: "loop.gatekeeper.required_win_prop", Group: GroupGate},
 	{Name: "visits", Path: "loop.gatekeeper.visits", Group: GroupGate},
@@ -231,6 +263,9 @@ var flagTable = []Flag{
 // kind is the flag's type for help texts: int, uint, float, bool, string or the
 // words of an enum.
 func (f *Flag) kind() string {
+	if f.words {
+		return "bf16|fp16|off"
+	}
 	if f.fixed != "" {
 		return "bool"
 	}
@@ -251,6 +286,14 @@ func (f *Flag) apply(c *Config, text string) ([]string, error) {
 	case f.fixed != "":
 		on, err := parseBool(text)
 		m, fd := parentOf(c, f.Path)
+		if f.words {
+			if v, wordErr := parseValue(fd, text); wordErr == nil || err != nil {
+				if wordErr == nil {
+					m.Set(fd, v)
+				}
+				return []string{f.Path}, wordErr
+			}
+		}
 		switch {
 		case err != nil:
 			return nil, err

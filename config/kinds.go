@@ -71,7 +71,7 @@ func (e *Effective) normalise() error {
 		c.Selfplay.ProducerWorkers = proto.Int32(0)
 		e.origins["selfplay.producer_workers"] = e.Origin("deterministic")
 	}
-	if c.GetTraining().GetAmp() == Training_OFF && c.GetSelfplay().GetPrecision() == SelfPlay_BF16 {
+	if p := c.GetSelfplay().GetPrecision(); c.GetTraining().GetAmp() == Training_OFF && (p == SelfPlay_BF16 || p == SelfPlay_FP16) {
 		if e.given["precision"] {
 			return e.Errorf("selfplay.precision", "leave one of the two away",
 				"training.amp is OFF (%s), which means fp32 everywhere", e.Origin("training.amp"))

@@ -172,6 +172,8 @@ func TestRefusedValues(t *testing.T) {
 		{args: []string{"--devices", "cpu,mps"}, want: `--devices: selfplay.producer_device = "mps": no Metal backend`},
 		{args: []string{"--devices", "cpu,cpu", "--device", "cpu"}, want: "--devices: --device is given too"},
 		{args: []string{"--amp", "--no-amp"}, want: "--amp: --no-amp is given too"},
+		{args: []string{"--amp=fp16", "--no-amp"}, want: "--amp: --no-amp is given too"},
+		{args: []string{"--amp=fp8"}, want: `"fp8" is none of auto|on|off|bf16|fp16`},
 		{args: []string{"--precision", "bf16", "--no-amp"}, want: "--precision: selfplay.precision = BF16: training.amp is OFF (--no-amp)"},
 		{args: []string{"--deterministic", "--producer-workers", "2"}, want: "--producer-workers: selfplay.producer_workers = 2: deterministic allows no producer workers"},
 		{args: []string{"--net", "b7c3"}, want: `--net: model.net = "b7c3": neither a model kind`},
@@ -307,6 +309,8 @@ func TestImplied(t *testing.T) {
 		{nil, nil, Training_AUTO}, {[]string{"--no-amp"}, nil, Training_OFF}, {[]string{"--amp"}, nil, Training_ON},
 		{nil, []string{"NO_AMP", "1"}, Training_OFF}, {nil, []string{"NO_AMP", "0"}, Training_AUTO}, {[]string{"--amp"}, []string{"NO_AMP", "1"}, Training_ON},
 		{[]string{"--no-amp=false"}, []string{"NO_AMP", "1"}, Training_AUTO}, {[]string{"--no-amp=false", "--amp"}, nil, Training_ON},
+		{[]string{"--amp=bf16"}, nil, Training_BF16}, {[]string{"--amp=fp16"}, []string{"NO_AMP", "1"}, Training_FP16}, {[]string{"--amp=off"}, nil, Training_OFF},
+		{[]string{"--amp=off", "--no-amp"}, nil, Training_OFF}, {[]string{"--amp=true"}, nil, Training_ON}, {[]string{"--amp=false"}, nil, Training_AUTO},
 	} {
 		e, err := Resolve(Input{Flags: set(t, c.args...), Env: env(c.env...)})
 		if err != nil || e.Config.GetTraining().GetAmp() != c.want {
@@ -321,6 +325,7 @@ func TestImplied(t *testing.T) {
 		{"seed: 7", nil, SelfPlay_AUTO}, {"seed: 7", []string{"--precision", "bf16", "--amp"}, SelfPlay_BF16},
 		{"seed: 7", []string{"--no-amp"}, SelfPlay_AUTO}, {"selfplay { precision: BF16 }", []string{"--no-amp"}, SelfPlay_FP32},
 		{"selfplay { precision: BF16 } training { amp: OFF }", nil, SelfPlay_FP32},
+		{"selfplay { precision: FP16 } training { amp: OFF }", nil, SelfPlay_FP32}, {"selfplay { precision: FP16 }", nil, SelfPlay_FP16},
 	} {
 		e, err := Resolve(Input{File: mustParse(t, c.file), Flags: set(t, c.args...)})
 		if err != nil || e.Config.GetSelfplay().GetPrecision() != c.want {

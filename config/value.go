@@ -121,5 +121,5 @@ func (s *FlagSet) on(name string) bool {
 		return v != nil
 	}
 	on, err := parseBool(v.text)
-	return on && err == nil
+	return on && err == nil || err != nil && v.flag.words
 }

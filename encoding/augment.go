@@ -18,13 +18,17 @@ func (b *Batch) NumSymmetries(i int) Transform {
 	return NumTransforms
 }
 
-// DrawSymmetry draws one of the transforms that NumSymmetries(i) allows, evenly,
-// by a hash of n: nobody has to keep a random generator for it.
-func (b *Batch) DrawSymmetry(i int, n uint64) Transform {
+// DrawSymmetry draws one of the transforms that NumSymmetries(i) allows; see
+// DrawTransform.
+func (b *Batch) DrawSymmetry(i int, n uint64) Transform { return DrawTransform(n, b.NumSymmetries(i)) }
+
+// DrawTransform draws one of the transforms below of, evenly, by a hash of n: nobody
+// has to keep a random generator for it.
+func DrawTransform(n uint64, of Transform) Transform {
 	x := n * 0x9e3779b97f4a7c15 // splitmix64's finisher
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return Transform((x ^ x>>31) % uint64(b.NumSymmetries(i)))
+	return Transform((x ^ x>>31) % uint64(of))
 }
 
 // ApplySymmetry replaces row i by its image under t, one of NumSymmetries(i):
@@ -42,6 +46,10 @@ func (b *Batch) ApplySymmetry(i int, t Transform) {
 		legal[k] = image[p]
 	}
 }
+
+// PolicyImages returns for each transform the image of each policy index, or
+// NoPolicyIndex where a promotion would leave its rank. It must not be changed.
+func PolicyImages() *[NumTransforms][NumPolicy]uint16 { return policyImages() }
 
 // policyImages maps each policy index to its image under each transform, or to
 // NoPolicyIndex where a promotion would leave its rank.

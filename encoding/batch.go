@@ -130,6 +130,9 @@ type TrainBatch struct {
 	Policy  []float32         // beside Legal: target probabilities of a position, sum to 1
 	Targets [][NumTargets]QDM // [N]
 	Weight  []float32         // [N] row weight, 1 = normal
+
+	// Kept.Of, if not nil, stands for everything but N and Weight, which is then empty.
+	Kept KeptRows
 }
 
 // NewTrainBatch returns an empty batch with room for capacity rows.
@@ -146,6 +149,7 @@ func NewTrainBatch(capacity int) *TrainBatch {
 func (b *TrainBatch) Reset() {
 	b.Batch.Reset()
 	b.Policy = b.Policy[:0]
+	b.Kept = KeptRows{Number: b.Kept.Number[:0], Draw: b.Kept.Draw[:0]}
 }
 
 // Grow appends one row with zeroed input, unknown targets and weight 1, and
@@ -187,4 +191,32 @@ func (b *TrainBatch) AppendRow(src *TrainBatch, i int) {
 	copy(b.LegalOf(row), src.LegalOf(i))
 	copy(b.PolicyOf(row), src.PolicyOf(i))
 	b.Targets[row], b.Weight[row] = src.Targets[i], src.Weight[i]
+}
+
+// CopyFrom makes b what src is, in memory of its own; room for more rows stays.
+func (b *TrainBatch) CopyFrom(src *TrainBatch) {
+	n, moves := src.N, int(src.LegalStart[src.N])
+	b.Reset()
+	b.N = n
+	b.Weight = copyRows(b.Weight, src.Weight[:n])
+	b.LegalStart = append(b.LegalStart[:0], src.LegalStart[:n+1]...)
+	b.Legal, b.Policy = append(b.Legal, src.Legal[:moves]...), append(b.Policy, src.Policy[:moves]...)
+	b.Prior = grow(b.Prior, moves)
+	b.Kept.Of = src.Kept.Of
+	b.Kept.Number, b.Kept.Draw = append(b.Kept.Number, src.Kept.Number...), append(b.Kept.Draw, src.Kept.Draw...)
+	if src.Kept.Of != nil {
+		n = 0
+	}
+	b.Masks, b.Scalars = copyRows(b.Masks, src.Masks[:n]), copyRows(b.Scalars, src.Scalars[:n])
+	b.WDL, b.M = copyRows(b.WDL, src.WDL[:n]), copyRows(b.M, src.M[:n])
+	b.Targets = copyRows(b.Targets, src.Targets[:n])
+}
+
+// copyRows copies src to the start of dst, which grows where it is shorter.
+func copyRows[T any](dst, src []T) []T {
+	if len(dst) < len(src) {
+		return append(dst[:0], src...)
+	}
+	copy(dst, src)
+	return dst
 }

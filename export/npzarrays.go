@@ -114,7 +114,7 @@ func appendPolicy(dst []byte, r *npzRow, ply int) []byte {
 func policyShare(p *record.Ply, k int) int16 {
 	switch p.Kind {
 	case record.PolicyProbs:
-		return int16(p.Probs[k]*npzMaxPolicy + 0.5)
+		return int16(float32(p.Probs[k]*npzMaxPolicy) + 0.5) // the same on machines that fuse products with sums
 	case record.PolicyCounts:
 		most := uint32(0)
 		for _, n := range p.Counts {

@@ -28,6 +28,9 @@ func TestPrecision(t *testing.T) {
 			{"seed: 7", has, has, ""},
 			{"training { amp: ON }", has, has, "training.amp"},
 			{"training { amp: OFF }", "fp32", "fp32", ""},
+			{"training { amp: BF16 }", has, has, "training.amp"},
+			{"training { amp: FP16 }", "fp32", "fp32", "training.amp"}, // no CPU has it
+			{"selfplay { precision: FP16 }", has, "fp32", "selfplay.precision"},
 			{"selfplay { precision: FP32 }", has, "fp32", ""},
 			{"selfplay { precision: BF16 }", has, has, "selfplay.precision"},
 			{"selfplay { precision: FP32 } training { amp: ON }", has, "fp32", "training.amp"},
@@ -41,12 +44,12 @@ func TestPrecision(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := Arithmetic{Kernels: tier.String(), Precision: c.trainer, ProducerPrecision: c.players}
+			want := Arithmetic{Kernels: tier.String(), Precision: c.trainer, ProducerPrecision: c.players, Device: "cpu", ProducerDevice: "cpu"}
 			if a := arithmeticOf(e.Config, true, true); a != want {
 				t.Errorf("%s: %+v, want %+v", c.text, a, want)
 			}
-			warning := lacksBF16(e, true, true)
-			if wanted := c.asked != "" && has == "fp32"; (warning != "") != wanted || wanted && !strings.Contains(warning, c.asked) {
+			warning := lacksPrecision(e, true, true)
+			if wanted := c.asked != "" && (has == "fp32" || strings.Contains(c.text, "FP16")); (warning != "") != wanted || wanted && !strings.Contains(warning, c.asked) {
 				t.Errorf("%s in tier %s: warning %q", c.text, tier, warning)
 			}
 		}
@@ -61,11 +64,11 @@ func TestPrecisionOfPlayers(t *testing.T) {
 		"--amp=true": true, "--amp=true --precision=fp32": false, "--precision=bf16": true, "--no-amp=true": false,
 	} {
 		e := resolve(t, t.TempDir(), text)
-		if got := lacksBF16(e, false, true) != ""; got != warned {
+		if got := lacksPrecision(e, false, true) != ""; got != warned {
 			t.Errorf("%s: warned %v", text, got)
 		}
 	}
-	want := Arithmetic{Kernels: "generic", ProducerPrecision: "fp32"}
+	want := Arithmetic{Kernels: "generic", ProducerPrecision: "fp32", ProducerDevice: "cpu"}
 	if a := arithmeticOf(resolve(t, t.TempDir(), "").Config, false, true); a != want {
 		t.Errorf("%+v, want %+v", a, want)
 	}
@@ -84,7 +87,7 @@ func TestArithmeticIsShown(t *testing.T) {
 		t.Errorf("%d warnings, want one about --amp:\n%s", n, log)
 	}
 	_, info, err := OpenDir(dir)
-	if want := (Arithmetic{"generic", "fp32", "fp32"}); err != nil || info.Arithmetic != want {
+	if want := (Arithmetic{"generic", "fp32", "fp32", "cpu", "cpu"}); err != nil || info.Arithmetic != want {
 		t.Errorf("run.json: %+v, %v", info.Arithmetic, err)
 	}
 	text, err := json.Marshal(Page{Arithmetic: info.Arithmetic})

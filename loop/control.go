@@ -173,12 +173,12 @@ func (c *Control) handle(out *json.Encoder, m Message) bool {
 		return out.Encode(answer("ok", "finishing the current step, then saving")) == nil
 	case "subscribe":
 		if c.commands.Subscribe == nil {
-			return out.Encode(answer("error", "a process that only plays has no "+m.Type)) == nil
+			return out.Encode(noSuch(m.Type)) == nil
 		}
 		return c.stream(out)
 	case "checkpoint-now":
 		if c.commands.Checkpoint == nil {
-			return out.Encode(answer("error", "a process that only plays has no "+m.Type)) == nil
+			return out.Encode(noSuch(m.Type)) == nil
 		}
 		c.commands.Checkpoint()
 		return out.Encode(answer("ok", "a checkpoint follows the next step")) == nil
@@ -188,6 +188,11 @@ func (c *Control) handle(out *json.Encoder, m Message) bool {
 		return out.Encode(c.startNow()) == nil
 	}
 	return out.Encode(answer("error", fmt.Sprintf("unknown type %q; known: status, subscribe, stop, checkpoint-now, start-training-now, swap-plugin", m.Type))) == nil
+}
+
+// noSuch answers a command that the process does not have, or not yet.
+func noSuch(command string) Message {
+	return answer("error", "this process has no "+command+": it only plays, or still waits for its first rows")
 }
 
 // startNow answers start-training-now.

@@ -187,7 +187,7 @@ func TestPlayers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var nets Nets
+	nets := Nets{inference: cpuInference{}}
 	if err := nets.Publish("a", net, 0); err != nil {
 		t.Fatal(err)
 	}

@@ -54,8 +54,8 @@ func DryRun(e *config.Effective, w io.Writer) (err error) {
 	dir := NewDir(c.GetRunDir(), c.GetTraining().GetTrainingName(), job, c.GetTraining().GetCheckpoint().GetDir(), c.GetMetrics().GetDir())
 	fmt.Fprintf(w, "%s\nrun %s %s (dry run: nothing is created)\n", e.Format(), dir.Root, begins)
 	a := arithmeticOf(c, true, true)
-	fmt.Fprintf(w, "devices: trainer %s in %s, producers %s in %s, kernels %s\n", deviceCPU, a.Precision, deviceCPU, a.ProducerPrecision, a.Kernels)
-	if lacks := lacksBF16(e, true, true); lacks != "" {
+	fmt.Fprintf(w, "devices: trainer %s in %s, producers %s in %s, kernels %s\n", trainerPlace(c).describe(), a.Precision, playerPlace(c).describe(), a.ProducerPrecision, a.Kernels)
+	if lacks := lacksPrecision(e, true, true); lacks != "" {
 		fmt.Fprintf(w, "warning: %s\n", lacks)
 	}
 	fmt.Fprintf(w, "net: %s; a checkpoint takes about %d KiB\n", arch.Summary(), arch.NumParams()*16/1024)
@@ -201,8 +201,8 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
 	}
 	a := arithmeticOf(c, false, true)
 	fmt.Fprintf(w, "%s\nself-play below %s (dry run: nothing is created)\n", e.Format(), dir.Root)
-	fmt.Fprintf(w, "devices: producers %s in %s, kernels %s\n", deviceCPU, a.ProducerPrecision, a.Kernels)
-	if lacks := lacksBF16(e, false, true); lacks != "" {
+	fmt.Fprintf(w, "devices: producers %s in %s, kernels %s\n", playerPlace(c).describe(), a.ProducerPrecision, a.Kernels)
+	if lacks := lacksPrecision(e, false, true); lacks != "" {
 		fmt.Fprintf(w, "warning: %s\n", lacks)
 	}
 	stages.describeTo(w)

@@ -41,7 +41,7 @@ func (r *run) exportGames(ctx context.Context) iter.Seq2[*record.Game, error] {
 // may ask for: the newest of the run's own directory, as many as a window holds.
 func ExportGames(ctx context.Context, d Dir, c *config.Config, log *slog.Logger) iter.Seq2[*record.Game, error] {
 	t := c.GetTraining()
-	return dirGames(ctx, d.selfplay(), t.GetReplaySize(), t.GetValidation().GetShare(), log)
+	return DirGames(ctx, d.selfplay(), t.GetReplaySize(), t.GetValidation().GetShare(), log)
 }
 
 // askedGames are games that notice who asks for them.
@@ -63,12 +63,12 @@ func (a *askedGames) each(yield func(*record.Game, error) bool) {
 // none says whether somebody asked, and there was neither a game nor an error.
 func (a *askedGames) none() bool { return a.asked.Load() && !a.given.Load() }
 
-// dirGames yields the games of the chunk files below root, oldest first by the
+// DirGames yields the games of the chunk files below root, oldest first by the
 // time of their file's last change: those of the newest files that together have
 // at least maxRows positions (0 = of all), each once, without the validation
 // games of the given share. Only a file's games are held at a time. A directory
 // that is not there has none. Damaged games are left out and told to the log.
-func dirGames(ctx context.Context, root string, maxRows int64, share float64, log *slog.Logger) iter.Seq2[*record.Game, error] {
+func DirGames(ctx context.Context, root string, maxRows int64, share float64, log *slog.Logger) iter.Seq2[*record.Game, error] {
 	return func(yield func(*record.Game, error) bool) {
 		files, err := newestGameFiles(ctx, root, maxRows)
 		if err != nil {

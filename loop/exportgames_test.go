@@ -114,7 +114,7 @@ func TestDirGames(t *testing.T) {
 	write(".hidden", 400, false, games...)
 	ordinals := func(rows int64, share float64) (list []uint64) {
 		t.Helper()
-		for g, err := range dirGames(t.Context(), root, rows, share, logTo(io.Discard)) {
+		for g, err := range DirGames(t.Context(), root, rows, share, logTo(io.Discard)) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,12 +136,12 @@ func TestDirGames(t *testing.T) {
 	if got := ordinals(0, 0.4); !slices.Equal(got, trained) || len(trained) == len(all) {
 		t.Errorf("seed %d: without those held out: %v, want %v", seed, got, trained)
 	}
-	for range dirGames(t.Context(), filepath.Join(root, "nothing"), 10, 0, logTo(io.Discard)) {
+	for range DirGames(t.Context(), filepath.Join(root, "nothing"), 10, 0, logTo(io.Discard)) {
 		t.Error("a directory that is not there has games")
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	for g, err := range dirGames(ended, root, 0, 0, logTo(io.Discard)) {
+	for g, err := range DirGames(ended, root, 0, 0, logTo(io.Discard)) {
 		if g != nil || !errors.Is(err, context.Canceled) {
 			t.Errorf("stopped: %v, %v", g, err)
 		}

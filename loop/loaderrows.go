@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -31,7 +32,8 @@ type loaderRows struct {
 	latest memory // training rows handed out last, where an average needs them
 	log    *slog.Logger
 
-	ctx context.Context // of Ahead: ends the wait for rows
+	ctx   context.Context // of Ahead: ends the wait for rows
+	waits atomic.Bool     // Next is under way
 }
 
 // openLoader builds the loader of the configuration.
@@ -58,7 +60,10 @@ func (r *run) openLoader(ctx context.Context) (rowSource, error) {
 // Next waits for rows until the run is stopped; the caller's context, which
 // outlives that for the sake of a step under way, does not count.
 func (s *loaderRows) Next(_ context.Context, b *encoding.TrainBatch) error {
-	if err := s.Loader.Next(s.ctx, b); err != nil {
+	s.waits.Store(true)
+	err := s.Loader.Next(s.ctx, b)
+	s.waits.Store(false)
+	if err != nil {
 		return err
 	}
 	s.latest.add(b)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/encoding"
@@ -63,6 +64,35 @@ func TestSourceLoader(t *testing.T) {
 	var bad config.Errors
 	if !errors.As(err, &bad) || !strings.Contains(err.Error(), `"x"`) {
 		t.Errorf("a bad graph: %v", err)
+	}
+}
+
+// TestLoaderWithoutRows: a training whose loader has no rows says that it waits,
+// and stops when it is told to.
+func TestLoaderWithoutRows(t *testing.T) {
+	told := make(chan Commands, 1)
+	ended := make(chan error, 1)
+	e := resolve(t, t.TempDir()+"/run", "--source=loader "+watching(t.TempDir()))
+	go func() {
+		_, err := Train(t.Context(), Options{Effective: e, Command: "test", Version: "test", Log: logTo(t.Output()), Commands: func(c Commands) { told <- c }})
+		ended <- err
+	}()
+	commands := <-told
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	limit := time.After(time.Minute)
+	for page := (Page{}); page.Stage != "waiting" || page.Pace["waiting"] == nil; page = commands.Status().(Page) {
+		select {
+		case <-look.C:
+		case err := <-ended:
+			t.Fatalf("it does not wait: %v", err)
+		case <-limit:
+			t.Fatalf("it waits and says %+v", page)
+		}
+	}
+	commands.Stop()
+	if err := <-ended; !errors.Is(err, ErrInterrupted) {
+		t.Errorf("stopped while it waits: %v", err)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/mcts"
-	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
 // What processes beside the trainer and self-play need of a run's configuration.
@@ -33,9 +32,6 @@ func Layout(c *config.Config) (Dir, RunInfo, error) {
 	return NewDir(root, c.GetTraining().GetTrainingName(), info.Job,
 		c.GetTraining().GetCheckpoint().GetDir(), c.GetMetrics().GetDir()), info, nil
 }
-
-// PlayerPrecision is the precision of the products of nets that play.
-func PlayerPrecision(c *config.Config) kernel.Precision { return playerPrecision(c) }
 
 // SearchConfig returns the search of a configuration's section mcts.
 func SearchConfig(m *config.MCTS) mcts.Config { return searchConfig(m) }

@@ -120,7 +120,7 @@ func TestPlayFromModels(t *testing.T) {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	var text strings.Builder
-	if err := p.Write(&text); err != nil || !strings.Contains(text.String(), "5 games of process 1 are on disk, 5 of them from this start") {
+	if err := p.Write(&text); err != nil || !strings.Contains(text.String(), "Process 1 has 5 games on disk, 5 of them from this start") {
 		t.Errorf("%s %v", text.String(), err)
 	}
 	chunks, err := filepath.Glob(out + "/x-main-s5-d6/p1/*.games")

@@ -63,7 +63,7 @@ func (s *selfPlayer) openEvents() error {
 	s.meter.Observe(time.Now(), monitor.Totals{})
 	a := arithmeticOf(s.cfg, false, true)
 	s.bus.Publish(&monitor.Run{Phase: monitor.RunStart, Command: s.opt.Command, Version: s.opt.Version, Seed: s.cfg.GetSeed(),
-		ProducerDevice: deviceCPU, Kernels: a.Kernels, ProducerPrecision: a.ProducerPrecision})
+		ProducerDevice: a.ProducerDevice, Kernels: a.Kernels, ProducerPrecision: a.ProducerPrecision})
 	return nil
 }
 
@@ -196,17 +196,17 @@ func (p *PlaySummary) shares() (tree, network float64) {
 // line is the summary in one line.
 func (p *PlaySummary) line() string {
 	tree, network := p.shares()
-	return fmt.Sprintf("%d games, %.1f positions/s, %.0f visits/s, %.0f evaluations/s, mean batch %.1f, cache hits %.1f %%, "+
-		"workers' time: tree %.0f %%, network %.0f %%", p.Games, p.perSecond(p.Positions), p.perSecond(p.Visits), p.perSecond(p.Evaluations),
+	return fmt.Sprintf("%s, %.1f positions/s, %.0f visits/s, %.0f evaluations/s, mean batch %.1f, cache hits %.1f %%, "+
+		"workers' time: tree %.0f %%, network %.0f %%", monitor.Count(p.Games, "game"), p.perSecond(p.Positions), p.perSecond(p.Visits), p.perSecond(p.Evaluations),
 		p.MeanBatch(), 100*p.CacheHitShare(), 100*tree, 100*network)
 }
 
 // Write writes the report.
 func (p *PlaySummary) Write(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d games of process %s are on disk, %d of them from this start", p.Games, strings.TrimPrefix(p.Process, "p"), p.Played)
+	fmt.Fprintf(&b, "Process %s has %s on disk, %d of them from this start", strings.TrimPrefix(p.Process, "p"), monitor.Count(p.Games, "game"), p.Played)
 	if p.Forks+p.SidePositions > 0 {
-		fmt.Fprintf(&b, "; %d forks, %d side positions", p.Forks, p.SidePositions)
+		fmt.Fprintf(&b, "; %s, %s", monitor.Count(p.Forks, "fork"), monitor.Count(p.SidePositions, "side position"))
 	}
 	if p.Saved > 0 {
 		fmt.Fprintf(&b, "; %d unfinished ones go on at the next start", p.Saved)
@@ -214,15 +214,15 @@ func (p *PlaySummary) Write(w io.Writer) error {
 	b.WriteByte('\n')
 	if p.Positions > 0 {
 		fmt.Fprintf(&b, "Speed: %s\n", p.line())
-		fmt.Fprintf(&b, "       %d positions, %d evaluations (%.1f a position) in %s with %d workers\n", p.Positions, p.Evaluations,
-			float64(p.Evaluations)/float64(p.Positions), p.Elapsed.Round(time.Second), p.Workers)
+		fmt.Fprintf(&b, "       %d positions, %d evaluations (%.1f a position) in %s with %s\n", p.Positions, p.Evaluations,
+			float64(p.Evaluations)/float64(p.Positions), p.Elapsed.Round(time.Second), monitor.Count(p.Workers, "worker"))
 	}
 	if p.WhiteWins+p.Draws+p.BlackWins > 0 {
 		fmt.Fprintf(&b, "Results: white %d, draw %d (%.0f %%), black %d; %.1f plies a game; ends: %s\n", p.WhiteWins, p.Draws,
 			100*p.DrawShare(), p.BlackWins, p.MeanPlies(), counts(p.Ends))
 	}
 	if share, ok := p.ResignError(); ok {
-		fmt.Fprintf(&b, "Resignations: %d games played on, %d would have been false (%.1f %%)\n", p.ResignsPlayedOn, p.FalseResigns, 100*share)
+		fmt.Fprintf(&b, "Resignations: %s played on, %d would have been false (%.1f %%)\n", monitor.Count(p.ResignsPlayedOn, "game"), p.FalseResigns, 100*share)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -99,6 +99,7 @@ func (r *run) newTrainer() error {
 	if err != nil {
 		return &config.Error{Field: "training", Reason: err.Error()}
 	}
+	cfg.Window = deviceWindow(r.cfg)
 	if r.trainer, err = trainer.New(r.initial, cfg); err != nil {
 		return err
 	}

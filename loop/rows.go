@@ -47,8 +47,10 @@ type rowSource interface {
 
 // hasGames says whether games enter the run, its own or those of other
 // processes; else it has a rowSource.
-func (r *run) hasGames() bool {
-	s := r.cfg.GetTraining().GetSource()
+func (r *run) hasGames() bool { return hasGames(r.cfg) }
+
+func hasGames(c *config.Config) bool {
+	s := c.GetTraining().GetSource()
 	return s == config.Training_SELFPLAY || s == config.Training_DIR
 }
 
@@ -69,6 +71,9 @@ func (r *run) openSource(ctx context.Context) (err error) {
 		if t.GetSymmetries() {
 			r.source.ShowSymmetries()
 		}
+		if wanted := deviceWindow(r.cfg); wanted > 0 {
+			r.nameRows(wanted)
+		}
 		r.cursor = r.source.Section
 		return nil
 	}
@@ -76,6 +81,17 @@ func (r *run) openSource(ctx context.Context) (err error) {
 		r.cursor = r.rows.Section
 	}
 	return err
+}
+
+// nameRows lets batches name the rows of a window that the trainer's device keeps.
+func (r *run) nameRows(wanted int) {
+	kept := r.trainer.KeptRows()
+	if kept < wanted {
+		r.log.Info("the device has no room for the rows of the window: each batch is copied whole", "rows", wanted)
+		return
+	}
+	r.log.Info("the device keeps the rows of the window", "rows", kept)
+	r.source.NameRows(kept)
 }
 
 // heldOutSize is how many rows the validation window holds: as many as are held

@@ -124,12 +124,18 @@ func openRun(ctx context.Context, opt Options) (*run, error) {
 	if err := checkTrains(opt.Effective); err != nil {
 		return r, err
 	}
+	r.announceDevices()
 	if err := r.openStages(ctx); err != nil {
 		return r, err
 	}
-	r.nets.precision = playerPrecision(cfg)
 	if err := r.prepareDir(ctx); err != nil {
 		return r, err
+	}
+	if r.playsItself() {
+		var err error
+		if r.nets.inference, err = OpenInference(cfg); err != nil {
+			return r, err
+		}
 	}
 	r.desk.job = r.info.Job
 	if r.playsItself() {
@@ -237,6 +243,7 @@ func (r *run) close() error {
 	if r.trainer != nil {
 		errs = append(errs, r.trainer.Close())
 	}
+	errs = append(errs, r.nets.Close())
 	if r.journal != nil {
 		errs = append(errs, r.journal.Close())
 	}

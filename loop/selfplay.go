@@ -188,7 +188,9 @@ func (s *selfPlayer) open() error {
 	if s.finder, err = newNetFinder(s.opt.Effective, s.dir, s.job); err != nil {
 		return err
 	}
-	s.nets.precision = playerPrecision(s.cfg)
+	if s.nets.inference, err = OpenInference(s.cfg); err != nil {
+		return err
+	}
 	found, err := s.finder.find()
 	if err != nil {
 		return err
@@ -201,8 +203,8 @@ func (s *selfPlayer) open() error {
 	}
 	a := arithmeticOf(s.cfg, false, true)
 	s.log.Info("playing", "net", found.name, "arch", found.net.Arch.String(), "process", s.name, "workers", s.workers,
-		"device", deviceCPU, "kernels", a.Kernels, "precision", a.ProducerPrecision)
-	if lacks := lacksBF16(s.opt.Effective, false, true); lacks != "" {
+		"device", playerPlace(s.cfg).describe(), "kernels", a.Kernels, "precision", a.ProducerPrecision)
+	if lacks := lacksPrecision(s.opt.Effective, false, true); lacks != "" {
 		s.log.Warn(lacks)
 	}
 	return nil
@@ -383,7 +385,7 @@ func (s *selfPlayer) close(err error) error {
 		s.desk.report(s.stages.allHosts())
 		errs = append(errs, s.stages.Close())
 	}
-	errs = append(errs, s.closeEvents(err))
+	errs = append(errs, s.nets.Close(), s.closeEvents(err))
 	for _, l := range slices.Backward(s.locks) {
 		errs = append(errs, l.Release())
 	}

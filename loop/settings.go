@@ -8,7 +8,6 @@ import (
 	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/nn/kernel"
 	"github.com/chessbrain/chessbrain/selfplay"
 	"github.com/chessbrain/chessbrain/trainer"
 )
@@ -43,10 +42,10 @@ func trainerConfig(c *config.Config, arch nn.Arch) (trainer.Config, error) {
 		Optimizer: strings.ToLower(t.GetOptimizer().String()),
 		Momentum:  t.GetMomentum(), Beta1: t.GetBeta1(), Beta2: t.GetBeta2(), Epsilon: t.GetEpsilon(),
 		WeightDecay: t.GetWeightDecay(), ClipNorm: t.GetClipNorm(), BNMomentum: t.GetBnMomentum(),
-		Warmup: trainer.Warmup{Steps: t.GetWarmup().GetSteps(), KataGo: t.GetWarmup().GetKatago()},
-		SWA:    trainer.SWAConfig{Period: t.GetSwa().GetPeriod(), MaxAverages: int(t.GetSwa().GetMaxAverages())},
-		AMP:    trainerPrecision(c) == kernel.BF16,
-		Seed:   c.GetSeed(),
+		Warmup:    trainer.Warmup{Steps: t.GetWarmup().GetSteps(), KataGo: t.GetWarmup().GetKatago()},
+		SWA:       trainer.SWAConfig{Period: t.GetSwa().GetPeriod(), MaxAverages: int(t.GetSwa().GetMaxAverages())},
+		Precision: trainerPrecision(c), Device: trainerDevice(c),
+		Seed: c.GetSeed(),
 	}
 	if k.Workers == 0 {
 		k.Workers = runtime.GOMAXPROCS(0)

@@ -73,19 +73,33 @@ func (s *shuffledRows) announce(m *shuffle.Manifest) {
 }
 
 // firstShuffle waits for the first shuffle of dir; source and err are what the
-// first look found.
+// first look found. Meanwhile the control socket answers status and stop, which is
+// ErrInterrupted.
 func (r *run) firstShuffle(ctx context.Context, dir string, source *shuffle.Source, err error) (*shuffle.Source, error) {
+	if !errors.Is(err, shuffle.ErrNone) {
+		return source, err
+	}
+	why := "the first shuffle in " + dir + ": chessbrain shuffle makes one when there are rows enough (--quit-if-no-data ends the training instead)"
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	control, listenErr := r.listenWaiting(why, stop)
+	if listenErr != nil {
+		return nil, listenErr
+	}
 	pause := r.pause()
 	for looks := 0; errors.Is(err, shuffle.ErrNone); looks++ {
 		if looks%paceWords == 0 {
-			r.log.Info("waiting", "for", "the first shuffle in "+dir+": chessbrain shuffle makes one when there are rows enough (--quit-if-no-data ends the training instead)")
+			r.log.Info("waiting", "for", why)
 		}
-		if err := pause(ctx); err != nil {
-			return nil, err
+		if pauseErr := pause(ctx); stopped(pauseErr) {
+			err = ErrInterrupted
+		} else if pauseErr != nil {
+			err = pauseErr
+		} else {
+			source, err = shuffle.OpenLatest(dir)
 		}
-		source, err = shuffle.OpenLatest(dir)
 	}
-	return source, err
+	return source, errors.Join(err, control.Close())
 }
 
 // pause returns how the run waits between two looks for newer rows.

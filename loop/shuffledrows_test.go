@@ -1,12 +1,16 @@
 package loop
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 )
 
@@ -20,6 +24,53 @@ func shuffleGames(t *testing.T, in, out string, now time.Time) *shuffle.Manifest
 		t.Fatal(err)
 	}
 	return m
+}
+
+// TestAnswersWhileItWaits: a training that waits for the first shuffle says so on
+// its control socket; the socket is there still when it waits for a newer one, and
+// stop ends either wait.
+func TestAnswersWhileItWaits(t *testing.T) {
+	games := t.TempDir() + "/games"
+	train(t, games, "")
+	flags := strings.ReplaceAll(epochs, "--stop-when-train-bucket-limited=true", "") + " --source-dir="
+	for _, stopAt := range []int{1, 2} { // in the first wait, in that for a newer shuffle
+		dir, out := t.TempDir()+"/run", t.TempDir()
+		send := func(command string) (answer Message, err error) {
+			owners, err := fsx.Owners(filepath.Join(dir, "locks", "trainer-main"))
+			if err != nil || len(owners) != 1 {
+				return answer, fmt.Errorf("%v, %w", owners, err)
+			}
+			err = Send(t.Context(), owners[0].Socket, command, func(m Message) error { answer = m; return nil })
+			return answer, err
+		}
+		pauses := 0
+		pause := func(ctx context.Context) error {
+			pauses++
+			var page Page
+			m, err := send("status")
+			if err != nil || json.Unmarshal(m.Payload, &page) != nil || page.Stage != "waiting" || page.Job != "run" || page.Pace["waiting"] == nil {
+				t.Errorf("wait %d: status %s, %v", pauses, m.Payload, err)
+			}
+			if _, err := send("checkpoint-now"); pauses == 1 && (err == nil || !strings.Contains(err.Error(), "waits for its first rows")) {
+				t.Errorf("a checkpoint of nothing: %v", err)
+			}
+			if pauses < stopAt {
+				shuffleGames(t, Dir{Root: games}.selfplay(), out, time.Unix(1000, 0))
+				return nil
+			}
+			if m, err := send("stop"); err != nil || m.Type != "ok" {
+				t.Fatalf("wait %d: stop: %v %+v", pauses, err, m)
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		if _, log, err := pacedTrain(t, t.Context(), dir, flags+out, pause); !errors.Is(err, ErrInterrupted) || pauses != stopAt {
+			t.Errorf("%v after %d waits, want a stop in wait %d\n%s", err, pauses, stopAt, log)
+		}
+		if _, err := send("status"); err == nil {
+			t.Error("the socket outlives the training")
+		}
+	}
 }
 
 // TestSourceShuffled: a run over a shuffle that is stopped in between comes to

@@ -1,7 +1,9 @@
 package loop
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"sync"
 	"time"
@@ -89,10 +91,27 @@ func (r *run) openControl() error {
 		r.opt.Commands(commands)
 	}
 	var err error
-	if r.control, err = ListenControl(r.dir.locks(), "trainer-"+r.dir.Training, commands); err != nil {
-		return err
+	r.control, err = r.listen(commands)
+	return err
+}
+
+func (r *run) listen(commands Commands) (*Control, error) {
+	return ListenRole(r.dir.locks(), "trainer-"+r.dir.Training, r.role, commands)
+}
+
+// listenWaiting opens the control socket of a run that is still being opened and
+// waits for its first rows; stop ends the wait. It is closed before the run goes
+// on: until then nothing changes that the commands look at.
+func (r *run) listenWaiting(why string, stop func()) (*Control, error) {
+	r.page.set(func(p *Page) {
+		*p = Page{Job: r.info.Job, Stage: "waiting", Started: r.began.UTC(), Pace: map[string]any{"waiting": why}, Arithmetic: r.info.Arithmetic}
+	})
+	c := r.commands()
+	c.Stop, c.Checkpoint, c.Subscribe = stop, nil, nil
+	c.Swap = func(context.Context, Swap) error {
+		return errors.New("the training still waits for its first rows: start it again with the other stage")
 	}
-	return r.control.nameIn(r.role)
+	return r.listen(c)
 }
 
 // commands are what others may ask of a training under way.
@@ -101,6 +120,12 @@ func (r *run) commands() Commands {
 		Status: func() any {
 			p := r.page.get()
 			p.Stages, p.Plugins = r.stages.page()
+			if rows, ok := r.rows.(*loaderRows); ok && rows.waits.Load() {
+				p.Stage = "waiting"
+				if p.Pace == nil {
+					p.Pace = map[string]any{"waiting": "rows of the data loader"}
+				}
+			}
 			return p
 		},
 		Stop: r.stop,
@@ -136,8 +161,17 @@ func (r *run) commands() Commands {
 	}
 }
 
-// announce starts the clocks and says what runs, with which devices: the first
-// line of the log.
+// announceDevices writes the first line of the log: what the run computes with.
+func (r *run) announceDevices() {
+	a := arithmeticOf(r.cfg, true, r.playsItself())
+	r.log.Info("devices", "trainer", trainerPlace(r.cfg).describe(), "producers", playerPlace(r.cfg).describe(), "kernels", a.Kernels,
+		"precision", a.Precision, "producer_precision", a.ProducerPrecision)
+	if lacks := lacksPrecision(r.opt.Effective, true, r.playsItself()); lacks != "" {
+		r.log.Warn(lacks)
+	}
+}
+
+// announce starts the clocks and says what runs.
 func (r *run) announce() {
 	r.meter = monitor.NewMeter()
 	r.meter.Observe(time.Now(), r.totals()) // from here on
@@ -149,11 +183,6 @@ func (r *run) announce() {
 		phase = monitor.RunResume
 	}
 	a := r.info.Arithmetic
-	r.log.Info("devices", "trainer", deviceCPU, "producers", deviceCPU, "kernels", a.Kernels, "precision", a.Precision,
-		"producer_precision", a.ProducerPrecision)
-	if lacks := lacksBF16(r.opt.Effective, true, r.playsItself()); lacks != "" {
-		r.log.Warn(lacks)
-	}
 	r.stages.log(r.log)
 	r.log.Info("net", "arch", net.Arch.String(), "parameters", numParams(net), "name", r.netName())
 	r.log.Info("training", "phase", phase, "run", r.dir.Root, "batch", cfg.GetBatchSize(), "accumulate", cfg.GetGradAccumSteps(),
@@ -163,7 +192,7 @@ func (r *run) announce() {
 			Step: r.trainer.NumSteps(), Positions: r.state.Rows, WindowRows: r.windowRows(), Started: r.began.UTC(), Arithmetic: a}
 	})
 	r.bus.Publish(&monitor.Run{Phase: phase, Command: r.opt.Command, Version: r.opt.Version, ConfigHash: r.info.ConfigHash,
-		Seed: r.cfg.GetSeed(), Device: deviceCPU, ProducerDevice: deviceCPU,
+		Seed: r.cfg.GetSeed(), Device: a.Device, ProducerDevice: a.ProducerDevice,
 		Kernels: a.Kernels, Precision: a.Precision, ProducerPrecision: a.ProducerPrecision, Arch: net.Arch.String(), Params: int64(numParams(net)),
 		EffectiveBatch: batch, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Episodes: r.target()})
 }

@@ -77,6 +77,9 @@ func (r *run) compareWithFirst(ctx context.Context) (first, last *ValidationResu
 	if err != nil {
 		return nil, nil, err
 	}
+	if cfg.Device != nil {
+		cfg.BatchSize = min(cfg.BatchSize, summaryBatch) // beside the run's own trainer
+	}
 	untrained, err := trainer.New(r.initial, cfg)
 	if err != nil {
 		return nil, nil, err
@@ -85,6 +88,9 @@ func (r *run) compareWithFirst(ctx context.Context) (first, last *ValidationResu
 	last, lastErr := r.measure(ctx, r.trainer, monitor.WeightsRaw)
 	return first, last, errors.Join(firstErr, lastErr, untrained.Close())
 }
+
+// summaryBatch bounds the memory that the untrained net takes on a GPU.
+const summaryBatch = 256
 
 // summaryRows is the most validation rows that the summary measures.
 const summaryRows = 10_000
@@ -119,18 +125,18 @@ func (s *Summary) Write(w io.Writer) error {
 		head = "Stopped and saved"
 	}
 	if s.Target > 0 || s.Episodes > 0 {
-		fmt.Fprintf(&b, "%s: %d of %d episodes, %d positions, %d steps (%d samples) in %s\n",
-			head, s.Episodes, max(s.Target, s.Episodes), s.Rows, s.Steps, s.Samples, s.Elapsed.Round(time.Second))
+		fmt.Fprintf(&b, "%s: %d of %s, %s, %s (%s) in %s\n",
+			head, s.Episodes, monitor.Count(max(s.Target, s.Episodes), "episode"), monitor.Count(s.Rows, "position"), monitor.Count(s.Steps, "step"), monitor.Count(s.Samples, "sample"), s.Elapsed.Round(time.Second))
 		fmt.Fprintf(&b, "Results: white %d, draw %d, black %d; ends: %s\n", s.Results.White, s.Results.Draw, s.Results.Black, counts(s.Ends))
 	} else {
-		fmt.Fprintf(&b, "%s: %d steps (%d samples) in %s\n", head, s.Steps, s.Samples, s.Elapsed.Round(time.Second))
+		fmt.Fprintf(&b, "%s: %s (%s) in %s\n", head, monitor.Count(s.Steps, "step"), monitor.Count(s.Samples, "sample"), s.Elapsed.Round(time.Second))
 	}
 	if s.Rates.PositionsPerSecond > 0 {
 		fmt.Fprintf(&b, "Speed: %.0f positions/s, %.0f evaluations/s, mean batch %.1f, cache hits %.0f %%\n",
 			float64(s.Rates.PositionsPerSecond), float64(s.Rates.EvaluationsPerSecond), float64(s.Rates.MeanBatch), 100*float64(s.Rates.CacheHitShare))
 	}
 	if s.Skipped > 0 {
-		fmt.Fprintf(&b, "Skipped: %d steps had numbers that were not finite\n", s.Skipped)
+		fmt.Fprintf(&b, "Skipped: %s for numbers that were not finite\n", monitor.Count(s.Skipped, "step"))
 	}
 	s.writeLearnt(&b)
 	fmt.Fprintf(&b, "Checkpoint: %s\nNet: %s\nMetrics: %s\n", s.Checkpoint, s.Net, s.Metrics)
@@ -143,9 +149,9 @@ func (s *Summary) writeLearnt(b *strings.Builder) {
 	if s.First != nil && s.Last != nil {
 		of := ""
 		if s.Last.Games > 0 {
-			of = fmt.Sprintf(" of %d games", s.Last.Games)
+			of = fmt.Sprintf(" of %s", monitor.Count(s.Last.Games, "game"))
 		}
-		fmt.Fprintf(b, "Learnt, on %d positions%s never trained on (untrained net -> now):\n", s.Last.Rows, of)
+		fmt.Fprintf(b, "Learnt, on %s%s never trained on (untrained net -> now):\n", monitor.Count(s.Last.Rows, "position"), of)
 		for _, name := range []string{"policy_loss", "value_loss", "moves_left_loss"} {
 			first, last := s.First.Losses[name], s.Last.Losses[name]
 			if last.N == 0 {
@@ -161,7 +167,7 @@ func (s *Summary) writeLearnt(b *strings.Builder) {
 		b.WriteString("Learnt: no validation games yet, so nothing can be said\n")
 	}
 	if s.Target > 0 && s.Episodes < shortRun {
-		fmt.Fprintf(b, "%d episodes are too few to judge; try --episodes 200\n", s.Episodes)
+		fmt.Fprintf(b, "Too short to judge: %s; try --episodes 200\n", monitor.Count(s.Episodes, "episode"))
 	}
 }
 

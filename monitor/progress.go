@@ -164,7 +164,7 @@ func (s *progressState) details() (parts []string) {
 		add("plies %.0f", float64(s.episode.MeanPlies))
 	}
 	if s.step.SkippedTotal > 0 {
-		add("%d steps skipped", s.step.SkippedTotal)
+		add("%s skipped", Count(s.step.SkippedTotal, "step"))
 	}
 	return parts
 }

@@ -10,8 +10,14 @@ import (
 	"github.com/chessbrain/chessbrain/sample"
 )
 
-// BenchmarkSourceNext draws batches of 64 rows from 2000 games of 80 plies.
+// BenchmarkSourceNext draws batches of 64 rows from 2000 games of 80 plies, with
+// their contents and by number.
 func BenchmarkSourceNext(b *testing.B) {
+	b.Run("contents", func(b *testing.B) { benchmarkSource(b, 0) })
+	b.Run("numbers", func(b *testing.B) { benchmarkSource(b, 1<<30) })
+}
+
+func benchmarkSource(b *testing.B, keep int) {
 	w := NewWindow(1 << 30)
 	for i := range uint64(2000) {
 		g := testGame(i%50, 80)
@@ -19,6 +25,7 @@ func BenchmarkSourceNext(b *testing.B) {
 		w.Add(g)
 	}
 	src := NewSource(w, sample.NewUniform(), 1, 1)
+	src.NameRows(keep)
 	batch := encoding.NewTrainBatch(64)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -27,7 +34,7 @@ func BenchmarkSourceNext(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*64), "us/row")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/1000/float64(b.N*64), "us/row")
 }
 
 // BenchmarkSampler draws rows from windows of several sizes.

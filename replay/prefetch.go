@@ -37,6 +37,9 @@ type Prefetcher struct {
 	run      *prefetchRun // nil while nothing is prepared
 	closed   bool
 	redrawn  uint64 // prepared batches thrown away, for tests
+
+	peeked *prefetched // taken from the run by Peek, and not by the consumer; nil = none
+	ticket uint64      // of peeked
 }
 
 // prefetchRun is one life of the goroutine. While it lives it owns the source.
@@ -84,24 +87,71 @@ func (p *Prefetcher) Next(ctx context.Context, b *encoding.TrainBatch) error {
 	if p.run == nil {
 		p.start(len(b.Masks))
 	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case it := <-p.run.items:
-		switch {
-		case it.err == nil && it.version == p.src.Version():
-			copyBatch(b, it.batch)
-			p.run.free <- it.batch
-			p.state = it.state
-			return nil
-		case it.err == nil || it.version != p.src.Version():
-			return p.redraw(ctx, b)
+	it := p.peeked
+	if p.peeked = nil; it == nil {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case next := <-p.run.items:
+			it = &next
 		}
-		if err := p.rewind(); err != nil {
-			return err
-		}
-		return it.err
 	}
+	switch {
+	case it.err == nil && it.version == p.src.Version():
+		b.CopyFrom(it.batch)
+		p.consume(it)
+		return nil
+	case it.err == nil || it.version != p.src.Version():
+		return p.redraw(ctx, b)
+	}
+	if err := p.rewind(); err != nil {
+		return err
+	}
+	return it.err
+}
+
+// consume moves the consumer's position behind it.
+func (p *Prefetcher) consume(it *prefetched) {
+	p.run.free <- it.batch
+	p.state = it.state
+}
+
+// Peek fills b with the batch that Next would give now, if it is ready, and takes
+// nothing: the position stays. Take takes it in the place of Next.
+func (p *Prefetcher) Peek(b *encoding.TrainBatch) (ticket uint64, ok bool) {
+	if p.closed || p.stateErr != nil || p.run == nil || p.run.rows != len(b.Masks) {
+		return 0, false
+	}
+	if p.peeked == nil {
+		select {
+		case it := <-p.run.items:
+			p.peeked = &it
+			p.ticket++
+		default:
+			return 0, false
+		}
+	}
+	if !p.current() {
+		return 0, false
+	}
+	b.CopyFrom(p.peeked.batch)
+	return p.ticket, true
+}
+
+// current says whether the peeked batch is what the source would give now.
+func (p *Prefetcher) current() bool {
+	return p.peeked != nil && p.peeked.err == nil && p.peeked.version == p.src.Version()
+}
+
+// Take takes the batch that was peeked with this ticket. False: it is not what Next
+// would give any more, and nothing was taken.
+func (p *Prefetcher) Take(ticket uint64) bool {
+	if p.closed || ticket != p.ticket || !p.current() {
+		return false
+	}
+	p.consume(p.peeked)
+	p.peeked = nil
+	return true
 }
 
 // redraw throws away what is prepared and draws b from the window as it is now.
@@ -171,6 +221,7 @@ func (r *prefetchRun) prepare(ctx context.Context, src Cursor) {
 
 // stop ends the goroutine and waits for it.
 func (p *Prefetcher) stop() {
+	p.peeked = nil
 	if p.run != nil {
 		p.run.cancel()
 		<-p.run.done
@@ -260,16 +311,4 @@ func loadState(src Cursor, state []byte) error {
 		return fmt.Errorf("go back to the source's position: %w", err)
 	}
 	return nil
-}
-
-// copyBatch makes dst hold the rows of src. dst keeps its own memory.
-func copyBatch(dst, src *encoding.TrainBatch) {
-	dst.Reset()
-	for i := range src.N {
-		row := dst.Grow(len(src.LegalOf(i)))
-		dst.Masks[row], dst.Scalars[row] = src.Masks[i], src.Scalars[i]
-		copy(dst.LegalOf(row), src.LegalOf(i))
-		copy(dst.PolicyOf(row), src.PolicyOf(i))
-		dst.Targets[row], dst.Weight[row] = src.Targets[i], src.Weight[i]
-	}
 }

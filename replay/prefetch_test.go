@@ -151,3 +151,66 @@ func TestPrefetchWhileAdding(t *testing.T) {
 	<-done
 	draw(t, p, 2)
 }
+
+// TestPrefetchPeek: a batch that is looked at is that of the next Next, and the
+// position is behind it once it is taken; after the window changed, or an exchange, its
+// ticket is void.
+func TestPrefetchPeek(t *testing.T) {
+	plain := testSource(testWindow(20, 15))
+	want := draw(t, plain, 2)
+	state := saved(t, plain.Section())
+	want = append(want, draw(t, plain, 1)...)
+	after := saved(t, plain.Section())
+	rest := draw(t, plain, 2)
+
+	w := testWindow(20, 15)
+	p := Prefetch(testSource(w), 2)
+	defer p.Close()
+	b := encoding.NewTrainBatch(testBatch)
+	if _, ok := p.Peek(b); ok {
+		t.Error("a batch is there before the first was asked for")
+	}
+	got := draw(t, p, 2)
+	ticket := peek(t, p, b)
+	if again := peek(t, p, b); again != ticket {
+		t.Errorf("tickets %d and %d for one batch", ticket, again)
+	}
+	if now := saved(t, p.Section()); !bytes.Equal(now, state) {
+		t.Error("looking at a batch moved the position")
+	}
+	if !p.Take(ticket) || p.Take(ticket) {
+		t.Error("want the batch once")
+	}
+	if got = append(got, rowsOf(b)...); !reflect.DeepEqual(got, want) {
+		t.Error("other rows")
+	}
+	if now := saved(t, p.Section()); !bytes.Equal(now, after) {
+		t.Error("the position is not behind the batch that was taken")
+	}
+	ticket = peek(t, p, b)
+	if got := draw(t, p, 2); !reflect.DeepEqual(got, rest) || p.Take(ticket) {
+		t.Error("a batch that was looked at and not taken: other rows, or it could be taken after Next gave it")
+	}
+	ticket = peek(t, p, b)
+	w.Add(testGame(99, 15))
+	if p.Take(ticket) {
+		t.Error("a batch of the old window was taken")
+	}
+	draw(t, p, 1)
+	ticket = peek(t, p, b)
+	if err := p.Exchange(func([]byte) error { return nil }); err != nil || p.Take(ticket) {
+		t.Errorf("a batch of the old sampler was taken (%v)", err)
+	}
+}
+
+// peek looks until a batch is ready.
+func peek(t *testing.T, p *Prefetcher, b *encoding.TrainBatch) uint64 {
+	t.Helper()
+	for {
+		b.Reset()
+		if ticket, ok := p.Peek(b); ok {
+			return ticket
+		}
+		runtime.Gosched()
+	}
+}

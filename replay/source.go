@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/record"
@@ -23,6 +24,7 @@ type Source struct {
 	refs     []stage.RowRef
 	rows     uint64 // handed out since the beginning
 
+	keep      int  // rows of a window whose rows Next names; 0 = it spells them out
 	symmetric bool // rows are shown under a random symmetry
 	seed      uint64
 	stream    uint64
@@ -54,6 +56,10 @@ func (s *Source) ShowSymmetries() { s.symmetric = true }
 // SetShortTerm gives rows a short-term value target (record.Replayer.ShortTerm).
 func (s *Source) SetShortTerm(theta float64) { s.replayer.ShortTerm = theta }
 
+// NameRows makes Next name rows by number (encoding.KeptRows) as long as the window
+// has at most so many: for a trainer whose device keeps them (trainer.Trainer.KeptRows).
+func (s *Source) NameRows(keep int) { s.keep = keep }
+
 // Next fills b, which comes empty, with as many rows as it has room for
 // (len(b.Masks)). The window is used as it is at the call. It never ends: an
 // empty window is ErrNoRows.
@@ -64,18 +70,29 @@ func (s *Source) Next(ctx context.Context, b *encoding.TrainBatch) error {
 	}
 	refs, err := s.sampler.Sample(ctx, view, n, s.refs[:0])
 	if err != nil {
-		return fmt.Errorf("sampler %s: %w", s.sampler.Name(), err)
+		return stage.KindSampler.Named(s.sampler.Name(), err)
 	}
 	s.refs = refs
 	if len(refs) != n {
 		return fmt.Errorf("sampler %s returned %d rows, %d were asked for", s.sampler.Name(), len(refs), n)
 	}
+	named := view.NumRows() <= s.keep
+	if named {
+		b.Kept.Of = &viewRows{view, s.replayer.ShortTerm}
+	}
 	for k, ref := range refs {
-		if err := appendRow(b, &s.replayer, view, ref); err != nil {
-			return fmt.Errorf("sampler %s: %w", s.sampler.Name(), err)
+		if named {
+			err = nameRow(b, view, ref)
+		} else {
+			err = appendRow(b, &s.replayer, view, ref)
 		}
-		if i := b.N - 1; s.symmetric {
-			b.ApplySymmetry(i, b.DrawSymmetry(i, s.seed^(s.rows+uint64(k))))
+		if err != nil {
+			return stage.KindSampler.Named(s.sampler.Name(), err)
+		}
+		if i, draw := b.N-1, s.seed^(s.rows+uint64(k)); s.symmetric && named {
+			b.Kept.Draw = append(b.Kept.Draw, draw)
+		} else if s.symmetric {
+			b.ApplySymmetry(i, b.DrawSymmetry(i, draw))
 		}
 	}
 	s.rows += uint64(n)
@@ -86,25 +103,46 @@ func (s *Source) Next(ctx context.Context, b *encoding.TrainBatch) error {
 // would be drawn now.
 func (s *Source) Version() uint64 { return s.window.Version() }
 
-// appendRow checks a reference, which may come from a plugin, and appends its
-// row.
+// appendRow appends the row of a reference, which may come from a plugin.
 func appendRow(b *encoding.TrainBatch, r *record.Replayer, view *View, ref stage.RowRef) error {
-	i, ok := view.Find(ref.Game)
-	if !ok {
-		return fmt.Errorf("game %d is not in the window", ref.Game)
+	i, err := checkRef(view, ref)
+	if err != nil {
+		return err
 	}
 	g := view.GameRecord(i)
-	if ref.Ply < 0 || int(ref.Ply) >= len(g.Plies) || rowWeight(&g.Plies[ref.Ply]) == 0 {
-		return fmt.Errorf("ply %d of game %x is not a row for training", ref.Ply, g.ID)
-	}
-	if w := float64(ref.Weight); !(w >= 0) || math.IsInf(w, 0) {
-		return fmt.Errorf("weight %v of ply %d of game %x is not a finite number >= 0", ref.Weight, ref.Ply, g.ID)
-	}
 	if err := r.AppendRow(b, g, int(ref.Ply)); err != nil {
 		return fmt.Errorf("row of ply %d of game %x: %w", ref.Ply, g.ID, err)
 	}
 	b.Weight[b.N-1] = ref.Weight
 	return nil
+}
+
+// nameRow appends the number of the row of a reference, which may come from a plugin.
+func nameRow(b *encoding.TrainBatch, view *View, ref stage.RowRef) error {
+	i, err := checkRef(view, ref)
+	if err != nil {
+		return err
+	}
+	e := view.entries[i]
+	k, _ := slices.BinarySearch(e.plies, ref.Ply)
+	b.AppendKept(e.startRow+uint64(k), ref.Weight)
+	return nil
+}
+
+// checkRef returns the index of the game that a reference means.
+func checkRef(view *View, ref stage.RowRef) (game int, err error) {
+	i, ok := view.Find(ref.Game)
+	if !ok {
+		return 0, fmt.Errorf("game %d is not in the window", ref.Game)
+	}
+	g := view.GameRecord(i)
+	if ref.Ply < 0 || int(ref.Ply) >= len(g.Plies) || rowWeight(&g.Plies[ref.Ply]) == 0 {
+		return 0, fmt.Errorf("ply %d of game %x is not a row for training", ref.Ply, g.ID)
+	}
+	if w := float64(ref.Weight); !(w >= 0) || math.IsInf(w, 0) {
+		return 0, fmt.Errorf("weight %v of ply %d of game %x is not a finite number >= 0", ref.Weight, ref.Ply, g.ID)
+	}
+	return i, nil
 }
 
 const sourceVersion = 1

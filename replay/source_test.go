@@ -335,8 +335,12 @@ func TestSourceChecksSampler(t *testing.T) {
 		"NaN":              {{Weight: float32(math.NaN())}},
 		"negative weight":  {{Weight: -1}},
 	} {
-		if err := NewSource(w, badSampler{refs}, 0, 0).Next(context.Background(), encoding.NewTrainBatch(1)); err == nil {
-			t.Errorf("%s: accepted", name)
+		for _, keep := range []int{0, 1 << 20} {
+			src := NewSource(w, badSampler{refs}, 0, 0)
+			src.NameRows(keep)
+			if err := src.Next(context.Background(), encoding.NewTrainBatch(1)); err == nil {
+				t.Errorf("%s, %d rows named: accepted", name, keep)
+			}
 		}
 	}
 	if err := NewSource(w, badSampler{[]stage.RowRef{{Weight: 1}}}, 0, 0).Next(context.Background(), encoding.NewTrainBatch(1)); err != nil {

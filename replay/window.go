@@ -22,11 +22,13 @@ type Window struct {
 	head    int
 	ids     map[[16]byte]struct{}
 	nextSeq uint64
+	nextRow uint64 // counts the rows that ever came in
 	version uint64 // counts changes
 }
 
 // entry is a game of the window with its sums. startRow and startWeight run on
-// over all games that ever were in the window.
+// over all games that ever were in the window; startRow also where Load fills it
+// anew, so that a number means one row for as long as the window lives.
 type entry struct {
 	seq         uint64
 	game        *record.Game
@@ -90,8 +92,10 @@ func (w *Window) add(e *entry) bool {
 		return false
 	}
 	if n := len(w.entries); n > w.head {
-		e.startRow, e.startWeight = w.entries[n-1].endRow(), w.entries[n-1].endWeight()
+		e.startWeight = w.entries[n-1].endWeight()
 	}
+	e.startRow = w.nextRow
+	w.nextRow += uint64(len(e.plies))
 	e.seq = w.nextSeq
 	w.nextSeq++
 	w.version++
@@ -190,7 +194,11 @@ func (w *Window) load(r io.Reader, lookup func(id [16]byte) *record.Game) error 
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	for _, e := range fresh.entries {
+		e.startRow += w.nextRow
+	}
 	w.entries, w.head, w.ids, w.nextSeq = fresh.entries, fresh.head, fresh.ids, fresh.nextSeq
+	w.nextRow += fresh.nextRow
 	w.version++
 	return nil
 }

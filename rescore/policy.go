@@ -3,10 +3,10 @@ package rescore
 import (
 	"context"
 	"errors"
-	"math"
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/sample/chance"
 	"github.com/chessbrain/chessbrain/stage"
 )
 
@@ -130,7 +130,7 @@ func (p PolicyTemperature) change(dist []float64, b *chess.Board) []float32 {
 	for j, v := range dist {
 		v /= most // keeps the largest from vanishing at low temperatures
 		if p.Temperature != 1 {
-			v = math.Pow(v, 1/p.Temperature)
+			v = chance.Power(v, 1/p.Temperature)
 		}
 		dist[j] = v
 		sum += v

@@ -1,6 +1,10 @@
 package rescore
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -78,5 +82,54 @@ func TestDescribe(t *testing.T) {
 				t.Errorf("%s: %+v", d.Name, s)
 			}
 		}
+	}
+}
+
+// exact are the functions and constants of package math whose results are the same
+// bits on every machine; the others have assembly, or products that some machines
+// fuse with sums.
+var exact = []string{"Abs", "Floor", "Ceil", "Trunc", "Sqrt", "Frexp", "Ldexp", "Inf", "IsInf", "NaN", "IsNaN", "Signbit",
+	"Float32bits", "Float32frombits", "Float64bits", "Float64frombits",
+	"Ln2", "Sqrt2", "MaxInt32", "MaxInt64", "MaxInt", "MaxUint8", "MaxUint16", "MaxUint32", "MaxUint64", "MaxFloat32", "MaxFloat64"}
+
+// TestDeterministic: all built-in rescorers promise equal output on every machine,
+// so neither they nor the arithmetic that they share use another function.
+func TestDeterministic(t *testing.T) {
+	for _, d := range Definitions() {
+		if !d.Has(stage.Deterministic) {
+			t.Errorf("%s does not promise it", d.Name)
+		}
+	}
+	files, seen := token.NewFileSet(), 0
+	for _, dir := range []string{".", "../sample/chance"} {
+		paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(files, path, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				s, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				if x, ok := s.X.(*ast.Ident); ok && x.Name == "math" && x.Obj == nil {
+					seen++
+					if !slices.Contains(exact, s.Sel.Name) {
+						t.Errorf("%s: math.%s differs between machines; package sample/chance has an exact power", files.Position(s.Pos()), s.Sel.Name)
+					}
+				}
+				return true
+			})
+		}
+	}
+	if seen == 0 {
+		t.Error("no use of package math was found: the test looks at nothing")
 	}
 }

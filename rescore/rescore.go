@@ -41,7 +41,7 @@ func (c Chain) Err() error {
 	for _, r := range c {
 		if named, ok := r.(stage.Faulty); ok {
 			if err := named.Err(); err != nil {
-				errs = append(errs, fmt.Errorf("rescorer %s: %w", r.Name(), err))
+				errs = append(errs, stage.KindRescorer.Named(r.Name(), err))
 			}
 		}
 	}
@@ -65,11 +65,11 @@ func (c Chain) RescoreBatch(ctx context.Context, games []*record.Game) ([]*recor
 	for _, r := range c {
 		out, err := rescoreAll(ctx, r, games)
 		if err != nil {
-			return nil, fmt.Errorf("rescorer %s: %w", r.Name(), err)
+			return nil, stage.KindRescorer.Named(r.Name(), err)
 		}
 		for i, g := range games {
 			if err := check(g, out[i]); err != nil {
-				return nil, fmt.Errorf("rescorer %s: game %x: %w", r.Name(), g.ID, err)
+				return nil, stage.KindRescorer.Named(r.Name(), fmt.Errorf("game %x: %w", g.ID, err))
 			}
 		}
 		games = out

@@ -21,6 +21,27 @@ func (c custom) Rescore(_ context.Context, g *record.Game) (*record.Game, error)
 	return c.fn(g)
 }
 
+// program is a stage whose errors name it, as those of plugins do.
+type program struct{ custom }
+
+var errProgram = errors.New("rescorer bad: gave no answer")
+
+func (program) Err() error { return errProgram }
+func (program) RescoreBatch(context.Context, []*record.Game) ([]*record.Game, error) {
+	return nil, errProgram
+}
+
+// TestNamedOnce: a part's name stands in an error once.
+func TestNamedOnce(t *testing.T) {
+	c := Chain{program{custom{name: "bad"}}}
+	if _, err := c.Rescore(context.Background(), &record.Game{}); err == nil || err.Error() != errProgram.Error() {
+		t.Errorf("Rescore: %v", err)
+	}
+	if err := c.Err(); err == nil || err.Error() != errProgram.Error() {
+		t.Errorf("Err: %v", err)
+	}
+}
+
 func TestIdentity(t *testing.T) {
 	r, err := New("identity", nil)
 	if err != nil || r.Name() != "identity" {

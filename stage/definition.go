@@ -17,6 +17,16 @@ const (
 	KindExporter Kind = "exporter"
 )
 
+// Named returns err with the stage that it is about in front: "rescorer NAME: ...".
+// Errors of programs say it themselves; they stay as they are.
+func (k Kind) Named(name string, err error) error {
+	prefix := string(k) + " " + name + ": "
+	if strings.HasPrefix(err.Error(), prefix) {
+		return err
+	}
+	return fmt.Errorf("%s%w", prefix, err)
+}
+
 // Capability is something that a stage promises or asks for.
 type Capability string
 

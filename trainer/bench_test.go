@@ -27,7 +27,7 @@ func benchStep(b *testing.B, filters, blocks, batch int, amp bool) {
 	a := nn.DefaultArch()
 	a.Filters, a.Blocks = filters, blocks
 	cfg := DefaultConfig()
-	cfg.BatchSize, cfg.Workers, cfg.AMP = batch, 1, amp
+	cfg.BatchSize, cfg.Workers, cfg.Precision = batch, 1, precisionOf(amp)
 	tr := newTestTrainer(b, nn.Init(a, 1), cfg)
 	src := newRowsSource(1, batch, -1)
 	mustStep(b, tr, src)

@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/device"
 )
 
 // Names of the optimizers.
@@ -40,8 +41,16 @@ type Config struct {
 	SWA      SWAConfig
 
 	BNMomentum float64 // share of the new micro-batch in the running statistics, (0,1]
-	AMP        bool    // bf16 products, fp32 weights and sums, where the device has them; fp32 with a warning where not
 	Seed       uint64  // kept in the state. The trainer itself draws no random numbers
+
+	// Precision of products; weights and sums are fp32. What the CPU lacks is fp32
+	// there, with a warning. FP16 scales the loss dynamically.
+	Precision device.Precision
+	// Device opens the device that trains; nil = the CPU.
+	Device func(device.Config) (device.Trainer, error)
+	// Window is how many rows the device shall keep, so that batches may name them
+	// (Trainer.KeptRows); 0 = none.
+	Window int
 }
 
 // SWAConfig turns on stochastic weight averaging.

@@ -9,7 +9,9 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/device"
 	"github.com/chessbrain/chessbrain/nn/kernel"
+	"github.com/chessbrain/chessbrain/nn/nntest"
 )
 
 func TestConfigValidate(t *testing.T) {
@@ -53,7 +55,7 @@ func TestConfigValidate(t *testing.T) {
 // TestLossesFitNet: a loss on a head that the net lacks is refused by New;
 // LossesFor leaves it out.
 func TestLossesFitNet(t *testing.T) {
-	arch := tinyArch()
+	arch := nntest.TinyArch()
 	arch.MovesLeft, arch.ValueHead = false, nn.ValueScalar
 	cfg := DefaultConfig()
 	if _, err := New(nn.Init(arch, 1), cfg); !errors.Is(err, ErrConfig) {
@@ -79,11 +81,11 @@ func TestAMPWarns(t *testing.T) {
 			t.Fatal(err)
 		}
 		cfg := DefaultConfig()
-		if tr := newTestTrainer(t, nn.Init(tinyArch(), 1), cfg); len(tr.Warnings()) != 0 {
+		if tr := newTestTrainer(t, nn.Init(nntest.TinyArch(), 1), cfg); len(tr.Warnings()) != 0 {
 			t.Errorf("%s: warnings without --amp: %v", tier, tr.Warnings())
 		}
-		cfg.AMP = true
-		w := newTestTrainer(t, nn.Init(tinyArch(), 1), cfg).Warnings()
+		cfg.Precision = device.BF16
+		w := newTestTrainer(t, nn.Init(nntest.TinyArch(), 1), cfg).Warnings()
 		if kernel.HasBF16() {
 			if len(w) != 0 {
 				t.Errorf("%s: warnings with --amp: %v", tier, w)

@@ -25,10 +25,13 @@ func (t *Trainer) Continue(c Continuation) error {
 	if c.Steps < 0 || c.Samples < 0 || c.OptimizerSteps < 0 {
 		return fmt.Errorf("%w: a negative count", ErrStateMismatch)
 	}
+	if t.pull(true); t.failed != nil {
+		return t.failed
+	}
 	place := map[string][]float32{}
 	for _, m := range t.opt.Moments() {
-		for i, a := range t.acc {
-			place[m.Name+"."+a.spec.Name] = m.Data[i]
+		for i, s := range t.trained() {
+			place[m.Name+"."+s.Name] = m.Data[i]
 		}
 	}
 	for name, data := range c.Moments {
@@ -41,7 +44,7 @@ func (t *Trainer) Continue(c Continuation) error {
 	}
 	t.opt.SetSteps(c.OptimizerSteps)
 	t.progress.Step, t.progress.Samples = c.Steps, c.Samples
-	return nil
+	return t.backend.push()
 }
 
 // SavedState is a trainer's section, read without a trainer.

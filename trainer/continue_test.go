@@ -5,16 +5,18 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/nn/nntest"
 )
 
 // What ReadState reads makes a fresh trainer of the net go on as the old one: the
 // same steps give the same weights, with both optimizers.
 func TestContinue(t *testing.T) {
-	a := tinyArch()
+	a := nntest.TinyArch()
 	for _, optimizer := range []string{OptimizerSGD, OptimizerAdamW} {
 		cfg := testConfig(a, 8)
 		cfg.Optimizer = optimizer
-		old := newTestTrainer(t, testNet(a, 3), cfg)
+		old := newTestTrainer(t, nntest.Net(a, 3), cfg)
 		for src := newRowsSource(1, 8, 3); old.NumSteps() < 3; {
 			mustStep(t, old, src)
 		}
@@ -39,8 +41,8 @@ func TestContinue(t *testing.T) {
 }
 
 func TestContinueRefuses(t *testing.T) {
-	a := tinyArch()
-	tr := newTestTrainer(t, testNet(a, 3), testConfig(a, 4))
+	a := nntest.TinyArch()
+	tr := newTestTrainer(t, nntest.Net(a, 3), testConfig(a, 4))
 	before := tr.Net()
 	for name, c := range map[string]Continuation{
 		"negative":     {Steps: -1},
@@ -57,11 +59,11 @@ func TestContinueRefuses(t *testing.T) {
 // FuzzReadState: whatever the bytes are, there is a state or an error, and memory
 // is that of the bytes.
 func FuzzReadState(f *testing.F) {
-	a := tinyArch()
+	a := nntest.TinyArch()
 	a.Filters, a.Blocks, a.SERatio, a.MovesLeft, a.MLChannels, a.MLHidden = 1, 1, 0, false, 0, 0
 	a.ValueChannels, a.ValueHidden = 1, 1 // small: each input is read whole
 	cfg := testConfig(a, 1)
-	tr := newTestTrainer(f, testNet(a, 3), cfg)
+	tr := newTestTrainer(f, nntest.Net(a, 3), cfg)
 	if _, err := tr.Step(context.Background(), newRowsSource(1, 1, 1)); err != nil {
 		f.Fatal(err)
 	}

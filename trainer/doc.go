@@ -9,10 +9,16 @@
 // nn/kernel over fixed slices of boards on a worker pool, in phases between the
 // barriers that batch norm needs: it uses the statistics of the micro-batch
 // (Evaluate uses the running ones, as inference does). Sums run in slice order, so
-// the weights are bit-equal for every number of workers. With Config.AMP the 3x3
-// convolutions multiply bf16 factors, forward and backward, where the CPU can, and
-// their outputs wait for the backward pass in bf16; weights, sums, statistics and
+// the weights are bit-equal for every number of workers. With Config.Precision BF16
+// the 3x3 convolutions multiply bf16 factors, forward and backward, where the CPU can,
+// and their outputs wait for the backward pass in bf16; weights, sums, statistics and
 // all else stay fp32, whose range needs no loss scaling.
+//
+// With Config.Device a device does all of that (nn/device), and holds weights, moments
+// and average; the trainer fetches them when somebody asks. Steps, schedule, skips,
+// averages and measures are the same code, and checkpoints of either go on in the
+// other. While the device works on a micro-batch the next one is on its way to it,
+// across steps too where the source is a Peeker.
 //
 //	cfg := trainer.DefaultConfig()
 //	cfg.Losses = trainer.LossesFor(net.Arch, cfg.Losses)

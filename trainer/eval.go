@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
 )
 
@@ -16,38 +17,40 @@ import (
 // src does; no rows at all is io.EOF.
 func (t *Trainer) Evaluate(ctx context.Context, src BatchSource, maxRows int) (EvalStats, error) {
 	start := time.Now()
-	s := newSums(len(t.terms))
-	rows, err := t.eachBatch(ctx, src, maxRows, func() {
-		t.e.begin(t.batch, runningStats, false)
-		t.g.forward()
-		t.collect(s)
-	})
+	if err := t.forgetAhead(); err != nil {
+		return EvalStats{}, err
+	}
+	s, rows := newSums(len(t.cfg.Losses)), 0
+	_, err := t.backend.run(t.someRows(ctx, src, maxRows, &rows, func() pass { return pass{mode: runningStats, lossScale: 1} }), s)
+	if err == nil {
+		s.l2, err = t.backend.halfSquares()
+	}
 	if err != nil {
 		return EvalStats{}, fmt.Errorf("evaluate: %w", err)
 	}
-	s.l2 = t.halfSquares()
 	stats := EvalStats{Rows: rows, Time: time.Since(start)}
 	t.report(&stats.Measures, s)
 	return stats, nil
 }
 
-// eachBatch calls f for the micro-batches of up to maxRows rows, the last one
-// cut short, and returns their number of rows.
-func (t *Trainer) eachBatch(ctx context.Context, src BatchSource, maxRows int, f func()) (int, error) {
-	rows := 0
-	for rows < maxRows {
+// someRows gives the micro-batches of up to maxRows rows, the last one cut short,
+// and counts the rows; as says how each is taken.
+func (t *Trainer) someRows(ctx context.Context, src BatchSource, maxRows int, rows *int, as func() pass) func() (*encoding.TrainBatch, pass, error) {
+	return func() (*encoding.TrainBatch, pass, error) {
+		if *rows >= maxRows {
+			return nil, pass{}, nil
+		}
 		err := t.next(ctx, src)
-		if errors.Is(err, io.EOF) && rows > 0 {
-			break
+		if errors.Is(err, io.EOF) && *rows > 0 {
+			return nil, pass{}, nil
 		}
 		if err != nil {
-			return rows, err
+			return nil, pass{}, err
 		}
-		t.batch.N = min(t.batch.N, maxRows-rows)
-		rows += t.batch.N
-		f()
+		t.batch.N = min(t.batch.N, maxRows-*rows)
+		*rows += t.batch.N
+		return t.batch, as(), nil
 	}
-	return rows, nil
 }
 
 // SWA returns the averaged net, nil before the first average. Its running
@@ -56,6 +59,7 @@ func (t *Trainer) SWA() *nn.Net {
 	if t.swa.params == nil {
 		return nil
 	}
+	t.pull(true)
 	net := t.net.Clone()
 	for i := range net.Params {
 		copy(net.Params[i].Data, t.swa.params[i])
@@ -70,29 +74,14 @@ func (t *Trainer) RefreshSWA(ctx context.Context, src BatchSource, maxRows int) 
 	if t.swa.params == nil {
 		return nil
 	}
-	current := t.paramData()
-	saved := make([][]float32, len(current))
-	for i, p := range current {
-		saved[i] = append([]float32(nil), p...)
-		copy(p, t.swa.params[i])
+	if err := t.forgetAhead(); err != nil {
+		return err
 	}
-	momentum, batches := t.e.bnMomentum, 0
-	t.e.version++
-	t.e.loadRunning() // a skipped step may have left NaN there
-	_, err := t.eachBatch(ctx, src, maxRows, func() {
+	rows, batches := 0, 0
+	err := t.backend.refresh(t.someRows(ctx, src, maxRows, &rows, func() pass {
 		batches++
-		t.e.bnMomentum = 1 / float64(batches) // a plain mean over the batches
-		t.e.begin(t.batch, batchStats, false)
-		t.g.forward()
-	})
-	t.e.bnMomentum = momentum
-	t.e.version++
-	for i, p := range current {
-		copy(p, saved[i])
-		if err == nil && t.e.running[i] != nil {
-			copy(t.swa.params[i], t.e.running[i])
-		}
-	}
+		return pass{mode: batchStats, lossScale: 1, bnMomentum: 1 / float64(batches)} // a plain mean over the batches
+	}))
 	if err != nil {
 		return fmt.Errorf("measure statistics of the averaged net: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn/nntest"
 )
 
 // Two rows: a policy of 1/4 and 3/4 has entropy 0.5623 nats, a sharp one 0; half
@@ -40,11 +41,11 @@ func TestFloors(t *testing.T) {
 // A net that answers with the targets has the floor as its loss: no measured loss
 // lies below it.
 func TestFloorsBoundLosses(t *testing.T) {
-	a := tinyArch()
+	a := nntest.TinyArch()
 	cfg := testConfig(a, 32)
-	tr := newTestTrainer(t, testNet(a, 4), cfg)
+	tr := newTestTrainer(t, nntest.Net(a, 4), cfg)
 	rows := encoding.NewTrainBatch(32)
-	randomRows(rows, newRowsSource(5, 32, 1).rng, 32)
+	nntest.AppendRows(rows, newRowsSource(5, 32, 1).rng, 32)
 	s := mustStep(t, tr, &fixedSource{rows: rows, size: 32})
 	for i, f := range Floors(cfg.Losses, rows) {
 		l := s.Losses[i]

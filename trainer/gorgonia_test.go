@@ -11,6 +11,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/nntest"
 )
 
 // stock builds the net out of Gorgonia's own float64 operations: convolutions,
@@ -100,9 +101,9 @@ func (s *stock) linear(x *gorgonia.Node, name string, by []float64) *gorgonia.No
 // tier, with a net of stock float64 operations. Each head enters through the gradient of its
 // outputs, taken from our losses, which have their own test.
 func TestGradientsAgainstStock(t *testing.T) {
-	arch := tinyArch()
+	arch := nntest.TinyArch()
 	arch.Blocks, arch.SERatio, arch.MovesLeft = 1, 0, false
-	net := testNet(arch, 8)
+	net := nntest.Net(arch, 8)
 	const n = 2
 	cfg := testConfig(arch, n)
 	cfg.Losses = []Loss{
@@ -110,7 +111,7 @@ func TestGradientsAgainstStock(t *testing.T) {
 		{Head: HeadValue, Kind: WDLCrossEntropy, Weight: 1, Metric: "value"},
 	}
 	b := encoding.NewTrainBatch(n)
-	randomRows(b, rand.New(rand.NewPCG(3, 3)), n)
+	nntest.AppendRows(b, rand.New(rand.NewPCG(3, 3)), n)
 	tiers := eachTierGradients(t, net, cfg, b, batchStats)
 	tr := newTestTrainer(t, net, cfg)
 	gradients(t, tr, b, batchStats) // leaves those of the heads' outputs

@@ -10,6 +10,7 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"
+	"github.com/chessbrain/chessbrain/nn/nntest"
 )
 
 // gradients runs one forward and backward pass and returns the gradient by
@@ -23,7 +24,12 @@ func gradients(t testing.TB, tr *Trainer, b *encoding.TrainBatch, mode bnMode) (
 		t.Fatal(err)
 	}
 	tr.accumulate(true)
-	objective += tr.prepareGradients(1, newSums(len(tr.terms)))
+	tr.prepareGradients(1)
+	half, err := tr.host.halfSquares()
+	if err != nil {
+		t.Fatal(err)
+	}
+	objective += tr.cfg.l2Weight() * half
 	grads := map[int][]float32{}
 	for i := range tr.e.params {
 		for _, a := range tr.acc {
@@ -37,7 +43,7 @@ func gradients(t testing.TB, tr *Trainer, b *encoding.TrainBatch, mode bnMode) (
 
 // archVariants are the nets that together have every layer in every form.
 func archVariants() map[string]nn.Arch {
-	se := tinyArch()
+	se := nntest.TinyArch()
 	se.Blocks = 1
 	plain, mish, classical, odd := se, se, se, se
 	plain.SERatio, plain.ValueHead, plain.MovesLeft = 0, nn.ValueScalar, false
@@ -92,9 +98,9 @@ func TestGradients(t *testing.T) {
 				if testing.Short() && name != "se" {
 					t.Skip("short: only the default kind of net")
 				}
-				net, cfg := testNet(arch, 6), testConfig(arch, 3)
+				net, cfg := nntest.Net(arch, 6), testConfig(arch, 3)
 				b := encoding.NewTrainBatch(3)
-				randomRows(b, rand.New(rand.NewPCG(7, 7)), 3)
+				nntest.AppendRows(b, rand.New(rand.NewPCG(7, 7)), 3)
 				tiers := eachTierGradients(t, net, cfg, b, mode)
 				t.Parallel() // the tier of kernels is the active one again
 				checkGradients(t, net, cfg.Losses, b, mode, tiers)

@@ -7,7 +7,9 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/device"
 	"github.com/chessbrain/chessbrain/nn/kernel"
+	"github.com/chessbrain/chessbrain/nn/nntest"
 )
 
 // likeness is the cosine between two gradients and the ratio of their lengths.
@@ -47,12 +49,12 @@ func TestGradientsBF16(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := c.arch
-			net := testNet(a, 6)
+			net := nntest.Net(a, 6)
 			b := encoding.NewTrainBatch(rows)
-			randomRows(b, rand.New(rand.NewPCG(7, 7)), rows)
+			nntest.AppendRows(b, rand.New(rand.NewPCG(7, 7)), rows)
 			cfg := testConfig(a, rows)
 			want, objective := gradients(t, newTestTrainer(t, net, cfg), b, batchStats)
-			cfg.AMP = true
+			cfg.Precision = device.BF16
 			got, objectiveHalf := gradients(t, newTestTrainer(t, net, cfg), b, batchStats)
 			near(t, "objective", objectiveHalf, objective, 2e-3*objective)
 			var allGot, allWant []float32
@@ -86,12 +88,12 @@ func TestLossCurveBF16(t *testing.T) {
 	if !kernel.HasBF16() {
 		t.Skip("SKIPPED: this CPU has no bf16 products")
 	}
-	arch := tinyArch()
+	arch := nntest.TinyArch()
 	rows := encoding.NewTrainBatch(64)
-	randomRows(rows, rand.New(rand.NewPCG(9, 9)), 64)
+	nntest.AppendRows(rows, rand.New(rand.NewPCG(9, 9)), 64)
 	curve := func(amp bool) (objectives []float64) {
 		cfg := testConfig(arch, 32)
-		cfg.AMP = amp
+		cfg.Precision = precisionOf(amp)
 		tr, src := newTestTrainer(t, nn.Init(arch, 1), cfg), &fixedSource{rows: rows, size: 32}
 		for range 60 {
 			objectives = append(objectives, mustStep(t, tr, src).Objective)

@@ -12,3 +12,16 @@ import (
 type BatchSource interface {
 	Next(ctx context.Context, b *encoding.TrainBatch) error
 }
+
+// Peeker is a BatchSource that can show its next batch before it is taken, so that a
+// device gets it while it works on the step before. What is shown counts as taken,
+// and moves the source's position, by Take alone.
+type Peeker interface {
+	BatchSource
+	// Peek fills b with what Next would give now, and gives a ticket for it. It does
+	// not wait: false says that nothing is ready.
+	Peek(b *encoding.TrainBatch) (ticket uint64, ok bool)
+	// Take takes the batch of a ticket in the place of Next. False: Next would give
+	// another one by now, and nothing was taken.
+	Take(ticket uint64) bool
+}

@@ -74,16 +74,16 @@ func (n *namedTensors) add(name string, data []float32) {
 // tensors lists the trainer's tensors; swa says whether an average is among them.
 func (t *Trainer) tensors(swa [][]float32) *namedTensors {
 	var n namedTensors
-	for i := range t.e.params {
-		n.add("net."+t.e.params[i].spec.Name, t.e.params[i].data)
+	for i, s := range t.specs {
+		n.add("net."+s.Name, t.net.Params[i].Data)
 	}
 	for _, m := range t.opt.Moments() {
-		for i, a := range t.acc {
-			n.add(m.Name+"."+a.spec.Name, m.Data[i])
+		for i, s := range t.trained() {
+			n.add(m.Name+"."+s.Name, m.Data[i])
 		}
 	}
 	for i, data := range swa {
-		n.add("swa."+t.e.params[i].spec.Name, data)
+		n.add("swa."+t.specs[i].Name, data)
 	}
 	return &n
 }
@@ -91,6 +91,9 @@ func (t *Trainer) tensors(swa [][]float32) *namedTensors {
 // save writes the state; a state that is not finite is an error, so that none
 // is ever exported.
 func (t *Trainer) save(w io.Writer) error {
+	if t.pull(true); t.failed != nil {
+		return fmt.Errorf("save trainer state: %w", t.failed)
+	}
 	arch, err := json.Marshal(t.net.Arch)
 	if err != nil {
 		return fmt.Errorf("save trainer state: %w", err)
@@ -140,8 +143,7 @@ func (t *Trainer) load(r io.Reader, version int) error {
 	if err != nil {
 		return err
 	}
-	t.adopt(h, data)
-	return nil
+	return t.adopt(h, data)
 }
 
 // readState reads a whole state; check sees the header before anything of the size
@@ -258,12 +260,10 @@ func readTensors(r io.Reader, entries []tensorEntry) ([][]float32, error) {
 }
 
 // adopt takes over a state that was read whole.
-func (t *Trainer) adopt(h *stateHeader, data [][]float32) {
+func (t *Trainer) adopt(h *stateHeader, data [][]float32) error {
 	t.swa.params, t.swa.n = nil, h.SWACount
 	if h.SWA {
-		for i := range t.e.params {
-			t.swa.params = append(t.swa.params, make([]float32, len(t.e.params[i].data)))
-		}
+		t.swa.reserve(t.paramData())
 	}
 	for i, dst := range t.tensors(t.swa.params).data {
 		copy(dst, data[i])
@@ -272,6 +272,9 @@ func (t *Trainer) adopt(h *stateHeader, data [][]float32) {
 	t.progress = h.Progress
 	if t.scaler.dynamic {
 		t.scaler.scale, t.scaler.good = h.LossScale, h.GoodSteps
+		if h.LossScale == 1 { // of a precision without a loss scale
+			t.scaler = newLossScaler(true)
+		}
 	}
-	t.e.version++
+	return t.backend.push()
 }

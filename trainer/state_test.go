@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/nntest"
 )
 
 // savedState is a trainer after a step and its saved state.
@@ -23,7 +24,7 @@ func savedState(t testing.TB, arch nn.Arch, cfg Config) (*Trainer, []byte) {
 
 // smallArch keeps a state at some kilobytes.
 func smallArch() nn.Arch {
-	a := tinyArch()
+	a := nntest.TinyArch()
 	a.Filters, a.Blocks, a.SERatio, a.MovesLeft = 2, 1, 0, false
 	a.ValueChannels, a.ValueHidden = 1, 2
 	return a

@@ -63,23 +63,6 @@ type sums struct {
 
 func newSums(n int) *sums { return &sums{losses: make([]tally, n), hits: make([]tally, n)} }
 
-// collect adds the measures of the engine's micro-batch, slice by slice.
-func (t *Trainer) collect(s *sums) {
-	for slice := range t.e.numSlices() {
-		for i, term := range t.terms {
-			if term != nil {
-				s.losses[i].merge(&term.tallies[slice])
-				s.hits[i].merge(&term.hits[slice])
-			}
-		}
-		if t.policy != nil {
-			s.entropy.merge(&t.policy.entropy[slice])
-			s.target.merge(&t.policy.target[slice])
-			s.legal.merge(&t.policy.legal[slice])
-		}
-	}
-}
-
 // report turns sums into means.
 func (t *Trainer) report(m *Measures, s *sums) {
 	m.PolicyEntropy, m.PolicyTargetEntropy, m.LegalEntropy = s.entropy.mean(), s.target.mean(), s.legal.mean()

@@ -10,7 +10,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
 // Step takes GradAccumSteps micro-batches from src and changes the weights
@@ -22,41 +21,71 @@ import (
 // row Step returns ErrNonFinite.
 func (t *Trainer) Step(ctx context.Context, src BatchSource) (StepStats, error) {
 	start := time.Now()
+	if t.failed != nil {
+		return StepStats{}, t.failed
+	}
 	stats := StepStats{LR: t.LearningRate(), LossScale: t.scaler.scale}
-	t.e.loadRunning()
-	t.e.lossScale = t.scaler.scale
-	sums := newSums(len(t.terms))
-	objective, taken := 0.0, 0
-	for taken < t.cfg.GradAccumSteps {
+	if err := t.backend.begin(); err != nil {
+		return StepStats{}, err
+	}
+	sums := newSums(len(t.cfg.Losses))
+	taken := 0
+	objective, err := t.backend.run(func() (*encoding.TrainBatch, pass, error) {
+		if taken == t.cfg.GradAccumSteps {
+			return nil, pass{}, t.lookAhead(src)
+		}
 		began := time.Now()
-		err := t.next(ctx, src)
+		staged, err := taken == 0, error(nil)
+		if staged {
+			staged, err = t.takeAhead(src)
+		}
+		if !staged && err == nil {
+			err = t.next(ctx, src)
+		}
 		stats.DataTime += time.Since(began)
 		if errors.Is(err, io.EOF) && taken > 0 {
-			break
+			return nil, pass{}, nil
 		}
 		if err != nil {
-			return StepStats{}, err
+			return nil, pass{}, err
 		}
-		t.e.begin(t.batch, batchStats, true)
-		loss, err := t.g.run()
-		if err != nil {
-			return StepStats{}, err
-		}
-		t.accumulate(taken == 0)
-		t.collect(sums)
-		objective += loss
 		stats.Rows += t.batch.N
 		taken++
+		return t.batch, pass{train: true, first: taken == 1, staged: staged, mode: batchStats, lossScale: t.scaler.scale}, nil
+	}, sums)
+	if err != nil {
+		return StepStats{}, err
 	}
 	stats.ComputeTime = time.Since(start) - stats.DataTime
 	began := time.Now()
-	stats.Objective = objective/float64(taken) + t.prepareGradients(taken, sums)
-	stats.GradNorm = t.gradNorm()
-	err := t.update(&stats)
+	err = t.update(&stats, sums, objective/float64(taken), taken)
 	t.report(&stats.Measures, sums)
 	stats.Step, stats.Samples = t.progress.Step, t.progress.Samples
 	stats.UpdateTime, stats.Time = time.Since(began), time.Since(start)
 	return stats, err
+}
+
+// lookAhead and takeAhead are the device's, if there is one.
+func (t *Trainer) lookAhead(src BatchSource) error {
+	if t.remote == nil {
+		return nil
+	}
+	return t.remote.lookAhead(src)
+}
+
+func (t *Trainer) takeAhead(src BatchSource) (bool, error) {
+	if t.remote == nil {
+		return false, nil
+	}
+	return t.remote.takeAhead(src)
+}
+
+// forgetAhead comes before anything but a step uses the device.
+func (t *Trainer) forgetAhead() error {
+	if t.failed != nil || t.remote == nil {
+		return t.failed
+	}
+	return t.remote.forget()
 }
 
 // next fills the trainer's batch and checks what came.
@@ -71,67 +100,59 @@ func (t *Trainer) next(ctx context.Context, src BatchSource) error {
 		}
 		return fmt.Errorf("next micro-batch: %w", err)
 	}
-	return checkBatch(t.batch, t.cfg.BatchSize)
+	return t.checkBatch(t.batch)
 }
 
-// checkBatch refuses a batch that would make the kernels read outside of it.
-func checkBatch(b *encoding.TrainBatch, capacity int) error {
-	n := b.N
+// checkBatch refuses a micro-batch that would make the kernels read outside of it.
+func (t *Trainer) checkBatch(b *encoding.TrainBatch) (err error) {
 	switch {
-	case n < 1 || n > capacity:
-		return fmt.Errorf("next micro-batch: %d rows, want 1 to %d", n, capacity)
+	case b.N < 1 || b.N > t.cfg.BatchSize:
+		err = fmt.Errorf("%d rows, want 1 to %d", b.N, t.cfg.BatchSize)
+	case b.Kept.Of == nil:
+		err = checkContents(b, b.N)
+	case t.remote == nil:
+		err = errors.New("it names rows, and the CPU keeps none")
+	default:
+		err = t.remote.window.check(b)
+	}
+	if err != nil {
+		return fmt.Errorf("next micro-batch: %w", err)
+	}
+	return nil
+}
+
+// checkContents refuses n rows whose slices do not fit together.
+func checkContents(b *encoding.TrainBatch, n int) error {
+	switch {
 	case len(b.Masks) < n || len(b.Scalars) < n || len(b.Targets) < n || len(b.Weight) < n || len(b.LegalStart) < n+1:
-		return fmt.Errorf("next micro-batch: a slice is shorter than its %d rows", n)
+		return fmt.Errorf("a slice is shorter than its %d rows", n)
 	case b.LegalStart[0] != 0 || int(b.LegalStart[n]) > len(b.Legal) || len(b.Policy) < int(b.LegalStart[n]):
-		return fmt.Errorf("next micro-batch: legal moves and policy do not match the rows")
+		return fmt.Errorf("legal moves and policy do not match the rows")
 	}
+	var seen [(encoding.NumPolicy + 63) / 64]uint64
 	for i := range n {
-		if b.LegalStart[i] > b.LegalStart[i+1] {
-			return fmt.Errorf("next micro-batch: row %d has a negative number of legal moves", i)
+		from, to := b.LegalStart[i], b.LegalStart[i+1]
+		if from > to || int(to) > len(b.Legal) {
+			return fmt.Errorf("row %d has %d legal moves, of %d in all", i, to-from, len(b.Legal))
 		}
-	}
-	for _, p := range b.Legal[:b.LegalStart[n]] {
-		if p >= encoding.NumPolicy {
-			return fmt.Errorf("next micro-batch: policy index %d is not below %d", p, encoding.NumPolicy)
+		clear(seen[:])
+		for _, p := range b.Legal[from:to] {
+			if p >= encoding.NumPolicy {
+				return fmt.Errorf("policy index %d of row %d is not below %d", p, i, encoding.NumPolicy)
+			}
+			if seen[p/64]>>(p%64)&1 != 0 {
+				return fmt.Errorf("row %d has policy index %d twice", i, p)
+			}
+			seen[p/64] |= 1 << (p % 64)
 		}
 	}
 	return nil
 }
 
-// accumulate adds the gradients of the last micro-batch to the step's.
-func (t *Trainer) accumulate(first bool) {
-	t.e.pool.run(len(t.acc), func(i, _ int) {
-		a := t.acc[i]
-		if first {
-			copy(a.sum, a.grad)
-		} else {
-			kernel.Add(a.sum, a.sum, a.grad)
-		}
-	})
-}
-
-// prepareGradients divides the sums by the number of micro-batches and the loss
-// scale and adds the gradient of the L2 losses, whose weighted value it returns.
-func (t *Trainer) prepareGradients(taken int, sums *sums) float64 {
-	factor := float32(1 / (float64(taken) * t.scaler.scale))
-	weight := t.l2Weight()
-	t.e.pool.run(len(t.acc), func(i, _ int) {
-		a := t.acc[i]
-		if factor != 1 {
-			kernel.Scale(a.sum, factor)
-		}
-		if weight > 0 && decays(a.spec) {
-			kernel.Axpy(a.sum, float32(weight), a.data)
-		}
-	})
-	sums.l2 = t.halfSquares()
-	return weight * sums.l2
-}
-
 // l2Weight is the sum of the weights of the configured L2 losses.
-func (t *Trainer) l2Weight() float64 {
+func (c *Config) l2Weight() float64 {
 	w := 0.0
-	for _, l := range t.cfg.Losses {
+	for _, l := range c.Losses {
 		if l.Head == HeadWeights {
 			w += l.Weight
 		}
@@ -139,26 +160,18 @@ func (t *Trainer) l2Weight() float64 {
 	return w
 }
 
-// halfSquares is the L2 loss: half the sum of squares of all weight tensors.
-func (t *Trainer) halfSquares() float64 {
-	return t.e.sumSquares(len(t.e.params), func(i int) []float32 {
-		if p := &t.e.params[i]; decays(p.spec) {
-			return p.data
-		}
-		return nil
-	}) / 2
-}
-
-// gradNorm is the global norm of the step's gradient, before clipping.
-func (t *Trainer) gradNorm() float64 {
-	return math.Sqrt(t.e.sumSquares(len(t.acc), func(i int) []float32 { return t.acc[i].sum }))
-}
-
-// update changes the weights, or skips the step where a number is not finite.
-func (t *Trainer) update(stats *StepStats) error {
-	finite := isFinite(stats.Objective) && isFinite(stats.GradNorm) && t.runningFinite()
-	t.scaler.update(finite)
-	if !finite {
+// update changes the weights after so many micro-batches, or skips the step where
+// a number is not finite. objective is without L2.
+func (t *Trainer) update(stats *StepStats, sums *sums, objective float64, taken int) error {
+	u := update{scale: 1 / (float64(taken) * t.scaler.scale), objective: objective, lr: stats.LR, average: t.swa.due(t.progress.Step + 1)}
+	done, err := t.backend.update(u)
+	if err != nil {
+		return err
+	}
+	sums.l2 = done.halfSquares
+	stats.Objective, stats.GradNorm = objective+t.cfg.l2Weight()*done.halfSquares, done.gradNorm
+	t.scaler.update(done.finite)
+	if !done.finite {
 		stats.Skipped = true
 		t.progress.Skipped++
 		t.progress.Consecutive++
@@ -168,31 +181,14 @@ func (t *Trainer) update(stats *StepStats) error {
 		}
 		return nil
 	}
-	if f := clipFactor(stats.GradNorm, t.cfg.ClipNorm); f != 1 {
-		stats.Clipped = true
-		t.e.pool.run(len(t.acc), func(i, _ int) { kernel.Scale(t.acc[i].sum, float32(f)) })
-	}
-	t.opt.SetLR(stats.LR)
-	if err := t.opt.Step(t.model); err != nil {
-		return err
-	}
-	t.e.storeRunning()
-	t.e.version++
+	stats.Clipped = clipFactor(stats.GradNorm, t.cfg.ClipNorm) != 1
 	t.progress.Step++
 	t.progress.Samples += int64(stats.Rows)
 	t.progress.Consecutive = 0
-	t.swa.observe(t.progress.Step, t.paramData())
-	return nil
-}
-
-// runningFinite says whether the pending running statistics are finite.
-func (t *Trainer) runningFinite() bool {
-	for _, r := range t.e.running {
-		if !isFinite(kernel.SumSquares(r)) {
-			return false
-		}
+	if u.average {
+		t.swa.entered()
 	}
-	return true
+	return nil
 }
 
 func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel/kerneltest"
+	"github.com/chessbrain/chessbrain/nn/nntest"
 )
 
 // TestStress: trainers beside each other, with several workers, take the same
@@ -19,10 +20,10 @@ func TestStress(t *testing.T) {
 		trainers, steps, rows = 2, 2, 50
 	}
 	eachPrecision(t, func(t *testing.T, amp bool) {
-		arch := tinyArch()
+		arch := nntest.TinyArch()
 		run := func(workers int) (*nn.Net, StepStats, error) {
 			cfg := testConfig(arch, rows)
-			cfg.Workers, cfg.AMP = workers, amp
+			cfg.Workers, cfg.Precision = workers, precisionOf(amp)
 			tr, err := New(nn.Init(arch, 3), cfg)
 			if err != nil {
 				return nil, StepStats{}, err

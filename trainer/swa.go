@@ -1,35 +1,52 @@
 package trainer
 
 // swaAverage is the running average of the weights (Izmailov et al. 2018, with
-// lczero-training's bounded memory). It averages the running batch-norm
-// statistics too, which is only a guess at what the averaged weights would see:
-// RefreshSWA measures them.
+// lczero-training's bounded memory): swa = swa*n/(n+1) + model/(n+1), then n =
+// min(MaxAverages, n+1). It averages the running batch-norm statistics too, which
+// is only a guess at what the averaged weights would see: RefreshSWA measures them.
 type swaAverage struct {
 	cfg    SWAConfig
 	params [][]float32 // in the order of the net's parameters; nil before the first average
 	n      float64     // nets that the average holds, at most cfg.MaxAverages
 }
 
-// observe adds the net after step steps where the period asks for it:
-// swa = swa*n/(n+1) + model/(n+1), then n = min(MaxAverages, n+1).
-func (s *swaAverage) observe(step int64, model [][]float32) {
-	if s.cfg.Period == 0 || step%s.cfg.Period != 0 {
+// due says whether the net after step steps enters the average.
+func (s *swaAverage) due(step int64) bool { return s.cfg.Period != 0 && step%s.cfg.Period == 0 }
+
+// shares are the factors of the average and of the net that enters it; keep is 0
+// for the first.
+func (s *swaAverage) shares() (keep, add float32) {
+	if s.n == 0 {
+		return 0, 1
+	}
+	return float32(s.n / (s.n + 1)), float32(1 / (s.n + 1))
+}
+
+// entered counts a net that entered.
+func (s *swaAverage) entered() { s.n = min(float64(s.cfg.MaxAverages), s.n+1) }
+
+// reserve makes room for an average where there is none.
+func (s *swaAverage) reserve(like [][]float32) {
+	if s.params != nil {
 		return
 	}
-	if s.params == nil {
-		s.params = make([][]float32, len(model))
-		for i, p := range model {
-			s.params[i] = append([]float32(nil), p...)
-		}
-		s.n = 1
-		return
+	for _, p := range like {
+		s.params = append(s.params, make([]float32, len(p)))
 	}
-	keep, add := float32(s.n/(s.n+1)), float32(1/(s.n+1))
+}
+
+// take lets model enter the average in memory; entered comes after it.
+func (s *swaAverage) take(model [][]float32) {
+	s.reserve(model)
+	keep, add := s.shares()
 	for i, p := range model {
 		avg := s.params[i]
+		if keep == 0 {
+			copy(avg, p)
+			continue
+		}
 		for j, x := range p {
 			avg[j] = keep*avg[j] + add*x
 		}
 	}
-	s.n = min(float64(s.cfg.MaxAverages), s.n+1)
 }

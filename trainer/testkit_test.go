@@ -9,73 +9,8 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/nntest"
 )
-
-// tinyArch is a net of two blocks that every layer kind is part of. 16 filters
-// take the vector kernels where the machine has them.
-func tinyArch() nn.Arch {
-	a := nn.DefaultArch()
-	a.Filters, a.Blocks = 16, 2
-	a.ValueChannels, a.ValueHidden, a.MLChannels, a.MLHidden = 4, 16, 2, 8
-	return a
-}
-
-// testNet is a net whose batch norm, biases and running statistics are not at
-// their trivial starting values.
-func testNet(a nn.Arch, seed uint64) *nn.Net {
-	net := nn.Init(a, seed)
-	rng := rand.New(rand.NewPCG(seed, 99))
-	for i, s := range nn.Specs(a) {
-		for j := range net.Params[i].Data {
-			p := &net.Params[i].Data[j]
-			switch s.Kind {
-			case nn.Gamma, nn.Var:
-				*p = float32(.7 + .6*rng.Float64())
-			case nn.Bias, nn.Beta, nn.Mean:
-				*p += float32(.2 * rng.NormFloat64())
-			}
-			if s.Name == "moves_left.fc2.bias" {
-				*p += 100 // well above 0: its ReLU lets gradients through
-			}
-		}
-	}
-	return net
-}
-
-// randomRows appends n rows of random planes, legal moves and targets to b.
-// Some policy and value targets are not known, and row weights differ.
-func randomRows(b *encoding.TrainBatch, rng *rand.Rand, n int) {
-	for range n {
-		numLegal := 1 + rng.IntN(40)
-		i := b.Grow(numLegal)
-		for p := range b.Masks[i] {
-			b.Masks[i][p] = rng.Uint64() & rng.Uint64() & rng.Uint64()
-		}
-		b.Scalars[i] = encoding.Scalars{OurOO: uint8(rng.IntN(2)), TheirOOO: uint8(rng.IntN(2)), BlackToMove: uint8(rng.IntN(2)), Rule50: uint8(rng.IntN(100))}
-		perm := rng.Perm(encoding.NumPolicy)
-		sum := float32(0)
-		for j := range numLegal {
-			b.LegalOf(i)[j] = uint16(perm[j])
-			b.PolicyOf(i)[j] = float32(rng.IntN(10))
-			sum += b.PolicyOf(i)[j]
-		}
-		for j := range numLegal {
-			if sum > 0 {
-				b.PolicyOf(i)[j] /= sum
-			}
-		}
-		q := float32(rng.IntN(3) - 1)
-		d := float32(0)
-		if q == 0 {
-			d = 1
-		}
-		b.Targets[i][encoding.TargetResult] = encoding.QDM{Q: q, D: d, M: float32(rng.IntN(150))}
-		if rng.IntN(4) > 0 {
-			b.Targets[i][encoding.TargetRoot] = encoding.QDM{Q: q / 2, D: .25, M: float32(rng.IntN(150))}
-		}
-		b.Weight[i] = float32(.5 + rng.Float64())
-	}
-}
 
 // rowsSource hands out random rows; the same seed gives the same rows.
 type rowsSource struct {
@@ -93,7 +28,7 @@ func (s *rowsSource) Next(_ context.Context, b *encoding.TrainBatch) error {
 		return io.EOF
 	}
 	s.left--
-	randomRows(b, s.rng, s.size)
+	nntest.AppendRows(b, s.rng, s.size)
 	return nil
 }
 

@@ -12,8 +12,18 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/device"
 	"github.com/chessbrain/chessbrain/nn/kernel"
+	"github.com/chessbrain/chessbrain/nn/nntest"
 )
+
+// precisionOf is bf16 with mixed precision.
+func precisionOf(amp bool) device.Precision {
+	if amp {
+		return device.BF16
+	}
+	return device.FP32
+}
 
 // eachPrecision runs f with and, where the active tier has bf16 products, without
 // fp32 products.
@@ -39,12 +49,12 @@ func TestWorkersBitEqual(t *testing.T) {
 }
 
 func checkWorkers(t *testing.T, rows int, amp bool) {
-	arch := tinyArch()
+	arch := nntest.TinyArch()
 	var want *nn.Net
 	var wantStats StepStats
 	for _, workers := range []int{1, 2, 3, 5} {
 		cfg := testConfig(arch, rows)
-		cfg.Workers, cfg.AMP = workers, amp
+		cfg.Workers, cfg.Precision = workers, precisionOf(amp)
 		tr := newTestTrainer(t, nn.Init(arch, 3), cfg)
 		if n := tr.e.maxSlices(); n != 5 {
 			t.Fatalf("%d rows make %d slices", rows, n)
@@ -68,16 +78,16 @@ func checkWorkers(t *testing.T, rows int, amp bool) {
 // TestShortBatch: rows of a batch below the capacity are not mixed with what an
 // earlier, fuller batch left in the buffers.
 func TestShortBatch(t *testing.T) {
-	arch := tinyArch()
+	arch := nntest.TinyArch()
 	b := encoding.NewTrainBatch(5)
 	rng := rand.New(rand.NewPCG(2, 2))
-	randomRows(b, rng, 5)
-	fresh := newTestTrainer(t, testNet(arch, 1), testConfig(arch, 5))
+	nntest.AppendRows(b, rng, 5)
+	fresh := newTestTrainer(t, nntest.Net(arch, 1), testConfig(arch, 5))
 	want, _ := gradients(t, fresh, b, batchStats)
 
-	used := newTestTrainer(t, testNet(arch, 1), testConfig(arch, 40))
+	used := newTestTrainer(t, nntest.Net(arch, 1), testConfig(arch, 40))
 	full := encoding.NewTrainBatch(40)
-	randomRows(full, rng, 40)
+	nntest.AppendRows(full, rng, 40)
 	gradients(t, used, full, batchStats)
 	got, _ := gradients(t, used, b, batchStats)
 	for i, g := range want {
@@ -106,11 +116,11 @@ func relativeDistance(a, b []*accumulator) float64 {
 // rows to 1e-5 when batch norm takes the running statistics. With batch
 // statistics they differ, as the statistics batch is the micro-batch.
 func TestAccumulation(t *testing.T) {
-	arch := tinyArch()
+	arch := nntest.TinyArch()
 	rows := encoding.NewTrainBatch(64)
-	randomRows(rows, rand.New(rand.NewPCG(4, 4)), 64)
+	nntest.AppendRows(rows, rand.New(rand.NewPCG(4, 4)), 64)
 	run := func(size int, mode bnMode) *Trainer {
-		tr := newTestTrainer(t, testNet(arch, 1), testConfig(arch, size))
+		tr := newTestTrainer(t, nntest.Net(arch, 1), testConfig(arch, size))
 		src := &fixedSource{rows: rows, size: size}
 		n := 64 / size
 		for i := range n {
@@ -123,7 +133,7 @@ func TestAccumulation(t *testing.T) {
 			}
 			tr.accumulate(i == 0)
 		}
-		tr.prepareGradients(n, newSums(len(tr.terms)))
+		tr.prepareGradients(1 / float64(n))
 		return tr
 	}
 	whole, parts := run(64, runningStats), run(16, runningStats)
@@ -139,7 +149,7 @@ func TestAccumulation(t *testing.T) {
 // TestAccumulatedStepCounts: a step takes its micro-batches, divides by their
 // number, and a source that ends makes a smaller step.
 func TestAccumulatedStepCounts(t *testing.T) {
-	arch := tinyArch()
+	arch := nntest.TinyArch()
 	cfg := testConfig(arch, 8)
 	cfg.GradAccumSteps = 3
 	tr := newTestTrainer(t, nn.Init(arch, 1), cfg)
@@ -164,10 +174,10 @@ func TestAccumulatedStepCounts(t *testing.T) {
 func TestOverfit(t *testing.T) { eachPrecision(t, checkOverfit) }
 
 func checkOverfit(t *testing.T, amp bool) {
-	arch := tinyArch()
+	arch := nntest.TinyArch()
 	rows := encoding.NewTrainBatch(32)
 	rng := rand.New(rand.NewPCG(9, 9))
-	randomRows(rows, rng, 32)
+	nntest.AppendRows(rows, rng, 32)
 	for i := range rows.N {
 		p := rows.PolicyOf(i)
 		clear(p)
@@ -180,7 +190,7 @@ func checkOverfit(t *testing.T, amp bool) {
 			if optimizer == OptimizerAdamW {
 				cfg.Schedule = ConstantLR(.005)
 			}
-			cfg.ClipNorm, cfg.AMP = 5, amp
+			cfg.ClipNorm, cfg.Precision = 5, precisionOf(amp)
 			// Sharp targets in full, and hardly any L2: everything can be learnt by heart.
 			cfg.Losses = []Loss{
 				{Head: HeadPolicy, Kind: CrossEntropy, Weight: 1, Metric: "policy_loss"},
@@ -211,12 +221,12 @@ func checkOverfit(t *testing.T, amp bool) {
 // TestEvaluate: on the rows trained on, with running statistics equal to the
 // batch's, evaluation finds the losses of the step, and it changes nothing.
 func TestEvaluate(t *testing.T) {
-	arch := tinyArch()
-	net := testNet(arch, 3)
+	arch := nntest.TinyArch()
+	net := nntest.Net(arch, 3)
 	cfg := testConfig(arch, 24)
 	tr := newTestTrainer(t, net, cfg)
 	rows := encoding.NewTrainBatch(40)
-	randomRows(rows, rand.New(rand.NewPCG(1, 2)), 40)
+	nntest.AppendRows(rows, rand.New(rand.NewPCG(1, 2)), 40)
 	got, err := tr.Evaluate(context.Background(), &fixedSource{rows: rows, size: 24}, 40)
 	if err != nil {
 		t.Fatal(err)
@@ -272,11 +282,11 @@ func unknownPolicies(b *encoding.TrainBatch) (n int) {
 func TestResumeBitEqual(t *testing.T) { eachPrecision(t, checkResume) }
 
 func checkResume(t *testing.T, amp bool) {
-	arch := tinyArch()
+	arch := nntest.TinyArch()
 	for _, optimizer := range []string{OptimizerSGD, OptimizerAdamW} {
 		for _, accum := range []int{1, 4} {
 			cfg := testConfig(arch, 16)
-			cfg.Optimizer, cfg.GradAccumSteps, cfg.AMP = optimizer, accum, amp
+			cfg.Optimizer, cfg.GradAccumSteps, cfg.Precision = optimizer, accum, precisionOf(amp)
 			cfg.SWA = SWAConfig{Period: 2, MaxAverages: 3}
 			cfg.Schedule = Schedule{{DurationSteps: []int64{8}, LR: []float64{.01, .001}, Transition: []Transition{Cosine}}}
 			cfg.Warmup = Warmup{Steps: 4}
@@ -319,9 +329,9 @@ func checkResume(t *testing.T, amp bool) {
 // TestNonFinite: NaN in a row weight, or in the net, skips the step; nothing
 // changes, good steps start the count anew, and ten in a row are an error.
 func TestNonFinite(t *testing.T) {
-	arch := tinyArch()
+	arch := nntest.TinyArch()
 	rows := encoding.NewTrainBatch(8)
-	randomRows(rows, rand.New(rand.NewPCG(1, 1)), 8)
+	nntest.AppendRows(rows, rand.New(rand.NewPCG(1, 1)), 8)
 	bad := &fixedSource{rows: rows, size: 8}
 	good := newRowsSource(3, 8, -1)
 	rows.Weight[3] = float32(math.NaN())
@@ -365,7 +375,7 @@ func TestNonFinite(t *testing.T) {
 // TestRefreshSWA: the averaged net gets the statistics that its weights see,
 // and the trainer's own net is not touched.
 func TestRefreshSWA(t *testing.T) {
-	arch := tinyArch()
+	arch := nntest.TinyArch()
 	cfg := testConfig(arch, 16)
 	cfg.SWA = SWAConfig{Period: 1, MaxAverages: 4}
 	tr := newTestTrainer(t, nn.Init(arch, 1), cfg)
@@ -399,11 +409,12 @@ func TestRefreshSWA(t *testing.T) {
 
 // TestBadBatches: a source that breaks its promises is told so.
 func TestBadBatches(t *testing.T) {
-	arch := tinyArch()
+	arch := nntest.TinyArch()
 	for name, spoil := range map[string]func(b *encoding.TrainBatch){
 		"no rows":        func(b *encoding.TrainBatch) { b.Reset() },
 		"too many rows":  func(b *encoding.TrainBatch) { b.Grow(1) },
 		"policy index":   func(b *encoding.TrainBatch) { b.Legal[0] = encoding.NumPolicy },
+		"a move twice":   func(b *encoding.TrainBatch) { b.Legal[1] = b.Legal[0] },
 		"legal start":    func(b *encoding.TrainBatch) { b.LegalStart[1] = -1 },
 		"short policy":   func(b *encoding.TrainBatch) { b.Policy = b.Policy[:0] },
 		"missing target": func(b *encoding.TrainBatch) { b.Targets = b.Targets[:1] },
@@ -411,7 +422,7 @@ func TestBadBatches(t *testing.T) {
 		tr := newTestTrainer(t, nn.Init(arch, 1), testConfig(arch, 4))
 		before := tr.Net()
 		_, err := tr.Step(context.Background(), sourceFunc(func(b *encoding.TrainBatch) {
-			randomRows(b, rand.New(rand.NewPCG(1, 1)), 4)
+			nntest.AppendRows(b, rand.New(rand.NewPCG(1, 1)), 4)
 			spoil(b)
 		}))
 		if err == nil {

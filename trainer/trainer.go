@@ -3,31 +3,30 @@ package trainer
 import (
 	"fmt"
 
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
-
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/device"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
 // Trainer owns a net's master weights and everything that decides the next
-// step. It is used by one goroutine at a time; Close ends its worker pool.
+// step. It is used by one goroutine at a time; Close ends its worker pool, or
+// gives its device back.
 type Trainer struct {
+	*host          // nil where a device trains
+	remote *remote // nil where the CPU trains
+
+	backend  backend
 	cfg      Config
-	net      *nn.Net // master weights; the engine and the graph share its memory
-	e        *engine
-	g        *graph
-	terms    []*term // in the order of cfg.Losses, nil for L2
-	policy   *policyHead
-	opt      Optimizer
-	model    []gorgonia.ValueGrad // trained parameters, in the order of Specs
-	acc      []*accumulator       // the same
+	specs    []nn.ParamSpec // of the net
+	net      *nn.Net        // master weights
+	opt      Optimizer      // its moments, of the trained parameters; where a device trains it never steps
 	swa      swaAverage
 	scaler   lossScaler
 	batch    *encoding.TrainBatch
 	progress progress
 	warnings []string
+	failed   error // of a copy from the device, to be told by the next call that can
 }
 
 // progress counts what has been done; it is part of the state.
@@ -38,20 +37,9 @@ type progress struct {
 	Consecutive int64 `json:"consecutive"` // of those, the ones since the last good step
 }
 
-// accumulator is a trained parameter and the sum of its gradients over the
-// micro-batches of a step. It is a gorgonia.ValueGrad.
-type accumulator struct {
-	*param
-	sum          []float32
-	value, total *tensor.Dense
-}
-
-func (a *accumulator) Value() gorgonia.Value         { return a.value }
-func (a *accumulator) Grad() (gorgonia.Value, error) { return a.total, nil }
-
-// New returns a trainer of a copy of net. Errors wrap ErrConfig where the
-// configuration is wrong or does not fit the net. Adjust DefaultLosses with
-// LossesFor first. Call Close when done.
+// New returns a trainer of a copy of net, on the CPU or on the device that cfg
+// opens. Errors wrap ErrConfig where the configuration is wrong or does not fit
+// the net. Adjust DefaultLosses with LossesFor first. Call Close when done.
 func New(net *nn.Net, cfg Config) (*Trainer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -62,94 +50,65 @@ func New(net *nn.Net, cfg Config) (*Trainer, error) {
 	if err := cfg.checkNet(net.Arch); err != nil {
 		return nil, err
 	}
-	t := &Trainer{cfg: cfg, net: net.Clone(), scaler: newLossScaler(false), batch: encoding.NewTrainBatch(cfg.BatchSize)}
+	t := &Trainer{cfg: cfg, specs: nn.Specs(net.Arch), net: net.Clone(), batch: encoding.NewTrainBatch(cfg.BatchSize)}
 	t.swa.cfg = cfg.SWA
+	t.scaler = newLossScaler(cfg.Device != nil && cfg.Precision == device.FP16)
+	if cfg.Device != nil {
+		r, err := newRemote(t)
+		if err != nil {
+			return nil, err
+		}
+		t.remote, t.backend = r, r
+		return t, nil
+	}
 	precision := kernel.FP32
-	if cfg.AMP && kernel.HasBF16() {
+	if cfg.Precision == device.BF16 && kernel.HasBF16() {
 		precision = kernel.BF16
 	}
-	t.e = newEngine(t.net, cfg.BatchSize, cfg.numWorkers(), cfg.BNMomentum, precision)
-	if err := t.build(); err != nil {
-		t.e.pool.close()
+	h, err := newHost(t, precision)
+	if err != nil {
 		return nil, err
 	}
-	if cfg.AMP && !kernel.HasBF16() {
-		t.warnings = append(t.warnings, "--amp: this CPU has no bf16 products (AVX512_BF16 or AMX); training runs in fp32")
+	t.host, t.backend, t.opt = h, h, h.opt
+	if cfg.Precision != device.FP32 && precision == kernel.FP32 {
+		t.warnings = append(t.warnings, cpuLacks(cfg.Precision))
 	}
 	return t, nil
 }
 
-// build makes the layers, the graph and the optimizer.
-func (t *Trainer) build() error {
-	layers := []towerLayer{newInputLayer(t.e)}
-	for i := range t.net.Arch.Blocks {
-		layers = append(layers, newBlockLayer(t.e, i))
+// cpuLacks says what becomes of a precision that the CPU does not have.
+func cpuLacks(p device.Precision) string {
+	if p == device.FP16 {
+		return "--amp fp16: the CPU has no fp16 products; training runs in fp32 (take --amp bf16, or a device)"
 	}
-	g, err := newGraph(t.e, layers, t.buildHeads())
-	if err != nil {
-		return err
-	}
-	t.g = g
+	return "--amp: this CPU has no bf16 products (AVX512_BF16 or AMX); training runs in fp32"
+}
+
+// newOptimizer makes the optimizer of the trained parameters.
+func (t *Trainer) newOptimizer(workers Workers) Optimizer {
 	var sizes []int
 	var decay []bool
-	for i := range t.e.params {
-		p := &t.e.params[i]
-		if p.grad == nil {
-			continue
+	for _, s := range t.specs {
+		if s.Kind.Trained() {
+			sizes, decay = append(sizes, s.Len()), append(decay, decays(s))
 		}
-		sum := make([]float32, len(p.data))
-		a := &accumulator{param: p, sum: sum,
-			value: tensor.New(tensor.WithShape(p.spec.Shape...), tensor.WithBacking(p.data)),
-			total: tensor.New(tensor.WithShape(p.spec.Shape...), tensor.WithBacking(sum))}
-		t.acc, t.model = append(t.acc, a), append(t.model, a)
-		sizes, decay = append(sizes, len(sum)), append(decay, decays(p.spec))
 	}
-	t.opt = NewOptimizer(&t.cfg, sizes, decay, t.e.pool.run)
-	return nil
+	return NewOptimizer(&t.cfg, sizes, decay, workers)
 }
 
-// buildHeads makes the heads that have losses and fills terms.
-func (t *Trainer) buildHeads() []headLayer {
-	byHead := map[Head][]Loss{}
-	for _, l := range t.cfg.Losses {
-		byHead[l.Head] = append(byHead[l.Head], l)
-	}
-	var heads []headLayer
-	terms := map[Head][]*term{}
-	if l := byHead[HeadPolicy]; l != nil {
-		t.policy = newPolicyHead(t.e, l)
-		heads, terms[HeadPolicy] = append(heads, t.policy), t.policy.terms
-	}
-	if l := byHead[HeadValue]; l != nil {
-		loss := wdlRowLoss
-		if valueKind(t.net.Arch) == MSE {
-			loss = scalarRowLoss
+// trained lists the specs of the trained parameters, in the order of moments.
+func (t *Trainer) trained() (specs []nn.ParamSpec) {
+	for _, s := range t.specs {
+		if s.Kind.Trained() {
+			specs = append(specs, s)
 		}
-		h := newScalarHead(t.e, string(HeadValue), l, loss)
-		heads, terms[HeadValue] = append(heads, h), h.terms
 	}
-	if l := byHead[HeadMovesLeft]; l != nil {
-		h := newScalarHead(t.e, string(HeadMovesLeft), l, func(dz, z []float32, q encoding.QDM, scale float32) (rowLoss, bool) {
-			return movesLeftRowLoss(dz, z, q, scale), false
-		})
-		heads, terms[HeadMovesLeft] = append(heads, h), h.terms
-	}
-	for _, l := range t.cfg.Losses {
-		if l.Head == HeadWeights {
-			t.terms = append(t.terms, nil)
-			continue
-		}
-		t.terms = append(t.terms, terms[l.Head][0])
-		terms[l.Head] = terms[l.Head][1:]
-	}
-	return heads
+	return specs
 }
 
-// Close ends the worker pool. The trainer must not be used afterwards.
-func (t *Trainer) Close() error {
-	t.e.pool.close()
-	return t.g.close()
-}
+// Close ends the worker pool, or closes the device's trainer. The trainer must
+// not be used afterwards.
+func (t *Trainer) Close() error { return t.backend.close() }
 
 // Warnings are what the user should be told once about this device.
 func (t *Trainer) Warnings() []string { return t.warnings }
@@ -167,14 +126,26 @@ func (t *Trainer) LearningRate() float64 {
 	return t.cfg.Schedule.At(p.Step) * t.cfg.Warmup.Factor(p.Step, p.Samples)
 }
 
-// Net returns a copy of the weights for producers and exporters.
-func (t *Trainer) Net() *nn.Net { return t.net.Clone() }
+// Net returns a copy of the weights for producers and exporters. Where they cannot
+// be had from the device they are those of an earlier step, and the next Step,
+// Evaluate or save returns that error.
+func (t *Trainer) Net() *nn.Net {
+	t.pull(false)
+	return t.net.Clone()
+}
+
+// pull brings the memory up to date and keeps an error for check.
+func (t *Trainer) pull(all bool) {
+	if t.failed == nil {
+		t.failed = t.backend.pull(all)
+	}
+}
 
 // paramData lists the memory of all parameters in the order of Specs.
 func (t *Trainer) paramData() [][]float32 {
-	d := make([][]float32, len(t.e.params))
+	d := make([][]float32, len(t.net.Params))
 	for i := range d {
-		d[i] = t.e.params[i].data
+		d[i] = t.net.Params[i].Data
 	}
 	return d
 }

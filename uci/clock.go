@@ -4,9 +4,9 @@ import "time"
 
 // How a clock is spent.
 const (
-	movesAhead = 30  // that a clock without movestogo is spread over
-	maxAhead   = 50  // the same, at most, with movestogo
-	movesKept  = 100 // for which the overhead is kept back, on a clock without movestogo
+	movesAhead = 30 // that a clock without movestogo is spread over
+	maxAhead   = 50 // the same, at most, with movestogo
+	movesKept  = 70 // for which the overhead is kept back, on a clock without movestogo
 	maxToGo    = 1000
 	stretch    = 3 // times the usual time for a move that is not clear
 )
@@ -26,8 +26,10 @@ type budget struct {
 // budget spreads the clock over the moves to come, each of which loses the
 // overhead beside its thinking and gains the increment. As long as moves lose no
 // more than that and answers come in time, the clock does not run out: the
-// overhead of all moves up to the next time control, or of the next 100, is never
-// spent on thinking, and of what is left 5 % stay.
+// overhead of all moves up to the next time control, or of the next 70, is never
+// spent on thinking, and of what is left 5 % stay. 70 are a balance: with a lag of
+// 50 ms, 5 s last for 100 moves that are all played at once, or for 80 of which the
+// first are thought about.
 func (c clock) budget(overhead time.Duration) budget {
 	most := (c.left - overhead) * 19 / 20
 	if most <= 0 {

@@ -20,14 +20,15 @@ func TestBudget(t *testing.T) {
 		clock      clock
 		soft, hard time.Duration
 	}{
-		{clock{left: 65050 * ms}, 2 * s, 6 * s},                                // (65.05 - 0.05 - 100*0.05) / 30
+		{clock{left: 63550 * ms}, 2 * s, 6 * s},                                // (63.55 - 0.05 - 70*0.05) / 30
 		{clock{left: 60050 * ms, increment: 50 * ms}, 2 * s, 6 * s},            // the increment pays the overhead
 		{clock{left: 2050 * ms, increment: 1050 * ms}, 1033333333, 1466666666}, // 2 s and 29 gains of 1 s; 1.9 s at most
 		{clock{left: 1050 * ms, increment: 5 * s}, 950 * ms, 950 * ms},         // all but the overhead and 5 %
 		{clock{left: 1050 * ms, movesToGo: 1}, 950 * ms, 950 * ms},             // the last move before the time control
 		{clock{left: 1100 * ms, movesToGo: 2}, 500 * ms, 748750 * time.Microsecond},
 		{clock{left: 12050 * ms, movesToGo: 41}, 10 * s / 41, 30 * s / 41}, // 40 moves' overhead is 2 s
-		{clock{left: 5050 * ms}, 0, 0},                                     // the overhead of 100 moves
+		{clock{left: 5050 * ms}, 50 * ms, 150 * ms},
+		{clock{left: 3550 * ms}, 0, 0}, // the overhead of 70 moves
 		{clock{left: 50 * ms}, 0, 0},
 		{clock{left: -s}, 0, 0},
 		{clock{left: -s, increment: 100 * s}, 0, 0},
@@ -48,14 +49,14 @@ func TestBudget(t *testing.T) {
 }
 
 // TestBudgetKeepsTheClock plays clocks at random to the hard limit on every move,
-// with all of the overhead lost: they last to the time control, or 100 moves.
+// with all of the overhead lost: they last to the time control, or 70 moves.
 func TestBudgetKeepsTheClock(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for range 3000 {
 		overhead := time.Duration(rng.IntN(200)) * time.Millisecond
-		c := clock{left: 101*overhead + time.Duration(rng.ExpFloat64()*float64(time.Minute))}
-		moves := 100
+		c := clock{left: 71*overhead + time.Duration(rng.ExpFloat64()*float64(time.Minute))}
+		moves := 70
 		switch rng.IntN(3) {
 		case 0:
 			c.increment = time.Duration(rng.IntN(3000)) * time.Millisecond
@@ -75,6 +76,24 @@ func TestBudgetKeepsTheClock(t *testing.T) {
 			now.left += c.increment
 			now.movesToGo = max(0, now.movesToGo-1)
 		}
+	}
+}
+
+// TestFiveSeconds: a game of 5 s is thought about, and yet its clock lasts 80 moves
+// of which each takes its hard limit and loses all of the overhead.
+func TestFiveSeconds(t *testing.T) {
+	c, thought := clock{left: 5 * time.Second}, 0
+	for k := range 80 {
+		b := c.budget(testOverhead)
+		if b.soft > 0 {
+			thought++
+		}
+		if c.left -= b.hard + testOverhead; c.left < 0 {
+			t.Fatalf("lost at move %d, after %d that were thought about", k+1, thought)
+		}
+	}
+	if thought < 10 {
+		t.Errorf("only %d moves were thought about", thought)
 	}
 }
 
@@ -136,7 +155,7 @@ func TestTime(t *testing.T) {
 	}{
 		{"startpos", "go movetime 1000", 940 * ms, 950 * ms},
 		{"startpos", "go movetime 1", 10 * ms, 10 * ms}, // the root is evaluated
-		{"startpos", "go wtime 65050 btime 1000", 20 * ms, 6 * time.Second},
+		{"startpos", "go wtime 63550 btime 1000", 20 * ms, 6 * time.Second},
 		{"startpos moves e2e4", "go wtime 60000 btime 3000 binc 400", 20 * ms, 1380 * ms},
 		{"startpos", "go wtime 12050 movestogo 41", 20 * ms, 740 * ms},
 		{"startpos", "go wtime 1 btime 1", 10 * ms, 10 * ms},
@@ -167,7 +186,7 @@ func TestAnalyseMode(t *testing.T) {
 		g.send("setoption name UCI_AnalyseMode value true", "isready")
 		g.expect("readyok")
 		began := time.Now()
-		g.bestMove("position fen k7/8/8/8/8/8/1r5P/K7 w - - 0 1", "go wtime 65050")
+		g.bestMove("position fen k7/8/8/8/8/8/1r5P/K7 w - - 0 1", "go wtime 63550")
 		if got := time.Since(began); got < 1980*time.Millisecond || got > 2020*time.Millisecond {
 			t.Errorf("took %s, want 2s", got)
 		}
@@ -187,6 +206,7 @@ func TestNeverLosesOnTime(t *testing.T) {
 		each            time.Duration
 	}{
 		{20 * time.Second, 0, 0, 10 * time.Millisecond},
+		{5 * time.Second, 0, 0, 10 * time.Millisecond},
 		{time.Second, 100 * time.Millisecond, 0, 5 * time.Millisecond},
 		{5 * time.Second, 50 * time.Millisecond, 0, 15 * time.Millisecond},
 		{10 * time.Second, 0, 20, 30 * time.Millisecond},
@@ -229,7 +249,7 @@ func TestNeverLosesOnTime(t *testing.T) {
 // TestHardLimit cancels an evaluation that hangs.
 func TestHardLimit(t *testing.T) {
 	for command, want := range map[string]time.Duration{
-		"go movetime 1000": 950 * time.Millisecond, "go wtime 65050": 6 * time.Second,
+		"go movetime 1000": 950 * time.Millisecond, "go wtime 63550": 6 * time.Second,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			g := play(t.Context(), t, &hanging{entered: make(chan struct{}, 1)})
@@ -256,12 +276,12 @@ func TestPonder(t *testing.T) {
 		position, command, release string
 		low, high                  time.Duration // from the release on
 	}{
-		{start, "go ponder wtime 65050", "ponderhit", 0, 6 * time.Second},
+		{start, "go ponder wtime 63550", "ponderhit", 0, 6 * time.Second},
 		{start, "go ponder movetime 1000", "ponderhit", 940 * time.Millisecond, 950 * time.Millisecond},
-		{start, "go ponder wtime 65050", "stop", 0, 10 * time.Millisecond},
+		{start, "go ponder wtime 63550", "stop", 0, 10 * time.Millisecond},
 		{start, "go ponder", "ponderhit", 0, 10 * time.Millisecond},
 		{start, "go ponder nodes 20", "ponderhit", 0, 0},
-		{mate, "go ponder wtime 65050", "ponderhit", 0, 0},
+		{mate, "go ponder wtime 63550", "ponderhit", 0, 0},
 		{mate, "ponderhit\ngo infinite\nponderhit", "stop", 0, 0},
 		{"position fen k7/2Q5/1K6/8/8/8/8/8 b - - 0 1", "go infinite", "stop", 0, 0}, // stalemate
 		{"position fen 8/8/8/8/8/2k5/8/K1N5 w - - 0 1", "go ponder", "ponderhit", 0, 0},

@@ -19,4 +19,5 @@
 // One goroutine reads commands and one, while a search runs, thinks; a command
 // that touches the search ends it first and waits for its bestmove. An infinite
 // search sends its move after stop only, one that ponders after ponderhit or stop.
+// The end of the input stops these two and lets any other finish.
 package uci

@@ -21,11 +21,16 @@ type Engine struct {
 	Net    mcts.Evaluator // the net that plays; used by one goroutine at a time
 	Search mcts.Config    // its Simulations are the nodes of a plain "go"
 
+	// Warm makes Net ready, which may take seconds; it is called once, before the first
+	// readyok or search. nil = there is nothing to do.
+	Warm func() error
+
 	// Another returns one more evaluator of the same net, for one more thread;
 	// nil = there is one thread.
 	Another func() mcts.Evaluator
 
 	settings settings
+	warmed   bool
 	out      *bufio.Writer
 	outMu    sync.Mutex
 	line     *chess.History // the position that go thinks about
@@ -45,8 +50,10 @@ type Engine struct {
 }
 
 // Serve reads commands until quit, the end of in, or ctx's end. A search under
-// way is then stopped and its move sent. After quit or ctx's end one goroutine
-// may still hang in a Read of in; it ends with that call.
+// way is then stopped and its move sent; at the end of in, where nobody can stop
+// it any more, one that has limits is let finish, so that commands can be piped
+// in. After quit or ctx's end one goroutine may still hang in a Read of in; it
+// ends with that call.
 func (e *Engine) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -63,6 +70,7 @@ func (e *Engine) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 			return nil
 		case i, open := <-inputs:
 			if !open {
+				e.finish()
 				return <-failed
 			}
 			if i.tooLong {
@@ -156,6 +164,12 @@ func (e *Engine) prepare() {
 	if e.search != nil {
 		return
 	}
+	if e.Warm != nil && !e.warmed {
+		e.warmed = true
+		if err := e.Warm(); err != nil {
+			e.fault(err)
+		}
+	}
 	s := &e.settings
 	if e.cache == nil {
 		e.cache = mcts.NewCache(s.cachePositions)
@@ -190,6 +204,13 @@ func (e *Engine) say(format string, args ...any) {
 
 // fault tells the GUI what was wrong.
 func (e *Engine) fault(err error) { e.say("info string error: %v", err) }
+
+// finish waits for a search under way that ends without a word from the GUI.
+func (e *Engine) finish() {
+	if e.cancel != nil && e.span.running() {
+		e.wait.Wait()
+	}
+}
 
 // stop ends a search under way and waits until its move is sent.
 func (e *Engine) stop() {

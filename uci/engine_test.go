@@ -2,6 +2,7 @@ package uci
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -241,6 +242,71 @@ func TestEnd(t *testing.T) {
 	g.in.CloseWithError(io.ErrUnexpectedEOF)
 	if err := <-g.done; err != io.ErrUnexpectedEOF {
 		t.Errorf("Serve returned %v, want the reader's error", err)
+	}
+}
+
+// TestPipedCommands ends the input right after go: what has limits is let finish,
+// unless the context ends.
+func TestPipedCommands(t *testing.T) {
+	g := play(t.Context(), t, &mcts.HashEvaluator{})
+	g.send("go nodes 3000")
+	g.in.Close()
+	if _, before := g.expect("bestmove"); numberIn(t, before[len(before)-1], "nodes") != 3001 {
+		t.Errorf("a search of 3000 nodes ended with %q", before)
+	}
+	g = play(t.Context(), t, &mcts.HashEvaluator{})
+	g.send("go perft 4")
+	g.in.Close()
+	g.expect("Nodes searched: 197281")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	net := &hanging{entered: make(chan struct{}, 100)}
+	g = play(ctx, t, net)
+	g.send("go nodes 3000")
+	<-net.entered
+	g.in.Close()
+	cancel()
+	g.expect("bestmove")
+	if err := <-g.done; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWarm: uciok does not wait for the net, readyok does, and it is made ready once.
+func TestWarm(t *testing.T) {
+	for _, broken := range []bool{false, true} {
+		started, done := make(chan struct{}), make(chan struct{})
+		calls := 0
+		e := &Engine{Name: "test", Net: &mcts.HashEvaluator{}, Search: mcts.DefaultConfig(), Warm: func() error {
+			calls++
+			close(started)
+			<-done
+			if broken {
+				return errors.New("the net is cold")
+			}
+			return nil
+		}}
+		if err := e.Set("Hash", "1"); err != nil {
+			t.Fatal(err)
+		}
+		g := playEngine(t.Context(), t, e)
+		g.send("uci")
+		g.expect("uciok")
+		g.send("isready")
+		<-started
+		if len(g.lines) > 0 {
+			t.Errorf("said before the net was ready: %q", <-g.lines)
+		}
+		close(done)
+		if _, before := g.expect("readyok"); slices.Contains(before, "info string error: the net is cold") != broken {
+			t.Errorf("broken %v: %q", broken, before)
+		}
+		g.bestMove("position startpos moves e2e4", "go nodes 10")
+		g.bestMove("setoption name Hash value 2", "isready", "position startpos", "go nodes 10")
+		g.in.Close()
+		if err := <-g.done; err != nil || calls != 1 {
+			t.Errorf("made ready %d times, %v", calls, err)
+		}
 	}
 }
 

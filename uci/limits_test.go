@@ -91,7 +91,7 @@ func FuzzCommands(f *testing.F) {
 		if err := e.Set("Hash", "1"); err != nil {
 			t.Fatal(err)
 		}
-		if err := e.Serve(t.Context(), strings.NewReader("isready\n"+text), &out); err != nil {
+		if err := e.Serve(t.Context(), strings.NewReader("isready\n"+text+"\nquit\n"), &out); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.HasPrefix(out.String(), "readyok\n") {

@@ -10,6 +10,7 @@ import (
 	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/loop"
+	"github.com/chessbrain/chessbrain/monitor"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -26,7 +27,7 @@ func (c *checker) run(root string) {
 	c.configs(filepath.Join(root, "config-history"))
 	entries := c.journal(dir.JournalFile())
 	if err == nil {
-		c.report.note("job %s, %d starts, last with %s", info.Job, info.Starts, info.Program)
+		c.report.note("job %s, %s, last with %s", info.Job, monitor.Count(info.Starts, "start"), info.Program)
 	}
 	c.tree(root)
 	for _, other := range c.elsewhere(dir) {

@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/bench"
+	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/loop"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
@@ -86,4 +88,60 @@ func yesNo(b bool) string {
 		return "yes"
 	}
 	return "no"
+}
+
+// bindPlayDevice adds --device to such a command, and --precision where it is left to
+// choose. playDevice reads them.
+func bindPlayDevice(c *cobra.Command, device *string, usual string, precision *string) {
+	f := c.Flags()
+	f.StringVar(device, "device", usual, "where nets are evaluated: cpu, cuda, cuda:N, or auto = the first GPU where there is one")
+	if precision != nil {
+		f.StringVar(precision, "precision", autoName, "of the convolutions' products: auto (bf16 where the device has it), fp32 or bf16; on a GPU fp16, too")
+	}
+}
+
+// deviceFlags is --device of a command that does not take it from a configuration's
+// flags: where nets are evaluated.
+func deviceFlags(name string) (*config.FlagSet, error) {
+	flags := config.NewFlagSet(config.GroupGate)
+	return flags, flags.Lookup("device").Set(name)
+}
+
+// playDevice is the configuration of a command that has no other, for nets that play
+// on a device in a precision. The plain program becomes the GPU program for it.
+func playDevice(c *cobra.Command, name, precision string) (*config.Config, error) {
+	flags, err := deviceFlags(name)
+	if err != nil {
+		return nil, err
+	}
+	e, err := config.Resolve(config.Input{Flags: flags})
+	if err != nil {
+		return nil, err
+	}
+	if err := settleDevices(e, false); err != nil {
+		return nil, err
+	}
+	cfg, p := e.Config, config.SelfPlay_AUTO
+	switch device, _ := loop.DescribePlayers(cfg); {
+	case device == "cpu":
+		k, err := precisionOf(c, precision)
+		if err != nil {
+			return nil, err
+		}
+		if p = config.SelfPlay_FP32; k == kernel.BF16 {
+			p = config.SelfPlay_BF16
+		}
+	default:
+		word, ok := config.SelfPlay_Precision_value[strings.ToUpper(precision)]
+		if !ok {
+			return nil, usagef("--precision %s: want auto, fp32, bf16 or fp16", precision)
+		}
+		p = config.SelfPlay_Precision(word)
+		cfg.Selfplay.Precision = &p
+		if _, used := loop.DescribePlayers(cfg); p != config.SelfPlay_AUTO && !strings.EqualFold(used, p.String()) {
+			fmt.Fprintf(c.ErrOrStderr(), "chessbrain: --precision %s: %s has no such products: computing in %s\n", precision, device, used)
+		}
+	}
+	cfg.Selfplay.Precision = &p
+	return cfg, nil
 }

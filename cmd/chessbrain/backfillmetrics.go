@@ -78,7 +78,7 @@ func (o *backfillOptions) measure(c *cobra.Command) error {
 	if o.json {
 		err = json.NewEncoder(out).Encode(r)
 	} else {
-		_, err = fmt.Fprintf(out, "%d checkpoints: %d events written, %d were there -> %s\n", r.Checkpoints, r.Written, r.There, r.Out)
+		_, err = fmt.Fprintf(out, "%s: %s written, %d there before -> %s\n", monitor.Count(r.Checkpoints, "checkpoint"), monitor.Count(r.Written, "event"), r.There, r.Out)
 	}
 	if err == nil && len(r.Problems) > 0 {
 		err = corruptData{fmt.Errorf("%d things could not be read; the rest was measured", len(r.Problems))}

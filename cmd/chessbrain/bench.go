@@ -24,21 +24,35 @@ const (
 
 func newBench() *cobra.Command {
 	var duration time.Duration
+	d := &benchDevice{}
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure this machine: search, kernels, inference, training, self-play, loader, plugins",
 		Long: `Without a sub-command: the search signature, and the speed of the search, the
 kernels, inference and a training step of a 64x6 net at batch 64, all in one run.
 
+With --device cuda: evaluations, training steps and self-play of nets on a GPU, with
+the share of its peak and of the time in which it works; with --check every kind of
+kernel, gradient and training step against the CPU.
+
 Each figure is the best of many short runs, because other processes only ever make
 a run slower. Games (bench search, bench selfplay) are measured otherwise: see there.
 ` + nominalNote + `.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if d.name != "cpu" {
+				return asUsage(d.run(c, duration))
+			}
+			for _, name := range []string{"net", "precision", "json", "check"} {
+				if c.Flags().Changed(name) {
+					return usagef("--%s has no meaning without --device cuda; see %s infer, train and selfplay", name, c.CommandPath())
+				}
+			}
 			return asUsage(benchAll(c.OutOrStdout(), duration))
 		},
 	}
 	c.Flags().DurationVar(&duration, "duration", 500*time.Millisecond, "time of each measurement, about (a kernel: a quarter)")
+	d.bind(c)
 	c.AddCommand(newBenchKernels(), newBenchInfer(), newBenchTrain(), newBenchSearch(), newBenchSelfplay(), newBenchPrecision(), newBenchLoader(), newBenchPlugins())
 	return c
 }

@@ -56,6 +56,9 @@ win over the files, as with chessbrain train.`,
 
 // runDaemon serves stdin until it ends.
 func runDaemon(c *cobra.Command, s *session, plain bool) error {
+	// Only before the first command is read can this become the GPU program. A fault of
+	// the configuration is told when it is to be trained with.
+	_ = s.resolve(c)
 	ctx, stop := interruptible(c.Context())
 	defer stop()
 	defer keepWithoutReader()()
@@ -63,6 +66,7 @@ func runDaemon(c *cobra.Command, s *session, plain bool) error {
 		Log: slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)),
 		Prepare: func(file string) (*daemon.Training, error) {
 			one := *s // each training has its own file, log and display
+			one.stays = true
 			one.file = file
 			return prepareTraining(c, &one)
 		},

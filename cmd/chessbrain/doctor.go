@@ -14,7 +14,9 @@ import (
 
 	"github.com/chessbrain/chessbrain/bench"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/loop"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
@@ -75,11 +77,32 @@ func diagnose(out io.Writer) error {
 		say("", "%s in %s: %.0f evaluations/s a core, about %.1f self-play positions/s a core at 32 simulations",
 			arch, precision, speed, speed/32)
 	}
-	say("devices", "cpu; this build has no CUDA backend")
+	for i, line := range devices() {
+		say([]string{"devices", ""}[min(i, 1)], "%s", line)
+	}
 	for _, m := range missing() {
 		say("missing", "%s", m)
 	}
 	return w.Flush()
+}
+
+// devices says where this program can compute, and why not on a GPU.
+func devices() []string {
+	lines := []string{"cpu"}
+	ok, found := driver.Available()
+	switch {
+	case loop.CUDABuild:
+		lines = append(lines, loop.DescribeGPUs()...)
+	case !ok:
+		lines = append(lines, "no GPU: "+found)
+	default:
+		path, reason := searchGPU().find()
+		if path == "" {
+			return append(lines, "a GPU is not used: "+reason+" (found "+found+")")
+		}
+		lines = append(lines, fmt.Sprintf("GPUs: %s; --device auto and cuda start %s, whose doctor names them", found, path))
+	}
+	return lines
 }
 
 // bf16Text says whether the tier in use multiplies bfloat16 numbers.

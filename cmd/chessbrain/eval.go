@@ -13,6 +13,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/loop/tools"
+	"github.com/chessbrain/chessbrain/monitor"
 )
 
 // evalOptions are the flags of eval.
@@ -43,7 +44,7 @@ rows are taken. Rows of a shuffle are those held out for validation; a loader ne
 for reading, json (an object a line), or npz (numpy: inputs [N,112,8,8], policy_target
 [N,1858] with -1 where a move is not legal, value_targets [N,6,3] = Q, D, M of result,
 root, best, played, orig, st, weight, and the net's policy, wdl, moves_left). The
-answers of a dump are computed in fp32.`,
+answers of a dump are computed in fp32, on the device that the configuration trains on.`,
 		Example: `  chessbrain eval --run-dir runs/a --weights swa
   chessbrain eval --net se32x2.pb.gz --data training-1.tar --batches 4 --batch-size 256 --dump npz --dump-file rows.npz`,
 		Args: noArgs,
@@ -100,6 +101,7 @@ func (o *evalOptions) run(c *cobra.Command) (err error) {
 		if dump, err = tools.NewDump(ctx, s); err != nil {
 			return err
 		}
+		defer closeAfter(&err, dump)
 		opt.Keep = dump.Keep
 	}
 	r, err := tools.Eval(ctx, s, rows, opt)
@@ -124,9 +126,9 @@ func (o *evalOptions) run(c *cobra.Command) (err error) {
 
 // writeResult prints losses for a person.
 func writeResult(out io.Writer, r *tools.Result) error {
-	fmt.Fprintf(out, "%s (%s weights, net %.12s) on %d rows of %s", r.Net, r.Weights, r.NetID, r.Rows, r.Data)
+	fmt.Fprintf(out, "%s (%s weights, net %.12s) on %s of %s", r.Net, r.Weights, r.NetID, monitor.Count(r.Rows, "row"), r.Data)
 	if r.Games > 0 {
-		fmt.Fprintf(out, " (%d games)", r.Games)
+		fmt.Fprintf(out, " (%s)", monitor.Count(r.Games, "game"))
 	}
 	fmt.Fprintln(out)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

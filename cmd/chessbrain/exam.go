@@ -14,13 +14,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/exam"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/loop"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/nn/cpu"
-	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
 func newExam() *cobra.Command {
@@ -86,8 +85,9 @@ type examOptions struct {
 	seed      uint64
 	untrained bool
 	json      bool
+	device    string
 	precision string
-	products  kernel.Precision // what precision means here
+	players   *config.Config // what device and precision mean here
 }
 
 // validate says which flag is out of range.
@@ -117,7 +117,7 @@ func newExamMeasure() *cobra.Command {
 				return err
 			}
 			var err error
-			if o.products, err = precisionOf(c, o.precision); err != nil {
+			if o.players, err = playDevice(c, o.device, o.precision); err != nil {
 				return err
 			}
 			net, name, err := loop.FindNet(o.net, runArg(args))
@@ -140,7 +140,7 @@ func newExamMeasure() *cobra.Command {
 	f.Uint64Var(&o.seed, "seed", 1, "of the choice of positions, and of the untrained net")
 	f.BoolVar(&o.untrained, "untrained", true, "examine an untrained net of the same form too")
 	f.BoolVar(&o.json, "json", false, "one JSON object a net")
-	bindPrecision(c, &o.precision)
+	bindPlayDevice(c, &o.device, "auto", &o.precision)
 	return c
 }
 
@@ -183,13 +183,14 @@ func measure(c *cobra.Command, nets []examined, o examOptions) error {
 }
 
 // examine fills in what the net can do. The endings are played beside each other,
-// each with an evaluator of its own.
-func (e *examined) examine(ctx context.Context, tables exam.Tables, set []exam.Question, o examOptions) error {
-	packed, err := cpu.New(e.net, o.products)
+// each with an evaluator of its own; those of a GPU are one.
+func (e *examined) examine(ctx context.Context, tables exam.Tables, set []exam.Question, o examOptions) (err error) {
+	player, err := loop.OpenNetPlayer(o.players, e.net)
 	if err != nil {
 		return err
 	}
-	if e.values, err = exam.Values(ctx, packed.NewEvaluator(examBatch), set); err != nil {
+	defer closeAfter(&err, player)
+	if e.values, err = exam.Values(ctx, player.NewEvaluator(examBatch), set); err != nil {
 		return err
 	}
 	search := mcts.DefaultConfig()
@@ -200,7 +201,7 @@ func (e *examined) examine(ctx context.Context, tables exam.Tables, set []exam.Q
 	for i, ending := range endings {
 		group.Go(func() (err error) {
 			options := exam.MateOptions{Search: search, Moves: o.moves, Seed: o.seed}
-			reports[i], err = tables.Mates(ctx, packed.NewEvaluator(examBatch), ending.piece, o.mates, options)
+			reports[i], err = tables.Mates(ctx, player.NewEvaluator(examBatch), ending.piece, o.mates, options)
 			return err
 		})
 	}
@@ -220,19 +221,21 @@ func (e *examined) object(o examOptions) any {
 	for _, ending := range endings {
 		value[ending.name], mates[ending.name] = e.values.ByPiece[ending.piece], e.mates[ending.piece]
 	}
+	device, precision := loop.DescribePlayers(o.players)
 	return struct {
 		Net       string                      `json:"net"`
 		NetID     string                      `json:"net_id"`
 		Seed      uint64                      `json:"seed"`
 		Visits    int                         `json:"visits"`
 		Moves     int                         `json:"moves"`
+		Device    string                      `json:"device"`
 		Precision string                      `json:"precision"`
 		Value     exam.Count                  `json:"value"`
 		Rule      exam.Count                  `json:"rule"`
 		ByEnding  map[string]exam.Count       `json:"value_by_ending"`
 		Confusion [3][3]int                   `json:"truth_by_answer"` // win, draw, loss
 		Mates     map[string]*exam.MateReport `json:"mates"`
-	}{e.name, e.net.ID(), o.seed, o.visits, o.moves, o.products.String(), e.values.Net, e.values.Rule, value, e.values.Confusion, mates}
+	}{e.name, e.net.ID(), o.seed, o.visits, o.moves, device, precision, e.values.Net, e.values.Rule, value, e.values.Confusion, mates}
 }
 
 // writeExam prints one table of all nets.

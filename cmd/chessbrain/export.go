@@ -14,6 +14,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/loop/exporting"
+	"github.com/chessbrain/chessbrain/monitor"
 )
 
 // exportFlags are the flags of export beside those of the configuration.
@@ -113,6 +114,6 @@ func (o *exportFlags) report(w io.Writer, s *exporting.Summary) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "%d nets exported\n", len(s.Nets))
+	_, err := fmt.Fprintf(w, "%s exported\n", monitor.Count(len(s.Nets), "net"))
 	return err
 }

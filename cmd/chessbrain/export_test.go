@@ -6,11 +6,18 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/loop"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // executeLine runs a command line in this process and returns its standard output.
@@ -43,12 +50,12 @@ func TestExportCommand(t *testing.T) {
 	}
 	args := []string{"export", "--models-dir", from, "--gating", "0", "--once", "--quiet"}
 	out, err := executeLine(append(args, "--dry-run")...)
-	if err != nil || !strings.Contains(out, filepath.Join(base, "models")+": 1 nets\n  n\n") {
+	if err != nil || !strings.Contains(out, filepath.Join(base, "models")+": 1 net\n  n\n") {
 		t.Fatalf("dry run: %v\n%s", err, out)
 	}
 	out, err = executeLine(args...)
 	made := filepath.Join(base, "models", "n.safetensors")
-	if err != nil || !strings.Contains(out, "n (raw) -> "+made+"\n1 nets exported") {
+	if err != nil || !strings.Contains(out, "n (raw) -> "+made+"\n1 net exported") {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if _, err := loop.ReadNet(made); err != nil {
@@ -63,6 +70,54 @@ func TestExportCommand(t *testing.T) {
 	} {
 		if _, err := executeLine(append([]string{"export", "--run-dir", base}, args...)...); exitCode(err) != exitUsage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", args, err)
+		}
+	}
+}
+
+// TestExportNetGames: an exporter gets the games of --games file by file, those of
+// the oldest file first whatever their numbers, so that its limit keeps the newest.
+func TestExportNetGames(t *testing.T) {
+	t.Chdir(t.TempDir())
+	b := chess.StartBoard()
+	move, err := b.ParseUCI("e2e4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, dir := range []string{"games/b/train", "games/a/train"} { // the older file comes last by name
+		unknown := encoding.UnknownQDM
+		g := &record.Game{ID: [16]byte{byte(i + 1)}, NetID: "n", Ordinal: uint64(9 - i), End: record.EndAborted,
+			Plies: []record.Ply{{Move: move, Weight: 1, Root: unknown, Best: unknown, Played: unknown, Orig: unknown}}}
+		w := replay.NewWriter(fsx.OS, dir, replay.WriterOptions{})
+		if err := errors.Join(w.Append(g), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		files, err := filepath.Glob(dir + "/*")
+		if err != nil || len(files) != 1 {
+			t.Fatal(files, err)
+		}
+		if at := time.Unix(int64(1000+i), 0); os.Chtimes(files[0], at, at) != nil {
+			t.Fatal("cannot set the time of a file")
+		}
+	}
+	for limit, want := range map[string][]string{"1": {"02000"}, "0": {"01000", "02000"}} {
+		out := "out" + limit
+		if _, err := executeLine("export-net", "random-weights:1:8x1", "--exporter", "pgn", "--games", "games", "--set", "games="+limit, "--out", out); err != nil {
+			t.Fatal(err)
+		}
+		files, err := filepath.Glob(out + "/*.pgn")
+		if err != nil || len(files) != 1 {
+			t.Fatal(files, err)
+		}
+		text, err := os.ReadFile(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, part := range strings.Split(string(text), `[GameId "`)[1:] {
+			got = append(got, part[:5])
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("at most %s games: %v, want %v", limit, got, want)
 		}
 	}
 }

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,12 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/loop"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/host"
-	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/stage"
 )
 
@@ -79,9 +74,10 @@ func (o *exportWith) run(c *cobra.Command, spec, out string, asJSON bool) (err e
 		return err
 	}
 	if o.games != "" {
-		if checkpoint.Games, err = gamesBelow(ctx, c, o.games); err != nil {
-			return err
+		if _, err := os.Stat(o.games); err != nil {
+			return usagef("--games: %w", err)
 		}
+		checkpoint.Games = loop.DirGames(ctx, o.games, 0, 0, pluginLog(c))
 	}
 	if info, err := os.Stat(out); err == nil && !info.IsDir() {
 		return usagef("--out: %s is a file; with --exporter it is a directory", out)
@@ -132,26 +128,4 @@ func fileName(name string) string {
 		return "net"
 	}
 	return name
-}
-
-// gamesBelow reads the games of a directory, in their order. What cannot be used
-// is named on stderr.
-func gamesBelow(ctx context.Context, c *cobra.Command, dir string) (iter.Seq2[*record.Game, error], error) {
-	if _, err := os.Stat(dir); err != nil {
-		return nil, usagef("--games: %w", err)
-	}
-	scan, err := replay.ScanDir(ctx, fsx.OS, dir)
-	if err != nil {
-		return nil, orStopped(ctx, err)
-	}
-	for _, q := range scan.Quarantine {
-		fmt.Fprintln(c.ErrOrStderr(), "chessbrain: left out:", q)
-	}
-	return func(yield func(*record.Game, error) bool) {
-		for _, g := range scan.Games {
-			if !yield(g, nil) {
-				return
-			}
-		}
-	}, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/lc0"
+	"github.com/chessbrain/chessbrain/monitor"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay/chunks"
 )
@@ -125,7 +126,7 @@ func (o *filterOptions) run(c *cobra.Command, args []string) error {
 		if o.Out != "" {
 			where = "copied to " + o.Out
 		}
-		fmt.Fprintf(out, "%d chunks read, %d %s\n", r.Read, r.Copied, where)
+		fmt.Fprintf(out, "%s read, %d %s\n", monitor.Count(r.Read, "chunk"), r.Copied, where)
 		for _, name := range slices.Sorted(maps.Keys(r.Failed)) {
 			fmt.Fprintf(out, "%d not: %s\n", r.Failed[name], name)
 		}

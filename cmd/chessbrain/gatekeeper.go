@@ -10,6 +10,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/loop/gate"
+	"github.com/chessbrain/chessbrain/loop/ratings"
 )
 
 func newGatekeeper() *cobra.Command {
@@ -54,6 +55,7 @@ configuration's section mcts says, without noise.`,
 			defer func() { err = errors.Join(err, s.close()) }()
 			summary, err := gate.Run(ctx, gate.Options{
 				Effective: s.effective, Dirs: dirs, Once: once, LockWait: lockWait, Command: s.command, Version: version(), Log: s.log, Readers: s.readers,
+				Decided: func() { ratings.Refresh(s.effective.Config.GetRunDir(), s.log) },
 			})
 			if summary == nil {
 				return err

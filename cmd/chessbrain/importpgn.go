@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/importer"
+	"github.com/chessbrain/chessbrain/monitor"
 )
 
 // importOptions are the flags of import-pgn.
@@ -207,10 +208,10 @@ func (r *importReport) write(out io.Writer, asJSON bool) error {
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
-	row("read", "%d games of %d files, %.1f s, %.0f games/s", r.Read, r.Files, r.Seconds, r.GamesPerSec)
-	row("imported", "%d games, %d positions -> %s (%d games before)", r.Imported, r.Positions, r.Out, r.Before)
+	row("read", "%s of %s, %.1f s, %.0f games/s", monitor.Count(r.Read, "game"), monitor.Count(r.Files, "file"), r.Seconds, r.GamesPerSec)
+	row("imported", "%s, %s -> %s (%s before)", monitor.Count(r.Imported, "game"), monitor.Count(r.Positions, "position"), r.Out, monitor.Count(r.Before, "game"))
 	if r.Annotated > 0 {
-		row("annotated", "%d positions", r.Annotated)
+		row("annotated", "%s", monitor.Count(r.Annotated, "position"))
 	}
 	row("left out", "%d there already, %d below --min-elo, %d below --min-plies, %d bad", r.Duplicates, r.ShortOfElo, r.ShortOfPlies, r.BadGames)
 	if r.NoResult > 0 {
@@ -220,7 +221,7 @@ func (r *importReport) write(out io.Writer, asJSON bool) error {
 		row("ends", "%s", endCounts(r.Ends))
 	}
 	if r.Chunks+r.NoChunk > 0 {
-		row("lc0", "%d chunks; %d games without a result, or beyond the fifty-move rule, have none", r.Chunks, r.NoChunk)
+		row("lc0", "%s; none of %s without a result, or beyond the fifty-move rule", monitor.Count(r.Chunks, "chunk"), monitor.Count(r.NoChunk, "game"))
 	}
 	return w.Flush()
 }
@@ -229,7 +230,7 @@ func (r *importReport) write(out io.Writer, asJSON bool) error {
 type interruptedImport struct{ games int64 }
 
 func (e interruptedImport) Error() string {
-	return fmt.Sprintf("import interrupted; %d games of it are stored, and the same command goes on", e.games)
+	return fmt.Sprintf("import interrupted with %s stored, and the same command goes on", monitor.Count(e.games, "game"))
 }
 
 func (e interruptedImport) ExitCode() int { return exitInterrupted }

@@ -90,7 +90,7 @@ func beginning(e *config.Effective, model string) (loop.Beginning, error) {
 
 // initRun makes the run; its warnings go to standard error.
 func initRun(c *cobra.Command, e *config.Effective, command string, b loop.Beginning) (string, error) {
-	if err := loop.CheckDevices(e); err != nil {
+	if err := loop.CheckDevices(e, true); err != nil {
 		return "", err
 	}
 	log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))

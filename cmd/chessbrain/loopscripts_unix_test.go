@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay/shuffle"
 )
 
 // loopScript is the command line of a script of scripts/ in a directory, with this
@@ -95,7 +97,7 @@ func TestLoopScripts(t *testing.T) {
 	runs(t, train, exitOK, "")
 	glob(t, dir, "base/toexport/script-main-s64-d*", 1)
 	runs(t, loopScript(t, dir, "export_model_for_selfplay.sh", "other", "base", "0"), exitUsage, "is called script, not other")
-	runs(t, loopScript(t, dir, "export_model_for_selfplay.sh", "script", "base", "0"), exitOK, "1 nets exported")
+	runs(t, loopScript(t, dir, "export_model_for_selfplay.sh", "script", "base", "0"), exitOK, "1 net exported")
 	glob(t, dir, "base/models/script-main-s64-d*.safetensors", 1)
 	glob(t, dir, "base/toexport/*", 0)
 }
@@ -144,15 +146,21 @@ func TestOneShuffler(t *testing.T) {
 	if err := os.MkdirAll(locks, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	l, err := fsx.Acquire(filepath.Join(locks, "shuffler"), fsx.LockOptions{Command: "a shuffle"})
+	l, err := fsx.Acquire(filepath.Join(locks, shuffle.Role), fsx.LockOptions{Command: "a shuffle"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	runs(t, loopScript(t, dir, "shuffle.sh", "base", "tmp", "1"), exitUsage, "a shuffle")
+	again := loopScript(t, dir, "shuffle.sh", "base", "tmp", "1")
+	t.Chdir(filepath.Join(dir, "base/shuffled"))
+	_, err = executeLine("shuffle", "--input-dir", "../selfplay", "--output-dir", ".")
+	if locked, ok := errors.AsType[*fsx.LockedError](err); !ok || locked.Owner.Command != "a shuffle" {
+		t.Errorf("into the working directory: %v", err)
+	}
 	if err := l.Release(); err != nil {
 		t.Fatal(err)
 	}
-	runs(t, loopScript(t, dir, "shuffle.sh", "base", "tmp", "1"), 6, "need")
+	runs(t, again, 6, "need")
 }
 
 // waitForText waits until a file has a text; the test's own limit ends the wait.

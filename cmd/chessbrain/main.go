@@ -15,18 +15,26 @@ import (
 
 	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/config"
 )
 
 func main() {
-	if !servePlugin() {
-		os.Exit(run())
+	if servePlugin() {
+		return
 	}
+	if err := takeOver(); err != nil {
+		printError(os.Stderr, fang.Styles{}, err)
+		os.Exit(exitFailure)
+	}
+	os.Exit(run())
 }
 
 // run executes the command line and returns the exit code. Whatever fails before
 // a command begins is a mistake in the command line.
 func run() int {
 	root, began := newRoot(), false
+	root.SetArgs(config.JoinWords(os.Args[1:]))
 	prepare := root.PersistentPreRunE
 	root.PersistentPreRunE = func(c *cobra.Command, args []string) error {
 		began = true

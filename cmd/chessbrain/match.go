@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/loop"
 )
 
 // matchOptions are the flags of match.
@@ -33,6 +35,7 @@ type matchOptions struct {
 	log         string
 	json        bool
 	precision   string
+	device      string
 }
 
 func newMatch() *cobra.Command {
@@ -94,7 +97,7 @@ the same command goes on after a stop or a kill; more --games make a match longe
 	f.StringVar(&o.log, "log", "", "keep each finished game in this file, to go on from (default beside --pgn as long as the match lasts; none = no log)")
 	f.DurationVar(&o.margin, "margin", arena.DefaultMargin, "what a move may take beyond its time")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
-	bindPrecision(c, &o.precision)
+	bindPlayDevice(c, &o.device, "cpu", &o.precision)
 	o.settings, o.limits = bindSettings(f), bindLimits(f)
 	o.rules.bind(f)
 	return c
@@ -164,15 +167,23 @@ func (e interruptedMatch) ExitCode() int { return exitInterrupted }
 
 // run plays the match and prints and writes what it came to, also when it was
 // interrupted or failed.
-func (o *matchOptions) run(c *cobra.Command) error {
-	precision, err := precisionOf(c, o.precision)
+func (o *matchOptions) run(c *cobra.Command) (err error) {
+	device, err := playDevice(c, o.device, o.precision)
 	if err != nil {
 		return err
 	}
-	report := matchReport{Games: o.games, Seed: o.seed, Precision: precision.String()}
+	_, precision := loop.DescribePlayers(device)
+	report := matchReport{Games: o.games, Seed: o.seed, Precision: precision}
+	defer func() {
+		for _, p := range report.Players {
+			if p != nil && p.net != nil {
+				err = errors.Join(err, p.net.Close())
+			}
+		}
+	}()
 	cfg := arena.Config{Seed: o.seed, MaxPlies: o.maxPlies, Adjudicate: o.rules.adjudicate, Decided: o.rules.decided()}
 	for i, spec := range o.specs {
-		p, err := newMatchPlayer(i+1, spec, playerFlags{o.settings, o.limits, o.margin, precision})
+		p, err := newMatchPlayer(i+1, spec, playerFlags{o.settings, o.limits, o.margin, device})
 		if err != nil {
 			return err
 		}
@@ -195,6 +206,9 @@ func (o *matchOptions) run(c *cobra.Command) error {
 	cfg.OnGame = newMatchProgress(c.ErrOrStderr(), o.games, log.games).game
 	ctx, stop := interruptible(c.Context())
 	defer stop()
+	if err := warmPlayers(ctx, report.Players); err != nil {
+		return errors.Join(err, log.close(false))
+	}
 	began := time.Now()
 	result, err := arena.Play(ctx, cfg)
 	if result == nil { // nothing was begun
@@ -202,6 +216,19 @@ func (o *matchOptions) run(c *cobra.Command) error {
 	}
 	report.Seconds = time.Since(began).Seconds()
 	return o.finish(c, &report, result, log, err)
+}
+
+// warmPlayers makes nets ready whose first moves would lose time otherwise.
+func warmPlayers(ctx context.Context, players [2]*matchPlayer) error {
+	for i, p := range players {
+		if l, ok := p.player.(arena.Limited); !ok || !l.OneGame() || p.net == nil {
+			continue
+		}
+		if err := p.net.Warm(ctx, 1); err != nil {
+			return fmt.Errorf("--player%d: %w", i+1, err)
+		}
+	}
+	return nil
 }
 
 // shape returns how many threads play, and how many games each (0 = a default).

@@ -51,7 +51,7 @@ func TestMatchKill(t *testing.T) {
 	for kills := range 3 {
 		p := start(t, dir, args...)
 		if kills > 0 {
-			p.waitFor(" games of this match are in a.jsonl: going on with the others")
+			p.waitFor(" of this match: going on with the others")
 		}
 		p.waitFor("of 40 games, player 1 has")
 		p.signal(os.Kill)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/monitor"
 )
 
 // noLog is the --log of a match that keeps none.
@@ -50,7 +51,7 @@ func (l *matchLog) open(h arena.LogHeader, out io.Writer) error {
 		return pathError(fmt.Errorf("--log: %w", err))
 	}
 	if n := len(l.games); n > 0 {
-		fmt.Fprintf(out, "chessbrain: %d games of this match are in %s: going on with the others\n", n, l.path)
+		fmt.Fprintf(out, "chessbrain: %s has %s of this match: going on with the others\n", l.path, monitor.Count(n, "game"))
 	}
 	return nil
 }

@@ -14,11 +14,9 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/loop"
-	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/nn/cpu"
-	"github.com/chessbrain/chessbrain/nn/kernel"
 	"github.com/chessbrain/chessbrain/trainer"
 	"github.com/chessbrain/chessbrain/uci"
 )
@@ -46,15 +44,16 @@ type matchPlayer struct {
 	Limits      string `json:"limits,omitempty"`       // of time; of an engine all, and its options
 
 	player        arena.Player
-	programSHA256 string // of an engine
+	net           *loop.NetPlayer // nil of one that is no net
+	programSHA256 string          // of an engine
 }
 
 // playerFlags are the flags that players are made with.
 type playerFlags struct {
-	settings  settingFlags
-	limits    limitFlags
-	margin    time.Duration
-	precision kernel.Precision
+	settings settingFlags
+	limits   limitFlags
+	margin   time.Duration
+	device   *config.Config // of nets; see playDevice
 }
 
 // newMatchPlayer makes the player (1 or 2) that a flag describes.
@@ -109,15 +108,14 @@ func (m *matchPlayer) makeNet(number int, spec string, flags playerFlags) error 
 	if err != nil {
 		return pathError(fmt.Errorf("--player%d: %w", number, err))
 	}
-	packed, err := cpu.New(net, flags.precision)
-	if err != nil {
+	if m.net, err = loop.OpenNetPlayer(flags.device, net); err != nil {
 		return fmt.Errorf("--player%d: %w", number, err)
 	}
 	m.Name, m.NetID, m.Limits = name, net.ID(), limits.String()
 	m.WhiteSearch, m.BlackSearch = describeSettings(&settings[chess.White]), describeSettings(&settings[chess.Black])
 	m.player, err = arena.NewNet(arena.NetConfig{
 		Name:         name,
-		NewEvaluator: func(maxBatch int) mcts.Evaluator { return packed.NewEvaluator(maxBatch) },
+		NewEvaluator: m.net.NewEvaluator,
 		Settings:     settings,
 		CacheEntries: matchCache,
 		Limits:       limits,

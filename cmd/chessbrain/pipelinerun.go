@@ -24,6 +24,9 @@ import (
 
 // run checks, runs the steps and prints what they came to.
 func (o *pipelineFlags) run(c *cobra.Command, args []string) error {
+	if err := handOverFor("device", "auto"); err != nil { // its configurations say what trains where
+		return err
+	}
 	goesOn, err := o.prepare(c, args)
 	if err != nil {
 		return err

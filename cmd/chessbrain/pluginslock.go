@@ -16,6 +16,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/loop"
+	"github.com/chessbrain/chessbrain/monitor"
 	"github.com/chessbrain/chessbrain/plugins/host"
 )
 
@@ -79,7 +80,7 @@ file; what it holds counts for no run by itself.`,
 			for i, p := range programs {
 				lines[i] = lockLine{p.Name, lockYes, p.SHA256, p.Path}
 			}
-			end := fmt.Sprintf("%s: %d programs may be started", path, len(programs))
+			end := fmt.Sprintf("%s: %s may be started", path, monitor.Count(len(programs), "program"))
 			if len(programs) == 0 {
 				end = path + ": no program was found, and none may be started"
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/chessbrain/chessbrain/monitor"
 	"github.com/chessbrain/chessbrain/pipeline"
 )
 
@@ -88,7 +89,7 @@ func (o *positionsOptions) run(c *cobra.Command, dirs []string) error {
 		return json.NewEncoder(c.OutOrStdout()).Encode(m)
 	}
 	n := m.Counts
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%d of %d games, %d rows of %d positions -> %s (%d files)\n", n.Games, n.Read, n.Rows, n.Positions, o.out, len(m.Files))
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%d of %s, %d rows of %s -> %s (%s)\n", n.Games, monitor.Count(n.Read, "game"), n.Rows, monitor.Count(n.Positions, "position"), o.out, monitor.Count(len(m.Files), "file"))
 	if n.Damaged > 0 {
 		return errors.Join(err, corruptData{fmt.Errorf("%d damaged stretches of the input were left out; chessbrain verify names them", n.Damaged)})
 	}

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"math"
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/chunks"
 	"github.com/chessbrain/chessbrain/sample/chance"
 )
@@ -35,20 +32,7 @@ exit code is 3.`,
 				return err
 			}
 			w := chunks.NewWeights(f)
-			problems, err := chunks.Walk(c.Context(), fsx.OS, args, func(g *chunks.Game) error {
-				w.Add(g)
-				return nil
-			})
-			if err != nil {
-				return inputError(err)
-			}
-			r := w.Report()
-			if asJSON {
-				err = json.NewEncoder(c.OutOrStdout()).Encode(&r)
-			} else {
-				err = r.Write(c.OutOrStdout())
-			}
-			return errors.Join(err, reportProblems(c, problems))
+			return reportGames(c, args, asJSON, w.Add, func() gamesReport { r := w.Report(); return &r })
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")

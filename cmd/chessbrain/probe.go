@@ -12,18 +12,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/nn/cpu"
+	"github.com/chessbrain/chessbrain/loop"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
 func newProbe() *cobra.Command {
-	var spec, position string
+	var spec, position, device string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "probe --net NET --position POSITION",
 		Short: "Show what a net says of a position: value, moves left, policy",
-		Long: `Asks a net about one position, without a search: V = W - L in [-1,1], the
+		Long: `Asks a net about one position, in fp32 and without a search: V = W - L in [-1,1], the
 probabilities of win, draw and loss, the plies left (M), and each legal move with
 its policy index (0..1857) and probability. All from the side to move's view;
 moves in UCI notation.
@@ -42,11 +43,15 @@ POSITION is what UCI's position command takes: startpos [moves ...] or fen FEN
 			if err != nil {
 				return usagef("--position: %w", err)
 			}
+			cfg, err := playDevice(c, device, kernel.FP32.String())
+			if err != nil {
+				return err
+			}
 			net, err := openNet(spec)
 			if err != nil {
 				return fmt.Errorf("--net: %w", err)
 			}
-			answer, err := probe(c.Context(), net, history)
+			answer, err := probe(c.Context(), cfg, net, history)
 			if err != nil {
 				return err
 			}
@@ -57,6 +62,7 @@ POSITION is what UCI's position command takes: startpos [moves ...] or fen FEN
 	f.StringVar(&spec, "net", "", "the net")
 	f.StringVar(&position, "position", "startpos", "startpos or fen FEN, and moves")
 	f.BoolVar(&asJSON, "json", false, "one JSON object")
+	bindPlayDevice(c, &device, "cpu", nil)
 	return c
 }
 
@@ -109,18 +115,19 @@ type probedMove struct {
 	P     float32 `json:"p"`     // they sum to 1
 }
 
-// probe evaluates one position in float32.
-func probe(ctx context.Context, net *anyNet, h *chess.History) (*probed, error) {
-	packed, err := cpu.New(net.Net, kernel.FP32)
+// probe evaluates one position on the device of a configuration's players.
+func probe(ctx context.Context, cfg *config.Config, net *anyNet, h *chess.History) (_ *probed, err error) {
+	player, err := loop.OpenNetPlayer(cfg, net.Net)
 	if err != nil {
 		return nil, err
 	}
+	defer closeAfter(&err, player)
 	var legal chess.MoveList
 	board := h.Board()
 	board.GenerateMoves(&legal)
 	b := encoding.NewBatch(1)
 	encoding.AppendPosition(b, h, &legal)
-	if err := packed.NewEvaluator(1).Evaluate(ctx, b); err != nil {
+	if err := player.NewEvaluator(1).Evaluate(ctx, b); err != nil {
 		return nil, err
 	}
 	p := &probed{Net: net.name, NetID: net.ID(), FEN: board.FEN(), W: b.WDL[0][0], D: b.WDL[0][1], L: b.WDL[0][2], Moves: []probedMove{}}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/reference"
@@ -14,6 +15,10 @@ import (
 // Probe says what the reference does of the same position with its history, for
 // each legal move under its UCI name and policy index.
 func TestProbe(t *testing.T) {
+	e, err := config.Resolve(config.Input{Overrides: []string{"selfplay.producer_device=cpu,selfplay.precision=FP32"}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		arch, position string
 		indices        map[string]uint16
@@ -33,7 +38,7 @@ func TestProbe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := probe(context.Background(), n, h)
+		p, err := probe(context.Background(), e.Config, n, h)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -103,7 +103,7 @@ func gamesOnDisk(t *testing.T, dir string, process int) (games int) {
 	cmd := exec.Command("chessbrain", append([]string{"selfplay", "--run-dir", "run", "--process", fmt.Sprint(process), "--max-games", "1"}, quickGames...)...)
 	cmd.Dir = dir
 	out, err := cmd.Output()
-	if n, _ := fmt.Sscanf(string(out), "%d games", &games); n != 1 || err != nil {
+	if n, _ := fmt.Sscanf(string(out), fmt.Sprintf("Process %d has %%d game", process), &games); n != 1 || err != nil {
 		t.Fatalf("process %d: %v: %s", process, err, out)
 	}
 	return games

@@ -28,6 +28,7 @@ type ratingOptions struct {
 	engine              string
 	nodes               []int64
 	skill               []int32
+	device              string
 }
 
 func newRatings() *cobra.Command {
@@ -45,7 +46,8 @@ With --play it first plays what is missing: each accepted net against the nets
 before it, the first net, random moves and, with --engine, a UCI engine at fixed
 nodes and skill. These never change, so falling Elo against them is an alarm. What
 is not given as a flag is taken from the section loop.rating of the run's
-configuration. A stop or a kill loses no finished game: the same command goes on.
+configuration. Nets are evaluated where the run's players are (producer_device), or
+on --device. A stop or a kill loses no finished game: the same command goes on.
 With --poll it waits for new nets, beside self-play, trainer and gatekeeper.
 
 The player of random moves is the zero of the list; where it has not played, the
@@ -68,6 +70,7 @@ random weights that the gatekeeper began with, or the first net.`,
 	f.Int32Var(&o.visits, "visits", 100, "visits of a move of a net")
 	f.BoolVar(&o.random, "random", true, "nets play random moves, too")
 	f.BoolVar(&o.first, "first", true, "nets play the first net, too")
+	f.StringVar(&o.device, "device", "", "with --play: where nets are evaluated: cpu, cuda, cuda:N, or auto (default: as the run's selfplay.producer_device says)")
 	f.StringVar(&o.engine, "engine", "", "path of a UCI engine that is an opponent")
 	f.Int64SliceVar(&o.nodes, "engine-nodes", nil, "nodes of a move of the engine; each number is an opponent of its own")
 	f.Int32SliceVar(&o.skill, "engine-skill", nil, "skill levels of the engine (option Skill Level), at the first number of nodes; each is an opponent of its own")
@@ -96,7 +99,7 @@ func (o *ratingOptions) run(c *cobra.Command, root string) error {
 	if o.poll < 0 || o.lockWait < 0 {
 		return usagef("--poll %v, --lock-wait %v: want 0 or more", o.poll, o.lockWait)
 	}
-	e, err := ratings.ConfigOf(root, func(k *config.Rating) { o.apply(c.Flags(), k) })
+	e, err := o.configOf(c, root)
 	if err != nil {
 		return err
 	}
@@ -111,12 +114,33 @@ func (o *ratingOptions) run(c *cobra.Command, root string) error {
 
 // onlyPlay returns a flag that is given and has a meaning with --play alone, or "".
 func (o *ratingOptions) onlyPlay(f *pflag.FlagSet) string {
-	for _, name := range []string{"lock-wait", "poll", "games", "opponents", "visits", "random", "first", "engine", "engine-nodes", "engine-skill"} {
+	for _, name := range []string{"lock-wait", "poll", "games", "opponents", "visits", "random", "first", "engine", "engine-nodes", "engine-skill", "device"} {
 		if f.Changed(name) {
 			return name
 		}
 	}
 	return ""
+}
+
+// configOf reads the run's configuration, which the flags win over, and becomes the GPU
+// program where nets play on one. Without --device, where there is no such GPU, they
+// play on the CPU.
+func (o *ratingOptions) configOf(c *cobra.Command, root string) (*config.Effective, error) {
+	var flags *config.FlagSet
+	if c.Flags().Changed("device") {
+		var err error
+		if flags, err = deviceFlags(o.device); err != nil {
+			return nil, err
+		}
+	}
+	e, err := ratings.ConfigOf(root, flags, func(k *config.Rating) { o.apply(c.Flags(), k) })
+	if err != nil {
+		return nil, err
+	}
+	if flags == nil {
+		return e, handOverOrCPU(c, e, false)
+	}
+	return e, settleDevices(e, false)
 }
 
 // apply puts the flags into the run's configuration. Games are those of the flag

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -23,24 +24,33 @@ and left out, and the exit code is 3.`,
 		Args: someFiles,
 		RunE: func(c *cobra.Command, args []string) error {
 			t := chunks.NewTally()
-			problems, err := chunks.Walk(c.Context(), fsx.OS, args, func(g *chunks.Game) error {
-				t.Add(g)
-				return nil
-			})
-			if err != nil {
-				return inputError(err)
-			}
-			d := t.Report()
-			if asJSON {
-				err = json.NewEncoder(c.OutOrStdout()).Encode(&d)
-			} else {
-				err = d.Write(c.OutOrStdout())
-			}
-			return errors.Join(err, reportProblems(c, problems))
+			return reportGames(c, args, asJSON, t.Add, func() gamesReport { r := t.Report(); return &r })
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	return c
+}
+
+// gamesReport is what a tool found out over games.
+type gamesReport interface{ Write(out io.Writer) error }
+
+// reportGames walks over the games of args and writes the report on them, as JSON
+// if asked for; what is damaged is named at the end.
+func reportGames(c *cobra.Command, args []string, asJSON bool, add func(*chunks.Game), report func() gamesReport) error {
+	problems, err := chunks.Walk(c.Context(), fsx.OS, args, func(g *chunks.Game) error {
+		add(g)
+		return nil
+	})
+	if err != nil {
+		return inputError(err)
+	}
+	r := report()
+	if asJSON {
+		err = json.NewEncoder(c.OutOrStdout()).Encode(r)
+	} else {
+		err = r.Write(c.OutOrStdout())
+	}
+	return errors.Join(err, reportProblems(c, problems))
 }
 
 // someFiles wants at least one argument.

@@ -27,6 +27,7 @@ type session struct {
 	file      string   // --config
 	overrides []string // --override-config
 	dryRun    bool
+	stays     bool                                     // does not become the GPU program
 	plan      func(*config.Effective, io.Writer) error // checks all inputs and says what would be done
 	profiles  string                                   // --profile-dir
 
@@ -55,14 +56,23 @@ func (s *session) resolve(c *cobra.Command) error {
 	s.command = strings.Join(append([]string{c.CommandPath()}, os.Args[min(2, len(os.Args)):]...), " ")
 	var err error
 	s.effective, err = config.Resolve(config.Input{Path: s.file, Env: os.LookupEnv, Flags: s.flags, Overrides: s.overrides})
-	return err
+	if err != nil || s.stays || !s.computes() {
+		return err
+	}
+	return handOver(s.effective, s.trains())
 }
+
+// computes says whether the command plays or trains, trains whether it trains.
+func (s *session) computes() bool { return s.flags.Lookup("device") != nil }
+func (s *session) trains() bool   { return s.flags.Lookup("devices") != nil }
 
 // check refuses what cannot work and tells w what would be done. It creates
 // nothing.
 func (s *session) check(w io.Writer) error {
-	if err := loop.CheckDevices(s.effective); err != nil {
-		return err
+	if s.computes() {
+		if err := loop.CheckDevices(s.effective, s.trains()); err != nil {
+			return err
+		}
 	}
 	return s.plan(s.effective, w)
 }

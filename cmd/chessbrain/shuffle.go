@@ -127,11 +127,15 @@ func (o *shuffleOptions) run(c *cobra.Command) error {
 // lock takes the role of the run's shuffler: there is one at a time. An output
 // directory without locks/ beside it belongs to no run.
 func (o *shuffleOptions) lock(ctx context.Context, c *cobra.Command) (release func() error, err error) {
-	locks := filepath.Join(filepath.Dir(filepath.Clean(o.OutputDir)), "locks")
+	dir, err := filepath.Abs(o.OutputDir) // of ".", too
+	if err != nil {
+		return nil, fmt.Errorf("--output-dir: %w", err)
+	}
+	locks := filepath.Join(filepath.Dir(dir), "locks")
 	if info, err := os.Stat(locks); o.dryRun || err != nil || !info.IsDir() {
 		return func() error { return nil }, nil
 	}
-	l, err := fsx.AcquireWithin(ctx, filepath.Join(locks, "shuffler"), fsx.LockOptions{Command: c.CommandPath()}, o.lockWait)
+	l, err := fsx.AcquireWithin(ctx, filepath.Join(locks, shuffle.Role), fsx.LockOptions{Command: c.CommandPath()}, o.lockWait)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/chessbrain/chessbrain/monitor"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 )
 
@@ -50,7 +51,7 @@ func (r *shuffleReport) write(out io.Writer, asJSON bool) error {
 			}
 		}
 		rows := m.TrainRows + m.HeldRows
-		row("written", "%d training rows in %d files, %d validation rows in %d", m.TrainRows, len(m.Train), m.HeldRows, len(m.Val))
+		row("written", "%s in %s, %s in %d", monitor.Count(m.TrainRows, "training row"), monitor.Count(len(m.Train), "file"), monitor.Count(m.HeldRows, "validation row"), len(m.Val))
 		row("size", "%.1f MiB, %.0f bytes a row", float64(bytes)/(1<<20), float64(bytes)/float64(max(1, rows)))
 		row("time", "%.1f s, %.0f rows/s", r.Seconds, float64(rows)/r.Seconds)
 		row("shuffle", "%s", r.Dir)
@@ -63,7 +64,7 @@ func (r *shuffleReport) write(out io.Writer, asJSON bool) error {
 // writePlan prints the window with the run's numbers.
 func (r *shuffleReport) writePlan(row func(name, format string, args ...any)) {
 	p := r.plan
-	row("games", "%d in %d files, %d duplicates, %d faults", p.Games, p.Files, p.Duplicates, len(p.Quarantine))
+	row("games", "%d in %s, %s, %s", p.Games, monitor.Count(p.Files, "file"), monitor.Count(p.Duplicates, "duplicate"), monitor.Count(len(p.Quarantine), "fault"))
 	row("rows", "%d of trained nets, %d of untrained ones: %d usable", p.RealRows, p.RandomRows, p.Usable)
 	if r.Need > 0 {
 		row("window", "have %d rows, need %d", r.Have, r.Need)
@@ -72,8 +73,8 @@ func (r *shuffleReport) writePlan(row func(name, format string, args ...any)) {
 	for k, line := range strings.Split(p.Window.Explain(p.Usable), "\n") {
 		row([]string{"formula", ""}[min(k, 1)], "%s", line)
 	}
-	row("window", "the newest %d files: rows %d to %d, %d in all, and %d for validation",
-		len(p.Inputs), p.Range[0], p.Range[1], p.Used, p.ValRows)
+	row("window", "the newest %s: rows %d to %d, %d in all, and %d for validation",
+		monitor.Count(len(p.Inputs), "file"), p.Range[0], p.Range[1], p.Used, p.ValRows)
 	row("kept", "%.4g of them, about %d and %d", p.KeepShare, p.Expected(p.Used), p.Expected(p.ValRows))
 	row("files", "%d for training, %d for validation, of %d buckets each", p.TrainFiles, p.ValFiles, p.BucketsPerFile)
 	if r.DryRun {

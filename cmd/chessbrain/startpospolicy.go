@@ -1,12 +1,8 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
-
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/chunks"
 )
 
@@ -23,20 +19,7 @@ and left out, and the exit code is 3.`,
 		Args: someFiles,
 		RunE: func(c *cobra.Command, args []string) error {
 			s := chunks.NewStartPolicy()
-			problems, err := chunks.Walk(c.Context(), fsx.OS, args, func(g *chunks.Game) error {
-				s.Add(g)
-				return nil
-			})
-			if err != nil {
-				return inputError(err)
-			}
-			r := s.Report()
-			if asJSON {
-				err = json.NewEncoder(c.OutOrStdout()).Encode(&r)
-			} else {
-				err = r.Write(c.OutOrStdout())
-			}
-			return errors.Join(err, reportProblems(c, problems))
+			return reportGames(c, args, asJSON, s.Add, func() gamesReport { r := s.Report(); return &r })
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")

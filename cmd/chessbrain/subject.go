@@ -70,6 +70,9 @@ func (f *subjectFlags) open(c *cobra.Command, fresh bool) (*tools.Subject, error
 		if err != nil {
 			return nil, pathError(err)
 		}
+		if err := handOverOrCPU(c, s.Effective, true); err != nil {
+			return nil, err
+		}
 		for _, w := range s.Checkpoint.Warnings {
 			fmt.Fprintln(c.ErrOrStderr(), "chessbrain:", w)
 		}
@@ -77,6 +80,9 @@ func (f *subjectFlags) open(c *cobra.Command, fresh bool) (*tools.Subject, error
 	}
 	e, err := config.Resolve(config.Input{Path: f.config})
 	if err != nil {
+		return nil, err
+	}
+	if err := handOverOrCPU(c, e, true); err != nil {
 		return nil, err
 	}
 	if f.net != "" {

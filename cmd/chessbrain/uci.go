@@ -8,7 +8,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/loop"
 	"github.com/chessbrain/chessbrain/mcts"
-	"github.com/chessbrain/chessbrain/nn/cpu"
 	"github.com/chessbrain/chessbrain/uci"
 )
 
@@ -21,6 +20,7 @@ const maxVisits = 1_000_000
 // uciFlags are the flags of `chessbrain uci`.
 type uciFlags struct {
 	net       string
+	device    string
 	precision string
 	visits    int
 	threads   int
@@ -49,56 +49,64 @@ spins are whole numbers, of checks true or false:
 		Example: `  chessbrain uci --net net.safetensors --threads 4
   chessbrain uci runs/a --option MultiPV=3 --option SyzygyPath=/tb/345`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			engine, err := f.engine(c, runArg(args))
-			if err != nil {
-				return err
-			}
-			return engine.Serve(c.Context(), c.InOrStdin(), c.OutOrStdout())
-		},
+		RunE: func(c *cobra.Command, args []string) error { return f.serve(c, runArg(args)) },
 	}
 	c.Flags().StringVar(&f.net, "net", "", "play with this net file (safetensors or .pb.gz)")
 	c.Flags().IntVar(&f.visits, "visits", 800, "visits of a plain go")
 	c.Flags().IntVar(&f.threads, "threads", 1, "threads that evaluate positions")
 	c.Flags().StringArrayVar(&f.options, "option", nil, "option of the engine, NAME=VALUE; may be given several times")
-	bindPrecision(c, &f.precision)
+	bindPlayDevice(c, &f.device, "auto", &f.precision)
 	return c
 }
 
-// engine makes the engine of a net file or a run.
-func (f *uciFlags) engine(c *cobra.Command, run string) (*uci.Engine, error) {
+// serve plays with a net file or a run's net until the GUI quits.
+func (f *uciFlags) serve(c *cobra.Command, run string) (err error) {
 	if f.visits < 1 || f.visits > maxVisits {
-		return nil, usagef("--visits %d: want 1 to %d", f.visits, maxVisits)
+		return usagef("--visits %d: want 1 to %d", f.visits, maxVisits)
+	}
+	device, err := playDevice(c, f.device, f.precision)
+	if err != nil {
+		return err
 	}
 	net, name, err := loop.FindNet(f.net, run)
 	if err != nil {
-		return nil, pathError(err)
+		return pathError(err)
 	}
-	p, err := precisionOf(c, f.precision)
+	player, err := loop.OpenNetPlayer(device, net)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	packed, err := cpu.New(net, p)
+	defer closeAfter(&err, player)
+	first, err := player.Evaluator(uciBatch)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	search := mcts.DefaultConfig()
 	search.Simulations = f.visits
-	evaluator := func() mcts.Evaluator { return packed.NewEvaluator(uciBatch) }
-	engine := &uci.Engine{Name: "chessbrain " + version() + " " + name, Net: evaluator(), Another: evaluator, Search: search}
+	engine := &uci.Engine{Name: "chessbrain " + version() + " " + name, Net: first, Search: search,
+		Warm:    func() error { return player.Warm(c.Context(), uciBatch) },
+		Another: func() mcts.Evaluator { return player.NewEvaluator(uciBatch) }}
+	if err := f.set(engine); err != nil {
+		return err
+	}
+	return engine.Serve(c.Context(), c.InOrStdin(), c.OutOrStdout())
+}
+
+// set sets the engine's options.
+func (f *uciFlags) set(engine *uci.Engine) error {
 	if err := engine.Set("Threads", strconv.Itoa(f.threads)); err != nil {
-		return nil, usagef("--threads: %v", err)
+		return usagef("--threads: %v", err)
 	}
 	for _, o := range f.options {
 		name, value, ok := strings.Cut(o, "=")
 		if !ok {
-			return nil, usagef("--option %s: want NAME=VALUE", o)
+			return usagef("--option %s: want NAME=VALUE", o)
 		}
 		if err := engine.Set(name, value); err != nil {
-			return nil, usagef("--option %s: %v", o, err)
+			return usagef("--option %s: %v", o, err)
 		}
 	}
-	return engine, nil
+	return nil
 }
 
 // defaultRun is the run directory of a plain chessbrain train.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/chessbrain/chessbrain/monitor"
 	"github.com/chessbrain/chessbrain/verify"
 )
 
@@ -83,20 +84,20 @@ func writeVerified(out io.Writer, r *verify.Report) error {
 			row(name, format, args...)
 		}
 	}
-	count(r.Chunks > 0, "games", "%d in %d files: %d positions, %d rows", r.Games, r.Chunks, r.Positions, r.Rows)
-	count(r.Entries > 0, "journal", "%d games", r.Entries)
+	count(r.Chunks > 0, "games", "%d in %s: %s, %s", r.Games, monitor.Count(r.Chunks, "file"), monitor.Count(r.Positions, "position"), monitor.Count(r.Rows, "row"))
+	count(r.Entries > 0, "journal", "%s", monitor.Count(r.Entries, "game"))
 	count(r.Checkpoints > 0, "checkpoints", "%d", r.Checkpoints)
-	count(r.Shuffles > 0, "shuffles", "%d: %d rows", r.Shuffles, r.ShuffledRows)
+	count(r.Shuffles > 0, "shuffles", "%d: %s", r.Shuffles, monitor.Count(r.ShuffledRows, "row"))
 	count(r.Nets > 0, "nets", "%d", r.Nets)
 	count(r.Events > 0, "events", "%d", r.Events)
-	count(r.Matches > 0, "matches", "%d: %d games", r.Matches, r.MatchGames)
-	count(r.Cycles > 0, "cycles", "%d lines", r.Cycles)
-	count(r.Catalogued > 0, "catalogue", "%d nets", r.Catalogued)
-	count(r.LeelaChunks > 0, "Leela chunks", "%d: %d records", r.LeelaChunks, r.Records)
-	count(r.PGNGames > 0, "PGN", "%d games", r.PGNGames)
-	count(r.Unfinished > 0, "unfinished", "%d games", r.Unfinished)
+	count(r.Matches > 0, "matches", "%d: %s", r.Matches, monitor.Count(r.MatchGames, "game"))
+	count(r.Cycles > 0, "cycles", "%s", monitor.Count(r.Cycles, "line"))
+	count(r.Catalogued > 0, "catalogue", "%s", monitor.Count(r.Catalogued, "net"))
+	count(r.LeelaChunks > 0, "Leela chunks", "%d: %s", r.LeelaChunks, monitor.Count(r.Records, "record"))
+	count(r.PGNGames > 0, "PGN", "%s", monitor.Count(r.PGNGames, "game"))
+	count(r.Unfinished > 0, "unfinished", "%s", monitor.Count(r.Unfinished, "game"))
 	count(r.Manifests > 0, "steps", "%d", r.Manifests)
-	count(r.Others > 0, "not looked at", "%d files (logs, plots and the like)", r.Others)
+	count(r.Others > 0, "not looked at", "%s (logs, plots and the like)", monitor.Count(r.Others, "file"))
 	row("problems", "%d", r.NumProblems)
 	for _, note := range r.Notes {
 		row("note", "%s", note)

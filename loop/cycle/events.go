@@ -30,7 +30,7 @@ func (r *runner) openEvents() (err error) {
 // listen opens the control socket.
 func (r *runner) listen(stop func()) (err error) {
 	r.control, err = loop.ListenRole(filepath.Join(r.root, locksDir), loopRole, r.locks[len(r.locks)-1], loop.Commands{
-		Status: func() any { return r.page.get() },
+		Status: func() any { return r.page.Get() },
 		Stop:   stop,
 		Subscribe: func() (<-chan monitor.Event, func()) {
 			s := r.bus.Subscribe(256)

@@ -58,8 +58,8 @@ func TestNote(t *testing.T) {
 		{"begin:cycle", "ok"},
 		{"begin:gatekeeper", "run"},
 		{"end:gatekeeper:0", "ok"},
-		{"begin:selfplay", "stop 2 cycles are done (--cycles 2)"},
-		{"begin:selfplay", "stop 2 cycles are done (--cycles 2)"},
+		{"begin:selfplay", "stop 2 cycles done (--cycles 2)"},
+		{"begin:selfplay", "stop 2 cycles done (--cycles 2)"},
 	} {
 		if got := ask(c.note); got != c.want && !(c.want == shuffled && strings.HasPrefix(got, c.want)) {
 			t.Fatalf("%s: %q, want %q", c.note, got, c.want)

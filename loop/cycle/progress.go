@@ -7,6 +7,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/loop"
 	"github.com/chessbrain/chessbrain/loop/gate"
+	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/selfplay"
 )
 
@@ -48,7 +49,7 @@ func rolePrefix(stage Stage) string {
 	case Rating:
 		return "rater"
 	case Shuffle:
-		return "shuffler"
+		return shuffle.Role
 	}
 	return string(stage)
 }

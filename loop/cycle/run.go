@@ -50,7 +50,7 @@ type runner struct {
 	bus     *monitor.Bus
 	files   *monitor.Files
 	control *loop.Control
-	page    page
+	page    loop.Shared[Page]
 	began   time.Time
 	first   struct{ cycles, games int64 } // at the start of this process
 	reason  string                        // why it ended
@@ -83,8 +83,9 @@ func (r *runner) open() (err error) {
 		return err
 	}
 	r.root = r.e.Config.GetRunDir()
-	// The whole run, and the role of who keeps the journal of cycles.
-	if r.locks, err = lock(r.root, r.opt.Command, "run", loopRole); err != nil {
+	// The whole run; the shuffler's role, which chessbrain shuffle takes without the
+	// run; and last, for listen, the role of who keeps the journal of cycles.
+	if r.locks, err = lock(r.root, r.opt.Command, "run", shuffle.Role, loopRole); err != nil {
 		return err
 	}
 	var info loop.RunInfo
@@ -153,7 +154,9 @@ func (r *runner) cycles(ctx context.Context) error {
 
 // do does a stage that the journal has as begun, and writes how it ended.
 func (r *runner) do(ctx context.Context, stage Stage, todo Todo) error {
-	r.page.begin(todo, stage, time.Now())
+	r.page.Set(func(p *Page) {
+		p.Cycle, p.Stage, p.Since, p.Games = todo.Cycle, stage, time.Now().UTC(), todo.Games
+	})
 	r.log.Info("stage", "cycle", todo.Cycle, "stage", stage)
 	r.bus.Publish(&monitor.Stage{Name: string(stage), State: "started", Detail: fmt.Sprintf("cycle %d", todo.Cycle)})
 	began := time.Now()

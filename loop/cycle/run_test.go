@@ -78,7 +78,7 @@ func TestRunStages(t *testing.T) {
 		t.Errorf("summary %+v", s)
 	}
 	var text strings.Builder
-	if err := s.Write(&text); err != nil || !strings.Contains(text.String(), "2 cycles are done, 2 of them by this start; 24 games, 24 of them by this start") {
+	if err := s.Write(&text); err != nil || !strings.Contains(text.String(), "2 cycles done, 2 of them by this start; 24 games, 24 of them by this start") {
 		t.Errorf("%v, summary:\n%s", err, text.String())
 	}
 	a.called = nil
@@ -191,6 +191,10 @@ func TestRunStops(t *testing.T) {
 		if locked, ok := errors.AsType[*fsx.LockedError](err); !ok || locked.Owner.PID != os.Getpid() {
 			t.Errorf("a second run: %v, want that this process holds it", err)
 		}
+		_, err = fsx.Acquire(filepath.Join(root, locksDir, shuffle.Role), fsx.LockOptions{Command: "a shuffle"})
+		if locked, ok := errors.AsType[*fsx.LockedError](err); !ok || locked.Owner.Command != "test" {
+			t.Errorf("another shuffler of the run: %v, want that the run holds the role", err)
+		}
 		s, err := ReadStatus(t.Context(), root)
 		if err != nil || s.Loop == nil || s.Loop.Stage != Train || !s.Loop.Running || !s.holds("run") {
 			t.Errorf("status while training: %+v, %v", s, err)
@@ -214,6 +218,30 @@ func TestRunStops(t *testing.T) {
 	var text strings.Builder
 	if err := status.Write(&text); err != nil || !strings.Contains(text.String(), "1: train was interrupted; the same command goes on with it") {
 		t.Errorf("%v, page:\n%s", err, text.String())
+	}
+}
+
+// TestOtherShuffler: a run does not begin beside a shuffle of its directory, and
+// says who makes it.
+func TestOtherShuffler(t *testing.T) {
+	a := &acted{t: t, root: filepath.Join(t.TempDir(), "run"), fail: func(Stage) bool { return false }, games: map[uint64]int64{}}
+	locks := filepath.Join(a.root, locksDir)
+	if err := os.MkdirAll(locks, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l, err := fsx.Acquire(filepath.Join(locks, shuffle.Role), fsx.LockOptions{Command: "a shuffle"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = a.run("--cycles=1")
+	if locked, ok := errors.AsType[*fsx.LockedError](err); !ok || locked.Owner.Command != "a shuffle" || len(a.called) != 0 {
+		t.Errorf("beside a shuffle: %v, after %q", err, a.called)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.run("--cycles=1"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/monitor"
 )
 
 // State is what the lines of a journal come to.
@@ -180,9 +181,9 @@ func (s *State) Playing() (process, games int64) { return s.process, s.target }
 func (s *State) stop(l *config.Loop) string {
 	switch {
 	case l.GetCycles() > 0 && s.Cycles >= int64(l.GetCycles()):
-		return fmt.Sprintf("%d cycles are done (--cycles %d)", s.Cycles, l.GetCycles())
+		return fmt.Sprintf("%s done (--cycles %d)", monitor.Count(s.Cycles, "cycle"), l.GetCycles())
 	case l.GetGames() > 0 && s.Games >= l.GetGames():
-		return fmt.Sprintf("%d games are played (--games %d)", s.Games, l.GetGames())
+		return fmt.Sprintf("%s played (--games %d)", monitor.Count(s.Games, "game"), l.GetGames())
 	case l.GetHours() > 0 && s.Worked.Hours() >= l.GetHours():
 		return fmt.Sprintf("%.2f hours were worked (--hours %g)", s.Worked.Hours(), l.GetHours())
 	case l.GetElo() != 0 && s.Elo != nil && *s.Elo >= l.GetElo():

@@ -48,7 +48,7 @@ func TestStatusOfRun(t *testing.T) {
 	if err := status.Write(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"done: 2 cycles are done (--cycles 2)", s.Net + " plays; 2 accepted, 0 rejected", "last gate", "samples for each row of self-play",
+	for _, want := range []string{"done: 2 cycles done (--cycles 2)", s.Net + " plays; 2 accepted, 0 rejected", "last gate", "samples for each row of self-play",
 		"of a cycle is neither playing, training nor matching", "processes  none", "raise the limit to go on: --cycles"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the page lacks %q:\n%s", want, text.String())

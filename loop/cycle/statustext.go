@@ -6,6 +6,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/chessbrain/chessbrain/monitor"
 )
 
 // shownRatings is how many lines of the rating list the page shows.
@@ -18,7 +20,7 @@ func (s *Status) Write(out io.Writer) error {
 	if s.Job == "" {
 		row("run", "%s (nothing is trained yet)", s.Root)
 	} else {
-		row("run", "%s in %s, begun %s, %d starts, chessbrain %s", s.Job, s.Root, clock(s.Created), s.Starts, s.Program)
+		row("run", "%s in %s, begun %s, %s, chessbrain %s", s.Job, s.Root, clock(s.Created), monitor.Count(s.Starts, "start"), s.Program)
 	}
 	s.writeLoop(row)
 	for _, p := range s.Progress {
@@ -94,7 +96,7 @@ func (s *Status) writeLoop(row func(name, format string, args ...any)) {
 	default:
 		row("cycle", "%d: all stages are done", l.Cycle)
 	}
-	row("done", "%d cycles, %d games, %s of work", l.Cycles, l.Games, seconds(l.Worked))
+	row("done", "%s, %s, %s of work", monitor.Count(l.Cycles, "cycle"), monitor.Count(l.Games, "game"), seconds(l.Worked))
 }
 
 func (s *Status) writeNets(row func(name, format string, args ...any)) {
@@ -108,7 +110,7 @@ func (s *Status) writeNets(row func(name, format string, args ...any)) {
 			row("", "... and %d more: chessbrain ratings %s", len(s.Ratings)-i, s.Root)
 			break
 		}
-		row(first(i, "Elo"), "%+.0f +- %.0f  %s (%d games)", r.Elo, 1.96*r.Error, r.Name, r.Games)
+		row(first(i, "Elo"), "%+.0f +- %.0f  %s (%s)", r.Elo, 1.96*r.Error, r.Name, monitor.Count(r.Games, "game"))
 	}
 }
 
@@ -120,7 +122,7 @@ func (s *Status) writeRows(row func(name, format string, args ...any)) {
 	if r.Shuffle != "" {
 		row("rows", "%d of self-play, %d usable; the window has %d, shuffle %s has %d of them", r.Rows, r.Usable, r.Window, r.Shuffle, r.Shuffled)
 	}
-	text := fmt.Sprintf("%d steps, %d samples", r.Steps, r.Samples)
+	text := fmt.Sprintf("%s, %s", monitor.Count(r.Steps, "step"), monitor.Count(r.Samples, "sample"))
 	if r.Ratio > 0 {
 		text += fmt.Sprintf(": %.2f samples for each row of self-play", r.Ratio)
 	}

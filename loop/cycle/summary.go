@@ -3,8 +3,9 @@ package cycle
 import (
 	"fmt"
 	"io"
-	"sync"
 	"time"
+
+	"github.com/chessbrain/chessbrain/monitor"
 )
 
 // Page is what a closed loop answers to status.
@@ -14,24 +15,6 @@ type Page struct {
 	Stage Stage     `json:"stage"`
 	Since time.Time `json:"since"`
 	Games int64     `json:"games,omitempty"` // self-play: that its process is to have
-}
-
-// page is the Page of a running loop. Safe for concurrent use.
-type page struct {
-	mu   sync.Mutex
-	page Page
-}
-
-func (p *page) begin(t Todo, stage Stage, now time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.page.Cycle, p.page.Stage, p.page.Since, p.page.Games = t.Cycle, stage, now.UTC(), t.Games
-}
-
-func (p *page) get() Page {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.page
 }
 
 // Summary is what a closed loop says at its end.
@@ -54,8 +37,8 @@ func (r *runner) summary() *Summary {
 
 // Write writes the report.
 func (s *Summary) Write(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%d cycles are done, %d of them by this start; %d games, %d of them by this start; %s\nNet: %s\n", s.Cycles, s.here.cycles,
-		s.Games, s.here.games, s.Elapsed.Round(time.Second), s.Net)
+	_, err := fmt.Fprintf(w, "%s done, %d of them by this start; %s, %d of them by this start; %s\nNet: %s\n", monitor.Count(s.Cycles, "cycle"), s.here.cycles,
+		monitor.Count(s.Games, "game"), s.here.games, s.Elapsed.Round(time.Second), s.Net)
 	if err == nil && s.state.Measured > 0 {
 		_, err = fmt.Fprintf(w, "Time: %s\n", shares(s.state))
 	}

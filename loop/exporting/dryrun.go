@@ -10,6 +10,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/loop"
+	"github.com/chessbrain/chessbrain/monitor"
 )
 
 // DryRun checks the configuration and says which nets would be exported, and
@@ -29,7 +30,7 @@ func DryRun(opt Options, w io.Writer) (err error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		fmt.Fprintf(w, "%s -> %s: %d nets\n", q.from, q.to, len(all))
+		fmt.Fprintf(w, "%s -> %s: %s\n", q.from, q.to, monitor.Count(len(all), "net"))
 		for _, s := range all {
 			at, err := q.has(s.name)
 			if err != nil {

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/chessbrain/chessbrain/config"
@@ -69,10 +68,8 @@ type exporter struct {
 	locks   []*fsx.Lock
 	control *loop.Control
 	failed  map[string]error // by source directory
-
-	mu   sync.Mutex // guards what follows, for the status page
-	done Summary
-	now  string // net that is being exported
+	done    Summary
+	page    loop.Shared[Page]
 }
 
 // Run exports the nets that are handed over, oldest first: all there are with
@@ -90,7 +87,7 @@ func Run(ctx context.Context, opt Options) (*Summary, error) {
 	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		err = loop.ErrInterrupted
 	}
-	return x.summary(), errors.Join(err, x.close())
+	return &x.done, errors.Join(err, x.close())
 }
 
 // open takes the locks, opens the exporter and cleans up after a process that was
@@ -102,6 +99,12 @@ func (x *exporter) open(ctx context.Context, stop func()) error {
 		return err
 	}
 	x.queues = x.plan()
+	x.page.Set(func(p *Page) {
+		*p = Page{Role: role, Stage: "waiting"}
+		for _, q := range x.queues {
+			p.From = append(p.From, q.from)
+		}
+	})
 	if err := x.takeLocks(ctx); err != nil {
 		return err
 	}
@@ -235,13 +238,6 @@ func (x *exporter) lockLost() error {
 		}
 	}
 	return nil
-}
-
-// summary returns a copy of what was done.
-func (x *exporter) summary() *Summary {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return &Summary{Nets: slices.Clone(x.done.Nets), Known: slices.Clone(x.done.Known)}
 }
 
 // close ends everything that is open.

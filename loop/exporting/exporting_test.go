@@ -317,7 +317,7 @@ func TestDryRun(t *testing.T) {
 	if err := DryRun(options(t, root, ""), &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"exporter safetensors", "1 nets\n  n\n", filepath.Join(root, "modelstobetested"), "MiB may be used"} {
+	for _, want := range []string{"exporter safetensors", "1 net\n  n\n", filepath.Join(root, "modelstobetested"), "MiB may be used"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}

@@ -22,34 +22,10 @@ type Page struct {
 	From     []string `json:"from"`
 }
 
-// set notes which net is being exported.
-func (x *exporter) set(net string) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.now = net
-}
-
-// page is the state at this moment.
-func (x *exporter) page() Page {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	p := Page{Role: role, Stage: "waiting", Net: x.now, Exported: len(x.done.Nets)}
-	if x.now != "" {
-		p.Stage = "exporting"
-	}
-	if n := len(x.done.Nets); n > 0 {
-		p.Newest = x.done.Nets[n-1].Name
-	}
-	for _, q := range x.queues {
-		p.From = append(p.From, q.from)
-	}
-	return p
-}
-
 // listen opens the control socket.
 func (x *exporter) listen(stop func()) (err error) {
 	x.control, err = loop.ListenRole(filepath.Join(x.dir.Root, "locks"), role, x.locks[len(x.locks)-1], loop.Commands{
-		Status: func() any { return x.page() },
+		Status: func() any { return x.page.Get() },
 		Stop:   stop,
 		Subscribe: func() (<-chan monitor.Event, func()) {
 			s := x.bus.Subscribe(256)

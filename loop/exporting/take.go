@@ -99,9 +99,9 @@ func (x *exporter) takeAll(ctx context.Context, q queue) error {
 		if err := errors.Join(ctx.Err(), x.lockLost()); err != nil {
 			return err
 		}
-		x.set(s.name)
+		x.page.Set(func(p *Page) { p.Stage, p.Net = "exporting", s.name })
 		err := x.take(ctx, q, s)
-		x.set("")
+		x.page.Set(func(p *Page) { p.Stage, p.Net = "waiting", "" })
 		if err != nil && ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -134,9 +134,7 @@ func (x *exporter) take(ctx context.Context, q queue, s source) error {
 	}
 	if at != "" {
 		x.log.Info("the net is there already", "net", s.name, "at", at)
-		x.mu.Lock()
 		x.done.Known = append(x.done.Known, s.name)
-		x.mu.Unlock()
 		return remove(s.path)
 	}
 	n, err := x.make(ctx, q, s)
@@ -145,9 +143,8 @@ func (x *exporter) take(ctx context.Context, q queue, s source) error {
 	}
 	x.log.Info("net exported", "net", n.Name, "weights", n.Weights, "files", n.Files)
 	x.bus.Publish(&monitor.Net{Action: monitor.NetPublished, NetID: n.Name, Path: n.Files[len(n.Files)-1]})
-	x.mu.Lock()
 	x.done.Nets = append(x.done.Nets, n)
-	x.mu.Unlock()
+	x.page.Set(func(p *Page) { p.Exported, p.Newest = p.Exported+1, n.Name })
 	return remove(s.path)
 }
 

@@ -52,6 +52,9 @@ type Options struct {
 	Log       *slog.Logger
 	Readers   []monitor.Sink // attached to the gatekeeper's events
 
+	// Decided is called after each decision that is carried out; nil = nobody is.
+	Decided func()
+
 	poll time.Duration // between two looks for nets, for tests; 0 = pollEvery
 }
 
@@ -78,7 +81,7 @@ type gatekeeper struct {
 	control *loop.Control
 	told    atomic.Bool // to stop, over the control socket
 
-	page    page
+	page    loop.Shared[Page]
 	summary Summary
 }
 
@@ -124,7 +127,7 @@ func (g *gatekeeper) work(ctx context.Context) error {
 			g.log.Info("waiting for a net to test", "dir", g.dirs.Test)
 			said = time.Now()
 		}
-		g.page.set(func(p *Page) { p.State, p.Match = "waiting", nil })
+		g.page.Set(func(p *Page) { p.State, p.Match = "waiting", nil })
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -241,7 +244,7 @@ func (g *gatekeeper) reject(candidate *netFile, reason string) (*Result, error) 
 func (g *gatekeeper) settled(r *Result) {
 	g.log.Info("gate", "result", r.String())
 	g.summary.add(r)
-	g.page.set(func(p *Page) { p.Accepted, p.Rejected = g.summary.counts() })
+	g.page.Set(func(p *Page) { p.Accepted, p.Rejected = g.summary.counts() })
 	if r.Games > 0 {
 		g.bus.Publish(&monitor.Gate{Candidate: r.Candidate, Baseline: r.Baseline, Wins: r.Wins, Draws: r.Draws, Losses: r.Losses,
 			Elo: monitor.Number(r.Elo), EloErr: monitor.Number(r.EloError), Verdict: r.verdict()})
@@ -255,6 +258,9 @@ func (g *gatekeeper) settled(r *Result) {
 		path = filepath.Join(g.root, path)
 	}
 	g.bus.Publish(&monitor.Net{Action: action, NetID: r.Candidate, Path: path})
+	if g.opt.Decided != nil {
+		g.opt.Decided()
+	}
 }
 
 // matchDir is where the match of a net lies.

@@ -14,9 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/loop"
-	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/monitor"
-	"github.com/chessbrain/chessbrain/nn/cpu"
 )
 
 // cacheEntries is how many answers a net remembers in each worker.
@@ -26,16 +24,25 @@ const cacheEntries = 50_000
 type contest struct {
 	g     *gatekeeper
 	sides [2]*side // candidate, baseline
-	last  arena.Progress
-	where verdict
-	tally arena.Pentanomial // of all finished pairs
-	half  map[int]int       // result of the game of a pair that finished first, by pair
+	// Their nets, ready to play; closed after the match.
+	players []*loop.NetPlayer
+	last    arena.Progress
+	where   verdict
+	tally   arena.Pentanomial // of all finished pairs
+	half    map[int]int       // result of the game of a pair that finished first, by pair
 }
 
 // match plays a candidate against the baseline, or goes on where an earlier
 // start was stopped, and returns the decision.
-func (g *gatekeeper) match(ctx context.Context, candidate, baseline *side) (*Result, error) {
+func (g *gatekeeper) match(ctx context.Context, candidate, baseline *side) (_ *Result, err error) {
 	c := &contest{g: g, sides: [2]*side{candidate, baseline}, half: map[int]int{}}
+	defer func() {
+		for _, p := range c.players {
+			if closeErr := p.Close(); closeErr != nil {
+				err = errors.Join(err, closeErr)
+			}
+		}
+	}()
 	dir := g.matchDir(candidate.name)
 	if err := g.prepareMatch(dir); err != nil {
 		return nil, err
@@ -53,7 +60,7 @@ func (g *gatekeeper) match(ctx context.Context, candidate, baseline *side) (*Res
 	}
 	g.log.Info("match", "candidate", candidate.name, "baseline", baseline.name, "games", 2*len(cfg.Openings), "finished_before", len(cfg.Done),
 		"decided_by", g.rule.String(), "settings", c.settings())
-	g.page.set(func(p *Page) { p.State, p.Match = "playing", c.standing() })
+	g.page.Set(func(p *Page) { p.State, p.Match = "playing", c.standing() })
 	games, err := arena.Play(ctx, *cfg)
 	err = errors.Join(err, cfg.Log.Close())
 	if err != nil {
@@ -91,14 +98,15 @@ func (c *contest) config() (*arena.Config, error) {
 		cfg.Workers = runtime.GOMAXPROCS(0)
 	}
 	for i, s := range c.sides {
-		packed, err := cpu.New(s.net, loop.PlayerPrecision(g.cfg))
+		player, err := loop.OpenNetPlayer(g.cfg, s.net)
 		if err != nil {
 			return nil, fmt.Errorf("prepare net %s for the match: %w", s.name, err)
 		}
+		c.players = append(c.players, player)
 		settings := settingsOf(g.cfg)
 		cfg.Players[i], err = arena.NewNet(arena.NetConfig{
 			Name:         s.name,
-			NewEvaluator: func(maxBatch int) mcts.Evaluator { return packed.NewEvaluator(maxBatch) },
+			NewEvaluator: player.NewEvaluator,
 			Settings:     [2]arena.Settings{settings, settings},
 			CacheEntries: cacheEntries,
 		})
@@ -203,7 +211,7 @@ func (c *contest) finished(g *arena.Game) {
 	c.g.log.Info("game", "number", fmt.Sprintf("%d (%d of %d)", g.Number+1, p.Games(), p.Total), "candidate", color,
 		"result", map[int8]string{1: "1-0", 0: "1/2-1/2", -1: "0-1"}[g.WhiteResult], "end", string(g.End), "plies", len(g.Moves),
 		"score", fmt.Sprintf("+%d =%d -%d", p.Wins, p.Draws, p.Losses), "elo", arena.EloText(float64(e.Elo), float64(e.High-e.Low)/2))
-	c.g.page.set(func(page *Page) { page.Match = c.standing() })
+	c.g.page.Set(func(page *Page) { page.Match = c.standing() })
 	c.g.bus.Publish(&monitor.Gate{Candidate: c.sides[0].name, Baseline: c.sides[1].name, Wins: p.Wins, Draws: p.Draws, Losses: p.Losses,
 		Elo: monitor.Number(e.Elo), EloErr: monitor.Number((e.High - e.Low) / 2), Verdict: "running"})
 }

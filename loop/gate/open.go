@@ -32,7 +32,7 @@ func (g *gatekeeper) open(ctx context.Context) error {
 	g.gate = g.cfg.GetLoop().GetGatekeeper()
 	g.rule = ruleOf(g.gate)
 	g.root, g.job, g.seed, g.dirs = dir.Root, info.Job, info.Seed, dirsOf(dir.Root, g.opt.Dirs)
-	g.page.set(func(p *Page) { p.Job, p.State = g.job, "waiting" })
+	g.page.Set(func(p *Page) { p.Job, p.State = g.job, "waiting" })
 	if err := g.takeLocks(ctx, dir.LockDir()); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (g *gatekeeper) locksLost() error {
 func (g *gatekeeper) openControl(stop func()) error {
 	var err error
 	g.control, err = loop.ListenRole(filepath.Join(g.root, "locks"), role, g.role, loop.Commands{
-		Status: func() any { return g.page.get() },
+		Status: func() any { return g.page.Get() },
 		Stop:   stop,
 		Subscribe: func() (<-chan monitor.Event, func()) {
 			s := g.bus.Subscribe(256)
@@ -141,8 +141,9 @@ func (g *gatekeeper) openEvents(dir string) error {
 	for _, r := range g.opt.Readers {
 		g.bus.Attach(r)
 	}
+	device, precision := loop.DescribePlayers(g.cfg)
 	g.bus.Publish(&monitor.Run{Phase: monitor.RunStart, Command: g.opt.Command, Version: g.opt.Version, Seed: g.seed,
-		Kernels: kernel.ActiveTier().String(), ProducerPrecision: loop.PlayerPrecision(g.cfg).String()})
+		Kernels: kernel.ActiveTier().String(), ProducerDevice: device, ProducerPrecision: precision})
 	return nil
 }
 

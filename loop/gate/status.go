@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 
 	"github.com/chessbrain/chessbrain/arena"
+	"github.com/chessbrain/chessbrain/monitor"
 )
 
-// Page is the state of a gatekeeper, as its control socket answers.
+// Page is the state of a gatekeeper, as its control socket answers. What Match points
+// to is never changed.
 type Page struct {
 	Job      string    `json:"job"`
 	State    string    `json:"state"` // waiting, playing
@@ -29,24 +30,6 @@ type Standing struct {
 	Losses    int          `json:"losses"`
 	Elo       arena.Figure `json:"elo"`
 	EloError  arena.Figure `json:"elo_error"`
-}
-
-// page guards a Page. What Match points to is never changed.
-type page struct {
-	mu   sync.Mutex
-	page Page
-}
-
-func (p *page) set(change func(*Page)) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	change(&p.page)
-}
-
-func (p *page) get() Page {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.page
 }
 
 // standing is where the match stands now.
@@ -85,7 +68,7 @@ func (s *Summary) Write(w io.Writer) error {
 		fmt.Fprintln(&b, r)
 	}
 	accepted, rejected := s.counts()
-	fmt.Fprintf(&b, "%d nets accepted, %d rejected\n", accepted, rejected)
+	fmt.Fprintf(&b, "%s accepted, %d rejected\n", monitor.Count(accepted, "net"), rejected)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -11,8 +11,9 @@ import (
 )
 
 // ConfigOf returns the configuration of the newest start of the run at root, with
-// its section loop.rating changed; the defaults where there was none.
-func ConfigOf(root string, change func(*config.Rating)) (*config.Effective, error) {
+// its section loop.rating changed; the defaults where there was none. Flags, nil or
+// some, win over it.
+func ConfigOf(root string, flags *config.FlagSet, change func(*config.Rating)) (*config.Effective, error) {
 	path, read := filepath.Join(root, "config.textproto"), config.Load
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		read = func(path string) (*config.File, error) {
@@ -32,5 +33,5 @@ func ConfigOf(root string, change func(*config.Rating)) (*config.Effective, erro
 		c.Loop.Rating = &config.Rating{}
 	}
 	change(c.Loop.Rating)
-	return config.Resolve(config.Input{File: file})
+	return config.Resolve(config.Input{File: file, Flags: flags})
 }

@@ -3,7 +3,6 @@ package ratings
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/chessbrain/chessbrain/loop"
 )
@@ -19,28 +18,10 @@ type Page struct {
 	Games    int    `json:"games"`
 }
 
-// page is a Page that two goroutines share.
-type page struct {
-	mu   sync.Mutex
-	page Page
-}
-
-func (p *page) set(change func(*Page)) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	change(&p.page)
-}
-
-func (p *page) get() Page {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.page
-}
-
 // listen opens the control socket, which knows status and stop.
 func (r *rater) listen(dir string, stop func()) (*loop.Control, error) {
 	return loop.ListenRole(dir, role, r.lock, loop.Commands{
-		Status: func() any { return r.page.get() },
+		Status: func() any { return r.page.Get() },
 		Stop:   stop,
 		Swap:   func(context.Context, loop.Swap) error { return errors.New("a rater has no stages") },
 	})

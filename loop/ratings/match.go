@@ -12,6 +12,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/loop"
 )
 
 const (
@@ -23,11 +24,12 @@ const (
 func (r *rater) match(ctx context.Context, p pair) (err error) {
 	cfg := arena.Config{Seed: r.matchSeed(p), Workers: runtime.GOMAXPROCS(0), MaxPlies: r.opt.maxPlies, OnGame: func(*arena.Game) {
 		r.done.Games++
-		r.page.set(func(p *Page) { p.Finished++; p.Games++ })
+		r.page.Set(func(p *Page) { p.Finished++; p.Games++ })
 	}}
 	if cfg.Openings, err = arena.Vary(nil, int(r.want.GetGames())/2, openingPlies, cfg.Seed); err != nil {
 		return fmt.Errorf("rating match: %w", err)
 	}
+	defer func() { err = errors.Join(err, r.closePlayers()) }()
 	for i, o := range p {
 		if cfg.Players[i], err = o.open(); err != nil {
 			return fmt.Errorf("rating match of %s: %w", o.log.Name, err)
@@ -43,8 +45,10 @@ func (r *rater) match(ctx context.Context, p pair) (err error) {
 	if len(cfg.Done) > 2*len(cfg.Openings) { // the configuration asks for fewer games now
 		return cfg.Log.Close()
 	}
-	r.log.Info("rating match", "player1", p[0].log.Name, "player2", p[1].log.Name, "games", 2*len(cfg.Openings), "finished_before", len(cfg.Done))
-	r.page.set(func(page *Page) {
+	device, precision := loop.DescribePlayers(r.cfg)
+	r.log.Info("rating match", "player1", p[0].log.Name, "player2", p[1].log.Name, "games", 2*len(cfg.Openings), "finished_before", len(cfg.Done),
+		"device", device, "precision", precision)
+	r.page.Set(func(page *Page) {
 		*page = Page{State: "playing", Player1: p[0].log.Name, Player2: p[1].log.Name, Finished: len(cfg.Done), Of: 2 * len(cfg.Openings),
 			Matches: r.done.Matches, Games: r.done.Games}
 	})
@@ -66,6 +70,16 @@ func (r *rater) match(ctx context.Context, p pair) (err error) {
 		"elo", fmt.Sprintf("%+.0f (95 %%: %+.0f to %+.0f)", s.Estimate.Elo, s.Estimate.Low, s.Estimate.High), "ends", endCounts(s.Ends),
 		"took", time.Since(began).Round(time.Second))
 	return nil
+}
+
+// closePlayers ends the nets of a match.
+func (r *rater) closePlayers() error {
+	var errs []error
+	for _, p := range r.players {
+		errs = append(errs, p.Close())
+	}
+	r.players = nil
+	return errors.Join(errs...)
 }
 
 // openLog opens the log of a match. One of other nets or settings is put aside.

@@ -15,7 +15,6 @@ import (
 	"github.com/chessbrain/chessbrain/loop"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/nn/cpu"
 )
 
 // opponent is a player of rating matches.
@@ -67,15 +66,16 @@ func (r *rater) net(n catalogue.Net) *opponent {
 	}
 }
 
-// player makes a net a player.
+// player makes a net a player, on the device of the configuration's players.
 func (r *rater) player(name string, net *nn.Net, s arena.Settings) (arena.Player, error) {
-	packed, err := cpu.New(net, loop.PlayerPrecision(r.cfg))
+	p, err := loop.OpenNetPlayer(r.cfg, net)
 	if err != nil {
 		return nil, fmt.Errorf("prepare net %s for the match: %w", name, err)
 	}
+	r.players = append(r.players, p)
 	return arena.NewNet(arena.NetConfig{
 		Name:         name,
-		NewEvaluator: func(maxBatch int) mcts.Evaluator { return packed.NewEvaluator(maxBatch) },
+		NewEvaluator: p.NewEvaluator,
 		Settings:     [2]arena.Settings{chess.White: s, chess.Black: s},
 		CacheEntries: cacheEntries,
 	})

@@ -50,9 +50,10 @@ type rater struct {
 	root    string
 	seed    uint64 // of the run
 	lock    *fsx.Lock
-	engines []*opponent // that answered
+	engines []*opponent       // that answered
+	players []*loop.NetPlayer // of the match under way
 	done    Summary
-	page    page
+	page    loop.Shared[Page]
 }
 
 // Play plays the rating matches that are missing, the newest net's first, and
@@ -63,7 +64,7 @@ type rater struct {
 // matches and the catalogue, whoever else works in the run.
 func Play(ctx context.Context, opt Options) (*Summary, error) {
 	r := &rater{opt: opt, cfg: opt.Effective.Config, want: opt.Effective.Config.GetLoop().GetRating(), log: opt.Log}
-	r.page.page.State = "waiting"
+	r.page.Set(func(p *Page) { p.State = "waiting" })
 	if r.opt.maxPlies == 0 {
 		r.opt.maxPlies = maxPlies
 	}
@@ -100,7 +101,7 @@ func (r *rater) rounds(ctx context.Context) error {
 		if err := r.work(ctx); err != nil || r.opt.Poll == 0 {
 			return err
 		}
-		r.page.set(func(p *Page) { *p = Page{State: "waiting", Matches: r.done.Matches, Games: r.done.Games} })
+		r.page.Set(func(p *Page) { *p = Page{State: "waiting", Matches: r.done.Matches, Games: r.done.Games} })
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

@@ -275,27 +275,36 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestConfigOf takes the run's own configuration, wherever the run was moved to.
+// TestConfigOf takes the run's own configuration, wherever the run was moved to; flags
+// win over it.
 func TestConfigOf(t *testing.T) {
 	root := t.TempDir()
-	e, err := ConfigOf(root, func(k *config.Rating) { k.Games = new(int32(8)) })
+	e, err := ConfigOf(root, nil, func(k *config.Rating) { k.Games = new(int32(8)) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	if e.Config.GetLoop().GetRating().GetGames() != 8 || e.Config.GetRunDir() != root || e.Config.GetLoop().GetRating().GetVisits() != 100 {
 		t.Errorf("a run without a configuration: %v", e.Config)
 	}
-	text := "run_dir: \"elsewhere\" seed: 5 loop { rating { visits: 30 engine: \"e\" engine_nodes: 1000 } }"
+	text := "run_dir: \"elsewhere\" seed: 5 selfplay { producer_device: \"cuda\" } loop { rating { visits: 30 engine: \"e\" engine_nodes: 1000 } }"
 	if err := os.WriteFile(filepath.Join(root, "config.textproto"), []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	e, err = ConfigOf(root, func(k *config.Rating) { k.EngineSkill = []int32{0} })
+	flags := config.NewFlagSet(config.GroupGate)
+	e, err = ConfigOf(root, flags, func(k *config.Rating) { k.EngineSkill = []int32{0} })
 	if err != nil {
 		t.Fatal(err)
 	}
 	if k := e.Config.GetLoop().GetRating(); e.Config.GetRunDir() != root || e.Config.GetSeed() != 5 || k.GetVisits() != 30 ||
-		!slices.Equal(k.GetEngineNodes(), []int64{1000}) || !slices.Equal(k.GetEngineSkill(), []int32{0}) {
+		!slices.Equal(k.GetEngineNodes(), []int64{1000}) || !slices.Equal(k.GetEngineSkill(), []int32{0}) ||
+		e.Config.GetSelfplay().GetProducerDevice() != "cuda" {
 		t.Errorf("%v", e.Config)
+	}
+	if err := flags.Lookup("device").Set("cpu"); err != nil {
+		t.Fatal(err)
+	}
+	if e, err = ConfigOf(root, flags, func(*config.Rating) {}); err != nil || e.Config.GetSelfplay().GetProducerDevice() != "cpu" {
+		t.Errorf("--device cpu: %v, %v", e, err)
 	}
 }
 

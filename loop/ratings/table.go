@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/chessbrain/chessbrain/catalogue"
+	"github.com/chessbrain/chessbrain/monitor"
 )
 
 // normal95 is the two-sided 95 % quantile of the normal distribution.
@@ -108,7 +109,7 @@ func Write(out io.Writer, c *catalogue.Catalogue) error {
 			played++
 		}
 	}
-	fmt.Fprintf(out, "%d nets, %d matches\n", len(c.Nets), played)
+	fmt.Fprintf(out, "%s, %s\n", monitor.Count(len(c.Nets), "net"), monitor.Count(played, "match"))
 	if prior {
 		fmt.Fprintln(out, "* at least so far from most of the others: one side won all games between them")
 	}

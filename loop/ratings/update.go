@@ -51,6 +51,15 @@ func Update(ctx context.Context, root string, opt UpdateOptions) (*catalogue.Cat
 	return c, nil
 }
 
+// Refresh is Update for a part of the run whose own work is done, such as a
+// decision of the gatekeeper: the catalogue is an index, so an error is said and the
+// next update mends it.
+func Refresh(root string, log *slog.Logger) {
+	if _, err := Update(context.Background(), root, UpdateOptions{}); err != nil {
+		log.Warn("the catalogue is behind; chessbrain ratings brings it up to date", "run", root, "error", err)
+	}
+}
+
 // scanner reads a run directory.
 type scanner struct {
 	ctx  context.Context

@@ -3,14 +3,15 @@ package tools
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
+	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/nn/cpu"
-	"github.com/chessbrain/chessbrain/nn/kernel"
+	"github.com/chessbrain/chessbrain/loop"
 )
 
 // DumpFormats are the forms of a dump.
@@ -26,18 +27,34 @@ var targetNames = [encoding.NumTargets]string{"result", "root", "best", "played"
 type Dump struct {
 	batches []*encoding.TrainBatch
 	rows    int
-	eval    *cpu.Evaluator
+	net     *loop.NetPlayer
+	eval    loop.Evaluator
 	ctx     context.Context
 }
 
-// NewDump returns a dump of what the subject's net says, in fp32: as it plays.
+// dumpBatch is the most positions that a dump's net answers at once on the CPU.
+const dumpBatch = 256
+
+// NewDump returns a dump of what the subject's net says, in fp32, on the device that
+// its configuration trains on. The caller closes it.
 func NewDump(ctx context.Context, s *Subject) (*Dump, error) {
-	net, err := cpu.New(s.Net, kernel.FP32)
+	c := config.Defaults()
+	trainers, fp32 := "auto", config.SelfPlay_FP32
+	c.Training.Device = s.Effective.Config.GetTraining().Device
+	c.Selfplay.ProducerDevice, c.Selfplay.Precision = &trainers, &fp32
+	net, err := loop.OpenNetPlayer(c, s.Net)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("answers for the dump: %w", err)
 	}
-	return &Dump{eval: net.NewEvaluator(256), ctx: ctx}, nil
+	eval, err := net.Evaluator(dumpBatch)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("answers for the dump: %w", err), net.Close())
+	}
+	return &Dump{net: net, eval: eval, ctx: ctx}, nil
 }
+
+// Close gives the net's device back; what was kept can still be written.
+func (d *Dump) Close() error { return d.net.Close() }
 
 // Keep evaluates a batch and keeps it; it is EvalOptions.Keep.
 func (d *Dump) Keep(b *encoding.TrainBatch) error {

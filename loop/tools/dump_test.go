@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
 )
@@ -23,10 +24,19 @@ func dumped(t *testing.T) *Dump {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := NewDump(context.Background(), NewSubject("net", nn.Init(a, 1), nil))
+	e, err := config.Resolve(config.Input{Overrides: []string{"training.device=cpu"}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	d, err := NewDump(context.Background(), NewSubject("net", nn.Init(a, 1), e))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	for seed := range uint64(2) {
 		b := encoding.NewTrainBatch(3)
 		madeUpRows(b, 3, seed)

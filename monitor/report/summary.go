@@ -18,7 +18,7 @@ func Summary(d *Data) string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	say("# Run %s\n", d.Job)
-	say("%d episodes, %d steps, %d rows trained on, %d steps skipped.", d.Episodes, d.Step, d.Samples, d.Skipped)
+	say("%s, %s, %s trained on, %s skipped.", monitor.Count(d.Episodes, "episode"), monitor.Count(d.Step, "step"), monitor.Count(d.Samples, "row"), monitor.Count(d.Skipped, "step"))
 	if n := len(d.Runs); n > 0 {
 		first, last := d.Runs[0], d.Runs[n-1]
 		say("Net %s, seed %d, device %s, self-play on %s; from %s to %s, last state: %s.", first.Arch, first.Seed,

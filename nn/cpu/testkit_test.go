@@ -7,30 +7,14 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"
+	"github.com/chessbrain/chessbrain/nn/nntest"
 )
 
 // testNet returns a net whose batch norm, biases and last layers are not at
 // their trivial starting values.
 func testNet(t testing.TB, name string, seed uint64) *nn.Net {
 	t.Helper()
-	a := mustArch(t, name)
-	n := nn.Init(a, seed)
-	rng := rand.New(rand.NewPCG(seed, 99))
-	for i, s := range nn.Specs(a) {
-		last := s.Name == "policy.conv2.weight" || s.Name == "policy.fc.weight" || s.Name == "value.fc2.weight"
-		for j := range n.Params[i].Data {
-			p := &n.Params[i].Data[j]
-			switch {
-			case s.Kind == nn.Gamma || s.Kind == nn.Var:
-				*p = .7 + .6*rng.Float32()
-			case s.Kind != nn.Weight:
-				*p += float32(.2 * rng.NormFloat64())
-			case last:
-				*p *= 10
-			}
-		}
-	}
-	return n
+	return nntest.DecidedNet(mustArch(t, name), seed)
 }
 
 func mustArch(t testing.TB, name string) nn.Arch {
@@ -44,28 +28,7 @@ func mustArch(t testing.TB, name string) nn.Arch {
 
 // randomBatch returns n positions with random planes and legal moves; some have
 // one legal move, one has all moves of the board.
-func randomBatch(seed uint64, n int) *encoding.Batch {
-	rng := rand.New(rand.NewPCG(seed, 1))
-	b := encoding.NewBatch(n)
-	for k := range n {
-		numLegal := 1 + rng.IntN(40)
-		if k == 1 {
-			numLegal = encoding.NumPolicy
-		}
-		i := b.Grow(numLegal)
-		for p := range b.Masks[i] {
-			b.Masks[i][p] = rng.Uint64() & rng.Uint64() & rng.Uint64()
-		}
-		b.Scalars[i] = encoding.Scalars{
-			OurOO: uint8(rng.IntN(2)), TheirOOO: uint8(rng.IntN(2)),
-			BlackToMove: uint8(rng.IntN(2)), Rule50: uint8(rng.IntN(100)),
-		}
-		for j, p := range rng.Perm(encoding.NumPolicy)[:numLegal] {
-			b.LegalOf(i)[j] = uint16(p)
-		}
-	}
-	return b
-}
+func randomBatch(seed uint64, n int) *encoding.Batch { return nntest.Positions(seed, n, 1) }
 
 func newEvaluator(t testing.TB, n *nn.Net, maxBatch int, p kernel.Precision) *Evaluator {
 	t.Helper()

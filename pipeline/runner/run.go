@@ -49,7 +49,7 @@ func checkPlan(plan func(*config.Effective, io.Writer) error) func(*config.Effec
 		if err != nil {
 			return err
 		}
-		return errors.Join(loop.CheckDevices(e), plan(e, io.Discard))
+		return errors.Join(loop.CheckDevices(e, true), plan(e, io.Discard))
 	}
 }
 

@@ -66,7 +66,7 @@ func (r *run) train(ctx context.Context, s *StepState) error {
 		return err
 	}
 	r.Log.Info("training", "rows", made.TrainRows, "samples", samples, "steps", e.Config.GetTraining().GetSteps(), "from", dir)
-	if err := errors.Join(loop.CheckDevices(e), ctx.Err()); err != nil {
+	if err := errors.Join(loop.CheckDevices(e, true), ctx.Err()); err != nil {
 		return err
 	}
 	summary, err := loop.Train(ctx, loop.Options{Effective: e, Command: r.Command, Version: r.Version, Log: r.Log, Progress: r.Progress})

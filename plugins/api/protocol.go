@@ -13,7 +13,7 @@ const (
 	// ProtocolVersion is the version of plugin.proto and of what it refers to: the
 	// numbers of record's enums and flags, and the order in which package chess
 	// generates moves.
-	ProtocolVersion = 1
+	ProtocolVersion = 2
 
 	// BatchBytes is what the games of a message add up to, about; a bigger game
 	// travels alone.

@@ -69,10 +69,10 @@ func small(st State) *State {
 func (s *Sampler) Name() string { return s.name }
 
 // Sample draws n rows, at most MaxDraw. An answer that is not n rows of idx with
-// finite weights >= 0 wraps ErrAnswer. After an error of the connection it is not
-// known whether the sampler has gone on, and the next call opens another stream
-// and sends the whole index. The same holds after the end of ctx where the state
-// is too large to come with the answers; else the sampler stays where it was.
+// finite weights >= 0 wraps ErrAnswer. After an error of the connection the next
+// call opens another stream and sends the whole index. After that, or the end of
+// ctx, the sampler stays where it was, if its state comes with the answers; where
+// it is too large for that it is not known whether the sampler has gone on.
 func (s *Sampler) Sample(ctx context.Context, idx stage.Index, n int, dst []stage.RowRef) ([]stage.RowRef, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -308,6 +308,7 @@ func (s *Sampler) load(r io.Reader, version int) error {
 		return err
 	}
 	st := State{s.section, version, data}
+	// Without data it could be an entry of known that was never filled.
 	if version == s.version && len(data) > 0 && slices.ContainsFunc(s.known[:], func(d []byte) bool { return bytes.Equal(d, data) }) {
 		s.last, s.failed, s.astray = &st, nil, true // the next draw tells the plugin, without a call of its own
 		return nil

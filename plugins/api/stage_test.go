@@ -105,7 +105,7 @@ func TestDescribeJSON(t *testing.T) {
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
-	if got["kind"] != "rescorer" || got["name"] != "test" || got["version"] != "1.0.0" || got["concurrency"] != 3.0 || got["protocol"] != 1.0 {
+	if got["kind"] != "rescorer" || got["name"] != "test" || got["version"] != "1.0.0" || got["concurrency"] != 3.0 || got["protocol"] != float64(ProtocolVersion) {
 		t.Errorf("got %s", text)
 	}
 	settings := got["settings"].([]any)

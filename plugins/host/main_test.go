@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/plugins"
+	"github.com/chessbrain/chessbrain/plugins/api"
 	"github.com/chessbrain/chessbrain/stage"
 )
 
@@ -66,7 +67,7 @@ func bePlugin(dir string) {
 		fmt.Println("1|9|unix|" + filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "s") + "|grpc")
 		forever()
 	case "elsewhere":
-		fmt.Println("1|1|tcp|127.0.0.1:9|grpc")
+		fmt.Printf("1|%d|tcp|127.0.0.1:9|grpc\n", api.ProtocolVersion)
 		forever()
 	case "deaf": // shakes hands and never accepts
 		listenOnly(filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "s"))

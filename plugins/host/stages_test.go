@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/chessbrain/chessbrain/plugins/api"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/stage"
 )
@@ -212,6 +213,6 @@ func listenOnly(path string) {
 		panic(err)
 	}
 	defer l.Close()
-	fmt.Printf("1|1|unix|%s|grpc\n", path)
+	fmt.Printf("1|%d|unix|%s|grpc\n", api.ProtocolVersion, path)
 	forever()
 }

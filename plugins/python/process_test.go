@@ -130,7 +130,7 @@ func TestEndsWithItsHost(t *testing.T) {
 	output := bufio.NewReader(stdout)
 	line, err := output.ReadString('\n')
 	fields := strings.Split(line, "|")
-	if err != nil || len(fields) != 5 || fields[0]+fields[1]+fields[2] != "11unix" || filepath.Dir(fields[3]) != sockets || fields[4] != "grpc\n" {
+	if err != nil || len(fields) != 5 || fields[0]+fields[1]+fields[2] != "12unix" || filepath.Dir(fields[3]) != sockets || fields[4] != "grpc\n" {
 		t.Fatalf("handshake %q, %v", line, err)
 	}
 	socket := fields[3]

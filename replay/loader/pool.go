@@ -223,8 +223,13 @@ func (p *chunkPool) next() (d poolDraw, ok, over bool) {
 	// Two passes without a chunk that can be handed out: there is none.
 	lo, hi := p.stream.Window()
 	for unusable := uint64(0); unusable <= 2*(hi-lo); {
-		if p.ended && p.settings.Epochs > 0 && p.stream.Passes() >= uint64(p.settings.Epochs) {
-			return d, false, true
+		if p.settings.Epochs > 0 && p.stream.Passes() >= uint64(p.settings.Epochs) {
+			if p.ended {
+				return d, false, true
+			}
+			if p.stream.Seen() { // the end may be on its way; a folder that is watched may bring more
+				return d, false, false
+			}
 		}
 		index, any := p.stream.Next()
 		if !any {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -172,6 +173,36 @@ func drawn(t testing.TB, p *chunkPool, n int) (names []string) {
 		names = append(names, fmt.Sprintf("%s[%d]/%d", d.source.key, d.at, d.use))
 	}
 	return names
+}
+
+// When the passes are over before the end of the input is known, the pool waits: the end
+// gives no chunk once more, a new chunk one more pass.
+func TestPoolWaitsForTheEnd(t *testing.T) {
+	p, _, _ := newPool(t, 1, ShufflingChunkPool{ChunkPoolSize: 100, Epochs: 2})
+	expect := func(what string, wantOver bool) {
+		t.Helper()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if d, ok, over := p.next(); ok || over != wantOver {
+			t.Errorf("%s: chunk %+v: %v, over %v, want %v", what, d, ok, over, wantOver)
+		}
+	}
+	given(t, p, event(Initial, newSource(t, "a", 5, 6, 7)), event(InitialDone, nil))
+	if got, want := sortedNames(drawn(t, p, 6)), sortedNames(append(uses("a", 0, 0, 3), uses("a", 1, 0, 3)...)); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	expect("after two passes", false)
+	again := NewStream(new(rand.PCG))
+	if rest, err := again.SetState(p.stream.AppendState(nil)); err != nil || len(rest) != 0 || !again.Seen() {
+		t.Errorf("a saved stream: %d bytes left, %v, all seen: %v", len(rest), err, again.Seen())
+	}
+	given(t, p, event(Added, newSource(t, "bb", 4)))
+	if got, want := sortedNames(drawn(t, p, 4)), sortedNames(append(uses("a", 2, 0, 3), uses("bb", 0, 0, 1)...)); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	expect("after one more", false)
+	p.ended = true
+	expect("at the end", true)
 }
 
 // The window holds the newest chunks; sources are replaced, shrink, grow, go and

@@ -67,7 +67,7 @@ type SplitOutput struct {
 type ShufflingChunkPool struct {
 	ChunkPoolSize int // chunks; the oldest sources leave first. >= 1
 	Threads       int // >= 1
-	Epochs        int // passes over all chunks once the input has ended, then the output ends; 0 = endless
+	Epochs        int // passes over all chunks, then the output ends with the input, or waits for new chunks; 0 = endless
 
 	// Hanse sampling: a chunk is accepted with probability
 	// (weight/max_weight)^gamma. Weight is its number of positions, at most

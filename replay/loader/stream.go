@@ -22,6 +22,8 @@ type Stream struct {
 	rest []uint32 // what is left of the pass, minus base, unordered; empty = the next pass has not begun
 	base uint64   // <= lo
 	pass uint64   // passes completed
+
+	passed uint64 // hi when the last pass was completed
 }
 
 // maxWindow is how many indices a window may have.
@@ -60,6 +62,7 @@ func (s *Stream) drop(lo uint64) {
 	s.rest, s.base, s.lo = kept, lo, lo
 	if under && len(kept) == 0 {
 		s.pass++
+		s.passed = s.hi
 	}
 }
 
@@ -68,6 +71,9 @@ func (s *Stream) Window() (lo, hi uint64) { return s.lo, s.hi }
 
 // Passes returns how many passes are complete.
 func (s *Stream) Passes() uint64 { return s.pass }
+
+// Seen says whether a pass is complete, and nothing has come into the window since.
+func (s *Stream) Seen() bool { return len(s.rest) == 0 && s.hi == s.passed }
 
 // Next draws an index; ok is false if the window is empty.
 func (s *Stream) Next() (index uint64, ok bool) {
@@ -87,6 +93,7 @@ func (s *Stream) Next() (index uint64, ok bool) {
 	s.rest = s.rest[:last]
 	if last == 0 {
 		s.pass++
+		s.passed = s.hi
 	}
 	return index, true
 }
@@ -135,6 +142,9 @@ func (s *Stream) SetState(src []byte) (rest []byte, err error) {
 		if i := n.base + uint64(n.rest[i]); i < n.lo || i >= n.hi {
 			return nil, errStream
 		}
+	}
+	if count == 0 {
+		n.passed = n.hi
 	}
 	*s.pcg = *pcg
 	n.pcg, n.rng = s.pcg, s.rng

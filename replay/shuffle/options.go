@@ -8,6 +8,11 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
+// Role is the name of the lock, in a run's locks/, of who shuffles that run's games:
+// one at a time, since two would remove each other's buckets and old shuffles. Run
+// leaves it to its caller.
+const Role = "shuffler"
+
 // Options say what is shuffled, and how.
 type Options struct {
 	FS         fsx.FS   // nil = fsx.OS

@@ -1,6 +1,6 @@
 // Package chance is the arithmetic of sampling that two rooms share: package
 // sample, whose samplers draw rows of the window in memory, and replay/loader,
-// whose stages take positions out of files.
+// whose stages take positions out of files. Package rescore takes Power.
 //
 //	h := chance.Hanse{Gamma: 1}
 //	h.Add(80)                  // the window holds a game of 80 positions

@@ -1,8 +1,8 @@
-// The protocol between chessbrain and its plugins, version 1.
+// The protocol between chessbrain and its plugins, version 2.
 //
 // A plugin is a program. chessbrain starts it, reads one line from its standard
-// output that says where it listens (go-plugin's handshake: "1|1|unix|PATH|grpc"
-// and a newline: core version 1, this protocol's version 1), and calls it over
+// output that says where it listens (go-plugin's handshake: "1|2|unix|PATH|grpc"
+// and a newline: core version 1, this protocol's version 2), and calls it over
 // gRPC on that Unix socket. Standard output is for that line alone; logs go to
 // standard error. The program is started with CHESSBRAIN_PLUGIN set and the
 // directory for its socket in PLUGIN_UNIX_SOCKET_DIR. It serves:

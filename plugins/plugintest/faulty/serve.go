@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
+	"github.com/chessbrain/chessbrain/plugins/api"
 	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
 	"github.com/chessbrain/chessbrain/stage"
 )
@@ -48,7 +49,7 @@ func Serve(p Plan) {
 	h := health.NewServer()
 	h.SetServingStatus("plugin", grpc_health_v1.HealthCheckResponse_SERVING)
 	grpc_health_v1.RegisterHealthServer(g, h)
-	fmt.Printf("1|1|unix|%s|grpc\n", socket)
+	fmt.Printf("1|%d|unix|%s|grpc\n", api.ProtocolVersion, socket)
 	fmt.Fprintln(os.Stderr, g.Serve(&dripListener{Listener: listener, drip: &s.drip}))
 	os.Exit(1)
 }
@@ -70,14 +71,17 @@ func note(path string) {
 
 // badHandshake returns what the modes of the handshake print.
 func badHandshake(m Mode, dir string) (text string, ok bool) {
+	line := func(transport string) string {
+		return fmt.Sprintf("1|%d|unix|%s|%s\n", api.ProtocolVersion, filepath.Join(dir, "none"), transport)
+	}
 	lines := map[Mode]string{
 		CrashAtStart:     "",
 		SilentStart:      "",
 		GarbageHandshake: "hello, I am a plugin\n",
 		WrongVersion:     "1|99|unix|" + filepath.Join(dir, "none") + "|grpc\n",
 		WrongCore:        "9|1|unix|" + filepath.Join(dir, "none") + "|grpc\n",
-		WrongTransport:   "1|1|unix|" + filepath.Join(dir, "none") + "|netrpc\n",
-		DeadSocket:       "1|1|unix|" + filepath.Join(dir, "none") + "|grpc\n",
+		WrongTransport:   line("netrpc"),
+		DeadSocket:       line("grpc"),
 	}
 	text, ok = lines[m]
 	return text, ok

@@ -26,7 +26,7 @@ from google.protobuf import json_format
 import chessbrain_services as services
 from plugin_pb2 import Setting
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 MAX_MESSAGE = 32 << 20  # bytes, both ways
 
 # Places in Game.values: game.values[ROOT_Q::12] is the Q of the root at each ply.

@@ -1,0 +1,339 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/cuda"
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
+	"github.com/chessbrain/chessbrain/nn/device"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// DeviceOptions says what OnDevice measures.
+type DeviceOptions struct {
+	Arch       nn.Arch
+	Precisions []device.Precision // of inference; training takes the last one that needs no loss scale
+	Batches    []int              // of inference
+	Train      []TrainShape
+	Duration   time.Duration // of each measurement, about; self-play takes eight times as long, at least 4 s
+	Play       DevicePlay
+}
+
+// TrainShape is a training step: so many micro-batches of so many rows.
+type TrainShape struct{ Rows, Accumulate int }
+
+// DevicePlay says how self-play is measured.
+type DevicePlay struct {
+	Workers     int // 0 = no self-play
+	Games       int // of each worker, in two halves
+	Simulations int
+}
+
+// Kinds of DeviceRow.
+const (
+	KindInfer      = "infer"
+	KindTrain      = "train"             // one micro-batch a step
+	KindAccumulate = "train-accumulated" // several
+	KindSelfPlay   = "selfplay"
+)
+
+// DeviceRow is one figure of a device. The JSON names are an interface: scripts read
+// them.
+type DeviceRow struct {
+	Kind            string  `json:"kind"`
+	Device          string  `json:"device"`
+	Net             string  `json:"net"`
+	Precision       string  `json:"precision"`
+	Batch           int     `json:"batch"`                   // positions of an evaluation, rows of a micro-batch; of self-play all games
+	Accumulate      int     `json:"accumulate,omitempty"`    // micro-batches of a step
+	BoardsPerSecond float64 `json:"boards_per_s"`            // evaluations, rows trained on; of self-play new evaluations
+	TFLOPS          float64 `json:"tflops"`                  // nominal; a row trained on counts three forward passes
+	ShareOfPeak     float64 `json:"share_of_peak,omitempty"` // where the device's peak is known
+	Busy            float64 `json:"device_busy"`             // share of the time in which the device worked
+	Latency         float64 `json:"latency_ms,omitempty"`    // of one batch alone, from call to answer
+	MemoryMiB       float64 `json:"memory_mib,omitempty"`    // of the device, by the trainer
+
+	PositionsPerSecond float64 `json:"positions_per_s,omitempty"` // moves of self-play
+	Simulations        int     `json:"simulations,omitempty"`
+	Workers            int     `json:"workers,omitempty"`
+	OfInference        float64 `json:"of_inference,omitempty"` // new evaluations of self-play by those of the fastest batch here
+	HostCores          float64 `json:"host_cores,omitempty"`   // processor time by time
+}
+
+// DefaultDeviceOptions measures everything of one net.
+func DefaultDeviceOptions(arch nn.Arch, i driver.Info, workers int) DeviceOptions {
+	o := DeviceOptions{Arch: arch, Precisions: []device.Precision{device.FP16, device.BF16}, Duration: 500 * time.Millisecond,
+		Train: []TrainShape{{1024, 1}, {4096, 1}, {1024, 4}}, Play: DevicePlay{Workers: workers, Games: 256, Simulations: 64}}
+	for b := 1; b <= MaxBatch; b *= 2 {
+		o.Batches = append(o.Batches, b)
+	}
+	if !cuda.Supports(i, device.BF16) {
+		o.Precisions = []device.Precision{device.FP32}
+	}
+	return o
+}
+
+// OnDevice measures inference, training steps and self-play of one net on d, which it
+// takes over, and hands each figure to show as soon as it is there.
+func OnDevice(ctx context.Context, d driver.Device, o DeviceOptions, show func(DeviceRow) error) (err error) {
+	if err := o.Arch.Validate(); err != nil {
+		return errors.Join(fmt.Errorf("%w: %w", ErrOptions, err), d.Close())
+	}
+	m, err := newBusyMeter(d)
+	if err != nil {
+		return errors.Join(err, d.Close())
+	}
+	dev, err := cuda.Open(m)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dev.Close()) }()
+	b := &deviceBench{o: o, dev: dev, meter: m, show: show}
+	for _, p := range o.Precisions {
+		if err := b.infer(ctx, p); err != nil {
+			return fmt.Errorf("inference in %s: %w", p, err)
+		}
+	}
+	for _, s := range o.Train {
+		if err := b.train(ctx, s); err != nil {
+			return fmt.Errorf("training in micro-batches of %d: %w", s.Rows, err)
+		}
+	}
+	if o.Play.Workers == 0 {
+		return nil
+	}
+	if err := b.play(ctx); err != nil {
+		return fmt.Errorf("self-play: %w", err)
+	}
+	return nil
+}
+
+// deviceBench is a measurement under way.
+type deviceBench struct {
+	o     DeviceOptions
+	dev   *cuda.Device
+	meter *busyMeter
+	show  func(DeviceRow) error
+	best  float64 // evaluations per second of the fastest batch
+}
+
+// row begins a figure.
+func (b *deviceBench) row(kind string, p device.Precision, batch int) DeviceRow {
+	return DeviceRow{Kind: kind, Device: b.dev.Info().Name, Net: b.o.Arch.String(), Precision: p.String(), Batch: batch}
+}
+
+// rate fills in boards a second, each of so many forward passes.
+func (b *deviceBench) rate(r *DeviceRow, boards, passes float64, p device.Precision) {
+	r.BoardsPerSecond = boards
+	r.TFLOPS = boards * passes * float64(b.o.Arch.FLOPs()) / 1e12
+	if peak := devicePeak(b.dev.Info(), p); peak > 0 {
+		r.ShareOfPeak = r.TFLOPS / peak
+	}
+}
+
+const (
+	// callers keep the evaluator's slots full.
+	callers = 4
+	// windows of a measurement, of which the best counts; calls may end in bursts.
+	deviceWindows, callsPerWindow = 3, 4 * callers
+)
+
+// infer measures all batch sizes in one precision.
+func (b *deviceBench) infer(ctx context.Context, p device.Precision) (err error) {
+	net, err := b.dev.NewNet(nn.Init(b.o.Arch, netSeed), p)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, net.Close()) }()
+	for _, batch := range b.o.Batches {
+		r := b.row(KindInfer, p, batch)
+		if err := b.inferBatch(ctx, net, &r, p); err != nil {
+			return fmt.Errorf("batch %d: %w", batch, err)
+		}
+		b.best = max(b.best, r.BoardsPerSecond)
+		if err := b.show(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *deviceBench) inferBatch(ctx context.Context, net *cuda.Net, r *DeviceRow, p device.Precision) (err error) {
+	e, err := b.dev.NewEvaluator(net, r.Batch)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	var batches [callers]*encoding.Batch
+	for i := range batches {
+		batches[i] = inferenceBatch(r.Batch, i)
+	}
+	for range 2 { // graphs are captured
+		if err := e.Evaluate(ctx, batches[0]); err != nil {
+			return err
+		}
+	}
+	alone, err := bestTime(b.o.Duration/5+1, []work{func() error { return e.Evaluate(ctx, batches[0]) }})
+	if err != nil {
+		return err
+	}
+	r.Latency = float64(alone) / float64(time.Millisecond)
+	if err := b.meter.start(); err != nil {
+		return err
+	}
+	boards, err := throughput(ctx, b.o.Duration, func(ctx context.Context, caller int) (int, error) {
+		return r.Batch, e.Evaluate(ctx, batches[caller])
+	})
+	if err != nil {
+		return err
+	}
+	b.rate(r, boards, 1, p)
+	r.Busy, err = b.meter.stop()
+	return err
+}
+
+// endedCall is a call that ended.
+type endedCall struct {
+	boards int
+	at     time.Time
+}
+
+// throughput returns the boards per second of callers that call again and again, in
+// the best window.
+func throughput(parent context.Context, d time.Duration, call func(ctx context.Context, caller int) (int, error)) (best float64, err error) {
+	group, ctx := errgroup.WithContext(parent)
+	ctx, stop := context.WithCancel(ctx)
+	calls := make(chan endedCall)
+	for caller := range callers {
+		group.Go(func() error {
+			for ctx.Err() == nil {
+				n, err := call(parent, caller)
+				if err != nil {
+					return err
+				}
+				select {
+				case calls <- endedCall{n, time.Now()}:
+				case <-ctx.Done():
+				}
+			}
+			return nil
+		})
+	}
+	group.Go(func() error {
+		defer stop()
+		for range deviceWindows {
+			best = max(best, callRate(ctx, calls, d/deviceWindows))
+		}
+		return nil
+	})
+	err = group.Wait()
+	return best, errors.Join(err, parent.Err())
+}
+
+// callRate returns the rate from the end of one call to that of another, d later at
+// least and with callsPerWindow between them; 0 where ctx ends.
+func callRate(ctx context.Context, calls <-chan endedCall, d time.Duration) float64 {
+	boards := 0
+	var first time.Time
+	for n := 0; ; n++ {
+		select {
+		case <-ctx.Done():
+			return 0
+		case e := <-calls:
+			if n == 0 {
+				first = e.at
+				continue
+			}
+			boards += e.boards
+			if took := e.at.Sub(first); n >= callsPerWindow && took >= d {
+				return float64(boards) / perSecond(took)
+			}
+		}
+	}
+}
+
+// trainPrecision is that of training steps: the last of the precisions that needs no
+// loss scale.
+func (b *deviceBench) trainPrecision() device.Precision {
+	for _, p := range slices.Backward(b.o.Precisions) {
+		if p != device.FP16 {
+			return p
+		}
+	}
+	return device.FP16
+}
+
+// train measures whole steps, with the reading of rows and all that the host does.
+func (b *deviceBench) train(ctx context.Context, s TrainShape) (err error) {
+	p := b.trainPrecision()
+	r := b.row(KindTrain, p, s.Rows)
+	if s.Accumulate > 1 {
+		r.Kind, r.Accumulate = KindAccumulate, s.Accumulate
+	}
+	before, _, err := b.meter.MemInfo()
+	if err != nil {
+		return err
+	}
+	cfg := trainer.DefaultConfig()
+	cfg.BatchSize, cfg.GradAccumSteps, cfg.Precision = s.Rows, s.Accumulate, p
+	cfg.Schedule, cfg.Losses = trainer.ConstantLR(learningRate), trainer.LossesFor(b.o.Arch, cfg.Losses)
+	cfg.Device = func(c device.Config) (device.Trainer, error) { return b.dev.NewTrainer(c) }
+	t, err := trainer.New(nn.Init(b.o.Arch, netSeed), cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	src := sameRows{encoding.NewTrainBatch(s.Rows)}
+	appendRows(src.rows, s.Rows)
+	best, err := b.steps(ctx, t, src, &r)
+	if err != nil {
+		return err
+	}
+	after, _, err := b.meter.MemInfo()
+	if err != nil {
+		return err
+	}
+	r.MemoryMiB = float64(int64(before)-int64(after)) / (1 << 20)
+	b.rate(&r, best, forwardsPerStep, p)
+	return b.show(r)
+}
+
+// steps returns the rows per second of the best window of training steps.
+func (b *deviceBench) steps(ctx context.Context, t *trainer.Trainer, src sameRows, r *DeviceRow) (best float64, err error) {
+	step := func() (int, error) {
+		s, err := t.Step(ctx, src)
+		if err == nil && s.Skipped {
+			err = fmt.Errorf("step %d was skipped: loss %v, gradient norm %v", s.Step, s.Objective, s.GradNorm)
+		}
+		return s.Rows, err
+	}
+	for range 3 { // graphs are captured
+		if _, err := step(); err != nil {
+			return 0, err
+		}
+	}
+	if err := b.meter.start(); err != nil {
+		return 0, err
+	}
+	for range deviceWindows {
+		rows, began := 0, time.Now()
+		for rows == 0 || time.Since(began) < b.o.Duration/deviceWindows {
+			n, err := step()
+			if err != nil {
+				return 0, err
+			}
+			rows += n
+		}
+		best = max(best, float64(rows)/time.Since(began).Seconds())
+	}
+	r.Busy, err = b.meter.stop()
+	return best, err
+}

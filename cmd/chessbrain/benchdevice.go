@@ -1,0 +1,163 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/bench"
+	"github.com/chessbrain/chessbrain/loop"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
+	"github.com/chessbrain/chessbrain/nn/device"
+)
+
+// benchDevice are the flags of bench for a GPU.
+type benchDevice struct {
+	name      string
+	nets      []string
+	precision string
+	json      bool
+	check     bool
+}
+
+func (d *benchDevice) bind(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&d.name, "device", "cpu", "cpu, cuda or cuda:N")
+	f.StringSliceVar(&d.nets, "net", nil, "of a GPU: filters x blocks, several separated by commas (default 128x10; with --check some of every kind)")
+	f.StringVar(&d.precision, "precision", autoName, "of a GPU: auto (fp16 and bf16 where it has them), fp16, bf16 or fp32; training takes bf16 or fp32")
+	f.BoolVar(&d.json, "json", false, "of a GPU: one JSON object a line")
+	f.BoolVar(&d.check, "check", false, "of a GPU: hold it against the CPU instead; exit code 1 where a number is off")
+}
+
+// run opens the device and measures or checks it.
+func (d *benchDevice) run(c *cobra.Command, duration time.Duration) error {
+	if !isGPU(d.name) {
+		return usagef("--device %s: want cpu, cuda or cuda:N", d.name)
+	}
+	var archs []nn.Arch
+	for _, name := range d.nets {
+		a, err := nn.ParseArch(name)
+		if err != nil {
+			return usageError{fmt.Errorf("--net: %w", err)}
+		}
+		archs = append(archs, a)
+	}
+	precisions := []device.Precision{device.FP32, device.BF16, device.FP16}
+	i := slices.IndexFunc(precisions, func(p device.Precision) bool { return p.String() == d.precision })
+	if i < 0 && d.precision != autoName {
+		return usagef("--precision %s: want auto, fp16, bf16 or fp32", d.precision)
+	}
+	if err := handOverFor("device", d.name); err != nil {
+		return err
+	}
+	open := func() (driver.Device, error) { return loop.OpenDriver(d.name) }
+	if d.check {
+		return d.checkAll(c, archs, open)
+	}
+	if len(archs) == 0 {
+		a, err := nn.ParseArch("128x10")
+		if err != nil {
+			return err
+		}
+		archs = []nn.Arch{a}
+	}
+	if !d.json {
+		fmt.Fprintln(c.OutOrStdout(), deviceHeader)
+	}
+	for _, a := range archs {
+		dev, err := open()
+		if err != nil {
+			return err
+		}
+		o := bench.DefaultDeviceOptions(a, dev.Info(), runtime.GOMAXPROCS(0))
+		o.Duration = duration
+		if i >= 0 {
+			o.Precisions = precisions[i : i+1]
+		}
+		if err := bench.OnDevice(c.Context(), dev, o, func(r bench.DeviceRow) error { return d.show(c.OutOrStdout(), &r) }); err != nil {
+			return err
+		}
+	}
+	if d.json {
+		return nil
+	}
+	_, err := fmt.Fprintln(c.OutOrStdout(), "* "+nominalDevice)
+	return err
+}
+
+const (
+	deviceHeader  = "                       net          precision  batch    boards/s   TFLOP/s* of peak*  busy   more"
+	nominalDevice = `Operations are nominal (a training step counts three forward passes); the peak is the vendor's
+dense rate with fp32 sums. A call is its latency alone; self-play shares one evaluator`
+)
+
+// show prints one figure.
+func (d *benchDevice) show(w io.Writer, r *bench.DeviceRow) error {
+	if d.json {
+		return json.NewEncoder(w).Encode(r)
+	}
+	what, more := r.Kind, ""
+	switch r.Kind {
+	case bench.KindInfer:
+		what, more = "inference", fmt.Sprintf("%.3f ms a call", r.Latency)
+	case bench.KindTrain, bench.KindAccumulate:
+		what, more = "training step", fmt.Sprintf("%.0f MiB", r.MemoryMiB)
+		if r.Accumulate > 1 {
+			what = fmt.Sprintf("training step of %d", r.Accumulate)
+		}
+	case bench.KindSelfPlay:
+		what = "self-play"
+		more = fmt.Sprintf("%.0f positions/s at %d simulations, %.0f %% of inference, %.1f host cores", r.PositionsPerSecond, r.Simulations, 100*r.OfInference, r.HostCores)
+	}
+	peak := "-"
+	if r.ShareOfPeak > 0 {
+		peak = fmt.Sprintf("%.1f%%", 100*r.ShareOfPeak)
+	}
+	_, err := fmt.Fprintf(w, "%-22s %-12s %-9s %6d %11.0f %10.2f %8s %4.0f%%   %s\n", what, r.Net, r.Precision, r.Batch, r.BoardsPerSecond, r.TFLOPS, peak, 100*r.Busy, more)
+	return err
+}
+
+// checkAll holds the device against the CPU.
+func (d *benchDevice) checkAll(c *cobra.Command, archs []nn.Arch, open func() (driver.Device, error)) error {
+	o := bench.DefaultCheckOptions()
+	if len(archs) > 0 {
+		o.Nets = archs
+	}
+	dev, err := open()
+	if err != nil {
+		return err
+	}
+	w, compared := c.OutOrStdout(), 0
+	if !d.json {
+		fmt.Fprintf(w, "%s against the CPU in fp32, seed %d\n", dev.Info().Name, o.Seed)
+	}
+	failed, err := bench.CheckDevice(c.Context(), dev, o, func(r bench.CheckRow) error {
+		compared++
+		if d.json {
+			return json.NewEncoder(w).Encode(r)
+		}
+		verdict := "ok"
+		if !r.OK {
+			verdict = "FAILED"
+		}
+		_, err := fmt.Fprintf(w, "%-6s %-24s %-5s batch %5d  %-54s %9.2g, limit %.2g\n", verdict, r.Net, r.Precision, r.Batch, r.What, r.Error, r.Limit)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if failed > 0 {
+		return fmt.Errorf("FAILED: %d of %d comparisons with the CPU are off; --device cpu computes right", failed, compared)
+	}
+	if d.json {
+		return nil
+	}
+	_, err = fmt.Fprintf(w, "all %d comparisons hold\n", compared)
+	return err
+}

@@ -1,0 +1,92 @@
+package driver
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// library is the driver's, as the loader finds it.
+const library = "libcuda.so.1"
+
+// Available says whether this machine has an NVIDIA driver and a device that this
+// process may see; the string says what was found, or what is missing. It neither
+// loads the driver nor needs the build tag.
+func Available() (bool, string) { return available("/", os.LookupEnv) }
+
+// available is Available below another root, with another environment.
+func available(root string, environment func(string) (string, bool)) (bool, string) {
+	if visible, ok := environment("CUDA_VISIBLE_DEVICES"); ok {
+		if first, _, _ := strings.Cut(visible, ","); !namesDevice(strings.TrimSpace(first)) {
+			return false, "CUDA_VISIBLE_DEVICES=" + visible + " hides all devices"
+		}
+	}
+	path := findLibrary(root, environment)
+	if path == "" {
+		return false, "no NVIDIA driver: " + library + " is not found"
+	}
+	node := findNode(root)
+	if node == "" {
+		return false, path + " is there, but no device node /dev/nvidia0 (in a container: was it started with GPUs?)"
+	}
+	return true, path + ", " + node
+}
+
+// namesDevice says whether an entry of CUDA_VISIBLE_DEVICES can be a device: a number,
+// or a UUID of a GPU or of a part of one. CUDA stops at the first that is none.
+func namesDevice(entry string) bool {
+	if strings.HasPrefix(entry, "GPU-") || strings.HasPrefix(entry, "MIG-") {
+		return true
+	}
+	return entry != "" && entry[0] >= '0' && entry[0] <= '9'
+}
+
+// findLibrary returns where the loader would find the driver's library, or "".
+func findLibrary(root string, environment func(string) (string, bool)) string {
+	search, _ := environment("LD_LIBRARY_PATH")
+	for _, dir := range filepath.SplitList(search) {
+		if path := filepath.Join(root, dir, library); dir != "" && exists(path) {
+			return path
+		}
+	}
+	// The loader's cache holds paths as strings that end in a zero byte.
+	cache, _ := os.ReadFile(filepath.Join(root, "etc/ld.so.cache"))
+	for entry := range bytes.SplitSeq(cache, []byte{0}) {
+		at := bytes.IndexByte(entry, '/')
+		if at < 0 || filepath.Base(string(entry)) != library {
+			continue
+		}
+		if path := filepath.Join(root, string(entry[at:])); exists(path) {
+			return path
+		}
+	}
+	// Default folders, that of WSL, and of NixOS, which has no cache.
+	for _, dir := range []string{
+		"lib64", "usr/lib64", "lib", "usr/lib",
+		"usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu",
+		"usr/lib/wsl/lib", "run/opengl-driver/lib",
+	} {
+		if path := filepath.Join(root, dir, library); exists(path) {
+			return path
+		}
+	}
+	return ""
+}
+
+// findNode returns the first device node of a GPU, or "".
+func findNode(root string) string {
+	nodes, _ := filepath.Glob(filepath.Join(root, "dev/nvidia[0-9]*"))
+	nodes = append(nodes, filepath.Join(root, "dev/dxg"))
+	for _, node := range nodes {
+		if exists(node) {
+			return node
+		}
+	}
+	return ""
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,138 @@
+package cuda
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
+	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
+)
+
+// blobAlign is the alignment of a blob's parts: that of 16-byte accesses, and of the
+// lines of the second-level cache.
+const blobAlign = 128
+
+// blob collects what a net has on the device, to be sent in one copy. Until then a
+// part is known by its offset; at turns that into an address.
+type blob struct {
+	data []byte
+	base driver.Ptr
+}
+
+// part is where a part lies in a blob; none stands for a part that is not there.
+type part int
+
+const none part = -1
+
+// add appends bytes.
+func (b *blob) add(data []byte) part {
+	for len(b.data)%blobAlign != 0 {
+		b.data = append(b.data, 0)
+	}
+	at := part(len(b.data))
+	b.data = append(b.data, data...)
+	return at
+}
+
+// floats appends fp32 numbers.
+func (b *blob) floats(v []float32) part { return b.add(appendFloats(nil, v)) }
+
+// shorts appends 16-bit numbers.
+func (b *blob) shorts(v []uint16) part {
+	data := make([]byte, 0, 2*len(v))
+	for _, x := range v {
+		data = binary.LittleEndian.AppendUint16(data, x)
+	}
+	return b.add(data)
+}
+
+// at returns a part's address; 0 for none.
+func (b *blob) at(p part) driver.Ptr {
+	if p == none {
+		return 0
+	}
+	return b.base.Offset(int(p))
+}
+
+// send allocates the blob's memory and fills it.
+func (b *blob) send(m *memory) error {
+	b.base = m.alloc(len(b.data))
+	if m.err != nil {
+		return m.err
+	}
+	s, err := m.d.NewStream()
+	if err != nil {
+		return fmt.Errorf("send weights: %w", err)
+	}
+	err = s.CopyToDevice(b.base, b.data)
+	if err == nil {
+		err = s.Synchronize()
+	}
+	if e := s.Destroy(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return fmt.Errorf("send weights: %w", err)
+	}
+	b.data = nil
+	return nil
+}
+
+func appendFloats(data []byte, v []float32) []byte {
+	for _, x := range v {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
+	}
+	return data
+}
+
+// stored returns v as the device stores it, little endian, rounded to the nearest.
+// Numbers too large for fp16 become infinite.
+func stored(t kernels.Type, v []float32) []byte {
+	if t == kernels.F32 {
+		return appendFloats(make([]byte, 0, 4*len(v)), v)
+	}
+	round := toBF16
+	if t == kernels.FP16 {
+		round = toFP16
+	}
+	data := make([]byte, 0, 2*len(v))
+	for _, x := range v {
+		data = binary.LittleEndian.AppendUint16(data, round(x))
+	}
+	return data
+}
+
+// toBF16 rounds a number that is not NaN to the nearest, ties to even.
+func toBF16(x float32) uint16 {
+	bits := math.Float32bits(x)
+	return uint16((bits + 0x7fff + bits>>16&1) >> 16)
+}
+
+// The bits of a float32 and of a binary16.
+const (
+	mantissa32   = 23
+	mantissa16   = 10
+	lost         = mantissa32 - mantissa16
+	tooLarge     = 0x477ff000               // 65520, which rounds to infinity
+	leastNormal  = 0x38800000               // 2^-14
+	biasDiffers  = (127 - 15) << mantissa32 // of exponents
+	infinite16   = 0x7c00
+	magicHalfUlp = (127 - 15 + lost + 1) << mantissa32 // 0.5: its last bit is 2^-24, the least binary16
+)
+
+// toFP16 rounds a number that is not NaN to the nearest, ties to even.
+func toFP16(x float32) uint16 {
+	bits := math.Float32bits(x)
+	sign := uint16(bits >> 16 & 0x8000)
+	bits &^= 1 << 31
+	switch {
+	case bits >= tooLarge:
+		return sign | infinite16
+	case bits < leastNormal: // the addition rounds to the multiples of 2^-24
+		sum := math.Float32frombits(bits) + math.Float32frombits(magicHalfUlp)
+		return sign | uint16(math.Float32bits(sum)-magicHalfUlp)
+	}
+	bits -= biasDiffers
+	return sign | uint16((bits+1<<(lost-1)-1+bits>>lost&1)>>lost)
+}

@@ -1,0 +1,202 @@
+package cuda
+
+import (
+	"slices"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
+	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
+)
+
+// headStep is what the channels of the heads' 1x1 convolutions are padded to.
+const headStep = 8
+
+// fusedNet is a net in one kernel for the tower and the policy, and two for the
+// fully connected layers of the heads.
+type fusedNet struct {
+	typ       kernels.Type
+	arch      nn.Arch
+	info      driver.Info
+	act       int32
+	channels  int // padded
+	blob      *blob
+	stages    int
+	seStages  int
+	vector    int // floats a layer
+	passes    int // of the policy's last convolution; 0 = classical
+	headPass  int // of the heads' 1x1 convolutions
+	weights   part
+	vectors   part
+	headBias  part
+	place     part // within [planes][64], or the index itself for the classical head
+	heads     []fusedHead
+	columns   int // of all heads
+	value     lastLayer
+	movesLeft lastLayer
+}
+
+// fusedHead is a 1x1 convolution and the fully connected layer after it: of value,
+// moves left, or the classical policy.
+type fusedHead struct {
+	width         int // channels, padded to headStep
+	outputs       int
+	act           int32
+	weights, bias part
+}
+
+// lastLayer is the second fully connected layer of a scalar head.
+type lastLayer struct{ weights, bias part }
+
+// packFused adds a net to b; nil where it must go layer by layer.
+func packFused(b *blob, info driver.Info, f *nn.Folded, t kernels.Type) *fusedNet {
+	c := roundUp(f.Arch.Filters, kernels.TowerStep)
+	n := &fusedNet{typ: t, arch: f.Arch, info: info, act: activation(f.Arch), channels: c, blob: b}
+	n.seStages = roundUp(f.Arch.SEUnits(), seStageUnits) / seStageUnits
+	if n.vector = c; n.seStages > 0 {
+		n.vector = 3*c + n.seStages*seStageUnits
+	}
+	if t == kernels.F32 || c > kernels.TowerMaxChannels {
+		return nil
+	}
+	if _, ok := kernels.TowerFit(info, c, n.vector, 1); !ok {
+		return nil
+	}
+	n.packTower(f)
+	n.packHeads(f)
+	return n
+}
+
+// packTower writes the stages of weights in the order of their use, and the vectors
+// of the 3x3 layers.
+func (n *fusedNet) packTower(f *nn.Folded) {
+	s := stagePacker{typ: n.typ, channels: n.channels, vector: n.vector}
+	s.conv3(&f.Input, encoding.NumPlanes)
+	s.endLayer(nil, nil)
+	for i := range f.Tower {
+		k := &f.Tower[i]
+		s.conv3(&k.Conv1, n.channels)
+		s.endLayer(nil, nil)
+		s.conv3(&k.Conv2, n.channels)
+		s.endLayer(k.SE1, k.SE2)
+	}
+	convs := headConvs(f)
+	for _, c := range convs {
+		n.columns += roundUp(c.Co, headStep)
+	}
+	n.headPass = (n.columns + n.channels - 1) / n.channels
+	headBias := s.conv1(convs, n.columns)
+	if f.PolicyConv2 != nil {
+		s.conv3(&f.PolicyConv1, n.channels)
+		s.endLayer(nil, nil)
+		n.passes = s.conv3(f.PolicyConv2, n.channels)
+		s.endLayer(nil, nil)
+	}
+	n.stages = s.numStages()
+	n.weights = n.blob.add(s.data)
+	n.vectors = n.blob.floats(s.vectors)
+	n.headBias = n.blob.floats(headBias)
+}
+
+// headConvs lists the 1x1 convolutions of the heads: value, moves left, classical policy.
+func headConvs(f *nn.Folded) []*nn.Conv {
+	convs := []*nn.Conv{&f.Value.Conv}
+	if f.MovesLeft != nil {
+		convs = append(convs, &f.MovesLeft.Conv)
+	}
+	if f.PolicyFC != nil {
+		convs = append(convs, &f.PolicyConv1)
+	}
+	return convs
+}
+
+func (n *fusedNet) packHeads(f *nn.Folded) {
+	b := n.blob
+	first := func(c *nn.Conv, d *nn.Dense, act int32) {
+		h := fusedHead{width: roundUp(c.Co, headStep), outputs: d.Out, act: act}
+		h.weights = b.add(stored(n.typ, squaresFirst(d, h.width)))
+		h.bias = b.floats(d.Bias)
+		n.heads = append(n.heads, h)
+	}
+	last := func(d *nn.Dense) lastLayer { return lastLayer{b.floats(d.Weight), b.floats(d.Bias)} }
+	first(&f.Value.Conv, &f.Value.FC1, n.act)
+	n.value = last(&f.Value.FC2)
+	if f.MovesLeft != nil {
+		first(&f.MovesLeft.Conv, &f.MovesLeft.FC1, n.act)
+		n.movesLeft = last(&f.MovesLeft.FC2)
+	}
+	n.place = b.shorts(placeInPlanes(false))
+	if f.PolicyFC != nil {
+		first(&f.PolicyConv1, f.PolicyFC, actNone)
+		n.place = b.shorts(placeInOrder())
+	}
+}
+
+// limit: activations stay in shared memory, so batches may be of any size.
+func (n *fusedNet) limit() int { return 1 << 20 }
+
+// workPlaces returns where, in the memory of activations, the heads' channels and
+// the outputs of their first layers lie, and its size.
+func (n *fusedNet) workPlaces(boards int) (outputs []int, size int) {
+	size = roundUp(boards*encoding.NumSquares*n.columns*n.typ.Size(), blobAlign)
+	for _, h := range n.heads {
+		outputs = append(outputs, size)
+		size += roundUp(4*boards*h.outputs, blobAlign)
+	}
+	return outputs, size
+}
+
+func (n *fusedNet) work(boards int) int {
+	_, size := n.workPlaces(boards)
+	return size
+}
+
+// shapes lists those of the tower for a batch of up to boards.
+func (n *fusedNet) shapes(boards int) []kernels.TowerShape {
+	return kernels.TowerShapes(n.info, n.channels, n.vector, boards)
+}
+
+func (n *fusedNet) launches(boards int, shape kernels.TowerShape, io batchMemory) []kernels.Launch {
+	b := n.blob
+	tower := kernels.TowerArgs{
+		Count: io.count, Masks: io.masks, Scalars: io.scalars, Start: io.start, Legal: io.legal,
+		Place: b.at(n.place), Weights: b.at(n.weights), Vectors: b.at(n.vectors), HeadBias: b.at(n.headBias),
+		Flat: io.work, Prior: io.prior,
+		Channels: int32(n.channels), Blocks: int32(n.arch.Blocks), Act: n.act,
+		Stages: int32(n.stages), SEStages: int32(n.seStages), Vector: int32(n.vector),
+		HeadPasses: int32(n.headPass), PolicyPasses: int32(n.passes), HeadColumns: int32(n.columns),
+	}
+	outputs, _ := n.workPlaces(boards)
+	fc1 := kernels.HeadFC1Args{Count: io.count}
+	before := 0
+	for i, h := range n.heads {
+		tower.Width[i] = int32(h.width)
+		fc1.Layer[i] = kernels.HeadLayer{
+			X: io.work.Offset(before * encoding.NumSquares * n.typ.Size()),
+			W: b.at(h.weights), Bias: b.at(h.bias), Y: io.work.Offset(outputs[i]),
+			Stride: int32(encoding.NumSquares * n.columns), Inputs: int32(encoding.NumSquares * h.width),
+			Outputs: int32(h.outputs), Act: h.act,
+		}
+		before += h.width
+	}
+	fc2 := kernels.HeadFC2Args{
+		Count: io.count, Value: fc1.Layer[0].Y, ValueW: b.at(n.value.weights), ValueBias: b.at(n.value.bias),
+		WDL: io.wdl, M: io.movesLeft, ValueHidden: fc1.Layer[0].Outputs, ValueOutputs: int32(n.arch.ValueOutputs()),
+	}
+	if n.arch.MovesLeft {
+		fc2.MovesLeft, fc2.MovesHidden = fc1.Layer[1].Y, fc1.Layer[1].Outputs
+		fc2.MovesW, fc2.MovesBias = b.at(n.movesLeft.weights), b.at(n.movesLeft.bias)
+	}
+	list := []kernels.Launch{
+		kernels.Tower(n.typ, tower, shape, boards),
+		kernels.HeadFC1(n.typ, fc1, boards),
+		kernels.HeadFC2(fc2, boards),
+	}
+	if n.passes > 0 {
+		return list
+	}
+	return slices.Insert(list, 2, kernels.PolicyGather(kernels.PolicyGatherArgs{
+		Count: io.count, Logits: io.work.Offset(outputs[len(outputs)-1]), Place: b.at(n.place),
+		Start: io.start, Legal: io.legal, Prior: io.prior, Width: encoding.NumPolicy,
+	}, boards))
+}

@@ -1,0 +1,207 @@
+package cuda
+
+import (
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
+	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
+)
+
+// layeredLimit is the most boards that a net which goes layer by layer takes at
+// once: enough to fill a device, at 250 KiB of activations a board of 256 filters.
+const layeredLimit = 1024
+
+// layeredNet is a net of which each layer is a launch of the training kernels, with
+// batch norm in the convolutions. Activations are kept before the activation
+// function, where only convolutions read them.
+type layeredNet struct {
+	typ         kernels.Type
+	arch        nn.Arch
+	act         int32
+	padded      int // channels of the tower
+	blob        *blob
+	input       layer
+	tower       []layeredBlock
+	policy      [2]layer // convolutional: 3x3, 3x3; classical: 1x1, fully connected
+	value       [3]layer // 1x1, fully connected, fully connected
+	movesLeft   [3]layer
+	place       part
+	ones, zeros part // [padded]
+}
+
+// layer is a convolution or a fully connected layer.
+type layer struct {
+	taps, ci, co  int // padded
+	perBoard      int // rows of a board
+	weights, bias part
+}
+
+// layeredBlock is a residual block; w1 is none without squeeze-and-excitation.
+type layeredBlock struct {
+	conv1, conv2   layer
+	w1, b1, w2, b2 part
+}
+
+func packLayered(b *blob, f *nn.Folded, t kernels.Type) *layeredNet {
+	n := &layeredNet{typ: t, arch: f.Arch, act: activation(f.Arch), padded: kernels.Pad(f.Arch.Filters), blob: b}
+	n.input = n.conv(&f.Input)
+	for i := range f.Tower {
+		k := &f.Tower[i]
+		l := layeredBlock{conv1: n.conv(&k.Conv1), conv2: n.conv(&k.Conv2), w1: none}
+		if k.SE1 != nil {
+			l.w1, l.b1 = b.floats(k.SE1.Weight), b.floats(k.SE1.Bias)
+			l.w2, l.b2 = b.floats(k.SE2.Weight), b.floats(k.SE2.Bias)
+		}
+		n.tower = append(n.tower, l)
+	}
+	if f.PolicyFC != nil {
+		n.policy = [2]layer{n.conv(&f.PolicyConv1), n.flattened(f.PolicyFC, f.PolicyConv1.Co)}
+		n.place = b.shorts(placeInOrder())
+	} else {
+		n.policy = [2]layer{n.conv(&f.PolicyConv1), n.conv(f.PolicyConv2)}
+		n.place = b.shorts(placeInPlanes(true))
+	}
+	n.value = n.head(&f.Value)
+	if f.MovesLeft != nil {
+		n.movesLeft = n.head(f.MovesLeft)
+	}
+	ones := make([]float32, n.padded)
+	for i := range ones {
+		ones[i] = 1
+	}
+	n.ones, n.zeros = b.floats(ones), b.floats(make([]float32, n.padded))
+	return n
+}
+
+func (n *layeredNet) head(h *nn.ScalarHead) [3]layer {
+	return [3]layer{n.conv(&h.Conv), n.flattened(&h.FC1, h.Conv.Co), n.dense(h.FC2.Weight, h.FC2.Bias, h.FC2.Out, h.FC2.In)}
+}
+
+// flattened packs a fully connected layer after a convolution.
+func (n *layeredNet) flattened(d *nn.Dense, channels int) layer {
+	wide := kernels.Pad(channels)
+	return n.dense(squaresFirst(d, wide), d.Bias, d.Out, encoding.NumSquares*wide)
+}
+
+func (n *layeredNet) dense(w, bias []float32, out, in int) layer {
+	l := n.conv(&nn.Conv{Ci: in, Co: out, K: 1, Weight: w, Bias: bias})
+	l.perBoard = 1
+	return l
+}
+
+// conv packs weights as [taps][co][ci], padded with zeros.
+func (n *layeredNet) conv(c *nn.Conv) layer {
+	l := layer{taps: c.K * c.K, ci: kernels.Pad(c.Ci), co: kernels.Pad(c.Co), perBoard: encoding.NumSquares}
+	w := make([]float32, l.taps*l.ci*l.co)
+	for o := range c.Co {
+		for i := range c.Ci {
+			for tap := range l.taps {
+				w[(tap*l.co+o)*l.ci+i] = c.Weight[(o*c.Ci+i)*l.taps+tap]
+			}
+		}
+	}
+	l.weights = n.blob.add(stored(n.typ, w))
+	l.bias = n.blob.floats(padded(c.Bias, l.co))
+	return l
+}
+
+func (n *layeredNet) limit() int { return layeredLimit }
+
+// layeredWork is where activations lie.
+type layeredWork struct {
+	planes, x, h, z      driver.Ptr // T [boards*64][112] and [padded]
+	logits               driver.Ptr // fp32, of the policy
+	flat, hidden         driver.Ptr // T, of one head at a time
+	value, movesLeft     driver.Ptr // fp32 logits
+	sums                 driver.Ptr // [boards][2][padded]
+	pool, pre, gate      driver.Ptr
+	boardScale, boardAdd driver.Ptr // [boards][padded]
+	size                 int
+}
+
+// layout places the activations of a batch of up to boards at base.
+func (n *layeredNet) layout(base driver.Ptr, boards int) (w layeredWork) {
+	next := func(elements, size int) driver.Ptr {
+		at := base.Offset(w.size)
+		w.size += roundUp(boards*elements*size, blobAlign)
+		return at
+	}
+	t, squares := n.typ.Size(), encoding.NumSquares
+	w.planes = next(squares*encoding.NumPlanes, t)
+	w.x, w.h, w.z = next(squares*n.padded, t), next(squares*n.padded, t), next(squares*n.padded, t)
+	w.logits = next(n.policyWidth(), 4)
+	flat := max(n.value[0].co, n.movesLeft[0].co)
+	if n.arch.PolicyHead == nn.PolicyClassical {
+		flat = max(flat, n.policy[0].co)
+	}
+	w.flat, w.hidden = next(squares*flat, t), next(max(n.value[1].co, n.movesLeft[1].co), t)
+	w.value, w.movesLeft = next(n.value[2].co, 4), next(n.movesLeft[2].co, 4)
+	if units := n.arch.SEUnits(); units > 0 {
+		w.sums, w.pool, w.pre, w.gate = next(2*n.padded, 4), next(n.padded, 4), next(units, 4), next(n.padded, 4)
+		w.boardScale, w.boardAdd = next(n.padded, 4), next(n.padded, 4)
+	}
+	return w
+}
+
+// policyWidth is the logits of a board: [64][80], or the padded classical layer's.
+func (n *layeredNet) policyWidth() int { return n.policy[1].co * n.policy[1].perBoard }
+
+func (n *layeredNet) work(boards int) int { return n.layout(0, boards).size }
+
+func (n *layeredNet) shapes(int) []kernels.TowerShape { return nil }
+
+func (n *layeredNet) launches(boards int, _ kernels.TowerShape, io batchMemory) []kernels.Launch {
+	w, b := n.layout(io.work, boards), n.blob
+	list := []kernels.Launch{kernels.Expand(n.typ, kernels.ExpandArgs{Masks: io.masks, Scalars: io.scalars, Planes: w.planes, Boards: int32(boards)})}
+	run := func(l layer, x driver.Ptr, act int32, to kernels.ConvArgs) {
+		to.X, to.InAct, to.W, to.Bias = x, act, b.at(l.weights), b.at(l.bias)
+		to.Rows, to.Ci, to.Co = int32(boards*l.perBoard), int32(l.ci), int32(l.co)
+		list = append(list, kernels.Conv(n.typ, l.taps, to))
+	}
+	// join makes x of z: activated, with x added where that is not the first.
+	join := func(scale, shift, x driver.Ptr, byBoard int32) {
+		list = append(list, kernels.Join(n.typ, kernels.JoinArgs{
+			Z: w.z, Scale: scale, Shift: shift, X: x, Y: w.x, Boards: int32(boards), Padded: int32(n.padded), Act: n.act, ByBoard: byBoard,
+		}))
+	}
+	run(n.input, w.planes, actNone, kernels.ConvArgs{Y: w.z})
+	join(b.at(n.ones), b.at(n.zeros), 0, 0)
+	for _, k := range n.tower {
+		run(k.conv1, w.x, actNone, kernels.ConvArgs{Y: w.h})
+		run(k.conv2, w.h, n.act, kernels.ConvArgs{Y: w.z, Sums: w.sums})
+		if k.w1 == none {
+			join(b.at(n.ones), b.at(n.zeros), w.x, 0)
+			continue
+		}
+		list = append(list, kernels.SEForward(kernels.SEForwardArgs{
+			Sums: w.sums, Scale: b.at(n.ones), Shift: b.at(n.zeros),
+			W1: b.at(k.w1), B1: b.at(k.b1), W2: b.at(k.w2), B2: b.at(k.b2),
+			Pool: w.pool, Pre: w.pre, Gate: w.gate, BoardScale: w.boardScale, BoardShift: w.boardAdd,
+			Boards: int32(boards), Channels: int32(n.arch.Filters), Padded: int32(n.padded), Units: int32(n.arch.SEUnits()), Act: n.act,
+		}))
+		join(w.boardScale, w.boardAdd, w.x, 1)
+	}
+	between := w.h
+	if n.policy[1].perBoard == 1 {
+		between = w.flat
+	}
+	run(n.policy[0], w.x, actNone, kernels.ConvArgs{Y: between})
+	run(n.policy[1], between, n.act, kernels.ConvArgs{Y32: w.logits})
+	head := func(l [3]layer, out driver.Ptr) {
+		run(l[0], w.x, actNone, kernels.ConvArgs{Y: w.flat})
+		run(l[1], w.flat, n.act, kernels.ConvArgs{Y: w.hidden})
+		run(l[2], w.hidden, n.act, kernels.ConvArgs{Y32: out})
+	}
+	outputs := kernels.HeadOutputsArgs{
+		Count: io.count, Value: w.value, WDL: io.wdl, M: io.movesLeft,
+		ValueStride: int32(n.value[2].co), ValueOutputs: int32(n.arch.ValueOutputs()),
+	}
+	head(n.value, w.value)
+	if n.arch.MovesLeft {
+		head(n.movesLeft, w.movesLeft)
+		outputs.MovesLeft, outputs.MovesStride = w.movesLeft, int32(n.movesLeft[2].co)
+	}
+	return append(list, kernels.HeadOutputs(outputs, boards), kernels.PolicyGather(kernels.PolicyGatherArgs{
+		Count: io.count, Logits: w.logits, Place: b.at(n.place), Start: io.start, Legal: io.legal, Prior: io.prior, Width: int32(n.policyWidth()),
+	}, boards))
+}

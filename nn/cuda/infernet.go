@@ -1,0 +1,220 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
+	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
+	"github.com/chessbrain/chessbrain/nn/device"
+)
+
+// Net is a net packed for inference, in the memory of one device. It is immutable
+// and safe for use by many goroutines.
+type Net struct {
+	dev       *Device
+	arch      nn.Arch
+	id        string
+	precision device.Precision
+	form      form
+	bytes     int
+
+	mu    sync.Mutex
+	users int // the owner, evaluators that have it, batches under way
+	owned bool
+	mem   memory
+}
+
+// form is how a net computes: fused in one kernel (fusedNet), or layer by layer
+// (layeredNet).
+type form interface {
+	// limit is the most boards of one batch.
+	limit() int
+	// work returns the bytes of activations that a batch of up to boards needs.
+	work(boards int) int
+	// shapes lists those that the first launch can have, the one that should be the
+	// fastest first; none where there is no choice. Answers do not depend on it.
+	shapes(boards int) []kernels.TowerShape
+	// launches lists the kernels for a batch of up to boards, whose inputs, outputs
+	// and activations lie as io says.
+	launches(boards int, shape kernels.TowerShape, io batchMemory) []kernels.Launch
+}
+
+// batchMemory is where a batch lies on the device.
+type batchMemory struct {
+	count, masks, scalars, start, legal driver.Ptr
+	prior, wdl, movesLeft               driver.Ptr
+	work                                driver.Ptr // 256-byte aligned
+}
+
+// NewNet packs n, with batch norm folded into the convolutions, and sends it to the
+// device; n is not kept. Close it when no new use begins. Errors wrap nn.ErrArch,
+// nn.ErrParams, nn.ErrNotFinite (also for a weight above fp16's 65504) or
+// driver.ErrOutOfMemory. All of nn.Arch is supported: bf16 and fp16 nets of up to 256
+// filters in one fused kernel, others layer by layer.
+func (d *Device) NewNet(n *nn.Net, p device.Precision) (*Net, error) {
+	t, err := d.storage(p)
+	if err != nil {
+		return nil, fmt.Errorf("cuda: %w", err)
+	}
+	if err := n.Validate(); err != nil {
+		return nil, fmt.Errorf("cuda: %w", err)
+	}
+	if err := n.CheckFinite(); err != nil {
+		return nil, fmt.Errorf("cuda: %w", err)
+	}
+	f := nn.Fold(n)
+	if err := fitsType(f, t); err != nil {
+		return nil, fmt.Errorf("cuda: %w", err)
+	}
+	c := &Net{dev: d, arch: n.Arch, id: n.ID(), precision: p, users: 1, owned: true, mem: memory{d: d.driver}}
+	var b blob
+	if fused := packFused(&b, d.Info(), f, t); fused != nil {
+		c.form = fused
+	} else {
+		c.form = packLayered(&b, f, t)
+	}
+	if err := b.send(&c.mem); err != nil {
+		return nil, errors.Join(fmt.Errorf("cuda: net %s: %w", n.Arch, err), c.mem.free())
+	}
+	c.bytes = c.mem.bytes
+	return c, nil
+}
+
+// fitsType refuses weights that fp16 does not hold.
+func fitsType(f *nn.Folded, t kernels.Type) error {
+	if t != kernels.FP16 {
+		return nil
+	}
+	const most = 65504
+	check := func(what string, weights []float32) error {
+		for i, v := range weights {
+			if v > most || v < -most {
+				return fmt.Errorf("%w: weight %d of %s is %g, fp16 ends at %d: use bf16", nn.ErrNotFinite, i, what, v, most)
+			}
+		}
+		return nil
+	}
+	errs := []error{check("the input convolution", f.Input.Weight), check("policy.conv1", f.PolicyConv1.Weight)}
+	for i := range f.Tower {
+		b := &f.Tower[i]
+		errs = append(errs, check(fmt.Sprintf("tower.%d.conv1", i), b.Conv1.Weight), check(fmt.Sprintf("tower.%d.conv2", i), b.Conv2.Weight))
+		if b.SE1 != nil {
+			errs = append(errs, check(fmt.Sprintf("tower.%d.se.fc1", i), b.SE1.Weight), check(fmt.Sprintf("tower.%d.se.fc2", i), b.SE2.Weight))
+		}
+	}
+	if f.PolicyFC != nil {
+		errs = append(errs, check("policy.fc", f.PolicyFC.Weight))
+	} else {
+		errs = append(errs, check("policy.conv2", f.PolicyConv2.Weight))
+	}
+	heads := map[string]*nn.ScalarHead{"value": &f.Value, "moves_left": f.MovesLeft}
+	for name, h := range heads {
+		if h != nil {
+			errs = append(errs, check(name+".conv", h.Conv.Weight), check(name+".fc1", h.FC1.Weight), check(name+".fc2", h.FC2.Weight))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ID returns the identity of the weights, nn.Net.ID.
+func (n *Net) ID() string { return n.id }
+
+// Bytes returns the device memory that the net takes.
+func (n *Net) Bytes() int { return n.bytes }
+
+// Close says that the owner begins no new use. The memory is given back when
+// evaluators and batches under way have let go of the net too.
+func (n *Net) Close() error {
+	n.mu.Lock()
+	owned := n.owned
+	n.owned = false
+	n.mu.Unlock()
+	if !owned {
+		return nil
+	}
+	return n.release()
+}
+
+// retain counts one more user; it panics after the last one has gone.
+func (n *Net) retain() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.users == 0 {
+		panic("cuda: use of a closed net")
+	}
+	n.users++
+}
+
+// release counts one user less; the last one frees the memory.
+func (n *Net) release() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.users--
+	if n.users > 0 {
+		return nil
+	}
+	if err := n.mem.free(); err != nil {
+		return fmt.Errorf("cuda: free net %s: %w", n.arch, err)
+	}
+	return nil
+}
+
+// activation returns that of the kernels.
+func activation(a nn.Arch) int32 {
+	if a.Activation == nn.Mish {
+		return actMish
+	}
+	return actReLU
+}
+
+// ACT_* of device.cuh.
+const (
+	actNone = iota
+	actReLU
+	actMish
+)
+
+// placeInPlanes returns where the logits of policy indices lie, for a row of
+// [planes][64] or, with squares first, of [64][planes].
+func placeInPlanes(squaresFirst bool) []uint16 {
+	place := make([]uint16, encoding.NumPolicy)
+	for i, at := range encoding.ConvPolicyIndex() {
+		place[i] = at
+		if squaresFirst {
+			place[i] = at%encoding.NumSquares*encoding.NumConvPlanes + at/encoding.NumSquares
+		}
+	}
+	return place
+}
+
+// placeInOrder is that of the classical head.
+func placeInOrder() []uint16 {
+	place := make([]uint16, encoding.NumPolicy)
+	for i := range place {
+		place[i] = uint16(i)
+	}
+	return place
+}
+
+// squaresFirst orders the columns of a layer after a convolution for activations
+// [64][channels], channels padded: column c*64+square goes to square*padded+c.
+func squaresFirst(d *nn.Dense, padded int) []float32 {
+	const squares = encoding.NumSquares
+	channels, row := d.In/squares, squares*padded
+	w := make([]float32, d.Out*row)
+	for o := range d.Out {
+		for c := range channels {
+			for sq := range squares {
+				w[o*row+sq*padded+c] = d.Weight[o*d.In+c*squares+sq]
+			}
+		}
+	}
+	return w
+}
+
+// roundUp returns the least multiple of step that is not less than n.
+func roundUp(n, step int) int { return (n + step - 1) / step * step }

@@ -1,0 +1,176 @@
+// Gen compiles the CUDA kernels of a folder to PTX for embedding: ptx/NAME.f32.ptx.gz
+// and ptx/NAME.half.ptx.gz, the same bytes on every machine with the same nvcc.
+//
+//	go run ./gen               write what is not up to date (go generate)
+//	go run ./gen -check        compile all again and compare
+//	go run ./gen -resources    registers, spills and shared memory of each kernel
+//
+// Without nvcc of the version that the repository uses, nothing is written or
+// compared, and the last lines say so.
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/chessbrain/chessbrain/nn/cuda/kernels/gen/source"
+)
+
+func main() {
+	check := flag.Bool("check", false, "compare with what a fresh compilation gives; exit 1 where it differs")
+	resources := flag.Bool("resources", false, "print what each kernel needs; exit 1 where one spills registers")
+	only := flag.String("only", "", "comma-separated names of .cu files, all by default")
+	jobs := flag.Int("jobs", 2, "compilations at a time")
+	flag.Parse()
+	if err := run(*check, *resources, *only, *jobs); err != nil {
+		fmt.Fprintln(os.Stderr, "kernels:", err)
+		os.Exit(1)
+	}
+}
+
+// task is one module to compile.
+type task struct {
+	name    string
+	variant source.Variant
+	header  string
+}
+
+// path returns the file of the module.
+func (t task) path() string {
+	return filepath.Join("ptx", t.name+"."+t.variant.Name+".ptx.gz")
+}
+
+// run does what the flags say in the current folder.
+func run(check, resources bool, only string, jobs int) error {
+	tasks, err := list(only)
+	if err != nil {
+		return err
+	}
+	if resources {
+		return printResources(tasks, jobs)
+	}
+	version, err := compilerVersion()
+	if err != nil {
+		skipped(err.Error())
+		return nil
+	}
+	if version != source.Compiler {
+		skipped(fmt.Sprintf("nvcc is version %s, the embedded PTX is of %s", version, source.Compiler))
+		return nil
+	}
+	verb := write
+	if check {
+		verb = compare
+	}
+	var g errgroup.Group
+	g.SetLimit(jobs)
+	for _, t := range tasks {
+		g.Go(func() error { return verb(t) })
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if only == "" {
+		if err := leftovers(tasks, check); err != nil {
+			return err
+		}
+	}
+	if check {
+		fmt.Printf("kernels: %d modules are what nvcc %s makes of the sources\n", len(tasks), version)
+	}
+	return nil
+}
+
+// list makes the tasks of the files in this folder.
+func list(only string) ([]task, error) {
+	names, err := source.Files(".")
+	if err != nil {
+		return nil, err
+	}
+	var tasks []task
+	for _, name := range names {
+		if only != "" && !strings.Contains(","+only+",", ","+name+",") {
+			continue
+		}
+		for _, v := range source.Variants {
+			header, err := source.Header(".", name, v)
+			if err != nil {
+				return nil, err
+			}
+			tasks = append(tasks, task{name, v, header})
+		}
+	}
+	if len(tasks) == 0 {
+		return nil, fmt.Errorf("no .cu file here that -only names: run it in nn/cuda/kernels")
+	}
+	return tasks, nil
+}
+
+// write compiles a module where the file that is there has another header. A
+// source without a kernel for the variant has an empty module, so that it is known.
+func write(t task) error {
+	if old, err := readPacked(t.path()); err == nil && bytes.HasPrefix(old, []byte(t.header)) {
+		return nil
+	}
+	text, err := compile(t)
+	if err != nil {
+		return err
+	}
+	packed, err := pack(text)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s: %d kernels, %d bytes, %d packed\n", t.path(), entries(text), len(text), len(packed))
+	return os.WriteFile(t.path(), packed, 0o666)
+}
+
+// compare fails where the embedded module is not what the compiler gives.
+func compare(t task) error {
+	text, err := compile(t)
+	if err != nil {
+		return err
+	}
+	old, err := readPacked(t.path())
+	if err != nil {
+		return fmt.Errorf("%w: run go generate ./nn/cuda/kernels", err)
+	}
+	if !bytes.Equal(old, text) {
+		return fmt.Errorf("%s is not what the sources give: run go generate ./nn/cuda/kernels", t.path())
+	}
+	return nil
+}
+
+// leftovers removes modules without a source, or with check fails on them.
+func leftovers(tasks []task, check bool) error {
+	known := map[string]bool{}
+	for _, t := range tasks {
+		known[t.path()] = true
+	}
+	found, err := filepath.Glob(filepath.Join("ptx", "*.ptx.gz"))
+	if err != nil {
+		return err
+	}
+	for _, path := range found {
+		if known[path] {
+			continue
+		}
+		if check {
+			return fmt.Errorf("%s has no source: run go generate ./nn/cuda/kernels", path)
+		}
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// skipped says loudly that the PTX was not looked at.
+func skipped(why string) {
+	fmt.Printf("!!!\n!!! SKIPPED: the CUDA kernels were not compiled: %s\n!!!\n", why)
+}

@@ -1,0 +1,108 @@
+package kernels
+
+import (
+	"fmt"
+
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
+)
+
+// The geometry of headfc.cu.
+const (
+	headWarps    = 8
+	headOutputs  = 32   // of a block
+	headStep     = 512  // inputs are a multiple of it
+	headWide     = 1024 // boards from which on blocks of 64 boards fill the device
+	boardThreads = 128
+)
+
+// HeadLayer mirrors tower_args.cuh.
+type HeadLayer struct {
+	X, W, Bias, Y  driver.Ptr
+	Stride, Inputs int32
+	Outputs, Act   int32
+	Tiles          int32 // set by HeadFC1
+}
+
+// HeadFC1Args mirrors tower_args.cuh.
+type HeadFC1Args struct {
+	Count driver.Ptr
+	Layer [TowerHeads]HeadLayer
+}
+
+// HeadFC2Args mirrors tower_args.cuh.
+type HeadFC2Args struct {
+	Count                                  driver.Ptr
+	Value, ValueW, ValueBias               driver.Ptr
+	MovesLeft, MovesW, MovesBias           driver.Ptr
+	WDL, M                                 driver.Ptr
+	ValueHidden, ValueOutputs, MovesHidden int32
+}
+
+// HeadOutputsArgs mirrors tower_args.cuh.
+type HeadOutputsArgs struct {
+	Count                                  driver.Ptr
+	Value, MovesLeft                       driver.Ptr
+	WDL, M                                 driver.Ptr
+	ValueStride, ValueOutputs, MovesStride int32
+}
+
+// PolicyGatherArgs mirrors tower_args.cuh.
+type PolicyGatherArgs struct {
+	Count  driver.Ptr
+	Logits driver.Ptr
+	Place  driver.Ptr
+	Start  driver.Ptr
+	Legal  driver.Ptr
+	Prior  driver.Ptr
+	Width  int32
+}
+
+// HeadFC1 runs the first fully connected layers of the heads, those with outputs, on
+// up to boards positions.
+func HeadFC1(t Type, a HeadFC1Args, boards int) Launch {
+	tiles := 0
+	for i := range a.Layer {
+		l := &a.Layer[i]
+		if l.Inputs%headStep != 0 || t == F32 {
+			panic(fmt.Sprintf("kernels: head layer of %d inputs in %v: bf16 or fp16 and a multiple of %d are asked for", l.Inputs, t, headStep))
+		}
+		l.Tiles = int32(ceil(int(l.Outputs), headOutputs))
+		tiles += int(l.Tiles)
+	}
+	kernel, each := "head_fc1_", 16
+	if boards >= headWide {
+		kernel, each = "head_fc1_wide_", 64
+	}
+	return Launch{
+		Kernel: kernel + t.String(),
+		Grid:   driver.Dim{X: ceil(boards, each), Y: tiles, Z: 1},
+		Block:  driver.Dim{X: headWarps * 32, Y: 1, Z: 1},
+		Shared: headWarps * 16 * (headOutputs + 8) * 4,
+		Args:   bytesOf(&a),
+	}
+}
+
+// perWarp is a launch with a warp for each board.
+func perWarp(kernel string, boards int, args []byte) Launch {
+	return Launch{
+		Kernel: kernel,
+		Grid:   driver.Dim{X: ceil(boards, boardThreads/32), Y: 1, Z: 1},
+		Block:  driver.Dim{X: boardThreads, Y: 1, Z: 1},
+		Args:   args,
+	}
+}
+
+// HeadFC2 runs the last layers of value and moves left on up to boards positions.
+func HeadFC2(a HeadFC2Args, boards int) Launch { return perWarp("head_fc2", boards, bytesOf(&a)) }
+
+// HeadOutputs turns logits of value and moves left into answers.
+func HeadOutputs(a HeadOutputsArgs, boards int) Launch {
+	l := perWarp("head_outputs", boards, bytesOf(&a))
+	l.Grid.X = ceil(boards, boardThreads)
+	return l
+}
+
+// PolicyGather turns policy logits into the probabilities of legal moves.
+func PolicyGather(a PolicyGatherArgs, boards int) Launch {
+	return perWarp("policy_gather", boards, bytesOf(&a))
+}

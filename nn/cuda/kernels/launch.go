@@ -1,0 +1,52 @@
+package kernels
+
+import (
+	"unsafe"
+
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
+)
+
+// Type is how activations and packed weights are stored.
+type Type uint8
+
+// The storage types. Sums are fp32 with all of them.
+const (
+	F32 Type = iota // no tensor cores; runs on every device
+	BF16
+	FP16
+)
+
+// Size returns the bytes of an element.
+func (t Type) Size() int {
+	if t == F32 {
+		return 4
+	}
+	return 2
+}
+
+// String returns the suffix of the type's kernels.
+func (t Type) String() string { return [...]string{"f32", "bf16", "fp16"}[t] }
+
+// The activations of the kernels' act arguments.
+const (
+	ActNone int32 = iota
+	ActReLU
+	ActMish
+)
+
+// Launch is a kernel with its arguments, ready for a stream.
+type Launch struct {
+	Kernel      string
+	Grid, Block driver.Dim
+	Shared      int    // bytes of dynamic shared memory
+	Args        []byte // the argument struct
+}
+
+// bytesOf returns the memory of an argument struct.
+func bytesOf[A any](a *A) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(a)), unsafe.Sizeof(*a)) }
+
+// Pad returns n rounded up to the multiple of 16 that activations are padded to.
+func Pad(n int) int { return (n + 15) &^ 15 }
+
+// ceil divides, rounding up.
+func ceil(n, by int) int { return (n + by - 1) / by }

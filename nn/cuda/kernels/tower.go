@@ -1,0 +1,147 @@
+package kernels
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
+)
+
+// Limits of the fused tower (tower.cu).
+const (
+	TowerStep        = 32  // its channels are a multiple of it
+	TowerMaxChannels = 256 // at most
+	TowerHeads       = 3   // 1x1 convolutions of heads, at most
+
+	towerThreads   = 512 // that the registers of a multiprocessor hold
+	towerPlaneRow  = 240 // bytes of a square's input planes
+	blockReserved  = 1024
+	towerStageSize = 96 // bytes a channel of a stage of weights
+)
+
+// TowerArgs mirrors tower_args.cuh.
+type TowerArgs struct {
+	Count        driver.Ptr
+	Masks        driver.Ptr
+	Scalars      driver.Ptr
+	Start        driver.Ptr
+	Legal        driver.Ptr
+	Place        driver.Ptr
+	Weights      driver.Ptr
+	Vectors      driver.Ptr
+	HeadBias     driver.Ptr
+	Flat         driver.Ptr
+	Prior        driver.Ptr
+	Channels     int32
+	Blocks, Act  int32
+	Stages       int32
+	Boards       int32 // this and the next three are set by Tower
+	Buffer       int32
+	Ring         int32
+	RingEnd      int32
+	SEStages     int32
+	Vector       int32
+	HeadPasses   int32
+	PolicyPasses int32
+	HeadColumns  int32
+	Width        [TowerHeads]int32
+}
+
+// TowerShape is how blocks of the tower are cut.
+type TowerShape struct {
+	Boards int // of a block: 1, 2 or 4
+	Depth  int // stages of weights in shared memory: 2 or 3
+}
+
+// threads returns those of a block.
+func (s TowerShape) threads(channels int) int { return s.Boards * channels }
+
+// buffer returns the bytes of the activations x, and of h.
+func (s TowerShape) buffer(channels int) int { return (s.Boards*64 + 2) * 2 * (channels + 8) }
+
+// ring returns where in shared memory the stages of weights begin and end.
+func (s TowerShape) ring(channels int) (begin, end int) {
+	begin = max(2*s.buffer(channels), (s.Boards*64+2)*towerPlaneRow)
+	return begin, begin + s.Depth*towerStageSize*channels
+}
+
+// shared returns the bytes of shared memory of a block: behind the ring lie the vectors
+// of two layers, pool and shift, and hidden.
+func (s TowerShape) shared(channels, vector int) int {
+	_, end := s.ring(channels)
+	return end + 4*(2*vector+2*s.Boards*channels+s.Boards*16)
+}
+
+// resident returns how many blocks a multiprocessor holds, 0 where one does not fit.
+func (s TowerShape) resident(info driver.Info, channels, vector int) int {
+	bytes := s.shared(channels, vector)
+	if bytes > info.SharedPerCTA || s.threads(channels) > towerThreads {
+		return 0
+	}
+	return max(1, min(towerThreads/s.threads(channels), info.SharedPerSM/(bytes+blockReserved)))
+}
+
+// TowerFit chooses the shape for batches of up to boards positions on a device; false
+// where the net does not fit and must go layer by layer. Results do not depend on
+// the shape.
+func TowerFit(info driver.Info, channels, vector, boards int) (TowerShape, bool) {
+	shapes := TowerShapes(info, channels, vector, boards)
+	if len(shapes) == 0 {
+		return TowerShape{}, false
+	}
+	return shapes[0], true
+}
+
+// TowerShapes lists the shapes that fit, those that should be faster first. Few boards
+// are spread over the multiprocessors. With many, the shape that keeps most boards on
+// one counts, then two boards or more to a block (they share what is read of the
+// weights), then a second block, which computes while the other is at a barrier.
+func TowerShapes(info driver.Info, channels, vector, boards int) []TowerShape {
+	type scored struct {
+		shape TowerShape
+		score int
+	}
+	var fit []scored
+	most := max(1, ceil(boards, max(1, info.SMs)))
+	for _, n := range []int{4, 2, 1} {
+		for depth := 3; depth >= 2; depth-- {
+			s := TowerShape{Boards: n, Depth: depth}
+			blocks := s.resident(info, channels, vector)
+			if blocks == 0 || n > most {
+				continue
+			}
+			score := 16 * min(n*blocks, most)
+			if n > 1 {
+				score += 4
+			}
+			if blocks > 1 {
+				score += 2
+			}
+			fit = append(fit, scored{s, score})
+		}
+	}
+	slices.SortStableFunc(fit, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+	shapes := make([]TowerShape, len(fit))
+	for i, f := range fit {
+		shapes[i] = f.shape
+	}
+	return shapes
+}
+
+// Tower runs a whole net but for the heads' fully connected layers, on up to boards
+// positions; the real number is at a.Count.
+func Tower(t Type, a TowerArgs, shape TowerShape, boards int) Launch {
+	if t == F32 || a.Channels < TowerStep || a.Channels > TowerMaxChannels || a.Channels%TowerStep != 0 {
+		panic(fmt.Sprintf("kernels: the fused tower is for bf16 and fp16 and 32 to 256 channels in steps of 32, not %v and %d", t, a.Channels))
+	}
+	begin, end := shape.ring(int(a.Channels))
+	a.Boards, a.Buffer, a.Ring, a.RingEnd = int32(shape.Boards), int32(shape.buffer(int(a.Channels))), int32(begin), int32(end)
+	return Launch{
+		Kernel: "tower_" + t.String(),
+		Grid:   driver.Dim{X: ceil(boards, shape.Boards), Y: 1, Z: 1},
+		Block:  driver.Dim{X: shape.threads(int(a.Channels)), Y: 1, Z: 1},
+		Shared: shape.shared(int(a.Channels), int(a.Vector)),
+		Args:   bytesOf(&a),
+	}
+}

@@ -1,0 +1,203 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
+	"github.com/chessbrain/chessbrain/nn/device"
+)
+
+// bytesOf returns the memory of a slice of numbers.
+func bytesOf[E any](s []E) []byte {
+	if len(s) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
+}
+
+// legalPerRow is the legal moves a row that a slot is first made for; one with more
+// grows.
+const legalPerRow = 48
+
+// A rowSlot holds a micro-batch on its way: rows in page-locked memory and their copy
+// on the device, and what the pass measured. About 1.1 KB a row go to the device:
+// positions as bit masks, not planes.
+type rowSlot struct {
+	t         *Trainer
+	boards    int
+	numLegal  int // that there is room for
+	rows      []byte
+	rowsThere driver.Ptr
+	moves     []byte // policy indices and targets
+	movesMem  memory
+
+	masks, scalars, start, weight, targets driver.Ptr
+	legal, policy                          driver.Ptr
+	scalarsAt, startAt, weightAt, targetAt int // in rows
+	keptAt                                 int // in rows: which of the window a batch is of
+
+	results          []byte
+	resultsThere     driver.Ptr
+	entropy          driver.Ptr
+	losses           [3]driver.Ptr // by device.Head
+	copied, measured driver.Event
+	graphs           map[device.Pass]driver.Graph // of full batches
+}
+
+func newRowSlot(t *Trainer) (*rowSlot, error) {
+	s := &rowSlot{t: t, movesMem: memory{d: t.dev.driver}, graphs: map[device.Pass]driver.Graph{}}
+	n, at := t.cfg.Capacity, 0
+	section := func(bytes int) int {
+		from := at
+		at += (bytes + 255) &^ 255
+		return from
+	}
+	section(n * encoding.NumMasks * 8)
+	s.scalarsAt, s.startAt = section(n*int(unsafe.Sizeof(encoding.Scalars{}))), section(4*(n+1))
+	s.weightAt, s.targetAt = section(4*n), section(n*int(unsafe.Sizeof([encoding.NumTargets]encoding.QDM{})))
+	s.keptAt = section(4 * n)
+	s.rows, s.rowsThere = t.mem.host(at), t.mem.alloc(at)
+	s.masks, s.scalars, s.start = s.rowsThere, s.rowsThere.Offset(s.scalarsAt), s.rowsThere.Offset(s.startAt)
+	s.weight, s.targets = s.rowsThere.Offset(s.weightAt), s.rowsThere.Offset(s.targetAt)
+
+	floats := n * (1 + 2*len(t.cfg.Terms)) // the entropy, then losses and hits
+	s.results, s.resultsThere = t.mem.host(4*floats), t.mem.floats(floats)
+	s.entropy = s.resultsThere
+	next := s.resultsThere.Offset(4 * n)
+	for h := range s.losses {
+		s.losses[h] = next
+		next = next.Offset(8 * n * len(t.terms[h]))
+	}
+	if t.mem.err != nil {
+		return nil, t.mem.err
+	}
+	var err error
+	if s.copied, err = t.dev.driver.NewEvent(); err != nil {
+		return nil, err
+	}
+	if s.measured, err = t.dev.driver.NewEvent(); err != nil {
+		return s, err
+	}
+	return s, s.grow(legalPerRow * n)
+}
+
+// loss is where the losses of a head go, [terms][rows][2].
+func (s *rowSlot) loss(h device.Head) driver.Ptr { return s.losses[h] }
+
+// grow makes room for numLegal moves; the device is done with the slot.
+func (s *rowSlot) grow(numLegal int) error {
+	if numLegal <= s.numLegal {
+		return nil
+	}
+	if err := s.dropGraphs(); err != nil {
+		return err
+	}
+	if err := s.movesMem.free(); err != nil {
+		return err
+	}
+	s.numLegal = (numLegal + 127) &^ 127
+	s.moves = s.movesMem.host(6 * s.numLegal)
+	s.legal = s.movesMem.alloc(6 * s.numLegal)
+	s.policy = s.legal.Offset(2 * s.numLegal)
+	if s.movesMem.err != nil {
+		s.numLegal = 0
+		err := s.movesMem.err
+		s.movesMem.err = nil
+		return err
+	}
+	return nil
+}
+
+func (s *rowSlot) dropGraphs() error {
+	var errs []error
+	for _, g := range s.graphs {
+		errs = append(errs, g.Destroy())
+	}
+	clear(s.graphs)
+	return errors.Join(errs...)
+}
+
+// begin makes the slot ready for n rows with so many legal moves in all. The device is
+// done with the batch that it held: that was finished, or dropped, so that the event
+// behind its results, and with it every kernel that read the slot, has happened. What
+// writes the slot next need not wait for the compute stream.
+func (s *rowSlot) begin(n, moves int) error {
+	if n < 1 || n > s.t.cfg.Capacity {
+		return fmt.Errorf("a micro-batch of %d rows, want 1 to %d", n, s.t.cfg.Capacity)
+	}
+	if err := s.grow(moves); err != nil {
+		return err
+	}
+	s.boards = n
+	return nil
+}
+
+// send copies parts of rows, given by where they begin and their bytes.
+func (s *rowSlot) send(st driver.Stream, parts [][2]int) error {
+	for _, part := range parts {
+		if err := st.CopyToDevice(s.rowsThere.Offset(part[0]), s.rows[part[0]:][:part[1]]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill copies b into the slot and starts its way to the device.
+func (s *rowSlot) fill(b *encoding.TrainBatch) error {
+	n, moves, st := b.N, int(b.LegalStart[b.N]), s.t.copies
+	if err := s.begin(n, moves); err != nil {
+		return err
+	}
+	copy(s.rows, bytesOf(b.Masks[:n]))
+	copy(s.rows[s.scalarsAt:], bytesOf(b.Scalars[:n]))
+	copy(s.rows[s.startAt:], bytesOf(b.LegalStart[:n+1]))
+	copy(s.rows[s.weightAt:], bytesOf(b.Weight[:n]))
+	copy(s.rows[s.targetAt:], bytesOf(b.Targets[:n]))
+	copy(s.moves, bytesOf(b.Legal[:moves]))
+	copy(s.moves[2*s.numLegal:], bytesOf(b.Policy[:moves]))
+	err := s.send(st, [][2]int{
+		{0, n * encoding.NumMasks * 8}, {s.scalarsAt, n * int(unsafe.Sizeof(b.Scalars[0]))}, {s.startAt, 4 * (n + 1)},
+		{s.weightAt, 4 * n}, {s.targetAt, n * int(unsafe.Sizeof(b.Targets[0]))},
+	})
+	if err != nil {
+		return err
+	}
+	if moves > 0 {
+		if err := st.CopyToDevice(s.legal, s.moves[:2*moves]); err != nil {
+			return err
+		}
+		if err := st.CopyToDevice(s.policy, s.moves[2*s.numLegal:][:4*moves]); err != nil {
+			return err
+		}
+	}
+	return st.Record(s.copied)
+}
+
+// read gives the measures that have come back.
+func (s *rowSlot) read(out *device.Rows) {
+	n := s.boards
+	floats := view[float32](s.results, 0, len(s.results)/4)
+	out.Entropy = append(out.Entropy[:0], floats[:n]...)
+	if len(out.Terms) != len(s.t.cfg.Terms) {
+		out.Terms = make([][]device.RowLoss, len(s.t.cfg.Terms))
+	}
+	var seen [3]int
+	for i, term := range s.t.cfg.Terms {
+		at := int(s.losses[term.Head]-s.resultsThere)/4 + 2*n*seen[term.Head]
+		seen[term.Head]++
+		out.Terms[i] = append(out.Terms[i][:0], view[device.RowLoss](s.results, 4*at, n)...)
+	}
+}
+
+func (s *rowSlot) free() []error {
+	errs := []error{s.dropGraphs(), s.movesMem.free()}
+	for _, e := range []driver.Event{s.copied, s.measured} {
+		if e != nil {
+			errs = append(errs, e.Destroy())
+		}
+	}
+	return errs
+}

@@ -1,0 +1,385 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
+	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
+	"github.com/chessbrain/chessbrain/nn/device"
+)
+
+var _ device.Trainer = (*Trainer)(nil)
+
+// Trainer is a net in training on a device; it implements device.Trainer.
+type Trainer struct {
+	dev    *Device
+	cfg    device.Config
+	typ    kernels.Type
+	act    int32
+	layout *layout
+	mem    memory
+	terms  [3][]device.Term // by head, in the order of the configuration
+
+	params, grads, swa   driver.Ptr // [layout.trained]
+	moments              []driver.Ptr
+	running, pending     driver.Ptr // [layout.running]
+	swaRunning, decay    driver.Ptr
+	normParts, stepState driver.Ptr
+	stateHost            []byte
+
+	convs   []*conv
+	entries driver.Ptr
+	planes  driver.Ptr // T [capacity*64][112]
+	input   *unit
+	trunk   driver.Ptr // the input layer's activations
+	tower   []*block
+	small   []kernels.OuterLayer // the fully connected layers of the tower
+	smallAt driver.Ptr
+	heads   []head
+
+	// Scratch of the backward pass. Activations: grad is the gradient of the tower's,
+	// on its way down, inner and outer are of one layer.
+	grad, inner, outer                   driver.Ptr
+	sums, dynSums, dynScale, dynShift, k driver.Ptr
+	part                                 driver.Ptr
+	partBytes                            int
+
+	compute, copies driver.Stream
+	slots           [2]*rowSlot
+	staged          []*rowSlot // copied and not yet started, in order
+	started         []*rowSlot // started and not yet finished
+	next            int        // slot of the next Stage
+	window          *window    // rows that are kept; nil = none
+	constants       []constant
+}
+
+// constant is data that is copied to the device once.
+type constant struct {
+	to   driver.Ptr
+	data []byte
+}
+
+// queue collects the work of a pass on the compute stream; the first error sticks.
+type queue struct {
+	t          *Trainer
+	pass       device.Pass
+	slot       *rowSlot
+	accumulate int32
+	prepare    bool // kernels are made ready and not run
+	err        error
+}
+
+func (q *queue) do(launches ...kernels.Launch) {
+	for _, l := range launches {
+		switch {
+		case q.err != nil:
+		case q.prepare:
+			q.err = q.t.dev.kernels.Prepare(l)
+		default:
+			q.err = q.t.dev.kernels.Run(q.t.compute, l)
+		}
+	}
+}
+
+// NewTrainer makes room for a net and its optimizer; Upload gives it weights.
+func (d *Device) NewTrainer(cfg device.Config) (*Trainer, error) {
+	typ, err := d.storage(cfg.Precision)
+	if err != nil {
+		return nil, err
+	}
+	t := &Trainer{dev: d, cfg: cfg, typ: typ, act: kernels.ActReLU, layout: newLayout(cfg.Arch), mem: memory{d: d.driver}}
+	if cfg.Arch.Activation == nn.Mish {
+		t.act = kernels.ActMish
+	}
+	for _, term := range cfg.Terms {
+		t.terms[term.Head] = append(t.terms[term.Head], term)
+		if len(t.terms[term.Head]) > kernels.MaxTerms {
+			return nil, fmt.Errorf("more than %d losses of one head", kernels.MaxTerms)
+		}
+	}
+	if err := t.build(); err != nil {
+		return nil, errors.Join(fmt.Errorf("training on %s with micro-batches of %d: %w", d.Info().Name, cfg.Capacity, err), t.Close())
+	}
+	return t, nil
+}
+
+// activations allocates [capacity*64][padded] in the storage type.
+func (t *Trainer) activations(padded int) driver.Ptr {
+	return t.mem.alloc(t.cfg.Capacity * 64 * padded * t.typ.Size())
+}
+
+// constant allocates memory for data, which is copied at the end of build.
+func (t *Trainer) constant(data []byte) driver.Ptr {
+	p := t.mem.alloc(len(data))
+	t.constants = append(t.constants, constant{p, data})
+	return p
+}
+
+func (t *Trainer) build() error {
+	l, n := t.layout, t.cfg.Capacity
+	t.params, t.grads, t.swa = t.mem.floats(l.trained), t.mem.floats(l.trained), t.mem.floats(l.trained)
+	for range t.numMoments() {
+		t.moments = append(t.moments, t.mem.floats(l.trained))
+	}
+	t.running, t.pending, t.swaRunning = t.mem.floats(l.running), t.mem.floats(l.running), t.mem.floats(l.running)
+	t.decay = t.constant(l.decay)
+	t.normParts = t.mem.alloc(16 * kernels.PrepareGradientParts(l.trained))
+	t.stepState, t.stateHost = t.mem.alloc(stepStateBytes), t.mem.host(stepStateBytes)
+
+	t.planes = t.activations(encoding.NumPlanes)
+	t.input = newUnit(t, "input.conv", "input.bn", false)
+	width := t.input.conv.outPad
+	t.trunk = t.activations(width)
+	for i := range t.cfg.Arch.Blocks {
+		b := newBlock(t, i)
+		if t.tower = append(t.tower, b); b.se != nil {
+			t.small = append(t.small, b.se.layers()...)
+		}
+	}
+	if terms := t.terms[device.Policy]; len(terms) > 0 {
+		t.heads = append(t.heads, newPolicyHead(t, terms[0]))
+	}
+	if terms := t.terms[device.Value]; len(terms) > 0 {
+		t.heads = append(t.heads, newScalarHead(t, "value", device.Value, terms))
+	}
+	if terms := t.terms[device.MovesLeft]; len(terms) > 0 {
+		t.heads = append(t.heads, newScalarHead(t, "moves_left", device.MovesLeft, terms))
+	}
+	widest := width
+	for _, c := range t.convs {
+		if c.rowsPerBoard == 64 {
+			widest = max(widest, c.outPad)
+		}
+	}
+	t.grad, t.inner, t.outer = t.activations(width), t.activations(width), t.activations(width)
+	t.sums, t.dynSums = t.mem.floats(n*2*widest), t.mem.floats(n*2*width)
+	t.dynScale, t.dynShift, t.k = t.mem.floats(n*width), t.mem.floats(n*width), t.mem.floats(3*widest)
+	t.part = t.mem.alloc(t.partBytes)
+	entries := make([]kernels.PackEntry, len(t.convs))
+	for i, c := range t.convs {
+		entries[i] = c.entry()
+	}
+	t.entries = t.constant(bytesOf(entries))
+	if len(t.small) > 0 {
+		t.smallAt = t.constant(bytesOf(t.small))
+	}
+	return t.start()
+}
+
+// start makes streams and slots and sends what never changes.
+func (t *Trainer) start() (err error) {
+	if t.mem.err != nil {
+		return t.mem.err
+	}
+	if t.compute, err = t.dev.driver.NewStream(); err != nil {
+		return err
+	}
+	if t.copies, err = t.dev.driver.NewStream(); err != nil {
+		return err
+	}
+	for i := range t.slots {
+		if t.slots[i], err = newRowSlot(t); err != nil {
+			return err
+		}
+	}
+	for _, c := range t.constants {
+		if err := t.compute.CopyToDevice(c.to, c.data); err != nil {
+			return err
+		}
+	}
+	t.constants = nil
+	// Heads without a loss keep a gradient of zero.
+	if err := t.compute.Memset(t.grads, 0, 4*t.layout.trained); err != nil {
+		return err
+	}
+	return t.compute.Synchronize()
+}
+
+func (t *Trainer) numMoments() int {
+	if t.cfg.Optimizer == "adamw" {
+		return 2
+	}
+	return 1
+}
+
+// Stage implements device.Trainer.
+func (t *Trainer) Stage(b *encoding.TrainBatch) error {
+	return t.stage(func(s *rowSlot) error { return s.fill(b) })
+}
+
+// stage gives the next slot to fill.
+func (t *Trainer) stage(fill func(*rowSlot) error) error {
+	s := t.slots[t.next]
+	if slices.Contains(t.staged, s) || slices.Contains(t.started, s) {
+		return errors.New("two micro-batches are staged and not finished")
+	}
+	if err := fill(s); err != nil {
+		return fmt.Errorf("copy a micro-batch to the device: %w", err)
+	}
+	t.next = 1 - t.next
+	t.staged = append(t.staged, s)
+	return nil
+}
+
+// Start implements device.Trainer.
+func (t *Trainer) Start(p device.Pass) error {
+	if len(t.staged) == 0 {
+		return errors.New("no micro-batch is staged")
+	}
+	if p.Backward && p.Running {
+		return errors.New("no gradients with running statistics: the batch's are wanted")
+	}
+	s := t.staged[0]
+	if err := t.compute.Wait(s.copied); err != nil {
+		return err
+	}
+	if err := t.launch(s, p); err != nil {
+		return fmt.Errorf("forward and backward pass: %w", err)
+	}
+	if err := t.compute.CopyToHost(s.results, s.resultsThere); err != nil {
+		return err
+	}
+	if err := t.compute.Record(s.measured); err != nil {
+		return err
+	}
+	t.staged, t.started = t.staged[1:], append(t.started, s)
+	return nil
+}
+
+// maxGraphs bounds the captured passes of a slot: a loss scale that changes makes
+// new ones.
+const maxGraphs = 8
+
+// launch puts a pass on the stream: a full batch as a captured graph, as some
+// hundred small launches cost more than they compute for a small net. A pass with a
+// BNMomentum of its own does not come again.
+func (t *Trainer) launch(s *rowSlot, p device.Pass) error {
+	if s.boards != t.cfg.Capacity || p.BNMomentum != 0 {
+		return t.enqueue(&queue{t: t, pass: p, slot: s})
+	}
+	if g := s.graphs[p]; g != nil {
+		return t.compute.LaunchGraph(g)
+	}
+	if len(s.graphs) >= maxGraphs {
+		if err := t.compute.Synchronize(); err != nil {
+			return err
+		}
+		if err := s.dropGraphs(); err != nil {
+			return err
+		}
+	}
+	if err := t.enqueue(&queue{t: t, pass: p, slot: s, prepare: true}); err != nil {
+		return err
+	}
+	if err := t.compute.BeginCapture(); err != nil {
+		return err
+	}
+	err := t.enqueue(&queue{t: t, pass: p, slot: s})
+	g, endErr := t.compute.EndCapture()
+	if err = errors.Join(err, endErr); err != nil {
+		if g != nil {
+			err = errors.Join(err, g.Destroy())
+		}
+		return err
+	}
+	s.graphs[p] = g
+	return t.compute.LaunchGraph(g)
+}
+
+// enqueue puts the kernels of a pass on the stream, or prepares them.
+func (t *Trainer) enqueue(q *queue) error {
+	s, p := q.slot, q.pass
+	if !p.First {
+		q.accumulate = 1
+	}
+	n := s.boards
+	q.do(kernels.Expand(t.typ, kernels.ExpandArgs{Masks: s.masks, Scalars: s.scalars, Planes: t.planes, Boards: int32(n)}))
+	t.input.forward(q, n, input{x: t.planes})
+	q.do(kernels.Join(t.typ, kernels.JoinArgs{
+		Z: t.input.z, Scale: t.input.bn.scale, Shift: t.input.bn.shift, Y: t.trunk, Boards: int32(n), Padded: int32(t.input.conv.outPad), Act: t.act,
+	}))
+	x := t.trunk
+	for _, b := range t.tower {
+		x = b.forward(q, n, x)
+	}
+	for _, h := range t.heads {
+		h.forward(q, n, x)
+	}
+	if p.Backward {
+		t.backward(q, n, x)
+	}
+	return q.err
+}
+
+func (t *Trainer) backward(q *queue, n int, x driver.Ptr) {
+	for i, h := range t.heads {
+		h.backward(q, n, x, i > 0)
+	}
+	for i := len(t.tower) - 1; i >= 0; i-- {
+		below := t.trunk
+		if i > 0 {
+			below = t.tower[i-1].out
+		}
+		t.tower[i].backward(q, n, below)
+	}
+	if len(t.small) > 0 {
+		q.do(kernels.Outer(kernels.OuterArgs{Layers: t.smallAt, Boards: int32(n), Accumulate: q.accumulate}, t.small))
+	}
+	u := t.input
+	q.do(kernels.JoinBackward(t.typ, kernels.JoinBackwardArgs{
+		Dy: t.grad, Z: u.z, Scale: u.bn.scale, Shift: u.bn.shift, D: t.grad, Sums: t.sums,
+		Boards: int32(n), Padded: int32(u.conv.outPad), Act: t.act,
+	}))
+	u.bn.backward(q, n, t.grad, t.grad, u.z, t.sums, 0, 0)
+	u.conv.weightGrad(q, n, input{x: t.planes}, t.grad)
+}
+
+// Finish implements device.Trainer.
+func (t *Trainer) Finish(out *device.Rows) error {
+	if len(t.started) == 0 {
+		return errors.New("no pass is started")
+	}
+	s := t.started[0]
+	t.started = t.started[1:]
+	if err := s.measured.Synchronize(); err != nil {
+		return fmt.Errorf("forward and backward pass: %w", err)
+	}
+	s.read(out)
+	return nil
+}
+
+// Drop implements device.Trainer.
+func (t *Trainer) Drop() error {
+	t.staged, t.started = nil, nil
+	return errors.Join(t.copies.Synchronize(), t.compute.Synchronize())
+}
+
+// Close gives the device's memory back.
+func (t *Trainer) Close() error {
+	var errs []error
+	for _, st := range []driver.Stream{t.copies, t.compute} {
+		if st != nil {
+			if err := st.Synchronize(); err != nil && len(errs) == 0 {
+				errs = append(errs, err)
+			}
+		}
+	}
+	for _, s := range t.slots {
+		if s != nil {
+			errs = append(errs, s.free()...)
+		}
+	}
+	for _, st := range []driver.Stream{t.copies, t.compute} {
+		if st != nil {
+			errs = append(errs, st.Destroy())
+		}
+	}
+	if t.window != nil {
+		errs = append(errs, t.window.free())
+	}
+	return errors.Join(append(errs, t.mem.free())...)
+}

@@ -1,0 +1,195 @@
+package cuda
+
+import (
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
+	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
+	"github.com/chessbrain/chessbrain/nn/device"
+)
+
+// head is an output of the net with its losses. backward adds its part to t.grad,
+// the gradient of the tower's output, or sets it where add is false.
+type head interface {
+	forward(q *queue, boards int, x driver.Ptr)
+	backward(q *queue, boards int, x driver.Ptr, add bool)
+}
+
+// flattened is a unit whose activations, written out, go through a fully connected
+// layer.
+type flattened struct {
+	u    *unit
+	h    driver.Ptr // T [capacity*64][padded]
+	fc   *conv
+	grad driver.Ptr // T, of h
+}
+
+func newFlattened(t *Trainer, convName, bnName, fc string) *flattened {
+	f := &flattened{u: newUnit(t, convName, bnName, true)}
+	f.h, f.grad = t.activations(f.u.conv.outPad), t.activations(f.u.conv.outPad)
+	f.fc = newConv(t, fc, f.u.conv.co, true)
+	return f
+}
+
+func (f *flattened) forward(q *queue, boards int, x driver.Ptr, out kernels.ConvArgs) {
+	t := f.u.conv.t
+	f.u.forward(q, boards, input{x: x})
+	q.do(kernels.Join(t.typ, kernels.JoinArgs{
+		Z: f.u.z, Scale: f.u.bn.scale, Shift: f.u.bn.shift, Y: f.h, Boards: int32(boards), Padded: int32(f.u.conv.outPad), Act: t.act,
+	}))
+	f.fc.run(q, boards, input{x: f.h}, out)
+}
+
+// backward takes dz, the gradient of the fully connected layer's output.
+func (f *flattened) backward(q *queue, boards int, x, dz driver.Ptr, add bool) {
+	t := f.u.conv.t
+	f.fc.weightGrad(q, boards, input{x: f.h}, dz)
+	f.fc.inputGrad(q, boards, dz, kernels.ConvArgs{Y: f.grad})
+	q.do(kernels.JoinBackward(t.typ, kernels.JoinBackwardArgs{
+		Dy: f.grad, Z: f.u.z, Scale: f.u.bn.scale, Shift: f.u.bn.shift, D: f.grad, Sums: t.sums,
+		Boards: int32(boards), Padded: int32(f.u.conv.outPad), Act: t.act,
+	}))
+	f.u.toTower(q, boards, x, f.grad, add)
+}
+
+// toTower ends a head's backward pass: from d, the gradient of batch norm's output
+// with its sums in t.sums, to the weights and the tower.
+func (u *unit) toTower(q *queue, boards int, x, d driver.Ptr, add bool) {
+	t := u.conv.t
+	u.bn.backward(q, boards, d, d, u.z, t.sums, 0, 0)
+	u.conv.weightGrad(q, boards, input{x: x}, d)
+	a := kernels.ConvArgs{Y: t.grad}
+	if add {
+		a.Add = t.grad
+	}
+	u.conv.inputGrad(q, boards, d, a)
+}
+
+// policyHead is the convolutional head (last) or the classical one (flat).
+type policyHead struct {
+	t       *Trainer
+	u       *unit
+	last    *conv
+	flat    *flattened
+	width   int        // logits a board
+	place   driver.Ptr // uint16 [1858]: where in them a policy index lies
+	logits  driver.Ptr // fp32 [capacity][width]
+	dlogits driver.Ptr // T
+	dz      driver.Ptr // T [capacity*64][padded], of the unit
+	weight  float32
+}
+
+func newPolicyHead(t *Trainer, term device.Term) *policyHead {
+	h := &policyHead{t: t, weight: term.Weight}
+	place := make([]uint16, encoding.NumPolicy)
+	if t.cfg.Arch.PolicyHead == nn.PolicyClassical {
+		h.flat = newFlattened(t, "policy.conv1", "policy.bn", "policy.fc")
+		h.width = h.flat.fc.outPad
+		for i := range place {
+			place[i] = uint16(i)
+		}
+	} else {
+		h.u = newUnit(t, "policy.conv1", "policy.bn", true)
+		h.last = newConv(t, "policy.conv2", 0, true)
+		h.width = 64 * h.last.outPad
+		h.dz = t.activations(h.u.conv.outPad)
+		place = policyPlaces(h.last.outPad)
+	}
+	h.place = t.constant(bytesOf(place))
+	h.logits = t.mem.floats(t.cfg.Capacity * h.width)
+	h.dlogits = t.mem.alloc(t.cfg.Capacity * h.width * t.typ.Size())
+	return h
+}
+
+// policyPlaces says where the logit of a policy index lies in the output of the
+// last policy convolution, [64][stride].
+func policyPlaces(stride int) []uint16 {
+	place := make([]uint16, encoding.NumPolicy)
+	for i, at := range encoding.ConvPolicyIndex() {
+		plane, square := int(at)/64, int(at)%64
+		place[i] = uint16(square*stride + plane)
+	}
+	return place
+}
+
+func (h *policyHead) forward(q *queue, boards int, x driver.Ptr) {
+	t := h.t
+	if h.flat != nil {
+		h.flat.forward(q, boards, x, kernels.ConvArgs{Y32: h.logits})
+	} else {
+		h.u.forward(q, boards, input{x: x})
+		h.last.run(q, boards, h.u.output(), kernels.ConvArgs{Y32: h.logits})
+	}
+	a := kernels.PolicyLossArgs{
+		Logits: h.logits, Place: h.place, Start: q.slot.start, Legal: q.slot.legal, Target: q.slot.policy, Weight: q.slot.weight,
+		Loss: q.slot.loss(device.Policy), Entropy: q.slot.entropy,
+		Rows: int32(boards), Width: int32(h.width), Scale: h.weight * q.pass.LossScale / float32(boards),
+	}
+	if q.pass.Backward {
+		a.Dlogits = h.dlogits
+	}
+	q.do(kernels.PolicyLoss(t.typ, a))
+}
+
+func (h *policyHead) backward(q *queue, boards int, x driver.Ptr, add bool) {
+	if h.flat != nil {
+		h.flat.backward(q, boards, x, h.dlogits, add)
+		return
+	}
+	h.last.weightGrad(q, boards, h.u.output(), h.dlogits)
+	h.last.inputGrad(q, boards, h.dlogits, h.u.slope(h.dz, h.t.sums))
+	h.u.toTower(q, boards, x, h.dz, add)
+}
+
+// scalarHead is the value or the moves-left head.
+type scalarHead struct {
+	t       *Trainer
+	flat    *flattened
+	fc2     *conv
+	pre     driver.Ptr // T [capacity][hidden padded]: before the activation
+	dpre    driver.Ptr
+	logits  driver.Ptr // fp32 [capacity][16]
+	dlogits driver.Ptr // T
+	which   device.Head
+	formula int32 // kernels.ScalarLossArgs.Head
+	terms   []device.Term
+}
+
+func newScalarHead(t *Trainer, name string, which device.Head, terms []device.Term) *scalarHead {
+	h := &scalarHead{t: t, which: which, terms: terms, formula: kernels.LossWDL, flat: newFlattened(t, name+".conv", name+".bn", name+".fc1"), fc2: newConv(t, name+".fc2", 0, true)}
+	switch {
+	case which == device.MovesLeft:
+		h.formula = kernels.LossMovesLeft
+	case t.cfg.Arch.ValueHead == nn.ValueScalar:
+		h.formula = kernels.LossValue
+	}
+	n := t.cfg.Capacity
+	h.pre, h.dpre = t.mem.alloc(n*h.fc2.inPad*t.typ.Size()), t.mem.alloc(n*h.fc2.inPad*t.typ.Size())
+	h.logits, h.dlogits = t.mem.floats(n*h.fc2.outPad), t.mem.alloc(n*h.fc2.outPad*t.typ.Size())
+	return h
+}
+
+// hidden is the second layer's input.
+func (h *scalarHead) hidden() input { return input{x: h.pre, act: h.t.act} }
+
+func (h *scalarHead) forward(q *queue, boards int, x driver.Ptr) {
+	h.flat.forward(q, boards, x, kernels.ConvArgs{Y: h.pre})
+	h.fc2.run(q, boards, h.hidden(), kernels.ConvArgs{Y32: h.logits})
+	a := kernels.ScalarLossArgs{
+		Logits: h.logits, Targets: q.slot.targets, Weight: q.slot.weight, Loss: q.slot.loss(h.which),
+		Rows: int32(boards), Width: int32(h.fc2.outPad), Terms: int32(len(h.terms)), Head: h.formula,
+	}
+	for i, t := range h.terms {
+		a.Term[i] = kernels.ScalarTerm{Target: int32(t.Target), Other: int32(t.Other), Ratio: t.Ratio, Scale: t.Weight * q.pass.LossScale / float32(boards)}
+	}
+	if q.pass.Backward {
+		a.Dlogits = h.dlogits
+	}
+	q.do(kernels.ScalarLoss(h.t.typ, a))
+}
+
+func (h *scalarHead) backward(q *queue, boards int, x driver.Ptr, add bool) {
+	h.fc2.weightGrad(q, boards, h.hidden(), h.dlogits)
+	h.fc2.inputGrad(q, boards, h.dlogits, kernels.ConvArgs{Y: h.dpre, Z: h.pre, ZAct: h.t.act})
+	h.flat.backward(q, boards, x, h.dpre, add)
+}

@@ -1,0 +1,82 @@
+package cuda
+
+import (
+	"fmt"
+
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
+)
+
+// tensorAlign is the floats that trained tensors are aligned to: whether weight
+// decay touches a tensor is said for such a stretch. Padding holds 0 and stays 0.
+const tensorAlign = 256
+
+// layout places the parameters of a net in two arrays of float32: the trained ones,
+// and the running statistics.
+type layout struct {
+	specs   []nn.ParamSpec
+	at      []int // of each parameter, in the array of its kind
+	index   map[string]int
+	trained int // floats
+	running int
+	decay   []byte // by tensorAlign floats of the trained ones: 1 for weights
+}
+
+func newLayout(a nn.Arch) *layout {
+	l := &layout{specs: nn.Specs(a), index: map[string]int{}}
+	for i, s := range l.specs {
+		l.index[s.Name] = i
+		if !s.Kind.Trained() {
+			l.at = append(l.at, l.running)
+			l.running += s.Len()
+			continue
+		}
+		l.at = append(l.at, l.trained)
+		blocks := (s.Len() + tensorAlign - 1) / tensorAlign
+		decays := byte(0)
+		if s.Kind == nn.Weight {
+			decays = 1
+		}
+		for range blocks {
+			l.decay = append(l.decay, decays)
+		}
+		l.trained += blocks * tensorAlign
+	}
+	return l
+}
+
+// param returns the index of a parameter. Names come from nn.Specs, so a missing
+// one is a programmer's bug.
+func (l *layout) param(name string) int {
+	i, ok := l.index[name]
+	if !ok {
+		panic(fmt.Sprintf("cuda: the net has no parameter %s", name))
+	}
+	return i
+}
+
+// in is the address of parameter i in an array of its kind that begins at base.
+func (l *layout) in(base driver.Ptr, i int) driver.Ptr { return base.Offset(4 * l.at[i]) }
+
+// gather copies tensors, those of the wanted kind among all or among the trained
+// ones alone, into the array; scatter copies them back.
+func (l *layout) gather(array []float32, tensors [][]float32, trained bool) {
+	l.each(array, tensors, trained, func(array, tensor []float32) { copy(array, tensor) })
+}
+
+func (l *layout) scatter(tensors [][]float32, array []float32, trained bool) {
+	l.each(array, tensors, trained, func(array, tensor []float32) { copy(tensor, array) })
+}
+
+func (l *layout) each(array []float32, tensors [][]float32, trained bool, f func(array, tensor []float32)) {
+	all, next := len(tensors) == len(l.specs), 0
+	for i, s := range l.specs {
+		if !all && !s.Kind.Trained() {
+			continue
+		}
+		if s.Kind.Trained() == trained {
+			f(array[l.at[i]:][:s.Len()], tensors[next])
+		}
+		next++
+	}
+}

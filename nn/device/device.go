@@ -1,0 +1,159 @@
+// Package device declares, in plain types, what a training device does for the
+// trainer: nn/cuda offers it, trainer uses it, and neither imports the other.
+package device
+
+import (
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+)
+
+// Precision of products on a device. Sums, weights and moments are fp32 always.
+type Precision uint8
+
+// The precisions. FP16 needs a loss scale.
+const (
+	FP32 Precision = iota
+	BF16
+	FP16
+)
+
+// String is fp32, bf16 or fp16.
+func (p Precision) String() string { return [...]string{FP32: "fp32", BF16: "bf16", FP16: "fp16"}[p] }
+
+// Head says which output a Term is about.
+type Head uint8
+
+// The heads.
+const (
+	Policy Head = iota
+	Value
+	MovesLeft
+)
+
+// Term is one loss of a head: the formulas follow from the head and the net (as
+// trainer.Loss). The policy's has no target fields.
+type Term struct {
+	Head   Head
+	Weight float32 // factor in the objective
+	Target encoding.Target
+	Other  encoding.Target // blended in with share Ratio
+	Ratio  float32         // [0,1]; 0 = Target alone, 1 = Other alone
+}
+
+// Config is what a Trainer needs to know before the first step.
+type Config struct {
+	Arch       nn.Arch
+	Capacity   int // rows of a micro-batch, at most
+	Precision  Precision
+	Terms      []Term
+	BNMomentum float32
+	Optimizer  string  // "sgd" (Nesterov) or "adamw"
+	Momentum   float32 // SGD
+	Beta1      float32 // AdamW
+	Beta2      float32
+	Epsilon    float32
+	Decay      float32 // AdamW's decoupled weight decay, of tensors of kind nn.Weight
+	L2         float32 // gradient += L2*w for tensors of kind nn.Weight
+}
+
+// State is all that training changes, in host memory: a list a tensor, in the
+// order of nn.Specs. Moments ("velocity", or "m" and "v") have only the trained
+// ones. SWA is nil where there is no average.
+type State struct {
+	Params  [][]float32
+	Moments [][][]float32
+	SWA     [][]float32
+}
+
+// Pass says how a micro-batch goes through the net.
+type Pass struct {
+	Backward  bool    // gradients are wanted
+	First     bool    // of the step: gradients are set, else added
+	Running   bool    // batch norm takes the running statistics, as inference does
+	LossScale float32 // factor of every loss gradient
+	// BNMomentum, if not 0, replaces Config's for the running statistics.
+	BNMomentum float32
+}
+
+// RowLoss is what one row says of one term. Loss is NaN where the target is not known.
+type RowLoss struct {
+	Loss float32
+	Hit  float32 // 1 where the likeliest outcome agrees; 0 for moves left
+}
+
+// Rows is what a pass measured, row by row; the caller owns it, Forward sets lengths.
+type Rows struct {
+	Terms   [][]RowLoss // by term, by row
+	Entropy []float32   // of the net's policy, nats; NaN where the row has no known policy target
+}
+
+// Update ends a step.
+type Update struct {
+	Scale     float32 // gradients are multiplied by it: 1/(micro-batches*loss scale)
+	ClipNorm  float32 // 0 = off
+	LR        float32
+	Step      int64   // optimizer steps taken before this one (AdamW's correction)
+	Objective float64 // the step's loss; not finite = skip
+	// SWAKeep and SWAAdd, if SWAAdd is not 0, make the average SWAKeep*average +
+	// SWAAdd*weights after the step; SWAKeep 0 begins it.
+	SWAKeep, SWAAdd float32
+}
+
+// Updated is what an update did.
+type Updated struct {
+	GradNorm    float64 // after Scale and L2, before clipping
+	HalfSquares float64 // half the sum of squares of all tensors of kind nn.Weight, before the step
+	Finite      bool    // gradient norm and running statistics; false = nothing was changed
+}
+
+// KeptRow names a row of a trainer's window, and the symmetry under which it is
+// shown: slot*encoding.NumTransforms + transform.
+type KeptRow uint32
+
+// MaxWindow bounds the rows of a window.
+const MaxWindow = 1 << 29
+
+// Kept names the row in a slot, 0 to MaxWindow-1, shown under a symmetry that its
+// position allows.
+func Kept(slot int, as encoding.Transform) KeptRow {
+	return KeptRow(slot)*KeptRow(encoding.NumTransforms) + KeptRow(as)
+}
+
+// Trainer holds a net and its optimizer on a device. It is used by one goroutine
+// at a time. Results of equal calls are equal bit for bit.
+type Trainer interface {
+	// Upload replaces the device's state, all of it: without s.SWA there is no average.
+	// Download copies those of s.Params, s.Moments and s.SWA that are not nil; their
+	// slices have the right lengths.
+	Upload(s *State) error
+	Download(s *State) error
+	// Stage copies a micro-batch towards the device, which may be at work on another;
+	// b may be changed as soon as it returns. At most two batches are staged and not
+	// finished.
+	Stage(b *encoding.TrainBatch) error
+	// OpenWindow makes room on the device for rows that are copied once and used often;
+	// numRows is at most MaxWindow. False: they would take more than half of the memory
+	// that is free. It is called once, at most.
+	OpenWindow(numRows int) (bool, error)
+	// Keep copies the rows of b into the window's slots from first on; behind the last
+	// slot it goes on with slot 0. Batches that are staged already stay what they are; b
+	// may be changed as soon as it returns.
+	Keep(first int, b *encoding.TrainBatch) error
+	// StageKept is Stage with rows of the window and, beside them, their weights.
+	StageKept(rows []KeptRow, weights []float32) error
+	// Start begins to take the batch that was staged first, and has not been started,
+	// through the net, and returns.
+	Start(p Pass) error
+	// Finish waits for the pass that was started first and gives its measures.
+	Finish(out *Rows) error
+	// Drop forgets batches that are staged and not finished, as after an error.
+	Drop() error
+	// BeginStep drops pending running statistics: those of a step that was skipped. A
+	// batch may be staged already, as at Update.
+	BeginStep() error
+	// KeepRunning copies the pending running statistics into s's tensors of kind
+	// nn.Mean and nn.Var.
+	KeepRunning(params [][]float32) error
+	Update(u Update) (Updated, error)
+	Close() error
+}

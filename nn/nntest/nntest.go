@@ -1,0 +1,122 @@
+// Package nntest makes nets and rows for tests of what runs and trains them.
+package nntest
+
+import (
+	"math/rand/v2"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+)
+
+// TinyArch is a net of two blocks that every layer kind is part of. 16 filters
+// take the vector kernels where the machine has them.
+func TinyArch() nn.Arch {
+	a := nn.DefaultArch()
+	a.Filters, a.Blocks = 16, 2
+	a.ValueChannels, a.ValueHidden, a.MLChannels, a.MLHidden = 4, 16, 2, 8
+	return a
+}
+
+// Net is a net whose batch norm, biases and running statistics are not at their
+// trivial starting values.
+func Net(a nn.Arch, seed uint64) *nn.Net {
+	net := nn.Init(a, seed)
+	rng := rand.New(rand.NewPCG(seed, 99))
+	for i, s := range nn.Specs(a) {
+		for j := range net.Params[i].Data {
+			p := &net.Params[i].Data[j]
+			switch s.Kind {
+			case nn.Gamma, nn.Var:
+				*p = float32(.7 + .6*rng.Float64())
+			case nn.Bias, nn.Beta, nn.Mean:
+				*p += float32(.2 * rng.NormFloat64())
+			}
+			if s.Name == "moves_left.fc2.bias" {
+				*p += 100 // well above 0: its ReLU lets gradients through
+			}
+		}
+	}
+	return net
+}
+
+// AppendRows appends n rows of random planes, legal moves and targets to b. Some
+// policy and value targets are not known, and row weights differ.
+func AppendRows(b *encoding.TrainBatch, rng *rand.Rand, n int) {
+	for range n {
+		numLegal := 1 + rng.IntN(40)
+		i := b.Grow(numLegal)
+		for p := range b.Masks[i] {
+			b.Masks[i][p] = rng.Uint64() & rng.Uint64() & rng.Uint64()
+		}
+		b.Scalars[i] = encoding.Scalars{OurOO: uint8(rng.IntN(2)), TheirOOO: uint8(rng.IntN(2)), BlackToMove: uint8(rng.IntN(2)), Rule50: uint8(rng.IntN(100))}
+		perm := rng.Perm(encoding.NumPolicy)
+		sum := float32(0)
+		for j := range numLegal {
+			b.LegalOf(i)[j] = uint16(perm[j])
+			b.PolicyOf(i)[j] = float32(rng.IntN(10))
+			sum += b.PolicyOf(i)[j]
+		}
+		for j := range numLegal {
+			if sum > 0 {
+				b.PolicyOf(i)[j] /= sum
+			}
+		}
+		q := float32(rng.IntN(3) - 1)
+		d := float32(0)
+		if q == 0 {
+			d = 1
+		}
+		b.Targets[i][encoding.TargetResult] = encoding.QDM{Q: q, D: d, M: float32(rng.IntN(150))}
+		if rng.IntN(4) > 0 {
+			b.Targets[i][encoding.TargetRoot] = encoding.QDM{Q: q / 2, D: .25, M: float32(rng.IntN(150))}
+		}
+		b.Weight[i] = float32(.5 + rng.Float64())
+	}
+}
+
+// DecidedNet is a net with batch norm, biases and running statistics as in Net,
+// whose last layers are ten times as large: its answers are far from even.
+func DecidedNet(a nn.Arch, seed uint64) *nn.Net {
+	n := nn.Init(a, seed)
+	rng := rand.New(rand.NewPCG(seed, 99))
+	for i, s := range nn.Specs(a) {
+		last := s.Name == "policy.conv2.weight" || s.Name == "policy.fc.weight" || s.Name == "value.fc2.weight"
+		for j := range n.Params[i].Data {
+			p := &n.Params[i].Data[j]
+			switch {
+			case s.Kind == nn.Gamma || s.Kind == nn.Var:
+				*p = .7 + .6*rng.Float32()
+			case s.Kind != nn.Weight:
+				*p += float32(.2 * rng.NormFloat64())
+			case last:
+				*p *= 10
+			}
+		}
+	}
+	return n
+}
+
+// Positions returns n positions with random planes and from least to 40 legal
+// moves; the second has all moves there are.
+func Positions(seed uint64, n, least int) *encoding.Batch {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	b := encoding.NewBatch(n)
+	for k := range n {
+		moves := least + rng.IntN(41-least)
+		if k == 1 {
+			moves = encoding.NumPolicy
+		}
+		i := b.Grow(moves)
+		for p := range b.Masks[i] {
+			b.Masks[i][p] = rng.Uint64() & rng.Uint64() & rng.Uint64()
+		}
+		b.Scalars[i] = encoding.Scalars{
+			OurOOO: uint8(rng.IntN(2)), OurOO: uint8(rng.IntN(2)), TheirOOO: uint8(rng.IntN(2)), TheirOO: uint8(rng.IntN(2)),
+			BlackToMove: uint8(rng.IntN(2)), Rule50: uint8(rng.IntN(101)),
+		}
+		for j, p := range rng.Perm(encoding.NumPolicy)[:moves] {
+			b.LegalOf(i)[j] = uint16(p)
+		}
+	}
+	return b
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Makes DIR/libcuda.so.1, a GPU of host memory on which the kernels' sources run as the emulator of the tests runs them. The
+# GPU program then runs from its flags to its kernels without a GPU, thousands of times slower than on one:
+#   scripts/emulated_gpu.sh DIR
+#   LD_LIBRARY_PATH=DIR CHESSBRAIN_EMULATED_KERNELS=DIR bin/chessbrain-cuda train --device cuda ...
+# Needs g++, gcc and cuda.h. A second call compiles only what is older than its sources.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+dir=${1:?usage: scripts/emulated_gpu.sh DIR}
+mkdir -p "$dir"
+kernels=nn/cuda/kernels runtime=nn/cuda/driver/emulated/runtime
+include=/usr/include
+for home in /opt/cuda /usr/local/cuda ${CUDA_HOME:+"$CUDA_HOME"}; do [ ! -f "$home/include/cuda.h" ] || include=$home/include; done
+
+# Flags as in nn/cuda/driver/emulated/build.go.
+compile() { # source object optimisation libraries...
+	local source=$1 object=$2
+	[ "$(find "$source" $kernels/*.cuh $kernels/emulated.h $runtime -newer "$object" 2>/dev/null | head -1)" ] || [ ! -f "$object" ] || return 0
+	"${CXX:-g++}" -std=c++17 -fPIC -shared -fno-strict-aliasing -ffp-contract=off -U_FORTIFY_SOURCE -fsanitize=alignment \
+		-fsanitize-undefined-trap-on-error -g1 -Wno-unknown-pragmas -DF32 -DHALF "$3" -I $kernels -I $runtime -x c++ "$source" -x none "${@:4}" -o "$object"
+}
+gcc -Wall -shared -fPIC -I"$include" -Wl,-soname,libcuda.so.1 -o "$dir/libcuda.so.1" nn/cuda/driver/testdata/fakecuda.c
+compile $runtime/runtime.cc "$dir/runtime.so" -O3
+for cu in "$kernels"/*.cu; do
+	name=$(basename "$cu" .cu)
+	compile "$cu" "$dir/$name.so" -O2 "$(realpath "$dir")/runtime.so"
+done
