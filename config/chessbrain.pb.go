@@ -5241,7 +5241,7 @@ type Training struct {
 	Swa *SWA `protobuf:"bytes,24,opt,name=swa" json:"swa,omitempty"`
 	// Rows of the replay window; the oldest games leave first.
 	ReplaySize *int64 `protobuf:"varint,25,opt,name=replay_size,json=replaySize,def=500000" json:"replay_size,omitempty"`
-	// With source SELFPLAY or DIR, a trainer on a GPU keeps the rows of the window there, some 2.5 KB each, if they take at
+	// With source SELFPLAY or DIR, a trainer on a GPU keeps the rows of the window there, some 2.4 KB each, if they take at
 	// most half of its free memory; a step then copies their numbers. Results do not depend on it.
 	DeviceWindow *bool `protobuf:"varint,39,opt,name=device_window,json=deviceWindow,def=1" json:"device_window,omitempty"`
 	// Show each row under a random symmetry of the board that keeps it true: files flipped where nobody may castle, all

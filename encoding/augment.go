@@ -51,8 +51,6 @@ func (b *Batch) ApplySymmetry(i int, t Transform) {
 // NoPolicyIndex where a promotion would leave its rank. It must not be changed.
 func PolicyImages() *[NumTransforms][NumPolicy]uint16 { return policyImages() }
 
-// policyImages maps each policy index to its image under each transform, or to
-// NoPolicyIndex where a promotion would leave its rank.
 var policyImages = sync.OnceValue(func() *[NumTransforms][NumPolicy]uint16 {
 	var images [NumTransforms][NumPolicy]uint16
 	for t := range NumTransforms {

@@ -63,10 +63,9 @@ func (p *NetPlayer) Warm(ctx context.Context, maxBatch int) error {
 	start := chess.NewHistory(chess.StartBoard())
 	start.Board().GenerateMoves(&legal)
 	b := encoding.NewBatch(maxBatch)
-	for b.N < maxBatch {
-		encoding.AppendPosition(b, start, &legal)
-		if b.N > 1 && b.N < maxBatch { // one alone, and as many as there may be
-			continue
+	for _, n := range []int{1, maxBatch} {
+		for b.N < n {
+			encoding.AppendPosition(b, start, &legal)
 		}
 		if err := e.Evaluate(ctx, b); err != nil {
 			return fmt.Errorf("the net's first positions: %w", err)

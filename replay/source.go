@@ -76,23 +76,14 @@ func (s *Source) Next(ctx context.Context, b *encoding.TrainBatch) error {
 	if len(refs) != n {
 		return fmt.Errorf("sampler %s returned %d rows, %d were asked for", s.sampler.Name(), len(refs), n)
 	}
-	named := view.NumRows() <= s.keep
-	if named {
+	add := s.spellRow
+	if view.NumRows() <= s.keep {
+		add = s.nameRow
 		b.Kept.Of = &viewRows{view, s.replayer.ShortTerm}
 	}
 	for k, ref := range refs {
-		if named {
-			err = nameRow(b, view, ref)
-		} else {
-			err = appendRow(b, &s.replayer, view, ref)
-		}
-		if err != nil {
+		if err := add(b, view, ref, s.seed^(s.rows+uint64(k))); err != nil {
 			return stage.KindSampler.Named(s.sampler.Name(), err)
-		}
-		if i, draw := b.N-1, s.seed^(s.rows+uint64(k)); s.symmetric && named {
-			b.Kept.Draw = append(b.Kept.Draw, draw)
-		} else if s.symmetric {
-			b.ApplySymmetry(i, b.DrawSymmetry(i, draw))
 		}
 	}
 	s.rows += uint64(n)
@@ -102,6 +93,32 @@ func (s *Source) Next(ctx context.Context, b *encoding.TrainBatch) error {
 // Version changes when the window does: rows drawn before are not those that
 // would be drawn now.
 func (s *Source) Version() uint64 { return s.window.Version() }
+
+// spellRow appends the row of a reference under the symmetry that draw chooses.
+func (s *Source) spellRow(b *encoding.TrainBatch, view *View, ref stage.RowRef, draw uint64) error {
+	if err := appendRow(b, &s.replayer, view, ref); err != nil {
+		return err
+	}
+	if row := b.N - 1; s.symmetric {
+		b.ApplySymmetry(row, b.DrawSymmetry(row, draw))
+	}
+	return nil
+}
+
+// nameRow appends the number of the row of a reference, and the draw.
+func (s *Source) nameRow(b *encoding.TrainBatch, view *View, ref stage.RowRef, draw uint64) error {
+	i, err := checkRef(view, ref)
+	if err != nil {
+		return err
+	}
+	e := view.entries[i]
+	k, _ := slices.BinarySearch(e.plies, ref.Ply)
+	b.AppendKept(e.startRow+uint64(k), ref.Weight)
+	if s.symmetric {
+		b.Kept.Draw = append(b.Kept.Draw, draw)
+	}
+	return nil
+}
 
 // appendRow appends the row of a reference, which may come from a plugin.
 func appendRow(b *encoding.TrainBatch, r *record.Replayer, view *View, ref stage.RowRef) error {
@@ -114,18 +131,6 @@ func appendRow(b *encoding.TrainBatch, r *record.Replayer, view *View, ref stage
 		return fmt.Errorf("row of ply %d of game %x: %w", ref.Ply, g.ID, err)
 	}
 	b.Weight[b.N-1] = ref.Weight
-	return nil
-}
-
-// nameRow appends the number of the row of a reference, which may come from a plugin.
-func nameRow(b *encoding.TrainBatch, view *View, ref stage.RowRef) error {
-	i, err := checkRef(view, ref)
-	if err != nil {
-		return err
-	}
-	e := view.entries[i]
-	k, _ := slices.BinarySearch(e.plies, ref.Ply)
-	b.AppendKept(e.startRow+uint64(k), ref.Weight)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package trainer
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -18,16 +19,15 @@ func likeness(a, b []float32) (cosine, ratio float64) {
 	return dot(a, widen(b)) / math.Sqrt(aa*bb), math.Sqrt(aa / bb)
 }
 
-// TestGradientsBF16: gradients of a whole net with bf16 products point where the
-// fp32 ones do. A convolution's result is off by 1.2 to 1.5 %. With a smooth
-// activation that is nearly all (cosine of the whole gradient 0.9997, of each
-// parameter's above 0.997). A ReLU turns some of it into flipped signs, whose
-// gradients are wrong altogether: one pre-activation in 200 a layer, so that the
-// errors of single parameters' gradients grow to a quarter at the input of this
-// net of random rows, and beyond for small sums of cancelling terms (over 12 nets
-// with squeeze-and-excitation cosines of the whole gradient are 0.9972 at least and
-// 0.9985 on average, and the worst parameter's 0.68). Outputs stored in bf16 add
-// nothing to that: stored in fp32 the average is 0.9985 and the worst 0.67.
+// TestGradientsBF16: gradients of whole nets with bf16 products point where the fp32
+// ones do. A convolution's result is off by 1.2 to 1.5 %. With a smooth activation that
+// is nearly all. A ReLU turns some of it into flipped signs, whose gradients are wrong
+// altogether: one pre-activation in 200 a layer, and more for a parameter whose gradient
+// in one net is a small sum of cancelling terms (cosines down to 0.58 were seen, others
+// on each kind of CPU). Hence a parameter is judged over several nets together: over ten
+// such groups, with AVX-512 and AMX, cosines were at least
+// 0.9997 (whole) and 0.997 (each parameter) with mish, 0.9986 and 0.926 with ReLU and
+// squeeze-and-excitation, 0.9982 and 0.926 without.
 func TestGradientsBF16(t *testing.T) {
 	if !kernel.HasBF16() {
 		t.Skip("SKIPPED: this CPU has no bf16 products")
@@ -37,40 +37,44 @@ func TestGradientsBF16(t *testing.T) {
 	mish, classical := arch, arch
 	mish.Activation = nn.Mish
 	classical.PolicyHead, classical.SERatio = nn.PolicyClassical, 0
-	const rows = 64
+	const rows, nets = 64, 8
 	for _, c := range []struct {
 		name                  string
 		arch                  nn.Arch
 		whole, each, eachSize float64 // least cosines, and how far lengths may be apart
 	}{
-		{"mish", mish, 0.9995, 0.99, 0.06},
-		{"se", arch, 0.997, 0.6, 0.4},
-		{"classical without se", classical, 0.996, 0.8, 0.4},
+		{"mish", mish, 0.9995, 0.994, 0.05},
+		{"se", arch, 0.9975, 0.88, 0.2},
+		{"classical without se", classical, 0.997, 0.88, 0.12},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a := c.arch
-			net := nntest.Net(a, 6)
-			b := encoding.NewTrainBatch(rows)
-			nntest.AppendRows(b, rand.New(rand.NewPCG(7, 7)), rows)
-			cfg := testConfig(a, rows)
-			want, objective := gradients(t, newTestTrainer(t, net, cfg), b, batchStats)
-			cfg.Precision = device.BF16
-			got, objectiveHalf := gradients(t, newTestTrainer(t, net, cfg), b, batchStats)
-			near(t, "objective", objectiveHalf, objective, 2e-3*objective)
-			var allGot, allWant []float32
+			specs := nn.Specs(c.arch)
+			got, want := make([][]float32, len(specs)), make([][]float32, len(specs)) // of all nets, by parameter
+			for seed := range uint64(nets) {
+				net := nntest.Net(c.arch, seed)
+				b := encoding.NewTrainBatch(rows)
+				nntest.AppendRows(b, rand.New(rand.NewPCG(seed, 7)), rows)
+				cfg := testConfig(c.arch, rows)
+				full, objective := gradients(t, newTestTrainer(t, net, cfg), b, batchStats)
+				cfg.Precision = device.BF16
+				half, objectiveHalf := gradients(t, newTestTrainer(t, net, cfg), b, batchStats)
+				near(t, "objective", objectiveHalf, objective, 2e-3*objective)
+				for i := range specs {
+					got[i], want[i] = append(got[i], half[i]...), append(want[i], full[i]...)
+				}
+			}
 			same := true
-			for i, spec := range nn.Specs(a) {
+			for i, spec := range specs {
 				if want[i] == nil {
 					continue
 				}
-				allGot, allWant = append(allGot, got[i]...), append(allWant, want[i]...)
 				cosine, ratio := likeness(got[i], want[i])
 				if !(cosine > c.each) || !(math.Abs(ratio-1) < c.eachSize) {
 					t.Errorf("%s: cosine %.6f, ratio of lengths %.5f", spec.Name, cosine, ratio)
 				}
 				same = same && cosine == 1
 			}
-			cosine, ratio := likeness(allGot, allWant)
+			cosine, ratio := likeness(slices.Concat(got...), slices.Concat(want...))
 			t.Logf("whole gradient: cosine %.6f, ratio of lengths %.5f", cosine, ratio)
 			if !(cosine > c.whole) || !(math.Abs(ratio-1) < 0.005) {
 				t.Errorf("whole gradient: cosine %.6f, ratio of lengths %.5f", cosine, ratio)

@@ -23,12 +23,9 @@ type remoteWindow struct {
 	r        *remote
 	from, to uint64     // the numbers of the rows that are kept
 	rows     []rowFacts // by slot
-	chunk    *encoding.TrainBatch
+	game     *encoding.TrainBatch
 	names    []device.KeptRow
 }
-
-// windowChunk is from how many rows on they are sent to the device.
-const windowChunk = 1024
 
 // openWindow asks the device to keep so many rows; it may have no room for them.
 func (r *remote) openWindow(numRows int) error {
@@ -40,7 +37,7 @@ func (r *remote) openWindow(numRows int) error {
 		return fmt.Errorf("trainer: room for %d rows on the device: %w", numRows, err)
 	}
 	if ok {
-		r.window = &remoteWindow{r: r, rows: make([]rowFacts, numRows), chunk: encoding.NewTrainBatch(0)}
+		r.window = &remoteWindow{r: r, rows: make([]rowFacts, numRows), game: encoding.NewTrainBatch(0)}
 	}
 	return nil
 }
@@ -71,12 +68,10 @@ func (w *remoteWindow) fill(of encoding.RowReader) error {
 		w.from, w.to = first, first // nothing that is kept joins on to it
 	}
 	for w.to < end {
-		w.chunk.Reset()
-		next, err := w.to, error(nil)
-		for next < end && w.chunk.N < windowChunk {
-			if next, err = of.ReadRows(w.chunk, next); err != nil {
-				return err
-			}
+		w.game.Reset()
+		next, err := of.ReadRows(w.game, w.to)
+		if err != nil {
+			return err
 		}
 		if err := w.keep(next); err != nil {
 			return err
@@ -85,9 +80,9 @@ func (w *remoteWindow) fill(of encoding.RowReader) error {
 	return nil
 }
 
-// keep sends the chunk, the rows from w.to to next.
+// keep sends the rows of a game, those from w.to to next.
 func (w *remoteWindow) keep(next uint64) error {
-	b, slots := w.chunk, uint64(len(w.rows))
+	b, slots := w.game, uint64(len(w.rows))
 	if err := checkContents(b, b.N); err != nil {
 		return err
 	}

@@ -121,27 +121,26 @@ func playDevice(c *cobra.Command, name, precision string) (*config.Config, error
 	if err := settleDevices(e, false); err != nil {
 		return nil, err
 	}
-	cfg, p := e.Config, config.SelfPlay_AUTO
-	switch device, _ := loop.DescribePlayers(cfg); {
-	case device == "cpu":
+	cfg := e.Config
+	device, _ := loop.DescribePlayers(cfg)
+	if device == "cpu" {
 		k, err := precisionOf(c, precision)
 		if err != nil {
 			return nil, err
 		}
-		if p = config.SelfPlay_FP32; k == kernel.BF16 {
-			p = config.SelfPlay_BF16
+		if cfg.Selfplay.Precision = config.SelfPlay_FP32.Enum(); k == kernel.BF16 {
+			cfg.Selfplay.Precision = config.SelfPlay_BF16.Enum()
 		}
-	default:
-		word, ok := config.SelfPlay_Precision_value[strings.ToUpper(precision)]
-		if !ok {
-			return nil, usagef("--precision %s: want auto, fp32, bf16 or fp16", precision)
-		}
-		p = config.SelfPlay_Precision(word)
-		cfg.Selfplay.Precision = &p
-		if _, used := loop.DescribePlayers(cfg); p != config.SelfPlay_AUTO && !strings.EqualFold(used, p.String()) {
-			fmt.Fprintf(c.ErrOrStderr(), "chessbrain: --precision %s: %s has no such products: computing in %s\n", precision, device, used)
-		}
+		return cfg, nil
 	}
+	word, ok := config.SelfPlay_Precision_value[strings.ToUpper(precision)]
+	if !ok {
+		return nil, usagef("--precision %s: want auto, fp32, bf16 or fp16", precision)
+	}
+	p := config.SelfPlay_Precision(word)
 	cfg.Selfplay.Precision = &p
+	if _, used := loop.DescribePlayers(cfg); p != config.SelfPlay_AUTO && !strings.EqualFold(used, p.String()) {
+		fmt.Fprintf(c.ErrOrStderr(), "chessbrain: --precision %s: %s has no such products: computing in %s\n", precision, device, used)
+	}
 	return cfg, nil
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/chessbrain/chessbrain/loop"
 	"github.com/chessbrain/chessbrain/loop/exporting"
 	"github.com/chessbrain/chessbrain/loop/gate"
-	"github.com/chessbrain/chessbrain/loop/ratings"
 	"github.com/chessbrain/chessbrain/loop/retain"
 	"github.com/chessbrain/chessbrain/monitor"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
@@ -30,7 +29,7 @@ func (r *runner) gatekeeper(ctx context.Context, _ Todo) (skip string, err error
 		return "no net waits to be tested", nil
 	}
 	_, err = gate.Run(ctx, gate.Options{Effective: r.e, Once: true, Locked: true, Command: r.opt.Command, Version: r.opt.Version,
-		Log: r.log, Readers: r.readers(), Decided: func() { ratings.Refresh(r.root, r.log) }})
+		Log: r.log, Readers: r.readers()})
 	return "", err
 }
 

@@ -52,7 +52,7 @@ type Options struct {
 	Log       *slog.Logger
 	Readers   []monitor.Sink // attached to the gatekeeper's events
 
-	// Decided is called after each decision that is carried out; nil = nobody is.
+	// Decided, where it is not nil, is called after each decision that is carried out.
 	Decided func()
 
 	poll time.Duration // between two looks for nets, for tests; 0 = pollEvery

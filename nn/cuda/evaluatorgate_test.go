@@ -59,11 +59,7 @@ func TestSwapAndCancelWhileBatchesRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	closeAtEnd(t, d)
 	old, err := d.NewNet(inferenceNet(t, tinyNet, seed), device.FP16)
 	if err != nil {
 		t.Fatal(err)

@@ -21,13 +21,8 @@ func bucket(n, maxBatch int) int {
 	return min(size, maxBatch)
 }
 
-// graphKey is what captured launches of a net differ in.
-type graphKey struct {
-	size  int
-	shape kernels.TowerShape
-}
-
-// graph returns the captured launches of net for a bucket.
+// graph returns the captured launches of net for a bucket. Where they are new, the
+// shapes that the net can have are measured on the batch that lies in the slot.
 func (s *slot) graph(net *Net, size int) (driver.Graph, error) {
 	need := net.form.work(size)
 	if s.net != net || need > s.work.bytes {
@@ -45,30 +40,34 @@ func (s *slot) graph(net *Net, size int) (driver.Graph, error) {
 			return nil, fmt.Errorf("activations of %d positions: %w; use a smaller batch", size, s.work.err)
 		}
 	}
-	key := graphKey{size, s.dev.tuned.shape(net.form, size)}
-	if g := s.graphs[key]; g != nil {
+	if g := s.graphs[size]; g != nil {
 		return g, nil
 	}
-	g, err := s.capture(net, key)
+	shape, err := s.dev.tuned.choose(size, net.form.shapes(size), func(shape kernels.TowerShape) (float32, error) {
+		return s.time(s.launches(net, size, shape)[0])
+	})
+	if err != nil {
+		return nil, err
+	}
+	g, err := s.capture(s.launches(net, size, shape))
 	if err != nil {
 		return nil, fmt.Errorf("capture a batch of %d: %w", size, err)
 	}
-	s.graphs[key] = g
+	s.graphs[size] = g
 	return g, nil
 }
 
 // launches lists those of a net for a batch in this slot.
-func (s *slot) launches(net *Net, key graphKey) []kernels.Launch {
-	l := newBatchLayout(key.size)
-	return net.form.launches(key.size, key.shape, batchMemory{
+func (s *slot) launches(net *Net, size int, shape kernels.TowerShape) []kernels.Launch {
+	l := newBatchLayout(size)
+	return net.form.launches(size, shape, batchMemory{
 		count: s.in, masks: s.in.Offset(l.masks), scalars: s.in.Offset(l.scalars), start: s.in.Offset(l.start), legal: s.in.Offset(l.legal),
 		wdl: s.out, movesLeft: s.out.Offset(l.movesLeft), prior: s.out.Offset(l.prior), work: s.workAt,
 	})
 }
 
 // capture makes the graph.
-func (s *slot) capture(net *Net, key graphKey) (driver.Graph, error) {
-	launches := s.launches(net, key)
+func (s *slot) capture(launches []kernels.Launch) (driver.Graph, error) {
 	for _, launch := range launches {
 		if err := s.dev.kernels.Prepare(launch); err != nil {
 			return nil, err

@@ -28,14 +28,14 @@ type slot struct {
 	in, out  driver.Ptr
 	pieces   []piece // scratch of the evaluator
 
-	net    *Net // that graphs are of
-	graphs map[graphKey]driver.Graph
-	work   memory // activations
+	net    *Net                 // that graphs are of
+	graphs map[int]driver.Graph // by bucket
+	work   memory               // activations
 	workAt driver.Ptr
 }
 
 func newSlot(d *Device, maxBatch int) (*slot, error) {
-	s := &slot{dev: d, maxBatch: maxBatch, graphs: map[graphKey]driver.Graph{}}
+	s := &slot{dev: d, maxBatch: maxBatch, graphs: map[int]driver.Graph{}}
 	s.mem.d, s.work.d = d.driver, d.driver
 	l := newBatchLayout(maxBatch)
 	in, out := l.inBytes(legalCapacity(maxBatch)), l.outBytes(legalCapacity(maxBatch))
@@ -97,12 +97,12 @@ func (s *slot) run(net *Net, pieces []piece) error {
 	if n == 0 {
 		return nil
 	}
+	if err := s.stream.CopyToDevice(s.in, s.hostIn[:l.inBytes(moves)]); err != nil {
+		return fmt.Errorf("copy positions: %w", err)
+	}
 	graph, err := s.graph(net, size)
 	if err != nil {
 		return err
-	}
-	if err := s.stream.CopyToDevice(s.in, s.hostIn[:l.inBytes(moves)]); err != nil {
-		return fmt.Errorf("copy positions: %w", err)
 	}
 	if err := s.stream.LaunchGraph(graph); err != nil {
 		return fmt.Errorf("launch a batch of %d: %w", size, err)
@@ -114,7 +114,7 @@ func (s *slot) run(net *Net, pieces []piece) error {
 		return fmt.Errorf("batch of %d: %w", size, err)
 	}
 	s.scatter(l, pieces, n, moves)
-	return s.tune(net, size)
+	return nil
 }
 
 // fill copies the positions of requests that have not ended to page-locked memory,

@@ -323,7 +323,7 @@ func TestSwapAfterClose(t *testing.T) {
 // TestGraphsOfPasses: full batches of passes that come again are captured, of a few
 // loss scales at most, and give what launches give.
 func TestGraphsOfPasses(t *testing.T) {
-	d := openDevice(t)
+	d := openEmulated(t, emulated.Options{})
 	var dev *Trainer
 	cfg := trainer.DefaultConfig()
 	cfg.BatchSize, cfg.Precision = 3, device.FP16

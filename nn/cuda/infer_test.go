@@ -7,7 +7,6 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver/emulated"
-	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
 	"github.com/chessbrain/chessbrain/nn/device"
 	"github.com/chessbrain/chessbrain/nn/reference"
 )
@@ -87,10 +86,7 @@ func TestBatchIndependence(t *testing.T) {
 			all := randomPositions(seed, 5)
 			single := newEvaluator(t, d, packed, 1)
 			want := pick(all, 0, 1, 2, 3, 4)
-			evaluate(t, single, want)              // in five batches of one
-			if err := single.Close(); err != nil { // it may still be timing shapes
-				t.Fatal(err)
-			}
+			evaluate(t, single, want) // in five batches of one
 			if f, ok := packed.form.(*fusedNet); ok {
 				f.info.SMs = 1 // several boards to a block, from here on
 			}
@@ -105,40 +101,6 @@ func TestBatchIndependence(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// All shapes of the fused kernel, boards to a block and stages in shared memory, give
-// the same bits.
-func TestShapes(t *testing.T) {
-	const positions = 5
-	seed := freshSeed(t)
-	d := openEmulated(t, emulated.Options{Races: true})
-	packed := newNet(t, d, inferenceNet(t, "40x1-noml", seed), device.BF16)
-	f := packed.form.(*fusedNet)
-	all := randomPositions(seed, positions)
-	var want *encoding.Batch
-	for _, shape := range []kernels.TowerShape{{Boards: 1, Depth: 3}, {Boards: 1, Depth: 2}, {Boards: 2, Depth: 3}, {Boards: 2, Depth: 2}, {Boards: 4, Depth: 3}, {Boards: 4, Depth: 2}} {
-		f.info.SMs = positions / shape.Boards
-		f.info.SharedPerCTA = kernels.Tower(f.typ, kernels.TowerArgs{Channels: int32(f.channels), Vector: int32(f.vector)}, shape, 1).Shared
-		f.info.SharedPerSM = f.info.SharedPerCTA + 1<<10
-		if got, _ := kernels.TowerFit(f.info, f.channels, f.vector, positions); got != shape {
-			t.Fatalf("shape %+v is chosen, want %+v", got, shape)
-		}
-		b := pick(all, 0, 1, 2, 3, 4)
-		e := newEvaluator(t, d, packed, positions)
-		evaluate(t, e, b)
-		if err := e.Close(); err != nil { // it may still be timing shapes
-			t.Fatal(err)
-		}
-		if want == nil {
-			want = b
-		}
-		for i := range positions {
-			if !sameAnswer(b, i, want, i) {
-				t.Errorf("%+v: position %d differs", shape, i)
-			}
-		}
 	}
 }
 

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"context"
+	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -23,6 +24,15 @@ func freshSeed(t testing.TB) uint64 {
 	return seed
 }
 
+// closeAtEnd closes c at the end of the test.
+func closeAtEnd(t testing.TB, c io.Closer) {
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // openEmulated returns a device that holds every call against the rules, closed at
 // the end of the test.
 func openEmulated(t testing.TB, o emulated.Options) *Device {
@@ -31,11 +41,7 @@ func openEmulated(t testing.TB, o emulated.Options) *Device {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	closeAtEnd(t, d)
 	return d
 }
 
@@ -81,11 +87,7 @@ func newNet(t testing.TB, d *Device, n *nn.Net, p device.Precision) *Net {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := packed.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	closeAtEnd(t, packed)
 	return packed
 }
 
@@ -95,11 +97,7 @@ func newEvaluator(t testing.TB, d *Device, n *Net, maxBatch int) *Evaluator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	closeAtEnd(t, e)
 	return e
 }
 

@@ -17,21 +17,6 @@ import (
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
-// openDevice returns an emulated device with the kernels, closed at the end.
-func openDevice(t *testing.T) *Device {
-	t.Helper()
-	d, err := Open(emulated.Open(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return d
-}
-
 // batchList is a source of micro-batches, which it hands out in turn, for ever if
 // again.
 type batchList struct {
@@ -78,11 +63,7 @@ func newTrainer(t *testing.T, d *Device, net *nn.Net, cfg trainer.Config) *train
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := tr.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	closeAtEnd(t, tr)
 	return tr
 }
 
@@ -165,7 +146,7 @@ func TestGradients(t *testing.T) {
 		for _, p := range precisions {
 			t.Run(fmt.Sprintf("%s/precision %d", v.name, p.precision), func(t *testing.T) {
 				cfg.Precision = p.precision
-				gpu := newTrainer(t, openDevice(t), net, cfg)
+				gpu := newTrainer(t, openEmulated(t, emulated.Options{}), net, cfg)
 				got := mustStep(t, gpu, randomBatches(11, 3, 2))
 				sameMeasures(t, got.Measures, want.Measures, p.loss)
 				if math.Abs(got.GradNorm-want.GradNorm) > p.norm*want.GradNorm || got.Skipped {
@@ -198,7 +179,7 @@ func TestSteps(t *testing.T) {
 			cfg.Schedule = trainer.ConstantLR(.003)
 			cfg.SWA = trainer.SWAConfig{Period: 1, MaxAverages: 2}
 			net := nntest.Net(arch, 5)
-			cpu, gpu := newTrainer(t, nil, net, cfg), newTrainer(t, openDevice(t), net, cfg)
+			cpu, gpu := newTrainer(t, nil, net, cfg), newTrainer(t, openEmulated(t, emulated.Options{}), net, cfg)
 			a, b := randomBatches(1, 4, 3, 4), randomBatches(1, 4, 3, 4)
 			for range 3 {
 				want, got := mustStep(t, cpu, a), mustStep(t, gpu, b)
@@ -254,7 +235,7 @@ func TestInterchange(t *testing.T) {
 	for range 3 {
 		mustStep(t, whole, rows)
 	}
-	d := openDevice(t)
+	d := openEmulated(t, emulated.Options{})
 	rows = randomBatches(4, 3, 3, 3)
 	var saved bytes.Buffer
 	for i, dev := range []*Device{nil, d, nil} {
@@ -281,7 +262,7 @@ func TestInterchange(t *testing.T) {
 func TestSkippedStep(t *testing.T) {
 	cfg := trainer.DefaultConfig()
 	cfg.BatchSize, cfg.Precision = 2, device.FP16
-	tr := newTrainer(t, openDevice(t), nntest.Net(smallArch(), 7), cfg)
+	tr := newTrainer(t, openEmulated(t, emulated.Options{}), nntest.Net(smallArch(), 7), cfg)
 	before := tr.Net()
 	rows := randomBatches(5, 2, 2)
 	rows.batches[0].Weight[0] = float32(math.Inf(1))
@@ -324,7 +305,7 @@ func TestOverfit(t *testing.T) {
 		t.Fatalf("the CPU's loss goes from %v to %v only", want[0], want[steps-1])
 	}
 	for _, p := range precisions[1:] {
-		got := learn(openDevice(t), p.precision)
+		got := learn(openEmulated(t, emulated.Options{}), p.precision)
 		for i := range want {
 			if math.Abs(got[i]-want[i]) > .05*fall {
 				t.Errorf("precision %d: losses %v, want %v", p.precision, got, want)
@@ -341,7 +322,7 @@ func TestRepeats(t *testing.T) {
 	cfg.BatchSize, cfg.Precision, cfg.GradAccumSteps = 3, device.BF16, 2
 	var ids []string
 	for range 2 {
-		tr := newTrainer(t, openDevice(t), nntest.Net(smallArch(), 9), cfg)
+		tr := newTrainer(t, openEmulated(t, emulated.Options{}), nntest.Net(smallArch(), 9), cfg)
 		rows := randomBatches(8, 3, 3, 3)
 		mustStep(t, tr, rows)
 		mustStep(t, tr, rows)

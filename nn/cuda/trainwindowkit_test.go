@@ -159,11 +159,7 @@ func newDeviceTrainer(t *testing.T, d *Device, cfg device.Config) *Trainer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := tr.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	closeAtEnd(t, tr)
 	return tr
 }
 

@@ -15,10 +15,8 @@ import (
 // boards to a block read less of the L2 cache, and wait longer at barriers. The answers
 // are the same bits.
 type tuner struct {
-	measuring sync.Mutex // one at a time
-
 	mu   sync.Mutex
-	best map[string]kernels.TowerShape // by the shapes that there were to choose from
+	best map[string]kernels.TowerShape // by batch size and the shapes that there were to choose from
 }
 
 // tuneRuns is how often each shape runs; its shortest time counts. tuneGain is what
@@ -28,86 +26,47 @@ const (
 	tuneGain = 0.02
 )
 
-// tuneKey names a choice: nets and batches with the same shapes share it.
-func tuneKey(shapes []kernels.TowerShape) string { return fmt.Sprint(shapes) }
-
-// shape returns the one to use, as far as is known.
-func (t *tuner) shape(f form, boards int) kernels.TowerShape {
-	shapes := f.shapes(boards)
+// choose returns the shape for batches of a size, the first of each number of boards
+// being measured with run, which returns its time, unless that is known. Nets with the
+// same shapes share what is known; evaluators wait for one another.
+func (t *tuner) choose(size int, shapes []kernels.TowerShape, run func(kernels.TowerShape) (float32, error)) (kernels.TowerShape, error) {
 	if len(shapes) == 0 {
-		return kernels.TowerShape{}
+		return kernels.TowerShape{}, nil
 	}
+	key := fmt.Sprint(size, shapes)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s, ok := t.best[tuneKey(shapes)]; ok {
-		return s
+	if s, ok := t.best[key]; ok {
+		return s, nil
 	}
-	return shapes[0]
-}
-
-// choose measures shapes with run, which returns a shape's time, unless that has been
-// done or is being done: of each number of boards the first.
-func (t *tuner) choose(shapes []kernels.TowerShape, run func(kernels.TowerShape) (float32, error)) error {
-	key := tuneKey(shapes)
 	seen := 0
 	shapes = slices.DeleteFunc(slices.Clone(shapes), func(s kernels.TowerShape) bool {
 		known := seen&s.Boards != 0 // 1, 2 or 4
 		seen |= s.Boards
 		return known
 	})
-	if len(shapes) < 2 {
-		return nil
-	}
-	known := func() bool {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		_, ok := t.best[key]
-		return ok
-	}
-	if known() || !t.measuring.TryLock() {
-		return nil
-	}
-	defer t.measuring.Unlock()
-	if known() {
-		return nil
+	if len(shapes) == 1 {
+		return shapes[0], nil
 	}
 	least := slices.Repeat([]float32{math.MaxFloat32}, len(shapes))
 	for range tuneRuns { // in turn, so that what else the device does meets all
 		for i, s := range shapes {
 			ms, err := run(s)
 			if err != nil {
-				return err
+				return kernels.TowerShape{}, fmt.Errorf("measure shapes of the net: %w", err)
 			}
 			least[i] = min(least[i], ms)
 		}
 	}
-	best := 0
-	for i := range shapes {
-		if least[i] < least[best] {
-			best = i
-		}
-	}
+	best := slices.Index(least, slices.Min(least))
 	if least[best] > least[0]*(1-tuneGain) {
 		best = 0
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	if t.best == nil {
 		t.best = map[string]kernels.TowerShape{}
 	}
 	t.best[key] = shapes[best]
-	return nil
-}
-
-// tune measures the shapes of net's tower on the batch that has just been answered.
-func (s *slot) tune(net *Net, size int) error {
-	err := s.dev.tuned.choose(net.form.shapes(size), func(shape kernels.TowerShape) (float32, error) {
-		return s.time(s.launches(net, graphKey{size, shape})[0])
-	})
-	if err != nil {
-		return fmt.Errorf("measure shapes of the net: %w", err)
-	}
-	return nil
+	return shapes[best], nil
 }
 
 // time returns the milliseconds of a launch.

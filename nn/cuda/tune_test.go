@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -23,11 +24,7 @@ func TestTuner(t *testing.T) {
 		"another":      {map[kernels.TowerShape]float32{one: 3, two: 2, four: 1.5}, four},
 		"next to none": {map[kernels.TowerShape]float32{one: 3, two: 2, four: 1.99}, two},
 	} {
-		f := &shapedForm{list: all}
 		var u tuner
-		if got := u.shape(f, 1); got != two {
-			t.Errorf("%s: before it is known: %+v", name, got)
-		}
 		runs := map[kernels.TowerShape]int{}
 		measure := func(s kernels.TowerShape) (float32, error) {
 			runs[s]++
@@ -37,69 +34,65 @@ func TestTuner(t *testing.T) {
 			return 10 - tc.times[s], nil // as when others use the device
 		}
 		for range 2 {
-			if err := u.choose(all, measure); err != nil {
-				t.Fatal(err)
+			if got, err := u.choose(8, all, measure); err != nil || got != tc.want {
+				t.Errorf("%s: %+v (%v), want %+v", name, got, err, tc.want)
 			}
-		}
-		if got := u.shape(f, 1); got != tc.want {
-			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
 		}
 		if len(runs) != 3 || runs[one] != tuneRuns || runs[two] != tuneRuns || runs[four] != tuneRuns {
 			t.Errorf("%s: runs %v", name, runs)
 		}
-		if got := u.shape(&shapedForm{list: all[:2]}, 1); got != two {
-			t.Errorf("%s: another choice: %+v", name, got)
+		for range 2 {
+			if got, err := u.choose(16, all, measure); err != nil || got != one { // these runs all take 10 less
+				t.Errorf("%s: another size: %+v (%v)", name, got, err)
+			}
 		}
 	}
 
 	var u tuner
 	broken := errors.New("it burns")
-	if err := u.choose(all, func(kernels.TowerShape) (float32, error) { return 0, broken }); err != broken {
+	if _, err := u.choose(8, all, func(kernels.TowerShape) (float32, error) { return 0, broken }); !errors.Is(err, broken) {
 		t.Errorf("a fault: %v", err)
 	}
-	if u.shape(&shapedForm{list: all}, 1) != two || len(u.best) != 0 {
-		t.Error("a fault has chosen a shape")
+	if got, err := u.choose(8, all, func(s kernels.TowerShape) (float32, error) { return float32(s.Boards), nil }); err != nil || got != one {
+		t.Errorf("after a fault: %+v (%v)", got, err)
 	}
 	none := func(kernels.TowerShape) (float32, error) { panic("nothing to choose from") }
-	for _, shapes := range [][]kernels.TowerShape{nil, all[:1], all[:2]} {
-		if err := u.choose(shapes, none); err != nil {
-			t.Error(err)
+	for want, shapes := range map[kernels.TowerShape][]kernels.TowerShape{{}: nil, two: all[:2], four: all[2:3]} {
+		if got, err := u.choose(8, shapes, none); err != nil || got != want {
+			t.Errorf("of %v: %+v (%v)", shapes, got, err)
 		}
 	}
 }
 
-// shapedForm is a form that has shapes and nothing else.
-type shapedForm struct {
-	form
-	list []kernels.TowerShape
-}
-
-func (f *shapedForm) shapes(int) []kernels.TowerShape { return f.list }
-
-// TestEvaluatorTunes: an evaluator with batches for several boards a block measures the
-// shapes once, and answers with the same bits whichever it takes.
-func TestEvaluatorTunes(t *testing.T) {
-	const positions = 8
+// TestShapes: batches for several boards a block have the shapes measured once, and all
+// shapes, boards to a block and stages in shared memory, answer with the same bits.
+func TestShapes(t *testing.T) {
+	const positions = 5
 	seed := freshSeed(t)
-	d := openEmulated(t, emulated.Options{Shuffled: true})
+	d := openEmulated(t, emulated.Options{Races: true})
 	packed := newNet(t, d, inferenceNet(t, "40x1-noml", seed), device.BF16)
 	f := packed.form.(*fusedNet)
-	f.info.SMs = 2
+	f.info.SMs = 1
 	all := randomPositions(seed, positions)
-	e := newEvaluator(t, d, packed, positions)
 	var want *encoding.Batch
 	shapes := f.shapes(positions)
-	for _, shape := range []kernels.TowerShape{{}, shapes[len(shapes)-1], shapes[0]} {
+	if len(shapes) != 6 {
+		t.Fatalf("shapes %v, want 1, 2 and 4 boards with 2 and 3 stages", shapes)
+	}
+	key := fmt.Sprint(positions, shapes)
+	for _, shape := range append([]kernels.TowerShape{{}}, shapes...) {
 		if shape != (kernels.TowerShape{}) {
-			d.tuned.mu.Lock()
-			if _, ok := d.tuned.best[tuneKey(shapes)]; !ok || len(d.tuned.best) != 1 {
+			if _, ok := d.tuned.best[key]; !ok || len(d.tuned.best) != 1 {
 				t.Fatalf("after a batch %v is known", d.tuned.best)
 			}
-			d.tuned.best[tuneKey(shapes)] = shape
-			d.tuned.mu.Unlock()
+			d.tuned.best[key] = shape
 		}
-		b := pick(all, 0, 1, 2, 3, 4, 5, 6, 7)
+		e := newEvaluator(t, d, packed, positions)
+		b := pick(all, 0, 1, 2, 3, 4)
 		evaluate(t, e, b)
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
 		if want == nil {
 			want = b
 		}
@@ -107,12 +100,6 @@ func TestEvaluatorTunes(t *testing.T) {
 			if !sameAnswer(b, i, want, i) {
 				t.Errorf("%+v: position %d differs", shape, i)
 			}
-		}
-		if shape == (kernels.TowerShape{}) { // the slot measures after it has answered
-			if err := e.Close(); err != nil {
-				t.Fatal(err)
-			}
-			e = newEvaluator(t, d, packed, positions)
 		}
 	}
 }

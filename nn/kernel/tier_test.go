@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -59,8 +60,8 @@ func TestTierEnvironment(t *testing.T) {
 func TestPeakGFLOPS(t *testing.T) {
 	forTiers(t, func(t *testing.T) {
 		for _, p := range []Precision{FP32, BF16} {
-			// A tenth of a GFLOP/s is far below any core, 10000 far above.
-			if peak := PeakGFLOPS(time.Millisecond, p); peak < 0.1 || peak > 1e4 {
+			// How fast is the machine's business: an emulated core has less than 0.1.
+			if peak := PeakGFLOPS(time.Millisecond, p); !(peak > 0) || math.IsInf(peak, 0) {
 				t.Errorf("%s: peak %g GFLOP/s", p, peak)
 			}
 		}

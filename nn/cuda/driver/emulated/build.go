@@ -36,8 +36,9 @@ var flags = []string{
 
 // checkedFlags let a kernel tell the runtime of each access to memory (races.h,
 // profile.h). The optimiser is neither to merge or split accesses nor lines, nor to
-// make calls of its own: a struct of 16 bytes moves at once, as on a GPU. The runtime takes the place of the sanitizer's library: that is not linked, and the
-// others are named.
+// make calls of its own: a struct of 16 bytes moves at once, as on a GPU. The runtime
+// takes the place of the sanitizer's library: that is not linked, and the others are
+// named.
 var checkedFlags = []string{
 	"-fsanitize=thread", "-fno-tree-vectorize", "-fno-tree-loop-distribute-patterns", "-fno-tree-sra", "-fno-ipa-sra", "-fno-crossjumping", "-fno-tree-tail-merge",
 	"-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-builtin-memset", "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset",

@@ -10,18 +10,25 @@ import (
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 )
 
+// kernelOf returns a kernel of a module, and a stream for it.
+func kernelOf(t *testing.T, d driver.Device, module, kernel string) (driver.Function, driver.Stream) {
+	t.Helper()
+	m, err := d.Load(module, nil)
+	must(t, err)
+	f, err := m.Function(kernel)
+	must(t, err)
+	s, err := d.NewStream()
+	must(t, err)
+	return f, s
+}
+
 // raceLaunch runs a mode of a kernel of testdata/races.cu and returns what it says.
 func raceLaunch(t *testing.T, kernel string, blocks, mode int, races bool) string {
 	t.Helper()
 	r := &report{TB: t}
 	d := OpenWith(r, Options{Races: races})
 	defer r.end()
-	m, err := d.Load("testdata/races", nil)
-	must(t, err)
-	f, err := m.Function(kernel)
-	must(t, err)
-	s, err := d.NewStream()
-	must(t, err)
+	f, s := kernelOf(t, d, "testdata/races", kernel)
 	global, err := d.Alloc(4096 * 4)
 	must(t, err)
 	copied, err := d.Alloc(4096 * 4)
