@@ -16,10 +16,11 @@ var ErrNotFinite = errors.New("the net's output is not finite")
 const (
 	// maxChunk is how many boards share a pass of the heads' fully connected layers.
 	maxChunk = 64
-	// groupBytes bounds the activation buffers of a group, three or two: half of a
-	// second-level cache of 1 MiB, the rest is for weights.
-	groupBytes         = 512 << 10
-	minGroup, maxGroup = 8, 16
+	// groupBytes bounds the activation buffers of a group, three or two, of more boards
+	// than convolutions ask for: half of a second-level cache of 1 MiB, the rest is for
+	// weights.
+	groupBytes = 512 << 10
+	maxGroup   = 16
 )
 
 // Evaluator answers batches with one net at a time. It is used by one goroutine
@@ -75,7 +76,9 @@ func (e *Evaluator) ID() string { return e.net.id }
 func (e *Evaluator) allocate() {
 	a := &e.net.arch
 	f := a.Filters
-	e.group = min(e.chunk, maxGroup, max(minGroup, groupBytes/(3*encoding.NumSquares*f*4)/minGroup*minGroup))
+	p := e.net.precision
+	group := kernel.Conv3Group(p)
+	e.group = min(e.chunk, maxGroup, max(group, groupBytes/(3*encoding.NumSquares*f*4)/group*group))
 	rows := e.group * encoding.NumSquares
 	floats := func(n int) []float32 { return make([]float32, n) }
 	e.input = floats(rows * encoding.NumPlanes)
@@ -83,7 +86,6 @@ func (e *Evaluator) allocate() {
 	if e.y = e.h; !kernel.Conv3InPlace(f) {
 		e.y = floats(rows * f)
 	}
-	p := e.net.precision
 	scratch := max(kernel.Conv3ScratchLen(encoding.NumPlanes, f, p), kernel.Conv3ScratchLen(f, f, p), kernel.PolicyConvScratchLen(f, p))
 	for _, m := range e.net.mats() {
 		scratch = max(scratch, m.scratchLen())

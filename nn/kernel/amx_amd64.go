@@ -53,8 +53,8 @@ func (c *tileConfig) set(tile, rows, rowBytes int) {
 // panelBytes is the length of a row of a panel.
 const panelBytes = panel * f32
 
-// stepWords returns the length of a step of a sum of k words, k%8 = 0: the
-// largest of at most 16 that divides k, so that one configuration does.
+// stepWords returns the length of a step of a sum of k words: the largest of at most
+// 16 that divides k, so that one configuration does.
 func stepWords(k int) int {
 	n := tileRows16
 	for k%n != 0 {
@@ -68,15 +68,20 @@ func stepWords(k int) int {
 // only. The caller bounds the work: 4 Mi words of products are some 10
 // microseconds.
 func pointAMX(a *pointArgs, np int) {
-	rows, words := int(a.rows), stepWords(int(a.k))
-	t := tileArgs{
-		y: a.y, x: a.x, w: a.w, xRow: a.xRow, yRow: a.yRow,
-		xTile: tileRows16 * a.xRow, yTile: tileRows16 * a.yRow,
-		xBlock: blockRows * a.xRow, yBlock: blockRows * a.yRow,
-		xPoint: a.xPoint, yPoint: a.yPoint, wPoint: a.wPoint, wPanel: a.wPanel,
-		xStep: uintptr(words * f32), wStep: uintptr(words * panelBytes),
-		steps: a.k / uintptr(words), blocks: uintptr(rows / blockRows), points: a.points,
-	}
+	multiplyTiles(tileArgs{
+		y: a.y, x: a.x, w: a.w, xRow: a.xRow, yRow: a.yRow, wRow: panelBytes,
+		xPoint: a.xPoint, yPoint: a.yPoint, wPoint: a.wPoint, wPanel: a.wPanel, points: a.points,
+	}, int(a.rows), int(a.k), np)
+}
+
+// multiplyTiles computes products with so many rows that are sums of k words. t says
+// where they lie; how they are divided is set here.
+func multiplyTiles(t tileArgs, rows, k, np int) {
+	words := stepWords(k)
+	t.xTile, t.yTile = tileRows16*t.xRow, tileRows16*t.yRow
+	t.xBlock, t.yBlock = blockRows*t.xRow, blockRows*t.yRow
+	t.xStep, t.wStep = uintptr(words*f32), uintptr(words)*t.wRow
+	t.steps, t.blocks = uintptr(k/words), uintptr(rows/blockRows)
 	if t.blocks > 0 {
 		config := newTileConfig(blockRows, words)
 		t.config = bytesOf(&config)
@@ -85,10 +90,34 @@ func pointAMX(a *pointArgs, np int) {
 	if rest := rows % blockRows; rest > 0 {
 		config := newTileConfig(rest, words)
 		t.config = bytesOf(&config)
-		t.x = (*float32)(unsafe.Add(unsafe.Pointer(a.x), t.blocks*t.xBlock))
-		t.y = (*float32)(unsafe.Add(unsafe.Pointer(a.y), t.blocks*t.yBlock))
+		t.x = (*float32)(unsafe.Add(unsafe.Pointer(t.x), t.blocks*t.xBlock))
+		t.y = (*float32)(unsafe.Add(unsafe.Pointer(t.y), t.blocks*t.yBlock))
 		t.blocks = 1
 		callTiles(&t, rest, np)
+	}
+}
+
+// gradTiles is products in tiles, which sum along the rows of their left factor: d,
+// whose rows are output channels, is turned for that, a point at a time.
+func (g *winogradGrad) gradTiles(rows int) {
+	plane, panels := g.co*g.ci+planePad, g.ci/panel
+	for q := range points {
+		d := g.d[q*g.dPlane:]
+		for first := 0; first < rows; first += panel { // rows behind the last are turned, and not used
+			transposeBlocks(g.turned[first:], d[first*g.co:], turnedRow, g.co, panel*turnedRow, panel, g.co/panel)
+		}
+		t := tileArgs{
+			x: at(g.turned, 0), y: at(g.sums, q*plane), w: at(g.v, q*g.vPlane),
+			xRow: turnedRow * f32, yRow: uintptr(g.ci * f32), wRow: uintptr(g.ci * f32), wPanel: panelBytes,
+			yPoint: 2 * panelBytes, wPoint: 2 * panelBytes, points: uintptr(panels / 2),
+		}
+		if panels > 1 {
+			multiplyTiles(t, g.co, rows, 2)
+		}
+		if panels%2 > 0 {
+			t.y, t.w, t.points = at(g.sums, q*plane+g.ci-panel), at(g.v, q*g.vPlane+g.ci-panel), 1
+			multiplyTiles(t, g.co, rows, 1)
+		}
 	}
 }
 

@@ -132,7 +132,7 @@ func TestTileConfig(t *testing.T) {
 }
 
 func TestStepWords(t *testing.T) {
-	for k, want := range map[int]int{8: 8, 16: 16, 24: 12, 32: 16, 40: 10, 56: 14, 88: 11, 136: 8, 512: 16} {
+	for k, want := range map[int]int{2: 2, 6: 6, 74: 2, 8: 8, 16: 16, 24: 12, 32: 16, 40: 10, 56: 14, 88: 11, 136: 8, 512: 16} {
 		if got := stepWords(k); got != want {
 			t.Errorf("stepWords(%d) = %d, want %d", k, got, want)
 		}

@@ -33,6 +33,10 @@ func Conv3Sums(y, sum, squares, x, packed, bias []float32, boards, ci, co int, a
 // its x in the active tier.
 func Conv3InPlace(c int) bool { return winograd(c, c) }
 
+// Conv3Group returns how many boards share a pass over the weights of Conv3: inference
+// is fastest with as many, or a few more, going through a whole tower together.
+func Conv3Group(p Precision) int { return groupBoards(p.here()) }
+
 func conv3(y Stored, sum, squares, x, packed, bias []float32, boards, ci, co int, act Act, p Precision, scratch []float32) {
 	y, x = y.Slice(0, boards*64*co), x[:boards*64*ci]
 	packed = packed[:PackedConv3Len(ci, co, p)]

@@ -40,12 +40,15 @@ func callWinogradInput(a *winogradArgs, p Precision) {
 	}
 }
 
+// inTiles says whether products are made in tiles (AMX).
+func inTiles(p Precision) bool { return p == BF16 && ActiveTier() == AMX }
+
 // callPoints computes the products of points, np panels wide.
 func callPoints(a *pointArgs, np int, p Precision) {
 	switch {
 	case !wide():
 		point4x16AVX2(bytesOf(a))
-	case p == BF16 && ActiveTier() == AMX:
+	case inTiles(p):
 		pointAMX(a, np)
 	case p == BF16 && np == 2:
 		point8x32BF16AVX512(bytesOf(a))
@@ -97,6 +100,15 @@ func callGradOutput(a *winogradArgs, p Precision) {
 	default:
 		winogradOutputGradAVX2(bytesOf(a))
 	}
+}
+
+// productsInTiles makes a weight gradient's products in tiles, or returns false.
+func productsInTiles(g *winogradGrad, rows int) bool {
+	if !inTiles(g.precision) {
+		return false
+	}
+	g.gradTiles(rows)
+	return true
 }
 
 // callPointGrad computes sums of outer products of points, np panels wide.

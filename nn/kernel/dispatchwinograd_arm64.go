@@ -80,6 +80,12 @@ func callGradOutput(a *winogradArgs, _ Precision) {
 	}
 }
 
+// inTiles says that products are not made in tiles.
+func inTiles(Precision) bool { return false }
+
+// productsInTiles returns false.
+func productsInTiles(*winogradGrad, int) bool { return false }
+
 // callPointGrad computes sums of outer products of points, one panel wide.
 func callPointGrad(a *pointGradArgs, _ int, _ Precision) {
 	g := gradArgs{

@@ -59,7 +59,7 @@ func smallArgs(t *testing.T, kind string) *byte {
 		config := [64]byte{0: 1, 16: 64, 18: 64, 20: 64, 22: 64, 24: 32, 26: 32, 28: 64, 30: 64,
 			48: 16, 49: 16, 50: 4, 51: 4, 52: 16, 53: 4, 54: 8, 55: 8}
 		return bytesOf(&tileArgs{y: mem(0), x: mem(tiny), w: mem(1.1), config: &config[0], xRow: 32, yRow: 128,
-			xTile: 512, yTile: 2048, wPanel: 512, xStep: 32, wStep: 512, steps: 1, blocks: 1, points: 2})
+			xTile: 512, yTile: 2048, wPanel: 512, wRow: 64, xStep: 32, wStep: 512, steps: 1, blocks: 1, points: 2})
 	case "pointGradArgs":
 		return bytesOf(&pointGradArgs{dst: mem(0), a: mem(tiny), b: mem(1.1), dstRow: 128, aStep: 64, bStep: 128,
 			dstPoint: 2048, aPoint: 320, bPoint: 640, length: 5, blocks: 2, points: 2})

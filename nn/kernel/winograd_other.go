@@ -7,6 +7,8 @@ package kernel
 
 func winograd(ci, co int) bool { return false }
 
+func groupBoards(Precision) int { return 8 }
+
 func winogradPackedLen(ci, co int, p Precision) int { panic("kernel: no Winograd") }
 
 func winogradPack(dst, w []float32, outStride, inStride int, turned bool, ci, co int, p Precision) {

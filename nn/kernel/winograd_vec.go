@@ -17,10 +17,20 @@ const (
 	planePad = panel
 	// tempFloats is the scratch of one transform.
 	tempFloats = 96 * panel
-	// groupBoards is how many boards share a pass over the weights. Their points
-	// (64 channels, fp32: 590 KB) stay in a second-level cache of 1 MiB.
-	groupBoards = 8
+	// callBoards is how many boards a call transforms at the most.
+	callBoards = 8
 )
+
+// groupBoards is how many boards share a pass over the weights. The points of 8
+// (64 channels, fp32: 590 KB) stay in a second-level cache of 1 MiB. CPUs with tiles
+// have 2 MiB, and products in tiles take less time than it takes to read weights:
+// 16 boards are faster by 18 % at 64 channels, 10 % at 128.
+func groupBoards(p Precision) int {
+	if inTiles(p) {
+		return 16
+	}
+	return 8
+}
 
 // winograd says whether the active tier convolves ci -> co by transforms; the
 // other sizes go the direct way.
@@ -102,15 +112,16 @@ func (t *tapPanel) copyTaps(w []float32, outStride, inStride int) {
 }
 
 func winogradScratchLen(ci, co int, p Precision) int {
-	tiles := groupBoards * boardTiles
+	tiles := groupBoards(p) * boardTiles
 	return tempFloats + points*(tiles*words(ci, p)+planePad) + points*(tiles*2*panel+planePad)
 }
 
 // winogradConv is Conv3 in the transformed domain. sum and squares [boards][co]
 // may be nil.
 func winogradConv(y Stored, sum, squares, x, packed, bias []float32, boards, ci, co int, act Act, p Precision, scratch []float32) {
-	for b := 0; b < boards; b += groupBoards {
-		n := min(groupBoards, boards-b)
+	group := groupBoards(p)
+	for b := 0; b < boards; b += group {
+		n := min(group, boards-b)
 		w := winogradGroup{ci: ci, co: co, boards: n, precision: p, temp: scratch[:tempFloats]}
 		v := scratch[tempFloats:]
 		w.input(v, x[b*64*ci:])

@@ -4,7 +4,7 @@ package kernel
 
 func winogradGradScratchLen(ci, co int, p Precision) int {
 	tiles := words(gradBoards*boardTiles, p)
-	return tempFloats + points*(tiles*(ci+co)+2*planePad) + points*(co*ci+planePad) + 9*co*ci
+	return tempFloats + points*(tiles*(ci+co)+2*planePad) + points*(co*ci+planePad) + 9*co*ci + co*turnedRow
 }
 
 // winogradGrad is the scratch of a weight gradient: the points of up to
@@ -14,8 +14,13 @@ type winogradGrad struct {
 	ci, co                 int
 	precision              Precision
 	temp, v, d, sums, grad []float32
-	vPlane, dPlane         int // floats of a plane of v and d
+	turned                 []float32 // a plane of d as [co][turnedRow], for products in tiles
+	vPlane, dPlane         int       // floats of a plane of v and d
 }
+
+// turnedRow is the room for the words of a sum; not a power of two, so that 16 rows
+// fall on different lines of a cache.
+const turnedRow = gradBoards*boardTiles/2 + panel
 
 func newWinogradGrad(scratch []float32, ci, co int, p Precision) winogradGrad {
 	rows := words(gradBoards*boardTiles, p)
@@ -26,7 +31,7 @@ func newWinogradGrad(scratch []float32, ci, co int, p Precision) winogradGrad {
 		return part
 	}
 	g.temp, g.v, g.d = cut(tempFloats), cut(points*g.vPlane), cut(points*g.dPlane)
-	g.sums, g.grad = cut(points*(co*ci+planePad)), cut(9*co*ci)
+	g.sums, g.grad, g.turned = cut(points*(co*ci+planePad)), cut(9*co*ci), cut(co*turnedRow)
 	return g
 }
 
@@ -42,8 +47,8 @@ func winogradGradAdd(scratch, x, dy []float32, first, boards, ci, co int, p Prec
 		srcRow: uintptr(co * f32), srcBoard: uintptr(64 * co * f32), temp: at(g.temp, 0), n: uintptr(co / lanes()),
 		dstRow: uintptr(co * f32), dstPlane: uintptr(g.dPlane * f32), dstBoard: uintptr(step * co * f32),
 	}
-	for b := 0; b < boards; b += groupBoards {
-		n, row := uintptr(min(groupBoards, boards-b)), (first+b)*step
+	for b := 0; b < boards; b += callBoards {
+		n, row := uintptr(min(callBoards, boards-b)), (first+b)*step
 		input.src, input.dst, input.boards = at(x, b*64*ci), at(g.v, row*ci), n
 		callGradInput(&input, p)
 		output.src, output.dst, output.boards = at(dy, b*64*co), at(g.d, row*co), n
@@ -67,6 +72,9 @@ func winogradGradSum(taps, scratch []float32, boards, ci, co int, p Precision) [
 // products computes sums [36][co][ci]: for each point the sum over rows of d's
 // row [co] times v's row [ci].
 func (g *winogradGrad) products(rows int) {
+	if productsInTiles(g, rows) {
+		return
+	}
 	height, width := gradRows(), pointPanels()
 	plane := g.co*g.ci + planePad
 	for i := 0; i < g.ci; {

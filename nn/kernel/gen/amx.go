@@ -27,11 +27,10 @@ func genAMX() {
 // Their heights and widths come from the configuration: x has as many rows as the
 // block, and as many words a row as w has rows, the words of a step. A step loads
 // each factor once for two products; four products in a row hide the latency of
-// one. Panels are packed so that a tile of w is contiguous.
+// one. The panels of packed weights are such that a tile of w is contiguous.
 //
 // General registers: AX arguments, CX steps, DX and DI panels of w, SI and BX
-// row tiles of x (of y when storing), R8 row stride of x or y, R9 row stride of a
-// tile of w, R10 blocks left, R11 y and R12 x of the block, R13 w of the point.
+// row tiles of x (of y when storing), R8 row stride of x or y, R9 row stride of w, R10 blocks left, R11 y and R12 x of the block, R13 w of the point.
 //
 // No vector register and no MXCSR is touched: the tiles round to nearest even,
 // take denormals as 0 and flush denormal sums, always.
@@ -53,7 +52,7 @@ func tileProduct(tiles, panels int) {
 		MOVQ(reg.RCX, m.to)
 	}
 	MOVQ(field("w"), reg.R13)
-	MOVQ(U32(panelBytes), reg.R9)
+	MOVQ(field("wRow"), reg.R9)
 	MOVQ(field("config"), reg.RCX)
 	ldtilecfg(Mem{Base: reg.RCX})
 

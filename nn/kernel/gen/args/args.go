@@ -164,7 +164,7 @@ var Structs = map[string][]Field{
 	"tileArgs": {
 		{"y", "*float32", "first row of the first product"},
 		{"x", "*float32", "first row of words of the first left factor"},
-		{"w", "*float32", "first packed panel of words"},
+		{"w", "*float32", "first row of words of the first panel"},
 		{"config", "*byte", "64 bytes for LDTILECFG"},
 		{"xRow", "uintptr", "stride of input rows"},
 		{"yRow", "uintptr", "stride of output rows"},
@@ -176,6 +176,7 @@ var Structs = map[string][]Field{
 		{"yPoint", "uintptr", "stride of y between points"},
 		{"wPoint", "uintptr", "stride of w between points"},
 		{"wPanel", "uintptr", "stride of w between panels"},
+		{"wRow", "uintptr", "stride of w between words of a sum"},
 		{"xStep", "uintptr", "stride of x between steps of the sum"},
 		{"wStep", "uintptr", "stride of w between steps of the sum"},
 		{"steps", "uintptr", "steps of the sum, > 0"},
