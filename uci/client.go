@@ -17,6 +17,7 @@ import (
 // Waits of a ClientConfig that names none.
 const (
 	defaultStartTimeout = 10 * time.Second
+	defaultReadyTimeout = time.Minute
 	defaultGrace        = 5 * time.Second
 )
 
@@ -29,7 +30,8 @@ type ClientConfig struct {
 	Args         []string          // its arguments
 	Dir          string            // its working directory; "" = ours
 	Options      map[string]string // set once after the start, by name in any case; the value of a button is ""
-	StartTimeout time.Duration     // until it has said uciok, and for each readyok; 0 = 10 s
+	StartTimeout time.Duration     // until it has said uciok; 0 = 10 s
+	ReadyTimeout time.Duration     // for each readyok, before which it may load a net or compile for a GPU; 0 = 1 minute
 	Grace        time.Duration     // for its answer to stop and to quit, then it is killed; 0 = 5 s
 	Log          io.Writer         // nil, or gets what is said: "> " to the engine, "< " by it, "! " its standard error
 }
@@ -83,6 +85,9 @@ func Start(ctx context.Context, config ClientConfig) (*Client, error) {
 	}
 	if config.StartTimeout <= 0 {
 		config.StartTimeout = defaultStartTimeout
+	}
+	if config.ReadyTimeout <= 0 {
+		config.ReadyTimeout = defaultReadyTimeout
 	}
 	if config.Grace <= 0 {
 		config.Grace = defaultGrace
@@ -147,13 +152,13 @@ func (c *Client) shakeHands(ctx context.Context) error {
 
 // ready waits until the engine has done all that it was told.
 func (c *Client) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.config.StartTimeout, ErrHung)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.config.ReadyTimeout, ErrHung)
 	defer cancel()
 	if err := c.send("isready"); err != nil {
 		return err
 	}
 	for c.asked++; c.answered < c.asked; {
-		text, err := c.next(ctx, fmt.Sprintf("sent no readyok within %s", c.config.StartTimeout))
+		text, err := c.next(ctx, fmt.Sprintf("sent no readyok within %s", c.config.ReadyTimeout))
 		if err != nil {
 			return err
 		}

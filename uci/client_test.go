@@ -65,7 +65,10 @@ func TestClientStart(t *testing.T) {
 
 // TestClientStartFails holds what is said of engines that do not start.
 func TestClientStartFails(t *testing.T) {
-	quick := func(c ClientConfig) ClientConfig { c.StartTimeout = 50 * time.Millisecond; return c }
+	quick := func(c ClientConfig) ClientConfig {
+		c.StartTimeout, c.ReadyTimeout = 50*time.Millisecond, 50*time.Millisecond
+		return c
+	}
 	options := func(name, value string) ClientConfig {
 		c := fakeConfig("good")
 		c.Options = map[string]string{name: value}
@@ -263,7 +266,7 @@ func TestClientHang(t *testing.T) {
 		client := startFake(t, config)
 		client.config.Grace = 50 * time.Millisecond
 		if c.mode == "no-readyok" {
-			client.config.StartTimeout = 50 * time.Millisecond
+			client.config.ReadyTimeout = 50 * time.Millisecond
 		}
 		_, err := client.Go(ctx, c.line, oneNode)
 		if !errors.Is(err, ErrHung) || !strings.Contains(err.Error(), c.says) {
