@@ -23,8 +23,7 @@ const (
 
 // groupBoards is how many boards share a pass over the weights. The points of 8
 // (64 channels, fp32: 590 KB) stay in a second-level cache of 1 MiB. CPUs with tiles
-// have 2 MiB, and products in tiles take less time than it takes to read weights:
-// 16 boards are faster by 18 % at 64 channels, 10 % at 128.
+// have 2 MiB, and there 16 boards are faster (docs/KERNELS.md).
 func groupBoards(p Precision) int {
 	if inTiles(p) {
 		return 16
