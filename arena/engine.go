@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/chessbrain/chessbrain/chess"
-	"github.com/chessbrain/chessbrain/uci"
+	"github.com/chessbrain/chessbrain/chess/uci"
 )
 
 // EngineConfig describes a player that is a UCI engine.

@@ -3,8 +3,8 @@ package arena
 import (
 	"time"
 
+	"github.com/chessbrain/chessbrain/chess/uci"
 	"github.com/chessbrain/chessbrain/mcts"
-	"github.com/chessbrain/chessbrain/uci"
 )
 
 // A search that only its time ends is begun again and again with a few more

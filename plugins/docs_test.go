@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/export"
+	"github.com/chessbrain/chessbrain/plugins/export"
 	"github.com/chessbrain/chessbrain/plugins/plugintest"
-	"github.com/chessbrain/chessbrain/rescore"
-	"github.com/chessbrain/chessbrain/sample"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/rescore"
+	"github.com/chessbrain/chessbrain/plugins/sample"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // text returns a file of the repository.

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/chessbrain/chessbrain/plugins/api"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // Serve is the whole main of a plugin. s is a *stage.Definition, or a bare

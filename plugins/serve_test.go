@@ -20,8 +20,8 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 
 	"github.com/chessbrain/chessbrain/plugins/api"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // roleKey names the environment variable that makes this test binary a plugin, or

@@ -7,7 +7,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/sample"
+	"github.com/chessbrain/chessbrain/plugins/sample"
 )
 
 // BenchmarkSourceNext draws batches of 64 rows from 2000 games of 80 plies, with

@@ -11,8 +11,8 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/fsx/memfs"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // testGame returns a game of numPlies random legal moves: a pure function of

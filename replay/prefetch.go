@@ -8,7 +8,7 @@ import (
 	"io"
 
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // Cursor is a batch source whose position can be saved; *Source is one.

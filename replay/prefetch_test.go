@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/sample"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/sample"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 func testSource(w *Window) *Source { return NewSource(w, sample.NewUniform(), 7, 1) }

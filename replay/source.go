@@ -11,8 +11,8 @@ import (
 	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // Source fills training batches with rows of a window that a sampler chooses.

@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/plugins/sample"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/sample"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 const testBatch = 16

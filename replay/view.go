@@ -3,8 +3,8 @@ package replay
 import (
 	"sort"
 
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // View is a Window at one moment. It does not change and is safe for

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/sample"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/sample"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // The rows of testGame's first ten plies are 0, 1, 3, 6 and 7: those at i%3 = 2

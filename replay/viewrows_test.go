@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/plugins/sample"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/sample"
 )
 
 // keeper reads rows once and keeps them, as a device does.

@@ -7,8 +7,8 @@ import (
 	"io"
 	"sync"
 
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // Window holds the newest games in memory, bounded in rows; the oldest leave

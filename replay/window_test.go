@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 func TestWindow(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // File is a plain file of a checkpoint beside the sections, such as

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // Checkpoint is a checkpoint directory whose files have all been held against

@@ -10,7 +10,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // SectionName and SectionVersion are those of the trainer's checkpoint section.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/bench"
+	"github.com/chessbrain/chessbrain/internal/bench"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"

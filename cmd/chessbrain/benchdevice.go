@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/bench"
-	"github.com/chessbrain/chessbrain/loop"
+	"github.com/chessbrain/chessbrain/internal/bench"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/device"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 // benchDevice are the flags of bench for a GPU.
@@ -56,7 +56,7 @@ func (d *benchDevice) run(c *cobra.Command, duration time.Duration) error {
 	if err := handOverFor("device", d.name); err != nil {
 		return err
 	}
-	open := func() (driver.Device, error) { return loop.OpenDriver(d.name) }
+	open := func() (driver.Device, error) { return run.OpenDriver(d.name) }
 	if d.check {
 		return d.checkAll(c, archs, open)
 	}

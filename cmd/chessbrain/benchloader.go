@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/bench"
+	"github.com/chessbrain/chessbrain/internal/bench"
 )
 
 func newBenchLoader() *cobra.Command {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/bench"
+	"github.com/chessbrain/chessbrain/internal/bench"
 )
 
 func TestBenchLoader(t *testing.T) {

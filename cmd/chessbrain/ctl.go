@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/loop"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 // ctlCommands are the commands of the control socket that need nothing but their
@@ -50,9 +50,9 @@ exporter or the rater. To replace a stage, see chessbrain plugins swap.`,
 				return usagef("--role %s: want one of %s, and no --process", role, strings.Join(ctlRoles, ", "))
 			}
 			if role != "" {
-				return ask(c, args[0], []string{role}, "there is no "+role+" at work", loop.Message{Type: args[1]})
+				return ask(c, args[0], []string{role}, "there is no "+role+" at work", run.Message{Type: args[1]})
 			}
-			return control(c, args[0], process, loop.Message{Type: args[1]})
+			return control(c, args[0], process, run.Message{Type: args[1]})
 		},
 	}
 	c.Flags().Uint64Var(&process, "process", 0, "talk to this playing process (chessbrain selfplay --process N) and not to the trainer")
@@ -62,23 +62,23 @@ exporter or the rater. To replace a stage, see chessbrain plugins swap.`,
 
 // control sends a message to the trainer of a run, or to its playing process of a
 // number that is not 0, and prints the answers as JSON lines.
-func control(c *cobra.Command, run string, process uint64, m loop.Message) error {
+func control(c *cobra.Command, root string, process uint64, m run.Message) error {
 	roles, who := []string{fmt.Sprintf("selfplay-p%d", process)}, fmt.Sprintf("process %d does not play", process)
 	if process == 0 {
-		dir, _, err := loop.OpenDir(run)
+		dir, _, err := run.OpenDir(root)
 		if err != nil {
 			return usageError{err}
 		}
 		roles, who = []string{"trainer-" + dir.Training, "loop"}, "nobody trains"
 	}
-	return ask(c, run, roles, who, m)
+	return ask(c, root, roles, who, m)
 }
 
 // ask sends a message to the first process of some roles, in their order, that
 // listens, and prints the answers as JSON lines. who says that there is none.
-func ask(c *cobra.Command, run string, roles []string, who string, m loop.Message) error {
+func ask(c *cobra.Command, root string, roles []string, who string, m run.Message) error {
 	for _, role := range roles {
-		owners, err := fsx.Owners(filepath.Join(run, "locks", role))
+		owners, err := fsx.Owners(filepath.Join(root, "locks", role))
 		if err != nil {
 			return err
 		}
@@ -86,10 +86,10 @@ func ask(c *cobra.Command, run string, roles []string, who string, m loop.Messag
 			if o.Socket == "" {
 				continue
 			}
-			return loop.SendMessage(c.Context(), o.Socket, m, func(answer loop.Message) error {
+			return run.SendMessage(c.Context(), o.Socket, m, func(answer run.Message) error {
 				return json.NewEncoder(c.OutOrStdout()).Encode(answer)
 			})
 		}
 	}
-	return fmt.Errorf("%s in %s now", who, run)
+	return fmt.Errorf("%s in %s now", who, root)
 }

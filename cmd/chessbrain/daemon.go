@@ -11,14 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/config"
-	"github.com/chessbrain/chessbrain/loop"
-	"github.com/chessbrain/chessbrain/loop/daemon"
-	"github.com/chessbrain/chessbrain/monitor"
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/daemon"
 )
 
 func newDaemon() *cobra.Command {
-	s := &session{plan: loop.DryRun}
+	s := &session{plan: run.DryRun}
 	plain := false
 	c := &cobra.Command{
 		Use:   "daemon",
@@ -85,7 +85,7 @@ func prepareTraining(c *cobra.Command, s *session) (*daemon.Training, error) {
 	return &daemon.Training{RunDir: cfg.GetRunDir(), Steps: cfg.GetTraining().GetSteps(),
 		Run: func(ctx context.Context, h daemon.Hooks) (text string, err error) {
 			defer func() { err = errors.Join(err, s.close()) }()
-			summary, err := loop.Train(ctx, loop.Options{Effective: s.effective, Command: s.command, Version: version(), Log: s.log,
+			summary, err := run.Train(ctx, run.Options{Effective: s.effective, Command: s.command, Version: version(), Log: s.log,
 				Readers: append([]monitor.Sink{h.Sink}, s.readers...), Commands: h.Commands})
 			if summary == nil {
 				return "", err

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/loop"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 func newDescribe() *cobra.Command {
@@ -19,21 +19,21 @@ func newDescribe() *cobra.Command {
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			path := runArg(args)
-			if loop.NamesNet(path) {
-				net, err := loop.ReadNet(path)
+			if run.NamesNet(path) {
+				net, err := run.ReadNet(path)
 				if err != nil {
 					return pathError(err)
 				}
 				return describeNet(c.OutOrStdout(), path, net, asJSON, nil)
 			}
-			checkpoint, err := loop.FindCheckpoint(path)
+			checkpoint, err := run.FindCheckpoint(path)
 			if err != nil {
 				return pathError(err)
 			}
 			for _, w := range checkpoint.Warnings {
 				fmt.Fprintln(c.ErrOrStderr(), "chessbrain:", w)
 			}
-			net, err := loop.CheckpointNet(checkpoint)
+			net, err := run.CheckpointNet(checkpoint)
 			if err != nil {
 				return err
 			}

@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/cpu"
 
-	"github.com/chessbrain/chessbrain/bench"
+	"github.com/chessbrain/chessbrain/internal/bench"
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/loop"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/kernel"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 func newDoctor() *cobra.Command {
@@ -91,8 +91,8 @@ func devices() []string {
 	lines := []string{"cpu"}
 	ok, found := driver.Available()
 	switch {
-	case loop.CUDABuild:
-		lines = append(lines, loop.DescribeGPUs()...)
+	case run.CUDABuild:
+		lines = append(lines, run.DescribeGPUs()...)
 	case !ok:
 		lines = append(lines, "no GPU: "+found)
 	default:

@@ -14,13 +14,13 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/lc0"
-	"github.com/chessbrain/chessbrain/loop"
-	"github.com/chessbrain/chessbrain/monitor"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -80,7 +80,7 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, loop.ErrInterrupted):
+	case errors.Is(err, run.ErrInterrupted):
 		return exitInterrupted
 	case as[*trainer.CorruptError](err), as[*replay.CorruptError](err), as[*replay.MissingGamesError](err),
 		errors.Is(err, lc0.ErrCorrupt), as[*record.CorruptError](err), as[*arena.CorruptError](err), as[*monitor.CorruptError](err), as[*nn.FormatError](err),
@@ -98,4 +98,4 @@ func exitCode(err error) int {
 }
 
 // exitNow ends the process as a second interrupt asks.
-func exitNow() { loop.ExitNow(exitKilled) }
+func exitNow() { run.ExitNow(exitKilled) }

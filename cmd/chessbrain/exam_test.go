@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
-	"github.com/chessbrain/chessbrain/exam"
+	"github.com/chessbrain/chessbrain/internal/exam"
 )
 
 // TestWriteExam holds the table of two nets.

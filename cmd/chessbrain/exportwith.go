@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/loop"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/host"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 // exportWith are the flags of export-net that are for an exporter chosen by name.
@@ -77,7 +77,7 @@ func (o *exportWith) run(c *cobra.Command, spec, out string, asJSON bool) (err e
 		if _, err := os.Stat(o.games); err != nil {
 			return usagef("--games: %w", err)
 		}
-		checkpoint.Games = loop.DirGames(ctx, o.games, 0, 0, pluginLog(c))
+		checkpoint.Games = run.DirGames(ctx, o.games, 0, 0, pluginLog(c))
 	}
 	if info, err := os.Stat(out); err == nil && !info.IsDir() {
 		return usagef("--out: %s is a file; with --exporter it is a directory", out)
@@ -104,7 +104,7 @@ func (n *anyNet) checkpoint() (*stage.Checkpoint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode net description: %w", err)
 	}
-	step, _ := strconv.ParseUint(n.meta[loop.MetaStep], 10, 64) // not known: 0
+	step, _ := strconv.ParseUint(n.meta[run.MetaStep], 10, 64) // not known: 0
 	meta := maps.Clone(n.meta)
 	delete(meta, nn.MetaArch) // stand beside it
 	delete(meta, nn.MetaNetID)

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess/pgn"
-	"github.com/chessbrain/chessbrain/uci"
+	"github.com/chessbrain/chessbrain/chess/uci"
 )
 
 // foreign returns the path of a program that others wrote, or skips the test.

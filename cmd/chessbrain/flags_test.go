@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/internal/config"
 )
 
 // demoScript is the script of the seeds' users.

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/chessbrain/chessbrain/config"
-	"github.com/chessbrain/chessbrain/loop/gate"
-	"github.com/chessbrain/chessbrain/loop/ratings"
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/run/gate"
+	"github.com/chessbrain/chessbrain/run/ratings"
 )
 
 func newGatekeeper() *cobra.Command {

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/loop/retain"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/run/retain"
 )
 
 // command runs a command line in this process.

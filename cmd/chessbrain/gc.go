@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/config"
-	"github.com/chessbrain/chessbrain/loop/retain"
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/run/retain"
 )
 
 // gcOptions are the flags of gc.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/loop"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 func newImportNet() *cobra.Command {
@@ -74,7 +74,7 @@ func (n *anyNet) convert(w io.Writer, out string, writer *netWriter, asJSON bool
 	if err := writer.write(out, n); err != nil {
 		return err
 	}
-	r := netReport{n.name, out, writer.format, n.Arch, n.ID(), n.meta[loop.MetaStep], n.meta[loop.MetaLicense]}
+	r := netReport{n.name, out, writer.format, n.Arch, n.ID(), n.meta[run.MetaStep], n.meta[run.MetaLicense]}
 	if asJSON {
 		return json.NewEncoder(w).Encode(r)
 	}

@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/lc0"
-	"github.com/chessbrain/chessbrain/loop"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 func newInit() *cobra.Command {
-	s := &session{plan: loop.DryRun}
+	s := &session{plan: run.DryRun}
 	var model string
 	var asJSON bool
 	c := &cobra.Command{
@@ -56,8 +56,8 @@ is kept in the run as initial.safetensors.`,
 }
 
 // dryInit says what would be made.
-func dryInit(c *cobra.Command, s *session, b loop.Beginning) error {
-	if err := loop.CheckNew(s.effective, b); err != nil {
+func dryInit(c *cobra.Command, s *session, b run.Beginning) error {
+	if err := run.CheckNew(s.effective, b); err != nil {
 		return err
 	}
 	if err := s.check(c.OutOrStdout()); err != nil || b.Net == nil {
@@ -68,42 +68,42 @@ func dryInit(c *cobra.Command, s *session, b loop.Beginning) error {
 }
 
 // beginning is the net that the flags name, if any.
-func beginning(e *config.Effective, model string) (loop.Beginning, error) {
+func beginning(e *config.Effective, model string) (run.Beginning, error) {
 	if model == "" {
-		return loop.Beginning{}, nil
+		return run.Beginning{}, nil
 	}
 	if e.Config.GetModel().GetNet() != "" {
-		return loop.Beginning{}, usagef("--lczero-model and --net: keep one of the two")
+		return run.Beginning{}, usagef("--lczero-model and --net: keep one of the two")
 	}
 	if info, err := os.Stat(model); err != nil || info.IsDir() {
-		return loop.Beginning{}, usagef("--lczero-model %s: name a file of Leela's (.pb.gz)", model)
+		return run.Beginning{}, usagef("--lczero-model %s: name a file of Leela's (.pb.gz)", model)
 	}
 	n, err := readNetFile(model)
 	if err != nil {
 		if errors.Is(err, lc0.ErrUnsupported) {
-			return loop.Beginning{}, usageError{fmt.Errorf("--lczero-model: %w", err)}
+			return run.Beginning{}, usageError{fmt.Errorf("--lczero-model: %w", err)}
 		}
-		return loop.Beginning{}, fmt.Errorf("--lczero-model: %w", err)
+		return run.Beginning{}, fmt.Errorf("--lczero-model: %w", err)
 	}
-	return loop.Beginning{Net: n.Net, From: n.name}, nil
+	return run.Beginning{Net: n.Net, From: n.name}, nil
 }
 
 // initRun makes the run; its warnings go to standard error.
-func initRun(c *cobra.Command, e *config.Effective, command string, b loop.Beginning) (string, error) {
-	if err := loop.CheckDevices(e, true); err != nil {
+func initRun(c *cobra.Command, e *config.Effective, command string, b run.Beginning) (string, error) {
+	if err := run.CheckDevices(e, true); err != nil {
 		return "", err
 	}
 	log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
-	return loop.Init(c.Context(), loop.Options{Effective: e, Command: command, Version: version(), Log: log}, b)
+	return run.Init(c.Context(), run.Options{Effective: e, Command: command, Version: version(), Log: log}, b)
 }
 
 // reportRun says what was made.
 func reportRun(c *cobra.Command, e *config.Effective, path string, asJSON bool) error {
-	checkpoint, err := loop.FindCheckpoint(path)
+	checkpoint, err := run.FindCheckpoint(path)
 	if err != nil {
 		return err
 	}
-	net, err := loop.CheckpointNet(checkpoint)
+	net, err := run.CheckpointNet(checkpoint)
 	if err != nil {
 		return err
 	}

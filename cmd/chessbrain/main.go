@@ -16,7 +16,7 @@ import (
 	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/config"
+	"github.com/chessbrain/chessbrain/internal/config"
 )
 
 func main() {
@@ -27,12 +27,12 @@ func main() {
 		printError(os.Stderr, fang.Styles{}, err)
 		os.Exit(exitFailure)
 	}
-	os.Exit(run())
+	os.Exit(execute())
 }
 
-// run executes the command line and returns the exit code. Whatever fails before
+// execute runs the command line and returns the exit code. Whatever fails before
 // a command begins is a mistake in the command line.
-func run() int {
+func execute() int {
 	root, began := newRoot(), false
 	root.SetArgs(config.JoinWords(os.Args[1:]))
 	prepare := root.PersistentPreRunE

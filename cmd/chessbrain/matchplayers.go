@@ -14,11 +14,11 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/chess"
-	"github.com/chessbrain/chessbrain/config"
-	"github.com/chessbrain/chessbrain/loop"
+	"github.com/chessbrain/chessbrain/chess/uci"
+	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/trainer"
-	"github.com/chessbrain/chessbrain/uci"
 )
 
 // Players without a file.
@@ -44,8 +44,8 @@ type matchPlayer struct {
 	Limits      string `json:"limits,omitempty"`       // of time; of an engine all, and its options
 
 	player        arena.Player
-	net           *loop.NetPlayer // nil of one that is no net
-	programSHA256 string          // of an engine
+	net           *run.NetPlayer // nil of one that is no net
+	programSHA256 string         // of an engine
 }
 
 // playerFlags are the flags that players are made with.
@@ -108,7 +108,7 @@ func (m *matchPlayer) makeNet(number int, spec string, flags playerFlags) error 
 	if err != nil {
 		return pathError(fmt.Errorf("--player%d: %w", number, err))
 	}
-	if m.net, err = loop.OpenNetPlayer(flags.device, net); err != nil {
+	if m.net, err = run.OpenNetPlayer(flags.device, net); err != nil {
 		return fmt.Errorf("--player%d: %w", number, err)
 	}
 	m.Name, m.NetID, m.Limits = name, net.ID(), limits.String()
@@ -200,10 +200,10 @@ func playerNet(spec string) (*nn.Net, string, error) {
 	if rest, ok := strings.CutPrefix(spec, randomWeights+":"); ok {
 		return randomNet(rest)
 	}
-	if loop.NamesNet(spec) {
-		return loop.FindNet(spec, "")
+	if run.NamesNet(spec) {
+		return run.FindNet(spec, "")
 	}
-	net, name, err := loop.FindNet("", spec)
+	net, name, err := run.FindNet("", spec)
 	if errors.Is(err, trainer.ErrNoCheckpoint) || errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w; want %s", err, playerForms)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/chessbrain/chessbrain/arena"
-	"github.com/chessbrain/chessbrain/syzygy"
+	"github.com/chessbrain/chessbrain/chess/syzygy"
 )
 
 // ruleFlags are the flags that end games, or the match, early.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/loop/tools"
+	"github.com/chessbrain/chessbrain/run/tools"
 )
 
 // overfitOptions are the flags of overfit.

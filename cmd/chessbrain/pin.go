@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/pipeline"
+	"github.com/chessbrain/chessbrain/replay/prepare"
 )
 
 func newPin() *cobra.Command {
@@ -24,9 +24,9 @@ leaves the directory and all that is in it, or the file, alone.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			change, word := pipeline.Pin, "pinned"
+			change, word := prepare.Pin, "pinned"
 			if remove {
-				change, word = pipeline.Unpin, "no longer pinned"
+				change, word = prepare.Unpin, "no longer pinned"
 			}
 			for _, path := range args {
 				if err := change(fsx.OS, path); err != nil {

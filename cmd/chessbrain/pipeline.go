@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/chessbrain/chessbrain/pipeline"
-	"github.com/chessbrain/chessbrain/pipeline/runner"
+	"github.com/chessbrain/chessbrain/replay/prepare"
+	"github.com/chessbrain/chessbrain/run/pipeline"
 )
 
 const pipelineHelp = `Plays games, combines and cleans them, chooses positions, shuffles their rows and
@@ -48,7 +48,7 @@ nothing after it runs. The environment's variables (BATCH_SIZE, ...) play no par
 
 // pipelineFlags are the flags of pipeline.
 type pipelineFlags struct {
-	runner.Options
+	pipeline.Options
 	on, off    map[string]*bool // --run-STEP, --no-STEP
 	only       string           // pipeline STEP
 	net        string
@@ -79,7 +79,7 @@ var howOnly = []string{"dry-run", "json", "resume", "new", "log-dir", "no-cleanu
 
 func newPipeline() *cobra.Command {
 	c := newPipelineStep("")
-	for _, step := range runner.AllSteps() {
+	for _, step := range pipeline.AllSteps() {
 		c.AddCommand(newPipelineStep(step))
 	}
 	c.AddCommand(newSweep())
@@ -129,7 +129,7 @@ func (o *pipelineFlags) bind(c *cobra.Command) {
 	f.StringVar(&o.Existing, "existing-shuffled-data-dir", "", "shuffle to train on too (default BASE/processed/shuffled, if it is there)")
 	f.StringVar(&o.SelfPlayDir, "selfplay-dir", "", "directory of games that are there already; nothing is played then")
 	f.IntVar(&o.ChunkSize, "chunk-size", 10_000, "games of a file of preprocess and process")
-	f.StringVar(&o.selector, "position-selector", pipeline.SelectAll, "all, final, penultimate, every-K or one-per-game")
+	f.StringVar(&o.selector, "position-selector", prepare.SelectAll, "all, final, penultimate, every-K or one-per-game")
 	f.IntVar(&o.Workers, "max-workers-process", 6, "files that process reads at once")
 	f.IntVar(&o.Buckets, "num-buckets-shuffle", 100, "files that the shuffled training rows are spread over")
 	f.Int64Var(&o.MaxSamples, "max-samples", 35_000_000, "rows that training sees at most")
@@ -139,7 +139,7 @@ func (o *pipelineFlags) bind(c *cobra.Command) {
 	f.StringArrayVar(&o.DataDirs, "data-dirs", nil, "more data: directories of shuffles, or of games; may come several times")
 	f.StringArrayVar(&o.Ranges, "shard-ranges", nil, "files to take, A-B (number A to B-1, from 0), A- or all, in the same order; wins over --skip-files")
 	f.Uint64Var(&o.Seed, "seed", 0, "of everything random; 0 = of T, so that no two runs play the same games")
-	for _, step := range runner.AllSteps() {
+	for _, step := range pipeline.AllSteps() {
 		if o.only == "" {
 			o.on[step] = f.Bool("run-"+step, true, "run the step "+step)
 			o.off[step] = f.Bool("no-"+step, false, "leave the step "+step+" out")
@@ -195,7 +195,7 @@ func (o *pipelineFlags) settings(c *cobra.Command) map[string][]string {
 }
 
 // take sets the flags that are not given to what a run was begun with.
-func (o *pipelineFlags) take(c *cobra.Command, s *runner.State) (err error) {
+func (o *pipelineFlags) take(c *cobra.Command, s *pipeline.State) (err error) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		values, ok := s.Settings[f.Name]
 		if !ok || f.Changed || err != nil {
@@ -213,18 +213,18 @@ func (o *pipelineFlags) take(c *cobra.Command, s *runner.State) (err error) {
 // steps are those that run.
 func (o *pipelineFlags) steps() ([]string, error) {
 	var steps []string
-	for _, step := range runner.AllSteps() {
+	for _, step := range pipeline.AllSteps() {
 		if o.only != "" {
 			if step == o.only {
 				steps = append(steps, step)
 			}
 			continue
 		}
-		if *o.on[step] && !*o.off[step] && !(step == runner.SelfPlay && o.SelfPlayDir != "") {
+		if *o.on[step] && !*o.off[step] && !(step == pipeline.SelfPlay && o.SelfPlayDir != "") {
 			steps = append(steps, step)
 		}
 	}
-	if o.only == runner.SelfPlay && o.SelfPlayDir != "" {
+	if o.only == pipeline.SelfPlay && o.SelfPlayDir != "" {
 		return nil, usagef("--selfplay-dir: chessbrain pipeline selfplay plays games; leave it away")
 	}
 	if len(steps) == 0 {
@@ -234,9 +234,9 @@ func (o *pipelineFlags) steps() ([]string, error) {
 }
 
 // which finds the run to go on with, nil for a new one.
-func (o *pipelineFlags) which(c *cobra.Command) (*runner.State, error) {
+func (o *pipelineFlags) which(c *cobra.Command) (*pipeline.State, error) {
 	if o.resume != "" {
-		s, err := runner.ReadState(o.Base, o.resume)
+		s, err := pipeline.ReadState(o.Base, o.resume)
 		if err != nil {
 			return nil, pathError(fmt.Errorf("--resume %s: %w", o.resume, err))
 		}
@@ -245,7 +245,7 @@ func (o *pipelineFlags) which(c *cobra.Command) (*runner.State, error) {
 	if o.fresh {
 		return nil, nil
 	}
-	return runner.Unfinished(o.Base)
+	return pipeline.Unfinished(o.Base)
 }
 
 // prepare completes the options and says whether a run goes on.
@@ -260,7 +260,7 @@ func (o *pipelineFlags) prepare(c *cobra.Command, args []string) (goesOn bool, e
 	if o.Steps, err = o.steps(); err != nil {
 		return false, err
 	}
-	if o.Selector, err = pipeline.ParseSelector(o.selector, o.Seed); err != nil {
+	if o.Selector, err = prepare.ParseSelector(o.selector, o.Seed); err != nil {
 		return false, usagef("--position-selector: %w", err)
 	}
 	o.Settings = o.settings(c)
@@ -277,9 +277,9 @@ func (o *pipelineFlags) prepare(c *cobra.Command, args []string) (goesOn bool, e
 	}
 	o.ExistingNamed = o.Existing != ""
 	if !o.ExistingNamed {
-		o.Existing = runner.DefaultExisting(o.Base)
+		o.Existing = pipeline.DefaultExisting(o.Base)
 	}
-	o.Config = runner.ConfigSource{Path: o.configFile, Overrides: o.overrides}
+	o.Config = pipeline.ConfigSource{Path: o.configFile, Overrides: o.overrides}
 	o.Cleanup, o.Version, o.Command = !o.noCleanup, version(), commandLine(c)
 	return old != nil, nil
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/chessbrain/chessbrain/pipeline/runner"
+	"github.com/chessbrain/chessbrain/run/pipeline"
 )
 
 // TestPipelineFlags holds the names and defaults that users of the pipeline that
@@ -29,7 +29,7 @@ func TestPipelineFlags(t *testing.T) {
 			t.Errorf("--%s is %+v, want --%s", other, f, ours)
 		}
 	}
-	for _, step := range runner.AllSteps() {
+	for _, step := range pipeline.AllSteps() {
 		sub := find(t, "pipeline "+step)
 		if c.Flags().Lookup("no-"+step) == nil || c.Flags().Lookup("run-"+step) == nil || sub.Flags().Lookup("no-"+step) != nil {
 			t.Errorf("flags of step %s", step)
@@ -81,14 +81,14 @@ func TestPipelineResume(t *testing.T) {
 	if err := again.ParseFlags([]string{"--num-games", "8"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := (&pipelineFlags{}).take(again, &runner.State{Settings: settings}); err != nil {
+	if err := (&pipelineFlags{}).take(again, &pipeline.State{Settings: settings}); err != nil {
 		t.Fatal(err)
 	}
 	dirs := again.Flags().Lookup("data-dirs").Value.(pflag.SliceValue).GetSlice()
 	if strings.Join(dirs, " ") != "a,b c" || again.Flags().Lookup("no-train").Value.String() != "true" {
 		t.Errorf("data-dirs %q, no-train %s", dirs, again.Flags().Lookup("no-train").Value)
 	}
-	why := (&runner.State{Settings: settings}).Differs((&pipelineFlags{}).settings(again))
+	why := (&pipeline.State{Settings: settings}).Differs((&pipelineFlags{}).settings(again))
 	if why != "--num-games was 7, now 8" {
 		t.Errorf("differs: %q", why)
 	}

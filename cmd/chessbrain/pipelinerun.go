@@ -14,12 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/config"
-	"github.com/chessbrain/chessbrain/loop"
-	"github.com/chessbrain/chessbrain/monitor"
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/pipeline"
-	"github.com/chessbrain/chessbrain/pipeline/runner"
+	"github.com/chessbrain/chessbrain/replay/prepare"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/pipeline"
 )
 
 // run checks, runs the steps and prints what they came to.
@@ -34,8 +34,8 @@ func (o *pipelineFlags) run(c *cobra.Command, args []string) error {
 	if err := o.chooseNet(); err != nil {
 		return err
 	}
-	if err := runner.Check(o.Options); err != nil {
-		if as[*pipeline.ManifestError](err) {
+	if err := pipeline.Check(o.Options); err != nil {
+		if as[*prepare.ManifestError](err) {
 			return corruptData{err}
 		}
 		return usageError{err} // nothing was begun: flags, or what they name
@@ -54,14 +54,14 @@ func (o *pipelineFlags) run(c *cobra.Command, args []string) error {
 	if goesOn {
 		o.Log.Info("goes on with the unfinished run", "T", o.T)
 	}
-	state, err := runner.Run(ctx, o.Options)
+	state, err := pipeline.Run(ctx, o.Options)
 	if err != nil {
 		shown.log.Info("the pipeline ended early", "T", o.T, "error", err) // the terminal gets it as the command's error
 	}
 	if closeErr := shown.Close(); closeErr != nil {
 		err = errors.Join(err, closeErr)
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, loop.ErrInterrupted) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, run.ErrInterrupted) {
 		return interruptedPipeline{o.T}
 	}
 	if err != nil {
@@ -82,7 +82,7 @@ func (o *pipelineFlags) chooseNet() error {
 	if spec == "" {
 		return nil
 	}
-	if _, err := runner.ReadState(o.Base, o.T); err == nil {
+	if _, err := pipeline.ReadState(o.Base, o.T); err == nil {
 		return nil // it was kept when the run began
 	}
 	net, err := openNet(spec)
@@ -97,12 +97,12 @@ func (o *pipelineFlags) chooseNet() error {
 // badInput makes usage errors of inputs that are missing or belong to something
 // else.
 func badInput(err error) error {
-	for _, target := range []error{pipeline.ErrNoInput, pipeline.ErrOther, pipeline.ErrForeign} {
+	for _, target := range []error{prepare.ErrNoInput, prepare.ErrOther, prepare.ErrForeign} {
 		if errors.Is(err, target) {
 			return usageError{err}
 		}
 	}
-	if as[*pipeline.ManifestError](err) {
+	if as[*prepare.ManifestError](err) {
 		return corruptData{err}
 	}
 	return pathError(err)
@@ -121,11 +121,11 @@ func (e interruptedPipeline) ExitCode() int { return exitInterrupted }
 func (o *pipelineFlags) plan(out io.Writer, goesOn bool) error {
 	if o.json {
 		return json.NewEncoder(out).Encode(struct {
-			DryRun bool                `json:"dry_run"`
-			T      string              `json:"t"`
-			Steps  []runner.StepState  `json:"steps"`
-			Asked  map[string][]string `json:"settings"`
-		}{true, o.T, runner.Plan(o.Options), o.Settings})
+			DryRun bool                 `json:"dry_run"`
+			T      string               `json:"t"`
+			Steps  []pipeline.StepState `json:"steps"`
+			Asked  map[string][]string  `json:"settings"`
+		}{true, o.T, pipeline.Plan(o.Options), o.Settings})
 	}
 	begins := "begins"
 	if goesOn {
@@ -136,18 +136,18 @@ func (o *pipelineFlags) plan(out io.Writer, goesOn bool) error {
 	if o.netName != "" {
 		fmt.Fprintf(w, "net\t%s\n", o.netName)
 	}
-	for _, s := range runner.Plan(o.Options) {
-		fmt.Fprintf(w, "%s\t%s -> %s\n", s.Step, runner.Describe(o.Options, s.Step), s.Dir)
+	for _, s := range pipeline.Plan(o.Options) {
+		fmt.Fprintf(w, "%s\t%s -> %s\n", s.Step, pipeline.Describe(o.Options, s.Step), s.Dir)
 	}
 	fmt.Fprintf(w, "nothing is created\tthis is a dry run\n")
 	return w.Flush()
 }
 
 // report says what the steps came to.
-func (o *pipelineFlags) report(out io.Writer, s *runner.State, log string) error {
+func (o *pipelineFlags) report(out io.Writer, s *pipeline.State, log string) error {
 	if o.json {
 		return json.NewEncoder(out).Encode(struct {
-			*runner.State
+			*pipeline.State
 			Log string `json:"log"`
 		}{s, log})
 	}

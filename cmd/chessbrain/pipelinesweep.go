@@ -12,13 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/loop"
-	"github.com/chessbrain/chessbrain/pipeline/runner"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/pipeline"
 )
 
 // sweepFlags are the flags of pipeline sweep.
 type sweepFlags struct {
-	runner.SweepOptions
+	pipeline.SweepOptions
 	grid   []string
 	quiet  bool
 	dryRun bool
@@ -72,7 +72,7 @@ func (o *sweepFlags) run(c *cobra.Command) error {
 		return usagef("--results-dir and --data: name the directory of the trials and a finished shuffle")
 	}
 	var err error
-	if o.Grid, err = runner.ParseGrid(o.grid); err != nil {
+	if o.Grid, err = pipeline.ParseGrid(o.grid); err != nil {
 		return usageError{err}
 	}
 	trials, err := o.Check()
@@ -93,11 +93,11 @@ func (o *sweepFlags) run(c *cobra.Command) error {
 		return err
 	}
 	o.Command, o.Version, o.Log, o.Progress = commandLine(c), version(), shown.log, shown.progress
-	results, best, err := runner.Sweep(ctx, o.SweepOptions)
+	results, best, err := pipeline.Sweep(ctx, o.SweepOptions)
 	if closeErr := shown.Close(); closeErr != nil {
 		err = errors.Join(err, closeErr)
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, loop.ErrInterrupted) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, run.ErrInterrupted) {
 		return stoppedTool{"what was trained is kept, and the same command goes on", exitInterrupted}
 	}
 	if err != nil {
@@ -105,9 +105,9 @@ func (o *sweepFlags) run(c *cobra.Command) error {
 	}
 	if o.json {
 		err = json.NewEncoder(c.OutOrStdout()).Encode(struct {
-			Best    string          `json:"best"`
-			Grid    []runner.Axis   `json:"grid"`
-			Results []runner.Result `json:"results"`
+			Best    string            `json:"best"`
+			Grid    []pipeline.Axis   `json:"grid"`
+			Results []pipeline.Result `json:"results"`
 		}{best, o.Grid, results})
 	} else {
 		err = o.print(c.OutOrStdout(), results, best)
@@ -119,7 +119,7 @@ func (o *sweepFlags) run(c *cobra.Command) error {
 }
 
 // print writes the table for a person.
-func (o *sweepFlags) print(out io.Writer, results []runner.Result, best string) error {
+func (o *sweepFlags) print(out io.Writer, results []pipeline.Result, best string) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	var names []string
 	for _, a := range o.Grid {
@@ -128,7 +128,7 @@ func (o *sweepFlags) print(out io.Writer, results []runner.Result, best string) 
 	fmt.Fprintf(w, "%s\tstatus\tloss\tpolicy\tvalue\tsteps\tseconds\t\n", strings.Join(names, "\t"))
 	for _, r := range results {
 		loss, policy, value, mark := "-", "-", "-", ""
-		if r.Status == runner.TrialDone {
+		if r.Status == pipeline.TrialDone {
 			loss, policy, value = fmt.Sprintf("%.4f", r.Loss), fmt.Sprintf("%.4f", r.Policy), fmt.Sprintf("%.4f", r.Value)
 		}
 		if r.Name == best {

@@ -5,8 +5,8 @@ import (
 	"os"
 
 	"github.com/chessbrain/chessbrain/plugins"
-	"github.com/chessbrain/chessbrain/rescore"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/rescore"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // serveVar is the environment variable that makes this program the plugin of the

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/loop"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 func newPluginsSwap() *cobra.Command {
@@ -41,9 +41,9 @@ is lost or comes twice. The run's configuration on disk follows.`,
 			if err != nil {
 				return usageError{err}
 			}
-			swap := loop.Swap{Kind: kind}
+			swap := run.Swap{Kind: kind}
 			for _, one := range chosen {
-				swap.Stages = append(swap.Stages, loop.SwapStage(one))
+				swap.Stages = append(swap.Stages, run.SwapStage(one))
 			}
 			m, err := swap.Message()
 			if err != nil {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/monitor"
-	"github.com/chessbrain/chessbrain/pipeline"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/replay/prepare"
 )
 
 // positionsOptions are the flags of positions.
@@ -51,7 +51,7 @@ directory's pipeline.json says what it was made of.`,
 	}
 	f := c.Flags()
 	f.StringVar(&o.out, "out", "", "directory for the games; new, empty, or of the same command")
-	f.StringVar(&o.selector, "position-selector", pipeline.SelectAll, "all, final, penultimate, every-K or one-per-game")
+	f.StringVar(&o.selector, "position-selector", prepare.SelectAll, "all, final, penultimate, every-K or one-per-game")
 	f.Uint64Var(&o.seed, "seed", 1, "of the random choices")
 	f.IntVar(&o.chunkSize, "chunk-size", 10000, "games a file")
 	f.IntVar(&o.workers, "max-workers-process", runtime.GOMAXPROCS(0), "files read at once")
@@ -61,7 +61,7 @@ directory's pipeline.json says what it was made of.`,
 
 // run chooses and prints what came of it.
 func (o *positionsOptions) run(c *cobra.Command, dirs []string) error {
-	selector, err := pipeline.ParseSelector(o.selector, o.seed)
+	selector, err := prepare.ParseSelector(o.selector, o.seed)
 	switch {
 	case err != nil:
 		return usageError{fmt.Errorf("--position-selector: %w", err)}
@@ -70,17 +70,17 @@ func (o *positionsOptions) run(c *cobra.Command, dirs []string) error {
 	case o.chunkSize < 1 || o.workers < 1 || o.workers > 1024:
 		return usagef("--chunk-size %d, --max-workers-process %d: want 1 or more, and 1 to 1024", o.chunkSize, o.workers)
 	}
-	opt := pipeline.ProcessOptions{Out: o.out, ChunkSize: o.chunkSize, Select: selector, Workers: o.workers}
+	opt := prepare.ProcessOptions{Out: o.out, ChunkSize: o.chunkSize, Select: selector, Workers: o.workers}
 	for _, dir := range dirs {
-		opt.Inputs = append(opt.Inputs, pipeline.Input{Dir: dir})
+		opt.Inputs = append(opt.Inputs, prepare.Input{Dir: dir})
 	}
 	ctx, stop := interruptible(c.Context())
 	defer stop()
-	m, err := pipeline.Process(ctx, opt)
+	m, err := prepare.Process(ctx, opt)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return interruptedStep{o.out}
-	case errors.Is(err, pipeline.ErrNoInput), errors.Is(err, pipeline.ErrOther), errors.Is(err, pipeline.ErrForeign):
+	case errors.Is(err, prepare.ErrNoInput), errors.Is(err, prepare.ErrOther), errors.Is(err, prepare.ErrForeign):
 		return usageError{err}
 	case err != nil:
 		return pathError(err)

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/chessbrain/chessbrain/plugins/sample/chance"
 	"github.com/chessbrain/chessbrain/replay/chunks"
-	"github.com/chessbrain/chessbrain/sample/chance"
 )
 
 func newPositionWeights() *cobra.Command {

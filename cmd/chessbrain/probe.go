@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/chess"
-	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/loop"
+	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/nn/kernel"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 func newProbe() *cobra.Command {
@@ -117,7 +117,7 @@ type probedMove struct {
 
 // probe evaluates one position on the device of a configuration's players.
 func probe(ctx context.Context, cfg *config.Config, net *anyNet, h *chess.History) (_ *probed, err error) {
-	player, err := loop.OpenNetPlayer(cfg, net.Net)
+	player, err := run.OpenNetPlayer(cfg, net.Net)
 	if err != nil {
 		return nil, err
 	}

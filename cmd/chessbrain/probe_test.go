@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/config"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/reference"
 )

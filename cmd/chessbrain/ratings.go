@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/chessbrain/chessbrain/catalogue"
-	"github.com/chessbrain/chessbrain/config"
-	"github.com/chessbrain/chessbrain/loop/ratings"
-	"github.com/chessbrain/chessbrain/monitor"
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run/catalogue"
+	"github.com/chessbrain/chessbrain/run/ratings"
 )
 
 // ratingOptions are the flags of ratings.

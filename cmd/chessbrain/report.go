@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/loop"
-	"github.com/chessbrain/chessbrain/monitor"
-	"github.com/chessbrain/chessbrain/monitor/report"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/monitor/report"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 func newReport() *cobra.Command {
@@ -19,7 +19,7 @@ func newReport() *cobra.Command {
 		Short: "Plot a run's losses and games (SVG and PNG) and sum it up",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			dir, _, err := loop.OpenDir(runArg(args))
+			dir, _, err := run.OpenDir(runArg(args))
 			if err != nil {
 				return usageError{err}
 			}

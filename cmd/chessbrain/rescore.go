@@ -14,9 +14,9 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/plugins/host"
-	"github.com/chessbrain/chessbrain/rescore"
-	"github.com/chessbrain/chessbrain/rescore/files"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/rescore"
+	"github.com/chessbrain/chessbrain/plugins/rescore/files"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // rescoreOptions are the flags of rescore.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/config"
-	"github.com/chessbrain/chessbrain/loop/cycle"
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/run/cycle"
 )
 
 func newRun() *cobra.Command {

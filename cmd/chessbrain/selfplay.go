@@ -6,12 +6,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/chessbrain/chessbrain/config"
-	"github.com/chessbrain/chessbrain/loop"
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 func newSelfplay() *cobra.Command {
-	s := &session{plan: loop.DryRunSelfPlay}
+	s := &session{plan: run.DryRunSelfPlay}
 	var process uint64
 	var games int64
 	c := &cobra.Command{
@@ -48,7 +48,7 @@ SIGHUP reads the file again and applies the rescorers in it.`,
 			defer func() { err = errors.Join(err, s.close()) }()
 			reload, stopReload := reloads(s.file)
 			defer stopReload()
-			summary, err := loop.SelfPlay(ctx, loop.SelfPlayOptions{
+			summary, err := run.SelfPlay(ctx, run.SelfPlayOptions{
 				Effective: s.effective, Process: process, MaxGames: games, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Reload: reload,
 			})
 			if summary == nil {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/config"
-	"github.com/chessbrain/chessbrain/loop"
-	"github.com/chessbrain/chessbrain/monitor"
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 // session is what commands that work on a run have in common: the effective
@@ -70,7 +70,7 @@ func (s *session) trains() bool   { return s.flags.Lookup("devices") != nil }
 // nothing.
 func (s *session) check(w io.Writer) error {
 	if s.computes() {
-		if err := loop.CheckDevices(s.effective, s.trains()); err != nil {
+		if err := run.CheckDevices(s.effective, s.trains()); err != nil {
 			return err
 		}
 	}

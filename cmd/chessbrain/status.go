@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/loop/cycle"
+	"github.com/chessbrain/chessbrain/run/cycle"
 )
 
 func newStatus() *cobra.Command {

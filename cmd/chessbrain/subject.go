@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/config"
-	"github.com/chessbrain/chessbrain/loop"
-	"github.com/chessbrain/chessbrain/loop/tools"
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/tools"
 )
 
 // subjectFlags name the net that a tool works on, and the configuration that says
@@ -92,7 +92,7 @@ func (f *subjectFlags) open(c *cobra.Command, fresh bool) (*tools.Subject, error
 		}
 		return tools.NewSubject(n.name, n.Net, e), nil
 	}
-	net, err := loop.InitialNet(e)
+	net, err := run.InitialNet(e)
 	return tools.NewSubject("fresh net of "+f.config, net, e), err
 }
 

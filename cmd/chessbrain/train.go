@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/config"
-	"github.com/chessbrain/chessbrain/loop"
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 func newTrain() *cobra.Command {
-	s := &session{plan: loop.DryRun}
+	s := &session{plan: run.DryRun}
 	var lockWait time.Duration
 	c := &cobra.Command{
 		Use:   "train",
@@ -64,7 +64,7 @@ func train(c *cobra.Command, s *session, lockWait time.Duration) (err error) {
 	defer func() { err = errors.Join(err, s.close()) }()
 	reload, stopReload := reloads(s.file)
 	defer stopReload()
-	summary, err := loop.Train(ctx, loop.Options{
+	summary, err := run.Train(ctx, run.Options{
 		Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: reload,
 		LockWait: lockWait,
 	})

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/loop/tools"
-	"github.com/chessbrain/chessbrain/monitor"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run/tools"
 )
 
 // epochOptions are the flags of train-epoch.

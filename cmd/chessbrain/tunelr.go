@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/loop/tools"
-	"github.com/chessbrain/chessbrain/monitor/report"
+	"github.com/chessbrain/chessbrain/internal/monitor/report"
+	"github.com/chessbrain/chessbrain/run/tools"
 )
 
 // tuneOptions are the flags of tune-lr.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/loop"
+	"github.com/chessbrain/chessbrain/chess/uci"
 	"github.com/chessbrain/chessbrain/mcts"
-	"github.com/chessbrain/chessbrain/uci"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 // uciBatch is the most positions that a thread evaluates at once.
@@ -60,7 +60,7 @@ spins are whole numbers, of checks true or false:
 }
 
 // serve plays with a net file or a run's net until the GUI quits.
-func (f *uciFlags) serve(c *cobra.Command, run string) (err error) {
+func (f *uciFlags) serve(c *cobra.Command, root string) (err error) {
 	if f.visits < 1 || f.visits > maxVisits {
 		return usagef("--visits %d: want 1 to %d", f.visits, maxVisits)
 	}
@@ -68,11 +68,11 @@ func (f *uciFlags) serve(c *cobra.Command, run string) (err error) {
 	if err != nil {
 		return err
 	}
-	net, name, err := loop.FindNet(f.net, run)
+	net, name, err := run.FindNet(f.net, root)
 	if err != nil {
 		return pathError(err)
 	}
-	player, err := loop.OpenNetPlayer(device, net)
+	player, err := run.OpenNetPlayer(device, net)
 	if err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/monitor"
-	"github.com/chessbrain/chessbrain/verify"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run/verify"
 )
 
 func newVerify() *cobra.Command {

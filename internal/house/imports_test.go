@@ -27,8 +27,8 @@ var rooms = map[string]room{
 	"chess/pgn":               {ours: []string{"chess"}, third: []string{"github.com/notnil/chess"}},
 	"encoding":                {ours: []string{"chess"}},
 	"record":                  {ours: []string{"chess", "encoding"}},
-	"syzygy":                  {ours: []string{"chess"}},
-	"config":                  {third: []string{"google.golang.org/protobuf"}},
+	"chess/syzygy":            {ours: []string{"chess"}},
+	"internal/config":         {third: []string{"google.golang.org/protobuf"}},
 	"nn":                      {ours: []string{"encoding"}},
 	"nn/reference":            {ours: []string{"encoding", "nn"}},
 	"nn/kernel":               {ours: []string{"encoding"}, third: []string{"golang.org/x/sys"}},
@@ -46,50 +46,50 @@ var rooms = map[string]room{
 	"nn/cuda/kernels/gen":     {},
 	"lc0":                     {ours: []string{"chess", "encoding", "record", "nn"}, third: []string{"google.golang.org/protobuf"}},
 	"mcts":                    {ours: []string{"chess", "encoding"}},
-	"stage":                   {ours: []string{"record", "encoding"}},
-	"replay":                  {ours: []string{"chess", "encoding", "record", "stage", "lc0", "sample/chance", "internal/fsx"}, third: []string{"github.com/klauspost/compress", "github.com/fsnotify/fsnotify"}},
-	"importer":                {ours: []string{"chess", "chess/pgn", "encoding", "record", "lc0", "replay", "internal/fsx"}},
-	"pipeline":                {ours: []string{"record", "replay", "stage", "internal/fsx"}},
-	"pipeline/runner":         {ours: []string{"config", "internal/fsx", "loop", "monitor", "nn", "pipeline", "replay", "trainer"}},
-	"verify":                  {ours: []string{"arena", "catalogue", "chess", "chess/pgn", "config", "encoding", "importer", "internal/fsx", "lc0", "loop", "monitor", "nn", "pipeline", "record", "replay", "stage", "trainer"}},
-	"rescore":                 {ours: append([]string{"sample/chance"}, builtinStages...)},
-	"rescore/files":           {ours: []string{"rescore", "stage", "record", "replay", "lc0", "internal/fsx"}},
-	"sample":                  {ours: append([]string{"sample/chance"}, builtinStages...)},
-	"sample/chance":           {},
-	"export":                  {ours: append([]string{"chess/pgn", "internal/fsx"}, builtinStages...)},
-	"trainer":                 {ours: []string{"nn", "nn/device", "nn/kernel", "encoding", "stage", "internal/fsx"}, third: []string{"gorgonia.org/gorgonia", "gorgonia.org/tensor", "github.com/chewxy/hm", "go4.org/unsafe/assume-no-moving-gc"}},
+	"plugins/stage":           {ours: []string{"record", "encoding"}},
+	"replay":                  {ours: []string{"chess", "encoding", "record", "plugins/stage", "lc0", "plugins/sample/chance", "internal/fsx"}, third: []string{"github.com/klauspost/compress", "github.com/fsnotify/fsnotify"}},
+	"replay/importer":         {ours: []string{"chess", "chess/pgn", "encoding", "record", "lc0", "replay", "internal/fsx"}},
+	"replay/prepare":          {ours: []string{"record", "replay", "plugins/stage", "internal/fsx"}},
+	"run/pipeline":            {ours: []string{"internal/config", "internal/fsx", "run", "internal/monitor", "nn", "replay/prepare", "replay", "trainer"}},
+	"run/verify":              {ours: []string{"arena", "run/catalogue", "chess", "chess/pgn", "internal/config", "encoding", "replay/importer", "internal/fsx", "lc0", "run", "internal/monitor", "nn", "replay/prepare", "record", "replay", "plugins/stage", "trainer"}},
+	"plugins/rescore":         {ours: append([]string{"plugins/sample/chance"}, builtinStages...)},
+	"plugins/rescore/files":   {ours: []string{"plugins/rescore", "plugins/stage", "record", "replay", "lc0", "internal/fsx"}},
+	"plugins/sample":          {ours: append([]string{"plugins/sample/chance"}, builtinStages...)},
+	"plugins/sample/chance":   {},
+	"plugins/export":          {ours: append([]string{"chess/pgn", "internal/fsx"}, builtinStages...)},
+	"trainer":                 {ours: []string{"nn", "nn/device", "nn/kernel", "encoding", "plugins/stage", "internal/fsx"}, third: []string{"gorgonia.org/gorgonia", "gorgonia.org/tensor", "github.com/chewxy/hm", "go4.org/unsafe/assume-no-moving-gc"}},
 	"selfplay":                {ours: []string{"mcts", "chess", "encoding", "record"}},
-	"exam":                    {ours: []string{"chess", "encoding", "mcts", "syzygy"}},
-	"arena":                   {ours: []string{"mcts", "chess", "chess/pgn", "encoding", "record", "selfplay", "uci", "internal/fsx"}},
+	"internal/exam":           {ours: []string{"chess", "encoding", "mcts", "chess/syzygy"}},
+	"arena":                   {ours: []string{"mcts", "chess", "chess/pgn", "encoding", "record", "selfplay", "chess/uci", "internal/fsx"}},
 	"arena/rating":            {},
-	"uci":                     {ours: []string{"mcts", "chess", "encoding", "syzygy"}, third: []string{"golang.org/x/sys"}},
-	"catalogue":               {ours: []string{"internal/fsx"}, third: []string{"modernc.org/sqlite"}},
-	"bench":                   {ours: []string{"chess", "encoding", "mcts", "nn", "nn/device", "nn/kernel", "nn/cpu", "nn/cuda", "nn/cuda/driver", "nn/cuda/kernels", "trainer", "selfplay", "record", "replay", "lc0", "internal/fsx"}},
-	"monitor":                 {third: []string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "github.com/schollz/progressbar", "gonum.org/v1/plot"}},
-	"plugins":                 {ours: []string{"plugins/api", "stage"}, third: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc"}},
-	"plugins/api":             {ours: []string{"chess", "encoding", "record", "stage", "internal/fsx"}, third: []string{"github.com/hashicorp/go-plugin", "google.golang.org/grpc", "google.golang.org/protobuf"}},
-	"plugins/host":            {ours: []string{"plugins/api", "record", "stage", "internal/fsx"}, third: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc", "golang.org/x/sys"}},
-	"plugins/plugintest":      {ours: []string{"chess", "encoding", "nn", "record", "stage", "plugins", "plugins/api", "plugins/host", "internal/fsx"}, third: []string{"google.golang.org/grpc"}},
-	"loop":                    {ours: []string{"*"}, third: []string{"golang.org/x/sys"}},
+	"chess/uci":               {ours: []string{"mcts", "chess", "encoding", "chess/syzygy"}, third: []string{"golang.org/x/sys"}},
+	"run/catalogue":           {ours: []string{"internal/fsx"}, third: []string{"modernc.org/sqlite"}},
+	"internal/bench":          {ours: []string{"chess", "encoding", "mcts", "nn", "nn/device", "nn/kernel", "nn/cpu", "nn/cuda", "nn/cuda/driver", "nn/cuda/kernels", "trainer", "selfplay", "record", "replay", "lc0", "internal/fsx"}},
+	"internal/monitor":        {third: []string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "github.com/schollz/progressbar", "gonum.org/v1/plot"}},
+	"plugins":                 {ours: []string{"plugins/api", "plugins/stage"}, third: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc"}},
+	"plugins/api":             {ours: []string{"chess", "encoding", "record", "plugins/stage", "internal/fsx"}, third: []string{"github.com/hashicorp/go-plugin", "google.golang.org/grpc", "google.golang.org/protobuf"}},
+	"plugins/host":            {ours: []string{"plugins/api", "record", "plugins/stage", "internal/fsx"}, third: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc", "golang.org/x/sys"}},
+	"plugins/plugintest":      {ours: []string{"chess", "encoding", "nn", "record", "plugins/stage", "plugins", "plugins/api", "plugins/host", "internal/fsx"}, third: []string{"google.golang.org/grpc"}},
+	"run":                     {ours: []string{"*"}, third: []string{"golang.org/x/sys"}},
 	"cmd/chessbrain":          {ours: []string{"*"}, third: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "charm.land/fang", "golang.org/x/sys", "golang.org/x/term"}},
 }
 
 // shipped are the plugins of this repository, each a short main over its room.
 var shipped = map[string][]string{
-	"rescore": {"deblunder", "plies-left", "policy-temperature", "syzygy"},
-	"sample":  {"diff-focus", "hanse", "position-selector", "prioritized", "uniform"},
-	"export":  {"lc0", "npz", "onnx", "pgn", "safetensors"},
+	"plugins/rescore": {"deblunder", "plies-left", "policy-temperature", "syzygy"},
+	"plugins/sample":  {"diff-focus", "hanse", "position-selector", "prioritized", "uniform"},
+	"plugins/export":  {"lc0", "npz", "onnx", "pgn", "safetensors"},
 }
 
 func init() {
 	for over, names := range shipped {
 		for _, name := range names {
-			rooms["plugins/"+name] = room{ours: []string{over, "plugins", "plugins/plugintest", "stage"}}
+			rooms["plugins/"+name] = room{ours: []string{over, "plugins", "plugins/plugintest", "plugins/stage"}}
 		}
 	}
 }
 
-var builtinStages = []string{"stage", "record", "chess", "encoding", "syzygy", "nn", "lc0"}
+var builtinStages = []string{"plugins/stage", "record", "chess", "encoding", "chess/syzygy", "nn", "lc0"}
 
 // TestImportTable fails on an import arrow that the table does not allow.
 func TestImportTable(t *testing.T) {
@@ -131,8 +131,8 @@ func TestRefuse(t *testing.T) {
 		{"chess/pgn", "github.com/notnil/chess", true},
 		{"trainer", "gorgonia.org/gorgonia", true},
 		{"replay", module + "trainer", false},
-		{"loop", module + "trainer", true},
-		{"loop", "github.com/spf13/cobra", false},
+		{"run", module + "trainer", true},
+		{"run", "github.com/spf13/cobra", false},
 		{"nn", "math", true},
 	} {
 		if got := refuse(c.folder, rooms[c.folder], c.imp) == ""; got != c.allowed {

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // Conn is the host's side of a connection to one plugin process. It is safe for

@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // Limits of a description.

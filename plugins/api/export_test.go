@@ -20,8 +20,8 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/fsx/memfs"
 	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // testExporter is an exporter that is a function.

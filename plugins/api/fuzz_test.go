@@ -10,8 +10,8 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx/memfs"
 	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // mustMarshal returns a seed of a fuzz target.

@@ -7,7 +7,7 @@ import (
 	"sort"
 
 	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // index is the plugin's copy of the window's index. A value does not change:

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // indexSender knows which games a plugin's index holds and sends what is new.

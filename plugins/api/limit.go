@@ -3,8 +3,8 @@ package api
 import (
 	"context"
 
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // slots bound the calls that a stage works on at a time, over all streams: a call

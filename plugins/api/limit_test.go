@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // While as many calls run as a stage works on, another one waits, and goes away

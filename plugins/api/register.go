@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // Register serves d on s: the service Stage and the one of d's kind. s holds one

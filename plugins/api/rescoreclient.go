@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // RescoreStream is an open stream to a plugin's rescorer. Several batches may be

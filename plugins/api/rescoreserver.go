@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // rescoreServer is the service Rescorer over a stage.Rescorer.

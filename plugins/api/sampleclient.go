@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // Sampler is a plugin's sampler as a stage that is not supervised. It remembers

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // sampleServer is the service Sampler over a stage.Sampler. Its calls take turns.

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // maxAhead is the most draws that are under way.

@@ -3,7 +3,7 @@ package main
 
 import (
 	"github.com/chessbrain/chessbrain/plugins"
-	"github.com/chessbrain/chessbrain/sample"
+	"github.com/chessbrain/chessbrain/plugins/sample"
 )
 
 var definition = sample.Definition("diff-focus")

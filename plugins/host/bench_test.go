@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/plugins/api"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // BenchmarkRescore measures one stream to a plugin, games there and back: MB/s of

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 func TestExporter(t *testing.T) {

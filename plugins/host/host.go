@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // Host makes stages and looks after those that are programs. Safe for concurrent

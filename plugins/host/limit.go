@@ -3,8 +3,8 @@ package host
 import (
 	"context"
 
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // limited is a built-in rescorer that works on a bounded number of calls at a

@@ -15,7 +15,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/plugins"
 	"github.com/chessbrain/chessbrain/plugins/api"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // The test binary is also the plugin of the tests, and a host that is killed:

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // Rescorer makes a rescorer: a built-in one, or a program, which is started. The

@@ -4,8 +4,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // Options say what a host offers and how it treats plugins.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // Exactly the games that end the plugin alone are quarantined and go on as they

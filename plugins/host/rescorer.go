@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"github.com/chessbrain/chessbrain/plugins/api"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // maxFlight is how many batches may wait for their answers. A small batch waits

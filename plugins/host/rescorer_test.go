@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/plugins/api"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // One call's games come back in order, in as few messages as they fit in.

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/chessbrain/chessbrain/plugins/api"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // maxDraws is how many draws are made again at most when a process takes over a

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/sample"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/sample"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // window is an index of games number first to last-1, game g with g%3+1 rows of

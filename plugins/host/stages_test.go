@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/plugins/api"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // Seeds of games that the rescorer of the tests treats in a special way.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // A process sees a clean environment, no secret of the host's, and private

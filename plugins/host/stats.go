@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // Stats count what an external stage has done since it was made, over all its

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 const (

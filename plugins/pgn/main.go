@@ -2,8 +2,8 @@
 package main
 
 import (
-	"github.com/chessbrain/chessbrain/export"
 	"github.com/chessbrain/chessbrain/plugins"
+	"github.com/chessbrain/chessbrain/plugins/export"
 )
 
 var definition = export.Definition("pgn")

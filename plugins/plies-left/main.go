@@ -3,7 +3,7 @@ package main
 
 import (
 	"github.com/chessbrain/chessbrain/plugins"
-	"github.com/chessbrain/chessbrain/rescore"
+	"github.com/chessbrain/chessbrain/plugins/rescore"
 )
 
 var definition = rescore.Definition("plies-left")

@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // TestBrokenSamplers breaks one rule after another.

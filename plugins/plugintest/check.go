@@ -9,7 +9,7 @@ import (
 	"maps"
 	"runtime/debug"
 
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // Result is the outcome of one check.

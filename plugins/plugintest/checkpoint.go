@@ -6,8 +6,8 @@ import (
 	"iter"
 
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // Checkpoint returns a small net with seeded weights as an exporter sees it.

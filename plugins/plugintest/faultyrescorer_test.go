@@ -10,8 +10,8 @@ import (
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/plugins/plugintest/faulty"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // rescorerFaults are the modes of a rescorer's call, with words of what the host

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // TestGames holds the suite's own games against the rules of records, and looks

@@ -6,7 +6,7 @@ import (
 	"io"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // bulkyEnv makes the test binary serve bulky.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/chessbrain/chessbrain/plugins"
 	"github.com/chessbrain/chessbrain/plugins/plugintest/faulty"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // TestMain lets the test binary be the faulty program, the sampler of

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // numRandomGames is how many games of Games a rescorer gets, beside the edge

@@ -13,7 +13,7 @@ import (
 	"github.com/chessbrain/chessbrain/plugins"
 	"github.com/chessbrain/chessbrain/plugins/api"
 	"github.com/chessbrain/chessbrain/plugins/host"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // SeedEnv names the environment variable that repeats a run of the suite with

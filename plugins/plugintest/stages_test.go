@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 // rowSampler draws rows by weight: a proper sampler, each of whose parts a test

@@ -14,7 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx/memfs"
 	"github.com/chessbrain/chessbrain/plugins/api"
 	"github.com/chessbrain/chessbrain/plugins/host"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // Subject is a stage under test and the way in which it is reached.

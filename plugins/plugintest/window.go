@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // Window is a stage.Index of made-up games, oldest first: their lengths, rows,

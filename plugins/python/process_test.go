@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/plugins/plugintest"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // lines is a log in memory.

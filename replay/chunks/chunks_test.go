@@ -19,9 +19,9 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/lc0"
+	"github.com/chessbrain/chessbrain/plugins/sample/chance"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
-	"github.com/chessbrain/chessbrain/sample/chance"
 )
 
 // game plays moves from the start position; 3/4 of the visits are the move

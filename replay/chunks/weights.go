@@ -8,8 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/chessbrain/chessbrain/plugins/sample/chance"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/sample/chance"
 )
 
 // weightBins is the number of bins of WeightReport.Bins.

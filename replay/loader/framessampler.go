@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 func init() {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/rescore"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/rescore"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // stageOf returns a stage's config with a queue; set chooses its kind.

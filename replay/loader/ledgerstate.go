@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 const ledgerVersion = 1

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/chessbrain/chessbrain/sample/chance"
+	"github.com/chessbrain/chessbrain/plugins/sample/chance"
 )
 
 func init() {

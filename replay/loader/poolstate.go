@@ -7,7 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // age orders sources in time: by modification time, then by key.

@@ -1,6 +1,6 @@
 package loader
 
-import "github.com/chessbrain/chessbrain/stage"
+import "github.com/chessbrain/chessbrain/plugins/stage"
 
 // Config is the whole graph, as the textproto section data_loader has it.
 // Every field has its effective value: zero means zero, not the default

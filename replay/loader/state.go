@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // After Load the extractor's place is kept: the rows before and after a restart

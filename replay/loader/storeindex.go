@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/chessbrain/chessbrain/plugins/sample/chance"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/sample/chance"
 )
 
 // positions lists a chunk's positions that are meant for training, and how much

@@ -12,8 +12,8 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/lc0"
+	"github.com/chessbrain/chessbrain/plugins/sample/chance"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/sample/chance"
 )
 
 // allOf stands for a chunk of n positions, all plies.

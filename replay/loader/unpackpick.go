@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/chessbrain/chessbrain/sample/chance"
+	"github.com/chessbrain/chessbrain/plugins/sample/chance"
 )
 
 // picker chooses positions of chunks. Its choice is a pure function of the

@@ -10,8 +10,8 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/replay"
-	"github.com/chessbrain/chessbrain/stage"
 )
 
 var _ replay.Cursor = (*Source)(nil)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // Name is what the stage calls itself: the program has to lie under that name.

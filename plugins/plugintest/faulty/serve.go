@@ -17,7 +17,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/plugins/api"
 	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
-	"github.com/chessbrain/chessbrain/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // Serve is the plugin's main. It does not return.

@@ -1,0 +1,81 @@
+package uci
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/chess/syzygy"
+)
+
+// tables are Syzygy tables that count what they know. Used by one goroutine at a
+// time.
+type tables struct {
+	open *syzygy.Tables
+	hits uint64
+	told bool // the GUI knows of a broken table
+}
+
+// Probe implements mcts.Prober.
+func (t *tables) Probe(b *chess.Board) (wdl int, ok bool) {
+	if wdl, ok = t.open.Probe(b); ok {
+		t.hits++
+	}
+	return wdl, ok
+}
+
+// openTables takes the value of SyzygyPath: directories, separated as in PATH;
+// empty = none.
+func (e *Engine) openTables(text string) error {
+	if text == emptyText {
+		text = ""
+	}
+	var t *tables
+	if text != "" {
+		open, err := syzygy.Open(filepath.SplitList(text)...)
+		if err != nil {
+			return fmt.Errorf("SyzygyPath: %w", err)
+		}
+		t = &tables{open: open}
+	}
+	e.tables, e.settings.syzygyPath = t, text
+	return nil
+}
+
+// keep returns the moves of the newest position of h that spoil nothing as the
+// tables see it, nil where they do not know.
+func (t *tables) keep(h *chess.History) (kept []chess.Move) {
+	if t == nil {
+		return nil
+	}
+	ranked, ok := t.open.RankRoot(h)
+	if !ok {
+		return nil
+	}
+	t.hits += uint64(len(ranked))
+	for _, m := range ranked {
+		if m.Kept {
+			kept = append(kept, m.Move)
+		}
+	}
+	return kept
+}
+
+// tellBroken names tables that were found broken, once.
+func (e *Engine) tellBroken() {
+	if e.tables == nil || e.tables.told {
+		return
+	}
+	if err := e.tables.open.Err(); err != nil {
+		e.tables.told = true
+		e.fault(err)
+	}
+}
+
+// tableHits returns how many positions the tables have answered.
+func (e *Engine) tableHits() uint64 {
+	if e.tables == nil {
+		return 0
+	}
+	return e.tables.hits
+}

@@ -1,0 +1,297 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+var update = flag.Bool("update", false, "rewrite configs/example.textproto")
+
+const exampleHeader = `# Every key of the configuration, with its default: chessbrain train --config FILE
+# where FILE has the lines that you want to change. Flags win over environment
+# variables, those over the file. What has no default stands as a comment;
+# lines that begin with "#:" are examples of it. Schema: internal/config/chessbrain.proto.
+
+`
+
+const examplePath = "../../configs/example.textproto"
+
+// schemaPaths returns the paths of all fields below md, lists without index.
+func schemaPaths(md protoreflect.MessageDescriptor, prefix string) (paths []string) {
+	for i := range md.Fields().Len() {
+		fd := md.Fields().Get(i)
+		path := join(prefix, string(fd.Name()))
+		paths = append(paths, path)
+		if fd.Message() != nil && !fd.IsMap() {
+			paths = append(paths, schemaPaths(fd.Message(), path)...)
+		}
+	}
+	return paths
+}
+
+// TestExample proves that the example file is the defaults, and that with its
+// example lines it has every field of the schema that is in this build.
+func TestExample(t *testing.T) {
+	want := append([]byte(exampleHeader), Format(Defaults())...)
+	if *update {
+		if err := os.WriteFile(examplePath, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(examplePath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(text, want) {
+		t.Error("configs/example.textproto is not what the schema and the defaults say; run go test ./config -update")
+	}
+	if e, err := Resolve(Input{Path: examplePath}); err != nil {
+		t.Error(err)
+	} else if !proto.Equal(e.Config, Defaults()) {
+		t.Errorf("the example differs from the defaults: %s", prototext.Format(e.Config))
+	}
+	alternative := bytes.ReplaceAll(text, []byte("#: "), nil)
+	alternative = bytes.ReplaceAll(alternative, []byte("\n  lr: 0.02\n"), []byte("\n"))
+	full, err := Parse("example with its alternatives", alternative)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range schemaPaths(full.Config.ProtoReflect().Descriptor(), "") {
+		_, have := full.places[path]
+		name := path[strings.LastIndexByte(path, '.')+1:]
+		switch path {
+		case "training.lr": // taken out above
+		case "model.arch.attention":
+			if have || !bytes.Contains(text, []byte("# "+name+": ")) || !bytes.Contains(text, []byte(notInThisBuild)) {
+				t.Errorf("%s should be there as a comment only", path)
+			}
+		default:
+			if !have && !hasElementField(full, path) {
+				t.Errorf("%s is not in the example", path)
+			}
+		}
+	}
+}
+
+// TestShippedConfigs: every file in configs/ can be used as it is.
+func TestShippedConfigs(t *testing.T) {
+	paths, err := filepath.Glob("../../configs/*.textproto")
+	if err != nil || len(paths) < 2 {
+		t.Fatalf("%v %v", paths, err)
+	}
+	for _, path := range paths {
+		if filepath.Base(path) == "models.textproto" {
+			_, err = Kinds(path)
+		} else {
+			_, err = Resolve(Input{Path: path})
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// hasElementField says whether any element of a list has the field at path.
+func hasElementField(f *File, path string) bool {
+	for p := range f.places {
+		if anyIndex.ReplaceAllString(p, "") == path {
+			return true
+		}
+	}
+	return false
+}
+
+func TestSchemaIsDocumented(t *testing.T) {
+	var check func(md protoreflect.MessageDescriptor)
+	seen := map[protoreflect.FullName]bool{}
+	check = func(md protoreflect.MessageDescriptor) {
+		if seen[md.FullName()] {
+			return
+		}
+		seen[md.FullName()] = true
+		for i := range md.Fields().Len() {
+			fd := md.Fields().Get(i)
+			if len(docOf(fd).text()) < 8 {
+				t.Errorf("%s has no comment", fd.FullName())
+			}
+			if fd.Message() != nil && !fd.IsMap() {
+				check(fd.Message())
+			}
+		}
+	}
+	check((*Config)(nil).ProtoReflect().Descriptor())
+	check((*ModelKinds)(nil).ProtoReflect().Descriptor())
+}
+
+// TestEveryNumberHasBounds: a number without bounds would be taken as it comes.
+func TestEveryNumberHasBounds(t *testing.T) {
+	want := map[string]bool{}
+	var visit func(md protoreflect.MessageDescriptor, prefix string)
+	visit = func(md protoreflect.MessageDescriptor, prefix string) {
+		for i := range md.Fields().Len() {
+			fd := md.Fields().Get(i)
+			path := join(prefix, string(fd.Name()))
+			if fd.IsList() {
+				path += "[]"
+			}
+			if fd.Message() != nil && !fd.IsMap() {
+				visit(fd.Message(), path)
+				continue
+			}
+			switch fd.Kind() {
+			case protoreflect.Int32Kind, protoreflect.Int64Kind, protoreflect.Uint64Kind, protoreflect.DoubleKind:
+				want[path] = true
+			case protoreflect.BoolKind, protoreflect.StringKind, protoreflect.EnumKind, protoreflect.MessageKind: // checked elsewhere
+			default:
+				t.Errorf("%s has kind %v, which this package does not handle", path, fd.Kind())
+			}
+		}
+	}
+	visit((*Config)(nil).ProtoReflect().Descriptor(), "")
+	for path := range want {
+		if _, ok := ranges[path]; !ok {
+			t.Errorf("%s has no bounds", path)
+		}
+	}
+	for path := range ranges {
+		if !want[path] {
+			t.Errorf("bounds for %s, which is no number of the schema", path)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"unknown key", "name: \"x\"\ntraining {\n  batchsize: 3\n}\n", "run.textproto:3:3: unknown field: batchsize"},
+		{"wrong type", "training { batch_size: \"3\" }", "run.textproto:1:24: "},
+		{"syntax", "training {\n", "run.textproto:"},
+		{"yaml in disguise", "training:\n  batch_size: 3\n", "run.textproto:"},
+		{"json in disguise", `{"training": {}}`, "run.textproto:1:1: "},
+		{"later section", "name: \"x\"\n\nmodel { arch {\n attention { heads: 3 } } }", "run.textproto:4:2: model.arch.attention: not in this build; remove it"},
+		{"later section with contents that no schema knows", "model { arch { attention {\n stage { name: 'a' } \n} } }", "run.textproto:1:16: model.arch.attention: not in this build"},
+		{"unknown key of the loop", "loop {\n gatekeeper { wins: 3 } }", "run.textproto:2:15: unknown field: wins"},
+		{"loader stage of no kind that there is", "data_loader { stage {\n name: 'a' sieve {} } }", "run.textproto:2:12: unknown field: sieve"},
+		{"removed field", "plugins { external { name: 'x' path: '/x' } }", "run.textproto:1:11: unknown field: external"},
+		{"later body", "model { arch { attention { } } }", "run.textproto:1:16: model.arch.attention: not in this build"},
+		{"newer version", "version: 2", "run.textproto:1:1: version = 2: this build knows version 1"},
+		{"empty", "# nothing\n", "run.textproto:1:1: the file says nothing"},
+		{"two rates", "training { lr: 1 lr_rule { lr: 1 } }", "run.textproto:1:18: training.lr_rule: lr is set too"},
+		{"twice", "seed: 1 seed: 2", "run.textproto:1:9: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Parse("run.textproto", []byte(c.text))
+			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Fatalf("error %v, want %s...", err, c.want)
+			}
+			var exit interface{ ExitCode() int }
+			if !errors.As(err, &exit) || exit.ExitCode() != 2 {
+				t.Errorf("%T has no exit code 2", err)
+			}
+		})
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, size int) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, bytes.Repeat([]byte("# padding\n"), size/10), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, c := range []struct{ path, want string }{
+		{write("a.yaml", 10), "not a textproto file"},
+		{write("a.json", 10), "not a textproto file"},
+		{write("empty.textproto", 0), "says nothing"},
+		{write("big.textproto", 10<<20), "longer than 1048576 bytes"},
+		{filepath.Join(dir, "missing.textproto"), "no such file"},
+		{dir, "is a directory"},
+	} {
+		_, err := Load(c.path)
+		var bad *Error
+		if !errors.As(err, &bad) || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(bad.Where, c.path) {
+			t.Errorf("%s: error %v, want %q", c.path, err, c.want)
+		}
+	}
+}
+
+func TestMarshalIsCanonical(t *testing.T) {
+	e, err := Resolve(Input{File: mustParse(t, `name: "ä \"q\"\n" plugins { rescorer { name: "identity" } } training { lr_rule { duration_steps: [5, 6] lr: [1e-3, inf, 0] } }`)})
+	if err == nil {
+		t.Fatal("an infinite learning rate was accepted")
+	}
+	e, err = Resolve(Input{File: mustParse(t, `name: "ä \"q\"\n\x01" plugins { rescorer { name: "identity" } } training { lr_rule { duration_steps: [5, 6] lr: [1e-3, .5, 0] } }`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range [][]byte{Marshal(e.Config), Format(e.Config), e.Format()} {
+		back := &Config{}
+		if err := prototext.Unmarshal(text, back); err != nil {
+			t.Fatalf("%v in\n%s", err, text)
+		}
+		if !proto.Equal(back, e.Config) {
+			t.Errorf("not the same after a round trip:\n%s", text)
+		}
+		again, err := Resolve(Input{File: mustParse(t, string(text))})
+		if err != nil || !proto.Equal(again.Config, e.Config) {
+			t.Errorf("not the same configuration after a round trip: %v\n%s", err, text)
+		}
+	}
+	if h := Hash(Defaults()); h != Hash(proto.CloneOf(Defaults())) || h == Hash(e.Config) || len(h) != 64 {
+		t.Errorf("hash %s", h)
+	}
+}
+
+func mustParse(t *testing.T, text string) *File {
+	t.Helper()
+	f, err := Parse("run.textproto", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// FuzzParse: whatever the text, Parse and Resolve end with a configuration that
+// survives a round trip or with an error that has exit code 2.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"", "seed: 1", "training { losses { head: VALUE } }", "model { net: '64x6' }", "plugins { rescorer <name: 'identity'> }",
+		"name: 'a' \"b\"", "data_loader { x: [1, {a: 2}] }", "training { lr_rule { lr: [nan] } }", "[a.b]: 3", "name: \"\\xff\"", "loop {{{{", "a: [[[["} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if strings.Contains(string(text), "kinds_file") || strings.Contains(string(text), "net") {
+			return // these read files
+		}
+		var exit interface{ ExitCode() int }
+		file, err := Parse("f", text)
+		if err == nil {
+			var e *Effective
+			if e, err = Resolve(Input{File: file}); err == nil {
+				back := &Config{}
+				if err := prototext.Unmarshal(e.Format(), back); err != nil || !proto.Equal(back, e.Config) {
+					t.Fatalf("round trip: %v\n%s", err, e.Format())
+				}
+				if file, err = Parse("again", e.Format()); err != nil {
+					t.Fatalf("the effective configuration cannot be read: %v\n%s", err, e.Format())
+				}
+				if again, err := Resolve(Input{File: file}); err != nil || Hash(again.Config) != Hash(e.Config) {
+					t.Fatalf("the effective configuration is another one when read: %v\n%s", err, e.Format())
+				}
+				return
+			}
+		}
+		if !errors.As(err, &exit) || exit.ExitCode() != 2 {
+			t.Fatalf("%T has no exit code 2: %v", err, err)
+		}
+	})
+}

@@ -1,0 +1,163 @@
+package exam
+
+import (
+	"math/bits"
+	"math/rand/v2"
+
+	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/chess/syzygy"
+	"github.com/chessbrain/chessbrain/encoding"
+)
+
+// Pieces are the third men of the exam.
+var Pieces = []chess.PieceType{chess.Queen, chess.Rook, chess.Pawn}
+
+// Tables holds the solved endings.
+type Tables map[chess.PieceType]*syzygy.Table
+
+// Solve computes the endings of Pieces, some seconds.
+func Solve() Tables { return syzygy.SolveWinning() }
+
+// Probe returns the value of b for its side to move from the table that has it.
+func (t Tables) Probe(b *chess.Board) (wdl, plies int, ok bool) {
+	for _, p := range Pieces {
+		if t[p] == nil {
+			continue
+		}
+		if wdl, plies, ok = t[p].Probe(b); ok {
+			return wdl, plies, true
+		}
+	}
+	return 0, 0, false
+}
+
+// HeldOut says whether a position of an ending belongs to the exam and is
+// therefore never a start: one in ten, by a hash. All positions that are the
+// same up to colours and symmetry (files flipped; without a pawn also ranks
+// mirrored and the board transposed) belong to one side, so that no mirror image
+// of a held-out position is a start either.
+func HeldOut(b *chess.Board) bool {
+	x := canonical(b) * 0x9e3779b97f4a7c15 // splitmix64's finisher
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return (x^x>>31)%10 == 0
+}
+
+// canonical numbers a position with one man beside the kings, from the mover's
+// view; its symmetric images have the same number.
+func canonical(b *chess.Board) uint64 {
+	symmetries, kind := encoding.NumTransforms, uint64(0)
+	var man uint64
+	for _, p := range Pieces {
+		if m := b.Ours(p) | b.Theirs(p); m != 0 {
+			man, kind = m, uint64(p)<<1
+			if p == chess.Pawn {
+				symmetries = 2
+			}
+		}
+	}
+	if b.Ours(chess.King) != b.OurMen() {
+		kind |= 1
+	}
+	least := ^uint64(0)
+	for t := range symmetries {
+		number := kind
+		for _, m := range [...]uint64{b.Ours(chess.King), b.Theirs(chess.King), man} {
+			number = number<<6 | uint64(bits.TrailingZeros64(t.Mask(m)))
+		}
+		least = min(least, number)
+	}
+	return least
+}
+
+// Starts returns n different positions as FENs, not held out and not over:
+// a third from each ending, either side to move, drawn uniformly with the
+// seed. Both colours are the strong side equally often.
+func (t Tables) Starts(n int, seed uint64) []string {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	var all []string
+	for k, p := range Pieces {
+		var open []chess.Board
+		for pos := range t[p].All {
+			if !HeldOut(&pos.Board) && !over(&pos.Board) {
+				open = append(open, pos.Board)
+			}
+		}
+		for _, b := range draw(rng, open, (n+len(Pieces)-1-k)/len(Pieces)) {
+			all = append(all, b.FEN())
+		}
+	}
+	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}
+
+// draw returns n of the boards, or all where there are fewer, with black as the
+// strong side in every second one. boards is shuffled.
+func draw(rng *rand.Rand, boards []chess.Board, n int) []chess.Board {
+	rng.Shuffle(len(boards), func(i, j int) { boards[i], boards[j] = boards[j], boards[i] })
+	boards = boards[:min(n, len(boards))]
+	alternate(boards)
+	return boards
+}
+
+// over says whether a position has no move or too little material.
+func over(b *chess.Board) bool {
+	var list chess.MoveList
+	b.GenerateMoves(&list)
+	return list.N == 0 || b.InsufficientMaterial()
+}
+
+// Question is a held-out position with its value for the side to move.
+type Question struct {
+	Piece  chess.PieceType
+	Board  chess.Board
+	WDL    int  // +1 win, 0 draw, -1 loss
+	Strong bool // the side with the third man is to move
+}
+
+// cell is a kind of question.
+type cell struct {
+	piece  chess.PieceType
+	wdl    int
+	strong bool // to move
+}
+
+// quotas are how many of 24 questions are of a kind. A side with a third man
+// never loses and one without never wins, so that wins are the strong side's and
+// losses the weak side's.
+var quotas = []struct {
+	cell
+	of24 int
+}{
+	{cell{chess.Pawn, 1, true}, 4}, {cell{chess.Queen, 1, true}, 2}, {cell{chess.Rook, 1, true}, 2},
+	{cell{chess.Pawn, -1, false}, 4}, {cell{chess.Queen, -1, false}, 2}, {cell{chess.Rook, -1, false}, 2},
+	{cell{chess.Pawn, 0, true}, 4}, {cell{chess.Pawn, 0, false}, 2}, {cell{chess.Queen, 0, false}, 1}, {cell{chess.Rook, 0, false}, 1},
+}
+
+// HeldOutSet returns n held-out positions, n at least 24 and exact in multiples
+// of 24, else rounded by kind: a third wins, a third draws, a third losses; half
+// with either side to move; half of the wins and losses and three quarters of the
+// draws from the pawn ending. (The draws of queen and rook have the weak side to
+// move, which takes the piece: the strong side to move always wins there.)
+func (t Tables) HeldOutSet(n int, seed uint64) []Question {
+	rng := rand.New(rand.NewPCG(seed, 2))
+	pools := map[cell][]chess.Board{}
+	for _, p := range Pieces {
+		for pos := range t[p].All {
+			if HeldOut(&pos.Board) && !over(&pos.Board) {
+				c := cell{p, pos.WDL, strongToMove(&pos.Board)}
+				pools[c] = append(pools[c], pos.Board)
+			}
+		}
+	}
+	var set []Question
+	before := 0
+	for _, q := range quotas {
+		upTo := before + q.of24
+		for _, b := range draw(rng, pools[q.cell], upTo*n/24-before*n/24) {
+			set = append(set, Question{q.piece, b, q.wdl, q.strong})
+		}
+		before = upTo
+	}
+	return set
+}

@@ -1,0 +1,177 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/plugins/stage"
+)
+
+// Directory publishes into a directory: each file is copied under a temporary
+// name, synced and renamed. Several files of one net become a directory
+// <net name>, which appears as a whole. The sources stay.
+type Directory struct {
+	fsys fsx.FS
+	dst  string
+}
+
+var _ stage.Publisher = (*Directory)(nil)
+
+// NewDirectory returns a publisher into dst, which is made when needed.
+func NewDirectory(fsys fsx.FS, dst string) *Directory { return &Directory{fsys, dst} }
+
+// Name returns "directory".
+func (*Directory) Name() string { return "directory" }
+
+// Publish copies files; nil means that they are there and durable. One file
+// replaces what has its name. Several are left alone where they are there
+// already; a directory of that name with anything else in it is taken away first,
+// so that for a moment there is none.
+func (d *Directory) Publish(ctx context.Context, files []string, net stage.NetInfo) error {
+	if len(files) == 0 {
+		return fmt.Errorf("publish net %s: no files", net.Name)
+	}
+	err := fsx.MkdirAll(d.fsys, d.dst)
+	switch {
+	case err != nil:
+	case len(files) == 1:
+		err = d.copy(ctx, files[0], d.dst)
+	default:
+		err = d.publishDir(ctx, files, net.Name)
+	}
+	if err != nil {
+		return fmt.Errorf("publish net %s: %w", net.Name, err)
+	}
+	return nil
+}
+
+// publishDir publishes several files as a directory.
+func (d *Directory) publishDir(ctx context.Context, files []string, name string) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	target := filepath.Join(d.dst, name)
+	info, err := d.fsys.Stat(target)
+	if err == nil && info.IsDir() {
+		same, err := d.holds(target, files)
+		if same || err != nil {
+			return err
+		}
+		if err := RemoveDir(d.fsys, target); err != nil {
+			return err
+		}
+	}
+	return fsx.WriteDir(d.fsys, target, func(tmp string) error {
+		for _, file := range files {
+			if err := d.copy(ctx, file, tmp); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// holds says whether a directory holds just these files, with the same content.
+func (d *Directory) holds(dir string, files []string) (bool, error) {
+	entries, err := d.fsys.ReadDir(dir)
+	if err != nil || len(entries) != len(files) {
+		return false, err
+	}
+	for _, file := range files {
+		same, err := sameContent(d.fsys, file, filepath.Join(dir, filepath.Base(file)))
+		if !same || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// sameContent compares two files; the second may be missing.
+func sameContent(fsys fsx.FS, name, other string) (bool, error) {
+	a, err := fsys.OpenFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return false, err
+	}
+	defer a.Close()
+	b, err := fsys.OpenFile(other, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer b.Close()
+	var left, right [1 << 15]byte
+	for {
+		n, err := io.ReadFull(a, left[:])
+		m, err2 := io.ReadFull(b, right[:])
+		if n != m || !bytes.Equal(left[:n], right[:m]) {
+			return false, nil
+		}
+		for _, err := range []error{err, err2} {
+			if err == io.EOF || err == io.ErrUnexpectedEOF {
+				return true, nil
+			}
+			if err != nil {
+				return false, err
+			}
+		}
+	}
+}
+
+// Published returns where Publish puts files of a net below dst, and the
+// directory that is theirs alone, "" for a single file.
+func Published(dst string, files []string, net stage.NetInfo) (paths []string, dir string) {
+	in := dst
+	if len(files) > 1 {
+		dir = filepath.Join(dst, net.Name)
+		in = dir
+	}
+	for _, f := range files {
+		paths = append(paths, filepath.Join(in, filepath.Base(f)))
+	}
+	return paths, dir
+}
+
+// RemoveDir removes a directory of published files, which vanishes as a whole.
+// One that is not there is no error.
+func RemoveDir(fsys fsx.FS, dir string) error {
+	old := filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+".old.partial") // a temporary name of fsx
+	err := fsx.RemoveAll(fsys, old)
+	if err == nil {
+		err = fsys.Rename(dir, old)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = fsx.RemoveAll(fsys, old)
+	}
+	if err != nil {
+		return fmt.Errorf("remove %s: %w", dir, err)
+	}
+	return nil
+}
+
+// copy copies one file into a directory, durably.
+func (d *Directory) copy(ctx context.Context, file, dir string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	in, err := d.fsys.OpenFile(file, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return fsx.WriteFileFunc(d.fsys, filepath.Join(dir, filepath.Base(file)), func(w io.Writer) error {
+		_, err := io.Copy(w, in)
+		return err
+	})
+}

@@ -1,0 +1,62 @@
+package export
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/record"
+)
+
+// limits say which of a checkpoint's games are exported: the newest ones.
+type limits struct {
+	games int // at most so many; 0 = all
+	rows  int // no more games than have so many rows; 0 = all
+}
+
+// gamesSetting is the setting "games" of exporters of games.
+func gamesSetting(newest string) stage.Setting {
+	return stage.Setting{Name: "games", Doc: "how many of the newest games at most; 0 = all", Default: newest, Min: 0, Max: 1e9, Whole: true}
+}
+
+// newest returns the newest games of a checkpoint, oldest first. None at all is
+// an error, which names the exporter.
+func newest(ctx context.Context, c *stage.Checkpoint, exporter string, limit limits) ([]*record.Game, error) {
+	var kept []*record.Game
+	rows := 0
+	if c.Games != nil {
+		for g, err := range c.Games {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				return nil, fmt.Errorf("export net %s: games: %w", c.Net.Name, err)
+			}
+			kept = append(kept, g)
+			rows += numRows(g)
+			for limit.games > 0 && len(kept) > limit.games || limit.rows > 0 && len(kept) > 1 && rows-numRows(kept[0]) >= limit.rows {
+				rows -= numRows(kept[0])
+				kept[0] = nil // the list may be long
+				kept = kept[1:]
+			}
+		}
+	}
+	if len(kept) == 0 {
+		return nil, fmt.Errorf("export net %s: the exporter %s writes games, and there are none; export again when games were played, or name the run that has them", c.Net.Name, exporter)
+	}
+	return kept, nil
+}
+
+// isRow says whether a position is meant for training: it has a policy and a
+// weight.
+func isRow(p *record.Ply) bool { return p.Kind != record.PolicyNone && p.Weight > 0 }
+
+// numRows counts the rows of a game.
+func numRows(g *record.Game) (n int) {
+	for i := range g.Plies {
+		if isRow(&g.Plies[i]) {
+			n++
+		}
+	}
+	return n
+}

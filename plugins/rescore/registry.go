@@ -1,0 +1,50 @@
+package rescore
+
+import "github.com/chessbrain/chessbrain/plugins/stage"
+
+// version is that of all built-in rescorers.
+const version = "1.0.0"
+
+// Definitions returns the built-in rescorers, sorted by name.
+func Definitions() []*stage.Definition {
+	define := func(name, doc string, settings []stage.Setting, newRescorer func(stage.Values) (stage.Rescorer, error)) *stage.Definition {
+		return &stage.Definition{Kind: stage.KindRescorer, Name: name, Version: version, Doc: doc, Settings: settings,
+			Capabilities: []stage.Capability{stage.Deterministic}, NewRescorer: newRescorer}
+	}
+	return []*stage.Definition{
+		define("deblunder", deblunderDoc, deblunderSettings, newDeblunder),
+		define("identity", "returns every game as it is", nil, func(stage.Values) (stage.Rescorer, error) { return Identity{}, nil }),
+		define("plies-left", pliesLeftDoc, nil, func(stage.Values) (stage.Rescorer, error) { return PliesLeft{}, nil }),
+		define("policy-temperature", policyDoc, policySettings, newPolicyTemperature),
+		define("syzygy", syzygyDoc, syzygySettings, newSyzygy),
+	}
+}
+
+// Definition returns a built-in rescorer's definition. It panics where there is
+// none.
+func Definition(name string) *stage.Definition {
+	d, err := stage.Find(Definitions(), stage.KindRescorer, name)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+// Names returns the names of the built-in rescorers, sorted.
+func Names() []string {
+	var names []string
+	for _, d := range Definitions() {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// New returns a built-in rescorer by name. Settings that are not given have
+// their defaults. Errors name the stage, the setting and what is allowed.
+func New(name string, settings map[string]string) (stage.Rescorer, error) {
+	d, err := stage.Find(Definitions(), stage.KindRescorer, name)
+	if err != nil {
+		return nil, err
+	}
+	return d.MakeRescorer(settings)
+}

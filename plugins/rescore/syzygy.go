@@ -1,0 +1,179 @@
+package rescore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/record"
+)
+
+const syzygyDoc = "results and plies left from endgame tables"
+
+var syzygySettings = []stage.Setting{{Name: "paths", Doc: pathsDoc, Text: true}}
+
+// Syzygy corrects results and plies left by endgame tables, as Leela's rescorer
+// does.
+//
+// First, a position that the tables know right after a capture or a pawn move
+// (rule50 = 0) gives its value to itself and to all positions before it, the
+// sign turned at each, back to the previous such position: that is what
+// perfect play would have made of the game from there. The position after the
+// last move counts too, unless it ended the game. Then a position that the
+// tables know with rule50 above 0 gets a value of its own: lost and won where
+// rule50 + |DTZ| is below 100, drawn above; at 100, where the tables' rounding
+// leaves it open, and where DTZ is not known, a result that contradicts the
+// tables becomes a draw and others stay.
+//
+// Plies left are exact with three men and no pawn, where the only capture is a
+// draw and DTZ therefore counts to mate: such a decided position has |DTZ| (the
+// tables may have rounded that down by one), and those before it one ply more at
+// each. Behind the last of them plies count to
+// the end of the game as before.
+//
+// A cursed win is a draw. Positions with castling rights are in no table.
+type Syzygy struct{ Tables Tables }
+
+func newSyzygy(v stage.Values) (stage.Rescorer, error) {
+	t, err := openTables(v.Text("paths"))
+	if err != nil {
+		return nil, err
+	}
+	return Syzygy{Tables: t}, nil
+}
+
+// Name returns "syzygy".
+func (Syzygy) Name() string { return "syzygy" }
+
+// Err names the tables found broken while rescoring; nil while there is none.
+func (s Syzygy) Err() error { return tablesErr(s.Tables) }
+
+// Rescore returns g, or a copy with other Results. The error is for a start
+// position that is none.
+func (s Syzygy) Rescore(ctx context.Context, g *record.Game) (*record.Game, error) {
+	boards, err := boardsOf(g)
+	if err != nil {
+		return nil, err
+	}
+	outcomes := resultsOf(g)
+	if !s.passWDL(boards, outcomes) {
+		return g, ctx.Err()
+	}
+	s.passDTZ(boards, outcomes)
+	s.passPlies(boards, outcomes)
+	return withResults(g, outcomes), ctx.Err()
+}
+
+// boardsOf returns the positions of g, that after the last move included.
+func boardsOf(g *record.Game) ([]chess.Board, error) {
+	b, err := g.StartBoard()
+	if err != nil {
+		return nil, fmt.Errorf("syzygy: %w", err)
+	}
+	boards := make([]chess.Board, 0, len(g.Plies)+1)
+	boards = append(boards, b)
+	for i := range g.Plies {
+		b.Make(g.Plies[i].Move)
+		boards = append(boards, b)
+	}
+	return boards, nil
+}
+
+// probe is WDL of positions that may be in a table.
+func (s Syzygy) probe(b *chess.Board) (wdl int, ok bool) {
+	if men(b) > maxTableMen {
+		return 0, false
+	}
+	return s.Tables.WDL(b)
+}
+
+// passWDL is the pass over positions with rule50 = 0. It reports whether the
+// tables know any position, these or others.
+func (s Syzygy) passWDL(boards []chess.Board, outcomes []encoding.QDM) bool {
+	from, known := 0, false
+	for i := range boards {
+		b := &boards[i]
+		wdl, ok := s.probe(b)
+		known = known || ok
+		if !ok || b.Rule50() != 0 || i == len(outcomes) && over(b) {
+			continue
+		}
+		value, _ := wins(s.Tables, b, wdl)
+		for j := from; j <= i && j < len(outcomes); j++ {
+			outcomes[j] = decided(outcomes[j], value*(1-2*((i-j)&1)))
+		}
+		from = i + 1
+	}
+	return known
+}
+
+// over says whether the side to move has no move.
+func over(b *chess.Board) bool {
+	var list chess.MoveList
+	b.GenerateMoves(&list)
+	return list.N == 0
+}
+
+// decided returns v with a value of +1, 0 or -1; an unknown M stays so.
+func decided(v encoding.QDM, value int) encoding.QDM {
+	v.Q, v.D = float32(value), 0
+	if value == 0 {
+		v.D = 1
+	}
+	return v
+}
+
+// passDTZ is the pass over positions with rule50 above 0.
+func (s Syzygy) passDTZ(boards []chess.Board, outcomes []encoding.QDM) {
+	for i := range outcomes {
+		b := &boards[i]
+		if b.Rule50() == 0 {
+			continue
+		}
+		wdl, ok := s.probe(b)
+		if !ok {
+			continue
+		}
+		value, certain := wins(s.Tables, b, wdl)
+		if certain {
+			outcomes[i] = decided(outcomes[i], value)
+		} else if outcomes[i].Q*float32(value) < 0 {
+			outcomes[i] = decided(outcomes[i], 0)
+		}
+	}
+}
+
+// passPlies sets the plies left where DTZ counts to mate, and before.
+func (s Syzygy) passPlies(boards []chess.Board, outcomes []encoding.QDM) {
+	left := -1 // of the next position, -1 = not known
+	for i := len(outcomes) - 1; i >= 0; i-- {
+		if left >= 0 {
+			left++
+		}
+		if plies, ok := s.mate(&boards[i]); ok {
+			left = plies
+		}
+		if left >= 0 {
+			outcomes[i].M = float32(left)
+		}
+	}
+}
+
+// mate returns the plies to mate of a decided position with three men and no
+// pawn.
+func (s Syzygy) mate(b *chess.Board) (plies int, ok bool) {
+	if men(b) != 3 || b.Ours(chess.Pawn)|b.Theirs(chess.Pawn) != 0 {
+		return 0, false
+	}
+	wdl, ok := s.Tables.WDL(b)
+	if !ok {
+		return 0, false
+	}
+	if value, certain := wins(s.Tables, b, wdl); value == 0 || !certain {
+		return 0, false
+	}
+	dtz, ok := s.Tables.DTZ(b)
+	return abs(dtz), ok
+}

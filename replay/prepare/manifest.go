@@ -1,0 +1,203 @@
+package prepare
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay"
+)
+
+// ManifestName is the file that makes a directory one of a step.
+const ManifestName = "pipeline.json"
+
+const manifestVersion = 1
+
+// maxManifest bounds the manifests that are read, in bytes.
+const maxManifest = 64 << 20
+
+// Manifest says what a step's directory was made of and what is in it.
+type Manifest struct {
+	Version  int               `json:"version"`
+	Step     string            `json:"step"`     // preprocess, process
+	Settings map[string]string `json:"settings"` // all that decides the output beside the inputs
+	Inputs   []InputFile       `json:"inputs"`
+	Made     bool              `json:"made"`             // the step made the directory, so that clean-up may remove it
+	Making   string            `json:"making,omitempty"` // name, without suffix, of the chunk being written
+	Files    []File            `json:"files"`            // whole chunks, in order
+	Counts   Counts            `json:"counts"`           // of the whole step; known when it is done
+	Done     bool              `json:"done"`
+}
+
+// File is a chunk file that a step wrote.
+type File struct {
+	Name      string `json:"name"` // in the step's directory
+	Size      int64  `json:"size"`
+	SHA256    string `json:"sha256"`
+	Games     int    `json:"games"`
+	Positions int    `json:"positions"`
+	Rows      int    `json:"rows"` // positions meant for training
+}
+
+// Counts say what became of the games of a step:
+// Read = Games + SameID + SameMoves + NoRows.
+type Counts struct {
+	Read      int64 `json:"read"`
+	Games     int64 `json:"games"` // written
+	Positions int64 `json:"positions"`
+	Rows      int64 `json:"rows"`
+	SameID    int64 `json:"same_id"`    // the same game twice
+	SameMoves int64 `json:"same_moves"` // another game of the same moves
+	NoRows    int64 `json:"no_rows"`    // nothing in it is trained on
+	Damaged   int64 `json:"damaged"`    // stretches of input files that could not be read
+}
+
+var (
+	chunkName = regexp.MustCompile(`^[0-9]{8}$`)
+	hashForm  = regexp.MustCompile(`^[0-9a-f]{64}$`)
+)
+
+// ReadManifest reads the manifest of a step's directory. Errors: fs.ErrNotExist,
+// *ManifestError.
+func ReadManifest(fsys fsx.FS, dir string) (*Manifest, error) {
+	path := filepath.Join(dir, ManifestName)
+	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read manifest: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxManifest+1))
+	if err != nil {
+		return nil, fmt.Errorf("read manifest %s: %w", path, err)
+	}
+	m, err := DecodeManifest(data)
+	var bad *ManifestError
+	if errors.As(err, &bad) {
+		bad.Path = path
+	}
+	return m, err
+}
+
+// DecodeManifest reads a manifest and checks that it names nothing but chunks of
+// its own directory: what it says is believed when files are removed.
+func DecodeManifest(data []byte) (*Manifest, error) {
+	bad := func(format string, args ...any) (*Manifest, error) {
+		return nil, &ManifestError{ManifestName, fmt.Sprintf(format, args...)}
+	}
+	if len(data) > maxManifest {
+		return bad("more than %d bytes", maxManifest)
+	}
+	var m Manifest
+	in := json.NewDecoder(bytes.NewReader(data))
+	in.DisallowUnknownFields()
+	if err := in.Decode(&m); err != nil {
+		return bad("%v", err)
+	}
+	if m.Version != manifestVersion {
+		return bad("version %d, this build reads %d", m.Version, manifestVersion)
+	}
+	if m.Making != "" && !chunkName.MatchString(m.Making) {
+		return bad("%q is no name of a chunk", m.Making)
+	}
+	for i, f := range m.Files {
+		if f.Name != fileName(i) || f.Size < 0 || f.Games < 0 || !hashForm.MatchString(f.SHA256) {
+			return bad("entry %d is no file of a step: %q", i, f.Name)
+		}
+	}
+	return &m, nil
+}
+
+// stem and fileName are the names of a step's i-th chunk, from 0.
+func stem(i int) string     { return fmt.Sprintf("%08d", i+1) }
+func fileName(i int) string { return stem(i) + replay.SealedSuffix }
+
+// write makes m durable in dir.
+func (m *Manifest) write(fsys fsx.FS, dir string) error {
+	data, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode manifest: %w", err)
+	}
+	return fsx.WriteFile(fsys, filepath.Join(dir, ManifestName), append(data, '\n'))
+}
+
+// differs says in what m is another step than want, "" for the same.
+func (m *Manifest) differs(want *Manifest) string {
+	if m.Step != want.Step {
+		return fmt.Sprintf("it is of step %s", m.Step)
+	}
+	if !maps.Equal(m.Settings, want.Settings) {
+		return fmt.Sprintf("its settings are %v, wanted %v", m.Settings, want.Settings)
+	}
+	if len(m.Inputs) != len(want.Inputs) {
+		return fmt.Sprintf("it was made of %d files, there are %d", len(m.Inputs), len(want.Inputs))
+	}
+	for i, f := range m.Inputs {
+		if f != want.Inputs[i] {
+			return fmt.Sprintf("its input %s was changed, or is another one than %s", f.Path, want.Inputs[i].Path)
+		}
+	}
+	return ""
+}
+
+// Fault is a file of a step that is not as its manifest says.
+type Fault struct {
+	File   string // in the step's directory
+	Reason string
+}
+
+// Check holds the files of a step's directory against its manifest.
+func Check(fsys fsx.FS, dir string) ([]Fault, error) {
+	m, err := ReadManifest(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	var faults []Fault
+	known := map[string]bool{ManifestName: true}
+	for _, f := range m.Files {
+		known[f.Name] = true
+		sum, size, err := hashFile(fsys, filepath.Join(dir, f.Name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			faults = append(faults, Fault{f.Name, "the manifest names it and it is not there"})
+		case err != nil:
+			faults = append(faults, Fault{f.Name, err.Error()})
+		case size != f.Size || sum != f.SHA256:
+			faults = append(faults, Fault{f.Name, "it is not the file that the step wrote (size or SHA-256)"})
+		}
+	}
+	entries, err := fsys.ReadDir(dir)
+	if err != nil {
+		return faults, err
+	}
+	for _, e := range entries {
+		if isChunk(e.Name()) && !known[e.Name()] {
+			faults = append(faults, Fault{e.Name(), "the manifest does not name it"})
+		}
+	}
+	if !m.Done {
+		faults = append(faults, Fault{ManifestName, "the step was stopped before its end; the same command goes on"})
+	}
+	return faults, nil
+}
+
+// hashFile returns the SHA-256 and the size of a file.
+func hashFile(fsys fsx.FS, path string) (string, int64, error) {
+	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return "", 0, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), n, err
+}

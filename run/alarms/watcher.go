@@ -1,0 +1,163 @@
+package alarms
+
+import (
+	"maps"
+	"math"
+
+	"github.com/chessbrain/chessbrain/internal/monitor"
+)
+
+const (
+	gameWindow  = 300 // games that the rules look at
+	stepWindow  = 200 // step events
+	repeatAfter = 5   // windows after which an alarm that goes on is told again
+)
+
+// Watcher holds a run's events against the rules. It is a monitor.Sink, used by
+// one goroutine.
+type Watcher struct {
+	publish func(monitor.Event)
+	told    map[string]int // by code: observations until it may be told again
+
+	games    []game // the newest, a ring
+	nextGame int
+	steps    []step // the newest, a ring
+	nextStep int
+
+	step, episode int64 // newest that was seen
+
+	// A process that only plays reports totals since it started.
+	process string
+	before  playing // of that process
+	since   Games   // that were finished since the newest full window, by any process
+}
+
+type game struct {
+	draw bool
+	end  string
+}
+
+type step struct{ policy, target, legal float64 }
+
+// playing are the totals of a process that only plays.
+type playing struct {
+	results monitor.Results
+	ends    map[string]int64
+}
+
+// New returns a watcher that hands its alarms to publish, for Bus.Go.
+func New(publish func(monitor.Event)) *Watcher {
+	return &Watcher{publish: publish, told: map[string]int{}}
+}
+
+// Handle takes the next event.
+func (w *Watcher) Handle(e monitor.Event) error {
+	switch e := e.(type) {
+	case *monitor.Episode:
+		w.step, w.episode = e.Step, e.Episode
+		w.takeGame(game{draw: e.WhiteResult == 0, end: e.End})
+	case *monitor.Step:
+		w.step, w.episode = e.Step, e.Episode
+		if !e.Skipped {
+			w.takeStep(step{float64(e.PolicyEntropy), float64(e.TargetEntropy), float64(e.LegalEntropy)})
+		}
+	case *monitor.SelfPlay:
+		w.takePlaying(e)
+	}
+	return nil
+}
+
+// takeGame looks at the newest games after each one.
+func (w *Watcher) takeGame(g game) {
+	if len(w.games) < gameWindow {
+		w.games = append(w.games, g)
+	} else {
+		w.games[w.nextGame] = g
+		w.nextGame = (w.nextGame + 1) % gameWindow
+	}
+	w.pass(1, CodeDrawShare, CodeMaxPlies, CodeAborted, CodeOneEnd)
+	if len(w.games) < gameWindow {
+		return
+	}
+	all := Games{Ends: map[string]int{}}
+	for _, g := range w.games {
+		all.Games++
+		all.Ends[g.end]++
+		if g.draw {
+			all.Draws++
+		}
+	}
+	w.judgeGames(all)
+}
+
+func (w *Watcher) judgeGames(g Games) {
+	w.tell(DrawShare(g), gameWindow)
+	w.tell(Ends(g), gameWindow)
+}
+
+// takeStep looks at the newest steps after each one.
+func (w *Watcher) takeStep(s step) {
+	if len(w.steps) < stepWindow {
+		w.steps = append(w.steps, s)
+	} else {
+		w.steps[w.nextStep] = s
+		w.nextStep = (w.nextStep + 1) % stepWindow
+	}
+	w.pass(1, CodeEntropy, CodeOverSure)
+	if len(w.steps) < stepWindow {
+		return
+	}
+	mean := Entropy{Steps: stepWindow}
+	for _, s := range w.steps {
+		mean.Policy += s.policy / stepWindow
+		mean.Target += s.target / stepWindow
+		mean.Legal += s.legal / stepWindow
+	}
+	if math.IsNaN(mean.Target) {
+		mean.Target = 0
+	}
+	w.tell(EntropyCollapse(mean), stepWindow)
+}
+
+// takePlaying looks at the games that playing processes, one after the other,
+// finished since their last event, once they are a window.
+func (w *Watcher) takePlaying(e *monitor.SelfPlay) {
+	now := playing{e.Results, maps.Clone(e.Ends)}
+	if e.Process != w.process || now.results.Games() < w.before.results.Games() { // another one, or another start of it
+		w.process, w.before = e.Process, playing{}
+	}
+	if w.since.Ends == nil {
+		w.since.Ends = map[string]int{}
+	}
+	games := int(now.results.Games() - w.before.results.Games())
+	w.since.Games += games
+	w.since.Draws += int(now.results.Draw - w.before.results.Draw)
+	for end, count := range now.ends {
+		if n := int(count - w.before.ends[end]); n > 0 {
+			w.since.Ends[end] += n
+		}
+	}
+	w.before = now
+	w.pass(games, CodeDrawShare, CodeMaxPlies, CodeAborted, CodeOneEnd)
+	if w.since.Games >= gameWindow {
+		w.judgeGames(w.since)
+		w.since = Games{}
+	}
+}
+
+// pass counts observations towards the time when alarms may be told again.
+func (w *Watcher) pass(observations int, codes ...string) {
+	for _, code := range codes {
+		w.told[code] = max(0, w.told[code]-observations)
+	}
+}
+
+// tell publishes an alarm, unless one of its code was told a short while ago.
+func (w *Watcher) tell(a *monitor.Alarm, window int) {
+	if a == nil || w.told[a.Code] > 0 {
+		return
+	}
+	w.told[a.Code] = repeatAfter * window
+	a.Step, a.Episode = w.step, w.episode
+	w.publish(a)
+}

@@ -1,0 +1,286 @@
+package run
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/replay/loader"
+)
+
+// Message is one line of the control protocol, both ways: the daemon's form.
+type Message struct {
+	Type    string          `json:"type"`
+	Payload json.RawMessage `json:"payload,omitempty"`
+}
+
+// Swap is the payload of swap-plugin: which stages take the place of those of
+// one kind.
+type Swap struct {
+	Kind   stage.Kind  `json:"kind"`
+	Stages []SwapStage `json:"stages"` // several for rescorers, in the order in which they work; none = no rescorer
+}
+
+// SwapStage names a stage and its settings.
+type SwapStage struct {
+	Name     string            `json:"name"`
+	Settings map[string]string `json:"settings,omitempty"`
+}
+
+// Message returns the line that asks for the swap.
+func (s Swap) Message() (Message, error) {
+	payload, err := json.Marshal(s)
+	if err != nil {
+		return Message{}, fmt.Errorf("encode swap: %w", err)
+	}
+	return Message{Type: "swap-plugin", Payload: payload}, nil
+}
+
+// Commands are what a running process answers on its control socket. One that
+// does not train leaves Checkpoint, Subscribe and StartNow nil.
+type Commands struct {
+	Status     func() any                            // one page of state
+	Stop       func()                                // finish the current step, save, end
+	Checkpoint func()                                // write a checkpoint after the next step
+	Subscribe  func() (<-chan monitor.Event, func()) // events from now on, and how to end them
+	Swap       func(context.Context, Swap) error     // returns when the new stages work; after an error the old ones do
+	StartNow   func() error                          // begin the next net without waiting for its chunks
+
+	// For who runs in the same process (Options.Commands), not for the socket. ok is
+	// false for a run without data loader, or without schedule; nil = never.
+	Loader   func() (s loader.Stats, ok bool)
+	Schedule func() (p SchedulePage, ok bool)
+}
+
+// Control serves the control socket of one process: a Unix socket with mode
+// 0700 that takes JSON lines {"type", "payload"}. Types: status, subscribe,
+// stop, checkpoint-now, start-training-now, swap-plugin (payload: Swap); the
+// answer has type ok, status, event or error.
+type Control struct {
+	Path     string
+	listener net.Listener
+	commands Commands
+	wait     sync.WaitGroup
+	ctx      context.Context
+	cancel   context.CancelFunc
+}
+
+// maxSocketPath is the longest path that the kernel takes for a Unix socket.
+const maxSocketPath = 100
+
+// ListenControl opens the socket in dir, or in the system's temporary
+// directory where dir's path is too long for a socket.
+func ListenControl(dir, name string, commands Commands) (*Control, error) {
+	path := filepath.Join(dir, name+".sock")
+	if len(path) > maxSocketPath {
+		private, err := os.MkdirTemp("", "chessbrain-")
+		if err != nil {
+			return nil, fmt.Errorf("make directory for control socket: %w", err)
+		}
+		path = filepath.Join(private, "s")
+	}
+	os.Remove(path) // a socket of a dead process; the role lock is ours
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("open control socket %s: %w", path, err)
+	}
+	if err := os.Chmod(path, 0o700); err != nil {
+		return nil, errors.Join(fmt.Errorf("protect control socket %s: %w", path, err), listener.Close())
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &Control{Path: path, listener: listener, commands: commands, ctx: ctx, cancel: cancel}
+	c.wait.Add(1)
+	go c.accept()
+	return c, nil
+}
+
+// nameIn writes the socket's path into the owner file of a role's lock, where
+// others find it.
+func (c *Control) nameIn(role *fsx.Lock) error {
+	path, err := filepath.Abs(c.Path) // whoever asks may stand elsewhere
+	if err != nil {
+		return fmt.Errorf("control socket: %w", err)
+	}
+	return role.SetSocket(path)
+}
+
+// Close ends the connections and removes the socket.
+func (c *Control) Close() error {
+	c.cancel()
+	err := c.listener.Close()
+	c.wait.Wait()
+	if filepath.Base(c.Path) == "s" {
+		os.Remove(filepath.Dir(c.Path))
+	}
+	return err
+}
+
+func (c *Control) accept() {
+	defer c.wait.Done()
+	for {
+		conn, err := c.listener.Accept()
+		if err != nil {
+			return // closed
+		}
+		c.wait.Add(1)
+		go func() {
+			defer c.wait.Done()
+			stop := context.AfterFunc(c.ctx, func() { conn.Close() })
+			defer stop()
+			defer conn.Close()
+			c.serve(conn)
+		}()
+	}
+}
+
+// serve answers the lines of one connection until it ends. A bad line costs
+// that line only.
+func (c *Control) serve(conn net.Conn) {
+	lines := bufio.NewScanner(conn)
+	lines.Buffer(make([]byte, 4096), 1<<16)
+	out := json.NewEncoder(conn)
+	for lines.Scan() {
+		var m Message
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			if out.Encode(answer("error", "not a JSON object with a type: "+err.Error())) != nil {
+				return
+			}
+			continue
+		}
+		if !c.handle(out, m) {
+			return
+		}
+	}
+}
+
+// handle answers one message and says whether the connection goes on.
+func (c *Control) handle(out *json.Encoder, m Message) bool {
+	switch m.Type {
+	case "status":
+		return out.Encode(answer("status", c.commands.Status())) == nil
+	case "stop":
+		defer c.commands.Stop() // after the answer: the process may end at once
+		return out.Encode(answer("ok", "finishing the current step, then saving")) == nil
+	case "subscribe":
+		if c.commands.Subscribe == nil {
+			return out.Encode(noSuch(m.Type)) == nil
+		}
+		return c.stream(out)
+	case "checkpoint-now":
+		if c.commands.Checkpoint == nil {
+			return out.Encode(noSuch(m.Type)) == nil
+		}
+		c.commands.Checkpoint()
+		return out.Encode(answer("ok", "a checkpoint follows the next step")) == nil
+	case "swap-plugin":
+		return out.Encode(c.swap(m)) == nil
+	case "start-training-now":
+		return out.Encode(c.startNow()) == nil
+	}
+	return out.Encode(answer("error", fmt.Sprintf("unknown type %q; known: status, subscribe, stop, checkpoint-now, start-training-now, swap-plugin", m.Type))) == nil
+}
+
+// noSuch answers a command that the process does not have, or not yet.
+func noSuch(command string) Message {
+	return answer("error", "this process has no "+command+": it only plays, or still waits for its first rows")
+}
+
+// startNow answers start-training-now.
+func (c *Control) startNow() Message {
+	if c.commands.StartNow == nil {
+		return answer("error", "only a trainer has start-training-now")
+	}
+	if err := c.commands.StartNow(); err != nil {
+		return answer("error", err.Error())
+	}
+	return answer("ok", "the next net begins without waiting for new chunks")
+}
+
+// swap answers swap-plugin.
+func (c *Control) swap(m Message) Message {
+	var s Swap
+	decoder := json.NewDecoder(bytes.NewReader(m.Payload))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&s); err != nil {
+		return answer("error", `swap-plugin wants a payload {"kind","stages":[{"name","settings"}]}: `+err.Error())
+	}
+	if err := c.commands.Swap(c.ctx, s); err != nil {
+		return answer("error", err.Error())
+	}
+	return answer("ok", fmt.Sprintf("%s: %s", s.Kind, s.names()))
+}
+
+// stream sends events until the connection or the process ends.
+func (c *Control) stream(out *json.Encoder) bool {
+	events, end := c.commands.Subscribe()
+	defer end()
+	for {
+		select {
+		case <-c.ctx.Done():
+			return false
+		case e, ok := <-events:
+			if !ok || out.Encode(answer("event", e)) != nil {
+				return false
+			}
+		}
+	}
+}
+
+func answer(kind string, payload any) Message {
+	raw, err := json.Marshal(payload)
+	if err != nil {
+		return Message{Type: "error", Payload: json.RawMessage(`"the answer cannot be encoded"`)}
+	}
+	return Message{Type: kind, Payload: raw}
+}
+
+// Send gives one command without a payload to the process that listens at path;
+// see SendMessage.
+func Send(ctx context.Context, path, command string, fn func(Message) error) error {
+	return SendMessage(ctx, path, Message{Type: command}, fn)
+}
+
+// SendMessage gives one command to the process that listens at path and calls fn
+// with each answer: once, or until the process ends for subscribe. An answer of
+// type error is returned as an error.
+func SendMessage(ctx context.Context, path string, message Message, fn func(Message) error) error {
+	command := message.Type
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", path)
+	if err != nil {
+		return fmt.Errorf("reach the control socket %s: %w", path, err)
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if err := json.NewEncoder(conn).Encode(message); err != nil {
+		return fmt.Errorf("send %s: %w", command, err)
+	}
+	in := json.NewDecoder(conn)
+	for answered := false; ; answered = true {
+		var m Message
+		if err := in.Decode(&m); err != nil {
+			if answered || ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return fmt.Errorf("read the answer to %s: %w", command, err)
+		}
+		if m.Type == "error" {
+			var text string
+			_ = json.Unmarshal(m.Payload, &text) // an error's payload is its text
+			return errors.New(text)
+		}
+		if err := fn(m); err != nil || command != "subscribe" {
+			return err
+		}
+	}
+}

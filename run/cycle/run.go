@@ -1,0 +1,231 @@
+package cycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/replay/shuffle"
+	"github.com/chessbrain/chessbrain/run"
+)
+
+// Options start a closed loop.
+type Options struct {
+	Effective *config.Effective
+	Command   string // for the locks
+	Version   string // of the program
+	Log       *slog.Logger
+	Readers   []monitor.Sink // attached to the events of the cycle and of its stages, such as Prometheus
+	Progress  monitor.Sink   // of training; may block: the terminal; nil = none
+
+	// Reload asks, by each value, to read the configuration file again before the
+	// next stage; nil = never.
+	Reload <-chan os.Signal
+
+	works map[Stage]work // for tests; nil = the real ones
+}
+
+// work does a stage. skip says why there was nothing to do, "" where it was done.
+type work func(ctx context.Context, t Todo) (skip string, err error)
+
+// runner is a closed loop at work. One goroutine uses it, but for page.
+type runner struct {
+	opt     Options
+	started *config.Effective // as given, or read again
+	e       *config.Effective // settled
+	log     *slog.Logger
+	root    string
+	dir     run.Dir
+	job     string
+	desk    *desk
+	works   map[Stage]work
+	locks   []*fsx.Lock
+	bus     *monitor.Bus
+	files   *monitor.Files
+	control *run.Control
+	page    run.Shared[Page]
+	began   time.Time
+	first   struct{ cycles, games int64 } // at the start of this process
+	reason  string                        // why it ended
+}
+
+// Run goes round until a stop condition of the configuration holds, or until ctx
+// ends: then the stage under way saves its work and the error is
+// run.ErrInterrupted. Run goes on where the last one ended, or was killed. The
+// summary is nil where the run could not be opened.
+func Run(ctx context.Context, opt Options) (*Summary, error) {
+	r := &runner{opt: opt, started: opt.Effective, log: opt.Log, began: time.Now()}
+	if err := r.open(); err != nil {
+		return nil, errors.Join(err, r.close(err))
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	err := r.listen(stop)
+	if err == nil {
+		err = r.cycles(ctx)
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = run.ErrInterrupted
+	}
+	return r.summary(), errors.Join(err, r.close(err))
+}
+
+// open takes the run for this process and reads how far it is.
+func (r *runner) open() (err error) {
+	if r.e, err = Settle(r.started); err != nil {
+		return err
+	}
+	r.root = r.e.Config.GetRunDir()
+	// The whole run; the shuffler's role, which chessbrain shuffle takes without the
+	// run; and last, for listen, the role of who keeps the journal of cycles.
+	if r.locks, err = lock(r.root, r.opt.Command, "run", shuffle.Role, loopRole); err != nil {
+		return err
+	}
+	var info run.RunInfo
+	if r.dir, info, err = run.Begin(r.options()); err != nil {
+		return err
+	}
+	r.job = info.Job
+	for _, name := range []string{modelsDir, testedDir, selfplayDir} {
+		if err := fsx.MkdirAll(fsx.OS, filepath.Join(r.root, name)); err != nil {
+			return fmt.Errorf("make run directory: %w", err)
+		}
+	}
+	if r.desk, err = openDesk(r.e.Config); err != nil {
+		return err
+	}
+	r.first.cycles, r.first.games = r.desk.state.Cycles, r.desk.state.Games
+	if r.works = r.opt.works; r.works == nil {
+		r.works = r.stages()
+	}
+	return r.openEvents()
+}
+
+// options are those of a training start; a stage adds what it needs.
+func (r *runner) options() run.Options {
+	return run.Options{Effective: r.e, Command: r.opt.Command, Version: r.opt.Version, Log: r.log, Readers: r.opt.Readers,
+		Progress: r.opt.Progress, Locked: true}
+}
+
+// cycles does one stage after the other.
+func (r *runner) cycles(ctx context.Context) error {
+	if err := r.desk.start(); err != nil {
+		return err
+	}
+	for {
+		if ctx.Err() != nil {
+			return run.ErrInterrupted
+		}
+		if err := errors.Join(r.bus.Err(), r.lockLost()); err != nil {
+			return err
+		}
+		r.reload()
+		stage, ok := r.desk.state.Next()
+		if !ok {
+			if err := r.finish(); err != nil {
+				return err
+			}
+			continue
+		}
+		todo, err := r.desk.begin(stage)
+		if err != nil {
+			return err
+		}
+		if todo.Stop != "" {
+			r.reason = todo.Stop
+			r.log.Info("the run is done", "reason", todo.Stop)
+			return nil
+		}
+		if todo.Done {
+			continue
+		}
+		if err := r.do(ctx, stage, todo); err != nil {
+			return err
+		}
+	}
+}
+
+// do does a stage that the journal has as begun, and writes how it ended.
+func (r *runner) do(ctx context.Context, stage Stage, todo Todo) error {
+	r.page.Set(func(p *Page) {
+		p.Cycle, p.Stage, p.Since, p.Games = todo.Cycle, stage, time.Now().UTC(), todo.Games
+	})
+	r.log.Info("stage", "cycle", todo.Cycle, "stage", stage)
+	r.bus.Publish(&monitor.Stage{Name: string(stage), State: "started", Detail: fmt.Sprintf("cycle %d", todo.Cycle)})
+	began := time.Now()
+	skip, err := r.works[stage](ctx, todo)
+	event := &monitor.Stage{Name: string(stage), State: "finished", Detail: skip, Seconds: monitor.Number(time.Since(began).Seconds())}
+	if short, ok := errors.AsType[*shuffle.ShortError](err); ok {
+		words, _, err := r.desk.short(short)
+		event.Detail = words
+		r.bus.Publish(event)
+		r.log.Info(words)
+		return err
+	}
+	if err != nil {
+		event.State, event.Detail = "failed", err.Error()
+		r.bus.Publish(event)
+		return err
+	}
+	r.bus.Publish(event)
+	if skip != "" {
+		r.log.Info("nothing to do", "stage", stage, "reason", skip)
+	}
+	return r.desk.end(stage, skip)
+}
+
+// finish ends a cycle and says what it came to.
+func (r *runner) finish() error {
+	if err := r.desk.finish(); err != nil {
+		return err
+	}
+	s := r.desk.state
+	r.log.Info("cycle done", "cycle", s.Cycle-1, "games", s.Games, "net", newestNet(r.root), "worked", s.Worked.Round(time.Second))
+	return nil
+}
+
+// reload reads the configuration file again, where that was asked for. One with a
+// fault changes nothing.
+func (r *runner) reload() {
+	select {
+	case <-r.opt.Reload:
+	default:
+		return
+	}
+	started, err := r.started.Reload()
+	if err == nil {
+		var settled *config.Effective
+		if settled, err = Settle(started); err == nil {
+			diff := config.Compare(r.e.Config, settled.Config)
+			if err = diff.Err(); err == nil {
+				for _, c := range diff.Logged {
+					r.log.Info("configuration changed", "change", c.String())
+				}
+				r.started, r.e, r.desk.cfg = started, settled, settled.Config
+			}
+		}
+	}
+	if err != nil {
+		r.log.Error("the configuration was read again and is not used", "error", err)
+	}
+}
+
+// lockLost says whether another process took one of the locks over, thinking this
+// one dead (only where there is no flock): it must write nothing more.
+func (r *runner) lockLost() error {
+	for _, l := range r.locks {
+		select {
+		case <-l.Lost():
+			return fmt.Errorf("another process took over %s while this one was suspended; nothing more is written", r.root)
+		default:
+		}
+	}
+	return nil
+}

@@ -1,0 +1,271 @@
+package cycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay/shuffle"
+	"github.com/chessbrain/chessbrain/run"
+)
+
+// acted is a run whose stages only act as if, and fail when they are told to.
+type acted struct {
+	t      *testing.T
+	root   string
+	fail   func(Stage) bool
+	short  int      // shuffles that lack rows
+	called []string // what was done to its end
+	games  map[uint64]int64
+}
+
+var errActed = errors.New("acted failure")
+
+func (a *acted) works() map[Stage]work {
+	works := map[Stage]work{}
+	for _, stage := range Stages {
+		works[stage] = func(_ context.Context, t Todo) (string, error) {
+			if a.fail(stage) {
+				return "", errActed
+			}
+			a.called = append(a.called, fmt.Sprintf("%d %s", t.Cycle, stage))
+			switch stage {
+			case SelfPlay:
+				a.games[t.Process] = t.Games
+				dir := filepath.Join(a.root, "selfplay", "random", fmt.Sprintf("p%d", t.Process))
+				if err := os.MkdirAll(dir, 0o755); err != nil {
+					return "", err
+				}
+			case Shuffle:
+				if a.short > 0 {
+					a.short--
+					return "", &shuffle.ShortError{Have: 100, Need: 200}
+				}
+			}
+			return "", nil
+		}
+	}
+	return works
+}
+
+// run runs until it ends or fails.
+func (a *acted) run(more string) (*Summary, error) {
+	return Run(a.t.Context(), Options{Effective: resolve(a.t, a.root, more), Command: "test", Version: "test", Log: logTo(a.t.Output()), works: a.works()})
+}
+
+// TestRunStages: from an empty directory the stages come in their order; the run
+// ends where it is told to, with the gatekeeper's word on the last net; the same
+// call then has nothing to do, and a higher limit goes on.
+func TestRunStages(t *testing.T) {
+	a := &acted{t: t, root: filepath.Join(t.TempDir(), "run"), fail: func(Stage) bool { return false }, games: map[uint64]int64{}}
+	s, err := a.run("--cycles=2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"1 gatekeeper", "1 selfplay", "1 shuffle", "1 train", "1 export", "1 gc",
+		"2 gatekeeper", "2 selfplay", "2 shuffle", "2 train", "2 export", "2 gc", "3 gatekeeper"}
+	if !slices.Equal(a.called, want) {
+		t.Errorf("done:\n%q\nwant:\n%q", a.called, want)
+	}
+	if s.Cycles != 2 || s.Games != 24 || !strings.Contains(s.Reason, "--cycles 2") || s.Net != "random" {
+		t.Errorf("summary %+v", s)
+	}
+	var text strings.Builder
+	if err := s.Write(&text); err != nil || !strings.Contains(text.String(), "2 cycles done, 2 of them by this start; 24 games, 24 of them by this start") {
+		t.Errorf("%v, summary:\n%s", err, text.String())
+	}
+	a.called = nil
+	if s, err = a.run("--cycles=2"); err != nil || len(a.called) != 0 || s.Reason == "" {
+		t.Errorf("the finished run did %q: %v", a.called, err)
+	}
+	if s, err = a.run("--cycles=3 --games-per-cycle=7"); err != nil || s.Cycles != 3 || a.called[0] != "3 selfplay" || a.games[3] != 7 {
+		t.Errorf("went on with %q, games %v: %v", a.called, a.games, err)
+	}
+}
+
+// TestRunShort: too few rows send self-play on, with the same process and as many
+// games as are missing; --games bounds that, and the run ends.
+func TestRunShort(t *testing.T) {
+	a := &acted{t: t, root: filepath.Join(t.TempDir(), "run"), short: 2, fail: func(Stage) bool { return false }, games: map[uint64]int64{}}
+	s, err := a.run("--cycles=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"1 gatekeeper", "1 selfplay", "1 shuffle", "1 selfplay", "1 shuffle", "1 selfplay", "1 shuffle", "1 train", "1 export", "1 gc", "2 gatekeeper"}
+	if !slices.Equal(a.called, want) {
+		t.Errorf("done:\n%q\nwant:\n%q", a.called, want)
+	}
+	// 100 rows of 12 games, 100 missing: 1.1 * 12 -> 14 more; then 1.1 * 26 -> 29 more.
+	if a.games[1] != 55 || len(a.games) != 1 || s.Games != 55 {
+		t.Errorf("games %v, in all %d, want 55 of process 1", a.games, s.Games)
+	}
+	b := &acted{t: t, root: filepath.Join(t.TempDir(), "run"), short: 100, fail: func(Stage) bool { return false }, games: map[uint64]int64{}}
+	s, err = b.run("--games=20")
+	if err != nil || s.Games != 20 || !strings.Contains(s.Reason, "--games 20") {
+		t.Fatalf("%v, summary %+v", err, s)
+	}
+	entries, err := ReadJournal(b.root)
+	if err != nil || !slices.ContainsFunc(entries, func(e Entry) bool {
+		return e.Stage == Shuffle && e.Event == Skip && strings.Contains(e.Reason, "all --games 20 are played")
+	}) {
+		t.Errorf("the journal does not say that no more games come: %v", err)
+	}
+}
+
+// TestRunFails: whatever fails, as often as it likes, the next start goes on with
+// that stage, and in the end every cycle has done every stage, with games of a
+// process of its own.
+func TestRunFails(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	a := &acted{t: t, root: filepath.Join(t.TempDir(), "run"), games: map[uint64]int64{}}
+	var failed Stage
+	a.fail = func(s Stage) bool {
+		if rng.IntN(3) > 0 {
+			return false
+		}
+		failed = s
+		return true
+	}
+	const cycles = 5
+	starts := 0
+	for s, err := (*Summary)(nil), errActed; err != nil; starts++ {
+		failed = ""
+		before := len(a.called)
+		s, err = a.run(fmt.Sprintf("--cycles=%d", cycles))
+		if err != nil && !errors.Is(err, errActed) {
+			t.Fatal(err)
+		}
+		if err == nil && s.Cycles != cycles {
+			t.Fatalf("ended with %d cycles", s.Cycles)
+		}
+		if state := stateOf(t, a.root); err != nil && (state.Begun == nil || state.Begun.Stage != failed) {
+			t.Fatalf("%s failed after %q, the journal has %v under way", failed, a.called[before:], state.Begun)
+		}
+	}
+	for n := range cycles {
+		for _, stage := range Stages {
+			if stage == Rating {
+				continue // there is no net
+			}
+			line := fmt.Sprintf("%d %s", n+1, stage)
+			if i := slices.Index(a.called, line); i < 0 || slices.Contains(a.called[i+1:], line) {
+				t.Errorf("%s was not done once: %q", line, a.called)
+			}
+		}
+		if a.games[uint64(n)+1] != 12 {
+			t.Errorf("process %d has %d games, want 12", n+1, a.games[uint64(n)+1])
+		}
+	}
+	if state := stateOf(t, a.root); int(state.Broken) > starts || state.Games != 12*cycles {
+		t.Errorf("%d kills in %d starts, %d games", state.Broken, starts, state.Games)
+	}
+}
+
+func stateOf(t testing.TB, root string) *State {
+	t.Helper()
+	entries, err := ReadJournal(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewState(entries)
+}
+
+// TestRunStops: a context that ends, ends the run with run.ErrInterrupted; a
+// second run of the directory is refused meanwhile.
+func TestRunStops(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "run")
+	ctx, cancel := context.WithCancel(t.Context())
+	a := &acted{t: t, root: root, fail: func(Stage) bool { return false }, games: map[uint64]int64{}}
+	works := a.works()
+	works[Train] = func(ctx context.Context, _ Todo) (string, error) {
+		_, err := a.run("")
+		if locked, ok := errors.AsType[*fsx.LockedError](err); !ok || locked.Owner.PID != os.Getpid() {
+			t.Errorf("a second run: %v, want that this process holds it", err)
+		}
+		_, err = fsx.Acquire(filepath.Join(root, locksDir, shuffle.Role), fsx.LockOptions{Command: "a shuffle"})
+		if locked, ok := errors.AsType[*fsx.LockedError](err); !ok || locked.Owner.Command != "test" {
+			t.Errorf("another shuffler of the run: %v, want that the run holds the role", err)
+		}
+		s, err := ReadStatus(t.Context(), root)
+		if err != nil || s.Loop == nil || s.Loop.Stage != Train || !s.Loop.Running || !s.holds("run") {
+			t.Errorf("status while training: %+v, %v", s, err)
+		}
+		var page Page
+		if !s.pageOf(loopRole, &page) || page.Stage != Train || page.Cycle != 1 {
+			t.Errorf("the loop answers %+v: %+v", page, s.Processes)
+		}
+		cancel()
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	s, err := Run(ctx, Options{Effective: resolve(t, root, ""), Command: "test", Version: "test", Log: logTo(t.Output()), works: works})
+	if !errors.Is(err, run.ErrInterrupted) || s == nil || s.Reason != "" {
+		t.Errorf("%v, summary %+v", err, s)
+	}
+	status, err := ReadStatus(t.Context(), root)
+	if err != nil || status.Loop.Running || status.Loop.Stage != Train || len(status.Processes) != 0 {
+		t.Errorf("status afterwards: %+v, %v", status.Loop, err)
+	}
+	var text strings.Builder
+	if err := status.Write(&text); err != nil || !strings.Contains(text.String(), "1: train was interrupted; the same command goes on with it") {
+		t.Errorf("%v, page:\n%s", err, text.String())
+	}
+}
+
+// TestOtherShuffler: a run does not begin beside a shuffle of its directory, and
+// says who makes it.
+func TestOtherShuffler(t *testing.T) {
+	a := &acted{t: t, root: filepath.Join(t.TempDir(), "run"), fail: func(Stage) bool { return false }, games: map[uint64]int64{}}
+	locks := filepath.Join(a.root, locksDir)
+	if err := os.MkdirAll(locks, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l, err := fsx.Acquire(filepath.Join(locks, shuffle.Role), fsx.LockOptions{Command: "a shuffle"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = a.run("--cycles=1")
+	if locked, ok := errors.AsType[*fsx.LockedError](err); !ok || locked.Owner.Command != "a shuffle" || len(a.called) != 0 {
+		t.Errorf("beside a shuffle: %v, after %q", err, a.called)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.run("--cycles=1"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSettle: what contradicts a cycle is refused with its field; what the
+// configuration does not say is KataGo's.
+func TestSettle(t *testing.T) {
+	e := resolve(t, t.TempDir(), "--samples-per-cycle=1000")
+	settled, err := Settle(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := settled.Config.GetTraining()
+	if c.GetBucket().GetPerNewRow() != 8 || !c.GetBucket().GetStopWhenLimited() || !c.GetQuitIfNoData() || c.GetMaxEpochsThisInstance() != 31 ||
+		c.GetSource().String() != "SHUFFLED" || c.GetExportMode().String() != "MAIN" {
+		t.Errorf("settled to %v", c)
+	}
+	if e.Config.GetTraining().GetSource().String() != "SELFPLAY" {
+		t.Error("the configuration that was given has changed")
+	}
+	if _, err := Settle(settled); err != nil {
+		t.Errorf("what is settled is refused: %v", err)
+	}
+	s := shuffleSettings(settled.Config)
+	if s.Window.MinRows != 60 || s.Window.KeepRows != 500 || s.Window.Scale != 60 || s.Validation != 0.1 || s.RowsPerFile != 70000 {
+		t.Errorf("shuffle settings %+v", s)
+	}
+}

@@ -1,0 +1,193 @@
+package cycle
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+)
+
+// State is what the lines of a journal come to.
+type State struct {
+	Cycle   int64    // under way, else the next; 1 = the first
+	Open    bool     // the cycle was begun and has not ended
+	Cycles  int64    // that ended
+	Games   int64    // of self-play, in all cycles
+	Elo     *float64 // of the newest accepted net at the last rating; nil = not rated yet
+	Stopped string   // the stop condition that held at the last line; "" = none
+
+	Worked time.Duration     // of stages that ended
+	Stages map[Stage]float64 // the same for each stage, in seconds
+	Last   map[Stage]Entry   // newest end or skip of each stage, of any cycle
+	Begun  *Entry            // newest begin of a stage, where that has not ended
+	Broken int64             // stages that were begun and did not end: kills
+
+	// Seconds of the cycles that were not interrupted, from the first line to the
+	// last, and of their stages: what is missing of the sum is spent between them.
+	Measured float64
+	Parts    map[Stage]float64
+
+	processes int64 // highest number of a process that played
+	current
+}
+
+// current is what State knows of the cycle under way.
+type current struct {
+	began   map[Stage]Entry // first begin of each stage
+	done    map[Stage]Entry // how each stage ended
+	process int64           // number of the process that plays; 0 = none yet
+	target  int64           // games that it is to have
+	counted int64           // games of it that State.Games has
+	opened  time.Time
+	whole   bool // it was not interrupted
+	parts   map[Stage]float64
+}
+
+// NewState folds the lines of a journal.
+func NewState(entries []Entry) *State {
+	s := &State{Cycle: 1, Stages: map[Stage]float64{}, Last: map[Stage]Entry{}, Parts: map[Stage]float64{}}
+	s.current = newCurrent(time.Time{})
+	for _, e := range entries {
+		s.add(e)
+	}
+	return s
+}
+
+func newCurrent(opened time.Time) current {
+	return current{began: map[Stage]Entry{}, done: map[Stage]Entry{}, parts: map[Stage]float64{}, opened: opened, whole: true}
+}
+
+// add takes one more line.
+func (s *State) add(e Entry) {
+	s.Stopped = ""
+	if e.Stage == Whole {
+		s.addWhole(e)
+		return
+	}
+	if e.Cycle != s.Cycle || !s.Open { // a line by hand, or of a cycle whose first line is gone
+		s.open(e)
+	}
+	switch e.Event {
+	case Begin:
+		s.begin(e)
+	case End, Skip:
+		s.end(e)
+	}
+}
+
+func (s *State) addWhole(e Entry) {
+	switch e.Event {
+	case Begin:
+		if s.Open && e.Cycle == s.Cycle { // another start goes on with it
+			s.broken()
+			return
+		}
+		s.open(e)
+	case End:
+		if s.whole && s.Open && e.Cycle == s.Cycle {
+			s.Measured += e.Time.Sub(s.opened).Seconds()
+			for stage, seconds := range s.parts {
+				s.Parts[stage] += seconds
+			}
+		}
+		s.Cycles++
+		s.current = newCurrent(e.Time)
+		s.Cycle, s.Open, s.Begun = e.Cycle+1, false, nil
+	case Skip:
+		s.Stopped = e.Reason
+		s.whole = false // the time until it goes on is nobody's
+	}
+}
+
+func (s *State) open(e Entry) {
+	s.current = newCurrent(e.Time)
+	s.Cycle, s.Open, s.Begun = e.Cycle, true, nil
+}
+
+// broken notes that the process that worked on the cycle is gone.
+func (s *State) broken() {
+	s.whole = false
+	if s.Begun != nil {
+		s.Broken++
+		s.Begun = nil
+	}
+}
+
+func (s *State) begin(e Entry) {
+	if s.Begun != nil {
+		s.broken()
+	}
+	if _, again := s.began[e.Stage]; !again {
+		s.began[e.Stage] = e
+	}
+	s.Begun = &e
+	delete(s.done, e.Stage)
+	if e.Stage == SelfPlay {
+		s.target, s.process = int64(e.Figures[FigureGames]), int64(e.Figures[FigureProcess])
+		s.processes = max(s.processes, s.process)
+	}
+}
+
+func (s *State) end(e Entry) {
+	if s.Begun != nil && s.Begun.Stage == e.Stage {
+		s.Begun = nil
+	}
+	s.done[e.Stage], s.Last[e.Stage] = e, e
+	s.Stages[e.Stage] += e.Seconds
+	s.parts[e.Stage] += e.Seconds
+	s.Worked += time.Duration(e.Seconds * float64(time.Second))
+	switch e.Stage {
+	case SelfPlay:
+		games := int64(e.Figures[FigureGames])
+		s.Games += games - s.counted
+		s.counted = games
+	case Shuffle:
+		if more := int64(e.Figures[FigureMore]); e.Event == Skip && more > 0 { // self-play goes on first
+			s.target += more
+			delete(s.done, SelfPlay)
+			delete(s.done, Shuffle)
+		}
+	case Rating:
+		if elo, rated := e.Figures[FigureElo]; rated {
+			s.Elo = &elo
+		}
+	}
+}
+
+// Next returns the stage that is to be done; ok is false where all stages of the
+// cycle are.
+func (s *State) Next() (stage Stage, ok bool) {
+	for _, stage := range Stages {
+		if _, done := s.done[stage]; !done {
+			return stage, true
+		}
+	}
+	return "", false
+}
+
+// Done says whether the stage has ended or was skipped in the cycle under way.
+func (s *State) Done(stage Stage) bool {
+	_, done := s.done[stage]
+	return done
+}
+
+// Playing returns the self-play of the cycle under way: the number of its process
+// and the games that it is to have; 0 where it has not begun.
+func (s *State) Playing() (process, games int64) { return s.process, s.target }
+
+// stop returns the stop condition of the configuration that holds, "" for none. It
+// is asked before the self-play of a cycle begins.
+func (s *State) stop(l *config.Loop) string {
+	switch {
+	case l.GetCycles() > 0 && s.Cycles >= int64(l.GetCycles()):
+		return fmt.Sprintf("%s done (--cycles %d)", monitor.Count(s.Cycles, "cycle"), l.GetCycles())
+	case l.GetGames() > 0 && s.Games >= l.GetGames():
+		return fmt.Sprintf("%s played (--games %d)", monitor.Count(s.Games, "game"), l.GetGames())
+	case l.GetHours() > 0 && s.Worked.Hours() >= l.GetHours():
+		return fmt.Sprintf("%.2f hours were worked (--hours %g)", s.Worked.Hours(), l.GetHours())
+	case l.GetElo() != 0 && s.Elo != nil && *s.Elo >= l.GetElo():
+		return fmt.Sprintf("the newest accepted net has Elo %.0f (--elo %g)", *s.Elo, l.GetElo())
+	}
+	return ""
+}

@@ -1,0 +1,249 @@
+package cycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/gate"
+)
+
+// Status is one page of a run's state. Times are UTC, durations seconds, sizes
+// bytes.
+type Status struct {
+	Root    string    `json:"root"`
+	Job     string    `json:"job,omitempty"` // empty: nothing was trained yet
+	Starts  int       `json:"starts,omitempty"`
+	Program string    `json:"program,omitempty"`
+	Created time.Time `json:"created,omitzero"`
+	Now     time.Time `json:"now"`
+
+	Loop      *LoopStatus    `json:"loop,omitempty"` // nil: the run has no cycles
+	Progress  []Progress     `json:"progress,omitempty"`
+	Nets      NetStatus      `json:"nets"`
+	Rows      RowStatus      `json:"rows"`
+	Ratings   []RatingStatus `json:"ratings,omitempty"` // strongest first
+	Disk      DiskStatus     `json:"disk"`
+	Processes []Process      `json:"processes,omitempty"`
+	Limits    []Limit        `json:"limits,omitempty"` // what matters most first
+	Warnings  []string       `json:"warnings,omitempty"`
+}
+
+// LoopStatus is where the cycles are.
+type LoopStatus struct {
+	Cycle   int64             `json:"cycle"` // under way, or the next
+	Cycles  int64             `json:"cycles_done"`
+	Stage   Stage             `json:"stage,omitempty"` // begun and not ended
+	Since   time.Time         `json:"since,omitzero"`
+	Next    Stage             `json:"next,omitempty"` // to be done, where none is begun
+	Running bool              `json:"running"`        // a process works on the stage, or on the journal
+	Stopped string            `json:"stopped,omitempty"`
+	Games   int64             `json:"games"`   // of self-play, in finished stages
+	Worked  float64           `json:"worked"`  // in stages that ended
+	Broken  int64             `json:"killed"`  // stages that were begun and did not end
+	Seconds map[Stage]float64 `json:"seconds"` // of all stages that ended
+	// Of the cycles that were not interrupted: seconds from their first line to their
+	// last, and the share of each stage; Overhead is the share that is not playing,
+	// training or matching.
+	Measured float64           `json:"measured,omitempty"`
+	Shares   map[Stage]float64 `json:"shares,omitempty"`
+	Overhead float64           `json:"overhead,omitempty"`
+}
+
+// Progress is how far something under way is.
+type Progress struct {
+	What    string  `json:"what"`
+	Have    float64 `json:"have"`
+	Need    float64 `json:"need"` // 0 = no end
+	Unit    string  `json:"unit"`
+	Rate    float64 `json:"rate,omitempty"` // units a second
+	ETA     float64 `json:"eta,omitempty"`  // 0 = not known
+	Details string  `json:"details,omitempty"`
+}
+
+// NetStatus is what became of the nets.
+type NetStatus struct {
+	Newest   string       `json:"newest"` // that plays; "random" while none is accepted
+	Since    time.Time    `json:"since,omitzero"`
+	Accepted int          `json:"accepted"`
+	Rejected int          `json:"rejected"`
+	Waiting  int          `json:"waiting"` // for the gatekeeper
+	ToExport int          `json:"to_export"`
+	Gate     *gate.Result `json:"gate,omitempty"` // newest decision
+}
+
+// RowStatus is how many rows there are and how much was trained on them.
+type RowStatus struct {
+	Rows     int64   `json:"rows"` // training rows of all games, at the newest shuffle
+	Usable   int64   `json:"usable_rows"`
+	Window   int64   `json:"window_rows"`
+	Shuffled int64   `json:"shuffled_rows"`
+	Shuffle  string  `json:"shuffle,omitempty"`   // name of the newest
+	Have     int64   `json:"have_rows,omitempty"` // set where the newest attempt had too few
+	Need     int64   `json:"need_rows,omitempty"`
+	Samples  int64   `json:"samples"` // trained on
+	Steps    int64   `json:"steps"`
+	Ratio    float64 `json:"samples_per_row,omitempty"` // Samples / Rows
+}
+
+// RatingStatus is a line of the rating list.
+type RatingStatus struct {
+	Name  string  `json:"name"`
+	Elo   float64 `json:"elo"`
+	Error float64 `json:"error"` // standard error
+	Games int     `json:"games"`
+}
+
+// ReadStatus gathers the state of the run at root. What cannot be read becomes a
+// warning; an error says that root is no directory of a run.
+func ReadStatus(ctx context.Context, root string) (*Status, error) {
+	info, err := os.Stat(root)
+	if err != nil {
+		return nil, fmt.Errorf("status: %w; name a run directory", err)
+	}
+	if !info.IsDir() {
+		return nil, &fs.PathError{Op: "status", Path: root, Err: errors.New("a file; name a run directory")}
+	}
+	s := &Status{Root: root, Now: time.Now().UTC()}
+	s.warn(s.readRun())
+	state, err := s.readLoop()
+	s.warn(err)
+	s.Processes, err = readProcesses(ctx, filepath.Join(root, locksDir))
+	s.warn(err)
+	s.readNets()
+	s.warn(s.readRows(state))
+	s.Ratings, err = readRatings(root)
+	s.warn(err)
+	s.Disk, err = readDisk(root)
+	s.warn(err)
+	s.addProgress(state)
+	s.Limits = limits(s, state)
+	return s, nil
+}
+
+func (s *Status) warn(err error) {
+	if err != nil {
+		s.Warnings = append(s.Warnings, err.Error())
+	}
+}
+
+func (s *Status) readRun() error {
+	info, exists, err := run.ReadRunInfo(s.Root)
+	if exists {
+		s.Job, s.Starts, s.Program, s.Created = info.Job, info.Starts, info.Program, info.Created
+	}
+	return err
+}
+
+// readLoop reads the journal of cycles; without one state is nil.
+func (s *Status) readLoop() (*State, error) {
+	entries, err := ReadJournal(s.Root)
+	if err != nil || len(entries) == 0 {
+		return nil, err
+	}
+	state := NewState(entries)
+	l := &LoopStatus{Cycle: state.Cycle, Cycles: state.Cycles, Stopped: state.Stopped, Games: state.Games, Worked: state.Worked.Seconds(),
+		Broken: state.Broken, Seconds: state.Stages, Measured: state.Measured}
+	if state.Begun != nil {
+		l.Stage, l.Since = state.Begun.Stage, state.Begun.Time
+	} else if next, ok := state.Next(); ok {
+		l.Next = next
+	}
+	if state.Measured > 0 {
+		l.Shares = map[Stage]float64{}
+		for stage, seconds := range state.Parts {
+			l.Shares[stage] = seconds / state.Measured
+		}
+		l.Overhead = state.Overhead()
+	}
+	s.Loop = l
+	return state, nil
+}
+
+// Overhead is the share of the measured cycles that is not playing, training or
+// matching, [0,1]; 0 where none was measured.
+func (s *State) Overhead() float64 {
+	if s.Measured <= 0 {
+		return 0
+	}
+	work := s.Parts[SelfPlay] + s.Parts[Train] + s.Parts[Gatekeeper] + s.Parts[Rating]
+	return max(0, 1-work/s.Measured)
+}
+
+func (s *Status) readNets() {
+	n := &s.Nets
+	n.Newest = newestNet(s.Root)
+	if path, written, err := run.NewestModel(filepath.Join(s.Root, modelsDir)); err == nil && path != "" {
+		n.Since = written.UTC()
+	}
+	n.Accepted, n.Rejected = countNets(filepath.Join(s.Root, modelsDir)), countNets(filepath.Join(s.Root, rejectedDir))
+	n.Waiting = countNets(filepath.Join(s.Root, testedDir))
+	if entries, err := os.ReadDir(filepath.Join(s.Root, toExportDir)); err == nil {
+		for _, e := range entries {
+			if e.IsDir() && !fsx.IsTemp(e.Name()) {
+				n.ToExport++
+			}
+		}
+	}
+	n.Gate = newestResult(filepath.Join(s.Root, gateDir))
+}
+
+// newestResult returns the match of the gatekeeper that ended last, nil where there
+// is none. A result that cannot be read is verify's to name.
+func newestResult(dir string) (newest *gate.Result) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil // no gatekeeper yet
+	}
+	for _, e := range entries {
+		r, err := gate.ReadResult(filepath.Join(dir, e.Name()))
+		if err == nil && r.Games > 0 && (newest == nil || r.Ended.After(newest.Ended)) {
+			newest = r
+		}
+	}
+	return newest
+}
+
+func (s *Status) readRows(state *State) error {
+	r := &s.Rows
+	m, err := newestShuffle(s.Root)
+	if m != nil {
+		r.Rows, r.Usable, r.Window, r.Shuffled, r.Shuffle = m.RealRows+m.RandomRows, m.Usable, m.Used, m.TrainRows, m.Name
+	}
+	if state != nil {
+		if last := state.Last[Shuffle]; last.Event == Skip {
+			r.Have, r.Need = int64(last.Figures[FigureHave]), int64(last.Figures[FigureNeed])
+		}
+	}
+	at, trainErr := trained(s.Root)
+	r.Samples, r.Steps = at.Samples, at.Steps
+	if r.Rows == 0 {
+		r.Rows = at.Rows
+	}
+	if r.Rows > 0 {
+		r.Ratio = float64(r.Samples) / float64(r.Rows)
+	}
+	return errors.Join(err, trainErr)
+}
+
+// sortedStages returns the stages of a map, the longest first.
+func sortedStages(seconds map[Stage]float64) []Stage {
+	stages := slices.Clone(Stages)
+	slices.SortStableFunc(stages, func(a, b Stage) int {
+		switch {
+		case seconds[a] > seconds[b]:
+			return -1
+		case seconds[a] < seconds[b]:
+			return 1
+		}
+		return 0
+	})
+	return slices.DeleteFunc(stages, func(s Stage) bool { return seconds[s] == 0 })
+}

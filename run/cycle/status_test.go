@@ -1,0 +1,163 @@
+package cycle
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/run"
+)
+
+// TestStatusOfRun reads the page of a run of two real cycles, as text and as JSON.
+func TestStatusOfRun(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "run")
+	s, err := Run(t.Context(), Options{Effective: resolve(t, root, "--cycles=2 --required-candidate-win-prop=0"), Command: "test", Version: "test", Log: logTo(t.Output())})
+	if err != nil || s.Cycles != 2 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	status, err := ReadStatus(t.Context(), root)
+	if err != nil || len(status.Warnings) > 0 {
+		t.Fatalf("%v, warnings %q", err, status.Warnings)
+	}
+	at, err := trained(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status.Job != "run" || status.Loop.Cycles != 2 || status.Loop.Games != s.Games || status.Nets.Accepted != 2 || status.Nets.Newest != s.Net ||
+		status.Rows.Samples != at.Samples || at.Samples < 64 || status.Nets.Gate == nil || status.Nets.Gate.Candidate != s.Net {
+		t.Errorf("status %+v, nets %+v, rows %+v", status.Loop, status.Nets, status.Rows)
+	}
+	sum := int64(0)
+	for _, n := range status.Disk.Parts {
+		sum += n
+	}
+	if sum != status.Disk.Used || status.Disk.Parts["selfplay"] == 0 || status.Disk.Free == 0 {
+		t.Errorf("disk %+v", status.Disk)
+	}
+	if !slices.ContainsFunc(status.Ratings, func(r RatingStatus) bool { return r.Name == s.Net && r.Games > 0 }) {
+		t.Errorf("ratings %+v", status.Ratings)
+	}
+	var text strings.Builder
+	if err := status.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"done: 2 cycles done (--cycles 2)", s.Net + " plays; 2 accepted, 0 rejected", "last gate", "samples for each row of self-play",
+		"of a cycle is neither playing, training nor matching", "processes  none", "raise the limit to go on: --cycles"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the page lacks %q:\n%s", want, text.String())
+		}
+	}
+	data, err := json.Marshal(status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again Status
+	if err := json.Unmarshal(data, &again); err != nil || again.Loop.Stopped != status.Loop.Stopped || again.Nets.Newest != s.Net {
+		t.Errorf("%v, JSON %s", err, data)
+	}
+	// What was settled is what the stages used: the run does not see another
+	// configuration at each stage.
+	info, _, err := run.ReadRunInfo(root)
+	if err != nil || info.Starts != 1 {
+		t.Errorf("%d starts are written down, want 1: %v", info.Starts, err)
+	}
+}
+
+// TestStatusOfNothing: an empty directory has a page, a file and nothing have none.
+func TestStatusOfNothing(t *testing.T) {
+	dir := t.TempDir()
+	s, err := ReadStatus(t.Context(), dir)
+	if err != nil || len(s.Warnings) > 0 || s.Loop != nil || s.Nets.Newest != "random" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	var text strings.Builder
+	if err := s.Write(&text); err != nil || !strings.Contains(text.String(), "nothing is trained yet") {
+		t.Errorf("%v, page:\n%s", err, text.String())
+	}
+	write(t, filepath.Join(dir, "file"), "")
+	for _, path := range []string{filepath.Join(dir, "file"), filepath.Join(dir, "nothing")} {
+		if _, err := ReadStatus(t.Context(), path); err == nil {
+			t.Errorf("%s has a status", path)
+		}
+	}
+	if _, err := ReadStatus(t.Context(), filepath.Join(dir, "nothing")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what is not there: %v", err)
+	}
+}
+
+// TestStatusDamaged: what cannot be read is a warning, and the rest is shown.
+func TestStatusDamaged(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, JournalName), "nonsense\n")
+	write(t, filepath.Join(dir, "run.json"), "{")
+	if err := os.Mkdir(filepath.Join(dir, "models"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "models", "a-main-s1-d1.safetensors"), "")
+	s, err := ReadStatus(t.Context(), dir)
+	if err != nil || len(s.Warnings) < 2 || s.Nets.Accepted != 1 || s.Nets.Newest != "a-main-s1-d1" {
+		t.Errorf("%v, warnings %q, nets %+v", err, s.Warnings, s.Nets)
+	}
+}
+
+// TestLimits: each situation names its flag.
+func TestLimits(t *testing.T) {
+	trained := func(up, done float64) map[Stage]Entry {
+		return map[Stage]Entry{Train: {Stage: Train, Event: End, Figures: map[string]float64{FigureFrom: 100, FigureSamples: 100 + done, FigureUpTo: up}}}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*Status, *State)
+		want   string // a flag, or "" for no limit
+	}{
+		{"nothing", func(*Status, *State) {}, ""},
+		{"few rows", func(s *Status, _ *State) { s.Rows.Have, s.Rows.Need = 10, 20 }, "--min-rows"},
+		{"full disk", func(s *Status, _ *State) { s.Disk.Free = s.Disk.Keep }, "--max-gib"},
+		{"stopped", func(s *Status, _ *State) { s.Loop.Stopped = "enough" }, "--cycles"},
+		{"candidates", func(s *Status, _ *State) { s.Nets.Waiting = 2 }, "--gate-games"},
+		{"self-play", func(_ *Status, st *State) { st.Stages[SelfPlay] = 60 }, "--mcts-simulations"},
+		{"training", func(_ *Status, st *State) { st.Stages[Train] = 60 }, "--samples-per-cycle"},
+		{"gatekeeper", func(_ *Status, st *State) { st.Stages[Gatekeeper] = 40 }, "--gate-visits"},
+		{"rating", func(_ *Status, st *State) { st.Stages[Rating] = 40 }, "--rating-games"},
+		{"overhead", func(s *Status, _ *State) { s.Loop.Overhead = 0.06 }, "--keep-target-rows"},
+		{"bucket", func(_ *Status, st *State) { st.Last = trained(1000, 500) }, "--max-train-bucket-per-new-data"},
+		{"samples", func(_ *Status, st *State) { st.Last = trained(1000, 1000) }, "--samples-per-cycle"},
+	} {
+		s := &Status{Loop: &LoopStatus{}, Disk: DiskStatus{Free: 1 << 40, Keep: 1 << 30}}
+		st := NewState(nil)
+		st.Worked, st.Cycles = 100*time.Second, 1
+		c.change(s, st)
+		all := limits(s, st)
+		found := c.want == "" && len(all) == 0
+		for _, l := range all {
+			found = found || slices.Contains(l.Flags, c.want)
+		}
+		if !found {
+			t.Errorf("%s: limits %+v, want %q", c.name, all, c.want)
+		}
+		for _, l := range all {
+			checkFlags(t, l.Flags)
+		}
+	}
+}
+
+// checkFlags wants flags that some command has: what the page tells can be done.
+func checkFlags(t *testing.T, names []string) {
+	t.Helper()
+	for _, name := range names {
+		found := name == "--poll" // of chessbrain export
+		for _, v := range config.NewFlagSet(config.RunGroups...).Values() {
+			found = found || "--"+v.Flag().Name == name
+		}
+		if !found {
+			t.Errorf("chessbrain run has no flag %s", name)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package cycle
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/monitor"
+)
+
+// shownRatings is how many lines of the rating list the page shows.
+const shownRatings = 5
+
+// Write writes the page as text.
+func (s *Status) Write(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	if s.Job == "" {
+		row("run", "%s (nothing is trained yet)", s.Root)
+	} else {
+		row("run", "%s in %s, begun %s, %s, chessbrain %s", s.Job, s.Root, clock(s.Created), monitor.Count(s.Starts, "start"), s.Program)
+	}
+	s.writeLoop(row)
+	for _, p := range s.Progress {
+		row(p.What, "%s", p.String())
+	}
+	s.writeNets(row)
+	s.writeRows(row)
+	s.writeTime(row)
+	s.writeDisk(row)
+	for i, p := range s.Processes {
+		text := fmt.Sprintf("%s: process %d on %s since %s (%s)", p.Role, p.PID, p.Host, clock(p.Started), p.Command)
+		if p.Error != "" {
+			text += "; " + p.Error
+		}
+		row(first(i, "processes"), "%s", text)
+	}
+	if len(s.Processes) == 0 {
+		row("processes", "none: nobody works on this run now")
+	}
+	for i, l := range s.Limits {
+		row(first(i, "limits"), "%s. %s: %s", l.What, l.Change, strings.Join(l.Flags, ", "))
+	}
+	for i, text := range s.Warnings {
+		row(first(i, "warnings"), "%s", text)
+	}
+	return w.Flush()
+}
+
+// first names the first of several lines.
+func first(i int, name string) string {
+	if i == 0 {
+		return name
+	}
+	return ""
+}
+
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 MST") }
+
+// String is the progress in one line.
+func (p Progress) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%.0f", p.Have)
+	if p.Need > 0 {
+		fmt.Fprintf(&b, " of %.0f", p.Need)
+	}
+	fmt.Fprintf(&b, " %s", p.Unit)
+	if p.Rate > 0 {
+		fmt.Fprintf(&b, ", %.3g a second", p.Rate)
+	}
+	if p.ETA > 0 {
+		fmt.Fprintf(&b, ", %s to go", seconds(p.ETA))
+	}
+	if p.Details != "" {
+		fmt.Fprintf(&b, "; %s", p.Details)
+	}
+	return b.String()
+}
+
+func (s *Status) writeLoop(row func(name, format string, args ...any)) {
+	l := s.Loop
+	if l == nil {
+		return
+	}
+	switch {
+	case l.Stopped != "":
+		row("cycle", "done: %s", l.Stopped)
+	case l.Stage != "" && l.Running:
+		row("cycle", "%d: %s since %s (%s)", l.Cycle, l.Stage, clock(l.Since), seconds(s.Now.Sub(l.Since).Seconds()))
+	case l.Stage != "":
+		row("cycle", "%d: %s was interrupted; the same command goes on with it", l.Cycle, l.Stage)
+	case l.Next != "":
+		row("cycle", "%d: %s is next", l.Cycle, l.Next)
+	default:
+		row("cycle", "%d: all stages are done", l.Cycle)
+	}
+	row("done", "%s, %s, %s of work", monitor.Count(l.Cycles, "cycle"), monitor.Count(l.Games, "game"), seconds(l.Worked))
+}
+
+func (s *Status) writeNets(row func(name, format string, args ...any)) {
+	n := s.Nets
+	row("net", "%s plays; %d accepted, %d rejected, %d to test, %d to export", n.Newest, n.Accepted, n.Rejected, n.Waiting, n.ToExport)
+	if n.Gate != nil {
+		row("last gate", "%s", n.Gate)
+	}
+	for i, r := range s.Ratings {
+		if i == shownRatings {
+			row("", "... and %d more: chessbrain ratings %s", len(s.Ratings)-i, s.Root)
+			break
+		}
+		row(first(i, "Elo"), "%+.0f +- %.0f  %s (%s)", r.Elo, 1.96*r.Error, r.Name, monitor.Count(r.Games, "game"))
+	}
+}
+
+func (s *Status) writeRows(row func(name, format string, args ...any)) {
+	r := s.Rows
+	if r.Need > 0 {
+		row("rows", "have %d, need %d", r.Have, r.Need)
+	}
+	if r.Shuffle != "" {
+		row("rows", "%d of self-play, %d usable; the window has %d, shuffle %s has %d of them", r.Rows, r.Usable, r.Window, r.Shuffle, r.Shuffled)
+	}
+	text := fmt.Sprintf("%s, %s", monitor.Count(r.Steps, "step"), monitor.Count(r.Samples, "sample"))
+	if r.Ratio > 0 {
+		text += fmt.Sprintf(": %.2f samples for each row of self-play", r.Ratio)
+	}
+	row("trained", "%s", text)
+}
+
+func (s *Status) writeTime(row func(name, format string, args ...any)) {
+	if s.Loop == nil || s.Loop.Worked == 0 {
+		return
+	}
+	var parts []string
+	for _, stage := range sortedStages(s.Loop.Seconds) {
+		parts = append(parts, fmt.Sprintf("%s %s (%.0f %%)", stage, seconds(s.Loop.Seconds[stage]), 100*s.Loop.Seconds[stage]/s.Loop.Worked))
+	}
+	row("time", "%s", strings.Join(parts, ", "))
+	if s.Loop.Measured > 0 {
+		row("", "%.1f %% of a cycle is neither playing, training nor matching", 100*s.Loop.Overhead)
+	}
+}
+
+func (s *Status) writeDisk(row func(name, format string, args ...any)) {
+	var parts []string
+	for i, name := range partsOf(s.Disk) {
+		if i == 4 {
+			break
+		}
+		parts = append(parts, name+" "+size(s.Disk.Parts[name]))
+	}
+	row("disk", "%s (%s); %s free", size(s.Disk.Used), strings.Join(parts, ", "), size(int64(s.Disk.Free)))
+}

@@ -1,0 +1,267 @@
+package exporting
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/plugins/export"
+	"github.com/chessbrain/chessbrain/plugins/host"
+	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/run"
+)
+
+// stagingMark stands in the names of directories in which an exporter's files are
+// made, and takenMark in those of what is being removed. Both are temporary names
+// of fsx, which no reader looks at.
+const (
+	stagingMark = ".exporting"
+	takenMark   = ".exported"
+	tempSuffix  = ".partial"
+)
+
+// hidden is a temporary name beside path.
+func hidden(path, mark string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+mark+tempSuffix)
+}
+
+// removeMarked removes what a killed exporter left in the directories of a queue.
+func removeMarked(q queue) error {
+	for _, d := range []struct{ dir, mark string }{{q.from, takenMark}, {q.to, stagingMark}} {
+		entries, err := os.ReadDir(d.dir)
+		if err != nil {
+			return fmt.Errorf("clean up: %w", err)
+		}
+		for _, e := range entries {
+			if !fsx.IsTemp(e.Name()) || !strings.HasSuffix(e.Name(), d.mark+tempSuffix) {
+				continue
+			}
+			if err := fsx.RemoveAll(fsx.OS, filepath.Join(d.dir, e.Name())); err != nil {
+				return fmt.Errorf("clean up: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// source is a net that was handed over.
+type source struct {
+	name, path string
+	written    time.Time
+}
+
+// sources returns the nets in a directory, oldest first; of equals by name. What
+// has no net in it is nobody's hand-over and is left alone.
+func sources(dir string) ([]source, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("look for nets: %w", err)
+	}
+	var all []source
+	for _, e := range entries {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		info, err := os.Stat(filepath.Join(path, run.HandedNet))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("look for nets: %w", err)
+		}
+		all = append(all, source{e.Name(), path, info.ModTime()})
+	}
+	slices.SortFunc(all, func(a, b source) int { return cmp.Or(a.written.Compare(b.written), cmp.Compare(a.name, b.name)) })
+	return all, nil
+}
+
+// takeAll exports what is in a queue. The error of a single net is kept, and the
+// others go on; what ends the process is returned.
+func (x *exporter) takeAll(ctx context.Context, q queue) error {
+	all, err := sources(q.from)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		if err := errors.Join(ctx.Err(), x.lockLost()); err != nil {
+			return err
+		}
+		x.page.Set(func(p *Page) { p.Stage, p.Net = "exporting", s.name })
+		err := x.take(ctx, q, s)
+		x.page.Set(func(p *Page) { p.Stage, p.Net = "waiting", "" })
+		if err != nil && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if fatal(err) {
+			return err
+		}
+		if err != nil && x.failed[s.path] == nil { // said once
+			x.log.Error("the net is not exported and stays where it is", "net", s.path, "error", err)
+		}
+		delete(x.failed, s.path)
+		if err != nil {
+			x.failed[s.path] = err
+		}
+	}
+	return nil
+}
+
+// fatal says whether an error is none of a single net.
+func fatal(err error) bool {
+	_, plugin := errors.AsType[*host.Error](err)
+	_, space := errors.AsType[*fsx.SpaceError](err)
+	return plugin || space || errors.Is(err, fsx.ErrSync)
+}
+
+// take exports one net and then takes it away.
+func (x *exporter) take(ctx context.Context, q queue, s source) error {
+	at, err := q.has(s.name)
+	if err != nil {
+		return err
+	}
+	if at != "" {
+		x.log.Info("the net is there already", "net", s.name, "at", at)
+		x.done.Known = append(x.done.Known, s.name)
+		return remove(s.path)
+	}
+	n, err := x.make(ctx, q, s)
+	if err != nil {
+		return fmt.Errorf("export %s: %w", s.path, err)
+	}
+	x.log.Info("net exported", "net", n.Name, "weights", n.Weights, "files", n.Files)
+	x.bus.Publish(&monitor.Net{Action: monitor.NetPublished, NetID: n.Name, Path: n.Files[len(n.Files)-1]})
+	x.done.Nets = append(x.done.Nets, n)
+	x.page.Set(func(p *Page) { p.Exported, p.Newest = p.Exported+1, n.Name })
+	return remove(s.path)
+}
+
+// has returns the file of a net that came out of the queue before, "" = none.
+func (q *queue) has(net string) (string, error) {
+	for _, dir := range q.known {
+		path := filepath.Join(dir, net+run.NetSuffix)
+		_, err := os.Stat(path)
+		if err == nil {
+			return path, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("look for net: %w", err)
+		}
+	}
+	return "", nil
+}
+
+// remove takes a directory away: it vanishes as a whole.
+func remove(path string) error {
+	gone := hidden(path, takenMark)
+	if err := fsx.OS.Rename(path, gone); err != nil {
+		return fmt.Errorf("take the net away: %w", err)
+	}
+	if err := fsx.SyncDir(fsx.OS, filepath.Dir(path)); err != nil {
+		return err
+	}
+	if err := fsx.RemoveAll(fsx.OS, gone); err != nil {
+		return fmt.Errorf("take the net away: %w", err)
+	}
+	return nil
+}
+
+// make writes the files of a net into the queue's other end, that which the
+// gatekeeper and self-play read last.
+func (x *exporter) make(ctx context.Context, q queue, s source) (n Net, err error) {
+	net, meta, weights, err := x.read(s)
+	if err != nil {
+		return n, err
+	}
+	number := func(key string) uint64 {
+		v, _ := strconv.ParseUint(meta[key], 10, 64) // not known: 0
+		return v
+	}
+	delete(meta, nn.MetaArch) // stand beside it
+	delete(meta, nn.MetaNetID)
+	c, err := run.StageCheckpoint(net, meta, stage.NetInfo{Name: s.name, Step: number("step"), Samples: number("samples"), Rows: number("rows")})
+	if err != nil {
+		return n, err
+	}
+	n = Net{Name: s.name, NetID: c.Net.ID, Weights: weights}
+	staging := hidden(filepath.Join(q.to, s.name), stagingMark)
+	defer func() { err = errors.Join(err, fsx.RemoveAll(fsx.OS, staging)) }()
+	files, err := x.configured(ctx, c, staging)
+	if err != nil {
+		return n, err
+	}
+	if len(files) > 0 {
+		if err := x.publish(ctx, q, c, files, &n); err != nil {
+			return n, err
+		}
+	}
+	if x.stages.Exporter().Name() == safetensors {
+		return n, nil
+	}
+	if files, err = export.NewSafetensors(fsx.OS).Export(ctx, c, staging); err != nil {
+		return n, err
+	}
+	err = x.publish(ctx, q, c, files, &n)
+	return n, err
+}
+
+// safetensors is the exporter whose file the gatekeeper and self-play read.
+const safetensors = "safetensors"
+
+// configured has the configured exporter write its files. One that needs games
+// where there are none yet, or that fails where it may, writes none.
+func (x *exporter) configured(ctx context.Context, c *stage.Checkpoint, staging string) ([]string, error) {
+	files, noGames, err := x.stages.Export(ctx, c, run.ExportGames(ctx, x.dir, x.cfg, x.log), staging)
+	plugin, failed := errors.AsType[*host.Error](err)
+	switch name := x.stages.Exporter().Name(); {
+	case noGames:
+		x.log.Warn("there are no games yet: nothing is exported but "+safetensors, "exporter", name, "net", c.Net.Name, "error", err)
+		return nil, nil
+	case failed && x.cfg.GetPlugins().GetOnFailure() == config.Plugins_CONTINUE && name != safetensors:
+		x.log.Error("nothing is exported but "+safetensors, "exporter", name, "net", c.Net.Name, "error", plugin)
+		return nil, nil
+	}
+	return files, err
+}
+
+// publish copies files to where they belong, durably.
+func (x *exporter) publish(ctx context.Context, q queue, c *stage.Checkpoint, files []string, n *Net) error {
+	if err := export.NewDirectory(fsx.OS, q.to).Publish(ctx, files, c.Net); err != nil {
+		return err
+	}
+	paths, _ := export.Published(q.to, files, c.Net)
+	n.Files = append(n.Files, paths...)
+	return nil
+}
+
+// read returns the weights that the configuration asks for.
+func (x *exporter) read(s source) (net *nn.Net, meta map[string]string, weights string, err error) {
+	weights = "raw"
+	path := filepath.Join(s.path, run.HandedNet)
+	if x.cfg.GetExport().GetWeights() == config.Export_SWA {
+		average := filepath.Join(s.path, run.HandedAverage)
+		_, err := os.Stat(average)
+		switch {
+		case err == nil:
+			weights, path = "swa", average
+		case errors.Is(err, fs.ErrNotExist):
+			x.log.Warn("there are no averaged weights (training.swa.period is 0, or it has not passed yet): the raw ones are exported", "net", s.name)
+		default:
+			return nil, nil, "", err
+		}
+	}
+	net, meta, err = run.ReadNetFile(path)
+	return net, meta, weights, err
+}

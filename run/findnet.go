@@ -1,0 +1,187 @@
+package run
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/lc0"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// NetSuffix ends the names of net files.
+const NetSuffix = ".safetensors"
+
+// netFile is the net's name inside a checkpoint.
+const netFile = "net.safetensors"
+
+// Metadata of a net file, besides those of nn.
+const (
+	MetaName    = "name"
+	MetaStep    = "step" // optimizer steps
+	MetaLicense = "license"
+)
+
+// NamesNet says whether a path is meant as a net file and not as a run or a
+// checkpoint: by its name, or because it is a file.
+func NamesNet(path string) bool {
+	if strings.HasSuffix(path, NetSuffix) || strings.HasSuffix(path, ".pb.gz") {
+		return true
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// ReadNet reads a net file: safetensors or Leela's .pb.gz.
+func ReadNet(path string) (*nn.Net, error) {
+	net, _, err := ReadNetFile(path)
+	return net, err
+}
+
+// ReadNetFile reads a net file and what it says of the net; the file's content,
+// not its name, says what it is. A net of Leela's that the rooms here cannot
+// hold is lc0.ErrUnsupported.
+func ReadNetFile(path string) (*nn.Net, map[string]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read net: %w", err)
+	}
+	defer f.Close()
+	r := bufio.NewReader(f)
+	head, err := r.Peek(16)
+	if err != nil && err != io.EOF {
+		return nil, nil, fmt.Errorf("read net %s: %w", path, err)
+	}
+	if lc0.IsNet(head) {
+		net, info, err := lc0.ReadNet(r)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read net %s: %w", path, err)
+		}
+		return net, map[string]string{MetaName: filepath.Base(path), MetaLicense: info.License,
+			MetaStep: strconv.FormatUint(uint64(info.TrainingSteps), 10)}, nil
+	}
+	if bytes.HasPrefix(head, []byte{0x08}) && !bytes.HasPrefix(head[min(8, len(head)):], []byte("{")) {
+		return nil, nil, fmt.Errorf("read net %s: %w", path, ErrONNX)
+	}
+	net, meta, err := nn.ReadSafetensors(r)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read net %s: neither Leela's .pb.gz nor safetensors of ours: %w", path, err)
+	}
+	return net, meta, nil
+}
+
+// ErrONNX says that a file is what export-net wrote for other programs.
+var ErrONNX = errors.New("it looks like an ONNX model, which is written but not read")
+
+// FindNet reads the net that a command should use, and says what it is: the
+// given file; else the newest checkpoint of the run directory.
+func FindNet(file, root string) (*nn.Net, string, error) {
+	if file != "" {
+		net, err := ReadNet(file)
+		return net, filepath.Base(file), err
+	}
+	c, err := FindCheckpoint(root)
+	if err != nil {
+		return nil, "", err
+	}
+	net, err := CheckpointNet(c)
+	return net, c.Manifest.Name, err
+}
+
+// CheckpointNet reads the raw weights of a checkpoint.
+func CheckpointNet(c *trainer.Checkpoint) (*nn.Net, error) { return netOf(c, netFile) }
+
+// netOf reads a net file of a checkpoint.
+func netOf(c *trainer.Checkpoint, name string) (*nn.Net, error) {
+	f, err := c.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	net, _, err := nn.ReadSafetensors(f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("read %s of checkpoint %s: %w", name, c.Path, err)
+	}
+	return net, nil
+}
+
+// FindCheckpoint opens the checkpoint that path means: a checkpoint directory,
+// a directory of checkpoints, or a run directory, whose newest one it takes, or
+// with RUN@STEP that of a step.
+func FindCheckpoint(path string) (*trainer.Checkpoint, error) {
+	if at := strings.LastIndexByte(path, '@'); at > 0 {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return checkpointOfStep(path[:at], path[at+1:])
+		}
+	}
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("open checkpoint: %w: %s; name a run or a checkpoint, or a file that ends with %s", syscall.ENOTDIR, path, NetSuffix)
+	}
+	if _, err := os.Stat(filepath.Join(path, "manifest.json")); err == nil {
+		return trainer.OpenCheckpoint(fsx.OS, path)
+	}
+	info, ok, err := ReadRunInfo(path)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return trainer.LoadCheckpoint(fsx.OS, path)
+	}
+	dir, err := dirOfRun(path, info)
+	if err != nil {
+		return nil, err
+	}
+	return trainer.LoadCheckpoint(fsx.OS, dir.Checkpoints)
+}
+
+// checkpointOfStep opens the checkpoint of a step of a run directory or a
+// directory of checkpoints.
+func checkpointOfStep(root, text string) (*trainer.Checkpoint, error) {
+	step, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || step < 0 {
+		return nil, fmt.Errorf("open checkpoint: %w: %s@%s: want a step, a number, behind the @", fs.ErrNotExist, root, text)
+	}
+	if _, err := os.Stat(root); err != nil {
+		return nil, fmt.Errorf("open checkpoint: %w", err)
+	}
+	info, ok, err := ReadRunInfo(root)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		dir, err := dirOfRun(root, info)
+		if err != nil {
+			return nil, err
+		}
+		root = dir.Checkpoints
+	}
+	names, err := trainer.ListCheckpoints(fsx.OS, root)
+	if err != nil {
+		return nil, err
+	}
+	var steps []string
+	for _, name := range names {
+		_, have, _ := trainer.ParseCheckpointName(name)
+		if have == step {
+			return trainer.OpenCheckpoint(fsx.OS, filepath.Join(root, name))
+		}
+		steps = append(steps, strconv.FormatInt(have, 10))
+	}
+	if n := len(steps); n > 2*shownSteps {
+		steps = slices.Concat(steps[:shownSteps], []string{"..."}, steps[n-shownSteps:])
+	}
+	return nil, fmt.Errorf("%w of step %d in %s; it has the steps %s", trainer.ErrNoCheckpoint, step, root, strings.Join(steps, " "))
+}
+
+// shownSteps is how many steps at each end of a long list are told.
+const shownSteps = 5

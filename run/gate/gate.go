@@ -1,0 +1,284 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/run"
+)
+
+// Dirs are the gatekeeper's directories. All that it moves nets between lie on
+// one file system.
+type Dirs struct {
+	Test     string // candidates
+	Accepted string
+	Rejected string
+	SelfPlay string // gets <net>/ before a net is accepted
+	Matches  string // gets <net>/ with the match of a net
+}
+
+// dirsOf fills in what is empty: the run's own directories.
+func dirsOf(root string, d Dirs) Dirs {
+	for _, f := range []struct {
+		dir  *string
+		name string
+	}{{&d.Test, "modelstobetested"}, {&d.Accepted, "models"}, {&d.Rejected, "rejectedmodels"}, {&d.SelfPlay, "selfplay"}, {&d.Matches, "gatekeeper"}} {
+		if *f.dir == "" {
+			*f.dir = filepath.Join(root, f.name)
+		}
+	}
+	return d
+}
+
+// Options start a gatekeeper.
+type Options struct {
+	Effective *config.Effective
+	Dirs      Dirs          // empty ones are the run's own
+	Once      bool          // end when there is no net to test; else wait for more
+	Locked    bool          // the caller holds the run's lock, for a stage of a cycle
+	LockWait  time.Duration // how long to wait for another gatekeeper of the run to end
+	Command   string        // for the locks
+	Version   string        // of the program
+	Log       *slog.Logger
+	Readers   []monitor.Sink // attached to the gatekeeper's events
+
+	// Decided, where it is not nil, is called after each decision that is carried out.
+	Decided func()
+
+	poll time.Duration // between two looks for nets, for tests; 0 = pollEvery
+}
+
+// pollEvery is how often a gatekeeper that waits looks for nets.
+const pollEvery = 2 * time.Second
+
+// gatekeeper is a gatekeeper at work. One goroutine uses it, but for page and
+// told.
+type gatekeeper struct {
+	opt  Options
+	cfg  *config.Config
+	gate *config.Gatekeeper
+	rule rule
+	log  *slog.Logger
+
+	root    string
+	dirs    Dirs
+	job     string
+	seed    uint64 // of the run
+	locks   []*fsx.Lock
+	role    *fsx.Lock
+	bus     *monitor.Bus
+	files   *monitor.Files
+	control *run.Control
+	told    atomic.Bool // to stop, over the control socket
+
+	page    run.Shared[Page]
+	summary Summary
+}
+
+// Run tests the nets that wait, and with Options.Once false those that come. It
+// returns what was decided, with run.ErrInterrupted when ctx ended first:
+// finished games are on disk, and the next call goes on with the match.
+func Run(ctx context.Context, opt Options) (*Summary, error) {
+	g := &gatekeeper{opt: opt, cfg: opt.Effective.Config, log: opt.Log}
+	if g.opt.poll == 0 {
+		g.opt.poll = pollEvery
+	}
+	if err := g.open(ctx); err != nil {
+		return nil, errors.Join(err, g.close(err))
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	err := g.openControl(func() { g.told.Store(true); stop() })
+	if err == nil {
+		err = g.work(ctx)
+	}
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		err = run.ErrInterrupted
+	}
+	return &g.summary, errors.Join(err, g.close(err))
+}
+
+// work tests nets until there is nothing more to do.
+func (g *gatekeeper) work(ctx context.Context) error {
+	var said time.Time
+	for {
+		tested, err := g.next(ctx)
+		if err != nil {
+			return err
+		}
+		if tested {
+			said = time.Time{}
+			continue
+		}
+		if g.opt.Once {
+			return nil
+		}
+		if time.Since(said) >= time.Minute {
+			g.log.Info("waiting for a net to test", "dir", g.dirs.Test)
+			said = time.Now()
+		}
+		g.page.Set(func(p *Page) { p.State, p.Match = "waiting", nil })
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(g.opt.poll):
+		}
+		if err := errors.Join(g.bus.Err(), g.locksLost()); err != nil {
+			return err
+		}
+	}
+}
+
+// next decides about the newest candidate; false where there is none.
+func (g *gatekeeper) next(ctx context.Context) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	nets, err := listNets(g.dirs.Test)
+	if err != nil || len(nets) == 0 {
+		return false, err
+	}
+	candidate := &nets[0]
+	accepted, err := newestAccepted(g.dirs.Accepted)
+	if err != nil {
+		return false, err
+	}
+	r, err := g.unlessTaken(candidate)
+	if r == nil && err == nil {
+		r, err = g.decide(ctx, candidate, accepted)
+	}
+	if err != nil {
+		if still, _ := there(candidate.path); !still && errors.Is(err, fs.ErrNotExist) {
+			g.log.Warn("a net to test was taken away", "net", candidate.name)
+			return true, nil
+		}
+		return false, err
+	}
+	return true, g.settle(candidate, r)
+}
+
+// decide returns what is to become of a candidate, which it plays where that is
+// open.
+func (g *gatekeeper) decide(ctx context.Context, candidate, accepted *netFile) (*Result, error) {
+	r, err := g.undone(candidate)
+	if r != nil || err != nil {
+		return r, err
+	}
+	if accepted != nil && candidate.older(accepted) && !g.gate.GetTestOlder() {
+		return g.reject(candidate, "older than "+accepted.name+", the newest accepted net")
+	}
+	challenger, err := readSide(candidate)
+	if unusable(err) {
+		g.log.Error("the net cannot be used and is rejected", "net", candidate.name, "error", err)
+		g.bus.Publish(&monitor.Alarm{Code: "bad_net", Severity: "error", Message: err.Error(), Remedy: "export the net again"})
+		return g.reject(candidate, err.Error())
+	}
+	if err != nil {
+		return nil, err
+	}
+	baseline := randomSide(challenger.net.Arch, g.seed)
+	if accepted != nil {
+		if baseline, err = readSide(accepted); err != nil {
+			return nil, fmt.Errorf("the newest accepted net cannot be played against: %w; put it back from a copy, or move it away", err)
+		}
+	}
+	return g.match(ctx, challenger, baseline)
+}
+
+// unlessTaken rejects a candidate that has the name of an accepted net, under
+// another name: games and matches of the accepted one go by its name.
+func (g *gatekeeper) unlessTaken(candidate *netFile) (*Result, error) {
+	taken, err := there(filepath.Join(g.dirs.Accepted, candidate.name+run.NetSuffix))
+	if !taken || err != nil {
+		return nil, err
+	}
+	name := candidate.name
+	if err := g.rename(candidate); err != nil {
+		return nil, err
+	}
+	return g.reject(candidate, "it came as "+name+", and a net of this name is accepted already")
+}
+
+// undone returns the decision about a candidate that a process came to which was
+// killed before it had moved the net, nil where there is none.
+func (g *gatekeeper) undone(candidate *netFile) (*Result, error) {
+	dir := g.matchDir(candidate.name)
+	r, err := ReadResult(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	sum, err := fileSHA256(candidate.path)
+	if err != nil {
+		return nil, err
+	}
+	if r.Placed == "" && r.Candidate == candidate.name && r.CandidateSHA256 == sum && len(r.Files) > 0 {
+		g.log.Info("the net was decided about before the last stop", "result", r.String())
+		return r, nil
+	}
+	g.log.Info("a net of this name was tested before; the earlier match is put aside", "net", candidate.name)
+	return nil, putAside(dir)
+}
+
+// reject decides against a candidate without a match.
+func (g *gatekeeper) reject(candidate *netFile, reason string) (*Result, error) {
+	sum, err := fileSHA256(candidate.path)
+	now := time.Now().UTC()
+	return &Result{Version: resultVersion, Candidate: candidate.name, CandidateSHA256: sum, Reason: reason,
+		Began: now, Ended: now, Program: g.program()}, err
+}
+
+// settled tells everybody of a decision that is carried out.
+func (g *gatekeeper) settled(r *Result) {
+	g.log.Info("gate", "result", r.String())
+	g.summary.add(r)
+	g.page.Set(func(p *Page) { p.Accepted, p.Rejected = g.summary.counts() })
+	if r.Games > 0 {
+		g.bus.Publish(&monitor.Gate{Candidate: r.Candidate, Baseline: r.Baseline, Wins: r.Wins, Draws: r.Draws, Losses: r.Losses,
+			Elo: monitor.Number(r.Elo), EloErr: monitor.Number(r.EloError), Verdict: r.verdict()})
+	}
+	action := monitor.NetRejected
+	if r.Accepted {
+		action = monitor.NetPublished
+	}
+	path := r.Placed
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(g.root, path)
+	}
+	g.bus.Publish(&monitor.Net{Action: action, NetID: r.Candidate, Path: path})
+	if g.opt.Decided != nil {
+		g.opt.Decided()
+	}
+}
+
+// matchDir is where the match of a net lies.
+func (g *gatekeeper) matchDir(net string) string { return filepath.Join(g.dirs.Matches, net) }
+
+func (g *gatekeeper) program() string { return "chessbrain " + g.opt.Version }
+
+// unusable reports whether a net's file is at fault, and not the way to it.
+func unusable(err error) bool {
+	_, damaged := errors.AsType[*nn.FormatError](err)
+	return damaged || errors.Is(err, nn.ErrArch) || errors.Is(err, nn.ErrParams) || errors.Is(err, nn.ErrNotFinite)
+}
+
+// there reports whether a file exists.
+func there(path string) (bool, error) {
+	_, err := fsx.OS.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}

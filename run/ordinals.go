@@ -1,0 +1,57 @@
+package run
+
+import (
+	"slices"
+	"sort"
+)
+
+// Ordinals is a set of game numbers, kept as disjoint ranges [from, to) in
+// ascending order. A run's set is nearly one range, so it stays small.
+type Ordinals struct {
+	Ranges [][2]uint64 `json:"ranges"`
+}
+
+// find returns the first range that ends after n.
+func (o *Ordinals) find(n uint64) int {
+	return sort.Search(len(o.Ranges), func(i int) bool { return o.Ranges[i][1] > n })
+}
+
+// Has says whether n is in the set.
+func (o *Ordinals) Has(n uint64) bool {
+	i := o.find(n)
+	return i < len(o.Ranges) && o.Ranges[i][0] <= n
+}
+
+// Add puts n into the set and says whether it was new.
+func (o *Ordinals) Add(n uint64) bool {
+	i := o.find(n)
+	if i < len(o.Ranges) && o.Ranges[i][0] <= n {
+		return false
+	}
+	left := i > 0 && o.Ranges[i-1][1] == n
+	right := i < len(o.Ranges) && o.Ranges[i][0] == n+1
+	switch {
+	case left && right:
+		o.Ranges[i-1][1] = o.Ranges[i][1]
+		o.Ranges = slices.Delete(o.Ranges, i, i+1)
+	case left:
+		o.Ranges[i-1][1] = n + 1
+	case right:
+		o.Ranges[i][0] = n
+	default:
+		o.Ranges = slices.Insert(o.Ranges, i, [2]uint64{n, n + 1})
+	}
+	return true
+}
+
+// Len returns how many numbers the set has.
+func (o *Ordinals) Len() int {
+	n := 0
+	for _, r := range o.Ranges {
+		n += int(r[1] - r[0])
+	}
+	return n
+}
+
+// Clone returns a copy.
+func (o *Ordinals) Clone() Ordinals { return Ordinals{Ranges: slices.Clone(o.Ranges)} }

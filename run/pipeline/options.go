@@ -1,0 +1,202 @@
+package pipeline
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/replay/prepare"
+)
+
+// The steps, in their order.
+const (
+	SelfPlay   = "selfplay"
+	Preprocess = "preprocess"
+	Process    = "process"
+	Shuffle    = "shuffle"
+	Train      = "train"
+)
+
+// AllSteps returns the steps in their order.
+func AllSteps() []string { return []string{SelfPlay, Preprocess, Process, Shuffle, Train} }
+
+// Options say what a run does.
+type Options struct {
+	Base    string // directory of the data
+	Results string // directory of training runs
+	T       string // name of the run, see NewT
+	Steps   []string
+	Cleanup bool
+
+	// What was asked for, by name: it is kept with the run, and a run that goes on
+	// is asked for the same.
+	Settings map[string][]string
+
+	SelfPlayDir   string   // games that are there already; then no self-play
+	Existing      string   // shuffle that training mixes in
+	ExistingNamed bool     // it was named: it must be there
+	DataDirs      []string // more to mix in: shuffles, or games for the step Process
+	Skip          []int    // first files to leave out, by source: the new data, Existing, DataDirs
+	Ranges        []string // files to take, "A-B" or "all", by source; wins over Skip
+
+	NumGames    int64
+	NumWorkers  int
+	Parallel    int // games that a worker plays at once
+	CacheSize   int // positions, of a worker
+	Temperature float64
+	Visits      int
+	Candidates  int // of Gumbel search; 0 = PUCT
+
+	ChunkSize int
+	Selector  prepare.Selector
+	Workers   int // of Process
+	Buckets   int // files of the shuffle
+
+	MaxSamples int64
+	Epochs     int64 // passes over the rows
+
+	Seed   uint64 // 0 = of T
+	Config ConfigSource
+
+	// OpenNet reads the net that plays; nil = random weights of the configuration.
+	OpenNet func() (net *nn.Net, name string, err error)
+
+	Command  string // for locks and the run event
+	Version  string
+	Log      *slog.Logger
+	Progress monitor.Sink // of training; nil = none
+}
+
+const layoutT = "20060102_150405"
+
+var formT = regexp.MustCompile(`^[0-9]{8}_[0-9]{6}$`)
+
+// NewT returns the name of a run that begins now: that of the time, or of the
+// next second that no run has.
+func (o *Options) NewT(now time.Time) string {
+	for {
+		next := Options{Base: o.Base, Results: o.Results, T: now.UTC().Format(layoutT)}
+		_, err := os.Stat(next.stateFile())
+		_, trained := os.Stat(next.Dir(Train))
+		if err != nil && trained != nil {
+			return next.T
+		}
+		now = now.Add(time.Second)
+	}
+}
+
+// begun is the time that T says.
+func (o *Options) begun() time.Time {
+	t, _ := time.Parse(layoutT, o.T) // validate has seen it
+	return t
+}
+
+// seed returns the seed of the games. Without a given one it is T's, so that two
+// runs never play the same games: a game's id comes of its seed, worker and number.
+func (o *Options) seed() uint64 {
+	if o.Seed != 0 {
+		return o.Seed
+	}
+	return uint64(o.begun().Unix())
+}
+
+// runs says whether a step is to run.
+func (o *Options) runs(step string) bool { return slices.Contains(o.Steps, step) }
+
+// path is a directory of the run.
+func (o *Options) path(parts ...string) string {
+	return filepath.Join(append([]string{o.Base}, parts...)...)
+}
+
+// Dir is the directory that a step writes.
+func (o *Options) Dir(step string) string {
+	switch step {
+	case SelfPlay:
+		return o.path("selfplay_" + o.T)
+	case Preprocess:
+		return o.path("cleaned", "run_"+o.T)
+	case Process:
+		return o.path("processed", "run_"+o.T)
+	case Shuffle:
+		return o.path("processed", "shuffled_"+o.T)
+	}
+	return filepath.Join(o.Results, "run_"+o.T)
+}
+
+func (o *Options) buckets() string   { return o.path("processed", "temp_buckets_"+o.T) }
+func (o *Options) mixDir() string    { return o.path("processed", "mix_"+o.T) }
+func (o *Options) netsDir() string   { return o.path("nets_" + o.T) }
+func (o *Options) stateFile() string { return statePath(o.Base, o.T) }
+
+// validate says which option is missing or out of range.
+func (o *Options) validate() error {
+	if !formT.MatchString(o.T) {
+		return fmt.Errorf("run %q: want the time of its beginning, YYYYMMDD_HHMMSS", o.T)
+	}
+	if _, err := time.Parse(layoutT, o.T); err != nil {
+		return fmt.Errorf("run %q: %w", o.T, err)
+	}
+	if len(o.Steps) == 0 {
+		return fmt.Errorf("no step is left to run")
+	}
+	for _, v := range []struct {
+		name             string
+		value, low, high int64
+	}{
+		{"num-games", o.NumGames, 1, 1 << 40}, {"num-workers", int64(o.NumWorkers), 1, 1024}, {"batch-size", int64(o.Parallel), 1, 65536},
+		{"cache-size", int64(o.CacheSize), 0, 1e8}, {"visits", int64(o.Visits), 1, 1e8}, {"gumbel-candidates", int64(o.Candidates), 0, 218},
+		{"chunk-size", int64(o.ChunkSize), 1, math.MaxInt32}, {"max-workers-process", int64(o.Workers), 1, 1024},
+		{"num-buckets-shuffle", int64(o.Buckets), 1, 1 << 20}, {"max-samples", o.MaxSamples, 1, 1 << 50}, {"epochs", o.Epochs, 1, 1e6},
+	} {
+		if v.value < v.low || v.value > v.high {
+			return fmt.Errorf("--%s %d: want %d to %d", v.name, v.value, v.low, v.high)
+		}
+	}
+	for i, n := range o.Skip {
+		if n < 0 {
+			return fmt.Errorf("--skip-files: number %d is %d: want 0 or more", i+1, n)
+		}
+	}
+	_, err := o.part(0, "")
+	for i := range o.Ranges {
+		if err == nil {
+			_, err = o.part(i, "")
+		}
+	}
+	return err
+}
+
+var formRange = regexp.MustCompile(`^([0-9]{1,9})-([0-9]{1,9})?$`)
+
+// part says which files of source number i, from 0, are taken.
+func (o *Options) part(i int, dir string) (prepare.Input, error) {
+	in := prepare.Input{Dir: dir}
+	if i < len(o.Skip) {
+		in.From = o.Skip[i]
+	}
+	if i >= len(o.Ranges) {
+		return in, nil
+	}
+	in.From = 0
+	if o.Ranges[i] == "all" {
+		return in, nil
+	}
+	m := formRange.FindStringSubmatch(o.Ranges[i])
+	if m == nil {
+		return in, fmt.Errorf("--shard-ranges %q: want A-B (files number A to B-1, from 0), A- or all", o.Ranges[i])
+	}
+	in.From, _ = strconv.Atoi(m[1]) // digits, nine at most
+	in.To, _ = strconv.Atoi(m[2])   // nothing: up to the last
+	if m[2] != "" && in.To <= in.From {
+		return in, fmt.Errorf("--shard-ranges %q: no file lies between; want A-B (files number A to B-1, from 0)", o.Ranges[i])
+	}
+	return in, nil
+}

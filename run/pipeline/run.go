@@ -1,0 +1,220 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay/prepare"
+	"github.com/chessbrain/chessbrain/run"
+)
+
+// Check refuses what cannot work, before anything is made.
+func Check(opt Options) error {
+	if err := opt.validate(); err != nil {
+		return err
+	}
+	s, err := opt.sources()
+	if err == nil {
+		err = opt.checkInputs(s)
+	}
+	if err != nil {
+		return err
+	}
+	if opt.runs(SelfPlay) {
+		if err := checkPlan(run.DryRunSelfPlay)(opt.playing(0, "")); err != nil {
+			return fmt.Errorf("step %s: %w", SelfPlay, err)
+		}
+	}
+	if opt.runs(Train) || opt.runs(Shuffle) {
+		e, err := opt.training(opt.Dir(Shuffle), 1, "")
+		if err := checkPlan(run.DryRun)(e, err); err != nil {
+			return fmt.Errorf("step %s: %w", Train, err)
+		}
+		return s.checkSplit(e)
+	}
+	return nil
+}
+
+// checkPlan holds a configuration against what a command can do.
+func checkPlan(plan func(*config.Effective, io.Writer) error) func(*config.Effective, error) error {
+	return func(e *config.Effective, err error) error {
+		if err != nil {
+			return err
+		}
+		return errors.Join(run.CheckDevices(e, true), plan(e, io.Discard))
+	}
+}
+
+// pass is a run under way. One goroutine.
+type pass struct {
+	Options
+	state   *State
+	sources *sources
+}
+
+// Run runs the steps, or goes on with a run of this T. The result is the state at
+// its end, also beside an error. Errors: run.ErrInterrupted and context.Canceled
+// after a stop (all work is kept, the same call goes on); prepare.ErrNoInput;
+// *fsx.LockedError where another run works in Base; those of the steps.
+func Run(ctx context.Context, opt Options) (*State, error) {
+	if err := opt.validate(); err != nil {
+		return nil, err
+	}
+	r := &pass{Options: opt}
+	var err error
+	if r.sources, err = opt.sources(); err != nil {
+		return nil, err
+	}
+	if err := fsx.MkdirAll(fsx.OS, opt.Base); err != nil {
+		return nil, fmt.Errorf("make %s: %w", opt.Base, err)
+	}
+	lock, err := fsx.Acquire(filepath.Join(opt.Base, ".pipeline.lock"), fsx.LockOptions{Command: opt.Command})
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Release()
+	if err := r.open(); err != nil {
+		return nil, err
+	}
+	for i := range r.state.Steps {
+		if err := r.one(ctx, &r.state.Steps[i]); err != nil {
+			return r.state, err
+		}
+	}
+	if r.Cleanup {
+		if err := r.cleanup(); err != nil {
+			return r.state, err
+		}
+	}
+	r.state.Done = true
+	return r.state, r.state.write(r.Base)
+}
+
+// open reads the run's state, or begins it.
+func (r *pass) open() error {
+	var err error
+	r.state, err = ReadState(r.Base, r.T)
+	switch {
+	case err == nil:
+		if why := r.state.Differs(r.Settings); why != "" {
+			return fmt.Errorf("%w: run %s was asked for otherwise: %s", prepare.ErrOther, r.T, why)
+		}
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if err := r.checkInputs(r.sources); err != nil {
+		return err
+	}
+	r.state = &State{Version: stateVersion, T: r.T, Program: r.Version, Settings: r.Settings}
+	for _, step := range AllSteps() {
+		if r.runs(step) {
+			r.state.Steps = append(r.state.Steps, StepState{Step: step, Dir: r.Dir(step)})
+		}
+	}
+	if err := r.keepNet(); err != nil {
+		return err
+	}
+	return r.state.write(r.Base)
+}
+
+// one runs a step unless it is done.
+func (r *pass) one(ctx context.Context, s *StepState) error {
+	if s.Done {
+		r.Log.Info("step was done before", "step", s.Step, "dir", s.Dir)
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r.Log.Info("step begins", "step", s.Step, "dir", s.Dir)
+	began := time.Now()
+	do := map[string]func(context.Context, *StepState) error{
+		SelfPlay: r.selfPlay, Preprocess: r.preprocess, Process: r.process, Shuffle: r.shuffle, Train: r.train}[s.Step]
+	if !r.doneBefore(s) {
+		if err := do(ctx, s); err != nil {
+			return fmt.Errorf("step %s: %w", s.Step, err)
+		}
+	}
+	s.Done, s.Seconds = true, time.Since(began).Seconds()
+	r.Log.Info("step is done", "step", s.Step, "dir", s.Dir, "games", s.Games, "rows", s.Rows, "seconds", s.Seconds)
+	return r.state.write(r.Base)
+}
+
+// doneBefore says whether the step's manifest says that it is done: a kill may
+// come between that and the run's own state.
+func (r *pass) doneBefore(s *StepState) bool {
+	m, err := prepare.ReadManifest(fsx.OS, s.Dir)
+	if err != nil || !m.Done || m.Step != s.Step {
+		return false
+	}
+	s.count(m)
+	return true
+}
+
+// count notes what a step came to.
+func (s *StepState) count(m *prepare.Manifest) {
+	s.Games, s.Rows, s.Files = m.Counts.Games, m.Counts.Rows, len(m.Files)
+}
+
+// cleanup removes what this run made on the way and a later step has used up.
+func (r *pass) cleanup() error {
+	for _, s := range []struct {
+		step string
+		by   []string // a step that uses it up
+	}{{Preprocess, []string{Process, Shuffle}}, {Process, []string{Shuffle}}} {
+		state := r.state.step(s.step)
+		if state == nil || state.Removed {
+			continue
+		}
+		used := false
+		for _, by := range s.by {
+			used = used || r.state.step(by) != nil
+		}
+		if !used {
+			continue
+		}
+		removed, err := r.remove(state.Dir)
+		if err != nil {
+			return err
+		}
+		if state.Removed = removed; removed {
+			if err := r.state.write(r.Base); err != nil {
+				return err
+			}
+		}
+	}
+	if r.state.step(Shuffle) == nil {
+		return nil
+	}
+	_, err := r.remove(r.buckets())
+	return err
+}
+
+// remove removes what a manifest lists and says whether the directory is gone.
+func (r *pass) remove(dir string) (bool, error) {
+	done, err := prepare.Cleanup(fsx.OS, dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // removed before a kill
+	case errors.Is(err, prepare.ErrPinned):
+		r.Log.Info("clean-up leaves a pinned directory alone", "dir", dir)
+		return false, nil
+	case err != nil:
+		return false, err
+	default:
+		for _, k := range done.Kept {
+			r.Log.Warn("clean-up leaves a file alone", "file", filepath.Join(dir, k.File), "reason", k.Reason)
+		}
+		r.Log.Info("clean-up", "dir", dir, "files", len(done.Removed), "bytes", done.Bytes)
+	}
+	_, err = os.Stat(dir)
+	return errors.Is(err, fs.ErrNotExist), nil
+}

@@ -1,0 +1,148 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay/prepare"
+	"github.com/chessbrain/chessbrain/replay/shuffle"
+)
+
+// sources are what a run takes beside its own games.
+type sources struct {
+	games    []prepare.Input // for the step Process
+	shuffled []prepare.Input // for training
+}
+
+// sources looks at the existing shuffle and the data directories. One that is not
+// there, or holds neither games nor a finished shuffle, is prepare.ErrNoInput:
+// training on what is left would go unnoticed. An existing shuffle that nobody
+// named may be missing.
+func (o *Options) sources() (*sources, error) {
+	s := &sources{}
+	if o.Existing != "" {
+		if _, err := os.Stat(o.Existing); err == nil || o.ExistingNamed || !errors.Is(err, fs.ErrNotExist) {
+			if err := o.addSource(s, 1, o.Existing); err != nil {
+				return nil, fmt.Errorf("--existing-shuffled-data-dir: %w", err)
+			}
+			if len(s.games) > 0 {
+				return nil, fmt.Errorf("--existing-shuffled-data-dir: %w: %s holds games and no finished shuffle; name it with --data-dirs", prepare.ErrNoInput, o.Existing)
+			}
+		}
+	}
+	for i, dir := range o.DataDirs {
+		if err := o.addSource(s, 2+i, dir); err != nil {
+			return nil, fmt.Errorf("--data-dirs: %w", err)
+		}
+	}
+	if n := 2 + len(o.DataDirs); len(o.Ranges) > n {
+		return nil, fmt.Errorf("--shard-ranges: %d ranges for %d sources (the new data, --existing-shuffled-data-dir, --data-dirs)", len(o.Ranges), n)
+	}
+	return s, nil
+}
+
+// addSource adds source number i by what it holds.
+func (o *Options) addSource(s *sources, i int, dir string) error {
+	in, err := o.part(i, dir)
+	if err != nil {
+		return err
+	}
+	shuffled, err := prepare.ShuffleOf(fsx.OS, dir)
+	if err != nil {
+		return err
+	}
+	if shuffled != "" {
+		m, err := shuffle.ReadManifest(fsx.OS, shuffled)
+		if err == nil {
+			_, err = prepare.Part(m.Train, in)
+		}
+		if err != nil {
+			return err
+		}
+		s.shuffled = append(s.shuffled, in)
+		return nil
+	}
+	if _, err := prepare.ListInputs(fsx.OS, []prepare.Input{in}); err != nil {
+		return fmt.Errorf("%w (and no finished shuffle; --skip-files and --shard-ranges say which files are taken)", err)
+	}
+	s.games = append(s.games, in)
+	return nil
+}
+
+// checkSplit refuses shuffles that split games otherwise than the run will: a game
+// that one holds out could be trained on from another. It says so before the games
+// are played, not when they are mixed.
+func (s *sources) checkSplit(e *config.Effective) error {
+	t := e.Config.GetTraining()
+	for _, in := range s.shuffled {
+		at, err := prepare.ShuffleOf(fsx.OS, in.Dir)
+		if err != nil {
+			return err
+		}
+		m, err := shuffle.ReadManifest(fsx.OS, at)
+		if err != nil {
+			return err
+		}
+		if share, theta := t.GetValidation().GetShare(), t.GetStTheta(); m.Validation != share || m.ShortTerm != theta || m.Split != shuffle.SplitByGame {
+			return fmt.Errorf("%s splits by %s and holds out %g of it, with st-theta %g; this run by %s, %g and %g "+
+				"(training.validation.share, training.st_theta): shuffle it again, or run with its numbers",
+				in.Dir, m.Split, m.Validation, m.ShortTerm, shuffle.SplitByGame, share, theta)
+		}
+	}
+	return nil
+}
+
+// games says which directory of games a step takes: what the step before it in
+// this run made, else SelfPlayDir; "" where there is neither.
+func (o *Options) games(step string) string {
+	dir := o.SelfPlayDir
+	for _, before := range []string{SelfPlay, Preprocess, Process} {
+		if before == step {
+			break
+		}
+		if o.runs(before) {
+			dir = o.Dir(before)
+		}
+	}
+	return dir
+}
+
+// checkInputs says which step would have no input.
+func (o *Options) checkInputs(s *sources) error {
+	for _, step := range []string{Preprocess, Process, Shuffle} {
+		if !o.runs(step) {
+			continue
+		}
+		dir := o.games(step)
+		switch {
+		case dir == "" && !(step == Process && len(s.games) > 0):
+			return fmt.Errorf("%w for step %s: no step before it runs and --selfplay-dir names no directory of games", prepare.ErrNoInput, step)
+		case dir == o.SelfPlayDir && dir != "":
+			if _, err := prepare.ListInputs(fsx.OS, []prepare.Input{{Dir: dir}}); err != nil {
+				return fmt.Errorf("step %s: --selfplay-dir: %w", step, err)
+			}
+		}
+	}
+	if len(s.games) > 0 && !o.runs(Process) {
+		return fmt.Errorf("--data-dirs: %s holds games, which only the step %s takes, and that does not run", s.games[0].Dir, Process)
+	}
+	if o.runs(Train) && !o.runs(Shuffle) && len(s.shuffled) == 0 {
+		return fmt.Errorf("%w for step %s: the step %s does not run, and neither %s nor --data-dirs holds a finished shuffle",
+			prepare.ErrNoInput, Train, Shuffle, o.Existing)
+	}
+	return nil
+}
+
+// rowSources are the shuffles that training takes: the new one, then those that
+// are there already.
+func (o *Options) rowSources(s *sources) ([]prepare.Input, error) {
+	if !o.runs(Shuffle) {
+		return s.shuffled, nil
+	}
+	in, err := o.part(0, o.Dir(Shuffle))
+	return append([]prepare.Input{in}, s.shuffled...), err
+}

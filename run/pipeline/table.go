@@ -1,0 +1,107 @@
+package pipeline
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+)
+
+// Files of a sweep.
+const (
+	sweepJSON = "sweep.json"
+	sweepCSV  = "sweep.csv"
+	trialFile = "trial.json"
+	bestLink  = "best"
+)
+
+// write writes the table and the link to the best trial.
+func (s *sweep) write() error {
+	s.table.Best = Best(s.table.Results)
+	if err := writeJSON(filepath.Join(s.Results, sweepJSON), &s.table); err != nil {
+		return err
+	}
+	err := fsx.WriteFileFunc(fsx.OS, filepath.Join(s.Results, sweepCSV), func(w io.Writer) error {
+		return WriteTable(w, s.table.Grid, s.table.Results)
+	})
+	if err != nil || s.table.Best == "" {
+		return err
+	}
+	return linkBest(s.Results, s.table.Best)
+}
+
+// Best is the name of the trial with the least loss, the first of equals; ""
+// while none is done.
+func Best(results []Result) string {
+	best := -1
+	for i, r := range results {
+		if r.Status == TrialDone && (best < 0 || r.Loss < results[best].Loss) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return ""
+	}
+	return results[best].Name
+}
+
+// linkBest makes dir/best a link to a trial, by one rename. Something else of
+// that name is not touched.
+func linkBest(dir, trial string) error {
+	link := filepath.Join(dir, bestLink)
+	if have, err := os.Readlink(link); err == nil && have == trial {
+		return nil
+	} else if info, statErr := os.Lstat(link); err != nil && statErr == nil && info.Mode()&os.ModeSymlink == 0 {
+		return fmt.Errorf("link the best trial: %s is there and is no link; move it away", link)
+	}
+	temp := filepath.Join(dir, ".best.tmp")
+	if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("link the best trial: %w", err)
+	}
+	if err := os.Symlink(trial, temp); err != nil {
+		return fmt.Errorf("link the best trial: %w", err)
+	}
+	if err := os.Rename(temp, link); err != nil {
+		return fmt.Errorf("link the best trial: %w", err)
+	}
+	return fsx.SyncDir(fsx.OS, dir)
+}
+
+// WriteTable writes the results as CSV with a heading. Losses of a trial that is
+// not done are empty.
+func WriteTable(w io.Writer, grid []Axis, results []Result) error {
+	out := csv.NewWriter(w)
+	head := []string{"trial"}
+	for _, a := range grid {
+		head = append(head, a.Name)
+	}
+	head = append(head, "status", "steps", "samples", "validation_rows", "loss", "policy_loss", "value_loss", "moves_left_loss",
+		"policy_accuracy", "seconds", "net", "best")
+	if err := out.Write(head); err != nil {
+		return err
+	}
+	best := Best(results)
+	for _, r := range results {
+		line := append([]string{r.Name}, r.Values...)
+		line = append(line, r.Status)
+		if r.Status == TrialDone {
+			line = append(line, strconv.FormatInt(r.Steps, 10), strconv.FormatInt(r.Samples, 10), strconv.Itoa(r.Rows))
+			for _, v := range []float64{r.Loss, r.Policy, r.Value, r.Moves, r.Correct} {
+				line = append(line, strconv.FormatFloat(v, 'f', 6, 64))
+			}
+		} else {
+			line = append(line, make([]string, 8)...)
+		}
+		line = append(line, strconv.FormatFloat(r.Seconds, 'f', 1, 64), r.Net, strconv.FormatBool(r.Name == best))
+		if err := out.Write(line); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}

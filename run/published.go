@@ -1,0 +1,181 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/plugins/export"
+)
+
+// publishedFile is the list of what a training published. It stands beside the
+// checkpoints and not in them: the newest checkpoint is written before its net
+// is exported.
+func (d Dir) publishedFile() string {
+	return filepath.Join(d.Root, "train", d.Training, "published.json")
+}
+
+// shorten makes a path relative to the run where it lies inside, so that a run
+// may be moved; netPath is its inverse.
+func (d Dir) shorten(path string) string {
+	if rel, err := filepath.Rel(d.Root, path); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
+
+// publishedSet is what one export came to: files that are kept, and go, together.
+// Paths are those of Dir.shorten.
+type publishedSet struct {
+	Path     string          `json:"path"` // export.path, filled in
+	NetID    string          `json:"net_id"`
+	Exporter string          `json:"exporter"` // name and settings
+	Files    []publishedPart `json:"files"`
+	Dir      string          `json:"dir,omitempty"` // of several files, theirs alone
+}
+
+// publishedPart is one file of a set.
+type publishedPart struct {
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+}
+
+// hold fills in the files of a set: their paths once published, and the sizes
+// that they have in staging.
+func (s *publishedSet) hold(d Dir, staged, paths []string, own string) error {
+	if own != "" {
+		s.Dir = d.shorten(own)
+	}
+	for i, f := range staged {
+		info, err := os.Stat(f)
+		if err != nil {
+			return fmt.Errorf("exported file: %w", err)
+		}
+		s.Files = append(s.Files, publishedPart{d.shorten(paths[i]), info.Size()})
+	}
+	return nil
+}
+
+// main is what stands for the set: its only file, or its directory.
+func (s *publishedSet) main(d Dir) string {
+	switch {
+	case s.Dir != "":
+		return d.netPath(s.Dir)
+	case len(s.Files) > 0:
+		return d.netPath(s.Files[0].Path)
+	}
+	return ""
+}
+
+// whole says whether all files of the set are there.
+func (s *publishedSet) whole(d Dir) bool {
+	for _, f := range s.Files {
+		if info, err := os.Stat(d.netPath(f.Path)); err != nil || info.Size() != f.Bytes {
+			return false
+		}
+	}
+	return len(s.Files) > 0
+}
+
+// has says whether a file belongs to the set.
+func (s *publishedSet) has(path string) bool {
+	return slices.ContainsFunc(s.Files, func(f publishedPart) bool { return f.Path == path })
+}
+
+// remove removes the files of a set that no set of rest has.
+func (s *publishedSet) remove(d Dir, rest published) error {
+	if s.Dir != "" && !slices.ContainsFunc(rest, func(o publishedSet) bool { return o.Dir == s.Dir }) {
+		return export.RemoveDir(fsx.OS, d.netPath(s.Dir))
+	}
+	for _, f := range s.Files {
+		if slices.ContainsFunc(rest, func(o publishedSet) bool { return o.has(f.Path) }) {
+			continue
+		}
+		if err := os.Remove(d.netPath(f.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// published are the sets of a training, oldest first.
+type published []publishedSet
+
+// publishedList is the form of the file.
+type publishedList struct {
+	Version int       `json:"version"`
+	Nets    published `json:"nets"`
+}
+
+const publishedVersion = 1
+
+// readPublished reads the list; there is false where nothing was published yet.
+func readPublished(d Dir) (list published, there bool, err error) {
+	path := d.publishedFile()
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	var file publishedList
+	if err == nil {
+		err = json.Unmarshal(data, &file)
+	}
+	if err == nil && file.Version != publishedVersion {
+		err = fmt.Errorf("version %d, this build reads %d", file.Version, publishedVersion)
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("list of published nets %s: %w; move it away: the newest net is published again, and older ones are no longer removed", path, err)
+	}
+	return file.Nets, true, nil
+}
+
+// write replaces the list; nil means on stable storage.
+func (p published) write(d Dir) error {
+	data, err := json.MarshalIndent(publishedList{publishedVersion, p}, "", "  ")
+	if err == nil {
+		err = fsx.MkdirAll(fsx.OS, filepath.Dir(d.publishedFile()))
+	}
+	if err == nil {
+		err = fsx.WriteFile(fsx.OS, d.publishedFile(), append(data, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("write list of published nets: %w", err)
+	}
+	return nil
+}
+
+// find returns the set that has the path, net and exporter of want if all of it
+// is there, else nil.
+func (p published) find(d Dir, want publishedSet) *publishedSet {
+	for i := range p {
+		s := &p[i]
+		if s.Path == want.Path && s.NetID == want.NetID && s.Exporter == want.Exporter && s.whole(d) {
+			return s
+		}
+	}
+	return nil
+}
+
+// add returns the list with a set as its newest, without the older ones whose
+// place it takes and those beyond the newest keep (0 = all), which are gone.
+func (p published) add(set publishedSet, keep int) (list, gone published) {
+	for _, s := range p {
+		taken := !slices.ContainsFunc(s.Files, func(f publishedPart) bool { return !set.has(f.Path) })
+		if taken || s.Path == set.Path && s.Exporter == set.Exporter {
+			gone = append(gone, s)
+		} else {
+			list = append(list, s)
+		}
+	}
+	list = append(list, set)
+	if keep > 0 && len(list) > keep {
+		n := len(list) - keep
+		gone, list = append(gone, list[:n]...), list[n:]
+	}
+	return list, gone
+}

@@ -1,0 +1,192 @@
+package ratings
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/catalogue"
+	"github.com/chessbrain/chessbrain/run/gate"
+)
+
+// netDirs are where nets lie. A net moves down this list, so that one which moves
+// while it is read is seen once or twice, not never.
+var netDirs = []struct{ dir, state string }{
+	{"modelstobetested", catalogue.Candidate}, {"models_extra", catalogue.Extra}, {"rejectedmodels", catalogue.Rejected}, {"models", catalogue.Accepted},
+}
+
+const gateDir = "gatekeeper"
+
+// nets returns all nets, oldest first.
+func (s *scanner) nets() ([]catalogue.Net, error) {
+	var nets []catalogue.Net
+	for _, d := range netDirs {
+		dir := filepath.Join(s.root, d.dir)
+		entries, err := list(dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if err := s.ctx.Err(); err != nil {
+				return nil, err
+			}
+			name, path := strings.TrimSuffix(e.Name(), run.NetSuffix), filepath.Join(dir, e.Name())
+			switch {
+			case e.IsDir():
+				path = filepath.Join(path, "net"+run.NetSuffix) // of an exporter of several files
+			case name == e.Name():
+				continue
+			}
+			n, err := s.net(name, d.state, path)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // moved on, or a directory without a net
+			}
+			if err != nil {
+				return nil, err
+			}
+			nets = slices.DeleteFunc(nets, func(o catalogue.Net) bool { return o.Name == n.Name && o.SHA256 == n.SHA256 })
+			nets = append(nets, n)
+		}
+	}
+	nets, err := s.gateResults(nets)
+	if err != nil {
+		return nil, err
+	}
+	setParents(nets)
+	slices.SortStableFunc(nets, func(a, b catalogue.Net) int {
+		return cmp.Or(a.Modified.Compare(b.Modified), cmp.Compare(a.Samples, b.Samples), cmp.Compare(a.Name, b.Name))
+	})
+	return nets, nil
+}
+
+// net reads one net file, or takes over what the old catalogue says of it.
+func (s *scanner) net(name, state, path string) (n catalogue.Net, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return n, err
+	}
+	n = catalogue.Net{Name: name, State: state, Path: below(s.root, path), Bytes: info.Size(), Modified: info.ModTime().UTC()}
+	for _, old := range s.old.Nets {
+		if old.Path == n.Path && old.Bytes == n.Bytes && old.Modified.Equal(n.Modified) && old.Problem == "" {
+			old.State, old.Gate, old.Parent = state, catalogue.Gate{}, ""
+			return old, nil
+		}
+	}
+	data, err := fsx.ReadFile(fsx.OS, path)
+	if err != nil {
+		return n, err
+	}
+	sum := sha256.Sum256(data)
+	n.SHA256 = hex.EncodeToString(sum[:])
+	net, meta, err := nn.ReadSafetensors(bytes.NewReader(data))
+	if err != nil {
+		n.Problem = err.Error()
+		s.log.Warn("a net cannot be read", "path", path, "error", err)
+		return n, nil
+	}
+	n.NetID, n.Arch = net.ID(), net.Arch.String()
+	for _, p := range net.Params {
+		n.Params += int64(len(p.Data))
+	}
+	n.Job, n.Weights, n.Program = meta["job"], meta["weights"], meta["program"]
+	for key, field := range map[string]*int64{"step": &n.Step, "samples": &n.Samples, "rows": &n.Rows} {
+		*field, _ = strconv.ParseInt(meta[key], 10, 64) // 0 where the file does not say
+	}
+	return n, nil
+}
+
+// gateResults adds what the gatekeeper decided, and the nets whose files are gone
+// since.
+func (s *scanner) gateResults(nets []catalogue.Net) ([]catalogue.Net, error) {
+	entries, err := list(filepath.Join(s.root, gateDir))
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		r, err := gate.ReadResult(filepath.Join(s.root, gateDir, e.Name()))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // the match is under way
+		}
+		if err != nil {
+			s.log.Warn("a decision of the gatekeeper cannot be read", "net", e.Name(), "error", err)
+			continue
+		}
+		at := slices.IndexFunc(nets, func(n catalogue.Net) bool { return n.SHA256 == r.CandidateSHA256 && n.State != catalogue.Extra })
+		if at < 0 {
+			at = len(nets)
+			nets = append(nets, catalogue.Net{Name: r.Candidate, State: decision(r), SHA256: r.CandidateSHA256, NetID: r.CandidateNetID, Modified: r.Ended})
+			_, nets[at].Samples, nets[at].Rows, _ = parseName(r.Candidate)
+		}
+		nets[at].Gate = gateOf(r)
+	}
+	return nets, nil
+}
+
+func decision(r *gate.Result) string {
+	if r.Accepted {
+		return catalogue.Accepted
+	}
+	return catalogue.Rejected
+}
+
+// gateOf turns a result of the gatekeeper into columns.
+func gateOf(r *gate.Result) catalogue.Gate {
+	g := catalogue.Gate{Decision: decision(r), Baseline: r.Baseline, Games: r.Games, Points: r.Points, Reason: r.Reason, Ended: r.Ended.UTC()}
+	if r.Games > 0 {
+		g.Elo, g.Error = finite(float64(r.Elo)), finite(float64(r.EloError))
+	}
+	return g
+}
+
+// netName is how trainers name nets.
+var netName = regexp.MustCompile(`^(.*)-s(\d+)-d(\d+)$`)
+
+// parseName takes a net's name apart: <job>-<training>, samples and rows.
+func parseName(name string) (line string, samples, rows int64, ok bool) {
+	m := netName.FindStringSubmatch(name)
+	if m == nil {
+		return "", 0, 0, false
+	}
+	samples, errS := strconv.ParseInt(m[2], 10, 64)
+	rows, errR := strconv.ParseInt(m[3], 10, 64)
+	return m[1], samples, rows, errS == nil && errR == nil
+}
+
+// setParents names for each net the one before it of its job and training.
+func setParents(nets []catalogue.Net) {
+	lines := map[string][]*catalogue.Net{}
+	for i := range nets {
+		if line, _, _, ok := parseName(nets[i].Name); ok {
+			lines[line] = append(lines[line], &nets[i])
+		}
+	}
+	for _, line := range lines {
+		slices.SortFunc(line, func(a, b *catalogue.Net) int {
+			_, sa, ra, _ := parseName(a.Name)
+			_, sb, rb, _ := parseName(b.Name)
+			return cmp.Or(cmp.Compare(sa, sb), cmp.Compare(ra, rb), a.Modified.Compare(b.Modified), cmp.Compare(a.SHA256, b.SHA256))
+		})
+		for i := 1; i < len(line); i++ {
+			if line[i-1].Name != line[i].Name {
+				line[i].Parent = line[i-1].Name
+			} else {
+				line[i].Parent = line[i-1].Parent
+			}
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package ratings
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/arena"
+	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/mcts"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/catalogue"
+)
+
+// opponent is a player of rating matches.
+type opponent struct {
+	log  arena.LogPlayer
+	open func() (arena.Player, error)
+}
+
+// pair is a match that the list wants: the newer net is the first.
+type pair [2]*opponent
+
+// path is where the pair's match lies, without its suffix. A net's name is that of
+// a file already.
+func (r *rater) path(p pair) string {
+	return filepath.Join(r.root, matchesDir, p[0].log.Name+"__"+p[1].log.Name)
+}
+
+// nets returns the accepted nets that can play, oldest first.
+func (r *rater) nets(c *catalogue.Catalogue) []*opponent {
+	var all []*opponent
+	for _, n := range c.Nets {
+		if n.State == catalogue.Accepted && n.Path != "" && n.Problem == "" {
+			all = append(all, r.net(n))
+		}
+	}
+	return all
+}
+
+// cacheEntries is how many answers a net remembers in each worker.
+const cacheEntries = 50_000
+
+// net returns the player of a net. Its search does not follow the section mcts:
+// the yardstick stays the same when self-play changes.
+func (r *rater) net(n catalogue.Net) *opponent {
+	settings := arena.Settings{Search: mcts.DefaultConfig(), TreeReuse: true}
+	settings.Search.Simulations = int(r.want.GetVisits())
+	return &opponent{
+		log: arena.LogPlayer{Name: n.Name, NetID: n.NetID, SHA256: n.SHA256, Settings: fmt.Sprintf("visits=%d", settings.Search.Simulations)},
+		open: func() (arena.Player, error) {
+			net, err := run.ReadNet(filepath.Join(r.root, filepath.FromSlash(n.Path)))
+			if err != nil {
+				return nil, err
+			}
+			if id := net.ID(); id != n.NetID {
+				return nil, fmt.Errorf("net %s has id %s, a moment ago it had %s: start again", n.Name, id, n.NetID)
+			}
+			return r.player(n.Name, net, settings)
+		},
+	}
+}
+
+// player makes a net a player, on the device of the configuration's players.
+func (r *rater) player(name string, net *nn.Net, s arena.Settings) (arena.Player, error) {
+	p, err := run.OpenNetPlayer(r.cfg, net)
+	if err != nil {
+		return nil, fmt.Errorf("prepare net %s for the match: %w", name, err)
+	}
+	r.players = append(r.players, p)
+	return arena.NewNet(arena.NetConfig{
+		Name:         name,
+		NewEvaluator: p.NewEvaluator,
+		Settings:     [2]arena.Settings{chess.White: s, chess.Black: s},
+		CacheEntries: cacheEntries,
+	})
+}
+
+// mover is the player of random moves.
+func mover() *opponent {
+	return &opponent{log: arena.LogPlayer{Name: RandomMover}, open: func() (arena.Player, error) {
+		return named{RandomMover, arena.Random()}, nil
+	}}
+}
+
+// named gives a player another name.
+type named struct {
+	name string
+	arena.Player
+}
+
+func (n named) Name() string { return n.name }
+
+// openEngines asks the configured engine for its name and makes an opponent for
+// each number of nodes and each skill. One that does not answer is left out.
+func (r *rater) openEngines() {
+	k := r.want
+	if k.GetEngine() == "" {
+		return
+	}
+	var all []arena.EngineConfig
+	for _, nodes := range k.GetEngineNodes() {
+		all = append(all, arena.EngineConfig{Path: k.GetEngine(), Limits: arena.Limits{Nodes: int(nodes)}})
+	}
+	for _, skill := range k.GetEngineSkill() {
+		c := all[0]
+		c.Options = map[string]string{"Skill Level": fmt.Sprint(skill)}
+		all = append(all, c)
+	}
+	for i, c := range all {
+		p, err := arena.NewEngine(c)
+		if err != nil {
+			r.log.Warn("an engine is left out of the ratings: it does not play", "engine", k.GetEngine(), "settings", c.String(), "error", err)
+			continue
+		}
+		c.Name = engineName(p.Name(), c.Limits.Nodes)
+		if i >= len(k.GetEngineNodes()) {
+			c.Name += "-skill" + c.Options["Skill Level"]
+		}
+		r.engines = append(r.engines, &opponent{log: arena.LogPlayer{Name: c.Name, Settings: c.String()},
+			open: func() (arena.Player, error) { return arena.NewEngine(c) }})
+	}
+}
+
+// unsafe is what a part of a file's name should not have.
+var unsafe = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
+
+// engineName makes a name for files of what an engine calls itself, so that another
+// version is another player.
+func engineName(id string, nodes int) string {
+	id = strings.Trim(unsafe.ReplaceAllString(strings.ToLower(id), "-"), "-.")
+	if id == "" {
+		id = "engine"
+	}
+	return fmt.Sprintf("%s-n%d", id[:min(60, len(id))], nodes)
+}
+
+// pairs lists the matches that the configuration wants, those of the newest net
+// first.
+func (r *rater) pairs(nets []*opponent) []pair {
+	var all []pair
+	for i := len(nets) - 1; i >= 0; i-- {
+		earliest := max(0, i-int(r.want.GetOpponents()))
+		for k := i - 1; k >= earliest; k-- {
+			all = append(all, pair{nets[i], nets[k]})
+		}
+		if r.want.GetFirst() && earliest > 0 {
+			all = append(all, pair{nets[i], nets[0]})
+		}
+		if r.want.GetRandom() {
+			all = append(all, pair{nets[i], mover()})
+		}
+		for _, e := range r.engines {
+			all = append(all, pair{nets[i], e})
+		}
+	}
+	return all
+}
+
+// complete says whether a pair's match has all its games, and their PGN.
+func (r *rater) complete(c *catalogue.Catalogue, p pair) bool {
+	if _, err := fsx.OS.Stat(r.path(p) + pgnSuffix); err != nil {
+		return false
+	}
+	path := below(r.root, r.path(p)+logSuffix)
+	settings := settingsOf(&arena.LogHeader{Players: [2]arena.LogPlayer{p[0].log, p[1].log}})
+	for i := range c.Matches {
+		m := &c.Matches[i]
+		if m.Path == path {
+			return m.Problem == "" && m.SHA1 == p[0].log.SHA256 && m.SHA2 == p[1].log.SHA256 && m.Settings == settings &&
+				m.Wins+m.Draws+m.Losses >= int(r.want.GetGames())
+		}
+	}
+	return false
+}
+
+// putAside renames the files of a match that is not the one to be played, so that
+// its games go on counting: A__B.jsonl becomes A__B.1.jsonl.
+func putAside(path string) error {
+	for n := 1; ; n++ {
+		other := fmt.Sprintf("%s.%d", path, n)
+		free := true
+		for _, suffix := range []string{logSuffix, pgnSuffix} {
+			_, err := fsx.OS.Stat(other + suffix)
+			free = free && errors.Is(err, fs.ErrNotExist)
+		}
+		if !free {
+			continue
+		}
+		for _, suffix := range []string{pgnSuffix, logSuffix} {
+			if err := fsx.OS.Rename(path+suffix, other+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("put a match aside: %w", err)
+			}
+		}
+		return fsx.SyncDir(fsx.OS, filepath.Dir(path))
+	}
+}

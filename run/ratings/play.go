@@ -1,0 +1,191 @@
+package ratings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/catalogue"
+)
+
+// Options start the rating of a run.
+type Options struct {
+	Effective *config.Effective // section loop.rating; games 0 plays nothing
+	LockWait  time.Duration     // how long to wait for another rater
+	Poll      time.Duration     // how often to look for new nets, until ctx ends; 0 = once
+	Command   string            // for the lock
+	Version   string            // of the program
+	Log       *slog.Logger
+	Publish   func(monitor.Event) // takes alarms; nil = they are only logged
+	Rebuild   bool                // see UpdateOptions
+
+	maxPlies int // of a game, for tests; 0 = the usual number
+}
+
+// Summary is what Play did.
+type Summary struct {
+	Matches   int // that it played to their end
+	Games     int // that it played
+	Catalogue *catalogue.Catalogue
+	Alarms    []*monitor.Alarm
+}
+
+// role is the name of the rater's lock.
+const role = "rater"
+
+// rater plays rating matches. One goroutine uses it.
+type rater struct {
+	opt     Options
+	cfg     *config.Config
+	want    *config.Rating
+	log     *slog.Logger
+	root    string
+	seed    uint64 // of the run
+	lock    *fsx.Lock
+	engines []*opponent      // that answered
+	players []*run.NetPlayer // of the match under way
+	done    Summary
+	page    run.Shared[Page]
+}
+
+// Play plays the rating matches that are missing, the newest net's first, and
+// brings the catalogue up to date. With run.ErrInterrupted, when ctx ended first,
+// all finished games are on disk and the next call goes on with the match.
+//
+// It takes no lock but the rater's: it reads accepted nets and writes only its own
+// matches and the catalogue, whoever else works in the run.
+func Play(ctx context.Context, opt Options) (*Summary, error) {
+	r := &rater{opt: opt, cfg: opt.Effective.Config, want: opt.Effective.Config.GetLoop().GetRating(), log: opt.Log}
+	r.page.Set(func(p *Page) { p.State = "waiting" })
+	if r.opt.maxPlies == 0 {
+		r.opt.maxPlies = maxPlies
+	}
+	if err := Check(opt.Effective); err != nil {
+		return nil, err
+	}
+	dir, info, err := run.Layout(r.cfg)
+	if err != nil {
+		return nil, err
+	}
+	r.root, r.seed = dir.Root, info.Seed
+	if err := r.takeLock(ctx, dir.LockDir()); err != nil {
+		if ctx.Err() != nil {
+			err = run.ErrInterrupted
+		}
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	control, err := r.listen(dir.LockDir(), stop)
+	if err != nil {
+		return nil, errors.Join(err, r.lock.Release())
+	}
+	err = r.rounds(ctx)
+	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
+		err = run.ErrInterrupted
+	}
+	return &r.done, errors.Join(err, control.Close(), r.lock.Release())
+}
+
+// rounds works once, or, with Options.Poll, until ctx ends.
+func (r *rater) rounds(ctx context.Context) error {
+	for {
+		if err := r.work(ctx); err != nil || r.opt.Poll == 0 {
+			return err
+		}
+		r.page.Set(func(p *Page) { *p = Page{State: "waiting", Matches: r.done.Matches, Games: r.done.Games} })
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-r.lock.Lost():
+			return fmt.Errorf("another rater took over %s while this one was suspended; it plays nothing more", r.root)
+		case <-time.After(r.opt.Poll):
+		}
+	}
+}
+
+// Check says what cannot work of a configuration.
+func Check(e *config.Effective) error {
+	if e.Config.GetLoop().GetRating().GetGames()%2 != 0 {
+		return e.Errorf("loop.rating.games", "give an even number, 0 for none", "games come in pairs of one opening")
+	}
+	return nil
+}
+
+// takeLock takes the rater's role.
+func (r *rater) takeLock(ctx context.Context, dir string) error {
+	if err := fsx.MkdirAll(fsx.OS, dir); err != nil {
+		return fmt.Errorf("ratings: make directory of locks: %w", err)
+	}
+	l, err := fsx.AcquireWithin(ctx, filepath.Join(dir, role), fsx.LockOptions{Command: r.opt.Command}, r.opt.LockWait)
+	r.lock = l
+	return err
+}
+
+// work plays what is missing and rates everybody, also when it is interrupted.
+func (r *rater) work(ctx context.Context) error {
+	c, err := Update(ctx, r.root, UpdateOptions{Rebuild: r.opt.Rebuild, Log: r.log})
+	if err != nil {
+		return err
+	}
+	before := r.done.Games
+	err = r.matches(ctx, c)
+	if r.done.Games > before {
+		var updateErr error
+		if c, updateErr = Update(context.WithoutCancel(ctx), r.root, UpdateOptions{Log: r.log}); updateErr != nil {
+			return errors.Join(err, updateErr)
+		}
+	}
+	told := r.done.Alarms
+	r.done.Catalogue, r.done.Alarms = c, Alarms(c)
+	for _, a := range r.done.Alarms {
+		if slices.ContainsFunc(told, func(o *monitor.Alarm) bool { return o.Message == a.Message }) {
+			continue
+		}
+		r.log.Warn(a.Message, "alarm", a.Code, "remedy", a.Remedy)
+		if r.opt.Publish != nil {
+			r.opt.Publish(a)
+		}
+	}
+	return err
+}
+
+// matches plays the missing matches.
+func (r *rater) matches(ctx context.Context, c *catalogue.Catalogue) error {
+	if r.want.GetGames() == 0 {
+		return nil
+	}
+	nets, dir := r.nets(c), filepath.Join(r.root, matchesDir)
+	if len(nets) == 0 {
+		return nil
+	}
+	if err := fsx.MkdirAll(fsx.OS, dir); err != nil {
+		return fmt.Errorf("ratings: make directory of matches: %w", err)
+	}
+	if _, err := fsx.RemoveTemps(fsx.OS, dir); err != nil { // of a rater that was killed
+		return fmt.Errorf("ratings: clean up: %w", err)
+	}
+	if r.engines == nil {
+		r.openEngines()
+	}
+	for _, p := range r.pairs(nets) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if r.complete(c, p) {
+			continue
+		}
+		if err := r.match(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}

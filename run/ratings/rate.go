@@ -1,0 +1,197 @@
+package ratings
+
+import (
+	"math"
+	"slices"
+
+	"github.com/chessbrain/chessbrain/arena"
+	"github.com/chessbrain/chessbrain/arena/rating"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run/alarms"
+	"github.com/chessbrain/chessbrain/run/catalogue"
+	"github.com/chessbrain/chessbrain/run/gate"
+)
+
+// Kinds of players.
+const (
+	KindNet    = "net"
+	KindMover  = "random-mover"
+	KindEngine = "engine"
+)
+
+// players names the players of a catalogue's matches.
+type players struct {
+	bySHA  map[string]string // name of the net with a file of this hash
+	byName map[string]string // hash of the net with a name
+	kinds  map[string]string
+}
+
+func newPlayers(nets []catalogue.Net) *players {
+	p := &players{map[string]string{}, map[string]string{}, map[string]string{}}
+	for _, n := range nets { // accepted ones first: a name is the accepted net's
+		if n.State == catalogue.Accepted {
+			p.know(n)
+		}
+	}
+	for _, n := range nets {
+		p.know(n)
+	}
+	return p
+}
+
+func (p *players) know(n catalogue.Net) {
+	if _, there := p.byName[n.Name]; !there {
+		p.byName[n.Name] = n.SHA256
+	}
+	if _, there := p.bySHA[n.SHA256]; !there {
+		p.bySHA[n.SHA256] = n.Name
+	}
+}
+
+// name returns who a player of a log is. A net is known by the hash of its file:
+// one that is not the run's net of this name gets the hash behind its name.
+func (p *players) name(name, sha string) string {
+	if sha == "" {
+		switch name {
+		case RandomMover:
+			p.kinds[name] = KindMover
+		case gate.RandomNet:
+			p.kinds[name] = KindNet
+		default:
+			p.kinds[name] = KindEngine
+		}
+		return name
+	}
+	if known, ok := p.bySHA[sha]; ok {
+		name = known
+	} else if other, taken := p.byName[name]; taken && other != sha {
+		name += "@" + sha[:min(8, len(sha))]
+	}
+	p.kinds[name] = KindNet
+	return name
+}
+
+// rate fits the ratings of all players that have a game.
+func rate(c *catalogue.Catalogue) ([]catalogue.Rating, error) {
+	p := newPlayers(c.Nets)
+	var results []rating.Result
+	for i := range c.Matches {
+		m := &c.Matches[i]
+		if m.Problem != "" || m.Wins+m.Draws+m.Losses == 0 {
+			continue
+		}
+		a, b := p.name(m.Player1, m.SHA1), p.name(m.Player2, m.SHA2)
+		if a == b {
+			m.Problem = "both players are the same net"
+			continue
+		}
+		results = append(results, rating.Result{A: a, B: b, Wins: m.Wins, Draws: m.Draws, Losses: m.Losses})
+	}
+	list, err := rating.Fit(results, zero(c, results), rating.Options{})
+	if err != nil {
+		return nil, err
+	}
+	var all []catalogue.Rating
+	for _, r := range list.Ratings {
+		all = append(all, catalogue.Rating{Name: r.Name, Kind: p.kinds[r.Name], Elo: r.Elo, Error: r.Error, Games: r.Games, Points: r.Points,
+			Draws: r.Draws, Group: r.Group, Anchor: r.Anchor, Prior: r.Prior})
+	}
+	return all, nil
+}
+
+// zero chooses the player whose Elo is 0.
+func zero(c *catalogue.Catalogue, results []rating.Result) map[string]float64 {
+	names := []string{RandomMover, gate.RandomNet}
+	for _, n := range c.Nets {
+		if n.State == catalogue.Accepted {
+			names = append(names, n.Name)
+		}
+	}
+	for _, name := range names {
+		if slices.ContainsFunc(results, func(r rating.Result) bool { return r.A == name || r.B == name }) {
+			return map[string]float64{name: 0}
+		}
+	}
+	return nil
+}
+
+// yardstick is what results of several nets can be compared by: an opponent that
+// never changes, and how both search.
+type yardstick struct{ opponent, settings string }
+
+// measured is a net's result by a yardstick.
+type measured struct {
+	net   string
+	pairs arena.Pentanomial
+}
+
+// Alarms holds the rating matches of the newest accepted net that has any against
+// those of the nets before it, by the rule of falling Elo.
+func Alarms(c *catalogue.Catalogue) []*monitor.Alarm {
+	var order []yardstick
+	results, newest := map[yardstick][]measured{}, ""
+	frozenResults(c, func(y yardstick, net string, pairs arena.Pentanomial) {
+		newest = net
+		list := results[y]
+		if list == nil {
+			order = append(order, y)
+		}
+		if last := len(list) - 1; last >= 0 && list[last].net == net { // a match that was put aside
+			for i, n := range pairs {
+				list[last].pairs[i] += n
+			}
+			return
+		}
+		results[y] = append(list, measured{net, pairs})
+	})
+	var all []*monitor.Alarm
+	for _, y := range order {
+		list := results[y]
+		if list[len(list)-1].net != newest {
+			continue // nobody plays so any more
+		}
+		var points []alarms.Point
+		for _, m := range list {
+			points = append(points, pointOf(m.net, m.pairs))
+		}
+		if a := alarms.EloFall(y.opponent, points); a != nil {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// frozenResults calls fn with each rating match of an accepted net against a frozen
+// opponent, in the order of the nets.
+func frozenResults(c *catalogue.Catalogue, fn func(y yardstick, net string, pairs arena.Pentanomial)) {
+	p, first := newPlayers(c.Nets), ""
+	for _, n := range c.Nets {
+		if n.State != catalogue.Accepted {
+			continue
+		}
+		if first == "" {
+			first = n.Name
+		}
+		for i := range c.Matches {
+			m := &c.Matches[i]
+			if m.Kind != catalogue.RatingMatch || m.Problem != "" || p.name(m.Player1, m.SHA1) != n.Name {
+				continue
+			}
+			opponent := p.name(m.Player2, m.SHA2)
+			if p.kinds[opponent] == KindNet && opponent != first {
+				continue // not frozen: another one for each net
+			}
+			fn(yardstick{opponent, m.Settings}, n.Name, arena.Pentanomial(m.Pairs))
+		}
+	}
+}
+
+// pointOf is a net's result against an opponent. Without a whole pair nothing is
+// known.
+func pointOf(net string, pairs arena.Pentanomial) alarms.Point {
+	e := arena.EstimateElo(pairs)
+	if e.Pairs == 0 {
+		return alarms.Point{Net: net, Low: math.Inf(-1), High: math.Inf(1)}
+	}
+	return alarms.Point{Net: net, Elo: float64(e.Elo), Low: float64(e.Low), High: float64(e.High)}
+}

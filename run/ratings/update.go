@@ -1,0 +1,115 @@
+package ratings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/run/catalogue"
+)
+
+// UpdateOptions of Update.
+type UpdateOptions struct {
+	Rebuild bool         // read every net and log again; else those that have not changed are taken from the old catalogue
+	Log     *slog.Logger // told of what cannot be read; nil = nobody
+}
+
+// Update brings the catalogue of the run at root up to date and returns it. What
+// cannot be read is no error: the catalogue says so. The run may be at work.
+func Update(ctx context.Context, root string, opt UpdateOptions) (*catalogue.Catalogue, error) {
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	path := filepath.Join(root, catalogue.Name)
+	old := &catalogue.Catalogue{}
+	if !opt.Rebuild {
+		c, err := catalogue.Read(fsx.OS, path)
+		switch {
+		case err == nil:
+			old = c
+		case errors.Is(err, catalogue.ErrOther):
+			opt.Log.Warn("the catalogue is made anew", "reason", err)
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		}
+	}
+	c, err := scan(ctx, root, old, opt.Log)
+	if err != nil {
+		return nil, err
+	}
+	if c.Ratings, err = rate(c); err != nil {
+		return nil, err
+	}
+	if _, err := c.Write(fsx.OS, path); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Refresh is Update for a part of the run whose own work is done, such as a
+// decision of the gatekeeper: the catalogue is an index, so an error is said and the
+// next update mends it.
+func Refresh(root string, log *slog.Logger) {
+	if _, err := Update(context.Background(), root, UpdateOptions{}); err != nil {
+		log.Warn("the catalogue is behind; chessbrain ratings brings it up to date", "run", root, "error", err)
+	}
+}
+
+// scanner reads a run directory.
+type scanner struct {
+	ctx  context.Context
+	root string
+	old  *catalogue.Catalogue // whose rows of unchanged files are taken over
+	log  *slog.Logger
+}
+
+// scan returns everything but the ratings.
+func scan(ctx context.Context, root string, old *catalogue.Catalogue, log *slog.Logger) (*catalogue.Catalogue, error) {
+	if info, err := os.Stat(root); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("ratings: %s is no directory of a run: name one", root)
+	}
+	s := &scanner{ctx, root, old, log}
+	c := &catalogue.Catalogue{}
+	var err error
+	if c.Nets, err = s.nets(); err != nil {
+		return nil, err
+	}
+	if c.Matches, err = s.matches(); err != nil {
+		return nil, err
+	}
+	c.Published = s.published()
+	return c, nil
+}
+
+// below makes a path one below the run, with slashes.
+func below(root, path string) string {
+	rel, err := filepath.Rel(root, path)
+	if err != nil {
+		return path
+	}
+	return filepath.ToSlash(rel)
+}
+
+// list returns the entries of a directory that are whole; none where it is not
+// there.
+func list(dir string) ([]fs.DirEntry, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ratings: %w", err)
+	}
+	whole := entries[:0]
+	for _, e := range entries {
+		if e.Name()[0] != '.' {
+			whole = append(whole, e)
+		}
+	}
+	return whole, nil
+}

@@ -1,0 +1,197 @@
+package retain
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/catalogue"
+	"github.com/chessbrain/chessbrain/run/gate"
+)
+
+// netFile is a net's file.
+type netFile struct {
+	name, path string
+	bytes      int64
+	written    time.Time
+}
+
+// listNets returns the net files of a directory, newest first, as self-play orders
+// them. A directory that is not there has none.
+func listNets(dir string) (nets []netFile, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list nets: %w", err)
+	}
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), run.NetSuffix)
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) || !ok || name == "" || strings.HasPrefix(name, ".") {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list nets: %w", err)
+		}
+		if info.Mode().IsRegular() {
+			nets = append(nets, netFile{name, filepath.Join(dir, e.Name()), info.Size(), info.ModTime()})
+		}
+	}
+	slices.SortFunc(nets, func(a, b netFile) int { return cmp.Or(b.written.Compare(a.written), cmp.Compare(b.name, a.name)) })
+	return nets, nil
+}
+
+// pruneRejected removes rejected nets but the newest. Their results stay.
+func (g *collector) pruneRejected() error {
+	nets, err := listNets(g.path("rejectedmodels"))
+	if err != nil {
+		return err
+	}
+	keep := int(g.keep.GetRejected())
+	for _, n := range nets[min(keep, len(nets)):] {
+		if err := g.removeNet(ClassRejected, n, fmt.Sprintf("older than the newest %d", keep)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pruneModels removes accepted nets but the newest, the first, against which the
+// others are rated, the best, and those that a trainer published itself, which
+// export.keep is for.
+func (g *collector) pruneModels() error {
+	keep := int(g.keep.GetModels())
+	if keep == 0 {
+		return nil
+	}
+	nets, err := listNets(g.path("models"))
+	if err != nil {
+		return err
+	}
+	best := g.bestNet(nets)
+	published, err := run.PublishedFiles(g.opt.Root)
+	if err != nil {
+		return err
+	}
+	for i, n := range nets {
+		held := ""
+		switch {
+		case i < keep:
+			continue
+		case i == len(nets)-1:
+			held = "it is the first net"
+		case n.name == best:
+			held = "it is the best net"
+		case slices.Contains(published, n.path):
+			held = "a trainer published it: export.keep is for it"
+		}
+		if held != "" {
+			g.note("models/%s: %s", filepath.Base(n.path), held)
+			continue
+		}
+		if err := g.removeNet(ClassModel, n, fmt.Sprintf("older than the newest %d", keep)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bestNet is the net with the highest rating in the run's catalogue, "" where
+// there is none that can be read.
+func (g *collector) bestNet(nets []netFile) (best string) {
+	c, err := catalogue.Read(fsx.OS, g.path("catalogue.sqlite"))
+	if err != nil {
+		return ""
+	}
+	elo := 0.0
+	for _, n := range nets {
+		if r, ok := c.Rating(n.name); ok && (best == "" || r.Elo > elo) {
+			best, elo = n.name, r.Elo
+		}
+	}
+	return best
+}
+
+// removeNet removes a net that says it is of this run, and what an exporter wrote
+// beside it.
+func (g *collector) removeNet(class Class, n netFile, reason string) error {
+	if pinned, err := g.pinned(n.path); err != nil || pinned {
+		return err
+	}
+	rel, err := filepath.Rel(g.opt.Root, n.path)
+	if err != nil {
+		return err
+	}
+	_, meta, err := run.ReadNetFile(n.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		g.note("%s: %v", filepath.ToSlash(rel), err)
+		return nil
+	}
+	if err != nil || meta["job"] != g.job {
+		g.note("%s: it does not say that job %s made it", filepath.ToSlash(rel), g.job)
+		return nil
+	}
+	paths, bytes := []string{n.path}, n.bytes
+	for _, suffix := range besideSuffixes {
+		path := strings.TrimSuffix(n.path, run.NetSuffix) + suffix
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			paths, bytes = append(paths, path), bytes+info.Size()
+		}
+	}
+	return g.remove(class, n.path, bytes, reason, func() error { return removeFiles(paths...) })
+}
+
+// besideSuffixes end the files that other exporters than safetensors write.
+var besideSuffixes = []string{".pb.gz", ".onnx", ".pgn", ".npz"}
+
+// prunePGNs removes the games of old gatekeeper matches. Their logs and results
+// stay: the catalogue is made of them.
+func (g *collector) prunePGNs() error {
+	keep := int(g.keep.GetGatePgns())
+	if keep == 0 {
+		return nil
+	}
+	type match struct {
+		dir   string
+		ended time.Time
+	}
+	entries, err := os.ReadDir(g.path("gatekeeper"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("list matches: %w", err)
+	}
+	var matches []match
+	for _, e := range entries {
+		dir := g.path("gatekeeper", e.Name())
+		if r, err := gate.ReadResult(dir); err == nil && r.Games > 0 {
+			matches = append(matches, match{dir, r.Ended})
+		}
+	}
+	slices.SortFunc(matches, func(a, b match) int { return cmp.Or(b.ended.Compare(a.ended), cmp.Compare(b.dir, a.dir)) })
+	for _, m := range matches[min(keep, len(matches)):] {
+		path := filepath.Join(m.dir, gate.GamesName)
+		info, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("list matches: %w", err)
+		}
+		if pinned, err := g.pinned(path); err != nil {
+			return err
+		} else if pinned {
+			continue
+		}
+		reason := fmt.Sprintf("older than the newest %d matches", keep)
+		if err := g.remove(ClassPGN, path, info.Size(), reason, func() error { return removeFiles(path) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+package retain
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/replay/shuffle"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// Sections of a checkpoint that refer to games or shuffles.
+const (
+	shuffleSection    = "shuffle_source.section"
+	windowSection     = "window.section"
+	validationSection = "validation.section"
+)
+
+// training is where one training of the run keeps its checkpoints.
+type training struct {
+	name, checkpoints string
+	atWork            bool // a process holds its lock
+}
+
+// trainings lists those that the run has, or has a lock of.
+func (g *collector) trainings() ([]training, error) {
+	names := map[string]bool{g.dir.Training: true}
+	entries, err := os.ReadDir(g.path("train"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list trainings: %w", err)
+	}
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			names[e.Name()] = true
+		}
+	}
+	locks, err := os.ReadDir(g.dir.LockDir())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list locks: %w", err)
+	}
+	for _, e := range locks {
+		if name, ok := strings.CutPrefix(e.Name(), "trainer-"); ok && !strings.Contains(name, ".owner.") && !strings.HasSuffix(name, ".sock") {
+			names[name] = true
+		}
+	}
+	var all []training
+	for name := range names {
+		t := training{name: name, checkpoints: g.path("train", name, "checkpoints")}
+		if name == g.dir.Training {
+			t.checkpoints = g.dir.Checkpoints
+		}
+		owners, err := fsx.Owners(filepath.Join(g.dir.LockDir(), "trainer-"+name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("who trains: %w", err)
+		}
+		t.atWork = len(owners) > 0
+		all = append(all, t)
+	}
+	slices.SortFunc(all, func(a, b training) int { return strings.Compare(a.name, b.name) })
+	return all, nil
+}
+
+// neededShuffles are those that trainers need.
+type neededShuffles struct {
+	names map[string]bool
+	from  string // this one and all newer ones, too
+}
+
+func (n *neededShuffles) has(name string) bool { return n.names[name] || name >= n.from }
+
+// noShuffle sorts behind the names of all shuffles, which begin with a digit.
+const noShuffle = "~"
+
+// neededShuffles finds the shuffles that trainings would go on from: those of their
+// current checkpoints and of the newest ones, which take the place of a damaged one.
+// A trainer at work is at that of its current checkpoint or a newer one.
+func (g *collector) neededShuffles() (*neededShuffles, error) {
+	trainings, err := g.trainings()
+	if err != nil {
+		return nil, err
+	}
+	n := &neededShuffles{names: map[string]bool{}, from: noShuffle}
+	for _, t := range trainings {
+		current, err := trainer.CurrentName(fsx.OS, t.checkpoints)
+		if err != nil {
+			return nil, err
+		}
+		names, err := trainer.ListCheckpoints(fsx.OS, t.checkpoints)
+		if err != nil {
+			return nil, err
+		}
+		names = names[max(0, len(names)-g.fallBack):]
+		if current != "" && !slices.Contains(names, current) {
+			names = append(names, current)
+		}
+		at := ""
+		for _, name := range names {
+			saved, err := savedShuffles(filepath.Join(t.checkpoints, name))
+			if err != nil {
+				return nil, err
+			}
+			for _, s := range saved {
+				n.names[s] = true
+				if name == current && (at == "" || s < at) {
+					at = s
+				}
+			}
+		}
+		if t.atWork { // one that has not saved yet may be at any
+			n.from = min(n.from, at)
+		}
+	}
+	return n, nil
+}
+
+// savedShuffles reads the position of a checkpoint in the shuffles; none where its
+// training reads something else, or the checkpoint is gone or damaged: nobody goes
+// on from that.
+func savedShuffles(checkpoint string) ([]string, error) {
+	f, err := os.Open(filepath.Join(checkpoint, shuffleSection))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read checkpoint: %w", err)
+	}
+	defer f.Close()
+	names, err := shuffle.SavedShuffles(f)
+	if err != nil {
+		return nil, nil
+	}
+	return names, nil
+}
+
+// neededGames returns the games that the journal and the windows of checkpoints
+// name.
+func (g *collector) neededGames() (map[[16]byte]bool, error) {
+	ids := map[[16]byte]bool{}
+	entries, _, err := run.ReadJournal(g.dir.JournalFile())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries {
+		if id, ok := e.GameID(); ok {
+			ids[id] = true
+		}
+	}
+	trainings, err := g.trainings()
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range trainings {
+		names, err := trainer.ListCheckpoints(fsx.OS, t.checkpoints)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			for _, section := range []string{windowSection, validationSection} {
+				if err := addWindow(ids, filepath.Join(t.checkpoints, name, section)); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return ids, nil
+}
+
+// addWindow adds the games of a saved window.
+func addWindow(ids map[[16]byte]bool, path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read checkpoint: %w", err)
+	}
+	defer f.Close()
+	_, games, err := replay.ReadWindowSection(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w; nothing is removed while it is not known which games it needs", path, err)
+	}
+	for _, id := range games {
+		ids[id] = true
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package retain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math"
+	"path/filepath"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay/prepare"
+	"github.com/chessbrain/chessbrain/run"
+)
+
+// Options say what is kept of which run.
+type Options struct {
+	Root      string
+	Retention *config.Retention
+	DryRun    bool             // only say what would be removed
+	Command   string           // for the lock
+	Log       *slog.Logger     // told what is removed; nil = nobody
+	Now       func() time.Time // nil = time.Now
+}
+
+// Apply removes from the run at root what its configuration does not keep, and
+// tells log. Where another process is doing that it leaves it to that one.
+func Apply(ctx context.Context, root string, c *config.Retention, log *slog.Logger) error {
+	_, err := Run(ctx, Options{Root: root, Retention: c, Command: "retention", Log: log})
+	if held, ok := errors.AsType[*fsx.LockedError](err); ok {
+		log.Info("retention is left to another process", "lock", held)
+		return nil
+	}
+	return err
+}
+
+// Run removes what is not kept and reports it. A run at work may be treated so. One
+// process at a time: *fsx.LockedError.
+func Run(ctx context.Context, opt Options) (*Report, error) {
+	dir, info, err := run.OpenDir(opt.Root)
+	if err != nil {
+		return nil, err
+	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	file, err := config.Load(filepath.Join(opt.Root, "config.textproto"))
+	if err != nil {
+		return nil, fmt.Errorf("read the run's configuration: %w", err)
+	}
+	g := &collector{ctx: ctx, opt: opt, keep: opt.Retention, dir: dir, job: info.Job, report: Report{Root: opt.Root, DryRun: opt.DryRun},
+		fallBack: max(1, int(file.Config.GetTraining().GetCheckpoint().GetKeepLast()))}
+	if !opt.DryRun {
+		lock, err := fsx.Acquire(filepath.Join(dir.LockDir(), "gc"), fsx.LockOptions{Command: opt.Command})
+		if err != nil {
+			return nil, err
+		}
+		defer lock.Release()
+	}
+	err = g.collect()
+	g.tell(err)
+	return &g.report, err
+}
+
+// collector is retention at work.
+type collector struct {
+	ctx    context.Context
+	opt    Options
+	keep   *config.Retention
+	dir    run.Dir
+	job    string
+	report Report
+
+	fallBack int // how many of the newest checkpoints a start may take
+
+	shuffles []shuffleDir      // finished ones, oldest first
+	games    []gameFile        // oldest first
+	needed   map[[16]byte]bool // games that something refers to; nil = not looked for yet
+}
+
+// path is a path below the run.
+func (g *collector) path(parts ...string) string {
+	return filepath.Join(append([]string{g.opt.Root}, parts...)...)
+}
+
+// collect removes class by class; games and shuffles share a limit of size.
+func (g *collector) collect() error {
+	for _, step := range []func() error{
+		g.finishShuffles, g.findShuffles, g.findGames, g.pruneShuffles, g.pruneGames, g.pruneSize,
+		g.pruneRejected, g.pruneModels, g.prunePGNs,
+	} {
+		if err := g.ctx.Err(); err != nil {
+			return err
+		}
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tell writes what was done into the log.
+func (g *collector) tell(err error) {
+	r, log := &g.report, g.opt.Log
+	if len(r.Removed) > 0 {
+		log.Info("retention", "removed", len(r.Removed), "mib", r.Bytes>>20, "dry_run", r.DryRun)
+	}
+	for _, i := range r.Removed {
+		log.Debug("removed", "what", i.Class, "path", i.Path, "bytes", i.Bytes, "why", i.Reason)
+	}
+	for _, note := range r.Notes {
+		log.Debug("retention", "note", note)
+	}
+	if r.Over > 0 && err == nil {
+		log.Warn("games and shuffles take more than they may, and all that is left is still needed", "gib", gib(r.Kept), "limit_gib", g.keep.GetMaxGib(),
+			"remedy", "raise loop.retention.max_gib, or make the window smaller (loop.shuffle)")
+	}
+}
+
+// remove notes that something goes, and lets do do it. Paths are those of the
+// run.
+func (g *collector) remove(class Class, path string, bytes int64, reason string, do func() error) error {
+	if !g.opt.DryRun {
+		if err := do(); err != nil {
+			return fmt.Errorf("remove %s: %w", path, err)
+		}
+	}
+	rel, err := filepath.Rel(g.opt.Root, path)
+	if err != nil {
+		rel = path
+	}
+	g.report.Removed = append(g.report.Removed, Item{class, filepath.ToSlash(rel), bytes, reason})
+	g.report.Bytes += bytes
+	return nil
+}
+
+// note says why something stays that a limit would remove.
+func (g *collector) note(format string, args ...any) {
+	g.report.Notes = append(g.report.Notes, fmt.Sprintf(format, args...))
+}
+
+// pinned says whether a pin holds a path.
+func (g *collector) pinned(path string) (bool, error) {
+	at, err := prepare.PinnedAt(fsx.OS, path)
+	if err == nil && at != "" {
+		g.note("%s: pinned by %s", path, at)
+	}
+	return at != "", err
+}
+
+// removeFiles removes files of a directory, durably; those that are not there any
+// more are no error.
+func removeFiles(paths ...string) error {
+	for _, path := range paths {
+		if err := fsx.OS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	for _, path := range paths {
+		if err := fsx.SyncDir(fsx.OS, filepath.Dir(path)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limit is max_gib in bytes; 0 = none.
+func (g *collector) limit() int64 { return int64(min(g.keep.GetMaxGib()*(1<<30), math.MaxInt64/2)) }
+
+func gib(bytes int64) float64 { return math.Round(float64(bytes)/(1<<30)*1000) / 1000 }

@@ -1,0 +1,202 @@
+// Package setup builds the loader of a configuration: it turns the section
+// data_loader into what replay/loader takes, with its rescorers, and says of
+// each fault where in the file it stands.
+//
+//	eff, err := config.Resolve(config.Input{Path: "run.textproto"})
+//	...
+//	l, err := loading.New(ctx, eff, host) // exit code 2 where the graph is wrong
+//	defer l.Close()
+//	err = l.Next(ctx, batch)
+//
+// It lies here because replay/loader knows nothing of configuration files or of
+// plugins (docs/ARCHITECTURE.md).
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/plugins/host"
+	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay/loader"
+)
+
+// Rescorers makes rescorers by name, such as *host.Host; their owner ends them.
+type Rescorers interface {
+	Rescorer(ctx context.Context, c stage.Choice) (stage.Rescorer, error)
+}
+
+// New returns the loader of a configuration; nothing of it runs yet but the
+// programs among its rescorers. Faults of the graph are config errors with their
+// place in the file, all at once.
+func New(ctx context.Context, e *config.Effective, r Rescorers) (*loader.Loader, error) {
+	c, err := Graph(ctx, e, r)
+	if err != nil {
+		return nil, err
+	}
+	l, err := loader.New(c, loader.Options{Seed: e.Config.GetSeed(), ShortTerm: e.Config.GetTraining().GetStTheta()})
+	if err != nil {
+		return nil, located(e, err)
+	}
+	return l, nil
+}
+
+// located gives each fault of the graph its place.
+func located(e *config.Effective, err error) error {
+	var all config.Errors
+	for _, one := range flatten(err) {
+		bad, ok := errors.AsType[*loader.ConfigError](one)
+		if !ok {
+			return err
+		}
+		path, reason := "data_loader", bad.Reason
+		if bad.Index >= 0 {
+			path = fmt.Sprintf("data_loader.stage[%d]", bad.Index)
+		}
+		if bad.Stage != "" {
+			reason = fmt.Sprintf("stage %q: %s", bad.Stage, reason)
+		}
+		all = append(all, &config.Error{Where: e.Origin(path), Field: path, Reason: reason, Remedy: bad.Remedy})
+	}
+	return all
+}
+
+// flatten returns the parts of a joined error.
+func flatten(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var parts []error
+	for _, part := range joined.Unwrap() {
+		parts = append(parts, flatten(part)...)
+	}
+	return parts
+}
+
+// Graph returns the section data_loader as replay/loader takes it.
+func Graph(ctx context.Context, e *config.Effective, r Rescorers) (loader.Config, error) {
+	section := e.Config.GetDataLoader()
+	c := loader.Config{Outputs: section.GetOutput()}
+	for i, s := range section.GetStage() {
+		one, err := stageOf(ctx, s, r)
+		if _, program := errors.AsType[*host.Error](err); program && !errors.Is(err, host.ErrUnknown) && !errors.Is(err, host.ErrSettings) {
+			return c, fmt.Errorf("data_loader stage %q: %w", s.GetName(), err)
+		}
+		if err != nil {
+			path := fmt.Sprintf("data_loader.stage[%d]", i)
+			return c, &config.Error{Where: e.Origin(path), Field: path, Reason: fmt.Sprintf("stage %q: %v", s.GetName(), err),
+				Remedy: "chessbrain plugins list shows what rescorers there are"}
+		}
+		c.Stages = append(c.Stages, one)
+	}
+	return c, nil
+}
+
+// stageOf turns one stage over.
+func stageOf(ctx context.Context, s *config.LoaderStage, r Rescorers) (loader.StageConfig, error) {
+	c := loader.StageConfig{Name: s.GetName(), Inputs: s.GetInput(),
+		Output: loader.QueueConfig{Capacity: int(s.GetQueue().GetCapacity()), Overflow: loader.Overflow(s.GetQueue().GetOverflow())}}
+	if k := s.GetFilePathProvider(); k != nil {
+		c.FilePathProvider = &loader.FilePathProvider{Directory: k.GetDirectory(), Watch: k.GetWatch(), PollSeconds: k.GetPollSeconds()}
+	}
+	if k := s.GetChunkSourceReader(); k != nil {
+		rescorers, err := rescorersOf(ctx, k.GetRescorer(), r)
+		if err != nil {
+			return c, err
+		}
+		c.ChunkSourceReader = &loader.ChunkSourceReader{Threads: int(k.GetThreads()), Rescorers: rescorers}
+	}
+	if k := s.GetChunkSourceSplitter(); k != nil {
+		c.ChunkSourceSplitter = &loader.ChunkSourceSplitter{}
+		for _, o := range k.GetOutput() {
+			c.ChunkSourceSplitter.Outputs = append(c.ChunkSourceSplitter.Outputs, loader.SplitOutput{Name: o.GetName(), Weight: o.GetWeight()})
+		}
+	}
+	if k := s.GetShufflingChunkPool(); k != nil {
+		c.ShufflingChunkPool = &loader.ShufflingChunkPool{ChunkPoolSize: int(k.GetChunkPoolSize()), Threads: int(k.GetThreads()),
+			Epochs: int(k.GetEpochs()), HanseSampling: k.GetHanseSampling(), HanseSamplingThreshold: int(k.GetHanseSamplingThreshold()),
+			HanseSamplingGamma: k.GetHanseSamplingGamma(), PositionWeight: weightOf(k.GetPositionWeight()), StoreMiB: int(k.GetStoreMib())}
+	}
+	if k := s.GetSimpleChunkExtractor(); k != nil {
+		c.SimpleChunkExtractor = &loader.SimpleChunkExtractor{Epochs: int(k.GetEpochs())}
+	}
+	if k := s.GetChunkRescorer(); k != nil {
+		rescorers, err := rescorersOf(ctx, k.GetRescorer(), r)
+		if err != nil {
+			return c, err
+		}
+		c.ChunkRescorer = &loader.ChunkRescorer{Threads: int(k.GetThreads()), Rescorers: rescorers}
+	}
+	if k := s.GetPlugin(); k != nil {
+		rescorers, err := rescorersOf(ctx, []*config.Stage{{Name: k.Name, Settings: k.GetSettings()}}, r)
+		if err != nil {
+			return c, err
+		}
+		c.Plugin = &loader.Plugin{Threads: int(k.GetThreads()), Batch: int(k.GetBatch()), Rescorer: rescorers[0]}
+	}
+	framesOf(s, &c)
+	return c, nil
+}
+
+// framesOf turns over the kinds that give frames and batches.
+func framesOf(s *config.LoaderStage, c *loader.StageConfig) {
+	if k := s.GetChunkUnpacker(); k != nil {
+		c.ChunkUnpacker = &loader.ChunkUnpacker{Threads: int(k.GetThreads()), PositionSamplingRate: k.GetPositionSamplingRate(),
+			PositionCount: int(k.GetPositionCount()), Prefetch: int(k.GetPrefetch()), PositionWeight: weightOf(k.GetPositionWeight())}
+	}
+	if k := s.GetShufflingFrameSampler(); k != nil {
+		c.ShufflingFrameSampler = &loader.ShufflingFrameSampler{Threads: int(k.GetThreads()), ReservoirSizePerThread: int(k.GetReservoirSizePerThread())}
+	}
+	if s.GetJoinPositions() != nil {
+		c.JoinPositions = &loader.JoinPositions{}
+	}
+	if k := s.GetTensorGenerator(); k != nil {
+		c.TensorGenerator = &loader.TensorGenerator{Threads: int(k.GetThreads()), BatchSize: int(k.GetBatchSize())}
+	}
+}
+
+func weightOf(w *config.PositionWeight) loader.PositionWeight {
+	return loader.PositionWeight{Enabled: w.GetEnabled(), QWeight: w.GetQWeight(), PolicyScale: w.GetPolScale(),
+		Alpha: w.GetAlpha(), Beta: w.GetBeta(), Gamma: w.GetGamma(), Tau: w.GetTau()}
+}
+
+// rescorersOf makes the rescorers that a stage names.
+func rescorersOf(ctx context.Context, stages []*config.Stage, r Rescorers) ([]stage.Rescorer, error) {
+	var made []stage.Rescorer
+	for _, s := range stages {
+		one, err := r.Rescorer(ctx, stage.Choice{Name: s.GetName(), Settings: s.GetSettings()})
+		if err != nil {
+			return nil, err
+		}
+		if batch, ok := one.(stage.BatchRescorer); ok {
+			one = ending{batch}
+		}
+		made = append(made, one)
+	}
+	return made, nil
+}
+
+// ending is a rescorer whose end is the loader's, too: no chunk is to blame for
+// it.
+type ending struct{ stage.BatchRescorer }
+
+func (e ending) Rescore(ctx context.Context, g *record.Game) (*record.Game, error) {
+	out, err := e.BatchRescorer.Rescore(ctx, g)
+	return out, ended(err)
+}
+
+func (e ending) RescoreBatch(ctx context.Context, games []*record.Game) ([]*record.Game, error) {
+	out, err := e.BatchRescorer.RescoreBatch(ctx, games)
+	return out, ended(err)
+}
+
+func ended(err error) error {
+	if errors.Is(err, host.ErrGivenUp) || errors.Is(err, host.ErrClosed) {
+		return fmt.Errorf("%w: %w", loader.ErrStop, err)
+	}
+	return err
+}

@@ -1,0 +1,220 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// ErrNotLearnt means that a fixed batch was not learnt by heart: net, losses,
+// optimizer or learning rate do not work together.
+var ErrNotLearnt = errors.New("the batch was not learnt by heart")
+
+// OverfitOptions say what is learnt by heart, and for how long.
+type OverfitOptions struct {
+	Rows  int
+	Steps int
+	LR    float64 // constant rate; 0 = the configured one at its first step, warm-up left out
+	// Near is the share of the first step's excess over the floor at which the
+	// batch counts as learnt, if every single loss has lost half of its own: a
+	// head that does not learn must not hide behind the others.
+	Near  float64
+	Every int // steps between two points of the curve; the first and last are there too
+}
+
+// Validate says which option is out of range.
+func (o *OverfitOptions) Validate() error {
+	switch {
+	case o.Rows < 1 || o.Rows > 1<<14:
+		return inputError{fmt.Errorf("--rows %d: want 1 to %d", o.Rows, 1<<14)}
+	case o.Steps < 1 || o.Steps > 1e6:
+		return inputError{fmt.Errorf("--steps %d: want 1 to 1000000", o.Steps)}
+	case !(o.LR >= 0) || math.IsInf(o.LR, 0):
+		return inputError{fmt.Errorf("--lr %v: want a number above 0, or 0 for the configured one", o.LR)}
+	case !(o.Near > 0 && o.Near < 1):
+		return inputError{fmt.Errorf("--near %v: want a share between 0 and 1", o.Near)}
+	case o.Every < 1:
+		return inputError{fmt.Errorf("--every %d: want 1 or more", o.Every)}
+	}
+	return nil
+}
+
+// OverfitPoint is one point of the curve: the losses before the step's change.
+type OverfitPoint struct {
+	Step   int64           `json:"step"`
+	Loss   monitor.Number  `json:"loss"`   // weighted sum of the losses but L2
+	Excess monitor.Number  `json:"excess"` // over the floor
+	Losses monitor.Numbers `json:"losses"`
+}
+
+// OverfitResult is what overfitting came to.
+type OverfitResult struct {
+	Rows           int             `json:"rows"`
+	Data           string          `json:"data"`
+	LR             float64         `json:"lr"`
+	Floor          monitor.Number  `json:"floor"` // of the weighted sum
+	Floors         monitor.Numbers `json:"floors"`
+	Curve          []OverfitPoint  `json:"curve"`
+	Learnt         bool            `json:"learnt"`
+	Stuck          []string        `json:"stuck,omitempty"` // losses that kept more than half of their excess
+	PolicyAccuracy monitor.Number  `json:"policy_accuracy"` // on the last step
+	ValueAccuracy  monitor.Number  `json:"value_accuracy"`
+}
+
+// Overfit trains on one batch of rows until its loss is near the entropy of its
+// targets. L2 is left out: it would keep the loss up. show, if not nil, gets every
+// point of the curve. The result is there with ErrNotLearnt, too. rows nil means
+// made-up rows.
+func Overfit(ctx context.Context, s *Subject, rows *Rows, opt OverfitOptions, show func(OverfitPoint) error) (*OverfitResult, error) {
+	if err := opt.Validate(); err != nil {
+		return nil, err
+	}
+	batch, err := fixedBatch(ctx, s, rows, opt.Rows)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.trainerConfig(batch.N)
+	if err != nil {
+		return nil, err
+	}
+	if opt.LR == 0 {
+		opt.LR = c.Schedule.At(0)
+	}
+	c.GradAccumSteps, c.Warmup, c.SWA, c.Schedule = 1, trainer.Warmup{}, trainer.SWAConfig{}, trainer.ConstantLR(opt.LR)
+	c.Losses = withoutL2(c.Losses)
+	t, err := s.newTrainer(c)
+	if err != nil {
+		return nil, err
+	}
+	r := &OverfitResult{Rows: batch.N, Data: "made-up rows", LR: opt.LR, Floors: monitor.Numbers{}}
+	if rows != nil {
+		r.Data = rows.Name
+	}
+	floor := 0.0
+	for i, f := range trainer.Floors(c.Losses, batch) {
+		r.Floors[f.Metric] = monitor.Number(f.Mean)
+		floor += weighted(c.Losses[i].Weight, &f)
+	}
+	r.Floor = monitor.Number(floor)
+	err = r.train(ctx, t, c.Losses, batch, opt, show)
+	return r, errors.Join(err, t.Close())
+}
+
+// train does the steps.
+func (r *OverfitResult) train(ctx context.Context, t *trainer.Trainer, losses []trainer.Loss, batch *encoding.TrainBatch,
+	opt OverfitOptions, show func(OverfitPoint) error) error {
+	var first []float64 // excess of each loss
+	var was, is float64 // weighted sums of the excess, first and now
+	for n := 1; n <= opt.Steps; n++ {
+		step, err := t.Step(ctx, fixed{batch})
+		if err != nil {
+			return err
+		}
+		excess := r.excess(losses, &step.Measures)
+		if is = sum(excess); n == 1 {
+			first, was = excess, is
+		}
+		r.Stuck = stuck(losses, first, excess)
+		r.Learnt = n > 1 && is <= opt.Near*was && r.Stuck == nil
+		r.PolicyAccuracy, r.ValueAccuracy = monitor.Number(step.PolicyAccuracy), monitor.Number(step.ValueAccuracy)
+		if n == 1 || n%opt.Every == 0 || n == opt.Steps || r.Learnt {
+			p := OverfitPoint{Step: int64(n), Loss: monitor.Number(is + float64(r.Floor)), Excess: monitor.Number(is), Losses: numbers(&step.Measures)}
+			r.Curve = append(r.Curve, p)
+			if show != nil {
+				if err := show(p); err != nil {
+					return err
+				}
+			}
+		}
+		if r.Learnt {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: after %d steps %.3f of the excess over the entropy floor is left, want %g%s; try another --lr, more --steps, or look at the losses",
+		ErrNotLearnt, opt.Steps, is/was, opt.Near, stuckText(r.Stuck))
+}
+
+// excess is what each loss has over its floor, times its weight; 0 where no row
+// has a target.
+func (r *OverfitResult) excess(losses []trainer.Loss, m *trainer.Measures) []float64 {
+	e := make([]float64, len(losses))
+	for i, l := range losses {
+		e[i] = weighted(l.Weight, &m.Losses[i])
+		if e[i] != 0 {
+			e[i] -= l.Weight * float64(r.Floors[l.Metric])
+		}
+	}
+	return e
+}
+
+// stuck names the losses that kept more than half of their first excess.
+func stuck(losses []trainer.Loss, first, now []float64) (names []string) {
+	for i, l := range losses {
+		if first[i] > l.Weight*leastExcess && !(now[i] <= first[i]/2) {
+			names = append(names, l.Metric)
+		}
+	}
+	return names
+}
+
+// leastExcess is what counts as being at the floor already.
+const leastExcess = 1e-3
+
+func stuckText(names []string) string {
+	if names == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (these kept more than half of their own: %s)", strings.Join(names, ", "))
+}
+
+func sum(x []float64) (s float64) {
+	for _, v := range x {
+		s += v
+	}
+	return s
+}
+
+func withoutL2(losses []trainer.Loss) []trainer.Loss {
+	var kept []trainer.Loss
+	for _, l := range losses {
+		if l.Head != trainer.HeadWeights {
+			kept = append(kept, l)
+		}
+	}
+	return kept
+}
+
+// weightedSum is the objective's part that rows decide: the weighted means of the
+// losses but L2. A loss without rows counts as 0.
+func weightedSum(losses []trainer.Loss, m *trainer.Measures) float64 {
+	sum := 0.0
+	for i, l := range losses {
+		if l.Head != trainer.HeadWeights {
+			sum += weighted(l.Weight, &m.Losses[i])
+		}
+	}
+	return sum
+}
+
+// weighted is a loss's share of the objective; 0 where no row had a target.
+func weighted(weight float64, m *trainer.Measure) float64 {
+	if weight == 0 || m.N == 0 {
+		return 0
+	}
+	return weight * m.Mean
+}
+
+// numbers are losses by metric name.
+func numbers(m *trainer.Measures) monitor.Numbers {
+	n := monitor.Numbers{}
+	for _, l := range m.Losses {
+		n[l.Metric] = monitor.Number(l.Mean)
+	}
+	return n
+}

@@ -1,0 +1,112 @@
+package tools
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// Subject is a net and how it is trained.
+type Subject struct {
+	Name       string // of the checkpoint or file
+	Weights    string // monitor.WeightsRaw or monitor.WeightsSWA
+	Net        *nn.Net
+	Effective  *config.Effective
+	Checkpoint *trainer.Checkpoint // nil where the net is from elsewhere
+	Run        string              // the run directory, "" where there is none
+}
+
+// SubjectOptions choose among what a checkpoint offers.
+type SubjectOptions struct {
+	Config  string // configuration file; "" = that of the run, or the defaults
+	Average bool   // the averaged weights instead of the raw ones
+}
+
+// OpenRun opens what path means to run.FindCheckpoint: the newest checkpoint of a
+// run, RUN@STEP, a directory of checkpoints, or one checkpoint. Without a
+// configuration of its own it has that of the run in which it lies.
+func OpenRun(path string, opt SubjectOptions) (*Subject, error) {
+	c, err := run.FindCheckpoint(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &Subject{Name: c.Manifest.Name, Weights: monitor.WeightsRaw, Checkpoint: c}
+	if s.Run, err = runOf(path, c.Path); err != nil {
+		return nil, err
+	}
+	if opt.Config == "" && s.Run != "" {
+		opt.Config = run.Dir{Root: s.Run}.ConfigFile()
+	}
+	if s.Effective, err = config.Resolve(config.Input{Path: opt.Config}); err != nil {
+		return nil, err
+	}
+	if opt.Average {
+		s.Weights = monitor.WeightsSWA
+		if !run.HasAverage(c) {
+			_, err = run.AveragedNet(c)
+			return nil, inputError{err}
+		}
+		s.Net, err = run.AveragedNet(c)
+	} else {
+		s.Net, err = run.CheckpointNet(c)
+	}
+	return s, err
+}
+
+// runOf returns the run directory that was named, or in which the checkpoint
+// lies, "" if in none.
+func runOf(named, checkpoint string) (string, error) {
+	if at := strings.LastIndexByte(named, '@'); at > 0 {
+		named = named[:at]
+	}
+	dir, err := filepath.Abs(checkpoint)
+	if err != nil {
+		return "", err
+	}
+	for range 4 { // RUN/train/TRAININGNAME/checkpoints/NAME
+		dir = filepath.Dir(dir)
+	}
+	for _, root := range []string{named, dir} {
+		if isFile(filepath.Join(root, "run.json")) {
+			return root, nil
+		}
+	}
+	return "", nil
+}
+
+// isFile says whether a plain file is there.
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// NewSubject is a subject of a net that is no checkpoint.
+func NewSubject(name string, net *nn.Net, e *config.Effective) *Subject {
+	return &Subject{Name: name, Weights: monitor.WeightsRaw, Net: net, Effective: e}
+}
+
+// trainerConfig is the subject's way of training with micro-batches of so many
+// rows; 0 = as configured.
+func (s *Subject) trainerConfig(batch int) (trainer.Config, error) {
+	c, err := run.TrainerConfig(s.Effective, s.Net.Arch)
+	if err == nil && batch > 0 {
+		c.BatchSize = batch
+	}
+	return c, err
+}
+
+// newTrainer returns a trainer of the subject's net; it must be closed.
+func (s *Subject) newTrainer(c trainer.Config) (*trainer.Trainer, error) {
+	t, err := trainer.New(s.Net, c)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Name, err)
+	}
+	return t, nil
+}

@@ -1,0 +1,147 @@
+package tools
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/run"
+)
+
+// tiny makes a run of a second: 24 steps, checkpoints at steps 0, 6, ... 24, some
+// validation games, averages. It computes in fp32 everywhere.
+const tiny = `
+name: "toy"
+run_dir: %q
+selfplay { episodes: 8 max_plies: 12 }
+mcts { simulations: 2 cache_entries: 100 }
+model { arch { conv_tower { filters: 8 blocks: 1 } value_channels: 4 value_hidden: 8 moves_left_channels: 2 moves_left_hidden: 8 } }
+training { threads: 1 amp: OFF batch_size: 4 steps_per_episode: 3 swa { period: 4 } validation { share: 0.3 every: 4 max_rows: 16 } checkpoint { interval: 2 keep_last: 20 } }
+`
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// shared is a tiny run that tests only read.
+var shared struct {
+	once sync.Once
+	dir  string
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared.dir != "" {
+		if err := os.RemoveAll(filepath.Dir(shared.dir)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// sharedRun returns the run that tests only read.
+func sharedRun(t *testing.T) string {
+	t.Helper()
+	shared.once.Do(func() {
+		root, err := os.MkdirTemp("", "tools-test-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared.dir = filepath.Join(root, "toy")
+		trainRun(t, shared.dir)
+	})
+	return shared.dir
+}
+
+// newRun trains a tiny run that a test may change and returns its directory.
+func newRun(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "toy")
+	trainRun(t, dir)
+	return dir
+}
+
+func trainRun(t *testing.T, dir string) {
+	t.Helper()
+	if _, err := run.Train(context.Background(), run.Options{Effective: resolve(t, fmt.Sprintf(tiny, dir)), Command: "test", Version: "test", Log: quiet}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// resolve returns the effective configuration of a text.
+func resolve(t *testing.T, text string) *config.Effective {
+	t.Helper()
+	e, err := config.Resolve(config.Input{Path: writeConfig(t, text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func writeConfig(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "run.textproto")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func openRun(t *testing.T, path string) *Subject {
+	t.Helper()
+	s, err := OpenRun(path, SubjectOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func openRows(t *testing.T, s *Subject, data string) *Rows {
+	t.Helper()
+	r, err := OpenRows(context.Background(), s, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// treeOf is a hash of all names and contents below a directory, but those below
+// the entry except.
+func treeOf(t *testing.T, dir, except string) string {
+	t.Helper()
+	sum := sha256.New()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if path == except {
+			return fs.SkipDir
+		}
+		fmt.Fprintln(sum, path)
+		if d.Type().IsRegular() {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(sum, string(data))
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%x", sum.Sum(nil))
+}

@@ -1,0 +1,247 @@
+package verify
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chessbrain/chessbrain/arena"
+	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/catalogue"
+	"github.com/chessbrain/chessbrain/run/gate"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// Directories that nets go through.
+const (
+	modelsDir    = "models"
+	testedDir    = "modelstobetested"
+	rejectedDir  = "rejectedmodels"
+	gateDir      = "gatekeeper"
+	matchesDir   = "matches"
+	toExportDir  = "toexport"
+	toExportDir2 = "toexport_extra"
+)
+
+// placed are the files that are known by their place or whole name and not by
+// their suffix.
+func placed(path string) (fileSort, bool) {
+	base, parent := filepath.Base(path), filepath.Dir(path)
+	inMatch := filepath.Base(filepath.Dir(parent)) == gateDir // gatekeeper/<net>/
+	switch {
+	case base == cyclesName:
+		return fileSort{name: "journal of cycles", check: (*checker).cycles}, true
+	case base == catalogue.Name:
+		return fileSort{name: "catalogue", check: (*checker).catalogue}, true
+	case base == gate.ResultName && inMatch:
+		return fileSort{name: "result of a match", check: (*checker).gateResult}, true
+	case strings.HasSuffix(base, ".jsonl") && (inMatch || filepath.Base(parent) == matchesDir):
+		return fileSort{name: "match", check: (*checker).match}, true
+	}
+	return fileSort{}, false
+}
+
+// cycles verifies the journal of cycles: each line, and that cycles never fall.
+// (The tests of package cycle verify what they wrote, so that room's own reader
+// cannot be had here.)
+func (c *checker) cycles(path string) {
+	const remedy = "put it back from a copy, or move it away: cycles are counted from 1 then"
+	data, err := os.ReadFile(path)
+	if err != nil {
+		c.unreadable(path, err)
+		return
+	}
+	whole, last := data[:c.tornLine(path)], int64(0)
+	for line := range bytes.Lines(whole) {
+		c.report.Cycles++
+		var e struct {
+			Cycle int64     `json:"cycle"`
+			Stage string    `json:"stage"`
+			Event string    `json:"event"`
+			Time  time.Time `json:"time"`
+		}
+		err := json.Unmarshal(line, &e)
+		switch {
+		case err != nil:
+			c.report.problem(path, Corrupt, remedy, "line %d: %v", c.report.Cycles, err)
+			return
+		case e.Cycle < 1 || e.Stage == "" || e.Event != "begin" && e.Event != "end" && e.Event != "skip":
+			c.report.problem(path, Corrupt, remedy, "line %d: cycle %d, stage %q, event %q", c.report.Cycles, e.Cycle, e.Stage, e.Event)
+			return
+		case e.Cycle < last:
+			c.report.problem(path, Contradiction, "cut the line out", "line %d is of cycle %d, the one before it of cycle %d", c.report.Cycles, e.Cycle, last)
+			return
+		}
+		last = e.Cycle
+	}
+}
+
+// cyclesName is the journal of cycles.
+const cyclesName = "cycles.jsonl"
+
+// tornLine tells of a last line without its end, and returns the bytes of the
+// whole lines.
+func (c *checker) tornLine(path string) int64 {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		c.unreadable(path, err)
+		return 0
+	}
+	whole := int64(bytes.LastIndexByte(data, '\n') + 1)
+	if whole < int64(len(data)) && !c.live {
+		c.report.add(Problem{Path: path, Offset: whole, Kind: Torn, Reason: "the last line is not whole", Remedy: "the next start cuts it off"})
+	}
+	return whole
+}
+
+// catalogue verifies the index of a run.
+func (c *checker) catalogue(path string) {
+	list, err := catalogue.Read(fsx.OS, path)
+	switch {
+	case errors.Is(err, catalogue.ErrOther):
+		c.report.problem(path, Corrupt, "chessbrain ratings makes it anew from the run's files", "%v", err)
+	case err != nil:
+		c.unreadable(path, err)
+	default:
+		c.report.Catalogued += len(list.Nets)
+	}
+}
+
+const damagedMatch = "put it back from a copy, or remove it: the match is played again"
+
+// match verifies the log of a match: every move legal, ends and results those of
+// the final positions.
+func (c *checker) match(path string) {
+	_, games, err := arena.ReadLog(fsx.OS, path)
+	var corrupt *arena.CorruptError
+	switch {
+	case errors.As(err, &corrupt) && size(path) == 0:
+		c.report.note("%s: a match that was not begun", path)
+		return
+	case errors.As(err, &corrupt):
+		if c.tornLine(path) == 0 { // the header was being written
+			return
+		}
+		c.report.problem(path, Corrupt, damagedMatch, "line %d: %s", corrupt.Line, corrupt.Reason)
+		return
+	case err != nil:
+		c.unreadable(path, err)
+		return
+	}
+	c.report.Matches++
+	c.report.MatchGames += int64(len(games))
+	for i := range games {
+		if reason := unlikely(&games[i]); reason != "" {
+			c.report.problem(path, Contradiction, damagedMatch, "game %d %s", games[i].Number, reason)
+		}
+	}
+	c.tornLine(path)
+}
+
+// unlikely says what is wrong with the end of a game whose moves are legal, "" if
+// nothing is.
+func unlikely(g *arena.Game) string {
+	line := chess.NewHistory(g.Start)
+	for _, m := range g.Moves {
+		line.Push(m)
+	}
+	var legal chess.MoveList
+	line.Board().GenerateMoves(&legal)
+	onBoard := record.EndOf(line.Terminal(legal.N))
+	byRule := false
+	for _, end := range []record.EndReason{record.EndCheckmate, record.EndStalemate, record.EndRepetition, record.EndFiftyMoves, record.EndMaterial} {
+		byRule = byRule || string(g.End) == end.String()
+	}
+	want := int8(0)
+	if onBoard == record.EndCheckmate {
+		if want = 1; line.Board().SideToMove() == chess.White {
+			want = -1
+		}
+	}
+	switch {
+	case byRule && string(g.End) != onBoard.String():
+		return "is said to have ended by " + string(g.End) + ", the board says " + onBoard.String()
+	case byRule && g.WhiteResult != want:
+		return "ended by " + string(g.End) + " and has another result"
+	case g.End == arena.EndMaxPlies && g.WhiteResult != 0:
+		return "was cut at the limit of plies and is no draw"
+	}
+	return ""
+}
+
+// gateResult verifies a decision of the gatekeeper against the match beside it,
+// and notes it for the nets.
+func (c *checker) gateResult(path string) {
+	const remedy = "put it back from a copy, or remove it: the net is tested again"
+	dir := filepath.Dir(path)
+	r, err := gate.ReadResult(dir)
+	var corrupt *trainer.CorruptError
+	switch {
+	case errors.As(err, &corrupt):
+		c.report.problem(path, Corrupt, remedy, "%s", corrupt.Reason)
+		return
+	case err != nil:
+		c.unreadable(path, err)
+		return
+	}
+	c.decisions = append(c.decisions, r)
+	if name := filepath.Base(dir); r.Candidate != name {
+		c.report.problem(path, Contradiction, remedy, "it is about %s and lies in the directory of %s", r.Candidate, name)
+	}
+	if r.Games == 0 {
+		return
+	}
+	_, games, err := arena.ReadLog(fsx.OS, filepath.Join(dir, gate.LogName))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		c.report.problem(path, Missing, "put the log back from a copy; the ratings do without its games", "it is about %d games, and there is no %s", r.Games, gate.LogName)
+	case err == nil && len(games) != r.Games:
+		c.report.problem(path, Contradiction, remedy, "it is about %d games, and %s has %d", r.Games, gate.LogName, len(games))
+	}
+}
+
+// gates holds the gatekeeper's decisions against where the nets lie, and looks for
+// nets that are on two ways at once. In a run at work nets move meanwhile.
+func (c *checker) gates(root string) {
+	if c.live {
+		return
+	}
+	for _, r := range c.decisions {
+		dir := modelsDir
+		if r.Accepted {
+			dir = rejectedDir
+		}
+		if path := filepath.Join(root, dir, r.Candidate+run.NetSuffix); c.sums[path] == r.CandidateSHA256 {
+			c.report.problem(path, Contradiction, "move it to where the decision wants it, or remove "+filepath.Join(gateDir, r.Candidate, gate.ResultName),
+				"the gatekeeper decided otherwise: %s", r.Reason)
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(c.sums)) {
+		if filepath.Dir(path) != filepath.Join(root, testedDir) {
+			continue
+		}
+		if accepted := filepath.Join(root, modelsDir, filepath.Base(path)); c.sums[accepted] != "" {
+			c.report.problem(path, Duplicate, "the gatekeeper rejects it at its next start", "a net of this name is accepted already: %s", accepted)
+		}
+	}
+}
+
+// handedOver verifies a net on its way from a trainer to the exporter.
+func (c *checker) handedOver(dir string) {
+	switch filepath.Base(filepath.Dir(dir)) {
+	case toExportDir, toExportDir2:
+		if !exists(filepath.Join(dir, "net"+run.NetSuffix)) && !c.live {
+			c.report.problem(dir, Orphan, "remove it when nobody needs it", "a directory on the way to the exporter without a net")
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package verify
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/run"
+)
+
+const damagedGames = "its other blocks are read all the same; put the file back from a copy, or live without these games"
+
+// chunk verifies a chunk file of games.
+func (c *checker) chunk(path string) {
+	games, info, err := replay.ReadChunk(fsx.OS, path)
+	if err != nil {
+		c.unreadable(path, err)
+		return
+	}
+	c.report.Chunks++
+	for _, d := range info.Damage {
+		c.report.add(Problem{Path: path, Offset: d.Offset, Kind: Corrupt, Reason: fmt.Sprintf("%s (%d bytes)", d.Reason, d.Length), Remedy: damagedGames})
+	}
+	growing := strings.HasSuffix(path, replay.GrowingSuffix)
+	switch {
+	case info.LostGames > 0 && len(info.Damage) == 0:
+		c.report.problem(path, Missing, damagedGames, "%d games that the footer counts are not there", info.LostGames)
+	case growing && c.live: // somebody writes it
+	case growing:
+		c.report.problem(path, Torn, "the next start of the run that wrote it seals it; its whole blocks are read meanwhile",
+			"a chunk that its writer left growing: %d whole games, %d bytes after them", info.Games, info.Lost)
+	case info.Torn:
+		c.report.add(Problem{Path: path, Offset: info.Bytes - info.Lost, Kind: Torn, Reason: "a sealed chunk without a footer", Remedy: damagedGames})
+	}
+	for i, g := range games {
+		c.game(path, i+1, g)
+	}
+}
+
+// game holds a decoded game, which is valid, against those before it, and
+// rebuilds its rows.
+func (c *checker) game(path string, number int, g *record.Game) {
+	here := place{path, number, movesHash(g)}
+	if first, ok := c.games[g.ID]; ok {
+		kind, what := Duplicate, "is there twice"
+		if first.moves != here.moves {
+			kind, what = Contradiction, "has the id of another game"
+		}
+		c.report.problem(path, kind, "readers count the first only; remove the file that is too much",
+			"game %x, number %d of the file, %s: see number %d of %s", g.ID, number, what, first.number, first.path)
+		return
+	}
+	c.games[g.ID] = here
+	c.report.Games++
+	c.report.Positions += int64(len(g.Plies))
+	if err := c.rebuild(g); err != nil {
+		c.report.problem(path, Corrupt, damagedGames, "game %x, number %d of the file: %v", g.ID, number, err)
+	}
+}
+
+// rebuild makes all rows of a game that are meant for training.
+func (c *checker) rebuild(g *record.Game) error {
+	c.plies = c.plies[:0]
+	for i := range g.Plies {
+		if p := &g.Plies[i]; p.Kind != record.PolicyNone && p.Weight > 0 {
+			c.plies = append(c.plies, i)
+		}
+	}
+	c.rows.Reset()
+	if err := c.replay.AppendRows(c.rows, g, c.plies); err != nil {
+		return err
+	}
+	c.report.Rows += int64(len(c.plies))
+	for i := range c.rows.N {
+		sum := 0.0
+		for _, p := range c.rows.PolicyOf(i) {
+			sum += float64(p)
+		}
+		if !(math.Abs(sum-1) < 2e-3) { // record allows 1e-3, rounding included
+			return fmt.Errorf("ply %d: the row's policy sums to %v", c.plies[i], sum)
+		}
+	}
+	return nil
+}
+
+// movesHash tells games of one id apart: a hash of moves and result.
+func movesHash(g *record.Game) uint64 {
+	h := fnv.New64a()
+	var b [2]byte
+	for i := range g.Plies {
+		binary.LittleEndian.PutUint16(b[:], uint16(g.Plies[i].Move))
+		h.Write(b[:])
+	}
+	h.Write([]byte{byte(g.End), byte(g.WhiteResult)})
+	h.Write([]byte(g.Start))
+	return h.Sum64()
+}
+
+// references tells of games that something refers to and that are not there.
+func (c *checker) references() {
+	for _, r := range c.wanted {
+		missing := 0
+		var first [16]byte
+		for _, id := range r.ids {
+			if _, ok := c.games[id]; !ok {
+				if missing++; missing == 1 {
+					first = id
+				}
+			}
+		}
+		if missing > 0 {
+			c.report.problem(r.path, Missing, "put their chunk files back from a copy; a run goes on without them",
+				"%d of the %d games of %s are not on disk (first %x)", missing, len(r.ids), r.what, first)
+		}
+	}
+}
+
+// unfinished verifies a file of games that a stopped process goes on with.
+func (c *checker) unfinished(path string) {
+	n, err := run.ReadUnfinished(path)
+	c.report.Unfinished += n
+	if err != nil {
+		c.report.problem(path, Corrupt, "remove it; these games are played again", "%v", err)
+	}
+}

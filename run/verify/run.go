@@ -1,0 +1,176 @@
+package verify
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// run verifies a run directory. The order matters where the run is at work: the
+// journal and the checkpoints are read before the games, which were durable
+// before either spoke of them.
+func (c *checker) run(root string) {
+	dir, info, err := run.OpenDir(root)
+	if err != nil {
+		c.report.problem(root, Corrupt, "put run.json and config.textproto back from a copy, or begin a new run", "%v", err)
+		dir = run.Dir{Root: root}
+	}
+	c.locks(dir.LockDir())
+	c.configs(filepath.Join(root, "config-history"))
+	entries := c.journal(dir.JournalFile())
+	if err == nil {
+		c.report.note("job %s, %s, last with %s", info.Job, monitor.Count(info.Starts, "start"), info.Program)
+	}
+	c.tree(root)
+	for _, other := range c.elsewhere(dir) {
+		c.tree(other)
+	}
+	if dir.Checkpoints != "" {
+		if seen, path := c.counted(dir.Checkpoints); seen > int64(len(entries)) {
+			c.report.problem(dir.JournalFile(), Missing, "put the journal back from a copy, or begin a new run",
+				"%d lines, but checkpoint %s has seen %d games", len(entries), path, seen)
+		}
+	}
+	c.references()
+	c.gates(root)
+}
+
+// elsewhere lists the parts of a run that lie outside its directory.
+func (c *checker) elsewhere(dir run.Dir) []string {
+	parts := []string{dir.Checkpoints, dir.Metrics}
+	path := filepath.Join(dir.Root, "config.textproto")
+	if file, err := config.Load(path); err == nil {
+		parts = append(parts, file.Config.GetTraining().GetSourceDir(), file.Config.GetSelfplay().GetOutputDir())
+	}
+	var others []string
+	for _, part := range parts {
+		if part == "" || inside(part, dir.Root) || !exists(part) {
+			continue
+		}
+		c.report.note("%s is part of the run and was read too", part)
+		others = append(others, part)
+	}
+	return others
+}
+
+// inside says whether path lies below root.
+func inside(path, root string) bool {
+	a, errA := filepath.Abs(path)
+	b, errB := filepath.Abs(root)
+	if errA != nil || errB != nil {
+		return false
+	}
+	rel, err := filepath.Rel(b, a)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// locks tells who works in the run, and of owners that do not live any more.
+func (c *checker) locks(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			c.unreadable(dir, err)
+		}
+		return
+	}
+	var stale []string
+	alive := map[string]bool{}
+	for _, e := range entries {
+		name := e.Name()
+		if strings.Contains(name, ".owner.") {
+			if !fsx.IsTemp(name) {
+				stale = append(stale, name)
+			}
+			continue
+		}
+		if e.IsDir() || strings.HasSuffix(name, ".sock") || strings.HasPrefix(name, ".") {
+			continue
+		}
+		alive[name] = c.lock(dir, name)
+	}
+	for _, name := range stale {
+		if lock, _, _ := strings.Cut(name, ".owner."); !alive[lock] {
+			c.report.note("%s: left by a process that was killed; the next holder of the lock removes it", filepath.Join(dir, name))
+		}
+	}
+}
+
+// lock tells who holds a lock and says whether anybody does.
+func (c *checker) lock(dir, name string) bool {
+	path := filepath.Join(dir, name)
+	owners, err := fsx.Owners(path)
+	if err != nil {
+		c.unreadable(path, err)
+	}
+	for _, o := range owners {
+		c.live = true
+		c.report.note("%s is held by process %d on %s (%s)", path, o.PID, o.Host, o.Command)
+	}
+	return len(owners) > 0
+}
+
+// configs reads the configurations of all starts.
+func (c *checker) configs(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			c.unreadable(dir, err)
+		}
+		return
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if filepath.Ext(path) != ".textproto" {
+			continue
+		}
+		if _, err := config.Load(path); err != nil {
+			c.report.problem(path, Corrupt, "remove it; it is a record of an earlier start only", "%v", err)
+		}
+	}
+}
+
+// journal verifies the journal's lines and notes their games.
+func (c *checker) journal(path string) []run.Entry {
+	const remedy = "put it back from a copy, or begin a new run"
+	entries, torn, err := run.ReadJournal(path)
+	if err != nil {
+		var corrupt *trainer.CorruptError
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			c.report.note("%s: there is no journal: no game has entered yet", path)
+		case errors.As(err, &corrupt):
+			c.report.problem(path, Corrupt, remedy, "%s", corrupt.Reason)
+		default:
+			c.unreadable(path, err)
+		}
+		return nil
+	}
+	c.report.Entries = len(entries)
+	if torn > 0 && !c.live {
+		c.report.add(Problem{Path: path, Offset: size(path) - torn, Kind: Torn, Reason: "the last line is not whole", Remedy: "the next start cuts it off"})
+	}
+	ids := make([][16]byte, 0, len(entries))
+	lines := make(map[[16]byte]int, len(entries))
+	for i, e := range entries {
+		id, ok := e.GameID()
+		switch {
+		case !ok || e.Episode != int64(i)+1:
+			c.report.problem(path, Contradiction, remedy, "line %d is not that of episode %d: episode %d, game %q", i+1, i+1, e.Episode, e.Game)
+		case lines[id] > 0:
+			c.report.problem(path, Duplicate, remedy, "game %s of line %d stands in line %d too", e.Game, i+1, lines[id])
+		default:
+			lines[id] = i + 1
+			ids = append(ids, id)
+		}
+	}
+	c.wanted = append(c.wanted, reference{path, "the journal", ids})
+	return entries
+}
