@@ -29,7 +29,7 @@ var (
 // schemaDocs maps the full name of a field to its comment.
 var schemaDocs = sync.OnceValue(func() map[protoreflect.FullName]fieldDoc {
 	docs := map[protoreflect.FullName]fieldDoc{}
-	pkg := File_config_chessbrain_proto.Package()
+	pkg := File_internal_config_chessbrain_proto.Package()
 	type block struct {
 		kind string
 		name protoreflect.FullName // of the message that fields here belong to
