@@ -9,16 +9,6 @@ import (
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
-// Arithmetic is what a process computes with: its results are bit-equal only to
-// those of the same. It stands in run.json, in the status page and in the log.
-type Arithmetic struct {
-	Kernels           string `json:"kernels,omitempty"`            // CPU tier
-	Precision         string `json:"precision,omitempty"`          // of the trainer's products; empty = does not train
-	ProducerPrecision string `json:"producer_precision,omitempty"` // of self-play's; empty = others play
-	Device            string `json:"device,omitempty"`             // of the trainer, resolved: cpu, cuda:0
-	ProducerDevice    string `json:"producer_device,omitempty"`    // of self-play
-}
-
 // arithmeticOf resolves the devices and precisions of a process that trains, plays
 // or does both, in the active tier.
 func arithmeticOf(c *config.Config, trains, plays bool) Arithmetic {
@@ -109,7 +99,7 @@ const sameArithmetic = "compute as before (--device, --cpu-tier, --precision, --
 
 // changes compares what a run was computed with before with what it is computed
 // with now. A field that was not noted, or has no meaning now, has not changed.
-func (a Arithmetic) changes(before Arithmetic) []config.Change {
+func arithmeticChanges(a, before Arithmetic) []config.Change {
 	var changed []config.Change
 	for _, f := range []struct{ name, old, new string }{
 		{"kernels in use", before.Kernels, a.Kernels},

@@ -10,12 +10,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
-	"github.com/chessbrain/chessbrain/plugins/stage"
-	"github.com/chessbrain/chessbrain/replay/loader"
 )
 
 // Message is one line of the control protocol, both ways: the daemon's form.
@@ -27,7 +26,7 @@ type Message struct {
 // Swap is the payload of swap-plugin: which stages take the place of those of
 // one kind.
 type Swap struct {
-	Kind   stage.Kind  `json:"kind"`
+	Kind   string      `json:"kind"`   // rescorer, sampler, exporter
 	Stages []SwapStage `json:"stages"` // several for rescorers, in the order in which they work; none = no rescorer
 }
 
@@ -55,11 +54,6 @@ type Commands struct {
 	Subscribe  func() (<-chan monitor.Event, func()) // events from now on, and how to end them
 	Swap       func(context.Context, Swap) error     // returns when the new stages work; after an error the old ones do
 	StartNow   func() error                          // begin the next net without waiting for its chunks
-
-	// For who runs in the same process (Options.Commands), not for the socket. ok is
-	// false for a run without data loader, or without schedule; nil = never.
-	Loader   func() (s loader.Stats, ok bool)
-	Schedule func() (p SchedulePage, ok bool)
 }
 
 // Control serves the control socket of one process: a Unix socket with mode
@@ -283,4 +277,29 @@ func SendMessage(ctx context.Context, path string, message Message, fn func(Mess
 			return err
 		}
 	}
+}
+
+// names returns the names of the new stages.
+func (w Swap) names() string {
+	var names []string
+	for _, s := range w.Stages {
+		names = append(names, s.Name)
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ",")
+}
+
+// ListenRole opens the control socket of a process that holds the given role's lock
+// in dir, and names it in the lock's owner file.
+func ListenRole(dir, name string, role *fsx.Lock, commands Commands) (*Control, error) {
+	c, err := ListenControl(dir, name, commands)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.nameIn(role); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/selfplay"
 )
 
 // play runs a process that only plays, and returns how many games it has.
@@ -191,7 +192,7 @@ func TestPlayers(t *testing.T) {
 	if err := nets.Publish("a", net, 0); err != nil {
 		t.Fatal(err)
 	}
-	var watch ResignWatch
+	var watch selfplay.ResignWatch
 	worker, err := workerConfig(e.Config, 1, &watch, nil)
 	if err != nil {
 		t.Fatal(err)

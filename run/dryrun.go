@@ -38,7 +38,7 @@ func DryRun(e *config.Effective, w io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stages.Close()) }()
-	free, err := fsx.FreeSpace(fsx.OS, nearestDir(c.GetRunDir()))
+	free, err := fsx.FreeSpace(fsx.OS, fsx.NearestDir(c.GetRunDir()))
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stages.Close()) }()
-	free, err := fsx.FreeSpace(fsx.OS, nearestDir(c.GetRunDir()))
+	free, err := fsx.FreeSpace(fsx.OS, fsx.NearestDir(c.GetRunDir()))
 	if err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func checkRunDir(e *config.Effective) error {
 		if d.path == "" {
 			continue // inside the run directory
 		}
-		parent := nearestDir(d.path)
+		parent := fsx.NearestDir(d.path)
 		info, err := os.Stat(parent)
 		if err == nil && !info.IsDir() {
 			err = fmt.Errorf("%s is a file", parent)

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
@@ -43,25 +42,6 @@ func ExportGames(ctx context.Context, d Dir, c *config.Config, log *slog.Logger)
 	t := c.GetTraining()
 	return DirGames(ctx, d.selfplay(), t.GetReplaySize(), t.GetValidation().GetShare(), log)
 }
-
-// askedGames are games that notice who asks for them.
-type askedGames struct {
-	seq          iter.Seq2[*record.Game, error]
-	asked, given atomic.Bool // an exporter may read them in another goroutine
-}
-
-func (a *askedGames) each(yield func(*record.Game, error) bool) {
-	a.asked.Store(true)
-	for g, err := range a.seq {
-		a.given.Store(true)
-		if !yield(g, err) {
-			return
-		}
-	}
-}
-
-// none says whether somebody asked, and there was neither a game nor an error.
-func (a *askedGames) none() bool { return a.asked.Load() && !a.given.Load() }
 
 // DirGames yields the games of the chunk files below root, oldest first by the
 // time of their file's last change: those of the newest files that together have

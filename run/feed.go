@@ -3,7 +3,6 @@ package run
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"math"
 	"slices"
@@ -90,12 +89,4 @@ func pop(list *[]*record.Game) *record.Game {
 	(*list)[0] = nil
 	*list = (*list)[1:]
 	return g
-}
-
-func parseID(s string) (id [16]byte, ok bool) {
-	raw, err := hex.DecodeString(s)
-	if err != nil || len(raw) != len(id) {
-		return id, false
-	}
-	return [16]byte(raw), true
 }

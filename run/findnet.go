@@ -13,7 +13,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
+	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/nn"
@@ -185,3 +187,84 @@ func checkpointOfStep(root, text string) (*trainer.Checkpoint, error) {
 
 // shownSteps is how many steps at each end of a long list are told.
 const shownSteps = 5
+
+// modelFiles finds the newest net file below a directory: the one that was
+// written last, of equals the last by name. Files and directories whose names
+// begin with a dot are still being written.
+type modelFiles struct {
+	dir       string
+	bootstrap func() (*foundNet, error)
+	looked    bool
+	path      string // of the file found last; "" = none was there
+	written   time.Time
+}
+
+func (m *modelFiles) newest() (newest string, written time.Time, err error) {
+	err = filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && path != m.dir && errors.Is(err, fs.ErrNotExist):
+			return nil // went away in the meantime
+		case err != nil:
+			return err
+		case strings.HasPrefix(d.Name(), ".") && path != m.dir:
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case d.IsDir() || !strings.HasSuffix(path, NetSuffix):
+			return nil
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil && (newest == "" || !info.ModTime().Before(written)) { // WalkDir goes by name
+			newest, written = path, info.ModTime()
+		}
+		return err
+	})
+	return newest, written, err
+}
+
+// nameOf returns the name of the net in a file.
+func (m *modelFiles) nameOf(path string) string {
+	name := strings.TrimSuffix(filepath.Base(path), NetSuffix)
+	if dir := filepath.Dir(path); name+NetSuffix == netFile && dir != filepath.Clean(m.dir) {
+		return filepath.Base(dir) // <name>/net.safetensors
+	}
+	return name
+}
+
+// NewestModel returns the net file below dir that a playing process takes: the one
+// that was written last, of equals the last by name; "" where there is none.
+func NewestModel(dir string) (path string, written time.Time, err error) {
+	return (&modelFiles{dir: dir}).newest()
+}
+
+// NewestNet returns the net file in dir that chessbrain selfplay --models-dir dir
+// plays with, its net's name and when it was written; an empty path where there
+// is none yet.
+func NewestNet(dir string) (path, name string, written time.Time, err error) {
+	path, written, err = NewestModel(dir)
+	if err != nil || path == "" {
+		return "", "", time.Time{}, err
+	}
+	return path, (&modelFiles{dir: dir}).nameOf(path), written, nil
+}
+
+// initialNet returns the weights that a run begins with: those of the net file
+// that the configuration names, or seeded ones.
+func initialNet(e *config.Effective, seed uint64) (*nn.Net, error) {
+	if name := e.Config.GetModel().GetNet(); strings.HasSuffix(name, NetSuffix) {
+		net, err := ReadNet(name)
+		if err != nil {
+			return nil, e.Errorf("model.net", "name a file written by chessbrain, a kind (b6c64) or filters x blocks (64x6)", "%v", err)
+		}
+		return net, nil
+	}
+	arch, err := archOf(e.Config.GetModel().GetArch())
+	if err != nil {
+		return nil, &config.Error{Field: "model.arch", Reason: err.Error()}
+	}
+	return nn.Init(arch, seed), nil
+}

@@ -23,11 +23,6 @@ const (
 	HandedAverage = averageFile // the averaged ones, where there is an average
 )
 
-// ToExport is where trainers put nets for chessbrain export, and ToExportExtra
-// the same for those that never play: a directory a net, written whole.
-func (d Dir) ToExport() string      { return filepath.Join(d.Root, "toexport") }
-func (d Dir) ToExportExtra() string { return filepath.Join(d.Root, "toexport_extra") }
-
 // exportByMode exports the net of the newest checkpoint to where
 // training.export_mode says, unless that was done.
 func (r *run) exportByMode(ctx context.Context) error {
@@ -119,8 +114,6 @@ type handed struct {
 }
 
 const handedVersion = 1
-
-func (d Dir) handedFile() string { return filepath.Join(d.Root, "train", d.Training, "handed.json") }
 
 // readHanded returns the note, the zero value where there is none.
 func (r *run) readHanded() (h handed, err error) {

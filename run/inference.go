@@ -69,3 +69,8 @@ func (c cpuInference) Close() error { return nil }
 type cpuEvaluator struct{ *cpu.Evaluator }
 
 func (e cpuEvaluator) Swap(p Packed) error { e.Evaluator.Swap(p.(*cpu.Net)); return nil }
+
+// failed is the evaluator of a net that the device could not take over.
+type failed struct{ err error }
+
+func (f failed) Evaluate(context.Context, *encoding.Batch) error { return f.err }

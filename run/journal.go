@@ -2,12 +2,13 @@ package run
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/trainer"
 )
 
 // Entry says that a game entered the window (or the validation set) as the
@@ -32,7 +33,7 @@ type Journal struct {
 
 // OpenJournal reads the journal at path, cuts a torn last line off, and opens
 // it for appending. A line in the middle that is no entry is a
-// *trainer.CorruptError.
+// *fsx.CorruptError.
 func OpenJournal(path string) (*Journal, []Entry, error) {
 	file, err := fsx.OpenAppend(fsx.OS, path)
 	if err != nil {
@@ -54,7 +55,7 @@ func (j *Journal) read() ([]Entry, error) {
 	}
 	entries, ends, err := parseJournal(data)
 	if err != nil {
-		return nil, &trainer.CorruptError{Path: j.file.Path(), Reason: err.Error() + "; put it back from a copy, or begin a new run"}
+		return nil, &fsx.CorruptError{Path: j.file.Path(), Reason: err.Error() + "; put it back from a copy, or begin a new run"}
 	}
 	j.ends = ends
 	if err := j.Cut(len(entries)); err != nil {
@@ -119,3 +120,33 @@ func (j *Journal) Enter(e Entry) error {
 
 // Close closes the file.
 func (j *Journal) Close() error { return j.file.Close() }
+
+func parseID(s string) (id [16]byte, ok bool) {
+	raw, err := hex.DecodeString(s)
+	if err != nil || len(raw) != len(id) {
+		return id, false
+	}
+	return [16]byte(raw), true
+}
+
+// ReadJournal returns the entries of the journal at path, and the bytes of a
+// torn last line, which the next start cuts off. Nothing is changed. A line that
+// is no entry is a *fsx.CorruptError.
+func ReadJournal(path string) (entries []Entry, torn int64, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read journal: %w", err)
+	}
+	entries, ends, err := parseJournal(data)
+	if err != nil {
+		return nil, 0, &fsx.CorruptError{Path: path, Reason: err.Error()}
+	}
+	whole := int64(0)
+	if len(ends) > 0 {
+		whole = ends[len(ends)-1]
+	}
+	return entries, int64(len(data)) - whole, nil
+}
+
+// GameID reads a game's id as journal lines hold it.
+func (e Entry) GameID() (id [16]byte, ok bool) { return parseID(e.Game) }

@@ -1,12 +1,8 @@
 package run
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/mcts"
@@ -36,38 +32,46 @@ func Layout(c *config.Config) (Dir, RunInfo, error) {
 // SearchConfig returns the search of a configuration's section mcts.
 func SearchConfig(m *config.MCTS) mcts.Config { return searchConfig(m) }
 
-// NewestNet returns the net file in dir that chessbrain selfplay --models-dir dir
-// plays with, its net's name and when it was written; an empty path where there
-// is none yet.
-func NewestNet(dir string) (path, name string, written time.Time, err error) {
-	path, written, err = NewestModel(dir)
-	if err != nil || path == "" {
-		return "", "", time.Time{}, err
+// newJob names a new run's job after its name or, without one, its directory.
+func newJob(c *config.Config) string {
+	for _, name := range []string{c.GetName(), filepath.Base(c.GetRunDir())} {
+		if job := config.JobID(name); job != "" {
+			return job
+		}
 	}
-	return path, (&modelFiles{dir: dir}).nameOf(path), written, nil
+	return "chessbrain"
 }
 
-// PublishedFiles returns the files that the trainings of the run at root have
-// published themselves and keep (export.keep).
-func PublishedFiles(root string) (files []string, err error) {
-	trainings, err := os.ReadDir(filepath.Join(root, "train"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list trainings: %w", err)
+// dirOfRun lays out an existing run as its latest start did.
+func dirOfRun(root string, info RunInfo) (Dir, error) {
+	plain := Dir{Root: root}
+	file, err := config.Load(plain.configFile())
+	if err != nil {
+		return plain, fmt.Errorf("read the run's configuration: %w", err)
 	}
-	for _, t := range trainings {
-		if !t.IsDir() {
-			continue
-		}
-		dir := Dir{Root: root, Training: t.Name()}
-		list, _, err := readPublished(dir)
-		if err != nil {
-			return nil, err
-		}
-		for _, set := range list {
-			for _, f := range set.Files {
-				files = append(files, dir.netPath(f.Path))
-			}
-		}
+	c := file.Config
+	return NewDir(root, c.GetTraining().GetTrainingName(), info.Job,
+		c.GetTraining().GetCheckpoint().GetDir(), c.GetMetrics().GetDir()), nil
+}
+
+// OpenDir lays out the existing run at root.
+func OpenDir(root string) (Dir, RunInfo, error) {
+	info, ok, err := ReadRunInfo(root)
+	if err != nil {
+		return Dir{}, info, err
 	}
-	return files, nil
+	if !ok {
+		return Dir{}, info, fmt.Errorf("%s is not a run directory (no run.json); name one, or start with chessbrain train", root)
+	}
+	dir, err := dirOfRun(root, info)
+	return dir, info, err
+}
+
+// GamesDir is where the games of a run lie: the directory that source DIR names,
+// or its own.
+func GamesDir(d Dir, c *config.Config) string {
+	if t := c.GetTraining(); t.GetSource() == config.Training_DIR && t.GetSourceDir() != "" {
+		return t.GetSourceDir()
+	}
+	return d.selfplay()
 }

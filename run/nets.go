@@ -1,11 +1,9 @@
 package run
 
 import (
-	"context"
 	"fmt"
 	"sync/atomic"
 
-	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/selfplay"
@@ -87,8 +85,3 @@ func (w *WorkerNet) take(newest *publishedNet) (err error) {
 	w.evaluator, err = w.nets.inference.NewEvaluator(newest.packed, w.maxBatch)
 	return err
 }
-
-// failed is the evaluator of a net that the device could not take over.
-type failed struct{ err error }
-
-func (f failed) Evaluate(context.Context, *encoding.Batch) error { return f.err }

@@ -40,19 +40,6 @@ func (r *run) openFeed() error {
 	return nil
 }
 
-// workerConfig says how a process plays.
-func workerConfig(c *config.Config, process uint64, resign *ResignWatch, stats *selfplay.Stats) (selfplay.WorkerConfig, error) {
-	game, err := gameConfig(c)
-	if err != nil {
-		return selfplay.WorkerConfig{}, &config.Error{Field: "selfplay", Reason: err.Error()}
-	}
-	return selfplay.WorkerConfig{
-		Game: game, RunSeed: c.GetSeed(), Process: process,
-		Parallel: int(c.GetSelfplay().GetGamesPerWorker()), Pools: int(c.GetSelfplay().GetPools()), CacheEntries: int(c.GetMcts().GetCacheEntries()),
-		Stats: stats, Resign: selfplay.NewResignRule(resign.Rule(c.GetSelfplay().GetResign())),
-	}, nil
-}
-
 // playsItself says whether the run's games are its own, and not those of other
 // processes.
 func (r *run) playsItself() bool { return r.cfg.GetTraining().GetSource() == config.Training_SELFPLAY }

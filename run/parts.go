@@ -8,7 +8,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/replay/loader"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
@@ -57,18 +56,6 @@ func OpenLoader(ctx context.Context, e *config.Effective, dir string, log *slog.
 // Close ends the loader and its programs.
 func (l *Loader) Close() error { return errors.Join(l.Loader.Close(), l.stages.Close()) }
 
-// GamesDir is where the games of a run lie: the directory that source DIR names,
-// or its own.
-func (d Dir) GamesDir(c *config.Config) string {
-	if t := c.GetTraining(); t.GetSource() == config.Training_DIR && t.GetSourceDir() != "" {
-		return t.GetSourceDir()
-	}
-	return d.selfplay()
-}
-
-// ConfigFile is a run's effective configuration of its latest start.
-func (d Dir) ConfigFile() string { return d.configFile() }
-
 // HasAverage says whether a checkpoint holds averaged weights beside the raw ones.
 func HasAverage(c *trainer.Checkpoint) bool {
 	for _, f := range c.Manifest.Files {
@@ -90,13 +77,3 @@ func AveragedNet(c *trainer.Checkpoint) (*nn.Net, error) {
 	}
 	return netOf(c, averageFile)
 }
-
-// CheckpointEpisode is the number of games that a checkpoint of a run has seen.
-func CheckpointEpisode(c *trainer.Checkpoint) (int64, error) {
-	var s State
-	_, err := c.Restore([]stage.Section{s.Section()})
-	return s.Episodes, err
-}
-
-// NearestDir returns path or its nearest parent that exists.
-func NearestDir(path string) string { return nearestDir(path) }

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
@@ -51,9 +50,4 @@ func (p *players) unfinished() (games []selfplay.Unfinished) {
 		games = append(games, w.Unfinished()...)
 	}
 	return games
-}
-
-// stopped says whether err only says that the workers were told to stop.
-func stopped(err error) bool {
-	return errors.Is(err, selfplay.ErrStopped) || errors.Is(err, context.Canceled)
 }

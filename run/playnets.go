@@ -3,13 +3,10 @@ package run
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -98,17 +95,6 @@ func (c *checkpointNets) load() (*foundNet, error) {
 		name: fmt.Sprintf("%s-%s-s%d-d%d", c.job, c.dir.Training, k.Manifest.Samples, k.Manifest.Rows)}, err
 }
 
-// modelFiles finds the newest net file below a directory: the one that was
-// written last, of equals the last by name. Files and directories whose names
-// begin with a dot are still being written.
-type modelFiles struct {
-	dir       string
-	bootstrap func() (*foundNet, error)
-	looked    bool
-	path      string // of the file found last; "" = none was there
-	written   time.Time
-}
-
 func (m *modelFiles) find() (*foundNet, error) {
 	path, written, err := m.newest()
 	if err == nil && m.looked && path == m.path && written.Equal(m.written) {
@@ -125,33 +111,6 @@ func (m *modelFiles) find() (*foundNet, error) {
 	return found, err
 }
 
-func (m *modelFiles) newest() (newest string, written time.Time, err error) {
-	err = filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil && path != m.dir && errors.Is(err, fs.ErrNotExist):
-			return nil // went away in the meantime
-		case err != nil:
-			return err
-		case strings.HasPrefix(d.Name(), ".") && path != m.dir:
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		case d.IsDir() || !strings.HasSuffix(path, NetSuffix):
-			return nil
-		}
-		info, err := d.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err == nil && (newest == "" || !info.ModTime().Before(written)) { // WalkDir goes by name
-			newest, written = path, info.ModTime()
-		}
-		return err
-	})
-	return newest, written, err
-}
-
 func (m *modelFiles) load(path string) (*foundNet, error) {
 	if path == "" {
 		return m.bootstrap()
@@ -162,15 +121,6 @@ func (m *modelFiles) load(path string) (*foundNet, error) {
 	}
 	name := m.nameOf(path)
 	return &foundNet{net: net, name: name, samples: samplesOf(name)}, nil
-}
-
-// nameOf returns the name of the net in a file.
-func (m *modelFiles) nameOf(path string) string {
-	name := strings.TrimSuffix(filepath.Base(path), NetSuffix)
-	if dir := filepath.Dir(path); name+NetSuffix == netFile && dir != filepath.Clean(m.dir) {
-		return filepath.Base(dir) // <name>/net.safetensors
-	}
-	return name
 }
 
 var netNameForm = regexp.MustCompile(`-s(\d+)-d\d+$`)

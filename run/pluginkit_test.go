@@ -237,7 +237,7 @@ func (l *live) sendTo(role string, m Message) (answer Message, err error) {
 // swap exchanges stages of a kind.
 func (l *live) swap(t testing.TB, kind stage.Kind, stages ...SwapStage) error {
 	t.Helper()
-	m, err := Swap{Kind: kind, Stages: stages}.Message()
+	m, err := Swap{Kind: string(kind), Stages: stages}.Message()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package run
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -112,32 +111,6 @@ func (s *Stages) page() (stages []string, programs []PluginState) {
 		programs = append(programs, PluginState{Kind: e.Kind, Name: e.Name, PluginNumbers: e.PluginNumbers})
 	}
 	return stages, programs
-}
-
-// watchPlugins reports what programs do, every few seconds, and reads the
-// configuration file again when that is asked for, until end is called.
-func (r *run) watchPlugins(ctx context.Context) (end func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	tick := time.NewTicker(reportEvery(r.cfg))
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				r.desk.report(r.stages.allHosts())
-			case <-r.opt.Reload:
-				r.swaps.reloadNow(ctx)
-			}
-		}
-	})
-	return func() {
-		cancel()
-		watch.Wait()
-		r.desk.report(r.stages.allHosts())
-	}
 }
 
 // reportEvery is how often a process reports its state.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"time"
@@ -17,7 +16,7 @@ import (
 // lies there, and writes down how the run was started.
 func (r *run) prepareDir(ctx context.Context) error {
 	root := r.cfg.GetRunDir()
-	if err := fsx.CheckSpace(fsx.OS, nearestDir(root), 0); err != nil {
+	if err := fsx.CheckSpace(fsx.OS, fsx.NearestDir(root), 0); err != nil {
 		return err
 	}
 	if err := r.takeLocks(ctx, Dir{Root: root}.locks()); err != nil {
@@ -138,7 +137,7 @@ func (r *run) compareConfig() error {
 		return fmt.Errorf("read the run's configuration: %w", err)
 	}
 	diff := config.Compare(before.Config, r.cfg)
-	for _, c := range arithmeticOf(r.cfg, true, r.playsItself()).changes(r.info.Arithmetic) {
+	for _, c := range arithmeticChanges(arithmeticOf(r.cfg, true, r.playsItself()), r.info.Arithmetic) {
 		if !r.cfg.GetDeterministic() {
 			diff.Logged = append(diff.Logged, c)
 			continue
@@ -197,14 +196,4 @@ func (r *run) writeConfig(name string, text []byte) error {
 func (r *run) writeSwap(c *config.Config) error {
 	r.numSwaps++
 	return r.writeConfig(fmt.Sprintf("%04d_%s_swap%03d.textproto", r.info.Starts, time.Now().UTC().Format("20060102T150405"), r.numSwaps), config.Format(c))
-}
-
-// nearestDir returns path or its nearest parent that exists.
-func nearestDir(path string) string {
-	for {
-		if _, err := os.Stat(path); err == nil || filepath.Dir(path) == path {
-			return path
-		}
-		path = filepath.Dir(path)
-	}
 }

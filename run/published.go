@@ -10,24 +10,7 @@ import (
 	"slices"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/plugins/export"
 )
-
-// publishedFile is the list of what a training published. It stands beside the
-// checkpoints and not in them: the newest checkpoint is written before its net
-// is exported.
-func (d Dir) publishedFile() string {
-	return filepath.Join(d.Root, "train", d.Training, "published.json")
-}
-
-// shorten makes a path relative to the run where it lies inside, so that a run
-// may be moved; netPath is its inverse.
-func (d Dir) shorten(path string) string {
-	if rel, err := filepath.Rel(d.Root, path); err == nil && filepath.IsLocal(rel) {
-		return filepath.ToSlash(rel)
-	}
-	return path
-}
 
 // publishedSet is what one export came to: files that are kept, and go, together.
 // Paths are those of Dir.shorten.
@@ -90,7 +73,7 @@ func (s *publishedSet) has(path string) bool {
 // remove removes the files of a set that no set of rest has.
 func (s *publishedSet) remove(d Dir, rest published) error {
 	if s.Dir != "" && !slices.ContainsFunc(rest, func(o publishedSet) bool { return o.Dir == s.Dir }) {
-		return export.RemoveDir(fsx.OS, d.netPath(s.Dir))
+		return fsx.RemoveDir(fsx.OS, d.netPath(s.Dir))
 	}
 	for _, f := range s.Files {
 		if slices.ContainsFunc(rest, func(o publishedSet) bool { return o.has(f.Path) }) {
@@ -178,4 +161,29 @@ func (p published) add(set publishedSet, keep int) (list, gone published) {
 		gone, list = append(gone, list[:n]...), list[n:]
 	}
 	return list, gone
+}
+
+// PublishedFiles returns the files that the trainings of the run at root have
+// published themselves and keep (export.keep).
+func PublishedFiles(root string) (files []string, err error) {
+	trainings, err := os.ReadDir(filepath.Join(root, "train"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list trainings: %w", err)
+	}
+	for _, t := range trainings {
+		if !t.IsDir() {
+			continue
+		}
+		dir := Dir{Root: root, Training: t.Name()}
+		list, _, err := readPublished(dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, set := range list {
+			for _, f := range set.Files {
+				files = append(files, dir.netPath(f.Path))
+			}
+		}
+	}
+	return files, nil
 }

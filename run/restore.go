@@ -7,13 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
-	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
@@ -107,23 +105,6 @@ func (r *run) newTrainer() error {
 		r.log.Warn(w)
 	}
 	return nil
-}
-
-// initialNet returns the weights that a run begins with: those of the net file
-// that the configuration names, or seeded ones.
-func initialNet(e *config.Effective, seed uint64) (*nn.Net, error) {
-	if name := e.Config.GetModel().GetNet(); strings.HasSuffix(name, NetSuffix) {
-		net, err := ReadNet(name)
-		if err != nil {
-			return nil, e.Errorf("model.net", "name a file written by chessbrain, a kind (b6c64) or filters x blocks (64x6)", "%v", err)
-		}
-		return net, nil
-	}
-	arch, err := archOf(e.Config.GetModel().GetArch())
-	if err != nil {
-		return nil, &config.Error{Field: "model.arch", Reason: err.Error()}
-	}
-	return nn.Init(arch, seed), nil
 }
 
 // sections are all parts of a checkpoint. lookup finds the games that a window

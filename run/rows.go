@@ -49,11 +49,6 @@ type rowSource interface {
 // processes; else it has a rowSource.
 func (r *run) hasGames() bool { return hasGames(r.cfg) }
 
-func hasGames(c *config.Config) bool {
-	s := c.GetTraining().GetSource()
-	return s == config.Training_SELFPLAY || s == config.Training_DIR
-}
-
 // openSource opens what the rows come from: the windows of games, or a
 // rowSource.
 func (r *run) openSource(ctx context.Context) (err error) {

@@ -19,10 +19,6 @@ import (
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
-// ErrInterrupted says that a run was asked to stop, has saved its state, and
-// goes on when it is started again.
-var ErrInterrupted = errors.New("interrupted and saved; the same command goes on")
-
 // Options start a training run.
 type Options struct {
 	Effective *config.Effective
@@ -38,7 +34,7 @@ type Options struct {
 
 	// Commands is told, once the run takes them, what can be asked of it; nil = nobody
 	// in this process asks.
-	Commands func(Commands)
+	Commands func(Live)
 
 	// LockWait is how long to wait for another process that holds the run or this
 	// training; 0 = not at all.

@@ -211,22 +211,6 @@ func (p *schedulePacer) Section() stage.Section {
 		}}
 }
 
-// SchedulePage is where a training with a schedule stands. Times are seconds, 0
-// where there was none yet.
-type SchedulePage struct {
-	Waiting         bool    // for chunks
-	Networks        int64   // finished by the training in all
-	FinishedHere    int64   // by this process
-	StepsDone       int64   // of the net under way
-	StepsPerNetwork int64   //
-	NewChunks       int64   // since the last net began
-	ChunksToWait    int64   // that the next net waits for
-	ChunksPerSecond float64 // since the wait began; 0 = not known
-
-	TrainingSeconds, LastTrainingSeconds float64 // of the net under way, of the one before
-	CycleSeconds, LastCycleSeconds       float64 // the same, with the wait before it
-}
-
 // page returns where it stands. Safe for concurrent use.
 func (p *schedulePacer) page() SchedulePage {
 	have, want := p.source.NewChunks()
@@ -262,4 +246,20 @@ func (p *schedulePacer) Page() map[string]any {
 		m["waiting"] = fmt.Sprintf("new chunks: have %d, need %d", s.NewChunks, s.ChunksToWait)
 	}
 	return m
+}
+
+// SchedulePage is where a training with a schedule stands. Times are seconds, 0
+// where there was none yet.
+type SchedulePage struct {
+	Waiting         bool    // for chunks
+	Networks        int64   // finished by the training in all
+	FinishedHere    int64   // by this process
+	StepsDone       int64   // of the net under way
+	StepsPerNetwork int64   //
+	NewChunks       int64   // since the last net began
+	ChunksToWait    int64   // that the next net waits for
+	ChunksPerSecond float64 // since the wait began; 0 = not known
+
+	TrainingSeconds, LastTrainingSeconds float64 // of the net under way, of the one before
+	CycleSeconds, LastCycleSeconds       float64 // the same, with the wait before it
 }

@@ -91,7 +91,7 @@ type selfPlayer struct {
 	files   *monitor.Files
 	meter   *monitor.Meter
 
-	resign  ResignWatch
+	resign  selfplay.ResignWatch
 	rule    *selfplay.ResignRule
 	taken   Ordinals     // numbers of the games that need not be begun
 	forked  Ordinals     // the same of what branched off them
@@ -153,7 +153,7 @@ func (s *selfPlayer) count() {
 		}
 		s.games.Add(1)
 		if s.resign.Count(g, rule.GetMaxFalseRate()) {
-			s.rule.Set(s.resign.Rule(rule))
+			s.rule.Set(s.resign.Rule(resignOf(rule)))
 			s.log.Info("the resignation rule changed", "resign_q", s.resign.Q, "trusted", s.resign.Trusted,
 				"tested", s.resign.Tested, "false", s.resign.False)
 		}
@@ -244,7 +244,7 @@ func (s *selfPlayer) prepare(ctx context.Context) (selfplay.WorkerConfig, error)
 	if err := s.openStages(ctx); err != nil {
 		return selfplay.WorkerConfig{}, err
 	}
-	s.resign.Rule(s.cfg.GetSelfplay().GetResign())
+	s.resign.Rule(resignOf(s.cfg.GetSelfplay().GetResign()))
 	outputs, err := outputsOf(s.cfg, s.dir.Root, s.name, s.job, s.log)
 	if err != nil {
 		return selfplay.WorkerConfig{}, err

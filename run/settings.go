@@ -138,7 +138,7 @@ func gameConfig(c *config.Config) (selfplay.GameConfig, error) {
 		ValueCutoff: t.GetValueCutoff(), VisitOffset: t.GetVisitOffset()}
 	g.ExplorationRate, g.MaxPlies = s.GetExplorationRate(), int(s.GetMaxPlies())
 	g.MaxPliesMaterial = int(s.GetMaxPliesMaterial())
-	g.Resign = new(ResignWatch).Rule(s.GetResign())
+	g.Resign = new(selfplay.ResignWatch).Rule(resignOf(s.GetResign()))
 	if p := s.GetPlayoutCap(); p.GetFullProbability() < 1 {
 		g.PlayoutCap = selfplay.PlayoutCap{FullProbability: p.GetFullProbability(), CheapSimulations: int(p.GetCheapSimulations())}
 	}
@@ -160,4 +160,27 @@ func gameConfig(c *config.Config) (selfplay.GameConfig, error) {
 		return g, err
 	}
 	return g, g.Validate()
+}
+
+// workerConfig says how a process plays.
+func workerConfig(c *config.Config, process uint64, resign *selfplay.ResignWatch, stats *selfplay.Stats) (selfplay.WorkerConfig, error) {
+	game, err := gameConfig(c)
+	if err != nil {
+		return selfplay.WorkerConfig{}, &config.Error{Field: "selfplay", Reason: err.Error()}
+	}
+	return selfplay.WorkerConfig{
+		Game: game, RunSeed: c.GetSeed(), Process: process,
+		Parallel: int(c.GetSelfplay().GetGamesPerWorker()), Pools: int(c.GetSelfplay().GetPools()), CacheEntries: int(c.GetMcts().GetCacheEntries()),
+		Stats: stats, Resign: selfplay.NewResignRule(resign.Rule(resignOf(c.GetSelfplay().GetResign()))),
+	}, nil
+}
+
+func hasGames(c *config.Config) bool {
+	s := c.GetTraining().GetSource()
+	return s == config.Training_SELFPLAY || s == config.Training_DIR
+}
+
+// resignOf is the resignation that a configuration asks for.
+func resignOf(c *config.Resign) selfplay.Resign {
+	return selfplay.Resign{Q: c.GetQ(), Plies: int(c.GetPlies()), PlayThrough: c.GetPlaythrough()}
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
@@ -240,3 +241,22 @@ func (s *Stages) Close() error {
 	}
 	return errors.Join(errs...)
 }
+
+// askedGames are games that notice who asks for them.
+type askedGames struct {
+	seq          iter.Seq2[*record.Game, error]
+	asked, given atomic.Bool // an exporter may read them in another goroutine
+}
+
+func (a *askedGames) each(yield func(*record.Game, error) bool) {
+	a.asked.Store(true)
+	for g, err := range a.seq {
+		a.given.Store(true)
+		if !yield(g, err) {
+			return
+		}
+	}
+}
+
+// none says whether somebody asked, and there was neither a game nor an error.
+func (a *askedGames) none() bool { return a.asked.Load() && !a.given.Load() }

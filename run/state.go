@@ -8,6 +8,8 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/selfplay"
+	"github.com/chessbrain/chessbrain/trainer"
 )
 
 // State is what the loop itself keeps in a checkpoint, beside the sections of
@@ -21,11 +23,11 @@ type State struct {
 	Recent    []RecentGame     `json:"recent"`
 	Metrics   json.RawMessage  `json:"metrics,omitempty"` // where the metrics files ended
 
-	Resign      ResignWatch   `json:"resign"`
-	Gradients   GradientWatch `json:"gradients"`
-	Checkpoints int64         `json:"checkpoints"`           // written so far, this one included
-	ExportOwed  bool          `json:"export_owed,omitempty"` // an export follows this checkpoint, which its epoch asks for
-	Exported    []string      `json:"exported,omitempty"`    // files of published nets, oldest first, where there is no list of them (published.go) yet
+	Resign      selfplay.ResignWatch `json:"resign"`
+	Gradients   GradientWatch        `json:"gradients"`
+	Checkpoints int64                `json:"checkpoints"`           // written so far, this one included
+	ExportOwed  bool                 `json:"export_owed,omitempty"` // an export follows this checkpoint, which its epoch asks for
+	Exported    []string             `json:"exported,omitempty"`    // files of published nets, oldest first, where there is no list of them (published.go) yet
 }
 
 // RecentGame is what the running means look at.
@@ -88,4 +90,11 @@ func (s *State) means() (plies, draws float64) {
 	}
 	n := float64(max(1, len(s.Recent)))
 	return plies / n, draws / n
+}
+
+// CheckpointEpisode is the number of games that a checkpoint of a run has seen.
+func CheckpointEpisode(c *trainer.Checkpoint) (int64, error) {
+	var s State
+	_, err := c.Restore([]stage.Section{s.Section()})
+	return s.Episodes, err
 }

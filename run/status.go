@@ -88,7 +88,7 @@ func (s *statusPage) writeMetrics(w io.Writer) error {
 func (r *run) openControl() error {
 	commands := r.commands()
 	if r.opt.Commands != nil {
-		r.opt.Commands(commands)
+		r.opt.Commands(r.live(commands))
 	}
 	var err error
 	r.control, err = r.listen(commands)
@@ -146,6 +146,20 @@ func (r *run) commands() Commands {
 			}
 			return errNeverWaits
 		},
+	}
+}
+
+// Live is a training under way, for the process that runs it: what its control
+// socket takes, and figures that no socket shows. ok is false for a training without
+// data loader, or without schedule.
+type Live struct {
+	Commands
+	Loader   func() (s loader.Stats, ok bool)
+	Schedule func() (p SchedulePage, ok bool)
+}
+
+func (r *run) live(commands Commands) Live {
+	return Live{Commands: commands,
 		Loader: func() (s loader.Stats, ok bool) {
 			if rows, ok := r.rows.(*loaderRows); ok {
 				return rows.Stats(), true

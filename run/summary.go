@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -169,19 +167,4 @@ func (s *Summary) writeLearnt(b *strings.Builder) {
 	if s.Target > 0 && s.Episodes < shortRun {
 		fmt.Fprintf(b, "Too short to judge: %s; try --episodes 200\n", monitor.Count(s.Episodes, "episode"))
 	}
-}
-
-// counts prints named counts, the largest first.
-func counts[N int64 | uint64](m map[string]N) string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(m[b], m[a]), strings.Compare(a, b))
-	})
-	for i, name := range names {
-		names[i] = fmt.Sprintf("%s %d", name, m[name])
-	}
-	return strings.Join(names, ", ")
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
@@ -41,28 +42,16 @@ type exchange struct {
 	began  string         // set so too: why the sampler began a state of its own; "" = it did not
 }
 
-// names returns the names of the new stages.
-func (w Swap) names() string {
-	var names []string
-	for _, s := range w.Stages {
-		names = append(names, s.Name)
-	}
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ",")
-}
-
-// into writes the swap into a configuration and says which kind it changes.
-func (w Swap) into(c *config.Config) (uses, error) {
-	if w.Kind != stage.KindRescorer && len(w.Stages) != 1 {
+// swapInto writes the swap into a configuration and says which kind it changes.
+func swapInto(w Swap, c *config.Config) (uses, error) {
+	if kind := stage.Kind(w.Kind); kind != stage.KindRescorer && len(w.Stages) != 1 {
 		return uses{}, fmt.Errorf("%d stages of kind %q: want one of kind sampler or exporter, or any number of kind rescorer", len(w.Stages), w.Kind)
 	}
 	stages := make([]*config.Stage, len(w.Stages))
 	for i, s := range w.Stages {
 		stages[i] = &config.Stage{Name: &s.Name, Settings: maps.Clone(s.Settings)}
 	}
-	switch w.Kind {
+	switch stage.Kind(w.Kind) {
 	case stage.KindRescorer:
 		c.Plugins.Rescorer = stages
 		return uses{rescorers: opened}, nil
@@ -82,11 +71,11 @@ func (s *swapper) swap(ctx context.Context, w Swap) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next := config.Clone(s.cfg)
-	u, err := w.into(next)
+	u, err := swapInto(w, next)
 	if err != nil {
 		return err
 	}
-	if s.uses.of(w.Kind) != opened {
+	if s.uses.of(stage.Kind(w.Kind)) != opened {
 		return fmt.Errorf("this process uses no %s", w.Kind)
 	}
 	return s.apply(ctx, next, u, s.stages.Host())
@@ -229,5 +218,31 @@ func (s *swapper) retire(h *host.Host) func(old rescore.Chain) {
 		if err := releaseAll(h, old); err != nil {
 			s.log.Warn("a rescorer that was replaced did not end well", "error", err)
 		}
+	}
+}
+
+// watchPlugins reports what programs do, every few seconds, and reads the
+// configuration file again when that is asked for, until end is called.
+func (r *run) watchPlugins(ctx context.Context) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	tick := time.NewTicker(reportEvery(r.cfg))
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				r.desk.report(r.stages.allHosts())
+			case <-r.opt.Reload:
+				r.swaps.reloadNow(ctx)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		watch.Wait()
+		r.desk.report(r.stages.allHosts())
 	}
 }

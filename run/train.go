@@ -239,7 +239,7 @@ func (r *run) watchResigns(g *record.Game) {
 		r.log.Warn("too many resignations would have been false; the threshold is stricter now and is tested anew",
 			"resign_q", w.Q, "tested", w.Tested, "false", w.False)
 	}
-	r.resign.Set(w.Rule(rule))
+	r.resign.Set(w.Rule(resignOf(rule)))
 }
 
 // step does one optimizer step and reports it.

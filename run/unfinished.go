@@ -13,12 +13,6 @@ import (
 	"github.com/chessbrain/chessbrain/selfplay"
 )
 
-// unfinishedFile is where a stopped playing process leaves the games that it was
-// playing.
-func (d Dir) unfinishedFile(process string) string {
-	return filepath.Join(d.Root, "unfinished", process+".bin")
-}
-
 // maxUnfinished bounds the length of one game in the file: what a torn or
 // foreign file says is not believed.
 const maxUnfinished = 1 << 24
@@ -79,4 +73,11 @@ func loadUnfinished(path string) ([]selfplay.Unfinished, error) {
 		}
 	}
 	return games, nil
+}
+
+// ReadUnfinished counts the games in a file of unfinished games. An error says
+// where the first unreadable one stands; those before it are counted.
+func ReadUnfinished(path string) (games int, err error) {
+	read, err := loadUnfinished(path)
+	return len(read), err
 }

@@ -3,6 +3,8 @@ package trainer
 import (
 	"errors"
 	"fmt"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
 // ErrNonFinite means that MaxConsecutiveSkips steps in a row had a loss or a
@@ -20,12 +22,7 @@ var ErrStateMismatch = errors.New("saved trainer state does not fit")
 var ErrNoCheckpoint = errors.New("no checkpoint")
 
 // CorruptError says which file of a checkpoint, or which part of a state, is damaged.
-type CorruptError struct {
-	Path   string // file, or the name of the part
-	Reason string
-}
-
-func (e *CorruptError) Error() string { return fmt.Sprintf("%s is corrupt: %s", e.Path, e.Reason) }
+type CorruptError = fsx.CorruptError
 
 // configError wraps ErrConfig with the name of the field at fault.
 func configError(field, format string, args ...any) error {

@@ -41,7 +41,7 @@ is lost or comes twice. The run's configuration on disk follows.`,
 			if err != nil {
 				return usageError{err}
 			}
-			swap := run.Swap{Kind: kind}
+			swap := run.Swap{Kind: string(kind)}
 			for _, one := range chosen {
 				swap.Stages = append(swap.Stages, run.SwapStage(one))
 			}

@@ -53,3 +53,11 @@ func FormatBytes(n uint64) string {
 	}
 	return fmt.Sprintf("%.1f %ciB", value, "KMGTP"[prefix])
 }
+
+// CorruptError says which file, or which part of one, is damaged.
+type CorruptError struct {
+	Path   string // file, or the name of the part
+	Reason string
+}
+
+func (e *CorruptError) Error() string { return fmt.Sprintf("%s is corrupt: %s", e.Path, e.Reason) }

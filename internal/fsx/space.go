@@ -1,6 +1,10 @@
 package fsx
 
-import "fmt"
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
 
 // Reserve is the room that must stay free on a file system: the larger of both.
 type Reserve struct {
@@ -34,4 +38,14 @@ func CheckSpace(fsys FS, path string, need uint64) error {
 func FreeSpace(fsys FS, path string) (uint64, error) {
 	space, err := fsys.Space(path)
 	return space.Free, err
+}
+
+// NearestDir returns path or its nearest parent that exists.
+func NearestDir(path string) string {
+	for {
+		if _, err := os.Stat(path); err == nil || filepath.Dir(path) == path {
+			return path
+		}
+		path = filepath.Dir(path)
+	}
 }

@@ -105,3 +105,23 @@ func syncFile(fsys FS, name string) error {
 	}
 	return f.Close()
 }
+
+// RemoveDir removes a directory whose files belong together: it vanishes as a whole.
+// One that is not there is no error.
+func RemoveDir(fsys FS, dir string) error {
+	old := filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+".old.partial") // a temporary name of fsx
+	err := RemoveAll(fsys, old)
+	if err == nil {
+		err = fsys.Rename(dir, old)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = RemoveAll(fsys, old)
+	}
+	if err != nil {
+		return fmt.Errorf("remove %s: %w", dir, err)
+	}
+	return nil
+}

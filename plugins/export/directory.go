@@ -64,7 +64,7 @@ func (d *Directory) publishDir(ctx context.Context, files []string, name string)
 		if same || err != nil {
 			return err
 		}
-		if err := RemoveDir(d.fsys, target); err != nil {
+		if err := fsx.RemoveDir(d.fsys, target); err != nil {
 			return err
 		}
 	}
@@ -138,26 +138,6 @@ func Published(dst string, files []string, net stage.NetInfo) (paths []string, d
 		paths = append(paths, filepath.Join(in, filepath.Base(f)))
 	}
 	return paths, dir
-}
-
-// RemoveDir removes a directory of published files, which vanishes as a whole.
-// One that is not there is no error.
-func RemoveDir(fsys fsx.FS, dir string) error {
-	old := filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+".old.partial") // a temporary name of fsx
-	err := fsx.RemoveAll(fsys, old)
-	if err == nil {
-		err = fsys.Rename(dir, old)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err == nil {
-		err = fsx.RemoveAll(fsys, old)
-	}
-	if err != nil {
-		return fmt.Errorf("remove %s: %w", dir, err)
-	}
-	return nil
 }
 
 // copy copies one file into a directory, durably.

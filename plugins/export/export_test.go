@@ -263,7 +263,7 @@ func TestDirectory(t *testing.T) {
 		t.Errorf("after failures: %v", got)
 	}
 	for range 2 { // twice is no error
-		if err := RemoveDir(m, "models/net-1"); err != nil {
+		if err := fsx.RemoveDir(m, "models/net-1"); err != nil {
 			t.Error(err)
 		}
 		if got := names(t, m, "models"); !slices.Equal(got, []string{"a"}) {

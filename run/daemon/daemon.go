@@ -33,7 +33,7 @@ type Training struct {
 // Hooks tie a training to the daemon.
 type Hooks struct {
 	Sink     monitor.Sink       // gets the run's events
-	Commands func(run.Commands) // is called once the run takes commands
+	Commands func(run.Live) // is called once the run takes commands
 }
 
 // Options start a daemon.

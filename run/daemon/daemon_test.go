@@ -85,11 +85,11 @@ func endless(begun chan<- Hooks) func(string) (*Training, error) {
 }
 
 // testCommands are those of a run that waits for chunks.
-func testCommands(asked chan<- string) run.Commands {
-	return run.Commands{
+func testCommands(asked chan<- string) run.Live {
+	return run.Live{Commands: run.Commands{
 		Status:     func() any { return run.Page{Job: "job", Stage: "waiting", Net: "job-main-s0-d0", Step: 7} },
 		Checkpoint: func() { asked <- "checkpoint" },
-		StartNow:   func() error { asked <- "now"; return nil },
+		StartNow:   func() error { asked <- "now"; return nil }},
 		Loader: func() (loader.Stats, bool) {
 			return loader.Stats{Seconds: 12.5, Stages: []loader.StageStats{{Name: "pool", Kind: "shuffling_chunk_pool",
 				Outputs:  []loader.OutputStats{{Name: "pool", QueueStats: loader.QueueStats{Capacity: 4, Length: 3, Puts: 100, Gets: 97, Drops: 0}, Passed: []uint64{9, 20}}},

@@ -21,7 +21,7 @@ type job struct {
 	err      error
 
 	mu       sync.Mutex    // guards the rest
-	commands *run.Commands // nil = it takes none yet
+	commands *run.Live // nil = it takes none yet
 	now      bool          // start_training_immediately came before that
 	seen     seen
 
@@ -92,7 +92,7 @@ func (j *job) see(e monitor.Event) {
 }
 
 // take notes the run's commands.
-func (j *job) take(c run.Commands) {
+func (j *job) take(c run.Live) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.commands = &c

@@ -42,7 +42,7 @@ func DryRun(opt Options, w io.Writer) (err error) {
 			fmt.Fprintf(w, "  %s%s\n", s.name, at)
 		}
 	}
-	free, err := fsx.FreeSpace(fsx.OS, run.NearestDir(x.dir.Root))
+	free, err := fsx.FreeSpace(fsx.OS, fsx.NearestDir(x.dir.Root))
 	if err != nil {
 		return err
 	}

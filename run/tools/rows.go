@@ -69,7 +69,7 @@ func OpenRows(ctx context.Context, s *Subject, data string) (*Rows, error) {
 		if err != nil {
 			return nil, err
 		}
-		data = dir.GamesDir(file.Config)
+		data = run.GamesDir(dir, file.Config)
 	}
 	return r, r.readGames(ctx, data)
 }
@@ -128,7 +128,7 @@ func (r *Rows) openValidation(ctx context.Context, s *Subject) error {
 	for _, id := range ids {
 		found[id] = nil
 	}
-	scan, err := replay.WalkGames(ctx, fsx.OS, dir.GamesDir(s.Effective.Config), func(_ string, g *record.Game) error {
+	scan, err := replay.WalkGames(ctx, fsx.OS, run.GamesDir(dir, s.Effective.Config), func(_ string, g *record.Game) error {
 		if _, ok := found[g.ID]; ok {
 			found[g.ID] = g
 		}

@@ -1,10 +1,8 @@
-package run
+package selfplay
 
 import (
 	"github.com/chessbrain/chessbrain/chess"
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/selfplay"
 )
 
 // ResignWatch keeps the share of false resignations below its bound. A share of
@@ -31,13 +29,14 @@ const (
 	resignLeast  = 0.002 // distance from -1 below which nobody resigns any more
 )
 
-// Rule returns the rule in force. A threshold that was changed by the user
-// starts the watch anew.
-func (w *ResignWatch) Rule(c *config.Resign) selfplay.Resign {
-	if w.Q == 0 || w.Configured != c.GetQ() {
-		w.Configured, w.Q, w.Recent, w.RecentBad, w.Trusted = c.GetQ(), c.GetQ(), 0, 0, false
+// Rule returns the rule in force where want is what the user asks for. A threshold
+// that was changed by the user starts the watch anew.
+func (w *ResignWatch) Rule(want Resign) Resign {
+	if w.Q == 0 || w.Configured != want.Q {
+		w.Configured, w.Q, w.Recent, w.RecentBad, w.Trusted = want.Q, want.Q, 0, 0, false
 	}
-	rule := selfplay.Resign{Enabled: w.Q > -1, Q: w.Q, Plies: int(c.GetPlies()), PlayThrough: c.GetPlaythrough()}
+	rule := want
+	rule.Enabled, rule.Q = w.Q > -1, w.Q
 	if !w.Trusted {
 		rule.PlayThrough = 1
 	}

@@ -1,0 +1,66 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"time"
+)
+
+// RunInfo is run.json: what a run is, written once and extended at each start.
+type RunInfo struct {
+	Version    int       `json:"version"` // of this file's form
+	Job        string    `json:"job"`
+	Seed       uint64    `json:"seed"`
+	Arch       string    `json:"arch"`
+	Created    time.Time `json:"created"`
+	ConfigHash string    `json:"config_hash"` // of the configuration at the latest start
+	Program    string    `json:"program"`     // version of the latest start
+	Go         string    `json:"go"`
+	Starts     int       `json:"starts"`
+	Arithmetic           // of the latest start
+}
+
+// jobForm is what a job id may look like.
+var jobForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
+
+// CheckJob refuses a job id that could not be part of a file name.
+func CheckJob(job string) error {
+	if !jobForm.MatchString(job) {
+		return fmt.Errorf("job id %q: want 1 to 40 letters, digits, _ or -", job)
+	}
+	return nil
+}
+
+// ReadRunInfo reads run.json of the run at root; ok is false where there is
+// none yet.
+func ReadRunInfo(root string) (info RunInfo, ok bool, err error) {
+	path := Dir{Root: root}.runFile()
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return info, false, nil
+	}
+	if err != nil {
+		return info, false, fmt.Errorf("read run file: %w", err)
+	}
+	if err := json.Unmarshal(data, &info); err != nil {
+		return info, false, fmt.Errorf("read run file %s: %w; put it back from a copy, or begin a new run", path, err)
+	}
+	if info.Version != 1 {
+		return info, false, fmt.Errorf("run file %s has version %d; this build reads 1", path, info.Version)
+	}
+	return info, true, CheckJob(info.Job)
+}
+
+// Arithmetic is what a process computes with: its results are bit-equal only to
+// those of the same. It stands in run.json, in the status page and in the log.
+type Arithmetic struct {
+	Kernels           string `json:"kernels,omitempty"`            // CPU tier
+	Precision         string `json:"precision,omitempty"`          // of the trainer's products; empty = does not train
+	ProducerPrecision string `json:"producer_precision,omitempty"` // of self-play's; empty = others play
+	Device            string `json:"device,omitempty"`             // of the trainer, resolved: cpu, cuda:0
+	ProducerDevice    string `json:"producer_device,omitempty"`    // of self-play
+}
