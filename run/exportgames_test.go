@@ -54,7 +54,7 @@ func TestExportGames(t *testing.T) {
 // the run's directory.
 func TestExportGamesOfRows(t *testing.T) {
 	dir, out := t.TempDir()+"/run", t.TempDir()
-	if _, err := play(t, t.Context(), dir, 1, 6); err != nil {
+	if _, err := playBeside(t, t.Context(), dir, 1, 6); err != nil {
 		t.Fatal(err)
 	}
 	shuffleGames(t, Dir{Root: dir}.selfplay(), out, time.Unix(1000, 0))

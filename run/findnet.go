@@ -188,25 +188,16 @@ func checkpointOfStep(root, text string) (*trainer.Checkpoint, error) {
 // shownSteps is how many steps at each end of a long list are told.
 const shownSteps = 5
 
-// modelFiles finds the newest net file below a directory: the one that was
-// written last, of equals the last by name. Files and directories whose names
-// begin with a dot are still being written.
-type modelFiles struct {
-	dir       string
-	bootstrap func() (*foundNet, error)
-	looked    bool
-	path      string // of the file found last; "" = none was there
-	written   time.Time
-}
-
-func (m *modelFiles) newest() (newest string, written time.Time, err error) {
-	err = filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
+// NewestModel returns the net file below dir that a playing process takes: the one
+// that was written last, of equals the last by name; "" where there is none.
+func NewestModel(dir string) (newest string, written time.Time, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
-		case err != nil && path != m.dir && errors.Is(err, fs.ErrNotExist):
+		case err != nil && path != dir && errors.Is(err, fs.ErrNotExist):
 			return nil // went away in the meantime
 		case err != nil:
 			return err
-		case strings.HasPrefix(d.Name(), ".") && path != m.dir:
+		case strings.HasPrefix(d.Name(), ".") && path != dir:
 			if d.IsDir() {
 				return fs.SkipDir
 			}
@@ -226,19 +217,13 @@ func (m *modelFiles) newest() (newest string, written time.Time, err error) {
 	return newest, written, err
 }
 
-// nameOf returns the name of the net in a file.
-func (m *modelFiles) nameOf(path string) string {
+// netNameIn returns the name of the net in a file below a directory of nets.
+func netNameIn(dir, path string) string {
 	name := strings.TrimSuffix(filepath.Base(path), NetSuffix)
-	if dir := filepath.Dir(path); name+NetSuffix == netFile && dir != filepath.Clean(m.dir) {
-		return filepath.Base(dir) // <name>/net.safetensors
+	if own := filepath.Dir(path); name+NetSuffix == netFile && own != filepath.Clean(dir) {
+		return filepath.Base(own) // <name>/net.safetensors
 	}
 	return name
-}
-
-// NewestModel returns the net file below dir that a playing process takes: the one
-// that was written last, of equals the last by name; "" where there is none.
-func NewestModel(dir string) (path string, written time.Time, err error) {
-	return (&modelFiles{dir: dir}).newest()
 }
 
 // NewestNet returns the net file in dir that chessbrain selfplay --models-dir dir
@@ -249,7 +234,7 @@ func NewestNet(dir string) (path, name string, written time.Time, err error) {
 	if err != nil || path == "" {
 		return "", "", time.Time{}, err
 	}
-	return path, (&modelFiles{dir: dir}).nameOf(path), written, nil
+	return path, netNameIn(dir, path), written, nil
 }
 
 // initialNet returns the weights that a run begins with: those of the net file

@@ -70,11 +70,11 @@ func TestSourceLoader(t *testing.T) {
 // TestLoaderWithoutRows: a training whose loader has no rows says that it waits,
 // and stops when it is told to.
 func TestLoaderWithoutRows(t *testing.T) {
-	told := make(chan Commands, 1)
+	told := make(chan Live, 1)
 	ended := make(chan error, 1)
 	e := resolve(t, t.TempDir()+"/run", "--source=loader "+watching(t.TempDir()))
 	go func() {
-		_, err := Train(t.Context(), Options{Effective: e, Command: "test", Version: "test", Log: logTo(t.Output()), Commands: func(c Commands) { told <- c }})
+		_, err := Train(t.Context(), Options{Effective: e, Command: "test", Version: "test", Log: logTo(t.Output()), Commands: func(c Live) { told <- c }})
 		ended <- err
 	}()
 	commands := <-told

@@ -22,16 +22,6 @@ import (
 	"github.com/chessbrain/chessbrain/record"
 )
 
-func anyGames(t testing.TB, n int) (games []*record.Game, seed uint64) {
-	t.Helper()
-	seed = rand.Uint64()
-	rng := rand.New(rand.NewPCG(seed, 4))
-	for i := range n {
-		games = append(games, anyGame(t, "", uint64(i), 8, rng))
-	}
-	return games, seed
-}
-
 func bothOutputs(fsys fsx.FS) OutputOptions {
 	return OutputOptions{FS: fsys, Root: "/run", Process: "p1", Job: "job", PGNShare: 1, LC0Chunks: true}
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -96,7 +97,7 @@ func (c *checkpointNets) load() (*foundNet, error) {
 }
 
 func (m *modelFiles) find() (*foundNet, error) {
-	path, written, err := m.newest()
+	path, written, err := NewestModel(m.dir)
 	if err == nil && m.looked && path == m.path && written.Equal(m.written) {
 		return nil, nil
 	}
@@ -119,7 +120,7 @@ func (m *modelFiles) load(path string) (*foundNet, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := m.nameOf(path)
+	name := netNameIn(m.dir, path)
 	return &foundNet{net: net, name: name, samples: samplesOf(name)}, nil
 }
 
@@ -134,4 +135,15 @@ func samplesOf(name string) uint64 {
 	}
 	n, _ := strconv.ParseUint(parts[1], 10, 64) // digits; one too large for uint64 gives the largest
 	return n
+}
+
+// modelFiles finds the newest net file below a directory: the one that was
+// written last, of equals the last by name. Files and directories whose names
+// begin with a dot are still being written.
+type modelFiles struct {
+	dir       string
+	bootstrap func() (*foundNet, error)
+	looked    bool
+	path      string // of the file found last; "" = none was there
+	written   time.Time
 }

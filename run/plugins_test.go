@@ -56,7 +56,7 @@ func TestUnknownStages(t *testing.T) {
 	if _, err := os.Stat(root + "/run"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the run directory: %v", err)
 	}
-	if _, err := playWith(t, t.Context(), resolve(t, root+"/run", "--rescorer=nosuch"), 1, 1); err == nil || !strings.Contains(err.Error(), `unknown rescorer "nosuch"`) {
+	if _, err := playBesideWith(t, t.Context(), resolve(t, root+"/run", "--rescorer=nosuch"), 1, 1); err == nil || !strings.Contains(err.Error(), `unknown rescorer "nosuch"`) {
 		t.Errorf("a process that plays: %v", err)
 	}
 	if err := DryRunSelfPlay(resolve(t, root+"/run", "--rescorer=nosuch"), &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), `unknown rescorer "nosuch"`) {

@@ -226,7 +226,7 @@ func TestTrainSchedule(t *testing.T) {
 		t.Fatalf("%d steps, want 3\n%s", s.Steps, log)
 	}
 
-	var commands Commands
+	var commands Live
 	var page SchedulePage
 	waiting := monitor.SinkFunc(func(e monitor.Event) error {
 		if w, ok := e.(*monitor.Stage); ok && w.Name == "wait" {
@@ -237,7 +237,7 @@ func TestTrainSchedule(t *testing.T) {
 	})
 	var text strings.Builder
 	s, err := Train(t.Context(), Options{Effective: resolve(t, dir, more), Command: "test", Version: "test", Log: logTo(&text),
-		Readers: []monitor.Sink{waiting}, Commands: func(c Commands) { commands = c }})
+		Readers: []monitor.Sink{waiting}, Commands: func(c Live) { commands = c }})
 	if err != nil || s.Steps != 6 {
 		t.Fatalf("%v, %+v\n%s", err, s, text.String())
 	}
@@ -255,9 +255,9 @@ func TestTrainSchedule(t *testing.T) {
 
 // TestStartNowElsewhere: what never waits says so.
 func TestStartNowElsewhere(t *testing.T) {
-	var commands Commands
+	var commands Live
 	_, err := Train(t.Context(), Options{Effective: resolve(t, t.TempDir(), "--episodes=1"), Command: "test", Version: "test", Log: logTo(new(strings.Builder)),
-		Commands: func(c Commands) { commands = c }})
+		Commands: func(c Live) { commands = c }})
 	if err != nil {
 		t.Fatal(err)
 	}

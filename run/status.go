@@ -210,3 +210,29 @@ func (r *run) announce() {
 		Kernels: a.Kernels, Precision: a.Precision, ProducerPrecision: a.ProducerPrecision, Arch: net.Arch.String(), Params: int64(numParams(net)),
 		EffectiveBatch: batch, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Episodes: r.target()})
 }
+
+// watchPlugins reports what programs do, every few seconds, and reads the
+// configuration file again when that is asked for, until end is called.
+func (r *run) watchPlugins(ctx context.Context) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	tick := time.NewTicker(reportEvery(r.cfg))
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				r.desk.report(r.stages.allHosts())
+			case <-r.opt.Reload:
+				r.swaps.reloadNow(ctx)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		watch.Wait()
+		r.desk.report(r.stages.allHosts())
+	}
+}

@@ -141,12 +141,6 @@ func (s *Store) finish() error {
 // endgame tables.
 func (s *Store) logFaults(log *slog.Logger) { logFaults(log, s.opt.Rescorers) }
 
-func logFaults(log *slog.Logger, chain rescore.Chain) {
-	if err := chain.Err(); err != nil {
-		log.Error("a rescorer went on without what it found broken", "error", err)
-	}
-}
-
 // Close writes what was handed in, seals the chunk and waits. Games that became
 // durable but were not taken from Durable are on disk all the same.
 func (s *Store) Close() error {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
@@ -221,28 +220,8 @@ func (s *swapper) retire(h *host.Host) func(old rescore.Chain) {
 	}
 }
 
-// watchPlugins reports what programs do, every few seconds, and reads the
-// configuration file again when that is asked for, until end is called.
-func (r *run) watchPlugins(ctx context.Context) (end func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	tick := time.NewTicker(reportEvery(r.cfg))
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				r.desk.report(r.stages.allHosts())
-			case <-r.opt.Reload:
-				r.swaps.reloadNow(ctx)
-			}
-		}
-	})
-	return func() {
-		cancel()
-		watch.Wait()
-		r.desk.report(r.stages.allHosts())
+func logFaults(log *slog.Logger, chain rescore.Chain) {
+	if err := chain.Err(); err != nil {
+		log.Error("a rescorer went on without what it found broken", "error", err)
 	}
 }

@@ -392,14 +392,14 @@ func TestSelfPlaySwap(t *testing.T) {
 		return err
 	})
 	l.more(t, 4)
-	m, err := Swap{Kind: stage.KindRescorer}.Message()
+	m, err := Swap{Kind: string(stage.KindRescorer)}.Message()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if answer, err := l.sendTo("selfplay-p1", m); err != nil || answer.Type != "ok" {
 		t.Fatalf("%+v %v", answer, err)
 	}
-	if m, err = (Swap{Kind: stage.KindSampler, Stages: []SwapStage{{Name: "uniform"}}}).Message(); err != nil {
+	if m, err = (Swap{Kind: string(stage.KindSampler), Stages: []SwapStage{{Name: "uniform"}}}).Message(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.sendTo("selfplay-p1", m); err == nil || !strings.Contains(err.Error(), "uses no sampler") {

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -15,60 +13,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/trainer"
 )
-
-// tiny makes a run of seconds: short games of a very small net.
-const tiny = `
-selfplay { episodes: 8 cohort_size: 3 games_per_worker: 2 max_plies: 12 producer_queue_size: 2 }
-mcts { simulations: 4 cache_entries: 100 }
-model { arch { conv_tower { filters: 8 blocks: 1 } value_channels: 4 value_hidden: 8 moves_left_channels: 2 moves_left_hidden: 8 } }
-training { threads: 1 batch_size: 4 steps_per_episode: 3 validation { share: 0.3 every: 4 max_rows: 16 } checkpoint { interval: 2 } }
-`
-
-// resolve returns the effective configuration of a run in dir. Words of more
-// that begin with -- are flags, the others are added to the tiny file.
-func resolve(t testing.TB, dir, more string) *config.Effective {
-	t.Helper()
-	e, err := resolveText(dir, more)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
-}
-
-func resolveText(dir, more string) (*config.Effective, error) {
-	text := tiny
-	flags := config.NewFlagSet(config.TrainGroups...)
-	for _, word := range strings.Fields(more) {
-		if name, value, ok := strings.Cut(strings.TrimPrefix(word, "--"), "="); strings.HasPrefix(word, "--") && ok {
-			for _, v := range flags.Values() {
-				if v.Flag().Name == name {
-					if err := v.Set(value); err != nil {
-						return nil, err
-					}
-				}
-			}
-			continue
-		}
-		text += " " + word
-	}
-	file, err := config.Parse("test.textproto", []byte(fmt.Sprintf("run_dir: %q\n%s", dir, text)))
-	if err != nil {
-		return nil, err
-	}
-	return config.Resolve(config.Input{File: file, Flags: flags})
-}
-
-// logTo is a logger whose lines a test can look at.
-func logTo(w io.Writer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelInfo}))
-}
 
 // train runs to the end in this process and returns the log.
 func train(t testing.TB, dir, more string) (*Summary, string) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/trainer"
 )
@@ -52,21 +50,6 @@ func TestTrain(t *testing.T) {
 	if left := temps(t, dir); left != nil {
 		t.Errorf("left behind: %v", left)
 	}
-}
-
-// temps lists temporary files below dir.
-func temps(t *testing.T, dir string) (names []string) {
-	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && (fsx.IsTemp(d.Name()) || strings.HasSuffix(path, ".tmp") || strings.Contains(path, ".owner.") || filepath.Base(filepath.Dir(path)) == "toexport") {
-			names = append(names, path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return names
 }
 
 // TestConfigAtResume: what must not change is refused before anything is

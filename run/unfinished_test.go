@@ -17,7 +17,7 @@ import (
 func TestUnfinishedGames(t *testing.T) {
 	dir := t.TempDir() + "/run"
 	e := resolve(t, dir, "--games-per-worker=6 --max-plies=60")
-	e.Config.Selfplay.ProducerWorkers = ptr(int32(2))
+	e.Config.Selfplay.ProducerWorkers = new(int32(2))
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { // stops as soon as a game is durable
 		defer cancel()
