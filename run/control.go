@@ -98,9 +98,9 @@ func ListenControl(dir, name string, commands Commands) (*Control, error) {
 	return c, nil
 }
 
-// nameIn writes the socket's path into the owner file of a role's lock, where
+// NameIn writes the socket's path into the owner file of a role's lock, where
 // others find it.
-func (c *Control) nameIn(role *fsx.Lock) error {
+func (c *Control) NameIn(role *fsx.Lock) error {
 	path, err := filepath.Abs(c.Path) // whoever asks may stand elsewhere
 	if err != nil {
 		return fmt.Errorf("control socket: %w", err)
@@ -298,7 +298,7 @@ func ListenRole(dir, name string, role *fsx.Lock, commands Commands) (*Control, 
 	if err != nil {
 		return nil, err
 	}
-	if err := c.nameIn(role); err != nil {
+	if err := c.NameIn(role); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil

@@ -53,7 +53,7 @@ func (j *Journal) read() ([]Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read journal: %w", err)
 	}
-	entries, ends, err := parseJournal(data)
+	entries, ends, err := ParseJournal(data)
 	if err != nil {
 		return nil, &fsx.CorruptError{Path: j.file.Path(), Reason: err.Error() + "; put it back from a copy, or begin a new run"}
 	}
@@ -64,8 +64,8 @@ func (j *Journal) read() ([]Entry, error) {
 	return entries, nil
 }
 
-// parseJournal returns the entries of the whole lines and where each ends.
-func parseJournal(data []byte) (entries []Entry, ends []int64, err error) {
+// ParseJournal returns the entries of the whole lines and where each ends.
+func ParseJournal(data []byte) (entries []Entry, ends []int64, err error) {
 	for at := 0; ; {
 		n := bytes.IndexByte(data[at:], '\n')
 		if n < 0 {
@@ -121,7 +121,7 @@ func (j *Journal) Enter(e Entry) error {
 // Close closes the file.
 func (j *Journal) Close() error { return j.file.Close() }
 
-func parseID(s string) (id [16]byte, ok bool) {
+func ParseID(s string) (id [16]byte, ok bool) {
 	raw, err := hex.DecodeString(s)
 	if err != nil || len(raw) != len(id) {
 		return id, false
@@ -137,7 +137,7 @@ func ReadJournal(path string) (entries []Entry, torn int64, err error) {
 	if err != nil {
 		return nil, 0, fmt.Errorf("read journal: %w", err)
 	}
-	entries, ends, err := parseJournal(data)
+	entries, ends, err := ParseJournal(data)
 	if err != nil {
 		return nil, 0, &fsx.CorruptError{Path: path, Reason: err.Error()}
 	}
@@ -149,4 +149,4 @@ func ReadJournal(path string) (entries []Entry, torn int64, err error) {
 }
 
 // GameID reads a game's id as journal lines hold it.
-func (e Entry) GameID() (id [16]byte, ok bool) { return parseID(e.Game) }
+func (e Entry) GameID() (id [16]byte, ok bool) { return ParseID(e.Game) }

@@ -30,36 +30,36 @@ func NewDir(root, training, job, checkpoints, metrics string) Dir {
 	return d
 }
 
-func (d Dir) runFile() string    { return filepath.Join(d.Root, "run.json") }
-func (d Dir) configFile() string { return filepath.Join(d.Root, "config.textproto") }
-func (d Dir) history() string    { return filepath.Join(d.Root, "config-history") }
-func (d Dir) locks() string      { return filepath.Join(d.Root, "locks") }
-func (d Dir) journal() string    { return filepath.Join(d.Root, "journal") }
-func (d Dir) logs() string       { return filepath.Join(d.Root, "logs") }
-func (d Dir) staging() string    { return d.ToExport() }
+func (d Dir) RunFile() string    { return filepath.Join(d.Root, "run.json") }
+func (d Dir) ConfigFile() string { return filepath.Join(d.Root, "config.textproto") }
+func (d Dir) History() string    { return filepath.Join(d.Root, "config-history") }
+func (d Dir) Locks() string      { return filepath.Join(d.Root, "locks") }
+func (d Dir) Journal() string    { return filepath.Join(d.Root, "journal") }
+func (d Dir) Logs() string       { return filepath.Join(d.Root, "logs") }
+func (d Dir) Staging() string    { return d.ToExport() }
 
-// shuffled is the directory of the run's shuffles.
-func (d Dir) shuffled() string { return filepath.Join(d.Root, "shuffled") }
+// Shuffled is the directory of the run's shuffles.
+func (d Dir) Shuffled() string { return filepath.Join(d.Root, "shuffled") }
 
-// selfplay is the directory of all nets' games.
-func (d Dir) selfplay() string {
+// Selfplay is the directory of all nets' games.
+func (d Dir) Selfplay() string {
 	if d.Games != "" {
 		return d.Games
 	}
 	return filepath.Join(d.Root, "selfplay")
 }
 
-// netPath puts a path of export.path below the run, unless it is absolute.
-func (d Dir) netPath(path string) string {
+// NetPath puts a path of export.path below the run, unless it is absolute.
+func (d Dir) NetPath(path string) string {
 	if path = filepath.FromSlash(path); filepath.IsAbs(path) {
 		return path
 	}
 	return filepath.Join(d.Root, path)
 }
 
-// gamesOf is where one process writes the games that begin with a net.
-func (d Dir) gamesOf(net, process string) string {
-	return filepath.Join(d.selfplay(), net, process)
+// GamesOf is where one process writes the games that begin with a net.
+func (d Dir) GamesOf(net, process string) string {
+	return filepath.Join(d.Selfplay(), net, process)
 }
 
 // ToExport is where trainers put nets for chessbrain export, and ToExportExtra
@@ -68,35 +68,26 @@ func (d Dir) ToExport() string { return filepath.Join(d.Root, "toexport") }
 
 func (d Dir) ToExportExtra() string { return filepath.Join(d.Root, "toexport_extra") }
 
-func (d Dir) handedFile() string { return filepath.Join(d.Root, "train", d.Training, "handed.json") }
+func (d Dir) HandedFile() string { return filepath.Join(d.Root, "train", d.Training, "handed.json") }
 
-// publishedFile is the list of what a training published. It stands beside the
+// PublishedFile is the list of what a training published. It stands beside the
 // checkpoints and not in them: the newest checkpoint is written before its net
 // is exported.
-func (d Dir) publishedFile() string {
+func (d Dir) PublishedFile() string {
 	return filepath.Join(d.Root, "train", d.Training, "published.json")
 }
 
-// shorten makes a path relative to the run where it lies inside, so that a run
+// Shorten makes a path relative to the run where it lies inside, so that a run
 // may be moved; netPath is its inverse.
-func (d Dir) shorten(path string) string {
+func (d Dir) Shorten(path string) string {
 	if rel, err := filepath.Rel(d.Root, path); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)
 	}
 	return path
 }
 
-// unfinishedFile is where a stopped playing process leaves the games that it was
+// UnfinishedFile is where a stopped playing process leaves the games that it was
 // playing.
-func (d Dir) unfinishedFile(process string) string {
+func (d Dir) UnfinishedFile(process string) string {
 	return filepath.Join(d.Root, "unfinished", process+".bin")
 }
-
-// JournalFile is the path of the run's journal.
-func (d Dir) JournalFile() string { return d.journal() }
-
-// LockDir is the directory of the run's locks.
-func (d Dir) LockDir() string { return d.locks() }
-
-// ConfigFile is a run's effective configuration of its latest start.
-func (d Dir) ConfigFile() string { return d.configFile() }

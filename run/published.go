@@ -12,53 +12,53 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
-// publishedSet is what one export came to: files that are kept, and go, together.
+// PublishedSet is what one export came to: files that are kept, and go, together.
 // Paths are those of Dir.shorten.
-type publishedSet struct {
+type PublishedSet struct {
 	Path     string          `json:"path"` // export.path, filled in
 	NetID    string          `json:"net_id"`
 	Exporter string          `json:"exporter"` // name and settings
-	Files    []publishedPart `json:"files"`
+	Files    []PublishedPart `json:"files"`
 	Dir      string          `json:"dir,omitempty"` // of several files, theirs alone
 }
 
-// publishedPart is one file of a set.
-type publishedPart struct {
+// PublishedPart is one file of a set.
+type PublishedPart struct {
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
 }
 
-// hold fills in the files of a set: their paths once published, and the sizes
+// Hold fills in the files of a set: their paths once published, and the sizes
 // that they have in staging.
-func (s *publishedSet) hold(d Dir, staged, paths []string, own string) error {
+func (s *PublishedSet) Hold(d Dir, staged, paths []string, own string) error {
 	if own != "" {
-		s.Dir = d.shorten(own)
+		s.Dir = d.Shorten(own)
 	}
 	for i, f := range staged {
 		info, err := os.Stat(f)
 		if err != nil {
 			return fmt.Errorf("exported file: %w", err)
 		}
-		s.Files = append(s.Files, publishedPart{d.shorten(paths[i]), info.Size()})
+		s.Files = append(s.Files, PublishedPart{d.Shorten(paths[i]), info.Size()})
 	}
 	return nil
 }
 
-// main is what stands for the set: its only file, or its directory.
-func (s *publishedSet) main(d Dir) string {
+// Main is what stands for the set: its only file, or its directory.
+func (s *PublishedSet) Main(d Dir) string {
 	switch {
 	case s.Dir != "":
-		return d.netPath(s.Dir)
+		return d.NetPath(s.Dir)
 	case len(s.Files) > 0:
-		return d.netPath(s.Files[0].Path)
+		return d.NetPath(s.Files[0].Path)
 	}
 	return ""
 }
 
 // whole says whether all files of the set are there.
-func (s *publishedSet) whole(d Dir) bool {
+func (s *PublishedSet) whole(d Dir) bool {
 	for _, f := range s.Files {
-		if info, err := os.Stat(d.netPath(f.Path)); err != nil || info.Size() != f.Bytes {
+		if info, err := os.Stat(d.NetPath(f.Path)); err != nil || info.Size() != f.Bytes {
 			return false
 		}
 	}
@@ -66,40 +66,40 @@ func (s *publishedSet) whole(d Dir) bool {
 }
 
 // has says whether a file belongs to the set.
-func (s *publishedSet) has(path string) bool {
-	return slices.ContainsFunc(s.Files, func(f publishedPart) bool { return f.Path == path })
+func (s *PublishedSet) has(path string) bool {
+	return slices.ContainsFunc(s.Files, func(f PublishedPart) bool { return f.Path == path })
 }
 
-// remove removes the files of a set that no set of rest has.
-func (s *publishedSet) remove(d Dir, rest published) error {
-	if s.Dir != "" && !slices.ContainsFunc(rest, func(o publishedSet) bool { return o.Dir == s.Dir }) {
-		return fsx.RemoveDir(fsx.OS, d.netPath(s.Dir))
+// Remove removes the files of a set that no set of rest has.
+func (s *PublishedSet) Remove(d Dir, rest Published) error {
+	if s.Dir != "" && !slices.ContainsFunc(rest, func(o PublishedSet) bool { return o.Dir == s.Dir }) {
+		return fsx.RemoveDir(fsx.OS, d.NetPath(s.Dir))
 	}
 	for _, f := range s.Files {
-		if slices.ContainsFunc(rest, func(o publishedSet) bool { return o.has(f.Path) }) {
+		if slices.ContainsFunc(rest, func(o PublishedSet) bool { return o.has(f.Path) }) {
 			continue
 		}
-		if err := os.Remove(d.netPath(f.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(d.NetPath(f.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return nil
 }
 
-// published are the sets of a training, oldest first.
-type published []publishedSet
+// Published are the sets of a training, oldest first.
+type Published []PublishedSet
 
 // publishedList is the form of the file.
 type publishedList struct {
 	Version int       `json:"version"`
-	Nets    published `json:"nets"`
+	Nets    Published `json:"nets"`
 }
 
 const publishedVersion = 1
 
-// readPublished reads the list; there is false where nothing was published yet.
-func readPublished(d Dir) (list published, there bool, err error) {
-	path := d.publishedFile()
+// ReadPublished reads the list; there is false where nothing was published yet.
+func ReadPublished(d Dir) (list Published, there bool, err error) {
+	path := d.PublishedFile()
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
@@ -117,14 +117,14 @@ func readPublished(d Dir) (list published, there bool, err error) {
 	return file.Nets, true, nil
 }
 
-// write replaces the list; nil means on stable storage.
-func (p published) write(d Dir) error {
+// Write replaces the list; nil means on stable storage.
+func (p Published) Write(d Dir) error {
 	data, err := json.MarshalIndent(publishedList{publishedVersion, p}, "", "  ")
 	if err == nil {
-		err = fsx.MkdirAll(fsx.OS, filepath.Dir(d.publishedFile()))
+		err = fsx.MkdirAll(fsx.OS, filepath.Dir(d.PublishedFile()))
 	}
 	if err == nil {
-		err = fsx.WriteFile(fsx.OS, d.publishedFile(), append(data, '\n'))
+		err = fsx.WriteFile(fsx.OS, d.PublishedFile(), append(data, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("write list of published nets: %w", err)
@@ -132,9 +132,9 @@ func (p published) write(d Dir) error {
 	return nil
 }
 
-// find returns the set that has the path, net and exporter of want if all of it
+// Find returns the set that has the path, net and exporter of want if all of it
 // is there, else nil.
-func (p published) find(d Dir, want publishedSet) *publishedSet {
+func (p Published) Find(d Dir, want PublishedSet) *PublishedSet {
 	for i := range p {
 		s := &p[i]
 		if s.Path == want.Path && s.NetID == want.NetID && s.Exporter == want.Exporter && s.whole(d) {
@@ -144,11 +144,11 @@ func (p published) find(d Dir, want publishedSet) *publishedSet {
 	return nil
 }
 
-// add returns the list with a set as its newest, without the older ones whose
+// Add returns the list with a set as its newest, without the older ones whose
 // place it takes and those beyond the newest keep (0 = all), which are gone.
-func (p published) add(set publishedSet, keep int) (list, gone published) {
+func (p Published) Add(set PublishedSet, keep int) (list, gone Published) {
 	for _, s := range p {
-		taken := !slices.ContainsFunc(s.Files, func(f publishedPart) bool { return !set.has(f.Path) })
+		taken := !slices.ContainsFunc(s.Files, func(f PublishedPart) bool { return !set.has(f.Path) })
 		if taken || s.Path == set.Path && s.Exporter == set.Exporter {
 			gone = append(gone, s)
 		} else {
@@ -175,13 +175,13 @@ func PublishedFiles(root string) (files []string, err error) {
 			continue
 		}
 		dir := Dir{Root: root, Training: t.Name()}
-		list, _, err := readPublished(dir)
+		list, _, err := ReadPublished(dir)
 		if err != nil {
 			return nil, err
 		}
 		for _, set := range list {
 			for _, f := range set.Files {
-				files = append(files, dir.netPath(f.Path))
+				files = append(files, dir.NetPath(f.Path))
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func CheckJob(job string) error {
 // ReadRunInfo reads run.json of the run at root; ok is false where there is
 // none yet.
 func ReadRunInfo(root string) (info RunInfo, ok bool, err error) {
-	path := Dir{Root: root}.runFile()
+	path := Dir{Root: root}.RunFile()
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return info, false, nil

@@ -95,7 +95,7 @@ func OpenCheckpoint(fsys fsx.FS, path string) (*Checkpoint, error) {
 		return nil, err
 	}
 	if m.Name != filepath.Base(path) {
-		return nil, &CorruptError{filepath.Join(path, manifestFile), "it is the manifest of " + m.Name}
+		return nil, &CorruptError{Path: filepath.Join(path, manifestFile), Reason: "it is the manifest of " + m.Name}
 	}
 	for _, f := range m.Files {
 		if err := verifyFile(fsys, path, f); err != nil {
@@ -109,7 +109,7 @@ func verifyFile(fsys fsx.FS, path string, want ManifestFile) error {
 	name := filepath.Join(path, want.Name)
 	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &CorruptError{name, "the file is missing"}
+		return &CorruptError{Path: name, Reason: "the file is missing"}
 	}
 	if err != nil {
 		return err
@@ -120,10 +120,10 @@ func verifyFile(fsys fsx.FS, path string, want ManifestFile) error {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	if size != want.Size {
-		return &CorruptError{name, fmt.Sprintf("%d bytes instead of %d", size, want.Size)}
+		return &CorruptError{Path: name, Reason: fmt.Sprintf("%d bytes instead of %d", size, want.Size)}
 	}
 	if sum != want.SHA256 {
-		return &CorruptError{name, "its SHA-256 does not match the manifest"}
+		return &CorruptError{Path: name, Reason: "its SHA-256 does not match the manifest"}
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func readManifest(fsys fsx.FS, path string) (*Manifest, error) {
 	name := filepath.Join(path, manifestFile)
 	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &CorruptError{name, "the file is missing"}
+		return nil, &CorruptError{Path: name, Reason: "the file is missing"}
 	}
 	if err != nil {
 		return nil, err

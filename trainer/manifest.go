@@ -77,7 +77,7 @@ func (m Manifest) encode() ([]byte, error) {
 // the version is not known.
 func DecodeManifest(data []byte) (*Manifest, error) {
 	corrupt := func(format string, args ...any) (*Manifest, error) {
-		return nil, &CorruptError{manifestFile, fmt.Sprintf(format, args...)}
+		return nil, &CorruptError{Path: manifestFile, Reason: fmt.Sprintf(format, args...)}
 	}
 	if len(data) > maxManifestBytes {
 		return corrupt("%d bytes is too long", len(data))

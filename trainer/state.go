@@ -174,7 +174,7 @@ func readState(r io.Reader, check func(*stateHeader) error) (*stateHeader, [][]f
 }
 
 func stateError(format string, args ...any) error {
-	return &CorruptError{"trainer state", fmt.Sprintf(format, args...)}
+	return &CorruptError{Path: "trainer state", Reason: fmt.Sprintf(format, args...)}
 }
 
 func readStateHeader(r io.Reader) (*stateHeader, error) {

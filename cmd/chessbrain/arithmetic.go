@@ -9,7 +9,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/bench"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/nn/kernel"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // autoName lets the program choose a tier or a precision.
@@ -122,7 +122,7 @@ func playDevice(c *cobra.Command, name, precision string) (*config.Config, error
 		return nil, err
 	}
 	cfg := e.Config
-	device, _ := run.DescribePlayers(cfg)
+	device, _ := setup.DescribePlayers(cfg)
 	if device == "cpu" {
 		k, err := precisionOf(c, precision)
 		if err != nil {
@@ -139,7 +139,7 @@ func playDevice(c *cobra.Command, name, precision string) (*config.Config, error
 	}
 	p := config.SelfPlay_Precision(word)
 	cfg.Selfplay.Precision = &p
-	if _, used := run.DescribePlayers(cfg); p != config.SelfPlay_AUTO && !strings.EqualFold(used, p.String()) {
+	if _, used := setup.DescribePlayers(cfg); p != config.SelfPlay_AUTO && !strings.EqualFold(used, p.String()) {
 		fmt.Fprintf(c.ErrOrStderr(), "chessbrain: --precision %s: %s has no such products: computing in %s\n", precision, device, used)
 	}
 	return cfg, nil

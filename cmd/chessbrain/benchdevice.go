@@ -14,7 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/device"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // benchDevice are the flags of bench for a GPU.
@@ -56,7 +56,7 @@ func (d *benchDevice) run(c *cobra.Command, duration time.Duration) error {
 	if err := handOverFor("device", d.name); err != nil {
 		return err
 	}
-	open := func() (driver.Device, error) { return run.OpenDriver(d.name) }
+	open := func() (driver.Device, error) { return setup.OpenDriver(d.name) }
 	if d.check {
 		return d.checkAll(c, archs, open)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/bench"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/selfplay"
 )
 
@@ -98,8 +98,8 @@ func startCPUProfile(path string) (stop func() error, err error) {
 
 // findNet reads the net file, or makes out the architecture.
 func (f *playFlags) findNet(o *bench.PlayOptions) (err error) {
-	if strings.HasSuffix(f.net, run.NetSuffix) {
-		if o.Net, err = run.ReadNet(f.net); err != nil {
+	if strings.HasSuffix(f.net, setup.NetSuffix) {
+		if o.Net, err = setup.ReadNet(f.net); err != nil {
 			return pathError(err)
 		}
 		return nil

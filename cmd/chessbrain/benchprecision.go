@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/bench"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // maxComparePositions bounds the memory of a comparison.
@@ -36,13 +36,13 @@ with a choice, and whose value (W-L) differs by 0.005 at most in the mean.`,
 			if len(args) == 0 && file == "" {
 				return usagef("want a run directory, or a net with --net-file")
 			}
-			net, name, err := run.FindNet(file, runArg(args))
+			net, name, err := setup.FindNet(file, runArg(args))
 			if err != nil {
 				return pathError(err)
 			}
 			b, from := bench.PositionBatch(positions, seed), "random legal play"
 			if len(args) > 0 {
-				if b, err = run.Positions(c.Context(), args[0], positions, seed); err != nil {
+				if b, err = setup.Positions(c.Context(), args[0], positions, seed); err != nil {
 					return usageError{err}
 				}
 				from = "games of " + args[0]

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // ctlCommands are the commands of the control socket that need nothing but their
@@ -65,7 +66,7 @@ exporter or the rater. To replace a stage, see chessbrain plugins swap.`,
 func control(c *cobra.Command, root string, process uint64, m run.Message) error {
 	roles, who := []string{fmt.Sprintf("selfplay-p%d", process)}, fmt.Sprintf("process %d does not play", process)
 	if process == 0 {
-		dir, _, err := run.OpenDir(root)
+		dir, _, err := setup.OpenDir(root)
 		if err != nil {
 			return usageError{err}
 		}

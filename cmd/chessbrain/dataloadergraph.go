@@ -11,7 +11,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/replay/loader"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 func newDataloaderGraph() *cobra.Command {
@@ -68,7 +68,7 @@ func draw(d loader.Drawing, format string) (string, error) {
 
 // openLoader builds the loader of a configuration file. What programs among its
 // rescorers log from warnings on goes to stderr.
-func openLoader(c *cobra.Command, path string) (*run.Loader, *config.Effective, error) {
+func openLoader(c *cobra.Command, path string) (*setup.Loader, *config.Effective, error) {
 	if path == "" {
 		return nil, nil, usagef("--config is missing; name the file with the data_loader section")
 	}
@@ -77,6 +77,6 @@ func openLoader(c *cobra.Command, path string) (*run.Loader, *config.Effective, 
 		return nil, nil, err
 	}
 	log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
-	l, err := run.OpenLoader(c.Context(), e, e.Config.GetRunDir(), log)
+	l, err := setup.OpenLoader(c.Context(), e, e.Config.GetRunDir(), log)
 	return l, e, err
 }

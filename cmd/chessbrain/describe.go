@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 func newDescribe() *cobra.Command {
@@ -19,21 +19,21 @@ func newDescribe() *cobra.Command {
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			path := runArg(args)
-			if run.NamesNet(path) {
-				net, err := run.ReadNet(path)
+			if setup.NamesNet(path) {
+				net, err := setup.ReadNet(path)
 				if err != nil {
 					return pathError(err)
 				}
 				return describeNet(c.OutOrStdout(), path, net, asJSON, nil)
 			}
-			checkpoint, err := run.FindCheckpoint(path)
+			checkpoint, err := setup.FindCheckpoint(path)
 			if err != nil {
 				return pathError(err)
 			}
 			for _, w := range checkpoint.Warnings {
 				fmt.Fprintln(c.ErrOrStderr(), "chessbrain:", w)
 			}
-			net, err := run.CheckpointNet(checkpoint)
+			net, err := setup.CheckpointNet(checkpoint)
 			if err != nil {
 				return err
 			}

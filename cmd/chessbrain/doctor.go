@@ -17,7 +17,7 @@ import (
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/kernel"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 func newDoctor() *cobra.Command {
@@ -91,8 +91,8 @@ func devices() []string {
 	lines := []string{"cpu"}
 	ok, found := driver.Available()
 	switch {
-	case run.CUDABuild:
-		lines = append(lines, run.DescribeGPUs()...)
+	case setup.CUDABuild:
+		lines = append(lines, setup.DescribeGPUs()...)
 	case !ok:
 		lines = append(lines, "no GPU: "+found)
 	default:

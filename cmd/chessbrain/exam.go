@@ -19,7 +19,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 func newExam() *cobra.Command {
@@ -120,7 +120,7 @@ func newExamMeasure() *cobra.Command {
 			if o.players, err = playDevice(c, o.device, o.precision); err != nil {
 				return err
 			}
-			net, name, err := run.FindNet(o.net, runArg(args))
+			net, name, err := setup.FindNet(o.net, runArg(args))
 			if err != nil {
 				return pathError(err)
 			}
@@ -185,7 +185,7 @@ func measure(c *cobra.Command, nets []examined, o examOptions) error {
 // examine fills in what the net can do. The endings are played beside each other,
 // each with an evaluator of its own; those of a GPU are one.
 func (e *examined) examine(ctx context.Context, tables exam.Tables, set []exam.Question, o examOptions) (err error) {
-	player, err := run.OpenNetPlayer(o.players, e.net)
+	player, err := setup.OpenNetPlayer(o.players, e.net)
 	if err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (e *examined) object(o examOptions) any {
 	for _, ending := range endings {
 		value[ending.name], mates[ending.name] = e.values.ByPiece[ending.piece], e.mates[ending.piece]
 	}
-	device, precision := run.DescribePlayers(o.players)
+	device, precision := setup.DescribePlayers(o.players)
 	return struct {
 		Net       string                      `json:"net"`
 		NetID     string                      `json:"net_id"`

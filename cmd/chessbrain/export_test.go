@@ -17,7 +17,8 @@ import (
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 // executeLine runs a command line in this process and returns its standard output.
@@ -41,7 +42,7 @@ func TestExportCommand(t *testing.T) {
 	}
 	a := nn.DefaultArch()
 	a.Filters, a.Blocks, a.ValueChannels, a.ValueHidden, a.MLChannels, a.MLHidden = 8, 1, 4, 8, 2, 8
-	f, err := os.Create(filepath.Join(from, "n", run.HandedNet))
+	f, err := os.Create(filepath.Join(from, "n", train.HandedNet))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func TestExportCommand(t *testing.T) {
 	if err != nil || !strings.Contains(out, "n (raw) -> "+made+"\n1 net exported") {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if _, err := run.ReadNet(made); err != nil {
+	if _, err := setup.ReadNet(made); err != nil {
 		t.Error(err)
 	}
 	here, err := os.ReadDir(".")

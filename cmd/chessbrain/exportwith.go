@@ -16,7 +16,8 @@ import (
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/plugins/stage"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 // exportWith are the flags of export-net that are for an exporter chosen by name.
@@ -77,7 +78,7 @@ func (o *exportWith) run(c *cobra.Command, spec, out string, asJSON bool) (err e
 		if _, err := os.Stat(o.games); err != nil {
 			return usagef("--games: %w", err)
 		}
-		checkpoint.Games = run.DirGames(ctx, o.games, 0, 0, pluginLog(c))
+		checkpoint.Games = train.DirGames(ctx, o.games, 0, 0, pluginLog(c))
 	}
 	if info, err := os.Stat(out); err == nil && !info.IsDir() {
 		return usagef("--out: %s is a file; with --exporter it is a directory", out)
@@ -104,7 +105,7 @@ func (n *anyNet) checkpoint() (*stage.Checkpoint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode net description: %w", err)
 	}
-	step, _ := strconv.ParseUint(n.meta[run.MetaStep], 10, 64) // not known: 0
+	step, _ := strconv.ParseUint(n.meta[setup.MetaStep], 10, 64) // not known: 0
 	meta := maps.Clone(n.meta)
 	delete(meta, nn.MetaArch) // stand beside it
 	delete(meta, nn.MetaNetID)

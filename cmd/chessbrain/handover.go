@@ -13,7 +13,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 const (
@@ -34,7 +34,7 @@ type gpuSearch struct {
 }
 
 func searchGPU() gpuSearch {
-	return gpuSearch{built: run.CUDABuild, available: driver.Available, lookup: os.LookupEnv, program: findGPUProgram}
+	return gpuSearch{built: setup.CUDABuild, available: driver.Available, lookup: os.LookupEnv, program: findGPUProgram}
 }
 
 // findGPUProgram looks in this program's directory and on PATH.
@@ -109,7 +109,7 @@ func handOver(e *config.Effective, trains bool) error {
 	}
 	path, reason := searchGPU().wanted(devices...)
 	if reason != "" {
-		return e.Errorf(fields[slices.IndexFunc(devices, isGPU)], run.HowToBuild, "%s: %s", noBackend, reason)
+		return e.Errorf(fields[slices.IndexFunc(devices, isGPU)], setup.HowToBuild, "%s: %s", noBackend, reason)
 	}
 	return startGPU(path)
 }
@@ -119,7 +119,7 @@ func settleDevices(e *config.Effective, trains bool) error {
 	if err := handOver(e, trains); err != nil {
 		return err
 	}
-	return run.CheckDevices(e, trains)
+	return setup.CheckDevices(e, trains)
 }
 
 // handOverOrCPU is settleDevices of a tool that works on a run wherever it is: where there
@@ -139,7 +139,7 @@ func handOverOrCPU(c *cobra.Command, e *config.Effective, trains bool) error {
 func handOverFor(flag, name string) error {
 	path, reason := searchGPU().wanted(name)
 	if reason != "" {
-		return usagef("--%s %s: %s: %s; %s", flag, name, noBackend, reason, run.HowToBuild)
+		return usagef("--%s %s: %s: %s; %s", flag, name, noBackend, reason, setup.HowToBuild)
 	}
 	return startGPU(path)
 }
@@ -168,7 +168,7 @@ func takeOver() error {
 	}
 	self, _ := os.Executable()
 	switch {
-	case !run.CUDABuild:
+	case !setup.CUDABuild:
 		return fmt.Errorf("%s was built without CUDA: rebuild it with `make cuda`, or use --device cpu", self)
 	case from != version():
 		return fmt.Errorf("%s is version %s, but chessbrain is %s: rebuild both (make build cuda), or use --device cpu", self, version(), from)

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 func newImportNet() *cobra.Command {
@@ -74,7 +74,7 @@ func (n *anyNet) convert(w io.Writer, out string, writer *netWriter, asJSON bool
 	if err := writer.write(out, n); err != nil {
 		return err
 	}
-	r := netReport{n.name, out, writer.format, n.Arch, n.ID(), n.meta[run.MetaStep], n.meta[run.MetaLicense]}
+	r := netReport{n.name, out, writer.format, n.Arch, n.ID(), n.meta[setup.MetaStep], n.meta[setup.MetaLicense]}
 	if asJSON {
 		return json.NewEncoder(w).Encode(r)
 	}

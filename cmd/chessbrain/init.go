@@ -11,11 +11,12 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/lc0"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 func newInit() *cobra.Command {
-	s := &session{plan: run.DryRun}
+	s := &session{plan: train.DryRun}
 	var model string
 	var asJSON bool
 	c := &cobra.Command{
@@ -56,8 +57,8 @@ is kept in the run as initial.safetensors.`,
 }
 
 // dryInit says what would be made.
-func dryInit(c *cobra.Command, s *session, b run.Beginning) error {
-	if err := run.CheckNew(s.effective, b); err != nil {
+func dryInit(c *cobra.Command, s *session, b train.Beginning) error {
+	if err := train.CheckNew(s.effective, b); err != nil {
 		return err
 	}
 	if err := s.check(c.OutOrStdout()); err != nil || b.Net == nil {
@@ -68,42 +69,42 @@ func dryInit(c *cobra.Command, s *session, b run.Beginning) error {
 }
 
 // beginning is the net that the flags name, if any.
-func beginning(e *config.Effective, model string) (run.Beginning, error) {
+func beginning(e *config.Effective, model string) (train.Beginning, error) {
 	if model == "" {
-		return run.Beginning{}, nil
+		return train.Beginning{}, nil
 	}
 	if e.Config.GetModel().GetNet() != "" {
-		return run.Beginning{}, usagef("--lczero-model and --net: keep one of the two")
+		return train.Beginning{}, usagef("--lczero-model and --net: keep one of the two")
 	}
 	if info, err := os.Stat(model); err != nil || info.IsDir() {
-		return run.Beginning{}, usagef("--lczero-model %s: name a file of Leela's (.pb.gz)", model)
+		return train.Beginning{}, usagef("--lczero-model %s: name a file of Leela's (.pb.gz)", model)
 	}
 	n, err := readNetFile(model)
 	if err != nil {
 		if errors.Is(err, lc0.ErrUnsupported) {
-			return run.Beginning{}, usageError{fmt.Errorf("--lczero-model: %w", err)}
+			return train.Beginning{}, usageError{fmt.Errorf("--lczero-model: %w", err)}
 		}
-		return run.Beginning{}, fmt.Errorf("--lczero-model: %w", err)
+		return train.Beginning{}, fmt.Errorf("--lczero-model: %w", err)
 	}
-	return run.Beginning{Net: n.Net, From: n.name}, nil
+	return train.Beginning{Net: n.Net, From: n.name}, nil
 }
 
 // initRun makes the run; its warnings go to standard error.
-func initRun(c *cobra.Command, e *config.Effective, command string, b run.Beginning) (string, error) {
-	if err := run.CheckDevices(e, true); err != nil {
+func initRun(c *cobra.Command, e *config.Effective, command string, b train.Beginning) (string, error) {
+	if err := setup.CheckDevices(e, true); err != nil {
 		return "", err
 	}
 	log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
-	return run.Init(c.Context(), run.Options{Effective: e, Command: command, Version: version(), Log: log}, b)
+	return train.Init(c.Context(), train.Options{Effective: e, Command: command, Version: version(), Log: log}, b)
 }
 
 // reportRun says what was made.
 func reportRun(c *cobra.Command, e *config.Effective, path string, asJSON bool) error {
-	checkpoint, err := run.FindCheckpoint(path)
+	checkpoint, err := setup.FindCheckpoint(path)
 	if err != nil {
 		return err
 	}
-	net, err := run.CheckpointNet(checkpoint)
+	net, err := setup.CheckpointNet(checkpoint)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // matchOptions are the flags of match.
@@ -172,7 +172,7 @@ func (o *matchOptions) run(c *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	_, precision := run.DescribePlayers(device)
+	_, precision := setup.DescribePlayers(device)
 	report := matchReport{Games: o.games, Seed: o.seed, Precision: precision}
 	defer func() {
 		for _, p := range report.Players {

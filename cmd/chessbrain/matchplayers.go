@@ -17,7 +17,7 @@ import (
 	"github.com/chessbrain/chessbrain/chess/uci"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -44,8 +44,8 @@ type matchPlayer struct {
 	Limits      string `json:"limits,omitempty"`       // of time; of an engine all, and its options
 
 	player        arena.Player
-	net           *run.NetPlayer // nil of one that is no net
-	programSHA256 string         // of an engine
+	net           *setup.NetPlayer // nil of one that is no net
+	programSHA256 string           // of an engine
 }
 
 // playerFlags are the flags that players are made with.
@@ -108,7 +108,7 @@ func (m *matchPlayer) makeNet(number int, spec string, flags playerFlags) error 
 	if err != nil {
 		return pathError(fmt.Errorf("--player%d: %w", number, err))
 	}
-	if m.net, err = run.OpenNetPlayer(flags.device, net); err != nil {
+	if m.net, err = setup.OpenNetPlayer(flags.device, net); err != nil {
 		return fmt.Errorf("--player%d: %w", number, err)
 	}
 	m.Name, m.NetID, m.Limits = name, net.ID(), limits.String()
@@ -200,10 +200,10 @@ func playerNet(spec string) (*nn.Net, string, error) {
 	if rest, ok := strings.CutPrefix(spec, randomWeights+":"); ok {
 		return randomNet(rest)
 	}
-	if run.NamesNet(spec) {
-		return run.FindNet(spec, "")
+	if setup.NamesNet(spec) {
+		return setup.FindNet(spec, "")
 	}
-	net, name, err := run.FindNet("", spec)
+	net, name, err := setup.FindNet("", spec)
 	if errors.Is(err, trainer.ErrNoCheckpoint) || errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w; want %s", err, playerForms)
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/tools"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 // migrateOptions are the flags of migrate-checkpoint.
@@ -78,7 +79,7 @@ func (o *migrateOptions) run(c *cobra.Command) error {
 	if net := e.Config.GetModel().GetNet(); net != "" {
 		return usagef("%s: model.net is %s; say the new architecture in model.arch, the weights come from --from", o.config, net)
 	}
-	fresh, err := run.InitialNet(e)
+	fresh, err := setup.InitialNet(e, e.Config.GetSeed())
 	if err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func (o *migrateOptions) run(c *cobra.Command) error {
 	}
 	path := ""
 	if !o.dryRun {
-		if path, err = initRun(c, e, c.CommandPath(), run.Beginning{Net: net, From: old.Name, Continue: state}); err != nil {
+		if path, err = initRun(c, e, c.CommandPath(), train.Beginning{Net: net, From: old.Name, Continue: state}); err != nil {
 			return err
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -39,14 +39,14 @@ func openNet(spec string) (*anyNet, error) {
 	if info, err := os.Stat(spec); err == nil && info.Mode().IsRegular() {
 		return readNetFile(spec)
 	}
-	c, err := run.FindCheckpoint(spec)
+	c, err := setup.FindCheckpoint(spec)
 	if errors.Is(err, trainer.ErrNoCheckpoint) || errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w; want %s", err, netForms)
 	}
 	if err != nil {
 		return nil, pathError(err)
 	}
-	net, err := run.CheckpointNet(c)
+	net, err := setup.CheckpointNet(c)
 	if err != nil {
 		return nil, err
 	}
@@ -54,16 +54,16 @@ func openNet(spec string) (*anyNet, error) {
 	if meta == nil {
 		meta = map[string]string{}
 	}
-	meta[run.MetaName], meta[run.MetaStep] = c.Manifest.Name, strconv.FormatInt(c.Manifest.Step, 10)
+	meta[setup.MetaName], meta[setup.MetaStep] = c.Manifest.Name, strconv.FormatInt(c.Manifest.Step, 10)
 	return &anyNet{net, c.Manifest.Name, meta}, nil
 }
 
 func readNetFile(path string) (*anyNet, error) {
 	n := &anyNet{name: filepath.Base(path)}
 	var err error
-	n.Net, n.meta, err = run.ReadNetFile(path)
+	n.Net, n.meta, err = setup.ReadNetFile(path)
 	switch {
-	case errors.Is(err, run.ErrONNX):
+	case errors.Is(err, setup.ErrONNX):
 		return nil, usagef("%w; want %s", err, netForms)
 	case errors.Is(err, lc0.ErrUnsupported):
 		return nil, usageError{err}
@@ -122,8 +122,8 @@ func (o *netWriter) write(path string, n *anyNet) error {
 	err := fsx.WriteFileFunc(fsx.OS, path, func(w io.Writer) error {
 		switch o.format {
 		case "lc0":
-			steps, _ := strconv.ParseUint(meta[run.MetaStep], 10, 32) // not known: 0
-			info := &lc0.NetInfo{License: meta[run.MetaLicense], TrainingSteps: uint32(steps), Folded: o.fold}
+			steps, _ := strconv.ParseUint(meta[setup.MetaStep], 10, 32) // not known: 0
+			info := &lc0.NetInfo{License: meta[setup.MetaLicense], TrainingSteps: uint32(steps), Folded: o.fold}
 			return lc0.WriteNet(w, n.Net, info, o.encoding)
 		case "onnx":
 			return lc0.WriteONNX(w, n.Net, meta)

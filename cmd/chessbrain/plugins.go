@@ -18,7 +18,7 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/rescore"
 	"github.com/chessbrain/chessbrain/plugins/sample"
 	"github.com/chessbrain/chessbrain/plugins/stage"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 func newPlugins() *cobra.Command {
@@ -51,7 +51,7 @@ func (f *pluginFlags) bindDirs(c *cobra.Command) {
 // bind registers --plugin-dir and --run-dir.
 func (f *pluginFlags) bind(c *cobra.Command) {
 	f.bindDirs(c)
-	c.Flags().StringVar(&f.run, "run-dir", "", "a run, whose plugin directories and "+run.LockFile+" count, too")
+	c.Flags().StringVar(&f.run, "run-dir", "", "a run, whose plugin directories and "+setup.LockFile+" count, too")
 }
 
 // config returns how the run finds and starts plugins, with the directories of
@@ -91,11 +91,11 @@ func (f *pluginFlags) open(c *cobra.Command) (*host.Host, error) {
 	}
 	log := pluginLog(c)
 	if f.notify == nil {
-		return run.NewHost(p, f.run, log)
+		return setup.NewHost(p, f.run, log)
 	}
 	o := host.Options{Builtin: builtins(), Dirs: host.Dirs(p.GetDir(), f.run), Log: log, Notify: f.notify}
 	if f.run != "" {
-		o.LockFiles = []string{filepath.Join(f.run, run.LockFile)}
+		o.LockFiles = []string{filepath.Join(f.run, setup.LockFile)}
 	}
 	return host.New(o)
 }

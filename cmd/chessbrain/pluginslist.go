@@ -12,7 +12,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/plugins/stage"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 func newPluginsList() *cobra.Command {
@@ -22,7 +22,7 @@ func newPluginsList() *cobra.Command {
 		Use:   "list",
 		Short: "List the built-in stages and the programs that are found",
 		Long: `Lists the built-in stages and the programs that are found, each with its kind,
-version, and how it stands to the run's ` + run.LockFile + `: locked, changed (another
+version, and how it stands to the run's ` + setup.LockFile + `: locked, changed (another
 SHA-256), or not locked. Each program is started to ask it what it is, unless the lock
 forbids that; one that fails is listed with its fault, and the exit code is 4.`,
 		Example: "  chessbrain plugins list --run-dir runs/a\n  chessbrain plugins list --plugin-dir bin/plugins --json",
@@ -74,7 +74,7 @@ func (f *pluginFlags) list(c *cobra.Command, h *host.Host) (lines []listedStage,
 	}
 	var lock *host.Lock
 	if f.run != "" {
-		if lock, err = readLock(filepath.Join(f.run, run.LockFile)); err != nil {
+		if lock, err = readLock(filepath.Join(f.run, setup.LockFile)); err != nil {
 			return nil, nil, err
 		}
 	}

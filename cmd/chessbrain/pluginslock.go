@@ -17,7 +17,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/plugins/host"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // lockFlags say which programs and which lock file.
@@ -29,7 +29,7 @@ type lockFlags struct {
 
 func (f *lockFlags) bind(c *cobra.Command) {
 	f.pluginFlags.bind(c)
-	c.Flags().StringVar(&f.file, "file", "", "lock file (default: "+run.LockFile+" of --run-dir)")
+	c.Flags().StringVar(&f.file, "file", "", "lock file (default: "+setup.LockFile+" of --run-dir)")
 	c.Flags().BoolVar(&f.json, "json", false, "one JSON object a program")
 }
 
@@ -39,7 +39,7 @@ func (f *lockFlags) path() (string, error) {
 	case f.file != "":
 		return f.file, nil
 	case f.run != "":
-		return filepath.Join(f.run, run.LockFile), nil
+		return filepath.Join(f.run, setup.LockFile), nil
 	}
 	return "", usagef("--run-dir, --file: name a run or a lock file")
 }
@@ -59,7 +59,7 @@ func newPluginsLock() *cobra.Command {
 		Use:   "lock --run-dir RUN | --file FILE",
 		Short: "Write down which programs a run may start, by their SHA-256",
 		Long: `Writes the names and SHA-256 of all programs that are found into the run's
-` + run.LockFile + `, in place of what it held. From then on the run starts no other
+` + setup.LockFile + `, in place of what it held. From then on the run starts no other
 program, and none that has changed since. Nothing is started. --file names another
 file; what it holds counts for no run by itself.`,
 		Example: "  chessbrain plugins lock --run-dir runs/a --plugin-dir bin/plugins",
@@ -96,7 +96,7 @@ func newPluginsVerify() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify --run-dir RUN | --file FILE",
 		Short: "Hold the programs that are found against a lock file",
-		Long: `Compares the programs that are found with the run's ` + run.LockFile + `: each is locked,
+		Long: `Compares the programs that are found with the run's ` + setup.LockFile + `: each is locked,
 changed (another SHA-256), not locked, or, where only the file knows it, not found.
 Nothing is started. The exit code is 3 where anything differs.`,
 		Example: "  chessbrain plugins verify --run-dir runs/a --plugin-dir bin/plugins",

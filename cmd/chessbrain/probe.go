@@ -15,7 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/nn/kernel"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 func newProbe() *cobra.Command {
@@ -117,7 +117,7 @@ type probedMove struct {
 
 // probe evaluates one position on the device of a configuration's players.
 func probe(ctx context.Context, cfg *config.Config, net *anyNet, h *chess.History) (_ *probed, err error) {
-	player, err := run.OpenNetPlayer(cfg, net.Net)
+	player, err := setup.OpenNetPlayer(cfg, net.Net)
 	if err != nil {
 		return nil, err
 	}

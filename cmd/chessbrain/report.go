@@ -9,7 +9,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/internal/monitor/report"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 func newReport() *cobra.Command {
@@ -19,7 +19,7 @@ func newReport() *cobra.Command {
 		Short: "Plot a run's losses and games (SVG and PNG) and sum it up",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			dir, _, err := run.OpenDir(runArg(args))
+			dir, _, err := setup.OpenDir(runArg(args))
 			if err != nil {
 				return usageError{err}
 			}

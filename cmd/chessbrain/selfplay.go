@@ -7,11 +7,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/play"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 func newSelfplay() *cobra.Command {
-	s := &session{plan: run.DryRunSelfPlay}
+	s := &session{plan: train.DryRunSelfPlay}
 	var process uint64
 	var games int64
 	c := &cobra.Command{
@@ -48,7 +49,7 @@ SIGHUP reads the file again and applies the rescorers in it.`,
 			defer func() { err = errors.Join(err, s.close()) }()
 			reload, stopReload := reloads(s.file)
 			defer stopReload()
-			summary, err := run.SelfPlay(ctx, run.SelfPlayOptions{
+			summary, err := play.SelfPlay(ctx, play.SelfPlayOptions{
 				Effective: s.effective, Process: process, MaxGames: games, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Reload: reload,
 			})
 			if summary == nil {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // session is what commands that work on a run have in common: the effective
@@ -70,7 +70,7 @@ func (s *session) trains() bool   { return s.flags.Lookup("devices") != nil }
 // nothing.
 func (s *session) check(w io.Writer) error {
 	if s.computes() {
-		if err := run.CheckDevices(s.effective, s.trains()); err != nil {
+		if err := setup.CheckDevices(s.effective, s.trains()); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/tools"
 )
 
@@ -92,7 +92,7 @@ func (f *subjectFlags) open(c *cobra.Command, fresh bool) (*tools.Subject, error
 		}
 		return tools.NewSubject(n.name, n.Net, e), nil
 	}
-	net, err := run.InitialNet(e)
+	net, err := setup.InitialNet(e, e.Config.GetSeed())
 	return tools.NewSubject("fresh net of "+f.config, net, e), err
 }
 

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 func newTrain() *cobra.Command {
-	s := &session{plan: run.DryRun}
+	s := &session{plan: train.DryRun}
 	var lockWait time.Duration
 	c := &cobra.Command{
 		Use:   "train",
@@ -46,7 +46,7 @@ Flags win over environment variables (EPISODES, BATCH_SIZE, ...), those over
 			if lockWait < 0 {
 				return usagef("--lock-wait %v: want 0 or more", lockWait)
 			}
-			return train(c, s, lockWait)
+			return trainAndReport(c, s, lockWait)
 		},
 	}
 	s.bind(c, config.TrainGroups)
@@ -54,8 +54,8 @@ Flags win over environment variables (EPISODES, BATCH_SIZE, ...), those over
 	return c
 }
 
-// train runs the loop and prints its summary and report.
-func train(c *cobra.Command, s *session, lockWait time.Duration) (err error) {
+// trainAndReport runs the loop and prints its summary and report.
+func trainAndReport(c *cobra.Command, s *session, lockWait time.Duration) (err error) {
 	ctx, stop := interruptible(c.Context())
 	defer stop()
 	if err := s.open(c); err != nil {
@@ -64,7 +64,7 @@ func train(c *cobra.Command, s *session, lockWait time.Duration) (err error) {
 	defer func() { err = errors.Join(err, s.close()) }()
 	reload, stopReload := reloads(s.file)
 	defer stopReload()
-	summary, err := run.Train(ctx, run.Options{
+	summary, err := train.Train(ctx, train.Options{
 		Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: reload,
 		LockWait: lockWait,
 	})

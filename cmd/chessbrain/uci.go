@@ -8,7 +8,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess/uci"
 	"github.com/chessbrain/chessbrain/mcts"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // uciBatch is the most positions that a thread evaluates at once.
@@ -68,11 +68,11 @@ func (f *uciFlags) serve(c *cobra.Command, root string) (err error) {
 	if err != nil {
 		return err
 	}
-	net, name, err := run.FindNet(f.net, root)
+	net, name, err := setup.FindNet(f.net, root)
 	if err != nil {
 		return pathError(err)
 	}
-	player, err := run.OpenNetPlayer(device, net)
+	player, err := setup.OpenNetPlayer(device, net)
 	if err != nil {
 		return err
 	}

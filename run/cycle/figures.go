@@ -12,6 +12,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -95,7 +96,7 @@ func trained(root string) (training, error) {
 	if _, exists, err := run.ReadRunInfo(root); err != nil || !exists {
 		return training{}, err
 	}
-	dir, _, err := run.OpenDir(root)
+	dir, _, err := setup.OpenDir(root)
 	if err != nil {
 		return training{}, err
 	}
@@ -120,11 +121,11 @@ func trained(root string) (training, error) {
 // newestNet is the name of the net that plays in the run at root; "random" while
 // there is none.
 func newestNet(root string) string {
-	path, _, err := run.NewestModel(filepath.Join(root, modelsDir))
+	path, _, err := setup.NewestModel(filepath.Join(root, modelsDir))
 	if err != nil || path == "" {
 		return randomNet
 	}
-	return strings.TrimSuffix(filepath.Base(path), run.NetSuffix)
+	return strings.TrimSuffix(filepath.Base(path), setup.NetSuffix)
 }
 
 // randomNet is the name of the random weights that play while no net is accepted.
@@ -138,7 +139,7 @@ func netNames(dir string) (names []string) {
 		return nil // there is none yet
 	}
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), run.NetSuffix); ok && !e.IsDir() && !strings.HasPrefix(name, ".") {
+		if name, ok := strings.CutSuffix(e.Name(), setup.NetSuffix); ok && !e.IsDir() && !strings.HasPrefix(name, ".") {
 			names = append(names, name)
 		}
 	}

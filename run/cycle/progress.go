@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/replay/shuffle"
-	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/gate"
+	"github.com/chessbrain/chessbrain/run/train"
 	"github.com/chessbrain/chessbrain/selfplay"
 )
 
@@ -77,7 +77,7 @@ func (s *Status) addPlaying(state *State, p Process) {
 
 // addTraining adds a training process, with the samples of the cycle's training.
 func (s *Status) addTraining(state *State, p Process) {
-	var page run.Page
+	var page train.Page
 	one := Status{Processes: []Process{p}}
 	if !one.pageOf(p.Role, &page) {
 		return

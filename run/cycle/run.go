@@ -14,6 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 // Options start a closed loop.
@@ -89,7 +90,7 @@ func (r *runner) open() (err error) {
 		return err
 	}
 	var info run.RunInfo
-	if r.dir, info, err = run.Begin(r.options()); err != nil {
+	if r.dir, info, err = train.Begin(r.options()); err != nil {
 		return err
 	}
 	r.job = info.Job
@@ -109,8 +110,8 @@ func (r *runner) open() (err error) {
 }
 
 // options are those of a training start; a stage adds what it needs.
-func (r *runner) options() run.Options {
-	return run.Options{Effective: r.e, Command: r.opt.Command, Version: r.opt.Version, Log: r.log, Readers: r.opt.Readers,
+func (r *runner) options() train.Options {
+	return train.Options{Effective: r.e, Command: r.opt.Command, Version: r.opt.Version, Log: r.log, Readers: r.opt.Readers,
 		Progress: r.opt.Progress, Locked: true}
 }
 

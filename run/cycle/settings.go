@@ -5,8 +5,8 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
-	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/ratings"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // What a cycle trains where the configuration does not say: KataGo's synchronous
@@ -53,7 +53,7 @@ func Settle(e *config.Effective) (*config.Effective, error) {
 			t.Bucket.PerNewRow = new(float64(defaultPerNewRow))
 		}
 	})
-	if err := errors.Join(append(errs, run.CheckConfig(settled))...); err != nil {
+	if err := errors.Join(append(errs, setup.CheckConfig(settled))...); err != nil {
 		return nil, err
 	}
 	return settled, nil

@@ -11,10 +11,11 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
-	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/exporting"
 	"github.com/chessbrain/chessbrain/run/gate"
+	"github.com/chessbrain/chessbrain/run/play"
 	"github.com/chessbrain/chessbrain/run/retain"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 // stages are the works of a run: the same functions that the sub-commands call.
@@ -36,7 +37,7 @@ func (r *runner) gatekeeper(ctx context.Context, _ Todo) (skip string, err error
 // selfPlay plays the cycle's games that are missing.
 func (r *runner) selfPlay(ctx context.Context, t Todo) (skip string, err error) {
 	e := with(r.e, func(c *config.Config) { c.Selfplay.ModelsDir = new(r.path(modelsDir)) })
-	s, err := run.SelfPlay(ctx, run.SelfPlayOptions{Effective: e, Process: t.Process, MaxGames: t.Games, Command: r.opt.Command,
+	s, err := play.SelfPlay(ctx, play.SelfPlayOptions{Effective: e, Process: t.Process, MaxGames: t.Games, Command: r.opt.Command,
 		Version: r.opt.Version, Log: r.log, Readers: r.readers(), Locked: true})
 	if err != nil {
 		return "", err
@@ -68,7 +69,7 @@ func (r *runner) train(ctx context.Context, t Todo) (skip string, err error) {
 	o := r.options()
 	o.Effective = with(r.e, func(c *config.Config) { c.Training.MaxEpochsThisInstance = new(t.Epochs) })
 	o.Readers = r.readers()
-	_, err = run.Train(ctx, o)
+	_, err = train.Train(ctx, o)
 	var coded interface{ ExitCode() int }
 	if errors.As(err, &coded) && coded.ExitCode() == shuffle.ExitShort {
 		return err.Error(), nil

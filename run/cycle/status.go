@@ -13,6 +13,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/gate"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // Status is one page of a run's state. Times are UTC, durations seconds, sizes
@@ -180,7 +181,7 @@ func (s *State) Overhead() float64 {
 func (s *Status) readNets() {
 	n := &s.Nets
 	n.Newest = newestNet(s.Root)
-	if path, written, err := run.NewestModel(filepath.Join(s.Root, modelsDir)); err == nil && path != "" {
+	if path, written, err := setup.NewestModel(filepath.Join(s.Root, modelsDir)); err == nil && path != "" {
 		n.Since = written.UTC()
 	}
 	n.Accepted, n.Rejected = countNets(filepath.Join(s.Root, modelsDir)), countNets(filepath.Join(s.Root, rejectedDir))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 const (
@@ -32,8 +33,8 @@ type Training struct {
 
 // Hooks tie a training to the daemon.
 type Hooks struct {
-	Sink     monitor.Sink       // gets the run's events
-	Commands func(run.Live) // is called once the run takes commands
+	Sink     monitor.Sink     // gets the run's events
+	Commands func(train.Live) // is called once the run takes commands
 }
 
 // Options start a daemon.

@@ -16,6 +16,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/replay/loader"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 // talk is a daemon under test, seen from the program that runs it.
@@ -85,9 +86,9 @@ func endless(begun chan<- Hooks) func(string) (*Training, error) {
 }
 
 // testCommands are those of a run that waits for chunks.
-func testCommands(asked chan<- string) run.Live {
-	return run.Live{Commands: run.Commands{
-		Status:     func() any { return run.Page{Job: "job", Stage: "waiting", Net: "job-main-s0-d0", Step: 7} },
+func testCommands(asked chan<- string) train.Live {
+	return train.Live{Commands: run.Commands{
+		Status:     func() any { return train.Page{Job: "job", Stage: "waiting", Net: "job-main-s0-d0", Step: 7} },
 		Checkpoint: func() { asked <- "checkpoint" },
 		StartNow:   func() error { asked <- "now"; return nil }},
 		Loader: func() (loader.Stats, bool) {
@@ -95,8 +96,8 @@ func testCommands(asked chan<- string) run.Live {
 				Outputs:  []loader.OutputStats{{Name: "pool", QueueStats: loader.QueueStats{Capacity: 4, Length: 3, Puts: 100, Gets: 97, Drops: 0}, Passed: []uint64{9, 20}}},
 				Counters: []loader.Counter{{Name: "chunks_handed_on", Value: 100}, {Name: "chunks_in_pool", Value: 8, Gauge: true}}}}}, true
 		},
-		Schedule: func() (run.SchedulePage, bool) {
-			return run.SchedulePage{Waiting: true, Networks: 5, FinishedHere: 2, StepsPerNetwork: 250, NewChunks: 30, ChunksToWait: 50,
+		Schedule: func() (train.SchedulePage, bool) {
+			return train.SchedulePage{Waiting: true, Networks: 5, FinishedHere: 2, StepsPerNetwork: 250, NewChunks: 30, ChunksToWait: 50,
 				ChunksPerSecond: 4, LastTrainingSeconds: 60, CycleSeconds: 7, LastCycleSeconds: 80}, true
 		},
 	}
@@ -193,15 +194,15 @@ func TestETA(t *testing.T) {
 	for name, c := range map[string]struct {
 		own       ownStatus
 		scheduled bool
-		page      run.SchedulePage
+		page      train.SchedulePage
 		want      float64 // -1 = not known
 	}{
 		"all steps":      {own: ownStatus{Step: 60, Steps: 100, StepsPerSecond: &rate}, want: 10},
 		"no limit":       {own: ownStatus{Step: 60, StepsPerSecond: &rate}, want: -1},
 		"no rate":        {own: ownStatus{Step: 60, Steps: 100}, want: -1},
 		"net":            {own: ownStatus{StepsLeft: 20, Steps: 9999, StepsPerSecond: &rate}, scheduled: true, want: 5},
-		"chunks":         {scheduled: true, page: run.SchedulePage{Waiting: true, NewChunks: 10, ChunksToWait: 40, ChunksPerSecond: 3}, want: 10},
-		"no chunks come": {scheduled: true, page: run.SchedulePage{Waiting: true, ChunksToWait: 40}, want: -1},
+		"chunks":         {scheduled: true, page: train.SchedulePage{Waiting: true, NewChunks: 10, ChunksToWait: 40, ChunksPerSecond: 3}, want: 10},
+		"no chunks come": {scheduled: true, page: train.SchedulePage{Waiting: true, ChunksToWait: 40}, want: -1},
 		"more than all":  {own: ownStatus{Step: 110, Steps: 100, StepsPerSecond: &rate}, want: 0},
 	} {
 		got := c.own.eta(c.scheduled, &c.page)

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 // job is a training under way.
@@ -20,9 +20,9 @@ type job struct {
 	summary  string // once done is closed
 	err      error
 
-	mu       sync.Mutex    // guards the rest
-	commands *run.Live // nil = it takes none yet
-	now      bool          // start_training_immediately came before that
+	mu       sync.Mutex  // guards the rest
+	commands *train.Live // nil = it takes none yet
+	now      bool        // start_training_immediately came before that
 	seen     seen
 
 	dropped atomic.Int64 // events for which there was no room
@@ -92,7 +92,7 @@ func (j *job) see(e monitor.Event) {
 }
 
 // take notes the run's commands.
-func (j *job) take(c run.Live) {
+func (j *job) take(c train.Live) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.commands = &c

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 // States of the daemon.
@@ -17,7 +17,7 @@ const (
 // status is the state as of now.
 func (s *server) status() statusPayload {
 	var p statusPayload
-	var schedule run.SchedulePage
+	var schedule train.SchedulePage
 	var scheduled bool
 	own := &ownStatus{Version: s.opt.Version, State: stateIdle, Dropped: s.out.dropped.Load()}
 	if !s.opt.Plain {
@@ -40,7 +40,7 @@ func (s *server) status() statusPayload {
 		own.Stage = "starting"
 		return p
 	}
-	if page, ok := commands.Status().(run.Page); ok {
+	if page, ok := commands.Status().(train.Page); ok {
 		own.Stage, own.Step, own.Job = page.Stage, page.Step, page.Job
 		if own.Net == "" {
 			own.Net = page.Net
@@ -74,7 +74,7 @@ func (o *ownStatus) see(seen *seen) {
 }
 
 // scheduleOf is lczero's form of a schedule's page.
-func scheduleOf(p *run.SchedulePage, uptime float64) *scheduleData {
+func scheduleOf(p *train.SchedulePage, uptime float64) *scheduleData {
 	stage := "TRAINING"
 	if p.Waiting {
 		stage = "WAITING FOR DATA"
@@ -87,7 +87,7 @@ func scheduleOf(p *run.SchedulePage, uptime float64) *scheduleData {
 // eta is the time to the end of the net under way, or else of all steps asked
 // for; while it waits for chunks, that of the wait, by how fast they came since
 // it began. nil = not known.
-func (o *ownStatus) eta(scheduled bool, p *run.SchedulePage) *float64 {
+func (o *ownStatus) eta(scheduled bool, p *train.SchedulePage) *float64 {
 	left, rate := float64(o.Steps-o.Step), rateOf(o.StepsPerSecond)
 	switch {
 	case scheduled && p.Waiting:

@@ -10,21 +10,21 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // DryRun checks the configuration and says which nets would be exported, and
 // where to. It creates nothing.
 func DryRun(opt Options, w io.Writer) (err error) {
 	x := &exporter{opt: opt, cfg: opt.Effective.Config, log: slog.New(slog.DiscardHandler)}
-	if x.dir, _, err = run.Layout(x.cfg); err != nil {
+	if x.dir, _, err = setup.Layout(x.cfg); err != nil {
 		return err
 	}
-	if x.stages, err = run.OpenExporter(context.Background(), opt.Effective, x.dir.Root, x.log); err != nil {
+	if x.stages, err = setup.OpenExporter(context.Background(), opt.Effective, x.dir.Root, x.log); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.stages.Close()) }()
-	fmt.Fprintf(w, "%s\nexport (dry run: nothing is created)\nexporter %s, weights %v\n", opt.Effective.Format(), x.stages.Exporter().Name(), x.cfg.GetExport().GetWeights())
+	fmt.Fprintf(w, "%s\nexport (dry run: nothing is created)\nexporter %s, weights %v\n", opt.Effective.Format(), x.stages.Exporter.Name(), x.cfg.GetExport().GetWeights())
 	for _, q := range x.plan() {
 		all, err := sources(q.from)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

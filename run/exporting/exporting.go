@@ -13,6 +13,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // DefaultPoll is how often a process that goes on looks for nets.
@@ -63,7 +64,7 @@ type exporter struct {
 	log     *slog.Logger
 	dir     run.Dir
 	queues  []queue
-	stages  *run.Stages
+	stages  *setup.Stages
 	bus     *monitor.Bus
 	locks   []*fsx.Lock
 	control *run.Control
@@ -95,7 +96,7 @@ func Run(ctx context.Context, opt Options) (*Summary, error) {
 func (x *exporter) open(ctx context.Context, stop func()) error {
 	var info run.RunInfo
 	var err error
-	if x.dir, info, err = run.Layout(x.cfg); err != nil {
+	if x.dir, info, err = setup.Layout(x.cfg); err != nil {
 		return err
 	}
 	x.queues = x.plan()
@@ -108,7 +109,7 @@ func (x *exporter) open(ctx context.Context, stop func()) error {
 	if err := x.takeLocks(ctx); err != nil {
 		return err
 	}
-	if x.stages, err = run.OpenExporter(ctx, x.opt.Effective, x.dir.Root, x.log); err != nil {
+	if x.stages, err = setup.OpenExporter(ctx, x.opt.Effective, x.dir.Root, x.log); err != nil {
 		return err
 	}
 	x.bus = monitor.NewBus(monitor.BusOptions{Job: info.Job})

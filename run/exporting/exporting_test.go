@@ -18,6 +18,8 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 // testNet returns a very small net.
@@ -33,7 +35,7 @@ func handOver(t testing.TB, root, in, name string, seed uint64, at int64, files 
 	t.Helper()
 	dir := filepath.Join(root, in, name)
 	if len(files) == 0 {
-		files = []string{run.HandedNet}
+		files = []string{train.HandedNet}
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		t.Fatal(err)
@@ -120,7 +122,7 @@ func TestExport(t *testing.T) {
 	if got := slices.Concat(list(t, root, "toexport"), list(t, root, "toexport_extra")); !slices.Equal(got, []string{"notes"}) {
 		t.Errorf("left behind: %v", got)
 	}
-	net, meta, err := run.ReadNetFile(s.Nets[0].Files[0])
+	net, meta, err := setup.ReadNetFile(s.Nets[0].Files[0])
 	if err != nil || net.ID() != testNet(2).ID() || s.Nets[0].NetID != net.ID() || meta["samples"] != "28" || meta["rows"] != "900" || meta["step"] != "7" {
 		t.Errorf("%v, %v", meta, err)
 	}
@@ -178,7 +180,7 @@ func TestAfterKill(t *testing.T) {
 
 // moveNet puts a file of the test's net into a directory of the run.
 func moveNet(root, dir string) error {
-	data, err := os.ReadFile(filepath.Join(root, "toexport", "a-main-s28-d1", run.HandedNet))
+	data, err := os.ReadFile(filepath.Join(root, "toexport", "a-main-s28-d1", train.HandedNet))
 	return errors.Join(err, os.MkdirAll(filepath.Join(root, dir), 0o777), os.WriteFile(filepath.Join(root, dir, "a-main-s28-d1.safetensors"), data, 0o666))
 }
 
@@ -211,7 +213,7 @@ func TestOtherExporters(t *testing.T) {
 // TestWeights: the averaged weights where there are any.
 func TestWeights(t *testing.T) {
 	root := t.TempDir()
-	handOver(t, root, "toexport", "both", 10, 1000, run.HandedNet, run.HandedAverage)
+	handOver(t, root, "toexport", "both", 10, 1000, train.HandedNet, train.HandedAverage)
 	handOver(t, root, "toexport", "raw", 20, 2000)
 	s, log, err := exportOnce(t, root, "training.swa.period=5,export.weights=SWA", nil)
 	if err != nil || len(s.Nets) != 2 {
@@ -231,7 +233,7 @@ func TestDamagedNet(t *testing.T) {
 	root := t.TempDir()
 	handOver(t, root, "toexport", "bad", 1, 1000)
 	handOver(t, root, "toexport", "good", 2, 2000)
-	path := filepath.Join(root, "toexport", "bad", run.HandedNet)
+	path := filepath.Join(root, "toexport", "bad", train.HandedNet)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

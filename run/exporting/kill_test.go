@@ -14,7 +14,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // childVar names the run that the test binary exports the nets of, in the place of
@@ -74,7 +74,7 @@ func TestKill(t *testing.T) {
 		t.Errorf("left %v", got)
 	}
 	for i := range 12 {
-		net, err := run.ReadNet(filepath.Join(root, "modelstobetested", fmt.Sprintf("n%02d.safetensors", i)))
+		net, err := setup.ReadNet(filepath.Join(root, "modelstobetested", fmt.Sprintf("n%02d.safetensors", i)))
 		if err != nil || net.ID() != testNet(uint64(i)).ID() {
 			t.Errorf("net %d: %v", i, err)
 		}

@@ -20,7 +20,8 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/export"
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/plugins/stage"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 // stagingMark stands in the names of directories in which an exporter's files are
@@ -75,7 +76,7 @@ func sources(dir string) ([]source, error) {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
-		info, err := os.Stat(filepath.Join(path, run.HandedNet))
+		info, err := os.Stat(filepath.Join(path, train.HandedNet))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -151,7 +152,7 @@ func (x *exporter) take(ctx context.Context, q queue, s source) error {
 // has returns the file of a net that came out of the queue before, "" = none.
 func (q *queue) has(net string) (string, error) {
 	for _, dir := range q.known {
-		path := filepath.Join(dir, net+run.NetSuffix)
+		path := filepath.Join(dir, net+setup.NetSuffix)
 		_, err := os.Stat(path)
 		if err == nil {
 			return path, nil
@@ -191,7 +192,7 @@ func (x *exporter) make(ctx context.Context, q queue, s source) (n Net, err erro
 	}
 	delete(meta, nn.MetaArch) // stand beside it
 	delete(meta, nn.MetaNetID)
-	c, err := run.StageCheckpoint(net, meta, stage.NetInfo{Name: s.name, Step: number("step"), Samples: number("samples"), Rows: number("rows")})
+	c, err := train.StageCheckpoint(net, meta, stage.NetInfo{Name: s.name, Step: number("step"), Samples: number("samples"), Rows: number("rows")})
 	if err != nil {
 		return n, err
 	}
@@ -207,7 +208,7 @@ func (x *exporter) make(ctx context.Context, q queue, s source) (n Net, err erro
 			return n, err
 		}
 	}
-	if x.stages.Exporter().Name() == safetensors {
+	if x.stages.Exporter.Name() == safetensors {
 		return n, nil
 	}
 	if files, err = export.NewSafetensors(fsx.OS).Export(ctx, c, staging); err != nil {
@@ -223,9 +224,9 @@ const safetensors = "safetensors"
 // configured has the configured exporter write its files. One that needs games
 // where there are none yet, or that fails where it may, writes none.
 func (x *exporter) configured(ctx context.Context, c *stage.Checkpoint, staging string) ([]string, error) {
-	files, noGames, err := x.stages.Export(ctx, c, run.ExportGames(ctx, x.dir, x.cfg, x.log), staging)
+	files, noGames, err := x.stages.Export(ctx, c, train.ExportGames(ctx, x.dir, x.cfg, x.log), staging)
 	plugin, failed := errors.AsType[*host.Error](err)
-	switch name := x.stages.Exporter().Name(); {
+	switch name := x.stages.Exporter.Name(); {
 	case noGames:
 		x.log.Warn("there are no games yet: nothing is exported but "+safetensors, "exporter", name, "net", c.Net.Name, "error", err)
 		return nil, nil
@@ -249,9 +250,9 @@ func (x *exporter) publish(ctx context.Context, q queue, c *stage.Checkpoint, fi
 // read returns the weights that the configuration asks for.
 func (x *exporter) read(s source) (net *nn.Net, meta map[string]string, weights string, err error) {
 	weights = "raw"
-	path := filepath.Join(s.path, run.HandedNet)
+	path := filepath.Join(s.path, train.HandedNet)
 	if x.cfg.GetExport().GetWeights() == config.Export_SWA {
-		average := filepath.Join(s.path, run.HandedAverage)
+		average := filepath.Join(s.path, train.HandedAverage)
 		_, err := os.Stat(average)
 		switch {
 		case err == nil:
@@ -262,6 +263,6 @@ func (x *exporter) read(s source) (net *nn.Net, meta map[string]string, weights 
 			return nil, nil, "", err
 		}
 	}
-	net, meta, err = run.ReadNetFile(path)
+	net, meta, err = setup.ReadNetFile(path)
 	return net, meta, weights, err
 }

@@ -8,7 +8,7 @@ import (
 	"runtime"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // DryRun checks a configuration and says what a gatekeeper would do now. It
@@ -17,7 +17,7 @@ func DryRun(e *config.Effective, dirs Dirs, w io.Writer) error {
 	if err := Check(e); err != nil {
 		return err
 	}
-	dir, info, err := run.Layout(e.Config)
+	dir, info, err := setup.Layout(e.Config)
 	if err != nil {
 		return err
 	}

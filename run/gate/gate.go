@@ -15,6 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // Dirs are the gatekeeper's directories. All that it moves nets between lie on
@@ -198,7 +199,7 @@ func (g *gatekeeper) decide(ctx context.Context, candidate, accepted *netFile) (
 // unlessTaken rejects a candidate that has the name of an accepted net, under
 // another name: games and matches of the accepted one go by its name.
 func (g *gatekeeper) unlessTaken(candidate *netFile) (*Result, error) {
-	taken, err := there(filepath.Join(g.dirs.Accepted, candidate.name+run.NetSuffix))
+	taken, err := there(filepath.Join(g.dirs.Accepted, candidate.name+setup.NetSuffix))
 	if !taken || err != nil {
 		return nil, err
 	}

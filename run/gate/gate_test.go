@@ -14,6 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // TestAccept: the first net plays against random weights, the next one against
@@ -94,7 +95,7 @@ func TestOrder(t *testing.T) {
 		if strings.Join(got, ",") != want {
 			t.Errorf("test older %v: %q, want %q", older, got, want)
 		}
-		_, name, _, err := run.NewestNet(filepath.Join(root, "models"))
+		_, name, _, err := setup.NewestNet(filepath.Join(root, "models"))
 		if newest := map[bool]string{false: "x", true: "y"}[older]; err != nil || name != newest {
 			t.Errorf("test older %v: self-play takes %s, %v", older, name, err)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // cacheEntries is how many answers a net remembers in each worker.
@@ -25,7 +25,7 @@ type contest struct {
 	g     *gatekeeper
 	sides [2]*side // candidate, baseline
 	// Their nets, ready to play; closed after the match.
-	players []*run.NetPlayer
+	players []*setup.NetPlayer
 	last    arena.Progress
 	where   verdict
 	tally   arena.Pentanomial // of all finished pairs
@@ -98,7 +98,7 @@ func (c *contest) config() (*arena.Config, error) {
 		cfg.Workers = runtime.GOMAXPROCS(0)
 	}
 	for i, s := range c.sides {
-		player, err := run.OpenNetPlayer(g.cfg, s.net)
+		player, err := setup.OpenNetPlayer(g.cfg, s.net)
 		if err != nil {
 			return nil, fmt.Errorf("prepare net %s for the match: %w", s.name, err)
 		}
@@ -126,7 +126,7 @@ func (c *contest) config() (*arena.Config, error) {
 // noise.
 func settingsOf(c *config.Config) arena.Settings {
 	k := c.GetLoop().GetGatekeeper()
-	s := arena.Settings{Search: run.SearchConfig(c.GetMcts()), TreeReuse: true,
+	s := arena.Settings{Search: setup.SearchConfig(c.GetMcts()), TreeReuse: true,
 		Temperature: k.GetTemperature(), TemperaturePlies: max(0, int(k.GetTemperaturePlies()-k.GetOpeningPlies()))} // the arena counts from the opening's end
 	s.Search.Simulations, s.Search.Playouts = int(k.GetVisits()), 0
 	s.Search.Gumbel.Enabled = k.GetGumbel()

@@ -17,7 +17,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // netFile is a net's file.
@@ -40,7 +40,7 @@ func listNets(dir string) ([]netFile, error) {
 	}
 	var nets []netFile
 	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), run.NetSuffix)
+		name, ok := strings.CutSuffix(e.Name(), setup.NetSuffix)
 		if !ok || name == "" || strings.HasPrefix(name, ".") {
 			continue
 		}
@@ -63,7 +63,7 @@ func listNets(dir string) ([]netFile, error) {
 
 // newestAccepted returns the net that self-play plays, nil where there is none.
 func newestAccepted(dir string) (*netFile, error) {
-	path, name, written, err := run.NewestNet(dir)
+	path, name, written, err := setup.NewestNet(dir)
 	if err != nil {
 		return nil, fmt.Errorf("look for the newest accepted net: %w", err)
 	}
@@ -84,7 +84,7 @@ func filesOf(candidate *netFile) ([]File, error) {
 	var files []File
 	for _, e := range entries {
 		beside := e.Name() == candidate.name || strings.HasPrefix(e.Name(), candidate.name+".")
-		if !beside || strings.HasSuffix(e.Name(), run.NetSuffix) {
+		if !beside || strings.HasSuffix(e.Name(), setup.NetSuffix) {
 			continue
 		}
 		info, err := fsx.OS.Stat(filepath.Join(dir, e.Name()))

@@ -15,6 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // role is the name of the gatekeeper's lock and of its part of the metrics.
@@ -25,7 +26,7 @@ func (g *gatekeeper) open(ctx context.Context) error {
 	if err := Check(g.opt.Effective); err != nil {
 		return err
 	}
-	dir, info, err := run.Layout(g.cfg)
+	dir, info, err := setup.Layout(g.cfg)
 	if err != nil {
 		return err
 	}
@@ -33,7 +34,7 @@ func (g *gatekeeper) open(ctx context.Context) error {
 	g.rule = ruleOf(g.gate)
 	g.root, g.job, g.seed, g.dirs = dir.Root, info.Job, info.Seed, dirsOf(dir.Root, g.opt.Dirs)
 	g.page.Set(func(p *Page) { p.Job, p.State = g.job, "waiting" })
-	if err := g.takeLocks(ctx, dir.LockDir()); err != nil {
+	if err := g.takeLocks(ctx, dir.Locks()); err != nil {
 		return err
 	}
 	for _, d := range []string{g.dirs.Test, g.dirs.Accepted, g.dirs.Rejected, g.dirs.SelfPlay, g.dirs.Matches} {
@@ -141,7 +142,7 @@ func (g *gatekeeper) openEvents(dir string) error {
 	for _, r := range g.opt.Readers {
 		g.bus.Attach(r)
 	}
-	device, precision := run.DescribePlayers(g.cfg)
+	device, precision := setup.DescribePlayers(g.cfg)
 	g.bus.Publish(&monitor.Run{Phase: monitor.RunStart, Command: g.opt.Command, Version: g.opt.Version, Seed: g.seed,
 		Kernels: kernel.ActiveTier().String(), ProducerDevice: device, ProducerPrecision: precision})
 	return nil

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // settle makes a decision durable and carries it out: for an accepted net the
@@ -51,7 +51,7 @@ func (g *gatekeeper) settle(candidate *netFile, r *Result) error {
 			return fmt.Errorf("move %s, which is %s: %w", r.Candidate, r.verdict(), err)
 		}
 	}
-	r.Placed = relative(g.root, filepath.Join(to, name+run.NetSuffix))
+	r.Placed = relative(g.root, filepath.Join(to, name+setup.NetSuffix))
 	if err := r.write(dir); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func freeName(dir, net string) (string, error) {
 		if n > 1 {
 			name = fmt.Sprintf("%s.%d", net, n)
 		}
-		_, err := fsx.OS.Stat(filepath.Join(dir, name+run.NetSuffix))
+		_, err := fsx.OS.Stat(filepath.Join(dir, name+setup.NetSuffix))
 		if errors.Is(err, fs.ErrNotExist) {
 			return name, nil
 		}
@@ -99,8 +99,8 @@ func (g *gatekeeper) rename(candidate *netFile) error {
 	}
 	for n := 2; ; n++ {
 		name, free := fmt.Sprintf("%s.%d", candidate.name, n), true
-		for _, path := range []string{g.matchDir(name), filepath.Join(g.dirs.Test, name+run.NetSuffix),
-			filepath.Join(g.dirs.Accepted, name+run.NetSuffix), filepath.Join(g.dirs.Rejected, name+run.NetSuffix)} {
+		for _, path := range []string{g.matchDir(name), filepath.Join(g.dirs.Test, name+setup.NetSuffix),
+			filepath.Join(g.dirs.Accepted, name+setup.NetSuffix), filepath.Join(g.dirs.Rejected, name+setup.NetSuffix)} {
 			taken, err := there(path)
 			if err != nil {
 				return err
@@ -116,7 +116,7 @@ func (g *gatekeeper) rename(candidate *netFile) error {
 				return fmt.Errorf("rename net %s: %w", candidate.name, err)
 			}
 		}
-		candidate.name, candidate.path = name, filepath.Join(g.dirs.Test, name+run.NetSuffix)
+		candidate.name, candidate.path = name, filepath.Join(g.dirs.Test, name+setup.NetSuffix)
 		return nil
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/prepare"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 // Check refuses what cannot work, before anything is made.
@@ -29,13 +30,13 @@ func Check(opt Options) error {
 		return err
 	}
 	if opt.runs(SelfPlay) {
-		if err := checkPlan(run.DryRunSelfPlay)(opt.playing(0, "")); err != nil {
+		if err := checkPlan(train.DryRunSelfPlay)(opt.playing(0, "")); err != nil {
 			return fmt.Errorf("step %s: %w", SelfPlay, err)
 		}
 	}
 	if opt.runs(Train) || opt.runs(Shuffle) {
 		e, err := opt.training(opt.Dir(Shuffle), 1, "")
-		if err := checkPlan(run.DryRun)(e, err); err != nil {
+		if err := checkPlan(train.DryRun)(e, err); err != nil {
 			return fmt.Errorf("step %s: %w", Train, err)
 		}
 		return s.checkSplit(e)
@@ -49,7 +50,7 @@ func checkPlan(plan func(*config.Effective, io.Writer) error) func(*config.Effec
 		if err != nil {
 			return err
 		}
-		return errors.Join(run.CheckDevices(e, true), plan(e, io.Discard))
+		return errors.Join(setup.CheckDevices(e, true), plan(e, io.Discard))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // TestAllSteps holds what a run of all steps leaves: the counts, a manifest in
@@ -49,7 +50,7 @@ func TestAllSteps(t *testing.T) {
 	if rows := shuffleIn(t, opt.Dir(Shuffle)).TrainRows; train.Rows != rows || train.Steps != (rows+15)/16 {
 		t.Errorf("%d steps on %d rows of %d", train.Steps, train.Rows, rows)
 	}
-	if net, err := run.ReadNet(train.Net); err != nil || net.Arch.String() == "" {
+	if net, err := setup.ReadNet(train.Net); err != nil || net.Arch.String() == "" {
 		t.Errorf("the trained net cannot be read: %v", err)
 	}
 	for n, want := range []int{6, 6} {

@@ -17,7 +17,8 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/replay/prepare"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/play"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 func (o *Options) workerDir(n int) string {
@@ -41,8 +42,8 @@ func (r *pass) keepNet() error {
 	if err != nil {
 		return err
 	}
-	name = unsafeInNames.ReplaceAllString(strings.TrimSuffix(strings.TrimSuffix(name, run.NetSuffix), ".pb.gz"), "_")
-	path := filepath.Join(r.netsDir(), name+run.NetSuffix)
+	name = unsafeInNames.ReplaceAllString(strings.TrimSuffix(strings.TrimSuffix(name, setup.NetSuffix), ".pb.gz"), "_")
+	path := filepath.Join(r.netsDir(), name+setup.NetSuffix)
 	if err := fsx.WriteFileFunc(fsx.OS, path, func(w io.Writer) error { return nn.WriteSafetensors(w, net, nil) }); err != nil {
 		return fmt.Errorf("keep net: %w", err)
 	}
@@ -60,7 +61,7 @@ func (r *pass) net() (string, error) {
 		return "", fmt.Errorf("look for the net: %w", err)
 	}
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), run.NetSuffix) && !strings.HasPrefix(e.Name(), ".") {
+		if strings.HasSuffix(e.Name(), setup.NetSuffix) && !strings.HasPrefix(e.Name(), ".") {
 			return filepath.Join(r.netsDir(), e.Name()), nil
 		}
 	}
@@ -121,7 +122,7 @@ func (r *pass) work(ctx context.Context, n int, models string) (games int64, err
 	if err != nil {
 		return 0, err
 	}
-	summary, err := run.SelfPlay(ctx, run.SelfPlayOptions{Effective: e, Process: uint64(n) + 1, MaxGames: r.gamesOf(n),
+	summary, err := play.SelfPlay(ctx, play.SelfPlayOptions{Effective: e, Process: uint64(n) + 1, MaxGames: r.gamesOf(n),
 		Command: r.Command, Version: r.Version, Log: r.Log.With("worker", n)})
 	if summary != nil {
 		games = summary.Games

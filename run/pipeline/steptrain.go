@@ -8,7 +8,8 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 // rows is the directory of shuffles that training reads: the new one as it is,
@@ -66,10 +67,10 @@ func (r *pass) train(ctx context.Context, s *StepState) error {
 		return err
 	}
 	r.Log.Info("training", "rows", made.TrainRows, "samples", samples, "steps", e.Config.GetTraining().GetSteps(), "from", dir)
-	if err := errors.Join(run.CheckDevices(e, true), ctx.Err()); err != nil {
+	if err := errors.Join(setup.CheckDevices(e, true), ctx.Err()); err != nil {
 		return err
 	}
-	summary, err := run.Train(ctx, run.Options{Effective: e, Command: r.Command, Version: r.Version, Log: r.Log, Progress: r.Progress})
+	summary, err := train.Train(ctx, train.Options{Effective: e, Command: r.Command, Version: r.Version, Log: r.Log, Progress: r.Progress})
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 // SweepOptions say what a sweep trains.
@@ -121,7 +121,7 @@ func (o *SweepOptions) Check() ([]Trial, error) {
 	}
 	for _, t := range trials {
 		e, err := o.config(t, o.Data[0], 1, 0.05)
-		if err := checkPlan(run.DryRun)(e, err); err != nil {
+		if err := checkPlan(train.DryRun)(e, err); err != nil {
 			return nil, fmt.Errorf("trial %s: %w", t.Name, err)
 		}
 	}

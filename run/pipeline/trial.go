@@ -13,7 +13,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/train"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -56,9 +56,9 @@ func (s *sweep) one(ctx context.Context, r *Result) error {
 	}
 	s.Log.Info("trial begins", "trial", r.Name, "steps", e.Config.GetTraining().GetSteps())
 	began := time.Now()
-	summary, err := run.Train(ctx, run.Options{Effective: e, Command: s.Command, Version: s.Version, Log: s.Log.With("trial", r.Name), Progress: s.Progress})
+	summary, err := train.Train(ctx, train.Options{Effective: e, Command: s.Command, Version: s.Version, Log: s.Log.With("trial", r.Name), Progress: s.Progress})
 	switch {
-	case errors.Is(err, trainer.ErrNonFinite) || errors.Is(err, run.ErrGradients):
+	case errors.Is(err, trainer.ErrNonFinite) || errors.Is(err, train.ErrGradients):
 		r.Status, r.Reason = TrialDiverged, err.Error()
 	case err != nil:
 		return err
@@ -72,7 +72,7 @@ func (s *sweep) one(ctx context.Context, r *Result) error {
 }
 
 // measure takes the losses from a run's summary.
-func (r *Result) measure(summary *run.Summary) error {
+func (r *Result) measure(summary *train.Summary) error {
 	if summary.Last == nil {
 		return errors.New("the net could not be measured on the validation rows; the log says why")
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 const (
@@ -45,7 +45,7 @@ func (r *rater) match(ctx context.Context, p pair) (err error) {
 	if len(cfg.Done) > 2*len(cfg.Openings) { // the configuration asks for fewer games now
 		return cfg.Log.Close()
 	}
-	device, precision := run.DescribePlayers(r.cfg)
+	device, precision := setup.DescribePlayers(r.cfg)
 	r.log.Info("rating match", "player1", p[0].log.Name, "player2", p[1].log.Name, "games", 2*len(cfg.Openings), "finished_before", len(cfg.Done),
 		"device", device, "precision", precision)
 	r.page.Set(func(page *Page) {

@@ -16,9 +16,9 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
 	"github.com/chessbrain/chessbrain/run/gate"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // netDirs are where nets lie. A net moves down this list, so that one which moves
@@ -42,10 +42,10 @@ func (s *scanner) nets() ([]catalogue.Net, error) {
 			if err := s.ctx.Err(); err != nil {
 				return nil, err
 			}
-			name, path := strings.TrimSuffix(e.Name(), run.NetSuffix), filepath.Join(dir, e.Name())
+			name, path := strings.TrimSuffix(e.Name(), setup.NetSuffix), filepath.Join(dir, e.Name())
 			switch {
 			case e.IsDir():
-				path = filepath.Join(path, "net"+run.NetSuffix) // of an exporter of several files
+				path = filepath.Join(path, "net"+setup.NetSuffix) // of an exporter of several files
 			case name == e.Name():
 				continue
 			}

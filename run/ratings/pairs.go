@@ -13,8 +13,8 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // opponent is a player of rating matches.
@@ -54,7 +54,7 @@ func (r *rater) net(n catalogue.Net) *opponent {
 	return &opponent{
 		log: arena.LogPlayer{Name: n.Name, NetID: n.NetID, SHA256: n.SHA256, Settings: fmt.Sprintf("visits=%d", settings.Search.Simulations)},
 		open: func() (arena.Player, error) {
-			net, err := run.ReadNet(filepath.Join(r.root, filepath.FromSlash(n.Path)))
+			net, err := setup.ReadNet(filepath.Join(r.root, filepath.FromSlash(n.Path)))
 			if err != nil {
 				return nil, err
 			}
@@ -68,7 +68,7 @@ func (r *rater) net(n catalogue.Net) *opponent {
 
 // player makes a net a player, on the device of the configuration's players.
 func (r *rater) player(name string, net *nn.Net, s arena.Settings) (arena.Player, error) {
-	p, err := run.OpenNetPlayer(r.cfg, net)
+	p, err := setup.OpenNetPlayer(r.cfg, net)
 	if err != nil {
 		return nil, fmt.Errorf("prepare net %s for the match: %w", name, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // Options start the rating of a run.
@@ -50,8 +51,8 @@ type rater struct {
 	root    string
 	seed    uint64 // of the run
 	lock    *fsx.Lock
-	engines []*opponent      // that answered
-	players []*run.NetPlayer // of the match under way
+	engines []*opponent        // that answered
+	players []*setup.NetPlayer // of the match under way
 	done    Summary
 	page    run.Shared[Page]
 }
@@ -71,12 +72,12 @@ func Play(ctx context.Context, opt Options) (*Summary, error) {
 	if err := Check(opt.Effective); err != nil {
 		return nil, err
 	}
-	dir, info, err := run.Layout(r.cfg)
+	dir, info, err := setup.Layout(r.cfg)
 	if err != nil {
 		return nil, err
 	}
 	r.root, r.seed = dir.Root, info.Seed
-	if err := r.takeLock(ctx, dir.LockDir()); err != nil {
+	if err := r.takeLock(ctx, dir.Locks()); err != nil {
 		if ctx.Err() != nil {
 			err = run.ErrInterrupted
 		}
@@ -84,7 +85,7 @@ func Play(ctx context.Context, opt Options) (*Summary, error) {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	control, err := r.listen(dir.LockDir(), stop)
+	control, err := r.listen(dir.Locks(), stop)
 	if err != nil {
 		return nil, errors.Join(err, r.lock.Release())
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
 	"github.com/chessbrain/chessbrain/run/gate"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // netFile is a net's file.
@@ -32,7 +33,7 @@ func listNets(dir string) (nets []netFile, err error) {
 		return nil, fmt.Errorf("list nets: %w", err)
 	}
 	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), run.NetSuffix)
+		name, ok := strings.CutSuffix(e.Name(), setup.NetSuffix)
 		info, err := e.Info()
 		if errors.Is(err, fs.ErrNotExist) || !ok || name == "" || strings.HasPrefix(name, ".") {
 			continue
@@ -129,7 +130,7 @@ func (g *collector) removeNet(class Class, n netFile, reason string) error {
 	if err != nil {
 		return err
 	}
-	_, meta, err := run.ReadNetFile(n.path)
+	_, meta, err := setup.ReadNetFile(n.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		g.note("%s: %v", filepath.ToSlash(rel), err)
 		return nil
@@ -140,7 +141,7 @@ func (g *collector) removeNet(class Class, n netFile, reason string) error {
 	}
 	paths, bytes := []string{n.path}, n.bytes
 	for _, suffix := range besideSuffixes {
-		path := strings.TrimSuffix(n.path, run.NetSuffix) + suffix
+		path := strings.TrimSuffix(n.path, setup.NetSuffix) + suffix
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			paths, bytes = append(paths, path), bytes+info.Size()
 		}

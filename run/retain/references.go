@@ -41,7 +41,7 @@ func (g *collector) trainings() ([]training, error) {
 			names[e.Name()] = true
 		}
 	}
-	locks, err := os.ReadDir(g.dir.LockDir())
+	locks, err := os.ReadDir(g.dir.Locks())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list locks: %w", err)
 	}
@@ -56,7 +56,7 @@ func (g *collector) trainings() ([]training, error) {
 		if name == g.dir.Training {
 			t.checkpoints = g.dir.Checkpoints
 		}
-		owners, err := fsx.Owners(filepath.Join(g.dir.LockDir(), "trainer-"+name))
+		owners, err := fsx.Owners(filepath.Join(g.dir.Locks(), "trainer-"+name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("who trains: %w", err)
 		}
@@ -143,7 +143,7 @@ func savedShuffles(checkpoint string) ([]string, error) {
 // name.
 func (g *collector) neededGames() (map[[16]byte]bool, error) {
 	ids := map[[16]byte]bool{}
-	entries, _, err := run.ReadJournal(g.dir.JournalFile())
+	entries, _, err := run.ReadJournal(g.dir.Journal())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

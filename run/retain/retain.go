@@ -14,6 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // Options say what is kept of which run.
@@ -40,7 +41,7 @@ func Apply(ctx context.Context, root string, c *config.Retention, log *slog.Logg
 // Run removes what is not kept and reports it. A run at work may be treated so. One
 // process at a time: *fsx.LockedError.
 func Run(ctx context.Context, opt Options) (*Report, error) {
-	dir, info, err := run.OpenDir(opt.Root)
+	dir, info, err := setup.OpenDir(opt.Root)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 	g := &collector{ctx: ctx, opt: opt, keep: opt.Retention, dir: dir, job: info.Job, report: Report{Root: opt.Root, DryRun: opt.DryRun},
 		fallBack: max(1, int(file.Config.GetTraining().GetCheckpoint().GetKeepLast()))}
 	if !opt.DryRun {
-		lock, err := fsx.Acquire(filepath.Join(dir.LockDir(), "gc"), fsx.LockOptions{Command: opt.Command})
+		lock, err := fsx.Acquire(filepath.Join(dir.Locks(), "gc"), fsx.LockOptions{Command: opt.Command})
 		if err != nil {
 			return nil, err
 		}

@@ -39,13 +39,13 @@ func New(ctx context.Context, e *config.Effective, r Rescorers) (*loader.Loader,
 	}
 	l, err := loader.New(c, loader.Options{Seed: e.Config.GetSeed(), ShortTerm: e.Config.GetTraining().GetStTheta()})
 	if err != nil {
-		return nil, located(e, err)
+		return nil, graphFault(e, err)
 	}
 	return l, nil
 }
 
-// located gives each fault of the graph its place.
-func located(e *config.Effective, err error) error {
+// graphFault gives each fault of the graph its place.
+func graphFault(e *config.Effective, err error) error {
 	var all config.Errors
 	for _, one := range flatten(err) {
 		bad, ok := errors.AsType[*loader.ConfigError](one)

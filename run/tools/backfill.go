@@ -14,7 +14,8 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/train"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -54,7 +55,7 @@ func Backfill(ctx context.Context, opt BackfillOptions) (r *BackfillResult, err 
 		if newest.Run == "" {
 			return nil, inputError{fmt.Errorf("%s lies in no run directory: say with --out where the events go, and with --config how nets are trained", opt.Path)}
 		}
-		dir, _, err := run.OpenDir(newest.Run)
+		dir, _, err := setup.OpenDir(newest.Run)
 		if err != nil {
 			return nil, err
 		}
@@ -221,7 +222,7 @@ func (b *backfill) checkpoint(ctx context.Context, path string) error {
 		return nil
 	}
 	kinds := []string{monitor.WeightsRaw}
-	if run.HasAverage(c) {
+	if setup.HasAverage(c) {
 		kinds = append(kinds, monitor.WeightsSWA)
 	}
 	for _, weights := range kinds {
@@ -231,9 +232,9 @@ func (b *backfill) checkpoint(ctx context.Context, path string) error {
 		}
 		s := &Subject{Name: c.Manifest.Name, Weights: weights, Effective: b.effective.Effective, Checkpoint: c}
 		if weights == monitor.WeightsSWA {
-			s.Net, err = run.AveragedNet(c)
+			s.Net, err = setup.AveragedNet(c)
 		} else {
-			s.Net, err = run.CheckpointNet(c)
+			s.Net, err = setup.CheckpointNet(c)
 		}
 		if err != nil {
 			return err
@@ -275,7 +276,7 @@ func (b *backfill) measure(ctx context.Context, s *Subject) (*monitor.Validation
 	if err := errors.Join(err, t.Close()); err != nil {
 		return nil, err
 	}
-	episode, err := run.CheckpointEpisode(s.Checkpoint)
+	episode, err := train.CheckpointEpisode(s.Checkpoint)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -37,12 +37,12 @@ func (r *Rows) Draw(ctx context.Context, s *Subject) (trainer.BatchSource, error
 	case r.loader != nil:
 		return r.loader, nil
 	}
-	stages, err := run.OpenSampler(ctx, s.Effective, s.Run, pluginLog())
+	stages, err := setup.OpenSampler(ctx, s.Effective, s.Run, pluginLog())
 	if err != nil {
 		return nil, err
 	}
 	r.stages = append(r.stages, stages)
-	src := replay.NewSource(r.window, stages.Sampler(), seed, streamDraw)
+	src := replay.NewSource(r.window, stages.Sampler, seed, streamDraw)
 	src.SetShortTerm(r.theta)
 	if t.GetSymmetries() {
 		src.ShowSymmetries()

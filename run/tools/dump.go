@@ -11,7 +11,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // DumpFormats are the forms of a dump.
@@ -27,8 +27,8 @@ var targetNames = [encoding.NumTargets]string{"result", "root", "best", "played"
 type Dump struct {
 	batches []*encoding.TrainBatch
 	rows    int
-	net     *run.NetPlayer
-	eval    run.Evaluator
+	net     *setup.NetPlayer
+	eval    setup.Evaluator
 	ctx     context.Context
 }
 
@@ -42,7 +42,7 @@ func NewDump(ctx context.Context, s *Subject) (*Dump, error) {
 	trainers, fp32 := "auto", config.SelfPlay_FP32
 	c.Training.Device = s.Effective.Config.GetTraining().Device
 	c.Selfplay.ProducerDevice, c.Selfplay.Precision = &trainers, &fp32
-	net, err := run.OpenNetPlayer(c, s.Net)
+	net, err := setup.OpenNetPlayer(c, s.Net)
 	if err != nil {
 		return nil, fmt.Errorf("answers for the dump: %w", err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/stage"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/train"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -123,8 +123,8 @@ func TestMigrateGoesOn(t *testing.T) {
 		t.Fatalf("%d dropped, %+v, %v", dropped, state, err)
 	}
 	e := resolve(t, fmt.Sprintf(tiny, filepath.Join(t.TempDir(), "new")))
-	path, err := run.Init(context.Background(), run.Options{Effective: e, Command: "test", Version: "test", Log: quiet},
-		run.Beginning{Net: net, From: old.Name, Continue: state})
+	path, err := train.Init(context.Background(), train.Options{Effective: e, Command: "test", Version: "test", Log: quiet},
+		train.Beginning{Net: net, From: old.Name, Continue: state})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/replay/chunks"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -32,9 +33,9 @@ type Rows struct {
 
 	window   *replay.Window
 	shuffled *shuffle.Source
-	loader   *run.Loader
-	stages   []*run.Stages // of Draw
-	theta    float64       // of the short-term value target
+	loader   *setup.Loader
+	stages   []*setup.Stages // of Draw
+	theta    float64         // of the short-term value target
 }
 
 // OpenRows reads data: Validation, Loader, a run directory (all of its games), a
@@ -49,7 +50,7 @@ func OpenRows(ctx context.Context, s *Subject, data string) (*Rows, error) {
 		return r, r.openValidation(ctx, s)
 	case Loader:
 		var err error
-		r.loader, err = run.OpenLoader(ctx, s.Effective, s.Run, pluginLog())
+		r.loader, err = setup.OpenLoader(ctx, s.Effective, s.Run, pluginLog())
 		return r, err
 	}
 	names, err := shuffle.List(fsx.OS, data)
@@ -61,7 +62,7 @@ func OpenRows(ctx context.Context, s *Subject, data string) (*Rows, error) {
 		return r, err
 	}
 	if _, ok, err := run.ReadRunInfo(data); err == nil && ok && !isFile(data) {
-		dir, _, err := run.OpenDir(data)
+		dir, _, err := setup.OpenDir(data)
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +70,7 @@ func OpenRows(ctx context.Context, s *Subject, data string) (*Rows, error) {
 		if err != nil {
 			return nil, err
 		}
-		data = run.GamesDir(dir, file.Config)
+		data = setup.GamesDir(dir, file.Config)
 	}
 	return r, r.readGames(ctx, data)
 }
@@ -120,7 +121,7 @@ func (r *Rows) openValidation(ctx context.Context, s *Subject) error {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("checkpoint %s: %w", s.Checkpoint.Path, err)
 	}
-	dir, _, err := run.OpenDir(s.Run)
+	dir, _, err := setup.OpenDir(s.Run)
 	if err != nil {
 		return err
 	}
@@ -128,7 +129,7 @@ func (r *Rows) openValidation(ctx context.Context, s *Subject) error {
 	for _, id := range ids {
 		found[id] = nil
 	}
-	scan, err := replay.WalkGames(ctx, fsx.OS, run.GamesDir(dir, s.Effective.Config), func(_ string, g *record.Game) error {
+	scan, err := replay.WalkGames(ctx, fsx.OS, setup.GamesDir(dir, s.Effective.Config), func(_ string, g *record.Game) error {
 		if _, ok := found[g.ID]; ok {
 			found[g.ID] = g
 		}

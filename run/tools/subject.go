@@ -10,6 +10,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -33,7 +34,7 @@ type SubjectOptions struct {
 // run, RUN@STEP, a directory of checkpoints, or one checkpoint. Without a
 // configuration of its own it has that of the run in which it lies.
 func OpenRun(path string, opt SubjectOptions) (*Subject, error) {
-	c, err := run.FindCheckpoint(path)
+	c, err := setup.FindCheckpoint(path)
 	if err != nil {
 		return nil, err
 	}
@@ -49,13 +50,13 @@ func OpenRun(path string, opt SubjectOptions) (*Subject, error) {
 	}
 	if opt.Average {
 		s.Weights = monitor.WeightsSWA
-		if !run.HasAverage(c) {
-			_, err = run.AveragedNet(c)
+		if !setup.HasAverage(c) {
+			_, err = setup.AveragedNet(c)
 			return nil, inputError{err}
 		}
-		s.Net, err = run.AveragedNet(c)
+		s.Net, err = setup.AveragedNet(c)
 	} else {
-		s.Net, err = run.CheckpointNet(c)
+		s.Net, err = setup.CheckpointNet(c)
 	}
 	return s, err
 }
@@ -95,7 +96,7 @@ func NewSubject(name string, net *nn.Net, e *config.Effective) *Subject {
 // trainerConfig is the subject's way of training with micro-batches of so many
 // rows; 0 = as configured.
 func (s *Subject) trainerConfig(batch int) (trainer.Config, error) {
-	c, err := run.TrainerConfig(s.Effective, s.Net.Arch)
+	c, err := setup.TrainerConfig(s.Effective.Config, s.Net.Arch)
 	if err == nil && batch > 0 {
 		c.BatchSize = batch
 	}

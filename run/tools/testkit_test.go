@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 // tiny makes a run of a second: 24 steps, checkpoints at steps 0, 6, ... 24, some
@@ -70,7 +70,7 @@ func newRun(t *testing.T) string {
 
 func trainRun(t *testing.T, dir string) {
 	t.Helper()
-	if _, err := run.Train(context.Background(), run.Options{Effective: resolve(t, fmt.Sprintf(tiny, dir)), Command: "test", Version: "test", Log: quiet}); err != nil {
+	if _, err := train.Train(context.Background(), train.Options{Effective: resolve(t, fmt.Sprintf(tiny, dir)), Command: "test", Version: "test", Log: quiet}); err != nil {
 		t.Fatal(err)
 	}
 }

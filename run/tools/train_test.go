@@ -14,7 +14,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -22,7 +22,7 @@ import (
 func fresh(t *testing.T, text string) *Subject {
 	t.Helper()
 	e := resolve(t, text)
-	net, err := run.InitialNet(e)
+	net, err := setup.InitialNet(e, e.Config.GetSeed())
 	if err != nil {
 		t.Fatal(err)
 	}

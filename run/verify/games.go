@@ -10,7 +10,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/play"
 )
 
 const damagedGames = "its other blocks are read all the same; put the file back from a copy, or live without these games"
@@ -122,7 +122,7 @@ func (c *checker) references() {
 
 // unfinished verifies a file of games that a stopped process goes on with.
 func (c *checker) unfinished(path string) {
-	n, err := run.ReadUnfinished(path)
+	n, err := play.ReadUnfinished(path)
 	c.report.Unfinished += n
 	if err != nil {
 		c.report.problem(path, Corrupt, "remove it; these games are played again", "%v", err)

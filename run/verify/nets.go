@@ -16,7 +16,7 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/replay/prepare"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/train"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -166,7 +166,7 @@ func (c *checker) counted(dir string) (episodes int64, path string) {
 		if err != nil {
 			continue // told already
 		}
-		var s run.State
+		var s train.State
 		if _, err := cp.Restore([]stage.Section{s.Section()}); err != nil {
 			c.report.problem(cp.Path, Corrupt, damagedCheckpoint, "%v", err)
 			continue

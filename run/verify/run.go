@@ -11,6 +11,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -18,14 +19,14 @@ import (
 // journal and the checkpoints are read before the games, which were durable
 // before either spoke of them.
 func (c *checker) run(root string) {
-	dir, info, err := run.OpenDir(root)
+	dir, info, err := setup.OpenDir(root)
 	if err != nil {
 		c.report.problem(root, Corrupt, "put run.json and config.textproto back from a copy, or begin a new run", "%v", err)
 		dir = run.Dir{Root: root}
 	}
-	c.locks(dir.LockDir())
+	c.locks(dir.Locks())
 	c.configs(filepath.Join(root, "config-history"))
-	entries := c.journal(dir.JournalFile())
+	entries := c.journal(dir.Journal())
 	if err == nil {
 		c.report.note("job %s, %s, last with %s", info.Job, monitor.Count(info.Starts, "start"), info.Program)
 	}
@@ -35,7 +36,7 @@ func (c *checker) run(root string) {
 	}
 	if dir.Checkpoints != "" {
 		if seen, path := c.counted(dir.Checkpoints); seen > int64(len(entries)) {
-			c.report.problem(dir.JournalFile(), Missing, "put the journal back from a copy, or begin a new run",
+			c.report.problem(dir.Journal(), Missing, "put the journal back from a copy, or begin a new run",
 				"%d lines, but checkpoint %s has seen %d games", len(entries), path, seen)
 		}
 	}

@@ -27,7 +27,8 @@ import (
 	"github.com/chessbrain/chessbrain/replay/importer"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 // tiny makes a run of a second.
@@ -52,7 +53,7 @@ var template = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return dir, err
 	}
-	_, err = run.Train(context.Background(), run.Options{Effective: effective, Command: "test", Version: "test", Log: slog.New(slog.DiscardHandler)})
+	_, err = train.Train(context.Background(), train.Options{Effective: effective, Command: "test", Version: "test", Log: slog.New(slog.DiscardHandler)})
 	return dir, err
 })
 
@@ -319,7 +320,7 @@ func copyGames(t *testing.T, root string, change func(*record.Game)) {
 // nanNet publishes a net that is whole but not finite.
 func nanNet(t *testing.T, root string) {
 	t.Helper()
-	net, err := run.ReadNet(glob(t, root, "models/*.safetensors"))
+	net, err := setup.ReadNet(glob(t, root, "models/*.safetensors"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,395 @@
+package play
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/selfplay"
+)
+
+// SelfPlayOptions start a process that only plays.
+type SelfPlayOptions struct {
+	Effective *config.Effective
+	Process   uint64 // number of this process among those of the run, from 1; 0 = the first that is free
+	MaxGames  int64  // games to play, those on disk included; 0 = until stopped
+	Command   string
+	Version   string // of the program
+	Log       *slog.Logger
+	Readers   []monitor.Sink // attached to the process's events, such as Prometheus
+
+	// Reload asks, by each value, to read the configuration file again and to apply
+	// the rescorers of its section plugins; nil = never.
+	Reload <-chan os.Signal
+
+	Locked bool // the caller holds the run's lock, for a stage of a cycle
+}
+
+// netPoll is how often a playing process looks for newer weights.
+const netPoll = 5 * time.Second
+
+// SelfPlay plays games with the newest net (of the run directory, or of a
+// directory of nets; seeded random weights while there is none) and stores them.
+// Any number of such processes may share a run directory, each with its own
+// number: they never play one game twice. It returns what was played, or nil
+// where it failed before the games on disk were read, with ErrInterrupted when
+// ctx ended first; games under way are then saved and go on at the next start.
+func SelfPlay(ctx context.Context, opt SelfPlayOptions) (*PlaySummary, error) {
+	s := &selfPlayer{opt: opt, cfg: opt.Effective.Config, log: opt.Log, began: time.Now()}
+	if s.workers = int(s.cfg.GetSelfplay().GetProducerWorkers()); s.workers == 0 {
+		s.workers = runtime.GOMAXPROCS(0)
+	}
+	err := s.run(ctx)
+	told := ctx.Err() != nil || s.told.Load()
+	if all := opt.MaxGames > 0 && s.games.Load() >= opt.MaxGames; told && !all && (err == nil || Stopped(err)) {
+		err = run.ErrInterrupted // also when no game had begun, which is no error to the players
+	}
+	if s.store == nil {
+		return nil, errors.Join(err, s.close(err))
+	}
+	return s.summary(), errors.Join(err, s.close(err))
+}
+
+// selfPlayer is a playing process.
+type selfPlayer struct {
+	opt     SelfPlayOptions
+	cfg     *config.Config
+	log     *slog.Logger
+	began   time.Time
+	number  uint64 // of the process
+	name    string // p1, p2, ...
+	dir     run.Dir
+	job     string
+	finder  netFinder
+	nets    Nets
+	store   *Store
+	stages  *setup.Stages // rescorers alone
+	desk    *setup.PluginDesk
+	swaps   *setup.Swapper
+	locks   []*fsx.Lock
+	role    *fsx.Lock // one of them: the process's own
+	control *run.Control
+	told    atomic.Bool // to stop, by the control socket
+	bus     *monitor.Bus
+	files   *monitor.Files
+	meter   *monitor.Meter
+
+	resign  selfplay.ResignWatch
+	rule    *selfplay.ResignRule
+	taken   run.Ordinals // numbers of the games that need not be begun
+	forked  run.Ordinals // the same of what branched off them
+	before  int64        // games on disk at the start
+	games   atomic.Int64 // on disk now, without branches
+	stats   selfplay.Stats
+	workers int
+	saved   int  // unfinished games that were saved
+	lost    bool // the nets cannot be read, and that was said
+}
+
+func (s *selfPlayer) run(ctx context.Context) error {
+	if err := s.open(); err != nil {
+		return err
+	}
+	worker, err := s.prepare(ctx)
+	if err != nil || s.opt.MaxGames > 0 && s.before >= s.opt.MaxGames {
+		return err // nothing to play: all asked for are there
+	}
+	unfinished := s.resumeGames()
+	worker.Tickets = newFreeTickets(&s.taken, s.opt.MaxGames)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if err := s.openControl(func() { s.told.Store(true); stop() }); err != nil {
+		return err
+	}
+	group, groupCtx := errgroup.WithContext(ctx)
+	players, err := StartPlayers(groupCtx, &s.nets, worker, s.workers, unfinished)
+	if err != nil {
+		return err
+	}
+	watching, stopWatching := context.WithCancel(groupCtx)
+	group.Go(func() error {
+		defer stopWatching()
+		<-players.Done
+		return errors.Join(players.Err, s.store.finish())
+	})
+	group.Go(func() error { return s.watch(watching) })
+	group.Go(func() error {
+		s.count()
+		return nil
+	})
+	err = group.Wait()
+	left := players.unfinished()
+	if saveErr := saveUnfinished(s.dir.UnfinishedFile(s.name), left); saveErr != nil {
+		return errors.Join(err, saveErr)
+	}
+	s.saved = len(left)
+	return err
+}
+
+// count takes the durable games until the store has ended. It must take them
+// all, also after an error: the store waits for it.
+func (s *selfPlayer) count() {
+	rule := s.cfg.GetSelfplay().GetResign()
+	for g := range s.store.Durable() {
+		if _, _, _, branch := selfplay.BranchOrdinal(g.Ordinal); branch {
+			continue
+		}
+		s.games.Add(1)
+		if s.resign.Count(g, rule.GetMaxFalseRate()) {
+			s.rule.Set(s.resign.Rule(setup.ResignOf(rule)))
+			s.log.Info("the resignation rule changed", "resign_q", s.resign.Q, "trusted", s.resign.Trusted,
+				"tested", s.resign.Tested, "false", s.resign.False)
+		}
+	}
+}
+
+// open joins the run and loads the newest net.
+func (s *selfPlayer) open() error {
+	if err := setup.CheckConfig(s.opt.Effective); err != nil {
+		return err
+	}
+	root := s.cfg.GetRunDir()
+	info, exists, err := run.ReadRunInfo(root)
+	if err != nil {
+		return err
+	}
+	s.job = info.Job
+	if !exists {
+		s.job = setup.NewJob(s.cfg)
+	}
+	s.dir = run.NewDir(root, s.cfg.GetTraining().GetTrainingName(), s.job,
+		s.cfg.GetTraining().GetCheckpoint().GetDir(), s.cfg.GetMetrics().GetDir())
+	s.dir.Games = s.cfg.GetSelfplay().GetOutputDir()
+	if err := s.takeLocks(); err != nil {
+		return err
+	}
+	if models := s.cfg.GetSelfplay().GetModelsDir(); ownModels(s.dir, models) {
+		if err := fsx.MkdirAll(fsx.OS, models); err != nil {
+			return fmt.Errorf("make directory of nets: %w", err)
+		}
+	}
+	if s.finder, err = NewNetFinder(s.opt.Effective, s.dir, s.job); err != nil {
+		return err
+	}
+	if s.nets.Inference, err = setup.OpenInference(s.cfg); err != nil {
+		return err
+	}
+	found, err := s.finder.find()
+	if err != nil {
+		return err
+	}
+	if err := s.nets.Publish(found.name, found.net, found.samples); err != nil {
+		return err
+	}
+	if err := s.openEvents(); err != nil {
+		return err
+	}
+	a := setup.ArithmeticOf(s.cfg, false, true)
+	s.log.Info("playing", "net", found.name, "arch", found.net.Arch.String(), "process", s.name, "workers", s.workers,
+		"device", setup.PlayerPlace(s.cfg).Describe(), "kernels", a.Kernels, "precision", a.ProducerPrecision)
+	if lacks := setup.LacksPrecision(s.opt.Effective, false, true); lacks != "" {
+		s.log.Warn(lacks)
+	}
+	return nil
+}
+
+// takeLocks shares the run and takes the process's own number.
+func (s *selfPlayer) takeLocks() error {
+	if err := fsx.MkdirAll(fsx.OS, s.dir.Locks()); err != nil {
+		return fmt.Errorf("make run directory: %w", err)
+	}
+	if !s.opt.Locked {
+		run, err := fsx.Acquire(filepath.Join(s.dir.Locks(), "run"), fsx.LockOptions{Shared: true, Command: s.opt.Command})
+		if err != nil {
+			return err
+		}
+		s.locks = append(s.locks, run)
+	}
+	var err error
+	for number := max(s.opt.Process, 1); ; number++ {
+		name := "p" + strconv.FormatUint(number, 10)
+		s.role, err = fsx.Acquire(filepath.Join(s.dir.Locks(), "selfplay-"+name), fsx.LockOptions{Command: s.opt.Command})
+		if _, held := errors.AsType[*fsx.LockedError](err); held && s.opt.Process == 0 {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		s.name, s.number = name, number
+		s.locks = append(s.locks, s.role)
+		return nil
+	}
+}
+
+// prepare reads this process's games, to know which are still to be played, and
+// opens the store.
+func (s *selfPlayer) prepare(ctx context.Context) (selfplay.WorkerConfig, error) {
+	if err := s.openStages(ctx); err != nil {
+		return selfplay.WorkerConfig{}, err
+	}
+	s.resign.Rule(setup.ResignOf(s.cfg.GetSelfplay().GetResign()))
+	outputs, err := OutputsOf(s.cfg, s.dir.Root, s.name, s.job, s.log)
+	if err != nil {
+		return selfplay.WorkerConfig{}, err
+	}
+	if err := s.readGames(ctx, outputs); err != nil {
+		return selfplay.WorkerConfig{}, errors.Join(err, outputs.Close())
+	}
+	s.before = int64(s.taken.Len())
+	s.games.Store(s.before)
+	w, err := setup.WorkerConfig(s.cfg, s.number, &s.resign, &s.stats)
+	if err != nil {
+		return w, errors.Join(err, outputs.Close())
+	}
+	s.store = OpenStore(StoreOptions{Dir: s.dir, Process: s.name, Net: s.nets.Name(), Job: s.job, Rescorers: s.stages.Rescorers,
+		Queue: MaxGroup, Outputs: outputs})
+	s.rule = w.Resign
+	w.Sink = s.store
+	return w, nil
+}
+
+// openStages opens the rescorers and what exchanges them.
+func (s *selfPlayer) openStages(ctx context.Context) (err error) {
+	s.desk = &setup.PluginDesk{Root: s.dir.Root, Process: s.name, Job: s.job, Log: s.log}
+	s.desk.Open(s.bus)
+	if s.stages, err = setup.OpenUsed(ctx, s.opt.Effective, setup.PlayUses, s.desk.Options(s.cfg.GetPlugins())); err != nil {
+		return err
+	}
+	s.stages.Log(s.log)
+	s.swaps = &setup.Swapper{Uses: setup.PlayUses, Stages: s.stages, Desk: s.desk, Log: s.log, Started: s.opt.Effective, Cfg: config.Clone(s.cfg),
+		Exchange: func(_ context.Context, x *setup.Exchange) error {
+			x.Old = s.stages.Adopt(x.Stages, x.Uses)
+			s.store.SetRescorers(s.stages.Rescorers, s.swaps.Retire(x.Old.Host()))
+			x.Old.Rescorers = nil // the store lets go of them
+			return nil
+		}}
+	return nil
+}
+
+// readGames mends and reads the games that this process has played before, and
+// adds what outputs lack of them.
+func (s *selfPlayer) readGames(ctx context.Context, outputs *Outputs) error {
+	nets, err := os.ReadDir(s.dir.Selfplay())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read games: %w", err)
+	}
+	var games []*record.Game
+	for _, net := range nets {
+		if !net.IsDir() {
+			continue
+		}
+		dir := s.dir.GamesOf(net.Name(), s.name)
+		if _, err := replay.SealTorn(ctx, fsx.OS, dir); errors.Is(err, fsx.ErrSync) {
+			return err
+		} else if err != nil {
+			s.log.Error("a chunk could not be mended", "error", err)
+		}
+		scan, err := replay.ScanDir(ctx, fsx.OS, dir)
+		if err != nil {
+			return err
+		}
+		for _, bad := range scan.Quarantine {
+			s.log.Error("damaged games were left out", "error", bad)
+		}
+		games = append(games, scan.Games...)
+	}
+	if err := s.takeRemoved(); err != nil {
+		return err
+	}
+	slices.SortFunc(games, func(a, b *record.Game) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	for _, g := range games {
+		if s.take(g.Ordinal) {
+			s.resign.Count(g, s.cfg.GetSelfplay().GetResign().GetMaxFalseRate())
+		}
+	}
+	return outputs.Put(games...)
+}
+
+// takeRemoved takes the numbers of the games that retention has removed: they were
+// played, and count among those that were asked for.
+func (s *selfPlayer) takeRemoved() error {
+	removed, err := replay.ReadRemoved(fsx.OS, s.dir.Selfplay())
+	if err != nil {
+		return fmt.Errorf("read games: %w", err)
+	}
+	for i := range removed {
+		if removed[i].Process() != s.name {
+			continue
+		}
+		for _, r := range removed[i].Ordinals {
+			for n := r[0]; n < r[1]; n++ {
+				s.take(n)
+			}
+		}
+	}
+	return nil
+}
+
+// take notes that a game need not be begun and says whether that is new.
+func (s *selfPlayer) take(ordinal uint64) bool {
+	if _, _, _, branch := selfplay.BranchOrdinal(ordinal); branch {
+		return s.forked.Add(ordinal)
+	}
+	return s.taken.Add(ordinal)
+}
+
+// resumeGames returns the games that an earlier start left unfinished, without
+// those that were finished since, and takes their numbers out of the tickets.
+func (s *selfPlayer) resumeGames() []selfplay.Unfinished {
+	path := s.dir.UnfinishedFile(s.name)
+	games, err := loadUnfinished(path)
+	if err != nil {
+		s.log.Error("unfinished games cannot be read; they are played again from their seeds", "error", err)
+	}
+	kept := games[:0]
+	for _, g := range games {
+		full := s.opt.MaxGames > 0 && int64(s.taken.Len()) >= s.opt.MaxGames
+		if g.Seed() == s.cfg.GetSeed() && !full && s.take(g.Ordinal()) {
+			kept = append(kept, g)
+		}
+	}
+	if len(kept) > 0 {
+		s.log.Info("unfinished games go on", "games", len(kept))
+	}
+	return kept
+}
+
+// close ends everything that is open; err is what the process came to.
+func (s *selfPlayer) close(err error) error {
+	var errs []error
+	if s.control != nil {
+		errs = append(errs, s.control.Close())
+	}
+	if s.store != nil {
+		errs = append(errs, s.store.Close())
+		s.store.LogFaults(s.log)
+	}
+	if s.stages != nil {
+		s.desk.Report(s.stages.AllHosts())
+		errs = append(errs, s.stages.Close())
+	}
+	errs = append(errs, s.nets.Close(), s.closeEvents(err))
+	for _, l := range slices.Backward(s.locks) {
+		errs = append(errs, l.Release())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,83 @@
+package play
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/selfplay"
+)
+
+// maxUnfinished bounds the length of one game in the file: what a torn or
+// foreign file says is not believed.
+const maxUnfinished = 1 << 24
+
+// saveUnfinished replaces the file by the given games; each is a length and its
+// bytes. Without games the file goes.
+func saveUnfinished(path string, games []selfplay.Unfinished) error {
+	if len(games) == 0 {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove finished games from %s: %w", path, err)
+		}
+		return nil
+	}
+	var data []byte
+	for i := range games {
+		one, err := games[i].MarshalBinary()
+		if err != nil {
+			return fmt.Errorf("save unfinished game: %w", err)
+		}
+		data = binary.AppendUvarint(data, uint64(len(one)))
+		data = append(data, one...)
+	}
+	err := fsx.MkdirAll(fsx.OS, filepath.Dir(path))
+	if err == nil {
+		err = fsx.WriteFile(fsx.OS, path, data)
+	}
+	if err != nil {
+		return fmt.Errorf("save unfinished games (they will be played again): %w", err)
+	}
+	return nil
+}
+
+// loadUnfinished reads the games of the file; a missing file has none. After an
+// error the games that could be read are returned with it.
+func loadUnfinished(path string) ([]selfplay.Unfinished, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read unfinished games: %w", err)
+	}
+	var games []selfplay.Unfinished
+	for in := bytes.NewReader(data); in.Len() > 0; {
+		at := len(data) - in.Len()
+		size, err := binary.ReadUvarint(in)
+		if err != nil || size > maxUnfinished || size > uint64(in.Len()) {
+			return games, fmt.Errorf("unfinished games in %s: byte %d: no game of %d bytes follows", path, at, size)
+		}
+		one := data[len(data)-in.Len():][:size]
+		var g selfplay.Unfinished
+		if err := g.UnmarshalBinary(one); err != nil {
+			return games, fmt.Errorf("unfinished games in %s: byte %d: %w", path, at, err)
+		}
+		games = append(games, g)
+		if _, err := in.Seek(int64(size), 1); err != nil {
+			return games, err
+		}
+	}
+	return games, nil
+}
+
+// ReadUnfinished counts the games in a file of unfinished games. An error says
+// where the first unreadable one stands; those before it are counted.
+func ReadUnfinished(path string) (games int, err error) {
+	read, err := loadUnfinished(path)
+	return len(read), err
+}

@@ -1,0 +1,83 @@
+package setup
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+)
+
+const notInThisBuild = "not in this build"
+
+// CheckConfig refuses what this build would otherwise ignore: settings whose
+// code comes later, and settings that contradict each other. Its errors have
+// exit code 2.
+func CheckConfig(e *config.Effective) error {
+	c := e.Config
+	t := c.GetTraining()
+	var errs []error
+	refuse := func(bad bool, field, remedy, reason string) {
+		if bad {
+			errs = append(errs, e.Errorf(field, remedy, "%s", reason))
+		}
+	}
+	refuse(c.GetMcts().GetLeavesPerGame() > 1, "mcts.leaves_per_game", "leave it at 1; more games per worker make larger batches", notInThisBuild)
+	if t.GetSource() == config.Training_SELFPLAY {
+		refuse(t.GetSteps() > 0, "training.steps", "leave it away; selfplay.episodes says how long a run is", "has no meaning with source SELFPLAY")
+		refuse(t.GetSourceDir() != "", "training.source_dir", "leave it away, or use source DIR", "has no meaning with source SELFPLAY")
+	} else {
+		refuse(c.GetDeterministic(), "deterministic", "use source SELFPLAY", "games of other processes come at any time")
+	}
+	refuse(len(c.GetDataLoader().GetStage()) > 0 && t.GetSource() != config.Training_LOADER, "data_loader",
+		"use source LOADER, or leave the section away", "has no meaning with source "+t.GetSource().String())
+	refuse(t.GetSourceDir() != "" && t.GetSource() == config.Training_LOADER, "training.source_dir",
+		"name it in a stage file_path_provider", "has no meaning with source LOADER")
+	checkPace(t, refuse)
+	x := c.GetExport()
+	refuse(x.GetWeights() == config.Export_SWA && t.GetSwa().GetPeriod() == 0, "export.weights",
+		"set training.swa.period, or take RAW", "there is no average to export")
+	base := filepath.Base(filepath.FromSlash(x.GetPath()))
+	refuse(strings.HasSuffix(x.GetPath(), "/") || strings.HasPrefix(base, "."), "export.path", "end it with a file name that begins with a letter", "names no file")
+	return errors.Join(errs...)
+}
+
+// CheckTrains refuses what only a process that plays and does not train can do.
+func CheckTrains(e *config.Effective) error {
+	s, remedy := e.Config.GetSelfplay(), "it is for chessbrain selfplay; train with --source dir beside it"
+	switch f := s.GetForks(); {
+	case s.GetModelsDir() != "":
+		return e.Errorf("selfplay.models_dir", remedy, "train plays with its own net")
+	case s.GetOutputDir() != "":
+		return e.Errorf("selfplay.output_dir", remedy, "train writes its games into the run directory")
+	case e.Config.GetTraining().GetSource() == config.Training_SELFPLAY && (f.GetEarly() > 0 || f.GetLate() > 0 || f.GetSidePositions() > 0):
+		return e.Errorf("selfplay.forks.early", remedy, "train counts its games as episodes, and forks have no number of their own")
+	}
+	return nil
+}
+
+// checkPace refuses settings of the training's pace that its source cannot honour.
+func checkPace(t *config.Training, refuse func(bad bool, field, remedy, reason string)) {
+	shuffled, epochs := t.GetSource() == config.Training_SHUFFLED, t.GetSamplesPerEpoch() > 0
+	source := "has no meaning with source " + t.GetSource().String()
+	for _, s := range []struct {
+		set   bool
+		field string
+	}{
+		{t.GetBucket().GetPerNewRow() > 0, "training.bucket.per_new_row"}, {t.GetBucket().GetStopWhenLimited(), "training.bucket.stop_when_limited"},
+		{t.GetNoRepeatFiles(), "training.no_repeat_files"},
+		{t.GetMaxEpochsThisInstance() > 0 && t.GetSchedule().GetStepsPerNetwork() == 0, "training.max_epochs_this_instance"}, // a schedule's nets are its epochs
+	} {
+		refuse(s.set && !shuffled, s.field, "use source SHUFFLED, or leave it away", source)
+		refuse(s.set && shuffled && !epochs, s.field, "set training.samples_per_epoch (KataGo's default is 1000000)", "has no meaning without epochs")
+	}
+	refuse(epochs && !shuffled, "training.samples_per_epoch", "use source SHUFFLED, or leave it away", source)
+	refuse(t.GetQuitIfNoData() && !shuffled, "training.quit_if_no_data", "use source SHUFFLED, or leave it away", source)
+	refuse(t.GetBucket().GetStopWhenLimited() && t.GetBucket().GetPerNewRow() == 0, "training.bucket.stop_when_limited",
+		"set training.bucket.per_new_row, or leave it away", "a bucket without a limit never limits")
+	s := t.GetSchedule()
+	refuse(s.GetStepsPerNetwork() > 0 && t.GetSource() != config.Training_LOADER, "training.schedule.steps_per_network",
+		"use source LOADER, or leave it away", source)
+	refuse(s.GetChunksPerNetwork() > 0 && s.GetStepsPerNetwork() == 0, "training.schedule.chunks_per_network",
+		"set training.schedule.steps_per_network", "has no meaning without steps_per_network")
+}

@@ -1,0 +1,291 @@
+package setup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/nn/cuda"
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
+	"github.com/chessbrain/chessbrain/nn/device"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+)
+
+// place is where something is computed: a GPU by its number among those that
+// CUDA_VISIBLE_DEVICES shows, or the CPU.
+type place int
+
+const onCPU place = -1
+
+func (p place) String() string {
+	if p == onCPU {
+		return "cpu"
+	}
+	return "cuda:" + strconv.Itoa(int(p))
+}
+
+// gpus is what places are resolved with: the driver's, but for tests.
+type gpus struct {
+	// count is how many there are; fault is why they could not be counted.
+	count func() (n int, fault error)
+	info  func(ordinal int) (driver.Info, error)
+	open  func(ordinal int) (driver.Device, error)
+}
+
+func GpusOf(count func() (int, error), info func(ordinal int) (driver.Info, error), open func(ordinal int) (driver.Device, error)) *gpus {
+	var mu sync.Mutex
+	known := map[int]driver.Info{}
+	return &gpus{
+		count: sync.OnceValues(count),
+		open:  open,
+		info: func(ordinal int) (driver.Info, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if i, ok := known[ordinal]; ok {
+				return i, nil
+			}
+			i, err := info(ordinal)
+			if err == nil {
+				known[ordinal] = i
+			}
+			return i, err
+		},
+	}
+}
+
+// number is how many GPUs can be used.
+func (g *gpus) number() int {
+	n, err := g.count()
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Machine is this machine's GPUs; in a build without CUDA it has none.
+var Machine = GpusOf(driver.Count, driver.Describe, driver.Open)
+
+// placeOf reads a device's name, not auto.
+func placeOf(name string) place {
+	if number, ok := strings.CutPrefix(name, "cuda:"); ok {
+		n, _ := strconv.Atoi(number) // of at most three digits
+		return place(n)
+	}
+	if name == "cuda" {
+		return 0
+	}
+	return onCPU
+}
+
+// TrainerPlace is where a configuration trains.
+func TrainerPlace(c *config.Config) place {
+	name := c.GetTraining().GetDevice()
+	if name == "auto" && Machine.number() > 0 {
+		return 0
+	}
+	return placeOf(name)
+}
+
+// PlayerPlace is where the nets of self-play and of matches are evaluated.
+func PlayerPlace(c *config.Config) place {
+	if name := c.GetSelfplay().GetProducerDevice(); name != "auto" {
+		return placeOf(name)
+	}
+	return TrainerPlace(c)
+}
+
+// supports says whether p computes in a precision.
+func (p place) supports(want device.Precision) bool {
+	if want == device.FP32 {
+		return true
+	}
+	if p == onCPU {
+		return want == device.BF16 && kernel.HasBF16()
+	}
+	i, err := Machine.info(int(p))
+	return err == nil && cuda.Supports(i, want)
+}
+
+// lacks says what a place has not, for the sentence "bf16 was asked for, but ...".
+func (p place) lacks(want device.Precision) string {
+	switch {
+	case p != onCPU:
+		i, _ := Machine.info(int(p))
+		return fmt.Sprintf("%s (%s, compute capability %d.%d) has no %s products", p, i.Name, i.Major, i.Minor, want)
+	case want == device.FP16:
+		return "no CPU kernels have fp16 products"
+	}
+	return fmt.Sprintf("the CPU kernels in use (%s) have no bf16 products", kernel.ActiveTier())
+}
+
+// Describe names a place for the log.
+func (p place) Describe() string {
+	if p == onCPU {
+		return p.String()
+	}
+	i, err := Machine.info(int(p))
+	if err != nil {
+		return p.String()
+	}
+	return fmt.Sprintf("%s (%s)", p, i.Name)
+}
+
+// CheckDevices refuses configured devices that are not there, and says what to do. The
+// trainer's matters where the process trains, or plays on the same.
+func CheckDevices(e *config.Effective, trains bool) error {
+	c := e.Config
+	players := c.GetSelfplay().GetProducerDevice()
+	for _, d := range []struct {
+		field, name string
+		used        bool
+	}{
+		{"training.device", c.GetTraining().GetDevice(), trains || players == "auto"},
+		{"selfplay.producer_device", players, true},
+	} {
+		if !d.used {
+			continue
+		}
+		p := placeOf(d.name)
+		switch {
+		case d.name == "mps":
+			return e.Errorf(d.field, "use cpu", "no Metal backend")
+		case p == onCPU:
+		case !CUDABuild:
+			return e.Errorf(d.field, HowToBuild, "this build has no CUDA backend")
+		case int(p) >= Machine.number():
+			return e.Errorf(d.field, "take another number, or cpu", "this process sees %s", countText())
+		}
+	}
+	return nil
+}
+
+// HowToBuild is what to do where a GPU is asked for and the program has no CUDA.
+const HowToBuild = "use cpu, or build the GPU program with `make cuda` and keep chessbrain-cuda beside chessbrain"
+
+// countText says how many GPUs there are, and why there may be more.
+func countText() string {
+	n, err := Machine.count()
+	text := fmt.Sprintf("%d GPUs", n)
+	switch {
+	case err != nil:
+		text = fmt.Sprintf("no GPU: %v", err)
+	case n == 0:
+		text = "no GPU"
+	case n == 1:
+		text = "one GPU, cuda:0"
+	}
+	if v, ok := os.LookupEnv("CUDA_VISIBLE_DEVICES"); ok {
+		text += fmt.Sprintf(" (CUDA_VISIBLE_DEVICES=%s)", v)
+	}
+	return text
+}
+
+// OpenDriver opens the GPU of a name, cuda or cuda:N. The caller closes it.
+func OpenDriver(name string) (driver.Device, error) {
+	p := placeOf(name)
+	d, err := Machine.open(int(p))
+	if err != nil {
+		return nil, fmt.Errorf("open %s, where this process sees %s: %w", p, countText(), err)
+	}
+	return d, nil
+}
+
+// DescribeGPUs says for each GPU what it is, or why there is none; nothing where this
+// build cannot use them.
+func DescribeGPUs() (lines []string) {
+	if n, err := Machine.count(); CUDABuild && (n == 0 || err != nil) {
+		return []string{countText()}
+	}
+	for n := range Machine.number() {
+		i, err := Machine.info(n)
+		if err != nil {
+			lines = append(lines, fmt.Sprintf("%s: ! %v", place(n), err))
+			continue
+		}
+		precisions := "bf16, fp16 and fp32"
+		if !place(n).supports(device.BF16) {
+			precisions = "fp32 alone"
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s, compute capability %d.%d, %d multiprocessors, %.0f GiB, driver for CUDA %d.%d; %s",
+			place(n), i.Name, i.Major, i.Minor, i.SMs, float64(i.TotalBytes)/(1<<30), i.DriverVersion/1000, i.DriverVersion%1000/10, precisions))
+	}
+	return lines
+}
+
+// openCUDA opens a GPU with its kernels.
+func openCUDA(p place) (*cuda.Device, error) {
+	d, err := Machine.open(int(p))
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", p, err)
+	}
+	dev, err := cuda.Open(d)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", p, err)
+	}
+	return dev, nil
+}
+
+// trainerDevice opens the device that a configuration trains on; nil = the CPU.
+func trainerDevice(c *config.Config) func(device.Config) (device.Trainer, error) {
+	p := TrainerPlace(c)
+	if p == onCPU {
+		return nil
+	}
+	return func(want device.Config) (device.Trainer, error) {
+		dev, err := openCUDA(p)
+		if err != nil {
+			return nil, err
+		}
+		t, err := dev.NewTrainer(want)
+		if err != nil {
+			return nil, errors.Join(outOfMemory(err, c), dev.Close())
+		}
+		return &ownedTrainer{t, dev, c}, nil
+	}
+}
+
+// DeviceWindow is how many rows the trainer's device shall keep, 0 = none.
+func DeviceWindow(c *config.Config) int {
+	t := c.GetTraining()
+	if TrainerPlace(c) == onCPU || !t.GetDeviceWindow() || !HasGames(c) {
+		return 0
+	}
+	return int(t.GetReplaySize())
+}
+
+// ownedTrainer is a trainer that has its device to itself.
+type ownedTrainer struct {
+	*cuda.Trainer
+	dev *cuda.Device
+	cfg *config.Config
+}
+
+// Stage, StageKept and Start name what to do where they need more memory than there is.
+func (t *ownedTrainer) Stage(b *encoding.TrainBatch) error {
+	return outOfMemory(t.Trainer.Stage(b), t.cfg)
+}
+func (t *ownedTrainer) StageKept(rows []device.KeptRow, weights []float32) error {
+	return outOfMemory(t.Trainer.StageKept(rows, weights), t.cfg)
+}
+func (t *ownedTrainer) Start(p device.Pass) error { return outOfMemory(t.Trainer.Start(p), t.cfg) }
+
+func (t *ownedTrainer) Close() error { return errors.Join(t.Trainer.Close(), t.dev.Close()) }
+
+// outOfMemory adds to such an error what to do.
+func outOfMemory(err error, c *config.Config) error {
+	if !errors.Is(err, driver.ErrOutOfMemory) {
+		return err
+	}
+	t := c.GetTraining()
+	if t.GetBatchSize() < 2 {
+		return fmt.Errorf("%w; take a smaller net, or --device cpu", err)
+	}
+	half := t.GetBatchSize() / 2
+	times := (t.GetBatchSize()*t.GetGradAccumSteps() + half - 1) / half
+	return fmt.Errorf("%w; take half the batch and twice the accumulation: --batch-size %d --grad-accum-steps %d", err, half, times)
+}

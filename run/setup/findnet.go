@@ -1,0 +1,256 @@
+package setup
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/lc0"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// NetSuffix ends the names of net files.
+const NetSuffix = ".safetensors"
+
+// NetFile is the net's name inside a checkpoint.
+const NetFile = "net.safetensors"
+
+// Metadata of a net file, besides those of nn.
+const (
+	MetaName    = "name"
+	MetaStep    = "step" // optimizer steps
+	MetaLicense = "license"
+)
+
+// NamesNet says whether a path is meant as a net file and not as a run or a
+// checkpoint: by its name, or because it is a file.
+func NamesNet(path string) bool {
+	if strings.HasSuffix(path, NetSuffix) || strings.HasSuffix(path, ".pb.gz") {
+		return true
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// ReadNet reads a net file: safetensors or Leela's .pb.gz.
+func ReadNet(path string) (*nn.Net, error) {
+	net, _, err := ReadNetFile(path)
+	return net, err
+}
+
+// ReadNetFile reads a net file and what it says of the net; the file's content,
+// not its name, says what it is. A net of Leela's that the rooms here cannot
+// hold is lc0.ErrUnsupported.
+func ReadNetFile(path string) (*nn.Net, map[string]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read net: %w", err)
+	}
+	defer f.Close()
+	r := bufio.NewReader(f)
+	head, err := r.Peek(16)
+	if err != nil && err != io.EOF {
+		return nil, nil, fmt.Errorf("read net %s: %w", path, err)
+	}
+	if lc0.IsNet(head) {
+		net, info, err := lc0.ReadNet(r)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read net %s: %w", path, err)
+		}
+		return net, map[string]string{MetaName: filepath.Base(path), MetaLicense: info.License,
+			MetaStep: strconv.FormatUint(uint64(info.TrainingSteps), 10)}, nil
+	}
+	if bytes.HasPrefix(head, []byte{0x08}) && !bytes.HasPrefix(head[min(8, len(head)):], []byte("{")) {
+		return nil, nil, fmt.Errorf("read net %s: %w", path, ErrONNX)
+	}
+	net, meta, err := nn.ReadSafetensors(r)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read net %s: neither Leela's .pb.gz nor safetensors of ours: %w", path, err)
+	}
+	return net, meta, nil
+}
+
+// ErrONNX says that a file is what export-net wrote for other programs.
+var ErrONNX = errors.New("it looks like an ONNX model, which is written but not read")
+
+// FindNet reads the net that a command should use, and says what it is: the
+// given file; else the newest checkpoint of the run directory.
+func FindNet(file, root string) (*nn.Net, string, error) {
+	if file != "" {
+		net, err := ReadNet(file)
+		return net, filepath.Base(file), err
+	}
+	c, err := FindCheckpoint(root)
+	if err != nil {
+		return nil, "", err
+	}
+	net, err := CheckpointNet(c)
+	return net, c.Manifest.Name, err
+}
+
+// CheckpointNet reads the raw weights of a checkpoint.
+func CheckpointNet(c *trainer.Checkpoint) (*nn.Net, error) { return netOf(c, NetFile) }
+
+// netOf reads a net file of a checkpoint.
+func netOf(c *trainer.Checkpoint, name string) (*nn.Net, error) {
+	f, err := c.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	net, _, err := nn.ReadSafetensors(f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("read %s of checkpoint %s: %w", name, c.Path, err)
+	}
+	return net, nil
+}
+
+// FindCheckpoint opens the checkpoint that path means: a checkpoint directory,
+// a directory of checkpoints, or a run directory, whose newest one it takes, or
+// with RUN@STEP that of a step.
+func FindCheckpoint(path string) (*trainer.Checkpoint, error) {
+	if at := strings.LastIndexByte(path, '@'); at > 0 {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return checkpointOfStep(path[:at], path[at+1:])
+		}
+	}
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("open checkpoint: %w: %s; name a run or a checkpoint, or a file that ends with %s", syscall.ENOTDIR, path, NetSuffix)
+	}
+	if _, err := os.Stat(filepath.Join(path, "manifest.json")); err == nil {
+		return trainer.OpenCheckpoint(fsx.OS, path)
+	}
+	info, ok, err := run.ReadRunInfo(path)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return trainer.LoadCheckpoint(fsx.OS, path)
+	}
+	dir, err := dirOfRun(path, info)
+	if err != nil {
+		return nil, err
+	}
+	return trainer.LoadCheckpoint(fsx.OS, dir.Checkpoints)
+}
+
+// checkpointOfStep opens the checkpoint of a step of a run directory or a
+// directory of checkpoints.
+func checkpointOfStep(root, text string) (*trainer.Checkpoint, error) {
+	step, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || step < 0 {
+		return nil, fmt.Errorf("open checkpoint: %w: %s@%s: want a step, a number, behind the @", fs.ErrNotExist, root, text)
+	}
+	if _, err := os.Stat(root); err != nil {
+		return nil, fmt.Errorf("open checkpoint: %w", err)
+	}
+	info, ok, err := run.ReadRunInfo(root)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		dir, err := dirOfRun(root, info)
+		if err != nil {
+			return nil, err
+		}
+		root = dir.Checkpoints
+	}
+	names, err := trainer.ListCheckpoints(fsx.OS, root)
+	if err != nil {
+		return nil, err
+	}
+	var steps []string
+	for _, name := range names {
+		_, have, _ := trainer.ParseCheckpointName(name)
+		if have == step {
+			return trainer.OpenCheckpoint(fsx.OS, filepath.Join(root, name))
+		}
+		steps = append(steps, strconv.FormatInt(have, 10))
+	}
+	if n := len(steps); n > 2*shownSteps {
+		steps = slices.Concat(steps[:shownSteps], []string{"..."}, steps[n-shownSteps:])
+	}
+	return nil, fmt.Errorf("%w of step %d in %s; it has the steps %s", trainer.ErrNoCheckpoint, step, root, strings.Join(steps, " "))
+}
+
+// shownSteps is how many steps at each end of a long list are told.
+const shownSteps = 5
+
+// NewestModel returns the net file below dir that a playing process takes: the one
+// that was written last, of equals the last by name; "" where there is none.
+func NewestModel(dir string) (newest string, written time.Time, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && path != dir && errors.Is(err, fs.ErrNotExist):
+			return nil // went away in the meantime
+		case err != nil:
+			return err
+		case strings.HasPrefix(d.Name(), ".") && path != dir:
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case d.IsDir() || !strings.HasSuffix(path, NetSuffix):
+			return nil
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil && (newest == "" || !info.ModTime().Before(written)) { // WalkDir goes by name
+			newest, written = path, info.ModTime()
+		}
+		return err
+	})
+	return newest, written, err
+}
+
+// NetNameIn returns the name of the net in a file below a directory of nets.
+func NetNameIn(dir, path string) string {
+	name := strings.TrimSuffix(filepath.Base(path), NetSuffix)
+	if own := filepath.Dir(path); name+NetSuffix == NetFile && own != filepath.Clean(dir) {
+		return filepath.Base(own) // <name>/net.safetensors
+	}
+	return name
+}
+
+// NewestNet returns the net file in dir that chessbrain selfplay --models-dir dir
+// plays with, its net's name and when it was written; an empty path where there
+// is none yet.
+func NewestNet(dir string) (path, name string, written time.Time, err error) {
+	path, written, err = NewestModel(dir)
+	if err != nil || path == "" {
+		return "", "", time.Time{}, err
+	}
+	return path, NetNameIn(dir, path), written, nil
+}
+
+// InitialNet returns the weights that a run begins with: those of the net file
+// that the configuration names, or seeded ones.
+func InitialNet(e *config.Effective, seed uint64) (*nn.Net, error) {
+	if name := e.Config.GetModel().GetNet(); strings.HasSuffix(name, NetSuffix) {
+		net, err := ReadNet(name)
+		if err != nil {
+			return nil, e.Errorf("model.net", "name a file written by chessbrain, a kind (b6c64) or filters x blocks (64x6)", "%v", err)
+		}
+		return net, nil
+	}
+	arch, err := ArchOf(e.Config.GetModel().GetArch())
+	if err != nil {
+		return nil, &config.Error{Field: "model.arch", Reason: err.Error()}
+	}
+	return nn.Init(arch, seed), nil
+}

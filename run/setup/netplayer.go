@@ -1,0 +1,78 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/mcts"
+	"github.com/chessbrain/chessbrain/nn"
+)
+
+// NetPlayer is one net on the device of a configuration's players, for any number of
+// callers: of a match, an engine, an exam, a tool that writes answers out.
+type NetPlayer struct {
+	inference Inference
+	packed    Packed
+}
+
+// OpenNetPlayer prepares net. The caller closes the player when no evaluator is at
+// work any more.
+func OpenNetPlayer(c *config.Config, net *nn.Net) (*NetPlayer, error) {
+	p := &NetPlayer{}
+	var err error
+	if p.inference, err = OpenInference(c); err != nil {
+		return nil, err
+	}
+	if p.packed, err = p.inference.Pack(net); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// Evaluator returns one goroutine's evaluator, for batches of up to maxBatch positions.
+func (p *NetPlayer) Evaluator(maxBatch int) (Evaluator, error) {
+	return p.inference.NewEvaluator(p.packed, maxBatch)
+}
+
+// NewEvaluator is Evaluator for those who cannot take an error, such as
+// arena.NetConfig: it is then the evaluator's.
+func (p *NetPlayer) NewEvaluator(maxBatch int) mcts.Evaluator {
+	e, err := p.Evaluator(maxBatch)
+	if err != nil {
+		return Failed{Err: err}
+	}
+	return e
+}
+
+// Warm lets a GPU load what batches need, and finds out whether it works, before a
+// clock runs: kernels that are new to the driver are compiled, which takes seconds. On
+// the CPU there is nothing to do.
+func (p *NetPlayer) Warm(ctx context.Context, maxBatch int) error {
+	if _, ok := p.inference.(*gpuInference); !ok {
+		return nil
+	}
+	e, err := p.Evaluator(maxBatch)
+	if err != nil {
+		return err
+	}
+	var legal chess.MoveList
+	start := chess.NewHistory(chess.StartBoard())
+	start.Board().GenerateMoves(&legal)
+	b := encoding.NewBatch(maxBatch)
+	for _, n := range []int{1, maxBatch} {
+		for b.N < n {
+			encoding.AppendPosition(b, start, &legal)
+		}
+		if err := e.Evaluate(ctx, b); err != nil {
+			return fmt.Errorf("the net's first positions: %w", err)
+		}
+	}
+	return nil
+}
+
+// Close gives the device back; no evaluator may be at work.
+func (p *NetPlayer) Close() error { return p.inference.Close() }

@@ -1,0 +1,50 @@
+package setup
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+)
+
+// TestOpeningsFile: a PGN gives lines of moves, another file positions; what is
+// illegal is named with its file, line and move.
+func TestOpeningsFile(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name, text string) string {
+		if err := os.WriteFile(dir+"/"+name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return dir + "/" + name
+	}
+	games := put("book.PGN", "[Event \"a\"]\n\n1. e4 c5 2. Nf3 *\n\n[Event \"b\"]\n\n1. d4 *\n")
+	starts, err := ReadOpenings(games)
+	if err != nil || len(starts) != 2 || len(starts[0].Moves) != 3 || len(starts[1].Moves) != 1 {
+		t.Errorf("%v: %+v", err, starts)
+	}
+	c := config.Defaults()
+	o := c.Selfplay.Openings
+	o.File = &games
+	o.PolicyPlies, o.Mirrored = ptr(int32(3)), ptr(true)
+	o.StopProbability, o.PolicyTemperature = ptr(0.25), ptr(0.5)
+	all, err := openingsOf(o)
+	if err != nil || len(all.Starts) != 2 || all.PolicyPlies != 3 || !all.Mirrored || all.StopProbability != 0.25 || all.PolicyTemperature != 0.5 {
+		t.Errorf("%v: %+v", err, all)
+	}
+	for _, c := range []struct{ file, want string }{
+		{put("bad.pgn", "[Event \"a\"]\n\n1. e4 c5\n2. Ke3 *\n"), "Ke3"},
+		{put("empty.pgn", ""), "no game"},
+		{put("bad.epd", "8/8/8/8/8/8/8/8 w - -\n"), "line 1"},
+		{put("mate.pgn", "[Event \"a\"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n"), "the game is over"},
+		{dir + "/none.pgn", "no such file"},
+	} {
+		o.File = &c.file
+		_, err := openingsOf(o)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "selfplay.openings") {
+			t.Errorf("%s: %v, want %s", c.file, err, c.want)
+		}
+	}
+}
+
+func ptr[T any](v T) *T { return &v }

@@ -1,0 +1,63 @@
+package setup
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/config"
+)
+
+// TestSearchTables: the tables of the configuration reach the search of
+// self-play; a directory without any and a broken file are refused.
+func TestSearchTables(t *testing.T) {
+	game := func(path string) error {
+		t.Helper()
+		e, err := config.Resolve(config.Input{Overrides: []string{"mcts.syzygy_path=" + path}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := GameConfig(e.Config)
+		if err != nil {
+			return err
+		}
+		if g.Search.Prober == nil {
+			return errors.New("the search has no tables")
+		}
+		b, err := chess.ParseFEN("8/8/8/8/1k6/8/1K2Q3/8 b - - 0 1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wdl, ok := g.Search.Prober.Probe(&b); !ok || wdl != -1 {
+			t.Errorf("KQvK, the lone king to move: %d, %v", wdl, ok)
+		}
+		return nil
+	}
+	g, err := GameConfig(config.Defaults())
+	if err != nil || g.Search.Prober != nil {
+		t.Errorf("without a path: %v, %v", g.Search.Prober, err)
+	}
+	broken := t.TempDir()
+	if err := os.WriteFile(filepath.Join(broken, "KQvK.rtbw"), []byte("no table"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{t.TempDir(), broken, filepath.Join(broken, "none")} {
+		var fault *config.Error
+		if err := game(path); !errors.As(err, &fault) || fault.Field != "mcts.syzygy_path" {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	root := os.Getenv("CHESSBRAIN_SHARED")
+	if root == "" {
+		root = filepath.Join("..", "..", "shared")
+	}
+	dir := filepath.Join(root, "data", "syzygy")
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("SKIPPED in part, shared test data missing (set CHESSBRAIN_SHARED): %v", err)
+	}
+	if err := game(dir); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,195 @@
+package setup
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/mcts"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/selfplay"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// ArchOf turns the configuration's message into a net's description.
+func ArchOf(m *config.Arch) (nn.Arch, error) {
+	a := nn.DefaultArch()
+	tower := m.GetConvTower()
+	if tower == nil {
+		return a, fmt.Errorf("model.arch: only the convolutional tower is in this build")
+	}
+	a.Filters, a.Blocks, a.SERatio = int(tower.GetFilters()), int(tower.GetBlocks()), int(tower.GetSeRatio())
+	a.Activation = strings.ToLower(m.GetActivation().String())
+	a.InputFormat = int(m.GetInputFormat())
+	a.PolicyHead = strings.ToLower(m.GetPolicyHead().String())
+	a.ValueHead = strings.ToLower(m.GetValueHead().String())
+	a.ValueChannels, a.ValueHidden = int(m.GetValueChannels()), int(m.GetValueHidden())
+	a.MovesLeft = m.GetMovesLeft()
+	a.MLChannels, a.MLHidden = int(m.GetMovesLeftChannels()), int(m.GetMovesLeftHidden())
+	if !a.MovesLeft {
+		a.MLChannels, a.MLHidden = 0, 0
+	}
+	return a, a.Validate()
+}
+
+// TrainerConfig returns how a configuration trains a net of the given form. The
+// losses are those that the net can have. Errors have exit code 2.
+func TrainerConfig(c *config.Config, arch nn.Arch) (trainer.Config, error) {
+	k, err := trainerConfig(c, arch)
+	if err != nil {
+		return k, &config.Error{Field: "training", Reason: err.Error()}
+	}
+	return k, nil
+}
+
+func trainerConfig(c *config.Config, arch nn.Arch) (trainer.Config, error) {
+	t := c.GetTraining()
+	k := trainer.Config{
+		BatchSize: int(t.GetBatchSize()), GradAccumSteps: int(t.GetGradAccumSteps()),
+		Workers:   int(t.GetThreads()),
+		Optimizer: strings.ToLower(t.GetOptimizer().String()),
+		Momentum:  t.GetMomentum(), Beta1: t.GetBeta1(), Beta2: t.GetBeta2(), Epsilon: t.GetEpsilon(),
+		WeightDecay: t.GetWeightDecay(), ClipNorm: t.GetClipNorm(), BNMomentum: t.GetBnMomentum(),
+		Warmup:    trainer.Warmup{Steps: t.GetWarmup().GetSteps(), KataGo: t.GetWarmup().GetKatago()},
+		SWA:       trainer.SWAConfig{Period: t.GetSwa().GetPeriod(), MaxAverages: int(t.GetSwa().GetMaxAverages())},
+		Precision: trainerPrecision(c), Device: trainerDevice(c),
+		Seed: c.GetSeed(),
+	}
+	if k.Workers == 0 {
+		k.Workers = runtime.GOMAXPROCS(0)
+	}
+	k.Schedule = trainer.ConstantLR(t.GetLr() * t.GetLrScale())
+	if len(t.GetLrRule()) > 0 {
+		k.Schedule = nil
+	}
+	for _, r := range t.GetLrRule() {
+		rule := trainer.LRRule{StartingStep: r.GetStartingStep(), DurationSteps: r.GetDurationSteps(), LR: scaled(r.GetLr(), t.GetLrScale()), Loop: r.GetLoop()}
+		for _, tr := range r.GetTransition() {
+			rule.Transition = append(rule.Transition, trainer.Transition(tr))
+		}
+		k.Schedule = append(k.Schedule, rule)
+	}
+	var err error
+	if k.Losses, err = losses(t.GetLosses()); err != nil {
+		return k, err
+	}
+	k.Losses = trainer.LossesFor(arch, k.Losses)
+	return k, k.Validate()
+}
+
+// scaled returns all values times a factor.
+func scaled(values []float64, factor float64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = v * factor
+	}
+	return out
+}
+
+// losses turns the configured list into the trainer's.
+func losses(list []*config.Loss) ([]trainer.Loss, error) {
+	var all []trainer.Loss
+	for _, l := range list {
+		target, err := trainer.ParseTarget(l.GetTarget().String())
+		if err != nil {
+			return nil, err
+		}
+		loss := trainer.Loss{
+			Head: trainer.Head(strings.ToLower(l.GetHead().String())), Kind: trainer.LossKind(strings.ToLower(l.GetKind().String())),
+			Target: target, Weight: l.GetWeight(), Metric: l.GetMetric(),
+		}
+		if l.GetQRatio() > 0 {
+			other, err := trainer.ParseTarget(l.GetMixTarget().String())
+			if err != nil {
+				return nil, err
+			}
+			loss.Mix = &trainer.Mix{QRatio: l.GetQRatio(), Other: other}
+		}
+		all = append(all, loss)
+	}
+	return all, nil
+}
+
+// searchConfig turns the configuration's mcts section into the search's.
+func searchConfig(m *config.MCTS) mcts.Config {
+	s := mcts.DefaultConfig()
+	s.Simulations, s.Playouts = int(m.GetSimulations()), int(m.GetPlayouts())
+	s.CPUCTForm = mcts.CPUCTForm(m.GetCpuctForm())
+	s.CPUCT, s.CPUCTBase, s.CPUCTFactor = m.GetCpuct(), m.GetCpuctBase(), m.GetCpuctFactor()
+	s.FPUForm = mcts.FPUForm(m.GetFpuForm())
+	s.FPUReduction, s.RootFPUReduction, s.NoisyFPU = m.GetFpuReduction(), m.GetRootFpuReduction(), m.GetNoisyRootFpuReduction()
+	s.FPUValue = m.GetFpuValue()
+	s.NoiseAlpha, s.NoiseEpsilon = m.GetNoiseAlpha(), m.GetNoiseEpsilon()
+	s.TwofoldDraw = m.GetTwofoldDraw()
+	s.ForcedPlayouts = m.GetForcedPlayouts()
+	g, l := m.GetGumbel(), m.GetMovesLeft()
+	s.Gumbel = mcts.GumbelConfig{Enabled: g.GetEnabled(), Candidates: int(g.GetCandidates()), Scale: g.GetScale(),
+		ValueScale: g.GetValueScale(), MaxVisitInit: g.GetMaxVisitInit(), Rescale: g.GetRescale()}
+	s.MovesLeft = mcts.MovesLeftConfig{MaxEffect: l.GetMaxEffect(), Slope: l.GetSlope(), Threshold: l.GetThreshold()}
+	s.MaxBatch, s.VirtualLoss = int(m.GetLeavesPerGame()), m.GetVirtualLoss()
+	return s
+}
+
+// GameConfig turns the selfplay and mcts sections into how a game is played.
+func GameConfig(c *config.Config) (selfplay.GameConfig, error) {
+	s := c.GetSelfplay()
+	g := selfplay.DefaultGameConfig()
+	var err error
+	g.Search = searchConfig(c.GetMcts())
+	if g.Search.Prober, err = searchTables(c.GetMcts()); err != nil {
+		return g, err
+	}
+	g.Noise = g.Search.NoiseEpsilon > 0
+	t := s.GetTemperature()
+	g.Temperature = selfplay.Temperature{Start: t.GetStart(), Plies: int(t.GetPlies()), HalfLife: t.GetHalflife(),
+		DecayPlies: int(t.GetDecayPlies()), Floor: t.GetFloor(), CutoffPly: int(t.GetCutoffPly()),
+		ValueCutoff: t.GetValueCutoff(), VisitOffset: t.GetVisitOffset()}
+	g.ExplorationRate, g.MaxPlies = s.GetExplorationRate(), int(s.GetMaxPlies())
+	g.MaxPliesMaterial = int(s.GetMaxPliesMaterial())
+	g.Resign = new(selfplay.ResignWatch).Rule(ResignOf(s.GetResign()))
+	if p := s.GetPlayoutCap(); p.GetFullProbability() < 1 {
+		g.PlayoutCap = selfplay.PlayoutCap{FullProbability: p.GetFullProbability(), CheapSimulations: int(p.GetCheapSimulations())}
+	}
+	r, o, f := s.GetReducedVisits(), s.GetOdds(), s.GetForks()
+	g.ReducedVisits = selfplay.ReducedVisits{Simulations: int(r.GetSimulations()), Q: r.GetQ(), Plies: int(r.GetPlies()), Weight: r.GetWeight()}
+	g.Odds = selfplay.Odds{Probability: o.GetProbability(), Factor: o.GetFactor()}
+	g.Fork = selfplay.Fork{Early: f.GetEarly(), EarlyPlies: f.GetEarlyPlies(), Late: f.GetLate(), SidePositions: f.GetSidePositions()}
+	g.PolicySurprise = s.GetPolicySurprise()
+	if g.Schedule.Simulations, err = selfplay.ParseSchedule(s.GetSimulationsSchedule()); err != nil {
+		return g, &config.Error{Field: "selfplay.simulations_schedule", Reason: err.Error()}
+	}
+	if g.Schedule.MaxPlies, err = selfplay.ParseSchedule(s.GetMaxPliesSchedule()); err != nil {
+		return g, &config.Error{Field: "selfplay.max_plies_schedule", Reason: err.Error()}
+	}
+	if s.GetScheduleBy() == config.SelfPlay_SAMPLES {
+		g.Schedule.By = selfplay.AgeSamples
+	}
+	if g.Openings, err = openingsOf(s.GetOpenings()); err != nil {
+		return g, err
+	}
+	return g, g.Validate()
+}
+
+// WorkerConfig says how a process plays.
+func WorkerConfig(c *config.Config, process uint64, resign *selfplay.ResignWatch, stats *selfplay.Stats) (selfplay.WorkerConfig, error) {
+	game, err := GameConfig(c)
+	if err != nil {
+		return selfplay.WorkerConfig{}, &config.Error{Field: "selfplay", Reason: err.Error()}
+	}
+	return selfplay.WorkerConfig{
+		Game: game, RunSeed: c.GetSeed(), Process: process,
+		Parallel: int(c.GetSelfplay().GetGamesPerWorker()), Pools: int(c.GetSelfplay().GetPools()), CacheEntries: int(c.GetMcts().GetCacheEntries()),
+		Stats: stats, Resign: selfplay.NewResignRule(resign.Rule(ResignOf(c.GetSelfplay().GetResign()))),
+	}, nil
+}
+
+func HasGames(c *config.Config) bool {
+	s := c.GetTraining().GetSource()
+	return s == config.Training_SELFPLAY || s == config.Training_DIR
+}
+
+// ResignOf is the resignation that a configuration asks for.
+func ResignOf(c *config.Resign) selfplay.Resign {
+	return selfplay.Resign{Q: c.GetQ(), Plies: int(c.GetPlies()), PlayThrough: c.GetPlaythrough()}
+}

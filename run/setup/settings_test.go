@@ -1,0 +1,134 @@
+package setup
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/selfplay"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// TestDefaultLossesAgree: the configuration's default losses and the trainer's
+// are one list.
+func TestDefaultLossesAgree(t *testing.T) {
+	arch := nn.DefaultArch()
+	got, err := TrainerConfig(config.Defaults(), arch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := trainer.LossesFor(arch, trainer.DefaultLosses()); !reflect.DeepEqual(got.Losses, want) {
+		t.Errorf("configuration %+v\ntrainer %+v", got.Losses, want)
+	}
+}
+
+// TestGameConfig: every setting of the selfplay and mcts sections reaches the
+// game; one that changes nothing would be ignored in silence.
+func TestGameConfig(t *testing.T) {
+	game := func(overrides ...string) selfplay.GameConfig {
+		t.Helper()
+		e, err := config.Resolve(config.Input{Overrides: overrides})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := GameConfig(e.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	plain := game()
+	elsewhere := map[string]bool{ // read by others than gameConfig
+		"selfplay.episodes": true, "selfplay.producer_workers": true, "selfplay.producer_queue_size": true, "selfplay.producer_device": true,
+		"selfplay.games_per_worker": true, "selfplay.cohort_size": true, "selfplay.precision": true, "selfplay.pools": true,
+		"selfplay.pgn_share": true, "selfplay.lc0_chunks": true, "selfplay.models_dir": true, "selfplay.output_dir": true,
+		"selfplay.resign.max_false_rate": true, "selfplay.openings.file": true, "mcts.cache_entries": true, "mcts.leaves_per_game": true,
+		"selfplay.resign.playthrough": true, // 1 until the rule is trusted
+		"mcts.syzygy_path":            true, // TestSearchTables
+	}
+	needs := map[string]string{ // read only together with another
+		"selfplay.playout_cap.cheap_simulations": "selfplay.playout_cap.full_probability=0.5",
+		"selfplay.schedule_by":                   "selfplay.simulations_schedule=3@0",
+		"selfplay.temperature.decay_plies":       "selfplay.temperature.halflife=0",
+	}
+	values := map[string]string{"selfplay.simulations_schedule": "3@0,5@9", "selfplay.max_plies_schedule": "9@0", "selfplay.schedule_by": "SAMPLES", "mcts.cpuct_form": "LOG",
+		"mcts.fpu_form": "ABSOLUTE", "mcts.twofold_draw": "false", "mcts.gumbel.enabled": "true", "mcts.gumbel.rescale": "true",
+		"selfplay.openings.order": "SEQUENTIAL", "selfplay.openings.mirrored": "true", "selfplay.odds.factor": "7", "selfplay.resign.q": "-0.5",
+		"selfplay.reduced_visits.plies": "5"}
+	changed := 0
+	for _, path := range fieldsOf((*config.Config)(nil).ProtoReflect().Descriptor(), "") {
+		if !strings.HasPrefix(path, "selfplay.") && !strings.HasPrefix(path, "mcts.") || elsewhere[path] {
+			continue
+		}
+		value, ok := values[path]
+		if !ok {
+			value = "0.375"
+			if _, err := config.Resolve(config.Input{Overrides: []string{path + "=" + value}}); err != nil {
+				value = "3"
+			}
+		}
+		overrides := []string{path + "=" + value}
+		base := plain
+		if more := needs[path]; more != "" {
+			overrides = append(overrides, more)
+			base = game(more)
+		}
+		if reflect.DeepEqual(game(overrides...), base) {
+			t.Errorf("%s changes nothing", strings.Join(overrides, ","))
+		}
+		changed++
+	}
+	if changed < 50 {
+		t.Errorf("only %d settings were looked at", changed)
+	}
+}
+
+// fieldsOf lists the single fields below a message.
+func fieldsOf(md protoreflect.MessageDescriptor, prefix string) (paths []string) {
+	for i := range md.Fields().Len() {
+		fd := md.Fields().Get(i)
+		switch path := prefix + string(fd.Name()); {
+		case fd.IsList() || fd.IsMap():
+		case fd.Message() != nil:
+			paths = append(paths, fieldsOf(fd.Message(), path+".")...)
+		default:
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// TestLearningRateScale: the factor holds for a constant rate and for every
+// segment of the rules, and is 1 where nothing is said.
+func TestLearningRateScale(t *testing.T) {
+	rates := func(text string) trainer.Schedule {
+		t.Helper()
+		file, err := config.Parse("test.textproto", []byte("training { "+text+" }"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := config.Resolve(config.Input{File: file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := TrainerConfig(e.Config, nn.DefaultArch())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k.Schedule
+	}
+	if got := rates("lr: 0.25 lr_scale: 0.5"); got[0].LR[0] != 0.125 {
+		t.Errorf("0.25 x 0.5 is %v", got)
+	}
+	if got := rates("lr: 0.25"); got[0].LR[0] != 0.25 {
+		t.Errorf("without a factor 0.25 is %v", got)
+	}
+	got := rates("lr_rule { starting_step: 0 duration_steps: 8 lr: 0.5 lr: 0.25 transition: LINEAR } lr_scale: 2")
+	if len(got) != 1 || !reflect.DeepEqual(got[0].LR, []float64{1, 0.5}) {
+		t.Errorf("rules: %+v", got)
+	}
+}

@@ -1,0 +1,71 @@
+package setup
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/plugins/stage"
+)
+
+// StageInfo says what stands behind a stage.
+type StageInfo struct {
+	Kind    stage.Kind
+	Name    string
+	Version string
+	Path    string // of the program; "" = built in
+	SHA256  string // of the program, hexadecimal
+}
+
+// String returns "sampler uniform 1.0.0 (built in)", or the program's path and hash.
+func (i StageInfo) String() string {
+	text := fmt.Sprintf("%s %s %s", i.Kind, i.Name, i.Version)
+	if i.Path == "" {
+		return text + " (built in)"
+	}
+	return fmt.Sprintf("%s (%s, SHA-256 %s)", text, i.Path, i.SHA256)
+}
+
+// Infos says what stands behind each stage: rescorers, sampler, exporter.
+func (s *Stages) Infos() []StageInfo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.infos)
+}
+
+// Log writes a line for each stage.
+func (s *Stages) Log(log *slog.Logger) {
+	for _, i := range s.Infos() {
+		if i.Path == "" {
+			log.Info("stage", "kind", string(i.Kind), "name", i.Name, "version", i.Version, "program", "built in")
+		} else {
+			log.Info("stage", "kind", string(i.Kind), "name", i.Name, "version", i.Version, "program", i.Path, "sha256", i.SHA256)
+		}
+	}
+}
+
+// DescribeTo writes a line for each stage, as dry runs do.
+func (s *Stages) DescribeTo(w io.Writer) {
+	for _, i := range s.Infos() {
+		fmt.Fprintf(w, "stage: %s\n", i)
+	}
+}
+
+// describe returns infos in one line.
+func describe(infos []StageInfo) string {
+	var parts []string
+	for _, i := range infos {
+		parts = append(parts, i.String())
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// infosOf returns the infos of one kind.
+func infosOf(all []StageInfo, kind stage.Kind) []StageInfo {
+	return slices.DeleteFunc(slices.Clone(all), func(i StageInfo) bool { return i.Kind != kind })
+}

@@ -1,0 +1,218 @@
+package train
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/plugins/stage"
+)
+
+const (
+	// pacePoll is how often a training that waits looks for newer rows.
+	pacePoll = 5 * time.Second
+	// paceWords is after how many looks it says again what it waits for.
+	paceWords = 60
+)
+
+// pacePause waits between two looks for newer rows. nil: look again.
+func pacePause(ctx context.Context) error {
+	t := time.NewTimer(pacePoll)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// bucketPacer trains in epochs on the newest shuffle, as the train bucket allows.
+// The state is saved after each epoch, and a net exported after every so many.
+type bucketPacer struct {
+	rule        bucketRule
+	everyEpochs int64 // between two exports; 0 = at the end alone
+	maxEpochs   int64 // of this process; 0 = no limit
+	stop        bool  // end where the bucket holds too little
+	once        bool  // each row of a shuffle once
+	quit        bool  // end where there is no newer shuffle
+
+	rows    *shuffledRows
+	samples func() int64                // trained on so far
+	pause   func(context.Context) error // until the next look
+	waits   func(why string)            // says so
+	publish func(e monitor.Event)       // the end of each epoch
+	log     *slog.Logger
+	state   bucketState
+	here    int64  // epochs done by this process
+	ended   bool   // all rows of the shuffle were trained on, with once
+	waiting string // for what; "" = not
+	looks   int    // since that was said
+	began   time.Time
+}
+
+// bucketState is what the checkpoint holds.
+type bucketState struct {
+	Bucket bucket `json:"bucket"`
+	Epochs int64  `json:"epochs"` // done by the training in all
+	Open   bool   `json:"open"`   // an epoch is under way: it is paid for
+	Start  int64  `json:"start"`  // samples trained on before it
+}
+
+// newBucketPacer returns the pacer of a run whose rows are shuffled ones.
+func newBucketPacer(r *training) (*bucketPacer, error) {
+	rows, ok := r.rows.(*shuffledRows)
+	if !ok {
+		return nil, fmt.Errorf("epochs need source SHUFFLED, not rows of %T", r.rows)
+	}
+	t := r.cfg.GetTraining()
+	p := &bucketPacer{
+		rule:        bucketRule{PerRow: t.GetBucket().GetPerNewRow(), Size: t.GetBucket().GetSize(), Epoch: t.GetSamplesPerEpoch()},
+		everyEpochs: int64(t.GetEpochsPerExport()), maxEpochs: t.GetMaxEpochsThisInstance(),
+		stop: t.GetBucket().GetStopWhenLimited(), once: t.GetNoRepeatFiles(), quit: t.GetQuitIfNoData(),
+		rows: rows, samples: r.trainer.NumSamples, pause: r.pause(), waits: r.waits, log: r.log,
+		publish: func(e monitor.Event) { r.bus.Publish(e) },
+	}
+	rows.source.Repeat(!p.once)
+	return p, nil
+}
+
+// Before is pacer's. Between two epochs it goes over to the newest shuffle and
+// begins the next epoch when the bucket holds enough.
+func (p *bucketPacer) Before(ctx context.Context) (done bool, err error) {
+	if p.state.Open && !p.ended {
+		return false, nil
+	}
+	if !p.state.Open && p.maxEpochs > 0 && p.here >= p.maxEpochs {
+		p.log.Info("the epochs of this process are done", "epochs", p.here, "limit", "--max-epochs-this-instance")
+		return true, nil
+	}
+	for {
+		newer, err := p.look()
+		if err != nil {
+			return false, err
+		}
+		p.ended = p.ended && !newer
+		why, ends := p.lacks()
+		switch {
+		case why == "":
+			p.begin()
+			return false, nil
+		case ends:
+			p.log.Info("training ends", "lacking", why)
+			return true, nil
+		}
+		p.wait(why)
+		if err := p.pause(ctx); err != nil {
+			return false, err
+		}
+	}
+}
+
+// look goes over to a newer shuffle where there is one and fills the bucket.
+func (p *bucketPacer) look() (newer bool, err error) {
+	m, err := p.rows.source.Newer()
+	if err != nil {
+		return false, err
+	}
+	if m != nil {
+		p.rows.source.Advance(m)
+		p.rows.announce(m)
+	}
+	if fresh := p.state.Bucket.see(p.rule, p.rows.Generated()); fresh > 0 && p.rule.PerRow > 0 {
+		p.log.Info("train bucket filled", "new_rows", fresh, "level", int64(p.state.Bucket.Level), "per_new_row", p.rule.PerRow)
+	}
+	return m != nil, nil
+}
+
+// lacks says what the next step lacks, "" = nothing, and whether that ends the
+// training. It takes the epoch out of the bucket where one begins.
+func (p *bucketPacer) lacks() (why string, ends bool) {
+	switch {
+	case p.ended:
+		return "a newer shuffle: all rows of " + p.rows.source.Manifest().Name + " were trained on (--no-repeat-files)", p.quit
+	case p.state.Open || p.state.Bucket.take(p.rule):
+		return "", false
+	}
+	b := &p.state.Bucket
+	return fmt.Sprintf("%d more rows of self-play in a newer shuffle: the train bucket holds %d samples of the %d of an epoch, and each new row pays for %g (--max-train-bucket-per-new-data)",
+		b.lacking(p.rule), int64(b.Level), p.rule.Epoch, p.rule.PerRow), p.stop
+}
+
+// begin begins an epoch, or goes on with one whose rows had ended.
+func (p *bucketPacer) begin() {
+	p.waiting = ""
+	if p.state.Open {
+		return
+	}
+	p.state.Open, p.state.Start, p.began = true, p.samples(), time.Now()
+	p.log.Info("epoch", "number", p.state.Epochs+1, "samples", p.rule.Epoch, "bucket", int64(p.state.Bucket.Level))
+}
+
+// wait says what is waited for, at first and then from time to time.
+func (p *bucketPacer) wait(why string) {
+	if p.waiting == "" || p.looks >= paceWords {
+		p.waiting, p.looks = why, 0
+		p.waits(why)
+	}
+	p.looks++
+}
+
+// Ended is endsRows': with once the rows of a shuffle end.
+func (p *bucketPacer) Ended() bool {
+	p.ended = p.once
+	return p.once
+}
+
+// After is pacer's.
+func (p *bucketPacer) After(context.Context) (save, export bool, err error) {
+	if p.samples()-p.state.Start < p.rule.Epoch {
+		return false, false, nil
+	}
+	p.state.Open = false
+	p.state.Epochs++
+	p.here++
+	took := time.Since(p.began)
+	p.publish(&monitor.Stage{Name: "epoch", State: "finished", Seconds: monitor.Number(took.Seconds()),
+		Detail: fmt.Sprintf("epoch %d, %d samples", p.state.Epochs, p.samples()-p.state.Start)})
+	return true, p.everyEpochs > 0 && p.state.Epochs%p.everyEpochs == 0, nil
+}
+
+const bucketVersion = 1
+
+// Section is pacer's: the bucket and the epoch under way.
+func (p *bucketPacer) Section() stage.Section {
+	return stage.Section{Name: "train_bucket", Version: bucketVersion,
+		Save: func(w io.Writer) error { return json.NewEncoder(w).Encode(&p.state) },
+		Load: func(r io.Reader, version int) error {
+			if version != bucketVersion {
+				return fmt.Errorf("train_bucket section has version %d, this program reads %d", version, bucketVersion)
+			}
+			var s bucketState
+			if err := json.NewDecoder(r).Decode(&s); err != nil {
+				return fmt.Errorf("train_bucket section: %w", err)
+			}
+			p.state = s
+			return nil
+		}}
+}
+
+// Page is pacer's.
+func (p *bucketPacer) Page() map[string]any {
+	page := map[string]any{"epochs": p.state.Epochs, "samples_per_epoch": p.rule.Epoch, "shuffle": p.rows.source.Manifest().Name}
+	if p.state.Open {
+		page["epoch_samples"] = p.samples() - p.state.Start
+	}
+	if p.rule.PerRow > 0 {
+		page["bucket_level"], page["bucket_size"] = int64(p.state.Bucket.Level), max(p.rule.Size, p.rule.Epoch)
+		page["bucket_per_new_row"] = p.rule.PerRow
+	}
+	if p.waiting != "" {
+		page["waiting"] = p.waiting
+	}
+	return page
+}

@@ -1,0 +1,121 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/runtest"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/play"
+)
+
+// TestSourceDir trains from games that other processes wrote; a restart counts
+// none twice and takes the new ones.
+func TestSourceDir(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	if _, err := playBeside(t, t.Context(), dir, 1, 5); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := playBeside(t, t.Context(), dir, 2, 4); err != nil {
+		t.Fatal(err)
+	}
+	steps := func(n int) string { return fmt.Sprintf("--source=dir --steps=%d --checkpoint-steps=4", n) }
+	d := run.Dir{Root: dir}
+	last := 0
+	for _, n := range []int{5, 6, 13} {
+		if _, _, err := tryTrain(t, t.Context(), dir, steps(n)); err != nil {
+			t.Fatal(err)
+		}
+		d, _ = jobOf(t, dir)
+		if c := checkpointOf(t, d); c.Manifest.Step != int64(n) {
+			t.Errorf("asked for %d steps: %s", n, c.Manifest.Name)
+		} else {
+			checkWindows(t, c)
+		}
+		ids := journalIDs(t, d)
+		if len(ids) < last {
+			t.Errorf("%d games counted, before %d", len(ids), last)
+		}
+		last = len(ids)
+	}
+	// As many steps as all nine games pay for: every game enters once.
+	training := 0
+	for id := range runtest.GamesOnDisk(t, dir) {
+		raw, _ := run.ParseID(id)
+		if !record.IsValidation(raw, 0.3) {
+			training++
+		}
+	}
+	all := 3 * training
+	c := startChild(t, dir, steps(all))
+	killedAt := false
+	for e, ok := c.next(t); ok; e, ok = c.next(t) {
+		if e.Type == "episode" && !killedAt {
+			c.cmd.Process.Kill()
+			killedAt = true
+		}
+	}
+	c.wait(t, nil)
+	if _, log, err := tryTrain(t, t.Context(), dir, steps(all)); err != nil {
+		t.Fatalf("%v\n%s", err, log)
+	}
+	ids := journalIDs(t, d)
+	if len(ids) > 9 || len(ids) < training {
+		t.Errorf("%d games counted, 9 are there, %d for training", len(ids), training)
+	}
+	if _, err := playBeside(t, t.Context(), dir, 1, 9); err != nil {
+		t.Fatal(err)
+	}
+	s, log, err := tryTrain(t, t.Context(), dir, steps(all+1))
+	if err != nil || s.Steps != int64(all)+1 {
+		t.Fatalf("new games did not enter: %v\n%s", err, log)
+	}
+	if again := journalIDs(t, d); len(again) <= len(ids) {
+		t.Errorf("%d games counted, before %d", len(again), len(ids))
+	}
+}
+
+// TestSharedAndExclusive: who plays for others and who trains on its own games
+// keep out of each other's way.
+func TestSharedAndExclusive(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	c := startChild(t, dir, "--episodes=100000")
+	for e, ok := c.next(t); ok && e.Type != "step"; e, ok = c.next(t) {
+	}
+	if _, err := playBeside(t, t.Context(), dir, 1, 1); err == nil {
+		t.Error("a playing process joined a run that train holds")
+	} else if _, ok := asError[*fsx.LockedError](err); !ok {
+		t.Error(err)
+	}
+	c.cmd.Process.Kill()
+	c.wait(t, nil)
+	if _, err := playBeside(t, t.Context(), dir, 1, 1); err != nil {
+		t.Errorf("after the holder was killed: %v", err)
+	}
+}
+
+// playBeside runs a process that only plays, and returns how many games it has.
+func playBeside(t *testing.T, ctx context.Context, dir string, process uint64, games int64) (int64, error) {
+	t.Helper()
+	p, err := playBesideWith(t, ctx, runtest.Resolve(t, dir, ""), process, games)
+	if p == nil {
+		return 0, err
+	}
+	return p.Games, err
+}
+
+// playBesideWith runs a playing process with a configuration.
+func playBesideWith(t *testing.T, ctx context.Context, e *config.Effective, process uint64, games int64) (*play.PlaySummary, error) {
+	t.Helper()
+	var log strings.Builder
+	p, err := play.SelfPlay(ctx, play.SelfPlayOptions{Effective: e, Process: process, MaxGames: games, Command: "test", Log: runtest.LogTo(&log)})
+	if err != nil {
+		err = fmt.Errorf("%w\n%s", err, log.String())
+	}
+	return p, err
+}

@@ -1,0 +1,182 @@
+package train
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/run/play"
+	"github.com/chessbrain/chessbrain/selfplay"
+)
+
+// inlineFeed plays games between training steps, in cohorts: all games of a
+// cohort are played by one net and are durable before the first of them is
+// trained on. What a cohort is depends on the ordinals alone, so a run that was
+// killed in the middle of one goes on to the same weights: the games of it that
+// are durable are kept, the others are played again from their seeds.
+type inlineFeed struct {
+	back    *backlog
+	store   *play.Store
+	nets    *play.Nets
+	worker  selfplay.WorkerConfig
+	cohort  uint64   // games of a cohort
+	missing []uint64 // ordinals to play, ascending
+	ready   []*record.Game
+}
+
+func (f *inlineFeed) Next(ctx context.Context) (*record.Game, error) {
+	if g := f.back.popJournalled(); g != nil {
+		return g, nil
+	}
+	if len(f.ready) == 0 {
+		if err := f.nextCohort(ctx); err != nil {
+			return nil, err
+		}
+	}
+	g := f.ready[0]
+	f.ready = f.ready[1:]
+	return g, nil
+}
+
+func (f *inlineFeed) Waiting() int { return len(f.ready) + f.back.Len() }
+
+func (f *inlineFeed) Close() error { return f.store.Close() }
+
+// nextCohort makes the games of the next cohort ready: it plays those that are
+// not on disk.
+func (f *inlineFeed) nextCohort(ctx context.Context) error {
+	first := f.back.nextOrdinal()
+	if len(f.missing) > 0 {
+		first = min(first, f.missing[0])
+	} else if f.back.Len() == 0 {
+		return errNoMoreGames
+	}
+	end := (first/f.cohort + 1) * f.cohort
+	var games []*record.Game
+	for f.back.Len() > 0 && f.back.nextOrdinal() < end {
+		games = append(games, f.back.pop())
+	}
+	n := 0
+	for n < len(f.missing) && f.missing[n] < end {
+		n++
+	}
+	played, err := f.play(ctx, f.missing[:n])
+	if err != nil {
+		return err
+	}
+	f.missing = f.missing[n:]
+	f.ready = append(games, played...)
+	slices.SortFunc(f.ready, func(a, b *record.Game) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	return nil
+}
+
+// play plays the ordinals with the newest net and waits until all are durable.
+func (f *inlineFeed) play(ctx context.Context, ordinals []uint64) ([]*record.Game, error) {
+	if len(ordinals) == 0 {
+		return nil, nil
+	}
+	worker := f.worker
+	worker.Parallel, worker.Pools = len(ordinals), 1
+	worker.Tickets = selfplay.NewList(ordinals)
+	worker.Nets = f.nets.ForWorker(worker.Parallel)
+	worker.Sink = f.store
+	w, err := selfplay.NewWorker(worker)
+	if err != nil {
+		return nil, err
+	}
+	var games []*record.Game
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return w.Run(ctx) })
+	group.Go(func() error {
+		for len(games) < len(ordinals) {
+			select {
+			case g, open := <-f.store.Durable():
+				if !open {
+					return errors.Join(play.ErrStoreClosed, f.store.Close())
+				}
+				games = append(games, g)
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return nil
+	})
+	return games, group.Wait()
+}
+
+// producerFeed lets worker goroutines play while the trainer trains.
+type producerFeed struct {
+	back    *backlog
+	store   *play.Store
+	cancel  context.CancelFunc
+	players *play.Players
+	left    int // games still to come through the store
+}
+
+// newProducerFeed starts the workers. Their games go through store; total is
+// how many tickets there are.
+func newProducerFeed(back *backlog, store *play.Store, nets *play.Nets, worker selfplay.WorkerConfig, workers, total int) (*producerFeed, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	worker.Sink = store
+	p, err := play.StartPlayers(ctx, nets, worker, workers, nil)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return &producerFeed{back: back, store: store, cancel: cancel, players: p, left: total}, nil
+}
+
+func (f *producerFeed) Next(ctx context.Context) (*record.Game, error) {
+	if g := f.back.pop(); g != nil {
+		return g, nil
+	}
+	if f.left == 0 {
+		return nil, errNoMoreGames
+	}
+	ended := f.players.Done
+	for {
+		select {
+		case g, open := <-f.store.Durable():
+			if !open {
+				return nil, errors.Join(play.ErrStoreClosed, f.store.Close())
+			}
+			f.left--
+			return g, nil
+		case <-ended:
+			if f.players.Err != nil {
+				return nil, fmt.Errorf("producers: %w", f.players.Err)
+			}
+			ended = nil // all games are played; the last ones come through the store
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (f *producerFeed) Waiting() int { return f.back.Len() + len(f.store.Durable()) }
+
+// Close stops the workers, which abandon their unfinished games, and then the
+// store.
+func (f *producerFeed) Close() error {
+	f.cancel()
+	for ended := false; !ended; {
+		select {
+		case <-f.players.Done:
+			ended = true
+		case <-f.store.Durable(): // makes room for what the workers still hand in
+		case <-f.store.Done:
+			<-f.players.Done
+			ended = true
+		}
+	}
+	err := f.players.Err
+	if play.Stopped(err) || errors.Is(err, play.ErrStoreClosed) { // the store says itself what it died of
+		err = nil
+	}
+	return errors.Join(err, f.store.Close())
+}

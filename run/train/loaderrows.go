@@ -1,0 +1,175 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/replay/loader"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+const (
+	// heldOutOutput is the loader's output whose rows are never trained on.
+	heldOutOutput = "validation"
+	// heldOutWait is how long the first validation waits for rows.
+	heldOutWait = 20 * time.Second
+)
+
+// loaderRows trains from the first output of the data loader, which prepares
+// batches itself, and validates on rows of its output "validation": the first
+// that come, the same ones ever after.
+type loaderRows struct {
+	*loader.Loader
+	held   *loader.Output // nil = none
+	most   int            // rows to hold out
+	pass   memory
+	latest memory // training rows handed out last, where an average needs them
+	log    *slog.Logger
+
+	ctx   context.Context // of Ahead: ends the wait for rows
+	waits atomic.Bool     // Next is under way
+}
+
+// openLoader builds the loader of the configuration.
+func (r *training) openLoader(ctx context.Context) (rowSource, error) {
+	l, err := setup.New(ctx, r.opt.Effective, r.stages.Host())
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range setup.MixedSchedule(r.cfg) {
+		r.log.Warn(warning)
+	}
+	t := r.cfg.GetTraining()
+	s := &loaderRows{Loader: l, most: int(t.GetValidation().GetMaxRows()), log: r.log}
+	if t.GetSwa().GetPeriod() > 0 {
+		s.latest.most = swaRows
+	}
+	if s.held, err = l.Output(heldOutOutput); err != nil {
+		s.held = nil
+		r.log.Warn("the data loader has no output of this name: losses are not measured on rows never trained on", "output", heldOutOutput)
+	}
+	return s, nil
+}
+
+// Next waits for rows until the run is stopped; the caller's context, which
+// outlives that for the sake of a step under way, does not count.
+func (s *loaderRows) Next(_ context.Context, b *encoding.TrainBatch) error {
+	s.waits.Store(true)
+	err := s.Loader.Next(s.ctx, b)
+	s.waits.Store(false)
+	if err != nil {
+		return err
+	}
+	s.latest.add(b)
+	return nil
+}
+
+func (s *loaderRows) Ahead(ctx context.Context) (cursor, func() error) {
+	s.ctx = ctx
+	return s, func() error { return nil }
+}
+
+func (s *loaderRows) NumRows() int64   { return 0 }
+func (s *loaderRows) Generated() int64 { return 0 }
+func (s *loaderRows) Refresh() error   { return nil } // it watches for new files itself
+
+func (s *loaderRows) HeldOut(ctx context.Context, rows int) (trainer.BatchSource, error) {
+	if s.held == nil {
+		return nil, nil
+	}
+	if s.pass.rows() == 0 {
+		if err := s.hold(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if s.pass.rows() == 0 {
+		return nil, nil
+	}
+	return s.pass.source(rows), nil
+}
+
+// hold collects the held-out rows. Few or none within the wait are no error.
+func (s *loaderRows) hold(ctx context.Context) error {
+	wait, cancel := context.WithTimeout(ctx, heldOutWait)
+	defer cancel()
+	b := encoding.NewTrainBatch(s.most)
+	if err := s.held.Next(wait, b); err != nil && !errors.Is(err, io.EOF) && wait.Err() == nil {
+		return err
+	}
+	if b.N < s.most {
+		s.log.Warn("few rows to validate on", "rows", b.N, "wanted", s.most)
+	}
+	s.pass.most = s.most
+	s.pass.add(b)
+	return ctx.Err()
+}
+
+// Sample returns the rows trained on last.
+func (s *loaderRows) Sample(rows int) (trainer.BatchSource, error) {
+	if s.latest.rows() == 0 {
+		return nil, nil
+	}
+	return s.latest.source(rows), nil
+}
+
+// memory keeps copies of the newest rows, at least most of them.
+type memory struct {
+	most    int // 0 = keeps nothing
+	batches []*encoding.TrainBatch
+}
+
+func (m *memory) rows() (n int) {
+	for _, b := range m.batches {
+		n += b.N
+	}
+	return n
+}
+
+// add copies the rows of b and forgets the oldest that are not needed.
+func (m *memory) add(b *encoding.TrainBatch) {
+	if m.most == 0 || b.N == 0 {
+		return
+	}
+	own := encoding.NewTrainBatch(b.N)
+	for i := range b.N {
+		own.AppendRow(b, i)
+	}
+	m.batches = append(m.batches, own)
+	for len(m.batches) > 1 && m.rows()-m.batches[0].N >= m.most {
+		m.batches = m.batches[1:]
+	}
+}
+
+// source goes once through the rows, oldest first, at most so many.
+func (m *memory) source(rows int) trainer.BatchSource {
+	return &memoryPass{batches: m.batches, left: rows}
+}
+
+type memoryPass struct {
+	batches []*encoding.TrainBatch
+	next    int // row of batches[0]
+	left    int
+}
+
+// Next fills b; io.EOF when nothing is left.
+func (p *memoryPass) Next(ctx context.Context, b *encoding.TrainBatch) error {
+	for b.N < len(b.Masks) && p.left > 0 && len(p.batches) > 0 {
+		if p.next == p.batches[0].N {
+			p.batches, p.next = p.batches[1:], 0
+			continue
+		}
+		b.AppendRow(p.batches[0], p.next)
+		p.next++
+		p.left--
+	}
+	if b.N == 0 {
+		return io.EOF
+	}
+	return ctx.Err()
+}

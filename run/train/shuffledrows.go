@@ -1,0 +1,166 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/replay/shuffle"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/play"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// shuffledRows reads the newest shuffle of a directory, again and again.
+type shuffledRows struct {
+	source *shuffle.Source
+	dir    string
+	epochs bool // of a training in epochs
+	log    *slog.Logger
+}
+
+// NoDataError says that a training that does not wait has nothing to train on yet.
+type NoDataError struct{ err error }
+
+func (e *NoDataError) Error() string {
+	return e.err.Error() + "; without --quit-if-no-data a training in epochs waits for one"
+}
+
+func (e *NoDataError) Unwrap() error { return e.err }
+
+// ExitCode is that of a shuffle that has too few rows: later there may be more.
+func (e *NoDataError) ExitCode() int { return shuffle.ExitShort }
+
+// openShuffled opens the newest shuffle of the run, or of training.source_dir. A
+// training in epochs waits for the first one, unless quit_if_no_data is set: then
+// it is a *NoDataError.
+func (r *training) openShuffled(ctx context.Context) (rowSource, error) {
+	dir, t := r.cfg.GetTraining().GetSourceDir(), r.cfg.GetTraining()
+	if dir == "" {
+		dir = r.dir.Shuffled()
+	}
+	source, err := shuffle.OpenLatest(dir)
+	if errors.Is(err, shuffle.ErrNone) && t.GetQuitIfNoData() {
+		err = &NoDataError{err}
+	} else if t.GetSamplesPerEpoch() > 0 {
+		source, err = r.firstShuffle(ctx, dir, source, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m := source.Manifest()
+	if want := t.GetValidation().GetShare(); m.Validation != want {
+		r.log.Warn("the shuffle holds out another share of games than this run", "shuffle", m.Validation, "run", want)
+	}
+	if want := t.GetStTheta(); m.ShortTerm != want {
+		r.log.Warn("targets ST of the shuffle have another theta than this run", "shuffle", m.ShortTerm, "run", want)
+	}
+	source.Repeat(true)
+	if t.GetSymmetries() {
+		source.ShowSymmetries(r.cfg.GetSeed())
+	}
+	s := &shuffledRows{source, dir, t.GetSamplesPerEpoch() > 0, r.log}
+	s.announce(m)
+	return s, nil
+}
+
+func (s *shuffledRows) announce(m *shuffle.Manifest) {
+	s.log.Info("training rows", "shuffle", filepath.Join(s.dir, m.Name), "rows", m.TrainRows, "held_out", m.HeldRows)
+}
+
+// firstShuffle waits for the first shuffle of dir; source and err are what the
+// first look found. Meanwhile the control socket answers status and stop, which is
+// ErrInterrupted.
+func (r *training) firstShuffle(ctx context.Context, dir string, source *shuffle.Source, err error) (*shuffle.Source, error) {
+	if !errors.Is(err, shuffle.ErrNone) {
+		return source, err
+	}
+	why := "the first shuffle in " + dir + ": chessbrain shuffle makes one when there are rows enough (--quit-if-no-data ends the training instead)"
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	control, listenErr := r.listenWaiting(why, stop)
+	if listenErr != nil {
+		return nil, listenErr
+	}
+	pause := r.pause()
+	for looks := 0; errors.Is(err, shuffle.ErrNone); looks++ {
+		if looks%paceWords == 0 {
+			r.log.Info("waiting", "for", why)
+		}
+		if pauseErr := pause(ctx); play.Stopped(pauseErr) {
+			err = run.ErrInterrupted
+		} else if pauseErr != nil {
+			err = pauseErr
+		} else {
+			source, err = shuffle.OpenLatest(dir)
+		}
+	}
+	return source, errors.Join(err, control.Close())
+}
+
+// pause returns how the run waits between two looks for newer rows.
+func (r *training) pause() func(context.Context) error {
+	if r.opt.pause != nil {
+		return r.opt.pause
+	}
+	return pacePause
+}
+
+// Section is where the source stands. A training in epochs whose shuffle is gone
+// goes on with the newest one: rows are not promised to it, only their number.
+func (s *shuffledRows) Section() stage.Section {
+	section := s.source.Section()
+	load := section.Load
+	section.Load = func(in io.Reader, version int) error {
+		data, err := io.ReadAll(in)
+		if err != nil {
+			return fmt.Errorf("read section %s: %w", section.Name, err)
+		}
+		err = load(bytes.NewReader(data), version)
+		gone := (*shuffle.GoneError)(nil)
+		if !s.epochs || !errors.As(err, &gone) {
+			return err
+		}
+		s.log.Warn("going on with the newest shuffle", "error", gone)
+		s.source.Advance(s.source.Manifest())
+		return load(bytes.NewReader(data), version)
+	}
+	return section
+}
+
+func (s *shuffledRows) NumRows() int64 { return s.source.NumRows() }
+
+func (s *shuffledRows) Generated() int64 { return s.source.Manifest().Range[1] }
+
+func (s *shuffledRows) Close() error { return s.source.Close() }
+
+func (s *shuffledRows) Ahead(context.Context) (cursor, func() error) {
+	p := replay.Prefetch(s.source, prefetchDepth)
+	return p, p.Close
+}
+
+func (s *shuffledRows) HeldOut(_ context.Context, rows int) (trainer.BatchSource, error) {
+	if p := s.source.Validation(int64(rows)); p.NumRows() > 0 {
+		return p, nil
+	}
+	return nil, nil
+}
+
+// Sample returns the first rows of the newest shuffle.
+func (s *shuffledRows) Sample(int) (trainer.BatchSource, error) { return shuffle.OpenLatest(s.dir) }
+
+// Refresh goes over to a newer shuffle.
+func (s *shuffledRows) Refresh() error {
+	m, err := s.source.Newer()
+	if m != nil {
+		s.source.Advance(m)
+		s.announce(m)
+	}
+	return err
+}

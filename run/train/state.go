@@ -1,0 +1,100 @@
+package train
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/selfplay"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// State is what the loop itself keeps in a checkpoint, beside the sections of
+// the trainer, the windows and the sampler.
+type State struct {
+	Episodes  int64            `json:"episodes"`   // games counted: the journal's first so many lines
+	StepsLeft int              `json:"steps_left"` // optimizer steps that the latest episode still pays for
+	Rows      int64            `json:"rows"`       // positions of all games counted
+	Results   monitor.Results  `json:"results"`
+	Ends      map[string]int64 `json:"ends"` // end reasons
+	Recent    []RecentGame     `json:"recent"`
+	Metrics   json.RawMessage  `json:"metrics,omitempty"` // where the metrics files ended
+
+	Resign      selfplay.ResignWatch `json:"resign"`
+	Gradients   GradientWatch        `json:"gradients"`
+	Checkpoints int64                `json:"checkpoints"`           // written so far, this one included
+	ExportOwed  bool                 `json:"export_owed,omitempty"` // an export follows this checkpoint, which its epoch asks for
+	Exported    []string             `json:"exported,omitempty"`    // files of published nets, oldest first, where there is no list of them (published.go) yet
+}
+
+// RecentGame is what the running means look at.
+type RecentGame struct {
+	Plies int  `json:"plies"`
+	Draw  bool `json:"draw"`
+}
+
+// numRecent is how many games the running means cover.
+const numRecent = 100
+
+const stateVersion = 1
+
+// Section saves and restores the state.
+func (s *State) Section() stage.Section {
+	return stage.Section{Name: "loop", Version: stateVersion,
+		Save: func(w io.Writer) error { return json.NewEncoder(w).Encode(s) },
+		Load: func(r io.Reader, version int) error {
+			if version != stateVersion {
+				return fmt.Errorf("loop section has version %d, this program reads %d", version, stateVersion)
+			}
+			var fresh State
+			if err := json.NewDecoder(r).Decode(&fresh); err != nil {
+				return fmt.Errorf("loop section: %w", err)
+			}
+			*s = fresh
+			return nil
+		}}
+}
+
+// count adds one game.
+func (s *State) count(g *record.Game) {
+	s.Episodes++
+	s.Rows += int64(len(g.Plies))
+	switch g.WhiteResult {
+	case 1:
+		s.Results.White++
+	case -1:
+		s.Results.Black++
+	default:
+		s.Results.Draw++
+	}
+	if s.Ends == nil {
+		s.Ends = map[string]int64{}
+	}
+	s.Ends[g.End.String()]++
+	s.Recent = append(s.Recent, RecentGame{len(g.Plies), g.WhiteResult == 0})
+	if len(s.Recent) > numRecent {
+		s.Recent = s.Recent[len(s.Recent)-numRecent:]
+	}
+}
+
+// means returns the mean length in plies and the draw share of recent games.
+func (s *State) means() (plies, draws float64) {
+	for _, g := range s.Recent {
+		plies += float64(g.Plies)
+		if g.Draw {
+			draws++
+		}
+	}
+	n := float64(max(1, len(s.Recent)))
+	return plies / n, draws / n
+}
+
+// CheckpointEpisode is the number of games that a checkpoint of a run has seen.
+func CheckpointEpisode(c *trainer.Checkpoint) (int64, error) {
+	var s State
+	_, err := c.Restore([]stage.Section{s.Section()})
+	return s.Episodes, err
+}

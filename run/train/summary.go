@@ -1,0 +1,172 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run/play"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// Summary is what a run says at its end.
+type Summary struct {
+	Phase    string // monitor.RunDone or RunStopped
+	Episodes int64
+	Target   int64 // episodes asked for
+	Steps    int64
+	Samples  int64
+	Rows     int64 // positions played
+	Results  monitor.Results
+	Ends     map[string]int64
+	Skipped  int64 // steps that were not finite
+	Elapsed  time.Duration
+	Rates    monitor.Rates // means of this process
+
+	First, Last *ValidationResult // of the untrained and of the newest net on the same rows; nil without validation games
+	Checkpoint  string
+	Net         string // file
+	Metrics     string // directory
+}
+
+// ValidationResult is a net's losses on the validation games.
+type ValidationResult struct {
+	Rows, Games  int
+	Losses       map[string]trainer.Measure
+	LegalEntropy float64
+	Accuracy     float64 // of the policy
+}
+
+// summarize gathers what the run came to and measures the first and the newest
+// net on the same validation rows.
+func (r *training) summarize(phase string) *Summary {
+	elapsed := time.Since(r.began)
+	s := &Summary{
+		Phase: phase, Episodes: r.state.Episodes, Target: r.target(), Steps: r.trainer.NumSteps(), Samples: r.trainer.NumSamples(),
+		Rows: r.state.Rows, Results: r.state.Results, Ends: maps.Clone(r.state.Ends), Skipped: r.trainer.NumSkipped(),
+		Elapsed: elapsed, Rates: r.totals().Over(elapsed),
+		Checkpoint: filepath.Join(r.dir.Checkpoints, trainer.CheckpointName(r.info.Job, r.lastStep)),
+		Net:        r.lastExport, Metrics: r.dir.Metrics,
+	}
+	// A training of a few epochs is a stage of a cycle, where the gatekeeper tells nets apart.
+	if phase != monitor.RunDone || r.opt.Locked || r.cfg.GetTraining().GetMaxEpochsThisInstance() > 0 {
+		return s
+	}
+	var err error
+	if s.First, s.Last, err = r.compareWithFirst(context.Background()); err != nil {
+		r.log.Warn("the first net could not be measured", "error", err)
+	}
+	return s
+}
+
+// compareWithFirst evaluates the net that the run began with and the newest one
+// on all validation rows, up to ten thousand.
+func (r *training) compareWithFirst(ctx context.Context) (first, last *ValidationResult, err error) {
+	if held, err := r.heldOut(ctx, summaryRows); held == nil || err != nil {
+		return nil, nil, err
+	}
+	cfg, err := setup.TrainerConfig(r.cfg, r.initial.Arch)
+	if err != nil {
+		return nil, nil, err
+	}
+	if cfg.Device != nil {
+		cfg.BatchSize = min(cfg.BatchSize, summaryBatch) // beside the run's own trainer
+	}
+	untrained, err := trainer.New(r.initial, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	first, firstErr := r.measure(ctx, untrained, monitor.WeightsUntrained)
+	last, lastErr := r.measure(ctx, r.trainer, monitor.WeightsRaw)
+	return first, last, errors.Join(firstErr, lastErr, untrained.Close())
+}
+
+// summaryBatch bounds the memory that the untrained net takes on a GPU.
+const summaryBatch = 256
+
+// summaryRows is the most validation rows that the summary measures.
+const summaryRows = 10_000
+
+// measure evaluates a net and reports it as an event too.
+func (r *training) measure(ctx context.Context, t *trainer.Trainer, weights string) (*ValidationResult, error) {
+	held, err := r.heldOut(ctx, summaryRows)
+	if err != nil {
+		return nil, err
+	}
+	e, err := t.Evaluate(ctx, held, summaryRows)
+	if err != nil {
+		return nil, fmt.Errorf("measure on the validation games: %w", err)
+	}
+	r.bus.Publish(r.validationEvent(weights, &e))
+	v := &ValidationResult{Rows: e.Rows, Games: r.games.Validation.Games(), Losses: map[string]trainer.Measure{},
+		LegalEntropy: e.LegalEntropy, Accuracy: e.PolicyAccuracy}
+	for _, l := range e.Losses {
+		v.Losses[l.Metric] = l
+	}
+	return v, nil
+}
+
+// shortRun is the number of episodes below which losses say nothing yet.
+const shortRun = 50
+
+// Write prints the summary.
+func (s *Summary) Write(w io.Writer) error {
+	var b strings.Builder
+	head := "Done"
+	if s.Phase == monitor.RunStopped {
+		head = "Stopped and saved"
+	}
+	if s.Target > 0 || s.Episodes > 0 {
+		fmt.Fprintf(&b, "%s: %d of %s, %s, %s (%s) in %s\n",
+			head, s.Episodes, monitor.Count(max(s.Target, s.Episodes), "episode"), monitor.Count(s.Rows, "position"), monitor.Count(s.Steps, "step"), monitor.Count(s.Samples, "sample"), s.Elapsed.Round(time.Second))
+		fmt.Fprintf(&b, "Results: white %d, draw %d, black %d; ends: %s\n", s.Results.White, s.Results.Draw, s.Results.Black, play.Counts(s.Ends))
+	} else {
+		fmt.Fprintf(&b, "%s: %s (%s) in %s\n", head, monitor.Count(s.Steps, "step"), monitor.Count(s.Samples, "sample"), s.Elapsed.Round(time.Second))
+	}
+	if s.Rates.PositionsPerSecond > 0 {
+		fmt.Fprintf(&b, "Speed: %.0f positions/s, %.0f evaluations/s, mean batch %.1f, cache hits %.0f %%\n",
+			float64(s.Rates.PositionsPerSecond), float64(s.Rates.EvaluationsPerSecond), float64(s.Rates.MeanBatch), 100*float64(s.Rates.CacheHitShare))
+	}
+	if s.Skipped > 0 {
+		fmt.Fprintf(&b, "Skipped: %s for numbers that were not finite\n", monitor.Count(s.Skipped, "step"))
+	}
+	s.writeLearnt(&b)
+	fmt.Fprintf(&b, "Checkpoint: %s\nNet: %s\nMetrics: %s\n", s.Checkpoint, s.Net, s.Metrics)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeLearnt says what the validation games show.
+func (s *Summary) writeLearnt(b *strings.Builder) {
+	if s.First != nil && s.Last != nil {
+		of := ""
+		if s.Last.Games > 0 {
+			of = fmt.Sprintf(" of %s", monitor.Count(s.Last.Games, "game"))
+		}
+		fmt.Fprintf(b, "Learnt, on %s%s never trained on (untrained net -> now):\n", monitor.Count(s.Last.Rows, "position"), of)
+		for _, name := range []string{"policy_loss", "value_loss", "moves_left_loss"} {
+			first, last := s.First.Losses[name], s.Last.Losses[name]
+			if last.N == 0 {
+				continue
+			}
+			fmt.Fprintf(b, "  %-16s %.4f -> %.4f (standard error %.4f)", name, first.Mean, last.Mean, math.Max(first.StdErr, last.StdErr))
+			if name == "policy_loss" {
+				fmt.Fprintf(b, "; knowing nothing costs %.4f", s.Last.LegalEntropy)
+			}
+			b.WriteByte('\n')
+		}
+	} else if s.Phase == monitor.RunDone {
+		b.WriteString("Learnt: no validation games yet, so nothing can be said\n")
+	}
+	if s.Target > 0 && s.Episodes < shortRun {
+		fmt.Fprintf(b, "Too short to judge: %s; try --episodes 200\n", monitor.Count(s.Episodes, "episode"))
+	}
+}

@@ -1,0 +1,319 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"syscall"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/plugins/host"
+	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/play"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// prefetchDepth is how many micro-batches are prepared in advance.
+const prefetchDepth = 2
+
+// Train plays and learns until the asked number of episodes (or steps) is
+// reached, or until ctx ends: then it finishes the step under way, saves, and
+// returns ErrInterrupted. A run that is finished already only sums up.
+func Train(ctx context.Context, opt Options) (*Summary, error) {
+	r, err := openRun(ctx, opt)
+	if err != nil {
+		if ctx.Err() != nil && play.Stopped(err) {
+			err = run.ErrInterrupted // nothing was begun that would have to be saved
+		}
+		return nil, errors.Join(err, r.close())
+	}
+	summary, err := r.train(ctx)
+	return summary, errors.Join(err, r.close())
+}
+
+// train is the main loop: a game enters, its steps follow, and so on.
+func (r *training) train(ctx context.Context) (*Summary, error) {
+	ctx, r.stop = context.WithCancel(ctx)
+	defer r.stop()
+	defer r.bounds.end()
+	if err := r.openControl(); err != nil {
+		return nil, err
+	}
+	r.announce()
+	// What must be saved is saved with ctx over, too.
+	whole := context.WithoutCancel(ctx)
+	if err := r.firstCheckpoint(whole); err != nil {
+		return nil, err
+	}
+	batches, end := r.openBatches(ctx)
+	defer end() // nobody reads it again
+	r.batches = batches
+	endWatch := r.watchPlugins(ctx)
+	err := r.episodes(ctx, batches)
+	r.bounds.end()
+	endWatch()
+	interrupted := errors.Is(err, context.Canceled)
+	if err != nil && !interrupted {
+		return nil, r.fail(whole, err, batches)
+	}
+	if err := r.finishState(whole, batches); err != nil {
+		return nil, err
+	}
+	phase := monitor.RunDone
+	if interrupted {
+		phase = monitor.RunStopped
+	}
+	summary := r.summarize(phase)
+	r.bus.Publish(&monitor.Run{Phase: phase, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Episodes: r.target()})
+	if interrupted {
+		return summary, run.ErrInterrupted
+	}
+	return summary, nil
+}
+
+// saveFailing saves the state of a run that fails with err between two steps.
+func (r *training) saveFailing(ctx context.Context, err error, batches cursor) error {
+	if !r.unsaved() || r.saveFailed {
+		return err
+	}
+	if saveErr := r.save(ctx, batches); saveErr != nil {
+		return errors.Join(err, saveErr)
+	}
+	return fmt.Errorf("%w; the state is saved, the same command goes on", err)
+}
+
+// fail reports what ended the run. On a full disk it saves the state, for which
+// room was kept, and so it does where a rescorer failed; else the last checkpoint
+// stands.
+func (r *training) fail(ctx context.Context, err error, batches cursor) error {
+	var space *fsx.SpaceError
+	var plugin *host.Error
+	switch {
+	case errors.Is(err, trainer.ErrNonFinite):
+		r.alarm("non_finite", err.Error(), "lower --lr or raise the warm-up; the last good checkpoint stands")
+	case errors.Is(err, ErrGradients):
+		r.alarm("gradients", err.Error(), "lower --lr or raise the warm-up; the last checkpoint stands")
+	case errors.Is(err, fsx.ErrSync):
+		r.alarm("sync", err.Error(), "look at the disk; the last checkpoint stands")
+	case errors.As(err, &space) || errors.Is(err, syscall.ENOSPC):
+		r.alarm("disk_low", err.Error(), "make room and start the same command again")
+		err = r.saveFailing(ctx, err, batches)
+	case errors.As(err, &plugin):
+		r.alarm("plugin", err.Error(), "mend or replace the plugin, or take --on-plugin-failure continue, and start the same command again")
+		if plugin.Kind == stage.KindRescorer && r.rows == nil { // what gives rows may have failed in the middle of a step
+			err = r.saveFailing(ctx, err, batches)
+		}
+	}
+	r.bus.Publish(&monitor.Run{Phase: monitor.RunFailed, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Message: err.Error()})
+	return err
+}
+
+// target is the number of episodes asked for, 0 where the source sets none.
+func (r *training) target() int64 {
+	if !r.playsItself() {
+		return 0
+	}
+	return r.cfg.GetSelfplay().GetEpisodes()
+}
+
+// done says whether everything asked for is done.
+func (r *training) done() bool {
+	if steps := r.cfg.GetTraining().GetSteps(); steps > 0 && r.trainer.NumSteps() >= steps {
+		return true
+	}
+	return r.target() > 0 && r.state.Episodes >= r.target() && r.state.StepsLeft == 0
+}
+
+// episodes runs until everything is done. context.Canceled means that a stop was
+// asked for.
+func (r *training) episodes(ctx context.Context, batches cursor) error {
+	if r.done() {
+		return nil
+	}
+	if !r.hasGames() {
+		return r.rowSteps(ctx, batches)
+	}
+	if err := r.openFeed(); err != nil {
+		return err
+	}
+	for !r.done() {
+		if r.state.StepsLeft == 0 {
+			if err := r.nextGame(ctx); err != nil {
+				return err
+			}
+		}
+		for r.state.StepsLeft > 0 && !r.done() {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			r.bounds.serve()
+			if err := r.step(ctx, batches); err != nil {
+				return err
+			}
+			if err := r.saveIfDue(ctx, batches); err != nil {
+				return err
+			}
+		}
+		if err := r.afterEpisode(ctx, batches); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nextGame waits for a game and counts it.
+func (r *training) nextGame(ctx context.Context) error {
+	r.page.set(func(p *Page) { p.Stage = "self-play" })
+	defer r.page.set(func(p *Page) { p.Stage = "training" })
+	var g *record.Game
+	var err error
+	ready := make(chan struct{})
+	go func() { // ends with the wait below
+		defer close(ready)
+		g, err = r.feed.Next(ctx)
+	}()
+	r.bounds.wait(ready)
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Canceled // what else failed, Close of the feed says
+		}
+		return fmt.Errorf("wait for a game: %w", err)
+	}
+	if err := r.enter(g); err != nil {
+		return err
+	}
+	r.state.StepsLeft = 0
+	if r.games.Train.Rows() > 0 {
+		r.state.StepsLeft = int(r.cfg.GetTraining().GetStepsPerEpisode())
+	}
+	return nil
+}
+
+// enter counts one game: it writes it into the journal and puts it into its
+// window.
+func (r *training) enter(g *record.Game) error {
+	if err := r.lockLost(); err != nil {
+		return err
+	}
+	episode := r.state.Episodes + 1
+	if err := r.journal.Enter(run.Entry{Episode: episode, Game: fmt.Sprintf("%x", g.ID), Ordinal: g.Ordinal, Step: r.trainer.NumSteps()}); err != nil {
+		return err
+	}
+	window := r.games.Window(g.ID)
+	window.Add(g)
+	r.state.count(g)
+	r.watchResigns(g)
+	plies, draws := r.state.means()
+	e := &monitor.Episode{
+		Episode: episode, Episodes: r.target(), Step: r.trainer.NumSteps(),
+		GameID: fmt.Sprintf("%x", g.ID), NetID: g.NetID, Plies: len(g.Plies), End: g.End.String(),
+		WhiteResult: int(g.WhiteResult), Validation: window == r.games.Validation,
+		Results: r.state.Results, Ends: maps.Clone(r.state.Ends), // readers may look at it later
+		ResignTested: r.state.Resign.Tested, ResignFalse: r.state.Resign.False,
+		MeanPlies: monitor.Number(plies), DrawShare: monitor.Number(draws),
+		QueueDepth: r.feed.Waiting(), WindowGames: int64(r.games.Train.Games()), WindowRows: int64(r.games.Train.Rows()),
+		Totals: r.totals(),
+	}
+	e.Rates = r.meter.Observe(time.Now(), e.Totals)
+	r.page.set(func(p *Page) {
+		p.Episode, p.Positions, p.WindowRows, p.Rates = episode, r.state.Rows, e.WindowRows, e.Rates
+	})
+	r.bus.Publish(e)
+	return nil
+}
+
+// watchResigns lets games be resigned once that has proved right, and makes the
+// threshold stricter where too many resignations would have been false.
+func (r *training) watchResigns(g *record.Game) {
+	rule := r.cfg.GetSelfplay().GetResign()
+	if !r.state.Resign.Count(g, rule.GetMaxFalseRate()) || r.resign == nil {
+		return
+	}
+	w := &r.state.Resign
+	if w.Trusted {
+		r.log.Info("resignations have proved right: games may be resigned now", "resign_q", w.Q, "tested", w.Tested, "false", w.False)
+	} else {
+		r.log.Warn("too many resignations would have been false; the threshold is stricter now and is tested anew",
+			"resign_q", w.Q, "tested", w.Tested, "false", w.False)
+	}
+	r.resign.Set(w.Rule(setup.ResignOf(rule)))
+}
+
+// step does one optimizer step and reports it.
+func (r *training) step(ctx context.Context, batches cursor) error {
+	s, err := r.trainer.Step(context.WithoutCancel(ctx), batches)
+	if err != nil {
+		return err
+	}
+	r.state.StepsLeft = max(0, r.state.StepsLeft-1)
+	if r.cfg.GetTraining().GetHaltOnGradientNorm() && !s.Skipped {
+		if err := r.state.Gradients.Observe(s.GradNorm, r.cfg.GetTraining().GetClipNorm()); err != nil {
+			return fmt.Errorf("step %d: %w", s.Step, err)
+		}
+	}
+	e := &monitor.Step{
+		Step: s.Step, Episode: r.state.Episodes, Samples: s.Samples, Rows: s.Rows,
+		Losses: lossNumbers(&s.Measures), Loss: monitor.Number(s.Objective),
+		PolicyEntropy: monitor.Number(s.PolicyEntropy), TargetEntropy: monitor.Number(s.PolicyTargetEntropy),
+		LegalEntropy: monitor.Number(s.LegalEntropy), PolicyAcc: monitor.Number(s.PolicyAccuracy), ValueAcc: monitor.Number(s.ValueAccuracy),
+		LR: monitor.Number(s.LR), GradNorm: monitor.Number(s.GradNorm), Clipped: s.Clipped, LossScale: monitor.Number(s.LossScale),
+		Skipped: s.Skipped, SkippedTotal: r.trainer.NumSkipped(), Seconds: monitor.Number(s.Time.Seconds()),
+		WindowRows: r.windowRows(), Totals: r.totals(),
+	}
+	if r.feed != nil {
+		e.QueueDepth = r.feed.Waiting()
+	}
+	e.Rates = r.meter.Observe(time.Now(), e.Totals)
+	r.page.set(func(p *Page) { p.Step, p.Losses, p.Rates = s.Step, e.Losses, e.Rates })
+	r.page.add(e.Losses)
+	if s.Skipped || s.Step%int64(r.cfg.GetMetrics().GetEvery()) == 0 {
+		r.bus.Publish(e)
+	}
+	if every := r.cfg.GetTraining().GetValidation().GetEvery(); every > 0 && s.Step%every == 0 && !s.Skipped {
+		return r.validate(ctx)
+	}
+	return nil
+}
+
+// afterEpisode hands the new weights to the producers and saves when it is time.
+func (r *training) afterEpisode(ctx context.Context, batches cursor) error {
+	if !r.playsItself() || r.done() {
+		return nil // the last checkpoint follows at once
+	}
+	if err := r.publishNet(); err != nil {
+		return err
+	}
+	if r.state.Episodes-r.lastSaved < r.cfg.GetTraining().GetCheckpoint().GetInterval() {
+		return nil
+	}
+	return r.save(ctx, batches)
+}
+
+// totals are the counts since the process started.
+func (r *training) totals() monitor.Totals {
+	n := r.stats.Snapshot()
+	t := play.TotalsOf(&n)
+	t.Steps, t.Rows = r.trainer.NumSteps()-r.firstStep, r.trainer.NumSamples()-r.firstSample
+	return t
+}
+
+// lossNumbers are losses by metric name.
+func lossNumbers(m *trainer.Measures) monitor.Numbers {
+	n := monitor.Numbers{}
+	for _, l := range m.Losses {
+		n[l.Metric] = monitor.Number(l.Mean)
+	}
+	return n
+}
+
+// alarm reports something that a person should look at.
+func (r *training) alarm(code, message, remedy string) {
+	r.bus.Publish(&monitor.Alarm{Code: code, Severity: "error", Message: message, Remedy: remedy,
+		Step: r.trainer.NumSteps(), Episode: r.state.Episodes})
+}

@@ -1,0 +1,268 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/testing/runtest"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// TestTrain plays a run to its end, starts the finished run again and lets it go
+// on with a larger number, in a path with spaces.
+func TestTrain(t *testing.T) {
+	dir := t.TempDir() + "/a run"
+	s, _ := train(t, dir, "--episodes=5")
+	if s.Phase != monitor.RunDone || s.Episodes != 5 || s.Target != 5 {
+		t.Errorf("summary %+v", s)
+	}
+	id := checkRun(t, dir, 5, s.Steps)
+	if got := netID(t, s.Net); got != id {
+		t.Errorf("published net %s, checkpoint %s", got, id)
+	}
+	again, _ := train(t, dir, "--episodes=5")
+	if again.Steps != s.Steps || again.Episodes != 5 || again.Net != s.Net {
+		t.Errorf("a finished run started again: %+v", again)
+	}
+	if checkRun(t, dir, 5, s.Steps) != id {
+		t.Error("a finished run changed its weights")
+	}
+	fewer, _ := train(t, dir, "--episodes=3")
+	if fewer.Episodes != 5 {
+		t.Errorf("asked for fewer episodes than it has: %+v", fewer)
+	}
+	more, _ := train(t, dir, "--episodes=9 --producer-workers=2")
+	checkRun(t, dir, 9, more.Steps)
+	if more.First == nil || more.Last == nil || more.First.Rows != more.Last.Rows {
+		t.Errorf("first and last net are not held against each other: %+v", more)
+	}
+	var page bytes.Buffer
+	if err := more.Write(&page); err != nil || !strings.Contains(page.String(), "Done: 9 of 9 episodes") {
+		t.Errorf("%v: %s", err, page.String())
+	}
+	if left := runtest.Temps(t, dir); left != nil {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestConfigAtResume: what must not change is refused before anything is
+// touched, the rest is logged.
+func TestConfigAtResume(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	s, _ := train(t, dir, "--episodes=2")
+	for _, more := range []string{"--net=16x1", "--optimizer=adamw", "--deterministic=true", "--job-id=other"} {
+		_, _, err := tryTrain(t, t.Context(), dir, more)
+		var coded interface{ ExitCode() int }
+		if !errors.As(err, &coded) || coded.ExitCode() != 2 {
+			t.Errorf("%s: %v", more, err)
+		}
+	}
+	checkRun(t, dir, 2, s.Steps)
+	s, log := train(t, dir, "--episodes=3 --lr=0.001")
+	if !strings.Contains(log, "training.lr: ") {
+		t.Errorf("the change is not in the log:\n%s", log)
+	}
+	checkRun(t, dir, 3, s.Steps)
+	history, err := os.ReadDir(filepath.Join(dir, "config-history"))
+	if err != nil || len(history) != 2 {
+		t.Errorf("history has %d entries, want one of each start: %v", len(history), err)
+	}
+}
+
+// TestCheckConfig: nothing that a user can set is ignored without a word.
+func TestCheckConfig(t *testing.T) {
+	for text, field := range map[string]string{
+		`mcts { leaves_per_game: 2 }`:                              "mcts.leaves_per_game",
+		`training { steps: 5 }`:                                    "training.steps",
+		`training { source_dir: "x" }`:                             "training.source_dir",
+		`deterministic: true training { source: DIR }`:             "deterministic",
+		`export { weights: SWA }`:                                  "export.weights",
+		`export { path: "nets/" }`:                                 "export.path",
+		`export { path: "nets/.x" }`:                               "export.path",
+		`training { source: DIR steps: 5 source_dir: "x" }`:        "",
+		`training { swa { period: 2 } } export { weights: SWA }`:   "",
+		`selfplay { temperature { plies: 4 floor: 0 } resign {} }`: "",
+		`data_loader { stage { name: "x" join_positions {} } }`:    "data_loader",
+		`training { source: LOADER source_dir: "x" }`:              "training.source_dir",
+	} {
+		file, err := config.Parse("x.textproto", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := config.Resolve(config.Input{File: file})
+		if err == nil { // else config has refused it itself
+			err = setup.CheckConfig(e)
+		}
+		bad, refused := asError[*config.Error](err)
+		if refused != (field != "") || refused && bad.Field != field {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestCorruptCheckpoint falls back to the one before, loudly, and ends as asked.
+func TestCorruptCheckpoint(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	const more = "--deterministic=true --episodes=6"
+	s, _ := train(t, dir, more)
+	want := checkRun(t, dir, 6, s.Steps)
+	path := filepath.Join(s.Checkpoint, "trainer.section")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)/2] ^= 1
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, log := train(t, dir, more)
+	if !strings.Contains(log, "cannot be used") || !strings.Contains(log, "going on from checkpoint") {
+		t.Errorf("no warning:\n%s", log)
+	}
+	if got := checkRun(t, dir, 6, s.Steps); got != want {
+		t.Errorf("weights %s, before the damage %s", got, want)
+	}
+}
+
+// TestDamagedChunk: lost games are reported and the run goes on without them,
+// whether they had been counted or not.
+func TestDamagedChunk(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	train(t, dir, "--episodes=6")
+	d, _ := jobOf(t, dir)
+	chunks, err := filepath.Glob(filepath.Join(d.Selfplay(), "*", trainProcess, "*.games"))
+	if err != nil || len(chunks) < 2 {
+		t.Fatal(chunks, err)
+	}
+	data, err := os.ReadFile(chunks[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := len(data) / 3; i < len(data)/2; i++ {
+		data[i] = 0xff
+	}
+	if err := os.WriteFile(chunks[0], data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before := journalIDs(t, d)
+	s, log := train(t, dir, "--episodes=9")
+	for _, want := range []string{"damaged games were left out", chunks[0], "games are lost"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log does not say %q:\n%s", want, log)
+		}
+	}
+	after := journalIDs(t, d)
+	if s.Episodes != 9 || len(after) != 9 || !slices.Equal(after[:6], before) {
+		t.Errorf("%d episodes; journal %v, was %v", s.Episodes, after, before)
+	}
+	checkMetrics(t, d, 9, s.Steps)
+}
+
+// TestJournalDamaged: a journal that the checkpoint contradicts is refused as
+// corrupt, not guessed at.
+func TestJournalDamaged(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	train(t, dir, "--episodes=2")
+	d, _ := jobOf(t, dir)
+	whole, err := os.ReadFile(d.Journal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := whole[:bytes.IndexByte(whole, '\n')+1]
+	for name, data := range map[string][]byte{
+		"cut off": first, "a line twice": append(slices.Clone(first), first...), "nonsense": []byte("x\n{}\n"),
+		"other game": bytes.ReplaceAll(whole, []byte(`"game":"`), []byte(`"game":"z`)),
+	} {
+		if err := os.WriteFile(d.Journal(), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := tryTrain(t, t.Context(), dir, "--episodes=2")
+		if _, ok := asError[*trainer.CorruptError](err); !ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := os.WriteFile(d.Journal(), whole, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := train(t, dir, "--episodes=4")
+	checkRun(t, dir, 4, s.Steps)
+}
+
+// TestForeignCheckpoints: two runs of one job id must not take each other's
+// checkpoints for their own.
+func TestForeignCheckpoints(t *testing.T) {
+	root := t.TempDir()
+	more := "--job-id=same --episodes=2 --checkpoint-dir=" + root + "/checkpoints --metrics-dir=" + root + "/metrics"
+	train(t, root+"/a", more)
+	_, _, err := tryTrain(t, t.Context(), root+"/b", more)
+	if bad, ok := asError[*config.Error](err); !ok || bad.Field != "training.checkpoint.dir" {
+		t.Errorf("another run's checkpoints: %v", err)
+	}
+	train(t, root+"/a", more+" --episodes=3")
+}
+
+// TestDryRun prints and creates nothing.
+func TestDryRun(t *testing.T) {
+	root := t.TempDir()
+	var page bytes.Buffer
+	if err := DryRun(runtest.Resolve(t, root+"/a/b", ""), &page); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(page.String(), "nothing is created") || !strings.Contains(page.String(), "8x1") {
+		t.Error(page.String())
+	}
+	if entries, err := os.ReadDir(root); err != nil || len(entries) > 0 {
+		t.Errorf("created %v, %v", entries, err)
+	}
+	for more, want := range map[string]string{
+		"--max-plies-schedule=9@0,7@2":         "8 episodes of at most 9 plies -> ",
+		"--source=dir --steps=5":               "games: those that other processes write below " + root + "/a/b/selfplay; 3 steps a game, 5 steps\n",
+		"--source=loader " + graph(root, ""):   "rows: of the 9 stages of data_loader, until it is stopped\n",
+		"--source=shuffled":                    "rows: none yet in " + root + "/a/b/shuffled: ",
+		"--source=loader data_loader{stage{}}": "",
+	} {
+		page.Reset()
+		err := DryRun(runtest.Resolve(t, root+"/a/b", more), &page)
+		if (err == nil) != (want != "") || !strings.Contains(page.String(), want) {
+			t.Errorf("%s: %v\n%s", more, err, page.String())
+		}
+	}
+	if err := DryRun(runtest.Resolve(t, root+"/a/b", "export { weights: SWA }"), &page); err == nil {
+		t.Error("a dry run passes what a run refuses")
+	}
+}
+
+// TestInterruptedAtOnce: a context that is over before the start leaves a run
+// with its first checkpoint.
+func TestInterruptedAtOnce(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s, _, err := tryTrain(t, ctx, dir, "")
+	if !errors.Is(err, run.ErrInterrupted) || s == nil || s.Phase != monitor.RunStopped || s.Episodes != 0 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	s, _ = train(t, dir, "")
+	checkRun(t, dir, 8, s.Steps)
+}
+
+// TestBrokenDisplay: a terminal that goes away does not end the run.
+func TestBrokenDisplay(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	broken := monitor.SinkFunc(func(monitor.Event) error { return errors.New("no terminal") })
+	s, log, err := tryTrain(t, t.Context(), dir, "", broken)
+	if err != nil || strings.Count(log, "no terminal") != 1 {
+		t.Fatalf("%v\n%s", err, log)
+	}
+	checkRun(t, dir, 8, s.Steps)
+}
