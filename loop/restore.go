@@ -100,6 +100,7 @@ func (r *run) newTrainer() error {
 		return &config.Error{Field: "training", Reason: err.Error()}
 	}
 	cfg.Window = deviceWindow(r.cfg)
+	r.heads = newHeadRows(cfg.Losses)
 	if r.trainer, err = trainer.New(r.initial, cfg); err != nil {
 		return err
 	}

@@ -78,6 +78,7 @@ type run struct {
 	control *Control
 
 	trainer *trainer.Trainer
+	heads   *headRows // of the trainer
 	games   *replay.Split
 	source  *replay.Source // draws rows of games.Train; nil where there are no games
 	batches cursor         // that the steps take; nil before the first
