@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"fmt"
+	"runtime"
 	"time"
 
 	"gorgonia.org/gorgonia"
@@ -172,4 +173,17 @@ func (g *graph) timed(op string, f func()) {
 	g.observe(op, time.Since(start))
 }
 
-func (g *graph) close() error { return g.vm.Close() }
+// close lets go of the machine; a second call does nothing. The machine has a
+// finalizer and reaches the graph through its program's operations, and the graph
+// holds the machine. Go never frees a cycle with a finalizer in it: without both
+// lines here every trainer that a process ever made would stay in memory, buffers
+// and all. Close has done what the finalizer does.
+func (g *graph) close() error {
+	if g.vm == nil {
+		return nil
+	}
+	err := g.vm.Close()
+	runtime.SetFinalizer(g.vm, nil)
+	g.vm = nil
+	return err
+}

@@ -45,7 +45,8 @@ type Loss struct {
 	Head   Head
 	Kind   LossKind
 	Target encoding.Target // value and moves left: what is learnt
-	// Mix, if not nil, learns QRatio*Mix.Other + (1-QRatio)*Target instead.
+	// Mix, if not nil, learns QRatio*Mix.Other + (1-QRatio)*Target instead. A row
+	// of which one part is not known learns the other part alone.
 	Mix    *Mix
 	Weight float64 // factor in the objective, >= 0
 	Metric string  // its name in StepStats and metrics, unique
@@ -124,21 +125,51 @@ func (l *Loss) validate(field string) error {
 	return nil
 }
 
-// target returns what a row should learn; a field that is not known is NaN. A
-// mix is known where both parts are, but a part with share 0 is not asked for.
+// target returns what a row should learn; a field that is not known is NaN. The
+// device's loss kernel has the same rule (mixed in loss.cu).
 func (l *Loss) target(t *[encoding.NumTargets]encoding.QDM) encoding.QDM {
-	base := t[l.Target]
-	if l.Mix == nil || l.Mix.QRatio == 0 {
+	base, r := t[l.Target], l.share(t)
+	if r == 0 {
 		return base
 	}
 	other := t[l.Mix.Other]
-	if l.Mix.QRatio == 1 {
+	if r == 1 {
 		return other
 	}
-	r := float32(l.Mix.QRatio)
 	return encoding.QDM{
 		Q: r*other.Q + (1-r)*base.Q,
 		D: r*other.D + (1-r)*base.D,
 		M: r*other.M + (1-r)*base.M,
 	}
+}
+
+// share is the weight of Mix.Other in a row's target, [0,1]. The shares of a mix
+// are those of its known parts, renormalised: games without a search, such as
+// imported ones, have a result and no root value, and would teach nothing if the
+// unknown part masked the row. A part that the configuration gives share 0 is not
+// asked for, also where it alone is known.
+func (l *Loss) share(t *[encoding.NumTargets]encoding.QDM) float32 {
+	switch {
+	case l.Mix == nil || l.Mix.QRatio == 0:
+		return 0
+	case l.Mix.QRatio == 1:
+		return 1
+	case !l.knows(t[l.Mix.Other]):
+		return 0
+	case !l.knows(t[l.Target]):
+		return 1
+	}
+	return float32(l.Mix.QRatio)
+}
+
+// knows says whether v has all fields that the formula reads. Q of one part beside
+// D of another would be no distribution, so win, draw, loss needs both.
+func (l *Loss) knows(v encoding.QDM) bool {
+	switch {
+	case l.Head == HeadMovesLeft:
+		return v.M == v.M
+	case l.Kind == MSE:
+		return v.Q == v.Q
+	}
+	return v.Q == v.Q && v.D == v.D
 }

@@ -5900,7 +5900,7 @@ type Loss struct {
 	Kind *Loss_Kind `protobuf:"varint,2,opt,name=kind,enum=chessbrain.config.v1.Loss_Kind" json:"kind,omitempty"`
 	// VALUE and MOVES_LEFT: what is learnt: RESULT, ROOT, BEST, PLAYED, ORIG or ST. Unknown targets are masked.
 	Target *Loss_Target `protobuf:"varint,3,opt,name=target,enum=chessbrain.config.v1.Loss_Target,def=0" json:"target,omitempty"`
-	// Share of mix_target in a blend with target, [0,1].
+	// Share of mix_target in a blend with target, [0,1]. Where a row knows one of the two only, it learns that one.
 	QRatio *float64 `protobuf:"fixed64,4,opt,name=q_ratio,json=qRatio,def=0" json:"q_ratio,omitempty"`
 	// The other part of the blend.
 	MixTarget *Loss_Target `protobuf:"varint,5,opt,name=mix_target,json=mixTarget,enum=chessbrain.config.v1.Loss_Target,def=1" json:"mix_target,omitempty"`

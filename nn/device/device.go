@@ -36,7 +36,7 @@ type Term struct {
 	Head   Head
 	Weight float32 // factor in the objective
 	Target encoding.Target
-	Other  encoding.Target // blended in with share Ratio
+	Other  encoding.Target // blended in with share Ratio; a row that knows one of the two only learns that one
 	Ratio  float32         // [0,1]; 0 = Target alone, 1 = Other alone
 }
 

@@ -33,6 +33,7 @@ func TestRules(t *testing.T) {
 		{"surer than the search", EntropyCollapse(Entropy{Policy: 0.5, Target: 1.1, Legal: 3}), CodeOverSure, "1.100"},
 		{"entropies that nobody measured", EntropyCollapse(Entropy{Policy: 0.5}), "", ""},
 		{"no number", EntropyCollapse(Entropy{Policy: math.NaN(), Legal: 3}), "", ""},
+		{"no target", NoTarget("value", 100), CodeNoTarget, "value head learns nothing: no row of the last 100 steps"},
 		{"a fall", EloFall("random-mover", []Point{{"a", 100, 50, 150}, {"b", 300, 200, 400}, {"c", 80, 0, 199}}), CodeEloFall, "c has Elo +80 (95 %: +0 to +199) against random-mover, b had Elo +300"},
 		{"perhaps a fall", EloFall("x", []Point{{"b", 300, 200, 400}, {"c", 80, 0, 200}}), "", ""},
 		{"a rise", EloFall("x", []Point{{"b", 0, -10, 10}, {"c", inf, 500, inf}}), "", ""},

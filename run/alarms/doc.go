@@ -1,6 +1,7 @@
 // Package alarms tells when a run goes wrong in a way that no error shows: nearly
 // all games are drawn, games end by the limit of plies, the policy has collapsed
-// onto one move, nets get weaker against an opponent that never changes.
+// onto one move, a head has no targets, nets get weaker against an opponent that
+// never changes.
 //
 // The rules are pure functions over figures; each returns an alarm or nil:
 //

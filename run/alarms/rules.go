@@ -19,6 +19,7 @@ const (
 	CodeEntropy   = "policy_entropy"
 	CodeOverSure  = "policy_surer_than_search"
 	CodeEloFall   = "elo_fall"
+	CodeNoTarget  = "no_target"
 )
 
 // Limits of the rules. They are far from what a run that learns shows: random
@@ -118,6 +119,13 @@ func EntropyCollapse(e Entropy) *monitor.Alarm {
 		return warning(CodeOverSure, remedy, "the policy's entropy is %.3f nats over the last %d steps; the search that it learns from has %.3f", e.Policy, e.Steps, e.Target)
 	}
 	return nil
+}
+
+// NoTarget says that a head has learnt nothing for so many steps: no row had a
+// target that its losses ask for.
+func NoTarget(head string, steps int) *monitor.Alarm {
+	return warning(CodeNoTarget, "give its loss a target that these games have (training.losses: target, mix_target; imported games have RESULT), or a weight of 0",
+		"the %s head learns nothing: no row of the last %d steps had a target for it", head, steps)
 }
 
 // Point is a net's result against a frozen opponent: Elo and the ends of its 95 %

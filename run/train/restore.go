@@ -99,6 +99,7 @@ func (r *training) newTrainer() error {
 		return err
 	}
 	cfg.Window = setup.DeviceWindow(r.cfg)
+	r.heads = newHeadRows(cfg.Losses)
 	if r.trainer, err = trainer.New(r.initial, cfg); err != nil {
 		return err
 	}

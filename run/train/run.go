@@ -77,6 +77,7 @@ type training struct {
 	control *run.Control
 
 	trainer *trainer.Trainer
+	heads   *headRows // of the trainer
 	games   *replay.Split
 	source  *replay.Source // draws rows of games.Train; nil where there are no games
 	batches cursor         // that the steps take; nil before the first

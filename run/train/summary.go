@@ -31,6 +31,9 @@ type Summary struct {
 	Elapsed  time.Duration
 	Rates    monitor.Rates // means of this process
 
+	Untaught  []trainer.Head // heads that no row of this process's steps had a target for
+	FirstStep int64          // steps taken before this process
+
 	First, Last *ValidationResult // of the untrained and of the newest net on the same rows; nil without validation games
 	Checkpoint  string
 	Net         string // file
@@ -55,6 +58,7 @@ func (r *training) summarize(phase string) *Summary {
 		Elapsed: elapsed, Rates: r.totals().Over(elapsed),
 		Checkpoint: filepath.Join(r.dir.Checkpoints, trainer.CheckpointName(r.info.Job, r.lastStep)),
 		Net:        r.lastExport, Metrics: r.dir.Metrics,
+		Untaught: r.heads.untaught(), FirstStep: r.firstStep,
 	}
 	// A training of a few epochs is a stage of a cycle, where the gatekeeper tells nets apart.
 	if phase != monitor.RunDone || r.opt.Locked || r.cfg.GetTraining().GetMaxEpochsThisInstance() > 0 {
@@ -139,6 +143,7 @@ func (s *Summary) Write(w io.Writer) error {
 		fmt.Fprintf(&b, "Skipped: %s for numbers that were not finite\n", monitor.Count(s.Skipped, "step"))
 	}
 	s.writeLearnt(&b)
+	s.writeUntaught(&b)
 	fmt.Fprintf(&b, "Checkpoint: %s\nNet: %s\nMetrics: %s\n", s.Checkpoint, s.Net, s.Metrics)
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -272,6 +272,7 @@ func (r *training) step(ctx context.Context, batches cursor) error {
 	e.Rates = r.meter.Observe(time.Now(), e.Totals)
 	r.page.set(func(p *Page) { p.Step, p.Losses, p.Rates = s.Step, e.Losses, e.Rates })
 	r.page.add(e.Losses)
+	r.watchHeads(&s.Measures)
 	if s.Skipped || s.Step%int64(r.cfg.GetMetrics().GetEvery()) == 0 {
 		r.bus.Publish(e)
 	}

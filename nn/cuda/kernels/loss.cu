@@ -141,11 +141,26 @@ DEVICE RowTerm moves_left_term(float* d, const float* z, float plies, float scal
 	return {known_loss(far ? delta * (fabsf(x) - delta / 2) : x * x / 2), 0};
 }
 
-// mixed is what a row should learn: a part with share 0 is not asked for.
-DEVICE float mixed(const ScalarTerm& t, const float* targets, int field) {
-	if (t.ratio == 0) return targets[3 * t.target + field];
-	if (t.ratio == 1) return targets[3 * t.other + field];
-	return t.ratio * targets[3 * t.other + field] + (1 - t.ratio) * targets[3 * t.target + field];
+// knows says whether a part (Q, D, M) has all fields that a head's formula reads.
+DEVICE bool knows(int head, const float* part) {
+	if (head == 0) return part[0] == part[0] && part[1] == part[1];
+	return head == 1 ? part[0] == part[0] : part[2] == part[2];
+}
+
+// share is the other part's weight in what a row should learn: a blend of which one
+// part is not known is the part that is. A part with share 0 is not asked for.
+DEVICE float share(const ScalarTerm& t, int head, const float* targets) {
+	if (t.ratio == 0 || t.ratio == 1) return t.ratio;
+	if (!knows(head, targets + 3 * t.other)) return 0;
+	if (!knows(head, targets + 3 * t.target)) return 1;
+	return t.ratio;
+}
+
+// mixed is a field of what a row should learn, ratio being the row's share.
+DEVICE float mixed(const ScalarTerm& t, float ratio, const float* targets, int field) {
+	if (ratio == 0) return targets[3 * t.target + field];
+	if (ratio == 1) return targets[3 * t.other + field];
+	return ratio * targets[3 * t.other + field] + (1 - ratio) * targets[3 * t.target + field];
 }
 
 // scalar_loss: one thread a row.
@@ -157,11 +172,12 @@ template <class T> DEVICE void scalar_loss(const ScalarLossArgs& a) {
 	float z[3] = {0, 0, 0}, d[3] = {0, 0, 0};
 	for (int i = 0; i < outputs; i++) z[i] = a.logits[(int64_t)row * a.width + i];
 	for (int k = 0; k < a.terms; k++) {
-		float scale = a.term[k].scale * a.weight[row];
+		const ScalarTerm& t = a.term[k];
+		float scale = t.scale * a.weight[row], ratio = share(t, a.head, targets);
 		RowTerm r;
-		if (a.head == 0) r = wdl_term(d, z, mixed(a.term[k], targets, 0), mixed(a.term[k], targets, 1), scale);
-		else if (a.head == 1) r = value_term(d, z, mixed(a.term[k], targets, 0), scale);
-		else r = moves_left_term(d, z, mixed(a.term[k], targets, 2), scale);
+		if (a.head == 0) r = wdl_term(d, z, mixed(t, ratio, targets, 0), mixed(t, ratio, targets, 1), scale);
+		else if (a.head == 1) r = value_term(d, z, mixed(t, ratio, targets, 0), scale);
+		else r = moves_left_term(d, z, mixed(t, ratio, targets, 2), scale);
 		float* loss = a.loss + 2 * ((int64_t)k * a.rows + row);
 		loss[0] = r.loss;
 		loss[1] = r.hit;

@@ -308,6 +308,16 @@ var scalarTerms = []ScalarTerm{
 // scalarOutcome is the reference of one row and term.
 func scalarOutcome(head int, z []float64, term ScalarTerm, targets []encoding.QDM) lossOutcome {
 	a, b, r := targets[term.Target], targets[term.Other], float64(term.Ratio)
+	knows := func(v encoding.QDM) bool { // all that the head's formula reads
+		return [...]bool{LossWDL: v.Q == v.Q && v.D == v.D, LossValue: v.Q == v.Q, LossMovesLeft: v.M == v.M}[head]
+	}
+	switch { // a blend of a known and an unknown part is the known one
+	case r == 0 || r == 1:
+	case !knows(b):
+		r = 0
+	case !knows(a):
+		r = 1
+	}
 	mix := func(x, y float32) float64 {
 		switch r {
 		case 0:
