@@ -13,6 +13,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/loop/loading"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 )
 
@@ -59,7 +60,7 @@ func DryRun(e *config.Effective, w io.Writer) (err error) {
 		fmt.Fprintf(w, "warning: %s\n", lacks)
 	}
 	fmt.Fprintf(w, "net: %s; a checkpoint takes about %d KiB\n", arch.Summary(), arch.NumParams()*16/1024)
-	stages.describeTo(w)
+	stages.DescribeTo(w)
 	if err := describeSource(w, e, dir, stages); err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func describeSource(w io.Writer, e *config.Effective, dir Dir, stages *Stages) e
 		fmt.Fprintf(w, "rows: %d of %s in %s, %s\n%s", source.NumRows(), source.Manifest().Name, from, until, describeEpochs(t))
 		return source.Close()
 	case config.Training_LOADER:
-		l, err := loading.New(context.Background(), e, stages.Host())
+		l, err := loading.New(context.Background(), e, host.Look{Host: stages.Host()})
 		if err != nil {
 			return err
 		}
@@ -205,7 +206,7 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
 	if lacks := lacksPrecision(e, false, true); lacks != "" {
 		fmt.Fprintf(w, "warning: %s\n", lacks)
 	}
-	stages.describeTo(w)
+	stages.DescribeTo(w)
 	fmt.Fprintf(w, "net: %s; before there is one, random weights of %s\n", from, net.Arch.Summary())
 	plies, err := longestGame(c)
 	if err != nil {
@@ -240,10 +241,11 @@ func checkInputs(e *config.Effective) (*nn.Net, error) {
 	return net, nil
 }
 
-// tryStages opens the stages of a process for a look. What programs log is not
-// shown: their errors say what is wrong.
+// tryStages looks at the stages of a process. Programs are found, hashed and held
+// against the lock file; none is started, for who looks has not yet decided to run
+// them.
 func tryStages(e *config.Effective, u uses) (*Stages, error) {
-	return openStages(context.Background(), e, u, hostOptions(e.Config.GetPlugins(), e.Config.GetRunDir(), slog.New(slog.DiscardHandler)))
+	return lookAtStages(e, u, hostOptions(e.Config.GetPlugins(), e.Config.GetRunDir(), slog.New(slog.DiscardHandler)))
 }
 
 // checkRunDir refuses directories that cannot be written, before anything is

@@ -13,6 +13,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/monitor"
 	"github.com/chessbrain/chessbrain/plugins"
+	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/sample"
 	"github.com/chessbrain/chessbrain/stage"
@@ -35,6 +36,14 @@ func putPlugin(t testing.TB, dir, name, mode string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// putNamed is putPlugin into a directory that the processes of the test search: a
+// run directory's own is searched by nobody who does not name it.
+func putNamed(t testing.TB, dir, name, mode string) {
+	t.Helper()
+	putPlugin(t, dir, name, mode)
+	t.Setenv(host.DirEnv, dir)
 }
 
 // pluginMain serves the stage of a name in a mode:

@@ -42,9 +42,11 @@ func OpenRun(path string, opt SubjectOptions) (*Subject, error) {
 		return nil, err
 	}
 	if opt.Config == "" && s.Run != "" {
-		opt.Config = loop.Dir{Root: s.Run}.ConfigFile()
+		s.Effective, err = config.ResolveRun(loop.Dir{Root: s.Run}.ConfigFile())
+	} else {
+		s.Effective, err = config.Resolve(config.Input{Path: opt.Config})
 	}
-	if s.Effective, err = config.Resolve(config.Input{Path: opt.Config}); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if opt.Average {

@@ -120,11 +120,11 @@ func TestCopyProgram(t *testing.T) {
 
 func TestDirs(t *testing.T) {
 	t.Setenv(DirEnv, "/x:/flag::/y")
-	if got := Dirs([]string{"/flag", ""}, "/run"); !slices.Equal(got, []string{"/flag", "/x", "/y", "/run/plugins"}) {
+	if got := Dirs([]string{"/flag", ""}); !slices.Equal(got, []string{"/flag", "/x", "/y"}) {
 		t.Errorf("directories %v", got)
 	}
 	t.Setenv(DirEnv, "")
-	if got := Dirs(nil, ""); len(got) != 0 {
+	if got := Dirs(nil); len(got) != 0 {
 		t.Errorf("directories %v", got)
 	}
 }
