@@ -14,6 +14,7 @@ cuda: ## the program for NVIDIA GPUs, bin/chessbrain-cuda (needs cuda.h and a C 
 plugins: ## the shipped rescorers, samplers and exporters as programs, into bin/plugins
 	@mkdir -p bin/plugins
 	$(GO) build -trimpath -ldflags='-s -w' -o bin/plugins/ $(addprefix ./,$(dir $(wildcard plugins/*/main.go)))
+	@chmod go-w bin/plugins bin/plugins/*
 
 test: ## what `go test ./...` runs
 	$(GO) test ./...

@@ -89,9 +89,9 @@ func writeOutsider(t *testing.T, dir, repository string) {
 }
 
 // TestOutsidePlugin builds chessbrain once, then writes a plugin outside of the
-// repository, builds it without a network, and drops it into a run's directory:
-// the run that did not know it before uses it, and the games on disk show what it
-// did.
+// repository, builds it without a network, and drops it into a directory: the run
+// that is told of it uses it, and the games on disk show what it did. In a run's own
+// directory it is not enough to lie there.
 func TestOutsidePlugin(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds two programs; run without -short")
@@ -118,15 +118,21 @@ func TestOutsidePlugin(t *testing.T) {
 
 	source, plugins := filepath.Join(work, "source"), filepath.Join(work, "run", "plugins")
 	for _, dir := range []string{source, plugins} {
-		if err := os.MkdirAll(dir, 0o777); err != nil {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	writeOutsider(t, source, repository)
 	mustRun(t, source, []string{"CGO_ENABLED=0", "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off"},
 		"go", "build", "-o", filepath.Join(plugins, "lighten-black"), ".")
+	if err := os.Chmod(filepath.Join(plugins, "lighten-black"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 
-	mustRun(t, work, nil, chessbrain, args...)
+	if out, code := run(t, work, nil, chessbrain, args...); code != 2 || !strings.Contains(out, `"lighten-black"`) {
+		t.Fatalf("in the run directory, unnamed: exit code %d, want 2 and its name:\n%s", code, out)
+	}
+	mustRun(t, work, nil, chessbrain, append(args, "--plugin-dir", plugins)...)
 	if again, err := os.ReadFile(chessbrain); err != nil || !bytes.Equal(built, again) {
 		t.Errorf("chessbrain itself was changed: %v", err)
 	}

@@ -18,6 +18,7 @@ trap 'rm -rf "$work"' EXIT
 program=${CHESSBRAIN:-$work/chessbrain} plugins=${PLUGINS:-$work/plugins}
 [ -n "${CHESSBRAIN:-}" ] || CGO_ENABLED=0 "${GO:-go}" build -o "$program" ./cmd/chessbrain
 if [ -z "${PLUGINS:-}" ]; then
+	umask go-w # chessbrain refuses plugins that others can write
 	mkdir "$plugins"
 	for name in "$rescorer" "$sampler"; do CGO_ENABLED=0 "${GO:-go}" build -o "$plugins/$name" "./plugins/$name"; done
 fi

@@ -96,8 +96,9 @@ func (o *benchPluginOptions) run(c *cobra.Command) (err error) {
 	return speed.write(c.OutOrStdout())
 }
 
-// selfAsProgram makes a directory in which this program has the name of the
-// rescorer that it serves, and returns its path there.
+// selfAsProgram makes a directory with a copy of this program under the name of the
+// rescorer that it serves, and returns the copy's path. A link would not do: hosts
+// refuse a program that others can write, as this one may be where it was built.
 func selfAsProgram() (path string, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -108,10 +109,26 @@ func selfAsProgram() (path string, err error) {
 		return "", fmt.Errorf("make a directory of plugins: %w", err)
 	}
 	path = filepath.Join(dir, "identity")
-	if err := os.Symlink(self, path); err != nil {
+	if err := copyExecutable(self, path); err != nil {
 		return "", errors.Join(fmt.Errorf("make this program a plugin: %w", err), os.RemoveAll(dir))
 	}
 	return path, nil
+}
+
+// copyExecutable copies a program; the copy is this user's alone.
+func copyExecutable(from, to string) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	_, err = io.Copy(out, in)
+	return err
 }
 
 // open starts the plugin in a host of its own.

@@ -27,9 +27,10 @@ func newPlugins() *cobra.Command {
 		Short: "List, describe, lock, verify, test and swap rescorers, samplers and exporters",
 		Long: `Rescorers, samplers and exporters are built in, or programs in a directory of
 plugins, which are used by the name of their file. Directories are those of
---plugin-dir, then of the run's configuration, then of $CHESSBRAIN_PLUGIN_DIR, then
-plugins/ of the run directory; the first program of a name wins, and a program wins
-over a built-in stage of the same kind and name. docs/PLUGINS.md says how to write one.`,
+--plugin-dir, then those of $CHESSBRAIN_PLUGIN_DIR; the first program of a name wins,
+and a program wins over a built-in stage of the same kind and name, with a warning.
+Nothing in a run directory is used by itself. Files and directories that other users
+can change are refused. docs/PLUGINS.md says how to write a plugin.`,
 	}
 	c.AddCommand(newPluginsList(), newPluginsDescribe(), newPluginsLock(), newPluginsVerify(), newPluginsTest(), newPluginsSwap())
 	return c
@@ -51,11 +52,11 @@ func (f *pluginFlags) bindDirs(c *cobra.Command) {
 // bind registers --plugin-dir and --run-dir.
 func (f *pluginFlags) bind(c *cobra.Command) {
 	f.bindDirs(c)
-	c.Flags().StringVar(&f.run, "run-dir", "", "a run, whose plugin directories and "+setup.LockFile+" count, too")
+	c.Flags().StringVar(&f.run, "run-dir", "", "a run, whose "+setup.LockFile+" and time limits of plugins count")
 }
 
-// config returns how the run finds and starts plugins, with the directories of
-// the flags first.
+// config returns how the run starts plugins, with the directories of the flags, and
+// not those that the run's configuration names: see config.ResolveRun.
 func (f *pluginFlags) config() (*config.Plugins, error) {
 	var dirs []string
 	for _, text := range f.dirs { // as train reads the flag
@@ -71,14 +72,14 @@ func (f *pluginFlags) config() (*config.Plugins, error) {
 	p := &config.Plugins{}
 	if path := filepath.Join(f.run, runConfig); f.run != "" {
 		if _, err := os.Stat(path); err == nil { // a run that has begun
-			e, err := config.Resolve(config.Input{Path: path})
+			e, err := config.ResolveRun(path)
 			if err != nil {
 				return nil, err
 			}
 			p = e.Config.GetPlugins()
 		}
 	}
-	p.Dir = append(dirs, p.GetDir()...)
+	p.Dir = dirs
 	p.OnFailure = nil // a command ends at a fault, whatever the run does
 	return p, nil
 }
@@ -93,7 +94,7 @@ func (f *pluginFlags) open(c *cobra.Command) (*host.Host, error) {
 	if f.notify == nil {
 		return setup.NewHost(p, f.run, log)
 	}
-	o := host.Options{Builtin: builtins(), Dirs: host.Dirs(p.GetDir(), f.run), Log: log, Notify: f.notify}
+	o := host.Options{Builtin: builtins(), Dirs: host.Dirs(p.GetDir()), Log: log, Notify: f.notify}
 	if f.run != "" {
 		o.LockFiles = []string{filepath.Join(f.run, setup.LockFile)}
 	}

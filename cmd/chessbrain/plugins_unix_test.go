@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/plugins/host"
 )
 
 // TestSwap replaces stages of a run at work: a new one takes over, one that
@@ -19,6 +21,7 @@ func TestSwap(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(run, "plugins"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv(host.DirEnv, filepath.Join(run, "plugins")) // nobody searches there by himself
 	program := "#!/bin/sh\n" + serveVar + "=policy-temperature exec chessbrain\n"
 	if err := os.WriteFile(filepath.Join(run, "plugins/policy-temperature"), []byte(program), 0o700); err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -21,10 +22,11 @@ func newPluginsList() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the built-in stages and the programs that are found",
-		Long: `Lists the built-in stages and the programs that are found, each with its kind,
-version, and how it stands to the run's ` + setup.LockFile + `: locked, changed (another
-SHA-256), or not locked. Each program is started to ask it what it is, unless the lock
-forbids that; one that fails is listed with its fault, and the exit code is 4.`,
+		Long: `Lists the built-in stages with kind and version, and the programs that are found with
+their SHA-256 and how they stand to the run's ` + setup.LockFile + `: locked, changed (another
+SHA-256), or not locked. No program is started, so the list has neither the kind nor
+the version of one: chessbrain plugins describe NAME starts it and asks. The exit code
+is 4 where a program may not run.`,
 		Example: "  chessbrain plugins list --run-dir runs/a\n  chessbrain plugins list --plugin-dir bin/plugins --json",
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
@@ -33,7 +35,7 @@ forbids that; one that fails is listed with its fault, and the exit code is 4.`,
 				return err
 			}
 			defer func() { err = errors.Join(err, h.Close()) }()
-			lines, failed, err := f.list(c, h)
+			lines, failed, err := f.list(h)
 			if err != nil {
 				return err
 			}
@@ -50,7 +52,7 @@ forbids that; one that fails is listed with its fault, and the exit code is 4.`,
 
 // listedStage is a line of plugins list.
 type listedStage struct {
-	Kind    stage.Kind `json:"kind,omitempty"` // "" = the program did not say
+	Kind    stage.Kind `json:"kind,omitempty"` // "" = a program, which is not asked
 	Name    string     `json:"name"`
 	Version string     `json:"version,omitempty"`
 	Doc     string     `json:"doc,omitempty"`
@@ -58,20 +60,16 @@ type listedStage struct {
 	Path    string     `json:"path,omitempty"`
 	SHA256  string     `json:"sha256,omitempty"`
 	Lock    string     `json:"lock,omitempty"`  // lockYes, lockChanged, lockNo; "" = there is no lock file
-	Error   string     `json:"error,omitempty"` // why the program cannot be used
-	Hides   bool       `json:"hides,omitempty"` // a built-in stage of the same kind and name
+	Error   string     `json:"error,omitempty"` // why the program may not run
+	Hides   bool       `json:"hides,omitempty"` // a built-in stage of the same name, where the kind is the same too
 }
 
-// list asks every program what it is. failed is the fault of those that did not
-// say.
-func (f *pluginFlags) list(c *cobra.Command, h *host.Host) (lines []listedStage, failed, err error) {
+// list looks at all programs and starts none. failed says that some may not run.
+func (f *pluginFlags) list(h *host.Host) (lines []listedStage, failed, err error) {
 	for _, d := range builtins() {
 		lines = append(lines, listedStage{Kind: d.Kind, Name: d.Name, Version: d.Version, Doc: d.Doc, BuiltIn: true})
 	}
-	programs, err := h.Programs()
-	if err != nil {
-		return nil, nil, err
-	}
+	programs, failed := h.Programs()
 	var lock *host.Lock
 	if f.run != "" {
 		if lock, err = readLock(filepath.Join(f.run, setup.LockFile)); err != nil {
@@ -81,19 +79,17 @@ func (f *pluginFlags) list(c *cobra.Command, h *host.Host) (lines []listedStage,
 	bad := 0
 	for _, p := range programs {
 		line := listedStage{Name: p.Name, Path: p.Path, SHA256: p.SHA256, Lock: lockState(lock, p)}
-		d, err := h.Describe(c.Context(), p)
-		if err != nil {
-			line.Error = err.Error()
-			bad++
-		} else {
-			line.Kind, line.Name, line.Version, line.Doc = d.Kind, d.Name, d.Version, d.Doc
-			_, none := stage.Find(builtins(), d.Kind, d.Name)
-			line.Hides = none == nil
+		if lock != nil {
+			if err := lock.Check(p); err != nil {
+				line.Error = err.Error()
+				bad++
+			}
 		}
+		line.Hides = slices.ContainsFunc(builtins(), func(d *stage.Definition) bool { return d.Name == p.Name })
 		lines = append(lines, line)
 	}
 	if bad > 0 {
-		failed = pluginFault{fmt.Errorf("%d of %d programs cannot be used; each is listed with its fault", bad, len(programs))}
+		failed = errors.Join(failed, pluginFault{fmt.Errorf("%d of %d programs cannot be used; each is listed with its fault", bad, len(programs))})
 	}
 	return lines, failed, nil
 }
@@ -116,7 +112,7 @@ func writeStages(out io.Writer, lines []listedStage, asJSON bool) error {
 			from = "built in"
 		}
 		if l.Hides {
-			from += " (in place of the built-in one)"
+			from += " (in place of the built-in one, if it is of its kind)"
 		}
 		if l.Error != "" {
 			from += ": " + l.Error

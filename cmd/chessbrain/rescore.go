@@ -112,8 +112,12 @@ func (o *rescoreOptions) check() ([]stage.Choice, error) {
 // the command line.
 func (o *rescoreOptions) chain(ctx context.Context, h *host.Host, chosen []stage.Choice) (rescore.Chain, error) {
 	var chain rescore.Chain
+	open := h.Rescorer
+	if o.dryRun { // which starts no program
+		open = host.Look{Host: h}.Rescorer
+	}
 	for _, one := range chosen {
-		r, err := h.Rescorer(ctx, one)
+		r, err := open(ctx, one)
 		if err != nil {
 			err = fmt.Errorf("--rescorer, --set: %w", err)
 			if !as[*host.Error](err) {

@@ -6436,7 +6436,8 @@ type Plugins struct {
 	// Sampler that draws rows from the window.
 	Sampler *Stage `protobuf:"bytes,2,opt,name=sampler" json:"sampler,omitempty"`
 	// Directories of programs that bring stages of their own, first to last; after them those of the environment variable
-	// CHESSBRAIN_PLUGIN_DIR and plugins/ of the run directory are searched.
+	// CHESSBRAIN_PLUGIN_DIR are searched. Nobody but you and root may be able to write to them. In the copy of this file
+	// that a run keeps in its directory they count for nothing.
 	// Example: dir: "bin/plugins"
 	Dir []string `protobuf:"bytes,4,rep,name=dir" json:"dir,omitempty"`
 	// What happens when a program fails for good, after restarts in a row: STOP or CONTINUE.

@@ -58,6 +58,21 @@ func Resolve(in Input) (*Effective, error) {
 	return e, nil
 }
 
+// ResolveRun resolves the configuration that a run wrote into its directory, where
+// no command names another file. The directories of programs in it do not count: a
+// run directory is data, which travels and may be another user's, and only who
+// starts a command says which programs it may start.
+func ResolveRun(path string) (*Effective, error) {
+	file, err := Load(path)
+	if err != nil {
+		return nil, err
+	}
+	if p := file.Config.GetPlugins(); p != nil {
+		p.Dir = nil
+	}
+	return Resolve(Input{File: file})
+}
+
 // Reload reads the configuration file of e again and merges it with the same
 // flags, environment and overrides. e stays as it is. Without a file it is an
 // error.

@@ -18,7 +18,8 @@ const maxFiles = 10_000
 
 // filesOf returns what belongs to the program at path: relative names, sorted,
 // "" for a program that is one file. In a directory hidden files and Python's
-// __pycache__ do not belong to it: they are neither hashed nor copied.
+// __pycache__ do not belong to it: they are neither hashed nor copied. A directory
+// that others can write to is ErrUnsafe.
 func filesOf(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -37,14 +38,14 @@ func filesOf(path string) ([]string, error) {
 		case err != nil:
 			return err
 		case file == root:
-			return nil
+			return checkSafeDir(file)
 		case strings.HasPrefix(e.Name(), ".") || e.Name() == "__pycache__":
 			if e.IsDir() {
 				return filepath.SkipDir
 			}
 			return nil
 		case e.IsDir():
-			return nil
+			return checkSafeDir(file)
 		case !e.Type().IsRegular():
 			return fmt.Errorf("%s is neither a file nor a directory: a plugin's directory holds nothing else", file)
 		case len(names) == maxFiles:
@@ -58,7 +59,8 @@ func filesOf(path string) ([]string, error) {
 	return names, err
 }
 
-// hashProgram returns the SHA-256 of the program at path, hexadecimal.
+// hashProgram returns the SHA-256 of the program at path, hexadecimal. ErrUnsafe:
+// others can change it.
 func hashProgram(path string) (string, error) {
 	names, err := filesOf(path)
 	if err != nil {
@@ -114,13 +116,20 @@ func copyFile(src, dst string) (err error) {
 	return readInto(f, src)
 }
 
-// readInto writes the content of a file to w.
+// readInto writes the content of a file of a program to w. The file that is open is
+// the one that is held against checkSafe: another under its name comes too late.
 func readInto(w io.Writer, file string) error {
 	f, err := os.Open(file)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	_, err = io.Copy(w, f)
+	info, err := f.Stat()
+	if err == nil {
+		err = checkSafe(file, info)
+	}
+	if err == nil {
+		_, err = io.Copy(w, f)
+	}
 	return err
 }

@@ -22,16 +22,13 @@ type Program struct {
 	SHA256 string // hexadecimal, of the content; of a directory over the names and hashes of its files
 }
 
-// Dirs returns the plugin directories of a run, first to last: those of flags
-// and configuration, those of $CHESSBRAIN_PLUGIN_DIR, and RUN/plugins. runDir
-// may be empty.
-func Dirs(flagDirs []string, runDir string) []string {
-	all := append(slices.Clone(flagDirs), filepath.SplitList(os.Getenv(DirEnv))...)
-	if runDir != "" {
-		all = append(all, filepath.Join(runDir, "plugins"))
-	}
+// Dirs returns the directories in which programs are looked for, first to last:
+// those that flags and configuration name, and those of $CHESSBRAIN_PLUGIN_DIR. No
+// other place counts, a run directory least of all: it is data that travels, and
+// what lies in it would run with the rights of whoever looks at it.
+func Dirs(named []string) []string {
 	var dirs []string
-	for _, dir := range all {
+	for _, dir := range append(slices.Clone(named), filepath.SplitList(os.Getenv(DirEnv))...) {
 		if dir != "" && !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
@@ -39,21 +36,31 @@ func Dirs(flagDirs []string, runDir string) []string {
 	return dirs
 }
 
-// Discover returns the programs in dirs with their hashes, sorted by name. The
-// first directory wins on equal names; a directory that is not there is passed
-// over, and so are hidden files and files that cannot be executed.
+// Discover returns the programs in dirs with their hashes, sorted by name, and
+// starts none. The first directory wins on equal names; a directory that is not
+// there is passed over, and so are hidden files and files that cannot be executed.
+// The error names every program that cannot be used (ErrUnsafe: others can change
+// it); those that can are returned beside it. A directory that others can write to
+// is refused as a whole.
 func Discover(dirs []string) ([]Program, error) {
-	programs, err := scan(dirs)
+	found, err := scan(dirs)
 	if err != nil {
 		return nil, err
 	}
-	for i := range programs {
-		if programs[i].SHA256, err = hashProgram(programs[i].Path); err != nil {
-			return nil, fmt.Errorf("plugin %s: %w", programs[i].Name, err)
+	var programs []Program
+	var bad []error
+	for _, p := range found {
+		if p.SHA256, err = hashProgram(p.Path); err != nil {
+			bad = append(bad, refused(p.Name, err))
+			continue
 		}
+		programs = append(programs, p)
 	}
-	return programs, nil
+	return programs, errors.Join(bad...)
 }
+
+// refused is the error of a program or directory of which nothing runs.
+func refused(name string, err error) error { return &Error{Name: name, Did: "is refused", Err: err} }
 
 // scan is Discover without the hashes.
 func scan(dirs []string) ([]Program, error) {
@@ -66,6 +73,9 @@ func scan(dirs []string) ([]Program, error) {
 		}
 		if err != nil {
 			return nil, fmt.Errorf("plugin directory: %w", err)
+		}
+		if err := checkSafeDir(dir); err != nil {
+			return nil, refused("directory", err)
 		}
 		for _, e := range entries {
 			p, ok := programAt(filepath.Join(dir, e.Name()))

@@ -81,7 +81,7 @@ func TestDiscover(t *testing.T) {
 // this user's alone.
 func TestCopyProgram(t *testing.T) {
 	root := tree(t, map[string]os.FileMode{
-		"p/plugin": 0o755, "p/a/b/data": 0o644, "p/a.txt": 0o666, "p/.git/config": 0o644, "p/.env": 0o644, "p/__pycache__/y": 0o644,
+		"p/plugin": 0o755, "p/a/b/data": 0o644, "p/a.txt": 0o644, "p/.git/config": 0o644, "p/.env": 0o644, "p/__pycache__/y": 0o644,
 	})
 	src, dst := filepath.Join(root, "p"), filepath.Join(root, "copy", "p")
 	if err := copyProgram(src, dst); err != nil {
@@ -120,11 +120,11 @@ func TestCopyProgram(t *testing.T) {
 
 func TestDirs(t *testing.T) {
 	t.Setenv(DirEnv, "/x:/flag::/y")
-	if got := Dirs([]string{"/flag", ""}, "/run"); !slices.Equal(got, []string{"/flag", "/x", "/y", "/run/plugins"}) {
+	if got := Dirs([]string{"/flag", ""}); !slices.Equal(got, []string{"/flag", "/x", "/y"}) {
 		t.Errorf("directories %v", got)
 	}
 	t.Setenv(DirEnv, "")
-	if got := Dirs(nil, ""); len(got) != 0 {
+	if got := Dirs(nil); len(got) != 0 {
 		t.Errorf("directories %v", got)
 	}
 }

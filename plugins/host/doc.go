@@ -2,14 +2,14 @@
 // and plugins, which are programs that it finds, checks, starts and watches. Who
 // asks for a stage does not see the difference.
 //
-//	h, err := host.New(host.Options{Builtin: definitions, Dirs: host.Dirs(nil, runDir),
+//	h, err := host.New(host.Options{Builtin: definitions, Dirs: host.Dirs(named),
 //		LockFiles: []string{filepath.Join(runDir, "plugins.lock")}})
 //	defer h.Close()
 //	r, err := h.Rescorer(ctx, stage.Choice{Name: "deblunder"})
 //	games, err := r.(stage.BatchRescorer).RescoreBatch(ctx, games)
 //
-// A program is found by its file name in the plugin directories (Discover). Each
-// start hashes it, holds the hash against the lock files that there are, copies
+// A program is found by its file name in directories that the user names (Dirs,
+// Discover), where nobody else can write. Each start hashes it, holds the hash against the lock files that there are, copies
 // it to a directory that only this user can enter, hashes the copy and executes
 // that: nobody changes a file between the check and the start. It gets a clean
 // environment, no input, a process group of its own and a Unix socket in a

@@ -13,6 +13,7 @@ var (
 	ErrUnknown  = errors.New("no such stage")        // neither built in nor found
 	ErrSettings = errors.New("settings refused")     // by the stage or its description
 	ErrLock     = errors.New("refused by lock file") // not in it, or changed since
+	ErrUnsafe   = errors.New("others can change it") // the program, or the directory that it lies in
 	ErrGivenUp  = errors.New("plugin given up")      // it failed too often in a row
 	ErrClosed   = errors.New("plugin closed")        // Close or Release came first
 )
@@ -74,7 +75,8 @@ func unknown(kind stage.Kind, name string, builtin []*stage.Definition, found []
 	for _, p := range found {
 		names = append(names, p.Name)
 	}
-	return mark(ErrUnknown, fmt.Errorf("%s; programs: %s; looked for in: %s", text, list(names), list(dirs)))
+	return mark(ErrUnknown, fmt.Errorf("%s; programs: %s; looked for in: %s; --plugin-dir and $%s name directories of programs",
+		text, list(names), list(dirs), DirEnv))
 }
 
 // list joins names, "none" where there are none.

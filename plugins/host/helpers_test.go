@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -88,12 +89,12 @@ func newBench(t testing.TB, names []string, adjust func(*Options)) *bench {
 	return b
 }
 
-// link puts the test binary there as a program.
+// link puts the test binary there as a program, which no group may write.
 func link(t testing.TB, path string) {
 	t.Helper()
 	self, err := os.Executable()
 	if err == nil {
-		err = os.Symlink(self, path)
+		err = errors.Join(os.Chmod(self, 0o755), os.Symlink(self, path))
 	}
 	if err != nil {
 		t.Fatal(err)

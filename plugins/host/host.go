@@ -67,7 +67,7 @@ func (h *Host) enter(ctx context.Context, name string) (in context.Context, leav
 	}, nil
 }
 
-// Programs returns the programs in the plugin directories.
+// Programs returns the programs in the plugin directories; see Discover.
 func (h *Host) Programs() ([]Program, error) { return Discover(h.o.Dirs) }
 
 // Describe starts a program, asks what it is, and ends it. The lock files hold
@@ -119,6 +119,29 @@ func (h *Host) Definition(ctx context.Context, kind stage.Kind, name string) (*s
 	}
 	d, err := h.builtin(kind, name)
 	return d, nil, err
+}
+
+// Find returns the program that a name means, with its hash and allowed by the lock
+// files, and starts nothing; nil where there is none of that name. Its kind shows
+// only when it runs: of another kind than wanted, the built-in stage is meant.
+func (h *Host) Find(name string) (*Program, error) {
+	p, found, err := h.find(name)
+	if err != nil || !found {
+		return nil, err
+	}
+	if p.SHA256, err = hashProgram(p.Path); err == nil {
+		err = checkLocks(h.o.LockFiles, p)
+	}
+	if err != nil {
+		return nil, refused(name, err)
+	}
+	return &p, nil
+}
+
+// HasBuiltin says whether there is a built-in stage of a kind and name.
+func (h *Host) HasBuiltin(kind stage.Kind, name string) bool {
+	_, err := stage.Find(h.o.Builtin, kind, name)
+	return err == nil
 }
 
 // ask describes a program of whose content nothing is known yet, and sets its

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -45,12 +46,16 @@ func TestBuiltinOrProgram(t *testing.T) {
 	if _, here := s.(*picker); here {
 		t.Error("the built-in sampler was taken")
 	}
-	if !strings.Contains(b.log(), "takes the place of the built-in one") {
-		t.Error("the log does not say that the program won")
+	program := filepath.Join(b.o.Dirs[0], name)
+	if want := "level=WARN msg=\"sampler picker: the program " + program + " takes the place of the built-in one\""; !strings.Contains(b.log(), want) {
+		t.Errorf("the log does not warn %q", want)
 	}
 	r, err := b.Rescorer(t.Context(), stage.Choice{Name: name})
 	if _, here := r.(halver); err != nil || !here {
 		t.Errorf("rescorer %T, %v", r, err)
+	}
+	if want := "level=WARN msg=\"rescorer picker: the built-in one is used; the program " + program + " of that name is a sampler\""; !strings.Contains(b.log(), want) {
+		t.Errorf("the log does not warn %q", want)
 	}
 	if _, err := b.Sampler(t.Context(), stage.Choice{Name: "uniform", Settings: map[string]string{"x": "1"}}); !errors.Is(err, ErrSettings) {
 		t.Errorf("settings of a built-in stage: %v", err)

@@ -8,11 +8,14 @@ import (
 )
 
 // install makes the private copy of a program that runs, of a content that the
-// lock files allow.
+// lock files allow and that nobody else can choose.
 func (h *Host) install(proc *process) (err error) {
 	p := &proc.program
 	file, err := executableOf(p.Path)
 	if err != nil {
+		return err
+	}
+	if err := checkSafePlace(p.Path); err != nil {
 		return err
 	}
 	sum, err := hashProgram(p.Path)

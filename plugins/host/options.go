@@ -11,7 +11,7 @@ import (
 // Options say what a host offers and how it treats plugins.
 type Options struct {
 	// Builtin are the stages of this program. A program wins over a built-in of
-	// the same kind and name.
+	// the same kind and name, with a warning in the log.
 	Builtin []*stage.Definition
 
 	Dirs      []string // where programs are looked for, first to last; see Dirs

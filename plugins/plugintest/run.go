@@ -2,6 +2,7 @@ package plugintest
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -113,7 +114,7 @@ func freshSeed(t *testing.T) uint64 {
 }
 
 // selfIn makes a directory of plugins in which the test binary stands under a
-// name.
+// name. A host refuses both where the umask lets a group write, so they lose that.
 func selfIn(t testing.TB, name string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -121,7 +122,8 @@ func selfIn(t testing.TB, name string) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := os.Symlink(self, filepath.Join(dir, name)); err != nil {
+	err = errors.Join(os.Chmod(self, 0o755), os.Chmod(dir, 0o700), os.Symlink(self, filepath.Join(dir, name)))
+	if err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -1,7 +1,6 @@
 package exporting
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,11 +19,12 @@ func DryRun(opt Options, w io.Writer) (err error) {
 	if x.dir, _, err = setup.Layout(x.cfg); err != nil {
 		return err
 	}
-	if x.stages, err = setup.OpenExporter(context.Background(), opt.Effective, x.dir.Root, x.log); err != nil {
+	if x.stages, err = setup.LookAtExporter(opt.Effective, x.dir.Root, x.log); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.stages.Close()) }()
-	fmt.Fprintf(w, "%s\nexport (dry run: nothing is created)\nexporter %s, weights %v\n", opt.Effective.Format(), x.stages.Exporter.Name(), x.cfg.GetExport().GetWeights())
+	fmt.Fprintf(w, "%s\nexport (dry run: nothing is created)\nexporter %s, weights %v\n", opt.Effective.Format(), x.cfg.GetExport().GetExporter(), x.cfg.GetExport().GetWeights())
+	x.stages.DescribeTo(w)
 	for _, q := range x.plan() {
 		all, err := sources(q.from)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -40,6 +41,24 @@ func (d *PluginDesk) Options(c *config.Plugins) host.Options {
 	o := HostOptions(c, d.Root, d.Log)
 	o.Quarantine, o.Notify = d.keep, d.tell
 	return o
+}
+
+// warnAside names programs in plugins/ of the run directory where nobody named that
+// directory: earlier versions ran them, and a run that relied on it goes on with the
+// built-in stages of their names.
+func warnAside(runDir string, dirs []string, log *slog.Logger) {
+	aside := filepath.Join(runDir, "plugins")
+	info, err := os.Stat(aside)
+	if err != nil || !info.IsDir() {
+		return
+	}
+	named := slices.ContainsFunc(dirs, func(dir string) bool {
+		other, err := os.Stat(dir)
+		return err == nil && os.SameFile(info, other)
+	})
+	if !named {
+		cmp.Or(log, slog.Default()).Warn("programs in a run directory are not used unless you name their directory", "dir", aside, "remedy", "--plugin-dir "+aside)
+	}
 }
 
 // quarantine is where a process keeps games that killed a plugin.

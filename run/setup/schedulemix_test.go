@@ -1,9 +1,10 @@
 package setup
 
 import (
-	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"strings"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 )
 
 // TestMixedSchedule: each mix of the two kinds of learning has its warning, and

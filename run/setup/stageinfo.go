@@ -14,14 +14,17 @@ import (
 type StageInfo struct {
 	Kind    stage.Kind
 	Name    string
-	Version string
+	Version string // "" = a program that was not started to be asked
 	Path    string // of the program; "" = built in
 	SHA256  string // of the program, hexadecimal
 }
 
 // String returns "sampler uniform 1.0.0 (built in)", or the program's path and hash.
 func (i StageInfo) String() string {
-	text := fmt.Sprintf("%s %s %s", i.Kind, i.Name, i.Version)
+	text := string(i.Kind) + " " + i.Name
+	if i.Version != "" {
+		text += " " + i.Version
+	}
 	if i.Path == "" {
 		return text + " (built in)"
 	}
@@ -46,10 +49,14 @@ func (s *Stages) Log(log *slog.Logger) {
 	}
 }
 
-// DescribeTo writes a line for each stage, as dry runs do.
+// DescribeTo writes a line for each stage, as dry runs do, and warns of programs
+// that have the name of a built-in stage.
 func (s *Stages) DescribeTo(w io.Writer) {
 	for _, i := range s.Infos() {
 		fmt.Fprintf(w, "stage: %s\n", i)
+		if i.Path != "" && s.Host().HasBuiltin(i.Kind, i.Name) {
+			fmt.Fprintf(w, "warning: %s %s: the program %s takes the place of the built-in one, if it is a %s\n", i.Kind, i.Name, i.Path, i.Kind)
+		}
 	}
 }
 

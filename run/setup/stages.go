@@ -32,6 +32,7 @@ type Stages struct {
 	Sampler   stage.Sampler  // nil where it was not asked for; still to be seeded
 	Exporter  stage.Exporter // nil where it was not asked for
 	Publisher func(dst string) stage.Publisher
+	looks     bool // of a dry run: programs are found and hashed, none is started
 
 	mu    sync.Mutex // guards what follows; the rest is used by one goroutine at a time
 	infos []StageInfo
@@ -67,10 +68,16 @@ func OpenExporter(ctx context.Context, e *config.Effective, dir string, log *slo
 	return OpenUsed(ctx, e, Uses{exporter: Opened}, HostOptions(e.Config.GetPlugins(), dir, log))
 }
 
+// LookAtExporter is OpenExporter for a dry run: an exporter that is a program is
+// found, hashed and held against the lock file, and is not started. There is no
+// Exporter to work with then; DescribeTo says which it is.
+func LookAtExporter(e *config.Effective, dir string, log *slog.Logger) (*Stages, error) {
+	return LookAtStages(e, Uses{exporter: Opened}, HostOptions(e.Config.GetPlugins(), dir, log))
+}
+
 // NewHost returns a host for the built-in stages and the programs that the
-// configuration names directories for. With a run directory programs in its
-// plugins/ are found, too, and its plugins.lock counts; "" = without one. c may
-// be nil: the defaults.
+// configuration names directories for. With a run directory its plugins.lock
+// counts; "" = without one. c may be nil: the defaults.
 func NewHost(c *config.Plugins, runDir string, log *slog.Logger) (*host.Host, error) {
 	return host.New(HostOptions(c, runDir, log))
 }
@@ -78,12 +85,13 @@ func NewHost(c *config.Plugins, runDir string, log *slog.Logger) (*host.Host, er
 func HostOptions(c *config.Plugins, runDir string, log *slog.Logger) host.Options {
 	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 	o := host.Options{
-		Builtin: slices.Concat(rescore.Definitions(), sample.Definitions(), export.Definitions()), Dirs: host.Dirs(c.GetDir(), runDir),
+		Builtin: slices.Concat(rescore.Definitions(), sample.Definitions(), export.Definitions()), Dirs: host.Dirs(c.GetDir()),
 		StartTimeout: seconds(c.GetStartTimeoutSeconds()), CallTimeout: seconds(c.GetCallTimeoutSeconds()), Restarts: int(c.GetRestarts()),
 		Continue: c.GetOnFailure() == config.Plugins_CONTINUE, Log: log,
 	}
 	if runDir != "" {
 		o.LockFiles = []string{filepath.Join(runDir, LockFile)}
+		warnAside(runDir, o.Dirs, log)
 	}
 	return o
 }
@@ -95,13 +103,23 @@ func OpenStages(ctx context.Context, e *config.Effective, dir string, log *slog.
 	return OpenUsed(ctx, e, Uses{Opened, Opened, Opened}, HostOptions(e.Config.GetPlugins(), dir, log))
 }
 
-// OpenStages opens the stages that u asks for.
+// OpenUsed opens the stages that u asks for.
 func OpenUsed(ctx context.Context, e *config.Effective, u Uses, o host.Options) (*Stages, error) {
+	return (&Stages{}).begin(ctx, e, u, o)
+}
+
+// LookAtStages is OpenUsed without a start of a program; see Stages.looks.
+func LookAtStages(e *config.Effective, u Uses, o host.Options) (*Stages, error) {
+	return (&Stages{looks: true}).begin(context.Background(), e, u, o)
+}
+
+// begin opens what u asks for with a host of its own, and returns s.
+func (s *Stages) begin(ctx context.Context, e *config.Effective, u Uses, o host.Options) (*Stages, error) {
 	h, err := host.New(o)
 	if err != nil {
 		return nil, fmt.Errorf("plugins: %w", err)
 	}
-	s := &Stages{hosts: []*host.Host{h}}
+	s.hosts = []*host.Host{h}
 	if err := s.open(ctx, e.Config, u); err != nil {
 		return nil, errors.Join(located(e, err), h.Close())
 	}
@@ -139,6 +157,18 @@ func openOne[T any](ctx context.Context, s *Stages, u use, path string, kind sta
 	if u == ignored {
 		return nil
 	}
+	if s.looks {
+		program, err := s.Host().Find(c.Name)
+		if err != nil {
+			return &stageFault{path, err}
+		}
+		if program != nil { // its settings it alone can check
+			if u == Opened {
+				s.note(StageInfo{Kind: kind, Name: c.Name, Path: program.Path, SHA256: program.SHA256})
+			}
+			return nil
+		}
+	}
 	if u == Opened {
 		one, err := open(ctx, c)
 		if err != nil {
@@ -160,10 +190,15 @@ func openOne[T any](ctx context.Context, s *Stages, u use, path string, kind sta
 	if program != nil {
 		info.Path, info.SHA256 = program.Path, program.SHA256
 	}
+	s.note(info)
+	return nil
+}
+
+// note remembers what stands behind a stage.
+func (s *Stages) note(i StageInfo) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.infos = append(s.infos, info)
-	return nil
+	s.infos = append(s.infos, i)
 }
 
 // release ends the stages, but not the host.

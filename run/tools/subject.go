@@ -43,9 +43,11 @@ func OpenRun(path string, opt SubjectOptions) (*Subject, error) {
 		return nil, err
 	}
 	if opt.Config == "" && s.Run != "" {
-		opt.Config = run.Dir{Root: s.Run}.ConfigFile()
+		s.Effective, err = config.ResolveRun(run.Dir{Root: s.Run}.ConfigFile())
+	} else {
+		s.Effective, err = config.Resolve(config.Input{Path: opt.Config})
 	}
-	if s.Effective, err = config.Resolve(config.Input{Path: opt.Config}); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if opt.Average {

@@ -12,6 +12,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/play"
@@ -108,7 +109,7 @@ func describeSource(w io.Writer, e *config.Effective, dir run.Dir, stages *setup
 		fmt.Fprintf(w, "rows: %d of %s in %s, %s\n%s", source.NumRows(), source.Manifest().Name, from, until, describeEpochs(t))
 		return source.Close()
 	case config.Training_LOADER:
-		l, err := setup.New(context.Background(), e, stages.Host())
+		l, err := setup.New(context.Background(), e, host.Look{Host: stages.Host()})
 		if err != nil {
 			return err
 		}
@@ -242,10 +243,11 @@ func checkInputs(e *config.Effective) (*nn.Net, error) {
 	return net, nil
 }
 
-// tryStages opens the stages of a process for a look. What programs log is not
-// shown: their errors say what is wrong.
+// tryStages looks at the stages of a process. Programs are found, hashed and held
+// against the lock file; none is started, for who looks has not yet decided to run
+// them.
 func tryStages(e *config.Effective, u setup.Uses) (*setup.Stages, error) {
-	return setup.OpenUsed(context.Background(), e, u, setup.HostOptions(e.Config.GetPlugins(), e.Config.GetRunDir(), slog.New(slog.DiscardHandler)))
+	return setup.LookAtStages(e, u, setup.HostOptions(e.Config.GetPlugins(), e.Config.GetRunDir(), slog.New(slog.DiscardHandler)))
 }
 
 // checkRunDir refuses directories that cannot be written, before anything is

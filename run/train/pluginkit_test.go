@@ -14,6 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/plugins"
+	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/plugins/sample"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
@@ -37,6 +38,14 @@ func putPlugin(t testing.TB, dir, name, mode string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// putNamed is putPlugin into a directory that the processes of the test search: a
+// run directory's own is searched by nobody who does not name it.
+func putNamed(t testing.TB, dir, name, mode string) {
+	t.Helper()
+	putPlugin(t, dir, name, mode)
+	t.Setenv(host.DirEnv, dir)
 }
 
 // pluginMain serves the stage of a name in a mode:

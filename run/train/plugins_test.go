@@ -21,7 +21,8 @@ import (
 )
 
 // TestUnknownStages: a name that nothing has is refused before anything is made,
-// with what there is, where it was looked for, and exit code 2; so are settings.
+// with what there is, where it was looked for, and exit code 2; so are settings. A
+// dry run leaves the settings of a program to the program, which it does not start.
 func TestUnknownStages(t *testing.T) {
 	root := t.TempDir()
 	putPlugin(t, root+"/programs", "mark", "mark")
@@ -30,7 +31,7 @@ func TestUnknownStages(t *testing.T) {
 		more, field string
 		want        []string
 	}{
-		{"--rescorer=identity,nosuch", "plugins.rescorer[1].name", []string{"--rescorer: ", `unknown rescorer "nosuch"`, "deblunder", "syzygy", "mark", root + "/programs", root + "/run/plugins"}},
+		{"--rescorer=identity,nosuch", "plugins.rescorer[1].name", []string{"--rescorer: ", `unknown rescorer "nosuch"`, "deblunder", "syzygy", "mark", root + "/programs", "--plugin-dir"}},
 		{"--sampler=nosuch", "plugins.sampler.name", []string{`unknown sampler "nosuch"`, "uniform", "mark", root + "/programs"}},
 		{"--exporter=nosuch", "export.exporter", []string{`unknown exporter "nosuch"`, "safetensors"}},
 		{"--source=shuffled --sampler=nosuch", "plugins.sampler.name", []string{"uniform"}},
@@ -42,8 +43,13 @@ func TestUnknownStages(t *testing.T) {
 	} {
 		e := runtest.Resolve(t, root+"/run", c.more+dirs)
 		_, trained := Train(t.Context(), Options{Effective: e, Log: slog.New(slog.DiscardHandler)})
-		dry := DryRun(e, &bytes.Buffer{})
-		for _, err := range []error{trained, dry} {
+		errs := []error{trained}
+		if dry := DryRun(e, &bytes.Buffer{}); !strings.Contains(c.more, `name: "mark"`) {
+			errs = append(errs, dry)
+		} else if dry != nil {
+			t.Errorf("%s: a dry run: %v", c.more, dry)
+		}
+		for _, err := range errs {
 			bad, ok := asError[*config.Error](err)
 			if !ok || bad.ExitCode() != 2 || bad.Field != c.field {
 				t.Errorf("%s: %v", c.more, err)
@@ -67,23 +73,24 @@ func TestUnknownStages(t *testing.T) {
 	}
 }
 
-// TestDryRunStages: a dry run and the log of a start name each stage, its version
-// and its program's hash.
+// TestDryRunStages: a dry run and the log of a start name each stage and its
+// program's hash, the log and a dry run of a built-in stage its version, too.
 func TestDryRunStages(t *testing.T) {
 	dir := t.TempDir() + "/run"
-	putPlugin(t, dir+"/plugins", "mark", "mark")
+	putNamed(t, dir+"/plugins", "mark", "mark")
 	found, err := host.Discover([]string{dir + "/plugins"})
 	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}
 	e := runtest.Resolve(t, dir, "--rescorer=mark --episodes=2")
 	mark := "rescorer mark 0.1 (" + dir + "/plugins/mark, SHA-256 " + found[0].SHA256 + ")"
+	looked := strings.Replace(mark, " 0.1", "", 1) // nobody asked the program
 	for name, dry := range map[string]func(*config.Effective, *bytes.Buffer) error{
 		"train":    func(e *config.Effective, b *bytes.Buffer) error { return DryRun(e, b) },
 		"selfplay": func(e *config.Effective, b *bytes.Buffer) error { return DryRunSelfPlay(e, b) },
 	} {
 		var page bytes.Buffer
-		if err := dry(e, &page); err != nil || !strings.Contains(page.String(), "\nstage: "+mark+"\n") {
+		if err := dry(e, &page); err != nil || !strings.Contains(page.String(), "\nstage: "+looked+"\n") {
 			t.Errorf("%s: %v\n%s", name, err, page.String())
 		}
 		if plays := !strings.Contains(page.String(), "\nstage: sampler uniform 1.0.0 (built in)\n"); plays != (name == "selfplay") {
@@ -117,7 +124,7 @@ func TestOnFailure(t *testing.T) {
 	}{{"rescorer", "dies", stage.KindRescorer}, {"sampler", "stops", stage.KindSampler}, {"exporter", "breaks", stage.KindExporter}} {
 		t.Run(c.flag, func(t *testing.T) {
 			dir := t.TempDir() + "/run"
-			putPlugin(t, dir+"/plugins", "faulty", c.mode)
+			putNamed(t, dir+"/plugins", "faulty", c.mode)
 			more := "--episodes=6 plugins { restarts: 2 } --" + c.flag + "="
 			_, log, err := tryTrain(t, t.Context(), dir, more+"faulty")
 			bad, ok := asError[*host.Error](err)
@@ -152,7 +159,7 @@ func TestOnFailure(t *testing.T) {
 // others are rescored.
 func TestQuarantine(t *testing.T) {
 	dir := t.TempDir() + "/run"
-	putPlugin(t, dir+"/plugins", "deadly", "dies-at")
+	putNamed(t, dir+"/plugins", "deadly", "dies-at")
 	l := startLive(t, dir, Options{Effective: runtest.Resolve(t, dir, "--rescorer=deadly --episodes=8 --cohort-size=8")})
 	<-l.done
 	if l.err != nil {
@@ -195,15 +202,15 @@ func TestLoaderProgram(t *testing.T) {
 		return "--source=loader plugins { restarts: 1 } " + text
 	}
 	dir := t.TempDir() + "/run"
-	putPlugin(t, dir+"/plugins", "mark", "mark")
-	putPlugin(t, dir+"/plugins", "faulty", "dies")
+	putNamed(t, dir+"/plugins", "mark", "mark")
+	putNamed(t, dir+"/plugins", "faulty", "dies")
 	plain, _ := train(t, t.TempDir()+"/plain", "--source=loader "+graph(run.Dir{Root: games}.Selfplay(), "epochs: 1"))
 	s, log := train(t, dir, section("mark"))
 	if s.Samples != plain.Samples || !strings.Contains(log, "all rows were trained on") {
 		t.Errorf("%d rows, without the program %d\n%s", s.Samples, plain.Samples, log)
 	}
 	other := t.TempDir() + "/run"
-	putPlugin(t, other+"/plugins", "faulty", "dies")
+	putNamed(t, other+"/plugins", "faulty", "dies")
 	_, log, err := tryTrain(t, t.Context(), other, section("faulty"))
 	if !errors.Is(err, host.ErrGivenUp) || !strings.Contains(err.Error(), `loader stage "program"`) {
 		t.Errorf("a program that dies: %v\n%s", err, log)

@@ -55,8 +55,8 @@ func effectiveOf(t *testing.T, dir string) *config.Config {
 // every row is counted once; the configuration on disk follows.
 func TestSwap(t *testing.T) {
 	dir := t.TempDir() + "/run"
-	putPlugin(t, dir+"/plugins", "mark", "mark")
-	putPlugin(t, dir+"/plugins", "draws", "draws")
+	putNamed(t, dir+"/plugins", "mark", "mark")
+	putNamed(t, dir+"/plugins", "draws", "draws")
 	more := "--episodes=100000 --producer-workers=2 --checkpoint-interval=20 --train-steps-per-episode=1 --max-plies=6 export { path: \"models/{step}\" every_checkpoints: 1 }"
 	l := startLive(t, dir, Options{Effective: runtest.Resolve(t, dir, more)})
 	l.more(t, 5)
@@ -133,8 +133,8 @@ func effectiveVersion(t *testing.T, name string) string {
 // TestSwapRefused: a swap that cannot be made says why and leaves all as it was.
 func TestSwapRefused(t *testing.T) {
 	dir := t.TempDir() + "/run"
-	putPlugin(t, dir+"/plugins", "mark", "mark")
-	putPlugin(t, dir+"/plugins", "dead", "dead")
+	putNamed(t, dir+"/plugins", "mark", "mark")
+	putNamed(t, dir+"/plugins", "dead", "dead")
 	more := `--episodes=100000 --producer-workers=1 plugins { rescorer { name: "mark" } }`
 	l := startLive(t, dir, Options{Effective: runtest.Resolve(t, dir, more)})
 	l.more(t, 3)
@@ -184,7 +184,7 @@ func TestSwapRefused(t *testing.T) {
 // sampler has changed.
 func TestKillAfterSwap(t *testing.T) {
 	dir := t.TempDir() + "/run"
-	putPlugin(t, dir+"/plugins", "draws", "draws")
+	putNamed(t, dir+"/plugins", "draws", "draws")
 	c := startChild(t, dir, "--episodes=100000 --checkpoint-interval=2")
 	l := &live{dir: dir}
 	for e, ok := c.next(t); ok && e.Type != "step"; e, ok = c.next(t) {
@@ -253,7 +253,7 @@ func TestSamplerProgram(t *testing.T) {
 	s, _ := train(t, plain, more)
 	want := checkRun(t, plain, 6, s.Steps)
 	dir := t.TempDir() + "/run"
-	putPlugin(t, dir+"/plugins", "draws", "draws")
+	putNamed(t, dir+"/plugins", "draws", "draws")
 	c := startChild(t, dir, more+" --sampler=draws")
 	for e, ok := c.next(t); ok && (e.Type != "step" || e.Step < 7); e, ok = c.next(t) {
 	}
@@ -271,7 +271,7 @@ func TestReload(t *testing.T) {
 	root := t.TempDir()
 	dir, path := root+"/run", root+"/run.textproto"
 	putPlugin(t, root+"/programs", "mark", "mark")
-	putPlugin(t, dir+"/plugins", "draws", "draws")
+	putNamed(t, dir+"/plugins", "draws", "draws")
 	write := func(more string) {
 		t.Helper()
 		text := fmt.Sprintf("run_dir: %q\n%s\n%s", dir, strings.Replace(runtest.Tiny, "episodes: 8", "episodes: 100000 producer_workers: 1", 1), more)
@@ -375,7 +375,7 @@ func TestReloadElsewhere(t *testing.T) {
 func TestSelfPlaySwap(t *testing.T) {
 	root := t.TempDir()
 	dir, path := root+"/run", root+"/run.textproto"
-	putPlugin(t, dir+"/plugins", "mark", "mark")
+	putNamed(t, dir+"/plugins", "mark", "mark")
 	configured := func(more string) *config.Effective {
 		t.Helper()
 		text := strings.NewReplacer("max_plies: 12", "max_plies: 4", "simulations: 4", "simulations: 1").Replace(runtest.Tiny)
