@@ -55,7 +55,12 @@ func workerConfig(c *config.Config, process uint64, resign *ResignWatch, stats *
 
 // playsItself says whether the run's games are its own, and not those of other
 // processes.
-func (r *run) playsItself() bool { return r.cfg.GetTraining().GetSource() == config.Training_SELFPLAY }
+func (r *run) playsItself() bool { return playsGames(r.cfg) }
+
+// playsGames is playsItself for a configuration.
+func playsGames(c *config.Config) bool {
+	return c.GetTraining().GetSource() == config.Training_SELFPLAY
+}
 
 // missingOrdinals are the numbers of the games still to be played: the lowest
 // that no game of the run has, as many as it lacks.
