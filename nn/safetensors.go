@@ -63,6 +63,24 @@ func ReadSafetensors(r io.Reader) (*Net, map[string]string, error) {
 	return n, meta, nil
 }
 
+// ReadArch returns the architecture of a net's file and reads its header alone. Its
+// errors are those of ReadSafetensors.
+func ReadArch(r io.Reader) (Arch, error) {
+	header, err := readHeader(r)
+	if err != nil {
+		return Arch{}, fmt.Errorf("read net: %w", err)
+	}
+	_, meta, err := parseHeader(header)
+	if err != nil {
+		return Arch{}, fmt.Errorf("read net: %w", err)
+	}
+	arch, err := parseArchJSON(meta[MetaArch])
+	if err != nil {
+		return Arch{}, fmt.Errorf("read net: %w", err)
+	}
+	return arch, nil
+}
+
 // parseArchJSON reads the architecture of a file and refuses what this build
 // does not know.
 func parseArchJSON(text string) (a Arch, err error) {

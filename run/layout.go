@@ -91,3 +91,6 @@ func (d Dir) Shorten(path string) string {
 func (d Dir) UnfinishedFile(process string) string {
 	return filepath.Join(d.Root, "unfinished", process+".bin")
 }
+
+// CyclesName is the journal of a closed loop in its run directory.
+const CyclesName = "cycles.jsonl"

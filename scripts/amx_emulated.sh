@@ -4,6 +4,7 @@
 # Prints the console of the emulated machine; exit status 0 if all tests passed and none was skipped.
 # Not part of CI: it needs the programs below. docs/recorded/amx.md says what Bochs must be able to do.
 #
+#   GO        default: go
 #   BOCHS     Bochs with AVX-512 and AMX and the display library nogui (default: bochs)
 #   BIOS      its BIOS-bochs-latest (default: /usr/share/bochs/BIOS-bochs-latest)
 #   VGABIOS   its VGABIOS-lgpl-latest.bin (default: /usr/share/bochs/VGABIOS-lgpl-latest.bin)
@@ -15,7 +16,11 @@
 #   IPS       emulated instructions a second of emulated time (default: 4000000): fewer give more preemptions
 #   LIMIT     seconds until the emulator is ended (default: 1200)
 set -euo pipefail
+for word; do # anywhere: the lines above, and nothing else
+	[[ $word != -h && $word != --help ]] || { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; }
+done
 cd "$(dirname "$0")/.."
+[[ $# -le 1 && ${1:-} != -* ]] || { echo "$0: \"$*\": want one pattern of tests; --help says more" >&2; exit 2; }
 tests=${1:-Tile|Entries|ArgumentSizes|StepWords}
 go=${GO:-go} bochs=${BOCHS:-bochs} cpio=${CPIO:-cpio} xorriso=${XORRISO:-xorriso}
 bios=${BIOS:-/usr/share/bochs/BIOS-bochs-latest} vgabios=${VGABIOS:-/usr/share/bochs/VGABIOS-lgpl-latest.bin}

@@ -9,8 +9,12 @@
 #   PAIRS=7  NETS="64x6 128x10"  BATCHES="1 8 64" (inference)  TRAIN_BATCHES="64 256"
 #   PRECISIONS="fp32 bf16"  THREADS=1  SECONDS_EACH=1  TIER=auto  SCALING=1 (0 = without)
 #   AVX2=1  holds both sides to AVX2, in fp32
-#   PYTHON=python3  CHESSBRAIN=path of the program (default: built here)
+#   PYTHON=python3  CHESSBRAIN=path of the program (default: built here, with GO=go)
 set -euo pipefail
+for word; do # anywhere: the lines above, and nothing else
+	[[ $word != -h && $word != --help ]] || { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; }
+done
+[ $# = 0 ] || { echo "bench_peers: \"$*\": there are no arguments; --help says which variables there are" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 held=
 if [ "${AVX2:-0}" = 1 ]; then

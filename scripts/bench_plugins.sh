@@ -8,8 +8,12 @@
 #   PAIRS=5  EPISODES=120  NET=32x4  SIMULATIONS=32  MAX_PLIES=120  SEED=1
 #   WORKERS=0 (producers; with 0 both sides play the very same games, with more their lengths differ by chance)
 #   RESCORER=deblunder  SAMPLER=uniform
-#   CHESSBRAIN=path of the program, PLUGINS=directory of the plugins (default: both are built here)
+#   CHESSBRAIN=path of the program, PLUGINS=directory of the plugins (default: both are built here, with GO=go)
 set -euo pipefail
+for word; do # anywhere: the lines above, and nothing else
+	[[ $word != -h && $word != --help ]] || { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; }
+done
+[ $# = 0 ] || { echo "bench_plugins: \"$*\": there are no arguments; --help says which variables there are" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 pairs=${PAIRS:-5} episodes=${EPISODES:-120} net=${NET:-32x4} simulations=${SIMULATIONS:-32} plies=${MAX_PLIES:-120}
 seed=${SEED:-1} workers=${WORKERS:-0} rescorer=${RESCORER:-deblunder} sampler=${SAMPLER:-uniform}

@@ -30,6 +30,12 @@ import math
 import sys
 import time
 
+if {"-h", "--help"} & set(sys.argv[1:]):  # without PyTorch, too
+    print(__doc__.strip())
+    print("\nusage: bench_torch.py [THREADS] | --device cuda[:N] [--nets ...] [--batches ...] [--train-batches ...]")
+    print("       [--modes eager|MODE ...] [--seconds S] [--json]")
+    sys.exit(0)
+
 NO_GPU = 3  # exit code
 
 try:

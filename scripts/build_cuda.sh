@@ -1,7 +1,13 @@
 #!/usr/bin/env bash
 # Builds the GPU program, bin/chessbrain-cuda (or the path given): CUDA's headers and the stub of its driver library are
 # needed, a GPU is not. Looked for in $CUDA_HOME, /usr/local/cuda, /opt/cuda and where Debian has them.
+#
+# usage: scripts/build_cuda.sh [PROGRAM]     variables: CUDA_HOME, GO=go, CGO_CFLAGS, CGO_LDFLAGS
 set -euo pipefail
+for word; do # anywhere: the lines above, and nothing else
+	[[ $word != -h && $word != --help ]] || { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; }
+done
+[[ $# -le 1 && ${1:-} != -* ]] || { echo "build_cuda: \"$*\": want the path of the program; --help says more" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 out=${1:-bin/chessbrain-cuda}
 

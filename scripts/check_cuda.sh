@@ -18,12 +18,15 @@
 #   MODES=reduce-overhead   of torch.compile, and eager; the fastest counts: MODES="eager reduce-overhead max-autotune"
 #   KEEP=DIRECTORY     where the output of all programs stays (default: nowhere, unless something fails)
 set -euo pipefail
+for word; do # anywhere: the lines above, and nothing else
+	[[ $word != -h && $word != --help ]] || { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; }
+done
 { # read as a whole: the file may be edited while it runs
 refuse() {
 	echo "check_cuda: $*" >&2
 	exit 2
 }
-[ $# = 1 ] || refuse "usage: scripts/check_cuda.sh BINARY"
+[[ $# = 1 && $1 != -* && ${KEEP:-} != -* ]] || refuse "usage: scripts/check_cuda.sh BINARY"
 here=$(cd "$(dirname "$0")" && pwd)
 program=$(command -v "$1") || refuse "there is no program $1: build it with make cuda"
 program=$(realpath "$program")

@@ -7,10 +7,13 @@
 #
 # usage: scripts/check_lc0.sh LC0 [RESCORER SYZYGY_DIR]     both built from Leela's sources (-Drescorer=true for the second)
 #   NET=file, run, or random-weights:SEED:ARCH (default random-weights:1:32x4)   BACKEND=eigen (or blas)   GAMES=20
-#   CHESSBRAIN=path of the program (default: built here)
+#   CHESSBRAIN=path of the program (default: built here, with GO=go)
 set -euo pipefail
+for word; do # anywhere: the lines above, and nothing else
+	[[ $word != -h && $word != --help ]] || { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; }
+done
 cd "$(dirname "$0")/.."
-[ $# = 1 ] || [ $# = 3 ] || { sed -n '2,/^set/p' "$0" | sed '$d; s/^# \{0,1\}//' >&2; exit 2; }
+[[ ($# = 1 || $# = 3) && $1 != -* && ${2:-} != -* && ${3:-} != -* ]] || { sed -n '2,/^set/p' "$0" | sed '$d; s/^# \{0,1\}//' >&2; exit 2; }
 lc0=$1 rescorer=${2:-} syzygy=${3:-}
 net=${NET:-random-weights:1:32x4} backend=${BACKEND:-eigen} games=${GAMES:-20}
 work=$(mktemp -d)

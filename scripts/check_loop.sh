@@ -17,13 +17,16 @@
 #   LONG_GAMES=2000 LONG_CYCLES=2       of the undisturbed run; LONG_CYCLES=0 = none
 #   OVERHEAD=5                          percent of a cycle that may be neither playing, training nor matching
 set -euo pipefail
+for word; do # anywhere: the lines above, and nothing else
+	[[ $word != -h && $word != --help ]] || { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; }
+done
 { # read as a whole: the file may be edited while it runs
 refuse() {
 	echo "check_loop: $*" >&2
 	exit 2
 }
 what=${1:-both} dir=${2:-}
-[[ $what =~ ^(run|script|both)$ ]] || refuse "usage: scripts/check_loop.sh [run|script|both [DIRECTORY]]"
+[[ $# -le 2 && $what =~ ^(run|script|both)$ && $dir != -* ]] || refuse "usage: scripts/check_loop.sh [run|script|both [DIRECTORY]]"
 seed=${SEED:-1} net=${NET:-16x2} cycles=${CYCLES:-5} games=${GAMES:-48} kills=${KILLS:-10} limit=${LIMIT_MIB:-400}
 long_games=${LONG_GAMES:-2000} long_cycles=${LONG_CYCLES:-2} overhead=${OVERHEAD:-5}
 for number in "$seed" "$cycles" "$games" "$kills" "$limit" "$long_games" "$long_cycles" "$overhead"; do

@@ -3,10 +3,14 @@
 # GPU program then runs from its flags to its kernels without a GPU, thousands of times slower than on one:
 #   scripts/emulated_gpu.sh DIR
 #   LD_LIBRARY_PATH=DIR CHESSBRAIN_EMULATED_KERNELS=DIR bin/chessbrain-cuda train --device cuda ...
-# Needs g++, gcc and cuda.h. A second call compiles only what is older than its sources.
+# Needs g++ (another: CXX), gcc and cuda.h (CUDA_HOME). A second call compiles only what is older than its sources.
 set -euo pipefail
+for word; do # anywhere: the lines above, and nothing else
+	[[ $word != -h && $word != --help ]] || { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; }
+done
+[[ $# = 1 && -n $1 && $1 != -* ]] || { echo "usage: scripts/emulated_gpu.sh DIR" >&2; exit 2; }
 cd "$(dirname "$0")/.."
-dir=${1:?usage: scripts/emulated_gpu.sh DIR}
+dir=$1
 mkdir -p "$dir"
 kernels=nn/cuda/kernels runtime=nn/cuda/driver/emulated/runtime
 include=/usr/include

@@ -9,6 +9,9 @@
 # CHESSBRAIN names another program than bin/chessbrain beside scripts/, or chessbrain of the PATH.
 # Exit codes: those of chessbrain export.
 set -euo pipefail
+for word; do # anywhere: the lines above, and nothing else
+	[[ $word != -h && $word != --help ]] || { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; }
+done
 { # read as a whole: the file may be edited while it runs
 refuse() {
 	echo "export_model_for_selfplay: $*" >&2
@@ -17,7 +20,7 @@ refuse() {
 [ $# -ge 3 ] || refuse "usage: scripts/export_model_for_selfplay.sh NAMEOFRUN BASEDIR USEGATING [flags of chessbrain export...]"
 name=$1 basedir=$2 gating=$3
 shift 3
-[[ $name =~ ^[A-Za-z0-9_-]{1,40}$ ]] || refuse "NAMEOFRUN \"$name\": want 1 to 40 letters, digits, _ or -"
+[[ $name =~ ^[A-Za-z0-9_-]{1,40}$ && $name != -* ]] || refuse "NAMEOFRUN \"$name\": want 1 to 40 letters, digits, _ or -, and no - at the front"
 [[ -n $basedir && $basedir != -* ]] || refuse "\"$basedir\" is no directory"
 [[ $gating =~ ^[01]$ ]] || refuse "USEGATING \"$gating\": want 0 or 1"
 if [ -f "$basedir/run.json" ]; then

@@ -14,6 +14,9 @@
 #   DEPTH            plies after which both engines end a search (default: only the clock does)
 #   OUT              directory for the games and logs, kept (default: a temporary one)
 set -euo pipefail
+for word; do # anywhere: the lines above, and nothing else
+	[[ $word != -h && $word != --help ]] || { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; }
+done
 PATH=$PATH:/usr/games # where Debian has them; root's PATH lacks it
 
 refuse() {
@@ -23,6 +26,7 @@ refuse() {
 usage="usage: scripts/external_games.sh [GAMES] [stockfish|gnuchess]"
 games=${1:-20} opponent=${2:-stockfish} clock=${TC:-0:05} increment=${INC:-0.1}
 [ $# -le 2 ] || refuse "$usage"
+[[ ${OUT:-} != -* ]] || refuse "OUT=$OUT is no directory"
 [[ $games =~ ^[1-9][0-9]{0,3}$ ]] || refuse "\"$games\" is no number of games, want 1 to 9999; $usage"
 [[ $opponent = stockfish || $opponent = gnuchess ]] || refuse "no opponent \"$opponent\"; $usage"
 [[ $clock =~ ^([0-9]{1,3}):([0-9]{1,2})$ ]] || refuse "TC=$clock: want minutes:seconds, such as 0:05"

@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
 # Runs every fuzz target of the module on a number of fresh inputs each.
-# usage: scripts/fuzz.sh [COUNT]   (default 20000)
+# usage: scripts/fuzz.sh [COUNT]   (default 20000; GO names another go)
 # A count, not a time: Go reports an input that is being run when the time ends as "context deadline exceeded".
 set -euo pipefail
-cd "$(dirname "$0")/.."
+for word; do # anywhere: the lines above, and nothing else
+	[[ $word != -h && $word != --help ]] || { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; }
+done
 count=${1:-20000}
+[[ $# -le 1 && $count =~ ^[1-9][0-9]{0,11}$ ]] || { echo "fuzz: \"$*\" is no number of inputs; usage: scripts/fuzz.sh [COUNT]" >&2; exit 2; }
+cd "$(dirname "$0")/.."
 go=${GO:-go}
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT

@@ -2,19 +2,23 @@
 # Learns chess from the normal start and from random weights, about an hour on two cores, and then measures what was
 # learnt in matches of 100 visits a move from varied openings.
 # usage: scripts/learn_chess.sh [RUN_DIR] [flags of chessbrain train...]     (default: runs/chess)
-# A run that was stopped goes on; one that is done is only measured. CHESSBRAIN names another binary.
+# A run that was stopped goes on; one that is done is only measured. CHESSBRAIN names another binary than
+# bin/chessbrain, which is built with GO=go.
 #   GAMES=200   games of a match, in pairs of one opening; 100 against random moves
 #   CURVE=40    games of each match of an earlier checkpoint against the first net and the greedy player; 0 = none
 #   SEARCH="--gumbel --gumbel-value-scale 2"   flags of all matches: the search that the net was trained with
 set -euo pipefail
+for word; do # anywhere: the lines above, and nothing else
+	[[ $word != -h && $word != --help ]] || { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; }
+done
+run=${1:-runs/chess}
+[ $# = 0 ] || shift
+case $run in -*) echo "learn_chess: \"$run\" is no run directory; usage: scripts/learn_chess.sh [RUN_DIR] [flags...]" >&2; exit 2 ;; esac
 root=$(cd "$(dirname "$0")/.." && pwd)
 if [ -z "${CHESSBRAIN:-}" ]; then
 	CHESSBRAIN=$root/bin/chessbrain
 	(cd "$root" && CGO_ENABLED=0 "${GO:-go}" build -trimpath -o "$CHESSBRAIN" ./cmd/chessbrain)
 fi
-run=${1:-runs/chess}
-[ $# = 0 ] || shift
-case $run in -*) echo "learn_chess: \"$run\" is no run directory; usage: scripts/learn_chess.sh [RUN_DIR] [flags...]" >&2; exit 2 ;; esac
 games=${GAMES:-200} curve=${CURVE:-40}
 read -ra search <<<"${SEARCH---gumbel --gumbel-value-scale 2}"
 "$CHESSBRAIN" train --config "$root/configs/chess.textproto" --run-dir "$run" "$@"

@@ -5,10 +5,13 @@
 #
 # usage: scripts/precision_curves.sh RUN     RUN is a run directory with finished games
 #   STEPS=2000  LAST=200 (steps that the final losses are means of)  SEED=1  NET=64x6
-#   BATCH=64  CHESSBRAIN=path of the program (default: built here)
+#   BATCH=64  CHESSBRAIN=path of the program (default: built here, with GO=go)
 #   OUT=directory that keeps the two runs (default: a temporary one)
 set -euo pipefail
-if [ $# != 1 ] || ! [ -d "$1/selfplay" ]; then
+for word; do # anywhere: the lines above, and nothing else
+	[[ $word != -h && $word != --help ]] || { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; }
+done
+if [[ $# != 1 || $1 = -* || ${OUT:-} = -* || ! -d $1/selfplay ]]; then
 	echo "usage: scripts/precision_curves.sh RUN (a run directory with games)" >&2
 	exit 2
 fi

@@ -14,6 +14,9 @@
 #   FIRST=1     number of the first process: processes of one run directory need different ones
 #   EVERY=60    seconds between two lines of state, 1 at least
 set -euo pipefail
+for word; do # anywhere: the lines above, and nothing else
+	[[ $word != -h && $word != --help ]] || { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; }
+done
 
 refuse() {
 	echo "producers: $*" >&2

@@ -14,6 +14,9 @@
 #   KEEP_MINUTES=120  and those that are younger than this: a trainer may still read them
 # Exit codes: those of chessbrain shuffle; 6 = fewer rows than --min-rows, play more games.
 set -euo pipefail
+for word; do # anywhere: the lines above, and nothing else
+	[[ $word != -h && $word != --help ]] || { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; }
+done
 { # read as a whole: the file may be edited while it runs
 refuse() {
 	echo "shuffle: $*" >&2

@@ -14,9 +14,13 @@
 # half done is visible, and the same command goes on. Exit codes: 5 = stopped; else that of the part which failed.
 #
 # Settings come from the environment, with those of scripts/shuffle.sh:
-#   EVERY=20   seconds between two shuffles
-#   POLL=30s   between two looks for nets to export
+#   CHESSBRAIN  the program (default: bin/chessbrain beside scripts/, else chessbrain of the PATH)
+#   EVERY=20    seconds between two shuffles
+#   POLL=30s    between two looks for nets to export
 set -euo pipefail
+for word; do # anywhere: the lines above, and nothing else
+	[[ $word != -h && $word != --help ]] || { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; }
+done
 { # read as a whole: the file may be edited while it runs
 refuse() {
 	echo "shuffle_and_export_loop: $*" >&2
@@ -25,8 +29,10 @@ refuse() {
 [ $# -ge 6 ] || refuse "usage: scripts/shuffle_and_export_loop.sh NAMEOFRUN BASEDIR TMPDIR NTHREADS BATCHSIZE USEGATING [flags of chessbrain shuffle...]"
 name=$1 basedir=$2 scratch=$3 threads=$4 batch=$5 gating=$6
 shift 6
-[[ $name =~ ^[A-Za-z0-9_-]{1,40}$ ]] || refuse "NAMEOFRUN \"$name\": want 1 to 40 letters, digits, _ or -"
-[[ -n $basedir && $basedir != -* ]] || refuse "\"$basedir\" is no directory"
+[[ $name =~ ^[A-Za-z0-9_-]{1,40}$ && $name != -* ]] || refuse "NAMEOFRUN \"$name\": want 1 to 40 letters, digits, _ or -, and no - at the front"
+for dir in "$basedir" "$scratch"; do
+	[[ -n $dir && $dir != -* ]] || refuse "\"$dir\" is no directory"
+done
 [[ $threads =~ ^[1-9][0-9]*$ ]] || refuse "NTHREADS \"$threads\" is no number"
 [[ $batch =~ ^[0-9]+$ ]] || refuse "BATCHSIZE \"$batch\" is no number"
 [[ $gating =~ ^[01]$ ]] || refuse "USEGATING \"$gating\": want 0 or 1"

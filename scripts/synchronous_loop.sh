@@ -3,12 +3,32 @@
 # training, export, clean-up. KataGo's script of that name; chessbrain run does the same in one process.
 #
 # usage: scripts/synchronous_loop.sh [NAMEOFRUN [BASEDIR [TRAININGNAME [MODELKIND [USEGATING [flags of chessbrain run...]]]]]]
-#   scripts/synchronous_loop.sh                 # chessbrain ./runs/chessbrain main b6c64 1, or variables of these names
+#   scripts/synchronous_loop.sh                 # chessbrain ./runs/loop main b6c64 1, or variables of these names
 #   scripts/synchronous_loop.sh chess runs/chess main b10c128 1 --cycles 100 --mcts-simulations 200
 #
-# USEGATING   1: a new net must win a match to play; 0: each one plays at once
-# CONFIG      variable: a textproto file under all flags
-# CHESSBRAIN  variable: the program (default: bin/chessbrain beside scripts/, else chessbrain of the PATH)
+# NAMEOFRUN     name of the run, first part of its nets' names
+# BASEDIR       directory of the run: new, or that of a closed loop of the same name and MODELKIND
+# TRAININGNAME  name of the training, second part of the nets' names
+# MODELKIND     such as b6c64 or 64x6, see configs/models.textproto
+# USEGATING     1: a new net must win a match to play; 0: each one plays at once
+#
+# Further settings come from the environment:
+#   CONFIG      a textproto file under all flags
+#   CHESSBRAIN  the program (default: bin/chessbrain beside scripts/, else chessbrain of the PATH)
+#   NUM_GAMES_PER_CYCLE=500             games of self-play
+#   NUM_TRAIN_SAMPLES_PER_EPOCH=100000  rows trained on between two checkpoints; each makes a net
+#   NUM_TRAIN_SAMPLES_PER_CYCLE=500000  rows trained on, at most
+#   NUM_TRAIN_SAMPLES_PER_SWA=80000     rows between two averages of the weights; 0 = no average
+#   MAX_TRAIN_PER_DATA=8                rows trained on for each new row of self-play, at most
+#   BATCHSIZE=128                       rows of a step
+#   SHUFFLE_MINROWS=100000              below so many rows self-play goes on
+#   SHUFFLE_KEEPROWS=600000             rows of the window that are kept, about
+#   TAPER_WINDOW_SCALE=50000            rows from which on the window grows more slowly
+#   NUM_THREADS_FOR_SHUFFLING           default: one a core
+#   RATING_GAMES=20                     games of each match for the rating list; 0 = none
+#
+# What training would refuse (another net, name or kind of training than the directory's) is refused before anything is
+# played or made, with exit code 2.
 #
 # It ends when a stop condition holds (--cycles, --games, --hours, --elo), or when it is told to: the first Ctrl-C or
 # SIGTERM lets the step under way save, and the exit code is 5. After that, or after a kill of it or of any of its
@@ -18,20 +38,22 @@
 # which every step reads anew. Edit that file to change what comes next; this script and the program may be edited and
 # built anew at any time, for the next start.
 set -euo pipefail
+for word; do # anywhere: the lines above, and nothing else
+	[[ $word != -h && $word != --help ]] || { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; }
+done
 { # read as a whole: the file may be edited while it runs
 
-# What a cycle does. Each is a variable of the environment, too.
-NUM_GAMES_PER_CYCLE=${NUM_GAMES_PER_CYCLE:-500}                    # games of self-play
-NUM_TRAIN_SAMPLES_PER_EPOCH=${NUM_TRAIN_SAMPLES_PER_EPOCH:-100000} # rows trained on between two checkpoints; each makes a net
-NUM_TRAIN_SAMPLES_PER_CYCLE=${NUM_TRAIN_SAMPLES_PER_CYCLE:-500000} # rows trained on, at most
-NUM_TRAIN_SAMPLES_PER_SWA=${NUM_TRAIN_SAMPLES_PER_SWA:-80000}      # rows between two averages of the weights; 0 = no average
-MAX_TRAIN_PER_DATA=${MAX_TRAIN_PER_DATA:-8}                        # rows trained on for each new row of self-play, at most
+NUM_GAMES_PER_CYCLE=${NUM_GAMES_PER_CYCLE:-500}
+NUM_TRAIN_SAMPLES_PER_EPOCH=${NUM_TRAIN_SAMPLES_PER_EPOCH:-100000}
+NUM_TRAIN_SAMPLES_PER_CYCLE=${NUM_TRAIN_SAMPLES_PER_CYCLE:-500000}
+NUM_TRAIN_SAMPLES_PER_SWA=${NUM_TRAIN_SAMPLES_PER_SWA:-80000}
+MAX_TRAIN_PER_DATA=${MAX_TRAIN_PER_DATA:-8}
 BATCHSIZE=${BATCHSIZE:-128}
-SHUFFLE_MINROWS=${SHUFFLE_MINROWS:-100000}       # below so many rows self-play goes on
-SHUFFLE_KEEPROWS=${SHUFFLE_KEEPROWS:-600000}     # rows of the window that are kept, about
-TAPER_WINDOW_SCALE=${TAPER_WINDOW_SCALE:-50000}  # rows from which on the window grows more slowly
+SHUFFLE_MINROWS=${SHUFFLE_MINROWS:-100000}
+SHUFFLE_KEEPROWS=${SHUFFLE_KEEPROWS:-600000}
+TAPER_WINDOW_SCALE=${TAPER_WINDOW_SCALE:-50000}
 NUM_THREADS_FOR_SHUFFLING=${NUM_THREADS_FOR_SHUFFLING:-$(nproc)}
-RATING_GAMES=${RATING_GAMES:-20}                 # games of each match for the rating list; 0 = none
+RATING_GAMES=${RATING_GAMES:-20}
 
 refuse() {
 	echo "synchronous_loop: $*" >&2
@@ -39,13 +61,16 @@ refuse() {
 }
 say() { echo "synchronous_loop: $*"; }
 
-name=${1:-${NAMEOFRUN:-chessbrain}} base=${2:-${BASEDIR:-./runs/chessbrain}} training=${3:-${TRAININGNAME:-main}}
+name=${1:-${NAMEOFRUN:-chessbrain}} base=${2:-${BASEDIR:-./runs/loop}} training=${3:-${TRAININGNAME:-main}}
 kind=${4:-${MODELKIND:-b6c64}} gating=${5:-${USEGATING:-1}}
 shift $(($# < 5 ? $# : 5))
-[[ $name =~ ^[A-Za-z0-9_-]{1,40}$ ]] || refuse "NAMEOFRUN \"$name\": want 1 to 40 letters, digits, _ or -"
+[[ $name =~ ^[A-Za-z0-9_-]{1,40}$ && $name != -* ]] || refuse "NAMEOFRUN \"$name\": want 1 to 40 letters, digits, _ or -, and no - at the front"
 [[ -n $base && $base != -* ]] || refuse "BASEDIR \"$base\" is no directory"
+[[ $training =~ ^[A-Za-z0-9_-]{1,40}$ && $training != -* ]] || refuse "TRAININGNAME \"$training\": want 1 to 40 letters, digits, _ or -, and no - at the front"
+[[ -n $kind && $kind != -* ]] || refuse "MODELKIND \"$kind\": want a kind or a size, such as b6c64 or 64x6"
+[[ ${CONFIG:-} != -* ]] || refuse "CONFIG=$CONFIG is no file"
 [[ $gating =~ ^[01]$ ]] || refuse "USEGATING \"$gating\": want 0 or 1"
-for number in NUM_GAMES_PER_CYCLE NUM_TRAIN_SAMPLES_PER_EPOCH NUM_TRAIN_SAMPLES_PER_CYCLE NUM_TRAIN_SAMPLES_PER_SWA BATCHSIZE; do
+for number in NUM_GAMES_PER_CYCLE NUM_TRAIN_SAMPLES_PER_EPOCH NUM_TRAIN_SAMPLES_PER_CYCLE NUM_TRAIN_SAMPLES_PER_SWA BATCHSIZE NUM_THREADS_FOR_SHUFFLING RATING_GAMES; do
 	[[ ${!number} =~ ^[0-9]{1,15}$ ]] || refuse "$number=${!number}: want a number"
 done
 [ "$BATCHSIZE" -gt 0 ] || refuse "BATCHSIZE=0: want 1 or more"
@@ -62,6 +87,8 @@ flags=(--run-dir "$base" --name "$name" --training-name "$training" --net "$kind
 [ "$NUM_TRAIN_SAMPLES_PER_SWA" = 0 ] || flags+=(--swa-period $(((NUM_TRAIN_SAMPLES_PER_SWA + BATCHSIZE - 1) / BATCHSIZE)) --export-weights swa)
 [ -z "${CONFIG:-}" ] || flags+=(--config "$CONFIG")
 config=$("$program" run "${flags[@]}" "$@" --print-config) || exit $?
+# What training would refuse must not be found out after hours of play.
+"$program" run "${flags[@]}" "$@" --dry-run >/dev/null || exit $?
 
 # Two scripts of one run, or one and the step of another that was killed: the second waits.
 mkdir -p "$base/locks" "$base/models" "$base/selfplay" "$base/dated"
@@ -69,6 +96,7 @@ exec 9>"$base/locks/synchronous_loop"
 if command -v flock >/dev/null && ! flock -n 9; then
 	say "another start, or a step that it left behind, still works in $base; waiting for its end (chessbrain status $base)"
 	flock 9
+	"$program" run "${flags[@]}" "$@" --dry-run >/dev/null || exit $? # the other may have begun the run
 fi
 
 # The snapshot. A program that an earlier one has is not stored again.
@@ -138,10 +166,17 @@ stage() { # name, command
 	read -ra extra <<<"${answer#run}"
 	say "$step"
 	run "$@" "${extra[@]}"
-	if [ "$code" != 0 ] && [ "$code" != 6 ]; then
+	case $code in
+	0 | 6) ;;
+	[1-4])
+		say "$step ended with $code: mend what it says above, then start again"
+		exit "$code"
+		;;
+	*)
 		say "$step ended with $code; the same command goes on"
 		exit "$code"
-	fi
+		;;
+	esac
 	answer=$(note "end:$step:$code") || exit $?
 	[ "$answer" = ok ] || say "${answer#* }"
 	[[ $answer != again* ]]
@@ -151,7 +186,7 @@ step=(--config "$dated/config.textproto")
 while :; do
 	note begin:cycle >/dev/null
 	stage gatekeeper "$program" gatekeeper "${step[@]}" --quit-if-no-nets-to-test
-	stage rating "$program" ratings "$base" --play
+	stage rating "$program" ratings "$base" # --play is of the journal, where there are games to play
 	until
 		stage selfplay "$program" selfplay "${step[@]}" --models-dir "$base/models"
 		stage shuffle "$program" shuffle --input-dir "$base/selfplay" --output-dir "$base/shuffled" --num-threads "$NUM_THREADS_FOR_SHUFFLING"

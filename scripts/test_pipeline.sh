@@ -10,6 +10,9 @@
 # Settings come from the environment:
 #   CHESSBRAIN  the program (default: bin/chessbrain beside scripts/, else chessbrain of the PATH)
 set -euo pipefail
+for word; do # anywhere: the lines above, and nothing else
+	[[ $word != -h && $word != --help ]] || { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; }
+done
 
 refuse() {
 	echo "test_pipeline: $*" >&2
@@ -20,7 +23,7 @@ fail() {
 	exit 1
 }
 
-[ $# -le 1 ] || refuse "usage: scripts/test_pipeline.sh [DIR]"
+[[ $# -le 1 && ${1:-} != -* ]] || refuse "usage: scripts/test_pipeline.sh [DIR]"
 here=$(cd "$(dirname "$0")/.." && pwd)
 program=${CHESSBRAIN:-$here/bin/chessbrain}
 [ -x "$program" ] || program=$(command -v chessbrain) || refuse "no program: build it (go build -o bin/chessbrain ./cmd/chessbrain) or name it with CHESSBRAIN"

@@ -19,6 +19,9 @@
 # Its log lies in BASEDIR/logs, the settings of each start in BASEDIR/config-history.
 # Exit codes: those of chessbrain (5 = stopped and saved).
 set -euo pipefail
+for word; do # anywhere: the lines above, and nothing else
+	[[ $word != -h && $word != --help ]] || { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; }
+done
 { # read as a whole: the file may be edited while it runs
 refuse() {
 	echo "train: $*" >&2
@@ -28,7 +31,9 @@ refuse() {
 basedir=$1 training=$2 kind=$3 batch=$4 mode=$5
 shift 5
 [[ -n $basedir && $basedir != -* ]] || refuse "\"$basedir\" is no directory"
-[[ $training =~ ^[A-Za-z0-9_-]{1,40}$ ]] || refuse "TRAININGNAME \"$training\": want 1 to 40 letters, digits, _ or -"
+[[ $training =~ ^[A-Za-z0-9_-]{1,40}$ && $training != -* ]] || refuse "TRAININGNAME \"$training\": want 1 to 40 letters, digits, _ or -, and no - at the front"
+[[ -n $kind && $kind != -* ]] || refuse "MODELKIND \"$kind\": want a kind or a size, such as b6c64 or 64x6"
+[[ ${NAMEOFRUN:-} != -* ]] || refuse "NAMEOFRUN=$NAMEOFRUN begins with -"
 [[ $batch =~ ^[1-9][0-9]*$ ]] || refuse "BATCHSIZE \"$batch\" is no number"
 case $mode in main | extra | trainonly) ;; *) refuse "EXPORTMODE \"$mode\": want main, extra or trainonly" ;; esac
 

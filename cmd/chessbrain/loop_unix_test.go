@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -75,4 +76,120 @@ func TestLoopScriptRefuses(t *testing.T) {
 			t.Errorf("%q made %v, %v", c.args, made, err)
 		}
 	}
+}
+
+// tinyLoop are flags of a closed loop that takes a second.
+var tinyLoop = []string{"--games-per-worker", "4", "--max-plies", "12", "--mcts-simulations", "4", "--games-per-cycle", "12", "--min-rows", "60",
+	"--keep-target-rows", "500", "--taper-window-scale", "60", "--samples-per-epoch", "32", "--samples-per-cycle", "64", "--batch-size", "8",
+	"--swa-period", "0", "--export-weights", "raw"}
+
+// listing is every path below dir with its size and time of change.
+func listing(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			fmt.Fprintln(&b, path, info.Size(), info.ModTime().UnixNano())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestLoopScriptHoldsTheRun: another net, name or kind of training than that of the
+// directory is refused before anything is played or written there, and nothing says
+// that the same command would help.
+func TestLoopScriptHoldsTheRun(t *testing.T) {
+	dir := t.TempDir()
+	for _, line := range []string{
+		"train --run-dir trained --name a --net 16x1 --episodes 1 --mcts-simulations 4 --max-plies 12 --batch-size 8 --quiet",
+		"run --run-dir looped --name a --net 16x1 --cycles 1 --gating 0 " + strings.Join(tinyLoop, " "),
+	} {
+		cmd := exec.Command("chessbrain", strings.Fields(line)...)
+		cmd.Dir = dir
+		runs(t, cmd, exitOK, "")
+	}
+	for _, c := range []struct{ args, want string }{
+		{"a trained main 16x1 0", "learns from games as they are played"},
+		{"a trained main 8x1 0", "model.arch.conv_tower.filters: 16 -> 8"},
+		{"a looped main 8x1 0", "model.arch.conv_tower.filters: 16 -> 8"},
+		{"b looped main 16x1 0", "the run in looped is job a"},
+	} {
+		words := strings.Fields(c.args)
+		at := filepath.Join(dir, words[1])
+		before := listing(t, at)
+		cmd := loopScript(t, dir, "synchronous_loop.sh", append(append(words, tinyLoop...), "--cycles", "2")...)
+		out, err := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), c.want) || strings.Contains(string(out), "goes on\n") {
+			t.Errorf("%s: %v, want exit code 2 and %q:\n%s", c.args, err, c.want, out)
+		}
+		if after := listing(t, at); after != before {
+			t.Errorf("%s changed the directory:\n%s\nbefore:\n%s", c.args, after, before)
+		}
+	}
+}
+
+// stub is a program that does as body says, with "$real" as the real one.
+func stub(t *testing.T, dir, body string) string {
+	t.Helper()
+	program, err := exec.LookPath("chessbrain")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "stub")
+	if err := os.WriteFile(path, []byte("#!/usr/bin/env bash\nreal='"+program+"'\n"+body+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestLoopScriptRefusedStage: a stage that refuses what it is given would refuse it
+// again.
+func TestLoopScriptRefusedStage(t *testing.T) {
+	for _, code := range []string{"2", "5"} {
+		dir := t.TempDir()
+		cmd := loopScript(t, dir, "synchronous_loop.sh", append([]string{"a", "base", "main", "8x1", "0"}, tinyLoop...)...)
+		cmd.Env = append(cmd.Env, "CHESSBRAIN="+stub(t, dir, `[ "$1" != selfplay ] || exit `+code+`; exec "$real" "$@"`))
+		out, _ := cmd.CombinedOutput()
+		if got := fmt.Sprint(cmd.ProcessState.ExitCode()); got != code || !strings.Contains(string(out), "selfplay ended with "+code) {
+			t.Errorf("exit code %s, want %s:\n%s", got, code, out)
+		}
+		if says := strings.Contains(string(out), "the same command goes on"); says != (code == "5") {
+			t.Errorf("after exit code %s it said:\n%s", code, out)
+		}
+	}
+}
+
+// TestLoopScriptDefault: without arguments the script works in a directory of its
+// own, and not in that of a plain chessbrain train.
+func TestLoopScriptDefault(t *testing.T) {
+	dir := t.TempDir()
+	cmd := loopScript(t, dir, "synchronous_loop.sh")
+	cmd.Env = append(cmd.Env, "CHESSBRAIN="+stub(t, dir, `echo "asked: $*" >&2; exit 2`))
+	runs(t, cmd, exitUsage, "asked: run --run-dir ./runs/loop --name chessbrain --training-name main --net b6c64 ")
+	t.Chdir(dir)
+	if out, err := executeLine("run", "--print-config"); err != nil || !strings.Contains(out, "run_dir: \"runs/loop\"") {
+		t.Errorf("chessbrain run: %v\n%s", err, out)
+	}
+	if out, err := executeLine("run", "--help"); err != nil || !strings.Contains(out, "runs/loop") {
+		t.Errorf("chessbrain run --help: %v\n%s", err, out)
+	}
+}
+
+// TestLoopScriptNoRatingGames: RATING_GAMES=0 plays none, with a net that could.
+func TestLoopScriptNoRatingGames(t *testing.T) {
+	dir := t.TempDir()
+	cmd := loopScript(t, dir, "synchronous_loop.sh", append([]string{"a", "base", "main", "8x1", "0", "--cycles", "1"}, tinyLoop...)...)
+	cmd.Env = append(cmd.Env, "RATING_GAMES=0", "NUM_TRAIN_SAMPLES_PER_SWA=0")
+	runs(t, cmd, exitOK, "rating")
+	glob(t, dir, "base/models/*.safetensors", 1)
+	glob(t, dir, "base/matches/*", 0)
+	glob(t, dir, "base/catalogue.sqlite", 1) // the list is made
 }

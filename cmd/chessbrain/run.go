@@ -10,8 +10,12 @@ import (
 	"github.com/chessbrain/chessbrain/run/cycle"
 )
 
+// loopDir is the run directory of a plain chessbrain run: not that of a plain
+// chessbrain train, whose training a closed loop cannot take over.
+const loopDir = "runs/loop"
+
 func newRun() *cobra.Command {
-	s := &session{plan: cycle.DryRun}
+	s := &session{plan: cycle.DryRun, runDir: loopDir}
 	var notes []string
 	var show bool
 	c := &cobra.Command{
@@ -26,7 +30,8 @@ It ends when a stop condition holds (--cycles, --games, --hours, --elo; those of
 earlier starts count), with its last net tested and rated, else when it is told to:
 the first Ctrl-C finishes the step under way, saves and exits with 5. After a stop
 or a kill the same command goes on with the stage that was under way: no finished
-game is played again. With --config, SIGHUP reads the file again, for the stages
+game is played again. Another net, name or kind of training than the directory's is
+refused before anything is played. With --config, SIGHUP reads the file again, for the stages
 that follow.
 
 Fewer rows than --min-rows are no error: self-play goes on until there are enough,

@@ -28,6 +28,7 @@ type session struct {
 	overrides []string // --override-config
 	dryRun    bool
 	stays     bool                                     // does not become the GPU program
+	runDir    string                                   // default of --run-dir; "" = the schema's
 	plan      func(*config.Effective, io.Writer) error // checks all inputs and says what would be done
 	profiles  string                                   // --profile-dir
 
@@ -41,6 +42,9 @@ type session struct {
 // --dry-run.
 func (s *session) bind(c *cobra.Command, groups []config.Group) {
 	s.flags = config.NewFlagSet(groups...)
+	if s.runDir != "" {
+		s.flags.Preset("run-dir", s.runDir)
+	}
 	for _, v := range s.flags.Values() {
 		f := c.Flags().VarPF(v, v.Flag().Name, "", v.Flag().Usage)
 		f.NoOptDefVal = v.NoOptDefVal()

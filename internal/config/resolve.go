@@ -41,6 +41,9 @@ func Resolve(in Input) (*Effective, error) {
 		}
 	}
 	e := &Effective{Config: Defaults(), file: file, origins: map[string]string{}, given: map[string]bool{}, input: in}
+	if err := in.Flags.presets(e.Config).orNil(); err != nil {
+		return nil, err
+	}
 	if file != nil {
 		overlay(e.Config.ProtoReflect(), proto.CloneOf(file.Config).ProtoReflect())
 	}
@@ -83,6 +86,22 @@ func (e *Effective) Reload() (*Effective, error) {
 	in := e.input
 	in.File = nil
 	return Resolve(in)
+}
+
+// presets puts the command's own defaults into c.
+func (s *FlagSet) presets(c *Config) (bad Errors) {
+	if s == nil {
+		return nil
+	}
+	for _, v := range s.values {
+		if !v.preset || v.set {
+			continue
+		}
+		if _, err := v.flag.apply(c, v.text); err != nil {
+			bad = append(bad, &Error{Where: "default of --" + v.flag.Name, Field: v.flag.Path, Reason: err.Error()})
+		}
+	}
+	return bad
 }
 
 // applyOutside applies the environment, then the flags. An empty variable is as

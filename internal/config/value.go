@@ -39,11 +39,20 @@ func (s *FlagSet) Lookup(name string) *Value {
 	return nil
 }
 
+// Preset gives the flag name another default than the schema's: one command's own.
+// A file, a variable and the flag itself win over it. The text must be valid.
+func (s *FlagSet) Preset(name, text string) {
+	v := s.Lookup(name)
+	v.text, v.preset = text, true
+}
+
 // Value is one flag of a command. It satisfies flag.Value and pflag.Value.
 type Value struct {
 	flag Flag
 	text string
 	set  bool
+
+	preset bool // text is the command's own default, until it is set
 }
 
 // newValue completes a flag's usage text from the schema.

@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
 // JournalName is the journal's file in a run directory: one JSON object a line.
-const JournalName = "cycles.jsonl"
+const JournalName = run.CyclesName
 
 // Stage names a part of a cycle.
 type Stage string

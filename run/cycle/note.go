@@ -90,6 +90,8 @@ func (d *desk) answerBegin(stage Stage) (string, error) {
 		return "stop " + todo.Stop, nil
 	case todo.Done:
 		return "done", nil
+	case stage == Rating && d.cfg.GetLoop().GetRating().GetGames() > 0:
+		return fmt.Sprintf("run --play --games %d", d.cfg.GetLoop().GetRating().GetGames()), nil // without, the list alone is made
 	case stage == SelfPlay:
 		return fmt.Sprintf("run --process %d --max-games-total %d", todo.Process, todo.Games), nil
 	case stage == Shuffle:

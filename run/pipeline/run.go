@@ -36,7 +36,7 @@ func Check(opt Options) error {
 	}
 	if opt.runs(Train) || opt.runs(Shuffle) {
 		e, err := opt.training(opt.Dir(Shuffle), 1, "")
-		if err := checkPlan(train.DryRun)(e, err); err != nil {
+		if err := checkPlan(train.DryRunStep)(e, err); err != nil {
 			return fmt.Errorf("step %s: %w", Train, err)
 		}
 		return s.checkSplit(e)

@@ -121,7 +121,7 @@ func (o *SweepOptions) Check() ([]Trial, error) {
 	}
 	for _, t := range trials {
 		e, err := o.config(t, o.Data[0], 1, 0.05)
-		if err := checkPlan(train.DryRun)(e, err); err != nil {
+		if err := checkPlan(train.DryRunStep)(e, err); err != nil {
 			return nil, fmt.Errorf("trial %s: %w", t.Name, err)
 		}
 	}

@@ -52,6 +52,16 @@ func ReadNet(path string) (*nn.Net, error) {
 	return net, err
 }
 
+// ReadArch reads the architecture alone of a file of ours.
+func ReadArch(path string) (nn.Arch, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nn.Arch{}, fmt.Errorf("read net: %w", err)
+	}
+	defer f.Close()
+	return nn.ReadArch(f)
+}
+
 // ReadNetFile reads a net file and what it says of the net; the file's content,
 // not its name, says what it is. A net of Leela's that the rooms here cannot
 // hold is lc0.ErrUnsupported.

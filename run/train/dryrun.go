@@ -22,19 +22,29 @@ import (
 // bytesPerPosition is about what a stored position takes.
 const bytesPerPosition = 200
 
-// DryRun checks configuration, inputs, disk and devices and prints the effective
-// configuration and what a start would read and write. It creates nothing.
-func DryRun(e *config.Effective, w io.Writer) (err error) {
-	net, err := checkInputs(e)
-	if err == nil {
-		err = setup.CheckTrains(e)
+// DryRun checks configuration, inputs, disk and devices, holds them against the run
+// that is there, and prints the effective configuration and what a start would read
+// and write. It creates nothing.
+func DryRun(e *config.Effective, w io.Writer) error { return dryRun(e, w, holdRun) }
+
+// DryRunStep is DryRun for a step whose configuration is not whole before the steps
+// ahead of it are done: it is not held against the run that is there.
+func DryRunStep(e *config.Effective, w io.Writer) error { return dryRun(e, w, lookAtRun) }
+
+func dryRun(e *config.Effective, w io.Writer, look func(*config.Effective) (*start, error)) (err error) {
+	if err := checkPlays(e); err != nil {
+		return err
 	}
+	if err := setup.CheckTrains(e); err != nil {
+		return err
+	}
+	there, err := look(e)
 	if err != nil {
 		return err
 	}
-	c, arch := e.Config, net.Arch
+	c, arch, dir := e.Config, there.initial.Arch, there.dir
 	if _, err := setup.TrainerConfig(c, arch); err != nil {
-		return err
+		return &config.Error{Field: "training", Reason: err.Error()}
 	}
 	stages, err := tryStages(e, setup.TrainUses(c))
 	if err != nil {
@@ -45,16 +55,10 @@ func DryRun(e *config.Effective, w io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	info, exists, err := run.ReadRunInfo(c.GetRunDir())
-	if err != nil {
-		return err
-	}
-	job := setup.NewJob(c)
 	begins := "begins"
-	if exists {
-		job, begins = info.Job, "goes on"
+	if there.exists {
+		begins = "goes on"
 	}
-	dir := run.NewDir(c.GetRunDir(), c.GetTraining().GetTrainingName(), job, c.GetTraining().GetCheckpoint().GetDir(), c.GetMetrics().GetDir())
 	fmt.Fprintf(w, "%s\nrun %s %s (dry run: nothing is created)\n", e.Format(), dir.Root, begins)
 	a := setup.ArithmeticOf(c, true, true)
 	fmt.Fprintf(w, "devices: trainer %s in %s, producers %s in %s, kernels %s\n", setup.TrainerPlace(c).Describe(), a.Precision, setup.PlayerPlace(c).Describe(), a.ProducerPrecision, a.Kernels)
@@ -226,21 +230,24 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
 // checkInputs reads everything that the configuration names for playing, and
 // returns the net that plays first where there is no other.
 func checkInputs(e *config.Effective) (*nn.Net, error) {
+	if err := checkPlays(e); err != nil {
+		return nil, err
+	}
+	return setup.InitialNet(e, e.Config.GetSeed())
+}
+
+// checkPlays is checkInputs without the net.
+func checkPlays(e *config.Effective) error {
 	if err := errors.Join(setup.CheckConfig(e), checkRunDir(e)); err != nil {
-		return nil, err
+		return err
 	}
-	c := e.Config
-	net, err := setup.InitialNet(e, c.GetSeed())
-	if err != nil {
-		return nil, err
-	}
-	if _, err := setup.GameConfig(c); err != nil {
+	if _, err := setup.GameConfig(e.Config); err != nil {
 		if bad, ok := errors.AsType[*config.Error](err); ok {
-			return nil, e.Errorf(bad.Field, bad.Remedy, "%s", bad.Reason)
+			return e.Errorf(bad.Field, bad.Remedy, "%s", bad.Reason)
 		}
-		return nil, &config.Error{Field: "selfplay", Reason: err.Error()}
+		return &config.Error{Field: "selfplay", Reason: err.Error()}
 	}
-	return net, nil
+	return nil
 }
 
 // tryStages looks at the stages of a process. Programs are found, hashed and held

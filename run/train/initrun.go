@@ -108,13 +108,3 @@ func fileThere(path string) bool {
 	_, err := fsx.OS.Stat(path)
 	return err == nil
 }
-
-// initialNet is the net that the run began with: that of Init, unless the
-// configuration names another, else the configured one.
-func (r *training) initialNet() (*nn.Net, error) {
-	path := filepath.Join(r.dir.Root, initialFile)
-	if r.cfg.GetModel().GetNet() == "" && fileThere(path) {
-		return setup.ReadNet(path)
-	}
-	return setup.InitialNet(r.opt.Effective, r.info.Seed)
-}

@@ -44,8 +44,11 @@ func (r *training) openFeed() error {
 
 // playsItself says whether the run's games are its own, and not those of other
 // processes.
-func (r *training) playsItself() bool {
-	return r.cfg.GetTraining().GetSource() == config.Training_SELFPLAY
+func (r *training) playsItself() bool { return playsGames(r.cfg) }
+
+// playsGames is playsItself for a configuration.
+func playsGames(c *config.Config) bool {
+	return c.GetTraining().GetSource() == config.Training_SELFPLAY
 }
 
 // missingOrdinals are the numbers of the games still to be played: the lowest

@@ -24,17 +24,16 @@ func (r *training) prepareDir(ctx context.Context) error {
 	if err := r.takeLocks(ctx, run.Dir{Root: root}.Locks()); err != nil {
 		return err
 	}
-	exists, err := r.readInfo()
+	there, err := holdRun(r.opt.Effective)
+	if there != nil {
+		for _, c := range there.diff.Logged {
+			r.log.Info("configuration changed", "change", c.String())
+		}
+	}
 	if err != nil {
 		return err
 	}
-	r.dir = run.NewDir(root, r.cfg.GetTraining().GetTrainingName(), r.info.Job,
-		r.cfg.GetTraining().GetCheckpoint().GetDir(), r.cfg.GetMetrics().GetDir())
-	if exists {
-		if err := r.compareConfig(); err != nil {
-			return err
-		}
-	}
+	r.info, r.dir, r.initial = there.info, there.dir, there.initial
 	for _, d := range []string{r.dir.History(), r.dir.Logs(), r.dir.Checkpoints, r.dir.Metrics} {
 		if err := fsx.MkdirAll(fsx.OS, d); err != nil {
 			return fmt.Errorf("make run directory: %w", err)
@@ -46,30 +45,11 @@ func (r *training) prepareDir(ctx context.Context) error {
 	return r.writeStart()
 }
 
-// readInfo reads run.json, or begins one.
-func (r *training) readInfo() (exists bool, err error) {
-	root := r.cfg.GetRunDir()
-	if r.info, exists, err = run.ReadRunInfo(root); err != nil {
-		return exists, err
-	}
-	job := r.cfg.GetJobId()
-	switch {
-	case exists && job != "" && job != r.info.Job:
-		return true, r.opt.Effective.Errorf("job_id", "leave it out, or use another --run-dir", "the run in %s is job %s", root, r.info.Job)
-	case !exists && job == "":
-		job = setup.NewJob(r.cfg)
-	}
-	if !exists {
-		r.info = run.RunInfo{Version: 1, Job: job, Seed: r.cfg.GetSeed(), Created: time.Now().UTC()}
-	}
-	return exists, nil
-}
-
-// runKey is the manifest's entry that ties a checkpoint to its run, and runID
+// runKey is the manifest's entry that ties a checkpoint to its run, and runIDOf
 // its value.
 const runKey = "run"
 
-func (r *training) runID() string { return r.info.Created.UTC().Format(time.RFC3339Nano) }
+func runIDOf(info run.RunInfo) string { return info.Created.UTC().Format(time.RFC3339Nano) }
 
 // takeLocks takes the run for this process: self-play training holds the whole
 // run, training from a directory shares it with the processes that play.
@@ -131,38 +111,12 @@ func (r *training) lockLost() error {
 	return nil
 }
 
-// compareConfig holds the configuration, and the arithmetic that it means on this
-// machine, against those of the run's latest start.
-func (r *training) compareConfig() error {
-	before, err := config.Load(r.dir.ConfigFile())
-	if err != nil {
-		return fmt.Errorf("read the run's configuration: %w", err)
-	}
-	diff := config.Compare(before.Config, r.cfg)
-	for _, c := range setup.ArithmeticChanges(setup.ArithmeticOf(r.cfg, true, r.playsItself()), r.info.Arithmetic) {
-		if !r.cfg.GetDeterministic() {
-			diff.Logged = append(diff.Logged, c)
-			continue
-		}
-		c.Remedy = setup.SameArithmetic
-		diff.Refused = append(diff.Refused, c)
-	}
-	for _, c := range diff.Logged {
-		r.log.Info("configuration changed", "change", c.String())
-	}
-	return diff.Err()
-}
-
 // writeStart writes the effective configuration, its history and run.json.
 func (r *training) writeStart() error {
 	text, before := config.Format(r.cfg), r.info
 	r.info.ConfigHash = config.Hash(r.cfg)
 	r.info.Program, r.info.Go = r.opt.Version, runtime.Version()
 	r.info.Arithmetic = setup.ArithmeticOf(r.cfg, true, r.playsItself())
-	var err error
-	if r.initial, err = r.initialNet(); err != nil {
-		return err
-	}
 	r.info.Arch = r.initial.Arch.String()
 	if r.opt.Locked && before.Starts > 0 && r.info == before {
 		return nil

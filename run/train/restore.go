@@ -84,9 +84,8 @@ func (r *training) loadCheckpoint() (*trainer.Checkpoint, error) {
 	for _, w := range c.Warnings {
 		r.log.Warn(w)
 	}
-	if owner := c.Manifest.Info[runKey]; owner != "" && owner != r.runID() {
-		return nil, r.opt.Effective.Errorf("training.checkpoint.dir", "give another --job-id or --checkpoint-dir",
-			"checkpoint %s belongs to another run", c.Path)
+	if err := checkOwner(r.opt.Effective, c.Manifest, r.info, c.Path); err != nil {
+		return nil, err
 	}
 	r.resumed = true
 	return c, nil

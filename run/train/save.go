@@ -140,7 +140,7 @@ func (r *training) writeCheckpoint(ctx context.Context) (path string, err error)
 		files = append(files, trainer.File{Name: "swa.safetensors", Write: func(w io.Writer) error { return nn.WriteSafetensors(w, swa, r.metadata("swa")) }})
 	}
 	info := r.metadata("raw")
-	info[runKey] = r.runID()
+	info[runKey] = runIDOf(r.info)
 	manifest := trainer.Manifest{Job: r.info.Job, Step: r.trainer.NumSteps(), Samples: r.trainer.NumSamples(), Rows: r.state.Rows,
 		NetID: net.ID(), Created: r.savedAt.Format(time.RFC3339), Info: info}
 	run.ExitMu.Lock() // a second interrupt waits for the renames
