@@ -34,7 +34,7 @@ func (r *run) restoreGames(ctx context.Context, checkpoint *trainer.Checkpoint, 
 		return nil, err
 	}
 	if checkpoint != nil {
-		if err := r.restoreSections(checkpoint, func(id [16]byte) *record.Game { return wanted[id] }); err != nil {
+		if err := r.restoreSections(ctx, checkpoint, func(id [16]byte) *record.Game { return wanted[id] }); err != nil {
 			return nil, err
 		}
 	}

@@ -157,15 +157,15 @@ func (r *run) openStages(ctx context.Context) (err error) {
 	r.bounds = newBoundary()
 	r.swaps = &swapper{uses: u, stages: r.stages, desk: r.desk, log: r.log, started: r.opt.Effective, cfg: config.Clone(r.cfg), save: r.writeSwap,
 		exchange: func(ctx context.Context, x *exchange) error {
-			return r.bounds.do(ctx, func() error { return r.exchange(x) })
+			return r.bounds.do(ctx, func() error { return r.exchange(ctx, x) })
 		}}
 	return nil
 }
 
 // exchange puts new stages to work, between two steps.
-func (r *run) exchange(x *exchange) (err error) {
+func (r *run) exchange(ctx context.Context, x *exchange) (err error) {
 	if x.uses.sampler == opened {
-		if x.began, err = r.replaceSampler(x.stages.sampler); err != nil {
+		if x.began, err = r.replaceSampler(ctx, x.stages.sampler); err != nil {
 			return err
 		}
 	}
@@ -180,13 +180,13 @@ func (r *run) exchange(x *exchange) (err error) {
 
 // replaceSampler lets sampler draw from the next batch on. What was prepared by the
 // old one is thrown away whole, so that no row is lost or counted twice.
-func (r *run) replaceSampler(sampler stage.Sampler) (began string, err error) {
+func (r *run) replaceSampler(ctx context.Context, sampler stage.Sampler) (began string, err error) {
 	ahead, ok := r.batches.(*replay.Prefetcher)
 	if !ok {
 		return "", errEnding
 	}
 	err = ahead.Exchange(func(position []byte) (err error) {
-		began, err = r.source.Replace(sampler, position)
+		began, err = r.source.Replace(ctx, sampler, position)
 		return err
 	})
 	return began, err
