@@ -186,13 +186,15 @@ func (s *Source) load(r io.Reader, version int) error {
 	if state.Sampler == "" {
 		return errors.New("source section: it names no sampler")
 	}
+	name := s.sampler.Name()
+	if state.Sampler != name {
+		s.rows, s.state, s.owner, s.foreign = state.Rows, nil, name, state.Sampler
+		return nil
+	}
 	if state.SamplerVersion != 1 {
-		return fmt.Errorf("source section: state of sampler %s has version %d, this program reads 1", state.Sampler, state.SamplerVersion)
+		return fmt.Errorf("source section: state of sampler %s has version %d, this program reads 1", name, state.SamplerVersion)
 	}
-	s.rows, s.state, s.owner, s.foreign = state.Rows, state.SamplerState, state.Sampler, ""
-	if name := s.sampler.Name(); state.Sampler != name {
-		s.state, s.owner, s.foreign = nil, name, state.Sampler
-	}
+	s.rows, s.state, s.owner, s.foreign = state.Rows, state.SamplerState, name, ""
 	return nil
 }
 
