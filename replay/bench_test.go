@@ -8,6 +8,7 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/plugins/sample"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // BenchmarkSourceNext draws batches of 64 rows from 2000 games of 80 plies, with
@@ -49,9 +50,10 @@ func BenchmarkSampler(b *testing.B) {
 		}
 		b.Run(fmt.Sprint(w.Rows(), " rows"), func(b *testing.B) {
 			u := sample.NewUniform()
-			view := w.View()
+			d := stage.Draw{Index: w.View(), Rows: 1}
 			for b.Loop() {
-				if _, err := u.Sample(context.Background(), view, 1, nil); err != nil {
+				var err error
+				if _, d.State, err = u.Sample(context.Background(), d, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -23,6 +23,8 @@ type Source struct {
 	replayer record.Replayer
 	refs     []stage.RowRef
 	rows     uint64 // handed out since the beginning
+	state    []byte // of the sampler after them; empty = it begins
+	owner    string // name of the sampler whose state that is
 
 	keep      int  // rows of a window whose rows Next names; 0 = it spells them out
 	symmetric bool // rows are shown under a random symmetry
@@ -31,20 +33,20 @@ type Source struct {
 	foreign   string // of the sampler whose state the last load found and left alone
 }
 
-// NewSource returns a source over w. A sampler that is a stage.Seeder is seeded
-// with (seed, stream).
+// NewSource returns a source over w, whose sampler draws the sequence (seed, stream).
 func NewSource(w *Window, sampler stage.Sampler, seed, stream uint64) *Source {
-	s := &Source{window: w, sampler: sampler, seed: seed, stream: stream}
-	s.seedSampler()
-	return s
+	return &Source{window: w, sampler: sampler, owner: sampler.Name(), seed: seed, stream: stream}
 }
 
-// seedSampler lets the sampler begin anew. After some rows it has another seed
-// than at the beginning, or it would draw the first rows once more.
-func (s *Source) seedSampler() {
-	if seeder, ok := s.sampler.(stage.Seeder); ok {
-		seeder.Seed(s.seed^s.rows*0x9e3779b97f4a7c15, s.stream)
+// draw says from where the sampler draws next. One that begins after some rows has
+// another seed than at the beginning, or it would draw the first rows once more. It
+// also begins where another one has taken the place of a plugin that failed for good.
+func (s *Source) draw() stage.Draw {
+	d := stage.Draw{State: s.state, Seed: s.seed ^ s.rows*0x9e3779b97f4a7c15, Stream: s.stream}
+	if s.owner != s.sampler.Name() {
+		d.State = nil
 	}
+	return d
 }
 
 // ShowSymmetries makes every row appear under one of the board's symmetries that
@@ -68,7 +70,9 @@ func (s *Source) Next(ctx context.Context, b *encoding.TrainBatch) error {
 	if view.NumRows() == 0 {
 		return ErrNoRows
 	}
-	refs, err := s.sampler.Sample(ctx, view, n, s.refs[:0])
+	d := s.draw()
+	d.Index, d.Rows = view, n
+	refs, state, err := s.sampler.Sample(ctx, d, s.refs[:0])
 	if err != nil {
 		return stage.KindSampler.Named(s.sampler.Name(), err)
 	}
@@ -87,6 +91,7 @@ func (s *Source) Next(ctx context.Context, b *encoding.TrainBatch) error {
 		}
 	}
 	s.rows += uint64(n)
+	s.state, s.owner = state, s.sampler.Name()
 	return nil
 }
 
@@ -156,7 +161,7 @@ const sourceVersion = 1
 type sourceState struct {
 	Rows           uint64 `json:"rows"`
 	Sampler        string `json:"sampler"`
-	SamplerVersion int    `json:"sampler_version"`
+	SamplerVersion int    `json:"sampler_version"` // 1
 	SamplerState   []byte `json:"sampler_state"`
 }
 
@@ -167,18 +172,7 @@ func (s *Source) Section() stage.Section {
 }
 
 func (s *Source) save(w io.Writer) error {
-	inner := s.sampler.Section()
-	var state bytes.Buffer
-	for err := inner.Save(&state); err != nil; err = inner.Save(&state) {
-		now := s.sampler.Section()
-		if now.Name == inner.Name {
-			return fmt.Errorf("save sampler %s: %w", s.sampler.Name(), err)
-		}
-		inner = now // another one has taken the place of a plugin that failed for good
-		state.Reset()
-	}
-	return json.NewEncoder(w).Encode(sourceState{Rows: s.rows, Sampler: inner.Name,
-		SamplerVersion: inner.Version, SamplerState: state.Bytes()})
+	return json.NewEncoder(w).Encode(sourceState{Rows: s.rows, Sampler: s.owner, SamplerVersion: 1, SamplerState: s.state})
 }
 
 func (s *Source) load(r io.Reader, version int) error {
@@ -189,22 +183,26 @@ func (s *Source) load(r io.Reader, version int) error {
 	if err := json.NewDecoder(r).Decode(&state); err != nil {
 		return fmt.Errorf("source section: %w", err)
 	}
-	inner := s.sampler.Section()
 	if state.Sampler == "" {
 		return errors.New("source section: it names no sampler")
 	}
-	if state.Sampler == inner.Name {
-		err := inner.Load(bytes.NewReader(state.SamplerState), state.SamplerVersion)
-		if err == nil {
-			s.rows, s.foreign = state.Rows, ""
-			return nil
-		}
-		if s.sampler.Section().Name == inner.Name {
-			return fmt.Errorf("load sampler %s: %w", s.sampler.Name(), err)
-		} // else another one has taken the place of a plugin that failed for good
+	name := s.sampler.Name()
+	if state.Sampler != name {
+		s.rows, s.state, s.owner, s.foreign = state.Rows, nil, name, state.Sampler
+		return nil
 	}
-	s.rows, s.foreign = state.Rows, state.Sampler
-	s.seedSampler()
+	if state.SamplerVersion != 1 {
+		return fmt.Errorf("source section: state of sampler %s has version %d, this program reads 1", name, state.SamplerVersion)
+	}
+	s.rows, s.state, s.owner, s.foreign = state.Rows, state.SamplerState, name, ""
+	return nil
+}
+
+// Check asks the sampler whether it can go on from the state that was loaded.
+func (s *Source) Check(ctx context.Context) error {
+	if _, _, err := s.sampler.Sample(ctx, s.draw(), nil); err != nil {
+		return stage.KindSampler.Named(s.sampler.Name(), err)
+	}
 	return nil
 }
 
@@ -218,23 +216,21 @@ func (s *Source) Foreign() string { return s.foreign }
 // one; another, or one that refuses that state, begins a state of its own, and
 // began says why. After an error the old sampler draws on; its position must then
 // be loaded again.
-func (s *Source) Replace(sampler stage.Sampler, position []byte) (began string, err error) {
-	old, rows := s.sampler, s.rows
-	defer func() {
-		if err != nil {
-			s.sampler, s.rows = old, rows
+func (s *Source) Replace(ctx context.Context, sampler stage.Sampler, position []byte) (began string, err error) {
+	old := s.sampler
+	s.sampler = sampler
+	if err = s.load(bytes.NewReader(position), sourceVersion); err == nil {
+		if err = s.Check(ctx); err != nil { // perhaps of the state alone
+			began, s.state = err.Error(), nil
+			err = s.Check(ctx)
 		}
-	}()
-	var state sourceState
-	if err := json.Unmarshal(position, &state); err != nil {
-		return "", fmt.Errorf("source section: %w", err)
 	}
-	s.sampler, s.rows = sampler, state.Rows
-	if loadErr := s.load(bytes.NewReader(position), sourceVersion); loadErr != nil {
-		s.seedSampler()
-		began = loadErr.Error()
-	} else if s.foreign != "" {
+	if err != nil {
+		s.sampler = old
+		return "", err
+	}
+	if s.foreign != "" {
 		began = fmt.Sprintf("the state so far is that of sampler %s", s.foreign)
 	}
-	return began, s.save(io.Discard)
+	return began, nil
 }

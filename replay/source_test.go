@@ -106,9 +106,7 @@ func TestSourceRows(t *testing.T) {
 func TestSamplerStatistics(t *testing.T) {
 	const draws = 200_000
 	v := testWindow(40, 20).View()
-	u := sample.NewUniform()
-	u.Seed(11, 3)
-	refs, err := u.Sample(context.Background(), v, draws, nil)
+	refs, _, err := sample.NewUniform().Sample(context.Background(), stage.Draw{Seed: 11, Stream: 3, Index: v, Rows: draws}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +161,7 @@ func TestSourceResume(t *testing.T) {
 	if reflect.DeepEqual(draw(t, other, 4), want) {
 		t.Error("another seed gave the same rows")
 	}
-	for _, bad := range []string{"", "{}", `{"sampler":"uniform","sampler_version":1,"sampler_state":"AAAA"}`} {
+	for _, bad := range []string{"", "{}", `{"sampler":"uniform","sampler_version":2,"sampler_state":"AAAA"}`} {
 		if err := again.Section().Load(bytes.NewReader([]byte(bad)), sourceVersion); err == nil {
 			t.Errorf("section %q was loaded", bad)
 		}
@@ -171,23 +169,28 @@ func TestSourceResume(t *testing.T) {
 	if err := again.Section().Load(bytes.NewReader(state), 99); err == nil {
 		t.Error("an unknown version was loaded")
 	}
+	broken := `{"sampler":"uniform","sampler_version":1,"sampler_state":"AAAA"}`
+	if err := errors.Join(again.Check(t.Context()), again.Section().Load(strings.NewReader(broken), sourceVersion)); err != nil {
+		t.Error(err)
+	}
+	if err := again.Check(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "sampler uniform: ") {
+		t.Errorf("a broken state: %v", err)
+	}
 }
 
-// named is a uniform sampler of another name, whose state no other one has.
+// named is a uniform sampler of another name.
 type named struct {
-	*sample.Uniform
+	stage.Sampler
 	name   string
-	broken error // of Save
+	broken error // of Sample
 }
 
 func (n named) Name() string { return n.name }
-func (n named) Section() stage.Section {
-	s := n.Uniform.Section()
-	s.Name = n.name
+func (n named) Sample(ctx context.Context, d stage.Draw, dst []stage.RowRef) ([]stage.RowRef, []byte, error) {
 	if n.broken != nil {
-		s.Save = func(io.Writer) error { return n.broken }
+		return dst, nil, n.broken
 	}
-	return s
+	return n.Sampler.Sample(ctx, d, dst)
 }
 
 // TestSourceForeign: another sampler's state is left alone, the count of rows goes
@@ -197,7 +200,7 @@ func TestSourceForeign(t *testing.T) {
 	draw(t, src, 3)
 	state := saved(t, src.Section())
 	other := func() *Source {
-		return NewSource(testWindow(20, 15), named{Uniform: sample.NewUniform(), name: "other"}, 7, 1)
+		return NewSource(testWindow(20, 15), named{Sampler: sample.NewUniform(), name: "other"}, 7, 1)
 	}
 	a, b := other(), other()
 	first := draw(t, b, 3)
@@ -216,54 +219,45 @@ func TestSourceForeign(t *testing.T) {
 	}
 }
 
-// fading is a sampler that fails for good in the given call of its section, and in
-// whose place another one stands from then on.
+// fading is a sampler that fails for good, and in whose place uniform stands then.
 type fading struct {
 	named
-	in   string // Save or Load
-	gone bool
+	fail, gone bool
 }
 
-func (f *fading) Section() stage.Section {
+func (f *fading) Name() string {
 	if f.gone {
-		return f.Uniform.Section()
+		return "uniform"
 	}
-	s := f.named.Section()
-	save, load := s.Save, s.Load
-	s.Save = func(w io.Writer) error {
-		if f.gone = f.in == "Save"; f.gone {
-			return errUnsaved
-		}
-		return save(w)
+	return f.name
+}
+
+func (f *fading) Sample(ctx context.Context, d stage.Draw, dst []stage.RowRef) ([]stage.RowRef, []byte, error) {
+	if f.fail && !f.gone {
+		f.gone, d.State = true, nil
 	}
-	s.Load = func(r io.Reader, version int) error {
-		if f.gone = f.in == "Load"; f.gone {
-			return errUnsaved
-		}
-		return load(r, version)
-	}
-	return s
+	return f.named.Sample(ctx, d, dst)
 }
 
 // TestSourceStandIn: where a sampler's plugin fails for good and another sampler
-// stands in, rows go on and are counted.
+// stands in, rows go on and are counted; drawn again from before its failure they are
+// the same.
 func TestSourceStandIn(t *testing.T) {
-	for _, in := range []string{"Save", "Load"} {
-		f := &fading{named: named{Uniform: sample.NewUniform(), name: "fading"}}
-		src := NewSource(testWindow(20, 15), f, 7, 1)
-		draw(t, src, 2)
-		state := saved(t, src.Section())
-		f.in = in
-		if in == "Load" {
-			if err := src.Section().Load(bytes.NewReader(state), sourceVersion); err != nil || src.Foreign() != "fading" {
-				t.Errorf("load: %v, foreign %q", err, src.Foreign())
-			}
-		}
-		draw(t, src, 1)
-		var got sourceState
-		if err := json.Unmarshal(saved(t, src.Section()), &got); err != nil || got.Sampler != "uniform" || got.Rows != 3*testBatch {
-			t.Errorf("%s: %+v, %v", in, got, err)
-		}
+	f := &fading{named: named{Sampler: sample.NewUniform(), name: "fading"}}
+	src := NewSource(testWindow(20, 15), f, 7, 1)
+	draw(t, src, 2)
+	state := saved(t, src.Section())
+	f.fail = true
+	want := draw(t, src, 2)
+	var got sourceState
+	if err := json.Unmarshal(saved(t, src.Section()), &got); err != nil || got.Sampler != "uniform" || got.Rows != 4*testBatch {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if err := src.Section().Load(bytes.NewReader(state), sourceVersion); err != nil || src.Foreign() != "fading" {
+		t.Errorf("load: %v, foreign %q", err, src.Foreign())
+	}
+	if !reflect.DeepEqual(draw(t, src, 2), want) {
+		t.Error("other rows from the position before the failure")
 	}
 }
 
@@ -280,13 +274,13 @@ func TestExchange(t *testing.T) {
 	defer p.Close()
 	draw(t, p, 3)
 	replace := func(s stage.Sampler) (began string, err error) {
-		err = p.Exchange(func(position []byte) (err error) { began, err = src.Replace(s, position); return err })
+		err = p.Exchange(func(position []byte) (err error) { began, err = src.Replace(t.Context(), s, position); return err })
 		return began, err
 	}
 	position := saved(t, p.Section())
 	broken := errors.New("broken")
 	if _, err := replace(named{sample.NewUniform(), "other", broken}); !errors.Is(err, broken) {
-		t.Errorf("a sampler whose state cannot be saved: %v", err)
+		t.Errorf("a sampler that fails: %v", err)
 	}
 	if got := saved(t, p.Section()); !bytes.Equal(got, position) {
 		t.Errorf("position %s after an error, before %s", got, position)
@@ -297,7 +291,7 @@ func TestExchange(t *testing.T) {
 	if got := draw(t, p, 2); !reflect.DeepEqual(got, want[:2*testBatch]) {
 		t.Error("a sampler of the same name does not go on where the old one was")
 	}
-	if began, err := replace(named{Uniform: sample.NewUniform(), name: "other"}); err != nil || !strings.Contains(began, "uniform") {
+	if began, err := replace(named{Sampler: sample.NewUniform(), name: "other"}); err != nil || !strings.Contains(began, "uniform") {
 		t.Errorf("another sampler: %q %v", began, err)
 	}
 	draw(t, p, 2)
@@ -316,10 +310,9 @@ func TestExchange(t *testing.T) {
 // badSampler returns what a faulty plugin might.
 type badSampler struct{ refs []stage.RowRef }
 
-func (badSampler) Name() string           { return "bad" }
-func (badSampler) Section() stage.Section { return sample.NewUniform().Section() }
-func (b badSampler) Sample(_ context.Context, _ stage.Index, _ int, dst []stage.RowRef) ([]stage.RowRef, error) {
-	return append(dst, b.refs...), nil
+func (badSampler) Name() string { return "bad" }
+func (b badSampler) Sample(_ context.Context, _ stage.Draw, dst []stage.RowRef) ([]stage.RowRef, []byte, error) {
+	return append(dst, b.refs...), nil, nil
 }
 
 func TestSourceChecksSampler(t *testing.T) {

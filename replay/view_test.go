@@ -43,7 +43,7 @@ func TestViewStats(t *testing.T) {
 	}
 }
 
-// A sampler that followed a window as it slid, and then was seeded, draws the
+// A sampler that followed a window as it slid, and then begins anew, draws the
 // same rows as a new one does from a window that only ever held its last games.
 func TestSamplersOfEqualGames(t *testing.T) {
 	const plies, held, games = 14, 25, 60
@@ -68,8 +68,7 @@ func TestSamplersOfEqualGames(t *testing.T) {
 		if slid.Games() != held || direct.Games() != held {
 			t.Fatalf("%d and %d games", slid.Games(), direct.Games())
 		}
-		used.(stage.Seeder).Seed(8, 2)
-		want := draw(t, src, 10)
+		want := draw(t, NewSource(slid, used, 8, 2), 10)
 		if got := draw(t, NewSource(direct, sampler(), 8, 2), 10); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: other rows", d.Name)
 		}

@@ -178,7 +178,7 @@ func BenchmarkDraw(b *testing.B) {
 	x := &index{}
 	var sender indexSender
 	push := func(window plainIndex) stage.Index {
-		if err := sender.update(window, func(u *pluginpb.IndexUpdate) (err error) {
+		if err := sendIndex(&sender, window, func(u *pluginpb.IndexUpdate) (err error) {
 			x, err = x.update(u)
 			return err
 		}); err != nil {
@@ -187,11 +187,13 @@ func BenchmarkDraw(b *testing.B) {
 		return x
 	}
 	idx := push(all)
-	s := opened(b, newTestSampler())
+	s := opened(b, &testSampler{})
 	var refs []stage.RowRef
+	d := stage.Draw{Rows: 256}
 	for b.Loop() {
 		var err error
-		if refs, err = s.Sample(context.Background(), idx, 256, refs[:0]); err != nil {
+		d.Index = idx
+		if refs, d.State, err = s.Sample(context.Background(), d, refs[:0]); err != nil {
 			b.Fatal(err)
 		}
 		b.StopTimer()

@@ -16,25 +16,32 @@ import (
 // BatchBytes/maxGames bytes, so that Split never comes to it.
 const maxGames = 1 << 15
 
-// replyCodec is gRPC's codec, but for answers of rescorers: it does not decode one
-// with more than maxGames outcomes. MaxMessage bytes of empty outcomes would take
-// more than a GiB of memory.
+// replyCodec is gRPC's codec, but it does not decode an answer of more than maxGames
+// outcomes, or maxAhead batches. MaxMessage bytes of empty ones would take more than a
+// GiB of memory.
 type replyCodec struct{ encoding.CodecV2 }
 
 func newReplyCodec() replyCodec { return replyCodec{encoding.GetCodecV2("proto")} }
 
 // Unmarshal decodes one message.
 func (c replyCodec) Unmarshal(data mem.BufferSlice, v any) error {
-	reply, ok := v.(*pluginpb.RescoreReply)
-	if !ok {
+	var parts string
+	var field protowire.Number
+	var most int
+	switch v.(type) {
+	case *pluginpb.RescoreReply:
+		parts, field, most = "outcomes", 2, maxGames
+	case *pluginpb.SampleReply:
+		parts, field, most = "batches", 1, maxAhead
+	default:
 		return c.CodecV2.Unmarshal(data, v)
 	}
 	buffer := data.MaterializeToBuffer(mem.DefaultBufferPool())
 	defer buffer.Free()
-	if n := countFields(buffer.ReadOnlyData(), 2); n > maxGames {
-		return fmt.Errorf("%d outcomes in a message, at most %d", n, maxGames)
+	if n := countFields(buffer.ReadOnlyData(), field); n > most {
+		return fmt.Errorf("%d %s in a message, at most %d", n, parts, most)
 	}
-	return proto.Unmarshal(buffer.ReadOnlyData(), reply)
+	return proto.Unmarshal(buffer.ReadOnlyData(), v.(proto.Message))
 }
 
 // countFields counts the fields of a number in a message, up to where the message

@@ -49,35 +49,3 @@ func (c *Conn) Open(ctx context.Context, d *stage.Definition, settings map[strin
 	_, err := c.stage.Open(ctx, &pluginpb.OpenRequest{Settings: maps.Clone(settings)}, c.options...)
 	return explain("open", err)
 }
-
-// State is a sampler's saved state.
-type State struct {
-	Name    string // of the section, as a rule the stage's name
-	Version int    // of the layout of Data
-	Data    []byte
-}
-
-// Seed starts the random sequence (seed, stream) of the plugin's sampler.
-func (c *Conn) Seed(ctx context.Context, seed, stream uint64) error {
-	_, err := c.sampler.Seed(ctx, &pluginpb.SeedRequest{Seed: seed, Stream: stream}, c.options...)
-	return explain("seed", err)
-}
-
-// Save returns the state of the plugin's sampler.
-func (c *Conn) Save(ctx context.Context) (State, error) {
-	p, err := c.sampler.Save(ctx, &pluginpb.SaveRequest{}, c.options...)
-	if err != nil {
-		return State{}, explain("save its state", err)
-	}
-	return decodeState(p)
-}
-
-// Load replaces the state of the plugin's sampler. On error the state is as it
-// was, unless the plugin is gone.
-func (c *Conn) Load(ctx context.Context, s State) error {
-	if len(s.Data) > MaxState {
-		return fmt.Errorf("load a state: %d bytes, at most %d", len(s.Data), MaxState)
-	}
-	_, err := c.sampler.Load(ctx, encodeState(s), c.options...)
-	return explain("load a state", err)
-}

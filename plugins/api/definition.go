@@ -160,22 +160,3 @@ func finite(x float64) *float64 {
 	}
 	return &x
 }
-
-var sectionName = regexp.MustCompile(`^[a-z0-9_.-]{1,64}$`)
-
-// encodeState returns a state as a message.
-func encodeState(s State) *pluginpb.State {
-	return &pluginpb.State{Name: s.Name, Version: uint32(s.Version), Data: s.Data}
-}
-
-// decodeState returns the state that a message holds.
-func decodeState(p *pluginpb.State) (State, error) {
-	if !sectionName.MatchString(p.GetName()) {
-		return State{}, wrongAnswer("state: name %.80q: want up to 64 of a-z, 0-9, _, . and -", p.GetName())
-	}
-	if p.GetVersion() > math.MaxInt32 || len(p.GetData()) > MaxState {
-		return State{}, wrongAnswer("state %s: version %d with %d bytes, at most version %d with %d bytes",
-			p.GetName(), p.GetVersion(), len(p.GetData()), math.MaxInt32, MaxState)
-	}
-	return State{p.GetName(), int(p.GetVersion()), p.GetData()}, nil
-}

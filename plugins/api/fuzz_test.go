@@ -96,7 +96,7 @@ func FuzzIndexUpdate(f *testing.F) {
 		window := plainIndex{}
 		for seq := range uint64(4) {
 			window = append(window, randomPlainGame(rng, seq))
-			if err := sender.update(window[seq/3:], func(u *pluginpb.IndexUpdate) error {
+			if err := sendIndex(&sender, window[seq/3:], func(u *pluginpb.IndexUpdate) error {
 				updates = append(updates, mustMarshal(f, u))
 				return nil
 			}); err != nil {

@@ -33,12 +33,12 @@ func (s *indexSender) holds(idx stage.Index) bool {
 	return ok && gone == 0 && from == idx.NumGames()
 }
 
-// update sends, in one or more messages, how idx differs from what the plugin
-// has; nothing where it does not differ. After an error of send nothing is known
-// of the plugin's index.
-func (s *indexSender) update(idx stage.Index, send func(*pluginpb.IndexUpdate) error) error {
+// update returns how idx differs from what the plugin has, nil where it does not.
+// Where that is large it is sent but for its last part. After an error, or where that
+// part does not arrive, nothing is known of the plugin's index.
+func (s *indexSender) update(idx stage.Index, send func(*pluginpb.IndexUpdate) error) (last *pluginpb.IndexUpdate, err error) {
 	if s.holds(idx) {
-		return nil
+		return nil, nil
 	}
 	gone, from, ok := s.differ(idx)
 	u := &pluginpb.IndexUpdate{Reset_: !ok}
@@ -57,7 +57,7 @@ func (s *indexSender) update(idx stage.Index, send func(*pluginpb.IndexUpdate) e
 		g := idx.Game(i)
 		if size := 48 + 20*g.NumRows; bytes > 0 && bytes+size > BatchBytes {
 			if err := send(u); err != nil {
-				return err
+				return nil, err
 			}
 			u, bytes = &pluginpb.IndexUpdate{}, 0
 		}
@@ -65,12 +65,8 @@ func (s *indexSender) update(idx stage.Index, send func(*pluginpb.IndexUpdate) e
 		appendGame(u, idx, i, g)
 		s.games, s.rows, s.weight = append(s.games, sentOf(g)), s.rows+g.NumRows, s.weight+g.Weight
 	}
-	u.Last = true
-	if err := send(u); err != nil {
-		return err
-	}
 	s.synced = true
-	return nil
+	return u, nil
 }
 
 // differ returns how many of the oldest games that were sent are not in idx any

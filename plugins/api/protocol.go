@@ -13,7 +13,7 @@ const (
 	// ProtocolVersion is the version of plugin.proto and of what it refers to: the
 	// numbers of record's enums and flags, and the order in which package chess
 	// generates moves.
-	ProtocolVersion = 2
+	ProtocolVersion = 3
 
 	// BatchBytes is what the games of a message add up to, about; a bigger game
 	// travels alone.
@@ -22,14 +22,10 @@ const (
 	// MaxMessage is the limit of a message in both directions, on both sides.
 	MaxMessage = 32 << 20
 
-	// MaxReplyState is the size up to which a sampler's state travels with each
-	// of its replies.
-	MaxReplyState = 64 << 10
-
-	// MaxState is the size up to which a sampler's state can be saved at all.
+	// MaxState is the size of the largest state of a sampler.
 	MaxState = 31 << 20
 
-	// MaxDraw is the number of rows that one call of a Sampler may ask for.
+	// MaxDraw is the number of rows of the largest draw of a Sampler.
 	MaxDraw = 1 << 20
 
 	// pieceBytes is the size of the pieces that tensors and files travel in.

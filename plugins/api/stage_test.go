@@ -185,7 +185,7 @@ func TestOpenPanic(t *testing.T) {
 func TestWrongKind(t *testing.T) {
 	ctx := context.Background()
 	c, d := open(t, settled(), nil)
-	if _, err := NewSampler(ctx, c, d); status.Code(err) != codes.Unimplemented {
+	if _, _, err := NewSampler(ctx, c, d).Sample(ctx, stage.Draw{}, nil); status.Code(err) != codes.Unimplemented {
 		t.Errorf("a sampler of a rescorer: %v", err)
 	}
 	none := settled()

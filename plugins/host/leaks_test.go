@@ -43,8 +43,10 @@ func TestCloseLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := b.sampler(map[string]string{"die": "2"})
+		d := stage.Draw{Index: window{0, 9}, Rows: 5}
 		for range 3 {
-			if _, err := s.Sample(inTime(t), window{0, 9}, 5, nil); err != nil {
+			var err error
+			if _, d.State, err = s.Sample(inTime(t), d, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -27,8 +27,7 @@ func (h *Host) Rescorer(ctx context.Context, c stage.Choice) (stage.Rescorer, er
 	return r, nil
 }
 
-// Sampler makes a sampler, which still has to be seeded; see Rescorer. One that
-// is a program is also a stage.Seeder.
+// Sampler makes a sampler; see Rescorer.
 func (h *Host) Sampler(ctx context.Context, c stage.Choice) (stage.Sampler, error) {
 	var s stage.Sampler
 	err := h.choose(ctx, stage.KindSampler, c.Name, func(ctx context.Context, proc *process) (external, error) {

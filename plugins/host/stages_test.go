@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"math/rand/v2"
@@ -125,59 +124,40 @@ type picker struct {
 	pad        int
 	die, stall uint64
 	always     bool
-
-	pcg   rand.PCG
-	draws uint64
 }
 
-func (p *picker) Name() string             { return p.name }
-func (p *picker) Seed(seed, stream uint64) { p.pcg.Seed(seed, stream) }
+func (p *picker) Name() string { return p.name }
 
-func (p *picker) Sample(_ context.Context, idx stage.Index, n int, dst []stage.RowRef) ([]stage.RowRef, error) {
-	p.draws++
-	if idx.WeightSum() == 0 {
-		return dst, errors.New("nothing to pick from")
+func (p *picker) Sample(_ context.Context, d stage.Draw, dst []stage.RowRef) ([]stage.RowRef, []byte, error) {
+	pcg, draws := rand.NewPCG(d.Seed, d.Stream), uint64(0)
+	if n := len(d.State) - p.pad - 8; len(d.State) > 0 {
+		if n < 0 {
+			return dst, nil, fmt.Errorf("a state of %d bytes", len(d.State))
+		}
+		if err := pcg.UnmarshalBinary(d.State[:n]); err != nil {
+			return dst, nil, err
+		}
+		draws = binary.LittleEndian.Uint64(d.State[n:])
 	}
-	rng := rand.New(&p.pcg)
-	for range n {
-		game, ply := idx.RowAt(rng.Uint64N(idx.WeightSum()))
-		dst = append(dst, stage.RowRef{Game: game, Ply: ply, Weight: float32(p.draws)})
+	if d.Rows > 0 {
+		draws++
+		if d.Index.WeightSum() == 0 {
+			return dst, nil, errors.New("nothing to pick from")
+		}
 	}
-	if p.draws == p.die && (p.always || once(p.dir, "die")) {
+	rng := rand.New(pcg)
+	for range d.Rows {
+		game, ply := d.Index.RowAt(rng.Uint64N(d.Index.WeightSum()))
+		dst = append(dst, stage.RowRef{Game: game, Ply: ply, Weight: float32(draws)})
+	}
+	if draws == p.die && (p.always || once(p.dir, "die")) {
 		os.Exit(8)
 	}
-	if p.draws == p.stall && once(p.dir, "stall") {
+	if draws == p.stall && once(p.dir, "stall") {
 		await(filepath.Join(p.dir, "gate"))
 	}
-	return dst, nil
-}
-
-func (p *picker) Section() stage.Section {
-	return stage.Section{Name: "picker", Version: 3,
-		Save: func(w io.Writer) error {
-			state, err := p.pcg.MarshalBinary()
-			if err != nil {
-				return err
-			}
-			state = binary.LittleEndian.AppendUint64(state, p.draws)
-			_, err = w.Write(append(state, make([]byte, p.pad)...))
-			return err
-		},
-		Load: func(r io.Reader, version int) error {
-			state, err := io.ReadAll(r)
-			if err != nil {
-				return err
-			}
-			n := len(state) - p.pad - 8
-			if version != 3 || n < 0 {
-				return fmt.Errorf("a state of version %d with %d bytes", version, len(state))
-			}
-			if err := p.pcg.UnmarshalBinary(state[:n]); err != nil {
-				return err
-			}
-			p.draws = binary.LittleEndian.Uint64(state[n:])
-			return nil
-		}}
+	state, err := pcg.MarshalBinary()
+	return dst, append(binary.LittleEndian.AppendUint64(state, draws), make([]byte, p.pad)...), err
 }
 
 // writer writes one text. It dies die times, over all processes, in the middle of

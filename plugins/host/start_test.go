@@ -68,7 +68,7 @@ func TestStartFailures(t *testing.T) {
 		is      error
 	}{
 		{"garbage", nil, `plugin garbage: printed "hello, I am a program" instead of a handshake`, nil},
-		{"version", nil, "plugin version: speaks version 9 of the plugin protocol, this chessbrain speaks version 2", nil},
+		{"version", nil, "plugin version: speaks version 9 of the plugin protocol, this chessbrain speaks version 3", nil},
 		{"elsewhere", nil, `plugin elsewhere: failed while it was being started: its handshake names tcp "127.0.0.1:9", want a Unix socket`, nil},
 		{"misnamed", nil, `rescorer misnamed: was not started`, nil},
 		{"silent", nil, "plugin silent: hung: it was not ready within 1.5s", nil},

@@ -2,31 +2,39 @@ package plugintest
 
 import (
 	"context"
-	"io"
 	"math"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
+// spoil returns samplers that change the rows of each draw.
+func spoil(change func(refs []stage.RowRef) []stage.RowRef) func() sampleFunc {
+	return with(func(d *stage.Draw) {}, func(refs []stage.RowRef, state []byte) ([]stage.RowRef, []byte) { return change(refs), state })
+}
+
+// with returns samplers that change each draw before it is made, and after.
+func with(before func(*stage.Draw), after func([]stage.RowRef, []byte) ([]stage.RowRef, []byte)) func() sampleFunc {
+	return func() sampleFunc {
+		return func(ctx context.Context, d stage.Draw, dst []stage.RowRef) ([]stage.RowRef, []byte, error) {
+			before(&d)
+			out, state, err := sampleRows(ctx, d, nil)
+			if err == nil && d.Rows > 0 {
+				out, state = after(out, state)
+			}
+			return append(dst, out...), state, err
+		}
+	}
+}
+
 // TestBrokenSamplers breaks one rule after another.
 func TestBrokenSamplers(t *testing.T) {
 	const rows = "rows are in the window"
-	spoil := func(change func(refs []stage.RowRef) []stage.RowRef) func(*rowSampler) {
-		return func(s *rowSampler) {
-			s.sample = func(s *rowSampler, ctx context.Context, idx stage.Index, n int, dst []stage.RowRef) ([]stage.RowRef, error) {
-				out, err := sampleRows(s, ctx, idx, n, nil)
-				if err == nil && n > 0 {
-					out = change(out)
-				}
-				return append(dst, out...), err
-			}
-		}
-	}
-	var calls uint64
+	same := func(refs []stage.RowRef, state []byte) ([]stage.RowRef, []byte) { return refs, state }
+	made := uint64(0)
 	for name, c := range map[string]struct {
-		change func(*rowSampler)
-		find   string
+		make1 func() sampleFunc
+		find  string
 	}{
 		"a row less":   {spoil(func(refs []stage.RowRef) []stage.RowRef { return refs[1:] }), rows},
 		"a row more":   {spoil(func(refs []stage.RowRef) []stage.RowRef { return append(refs, refs[0]) }), rows},
@@ -34,61 +42,62 @@ func TestBrokenSamplers(t *testing.T) {
 		"no such ply":  {spoil(func(refs []stage.RowRef) []stage.RowRef { refs[0].Ply = 1000; return refs }), rows},
 		"NaN":          {spoil(func(refs []stage.RowRef) []stage.RowRef { refs[0].Weight = float32(math.NaN()); return refs }), rows},
 		"negative":     {spoil(func(refs []stage.RowRef) []stage.RowRef { refs[0].Weight = -1; return refs }), rows},
-		"drops what was there": {func(s *rowSampler) {
-			s.sample = func(s *rowSampler, ctx context.Context, idx stage.Index, n int, dst []stage.RowRef) ([]stage.RowRef, error) {
-				return sampleRows(s, ctx, idx, n, dst[:0])
+		"writes into the state": {with(func(d *stage.Draw) {
+			if len(d.State) > 0 {
+				d.State[len(d.State)-1]++
+			}
+		}, same), rows},
+		"drops what was there": {func() sampleFunc {
+			return func(ctx context.Context, d stage.Draw, dst []stage.RowRef) ([]stage.RowRef, []byte, error) {
+				return sampleRows(ctx, d, dst[:0])
 			}
 		}, "rows are appended"},
-		"has a will of its own": {func(s *rowSampler) {
-			calls++
-			own := calls
-			s.sample = func(s *rowSampler, ctx context.Context, idx stage.Index, n int, dst []stage.RowRef) ([]stage.RowRef, error) {
-				for range own {
-					s.pcg.Uint64()
-				}
-				return sampleRows(s, ctx, idx, n, dst)
-			}
+		"has a will of its own": {func() sampleFunc {
+			made++
+			own := made
+			return with(func(d *stage.Draw) { d.Seed += own }, same)()
 		}, "one seed"},
-		"bad section name": {func(s *rowSampler) { s.name = "No Name" }, "fit for a checkpoint"},
-		"saving counts": {func(s *rowSampler) {
-			s.save = func(s *rowSampler, w io.Writer) error { s.pcg.Uint64(); return saveRows(s, w) }
-		}, "saving changes nothing"},
-		"forgets its state": {func(s *rowSampler) {
-			s.load = func(*rowSampler, io.Reader, int) error { return nil }
-		}, "after Load"},
-		"takes any version": {func(s *rowSampler) {
-			s.load = func(s *rowSampler, r io.Reader, _ int) error { return loadRows(s, r, 3) }
-		}, "foreign state"},
-		"loses its state with a bad one": {func(s *rowSampler) {
-			s.load = func(s *rowSampler, r io.Reader, version int) error { s.Seed(0, 0); return loadRows(s, r, version) }
-		}, "foreign state"},
-		"counts failures": {func(s *rowSampler) {
-			s.sample = func(s *rowSampler, ctx context.Context, idx stage.Index, n int, dst []stage.RowRef) ([]stage.RowRef, error) {
-				s.pcg.Uint64()
-				return sampleRows(s, ctx, idx, n, dst)
-			}
-		}, "an index without rows"},
-		"makes up rows": {func(s *rowSampler) {
-			s.sample = func(s *rowSampler, ctx context.Context, idx stage.Index, n int, dst []stage.RowRef) ([]stage.RowRef, error) {
-				if idx.NumRows() == 0 {
-					return append(dst, make([]stage.RowRef, n)...), nil
+		"looking counts": {func() sampleFunc {
+			return func(ctx context.Context, d stage.Draw, dst []stage.RowRef) ([]stage.RowRef, []byte, error) {
+				if d.Rows == 0 && d.Index == nil {
+					_, state, err := sampleRows(ctx, stage.Draw{Seed: 9}, nil)
+					return dst, state, err
 				}
-				return sampleRows(s, ctx, idx, n, dst)
+				return sampleRows(ctx, d, dst)
+			}
+		}, "looking at a state"},
+		"remembers": {func() sampleFunc {
+			var last []byte
+			return with(func(d *stage.Draw) {
+				if len(d.State) > 0 {
+					d.State = last
+				}
+			}, func(refs []stage.RowRef, state []byte) ([]stage.RowRef, []byte) { last = state; return refs, state })()
+		}, "from a state"},
+		"takes any state": {func() sampleFunc {
+			return func(ctx context.Context, d stage.Draw, dst []stage.RowRef) ([]stage.RowRef, []byte, error) {
+				if len(d.State) != 20 || d.State[0] != 'p' {
+					d.State = nil
+				}
+				return sampleRows(ctx, d, dst)
+			}
+		}, "foreign state"},
+		"makes up rows": {func() sampleFunc {
+			return func(ctx context.Context, d stage.Draw, dst []stage.RowRef) ([]stage.RowRef, []byte, error) {
+				if d.Rows > 0 && d.Index.NumRows() == 0 {
+					return append(dst, make([]stage.RowRef, d.Rows)...), d.State, nil
+				}
+				return sampleRows(ctx, d, dst)
 			}
 		}, "an index without rows"},
-		"does not stop": {func(s *rowSampler) {
-			s.sample = func(s *rowSampler, _ context.Context, idx stage.Index, n int, dst []stage.RowRef) ([]stage.RowRef, error) {
-				return sampleRows(s, context.Background(), idx, n, dst)
+		"does not stop": {func() sampleFunc {
+			return func(_ context.Context, d stage.Draw, dst []stage.RowRef) ([]stage.RowRef, []byte, error) {
+				return sampleRows(context.Background(), d, dst)
 			}
 		}, "canceled"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := samplerOf(func() stage.Sampler {
-				s := newRowSampler()
-				c.change(s)
-				return s
-			})
-			finds(t, Bare(d, nil), c.find)
+			finds(t, Bare(samplerOf(func() stage.Sampler { return c.make1() }), nil), c.find)
 		})
 	}
 }

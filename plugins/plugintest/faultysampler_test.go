@@ -16,7 +16,7 @@ import (
 var samplerFaults = map[faulty.Mode]string{
 	faulty.Exit: "exit status 7", faulty.Panic: "panicking in the middle of a call", faulty.Status: "no luck today",
 	faulty.Hang: "no answer within 1s", faulty.Drip: "no answer within 1s", faulty.Huge: "larger than max",
-	faulty.Endless: "an answer to draw 6, want draw 7", faulty.BadBatch: "an answer to draw 1006, want draw 6",
+	faulty.Endless: "1001 batches in a message", faulty.BadBatch: "0 batches, want 1 to",
 	faulty.TooFew: "0 games", faulty.TooMany: "8 games", faulty.NaN: "weight NaN",
 	faulty.BadIndex: "game 1125899906842624", faulty.BadPly: "ply 1048576",
 }
@@ -29,9 +29,8 @@ func sampleAll(t *testing.T, plan faulty.Plan, draws []draw) (*trial, [][]stage.
 	if err != nil {
 		t.Fatal(err)
 	}
-	seedSampler(s, 1, 2)
 	p := &sampling{suite: &suite{ctx: t.Context()}, draws: draws}
-	rows, err := p.makeAll(s, 0)
+	rows, err := p.makeAll(p.from(s, 2), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,9 +78,8 @@ func TestSamplerGivenUp(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				seedSampler(s, 1, 2)
 				p := &sampling{suite: &suite{ctx: t.Context()}}
-				_, err = p.make1(s, draw{window, 64})
+				_, err = p.make1(p.from(s, 2), draw{window, 64})
 				if goOn {
 					if err != nil || len(r.told(host.Replaced)) != 1 {
 						t.Errorf("%v, events %+v: want rows, and one event that says where they come from", err, r.told(""))

@@ -2,8 +2,8 @@ package plugintest
 
 import (
 	"bytes"
+	"context"
 	"errors"
-	"io"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
@@ -16,49 +16,40 @@ const bulkyEnv = "PLUGINTEST_BULKY"
 // a message.
 const bulk = 20 << 20
 
-// bulky is rowSampler with a large state.
+// bulky is sampleRows with a large state.
 var bulky = samplerOf(func() stage.Sampler {
-	s := newRowSampler()
-	s.save = func(s *rowSampler, w io.Writer) error {
-		if _, err := w.Write(bytes.Repeat([]byte{7}, bulk)); err != nil {
-			return err
+	pad := bytes.Repeat([]byte{7}, bulk)
+	return sampleFunc(func(ctx context.Context, d stage.Draw, dst []stage.RowRef) ([]stage.RowRef, []byte, error) {
+		if len(d.State) > 0 {
+			var ok bool
+			if d.State, ok = bytes.CutPrefix(d.State, pad); !ok {
+				return dst, nil, errors.New("the padding is another one")
+			}
 		}
-		return saveRows(s, w)
-	}
-	s.load = func(s *rowSampler, r io.Reader, version int) error {
-		pad := make([]byte, bulk)
-		if _, err := io.ReadFull(r, pad); err != nil {
-			return err
-		}
-		if pad[bulk-1] != 7 {
-			return errors.New("the padding is another one")
-		}
-		return loadRows(s, r, version)
-	}
-	return s
+		dst, state, err := sampleRows(ctx, d, dst)
+		return dst, append(bytes.Clone(pad), state...), err
+	})
 })
 
-// TestLargeMessages saves and loads a state of 20 MiB through a program that the
-// SDK serves: messages of that size pass in both directions.
+// TestLargeMessages draws from a state of 20 MiB through a program that the SDK
+// serves: messages of that size pass in both directions.
 func TestLargeMessages(t *testing.T) {
 	h := newHost(t, selfIn(t, bulky.Name), bulkyEnv+"=1")
 	p := &sampling{suite: &suite{ctx: t.Context(), s: Hosted(h, bulky, nil)}, draws: makeDraws(freshSeed(t))[:4]}
 	err := p.with(func(st Stage) error {
-		if _, err := p.makeAll(st.Sampler, 0); err != nil {
+		c := p.from(st.Sampler, 1)
+		if _, err := p.make1(c, p.draws[0]); err != nil {
 			return err
 		}
-		state, err := save(st.Sampler)
+		if at := len(c.at.State); at < bulk {
+			t.Errorf("a state of %d bytes, want more than %d", at, bulk)
+		}
+		at := c.at
+		want, err := p.makeAll(c, 1)
 		if err != nil {
 			return err
 		}
-		if len(state) < bulk {
-			t.Errorf("a state of %d bytes was saved, want more than %d", len(state), bulk)
-		}
-		want, err := p.makeAll(st.Sampler, 1)
-		if err != nil {
-			return err
-		}
-		return p.with(func(other Stage) error { return p.goesOn(other, state, 3, want, 1) })
+		return p.with(func(other Stage) error { return p.goesOn(other, at, want, 1) })
 	})
 	if err != nil {
 		t.Error(err)

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"path/filepath"
 
@@ -14,70 +13,35 @@ import (
 	"github.com/chessbrain/chessbrain/record"
 )
 
-// rowSampler draws rows by weight: a proper sampler, each of whose parts a test
-// can replace by a broken one.
-type rowSampler struct {
-	pcg    *rand.PCG
-	sample func(s *rowSampler, ctx context.Context, idx stage.Index, n int, dst []stage.RowRef) ([]stage.RowRef, error)
-	save   func(s *rowSampler, w io.Writer) error
-	load   func(s *rowSampler, r io.Reader, version int) error
-	name   string // of the section
+// sampleFunc is a sampler made of a function.
+type sampleFunc func(ctx context.Context, d stage.Draw, dst []stage.RowRef) ([]stage.RowRef, []byte, error)
+
+func (sampleFunc) Name() string { return "rows" }
+func (f sampleFunc) Sample(ctx context.Context, d stage.Draw, dst []stage.RowRef) ([]stage.RowRef, []byte, error) {
+	return f(ctx, d, dst)
 }
 
-func newRowSampler() *rowSampler {
-	return &rowSampler{pcg: rand.NewPCG(1, 2), sample: sampleRows, save: saveRows, load: loadRows, name: "rows"}
-}
-
-func (*rowSampler) Name() string               { return "rows" }
-func (s *rowSampler) Seed(seed, stream uint64) { s.pcg.Seed(seed, stream) }
-
-func (s *rowSampler) Sample(ctx context.Context, idx stage.Index, n int, dst []stage.RowRef) ([]stage.RowRef, error) {
-	return s.sample(s, ctx, idx, n, dst)
-}
-
-func (s *rowSampler) Section() stage.Section {
-	return stage.Section{Name: s.name, Version: 3,
-		Save: func(w io.Writer) error { return s.save(s, w) },
-		Load: func(r io.Reader, version int) error { return s.load(s, r, version) }}
-}
-
-func sampleRows(s *rowSampler, ctx context.Context, idx stage.Index, n int, dst []stage.RowRef) ([]stage.RowRef, error) {
+// sampleRows draws rows by weight: a proper sampler.
+func sampleRows(ctx context.Context, d stage.Draw, dst []stage.RowRef) ([]stage.RowRef, []byte, error) {
+	pcg := rand.NewPCG(d.Seed, d.Stream)
+	if len(d.State) > 0 {
+		if err := pcg.UnmarshalBinary(d.State); err != nil {
+			return dst, nil, err
+		}
+	}
 	if err := ctx.Err(); err != nil {
-		return dst, err
+		return dst, nil, err
 	}
-	if idx.NumRows() == 0 {
-		return dst, errors.New("no rows")
+	if d.Rows > 0 && d.Index.NumRows() == 0 {
+		return dst, nil, errors.New("no rows")
 	}
-	rng := rand.New(s.pcg)
-	for range n {
-		game, ply := idx.RowAt(rng.Uint64N(idx.WeightSum()))
+	rng := rand.New(pcg)
+	for range d.Rows {
+		game, ply := d.Index.RowAt(rng.Uint64N(d.Index.WeightSum()))
 		dst = append(dst, stage.RowRef{Game: game, Ply: ply, Weight: 1})
 	}
-	return dst, nil
-}
-
-func saveRows(s *rowSampler, w io.Writer) error {
-	data, err := s.pcg.MarshalBinary()
-	if err == nil {
-		_, err = w.Write(data)
-	}
-	return err
-}
-
-func loadRows(s *rowSampler, r io.Reader, version int) error {
-	data, err := io.ReadAll(r)
-	if err != nil {
-		return err
-	}
-	if version != 3 {
-		return fmt.Errorf("state version %d, want 3", version)
-	}
-	var pcg rand.PCG
-	if err := pcg.UnmarshalBinary(data); err != nil {
-		return err
-	}
-	*s.pcg = pcg
-	return nil
+	state, err := pcg.MarshalBinary()
+	return dst, state, err
 }
 
 // samplerOf defines a sampler made by a function.

@@ -144,7 +144,7 @@ func openWire(ctx context.Context, d *stage.Definition, settings map[string]stri
 	case stage.KindRescorer:
 		s.Rescorer = api.NewRescorer(w.conn, described)
 	case stage.KindSampler:
-		s.Sampler, err = api.NewSampler(life, w.conn, described)
+		s.Sampler = api.NewSampler(life, w.conn, described)
 	case stage.KindExporter:
 		m := memfs.New()
 		s.FS, s.Exporter = m, api.NewExporter(w.conn, described, m)

@@ -19,7 +19,7 @@ import (
 func TestProperStages(t *testing.T) {
 	seed := freshSeed(t)
 	for name, d := range map[string]*stage.Definition{
-		"sampler":             samplerOf(func() stage.Sampler { return newRowSampler() }),
+		"sampler":             samplerOf(func() stage.Sampler { return sampleFunc(sampleRows) }),
 		"exporter":            exporterOf(false, exportRaw),
 		"exporter with games": exporterOf(true, exportRaw),
 	} {

@@ -100,8 +100,8 @@ func TestLargeMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.Section().Load(bytes.NewReader(bytes.Repeat([]byte("x"), 8<<20)), 1)
-	if err == nil || !strings.Contains(err.Error(), "state: Expecting value") {
+	_, _, err = s.Sample(t.Context(), stage.Draw{State: bytes.Repeat([]byte("x"), 8<<20)}, nil)
+	if err == nil || !strings.Contains(err.Error(), "Expecting value") {
 		t.Errorf("8 MiB that are no state: %v", err)
 	}
 }
@@ -130,7 +130,7 @@ func TestEndsWithItsHost(t *testing.T) {
 	output := bufio.NewReader(stdout)
 	line, err := output.ReadString('\n')
 	fields := strings.Split(line, "|")
-	if err != nil || len(fields) != 5 || fields[0]+fields[1]+fields[2] != "12unix" || filepath.Dir(fields[3]) != sockets || fields[4] != "grpc\n" {
+	if err != nil || len(fields) != 5 || fields[0]+fields[1]+fields[2] != "13unix" || filepath.Dir(fields[3]) != sockets || fields[4] != "grpc\n" {
 		t.Fatalf("handshake %q, %v", line, err)
 	}
 	socket := fields[3]

@@ -37,7 +37,7 @@ func BenchmarkSample(b *testing.B) {
 			s := subject.sampler(b, 1)
 			refs, err := drawn(b, s, w, benchBatch), error(nil)
 			for b.Loop() {
-				if refs, err = s.Sample(b.Context(), w, benchBatch, refs[:0]); err != nil {
+				if refs, err = s.next(w, benchBatch, refs[:0]); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -59,7 +59,7 @@ func BenchmarkSlide(b *testing.B) {
 				if lo+benchWindow > games {
 					lo = 0 // one table in 5000 is made anew
 				}
-				if refs, err = s.Sample(b.Context(), l.window(lo, lo+benchWindow), benchBatch, refs[:0]); err != nil {
+				if refs, err = s.next(l.window(lo, lo+benchWindow), benchBatch, refs[:0]); err != nil {
 					b.Fatal(err)
 				}
 			}

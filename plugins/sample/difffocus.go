@@ -31,9 +31,9 @@ func newDiffFocus(v stage.Values) (stage.Sampler, error) {
 	if f.QWeight+f.PolicyScale == 0 {
 		return nil, errors.New("settings q_weight and pol_scale are both 0, want one above 0")
 	}
-	return &equal{weighted{generator: newGenerator(), name: "diff-focus", takes: "any",
+	return function{&equal{weighted{generator: newGenerator(), name: "diff-focus", takes: "any",
 		table: table{weigh: func(idx stage.Index, _ *stage.GameInfo, i, k int) uint64 {
 			s := idx.Stats(i, k)
 			return scaled(idx.Row(i, k).Weight, f.Of(float64(s.QDiff), float64(s.KLD)))
-		}}}}, nil
+		}}}}}, nil
 }

@@ -2,7 +2,6 @@ package sample
 
 import (
 	"bytes"
-	"context"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -57,8 +56,8 @@ func TestFollowing(t *testing.T) {
 			if err := load(again, saved(t, s)); err != nil {
 				t.Fatal(err)
 			}
-			want, err1 := s.Sample(context.Background(), w, 25, nil)
-			got, err2 := again.Sample(context.Background(), w, 25, nil)
+			want, err1 := s.next(w, 25, nil)
+			got, err2 := again.next(w, 25, nil)
 			if (err1 == nil) != (err2 == nil) || !slices.Equal(got, want) {
 				t.Fatalf("%v, step %d: %v, %v; a new one gives %v, %v", subject, step, want, err1, got, err2)
 			}
@@ -124,7 +123,7 @@ func TestTableOverflow(t *testing.T) {
 	big.info.Seq = 2
 	two.add(big)
 	for _, idx := range []stage.Index{one.window(0, 1), two.window(0, 2)} {
-		if refs, err := s.Sample(context.Background(), idx, 1, nil); err != errWeights || len(refs) != 0 {
+		if refs, err := s.next(idx, 1, nil); err != errWeights || len(refs) != 0 {
 			t.Errorf("%v, %v", refs, err)
 		}
 	}
@@ -139,11 +138,11 @@ func TestWorkIsWhatChanged(t *testing.T) {
 	for _, subject := range subjects {
 		s := subject.sampler(t, 1)
 		lo, hi := 0, 2000
-		drawn(t, s, l.window(lo, hi), 0)
+		s.follow(t, l.window(lo, hi))
 		for range 500 {
 			lo, hi = lo+1, hi+1
 			l.rowAccesses, l.gameAccesses = 0, 0
-			drawn(t, s, l.window(lo, hi), 0)
+			s.follow(t, l.window(lo, hi))
 			if l.rowAccesses > 2*len(l.games[hi-1].rows) || l.gameAccesses > 12 {
 				t.Fatalf("%v: a game of %d rows came: %d rows and %d games were looked at", subject, len(l.games[hi-1].rows), l.rowAccesses, l.gameAccesses)
 			}
@@ -154,7 +153,7 @@ func TestWorkIsWhatChanged(t *testing.T) {
 // The largest weight of a moving window is that of a walk over it.
 func TestPeak(t *testing.T) {
 	rng := fresh(t)
-	hanse := subject{"hanse", nil}.sampler(t, 1).(*hanse)
+	hanse := subject{"hanse", nil}.sampler(t, 1).inside().(*hanse)
 	for step, w := range moves(rng, 500) {
 		hanse.update(w)
 		want := 0.0

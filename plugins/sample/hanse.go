@@ -1,7 +1,6 @@
 package sample
 
 import (
-	"context"
 	"encoding/binary"
 
 	"github.com/chessbrain/chessbrain/plugins/sample/chance"
@@ -42,17 +41,15 @@ type hanse struct {
 }
 
 func newHanse(v stage.Values) (stage.Sampler, error) {
-	h := &hanse{generator: newGenerator(), byWeight: v.Text("by") == "weights", limit: v.Number("threshold"), gamma: v.Number("gamma")}
-	h.Seed(0, 0)
-	return h, nil
+	return function{&hanse{generator: newGenerator(), byWeight: v.Text("by") == "weights", limit: v.Number("threshold"), gamma: v.Number("gamma")}}, nil
 }
 
 // Name returns "hanse".
 func (h *hanse) Name() string { return "hanse" }
 
-// Seed starts the random sequence (seed, stream) and forgets all uses.
-func (h *hanse) Seed(seed, stream uint64) {
-	h.generator.Seed(seed, stream)
+// seed begins the random sequence (seed, stream) and forgets all uses.
+func (h *hanse) seed(seed, stream uint64) {
+	h.generator.seed(seed, stream)
 	h.key = chance.Mix(seed, stream)
 	h.uses = uses{}
 }
@@ -81,11 +78,7 @@ func (h *hanse) update(idx stage.Index) {
 	h.uses.align(idx)
 }
 
-// Sample appends n rows of idx to dst. ErrNoRows if idx is empty.
-func (h *hanse) Sample(ctx context.Context, idx stage.Index, n int, dst []stage.RowRef) ([]stage.RowRef, error) {
-	if err := ctx.Err(); err != nil {
-		return dst, err
-	}
+func (h *hanse) draw(idx stage.Index, n int, dst []stage.RowRef) ([]stage.RowRef, error) {
 	if idx.WeightSum() == 0 {
 		return dst, ErrNoRows
 	}

@@ -10,11 +10,11 @@ import (
 )
 
 // weights returns the weights that a sampler draws the rows of an index by.
-func weights(t testing.TB, s stage.Sampler, idx stage.Index) (all []uint64) {
+func weights(t testing.TB, c *chain, idx stage.Index) (all []uint64) {
 	t.Helper()
-	drawn(t, s, idx, 0)
+	c.follow(t, idx)
 	var table *table
-	switch s := s.(type) {
+	switch s := c.inside().(type) {
 	case *equal:
 		table = &s.table
 	case *prioritized:
@@ -71,7 +71,7 @@ func TestEmptySelection(t *testing.T) {
 		}
 		w := plain(3, make([]stage.RowStats, 4)...)
 		w.games[0].info.Plies = 5
-		_, err := subject{"position-selector", settings}.sampler(t, 1).Sample(t.Context(), w, 1, nil)
+		_, err := subject{"position-selector", settings}.sampler(t, 1).next(w, 1, nil)
 		if fmt.Sprint(err) != c.want {
 			t.Errorf("%s: %v, want %s", c.positions, err, c.want)
 		}
@@ -126,11 +126,11 @@ func TestPrioritizedWeights(t *testing.T) {
 
 // Beta rises in a straight line with the rows drawn, and stays at 1.
 func TestPrioritizedBeta(t *testing.T) {
-	s := subject{"prioritized", map[string]string{"beta": "0.4", "beta_rows": "100"}}.sampler(t, 1).(*prioritized)
+	s := subject{"prioritized", map[string]string{"beta": "0.4", "beta_rows": "100"}}.sampler(t, 1)
 	w := plain(3, stage.RowStats{}, stage.RowStats{KLD: 1})
 	for _, want := range []float64{.4, .55, .7, .85, 1, 1, 1} {
-		if got := s.betaNow(); math.Abs(got-want) > 1e-12 {
-			t.Errorf("after %d rows: %v, want %v", s.rows, got, want)
+		if got := s.inside().(*prioritized).betaNow(); math.Abs(got-want) > 1e-12 {
+			t.Errorf("after %d rows: %v, want %v", s.inside().(*prioritized).rows, got, want)
 		}
 		drawn(t, s, w, 25)
 	}

@@ -1,7 +1,6 @@
 package sample
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -50,7 +49,7 @@ type prioritized struct {
 
 func newPrioritized(v stage.Values) (stage.Sampler, error) {
 	byKLD, alpha, epsilon := v.Text("by") == "kld", v.Number("alpha"), v.Number("epsilon")
-	return &prioritized{beta: v.Number("beta"), betaRows: v.Number("beta_rows"),
+	return function{&prioritized{beta: v.Number("beta"), betaRows: v.Number("beta_rows"),
 		weighted: weighted{generator: newGenerator(), name: "prioritized", takes: "any",
 			table: table{weigh: func(idx stage.Index, _ *stage.GameInfo, i, k int) uint64 {
 				s := idx.Stats(i, k)
@@ -62,12 +61,12 @@ func newPrioritized(v stage.Values) (stage.Sampler, error) {
 					delta = 0 // not known
 				}
 				return scaled(idx.Row(i, k).Weight, min(chance.Power(float64(delta)+epsilon, alpha), maxPriority))
-			}}}}, nil
+			}}}}}, nil
 }
 
-// Seed starts the random sequence (seed, stream), and beta anew.
-func (p *prioritized) Seed(seed, stream uint64) {
-	p.generator.Seed(seed, stream)
+// seed begins the random sequence (seed, stream), and beta anew.
+func (p *prioritized) seed(seed, stream uint64) {
+	p.generator.seed(seed, stream)
 	p.rows = 0
 }
 
@@ -79,11 +78,10 @@ func (p *prioritized) betaNow() float64 {
 	return p.beta + float64((1-p.beta)*min(1, float64(p.rows)/p.betaRows))
 }
 
-// Sample appends n rows of idx to dst. ErrNoRows if idx is empty.
-func (p *prioritized) Sample(ctx context.Context, idx stage.Index, n int, dst []stage.RowRef) ([]stage.RowRef, error) {
+func (p *prioritized) draw(idx stage.Index, n int, dst []stage.RowRef) ([]stage.RowRef, error) {
 	from, least := len(dst), math.Inf(1)
 	p.ratios = p.ratios[:0]
-	err := p.draw(ctx, idx, n, func(i, k int) {
+	err := p.each(idx, n, func(i, k int) {
 		row := idx.Row(i, k)
 		dst = append(dst, stage.RowRef{Game: idx.Game(i).Seq, Ply: row.Ply})
 		ratio := float64(p.table.weightAt(i, k)) / float64(row.Weight)
@@ -97,22 +95,20 @@ func (p *prioritized) Sample(ctx context.Context, idx stage.Index, n int, dst []
 	return dst, err
 }
 
-const prioritizedVersion = 1
-
-// Section is the state of the random generator, and the rows drawn u64, little
+// save appends the state of the random generator, and the rows drawn u64, little
 // endian.
-func (p *prioritized) Section() stage.Section {
-	return sectionOf(p.name, prioritizedVersion,
-		func(b []byte) []byte { return binary.LittleEndian.AppendUint64(p.appendTo(b), p.rows) },
-		func(data []byte) error {
-			pcg, rest, err := cutPCG(data)
-			if err != nil {
-				return err
-			}
-			if len(rest) != 8 {
-				return fmt.Errorf("%d bytes after the random generator, want 8", len(rest))
-			}
-			*p.pcg, p.rows = pcg, binary.LittleEndian.Uint64(rest)
-			return nil
-		})
+func (p *prioritized) save(b []byte) []byte {
+	return binary.LittleEndian.AppendUint64(p.generator.save(b), p.rows)
+}
+
+func (p *prioritized) load(state []byte) error {
+	rest, err := p.cut(state)
+	if err != nil {
+		return err
+	}
+	if len(rest) != 8 {
+		return fmt.Errorf("%d bytes after the random generator, want 8", len(rest))
+	}
+	p.rows = binary.LittleEndian.Uint64(rest)
+	return nil
 }

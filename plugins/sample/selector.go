@@ -47,12 +47,12 @@ func newSelector(v stage.Values) (stage.Sampler, error) {
 		}
 		return ply >= offset && (ply-offset)%every == 0
 	}
-	return &equal{weighted{generator: newGenerator(), name: "position-selector", takes: takes,
+	return function{&equal{weighted{generator: newGenerator(), name: "position-selector", takes: takes,
 		table: table{weigh: func(idx stage.Index, g *stage.GameInfo, i, k int) uint64 {
 			row := idx.Row(i, k)
 			if !selected(g, int(row.Ply)) {
 				return 0
 			}
 			return row.Weight
-		}}}}, nil
+		}}}}}, nil
 }

@@ -1,12 +1,51 @@
 package sample
 
 import (
+	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
+
+// drawer draws from a state that it holds.
+type drawer interface {
+	Name() string
+
+	// seed begins the random sequence (seed, stream).
+	seed(seed, stream uint64)
+
+	// load takes over what save appended; an error where it is no such thing.
+	load(state []byte) error
+	save(b []byte) []byte
+
+	// draw appends n rows of idx, n > 0.
+	draw(idx stage.Index, n int, dst []stage.RowRef) ([]stage.RowRef, error)
+}
+
+// function makes a drawer a stage.Sampler: each call begins with its own state, and
+// nothing of the drawer's counts from one call to the next but what it derived from
+// the index.
+type function struct{ drawer }
+
+// Sample appends d.Rows rows of d.Index to dst. ErrNoRows if there is none to take.
+func (f function) Sample(ctx context.Context, d stage.Draw, dst []stage.RowRef) ([]stage.RowRef, []byte, error) {
+	if err := ctx.Err(); err != nil {
+		return dst, nil, err
+	}
+	if len(d.State) == 0 {
+		f.seed(d.Seed, d.Stream)
+	} else if err := f.load(d.State); err != nil {
+		return dst, nil, fmt.Errorf("%s sampler's state: %w", f.Name(), err)
+	}
+	if d.Rows > 0 {
+		var err error
+		if dst, err = f.draw(d.Index, d.Rows, dst); err != nil {
+			return dst, nil, err
+		}
+	}
+	return dst, f.save(nil), nil
+}
 
 // generator is a sampler's source of randomness, and the beginning of its state.
 type generator struct {
@@ -14,68 +53,38 @@ type generator struct {
 	rng *rand.Rand
 }
 
-// newGenerator returns a generator seeded with (0, 0).
 func newGenerator() generator {
-	pcg := rand.NewPCG(0, 0)
+	pcg := new(rand.PCG)
 	return generator{pcg: pcg, rng: rand.New(pcg)}
 }
 
-// Seed starts the random sequence (seed, stream).
-func (g generator) Seed(seed, stream uint64) { g.pcg.Seed(seed, stream) }
+func (g generator) seed(seed, stream uint64) { g.pcg.Seed(seed, stream) }
 
-// pcgSize is the length of a rand.PCG's binary form.
-const pcgSize = 20
-
-// appendTo appends the generator's state.
-func (g generator) appendTo(b []byte) []byte {
+// save appends the generator's state.
+func (g generator) save(b []byte) []byte {
 	b, _ = g.pcg.AppendBinary(b) // never fails
 	return b
 }
 
-// cutPCG reads a generator's state at the start of data and returns what follows.
-func cutPCG(data []byte) (pcg rand.PCG, rest []byte, err error) {
-	if len(data) < pcgSize {
-		return pcg, nil, fmt.Errorf("random generator: %d bytes, want %d", len(data), pcgSize)
+// load is that of a sampler whose state is the generator alone.
+func (g generator) load(state []byte) error {
+	rest, err := g.cut(state)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%d bytes too many", len(rest))
 	}
-	if err := pcg.UnmarshalBinary(data[:pcgSize]); err != nil {
-		return pcg, nil, fmt.Errorf("random generator: %w", err)
-	}
-	return pcg, data[pcgSize:], nil
+	return err
 }
 
-// sectionOf returns the state of a sampler as a section: save appends it, load
-// takes it over if it is sound. Errors name the sampler.
-func sectionOf(name string, version int, save func([]byte) []byte, load func([]byte) error) stage.Section {
-	return stage.Section{Name: name, Version: version,
-		Save: func(w io.Writer) error {
-			_, err := w.Write(save(nil))
-			return err
-		},
-		Load: func(r io.Reader, v int) error {
-			if v != version {
-				return fmt.Errorf("%s sampler's state has version %d, this program reads %d", name, v, version)
-			}
-			data, err := io.ReadAll(r)
-			if err == nil {
-				err = load(data)
-			}
-			if err != nil {
-				return fmt.Errorf("%s sampler's state: %w", name, err)
-			}
-			return nil
-		}}
-}
+// pcgSize is the length of a rand.PCG's binary form.
+const pcgSize = 20
 
-// section is the state of a sampler that has no other.
-func (g generator) section(name string, version int) stage.Section {
-	return sectionOf(name, version, g.appendTo, func(data []byte) error {
-		pcg, rest, err := cutPCG(data)
-		if err == nil && len(rest) > 0 {
-			err = fmt.Errorf("%d bytes too many", len(rest))
-		}
-		if err == nil {
-			*g.pcg = pcg
-		}
-		return err
-	})
+// cut takes over the generator's state at the start of state and returns what follows.
+func (g generator) cut(state []byte) (rest []byte, err error) {
+	if len(state) < pcgSize {
+		return nil, fmt.Errorf("random generator: %d bytes, want %d", len(state), pcgSize)
+	}
+	if err := g.pcg.UnmarshalBinary(state[:pcgSize]); err != nil {
+		return nil, fmt.Errorf("random generator: %w", err)
+	}
+	return state[pcgSize:], nil
 }

@@ -34,17 +34,11 @@ func (u *uses) align(idx stage.Index) {
 	u.newest = identOf(&newest)
 }
 
-const hanseVersion = 1
-
-// Section is the random generator, the key of the orders u64, the newest game's
-// number u64 and its id, the number of games uvarint, and the uses of each
-// uvarint, oldest first; little endian. It has about a byte a game.
-func (h *hanse) Section() stage.Section {
-	return sectionOf(h.Name(), hanseVersion, h.save, h.load)
-}
-
+// save appends the random generator, the key of the orders u64, the newest game's
+// number u64 and its id, the number of games uvarint, and the uses of each uvarint,
+// oldest first; little endian. It is about a byte a game.
 func (h *hanse) save(b []byte) []byte {
-	b = h.appendTo(b)
+	b = h.generator.save(b)
 	b = binary.LittleEndian.AppendUint64(b, h.key)
 	b = binary.LittleEndian.AppendUint64(b, h.uses.newest.seq)
 	b = append(b, h.uses.newest.id[:]...)
@@ -56,7 +50,7 @@ func (h *hanse) save(b []byte) []byte {
 }
 
 func (h *hanse) load(data []byte) error {
-	pcg, data, err := cutPCG(data)
+	data, err := h.cut(data)
 	if err != nil {
 		return err
 	}
@@ -83,6 +77,6 @@ func (h *hanse) load(data []byte) error {
 	if len(data) > 0 {
 		return fmt.Errorf("%d bytes after the last of %d games", len(data), games)
 	}
-	*h.pcg, h.key, h.uses = pcg, key, fresh
+	h.key, h.uses = key, fresh
 	return nil
 }

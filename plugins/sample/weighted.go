@@ -1,7 +1,6 @@
 package sample
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
@@ -19,11 +18,8 @@ type weighted struct {
 // Name returns the sampler's name.
 func (s *weighted) Name() string { return s.name }
 
-// draw calls use with n rows: row k of game i. ErrNoRows where there is none.
-func (s *weighted) draw(ctx context.Context, idx stage.Index, n int, use func(i, k int)) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
+// each calls use with n rows: row k of game i. ErrNoRows where there is none.
+func (s *weighted) each(idx stage.Index, n int, use func(i, k int)) error {
 	if err := s.table.update(idx); err != nil {
 		return err
 	}
@@ -39,18 +35,13 @@ func (s *weighted) draw(ctx context.Context, idx stage.Index, n int, use func(i,
 	return nil
 }
 
-// equal is a weighted sampler whose rows count 1 in the loss.
+// equal is a weighted sampler whose rows count 1 in the loss. Its state is the
+// random generator.
 type equal struct{ weighted }
 
-// Sample appends n rows of idx to dst. ErrNoRows if there is none to take.
-func (s *equal) Sample(ctx context.Context, idx stage.Index, n int, dst []stage.RowRef) ([]stage.RowRef, error) {
-	err := s.draw(ctx, idx, n, func(i, k int) {
+func (s *equal) draw(idx stage.Index, n int, dst []stage.RowRef) ([]stage.RowRef, error) {
+	err := s.each(idx, n, func(i, k int) {
 		dst = append(dst, stage.RowRef{Game: idx.Game(i).Seq, Ply: idx.Row(i, k).Ply, Weight: 1})
 	})
 	return dst, err
 }
-
-const equalVersion = 1
-
-// Section is the state of the random generator.
-func (s *equal) Section() stage.Section { return s.section(s.name, equalVersion) }

@@ -122,7 +122,7 @@ func (d *Definition) MakeRescorer(settings map[string]string) (Rescorer, error) 
 	return make1(d, settings, d.NewRescorer)
 }
 
-// MakeSampler makes a sampler, which still has to be seeded. Errors name the stage.
+// MakeSampler makes a sampler. Errors name the stage.
 func (d *Definition) MakeSampler(settings map[string]string) (Sampler, error) {
 	return make1(d, settings, d.NewSampler)
 }

@@ -4,13 +4,10 @@
 // net to files) and Publisher (files to their destination). Built-in ones live
 // in rescore, sample and export; a plugin satisfies the same interfaces.
 //
-// A stage that has state offers it as a Section, which becomes a named part of
+// A part of a run that has state offers it as a Section, which becomes a named part of
 // each checkpoint:
 //
-//	s := sample.NewUniform()
-//	s.Seed(7, 1)
-//	refs, err := s.Sample(ctx, window.View(), 256, nil)
-//	section := s.Section() // Name "uniform", saved beside the weights
+//	section := source.Section() // Name "source", saved beside the weights
 //
 // A Definition describes a stage, checks its settings and makes it by name; the
 // built-in stages and plugins are all known by theirs.

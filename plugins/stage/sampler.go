@@ -53,20 +53,27 @@ type Index interface {
 	Find(game uint64) (i int, ok bool)       // position of a game by its Seq; O(log n)
 }
 
-// Sampler chooses the rows to train on.
-type Sampler interface {
-	Name() string
+// Draw is what a sampler draws from.
+type Draw struct {
+	// State came with the draw before this one. Empty: this is the first draw of
+	// the random sequence (Seed, Stream), whose streams separate users of one seed.
+	State        []byte
+	Seed, Stream uint64
 
-	// Sample appends n rows of idx to dst and returns it. The same state and
-	// the same index give the same rows. An index without rows is an error.
-	Sample(ctx context.Context, idx Index, n int, dst []RowRef) ([]RowRef, error)
-
-	// Section is the sampler's state: random generator, cursor, use counts.
-	Section() Section
+	Index Index // of the window; nil where Rows is 0
+	Rows  int   // to draw; 0 = only look whether State is one
 }
 
-// Seeder is a Sampler that is seeded by whoever uses it, before its first
-// Sample. The stream separates users of one seed.
-type Seeder interface {
-	Seed(seed, stream uint64)
+// Sampler chooses the rows to train on. It is a function of a state that its caller
+// keeps, so that draws can be thrown away and made again, here or in another process.
+type Sampler interface {
+	// Name says whose states it takes: those that came while it had this name.
+	Name() string
+
+	// Sample appends d.Rows rows to dst and returns them with the state after them:
+	// random generator, cursor, use counts. Equal draws give equal rows and states,
+	// whatever was drawn before. A state that is none of the sampler's is an error,
+	// and so is an index without rows. The state returned is the caller's; d.State
+	// stays as it is. One goroutine at a time.
+	Sample(ctx context.Context, d Draw, dst []RowRef) (rows []RowRef, state []byte, err error)
 }

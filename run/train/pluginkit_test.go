@@ -125,21 +125,16 @@ func marksBelow(t testing.TB, dir string) map[float32]int {
 }
 
 type drawer struct {
-	*sample.Uniform
+	stage.Sampler
 	name, mode string
 }
 
 func (d *drawer) Name() string { return d.name }
-func (d *drawer) Section() stage.Section {
-	s := d.Uniform.Section()
-	s.Name = d.name
-	return s
-}
-func (d *drawer) Sample(ctx context.Context, idx stage.Index, n int, dst []stage.RowRef) ([]stage.RowRef, error) {
+func (d *drawer) Sample(ctx context.Context, draw stage.Draw, dst []stage.RowRef) ([]stage.RowRef, []byte, error) {
 	if d.mode == "stops" {
 		os.Exit(7)
 	}
-	return d.Uniform.Sample(ctx, idx, n, dst)
+	return d.Sampler.Sample(ctx, draw, dst)
 }
 
 type breaker string

@@ -151,10 +151,15 @@ func (r *training) windowSection(name string, w *replay.Window, lookup func([16]
 }
 
 // restoreSections loads the checkpoint and names what nobody reads.
-func (r *training) restoreSections(checkpoint *trainer.Checkpoint, lookup func([16]byte) *record.Game) error {
+func (r *training) restoreSections(ctx context.Context, checkpoint *trainer.Checkpoint, lookup func([16]byte) *record.Game) error {
 	unclaimed, err := checkpoint.Restore(r.restorable(checkpoint, r.sections(lookup)))
 	if err != nil {
 		return fmt.Errorf("restore checkpoint %s: %w", checkpoint.Path, err)
+	}
+	if r.source != nil {
+		if err := r.source.Check(ctx); err != nil {
+			return fmt.Errorf("restore checkpoint %s: %w", checkpoint.Path, err)
+		}
 	}
 	if r.source != nil && r.source.Foreign() != "" {
 		r.log.Warn("the checkpoint has the state of another sampler: this one begins a state of its own", "checkpoint", r.source.Foreign(),

@@ -36,7 +36,7 @@ func (r *training) restoreGames(ctx context.Context, checkpoint *trainer.Checkpo
 		return nil, err
 	}
 	if checkpoint != nil {
-		if err := r.restoreSections(checkpoint, func(id [16]byte) *record.Game { return wanted[id] }); err != nil {
+		if err := r.restoreSections(ctx, checkpoint, func(id [16]byte) *record.Game { return wanted[id] }); err != nil {
 			return nil, err
 		}
 	}

@@ -157,15 +157,15 @@ func (r *training) openStages(ctx context.Context) (err error) {
 	r.bounds = newBoundary()
 	r.swaps = &setup.Swapper{Uses: u, Stages: r.stages, Desk: r.desk, Log: r.log, Started: r.opt.Effective, Cfg: config.Clone(r.cfg), Save: r.writeSwap,
 		Exchange: func(ctx context.Context, x *setup.Exchange) error {
-			return r.bounds.do(ctx, func() error { return r.exchange(x) })
+			return r.bounds.do(ctx, func() error { return r.exchange(ctx, x) })
 		}}
 	return nil
 }
 
 // exchange puts new stages to work, between two steps.
-func (r *training) exchange(x *setup.Exchange) (err error) {
+func (r *training) exchange(ctx context.Context, x *setup.Exchange) (err error) {
 	if x.Uses.Sampler == setup.Opened {
-		if x.Began, err = r.replaceSampler(x.Stages.Sampler); err != nil {
+		if x.Began, err = r.replaceSampler(ctx, x.Stages.Sampler); err != nil {
 			return err
 		}
 	}
@@ -180,13 +180,13 @@ func (r *training) exchange(x *setup.Exchange) (err error) {
 
 // replaceSampler lets sampler draw from the next batch on. What was prepared by the
 // old one is thrown away whole, so that no row is lost or counted twice.
-func (r *training) replaceSampler(sampler stage.Sampler) (began string, err error) {
+func (r *training) replaceSampler(ctx context.Context, sampler stage.Sampler) (began string, err error) {
 	ahead, ok := r.batches.(*replay.Prefetcher)
 	if !ok {
 		return "", errEnding
 	}
 	err = ahead.Exchange(func(position []byte) (err error) {
-		began, err = r.source.Replace(sampler, position)
+		began, err = r.source.Replace(ctx, sampler, position)
 		return err
 	})
 	return began, err

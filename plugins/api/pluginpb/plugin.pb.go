@@ -1,8 +1,8 @@
-// The protocol between chessbrain and its plugins, version 2.
+// The protocol between chessbrain and its plugins, version 3.
 //
 // A plugin is a program. chessbrain starts it, reads one line from its standard
-// output that says where it listens (go-plugin's handshake: "1|2|unix|PATH|grpc"
-// and a newline: core version 1, this protocol's version 2), and calls it over
+// output that says where it listens (go-plugin's handshake: "1|3|unix|PATH|grpc"
+// and a newline: core version 1, this protocol's version 3), and calls it over
 // gRPC on that Unix socket. Standard output is for that line alone; logs go to
 // standard error. The program is started with CHESSBRAIN_PLUGIN set and the
 // directory for its socket in PLUGIN_UNIX_SOCKET_DIR. It serves:
@@ -773,12 +773,15 @@ func (x *Outcome) GetError() string {
 
 type SampleRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Types that are valid to be assigned to Request:
-	//
-	//	*SampleRequest_Index
-	//	*SampleRequest_Draw
-	//	*SampleRequest_State
-	Request       isSampleRequest_Request `protobuf_oneof:"request"`
+	Index *IndexUpdate           `protobuf:"bytes,1,opt,name=index,proto3" json:"index,omitempty"` // none where the window is as it was
+	// The state to draw from, which came with an earlier batch, perhaps of another
+	// process. Empty: the random sequence (seed, stream) begins. Samplers without
+	// randomness pass over the two.
+	State         []byte `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	Seed          uint64 `protobuf:"varint,3,opt,name=seed,proto3" json:"seed,omitempty"`
+	Stream        uint64 `protobuf:"varint,4,opt,name=stream,proto3" json:"stream,omitempty"`   // separates users of one seed
+	Rows          uint32 `protobuf:"varint,5,opt,name=rows,proto3" json:"rows,omitempty"`       // of each batch, at most 2^20; 0 = only look whether the state is one; the index does not matter then
+	Batches       uint32 `protobuf:"varint,6,opt,name=batches,proto3" json:"batches,omitempty"` // at most 16; 0 = only take in the index
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -813,68 +816,166 @@ func (*SampleRequest) Descriptor() ([]byte, []int) {
 	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *SampleRequest) GetRequest() isSampleRequest_Request {
-	if x != nil {
-		return x.Request
-	}
-	return nil
-}
-
 func (x *SampleRequest) GetIndex() *IndexUpdate {
 	if x != nil {
-		if x, ok := x.Request.(*SampleRequest_Index); ok {
-			return x.Index
-		}
+		return x.Index
 	}
 	return nil
 }
 
-func (x *SampleRequest) GetDraw() *Draw {
+func (x *SampleRequest) GetState() []byte {
 	if x != nil {
-		if x, ok := x.Request.(*SampleRequest_Draw); ok {
-			return x.Draw
-		}
+		return x.State
 	}
 	return nil
 }
 
-func (x *SampleRequest) GetState() *State {
+func (x *SampleRequest) GetSeed() uint64 {
 	if x != nil {
-		if x, ok := x.Request.(*SampleRequest_State); ok {
-			return x.State
+		return x.Seed
+	}
+	return 0
+}
+
+func (x *SampleRequest) GetStream() uint64 {
+	if x != nil {
+		return x.Stream
+	}
+	return 0
+}
+
+func (x *SampleRequest) GetRows() uint32 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *SampleRequest) GetBatches() uint32 {
+	if x != nil {
+		return x.Batches
+	}
+	return 0
+}
+
+// SampleReply has one entry for each batch. Where a batch after the first cannot be
+// drawn it has those before.
+type SampleReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Batches       []*SampleBatch         `protobuf:"bytes,1,rep,name=batches,proto3" json:"batches,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SampleReply) Reset() {
+	*x = SampleReply{}
+	mi := &file_plugins_api_plugin_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SampleReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SampleReply) ProtoMessage() {}
+
+func (x *SampleReply) ProtoReflect() protoreflect.Message {
+	mi := &file_plugins_api_plugin_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
 		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SampleReply.ProtoReflect.Descriptor instead.
+func (*SampleReply) Descriptor() ([]byte, []int) {
+	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *SampleReply) GetBatches() []*SampleBatch {
+	if x != nil {
+		return x.Batches
 	}
 	return nil
 }
 
-type isSampleRequest_Request interface {
-	isSampleRequest_Request()
+type SampleBatch struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Games         []uint64               `protobuf:"varint,1,rep,packed,name=games,proto3" json:"games,omitempty"`      // [rows] seq of the row's game
+	Plies         []uint32               `protobuf:"varint,2,rep,packed,name=plies,proto3" json:"plies,omitempty"`      // [rows] ply of the row
+	Weights       []float32              `protobuf:"fixed32,3,rep,packed,name=weights,proto3" json:"weights,omitempty"` // [rows] of the row in the loss: 1 = normal; finite, >= 0
+	State         []byte                 `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`              // after this batch; at most 31 MiB; becomes a part of each checkpoint
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
-type SampleRequest_Index struct {
-	Index *IndexUpdate `protobuf:"bytes,1,opt,name=index,proto3,oneof"`
+func (x *SampleBatch) Reset() {
+	*x = SampleBatch{}
+	mi := &file_plugins_api_plugin_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
 }
 
-type SampleRequest_Draw struct {
-	Draw *Draw `protobuf:"bytes,2,opt,name=draw,proto3,oneof"`
+func (x *SampleBatch) String() string {
+	return protoimpl.X.MessageStringOf(x)
 }
 
-type SampleRequest_State struct {
-	// Go back to this state, which came with an answer of this plugin: the draws
-	// after it were not wanted. There is no reply.
-	State *State `protobuf:"bytes,3,opt,name=state,proto3,oneof"`
+func (*SampleBatch) ProtoMessage() {}
+
+func (x *SampleBatch) ProtoReflect() protoreflect.Message {
+	mi := &file_plugins_api_plugin_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
 }
 
-func (*SampleRequest_Index) isSampleRequest_Request() {}
+// Deprecated: Use SampleBatch.ProtoReflect.Descriptor instead.
+func (*SampleBatch) Descriptor() ([]byte, []int) {
+	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{11}
+}
 
-func (*SampleRequest_Draw) isSampleRequest_Request() {}
+func (x *SampleBatch) GetGames() []uint64 {
+	if x != nil {
+		return x.Games
+	}
+	return nil
+}
 
-func (*SampleRequest_State) isSampleRequest_Request() {}
+func (x *SampleBatch) GetPlies() []uint32 {
+	if x != nil {
+		return x.Plies
+	}
+	return nil
+}
+
+func (x *SampleBatch) GetWeights() []float32 {
+	if x != nil {
+		return x.Weights
+	}
+	return nil
+}
+
+func (x *SampleBatch) GetState() []byte {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
 
 // IndexUpdate says how the window changed since the last one. Games have numbers
 // (seq) that rise; games come as the newest and go as the oldest. A large update
-// comes in several messages of about 1 MiB: those after the first one have
-// neither reset nor oldest.
+// comes in several calls with about 1 MiB each: those after the first one have
+// neither reset nor oldest, and only the last one asks for rows.
 //
 // G below is the number of games added by this message, R that of their rows. A
 // row is a position meant for training; every game has at least one.
@@ -892,14 +993,13 @@ type IndexUpdate struct {
 	RowQDiff      []float32              `protobuf:"fixed32,10,rep,packed,name=row_q_diff,json=rowQDiff,proto3" json:"row_q_diff,omitempty"` // [R] |Q of the best move - Q of the raw network|; 0 = not known
 	RowKld        []float32              `protobuf:"fixed32,11,rep,packed,name=row_kld,json=rowKld,proto3" json:"row_kld,omitempty"`         // [R] KL divergence of the search's policy from the raw network's, nats; 0 = not known
 	RowVisits     []uint32               `protobuf:"varint,12,rep,packed,name=row_visits,json=rowVisits,proto3" json:"row_visits,omitempty"` // [R] of the search's root; 0 = not known
-	Last          bool                   `protobuf:"varint,13,opt,name=last,proto3" json:"last,omitempty"`                                   // the update is complete; a draw comes only after that
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *IndexUpdate) Reset() {
 	*x = IndexUpdate{}
-	mi := &file_plugins_api_plugin_proto_msgTypes[10]
+	mi := &file_plugins_api_plugin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -911,7 +1011,7 @@ func (x *IndexUpdate) String() string {
 func (*IndexUpdate) ProtoMessage() {}
 
 func (x *IndexUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_plugins_api_plugin_proto_msgTypes[10]
+	mi := &file_plugins_api_plugin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -924,7 +1024,7 @@ func (x *IndexUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IndexUpdate.ProtoReflect.Descriptor instead.
 func (*IndexUpdate) Descriptor() ([]byte, []int) {
-	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{10}
+	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *IndexUpdate) GetReset_() bool {
@@ -1011,373 +1111,6 @@ func (x *IndexUpdate) GetRowVisits() []uint32 {
 	return nil
 }
 
-func (x *IndexUpdate) GetLast() bool {
-	if x != nil {
-		return x.Last
-	}
-	return false
-}
-
-// Draw asks for n rows of the index as it stands.
-type Draw struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Batch         uint64                 `protobuf:"varint,1,opt,name=batch,proto3" json:"batch,omitempty"`
-	N             uint32                 `protobuf:"varint,2,opt,name=n,proto3" json:"n,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Draw) Reset() {
-	*x = Draw{}
-	mi := &file_plugins_api_plugin_proto_msgTypes[11]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Draw) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Draw) ProtoMessage() {}
-
-func (x *Draw) ProtoReflect() protoreflect.Message {
-	mi := &file_plugins_api_plugin_proto_msgTypes[11]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Draw.ProtoReflect.Descriptor instead.
-func (*Draw) Descriptor() ([]byte, []int) {
-	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *Draw) GetBatch() uint64 {
-	if x != nil {
-		return x.Batch
-	}
-	return 0
-}
-
-func (x *Draw) GetN() uint32 {
-	if x != nil {
-		return x.N
-	}
-	return 0
-}
-
-type SampleReply struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Batch   uint64                 `protobuf:"varint,1,opt,name=batch,proto3" json:"batch,omitempty"`             // of the draw
-	Games   []uint64               `protobuf:"varint,2,rep,packed,name=games,proto3" json:"games,omitempty"`      // [n] seq of the row's game
-	Plies   []uint32               `protobuf:"varint,3,rep,packed,name=plies,proto3" json:"plies,omitempty"`      // [n] ply of the row
-	Weights []float32              `protobuf:"fixed32,4,rep,packed,name=weights,proto3" json:"weights,omitempty"` // [n] of the row in the loss: 1 = normal; finite, >= 0
-	// The state after the draw where it has at most 64 KiB, so that another process
-	// can go on from here. Left out where it is larger.
-	State         *State `protobuf:"bytes,5,opt,name=state,proto3" json:"state,omitempty"`
-	Error         string `protobuf:"bytes,6,opt,name=error,proto3" json:"error,omitempty"` // why no rows could be drawn, such as an index without a fitting row; games is empty then
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SampleReply) Reset() {
-	*x = SampleReply{}
-	mi := &file_plugins_api_plugin_proto_msgTypes[12]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SampleReply) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SampleReply) ProtoMessage() {}
-
-func (x *SampleReply) ProtoReflect() protoreflect.Message {
-	mi := &file_plugins_api_plugin_proto_msgTypes[12]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SampleReply.ProtoReflect.Descriptor instead.
-func (*SampleReply) Descriptor() ([]byte, []int) {
-	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{12}
-}
-
-func (x *SampleReply) GetBatch() uint64 {
-	if x != nil {
-		return x.Batch
-	}
-	return 0
-}
-
-func (x *SampleReply) GetGames() []uint64 {
-	if x != nil {
-		return x.Games
-	}
-	return nil
-}
-
-func (x *SampleReply) GetPlies() []uint32 {
-	if x != nil {
-		return x.Plies
-	}
-	return nil
-}
-
-func (x *SampleReply) GetWeights() []float32 {
-	if x != nil {
-		return x.Weights
-	}
-	return nil
-}
-
-func (x *SampleReply) GetState() *State {
-	if x != nil {
-		return x.State
-	}
-	return nil
-}
-
-func (x *SampleReply) GetError() string {
-	if x != nil {
-		return x.Error
-	}
-	return ""
-}
-
-type SeedRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Seed          uint64                 `protobuf:"varint,1,opt,name=seed,proto3" json:"seed,omitempty"`
-	Stream        uint64                 `protobuf:"varint,2,opt,name=stream,proto3" json:"stream,omitempty"` // separates users of one seed
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SeedRequest) Reset() {
-	*x = SeedRequest{}
-	mi := &file_plugins_api_plugin_proto_msgTypes[13]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SeedRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SeedRequest) ProtoMessage() {}
-
-func (x *SeedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugins_api_plugin_proto_msgTypes[13]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SeedRequest.ProtoReflect.Descriptor instead.
-func (*SeedRequest) Descriptor() ([]byte, []int) {
-	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{13}
-}
-
-func (x *SeedRequest) GetSeed() uint64 {
-	if x != nil {
-		return x.Seed
-	}
-	return 0
-}
-
-func (x *SeedRequest) GetStream() uint64 {
-	if x != nil {
-		return x.Stream
-	}
-	return 0
-}
-
-type SeedReply struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SeedReply) Reset() {
-	*x = SeedReply{}
-	mi := &file_plugins_api_plugin_proto_msgTypes[14]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SeedReply) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SeedReply) ProtoMessage() {}
-
-func (x *SeedReply) ProtoReflect() protoreflect.Message {
-	mi := &file_plugins_api_plugin_proto_msgTypes[14]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SeedReply.ProtoReflect.Descriptor instead.
-func (*SeedReply) Descriptor() ([]byte, []int) {
-	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{14}
-}
-
-type SaveRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SaveRequest) Reset() {
-	*x = SaveRequest{}
-	mi := &file_plugins_api_plugin_proto_msgTypes[15]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SaveRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SaveRequest) ProtoMessage() {}
-
-func (x *SaveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugins_api_plugin_proto_msgTypes[15]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SaveRequest.ProtoReflect.Descriptor instead.
-func (*SaveRequest) Descriptor() ([]byte, []int) {
-	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{15}
-}
-
-// State is a sampler's state, which becomes a part of each checkpoint.
-type State struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`        // up to 64 of a-z, 0-9, _, . and -: whose state it is, as a rule the stage's name
-	Version       uint32                 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"` // of the layout of data
-	Data          []byte                 `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`        // at most 31 MiB
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *State) Reset() {
-	*x = State{}
-	mi := &file_plugins_api_plugin_proto_msgTypes[16]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *State) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*State) ProtoMessage() {}
-
-func (x *State) ProtoReflect() protoreflect.Message {
-	mi := &file_plugins_api_plugin_proto_msgTypes[16]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use State.ProtoReflect.Descriptor instead.
-func (*State) Descriptor() ([]byte, []int) {
-	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{16}
-}
-
-func (x *State) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *State) GetVersion() uint32 {
-	if x != nil {
-		return x.Version
-	}
-	return 0
-}
-
-func (x *State) GetData() []byte {
-	if x != nil {
-		return x.Data
-	}
-	return nil
-}
-
-type LoadReply struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LoadReply) Reset() {
-	*x = LoadReply{}
-	mi := &file_plugins_api_plugin_proto_msgTypes[17]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LoadReply) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LoadReply) ProtoMessage() {}
-
-func (x *LoadReply) ProtoReflect() protoreflect.Message {
-	mi := &file_plugins_api_plugin_proto_msgTypes[17]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LoadReply.ProtoReflect.Descriptor instead.
-func (*LoadReply) Descriptor() ([]byte, []int) {
-	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{17}
-}
-
 type ExportRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Part:
@@ -1392,7 +1125,7 @@ type ExportRequest struct {
 
 func (x *ExportRequest) Reset() {
 	*x = ExportRequest{}
-	mi := &file_plugins_api_plugin_proto_msgTypes[18]
+	mi := &file_plugins_api_plugin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1404,7 +1137,7 @@ func (x *ExportRequest) String() string {
 func (*ExportRequest) ProtoMessage() {}
 
 func (x *ExportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugins_api_plugin_proto_msgTypes[18]
+	mi := &file_plugins_api_plugin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1417,7 +1150,7 @@ func (x *ExportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRequest.ProtoReflect.Descriptor instead.
 func (*ExportRequest) Descriptor() ([]byte, []int) {
-	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{18}
+	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ExportRequest) GetPart() isExportRequest_Part {
@@ -1493,7 +1226,7 @@ type ExportHeader struct {
 
 func (x *ExportHeader) Reset() {
 	*x = ExportHeader{}
-	mi := &file_plugins_api_plugin_proto_msgTypes[19]
+	mi := &file_plugins_api_plugin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1505,7 +1238,7 @@ func (x *ExportHeader) String() string {
 func (*ExportHeader) ProtoMessage() {}
 
 func (x *ExportHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_plugins_api_plugin_proto_msgTypes[19]
+	mi := &file_plugins_api_plugin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1518,7 +1251,7 @@ func (x *ExportHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportHeader.ProtoReflect.Descriptor instead.
 func (*ExportHeader) Descriptor() ([]byte, []int) {
-	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{19}
+	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ExportHeader) GetName() string {
@@ -1594,7 +1327,7 @@ type TensorInfo struct {
 
 func (x *TensorInfo) Reset() {
 	*x = TensorInfo{}
-	mi := &file_plugins_api_plugin_proto_msgTypes[20]
+	mi := &file_plugins_api_plugin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1606,7 +1339,7 @@ func (x *TensorInfo) String() string {
 func (*TensorInfo) ProtoMessage() {}
 
 func (x *TensorInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_plugins_api_plugin_proto_msgTypes[20]
+	mi := &file_plugins_api_plugin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1619,7 +1352,7 @@ func (x *TensorInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TensorInfo.ProtoReflect.Descriptor instead.
 func (*TensorInfo) Descriptor() ([]byte, []int) {
-	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{20}
+	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *TensorInfo) GetName() string {
@@ -1648,7 +1381,7 @@ type TensorPiece struct {
 
 func (x *TensorPiece) Reset() {
 	*x = TensorPiece{}
-	mi := &file_plugins_api_plugin_proto_msgTypes[21]
+	mi := &file_plugins_api_plugin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1660,7 +1393,7 @@ func (x *TensorPiece) String() string {
 func (*TensorPiece) ProtoMessage() {}
 
 func (x *TensorPiece) ProtoReflect() protoreflect.Message {
-	mi := &file_plugins_api_plugin_proto_msgTypes[21]
+	mi := &file_plugins_api_plugin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1673,7 +1406,7 @@ func (x *TensorPiece) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TensorPiece.ProtoReflect.Descriptor instead.
 func (*TensorPiece) Descriptor() ([]byte, []int) {
-	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{21}
+	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *TensorPiece) GetTensor() uint32 {
@@ -1699,7 +1432,7 @@ type GameBatch struct {
 
 func (x *GameBatch) Reset() {
 	*x = GameBatch{}
-	mi := &file_plugins_api_plugin_proto_msgTypes[22]
+	mi := &file_plugins_api_plugin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1711,7 +1444,7 @@ func (x *GameBatch) String() string {
 func (*GameBatch) ProtoMessage() {}
 
 func (x *GameBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_plugins_api_plugin_proto_msgTypes[22]
+	mi := &file_plugins_api_plugin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1724,7 +1457,7 @@ func (x *GameBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GameBatch.ProtoReflect.Descriptor instead.
 func (*GameBatch) Descriptor() ([]byte, []int) {
-	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{22}
+	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *GameBatch) GetGames() []*Game {
@@ -1747,7 +1480,7 @@ type ExportReply struct {
 
 func (x *ExportReply) Reset() {
 	*x = ExportReply{}
-	mi := &file_plugins_api_plugin_proto_msgTypes[23]
+	mi := &file_plugins_api_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1759,7 +1492,7 @@ func (x *ExportReply) String() string {
 func (*ExportReply) ProtoMessage() {}
 
 func (x *ExportReply) ProtoReflect() protoreflect.Message {
-	mi := &file_plugins_api_plugin_proto_msgTypes[23]
+	mi := &file_plugins_api_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1772,7 +1505,7 @@ func (x *ExportReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportReply.ProtoReflect.Descriptor instead.
 func (*ExportReply) Descriptor() ([]byte, []int) {
-	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{23}
+	return file_plugins_api_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ExportReply) GetName() string {
@@ -1860,12 +1593,21 @@ const file_plugins_api_plugin_proto_rawDesc = "" +
 	"\x06faults\x18\x03 \x01(\tR\x06faults\"U\n" +
 	"\aOutcome\x124\n" +
 	"\achanged\x18\x01 \x01(\v2\x1a.chessbrain.plugin.v1.GameR\achanged\x12\x14\n" +
-	"\x05error\x18\x02 \x01(\tR\x05error\"\xbc\x01\n" +
-	"\rSampleRequest\x129\n" +
-	"\x05index\x18\x01 \x01(\v2!.chessbrain.plugin.v1.IndexUpdateH\x00R\x05index\x120\n" +
-	"\x04draw\x18\x02 \x01(\v2\x1a.chessbrain.plugin.v1.DrawH\x00R\x04draw\x123\n" +
-	"\x05state\x18\x03 \x01(\v2\x1b.chessbrain.plugin.v1.StateH\x00R\x05stateB\t\n" +
-	"\arequest\"\xca\x02\n" +
+	"\x05error\x18\x02 \x01(\tR\x05error\"\xb8\x01\n" +
+	"\rSampleRequest\x127\n" +
+	"\x05index\x18\x01 \x01(\v2!.chessbrain.plugin.v1.IndexUpdateR\x05index\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\fR\x05state\x12\x12\n" +
+	"\x04seed\x18\x03 \x01(\x04R\x04seed\x12\x16\n" +
+	"\x06stream\x18\x04 \x01(\x04R\x06stream\x12\x12\n" +
+	"\x04rows\x18\x05 \x01(\rR\x04rows\x12\x18\n" +
+	"\abatches\x18\x06 \x01(\rR\abatches\"J\n" +
+	"\vSampleReply\x12;\n" +
+	"\abatches\x18\x01 \x03(\v2!.chessbrain.plugin.v1.SampleBatchR\abatches\"i\n" +
+	"\vSampleBatch\x12\x14\n" +
+	"\x05games\x18\x01 \x03(\x04R\x05games\x12\x14\n" +
+	"\x05plies\x18\x02 \x03(\rR\x05plies\x12\x18\n" +
+	"\aweights\x18\x03 \x03(\x02R\aweights\x12\x14\n" +
+	"\x05state\x18\x04 \x01(\fR\x05state\"\xb6\x02\n" +
 	"\vIndexUpdate\x12\x14\n" +
 	"\x05reset\x18\x01 \x01(\bR\x05reset\x12\x16\n" +
 	"\x06oldest\x18\x02 \x01(\x04R\x06oldest\x12\x10\n" +
@@ -1882,28 +1624,7 @@ const file_plugins_api_plugin_proto_rawDesc = "" +
 	" \x03(\x02R\browQDiff\x12\x17\n" +
 	"\arow_kld\x18\v \x03(\x02R\x06rowKld\x12\x1d\n" +
 	"\n" +
-	"row_visits\x18\f \x03(\rR\trowVisits\x12\x12\n" +
-	"\x04last\x18\r \x01(\bR\x04last\"*\n" +
-	"\x04Draw\x12\x14\n" +
-	"\x05batch\x18\x01 \x01(\x04R\x05batch\x12\f\n" +
-	"\x01n\x18\x02 \x01(\rR\x01n\"\xb2\x01\n" +
-	"\vSampleReply\x12\x14\n" +
-	"\x05batch\x18\x01 \x01(\x04R\x05batch\x12\x14\n" +
-	"\x05games\x18\x02 \x03(\x04R\x05games\x12\x14\n" +
-	"\x05plies\x18\x03 \x03(\rR\x05plies\x12\x18\n" +
-	"\aweights\x18\x04 \x03(\x02R\aweights\x121\n" +
-	"\x05state\x18\x05 \x01(\v2\x1b.chessbrain.plugin.v1.StateR\x05state\x12\x14\n" +
-	"\x05error\x18\x06 \x01(\tR\x05error\"9\n" +
-	"\vSeedRequest\x12\x12\n" +
-	"\x04seed\x18\x01 \x01(\x04R\x04seed\x12\x16\n" +
-	"\x06stream\x18\x02 \x01(\x04R\x06stream\"\v\n" +
-	"\tSeedReply\"\r\n" +
-	"\vSaveRequest\"I\n" +
-	"\x05State\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
-	"\aversion\x18\x02 \x01(\rR\aversion\x12\x12\n" +
-	"\x04data\x18\x03 \x01(\fR\x04data\"\v\n" +
-	"\tLoadReply\"\xcb\x01\n" +
+	"row_visits\x18\f \x03(\rR\trowVisits\"\xcb\x01\n" +
 	"\rExportRequest\x12<\n" +
 	"\x06header\x18\x01 \x01(\v2\".chessbrain.plugin.v1.ExportHeaderH\x00R\x06header\x12;\n" +
 	"\x06tensor\x18\x02 \x01(\v2!.chessbrain.plugin.v1.TensorPieceH\x00R\x06tensor\x127\n" +
@@ -1939,12 +1660,9 @@ const file_plugins_api_plugin_proto_rawDesc = "" +
 	"\bDescribe\x12%.chessbrain.plugin.v1.DescribeRequest\x1a!.chessbrain.plugin.v1.Description\x12J\n" +
 	"\x04Open\x12!.chessbrain.plugin.v1.OpenRequest\x1a\x1f.chessbrain.plugin.v1.OpenReply2c\n" +
 	"\bRescorer\x12W\n" +
-	"\aRescore\x12$.chessbrain.plugin.v1.RescoreRequest\x1a\".chessbrain.plugin.v1.RescoreReply(\x010\x012\xb9\x02\n" +
-	"\aSampler\x12T\n" +
-	"\x06Sample\x12#.chessbrain.plugin.v1.SampleRequest\x1a!.chessbrain.plugin.v1.SampleReply(\x010\x01\x12J\n" +
-	"\x04Seed\x12!.chessbrain.plugin.v1.SeedRequest\x1a\x1f.chessbrain.plugin.v1.SeedReply\x12F\n" +
-	"\x04Save\x12!.chessbrain.plugin.v1.SaveRequest\x1a\x1b.chessbrain.plugin.v1.State\x12D\n" +
-	"\x04Load\x12\x1b.chessbrain.plugin.v1.State\x1a\x1f.chessbrain.plugin.v1.LoadReply2`\n" +
+	"\aRescore\x12$.chessbrain.plugin.v1.RescoreRequest\x1a\".chessbrain.plugin.v1.RescoreReply(\x010\x012[\n" +
+	"\aSampler\x12P\n" +
+	"\x06Sample\x12#.chessbrain.plugin.v1.SampleRequest\x1a!.chessbrain.plugin.v1.SampleReply2`\n" +
 	"\bExporter\x12T\n" +
 	"\x06Export\x12#.chessbrain.plugin.v1.ExportRequest\x1a!.chessbrain.plugin.v1.ExportReply(\x010\x01B7Z5github.com/chessbrain/chessbrain/plugins/api/pluginpbb\x06proto3"
 
@@ -1960,7 +1678,7 @@ func file_plugins_api_plugin_proto_rawDescGZIP() []byte {
 	return file_plugins_api_plugin_proto_rawDescData
 }
 
-var file_plugins_api_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_plugins_api_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_plugins_api_plugin_proto_goTypes = []any{
 	(*DescribeRequest)(nil), // 0: chessbrain.plugin.v1.DescribeRequest
 	(*Description)(nil),     // 1: chessbrain.plugin.v1.Description
@@ -1972,60 +1690,47 @@ var file_plugins_api_plugin_proto_goTypes = []any{
 	(*RescoreReply)(nil),    // 7: chessbrain.plugin.v1.RescoreReply
 	(*Outcome)(nil),         // 8: chessbrain.plugin.v1.Outcome
 	(*SampleRequest)(nil),   // 9: chessbrain.plugin.v1.SampleRequest
-	(*IndexUpdate)(nil),     // 10: chessbrain.plugin.v1.IndexUpdate
-	(*Draw)(nil),            // 11: chessbrain.plugin.v1.Draw
-	(*SampleReply)(nil),     // 12: chessbrain.plugin.v1.SampleReply
-	(*SeedRequest)(nil),     // 13: chessbrain.plugin.v1.SeedRequest
-	(*SeedReply)(nil),       // 14: chessbrain.plugin.v1.SeedReply
-	(*SaveRequest)(nil),     // 15: chessbrain.plugin.v1.SaveRequest
-	(*State)(nil),           // 16: chessbrain.plugin.v1.State
-	(*LoadReply)(nil),       // 17: chessbrain.plugin.v1.LoadReply
-	(*ExportRequest)(nil),   // 18: chessbrain.plugin.v1.ExportRequest
-	(*ExportHeader)(nil),    // 19: chessbrain.plugin.v1.ExportHeader
-	(*TensorInfo)(nil),      // 20: chessbrain.plugin.v1.TensorInfo
-	(*TensorPiece)(nil),     // 21: chessbrain.plugin.v1.TensorPiece
-	(*GameBatch)(nil),       // 22: chessbrain.plugin.v1.GameBatch
-	(*ExportReply)(nil),     // 23: chessbrain.plugin.v1.ExportReply
-	nil,                     // 24: chessbrain.plugin.v1.OpenRequest.SettingsEntry
-	nil,                     // 25: chessbrain.plugin.v1.ExportHeader.MetadataEntry
+	(*SampleReply)(nil),     // 10: chessbrain.plugin.v1.SampleReply
+	(*SampleBatch)(nil),     // 11: chessbrain.plugin.v1.SampleBatch
+	(*IndexUpdate)(nil),     // 12: chessbrain.plugin.v1.IndexUpdate
+	(*ExportRequest)(nil),   // 13: chessbrain.plugin.v1.ExportRequest
+	(*ExportHeader)(nil),    // 14: chessbrain.plugin.v1.ExportHeader
+	(*TensorInfo)(nil),      // 15: chessbrain.plugin.v1.TensorInfo
+	(*TensorPiece)(nil),     // 16: chessbrain.plugin.v1.TensorPiece
+	(*GameBatch)(nil),       // 17: chessbrain.plugin.v1.GameBatch
+	(*ExportReply)(nil),     // 18: chessbrain.plugin.v1.ExportReply
+	nil,                     // 19: chessbrain.plugin.v1.OpenRequest.SettingsEntry
+	nil,                     // 20: chessbrain.plugin.v1.ExportHeader.MetadataEntry
 }
 var file_plugins_api_plugin_proto_depIdxs = []int32{
 	2,  // 0: chessbrain.plugin.v1.Description.settings:type_name -> chessbrain.plugin.v1.Setting
-	24, // 1: chessbrain.plugin.v1.OpenRequest.settings:type_name -> chessbrain.plugin.v1.OpenRequest.SettingsEntry
+	19, // 1: chessbrain.plugin.v1.OpenRequest.settings:type_name -> chessbrain.plugin.v1.OpenRequest.SettingsEntry
 	5,  // 2: chessbrain.plugin.v1.RescoreRequest.games:type_name -> chessbrain.plugin.v1.Game
 	8,  // 3: chessbrain.plugin.v1.RescoreReply.outcomes:type_name -> chessbrain.plugin.v1.Outcome
 	5,  // 4: chessbrain.plugin.v1.Outcome.changed:type_name -> chessbrain.plugin.v1.Game
-	10, // 5: chessbrain.plugin.v1.SampleRequest.index:type_name -> chessbrain.plugin.v1.IndexUpdate
-	11, // 6: chessbrain.plugin.v1.SampleRequest.draw:type_name -> chessbrain.plugin.v1.Draw
-	16, // 7: chessbrain.plugin.v1.SampleRequest.state:type_name -> chessbrain.plugin.v1.State
-	16, // 8: chessbrain.plugin.v1.SampleReply.state:type_name -> chessbrain.plugin.v1.State
-	19, // 9: chessbrain.plugin.v1.ExportRequest.header:type_name -> chessbrain.plugin.v1.ExportHeader
-	21, // 10: chessbrain.plugin.v1.ExportRequest.tensor:type_name -> chessbrain.plugin.v1.TensorPiece
-	22, // 11: chessbrain.plugin.v1.ExportRequest.games:type_name -> chessbrain.plugin.v1.GameBatch
-	25, // 12: chessbrain.plugin.v1.ExportHeader.metadata:type_name -> chessbrain.plugin.v1.ExportHeader.MetadataEntry
-	20, // 13: chessbrain.plugin.v1.ExportHeader.tensors:type_name -> chessbrain.plugin.v1.TensorInfo
-	5,  // 14: chessbrain.plugin.v1.GameBatch.games:type_name -> chessbrain.plugin.v1.Game
-	0,  // 15: chessbrain.plugin.v1.Stage.Describe:input_type -> chessbrain.plugin.v1.DescribeRequest
-	3,  // 16: chessbrain.plugin.v1.Stage.Open:input_type -> chessbrain.plugin.v1.OpenRequest
-	6,  // 17: chessbrain.plugin.v1.Rescorer.Rescore:input_type -> chessbrain.plugin.v1.RescoreRequest
-	9,  // 18: chessbrain.plugin.v1.Sampler.Sample:input_type -> chessbrain.plugin.v1.SampleRequest
-	13, // 19: chessbrain.plugin.v1.Sampler.Seed:input_type -> chessbrain.plugin.v1.SeedRequest
-	15, // 20: chessbrain.plugin.v1.Sampler.Save:input_type -> chessbrain.plugin.v1.SaveRequest
-	16, // 21: chessbrain.plugin.v1.Sampler.Load:input_type -> chessbrain.plugin.v1.State
-	18, // 22: chessbrain.plugin.v1.Exporter.Export:input_type -> chessbrain.plugin.v1.ExportRequest
-	1,  // 23: chessbrain.plugin.v1.Stage.Describe:output_type -> chessbrain.plugin.v1.Description
-	4,  // 24: chessbrain.plugin.v1.Stage.Open:output_type -> chessbrain.plugin.v1.OpenReply
-	7,  // 25: chessbrain.plugin.v1.Rescorer.Rescore:output_type -> chessbrain.plugin.v1.RescoreReply
-	12, // 26: chessbrain.plugin.v1.Sampler.Sample:output_type -> chessbrain.plugin.v1.SampleReply
-	14, // 27: chessbrain.plugin.v1.Sampler.Seed:output_type -> chessbrain.plugin.v1.SeedReply
-	16, // 28: chessbrain.plugin.v1.Sampler.Save:output_type -> chessbrain.plugin.v1.State
-	17, // 29: chessbrain.plugin.v1.Sampler.Load:output_type -> chessbrain.plugin.v1.LoadReply
-	23, // 30: chessbrain.plugin.v1.Exporter.Export:output_type -> chessbrain.plugin.v1.ExportReply
-	23, // [23:31] is the sub-list for method output_type
-	15, // [15:23] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	12, // 5: chessbrain.plugin.v1.SampleRequest.index:type_name -> chessbrain.plugin.v1.IndexUpdate
+	11, // 6: chessbrain.plugin.v1.SampleReply.batches:type_name -> chessbrain.plugin.v1.SampleBatch
+	14, // 7: chessbrain.plugin.v1.ExportRequest.header:type_name -> chessbrain.plugin.v1.ExportHeader
+	16, // 8: chessbrain.plugin.v1.ExportRequest.tensor:type_name -> chessbrain.plugin.v1.TensorPiece
+	17, // 9: chessbrain.plugin.v1.ExportRequest.games:type_name -> chessbrain.plugin.v1.GameBatch
+	20, // 10: chessbrain.plugin.v1.ExportHeader.metadata:type_name -> chessbrain.plugin.v1.ExportHeader.MetadataEntry
+	15, // 11: chessbrain.plugin.v1.ExportHeader.tensors:type_name -> chessbrain.plugin.v1.TensorInfo
+	5,  // 12: chessbrain.plugin.v1.GameBatch.games:type_name -> chessbrain.plugin.v1.Game
+	0,  // 13: chessbrain.plugin.v1.Stage.Describe:input_type -> chessbrain.plugin.v1.DescribeRequest
+	3,  // 14: chessbrain.plugin.v1.Stage.Open:input_type -> chessbrain.plugin.v1.OpenRequest
+	6,  // 15: chessbrain.plugin.v1.Rescorer.Rescore:input_type -> chessbrain.plugin.v1.RescoreRequest
+	9,  // 16: chessbrain.plugin.v1.Sampler.Sample:input_type -> chessbrain.plugin.v1.SampleRequest
+	13, // 17: chessbrain.plugin.v1.Exporter.Export:input_type -> chessbrain.plugin.v1.ExportRequest
+	1,  // 18: chessbrain.plugin.v1.Stage.Describe:output_type -> chessbrain.plugin.v1.Description
+	4,  // 19: chessbrain.plugin.v1.Stage.Open:output_type -> chessbrain.plugin.v1.OpenReply
+	7,  // 20: chessbrain.plugin.v1.Rescorer.Rescore:output_type -> chessbrain.plugin.v1.RescoreReply
+	10, // 21: chessbrain.plugin.v1.Sampler.Sample:output_type -> chessbrain.plugin.v1.SampleReply
+	18, // 22: chessbrain.plugin.v1.Exporter.Export:output_type -> chessbrain.plugin.v1.ExportReply
+	18, // [18:23] is the sub-list for method output_type
+	13, // [13:18] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_plugins_api_plugin_proto_init() }
@@ -2033,12 +1738,7 @@ func file_plugins_api_plugin_proto_init() {
 	if File_plugins_api_plugin_proto != nil {
 		return
 	}
-	file_plugins_api_plugin_proto_msgTypes[9].OneofWrappers = []any{
-		(*SampleRequest_Index)(nil),
-		(*SampleRequest_Draw)(nil),
-		(*SampleRequest_State)(nil),
-	}
-	file_plugins_api_plugin_proto_msgTypes[18].OneofWrappers = []any{
+	file_plugins_api_plugin_proto_msgTypes[13].OneofWrappers = []any{
 		(*ExportRequest_Header)(nil),
 		(*ExportRequest_Tensor)(nil),
 		(*ExportRequest_Games)(nil),
@@ -2049,7 +1749,7 @@ func file_plugins_api_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_plugins_api_plugin_proto_rawDesc), len(file_plugins_api_plugin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   4,
 		},

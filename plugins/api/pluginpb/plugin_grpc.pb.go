@@ -1,8 +1,8 @@
-// The protocol between chessbrain and its plugins, version 2.
+// The protocol between chessbrain and its plugins, version 3.
 //
 // A plugin is a program. chessbrain starts it, reads one line from its standard
-// output that says where it listens (go-plugin's handshake: "1|2|unix|PATH|grpc"
-// and a newline: core version 1, this protocol's version 2), and calls it over
+// output that says where it listens (go-plugin's handshake: "1|3|unix|PATH|grpc"
+// and a newline: core version 1, this protocol's version 3), and calls it over
 // gRPC on that Unix socket. Standard output is for that line alone; logs go to
 // standard error. The program is started with CHESSBRAIN_PLUGIN set and the
 // directory for its socket in PLUGIN_UNIX_SOCKET_DIR. It serves:
@@ -305,9 +305,6 @@ var Rescorer_ServiceDesc = grpc.ServiceDesc{
 
 const (
 	Sampler_Sample_FullMethodName = "/chessbrain.plugin.v1.Sampler/Sample"
-	Sampler_Seed_FullMethodName   = "/chessbrain.plugin.v1.Sampler/Seed"
-	Sampler_Save_FullMethodName   = "/chessbrain.plugin.v1.Sampler/Save"
-	Sampler_Load_FullMethodName   = "/chessbrain.plugin.v1.Sampler/Load"
 )
 
 // SamplerClient is the client API for Sampler service.
@@ -315,20 +312,15 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // Sampler chooses the rows (positions) that are trained on, from an index of the
-// window of games. It keeps its state between calls: equal state, index and
-// requests give equal rows.
+// window of games. It is a function: equal state, index and number of rows give
+// equal rows, whatever was drawn before. chessbrain keeps the state; the plugin
+// keeps the index between calls, and nothing else that counts.
 type SamplerClient interface {
-	// Sample answers each draw with one reply, in order. Index updates and states
-	// have none.
-	Sample(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SampleRequest, SampleReply], error)
-	// Seed starts the random sequence (seed, stream). It comes before the first
-	// draw or not at all. Samplers without randomness do nothing.
-	Seed(ctx context.Context, in *SeedRequest, opts ...grpc.CallOption) (*SeedReply, error)
-	// Save returns the state: what decides all that the sampler does next.
-	Save(ctx context.Context, in *SaveRequest, opts ...grpc.CallOption) (*State, error)
-	// Load replaces the state. One that it does not know is INVALID_ARGUMENT, and
-	// the state stays as it was.
-	Load(ctx context.Context, in *State, opts ...grpc.CallOption) (*LoadReply, error)
+	// Sample takes in how the window changed, then draws batches of rows one after
+	// another, each from the state that the one before it left. What cannot be drawn
+	// (a state that it does not know, an index without a fitting row) is
+	// INVALID_ARGUMENT. After any error the index is sent again from the beginning.
+	Sample(ctx context.Context, in *SampleRequest, opts ...grpc.CallOption) (*SampleReply, error)
 }
 
 type samplerClient struct {
@@ -339,43 +331,10 @@ func NewSamplerClient(cc grpc.ClientConnInterface) SamplerClient {
 	return &samplerClient{cc}
 }
 
-func (c *samplerClient) Sample(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SampleRequest, SampleReply], error) {
+func (c *samplerClient) Sample(ctx context.Context, in *SampleRequest, opts ...grpc.CallOption) (*SampleReply, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Sampler_ServiceDesc.Streams[0], Sampler_Sample_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[SampleRequest, SampleReply]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Sampler_SampleClient = grpc.BidiStreamingClient[SampleRequest, SampleReply]
-
-func (c *samplerClient) Seed(ctx context.Context, in *SeedRequest, opts ...grpc.CallOption) (*SeedReply, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(SeedReply)
-	err := c.cc.Invoke(ctx, Sampler_Seed_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *samplerClient) Save(ctx context.Context, in *SaveRequest, opts ...grpc.CallOption) (*State, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(State)
-	err := c.cc.Invoke(ctx, Sampler_Save_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *samplerClient) Load(ctx context.Context, in *State, opts ...grpc.CallOption) (*LoadReply, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(LoadReply)
-	err := c.cc.Invoke(ctx, Sampler_Load_FullMethodName, in, out, cOpts...)
+	out := new(SampleReply)
+	err := c.cc.Invoke(ctx, Sampler_Sample_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -387,20 +346,15 @@ func (c *samplerClient) Load(ctx context.Context, in *State, opts ...grpc.CallOp
 // for forward compatibility.
 //
 // Sampler chooses the rows (positions) that are trained on, from an index of the
-// window of games. It keeps its state between calls: equal state, index and
-// requests give equal rows.
+// window of games. It is a function: equal state, index and number of rows give
+// equal rows, whatever was drawn before. chessbrain keeps the state; the plugin
+// keeps the index between calls, and nothing else that counts.
 type SamplerServer interface {
-	// Sample answers each draw with one reply, in order. Index updates and states
-	// have none.
-	Sample(grpc.BidiStreamingServer[SampleRequest, SampleReply]) error
-	// Seed starts the random sequence (seed, stream). It comes before the first
-	// draw or not at all. Samplers without randomness do nothing.
-	Seed(context.Context, *SeedRequest) (*SeedReply, error)
-	// Save returns the state: what decides all that the sampler does next.
-	Save(context.Context, *SaveRequest) (*State, error)
-	// Load replaces the state. One that it does not know is INVALID_ARGUMENT, and
-	// the state stays as it was.
-	Load(context.Context, *State) (*LoadReply, error)
+	// Sample takes in how the window changed, then draws batches of rows one after
+	// another, each from the state that the one before it left. What cannot be drawn
+	// (a state that it does not know, an index without a fitting row) is
+	// INVALID_ARGUMENT. After any error the index is sent again from the beginning.
+	Sample(context.Context, *SampleRequest) (*SampleReply, error)
 	mustEmbedUnimplementedSamplerServer()
 }
 
@@ -411,17 +365,8 @@ type SamplerServer interface {
 // pointer dereference when methods are called.
 type UnimplementedSamplerServer struct{}
 
-func (UnimplementedSamplerServer) Sample(grpc.BidiStreamingServer[SampleRequest, SampleReply]) error {
-	return status.Error(codes.Unimplemented, "method Sample not implemented")
-}
-func (UnimplementedSamplerServer) Seed(context.Context, *SeedRequest) (*SeedReply, error) {
-	return nil, status.Error(codes.Unimplemented, "method Seed not implemented")
-}
-func (UnimplementedSamplerServer) Save(context.Context, *SaveRequest) (*State, error) {
-	return nil, status.Error(codes.Unimplemented, "method Save not implemented")
-}
-func (UnimplementedSamplerServer) Load(context.Context, *State) (*LoadReply, error) {
-	return nil, status.Error(codes.Unimplemented, "method Load not implemented")
+func (UnimplementedSamplerServer) Sample(context.Context, *SampleRequest) (*SampleReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Sample not implemented")
 }
 func (UnimplementedSamplerServer) mustEmbedUnimplementedSamplerServer() {}
 func (UnimplementedSamplerServer) testEmbeddedByValue()                 {}
@@ -444,63 +389,20 @@ func RegisterSamplerServer(s grpc.ServiceRegistrar, srv SamplerServer) {
 	s.RegisterService(&Sampler_ServiceDesc, srv)
 }
 
-func _Sampler_Sample_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(SamplerServer).Sample(&grpc.GenericServerStream[SampleRequest, SampleReply]{ServerStream: stream})
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Sampler_SampleServer = grpc.BidiStreamingServer[SampleRequest, SampleReply]
-
-func _Sampler_Seed_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(SeedRequest)
+func _Sampler_Sample_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SampleRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(SamplerServer).Seed(ctx, in)
+		return srv.(SamplerServer).Sample(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: Sampler_Seed_FullMethodName,
+		FullMethod: Sampler_Sample_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(SamplerServer).Seed(ctx, req.(*SeedRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Sampler_Save_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(SaveRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(SamplerServer).Save(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Sampler_Save_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(SamplerServer).Save(ctx, req.(*SaveRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Sampler_Load_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(State)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(SamplerServer).Load(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Sampler_Load_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(SamplerServer).Load(ctx, req.(*State))
+		return srv.(SamplerServer).Sample(ctx, req.(*SampleRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -513,26 +415,11 @@ var Sampler_ServiceDesc = grpc.ServiceDesc{
 	HandlerType: (*SamplerServer)(nil),
 	Methods: []grpc.MethodDesc{
 		{
-			MethodName: "Seed",
-			Handler:    _Sampler_Seed_Handler,
-		},
-		{
-			MethodName: "Save",
-			Handler:    _Sampler_Save_Handler,
-		},
-		{
-			MethodName: "Load",
-			Handler:    _Sampler_Load_Handler,
+			MethodName: "Sample",
+			Handler:    _Sampler_Sample_Handler,
 		},
 	},
-	Streams: []grpc.StreamDesc{
-		{
-			StreamName:    "Sample",
-			Handler:       _Sampler_Sample_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
-		},
-	},
+	Streams:  []grpc.StreamDesc{},
 	Metadata: "plugins/api/plugin.proto",
 }
 

@@ -103,10 +103,10 @@ type server struct {
 	pluginpb.UnimplementedSamplerServer
 	pluginpb.UnimplementedExporterServer
 
-	plan   Plan
-	calls  atomic.Int64
-	drip   atomic.Bool // answer one byte at a time from now on
-	cursor sampler
+	plan  Plan
+	calls atomic.Int64
+	drip  atomic.Bool // answer one byte at a time from now on
+	rows  []row       // of a sampler's index
 }
 
 // Describe says what the plan says.

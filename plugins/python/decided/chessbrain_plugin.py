@@ -26,7 +26,7 @@ from google.protobuf import json_format
 import chessbrain_services as services
 from plugin_pb2 import Setting
 
-PROTOCOL_VERSION = 2
+PROTOCOL_VERSION = 3
 MAX_MESSAGE = 32 << 20  # bytes, both ways
 
 # Places in Game.values: game.values[ROOT_Q::12] is the Q of the root at each ply.
@@ -70,10 +70,10 @@ class Rescorer(Stage):
 
 class Sampler(Stage):
     """Chooses rows. self.games is the window after the constructor: a deque of
-    chessbrain_services.IndexGame, oldest first."""
+    chessbrain_services.IndexGame, oldest first. The state of what it draws is bytes
+    that chessbrain keeps; equal state and games give equal rows."""
 
     kind = "sampler"
-    state_version = 1
 
     def added(self, game):
         """The game came as the newest one; it is in self.games already."""
@@ -81,20 +81,16 @@ class Sampler(Stage):
     def removed(self, game):
         """The game, the oldest one, has left self.games."""
 
-    def sample(self, n):
-        """Returns a list of n rows: (seq of the game, ply, weight in the loss).
-        Raises NoRows where there is none to draw."""
-        raise NotImplementedError
-
-    def seed(self, seed, stream):
-        """Starts the random sequence (seed, stream), both below 2^64."""
-
-    def save(self):
-        """Returns the state as bytes: all that decides what sample does next."""
+    def begin(self, seed, stream):
+        """Returns the state that the random sequence (seed, stream) begins with, both
+        below 2^64."""
         return b""
 
-    def load(self, data, version):
-        """Takes over a state. ValueError where it is none; nothing has changed then."""
+    def sample(self, state, n):
+        """Returns a list of n rows, each (seq of the game, ply, weight in the loss), and
+        the state after them. ValueError where state is none of its own: for n = 0 that
+        is all that is asked. Raises NoRows where there is none to draw."""
+        raise NotImplementedError
 
 
 class Exporter(Stage):

@@ -11,7 +11,6 @@ import grpc
 
 import plugin_pb2 as pb
 
-STATE_IN_REPLY = 64 << 10  # bytes; a sampler's state beyond that does not travel with each draw
 PIECE = 1 << 20  # bytes of a file in one message
 
 
@@ -62,8 +61,7 @@ def handlers(stage, stop):
     package = "chessbrain.plugin.v1."
     kind, methods = {
         "rescorer": ("Rescorer", {"Rescore": _stream(s.rescore, pb.RescoreRequest)}),
-        "sampler": ("Sampler", {"Sample": _stream(s.sample, pb.SampleRequest), "Seed": _call(s.seed, pb.SeedRequest),
-                                "Save": _call(s.save, pb.SaveRequest), "Load": _call(s.load, pb.State)}),
+        "sampler": ("Sampler", {"Sample": _call(s.sample, pb.SampleRequest)}),
         "exporter": ("Exporter", {"Export": _stream(s.export, pb.ExportRequest)}),
     }[stage.kind]
     all_methods = {
@@ -119,38 +117,21 @@ class Services:
             outcomes = [_outcome(rescorer, game) for game in request.games]
             yield pb.RescoreReply(batch=request.batch, outcomes=outcomes, faults=rescorer.faults())
 
-    def sample(self, requests, context):
-        sampler = self.opened(context)
-        for request in requests:
-            with self.lock:
-                if request.HasField("index"):
-                    _update(sampler, request.index)
-                    continue
-                if request.HasField("state"):
-                    sampler.load(request.state.data, request.state.version)
-                    continue
-                reply = _drawn(sampler, request.draw)
-            yield reply
-
-    def seed(self, request, context):
+    def sample(self, request, context):
+        sampler, reply = self.opened(context), pb.SampleReply()
         with self.lock:
-            self.opened(context).seed(request.seed, request.stream)
-        return pb.SeedReply()
-
-    def save(self, request, context):
-        with self.lock:
-            return _state(self.opened(context))
-
-    def load(self, request, context):
-        sampler = self.opened(context)
-        try:
-            if request.name != sampler.name:
-                raise ValueError(f"it is that of {request.name!r}, not of {sampler.name!r}")
-            with self.lock:
-                sampler.load(request.data, request.version)
-        except ValueError as err:
-            context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"state: {err}")
-        return pb.LoadReply()
+            if request.HasField("index"):
+                _update(sampler, request.index)
+            try:
+                state = request.state or sampler.begin(request.seed, request.stream)
+                for _ in range(request.batches):
+                    rows, state = sampler.sample(state, request.rows)
+                    games, plies, weights = zip(*rows) if rows else ((), (), ())
+                    reply.batches.add(games=games, plies=plies, weights=weights, state=state)
+            except (NoRows, ValueError) as err:
+                if not reply.batches:  # one after the first may never be wanted
+                    context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(err) or "no rows")
+        return reply
 
     def export(self, requests, context):
         exporter = self.opened(context)
@@ -192,25 +173,6 @@ def _outcome(rescorer, game):
     except Exception as err:  # the others of the batch can go on
         logging.exception("game %s", game.id.hex())
         return pb.Outcome(error=f"{type(err).__name__}: {err}")
-
-
-def _state(sampler):
-    return pb.State(name=sampler.name, version=sampler.state_version, data=sampler.save())
-
-
-def _drawn(sampler, draw):
-    reply = pb.SampleReply(batch=draw.batch)
-    try:
-        for game, ply, weight in sampler.sample(draw.n):
-            reply.games.append(game)
-            reply.plies.append(ply)
-            reply.weights.append(weight)
-    except NoRows as err:
-        reply.error = str(err) or "no rows"
-    state = _state(sampler)
-    if len(state.data) <= STATE_IN_REPLY:
-        reply.state.CopyFrom(state)
-    return reply
 
 
 def _update(sampler, update):

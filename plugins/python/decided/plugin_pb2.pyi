@@ -27,14 +27,6 @@ class Description(_message.Message):
     version: str
     def __init__(self, kind: _Optional[str] = ..., name: _Optional[str] = ..., version: _Optional[str] = ..., doc: _Optional[str] = ..., settings: _Optional[_Iterable[_Union[Setting, _Mapping]]] = ..., capabilities: _Optional[_Iterable[str]] = ..., concurrency: _Optional[int] = ...) -> None: ...
 
-class Draw(_message.Message):
-    __slots__ = ["batch", "n"]
-    BATCH_FIELD_NUMBER: _ClassVar[int]
-    N_FIELD_NUMBER: _ClassVar[int]
-    batch: int
-    n: int
-    def __init__(self, batch: _Optional[int] = ..., n: _Optional[int] = ...) -> None: ...
-
 class ExportHeader(_message.Message):
     __slots__ = ["arch", "has_games", "id", "metadata", "name", "rows", "samples", "step", "tensors"]
     class MetadataEntry(_message.Message):
@@ -137,9 +129,8 @@ class GameBatch(_message.Message):
     def __init__(self, games: _Optional[_Iterable[_Union[Game, _Mapping]]] = ...) -> None: ...
 
 class IndexUpdate(_message.Message):
-    __slots__ = ["id", "last", "num_rows", "oldest", "ordinal", "plies", "reset", "row_kld", "row_ply", "row_q_diff", "row_visits", "row_weight", "seq"]
+    __slots__ = ["id", "num_rows", "oldest", "ordinal", "plies", "reset", "row_kld", "row_ply", "row_q_diff", "row_visits", "row_weight", "seq"]
     ID_FIELD_NUMBER: _ClassVar[int]
-    LAST_FIELD_NUMBER: _ClassVar[int]
     NUM_ROWS_FIELD_NUMBER: _ClassVar[int]
     OLDEST_FIELD_NUMBER: _ClassVar[int]
     ORDINAL_FIELD_NUMBER: _ClassVar[int]
@@ -152,7 +143,6 @@ class IndexUpdate(_message.Message):
     ROW_WEIGHT_FIELD_NUMBER: _ClassVar[int]
     SEQ_FIELD_NUMBER: _ClassVar[int]
     id: bytes
-    last: bool
     num_rows: _containers.RepeatedScalarFieldContainer[int]
     oldest: int
     ordinal: _containers.RepeatedScalarFieldContainer[int]
@@ -164,11 +154,7 @@ class IndexUpdate(_message.Message):
     row_visits: _containers.RepeatedScalarFieldContainer[int]
     row_weight: _containers.RepeatedScalarFieldContainer[int]
     seq: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, reset: bool = ..., oldest: _Optional[int] = ..., seq: _Optional[_Iterable[int]] = ..., id: _Optional[bytes] = ..., ordinal: _Optional[_Iterable[int]] = ..., plies: _Optional[_Iterable[int]] = ..., num_rows: _Optional[_Iterable[int]] = ..., row_ply: _Optional[_Iterable[int]] = ..., row_weight: _Optional[_Iterable[int]] = ..., row_q_diff: _Optional[_Iterable[float]] = ..., row_kld: _Optional[_Iterable[float]] = ..., row_visits: _Optional[_Iterable[int]] = ..., last: bool = ...) -> None: ...
-
-class LoadReply(_message.Message):
-    __slots__ = []
-    def __init__(self) -> None: ...
+    def __init__(self, reset: bool = ..., oldest: _Optional[int] = ..., seq: _Optional[_Iterable[int]] = ..., id: _Optional[bytes] = ..., ordinal: _Optional[_Iterable[int]] = ..., plies: _Optional[_Iterable[int]] = ..., num_rows: _Optional[_Iterable[int]] = ..., row_ply: _Optional[_Iterable[int]] = ..., row_weight: _Optional[_Iterable[int]] = ..., row_q_diff: _Optional[_Iterable[float]] = ..., row_kld: _Optional[_Iterable[float]] = ..., row_visits: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class OpenReply(_message.Message):
     __slots__ = []
@@ -213,47 +199,39 @@ class RescoreRequest(_message.Message):
     games: _containers.RepeatedCompositeFieldContainer[Game]
     def __init__(self, batch: _Optional[int] = ..., games: _Optional[_Iterable[_Union[Game, _Mapping]]] = ...) -> None: ...
 
-class SampleReply(_message.Message):
-    __slots__ = ["batch", "error", "games", "plies", "state", "weights"]
-    BATCH_FIELD_NUMBER: _ClassVar[int]
-    ERROR_FIELD_NUMBER: _ClassVar[int]
+class SampleBatch(_message.Message):
+    __slots__ = ["games", "plies", "state", "weights"]
     GAMES_FIELD_NUMBER: _ClassVar[int]
     PLIES_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     WEIGHTS_FIELD_NUMBER: _ClassVar[int]
-    batch: int
-    error: str
     games: _containers.RepeatedScalarFieldContainer[int]
     plies: _containers.RepeatedScalarFieldContainer[int]
-    state: State
+    state: bytes
     weights: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, batch: _Optional[int] = ..., games: _Optional[_Iterable[int]] = ..., plies: _Optional[_Iterable[int]] = ..., weights: _Optional[_Iterable[float]] = ..., state: _Optional[_Union[State, _Mapping]] = ..., error: _Optional[str] = ...) -> None: ...
+    def __init__(self, games: _Optional[_Iterable[int]] = ..., plies: _Optional[_Iterable[int]] = ..., weights: _Optional[_Iterable[float]] = ..., state: _Optional[bytes] = ...) -> None: ...
+
+class SampleReply(_message.Message):
+    __slots__ = ["batches"]
+    BATCHES_FIELD_NUMBER: _ClassVar[int]
+    batches: _containers.RepeatedCompositeFieldContainer[SampleBatch]
+    def __init__(self, batches: _Optional[_Iterable[_Union[SampleBatch, _Mapping]]] = ...) -> None: ...
 
 class SampleRequest(_message.Message):
-    __slots__ = ["draw", "index", "state"]
-    DRAW_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ["batches", "index", "rows", "seed", "state", "stream"]
+    BATCHES_FIELD_NUMBER: _ClassVar[int]
     INDEX_FIELD_NUMBER: _ClassVar[int]
-    STATE_FIELD_NUMBER: _ClassVar[int]
-    draw: Draw
-    index: IndexUpdate
-    state: State
-    def __init__(self, index: _Optional[_Union[IndexUpdate, _Mapping]] = ..., draw: _Optional[_Union[Draw, _Mapping]] = ..., state: _Optional[_Union[State, _Mapping]] = ...) -> None: ...
-
-class SaveRequest(_message.Message):
-    __slots__ = []
-    def __init__(self) -> None: ...
-
-class SeedReply(_message.Message):
-    __slots__ = []
-    def __init__(self) -> None: ...
-
-class SeedRequest(_message.Message):
-    __slots__ = ["seed", "stream"]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
     STREAM_FIELD_NUMBER: _ClassVar[int]
+    batches: int
+    index: IndexUpdate
+    rows: int
     seed: int
+    state: bytes
     stream: int
-    def __init__(self, seed: _Optional[int] = ..., stream: _Optional[int] = ...) -> None: ...
+    def __init__(self, index: _Optional[_Union[IndexUpdate, _Mapping]] = ..., state: _Optional[bytes] = ..., seed: _Optional[int] = ..., stream: _Optional[int] = ..., rows: _Optional[int] = ..., batches: _Optional[int] = ...) -> None: ...
 
 class Setting(_message.Message):
     __slots__ = ["choices", "default_value", "doc", "max", "min", "name", "text", "whole"]
@@ -274,16 +252,6 @@ class Setting(_message.Message):
     text: bool
     whole: bool
     def __init__(self, name: _Optional[str] = ..., doc: _Optional[str] = ..., default_value: _Optional[str] = ..., min: _Optional[float] = ..., max: _Optional[float] = ..., whole: bool = ..., text: bool = ..., choices: _Optional[_Iterable[str]] = ...) -> None: ...
-
-class State(_message.Message):
-    __slots__ = ["data", "name", "version"]
-    DATA_FIELD_NUMBER: _ClassVar[int]
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    VERSION_FIELD_NUMBER: _ClassVar[int]
-    data: bytes
-    name: str
-    version: int
-    def __init__(self, name: _Optional[str] = ..., version: _Optional[int] = ..., data: _Optional[bytes] = ...) -> None: ...
 
 class TensorInfo(_message.Message):
     __slots__ = ["name", "shape"]

@@ -17,7 +17,6 @@ class Recent(Sampler):
 
     def __init__(self, settings):
         self.newest = settings["games"]
-        self.state = [0, 0, 0]  # seed, stream, draws
         self.rows = None
 
     def added(self, game):
@@ -25,28 +24,24 @@ class Recent(Sampler):
 
     removed = added
 
-    def sample(self, n):
+    def begin(self, seed, stream):
+        return json.dumps([seed, stream, 0]).encode()
+
+    def sample(self, state, n):
+        numbers = json.loads(state)  # seed, stream, draws
+        if not isinstance(numbers, list) or [type(x) for x in numbers] != [int] * 3:
+            raise ValueError(f"state: {len(state)} bytes, but not three numbers")
+        if n == 0:
+            return [], state
         if self.rows is None:
             games = list(islice(reversed(self.games), self.newest))
             self.rows = [(g.seq, ply, 1.0) for g in games for ply in g.row_ply]
             self.weights = list(accumulate(w for g in games for w in g.row_weight))
         if not self.rows:
             raise NoRows("the window is empty")
-        generator = random.Random(f"{self.state}")  # a new one for each draw keeps the state small
-        self.state[2] += 1
-        return generator.choices(self.rows, cum_weights=self.weights, k=n)
-
-    def seed(self, seed, stream):
-        self.state = [seed, stream, 0]
-
-    def save(self):
-        return json.dumps(self.state).encode()
-
-    def load(self, data, version):
-        state = json.loads(data)
-        if version != 1 or not isinstance(state, list) or [type(x) for x in state] != [int] * 3:
-            raise ValueError(f"version {version}, {len(data)} bytes: not one of version 1")
-        self.state = state
+        generator = random.Random(f"{numbers}")  # a new one for each draw keeps the state small
+        numbers[2] += 1
+        return generator.choices(self.rows, cum_weights=self.weights, k=n), json.dumps(numbers).encode()
 
 
 if __name__ == "__main__":
