@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // ReadJournal returns the entries of the journal at path, and the bytes of a
 // torn last line, which the next start cuts off. Nothing is changed. A line that
-// is no entry is a *trainer.CorruptError.
+// is no entry is a *checkpoint.CorruptError.
 func ReadJournal(path string) (entries []Entry, torn int64, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -17,7 +17,7 @@ func ReadJournal(path string) (entries []Entry, torn int64, err error) {
 	}
 	entries, ends, err := parseJournal(data)
 	if err != nil {
-		return nil, 0, &trainer.CorruptError{Path: path, Reason: err.Error()}
+		return nil, 0, &checkpoint.CorruptError{Path: path, Reason: err.Error()}
 	}
 	whole := int64(0)
 	if len(ends) > 0 {

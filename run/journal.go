@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // Entry says that a game entered the window (or the validation set) as the
@@ -32,7 +32,7 @@ type Journal struct {
 
 // OpenJournal reads the journal at path, cuts a torn last line off, and opens
 // it for appending. A line in the middle that is no entry is a
-// *trainer.CorruptError.
+// *checkpoint.CorruptError.
 func OpenJournal(path string) (*Journal, []Entry, error) {
 	file, err := fsx.OpenAppend(fsx.OS, path)
 	if err != nil {
@@ -54,7 +54,7 @@ func (j *Journal) read() ([]Entry, error) {
 	}
 	entries, ends, err := parseJournal(data)
 	if err != nil {
-		return nil, &trainer.CorruptError{Path: j.file.Path(), Reason: err.Error() + "; put it back from a copy, or begin a new run"}
+		return nil, &checkpoint.CorruptError{Path: j.file.Path(), Reason: err.Error() + "; put it back from a copy, or begin a new run"}
 	}
 	j.ends = ends
 	if err := j.Cut(len(entries)); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/chessbrain/chessbrain/replay/loader"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // TrainerConfig returns how a configuration trains a net of the given form. The
@@ -70,7 +71,7 @@ func (d Dir) GamesDir(c *config.Config) string {
 func (d Dir) ConfigFile() string { return d.configFile() }
 
 // HasAverage says whether a checkpoint holds averaged weights beside the raw ones.
-func HasAverage(c *trainer.Checkpoint) bool {
+func HasAverage(c *checkpoint.Checkpoint) bool {
 	for _, f := range c.Manifest.Files {
 		if f.Name == averageFile {
 			return true
@@ -84,7 +85,7 @@ const averageFile = "swa.safetensors"
 
 // AveragedNet reads the averaged weights of a checkpoint, with statistics of
 // their own.
-func AveragedNet(c *trainer.Checkpoint) (*nn.Net, error) {
+func AveragedNet(c *checkpoint.Checkpoint) (*nn.Net, error) {
 	if !HasAverage(c) {
 		return nil, fmt.Errorf("checkpoint %s has no averaged weights (training.swa.period was 0); take the raw ones", c.Manifest.Name)
 	}
@@ -92,7 +93,7 @@ func AveragedNet(c *trainer.Checkpoint) (*nn.Net, error) {
 }
 
 // CheckpointEpisode is the number of games that a checkpoint of a run has seen.
-func CheckpointEpisode(c *trainer.Checkpoint) (int64, error) {
+func CheckpointEpisode(c *checkpoint.Checkpoint) (int64, error) {
 	var s State
 	_, err := c.Restore([]stage.Section{s.Section()})
 	return s.Episodes, err

@@ -20,7 +20,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // tiny makes a run of seconds: short games of a very small net.
@@ -119,7 +119,7 @@ func checkRun(t testing.TB, dir string, episodes, steps int64) string {
 			t.Errorf("game %s is on disk %d times", id, onDisk[id])
 		}
 	}
-	c, err := trainer.LoadCheckpoint(fsx.OS, d.Checkpoints)
+	c, err := checkpoint.Load(fsx.OS, d.Checkpoints)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func checkRun(t testing.TB, dir string, episodes, steps int64) string {
 	return c.Manifest.NetID
 }
 
-func checkWindows(t testing.TB, c *trainer.Checkpoint) {
+func checkWindows(t testing.TB, c *checkpoint.Checkpoint) {
 	t.Helper()
 	for name, held := range map[string]bool{"window": false, "validation": true} {
 		f, err := c.Open(name + ".section")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn/device"
 )
 
 // Head names the output that a loss is about.
@@ -29,12 +30,6 @@ const (
 	MSE             LossKind = "mse"               // value, scalar head: (tanh(logit) - q)^2
 	Huber           LossKind = "huber"             // moves left: Huber of plies/20, delta 0.5
 	L2              LossKind = "l2"                // weights: half the sum of squares of all weight tensors
-)
-
-// Unit (plies) and delta of the moves-left Huber loss (lczero-training).
-const (
-	movesLeftUnit = 20
-	huberDelta    = 0.5
 )
 
 // Loss is one term of the objective. The objective's gradient is, over a
@@ -124,21 +119,25 @@ func (l *Loss) validate(field string) error {
 	return nil
 }
 
-// target returns what a row should learn; a field that is not known is NaN. A
-// mix is known where both parts are, but a part with share 0 is not asked for.
-func (l *Loss) target(t *[encoding.NumTargets]encoding.QDM) encoding.QDM {
-	base := t[l.Target]
-	if l.Mix == nil || l.Mix.QRatio == 0 {
-		return base
+// term is a loss in the device's words.
+func (l *Loss) term() device.Term {
+	t := device.Term{Weight: l.Weight, Target: l.Target}
+	switch l.Head {
+	case HeadPolicy:
+		t.Head = device.Policy
+	case HeadValue:
+		t.Head = device.Value
+	case HeadMovesLeft:
+		t.Head = device.MovesLeft
 	}
-	other := t[l.Mix.Other]
-	if l.Mix.QRatio == 1 {
-		return other
+	if l.Mix != nil {
+		t.Other, t.Ratio = l.Mix.Other, float32(l.Mix.QRatio)
 	}
-	r := float32(l.Mix.QRatio)
-	return encoding.QDM{
-		Q: r*other.Q + (1-r)*base.Q,
-		D: r*other.D + (1-r)*base.D,
-		M: r*other.M + (1-r)*base.M,
-	}
+	return t
+}
+
+// target returns what a row should learn; a field that is not known is NaN.
+func (l *Loss) target(targets *[encoding.NumTargets]encoding.QDM) encoding.QDM {
+	t := l.term()
+	return t.Learn(targets)
 }

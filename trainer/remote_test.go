@@ -70,7 +70,7 @@ func close32(t *testing.T, what string, got, want float64) {
 // clipping, averaging, both optimizers, every kind of net. Checkpoints are equal
 // byte for byte.
 func TestDeviceSteps(t *testing.T) {
-	for name, arch := range archVariants() {
+	for name, arch := range nntest.Variants() {
 		for _, optimizer := range []string{OptimizerSGD, OptimizerAdamW} {
 			if optimizer == OptimizerAdamW && name == "classical" {
 				continue // four times the weights of the others, all in one more matrix

@@ -136,7 +136,7 @@ func TestDeviceWindowRefuses(t *testing.T) {
 		return fmt.Sprint(err)
 	}
 	src := newSlidingRows(5, true)
-	if got := step(host, src); !strings.Contains(got, "the CPU keeps none") {
+	if got := step(host, src); !strings.Contains(got, "nobody keeps any") {
 		t.Errorf("on the CPU: %s", got)
 	}
 	if got := step(remote, src); !strings.Contains(got, "window of 40, and 39 are kept") {

@@ -11,6 +11,7 @@ import (
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // Subject is a net and how it is trained.
@@ -19,7 +20,7 @@ type Subject struct {
 	Weights    string // monitor.WeightsRaw or monitor.WeightsSWA
 	Net        *nn.Net
 	Effective  *config.Effective
-	Checkpoint *trainer.Checkpoint // nil where the net is from elsewhere
+	Checkpoint *checkpoint.Checkpoint // nil where the net is from elsewhere
 	Run        string              // the run directory, "" where there is none
 }
 
