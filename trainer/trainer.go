@@ -34,8 +34,9 @@ type progress struct {
 	Consecutive int64 `json:"consecutive"` // of those, the ones since the last good step
 }
 
-// New returns a trainer of a copy of net, on the device that cfg opens. Errors wrap ErrConfig where the configuration is wrong or does not fit
-// the net. Adjust DefaultLosses with LossesFor first. Call Close when done.
+// New returns a trainer of a copy of net, on the device that cfg opens. Errors wrap
+// ErrConfig where the configuration is wrong or does not fit the net. Adjust
+// DefaultLosses with LossesFor first. Call Close when done.
 func New(net *nn.Net, cfg Config) (*Trainer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err

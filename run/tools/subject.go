@@ -21,7 +21,7 @@ type Subject struct {
 	Net        *nn.Net
 	Effective  *config.Effective
 	Checkpoint *checkpoint.Checkpoint // nil where the net is from elsewhere
-	Run        string              // the run directory, "" where there is none
+	Run        string                 // the run directory, "" where there is none
 }
 
 // SubjectOptions choose among what a checkpoint offers.
