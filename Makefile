@@ -24,7 +24,7 @@ vet: ## go vet, gofmt
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
 
 race: ## race detector on the concurrent packages (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -short ./mcts ./selfplay ./replay ./trainer ./internal/monitor/... ./run/... ./plugins/api ./plugins/host
+	CGO_ENABLED=1 $(GO) test -race -short ./mcts ./selfplay ./replay ./trainer/... ./nn/cpu/train ./internal/monitor/... ./run/... ./plugins/api ./plugins/host
 
 fuzz: ## every decoder, 20000 fresh inputs each; FUZZCOUNT=2000000 for more
 	GO="$(GO)" scripts/fuzz.sh $(or $(FUZZCOUNT),20000)

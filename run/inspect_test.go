@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
 // TestReadJournal: a torn line is told and stays, a wrong one is refused.
@@ -31,7 +31,7 @@ func TestReadJournal(t *testing.T) {
 	if err := os.WriteFile(path, []byte(line+"nonsense\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	var corrupt *trainer.CorruptError
+	var corrupt *fsx.CorruptError
 	if _, _, err := ReadJournal(path); !errors.As(err, &corrupt) || !strings.Contains(err.Error(), "line 2") {
 		t.Errorf("%v", err)
 	}

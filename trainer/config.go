@@ -3,7 +3,6 @@ package trainer
 import (
 	"fmt"
 	"math"
-	"runtime"
 
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/device"
@@ -25,7 +24,7 @@ const MaxConsecutiveSkips = 10
 type Config struct {
 	BatchSize      int // rows of a micro-batch
 	GradAccumSteps int // micro-batches of a step; the loss is divided by it
-	Workers        int // goroutines of the compute pool; 0 = GOMAXPROCS. Results do not depend on it
+	Workers        int // goroutines of a CPU; 0 = GOMAXPROCS. Results do not depend on it
 
 	Optimizer   string  // OptimizerSGD or OptimizerAdamW
 	Momentum    float64 // SGD: [0,1)
@@ -43,10 +42,10 @@ type Config struct {
 	BNMomentum float64 // share of the new micro-batch in the running statistics, (0,1]
 	Seed       uint64  // kept in the state. The trainer itself draws no random numbers
 
-	// Precision of products; weights and sums are fp32. What the CPU lacks is fp32
+	// Precision of products; weights and sums are fp32. What a device lacks is fp32
 	// there, with a warning. FP16 scales the loss dynamically.
 	Precision device.Precision
-	// Device opens the device that trains; nil = the CPU.
+	// Device opens the device that trains; nil = the CPU (nn/cpu/train).
 	Device func(device.Config) (device.Trainer, error)
 	// Window is how many rows the device shall keep, so that batches may name them
 	// (Trainer.KeptRows); 0 = none.
@@ -196,12 +195,4 @@ func (c *Config) checkNet(a nn.Arch) error {
 		}
 	}
 	return nil
-}
-
-// numWorkers resolves Workers.
-func (c *Config) numWorkers() int {
-	if c.Workers > 0 {
-		return c.Workers
-	}
-	return runtime.GOMAXPROCS(0)
 }

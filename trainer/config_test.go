@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -62,6 +63,13 @@ func TestLossesFitNet(t *testing.T) {
 		t.Errorf("losses of absent heads: %v", err)
 	}
 	cfg.Losses = LossesFor(arch, cfg.Losses)
+	many := cfg
+	for i := range maxTerms {
+		many.Losses = append(slices.Clip(many.Losses), Loss{Head: HeadValue, Kind: MSE, Metric: fmt.Sprint(i)})
+	}
+	if _, err := New(nn.Init(arch, 1), many); !errors.Is(err, ErrConfig) {
+		t.Errorf("%d losses: %v", len(many.Losses), err)
+	}
 	tr := newTestTrainer(t, nn.Init(arch, 1), cfg)
 	if len(tr.cfg.Losses) != 3 || tr.cfg.Losses[1].Kind != MSE {
 		t.Errorf("LossesFor = %+v", tr.cfg.Losses)

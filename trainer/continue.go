@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // Continuation is how far a net was trained elsewhere.
@@ -20,31 +21,31 @@ type Continuation struct {
 }
 
 // Continue makes a fresh trainer go on from there: with that place in the
-// schedule, and those moments. Errors wrap ErrStateMismatch and change nothing.
+// schedule, and those moments. Errors wrap checkpoint.ErrStateMismatch and change nothing.
 func (t *Trainer) Continue(c Continuation) error {
 	if c.Steps < 0 || c.Samples < 0 || c.OptimizerSteps < 0 {
-		return fmt.Errorf("%w: a negative count", ErrStateMismatch)
+		return fmt.Errorf("%w: a negative count", checkpoint.ErrStateMismatch)
 	}
 	if t.pull(true); t.failed != nil {
 		return t.failed
 	}
 	place := map[string][]float32{}
-	for _, m := range t.opt.Moments() {
+	for _, m := range t.opt.moments {
 		for i, s := range t.trained() {
-			place[m.Name+"."+s.Name] = m.Data[i]
+			place[m.name+"."+s.Name] = m.data[i]
 		}
 	}
 	for name, data := range c.Moments {
 		if dst, ok := place[name]; !ok || len(dst) != len(data) {
-			return fmt.Errorf("%w: moment %s of %d numbers has no place in this trainer", ErrStateMismatch, name, len(data))
+			return fmt.Errorf("%w: moment %s of %d numbers has no place in this trainer", checkpoint.ErrStateMismatch, name, len(data))
 		}
 	}
 	for name, data := range c.Moments {
 		copy(place[name], data)
 	}
-	t.opt.SetSteps(c.OptimizerSteps)
+	t.opt.steps = c.OptimizerSteps
 	t.progress.Step, t.progress.Samples = c.Steps, c.Samples
-	return t.backend.push()
+	return t.dev.push()
 }
 
 // SavedState is a trainer's section, read without a trainer.
@@ -57,10 +58,10 @@ type SavedState struct {
 }
 
 // ReadState reads what Section saved, with all its checks but those against a
-// trainer. Errors are a *CorruptError or wrap ErrStateMismatch.
+// trainer. Errors are a *checkpoint.CorruptError or wrap checkpoint.ErrStateMismatch.
 func ReadState(r io.Reader, version int) (*SavedState, error) {
 	if version != SectionVersion {
-		return nil, fmt.Errorf("%w: section version %d, this build knows %d", ErrStateMismatch, version, SectionVersion)
+		return nil, fmt.Errorf("%w: section version %d, this build knows %d", checkpoint.ErrStateMismatch, version, SectionVersion)
 	}
 	h, data, err := readState(r, (*stateHeader).known)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/nn/nntest"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // What ReadState reads makes a fresh trainer of the net go on as the old one: the
@@ -49,7 +50,7 @@ func TestContinueRefuses(t *testing.T) {
 		"unknown":      {Moments: map[string][]float32{"velocity.x": {1}}},
 		"other length": {Steps: 7, Moments: map[string][]float32{"velocity.input.bn.beta": {1}}},
 	} {
-		if err := tr.Continue(c); !errors.Is(err, ErrStateMismatch) || tr.NumSteps() != 0 {
+		if err := tr.Continue(c); !errors.Is(err, checkpoint.ErrStateMismatch) || tr.NumSteps() != 0 {
 			t.Errorf("%s: %v, step %d", name, err, tr.NumSteps())
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/device"
 )
 
 // Evaluate measures the losses of up to maxRows rows of src with the current
@@ -21,9 +22,9 @@ func (t *Trainer) Evaluate(ctx context.Context, src BatchSource, maxRows int) (E
 		return EvalStats{}, err
 	}
 	s, rows := newSums(len(t.cfg.Losses)), 0
-	_, err := t.backend.run(t.someRows(ctx, src, maxRows, &rows, func() pass { return pass{mode: runningStats, lossScale: 1} }), s)
+	_, err := t.dev.run(t.someRows(ctx, src, maxRows, &rows, func() device.Pass { return device.Pass{Running: true, LossScale: 1} }), s)
 	if err == nil {
-		s.l2, err = t.backend.halfSquares()
+		s.l2, err = t.dev.halfSquares()
 	}
 	if err != nil {
 		return EvalStats{}, fmt.Errorf("evaluate: %w", err)
@@ -35,7 +36,7 @@ func (t *Trainer) Evaluate(ctx context.Context, src BatchSource, maxRows int) (E
 
 // someRows gives the micro-batches of up to maxRows rows, the last one cut short,
 // and counts the rows; as says how each is taken.
-func (t *Trainer) someRows(ctx context.Context, src BatchSource, maxRows int, rows *int, as func() pass) func() (*encoding.TrainBatch, pass, error) {
+func (t *Trainer) someRows(ctx context.Context, src BatchSource, maxRows int, rows *int, as func() device.Pass) func() (*encoding.TrainBatch, pass, error) {
 	return func() (*encoding.TrainBatch, pass, error) {
 		if *rows >= maxRows {
 			return nil, pass{}, nil
@@ -49,7 +50,7 @@ func (t *Trainer) someRows(ctx context.Context, src BatchSource, maxRows int, ro
 		}
 		t.batch.N = min(t.batch.N, maxRows-*rows)
 		*rows += t.batch.N
-		return t.batch, as(), nil
+		return t.batch, pass{Pass: as()}, nil
 	}
 }
 
@@ -78,9 +79,9 @@ func (t *Trainer) RefreshSWA(ctx context.Context, src BatchSource, maxRows int) 
 		return err
 	}
 	rows, batches := 0, 0
-	err := t.backend.refresh(t.someRows(ctx, src, maxRows, &rows, func() pass {
+	err := t.dev.refresh(t.someRows(ctx, src, maxRows, &rows, func() device.Pass {
 		batches++
-		return pass{mode: batchStats, lossScale: 1, bnMomentum: 1 / float64(batches)} // a plain mean over the batches
+		return device.Pass{LossScale: 1, BNMomentum: 1 / float64(batches)} // a plain mean over the batches
 	}))
 	if err != nil {
 		return fmt.Errorf("measure statistics of the averaged net: %w", err)

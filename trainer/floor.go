@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn/device"
 )
 
 // Floors returns the least value that each loss can have on the rows of a batch,
@@ -44,7 +45,7 @@ func (l *Loss) floor(b *encoding.TrainBatch, i int) float64 {
 	t := l.target(&b.Targets[i])
 	switch l.Kind {
 	case WDLCrossEntropy:
-		wdl := wdlTarget(t)
+		wdl := device.WDL(t)
 		return entropy(wdl[:])
 	case Huber:
 		return float64(t.M) * 0 // NaN stays NaN

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/device"
 )
 
 // Head names the output that a loss is about.
@@ -29,12 +31,6 @@ const (
 	MSE             LossKind = "mse"               // value, scalar head: (tanh(logit) - q)^2
 	Huber           LossKind = "huber"             // moves left: Huber of plies/20, delta 0.5
 	L2              LossKind = "l2"                // weights: half the sum of squares of all weight tensors
-)
-
-// Unit (plies) and delta of the moves-left Huber loss (lczero-training).
-const (
-	movesLeftUnit = 20
-	huberDelta    = 0.5
 )
 
 // Loss is one term of the objective. The objective's gradient is, over a
@@ -125,51 +121,28 @@ func (l *Loss) validate(field string) error {
 	return nil
 }
 
-// target returns what a row should learn; a field that is not known is NaN. The
-// device's loss kernel has the same rule (mixed in loss.cu).
-func (l *Loss) target(t *[encoding.NumTargets]encoding.QDM) encoding.QDM {
-	base, r := t[l.Target], l.share(t)
-	if r == 0 {
-		return base
+// term is a loss in the device's words.
+func (l *Loss) term() device.Term {
+	t := device.Term{Weight: l.Weight, Target: l.Target}
+	switch l.Head {
+	case HeadPolicy:
+		t.Head = device.Policy
+	case HeadValue:
+		t.Head = device.Value
+	case HeadMovesLeft:
+		t.Head = device.MovesLeft
 	}
-	other := t[l.Mix.Other]
-	if r == 1 {
-		return other
+	if l.Mix != nil {
+		t.Other, t.Ratio = l.Mix.Other, float32(l.Mix.QRatio)
 	}
-	return encoding.QDM{
-		Q: r*other.Q + (1-r)*base.Q,
-		D: r*other.D + (1-r)*base.D,
-		M: r*other.M + (1-r)*base.M,
-	}
+	return t
 }
 
-// share is the weight of Mix.Other in a row's target, [0,1]. The shares of a mix
-// are those of its known parts, renormalised: games without a search, such as
-// imported ones, have a result and no root value, and would teach nothing if the
-// unknown part masked the row. A part that the configuration gives share 0 is not
-// asked for, also where it alone is known.
-func (l *Loss) share(t *[encoding.NumTargets]encoding.QDM) float32 {
-	switch {
-	case l.Mix == nil || l.Mix.QRatio == 0:
-		return 0
-	case l.Mix.QRatio == 1:
-		return 1
-	case !l.knows(t[l.Mix.Other]):
-		return 0
-	case !l.knows(t[l.Target]):
-		return 1
+// target returns what a row should learn; a field that is not known is NaN.
+func (l *Loss) target(targets *[encoding.NumTargets]encoding.QDM) encoding.QDM {
+	t, value := l.term(), nn.ValueWDL
+	if l.Kind == MSE {
+		value = nn.ValueScalar
 	}
-	return float32(l.Mix.QRatio)
-}
-
-// knows says whether v has all fields that the formula reads. Q of one part beside
-// D of another would be no distribution, so win, draw, loss needs both.
-func (l *Loss) knows(v encoding.QDM) bool {
-	switch {
-	case l.Head == HeadMovesLeft:
-		return v.M == v.M
-	case l.Kind == MSE:
-		return v.Q == v.Q
-	}
-	return v.Q == v.Q && v.D == v.D
+	return t.Learn(targets, value)
 }

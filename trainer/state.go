@@ -11,6 +11,7 @@ import (
 	"math"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // SectionName and SectionVersion are those of the trainer's checkpoint section.
@@ -55,7 +56,7 @@ type tensorEntry struct {
 // Section is the trainer's part of a checkpoint: weights with running
 // statistics, moments, averaged weights, loss scale, and the counts of steps and
 // samples from which the learning-rate schedule follows. A load that fails
-// changes nothing; errors are a *CorruptError or wrap ErrStateMismatch.
+// changes nothing; errors are a *checkpoint.CorruptError or wrap checkpoint.ErrStateMismatch.
 func (t *Trainer) Section() stage.Section {
 	return stage.Section{Name: SectionName, Version: SectionVersion, Save: t.save, Load: t.load}
 }
@@ -77,9 +78,9 @@ func (t *Trainer) tensors(swa [][]float32) *namedTensors {
 	for i, s := range t.specs {
 		n.add("net."+s.Name, t.net.Params[i].Data)
 	}
-	for _, m := range t.opt.Moments() {
+	for _, m := range t.opt.moments {
 		for i, s := range t.trained() {
-			n.add(m.Name+"."+s.Name, m.Data[i])
+			n.add(m.name+"."+s.Name, m.data[i])
 		}
 	}
 	for i, data := range swa {
@@ -100,7 +101,7 @@ func (t *Trainer) save(w io.Writer) error {
 	}
 	tensors := t.tensors(t.swa.params)
 	header, err := json.Marshal(stateHeader{
-		Arch: arch, Optimizer: t.cfg.Optimizer, OptimizerSteps: t.opt.Steps(), Progress: t.progress,
+		Arch: arch, Optimizer: t.cfg.Optimizer, OptimizerSteps: t.opt.steps, Progress: t.progress,
 		LossScale: t.scaler.scale, GoodSteps: t.scaler.good,
 		SWA: t.swa.params != nil, SWACount: t.swa.n, Seed: t.cfg.Seed, Tensors: tensors.entries,
 	})
@@ -137,7 +138,7 @@ func (t *Trainer) save(w io.Writer) error {
 // load replaces the state by what save wrote.
 func (t *Trainer) load(r io.Reader, version int) error {
 	if version != SectionVersion {
-		return fmt.Errorf("%w: section version %d, this build knows %d", ErrStateMismatch, version, SectionVersion)
+		return fmt.Errorf("%w: section version %d, this build knows %d", checkpoint.ErrStateMismatch, version, SectionVersion)
 	}
 	h, data, err := readState(r, t.fits)
 	if err != nil {
@@ -174,7 +175,7 @@ func readState(r io.Reader, check func(*stateHeader) error) (*stateHeader, [][]f
 }
 
 func stateError(format string, args ...any) error {
-	return &CorruptError{Path: "trainer state", Reason: fmt.Sprintf(format, args...)}
+	return &checkpoint.CorruptError{Path: "trainer state", Reason: fmt.Sprintf(format, args...)}
 }
 
 func readStateHeader(r io.Reader) (*stateHeader, error) {
@@ -209,10 +210,10 @@ func (t *Trainer) fits(h *stateHeader) error {
 		return err
 	}
 	if !bytes.Equal(arch, h.Arch) {
-		return fmt.Errorf("%w: it is of a net %s, this one is %s", ErrStateMismatch, h.Arch, arch)
+		return fmt.Errorf("%w: it is of a net %s, this one is %s", checkpoint.ErrStateMismatch, h.Arch, arch)
 	}
 	if h.Optimizer != t.cfg.Optimizer {
-		return fmt.Errorf("%w: its optimizer is %s, the configured one is %s", ErrStateMismatch, h.Optimizer, t.cfg.Optimizer)
+		return fmt.Errorf("%w: its optimizer is %s, the configured one is %s", checkpoint.ErrStateMismatch, h.Optimizer, t.cfg.Optimizer)
 	}
 	var swa [][]float32
 	if h.SWA {
@@ -220,11 +221,11 @@ func (t *Trainer) fits(h *stateHeader) error {
 	}
 	want := t.tensors(swa).entries
 	if len(want) != len(h.Tensors) {
-		return fmt.Errorf("%w: it has %d tensors, want %d", ErrStateMismatch, len(h.Tensors), len(want))
+		return fmt.Errorf("%w: it has %d tensors, want %d", checkpoint.ErrStateMismatch, len(h.Tensors), len(want))
 	}
 	for i := range want {
 		if want[i] != h.Tensors[i] {
-			return fmt.Errorf("%w: tensor %d is %v, want %v", ErrStateMismatch, i, h.Tensors[i], want[i])
+			return fmt.Errorf("%w: tensor %d is %v, want %v", checkpoint.ErrStateMismatch, i, h.Tensors[i], want[i])
 		}
 	}
 	if h.Progress.Step < 0 || h.Progress.Samples < 0 || h.OptimizerSteps < 0 || !(h.LossScale >= 1) || !isFinite(h.LossScale) || !(h.SWACount >= 0) {
@@ -268,7 +269,7 @@ func (t *Trainer) adopt(h *stateHeader, data [][]float32) error {
 	for i, dst := range t.tensors(t.swa.params).data {
 		copy(dst, data[i])
 	}
-	t.opt.SetSteps(h.OptimizerSteps)
+	t.opt.steps = h.OptimizerSteps
 	t.progress = h.Progress
 	if t.scaler.dynamic {
 		t.scaler.scale, t.scaler.good = h.LossScale, h.GoodSteps
@@ -276,5 +277,5 @@ func (t *Trainer) adopt(h *stateHeader, data [][]float32) error {
 			t.scaler = newLossScaler(true)
 		}
 	}
-	return t.backend.push()
+	return t.dev.push()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/nntest"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // savedState is a trainer after a step and its saved state.
@@ -41,8 +42,8 @@ func TestStateDamaged(t *testing.T) {
 	refuse := func(what string, at int, data []byte) {
 		t.Helper()
 		err := tr.Section().Load(bytes.NewReader(data), SectionVersion)
-		var corrupt *CorruptError
-		if !errors.As(err, &corrupt) && !errors.Is(err, ErrStateMismatch) {
+		var corrupt *checkpoint.CorruptError
+		if !errors.As(err, &corrupt) && !errors.Is(err, checkpoint.ErrStateMismatch) {
 			t.Fatalf("%s at %d of %d: %v", what, at, len(good), err)
 		}
 	}
@@ -55,7 +56,7 @@ func TestStateDamaged(t *testing.T) {
 	}
 	refuse("longer", len(good), append(bytes.Clone(good), 0))
 	sameBits(t, "refused states", before, tr.Net())
-	if err := tr.Section().Load(bytes.NewReader(good), SectionVersion+1); !errors.Is(err, ErrStateMismatch) {
+	if err := tr.Section().Load(bytes.NewReader(good), SectionVersion+1); !errors.Is(err, checkpoint.ErrStateMismatch) {
 		t.Errorf("later version: %v", err)
 	}
 	if err := tr.Section().Load(bytes.NewReader(good), SectionVersion); err != nil {
@@ -76,7 +77,7 @@ func TestStateMismatch(t *testing.T) {
 		"net":       newTestTrainer(t, nn.Init(wide, 1), cfg),
 		"optimizer": newTestTrainer(t, nn.Init(arch, 1), adam),
 	} {
-		if err := tr.Section().Load(bytes.NewReader(state), SectionVersion); !errors.Is(err, ErrStateMismatch) {
+		if err := tr.Section().Load(bytes.NewReader(state), SectionVersion); !errors.Is(err, checkpoint.ErrStateMismatch) {
 			t.Errorf("another %s: %v", name, err)
 		}
 	}

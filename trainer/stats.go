@@ -83,3 +83,51 @@ func (t *Trainer) report(m *Measures, s *sums) {
 		}
 	}
 }
+
+// tally sums a quantity over rows with weights. Tallies of slices are merged in
+// slice order, so the sums do not depend on the worker count.
+type tally struct {
+	n                    int     // rows counted
+	w, wx, w2, w2x, w2xx float64 // sums of w, w*x, w^2, w^2*x, w^2*x^2
+}
+
+func (t *tally) add(x, w float64) {
+	t.n++
+	t.w += w
+	t.wx += w * x
+	t.w2 += w * w
+	t.w2x += w * w * x
+	t.w2xx += w * w * x * x
+}
+
+func (t *tally) merge(o *tally) {
+	t.n += o.n
+	t.w += o.w
+	t.wx += o.wx
+	t.w2 += o.w2
+	t.w2x += o.w2x
+	t.w2xx += o.w2xx
+}
+
+// mean is the weighted mean, NaN where nothing was counted.
+func (t *tally) mean() float64 { return t.wx / t.w }
+
+// stdErr is the standard error of the weighted mean, the rows taken as
+// independent: sqrt(sum w^2 (x-mean)^2) / sum w, widened by n/(n-1).
+func (t *tally) stdErr() float64 {
+	if t.n < 2 {
+		return math.NaN()
+	}
+	mean := t.mean()
+	sq := max(t.w2xx-2*mean*t.w2x+mean*mean*t.w2, 0)
+	return math.Sqrt(sq*float64(t.n)/float64(t.n-1)) / t.w
+}
+
+// sumRows is how many rows of a micro-batch of capacity are summed by themselves: the
+// last digits of what is saved of a run depend on it.
+func sumRows(capacity int) int {
+	if capacity >= 256 {
+		return 64
+	}
+	return 32
+}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/device"
 )
 
 // Step takes GradAccumSteps micro-batches from src and changes the weights
@@ -25,19 +25,19 @@ func (t *Trainer) Step(ctx context.Context, src BatchSource) (StepStats, error) 
 		return StepStats{}, t.failed
 	}
 	stats := StepStats{LR: t.LearningRate(), LossScale: t.scaler.scale}
-	if err := t.backend.begin(); err != nil {
+	if err := t.dev.BeginStep(); err != nil {
 		return StepStats{}, err
 	}
 	sums := newSums(len(t.cfg.Losses))
 	taken := 0
-	objective, err := t.backend.run(func() (*encoding.TrainBatch, pass, error) {
+	objective, err := t.dev.run(func() (*encoding.TrainBatch, pass, error) {
 		if taken == t.cfg.GradAccumSteps {
-			return nil, pass{}, t.lookAhead(src)
+			return nil, pass{}, t.dev.lookAhead(src)
 		}
 		began := time.Now()
 		staged, err := taken == 0, error(nil)
 		if staged {
-			staged, err = t.takeAhead(src)
+			staged, err = t.dev.takeAhead(src)
 		}
 		if !staged && err == nil {
 			err = t.next(ctx, src)
@@ -51,7 +51,8 @@ func (t *Trainer) Step(ctx context.Context, src BatchSource) (StepStats, error) 
 		}
 		stats.Rows += t.batch.N
 		taken++
-		return t.batch, pass{train: true, first: taken == 1, staged: staged, mode: batchStats, lossScale: t.scaler.scale}, nil
+		p := device.Pass{Backward: true, First: taken == 1, LossScale: float32(t.scaler.scale)}
+		return t.batch, pass{p, staged}, nil
 	}, sums)
 	if err != nil {
 		return StepStats{}, err
@@ -65,27 +66,12 @@ func (t *Trainer) Step(ctx context.Context, src BatchSource) (StepStats, error) 
 	return stats, err
 }
 
-// lookAhead and takeAhead are the device's, if there is one.
-func (t *Trainer) lookAhead(src BatchSource) error {
-	if t.remote == nil {
-		return nil
-	}
-	return t.remote.lookAhead(src)
-}
-
-func (t *Trainer) takeAhead(src BatchSource) (bool, error) {
-	if t.remote == nil {
-		return false, nil
-	}
-	return t.remote.takeAhead(src)
-}
-
 // forgetAhead comes before anything but a step uses the device.
 func (t *Trainer) forgetAhead() error {
-	if t.failed != nil || t.remote == nil {
+	if t.failed != nil {
 		return t.failed
 	}
-	return t.remote.forget()
+	return t.dev.forget()
 }
 
 // next fills the trainer's batch and checks what came.
@@ -110,10 +96,8 @@ func (t *Trainer) checkBatch(b *encoding.TrainBatch) (err error) {
 		err = fmt.Errorf("%d rows, want 1 to %d", b.N, t.cfg.BatchSize)
 	case b.Kept.Of == nil:
 		err = checkContents(b, b.N)
-	case t.remote == nil:
-		err = errors.New("it names rows, and the CPU keeps none")
 	default:
-		err = t.remote.window.check(b)
+		err = t.dev.window.check(b)
 	}
 	if err != nil {
 		return fmt.Errorf("next micro-batch: %w", err)
@@ -163,15 +147,15 @@ func (c *Config) l2Weight() float64 {
 // update changes the weights after so many micro-batches, or skips the step where
 // a number is not finite. objective is without L2.
 func (t *Trainer) update(stats *StepStats, sums *sums, objective float64, taken int) error {
-	u := update{scale: 1 / (float64(taken) * t.scaler.scale), objective: objective, lr: stats.LR, average: t.swa.due(t.progress.Step + 1)}
-	done, err := t.backend.update(u)
+	average := t.swa.due(t.progress.Step + 1)
+	done, err := t.dev.update(1/(float64(taken)*t.scaler.scale), objective, stats.LR, average)
 	if err != nil {
 		return err
 	}
-	sums.l2 = done.halfSquares
-	stats.Objective, stats.GradNorm = objective+t.cfg.l2Weight()*done.halfSquares, done.gradNorm
-	t.scaler.update(done.finite)
-	if !done.finite {
+	sums.l2 = done.HalfSquares
+	stats.Objective, stats.GradNorm = objective+t.cfg.l2Weight()*done.HalfSquares, done.GradNorm
+	t.scaler.update(done.Finite)
+	if !done.Finite {
 		stats.Skipped = true
 		t.progress.Skipped++
 		t.progress.Consecutive++
@@ -181,17 +165,14 @@ func (t *Trainer) update(stats *StepStats, sums *sums, objective float64, taken 
 		}
 		return nil
 	}
-	stats.Clipped = clipFactor(stats.GradNorm, t.cfg.ClipNorm) != 1
+	stats.Clipped = t.cfg.ClipNorm > 0 && stats.GradNorm > t.cfg.ClipNorm
 	t.progress.Step++
 	t.progress.Samples += int64(stats.Rows)
 	t.progress.Consecutive = 0
-	if u.average {
+	if average {
 		t.swa.entered()
 	}
 	return nil
 }
 
 func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
-
-// decays says whether weight decay and L2 touch a parameter.
-func decays(s nn.ParamSpec) bool { return s.Kind == nn.Weight }

@@ -34,19 +34,3 @@ func (s *swaAverage) reserve(like [][]float32) {
 		s.params = append(s.params, make([]float32, len(p)))
 	}
 }
-
-// take lets model enter the average in memory; entered comes after it.
-func (s *swaAverage) take(model [][]float32) {
-	s.reserve(model)
-	keep, add := s.shares()
-	for i, p := range model {
-		avg := s.params[i]
-		if keep == 0 {
-			copy(avg, p)
-			continue
-		}
-		for j, x := range p {
-			avg[j] = keep*avg[j] + add*x
-		}
-	}
-}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/cpu/train"
 	"github.com/chessbrain/chessbrain/nn/device"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 	"github.com/chessbrain/chessbrain/nn/nntest"
@@ -40,7 +41,7 @@ func eachPrecision(t *testing.T, f func(t *testing.T, amp bool)) {
 // TestWorkersBitEqual: three steps of five slices give the same bits for every
 // worker count, short last slice included, with small slices and large ones.
 func TestWorkersBitEqual(t *testing.T) {
-	for _, rows := range []int{4*sliceBoards(0) + 9, 4*sliceBoards(1000) + 13} {
+	for _, rows := range []int{4*sumRows(0) + 9, 4*sumRows(1000) + 13} {
 		if testing.Short() && rows > 256 {
 			continue // plain Go takes seconds
 		}
@@ -56,9 +57,6 @@ func checkWorkers(t *testing.T, rows int, amp bool) {
 		cfg := testConfig(arch, rows)
 		cfg.Workers, cfg.Precision = workers, precisionOf(amp)
 		tr := newTestTrainer(t, nn.Init(arch, 3), cfg)
-		if n := tr.e.maxSlices(); n != 5 {
-			t.Fatalf("%d rows make %d slices", rows, n)
-		}
 		src := newRowsSource(11, cfg.BatchSize, -1)
 		var stats StepStats
 		for range 3 {
@@ -72,77 +70,6 @@ func checkWorkers(t *testing.T, rows int, amp bool) {
 		if stats.Objective != wantStats.Objective || stats.GradNorm != wantStats.GradNorm || stats.Losses[0] != wantStats.Losses[0] {
 			t.Errorf("%d workers: %+v, want %+v", workers, stats, wantStats)
 		}
-	}
-}
-
-// TestShortBatch: rows of a batch below the capacity are not mixed with what an
-// earlier, fuller batch left in the buffers.
-func TestShortBatch(t *testing.T) {
-	arch := nntest.TinyArch()
-	b := encoding.NewTrainBatch(5)
-	rng := rand.New(rand.NewPCG(2, 2))
-	nntest.AppendRows(b, rng, 5)
-	fresh := newTestTrainer(t, nntest.Net(arch, 1), testConfig(arch, 5))
-	want, _ := gradients(t, fresh, b, batchStats)
-
-	used := newTestTrainer(t, nntest.Net(arch, 1), testConfig(arch, 40))
-	full := encoding.NewTrainBatch(40)
-	nntest.AppendRows(full, rng, 40)
-	gradients(t, used, full, batchStats)
-	got, _ := gradients(t, used, b, batchStats)
-	for i, g := range want {
-		for j := range g {
-			if g[j] != got[i][j] {
-				t.Fatalf("%s[%d] = %v, in a used trainer %v", fresh.e.params[i].spec.Name, j, g[j], got[i][j])
-			}
-		}
-	}
-}
-
-// relativeDistance is |a-b| / |a| over the gradients of two runs.
-func relativeDistance(a, b []*accumulator) float64 {
-	diff, size := 0.0, 0.0
-	for i := range a {
-		for j, x := range a[i].sum {
-			d := float64(x) - float64(b[i].sum[j])
-			diff += d * d
-			size += float64(x) * float64(x)
-		}
-	}
-	return math.Sqrt(diff / size)
-}
-
-// TestAccumulation: k micro-batches of b rows give the gradient of one of k*b
-// rows to 1e-5 when batch norm takes the running statistics. With batch
-// statistics they differ, as the statistics batch is the micro-batch.
-func TestAccumulation(t *testing.T) {
-	arch := nntest.TinyArch()
-	rows := encoding.NewTrainBatch(64)
-	nntest.AppendRows(rows, rand.New(rand.NewPCG(4, 4)), 64)
-	run := func(size int, mode bnMode) *Trainer {
-		tr := newTestTrainer(t, nntest.Net(arch, 1), testConfig(arch, size))
-		src := &fixedSource{rows: rows, size: size}
-		n := 64 / size
-		for i := range n {
-			if err := tr.next(context.Background(), src); err != nil {
-				t.Fatal(err)
-			}
-			tr.e.begin(tr.batch, mode, true)
-			if _, err := tr.g.run(); err != nil {
-				t.Fatal(err)
-			}
-			tr.accumulate(i == 0)
-		}
-		tr.prepareGradients(1 / float64(n))
-		return tr
-	}
-	whole, parts := run(64, runningStats), run(16, runningStats)
-	if d := relativeDistance(whole.acc, parts.acc); d > 1e-5 {
-		t.Errorf("4 x 16 rows differ from 64 by %g of the gradient", d)
-	}
-	whole, parts = run(64, batchStats), run(16, batchStats)
-	if d := relativeDistance(whole.acc, parts.acc); d < 1e-4 {
-		t.Errorf("with batch statistics 4 x 16 rows differ from 64 by %g only: are statistics taken over the micro-batch?", d)
 	}
 }
 
@@ -218,8 +145,8 @@ func checkOverfit(t *testing.T, amp bool) {
 	}
 }
 
-// TestEvaluate: on the rows trained on, with running statistics equal to the
-// batch's, evaluation finds the losses of the step, and it changes nothing.
+// TestEvaluate: the mean of a loss is that of the rows whose target is known, by their
+// weights, over micro-batches, and evaluation changes nothing.
 func TestEvaluate(t *testing.T) {
 	arch := nntest.TinyArch()
 	net := nntest.Net(arch, 3)
@@ -235,25 +162,26 @@ func TestEvaluate(t *testing.T) {
 	if got.Rows != 40 || got.Losses[0].N != 40-unknownPolicies(rows) {
 		t.Errorf("rows %d, policy rows %d", got.Rows, got.Losses[0].N)
 	}
-	ref := newReference(net, true)
-	for i, l := range cfg.Losses {
-		l.Weight = 1
-		rowsOf := *rows
-		if l.Head == HeadWeights {
-			near(t, l.Metric, got.Losses[i].Mean, ref.objective(&rowsOf, []Loss{l}), 1e-3)
-			continue
+	rowsSeen, weight := device.Rows{}, 0.0
+	dev, err := train.Open(device.Config{Arch: arch, Capacity: 40, Workers: 1, Terms: []device.Term{cfg.Losses[0].term()}, Optimizer: "sgd", BNMomentum: .1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	if err := errors.Join(dev.Upload(&device.State{Params: tr.paramData(), Moments: [][][]float32{tr.opt.moments[0].data}}), dev.Stage(rows),
+		dev.Start(device.Pass{Running: true, LossScale: 1}), dev.Finish(&rowsSeen)); err != nil {
+		t.Fatal(err)
+	}
+	policy := 0.0
+	for i, r := range rowsSeen.Terms[0] {
+		if sumOf(rows.PolicyOf(i)) > 0 {
+			policy, weight = policy+float64(rows.Weight[i])*r.Loss, weight+float64(rows.Weight[i])
 		}
-		weight := 0.0
-		for r := range rows.N {
-			target := l.target(&rows.Targets[r])
-			if (l.Head == HeadPolicy && !(sumOf(rows.PolicyOf(r)) > 0)) || (l.Head != HeadPolicy && math.IsNaN(float64(target.Q))) {
-				continue
-			}
-			weight += float64(rows.Weight[r])
-		}
-		near(t, l.Metric, got.Losses[i].Mean, ref.objective(&rowsOf, []Loss{l})*40/weight, 1e-4)
-		if !(got.Losses[i].StdErr > 0) {
-			t.Errorf("%s: standard error %v", l.Metric, got.Losses[i].StdErr)
+	}
+	near(t, "policy loss", got.Losses[0].Mean, policy/weight, 1e-9)
+	for _, l := range got.Losses {
+		if l.Metric != "l2_loss" && !(l.StdErr > 0) {
+			t.Errorf("%s: standard error %v", l.Metric, l.StdErr)
 		}
 	}
 	if _, err := tr.Evaluate(context.Background(), newRowsSource(1, 8, 0), 8); !errors.Is(err, io.EOF) {

@@ -6,21 +6,18 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/device"
-	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
-// Trainer owns a net's master weights and everything that decides the next
-// step. It is used by one goroutine at a time; Close ends its worker pool, or
-// gives its device back.
+// Trainer decides the next step of a net in training; its device takes it. It is used
+// by one goroutine at a time; Close gives the device back.
 type Trainer struct {
-	*host          // nil where a device trains
-	remote *remote // nil where the CPU trains
+	dev *link
 
-	backend  backend
+	// Weights, moments and average are the device's; these are as new as the last pull.
 	cfg      Config
 	specs    []nn.ParamSpec // of the net
-	net      *nn.Net        // master weights
-	opt      Optimizer      // its moments, of the trained parameters; where a device trains it never steps
+	net      *nn.Net
+	opt      optimizerState
 	swa      swaAverage
 	scaler   lossScaler
 	batch    *encoding.TrainBatch
@@ -37,9 +34,9 @@ type progress struct {
 	Consecutive int64 `json:"consecutive"` // of those, the ones since the last good step
 }
 
-// New returns a trainer of a copy of net, on the CPU or on the device that cfg
-// opens. Errors wrap ErrConfig where the configuration is wrong or does not fit
-// the net. Adjust DefaultLosses with LossesFor first. Call Close when done.
+// New returns a trainer of a copy of net, on the device that cfg opens. Errors wrap
+// ErrConfig where the configuration is wrong or does not fit the net. Adjust
+// DefaultLosses with LossesFor first. Call Close when done.
 func New(net *nn.Net, cfg Config) (*Trainer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -52,48 +49,17 @@ func New(net *nn.Net, cfg Config) (*Trainer, error) {
 	}
 	t := &Trainer{cfg: cfg, specs: nn.Specs(net.Arch), net: net.Clone(), batch: encoding.NewTrainBatch(cfg.BatchSize)}
 	t.swa.cfg = cfg.SWA
-	t.scaler = newLossScaler(cfg.Device != nil && cfg.Precision == device.FP16)
-	if cfg.Device != nil {
-		r, err := newRemote(t)
-		if err != nil {
-			return nil, err
-		}
-		t.remote, t.backend = r, r
-		return t, nil
-	}
-	precision := kernel.FP32
-	if cfg.Precision == device.BF16 && kernel.HasBF16() {
-		precision = kernel.BF16
-	}
-	h, err := newHost(t, precision)
-	if err != nil {
+	t.opt = newOptimizerState(cfg.Optimizer, t.trained())
+	var err error
+	if t.dev, err = openLink(t); err != nil {
 		return nil, err
 	}
-	t.host, t.backend, t.opt = h, h, h.opt
-	if cfg.Precision != device.FP32 && precision == kernel.FP32 {
-		t.warnings = append(t.warnings, cpuLacks(cfg.Precision))
+	precision, why := t.dev.Precision()
+	t.scaler = newLossScaler(precision == device.FP16)
+	if why != "" {
+		t.warnings = append(t.warnings, why)
 	}
 	return t, nil
-}
-
-// cpuLacks says what becomes of a precision that the CPU does not have.
-func cpuLacks(p device.Precision) string {
-	if p == device.FP16 {
-		return "--amp fp16: the CPU has no fp16 products; training runs in fp32 (take --amp bf16, or a device)"
-	}
-	return "--amp: this CPU has no bf16 products (AVX512_BF16 or AMX); training runs in fp32"
-}
-
-// newOptimizer makes the optimizer of the trained parameters.
-func (t *Trainer) newOptimizer(workers Workers) Optimizer {
-	var sizes []int
-	var decay []bool
-	for _, s := range t.specs {
-		if s.Kind.Trained() {
-			sizes, decay = append(sizes, s.Len()), append(decay, decays(s))
-		}
-	}
-	return NewOptimizer(&t.cfg, sizes, decay, workers)
 }
 
 // trained lists the specs of the trained parameters, in the order of moments.
@@ -106,9 +72,8 @@ func (t *Trainer) trained() (specs []nn.ParamSpec) {
 	return specs
 }
 
-// Close ends the worker pool, or closes the device's trainer. The trainer must
-// not be used afterwards.
-func (t *Trainer) Close() error { return t.backend.close() }
+// Close gives the device back. The trainer must not be used afterwards.
+func (t *Trainer) Close() error { return t.dev.Close() }
 
 // Warnings are what the user should be told once about this device.
 func (t *Trainer) Warnings() []string { return t.warnings }
@@ -137,7 +102,7 @@ func (t *Trainer) Net() *nn.Net {
 // pull brings the memory up to date and keeps an error for check.
 func (t *Trainer) pull(all bool) {
 	if t.failed == nil {
-		t.failed = t.backend.pull(all)
+		t.failed = t.dev.pull(all)
 	}
 }
 

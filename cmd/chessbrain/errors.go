@@ -22,6 +22,7 @@ import (
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // Exit codes.
@@ -53,7 +54,7 @@ func noArgs(c *cobra.Command, args []string) error {
 // pathError makes a usage error of a path that the user gave and that is not
 // there, does not hold what it should, or cannot be written.
 func pathError(err error) error {
-	for _, target := range []error{trainer.ErrNoCheckpoint, fs.ErrNotExist, fs.ErrPermission, syscall.ENOTDIR, syscall.EISDIR, syscall.EROFS} {
+	for _, target := range []error{checkpoint.ErrNoCheckpoint, fs.ErrNotExist, fs.ErrPermission, syscall.ENOTDIR, syscall.EISDIR, syscall.EROFS} {
 		if errors.Is(err, target) {
 			return usageError{err}
 		}
@@ -82,13 +83,13 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.Is(err, run.ErrInterrupted):
 		return exitInterrupted
-	case as[*trainer.CorruptError](err), as[*replay.CorruptError](err), as[*replay.MissingGamesError](err),
+	case as[*checkpoint.CorruptError](err), as[*replay.CorruptError](err), as[*replay.MissingGamesError](err),
 		errors.Is(err, lc0.ErrCorrupt), as[*record.CorruptError](err), as[*arena.CorruptError](err), as[*monitor.CorruptError](err), as[*nn.FormatError](err),
 		as[*json.SyntaxError](err), as[*json.UnmarshalTypeError](err): // run.json, manifests
 		return exitCorrupt
 	case errors.As(err, &coded):
 		return coded.ExitCode()
-	case as[usageError](err), as[*fsx.LockedError](err), errors.Is(err, trainer.ErrConfig), errors.Is(err, trainer.ErrStateMismatch),
+	case as[usageError](err), as[*fsx.LockedError](err), errors.Is(err, trainer.ErrConfig), errors.Is(err, checkpoint.ErrStateMismatch),
 		errors.Is(err, host.ErrUnknown), errors.Is(err, host.ErrSettings):
 		return exitUsage
 	case as[*host.Error](err):

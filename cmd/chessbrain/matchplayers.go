@@ -18,7 +18,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run/setup"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // Players without a file.
@@ -204,7 +204,7 @@ func playerNet(spec string) (*nn.Net, string, error) {
 		return setup.FindNet(spec, "")
 	}
 	net, name, err := setup.FindNet("", spec)
-	if errors.Is(err, trainer.ErrNoCheckpoint) || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, checkpoint.ErrNoCheckpoint) || errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w; want %s", err, playerForms)
 	}
 	return net, name, err

@@ -16,7 +16,7 @@ import (
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run/setup"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // netForms says what a net may be.
@@ -40,7 +40,7 @@ func openNet(spec string) (*anyNet, error) {
 		return readNetFile(spec)
 	}
 	c, err := setup.FindCheckpoint(spec)
-	if errors.Is(err, trainer.ErrNoCheckpoint) || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, checkpoint.ErrNoCheckpoint) || errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w; want %s", err, netForms)
 	}
 	if err != nil {

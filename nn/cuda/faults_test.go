@@ -346,7 +346,7 @@ func TestGraphsOfPasses(t *testing.T) {
 		}
 		return rows, len(dev.slots[0].graphs) + len(dev.slots[1].graphs)
 	}
-	running := float32(.5)
+	const running = .5
 	direct, graphs := pass(device.Pass{Backward: true, First: true, LossScale: 1, BNMomentum: running})
 	if graphs != 0 {
 		t.Errorf("a pass with its own momentum left %d graphs", graphs)

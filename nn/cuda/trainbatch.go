@@ -180,7 +180,10 @@ func (s *rowSlot) fill(b *encoding.TrainBatch) error {
 func (s *rowSlot) read(out *device.Rows) {
 	n := s.boards
 	floats := view[float32](s.results, 0, len(s.results)/4)
-	out.Entropy = append(out.Entropy[:0], floats[:n]...)
+	out.Entropy = out.Entropy[:0]
+	for _, x := range floats[:n] {
+		out.Entropy = append(out.Entropy, float64(x))
+	}
 	if len(out.Terms) != len(s.t.cfg.Terms) {
 		out.Terms = make([][]device.RowLoss, len(s.t.cfg.Terms))
 	}
@@ -188,7 +191,11 @@ func (s *rowSlot) read(out *device.Rows) {
 	for i, term := range s.t.cfg.Terms {
 		at := int(s.losses[term.Head]-s.resultsThere)/4 + 2*n*seen[term.Head]
 		seen[term.Head]++
-		out.Terms[i] = append(out.Terms[i][:0], view[device.RowLoss](s.results, 4*at, n)...)
+		out.Terms[i] = out.Terms[i][:0]
+		for row := range n {
+			m := floats[at+2*row:]
+			out.Terms[i] = append(out.Terms[i], device.RowLoss{Loss: float64(m[0]), Hit: float64(m[1])})
+		}
 	}
 }
 

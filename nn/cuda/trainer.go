@@ -206,6 +206,9 @@ func (t *Trainer) numMoments() int {
 	return 1
 }
 
+// Precision implements device.Trainer.
+func (t *Trainer) Precision() (device.Precision, string) { return t.cfg.Precision, "" }
+
 // Stage implements device.Trainer.
 func (t *Trainer) Stage(b *encoding.TrainBatch) error {
 	return t.stage(func(s *rowSlot) error { return s.fill(b) })

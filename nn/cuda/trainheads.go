@@ -80,7 +80,7 @@ type policyHead struct {
 }
 
 func newPolicyHead(t *Trainer, term device.Term) *policyHead {
-	h := &policyHead{t: t, weight: term.Weight}
+	h := &policyHead{t: t, weight: float32(term.Weight)}
 	place := make([]uint16, encoding.NumPolicy)
 	if t.cfg.Arch.PolicyHead == nn.PolicyClassical {
 		h.flat = newFlattened(t, "policy.conv1", "policy.bn", "policy.fc")
@@ -180,7 +180,7 @@ func (h *scalarHead) forward(q *queue, boards int, x driver.Ptr) {
 		Rows: int32(boards), Width: int32(h.fc2.outPad), Terms: int32(len(h.terms)), Head: h.formula,
 	}
 	for i, t := range h.terms {
-		a.Term[i] = kernels.ScalarTerm{Target: int32(t.Target), Other: int32(t.Other), Ratio: t.Ratio, Scale: t.Weight * q.pass.LossScale / float32(boards)}
+		a.Term[i] = kernels.ScalarTerm{Target: int32(t.Target), Other: int32(t.Other), Ratio: t.Ratio, Scale: float32(t.Weight) * q.pass.LossScale / float32(boards)}
 	}
 	if q.pass.Backward {
 		a.Dlogits = h.dlogits

@@ -137,7 +137,7 @@ func (b *batchNorm) forward(q *queue, boards int, sums driver.Ptr) {
 		Sums: sums, Gamma: l.in(t.params, b.gamma), Beta: l.in(t.params, b.beta),
 		PendingMean: l.in(running, b.mean), PendingVar: l.in(running, b.vari),
 		Mean: b.bMean, InvStd: b.invStd, Scale: b.scale, Shift: b.shift,
-		Boards: int32(boards), Channels: int32(b.channels), Padded: int32(b.padded), Momentum: momentum,
+		Boards: int32(boards), Channels: int32(b.channels), Padded: int32(b.padded), Momentum: float32(momentum),
 	}))
 }
 

@@ -31,7 +31,7 @@ func (t *Trainer) Update(u device.Update) (device.Updated, error) {
 	}))
 	q.do(kernels.FinishNorm(kernels.FinishNormArgs{
 		Part: t.normParts, Pending: t.pending, State: t.stepState, Parts: int32(kernels.PrepareGradientParts(n)),
-		Running: int32(t.layout.running), ClipNorm: u.ClipNorm, ObjectiveFinite: finite,
+		Running: int32(t.layout.running), ClipNorm: float32(u.ClipNorm), ObjectiveFinite: finite,
 	}))
 	q.do(t.optimize(u))
 	keep := kernels.KeepRunningArgs{Pending: t.pending, Running: t.running, Swa: t.swaRunning, State: t.stepState, N: int32(t.layout.running), SwaKeep: u.SWAKeep, SwaAdd: u.SWAAdd}
@@ -54,7 +54,7 @@ func (t *Trainer) optimize(u device.Update) kernels.Launch {
 	c := &t.cfg
 	a := kernels.StepArgs{
 		W: t.params, G: t.grads, M: t.moments[0], Swa: t.swa, Decay: t.decay, State: t.stepState, N: int32(t.layout.trained),
-		Lr: u.LR, Momentum: c.Momentum, Beta1: c.Beta1, Beta2: c.Beta2, Epsilon: c.Epsilon, WeightDecay: c.Decay,
+		Lr: u.LR, Momentum: c.Momentum, Beta1: float32(c.Beta1), Beta2: float32(c.Beta2), Epsilon: c.Epsilon, WeightDecay: c.Decay,
 		SwaKeep: u.SWAKeep, SwaAdd: u.SWAAdd,
 	}
 	if len(t.moments) == 1 {
@@ -62,8 +62,8 @@ func (t *Trainer) optimize(u device.Update) kernels.Launch {
 	}
 	a.V = t.moments[1]
 	taken := float64(u.Step + 1)
-	a.Correction1 = float32(1 - math.Pow(float64(c.Beta1), taken))
-	a.Correction2 = float32(1 - math.Pow(float64(c.Beta2), taken))
+	a.Correction1 = float32(1 - math.Pow(float64(a.Beta1), taken))
+	a.Correction2 = float32(1 - math.Pow(float64(a.Beta2), taken))
 	return kernels.AdamW(a)
 }
 

@@ -1,5 +1,6 @@
 // Package device declares, in plain types, what a training device does for the
-// trainer: nn/cuda offers it, trainer uses it, and neither imports the other.
+// trainer: nn/cpu/train and nn/cuda are one, and the trainer needs to know of none
+// which it is.
 package device
 
 import (
@@ -34,7 +35,7 @@ const (
 // trainer.Loss). The policy's has no target fields.
 type Term struct {
 	Head   Head
-	Weight float32 // factor in the objective
+	Weight float64 // factor in the objective
 	Target encoding.Target
 	Other  encoding.Target // blended in with share Ratio; a row that knows one of the two only learns that one
 	Ratio  float32         // [0,1]; 0 = Target alone, 1 = Other alone
@@ -45,12 +46,13 @@ type Config struct {
 	Arch       nn.Arch
 	Capacity   int // rows of a micro-batch, at most
 	Precision  Precision
+	Workers    int // goroutines of a CPU, 0 = GOMAXPROCS; results do not depend on it
 	Terms      []Term
-	BNMomentum float32
+	BNMomentum float64
 	Optimizer  string  // "sgd" (Nesterov) or "adamw"
 	Momentum   float32 // SGD
-	Beta1      float32 // AdamW
-	Beta2      float32
+	Beta1      float64 // AdamW
+	Beta2      float64
 	Epsilon    float32
 	Decay      float32 // AdamW's decoupled weight decay, of tensors of kind nn.Weight
 	L2         float32 // gradient += L2*w for tensors of kind nn.Weight
@@ -72,25 +74,25 @@ type Pass struct {
 	Running   bool    // batch norm takes the running statistics, as inference does
 	LossScale float32 // factor of every loss gradient
 	// BNMomentum, if not 0, replaces Config's for the running statistics.
-	BNMomentum float32
+	BNMomentum float64
 }
 
 // RowLoss is what one row says of one term. Loss is NaN where the target is not known.
 type RowLoss struct {
-	Loss float32
-	Hit  float32 // 1 where the likeliest outcome agrees; 0 for moves left
+	Loss float64
+	Hit  float64 // 1 where the likeliest outcome agrees; 0 for moves left
 }
 
 // Rows is what a pass measured, row by row; the caller owns it, Forward sets lengths.
 type Rows struct {
 	Terms   [][]RowLoss // by term, by row
-	Entropy []float32   // of the net's policy, nats; NaN where the row has no known policy target
+	Entropy []float64   // of the net's policy, nats; NaN where the row has no known policy target
 }
 
 // Update ends a step.
 type Update struct {
 	Scale     float32 // gradients are multiplied by it: 1/(micro-batches*loss scale)
-	ClipNorm  float32 // 0 = off
+	ClipNorm  float64 // 0 = off
 	LR        float32
 	Step      int64   // optimizer steps taken before this one (AdamW's correction)
 	Objective float64 // the step's loss; not finite = skip
@@ -122,6 +124,8 @@ func Kept(slot int, as encoding.Transform) KeptRow {
 // Trainer holds a net and its optimizer on a device. It is used by one goroutine
 // at a time. Results of equal calls are equal bit for bit.
 type Trainer interface {
+	// Precision is that of the products. Where it is not Config's, why is for the user.
+	Precision() (p Precision, why string)
 	// Upload replaces the device's state, all of it: without s.SWA there is no average.
 	// Download copies those of s.Params, s.Moments and s.SWA that are not nil; their
 	// slices have the right lengths.

@@ -17,6 +17,18 @@ func TinyArch() nn.Arch {
 	return a
 }
 
+// Variants are the nets that together have every layer in every form.
+func Variants() map[string]nn.Arch {
+	se := TinyArch()
+	se.Blocks = 1
+	plain, mish, classical, odd := se, se, se, se
+	plain.SERatio, plain.ValueHead, plain.MovesLeft = 0, nn.ValueScalar, false
+	mish.Activation = nn.Mish
+	classical.PolicyHead = nn.PolicyClassical
+	odd.Filters = 6 // no multiple of a vector: the kernels' generic paths
+	return map[string]nn.Arch{"se": se, "plain scalar": plain, "mish": mish, "classical": classical, "odd": odd}
+}
+
 // Net is a net whose batch norm, biases and running statistics are not at their
 // trivial starting values.
 func Net(a nn.Arch, seed uint64) *nn.Net {

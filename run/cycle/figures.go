@@ -13,7 +13,7 @@ import (
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // Directories of a run between the stages.
@@ -100,7 +100,7 @@ func trained(root string) (training, error) {
 	if err != nil {
 		return training{}, err
 	}
-	name, err := trainer.CurrentName(fsx.OS, dir.Checkpoints)
+	name, err := checkpoint.Current(fsx.OS, dir.Checkpoints)
 	if err != nil || name == "" {
 		return training{}, err
 	}
@@ -111,7 +111,7 @@ func trained(root string) (training, error) {
 	if err != nil {
 		return training{}, fmt.Errorf("read checkpoint: %w", err)
 	}
-	m, err := trainer.DecodeManifest(data)
+	m, err := checkpoint.DecodeManifest(data)
 	if err != nil {
 		return training{}, fmt.Errorf("checkpoint %s: %w", name, err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/run"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // JournalName is the journal's file in a run directory: one JSON object a line.
@@ -104,7 +104,7 @@ type Journal struct {
 }
 
 // OpenJournal reads the journal of the run at root, cuts a torn last line off, and
-// opens it for appending. A line that is no entry is a *trainer.CorruptError.
+// opens it for appending. A line that is no entry is a *checkpoint.CorruptError.
 func OpenJournal(root string) (*Journal, []Entry, error) {
 	file, err := fsx.OpenAppend(fsx.OS, filepath.Join(root, JournalName))
 	if err != nil {
@@ -137,7 +137,7 @@ func readJournal(path string) (entries []Entry, whole int64, err error) {
 		return nil, 0, fmt.Errorf("read the journal of cycles: %w", err)
 	}
 	if entries, whole, err = parseJournal(data); err != nil {
-		return nil, 0, &trainer.CorruptError{Path: path, Reason: err.Error() + "; put it back from a copy, or move it away: cycles are counted from 1 then"}
+		return nil, 0, &checkpoint.CorruptError{Path: path, Reason: err.Error() + "; put it back from a copy, or move it away: cycles are counted from 1 then"}
 	}
 	return entries, whole, nil
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // someLines are a journal of one cycle with its figures.
@@ -92,7 +92,7 @@ func TestJournalRefuses(t *testing.T) {
 			"OpenJournal": func() error { _, _, err := OpenJournal(root); return err },
 		} {
 			err := open()
-			if corrupt, ok := errors.AsType[*trainer.CorruptError](err); !ok || !strings.Contains(corrupt.Reason, "line 2 at byte") {
+			if corrupt, ok := errors.AsType[*checkpoint.CorruptError](err); !ok || !strings.Contains(corrupt.Reason, "line 2 at byte") {
 				t.Errorf("%s: %s says %v, want damage in line 2", name, what, err)
 			}
 		}

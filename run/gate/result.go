@@ -13,7 +13,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // Names in the directory of a match, gatekeeper/<net>.
@@ -83,7 +83,7 @@ const maxResult = 1 << 20
 
 // ReadResult reads the decision in the directory of a match. fs.ErrNotExist says
 // that there is none yet; one that cannot be understood is a
-// *trainer.CorruptError.
+// *checkpoint.CorruptError.
 func ReadResult(dir string) (*Result, error) {
 	path := filepath.Join(dir, ResultName)
 	f, err := os.Open(path)
@@ -97,7 +97,7 @@ func ReadResult(dir string) (*Result, error) {
 	}
 	r, err := decodeResult(data)
 	if err != nil {
-		return nil, &trainer.CorruptError{Path: path, Reason: err.Error() + "; remove it, and the net is tested again"}
+		return nil, &checkpoint.CorruptError{Path: path, Reason: err.Error() + "; remove it, and the net is tested again"}
 	}
 	return r, nil
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/arena"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // lost is a result whose Elo is infinite.
@@ -61,7 +61,7 @@ func TestBadResult(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = ReadResult(dir)
-		if corrupt, ok := errors.AsType[*trainer.CorruptError](err); !ok || corrupt.Path != filepath.Join(dir, ResultName) {
+		if corrupt, ok := errors.AsType[*checkpoint.CorruptError](err); !ok || corrupt.Path != filepath.Join(dir, ResultName) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // foundNet is a net to play with.
@@ -70,7 +70,7 @@ type checkpointNets struct {
 }
 
 func (c *checkpointNets) find() (*foundNet, error) {
-	marked, err := trainer.CurrentName(fsx.OS, c.dir.Checkpoints)
+	marked, err := checkpoint.Current(fsx.OS, c.dir.Checkpoints)
 	if err == nil && c.looked && marked == c.current {
 		return nil, nil
 	}
@@ -86,8 +86,8 @@ func (c *checkpointNets) find() (*foundNet, error) {
 }
 
 func (c *checkpointNets) load() (*foundNet, error) {
-	k, err := trainer.LoadCheckpoint(fsx.OS, c.dir.Checkpoints)
-	if errors.Is(err, trainer.ErrNoCheckpoint) {
+	k, err := checkpoint.Load(fsx.OS, c.dir.Checkpoints)
+	if errors.Is(err, checkpoint.ErrNoCheckpoint) {
 		return c.bootstrap()
 	}
 	if err != nil {

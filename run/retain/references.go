@@ -13,7 +13,7 @@ import (
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // Sections of a checkpoint that refer to games or shuffles.
@@ -88,11 +88,11 @@ func (g *collector) neededShuffles() (*neededShuffles, error) {
 	}
 	n := &neededShuffles{names: map[string]bool{}, from: noShuffle}
 	for _, t := range trainings {
-		current, err := trainer.CurrentName(fsx.OS, t.checkpoints)
+		current, err := checkpoint.Current(fsx.OS, t.checkpoints)
 		if err != nil {
 			return nil, err
 		}
-		names, err := trainer.ListCheckpoints(fsx.OS, t.checkpoints)
+		names, err := checkpoint.List(fsx.OS, t.checkpoints)
 		if err != nil {
 			return nil, err
 		}
@@ -157,7 +157,7 @@ func (g *collector) neededGames() (map[[16]byte]bool, error) {
 		return nil, err
 	}
 	for _, t := range trainings {
-		names, err := trainer.ListCheckpoints(fsx.OS, t.checkpoints)
+		names, err := checkpoint.List(fsx.OS, t.checkpoints)
 		if err != nil {
 			return nil, err
 		}

@@ -21,7 +21,7 @@ import (
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // day is the time at which the test's things come, one a day.
@@ -131,7 +131,7 @@ func putCheckpoint(t *testing.T, root, training string, step int64, at string, g
 		sections = append(sections, section("shuffle_source", []byte(`{"shuffle":"`+at+`"}`)))
 	}
 	dir := filepath.Join(root, "train", training, "checkpoints")
-	if err := trainer.SaveCheckpoint(fsx.OS, dir, trainer.CheckpointName("job", step), trainer.Manifest{Job: "job", Step: step}, sections); err != nil {
+	if err := checkpoint.Save(fsx.OS, dir, checkpoint.Name("job", step), checkpoint.Manifest{Job: "job", Step: step}, sections); err != nil {
 		t.Fatal(err)
 	}
 }

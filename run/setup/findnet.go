@@ -20,7 +20,7 @@ import (
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // NetSuffix ends the names of net files.
@@ -113,10 +113,10 @@ func FindNet(file, root string) (*nn.Net, string, error) {
 }
 
 // CheckpointNet reads the raw weights of a checkpoint.
-func CheckpointNet(c *trainer.Checkpoint) (*nn.Net, error) { return netOf(c, NetFile) }
+func CheckpointNet(c *checkpoint.Checkpoint) (*nn.Net, error) { return netOf(c, NetFile) }
 
 // netOf reads a net file of a checkpoint.
-func netOf(c *trainer.Checkpoint, name string) (*nn.Net, error) {
+func netOf(c *checkpoint.Checkpoint, name string) (*nn.Net, error) {
 	f, err := c.Open(name)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func netOf(c *trainer.Checkpoint, name string) (*nn.Net, error) {
 // FindCheckpoint opens the checkpoint that path means: a checkpoint directory,
 // a directory of checkpoints, or a run directory, whose newest one it takes, or
 // with RUN@STEP that of a step.
-func FindCheckpoint(path string) (*trainer.Checkpoint, error) {
+func FindCheckpoint(path string) (*checkpoint.Checkpoint, error) {
 	if at := strings.LastIndexByte(path, '@'); at > 0 {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return checkpointOfStep(path[:at], path[at+1:])
@@ -141,25 +141,25 @@ func FindCheckpoint(path string) (*trainer.Checkpoint, error) {
 		return nil, fmt.Errorf("open checkpoint: %w: %s; name a run or a checkpoint, or a file that ends with %s", syscall.ENOTDIR, path, NetSuffix)
 	}
 	if _, err := os.Stat(filepath.Join(path, "manifest.json")); err == nil {
-		return trainer.OpenCheckpoint(fsx.OS, path)
+		return checkpoint.Open(fsx.OS, path)
 	}
 	info, ok, err := run.ReadRunInfo(path)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		return trainer.LoadCheckpoint(fsx.OS, path)
+		return checkpoint.Load(fsx.OS, path)
 	}
 	dir, err := dirOfRun(path, info)
 	if err != nil {
 		return nil, err
 	}
-	return trainer.LoadCheckpoint(fsx.OS, dir.Checkpoints)
+	return checkpoint.Load(fsx.OS, dir.Checkpoints)
 }
 
 // checkpointOfStep opens the checkpoint of a step of a run directory or a
 // directory of checkpoints.
-func checkpointOfStep(root, text string) (*trainer.Checkpoint, error) {
+func checkpointOfStep(root, text string) (*checkpoint.Checkpoint, error) {
 	step, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || step < 0 {
 		return nil, fmt.Errorf("open checkpoint: %w: %s@%s: want a step, a number, behind the @", fs.ErrNotExist, root, text)
@@ -178,22 +178,22 @@ func checkpointOfStep(root, text string) (*trainer.Checkpoint, error) {
 		}
 		root = dir.Checkpoints
 	}
-	names, err := trainer.ListCheckpoints(fsx.OS, root)
+	names, err := checkpoint.List(fsx.OS, root)
 	if err != nil {
 		return nil, err
 	}
 	var steps []string
 	for _, name := range names {
-		_, have, _ := trainer.ParseCheckpointName(name)
+		_, have, _ := checkpoint.ParseName(name)
 		if have == step {
-			return trainer.OpenCheckpoint(fsx.OS, filepath.Join(root, name))
+			return checkpoint.Open(fsx.OS, filepath.Join(root, name))
 		}
 		steps = append(steps, strconv.FormatInt(have, 10))
 	}
 	if n := len(steps); n > 2*shownSteps {
 		steps = slices.Concat(steps[:shownSteps], []string{"..."}, steps[n-shownSteps:])
 	}
-	return nil, fmt.Errorf("%w of step %d in %s; it has the steps %s", trainer.ErrNoCheckpoint, step, root, strings.Join(steps, " "))
+	return nil, fmt.Errorf("%w of step %d in %s; it has the steps %s", checkpoint.ErrNoCheckpoint, step, root, strings.Join(steps, " "))
 }
 
 // shownSteps is how many steps at each end of a long list are told.

@@ -9,7 +9,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/replay/loader"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // OpenSampler opens the sampler that a configuration names, and no other stage;
@@ -42,7 +42,7 @@ func OpenLoader(ctx context.Context, e *config.Effective, dir string, log *slog.
 func (l *Loader) Close() error { return errors.Join(l.Loader.Close(), l.stages.Close()) }
 
 // HasAverage says whether a checkpoint holds averaged weights beside the raw ones.
-func HasAverage(c *trainer.Checkpoint) bool {
+func HasAverage(c *checkpoint.Checkpoint) bool {
 	for _, f := range c.Manifest.Files {
 		if f.Name == AverageFile {
 			return true
@@ -56,7 +56,7 @@ const AverageFile = "swa.safetensors"
 
 // AveragedNet reads the averaged weights of a checkpoint, with statistics of
 // their own.
-func AveragedNet(c *trainer.Checkpoint) (*nn.Net, error) {
+func AveragedNet(c *checkpoint.Checkpoint) (*nn.Net, error) {
 	if !HasAverage(c) {
 		return nil, fmt.Errorf("checkpoint %s has no averaged weights (training.swa.period was 0); take the raw ones", c.Manifest.Name)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // BackfillOptions say which checkpoints are measured, on what, and where the events
@@ -111,12 +111,12 @@ func (b *backfill) run(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.bus.Err(), files.Close()) }()
-	names, err := trainer.ListCheckpoints(fsx.OS, dir)
+	names, err := checkpoint.List(fsx.OS, dir)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if _, step, _ := trainer.ParseCheckpointName(name); step < b.opt.Since {
+		if _, step, _ := checkpoint.ParseName(name); step < b.opt.Since {
 			continue
 		}
 		b.result.Checkpoints++
@@ -164,7 +164,7 @@ func (b *backfill) checkPurpose() error {
 	}
 	var have purpose
 	if err := json.Unmarshal(data, &have); err != nil {
-		return &trainer.CorruptError{Path: path, Reason: err.Error()}
+		return &checkpoint.CorruptError{Path: path, Reason: err.Error()}
 	}
 	if !reflect.DeepEqual(have, want) {
 		return inputError{fmt.Errorf("%s holds events of other data or losses (%s); give the same --data, --rows and configuration, or another --out", b.opt.Out, path)}
@@ -211,7 +211,7 @@ func (b *backfill) openFiles() (*monitor.Files, error) {
 
 // checkpoint measures one checkpoint. Damage is noted, and the others go on.
 func (b *backfill) checkpoint(ctx context.Context, path string) error {
-	c, err := trainer.OpenCheckpoint(fsx.OS, path)
+	c, err := checkpoint.Open(fsx.OS, path)
 	if err != nil {
 		b.result.Problems = append(b.result.Problems, err.Error())
 		return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // Net makes the new net of a plan without problems: what is not carried over is
@@ -31,7 +32,7 @@ func (p *Plan) Net(from *nn.Net, to nn.Arch, seed uint64) (*nn.Net, error) {
 // Continuation is how far the old net was trained, with the moments of the
 // parameters that are carried over: none where the new configuration has another
 // optimizer, or with moments false. dropped counts the moments left behind.
-func (p *Plan) Continuation(c *trainer.Checkpoint, optimizer string, moments bool) (t *trainer.Continuation, dropped int, err error) {
+func (p *Plan) Continuation(c *checkpoint.Checkpoint, optimizer string, moments bool) (t *trainer.Continuation, dropped int, err error) {
 	s, err := readTrainerState(c)
 	if err != nil {
 		return nil, 0, err
@@ -57,8 +58,8 @@ func (p *Plan) Continuation(c *trainer.Checkpoint, optimizer string, moments boo
 }
 
 // readTrainerState reads the trainer's section of a checkpoint.
-func readTrainerState(c *trainer.Checkpoint) (*trainer.SavedState, error) {
-	i := slices.IndexFunc(c.Manifest.Files, func(f trainer.ManifestFile) bool { return f.Section == trainer.SectionName })
+func readTrainerState(c *checkpoint.Checkpoint) (*trainer.SavedState, error) {
+	i := slices.IndexFunc(c.Manifest.Files, func(f checkpoint.ManifestFile) bool { return f.Section == trainer.SectionName })
 	if i < 0 {
 		return nil, fmt.Errorf("checkpoint %s has no section %q: %w", c.Manifest.Name, trainer.SectionName, fs.ErrNotExist)
 	}

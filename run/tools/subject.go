@@ -12,6 +12,7 @@ import (
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // Subject is a net and how it is trained.
@@ -20,8 +21,8 @@ type Subject struct {
 	Weights    string // monitor.WeightsRaw or monitor.WeightsSWA
 	Net        *nn.Net
 	Effective  *config.Effective
-	Checkpoint *trainer.Checkpoint // nil where the net is from elsewhere
-	Run        string              // the run directory, "" where there is none
+	Checkpoint *checkpoint.Checkpoint // nil where the net is from elsewhere
+	Run        string                 // the run directory, "" where there is none
 }
 
 // SubjectOptions choose among what a checkpoint offers.

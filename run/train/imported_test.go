@@ -18,7 +18,7 @@ import (
 	"github.com/chessbrain/chessbrain/replay/importer"
 	"github.com/chessbrain/chessbrain/run/alarms"
 	"github.com/chessbrain/chessbrain/run/setup"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // importGames imports so many games of three openings without any evaluation, in
@@ -45,7 +45,7 @@ func importGames(t *testing.T, games int) string {
 func checkpointNet(t *testing.T, dir string) *nn.Net {
 	t.Helper()
 	d, _ := jobOf(t, dir)
-	c, err := trainer.LoadCheckpoint(fsx.OS, d.Checkpoints)
+	c, err := checkpoint.Load(fsx.OS, d.Checkpoints)
 	if err != nil {
 		t.Fatal(err)
 	}

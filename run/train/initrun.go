@@ -13,6 +13,7 @@ import (
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // initialFile is the net that a run was begun with by Init. It stays: a restart
@@ -52,7 +53,7 @@ func Init(ctx context.Context, opt Options, b Beginning) (path string, err error
 	}
 	if err == nil {
 		err = r.firstCheckpoint(ctx)
-		path = filepath.Join(r.dir.Checkpoints, trainer.CheckpointName(r.info.Job, r.lastStep))
+		path = filepath.Join(r.dir.Checkpoints, checkpoint.Name(r.info.Job, r.lastStep))
 	}
 	return path, errors.Join(err, r.close())
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/run"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // killed runs a child until a random event and kills it, as often as kills says,
@@ -168,9 +168,9 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 }
 
-func checkpointOf(t testing.TB, d run.Dir) *trainer.Checkpoint {
+func checkpointOf(t testing.TB, d run.Dir) *checkpoint.Checkpoint {
 	t.Helper()
-	c, err := trainer.LoadCheckpoint(fsx.OS, d.Checkpoints)
+	c, err := checkpoint.Load(fsx.OS, d.Checkpoints)
 	if err != nil {
 		t.Fatal(err)
 	}

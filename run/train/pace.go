@@ -9,7 +9,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/plugins/stage"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // pacer decides when a run over rows may train, and when it saves and exports:
@@ -150,7 +150,7 @@ func (r *training) waits(why string) {
 
 // restorable are the sections that a checkpoint is to give back: one written
 // without a pacer has none of its state.
-func (r *training) restorable(c *trainer.Checkpoint, all []stage.Section) []stage.Section {
+func (r *training) restorable(c *checkpoint.Checkpoint, all []stage.Section) []stage.Section {
 	if r.pace == nil {
 		return all
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/chessbrain/chessbrain/run/alarms"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // Streams of the run's seed: each user of randomness has its own.
@@ -33,7 +34,7 @@ const (
 // restore builds the trainer and the windows from the newest checkpoint and the
 // games on disk, where there are any.
 func (r *training) restore(ctx context.Context) error {
-	checkpoint, err := r.loadCheckpoint()
+	saved, err := r.loadCheckpoint()
 	if err != nil {
 		return err
 	}
@@ -50,17 +51,17 @@ func (r *training) restore(ctx context.Context) error {
 	if r.journal, entries, err = run.OpenJournal(r.dir.Journal()); err != nil {
 		return err
 	}
-	if r.back, err = r.restoreGames(ctx, checkpoint, entries); err != nil {
+	if r.back, err = r.restoreGames(ctx, saved, entries); err != nil {
 		return err
 	}
 	if r.games.Train.Rows() == 0 {
 		r.state.StepsLeft = 0 // only where the games of the window are lost
 	}
 	r.lastSaved, r.lastStep = -1, r.trainer.NumSteps()
-	if checkpoint != nil {
+	if saved != nil {
 		r.lastSaved = r.state.Episodes
-		if r.savedAt, err = time.Parse(time.RFC3339, checkpoint.Manifest.Created); err != nil {
-			return &trainer.CorruptError{Path: checkpoint.Path, Reason: err.Error()}
+		if r.savedAt, err = time.Parse(time.RFC3339, saved.Manifest.Created); err != nil {
+			return &checkpoint.CorruptError{Path: saved.Path, Reason: err.Error()}
 		}
 	}
 	r.firstStep, r.firstSample = r.trainer.NumSteps(), r.trainer.NumSamples()
@@ -68,14 +69,14 @@ func (r *training) restore(ctx context.Context) error {
 }
 
 // loadCheckpoint opens the newest whole checkpoint, nil where there is none.
-func (r *training) loadCheckpoint() (*trainer.Checkpoint, error) {
+func (r *training) loadCheckpoint() (*checkpoint.Checkpoint, error) {
 	for _, dir := range []string{r.dir.Checkpoints, r.dir.Root, r.dir.History()} {
 		if _, err := fsx.RemoveTemps(fsx.OS, dir); err != nil { // of a process that was killed
 			return nil, fmt.Errorf("clean up %s: %w", dir, err)
 		}
 	}
-	c, err := trainer.LoadCheckpoint(fsx.OS, r.dir.Checkpoints)
-	if errors.Is(err, trainer.ErrNoCheckpoint) {
+	c, err := checkpoint.Load(fsx.OS, r.dir.Checkpoints)
+	if errors.Is(err, checkpoint.ErrNoCheckpoint) {
 		return nil, nil
 	}
 	if err != nil {
@@ -151,14 +152,14 @@ func (r *training) windowSection(name string, w *replay.Window, lookup func([16]
 }
 
 // restoreSections loads the checkpoint and names what nobody reads.
-func (r *training) restoreSections(ctx context.Context, checkpoint *trainer.Checkpoint, lookup func([16]byte) *record.Game) error {
-	unclaimed, err := checkpoint.Restore(r.restorable(checkpoint, r.sections(lookup)))
+func (r *training) restoreSections(ctx context.Context, saved *checkpoint.Checkpoint, lookup func([16]byte) *record.Game) error {
+	unclaimed, err := saved.Restore(r.restorable(saved, r.sections(lookup)))
 	if err != nil {
-		return fmt.Errorf("restore checkpoint %s: %w", checkpoint.Path, err)
+		return fmt.Errorf("restore checkpoint %s: %w", saved.Path, err)
 	}
 	if r.source != nil {
 		if err := r.source.Check(ctx); err != nil {
-			return fmt.Errorf("restore checkpoint %s: %w", checkpoint.Path, err)
+			return fmt.Errorf("restore checkpoint %s: %w", saved.Path, err)
 		}
 	}
 	if r.source != nil && r.source.Foreign() != "" {

@@ -12,14 +12,14 @@ import (
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/play"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // restoreGames reads the games on disk once, fills the windows as the checkpoint
 // had them, and returns the games that are to enter again or for the first time.
-func (r *training) restoreGames(ctx context.Context, checkpoint *trainer.Checkpoint, entries []run.Entry) (*backlog, error) {
-	if checkpoint != nil {
-		if _, err := checkpoint.Restore([]stage.Section{r.state.Section()}); err != nil {
+func (r *training) restoreGames(ctx context.Context, saved *checkpoint.Checkpoint, entries []run.Entry) (*backlog, error) {
+	if saved != nil {
+		if _, err := saved.Restore([]stage.Section{r.state.Section()}); err != nil {
 			return nil, err
 		}
 	}
@@ -27,7 +27,7 @@ func (r *training) restoreGames(ctx context.Context, checkpoint *trainer.Checkpo
 		return nil, err
 	}
 	later := entries[r.state.Episodes:]
-	wanted, err := windowGames(checkpoint)
+	wanted, err := windowGames(saved)
 	if err != nil {
 		return nil, err
 	}
@@ -35,8 +35,8 @@ func (r *training) restoreGames(ctx context.Context, checkpoint *trainer.Checkpo
 	if err != nil {
 		return nil, err
 	}
-	if checkpoint != nil {
-		if err := r.restoreSections(ctx, checkpoint, func(id [16]byte) *record.Game { return wanted[id] }); err != nil {
+	if saved != nil {
+		if err := r.restoreSections(ctx, saved, func(id [16]byte) *record.Game { return wanted[id] }); err != nil {
 			return nil, err
 		}
 	}
@@ -55,7 +55,7 @@ func (r *training) restoreGames(ctx context.Context, checkpoint *trainer.Checkpo
 // again and their ordinals are used up, even where a damaged disk lost them.
 func (r *training) countedGames(entries []run.Entry) error {
 	corrupt := func(format string, args ...any) error {
-		return &trainer.CorruptError{Path: r.dir.Journal(), Reason: fmt.Sprintf(format, args...)}
+		return &checkpoint.CorruptError{Path: r.dir.Journal(), Reason: fmt.Sprintf(format, args...)}
 	}
 	n := r.state.Episodes
 	if int64(len(entries)) < n {
@@ -78,19 +78,19 @@ func (r *training) countedGames(entries []run.Entry) error {
 
 // windowGames returns the ids of the games that the checkpoint's windows hold.
 // The games themselves are still to be found.
-func windowGames(checkpoint *trainer.Checkpoint) (map[[16]byte]*record.Game, error) {
+func windowGames(saved *checkpoint.Checkpoint) (map[[16]byte]*record.Game, error) {
 	wanted := map[[16]byte]*record.Game{}
-	if checkpoint == nil {
+	if saved == nil {
 		return wanted, nil
 	}
 	for _, name := range []string{"window", "validation"} {
-		f, err := checkpoint.Open(name + ".section")
+		f, err := saved.Open(name + ".section")
 		if err != nil {
 			return nil, err
 		}
 		_, ids, err := replay.ReadWindowSection(f)
 		if err := errors.Join(err, f.Close()); err != nil {
-			return nil, fmt.Errorf("checkpoint %s: %w", checkpoint.Path, err)
+			return nil, fmt.Errorf("checkpoint %s: %w", saved.Path, err)
 		}
 		for _, id := range ids {
 			wanted[id] = nil

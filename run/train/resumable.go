@@ -12,7 +12,7 @@ import (
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // start is a configuration beside the run that lies in its directory.
@@ -156,7 +156,7 @@ func (s *start) otherRows(have, want int) error {
 }
 
 // checkOwner refuses a checkpoint that another run wrote into the same directory.
-func checkOwner(e *config.Effective, m *trainer.Manifest, info run.RunInfo, path string) error {
+func checkOwner(e *config.Effective, m *checkpoint.Manifest, info run.RunInfo, path string) error {
 	if owner := m.Info[runKey]; owner != "" && owner != runIDOf(info) {
 		return e.Errorf("training.checkpoint.dir", "give another --job-id or --checkpoint-dir", "checkpoint %s belongs to another run", path)
 	}
@@ -165,8 +165,8 @@ func checkOwner(e *config.Effective, m *trainer.Manifest, info run.RunInfo, path
 
 // newestManifest reads the manifest of the current checkpoint in dir; nil where there
 // is none, or where it is damaged: the restart tells of damage, and takes an older one.
-func newestManifest(dir string) (m *trainer.Manifest, path string, err error) {
-	name, err := trainer.CurrentName(fsx.OS, dir)
+func newestManifest(dir string) (m *checkpoint.Manifest, path string, err error) {
+	name, err := checkpoint.Current(fsx.OS, dir)
 	if err != nil || name == "" {
 		return nil, "", err
 	}
@@ -178,7 +178,7 @@ func newestManifest(dir string) (m *trainer.Manifest, path string, err error) {
 	if err != nil {
 		return nil, path, fmt.Errorf("read checkpoint: %w", err)
 	}
-	if m, err = trainer.DecodeManifest(data); err != nil {
+	if m, err = checkpoint.DecodeManifest(data); err != nil {
 		return nil, path, nil
 	}
 	return m, path, nil

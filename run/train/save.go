@@ -19,6 +19,7 @@ import (
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // checkpointRoom is what a checkpoint may need on disk besides its weights.
@@ -93,8 +94,8 @@ func (r *training) save(ctx context.Context, batches cursor) error {
 	r.log.Info("checkpoint", "path", path, "step", r.trainer.NumSteps(), "episode", r.state.Episodes,
 		"took", time.Since(began).Round(time.Millisecond))
 	c := r.cfg.GetTraining().GetCheckpoint()
-	keep := trainer.Retention{Last: int(c.GetKeepLast()), Every: int64(c.GetKeepEvery())}
-	if _, err := trainer.Prune(fsx.OS, r.dir.Checkpoints, keep); err != nil {
+	keep := checkpoint.Retention{Last: int(c.GetKeepLast()), Every: int64(c.GetKeepEvery())}
+	if _, err := checkpoint.Prune(fsx.OS, r.dir.Checkpoints, keep); err != nil {
 		return err
 	}
 	if r.store != nil {
@@ -108,7 +109,7 @@ func (r *training) save(ctx context.Context, batches cursor) error {
 
 // writeCheckpoint writes all of the state under the name of the step.
 func (r *training) writeCheckpoint(ctx context.Context) (path string, err error) {
-	name := trainer.CheckpointName(r.info.Job, r.trainer.NumSteps())
+	name := checkpoint.Name(r.info.Job, r.trainer.NumSteps())
 	path = filepath.Join(r.dir.Checkpoints, name)
 	net := r.trainer.Net()
 	need := fsx.Reserve{Bytes: uint64(numParams(net))*checkpointBytes + checkpointRoom}
@@ -132,20 +133,20 @@ func (r *training) writeCheckpoint(ctx context.Context) (path string, err error)
 	}
 	r.state.Checkpoints++
 	r.savedAt = time.Now().UTC().Truncate(time.Second)
-	files := []trainer.File{
+	files := []checkpoint.File{
 		{Name: setup.NetFile, Write: func(w io.Writer) error { return nn.WriteSafetensors(w, net, r.metadata("raw")) }},
 		{Name: "metrics.json", Write: r.page.writeMetrics},
 	}
 	if swa != nil {
-		files = append(files, trainer.File{Name: "swa.safetensors", Write: func(w io.Writer) error { return nn.WriteSafetensors(w, swa, r.metadata("swa")) }})
+		files = append(files, checkpoint.File{Name: "swa.safetensors", Write: func(w io.Writer) error { return nn.WriteSafetensors(w, swa, r.metadata("swa")) }})
 	}
 	info := r.metadata("raw")
 	info[runKey] = runIDOf(r.info)
-	manifest := trainer.Manifest{Job: r.info.Job, Step: r.trainer.NumSteps(), Samples: r.trainer.NumSamples(), Rows: r.state.Rows,
+	manifest := checkpoint.Manifest{Job: r.info.Job, Step: r.trainer.NumSteps(), Samples: r.trainer.NumSamples(), Rows: r.state.Rows,
 		NetID: net.ID(), Created: r.savedAt.Format(time.RFC3339), Info: info}
 	run.ExitMu.Lock() // a second interrupt waits for the renames
 	defer run.ExitMu.Unlock()
-	return path, trainer.SaveCheckpoint(fsx.OS, r.dir.Checkpoints, name, manifest, r.sections(nil), files...)
+	return path, checkpoint.Save(fsx.OS, r.dir.Checkpoints, name, manifest, r.sections(nil), files...)
 }
 
 // unsaved says whether anything was done since the newest checkpoint.

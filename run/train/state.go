@@ -9,7 +9,7 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/selfplay"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // State is what the loop itself keeps in a checkpoint, beside the sections of
@@ -93,7 +93,7 @@ func (s *State) means() (plies, draws float64) {
 }
 
 // CheckpointEpisode is the number of games that a checkpoint of a run has seen.
-func CheckpointEpisode(c *trainer.Checkpoint) (int64, error) {
+func CheckpointEpisode(c *checkpoint.Checkpoint) (int64, error) {
 	var s State
 	_, err := c.Restore([]stage.Section{s.Section()})
 	return s.Episodes, err

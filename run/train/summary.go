@@ -15,6 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/run/play"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // Summary is what a run says at its end.
@@ -56,7 +57,7 @@ func (r *training) summarize(phase string) *Summary {
 		Phase: phase, Episodes: r.state.Episodes, Target: r.target(), Steps: r.trainer.NumSteps(), Samples: r.trainer.NumSamples(),
 		Rows: r.state.Rows, Results: r.state.Results, Ends: maps.Clone(r.state.Ends), Skipped: r.trainer.NumSkipped(),
 		Elapsed: elapsed, Rates: r.totals().Over(elapsed),
-		Checkpoint: filepath.Join(r.dir.Checkpoints, trainer.CheckpointName(r.info.Job, r.lastStep)),
+		Checkpoint: filepath.Join(r.dir.Checkpoints, checkpoint.Name(r.info.Job, r.lastStep)),
 		Net:        r.lastExport, Metrics: r.dir.Metrics,
 		Untaught: r.heads.untaught(), FirstStep: r.firstStep,
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // train runs to the end in this process and returns the log.
@@ -72,7 +72,7 @@ func checkRun(t testing.TB, dir string, episodes, steps int64) string {
 			t.Errorf("game %s is on disk %d times", id, onDisk[id])
 		}
 	}
-	c, err := trainer.LoadCheckpoint(fsx.OS, d.Checkpoints)
+	c, err := checkpoint.Load(fsx.OS, d.Checkpoints)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func checkRun(t testing.TB, dir string, episodes, steps int64) string {
 	return c.Manifest.NetID
 }
 
-func checkWindows(t testing.TB, c *trainer.Checkpoint) {
+func checkWindows(t testing.TB, c *checkpoint.Checkpoint) {
 	t.Helper()
 	for name, held := range map[string]bool{"window": false, "validation": true} {
 		f, err := c.Open(name + ".section")

@@ -15,7 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // TestTrain plays a run to its end, starts the finished run again and lets it go
@@ -187,7 +187,7 @@ func TestJournalDamaged(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _, err := tryTrain(t, t.Context(), dir, "--episodes=2")
-		if _, ok := asError[*trainer.CorruptError](err); !ok {
+		if _, ok := asError[*checkpoint.CorruptError](err); !ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

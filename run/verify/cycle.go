@@ -19,7 +19,7 @@ import (
 	"github.com/chessbrain/chessbrain/run/catalogue"
 	"github.com/chessbrain/chessbrain/run/gate"
 	"github.com/chessbrain/chessbrain/run/setup"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // Directories that nets go through.
@@ -185,7 +185,7 @@ func (c *checker) gateResult(path string) {
 	const remedy = "put it back from a copy, or remove it: the net is tested again"
 	dir := filepath.Dir(path)
 	r, err := gate.ReadResult(dir)
-	var corrupt *trainer.CorruptError
+	var corrupt *checkpoint.CorruptError
 	switch {
 	case errors.As(err, &corrupt):
 		c.report.problem(path, Corrupt, remedy, "%s", corrupt.Reason)

@@ -17,7 +17,7 @@ import (
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/run/train"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 const damagedNet = "publish it again from its checkpoint, or put it back from a copy"
@@ -85,9 +85,9 @@ const damagedCheckpoint = "remove its directory: a run goes on from the one befo
 // nets, that its windows can be read, and that nothing else lies in it.
 func (c *checker) checkpoint(path string) {
 	c.report.Checkpoints++
-	cp, err := trainer.OpenCheckpoint(fsx.OS, path)
+	cp, err := checkpoint.Open(fsx.OS, path)
 	if err != nil {
-		var corrupt *trainer.CorruptError
+		var corrupt *checkpoint.CorruptError
 		if c.live && !exists(path) { // pruned meanwhile
 			return
 		}
@@ -116,7 +116,7 @@ func (c *checker) checkpoint(path string) {
 }
 
 // part reads one file of a checkpoint whose hash is right.
-func (c *checker) part(cp *trainer.Checkpoint, name string, read func(io.Reader) error) {
+func (c *checker) part(cp *checkpoint.Checkpoint, name string, read func(io.Reader) error) {
 	r, err := cp.Open(name)
 	if err == nil {
 		err = errors.Join(read(r), r.Close())
@@ -127,14 +127,14 @@ func (c *checker) part(cp *trainer.Checkpoint, name string, read func(io.Reader)
 }
 
 // strangers tells of files in a checkpoint that its manifest does not know.
-func (c *checker) strangers(path string, m *trainer.Manifest) {
+func (c *checker) strangers(path string, m *checkpoint.Manifest) {
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		c.unreadable(path, err)
 		return
 	}
 	for _, e := range entries {
-		known := e.Name() == "manifest.json" || slices.ContainsFunc(m.Files, func(f trainer.ManifestFile) bool { return f.Name == e.Name() })
+		known := e.Name() == "manifest.json" || slices.ContainsFunc(m.Files, func(f checkpoint.ManifestFile) bool { return f.Name == e.Name() })
 		if !known {
 			c.report.problem(filepath.Join(path, e.Name()), Orphan, "remove it", "the checkpoint's manifest does not name it")
 		}
@@ -143,7 +143,7 @@ func (c *checker) strangers(path string, m *trainer.Manifest) {
 
 // currentMark holds the marker of a directory of checkpoints against them.
 func (c *checker) currentMark(dir string, names []string) {
-	name, err := trainer.CurrentName(fsx.OS, dir)
+	name, err := checkpoint.Current(fsx.OS, dir)
 	remedy := "a run goes on from the newest whole checkpoint and writes the marker at its next save"
 	switch {
 	case err != nil:
@@ -157,12 +157,12 @@ func (c *checker) currentMark(dir string, names []string) {
 
 // counted returns how many games the checkpoints of a run have seen at most.
 func (c *checker) counted(dir string) (episodes int64, path string) {
-	names, err := trainer.ListCheckpoints(fsx.OS, dir)
+	names, err := checkpoint.List(fsx.OS, dir)
 	if err != nil {
 		return 0, ""
 	}
 	for _, name := range names {
-		cp, err := trainer.OpenCheckpoint(fsx.OS, filepath.Join(dir, name))
+		cp, err := checkpoint.Open(fsx.OS, filepath.Join(dir, name))
 		if err != nil {
 			continue // told already
 		}

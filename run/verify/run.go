@@ -12,7 +12,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // run verifies a run directory. The order matters where the run is at work: the
@@ -143,7 +143,7 @@ func (c *checker) journal(path string) []run.Entry {
 	const remedy = "put it back from a copy, or begin a new run"
 	entries, torn, err := run.ReadJournal(path)
 	if err != nil {
-		var corrupt *trainer.CorruptError
+		var corrupt *checkpoint.CorruptError
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			c.report.note("%s: there is no journal: no game has entered yet", path)

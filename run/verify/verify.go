@@ -18,7 +18,7 @@ import (
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run/gate"
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // ErrUnknown says that a path is nothing that can be verified.
@@ -172,7 +172,7 @@ const locksDir = "locks"
 
 // directory verifies what a directory is as a whole.
 func (c *checker) directory(path string) error {
-	if _, _, ok := trainer.ParseCheckpointName(filepath.Base(path)); ok {
+	if _, _, ok := checkpoint.ParseName(filepath.Base(path)); ok {
 		c.checkpoint(path)
 		return fs.SkipDir
 	}
@@ -180,7 +180,7 @@ func (c *checker) directory(path string) error {
 		c.shuffle(path)
 		return fs.SkipDir
 	}
-	if names, err := trainer.ListCheckpoints(fsx.OS, path); err == nil && len(names) > 0 {
+	if names, err := checkpoint.List(fsx.OS, path); err == nil && len(names) > 0 {
 		c.currentMark(path, names)
 	}
 	if exists(filepath.Join(path, prepare.ManifestName)) {

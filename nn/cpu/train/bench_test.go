@@ -1,0 +1,47 @@
+package train
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/nntest"
+)
+
+// BenchmarkGraph measures the share of a forward and backward pass that Gorgonia's
+// machine takes: the graph against its layers, called one after the other.
+func BenchmarkGraph(b *testing.B) {
+	a := nn.DefaultArch()
+	tr := newTestTrainer(b, nn.Init(a, 1), testConfig(a, 64))
+	batch := encoding.NewTrainBatch(64)
+	nntest.AppendRows(batch, rand.New(rand.NewPCG(1, 1)), 64)
+	tr.e.begin(batch, batchStats, true)
+	graph, layers := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64) // the fastest of each
+	for b.Loop() {
+		start := time.Now()
+		if _, err := tr.g.run(); err != nil {
+			b.Fatal(err)
+		}
+		between := time.Now()
+		withoutGraph(tr)
+		graph, layers = min(graph, between.Sub(start)), min(layers, time.Since(between))
+	}
+	b.ReportMetric(100*float64(graph-layers)/float64(graph), "%gorgonia")
+}
+
+// withoutGraph does what a run of the graph does.
+func withoutGraph(tr *trainer) {
+	inputs := make([][]float32, len(tr.layers)+1)
+	for i, l := range tr.layers {
+		inputs[i+1] = l.forward(inputs[i])
+	}
+	last := len(tr.layers)
+	tr.heads.forward(inputs[last])
+	dy := tr.heads.backward(inputs[last])
+	for i := last - 1; i >= 0; i-- {
+		dy = tr.layers[i].backward(inputs[i], inputs[i+1], dy)
+	}
+}

@@ -1,0 +1,140 @@
+package train
+
+import (
+	"math"
+
+	"github.com/chessbrain/chessbrain/nn/device"
+)
+
+// towerLayer is a layer whose output is the tower's activations.
+type towerLayer interface {
+	name() string
+	params() []int
+	forward(x []float32) []float32
+	// backward gets the forward pass's input and output and the output's
+	// gradient, which it may overwrite, sets the gradients of the parameters and
+	// returns that of x. Both passes may leave work to the next phase.
+	backward(x, y, dy []float32) []float32
+}
+
+// headLayer is a head with its losses.
+type headLayer interface {
+	params() []int
+	grads() *weightGrads
+	// forward takes the tower's activations to the losses of each slice, whose sum
+	// is the objective.
+	forward(x []float32) passes
+	objective() float64
+	// backward sets the gradients of the parameters but for grads, and sets dx to
+	// that of x, or adds it if add.
+	backward(x, dx []float32, add bool) passes
+}
+
+// heads is all heads as one operation: their losses' sum. They go through their
+// phases together. Separate operations would have Gorgonia add up their gradients
+// of the tower's activations.
+type heads struct {
+	e    *engine
+	list []headLayer
+}
+
+func (h *heads) params() []int {
+	var p []int
+	for _, l := range h.list {
+		p = append(p, l.params()...)
+	}
+	return p
+}
+
+func (h *heads) forward(x []float32) float64 {
+	h.run(func(l headLayer, _ int) passes { return l.forward(x) })
+	sum := 0.0
+	for _, l := range h.list {
+		sum += l.objective()
+	}
+	return sum
+}
+
+func (h *heads) backward(x []float32) []float32 {
+	if len(h.e.towerGrad) < len(x) {
+		h.e.towerGrad = make([]float32, len(x))
+	}
+	if len(h.list) == 0 {
+		clear(h.e.towerGrad)
+	}
+	grads := make([]*weightGrads, len(h.list))
+	for i, l := range h.list {
+		grads[i] = l.grads()
+	}
+	h.e.open(grads...)
+	h.run(func(l headLayer, i int) passes { return l.backward(x, h.e.towerGrad, i > 0) })
+	for _, g := range grads {
+		g.reduce()
+	}
+	return h.e.towerGrad
+}
+
+// run takes all heads through the passes of.
+func (h *heads) run(of func(l headLayer, i int) passes) {
+	first, last, all := make([]phase, len(h.list)), make([]phase, len(h.list)), make([]passes, len(h.list))
+	for i, l := range h.list {
+		all[i] = of(l, i)
+		first[i], last[i] = all[i].first, all[i].last
+	}
+	h.e.run(together(first))
+	for _, p := range all {
+		p.settle()
+	}
+	h.e.run(together(last))
+}
+
+// term is one loss of a head and what was measured of it.
+type term struct {
+	device.Term
+	rows []device.RowLoss // of the micro-batch
+	sums []float64        // by slice: of the losses that are known, by the rows' weights
+}
+
+// head is what the output layers share: the losses, and the objective.
+type head struct {
+	e     *engine
+	terms []*term
+}
+
+func newHead(e *engine, terms []device.Term) head {
+	h := head{e: e}
+	for _, t := range terms {
+		h.terms = append(h.terms, &term{Term: t, rows: make([]device.RowLoss, e.capacity), sums: make([]float64, e.maxSlices())})
+	}
+	return h
+}
+
+// measured takes down the loss of row i, of slice s.
+func (h *head) measured(t *term, s span, i int, r rowLoss) {
+	m := &t.rows[i]
+	if *m = (device.RowLoss{Loss: math.NaN()}); !r.known {
+		return
+	}
+	m.Loss = r.value
+	if r.hit {
+		m.Hit = 1
+	}
+	t.sums[s.slice] += float64(h.e.batch.Weight[i]) * r.value
+}
+
+// objective is the head's part of the loss that is minimised: over the rows of
+// the micro-batch, the mean of Weight*rowWeight*loss, unknown targets as 0.
+func (h *head) objective() float64 {
+	sum := 0.0
+	for _, t := range h.terms {
+		for s := range h.e.numSlices() {
+			sum += t.Weight * t.sums[s]
+		}
+	}
+	return sum / float64(h.e.boards)
+}
+
+// gradScale is the factor of the gradient of term t's loss in row i.
+func (h *head) gradScale(t *term, i int) float32 {
+	return float32(h.e.lossScale * t.Weight * float64(h.e.batch.Weight[i]) / float64(h.e.boards))
+}

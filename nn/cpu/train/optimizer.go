@@ -1,0 +1,53 @@
+package train
+
+import (
+	"math"
+
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/device"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+)
+
+// optimizer changes weights by their gradients: "sgd" is gradient descent with Nesterov
+// momentum in the form of Sutskever et al. 2013 that deep-learning libraries use (v =
+// mu*v + g; w -= lr*(g + mu*v)), "adamw" is Adam with decoupled weight decay (Loshchilov
+// and Hutter 2019, algorithm 2, with the decay scaled by the learning rate). Gorgonia's
+// own solvers keep their moments private, and its AdamW never changes a weight.
+type optimizer struct {
+	cfg     *device.Config
+	decay   []bool        // by parameter: AdamW's weight decay touches it
+	moments [][][]float32 // velocity, or m and v: by parameter
+}
+
+// newOptimizer makes the optimizer of trained parameters.
+func newOptimizer(cfg *device.Config, specs []nn.ParamSpec) *optimizer {
+	o := &optimizer{cfg: cfg, moments: make([][][]float32, 1)}
+	if cfg.Optimizer == "adamw" {
+		o.moments = make([][][]float32, 2)
+	}
+	for _, s := range specs {
+		o.decay = append(o.decay, decays(s))
+		for k := range o.moments {
+			o.moments[k] = append(o.moments[k], make([]float32, s.Len()))
+		}
+	}
+	return o
+}
+
+// step returns what changes the weights w of parameter i by their gradient g in the
+// step with index taken (AdamW's bias correction depends on it).
+func (o *optimizer) step(lr float32, taken int64) func(i int, w, g []float32) {
+	c, m := o.cfg, o.moments[0]
+	if len(o.moments) == 1 {
+		return func(i int, w, g []float32) { kernel.SGDNesterov(w, g, m[i], lr, c.Momentum, 0) }
+	}
+	t, v := float64(taken+1), o.moments[1]
+	bc1, bc2 := float32(1-math.Pow(c.Beta1, t)), float32(1-math.Pow(c.Beta2, t))
+	return func(i int, w, g []float32) {
+		decay := float32(0)
+		if o.decay[i] {
+			decay = c.Decay
+		}
+		kernel.AdamW(w, g, m[i], v[i], lr, float32(c.Beta1), float32(c.Beta2), c.Epsilon, decay, bc1, bc2)
+	}
+}

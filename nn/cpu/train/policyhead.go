@@ -1,0 +1,130 @@
+package train
+
+import (
+	"math"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn/device"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+)
+
+// Parameters of the policy head, whose second half depends on nn.Arch.
+const (
+	policyConv   = "policy.conv1" // first convolution
+	policyBN     = "policy.bn"
+	policyPlanes = "policy.conv2" // convolutional head: F -> 80 planes
+	policyDense  = "policy.fc"    // classical head: to all policy indices
+)
+
+// policyHead is a convolution with batch norm, then a convolution with bias to
+// 80 planes of which the legal moves' logits are taken (convolutional), or a
+// fully connected layer to all 1858 policy indices (classical).
+type policyHead struct {
+	head
+	u       *unit
+	conv    *conv  // convolutional
+	fc      *dense // classical
+	width   int    // outputs a board
+	off     *kernel.PolicyOffsets
+	y, dy   []float32
+	prob    []float32 // beside the batch's Legal: the net's policy
+	wg      *weightGrads
+	entropy []float64 // by row: of the net's policy, NaN where the target is not known
+}
+
+func newPolicyHead(e *engine, term device.Term) *policyHead {
+	h := &policyHead{head: newHead(e, []device.Term{term}), u: newUnit(e, policyConv, policyBN, e.act, true)}
+	if e.has(policyDense+".weight") && len(e.shape(policyDense+".weight")) == 2 {
+		h.fc = newDense(e, policyDense, h.u.conv.co)
+		h.width, h.off = h.fc.n, kernel.NewFlatPolicyOffsets()
+		h.wg = newWeightGrads(e, append([]int{h.u.conv.weight}, h.fc.params()...)...)
+		h.wg.restore[h.fc.weight] = h.fc.restore
+	} else {
+		h.conv = newConv(e, policyPlanes, true)
+		h.width, h.off = 64*h.conv.co, kernel.NewConvPolicyOffsets(encoding.ConvPolicyIndex())
+		h.wg = newWeightGrads(e, append([]int{h.u.conv.weight}, h.conv.params()...)...)
+	}
+	h.y, h.dy = make([]float32, e.capacity*h.width), make([]float32, e.capacity*h.width)
+	h.entropy = make([]float64, e.capacity)
+	return h
+}
+
+func (h *policyHead) params() []int {
+	if h.fc != nil {
+		return append(h.u.params(), h.fc.params()...)
+	}
+	return append(h.u.params(), h.conv.params()...)
+}
+
+func (h *policyHead) grads() *weightGrads { return h.wg }
+
+// forward computes the logits of the legal moves from the tower's output, their
+// loss, and the loss's gradient with respect to the outputs.
+func (h *policyHead) forward(x []float32) passes {
+	if n := len(h.e.batch.Legal); len(h.prob) < n {
+		h.prob = make([]float32, n)
+	}
+	p := passes{
+		first: phase{
+			begin: h.u.bn.begin,
+			group: func(g span, _ int) { h.u.convolve(g, g.rows(x, 64*h.u.conv.ci)) },
+		},
+		settle: h.u.bn.settle,
+		last:   phase{end: h.lose},
+	}
+	if h.fc != nil {
+		p.last.begin = func(s span) { h.fc.forward(s, s.rows(h.y, h.width), h.u.activation(s), kernel.None) }
+	} else {
+		p.last.group = func(g span, _ int) { h.conv.forward(g, g.rows(h.y, h.width), h.u.activation(g)) }
+	}
+	return p
+}
+
+// lose takes the losses of a slice.
+func (h *policyHead) lose(s span) {
+	t := h.terms[0]
+	t.sums[s.slice] = 0
+	for i := s.lo; i < s.lo+s.n; i++ {
+		var dy []float32
+		if h.e.train {
+			dy = h.dy[i*h.width:][:h.width]
+		}
+		r, entropy := policyRowLoss(dy, h.prob, h.y[i*h.width:][:h.width], h.off, h.e.batch, i, h.gradScale(t, i))
+		h.measured(t, s, i, r)
+		if h.entropy[i] = entropy; !r.known {
+			h.entropy[i] = math.NaN()
+		}
+	}
+}
+
+// backward sets the gradients of the parameters and sets dx to that of x, or
+// adds it if add.
+func (h *policyHead) backward(x, dx []float32, add bool) passes {
+	w := 64 * h.u.conv.co
+	d := h.e.gradBuffer(policyBuffer, w)
+	p := passes{
+		settle: h.u.bn.settleBackward,
+		last:   h.u.headPhase(h.wg, x, d, dx, add),
+	}
+	p.first.begin = func(s span) {
+		h.wg.reset(s)
+		h.u.bn.begin(s)
+	}
+	if h.fc != nil {
+		p.first.end = func(s span) {
+			a := h.u.activation(s)
+			h.fc.weightGrad(s, h.wg, a, s.rows(h.dy, h.width))
+			h.fc.inputGrad(s, s.rows(d, w), s.rows(h.dy, h.width))
+			h.u.deactivate(s, s.rows(d, w), s.rows(d, w), a)
+		}
+		return p
+	}
+	p.first.group = func(g span, at int) {
+		a, d, dy := h.u.activation(g), g.rows(d, w), g.rows(h.dy, h.width)
+		h.conv.weightGrad(g, at, h.wg, a, dy)
+		h.conv.inputGrad(g, d, dy)
+		h.u.deactivate(g, d, d, a)
+	}
+	p.first.end = func(s span) { h.conv.finishWeightGrad(s, h.wg) }
+	return p
+}

@@ -1,0 +1,293 @@
+package train
+
+import (
+	"math"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/device"
+)
+
+// reference is the net in float64 with plain loops, written from the formulas
+// of docs/FORMATS.md alone; it shares no code with the layers. Activations are
+// [board][channel][64], channels first.
+type reference struct {
+	arch   nn.Arch
+	w      map[string][]float64
+	shape  map[string][]int
+	frozen bool   // batch norm takes the running statistics
+	trunk  boards // the tower's output where keep is set
+	keep   bool   // only weights of the heads change: the tower's output stays
+}
+
+type boards [][][]float64
+
+func newReference(net *nn.Net, frozen bool) *reference {
+	r := &reference{arch: net.Arch, w: map[string][]float64{}, shape: map[string][]int{}, frozen: frozen}
+	for _, p := range net.Params {
+		d := make([]float64, len(p.Data))
+		for i, x := range p.Data {
+			d[i] = float64(x)
+		}
+		r.w[p.Name], r.shape[p.Name] = d, p.Shape
+	}
+	return r
+}
+
+func (r *reference) act(x float64) float64 {
+	if r.arch.Activation == nn.Mish {
+		return x * math.Tanh(math.Log1p(math.Exp(x)))
+	}
+	return max(x, 0)
+}
+
+func (r *reference) planes(b *encoding.TrainBatch) boards {
+	x := make(boards, b.N)
+	for i := range x {
+		x[i] = make([][]float64, encoding.NumPlanes)
+		s := b.Scalars[i]
+		constant := map[int]float64{104: float64(s.OurOOO), 105: float64(s.OurOO), 106: float64(s.TheirOOO), 107: float64(s.TheirOO),
+			108: float64(s.BlackToMove), 109: float64(s.Rule50) / 99, 111: 1}
+		for p := range x[i] {
+			x[i][p] = make([]float64, 64)
+			for sq := range 64 {
+				x[i][p][sq] = constant[p]
+				if p < encoding.NumMasks && b.Masks[i][p]>>sq&1 == 1 {
+					x[i][p][sq] = 1
+				}
+			}
+		}
+	}
+	return x
+}
+
+// conv is a cross-correlation with zero padding; a bias is added where there is one.
+func (r *reference) conv(x boards, name string) boards {
+	w, shape, bias := r.w[name+".weight"], r.shape[name+".weight"], r.w[name+".bias"]
+	co, ci, k := shape[0], shape[1], 1
+	if len(shape) == 4 {
+		k = shape[2]
+	}
+	y := make(boards, len(x))
+	for b := range x {
+		y[b] = make([][]float64, co)
+		for o := range co {
+			y[b][o] = make([]float64, 64)
+			for c := range ci {
+				for t := range k * k {
+					addShifted(y[b][o], x[b][c], w[(o*ci+c)*k*k+t], t/k-k/2, t%k-k/2)
+				}
+			}
+			for sq := range 64 {
+				if bias != nil {
+					y[b][o][sq] += bias[o]
+				}
+			}
+		}
+	}
+	return y
+}
+
+// addShifted adds u times the plane x, seen dr ranks and df files away, to y.
+func addShifted(y, x []float64, u float64, dr, df int) {
+	for rank := max(0, -dr); rank < min(8, 8-dr); rank++ {
+		for file := max(0, -df); file < min(8, 8-df); file++ {
+			y[rank*8+file] += u * x[(rank+dr)*8+file+df]
+		}
+	}
+}
+
+func (r *reference) batchNorm(x boards, name string, act bool) boards {
+	for c := range x[0] {
+		mean, variance, n := 0.0, 0.0, float64(len(x)*64)
+		for b := range x {
+			for _, v := range x[b][c] {
+				mean += v / n
+			}
+		}
+		for b := range x {
+			for _, v := range x[b][c] {
+				variance += (v - mean) * (v - mean) / n
+			}
+		}
+		if r.frozen {
+			mean, variance = r.w[name+".mean"][c], r.w[name+".var"][c]
+		}
+		for b := range x {
+			for sq, v := range x[b][c] {
+				v = (v-mean)/math.Sqrt(variance+1e-5)*r.w[name+".gamma"][c] + r.w[name+".beta"][c]
+				if act {
+					v = r.act(v)
+				}
+				x[b][c][sq] = v
+			}
+		}
+	}
+	return x
+}
+
+// dense returns W x + b for one row.
+func (r *reference) dense(x []float64, name string) []float64 {
+	w, bias := r.w[name+".weight"], r.w[name+".bias"]
+	y := make([]float64, len(bias))
+	for o := range y {
+		y[o] = bias[o]
+		for i, v := range x {
+			y[o] += w[o*len(x)+i] * v
+		}
+	}
+	return y
+}
+
+// legalDense is dense for the outputs of legal moves only; the others stay 0.
+func (r *reference) legalDense(x []float64, name string, legal []uint16) []float64 {
+	w, bias := r.w[name+".weight"], r.w[name+".bias"]
+	y := make([]float64, len(bias))
+	for _, o := range legal {
+		y[o] = bias[o]
+		for i, v := range x {
+			y[o] += w[int(o)*len(x)+i] * v
+		}
+	}
+	return y
+}
+
+func (r *reference) actAll(x []float64) []float64 {
+	for i, v := range x {
+		x[i] = r.act(v)
+	}
+	return x
+}
+
+func (r *reference) block(x boards, t string) boards {
+	h := r.batchNorm(r.conv(x, t+".conv1"), t+".bn1", true)
+	y := r.batchNorm(r.conv(h, t+".conv2"), t+".bn2", false)
+	n := len(y[0])
+	for b := range y {
+		var f []float64
+		if r.w[t+".se.fc1.weight"] != nil {
+			pool := make([]float64, n)
+			for c := range pool {
+				for _, v := range y[b][c] {
+					pool[c] += v / 64
+				}
+			}
+			f = r.dense(r.actAll(r.dense(pool, t+".se.fc1")), t+".se.fc2")
+		}
+		for c := range y[b] {
+			for sq, v := range y[b][c] {
+				if f != nil {
+					v = v/(1+math.Exp(-f[c])) + f[n+c]
+				}
+				y[b][c][sq] = r.act(v + x[b][c][sq])
+			}
+		}
+	}
+	return y
+}
+
+// flat is a board's activations in the order channel*64 + square.
+func flat(x [][]float64) []float64 {
+	var f []float64
+	for _, c := range x {
+		f = append(f, c...)
+	}
+	return f
+}
+
+// outputs are the net's raw outputs: policy logits by policy index, value
+// outputs and the moves-left number before its ReLU.
+func (r *reference) outputs(b *encoding.TrainBatch) (policy, value, moves [][]float64) {
+	if !r.keep || r.trunk == nil {
+		r.trunk = r.batchNorm(r.conv(r.planes(b), "input.conv"), "input.bn", true)
+		for i := range r.arch.Blocks {
+			r.trunk = r.block(r.trunk, "tower."+string(rune('0'+i)))
+		}
+	}
+	x := r.trunk
+	p := r.batchNorm(r.conv(x, policyConv), policyBN, true)
+	if r.w[policyDense+".bias"] != nil {
+		for i, board := range p {
+			policy = append(policy, r.legalDense(flat(board), policyDense, b.LegalOf(i)))
+		}
+	} else {
+		for _, board := range r.conv(p, policyPlanes) {
+			logits := make([]float64, encoding.NumPolicy)
+			for i, at := range encoding.ConvPolicyIndex() {
+				logits[i] = board[at/64][at%64]
+			}
+			policy = append(policy, logits)
+		}
+	}
+	head := func(name string) (out [][]float64) {
+		for _, board := range r.batchNorm(r.conv(x, name+".conv"), name+".bn", true) {
+			out = append(out, r.dense(r.actAll(r.dense(flat(board), name+".fc1")), name+".fc2"))
+		}
+		return out
+	}
+	value = head("value")
+	if r.arch.MovesLeft {
+		moves = head("moves_left")
+	}
+	return policy, value, moves
+}
+
+func logSumExp(z []float64) float64 {
+	top := math.Inf(-1)
+	for _, v := range z {
+		top = max(top, v)
+	}
+	sum := 0.0
+	for _, v := range z {
+		sum += math.Exp(v - top)
+	}
+	return top + math.Log(sum)
+}
+
+// objective is the configured loss of a batch: see device.Config.
+func (r *reference) objective(b *encoding.TrainBatch, terms []device.Term, l2 float32) float64 {
+	policy, value, moves := r.outputs(b)
+	total := 0.0
+	for name, w := range r.w {
+		if !strings.HasSuffix(name, ".weight") {
+			continue
+		}
+		for _, v := range w {
+			total += float64(l2) * v * v / 2
+		}
+	}
+	for _, term := range terms {
+		for i := range b.N {
+			t := term.Learn(&b.Targets[i], r.arch.ValueHead)
+			loss := 0.0
+			switch {
+			case term.Head == device.Policy:
+				var z []float64
+				for _, p := range b.LegalOf(i) {
+					z = append(z, policy[i][p])
+				}
+				for j, p := range b.PolicyOf(i) {
+					loss += float64(p) * (logSumExp(z) - z[j])
+				}
+			case term.Head == device.Value && r.arch.ValueHead == nn.ValueWDL:
+				w, d, lose := t.WDL()
+				for j, p := range []float32{w, d, lose} {
+					loss += float64(p) * (logSumExp(value[i]) - value[i][j])
+				}
+			case term.Head == device.Value:
+				loss = math.Pow(math.Tanh(value[i][0])-float64(t.Q), 2)
+			case term.Head == device.MovesLeft:
+				diff := math.Abs(max(moves[i][0], 0)-float64(t.M)) / 20
+				loss = diff * diff / 2
+				if diff > .5 {
+					loss = .5 * (diff - .25)
+				}
+			}
+			if !math.IsNaN(loss) {
+				total += term.Weight * float64(b.Weight[i]) * loss / float64(b.N)
+			}
+		}
+	}
+	return total
+}

@@ -1,0 +1,230 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/device"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+)
+
+// trainer is a net in training on the CPU; it implements device.Trainer. It works while
+// it is waited for: Finish does the pass.
+type trainer struct {
+	cfg    device.Config
+	e      *engine
+	layers []towerLayer
+	heads  *heads
+	g      *graph
+	terms  []*term // in the order of cfg.Terms
+	policy *policyHead
+	acc    []accumulator // trained parameters, in the order of nn.Specs
+	opt    *optimizer
+	swa    [][]float32 // by parameter; nil = there is no average
+
+	queue   []work // staged and not finished, in order
+	started int    // of these
+	free    []*encoding.TrainBatch
+}
+
+// accumulator is a trained parameter and the sum of its gradients over the
+// micro-batches of a step.
+type accumulator struct {
+	*param
+	sum []float32
+}
+
+// work is a micro-batch and how it goes through the net.
+type work struct {
+	b    *encoding.TrainBatch
+	pass device.Pass
+}
+
+// Open makes the layers of a net, their graph and the workers; Upload gives it weights.
+func Open(cfg device.Config) (device.Trainer, error) { return open(cfg) }
+
+func open(cfg device.Config) (*trainer, error) {
+	if cfg.Workers == 0 {
+		cfg.Workers = runtime.GOMAXPROCS(0)
+	}
+	t := &trainer{cfg: cfg, free: []*encoding.TrainBatch{encoding.NewTrainBatch(cfg.Capacity), encoding.NewTrainBatch(cfg.Capacity)}}
+	p := kernel.FP32
+	if used, _ := t.Precision(); used == device.BF16 {
+		p = kernel.BF16
+	}
+	t.e = newEngine(cfg.Arch, cfg.Capacity, cfg.Workers, cfg.BNMomentum, p)
+	t.layers = []towerLayer{newInputLayer(t.e)}
+	for i := range cfg.Arch.Blocks {
+		t.layers = append(t.layers, newBlockLayer(t.e, i))
+	}
+	t.heads = &heads{e: t.e, list: t.buildHeads()}
+	var err error
+	if t.g, err = newGraph(t.layers, t.heads, t.e.params, cfg.Capacity, 64, t.e.shape("input.bn.gamma")[0]); err != nil {
+		t.e.pool.close()
+		return nil, err
+	}
+	var trained []nn.ParamSpec
+	for i := range t.e.params {
+		if p := &t.e.params[i]; p.grad != nil {
+			t.acc, trained = append(t.acc, accumulator{p, make([]float32, len(p.data))}), append(trained, p.spec)
+		}
+	}
+	t.opt = newOptimizer(&t.cfg, trained)
+	return t, nil
+}
+
+// buildHeads makes the heads that have losses and fills terms.
+func (t *trainer) buildHeads() (list []headLayer) {
+	byHead := map[device.Head][]device.Term{}
+	for _, term := range t.cfg.Terms {
+		byHead[term.Head] = append(byHead[term.Head], term)
+	}
+	made := map[device.Head][]*term{}
+	scalar := func(which device.Head, label string, buffer int, loss rowLossFunc) {
+		if terms := byHead[which]; terms != nil {
+			h := newScalarHead(t.e, label, buffer, terms, t.cfg.Arch.ValueHead, loss)
+			list, made[which] = append(list, h), h.terms
+		}
+	}
+	if terms := byHead[device.Policy]; terms != nil {
+		t.policy = newPolicyHead(t.e, terms[0])
+		list, made[device.Policy] = append(list, t.policy), t.policy.terms
+	}
+	value := wdlRowLoss
+	if t.cfg.Arch.ValueHead == nn.ValueScalar {
+		value = scalarRowLoss
+	}
+	scalar(device.Value, "value", valueBuffer, value)
+	scalar(device.MovesLeft, "moves_left", movesLeftBuffer, movesLeftRowLoss)
+	for _, term := range t.cfg.Terms {
+		t.terms = append(t.terms, made[term.Head][0])
+		made[term.Head] = made[term.Head][1:]
+	}
+	return list
+}
+
+// Precision implements device.Trainer.
+func (t *trainer) Precision() (device.Precision, string) {
+	switch {
+	case t.cfg.Precision == device.FP16:
+		return device.FP32, "--amp fp16: the CPU has no fp16 products; training runs in fp32 (take --amp bf16, or a device)"
+	case t.cfg.Precision == device.BF16 && !kernel.HasBF16():
+		return device.FP32, "--amp: this CPU has no bf16 products (AVX512_BF16 or AMX); training runs in fp32"
+	}
+	return t.cfg.Precision, ""
+}
+
+// Stage implements device.Trainer.
+func (t *trainer) Stage(b *encoding.TrainBatch) error {
+	if len(t.free) == 0 {
+		return errors.New("two micro-batches are staged and not finished")
+	}
+	if b.N < 1 || b.N > t.cfg.Capacity {
+		return fmt.Errorf("a micro-batch of %d rows, want 1 to %d", b.N, t.cfg.Capacity)
+	}
+	last := len(t.free) - 1
+	t.free[last].CopyFrom(b)
+	t.queue, t.free = append(t.queue, work{b: t.free[last]}), t.free[:last]
+	return nil
+}
+
+// OpenWindow implements device.Trainer. There is nothing to win: the rows lie in this
+// memory already.
+func (t *trainer) OpenWindow(int) (bool, error) { return false, nil }
+
+var errNoWindow = errors.New("the CPU keeps no window of rows")
+
+// Keep implements device.Trainer.
+func (t *trainer) Keep(int, *encoding.TrainBatch) error { return errNoWindow }
+
+// StageKept implements device.Trainer.
+func (t *trainer) StageKept([]device.KeptRow, []float32) error { return errNoWindow }
+
+// Start implements device.Trainer.
+func (t *trainer) Start(p device.Pass) error {
+	if t.started == len(t.queue) {
+		return errors.New("no micro-batch is staged")
+	}
+	t.queue[t.started].pass = p
+	t.started++
+	return nil
+}
+
+// Finish implements device.Trainer.
+func (t *trainer) Finish(out *device.Rows) error {
+	if t.started == 0 {
+		return errors.New("no pass is started")
+	}
+	w := t.queue[0]
+	t.queue, t.started, t.free = t.queue[1:], t.started-1, append(t.free, w.b)
+	if err := t.run(w); err != nil {
+		return err
+	}
+	if len(out.Terms) != len(t.terms) {
+		out.Terms = make([][]device.RowLoss, len(t.terms))
+	}
+	for i, term := range t.terms {
+		out.Terms[i] = append(out.Terms[i][:0], term.rows[:w.b.N]...)
+	}
+	if out.Entropy = out.Entropy[:0]; t.policy != nil {
+		out.Entropy = append(out.Entropy, t.policy.entropy[:w.b.N]...)
+	}
+	return nil
+}
+
+// run takes a micro-batch through the net; without gradients Gorgonia has no part in it.
+func (t *trainer) run(w work) error {
+	e, mode := t.e, batchStats
+	if w.pass.Running {
+		mode = runningStats
+	}
+	if e.bnMomentum = t.cfg.BNMomentum; w.pass.BNMomentum != 0 {
+		e.bnMomentum = w.pass.BNMomentum
+	}
+	e.lossScale = float64(w.pass.LossScale)
+	e.begin(w.b, mode, w.pass.Backward)
+	if !w.pass.Backward {
+		var x []float32
+		for _, l := range t.layers {
+			x = l.forward(x)
+		}
+		t.heads.forward(x)
+		return nil
+	}
+	if _, err := t.g.run(); err != nil {
+		return err
+	}
+	t.accumulate(w.pass.First)
+	return nil
+}
+
+// accumulate adds the gradients of the last micro-batch to the step's.
+func (t *trainer) accumulate(first bool) {
+	t.e.pool.run(len(t.acc), func(i, _ int) {
+		a := &t.acc[i]
+		if first {
+			copy(a.sum, a.grad)
+		} else {
+			kernel.Add(a.sum, a.sum, a.grad)
+		}
+	})
+}
+
+// Drop implements device.Trainer.
+func (t *trainer) Drop() error {
+	for _, w := range t.queue {
+		t.free = append(t.free, w.b)
+	}
+	t.queue, t.started = slices.Delete(t.queue, 0, len(t.queue)), 0
+	return nil
+}
+
+// Close ends the workers.
+func (t *trainer) Close() error {
+	t.e.pool.close()
+	return t.g.close()
+}

@@ -1,0 +1,165 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/chessbrain/chessbrain/nn/device"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+)
+
+// BeginStep implements device.Trainer.
+func (t *trainer) BeginStep() error { t.e.loadRunning(); return nil }
+
+// prepareGradients scales the sums and adds the gradient of the L2 losses.
+func (t *trainer) prepareGradients(scale float32) {
+	t.e.pool.run(len(t.acc), func(i, _ int) {
+		a := &t.acc[i]
+		if scale != 1 {
+			kernel.Scale(a.sum, scale)
+		}
+		if t.cfg.L2 > 0 && decays(a.spec) {
+			kernel.Axpy(a.sum, t.cfg.L2, a.data)
+		}
+	})
+}
+
+// halfSquares is the L2 loss of the weights.
+func (t *trainer) halfSquares() float64 {
+	return t.e.sumSquares(len(t.e.params), func(i int) []float32 {
+		if p := &t.e.params[i]; decays(p.spec) {
+			return p.data
+		}
+		return nil
+	}) / 2
+}
+
+// Update implements device.Trainer.
+func (t *trainer) Update(u device.Update) (device.Updated, error) {
+	t.prepareGradients(u.Scale)
+	done := device.Updated{HalfSquares: t.halfSquares()}
+	done.GradNorm = math.Sqrt(t.e.sumSquares(len(t.acc), func(i int) []float32 { return t.acc[i].sum }))
+	done.Finite = isFinite(u.Objective) && isFinite(done.HalfSquares) && isFinite(done.GradNorm) && t.runningFinite()
+	if !done.Finite {
+		return done, nil
+	}
+	change := t.opt.step(u.LR, u.Step)
+	t.e.pool.run(len(t.acc), func(i, _ int) {
+		a := &t.acc[i]
+		if u.ClipNorm > 0 && done.GradNorm > u.ClipNorm {
+			kernel.Scale(a.sum, float32(u.ClipNorm/done.GradNorm))
+		}
+		change(i, a.data, a.sum)
+	})
+	t.e.storeRunning()
+	t.e.version++
+	if u.SWAAdd != 0 {
+		t.average(u.SWAKeep, u.SWAAdd)
+	}
+	return done, nil
+}
+
+func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// runningFinite says whether the pending running statistics are finite.
+func (t *trainer) runningFinite() bool {
+	for _, r := range t.e.running {
+		if !isFinite(kernel.SumSquares(r)) {
+			return false
+		}
+	}
+	return true
+}
+
+// average lets the weights enter their average; keep 0 begins it.
+func (t *trainer) average(keep, add float32) {
+	if keep == 0 || t.swa == nil {
+		t.swa = make([][]float32, len(t.e.params))
+		for i, p := range t.e.params {
+			t.swa[i] = append([]float32(nil), p.data...)
+		}
+		return
+	}
+	for i, p := range t.e.params {
+		avg := t.swa[i]
+		for j, x := range p.data {
+			avg[j] = keep*avg[j] + add*x
+		}
+	}
+}
+
+// paramData lists the memory of all parameters in the order of nn.Specs.
+func (t *trainer) paramData() [][]float32 {
+	data := make([][]float32, len(t.e.params))
+	for i, p := range t.e.params {
+		data[i] = p.data
+	}
+	return data
+}
+
+// Upload implements device.Trainer.
+func (t *trainer) Upload(s *device.State) error {
+	if s.Params == nil || len(s.Moments) != len(t.opt.moments) {
+		return fmt.Errorf("upload: a state with %d tensors and %d moments, want all of %s", len(s.Params), len(s.Moments), t.cfg.Optimizer)
+	}
+	var swa [][]float32
+	if s.SWA != nil {
+		for _, p := range t.e.params {
+			swa = append(swa, make([]float32, len(p.data)))
+		}
+	}
+	err := errors.Join(copyAll(t.paramData(), s.Params), copyAll(swa, s.SWA))
+	for i, m := range s.Moments {
+		err = errors.Join(err, copyAll(t.opt.moments[i], m))
+	}
+	if err != nil {
+		return fmt.Errorf("upload: %w", err)
+	}
+	t.swa = swa
+	t.e.version++
+	return nil
+}
+
+// Download implements device.Trainer.
+func (t *trainer) Download(s *device.State) error {
+	var err error
+	if s.Params != nil {
+		err = copyAll(s.Params, t.paramData())
+	}
+	if s.SWA != nil {
+		err = errors.Join(err, copyAll(s.SWA, t.swa))
+	}
+	if s.Moments != nil && len(s.Moments) != len(t.opt.moments) {
+		return fmt.Errorf("download: a state with %d moments does not fit %s", len(s.Moments), t.cfg.Optimizer)
+	}
+	for i, m := range s.Moments {
+		err = errors.Join(err, copyAll(m, t.opt.moments[i]))
+	}
+	if err != nil {
+		return fmt.Errorf("download: %w", err)
+	}
+	return nil
+}
+
+// KeepRunning implements device.Trainer.
+func (t *trainer) KeepRunning(params [][]float32) error {
+	for i, r := range t.e.running {
+		copy(params[i], r)
+	}
+	return nil
+}
+
+// copyAll copies tensors that must be of the same lengths.
+func copyAll(to, from [][]float32) error {
+	if len(to) != len(from) {
+		return fmt.Errorf("%d tensors in the place of %d", len(from), len(to))
+	}
+	for i := range to {
+		if len(to[i]) != len(from[i]) {
+			return fmt.Errorf("tensor %d has %d numbers, want %d", i, len(from[i]), len(to[i]))
+		}
+		copy(to[i], from[i])
+	}
+	return nil
+}

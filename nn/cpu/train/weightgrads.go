@@ -1,0 +1,101 @@
+package train
+
+import "github.com/chessbrain/chessbrain/nn/kernel"
+
+// weightGrads gives each slice its own memory for the weight gradients of one
+// layer and sums them in slice order. Those of 3x3 convolutions lie there by tap,
+// [9][co][ci].
+type weightGrads struct {
+	e       *engine
+	params  []int
+	offset  map[int]int
+	total   int
+	restore map[int]func() // by parameter: puts the summed gradient in the net's order
+	arena   int            // of the engine's two
+	base    int            // in the arena
+}
+
+func newWeightGrads(e *engine, params ...int) *weightGrads {
+	g := &weightGrads{e: e, params: params, offset: map[int]int{}, restore: map[int]func(){}}
+	for _, p := range params {
+		g.offset[p] = g.total
+		g.total += len(e.params[p].data)
+	}
+	return g
+}
+
+// open gives the layers of list, whose backward pass begins, memory in the arena
+// that the layers before did not use: theirs may still be due.
+func (e *engine) open(list ...*weightGrads) {
+	e.arena = 1 - e.arena
+	total := 0
+	for _, g := range list {
+		g.arena, g.base = e.arena, total
+		total += g.total
+	}
+	for s := range e.arenas[e.arena] {
+		if len(e.arenas[e.arena][s]) < total {
+			e.arenas[e.arena][s] = make([]float32, total)
+		}
+	}
+}
+
+// reset zeroes what a slice adds up in its memory. Call it at the start of the
+// layer's first backward phase. 3x3 convolutions set theirs once.
+func (g *weightGrads) reset(s span) {
+	for _, p := range g.params {
+		if !g.byTap(p) {
+			clear(g.of(s, p))
+		}
+	}
+}
+
+// byTap says whether p is the weight of a 3x3 convolution.
+func (g *weightGrads) byTap(p int) bool {
+	shape := g.e.params[p].spec.Shape
+	return len(shape) == 4 && shape[2] == 3
+}
+
+// of returns the slice's part of a parameter's gradient; nil for parameter -1.
+func (g *weightGrads) of(s span, p int) []float32 {
+	if p < 0 {
+		return nil
+	}
+	return g.part(s.slice, p)
+}
+
+func (g *weightGrads) part(slice, p int) []float32 {
+	return g.e.arenas[g.arena][slice][g.base+g.offset[p]:][:len(g.e.params[p].data)]
+}
+
+// dueSum is a parameter whose gradient waits to be summed over the slices.
+type dueSum struct {
+	g *weightGrads
+	p int
+}
+
+// reduce has the gradient of each parameter set to the sum over the slices, beside
+// the next phase or by finish. The open after the next one uses the memory again.
+func (g *weightGrads) reduce() {
+	for _, p := range g.params {
+		g.e.due = append(g.e.due, dueSum{g, p})
+	}
+}
+
+func (d dueSum) sum() {
+	g, grad := d.g, d.g.e.params[d.p].grad
+	sum := g.part(0, d.p)
+	for s := 1; s < g.e.numSlices(); s++ {
+		kernel.Add(sum, sum, g.part(s, d.p))
+	}
+	if g.byTap(d.p) {
+		shape := g.e.params[d.p].spec.Shape
+		clear(grad)
+		kernel.AddConv3Taps(grad, sum, shape[1], shape[0])
+	} else {
+		copy(grad, sum)
+	}
+	if restore := g.restore[d.p]; restore != nil {
+		restore()
+	}
+}
