@@ -59,7 +59,7 @@ game, each has its position and move too.`,
 				}
 			}
 			if damage != nil {
-				return corruptData{fmt.Errorf("%s: %w", args[0], damage)}
+				return corruptf("%s: %w", args[0], damage)
 			}
 			return nil
 		},
@@ -73,7 +73,7 @@ game, each has its position and move too.`,
 func chunkFileError(err error) error {
 	for _, target := range []error{lc0.ErrCorruptRecord, lc0.ErrNoGame, lc0.ErrNoSource} {
 		if errors.Is(err, target) {
-			return corruptData{err}
+			return corrupt(err)
 		}
 	}
 	return pathError(err)

@@ -129,7 +129,7 @@ func handOverOrCPU(c *cobra.Command, e *config.Effective, trains bool) error {
 	if !as[*config.Error](err) {
 		return err
 	}
-	fmt.Fprintf(c.ErrOrStderr(), "chessbrain: %v; computing on the CPU\n", err)
+	tell(c)("%v; computing on the CPU", err)
 	cpu := "cpu"
 	e.Config.Training.Device, e.Config.Selfplay.ProducerDevice = &cpu, &cpu
 	return nil

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -71,7 +70,7 @@ func (o *migrateOptions) run(c *cobra.Command) error {
 		return pathError(err)
 	}
 	for _, w := range old.Checkpoint.Warnings {
-		fmt.Fprintln(c.ErrOrStderr(), "chessbrain:", w)
+		tell(c)("%s", w)
 	}
 	e := old.Effective
 	e.Config.RunDir = &o.to
@@ -85,7 +84,7 @@ func (o *migrateOptions) run(c *cobra.Command) error {
 	plan := tools.PlanMigration(old.Net.Arch, fresh.Arch, o.rules)
 	if err := plan.Err(); err != nil {
 		if o.json {
-			return errors.Join(json.NewEncoder(c.OutOrStdout()).Encode(plan), err)
+			return errors.Join(printJSON(c, plan), err)
 		}
 		return err
 	}
@@ -114,7 +113,7 @@ func (o *migrateOptions) run(c *cobra.Command) error {
 func (o *migrateOptions) report(c *cobra.Command, plan *tools.Plan, e *config.Effective, moments, dropped int, path string) error {
 	out := c.OutOrStdout()
 	if o.json {
-		return json.NewEncoder(out).Encode(struct {
+		return printJSON(c, struct {
 			*tools.Plan
 			Moments        int    `json:"moments"`
 			DroppedMoments int    `json:"dropped_moments"`

@@ -36,7 +36,7 @@ func (o *pipelineFlags) run(c *cobra.Command, args []string) error {
 	}
 	if err := pipeline.Check(o.Options); err != nil {
 		if as[*prepare.ManifestError](err) {
-			return corruptData{err}
+			return corrupt(err)
 		}
 		return usageError{err} // nothing was begun: flags, or what they name
 	}
@@ -62,7 +62,7 @@ func (o *pipelineFlags) run(c *cobra.Command, args []string) error {
 		err = errors.Join(err, closeErr)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, run.ErrInterrupted) {
-		return interruptedPipeline{o.T}
+		return interruptedf("interrupted; all work is kept, and the same command goes on with run %s (or --resume %s)", o.T, o.T)
 	}
 	if err != nil {
 		return badInput(err)
@@ -89,8 +89,8 @@ func (o *pipelineFlags) chooseNet() error {
 	if err != nil {
 		return err
 	}
-	o.netName = net.name
-	o.OpenNet = func() (*nn.Net, string, error) { return net.Net, net.name, nil }
+	o.netName = net.Name
+	o.OpenNet = func() (*nn.Net, string, error) { return net.Net, net.Name, nil }
 	return nil
 }
 
@@ -103,19 +103,10 @@ func badInput(err error) error {
 		}
 	}
 	if as[*prepare.ManifestError](err) {
-		return corruptData{err}
+		return corrupt(err)
 	}
 	return pathError(err)
 }
-
-// interruptedPipeline says that a run was stopped.
-type interruptedPipeline struct{ t string }
-
-func (e interruptedPipeline) Error() string {
-	return fmt.Sprintf("interrupted; all work is kept, and the same command goes on with run %s (or --resume %s)", e.t, e.t)
-}
-
-func (e interruptedPipeline) ExitCode() int { return exitInterrupted }
 
 // plan says what would be done.
 func (o *pipelineFlags) plan(out io.Writer, goesOn bool) error {

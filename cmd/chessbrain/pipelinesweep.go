@@ -98,7 +98,7 @@ func (o *sweepFlags) run(c *cobra.Command) error {
 		err = errors.Join(err, closeErr)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, run.ErrInterrupted) {
-		return stoppedTool{"what was trained is kept, and the same command goes on", exitInterrupted}
+		return interruptedf("interrupted; what was trained is kept, and the same command goes on")
 	}
 	if err != nil {
 		return badInput(err)

@@ -144,7 +144,7 @@ func (o *pluginsTestOptions) report(c *cobra.Command, name string, results []plu
 		}
 	}
 	if failed > 0 {
-		return corruptData{fmt.Errorf("%s fails %d of %d checks (inputs of --seed %d)", name, failed, len(results), o.seed)}
+		return corruptf("%s fails %d of %d checks (inputs of --seed %d)", name, failed, len(results), o.seed)
 	}
 	return nil
 }

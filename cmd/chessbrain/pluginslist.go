@@ -93,7 +93,7 @@ func (f *pluginFlags) list(c *cobra.Command, h *host.Host) (lines []listedStage,
 		lines = append(lines, line)
 	}
 	if bad > 0 {
-		failed = pluginFault{fmt.Errorf("%d of %d programs cannot be used; each is listed with its fault", bad, len(programs))}
+		failed = codedError{fmt.Errorf("%d of %d programs cannot be used; each is listed with its fault", bad, len(programs)), exitPlugin}
 	}
 	return lines, failed, nil
 }
@@ -133,10 +133,3 @@ func orDash(text string) string {
 	}
 	return text
 }
-
-// pluginFault is the exit code 4: a plugin failed.
-type pluginFault struct{ error }
-
-func (e pluginFault) Unwrap() error { return e.error }
-
-func (e pluginFault) ExitCode() int { return exitPlugin }

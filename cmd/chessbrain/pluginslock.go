@@ -132,7 +132,7 @@ Nothing is started. The exit code is 3 where anything differs.`,
 				return err
 			}
 			if len(differ) > 0 {
-				return corruptData{fmt.Errorf("%s differs: %s; to trust what is there, run chessbrain plugins lock", path, strings.Join(differ, ", "))}
+				return corruptf("%s differs: %s; to trust what is there, run chessbrain plugins lock", path, strings.Join(differ, ", "))
 			}
 			return nil
 		},
@@ -164,7 +164,7 @@ func readLock(path string) (*host.Lock, error) {
 		return nil, nil
 	}
 	if err = pathError(err); err != nil && !as[usageError](err) {
-		err = corruptData{err}
+		err = corrupt(err)
 	}
 	return lock, err
 }

@@ -32,7 +32,7 @@ exit code is 3.`,
 				return err
 			}
 			w := chunks.NewWeights(f)
-			return reportGames(c, args, asJSON, w.Add, func() gamesReport { r := w.Report(); return &r })
+			return reportGames(c, args, asJSON, w.Add, func() printed { r := w.Report(); return &r })
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")

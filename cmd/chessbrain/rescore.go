@@ -157,7 +157,7 @@ func (o *rescoreOptions) run(c *cobra.Command, inputs []string) (err error) {
 	for i, j := range jobs {
 		if err = run.Do(ctx, j); err != nil {
 			if ctx.Err() != nil {
-				err = interruptedRescore{i, len(jobs)}
+				err = interruptedf("rescoring interrupted after %d of %d files, which are whole; the same command with --keep goes on", i, len(jobs))
 			}
 			break
 		}
@@ -173,28 +173,10 @@ func (o *rescoreOptions) run(c *cobra.Command, inputs []string) (err error) {
 	}
 	err = errors.Join(err, report.write(c.OutOrStdout(), o.json))
 	if n := len(report.Damage); err == nil && n > 0 {
-		return damagedInput(n)
+		return corruptf("%d damaged parts of the input were left out; see the report", n)
 	}
 	return err
 }
-
-// interruptedRescore says that the work was stopped between files.
-type interruptedRescore struct{ done, files int }
-
-func (e interruptedRescore) Error() string {
-	return fmt.Sprintf("rescoring interrupted after %d of %d files, which are whole; the same command with --keep goes on", e.done, e.files)
-}
-
-func (e interruptedRescore) ExitCode() int { return exitInterrupted }
-
-// damagedInput says that some data could not be used.
-type damagedInput int
-
-func (e damagedInput) Error() string {
-	return fmt.Sprintf("%d damaged parts of the input were left out; see the report", int(e))
-}
-
-func (e damagedInput) ExitCode() int { return exitCorrupt }
 
 // rescoreReport is what rescore prints.
 type rescoreReport struct {

@@ -98,7 +98,7 @@ func (t *loaderTest) run(ctx context.Context, c *cobra.Command) error {
 		err = r.print(out)
 	}
 	if err == nil && r.Stats.Quarantined > 0 {
-		err = &loaderDataError{r.Stats.Quarantined}
+		err = corruptf("%d files or chunks cannot be used; they are listed above: repair or remove them", r.Stats.Quarantined)
 	}
 	return err
 }
@@ -188,13 +188,3 @@ func orNothing(s string) string {
 	}
 	return s
 }
-
-// loaderDataError says that the loader found data that it cannot use.
-type loaderDataError struct{ n uint64 }
-
-func (e *loaderDataError) Error() string {
-	return fmt.Sprintf("%d files or chunks cannot be used; they are listed above: repair or remove them", e.n)
-}
-
-// ExitCode is that of damaged data.
-func (e *loaderDataError) ExitCode() int { return exitCorrupt }

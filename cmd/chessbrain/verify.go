@@ -63,7 +63,7 @@ func runVerify(c *cobra.Command, paths []string, asJSON bool) error {
 		}
 	}
 	if problems > 0 {
-		return corruptData{fmt.Errorf("%d problems found; each is listed with what to do", problems)}
+		return corruptf("%d problems found; each is listed with what to do", problems)
 	}
 	return nil
 }

@@ -61,6 +61,7 @@ var rooms = map[string]room{
 	"selfplay":                {ours: []string{"mcts", "chess", "encoding", "record"}},
 	"internal/exam":           {ours: []string{"chess", "encoding", "mcts", "chess/syzygy"}},
 	"arena":                   {ours: []string{"mcts", "chess", "chess/pgn", "encoding", "record", "selfplay", "chess/uci", "internal/fsx"}},
+	"arena/match":             {ours: []string{"arena", "chess", "chess/syzygy", "chess/uci", "mcts", "record", "selfplay", "internal/fsx"}},
 	"arena/rating":            {},
 	"chess/uci":               {ours: []string{"mcts", "chess", "encoding", "chess/syzygy"}, third: []string{"golang.org/x/sys"}},
 	"run/catalogue":           {ours: []string{"internal/fsx"}, third: []string{"modernc.org/sqlite"}},

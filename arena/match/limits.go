@@ -1,4 +1,4 @@
-package main
+package match
 
 import (
 	"fmt"
@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/spf13/pflag"
 
 	"github.com/chessbrain/chessbrain/arena"
 )
@@ -55,29 +53,28 @@ func (s *limitSet) has(name string) bool {
 	return false
 }
 
-// limitFlags are the flags of all prefixes.
-type limitFlags map[string]*limitSet
+// Limits are the flags of all prefixes.
+type Limits map[string]*limitSet
 
-// bindLimits registers the limits with all prefixes. Help shows those without a
-// prefix.
-func bindLimits(f *pflag.FlagSet) limitFlags {
-	all := limitFlags{}
+// NewLimits hands the flags of the limits with all prefixes to bind.
+func NewLimits(bind Bind) Limits {
+	all := Limits{}
 	for _, prefix := range limitPrefixes {
 		s := &limitSet{options: map[string]string{}}
 		all[prefix] = s
-		bind := func(name, kind, usage string, engines bool, set func(string) error) {
+		add := func(name, kind, usage string, engines bool, set func(string) error) {
 			v := &limitFlag{name: name, kind: kind, engines: engines, set: set}
 			s.flags = append(s.flags, v)
-			f.VarPF(v, prefix+name, "", usage).Hidden = prefix != ""
+			bind(Flag{v, prefix + name, usage, "", prefix != ""})
 		}
-		bind("nodes", "int", "nodes of each move of an engine", true, parseCount(&s.limits.Nodes, 1_000_000_000))
-		bind("depth", "int", "depth of each move of an engine, in plies", true, parseCount(&s.limits.Depth, 1000))
-		bind("movetime", "duration", "time for each move", false, parseTime(&s.limits.MoveTime))
-		bind("tc", "clock", "clock of each player, seconds and what a move adds, as 10+0.1 or 1:30+1", false, func(text string) (err error) {
+		add("nodes", "int", "nodes of each move of an engine", true, parseCount(&s.limits.Nodes, 1_000_000_000))
+		add("depth", "int", "depth of each move of an engine, in plies", true, parseCount(&s.limits.Depth, 1000))
+		add("movetime", "duration", "time for each move", false, parseTime(&s.limits.MoveTime))
+		add("tc", "clock", "clock of each player, seconds and what a move adds, as 10+0.1 or 1:30+1", false, func(text string) (err error) {
 			s.limits.Base, s.limits.Increment, err = arena.ParseClock(text)
 			return err
 		})
-		bind("option", "NAME=VALUE", "UCI option of an engine; may be given several times", true, func(text string) error {
+		add("option", "NAME=VALUE", "UCI option of an engine; may be given several times", true, func(text string) error {
 			name, value, _ := strings.Cut(text, "=")
 			if name = strings.TrimSpace(name); name == "" {
 				return fmt.Errorf("want NAME=VALUE, as in \"Skill Level=0\"")
@@ -115,7 +112,7 @@ func parseTime(to *time.Duration) func(string) error {
 
 // given returns the name of a flag of a prefix that the command line has, or "";
 // with engines only one that nets do not have.
-func (f limitFlags) given(prefix string, engines bool) string {
+func (f Limits) given(prefix string, engines bool) string {
 	for _, v := range f[prefix].flags {
 		if v.given && (v.engines || !engines) {
 			return "--" + prefix + v.name
@@ -127,7 +124,7 @@ func (f limitFlags) given(prefix string, engines bool) string {
 // of returns the limits and the engine's options of a player (1 or 2): a flag of
 // the player goes before one of both. A time of the player, of either kind, takes
 // the place of both players' times.
-func (f limitFlags) of(player int, margin time.Duration) (arena.Limits, map[string]string) {
+func (f Limits) of(player int, margin time.Duration) (arena.Limits, map[string]string) {
 	both, own := f[""], f[fmt.Sprintf("player%d.", player)]
 	l := both.limits
 	if own.has("nodes") {

@@ -1,4 +1,4 @@
-package main
+package tools
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/chess/uci"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/nn"
@@ -30,15 +31,15 @@ func TestProbe(t *testing.T) {
 		{"8x1", "fen 4k3/8/8/8/8/8/4P3/4K3 w - - 13 40 moves e1d1 e8d8", map[string]uint16{"e2e4": 322}, ""},
 		{"8x1", "startpos moves f2f3 e7e5 g2g4 d8h4", nil, "checkmate"},
 	} {
-		h, err := parsePosition(c.position)
+		h, err := uci.ParsePosition(strings.Fields(c.position))
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := openNet("random-weights:9:" + c.arch)
+		n, err := OpenNet("random-weights:9:"+c.arch, NetForms)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := probe(context.Background(), e.Config, n, h)
+		p, err := Probe(context.Background(), e.Config, n, h)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,9 +59,9 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-func checkProbe(t *testing.T, n *nn.Net, position string, p *probed) {
+func checkProbe(t *testing.T, n *nn.Net, position string, p *Probed) {
 	t.Helper()
-	h, err := parsePosition(position)
+	h, err := uci.ParsePosition(strings.Fields(position))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,26 +90,5 @@ func checkProbe(t *testing.T, n *nn.Net, position string, p *probed) {
 	}
 	for i, v := range reference.Softmax(logits) {
 		near("P of "+p.Moves[i].Move, p.Moves[i].P, v)
-	}
-}
-
-func TestParsePosition(t *testing.T) {
-	for text, say := range map[string]string{
-		"":                              "want startpos or fen FEN",
-		"start":                         "want startpos or fen FEN",
-		"startpos e2e4":                 "want startpos or fen FEN",
-		"fen":                           "want startpos or fen FEN",
-		"fen 8/8/8/8/8/8/8/8 w - - 0 1": "king",
-		"startpos moves e2e4 e2e4":      "move 2: ",
-		"moves e2e4":                    "want startpos or fen FEN",
-		"4k3/8/8/8/8/8/8/4K3 w - - 0 1": "want startpos or fen FEN",
-	} {
-		if _, err := parsePosition(text); err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("%q: %v, want %q", text, err, say)
-		}
-	}
-	h, err := parsePosition("  fen 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1  moves e2e4  e8d8 ")
-	if err != nil || h.Board().FEN() != "3k4/8/8/8/4P3/8/8/4K3 w - - 1 2" {
-		t.Errorf("%v, %v", h, err)
 	}
 }

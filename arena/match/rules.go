@@ -1,4 +1,4 @@
-package main
+package match
 
 import (
 	"fmt"
@@ -6,50 +6,37 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/chess/syzygy"
 )
 
-// ruleFlags are the flags that end games, or the match, early.
-type ruleFlags struct {
-	adjudicate arena.Adjudication
-	tables     string // directories
-	sprtText   string
-	sprt       *arena.SPRT // nil = none
-}
+// Rules end games, or the match, early.
+type Rules struct {
+	Adjudicate arena.Adjudication
+	Tables     string // directories of Syzygy tables
+	SPRT       string // ELO0,ELO1[,ALPHA,BETA]
 
-// bind registers the flags.
-func (r *ruleFlags) bind(f *pflag.FlagSet) {
-	a := &r.adjudicate
-	f.IntVar(&a.ResignMoves, "resign-moves", 0, "a player loses whose score was --resign-score or worse for so many of its moves, if the opponent agrees; 0 = never")
-	f.IntVar(&a.ResignScore, "resign-score", 1000, "centipawns that a player is behind")
-	f.IntVar(&a.DrawMoves, "draw-moves", 0, "a game is drawn after so many moves of both players with scores within --draw-score; 0 = never")
-	f.IntVar(&a.DrawScore, "draw-score", 10, "centipawns")
-	f.IntVar(&a.DrawFromMove, "draw-from", 40, "move of the game from which --draw-moves counts")
-	f.StringVar(&r.tables, "syzygy-path", "", "directories of Syzygy tables, separated as in PATH: they end the games that they know")
-	f.StringVar(&r.sprtText, "sprt", "", "ELO0,ELO1[,ALPHA,BETA]: end the match when this test decides (default alpha and beta 0.05)")
+	sprt *arena.SPRT // nil = none
 }
 
 // validate reads --sprt and opens the tables.
-func (r *ruleFlags) validate() (err error) {
-	if r.sprtText != "" {
-		if r.sprt, err = parseSPRT(r.sprtText); err != nil {
-			return usagef("--sprt %s: %w", r.sprtText, err)
+func (r *Rules) validate() (err error) {
+	if r.SPRT != "" {
+		if r.sprt, err = parseSPRT(r.SPRT); err != nil {
+			return askedf("--sprt %s: %w", r.SPRT, err)
 		}
 	}
-	if r.tables == "" {
+	if r.Tables == "" {
 		return nil
 	}
-	tables, err := syzygy.Open(filepath.SplitList(r.tables)...)
+	tables, err := syzygy.Open(filepath.SplitList(r.Tables)...)
 	if err == nil {
 		err = tables.Err()
 	}
 	if err != nil {
-		return usagef("--syzygy-path %s: %w", r.tables, err)
+		return askedf("--syzygy-path %s: %w", r.Tables, err)
 	}
-	r.adjudicate.Tablebase = tables
+	r.Adjudicate.Tablebase = tables
 	return nil
 }
 
@@ -71,7 +58,7 @@ func parseSPRT(text string) (*arena.SPRT, error) {
 }
 
 // decided returns the question whether the match may end, or nil.
-func (r *ruleFlags) decided() func(arena.Progress) bool {
+func (r *Rules) decided() func(arena.Progress) bool {
 	if r.sprt == nil {
 		return nil
 	}
@@ -79,22 +66,22 @@ func (r *ruleFlags) decided() func(arena.Progress) bool {
 }
 
 // String says for a match's log which rules end its games; "" = those of chess.
-func (r *ruleFlags) String() string {
+func (r *Rules) String() string {
 	var parts []string
-	if a := &r.adjudicate; a.ResignMoves > 0 {
+	if a := &r.Adjudicate; a.ResignMoves > 0 {
 		parts = append(parts, fmt.Sprintf("resign=%dx%d", a.ResignScore, a.ResignMoves))
 	}
-	if a := &r.adjudicate; a.DrawMoves > 0 {
+	if a := &r.Adjudicate; a.DrawMoves > 0 {
 		parts = append(parts, fmt.Sprintf("draw=%dx%d from %d", a.DrawScore, a.DrawMoves, a.DrawFromMove))
 	}
-	if r.tables != "" {
-		parts = append(parts, "syzygy="+r.tables)
+	if r.Tables != "" {
+		parts = append(parts, "syzygy="+r.Tables)
 	}
 	return strings.Join(parts, ", ")
 }
 
-// sprtReport is what the test of a match came to.
-type sprtReport struct {
+// SPRTReport is what the test of a match came to.
+type SPRTReport struct {
 	Elo0  float64 `json:"elo0"`
 	Elo1  float64 `json:"elo1"`
 	Alpha float64 `json:"alpha"`
@@ -103,16 +90,16 @@ type sprtReport struct {
 }
 
 // report judges the games; nil without a test.
-func (r *ruleFlags) report(games []arena.Game) *sprtReport {
+func (r *Rules) report(games []arena.Game) *SPRTReport {
 	if r.sprt == nil {
 		return nil
 	}
 	t := r.sprt
-	return &sprtReport{t.Elo0, t.Elo1, t.Alpha, t.Beta, t.Judge(games)}
+	return &SPRTReport{t.Elo0, t.Elo1, t.Alpha, t.Beta, t.Judge(games)}
 }
 
 // String returns the line of the report.
-func (s *sprtReport) String() string {
+func (s *SPRTReport) String() string {
 	verdict := map[string]string{
 		arena.AcceptH0: fmt.Sprintf("H0 accepted, %g Elo", s.Elo0),
 		arena.AcceptH1: fmt.Sprintf("H1 accepted, %g Elo", s.Elo1),

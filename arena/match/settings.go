@@ -1,4 +1,4 @@
-package main
+package match
 
 import (
 	"errors"
@@ -6,16 +6,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/mcts"
 )
 
-// matchSetting is a setting of a player's search, which has a flag for both
+// knob is a setting of a player's search, which has a flag for both
 // players, one for each colour and one for each player.
-type matchSetting struct {
+type knob struct {
 	name, kind, usage string
 	set               func(s *arena.Settings, text string) error // parses and checks the range
 	get               func(s *arena.Settings) string
@@ -28,10 +26,10 @@ func defaultSettings() arena.Settings {
 	return s
 }
 
-// matchSettings lists the settings in the order in which they are applied.
-func matchSettings() []matchSetting {
-	return []matchSetting{
-		intSetting("visits", "visits of each move, those of the reused tree included", 1, maxVisits, func(s *arena.Settings) *int { return &s.Search.Simulations }),
+// knobs lists the settings in the order in which they are applied.
+func knobs() []knob {
+	return []knob{
+		intSetting("visits", "visits of each move, those of the reused tree included", 1, MaxVisits, func(s *arena.Settings) *int { return &s.Search.Simulations }),
 		floatSetting("cpuct", "exploration constant of PUCT", 0, 1000, func(s *arena.Settings) *float64 { return &s.Search.CPUCT }),
 		floatSetting("fpu-reduction", "how much lower than its parent a move without visits is valued", -10, 10, func(s *arena.Settings) *float64 { return &s.Search.FPUReduction }),
 		boolSetting("gumbel", "Gumbel search (sequential halving, completed Q, no noise) instead of PUCT", func(s *arena.Settings) *bool { return &s.Search.Gumbel.Enabled }),
@@ -46,8 +44,8 @@ func matchSettings() []matchSetting {
 	}
 }
 
-func intSetting(name, usage string, low, high int, field func(*arena.Settings) *int) matchSetting {
-	return matchSetting{name, "int", usage,
+func intSetting(name, usage string, low, high int, field func(*arena.Settings) *int) knob {
+	return knob{name, "int", usage,
 		func(s *arena.Settings, text string) error {
 			v, err := strconv.Atoi(text)
 			if err != nil || v < low || v > high {
@@ -60,8 +58,8 @@ func intSetting(name, usage string, low, high int, field func(*arena.Settings) *
 	}
 }
 
-func floatSetting(name, usage string, low, high float64, field func(*arena.Settings) *float64) matchSetting {
-	return matchSetting{name, "float", usage,
+func floatSetting(name, usage string, low, high float64, field func(*arena.Settings) *float64) knob {
+	return knob{name, "float", usage,
 		func(s *arena.Settings, text string) error {
 			v, err := strconv.ParseFloat(text, 64)
 			if err != nil || !(v >= low && v <= high) {
@@ -74,8 +72,8 @@ func floatSetting(name, usage string, low, high float64, field func(*arena.Setti
 	}
 }
 
-func boolSetting(name, usage string, field func(*arena.Settings) *bool) matchSetting {
-	return matchSetting{name, "bool", usage,
+func boolSetting(name, usage string, field func(*arena.Settings) *bool) knob {
+	return knob{name, "bool", usage,
 		func(s *arena.Settings, text string) error {
 			v, err := strconv.ParseBool(text)
 			if err != nil {
@@ -93,7 +91,7 @@ func boolSetting(name, usage string, field func(*arena.Settings) *bool) matchSet
 func describeSettings(s *arena.Settings) string {
 	defaults := defaultSettings()
 	var parts []string
-	for _, setting := range matchSettings() {
+	for _, setting := range knobs() {
 		text, shown := setting.get(s), s.Search.Simulations > 0
 		if setting.name != "visits" {
 			shown = text != setting.get(&defaults)
@@ -105,9 +103,12 @@ func describeSettings(s *arena.Settings) string {
 	return strings.Join(parts, " ")
 }
 
+// MaxVisits bounds a search; its tree takes about a kilobyte a visit.
+const MaxVisits = 1_000_000
+
 // settingValue is the flag of a setting with one prefix.
 type settingValue struct {
-	setting *matchSetting
+	setting *knob
 	text    string // what the command line says; the default before
 	given   bool
 }
@@ -123,17 +124,16 @@ func (v *settingValue) Set(text string) error {
 	return nil
 }
 
-// settingFlags holds the flags of all settings, by prefix and in the order of
-// matchSettings.
-type settingFlags map[string][]*settingValue
+// Settings holds the flags of all settings, by prefix and in the order of
+// knobs.
+type Settings map[string][]*settingValue
 
 // settingPrefixes are those of the flags, the weakest first.
 var settingPrefixes = []string{"", "white.", "black.", "player1.", "player2."}
 
-// bindSettings registers all settings with all prefixes. Help shows those
-// without a prefix.
-func bindSettings(f *pflag.FlagSet) settingFlags {
-	flags, defaults, settings := settingFlags{}, defaultSettings(), matchSettings()
+// NewSettings hands the flags of all settings with all prefixes to bind.
+func NewSettings(bind Bind) Settings {
+	flags, defaults, settings := Settings{}, defaultSettings(), knobs()
 	for _, prefix := range settingPrefixes {
 		for i := range settings {
 			s := &settings[i]
@@ -141,11 +141,11 @@ func bindSettings(f *pflag.FlagSet) settingFlags {
 			if prefix == "" {
 				v.text = s.get(&defaults)
 			}
-			flag := f.VarPF(v, prefix+s.name, "", s.usage)
+			alone := ""
 			if s.kind == "bool" {
-				flag.NoOptDefVal = "true"
+				alone = "true"
 			}
-			flag.Hidden = prefix != ""
+			bind(Flag{v, prefix + s.name, s.usage, alone, prefix != ""})
 			flags[prefix] = append(flags[prefix], v)
 		}
 	}
@@ -153,7 +153,7 @@ func bindSettings(f *pflag.FlagSet) settingFlags {
 }
 
 // given returns the name of a flag of a prefix that the command line has, or "".
-func (f settingFlags) given(prefix string) string {
+func (f Settings) given(prefix string) string {
 	for _, v := range f[prefix] {
 		if v.given {
 			return "--" + prefix + v.setting.name
@@ -164,7 +164,7 @@ func (f settingFlags) given(prefix string) string {
 
 // visitsGiven reports whether the command line says how many visits a player (1
 // or 2) has.
-func (f settingFlags) visitsGiven(player int) bool {
+func (f Settings) visitsGiven(player int) bool {
 	for _, prefix := range []string{"", "white.", "black.", fmt.Sprintf("player%d.", player)} {
 		for _, v := range f[prefix] {
 			if v.setting.name == "visits" && v.given {
@@ -177,7 +177,7 @@ func (f settingFlags) visitsGiven(player int) bool {
 
 // of returns the settings of a player (1 or 2) for each colour: a flag of the
 // player goes before one of the colour, and that before one of both.
-func (f settingFlags) of(player int) (settings [2]arena.Settings, err error) {
+func (f Settings) of(player int) (settings [2]arena.Settings, err error) {
 	for color := range settings {
 		settings[color] = defaultSettings()
 		for _, prefix := range []string{"", chess.Color(color).String() + ".", fmt.Sprintf("player%d.", player)} {

@@ -1,13 +1,16 @@
-package main
+package nn_test
 
 import (
+	"errors"
 	"maps"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/nn"
 )
 
-func TestParseNetExpr(t *testing.T) {
+func TestParseExpr(t *testing.T) {
 	for text, want := range map[string]map[string]float64{
 		"A":                    {"A": 1},
 		"0.2*A + 0.8*B":        {"A": .2, "B": .8},
@@ -24,14 +27,14 @@ func TestParseNetExpr(t *testing.T) {
 		"1e2 * e2":             {"e2": 100},
 		strings.Repeat("(", 100) + "A" + strings.Repeat(")", 100): {"A": 1},
 	} {
-		got, err := parseNetExpr(text)
+		got, err := nn.ParseExpr(text)
 		if err != nil || !maps.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) < 1e-15 }) {
 			t.Errorf("%s: %v, %v, want %v", text, got, err, want)
 		}
 	}
 }
 
-func TestParseNetExprRefuses(t *testing.T) {
+func TestParseExprRefuses(t *testing.T) {
 	for text, say := range map[string]string{
 		"":                       "column 1: the expression ends",
 		"A*":                     "column 3: the expression ends",
@@ -54,19 +57,19 @@ func TestParseNetExprRefuses(t *testing.T) {
 		"Ä":                      "column 1: unexpected",
 		strings.Repeat("(", 1e6): "more than 100 parentheses",
 	} {
-		if got, err := parseNetExpr(text); err == nil || !strings.Contains(err.Error(), say) {
+		if got, err := nn.ParseExpr(text); err == nil || !strings.Contains(err.Error(), say) {
 			t.Errorf("%.20s: %v, %v, want %q", text, got, err, say)
 		}
 	}
 }
 
 // Whatever text comes, the factors are finite or there is an error.
-func FuzzNetExpr(f *testing.F) {
+func FuzzExpr(f *testing.F) {
 	for _, s := range []string{"A*0.5+B*0.5", "(A + B*3)/4", "-A/1e-300", "A*(", "1e400*A"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		factors, err := parseNetExpr(text)
+		factors, err := nn.ParseExpr(text)
 		if (err == nil) == (len(factors) == 0) {
 			t.Fatalf("%v, %v", factors, err)
 		}
@@ -76,4 +79,56 @@ func FuzzNetExpr(f *testing.F) {
 			}
 		}
 	})
+}
+
+// constantNet returns a small net of one number everywhere.
+func constantNet(t *testing.T, arch string, v float32) *nn.Net {
+	t.Helper()
+	a, err := nn.ParseArch(arch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := nn.Init(a, 1)
+	for _, p := range n.Params {
+		for i := range p.Data {
+			p.Data[i] = v
+		}
+	}
+	return n
+}
+
+// 0.2*10 + 0.8*20 = 18.
+func TestMix(t *testing.T) {
+	nets := map[string]*nn.Net{"A": constantNet(t, "2x1", 10), "B": constantNet(t, "2x1", 20)}
+	factors, err := nn.ParseExpr("0.2*A + 0.8*B")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := nn.Mix(nets, factors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range got.Params {
+		for i, v := range p.Data {
+			if v != 18 {
+				t.Fatalf("%s[%d] is %v, want 18", p.Name, i, v)
+			}
+		}
+	}
+	if err := got.Validate(); err != nil || nets["A"].Params[0].Data[0] != 10 {
+		t.Errorf("%v, or a summand was changed", err)
+	}
+}
+
+func TestMixRefuses(t *testing.T) {
+	a, b := constantNet(t, "2x1", math.MaxFloat32), constantNet(t, "2x1-mish", 1)
+	if _, err := nn.Mix(map[string]*nn.Net{"A": a}, map[string]float64{"A": 2}); !errors.Is(err, nn.ErrNotFinite) {
+		t.Errorf("an overflow: %v", err)
+	}
+	if _, err := nn.Mix(map[string]*nn.Net{"B": b}, map[string]float64{"B": -1}); !errors.Is(err, nn.ErrParams) {
+		t.Errorf("a negative variance: %v", err)
+	}
+	if _, err := nn.Mix(map[string]*nn.Net{"A": a, "B": b}, map[string]float64{"A": 1, "B": 1}); !errors.Is(err, nn.ErrMix) {
+		t.Errorf("two architectures: %v", err)
+	}
 }

@@ -1,10 +1,11 @@
-package main
+package nn
 
 import (
 	"errors"
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -15,14 +16,14 @@ type netSum struct {
 	nets   map[string]float64 // factor of each; nil without
 }
 
-// maxDepth bounds how deep parentheses and signs may stand in each other.
-const maxDepth = 100
+// maxExprDepth bounds how deep parentheses and signs may stand in each other.
+const maxExprDepth = 100
 
-// parseNetExpr reads an expression such as "(A + B*3)/4": numbers, names of nets
-// (letters, digits, _), + - * / and parentheses. Nets may be added to nets and
-// multiplied and divided by numbers; what else there is, a factor that is not
-// finite, or a result without nets is an error that says the column.
-func parseNetExpr(text string) (map[string]float64, error) {
+// ParseExpr reads an expression such as "(A + B*3)/4" and returns the factor of each
+// net. It takes numbers, names of nets (letters, digits, _), + - * / and parentheses.
+// Nets may be added to nets, and multiplied and divided by numbers. All else, a factor
+// that is not finite, and a result without nets are errors that say the column.
+func ParseExpr(text string) (map[string]float64, error) {
 	p := &exprParser{text: text}
 	v, err := p.sum(0)
 	if err == nil && p.peek() != 0 {
@@ -119,8 +120,8 @@ func (p *exprParser) product(depth int) (netSum, error) {
 
 // factor is a number, a name, a factor with a sign, or a sum in parentheses.
 func (p *exprParser) factor(depth int) (netSum, error) {
-	if depth > maxDepth {
-		return netSum{}, p.errorf("more than %d parentheses and signs in each other", maxDepth)
+	if depth > maxExprDepth {
+		return netSum{}, p.errorf("more than %d parentheses and signs in each other", maxExprDepth)
 	}
 	ch := p.peek()
 	start := p.at
@@ -208,3 +209,32 @@ func (x netSum) plus(y netSum) netSum {
 
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
+
+// ErrMix is wrapped by Mix where the nets have several architectures.
+var ErrMix = errors.New("they must have one architecture")
+
+// Mix returns the sum of nets times their factors, as ParseExpr gives them, summed in
+// float64 in the order of the names. A sum that is no net is ErrNotFinite or ErrParams.
+func Mix(nets map[string]*Net, factors map[string]float64) (*Net, error) {
+	names := slices.Sorted(maps.Keys(nets))
+	first := nets[names[0]]
+	for _, name := range names[1:] {
+		if nets[name].Arch != first.Arch {
+			return nil, fmt.Errorf("%s is a net %+v, %s is %+v: %w", names[0], first.Arch, name, nets[name].Arch, ErrMix)
+		}
+	}
+	out := first.Clone()
+	for i := range out.Params {
+		for j := range out.Params[i].Data {
+			sum := 0.0
+			for _, name := range names {
+				sum += factors[name] * float64(nets[name].Params[i].Data[j])
+			}
+			out.Params[i].Data[j] = float32(sum)
+		}
+	}
+	if err := out.CheckFinite(); err != nil {
+		return nil, fmt.Errorf("the result is no net: %w; choose other factors", err)
+	}
+	return out, nil
+}

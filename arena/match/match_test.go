@@ -1,26 +1,51 @@
-package main
+package match
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/chess"
 )
 
+// flagLine collects flags, and parses a command line of them as a command does:
+// --name value, --name=value, and of those that stand alone --name.
+type flagLine map[string]Flag
+
+func (l flagLine) bind(f Flag) { l[f.Name] = f }
+
+func (l flagLine) parse(args ...string) error {
+	for ; len(args) > 0; args = args[1:] {
+		name, value, has := strings.Cut(strings.TrimPrefix(args[0], "--"), "=")
+		f, ok := l[name]
+		switch {
+		case !ok:
+			return fmt.Errorf("unknown flag %s", args[0])
+		case !has && f.Alone != "":
+			value = f.Alone
+		case !has:
+			value, args = args[1], args[1:]
+		}
+		if err := f.Value.Set(value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // parseSettings reads a command line of settings.
-func parseSettings(t *testing.T, line string) settingFlags {
+func parseSettings(t *testing.T, text string) Settings {
 	t.Helper()
-	f := pflag.NewFlagSet("match", pflag.ContinueOnError)
-	flags := bindSettings(f)
-	if err := f.Parse(strings.Fields(line)); err != nil {
+	flags := flagLine{}
+	settings := NewSettings(flags.bind)
+	if err := flags.parse(strings.Fields(text)...); err != nil {
 		t.Fatal(err)
 	}
-	return flags
+	return settings
 }
 
 // TestMatchSettings: a player's flag goes before a colour's, and that before
@@ -72,8 +97,8 @@ func TestMatchReport(t *testing.T) {
 	game := func(number int, whiteResult int8, end arena.End, plies int) arena.Game {
 		return arena.Game{Number: number, White: number % 2, WhiteResult: whiteResult, End: end, Moves: make([]chess.Move, plies)}
 	}
-	r := matchReport{
-		Players: [2]*matchPlayer{{Name: "run_step7", NetID: "ab", WhiteSearch: "visits=9", BlackSearch: "visits=16 gumbel=true"}, {Name: "greedy"}}, Games: 6, Seed: 3, Seconds: 1.25,
+	r := Report{
+		Players: [2]*Player{{Name: "run_step7", NetID: "ab", WhiteSearch: "visits=9", BlackSearch: "visits=16 gumbel=true"}, {Name: "greedy"}}, Games: 6, Seed: 3, Seconds: 1.25,
 		Summary: arena.Summarise([]arena.Game{
 			game(0, 1, arena.EndCheckmate, 40), game(1, -1, arena.EndCheckmate, 50), // both won
 			game(2, 0, "stalemate", 60), game(3, 0, arena.EndMaxPlies, 450),
@@ -81,7 +106,7 @@ func TestMatchReport(t *testing.T) {
 		}),
 	}
 	var out strings.Builder
-	if err := r.write(&out, false); err != nil {
+	if err := r.Write(&out); err != nil {
 		t.Fatal(err)
 	}
 	const want = `player 1  run_step7, as white visits=9, as black visits=16 gumbel=true
@@ -99,7 +124,7 @@ length    130.0 plies a game
 		t.Errorf("got\n%s", out.String())
 	}
 	out.Reset()
-	if err := (&matchReport{Players: r.Players, Games: 6, Summary: arena.Summarise(nil)}).write(&out, true); err != nil {
+	if err := json.NewEncoder(&out).Encode(&Report{Players: r.Players, Games: 6, Summary: arena.Summarise(nil)}); err != nil {
 		t.Fatal(err)
 	}
 	for _, part := range []string{`"games":6,`, `"wins":0,`, `"elo":null`, `"mean_plies":null`} {
@@ -120,9 +145,9 @@ func TestMatchLimits(t *testing.T) {
 		"--movetime 1s --player1.tc 1:00 --player1.nodes 9": {"nodes=9 tc=60+0", "movetime=1s"},
 		"--tc 10+1 --player1.tc 5 --player2.movetime 1ms":   {"tc=5+0", "movetime=1ms"},
 	} {
-		f := pflag.NewFlagSet("match", pflag.ContinueOnError)
-		flags := bindLimits(f)
-		if err := f.Parse(strings.Fields(line)); err != nil {
+		f := flagLine{}
+		flags := NewLimits(f.bind)
+		if err := f.parse(strings.Fields(line)...); err != nil {
 			t.Fatal(err)
 		}
 		for player := range want {
@@ -131,9 +156,9 @@ func TestMatchLimits(t *testing.T) {
 			}
 		}
 	}
-	f := pflag.NewFlagSet("match", pflag.ContinueOnError)
-	flags := bindLimits(f)
-	if err := f.Parse([]string{"--option", "Hash=1", "--player1.option", "Skill Level=0", "--option", "Ponder", "--player1.option", "Hash=a=b"}); err != nil {
+	f := flagLine{}
+	flags := NewLimits(f.bind)
+	if err := f.parse("--option", "Hash=1", "--player1.option", "Skill Level=0", "--option", "Ponder", "--player1.option", "Hash=a=b"); err != nil {
 		t.Fatal(err)
 	}
 	_, one := flags.of(1, 0)
@@ -141,18 +166,18 @@ func TestMatchLimits(t *testing.T) {
 	if !maps.Equal(one, map[string]string{"Hash": "a=b", "Skill Level": "0", "Ponder": ""}) || !maps.Equal(two, map[string]string{"Hash": "1", "Ponder": ""}) {
 		t.Errorf("options %v and %v", one, two)
 	}
-	if err := f.Parse([]string{"--option", "=1"}); err == nil {
+	if err := f.parse("--option", "=1"); err == nil {
 		t.Error("an option without a name is taken")
 	}
 }
 
 // TestMatchRules: the text of the rules, and of a test, in a report.
 func TestMatchRules(t *testing.T) {
-	r := ruleFlags{adjudicate: arena.Adjudication{ResignScore: 800, ResignMoves: 4, DrawScore: 5, DrawMoves: 6, DrawFromMove: 30}, tables: "/tb"}
+	r := Rules{Adjudicate: arena.Adjudication{ResignScore: 800, ResignMoves: 4, DrawScore: 5, DrawMoves: 6, DrawFromMove: 30}, Tables: "/tb"}
 	if got := r.String(); got != "resign=800x4, draw=5x6 from 30, syzygy=/tb" {
 		t.Errorf("%q", got)
 	}
-	if got := (&ruleFlags{}).String(); got != "" {
+	if got := (&Rules{}).String(); got != "" {
 		t.Errorf("%q", got)
 	}
 	test, err := parseSPRT("-5, 5.5,0.1,0.2")
@@ -169,9 +194,10 @@ func TestMatchRules(t *testing.T) {
 // reason.
 func TestMatchProgress(t *testing.T) {
 	var out strings.Builder
-	p := newMatchProgress(&out, 8, []arena.Game{{Number: 0, WhiteResult: 1}, {Number: 1, White: 1}})
+	tell := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
+	p := newProgress(tell, 8, []arena.Game{{Number: 0, WhiteResult: 1}, {Number: 1, White: 1}})
 	p.game(&arena.Game{Number: 3, White: 1, WhiteResult: -1, End: arena.EndTime, Note: "sf took 2s"})
-	const want = "chessbrain: game 4: time-forfeit: sf took 2s\nchessbrain: 3 of 8 games, player 1 has 2.5 points (83.3 %)\n"
+	const want = "game 4: time-forfeit: sf took 2s\n3 of 8 games, player 1 has 2.5 points (83.3 %)\n"
 	if out.String() != want {
 		t.Errorf("%q", out.String())
 	}
