@@ -177,7 +177,7 @@ type shownLog struct {
 // openShown opens the log.
 func openShown(file string, quiet bool) (*shownLog, error) {
 	s := &shownLog{progress: monitor.NewProgress(monitor.ProgressOptions{
-		Out: os.Stderr, Terminal: monitor.IsTerminal(os.Stderr), Width: terminalWidth(os.Stderr), Quiet: quiet})}
+		Out: os.Stderr, Terminal: monitor.IsTerminal(os.Stderr), Width: monitor.TerminalWidth(os.Stderr), Quiet: quiet})}
 	var err error
 	d := config.Defaults().GetLog()
 	s.log, s.file, err = monitor.NewLogger(monitor.LogOptions{File: file, MaxBytes: int64(d.GetMaxMib()) << 20, Keep: int(d.GetKeep()),

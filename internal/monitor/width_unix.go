@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package monitor
 
 import (
 	"os"
@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminalWidth returns the columns of the terminal f, 0 if it is none.
-func terminalWidth(f *os.File) int {
+// TerminalWidth returns the columns of the terminal f, 0 if it is none.
+func TerminalWidth(f *os.File) int {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
 		return 0

@@ -1,27 +1,26 @@
-package main
+package exam
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
-	"github.com/chessbrain/chessbrain/internal/exam"
 )
 
 // TestWriteExam holds the table of two nets.
 func TestWriteExam(t *testing.T) {
-	result := func(name string, right, mated int) examined {
-		e := examined{name: name, values: &exam.ValueReport{
-			Net: exam.Count{Right: right, Asked: 24}, Rule: exam.Count{Right: 16, Asked: 24},
-			Confusion: [3][3]int{{right, 8, 8}}, ByPiece: map[chess.PieceType]exam.Count{chess.Pawn: {Right: 7, Asked: 14}},
-		}, mates: map[chess.PieceType]*exam.MateReport{}}
-		for _, p := range exam.Pieces {
-			e.mates[p] = &exam.MateReport{Played: 8, Mated: mated}
+	result := func(name string, right, mated int) *Report {
+		e := &Report{Name: name, Values: &ValueReport{
+			Net: Count{Right: right, Asked: 24}, Rule: Count{Right: 16, Asked: 24},
+			Confusion: [3][3]int{{right, 8, 8}}, ByPiece: map[chess.PieceType]Count{chess.Pawn: {Right: 7, Asked: 14}},
+		}, Mates: map[chess.PieceType]*MateReport{}}
+		for _, p := range Pieces {
+			e.Mates[p] = &MateReport{Played: 8, Mated: mated}
 		}
 		return e
 	}
 	var out strings.Builder
-	if err := writeExam(&out, []examined{result("run_step7", 18, 8), result("untrained", 8, 1)}, examOptions{visits: 100, moves: 50}); err != nil {
+	if err := Write(&out, []*Report{result("run_step7", 18, 8), result("untrained", 8, 1)}, Options{Visits: 100, Moves: 50}); err != nil {
 		t.Fatal(err)
 	}
 	const want = `Value head on 24 held-out positions, and won positions mated by 100 visits a move

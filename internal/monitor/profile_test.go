@@ -1,4 +1,4 @@
-package main
+package monitor
 
 import (
 	"os"
@@ -8,11 +8,11 @@ import (
 
 func TestProfiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "deep", "profiles")
-	stop, err := startProfiles(dir)
+	stop, err := Profiles(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := startProfiles(t.TempDir()); err == nil {
+	if _, err := Profiles(t.TempDir()); err == nil {
 		t.Error("two profiles at once were started")
 	}
 	if err := stop(); err != nil {

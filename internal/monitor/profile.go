@@ -1,4 +1,4 @@
-package main
+package monitor
 
 import (
 	"errors"
@@ -8,16 +8,14 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"runtime/trace"
-
-	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
-// startProfiles records a CPU profile (cpu.pprof) and an execution trace
+// Profiles records a CPU profile (cpu.pprof) and an execution trace
 // (trace.out) into dir until stop, which adds a heap profile (heap.pprof). Look
 // at them with go tool pprof and go tool trace. Traces grow by megabytes a
 // second: for short runs.
-func startProfiles(dir string) (stop func() error, err error) {
-	if err := fsx.MkdirAll(fsx.OS, dir); err != nil {
+func Profiles(dir string) (stop func() error, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make profile directory: %w", err)
 	}
 	cpu, err := os.Create(filepath.Join(dir, "cpu.pprof"))
@@ -52,4 +50,16 @@ func writeHeap(path string) error {
 	}
 	runtime.GC()
 	return errors.Join(pprof.WriteHeapProfile(f), f.Close())
+}
+
+// CPUProfile records a CPU profile of the process into the file at path until stop.
+func CPUProfile(path string) (stop func() error, err error) {
+	out, err := os.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("profile: %w", err)
+	}
+	if err := pprof.StartCPUProfile(out); err != nil {
+		return nil, errors.Join(fmt.Errorf("profile: %w", err), out.Close())
+	}
+	return func() error { pprof.StopCPUProfile(); return out.Close() }, nil
 }
