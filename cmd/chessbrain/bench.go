@@ -129,12 +129,7 @@ func (m benchNet) command() *cobra.Command {
 			if !f.json {
 				return bench.WriteSpeeds(c.OutOrStdout(), m.title, speeds)
 			}
-			for i := range speeds {
-				if err := printJSON(c, &speeds[i]); err != nil {
-					return err
-				}
-			}
-			return nil
+			return printLines(c, speeds)
 		},
 	}
 	f.bind(c, m.duration)

@@ -56,7 +56,7 @@ type pluginSpeed struct {
 }
 
 func (o *benchPluginOptions) run(c *cobra.Command) (err error) {
-	settings, err := oneStageSettings(o.set)
+	settings, err := settingsOf(o.set)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (o *benchPluginOptions) run(c *cobra.Command) (err error) {
 		defer func() { err = errors.Join(err, os.RemoveAll(filepath.Dir(path))) }()
 		options.Env = []string{serveVar + "=" + filepath.Base(path)}
 	}
-	name, err := programName(path)
+	name, err := host.ProgramName(path)
 	if err != nil {
 		return usagef("--program: %w", err)
 	}

@@ -40,7 +40,7 @@ func (o *exportWith) given(c *cobra.Command) string {
 
 // run exports the net that spec means into the directory out.
 func (o *exportWith) run(c *cobra.Command, spec, out string, asJSON bool) (err error) {
-	settings, err := oneStageSettings(o.set)
+	settings, err := settingsOf(o.set)
 	if err != nil {
 		return err
 	}

@@ -40,3 +40,13 @@ func tell(c *cobra.Command) func(format string, args ...any) {
 		fmt.Fprintf(c.ErrOrStderr(), "chessbrain: %s\n", fmt.Sprintf(format, args...))
 	}
 }
+
+// printLines prints each of lines as a JSON object on a line of its own.
+func printLines[T any](c *cobra.Command, lines []T) error {
+	for i := range lines {
+		if err := printJSON(c, &lines[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -101,7 +101,7 @@ func (o *rescoreOptions) check() ([]stage.Choice, error) {
 	case o.format != 0 && !slices.Contains(lc0.InputFormats(), o.format):
 		return nil, usagef("--format %d: want one of %v, or 0 for that of each chunk", o.format, lc0.InputFormats())
 	}
-	chosen, err := parseStages(stage.KindRescorer, o.rescorers, o.set)
+	chosen, err := stage.ParseChoices(stage.KindRescorer, o.rescorers, o.set)
 	if err != nil {
 		return nil, usagef("--rescorer, --set: %w", err)
 	}
