@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -41,7 +39,7 @@ func (o *pipelineFlags) run(c *cobra.Command, args []string) error {
 		return usageError{err} // nothing was begun: flags, or what they name
 	}
 	if o.dryRun {
-		return o.plan(c.OutOrStdout(), goesOn)
+		return answer(c, o.json, pipeline.NewPlanned(o.Options, goesOn, o.netName))
 	}
 	ctx, stop := interruptible(c.Context())
 	defer stop()
@@ -67,7 +65,7 @@ func (o *pipelineFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return badInput(err)
 	}
-	return o.report(c.OutOrStdout(), state, file)
+	return answer(c, o.json, &pipeline.Report{State: state, Log: file})
 }
 
 // chooseNet finds the net that plays, before anything is made.
@@ -106,65 +104,6 @@ func badInput(err error) error {
 		return corrupt(err)
 	}
 	return pathError(err)
-}
-
-// plan says what would be done.
-func (o *pipelineFlags) plan(out io.Writer, goesOn bool) error {
-	if o.json {
-		return json.NewEncoder(out).Encode(struct {
-			DryRun bool                 `json:"dry_run"`
-			T      string               `json:"t"`
-			Steps  []pipeline.StepState `json:"steps"`
-			Asked  map[string][]string  `json:"settings"`
-		}{true, o.T, pipeline.Plan(o.Options), o.Settings})
-	}
-	begins := "begins"
-	if goesOn {
-		begins = "goes on"
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "run\t%s %s\n", o.T, begins)
-	if o.netName != "" {
-		fmt.Fprintf(w, "net\t%s\n", o.netName)
-	}
-	for _, s := range pipeline.Plan(o.Options) {
-		fmt.Fprintf(w, "%s\t%s -> %s\n", s.Step, pipeline.Describe(o.Options, s.Step), s.Dir)
-	}
-	fmt.Fprintf(w, "nothing is created\tthis is a dry run\n")
-	return w.Flush()
-}
-
-// report says what the steps came to.
-func (o *pipelineFlags) report(out io.Writer, s *pipeline.State, log string) error {
-	if o.json {
-		return json.NewEncoder(out).Encode(struct {
-			*pipeline.State
-			Log string `json:"log"`
-		}{s, log})
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "run\t%s is done\n", s.T)
-	for _, step := range s.Steps {
-		var parts []string
-		for _, p := range []struct {
-			n    int64
-			what string
-		}{{step.Games, "games"}, {step.Rows, "rows"}, {int64(step.Files), "files"}, {step.Steps, "steps"}} {
-			if p.n > 0 {
-				parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
-			}
-		}
-		removed := ""
-		if step.Removed {
-			removed = " (used up and removed)"
-		}
-		fmt.Fprintf(w, "%s\t%s in %.1f s -> %s%s\n", step.Step, strings.Join(parts, ", "), step.Seconds, step.Dir, removed)
-		if step.Net != "" {
-			fmt.Fprintf(w, "net\t%s\n", step.Net)
-		}
-	}
-	fmt.Fprintf(w, "log\t%s\n", log)
-	return w.Flush()
 }
 
 // shownLog is a log in a file and on the terminal, with the progress of training.
