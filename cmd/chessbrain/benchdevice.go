@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/bench"
+	"github.com/chessbrain/chessbrain/internal/handover"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/device"
@@ -35,7 +36,7 @@ func (d *benchDevice) bind(c *cobra.Command) {
 
 // run opens the device and measures or checks it.
 func (d *benchDevice) run(c *cobra.Command, duration time.Duration) error {
-	if !isGPU(d.name) {
+	if !handover.IsGPU(d.name) {
 		return usagef("--device %s: want cpu, cuda or cuda:N", d.name)
 	}
 	var archs []nn.Arch

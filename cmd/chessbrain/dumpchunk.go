@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -50,7 +49,7 @@ game, each has its position and move too.`,
 			}
 			for i := range frames {
 				if asJSON {
-					err = json.NewEncoder(c.OutOrStdout()).Encode(&frames[i])
+					err = printJSON(c, &frames[i])
 				} else {
 					err = frames[i].Write(c.OutOrStdout())
 				}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -81,7 +80,7 @@ func (o *gcOptions) run(c *cobra.Command, root string) error {
 		return pathError(err)
 	}
 	if o.json {
-		return errors.Join(err, json.NewEncoder(c.OutOrStdout()).Encode(report))
+		return errors.Join(err, printJSON(c, report))
 	}
 	return errors.Join(err, report.Write(c.OutOrStdout()))
 }

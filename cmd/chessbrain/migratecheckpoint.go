@@ -120,19 +120,7 @@ func (o *migrateOptions) report(c *cobra.Command, plan *tools.Plan, e *config.Ef
 			Checkpoint     string `json:"checkpoint,omitempty"`
 		}{plan, moments, dropped, path})
 	}
-	fmt.Fprintf(out, "%s -> %s: %d parameters carried over, %d drawn anew, %d left behind; %d moments kept, %d dropped\n",
-		plan.From, plan.To, len(plan.Moved), len(plan.Initialised), len(plan.Dropped), moments, dropped)
-	for _, m := range plan.Moved {
-		if m.From != m.To || o.dryRun {
-			fmt.Fprintf(out, "  %s -> %s\n", m.From, m.To)
-		}
-	}
-	for _, name := range plan.Initialised {
-		fmt.Fprintf(out, "  new: %s\n", name)
-	}
-	for _, name := range plan.Dropped {
-		fmt.Fprintf(out, "  left behind: %s\n", name)
-	}
+	fmt.Fprint(out, plan.Text(moments, dropped, o.dryRun))
 	if path == "" {
 		_, err := fmt.Fprintln(out, "dry run: nothing was written")
 		return err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -86,7 +85,7 @@ func (o *positionsOptions) run(c *cobra.Command, dirs []string) error {
 		return pathError(err)
 	}
 	if o.json {
-		return json.NewEncoder(c.OutOrStdout()).Encode(m)
+		return printJSON(c, m)
 	}
 	n := m.Counts
 	_, err = fmt.Fprintf(c.OutOrStdout(), "%d of %s, %d rows of %s -> %s (%s)\n", n.Games, monitor.Count(n.Read, "game"), n.Rows, monitor.Count(n.Positions, "position"), o.out, monitor.Count(len(m.Files), "file"))

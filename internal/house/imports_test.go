@@ -59,6 +59,7 @@ var rooms = map[string]room{
 	"plugins/export":          {ours: append([]string{"chess/pgn", "internal/fsx"}, builtinStages...)},
 	"trainer":                 {ours: []string{"nn", "nn/device", "nn/kernel", "encoding", "plugins/stage", "internal/fsx"}, third: []string{"gorgonia.org/gorgonia", "gorgonia.org/tensor", "github.com/chewxy/hm", "go4.org/unsafe/assume-no-moving-gc"}},
 	"selfplay":                {ours: []string{"mcts", "chess", "encoding", "record"}},
+	"internal/handover":       {ours: []string{"nn/cuda/driver"}},
 	"internal/exam":           {ours: []string{"chess", "encoding", "mcts", "chess/syzygy"}},
 	"arena":                   {ours: []string{"mcts", "chess", "chess/pgn", "encoding", "record", "selfplay", "chess/uci", "internal/fsx"}},
 	"arena/match":             {ours: []string{"arena", "chess", "chess/syzygy", "chess/uci", "mcts", "record", "selfplay", "internal/fsx"}},

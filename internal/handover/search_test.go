@@ -1,4 +1,4 @@
-package main
+package handover
 
 import (
 	"os"
@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestGPUSearch: cuda must have the GPU program, auto takes it where it is, cpu never
+// TestWanted: cuda must have the GPU program, auto takes it where it is, cpu never
 // looks, and the GPU program hands nothing over.
-func TestGPUSearch(t *testing.T) {
+func TestWanted(t *testing.T) {
 	const beside = "/opt/chessbrain-cuda"
 	for _, c := range []struct {
 		name, variable string
@@ -30,36 +30,36 @@ func TestGPUSearch(t *testing.T) {
 		{name: "off but asked for", variable: "off", gpu: true, program: beside, devices: "cuda", reason: "CHESSBRAIN_CUDA=off"},
 		{name: "the GPU program itself", built: true, gpu: true, program: beside, devices: "cuda auto"},
 	} {
-		g := gpuSearch{
+		g := Search{
 			built:     c.built,
 			available: func() (bool, string) { return c.gpu, "no driver here" },
 			lookup:    func(string) (string, bool) { return c.variable, c.variable != "" },
 			program:   func() string { return c.program },
 		}
-		path, reason := g.wanted(strings.Fields(c.devices)...)
+		path, reason := g.Wanted(strings.Fields(c.devices)...)
 		if path != c.path || (reason == "") != (c.reason == "") || !strings.Contains(reason, c.reason) {
 			t.Errorf("%s: %q, %q, want %q, %q", c.name, path, reason, c.path, c.reason)
 		}
 	}
 	asked := func() (bool, string) { t.Error("--device cpu looked for a driver"); return false, "" }
-	never := gpuSearch{available: asked, lookup: func(string) (string, bool) { asked(); return "", false }, program: func() string { asked(); return "" }}
-	if path, reason := never.wanted("cpu", "cpu"); path != "" || reason != "" {
+	never := Search{available: asked, lookup: func(string) (string, bool) { asked(); return "", false }, program: func() string { asked(); return "" }}
+	if path, reason := never.Wanted("cpu", "cpu"); path != "" || reason != "" {
 		t.Errorf("cpu: %q, %q", path, reason)
 	}
 }
 
-// TestFindGPUProgram: it is looked for on PATH where none lies beside the program.
-func TestFindGPUProgram(t *testing.T) {
+// TestFindProgram: it is looked for on PATH where none lies beside the program.
+func TestFindProgram(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
-	if path := findGPUProgram(); path != "" {
+	if path := findProgram(); path != "" {
 		t.Fatalf("found %s in an empty directory", path)
 	}
-	want := filepath.Join(dir, gpuProgram)
+	want := filepath.Join(dir, Program)
 	if err := os.WriteFile(want, []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if path := findGPUProgram(); path != want {
+	if path := findProgram(); path != want {
 		t.Errorf("found %q, want %q", path, want)
 	}
 }
