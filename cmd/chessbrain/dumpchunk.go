@@ -48,12 +48,7 @@ game, each has its position and move too.`,
 				fmt.Fprintf(c.OutOrStdout(), "chunk %d of %d: %s, %d records\n", member, src.Len(), src.Name(member), len(records))
 			}
 			for i := range frames {
-				if asJSON {
-					err = printJSON(c, &frames[i])
-				} else {
-					err = frames[i].Write(c.OutOrStdout())
-				}
-				if err != nil {
+				if err := answer(c, asJSON, &frames[i]); err != nil {
 					return err
 				}
 			}

@@ -79,8 +79,5 @@ func (o *gcOptions) run(c *cobra.Command, root string) error {
 	if report == nil {
 		return pathError(err)
 	}
-	if o.json {
-		return errors.Join(err, printJSON(c, report))
-	}
-	return errors.Join(err, report.Write(c.OutOrStdout()))
+	return errors.Join(err, answer(c, o.json, report))
 }
