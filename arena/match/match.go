@@ -123,8 +123,8 @@ type Match struct {
 
 // New makes the players. The caller closes the match, also after an error of
 // another method.
-func New(o *Options) (m *Match, err error) {
-	m = &Match{options: o, report: Report{Games: o.Games, Seed: o.Seed, Precision: o.Precision}, log: newLog(o.Log, o.PGN)}
+func New(o *Options) (_ *Match, err error) {
+	m := &Match{options: o, report: Report{Games: o.Games, Seed: o.Seed, Precision: o.Precision}, log: newLog(o.Log, o.PGN)}
 	m.config = arena.Config{Seed: o.Seed, MaxPlies: o.MaxPlies, Adjudicate: o.Rules.Adjudicate, Decided: o.Rules.decided()}
 	defer func() {
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -37,7 +38,7 @@ func OpenNet(spec, forms string) (*Net, error) {
 	if rest, ok := strings.CutPrefix(spec, randomWeights+":"); ok {
 		return randomNet(rest)
 	}
-	if run.NamesNet(spec) {
+	if info, err := os.Stat(spec); err == nil && info.Mode().IsRegular() {
 		return ReadNet(spec, forms)
 	}
 	c, err := run.FindCheckpoint(spec)
