@@ -2,7 +2,8 @@ package chess
 
 // UCI returns a legal move in UCI's notation. Castling is written as the king's
 // two-step (e1g1) in standard chess and as king takes rook (e1h1) with chess960.
-// In a Chess960 position always pass true: a two-step may look like a king move.
+// In a Chess960 position always pass true (Castles960): a two-step may look like a king
+// move.
 func (b *Board) UCI(m Move, chess960 bool) string {
 	if m == NoMove {
 		return "0000"
@@ -18,6 +19,29 @@ func (b *Board) UCI(m Move, chess960 bool) string {
 		buf = append(buf, pieceLetters[p])
 	}
 	return string(buf)
+}
+
+// Castles960 reports whether a castling right needs the notation of Chess960:
+// its king or rook stands elsewhere than in standard chess.
+func (b *Board) Castles960() bool {
+	for _, ours := range [2]bool{true, false} {
+		king := Square(4) // e1
+		kings := b.Ours(King)
+		if !ours {
+			king, kings = king.Flip(), b.Theirs(King)
+		}
+		for _, kingside := range [2]bool{true, false} {
+			rook, held := b.CastlingRook(ours, kingside)
+			corner := 0
+			if kingside {
+				corner = 7
+			}
+			if held && (kings != 1<<king || rook.File() != corner) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func appendSquare(buf []byte, s Square) []byte {

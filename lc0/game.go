@@ -216,7 +216,7 @@ func (r *recovery) finish() {
 		g.End = record.EndResign
 	}
 	start := r.history.At(0)
-	if castles960(start) {
+	if start.Castles960() {
 		g.Flags |= record.Chess960
 	}
 	for i := range r.records {

@@ -224,7 +224,7 @@ func TestGameRoundTrip(t *testing.T) {
 				t.Fatal(err)
 			}
 			flags := record.GameFlags(0)
-			if castles960(&start) {
+			if start.Castles960() {
 				flags = record.Chess960
 			}
 			g := line(rng, start, plies, flags)

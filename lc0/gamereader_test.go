@@ -102,7 +102,7 @@ func chunksOfAllForms(t testing.TB, rng *rand.Rand) (chunks [][]byte, sizes []in
 			continue
 		}
 		formats := InputFormats()
-		if castles960(&start) {
+		if start.Castles960() {
 			g.Flags, formats = record.Chess960, formats[1:]
 		}
 		for _, format := range formats {

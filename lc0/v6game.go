@@ -140,7 +140,7 @@ func newWriter(g *record.Game, form Form, x *extra) (*v6Writer, error) {
 
 // setFormat chooses the input format.
 func (w *v6Writer) setFormat(format uint32, start *chess.Board) error {
-	nonstandard := w.game.Flags&record.Chess960 != 0 || castles960(start)
+	nonstandard := w.game.Flags&record.Chess960 != 0 || start.Castles960()
 	if format == 0 {
 		if format = w.extra.format; format == 0 {
 			if format = formatClassical; nonstandard {

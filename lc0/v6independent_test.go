@@ -273,7 +273,7 @@ func TestIndependentReader(t *testing.T) {
 		}
 		format := 1 + k/len(starts)%2
 		flags := record.GameFlags(0)
-		if castles960(&start) {
+		if start.Castles960() {
 			format, flags = 2, record.Chess960
 		}
 		g := line(rng, start, 120, flags)

@@ -88,21 +88,3 @@ func dropUnrepeated(masks *[encoding.NumMasks]uint64) {
 		}
 	}
 }
-
-// castles960 says whether a castling right of b has a king or a rook elsewhere
-// than in standard chess.
-func castles960(b *chess.Board) bool {
-	for _, ours := range [2]bool{true, false} {
-		king, home := b.Ours(chess.King), uint64(1)<<4
-		if !ours {
-			king, home = b.Theirs(chess.King), 1<<60
-		}
-		for _, kingside := range [2]bool{true, false} {
-			rook, ok := b.CastlingRook(ours, kingside)
-			if ok && (king != home || rook.File() != 0 && !kingside || rook.File() != 7 && kingside) {
-				return true
-			}
-		}
-	}
-	return false
-}

@@ -79,7 +79,7 @@ func FuzzGame(f *testing.F) {
 			f.Fatal(err)
 		}
 		g := line(rng, start, 12, 0)
-		if castles960(&start) {
+		if start.Castles960() {
 			g.Flags = record.Chess960
 		}
 		for _, form := range []Form{{InputFormat: 2}, {InputFormat: 3}, {InputFormat: 5, Version: 7}} {

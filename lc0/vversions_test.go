@@ -93,7 +93,7 @@ func TestOldVersionsOfRandomGames(t *testing.T) {
 			if version == 5 {
 				format = InputFormats()[rng.IntN(7)]
 			}
-			if castles960(&start) {
+			if start.Castles960() {
 				if format == 1 {
 					continue
 				}

@@ -79,7 +79,7 @@ func (g *game) open(w *WorkerConfig, ordinal uint64, net Net) {
 	}
 	if start := g.line.At(0); *start != chess.StartBoard() {
 		g.rec.Start = start.FEN()
-		if castles960(start) {
+		if start.Castles960() {
 			g.rec.Flags |= record.Chess960
 		}
 	}
@@ -201,26 +201,4 @@ func (g *game) watchResign(mover chess.Color, q float32) {
 			g.resigner = side
 		}
 	}
-}
-
-// castles960 reports whether a castling right of b needs Chess960 notation: its
-// king or its rook does not stand where normal chess has it.
-func castles960(b *chess.Board) bool {
-	const ourKing, theirKing, ourHome, theirHome = 1 << 4, 1 << 60, 0, 56
-	for _, ours := range [2]bool{true, false} {
-		king, home := b.Ours(chess.King) == ourKing, chess.Square(ourHome)
-		if !ours {
-			king, home = b.Theirs(chess.King) == theirKing, theirHome
-		}
-		for _, kingside := range [2]bool{true, false} {
-			rook := home
-			if kingside {
-				rook += 7
-			}
-			if at, held := b.CastlingRook(ours, kingside); held && (!king || at != rook) {
-				return true
-			}
-		}
-	}
-	return false
 }

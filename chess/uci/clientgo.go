@@ -64,7 +64,7 @@ func (c *Client) Go(ctx context.Context, p Position, l Limit) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	if chess960 := castles960(&p.Start); chess960 != c.chess960 {
+	if chess960 := p.Start.Castles960(); chess960 != c.chess960 {
 		if err := c.setOption("UCI_Chess960", strconv.FormatBool(chess960)); err != nil {
 			return Answer{}, err
 		}
@@ -147,7 +147,7 @@ func (c *Client) bestMove(a *Answer, board *chess.Board, rest string) error {
 // command returns the board that the position ends at and the line that sets it
 // up. Moves are checked: an engine would go on with a wrong position in silence.
 func (p *Position) command() (chess.Board, string, error) {
-	board, chess960 := p.Start, castles960(&p.Start)
+	board, chess960 := p.Start, p.Start.Castles960()
 	var text strings.Builder
 	if p.Start == chess.StartBoard() {
 		text.WriteString("position startpos")
@@ -166,29 +166,6 @@ func (p *Position) command() (chess.Board, string, error) {
 		board.Make(m)
 	}
 	return board, text.String(), nil
-}
-
-// castles960 reports whether a castling right needs the notation of Chess960:
-// its king or rook stands elsewhere than in standard chess.
-func castles960(b *chess.Board) bool {
-	for _, ours := range [2]bool{true, false} {
-		king := chess.Square(4) // e1
-		kings := b.Ours(chess.King)
-		if !ours {
-			king, kings = king.Flip(), b.Theirs(chess.King)
-		}
-		for _, kingside := range [2]bool{true, false} {
-			rook, held := b.CastlingRook(ours, kingside)
-			corner := 0
-			if kingside {
-				corner = 7
-			}
-			if held && (kings != 1<<king || rook.File() != corner) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // command returns the go line.

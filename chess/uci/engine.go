@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -131,32 +132,40 @@ func (e *Engine) command(ctx context.Context, text string) (quit bool) {
 // position takes "startpos | fen F, moves M...". On an error the old position
 // stands.
 func (e *Engine) position(args []string) error {
-	board, moves := chess.StartBoard(), []string(nil)
-	for i, a := range args {
-		if a == "moves" {
-			args, moves = args[:i], args[i+1:]
-			break
-		}
+	h, err := ParsePosition(args)
+	if err != nil {
+		return fmt.Errorf("position: %w", err)
 	}
+	e.line = h
+	return nil
+}
+
+// ParsePosition reads the words behind position: startpos or fen F, each perhaps
+// followed by moves and moves.
+func ParsePosition(words []string) (*chess.History, error) {
+	var moves []string
+	if end := slices.Index(words, "moves"); end >= 0 {
+		words, moves = words[:end], words[end+1:]
+	}
+	board := chess.StartBoard()
 	switch {
-	case len(args) > 1 && args[0] == "fen":
+	case len(words) > 1 && words[0] == "fen":
 		var err error
-		if board, err = chess.ParseFEN(strings.Join(args[1:], " ")); err != nil {
-			return fmt.Errorf("position: %w", err)
+		if board, err = chess.ParseFEN(strings.Join(words[1:], " ")); err != nil {
+			return nil, err
 		}
-	case len(args) != 1 || args[0] != "startpos":
-		return fmt.Errorf("position wants startpos or fen, not %q", strings.Join(args, " "))
+	case len(words) != 1 || words[0] != "startpos":
+		return nil, fmt.Errorf("%q: want startpos or fen FEN, each perhaps followed by moves and moves in UCI notation", strings.Join(words, " "))
 	}
 	h := chess.NewHistory(board)
 	for i, text := range moves {
 		m, err := h.Board().ParseUCI(text)
 		if err != nil {
-			return fmt.Errorf("position: move %d %q: %w", i+1, text, err)
+			return nil, fmt.Errorf("move %d: %w", i+1, err)
 		}
 		h.Push(m)
 	}
-	e.line = h
-	return nil
+	return h, nil
 }
 
 // prepare makes what a search works with, if it is not there.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -78,7 +77,7 @@ func precisionOf(c *cobra.Command, name string) (kernel.Precision, error) {
 // warnLacking says that the precision in use is not the one that was asked for.
 func warnLacking(c *cobra.Command, asked, used, tier string) {
 	if asked == kernel.BF16.String() && used != asked {
-		fmt.Fprintf(c.ErrOrStderr(), "chessbrain: --precision %s: the CPU kernels in use (%s) have no bf16 products: computing in %s\n", asked, tier, used)
+		tell(c)("--precision %s: the CPU kernels in use (%s) have no bf16 products: computing in %s", asked, tier, used)
 	}
 }
 
@@ -140,7 +139,7 @@ func playDevice(c *cobra.Command, name, precision string) (*config.Config, error
 	p := config.SelfPlay_Precision(word)
 	cfg.Selfplay.Precision = &p
 	if _, used := setup.DescribePlayers(cfg); p != config.SelfPlay_AUTO && !strings.EqualFold(used, p.String()) {
-		fmt.Fprintf(c.ErrOrStderr(), "chessbrain: --precision %s: %s has no such products: computing in %s\n", precision, device, used)
+		tell(c)("--precision %s: %s has no such products: computing in %s", precision, device, used)
 	}
 	return cfg, nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -59,7 +58,7 @@ func (o *backfillOptions) measure(c *cobra.Command) error {
 	out := c.OutOrStdout()
 	if !o.json {
 		o.Show = func(e *monitor.Validation) error {
-			_, err := fmt.Fprintf(out, "step %d  %s weights  %d rows%s\n", e.Step, e.Weights, e.Rows, lossText(e.Losses))
+			_, err := fmt.Fprintf(out, "step %d  %s weights  %d rows%s\n", e.Step, e.Weights, e.Rows, tools.LossText(e.Losses))
 			return err
 		}
 	}
@@ -67,21 +66,17 @@ func (o *backfillOptions) measure(c *cobra.Command) error {
 	defer stop()
 	r, err := tools.Backfill(ctx, o.BackfillOptions)
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return stoppedTool{"what was measured is written, and the same command goes on", exitInterrupted}
+		return interruptedf("interrupted; what was measured is written, and the same command goes on")
 	}
 	if err != nil {
 		return pathError(err)
 	}
 	for _, p := range r.Problems {
-		fmt.Fprintln(c.ErrOrStderr(), "chessbrain: left out:", p)
+		tell(c)("left out: %v", p)
 	}
-	if o.json {
-		err = json.NewEncoder(out).Encode(r)
-	} else {
-		_, err = fmt.Fprintf(out, "%s: %s written, %d there before -> %s\n", monitor.Count(r.Checkpoints, "checkpoint"), monitor.Count(r.Written, "event"), r.There, r.Out)
-	}
+	err = answerf(c, o.json, r, "%s: %s written, %d there before -> %s\n", monitor.Count(r.Checkpoints, "checkpoint"), monitor.Count(r.Written, "event"), r.There, r.Out)
 	if err == nil && len(r.Problems) > 0 {
-		err = corruptData{fmt.Errorf("%d things could not be read; the rest was measured", len(r.Problems))}
+		err = corruptf("%d things could not be read; the rest was measured", len(r.Problems))
 	}
 	return err
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"runtime"
 	"slices"
 	"time"
@@ -11,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/bench"
+	"github.com/chessbrain/chessbrain/internal/handover"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/device"
@@ -37,7 +36,7 @@ func (d *benchDevice) bind(c *cobra.Command) {
 
 // run opens the device and measures or checks it.
 func (d *benchDevice) run(c *cobra.Command, duration time.Duration) error {
-	if !isGPU(d.name) {
+	if !handover.IsGPU(d.name) {
 		return usagef("--device %s: want cpu, cuda or cuda:N", d.name)
 	}
 	var archs []nn.Arch
@@ -68,7 +67,7 @@ func (d *benchDevice) run(c *cobra.Command, duration time.Duration) error {
 		archs = []nn.Arch{a}
 	}
 	if !d.json {
-		fmt.Fprintln(c.OutOrStdout(), deviceHeader)
+		fmt.Fprintln(c.OutOrStdout(), bench.DeviceHeader)
 	}
 	for _, a := range archs {
 		dev, err := open()
@@ -80,46 +79,14 @@ func (d *benchDevice) run(c *cobra.Command, duration time.Duration) error {
 		if i >= 0 {
 			o.Precisions = precisions[i : i+1]
 		}
-		if err := bench.OnDevice(c.Context(), dev, o, func(r bench.DeviceRow) error { return d.show(c.OutOrStdout(), &r) }); err != nil {
+		if err := bench.OnDevice(c.Context(), dev, o, func(r bench.DeviceRow) error { return answer(c, d.json, &r) }); err != nil {
 			return err
 		}
 	}
 	if d.json {
 		return nil
 	}
-	_, err := fmt.Fprintln(c.OutOrStdout(), "* "+nominalDevice)
-	return err
-}
-
-const (
-	deviceHeader  = "                       net          precision  batch    boards/s   TFLOP/s* of peak*  busy   more"
-	nominalDevice = `Operations are nominal (a training step counts three forward passes); the peak is the vendor's
-dense rate with fp32 sums. A call is its latency alone; self-play shares one evaluator`
-)
-
-// show prints one figure.
-func (d *benchDevice) show(w io.Writer, r *bench.DeviceRow) error {
-	if d.json {
-		return json.NewEncoder(w).Encode(r)
-	}
-	what, more := r.Kind, ""
-	switch r.Kind {
-	case bench.KindInfer:
-		what, more = "inference", fmt.Sprintf("%.3f ms a call", r.Latency)
-	case bench.KindTrain, bench.KindAccumulate:
-		what, more = "training step", fmt.Sprintf("%.0f MiB", r.MemoryMiB)
-		if r.Accumulate > 1 {
-			what = fmt.Sprintf("training step of %d", r.Accumulate)
-		}
-	case bench.KindSelfPlay:
-		what = "self-play"
-		more = fmt.Sprintf("%.0f positions/s at %d simulations, %.0f %% of inference, %.1f host cores", r.PositionsPerSecond, r.Simulations, 100*r.OfInference, r.HostCores)
-	}
-	peak := "-"
-	if r.ShareOfPeak > 0 {
-		peak = fmt.Sprintf("%.1f%%", 100*r.ShareOfPeak)
-	}
-	_, err := fmt.Fprintf(w, "%-22s %-12s %-9s %6d %11.0f %10.2f %8s %4.0f%%   %s\n", what, r.Net, r.Precision, r.Batch, r.BoardsPerSecond, r.TFLOPS, peak, 100*r.Busy, more)
+	_, err := fmt.Fprintln(c.OutOrStdout(), "* "+bench.NominalDevice)
 	return err
 }
 
@@ -139,15 +106,7 @@ func (d *benchDevice) checkAll(c *cobra.Command, archs []nn.Arch, open func() (d
 	}
 	failed, err := bench.CheckDevice(c.Context(), dev, o, func(r bench.CheckRow) error {
 		compared++
-		if d.json {
-			return json.NewEncoder(w).Encode(r)
-		}
-		verdict := "ok"
-		if !r.OK {
-			verdict = "FAILED"
-		}
-		_, err := fmt.Fprintf(w, "%-6s %-24s %-5s batch %5d  %-54s %9.2g, limit %.2g\n", verdict, r.Net, r.Precision, r.Batch, r.What, r.Error, r.Limit)
-		return err
+		return answer(c, d.json, &r)
 	})
 	if err != nil {
 		return err

@@ -1,15 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/bench"
+	"github.com/chessbrain/chessbrain/internal/monitor"
 )
 
 func newBenchLoader() *cobra.Command {
@@ -36,7 +35,7 @@ same with each position's 112 planes written as float32.`,
 				return asUsage(err)
 			}
 			if profile != "" {
-				stop, failed := startCPUProfile(profile)
+				stop, failed := monitor.CPUProfile(profile)
 				if failed != nil {
 					return pathError(failed)
 				}
@@ -46,7 +45,12 @@ same with each position's 112 planes written as float32.`,
 			if err != nil {
 				return asUsage(err)
 			}
-			return printLoader(c.OutOrStdout(), results, asJSON)
+			for i := range results {
+				if err := answer(c, asJSON, &results[i]); err != nil {
+					return err
+				}
+			}
+			return nil
 		},
 	}
 	c.Flags().StringVar(&o.Mode, "mode", bench.LoaderRL, "rl or sl")
@@ -58,35 +62,4 @@ same with each position's 112 planes written as float32.`,
 	c.Flags().StringVar(&profile, "cpu-profile", "", "write a CPU profile of all of it there (for go tool pprof)")
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line for each measurement")
 	return c
-}
-
-// printLoader prints the results.
-func printLoader(w io.Writer, results []bench.LoaderResult, asJSON bool) error {
-	for i := range results {
-		r := &results[i]
-		if asJSON {
-			if err := json.NewEncoder(w).Encode(r); err != nil {
-				return err
-			}
-			continue
-		}
-		from := "read each time"
-		if r.Source == "store" {
-			from = "transcoded once"
-		}
-		fmt.Fprintf(w, "%s from %s, %s: %d chunks of %.1f positions\n", r.Mode, r.Files, from, r.Chunks, r.PliesPerChunk)
-		fmt.Fprintf(w, "  positions %12.0f per %s-second (%.0f to %.0f); %.0f with float32 planes\n",
-			r.RowsPerCPUSecond, r.Clock, r.SlowestWindow, r.FastestWindow, r.PlanesPerSecond)
-		if r.StoreBytes > 0 {
-			fmt.Fprintf(w, "  store     %12.0f bytes a position; filled at %.0f positions per %s-second\n", r.StoreBytes, r.StartRate, r.Clock)
-		}
-		if r.ReservoirBytes > 0 {
-			fmt.Fprintf(w, "  reservoir %12.0f bytes a position\n", r.ReservoirBytes)
-		}
-		fmt.Fprintf(w, "  heap      %12.0f bytes for each position held\n", r.HeapBytes)
-		if r.Quarantined > 0 {
-			fmt.Fprintf(w, "  quarantined %10d files or chunks: see test-dataloader\n", r.Quarantined)
-		}
-	}
-	return nil
 }

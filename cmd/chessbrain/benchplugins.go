@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -57,7 +56,7 @@ type pluginSpeed struct {
 }
 
 func (o *benchPluginOptions) run(c *cobra.Command) (err error) {
-	settings, err := oneStageSettings(o.set)
+	settings, err := settingsOf(o.set)
 	if err != nil {
 		return err
 	}
@@ -73,7 +72,7 @@ func (o *benchPluginOptions) run(c *cobra.Command) (err error) {
 		defer func() { err = errors.Join(err, os.RemoveAll(filepath.Dir(path))) }()
 		options.Env = []string{serveVar + "=" + filepath.Base(path)}
 	}
-	name, err := programName(path)
+	name, err := host.ProgramName(path)
 	if err != nil {
 		return usagef("--program: %w", err)
 	}
@@ -90,10 +89,7 @@ func (o *benchPluginOptions) run(c *cobra.Command) (err error) {
 	if err != nil {
 		return orStopped(ctx, asUsage(err))
 	}
-	if o.json {
-		return json.NewEncoder(c.OutOrStdout()).Encode(&speed)
-	}
-	return speed.write(c.OutOrStdout())
+	return answer(c, o.json, &speed)
 }
 
 // selfAsProgram makes a directory with a copy of this program under the name of the
@@ -156,17 +152,12 @@ func (s *pluginSpeed) open(ctx context.Context, options host.Options, choice sta
 	return batch, h.Close, nil
 }
 
-// write prints the result as text.
-func (s *pluginSpeed) write(w io.Writer) error {
+// Write prints the result for a person.
+func (s *pluginSpeed) Write(w io.Writer) error {
 	from := "this program"
 	if s.Program != "" {
 		from = s.Program
 	}
-	fmt.Fprintf(w, "rescorer %s %s as a plugin (%s): calls of %.1f games, %.0f bytes a row, %d under way\n",
-		s.Rescorer, s.Version, from, s.GamesPerCall, s.BytesPerRow, s.Callers)
-	fmt.Fprintf(w, "  stream  %8.1f MB/s (10^6 bytes of games to the plugin)\n", s.BytesPerSecond/1e6)
-	fmt.Fprintf(w, "  rows    %8.0f per second (%.0f to %.0f), %.0f games per second\n", s.RowsPerSecond, s.SlowestWindow, s.FastestWindow, s.GamesPerSecond)
-	fmt.Fprintf(w, "  latency %8.2f ms of a call, mean\n", 1e3*s.LatencySeconds)
-	_, err := fmt.Fprintf(w, "  CPU     %8.2f s here and %.2f s in the plugin for %d rows in %.2f s\n", s.HostCPUSeconds, s.PluginCPUSeconds, s.Rows, s.WallSeconds)
-	return err
+	fmt.Fprintf(w, "rescorer %s %s as a plugin (%s)", s.Rescorer, s.Version, from)
+	return s.PluginResult.Write(w)
 }

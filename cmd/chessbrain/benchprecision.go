@@ -1,9 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -51,10 +49,7 @@ with a choice, and whose value (W-L) differs by 0.005 at most in the mean.`,
 			if err != nil {
 				return asUsage(err)
 			}
-			if asJSON {
-				return json.NewEncoder(c.OutOrStdout()).Encode(r)
-			}
-			return printPrecision(c.OutOrStdout(), name, from, &r)
+			return answerf(c, asJSON, r, "%s", r.Text(name, from))
 		},
 	}
 	c.Flags().StringVar(&file, "net-file", "", "compare this .safetensors file")
@@ -62,18 +57,4 @@ with a choice, and whose value (W-L) differs by 0.005 at most in the mean.`,
 	c.Flags().Uint64Var(&seed, "seed", 1, "of the choice of positions")
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	return c
-}
-
-// printPrecision prints the comparison for people.
-func printPrecision(w io.Writer, name, from string, r *bench.PrecisionReport) error {
-	_, err := fmt.Fprintf(w, "%s (%s), %d positions from %s, %s kernels, bf16 against fp32:\n"+
-		"same best move      %8.2f %% of %d positions with a choice (want %.0f %%)\n"+
-		"value difference    %8.5f mean (want %.3f at most), %.5f largest\n"+
-		"policy KL           %8.2g nats mean\n"+
-		"accepted            %8s\n",
-		name, r.Net, r.Positions, from, r.Tier,
-		100*r.Top1Agreement, r.Choices, 100*bench.MinTop1Agreement,
-		r.MeanValueDifference, bench.MaxMeanValueDifference, r.MaxValueDifference,
-		r.PolicyKL, yesNo(r.Accepted))
-	return err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -88,7 +87,7 @@ func ask(c *cobra.Command, root string, roles []string, who string, m run.Messag
 				continue
 			}
 			return run.SendMessage(c.Context(), o.Socket, m, func(answer run.Message) error {
-				return json.NewEncoder(c.OutOrStdout()).Encode(answer)
+				return printJSON(c, answer)
 			})
 		}
 	}

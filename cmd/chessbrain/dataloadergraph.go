@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/replay/loader"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
@@ -32,9 +30,9 @@ it is in training, so this checks it too. Nothing is read but the configuration.
 				return err
 			}
 			defer l.Close()
-			text, err := draw(l.Drawing(), format)
+			text, err := l.Drawing().In(format)
 			if err != nil {
-				return err
+				return usagef("--format %w", err)
 			}
 			if output == "" {
 				_, err = io.WriteString(c.OutOrStdout(), text)
@@ -50,20 +48,6 @@ it is in training, so this checks it too. Nothing is read but the configuration.
 	c.Flags().StringVar(&format, "format", "svg", "svg, dot or json")
 	c.Flags().StringVar(&output, "output", "", "file to write; empty = standard output")
 	return c
-}
-
-// draw returns the picture in the format asked for.
-func draw(d loader.Drawing, format string) (string, error) {
-	switch format {
-	case "svg":
-		return d.SVG(), nil
-	case "dot":
-		return d.Dot(), nil
-	case "json":
-		text, err := json.Marshal(d)
-		return string(text) + "\n", err
-	}
-	return "", usagef("--format %s: want svg, dot or json", format)
 }
 
 // openLoader builds the loader of a configuration file. What programs among its

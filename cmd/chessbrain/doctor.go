@@ -4,16 +4,14 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/cpu"
 
 	"github.com/chessbrain/chessbrain/internal/bench"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/handover"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/kernel"
@@ -38,13 +36,13 @@ func diagnose(out io.Writer) error {
 		fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	say("program", "chessbrain %s, %s %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	say("cpu", "%s, %d threads usable; %s", cpuName(), runtime.GOMAXPROCS(0), features())
+	say("cpu", "%s, %d threads usable; %s", bench.CPUName(), runtime.GOMAXPROCS(0), kernel.Features())
 	say("kernels", "%s; this machine has %s", kernel.ActiveTier(), tierNames())
 	if err := kernel.TierError(); err != nil {
 		say("", "! %v", err)
 	}
 	say("bf16", "%s", bf16Text())
-	if total, free, ok := memory(); ok {
+	if total, free, ok := bench.Memory(); ok {
 		say("memory", "%.1f GiB, %.1f GiB free", total, free)
 	}
 	if free, err := fsx.FreeSpace(fsx.OS, "."); err == nil {
@@ -80,7 +78,7 @@ func diagnose(out io.Writer) error {
 	for i, line := range devices() {
 		say([]string{"devices", ""}[min(i, 1)], "%s", line)
 	}
-	for _, m := range missing() {
+	for _, m := range bench.Missing() {
 		say("missing", "%s", m)
 	}
 	return w.Flush()
@@ -96,7 +94,7 @@ func devices() []string {
 	case !ok:
 		lines = append(lines, "no GPU: "+found)
 	default:
-		path, reason := searchGPU().find()
+		path, reason := handover.New(setup.CUDABuild).Find()
 		if path == "" {
 			return append(lines, "a GPU is not used: "+reason+" (found "+found+")")
 		}
@@ -111,72 +109,4 @@ func bf16Text() string {
 		return "yes: training and self-play use it unless told otherwise (--no-amp, --precision fp32)"
 	}
 	return "no products in these kernels (they need AVX512_BF16 or AMX_BF16): everything is computed in fp32"
-}
-
-// missing lists what would make this machine better for training.
-func missing() []string {
-	var lines []string
-	if runtime.GOMAXPROCS(0) < 2 {
-		lines = append(lines, "a second core: producers and trainer share one")
-	}
-	if kernel.BestTier() == kernel.Generic {
-		lines = append(lines, "a vector unit that the kernels know (AVX2): plain Go is several times slower")
-	}
-	if _, free, ok := memory(); ok && free < 1 {
-		lines = append(lines, "memory: less than 1 GiB is free; take a smaller --replay-size")
-	}
-	if free, err := fsx.FreeSpace(fsx.OS, "."); err == nil && free < 1<<30 {
-		lines = append(lines, "disk space: less than 1 GiB may be used here")
-	}
-	if len(lines) == 0 {
-		return []string{"nothing"}
-	}
-	return lines
-}
-
-// features lists what the CPU has of what kernels use.
-func features() string {
-	have := []string{}
-	for _, f := range []struct {
-		name string
-		has  bool
-	}{
-		{"AVX2", cpu.X86.HasAVX2}, {"FMA", cpu.X86.HasFMA}, {"AVX-512", cpu.X86.HasAVX512F}, {"AVX512_BF16", cpu.X86.HasAVX512BF16},
-		{"AMX_BF16", cpu.X86.HasAMXBF16}, {"NEON", cpu.ARM64.HasASIMD},
-	} {
-		if f.has {
-			have = append(have, f.name)
-		}
-	}
-	if len(have) == 0 {
-		return "no vector unit known to the kernels"
-	}
-	return strings.Join(have, " ")
-}
-
-// cpuName reads the processor's name where the system tells it.
-func cpuName() string {
-	return firstField("/proc/cpuinfo", "model name", "unknown processor")
-}
-
-// memory returns the total and available memory in GiB.
-func memory() (total, free float64, ok bool) {
-	var t, f float64
-	_, err1 := fmt.Sscanf(firstField("/proc/meminfo", "MemTotal", ""), "%f", &t)
-	_, err2 := fmt.Sscanf(firstField("/proc/meminfo", "MemAvailable", ""), "%f", &f)
-	return t / (1 << 20), f / (1 << 20), err1 == nil && err2 == nil
-}
-
-// firstField returns the value of the first "key : value" line of a file.
-func firstField(path, key, missing string) string {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return missing
-	}
-	for line := range strings.Lines(string(data)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == key {
-			return strings.TrimSpace(value)
-		}
-	}
-	return missing
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -49,17 +48,12 @@ game, each has its position and move too.`,
 				fmt.Fprintf(c.OutOrStdout(), "chunk %d of %d: %s, %d records\n", member, src.Len(), src.Name(member), len(records))
 			}
 			for i := range frames {
-				if asJSON {
-					err = json.NewEncoder(c.OutOrStdout()).Encode(&frames[i])
-				} else {
-					err = frames[i].Write(c.OutOrStdout())
-				}
-				if err != nil {
+				if err := answer(c, asJSON, &frames[i]); err != nil {
 					return err
 				}
 			}
 			if damage != nil {
-				return corruptData{fmt.Errorf("%s: %w", args[0], damage)}
+				return corruptf("%s: %w", args[0], damage)
 			}
 			return nil
 		},
@@ -73,7 +67,7 @@ game, each has its position and move too.`,
 func chunkFileError(err error) error {
 	for _, target := range []error{lc0.ErrCorruptRecord, lc0.ErrNoGame, lc0.ErrNoSource} {
 		if errors.Is(err, target) {
-			return corruptData{err}
+			return corrupt(err)
 		}
 	}
 	return pathError(err)

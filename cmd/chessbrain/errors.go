@@ -43,6 +43,30 @@ func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
+// codedError is an error with an exit code of its own.
+type codedError struct {
+	error
+	code int
+}
+
+func (e codedError) Unwrap() error { return e.error }
+
+// ExitCode is the code with which the program ends.
+func (e codedError) ExitCode() int { return e.code }
+
+// interruptedf is the end by SIGINT or SIGTERM of work that was kept.
+func interruptedf(format string, args ...any) error {
+	return codedError{fmt.Errorf(format, args...), exitInterrupted}
+}
+
+// corruptf is a finding of damaged or unreadable data.
+func corruptf(format string, args ...any) error {
+	return codedError{fmt.Errorf(format, args...), exitCorrupt}
+}
+
+// corrupt makes one of err.
+func corrupt(err error) error { return codedError{err, exitCorrupt} }
+
 // noArgs refuses arguments as a usage error.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {

@@ -1,18 +1,16 @@
 package main
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run/tools"
 )
 
@@ -77,9 +75,7 @@ func (o *evalOptions) validate() error {
 		return usagef("--dump %q: want one of %s", o.dump, strings.Join(tools.DumpFormats, ", "))
 	}
 	if o.dumpFile != "" {
-		if err := canCreate(o.dumpFile); err != nil {
-			return pathError(fmt.Errorf("--dump-file: %w", err))
-		}
+		return canCreate("dump-file", o.dumpFile)
 	}
 	return nil
 }
@@ -113,37 +109,5 @@ func (o *evalOptions) run(c *cobra.Command) (err error) {
 			return pathError(fmt.Errorf("--dump-file: %w", err))
 		}
 	}
-	if o.json {
-		err = json.NewEncoder(c.OutOrStdout()).Encode(r)
-	} else {
-		err = writeResult(c.OutOrStdout(), r)
-	}
-	if err != nil {
-		return err
-	}
-	return leftOut(rows)
-}
-
-// writeResult prints losses for a person.
-func writeResult(out io.Writer, r *tools.Result) error {
-	fmt.Fprintf(out, "%s (%s weights, net %.12s) on %s of %s", r.Net, r.Weights, r.NetID, monitor.Count(r.Rows, "row"), r.Data)
-	if r.Games > 0 {
-		fmt.Fprintf(out, " (%s)", monitor.Count(r.Games, "game"))
-	}
-	fmt.Fprintln(out)
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "loss\tmean\tstd err\trows\tweight")
-	for _, l := range r.Losses {
-		stdErr, rows := "-", "-"
-		if l.Rows > 0 {
-			stdErr, rows = fmt.Sprintf("%.4f", float64(l.StdErr)), fmt.Sprint(l.Rows)
-		}
-		fmt.Fprintf(w, "%s\t%.4f\t%s\t%s\t%g\n", l.Metric, float64(l.Mean), stdErr, rows, l.Weight)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(out, "policy: entropy %.4f, of the targets %.4f (the least loss), of the legal moves %.4f; accuracy %.4f\nvalue: accuracy %.4f\n",
-		float64(r.PolicyEntropy), float64(r.TargetEntropy), float64(r.LegalEntropy), float64(r.PolicyAccuracy), float64(r.ValueAccuracy))
-	return err
+	return cmp.Or(answer(c, o.json, r), leftOut(rows))
 }

@@ -1,19 +1,15 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run/exporting"
 )
 
@@ -101,19 +97,5 @@ func (o *exportFlags) run(c *cobra.Command, s *session) (err error) {
 	defer func() { err = errors.Join(err, s.close()) }()
 	opt.Log, opt.Readers = s.log, s.readers
 	summary, err := exporting.Run(ctx, opt)
-	return errors.Join(err, o.report(c.OutOrStdout(), summary))
-}
-
-// report writes what was exported.
-func (o *exportFlags) report(w io.Writer, s *exporting.Summary) error {
-	if o.json {
-		return json.NewEncoder(w).Encode(s)
-	}
-	for _, n := range s.Nets {
-		if _, err := fmt.Fprintf(w, "%s (%s) -> %s\n", n.Name, n.Weights, strings.Join(n.Files, ", ")); err != nil {
-			return err
-		}
-	}
-	_, err := fmt.Fprintf(w, "%s exported\n", monitor.Count(len(s.Nets), "net"))
-	return err
+	return errors.Join(err, answer(c, o.json, summary))
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/lc0"
+	"github.com/chessbrain/chessbrain/run/tools"
 )
 
 func newExportNet() *cobra.Command {
@@ -15,7 +16,7 @@ func newExportNet() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export-net NET --out FILE | --out DIR --exporter NAME",
 		Short: "Write a net for Leela's engine, as ONNX, or as safetensors",
-		Long: `Writes a net in another format. NET is ` + netForms + `.
+		Long: `Writes a net in another format. NET is ` + tools.NetForms + `.
 
   lc0          a .pb.gz that Leela's engine loads. Weights are linear16 (all
                engines), float16, bfloat16 or float32 (from 0.33). Batch norm is
@@ -50,20 +51,20 @@ program of --plugin-dir (chessbrain plugins list), which writes into the directo
 			if name := with.given(c); name != "" {
 				return usagef("--%s has no meaning without --exporter", name)
 			}
-			w := &netWriter{fold: fold}
+			w := &tools.NetWriter{Fold: fold}
 			var err error
-			if w.format, err = formatOf(format, out); err != nil {
+			if w.Format, err = tools.NetFormat(format, out); err != nil {
 				return err
 			}
 			for _, name := range []string{"encoding", "fold"} {
-				if w.format != "lc0" && c.Flags().Changed(name) {
-					return usagef("--%s has no meaning with format %s; leave it away", name, w.format)
+				if w.Format != "lc0" && c.Flags().Changed(name) {
+					return usagef("--%s has no meaning with format %s; leave it away", name, w.Format)
 				}
 			}
-			if w.encoding, err = lc0.ParseLayerEncoding(encoding); err != nil {
+			if w.Encoding, err = lc0.ParseLayerEncoding(encoding); err != nil {
 				return usagef("--encoding: %w", err)
 			}
-			return convertNet(c.OutOrStdout(), args[0], out, w, asJSON)
+			return convertNet(c, args[0], out, w, asJSON)
 		},
 	}
 	f := c.Flags()

@@ -1,22 +1,15 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/plugins/stage"
-	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
 )
 
@@ -47,7 +40,7 @@ func (o *exportWith) given(c *cobra.Command) string {
 
 // run exports the net that spec means into the directory out.
 func (o *exportWith) run(c *cobra.Command, spec, out string, asJSON bool) (err error) {
-	settings, err := oneStageSettings(o.set)
+	settings, err := settingsOf(o.set)
 	if err != nil {
 		return err
 	}
@@ -70,7 +63,7 @@ func (o *exportWith) run(c *cobra.Command, spec, out string, asJSON bool) (err e
 	if err != nil {
 		return err
 	}
-	checkpoint, err := n.checkpoint()
+	checkpoint, err := n.Checkpoint()
 	if err != nil {
 		return err
 	}
@@ -87,46 +80,11 @@ func (o *exportWith) run(c *cobra.Command, spec, out string, asJSON bool) (err e
 	if err != nil {
 		return orStopped(ctx, pathError(err))
 	}
-	if asJSON {
-		return json.NewEncoder(c.OutOrStdout()).Encode(struct {
-			From     string   `json:"from"`
-			Exporter string   `json:"exporter"`
-			Files    []string `json:"files"`
-			NetID    string   `json:"net_id"`
-		}{n.name, x.Name(), files, n.ID()})
-	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%s -> %s (%s)\nnet %s\nid %s\n", n.name, strings.Join(files, ", "), x.Name(), n.Arch.Summary(), n.ID())
-	return err
-}
-
-// checkpoint is the net as exporters take it.
-func (n *anyNet) checkpoint() (*stage.Checkpoint, error) {
-	arch, err := json.Marshal(n.Arch)
-	if err != nil {
-		return nil, fmt.Errorf("encode net description: %w", err)
-	}
-	step, _ := strconv.ParseUint(n.meta[setup.MetaStep], 10, 64) // not known: 0
-	meta := maps.Clone(n.meta)
-	delete(meta, nn.MetaArch) // stand beside it
-	delete(meta, nn.MetaNetID)
-	c := &stage.Checkpoint{Arch: arch, Metadata: meta, Net: stage.NetInfo{Name: fileName(n.name), ID: n.ID(), Step: step}}
-	for _, p := range n.Params {
-		c.Tensors = append(c.Tensors, stage.Tensor{Name: p.Name, Shape: p.Shape, Data: p.Data})
-	}
-	return c, nil
-}
-
-var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
-
-// fileName makes a plain file name without the ends of net files of a net's name.
-func fileName(name string) string {
-	name = filepath.Base(name)
-	for _, s := range netSuffixes {
-		name = strings.TrimSuffix(name, s.suffix)
-	}
-	name = strings.TrimLeft(notInNames.ReplaceAllString(name, "-"), ".-")
-	if name == "" {
-		return "net"
-	}
-	return name
+	r := struct {
+		From     string   `json:"from"`
+		Exporter string   `json:"exporter"`
+		Files    []string `json:"files"`
+		NetID    string   `json:"net_id"`
+	}{n.Name, x.Name(), files, n.ID()}
+	return answerf(c, asJSON, r, "%s -> %s (%s)\nnet %s\nid %s\n", n.Name, strings.Join(files, ", "), x.Name(), n.Arch.Summary(), n.ID())
 }

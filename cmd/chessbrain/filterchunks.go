@@ -1,19 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
-	"github.com/chessbrain/chessbrain/lc0"
-	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay/chunks"
 )
 
@@ -46,7 +40,7 @@ What is damaged is named and left out, and the exit code is 3.`,
 	f := c.Flags()
 	f.StringVar(&o.Out, "out", "", "directory, or file *.tar, for the copies")
 	f.StringSliceVar(&o.results, "result", nil, "only these results: white, draw, black")
-	f.StringSliceVar(&o.ends, "end", nil, "only games that ended so: "+strings.Join(endNames(), ", "))
+	f.StringSliceVar(&o.ends, "end", nil, "only games that ended so: "+strings.Join(chunks.EndNames(), ", "))
 	f.IntVar(&o.MinPlies, "min-plies", 0, "only games of so many plies or more")
 	f.IntVar(&o.MaxPlies, "max-plies", 0, "only games of so many plies or fewer; 0 = no limit")
 	f.IntVar(&o.MinPositions, "min-positions", 0, "only chunks of so many positions to train on or more")
@@ -58,14 +52,6 @@ What is damaged is named and left out, and the exit code is 3.`,
 	f.BoolVar(&o.dryRun, "dry-run", false, "count what would be copied, write nothing")
 	f.BoolVar(&o.json, "json", false, "one JSON object")
 	return c
-}
-
-// endNames lists the reasons for which a game may end.
-func endNames() (names []string) {
-	for e := record.EndUnknown; e < record.EndAborted; e++ {
-		names = append(names, e.String())
-	}
-	return names
 }
 
 // check validates the flags and completes the filter.
@@ -81,31 +67,8 @@ func (o *filterOptions) check() error {
 			return usagef("--%s %d: want 0 or more", f.name, f.value)
 		}
 	}
-	for _, name := range o.results {
-		i := slices.Index([]string{"black", "draw", "white"}, name)
-		if i < 0 {
-			return usagef("--result %q: want white, draw or black", name)
-		}
-		o.Results = append(o.Results, int8(i-1))
-	}
-	for _, name := range o.ends {
-		i := slices.Index(endNames(), name)
-		if i < 0 {
-			return usagef("--end %q: want one of %s", name, strings.Join(endNames(), ", "))
-		}
-		o.Ends = append(o.Ends, record.EndReason(i))
-	}
-	for _, v := range o.versions {
-		if v > 7 || lc0.RecordSize(uint32(v)) == 0 {
-			return usagef("--version %d: want 3 to 7", v)
-		}
-		o.Versions = append(o.Versions, uint32(v))
-	}
-	for _, v := range o.formats {
-		if v > 255 || !slices.Contains(lc0.InputFormats(), uint32(v)) {
-			return usagef("--input-format %d: want one of %v", v, lc0.InputFormats())
-		}
-		o.Formats = append(o.Formats, uint32(v))
+	if err := o.Filter.Parse(o.results, o.ends, o.versions, o.formats); err != nil {
+		return usageError{err}
 	}
 	return nil
 }
@@ -118,18 +81,6 @@ func (o *filterOptions) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return errors.Join(inputError(err), reportProblems(c, problems))
 	}
-	out := c.OutOrStdout()
-	if o.json {
-		err = json.NewEncoder(out).Encode(r)
-	} else {
-		where := "would be copied"
-		if o.Out != "" {
-			where = "copied to " + o.Out
-		}
-		fmt.Fprintf(out, "%s read, %d %s\n", monitor.Count(r.Read, "chunk"), r.Copied, where)
-		for _, name := range slices.Sorted(maps.Keys(r.Failed)) {
-			fmt.Fprintf(out, "%d not: %s\n", r.Failed[name], name)
-		}
-	}
+	err = answerf(c, o.json, r, "%s read, %s", monitor.Count(r.Read, "chunk"), r.Text())
 	return errors.Join(err, reportProblems(c, problems))
 }

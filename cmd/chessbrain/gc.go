@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -80,8 +79,5 @@ func (o *gcOptions) run(c *cobra.Command, root string) error {
 	if report == nil {
 		return pathError(err)
 	}
-	if o.json {
-		return errors.Join(err, json.NewEncoder(c.OutOrStdout()).Encode(report))
-	}
-	return errors.Join(err, report.Write(c.OutOrStdout()))
+	return errors.Join(err, answer(c, o.json, report))
 }

@@ -1,14 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/tools"
 )
 
 func newImportNet() *cobra.Command {
@@ -30,7 +30,7 @@ becomes one whose batch norm changes nothing.`,
   chessbrain probe --net 128x10.safetensors --position startpos`,
 		Args: oneNet,
 		RunE: func(c *cobra.Command, args []string) error {
-			return convertNet(c.OutOrStdout(), args[0], out, &netWriter{format: "safetensors"}, asJSON)
+			return convertNet(c, args[0], out, &tools.NetWriter{Format: "safetensors"}, asJSON)
 		},
 	}
 	c.Flags().StringVarP(&out, "out", "o", "", "file to write")
@@ -41,24 +41,35 @@ becomes one whose batch norm changes nothing.`,
 // oneNet wants one argument, a net.
 func oneNet(c *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usagef("%s: name one net, got %d arguments; want %s", c.CommandPath(), len(args), netForms)
+		return usagef("%s: name one net, got %d arguments; want %s", c.CommandPath(), len(args), tools.NetForms)
 	}
 	return nil
 }
 
-// netReport says what a net file came to.
-type netReport struct {
-	From    string  `json:"from"`
-	Out     string  `json:"out"`
-	Format  string  `json:"format"`
-	Arch    nn.Arch `json:"arch"`
-	NetID   string  `json:"net_id"` // of the net that was read
-	Step    string  `json:"step,omitempty"`
-	License string  `json:"license,omitempty"`
+// openNet reads the net that a description means.
+func openNet(spec string) (*tools.Net, error) {
+	n, err := tools.OpenNet(spec, tools.NetForms)
+	return n, pathError(err)
+}
+
+// checkOut refuses a path that cannot be written, before work is done for it.
+func checkOut(path string) error {
+	if path == "" {
+		return usagef("--out: name a file")
+	}
+	return canCreate("out", path)
+}
+
+// canCreate refuses the path of a flag that cannot be written.
+func canCreate(flag, path string) error {
+	if err := fsx.CanCreate(path); err != nil {
+		return pathError(fmt.Errorf("--%s: %w", flag, err))
+	}
+	return nil
 }
 
 // convertNet reads a net, writes it and says so.
-func convertNet(w io.Writer, spec, out string, writer *netWriter, asJSON bool) error {
+func convertNet(c *cobra.Command, spec, out string, w *tools.NetWriter, asJSON bool) error {
 	if err := checkOut(out); err != nil {
 		return err
 	}
@@ -66,18 +77,22 @@ func convertNet(w io.Writer, spec, out string, writer *netWriter, asJSON bool) e
 	if err != nil {
 		return err
 	}
-	return n.convert(w, out, writer, asJSON)
+	return writeNet(c, n, out, w, asJSON)
 }
 
-// convert writes the net and says so.
-func (n *anyNet) convert(w io.Writer, out string, writer *netWriter, asJSON bool) error {
-	if err := writer.write(out, n); err != nil {
-		return err
+// writeNet writes a net and says so.
+func writeNet(c *cobra.Command, n *tools.Net, out string, w *tools.NetWriter, asJSON bool) error {
+	if err := w.Write(out, n); err != nil {
+		return pathError(err)
 	}
-	r := netReport{n.name, out, writer.format, n.Arch, n.ID(), n.meta[setup.MetaStep], n.meta[setup.MetaLicense]}
-	if asJSON {
-		return json.NewEncoder(w).Encode(r)
-	}
-	_, err := fmt.Fprintf(w, "%s -> %s (%s)\nnet %s\nid %s\n", r.From, r.Out, r.Format, n.Arch.Summary(), r.NetID)
-	return err
+	r := struct {
+		From    string  `json:"from"`
+		Out     string  `json:"out"`
+		Format  string  `json:"format"`
+		Arch    nn.Arch `json:"arch"`
+		NetID   string  `json:"net_id"` // of the net that was read
+		Step    string  `json:"step,omitempty"`
+		License string  `json:"license,omitempty"`
+	}{n.Name, out, w.Format, n.Arch, n.ID(), n.Meta[setup.MetaStep], n.Meta[setup.MetaLicense]}
+	return answerf(c, asJSON, r, "%s -> %s (%s)\nnet %s\nid %s\n", r.From, r.Out, r.Format, n.Arch.Summary(), r.NetID)
 }

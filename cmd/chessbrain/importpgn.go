@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay/importer"
 )
 
@@ -143,7 +143,7 @@ type importReport struct {
 
 // run imports the files and prints what became of them, also after a stop.
 func (o *importOptions) run(c *cobra.Command, opt importer.Options, files []string) error {
-	opt.OnBad = func(b importer.Bad) { fmt.Fprintln(c.ErrOrStderr(), "chessbrain:", b) }
+	opt.OnBad = func(b importer.Bad) { tell(c)("%v", b) }
 	for _, name := range files {
 		if name == "-" {
 			continue
@@ -167,19 +167,19 @@ func (o *importOptions) run(c *cobra.Command, opt importer.Options, files []stri
 	err = errors.Join(err, im.Close())
 	r := importReport{Out: o.out, Report: im.Report(), Seconds: time.Since(began).Seconds()}
 	r.GamesPerSec = float64(r.Read) / max(r.Seconds, 1e-9)
-	if writeErr := r.write(c.OutOrStdout(), o.json); writeErr != nil {
+	if writeErr := answer(c, o.json, &r); writeErr != nil {
 		return errors.Join(err, writeErr)
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
-		return interruptedImport{r.Imported}
+		return interruptedf("import interrupted with %s stored, and the same command goes on", monitor.Count(r.Imported, "game"))
 	case errors.Is(err, importer.ErrBadGames):
-		return corruptData{err}
+		return corrupt(err)
 	case err != nil:
 		return err
 	}
 	if err := r.Err(); err != nil {
-		return corruptData{err}
+		return corrupt(err)
 	}
 	return nil
 }
@@ -201,11 +201,8 @@ func importFile(ctx context.Context, c *cobra.Command, im *importer.Importer, na
 	return im.Read(ctx, name, f)
 }
 
-// write prints the report as text or as one JSON object.
-func (r *importReport) write(out io.Writer, asJSON bool) error {
-	if asJSON {
-		return json.NewEncoder(out).Encode(r)
-	}
+// Write prints the report as text.
+func (r *importReport) Write(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	row("read", "%s of %s, %.1f s, %.0f games/s", monitor.Count(r.Read, "game"), monitor.Count(r.Files, "file"), r.Seconds, r.GamesPerSec)
@@ -218,26 +215,10 @@ func (r *importReport) write(out io.Writer, asJSON bool) error {
 		row("no result", "%d of the imported games: they teach moves only", r.NoResult)
 	}
 	if r.Imported > 0 {
-		row("ends", "%s", endCounts(r.Ends))
+		row("ends", "%s", record.EndCounts(r.Ends))
 	}
 	if r.Chunks+r.NoChunk > 0 {
 		row("lc0", "%s; none of %s without a result, or beyond the fifty-move rule", monitor.Count(r.Chunks, "chunk"), monitor.Count(r.NoChunk, "game"))
 	}
 	return w.Flush()
 }
-
-// interruptedImport says that an import was stopped.
-type interruptedImport struct{ games int64 }
-
-func (e interruptedImport) Error() string {
-	return fmt.Sprintf("import interrupted with %s stored, and the same command goes on", monitor.Count(e.games, "game"))
-}
-
-func (e interruptedImport) ExitCode() int { return exitInterrupted }
-
-// corruptData is a finding of damaged or unreadable data.
-type corruptData struct{ error }
-
-func (e corruptData) Unwrap() error { return e.error }
-
-func (e corruptData) ExitCode() int { return exitCorrupt }

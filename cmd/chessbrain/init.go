@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -10,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/tools"
 	"github.com/chessbrain/chessbrain/run/train"
 )
 
@@ -79,14 +77,11 @@ func beginning(e *config.Effective, model string) (train.Beginning, error) {
 	if info, err := os.Stat(model); err != nil || info.IsDir() {
 		return train.Beginning{}, usagef("--lczero-model %s: name a file of Leela's (.pb.gz)", model)
 	}
-	n, err := readNetFile(model)
+	n, err := tools.ReadNet(model, tools.NetForms)
 	if err != nil {
-		if errors.Is(err, lc0.ErrUnsupported) {
-			return train.Beginning{}, usageError{fmt.Errorf("--lczero-model: %w", err)}
-		}
-		return train.Beginning{}, fmt.Errorf("--lczero-model: %w", err)
+		return train.Beginning{}, pathError(fmt.Errorf("--lczero-model: %w", err))
 	}
-	return train.Beginning{Net: n.Net, From: n.name}, nil
+	return train.Beginning{Net: n.Net, From: n.Name}, nil
 }
 
 // initRun makes the run; its warnings go to standard error.
@@ -109,16 +104,13 @@ func reportRun(c *cobra.Command, e *config.Effective, path string, asJSON bool) 
 		return err
 	}
 	root := e.Config.GetRunDir()
-	if asJSON {
-		return json.NewEncoder(c.OutOrStdout()).Encode(struct {
-			Run        string `json:"run"`
-			Checkpoint string `json:"checkpoint"`
-			Step       int64  `json:"step"`
-			Net        string `json:"net"`
-			NetID      string `json:"net_id"`
-		}{root, path, checkpoint.Manifest.Step, net.Arch.String(), net.ID()})
-	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%s: step %d, net %s\ncheckpoint %s\nchessbrain train with the same --config and --run-dir %s goes on from it\n",
-		root, checkpoint.Manifest.Step, net.Arch, path, root)
-	return err
+	r := struct {
+		Run        string `json:"run"`
+		Checkpoint string `json:"checkpoint"`
+		Step       int64  `json:"step"`
+		Net        string `json:"net"`
+		NetID      string `json:"net_id"`
+	}{root, path, checkpoint.Manifest.Step, net.Arch.String(), net.ID()}
+	return answerf(c, asJSON, r, "%s: step %d, net %s\ncheckpoint %s\nchessbrain train with the same --config and --run-dir %s goes on from it\n",
+		root, r.Step, r.Net, path, root)
 }

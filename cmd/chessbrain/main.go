@@ -17,13 +17,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/handover"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 func main() {
 	if servePlugin() {
 		return
 	}
-	if err := takeOver(); err != nil {
+	if err := handover.TakeOver(setup.CUDABuild, version()); err != nil {
 		printError(os.Stderr, fang.Styles{}, err)
 		os.Exit(exitFailure)
 	}

@@ -1,41 +1,24 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"runtime"
-	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/chessbrain/chessbrain/arena"
-	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/arena/match"
+	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/tools"
 )
 
 // matchOptions are the flags of match.
 type matchOptions struct {
-	specs       [2]string
-	settings    settingFlags
-	limits      limitFlags
-	margin      time.Duration
-	rules       ruleFlags
-	openings    openingFlags
-	games       int
-	seed        uint64
-	workers     int
-	parallel    int
-	concurrency int
-	maxPlies    int
-	pgn         string
-	log         string
-	json        bool
-	precision   string
-	device      string
+	match.Options
+	json              bool
+	device, precision string
 }
 
 func newMatch() *cobra.Command {
@@ -48,7 +31,7 @@ result of player 1, the Elo difference with its 95 % interval, computed from the
 pairs, and the likelihood that player 1 is the stronger (LOS). With --sprt the
 match ends when the pairs decide between two hypotheses on that difference.
 
-A player is ` + playerForms + `.
+A player is ` + match.PlayerForms + `.
 Greedy mates in one if it can, else plays for the largest material gain within two
 plies (its move, then the best capture of the opponent; 1 3 3 5 9), else randomly.
 
@@ -73,225 +56,108 @@ the same command goes on after a stop or a kill; more --games make a match longe
   chessbrain match --player1 "uci:chessbrain uci runs/a" --player2 uci:stockfish --tc 10+0.1 --concurrency 2`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.openings.pliesSet = c.Flags().Changed("opening-plies")
-			if err := o.validate(); err != nil {
-				return err
+			o.Openings.PliesSet = c.Flags().Changed("opening-plies")
+			if err := o.Validate(); err != nil {
+				return pathError(err)
 			}
 			return o.run(c)
 		},
 	}
-	f := c.Flags()
-	f.StringVar(&o.specs[0], "player1", "", "player 1")
-	f.StringVar(&o.specs[1], "player2", "", "player 2")
-	f.IntVar(&o.games, "games", 200, "games, an even number")
-	f.StringVar(&o.openings.file, "openings", "", "openings: a .pgn file, or a list of FENs or EPDs, one a line (default: the start position)")
-	f.StringVar(&o.openings.order, "openings-order", orderSequential, "of the openings in the file: sequential or shuffled")
-	f.IntVar(&o.openings.bookPlies, "book-plies", 0, "plies of each PGN game that are played; 0 = all")
-	f.IntVar(&o.openings.plies, "opening-plies", 8, "random plies that each opening is varied by, in balance and without a mate in one (default with --openings: 0)")
-	f.Uint64Var(&o.seed, "seed", 1, "of openings and players; the same seed gives the same games")
-	f.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "threads that play")
-	f.IntVar(&o.parallel, "parallel", 0, "games under way in each worker; 0 = its share, at most 128")
-	f.IntVar(&o.concurrency, "concurrency", 0, "games under way at once in all; 0 = as --workers and --parallel say")
-	f.IntVar(&o.maxPlies, "max-plies", 450, "plies, the opening's included, after which a game is a draw")
-	f.StringVar(&o.pgn, "pgn", "", "write all games to this file")
-	f.StringVar(&o.log, "log", "", "keep each finished game in this file, to go on from (default beside --pgn as long as the match lasts; none = no log)")
-	f.DurationVar(&o.margin, "margin", arena.DefaultMargin, "what a move may take beyond its time")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
-	bindPlayDevice(c, &o.device, "cpu", &o.precision)
-	o.settings, o.limits = bindSettings(f), bindLimits(f)
-	o.rules.bind(f)
+	o.bind(c)
 	return c
 }
 
-// validate says which flag is out of range.
-func (o *matchOptions) validate() error {
-	for _, f := range []struct {
-		name             string
-		value, low, high int
-	}{
-		{"games", o.games, 2, 1e6}, {"workers", o.workers, 1, 1024}, {"parallel", o.parallel, 0, 1 << 15}, {"max-plies", o.maxPlies, 1, 10000},
-		{"concurrency", o.concurrency, 0, 1 << 15},
-	} {
-		if f.value < f.low || f.value > f.high {
-			return usagef("--%s %d: want %d to %d", f.name, f.value, f.low, f.high)
-		}
-	}
-	if o.games%2 != 0 {
-		return usagef("--games %d: want an even number, games come in pairs", o.games)
-	}
-	if o.pgn != "" {
-		if err := canCreate(o.pgn); err != nil {
-			return pathError(fmt.Errorf("--pgn: %w", err))
-		}
-	}
-	if o.concurrency > 0 && o.parallel > 0 {
-		return usagef("--concurrency and --parallel exclude each other")
-	}
-	if o.margin < 0 || o.margin > time.Minute {
-		return usagef("--margin %v: want 0s to 1m", o.margin)
-	}
-	if err := o.rules.validate(); err != nil {
-		return err
-	}
-	return o.openings.validate()
+// bind registers the flags.
+func (o *matchOptions) bind(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&o.Specs[0], "player1", "", "player 1")
+	f.StringVar(&o.Specs[1], "player2", "", "player 2")
+	f.IntVar(&o.Games, "games", 200, "games, an even number")
+	f.StringVar(&o.Openings.File, "openings", "", "openings: a .pgn file, or a list of FENs or EPDs, one a line (default: the start position)")
+	f.StringVar(&o.Openings.Order, "openings-order", match.Sequential, "of the openings in the file: sequential or shuffled")
+	f.IntVar(&o.Openings.BookPlies, "book-plies", 0, "plies of each PGN game that are played; 0 = all")
+	f.IntVar(&o.Openings.Plies, "opening-plies", 8, "random plies that each opening is varied by, in balance and without a mate in one (default with --openings: 0)")
+	f.Uint64Var(&o.Seed, "seed", 1, "of openings and players; the same seed gives the same games")
+	f.IntVar(&o.Workers, "workers", runtime.GOMAXPROCS(0), "threads that play")
+	f.IntVar(&o.Parallel, "parallel", 0, "games under way in each worker; 0 = its share, at most 128")
+	f.IntVar(&o.Concurrency, "concurrency", 0, "games under way at once in all; 0 = as --workers and --parallel say")
+	f.IntVar(&o.MaxPlies, "max-plies", 450, "plies, the opening's included, after which a game is a draw")
+	f.StringVar(&o.PGN, "pgn", "", "write all games to this file")
+	f.StringVar(&o.Log, "log", "", "keep each finished game in this file, to go on from (default beside --pgn as long as the match lasts; none = no log)")
+	f.DurationVar(&o.Margin, "margin", arena.DefaultMargin, "what a move may take beyond its time")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	bindPlayDevice(c, &o.device, "cpu", &o.precision)
+	a := &o.Rules.Adjudicate
+	f.IntVar(&a.ResignMoves, "resign-moves", 0, "a player loses whose score was --resign-score or worse for so many of its moves, if the opponent agrees; 0 = never")
+	f.IntVar(&a.ResignScore, "resign-score", 1000, "centipawns that a player is behind")
+	f.IntVar(&a.DrawMoves, "draw-moves", 0, "a game is drawn after so many moves of both players with scores within --draw-score; 0 = never")
+	f.IntVar(&a.DrawScore, "draw-score", 10, "centipawns")
+	f.IntVar(&a.DrawFromMove, "draw-from", 40, "move of the game from which --draw-moves counts")
+	f.StringVar(&o.Rules.Tables, "syzygy-path", "", "directories of Syzygy tables, separated as in PATH: they end the games that they know")
+	f.StringVar(&o.Rules.SPRT, "sprt", "", "ELO0,ELO1[,ALPHA,BETA]: end the match when this test decides (default alpha and beta 0.05)")
+	o.Settings, o.Limits = match.NewSettings(bindTo(f)), match.NewLimits(bindTo(f))
 }
 
-// canCreate tries whether a file can be written, before hours of games are
-// played for it.
-func canCreate(path string) error {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return &fs.PathError{Op: "write", Path: path, Err: errors.New("is a directory")}
+// bindTo registers the flags that players have.
+func bindTo(f *pflag.FlagSet) match.Bind {
+	return func(m match.Flag) {
+		flag := f.VarPF(m.Value, m.Name, "", m.Usage)
+		flag.NoOptDefVal, flag.Hidden = m.Alone, m.Hidden
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".match-*.tmp")
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// interruptedMatch says that a match was stopped.
-type interruptedMatch struct {
-	played, games int
-	logged        bool
-}
-
-func (e interruptedMatch) Error() string {
-	text := fmt.Sprintf("match interrupted after %d of %d games; the result is theirs", e.played, e.games)
-	if e.logged {
-		text += ", and the same command goes on"
-	}
-	return text
-}
-
-func (e interruptedMatch) ExitCode() int { return exitInterrupted }
-
-// run plays the match and prints and writes what it came to, also when it was
-// interrupted or failed.
+// run plays the match and prints what it came to, also when it was interrupted
+// or failed.
 func (o *matchOptions) run(c *cobra.Command) (err error) {
 	device, err := playDevice(c, o.device, o.precision)
 	if err != nil {
 		return err
 	}
-	_, precision := setup.DescribePlayers(device)
-	report := matchReport{Games: o.games, Seed: o.seed, Precision: precision}
-	defer func() {
-		for _, p := range report.Players {
-			if p != nil && p.net != nil {
-				err = errors.Join(err, p.net.Close())
-			}
-		}
-	}()
-	cfg := arena.Config{Seed: o.seed, MaxPlies: o.maxPlies, Adjudicate: o.rules.adjudicate, Decided: o.rules.decided()}
-	for i, spec := range o.specs {
-		p, err := newMatchPlayer(i+1, spec, playerFlags{o.settings, o.limits, o.margin, device})
-		if err != nil {
-			return err
-		}
-		report.Players[i], cfg.Players[i] = p, p.player
-	}
-	if err := o.unused(report.Players); err != nil {
+	_, o.Precision = setup.DescribePlayers(device)
+	o.Program, o.Tell = "chessbrain "+version(), tell(c)
+	o.OpenNet = func(spec string) (match.Net, error) { return openMatchNet(device, spec) }
+	m, err := match.New(&o.Options)
+	if err != nil {
 		return err
 	}
-	cfg.Workers, cfg.Parallel = o.shape(cfg.Players)
-	report.Workers = cfg.Workers
-	var openings string
-	if cfg.Openings, openings, err = o.openings.openings(o.games/2, o.seed); err != nil {
-		return err
+	defer func() { err = errors.Join(err, m.Close()) }()
+	if err := m.ReadOpenings(); err != nil {
+		return pathError(err)
 	}
-	log := newMatchLog(o.log, o.pgn)
-	if err := log.open(o.header(&report, openings), c.ErrOrStderr()); err != nil {
-		return err
+	if err := m.OpenLog(); err != nil {
+		return pathError(err)
 	}
-	cfg.Log, cfg.Done = log.log, log.games
-	cfg.OnGame = newMatchProgress(c.ErrOrStderr(), o.games, log.games).game
 	ctx, stop := interruptible(c.Context())
 	defer stop()
-	if err := warmPlayers(ctx, report.Players); err != nil {
-		return errors.Join(err, log.close(false))
+	r, err := m.Play(ctx)
+	if r == nil {
+		return err
 	}
-	began := time.Now()
-	result, err := arena.Play(ctx, cfg)
-	if result == nil { // nothing was begun
-		return errors.Join(usageError{err}, log.close(false))
-	}
-	report.Seconds = time.Since(began).Seconds()
-	return o.finish(c, &report, result, log, err)
-}
-
-// warmPlayers makes nets ready whose first moves would lose time otherwise.
-func warmPlayers(ctx context.Context, players [2]*matchPlayer) error {
-	for i, p := range players {
-		if l, ok := p.player.(arena.Limited); !ok || !l.OneGame() || p.net == nil {
-			continue
-		}
-		if err := p.net.Warm(ctx, 1); err != nil {
-			return fmt.Errorf("--player%d: %w", i+1, err)
-		}
-	}
-	return nil
-}
-
-// shape returns how many threads play, and how many games each (0 = a default).
-func (o *matchOptions) shape(players [2]arena.Player) (workers, parallel int) {
-	if o.concurrency == 0 {
-		return o.workers, o.parallel
-	}
-	for _, p := range players {
-		if l, ok := p.(arena.Limited); ok && l.OneGame() {
-			return o.concurrency, 1
-		}
-	}
-	for workers = min(o.workers, o.concurrency); o.concurrency%workers != 0; {
-		workers--
-	}
-	return workers, o.concurrency / workers
-}
-
-// unused refuses a flag of players that is given although neither of them is of
-// the kind that has it.
-func (o *matchOptions) unused(players [2]*matchPlayer) error {
-	nets, engines := 0, 0
-	for _, p := range players {
-		switch {
-		case p.isEngine():
-			engines++
-		case p.NetID != "":
-			nets++
-		}
-	}
-	for _, prefix := range settingPrefixes {
-		if given := o.settings.given(prefix); given != "" && nets == 0 && engines == 0 {
-			return usagef("%s: neither player searches", given)
-		} else if given != "" && nets == 0 {
-			return usagef("%s: neither player is a net", given)
-		}
-	}
-	if given := o.limits.given("", false); given != "" && nets == 0 && engines == 0 {
-		return usagef("%s: neither player searches", given)
-	}
-	if given := o.limits.given("", true); given != "" && engines == 0 {
-		return usagef("%s: neither player is an engine", given)
-	}
-	return nil
-}
-
-// finish writes the finished games and their result. err is what ended the
-// match.
-func (o *matchOptions) finish(c *cobra.Command, report *matchReport, result *arena.Result, log *matchLog, err error) error {
-	stopped := errors.Is(err, arena.ErrStopped)
-	if stopped {
-		err = nil
-	}
-	ended, logged := err == nil && !stopped, log.log != nil
-	if o.pgn != "" {
-		err = errors.Join(err, fsx.WriteFileFunc(fsx.OS, o.pgn, result.WritePGN))
-	}
-	err = errors.Join(err, log.close(ended && err == nil))
-	report.Summary, report.SPRT = arena.Summarise(result.Games), o.rules.report(result.Games)
-	report.Players[0].Name, report.Players[1].Name = result.Names[0], result.Names[1]
-	err = errors.Join(err, report.write(c.OutOrStdout(), o.json))
-	if err == nil && stopped {
-		return interruptedMatch{len(result.Games), o.games, logged}
+	if err = errors.Join(err, answer(c, o.json, r)); err == nil && r.Interrupted != nil {
+		return r.Interrupted
 	}
 	return err
+}
+
+// matchNet is a net that plays a match.
+type matchNet struct {
+	*setup.NetPlayer
+	net *tools.Net
+}
+
+func (n matchNet) Name() string { return n.net.Name }
+func (n matchNet) ID() string   { return n.net.ID() }
+
+// openMatchNet reads the net that a player's description means and makes it ready on
+// a configuration's device.
+func openMatchNet(device *config.Config, spec string) (match.Net, error) {
+	net, err := tools.OpenNet(spec, match.PlayerForms)
+	if err != nil {
+		return nil, pathError(err)
+	}
+	player, err := setup.OpenNetPlayer(device, net.Net)
+	if err != nil {
+		return nil, err
+	}
+	return matchNet{player, net}, nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -72,7 +71,7 @@ func (o *migrateOptions) run(c *cobra.Command) error {
 		return pathError(err)
 	}
 	for _, w := range old.Checkpoint.Warnings {
-		fmt.Fprintln(c.ErrOrStderr(), "chessbrain:", w)
+		tell(c)("%s", w)
 	}
 	e := old.Effective
 	e.Config.RunDir = &o.to
@@ -86,7 +85,7 @@ func (o *migrateOptions) run(c *cobra.Command) error {
 	plan := tools.PlanMigration(old.Net.Arch, fresh.Arch, o.rules)
 	if err := plan.Err(); err != nil {
 		if o.json {
-			return errors.Join(json.NewEncoder(c.OutOrStdout()).Encode(plan), err)
+			return errors.Join(printJSON(c, plan), err)
 		}
 		return err
 	}
@@ -115,26 +114,14 @@ func (o *migrateOptions) run(c *cobra.Command) error {
 func (o *migrateOptions) report(c *cobra.Command, plan *tools.Plan, e *config.Effective, moments, dropped int, path string) error {
 	out := c.OutOrStdout()
 	if o.json {
-		return json.NewEncoder(out).Encode(struct {
+		return printJSON(c, struct {
 			*tools.Plan
 			Moments        int    `json:"moments"`
 			DroppedMoments int    `json:"dropped_moments"`
 			Checkpoint     string `json:"checkpoint,omitempty"`
 		}{plan, moments, dropped, path})
 	}
-	fmt.Fprintf(out, "%s -> %s: %d parameters carried over, %d drawn anew, %d left behind; %d moments kept, %d dropped\n",
-		plan.From, plan.To, len(plan.Moved), len(plan.Initialised), len(plan.Dropped), moments, dropped)
-	for _, m := range plan.Moved {
-		if m.From != m.To || o.dryRun {
-			fmt.Fprintf(out, "  %s -> %s\n", m.From, m.To)
-		}
-	}
-	for _, name := range plan.Initialised {
-		fmt.Fprintf(out, "  new: %s\n", name)
-	}
-	for _, name := range plan.Dropped {
-		fmt.Fprintf(out, "  left behind: %s\n", name)
-	}
+	fmt.Fprint(out, plan.Text(moments, dropped, o.dryRun))
 	if path == "" {
 		_, err := fmt.Fprintln(out, "dry run: nothing was written")
 		return err

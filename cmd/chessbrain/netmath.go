@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/run/tools"
 )
 
 func newNetMath() *cobra.Command {
@@ -28,7 +30,7 @@ Running means and variances of batch norm are summed like weights, which is righ
 for nets that are close to each other. A result with a number that is not finite,
 or with a negative variance, is refused.
 
-NET is ` + netForms + `.`,
+NET is ` + tools.NetForms + `.`,
 		Example: `  chessbrain net-math 'A*0.5 + B*0.5' --net A=runs/a@1000 --net B=runs/a@2000 --out mean.safetensors
   chessbrain net-math 'new + (new - old)/2' --net new=n.pb.gz --net old=o.pb.gz --out ahead.pb.gz`,
 		Args: func(c *cobra.Command, args []string) error {
@@ -42,7 +44,7 @@ NET is ` + netForms + `.`,
 			if err != nil {
 				return err
 			}
-			factors, err := parseNetExpr(args[0])
+			factors, err := nn.ParseExpr(args[0])
 			if err != nil {
 				return usageError{err}
 			}
@@ -50,12 +52,15 @@ NET is ` + netForms + `.`,
 			if err != nil {
 				return err
 			}
-			net, err := combine(nets, factors)
+			net, err := nn.Mix(nets, factors)
+			if errors.Is(err, nn.ErrMix) {
+				return usageError{err}
+			}
 			if err != nil {
 				return err
 			}
-			result := &anyNet{net, args[0], map[string]string{"expression": args[0]}}
-			return result.convert(c.OutOrStdout(), out, w, asJSON)
+			result := &tools.Net{Net: net, Name: args[0], Meta: map[string]string{"expression": args[0]}}
+			return writeNet(c, result, out, w, asJSON)
 		},
 	}
 	f := c.Flags()
@@ -67,12 +72,12 @@ NET is ` + netForms + `.`,
 }
 
 // writerOf checks --out and --format, before nets are read.
-func writerOf(format, out string) (*netWriter, error) {
+func writerOf(format, out string) (*tools.NetWriter, error) {
 	if err := checkOut(out); err != nil {
 		return nil, err
 	}
-	format, err := formatOf(format, out)
-	return &netWriter{format: format, encoding: lc0.Linear16}, err
+	format, err := tools.NetFormat(format, out)
+	return &tools.NetWriter{Format: format, Encoding: lc0.Linear16}, err
 }
 
 // openNets reads the nets of --net: those that the expression names, each once.
@@ -103,30 +108,4 @@ func openNets(specs []string, factors map[string]float64) (map[string]*nn.Net, e
 		nets[name] = n.Net
 	}
 	return nets, nil
-}
-
-// combine returns the sum of nets times their factors, summed in float64 in the
-// order of the names. All must have one architecture, and the sum must be finite.
-func combine(nets map[string]*nn.Net, factors map[string]float64) (*nn.Net, error) {
-	names := slices.Sorted(maps.Keys(nets))
-	first := nets[names[0]]
-	for _, name := range names[1:] {
-		if nets[name].Arch != first.Arch {
-			return nil, usagef("%s is a net %+v, %s is %+v: they must have one architecture", names[0], first.Arch, name, nets[name].Arch)
-		}
-	}
-	out := first.Clone()
-	for i := range out.Params {
-		for j := range out.Params[i].Data {
-			sum := 0.0
-			for _, name := range names {
-				sum += factors[name] * float64(nets[name].Params[i].Data[j])
-			}
-			out.Params[i].Data[j] = float32(sum)
-		}
-	}
-	if err := out.CheckFinite(); err != nil {
-		return nil, fmt.Errorf("the result is no net: %w; choose other factors", err)
-	}
-	return out, nil
 }

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -71,7 +69,7 @@ func (o *overfitOptions) run(c *cobra.Command) (err error) {
 	var show func(tools.OverfitPoint) error
 	if !o.json {
 		show = func(p tools.OverfitPoint) error {
-			_, err := fmt.Fprintf(out, "step %5d  loss %.4f  over the floor %.4f%s\n", p.Step, float64(p.Loss), float64(p.Excess), lossText(p.Losses))
+			_, err := fmt.Fprintf(out, "step %5d  loss %.4f  over the floor %.4f%s\n", p.Step, float64(p.Loss), float64(p.Excess), tools.LossText(p.Losses))
 			return err
 		}
 	}
@@ -79,21 +77,8 @@ func (o *overfitOptions) run(c *cobra.Command) (err error) {
 	if err != nil && !errors.Is(err, tools.ErrNotLearnt) {
 		return orStopped(ctx, err)
 	}
-	if err := errors.Join(err, o.report(out, r)); err != nil {
+	if err := errors.Join(err, answer(c, o.json, r)); err != nil {
 		return err
 	}
 	return leftOut(rows)
-}
-
-// report prints the result; what was not learnt is said by the error.
-func (o *overfitOptions) report(out io.Writer, r *tools.OverfitResult) error {
-	if o.json {
-		return json.NewEncoder(out).Encode(r)
-	}
-	if !r.Learnt {
-		return nil
-	}
-	_, err := fmt.Fprintf(out, "learnt: %d rows of %s in %d steps at lr %g; entropy floor %.4f, policy accuracy %.3f, value accuracy %.3f\n",
-		r.Rows, r.Data, r.Curve[len(r.Curve)-1].Step, r.LR, float64(r.Floor), float64(r.PolicyAccuracy), float64(r.ValueAccuracy))
-	return err
 }

@@ -32,7 +32,7 @@ func newPerft() *cobra.Command {
 			began := time.Now()
 			var nodes uint64
 			if divide {
-				notation960 := chess960(&board)
+				notation960 := board.Castles960()
 				for _, e := range chess.Divide(&board, depth) {
 					fmt.Fprintf(out, "%s: %d\n", board.UCI(e.Move, notation960), e.Nodes)
 					nodes += e.Nodes
@@ -50,27 +50,4 @@ func newPerft() *cobra.Command {
 	c.Flags().StringVar(&fen, "fen", "", "position (default: the start position); Shredder-FEN and X-FEN for Chess960")
 	c.Flags().BoolVar(&divide, "divide", false, "show the count of each first move")
 	return c
-}
-
-// chess960 says whether a castling right is held by a king or rook that does not
-// stand where it does in normal chess, so that its castling is written as king
-// takes rook.
-func chess960(b *chess.Board) bool {
-	for _, ours := range [2]bool{true, false} {
-		king, first := b.Ours(chess.King), chess.Square(0)
-		if !ours {
-			king, first = b.Theirs(chess.King), 56
-		}
-		for _, kingside := range [2]bool{true, false} {
-			corner := first
-			if kingside {
-				corner += 7
-			}
-			rook, held := b.CastlingRook(ours, kingside)
-			if held && (rook != corner || king != 1<<(first+4)) {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/run/pipeline"
+	"github.com/chessbrain/chessbrain/run/tools"
 )
 
 const pipelineHelp = `Plays games, combines and cleans them, chooses positions, shuffles their rows and
@@ -116,7 +117,7 @@ func newPipelineStep(only string) *cobra.Command {
 // bind declares the flags.
 func (o *pipelineFlags) bind(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&o.net, "net", "", "net that plays, and that training begins with: "+netForms+" (default: random weights of the configuration)")
+	f.StringVar(&o.net, "net", "", "net that plays, and that training begins with: "+tools.NetForms+" (default: random weights of the configuration)")
 	f.Int64Var(&o.step, "step", -1, "checkpoint of this step of the run that --net names (default: the newest)")
 	f.Int64Var(&o.NumGames, "num-games", 100_000, "games of all workers together")
 	f.IntVar(&o.NumWorkers, "num-workers", 3, "workers that play, each with a directory, a cache and games of its own")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -36,12 +34,12 @@ func (o *pipelineFlags) run(c *cobra.Command, args []string) error {
 	}
 	if err := pipeline.Check(o.Options); err != nil {
 		if as[*prepare.ManifestError](err) {
-			return corruptData{err}
+			return corrupt(err)
 		}
 		return usageError{err} // nothing was begun: flags, or what they name
 	}
 	if o.dryRun {
-		return o.plan(c.OutOrStdout(), goesOn)
+		return answer(c, o.json, pipeline.NewPlanned(o.Options, goesOn, o.netName))
 	}
 	ctx, stop := interruptible(c.Context())
 	defer stop()
@@ -62,12 +60,12 @@ func (o *pipelineFlags) run(c *cobra.Command, args []string) error {
 		err = errors.Join(err, closeErr)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, run.ErrInterrupted) {
-		return interruptedPipeline{o.T}
+		return interruptedf("interrupted; all work is kept, and the same command goes on with run %s (or --resume %s)", o.T, o.T)
 	}
 	if err != nil {
 		return badInput(err)
 	}
-	return o.report(c.OutOrStdout(), state, file)
+	return answer(c, o.json, &pipeline.Report{State: state, Log: file})
 }
 
 // chooseNet finds the net that plays, before anything is made.
@@ -89,8 +87,8 @@ func (o *pipelineFlags) chooseNet() error {
 	if err != nil {
 		return err
 	}
-	o.netName = net.name
-	o.OpenNet = func() (*nn.Net, string, error) { return net.Net, net.name, nil }
+	o.netName = net.Name
+	o.OpenNet = func() (*nn.Net, string, error) { return net.Net, net.Name, nil }
 	return nil
 }
 
@@ -103,77 +101,9 @@ func badInput(err error) error {
 		}
 	}
 	if as[*prepare.ManifestError](err) {
-		return corruptData{err}
+		return corrupt(err)
 	}
 	return pathError(err)
-}
-
-// interruptedPipeline says that a run was stopped.
-type interruptedPipeline struct{ t string }
-
-func (e interruptedPipeline) Error() string {
-	return fmt.Sprintf("interrupted; all work is kept, and the same command goes on with run %s (or --resume %s)", e.t, e.t)
-}
-
-func (e interruptedPipeline) ExitCode() int { return exitInterrupted }
-
-// plan says what would be done.
-func (o *pipelineFlags) plan(out io.Writer, goesOn bool) error {
-	if o.json {
-		return json.NewEncoder(out).Encode(struct {
-			DryRun bool                 `json:"dry_run"`
-			T      string               `json:"t"`
-			Steps  []pipeline.StepState `json:"steps"`
-			Asked  map[string][]string  `json:"settings"`
-		}{true, o.T, pipeline.Plan(o.Options), o.Settings})
-	}
-	begins := "begins"
-	if goesOn {
-		begins = "goes on"
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "run\t%s %s\n", o.T, begins)
-	if o.netName != "" {
-		fmt.Fprintf(w, "net\t%s\n", o.netName)
-	}
-	for _, s := range pipeline.Plan(o.Options) {
-		fmt.Fprintf(w, "%s\t%s -> %s\n", s.Step, pipeline.Describe(o.Options, s.Step), s.Dir)
-	}
-	fmt.Fprintf(w, "nothing is created\tthis is a dry run\n")
-	return w.Flush()
-}
-
-// report says what the steps came to.
-func (o *pipelineFlags) report(out io.Writer, s *pipeline.State, log string) error {
-	if o.json {
-		return json.NewEncoder(out).Encode(struct {
-			*pipeline.State
-			Log string `json:"log"`
-		}{s, log})
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "run\t%s is done\n", s.T)
-	for _, step := range s.Steps {
-		var parts []string
-		for _, p := range []struct {
-			n    int64
-			what string
-		}{{step.Games, "games"}, {step.Rows, "rows"}, {int64(step.Files), "files"}, {step.Steps, "steps"}} {
-			if p.n > 0 {
-				parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
-			}
-		}
-		removed := ""
-		if step.Removed {
-			removed = " (used up and removed)"
-		}
-		fmt.Fprintf(w, "%s\t%s in %.1f s -> %s%s\n", step.Step, strings.Join(parts, ", "), step.Seconds, step.Dir, removed)
-		if step.Net != "" {
-			fmt.Fprintf(w, "net\t%s\n", step.Net)
-		}
-	}
-	fmt.Fprintf(w, "log\t%s\n", log)
-	return w.Flush()
 }
 
 // shownLog is a log in a file and on the terminal, with the progress of training.
@@ -186,7 +116,7 @@ type shownLog struct {
 // openShown opens the log.
 func openShown(file string, quiet bool) (*shownLog, error) {
 	s := &shownLog{progress: monitor.NewProgress(monitor.ProgressOptions{
-		Out: os.Stderr, Terminal: monitor.IsTerminal(os.Stderr), Width: terminalWidth(os.Stderr), Quiet: quiet})}
+		Out: os.Stderr, Terminal: monitor.IsTerminal(os.Stderr), Width: monitor.TerminalWidth(os.Stderr), Quiet: quiet})}
 	var err error
 	d := config.Defaults().GetLog()
 	s.log, s.file, err = monitor.NewLogger(monitor.LogOptions{File: file, MaxBytes: int64(d.GetMaxMib()) << 20, Keep: int(d.GetKeep()),

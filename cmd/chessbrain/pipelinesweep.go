@@ -2,13 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -98,47 +94,14 @@ func (o *sweepFlags) run(c *cobra.Command) error {
 		err = errors.Join(err, closeErr)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, run.ErrInterrupted) {
-		return stoppedTool{"what was trained is kept, and the same command goes on", exitInterrupted}
+		return interruptedf("interrupted; what was trained is kept, and the same command goes on")
 	}
 	if err != nil {
 		return badInput(err)
 	}
-	if o.json {
-		err = json.NewEncoder(c.OutOrStdout()).Encode(struct {
-			Best    string            `json:"best"`
-			Grid    []pipeline.Axis   `json:"grid"`
-			Results []pipeline.Result `json:"results"`
-		}{best, o.Grid, results})
-	} else {
-		err = o.print(c.OutOrStdout(), results, best)
-	}
+	err = answer(c, o.json, o.Report(results, best))
 	if err == nil && best == "" {
 		err = fmt.Errorf("all %d trials diverged; widen --grid to lower learning rates", len(results))
 	}
-	return err
-}
-
-// print writes the table for a person.
-func (o *sweepFlags) print(out io.Writer, results []pipeline.Result, best string) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	var names []string
-	for _, a := range o.Grid {
-		names = append(names, a.Name)
-	}
-	fmt.Fprintf(w, "%s\tstatus\tloss\tpolicy\tvalue\tsteps\tseconds\t\n", strings.Join(names, "\t"))
-	for _, r := range results {
-		loss, policy, value, mark := "-", "-", "-", ""
-		if r.Status == pipeline.TrialDone {
-			loss, policy, value = fmt.Sprintf("%.4f", r.Loss), fmt.Sprintf("%.4f", r.Policy), fmt.Sprintf("%.4f", r.Value)
-		}
-		if r.Name == best {
-			mark = "best"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%.1f\t%s\n", strings.Join(r.Values, "\t"), r.Status, loss, policy, value, r.Steps, r.Seconds, mark)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(out, "table: %s; best: %s\n", filepath.Join(o.Results, "sweep.csv"), filepath.Join(o.Results, "best"))
 	return err
 }

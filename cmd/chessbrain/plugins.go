@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -114,71 +112,12 @@ func builtins() []*stage.Definition {
 	return slices.Concat(rescore.Definitions(), sample.Definitions(), export.Definitions())
 }
 
-// foundStage is a stage that can be chosen.
-type foundStage struct {
-	*stage.Definition
-	program *host.Program // nil = built in
-}
-
-// findStages returns the stages of a name, at most one of a kind; path says which
-// program is meant, "" = whichever is found. kind "" = any.
-func findStages(ctx context.Context, h *host.Host, kind stage.Kind, name, path string) ([]foundStage, error) {
-	programs, err := h.Programs()
-	if err != nil {
-		return nil, err
-	}
-	var found []foundStage
-	for _, p := range programs {
-		if p.Name != name || path != "" && p.Path != path {
-			continue
-		}
-		d, err := h.Describe(ctx, p)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, foundStage{d, &p})
-	}
-	if path != "" && len(found) == 0 {
-		return nil, usagef("%s is no program: want an executable file that is not hidden, the only one of its name, or a directory with an executable file plugin in it", path)
-	}
-	for _, d := range builtins() {
-		hidden := slices.ContainsFunc(found, func(f foundStage) bool { return f.Kind == d.Kind })
-		if d.Name == name && path == "" && !hidden {
-			found = append(found, foundStage{d, nil})
-		}
-	}
-	found = slices.DeleteFunc(found, func(f foundStage) bool { return kind != "" && f.Kind != kind })
-	if len(found) == 0 {
-		return nil, unknownStage(kind, name, programs)
-	}
-	return found, nil
-}
-
-// unknownStage says what there is in place of a stage that is not.
-func unknownStage(kind stage.Kind, name string, programs []host.Program) error {
-	var there []string
-	for _, d := range builtins() {
-		if kind == "" || d.Kind == kind {
-			there = append(there, d.Name)
-		}
-	}
-	for _, p := range programs {
-		there = append(there, p.Name+" ("+p.Path+")")
-	}
-	what := string(kind)
-	if kind == "" {
-		what = "stage"
-	}
-	return usagef("unknown %s %q; there are: %s; name a directory of programs with --plugin-dir, or a program by its path, such as ./mine",
-		what, name, strings.Join(there, ", "))
-}
-
 // openStage returns the stages that an argument means, a name or the path of a
 // program, and their host, which the caller closes.
-func (f *pluginFlags) openStage(c *cobra.Command, kind stage.Kind, arg string) (h *host.Host, found []foundStage, err error) {
+func (f *pluginFlags) openStage(c *cobra.Command, kind stage.Kind, arg string) (h *host.Host, found []host.Found, err error) {
 	name, path := arg, ""
 	if strings.ContainsRune(filepath.ToSlash(arg), '/') {
-		if name, err = programName(arg); err != nil {
+		if name, err = host.ProgramName(arg); err != nil {
 			return nil, nil, usageError{err}
 		}
 		path = filepath.Clean(arg)
@@ -189,25 +128,11 @@ func (f *pluginFlags) openStage(c *cobra.Command, kind stage.Kind, arg string) (
 	if h, err = f.open(c); err != nil {
 		return nil, nil, err
 	}
-	found, err = findStages(c.Context(), h, kind, name, path)
+	found, err = h.FindStages(c.Context(), kind, name, path)
 	if err != nil {
 		return nil, nil, errors.Join(err, h.Close())
 	}
 	return h, found, nil
-}
-
-// programName is the name of the program at a path: that of the directory, or of
-// the file without extension.
-func programName(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	base := filepath.Base(path)
-	if info.IsDir() {
-		return base, nil
-	}
-	return strings.TrimSuffix(base, filepath.Ext(base)), nil
 }
 
 // stageArg takes one argument: a name or a path.
@@ -218,24 +143,11 @@ func stageArg(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// kindOf reads the name of a kind; "" is any.
-func kindOf(text string) (stage.Kind, error) {
-	kinds := []stage.Kind{stage.KindRescorer, stage.KindSampler, stage.KindExporter}
-	if k := stage.Kind(text); text == "" || slices.Contains(kinds, k) {
-		return k, nil
-	}
-	return "", fmt.Errorf("kind %q: want rescorer, sampler or exporter", text)
-}
-
-// oneStageSettings reads the flag --set of commands about one stage.
-func oneStageSettings(set []string) (map[string]string, error) {
-	all := map[string]string{}
-	for _, s := range set {
-		name, value, ok := strings.Cut(s, "=")
-		if _, twice := all[name]; !ok || twice {
-			return nil, usagef("--set %q: want SETTING=VALUE, each setting once", s)
-		}
-		all[name] = value
+// settingsOf reads the flag --set of commands about one stage.
+func settingsOf(set []string) (map[string]string, error) {
+	all, err := stage.ParseSettings(set)
+	if err != nil {
+		return nil, usagef("--set %w", err)
 	}
 	return all, nil
 }

@@ -2,17 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/plugins/plugintest"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
 // pluginsTestOptions are the flags of plugins test.
@@ -49,19 +45,19 @@ fails. PATH is a program; it has a / in it, such as ./mine.`,
 }
 
 func (o *pluginsTestOptions) run(c *cobra.Command, arg string) (err error) {
-	kind, err := kindOf(o.kind)
+	kind, err := stage.ParseKind(o.kind)
 	if err != nil {
 		return usagef("--kind: %w", err)
 	}
-	settings, err := oneStageSettings(o.set)
+	settings, err := settingsOf(o.set)
 	if err != nil {
 		return err
 	}
 	if o.timeout <= 0 {
 		return usagef("--timeout %v: want more than 0", o.timeout)
 	}
-	var failed failures
-	o.notify = failed.note
+	var failed plugintest.Failures
+	o.notify = failed.Note
 	h, found, err := o.openStage(c, kind, arg)
 	if err != nil {
 		return err
@@ -82,39 +78,10 @@ func (o *pluginsTestOptions) run(c *cobra.Command, arg string) (err error) {
 	if err := stopped.Err(); err != nil {
 		return orStopped(stopped, err)
 	}
-	if found[0].program != nil {
-		results = append(results, failed.result())
+	if found[0].Program != nil {
+		results = append(results, failed.Result())
 	}
 	return o.report(c, d.Name, results)
-}
-
-// maxShown is how many failures are listed.
-const maxShown = 5
-
-// failures collects what a host tells of a plugin that failed: the host starts it
-// anew and the stage goes on, so that the suite may not see it.
-type failures struct {
-	mu   sync.Mutex
-	errs []error
-}
-
-func (f *failures) note(e host.Event) {
-	if e.State == host.Failed || e.State == host.Quarantined {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.errs = append(f.errs, fmt.Errorf("%s: %s", e.State, e.Detail))
-	}
-}
-
-// result is the check that there were none.
-func (f *failures) result() plugintest.Result {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	shown := f.errs
-	if more := len(shown) - maxShown; more > 0 {
-		shown = append(slices.Clone(shown[:maxShown]), fmt.Errorf("and %d times more", more))
-	}
-	return plugintest.Result{Name: "its process never had to be replaced", Err: errors.Join(shown...)}
 }
 
 // report prints a line for each check.
@@ -124,27 +91,12 @@ func (o *pluginsTestOptions) report(c *cobra.Command, name string, results []plu
 		if r.Err != nil {
 			failed++
 		}
-		var err error
-		if o.json {
-			line := struct {
-				Check   string `json:"check"`
-				OK      bool   `json:"ok"`
-				Skipped string `json:"skipped,omitempty"`
-				Error   string `json:"error,omitempty"`
-			}{Check: r.Name, OK: r.Err == nil, Skipped: r.Skipped}
-			if r.Err != nil {
-				line.Error = r.Err.Error()
-			}
-			err = json.NewEncoder(c.OutOrStdout()).Encode(&line)
-		} else {
-			_, err = fmt.Fprintln(c.OutOrStdout(), r)
-		}
-		if err != nil {
+		if err := answerf(c, o.json, r, "%s\n", r); err != nil {
 			return err
 		}
 	}
 	if failed > 0 {
-		return corruptData{fmt.Errorf("%s fails %d of %d checks (inputs of --seed %d)", name, failed, len(results), o.seed)}
+		return corruptf("%s fails %d of %d checks (inputs of --seed %d)", name, failed, len(results), o.seed)
 	}
 	return nil
 }

@@ -1,18 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"path/filepath"
-	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/plugins/host"
-	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
@@ -35,14 +29,7 @@ is 4 where a program may not run.`,
 				return err
 			}
 			defer func() { err = errors.Join(err, h.Close()) }()
-			lines, failed, err := f.list(h)
-			if err != nil {
-				return err
-			}
-			if err := writeStages(c.OutOrStdout(), lines, asJSON); err != nil {
-				return err
-			}
-			return failed
+			return f.list(c, h, asJSON)
 		},
 	}
 	f.bind(c)
@@ -50,89 +37,21 @@ is 4 where a program may not run.`,
 	return c
 }
 
-// listedStage is a line of plugins list.
-type listedStage struct {
-	Kind    stage.Kind `json:"kind,omitempty"` // "" = a program, which is not asked
-	Name    string     `json:"name"`
-	Version string     `json:"version,omitempty"`
-	Doc     string     `json:"doc,omitempty"`
-	BuiltIn bool       `json:"built_in"`
-	Path    string     `json:"path,omitempty"`
-	SHA256  string     `json:"sha256,omitempty"`
-	Lock    string     `json:"lock,omitempty"`  // lockYes, lockChanged, lockNo; "" = there is no lock file
-	Error   string     `json:"error,omitempty"` // why the program may not run
-	Hides   bool       `json:"hides,omitempty"` // a built-in stage of the same name, where the kind is the same too
-}
-
-// list looks at all programs and starts none. failed says that some may not run.
-func (f *pluginFlags) list(h *host.Host) (lines []listedStage, failed, err error) {
-	for _, d := range builtins() {
-		lines = append(lines, listedStage{Kind: d.Kind, Name: d.Name, Version: d.Version, Doc: d.Doc, BuiltIn: true})
-	}
-	programs, failed := h.Programs()
+// list prints what there is.
+func (f *pluginFlags) list(c *cobra.Command, h *host.Host, asJSON bool) error {
 	var lock *host.Lock
 	if f.run != "" {
+		var err error
 		if lock, err = readLock(filepath.Join(f.run, setup.LockFile)); err != nil {
-			return nil, nil, err
+			return err
 		}
 	}
-	bad := 0
-	for _, p := range programs {
-		line := listedStage{Name: p.Name, Path: p.Path, SHA256: p.SHA256, Lock: lockState(lock, p)}
-		if lock != nil {
-			if err := lock.Check(p); err != nil {
-				line.Error = err.Error()
-				bad++
-			}
-		}
-		line.Hides = slices.ContainsFunc(builtins(), func(d *stage.Definition) bool { return d.Name == p.Name })
-		lines = append(lines, line)
+	lines, failed := h.List(lock)
+	if failed != nil {
+		failed = codedError{failed, exitPlugin}
 	}
-	if bad > 0 {
-		failed = errors.Join(failed, pluginFault{fmt.Errorf("%d of %d programs cannot be used; each is listed with its fault", bad, len(programs))})
-	}
-	return lines, failed, nil
-}
-
-// writeStages prints a list.
-func writeStages(out io.Writer, lines []listedStage, asJSON bool) error {
 	if asJSON {
-		for i := range lines {
-			if err := json.NewEncoder(out).Encode(&lines[i]); err != nil {
-				return err
-			}
-		}
-		return nil
+		return errors.Join(printLines(c, lines), failed)
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "KIND\tNAME\tVERSION\tLOCK\tSHA-256\tPROGRAM")
-	for _, l := range lines {
-		from := l.Path
-		if l.BuiltIn {
-			from = "built in"
-		}
-		if l.Hides {
-			from += " (in place of the built-in one, if it is of its kind)"
-		}
-		if l.Error != "" {
-			from += ": " + l.Error
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.12s\t%s\n", orDash(string(l.Kind)), l.Name, orDash(l.Version), orDash(l.Lock), orDash(l.SHA256), from)
-	}
-	return w.Flush()
+	return errors.Join(host.WriteList(c.OutOrStdout(), lines), failed)
 }
-
-// orDash is text, or "-" where there is none.
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}
-
-// pluginFault is the exit code 4: a plugin failed.
-type pluginFault struct{ error }
-
-func (e pluginFault) Unwrap() error { return e.error }
-
-func (e pluginFault) ExitCode() int { return exitPlugin }

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -77,15 +74,15 @@ file; what it holds counts for no run by itself.`,
 			if err := host.WriteLock(fsx.OS, path, programs); err != nil {
 				return pathError(err)
 			}
-			lines := make([]lockLine, len(programs))
+			lines := make([]host.LockLine, len(programs))
 			for i, p := range programs {
-				lines[i] = lockLine{p.Name, lockYes, p.SHA256, p.Path}
+				lines[i] = host.LockLine{Name: p.Name, State: host.LockYes, SHA256: p.SHA256, Path: p.Path}
 			}
 			end := fmt.Sprintf("%s: %s may be started", path, monitor.Count(len(programs), "program"))
 			if len(programs) == 0 {
 				end = path + ": no program was found, and none may be started"
 			}
-			return f.write(c.OutOrStdout(), lines, end)
+			return f.write(c, lines, end)
 		},
 	}
 	f.bind(c)
@@ -118,10 +115,10 @@ Nothing is started. The exit code is 3 where anything differs.`,
 			if lock == nil {
 				return usagef("there is no %s; chessbrain plugins lock writes it", path)
 			}
-			lines := compareLock(lock, programs)
+			lines := lock.Compare(programs)
 			var differ []string
 			for _, l := range lines {
-				if l.State != lockYes {
+				if l.State != host.LockYes {
 					differ = append(differ, l.Name+" ("+l.State+")")
 				}
 			}
@@ -129,33 +126,17 @@ Nothing is started. The exit code is 3 where anything differs.`,
 			if len(differ) > 0 {
 				end = fmt.Sprintf("%s: %d of %d programs differ", path, len(differ), len(lines))
 			}
-			if err := f.write(c.OutOrStdout(), lines, end); err != nil {
+			if err := f.write(c, lines, end); err != nil {
 				return err
 			}
 			if len(differ) > 0 {
-				return corruptData{fmt.Errorf("%s differs: %s; to trust what is there, run chessbrain plugins lock", path, strings.Join(differ, ", "))}
+				return corruptf("%s differs: %s; to trust what is there, run chessbrain plugins lock", path, strings.Join(differ, ", "))
 			}
 			return nil
 		},
 	}
 	f.bind(c)
 	return c
-}
-
-// How a program stands to a lock file.
-const (
-	lockYes     = "locked"
-	lockChanged = "changed"
-	lockNo      = "not locked"
-	lockGone    = "not found"
-)
-
-// lockLine is a program and how it stands to the lock file.
-type lockLine struct {
-	Name   string `json:"name"`
-	State  string `json:"state"`          // lockYes, ...
-	SHA256 string `json:"sha256"`         // of what is there; lockGone: as locked
-	Path   string `json:"path,omitempty"` // lockGone: none
 }
 
 // readLock reads a lock file; nil where there is none.
@@ -165,53 +146,20 @@ func readLock(path string) (*host.Lock, error) {
 		return nil, nil
 	}
 	if err = pathError(err); err != nil && !as[usageError](err) {
-		err = corruptData{err}
+		err = corrupt(err)
 	}
 	return lock, err
 }
 
-// lockState is how a program stands to a lock file; "" where there is none.
-func lockState(lock *host.Lock, p host.Program) string {
-	if lock == nil {
-		return ""
-	}
-	if lock.Check(p) == nil {
-		return lockYes
-	}
-	if _, there := lock.Programs[p.Name]; there {
-		return lockChanged
-	}
-	return lockNo
-}
-
-// compareLock returns a line for each program that is found, and for each that
-// is locked and not found.
-func compareLock(lock *host.Lock, programs []host.Program) []lockLine {
-	var lines []lockLine
-	gone := maps.Clone(lock.Programs)
-	for _, p := range programs {
-		lines = append(lines, lockLine{p.Name, lockState(lock, p), p.SHA256, p.Path})
-		delete(gone, p.Name)
-	}
-	for _, name := range slices.Sorted(maps.Keys(gone)) {
-		lines = append(lines, lockLine{name, lockGone, gone[name], ""})
-	}
-	return lines
-}
-
 // write prints lines, and as text a last one.
-func (f *lockFlags) write(out io.Writer, lines []lockLine, end string) error {
+func (f *lockFlags) write(c *cobra.Command, lines []host.LockLine, end string) error {
 	if f.json {
-		for _, l := range lines {
-			if err := json.NewEncoder(out).Encode(l); err != nil {
-				return err
-			}
-		}
-		return nil
+		return printLines(c, lines)
 	}
+	out := c.OutOrStdout()
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, l := range lines {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.State, l.Name, l.SHA256, orDash(l.Path))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.State, l.Name, l.SHA256, cmp.Or(l.Path, "-"))
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
@@ -33,11 +30,11 @@ is lost or comes twice. The run's configuration on disk follows.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			kind, err := kindOf(args[1])
+			kind, err := stage.ParseKind(args[1])
 			if err != nil || kind == "" {
 				return usagef("kind %q: want rescorer, sampler or exporter", args[1])
 			}
-			chosen, err := parseStages(kind, args[2], set)
+			chosen, err := stage.ParseChoices(kind, args[2], set)
 			if err != nil {
 				return usageError{err}
 			}
@@ -55,41 +52,4 @@ is lost or comes twice. The run's configuration on disk follows.`,
 	c.Flags().Uint64Var(&process, "process", 0, "swap in this playing process (chessbrain selfplay --process N) and not in the trainer")
 	c.Flags().StringArrayVar(&set, "set", nil, "a setting, STAGE.SETTING=VALUE; may come several times")
 	return c
-}
-
-// parseStages reads a command line's words: names of a kind separated by commas,
-// of rescorers in the order in which they work, and settings STAGE.SETTING=VALUE.
-// A name may come once.
-func parseStages(kind stage.Kind, names string, set []string) ([]stage.Choice, error) {
-	var chosen []stage.Choice
-	given := map[string]map[string]string{}
-	for name := range strings.SplitSeq(names, ",") {
-		name = strings.TrimSpace(name)
-		switch {
-		case name == "":
-			return nil, fmt.Errorf("%s %q: a name is missing", kind, names)
-		case given[name] != nil:
-			return nil, fmt.Errorf("%s %s is named twice", kind, name)
-		}
-		given[name] = map[string]string{}
-		chosen = append(chosen, stage.Choice{Name: name, Settings: given[name]})
-	}
-	if kind != stage.KindRescorer && len(chosen) > 1 {
-		return nil, fmt.Errorf("%s %q: want one name; only rescorers work one after the other", kind, names)
-	}
-	for _, s := range set {
-		key, value, ok := strings.Cut(s, "=")
-		name, setting, dotted := strings.Cut(key, ".")
-		switch {
-		case !ok || !dotted:
-			return nil, fmt.Errorf("setting %q: want STAGE.SETTING=VALUE, such as %s.x=1", s, chosen[0].Name)
-		case given[name] == nil:
-			return nil, fmt.Errorf("setting %q: %s is not named: %s %s", s, name, kind, names)
-		}
-		if _, twice := given[name][setting]; twice {
-			return nil, fmt.Errorf("setting %s.%s is given twice", name, setting)
-		}
-		given[name][setting] = value
-	}
-	return chosen, nil
 }

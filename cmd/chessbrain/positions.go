@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -79,28 +78,19 @@ func (o *positionsOptions) run(c *cobra.Command, dirs []string) error {
 	m, err := prepare.Process(ctx, opt)
 	switch {
 	case errors.Is(err, context.Canceled):
-		return interruptedStep{o.out}
+		return interruptedf("interrupted; whole files are kept in %s, and the same command goes on", o.out)
 	case errors.Is(err, prepare.ErrNoInput), errors.Is(err, prepare.ErrOther), errors.Is(err, prepare.ErrForeign):
 		return usageError{err}
 	case err != nil:
 		return pathError(err)
 	}
 	if o.json {
-		return json.NewEncoder(c.OutOrStdout()).Encode(m)
+		return printJSON(c, m)
 	}
 	n := m.Counts
 	_, err = fmt.Fprintf(c.OutOrStdout(), "%d of %s, %d rows of %s -> %s (%s)\n", n.Games, monitor.Count(n.Read, "game"), n.Rows, monitor.Count(n.Positions, "position"), o.out, monitor.Count(len(m.Files), "file"))
 	if n.Damaged > 0 {
-		return errors.Join(err, corruptData{fmt.Errorf("%d damaged stretches of the input were left out; chessbrain verify names them", n.Damaged)})
+		return errors.Join(err, corruptf("%d damaged stretches of the input were left out; chessbrain verify names them", n.Damaged))
 	}
 	return err
 }
-
-// interruptedStep says that a step was stopped.
-type interruptedStep struct{ out string }
-
-func (e interruptedStep) Error() string {
-	return fmt.Sprintf("interrupted; whole files are kept in %s, and the same command goes on", e.out)
-}
-
-func (e interruptedStep) ExitCode() int { return exitInterrupted }

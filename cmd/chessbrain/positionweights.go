@@ -1,8 +1,6 @@
 package main
 
 import (
-	"math"
-
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/plugins/sample/chance"
@@ -28,11 +26,11 @@ exit code is 3.`,
 		Example: "  chessbrain position-weights training.tar --beta 0.1 --tau 2",
 		Args:    someFiles,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFocus(f); err != nil {
-				return err
+			if err := f.Check(); err != nil {
+				return usageError{err}
 			}
 			w := chunks.NewWeights(f)
-			return reportGames(c, args, asJSON, w.Add, func() gamesReport { r := w.Report(); return &r })
+			return reportGames(c, args, asJSON, w.Add, func() printed { r := w.Report(); return &r })
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
@@ -43,20 +41,4 @@ exit code is 3.`,
 	c.Flags().Float64Var(&f.Gamma, "gamma", f.Gamma, "power")
 	c.Flags().Float64Var(&f.Tau, "tau", f.Tau, "largest weight, above 0")
 	return c
-}
-
-// checkFocus says which flag is out of range.
-func checkFocus(f chance.Focus) error {
-	for _, v := range []struct {
-		name         string
-		value, least float64
-	}{{"q-weight", f.QWeight, 0}, {"pol-scale", f.PolicyScale, 0}, {"alpha", f.Alpha, 0}, {"beta", f.Beta, 1e-6}, {"gamma", f.Gamma, 0}, {"tau", f.Tau, 1e-6}} {
-		if !(v.value >= v.least) || math.IsInf(v.value, 0) {
-			return usagef("--%s %v: want a finite number, at least %v", v.name, v.value, v.least)
-		}
-	}
-	if f.QWeight+f.PolicyScale == 0 {
-		return usagef("--q-weight and --pol-scale are both 0: set one of them")
-	}
-	return nil
 }

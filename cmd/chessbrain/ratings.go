@@ -1,10 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"time"
 
@@ -13,7 +10,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
-	"github.com/chessbrain/chessbrain/run/catalogue"
 	"github.com/chessbrain/chessbrain/run/ratings"
 )
 
@@ -94,7 +90,7 @@ func (o *ratingOptions) run(c *cobra.Command, root string) error {
 		if err != nil {
 			return pathError(err)
 		}
-		return o.print(c.OutOrStdout(), list, ratings.Alarms(list))
+		return answer(c, o.json, ratings.NewRated(list, ratings.Alarms(list)))
 	}
 	if o.poll < 0 || o.lockWait < 0 {
 		return usagef("--poll %v, --lock-wait %v: want 0 or more", o.poll, o.lockWait)
@@ -109,7 +105,7 @@ func (o *ratingOptions) run(c *cobra.Command, root string) error {
 	if s == nil || s.Catalogue == nil {
 		return err
 	}
-	return errors.Join(err, o.print(c.OutOrStdout(), s.Catalogue, s.Alarms))
+	return errors.Join(err, answer(c, o.json, ratings.NewRated(s.Catalogue, s.Alarms)))
 }
 
 // onlyPlay returns a flag that is given and has a meaning with --play alone, or "".
@@ -170,27 +166,4 @@ func (o *ratingOptions) apply(f *pflag.FlagSet, k *config.Rating) {
 	if f.Changed("engine-skill") {
 		k.EngineSkill = o.skill
 	}
-}
-
-// print writes the list and its alarms.
-func (o *ratingOptions) print(out io.Writer, list *catalogue.Catalogue, told []*monitor.Alarm) error {
-	if o.json {
-		messages := []string{}
-		for _, a := range told {
-			messages = append(messages, a.Message)
-		}
-		return json.NewEncoder(out).Encode(struct {
-			Ratings []ratings.Line `json:"ratings"`
-			Alarms  []string       `json:"alarms"`
-		}{ratings.Lines(list), messages})
-	}
-	if err := ratings.Write(out, list); err != nil {
-		return err
-	}
-	for _, a := range told {
-		if _, err := fmt.Fprintf(out, "alarm: %s; %s\n", a.Message, a.Remedy); err != nil {
-			return err
-		}
-	}
-	return nil
 }

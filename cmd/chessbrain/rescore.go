@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -44,7 +42,7 @@ written over: an output that is there already is an error, with --keep it stays.
 
 The rescorers work in the order in which they are named; beside the built-in ones
 they are programs of --plugin-dir (chessbrain plugins list). Built in:
-` + rescorerHelp() + `
+` + rescore.Help() + `
 Leela's chunks keep their version (at least 6), input format and whatever else the
 rescorers do not change; --format and --version choose others. Frames marked as
 deleted are not trained on: they have weight 0 in games, and their mark in chunks.
@@ -73,22 +71,6 @@ What is damaged is named and left out, and the exit code is 3.`,
 	return c
 }
 
-// rescorerHelp lists the rescorers with their settings.
-func rescorerHelp() string {
-	var sb strings.Builder
-	for _, d := range rescore.Definitions() {
-		fmt.Fprintf(&sb, "  %s: %s\n", d.Name, d.Doc)
-		for _, s := range d.Settings {
-			fmt.Fprintf(&sb, "      %s: %s", s.Name, s.Doc)
-			if s.Default != "" {
-				fmt.Fprintf(&sb, " (%s; %s)", s.Default, strings.TrimPrefix(s.Allowed(), "a number from "))
-			}
-			sb.WriteByte('\n')
-		}
-	}
-	return sb.String()
-}
-
 // check validates the flags and returns which rescorers they choose.
 func (o *rescoreOptions) check() ([]stage.Choice, error) {
 	switch {
@@ -101,7 +83,7 @@ func (o *rescoreOptions) check() ([]stage.Choice, error) {
 	case o.format != 0 && !slices.Contains(lc0.InputFormats(), o.format):
 		return nil, usagef("--format %d: want one of %v, or 0 for that of each chunk", o.format, lc0.InputFormats())
 	}
-	chosen, err := parseStages(stage.KindRescorer, o.rescorers, o.set)
+	chosen, err := stage.ParseChoices(stage.KindRescorer, o.rescorers, o.set)
 	if err != nil {
 		return nil, usagef("--rescorer, --set: %w", err)
 	}
@@ -151,17 +133,17 @@ func (o *rescoreOptions) run(c *cobra.Command, inputs []string) (err error) {
 		return usageError{err}
 	}
 	run := &files.Run{FS: fsx.OS, Rescorer: chain, Form: lc0.Form{Version: o.version, InputFormat: o.format}, Keep: o.keep}
-	report := rescoreReport{Rescorer: run.Rescorer.Name(), Report: &run.Report}
+	report := files.Summary{Rescorer: run.Rescorer.Name(), Report: &run.Report}
 	if o.dryRun {
 		for _, j := range jobs {
-			report.Plan = append(report.Plan, rescoreJob{j.In, j.Out, j.Kind})
+			report.Plan = append(report.Plan, files.Planned(j))
 		}
-		return report.write(c.OutOrStdout(), o.json)
+		return answer(c, o.json, &report)
 	}
 	for i, j := range jobs {
 		if err = run.Do(ctx, j); err != nil {
 			if ctx.Err() != nil {
-				err = interruptedRescore{i, len(jobs)}
+				err = interruptedf("rescoring interrupted after %d of %d files, which are whole; the same command with --keep goes on", i, len(jobs))
 			}
 			break
 		}
@@ -175,66 +157,9 @@ func (o *rescoreOptions) run(c *cobra.Command, inputs []string) (err error) {
 	for _, d := range run.Report.Damage {
 		report.Damage = append(report.Damage, d.Error())
 	}
-	err = errors.Join(err, report.write(c.OutOrStdout(), o.json))
+	err = errors.Join(err, answer(c, o.json, &report))
 	if n := len(report.Damage); err == nil && n > 0 {
-		return damagedInput(n)
+		return corruptf("%d damaged parts of the input were left out; see the report", n)
 	}
-	return err
-}
-
-// interruptedRescore says that the work was stopped between files.
-type interruptedRescore struct{ done, files int }
-
-func (e interruptedRescore) Error() string {
-	return fmt.Sprintf("rescoring interrupted after %d of %d files, which are whole; the same command with --keep goes on", e.done, e.files)
-}
-
-func (e interruptedRescore) ExitCode() int { return exitInterrupted }
-
-// damagedInput says that some data could not be used.
-type damagedInput int
-
-func (e damagedInput) Error() string {
-	return fmt.Sprintf("%d damaged parts of the input were left out; see the report", int(e))
-}
-
-func (e damagedInput) ExitCode() int { return exitCorrupt }
-
-// rescoreReport is what rescore prints.
-type rescoreReport struct {
-	Rescorer string `json:"rescorer"`
-	*files.Report
-	Damage []string     `json:"damage,omitempty"`
-	Plan   []rescoreJob `json:"plan,omitempty"` // of a dry run
-}
-
-// rescoreJob is one file of a plan.
-type rescoreJob struct {
-	In   string     `json:"in"`
-	Out  string     `json:"out"`
-	Kind files.Kind `json:"kind"`
-}
-
-func (r *rescoreReport) write(w io.Writer, asJSON bool) error {
-	if asJSON {
-		return json.NewEncoder(w).Encode(r)
-	}
-	var sb strings.Builder
-	fmt.Fprintf(&sb, "rescorer   %s\n", r.Rescorer)
-	if r.Plan != nil {
-		for _, j := range r.Plan {
-			fmt.Fprintf(&sb, "%-12s %s -> %s\n", j.Kind, j.In, j.Out)
-		}
-		_, err := io.WriteString(w, sb.String())
-		return err
-	}
-	fmt.Fprintf(&sb, "files      %d written, %d kept\n", r.Files, r.Kept)
-	fmt.Fprintf(&sb, "games      %d, %d changed\n", r.Games, r.GamesChanged)
-	fmt.Fprintf(&sb, "positions  %d; changed: %d results, %d plies left, %d policies, %d weights\n",
-		r.Positions, r.Results, r.PliesLeft, r.Policies, r.Weights)
-	for _, d := range r.Damage {
-		fmt.Fprintf(&sb, "damaged    %s\n", d)
-	}
-	_, err := io.WriteString(w, sb.String())
 	return err
 }

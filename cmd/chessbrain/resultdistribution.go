@@ -1,10 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -24,19 +21,16 @@ and left out, and the exit code is 3.`,
 		Args: someFiles,
 		RunE: func(c *cobra.Command, args []string) error {
 			t := chunks.NewTally()
-			return reportGames(c, args, asJSON, t.Add, func() gamesReport { r := t.Report(); return &r })
+			return reportGames(c, args, asJSON, t.Add, func() printed { r := t.Report(); return &r })
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	return c
 }
 
-// gamesReport is what a tool found out over games.
-type gamesReport interface{ Write(out io.Writer) error }
-
 // reportGames walks over the games of args and writes the report on them, as JSON
 // if asked for; what is damaged is named at the end.
-func reportGames(c *cobra.Command, args []string, asJSON bool, add func(*chunks.Game), report func() gamesReport) error {
+func reportGames(c *cobra.Command, args []string, asJSON bool, add func(*chunks.Game), report func() printed) error {
 	problems, err := chunks.Walk(c.Context(), fsx.OS, args, func(g *chunks.Game) error {
 		add(g)
 		return nil
@@ -44,13 +38,7 @@ func reportGames(c *cobra.Command, args []string, asJSON bool, add func(*chunks.
 	if err != nil {
 		return inputError(err)
 	}
-	r := report()
-	if asJSON {
-		err = json.NewEncoder(c.OutOrStdout()).Encode(r)
-	} else {
-		err = r.Write(c.OutOrStdout())
-	}
-	return errors.Join(err, reportProblems(c, problems))
+	return errors.Join(answer(c, asJSON, report()), reportProblems(c, problems))
 }
 
 // someFiles wants at least one argument.
@@ -72,10 +60,10 @@ func inputError(err error) error {
 // reportProblems names what could not be read, and makes an error of it.
 func reportProblems(c *cobra.Command, problems []error) error {
 	for _, p := range problems {
-		fmt.Fprintln(c.ErrOrStderr(), "chessbrain:", p)
+		tell(c)("%v", p)
 	}
 	if len(problems) == 0 {
 		return nil
 	}
-	return corruptData{fmt.Errorf("%d parts of the input could not be read and were left out", len(problems))}
+	return corruptf("%d parts of the input could not be read and were left out", len(problems))
 }

@@ -9,13 +9,15 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/chessbrain/chessbrain/internal/handover"
 )
 
 // TestMain lets the test binary be the program too: scripts and tests run it by
 // its name.
 func TestMain(m *testing.M) {
-	if _, set := os.LookupEnv(gpuVar); !set {
-		os.Setenv(gpuVar, "off") // a GPU program on this machine is another build
+	if _, set := os.LookupEnv(handover.Var); !set {
+		os.Setenv(handover.Var, "off") // a GPU program on this machine is another build
 	}
 	if !servePlugin() { // a host starts it under another name
 		testscript.Main(m, map[string]func(){"chessbrain": main})
@@ -29,7 +31,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Setup:               func(e *testscript.Env) error { e.Setenv(gpuVar, "off"); return nil },
+		Setup:               func(e *testscript.Env) error { e.Setenv(handover.Var, "off"); return nil },
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 		Condition: func(name string) (bool, error) {
 			if name == "root" { // may write everywhere

@@ -94,7 +94,7 @@ func (s *session) open(c *cobra.Command) (err error) {
 	}()
 	cfg := s.effective.Config
 	s.progress = monitor.NewProgress(monitor.ProgressOptions{
-		Out: os.Stderr, Terminal: monitor.IsTerminal(os.Stderr), Width: terminalWidth(os.Stderr), Quiet: cfg.GetLog().GetQuiet(),
+		Out: os.Stderr, Terminal: monitor.IsTerminal(os.Stderr), Width: monitor.TerminalWidth(os.Stderr), Quiet: cfg.GetLog().GetQuiet(),
 		Every: time.Duration(cfg.GetLog().GetEverySeconds() * float64(time.Second)),
 	})
 	address, err := s.serveMetrics()
@@ -102,7 +102,7 @@ func (s *session) open(c *cobra.Command) (err error) {
 		return err
 	}
 	if s.profiles != "" {
-		stop, err := startProfiles(s.profiles)
+		stop, err := monitor.Profiles(s.profiles)
 		if err != nil {
 			return pathError(err)
 		}

@@ -86,15 +86,6 @@ func (o *shuffleOptions) bind(c *cobra.Command) {
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 }
 
-// interruptedShuffle says that a shuffle was stopped.
-type interruptedShuffle struct{}
-
-func (interruptedShuffle) Error() string {
-	return "shuffle interrupted; nothing half done is visible, and the same command goes on"
-}
-
-func (interruptedShuffle) ExitCode() int { return exitInterrupted }
-
 func (o *shuffleOptions) run(c *cobra.Command) error {
 	if len(o.InputDirs) == 0 {
 		return usagef("--input-dir is missing: name a directory with game files, such as runs/a/selfplay")
@@ -119,7 +110,7 @@ func (o *shuffleOptions) run(c *cobra.Command) error {
 		err = errors.Join(o.do(ctx, c), release())
 	}
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return interruptedShuffle{}
+		return interruptedf("shuffle interrupted; nothing half done is visible, and the same command goes on")
 	}
 	return pathError(err)
 }

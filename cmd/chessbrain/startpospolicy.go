@@ -19,7 +19,7 @@ and left out, and the exit code is 3.`,
 		Args: someFiles,
 		RunE: func(c *cobra.Command, args []string) error {
 			s := chunks.NewStartPolicy()
-			return reportGames(c, args, asJSON, s.Add, func() gamesReport { r := s.Report(); return &r })
+			return reportGames(c, args, asJSON, s.Add, func() printed { r := s.Report(); return &r })
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")

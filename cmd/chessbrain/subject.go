@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os/signal"
 	"syscall"
@@ -34,7 +33,7 @@ func (f *subjectFlags) bindRun(c *cobra.Command) {
 
 // bindNet registers --net.
 func (f *subjectFlags) bindNet(c *cobra.Command) {
-	c.Flags().StringVar(&f.net, "net", "", netForms)
+	c.Flags().StringVar(&f.net, "net", "", tools.NetForms)
 }
 
 // bindCheckpoint registers --checkpoint and --weights.
@@ -74,7 +73,7 @@ func (f *subjectFlags) open(c *cobra.Command, fresh bool) (*tools.Subject, error
 			return nil, err
 		}
 		for _, w := range s.Checkpoint.Warnings {
-			fmt.Fprintln(c.ErrOrStderr(), "chessbrain:", w)
+			tell(c)("%s", w)
 		}
 		return s, nil
 	}
@@ -90,7 +89,7 @@ func (f *subjectFlags) open(c *cobra.Command, fresh bool) (*tools.Subject, error
 		if err != nil {
 			return nil, err
 		}
-		return tools.NewSubject(n.name, n.Net, e), nil
+		return tools.NewSubject(n.Name, n.Net, e), nil
 	}
 	net, err := setup.InitialNet(e, e.Config.GetSeed())
 	return tools.NewSubject("fresh net of "+f.config, net, e), err
@@ -113,7 +112,7 @@ func openRows(ctx context.Context, c *cobra.Command, s *tools.Subject, data stri
 		return nil, pathError(err)
 	}
 	for _, p := range rows.Problems {
-		fmt.Fprintln(c.ErrOrStderr(), "chessbrain: left out:", p)
+		tell(c)("left out: %v", p)
 	}
 	return rows, nil
 }
@@ -124,7 +123,7 @@ func leftOut(rows *tools.Rows) error {
 	if rows == nil || len(rows.Problems) == 0 {
 		return nil
 	}
-	return corruptData{fmt.Errorf("%d parts of %s could not be read; the result is that of the rest", len(rows.Problems), rows.Name)}
+	return corruptf("%d parts of %s could not be read; the result is that of the rest", len(rows.Problems), rows.Name)
 }
 
 // stoppable returns a context that ends at SIGINT or SIGTERM, for a command that
@@ -133,21 +132,11 @@ func stoppable(c *cobra.Command) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 }
 
-// stoppedTool is the end of a tool by SIGINT or SIGTERM.
-type stoppedTool struct {
-	what string
-	code int
-}
-
-func (e stoppedTool) Error() string { return "interrupted; " + e.what }
-
-func (e stoppedTool) ExitCode() int { return e.code }
-
 // orStopped turns the error of an ended context into that of a tool that saves
 // nothing.
 func orStopped(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return stoppedTool{"nothing was saved", exitKilled}
+		return codedError{errors.New("interrupted; nothing was saved"), exitKilled}
 	}
 	return err
 }

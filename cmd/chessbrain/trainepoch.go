@@ -1,14 +1,11 @@
 package main
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
-	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run/tools"
 )
 
@@ -60,7 +57,7 @@ func (o *epochOptions) run(c *cobra.Command) (err error) {
 	if !o.json {
 		show = func(p tools.EpochPoint) error {
 			_, err := fmt.Fprintf(out, "step %6d  rows %8d  lr %.3g  loss %.4f%s  %.0f rows/s\n",
-				p.Step, p.Rows, p.LR, float64(p.Loss), lossText(p.Losses), float64(p.PerSec))
+				p.Step, p.Rows, p.LR, float64(p.Loss), tools.LossText(p.Losses), float64(p.PerSec))
 			return err
 		}
 	}
@@ -68,36 +65,5 @@ func (o *epochOptions) run(c *cobra.Command) (err error) {
 	if err != nil {
 		return orStopped(ctx, err)
 	}
-	if o.json {
-		err = json.NewEncoder(out).Encode(r)
-	} else {
-		err = writeEpoch(out, r)
-	}
-	if err != nil {
-		return err
-	}
-	return leftOut(rows)
-}
-
-// writeEpoch sums an epoch up.
-func writeEpoch(out io.Writer, r *tools.EpochResult) error {
-	end := "stopped by --steps"
-	if r.Ended {
-		end = "all data once"
-	}
-	if r.Skipped > 0 {
-		end += fmt.Sprintf(", %d steps skipped for numbers that were not finite", r.Skipped)
-	}
-	_, err := fmt.Fprintf(out, "%s on %s: %d steps, %d rows in %.1f s (%s)\n%.2f steps/s, %.0f rows/s, %.0f %% of the time waiting for rows\nmean losses:%s\nnothing was saved\n",
-		r.Net, r.Data, r.Steps, r.Rows, r.Seconds, end, float64(r.StepsPerSecond), float64(r.RowsPerSecond), 100*float64(r.DataShare), lossText(r.Losses))
-	return err
-}
-
-// lossText lists losses by name, each after two spaces.
-func lossText(losses monitor.Numbers) string {
-	var sb strings.Builder
-	for _, name := range losses.Names() {
-		fmt.Fprintf(&sb, "  %s %.4f", name, float64(losses[name]))
-	}
-	return sb.String()
+	return cmp.Or(answer(c, o.json, r), leftOut(rows))
 }

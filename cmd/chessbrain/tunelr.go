@@ -1,7 +1,7 @@
 package main
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -69,10 +69,7 @@ func (o *tuneOptions) validate() error {
 	if !slices.Contains(report.ChartFormats, strings.ToLower(filepath.Ext(o.plot))) {
 		return usagef("--plot %s: want a name that ends with %s", o.plot, strings.Join(report.ChartFormats, " or "))
 	}
-	if err := canCreate(o.plot); err != nil {
-		return pathError(fmt.Errorf("--plot: %w", err))
-	}
-	return nil
+	return canCreate("plot", o.plot)
 }
 
 func (o *tuneOptions) run(c *cobra.Command) (err error) {
@@ -94,47 +91,9 @@ func (o *tuneOptions) run(c *cobra.Command) (err error) {
 		return pathError(fmt.Errorf("--out: %w", err))
 	}
 	if o.plot != "" && len(r.Points) > 0 {
-		if err := rangeChart(r).Write(o.plot); err != nil {
+		if err := r.Chart().Write(o.plot); err != nil {
 			return pathError(err)
 		}
 	}
-	if o.json {
-		err = json.NewEncoder(c.OutOrStdout()).Encode(r)
-	} else {
-		err = o.print(c, r)
-	}
-	if err != nil {
-		return err
-	}
-	return leftOut(rows)
-}
-
-// print says what the test showed.
-func (o *tuneOptions) print(c *cobra.Command, r *tools.RangeResult) error {
-	out := c.OutOrStdout()
-	end := fmt.Sprintf("up to lr %g", o.To)
-	if n := len(r.Points); r.Diverged && n > 0 {
-		end = fmt.Sprintf("until it diverged at lr %.3g", r.Points[n-1].LR)
-	}
-	fmt.Fprintf(out, "%s on %s: %d steps %s -> %s\n", r.Net, r.Data, r.Steps, end, o.out)
-	if r.Steepest == 0 {
-		_, err := fmt.Fprintln(out, "no suggestion: the smoothed loss never fell; widen --from and --to, or take more --steps")
-		return err
-	}
-	_, err := fmt.Fprintf(out, "suggestion: lr %.2g (steepest descent); lowest smoothed loss %.4f at lr %.2g\n", r.Steepest, float64(r.Loss), r.Lowest)
-	return err
-}
-
-// rangeChart is the picture of a test.
-func rangeChart(r *tools.RangeResult) *report.Chart {
-	raw, smooth := report.Line{Name: "loss", Thin: true}, report.Line{Name: "smoothed"}
-	for _, p := range r.Points {
-		raw.Points = append(raw.Points, report.Point{X: p.LR, Y: p.Loss})
-		smooth.Points = append(smooth.Points, report.Point{X: p.LR, Y: p.Smoothed})
-	}
-	chart := &report.Chart{Title: "Learning-rate range test", X: "learning rate", Y: "loss", LogX: true, Lines: []report.Line{raw, smooth}}
-	if r.Steepest > 0 {
-		chart.Marks = []report.Mark{{Name: fmt.Sprintf("suggestion %.2g", r.Steepest), X: r.Steepest}}
-	}
-	return chart
+	return cmp.Or(answerf(c, o.json, r, "%s", r.Text(o.To, o.out)), leftOut(rows))
 }

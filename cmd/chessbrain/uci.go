@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/chessbrain/chessbrain/arena/match"
 	"github.com/chessbrain/chessbrain/chess/uci"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/run/setup"
@@ -13,9 +14,6 @@ import (
 
 // uciBatch is the most positions that a thread evaluates at once.
 const uciBatch = 256
-
-// maxVisits bounds a search; its tree takes about a kilobyte a visit.
-const maxVisits = 1_000_000
 
 // uciFlags are the flags of `chessbrain uci`.
 type uciFlags struct {
@@ -61,8 +59,8 @@ spins are whole numbers, of checks true or false:
 
 // serve plays with a net file or a run's net until the GUI quits.
 func (f *uciFlags) serve(c *cobra.Command, root string) (err error) {
-	if f.visits < 1 || f.visits > maxVisits {
-		return usagef("--visits %d: want 1 to %d", f.visits, maxVisits)
+	if f.visits < 1 || f.visits > match.MaxVisits {
+		return usagef("--visits %d: want 1 to %d", f.visits, match.MaxVisits)
 	}
 	device, err := playDevice(c, f.device, f.precision)
 	if err != nil {

@@ -181,7 +181,7 @@ func TestJSONKeys(t *testing.T) {
 		want []string
 	}{
 		{Speed{}, speed},
-		{KernelSpeed{}, append([]string{"kernel"}, speed...)},
+		{KernelSpeed{Kernel: "conv3"}, append([]string{"kernel"}, speed...)},
 		{SelfPlayResult{}, append(play, "positions_per_s", "evaluations_per_s", "moves_per_cpu_s", "evaluations_per_cpu_s",
 			"evaluations_per_move", "moves", "mean_batch", "cache_hits", "evaluator_share", "cpu_seconds", "seconds")},
 		{SelfPlayResult{PlayLabels: PlayLabels{Net: "n", Precision: "p"}, InferencePerCPUSecond: 1, Ratio: 1, RatioLow: 1, RatioHigh: 1},

@@ -12,7 +12,7 @@ import (
 // KernelSpeed is the speed of one kernel at the sizes that the net gives it.
 // Boards per second are those of one call, not of the net.
 type KernelSpeed struct {
-	Kernel string `json:"kernel"` // name and sizes, such as "conv3 64>64"
+	Kernel string `json:"kernel,omitempty"` // name and sizes, such as "conv3 64>64"; "" = a whole net
 	Speed
 }
 

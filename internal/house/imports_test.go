@@ -63,10 +63,12 @@ var rooms = map[string]room{
 	"selfplay":                 {ours: []string{"mcts", "chess", "encoding", "record"}},
 	"internal/exam":            {ours: []string{"chess", "encoding", "mcts", "chess/syzygy"}},
 	"arena":                    {ours: []string{"mcts", "chess", "chess/pgn", "encoding", "record", "selfplay", "chess/uci", "internal/fsx"}},
+	"internal/handover":        {ours: []string{"nn/cuda/driver"}},
+	"arena/match":              {ours: []string{"arena", "chess", "chess/syzygy", "chess/uci", "mcts", "record", "selfplay", "internal/fsx"}},
 	"arena/rating":             {},
 	"chess/uci":                {ours: []string{"mcts", "chess", "encoding", "chess/syzygy"}, third: []string{"golang.org/x/sys"}},
 	"internal/bench":           {ours: []string{"chess", "encoding", "mcts", "nn", "nn/device", "nn/kernel", "nn/cpu", "nn/cuda", "nn/cuda/driver", "nn/cuda/kernels", "trainer", "selfplay", "record", "replay", "lc0", "internal/fsx"}},
-	"internal/monitor":         {third: []string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "github.com/schollz/progressbar", "gonum.org/v1/plot"}},
+	"internal/monitor":         {third: []string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "github.com/schollz/progressbar", "golang.org/x/sys", "gonum.org/v1/plot"}},
 	"plugins":                  {ours: []string{"plugins/api", "plugins/stage"}, third: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc"}},
 	"plugins/api":              {ours: []string{"chess", "encoding", "record", "plugins/stage", "internal/fsx"}, third: []string{"github.com/hashicorp/go-plugin", "google.golang.org/grpc", "google.golang.org/protobuf"}},
 	"plugins/host":             {ours: []string{"plugins/api", "record", "plugins/stage", "internal/fsx"}, third: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc", "golang.org/x/sys"}},
@@ -84,7 +86,7 @@ var rooms = map[string]room{
 	"run/exporting":            {ours: []string{"internal/config", "internal/fsx", "internal/monitor", "nn", "plugins/export", "plugins/host", "plugins/stage", "run", "run/setup", "run/train"}},
 	"run/retain":               {ours: []string{"internal/config", "internal/fsx", "replay", "replay/prepare", "run", "run/catalogue", "run/gate", "run/setup", "trainer", "trainer/checkpoint"}},
 	"run/daemon":               {ours: []string{"internal/monitor", "replay", "run", "run/train"}},
-	"run/tools":                {ours: []string{"chess", "encoding", "internal/bench", "internal/config", "internal/fsx", "internal/monitor", "nn", "plugins/export", "plugins/stage", "record", "replay", "run", "run/setup", "run/train", "trainer", "trainer/checkpoint"}},
+	"run/tools":                {ours: []string{"chess", "encoding", "internal/bench", "internal/config", "internal/fsx", "internal/monitor", "lc0", "nn", "plugins/export", "plugins/stage", "record", "replay", "run", "run/setup", "run/train", "trainer", "trainer/checkpoint"}},
 	"cmd/chessbrain":           {ours: []string{"*"}, third: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "charm.land/fang", "golang.org/x/sys", "golang.org/x/term"}},
 }
 

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"encoding/json"
 	"fmt"
 	"html"
 	"strings"
@@ -137,4 +138,18 @@ func (n *DrawnNode) svg(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "<text x=\"%d\" y=\"%d\" font-size=\"12\" font-weight=\"bold\">%s</text>\n", middle, y+19, html.EscapeString(n.Name))
 	fmt.Fprintf(b, "<text x=\"%d\" y=\"%d\" font-size=\"10\">%s</text>\n", middle, y+34, html.EscapeString(n.Kind))
+}
+
+// In returns the picture as svg, dot or json.
+func (d Drawing) In(format string) (string, error) {
+	switch format {
+	case "svg":
+		return d.SVG(), nil
+	case "dot":
+		return d.Dot(), nil
+	case "json":
+		text, err := json.Marshal(d)
+		return string(text) + "\n", err
+	}
+	return "", fmt.Errorf("%s: want svg, dot or json", format)
 }

@@ -48,6 +48,26 @@ func (p *Plan) Err() error {
 	return inputError{errors.Join(all...)}
 }
 
+// Text says for a person what becomes of the parameters and of the optimizer's moments:
+// of those that are carried over it names the renamed ones, or all.
+func (p *Plan) Text(moments, dropped int, all bool) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s -> %s: %d parameters carried over, %d drawn anew, %d left behind; %d moments kept, %d dropped\n",
+		p.From, p.To, len(p.Moved), len(p.Initialised), len(p.Dropped), moments, dropped)
+	for _, m := range p.Moved {
+		if m.From != m.To || all {
+			fmt.Fprintf(&out, "  %s -> %s\n", m.From, m.To)
+		}
+	}
+	for _, name := range p.Initialised {
+		fmt.Fprintf(&out, "  new: %s\n", name)
+	}
+	for _, name := range p.Dropped {
+		fmt.Fprintf(&out, "  left behind: %s\n", name)
+	}
+	return out.String()
+}
+
 // PlanMigration matches parameters by their names, renamed ones by their new ones.
 // A parameter that the new net has and the old one lacks, or has in another shape,
 // is initialised only where a rule says so; one that the new net has no place for

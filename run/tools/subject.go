@@ -31,7 +31,7 @@ type SubjectOptions struct {
 	Average bool   // the averaged weights instead of the raw ones
 }
 
-// OpenRun opens what path means to run.FindCheckpoint: the newest checkpoint of a
+// OpenRun opens what path means to setup.FindCheckpoint: the newest checkpoint of a
 // run, RUN@STEP, a directory of checkpoints, or one checkpoint. Without a
 // configuration of its own it has that of the run in which it lies.
 func OpenRun(path string, opt SubjectOptions) (*Subject, error) {

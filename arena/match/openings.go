@@ -1,0 +1,93 @@
+package match
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/arena"
+	"github.com/chessbrain/chessbrain/selfplay"
+)
+
+// Openings say how the games of a match begin.
+type Openings struct {
+	File      string // of PGN games, or of FENs and EPDs; "" = the start position
+	Plies     int    // random ones
+	PliesSet  bool   // else none where there is a file
+	BookPlies int    // of each PGN game; 0 = all
+	Order     string // Sequential or Shuffled
+}
+
+// The orders of the openings in a file.
+const (
+	Sequential = "sequential"
+	Shuffled   = "shuffled"
+)
+
+// validate says which flag is wrong, and resolves the defaults.
+func (o *Openings) validate() error {
+	switch {
+	case o.Plies < 0 || o.Plies > 200:
+		return askedf("--opening-plies %d: want 0 to 200", o.Plies)
+	case o.BookPlies < 0:
+		return askedf("--book-plies %d: want 0 (whole games) or more", o.BookPlies)
+	case o.BookPlies > 0 && !o.isPGN():
+		return askedf("--book-plies: is for --openings FILE.pgn")
+	case o.Order != Sequential && o.Order != Shuffled:
+		return askedf("--openings-order %q: want %s or %s", o.Order, Sequential, Shuffled)
+	}
+	if o.File != "" && !o.PliesSet {
+		o.Plies = 0
+	}
+	return nil
+}
+
+func (o *Openings) isPGN() bool { return strings.EqualFold(filepath.Ext(o.File), ".pgn") }
+
+// openings returns the openings of so many pairs, and what makes them, which does
+// not depend on their number.
+func (o *Openings) openings(pairs int, seed uint64) (openings []arena.Opening, source string, err error) {
+	book, err := o.book()
+	if err != nil {
+		return nil, "", err
+	}
+	source = fmt.Sprintf("start position, %d random plies", o.Plies)
+	if book != nil {
+		source = fmt.Sprintf("book %s, %s, %d random plies", arena.HashOpenings(book), o.Order, o.Plies)
+	}
+	if o.Order == Shuffled {
+		arena.Shuffle(book, seed)
+	}
+	openings, err = arena.Vary(book, pairs, o.Plies, seed)
+	if err != nil {
+		return nil, "", askedError{fmt.Errorf("%w (--games, --openings, --opening-plies)", err)}
+	}
+	return openings, source, nil
+}
+
+// book reads the file of openings; nil without one.
+func (o *Openings) book() ([]arena.Opening, error) {
+	if o.File == "" {
+		return nil, nil
+	}
+	f, err := os.Open(o.File)
+	if err != nil {
+		return nil, fmt.Errorf("--openings: %w", err)
+	}
+	defer f.Close()
+	var book []arena.Opening
+	if o.isPGN() {
+		book, err = arena.ReadPGN(f, o.BookPlies)
+	} else {
+		var starts []selfplay.Start
+		starts, err = selfplay.ReadStarts(f)
+		for i := range starts {
+			book = append(book, arena.Opening{Start: starts[i].Board})
+		}
+	}
+	if err != nil {
+		return nil, askedError{fmt.Errorf("--openings %s: %w", o.File, err)}
+	}
+	return book, nil
+}

@@ -1,0 +1,65 @@
+package monitor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"runtime/trace"
+)
+
+// Profiles records a CPU profile (cpu.pprof) and an execution trace
+// (trace.out) into dir until stop, which adds a heap profile (heap.pprof). Look
+// at them with go tool pprof and go tool trace. Traces grow by megabytes a
+// second: for short runs.
+func Profiles(dir string) (stop func() error, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make profile directory: %w", err)
+	}
+	cpu, err := os.Create(filepath.Join(dir, "cpu.pprof"))
+	if err != nil {
+		return nil, fmt.Errorf("profile: %w", err)
+	}
+	events, err := os.Create(filepath.Join(dir, "trace.out"))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("profile: %w", err), cpu.Close())
+	}
+	err = pprof.StartCPUProfile(cpu)
+	if err == nil {
+		if err = trace.Start(events); err != nil {
+			pprof.StopCPUProfile()
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("profile: %w", err), cpu.Close(), events.Close())
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		trace.Stop()
+		return errors.Join(cpu.Close(), events.Close(), writeHeap(filepath.Join(dir, "heap.pprof")))
+	}, nil
+}
+
+// writeHeap writes a heap profile of what is in use now.
+func writeHeap(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	runtime.GC()
+	return errors.Join(pprof.WriteHeapProfile(f), f.Close())
+}
+
+// CPUProfile records a CPU profile of the process into the file at path until stop.
+func CPUProfile(path string) (stop func() error, err error) {
+	out, err := os.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("profile: %w", err)
+	}
+	if err := pprof.StartCPUProfile(out); err != nil {
+		return nil, errors.Join(fmt.Errorf("profile: %w", err), out.Close())
+	}
+	return func() error { pprof.StopCPUProfile(); return out.Close() }, nil
+}

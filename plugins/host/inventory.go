@@ -1,0 +1,147 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/chessbrain/chessbrain/plugins/stage"
+)
+
+// Found is a stage that can be chosen.
+type Found struct {
+	*stage.Definition
+	Program *Program // nil = built in
+}
+
+// FindStages returns the stages of a name, at most one of a kind; path says which
+// program is meant, "" = whichever is found. kind "" = any.
+func (h *Host) FindStages(ctx context.Context, kind stage.Kind, name, path string) ([]Found, error) {
+	programs, err := h.Programs()
+	if err != nil {
+		return nil, err
+	}
+	var found []Found
+	for _, p := range programs {
+		if p.Name != name || path != "" && p.Path != path {
+			continue
+		}
+		d, err := h.Describe(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, Found{d, &p})
+	}
+	if path != "" && len(found) == 0 {
+		return nil, mark(ErrUnknown, fmt.Errorf("%s is no program: want an executable file that is not hidden, the only one of its name, or a directory with an executable file plugin in it", path))
+	}
+	for _, d := range h.o.Builtin {
+		hidden := slices.ContainsFunc(found, func(f Found) bool { return f.Kind == d.Kind })
+		if d.Name == name && path == "" && !hidden {
+			found = append(found, Found{d, nil})
+		}
+	}
+	found = slices.DeleteFunc(found, func(f Found) bool { return kind != "" && f.Kind != kind })
+	if len(found) == 0 {
+		return nil, h.unknownStage(kind, name, programs)
+	}
+	return found, nil
+}
+
+// unknownStage says what there is in place of a stage that is not.
+func (h *Host) unknownStage(kind stage.Kind, name string, programs []Program) error {
+	var there []string
+	for _, d := range h.o.Builtin {
+		if kind == "" || d.Kind == kind {
+			there = append(there, d.Name)
+		}
+	}
+	for _, p := range programs {
+		there = append(there, p.Name+" ("+p.Path+")")
+	}
+	what := string(kind)
+	if kind == "" {
+		what = "stage"
+	}
+	return mark(ErrUnknown, fmt.Errorf("unknown %s %q; there are: %s; name a directory of programs with --plugin-dir, or a program by its path, such as ./mine",
+		what, name, strings.Join(there, ", ")))
+}
+
+// ProgramName is the name of the program at a path: that of the directory, or of
+// the file without extension.
+func ProgramName(path string) (string, error) {
+	_, err := os.Stat(path)
+	return nameOf(path), err
+}
+
+// Listed is a line of plugins list.
+type Listed struct {
+	Kind    stage.Kind `json:"kind,omitempty"` // "" = a program, which is not asked
+	Name    string     `json:"name"`
+	Version string     `json:"version,omitempty"`
+	Doc     string     `json:"doc,omitempty"`
+	BuiltIn bool       `json:"built_in"`
+	Path    string     `json:"path,omitempty"`
+	SHA256  string     `json:"sha256,omitempty"`
+	Lock    string     `json:"lock,omitempty"`  // LockYes, LockChanged, LockNo; "" = there is no lock file
+	Error   string     `json:"error,omitempty"` // why the program may not run
+	Hides   bool       `json:"hides,omitempty"` // a built-in stage of the same name, where the kind is the same too
+}
+
+// List looks at all programs and starts none. lock, which each is held against, may be
+// nil. failed names the programs that may not run; the lines are whole all the same.
+func (h *Host) List(lock *Lock) (lines []Listed, failed error) {
+	for _, d := range h.o.Builtin {
+		lines = append(lines, Listed{Kind: d.Kind, Name: d.Name, Version: d.Version, Doc: d.Doc, BuiltIn: true})
+	}
+	programs, failed := h.Programs()
+	bad := 0
+	for _, p := range programs {
+		line := Listed{Name: p.Name, Path: p.Path, SHA256: p.SHA256, Lock: lock.State(p)}
+		if lock != nil {
+			if err := lock.Check(p); err != nil {
+				line.Error = err.Error()
+				bad++
+			}
+		}
+		line.Hides = slices.ContainsFunc(h.o.Builtin, func(d *stage.Definition) bool { return d.Name == p.Name })
+		lines = append(lines, line)
+	}
+	if bad > 0 {
+		failed = errors.Join(failed, fmt.Errorf("%d of %d programs cannot be used; each is listed with its fault", bad, len(programs)))
+	}
+	return lines, failed
+}
+
+// WriteList prints a list for a person.
+func WriteList(out io.Writer, lines []Listed) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "KIND\tNAME\tVERSION\tLOCK\tSHA-256\tPROGRAM")
+	for _, l := range lines {
+		from := l.Path
+		if l.BuiltIn {
+			from = "built in"
+		}
+		if l.Hides {
+			from += " (in place of the built-in one, if it is of its kind)"
+		}
+		if l.Error != "" {
+			from += ": " + l.Error
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.12s\t%s\n", orDash(string(l.Kind)), l.Name, orDash(l.Version), orDash(l.Lock), orDash(l.SHA256), from)
+	}
+	return w.Flush()
+}
+
+// orDash is text, or "-" where there is none.
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
