@@ -6868,7 +6868,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\vtemperature\x18\b \x01(\v2!.chessbrain.config.v1.TemperatureR\vtemperature\x124\n" +
 	"\x06resign\x18\t \x01(\v2\x1c.chessbrain.config.v1.ResignR\x06resign\x12@\n" +
 	"\tmax_plies\x18\n" +
-	" \x01(\x05:\x03450B\x1e\x8a\xb5\x18\t[2,20000]\x92\xb5\x18\r\n" +
+	" \x01(\x05:\x03450B\x1e\x8a\xb5\x18\t[2,65535]\x92\xb5\x18\r\n" +
 	"\tmax-plies\x18\x05R\bmaxPlies\x12V\n" +
 	"\x12max_plies_material\x18\x19 \x01(\x05:\x010B%\x8a\xb5\x18\a[0,100]\x92\xb5\x18\x16\n" +
 	"\x12max-plies-material\x18\x05R\x10maxPliesMaterial\x12:\n" +
@@ -6976,7 +6976,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"SEQUENTIAL\x10\x00\x12\f\n" +
 	"\bSHUFFLED\x10\x01\x12\n" +
 	"\n" +
-	"\x06RANDOM\x10\x02\"\x8a\v\n" +
+	"\x06RANDOM\x10\x02\"\x90\v\n" +
 	"\x04MCTS\x12]\n" +
 	"\vsimulations\x18\x01 \x01(\x05:\x0232B7\x8a\xb5\x18\a[1,1e8]\x92\xb5\x18(\n" +
 	"\x10mcts-simulations\x12\x10MCTS_SIMULATIONS\x18\x06 \x01R\vsimulations\x12:\n" +
@@ -7007,8 +7007,8 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"noiseAlpha\x12'\n" +
 	"\ftwofold_draw\x18\r \x01(\b:\x04trueR\vtwofoldDraw\x128\n" +
 	"\x0fleaves_per_game\x18\x0e \x01(\x05:\x011B\r\x8a\xb5\x18\t[1,32768]R\rleavesPerGame\x122\n" +
-	"\fvirtual_loss\x18\x11 \x01(\x01:\x011B\f\x8a\xb5\x18\b[0,1000]R\vvirtualLoss\x128\n" +
-	"\rcache_entries\x18\x0f \x01(\x05:\x06200000B\v\x8a\xb5\x18\a[0,1e8]R\fcacheEntries\x12O\n" +
+	"\fvirtual_loss\x18\x11 \x01(\x01:\x011B\f\x8a\xb5\x18\b[0,1000]R\vvirtualLoss\x12>\n" +
+	"\rcache_entries\x18\x0f \x01(\x05:\x06200000B\x11\x8a\xb5\x18\r[0,268435456]R\fcacheEntries\x12O\n" +
 	"\x0fforced_playouts\x18\x12 \x01(\x01:\x010B#\x8a\xb5\x18\b[0,1000]\x92\xb5\x18\x13\n" +
 	"\x0fforced-playouts\x18\x06R\x0eforcedPlayouts\x124\n" +
 	"\x06gumbel\x18\x13 \x01(\v2\x1c.chessbrain.config.v1.GumbelR\x06gumbel\x12>\n" +
