@@ -2435,7 +2435,7 @@ func (x *Openings) GetStopProbability() float64 {
 
 type MCTS struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A move's search ends when the children of the root have so many visits, reused ones included.
+	// Visits of the root's children at which a move's search ends, reused ones included.
 	Simulations *int32 `protobuf:"varint,1,opt,name=simulations,def=32" json:"simulations,omitempty"`
 	// If above 0: new visits per move instead, whatever was reused.
 	Playouts *int32 `protobuf:"varint,2,opt,name=playouts,def=0" json:"playouts,omitempty"`
@@ -7196,11 +7196,10 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x11temperature_plies\x18\n" +
 	" \x01(\x05:\x0220B$\x8a\xb5\x18\a[0,1e5]\x92\xb5\x18\x15\n" +
 	"\x11temperature-plies\x18\x04R\x10temperaturePlies\x12.\n" +
-	"\x04sprt\x18\v \x01(\v2\x1a.chessbrain.config.v1.SprtR\x04sprt\"\x9f\x02\n" +
-	"\x04Sprt\x12/\n" +
-	"\aenabled\x18\x01 \x01(\b:\x05falseB\x0e\x92\xb5\x18\n" +
-	"\n" +
-	"\x04sprt\x18\x04 \x01R\aenabled\x128\n" +
+	"\x04sprt\x18\v \x01(\v2\x1a.chessbrain.config.v1.SprtR\x04sprt\"\xcf\x02\n" +
+	"\x04Sprt\x12_\n" +
+	"\aenabled\x18\x01 \x01(\b:\x05falseB>\x92\xb5\x18:\n" +
+	"\x04sprt\x18\x04 \x01*.Decide by a sequential test; games is the mostR\aenabled\x128\n" +
 	"\x04elo0\x18\x02 \x01(\x01:\x010B!\x8a\xb5\x18\f[-1000,1000]\x92\xb5\x18\r\n" +
 	"\tsprt-elo0\x18\x04R\x04elo0\x129\n" +
 	"\x04elo1\x18\x03 \x01(\x01:\x0210B!\x8a\xb5\x18\f[-1000,1000]\x92\xb5\x18\r\n" +
@@ -7290,7 +7289,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\tModelKind\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12>\n" +
 	"\n" +
-	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\x8b\x19\n" +
+	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\x89\x19\n" +
 	"\bTraining\x12Y\n" +
 	"\x06source\x18\x01 \x01(\x0e2%.chessbrain.config.v1.Training.Source:\bSELFPLAYB\x10\x92\xb5\x18\f\n" +
 	"\x06source\x18\b \x01R\x06source\x121\n" +
@@ -7318,10 +7317,10 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x10grad_accum_steps\x18\b \x01(\x05:\x011B7\x8a\xb5\x18\t[1,65536]\x92\xb5\x18&\n" +
 	"\x10grad-accum-steps\x12\x10GRAD_ACCUM_STEPS\x18\tR\x0egradAccumSteps\x12Z\n" +
 	"\x11steps_per_episode\x18\t \x01(\x05:\x0216B*\x8a\xb5\x18\a[1,1e6]\x92\xb5\x18\x1b\n" +
-	"\x17train-steps-per-episode\x18\x02R\x0fstepsPerEpisode\x124\n" +
+	"\x17train-steps-per-episode\x18\x02R\x0fstepsPerEpisode\x122\n" +
 	"\x05steps\x18\n" +
-	" \x01(\x03:\x010B\x1b\x8a\xb5\x18\b[0,1e15]\x92\xb5\x18\v\n" +
-	"\x05steps\x18\b \x01R\x05steps\x12w\n" +
+	" \x01(\x03:\x010B\x19\x8a\xb5\x18\b[0,1e15]\x92\xb5\x18\t\n" +
+	"\x05steps\x18\bR\x05steps\x12w\n" +
 	"\x02lr\x18\v \x01(\x01:\x040.02Ba\x8a\xb5\x18\a[0,100]\x92\xb5\x18R\n" +
 	"\x02lr\x18\t \x01*6Constant learning rate; overrides the rules of a file.J\x10training.lr_ruleR\x02lr\x125\n" +
 	"\alr_rule\x18\f \x03(\v2\x1c.chessbrain.config.v1.LRRuleR\x06lrRule\x124\n" +

@@ -71,7 +71,7 @@ var rooms = map[string]room{
 	"plugins/host":            {ours: []string{"plugins/api", "record", "plugins/stage", "internal/fsx"}, third: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc", "golang.org/x/sys"}},
 	"plugins/plugintest":      {ours: []string{"chess", "encoding", "nn", "record", "plugins/stage", "plugins", "plugins/api", "plugins/host", "internal/fsx"}, third: []string{"google.golang.org/grpc"}},
 	"run":                     {ours: []string{"*"}, third: []string{"golang.org/x/sys"}},
-	"cmd/chessbrain":          {ours: []string{"*"}, third: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "charm.land/fang", "golang.org/x/sys", "golang.org/x/term"}},
+	"cmd/chessbrain":          {ours: []string{"*"}, third: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term"}},
 }
 
 // shipped are the plugins of this repository, each a short main over its room.
