@@ -7148,21 +7148,21 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"gatekeeper\x124\n" +
 	"\x06rating\x18\n" +
 	" \x01(\v2\x1c.chessbrain.config.v1.RatingR\x06rating\x12=\n" +
-	"\tretention\x18\v \x01(\v2\x1f.chessbrain.config.v1.RetentionR\tretention\"\xb8\x05\n" +
-	"\aShuffle\x12?\n" +
-	"\bmin_rows\x18\x01 \x01(\x03:\x06100000B\x1c\x8a\xb5\x18\b[1,1e15]\x92\xb5\x18\f\n" +
-	"\bmin-rows\x18\x01R\aminRows\x12:\n" +
-	"\bmax_rows\x18\x02 \x01(\x03:\x010B\x1c\x8a\xb5\x18\b[0,1e15]\x92\xb5\x18\f\n" +
-	"\bmax-rows\x18\x01R\amaxRows\x12V\n" +
-	"\x10keep_target_rows\x18\x03 \x01(\x03:\x06600000B$\x8a\xb5\x18\b[0,1e15]\x92\xb5\x18\x14\n" +
+	"\tretention\x18\v \x01(\v2\x1f.chessbrain.config.v1.RetentionR\tretention\"\xf4\x05\n" +
+	"\aShuffle\x12K\n" +
+	"\bmin_rows\x18\x01 \x01(\x03:\x06100000B(\x8a\xb5\x18\x14[1,1125899906842624]\x92\xb5\x18\f\n" +
+	"\bmin-rows\x18\x01R\aminRows\x12F\n" +
+	"\bmax_rows\x18\x02 \x01(\x03:\x010B(\x8a\xb5\x18\x14[0,1125899906842624]\x92\xb5\x18\f\n" +
+	"\bmax-rows\x18\x01R\amaxRows\x12b\n" +
+	"\x10keep_target_rows\x18\x03 \x01(\x03:\x06600000B0\x8a\xb5\x18\x14[0,1125899906842624]\x92\xb5\x18\x14\n" +
 	"\x10keep-target-rows\x18\x01R\x0ekeepTargetRows\x12`\n" +
 	"\x15expand_window_per_row\x18\x04 \x01(\x01:\x030.4B(\x8a\xb5\x18\a[0,1e6]\x92\xb5\x18\x19\n" +
 	"\x15expand-window-per-row\x18\x01R\x12expandWindowPerRow\x12`\n" +
 	"\x15taper_window_exponent\x18\x05 \x01(\x01:\x040.65B&\x8a\xb5\x18\x05(0,1]\x92\xb5\x18\x19\n" +
-	"\x15taper-window-exponent\x18\x01R\x13taperWindowExponent\x12[\n" +
-	"\x12taper_window_scale\x18\x06 \x01(\x03:\x0550000B&\x8a\xb5\x18\b[0,1e15]\x92\xb5\x18\x16\n" +
-	"\x12taper-window-scale\x18\x01R\x10taperWindowScale\x12P\n" +
-	"\x10add_to_data_rows\x18\a \x01(\x03:\x010B$\x8a\xb5\x18\b[0,1e15]\x92\xb5\x18\x14\n" +
+	"\x15taper-window-exponent\x18\x01R\x13taperWindowExponent\x12g\n" +
+	"\x12taper_window_scale\x18\x06 \x01(\x03:\x0550000B2\x8a\xb5\x18\x14[0,1125899906842624]\x92\xb5\x18\x16\n" +
+	"\x12taper-window-scale\x18\x01R\x10taperWindowScale\x12\\\n" +
+	"\x10add_to_data_rows\x18\a \x01(\x03:\x010B0\x8a\xb5\x18\x14[0,1125899906842624]\x92\xb5\x18\x14\n" +
 	"\x10add-to-data-rows\x18\x01R\raddToDataRows\x12e\n" +
 	"\x14approx_rows_per_file\x18\b \x01(\x03:\x0570000B-\x8a\xb5\x18\r[1,268435456]\x92\xb5\x18\x18\n" +
 	"\x14approx-rows-per-file\x18\x01R\x11approxRowsPerFile\"\xa9\x06\n" +

@@ -29,9 +29,6 @@ x      = usable - min-rows + off + add-to-data-rows
 window = (x^e - off^e) / (e * off^(e-1)) * expand-window-per-row + min-rows     e = taper-window-exponent
 want   = window in whole rows, at least min-rows, at most max-rows`
 
-// mostRows is far above what a disk holds, and float64 counts it exactly.
-const mostRows = 1e15
-
 // Validate says which number is out of range.
 func (o WindowOptions) Validate() error {
 	for _, v := range []struct {
@@ -42,8 +39,8 @@ func (o WindowOptions) Validate() error {
 		{"min-rows", o.MinRows, 1}, {"max-rows", o.MaxRows, 0}, {"keep-target-rows", o.KeepRows, 0},
 		{"taper-window-scale", o.Scale, 0}, {"add-to-data-rows", o.AddToData, 0},
 	} {
-		if v.value < v.low || v.value > mostRows {
-			return fmt.Errorf("%s %d: want %d to %d", v.name, v.value, v.low, int64(mostRows))
+		if v.value < v.low || v.value > 1<<50 {
+			return fmt.Errorf("%s %d: want %d to %d", v.name, v.value, v.low, int64(1)<<50)
 		}
 	}
 	switch {
