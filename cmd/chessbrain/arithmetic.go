@@ -102,7 +102,7 @@ func bindPlayDevice(c *cobra.Command, device *string, usual string, precision *s
 // deviceFlags is --device of a command that does not take it from a configuration's
 // flags: where nets are evaluated.
 func deviceFlags(name string) (*config.FlagSet, error) {
-	flags := config.NewFlagSet(config.GroupGate)
+	flags := config.NewFlagSet(config.Group_GATEKEEPER)
 	return flags, flags.Lookup("device").Set(name)
 }
 

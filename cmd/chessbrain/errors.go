@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 
-	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/arena"
@@ -87,7 +86,7 @@ func pathError(err error) error {
 }
 
 // printError writes one line a fault: what is wrong and what to do.
-func printError(w io.Writer, _ fang.Styles, err error) {
+func printError(w io.Writer, err error) {
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintf(w, "chessbrain: %s\n", strings.TrimSuffix(line, "\n"))
 	}

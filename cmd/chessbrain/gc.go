@@ -21,7 +21,7 @@ type gcOptions struct {
 }
 
 func newGC() *cobra.Command {
-	o := gcOptions{flags: config.NewFlagSet(config.GroupRetention)}
+	o := gcOptions{flags: config.NewFlagSet(config.Group_RETENTION)}
 	c := &cobra.Command{
 		Use:   "gc RUN",
 		Short: "Remove what a run does not need any more: old shuffles, games, nets",

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 
-	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/config"
@@ -26,7 +25,7 @@ func main() {
 		return
 	}
 	if err := handover.TakeOver(setup.CUDABuild, version()); err != nil {
-		printError(os.Stderr, fang.Styles{}, err)
+		printError(os.Stderr, err)
 		os.Exit(exitFailure)
 	}
 	os.Exit(execute())
@@ -42,7 +41,10 @@ func execute() int {
 		began = true
 		return prepare(c, args)
 	}
-	err := fang.Execute(context.Background(), root, fang.WithVersion(version()), fang.WithErrorHandler(printError), fang.WithoutManpage())
+	err := root.ExecuteContext(context.Background())
+	if err != nil {
+		printError(os.Stderr, err)
+	}
 	if err != nil && !began {
 		return exitUsage
 	}
@@ -59,12 +61,19 @@ func newRoot() *cobra.Command {
   chessbrain train --episodes 200 --producer-workers 8
 
 Stop it at any moment with Ctrl-C; the same command goes on.`,
+		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 
-		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return chooseTier(c) },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			if err := refuseAll(c); err != nil {
+				return err
+			}
+			return chooseTier(c)
+		},
 	}
 	bindTier(root)
+	bindHelp(root)
 	addGroup(root, "Playing and learning",
 		newRun(), newStatus(), newTrain(), newSelfplay(), newExport(), newGatekeeper(), newMatch(), newRatings(), newUCI(), newDaemon(), newCtl(), newReport(), newDescribe(), newExam())
 	addGroup(root, "Games, chunks and rows",

@@ -50,9 +50,9 @@ func (s *session) bind(c *cobra.Command, groups []config.Group) {
 		f.NoOptDefVal = v.NoOptDefVal()
 	}
 	c.Flags().StringVar(&s.file, "config", "", "configuration file (textproto; see configs/example.textproto)")
+	c.Flags().BoolVar(&s.dryRun, "dry-run", false, "check everything, say what would be done, create nothing")
 	c.Flags().StringArrayVar(&s.overrides, "override-config", nil, "fields of the configuration, path=value[,path=value...]; wins over everything else")
 	c.Flags().StringVar(&s.profiles, "profile-dir", "", "write CPU and heap profiles and a trace of this process there")
-	c.Flags().BoolVar(&s.dryRun, "dry-run", false, "check everything, say what would be done, create nothing")
 }
 
 // resolve merges flags, environment, file and defaults.

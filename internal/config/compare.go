@@ -53,12 +53,9 @@ func (d Diff) Err() error {
 
 const takeOldOrNewRun = "give the old value again, or begin a new run with another --run-dir"
 
-// Compare holds the configuration that a run was begun (or last gone on) with
-// against the one of this start; both are effective ones. What would make the
-// saved state useless or a promise untrue is refused: the architecture and
-// input encoding, the optimizer kind, the job id, the validation share (held-out
-// games would have been trained on), the mode of --deterministic, and under it
-// the seed. Anything else may change.
+// Compare holds the configuration that a run was begun (or last gone on with)
+// against the one of this start; both are effective ones. A change is refused
+// where the schema's resume rule of the field says so.
 func Compare(old, new *Config) Diff {
 	before, paths := flatten(old)
 	after, newPaths := flatten(new)
@@ -72,8 +69,8 @@ func Compare(old, new *Config) Diff {
 		c := Change{Path: path, Old: before[path], New: after[path]}
 		switch {
 		case c.Old == c.New:
-		case path == "job_id" && (c.Old == `""` || c.New == `""`): // empty = the one of run.json
-		case refusedChange(path, new):
+		case resumeOf(path) == Resume_FIXED_ONCE_GIVEN && (c.Old == `""` || c.New == `""`): // empty = the one of the run
+		case refused(resumeOf(path), new):
 			c.Remedy = takeOldOrNewRun
 			d.Refused = append(d.Refused, c)
 		default:
@@ -83,16 +80,26 @@ func Compare(old, new *Config) Diff {
 	return d
 }
 
-func refusedChange(path string, new *Config) bool {
-	switch path {
-	case "training.optimizer", "training.validation.share", "job_id":
-		return true
-	case "deterministic":
+// refused says whether a rule forbids a change to the configuration new.
+func refused(rule Resume, new *Config) bool {
+	if rule == Resume_FIXED_IF_DETERMINISTIC {
 		return new.GetDeterministic() // promising it afterwards would be untrue
-	case "seed":
-		return new.GetDeterministic()
 	}
-	return strings.HasPrefix(path, "model.arch.")
+	return rule != Resume_FREE
+}
+
+// resumeOf returns the rule of a field: its own, or that of a message around it.
+func resumeOf(path string) Resume {
+	md := (*Config)(nil).ProtoReflect().Descriptor()
+	for name := range strings.SplitSeq(path, ".") {
+		name, _, _ = strings.Cut(name, "[")
+		fd := fieldNamed(md, name)
+		if rule := proto.GetExtension(fd.Options(), E_Resume).(Resume); rule != Resume_FREE {
+			return rule
+		}
+		md = fd.Message()
+	}
+	return Resume_FREE
 }
 
 // flatten returns every single value by its path, and the paths in schema order.

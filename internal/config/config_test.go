@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -14,7 +15,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-var update = flag.Bool("update", false, "rewrite configs/example.textproto")
+var update = flag.Bool("update", false, "rewrite configs/example.textproto and docs/FLAGS.md")
 
 const exampleHeader = `# Every key of the configuration, with its default: chessbrain train --config FILE
 # where FILE has the lines that you want to change. Flags win over environment
@@ -38,21 +39,31 @@ func schemaPaths(md protoreflect.MessageDescriptor, prefix string) (paths []stri
 	return paths
 }
 
+// TestGenerated holds the files that the schema makes against it; go generate
+// rewrites them.
+func TestGenerated(t *testing.T) {
+	for path, want := range map[string][]byte{examplePath: append([]byte(exampleHeader), Format(Defaults())...), flagsPath: flagsPage()} {
+		if *update {
+			if err := os.WriteFile(path, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(text, want) {
+			t.Errorf("%s is not what the schema says; run go generate ./internal/config", path)
+		}
+	}
+}
+
 // TestExample proves that the example file is the defaults, and that with its
 // example lines it has every field of the schema that is in this build.
 func TestExample(t *testing.T) {
-	want := append([]byte(exampleHeader), Format(Defaults())...)
-	if *update {
-		if err := os.WriteFile(examplePath, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
 	text, err := os.ReadFile(examplePath)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if !bytes.Equal(text, want) {
-		t.Error("configs/example.textproto is not what the schema and the defaults say; run go test ./config -update")
 	}
 	if e, err := Resolve(Input{Path: examplePath}); err != nil {
 		t.Error(err)
@@ -100,10 +111,12 @@ func TestShippedConfigs(t *testing.T) {
 	}
 }
 
+var index = regexp.MustCompile(`\[\d+\]`)
+
 // hasElementField says whether any element of a list has the field at path.
 func hasElementField(f *File, path string) bool {
 	for p := range f.places {
-		if anyIndex.ReplaceAllString(p, "") == path {
+		if index.ReplaceAllString(p, "") == path {
 			return true
 		}
 	}
@@ -134,37 +147,49 @@ func TestSchemaIsDocumented(t *testing.T) {
 
 // TestEveryNumberHasBounds: a number without bounds would be taken as it comes.
 func TestEveryNumberHasBounds(t *testing.T) {
-	want := map[string]bool{}
-	var visit func(md protoreflect.MessageDescriptor, prefix string)
-	visit = func(md protoreflect.MessageDescriptor, prefix string) {
-		for i := range md.Fields().Len() {
-			fd := md.Fields().Get(i)
-			path := join(prefix, string(fd.Name()))
-			if fd.IsList() {
-				path += "[]"
+	check := func(fd protoreflect.FieldDescriptor) {
+		b, has := boundsOf(fd)
+		switch fd.Kind() {
+		case protoreflect.Int32Kind, protoreflect.Int64Kind, protoreflect.Uint64Kind, protoreflect.DoubleKind:
+			if !has {
+				t.Errorf("%s has no range", fd.FullName())
+			} else if fd.HasDefault() {
+				if x, _ := numberOf(fd, fd.Default()); !b.holds(x) {
+					t.Errorf("%s: the default %v is not in %s", fd.FullName(), x, b.text)
+				}
 			}
-			if fd.Message() != nil && !fd.IsMap() {
-				visit(fd.Message(), path)
-				continue
+		case protoreflect.BoolKind, protoreflect.StringKind, protoreflect.EnumKind, protoreflect.MessageKind: // checked elsewhere
+			if has {
+				t.Errorf("%s has a range and is no number", fd.FullName())
 			}
-			switch fd.Kind() {
-			case protoreflect.Int32Kind, protoreflect.Int64Kind, protoreflect.Uint64Kind, protoreflect.DoubleKind:
-				want[path] = true
-			case protoreflect.BoolKind, protoreflect.StringKind, protoreflect.EnumKind, protoreflect.MessageKind: // checked elsewhere
-			default:
-				t.Errorf("%s has kind %v, which this package does not handle", path, fd.Kind())
-			}
+		default:
+			t.Errorf("%s has kind %v, which this package does not handle", fd.FullName(), fd.Kind())
 		}
 	}
-	visit((*Config)(nil).ProtoReflect().Descriptor(), "")
-	for path := range want {
-		if _, ok := ranges[path]; !ok {
-			t.Errorf("%s has no bounds", path)
+	var visit func(messages protoreflect.MessageDescriptors)
+	visit = func(messages protoreflect.MessageDescriptors) {
+		for i := range messages.Len() {
+			for k := range messages.Get(i).Fields().Len() {
+				check(messages.Get(i).Fields().Get(k))
+			}
+			visit(messages.Get(i).Messages())
 		}
 	}
-	for path := range ranges {
-		if !want[path] {
-			t.Errorf("bounds for %s, which is no number of the schema", path)
+	visit(File_internal_config_chessbrain_proto.Messages())
+}
+
+func TestParseBounds(t *testing.T) {
+	b, err := parseBounds("(0,0.5)")
+	if err != nil || b.holds(0) || !b.holds(1e-9) || !b.holds(0.4) || b.holds(0.5) || b.remedy() != "allowed is above 0 and below 0.5" {
+		t.Errorf("(0,0.5): %+v %v", b, err)
+	}
+	b, err = parseBounds("[-1,1e6]")
+	if err != nil || b.holds(-1.1) || !b.holds(-1) || !b.holds(1e6) || b.holds(1e6+1) || b.remedy() != "allowed is from -1 up to 1000000" {
+		t.Errorf("[-1,1e6]: %+v %v", b, err)
+	}
+	for _, text := range []string{"", "1,2", "[1]", "[1,2", "[a,2]", "[2,1]", "[[1,2]"} {
+		if _, err := parseBounds(text); err == nil {
+			t.Errorf("%q is taken for an interval", text)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
@@ -115,7 +116,7 @@ func (p *printer) comment(m protoreflect.Message, fd protoreflect.FieldDescripto
 	if !has && fd.Message() != nil {
 		p.line("# ", string(fd.Name()), ": ", doc.text())
 	} else {
-		for _, l := range doc.lines {
+		for _, l := range withRules(doc.lines, fd) {
 			p.line("# ", l)
 		}
 	}
@@ -124,6 +125,40 @@ func (p *printer) comment(m protoreflect.Message, fd protoreflect.FieldDescripto
 			p.line("#: ", l)
 		}
 	}
+}
+
+// maxComment is the width up to which a comment's last line takes the rules.
+const maxComment = 110
+
+// withRules adds the range and the resume rule of a field to its comment.
+func withRules(lines []string, fd protoreflect.FieldDescriptor) []string {
+	var rules []string
+	if b, ok := boundsOf(fd); ok {
+		rules = append(rules, "Range "+b.text+".")
+	}
+	if rule := resumeText(proto.GetExtension(fd.Options(), E_Resume).(Resume)); rule != "" {
+		rules = append(rules, rule+".")
+	}
+	last := len(lines) - 1
+	switch text := strings.Join(rules, " "); {
+	case text == "":
+		return lines
+	case last >= 0 && len(lines[last])+1+len(text) <= maxComment:
+		return append(slices.Clone(lines[:last]), lines[last]+" "+text)
+	default:
+		return append(slices.Clone(lines), text)
+	}
+}
+
+// resumeText is a rule in words; empty = another value is taken.
+func resumeText(rule Resume) string {
+	switch rule {
+	case Resume_FIXED, Resume_FIXED_ONCE_GIVEN:
+		return "Fixed once the run has begun"
+	case Resume_FIXED_IF_DETERMINISTIC:
+		return "Fixed once a deterministic run has begun"
+	}
+	return ""
 }
 
 // from says where a value comes from, unless it is the default.

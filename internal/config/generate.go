@@ -1,7 +1,9 @@
 package config
 
-// Both need protoc 3.21 (Debian's protobuf-compiler); the Go plugin is the tool
-// that go.mod pins.
+// The first needs protoc 3.21 (Debian's protobuf-compiler); its Go plugin is the
+// tool that go.mod pins. The last writes docs/FLAGS.md and
+// configs/example.textproto from the schema.
 
-//go:generate sh -c "protoc --plugin=protoc-gen-go=$(go tool -n protoc-gen-go) -I../.. --go_out=../.. --go_opt=paths=source_relative internal/config/chessbrain.proto"
+//go:generate go run ./gen
 //go:generate cp ../../configs/models.textproto models.textproto
+//go:generate go test -count=1 -run ^TestGenerated -update .

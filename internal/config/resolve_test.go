@@ -111,9 +111,9 @@ func TestPrecedence(t *testing.T) {
 // and looks for it in the field.
 func TestEveryFlagSetsItsField(t *testing.T) {
 	var all []Group
-	for i := range flagTable {
-		if g := flagTable[i].Group; !slices.Contains(all, g) {
-			all = append(all, g)
+	for _, f := range flags() {
+		if !slices.Contains(all, f.Group) {
+			all = append(all, f.Group)
 		}
 	}
 	for _, v := range NewFlagSet(all...).Values() {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
@@ -68,10 +69,9 @@ var schemaDocs = sync.OnceValue(func() map[protoreflect.FullName]fieldDoc {
 // docOf returns the schema's comment on a field.
 func docOf(fd protoreflect.FieldDescriptor) fieldDoc { return schemaDocs()[fd.FullName()] }
 
-// laterSection says whether a field's code comes later: its message is empty in
-// this schema. A loader's join_positions is complete without a setting.
+// laterSection says whether a field's code comes later.
 func laterSection(fd protoreflect.FieldDescriptor) bool {
-	return fd.Message() != nil && !fd.IsMap() && fd.Message().Fields().Len() == 0 && fd.Message().Name() != "JoinPositions"
+	return proto.GetExtension(fd.Options(), E_Later).(bool)
 }
 
 // kindOfStage says whether a field is one of the kinds that a loader stage

@@ -9,158 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
-
-// bounds is what a number may be. Both ends are allowed unless open.
-type bounds struct {
-	low, high         float64
-	lowOpen, highOpen bool
-}
-
-func (b bounds) holds(x float64) bool {
-	return (x > b.low || x == b.low && !b.lowOpen) && (x < b.high || x == b.high && !b.highOpen)
-}
-
-// String is the remedy: "allowed is 1 to 65536".
-func (b bounds) String() string {
-	above, below := "from ", " up to "
-	if b.lowOpen {
-		above = "above "
-	}
-	if b.highOpen {
-		below = " and below "
-	}
-	if math.IsInf(b.high, 1) {
-		return "allowed is " + above + floatText(b.low) + " on"
-	}
-	return "allowed is " + above + strconv.FormatFloat(b.low, 'f', -1, 64) + below + strconv.FormatFloat(b.high, 'f', -1, 64)
-}
-
-func within(low, high float64) bounds { return bounds{low: low, high: high} }
-func above(low, high float64) bounds  { return bounds{low: low, high: high, lowOpen: true} }
-func below(low, high float64) bounds  { return bounds{low: low, high: high, highOpen: true} }
-
-const (
-	share     = 1.0
-	manySteps = 1e15
-)
-
-// ranges has the bounds of every number of the schema, by path; [] stands for
-// any element of a list. A test holds it against the schema.
-var ranges = map[string]bounds{
-	"version": within(1, 1), "seed": within(0, math.MaxUint64),
-
-	"selfplay.episodes": within(1, 1e12), "selfplay.producer_workers": within(0, 1024),
-	"selfplay.producer_queue_size": within(1, 1e6), "selfplay.games_per_worker": within(1, 65536),
-	"selfplay.cohort_size": within(1, 65536), "selfplay.exploration_rate": within(0, share),
-	"selfplay.temperature.start": within(0, 100), "selfplay.temperature.plies": within(0, 1e5),
-	"selfplay.temperature.halflife": within(0, 1e5), "selfplay.temperature.floor": within(0, 100),
-	"selfplay.temperature.cutoff_ply": within(0, 1e5), "selfplay.resign.q": below(-1, 0),
-	"selfplay.resign.plies": within(1, 1000), "selfplay.resign.playthrough": within(0, share),
-	"selfplay.resign.max_false_rate": within(0, share), "selfplay.max_plies": within(2, 20000), "selfplay.max_plies_material": within(0, 100),
-	"selfplay.openings.random_plies": within(0, 1000), "selfplay.openings.positions[].weight": above(0, 1e9),
-	"selfplay.openings.policy_plies": within(0, 1000), "selfplay.openings.policy_temperature": above(0, 100),
-	"selfplay.openings.stop_probability": within(0, share),
-	"selfplay.temperature.decay_plies":   within(0, 1e5), "selfplay.temperature.value_cutoff": within(0, 100),
-	"selfplay.temperature.visit_offset":     within(-1e6, 1e6),
-	"selfplay.playout_cap.full_probability": above(0, share), "selfplay.playout_cap.cheap_simulations": within(1, 1e8),
-	"selfplay.policy_surprise": within(0, share), "selfplay.forks.early": within(0, share), "selfplay.forks.late": within(0, share),
-	"selfplay.forks.side_positions": within(0, share), "selfplay.forks.early_plies": above(0, 1e6), "selfplay.reduced_visits.simulations": within(0, 1e8),
-	"selfplay.reduced_visits.q": above(0, share), "selfplay.reduced_visits.plies": within(1, 1000),
-	"selfplay.reduced_visits.weight": within(0, share), "selfplay.odds.probability": within(0, share),
-	"selfplay.odds.factor": within(1, 1e6), "selfplay.pools": within(1, 2), "selfplay.pgn_share": within(0, share),
-
-	"mcts.simulations": within(1, 1e8), "mcts.playouts": within(0, 1e8), "mcts.cpuct": above(0, 1000),
-	"mcts.cpuct_base": above(0, 1e12), "mcts.cpuct_factor": within(0, 1000), "mcts.fpu_reduction": within(0, 2),
-	"mcts.root_fpu_reduction": within(0, 2), "mcts.noisy_root_fpu_reduction": within(0, 2),
-	"mcts.fpu_value": within(-1, 1), "mcts.noise_epsilon": within(0, share), "mcts.noise_alpha": above(0, 1e6),
-	"mcts.leaves_per_game": within(1, 32768), "mcts.virtual_loss": within(0, 1000), "mcts.cache_entries": within(0, 1e8),
-	"mcts.forced_playouts": within(0, 1000), "mcts.gumbel.candidates": within(1, 256), "mcts.gumbel.scale": within(0, 100),
-	"mcts.gumbel.value_scale": within(0, 1000), "mcts.gumbel.max_visit_init": within(0, 1e6),
-	"mcts.moves_left.max_effect": within(0, 1), "mcts.moves_left.slope": within(0, 1), "mcts.moves_left.threshold": within(0, 1),
-
-	"model.arch.version": within(1, 1), "model.arch.input_format": within(1, 1),
-	"model.arch.conv_tower.filters": within(1, 4096), "model.arch.conv_tower.blocks": within(1, 256),
-	"model.arch.conv_tower.se_ratio": within(0, 4096), "model.arch.value_channels": within(1, 4096),
-	"model.arch.value_hidden": within(1, 65536), "model.arch.moves_left_channels": within(1, 4096),
-	"model.arch.moves_left_hidden": within(1, 65536),
-
-	"training.threads": within(0, 4096), "training.batch_size": within(1, 65536),
-	"training.grad_accum_steps": within(1, 65536), "training.steps_per_episode": within(1, 1e6),
-	"training.steps": within(0, manySteps), "training.lr": within(0, 100),
-	"training.lr_rule[].starting_step": within(0, manySteps), "training.lr_rule[].duration_steps[]": within(0, manySteps),
-	"training.lr_rule[].lr[]": within(0, 100), "training.warmup.steps": within(0, manySteps),
-	"training.momentum": below(0, 1), "training.beta1": below(0, 1), "training.beta2": below(0, 1),
-	"training.epsilon": above(0, 1), "training.weight_decay": within(0, 1000), "training.clip_norm": within(0, 1e9),
-	"training.bn_momentum": above(0, 1), "training.st_theta": within(0, 1), "training.losses[].q_ratio": within(0, share),
-	"training.losses[].weight": within(0, 1e6), "training.swa.period": within(0, manySteps),
-	"training.swa.max_averages": within(1, 1e6), "training.replay_size": within(1, 1e11),
-	"training.validation.share": below(0, 1), "training.validation.every": within(0, manySteps),
-	"training.validation.max_rows": within(1, 1e8), "training.checkpoint.interval": within(1, 1e12),
-	"training.checkpoint.interval_steps": within(1, manySteps), "training.checkpoint.keep_last": within(1, 1e6),
-	"training.checkpoint.keep_every": within(0, 1e6),
-
-	"training.bucket.per_new_row": within(0, 1e6), "training.bucket.size": within(1, manySteps),
-	"training.samples_per_epoch": within(0, manySteps), "training.epochs_per_export": within(0, 1e6),
-	"training.max_epochs_this_instance": within(0, 1e12), "training.lr_scale": above(0, 1e6),
-	"training.schedule.steps_per_network": within(0, manySteps), "training.schedule.chunks_per_network": within(0, manySteps),
-
-	"loop.cycles": within(0, 1e9), "loop.games": within(0, 1e12), "loop.hours": within(0, 1e6), "loop.elo": within(-1e5, 1e5),
-	"loop.games_per_cycle": within(1, 1e12), "loop.samples_per_cycle": within(1, manySteps),
-	"loop.shuffle.min_rows": within(1, 1e12), "loop.shuffle.max_rows": within(0, 1e12), "loop.shuffle.keep_target_rows": within(0, 1e12),
-	"loop.shuffle.expand_window_per_row": within(0, 1e6), "loop.shuffle.taper_window_exponent": above(0, 1),
-	"loop.shuffle.taper_window_scale": within(0, 1e12), "loop.shuffle.add_to_data_rows": within(0, 1e12),
-	"loop.shuffle.approx_rows_per_file": within(1, 1e9),
-	"loop.gatekeeper.games":             within(2, 1e6), "loop.gatekeeper.required_win_prop": within(0, share),
-	"loop.gatekeeper.visits": within(1, 1e8), "loop.gatekeeper.opening_plies": within(0, 1000), "loop.gatekeeper.max_plies": within(2, 20000),
-	"loop.gatekeeper.workers": within(0, 1024), "loop.gatekeeper.temperature": within(0, 100), "loop.gatekeeper.temperature_plies": within(0, 1e5),
-	"loop.gatekeeper.sprt.elo0": within(-2000, 2000), "loop.gatekeeper.sprt.elo1": within(-2000, 2000),
-	"loop.gatekeeper.sprt.alpha": {low: 0, high: 0.5, lowOpen: true, highOpen: true}, "loop.gatekeeper.sprt.beta": {low: 0, high: 0.5, lowOpen: true, highOpen: true},
-	"loop.rating.games": within(0, 1e6), "loop.rating.opponents": within(0, 1000), "loop.rating.engine_nodes[]": within(1, 1e12),
-	"loop.rating.engine_skill[]": within(0, 100), "loop.rating.visits": within(1, 1e8),
-	"loop.retention.shuffles": within(1, 1e6), "loop.retention.rejected": within(0, 1e6), "loop.retention.game_rows": within(0, 1e15),
-	"loop.retention.game_days": within(0, 1e5), "loop.retention.max_gib": within(0, 1e9), "loop.retention.gate_pgns": within(0, 1e6),
-	"loop.retention.models": within(0, 1e6),
-
-	"metrics.every": within(1, 1e9), "export.every_checkpoints": within(0, 1e6), "export.keep": within(0, 1e6),
-	"data_loader.stage[].queue.capacity": within(1, 1e6), "data_loader.stage[].file_path_provider.poll_seconds": above(0, 86400),
-	"data_loader.stage[].chunk_source_reader.threads":                       within(1, 1024),
-	"data_loader.stage[].chunk_source_splitter.output[].weight":             within(0, 1e9),
-	"data_loader.stage[].shuffling_chunk_pool.chunk_pool_size":              within(1, 1e9),
-	"data_loader.stage[].shuffling_chunk_pool.threads":                      within(1, 1024),
-	"data_loader.stage[].shuffling_chunk_pool.epochs":                       within(0, 1e6),
-	"data_loader.stage[].shuffling_chunk_pool.hanse_sampling_threshold":     within(0, 1e6),
-	"data_loader.stage[].shuffling_chunk_pool.hanse_sampling_gamma":         within(0, 100),
-	"data_loader.stage[].shuffling_chunk_pool.store_mib":                    within(0, 1e7),
-	"data_loader.stage[].simple_chunk_extractor.epochs":                     within(0, 1e6),
-	"data_loader.stage[].chunk_rescorer.threads":                            within(1, 1024),
-	"data_loader.stage[].chunk_unpacker.threads":                            within(1, 1024),
-	"data_loader.stage[].chunk_unpacker.position_sampling_rate":             above(0, 1),
-	"data_loader.stage[].chunk_unpacker.position_count":                     within(0, 1e5),
-	"data_loader.stage[].chunk_unpacker.prefetch":                           within(0, 1e5),
-	"data_loader.stage[].shuffling_frame_sampler.threads":                   within(1, 1024),
-	"data_loader.stage[].shuffling_frame_sampler.reservoir_size_per_thread": within(1, 1e9),
-	"data_loader.stage[].tensor_generator.threads":                          within(1, 1024),
-	"data_loader.stage[].tensor_generator.batch_size":                       within(1, 65536),
-	"data_loader.stage[].shuffling_chunk_pool.position_weight.q_weight":     within(0, 1e6), "data_loader.stage[].shuffling_chunk_pool.position_weight.pol_scale": within(0, 1e6),
-	"data_loader.stage[].shuffling_chunk_pool.position_weight.alpha": within(0, 1e6), "data_loader.stage[].shuffling_chunk_pool.position_weight.beta": above(0, 1e6),
-	"data_loader.stage[].shuffling_chunk_pool.position_weight.gamma": within(0, 100), "data_loader.stage[].shuffling_chunk_pool.position_weight.tau": above(0, 1e6),
-	"data_loader.stage[].chunk_unpacker.position_weight.q_weight": within(0, 1e6), "data_loader.stage[].chunk_unpacker.position_weight.pol_scale": within(0, 1e6),
-	"data_loader.stage[].chunk_unpacker.position_weight.alpha": within(0, 1e6), "data_loader.stage[].chunk_unpacker.position_weight.beta": above(0, 1e6),
-	"data_loader.stage[].chunk_unpacker.position_weight.gamma": within(0, 100), "data_loader.stage[].chunk_unpacker.position_weight.tau": above(0, 1e6),
-
-	"data_loader.stage[].plugin.threads": within(1, 1024), "data_loader.stage[].plugin.batch": within(1, 4096),
-
-	"plugins.start_timeout_seconds": above(0, 86400), "plugins.call_timeout_seconds": above(0, 86400), "plugins.restarts": within(1, 1000),
-
-	"log.every_seconds": above(0, 86400), "log.max_mib": within(1, 1e6), "log.keep": within(0, 1000),
-}
-
-// refusedWords are enum values whose code comes later.
-var refusedWords = map[protoreflect.FullName]bool{
-	"chessbrain.config.v1.Arch.ATTENTION": true,
-}
 
 // validate checks every value, and values against each other.
 func (e *Effective) validate() (bad Errors) {
@@ -169,11 +20,11 @@ func (e *Effective) validate() (bad Errors) {
 	}
 	walk(e.Config.ProtoReflect(), "", func(path string, fd protoreflect.FieldDescriptor, v protoreflect.Value) {
 		if x, ok := numberOf(fd, v); ok {
-			if r, known := ranges[anyIndex.ReplaceAllString(path, "[]")]; known && !r.holds(x) {
-				complain(path, scalarText(fd, v), r.String(), "out of range")
+			if r, known := boundsOf(fd); known && !r.holds(x) {
+				complain(path, scalarText(fd, v), r.remedy(), "out of range")
 			}
 		} else if fd.Enum() != nil {
-			if ev := fd.Enum().Values().ByNumber(v.Enum()); ev == nil || refusedWords[protoreflect.FullName(string(fd.Enum().FullName().Parent())+"."+scalarText(fd, v))] {
+			if ev := fd.Enum().Values().ByNumber(v.Enum()); ev == nil || proto.GetExtension(ev.Options(), E_LaterWord).(bool) {
 				complain(path, scalarText(fd, v), "", notInThisBuild)
 			}
 		}
@@ -195,8 +46,6 @@ func (e *Effective) validate() (bad Errors) {
 	}
 	return bad
 }
-
-var anyIndex = regexp.MustCompile(`\[\d+\]`)
 
 // walk calls fn with every single value that is set below m, in schema order.
 func walk(m protoreflect.Message, prefix string, fn func(string, protoreflect.FieldDescriptor, protoreflect.Value)) {
@@ -292,9 +141,8 @@ func loopback(host string) bool {
 // validateSource refuses what the chosen source of games cannot honour.
 func (e *Effective) validateSource(complain complainFunc) {
 	source := e.Config.GetTraining().GetSource()
-	for i := range flagTable {
-		f := &flagTable[i]
-		if f.Group == GroupEpisodes && source != Training_SELFPLAY && e.given[f.Name] {
+	for _, f := range flags() {
+		if f.Group == Group_EPISODES && source != Training_SELFPLAY && e.given[f.Name] {
 			complain(f.Path, "", "leave it away", "--%s has no meaning with --source %s", f.Name, Word(source))
 		}
 	}

@@ -3,7 +3,6 @@ package config
 import (
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"google.golang.org/protobuf/proto"
 )
@@ -11,22 +10,22 @@ import (
 // FlagSet holds what the flags of one command were set to. Register its Values
 // with the flag package or with pflag.
 type FlagSet struct {
-	groups []Group
 	values []*Value
 }
 
-// NewFlagSet returns the flags of some groups, none of them set.
+// NewFlagSet returns the flags of some groups in the order of the schema, none
+// of them set.
 func NewFlagSet(groups ...Group) *FlagSet {
-	s := &FlagSet{groups: groups}
-	for i := range flagTable {
-		if slices.Contains(groups, flagTable[i].Group) {
-			s.values = append(s.values, newValue(flagTable[i]))
+	s := &FlagSet{}
+	for _, f := range flags() {
+		if slices.Contains(groups, f.Group) {
+			s.values = append(s.values, &Value{flag: f, text: f.Default})
 		}
 	}
 	return s
 }
 
-// Values returns the flags in the order of help.
+// Values returns the flags in the order of the schema.
 func (s *FlagSet) Values() []*Value { return s.values }
 
 // Lookup returns a flag by its name, nil if the set has none of that name.
@@ -55,35 +54,6 @@ type Value struct {
 	preset bool // text is the command's own default, until it is set
 }
 
-// newValue completes a flag's usage text from the schema.
-func newValue(f Flag) *Value {
-	if f.Usage == "" {
-		if fd, err := descriptorOf(f.Path); err == nil {
-			f.Usage = docOf(fd).text()
-		}
-	}
-	f.Usage = strings.TrimSuffix(f.Usage, ".")
-	if f.Env != "" {
-		f.Usage += " [$" + f.Env + "]"
-	}
-	return &Value{flag: f, text: defaultText(&f)}
-}
-
-// defaultText is the default as help shows it.
-func defaultText(f *Flag) string {
-	if f.fixed != "" {
-		return "false"
-	}
-	if f.split || f.list || f.Name == "devices" {
-		return ""
-	}
-	m, fd := parentOf(Defaults(), f.Path)
-	if m.Has(fd) && fd.Enum() != nil {
-		return word(fd.Enum().Values().ByNumber(m.Get(fd).Enum()))
-	}
-	return strings.Trim(scalarText(fd, m.Get(fd)), `"`)
-}
-
 // Flag describes the flag.
 func (v *Value) Flag() Flag { return v.flag }
 
@@ -101,7 +71,7 @@ func (v *Value) Set(text string) error {
 	if _, err := v.flag.apply(proto.CloneOf(Defaults()), text); err != nil {
 		return err
 	}
-	if v.flag.list && v.set {
+	if v.flag.paths() && v.set {
 		text = v.text + string(filepath.ListSeparator) + text
 	}
 	v.text, v.set = text, true
@@ -130,5 +100,5 @@ func (s *FlagSet) on(name string) bool {
 		return v != nil
 	}
 	on, err := parseBool(v.text)
-	return on && err == nil || err != nil && v.flag.words
+	return on && err == nil || err != nil && v.flag.takesWords()
 }

@@ -87,7 +87,7 @@ var rooms = map[string]room{
 	"run/retain":               {ours: []string{"internal/config", "internal/fsx", "replay", "replay/prepare", "run", "run/catalogue", "run/gate", "run/setup", "trainer", "trainer/checkpoint"}},
 	"run/daemon":               {ours: []string{"internal/monitor", "replay", "run", "run/train"}},
 	"run/tools":                {ours: []string{"chess", "encoding", "internal/bench", "internal/config", "internal/fsx", "internal/monitor", "lc0", "nn", "plugins/export", "plugins/stage", "record", "replay", "run", "run/setup", "run/train", "trainer", "trainer/checkpoint"}},
-	"cmd/chessbrain":           {ours: []string{"*"}, third: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "charm.land/fang", "golang.org/x/sys", "golang.org/x/term"}},
+	"cmd/chessbrain":           {ours: []string{"*"}, third: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term"}},
 }
 
 // shipped are the plugins of this repository, each a short main over its room.

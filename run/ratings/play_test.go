@@ -290,7 +290,7 @@ func TestConfigOf(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "config.textproto"), []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	flags := config.NewFlagSet(config.GroupGate)
+	flags := config.NewFlagSet(config.Group_GATEKEEPER)
 	e, err = ConfigOf(root, flags, func(k *config.Rating) { k.EngineSkill = []int32{0} })
 	if err != nil {
 		t.Fatal(err)
