@@ -63,7 +63,7 @@ var rooms = map[string]room{
 	"arena":                   {ours: []string{"mcts", "chess", "chess/pgn", "encoding", "record", "selfplay", "chess/uci", "internal/fsx"}},
 	"arena/rating":            {},
 	"chess/uci":               {ours: []string{"mcts", "chess", "encoding", "chess/syzygy"}, third: []string{"golang.org/x/sys"}},
-	"run/catalogue":           {ours: []string{"internal/fsx"}, third: []string{"modernc.org/sqlite"}},
+	"run/catalogue":           {ours: []string{"internal/fsx"}},
 	"internal/bench":          {ours: []string{"chess", "encoding", "mcts", "nn", "nn/device", "nn/kernel", "nn/cpu", "nn/cuda", "nn/cuda/driver", "nn/cuda/kernels", "trainer", "selfplay", "record", "replay", "lc0", "internal/fsx"}},
 	"internal/monitor":        {third: []string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "github.com/schollz/progressbar", "gonum.org/v1/plot"}},
 	"plugins":                 {ours: []string{"plugins/api", "plugins/stage"}, third: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc"}},
