@@ -23,6 +23,7 @@ type room struct {
 var rooms = map[string]room{
 	"internal/fsx":            {third: []string{"golang.org/x/sys"}},
 	"internal/house":          {},
+	"internal/testing":        {ours: []string{"*"}}, // tests only: see kits
 	"chess":                   {},
 	"chess/pgn":               {ours: []string{"chess"}, third: []string{"github.com/notnil/chess"}},
 	"encoding":                {ours: []string{"chess"}},
@@ -134,12 +135,16 @@ func TestRefuse(t *testing.T) {
 		{"run", module + "trainer", true},
 		{"run", "github.com/spf13/cobra", false},
 		{"nn", "math", true},
+		{"cmd/chessbrain", module + kits + "/golden", false},
 	} {
 		if got := refuse(c.folder, rooms[c.folder], c.imp) == ""; got != c.allowed {
 			t.Errorf("%s -> %s: allowed = %v, want %v", c.folder, c.imp, got, c.allowed)
 		}
 	}
 }
+
+// kits is the folder of what only tests may import.
+const kits = "internal/testing"
 
 // roomOf returns the longest folder of the table that holds pkg.
 func roomOf(pkg string) string {
@@ -159,6 +164,9 @@ func refuse(folder string, r room, imp string) string {
 	}
 	if own, ok := strings.CutPrefix(imp, module); ok {
 		target := roomOf(own)
+		if target == kits && folder != kits {
+			return "it is for tests"
+		}
 		if target == folder || slices.Contains(r.ours, target) || slices.Contains(r.ours, "*") {
 			return ""
 		}
