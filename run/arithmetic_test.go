@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/testing/kerneltest"
 	"github.com/chessbrain/chessbrain/nn/kernel"
-	"github.com/chessbrain/chessbrain/nn/kernel/kerneltest"
 )
 
 // TestPrecision: what each setting means where there are bf16 products and where

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/nn/nntest"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 )
 
 // What ReadState reads makes a fresh trainer of the net go on as the old one: the

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"
-	"github.com/chessbrain/chessbrain/nn/nntest"
 )
 
 // gradients runs one forward and backward pass and returns the gradient by

@@ -1,4 +1,11 @@
-package driver
+// Package checked holds every call of a device against the rules of CUDA. The
+// emulated device of tests stands behind it, and a GPU may:
+//
+//	func init() { checked.RegisterArguments(kernels.ArgumentsOf) }
+//
+//	d := checked.Device(device)
+//	defer d.Close() // the first misuse, or what was left on the device
+package checked
 
 import (
 	"errors"
@@ -9,9 +16,11 @@ import (
 	"strings"
 	"sync"
 	"unsafe"
+
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 )
 
-// ErrMisuse is wrapped by what Check finds.
+// ErrMisuse is wrapped by what a checked device finds.
 var ErrMisuse = errors.New("misuse of the device")
 
 // LeakError lists what Close of a checked device found still there.
@@ -27,7 +36,7 @@ func (e *LeakError) Error() string {
 // Unwrap makes it an ErrMisuse.
 func (e *LeakError) Unwrap() error { return ErrMisuse }
 
-// Check wraps a device and refuses, with ErrMisuse, what a GPU would answer with
+// Device wraps a device and refuses, with ErrMisuse, what a GPU would answer with
 // wrong results, a fault or an error much later: copies and kernel arguments that
 // do not lie in live memory, things used after their end or freed twice, launches
 // past the limits, waits for events that were never recorded, and captures that
@@ -35,13 +44,13 @@ func (e *LeakError) Unwrap() error { return ErrMisuse }
 // dropped, else a LeakError where something is left. Modules may be left.
 //
 // Allocating while a stream captures is allowed, as Open captures in relaxed mode.
-func Check(d Device) Device {
+func Device(d driver.Device) driver.Device {
 	return &checked{inner: d, live: map[any]string{}}
 }
 
 // checked is a device that looks at every call.
 type checked struct {
-	inner Device
+	inner driver.Device
 
 	mu     sync.Mutex
 	closed bool
@@ -65,7 +74,7 @@ func (s *span) holds(p uint64, bytes int) bool {
 }
 
 // Unwrap returns the device below.
-func (c *checked) Unwrap() Device { return c.inner }
+func (c *checked) Unwrap() driver.Device { return c.inner }
 
 // misuse makes an error, and remembers the first. The lock is held.
 func (c *checked) misuse(format string, args ...any) error {
@@ -144,11 +153,11 @@ func caller() string {
 	}
 }
 
-func (c *checked) Info() Info { return c.inner.Info() }
+func (c *checked) Info() driver.Info { return c.inner.Info() }
 
 func (c *checked) MemInfo() (free, total uint64, err error) { return c.inner.MemInfo() }
 
-func (c *checked) Alloc(bytes int) (Ptr, error) {
+func (c *checked) Alloc(bytes int) (driver.Ptr, error) {
 	err := c.check("Alloc", func() error {
 		if bytes <= 0 {
 			return c.misuse("Alloc of %d bytes", bytes)
@@ -171,7 +180,7 @@ func (c *checked) Alloc(bytes int) (Ptr, error) {
 	return p, nil
 }
 
-func (c *checked) Free(p Ptr) error {
+func (c *checked) Free(p driver.Ptr) error {
 	err := c.check("Free", func() error {
 		s := find(c.memory, uint64(p), 1)
 		if s == nil {
@@ -189,7 +198,7 @@ func (c *checked) Free(p Ptr) error {
 	return c.inner.Free(p)
 }
 
-func (c *checked) AllocHost(bytes int) (Host, error) {
+func (c *checked) AllocHost(bytes int) (driver.Host, error) {
 	err := c.check("AllocHost", func() error {
 		if bytes <= 0 {
 			return c.misuse("AllocHost of %d bytes", bytes)
@@ -213,7 +222,7 @@ func (c *checked) AllocHost(bytes int) (Host, error) {
 // checkedHost is page-locked memory.
 type checkedHost struct {
 	device *checked
-	inner  Host
+	inner  driver.Host
 	span   *span
 }
 

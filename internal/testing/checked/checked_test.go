@@ -1,4 +1,4 @@
-package driver
+package checked
 
 import (
 	"errors"
@@ -6,13 +6,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 )
 
 // testArgs are the arguments of the kernels test_*.
 type testArgs struct {
-	In, Out Ptr
+	In, Out driver.Ptr
 	Table   [2]struct {
-		At Ptr
+		At driver.Ptr
 		N  int32
 	}
 	N int32
@@ -37,17 +39,17 @@ func must[V any](v V, err error) V {
 
 // bench is a checked device with one of everything.
 type bench struct {
-	d      Device
-	s, s2  Stream
-	p      Ptr  // 1000 bytes
-	host   Host // 1000 bytes
-	module Module
-	f      Function
-	e      Event // not recorded
+	d      driver.Device
+	s, s2  driver.Stream
+	p      driver.Ptr  // 1000 bytes
+	host   driver.Host // 1000 bytes
+	module driver.Module
+	f      driver.Function
+	e      driver.Event // not recorded
 }
 
 func newBench() *bench {
-	d := Check(newMemory())
+	d := Device(newMemory())
 	b := &bench{d: d, s: must(d.NewStream()), s2: must(d.NewStream()), p: must(d.Alloc(1000)), host: must(d.AllocHost(1000))}
 	b.module = must(d.Load("m", nil))
 	b.f = must(b.module.Function("test_kernel"))
@@ -62,18 +64,18 @@ func (b *bench) close() error {
 }
 
 // launch runs the test kernel on in.
-func (b *bench) launch(in Ptr) error {
-	return b.s.Launch(b.f, Dim{1, 1, 1}, Dim{32, 1, 1}, 0, bytesOf(&testArgs{In: in}))
+func (b *bench) launch(in driver.Ptr) error {
+	return b.s.Launch(b.f, dim(1, 1, 1), dim(32, 1, 1), 0, bytesOf(&testArgs{In: in}))
 }
 
 // graph captures a launch and a copy.
-func (b *bench) graph() Graph {
+func (b *bench) graph() driver.Graph {
 	err := errors.Join(b.s.BeginCapture(), b.launch(b.p), b.s.CopyToHost(b.host.Bytes(), b.p))
 	return must(must(b.s.EndCapture()), err)
 }
 
-// TestCheckAllows runs everything that is right.
-func TestCheckAllows(t *testing.T) {
+// TestAllows runs everything that is right.
+func TestAllows(t *testing.T) {
 	b := newBench()
 	text := []byte("hello")
 	got := make([]byte, 5)
@@ -85,9 +87,9 @@ func TestCheckAllows(t *testing.T) {
 	err := errors.Join(
 		b.s.CopyToDevice(inner, text), b.s.CopyOnDevice(b.p, inner, 5), b.s.Memset(b.p.Offset(4), '!', 1),
 		b.s.CopyToHost(got, b.p), b.s.CopyToDevice(0, nil), b.s.Memset(0, 1, 0), b.s.CopyOnDevice(0, 0, 0),
-		b.s.Launch(b.f, Dim{1 << 30, 65535, 65535}, Dim{8, 8, 4}, 48<<10, bytesOf(&args)),
-		b.f.SetMaxShared(100<<10), b.s.Launch(b.f, Dim{1, 1, 1}, Dim{1, 1, 64}, 100<<10, bytesOf(&args)),
-		b.s.Launch(other, Dim{1, 1, 1}, Dim{1, 1, 1}, 0, []byte{1, 2, 3}),
+		b.s.Launch(b.f, dim(1 << 30, 65535, 65535), dim(8, 8, 4), 48<<10, bytesOf(&args)),
+		b.f.SetMaxShared(100<<10), b.s.Launch(b.f, dim(1, 1, 1), dim(1, 1, 64), 100<<10, bytesOf(&args)),
+		b.s.Launch(other, dim(1, 1, 1), dim(1, 1, 1), 0, []byte{1, 2, 3}),
 		b.s.Record(b.e), b.s2.Wait(b.e), b.s.Record(e2), b.e.Synchronize(), b.s.Synchronize(),
 	)
 	if err != nil {
@@ -111,10 +113,10 @@ func TestCheckAllows(t *testing.T) {
 	}
 }
 
-// TestCheckRefuses breaks one rule at a time: the call fails with what it names,
+// TestRefuses breaks one rule at a time: the call fails with what it names,
 // and so does Close, where the error of the call may have been dropped.
-func TestCheckRefuses(t *testing.T) {
-	one, warp := Dim{1, 1, 1}, Dim{32, 1, 1}
+func TestRefuses(t *testing.T) {
+	one, warp := dim(1, 1, 1), dim(32, 1, 1)
 	none := bytesOf(&testArgs{})
 	other := newBench()
 	cases := []struct {
@@ -145,11 +147,11 @@ func TestCheckRefuses(t *testing.T) {
 			return b.s.Launch(b.f, one, warp, 0, bytesOf(&a))
 		}, "argument Table.At = 0x3039"},
 		{"too few arguments", func(b *bench) error { return b.s.Launch(b.f, one, warp, 0, none[8:]) }, "its struct has 56"},
-		{"empty grid", func(b *bench) error { return b.s.Launch(b.f, Dim{1, 0, 1}, warp, 0, none) }, "grid {1 0 1}"},
-		{"high grid", func(b *bench) error { return b.s.Launch(b.f, Dim{1, 65536, 1}, warp, 0, none) }, "65535"},
-		{"empty block", func(b *bench) error { return b.s.Launch(b.f, one, Dim{32, 1, 0}, 0, none) }, "block {32 1 0}"},
-		{"block larger than the kernel takes", func(b *bench) error { return b.s.Launch(b.f, one, Dim{257, 1, 1}, 0, none) }, "1 to 256 threads"},
-		{"deep block", func(b *bench) error { return b.s.Launch(b.f, one, Dim{1, 1, 65}, 0, none) }, "z to 64"},
+		{"empty grid", func(b *bench) error { return b.s.Launch(b.f, dim(1, 0, 1), warp, 0, none) }, "grid {1 0 1}"},
+		{"high grid", func(b *bench) error { return b.s.Launch(b.f, dim(1, 65536, 1), warp, 0, none) }, "65535"},
+		{"empty block", func(b *bench) error { return b.s.Launch(b.f, one, dim(32, 1, 0), 0, none) }, "block {32 1 0}"},
+		{"block larger than the kernel takes", func(b *bench) error { return b.s.Launch(b.f, one, dim(257, 1, 1), 0, none) }, "1 to 256 threads"},
+		{"deep block", func(b *bench) error { return b.s.Launch(b.f, one, dim(1, 1, 65), 0, none) }, "z to 64"},
 		{"shared memory not asked for", func(b *bench) error { return b.s.Launch(b.f, one, warp, 48<<10+1, none) }, "SetMaxShared allowed 49152"},
 		{"shared memory past the device's", func(b *bench) error { return b.s.Launch(b.f, one, warp, 100<<10+1, none) }, "the device has 102400"},
 		{"SetMaxShared past the device's", func(b *bench) error { return b.f.SetMaxShared(100<<10 + 1) }, "the device has 102400"},
@@ -210,7 +212,7 @@ func TestCheckRefuses(t *testing.T) {
 			g := b.graph()
 			must(0, b.d.Free(b.p))
 			return b.s.LaunchGraph(g)
-		}, "memory of check_test.go"},
+		}, "memory of checked_test.go"},
 		{"graph over freed host memory", func(b *bench) error {
 			g := b.graph()
 			must(0, b.host.Free())
@@ -252,8 +254,8 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-// TestCheckLeaks leaves each kind of thing, and uses the device after Close.
-func TestCheckLeaks(t *testing.T) {
+// TestLeaks leaves each kind of thing, and uses the device after Close.
+func TestLeaks(t *testing.T) {
 	b := newBench()
 	g := b.graph()
 	err := b.d.Close()
@@ -264,8 +266,8 @@ func TestCheckLeaks(t *testing.T) {
 	if len(leaks.Memory) != 2 || len(leaks.Handles) != 4 { // two streams, an event, a graph
 		t.Errorf("leaks %q and %q", leaks.Memory, leaks.Handles)
 	}
-	for _, want := range []string{"1000 bytes of device memory of check_test.go:", "1000 bytes of page-locked memory of check_test.go:",
-		"stream of check_test.go:", "event of check_test.go:", "graph of check_test.go:"} {
+	for _, want := range []string{"1000 bytes of device memory of checked_test.go:", "1000 bytes of page-locked memory of checked_test.go:",
+		"stream of checked_test.go:", "event of checked_test.go:", "graph of checked_test.go:"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %q", err, want)
 		}
@@ -284,8 +286,8 @@ func TestCheckLeaks(t *testing.T) {
 // second returns the error of a call.
 func second[V any](_ V, err error) error { return err }
 
-// TestCheckBytesAfterFree: Bytes has no error to return.
-func TestCheckBytesAfterFree(t *testing.T) {
+// TestBytesAfterFree: Bytes has no error to return.
+func TestBytesAfterFree(t *testing.T) {
 	b := newBench()
 	must(0, b.host.Free())
 	if got := b.host.Bytes(); got != nil {
@@ -296,10 +298,10 @@ func TestCheckBytesAfterFree(t *testing.T) {
 	}
 }
 
-// TestCheckKeepsErrors: what the device says comes through and is no misuse.
-func TestCheckKeepsErrors(t *testing.T) {
+// TestKeepsErrors: what the device says comes through and is no misuse.
+func TestKeepsErrors(t *testing.T) {
 	b := newBench()
-	if _, err := b.d.Alloc(1 << 30); !errors.Is(err, ErrOutOfMemory) || errors.Is(err, ErrMisuse) {
+	if _, err := b.d.Alloc(1 << 30); !errors.Is(err, driver.ErrOutOfMemory) || errors.Is(err, ErrMisuse) {
 		t.Errorf("too large an allocation gives %v", err)
 	}
 	if _, err := b.module.Function("missing"); err == nil || errors.Is(err, ErrMisuse) {
@@ -310,10 +312,10 @@ func TestCheckKeepsErrors(t *testing.T) {
 	}
 }
 
-// TestCheckConcurrent allocates, copies and frees from many goroutines, for the
+// TestConcurrent allocates, copies and frees from many goroutines, for the
 // race detector.
-func TestCheckConcurrent(t *testing.T) {
-	d := Check(&locked{memory: newMemory()})
+func TestConcurrent(t *testing.T) {
+	d := Device(&locked{memory: newMemory()})
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -325,7 +327,7 @@ func TestCheckConcurrent(t *testing.T) {
 				f := must(must(d.Load("m", nil)).Function("test_kernel"))
 				must(f.Occupancy(1, 0))
 				must(0, errors.Join(s.Record(e), s.Wait(e), s.BeginCapture(), s.Launch(f,
-					Dim{1, 1, 1}, Dim{1, 1, 1}, 0, bytesOf(&testArgs{In: p}))))
+					dim(1, 1, 1), dim(1, 1, 1), 0, bytesOf(&testArgs{In: p}))))
 				g := must(s.EndCapture())
 				must(0, errors.Join(s.LaunchGraph(g), g.Destroy(), s.Destroy(), e.Destroy(), h.Free(), d.Free(p)))
 			}
@@ -343,13 +345,13 @@ type locked struct {
 	*memory
 }
 
-func (l *locked) Alloc(bytes int) (Ptr, error) {
+func (l *locked) Alloc(bytes int) (driver.Ptr, error) {
 	l.Lock()
 	defer l.Unlock()
 	return l.memory.Alloc(bytes)
 }
 
-func (l *locked) Free(p Ptr) error {
+func (l *locked) Free(p driver.Ptr) error {
 	l.Lock()
 	defer l.Unlock()
 	return l.memory.Free(p)

@@ -1,11 +1,15 @@
-package driver
+package checked
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
+)
 
 // checkedStream orders work, and looks at it.
 type checkedStream struct {
 	device    *checked
-	inner     Stream
+	inner     driver.Stream
 	at        string
 	destroyed bool
 	capture   *capture // nil: runs
@@ -24,7 +28,7 @@ func (c *capture) use(spans ...*span) {
 	}
 }
 
-func (c *checked) NewStream() (Stream, error) {
+func (c *checked) NewStream() (driver.Stream, error) {
 	if err := c.check("NewStream", nil); err != nil {
 		return nil, err
 	}
@@ -48,7 +52,7 @@ func (s *checkedStream) check(call string, rules func() error) error {
 }
 
 // onDevice checks a range of device memory. The lock is held.
-func (s *checkedStream) onDevice(call string, p Ptr, bytes int) error {
+func (s *checkedStream) onDevice(call string, p driver.Ptr, bytes int) error {
 	span := find(s.device.memory, uint64(p), bytes)
 	if bytes < 0 || span == nil {
 		return s.device.misuse("%s: %d bytes at %#x do not lie in one allocation", call, bytes, p)
@@ -72,7 +76,7 @@ func (s *checkedStream) onHost(call string, b []byte) error {
 }
 
 // copies checks a copy between device and host.
-func (s *checkedStream) copies(call string, p Ptr, b []byte) error {
+func (s *checkedStream) copies(call string, p driver.Ptr, b []byte) error {
 	return s.check(call, func() error {
 		if len(b) == 0 {
 			return nil
@@ -84,21 +88,21 @@ func (s *checkedStream) copies(call string, p Ptr, b []byte) error {
 	})
 }
 
-func (s *checkedStream) CopyToDevice(dst Ptr, src []byte) error {
+func (s *checkedStream) CopyToDevice(dst driver.Ptr, src []byte) error {
 	if err := s.copies("CopyToDevice", dst, src); err != nil {
 		return err
 	}
 	return s.inner.CopyToDevice(dst, src)
 }
 
-func (s *checkedStream) CopyToHost(dst []byte, src Ptr) error {
+func (s *checkedStream) CopyToHost(dst []byte, src driver.Ptr) error {
 	if err := s.copies("CopyToHost", src, dst); err != nil {
 		return err
 	}
 	return s.inner.CopyToHost(dst, src)
 }
 
-func (s *checkedStream) CopyOnDevice(dst, src Ptr, bytes int) error {
+func (s *checkedStream) CopyOnDevice(dst, src driver.Ptr, bytes int) error {
 	err := s.check("CopyOnDevice", func() error {
 		if bytes == 0 {
 			return nil
@@ -120,7 +124,7 @@ func (s *checkedStream) CopyOnDevice(dst, src Ptr, bytes int) error {
 	return s.inner.CopyOnDevice(dst, src, bytes)
 }
 
-func (s *checkedStream) Memset(dst Ptr, value byte, bytes int) error {
+func (s *checkedStream) Memset(dst driver.Ptr, value byte, bytes int) error {
 	err := s.check("Memset", func() error {
 		if bytes == 0 {
 			return nil
@@ -133,7 +137,7 @@ func (s *checkedStream) Memset(dst Ptr, value byte, bytes int) error {
 	return s.inner.Memset(dst, value, bytes)
 }
 
-func (s *checkedStream) Launch(f Function, grid, block Dim, shared int, args []byte) error {
+func (s *checkedStream) Launch(f driver.Function, grid, block driver.Dim, shared int, args []byte) error {
 	k, ok := f.(*checkedFunction)
 	err := s.check("Launch", func() error {
 		if !ok {
@@ -183,7 +187,7 @@ func (s *checkedStream) BeginCapture() error {
 	return s.inner.BeginCapture()
 }
 
-func (s *checkedStream) EndCapture() (Graph, error) {
+func (s *checkedStream) EndCapture() (driver.Graph, error) {
 	var uses *capture
 	err := s.check("EndCapture", func() error {
 		if s.capture == nil {
@@ -204,7 +208,7 @@ func (s *checkedStream) EndCapture() (Graph, error) {
 	return w, nil
 }
 
-func (s *checkedStream) LaunchGraph(g Graph) error {
+func (s *checkedStream) LaunchGraph(g driver.Graph) error {
 	w, ok := g.(*checkedGraph)
 	err := s.check("LaunchGraph", func() error {
 		switch {
@@ -241,7 +245,7 @@ func (s *checkedStream) Destroy() error {
 // checkedGraph is captured work.
 type checkedGraph struct {
 	device    *checked
-	inner     Graph
+	inner     driver.Graph
 	uses      *capture
 	destroyed bool
 }

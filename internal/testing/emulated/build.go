@@ -24,7 +24,7 @@ import (
 // Folders of the module's root that hold what is compiled.
 const (
 	kernelFolder  = "nn/cuda/kernels"
-	runtimeFolder = "nn/cuda/driver/emulated/runtime"
+	runtimeFolder = "internal/testing/emulated/runtime"
 )
 
 // flags of every compilation. Kernels reinterpret memory freely, as nvcc allows, but

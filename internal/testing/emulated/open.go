@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/testing/checked"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 )
 
@@ -28,7 +29,7 @@ type Options struct {
 	Bytes    uint64 // of device memory; 0: 8 GiB
 }
 
-// Open returns a device for the rest of the test, behind driver.Check. The test fails
+// Open returns a device for the rest of the test, behind checked.Device. The test fails
 // if the device was used wrongly or something is left on it at the end. It skips the test where there is no C++ compiler.
 func Open(tb testing.TB) driver.Device { return OpenWith(tb, Options{}) }
 
@@ -55,7 +56,7 @@ func OpenWith(tb testing.TB, o Options) driver.Device {
 	}
 	tb.Logf("emulated device: %s=%d repeats its orders", SeedVariable, o.Seed)
 	d := newDevice(o, func(err error) { tb.Errorf("emulated device: %v", err) })
-	c := driver.Check(d)
+	c := checked.Device(d)
 	tb.Cleanup(func() {
 		if err := d.shut(c); err != nil {
 			tb.Errorf("emulated device: %v", err)

@@ -1,16 +1,20 @@
-package driver
+package checked
+
+import (
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
+)
 
 // checkedEvent is a point in a stream.
 type checkedEvent struct {
 	device    *checked
-	inner     Event
+	inner     driver.Event
 	at        string
 	recorded  bool
 	capture   *capture // that the last Record was part of
 	destroyed bool
 }
 
-func (c *checked) NewEvent() (Event, error) {
+func (c *checked) NewEvent() (driver.Event, error) {
 	if err := c.check("NewEvent", nil); err != nil {
 		return nil, err
 	}
@@ -24,7 +28,7 @@ func (c *checked) NewEvent() (Event, error) {
 }
 
 // event unwraps an event that can be used. The lock is held.
-func (c *checked) event(call string, e Event) (*checkedEvent, error) {
+func (c *checked) event(call string, e driver.Event) (*checkedEvent, error) {
 	v, ok := e.(*checkedEvent)
 	switch {
 	case !ok || v.device != c:
@@ -36,7 +40,7 @@ func (c *checked) event(call string, e Event) (*checkedEvent, error) {
 }
 
 // happens fails where an event cannot be waited for on the host. The lock is held.
-func (c *checked) happens(call string, e Event) (*checkedEvent, error) {
+func (c *checked) happens(call string, e driver.Event) (*checkedEvent, error) {
 	v, err := c.event(call, e)
 	switch {
 	case err != nil:
@@ -49,7 +53,7 @@ func (c *checked) happens(call string, e Event) (*checkedEvent, error) {
 	return v, nil
 }
 
-func (s *checkedStream) Record(e Event) error {
+func (s *checkedStream) Record(e driver.Event) error {
 	var v *checkedEvent
 	err := s.check("Record", func() (err error) {
 		if v, err = s.device.event("Record", e); err == nil {
@@ -63,7 +67,7 @@ func (s *checkedStream) Record(e Event) error {
 	return s.inner.Record(v.inner)
 }
 
-func (s *checkedStream) Wait(e Event) error {
+func (s *checkedStream) Wait(e driver.Event) error {
 	var v *checkedEvent
 	err := s.check("Wait", func() (err error) {
 		v, err = s.device.event("Wait", e)
@@ -94,7 +98,7 @@ func (e *checkedEvent) Synchronize() error {
 	return e.inner.Synchronize()
 }
 
-func (e *checkedEvent) ElapsedSince(earlier Event) (float32, error) {
+func (e *checkedEvent) ElapsedSince(earlier driver.Event) (float32, error) {
 	var v *checkedEvent
 	err := e.device.check("ElapsedSince", func() (err error) {
 		if _, err = e.device.happens("ElapsedSince", e); err == nil {

@@ -1,10 +1,12 @@
-package driver
+package checked
 
 import (
 	"encoding/binary"
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 )
 
 // Limits of every device from compute capability 6.0 on.
@@ -19,7 +21,7 @@ const (
 // arguments are the functions given to RegisterArguments.
 var arguments []func(kernel string) reflect.Type
 
-// RegisterArguments tells Check the argument structs of kernels: structOf returns
+// RegisterArguments tells Device the argument structs of kernels: structOf returns
 // nil for a kernel that it does not know. For init functions.
 func RegisterArguments(structOf func(kernel string) reflect.Type) {
 	arguments = append(arguments, structOf)
@@ -49,7 +51,7 @@ func signatureOf(kernel string) *signature {
 // pointersOf appends the fields of type Ptr within a value of type t at offset.
 func pointersOf(t reflect.Type, name string, offset int, to []pointerField) []pointerField {
 	switch {
-	case t == reflect.TypeFor[Ptr]():
+	case t == reflect.TypeFor[driver.Ptr]():
 		return append(to, pointerField{name, offset})
 	case t.Kind() == reflect.Array:
 		for i := range t.Len() {
@@ -66,12 +68,12 @@ func pointersOf(t reflect.Type, name string, offset int, to []pointerField) []po
 // checkedModule is loaded code.
 type checkedModule struct {
 	device   *checked
-	inner    Module
+	inner    driver.Module
 	name     string
 	unloaded bool
 }
 
-func (c *checked) Load(name string, ptx []byte) (Module, error) {
+func (c *checked) Load(name string, ptx []byte) (driver.Module, error) {
 	if err := c.check("Load", nil); err != nil {
 		return nil, err
 	}
@@ -82,7 +84,7 @@ func (c *checked) Load(name string, ptx []byte) (Module, error) {
 	return &checkedModule{device: c, inner: m, name: name}, nil
 }
 
-func (m *checkedModule) Function(name string) (Function, error) {
+func (m *checkedModule) Function(name string) (driver.Function, error) {
 	err := m.device.check("Function", func() error {
 		if m.unloaded {
 			return m.device.misuse("Function of module %s after Unload", m.name)
@@ -119,10 +121,10 @@ func (m *checkedModule) Unload() error {
 
 // checkedFunction is a kernel.
 type checkedFunction struct {
-	Function
+	driver.Function
 	module    *checkedModule
 	signature *signature // nil: not known
-	resources Resources
+	resources driver.Resources
 	shared    int // bytes that a launch may ask for
 	ready     bool
 }
@@ -156,7 +158,7 @@ func (f *checkedFunction) SetMaxShared(bytes int) error {
 
 // launchable checks a launch and returns the memory that its arguments point to.
 // The lock is held.
-func (c *checked) launchable(f *checkedFunction, grid, block Dim, shared int, args []byte) ([]*span, error) {
+func (c *checked) launchable(f *checkedFunction, grid, block driver.Dim, shared int, args []byte) ([]*span, error) {
 	name := f.Name()
 	threads := block.X * block.Y * block.Z
 	limit := maxThreads
