@@ -97,8 +97,8 @@ func (r *run) exportNet() (weights string, net *nn.Net) {
 	return "raw", r.trainer.Net()
 }
 
-// export writes the net through the exporter, hands the files to the publisher
-// and notes them as one set. An exporter that asks for games where there are
+// export writes the net through the exporter, publishes the files in their
+// directory and notes them as one set. An exporter that asks for games where there are
 // none yet is not an error: there will be some at the next export.
 func (r *run) export(ctx context.Context) error {
 	c, err := r.exportCheckpoint()
@@ -117,7 +117,7 @@ func (r *run) export(ctx context.Context) error {
 		err = set.hold(r.dir, files, paths, own)
 	}
 	if err == nil {
-		err = r.stages.publisher(dst).Publish(ctx, files, c.Net)
+		err = export.NewDirectory(fsx.OS, dst).Publish(ctx, files, c.Net)
 	}
 	for _, f := range files { // published durably, or to be written anew: the staging copy goes
 		err = errors.Join(err, fsx.OS.Remove(f))

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/plugins/export"
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/plugins/rescore"
@@ -30,7 +29,6 @@ type Stages struct {
 	rescorers rescore.Chain
 	sampler   stage.Sampler  // nil where it was not asked for; still to be seeded
 	exporter  stage.Exporter // nil where it was not asked for
-	publisher func(dst string) stage.Publisher
 
 	mu    sync.Mutex // guards what follows; the rest is used by one goroutine at a time
 	infos []StageInfo
@@ -137,7 +135,6 @@ func (s *Stages) open(ctx context.Context, c *config.Config, u uses) (err error)
 	if err := openOne(ctx, s, u.exporter, "export.exporter", stage.KindExporter, chosen.exporter, h.Exporter, func(x stage.Exporter) { s.exporter = x }); err != nil {
 		return err
 	}
-	s.publisher = func(dst string) stage.Publisher { return export.NewDirectory(fsx.OS, dst) } // the only one, as config has checked
 	return nil
 }
 

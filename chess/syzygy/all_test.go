@@ -124,27 +124,3 @@ func (s *setup) fen(turned bool, pawn int) string {
 	sb.WriteString(" 0 1")
 	return sb.String()
 }
-
-// writeRanks writes the first field of a FEN; board holds letters, 0 for empty.
-func writeRanks(sb *strings.Builder, board *[64]byte) {
-	for rank := 7; rank >= 0; rank-- {
-		empty := byte(0)
-		for _, c := range board[rank*8 : rank*8+8] {
-			if c == 0 {
-				empty++
-				continue
-			}
-			if empty > 0 {
-				sb.WriteByte('0' + empty)
-				empty = 0
-			}
-			sb.WriteByte(c)
-		}
-		if empty > 0 {
-			sb.WriteByte('0' + empty)
-		}
-		if rank > 0 {
-			sb.WriteByte('/')
-		}
-	}
-}
