@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// literalPerft needs no files: what the shared tables test most, and depths that
+// literalPerft needs no files: what the test data tests most, and depths that
 // a slow generator would not reach.
 var literalPerft = []struct {
 	name, fen string

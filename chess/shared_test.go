@@ -4,30 +4,17 @@ import (
 	"bufio"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/testing/golden"
 )
 
-// sharedLines returns the data lines of a file of the shared material, split at
-// tabs; the test is skipped where the material is absent.
+// sharedLines returns the data lines of a file of the test data, split at tabs.
 func sharedLines(t *testing.T, name string) [][]string {
 	t.Helper()
-	dir := os.Getenv("CHESSBRAIN_SHARED")
-	if dir == "" {
-		root, err := os.Getwd()
-		for ; err == nil; root = filepath.Dir(root) {
-			if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil || root == filepath.Dir(root) {
-				break
-			}
-		}
-		dir = filepath.Join(root, "..", "shared")
-	}
-	path := filepath.Join(dir, "data", name)
+	path := golden.Path(t, name)
 	f, err := os.Open(path)
-	if os.IsNotExist(err) {
-		t.Skipf("SKIPPED: no %s (set CHESSBRAIN_SHARED)", path)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}

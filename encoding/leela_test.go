@@ -9,33 +9,9 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/golden"
 	"github.com/chessbrain/chessbrain/lc0"
 )
-
-// sharedData returns the folder of the shared test data: $CHESSBRAIN_SHARED,
-// or ../shared beside the repository.
-func sharedData(t *testing.T) string {
-	t.Helper()
-	root := os.Getenv("CHESSBRAIN_SHARED")
-	if root == "" {
-		dir, err := os.Getwd()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for {
-			if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-				break
-			}
-			dir = filepath.Dir(dir)
-		}
-		root = filepath.Join(dir, "..", "shared")
-	}
-	data := filepath.Join(root, "data")
-	if _, err := os.Stat(data); err != nil {
-		t.Skipf("SKIPPED, shared test data missing (set CHESSBRAIN_SHARED): %v", err)
-	}
-	return data
-}
 
 func readChunk(t *testing.T, path string) []lc0.V6 {
 	t.Helper()
@@ -54,7 +30,7 @@ func readChunk(t *testing.T, path string) []lc0.V6 {
 // Every position of ten games that lc0 wrote: planes, scalars, the set of
 // legal policy indices and the index of the move played, bit for bit.
 func TestEncodeAgainstLeelaGames(t *testing.T) {
-	dir := filepath.Join(sharedData(t), "leela", "games")
+	dir := golden.Path(t, "leela", "games")
 	f, err := os.Open(filepath.Join(dir, "games.tsv"))
 	if err != nil {
 		t.Fatal(err)

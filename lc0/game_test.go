@@ -14,6 +14,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/golden"
 	"github.com/chessbrain/chessbrain/record"
 )
 
@@ -105,9 +106,9 @@ func differences(want, got []byte) map[string]int {
 	return different
 }
 
-// The ten shared games: result and moves as listed, every byte again.
+// Ten games of Leela: result and moves as listed, every byte again.
 func TestSharedGames(t *testing.T) {
-	dir := filepath.Join(sharedData(t), "games")
+	dir := golden.Path(t, "leela", "games")
 	index, err := os.Open(filepath.Join(dir, "games.tsv"))
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/golden"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cpu"
 	"github.com/chessbrain/chessbrain/nn/kernel"
@@ -29,7 +30,7 @@ import (
 // 0.3 %: D is off by up to 0.003 as a smooth function of itself, P by 0.3 % of
 // itself besides its rounding.
 func TestAgainstLeela(t *testing.T) {
-	dir := sharedData(t)
+	dir := golden.Path(t, "leela")
 	net := readShared(t, filepath.Join(dir, "se32x2.pb.gz"))
 	if net.Arch.String() != "32x2-se" {
 		t.Errorf("the net is %s", net.Arch)
@@ -176,7 +177,7 @@ func playLine(t *testing.T, text string) *chess.History {
 // Plane 109 is part of what TestAgainstLeela checks: one of its positions has 13
 // plies, and unscaled weights would move V there beyond the tolerance.
 func TestRule50Matters(t *testing.T) {
-	net := readShared(t, filepath.Join(sharedData(t), "se32x2.pb.gz"))
+	net := readShared(t, golden.Path(t, "leela", "se32x2.pb.gz"))
 	h := playLine(t, "fen r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R b KQkq - 13 1")
 	var masks [encoding.NumMasks]uint64
 	var s encoding.Scalars

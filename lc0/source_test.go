@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/chessbrain/chessbrain/internal/testing/golden"
 )
 
 // mateChunk is the chunk of the game mate, and its records.
@@ -253,9 +255,9 @@ func TestSourceRefuses(t *testing.T) {
 	}
 }
 
-// The shared tar holds the same chunks as the shared directory.
-func TestSourceOfSharedTar(t *testing.T) {
-	dir := sharedData(t)
+// Leela's tar holds the same chunks as the directory.
+func TestSourceOfLeelaTar(t *testing.T) {
+	dir := golden.Path(t, "leela")
 	s, err := OpenSource(filepath.Join(dir, "games.tar"))
 	if err != nil {
 		t.Fatal(err)

@@ -6,8 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -16,31 +14,6 @@ import (
 	"github.com/chessbrain/chessbrain/lc0/netpb"
 	"github.com/chessbrain/chessbrain/nn"
 )
-
-// sharedData returns the folder of the shared test data: $CHESSBRAIN_SHARED,
-// or ../shared beside the repository.
-func sharedData(t *testing.T) string {
-	t.Helper()
-	root := os.Getenv("CHESSBRAIN_SHARED")
-	if root == "" {
-		dir, err := os.Getwd()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for {
-			if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-				break
-			}
-			dir = filepath.Dir(dir)
-		}
-		root = filepath.Join(dir, "..", "shared")
-	}
-	data := filepath.Join(root, "data", "leela")
-	if _, err := os.Stat(data); err != nil {
-		t.Skipf("SKIPPED, shared test data missing (set CHESSBRAIN_SHARED): %v", err)
-	}
-	return data
-}
 
 // layer encodes numbers.
 func layer(encoding int32, x []float32) *netpb.Layer {

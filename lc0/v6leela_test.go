@@ -15,6 +15,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/golden"
 )
 
 // A game that lc0 wrote (100 visits, random net) lies in testdata: as a game
@@ -37,10 +38,10 @@ func TestAppendV6WritesLeelasBytes(t *testing.T) {
 	}
 }
 
-// The same of the ten shared games (924 positions): every byte but best_idx where
+// The same of ten games of Leela (924 positions): every byte but best_idx where
 // two moves have the most visits or both are mate.
 func TestAppendV6AgainstSharedGames(t *testing.T) {
-	dir := filepath.Join(sharedData(t), "games")
+	dir := golden.Path(t, "leela", "games")
 	index, err := os.Open(filepath.Join(dir, "games.tsv"))
 	if err != nil {
 		t.Fatal(err)

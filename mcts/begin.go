@@ -19,15 +19,13 @@ type Options struct {
 
 	// Only restricts the search to these of the root's moves, if it names any:
 	// the others are not visited and not the best, while visits that they have
-	// from before stay and RootStats.Target is of all moves. A root policy of
-	// the Config does not heed it.
+	// from before stay and RootStats.Target is of all moves.
 	Only []chess.Move
 }
 
 // Begin starts a search at the current root with the limits of the Config. What
 // an earlier search found of this root is kept. With noise, fresh Dirichlet
-// noise is mixed into the root's priors; rng may be nil without it, unless the
-// root policy needs one. Leaves that still wait are cancelled.
+// noise is mixed into the root's priors; rng may be nil without it. Leaves that still wait are cancelled.
 func (s *Search) Begin(rng *rand.Rand, noise bool) {
 	s.BeginLimits(rng, noise, Limits{s.cfg.Simulations, s.cfg.Playouts})
 }
@@ -38,14 +36,13 @@ func (s *Search) BeginLimits(rng *rand.Rand, noise bool, limits Limits) {
 }
 
 // BeginWith is Begin with options of its own. All randomness of the search is
-// drawn from rng before it returns, unless a root policy draws more.
+// drawn from rng before it returns.
 func (s *Search) BeginWith(rng *rand.Rand, o Options) {
 	s.Cancel()
 	s.puct = newPUCT(s.cfg)
-	s.rng = rng
 	s.gumbel.configure(&s.cfg.Gumbel)
 	s.noisy = o.Noise && s.cfg.NoiseEpsilon > 0 && !s.gumbel.on
-	s.forced = o.ForcedPlayouts && s.cfg.ForcedPlayouts > 0 && !s.gumbel.on && s.policy == nil
+	s.forced = o.ForcedPlayouts && s.cfg.ForcedPlayouts > 0 && !s.gumbel.on
 	s.h.Board().GenerateMoves(&s.rootMoves)
 	s.over = s.h.Terminal(s.rootMoves.N)
 	s.target = target(s.t.nodes[0].n, o.Limits)
@@ -129,9 +126,6 @@ func (s *Search) openRoot() {
 		if s.noisy {
 			s.rootPrior[i] = float32((1-eps)*edges[i].prior) + float32(eps*float32(s.noise[i]))
 		}
-	}
-	if s.policy != nil {
-		s.policy.Begin(RootView{s}, s.rng)
 	}
 	if s.gumbel.on {
 		s.gumbel.root.open(edges, s.gumbel.candidates, s.budget())

@@ -76,10 +76,6 @@ type Config struct {
 	// Prober answers endgame-table questions about positions below the root;
 	// nil = none. Its answers count as proven.
 	Prober Prober
-
-	// NewRoot makes the policy that picks root moves, one for each Search;
-	// nil = PUCT or Gumbel.
-	NewRoot func() RootPolicy
 }
 
 // MovesLeftConfig describes the moves-left utility: among moves of nearly equal
@@ -188,9 +184,6 @@ func (c *Config) Validate() error {
 	}
 	if c.Gumbel.Enabled && c.Gumbel.Candidates < 1 {
 		return fmt.Errorf("search settings: gumbel candidates is %d, must be at least 1", c.Gumbel.Candidates)
-	}
-	if c.Gumbel.Enabled && c.NewRoot != nil {
-		return fmt.Errorf("search settings: gumbel and a root policy exclude each other; drop one")
 	}
 	if c.Stop.KLDGain > 0 && c.Stop.KLDInterval < 1 {
 		return fmt.Errorf("search settings: kld interval is %d, must be at least 1", c.Stop.KLDInterval)

@@ -2,15 +2,13 @@ package mcts
 
 import (
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/testing/golden"
 )
 
 // mctxNode is a node of the golden trees of google-deepmind/mctx. Values are
@@ -40,23 +38,6 @@ type mctxTree struct {
 	} `json:"algorithm_config"`
 	Env  struct{ Discount float64 } `json:"env_config"`
 	Tree mctxNode
-}
-
-// sharedData returns the folder of the shared test data: $CHESSBRAIN_SHARED,
-// or the checkout's sibling shared/. The test is skipped where there is none.
-func sharedData(t *testing.T, parts ...string) string {
-	t.Helper()
-	root := os.Getenv("CHESSBRAIN_SHARED")
-	if root == "" {
-		root = filepath.Join("..", "..", "shared")
-	}
-	path := filepath.Join(append([]string{root, "data"}, parts...)...)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("SKIPPED, shared test data missing (set CHESSBRAIN_SHARED): %v", err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // agent searches a recorded tree with the package's own formulas: nodes and
@@ -223,10 +204,10 @@ func (a *agent) compare(t *testing.T, i int32) {
 	}
 }
 
-// recording reads a golden tree of the shared data.
+// recording reads a golden tree of mctx.
 func recording(t *testing.T, name string) *mctxTree {
 	t.Helper()
-	text, err := os.ReadFile(sharedData(t, "mctx", name))
+	text, err := os.ReadFile(golden.Path(t, "mctx", name))
 	if err != nil {
 		t.Fatal(err)
 	}

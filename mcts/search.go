@@ -2,7 +2,6 @@ package mcts
 
 import (
 	"math"
-	"math/rand/v2"
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
@@ -18,7 +17,6 @@ type Search struct {
 	puct   puct
 	gumbel gumbel
 	cache  *Cache
-	policy RootPolicy
 
 	t, spare tree           // nodes[0] of t is the root; spare is what compaction copies into
 	h        *chess.History // the line to the root; longer only inside a simulation
@@ -33,7 +31,6 @@ type Search struct {
 	barred    []bool         // by ordinal: root moves that this search leaves out; empty = none
 	mate      int            // ordinal of a root move that mates, -1 = none
 	begun     bool
-	rng       *rand.Rand
 	stop      stopper
 	target    uint32 // visits of the root at which the search is done
 
@@ -74,9 +71,6 @@ func (c Counts) Sum() uint64 { return c.Expanded + c.Cached + c.Terminal }
 // searches may share one if one goroutine drives them all.
 func New(cfg *Config, cache *Cache) *Search {
 	s := &Search{cfg: cfg, cache: cache}
-	if cfg.NewRoot != nil {
-		s.policy = cfg.NewRoot()
-	}
 	s.Reset(chess.NewHistory(chess.StartBoard()))
 	return s
 }

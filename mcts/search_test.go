@@ -2,7 +2,6 @@ package mcts
 
 import (
 	"context"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -305,58 +304,6 @@ func TestDropTreeKeepsTheLine(t *testing.T) {
 	s.DropTree()
 	if r := s.Root(); r.N != 0 || len(r.Moves) != 29 || s.History().Len() != 3 || s.Done() {
 		t.Errorf("%d visits, %d moves, %d boards", r.N, len(r.Moves), s.History().Len())
-	}
-}
-
-// roundRobin visits root moves in turn.
-type roundRobin struct {
-	t     *testing.T
-	begun int
-}
-
-func (r *roundRobin) Begin(v RootView, _ *rand.Rand) {
-	r.begun++
-	sum := float32(0)
-	for i := range v.Len() {
-		sum += v.Prior(i)
-		if _, ok := v.Q(i); ok || v.Move(i) == chess.NoMove {
-			r.t.Errorf("move %d is %v and visited before the search", i, v.Move(i))
-		}
-	}
-	if math.Abs(float64(sum)-1) > 1e-5 || v.RawQ() < -1 || v.RawQ() > 1 {
-		r.t.Errorf("priors sum to %v, raw Q %v", sum, v.RawQ())
-	}
-}
-
-func (r *roundRobin) Select(v RootView) int {
-	least, given := 0, 0
-	for i := range v.Len() {
-		given += v.Visits(i) + v.Waiting(i)
-	}
-	if v.Remaining() != 61-given {
-		r.t.Errorf("%d visits remain after %d", v.Remaining(), given)
-	}
-	for i := range v.Len() {
-		if v.Visits(i)+v.Waiting(i) < v.Visits(least)+v.Waiting(least) {
-			least = i
-		}
-	}
-	return least
-}
-
-func TestRootPolicyCanBeReplaced(t *testing.T) {
-	cfg := config(61)
-	policy := &roundRobin{t: t}
-	cfg.NewRoot = func() RootPolicy { return policy }
-	s := search(t, cfg, nil, position(t, signaturePositions[0]), &HashEvaluator{}, nil)
-	check(t, s)
-	for i, n := range visitsOf(s) {
-		if n < 3 || n > 4 {
-			t.Errorf("move %d has %d visits", i, n)
-		}
-	}
-	if policy.begun != 1 {
-		t.Errorf("begun %d times", policy.begun)
 	}
 }
 

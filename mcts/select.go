@@ -164,9 +164,6 @@ func (s *Search) selectUnvisited(edges []edge, priors []float32, scale, fpu floa
 // selectRoot is selectEdge for the root, whose priors may hold noise. The
 // root's edges stand in generation order. A move that mates is visited first.
 func (s *Search) selectRoot() int {
-	if s.policy != nil {
-		return s.policy.Select(RootView{s})
-	}
 	n := &s.t.nodes[0]
 	edges := s.t.edgesOf(n)
 	if s.mate >= 0 && edges[s.mate].n == 0 {

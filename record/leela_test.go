@@ -11,6 +11,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/golden"
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/record"
 )
@@ -19,7 +20,7 @@ import (
 // training rows: inputs bit for bit, targets and policies bit for bit, and the
 // size that the package promises.
 func TestLeelaGamesThroughTheRecord(t *testing.T) {
-	dir := filepath.Join(sharedData(t), "leela", "games")
+	dir := golden.Path(t, "leela", "games")
 	index, err := os.Open(filepath.Join(dir, "games.tsv"))
 	if err != nil {
 		t.Fatal(err)
@@ -135,29 +136,4 @@ func readChunk(t *testing.T, path string) []lc0.V6 {
 		t.Fatalf("%s: %v", path, err)
 	}
 	return records
-}
-
-// sharedData returns the folder of the shared test data: $CHESSBRAIN_SHARED,
-// or ../shared beside the repository.
-func sharedData(t *testing.T) string {
-	t.Helper()
-	root := os.Getenv("CHESSBRAIN_SHARED")
-	if root == "" {
-		dir, err := os.Getwd()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for {
-			if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-				break
-			}
-			dir = filepath.Dir(dir)
-		}
-		root = filepath.Join(dir, "..", "shared")
-	}
-	data := filepath.Join(root, "data")
-	if _, err := os.Stat(data); err != nil {
-		t.Skipf("SKIPPED, shared test data missing (set CHESSBRAIN_SHARED): %v", err)
-	}
-	return data
 }

@@ -12,11 +12,11 @@ done
 cd "$(dirname "$0")/.."
 dir=$1
 mkdir -p "$dir"
-kernels=nn/cuda/kernels runtime=nn/cuda/driver/emulated/runtime
+kernels=nn/cuda/kernels runtime=internal/testing/emulated/runtime
 include=/usr/include
 for home in /opt/cuda /usr/local/cuda ${CUDA_HOME:+"$CUDA_HOME"}; do [ ! -f "$home/include/cuda.h" ] || include=$home/include; done
 
-# Flags as in nn/cuda/driver/emulated/build.go.
+# Flags as in internal/testing/emulated/build.go.
 compile() { # source object optimisation libraries...
 	local source=$1 object=$2
 	[ "$(find "$source" $kernels/*.cuh $kernels/emulated.h $runtime -newer "$object" 2>/dev/null | head -1)" ] || [ ! -f "$object" ] || return 0

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
-	"sync"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -43,66 +42,42 @@ func TestPoolsChangeNoGame(t *testing.T) {
 	}
 }
 
-// meeting is an evaluator for two games in two pools, and their root policy.
-// It answers a game's batch only after the other game's next search step: lock
-// step would hang.
+// meeting is an evaluator for two games in two pools. While it works on a batch it
+// waits until the worker can do no more without the answer, and then looks at the
+// batch of the other pool.
 type meeting struct {
 	mcts.HashEvaluator
-	mu       sync.Mutex
-	moved    sync.Cond
-	selected [2]int // simulations of each game's first search below its root
-	asked    [2]int
-	games    int
-	batches  []*encoding.Batch
-	evals    int
-	stop     context.CancelFunc
+	t       *testing.T
+	batches []*encoding.Batch // of the pools, in the order of their first evaluation
+	last    [2]row            // what was evaluated last
+	evals   int
+	stop    context.CancelFunc
 }
 
-// meetingPolicy is the root policy of one game: the least visited move.
-type meetingPolicy struct {
-	m    *meeting
-	game int
-}
-
-func (m *meeting) newRoot() mcts.RootPolicy {
-	m.games++
-	return &meetingPolicy{m, m.games - 1}
-}
-
-func (p *meetingPolicy) Begin(mcts.RootView, *rand.Rand) {}
-
-func (p *meetingPolicy) Select(root mcts.RootView) int {
-	p.m.mu.Lock()
-	p.m.selected[p.game]++
-	p.m.mu.Unlock()
-	p.m.moved.Broadcast()
-	best := 0
-	for i := range root.Len() {
-		if root.Visits(i)+root.Waiting(i) < root.Visits(best)+root.Waiting(best) {
-			best = i
-		}
-	}
-	return best
+// row is the first position of a batch.
+type row struct {
+	masks   [encoding.NumMasks]uint64
+	scalars encoding.Scalars
 }
 
 func (m *meeting) Evaluate(ctx context.Context, b *encoding.Batch) error {
-	if len(m.batches) < 2 && (len(m.batches) == 0 || m.batches[0] != b) {
+	if len(m.batches) < 2 && !slices.Contains(m.batches, b) {
 		m.batches = append(m.batches, b)
 	}
-	own := 0
-	if b != m.batches[0] {
-		own = 1
+	own := slices.Index(m.batches, b)
+	if own < 0 || b.N != 1 {
+		m.t.Errorf("batch %d of the two has %d rows", own, b.N)
+		return errors.New("another batch")
 	}
-	// A game's k-th row makes its k-1-th step below its root. In turns the rows
-	// are a1 b1 a2 b2; while a2 is evaluated, b2 must be gathered: step 1 of b.
-	// While b1 is evaluated, a2 must be: step 1 of a.
-	want := m.asked[own] + own
-	m.asked[own]++
-	m.mu.Lock()
-	for m.evals < 19 && m.selected[1-own] < want { // afterwards the worker may have left
-		m.moved.Wait()
+	m.last[own] = row{b.Masks[0], b.Scalars[0]}
+	synctest.Wait()
+	if len(m.batches) == 2 && m.evals < 20 { // afterwards the worker may have left
+		// In turns the rows are a1 b1 a2 b2: while a2 is evaluated b2 must be gathered.
+		other := m.batches[1-own]
+		if other.N != 1 || (row{other.Masks[0], other.Scalars[0]}) == m.last[1-own] {
+			m.t.Errorf("evaluation %d: the other pool has not gone on", m.evals+1)
+		}
 	}
-	m.mu.Unlock()
 	if m.evals++; m.evals == 20 {
 		m.stop()
 	}
@@ -110,20 +85,20 @@ func (m *meeting) Evaluate(ctx context.Context, b *encoding.Batch) error {
 }
 
 func TestOnePoolWorksWhileTheOthersBatchIsEvaluated(t *testing.T) {
-	ctx, stop := context.WithCancel(context.Background())
-	m := &meeting{stop: stop}
-	m.moved.L = &m.mu
-	cfg := worker(new(collector), NewTickets(0, 2))
-	cfg.Parallel, cfg.Pools, cfg.CacheEntries = 2, 2, 0
-	cfg.Game.Search.Simulations = 1000
-	cfg.Game.Search.NewRoot = m.newRoot
-	cfg.Nets = FixedNet{"meeting", m}
-	if err := Run(ctx, cfg); !errors.Is(err, ErrStopped) {
-		t.Fatal(err)
-	}
-	if m.games != 2 || m.evals < 20 || m.asked[0] < 10 || m.asked[1] < 9 {
-		t.Errorf("%d games, %d evaluations, %v", m.games, m.evals, m.asked)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		m := &meeting{t: t, stop: stop}
+		cfg := worker(new(collector), NewTickets(0, 2))
+		cfg.Parallel, cfg.Pools, cfg.CacheEntries = 2, 2, 0
+		cfg.Game.Search.Simulations = 1000
+		cfg.Nets = FixedNet{"meeting", m}
+		if err := Run(ctx, cfg); !errors.Is(err, ErrStopped) {
+			t.Fatal(err)
+		}
+		if m.evals < 20 || len(m.batches) != 2 {
+			t.Errorf("%d evaluations of %d batches", m.evals, len(m.batches))
+		}
+	})
 }
 
 // exclusive is a net source whose evaluator notes when it is asked, swapped or

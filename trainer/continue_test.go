@@ -6,7 +6,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/nn/nntest"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/nn/nntest"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 )
 
 // Two rows: a policy of 1/4 and 3/4 has entropy 0.5623 nats, a sharp one 0; half

@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/nn/nntest"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 )
 
 // liveHeap returns the bytes that are reachable now. Two collections, so that what

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/nn/nntest"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 

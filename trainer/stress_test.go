@@ -6,9 +6,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/chessbrain/chessbrain/internal/testing/kerneltest"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/nn/kernel/kerneltest"
-	"github.com/chessbrain/chessbrain/nn/nntest"
 )
 
 // TestStress: trainers beside each other, with several workers, take the same

@@ -11,11 +11,11 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cpu/train"
 	"github.com/chessbrain/chessbrain/nn/device"
 	"github.com/chessbrain/chessbrain/nn/kernel"
-	"github.com/chessbrain/chessbrain/nn/nntest"
 )
 
 // precisionOf is bf16 with mixed precision.

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/nn/nntest"
 )
 
 // slidingRows is a window of size rows that slides over many, by step rows a batch;

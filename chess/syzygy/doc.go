@@ -1,17 +1,14 @@
-// Package syzygy knows the truth about positions with few men, from three sources:
+// Package syzygy knows the truth about positions with few men, from two sources:
 //
 //   - Tables reads Syzygy table files, of up to seven men: results (.rtbw) and
 //     distances to the next capture or pawn move (.rtbz), and ranks the moves of a
 //     position by them.
-//   - Endgames solves any ending of three or four men by retrograde analysis, with
-//     the meaning that the tables have, and needs no files. It is the second truth
-//     that the tests hold the tables against.
 //   - Solve computes the distance to mate of every position with two kings and one
 //     man, without the 50-move rule: the examiner of nets that learn such endings.
 //     The longest wins are 19 plies (10 moves) for KQK, 31 (16) for KRK and 55 (28)
 //     for KPK.
 //
-// The first two answer alike, seen by the side to move:
+// Tables answer as seen by the side to move:
 //
 //	tables, err := syzygy.Open("/tables/345", "/tables/6") // err: nothing there
 //	wdl, ok := tables.WDL(&board)                          // Loss -2 ... Win 2
@@ -19,9 +16,8 @@
 //	moves, ok := tables.RankRoot(history)                  // those Kept spoil nothing
 //	err = tables.Err()                                     // names broken files
 //
-//	solved := syzygy.NewEndgames()
-//	err = solved.Solve("KQvKR")
-//	wdl, ok = solved.WDL(&board)
+// The tests hold the tables of three and four men against a solver of their own, which
+// knows the endings from the rules alone (endgamesolver_test.go).
 //
 // The file format is Ronald de Man's, as engines read it: positions are numbered up
 // to symmetry (squares.go, layout.go), values compressed by recursive pairing with

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/testing/golden"
 )
 
 var everyPosition = flag.Bool("every", false, "compare every position of four men with the tables, not a sample (several minutes)")
@@ -137,7 +138,7 @@ func solvedFacts(t *testing.T, e *Endgames) {
 
 // TestEverySharedTableIsCompared: the endings above are all that the folder has.
 func TestEverySharedTableIsCompared(t *testing.T) {
-	files, err := os.ReadDir(sharedTables(t))
+	files, err := os.ReadDir(golden.Path(t, "syzygy"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -261,3 +261,27 @@ func (s *solver) decide(k int, plies int16) (int16, bool) {
 	}
 	return 0, false
 }
+
+// writeRanks writes the first field of a FEN; board holds letters, 0 for empty.
+func writeRanks(sb *strings.Builder, board *[64]byte) {
+	for rank := 7; rank >= 0; rank-- {
+		empty := byte(0)
+		for _, c := range board[rank*8 : rank*8+8] {
+			if c == 0 {
+				empty++
+				continue
+			}
+			if empty > 0 {
+				sb.WriteByte('0' + empty)
+				empty = 0
+			}
+			sb.WriteByte(c)
+		}
+		if empty > 0 {
+			sb.WriteByte('0' + empty)
+		}
+		if rank > 0 {
+			sb.WriteByte('/')
+		}
+	}
+}

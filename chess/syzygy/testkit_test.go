@@ -1,32 +1,16 @@
 package syzygy
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/testing/golden"
 )
 
-// sharedTables returns the folder of the tables of three and four men:
-// $CHESSBRAIN_SHARED/data/syzygy, or ../shared beside the repository.
-func sharedTables(t testing.TB) string {
-	t.Helper()
-	root := os.Getenv("CHESSBRAIN_SHARED")
-	if root == "" {
-		root = filepath.Join("..", "..", "shared")
-	}
-	dir := filepath.Join(root, "data", "syzygy")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("SKIPPED, shared test data missing (set CHESSBRAIN_SHARED): %v", err)
-	}
-	return dir
-}
-
-// openShared opens them.
+// openShared opens the tables of three and four men.
 func openShared(t testing.TB) *Tables {
 	t.Helper()
-	tables, err := Open(sharedTables(t))
+	tables, err := Open(golden.Path(t, "syzygy"))
 	if err != nil {
 		t.Fatal(err)
 	}

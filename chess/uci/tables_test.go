@@ -9,31 +9,15 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/chess/syzygy"
+	"github.com/chessbrain/chessbrain/internal/testing/golden"
 	"github.com/chessbrain/chessbrain/mcts"
 )
-
-// sharedTables returns the directory of the shared Syzygy tables.
-func sharedTables(t *testing.T) string {
-	t.Helper()
-	root := os.Getenv("CHESSBRAIN_SHARED")
-	if root == "" {
-		root = filepath.Join("..", "..", "shared")
-	}
-	dir, err := filepath.Abs(filepath.Join(root, "data", "syzygy"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("SKIPPED, shared test data missing (set CHESSBRAIN_SHARED): %v", err)
-	}
-	return dir
-}
 
 // TestTables: in a position of the tables only moves that keep its result are
 // played, by a net that knows nothing; where a capture leads into them the search
 // asks them.
 func TestTables(t *testing.T) {
-	dir := sharedTables(t)
+	dir := golden.Path(t, "syzygy")
 	truth, err := syzygy.Open(dir)
 	if err != nil {
 		t.Fatal(err)

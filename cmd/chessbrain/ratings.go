@@ -34,7 +34,7 @@ func newRatings() *cobra.Command {
 		Short: "Rating list of a run's nets and their opponents, with errors; play the matches that are missing",
 		Long: `Rates all nets of a run by all matches in it: those of the gatekeeper
 (gatekeeper/<net>/match.jsonl) and rating matches (matches/). Prints Elo with its
-95 % interval and brings RUN/catalogue.sqlite up to date: nets, matches, ratings and
+95 % interval and brings RUN/catalogue.json up to date: nets, matches, ratings and
 published files, an index that can always be made anew from the run's files
 (--rebuild reads all of them again). It may be called while the run is at work.
 
@@ -51,7 +51,7 @@ random weights that the gatekeeper began with, or the first net.`,
 		Example: `  chessbrain ratings runs/a
   chessbrain ratings runs/a --play --games 40 --engine stockfish --engine-nodes 1000 --engine-skill 0
   chessbrain ratings runs/a --play --poll 5m
-  sqlite3 runs/a/catalogue.sqlite "SELECT name, elo, error FROM ratings"`,
+  jq -r '.ratings[] | [.name, .elo, .error] | @tsv' runs/a/catalogue.json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, runArg(args)) },
 	}

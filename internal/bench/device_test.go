@@ -8,11 +8,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chessbrain/chessbrain/internal/testing/checked"
+	"github.com/chessbrain/chessbrain/internal/testing/emulated"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
-	"github.com/chessbrain/chessbrain/nn/cuda/driver/emulated"
+	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
 	"github.com/chessbrain/chessbrain/nn/device"
 )
+
+// The emulated device checks that pointers of kernels lie in live memory.
+func init() { checked.RegisterArguments(kernels.ArgumentsOf) }
 
 func tinyArch(t *testing.T, name string) nn.Arch {
 	t.Helper()

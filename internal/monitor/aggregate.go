@@ -35,21 +35,6 @@ func (a *Aggregator[T]) Tick(v T) {
 	}
 }
 
-// Ticks is the number of ticks so far.
-func (a *Aggregator[T]) Ticks() uint64 { return a.ticks }
-
-// Buckets is the number of buckets that hold a value.
-func (a *Aggregator[T]) Buckets() int { return len(a.buckets) }
-
-// Bucket returns the value over the newest complete group of 2^k ticks; ok is
-// false where there was none yet.
-func (a *Aggregator[T]) Bucket(k int) (v T, ok bool) {
-	if k < 0 || k >= len(a.buckets) {
-		return v, false
-	}
-	return a.buckets[k], true
-}
-
 // AtMost returns the value of the longest bucket of at most n ticks, and how
 // many ticks it covers; 0 without any.
 func (a *Aggregator[T]) AtMost(n int) (v T, ticks int) {

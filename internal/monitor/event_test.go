@@ -235,3 +235,18 @@ func TestMeter(t *testing.T) {
 		t.Errorf("first call: %+v", r)
 	}
 }
+
+// Ticks is the number of ticks so far.
+func (a *Aggregator[T]) Ticks() uint64 { return a.ticks }
+
+// Buckets is the number of buckets that hold a value.
+func (a *Aggregator[T]) Buckets() int { return len(a.buckets) }
+
+// Bucket returns the value over the newest complete group of 2^k ticks; ok is
+// false where there was none yet.
+func (a *Aggregator[T]) Bucket(k int) (v T, ok bool) {
+	if k < 0 || k >= len(a.buckets) {
+		return v, false
+	}
+	return a.buckets[k], true
+}

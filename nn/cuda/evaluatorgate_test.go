@@ -6,8 +6,9 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/checked"
+	"github.com/chessbrain/chessbrain/internal/testing/emulated"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
-	"github.com/chessbrain/chessbrain/nn/cuda/driver/emulated"
 	"github.com/chessbrain/chessbrain/nn/device"
 )
 
@@ -54,7 +55,7 @@ func startCall(e *Evaluator, b *encoding.Batch) *call {
 // touched any more; the others get their answers.
 func TestSwapAndCancelWhileBatchesRun(t *testing.T) {
 	seed := freshSeed(t)
-	inner := &gatedDevice{driver.Check(emulated.Open(t)), make(chan struct{}), make(chan struct{})}
+	inner := &gatedDevice{checked.Device(emulated.Open(t)), make(chan struct{}), make(chan struct{})}
 	d, err := Open(inner)
 	if err != nil {
 		t.Fatal(err)

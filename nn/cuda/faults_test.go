@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/testing/emulated"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
-	"github.com/chessbrain/chessbrain/nn/cuda/driver/emulated"
 	"github.com/chessbrain/chessbrain/nn/device"
-	"github.com/chessbrain/chessbrain/nn/nntest"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 

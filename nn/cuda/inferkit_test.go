@@ -9,13 +9,17 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/checked"
+	"github.com/chessbrain/chessbrain/internal/testing/emulated"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/nn/cuda/driver"
-	"github.com/chessbrain/chessbrain/nn/cuda/driver/emulated"
+	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
 	"github.com/chessbrain/chessbrain/nn/device"
-	"github.com/chessbrain/chessbrain/nn/nntest"
 	"github.com/chessbrain/chessbrain/nn/reference"
 )
+
+// The emulated device checks that pointers of kernels lie in live memory.
+func init() { checked.RegisterArguments(kernels.ArgumentsOf) }
 
 // freshSeed returns a seed that is printed.
 func freshSeed(t testing.TB) uint64 {
@@ -37,7 +41,7 @@ func closeAtEnd(t testing.TB, c io.Closer) {
 // the end of the test.
 func openEmulated(t testing.TB, o emulated.Options) *Device {
 	t.Helper()
-	d, err := Open(driver.Check(emulated.OpenWith(t, o)))
+	d, err := Open(checked.Device(emulated.OpenWith(t, o)))
 	if err != nil {
 		t.Fatal(err)
 	}

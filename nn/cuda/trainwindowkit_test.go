@@ -8,9 +8,9 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/device"
-	"github.com/chessbrain/chessbrain/nn/nntest"
 )
 
 // mostMoves has 218 legal moves, and pawns.

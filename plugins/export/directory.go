@@ -22,15 +22,10 @@ type Directory struct {
 	dst  string
 }
 
-var _ stage.Publisher = (*Directory)(nil)
-
 // NewDirectory returns a publisher into dst, which is made when needed.
 func NewDirectory(fsys fsx.FS, dst string) *Directory { return &Directory{fsys, dst} }
 
-// Name returns "directory".
-func (*Directory) Name() string { return "directory" }
-
-// Publish copies files; nil means that they are there and durable. One file
+// Publish copies files. It is idempotent: the same net twice is no error. nil means that they are there and durable. One file
 // replaces what has its name. Several are left alone where they are there
 // already; a directory of that name with anything else in it is taken away first,
 // so that for a moment there is none.

@@ -1,4 +1,4 @@
-// Package export holds the built-in exporters and the built-in publisher, which
+// Package export holds the built-in exporters and the publisher of their files, which
 // copies what they wrote to where others pick it up. Exporters write the net of
 // a checkpoint (safetensors; lc0: Leela's .pb.gz; onnx) or the games that it was
 // trained on (pgn; npz: training rows for Python).

@@ -281,7 +281,7 @@ meta = json.loads(rows["metadata"].item())
 
 // TestNPZNumpy: numpy reads the file as the README says.
 func TestNPZNumpy(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join("..", "plugins", "npz", "README.md"))
+	readme, err := os.ReadFile(filepath.Join("..", "npz", "README.md"))
 	if err != nil || !strings.Contains(string(readme), strings.TrimSpace(npzExample)) {
 		t.Errorf("the README has another program: %v", err)
 	}

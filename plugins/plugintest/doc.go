@@ -21,6 +21,6 @@
 //
 // Games, EdgeGames, Window and Checkpoint make the inputs; they are good for the
 // tests of a stage's own arithmetic, too. All of it depends on nothing but a
-// seed. Package faulty is a plugin that misbehaves in every way that a host must
+// seed. The package faulty of internal/testing is a plugin that misbehaves in every way that a host must
 // survive.
 package plugintest

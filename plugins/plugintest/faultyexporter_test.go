@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/faulty"
 	"github.com/chessbrain/chessbrain/plugins/host"
-	"github.com/chessbrain/chessbrain/plugins/plugintest/faulty"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/testing/faulty"
 	"github.com/chessbrain/chessbrain/plugins/host"
-	"github.com/chessbrain/chessbrain/plugins/plugintest/faulty"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 )

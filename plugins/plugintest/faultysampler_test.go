@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/testing/faulty"
 	"github.com/chessbrain/chessbrain/plugins/host"
-	"github.com/chessbrain/chessbrain/plugins/plugintest/faulty"
 	"github.com/chessbrain/chessbrain/plugins/sample"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chessbrain/chessbrain/internal/testing/faulty"
 	"github.com/chessbrain/chessbrain/plugins/host"
-	"github.com/chessbrain/chessbrain/plugins/plugintest/faulty"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 

@@ -5,8 +5,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/testing/faulty"
 	"github.com/chessbrain/chessbrain/plugins"
-	"github.com/chessbrain/chessbrain/plugins/plugintest/faulty"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 )

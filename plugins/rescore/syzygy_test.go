@@ -4,13 +4,12 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/golden"
 	"github.com/chessbrain/chessbrain/record"
 )
 
@@ -259,7 +258,7 @@ func TestChainErr(t *testing.T) {
 // The files and the solver make the same of random endings; the files' distances
 // may be one less.
 func TestSyzygyFiles(t *testing.T) {
-	dirs := sharedTables(t)
+	dirs := golden.Path(t, "syzygy")
 	r, err := New("syzygy", map[string]string{"paths": dirs})
 	if err != nil {
 		t.Fatal(err)
@@ -302,18 +301,4 @@ func onEdge(b chess.Board) bool {
 	_, dtz, ok := solveOnce().find(&b)
 	total := abs(dtz) + b.Rule50()
 	return ok && dtz != 0 && total >= 98 && total <= 101
-}
-
-// sharedTables returns the paths of the shared Syzygy tables.
-func sharedTables(t *testing.T) string {
-	t.Helper()
-	root := os.Getenv("CHESSBRAIN_SHARED")
-	if root == "" {
-		root = filepath.Join("..", "..", "shared")
-	}
-	dir := filepath.Join(root, "data", "syzygy")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("SKIPPED, shared test data missing (set CHESSBRAIN_SHARED): %v", err)
-	}
-	return dir
 }

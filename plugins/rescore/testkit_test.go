@@ -129,3 +129,13 @@ func randomMoves(t testing.TB, rng *rand.Rand, start string, n int) *record.Game
 		h.Push(m)
 	}
 }
+
+// New returns a built-in rescorer by name. Settings that are not given have
+// their defaults. Errors name the stage, the setting and what is allowed.
+func New(name string, settings map[string]string) (stage.Rescorer, error) {
+	d, err := stage.Find(Definitions(), stage.KindRescorer, name)
+	if err != nil {
+		return nil, err
+	}
+	return d.MakeRescorer(settings)
+}

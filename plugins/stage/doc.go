@@ -1,7 +1,7 @@
 // Package stage declares the exchangeable steps of a run and the plain types
 // that pass between them: Rescorer (a finished game before it is stored),
-// Sampler (which rows of the window are trained on), Exporter (a checkpoint's
-// net to files) and Publisher (files to their destination). Built-in ones live
+// Sampler (which rows of the window are trained on) and Exporter (a
+// checkpoint's net to files). Built-in ones live
 // in rescore, sample and export; a plugin satisfies the same interfaces.
 //
 // A part of a run that has state offers it as a Section, which becomes a named part of

@@ -45,11 +45,3 @@ type Exporter interface {
 	// files that it wrote, each durable and complete under its final name.
 	Export(ctx context.Context, c *Checkpoint, dst string) ([]string, error)
 }
-
-// Publisher hands exported files to whoever plays with them.
-type Publisher interface {
-	// Publish copies files to the destination. It is idempotent: the same net
-	// twice is no error. nil means that all files are there, complete and
-	// durable. The sources stay.
-	Publish(ctx context.Context, files []string, net NetInfo) error
-}

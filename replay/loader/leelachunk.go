@@ -28,12 +28,6 @@ type LeelaChunk struct {
 
 var _ Packed = (*LeelaChunk)(nil)
 
-// NewLeelaChunk returns the chunk with the given records, which it keeps for
-// good.
-func NewLeelaChunk(raw []byte, shortTerm float64) *LeelaChunk {
-	return &LeelaChunk{raw: raw, shortTerm: shortTerm}
-}
-
 // leelaRows are V6Rows that wait for use.
 var leelaRows = sync.Pool{New: func() any { return NewV6Rows() }}
 

@@ -224,3 +224,9 @@ func BenchmarkTranscodeLeela(b *testing.B) {
 		}
 	}
 }
+
+// NewLeelaChunk returns the chunk with the given records, which it keeps for
+// good.
+func NewLeelaChunk(raw []byte, shortTerm float64) *LeelaChunk {
+	return &LeelaChunk{raw: raw, shortTerm: shortTerm}
+}

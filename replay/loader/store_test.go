@@ -2,13 +2,12 @@ package loader
 
 import (
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/golden"
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/record"
 )
@@ -104,15 +103,7 @@ func TestTranscodedErrors(t *testing.T) {
 // Leela's own files give straight the rows that decoding their records field by
 // field gives, and the game made of them the same inputs.
 func TestLeelaFiles(t *testing.T) {
-	root := os.Getenv("CHESSBRAIN_SHARED")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared")
-	}
-	path := filepath.Join(root, "data", "leela", "games.tar")
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("SKIPPED, shared test data missing (set CHESSBRAIN_SHARED): %v", err)
-	}
-	src, err := lc0.OpenSource(path)
+	src, err := lc0.OpenSource(golden.Path(t, "leela", "games.tar"))
 	if err != nil {
 		t.Fatal(err)
 	}

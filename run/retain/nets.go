@@ -76,6 +76,10 @@ func (g *collector) pruneModels() error {
 	if err != nil {
 		return err
 	}
+	if g.oldCatalogue() && !exists(g.path(catalogue.Name)) {
+		g.note("models: the best net is not known, %s is not read any more; chessbrain ratings %s makes %s", catalogue.OldName, g.opt.Root, catalogue.Name)
+		return nil
+	}
 	best := g.bestNet(nets)
 	published, err := run.PublishedFiles(g.opt.Root)
 	if err != nil {
@@ -107,7 +111,7 @@ func (g *collector) pruneModels() error {
 // bestNet is the net with the highest rating in the run's catalogue, "" where
 // there is none that can be read.
 func (g *collector) bestNet(nets []netFile) (best string) {
-	c, err := catalogue.Read(fsx.OS, g.path("catalogue.sqlite"))
+	c, err := catalogue.Read(fsx.OS, g.path(catalogue.Name))
 	if err != nil {
 		return ""
 	}
@@ -118,6 +122,30 @@ func (g *collector) bestNet(nets []netFile) (best string) {
 		}
 	}
 	return best
+}
+
+// pruneCatalogue removes the catalogue of an earlier program once there is one of
+// this program.
+func (g *collector) pruneCatalogue() error {
+	if !g.oldCatalogue() || !exists(g.path(catalogue.Name)) {
+		return nil
+	}
+	path := g.path(catalogue.OldName)
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("old catalogue: %w", err)
+	}
+	reason := catalogue.Name + " is in its place"
+	return g.remove(ClassIndex, path, info.Size(), reason, func() error { return removeFiles(path) })
+}
+
+// oldCatalogue says whether the catalogue of an earlier program lies in the run.
+func (g *collector) oldCatalogue() bool { return exists(g.path(catalogue.OldName)) }
+
+// exists says whether a regular file is there.
+func exists(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // removeNet removes a net that says it is of this run, and what an exporter wrote

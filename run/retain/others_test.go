@@ -149,7 +149,7 @@ func TestModels(t *testing.T) {
 		t.Errorf("without a limit: removed %v", removed(r))
 	}
 	c := &catalogue.Catalogue{Ratings: []catalogue.Rating{{Name: "n7", Elo: 50}, {Name: "n3", Elo: 120, Games: 10}, {Name: "n4", Elo: 90}, {Name: "gone", Elo: 500}}}
-	if _, err := c.Write(fsx.OS, filepath.Join(root, "catalogue.sqlite")); err != nil {
+	if _, err := c.Write(fsx.OS, filepath.Join(root, catalogue.Name)); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(root, "train/main/published.json"), `{"version":1,"nets":[{"path":"models/n2","net_id":"x","exporter":"safetensors","files":[{"path":"models/n2.safetensors","bytes":1}]}]}`)
@@ -161,6 +161,30 @@ func TestModels(t *testing.T) {
 		if !strings.Contains(notes(r), says) {
 			t.Errorf("no note of %q:\n%s", says, notes(r))
 		}
+	}
+}
+
+// TestOldCatalogue: the catalogue of an earlier program is not read. Without a new
+// one no accepted net goes, since the best one is not known; with one it is removed.
+func TestOldCatalogue(t *testing.T) {
+	root := newRun(t)
+	for n := range 4 {
+		putNet(t, filepath.Join(root, fmt.Sprintf("models/n%d.safetensors", n)), "job", n)
+	}
+	write(t, filepath.Join(root, catalogue.OldName), "SQLite format 3")
+	if r := collect(t, root, 20, "models=1"); len(r.Removed) != 0 || !strings.Contains(notes(r), "the best net is not known") {
+		t.Errorf("without a new one: removed %v, notes %s", removed(r), notes(r))
+	}
+	c := &catalogue.Catalogue{Ratings: []catalogue.Rating{{Name: "n2", Elo: 1}}}
+	if _, err := c.Write(fsx.OS, filepath.Join(root, catalogue.Name)); err != nil {
+		t.Fatal(err)
+	}
+	r := collect(t, root, 20, "models=1")
+	if want := []string{"models/n1.safetensors", catalogue.OldName}; !slices.Equal(removed(r), want) {
+		t.Errorf("removed %v, want %v", removed(r), want)
+	}
+	if _, err := os.Stat(filepath.Join(root, catalogue.OldName)); err == nil {
+		t.Error("it is still there")
 	}
 }
 

@@ -16,10 +16,11 @@ const (
 	ClassRejected Class = "rejected net"
 	ClassModel    Class = "accepted net"
 	ClassPGN      Class = "match games"
+	ClassIndex    Class = "old catalogue"
 )
 
 // classes in the order of a report.
-var classes = []Class{ClassShuffle, ClassGames, ClassRejected, ClassModel, ClassPGN}
+var classes = []Class{ClassShuffle, ClassGames, ClassRejected, ClassModel, ClassPGN, ClassIndex}
 
 // Item is something that was removed, or would be.
 type Item struct {

@@ -94,7 +94,7 @@ func (g *collector) path(parts ...string) string {
 func (g *collector) collect() error {
 	for _, step := range []func() error{
 		g.finishShuffles, g.findShuffles, g.findGames, g.pruneShuffles, g.pruneGames, g.pruneSize,
-		g.pruneRejected, g.pruneModels, g.prunePGNs,
+		g.pruneRejected, g.pruneModels, g.prunePGNs, g.pruneCatalogue,
 	} {
 		if err := g.ctx.Err(); err != nil {
 			return err

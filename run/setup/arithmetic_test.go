@@ -3,9 +3,9 @@ package setup
 import (
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/testing/kerneltest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/nn/kernel"
-	"github.com/chessbrain/chessbrain/nn/kernel/kerneltest"
 	"github.com/chessbrain/chessbrain/run"
 )
 

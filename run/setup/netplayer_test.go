@@ -10,9 +10,9 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/emulated"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
-	"github.com/chessbrain/chessbrain/nn/cuda/driver/emulated"
 )
 
 // randomBatch returns the positions of a game of random moves.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/testing/golden"
 )
 
 // TestSearchTables: the tables of the configuration reach the search of
@@ -49,15 +50,7 @@ func TestSearchTables(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	root := os.Getenv("CHESSBRAIN_SHARED")
-	if root == "" {
-		root = filepath.Join("..", "..", "shared")
-	}
-	dir := filepath.Join(root, "data", "syzygy")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("SKIPPED in part, shared test data missing (set CHESSBRAIN_SHARED): %v", err)
-	}
-	if err := game(dir); err != nil {
+	if err := game(golden.Path(t, "syzygy")); err != nil {
 		t.Error(err)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/plugins/export"
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/plugins/rescore"
@@ -31,8 +30,7 @@ type Stages struct {
 	Rescorers rescore.Chain
 	Sampler   stage.Sampler  // nil where it was not asked for; still to be seeded
 	Exporter  stage.Exporter // nil where it was not asked for
-	Publisher func(dst string) stage.Publisher
-	looks     bool // of a dry run: programs are found and hashed, none is started
+	looks     bool           // of a dry run: programs are found and hashed, none is started
 
 	mu    sync.Mutex // guards what follows; the rest is used by one goroutine at a time
 	infos []StageInfo
@@ -147,7 +145,6 @@ func (s *Stages) open(ctx context.Context, c *config.Config, u Uses) (err error)
 	if err := openOne(ctx, s, u.exporter, "export.exporter", stage.KindExporter, chosen.exporter, h.Exporter, func(x stage.Exporter) { s.Exporter = x }); err != nil {
 		return err
 	}
-	s.Publisher = func(dst string) stage.Publisher { return export.NewDirectory(fsx.OS, dst) } // the only one, as config has checked
 	return nil
 }
 

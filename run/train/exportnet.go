@@ -98,8 +98,8 @@ func (r *training) exportNet() (weights string, net *nn.Net) {
 	return "raw", r.trainer.Net()
 }
 
-// export writes the net through the exporter, hands the files to the publisher
-// and notes them as one set. An exporter that asks for games where there are
+// export writes the net through the exporter, publishes the files in their
+// directory and notes them as one set. An exporter that asks for games where there are
 // none yet is not an error: there will be some at the next export.
 func (r *training) export(ctx context.Context) error {
 	c, err := r.exportCheckpoint()
@@ -118,7 +118,7 @@ func (r *training) export(ctx context.Context) error {
 		err = set.Hold(r.dir, files, paths, own)
 	}
 	if err == nil {
-		err = r.stages.Publisher(dst).Publish(ctx, files, c.Net)
+		err = export.NewDirectory(fsx.OS, dst).Publish(ctx, files, c.Net)
 	}
 	for _, f := range files { // published durably, or to be written anew: the staging copy goes
 		err = errors.Join(err, fsx.OS.Remove(f))

@@ -95,7 +95,7 @@ func TestGoodLoop(t *testing.T) {
 	if after := tree(t, run); len(after) != len(before) {
 		t.Errorf("%d files, %d before", len(after), len(before))
 	}
-	for what, pattern := range map[string]string{"match": "gatekeeper/new/match.jsonl", "journal of cycles": "cycles.jsonl", "catalogue": "catalogue.sqlite",
+	for what, pattern := range map[string]string{"match": "gatekeeper/new/match.jsonl", "journal of cycles": "cycles.jsonl", "catalogue": "catalogue.json",
 		"result of a match": "gatekeeper/new/result.json", "PGN": "gatekeeper/new/games.pgn"} {
 		if r := check(t, glob(t, run, pattern)); !r.OK() || r.What != what {
 			t.Errorf("%s: %+v", pattern, r)
@@ -142,7 +142,7 @@ func TestBrokenLoops(t *testing.T) {
 		"nonsense cycles": {appended("cycles.jsonl", "x\n"), []finding{{Corrupt, "cycles.jsonl", "line 4"}}},
 		"unknown event":   {appended("cycles.jsonl", `{"cycle":2,"stage":"gc","event":"stop","time":"2026-01-01T00:00:00Z"}`+"\n"), []finding{{Corrupt, "cycles.jsonl", "event \"stop\""}}},
 		"falling cycles":  {appended("cycles.jsonl", `{"cycle":1,"stage":"gc","event":"end","time":"2026-01-01T00:00:00Z"}`+"\n"), []finding{{Contradiction, "cycles.jsonl", "line 4 is of cycle 1"}}},
-		"catalogue":       {func(t *testing.T, run string) { put(t, run+"/catalogue.sqlite", "x") }, []finding{{Corrupt, "catalogue.sqlite", "not an sqlite file"}}},
+		"catalogue":       {func(t *testing.T, run string) { put(t, run+"/catalogue.json", "x") }, []finding{{Corrupt, "catalogue.json", "not a catalogue"}}},
 		"accepted twice": {func(t *testing.T, run string) {
 			copyFile(t, run+"/models/new.safetensors", run+"/modelstobetested/new.safetensors")
 		}, []finding{{Duplicate, "modelstobetested/new.safetensors", "accepted already"}}},

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/nn/nntest"
 )
 
 // BenchmarkGraph measures the share of a forward and backward pass that Gorgonia's

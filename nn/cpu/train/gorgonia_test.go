@@ -10,9 +10,9 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/device"
-	"github.com/chessbrain/chessbrain/nn/nntest"
 )
 
 // stock builds the net out of Gorgonia's own float64 operations: convolutions,

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/device"
-	"github.com/chessbrain/chessbrain/nn/nntest"
 )
 
 func near(t *testing.T, what string, got, want, tol float64) {

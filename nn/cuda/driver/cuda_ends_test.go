@@ -1,6 +1,6 @@
 //go:build chessbrain_cuda
 
-package driver
+package driver_test
 
 import (
 	"errors"
@@ -8,6 +8,9 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/testing/checked"
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 )
 
 // As in cuda_test.go, these tests hold for a GPU and for the fake one.
@@ -44,7 +47,7 @@ func TestGPUGoMemory(t *testing.T) {
 // TestGPUEnds: what is used after its end is an error of that call. A destroyed
 // stream does not become the default one, a second Close takes no context from others.
 func TestGPUEnds(t *testing.T) {
-	d, other := must(Open(0)), must(Open(0))
+	d, other := must(driver.Open(0)), must(driver.Open(0))
 	m := must(d.Load("add", []byte(addPTX)))
 	f := must(m.Function("add"))
 	s, p := must(d.NewStream()), must(d.Alloc(64))
@@ -53,7 +56,7 @@ func TestGPUEnds(t *testing.T) {
 	}
 	for what, err := range map[string]error{
 		"copy": s.CopyToDevice(p, make([]byte, 4)), "set": s.Memset(p, 0, 4), "wait": s.Synchronize(), "destroy": s.Destroy(),
-		"launch":  s.Launch(f, Dim{1, 1, 1}, Dim{32, 1, 1}, 0, bytesOf(&addArgs{p, p, 1, 0})),
+		"launch":  s.Launch(f, dim(1, 1, 1), dim(32, 1, 1), 0, bytesOf(&addArgs{p, p, 1, 0})),
 		"capture": s.BeginCapture(),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "the stream is destroyed") {
@@ -63,7 +66,7 @@ func TestGPUEnds(t *testing.T) {
 	if err := errors.Join(d.Free(p), m.Unload(), d.Close(), d.Close()); err != nil {
 		t.Error(err)
 	}
-	if _, err := d.Alloc(64); !errors.Is(err, errClosed) {
+	if _, err := d.Alloc(64); err == nil || !strings.Contains(err.Error(), "the device is closed") {
 		t.Errorf("a call after Close: %v", err)
 	}
 	q, err := other.Alloc(64)
@@ -81,16 +84,16 @@ func TestGPUEnds(t *testing.T) {
 
 // TestGPUTwo works on two devices at the same time, from the same threads.
 func TestGPUTwo(t *testing.T) {
-	if n, err := Count(); err != nil || n < 2 {
+	if n, err := driver.Count(); err != nil || n < 2 {
 		t.Skipf("!!! SKIPPED: %d devices (%v), two are needed", n, err)
 	}
-	var devices [2]Device
-	var functions [2]Function
+	var devices [2]driver.Device
+	var functions [2]driver.Function
 	for i := range devices {
-		if info, err := Describe(i); err != nil || info.Ordinal != i || info.Name == "" {
+		if info, err := driver.Describe(i); err != nil || info.Ordinal != i || info.Name == "" {
 			t.Errorf("device %d: %+v, %v", i, info, err)
 		}
-		devices[i] = Check(must(Open(i)))
+		devices[i] = checked.Device(must(driver.Open(i)))
 		m := must(devices[i].Load("add", []byte(addPTX)))
 		functions[i] = must(m.Function("add"))
 		t.Cleanup(func() {
@@ -130,11 +133,11 @@ func TestGPUFault(t *testing.T) {
 	if inProcess(t, "fault") != "" {
 		return
 	}
-	d := must(Open(0))
+	d := must(driver.Open(0))
 	m := must(d.Load("add", []byte(addPTX)))
 	f, s, p, h := must(m.Function("add")), must(d.NewStream()), must(d.Alloc(64)), must(d.AllocHost(64))
-	const nowhere = Ptr(64)
-	if err := s.Launch(f, Dim{1, 1, 1}, Dim{32, 1, 1}, 0, bytesOf(&addArgs{nowhere, p, 1, 0})); err != nil {
+	const nowhere = driver.Ptr(64)
+	if err := s.Launch(f, dim(1, 1, 1), dim(32, 1, 1), 0, bytesOf(&addArgs{nowhere, p, 1, 0})); err != nil {
 		t.Fatal(err)
 	}
 	wait, copies := s.Synchronize(), s.CopyToDevice(p, h.Bytes())
@@ -159,15 +162,15 @@ func TestGPUNone(t *testing.T) {
 			inProcess(t, "mismatch", "FAKE_CUDA_INIT=803")
 		}
 	case "hidden":
-		if n, err := Count(); n != 0 || err != nil {
+		if n, err := driver.Count(); n != 0 || err != nil {
 			t.Errorf("%d devices, %v", n, err)
 		}
-		if _, err := Open(0); !errors.Is(err, ErrNoDevice) {
+		if _, err := driver.Open(0); !errors.Is(err, driver.ErrNoDevice) {
 			t.Errorf("Open: %v", err)
 		}
 	case "mismatch":
-		n, err := Count()
-		_, open := Open(0)
+		n, err := driver.Count()
+		_, open := driver.Open(0)
 		for _, err := range []error{err, open} {
 			if n != 0 || err == nil || !strings.Contains(err.Error(), "the NVIDIA driver does not start") || !strings.Contains(err.Error(), "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH") {
 				t.Errorf("%d devices, %v", n, err)

@@ -1,6 +1,6 @@
 //go:build chessbrain_cuda
 
-package driver
+package driver_test
 
 import (
 	"errors"
@@ -10,6 +10,9 @@ import (
 	"sync"
 	"testing"
 	"unsafe"
+
+	"github.com/chessbrain/chessbrain/internal/testing/checked"
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 )
 
 // These tests hold for a GPU, and for testdata/fakecuda.c, over which
@@ -46,17 +49,17 @@ ret;
 `
 
 type addArgs struct {
-	In, Out  Ptr
+	In, Out  driver.Ptr
 	N, Value int32
 }
 
 // openGPU returns the first device, checked, and the kernel.
-func openGPU(t *testing.T) (Device, Function) {
+func openGPU(t *testing.T) (driver.Device, driver.Function) {
 	t.Helper()
-	if n, err := Count(); err != nil || n < 1 {
+	if n, err := driver.Count(); err != nil || n < 1 {
 		t.Fatalf("%d devices, %v", n, err)
 	}
-	d := Check(must(Open(0)))
+	d := checked.Device(must(driver.Open(0)))
 	m := must(d.Load("add", []byte(addPTX)))
 	t.Cleanup(func() {
 		if err := errors.Join(m.Unload(), d.Close()); err != nil {
@@ -112,7 +115,7 @@ func TestGPUWork(t *testing.T) {
 }
 
 // work runs one of everything and compares.
-func work(d Device, f Function, value int32) error {
+func work(d driver.Device, f driver.Function, value int32) error {
 	const n = 1000
 	s, h, e1, e2 := must(d.NewStream()), must(d.AllocHost(4*n)), must(d.NewEvent()), must(d.NewEvent())
 	in, out := must(d.Alloc(4*n)), must(d.Alloc(4*n))
@@ -121,7 +124,7 @@ func work(d Device, f Function, value int32) error {
 		ints(numbers)[i] = int32(i)
 	}
 	launch := func() error {
-		return s.Launch(f, Dim{4, 1, 1}, Dim{256, 1, 1}, 0, bytesOf(&addArgs{in, out, n, value}))
+		return s.Launch(f, dim(4, 1, 1), dim(256, 1, 1), 0, bytesOf(&addArgs{in, out, n, value}))
 	}
 	if err := errors.Join(s.Record(e1), s.CopyToDevice(in, numbers), s.Memset(out, 7, 4*n), launch(), s.CopyToHost(h.Bytes(), out), s.Record(e2),
 		s.Wait(e2), s.Synchronize(), e2.Synchronize()); err != nil {
@@ -162,14 +165,14 @@ func work(d Device, f Function, value int32) error {
 
 // TestGPUShared: more shared memory than is free must be allowed first.
 func TestGPUShared(t *testing.T) {
-	d := must(Open(0))
+	d := must(driver.Open(0))
 	m := must(d.Load("add", []byte(addPTX)))
 	f := must(m.Function("add"))
 	s := must(d.NewStream())
 	p := must(d.Alloc(4))
 	bytes := d.Info().SharedPerCTA
 	launch := func() error {
-		return s.Launch(f, Dim{1, 1, 1}, Dim{32, 1, 1}, bytes, bytesOf(&addArgs{p, p, 1, 0}))
+		return s.Launch(f, dim(1, 1, 1), dim(32, 1, 1), bytes, bytesOf(&addArgs{p, p, 1, 0}))
 	}
 	if bytes > 48<<10 {
 		if err := launch(); err == nil || !strings.Contains(err.Error(), "cuLaunchKernel: CUDA_ERROR_INVALID_VALUE: ") {
@@ -189,8 +192,8 @@ func TestGPUShared(t *testing.T) {
 
 // TestGPUErrors: errors name the call and carry CUDA's words.
 func TestGPUErrors(t *testing.T) {
-	d := must(Open(0))
-	if _, err := d.Alloc(1 << 46); !errors.Is(err, ErrOutOfMemory) || !strings.Contains(err.Error(), "on cuda:0: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY: out of memory") {
+	d := must(driver.Open(0))
+	if _, err := d.Alloc(1 << 46); !errors.Is(err, driver.ErrOutOfMemory) || !strings.Contains(err.Error(), "on cuda:0: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY: out of memory") {
 		t.Errorf("64 TB: %v", err)
 	}
 	for _, n := range []int{0, -1} {
@@ -221,8 +224,22 @@ func TestGPUErrors(t *testing.T) {
 		t.Error(err)
 	}
 	for _, ordinal := range []int{-1, 1 << 20} {
-		if _, err := Open(ordinal); !errors.Is(err, ErrNoDevice) {
+		if _, err := driver.Open(ordinal); !errors.Is(err, driver.ErrNoDevice) {
 			t.Errorf("Open(%d): %v", ordinal, err)
 		}
 	}
 }
+
+// must returns the value of a call that cannot fail.
+func must[V any](v V, err error) V {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// dim is a size of a grid or block.
+func dim(x, y, z int) driver.Dim { return driver.Dim{X: x, Y: y, Z: z} }
+
+// bytesOf returns the memory of an argument struct.
+func bytesOf[A any](a *A) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(a)), unsafe.Sizeof(*a)) }

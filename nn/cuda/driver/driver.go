@@ -1,7 +1,7 @@
 // Package driver is the seam between nn/cuda and a GPU: memory, streams, modules
 // of PTX and launches. Open (build tag chessbrain_cuda) gives real devices through
-// gorgonia.org/cu; driver/emulated runs the same kernels compiled for the host,
-// for tests; Check wraps either and holds every call against the rules.
+// gorgonia.org/cu; internal/testing/emulated runs the same kernels compiled for the host,
+// for tests, and internal/testing/checked holds every call against the rules.
 //
 // Every method may be called from any goroutine. Copies, launches and records on
 // a Stream are ordered by it and return before they are done; an error of the

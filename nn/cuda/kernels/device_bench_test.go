@@ -3,7 +3,7 @@ package kernels
 import (
 	"testing"
 
-	"github.com/chessbrain/chessbrain/nn/cuda/driver/emulated"
+	"github.com/chessbrain/chessbrain/internal/testing/emulated"
 )
 
 // The emulator's cost of a product of tensor cores, and of a change of threads.

@@ -1,6 +1,6 @@
 // What device.cuh gives on a GPU, for a host compiler: CUDA's words as far as the
 // kernels use them, and the primitives as calls into the emulator's runtime
-// (driver/emulated/runtime), where every CUDA thread is a fiber. Primitives take
+// (internal/testing/emulated/runtime), where every CUDA thread is a fiber. Primitives take
 // their place in the source as a hidden argument, so that threads which wait at
 // different places are told apart, and named.
 #pragma once

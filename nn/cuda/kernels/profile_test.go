@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/emulated"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
-	"github.com/chessbrain/chessbrain/nn/cuda/driver/emulated"
 )
 
 // profileVariable prints the profile's tables where it is not empty.

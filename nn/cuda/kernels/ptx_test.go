@@ -69,7 +69,7 @@ func allEntries(t *testing.T) []entry {
 
 // wrongArguments says what a kernel declares other than its one argument struct, or nil.
 func wrongArguments(e entry) error {
-	want := argumentsOf(e.name)
+	want := ArgumentsOf(e.name)
 	if want == nil {
 		return fmt.Errorf("signatures.go has no struct for it")
 	}
@@ -154,7 +154,7 @@ func TestWrongArgumentsAreSeen(t *testing.T) {
 {
 ret;
 }`
-	size := int(argumentsOf("sgd").Size())
+	size := int(ArgumentsOf("sgd").Size())
 	good := declarations("m", fmt.Appendf(nil, text, size))
 	if len(good) != 1 || good[0].threads != 512 {
 		t.Fatalf("read %+v", good)

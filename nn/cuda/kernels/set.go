@@ -34,7 +34,7 @@ type function struct {
 	shared int
 }
 
-// sourced is a device that compiles the .cu files itself (driver/emulated): it
+// sourced is a device that compiles the .cu files itself (internal/testing/emulated): it
 // names the files, without the suffix, that may hold a kernel, likeliest first.
 type sourced interface{ Sources(kernel string) []string }
 

@@ -3,8 +3,6 @@ package kernels
 import (
 	"reflect"
 	"strings"
-
-	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 )
 
 // signatures lists the argument structs by the kernels' names, or by what those
@@ -39,10 +37,9 @@ var signatures = map[string]reflect.Type{
 	"policy_gather":    reflect.TypeFor[PolicyGatherArgs](),
 }
 
-func init() { driver.RegisterArguments(argumentsOf) }
-
-// argumentsOf returns the argument struct of a kernel, or nil.
-func argumentsOf(kernel string) reflect.Type {
+// ArgumentsOf returns the argument struct of a kernel, or nil: a device that checks
+// launches learns from it where pointers lie (internal/testing/checked).
+func ArgumentsOf(kernel string) reflect.Type {
 	best := ""
 	for start := range signatures {
 		fits := kernel == start || strings.HasSuffix(start, "_") && strings.HasPrefix(kernel, start)

@@ -6,9 +6,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/testing/checked"
+	"github.com/chessbrain/chessbrain/internal/testing/emulated"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
-	"github.com/chessbrain/chessbrain/nn/cuda/driver/emulated"
 )
+
+// The emulated device checks that pointers of kernels lie in live memory.
+func init() { checked.RegisterArguments(ArgumentsOf) }
 
 // eachSeed runs f on two devices whose threads run in different orders, for a
 // result that must not depend on them. On the second one races are errors.

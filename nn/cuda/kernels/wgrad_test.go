@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/testing/emulated"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
-	"github.com/chessbrain/chessbrain/nn/cuda/driver/emulated"
 )
 
 // wgradCase is a weight gradient with its inputs as stored, in Go's memory.

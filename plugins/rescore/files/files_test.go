@@ -15,6 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/golden"
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/plugins/rescore"
 	"github.com/chessbrain/chessbrain/record"
@@ -387,14 +388,7 @@ func TestDeletedFrames(t *testing.T) {
 
 // lc0's own chunks come out of the identity as they went in, record by record.
 func TestLeelaFiles(t *testing.T) {
-	root := os.Getenv("CHESSBRAIN_SHARED")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared")
-	}
-	path := filepath.Join(root, "data", "leela", "games.tar")
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("SKIPPED, shared test data missing (set CHESSBRAIN_SHARED): %v", err)
-	}
+	path := golden.Path(t, "leela", "games.tar")
 	out := t.TempDir()
 	r := &Run{Rescorer: rescore.Chain{rescore.Identity{}}}
 	do(t, r, out, path)

@@ -13,7 +13,7 @@
 
 #include <dlfcn.h>
 
-// emulator_launch mirrors Launch of emulated/runtime/state.h, with room for more.
+// emulator_launch mirrors Launch of internal/testing/emulated/runtime/state.h, with room for more.
 struct emulator_launch {
 	const void *kernel, *args;
 	uint64_t shared, seed;
