@@ -191,5 +191,5 @@ func TestLoopScriptNoRatingGames(t *testing.T) {
 	runs(t, cmd, exitOK, "rating")
 	glob(t, dir, "base/models/*.safetensors", 1)
 	glob(t, dir, "base/matches/*", 0)
-	glob(t, dir, "base/catalogue.sqlite", 1) // the list is made
+	glob(t, dir, "base/catalogue.json", 1) // the list is made
 }
