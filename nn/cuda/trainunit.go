@@ -18,7 +18,7 @@ type conv struct {
 }
 
 // newConv makes the layer of parameter name+".weight"; channels > 0 where it
-// follows flattened activations. back says whether its input has a gradient.
+// follows flattened activations. hasBack says whether its input has a gradient.
 func newConv(t *Trainer, name string, channels int, hasBack bool) *conv {
 	l := t.layout
 	w := l.param(name + ".weight")
