@@ -8,7 +8,7 @@ import (
 )
 
 // clocks returns what the mover may know of the time.
-func (p *place) clocks(mover int) Clocks {
+func (p *slot) clocks(mover int) Clocks {
 	var c Clocks
 	for player := range p.seats {
 		of := player
@@ -23,7 +23,7 @@ func (p *place) clocks(mover int) Clocks {
 
 // spend takes the time of a move from the player's limits and says whether it
 // was too much.
-func (p *place) spend(player int, spent time.Duration) (late bool, note string) {
+func (p *slot) spend(player int, spent time.Duration) (late bool, note string) {
 	l := &p.match.limits[player]
 	allowed := l.MoveTime
 	if l.Base > 0 {
@@ -38,13 +38,13 @@ func (p *place) spend(player int, spent time.Duration) (late bool, note string) 
 }
 
 // lose ends the game by a player's failure.
-func (p *place) lose(player int, end End, note string) error {
+func (p *slot) lose(player int, end End, note string) error {
 	p.game.Note = note
 	return p.finish(end, p.resultFor(p.color(player), -1))
 }
 
 // resultFor returns white's result where a colour has the given one.
-func (p *place) resultFor(color chess.Color, result int) int8 {
+func (p *slot) resultFor(color chess.Color, result int) int8 {
 	if color == chess.Black {
 		result = -result
 	}
@@ -53,7 +53,7 @@ func (p *place) resultFor(color chess.Color, result int) int8 {
 
 // endIfOver hands the game in if it is over: by the rules first, then by the
 // endgame tables, the players' scores and the limit of plies.
-func (p *place) endIfOver() error {
+func (p *slot) endIfOver() error {
 	a, side := &p.match.cfg.Adjudicate, p.line.Board().SideToMove()
 	if end := endOf(p.line.Terminal(p.legal.N)); end == EndCheckmate {
 		return p.finish(end, p.resultFor(side, -1))
@@ -75,8 +75,8 @@ func (p *place) endIfOver() error {
 	return nil
 }
 
-// finish hands the game in and leaves the place empty.
-func (p *place) finish(end End, whiteResult int8) error {
+// finish hands the game in and leaves the slot empty.
+func (p *slot) finish(end End, whiteResult int8) error {
 	g := p.game
 	g.End, g.WhiteResult = end, whiteResult
 	g.Moves = make([]chess.Move, p.line.Len()-1)

@@ -25,13 +25,13 @@ func (m *match) work(ctx context.Context) error {
 			defer c.Close() // ends engines: nothing of the match is lost by how they end
 		}
 	}
-	places := make([]*place, m.cfg.Parallel)
-	for i := range places {
-		places[i] = newPlace(m, tables)
+	slots := make([]*slot, m.cfg.Parallel)
+	for i := range slots {
+		slots[i] = newSlot(m, tables)
 	}
 	for {
 		waiting := 0
-		for _, p := range places {
+		for _, p := range slots {
 			waits, err := p.run(ctx)
 			if err != nil {
 				return err
@@ -51,8 +51,8 @@ func (m *match) work(ctx context.Context) error {
 	}
 }
 
-// place holds one game at a time.
-type place struct {
+// slot holds one game at a time.
+type slot struct {
 	match *match
 	seats [2]Seat // by player
 	pcg   [2]*rand.PCG
@@ -66,8 +66,8 @@ type place struct {
 	verdicts verdicts
 }
 
-func newPlace(m *match, tables [2]Table) *place {
-	p := &place{match: m, line: chess.NewHistory(chess.StartBoard())}
+func newSlot(m *match, tables [2]Table) *slot {
+	p := &slot{match: m, line: chess.NewHistory(chess.StartBoard())}
 	for i, t := range tables {
 		p.seats[i] = t.NewSeat()
 		p.pcg[i] = rand.NewPCG(0, 0)
@@ -76,9 +76,9 @@ func newPlace(m *match, tables [2]Table) *place {
 	return p
 }
 
-// run goes on with the place's game, and with the next ones, until a seat waits
+// run goes on with the slot's game, and with the next ones, until a seat waits
 // for its table, or, waits = false, no more games are wanted.
-func (p *place) run(ctx context.Context) (waits bool, err error) {
+func (p *slot) run(ctx context.Context) (waits bool, err error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return false, err
@@ -99,7 +99,7 @@ func (p *place) run(ctx context.Context) (waits bool, err error) {
 }
 
 // start begins a game.
-func (p *place) start(number int) error {
+func (p *slot) start(number int) error {
 	opening := &p.match.cfg.Openings[number/2]
 	opening.line(p.line)
 	p.line.Board().GenerateMoves(&p.legal)
@@ -115,7 +115,7 @@ func (p *place) start(number int) error {
 }
 
 // color returns the colour of a player in this game.
-func (p *place) color(player int) chess.Color {
+func (p *slot) color(player int) chess.Color {
 	if player == p.game.White {
 		return chess.White
 	}
@@ -123,7 +123,7 @@ func (p *place) color(player int) chess.Color {
 }
 
 // mover returns the player to move.
-func (p *place) mover() int {
+func (p *slot) mover() int {
 	if p.line.Board().SideToMove() == chess.White {
 		return p.game.White
 	}
@@ -132,7 +132,7 @@ func (p *place) mover() int {
 
 // step has the player to move think, and makes its move. waits: it needs its
 // table's Round first.
-func (p *place) step() (waits bool, err error) {
+func (p *slot) step() (waits bool, err error) {
 	mover := p.mover()
 	seat := p.seats[mover]
 	if timed, ok := seat.(Timekeeper); ok && !p.thinking {
@@ -160,7 +160,7 @@ func (p *place) step() (waits bool, err error) {
 }
 
 // play makes a legal move.
-func (p *place) play(mover int, m chess.Move) error {
+func (p *slot) play(mover int, m chess.Move) error {
 	if s, ok := p.seats[mover].(Scorer); ok {
 		score, known := s.Score()
 		p.verdicts.note(&p.match.cfg.Adjudicate, mover, score, known, p.line.Board().FullMove())

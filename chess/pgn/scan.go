@@ -39,14 +39,14 @@ type word struct {
 
 // scanner splits PGN text into games.
 type scanner struct {
-	r     *bufio.Reader
-	line  int
-	games int
-	bol   bool // the next byte starts a line
-	game  *rawGame
-	back  byte // a byte given back by unread, if held
-	held  bool
-	err   error
+	r          *bufio.Reader
+	line       int
+	games      int
+	bol        bool // the next byte starts a line
+	game       *rawGame
+	unreadByte byte // a byte given back by unread, if held
+	held       bool
+	err        error
 
 	keep bool   // comments of the main line are wanted
 	text []byte // of the comment being read, where it is wanted
@@ -143,7 +143,7 @@ func (s *scanner) fail(line int, reason string) {
 func (s *scanner) read() (byte, bool) {
 	if s.held {
 		s.held = false
-		return s.back, true
+		return s.unreadByte, true
 	}
 	c, err := s.r.ReadByte()
 	if err != nil {
@@ -161,7 +161,7 @@ func (s *scanner) read() (byte, bool) {
 
 // unread gives back the last byte, which must not be a line feed. (UnreadByte of
 // bufio fails after a Peek.)
-func (s *scanner) unread(c byte) { s.back, s.held, s.bol = c, true, false }
+func (s *scanner) unread(c byte) { s.unreadByte, s.held, s.bol = c, true, false }
 
 func (s *scanner) skipLine() {
 	for {

@@ -11,9 +11,9 @@ import (
 // tables are Syzygy tables that count what they know. Used by one goroutine at a
 // time.
 type tables struct {
-	open *syzygy.Tables
-	hits uint64
-	told bool // the GUI knows of a broken table
+	open     *syzygy.Tables
+	hits     uint64
+	reported bool // the GUI knows of a broken table
 }
 
 // Probe implements mcts.Prober.
@@ -63,11 +63,11 @@ func (t *tables) keep(h *chess.History) (kept []chess.Move) {
 
 // tellBroken names tables that were found broken, once.
 func (e *Engine) tellBroken() {
-	if e.tables == nil || e.tables.told {
+	if e.tables == nil || e.tables.reported {
 		return
 	}
 	if err := e.tables.open.Err(); err != nil {
-		e.tables.told = true
+		e.tables.reported = true
 		e.fault(err)
 	}
 }

@@ -129,13 +129,13 @@ func (c counting) Evaluate(ctx context.Context, b *encoding.Batch) error {
 	return c.Evaluator.Evaluate(ctx, b)
 }
 
-// TestGrove holds the counters of trees in lock step against what the evaluator saw.
-func TestGrove(t *testing.T) {
+// TestLockstep holds the counters of trees in lock step against what the evaluator saw.
+func TestLockstep(t *testing.T) {
 	for _, cache := range []int{0, 2000} {
 		o := playOptions(EvaluatorHash)
 		o.Games, o.Simulations, o.CacheEntries = 8, 12, cache
 		rows := uint64(0)
-		g := newGrove(&o, 0, counting{&mcts.HashEvaluator{}, &rows})
+		g := newLockstep(&o, 0, counting{&mcts.HashEvaluator{}, &rows})
 		g.cfg.MaxPlies = 20 // many games, whose first positions the cache knows
 		const steps = 3000
 		for range steps {
@@ -157,10 +157,10 @@ func TestGrove(t *testing.T) {
 	}
 }
 
-func TestGroveDoesNotAllocate(t *testing.T) {
+func TestLockstepDoesNotAllocate(t *testing.T) {
 	o := playOptions(EvaluatorConstant)
 	o.Games, o.Simulations = 4, 20
-	g := newGrove(&o, 0, constant{})
+	g := newLockstep(&o, 0, constant{})
 	step := func() {
 		if err := g.step(context.Background()); err != nil {
 			t.Fatal(err)

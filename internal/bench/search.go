@@ -56,7 +56,7 @@ func Search(ctx context.Context, o PlayOptions) (SearchResult, error) {
 	r := &searchRun{o: &o, published: make([]published, o.Workers)}
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range o.Workers {
-		g := newGrove(&o, i, timed{makeEvaluator(), &r.published[i].evaluator})
+		g := newLockstep(&o, i, timed{makeEvaluator(), &r.published[i].evaluator})
 		group.Go(func() error { return r.work(ctx, g, i) })
 	}
 	if err := group.Wait(); err != nil {
@@ -88,7 +88,7 @@ type searchMark struct {
 }
 
 // work searches until the clock has its windows.
-func (r *searchRun) work(ctx context.Context, g *grove, worker int) error {
+func (r *searchRun) work(ctx context.Context, g *lockstep, worker int) error {
 	ev, batches := g.ev, publishEvery
 	if r.o.Evaluator == EvaluatorNet {
 		batches = 1
@@ -127,7 +127,7 @@ func (r *searchRun) look(start time.Time) {
 }
 
 // publish shows the clock what g has done.
-func (r *searchRun) publish(worker int, g *grove) {
+func (r *searchRun) publish(worker int, g *lockstep) {
 	p, c := &r.published[worker], g.counts()
 	p.nodes.Store(c.Expanded)
 	p.cached.Store(c.Cached)

@@ -145,10 +145,10 @@ func TestSchemaIsDocumented(t *testing.T) {
 	check((*ModelKinds)(nil).ProtoReflect().Descriptor())
 }
 
-// TestEveryNumberHasBounds: a number without bounds would be taken as it comes.
-func TestEveryNumberHasBounds(t *testing.T) {
+// TestEveryNumberHasInterval: a number without an interval would be taken as it comes.
+func TestEveryNumberHasInterval(t *testing.T) {
 	check := func(fd protoreflect.FieldDescriptor) {
-		b, has := boundsOf(fd)
+		b, has := intervalOf(fd)
 		switch fd.Kind() {
 		case protoreflect.Int32Kind, protoreflect.Int64Kind, protoreflect.Uint64Kind, protoreflect.DoubleKind:
 			if !has {
@@ -179,16 +179,16 @@ func TestEveryNumberHasBounds(t *testing.T) {
 }
 
 func TestParseBounds(t *testing.T) {
-	b, err := parseBounds("(0,0.5)")
+	b, err := parseInterval("(0,0.5)")
 	if err != nil || b.holds(0) || !b.holds(1e-9) || !b.holds(0.4) || b.holds(0.5) || b.remedy() != "allowed is above 0 and below 0.5" {
 		t.Errorf("(0,0.5): %+v %v", b, err)
 	}
-	b, err = parseBounds("[-1,1e6]")
+	b, err = parseInterval("[-1,1e6]")
 	if err != nil || b.holds(-1.1) || !b.holds(-1) || !b.holds(1e6) || b.holds(1e6+1) || b.remedy() != "allowed is from -1 up to 1000000" {
 		t.Errorf("[-1,1e6]: %+v %v", b, err)
 	}
 	for _, text := range []string{"", "1,2", "[1]", "[1,2", "[a,2]", "[2,1]", "[[1,2]"} {
-		if _, err := parseBounds(text); err == nil {
+		if _, err := parseInterval(text); err == nil {
 			t.Errorf("%q is taken for an interval", text)
 		}
 	}

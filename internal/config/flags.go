@@ -57,7 +57,7 @@ func newFlag(said *FlagOption, fd protoreflect.FieldDescriptor, path string, def
 		f.Usage = docOf(fd).text()
 	}
 	f.Usage = strings.TrimSuffix(f.Usage, ".")
-	if b, ok := boundsOf(fd); ok {
+	if b, ok := intervalOf(fd); ok {
 		f.Range = b.text
 	}
 	if fd.Message() != nil && !fd.IsList() {

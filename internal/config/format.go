@@ -133,7 +133,7 @@ const maxComment = 110
 // withRules adds the range and the resume rule of a field to its comment.
 func withRules(lines []string, fd protoreflect.FieldDescriptor) []string {
 	var rules []string
-	if b, ok := boundsOf(fd); ok {
+	if b, ok := intervalOf(fd); ok {
 		rules = append(rules, "Range "+b.text+".")
 	}
 	if rule := resumeText(proto.GetExtension(fd.Options(), E_Resume).(Resume)); rule != "" {

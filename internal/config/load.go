@@ -21,7 +21,7 @@ const MaxFileBytes = 1 << 20
 type File struct {
 	Name   string // as in messages
 	Config *Config
-	places map[string]place
+	places map[string]position
 }
 
 // Where returns "file:line:column" of a field path, or of the nearest enclosing
@@ -37,7 +37,7 @@ func (f *File) Where(path string) string {
 	return f.Name
 }
 
-func (p place) in(name string) string { return fmt.Sprintf("%s:%d:%d", name, p.line, p.col) }
+func (p position) in(name string) string { return fmt.Sprintf("%s:%d:%d", name, p.line, p.col) }
 
 // Load reads a configuration file. Its errors are *Error or Errors (exit code
 // 2), also when the file cannot be opened.

@@ -256,7 +256,7 @@ func TestRoomsAgree(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		b, ok := boundsOf(fd)
+		b, ok := intervalOf(fd)
 		if !ok {
 			t.Errorf("%s has no range", l.path)
 			continue
@@ -278,7 +278,7 @@ func TestRoomsAgree(t *testing.T) {
 
 // edges are the numbers next to the ends of a range: the last one outside and the
 // first one inside, at both ends.
-func edges(fd protoreflect.FieldDescriptor, b bounds) (below, lowest, highest, above float64) {
+func edges(fd protoreflect.FieldDescriptor, b interval) (below, lowest, highest, above float64) {
 	next := func(x, towards float64) float64 {
 		if fd.Kind() != protoreflect.DoubleKind {
 			return x + math.Copysign(1, towards)

@@ -7,13 +7,13 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// place is a position in a file; both numbers count from 1, columns in bytes.
-type place struct{ line, col int }
+// position is a line and a column of a file; both numbers count from 1, columns in bytes.
+type position struct{ line, col int }
 
 // scanned is what a scan of a textproto file found, in the order of the file.
 type scanned struct {
-	places map[string]place // by field path; list elements as path[i], and path for the first
-	later  []string         // paths of sections whose code comes later
+	places map[string]position // by field path; list elements as path[i], and path for the first
+	later  []string            // paths of sections whose code comes later
 }
 
 // maxDepth is how deep messages may nest before the scan gives up; the schema
@@ -24,7 +24,7 @@ const maxDepth = 50
 // text that prototext refuses, but ends and does not panic; it sees
 // sections whose code comes later whatever they contain.
 func scan(text string, md protoreflect.MessageDescriptor) scanned {
-	s := scanner{text: text, line: 1, col: 1, out: scanned{places: map[string]place{}}}
+	s := scanner{text: text, line: 1, col: 1, out: scanned{places: map[string]position{}}}
 	s.message("", md, 0, 0)
 	return s.out
 }
@@ -98,7 +98,7 @@ func (s *scanner) message(prefix string, md protoreflect.MessageDescriptor, clos
 			s.step(1)
 			return
 		}
-		here := place{s.line, s.col}
+		here := position{s.line, s.col}
 		name := s.word()
 		if name == "" {
 			s.step(1)
@@ -109,7 +109,7 @@ func (s *scanner) message(prefix string, md protoreflect.MessageDescriptor, clos
 }
 
 // field scans what follows a field's name.
-func (s *scanner) field(path string, fd protoreflect.FieldDescriptor, here place, counts map[string]int, depth int) {
+func (s *scanner) field(path string, fd protoreflect.FieldDescriptor, here position, counts map[string]int, depth int) {
 	if _, seen := s.out.places[path]; !seen {
 		s.out.places[path] = here
 	}
@@ -131,7 +131,7 @@ func (s *scanner) field(path string, fd protoreflect.FieldDescriptor, here place
 			return
 		}
 		before := s.at
-		s.value(s.element(path, fd, place{s.line, s.col}, counts), fd, depth)
+		s.value(s.element(path, fd, position{s.line, s.col}, counts), fd, depth)
 		if s.at == before {
 			s.step(1)
 		}
@@ -140,7 +140,7 @@ func (s *scanner) field(path string, fd protoreflect.FieldDescriptor, here place
 
 // element returns the path of the next value of a field, which for a list has
 // an index, and records its place.
-func (s *scanner) element(path string, fd protoreflect.FieldDescriptor, here place, counts map[string]int) string {
+func (s *scanner) element(path string, fd protoreflect.FieldDescriptor, here position, counts map[string]int) string {
 	if fd == nil || !fd.IsList() {
 		return path
 	}

@@ -20,7 +20,7 @@ func (e *Effective) validate() (bad Errors) {
 	}
 	walk(e.Config.ProtoReflect(), "", func(path string, fd protoreflect.FieldDescriptor, v protoreflect.Value) {
 		if x, ok := numberOf(fd, v); ok {
-			if r, known := boundsOf(fd); known && !r.holds(x) {
+			if r, known := intervalOf(fd); known && !r.holds(x) {
 				complain(path, scalarText(fd, v), r.remedy(), "out of range")
 			}
 		} else if fd.Enum() != nil {

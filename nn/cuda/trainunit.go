@@ -8,17 +8,17 @@ import (
 // conv is a convolution (taps 9 or 1) or a fully connected layer (taps 1 with rows
 // of boards) of the net in training.
 type conv struct {
-	t             *Trainer
-	taps, ci, co  int // real
-	channels      int // > 0: the input is [64][channels] activations, ci = 64*channels
-	weight, bias  int // parameters; bias -1 where there is none
-	forward, back driver.Ptr
-	inPad, outPad int // padded ci and co
-	rowsPerBoard  int
+	t                 *Trainer
+	taps, ci, co      int // real
+	channels          int // > 0: the input is [64][channels] activations, ci = 64*channels
+	weight, bias      int // parameters; bias -1 where there is none
+	forward, backward driver.Ptr
+	inPad, outPad     int // padded ci and co
+	rowsPerBoard      int
 }
 
 // newConv makes the layer of parameter name+".weight"; channels > 0 where it
-// follows flattened activations. back says whether its input has a gradient.
+// follows flattened activations. hasBack says whether its input has a gradient.
 func newConv(t *Trainer, name string, channels int, hasBack bool) *conv {
 	l := t.layout
 	w := l.param(name + ".weight")
@@ -37,7 +37,7 @@ func newConv(t *Trainer, name string, channels int, hasBack bool) *conv {
 	size := c.taps * c.inPad * c.outPad * t.typ.Size()
 	c.forward = t.mem.alloc(size)
 	if hasBack {
-		c.back = t.mem.alloc(size)
+		c.backward = t.mem.alloc(size)
 	}
 	t.convs = append(t.convs, c)
 	t.partBytes = max(t.partBytes, 4*c.splits(t.cfg.Capacity)*c.taps*c.inPad*c.outPad)
@@ -53,7 +53,7 @@ func (c *conv) splits(boards int) int {
 // entry describes the weights to the pack kernel.
 func (c *conv) entry() kernels.PackEntry {
 	return kernels.PackEntry{
-		W: c.t.layout.in(c.t.params, c.weight), Forward: c.forward, Backward: c.back,
+		W: c.t.layout.in(c.t.params, c.weight), Forward: c.forward, Backward: c.backward,
 		Co: int32(c.co), Ci: int32(c.ci), Taps: int32(c.taps), Channels: int32(c.channels),
 	}
 }
@@ -78,7 +78,7 @@ func (c *conv) run(q *queue, boards int, in input, more kernels.ConvArgs) {
 // inputGrad computes the gradient of the layer's input from dz, that of its output.
 func (c *conv) inputGrad(q *queue, boards int, dz driver.Ptr, more kernels.ConvArgs) {
 	a := more
-	a.X, a.W, a.Rows, a.Ci, a.Co = dz, c.back, int32(c.rows(boards)), int32(c.outPad), int32(c.inPad)
+	a.X, a.W, a.Rows, a.Ci, a.Co = dz, c.backward, int32(c.rows(boards)), int32(c.outPad), int32(c.inPad)
 	q.do(kernels.Conv(c.t.typ, c.taps, a))
 }
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/record"
 )
 
 // Look makes rescorers for a dry run: it starts no program. Built-in ones are those

@@ -65,7 +65,7 @@ func try(t *testing.T, plan faulty.Plan, change func(*host.Options)) *trial {
 			t.Errorf("close the host: %v", err)
 		}
 		if t.Failed() {
-			t.Logf("events: %+v\nlog:\n%s", r.told(""), r.log)
+			t.Logf("events: %+v\nlog:\n%s", r.eventsIn(""), r.log)
 		}
 	})
 	return r
@@ -84,8 +84,8 @@ func (r *trial) quarantine(_ stage.Kind, _, reason string, games []*record.Game)
 	return nil
 }
 
-// told returns the events of a state, all for "".
-func (r *trial) told(state string) []host.Event {
+// eventsIn returns the events of a state, all for "".
+func (r *trial) eventsIn(state string) []host.Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var events []host.Event
@@ -101,7 +101,7 @@ func (r *trial) told(state string) []host.Event {
 // it did.
 func (r *trial) wantFailure(kind stage.Kind, words string) {
 	r.t.Helper()
-	failed := r.told(host.Failed)
+	failed := r.eventsIn(host.Failed)
 	if len(failed) == 0 {
 		r.t.Fatal("the host told of no failure")
 	}

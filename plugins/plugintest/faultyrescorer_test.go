@@ -233,8 +233,8 @@ func TestRescorerGivenUp(t *testing.T) {
 					t.Errorf("error %v is not ErrGivenUp", errs[i])
 				}
 			}
-			if c.goOn && (failed != 0 || len(r.told(host.Replaced)) != 1) {
-				t.Errorf("%d calls failed, events %+v, want none and one that says what goes on", failed, r.told(""))
+			if c.goOn && (failed != 0 || len(r.eventsIn(host.Replaced)) != 1) {
+				t.Errorf("%d calls failed, events %+v, want none and one that says what goes on", failed, r.eventsIn(""))
 			}
 			if !c.goOn && failed+len(r.quarantined) != len(games) {
 				t.Errorf("%d calls failed and %d games were quarantined, want %d together", failed, len(r.quarantined), len(games))

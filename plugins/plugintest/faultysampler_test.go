@@ -81,8 +81,8 @@ func TestSamplerGivenUp(t *testing.T) {
 				p := &sampling{suite: &suite{ctx: t.Context()}}
 				_, err = p.make1(p.from(s, 2), draw{window, 64})
 				if goOn {
-					if err != nil || len(r.told(host.Replaced)) != 1 {
-						t.Errorf("%v, events %+v: want rows, and one event that says where they come from", err, r.told(""))
+					if err != nil || len(r.eventsIn(host.Replaced)) != 1 {
+						t.Errorf("%v, events %+v: want rows, and one event that says where they come from", err, r.eventsIn(""))
 					}
 					return
 				}

@@ -197,8 +197,8 @@ func (l *Loader) load(r io.Reader, version int) error {
 			}
 		}
 		err = fmt.Errorf("load loader stage %q: %w", name, err)
-		for _, back := range undo {
-			if e := back(); e != nil {
+		for _, rollback := range undo {
+			if e := rollback(); e != nil {
 				return fmt.Errorf("%w; and going back failed: %w", err, e)
 			}
 		}

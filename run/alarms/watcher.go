@@ -17,7 +17,7 @@ const (
 // one goroutine.
 type Watcher struct {
 	publish func(monitor.Event)
-	told    map[string]int // by code: observations until it may be told again
+	quiet   map[string]int // by code: observations until it may be told again
 
 	games    []game // the newest, a ring
 	nextGame int
@@ -47,7 +47,7 @@ type playing struct {
 
 // New returns a watcher that hands its alarms to publish, for Bus.Go.
 func New(publish func(monitor.Event)) *Watcher {
-	return &Watcher{publish: publish, told: map[string]int{}}
+	return &Watcher{publish: publish, quiet: map[string]int{}}
 }
 
 // Handle takes the next event.
@@ -148,16 +148,16 @@ func (w *Watcher) takePlaying(e *monitor.SelfPlay) {
 // pass counts observations towards the time when alarms may be told again.
 func (w *Watcher) pass(observations int, codes ...string) {
 	for _, code := range codes {
-		w.told[code] = max(0, w.told[code]-observations)
+		w.quiet[code] = max(0, w.quiet[code]-observations)
 	}
 }
 
 // tell publishes an alarm, unless one of its code was told a short while ago.
 func (w *Watcher) tell(a *monitor.Alarm, window int) {
-	if a == nil || w.told[a.Code] > 0 {
+	if a == nil || w.quiet[a.Code] > 0 {
 		return
 	}
-	w.told[a.Code] = repeatAfter * window
+	w.quiet[a.Code] = repeatAfter * window
 	a.Step, a.Episode = w.step, w.episode
 	w.publish(a)
 }

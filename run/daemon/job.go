@@ -40,7 +40,7 @@ func begin(ctx context.Context, config string, t *Training, events chan<- monito
 	ctx, cancel := context.WithCancel(ctx)
 	j := &job{config: config, training: t, cancel: cancel, done: make(chan struct{})}
 	hooks := Hooks{Commands: j.take, Sink: monitor.SinkFunc(func(e monitor.Event) error {
-		if j.see(e); told(e) {
+		if j.see(e); forwarded(e) {
 			select {
 			case events <- e:
 			default:
@@ -66,9 +66,9 @@ func (j *job) finished() <-chan struct{} {
 	return j.done
 }
 
-// told says whether an event is sent on: what comes with every step, game or
+// forwarded says whether an event is sent on: what comes with every step, game or
 // second is in the status.
-func told(e monitor.Event) bool {
+func forwarded(e monitor.Event) bool {
 	switch e.(type) {
 	case *monitor.Run, *monitor.Stage, *monitor.Validation, *monitor.Net, *monitor.Gate, *monitor.Alarm:
 		return true

@@ -19,16 +19,16 @@ func Positions(ctx context.Context, root string, n int, seed uint64) (*encoding.
 	if err != nil {
 		return nil, err
 	}
-	type place struct {
+	type position struct {
 		game *record.Game
 		ply  int
 	}
-	var drawn []place // a reservoir
+	var drawn []position // a reservoir
 	rng, seen := rand.New(rand.NewPCG(seed, 0)), 0
 	if _, err := replay.WalkGames(ctx, fsx.OS, dir.Selfplay(), func(_ string, g *record.Game) error {
 		for ply := range g.Plies {
 			seen++
-			if p := (place{g, ply}); len(drawn) < n {
+			if p := (position{g, ply}); len(drawn) < n {
 				drawn = append(drawn, p)
 			} else if k := rng.IntN(seen); k < n {
 				drawn[k] = p

@@ -45,7 +45,7 @@ func (c *checker) chunk(path string) {
 // game holds a decoded game, which is valid, against those before it, and
 // rebuilds its rows.
 func (c *checker) game(path string, number int, g *record.Game) {
-	here := place{path, number, movesHash(g)}
+	here := location{path, number, movesHash(g)}
 	if first, ok := c.games[g.ID]; ok {
 		kind, what := Duplicate, "is there twice"
 		if first.moves != here.moves {

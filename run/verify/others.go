@@ -93,8 +93,8 @@ func (c *checker) pgn(path string) {
 		}
 		return c.ctx.Err()
 	})
-	var told *pgn.ReadError
-	if err != nil && !errors.As(err, &told) && c.ctx.Err() == nil {
+	var broken *pgn.ReadError
+	if err != nil && !errors.As(err, &broken) && c.ctx.Err() == nil {
 		c.report.problem(path, Unreadable, "get the file again", "%v", err)
 	}
 }

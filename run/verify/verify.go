@@ -30,8 +30,8 @@ type checker struct {
 	report *Report
 	live   bool // a process works here: files may grow, temporary ones are its own
 
-	games  map[[16]byte]place // found, by id
-	wanted []reference        // games that others refer to
+	games  map[[16]byte]location // found, by id
+	wanted []reference           // games that others refer to
 
 	sums      map[string]string // SHA-256 of net files, hexadecimal, by path
 	decisions []*gate.Result    // of the gatekeeper
@@ -41,8 +41,8 @@ type checker struct {
 	plies  []int
 }
 
-// place is where a game was found.
-type place struct {
+// location is the file and number at which a game was found.
+type location struct {
 	path   string
 	number int // in the file, from 1
 	moves  uint64
@@ -63,7 +63,7 @@ func Path(ctx context.Context, path string) (*Report, error) {
 		return nil, err
 	}
 	c := &checker{ctx: ctx, report: &Report{Path: path, Problems: []Problem{}, Notes: []string{}},
-		games: map[[16]byte]place{}, sums: map[string]string{}, rows: encoding.NewTrainBatch(256)}
+		games: map[[16]byte]location{}, sums: map[string]string{}, rows: encoding.NewTrainBatch(256)}
 	switch {
 	case !info.IsDir():
 		sort := sortOf(path)

@@ -19,15 +19,15 @@ type device struct {
 	profile  *Profile    // null: none
 	complain func(error) // what no call can return
 
-	mu      sync.Mutex
-	random  *rand.Rand
-	memory  []*region
-	pinned  []*region
-	used    uint64 // bytes of live device memory
-	streams []*stream
-	failed  error // of work; all later calls return it, as a broken context's do
-	told    bool  // a call has returned failed
-	closed  bool
+	mu       sync.Mutex
+	random   *rand.Rand
+	memory   []*region
+	pinned   []*region
+	used     uint64 // bytes of live device memory
+	streams  []*stream
+	failed   error // of work; all later calls return it, as a broken context's do
+	reported bool  // a call has returned failed
+	closed   bool
 }
 
 func newDevice(o Options, complain func(error)) *device {
@@ -43,7 +43,7 @@ func (d *device) usable(what string) error {
 		return fmt.Errorf("%s: the device is closed", what)
 	}
 	if d.failed != nil {
-		d.told = true
+		d.reported = true
 		return fmt.Errorf("%s: %w", what, d.failed)
 	}
 	return nil
@@ -80,12 +80,12 @@ func (d *device) close() error {
 // device does not matter.
 func (d *device) shut(c driver.Device) error {
 	d.mu.Lock()
-	closed, failed, told := d.closed, d.failed != nil, d.told
+	closed, failed, reported := d.closed, d.failed != nil, d.reported
 	d.mu.Unlock()
 	var err error
 	switch {
 	case closed:
-	case failed && told:
+	case failed && reported:
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.closed = true
@@ -93,7 +93,7 @@ func (d *device) shut(c driver.Device) error {
 	default:
 		err = c.Close()
 	}
-	if d.failed != nil && !told && !errors.Is(err, d.failed) {
+	if d.failed != nil && !reported && !errors.Is(err, d.failed) {
 		err = errors.Join(d.failed, err)
 	}
 	return err

@@ -10,31 +10,31 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// bounds is what a number may be. Both ends are allowed unless open.
-type bounds struct {
+// interval is the values that a number may have. Both ends are allowed unless open.
+type interval struct {
 	text              string // as the schema writes it
 	low, high         float64
 	lowOpen, highOpen bool
 }
 
-// parseBounds reads an interval: "[1,65536]", "(0,1]", "[-1,0)".
-func parseBounds(text string) (bounds, error) {
+// parseInterval reads an interval: "[1,65536]", "(0,1]", "[-1,0)".
+func parseInterval(text string) (interval, error) {
 	inner := strings.TrimLeft(strings.TrimRight(text, "])"), "[(")
 	left, right, ok := strings.Cut(inner, ",")
 	low, lowErr := strconv.ParseFloat(left, 64)
 	high, highErr := strconv.ParseFloat(right, 64)
 	if !ok || lowErr != nil || highErr != nil || len(inner)+2 != len(text) || low > high {
-		return bounds{}, fmt.Errorf("range %q is not an interval such as [1,65536] or (0,1]", text)
+		return interval{}, fmt.Errorf("range %q is not an interval such as [1,65536] or (0,1]", text)
 	}
-	return bounds{text, low, high, text[0] == '(', strings.HasSuffix(text, ")")}, nil
+	return interval{text, low, high, text[0] == '(', strings.HasSuffix(text, ")")}, nil
 }
 
-func (b bounds) holds(x float64) bool {
+func (b interval) holds(x float64) bool {
 	return (x > b.low || x == b.low && !b.lowOpen) && (x < b.high || x == b.high && !b.highOpen)
 }
 
 // remedy says in words which numbers are allowed.
-func (b bounds) remedy() string {
+func (b interval) remedy() string {
 	above, below := "from ", " up to "
 	if b.lowOpen {
 		above = "above "
@@ -45,16 +45,16 @@ func (b bounds) remedy() string {
 	return "allowed is " + above + strconv.FormatFloat(b.low, 'f', -1, 64) + below + strconv.FormatFloat(b.high, 'f', -1, 64)
 }
 
-// boundsOf returns the range of a field. Every number of the schema has one; a
+// intervalOf returns the range of a field. Every number of the schema has one; a
 // text that is no interval is a fault of the schema and panics.
-func boundsOf(fd protoreflect.FieldDescriptor) (b bounds, ok bool) {
-	b, ok = allBounds()[fd.FullName()]
+func intervalOf(fd protoreflect.FieldDescriptor) (b interval, ok bool) {
+	b, ok = allIntervals()[fd.FullName()]
 	return b, ok
 }
 
-// allBounds reads each range once: a number is checked at every start and reload.
-var allBounds = sync.OnceValue(func() map[protoreflect.FullName]bounds {
-	all := map[protoreflect.FullName]bounds{}
+// allIntervals reads each range once: a number is checked at every start and reload.
+var allIntervals = sync.OnceValue(func() map[protoreflect.FullName]interval {
+	all := map[protoreflect.FullName]interval{}
 	var read func(messages protoreflect.MessageDescriptors)
 	read = func(messages protoreflect.MessageDescriptors) {
 		for i := range messages.Len() {
@@ -65,7 +65,7 @@ var allBounds = sync.OnceValue(func() map[protoreflect.FullName]bounds {
 				if text == "" {
 					continue
 				}
-				b, err := parseBounds(text)
+				b, err := parseInterval(text)
 				if err != nil {
 					panic(fmt.Sprintf("config: %s: %v", fd.FullName(), err))
 				}
