@@ -11,21 +11,10 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
-	"github.com/chessbrain/chessbrain/run"
 )
 
-// Todo is what the journal says of a stage that is about to begin.
-type Todo struct {
-	Cycle   int64
-	Done    bool   // it has ended in this cycle: nothing is to be done
-	Stop    string // a stop condition holds: nothing is to be done any more
-	Process uint64 // self-play: number of its process
-	Games   int64  // self-play: games of that process in all
-	Epochs  int64  // training: epochs that this start may do at most
-}
-
-// desk keeps the journal for those who do the stages: Run and Note. Used by one
-// goroutine; it holds the role lock "loop".
+// desk keeps the journal of a runner. Used by one goroutine, which holds the role
+// lock "loop".
 type desk struct {
 	root    string
 	cfg     *config.Config
@@ -104,10 +93,6 @@ func (d *desk) off(stage Stage) string {
 		return "nets play without a match (--gating=false)"
 	case stage == Rating && countNets(filepath.Join(d.root, modelsDir)) == 0:
 		return "no net is accepted yet"
-	case stage == GC:
-		if _, exists, err := run.ReadRunInfo(d.root); err == nil && !exists {
-			return "nothing is trained yet" // so nothing that this run made is too old
-		}
 	}
 	return ""
 }

@@ -28,8 +28,8 @@ type acted struct {
 
 var errActed = errors.New("acted failure")
 
-func (a *acted) works() map[Stage]work {
-	works := map[Stage]work{}
+func (a *acted) works() map[Stage]Work {
+	works := map[Stage]Work{}
 	for _, stage := range Stages {
 		works[stage] = func(_ context.Context, t Todo) (string, error) {
 			if a.fail(stage) {
