@@ -156,7 +156,7 @@ func (r *runner) Begin(stage Stage) (Todo, error) {
 		return todo, err
 	}
 	r.page.Set(func(p *Page) {
-		p.Cycle, p.Stage, p.Since, p.Games = todo.Cycle, stage, time.Now().UTC(), todo.Games
+		*p = Page{Job: r.job, Cycle: todo.Cycle, Stage: stage, Since: time.Now().UTC(), Games: todo.Games}
 	})
 	r.log.Info("stage", "cycle", todo.Cycle, "stage", stage)
 	r.bus.Publish(&monitor.Stage{Name: string(stage), State: "started", Detail: fmt.Sprintf("cycle %d", todo.Cycle)})

@@ -200,7 +200,7 @@ func TestRunStops(t *testing.T) {
 			t.Errorf("status while training: %+v, %v", s, err)
 		}
 		var page Page
-		if !s.pageOf(loopRole, &page) || page.Stage != Train || page.Cycle != 1 {
+		if !s.pageOf(loopRole, &page) || page.Job == "" || page.Stage != Train || page.Cycle != 1 {
 			t.Errorf("the loop answers %+v: %+v", page, s.Processes)
 		}
 		cancel()
