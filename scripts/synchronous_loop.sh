@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The closed loop on one machine, one step after the other, in a circle: gatekeeper, rating, self-play, shuffle,
-# training, export, clean-up. KataGo's script of that name; chessbrain run does the same in one process.
+# The closed loop on one machine, one stage after the other, in a circle: gatekeeper, rating, self-play, shuffle,
+# training, export, clean-up. KataGo's script of that name; chessbrain run does the same in one process. The list of
+# stages is at the end of this file: put commands of your own between them.
 #
 # usage: scripts/synchronous_loop.sh [NAMEOFRUN [BASEDIR [TRAININGNAME [MODELKIND [USEGATING [flags of chessbrain run...]]]]]]
 #   scripts/synchronous_loop.sh                 # chessbrain ./runs/loop main b6c64 1, or variables of these names
@@ -31,11 +32,11 @@
 # played or made, with exit code 2.
 #
 # It ends when a stop condition holds (--cycles, --games, --hours, --elo), or when it is told to: the first Ctrl-C or
-# SIGTERM lets the step under way save, and the exit code is 5. After that, or after a kill of it or of any of its
+# SIGTERM lets the stage under way save, and the exit code is 5. After that, or after a kill of it or of any of its
 # processes at any moment, the same command goes on: BASEDIR/cycles.jsonl says where (chessbrain status BASEDIR).
 #
 # Each start works from a snapshot in BASEDIR/dated/<time>: this script, the program, its version and config.textproto,
-# which every step reads anew. Edit that file to change what comes next; this script and the program may be edited and
+# which every stage reads anew. Edit that file to change what comes next; this script and the program may be edited and
 # built anew at any time, for the next start.
 set -euo pipefail
 for word; do # anywhere: the lines above, and nothing else
@@ -90,11 +91,11 @@ config=$("$program" run "${flags[@]}" "$@" --print-config) || exit $?
 # What training would refuse must not be found out after hours of play.
 "$program" run "${flags[@]}" "$@" --dry-run >/dev/null || exit $?
 
-# Two scripts of one run, or one and the step of another that was killed: the second waits.
+# Two scripts of one run, or one and the stage of another that was killed: the second waits.
 mkdir -p "$base/locks" "$base/models" "$base/selfplay" "$base/dated"
 exec 9>"$base/locks/synchronous_loop"
 if command -v flock >/dev/null && ! flock -n 9; then
-	say "another start, or a step that it left behind, still works in $base; waiting for its end (chessbrain status $base)"
+	say "another start, or a stage that it left behind, still works in $base; waiting for its end (chessbrain status $base)"
 	flock 9
 	"$program" run "${flags[@]}" "$@" --dry-run >/dev/null || exit $? # the other may have begun the run
 fi
@@ -121,21 +122,22 @@ say "run $name in $base, snapshot $dated"
 
 child='' signals=0
 
-# told passes a stop on to the step under way.
+# told passes a stop on to the stage under way.
 # shellcheck disable=SC2317 # called by the trap
 told() {
 	signals=$((signals + 1))
-	[ "$signals" -gt 1 ] || say "stopping: the step under way saves its work (once more to end at once)"
+	[ "$signals" -gt 1 ] || say "stopping: the stage under way saves its work (once more to end at once)"
 	[ -z "$child" ] || kill -TERM "$child" 2>/dev/null || true
 }
 trap told INT TERM
 
-# run does a command to its end, whatever signals come, and sets code. It is a process group of its own: a Ctrl-C reaches
-# this script alone.
-run() {
+# stage does a stage to its end, whatever signals come, unless the journal says that it has ended in this cycle. It is a
+# process group of its own: a Ctrl-C reaches this script alone. It fails where the stage wants more games first.
+stage() { # name
 	[ "$signals" = 0 ] || exit 5
+	say "$1"
 	set -m
-	"$@" </dev/null &
+	"$program" run --config "$dated/config.textproto" --stage "$1" </dev/null &
 	child=$!
 	set +m
 	[ "$signals" = 0 ] || kill -TERM "$child" 2>/dev/null || true
@@ -146,54 +148,22 @@ run() {
 	do :; done
 	child=''
 	[ "$signals" = 0 ] || [ "$code" != 143 ] || code=5 # told before it could listen: it had not begun
-}
-
-# note asks or tells the journal.
-note() { "$program" run --config "$dated/config.textproto" --note "$1"; }
-
-# stage does a step, unless the journal says that it has ended in this cycle. It fails where the step wants more games.
-stage() { # name, command
-	local step=$1 answer extra code
-	shift
-	answer=$(note "begin:$step") || exit $?
-	case $answer in
-	done) return 0 ;;
-	stop\ *)
-		say "${answer#stop }"
-		exit 0
-		;;
-	esac
-	read -ra extra <<<"${answer#run}"
-	say "$step"
-	run "$@" "${extra[@]}"
 	case $code in
-	0 | 6) ;;
-	[1-4])
-		say "$step ended with $code: mend what it says above, then start again"
-		exit "$code"
-		;;
-	*)
-		say "$step ended with $code; the same command goes on"
-		exit "$code"
-		;;
+	0) return 0 ;;
+	6) return 1 ;;
+	7) exit 0 ;; # a stop condition holds
+	[1-4]) say "$1 ended with $code: mend what it says above, then start again" ;;
+	*) say "$1 ended with $code; the same command goes on" ;;
 	esac
-	answer=$(note "end:$step:$code") || exit $?
-	[ "$answer" = ok ] || say "${answer#* }"
-	[[ $answer != again* ]]
+	exit "$code"
 }
 
-step=(--config "$dated/config.textproto")
 while :; do
-	note begin:cycle >/dev/null
-	stage gatekeeper "$program" gatekeeper "${step[@]}" --quit-if-no-nets-to-test
-	stage rating "$program" ratings "$base" # --play is of the journal, where there are games to play
-	until
-		stage selfplay "$program" selfplay "${step[@]}" --models-dir "$base/models"
-		stage shuffle "$program" shuffle --input-dir "$base/selfplay" --output-dir "$base/shuffled" --num-threads "$NUM_THREADS_FOR_SHUFFLING"
-	do :; done
-	stage train "$program" train "${step[@]}"
-	stage export "$program" export "${step[@]}" --gating "$gating" --once
-	stage gc "$program" gc "$base"
-	note end:cycle >/dev/null
+	stage gatekeeper
+	stage rating
+	until stage selfplay && GOMAXPROCS=$NUM_THREADS_FOR_SHUFFLING stage shuffle; do :; done # too few rows: play on
+	stage train
+	stage export
+	stage gc
 done
 }

@@ -156,7 +156,7 @@ func TestLoopScriptRefusedStage(t *testing.T) {
 	for _, code := range []string{"2", "5"} {
 		dir := t.TempDir()
 		cmd := loopScript(t, dir, "synchronous_loop.sh", append([]string{"a", "base", "main", "8x1", "0"}, tinyLoop...)...)
-		cmd.Env = append(cmd.Env, "CHESSBRAIN="+stub(t, dir, `[ "$1" != selfplay ] || exit `+code+`; exec "$real" "$@"`))
+		cmd.Env = append(cmd.Env, "CHESSBRAIN="+stub(t, dir, `[[ $* != *"--stage selfplay" ]] || exit `+code+`; exec "$real" "$@"`))
 		out, _ := cmd.CombinedOutput()
 		if got := fmt.Sprint(cmd.ProcessState.ExitCode()); got != code || !strings.Contains(string(out), "selfplay ended with "+code) {
 			t.Errorf("exit code %s, want %s:\n%s", got, code, out)

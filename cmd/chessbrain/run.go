@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +15,7 @@ const loopDir = "runs/loop"
 
 func newRun() *cobra.Command {
 	s := &session{plan: cycle.DryRun, runDir: loopDir}
-	var notes []string
+	var stage string
 	var show bool
 	c := &cobra.Command{
 		Use:   "run",
@@ -38,10 +37,11 @@ Fewer rows than --min-rows are no error: self-play goes on until there are enoug
 and says how many games that will take. chessbrain status RUN shows where it is,
 what it waits for and what limits it.
 
---note is for scripts that call the sub-commands themselves, with this command's
-journal (scripts/synchronous_loop.sh); it reads or writes the journal and ends:
-
-` + indent(cycle.NoteHelp),
+--stage NAME does one stage and ends: a script is a list of them, in this order,
+with anything else between (scripts/synchronous_loop.sh). A stage that has ended in
+this cycle is not done again. Exit code 0 is that, too; 2: another stage is next, which
+it names; 5: interrupted; 6: too few rows, self-play is next; 7: a stop condition holds.
+NAME is gatekeeper, rating, selfplay, shuffle, train, export or gc.`,
 		Example: "  chessbrain run --run-dir runs/a --net b6c64 --cycles 100\n" +
 			"  chessbrain run --run-dir runs/a --config configs/laptop.textproto --hours 8\n" +
 			"  chessbrain status runs/a",
@@ -50,9 +50,15 @@ journal (scripts/synchronous_loop.sh); it reads or writes the journal and ends:
 			if err := s.resolve(c); err != nil {
 				return err
 			}
+			var only cycle.Stage
+			if stage != "" {
+				var err error
+				if only, err = cycle.ParseStage(stage); err != nil {
+					return err
+				}
+				s.logName = "stages.log" // one for all: there are some seven a cycle
+			}
 			switch {
-			case len(notes) > 0:
-				return note(c, s, notes)
 			case show:
 				settled, err := cycle.Settle(s.effective)
 				if err == nil {
@@ -62,17 +68,17 @@ journal (scripts/synchronous_loop.sh); it reads or writes the journal and ends:
 			case s.dryRun:
 				return s.check(c.OutOrStdout())
 			}
-			return cycles(c, s)
+			return cycles(c, s, only)
 		},
 	}
 	s.bind(c, config.RunGroups)
 	c.Flags().BoolVar(&show, "print-config", false, "print the configuration that all stages share, for --config, and end")
-	c.Flags().StringArrayVar(&notes, "note", nil, "for scripts: begin:STAGE or end:STAGE:CODE, several are done in their order")
+	c.Flags().StringVar(&stage, "stage", "", "do this stage, if it is next, and end")
 	return c
 }
 
-// cycles runs the closed loop and prints its summary.
-func cycles(c *cobra.Command, s *session) (err error) {
+// cycles runs the closed loop, or one stage of it, and prints its summary.
+func cycles(c *cobra.Command, s *session, only cycle.Stage) (err error) {
 	ctx, stop := interruptible(c.Context())
 	defer stop()
 	if err := s.open(c); err != nil {
@@ -83,23 +89,10 @@ func cycles(c *cobra.Command, s *session) (err error) {
 	defer stopReload()
 	summary, err := cycle.Run(ctx, cycle.Options{
 		Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: reload,
+		Stage: only,
 	})
 	if summary == nil {
 		return err
 	}
 	return errors.Join(err, s.progress.Close(), summary.Write(c.OutOrStdout()))
-}
-
-// note answers the notes of a script, a line each.
-func note(c *cobra.Command, s *session, notes []string) error {
-	for _, n := range notes {
-		answer, err := cycle.Note(c.Context(), s.effective, s.command, n)
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintln(c.OutOrStdout(), answer); err != nil {
-			return err
-		}
-	}
-	return nil
 }

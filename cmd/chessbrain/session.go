@@ -31,6 +31,7 @@ type session struct {
 	runDir    string                                   // default of --run-dir; "" = the schema's
 	plan      func(*config.Effective, io.Writer) error // checks all inputs and says what would be done
 	profiles  string                                   // --profile-dir
+	logName   string                                   // of the log's file in the run; "" = one of its own a start
 
 	progress *monitor.Progress
 	log      *slog.Logger
@@ -110,7 +111,10 @@ func (s *session) open(c *cobra.Command) (err error) {
 	}
 	file := cfg.GetLogFilename()
 	if file == "" {
-		file = filepath.Join(cfg.GetRunDir(), "logs", fmt.Sprintf("%s_%s.log", c.Name(), time.Now().Format("20060102T150405")))
+		if s.logName == "" {
+			s.logName = fmt.Sprintf("%s_%s.log", c.Name(), time.Now().Format("20060102T150405"))
+		}
+		file = filepath.Join(cfg.GetRunDir(), "logs", s.logName)
 	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(cfg.GetLog().GetLevel().String())); err != nil {

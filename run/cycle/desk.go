@@ -11,21 +11,10 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
-	"github.com/chessbrain/chessbrain/run"
 )
 
-// Todo is what the journal says of a stage that is about to begin.
-type Todo struct {
-	Cycle   int64
-	Done    bool   // it has ended in this cycle: nothing is to be done
-	Stop    string // a stop condition holds: nothing is to be done any more
-	Process uint64 // self-play: number of its process
-	Games   int64  // self-play: games of that process in all
-	Epochs  int64  // training: epochs that this start may do at most
-}
-
-// desk keeps the journal for those who do the stages: Run and Note. Used by one
-// goroutine; it holds the role lock "loop".
+// desk keeps the journal of a runner. Used by one goroutine, which holds the role
+// lock "loop".
 type desk struct {
 	root    string
 	cfg     *config.Config
@@ -104,10 +93,6 @@ func (d *desk) off(stage Stage) string {
 		return "nets play without a match (--gating=false)"
 	case stage == Rating && countNets(filepath.Join(d.root, modelsDir)) == 0:
 		return "no net is accepted yet"
-	case stage == GC:
-		if _, exists, err := run.ReadRunInfo(d.root); err == nil && !exists {
-			return "nothing is trained yet" // so nothing that this run made is too old
-		}
 	}
 	return ""
 }
@@ -153,18 +138,23 @@ func (d *desk) beginTrain(todo *Todo, e *Entry) error {
 // end writes how a stage ended: with figures from the disk, or with the reason why
 // there was nothing to do.
 func (d *desk) end(stage Stage, skip string) error {
-	e := Entry{Stage: stage, Event: End, Reason: skip}
+	e := Entry{Stage: stage, Event: End, Reason: skip, Seconds: d.took(stage)}
 	if skip != "" {
 		e.Event = Skip
-	}
-	if b := d.state.Begun; b != nil && b.Stage == stage {
-		e.Seconds = max(0, d.now().Sub(b.Time).Seconds())
 	}
 	var err error
 	if e.Figures, e.Net, err = d.measure(stage); err != nil {
 		return err
 	}
 	return d.add(e)
+}
+
+// took is how long the stage under way has taken, in seconds; 0 for another one.
+func (d *desk) took(stage Stage) float64 {
+	if b := d.state.Begun; b != nil && b.Stage == stage {
+		return max(0, d.now().Sub(b.Time).Seconds())
+	}
+	return 0
 }
 
 // short writes that a shuffle had too few rows, and how many games self-play adds
@@ -176,7 +166,7 @@ func (d *desk) short(s *shuffle.ShortError) (words string, more int64, err error
 	if limit > 0 {
 		more = min(more, max(0, limit-d.state.Games))
 	}
-	e := Entry{Stage: Shuffle, Event: Skip, Figures: map[string]float64{FigureHave: float64(s.Have), FigureNeed: float64(s.Need)}}
+	e := Entry{Stage: Shuffle, Event: Skip, Seconds: d.took(Shuffle), Figures: map[string]float64{FigureHave: float64(s.Have), FigureNeed: float64(s.Need)}}
 	if more > 0 {
 		words += fmt.Sprintf(": playing %d more games", more)
 		e.Figures[FigureMore] = float64(more)
@@ -184,9 +174,6 @@ func (d *desk) short(s *shuffle.ShortError) (words string, more int64, err error
 		words += fmt.Sprintf(", and all --games %d are played: raise it, or lower --min-rows", limit)
 	}
 	e.Reason = words
-	if b := d.state.Begun; b != nil && b.Stage == Shuffle {
-		e.Seconds = max(0, d.now().Sub(b.Time).Seconds())
-	}
 	return words, more, d.add(e)
 }
 

@@ -2,7 +2,7 @@
 // shuffle, training, export, clean-up, in a circle, from an empty directory on.
 //
 //	s, err := cycle.Run(ctx, cycle.Options{Effective: e, Log: logger})
-//	if errors.Is(err, loop.ErrInterrupted) {
+//	if errors.Is(err, run.ErrInterrupted) {
 //		// ctx ended; everything is saved and the same call goes on
 //	}
 //
@@ -17,8 +17,9 @@
 // selfplay/<net>/p<number>/, so that what is missing of them is known without
 // looking at older ones, and games that retention removed are never played again.
 //
-// Note is the same journal for a script that calls the sub-commands itself
-// (scripts/synchronous_loop.sh).
+// With Options.Stage Run does one stage: a script is a list of them
+// (scripts/synchronous_loop.sh). Do is the engine below: stages as functions over a
+// Book, which pipelines have, too.
 //
 // ReadStatus gathers one page of state from files, locks and control sockets. It
 // asks nobody who is not there and works for any mix of processes.

@@ -43,6 +43,12 @@ func (r *runner) listen(stop func()) (err error) {
 	return err
 }
 
+// expected says whether err is that of a single stage which is no failure.
+func expected(err error) bool {
+	stage, ok := errors.AsType[*StageError](err)
+	return ok && stage.Code != ExitOrder
+}
+
 // close ends everything that is open; err is what the process came to.
 func (r *runner) close(err error) error {
 	var errs []error
@@ -54,6 +60,8 @@ func (r *runner) close(err error) error {
 		switch {
 		case errors.Is(err, run.ErrInterrupted):
 			end.Phase = monitor.RunStopped
+		case expected(err):
+			end.Message = err.Error()
 		case err != nil:
 			end.Phase, end.Message = monitor.RunFailed, err.Error()
 		}

@@ -1,7 +1,9 @@
 package cycle
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -112,21 +114,7 @@ func shares(s *State) string {
 
 // partsOf returns the names of the parts of a disk's use, the largest first.
 func partsOf(d DiskStatus) []string {
-	var names []string
-	for name := range d.Parts {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		if d.Parts[a] != d.Parts[b] {
-			if d.Parts[a] > d.Parts[b] {
-				return -1
-			}
-			return 1
-		}
-		if a < b {
-			return -1
-		}
-		return 1
+	return slices.SortedFunc(maps.Keys(d.Parts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(d.Parts[b], d.Parts[a]), cmp.Compare(a, b))
 	})
-	return names
 }

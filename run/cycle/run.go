@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
@@ -30,13 +29,14 @@ type Options struct {
 	// next stage; nil = never.
 	Reload <-chan os.Signal
 
-	works map[Stage]work // for tests; nil = the real ones
+	// Stage is the one stage to be done; "" = all of them, in a circle.
+	Stage Stage
+
+	works map[Stage]Work // for tests; nil = the real ones
 }
 
-// work does a stage. skip says why there was nothing to do, "" where it was done.
-type work func(ctx context.Context, t Todo) (skip string, err error)
-
-// runner is a closed loop at work. One goroutine uses it, but for page.
+// runner is a closed loop at work, and the Book of its stages. One goroutine uses
+// it, but for page.
 type runner struct {
 	opt     Options
 	started *config.Effective // as given, or read again
@@ -46,7 +46,7 @@ type runner struct {
 	dir     run.Dir
 	job     string
 	desk    *desk
-	works   map[Stage]work
+	works   map[Stage]Work
 	locks   []*fsx.Lock
 	bus     *monitor.Bus
 	files   *monitor.Files
@@ -55,11 +55,15 @@ type runner struct {
 	began   time.Time
 	first   struct{ cycles, games int64 } // at the start of this process
 	reason  string                        // why it ended
+	worked  time.Time                     // when the stage under way began
+	said    string                        // what became of a single stage
+	again   string                        // why self-play goes on after a single shuffle; "" = it does not
 }
 
 // Run goes round until a stop condition of the configuration holds, or until ctx
 // ends: then the stage under way saves its work and the error is
-// run.ErrInterrupted. Run goes on where the last one ended, or was killed. The
+// run.ErrInterrupted. Run goes on where the last one ended, or was killed. With
+// Options.Stage it does that stage, or says in a *StageError why it does not. The
 // summary is nil where the run could not be opened.
 func Run(ctx context.Context, opt Options) (*Summary, error) {
 	r := &runner{opt: opt, started: opt.Effective, log: opt.Log, began: time.Now()}
@@ -69,10 +73,14 @@ func Run(ctx context.Context, opt Options) (*Summary, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	err := r.listen(stop)
-	if err == nil {
+	switch {
+	case err != nil:
+	case opt.Stage != "":
+		err = r.single(ctx, opt.Stage)
+	default:
 		err = r.cycles(ctx)
 	}
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = run.ErrInterrupted
 	}
 	return r.summary(), errors.Join(err, r.close(err))
@@ -84,9 +92,7 @@ func (r *runner) open() (err error) {
 		return err
 	}
 	r.root = r.e.Config.GetRunDir()
-	// The whole run; the shuffler's role, which chessbrain shuffle takes without the
-	// run; and last, for listen, the role of who keeps the journal of cycles.
-	if r.locks, err = lock(r.root, r.opt.Command, "run", shuffle.Role, loopRole); err != nil {
+	if err = r.takeLocks(); err != nil {
 		return err
 	}
 	var info run.RunInfo
@@ -95,7 +101,7 @@ func (r *runner) open() (err error) {
 	}
 	r.job = info.Job
 	for _, name := range []string{modelsDir, testedDir, selfplayDir} {
-		if err := fsx.MkdirAll(fsx.OS, filepath.Join(r.root, name)); err != nil {
+		if err := fsx.MkdirAll(fsx.OS, r.path(name)); err != nil {
 			return fmt.Errorf("make run directory: %w", err)
 		}
 	}
@@ -115,56 +121,58 @@ func (r *runner) options() train.Options {
 		Progress: r.opt.Progress, Locked: true}
 }
 
-// cycles does one stage after the other.
+// cycles does one cycle after the other.
 func (r *runner) cycles(ctx context.Context) error {
 	if err := r.desk.start(); err != nil {
 		return err
 	}
 	for {
-		if ctx.Err() != nil {
-			return run.ErrInterrupted
-		}
-		if err := errors.Join(r.bus.Err(), r.lockLost()); err != nil {
+		var err error
+		if r.reason, err = Do(ctx, r, r.works); err != nil {
 			return err
 		}
-		r.reload()
-		stage, ok := r.desk.state.Next()
-		if !ok {
-			if err := r.finish(); err != nil {
-				return err
-			}
-			continue
-		}
-		todo, err := r.desk.begin(stage)
-		if err != nil {
-			return err
-		}
-		if todo.Stop != "" {
-			r.reason = todo.Stop
-			r.log.Info("the run is done", "reason", todo.Stop)
+		if r.reason != "" {
+			r.log.Info("the run is done", "reason", r.reason)
 			return nil
 		}
-		if todo.Done {
-			continue
-		}
-		if err := r.do(ctx, stage, todo); err != nil {
+		if err := r.finish(); err != nil {
 			return err
 		}
 	}
 }
 
-// do does a stage that the journal has as begun, and writes how it ended.
-func (r *runner) do(ctx context.Context, stage Stage, todo Todo) error {
+// Next is the stage that the journal has next.
+func (r *runner) Next() (Stage, bool) { return r.desk.state.Next() }
+
+// Begin writes that a stage begins, and tells everybody. The configuration is that
+// of the newest reload.
+func (r *runner) Begin(stage Stage) (Todo, error) {
+	if err := errors.Join(r.bus.Err(), r.lockLost()); err != nil {
+		return Todo{}, err
+	}
+	r.reload()
+	todo, err := r.desk.begin(stage)
+	if err != nil || todo.Stop != "" || todo.Done {
+		return todo, err
+	}
 	r.page.Set(func(p *Page) {
-		p.Cycle, p.Stage, p.Since, p.Games = todo.Cycle, stage, time.Now().UTC(), todo.Games
+		*p = Page{Job: r.job, Cycle: todo.Cycle, Stage: stage, Since: time.Now().UTC(), Games: todo.Games}
 	})
 	r.log.Info("stage", "cycle", todo.Cycle, "stage", stage)
 	r.bus.Publish(&monitor.Stage{Name: string(stage), State: "started", Detail: fmt.Sprintf("cycle %d", todo.Cycle)})
-	began := time.Now()
-	skip, err := r.works[stage](ctx, todo)
-	event := &monitor.Stage{Name: string(stage), State: "finished", Detail: skip, Seconds: monitor.Number(time.Since(began).Seconds())}
+	r.worked = time.Now()
+	return todo, nil
+}
+
+// End writes how a stage ended. A shuffle that has too few rows is no failure:
+// self-play is next then, where more games are allowed.
+func (r *runner) End(stage Stage, skip string, err error) error {
+	event := &monitor.Stage{Name: string(stage), State: "finished", Detail: skip, Seconds: monitor.Number(time.Since(r.worked).Seconds())}
 	if short, ok := errors.AsType[*shuffle.ShortError](err); ok {
-		words, _, err := r.desk.short(short)
+		words, more, err := r.desk.short(short)
+		if more > 0 {
+			r.again = words
+		}
 		event.Detail = words
 		r.bus.Publish(event)
 		r.log.Info(words)
@@ -216,17 +224,4 @@ func (r *runner) reload() {
 	if err != nil {
 		r.log.Error("the configuration was read again and is not used", "error", err)
 	}
-}
-
-// lockLost says whether another process took one of the locks over, thinking this
-// one dead (only where there is no flock): it must write nothing more.
-func (r *runner) lockLost() error {
-	for _, l := range r.locks {
-		select {
-		case <-l.Lost():
-			return fmt.Errorf("another process took over %s while this one was suspended; nothing more is written", r.root)
-		default:
-		}
-	}
-	return nil
 }

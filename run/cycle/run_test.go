@@ -28,8 +28,8 @@ type acted struct {
 
 var errActed = errors.New("acted failure")
 
-func (a *acted) works() map[Stage]work {
-	works := map[Stage]work{}
+func (a *acted) works() map[Stage]Work {
+	works := map[Stage]Work{}
 	for _, stage := range Stages {
 		works[stage] = func(_ context.Context, t Todo) (string, error) {
 			if a.fail(stage) {
@@ -200,7 +200,7 @@ func TestRunStops(t *testing.T) {
 			t.Errorf("status while training: %+v, %v", s, err)
 		}
 		var page Page
-		if !s.pageOf(loopRole, &page) || page.Stage != Train || page.Cycle != 1 {
+		if !s.pageOf(loopRole, &page) || page.Job == "" || page.Stage != Train || page.Cycle != 1 {
 			t.Errorf("the loop answers %+v: %+v", page, s.Processes)
 		}
 		cancel()

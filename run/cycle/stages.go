@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -19,8 +18,8 @@ import (
 )
 
 // stages are the works of a run: the same functions that the sub-commands call.
-func (r *runner) stages() map[Stage]work {
-	return map[Stage]work{Gatekeeper: r.gatekeeper, Rating: r.rating, SelfPlay: r.selfPlay, Shuffle: r.shuffle,
+func (r *runner) stages() map[Stage]Work {
+	return map[Stage]Work{Gatekeeper: r.gatekeeper, Rating: r.rating, SelfPlay: r.selfPlay, Shuffle: r.shuffle,
 		Train: r.train, Export: r.export, GC: r.gc}
 }
 
@@ -44,6 +43,9 @@ func (r *runner) selfPlay(ctx context.Context, t Todo) (skip string, err error) 
 	}
 	r.log.Info("played", "games", s.Games, "of_them_now", s.Played, "draws", s.Draws, "plies", fmt.Sprintf("%.1f", s.MeanPlies()),
 		"evaluations", s.Evaluations, "took", s.Elapsed.Round(time.Second))
+	if r.opt.Stage != "" { // other processes may look at it
+		return "", nil
+	}
 	// Its number is never used again, and the whole run is ours.
 	return "", removeLock(r.path(locksDir, fmt.Sprintf("selfplay-p%d", t.Process)))
 }
@@ -114,14 +116,6 @@ func (r *runner) forward(e monitor.Event) error {
 		other := *e
 		other.Header = monitor.Header{}
 		r.bus.Publish(&other)
-	}
-	return nil
-}
-
-// removeLock removes the file of a lock that nobody takes again.
-func removeLock(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("remove a lock that is no longer needed: %w", err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package cycle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -237,14 +238,6 @@ func (s *Status) readRows(state *State) error {
 // sortedStages returns the stages of a map, the longest first.
 func sortedStages(seconds map[Stage]float64) []Stage {
 	stages := slices.Clone(Stages)
-	slices.SortStableFunc(stages, func(a, b Stage) int {
-		switch {
-		case seconds[a] > seconds[b]:
-			return -1
-		case seconds[a] < seconds[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(stages, func(a, b Stage) int { return cmp.Compare(seconds[b], seconds[a]) })
 	return slices.DeleteFunc(stages, func(s Stage) bool { return seconds[s] == 0 })
 }

@@ -26,17 +26,27 @@ type Summary struct {
 	Elapsed time.Duration
 	here    struct{ cycles, games int64 } // of those by this start
 	state   *State
+	said    string // what became of a single stage; "" = the run went round, or its error says it
+	single  bool
 }
 
 func (r *runner) summary() *Summary {
 	s := r.desk.state
-	m := &Summary{Reason: r.reason, Cycles: s.Cycles, Games: s.Games, Net: newestNet(r.root), Elapsed: time.Since(r.began), state: s}
+	m := &Summary{Reason: r.reason, Cycles: s.Cycles, Games: s.Games, Net: newestNet(r.root), Elapsed: time.Since(r.began), state: s,
+		said: r.said, single: r.opt.Stage != ""}
 	m.here.cycles, m.here.games = s.Cycles-r.first.cycles, s.Games-r.first.games
 	return m
 }
 
 // Write writes the report.
 func (s *Summary) Write(w io.Writer) error {
+	if s.single {
+		if s.said == "" {
+			return nil
+		}
+		_, err := fmt.Fprintln(w, s.said)
+		return err
+	}
 	_, err := fmt.Fprintf(w, "%s done, %d of them by this start; %s, %d of them by this start; %s\nNet: %s\n", monitor.Count(s.Cycles, "cycle"), s.here.cycles,
 		monitor.Count(s.Games, "game"), s.here.games, s.Elapsed.Round(time.Second), s.Net)
 	if err == nil && s.state.Measured > 0 {

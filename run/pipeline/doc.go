@@ -1,10 +1,10 @@
 // Package pipeline runs the steps of a pipeline one after the other: self-play,
 // preprocessing, processing, shuffling, training.
 //
-//	opt := runner.Options{Base: "data", Results: "results", Steps: runner.AllSteps(), NumGames: 1000, NumWorkers: 3, ...}
+//	opt := pipeline.Options{Base: "data", Results: "results", Steps: pipeline.AllSteps(), NumGames: 1000, NumWorkers: 3, ...}
 //	opt.T = opt.NewT(time.Now())
-//	plan, err := runner.Check(opt) // creates nothing
-//	report, err := runner.Run(ctx, opt)
+//	err := pipeline.Check(opt) // creates nothing
+//	state, err := pipeline.Run(ctx, opt)
 //
 // Every run has a name T (YYYYMMDD_HHMMSS, UTC) that all its directories carry:
 //
@@ -18,11 +18,14 @@
 //	BASE/processed/mix_T/           links to the row files of several shuffles
 //	RESULTS/run_T/                  the training run
 //
-// Each directory of data has a manifest (pipeline.json); what a manifest says is
-// done is not done again, and each step goes on where it was stopped. A step
-// without input ends the run with pipeline.ErrNoInput. When all steps are done,
-// what this run made on the way and later steps have used up is removed: by its
-// manifest, never a directory that was named to it, nothing that is pinned.
+// Each directory of data has a manifest (pipeline.json). What a manifest says is done
+// is not done again; each step goes on where it was stopped. A step without input ends
+// the run with prepare.ErrNoInput. When all steps are done, what this run made on the
+// way and later steps have used up is removed: by its manifest, never a directory that
+// was named to it, nothing that is pinned.
+//
+// The steps, and the trials of a sweep, are stages of the engine that closed loops
+// have (cycle.Do). pipeline_T.json and the trials' results are their books.
 //
 // Sweep trains one net for each point of a grid on the same rows.
 package pipeline

@@ -13,6 +13,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/prepare"
+	"github.com/chessbrain/chessbrain/run/cycle"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
 )
@@ -54,11 +55,12 @@ func checkPlan(plan func(*config.Effective, io.Writer) error) func(*config.Effec
 	}
 }
 
-// pass is a run under way. One goroutine.
+// pass is a run under way, and the book of its steps. One goroutine.
 type pass struct {
 	Options
 	state   *State
 	sources *sources
+	began   time.Time // the step under way
 }
 
 // Run runs the steps, or goes on with a run of this T. The result is the state at
@@ -85,10 +87,8 @@ func Run(ctx context.Context, opt Options) (*State, error) {
 	if err := r.open(); err != nil {
 		return nil, err
 	}
-	for i := range r.state.Steps {
-		if err := r.one(ctx, &r.state.Steps[i]); err != nil {
-			return r.state, err
-		}
+	if _, err := cycle.Do(ctx, r, r.works()); err != nil {
+		return r.state, err
 	}
 	if r.Cleanup {
 		if err := r.cleanup(); err != nil {
@@ -108,6 +108,11 @@ func (r *pass) open() error {
 		if why := r.state.Differs(r.Settings); why != "" {
 			return fmt.Errorf("%w: run %s was asked for otherwise: %s", prepare.ErrOther, r.T, why)
 		}
+		for _, s := range r.state.Steps {
+			if s.Done {
+				r.Log.Info("step was done before", "step", s.Step, "dir", s.Dir)
+			}
+		}
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
@@ -115,50 +120,58 @@ func (r *pass) open() error {
 	if err := r.checkInputs(r.sources); err != nil {
 		return err
 	}
-	r.state = &State{Version: stateVersion, T: r.T, Program: r.Version, Settings: r.Settings}
-	for _, step := range AllSteps() {
-		if r.runs(step) {
-			r.state.Steps = append(r.state.Steps, StepState{Step: step, Dir: r.Dir(step)})
-		}
-	}
+	r.state = &State{Version: stateVersion, T: r.T, Program: r.Version, Settings: r.Settings, Steps: Plan(r.Options)}
 	if err := r.keepNet(); err != nil {
 		return err
 	}
 	return r.state.write(r.Base)
 }
 
-// one runs a step unless it is done.
-func (r *pass) one(ctx context.Context, s *StepState) error {
-	if s.Done {
-		r.Log.Info("step was done before", "step", s.Step, "dir", s.Dir)
-		return nil
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	r.Log.Info("step begins", "step", s.Step, "dir", s.Dir)
-	began := time.Now()
-	do := map[string]func(context.Context, *StepState) error{
-		SelfPlay: r.selfPlay, Preprocess: r.preprocess, Process: r.process, Shuffle: r.shuffle, Train: r.train}[s.Step]
-	if !r.doneBefore(s) {
-		if err := do(ctx, s); err != nil {
-			return fmt.Errorf("step %s: %w", s.Step, err)
+// works are the steps as stages. What a step comes to is in its entry of the state.
+func (r *pass) works() map[cycle.Stage]cycle.Work {
+	works := map[cycle.Stage]cycle.Work{}
+	for name, do := range map[string]func(context.Context, *StepState) error{
+		SelfPlay: r.selfPlay, Preprocess: r.preprocess, Process: r.process, Shuffle: r.shuffle, Train: r.train} {
+		works[cycle.Stage(name)] = func(ctx context.Context, _ cycle.Todo) (skip string, err error) {
+			return "", do(ctx, r.state.step(name))
 		}
 	}
-	s.Done, s.Seconds = true, time.Since(began).Seconds()
-	r.Log.Info("step is done", "step", s.Step, "dir", s.Dir, "games", s.Games, "rows", s.Rows, "seconds", s.Seconds)
-	return r.state.write(r.Base)
+	return works
 }
 
-// doneBefore says whether the step's manifest says that it is done: a kill may
-// come between that and the run's own state.
-func (r *pass) doneBefore(s *StepState) bool {
+// Next is the first step that is not done.
+func (r *pass) Next() (cycle.Stage, bool) {
+	for _, s := range r.state.Steps {
+		if !s.Done {
+			return cycle.Stage(s.Step), true
+		}
+	}
+	return "", false
+}
+
+// Begin begins a step. One whose manifest says that it is done is not done again: a
+// kill may come between that and the run's own state.
+func (r *pass) Begin(stage cycle.Stage) (cycle.Todo, error) {
+	s := r.state.step(string(stage))
+	r.Log.Info("step begins", "step", s.Step, "dir", s.Dir)
+	r.began = time.Now()
 	m, err := prepare.ReadManifest(fsx.OS, s.Dir)
-	if err != nil || !m.Done || m.Step != s.Step {
-		return false
+	if err != nil || !m.Done || m.Step != s.Step { // the step says what is wrong with it
+		return cycle.Todo{}, nil
 	}
 	s.count(m)
-	return true
+	return cycle.Todo{Done: true}, r.End(stage, "", nil)
+}
+
+// End writes that a step is done. One that failed is next again.
+func (r *pass) End(stage cycle.Stage, _ string, err error) error {
+	if err != nil {
+		return fmt.Errorf("step %s: %w", stage, err)
+	}
+	s := r.state.step(string(stage))
+	s.Done, s.Seconds = true, time.Since(r.began).Seconds()
+	r.Log.Info("step is done", "step", s.Step, "dir", s.Dir, "games", s.Games, "rows", s.Rows, "seconds", s.Seconds)
+	return r.state.write(r.Base)
 }
 
 // count notes what a step came to.

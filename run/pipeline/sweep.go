@@ -16,6 +16,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
+	"github.com/chessbrain/chessbrain/run/cycle"
 	"github.com/chessbrain/chessbrain/run/train"
 )
 
@@ -49,7 +50,7 @@ type sweepFile struct {
 	Results []Result `json:"results"`
 }
 
-// sweep is a sweep under way. One goroutine.
+// sweep is a sweep under way, and the book of its trials. One goroutine.
 type sweep struct {
 	SweepOptions
 	trials []Trial
@@ -80,20 +81,40 @@ func Sweep(ctx context.Context, opt SweepOptions) (results []Result, best string
 	if err := s.open(); err != nil {
 		return nil, "", err
 	}
+	_, err = cycle.Do(ctx, s, s.works())
+	err = errors.Join(err, s.write())
+	return s.table.Results, s.table.Best, err
+}
+
+// works are the trials as stages.
+func (s *sweep) works() map[cycle.Stage]cycle.Work {
+	works := map[cycle.Stage]cycle.Work{}
 	for i := range s.table.Results {
 		r := &s.table.Results[i]
-		if r.Status != TrialToDo {
-			s.Log.Info("trial was done before", "trial", r.Name, "loss", r.Loss)
-			continue
-		}
-		if err := s.one(ctx, r); err != nil {
-			return s.table.Results, s.table.Best, errors.Join(fmt.Errorf("trial %s: %w", r.Name, err), s.write())
-		}
-		if err := s.write(); err != nil {
-			return s.table.Results, s.table.Best, err
+		works[cycle.Stage(r.Name)] = func(ctx context.Context, _ cycle.Todo) (skip string, err error) { return "", s.one(ctx, r) }
+	}
+	return works
+}
+
+// Next is the first trial without a result.
+func (s *sweep) Next() (cycle.Stage, bool) {
+	for _, r := range s.table.Results {
+		if r.Status == TrialToDo {
+			return cycle.Stage(r.Name), true
 		}
 	}
-	return s.table.Results, s.table.Best, s.write()
+	return "", false
+}
+
+// Begin writes nothing: a trial's own directory says how far it is.
+func (s *sweep) Begin(cycle.Stage) (cycle.Todo, error) { return cycle.Todo{}, nil }
+
+// End writes the table. A trial that failed is next again.
+func (s *sweep) End(trial cycle.Stage, _ string, err error) error {
+	if err != nil {
+		return fmt.Errorf("trial %s: %w", trial, err)
+	}
+	return s.write()
 }
 
 // Check refuses trials that cannot be trained, before anything is made, and
@@ -207,6 +228,9 @@ func (s *sweep) open() error {
 		r := Result{Trial: t, Status: TrialToDo}
 		if err := readJSON(filepath.Join(s.Results, t.Name, trialFile), &r); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
+		}
+		if r.Status != TrialToDo {
+			s.Log.Info("trial was done before", "trial", r.Name, "loss", r.Loss)
 		}
 		s.table.Results = append(s.table.Results, r)
 	}

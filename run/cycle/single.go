@@ -1,0 +1,97 @@
+package cycle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/replay/shuffle"
+)
+
+// Exit codes of a single stage beside those of all commands: a script goes by them.
+const (
+	ExitOrder   = 2                 // another stage is next
+	ExitAgain   = shuffle.ExitShort // too few rows: self-play is next
+	ExitStopped = 7                 // a stop condition holds: nothing is to be done any more
+)
+
+// StageError says why a single stage was not done.
+type StageError struct {
+	Reason string
+	Code   int // ExitOrder, ExitAgain or ExitStopped
+}
+
+func (e *StageError) Error() string { return e.Reason }
+
+// ExitCode is the code with which the program ends.
+func (e *StageError) ExitCode() int { return e.Code }
+
+// ParseStage reads the name of a stage.
+func ParseStage(name string) (Stage, error) {
+	if !slices.Contains(Stages, Stage(name)) {
+		return "", &config.Error{Where: "--stage " + name, Reason: fmt.Sprintf("unknown stage; known: %v", Stages), Remedy: "see chessbrain run --help"}
+	}
+	return Stage(name), nil
+}
+
+// single does one stage if the journal has it next, and ends the cycle after its
+// last one. Nothing is done again that has ended in this cycle: a script that was
+// killed begins its list anew.
+func (r *runner) single(ctx context.Context, want Stage) error {
+	s := r.desk.state
+	if _, ok := s.Next(); !ok { // a kill came before the cycle's last line
+		if err := r.finish(); err != nil {
+			return err
+		}
+	}
+	cycle := s.Cycle
+	if s.Done(want) {
+		r.said = fmt.Sprintf("%s is done already in cycle %d", want, cycle)
+		return nil
+	}
+	before, err := r.desk.before(want)
+	if err != nil {
+		return err
+	}
+	for _, stage := range before { // off: the journal says why
+		if _, err := r.desk.begin(stage); err != nil {
+			return err
+		}
+	}
+	stop, err := one(ctx, r, r.works, want)
+	if err != nil {
+		return err
+	}
+	if stop != "" {
+		r.reason = stop
+		return &StageError{"the run is done: " + stop, ExitStopped}
+	}
+	if r.again != "" {
+		return &StageError{r.again, ExitAgain}
+	}
+	r.said = fmt.Sprintf("%s of cycle %d is done", want, cycle)
+	if reason := s.Last[want].Reason; reason != "" {
+		r.said = fmt.Sprintf("%s of cycle %d had nothing to do: %s", want, cycle, reason)
+	}
+	if _, more := s.Next(); !more {
+		return r.finish()
+	}
+	return nil
+}
+
+// before returns the stages that come before one and are not done because the
+// configuration has them off; a script may leave them out. Any other one is a
+// *StageError, and nothing is written.
+func (d *desk) before(want Stage) (off []Stage, err error) {
+	for _, stage := range Stages[:slices.Index(Stages, want)] {
+		if d.state.Done(stage) {
+			continue
+		}
+		if d.off(stage) == "" {
+			return nil, &StageError{fmt.Sprintf("stage %s is not next: cycle %d goes on with %s (chessbrain run --stage %s)", want, d.state.Cycle, stage, stage), ExitOrder}
+		}
+		off = append(off, stage)
+	}
+	return off, nil
+}
