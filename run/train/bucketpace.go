@@ -64,11 +64,7 @@ type bucketState struct {
 }
 
 // newBucketPacer returns the pacer of a run whose rows are shuffled ones.
-func newBucketPacer(r *training) (*bucketPacer, error) {
-	rows, ok := r.rows.(*shuffledRows)
-	if !ok {
-		return nil, fmt.Errorf("epochs need source SHUFFLED, not rows of %T", r.rows)
-	}
+func newBucketPacer(r *training, rows *shuffledRows) *bucketPacer {
 	t := r.cfg.GetTraining()
 	p := &bucketPacer{
 		rule:        bucketRule{PerRow: t.GetBucket().GetPerNewRow(), Size: t.GetBucket().GetSize(), Epoch: t.GetSamplesPerEpoch()},
@@ -78,7 +74,7 @@ func newBucketPacer(r *training) (*bucketPacer, error) {
 		publish: func(e monitor.Event) { r.bus.Publish(e) },
 	}
 	rows.source.Repeat(!p.once)
-	return p, nil
+	return p
 }
 
 // Before is pacer's. Between two epochs it goes over to the newest shuffle and
@@ -115,18 +111,15 @@ func (p *bucketPacer) Before(ctx context.Context) (done bool, err error) {
 
 // look goes over to a newer shuffle where there is one and fills the bucket.
 func (p *bucketPacer) look() (newer bool, err error) {
-	m, err := p.rows.source.Newer()
+	newer, err = p.rows.advance()
 	if err != nil {
 		return false, err
 	}
-	if m != nil {
-		p.rows.source.Advance(m)
-		p.rows.announce(m)
-	}
-	if fresh := p.state.Bucket.see(p.rule, p.rows.Generated()); fresh > 0 && p.rule.PerRow > 0 {
+	_, generated := p.rows.Size()
+	if fresh := p.state.Bucket.see(p.rule, generated); fresh > 0 && p.rule.PerRow > 0 {
 		p.log.Info("train bucket filled", "new_rows", fresh, "level", int64(p.state.Bucket.Level), "per_new_row", p.rule.PerRow)
 	}
-	return m != nil, nil
+	return newer, nil
 }
 
 // lacks says what the next step lacks, "" = nothing, and whether that ends the

@@ -30,18 +30,10 @@ const swaRows = 2048
 // alone, so a run that was stopped in between comes to the same net.
 func (r *training) averaged(ctx context.Context) (*nn.Net, error) {
 	swa := r.trainer.SWA()
-	rows := int(r.windowRows())
-	if r.rows != nil {
-		rows = swaRows
+	if swa == nil {
+		return nil, nil
 	}
-	if swa == nil || rows == 0 {
-		return swa, nil
-	}
-	batch := int(r.cfg.GetTraining().GetBatchSize())
-	if rows = min(rows, max(swaRows, batch)); rows > batch {
-		rows -= rows % batch // whole batches: each counts the same
-	}
-	sample, err := r.sampleRows(rows)
+	sample, rows, err := r.rows.Sample(int(r.cfg.GetTraining().GetBatchSize()))
 	if sample == nil || err != nil {
 		return swa, err
 	}
@@ -106,7 +98,7 @@ func (r *training) export(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files, noGames, err := r.stages.Export(ctx, c, r.exportGames(ctx), r.dir.Staging())
+	files, noGames, err := r.stages.Export(ctx, c, r.rows.Games(ctx), r.dir.Staging())
 	if noGames {
 		r.log.Warn("nothing is exported: there are no games yet", "exporter", r.stages.Exporter.Name(), "net", c.Net.Name, "error", err)
 		return nil

@@ -38,17 +38,33 @@ type pacer interface {
 // whether the training goes on, with what the next Before waits for.
 type endsRows interface{ Ended() bool }
 
-// openPacer returns the pacer that the configuration asks for, nil where nothing
-// holds the training back: it saves by steps then, as training.checkpoint says.
-func (r *training) openPacer() (pacer, error) {
+// openRows opens what the configuration trains on, and the pace that goes with it;
+// without one it saves by steps, as training.checkpoint says.
+func (r *training) openRows(ctx context.Context) error {
 	t := r.cfg.GetTraining()
-	switch {
-	case t.GetSource() == config.Training_SHUFFLED && t.GetSamplesPerEpoch() > 0:
-		return newBucketPacer(r)
-	case t.GetSource() == config.Training_LOADER && t.GetSchedule().GetStepsPerNetwork() > 0:
-		return newSchedulePacer(r)
+	switch t.GetSource() {
+	case config.Training_SHUFFLED:
+		rows, err := r.openShuffled(ctx)
+		if err != nil {
+			return err
+		}
+		r.rows = rows
+		if t.GetSamplesPerEpoch() > 0 {
+			r.pace = newBucketPacer(r, rows)
+		}
+	case config.Training_LOADER:
+		rows, err := r.openLoader(ctx)
+		if err != nil {
+			return err
+		}
+		r.rows = rows
+		if t.GetSchedule().GetStepsPerNetwork() > 0 {
+			r.pace = newSchedulePacer(r, rows)
+		}
+	default:
+		r.rows = r.openGameRows()
 	}
-	return nil, nil
+	return nil
 }
 
 // refreshEvery is how often a run without a pacer looks for newer rows.
@@ -56,7 +72,7 @@ const refreshEvery = 10 * time.Second
 
 // rowSteps does steps until everything is done or the rows end. context.Canceled
 // means that a stop was asked for.
-func (r *training) rowSteps(ctx context.Context, batches cursor) error {
+func (r *training) rowSteps(ctx context.Context) error {
 	for !r.done() {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -65,7 +81,7 @@ func (r *training) rowSteps(ctx context.Context, batches cursor) error {
 			return err
 		}
 		r.bounds.serve()
-		err := r.step(ctx, batches)
+		err := r.step(ctx)
 		switch {
 		case errors.Is(err, io.EOF) && r.goesOn():
 			continue
@@ -77,7 +93,7 @@ func (r *training) rowSteps(ctx context.Context, batches cursor) error {
 		case err != nil:
 			return err
 		}
-		if err := r.afterRowStep(ctx, batches); err != nil {
+		if err := r.afterRowStep(ctx); err != nil {
 			return err
 		}
 	}
@@ -110,15 +126,16 @@ func (r *training) mayStep(ctx context.Context) (done bool, err error) {
 		}
 		r.paced = done
 	}
-	r.state.Rows = max(r.state.Rows, r.rows.Generated())
+	_, generated := r.rows.Size()
+	r.state.Rows = max(r.state.Rows, generated)
 	r.page.set(func(p *Page) { p.Stage = "training" })
 	return done, err
 }
 
 // afterRowStep saves and exports when it is time.
-func (r *training) afterRowStep(ctx context.Context, batches cursor) error {
+func (r *training) afterRowStep(ctx context.Context) error {
 	if r.pace == nil {
-		return r.saveIfDue(ctx, batches)
+		return r.saveIfDue(ctx)
 	}
 	whole := context.WithoutCancel(ctx) // a step that was done counts, also when a stop was asked for meanwhile
 	save, export, err := r.pace.After(whole)
@@ -128,13 +145,13 @@ func (r *training) afterRowStep(ctx context.Context, batches cursor) error {
 	page := r.pace.Page()
 	r.page.set(func(p *Page) { p.Pace = page })
 	if !save && !export {
-		return r.saveIfDue(whole, batches)
+		return r.saveIfDue(whole)
 	}
 	if err := r.validate(whole); err != nil {
 		return err
 	}
 	r.state.ExportOwed = export && r.cfg.GetTraining().GetExportMode() != config.Training_TRAINONLY // a process that is killed after the save leaves it to the next one
-	if err := r.save(whole, batches); err != nil {
+	if err := r.save(whole); err != nil {
 		return err
 	}
 	return r.payExport(whole)

@@ -41,10 +41,8 @@ func (r *training) restore(ctx context.Context) error {
 	if err := r.newTrainer(); err != nil {
 		return err
 	}
-	if err := r.openSource(ctx); err != nil {
-		return err
-	}
-	if r.pace, err = r.openPacer(); err != nil {
+	r.games = newSplit(r.cfg.GetTraining())
+	if err := r.openRows(ctx); err != nil {
 		return err
 	}
 	var entries []run.Entry
@@ -113,7 +111,7 @@ func (r *training) newTrainer() error {
 // lists; it is needed for loading only.
 func (r *training) sections(lookup func([16]byte) *record.Game) []stage.Section {
 	all := []stage.Section{
-		r.state.Section(), r.trainer.Section(), r.cursor(),
+		r.state.Section(), r.trainer.Section(), r.rows.Section(),
 		r.windowSection("window", r.games.Train, lookup), r.windowSection("validation", r.games.Validation, lookup),
 	}
 	if r.pace != nil {
@@ -157,14 +155,8 @@ func (r *training) restoreSections(ctx context.Context, saved *checkpoint.Checkp
 	if err != nil {
 		return fmt.Errorf("restore checkpoint %s: %w", saved.Path, err)
 	}
-	if r.source != nil {
-		if err := r.source.Check(ctx); err != nil {
-			return fmt.Errorf("restore checkpoint %s: %w", saved.Path, err)
-		}
-	}
-	if r.source != nil && r.source.Foreign() != "" {
-		r.log.Warn("the checkpoint has the state of another sampler: this one begins a state of its own", "checkpoint", r.source.Foreign(),
-			"sampler", r.stages.Sampler.Name())
+	if err := r.rows.Restored(ctx); err != nil {
+		return fmt.Errorf("restore checkpoint %s: %w", saved.Path, err)
 	}
 	for _, name := range unclaimed {
 		r.log.Warn("the checkpoint holds a section that nobody reads", "section", name)

@@ -12,6 +12,7 @@ import (
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/play"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
@@ -104,7 +105,7 @@ func windowGames(saved *checkpoint.Checkpoint) (map[[16]byte]*record.Game, error
 // of a watched directory only those of the journal, since its feed finds the
 // others.
 func (r *training) readGames(ctx context.Context, wanted map[[16]byte]*record.Game, later []run.Entry) (map[[16]byte]*record.Game, error) {
-	if !r.hasGames() {
+	if !setup.HasGames(r.cfg) {
 		return nil, nil
 	}
 	if err := r.mendGames(ctx); err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/play"
@@ -79,11 +78,9 @@ type training struct {
 	trainer *trainer.Trainer
 	heads   *headRows // of the trainer
 	games   *replay.Split
-	source  *replay.Source // draws rows of games.Train; nil where there are no games
-	batches cursor         // that the steps take; nil before the first
-	rows    rowSource      // where there are no games
-	pace    pacer          // of the training on rows; nil = as fast as it goes
-	paced   bool           // it ended the training
+	rows    Rows
+	pace    pacer // of the training on rows; nil = as fast as it goes
+	paced   bool  // it ended the training
 	nets    play.Nets
 	outputs *play.Outputs // the store's, which closes them; nil = none
 	store   *play.Store
@@ -99,8 +96,7 @@ type training struct {
 	taken       run.Ordinals      // numbers of the run's games at the start
 	initial     *nn.Net           // what the run began with
 	resumed     bool
-	cursor      func() stage.Section // where the sampler stands, as of the rows trained on
-	firstStep   int64                // at the start of this process
+	firstStep   int64 // at the start of this process
 	firstSample int64
 	lastSaved   int64         // episodes at the newest checkpoint, -1 = none
 	lastStep    int64         // steps at the newest checkpoint
@@ -165,7 +161,7 @@ func (r *training) openStages(ctx context.Context) (err error) {
 // exchange puts new stages to work, between two steps.
 func (r *training) exchange(ctx context.Context, x *setup.Exchange) (err error) {
 	if x.Uses.Sampler == setup.Opened {
-		if x.Began, err = r.replaceSampler(ctx, x.Stages.Sampler); err != nil {
+		if x.Began, err = r.rows.Replace(ctx, x.Stages.Sampler); err != nil {
 			return err
 		}
 	}
@@ -176,20 +172,6 @@ func (r *training) exchange(ctx context.Context, x *setup.Exchange) (err error) 
 	}
 	r.cfg = x.Cfg
 	return nil
-}
-
-// replaceSampler lets sampler draw from the next batch on. What was prepared by the
-// old one is thrown away whole, so that no row is lost or counted twice.
-func (r *training) replaceSampler(ctx context.Context, sampler stage.Sampler) (began string, err error) {
-	ahead, ok := r.batches.(*replay.Prefetcher)
-	if !ok {
-		return "", errEnding
-	}
-	err = ahead.Exchange(func(position []byte) (err error) {
-		began, err = r.source.Replace(ctx, sampler, position)
-		return err
-	})
-	return began, err
 }
 
 // netName is the name of the weights as they are now.

@@ -34,7 +34,7 @@ const checkpointBytes = 24
 // that later ones are held against.
 func (r *training) firstCheckpoint(ctx context.Context) error {
 	if r.lastSaved < 0 {
-		if err := r.save(ctx, nil); err != nil {
+		if err := r.save(ctx); err != nil {
 			return err
 		}
 	}
@@ -58,7 +58,7 @@ func (r *training) bearable(err error) error {
 
 // saveIfDue saves after a step when somebody asked over the control socket, or
 // when the steps since the newest checkpoint ask for it.
-func (r *training) saveIfDue(ctx context.Context, batches cursor) error {
+func (r *training) saveIfDue(ctx context.Context) error {
 	every := r.cfg.GetTraining().GetCheckpoint().GetIntervalSteps()
 	due := !r.playsItself() && r.trainer.NumSteps()-r.lastStep >= every
 	select {
@@ -69,17 +69,14 @@ func (r *training) saveIfDue(ctx context.Context, batches cursor) error {
 	if !due {
 		return nil
 	}
-	return r.save(ctx, batches)
+	return r.save(ctx)
 }
 
 // save writes a checkpoint, removes old ones and exports the net when it is
 // time. The games that it counts are durable already.
-func (r *training) save(ctx context.Context, batches cursor) error {
+func (r *training) save(ctx context.Context) error {
 	r.saveFailed = true
 	began := time.Now()
-	if batches != nil {
-		r.cursor = batches.Section
-	}
 	if err := errors.Join(r.lockLost(), r.bus.Err()); err != nil {
 		return fmt.Errorf("save: %w", err)
 	}
@@ -156,12 +153,12 @@ func (r *training) unsaved() bool {
 
 // finishState measures the last weights, saves what is not saved yet and
 // exports the net. Candidates are those of whole epochs alone.
-func (r *training) finishState(ctx context.Context, batches cursor) error {
+func (r *training) finishState(ctx context.Context) error {
 	if r.unsaved() {
 		if err := r.validate(ctx); err != nil {
 			return err
 		}
-		if err := r.save(ctx, batches); err != nil {
+		if err := r.save(ctx); err != nil {
 			return err
 		}
 	}
@@ -174,7 +171,7 @@ func (r *training) finishState(ctx context.Context, batches cursor) error {
 // validate measures the losses on the validation games, raw weights.
 func (r *training) validate(ctx context.Context) error {
 	rows := int(r.cfg.GetTraining().GetValidation().GetMaxRows())
-	held, err := r.heldOut(ctx, rows)
+	held, err := r.rows.HeldOut(ctx, rows)
 	if held == nil || err != nil {
 		return err
 	}

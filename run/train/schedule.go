@@ -66,17 +66,13 @@ type scheduleClock struct {
 }
 
 // newSchedulePacer returns the pacer of a run whose rows the data loader gives.
-func newSchedulePacer(r *training) (*schedulePacer, error) {
-	rows, ok := r.rows.(*loaderRows)
-	if !ok {
-		return nil, fmt.Errorf("a schedule of chunks needs source LOADER, not rows of %T", r.rows)
-	}
+func newSchedulePacer(r *training, rows *loaderRows) *schedulePacer {
 	t := r.cfg.GetTraining()
 	return &schedulePacer{
 		steps: t.GetSchedule().GetStepsPerNetwork(), chunks: int(t.GetSchedule().GetChunksPerNetwork()),
 		everyExport: max(1, int64(t.GetEpochsPerExport())), most: t.GetMaxEpochsThisInstance(),
-		source: rows.Loader, waits: r.waits, publish: func(e monitor.Event) { r.bus.Publish(e) }, log: r.log, now: time.Now,
-	}, nil
+		source: rows.loader, waits: r.waits, publish: func(e monitor.Event) { r.bus.Publish(e) }, log: r.log, now: time.Now,
+	}
 }
 
 // Before is pacer's. Between two nets it waits for chunks.

@@ -109,6 +109,7 @@ func (r *training) listenWaiting(why string, stop func()) (*run.Control, error) 
 		*p = Page{Job: r.info.Job, Stage: "waiting", Started: r.began.UTC(), Pace: map[string]any{"waiting": why}, Arithmetic: r.info.Arithmetic}
 	})
 	c := r.commands()
+	c.Status = func() any { return r.pageNow() } // there are no rows yet that could be asked
 	c.Stop, c.Checkpoint, c.Subscribe = stop, nil, nil
 	c.Swap = func(context.Context, run.Swap) error {
 		return errors.New("the training still waits for its first rows: start it again with the other stage")
@@ -116,16 +117,22 @@ func (r *training) listenWaiting(why string, stop func()) (*run.Control, error) 
 	return r.listen(c)
 }
 
+// pageNow is the page with the stages as they are.
+func (r *training) pageNow() Page {
+	p := r.page.get()
+	p.Stages, p.Plugins = r.stages.Page()
+	return p
+}
+
 // commands are what others may ask of a training under way.
 func (r *training) commands() run.Commands {
 	return run.Commands{
 		Status: func() any {
-			p := r.page.get()
-			p.Stages, p.Plugins = r.stages.Page()
-			if rows, ok := r.rows.(*loaderRows); ok && rows.waits.Load() {
+			p := r.pageNow()
+			if why := r.rows.Waiting(); why != "" {
 				p.Stage = "waiting"
 				if p.Pace == nil {
-					p.Pace = map[string]any{"waiting": "rows of the data loader"}
+					p.Pace = map[string]any{"waiting": why}
 				}
 			}
 			return p
@@ -162,12 +169,7 @@ type Live struct {
 
 func (r *training) live(commands run.Commands) Live {
 	return Live{Commands: commands,
-		Loader: func() (s loader.Stats, ok bool) {
-			if rows, ok := r.rows.(*loaderRows); ok {
-				return rows.Stats(), true
-			}
-			return s, false
-		},
+		Loader: r.rows.Loader,
 		Schedule: func() (page SchedulePage, ok bool) {
 			if p, ok := r.pace.(*schedulePacer); ok {
 				return p.page(), true
@@ -203,9 +205,10 @@ func (r *training) announce() {
 	r.log.Info("net", "arch", net.Arch.String(), "parameters", numParams(net), "name", r.netName())
 	r.log.Info("training", "phase", phase, "run", r.dir.Root, "batch", cfg.GetBatchSize(), "accumulate", cfg.GetGradAccumSteps(),
 		"effective_batch", batch, "episode", r.state.Episodes, "of", r.target(), "step", r.trainer.NumSteps())
+	window, _ := r.rows.Size()
 	r.page.set(func(p *Page) {
 		*p = Page{Job: r.info.Job, Stage: "self-play", Net: r.netName(), Episode: r.state.Episodes, Episodes: r.target(),
-			Step: r.trainer.NumSteps(), Positions: r.state.Rows, WindowRows: r.windowRows(), Started: r.began.UTC(), Arithmetic: a}
+			Step: r.trainer.NumSteps(), Positions: r.state.Rows, WindowRows: window, Started: r.began.UTC(), Arithmetic: a}
 	})
 	r.bus.Publish(&monitor.Run{Phase: phase, Command: r.opt.Command, Version: r.opt.Version, ConfigHash: r.info.ConfigHash,
 		Seed: r.cfg.GetSeed(), Device: a.Device, ProducerDevice: a.ProducerDevice,

@@ -75,7 +75,7 @@ func (r *training) summarize(phase string) *Summary {
 // compareWithFirst evaluates the net that the run began with and the newest one
 // on all validation rows, up to ten thousand.
 func (r *training) compareWithFirst(ctx context.Context) (first, last *ValidationResult, err error) {
-	if held, err := r.heldOut(ctx, summaryRows); held == nil || err != nil {
+	if held, err := r.rows.HeldOut(ctx, summaryRows); held == nil || err != nil {
 		return nil, nil, err
 	}
 	cfg, err := setup.TrainerConfig(r.cfg, r.initial.Arch)
@@ -102,7 +102,7 @@ const summaryRows = 10_000
 
 // measure evaluates a net and reports it as an event too.
 func (r *training) measure(ctx context.Context, t *trainer.Trainer, weights string) (*ValidationResult, error) {
-	held, err := r.heldOut(ctx, summaryRows)
+	held, err := r.rows.HeldOut(ctx, summaryRows)
 	if err != nil {
 		return nil, err
 	}

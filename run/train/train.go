@@ -19,9 +19,6 @@ import (
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
-// prefetchDepth is how many micro-batches are prepared in advance.
-const prefetchDepth = 2
-
 // Train plays and learns until the asked number of episodes (or steps) is
 // reached, or until ctx ends: then it finishes the step under way, saves, and
 // returns ErrInterrupted. A run that is finished already only sums up.
@@ -51,18 +48,16 @@ func (r *training) train(ctx context.Context) (*Summary, error) {
 	if err := r.firstCheckpoint(whole); err != nil {
 		return nil, err
 	}
-	batches, end := r.openBatches(ctx)
-	defer end() // nobody reads it again
-	r.batches = batches
+	r.rows.Ahead(ctx)
 	endWatch := r.watchPlugins(ctx)
-	err := r.episodes(ctx, batches)
+	err := r.episodes(ctx)
 	r.bounds.end()
 	endWatch()
 	interrupted := errors.Is(err, context.Canceled)
 	if err != nil && !interrupted {
-		return nil, r.fail(whole, err, batches)
+		return nil, r.fail(whole, err)
 	}
-	if err := r.finishState(whole, batches); err != nil {
+	if err := r.finishState(whole); err != nil {
 		return nil, err
 	}
 	phase := monitor.RunDone
@@ -78,11 +73,11 @@ func (r *training) train(ctx context.Context) (*Summary, error) {
 }
 
 // saveFailing saves the state of a run that fails with err between two steps.
-func (r *training) saveFailing(ctx context.Context, err error, batches cursor) error {
+func (r *training) saveFailing(ctx context.Context, err error) error {
 	if !r.unsaved() || r.saveFailed {
 		return err
 	}
-	if saveErr := r.save(ctx, batches); saveErr != nil {
+	if saveErr := r.save(ctx); saveErr != nil {
 		return errors.Join(err, saveErr)
 	}
 	return fmt.Errorf("%w; the state is saved, the same command goes on", err)
@@ -91,7 +86,7 @@ func (r *training) saveFailing(ctx context.Context, err error, batches cursor) e
 // fail reports what ended the run. On a full disk it saves the state, for which
 // room was kept, and so it does where a rescorer failed; else the last checkpoint
 // stands.
-func (r *training) fail(ctx context.Context, err error, batches cursor) error {
+func (r *training) fail(ctx context.Context, err error) error {
 	var space *fsx.SpaceError
 	var plugin *host.Error
 	switch {
@@ -103,11 +98,11 @@ func (r *training) fail(ctx context.Context, err error, batches cursor) error {
 		r.alarm("sync", err.Error(), "look at the disk; the last checkpoint stands")
 	case errors.As(err, &space) || errors.Is(err, syscall.ENOSPC):
 		r.alarm("disk_low", err.Error(), "make room and start the same command again")
-		err = r.saveFailing(ctx, err, batches)
+		err = r.saveFailing(ctx, err)
 	case errors.As(err, &plugin):
 		r.alarm("plugin", err.Error(), "mend or replace the plugin, or take --on-plugin-failure continue, and start the same command again")
-		if plugin.Kind == stage.KindRescorer && r.rows == nil { // what gives rows may have failed in the middle of a step
-			err = r.saveFailing(ctx, err, batches)
+		if plugin.Kind == stage.KindRescorer && setup.HasGames(r.cfg) { // what gives rows may have failed in the middle of a step
+			err = r.saveFailing(ctx, err)
 		}
 	}
 	r.bus.Publish(&monitor.Run{Phase: monitor.RunFailed, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Message: err.Error()})
@@ -132,12 +127,12 @@ func (r *training) done() bool {
 
 // episodes runs until everything is done. context.Canceled means that a stop was
 // asked for.
-func (r *training) episodes(ctx context.Context, batches cursor) error {
+func (r *training) episodes(ctx context.Context) error {
 	if r.done() {
 		return nil
 	}
-	if !r.hasGames() {
-		return r.rowSteps(ctx, batches)
+	if !setup.HasGames(r.cfg) {
+		return r.rowSteps(ctx)
 	}
 	if err := r.openFeed(); err != nil {
 		return err
@@ -153,14 +148,14 @@ func (r *training) episodes(ctx context.Context, batches cursor) error {
 				return err
 			}
 			r.bounds.serve()
-			if err := r.step(ctx, batches); err != nil {
+			if err := r.step(ctx); err != nil {
 				return err
 			}
-			if err := r.saveIfDue(ctx, batches); err != nil {
+			if err := r.saveIfDue(ctx); err != nil {
 				return err
 			}
 		}
-		if err := r.afterEpisode(ctx, batches); err != nil {
+		if err := r.afterEpisode(ctx); err != nil {
 			return err
 		}
 	}
@@ -246,8 +241,8 @@ func (r *training) watchResigns(g *record.Game) {
 }
 
 // step does one optimizer step and reports it.
-func (r *training) step(ctx context.Context, batches cursor) error {
-	s, err := r.trainer.Step(context.WithoutCancel(ctx), batches)
+func (r *training) step(ctx context.Context) error {
+	s, err := r.trainer.Step(context.WithoutCancel(ctx), r.rows)
 	if err != nil {
 		return err
 	}
@@ -257,6 +252,7 @@ func (r *training) step(ctx context.Context, batches cursor) error {
 			return fmt.Errorf("step %d: %w", s.Step, err)
 		}
 	}
+	window, _ := r.rows.Size()
 	e := &monitor.Step{
 		Step: s.Step, Episode: r.state.Episodes, Samples: s.Samples, Rows: s.Rows,
 		Losses: lossNumbers(&s.Measures), Loss: monitor.Number(s.Objective),
@@ -264,7 +260,7 @@ func (r *training) step(ctx context.Context, batches cursor) error {
 		LegalEntropy: monitor.Number(s.LegalEntropy), PolicyAcc: monitor.Number(s.PolicyAccuracy), ValueAcc: monitor.Number(s.ValueAccuracy),
 		LR: monitor.Number(s.LR), GradNorm: monitor.Number(s.GradNorm), Clipped: s.Clipped, LossScale: monitor.Number(s.LossScale),
 		Skipped: s.Skipped, SkippedTotal: r.trainer.NumSkipped(), Seconds: monitor.Number(s.Time.Seconds()),
-		WindowRows: r.windowRows(), Totals: r.totals(),
+		WindowRows: window, Totals: r.totals(),
 	}
 	if r.feed != nil {
 		e.QueueDepth = r.feed.Waiting()
@@ -283,7 +279,7 @@ func (r *training) step(ctx context.Context, batches cursor) error {
 }
 
 // afterEpisode hands the new weights to the producers and saves when it is time.
-func (r *training) afterEpisode(ctx context.Context, batches cursor) error {
+func (r *training) afterEpisode(ctx context.Context) error {
 	if !r.playsItself() || r.done() {
 		return nil // the last checkpoint follows at once
 	}
@@ -293,7 +289,7 @@ func (r *training) afterEpisode(ctx context.Context, batches cursor) error {
 	if r.state.Episodes-r.lastSaved < r.cfg.GetTraining().GetCheckpoint().GetInterval() {
 		return nil
 	}
-	return r.save(ctx, batches)
+	return r.save(ctx)
 }
 
 // totals are the counts since the process started.
