@@ -1,27 +1,35 @@
 package train
 
 import (
+	"errors"
+
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/run/play"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/selfplay"
 )
 
-// openFeed starts what delivers games; where the run plays itself, the players
-// get the weights first.
-func (r *training) openFeed() error {
+// openGamesDir watches the directory that other processes write games to.
+func (r *training) openGamesDir() (Games, error) {
+	return newWatchedGames(r.takeBacklog(), r.gamesRoot(), r.seen, r.log), nil
+}
+
+// takeBacklog hands the games on disk to those who deliver them.
+func (r *training) takeBacklog() *backlog {
 	back := r.back
 	r.back = nil
-	if !r.playsItself() {
-		r.feed = newDirFeed(back, r.gamesRoot(), r.seen, r.log)
-		return nil
-	}
+	return back
+}
+
+// openPlayers starts the players of the run, which get the weights first.
+func (r *training) openPlayers() (Games, error) {
+	back := r.takeBacklog()
 	if err := r.publishNet(); err != nil {
-		return err
+		return nil, err
 	}
 	worker, err := setup.WorkerConfig(r.cfg, processTrain, &r.state.Resign, &r.stats)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.resign = worker.Resign
 	s := r.cfg.GetSelfplay()
@@ -29,24 +37,19 @@ func (r *training) openFeed() error {
 		Rescorers: r.stages.Rescorers, Queue: int(s.GetProducerQueueSize()), MaxBytes: r.opt.chunkBytes, Outputs: r.outputs})
 	missing := r.missingOrdinals(back)
 	if s.GetProducerWorkers() == 0 {
-		r.feed = &inlineFeed{back: back, store: r.store, nets: &r.nets, worker: worker,
-			cohort: uint64(s.GetCohortSize()), missing: missing}
-		return nil
+		return &inlineGames{back: back, store: r.store, nets: &r.nets, worker: worker,
+			cohort: uint64(s.GetCohortSize()), missing: missing}, nil
 	}
 	worker.Tickets = selfplay.NewList(missing)
-	feed, err := newProducerFeed(back, r.store, &r.nets, worker, int(s.GetProducerWorkers()), len(missing))
+	games, err := newProducedGames(back, r.store, &r.nets, worker, int(s.GetProducerWorkers()), len(missing))
 	if err != nil {
-		return err
+		return nil, errors.Join(err, r.store.Close())
 	}
-	r.feed = feed
-	return nil
+	return games, nil
 }
 
-// playsItself says whether the run's games are its own, and not those of other
+// playsGames says whether the run's games are its own, and not those of other
 // processes.
-func (r *training) playsItself() bool { return playsGames(r.cfg) }
-
-// playsGames is playsItself for a configuration.
 func playsGames(c *config.Config) bool {
 	return c.GetTraining().GetSource() == config.Training_SELFPLAY
 }
@@ -54,7 +57,7 @@ func playsGames(c *config.Config) bool {
 // missingOrdinals are the numbers of the games still to be played: the lowest
 // that no game of the run has, as many as it lacks.
 func (r *training) missingOrdinals(back *backlog) []uint64 {
-	lacking := r.target() - r.state.Episodes - int64(back.Len())
+	lacking := r.target - r.state.Episodes - int64(back.Len())
 	var missing []uint64
 	for n := uint64(0); int64(len(missing)) < lacking; n++ {
 		if !r.taken.Has(n) {

@@ -58,7 +58,7 @@ func (r *training) takeLocks(ctx context.Context, dir string) error {
 		return fmt.Errorf("make run directory: %w", err)
 	}
 	if !r.opt.Locked {
-		if err := r.lock(ctx, filepath.Join(dir, "run"), !r.playsItself()); err != nil {
+		if err := r.lock(ctx, filepath.Join(dir, "run"), !playsGames(r.cfg)); err != nil {
 			return err
 		}
 	}
@@ -116,7 +116,7 @@ func (r *training) writeStart() error {
 	text, before := config.Format(r.cfg), r.info
 	r.info.ConfigHash = config.Hash(r.cfg)
 	r.info.Program, r.info.Go = r.opt.Version, runtime.Version()
-	r.info.Arithmetic = setup.ArithmeticOf(r.cfg, true, r.playsItself())
+	r.info.Arithmetic = setup.ArithmeticOf(r.cfg, true, playsGames(r.cfg))
 	r.info.Arch = r.initial.Arch.String()
 	if r.opt.Locked && before.Starts > 0 && r.info == before {
 		return nil

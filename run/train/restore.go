@@ -114,8 +114,8 @@ func (r *training) sections(lookup func([16]byte) *record.Game) []stage.Section 
 		r.state.Section(), r.trainer.Section(), r.rows.Section(),
 		r.windowSection("window", r.games.Train, lookup), r.windowSection("validation", r.games.Validation, lookup),
 	}
-	if r.pace != nil {
-		all = append(all, r.pace.Section())
+	if s := r.pace.Section(); s.Name != "" {
+		all = append(all, s)
 	}
 	return all
 }

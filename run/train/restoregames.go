@@ -123,7 +123,7 @@ func (r *training) readGames(ctx context.Context, wanted map[[16]byte]*record.Ga
 		if _, ok := wanted[g.ID]; ok {
 			wanted[g.ID] = g
 		}
-		own := r.playsItself() && filepath.Base(filepath.Dir(path)) == trainProcess
+		own := playsGames(r.cfg) && filepath.Base(filepath.Dir(path)) == trainProcess
 		if own {
 			r.taken.Add(g.Ordinal)
 			others = append(others, g)
@@ -153,7 +153,7 @@ func (r *training) readGames(ctx context.Context, wanted map[[16]byte]*record.Ga
 // mendGames seals what a killed process left half written. Only the holder of
 // the run's exclusive lock may.
 func (r *training) mendGames(ctx context.Context) error {
-	if !r.playsItself() {
+	if !playsGames(r.cfg) {
 		return nil
 	}
 	infos, err := replay.SealTorn(ctx, fsx.OS, r.dir.Selfplay())

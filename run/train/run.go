@@ -79,13 +79,12 @@ type training struct {
 	heads   *headRows // of the trainer
 	games   *replay.Split
 	rows    Rows
-	pace    pacer // of the training on rows; nil = as fast as it goes
-	paced   bool  // it ended the training
+	pace    Pace
+	target  int64 // episodes asked for, 0 where the rows come from elsewhere
 	nets    play.Nets
 	outputs *play.Outputs // the store's, which closes them; nil = none
 	store   *play.Store
 	resign  *selfplay.ResignRule // of the games that begin; nil where others play
-	feed    feed
 	stats   selfplay.Stats
 	meter   *monitor.Meter
 	began   time.Time
@@ -98,10 +97,10 @@ type training struct {
 	resumed     bool
 	firstStep   int64 // at the start of this process
 	firstSample int64
+	everySteps  int64         // between two checkpoints; 0 = they do not follow steps
 	lastSaved   int64         // episodes at the newest checkpoint, -1 = none
 	lastStep    int64         // steps at the newest checkpoint
 	savedAt     time.Time     // of the newest checkpoint
-	refreshed   time.Time     // when newer rows were looked for last, without a pacer
 	lastExport  string        // file of the net published last by this process
 	saveFailed  bool          // the newest attempt at a checkpoint
 	wantSave    chan struct{} // a checkpoint was asked for over the control socket
@@ -127,14 +126,14 @@ func openRun(ctx context.Context, opt Options) (*training, error) {
 	if err := r.prepareDir(ctx); err != nil {
 		return r, err
 	}
-	if r.playsItself() {
+	if playsGames(cfg) {
 		var err error
 		if r.nets.Inference, err = setup.OpenInference(cfg); err != nil {
 			return r, err
 		}
 	}
 	r.desk.Job = r.info.Job
-	if r.playsItself() {
+	if playsGames(cfg) {
 		var err error
 		if r.outputs, err = play.OutputsOf(cfg, r.dir.Root, trainProcess, r.info.Job, r.log); err != nil {
 			return r, err
@@ -197,12 +196,12 @@ func (r *training) close() error {
 	if r.control != nil {
 		errs = append(errs, r.control.Close())
 	}
-	if r.feed != nil {
-		errs = append(errs, r.feed.Close())
-		if r.store != nil {
-			r.store.LogFaults(r.log)
-		}
-	} else if r.store == nil {
+	if r.pace != nil {
+		errs = append(errs, r.pace.Close())
+	}
+	if r.store != nil {
+		r.store.LogFaults(r.log)
+	} else {
 		errs = append(errs, r.outputs.Close())
 	}
 	if r.rows != nil {

@@ -59,8 +59,7 @@ func (r *training) bearable(err error) error {
 // saveIfDue saves after a step when somebody asked over the control socket, or
 // when the steps since the newest checkpoint ask for it.
 func (r *training) saveIfDue(ctx context.Context) error {
-	every := r.cfg.GetTraining().GetCheckpoint().GetIntervalSteps()
-	due := !r.playsItself() && r.trainer.NumSteps()-r.lastStep >= every
+	due := r.everySteps > 0 && r.trainer.NumSteps()-r.lastStep >= r.everySteps
 	select {
 	case <-r.wantSave:
 		due = true
@@ -98,7 +97,8 @@ func (r *training) save(ctx context.Context) error {
 	if r.store != nil {
 		r.store.NewNet(r.netName())
 	}
-	if every := int64(r.cfg.GetExport().GetEveryCheckpoints()); every > 0 && r.state.Checkpoints%every == 0 && r.pace == nil {
+	alone, _ := r.pace.Exports()
+	if every := int64(r.cfg.GetExport().GetEveryCheckpoints()); every > 0 && r.state.Checkpoints%every == 0 && !alone {
 		return r.bearable(r.exportByMode(ctx))
 	}
 	return nil
@@ -162,7 +162,7 @@ func (r *training) finishState(ctx context.Context) error {
 			return err
 		}
 	}
-	if atEnd := r.paced && r.cfg.GetTraining().GetEpochsPerExport() == 0; r.pace != nil && !r.exportsDirectly() && !atEnd {
+	if alone, last := r.pace.Exports(); alone && !last && !r.exportsDirectly() {
 		return nil
 	}
 	return r.bearable(r.exportByMode(ctx))

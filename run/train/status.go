@@ -111,6 +111,7 @@ func (r *training) listenWaiting(why string, stop func()) (*run.Control, error) 
 	c := r.commands()
 	c.Status = func() any { return r.pageNow() } // there are no rows yet that could be asked
 	c.Stop, c.Checkpoint, c.Subscribe = stop, nil, nil
+	c.StartNow = func() error { return errNeverWaits }
 	c.Swap = func(context.Context, run.Swap) error {
 		return errors.New("the training still waits for its first rows: start it again with the other stage")
 	}
@@ -148,13 +149,8 @@ func (r *training) commands() run.Commands {
 			s := r.bus.Subscribe(256)
 			return s.Events(), s.Close
 		},
-		Swap: r.swaps.Swap,
-		StartNow: func() error {
-			if p, ok := r.pace.(*schedulePacer); ok {
-				return p.startNow()
-			}
-			return errNeverWaits
-		},
+		Swap:     r.swaps.Swap,
+		StartNow: func() error { return r.pace.StartNow() },
 	}
 }
 
@@ -169,22 +165,17 @@ type Live struct {
 
 func (r *training) live(commands run.Commands) Live {
 	return Live{Commands: commands,
-		Loader: r.rows.Loader,
-		Schedule: func() (page SchedulePage, ok bool) {
-			if p, ok := r.pace.(*schedulePacer); ok {
-				return p.page(), true
-			}
-			return page, false
-		},
+		Loader:   r.rows.Loader,
+		Schedule: r.pace.Schedule,
 	}
 }
 
 // announceDevices writes the first line of the log: what the run computes with.
 func (r *training) announceDevices() {
-	a := setup.ArithmeticOf(r.cfg, true, r.playsItself())
+	a := setup.ArithmeticOf(r.cfg, true, playsGames(r.cfg))
 	r.log.Info("devices", "trainer", setup.TrainerPlace(r.cfg).Describe(), "producers", setup.PlayerPlace(r.cfg).Describe(), "kernels", a.Kernels,
 		"precision", a.Precision, "producer_precision", a.ProducerPrecision)
-	if lacks := setup.LacksPrecision(r.opt.Effective, true, r.playsItself()); lacks != "" {
+	if lacks := setup.LacksPrecision(r.opt.Effective, true, playsGames(r.cfg)); lacks != "" {
 		r.log.Warn(lacks)
 	}
 }
@@ -204,16 +195,16 @@ func (r *training) announce() {
 	r.stages.Log(r.log)
 	r.log.Info("net", "arch", net.Arch.String(), "parameters", numParams(net), "name", r.netName())
 	r.log.Info("training", "phase", phase, "run", r.dir.Root, "batch", cfg.GetBatchSize(), "accumulate", cfg.GetGradAccumSteps(),
-		"effective_batch", batch, "episode", r.state.Episodes, "of", r.target(), "step", r.trainer.NumSteps())
+		"effective_batch", batch, "episode", r.state.Episodes, "of", r.target, "step", r.trainer.NumSteps())
 	window, _ := r.rows.Size()
 	r.page.set(func(p *Page) {
-		*p = Page{Job: r.info.Job, Stage: "self-play", Net: r.netName(), Episode: r.state.Episodes, Episodes: r.target(),
+		*p = Page{Job: r.info.Job, Stage: "self-play", Net: r.netName(), Episode: r.state.Episodes, Episodes: r.target,
 			Step: r.trainer.NumSteps(), Positions: r.state.Rows, WindowRows: window, Started: r.began.UTC(), Arithmetic: a}
 	})
 	r.bus.Publish(&monitor.Run{Phase: phase, Command: r.opt.Command, Version: r.opt.Version, ConfigHash: r.info.ConfigHash,
 		Seed: r.cfg.GetSeed(), Device: a.Device, ProducerDevice: a.ProducerDevice,
 		Kernels: a.Kernels, Precision: a.Precision, ProducerPrecision: a.ProducerPrecision, Arch: net.Arch.String(), Params: int64(numParams(net)),
-		EffectiveBatch: batch, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Episodes: r.target()})
+		EffectiveBatch: batch, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Episodes: r.target})
 }
 
 // watchPlugins reports what programs do, every few seconds, and reads the

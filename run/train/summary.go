@@ -54,7 +54,7 @@ type ValidationResult struct {
 func (r *training) summarize(phase string) *Summary {
 	elapsed := time.Since(r.began)
 	s := &Summary{
-		Phase: phase, Episodes: r.state.Episodes, Target: r.target(), Steps: r.trainer.NumSteps(), Samples: r.trainer.NumSamples(),
+		Phase: phase, Episodes: r.state.Episodes, Target: r.target, Steps: r.trainer.NumSteps(), Samples: r.trainer.NumSamples(),
 		Rows: r.state.Rows, Results: r.state.Results, Ends: maps.Clone(r.state.Ends), Skipped: r.trainer.NumSkipped(),
 		Elapsed: elapsed, Rates: r.totals().Over(elapsed),
 		Checkpoint: filepath.Join(r.dir.Checkpoints, checkpoint.Name(r.info.Job, r.lastStep)),

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"syscall"
 	"time"
 
+	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/plugins/host"
@@ -50,7 +52,7 @@ func (r *training) train(ctx context.Context) (*Summary, error) {
 	}
 	r.rows.Ahead(ctx)
 	endWatch := r.watchPlugins(ctx)
-	err := r.episodes(ctx)
+	err := r.trainSteps(ctx)
 	r.bounds.end()
 	endWatch()
 	interrupted := errors.Is(err, context.Canceled)
@@ -65,7 +67,7 @@ func (r *training) train(ctx context.Context) (*Summary, error) {
 		phase = monitor.RunStopped
 	}
 	summary := r.summarize(phase)
-	r.bus.Publish(&monitor.Run{Phase: phase, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Episodes: r.target()})
+	r.bus.Publish(&monitor.Run{Phase: phase, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Episodes: r.target})
 	if interrupted {
 		return summary, run.ErrInterrupted
 	}
@@ -101,7 +103,7 @@ func (r *training) fail(ctx context.Context, err error) error {
 		err = r.saveFailing(ctx, err)
 	case errors.As(err, &plugin):
 		r.alarm("plugin", err.Error(), "mend or replace the plugin, or take --on-plugin-failure continue, and start the same command again")
-		if plugin.Kind == stage.KindRescorer && setup.HasGames(r.cfg) { // what gives rows may have failed in the middle of a step
+		if between := (*gameError)(nil); plugin.Kind == stage.KindRescorer && errors.As(err, &between) {
 			err = r.saveFailing(ctx, err)
 		}
 	}
@@ -109,96 +111,77 @@ func (r *training) fail(ctx context.Context, err error) error {
 	return err
 }
 
-// target is the number of episodes asked for, 0 where the source sets none.
-func (r *training) target() int64 {
-	if !r.playsItself() {
-		return 0
-	}
-	return r.cfg.GetSelfplay().GetEpisodes()
-}
-
-// done says whether everything asked for is done.
-func (r *training) done() bool {
-	if steps := r.cfg.GetTraining().GetSteps(); steps > 0 && r.trainer.NumSteps() >= steps {
-		return true
-	}
-	return r.target() > 0 && r.state.Episodes >= r.target() && r.state.StepsLeft == 0
-}
-
-// episodes runs until everything is done. context.Canceled means that a stop was
-// asked for.
-func (r *training) episodes(ctx context.Context) error {
-	if r.done() {
-		return nil
-	}
-	if !setup.HasGames(r.cfg) {
-		return r.rowSteps(ctx)
-	}
-	if err := r.openFeed(); err != nil {
-		return err
-	}
-	for !r.done() {
-		if r.state.StepsLeft == 0 {
-			if err := r.nextGame(ctx); err != nil {
-				return err
+// trainSteps does steps until all that was asked for are done, the pace ends the training
+// or the rows end. context.Canceled means that a stop was asked for.
+func (r *training) trainSteps(ctx context.Context) error {
+	whole := context.WithoutCancel(ctx) // a step that was begun counts, also when a stop was asked for meanwhile
+	asked := r.cfg.GetTraining().GetSteps()
+	for asked == 0 || r.trainer.NumSteps() < asked {
+		err := r.pace.Wait(ctx)
+		switch {
+		case err == io.EOF: // not errors.Is: the failure of a program may wrap one
+			return nil
+		case ctx.Err() != nil:
+			return context.Canceled // what else failed, Close says
+		case err != nil:
+			return err
+		}
+		_, generated := r.rows.Size()
+		r.state.Rows = max(r.state.Rows, generated)
+		r.page.set(func(p *Page) { p.Stage = "training" })
+		r.bounds.serve()
+		s, err := r.trainer.Step(whole, r.rows)
+		if errors.Is(err, io.EOF) {
+			if err = r.pace.RowsEnded(err); err == nil {
+				continue
+			}
+			if err == io.EOF {
+				return nil
 			}
 		}
-		for r.state.StepsLeft > 0 && !r.done() {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			r.bounds.serve()
-			if err := r.step(ctx); err != nil {
-				return err
-			}
-			if err := r.saveIfDue(ctx); err != nil {
-				return err
-			}
+		if err == nil {
+			err = r.afterStep(whole, &s)
 		}
-		if err := r.afterEpisode(ctx); err != nil {
+		if err != nil && ctx.Err() != nil && play.Stopped(err) {
+			return context.Canceled
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// nextGame waits for a game and counts it.
-func (r *training) nextGame(ctx context.Context) error {
-	r.page.set(func(p *Page) { p.Stage = "self-play" })
-	defer r.page.set(func(p *Page) { p.Stage = "training" })
-	var g *record.Game
-	var err error
-	ready := make(chan struct{})
-	go func() { // ends with the wait below
-		defer close(ready)
-		g, err = r.feed.Next(ctx)
-	}()
-	r.bounds.wait(ready)
-	if err != nil {
-		if ctx.Err() != nil {
-			return context.Canceled // what else failed, Close of the feed says
-		}
-		return fmt.Errorf("wait for a game: %w", err)
-	}
-	if err := r.enter(g); err != nil {
+// afterStep reports a step, and saves and exports when it is time.
+func (r *training) afterStep(ctx context.Context, s *trainer.StepStats) error {
+	if err := r.report(ctx, s); err != nil {
 		return err
 	}
-	r.state.StepsLeft = 0
-	if r.games.Train.Rows() > 0 {
-		r.state.StepsLeft = int(r.cfg.GetTraining().GetStepsPerEpisode())
+	save, export := r.pace.After(s)
+	page := r.pace.Status()
+	r.page.set(func(p *Page) { p.Pace = page })
+	if !save && !export {
+		return r.saveIfDue(ctx)
 	}
-	return nil
+	if err := r.validate(ctx); err != nil {
+		return err
+	}
+	r.state.ExportOwed = export && r.cfg.GetTraining().GetExportMode() != config.Training_TRAINONLY // a process that is killed after the save leaves it to the next one
+	if err := r.save(ctx); err != nil {
+		return err
+	}
+	return r.payExport(ctx)
 }
 
 // enter counts one game: it writes it into the journal and puts it into its
-// window.
-func (r *training) enter(g *record.Game) error {
+// window. pays: there are rows to train on.
+func (r *training) enter(g *record.Game) (pays bool, err error) {
 	if err := r.lockLost(); err != nil {
-		return err
+		return false, err
 	}
 	episode := r.state.Episodes + 1
 	if err := r.journal.Enter(run.Entry{Episode: episode, Game: fmt.Sprintf("%x", g.ID), Ordinal: g.Ordinal, Step: r.trainer.NumSteps()}); err != nil {
-		return err
+		return false, err
 	}
 	window := r.games.Window(g.ID)
 	window.Add(g)
@@ -206,13 +189,13 @@ func (r *training) enter(g *record.Game) error {
 	r.watchResigns(g)
 	plies, draws := r.state.means()
 	e := &monitor.Episode{
-		Episode: episode, Episodes: r.target(), Step: r.trainer.NumSteps(),
+		Episode: episode, Episodes: r.target, Step: r.trainer.NumSteps(),
 		GameID: fmt.Sprintf("%x", g.ID), NetID: g.NetID, Plies: len(g.Plies), End: g.End.String(),
 		WhiteResult: int(g.WhiteResult), Validation: window == r.games.Validation,
 		Results: r.state.Results, Ends: maps.Clone(r.state.Ends), // readers may look at it later
 		ResignTested: r.state.Resign.Tested, ResignFalse: r.state.Resign.False,
 		MeanPlies: monitor.Number(plies), DrawShare: monitor.Number(draws),
-		QueueDepth: r.feed.Waiting(), WindowGames: int64(r.games.Train.Games()), WindowRows: int64(r.games.Train.Rows()),
+		QueueDepth: r.pace.Queue(), WindowGames: int64(r.games.Train.Games()), WindowRows: int64(r.games.Train.Rows()),
 		Totals: r.totals(),
 	}
 	e.Rates = r.meter.Observe(time.Now(), e.Totals)
@@ -220,7 +203,7 @@ func (r *training) enter(g *record.Game) error {
 		p.Episode, p.Positions, p.WindowRows, p.Rates = episode, r.state.Rows, e.WindowRows, e.Rates
 	})
 	r.bus.Publish(e)
-	return nil
+	return r.games.Train.Rows() > 0, nil
 }
 
 // watchResigns lets games be resigned once that has proved right, and makes the
@@ -240,13 +223,8 @@ func (r *training) watchResigns(g *record.Game) {
 	r.resign.Set(w.Rule(setup.ResignOf(rule)))
 }
 
-// step does one optimizer step and reports it.
-func (r *training) step(ctx context.Context) error {
-	s, err := r.trainer.Step(context.WithoutCancel(ctx), r.rows)
-	if err != nil {
-		return err
-	}
-	r.state.StepsLeft = max(0, r.state.StepsLeft-1)
+// report reports a step and watches over it.
+func (r *training) report(ctx context.Context, s *trainer.StepStats) error {
 	if r.cfg.GetTraining().GetHaltOnGradientNorm() && !s.Skipped {
 		if err := r.state.Gradients.Observe(s.GradNorm, r.cfg.GetTraining().GetClipNorm()); err != nil {
 			return fmt.Errorf("step %d: %w", s.Step, err)
@@ -260,10 +238,7 @@ func (r *training) step(ctx context.Context) error {
 		LegalEntropy: monitor.Number(s.LegalEntropy), PolicyAcc: monitor.Number(s.PolicyAccuracy), ValueAcc: monitor.Number(s.ValueAccuracy),
 		LR: monitor.Number(s.LR), GradNorm: monitor.Number(s.GradNorm), Clipped: s.Clipped, LossScale: monitor.Number(s.LossScale),
 		Skipped: s.Skipped, SkippedTotal: r.trainer.NumSkipped(), Seconds: monitor.Number(s.Time.Seconds()),
-		WindowRows: window, Totals: r.totals(),
-	}
-	if r.feed != nil {
-		e.QueueDepth = r.feed.Waiting()
+		WindowRows: window, QueueDepth: r.pace.Queue(), Totals: r.totals(),
 	}
 	e.Rates = r.meter.Observe(time.Now(), e.Totals)
 	r.page.set(func(p *Page) { p.Step, p.Losses, p.Rates = s.Step, e.Losses, e.Rates })
@@ -278,11 +253,9 @@ func (r *training) step(ctx context.Context) error {
 	return nil
 }
 
-// afterEpisode hands the new weights to the producers and saves when it is time.
+// afterEpisode hands the new weights to the players and saves when it is time. After
+// the last episode the last checkpoint follows at once.
 func (r *training) afterEpisode(ctx context.Context) error {
-	if !r.playsItself() || r.done() {
-		return nil // the last checkpoint follows at once
-	}
 	if err := r.publishNet(); err != nil {
 		return err
 	}
