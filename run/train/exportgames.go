@@ -22,17 +22,11 @@ import (
 
 // dirGames are the games of a training whose rows come from elsewhere: the newest of
 // the run's own directory, as many as a window holds.
-type dirGames struct {
-	dir run.Dir
-	cfg *config.Config
-	log *slog.Logger
-}
+type dirGames struct{ c *core }
 
 func (d dirGames) Games(ctx context.Context) iter.Seq2[*record.Game, error] {
-	return ExportGames(ctx, d.dir, d.cfg, d.log)
+	return ExportGames(ctx, d.c.dir, d.c.cfg, d.c.log)
 }
-
-func (r *training) dirGames() dirGames { return dirGames{r.dir, r.cfg, r.log} }
 
 // ExportGames are the games that an exporter of another process than the trainer
 // may ask for: the newest of the run's own directory, as many as a window holds.

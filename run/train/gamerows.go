@@ -41,7 +41,7 @@ func heldOutSize(size int64, share float64) int {
 // openGameRows draws from the windows of the run.
 func (r *training) openGameRows() *gameRows {
 	t := r.cfg.GetTraining()
-	source := replay.NewSource(r.games.Train, r.stages.Sampler, r.cfg.GetSeed(), streamSampler)
+	source := replay.NewSource(r.ledger.games.Train, r.stages.Sampler, r.cfg.GetSeed(), streamSampler)
 	source.SetShortTerm(t.GetStTheta())
 	if t.GetSymmetries() {
 		source.ShowSymmetries()
@@ -49,7 +49,7 @@ func (r *training) openGameRows() *gameRows {
 	if wanted := setup.DeviceWindow(r.cfg); wanted > 0 {
 		nameRows(source, r.trainer.KeptRows(), wanted, r.log)
 	}
-	return &gameRows{ahead: ahead{of: source}, games: r.games, source: source, shortTerm: t.GetStTheta(),
+	return &gameRows{ahead: ahead{of: source}, games: r.ledger.games, source: source, shortTerm: t.GetStTheta(),
 		sampler: func() string { return r.stages.Sampler.Name() }, log: r.log}
 }
 

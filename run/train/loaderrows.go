@@ -49,7 +49,7 @@ func (r *training) openLoader(ctx context.Context) (*loaderRows, error) {
 		r.log.Warn(warning)
 	}
 	t := r.cfg.GetTraining()
-	s := &loaderRows{loader: l, dirGames: r.dirGames(), most: int(t.GetValidation().GetMaxRows()), log: r.log}
+	s := &loaderRows{loader: l, dirGames: dirGames{r.core}, most: int(t.GetValidation().GetMaxRows()), log: r.log}
 	if t.GetSwa().GetPeriod() > 0 {
 		s.latest.most = swaRows
 	}

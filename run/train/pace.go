@@ -10,7 +10,6 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/trainer"
-	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // Pace says when a step may be done and what follows it: episodes, a train bucket, a
@@ -89,7 +88,7 @@ func (p *freePace) Close() error                        { return nil }
 // openRows opens what the configuration trains on, and the pace that goes with it.
 func (r *training) openRows(ctx context.Context) error {
 	t := r.cfg.GetTraining()
-	r.everySteps = t.GetCheckpoint().GetIntervalSteps()
+	r.saver.everySteps = t.GetCheckpoint().GetIntervalSteps()
 	switch t.GetSource() {
 	case config.Training_SHUFFLED:
 		rows, err := r.openShuffled(ctx)
@@ -110,8 +109,8 @@ func (r *training) openRows(ctx context.Context) error {
 			r.pace = newSchedulePace(r, rows)
 		}
 	case config.Training_SELFPLAY: // a checkpoint follows a game, not a step
-		r.everySteps, r.target = 0, r.cfg.GetSelfplay().GetEpisodes()
-		r.rows, r.pace = r.openGameRows(), newEpisodes(r, r.openPlayers, r.afterEpisode)
+		r.saver.everySteps, r.players.target = 0, r.cfg.GetSelfplay().GetEpisodes()
+		r.rows, r.pace = r.openGameRows(), newEpisodes(r, r.players.open, r.afterEpisode)
 	default:
 		r.rows, r.pace = r.openGameRows(), newEpisodes(r, r.openGamesDir, func(context.Context) error { return nil })
 	}
@@ -124,26 +123,4 @@ func (r *training) waits(why string) {
 	page := r.pace.Status()
 	r.page.set(func(p *Page) { p.Stage, p.Pace = "waiting", page })
 	r.bus.Publish(&monitor.Stage{Name: "wait", State: "started", Detail: why})
-}
-
-// restorable are the sections that a checkpoint is to give back: one written at
-// another pace has none of this one's state.
-func (r *training) restorable(c *checkpoint.Checkpoint, all []stage.Section) []stage.Section {
-	name := r.pace.Section().Name
-	if name == "" {
-		return all
-	}
-	for _, f := range c.Manifest.Files {
-		if f.Section == name {
-			return all
-		}
-	}
-	r.log.Info("the checkpoint was written by a training of another pace: this one begins its counts anew", "section", name)
-	kept := all[:0]
-	for _, s := range all {
-		if s.Name != name {
-			kept = append(kept, s)
-		}
-	}
-	return kept
 }

@@ -67,7 +67,7 @@ func (r *training) openShuffled(ctx context.Context) (*shuffledRows, error) {
 	if t.GetSymmetries() {
 		source.ShowSymmetries(r.cfg.GetSeed())
 	}
-	s := &shuffledRows{ahead: ahead{of: source}, dirGames: r.dirGames(), source: source, dir: dir, epochs: t.GetSamplesPerEpoch() > 0, log: r.log}
+	s := &shuffledRows{ahead: ahead{of: source}, dirGames: dirGames{r.core}, source: source, dir: dir, epochs: t.GetSamplesPerEpoch() > 0, log: r.log}
 	s.announce(m)
 	return s, nil
 }

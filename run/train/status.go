@@ -98,7 +98,7 @@ func (r *training) openControl() error {
 }
 
 func (r *training) listen(commands run.Commands) (*run.Control, error) {
-	return run.ListenRole(r.dir.Locks(), "trainer-"+r.dir.Training, r.role, commands)
+	return run.ListenRole(r.dir.Locks(), "trainer-"+r.dir.Training, r.locks.role, commands)
 }
 
 // listenWaiting opens the control socket of a run that is still being opened and
@@ -119,9 +119,9 @@ func (r *training) listenWaiting(why string, stop func()) (*run.Control, error) 
 }
 
 // pageNow is the page with the stages as they are.
-func (r *training) pageNow() Page {
-	p := r.page.get()
-	p.Stages, p.Plugins = r.stages.Page()
+func (c *core) pageNow() Page {
+	p := c.page.get()
+	p.Stages, p.Plugins = c.stages.Page()
 	return p
 }
 
@@ -141,7 +141,7 @@ func (r *training) commands() run.Commands {
 		Stop: r.stop,
 		Checkpoint: func() {
 			select {
-			case r.wantSave <- struct{}{}:
+			case r.saver.asked <- struct{}{}:
 			default: // one is asked for already
 			}
 		},
@@ -171,19 +171,19 @@ func (r *training) live(commands run.Commands) Live {
 }
 
 // announceDevices writes the first line of the log: what the run computes with.
-func (r *training) announceDevices() {
-	a := setup.ArithmeticOf(r.cfg, true, playsGames(r.cfg))
-	r.log.Info("devices", "trainer", setup.TrainerPlace(r.cfg).Describe(), "producers", setup.PlayerPlace(r.cfg).Describe(), "kernels", a.Kernels,
+func (c *core) announceDevices() {
+	a := setup.ArithmeticOf(c.cfg, true, playsGames(c.cfg))
+	c.log.Info("devices", "trainer", setup.TrainerPlace(c.cfg).Describe(), "producers", setup.PlayerPlace(c.cfg).Describe(), "kernels", a.Kernels,
 		"precision", a.Precision, "producer_precision", a.ProducerPrecision)
-	if lacks := setup.LacksPrecision(r.opt.Effective, true, playsGames(r.cfg)); lacks != "" {
-		r.log.Warn(lacks)
+	if lacks := setup.LacksPrecision(c.opt.Effective, true, playsGames(c.cfg)); lacks != "" {
+		c.log.Warn(lacks)
 	}
 }
 
 // announce starts the clocks and says what runs.
 func (r *training) announce() {
-	r.meter = monitor.NewMeter()
-	r.meter.Observe(time.Now(), r.totals()) // from here on
+	r.reporter.meter = monitor.NewMeter()
+	r.reporter.meter.Observe(time.Now(), r.reporter.totals()) // from here on
 	cfg := r.cfg.GetTraining()
 	net := r.trainer.Net()
 	batch := int(cfg.GetBatchSize()) * int(cfg.GetGradAccumSteps())
@@ -195,16 +195,16 @@ func (r *training) announce() {
 	r.stages.Log(r.log)
 	r.log.Info("net", "arch", net.Arch.String(), "parameters", numParams(net), "name", r.netName())
 	r.log.Info("training", "phase", phase, "run", r.dir.Root, "batch", cfg.GetBatchSize(), "accumulate", cfg.GetGradAccumSteps(),
-		"effective_batch", batch, "episode", r.state.Episodes, "of", r.target, "step", r.trainer.NumSteps())
+		"effective_batch", batch, "episode", r.state.Episodes, "of", r.players.target, "step", r.trainer.NumSteps())
 	window, _ := r.rows.Size()
 	r.page.set(func(p *Page) {
-		*p = Page{Job: r.info.Job, Stage: "self-play", Net: r.netName(), Episode: r.state.Episodes, Episodes: r.target,
+		*p = Page{Job: r.info.Job, Stage: "self-play", Net: r.netName(), Episode: r.state.Episodes, Episodes: r.players.target,
 			Step: r.trainer.NumSteps(), Positions: r.state.Rows, WindowRows: window, Started: r.began.UTC(), Arithmetic: a}
 	})
 	r.bus.Publish(&monitor.Run{Phase: phase, Command: r.opt.Command, Version: r.opt.Version, ConfigHash: r.info.ConfigHash,
 		Seed: r.cfg.GetSeed(), Device: a.Device, ProducerDevice: a.ProducerDevice,
 		Kernels: a.Kernels, Precision: a.Precision, ProducerPrecision: a.ProducerPrecision, Arch: net.Arch.String(), Params: int64(numParams(net)),
-		EffectiveBatch: batch, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Episodes: r.target})
+		EffectiveBatch: batch, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Episodes: r.players.target})
 }
 
 // watchPlugins reports what programs do, every few seconds, and reads the

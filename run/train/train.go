@@ -17,7 +17,6 @@ import (
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/play"
-	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -67,7 +66,7 @@ func (r *training) train(ctx context.Context) (*Summary, error) {
 		phase = monitor.RunStopped
 	}
 	summary := r.summarize(phase)
-	r.bus.Publish(&monitor.Run{Phase: phase, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Episodes: r.target})
+	r.bus.Publish(&monitor.Run{Phase: phase, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Episodes: r.players.target})
 	if interrupted {
 		return summary, run.ErrInterrupted
 	}
@@ -76,10 +75,10 @@ func (r *training) train(ctx context.Context) (*Summary, error) {
 
 // saveFailing saves the state of a run that fails with err between two steps.
 func (r *training) saveFailing(ctx context.Context, err error) error {
-	if !r.unsaved() || r.saveFailed {
+	if !r.saver.unsaved() || r.saver.failed {
 		return err
 	}
-	if saveErr := r.save(ctx); saveErr != nil {
+	if saveErr := r.saver.save(ctx); saveErr != nil {
 		return errors.Join(err, saveErr)
 	}
 	return fmt.Errorf("%w; the state is saved, the same command goes on", err)
@@ -154,136 +153,65 @@ func (r *training) trainSteps(ctx context.Context) error {
 
 // afterStep reports a step, and saves and exports when it is time.
 func (r *training) afterStep(ctx context.Context, s *trainer.StepStats) error {
-	if err := r.report(ctx, s); err != nil {
+	if err := r.reporter.report(ctx, s); err != nil {
 		return err
 	}
 	save, export := r.pace.After(s)
 	page := r.pace.Status()
 	r.page.set(func(p *Page) { p.Pace = page })
 	if !save && !export {
-		return r.saveIfDue(ctx)
+		return r.saver.ifDue(ctx)
 	}
-	if err := r.validate(ctx); err != nil {
+	if err := r.reporter.validate(ctx); err != nil {
 		return err
 	}
 	r.state.ExportOwed = export && r.cfg.GetTraining().GetExportMode() != config.Training_TRAINONLY // a process that is killed after the save leaves it to the next one
-	if err := r.save(ctx); err != nil {
+	if err := r.saver.save(ctx); err != nil {
 		return err
 	}
-	return r.payExport(ctx)
+	return r.out.payExport(ctx)
 }
 
 // enter counts one game: it writes it into the journal and puts it into its
 // window. pays: there are rows to train on.
 func (r *training) enter(g *record.Game) (pays bool, err error) {
-	if err := r.lockLost(); err != nil {
+	if err := r.locks.lost(); err != nil {
 		return false, err
 	}
 	episode := r.state.Episodes + 1
-	if err := r.journal.Enter(run.Entry{Episode: episode, Game: fmt.Sprintf("%x", g.ID), Ordinal: g.Ordinal, Step: r.trainer.NumSteps()}); err != nil {
+	validation, err := r.ledger.enter(g, episode, r.trainer.NumSteps())
+	if err != nil {
 		return false, err
 	}
-	window := r.games.Window(g.ID)
-	window.Add(g)
 	r.state.count(g)
-	r.watchResigns(g)
+	r.players.watch(g)
 	plies, draws := r.state.means()
 	e := &monitor.Episode{
-		Episode: episode, Episodes: r.target, Step: r.trainer.NumSteps(),
+		Episode: episode, Episodes: r.players.target, Step: r.trainer.NumSteps(),
 		GameID: fmt.Sprintf("%x", g.ID), NetID: g.NetID, Plies: len(g.Plies), End: g.End.String(),
-		WhiteResult: int(g.WhiteResult), Validation: window == r.games.Validation,
+		WhiteResult: int(g.WhiteResult), Validation: validation,
 		Results: r.state.Results, Ends: maps.Clone(r.state.Ends), // readers may look at it later
 		ResignTested: r.state.Resign.Tested, ResignFalse: r.state.Resign.False,
 		MeanPlies: monitor.Number(plies), DrawShare: monitor.Number(draws),
-		QueueDepth: r.pace.Queue(), WindowGames: int64(r.games.Train.Games()), WindowRows: int64(r.games.Train.Rows()),
-		Totals: r.totals(),
+		QueueDepth: r.pace.Queue(), WindowGames: int64(r.ledger.games.Train.Games()), WindowRows: int64(r.ledger.games.Train.Rows()),
+		Totals: r.reporter.totals(),
 	}
-	e.Rates = r.meter.Observe(time.Now(), e.Totals)
+	e.Rates = r.reporter.meter.Observe(time.Now(), e.Totals)
 	r.page.set(func(p *Page) {
 		p.Episode, p.Positions, p.WindowRows, p.Rates = episode, r.state.Rows, e.WindowRows, e.Rates
 	})
 	r.bus.Publish(e)
-	return r.games.Train.Rows() > 0, nil
-}
-
-// watchResigns lets games be resigned once that has proved right, and makes the
-// threshold stricter where too many resignations would have been false.
-func (r *training) watchResigns(g *record.Game) {
-	rule := r.cfg.GetSelfplay().GetResign()
-	if !r.state.Resign.Count(g, rule.GetMaxFalseRate()) || r.resign == nil {
-		return
-	}
-	w := &r.state.Resign
-	if w.Trusted {
-		r.log.Info("resignations have proved right: games may be resigned now", "resign_q", w.Q, "tested", w.Tested, "false", w.False)
-	} else {
-		r.log.Warn("too many resignations would have been false; the threshold is stricter now and is tested anew",
-			"resign_q", w.Q, "tested", w.Tested, "false", w.False)
-	}
-	r.resign.Set(w.Rule(setup.ResignOf(rule)))
-}
-
-// report reports a step and watches over it.
-func (r *training) report(ctx context.Context, s *trainer.StepStats) error {
-	if r.cfg.GetTraining().GetHaltOnGradientNorm() && !s.Skipped {
-		if err := r.state.Gradients.Observe(s.GradNorm, r.cfg.GetTraining().GetClipNorm()); err != nil {
-			return fmt.Errorf("step %d: %w", s.Step, err)
-		}
-	}
-	window, _ := r.rows.Size()
-	e := &monitor.Step{
-		Step: s.Step, Episode: r.state.Episodes, Samples: s.Samples, Rows: s.Rows,
-		Losses: lossNumbers(&s.Measures), Loss: monitor.Number(s.Objective),
-		PolicyEntropy: monitor.Number(s.PolicyEntropy), TargetEntropy: monitor.Number(s.PolicyTargetEntropy),
-		LegalEntropy: monitor.Number(s.LegalEntropy), PolicyAcc: monitor.Number(s.PolicyAccuracy), ValueAcc: monitor.Number(s.ValueAccuracy),
-		LR: monitor.Number(s.LR), GradNorm: monitor.Number(s.GradNorm), Clipped: s.Clipped, LossScale: monitor.Number(s.LossScale),
-		Skipped: s.Skipped, SkippedTotal: r.trainer.NumSkipped(), Seconds: monitor.Number(s.Time.Seconds()),
-		WindowRows: window, QueueDepth: r.pace.Queue(), Totals: r.totals(),
-	}
-	e.Rates = r.meter.Observe(time.Now(), e.Totals)
-	r.page.set(func(p *Page) { p.Step, p.Losses, p.Rates = s.Step, e.Losses, e.Rates })
-	r.page.add(e.Losses)
-	r.watchHeads(&s.Measures)
-	if s.Skipped || s.Step%int64(r.cfg.GetMetrics().GetEvery()) == 0 {
-		r.bus.Publish(e)
-	}
-	if every := r.cfg.GetTraining().GetValidation().GetEvery(); every > 0 && s.Step%every == 0 && !s.Skipped {
-		return r.validate(ctx)
-	}
-	return nil
+	return r.ledger.games.Train.Rows() > 0, nil
 }
 
 // afterEpisode hands the new weights to the players and saves when it is time. After
 // the last episode the last checkpoint follows at once.
 func (r *training) afterEpisode(ctx context.Context) error {
-	if err := r.publishNet(); err != nil {
+	if err := r.players.publish(); err != nil {
 		return err
 	}
-	if r.state.Episodes-r.lastSaved < r.cfg.GetTraining().GetCheckpoint().GetInterval() {
+	if r.state.Episodes-r.saver.episodes < r.cfg.GetTraining().GetCheckpoint().GetInterval() {
 		return nil
 	}
-	return r.save(ctx)
-}
-
-// totals are the counts since the process started.
-func (r *training) totals() monitor.Totals {
-	n := r.stats.Snapshot()
-	t := play.TotalsOf(&n)
-	t.Steps, t.Rows = r.trainer.NumSteps()-r.firstStep, r.trainer.NumSamples()-r.firstSample
-	return t
-}
-
-// lossNumbers are losses by metric name.
-func lossNumbers(m *trainer.Measures) monitor.Numbers {
-	n := monitor.Numbers{}
-	for _, l := range m.Losses {
-		n[l.Metric] = monitor.Number(l.Mean)
-	}
-	return n
-}
-
-// alarm reports something that a person should look at.
-func (r *training) alarm(code, message, remedy string) {
-	r.bus.Publish(&monitor.Alarm{Code: code, Severity: "error", Message: message, Remedy: remedy,
-		Step: r.trainer.NumSteps(), Episode: r.state.Episodes})
+	return r.saver.save(ctx)
 }

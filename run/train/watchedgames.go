@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
@@ -65,3 +66,14 @@ func (f *watchedGames) Next(ctx context.Context) (*record.Game, error) {
 func (f *watchedGames) Waiting() int { return f.back.Len() + len(f.found) }
 
 func (f *watchedGames) Close() error { return nil }
+
+// openGamesDir watches the directory that other processes write games to.
+func (r *training) openGamesDir() (Games, error) {
+	return newWatchedGames(r.ledger.takeBacklog(), r.ledger.root, r.ledger.seen, r.log), nil
+}
+
+// playsGames says whether the run's games are its own, and not those of other
+// processes.
+func playsGames(c *config.Config) bool {
+	return c.GetTraining().GetSource() == config.Training_SELFPLAY
+}
