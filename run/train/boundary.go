@@ -66,3 +66,14 @@ func (b *boundary) wait(ready <-chan struct{}) {
 
 // End says that there are no more boundaries. A second call does nothing.
 func (b *boundary) end() { b.once.Do(func() { close(b.ended) }) }
+
+// during does wait on a goroutine of its own, and what comes meanwhile on this one.
+func (b *boundary) during(wait func() error) (err error) {
+	ready := make(chan struct{})
+	go func() { // ends with the wait below
+		defer close(ready)
+		err = wait()
+	}()
+	b.wait(ready)
+	return err
+}

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/trainer"
 )
 
 const (
@@ -31,9 +31,10 @@ func pacePause(ctx context.Context) error {
 	}
 }
 
-// bucketPacer trains in epochs on the newest shuffle, as the train bucket allows.
+// bucketPace trains in epochs on the newest shuffle, as the train bucket allows.
 // The state is saved after each epoch, and a net exported after every so many.
-type bucketPacer struct {
+type bucketPace struct {
+	freePace
 	rule        bucketRule
 	everyEpochs int64 // between two exports; 0 = at the end alone
 	maxEpochs   int64 // of this process; 0 = no limit
@@ -46,8 +47,8 @@ type bucketPacer struct {
 	pause   func(context.Context) error // until the next look
 	waits   func(why string)            // says so
 	publish func(e monitor.Event)       // the end of each epoch
-	log     *slog.Logger
 	state   bucketState
+	done    bool   // it ended the training
 	here    int64  // epochs done by this process
 	ended   bool   // all rows of the shuffle were trained on, with once
 	waiting string // for what; "" = not
@@ -63,75 +64,75 @@ type bucketState struct {
 	Start  int64  `json:"start"`  // samples trained on before it
 }
 
-// newBucketPacer returns the pacer of a run whose rows are shuffled ones.
-func newBucketPacer(r *training) (*bucketPacer, error) {
-	rows, ok := r.rows.(*shuffledRows)
-	if !ok {
-		return nil, fmt.Errorf("epochs need source SHUFFLED, not rows of %T", r.rows)
-	}
+// newBucketPace returns the pace of a run whose rows are shuffled ones.
+func newBucketPace(r *training, rows *shuffledRows) *bucketPace {
 	t := r.cfg.GetTraining()
-	p := &bucketPacer{
+	pause := r.pause()
+	p := &bucketPace{
 		rule:        bucketRule{PerRow: t.GetBucket().GetPerNewRow(), Size: t.GetBucket().GetSize(), Epoch: t.GetSamplesPerEpoch()},
 		everyEpochs: int64(t.GetEpochsPerExport()), maxEpochs: t.GetMaxEpochsThisInstance(),
 		stop: t.GetBucket().GetStopWhenLimited(), once: t.GetNoRepeatFiles(), quit: t.GetQuitIfNoData(),
-		rows: rows, samples: r.trainer.NumSamples, pause: r.pause(), waits: r.waits, log: r.log,
+		freePace: freePace{log: r.log}, rows: rows, samples: r.trainer.NumSamples, waits: r.waits,
+		pause:   func(ctx context.Context) error { return r.bounds.during(func() error { return pause(ctx) }) },
 		publish: func(e monitor.Event) { r.bus.Publish(e) },
 	}
 	rows.source.Repeat(!p.once)
-	return p, nil
+	return p
 }
 
-// Before is pacer's. Between two epochs it goes over to the newest shuffle and
+// Wait is Pace's. Between two epochs it goes over to the newest shuffle and
 // begins the next epoch when the bucket holds enough.
-func (p *bucketPacer) Before(ctx context.Context) (done bool, err error) {
+func (p *bucketPace) Wait(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if p.state.Open && !p.ended {
-		return false, nil
+		return nil
 	}
 	if !p.state.Open && p.maxEpochs > 0 && p.here >= p.maxEpochs {
 		p.log.Info("the epochs of this process are done", "epochs", p.here, "limit", "--max-epochs-this-instance")
-		return true, nil
+		p.done = true
+		return io.EOF
 	}
 	for {
 		newer, err := p.look()
 		if err != nil {
-			return false, err
+			return err
 		}
 		p.ended = p.ended && !newer
 		why, ends := p.lacks()
 		switch {
 		case why == "":
 			p.begin()
-			return false, nil
+			return nil
 		case ends:
 			p.log.Info("training ends", "lacking", why)
-			return true, nil
+			p.done = true
+			return io.EOF
 		}
 		p.wait(why)
 		if err := p.pause(ctx); err != nil {
-			return false, err
+			return err
 		}
 	}
 }
 
 // look goes over to a newer shuffle where there is one and fills the bucket.
-func (p *bucketPacer) look() (newer bool, err error) {
-	m, err := p.rows.source.Newer()
+func (p *bucketPace) look() (newer bool, err error) {
+	newer, err = p.rows.advance()
 	if err != nil {
 		return false, err
 	}
-	if m != nil {
-		p.rows.source.Advance(m)
-		p.rows.announce(m)
-	}
-	if fresh := p.state.Bucket.see(p.rule, p.rows.Generated()); fresh > 0 && p.rule.PerRow > 0 {
+	_, generated := p.rows.Size()
+	if fresh := p.state.Bucket.see(p.rule, generated); fresh > 0 && p.rule.PerRow > 0 {
 		p.log.Info("train bucket filled", "new_rows", fresh, "level", int64(p.state.Bucket.Level), "per_new_row", p.rule.PerRow)
 	}
-	return m != nil, nil
+	return newer, nil
 }
 
 // lacks says what the next step lacks, "" = nothing, and whether that ends the
 // training. It takes the epoch out of the bucket where one begins.
-func (p *bucketPacer) lacks() (why string, ends bool) {
+func (p *bucketPace) lacks() (why string, ends bool) {
 	switch {
 	case p.ended:
 		return "a newer shuffle: all rows of " + p.rows.source.Manifest().Name + " were trained on (--no-repeat-files)", p.quit
@@ -144,7 +145,7 @@ func (p *bucketPacer) lacks() (why string, ends bool) {
 }
 
 // begin begins an epoch, or goes on with one whose rows had ended.
-func (p *bucketPacer) begin() {
+func (p *bucketPace) begin() {
 	p.waiting = ""
 	if p.state.Open {
 		return
@@ -154,7 +155,7 @@ func (p *bucketPacer) begin() {
 }
 
 // wait says what is waited for, at first and then from time to time.
-func (p *bucketPacer) wait(why string) {
+func (p *bucketPace) wait(why string) {
 	if p.waiting == "" || p.looks >= paceWords {
 		p.waiting, p.looks = why, 0
 		p.waits(why)
@@ -162,16 +163,22 @@ func (p *bucketPacer) wait(why string) {
 	p.looks++
 }
 
-// Ended is endsRows': with once the rows of a shuffle end.
-func (p *bucketPacer) Ended() bool {
-	p.ended = p.once
-	return p.once
+// RowsEnded is Pace's: with once the rows of a shuffle end.
+func (p *bucketPace) RowsEnded(err error) error {
+	if p.ended = p.once; p.once {
+		return nil
+	}
+	return p.freePace.RowsEnded(err)
 }
 
-// After is pacer's.
-func (p *bucketPacer) After(context.Context) (save, export bool, err error) {
+// Exports is Pace's: candidates are the nets of whole epochs, and where none was
+// asked for, that of the end.
+func (p *bucketPace) Exports() (alone, last bool) { return true, p.done && p.everyEpochs == 0 }
+
+// After is Pace's.
+func (p *bucketPace) After(*trainer.StepStats) (save, export bool) {
 	if p.samples()-p.state.Start < p.rule.Epoch {
-		return false, false, nil
+		return false, false
 	}
 	p.state.Open = false
 	p.state.Epochs++
@@ -179,13 +186,13 @@ func (p *bucketPacer) After(context.Context) (save, export bool, err error) {
 	took := time.Since(p.began)
 	p.publish(&monitor.Stage{Name: "epoch", State: "finished", Seconds: monitor.Number(took.Seconds()),
 		Detail: fmt.Sprintf("epoch %d, %d samples", p.state.Epochs, p.samples()-p.state.Start)})
-	return true, p.everyEpochs > 0 && p.state.Epochs%p.everyEpochs == 0, nil
+	return true, p.everyEpochs > 0 && p.state.Epochs%p.everyEpochs == 0
 }
 
 const bucketVersion = 1
 
-// Section is pacer's: the bucket and the epoch under way.
-func (p *bucketPacer) Section() stage.Section {
+// Section is Pace's: the bucket and the epoch under way.
+func (p *bucketPace) Section() stage.Section {
 	return stage.Section{Name: "train_bucket", Version: bucketVersion,
 		Save: func(w io.Writer) error { return json.NewEncoder(w).Encode(&p.state) },
 		Load: func(r io.Reader, version int) error {
@@ -201,8 +208,8 @@ func (p *bucketPacer) Section() stage.Section {
 		}}
 }
 
-// Page is pacer's.
-func (p *bucketPacer) Page() map[string]any {
+// Status is Pace's.
+func (p *bucketPace) Status() map[string]any {
 	page := map[string]any{"epochs": p.state.Epochs, "samples_per_epoch": p.rule.Epoch, "shuffle": p.rows.source.Manifest().Name}
 	if p.state.Open {
 		page["epoch_samples"] = p.samples() - p.state.Start

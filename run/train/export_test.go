@@ -261,7 +261,7 @@ func TestPublishedOfOldCheckpoint(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(d.PublishedFile()), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	old := &training{dir: d, state: State{Exported: []string{filepath.Join(d.Root, "models", "1.a")}}}
+	old := &publisher{core: &core{dir: d, state: State{Exported: []string{filepath.Join(d.Root, "models", "1.a")}}}}
 	list, err := old.readPublished()
 	if err != nil || len(list) != 1 || len(list[0].Files) != 1 || list[0].Files[0].Path != "models/1.a" {
 		t.Fatalf("%+v, %v", list, err)

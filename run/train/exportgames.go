@@ -20,21 +20,12 @@ import (
 	"github.com/chessbrain/chessbrain/run"
 )
 
-// exportGames are the games that an exporter may ask for: the training window,
-// as it is now; where rows come from elsewhere, the newest games of the run's own
-// directory, as many as a window holds.
-func (r *training) exportGames(ctx context.Context) iter.Seq2[*record.Game, error] {
-	if !r.hasGames() {
-		return ExportGames(ctx, r.dir, r.cfg, r.log)
-	}
-	view := r.games.Train.View()
-	return func(yield func(*record.Game, error) bool) {
-		for i := range view.NumGames() {
-			if !yield(view.GameRecord(i), nil) {
-				return
-			}
-		}
-	}
+// dirGames are the games of a training whose rows come from elsewhere: the newest of
+// the run's own directory, as many as a window holds.
+type dirGames struct{ c *core }
+
+func (d dirGames) Games(ctx context.Context) iter.Seq2[*record.Game, error] {
+	return ExportGames(ctx, d.c.dir, d.c.cfg, d.c.log)
 }
 
 // ExportGames are the games that an exporter of another process than the trainer

@@ -21,6 +21,12 @@ import (
 	"github.com/chessbrain/chessbrain/run"
 )
 
+// publisher takes the nets of a training to where others find them.
+type publisher struct {
+	*core
+	last string // file or directory of the net published last by this process
+}
+
 // swaRows is about how many rows measure the batch-norm statistics of the
 // averaged weights.
 const swaRows = 2048
@@ -28,42 +34,34 @@ const swaRows = 2048
 // averaged returns the averaged net with statistics measured on the training
 // window, nil where there is no average yet. The rows depend on the window
 // alone, so a run that was stopped in between comes to the same net.
-func (r *training) averaged(ctx context.Context) (*nn.Net, error) {
-	swa := r.trainer.SWA()
-	rows := int(r.windowRows())
-	if r.rows != nil {
-		rows = swaRows
+func (p *publisher) averaged(ctx context.Context) (*nn.Net, error) {
+	swa := p.trainer.SWA()
+	if swa == nil {
+		return nil, nil
 	}
-	if swa == nil || rows == 0 {
-		return swa, nil
-	}
-	batch := int(r.cfg.GetTraining().GetBatchSize())
-	if rows = min(rows, max(swaRows, batch)); rows > batch {
-		rows -= rows % batch // whole batches: each counts the same
-	}
-	sample, err := r.sampleRows(rows)
+	sample, rows, err := p.rows.Sample(int(p.cfg.GetTraining().GetBatchSize()))
 	if sample == nil || err != nil {
 		return swa, err
 	}
-	if err := r.trainer.RefreshSWA(ctx, sample, rows); err != nil {
+	if err := p.trainer.RefreshSWA(ctx, sample, rows); err != nil {
 		return nil, err
 	}
-	return r.trainer.SWA(), nil
+	return p.trainer.SWA(), nil
 }
 
 // exportPath is where the net of the newest checkpoint is published, without
 // suffix.
-func (r *training) exportPath() string {
-	fill := strings.NewReplacer("{job}", r.info.Job, "{training}", r.dir.Training,
-		"{samples}", strconv.FormatInt(r.trainer.NumSamples(), 10), "{rows}", strconv.FormatInt(r.state.Rows, 10),
-		"{step}", strconv.FormatInt(r.trainer.NumSteps(), 10), "{datetime}", r.savedAt.Format("20060102T150405"))
-	return r.dir.NetPath(fill.Replace(r.cfg.GetExport().GetPath()))
+func (p *publisher) exportPath() string {
+	fill := strings.NewReplacer("{job}", p.info.Job, "{training}", p.dir.Training,
+		"{samples}", strconv.FormatInt(p.trainer.NumSamples(), 10), "{rows}", strconv.FormatInt(p.state.Rows, 10),
+		"{step}", strconv.FormatInt(p.trainer.NumSteps(), 10), "{datetime}", p.savedAt.Format("20060102T150405"))
+	return p.dir.NetPath(fill.Replace(p.cfg.GetExport().GetPath()))
 }
 
 // exporterID says what the configuration exports with: the exporter's name and
 // settings.
-func (r *training) exporterID() string {
-	e := r.cfg.GetExport()
+func (p *publisher) exporterID() string {
+	e := p.cfg.GetExport()
 	id := e.GetExporter()
 	for _, name := range slices.Sorted(maps.Keys(e.GetSettings())) {
 		id += fmt.Sprintf(" %s=%q", name, e.GetSettings()[name])
@@ -73,49 +71,49 @@ func (r *training) exporterID() string {
 
 // exportOnce exports the net of the newest checkpoint unless that was done: a
 // process that was killed between the two leaves it to the next one.
-func (r *training) exportOnce(ctx context.Context) error {
-	list, err := r.readPublished()
+func (p *publisher) exportOnce(ctx context.Context) error {
+	list, err := p.readPublished()
 	if err != nil {
 		return err
 	}
-	_, net := r.exportNet()
-	set := run.PublishedSet{Path: r.dir.Shorten(r.exportPath()), NetID: net.ID(), Exporter: r.exporterID()}
-	if done := list.Find(r.dir, set); done != nil {
-		r.lastExport = done.Main(r.dir)
+	_, net := p.exportNet()
+	set := run.PublishedSet{Path: p.dir.Shorten(p.exportPath()), NetID: net.ID(), Exporter: p.exporterID()}
+	if done := list.Find(p.dir, set); done != nil {
+		p.last = done.Main(p.dir)
 		return nil
 	}
-	return r.export(ctx)
+	return p.export(ctx)
 }
 
 // exportNet is the net that is published, and which weights it has. The
 // average's statistics were measured when the checkpoint was written.
-func (r *training) exportNet() (weights string, net *nn.Net) {
-	if r.cfg.GetExport().GetWeights() == config.Export_SWA {
-		if swa := r.trainer.SWA(); swa != nil {
+func (p *publisher) exportNet() (weights string, net *nn.Net) {
+	if p.cfg.GetExport().GetWeights() == config.Export_SWA {
+		if swa := p.trainer.SWA(); swa != nil {
 			return "swa", swa
 		}
 	}
-	return "raw", r.trainer.Net()
+	return "raw", p.trainer.Net()
 }
 
 // export writes the net through the exporter, publishes the files in their
 // directory and notes them as one set. An exporter that asks for games where there are
 // none yet is not an error: there will be some at the next export.
-func (r *training) export(ctx context.Context) error {
-	c, err := r.exportCheckpoint()
+func (p *publisher) export(ctx context.Context) error {
+	c, err := p.exportCheckpoint()
 	if err != nil {
 		return err
 	}
-	files, noGames, err := r.stages.Export(ctx, c, r.exportGames(ctx), r.dir.Staging())
+	files, noGames, err := p.stages.Export(ctx, c, p.rows.Games(ctx), p.dir.Staging())
 	if noGames {
-		r.log.Warn("nothing is exported: there are no games yet", "exporter", r.stages.Exporter.Name(), "net", c.Net.Name, "error", err)
+		p.log.Warn("nothing is exported: there are no games yet", "exporter", p.stages.Exporter.Name(), "net", c.Net.Name, "error", err)
 		return nil
 	}
-	set := run.PublishedSet{Path: r.dir.Shorten(r.exportPath()), NetID: c.Net.ID, Exporter: r.exporterID()}
-	dst := filepath.Dir(r.exportPath())
+	set := run.PublishedSet{Path: p.dir.Shorten(p.exportPath()), NetID: c.Net.ID, Exporter: p.exporterID()}
+	dst := filepath.Dir(p.exportPath())
 	paths, own := export.Published(dst, files, c.Net)
 	if err == nil {
-		err = set.Hold(r.dir, files, paths, own)
+		err = set.Hold(p.dir, files, paths, own)
 	}
 	if err == nil {
 		err = export.NewDirectory(fsx.OS, dst).Publish(ctx, files, c.Net)
@@ -127,18 +125,18 @@ func (r *training) export(ctx context.Context) error {
 		return err
 	}
 	for _, path := range paths {
-		r.bus.Publish(&monitor.Net{Action: monitor.NetPublished, NetID: c.Net.Name, Path: path,
-			Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Samples: r.trainer.NumSamples()})
+		p.bus.Publish(&monitor.Net{Action: monitor.NetPublished, NetID: c.Net.Name, Path: path,
+			Step: p.trainer.NumSteps(), Episode: p.state.Episodes, Samples: p.trainer.NumSamples()})
 	}
-	return r.notePublished(set)
+	return p.notePublished(set)
 }
 
 // exportCheckpoint is what the exporter sees of the newest checkpoint, without
 // games.
-func (r *training) exportCheckpoint() (*stage.Checkpoint, error) {
-	weights, net := r.exportNet()
-	return StageCheckpoint(net, r.metadata(weights), stage.NetInfo{Name: filepath.Base(r.exportPath()),
-		Step: uint64(r.trainer.NumSteps()), Samples: uint64(r.trainer.NumSamples()), Rows: uint64(r.state.Rows)})
+func (p *publisher) exportCheckpoint() (*stage.Checkpoint, error) {
+	weights, net := p.exportNet()
+	return StageCheckpoint(net, p.metadata(weights), stage.NetInfo{Name: filepath.Base(p.exportPath()),
+		Step: uint64(p.trainer.NumSteps()), Samples: uint64(p.trainer.NumSamples()), Rows: uint64(p.state.Rows)})
 }
 
 // StageCheckpoint is what an exporter sees of a net, without games: its tensors,
@@ -150,44 +148,44 @@ func StageCheckpoint(net *nn.Net, metadata map[string]string, info stage.NetInfo
 	}
 	info.ID = net.ID()
 	c := &stage.Checkpoint{Arch: arch, Metadata: metadata, Net: info}
-	for _, p := range net.Params {
-		c.Tensors = append(c.Tensors, stage.Tensor{Name: p.Name, Shape: p.Shape, Data: p.Data})
+	for _, t := range net.Params {
+		c.Tensors = append(c.Tensors, stage.Tensor{Name: t.Name, Shape: t.Shape, Data: t.Data})
 	}
 	return c, nil
 }
 
 // notePublished puts a published set on the list and removes the oldest ones
 // that export.keep does not keep.
-func (r *training) notePublished(set run.PublishedSet) error {
-	r.lastExport = set.Main(r.dir)
-	list, err := r.readPublished()
+func (p *publisher) notePublished(set run.PublishedSet) error {
+	p.last = set.Main(p.dir)
+	list, err := p.readPublished()
 	if err != nil {
 		return err
 	}
-	list, gone := list.Add(set, int(r.cfg.GetExport().GetKeep()))
+	list, gone := list.Add(set, int(p.cfg.GetExport().GetKeep()))
 	// The list is written last: what it still names after a kill is removed once more.
 	for i := range gone {
-		if err := gone[i].Remove(r.dir, list); err != nil {
+		if err := gone[i].Remove(p.dir, list); err != nil {
 			return fmt.Errorf("remove old net: %w", err)
 		}
 	}
-	if err := list.Write(r.dir); err != nil {
+	if err := list.Write(p.dir); err != nil {
 		return err
 	}
-	r.state.Exported = nil
+	p.state.Exported = nil
 	return nil
 }
 
 // ReadPublished reads the list of what was published.
-func (r *training) readPublished() (run.Published, error) {
-	_, err := fsx.RemoveTemps(fsx.OS, filepath.Dir(r.dir.PublishedFile())) // of a process that was killed
+func (p *publisher) readPublished() (run.Published, error) {
+	_, err := fsx.RemoveTemps(fsx.OS, filepath.Dir(p.dir.PublishedFile())) // of a process that was killed
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("clean up: %w", err)
 	}
-	list, there, err := run.ReadPublished(r.dir)
+	list, there, err := run.ReadPublished(p.dir)
 	if err == nil && !there {
-		for _, file := range r.state.Exported {
-			list = append(list, run.PublishedSet{Files: []run.PublishedPart{{Path: r.dir.Shorten(file)}}})
+		for _, file := range p.state.Exported {
+			list = append(list, run.PublishedSet{Files: []run.PublishedPart{{Path: p.dir.Shorten(file)}}})
 		}
 	}
 	return list, err

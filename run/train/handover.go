@@ -15,6 +15,8 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/plugins/host"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
@@ -26,32 +28,32 @@ const (
 
 // exportByMode exports the net of the newest checkpoint to where
 // training.export_mode says, unless that was done.
-func (r *training) exportByMode(ctx context.Context) error {
-	switch r.cfg.GetTraining().GetExportMode() {
+func (p *publisher) exportByMode(ctx context.Context) error {
+	switch p.cfg.GetTraining().GetExportMode() {
 	case config.Training_MAIN:
-		return r.handOver(r.dir.ToExport())
+		return p.handOver(p.dir.ToExport())
 	case config.Training_EXTRA:
-		return r.handOver(r.dir.ToExportExtra())
+		return p.handOver(p.dir.ToExportExtra())
 	case config.Training_TRAINONLY:
 		return nil
 	}
-	return r.exportOnce(ctx)
+	return p.exportOnce(ctx)
 }
 
 // exportsDirectly says whether the section export says what is exported.
-func (r *training) exportsDirectly() bool {
-	return r.cfg.GetTraining().GetExportMode() == config.Training_DIRECT
+func (p *publisher) exportsDirectly() bool {
+	return p.cfg.GetTraining().GetExportMode() == config.Training_DIRECT
 }
 
 // payExport exports the net of the newest checkpoint if its epoch asked for it.
-func (r *training) payExport(ctx context.Context) error {
-	if !r.state.ExportOwed {
+func (p *publisher) payExport(ctx context.Context) error {
+	if !p.state.ExportOwed {
 		return nil
 	}
-	if err := r.bearable(r.exportByMode(ctx)); err != nil {
+	if err := p.bearable(p.exportByMode(ctx)); err != nil {
 		return err
 	}
-	r.state.ExportOwed = false
+	p.state.ExportOwed = false
 	return nil
 }
 
@@ -59,46 +61,46 @@ func (r *training) payExport(ctx context.Context) error {
 // averaged weights, for chessbrain export to take away. What was handed over last
 // is noted beside the checkpoints, so that a restart does not do it twice. An
 // untrained net is no candidate.
-func (r *training) handOver(dir string) error {
-	path := filepath.Join(dir, r.netName())
-	last, err := r.readHanded()
+func (p *publisher) handOver(dir string) error {
+	path := filepath.Join(dir, p.netName())
+	last, err := p.readHanded()
 	if err != nil {
 		return err
 	}
-	now := handed{Version: handedVersion, Path: r.dir.Shorten(path), NetID: r.trainer.Net().ID()}
-	if r.trainer.NumSamples() == 0 || last == now {
+	now := handed{Version: handedVersion, Path: p.dir.Shorten(path), NetID: p.trainer.Net().ID()}
+	if p.trainer.NumSamples() == 0 || last == now {
 		return nil
 	}
 	if err := fsx.MkdirAll(fsx.OS, dir); err != nil {
 		return fmt.Errorf("hand over net: %w", err)
 	}
-	if err := r.removeHandedTemps(dir); err != nil {
+	if err := p.removeHandedTemps(dir); err != nil {
 		return err
 	}
-	err = fsx.WriteDir(fsx.OS, path, r.writeHanded)
+	err = fsx.WriteDir(fsx.OS, path, p.writeHanded)
 	if errors.Is(err, fs.ErrExist) { // a process was killed before it noted this
 		err = nil
 	}
 	if err != nil {
 		return fmt.Errorf("hand over net: %w", err)
 	}
-	r.lastExport = path
-	r.log.Info("net handed over", "path", path, "samples", r.trainer.NumSamples(), "rows", r.state.Rows)
-	r.bus.Publish(&monitor.Net{Action: monitor.NetExported, NetID: r.netName(), Path: path,
-		Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Samples: r.trainer.NumSamples()})
-	return r.noteHanded(now)
+	p.last = path
+	p.log.Info("net handed over", "path", path, "samples", p.trainer.NumSamples(), "rows", p.state.Rows)
+	p.bus.Publish(&monitor.Net{Action: monitor.NetExported, NetID: p.netName(), Path: path,
+		Step: p.trainer.NumSteps(), Episode: p.state.Episodes, Samples: p.trainer.NumSamples()})
+	return p.noteHanded(now)
 }
 
 // writeHanded fills a directory that is handed over.
-func (r *training) writeHanded(tmp string) error {
-	nets := map[string]*nn.Net{"raw": r.trainer.Net(), "swa": r.trainer.SWA()}
+func (p *publisher) writeHanded(tmp string) error {
+	nets := map[string]*nn.Net{"raw": p.trainer.Net(), "swa": p.trainer.SWA()}
 	for _, f := range []struct{ name, weights string }{{HandedNet, "raw"}, {HandedAverage, "swa"}} {
 		net := nets[f.weights]
 		if net == nil {
 			continue
 		}
 		err := fsx.WriteFileFunc(fsx.OS, filepath.Join(tmp, f.name), func(w io.Writer) error {
-			return nn.WriteSafetensors(w, net, r.metadata(f.weights))
+			return nn.WriteSafetensors(w, net, p.metadata(f.weights))
 		})
 		if err != nil {
 			return err
@@ -117,8 +119,8 @@ type handed struct {
 const handedVersion = 1
 
 // readHanded returns the note, the zero value where there is none.
-func (r *training) readHanded() (h handed, err error) {
-	path := r.dir.HandedFile()
+func (p *publisher) readHanded() (h handed, err error) {
+	path := p.dir.HandedFile()
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return h, nil
@@ -135,13 +137,13 @@ func (r *training) readHanded() (h handed, err error) {
 	return h, nil
 }
 
-func (r *training) noteHanded(h handed) error {
+func (p *publisher) noteHanded(h handed) error {
 	data, err := json.MarshalIndent(h, "", "  ")
 	if err == nil {
-		err = fsx.MkdirAll(fsx.OS, filepath.Dir(r.dir.HandedFile()))
+		err = fsx.MkdirAll(fsx.OS, filepath.Dir(p.dir.HandedFile()))
 	}
 	if err == nil {
-		err = fsx.WriteFile(fsx.OS, r.dir.HandedFile(), append(data, '\n'))
+		err = fsx.WriteFile(fsx.OS, p.dir.HandedFile(), append(data, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("note the net handed over: %w", err)
@@ -151,8 +153,8 @@ func (r *training) noteHanded(h handed) error {
 
 // removeHandedTemps removes what this training left half written in dir when it
 // was killed. Other trainings of the run may be writing there.
-func (r *training) removeHandedTemps(dir string) error {
-	own := regexp.MustCompile(`^\.` + regexp.QuoteMeta(r.info.Job+"-"+r.dir.Training) + `-s[0-9]+-d[0-9]+\.[0-9]+-[0-9]+\.`)
+func (p *publisher) removeHandedTemps(dir string) error {
+	own := regexp.MustCompile(`^\.` + regexp.QuoteMeta(p.info.Job+"-"+p.dir.Training) + `-s[0-9]+-d[0-9]+\.[0-9]+-[0-9]+\.`)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("clean up: %w", err)
@@ -165,5 +167,17 @@ func (r *training) removeHandedTemps(dir string) error {
 			return fmt.Errorf("clean up: %w", err)
 		}
 	}
+	return nil
+}
+
+// bearable returns the error of an export, nil where the run is to go on without
+// an exporter that fails.
+func (p *publisher) bearable(err error) error {
+	failed, ok := errors.AsType[*host.Error](err)
+	if !ok || failed.Kind != stage.KindExporter || p.cfg.GetPlugins().GetOnFailure() != config.Plugins_CONTINUE {
+		return err
+	}
+	p.log.Error("the net is not exported; the run goes on", "error", err)
+	p.alarm("plugin", err.Error(), "mend or replace the plugin; chessbrain plugins swap puts another exporter in its place")
 	return nil
 }

@@ -49,11 +49,11 @@ func Init(ctx context.Context, opt Options, b Beginning) (path string, err error
 	r, err := openRun(ctx, opt)
 	if err == nil && b.Continue != nil {
 		err = r.trainer.Continue(*b.Continue)
-		r.lastStep, r.firstStep, r.firstSample = r.trainer.NumSteps(), r.trainer.NumSteps(), r.trainer.NumSamples()
+		r.saver.steps, r.reporter.firstStep, r.reporter.firstSample = r.trainer.NumSteps(), r.trainer.NumSteps(), r.trainer.NumSamples()
 	}
 	if err == nil {
 		err = r.firstCheckpoint(ctx)
-		path = filepath.Join(r.dir.Checkpoints, checkpoint.Name(r.info.Job, r.lastStep))
+		path = filepath.Join(r.dir.Checkpoints, checkpoint.Name(r.info.Job, r.saver.steps))
 	}
 	return path, errors.Join(err, r.close())
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/replay/loader"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
@@ -25,19 +26,21 @@ const (
 // batches itself, and validates on rows of its output "validation": the first
 // that come, the same ones ever after.
 type loaderRows struct {
-	*loader.Loader
-	held   *loader.Output // nil = none
-	most   int            // rows to hold out
-	pass   memory
-	latest memory // training rows handed out last, where an average needs them
-	log    *slog.Logger
+	plainRows
+	loader   *loader.Loader
+	dirGames                // for an exporter
+	held     *loader.Output // nil = none
+	most     int            // rows to hold out
+	pass     memory
+	latest   memory // training rows handed out last, where an average needs them
+	log      *slog.Logger
 
 	ctx   context.Context // of Ahead: ends the wait for rows
 	waits atomic.Bool     // Next is under way
 }
 
 // openLoader builds the loader of the configuration.
-func (r *training) openLoader(ctx context.Context) (rowSource, error) {
+func (r *training) openLoader(ctx context.Context) (*loaderRows, error) {
 	l, err := setup.New(ctx, r.opt.Effective, r.stages.Host())
 	if err != nil {
 		return nil, err
@@ -46,7 +49,7 @@ func (r *training) openLoader(ctx context.Context) (rowSource, error) {
 		r.log.Warn(warning)
 	}
 	t := r.cfg.GetTraining()
-	s := &loaderRows{Loader: l, most: int(t.GetValidation().GetMaxRows()), log: r.log}
+	s := &loaderRows{loader: l, dirGames: dirGames{r.core}, most: int(t.GetValidation().GetMaxRows()), log: r.log}
 	if t.GetSwa().GetPeriod() > 0 {
 		s.latest.most = swaRows
 	}
@@ -61,7 +64,7 @@ func (r *training) openLoader(ctx context.Context) (rowSource, error) {
 // outlives that for the sake of a step under way, does not count.
 func (s *loaderRows) Next(_ context.Context, b *encoding.TrainBatch) error {
 	s.waits.Store(true)
-	err := s.Loader.Next(s.ctx, b)
+	err := s.loader.Next(s.ctx, b)
 	s.waits.Store(false)
 	if err != nil {
 		return err
@@ -70,14 +73,19 @@ func (s *loaderRows) Next(_ context.Context, b *encoding.TrainBatch) error {
 	return nil
 }
 
-func (s *loaderRows) Ahead(ctx context.Context) (cursor, func() error) {
-	s.ctx = ctx
-	return s, func() error { return nil }
-}
+func (s *loaderRows) Ahead(ctx context.Context) { s.ctx = ctx }
 
-func (s *loaderRows) NumRows() int64   { return 0 }
-func (s *loaderRows) Generated() int64 { return 0 }
-func (s *loaderRows) Refresh() error   { return nil } // it watches for new files itself
+func (s *loaderRows) Section() stage.Section             { return s.loader.Section() }
+func (s *loaderRows) Size() (window, generated int64)    { return 0, 0 }
+func (s *loaderRows) Loader() (st loader.Stats, ok bool) { return s.loader.Stats(), true }
+func (s *loaderRows) Close() error                       { return s.loader.Close() }
+
+func (s *loaderRows) Waiting() string {
+	if s.waits.Load() {
+		return "rows of the data loader"
+	}
+	return ""
+}
 
 func (s *loaderRows) HeldOut(ctx context.Context, rows int) (trainer.BatchSource, error) {
 	if s.held == nil {
@@ -111,11 +119,12 @@ func (s *loaderRows) hold(ctx context.Context) error {
 }
 
 // Sample returns the rows trained on last.
-func (s *loaderRows) Sample(rows int) (trainer.BatchSource, error) {
+func (s *loaderRows) Sample(batch int) (trainer.BatchSource, int, error) {
 	if s.latest.rows() == 0 {
-		return nil, nil
+		return nil, 0, nil
 	}
-	return s.latest.source(rows), nil
+	rows := wholeBatches(swaRows, batch)
+	return s.latest.source(rows), rows, nil
 }
 
 // memory keeps copies of the newest rows, at least most of them.

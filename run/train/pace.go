@@ -2,170 +2,125 @@ package train
 
 import (
 	"context"
-	"errors"
 	"io"
+	"log/slog"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/plugins/stage"
-	"github.com/chessbrain/chessbrain/trainer/checkpoint"
+	"github.com/chessbrain/chessbrain/trainer"
 )
 
-// pacer decides when a run over rows may train, and when it saves and exports:
-// training must not run ahead of the games. One method is called at a time; only
-// Before may be called by another goroutine than the one that trains, which waits
-// for it.
-type pacer interface {
-	// Before waits until the next step may be done. It takes up newer rows where
-	// there are any. done ends the training; the reason is in the log then. ctx ends
-	// the wait.
-	Before(ctx context.Context) (done bool, err error)
+// Pace says when a step may be done and what follows it: episodes, a train bucket, a
+// schedule of chunks, or nothing that holds the training back. The goroutine that
+// trains calls it.
+type Pace interface {
+	// Wait waits until the next step may be done. It takes up newer games or rows where
+	// there are any. io.EOF, not wrapped, ends the training; the reason is in the log
+	// then. ctx ends the wait.
+	Wait(ctx context.Context) error
 
-	// After is called after each step and says whether the state is saved now, and
-	// whether the net is exported then. An export implies a save.
-	After(ctx context.Context) (save, export bool, err error)
+	// After is called after each step and says whether the net is measured and the state
+	// saved now, and whether the net is exported then. An export implies a save.
+	After(s *trainer.StepStats) (save, export bool)
 
-	// Section is its state in the checkpoint. A checkpoint may lack it: then it
-	// begins a new one.
+	// RowsEnded is told that a step found no rows, with its error: nil = Wait waits for
+	// more, io.EOF = the training ends.
+	RowsEnded(err error) error
+
+	// Exports says whether After alone chooses the nets that leave the training, and
+	// not every so many checkpoints; last: the net of the end leaves it all the same.
+	Exports() (alone, last bool)
+
+	// Queue is how many games wait to be trained on.
+	Queue() int
+
+	// Section is its state in the checkpoint, without a name where it has none. A
+	// checkpoint may lack it: then it begins a new one.
 	Section() stage.Section
 
-	// Page is what the status page shows of it: a fresh map at each call.
-	Page() map[string]any
+	// Status is what the status page shows of it: a fresh map at each call.
+	Status() map[string]any
+
+	// Schedule is where a schedule of chunks stands, and StartNow ends its wait for
+	// them. Both are safe for concurrent use.
+	Schedule() (page SchedulePage, ok bool)
+	StartNow() error
+
+	Close() error
 }
 
-// endsRows is a pacer that knows what to do when the rows end: Ended returns
-// whether the training goes on, with what the next Before waits for.
-type endsRows interface{ Ended() bool }
-
-// openPacer returns the pacer that the configuration asks for, nil where nothing
-// holds the training back: it saves by steps then, as training.checkpoint says.
-func (r *training) openPacer() (pacer, error) {
-	t := r.cfg.GetTraining()
-	switch {
-	case t.GetSource() == config.Training_SHUFFLED && t.GetSamplesPerEpoch() > 0:
-		return newBucketPacer(r)
-	case t.GetSource() == config.Training_LOADER && t.GetSchedule().GetStepsPerNetwork() > 0:
-		return newSchedulePacer(r)
-	}
-	return nil, nil
+// freePace lets the training go as fast as it can. Other paces add to it what they
+// hold back.
+type freePace struct {
+	refresh   func() error // takes up newer rows
+	refreshed time.Time    // when that was done last
+	log       *slog.Logger
 }
 
-// refreshEvery is how often a run without a pacer looks for newer rows.
+// refreshEvery is how often a free training looks for newer rows.
 const refreshEvery = 10 * time.Second
 
-// rowSteps does steps until everything is done or the rows end. context.Canceled
-// means that a stop was asked for.
-func (r *training) rowSteps(ctx context.Context, batches cursor) error {
-	for !r.done() {
-		if err := ctx.Err(); err != nil {
+func (p *freePace) Wait(context.Context) error {
+	if time.Since(p.refreshed) <= refreshEvery {
+		return nil
+	}
+	p.refreshed = time.Now()
+	return p.refresh()
+}
+
+func (p *freePace) After(*trainer.StepStats) (save, export bool) { return false, false }
+
+func (p *freePace) RowsEnded(error) error {
+	p.log.Info("all rows were trained on")
+	return io.EOF
+}
+
+func (p *freePace) Exports() (alone, last bool)         { return false, true }
+func (p *freePace) Queue() int                          { return 0 }
+func (p *freePace) Section() stage.Section              { return stage.Section{} }
+func (p *freePace) Status() map[string]any              { return nil }
+func (p *freePace) Schedule() (s SchedulePage, ok bool) { return s, false }
+func (p *freePace) StartNow() error                     { return errNeverWaits }
+func (p *freePace) Close() error                        { return nil }
+
+// openRows opens what the configuration trains on, and the pace that goes with it.
+func (r *training) openRows(ctx context.Context) error {
+	t := r.cfg.GetTraining()
+	r.saver.everySteps = t.GetCheckpoint().GetIntervalSteps()
+	switch t.GetSource() {
+	case config.Training_SHUFFLED:
+		rows, err := r.openShuffled(ctx)
+		if err != nil {
 			return err
 		}
-		if done, err := r.mayStep(ctx); done || err != nil {
+		r.rows, r.pace = rows, &freePace{refresh: rows.Refresh, log: r.log}
+		if t.GetSamplesPerEpoch() > 0 {
+			r.pace = newBucketPace(r, rows)
+		}
+	case config.Training_LOADER:
+		rows, err := r.openLoader(ctx)
+		if err != nil {
 			return err
 		}
-		r.bounds.serve()
-		err := r.step(ctx, batches)
-		switch {
-		case errors.Is(err, io.EOF) && r.goesOn():
-			continue
-		case errors.Is(err, io.EOF):
-			r.log.Info("all rows were trained on")
-			return nil
-		case err != nil && ctx.Err() != nil, r.pace == nil && ctx.Err() != nil:
-			return context.Canceled
-		case err != nil:
-			return err
+		r.rows, r.pace = rows, &freePace{refresh: rows.Refresh, log: r.log}
+		if t.GetSchedule().GetStepsPerNetwork() > 0 {
+			r.pace = newSchedulePace(r, rows)
 		}
-		if err := r.afterRowStep(ctx, batches); err != nil {
-			return err
-		}
+	case config.Training_SELFPLAY: // a checkpoint follows a game, not a step
+		r.saver.everySteps, r.players.target = 0, r.cfg.GetSelfplay().GetEpisodes()
+		r.rows, r.pace = r.openGameRows(), newEpisodes(r, r.players.open, r.afterEpisode)
+	default:
+		r.rows, r.pace = r.openGameRows(), newEpisodes(r, r.openGamesDir, func(context.Context) error { return nil })
 	}
 	return nil
-}
-
-// goesOn says whether training goes on where the rows have ended.
-func (r *training) goesOn() bool {
-	p, ok := r.pace.(endsRows)
-	return ok && p.Ended()
-}
-
-// mayStep waits until the next step may be done; meanwhile stages can be
-// exchanged. done: there is none.
-func (r *training) mayStep(ctx context.Context) (done bool, err error) {
-	if r.pace == nil {
-		if time.Since(r.refreshed) > refreshEvery {
-			r.refreshed = time.Now()
-			err = r.rows.Refresh()
-		}
-	} else {
-		ready := make(chan struct{})
-		go func() { // ends with the wait below
-			defer close(ready)
-			done, err = r.pace.Before(ctx)
-		}()
-		r.bounds.wait(ready)
-		if ctx.Err() != nil {
-			return false, context.Canceled
-		}
-		r.paced = done
-	}
-	r.state.Rows = max(r.state.Rows, r.rows.Generated())
-	r.page.set(func(p *Page) { p.Stage = "training" })
-	return done, err
-}
-
-// afterRowStep saves and exports when it is time.
-func (r *training) afterRowStep(ctx context.Context, batches cursor) error {
-	if r.pace == nil {
-		return r.saveIfDue(ctx, batches)
-	}
-	whole := context.WithoutCancel(ctx) // a step that was done counts, also when a stop was asked for meanwhile
-	save, export, err := r.pace.After(whole)
-	if err != nil {
-		return err
-	}
-	page := r.pace.Page()
-	r.page.set(func(p *Page) { p.Pace = page })
-	if !save && !export {
-		return r.saveIfDue(whole, batches)
-	}
-	if err := r.validate(whole); err != nil {
-		return err
-	}
-	r.state.ExportOwed = export && r.cfg.GetTraining().GetExportMode() != config.Training_TRAINONLY // a process that is killed after the save leaves it to the next one
-	if err := r.save(whole, batches); err != nil {
-		return err
-	}
-	return r.payExport(whole)
 }
 
 // waits tells everybody that the training waits, and for what.
 func (r *training) waits(why string) {
 	r.log.Info("waiting", "for", why)
-	page := r.pace.Page()
+	page := r.pace.Status()
 	r.page.set(func(p *Page) { p.Stage, p.Pace = "waiting", page })
 	r.bus.Publish(&monitor.Stage{Name: "wait", State: "started", Detail: why})
-}
-
-// restorable are the sections that a checkpoint is to give back: one written
-// without a pacer has none of its state.
-func (r *training) restorable(c *checkpoint.Checkpoint, all []stage.Section) []stage.Section {
-	if r.pace == nil {
-		return all
-	}
-	name := r.pace.Section().Name
-	for _, f := range c.Manifest.Files {
-		if f.Section == name {
-			return all
-		}
-	}
-	r.log.Info("the checkpoint was written by a training of another pace: this one begins its counts anew", "section", name)
-	kept := all[:0]
-	for _, s := range all {
-		if s.Name != name {
-			kept = append(kept, s)
-		}
-	}
-	return kept
 }

@@ -21,7 +21,7 @@ func (r *training) prepareDir(ctx context.Context) error {
 	if err := fsx.CheckSpace(fsx.OS, fsx.NearestDir(root), 0); err != nil {
 		return err
 	}
-	if err := r.takeLocks(ctx, run.Dir{Root: root}.Locks()); err != nil {
+	if err := r.locks.take(ctx, run.Dir{Root: root}.Locks()); err != nil {
 		return err
 	}
 	there, err := holdRun(r.opt.Effective)
@@ -39,7 +39,7 @@ func (r *training) prepareDir(ctx context.Context) error {
 			return fmt.Errorf("make run directory: %w", err)
 		}
 	}
-	if err := r.lockOutside(ctx); err != nil {
+	if err := r.locks.outside(ctx); err != nil {
 		return err
 	}
 	return r.writeStart()
@@ -51,86 +51,26 @@ const runKey = "run"
 
 func runIDOf(info run.RunInfo) string { return info.Created.UTC().Format(time.RFC3339Nano) }
 
-// takeLocks takes the run for this process: self-play training holds the whole
-// run, training from a directory shares it with the processes that play.
-func (r *training) takeLocks(ctx context.Context, dir string) error {
-	if err := fsx.MkdirAll(fsx.OS, dir); err != nil {
-		return fmt.Errorf("make run directory: %w", err)
-	}
-	if !r.opt.Locked {
-		if err := r.lock(ctx, filepath.Join(dir, "run"), !r.playsItself()); err != nil {
-			return err
-		}
-	}
-	if err := r.lock(ctx, filepath.Join(dir, "trainer-"+r.cfg.GetTraining().GetTrainingName()), false); err != nil {
-		return err
-	}
-	r.role = r.locks[len(r.locks)-1]
-	if r.role.HeartbeatOnly() {
-		r.log.Warn("no flock on this file system: the lock's heartbeat decides", "stale_after", "60s")
-	}
-	return nil
-}
-
-// lock takes one more lock of this run, and waits for it as long as the options
-// say.
-func (r *training) lock(ctx context.Context, path string, shared bool) error {
-	l, err := fsx.AcquireWithin(ctx, path, fsx.LockOptions{Shared: shared, Command: r.opt.Command}, r.opt.LockWait)
-	if err == nil {
-		r.locks = append(r.locks, l)
-	}
-	return err
-}
-
-// lockOutside locks checkpoint and metrics directories that do not lie in the
-// run: another run of the same job id could write there too.
-func (r *training) lockOutside(ctx context.Context) error {
-	for _, d := range []struct{ set, dir string }{
-		{r.cfg.GetTraining().GetCheckpoint().GetDir(), r.dir.Checkpoints}, {r.cfg.GetMetrics().GetDir(), r.dir.Metrics},
-	} {
-		if d.set == "" {
-			continue
-		}
-		if err := r.lock(ctx, filepath.Join(d.dir, ".trainer"), false); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// lockLost says whether another process took one of the locks over, thinking
-// this one dead (only where there is no flock): it must write nothing more.
-func (r *training) lockLost() error {
-	for _, l := range r.locks {
-		select {
-		case <-l.Lost():
-			return fmt.Errorf("another process took over %s while this one was suspended; nothing more is written", r.dir.Root)
-		default:
-		}
-	}
-	return nil
-}
-
 // writeStart writes the effective configuration, its history and run.json.
-func (r *training) writeStart() error {
-	text, before := config.Format(r.cfg), r.info
-	r.info.ConfigHash = config.Hash(r.cfg)
-	r.info.Program, r.info.Go = r.opt.Version, runtime.Version()
-	r.info.Arithmetic = setup.ArithmeticOf(r.cfg, true, r.playsItself())
-	r.info.Arch = r.initial.Arch.String()
-	if r.opt.Locked && before.Starts > 0 && r.info == before {
+func (c *core) writeStart() error {
+	text, before := config.Format(c.cfg), c.info
+	c.info.ConfigHash = config.Hash(c.cfg)
+	c.info.Program, c.info.Go = c.opt.Version, runtime.Version()
+	c.info.Arithmetic = setup.ArithmeticOf(c.cfg, true, playsGames(c.cfg))
+	c.info.Arch = c.initial.Arch.String()
+	if c.opt.Locked && before.Starts > 0 && c.info == before {
 		return nil
 	}
-	r.info.Starts++
-	name := fmt.Sprintf("%04d_%s.textproto", r.info.Starts, time.Now().UTC().Format("20060102T150405"))
-	if err := r.writeConfig(name, text); err != nil {
+	c.info.Starts++
+	name := fmt.Sprintf("%04d_%s.textproto", c.info.Starts, time.Now().UTC().Format("20060102T150405"))
+	if err := c.writeConfig(name, text); err != nil {
 		return err
 	}
-	data, err := json.MarshalIndent(r.info, "", "  ")
+	data, err := json.MarshalIndent(c.info, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode run file: %w", err)
 	}
-	if err := fsx.WriteFile(fsx.OS, r.dir.RunFile(), append(data, '\n')); err != nil {
+	if err := fsx.WriteFile(fsx.OS, c.dir.RunFile(), append(data, '\n')); err != nil {
 		return fmt.Errorf("write run file: %w", err)
 	}
 	return nil
@@ -138,8 +78,8 @@ func (r *training) writeStart() error {
 
 // writeConfig writes an effective configuration, and a copy with that name into
 // the history.
-func (r *training) writeConfig(name string, text []byte) error {
-	for _, path := range []string{filepath.Join(r.dir.History(), name), r.dir.ConfigFile()} {
+func (c *core) writeConfig(name string, text []byte) error {
+	for _, path := range []string{filepath.Join(c.dir.History(), name), c.dir.ConfigFile()} {
 		if err := fsx.WriteFile(fsx.OS, path, text); err != nil {
 			return fmt.Errorf("write configuration: %w", err)
 		}
@@ -149,7 +89,7 @@ func (r *training) writeConfig(name string, text []byte) error {
 
 // writeSwap writes the configuration that a swap of stages made, beside that of the
 // start. One swap at a time.
-func (r *training) writeSwap(c *config.Config) error {
-	r.numSwaps++
-	return r.writeConfig(fmt.Sprintf("%04d_%s_swap%03d.textproto", r.info.Starts, time.Now().UTC().Format("20060102T150405"), r.numSwaps), config.Format(c))
+func (c *core) writeSwap(now *config.Config) error {
+	c.numSwaps++
+	return c.writeConfig(fmt.Sprintf("%04d_%s_swap%03d.textproto", c.info.Starts, time.Now().UTC().Format("20060102T150405"), c.numSwaps), config.Format(now))
 }

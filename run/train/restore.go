@@ -1,20 +1,17 @@
 package train
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"log/slog"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/replay"
-	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/alarms"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
@@ -41,30 +38,32 @@ func (r *training) restore(ctx context.Context) error {
 	if err := r.newTrainer(); err != nil {
 		return err
 	}
-	if err := r.openSource(ctx); err != nil {
+	r.ledger = newLedger(r)
+	if err := r.openRows(ctx); err != nil {
 		return err
 	}
-	if r.pace, err = r.openPacer(); err != nil {
+	if saved != nil {
+		if _, err := saved.Restore([]stage.Section{r.state.Section()}); err != nil {
+			return err
+		}
+	}
+	r.saver.ledger, r.saver.pace = r.ledger, r.pace
+	r.reporter.ledger, r.reporter.pace, r.players.ledger = r.ledger, r.pace, r.ledger
+	load := func(lookup func([16]byte) *record.Game) error { return r.saver.restore(ctx, saved, lookup) }
+	if err := r.ledger.read(ctx, saved, r.state.Episodes, load); err != nil {
 		return err
 	}
-	var entries []run.Entry
-	if r.journal, entries, err = run.OpenJournal(r.dir.Journal()); err != nil {
-		return err
-	}
-	if r.back, err = r.restoreGames(ctx, saved, entries); err != nil {
-		return err
-	}
-	if r.games.Train.Rows() == 0 {
+	if r.ledger.games.Train.Rows() == 0 {
 		r.state.StepsLeft = 0 // only where the games of the window are lost
 	}
-	r.lastSaved, r.lastStep = -1, r.trainer.NumSteps()
+	r.saver.episodes, r.saver.steps = -1, r.trainer.NumSteps()
 	if saved != nil {
-		r.lastSaved = r.state.Episodes
+		r.saver.episodes = r.state.Episodes
 		if r.savedAt, err = time.Parse(time.RFC3339, saved.Manifest.Created); err != nil {
 			return &checkpoint.CorruptError{Path: saved.Path, Reason: err.Error()}
 		}
 	}
-	r.firstStep, r.firstSample = r.trainer.NumSteps(), r.trainer.NumSamples()
+	r.reporter.firstStep, r.reporter.firstSample = r.trainer.NumSteps(), r.trainer.NumSamples()
 	return r.openMetrics()
 }
 
@@ -99,75 +98,12 @@ func (r *training) newTrainer() error {
 		return err
 	}
 	cfg.Window = setup.DeviceWindow(r.cfg)
-	r.heads = newHeadRows(cfg.Losses)
+	r.reporter.heads = newHeadRows(cfg.Losses)
 	if r.trainer, err = trainer.New(r.initial, cfg); err != nil {
 		return err
 	}
 	for _, w := range r.trainer.Warnings() {
 		r.log.Warn(w)
-	}
-	return nil
-}
-
-// sections are all parts of a checkpoint. lookup finds the games that a window
-// lists; it is needed for loading only.
-func (r *training) sections(lookup func([16]byte) *record.Game) []stage.Section {
-	all := []stage.Section{
-		r.state.Section(), r.trainer.Section(), r.cursor(),
-		r.windowSection("window", r.games.Train, lookup), r.windowSection("validation", r.games.Validation, lookup),
-	}
-	if r.pace != nil {
-		all = append(all, r.pace.Section())
-	}
-	return all
-}
-
-// windowSection is a window's section that goes on without games that are not
-// on disk any more: they were lost with a damaged chunk. The run can go on, but
-// not to the same weights, so this is said loudly.
-func (r *training) windowSection(name string, w *replay.Window, lookup func([16]byte) *record.Game) stage.Section {
-	s := w.Section(name, lookup)
-	load := s.Load
-	s.Load = func(in io.Reader, version int) error {
-		data, err := io.ReadAll(in)
-		if err != nil {
-			return err
-		}
-		err = load(bytes.NewReader(data), version)
-		var missing *replay.MissingGamesError
-		if !errors.As(err, &missing) {
-			return err
-		}
-		r.log.Error("games are lost; the run goes on without them, to other weights than it would have had",
-			"section", name, "lost", missing.Missing, "of", missing.Wanted)
-		_, ids, err := replay.ReadWindowSection(bytes.NewReader(data))
-		for _, id := range ids {
-			if g := lookup(id); g != nil {
-				w.Add(g)
-			}
-		}
-		return err
-	}
-	return s
-}
-
-// restoreSections loads the checkpoint and names what nobody reads.
-func (r *training) restoreSections(ctx context.Context, saved *checkpoint.Checkpoint, lookup func([16]byte) *record.Game) error {
-	unclaimed, err := saved.Restore(r.restorable(saved, r.sections(lookup)))
-	if err != nil {
-		return fmt.Errorf("restore checkpoint %s: %w", saved.Path, err)
-	}
-	if r.source != nil {
-		if err := r.source.Check(ctx); err != nil {
-			return fmt.Errorf("restore checkpoint %s: %w", saved.Path, err)
-		}
-	}
-	if r.source != nil && r.source.Foreign() != "" {
-		r.log.Warn("the checkpoint has the state of another sampler: this one begins a state of its own", "checkpoint", r.source.Foreign(),
-			"sampler", r.stages.Sampler.Name())
-	}
-	for _, name := range unclaimed {
-		r.log.Warn("the checkpoint holds a section that nobody reads", "section", name)
 	}
 	return nil
 }
@@ -194,22 +130,23 @@ func (r *training) openMetrics() error {
 	if len(info.Moved) > 0 {
 		r.log.Info("metrics of an earlier run were renamed", "files", info.Moved)
 	}
+	r.saver.files = r.files
 	r.bus = monitor.NewBus(monitor.BusOptions{Job: r.info.Job, Seq: r.files.Seq()})
 	r.bus.Attach(r.files)
 	r.bus.Go(1024, alarms.New(r.bus.Publish))
 	r.desk.Open(r.bus)
 	for _, s := range r.opt.Readers {
-		r.bus.Attach(r.forgiving(s))
+		r.bus.Attach(forgiving(r.log, s))
 	}
 	if r.opt.Progress != nil {
-		r.bus.Go(256, r.forgiving(r.opt.Progress))
+		r.bus.Go(256, forgiving(r.log, r.opt.Progress))
 	}
 	return nil
 }
 
 // forgiving wraps a reader whose failure must not end the run, such as a
 // terminal that went away. It is left out after its first error.
-func (r *training) forgiving(s monitor.Sink) monitor.Sink {
+func forgiving(log *slog.Logger, s monitor.Sink) monitor.Sink {
 	failed := false
 	return monitor.SinkFunc(func(e monitor.Event) error {
 		if failed {
@@ -217,7 +154,7 @@ func (r *training) forgiving(s monitor.Sink) monitor.Sink {
 		}
 		if err := s.Handle(e); err != nil {
 			failed = true
-			r.log.Warn("a display is left out from now on", "error", err)
+			log.Warn("a display is left out from now on", "error", err)
 		}
 		return nil
 	})

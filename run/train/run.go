@@ -3,23 +3,15 @@ package train
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
-	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/plugins/stage"
-	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
-	"github.com/chessbrain/chessbrain/run/play"
 	"github.com/chessbrain/chessbrain/run/setup"
-	"github.com/chessbrain/chessbrain/selfplay"
-	"github.com/chessbrain/chessbrain/trainer"
 )
 
 // Options start a training run.
@@ -57,67 +49,42 @@ type Options struct {
 // training is a training run in progress. It is used by one goroutine, but for the
 // parts that say otherwise.
 type training struct {
-	opt    Options
-	cfg    *config.Config // replaced by a swap of stages
-	dir    run.Dir
-	info   run.RunInfo
-	log    *slog.Logger
-	stages *setup.Stages
-	desk   *setup.PluginDesk
-	swaps  *setup.Swapper
-	bounds *boundary // where stages are exchanged
+	*core
+	out      *publisher
+	saver    *checkpointer
+	locks    *roleLocks
+	players  *players
+	reporter *reporter
+	desk     *setup.PluginDesk
+	swaps    *setup.Swapper
+	bounds   *boundary // where stages are exchanged
 
-	numSwaps int // of stages, by this process; the swapper's goroutine alone
-
-	locks   []*fsx.Lock
-	role    *fsx.Lock // one of them: whose owner file names the control socket
-	bus     *monitor.Bus
 	files   *monitor.Files
-	journal *run.Journal
 	control *run.Control
 
-	trainer *trainer.Trainer
-	heads   *headRows // of the trainer
-	games   *replay.Split
-	source  *replay.Source // draws rows of games.Train; nil where there are no games
-	batches cursor         // that the steps take; nil before the first
-	rows    rowSource      // where there are no games
-	pace    pacer          // of the training on rows; nil = as fast as it goes
-	paced   bool           // it ended the training
-	nets    play.Nets
-	outputs *play.Outputs // the store's, which closes them; nil = none
-	store   *play.Store
-	resign  *selfplay.ResignRule // of the games that begin; nil where others play
-	feed    feed
-	stats   selfplay.Stats
-	meter   *monitor.Meter
-	began   time.Time
+	ledger *ledger // of the games that enter
+	pace   Pace
+	began  time.Time
 
-	state       State
-	back        *backlog          // games on disk that are to enter first, until the feed is open
-	seen        map[[16]byte]bool // games that entered before the checkpoint
-	taken       run.Ordinals      // numbers of the run's games at the start
-	initial     *nn.Net           // what the run began with
-	resumed     bool
-	cursor      func() stage.Section // where the sampler stands, as of the rows trained on
-	firstStep   int64                // at the start of this process
-	firstSample int64
-	lastSaved   int64         // episodes at the newest checkpoint, -1 = none
-	lastStep    int64         // steps at the newest checkpoint
-	savedAt     time.Time     // of the newest checkpoint
-	refreshed   time.Time     // when newer rows were looked for last, without a pacer
-	lastExport  string        // file of the net published last by this process
-	saveFailed  bool          // the newest attempt at a checkpoint
-	wantSave    chan struct{} // a checkpoint was asked for over the control socket
-	stop        context.CancelFunc
-	page        statusPage
+	resumed bool
+	stop    context.CancelFunc
+}
+
+// newTraining returns a training of which nothing is open yet.
+func newTraining(opt Options) *training {
+	r := &training{core: &core{opt: opt, cfg: opt.Effective.Config, log: opt.Log}, began: time.Now()}
+	r.out = &publisher{core: r.core}
+	r.locks = &roleLocks{core: r.core}
+	r.players = &players{core: r.core}
+	r.reporter = &reporter{core: r.core, played: &r.players.stats}
+	r.saver = &checkpointer{core: r.core, out: r.out, lockLost: r.locks.lost, saved: r.players.saved, asked: make(chan struct{}, 1)}
+	return r
 }
 
 // openRun makes or opens the run directory, takes its locks and restores what
 // is there. The caller closes the run even where it returns an error.
 func openRun(ctx context.Context, opt Options) (*training, error) {
-	cfg := opt.Effective.Config
-	r := &training{opt: opt, cfg: cfg, log: opt.Log, began: time.Now(), wantSave: make(chan struct{}, 1)}
+	r := newTraining(opt)
 	if err := setup.CheckConfig(opt.Effective); err != nil {
 		return r, err
 	}
@@ -131,16 +98,9 @@ func openRun(ctx context.Context, opt Options) (*training, error) {
 	if err := r.prepareDir(ctx); err != nil {
 		return r, err
 	}
-	if r.playsItself() {
-		var err error
-		if r.nets.Inference, err = setup.OpenInference(cfg); err != nil {
-			return r, err
-		}
-	}
 	r.desk.Job = r.info.Job
-	if r.playsItself() {
-		var err error
-		if r.outputs, err = play.OutputsOf(cfg, r.dir.Root, trainProcess, r.info.Job, r.log); err != nil {
+	if playsGames(opt.Effective.Config) {
+		if err := r.players.prepare(); err != nil {
 			return r, err
 		}
 	}
@@ -165,47 +125,16 @@ func (r *training) openStages(ctx context.Context) (err error) {
 // exchange puts new stages to work, between two steps.
 func (r *training) exchange(ctx context.Context, x *setup.Exchange) (err error) {
 	if x.Uses.Sampler == setup.Opened {
-		if x.Began, err = r.replaceSampler(ctx, x.Stages.Sampler); err != nil {
+		if x.Began, err = r.rows.Replace(ctx, x.Stages.Sampler); err != nil {
 			return err
 		}
 	}
 	x.Old = r.stages.Adopt(x.Stages, x.Uses)
-	if x.Uses.Rescorers == setup.Opened && r.store != nil {
-		r.store.SetRescorers(r.stages.Rescorers, r.swaps.Retire(x.Old.Host()))
+	if x.Uses.Rescorers == setup.Opened && r.players.store != nil {
+		r.players.store.SetRescorers(r.stages.Rescorers, r.swaps.Retire(x.Old.Host()))
 		x.Old.Rescorers = nil // the store lets go of them
 	}
 	r.cfg = x.Cfg
-	return nil
-}
-
-// replaceSampler lets sampler draw from the next batch on. What was prepared by the
-// old one is thrown away whole, so that no row is lost or counted twice.
-func (r *training) replaceSampler(ctx context.Context, sampler stage.Sampler) (began string, err error) {
-	ahead, ok := r.batches.(*replay.Prefetcher)
-	if !ok {
-		return "", errEnding
-	}
-	err = ahead.Exchange(func(position []byte) (err error) {
-		began, err = r.source.Replace(ctx, sampler, position)
-		return err
-	})
-	return began, err
-}
-
-// netName is the name of the weights as they are now.
-func (r *training) netName() string {
-	return fmt.Sprintf("%s-%s-s%d-d%d", r.info.Job, r.dir.Training, r.trainer.NumSamples(), r.state.Rows)
-}
-
-// publishNet hands the newest weights to the producers.
-func (r *training) publishNet() error {
-	name := r.netName()
-	if err := r.nets.Publish(name, r.trainer.Net(), uint64(r.trainer.NumSamples())); err != nil {
-		return err
-	}
-	r.bus.Publish(&monitor.Net{Action: monitor.NetLoaded, NetID: name, Step: r.trainer.NumSteps(),
-		Episode: r.state.Episodes, Samples: r.trainer.NumSamples()})
-	r.page.set(func(p *Page) { p.Net = name })
 	return nil
 }
 
@@ -215,14 +144,10 @@ func (r *training) close() error {
 	if r.control != nil {
 		errs = append(errs, r.control.Close())
 	}
-	if r.feed != nil {
-		errs = append(errs, r.feed.Close())
-		if r.store != nil {
-			r.store.LogFaults(r.log)
-		}
-	} else if r.store == nil {
-		errs = append(errs, r.outputs.Close())
+	if r.pace != nil {
+		errs = append(errs, r.pace.Close())
 	}
+	errs = append(errs, r.players.close())
 	if r.rows != nil {
 		errs = append(errs, r.rows.Close())
 	}
@@ -243,12 +168,10 @@ func (r *training) close() error {
 	if r.trainer != nil {
 		errs = append(errs, r.trainer.Close())
 	}
-	errs = append(errs, r.nets.Close())
-	if r.journal != nil {
-		errs = append(errs, r.journal.Close())
+	errs = append(errs, r.players.nets.Close())
+	if r.ledger != nil {
+		errs = append(errs, r.ledger.close())
 	}
-	for _, l := range slices.Backward(r.locks) {
-		errs = append(errs, l.Release())
-	}
+	errs = append(errs, r.locks.release())
 	return errors.Join(errs...)
 }

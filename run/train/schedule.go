@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/replay/loader"
+	"github.com/chessbrain/chessbrain/trainer"
 )
 
 // scheduleWords is how often a training that waits for chunks says so.
@@ -28,24 +28,27 @@ type chunkSource interface {
 	TrainNow()
 }
 
-// schedulePacer trains one net after the other as lczero-training's daemon does:
+// schedulePace trains one net after the other as lczero-training's daemon does:
 // each waits for new chunks (ChunksToWait of replay/loader has the rule) and takes
 // so many optimizer steps; then the state is saved and the net exported.
-type schedulePacer struct {
+type schedulePace struct {
+	freePace
 	steps       int64 // of a net
 	chunks      int   // that a net waits for; 0 = supervised, it never waits
 	everyExport int64 // nets between two exports
+	atEnd       bool  // the net of the end is exported all the same
 	most        int64 // nets of this process; 0 = no limit
 
 	source  chunkSource
 	waits   func(why string)      // says so
 	publish func(e monitor.Event) // the end of each net
-	log     *slog.Logger
 	now     func() time.Time
+	during  func(wait func() error) error // lets stages be exchanged meanwhile
 
 	mu      sync.Mutex // guards the rest: the status is read by others
 	state   scheduleState
 	here    int64 // nets finished by this process
+	done    bool  // it ended the training
 	clock   scheduleClock
 	waiting bool // for chunks
 	base    int  // new chunks when the wait began
@@ -65,22 +68,22 @@ type scheduleClock struct {
 	lastCycle, lastTraining time.Duration
 }
 
-// newSchedulePacer returns the pacer of a run whose rows the data loader gives.
-func newSchedulePacer(r *training) (*schedulePacer, error) {
-	rows, ok := r.rows.(*loaderRows)
-	if !ok {
-		return nil, fmt.Errorf("a schedule of chunks needs source LOADER, not rows of %T", r.rows)
-	}
+// newSchedulePace returns the pace of a run whose rows the data loader gives.
+func newSchedulePace(r *training, rows *loaderRows) *schedulePace {
 	t := r.cfg.GetTraining()
-	return &schedulePacer{
+	return &schedulePace{
 		steps: t.GetSchedule().GetStepsPerNetwork(), chunks: int(t.GetSchedule().GetChunksPerNetwork()),
 		everyExport: max(1, int64(t.GetEpochsPerExport())), most: t.GetMaxEpochsThisInstance(),
-		source: rows.Loader, waits: r.waits, publish: func(e monitor.Event) { r.bus.Publish(e) }, log: r.log, now: time.Now,
-	}, nil
+		source: rows.loader, waits: r.waits, publish: func(e monitor.Event) { r.bus.Publish(e) }, now: time.Now,
+		freePace: freePace{log: r.log}, atEnd: t.GetEpochsPerExport() == 0, during: r.bounds.during,
+	}
 }
 
-// Before is pacer's. Between two nets it waits for chunks.
-func (p *schedulePacer) Before(ctx context.Context) (done bool, err error) {
+// Wait is Pace's. Between two nets it waits for chunks.
+func (p *schedulePace) Wait(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	p.mu.Lock()
 	state, here := p.state, p.here
 	if p.clock.cycle.IsZero() {
@@ -89,16 +92,16 @@ func (p *schedulePacer) Before(ctx context.Context) (done bool, err error) {
 	p.mu.Unlock()
 	if state.Steps == 0 && p.most > 0 && here >= p.most {
 		p.log.Info("the nets of this process are done", "nets", here, "limit", "--max-epochs-this-instance")
-		return true, nil
+		return p.end()
 	}
 	if !state.Paid {
-		err := p.wait(ctx)
+		err := p.during(func() error { return p.wait(ctx) })
 		if errors.Is(err, loader.ErrDataEnded) && state.Networks > 0 {
 			p.log.Info("training ends", "lacking", err)
-			return true, nil
+			return p.end()
 		}
 		if err != nil {
-			return false, err
+			return err
 		}
 	}
 	p.mu.Lock()
@@ -108,12 +111,20 @@ func (p *schedulePacer) Before(ctx context.Context) (done bool, err error) {
 		p.clock.training = p.now()
 		p.log.Info("network", "number", p.state.Networks+1, "steps", p.steps-p.state.Steps)
 	}
-	return false, nil
+	return nil
 }
+
+func (p *schedulePace) end() error {
+	p.done = true
+	return io.EOF
+}
+
+// Exports is Pace's.
+func (p *schedulePace) Exports() (alone, last bool) { return true, p.done && p.atEnd }
 
 // wait waits for the chunks of the next net, and says so at once and then from
 // time to time.
-func (p *schedulePacer) wait(ctx context.Context) error {
+func (p *schedulePace) wait(ctx context.Context) error {
 	first, ended := make(chan struct{}), make(chan error, 1)
 	var once sync.Once
 	go func() { // ends with ctx at the latest; it is waited for below
@@ -142,20 +153,20 @@ func (p *schedulePacer) wait(ctx context.Context) error {
 	}
 }
 
-func (p *schedulePacer) beginWait(have int) {
+func (p *schedulePace) beginWait(have int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.waiting, p.base = true, have
 }
 
 // say says what is waited for.
-func (p *schedulePacer) say() {
+func (p *schedulePace) say() {
 	have, want := p.source.NewChunks()
 	p.waits(fmt.Sprintf("new chunks (games): have %d, need %d for the next net (chunks_per_network; chessbrain ctl RUN start-training-now begins at once)", have, want))
 }
 
-// startNow is start-training-now.
-func (p *schedulePacer) startNow() error {
+// StartNow is Pace's.
+func (p *schedulePace) StartNow() error {
 	if p.chunks == 0 {
 		return errNeverWaits
 	}
@@ -163,13 +174,13 @@ func (p *schedulePacer) startNow() error {
 	return nil
 }
 
-// After is pacer's.
-func (p *schedulePacer) After(context.Context) (save, export bool, err error) {
+// After is Pace's.
+func (p *schedulePace) After(*trainer.StepStats) (save, export bool) {
 	p.mu.Lock()
 	p.state.Steps++
 	if p.state.Steps < p.steps {
 		p.mu.Unlock()
-		return false, false, nil
+		return false, false
 	}
 	p.state = scheduleState{Networks: p.state.Networks + 1}
 	p.here++
@@ -179,14 +190,14 @@ func (p *schedulePacer) After(context.Context) (save, export bool, err error) {
 	p.mu.Unlock()
 	p.publish(&monitor.Stage{Name: "network", State: "finished", Seconds: monitor.Number(took.Seconds()),
 		Detail: fmt.Sprintf("network %d, %d steps", number, p.steps)})
-	return true, number%p.everyExport == 0, nil
+	return true, number%p.everyExport == 0
 }
 
 const scheduleVersion = 1
 
-// Section is pacer's: the net under way. What its chunks are counted from is in
+// Section is Pace's: the net under way. What its chunks are counted from is in
 // the loader's own section.
-func (p *schedulePacer) Section() stage.Section {
+func (p *schedulePace) Section() stage.Section {
 	return stage.Section{Name: "schedule", Version: scheduleVersion,
 		Save: func(w io.Writer) error {
 			p.mu.Lock()
@@ -212,7 +223,7 @@ func (p *schedulePacer) Section() stage.Section {
 }
 
 // page returns where it stands. Safe for concurrent use.
-func (p *schedulePacer) page() SchedulePage {
+func (p *schedulePace) page() SchedulePage {
 	have, want := p.source.NewChunks()
 	if want < 0 {
 		want = p.chunks
@@ -235,8 +246,11 @@ func (p *schedulePacer) page() SchedulePage {
 	return s
 }
 
-// Page is pacer's.
-func (p *schedulePacer) Page() map[string]any {
+// Schedule is Pace's.
+func (p *schedulePace) Schedule() (SchedulePage, bool) { return p.page(), true }
+
+// Status is Pace's.
+func (p *schedulePace) Status() map[string]any {
 	s := p.page()
 	m := map[string]any{"networks": s.Networks, "network_steps": s.StepsDone, "steps_per_network": s.StepsPerNetwork}
 	if p.chunks > 0 {

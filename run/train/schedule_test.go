@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -44,14 +45,15 @@ func (f *fakeChunks) WaitForChunks(ctx context.Context, perNetwork int, report f
 func (f *fakeChunks) NewChunks() (have, want int) { return f.have, f.want }
 func (f *fakeChunks) TrainNow()                   { f.now <- struct{}{} }
 
-// newTestSchedule returns a pacer whose clock goes on by a second at each look;
+// newTestSchedule returns a pace whose clock goes on by a second at each look;
 // said gets what it waits for.
-func newTestSchedule(f *fakeChunks, steps int64, chunks int) (p *schedulePacer, said chan string) {
+func newTestSchedule(f *fakeChunks, steps int64, chunks int) (p *schedulePace, said chan string) {
 	said = make(chan string, 100)
 	clock := time.Unix(1000, 0)
-	return &schedulePacer{steps: steps, chunks: chunks, everyExport: 1, source: f,
-		waits: func(why string) { said <- why }, publish: func(monitor.Event) {}, log: slog.New(slog.DiscardHandler),
-		now: func() time.Time { clock = clock.Add(time.Second); return clock },
+	return &schedulePace{steps: steps, chunks: chunks, everyExport: 1, source: f,
+		waits: func(why string) { said <- why }, publish: func(monitor.Event) {}, freePace: freePace{log: slog.New(slog.DiscardHandler)},
+		during: func(wait func() error) error { return wait() },
+		now:    func() time.Time { clock = clock.Add(time.Second); return clock },
 	}, said
 }
 
@@ -63,18 +65,15 @@ func TestScheduleSteps(t *testing.T) {
 	p.everyExport, p.most = 2, 3
 	var got strings.Builder
 	for range 100 {
-		done, err := p.Before(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if done {
+		err := p.Wait(t.Context())
+		if err == io.EOF {
 			got.WriteString("end")
 			break
 		}
-		save, export, err := p.After(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
+		save, export := p.After(nil)
 		fmt.Fprintf(&got, "%v/%v ", save, export)
 	}
 	const want = "false/false false/false true/false false/false false/false true/true false/false false/false true/false end"
@@ -98,7 +97,7 @@ func TestScheduleWaits(t *testing.T) {
 	p, said := newTestSchedule(f, 1, 10)
 	begun := make(chan error)
 	go func() {
-		_, err := p.Before(t.Context())
+		err := p.Wait(t.Context())
 		begun <- err
 	}()
 	if why := <-said; !strings.Contains(why, "have 3, need 10") || !strings.Contains(why, "start-training-now") {
@@ -107,10 +106,10 @@ func TestScheduleWaits(t *testing.T) {
 	if s := p.page(); !s.Waiting || s.NewChunks != 3 || s.ChunksToWait != 10 || s.CycleSeconds <= 0 {
 		t.Errorf("while it waits: %+v", s)
 	}
-	if page := p.Page(); page["waiting"] != "new chunks: have 3, need 10" || page["new_chunks"] != int64(3) || page["chunks_to_wait"] != int64(10) {
+	if page := p.Status(); page["waiting"] != "new chunks: have 3, need 10" || page["new_chunks"] != int64(3) || page["chunks_to_wait"] != int64(10) {
 		t.Errorf("page %v", page)
 	}
-	if err := p.startNow(); err != nil {
+	if err := p.StartNow(); err != nil {
 		t.Error(err)
 	}
 	if err := <-begun; err != nil {
@@ -119,15 +118,15 @@ func TestScheduleWaits(t *testing.T) {
 	if s := p.page(); s.Waiting || s.TrainingSeconds <= 0 {
 		t.Errorf("while it trains: %+v", s)
 	}
-	if save, export, err := p.After(t.Context()); !save || !export || err != nil {
-		t.Error(save, export, err)
+	if save, export := p.After(nil); !save || !export {
+		t.Error(save, export)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-said
 		cancel()
 	}()
-	if _, err := p.Before(ctx); !errors.Is(err, context.Canceled) {
+	if err := p.Wait(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("after a stop: %v", err)
 	}
 }
@@ -137,13 +136,13 @@ func TestScheduleWaits(t *testing.T) {
 func TestScheduleSupervised(t *testing.T) {
 	f := &fakeChunks{want: 10}
 	p, _ := newTestSchedule(f, 1, 0)
-	if done, err := p.Before(t.Context()); done || err != nil || f.asked != 0 {
-		t.Error(done, err, f.asked)
+	if err := p.Wait(t.Context()); err != nil || f.asked != 0 {
+		t.Error(err, f.asked)
 	}
-	if err := p.startNow(); !errors.Is(err, errNeverWaits) {
+	if err := p.StartNow(); !errors.Is(err, errNeverWaits) {
 		t.Error(err)
 	}
-	if page := p.Page(); page["new_chunks"] != nil {
+	if page := p.Status(); page["new_chunks"] != nil {
 		t.Errorf("page %v", page)
 	}
 }
@@ -153,12 +152,12 @@ func TestScheduleSupervised(t *testing.T) {
 func TestScheduleDataEnd(t *testing.T) {
 	f := &fakeChunks{want: 10, err: fmt.Errorf("have 0 new chunks: %w", loader.ErrDataEnded)}
 	p, _ := newTestSchedule(f, 2, 10)
-	if _, err := p.Before(t.Context()); !errors.Is(err, loader.ErrDataEnded) {
+	if err := p.Wait(t.Context()); !errors.Is(err, loader.ErrDataEnded) {
 		t.Error(err)
 	}
 	p.state.Networks = 1
-	if done, err := p.Before(t.Context()); !done || err != nil {
-		t.Error(done, err)
+	if err := p.Wait(t.Context()); err != io.EOF {
+		t.Error(err)
 	}
 }
 
@@ -167,12 +166,10 @@ func TestScheduleDataEnd(t *testing.T) {
 func TestScheduleSection(t *testing.T) {
 	p, _ := newTestSchedule(&fakeChunks{have: 5, want: 4}, 3, 4)
 	for range 4 {
-		if _, err := p.Before(t.Context()); err != nil {
+		if err := p.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := p.After(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		p.After(nil)
 	}
 	var state bytes.Buffer
 	if err := p.Section().Save(&state); err != nil {
@@ -186,11 +183,11 @@ func TestScheduleSection(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 2 {
-		if done, err := again.Before(t.Context()); done || err != nil {
-			t.Fatal(done, err)
+		if err := again.Wait(t.Context()); err != nil {
+			t.Fatal(err)
 		}
-		if save, _, err := again.After(t.Context()); save != (i == 1) || err != nil {
-			t.Error(i, save, err)
+		if save, _ := again.After(nil); save != (i == 1) {
+			t.Error(i, save)
 		}
 	}
 	if len(said) > 0 || again.page().Networks != 2 {

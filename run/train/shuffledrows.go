@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
-	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/play"
@@ -19,10 +18,13 @@ import (
 
 // shuffledRows reads the newest shuffle of a directory, again and again.
 type shuffledRows struct {
-	source *shuffle.Source
-	dir    string
-	epochs bool // of a training in epochs
-	log    *slog.Logger
+	plainRows
+	ahead
+	dirGames // for an exporter
+	source   *shuffle.Source
+	dir      string
+	epochs   bool // of a training in epochs
+	log      *slog.Logger
 }
 
 // NoDataError says that a training that does not wait has nothing to train on yet.
@@ -40,7 +42,7 @@ func (e *NoDataError) ExitCode() int { return shuffle.ExitShort }
 // openShuffled opens the newest shuffle of the run, or of training.source_dir. A
 // training in epochs waits for the first one, unless quit_if_no_data is set: then
 // it is a *NoDataError.
-func (r *training) openShuffled(ctx context.Context) (rowSource, error) {
+func (r *training) openShuffled(ctx context.Context) (*shuffledRows, error) {
 	dir, t := r.cfg.GetTraining().GetSourceDir(), r.cfg.GetTraining()
 	if dir == "" {
 		dir = r.dir.Shuffled()
@@ -65,7 +67,7 @@ func (r *training) openShuffled(ctx context.Context) (rowSource, error) {
 	if t.GetSymmetries() {
 		source.ShowSymmetries(r.cfg.GetSeed())
 	}
-	s := &shuffledRows{source, dir, t.GetSamplesPerEpoch() > 0, r.log}
+	s := &shuffledRows{ahead: ahead{of: source}, dirGames: dirGames{r.core}, source: source, dir: dir, epochs: t.GetSamplesPerEpoch() > 0, log: r.log}
 	s.announce(m)
 	return s, nil
 }
@@ -115,7 +117,7 @@ func (r *training) pause() func(context.Context) error {
 // Section is where the source stands. A training in epochs whose shuffle is gone
 // goes on with the newest one: rows are not promised to it, only their number.
 func (s *shuffledRows) Section() stage.Section {
-	section := s.source.Section()
+	section := s.ahead.Section()
 	load := section.Load
 	section.Load = func(in io.Reader, version int) error {
 		data, err := io.ReadAll(in)
@@ -134,16 +136,11 @@ func (s *shuffledRows) Section() stage.Section {
 	return section
 }
 
-func (s *shuffledRows) NumRows() int64 { return s.source.NumRows() }
-
-func (s *shuffledRows) Generated() int64 { return s.source.Manifest().Range[1] }
-
-func (s *shuffledRows) Close() error { return s.source.Close() }
-
-func (s *shuffledRows) Ahead(context.Context) (cursor, func() error) {
-	p := replay.Prefetch(s.source, prefetchDepth)
-	return p, p.Close
+func (s *shuffledRows) Size() (window, generated int64) {
+	return s.source.NumRows(), s.source.Manifest().Range[1]
 }
+
+func (s *shuffledRows) Close() error { return errors.Join(s.ahead.Close(), s.source.Close()) }
 
 func (s *shuffledRows) HeldOut(_ context.Context, rows int) (trainer.BatchSource, error) {
 	if p := s.source.Validation(int64(rows)); p.NumRows() > 0 {
@@ -153,14 +150,24 @@ func (s *shuffledRows) HeldOut(_ context.Context, rows int) (trainer.BatchSource
 }
 
 // Sample returns the first rows of the newest shuffle.
-func (s *shuffledRows) Sample(int) (trainer.BatchSource, error) { return shuffle.OpenLatest(s.dir) }
+func (s *shuffledRows) Sample(batch int) (trainer.BatchSource, int, error) {
+	source, err := shuffle.OpenLatest(s.dir)
+	return source, wholeBatches(swaRows, batch), err
+}
 
 // Refresh goes over to a newer shuffle.
 func (s *shuffledRows) Refresh() error {
-	m, err := s.source.Newer()
-	if m != nil {
-		s.source.Advance(m)
-		s.announce(m)
-	}
+	_, err := s.advance()
 	return err
+}
+
+// advance goes over to a newer shuffle and says whether there was one.
+func (s *shuffledRows) advance() (newer bool, err error) {
+	m, err := s.source.Newer()
+	if m == nil || err != nil {
+		return false, err
+	}
+	s.source.Advance(m)
+	s.announce(m)
+	return true, nil
 }

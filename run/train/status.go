@@ -98,7 +98,7 @@ func (r *training) openControl() error {
 }
 
 func (r *training) listen(commands run.Commands) (*run.Control, error) {
-	return run.ListenRole(r.dir.Locks(), "trainer-"+r.dir.Training, r.role, commands)
+	return run.ListenRole(r.dir.Locks(), "trainer-"+r.dir.Training, r.locks.role, commands)
 }
 
 // listenWaiting opens the control socket of a run that is still being opened and
@@ -109,23 +109,31 @@ func (r *training) listenWaiting(why string, stop func()) (*run.Control, error) 
 		*p = Page{Job: r.info.Job, Stage: "waiting", Started: r.began.UTC(), Pace: map[string]any{"waiting": why}, Arithmetic: r.info.Arithmetic}
 	})
 	c := r.commands()
+	c.Status = func() any { return r.pageNow() } // there are no rows yet that could be asked
 	c.Stop, c.Checkpoint, c.Subscribe = stop, nil, nil
+	c.StartNow = func() error { return errNeverWaits }
 	c.Swap = func(context.Context, run.Swap) error {
 		return errors.New("the training still waits for its first rows: start it again with the other stage")
 	}
 	return r.listen(c)
 }
 
+// pageNow is the page with the stages as they are.
+func (c *core) pageNow() Page {
+	p := c.page.get()
+	p.Stages, p.Plugins = c.stages.Page()
+	return p
+}
+
 // commands are what others may ask of a training under way.
 func (r *training) commands() run.Commands {
 	return run.Commands{
 		Status: func() any {
-			p := r.page.get()
-			p.Stages, p.Plugins = r.stages.Page()
-			if rows, ok := r.rows.(*loaderRows); ok && rows.waits.Load() {
+			p := r.pageNow()
+			if why := r.rows.Waiting(); why != "" {
 				p.Stage = "waiting"
 				if p.Pace == nil {
-					p.Pace = map[string]any{"waiting": "rows of the data loader"}
+					p.Pace = map[string]any{"waiting": why}
 				}
 			}
 			return p
@@ -133,7 +141,7 @@ func (r *training) commands() run.Commands {
 		Stop: r.stop,
 		Checkpoint: func() {
 			select {
-			case r.wantSave <- struct{}{}:
+			case r.saver.asked <- struct{}{}:
 			default: // one is asked for already
 			}
 		},
@@ -141,13 +149,8 @@ func (r *training) commands() run.Commands {
 			s := r.bus.Subscribe(256)
 			return s.Events(), s.Close
 		},
-		Swap: r.swaps.Swap,
-		StartNow: func() error {
-			if p, ok := r.pace.(*schedulePacer); ok {
-				return p.startNow()
-			}
-			return errNeverWaits
-		},
+		Swap:     r.swaps.Swap,
+		StartNow: func() error { return r.pace.StartNow() },
 	}
 }
 
@@ -162,35 +165,25 @@ type Live struct {
 
 func (r *training) live(commands run.Commands) Live {
 	return Live{Commands: commands,
-		Loader: func() (s loader.Stats, ok bool) {
-			if rows, ok := r.rows.(*loaderRows); ok {
-				return rows.Stats(), true
-			}
-			return s, false
-		},
-		Schedule: func() (page SchedulePage, ok bool) {
-			if p, ok := r.pace.(*schedulePacer); ok {
-				return p.page(), true
-			}
-			return page, false
-		},
+		Loader:   r.rows.Loader,
+		Schedule: r.pace.Schedule,
 	}
 }
 
 // announceDevices writes the first line of the log: what the run computes with.
-func (r *training) announceDevices() {
-	a := setup.ArithmeticOf(r.cfg, true, r.playsItself())
-	r.log.Info("devices", "trainer", setup.TrainerPlace(r.cfg).Describe(), "producers", setup.PlayerPlace(r.cfg).Describe(), "kernels", a.Kernels,
+func (c *core) announceDevices() {
+	a := setup.ArithmeticOf(c.cfg, true, playsGames(c.cfg))
+	c.log.Info("devices", "trainer", setup.TrainerPlace(c.cfg).Describe(), "producers", setup.PlayerPlace(c.cfg).Describe(), "kernels", a.Kernels,
 		"precision", a.Precision, "producer_precision", a.ProducerPrecision)
-	if lacks := setup.LacksPrecision(r.opt.Effective, true, r.playsItself()); lacks != "" {
-		r.log.Warn(lacks)
+	if lacks := setup.LacksPrecision(c.opt.Effective, true, playsGames(c.cfg)); lacks != "" {
+		c.log.Warn(lacks)
 	}
 }
 
 // announce starts the clocks and says what runs.
 func (r *training) announce() {
-	r.meter = monitor.NewMeter()
-	r.meter.Observe(time.Now(), r.totals()) // from here on
+	r.reporter.meter = monitor.NewMeter()
+	r.reporter.meter.Observe(time.Now(), r.reporter.totals()) // from here on
 	cfg := r.cfg.GetTraining()
 	net := r.trainer.Net()
 	batch := int(cfg.GetBatchSize()) * int(cfg.GetGradAccumSteps())
@@ -202,15 +195,16 @@ func (r *training) announce() {
 	r.stages.Log(r.log)
 	r.log.Info("net", "arch", net.Arch.String(), "parameters", numParams(net), "name", r.netName())
 	r.log.Info("training", "phase", phase, "run", r.dir.Root, "batch", cfg.GetBatchSize(), "accumulate", cfg.GetGradAccumSteps(),
-		"effective_batch", batch, "episode", r.state.Episodes, "of", r.target(), "step", r.trainer.NumSteps())
+		"effective_batch", batch, "episode", r.state.Episodes, "of", r.players.target, "step", r.trainer.NumSteps())
+	window, _ := r.rows.Size()
 	r.page.set(func(p *Page) {
-		*p = Page{Job: r.info.Job, Stage: "self-play", Net: r.netName(), Episode: r.state.Episodes, Episodes: r.target(),
-			Step: r.trainer.NumSteps(), Positions: r.state.Rows, WindowRows: r.windowRows(), Started: r.began.UTC(), Arithmetic: a}
+		*p = Page{Job: r.info.Job, Stage: "self-play", Net: r.netName(), Episode: r.state.Episodes, Episodes: r.players.target,
+			Step: r.trainer.NumSteps(), Positions: r.state.Rows, WindowRows: window, Started: r.began.UTC(), Arithmetic: a}
 	})
 	r.bus.Publish(&monitor.Run{Phase: phase, Command: r.opt.Command, Version: r.opt.Version, ConfigHash: r.info.ConfigHash,
 		Seed: r.cfg.GetSeed(), Device: a.Device, ProducerDevice: a.ProducerDevice,
 		Kernels: a.Kernels, Precision: a.Precision, ProducerPrecision: a.ProducerPrecision, Arch: net.Arch.String(), Params: int64(numParams(net)),
-		EffectiveBatch: batch, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Episodes: r.target()})
+		EffectiveBatch: batch, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Episodes: r.players.target})
 }
 
 // watchPlugins reports what programs do, every few seconds, and reads the

@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run/play"
-	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
@@ -54,44 +52,22 @@ type ValidationResult struct {
 func (r *training) summarize(phase string) *Summary {
 	elapsed := time.Since(r.began)
 	s := &Summary{
-		Phase: phase, Episodes: r.state.Episodes, Target: r.target(), Steps: r.trainer.NumSteps(), Samples: r.trainer.NumSamples(),
+		Phase: phase, Episodes: r.state.Episodes, Target: r.players.target, Steps: r.trainer.NumSteps(), Samples: r.trainer.NumSamples(),
 		Rows: r.state.Rows, Results: r.state.Results, Ends: maps.Clone(r.state.Ends), Skipped: r.trainer.NumSkipped(),
-		Elapsed: elapsed, Rates: r.totals().Over(elapsed),
-		Checkpoint: filepath.Join(r.dir.Checkpoints, checkpoint.Name(r.info.Job, r.lastStep)),
-		Net:        r.lastExport, Metrics: r.dir.Metrics,
-		Untaught: r.heads.untaught(), FirstStep: r.firstStep,
+		Elapsed: elapsed, Rates: r.reporter.totals().Over(elapsed),
+		Checkpoint: filepath.Join(r.dir.Checkpoints, checkpoint.Name(r.info.Job, r.saver.steps)),
+		Net:        r.out.last, Metrics: r.dir.Metrics,
+		Untaught: r.reporter.heads.untaught(), FirstStep: r.reporter.firstStep,
 	}
 	// A training of a few epochs is a stage of a cycle, where the gatekeeper tells nets apart.
 	if phase != monitor.RunDone || r.opt.Locked || r.cfg.GetTraining().GetMaxEpochsThisInstance() > 0 {
 		return s
 	}
 	var err error
-	if s.First, s.Last, err = r.compareWithFirst(context.Background()); err != nil {
+	if s.First, s.Last, err = r.reporter.compareWithFirst(context.Background()); err != nil {
 		r.log.Warn("the first net could not be measured", "error", err)
 	}
 	return s
-}
-
-// compareWithFirst evaluates the net that the run began with and the newest one
-// on all validation rows, up to ten thousand.
-func (r *training) compareWithFirst(ctx context.Context) (first, last *ValidationResult, err error) {
-	if held, err := r.heldOut(ctx, summaryRows); held == nil || err != nil {
-		return nil, nil, err
-	}
-	cfg, err := setup.TrainerConfig(r.cfg, r.initial.Arch)
-	if err != nil {
-		return nil, nil, err
-	}
-	if cfg.Device != nil {
-		cfg.BatchSize = min(cfg.BatchSize, summaryBatch) // beside the run's own trainer
-	}
-	untrained, err := trainer.New(r.initial, cfg)
-	if err != nil {
-		return nil, nil, err
-	}
-	first, firstErr := r.measure(ctx, untrained, monitor.WeightsUntrained)
-	last, lastErr := r.measure(ctx, r.trainer, monitor.WeightsRaw)
-	return first, last, errors.Join(firstErr, lastErr, untrained.Close())
 }
 
 // summaryBatch bounds the memory that the untrained net takes on a GPU.
@@ -99,25 +75,6 @@ const summaryBatch = 256
 
 // summaryRows is the most validation rows that the summary measures.
 const summaryRows = 10_000
-
-// measure evaluates a net and reports it as an event too.
-func (r *training) measure(ctx context.Context, t *trainer.Trainer, weights string) (*ValidationResult, error) {
-	held, err := r.heldOut(ctx, summaryRows)
-	if err != nil {
-		return nil, err
-	}
-	e, err := t.Evaluate(ctx, held, summaryRows)
-	if err != nil {
-		return nil, fmt.Errorf("measure on the validation games: %w", err)
-	}
-	r.bus.Publish(r.validationEvent(weights, &e))
-	v := &ValidationResult{Rows: e.Rows, Games: r.games.Validation.Games(), Losses: map[string]trainer.Measure{},
-		LegalEntropy: e.LegalEntropy, Accuracy: e.PolicyAccuracy}
-	for _, l := range e.Losses {
-		v.Losses[l.Metric] = l
-	}
-	return v, nil
-}
 
 // shortRun is the number of episodes below which losses say nothing yet.
 const shortRun = 50

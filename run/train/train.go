@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"syscall"
 	"time"
 
+	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/plugins/host"
@@ -15,12 +17,8 @@ import (
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/play"
-	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
 )
-
-// prefetchDepth is how many micro-batches are prepared in advance.
-const prefetchDepth = 2
 
 // Train plays and learns until the asked number of episodes (or steps) is
 // reached, or until ctx ends: then it finishes the step under way, saves, and
@@ -51,18 +49,16 @@ func (r *training) train(ctx context.Context) (*Summary, error) {
 	if err := r.firstCheckpoint(whole); err != nil {
 		return nil, err
 	}
-	batches, end := r.openBatches(ctx)
-	defer end() // nobody reads it again
-	r.batches = batches
+	r.rows.Ahead(ctx)
 	endWatch := r.watchPlugins(ctx)
-	err := r.episodes(ctx, batches)
+	err := r.trainSteps(ctx)
 	r.bounds.end()
 	endWatch()
 	interrupted := errors.Is(err, context.Canceled)
 	if err != nil && !interrupted {
-		return nil, r.fail(whole, err, batches)
+		return nil, r.fail(whole, err)
 	}
-	if err := r.finishState(whole, batches); err != nil {
+	if err := r.finishState(whole); err != nil {
 		return nil, err
 	}
 	phase := monitor.RunDone
@@ -70,7 +66,7 @@ func (r *training) train(ctx context.Context) (*Summary, error) {
 		phase = monitor.RunStopped
 	}
 	summary := r.summarize(phase)
-	r.bus.Publish(&monitor.Run{Phase: phase, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Episodes: r.target()})
+	r.bus.Publish(&monitor.Run{Phase: phase, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Episodes: r.players.target})
 	if interrupted {
 		return summary, run.ErrInterrupted
 	}
@@ -78,11 +74,11 @@ func (r *training) train(ctx context.Context) (*Summary, error) {
 }
 
 // saveFailing saves the state of a run that fails with err between two steps.
-func (r *training) saveFailing(ctx context.Context, err error, batches cursor) error {
-	if !r.unsaved() || r.saveFailed {
+func (r *training) saveFailing(ctx context.Context, err error) error {
+	if !r.saver.unsaved() || r.saver.failed {
 		return err
 	}
-	if saveErr := r.save(ctx, batches); saveErr != nil {
+	if saveErr := r.saver.save(ctx); saveErr != nil {
 		return errors.Join(err, saveErr)
 	}
 	return fmt.Errorf("%w; the state is saved, the same command goes on", err)
@@ -91,7 +87,7 @@ func (r *training) saveFailing(ctx context.Context, err error, batches cursor) e
 // fail reports what ended the run. On a full disk it saves the state, for which
 // room was kept, and so it does where a rescorer failed; else the last checkpoint
 // stands.
-func (r *training) fail(ctx context.Context, err error, batches cursor) error {
+func (r *training) fail(ctx context.Context, err error) error {
 	var space *fsx.SpaceError
 	var plugin *host.Error
 	switch {
@@ -103,218 +99,119 @@ func (r *training) fail(ctx context.Context, err error, batches cursor) error {
 		r.alarm("sync", err.Error(), "look at the disk; the last checkpoint stands")
 	case errors.As(err, &space) || errors.Is(err, syscall.ENOSPC):
 		r.alarm("disk_low", err.Error(), "make room and start the same command again")
-		err = r.saveFailing(ctx, err, batches)
+		err = r.saveFailing(ctx, err)
 	case errors.As(err, &plugin):
 		r.alarm("plugin", err.Error(), "mend or replace the plugin, or take --on-plugin-failure continue, and start the same command again")
-		if plugin.Kind == stage.KindRescorer && r.rows == nil { // what gives rows may have failed in the middle of a step
-			err = r.saveFailing(ctx, err, batches)
+		if between := (*gameError)(nil); plugin.Kind == stage.KindRescorer && errors.As(err, &between) {
+			err = r.saveFailing(ctx, err)
 		}
 	}
 	r.bus.Publish(&monitor.Run{Phase: monitor.RunFailed, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Message: err.Error()})
 	return err
 }
 
-// target is the number of episodes asked for, 0 where the source sets none.
-func (r *training) target() int64 {
-	if !r.playsItself() {
-		return 0
-	}
-	return r.cfg.GetSelfplay().GetEpisodes()
-}
-
-// done says whether everything asked for is done.
-func (r *training) done() bool {
-	if steps := r.cfg.GetTraining().GetSteps(); steps > 0 && r.trainer.NumSteps() >= steps {
-		return true
-	}
-	return r.target() > 0 && r.state.Episodes >= r.target() && r.state.StepsLeft == 0
-}
-
-// episodes runs until everything is done. context.Canceled means that a stop was
-// asked for.
-func (r *training) episodes(ctx context.Context, batches cursor) error {
-	if r.done() {
-		return nil
-	}
-	if !r.hasGames() {
-		return r.rowSteps(ctx, batches)
-	}
-	if err := r.openFeed(); err != nil {
-		return err
-	}
-	for !r.done() {
-		if r.state.StepsLeft == 0 {
-			if err := r.nextGame(ctx); err != nil {
-				return err
+// trainSteps does steps until all that was asked for are done, the pace ends the training
+// or the rows end. context.Canceled means that a stop was asked for.
+func (r *training) trainSteps(ctx context.Context) error {
+	whole := context.WithoutCancel(ctx) // a step that was begun counts, also when a stop was asked for meanwhile
+	asked := r.cfg.GetTraining().GetSteps()
+	for asked == 0 || r.trainer.NumSteps() < asked {
+		err := r.pace.Wait(ctx)
+		switch {
+		case err == io.EOF: // not errors.Is: the failure of a program may wrap one
+			return nil
+		case ctx.Err() != nil:
+			return context.Canceled // what else failed, Close says
+		case err != nil:
+			return err
+		}
+		_, generated := r.rows.Size()
+		r.state.Rows = max(r.state.Rows, generated)
+		r.page.set(func(p *Page) { p.Stage = "training" })
+		r.bounds.serve()
+		s, err := r.trainer.Step(whole, r.rows)
+		if errors.Is(err, io.EOF) {
+			if err = r.pace.RowsEnded(err); err == nil {
+				continue
+			}
+			if err == io.EOF {
+				return nil
 			}
 		}
-		for r.state.StepsLeft > 0 && !r.done() {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			r.bounds.serve()
-			if err := r.step(ctx, batches); err != nil {
-				return err
-			}
-			if err := r.saveIfDue(ctx, batches); err != nil {
-				return err
-			}
+		if err == nil {
+			err = r.afterStep(whole, &s)
 		}
-		if err := r.afterEpisode(ctx, batches); err != nil {
+		if err != nil && ctx.Err() != nil && play.Stopped(err) {
+			return context.Canceled
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// nextGame waits for a game and counts it.
-func (r *training) nextGame(ctx context.Context) error {
-	r.page.set(func(p *Page) { p.Stage = "self-play" })
-	defer r.page.set(func(p *Page) { p.Stage = "training" })
-	var g *record.Game
-	var err error
-	ready := make(chan struct{})
-	go func() { // ends with the wait below
-		defer close(ready)
-		g, err = r.feed.Next(ctx)
-	}()
-	r.bounds.wait(ready)
-	if err != nil {
-		if ctx.Err() != nil {
-			return context.Canceled // what else failed, Close of the feed says
-		}
-		return fmt.Errorf("wait for a game: %w", err)
-	}
-	if err := r.enter(g); err != nil {
+// afterStep reports a step, and saves and exports when it is time.
+func (r *training) afterStep(ctx context.Context, s *trainer.StepStats) error {
+	if err := r.reporter.report(ctx, s); err != nil {
 		return err
 	}
-	r.state.StepsLeft = 0
-	if r.games.Train.Rows() > 0 {
-		r.state.StepsLeft = int(r.cfg.GetTraining().GetStepsPerEpisode())
+	save, export := r.pace.After(s)
+	page := r.pace.Status()
+	r.page.set(func(p *Page) { p.Pace = page })
+	if !save && !export {
+		return r.saver.ifDue(ctx)
 	}
-	return nil
+	if err := r.reporter.validate(ctx); err != nil {
+		return err
+	}
+	r.state.ExportOwed = export && r.cfg.GetTraining().GetExportMode() != config.Training_TRAINONLY // a process that is killed after the save leaves it to the next one
+	if err := r.saver.save(ctx); err != nil {
+		return err
+	}
+	return r.out.payExport(ctx)
 }
 
 // enter counts one game: it writes it into the journal and puts it into its
-// window.
-func (r *training) enter(g *record.Game) error {
-	if err := r.lockLost(); err != nil {
-		return err
+// window. pays: there are rows to train on.
+func (r *training) enter(g *record.Game) (pays bool, err error) {
+	if err := r.locks.lost(); err != nil {
+		return false, err
 	}
 	episode := r.state.Episodes + 1
-	if err := r.journal.Enter(run.Entry{Episode: episode, Game: fmt.Sprintf("%x", g.ID), Ordinal: g.Ordinal, Step: r.trainer.NumSteps()}); err != nil {
-		return err
+	validation, err := r.ledger.enter(g, episode, r.trainer.NumSteps())
+	if err != nil {
+		return false, err
 	}
-	window := r.games.Window(g.ID)
-	window.Add(g)
 	r.state.count(g)
-	r.watchResigns(g)
+	r.players.watch(g)
 	plies, draws := r.state.means()
 	e := &monitor.Episode{
-		Episode: episode, Episodes: r.target(), Step: r.trainer.NumSteps(),
+		Episode: episode, Episodes: r.players.target, Step: r.trainer.NumSteps(),
 		GameID: fmt.Sprintf("%x", g.ID), NetID: g.NetID, Plies: len(g.Plies), End: g.End.String(),
-		WhiteResult: int(g.WhiteResult), Validation: window == r.games.Validation,
+		WhiteResult: int(g.WhiteResult), Validation: validation,
 		Results: r.state.Results, Ends: maps.Clone(r.state.Ends), // readers may look at it later
 		ResignTested: r.state.Resign.Tested, ResignFalse: r.state.Resign.False,
 		MeanPlies: monitor.Number(plies), DrawShare: monitor.Number(draws),
-		QueueDepth: r.feed.Waiting(), WindowGames: int64(r.games.Train.Games()), WindowRows: int64(r.games.Train.Rows()),
-		Totals: r.totals(),
+		QueueDepth: r.pace.Queue(), WindowGames: int64(r.ledger.games.Train.Games()), WindowRows: int64(r.ledger.games.Train.Rows()),
+		Totals: r.reporter.totals(),
 	}
-	e.Rates = r.meter.Observe(time.Now(), e.Totals)
+	e.Rates = r.reporter.meter.Observe(time.Now(), e.Totals)
 	r.page.set(func(p *Page) {
 		p.Episode, p.Positions, p.WindowRows, p.Rates = episode, r.state.Rows, e.WindowRows, e.Rates
 	})
 	r.bus.Publish(e)
-	return nil
+	return r.ledger.games.Train.Rows() > 0, nil
 }
 
-// watchResigns lets games be resigned once that has proved right, and makes the
-// threshold stricter where too many resignations would have been false.
-func (r *training) watchResigns(g *record.Game) {
-	rule := r.cfg.GetSelfplay().GetResign()
-	if !r.state.Resign.Count(g, rule.GetMaxFalseRate()) || r.resign == nil {
-		return
-	}
-	w := &r.state.Resign
-	if w.Trusted {
-		r.log.Info("resignations have proved right: games may be resigned now", "resign_q", w.Q, "tested", w.Tested, "false", w.False)
-	} else {
-		r.log.Warn("too many resignations would have been false; the threshold is stricter now and is tested anew",
-			"resign_q", w.Q, "tested", w.Tested, "false", w.False)
-	}
-	r.resign.Set(w.Rule(setup.ResignOf(rule)))
-}
-
-// step does one optimizer step and reports it.
-func (r *training) step(ctx context.Context, batches cursor) error {
-	s, err := r.trainer.Step(context.WithoutCancel(ctx), batches)
-	if err != nil {
+// afterEpisode hands the new weights to the players and saves when it is time. After
+// the last episode the last checkpoint follows at once.
+func (r *training) afterEpisode(ctx context.Context) error {
+	if err := r.players.publish(); err != nil {
 		return err
 	}
-	r.state.StepsLeft = max(0, r.state.StepsLeft-1)
-	if r.cfg.GetTraining().GetHaltOnGradientNorm() && !s.Skipped {
-		if err := r.state.Gradients.Observe(s.GradNorm, r.cfg.GetTraining().GetClipNorm()); err != nil {
-			return fmt.Errorf("step %d: %w", s.Step, err)
-		}
-	}
-	e := &monitor.Step{
-		Step: s.Step, Episode: r.state.Episodes, Samples: s.Samples, Rows: s.Rows,
-		Losses: lossNumbers(&s.Measures), Loss: monitor.Number(s.Objective),
-		PolicyEntropy: monitor.Number(s.PolicyEntropy), TargetEntropy: monitor.Number(s.PolicyTargetEntropy),
-		LegalEntropy: monitor.Number(s.LegalEntropy), PolicyAcc: monitor.Number(s.PolicyAccuracy), ValueAcc: monitor.Number(s.ValueAccuracy),
-		LR: monitor.Number(s.LR), GradNorm: monitor.Number(s.GradNorm), Clipped: s.Clipped, LossScale: monitor.Number(s.LossScale),
-		Skipped: s.Skipped, SkippedTotal: r.trainer.NumSkipped(), Seconds: monitor.Number(s.Time.Seconds()),
-		WindowRows: r.windowRows(), Totals: r.totals(),
-	}
-	if r.feed != nil {
-		e.QueueDepth = r.feed.Waiting()
-	}
-	e.Rates = r.meter.Observe(time.Now(), e.Totals)
-	r.page.set(func(p *Page) { p.Step, p.Losses, p.Rates = s.Step, e.Losses, e.Rates })
-	r.page.add(e.Losses)
-	r.watchHeads(&s.Measures)
-	if s.Skipped || s.Step%int64(r.cfg.GetMetrics().GetEvery()) == 0 {
-		r.bus.Publish(e)
-	}
-	if every := r.cfg.GetTraining().GetValidation().GetEvery(); every > 0 && s.Step%every == 0 && !s.Skipped {
-		return r.validate(ctx)
-	}
-	return nil
-}
-
-// afterEpisode hands the new weights to the producers and saves when it is time.
-func (r *training) afterEpisode(ctx context.Context, batches cursor) error {
-	if !r.playsItself() || r.done() {
-		return nil // the last checkpoint follows at once
-	}
-	if err := r.publishNet(); err != nil {
-		return err
-	}
-	if r.state.Episodes-r.lastSaved < r.cfg.GetTraining().GetCheckpoint().GetInterval() {
+	if r.state.Episodes-r.saver.episodes < r.cfg.GetTraining().GetCheckpoint().GetInterval() {
 		return nil
 	}
-	return r.save(ctx, batches)
-}
-
-// totals are the counts since the process started.
-func (r *training) totals() monitor.Totals {
-	n := r.stats.Snapshot()
-	t := play.TotalsOf(&n)
-	t.Steps, t.Rows = r.trainer.NumSteps()-r.firstStep, r.trainer.NumSamples()-r.firstSample
-	return t
-}
-
-// lossNumbers are losses by metric name.
-func lossNumbers(m *trainer.Measures) monitor.Numbers {
-	n := monitor.Numbers{}
-	for _, l := range m.Losses {
-		n[l.Metric] = monitor.Number(l.Mean)
-	}
-	return n
-}
-
-// alarm reports something that a person should look at.
-func (r *training) alarm(code, message, remedy string) {
-	r.bus.Publish(&monitor.Alarm{Code: code, Severity: "error", Message: message, Remedy: remedy,
-		Step: r.trainer.NumSteps(), Episode: r.state.Episodes})
+	return r.saver.save(ctx)
 }

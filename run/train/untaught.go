@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chessbrain/chessbrain/run/alarms"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -80,16 +79,6 @@ func (h *headRows) untaught() (heads []trainer.Head) {
 		}
 	}
 	return heads
-}
-
-// watchHeads reports heads that learn nothing.
-func (r *training) watchHeads(m *trainer.Measures) {
-	for _, head := range r.heads.take(m) {
-		a := alarms.NoTarget(string(head), untaughtSteps)
-		a.Step, a.Episode = r.trainer.NumSteps(), r.state.Episodes
-		r.log.Warn(a.Message, "remedy", a.Remedy)
-		r.bus.Publish(a)
-	}
 }
 
 // writeUntaught names the heads that learnt nothing. A process that continued a

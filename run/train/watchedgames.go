@@ -6,13 +6,14 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 )
 
-// dirFeed watches a directory for games that other processes write.
-type dirFeed struct {
+// watchedGames watches a directory for games that other processes write.
+type watchedGames struct {
 	back  *backlog
 	dir   *replay.DirSource
 	found []*record.Game
@@ -22,10 +23,10 @@ type dirFeed struct {
 // pollEvery is how often a directory is looked at while no game waits.
 const pollEvery = 2 * time.Second
 
-// newDirFeed watches dir. The games of the backlog come first. seen are those
+// newWatchedGames watches dir. The games of the backlog come first. seen are those
 // that entered before the start; they do not enter again.
-func newDirFeed(back *backlog, dir string, seen map[[16]byte]bool, log *slog.Logger) *dirFeed {
-	f := &dirFeed{back: back, dir: replay.NewDirSource(fsx.OS, dir), log: log}
+func newWatchedGames(back *backlog, dir string, seen map[[16]byte]bool, log *slog.Logger) *watchedGames {
+	f := &watchedGames{back: back, dir: replay.NewDirSource(fsx.OS, dir), log: log}
 	for id := range seen {
 		f.dir.MarkSeen(id)
 	}
@@ -37,7 +38,7 @@ func newDirFeed(back *backlog, dir string, seen map[[16]byte]bool, log *slog.Log
 	return f
 }
 
-func (f *dirFeed) Next(ctx context.Context) (*record.Game, error) {
+func (f *watchedGames) Next(ctx context.Context) (*record.Game, error) {
 	if g := f.back.pop(); g != nil {
 		return g, nil
 	}
@@ -62,6 +63,17 @@ func (f *dirFeed) Next(ctx context.Context) (*record.Game, error) {
 	return pop(&f.found), nil
 }
 
-func (f *dirFeed) Waiting() int { return f.back.Len() + len(f.found) }
+func (f *watchedGames) Waiting() int { return f.back.Len() + len(f.found) }
 
-func (f *dirFeed) Close() error { return nil }
+func (f *watchedGames) Close() error { return nil }
+
+// openGamesDir watches the directory that other processes write games to.
+func (r *training) openGamesDir() (Games, error) {
+	return newWatchedGames(r.ledger.takeBacklog(), r.ledger.root, r.ledger.seen, r.log), nil
+}
+
+// playsGames says whether the run's games are its own, and not those of other
+// processes.
+func playsGames(c *config.Config) bool {
+	return c.GetTraining().GetSource() == config.Training_SELFPLAY
+}

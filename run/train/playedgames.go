@@ -14,12 +14,12 @@ import (
 	"github.com/chessbrain/chessbrain/selfplay"
 )
 
-// inlineFeed plays games between training steps, in cohorts: all games of a
+// inlineGames plays games between training steps, in cohorts: all games of a
 // cohort are played by one net and are durable before the first of them is
 // trained on. What a cohort is depends on the ordinals alone, so a run that was
 // killed in the middle of one goes on to the same weights: the games of it that
 // are durable are kept, the others are played again from their seeds.
-type inlineFeed struct {
+type inlineGames struct {
 	back    *backlog
 	store   *play.Store
 	nets    *play.Nets
@@ -29,7 +29,7 @@ type inlineFeed struct {
 	ready   []*record.Game
 }
 
-func (f *inlineFeed) Next(ctx context.Context) (*record.Game, error) {
+func (f *inlineGames) Next(ctx context.Context) (*record.Game, error) {
 	if g := f.back.popJournalled(); g != nil {
 		return g, nil
 	}
@@ -43,13 +43,13 @@ func (f *inlineFeed) Next(ctx context.Context) (*record.Game, error) {
 	return g, nil
 }
 
-func (f *inlineFeed) Waiting() int { return len(f.ready) + f.back.Len() }
+func (f *inlineGames) Waiting() int { return len(f.ready) + f.back.Len() }
 
-func (f *inlineFeed) Close() error { return f.store.Close() }
+func (f *inlineGames) Close() error { return f.store.Close() }
 
 // nextCohort makes the games of the next cohort ready: it plays those that are
 // not on disk.
-func (f *inlineFeed) nextCohort(ctx context.Context) error {
+func (f *inlineGames) nextCohort(ctx context.Context) error {
 	first := f.back.nextOrdinal()
 	if len(f.missing) > 0 {
 		first = min(first, f.missing[0])
@@ -76,7 +76,7 @@ func (f *inlineFeed) nextCohort(ctx context.Context) error {
 }
 
 // play plays the ordinals with the newest net and waits until all are durable.
-func (f *inlineFeed) play(ctx context.Context, ordinals []uint64) ([]*record.Game, error) {
+func (f *inlineGames) play(ctx context.Context, ordinals []uint64) ([]*record.Game, error) {
 	if len(ordinals) == 0 {
 		return nil, nil
 	}
@@ -109,8 +109,8 @@ func (f *inlineFeed) play(ctx context.Context, ordinals []uint64) ([]*record.Gam
 	return games, group.Wait()
 }
 
-// producerFeed lets worker goroutines play while the trainer trains.
-type producerFeed struct {
+// producedGames lets worker goroutines play while the trainer trains.
+type producedGames struct {
 	back    *backlog
 	store   *play.Store
 	cancel  context.CancelFunc
@@ -118,9 +118,9 @@ type producerFeed struct {
 	left    int // games still to come through the store
 }
 
-// newProducerFeed starts the workers. Their games go through store; total is
+// newProducedGames starts the workers. Their games go through store; total is
 // how many tickets there are.
-func newProducerFeed(back *backlog, store *play.Store, nets *play.Nets, worker selfplay.WorkerConfig, workers, total int) (*producerFeed, error) {
+func newProducedGames(back *backlog, store *play.Store, nets *play.Nets, worker selfplay.WorkerConfig, workers, total int) (*producedGames, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	worker.Sink = store
 	p, err := play.StartPlayers(ctx, nets, worker, workers, nil)
@@ -128,10 +128,10 @@ func newProducerFeed(back *backlog, store *play.Store, nets *play.Nets, worker s
 		cancel()
 		return nil, err
 	}
-	return &producerFeed{back: back, store: store, cancel: cancel, players: p, left: total}, nil
+	return &producedGames{back: back, store: store, cancel: cancel, players: p, left: total}, nil
 }
 
-func (f *producerFeed) Next(ctx context.Context) (*record.Game, error) {
+func (f *producedGames) Next(ctx context.Context) (*record.Game, error) {
 	if g := f.back.pop(); g != nil {
 		return g, nil
 	}
@@ -158,11 +158,11 @@ func (f *producerFeed) Next(ctx context.Context) (*record.Game, error) {
 	}
 }
 
-func (f *producerFeed) Waiting() int { return f.back.Len() + len(f.store.Durable()) }
+func (f *producedGames) Waiting() int { return f.back.Len() + len(f.store.Durable()) }
 
 // Close stops the workers, which abandon their unfinished games, and then the
 // store.
-func (f *producerFeed) Close() error {
+func (f *producedGames) Close() error {
 	f.cancel()
 	for ended := false; !ended; {
 		select {

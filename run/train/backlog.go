@@ -2,27 +2,12 @@ package train
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"math"
 	"slices"
 
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run"
 )
-
-// errNoMoreGames ends a feed: what was asked for has been handed out.
-var errNoMoreGames = errors.New("no more games")
-
-// feed hands the trainer one durable game after another.
-type feed interface {
-	// Next waits for the next game. errNoMoreGames ends it.
-	Next(ctx context.Context) (*record.Game, error)
-	// Waiting is the number of games that could be had at once.
-	Waiting() int
-	// Close stops what plays the games and waits for it.
-	Close() error
-}
 
 // backlog holds the games that were durable at the start but not part of the
 // checkpoint: first those of the journal in its order, then the others by

@@ -1,0 +1,129 @@
+package train
+
+import (
+	"context"
+	"iter"
+	"log/slog"
+	"math"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// gameRows draws rows from the window of games.
+type gameRows struct {
+	plainRows
+	ahead
+	games     *replay.Split
+	source    *replay.Source
+	shortTerm float64
+	sampler   func() string // the name of the one in use
+	log       *slog.Logger
+}
+
+// newSplit returns the windows of games, empty.
+func newSplit(t *config.Training) *replay.Split {
+	size, share := t.GetReplaySize(), t.GetValidation().GetShare()
+	return replay.NewSplit(int(size), heldOutSize(size, share), share)
+}
+
+// heldOutSize is how many rows the validation window holds: as many as are held
+// out while the training window fills, so that both cover the same games. Older
+// games would measure how far the net has come from those that played them.
+func heldOutSize(size int64, share float64) int {
+	return max(1, int(math.Round(float64(size)*share/(1-share))))
+}
+
+// openGameRows draws from the windows of the run.
+func (r *training) openGameRows() *gameRows {
+	t := r.cfg.GetTraining()
+	source := replay.NewSource(r.ledger.games.Train, r.stages.Sampler, r.cfg.GetSeed(), streamSampler)
+	source.SetShortTerm(t.GetStTheta())
+	if t.GetSymmetries() {
+		source.ShowSymmetries()
+	}
+	if wanted := setup.DeviceWindow(r.cfg); wanted > 0 {
+		nameRows(source, r.trainer.KeptRows(), wanted, r.log)
+	}
+	return &gameRows{ahead: ahead{of: source}, games: r.ledger.games, source: source, shortTerm: t.GetStTheta(),
+		sampler: func() string { return r.stages.Sampler.Name() }, log: r.log}
+}
+
+// nameRows lets batches name the rows of a window that the trainer's device keeps.
+func nameRows(source *replay.Source, kept, wanted int, log *slog.Logger) {
+	if kept < wanted {
+		log.Info("the device has no room for the rows of the window: each batch is copied whole", "rows", wanted)
+		return
+	}
+	log.Info("the device keeps the rows of the window", "rows", kept)
+	source.NameRows(kept)
+}
+
+func (g *gameRows) Restored(ctx context.Context) error {
+	if err := g.source.Check(ctx); err != nil {
+		return err
+	}
+	if foreign := g.source.Foreign(); foreign != "" {
+		g.log.Warn("the checkpoint has the state of another sampler: this one begins a state of its own", "checkpoint", foreign, "sampler", g.sampler())
+	}
+	return nil
+}
+
+func (g *gameRows) Size() (window, generated int64) { return int64(g.games.Train.Rows()), 0 }
+
+func (g *gameRows) HeldOut(_ context.Context, rows int) (trainer.BatchSource, error) {
+	if g.games.Validation.Rows() == 0 {
+		return nil, nil
+	}
+	return g.pass(g.games.Validation, rows), nil
+}
+
+func (g *gameRows) Sample(batch int) (trainer.BatchSource, int, error) {
+	rows := wholeBatches(min(g.games.Train.Rows(), max(swaRows, batch)), batch)
+	if rows == 0 {
+		return nil, 0, nil
+	}
+	return g.pass(g.games.Train, rows), rows, nil
+}
+
+// pass returns a pass over the rows of a window, at most so many.
+func (g *gameRows) pass(w *replay.Window, rows int) *replay.Pass {
+	p := replay.NewPass(w, rows)
+	p.SetShortTerm(g.shortTerm)
+	return p
+}
+
+// wholeBatches is the most rows that make whole batches, of which each counts the
+// same; fewer rows than a batch are one.
+func wholeBatches(rows, batch int) int {
+	if rows > batch {
+		rows -= rows % batch
+	}
+	return rows
+}
+
+// Replace throws away whole what the old sampler prepared, so that no row is lost or
+// counted twice.
+func (g *gameRows) Replace(ctx context.Context, sampler stage.Sampler) (began string, err error) {
+	err = g.Exchange(func(position []byte) (err error) {
+		began, err = g.source.Replace(ctx, sampler, position)
+		return err
+	})
+	return began, err
+}
+
+// Games are those of the training window, as it is now.
+func (g *gameRows) Games(context.Context) iter.Seq2[*record.Game, error] {
+	view := g.games.Train.View()
+	return func(yield func(*record.Game, error) bool) {
+		for i := range view.NumGames() {
+			if !yield(view.GameRecord(i), nil) {
+				return
+			}
+		}
+	}
+}

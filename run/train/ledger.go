@@ -1,0 +1,263 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/play"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
+)
+
+// ledger is the games of a training: the journal of those that entered, the windows
+// that hold the newest of them, and the games on disk that are still to enter.
+type ledger struct {
+	root    string // where the games lie; "" = none enters
+	own     bool   // the run plays them itself
+	outputs *play.Outputs
+	log     *slog.Logger
+
+	path    string // of the journal
+	journal *run.Journal
+	games   *replay.Split
+	back    *backlog          // that are to enter first
+	seen    map[[16]byte]bool // that entered before the checkpoint
+	taken   run.Ordinals      // numbers of the run's games at the start
+}
+
+// newLedger returns the ledger of a training, without games.
+func newLedger(r *training) *ledger {
+	l := &ledger{own: playsGames(r.cfg), outputs: r.players.outputs, log: r.log, path: r.dir.Journal(), games: newSplit(r.cfg.GetTraining())}
+	if setup.HasGames(r.cfg) {
+		if l.root = r.cfg.GetTraining().GetSourceDir(); l.root == "" {
+			l.root = r.dir.Selfplay()
+		}
+	}
+	return l
+}
+
+// read opens the journal and reads the games on disk once, after so many games that
+// the checkpoint has seen. load fills the windows as the checkpoint had them.
+func (l *ledger) read(ctx context.Context, saved *checkpoint.Checkpoint, n int64, load func(lookup func([16]byte) *record.Game) error) error {
+	var entries []run.Entry
+	var err error
+	if l.journal, entries, err = run.OpenJournal(l.path); err != nil {
+		return err
+	}
+	if err := l.count(n, entries); err != nil {
+		return err
+	}
+	later := entries[n:]
+	wanted, err := windowGames(saved)
+	if err != nil {
+		return err
+	}
+	fresh, err := l.scan(ctx, wanted, later)
+	if err != nil {
+		return err
+	}
+	if err := load(func(id [16]byte) *record.Game { return wanted[id] }); err != nil {
+		return err
+	}
+	back, kept := newBacklog(later, fresh)
+	if kept < len(later) {
+		l.log.Error("games of the journal are lost; the order of the rest is new", "lines", len(later), "kept", kept)
+		if err := l.journal.Cut(int(n) + kept); err != nil {
+			return err
+		}
+	}
+	l.journal.Repeat(kept)
+	l.back = back
+	return nil
+}
+
+// count notes the games that the checkpoint has seen: they never enter again and
+// their ordinals are used up, even where a damaged disk lost them.
+func (l *ledger) count(n int64, entries []run.Entry) error {
+	corrupt := func(format string, args ...any) error {
+		return &checkpoint.CorruptError{Path: l.path, Reason: fmt.Sprintf(format, args...)}
+	}
+	if int64(len(entries)) < n {
+		return corrupt("%d lines, but the checkpoint has seen %d games", len(entries), n)
+	}
+	l.seen = make(map[[16]byte]bool, n)
+	for i, e := range entries[:n] {
+		id, ok := run.ParseID(e.Game)
+		switch {
+		case !ok || e.Episode != int64(i)+1:
+			return corrupt("line %d is not that of episode %d", i+1, i+1)
+		case l.seen[id]:
+			return corrupt("game %s of line %d is there twice", e.Game, i+1)
+		}
+		l.seen[id] = true
+		l.taken.Add(e.Ordinal)
+	}
+	return nil
+}
+
+// windowGames returns the ids of the games that the checkpoint's windows hold.
+// The games themselves are still to be found.
+func windowGames(saved *checkpoint.Checkpoint) (map[[16]byte]*record.Game, error) {
+	wanted := map[[16]byte]*record.Game{}
+	if saved == nil {
+		return wanted, nil
+	}
+	for _, name := range []string{"window", "validation"} {
+		f, err := saved.Open(name + ".section")
+		if err != nil {
+			return nil, err
+		}
+		_, ids, err := replay.ReadWindowSection(f)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, fmt.Errorf("checkpoint %s: %w", saved.Path, err)
+		}
+		for _, id := range ids {
+			wanted[id] = nil
+		}
+	}
+	return wanted, nil
+}
+
+// scan reads the games on disk once. It fills in those of wanted, notes the ordinals
+// that are used up and returns the games that are not counted yet: of a watched
+// directory only those of the journal, since who watches it finds the others.
+func (l *ledger) scan(ctx context.Context, wanted map[[16]byte]*record.Game, later []run.Entry) (map[[16]byte]*record.Game, error) {
+	if l.root == "" {
+		return nil, nil
+	}
+	if err := l.mend(ctx); err != nil {
+		return nil, err
+	}
+	journalled := map[[16]byte]bool{}
+	for _, e := range later {
+		if id, ok := run.ParseID(e.Game); ok {
+			journalled[id] = true
+		}
+	}
+	fresh := map[[16]byte]*record.Game{}
+	var others []*record.Game // whose other forms are still to be looked at
+	scan, err := replay.WalkGames(ctx, fsx.OS, l.root, func(path string, g *record.Game) error {
+		if _, ok := wanted[g.ID]; ok {
+			wanted[g.ID] = g
+		}
+		own := l.own && filepath.Base(filepath.Dir(path)) == trainProcess
+		if own {
+			l.taken.Add(g.Ordinal)
+			others = append(others, g)
+		}
+		if !l.seen[g.ID] && (own || journalled[g.ID]) {
+			fresh[g.ID] = g
+		}
+		if l.outputs == nil || len(others) >= play.MaxGroup {
+			err := l.outputs.Put(others...)
+			others = others[:0]
+			return err
+		}
+		return nil
+	})
+	if err == nil {
+		err = l.outputs.Put(others...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, bad := range scan.Quarantine {
+		l.log.Error("damaged games were left out", "error", bad)
+	}
+	return fresh, nil
+}
+
+// mend seals what a killed process left half written. Only the holder of the run's
+// exclusive lock may.
+func (l *ledger) mend(ctx context.Context) error {
+	if !l.own {
+		return nil
+	}
+	infos, err := replay.SealTorn(ctx, fsx.OS, l.root)
+	for _, c := range infos {
+		if c.Lost > 0 {
+			l.log.Warn("a chunk was cut off; its whole games are kept", "chunk", c.Path, "lost_bytes", c.Lost)
+		}
+	}
+	if errors.Is(err, fsx.ErrSync) {
+		return err
+	}
+	if err != nil { // such a chunk stays as it is; its games are read all the same
+		l.log.Error("a chunk could not be mended", "error", err)
+	}
+	return nil
+}
+
+// enter writes a game into the journal and puts it into its window.
+func (l *ledger) enter(g *record.Game, episode, step int64) (validation bool, err error) {
+	if err := l.journal.Enter(run.Entry{Episode: episode, Game: fmt.Sprintf("%x", g.ID), Ordinal: g.Ordinal, Step: step}); err != nil {
+		return false, err
+	}
+	window := l.games.Window(g.ID)
+	window.Add(g)
+	return window == l.games.Validation, nil
+}
+
+// takeBacklog hands the games on disk to those who deliver them.
+func (l *ledger) takeBacklog() *backlog {
+	back := l.back
+	l.back = nil
+	return back
+}
+
+// missing are the numbers of so many games still to be played: the lowest that no
+// game of the run has.
+func (l *ledger) missing(lacking int64) (missing []uint64) {
+	for n := uint64(0); int64(len(missing)) < lacking; n++ {
+		if !l.taken.Has(n) {
+			missing = append(missing, n)
+		}
+	}
+	return missing
+}
+
+// section is a window's section that goes on without games that are not
+// on disk any more: they were lost with a damaged chunk. The run can go on, but
+// not to the same weights, so this is said loudly.
+func (l *ledger) section(name string, w *replay.Window, lookup func([16]byte) *record.Game) stage.Section {
+	s := w.Section(name, lookup)
+	load := s.Load
+	s.Load = func(in io.Reader, version int) error {
+		data, err := io.ReadAll(in)
+		if err != nil {
+			return err
+		}
+		err = load(bytes.NewReader(data), version)
+		var missing *replay.MissingGamesError
+		if !errors.As(err, &missing) {
+			return err
+		}
+		l.log.Error("games are lost; the run goes on without them, to other weights than it would have had",
+			"section", name, "lost", missing.Missing, "of", missing.Wanted)
+		_, ids, err := replay.ReadWindowSection(bytes.NewReader(data))
+		for _, id := range ids {
+			if g := lookup(id); g != nil {
+				w.Add(g)
+			}
+		}
+		return err
+	}
+	return s
+}
+
+func (l *ledger) close() error {
+	if l.journal == nil {
+		return nil
+	}
+	return l.journal.Close()
+}

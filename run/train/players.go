@@ -1,0 +1,106 @@
+package train
+
+import (
+	"errors"
+
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/run/play"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/selfplay"
+)
+
+// players play the run's own games: weights go in, durable games come out. Where
+// other processes play, nothing of it is opened.
+type players struct {
+	*core
+	ledger *ledger
+	target int64 // episodes asked for, 0 where the games are not the run's own
+
+	nets    play.Nets
+	outputs *play.Outputs // the store's, which closes them; nil = none
+	store   *play.Store
+	resign  *selfplay.ResignRule // of the games that begin
+	stats   selfplay.Stats
+}
+
+// prepare opens what the players need before the games on disk are looked at.
+func (p *players) prepare() (err error) {
+	if p.nets.Inference, err = setup.OpenInference(p.cfg); err != nil {
+		return err
+	}
+	p.outputs, err = play.OutputsOf(p.cfg, p.dir.Root, trainProcess, p.info.Job, p.log)
+	return err
+}
+
+// open starts the players of the run, which get the weights first.
+func (p *players) open() (Games, error) {
+	back := p.ledger.takeBacklog()
+	if err := p.publish(); err != nil {
+		return nil, err
+	}
+	worker, err := setup.WorkerConfig(p.cfg, processTrain, &p.state.Resign, &p.stats)
+	if err != nil {
+		return nil, err
+	}
+	p.resign = worker.Resign
+	s := p.cfg.GetSelfplay()
+	p.store = play.OpenStore(play.StoreOptions{FS: p.opt.storeFS, Dir: p.dir, Process: trainProcess, Net: p.netName(), Job: p.info.Job,
+		Rescorers: p.stages.Rescorers, Queue: int(s.GetProducerQueueSize()), MaxBytes: p.opt.chunkBytes, Outputs: p.outputs})
+	missing := p.ledger.missing(p.target - p.state.Episodes - int64(back.Len()))
+	if s.GetProducerWorkers() == 0 {
+		return &inlineGames{back: back, store: p.store, nets: &p.nets, worker: worker,
+			cohort: uint64(s.GetCohortSize()), missing: missing}, nil
+	}
+	worker.Tickets = selfplay.NewList(missing)
+	games, err := newProducedGames(back, p.store, &p.nets, worker, int(s.GetProducerWorkers()), len(missing))
+	if err != nil {
+		return nil, errors.Join(err, p.store.Close())
+	}
+	return games, nil
+}
+
+// publish hands the newest weights to the producers.
+func (p *players) publish() error {
+	name := p.netName()
+	if err := p.nets.Publish(name, p.trainer.Net(), uint64(p.trainer.NumSamples())); err != nil {
+		return err
+	}
+	p.bus.Publish(&monitor.Net{Action: monitor.NetLoaded, NetID: name, Step: p.trainer.NumSteps(),
+		Episode: p.state.Episodes, Samples: p.trainer.NumSamples()})
+	p.page.set(func(page *Page) { page.Net = name })
+	return nil
+}
+
+// watch lets games be resigned once that has proved right, and makes the
+// threshold stricter where too many resignations would have been false.
+func (p *players) watch(g *record.Game) {
+	rule := p.cfg.GetSelfplay().GetResign()
+	if !p.state.Resign.Count(g, rule.GetMaxFalseRate()) || p.resign == nil {
+		return
+	}
+	w := &p.state.Resign
+	if w.Trusted {
+		p.log.Info("resignations have proved right: games may be resigned now", "resign_q", w.Q, "tested", w.Tested, "false", w.False)
+	} else {
+		p.log.Warn("too many resignations would have been false; the threshold is stricter now and is tested anew",
+			"resign_q", w.Q, "tested", w.Tested, "false", w.False)
+	}
+	p.resign.Set(w.Rule(setup.ResignOf(rule)))
+}
+
+// saved lets the games that are stored from now on name the newest net.
+func (p *players) saved() {
+	if p.store != nil {
+		p.store.NewNet(p.netName())
+	}
+}
+
+// close ends what no store closes; the games of a store end with their pace.
+func (p *players) close() error {
+	if p.store == nil {
+		return p.outputs.Close()
+	}
+	p.store.LogFaults(p.log)
+	return nil
+}

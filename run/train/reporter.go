@@ -1,0 +1,157 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run/alarms"
+	"github.com/chessbrain/chessbrain/run/play"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/selfplay"
+	"github.com/chessbrain/chessbrain/trainer"
+)
+
+// reporter tells what the steps of a training come to, and measures its nets.
+type reporter struct {
+	*core
+	ledger *ledger
+	pace   Pace
+	heads  *headRows // of the trainer
+	meter  *monitor.Meter
+	played *selfplay.Stats
+
+	firstStep   int64 // at the start of this process
+	firstSample int64
+}
+
+// report reports a step and watches over it.
+func (r *reporter) report(ctx context.Context, s *trainer.StepStats) error {
+	if r.cfg.GetTraining().GetHaltOnGradientNorm() && !s.Skipped {
+		if err := r.state.Gradients.Observe(s.GradNorm, r.cfg.GetTraining().GetClipNorm()); err != nil {
+			return fmt.Errorf("step %d: %w", s.Step, err)
+		}
+	}
+	window, _ := r.rows.Size()
+	e := &monitor.Step{
+		Step: s.Step, Episode: r.state.Episodes, Samples: s.Samples, Rows: s.Rows,
+		Losses: lossNumbers(&s.Measures), Loss: monitor.Number(s.Objective),
+		PolicyEntropy: monitor.Number(s.PolicyEntropy), TargetEntropy: monitor.Number(s.PolicyTargetEntropy),
+		LegalEntropy: monitor.Number(s.LegalEntropy), PolicyAcc: monitor.Number(s.PolicyAccuracy), ValueAcc: monitor.Number(s.ValueAccuracy),
+		LR: monitor.Number(s.LR), GradNorm: monitor.Number(s.GradNorm), Clipped: s.Clipped, LossScale: monitor.Number(s.LossScale),
+		Skipped: s.Skipped, SkippedTotal: r.trainer.NumSkipped(), Seconds: monitor.Number(s.Time.Seconds()),
+		WindowRows: window, QueueDepth: r.pace.Queue(), Totals: r.totals(),
+	}
+	e.Rates = r.meter.Observe(time.Now(), e.Totals)
+	r.page.set(func(p *Page) { p.Step, p.Losses, p.Rates = s.Step, e.Losses, e.Rates })
+	r.page.add(e.Losses)
+	r.watchHeads(&s.Measures)
+	if s.Skipped || s.Step%int64(r.cfg.GetMetrics().GetEvery()) == 0 {
+		r.bus.Publish(e)
+	}
+	if every := r.cfg.GetTraining().GetValidation().GetEvery(); every > 0 && s.Step%every == 0 && !s.Skipped {
+		return r.validate(ctx)
+	}
+	return nil
+}
+
+// totals are the counts since the process started.
+func (r *reporter) totals() monitor.Totals {
+	n := r.played.Snapshot()
+	t := play.TotalsOf(&n)
+	t.Steps, t.Rows = r.trainer.NumSteps()-r.firstStep, r.trainer.NumSamples()-r.firstSample
+	return t
+}
+
+// validate measures the losses on the validation games, raw weights.
+func (r *reporter) validate(ctx context.Context) error {
+	rows := int(r.cfg.GetTraining().GetValidation().GetMaxRows())
+	held, err := r.rows.HeldOut(ctx, rows)
+	if held == nil || err != nil {
+		return err
+	}
+	s, err := r.trainer.Evaluate(ctx, held, rows)
+	if err != nil {
+		return fmt.Errorf("validate: %w", err)
+	}
+	e := r.validationEvent(monitor.WeightsRaw, &s)
+	r.page.set(func(p *Page) { p.Validation = e.Losses })
+	r.bus.Publish(e)
+	return nil
+}
+
+// validationEvent reports losses on the validation games.
+func (r *reporter) validationEvent(weights string, s *trainer.EvalStats) *monitor.Validation {
+	e := &monitor.Validation{
+		Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Weights: weights, Rows: s.Rows, Games: r.ledger.games.Validation.Games(),
+		Losses: lossNumbers(&s.Measures), StdErrs: monitor.Numbers{},
+		PolicyEntropy: monitor.Number(s.PolicyEntropy), TargetEntropy: monitor.Number(s.PolicyTargetEntropy),
+		LegalEntropy: monitor.Number(s.LegalEntropy), PolicyAcc: monitor.Number(s.PolicyAccuracy), ValueAcc: monitor.Number(s.ValueAccuracy),
+	}
+	for _, l := range s.Losses {
+		e.StdErrs[l.Metric] = monitor.Number(l.StdErr)
+	}
+	return e
+}
+
+// compareWithFirst evaluates the net that the run began with and the newest one
+// on all validation rows, up to ten thousand.
+func (r *reporter) compareWithFirst(ctx context.Context) (first, last *ValidationResult, err error) {
+	if held, err := r.rows.HeldOut(ctx, summaryRows); held == nil || err != nil {
+		return nil, nil, err
+	}
+	cfg, err := setup.TrainerConfig(r.cfg, r.initial.Arch)
+	if err != nil {
+		return nil, nil, err
+	}
+	if cfg.Device != nil {
+		cfg.BatchSize = min(cfg.BatchSize, summaryBatch) // beside the run's own trainer
+	}
+	untrained, err := trainer.New(r.initial, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	first, firstErr := r.measure(ctx, untrained, monitor.WeightsUntrained)
+	last, lastErr := r.measure(ctx, r.trainer, monitor.WeightsRaw)
+	return first, last, errors.Join(firstErr, lastErr, untrained.Close())
+}
+
+// measure evaluates a net and reports it as an event too.
+func (r *reporter) measure(ctx context.Context, t *trainer.Trainer, weights string) (*ValidationResult, error) {
+	held, err := r.rows.HeldOut(ctx, summaryRows)
+	if err != nil {
+		return nil, err
+	}
+	e, err := t.Evaluate(ctx, held, summaryRows)
+	if err != nil {
+		return nil, fmt.Errorf("measure on the validation games: %w", err)
+	}
+	r.bus.Publish(r.validationEvent(weights, &e))
+	v := &ValidationResult{Rows: e.Rows, Games: r.ledger.games.Validation.Games(), Losses: map[string]trainer.Measure{},
+		LegalEntropy: e.LegalEntropy, Accuracy: e.PolicyAccuracy}
+	for _, l := range e.Losses {
+		v.Losses[l.Metric] = l
+	}
+	return v, nil
+}
+
+// lossNumbers are losses by metric name.
+func lossNumbers(m *trainer.Measures) monitor.Numbers {
+	n := monitor.Numbers{}
+	for _, l := range m.Losses {
+		n[l.Metric] = monitor.Number(l.Mean)
+	}
+	return n
+}
+
+// watchHeads reports heads that learn nothing.
+func (r *reporter) watchHeads(m *trainer.Measures) {
+	for _, head := range r.heads.take(m) {
+		a := alarms.NoTarget(string(head), untaughtSteps)
+		a.Step, a.Episode = r.trainer.NumSteps(), r.state.Episodes
+		r.log.Warn(a.Message, "remedy", a.Remedy)
+		r.bus.Publish(a)
+	}
+}
