@@ -1,15 +1,3 @@
-// Package setup builds the loader of a configuration: it turns the section
-// data_loader into what replay/loader takes, with its rescorers, and says of
-// each fault where in the file it stands.
-//
-//	eff, err := config.Resolve(config.Input{Path: "run.textproto"})
-//	...
-//	l, err := loading.New(ctx, eff, host) // exit code 2 where the graph is wrong
-//	defer l.Close()
-//	err = l.Next(ctx, batch)
-//
-// It lies here because replay/loader knows nothing of configuration files or of
-// plugins (docs/ARCHITECTURE.md).
 package setup
 
 import (
