@@ -87,7 +87,7 @@ func TestAllows(t *testing.T) {
 	err := errors.Join(
 		b.s.CopyToDevice(inner, text), b.s.CopyOnDevice(b.p, inner, 5), b.s.Memset(b.p.Offset(4), '!', 1),
 		b.s.CopyToHost(got, b.p), b.s.CopyToDevice(0, nil), b.s.Memset(0, 1, 0), b.s.CopyOnDevice(0, 0, 0),
-		b.s.Launch(b.f, dim(1 << 30, 65535, 65535), dim(8, 8, 4), 48<<10, bytesOf(&args)),
+		b.s.Launch(b.f, dim(1<<30, 65535, 65535), dim(8, 8, 4), 48<<10, bytesOf(&args)),
 		b.f.SetMaxShared(100<<10), b.s.Launch(b.f, dim(1, 1, 1), dim(1, 1, 64), 100<<10, bytesOf(&args)),
 		b.s.Launch(other, dim(1, 1, 1), dim(1, 1, 1), 0, []byte{1, 2, 3}),
 		b.s.Record(b.e), b.s2.Wait(b.e), b.s.Record(e2), b.e.Synchronize(), b.s.Synchronize(),
