@@ -4,7 +4,8 @@
 // The rooms that do the work (selfplay, trainer, replay/loader) know nothing of a
 // configuration file: each has a plain struct of settings, so that its tests and
 // examples need no file. Setup turns the messages of the schema into these structs.
-// A fault is reported with its place in the file, before anything is written.
+// A fault is a *config.Error with its place in the file, found before anything is
+// written; a command that gets one ends with exit code 2.
 //
 //	e, err := config.Resolve(config.Input{Path: "run.textproto"})
 //	if err != nil {
