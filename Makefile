@@ -1,4 +1,4 @@
-# Longer forms of what README names. Only git and Go are needed for the first four.
+# Longer forms of README's commands. Only git and Go are needed for build, plugins, test and vet.
 GO ?= go
 export CGO_ENABLED ?= 0
 
@@ -24,7 +24,7 @@ vet: ## go vet, gofmt
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
 
 race: ## race detector on the concurrent packages (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -short ./mcts ./selfplay ./replay ./trainer/... ./nn/cpu/train ./internal/monitor/... ./run/... ./plugins/api ./plugins/host
+	CGO_ENABLED=1 $(GO) test -race -short ./mcts/... ./selfplay/... ./arena/... ./chess/uci ./replay/... ./trainer/... ./nn/cpu/train ./internal/monitor/... ./run/... ./plugins/api ./plugins/host
 
 fuzz: ## every decoder, 20000 fresh inputs each; FUZZCOUNT=2000000 for more
 	GO="$(GO)" scripts/fuzz.sh $(or $(FUZZCOUNT),20000)

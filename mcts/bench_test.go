@@ -170,22 +170,3 @@ func visitsInto(dst []uint32, moves []MoveStats) []uint32 {
 	}
 	return dst
 }
-
-func ExampleSearch() {
-	cfg := DefaultConfig()
-	cfg.Simulations = 100
-	s := New(&cfg, nil)
-	board, _ := chess.ParseFEN("6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1")
-	s.Reset(chess.NewHistory(board))
-	s.Begin(nil, false)
-	batch := encoding.NewBatch(1)
-	for !s.Done() {
-		batch.Reset()
-		s.Gather(batch, 1)
-		_ = (&HashEvaluator{}).Evaluate(context.Background(), batch)
-		s.Apply(batch)
-	}
-	r := s.Root()
-	fmt.Println(board.UCI(r.Moves[r.Best].Move, false), r.Moves[r.Best].Proven)
-	// Output: d1d8 win
-}

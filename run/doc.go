@@ -1,25 +1,28 @@
-// Package run runs a training: it plays or finds games, lets each enter once,
-// trains on the window, saves, measures, publishes and reports, and goes on
-// after a stop or a kill (docs/RUN.md, docs/RELIABILITY.md).
+// Package run is a run directory: where each thing lies, who holds which role, and
+// how a process there is watched and stopped.
 //
-// The order of things is this: a finished game is made durable by the Store; a
-// feed hands it to the loop; its line goes into the Journal; it enters the
-// training window or the validation games; optimizer steps follow. A checkpoint
-// holds all that decides the next step. A restart fills the windows with the
-// checkpoint's games, lets the journal's later games enter again in their
-// order, then the other durable ones, and plays only what is missing.
+// It knows files and events only, no training, search or configuration. So every
+// process of a run can use it, and a change of the training cannot change the names
+// on disk. The packages below do the work: setup makes the parts of a run, play plays,
+// train trains, and cycle does all stages in a circle (docs/ARCHITECTURE.md).
 //
-//	e, err := config.Resolve(config.Input{Path: "run.textproto"})
-//	summary, err := loop.Train(ctx, loop.Options{Effective: e, Log: logger})
-//	if errors.Is(err, loop.ErrInterrupted) {
-//		// ctx ended; everything is saved and the same call goes on
+// Dir says where things lie, so that a place has one spelling. The Journal has a line
+// for each game that entered the training, synced before the game counts: so no game
+// enters twice. RunInfo is run.json, which tells a later start whether the directory is
+// of its run.
+//
+//	d := run.NewDir("runs/first", "main", job, "", "")
+//	journal, entries, err := run.OpenJournal(d.Journal()) // entries: what entered so far
+//	if err != nil {
+//		return err // damaged: exit code 3, nothing is guessed
 //	}
-//	err = summary.Write(os.Stdout)
+//	defer journal.Close()
+//	err = journal.Enter(run.Entry{Episode: int64(len(entries)) + 1, Game: id})
 //
-// Stages are what a run does with a game, a window and a net: rescorers, a
-// sampler, an exporter, built in or programs. They can be exchanged while it runs,
-// between two steps (Swap, Options.Reload).
+// Control is the socket of a running process, and Send is the other end of it: status,
+// events, checkpoint-now, stop. A socket and not signals alone, because a question
+// needs an answer.
 //
-// SelfPlay is the process that only plays, for a Train whose source is a
-// directory. Control and Send are the two ends of a process's control socket.
+// ErrInterrupted ends every process that was stopped and saved its work (exit code 5).
+// docs/RUN.md has the layout, docs/RELIABILITY.md the promises and their tests.
 package run

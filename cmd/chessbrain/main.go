@@ -1,6 +1,14 @@
-// Command chessbrain trains a chess network from nothing: it plays against
-// itself, learns from the games, and goes on. Each file of this directory is one
-// sub-command: it parses, validates, wires and runs, and holds no logic.
+// Command chessbrain trains a chess network from nothing: it plays against itself,
+// learns from the games, and hands the new weights to the players.
+//
+//	chessbrain train --episodes 200 --producer-workers 8 --run-dir runs/first
+//
+// A sub-command has a file of its name, train.go or importpgn.go: it parses, validates,
+// wires and runs. The work is done in other packages, where a second command and a test
+// can reach it. The rest of the files is what several commands share: help.go and
+// helplayout.go (--help and --help --all), errors.go (exit codes), session.go (a
+// configuration and its flags), arithmetic.go (kernels and devices), output.go (reports
+// as text and JSON), handover.go (the GPU program).
 package main
 
 import (

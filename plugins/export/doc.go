@@ -9,6 +9,6 @@
 //	err = p.Publish(ctx, files, checkpoint.Net)
 //
 // A file is complete and on stable storage when it appears under its name.
-// WritePGN writes single games as the exporter pgn does; package export/npz
+// WritePGN writes single games as the exporter pgn does; package plugins/export/npz
 // writes numpy's files.
 package export

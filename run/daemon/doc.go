@@ -16,6 +16,6 @@
 //	})
 //
 // When the input ends, or ctx does, a training under way finishes its step and
-// saves; Run then returns what the last training returned, loop.ErrInterrupted
+// saves; Run then returns what the last training returned, run.ErrInterrupted
 // in that case. docs/LOOP.md has every message with its fields.
 package daemon

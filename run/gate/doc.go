@@ -2,7 +2,7 @@
 // accepted one, and only a net that wins it plays in self-play.
 //
 //	summary, err := gate.Run(ctx, gate.Options{Effective: e, Once: true, Log: logger})
-//	if errors.Is(err, loop.ErrInterrupted) {
+//	if errors.Is(err, run.ErrInterrupted) {
 //		// ctx ended; every finished game is on disk and the same call goes on
 //	}
 //	err = summary.Write(os.Stdout)
