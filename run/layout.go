@@ -2,6 +2,7 @@ package run
 
 import (
 	"path/filepath"
+	"strconv"
 )
 
 // Dir is a run directory: where each thing of a run lies (docs/RUN.md).
@@ -34,9 +35,13 @@ func (d Dir) RunFile() string    { return filepath.Join(d.Root, "run.json") }
 func (d Dir) ConfigFile() string { return filepath.Join(d.Root, "config.textproto") }
 func (d Dir) History() string    { return filepath.Join(d.Root, "config-history") }
 func (d Dir) Locks() string      { return filepath.Join(d.Root, "locks") }
-func (d Dir) Journal() string    { return filepath.Join(d.Root, "journal") }
-func (d Dir) Logs() string       { return filepath.Join(d.Root, "logs") }
-func (d Dir) Staging() string    { return d.ToExport() }
+
+// Lock is the lock file of a role; the role's control socket lies beside it.
+func (d Dir) Lock(r Role) string { return filepath.Join(d.Locks(), string(r)) }
+
+func (d Dir) Journal() string { return filepath.Join(d.Root, "journal") }
+func (d Dir) Logs() string    { return filepath.Join(d.Root, "logs") }
+func (d Dir) Staging() string { return d.ToExport() }
 
 // Shuffled is the directory of the run's shuffles.
 func (d Dir) Shuffled() string { return filepath.Join(d.Root, "shuffled") }
@@ -94,3 +99,23 @@ func (d Dir) UnfinishedFile(process string) string {
 
 // CyclesName is the journal of a closed loop in its run directory.
 const CyclesName = "cycles.jsonl"
+
+// Role is what a process does in a run. It names the process's lock, its control
+// socket and its part of the metrics.
+type Role string
+
+// Roles that one process of a run has at a time.
+const (
+	WholeRun   Role = "run" // no role: who shares the run or has it alone
+	Gatekeeper Role = "gatekeeper"
+	Exporter   Role = "exporter"
+	Rater      Role = "rater"
+	Loop       Role = "loop" // keeps the journal of cycles
+	Collector  Role = "gc"   // removes what is no longer needed
+)
+
+// Player is the role of a process that plays, from 1, and Trainer that of the
+// training of a name.
+func Player(number uint64) Role { return Role("selfplay-p" + strconv.FormatUint(number, 10)) }
+
+func Trainer(name string) Role { return Role("trainer-" + name) }
