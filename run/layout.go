@@ -43,6 +43,24 @@ func (d Dir) Journal() string { return filepath.Join(d.Root, "journal") }
 func (d Dir) Logs() string    { return filepath.Join(d.Root, "logs") }
 func (d Dir) Staging() string { return d.ToExport() }
 
+// Models is the directory of the accepted nets, which self-play plays.
+func (d Dir) Models() string { return filepath.Join(d.Root, "models") }
+
+// ModelsExtra is the directory of the nets that never play.
+func (d Dir) ModelsExtra() string { return filepath.Join(d.Root, "models_extra") }
+
+// Candidates is the directory of the nets that the gatekeeper is to test, and
+// Rejected that of those that lost.
+func (d Dir) Candidates() string { return filepath.Join(d.Root, "modelstobetested") }
+
+func (d Dir) Rejected() string { return filepath.Join(d.Root, "rejectedmodels") }
+
+// Gates is the directory of the gatekeeper's matches, one directory a net, and
+// Matches that of the rater's.
+func (d Dir) Gates() string { return filepath.Join(d.Root, "gatekeeper") }
+
+func (d Dir) Matches() string { return filepath.Join(d.Root, "matches") }
+
 // Shuffled is the directory of the run's shuffles.
 func (d Dir) Shuffled() string { return filepath.Join(d.Root, "shuffled") }
 

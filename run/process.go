@@ -42,7 +42,7 @@ type Options struct {
 
 // Process is this program at work in a run directory: it holds a role, tells
 // events and answers the control socket. One goroutine opens and closes it;
-// Context, Publish, Stop and Err are for all.
+// Context, Publish and Stop are for all.
 type Process struct {
 	dir    Dir
 	role   Role
@@ -138,10 +138,10 @@ func (p *Process) Context() context.Context { return p.ctx }
 // Stop asks the process to save and end.
 func (p *Process) Stop() { p.cancel(ErrInterrupted) }
 
-// Err says why nothing more may be written: a lock is lost, or a reader of the
-// events failed, such as a metrics file on a full disk. A process asks before
-// each thing that it writes down for good.
-func (p *Process) Err() error {
+// Held is nil while this process holds all its locks, else ErrLockLost. A process
+// asks before each thing that it does for good, such as moving a net: Context
+// ends a moment later than the lock is lost.
+func (p *Process) Held() error {
 	for _, l := range p.locks {
 		select {
 		case <-l.Lost():
@@ -149,8 +149,14 @@ func (p *Process) Err() error {
 		default:
 		}
 	}
-	if p.bus == nil {
-		return nil
+	return nil
+}
+
+// Err says why the process should end: a lock is lost, or a reader of the events
+// failed, such as a metrics file on a full disk.
+func (p *Process) Err() error {
+	if err := p.Held(); err != nil || p.bus == nil {
+		return err
 	}
 	return p.bus.Err()
 }

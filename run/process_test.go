@@ -197,7 +197,7 @@ func TestProcessLosesItsLock(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			root := t.TempDir()
 			p := open(t, t.Context(), root, Rater, Options{heartbeatOnly: true})
-			if err := p.Err(); err != nil {
+			if err := p.Held(); err != nil {
 				t.Fatalf("at the start: %v", err)
 			}
 			owners, err := filepath.Glob(Dir{Root: root}.Lock(Rater) + ".owner.*")
