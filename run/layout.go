@@ -20,7 +20,7 @@ type Dir struct {
 func NewDir(root, training, job, checkpoints, metrics string) Dir {
 	d := Dir{Root: root, Training: training}
 	if checkpoints == "" {
-		d.Checkpoints = filepath.Join(root, "train", training, "checkpoints")
+		d.Checkpoints = d.OwnCheckpoints()
 	} else {
 		d.Checkpoints = filepath.Join(checkpoints, job)
 	}
@@ -91,13 +91,21 @@ func (d Dir) ToExport() string { return filepath.Join(d.Root, "toexport") }
 
 func (d Dir) ToExportExtra() string { return filepath.Join(d.Root, "toexport_extra") }
 
-func (d Dir) HandedFile() string { return filepath.Join(d.Root, "train", d.Training, "handed.json") }
+// Trainings is the directory of all trainings of the run, one directory each, and
+// OwnCheckpoints that of the checkpoints of d's where nothing moves them elsewhere.
+func (d Dir) Trainings() string { return filepath.Join(d.Root, "train") }
+
+func (d Dir) OwnCheckpoints() string {
+	return filepath.Join(d.Trainings(), d.Training, "checkpoints")
+}
+
+func (d Dir) HandedFile() string { return filepath.Join(d.Trainings(), d.Training, "handed.json") }
 
 // PublishedFile is the list of what a training published. It stands beside the
 // checkpoints and not in them: the newest checkpoint is written before its net
 // is exported.
 func (d Dir) PublishedFile() string {
-	return filepath.Join(d.Root, "train", d.Training, "published.json")
+	return filepath.Join(d.Trainings(), d.Training, "published.json")
 }
 
 // Shorten makes a path relative to the run where it lies inside, so that a run
