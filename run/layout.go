@@ -2,6 +2,7 @@ package run
 
 import (
 	"path/filepath"
+	"strconv"
 )
 
 // Dir is a run directory: where each thing of a run lies (docs/RUN.md).
@@ -19,7 +20,7 @@ type Dir struct {
 func NewDir(root, training, job, checkpoints, metrics string) Dir {
 	d := Dir{Root: root, Training: training}
 	if checkpoints == "" {
-		d.Checkpoints = filepath.Join(root, "train", training, "checkpoints")
+		d.Checkpoints = d.OwnCheckpoints()
 	} else {
 		d.Checkpoints = filepath.Join(checkpoints, job)
 	}
@@ -34,9 +35,31 @@ func (d Dir) RunFile() string    { return filepath.Join(d.Root, "run.json") }
 func (d Dir) ConfigFile() string { return filepath.Join(d.Root, "config.textproto") }
 func (d Dir) History() string    { return filepath.Join(d.Root, "config-history") }
 func (d Dir) Locks() string      { return filepath.Join(d.Root, "locks") }
-func (d Dir) Journal() string    { return filepath.Join(d.Root, "journal") }
-func (d Dir) Logs() string       { return filepath.Join(d.Root, "logs") }
-func (d Dir) Staging() string    { return d.ToExport() }
+
+// Lock is the lock file of a role; the role's control socket lies beside it.
+func (d Dir) Lock(r Role) string { return filepath.Join(d.Locks(), string(r)) }
+
+func (d Dir) Journal() string { return filepath.Join(d.Root, "journal") }
+func (d Dir) Logs() string    { return filepath.Join(d.Root, "logs") }
+func (d Dir) Staging() string { return d.ToExport() }
+
+// Models is the directory of the accepted nets, which self-play plays.
+func (d Dir) Models() string { return filepath.Join(d.Root, "models") }
+
+// ModelsExtra is the directory of the nets that never play.
+func (d Dir) ModelsExtra() string { return filepath.Join(d.Root, "models_extra") }
+
+// Candidates is the directory of the nets that the gatekeeper is to test, and
+// Rejected that of those that lost.
+func (d Dir) Candidates() string { return filepath.Join(d.Root, "modelstobetested") }
+
+func (d Dir) Rejected() string { return filepath.Join(d.Root, "rejectedmodels") }
+
+// Gates is the directory of the gatekeeper's matches, one directory a net, and
+// Matches that of the rater's.
+func (d Dir) Gates() string { return filepath.Join(d.Root, "gatekeeper") }
+
+func (d Dir) Matches() string { return filepath.Join(d.Root, "matches") }
 
 // Shuffled is the directory of the run's shuffles.
 func (d Dir) Shuffled() string { return filepath.Join(d.Root, "shuffled") }
@@ -68,13 +91,21 @@ func (d Dir) ToExport() string { return filepath.Join(d.Root, "toexport") }
 
 func (d Dir) ToExportExtra() string { return filepath.Join(d.Root, "toexport_extra") }
 
-func (d Dir) HandedFile() string { return filepath.Join(d.Root, "train", d.Training, "handed.json") }
+// Trainings is the directory of all trainings of the run, one directory each, and
+// OwnCheckpoints that of the checkpoints of d's where nothing moves them elsewhere.
+func (d Dir) Trainings() string { return filepath.Join(d.Root, "train") }
+
+func (d Dir) OwnCheckpoints() string {
+	return filepath.Join(d.Trainings(), d.Training, "checkpoints")
+}
+
+func (d Dir) HandedFile() string { return filepath.Join(d.Trainings(), d.Training, "handed.json") }
 
 // PublishedFile is the list of what a training published. It stands beside the
 // checkpoints and not in them: the newest checkpoint is written before its net
 // is exported.
 func (d Dir) PublishedFile() string {
-	return filepath.Join(d.Root, "train", d.Training, "published.json")
+	return filepath.Join(d.Trainings(), d.Training, "published.json")
 }
 
 // Shorten makes a path relative to the run where it lies inside, so that a run
@@ -94,3 +125,23 @@ func (d Dir) UnfinishedFile(process string) string {
 
 // CyclesName is the journal of a closed loop in its run directory.
 const CyclesName = "cycles.jsonl"
+
+// Role is what a process does in a run. It names the process's lock, its control
+// socket and its part of the metrics.
+type Role string
+
+// Roles that one process of a run has at a time.
+const (
+	WholeRun   Role = "run" // no role: who shares the run or has it alone
+	Gatekeeper Role = "gatekeeper"
+	Exporter   Role = "exporter"
+	Rater      Role = "rater"
+	Loop       Role = "loop" // keeps the journal of cycles
+	Collector  Role = "gc"   // removes what is no longer needed
+)
+
+// Player is the role of a process that plays, from 1, and Trainer that of the
+// training of a name.
+func Player(number uint64) Role { return Role("selfplay-p" + strconv.FormatUint(number, 10)) }
+
+func Trainer(name string) Role { return Role("trainer-" + name) }

@@ -166,7 +166,7 @@ func (p Published) Add(set PublishedSet, keep int) (list, gone Published) {
 // PublishedFiles returns the files that the trainings of the run at root have
 // published themselves and keep (export.keep).
 func PublishedFiles(root string) (files []string, err error) {
-	trainings, err := os.ReadDir(filepath.Join(root, "train"))
+	trainings, err := os.ReadDir(Dir{Root: root}.Trainings())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list trainings: %w", err)
 	}

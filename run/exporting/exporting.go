@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -65,9 +64,7 @@ type exporter struct {
 	dir     run.Dir
 	queues  []queue
 	stages  *setup.Stages
-	bus     *monitor.Bus
-	locks   []*fsx.Lock
-	control *run.Control
+	process *run.Process
 	failed  map[string]error // by source directory
 	done    Summary
 	page    run.Shared[Page]
@@ -79,21 +76,15 @@ type exporter struct {
 // end.
 func Run(ctx context.Context, opt Options) (*Summary, error) {
 	x := &exporter{opt: opt, cfg: opt.Effective.Config, log: opt.Log, failed: map[string]error{}}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	err := x.open(ctx, stop)
-	if err == nil {
-		err = x.work(ctx)
+	if err := x.open(ctx); err != nil {
+		return &x.done, err
 	}
-	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
-		err = run.ErrInterrupted
-	}
-	return &x.done, errors.Join(err, x.close())
+	return &x.done, x.process.Close(x.do(x.process.Context()))
 }
 
-// open takes the locks, opens the exporter and cleans up after a process that was
-// killed. The status page is there until close.
-func (x *exporter) open(ctx context.Context, stop func()) error {
+// open takes the exporter's role. It has no metrics of its own: what becomes of a
+// net stands in the gatekeeper's.
+func (x *exporter) open(ctx context.Context) error {
 	var info run.RunInfo
 	var err error
 	if x.dir, info, err = setup.Layout(x.cfg); err != nil {
@@ -101,41 +92,39 @@ func (x *exporter) open(ctx context.Context, stop func()) error {
 	}
 	x.queues = x.plan()
 	x.page.Set(func(p *Page) {
-		*p = Page{Role: role, Stage: "waiting"}
+		*p = Page{Role: string(run.Exporter), Stage: "waiting"}
 		for _, q := range x.queues {
 			p.From = append(p.From, q.from)
 		}
 	})
-	if err := x.takeLocks(ctx); err != nil {
-		return err
+	o := run.Options{Run: run.RunShared, LockWait: x.opt.LockWait, Command: x.opt.Command, Log: x.log,
+		Events: &run.Events{Job: info.Job, Readers: x.opt.Readers},
+		Commands: &run.Commands{
+			Status: func() any { return x.page.Get() },
+			Swap: func(context.Context, run.Swap) error {
+				return errors.New("an exporter's stages are exchanged by starting it again")
+			},
+		}}
+	if x.opt.Locked {
+		o.Run = run.RunNotHeld
 	}
+	x.process, err = run.Open(ctx, x.dir, run.Exporter, o)
+	return err
+}
+
+// do opens the configured stages, cleans up after a process that was killed, and
+// works.
+func (x *exporter) do(ctx context.Context) (err error) {
 	if x.stages, err = setup.OpenExporter(ctx, x.opt.Effective, x.dir.Root, x.log); err != nil {
 		return err
 	}
-	x.bus = monitor.NewBus(monitor.BusOptions{Job: info.Job})
-	for _, r := range x.opt.Readers {
-		x.bus.Attach(r)
-	}
+	x.process.OnClose(x.stages.Close)
 	for _, q := range x.queues {
 		if err := x.prepare(q); err != nil {
 			return err
 		}
 	}
-	return x.listen(stop)
-}
-
-// takeLocks shares the run and takes the exporter's role.
-func (x *exporter) takeLocks(ctx context.Context) error {
-	locks := filepath.Join(x.dir.Root, "locks")
-	if err := fsx.MkdirAll(fsx.OS, locks); err != nil {
-		return fmt.Errorf("make run directory: %w", err)
-	}
-	if !x.opt.Locked {
-		if err := x.lock(ctx, filepath.Join(locks, "run"), true); err != nil {
-			return err
-		}
-	}
-	return x.lock(ctx, filepath.Join(locks, role), false)
+	return x.work(ctx)
 }
 
 // prepare makes the directories of a queue and removes what a killed process left
@@ -151,31 +140,21 @@ func (x *exporter) prepare(q queue) error {
 
 // plan returns the directories that nets are taken from.
 func (x *exporter) plan() []queue {
-	below := func(name string) string { return filepath.Join(x.dir.Root, name) }
-	models, tests, rejected := below("models"), below("modelstobetested"), below("rejectedmodels")
-	q := queue{from: x.opt.From, to: x.opt.To, known: []string{models, tests, rejected}}
+	d := x.dir
+	q := queue{from: x.opt.From, to: x.opt.To, known: []string{d.Models(), d.Candidates(), d.Rejected()}}
 	if q.to == "" {
-		q.to = models
+		q.to = d.Models()
 		if x.opt.Gating {
-			q.to = tests
+			q.to = d.Candidates()
 		}
 	}
 	q.known = append(q.known, q.to)
 	if q.from != "" {
 		return []queue{q}
 	}
-	q.from = x.dir.ToExport()
-	extra := queue{from: x.dir.ToExportExtra(), to: below("models_extra"), known: []string{below("models_extra")}}
+	q.from = d.ToExport()
+	extra := queue{from: d.ToExportExtra(), to: d.ModelsExtra(), known: []string{d.ModelsExtra()}}
 	return []queue{q, extra}
-}
-
-// lock takes a lock of the run, and waits for it as long as the options say.
-func (x *exporter) lock(ctx context.Context, path string, shared bool) error {
-	l, err := fsx.AcquireWithin(ctx, path, fsx.LockOptions{Shared: shared, Command: x.opt.Command}, x.opt.LockWait)
-	if err == nil {
-		x.locks = append(x.locks, l)
-	}
-	return err
 }
 
 // pause waits. nil: the time is over.
@@ -224,37 +203,6 @@ func (x *exporter) failures() error {
 	var errs []error
 	for _, path := range names {
 		errs = append(errs, x.failed[path])
-	}
-	return errors.Join(errs...)
-}
-
-// lockLost says whether another process took one of the locks over, thinking this
-// one dead: it must write nothing more.
-func (x *exporter) lockLost() error {
-	for _, l := range x.locks {
-		select {
-		case <-l.Lost():
-			return fmt.Errorf("another process took over %s while this one was suspended; nothing more is written", x.dir.Root)
-		default:
-		}
-	}
-	return nil
-}
-
-// close ends everything that is open.
-func (x *exporter) close() error {
-	var errs []error
-	if x.control != nil {
-		errs = append(errs, x.control.Close())
-	}
-	errs = append(errs, x.stages.Close())
-	if x.bus != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		errs = append(errs, x.bus.Close(ctx))
-	}
-	for _, l := range slices.Backward(x.locks) {
-		errs = append(errs, l.Release())
 	}
 	return errors.Join(errs...)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/export"
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
 )
@@ -97,7 +98,7 @@ func (x *exporter) takeAll(ctx context.Context, q queue) error {
 		return err
 	}
 	for _, s := range all {
-		if err := errors.Join(ctx.Err(), x.lockLost()); err != nil {
+		if err := errors.Join(ctx.Err(), x.process.Held()); err != nil {
 			return err
 		}
 		x.page.Set(func(p *Page) { p.Stage, p.Net = "exporting", s.name })
@@ -143,7 +144,7 @@ func (x *exporter) take(ctx context.Context, q queue, s source) error {
 		return fmt.Errorf("export %s: %w", s.path, err)
 	}
 	x.log.Info("net exported", "net", n.Name, "weights", n.Weights, "files", n.Files)
-	x.bus.Publish(&monitor.Net{Action: monitor.NetPublished, NetID: n.Name, Path: n.Files[len(n.Files)-1]})
+	x.process.Publish(&monitor.Net{Action: monitor.NetPublished, NetID: n.Name, Path: n.Files[len(n.Files)-1]})
 	x.done.Nets = append(x.done.Nets, n)
 	x.page.Set(func(p *Page) { p.Exported, p.Newest = p.Exported+1, n.Name })
 	return remove(s.path)
@@ -152,7 +153,7 @@ func (x *exporter) take(ctx context.Context, q queue, s source) error {
 // has returns the file of a net that came out of the queue before, "" = none.
 func (q *queue) has(net string) (string, error) {
 	for _, dir := range q.known {
-		path := filepath.Join(dir, net+setup.NetSuffix)
+		path := filepath.Join(dir, net+run.NetSuffix)
 		_, err := os.Stat(path)
 		if err == nil {
 			return path, nil

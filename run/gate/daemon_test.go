@@ -19,7 +19,7 @@ import (
 // socketOf is the control socket that the lock's owner names.
 func socketOf(t *testing.T, root string) string {
 	t.Helper()
-	owners, err := fsx.Owners(filepath.Join(root, "locks", role))
+	owners, err := fsx.Owners(run.Dir{Root: root}.Lock(run.Gatekeeper))
 	if err != nil || len(owners) != 1 || owners[0].Socket == "" {
 		t.Fatalf("owners %+v, %v", owners, err)
 	}
@@ -83,7 +83,7 @@ func TestDaemon(t *testing.T) {
 // its own, also behind a line that a kill left torn.
 func TestMetrics(t *testing.T) {
 	root := t.TempDir()
-	path := filepath.Join(root, "metrics/job", role, monitor.MetricsName)
+	path := filepath.Join(root, "metrics/job/gatekeeper", monitor.MetricsName)
 	for n := range 3 {
 		putNet(t, candidate(root, "a"+strings.Repeat("b", n)), uint64(n), int64(1000+n))
 		decisions(t, root, "")

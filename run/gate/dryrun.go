@@ -8,6 +8,7 @@ import (
 	"runtime"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
@@ -23,7 +24,7 @@ func DryRun(e *config.Effective, dirs Dirs, w io.Writer) error {
 	}
 	k := e.Config.GetLoop().GetGatekeeper()
 	dirs = dirsOf(dir.Root, dirs)
-	candidates, err := listNets(dirs.Test)
+	candidates, err := run.ListNets(dirs.Test)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -33,7 +34,7 @@ func DryRun(e *config.Effective, dirs Dirs, w io.Writer) error {
 	}
 	baseline := RandomNet + fmt.Sprintf(" (random weights, seed %d)", info.Seed)
 	if accepted != nil {
-		baseline = accepted.path
+		baseline = accepted.Path
 	}
 	workers := int(k.GetWorkers())
 	if workers == 0 {
@@ -43,10 +44,10 @@ func DryRun(e *config.Effective, dirs Dirs, w io.Writer) error {
 	fmt.Fprintf(w, "nets to test: %d in %s\n", len(candidates), dirs.Test)
 	for i := range candidates {
 		note := ""
-		if accepted != nil && candidates[i].older(accepted) && !k.GetTestOlder() {
+		if accepted != nil && candidates[i].Older(accepted) && !k.GetTestOlder() {
 			note = ": older than the newest accepted net, would be rejected"
 		}
-		fmt.Fprintf(w, "  %s%s\n", candidates[i].name, note)
+		fmt.Fprintf(w, "  %s%s\n", candidates[i].Name, note)
 	}
 	fmt.Fprintf(w, "baseline: %s\n", baseline)
 	fmt.Fprintf(w, "match: at most %d games of %d visits with %d workers, decided by %s\n", k.GetGames(), k.GetVisits(), workers, ruleOf(k))

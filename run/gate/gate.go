@@ -1,13 +1,13 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
@@ -15,7 +15,6 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
-	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // Dirs are the gatekeeper's directories. All that it moves nets between lie on
@@ -30,15 +29,14 @@ type Dirs struct {
 
 // dirsOf fills in what is empty: the run's own directories.
 func dirsOf(root string, d Dirs) Dirs {
-	for _, f := range []struct {
-		dir  *string
-		name string
-	}{{&d.Test, "modelstobetested"}, {&d.Accepted, "models"}, {&d.Rejected, "rejectedmodels"}, {&d.SelfPlay, "selfplay"}, {&d.Matches, "gatekeeper"}} {
-		if *f.dir == "" {
-			*f.dir = filepath.Join(root, f.name)
-		}
+	own := run.Dir{Root: root}
+	return Dirs{
+		Test:     cmp.Or(d.Test, own.Candidates()),
+		Accepted: cmp.Or(d.Accepted, own.Models()),
+		Rejected: cmp.Or(d.Rejected, own.Rejected()),
+		SelfPlay: cmp.Or(d.SelfPlay, own.Selfplay()),
+		Matches:  cmp.Or(d.Matches, own.Gates()),
 	}
-	return d
 }
 
 // Options start a gatekeeper.
@@ -62,8 +60,7 @@ type Options struct {
 // pollEvery is how often a gatekeeper that waits looks for nets.
 const pollEvery = 2 * time.Second
 
-// gatekeeper is a gatekeeper at work. One goroutine uses it, but for page and
-// told.
+// gatekeeper is a gatekeeper at work. One goroutine uses it, but for page.
 type gatekeeper struct {
 	opt  Options
 	cfg  *config.Config
@@ -75,12 +72,7 @@ type gatekeeper struct {
 	dirs    Dirs
 	job     string
 	seed    uint64 // of the run
-	locks   []*fsx.Lock
-	role    *fsx.Lock
-	bus     *monitor.Bus
-	files   *monitor.Files
-	control *run.Control
-	told    atomic.Bool // to stop, over the control socket
+	process *run.Process
 
 	page    run.Shared[Page]
 	summary Summary
@@ -95,18 +87,9 @@ func Run(ctx context.Context, opt Options) (*Summary, error) {
 		g.opt.poll = pollEvery
 	}
 	if err := g.open(ctx); err != nil {
-		return nil, errors.Join(err, g.close(err))
+		return nil, err
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	err := g.openControl(func() { g.told.Store(true); stop() })
-	if err == nil {
-		err = g.work(ctx)
-	}
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		err = run.ErrInterrupted
-	}
-	return &g.summary, errors.Join(err, g.close(err))
+	return &g.summary, g.process.Close(g.work(g.process.Context()))
 }
 
 // work tests nets until there is nothing more to do.
@@ -134,7 +117,7 @@ func (g *gatekeeper) work(ctx context.Context) error {
 			return ctx.Err()
 		case <-time.After(g.opt.poll):
 		}
-		if err := errors.Join(g.bus.Err(), g.locksLost()); err != nil {
+		if err := g.process.Err(); err != nil {
 			return err
 		}
 	}
@@ -145,7 +128,7 @@ func (g *gatekeeper) next(ctx context.Context) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	nets, err := listNets(g.dirs.Test)
+	nets, err := run.ListNets(g.dirs.Test)
 	if err != nil || len(nets) == 0 {
 		return false, err
 	}
@@ -159,8 +142,8 @@ func (g *gatekeeper) next(ctx context.Context) (bool, error) {
 		r, err = g.decide(ctx, candidate, accepted)
 	}
 	if err != nil {
-		if still, _ := there(candidate.path); !still && errors.Is(err, fs.ErrNotExist) {
-			g.log.Warn("a net to test was taken away", "net", candidate.name)
+		if still, _ := there(candidate.Path); !still && errors.Is(err, fs.ErrNotExist) {
+			g.log.Warn("a net to test was taken away", "net", candidate.Name)
 			return true, nil
 		}
 		return false, err
@@ -170,18 +153,18 @@ func (g *gatekeeper) next(ctx context.Context) (bool, error) {
 
 // decide returns what is to become of a candidate, which it plays where that is
 // open.
-func (g *gatekeeper) decide(ctx context.Context, candidate, accepted *netFile) (*Result, error) {
+func (g *gatekeeper) decide(ctx context.Context, candidate, accepted *run.NetFile) (*Result, error) {
 	r, err := g.undone(candidate)
 	if r != nil || err != nil {
 		return r, err
 	}
-	if accepted != nil && candidate.older(accepted) && !g.gate.GetTestOlder() {
-		return g.reject(candidate, "older than "+accepted.name+", the newest accepted net")
+	if accepted != nil && candidate.Older(accepted) && !g.gate.GetTestOlder() {
+		return g.reject(candidate, "older than "+accepted.Name+", the newest accepted net")
 	}
 	challenger, err := readSide(candidate)
 	if unusable(err) {
-		g.log.Error("the net cannot be used and is rejected", "net", candidate.name, "error", err)
-		g.bus.Publish(&monitor.Alarm{Code: "bad_net", Severity: "error", Message: err.Error(), Remedy: "export the net again"})
+		g.log.Error("the net cannot be used and is rejected", "net", candidate.Name, "error", err)
+		g.process.Publish(&monitor.Alarm{Code: "bad_net", Severity: "error", Message: err.Error(), Remedy: "export the net again"})
 		return g.reject(candidate, err.Error())
 	}
 	if err != nil {
@@ -198,12 +181,12 @@ func (g *gatekeeper) decide(ctx context.Context, candidate, accepted *netFile) (
 
 // unlessTaken rejects a candidate that has the name of an accepted net, under
 // another name: games and matches of the accepted one go by its name.
-func (g *gatekeeper) unlessTaken(candidate *netFile) (*Result, error) {
-	taken, err := there(filepath.Join(g.dirs.Accepted, candidate.name+setup.NetSuffix))
+func (g *gatekeeper) unlessTaken(candidate *run.NetFile) (*Result, error) {
+	taken, err := there(filepath.Join(g.dirs.Accepted, candidate.Name+run.NetSuffix))
 	if !taken || err != nil {
 		return nil, err
 	}
-	name := candidate.name
+	name := candidate.Name
 	if err := g.rename(candidate); err != nil {
 		return nil, err
 	}
@@ -212,8 +195,8 @@ func (g *gatekeeper) unlessTaken(candidate *netFile) (*Result, error) {
 
 // undone returns the decision about a candidate that a process came to which was
 // killed before it had moved the net, nil where there is none.
-func (g *gatekeeper) undone(candidate *netFile) (*Result, error) {
-	dir := g.matchDir(candidate.name)
+func (g *gatekeeper) undone(candidate *run.NetFile) (*Result, error) {
+	dir := g.matchDir(candidate.Name)
 	r, err := ReadResult(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -221,23 +204,23 @@ func (g *gatekeeper) undone(candidate *netFile) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum, err := fileSHA256(candidate.path)
+	sum, err := fileSHA256(candidate.Path)
 	if err != nil {
 		return nil, err
 	}
-	if r.Placed == "" && r.Candidate == candidate.name && r.CandidateSHA256 == sum && len(r.Files) > 0 {
+	if r.Placed == "" && r.Candidate == candidate.Name && r.CandidateSHA256 == sum && len(r.Files) > 0 {
 		g.log.Info("the net was decided about before the last stop", "result", r.String())
 		return r, nil
 	}
-	g.log.Info("a net of this name was tested before; the earlier match is put aside", "net", candidate.name)
+	g.log.Info("a net of this name was tested before; the earlier match is put aside", "net", candidate.Name)
 	return nil, putAside(dir)
 }
 
 // reject decides against a candidate without a match.
-func (g *gatekeeper) reject(candidate *netFile, reason string) (*Result, error) {
-	sum, err := fileSHA256(candidate.path)
+func (g *gatekeeper) reject(candidate *run.NetFile, reason string) (*Result, error) {
+	sum, err := fileSHA256(candidate.Path)
 	now := time.Now().UTC()
-	return &Result{Version: resultVersion, Candidate: candidate.name, CandidateSHA256: sum, Reason: reason,
+	return &Result{Version: resultVersion, Candidate: candidate.Name, CandidateSHA256: sum, Reason: reason,
 		Began: now, Ended: now, Program: g.program()}, err
 }
 
@@ -247,7 +230,7 @@ func (g *gatekeeper) settled(r *Result) {
 	g.summary.add(r)
 	g.page.Set(func(p *Page) { p.Accepted, p.Rejected = g.summary.counts() })
 	if r.Games > 0 {
-		g.bus.Publish(&monitor.Gate{Candidate: r.Candidate, Baseline: r.Baseline, Wins: r.Wins, Draws: r.Draws, Losses: r.Losses,
+		g.process.Publish(&monitor.Gate{Candidate: r.Candidate, Baseline: r.Baseline, Wins: r.Wins, Draws: r.Draws, Losses: r.Losses,
 			Elo: monitor.Number(r.Elo), EloErr: monitor.Number(r.EloError), Verdict: r.verdict()})
 	}
 	action := monitor.NetRejected
@@ -258,7 +241,7 @@ func (g *gatekeeper) settled(r *Result) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(g.root, path)
 	}
-	g.bus.Publish(&monitor.Net{Action: action, NetID: r.Candidate, Path: path})
+	g.process.Publish(&monitor.Net{Action: action, NetID: r.Candidate, Path: path})
 	if g.opt.Decided != nil {
 		g.opt.Decided()
 	}

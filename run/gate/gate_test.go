@@ -321,7 +321,7 @@ func TestOneGatekeeper(t *testing.T) {
 	if err := whole.Release(); err != nil {
 		t.Fatal(err)
 	}
-	other, err := fsx.Acquire(filepath.Join(locks, role), fsx.LockOptions{Command: "another"})
+	other, err := fsx.Acquire(filepath.Join(locks, "gatekeeper"), fsx.LockOptions{Command: "another"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -212,7 +212,7 @@ func (c *contest) finished(g *arena.Game) {
 		"result", map[int8]string{1: "1-0", 0: "1/2-1/2", -1: "0-1"}[g.WhiteResult], "end", string(g.End), "plies", len(g.Moves),
 		"score", fmt.Sprintf("+%d =%d -%d", p.Wins, p.Draws, p.Losses), "elo", arena.EloText(float64(e.Elo), float64(e.High-e.Low)/2))
 	c.g.page.Set(func(page *Page) { page.Match = c.standing() })
-	c.g.bus.Publish(&monitor.Gate{Candidate: c.sides[0].name, Baseline: c.sides[1].name, Wins: p.Wins, Draws: p.Draws, Losses: p.Losses,
+	c.g.process.Publish(&monitor.Gate{Candidate: c.sides[0].name, Baseline: c.sides[1].name, Wins: p.Wins, Draws: p.Draws, Losses: p.Losses,
 		Elo: monitor.Number(e.Elo), EloErr: monitor.Number((e.High - e.Low) / 2), Verdict: "running"})
 }
 

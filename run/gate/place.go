@@ -11,16 +11,16 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 // settle makes a decision durable and carries it out: for an accepted net the
 // directory of its games, then its files go to models/ or rejectedmodels/, the
 // net file last. After a kill in between the next start finds the result and
 // settles it again.
-func (g *gatekeeper) settle(candidate *netFile, r *Result) error {
-	var err error
-	if err = g.locksLost(); err != nil {
+func (g *gatekeeper) settle(candidate *run.NetFile, r *Result) error {
+	err := g.process.Held()
+	if err != nil {
 		return err
 	}
 	dir := g.matchDir(r.Candidate)
@@ -51,7 +51,7 @@ func (g *gatekeeper) settle(candidate *netFile, r *Result) error {
 			return fmt.Errorf("move %s, which is %s: %w", r.Candidate, r.verdict(), err)
 		}
 	}
-	r.Placed = relative(g.root, filepath.Join(to, name+setup.NetSuffix))
+	r.Placed = relative(g.root, filepath.Join(to, name+run.NetSuffix))
 	if err := r.write(dir); err != nil {
 		return err
 	}
@@ -61,13 +61,13 @@ func (g *gatekeeper) settle(candidate *netFile, r *Result) error {
 
 // makeNewest gives a net that was accepted although it is older than the newest
 // accepted one a later time, so that self-play takes it.
-func (g *gatekeeper) makeNewest(candidate *netFile) error {
+func (g *gatekeeper) makeNewest(candidate *run.NetFile) error {
 	newest, err := newestAccepted(g.dirs.Accepted)
-	if err != nil || newest == nil || newest.older(candidate) {
+	if err != nil || newest == nil || newest.Older(candidate) {
 		return err
 	}
-	later := newest.written.Add(time.Second)
-	if err := os.Chtimes(candidate.path, later, later); err != nil {
+	later := newest.Written.Add(time.Second)
+	if err := os.Chtimes(candidate.Path, later, later); err != nil {
 		return fmt.Errorf("make the accepted net the newest: %w", err)
 	}
 	return nil
@@ -81,7 +81,7 @@ func freeName(dir, net string) (string, error) {
 		if n > 1 {
 			name = fmt.Sprintf("%s.%d", net, n)
 		}
-		_, err := fsx.OS.Stat(filepath.Join(dir, name+setup.NetSuffix))
+		_, err := fsx.OS.Stat(filepath.Join(dir, name+run.NetSuffix))
 		if errors.Is(err, fs.ErrNotExist) {
 			return name, nil
 		}
@@ -92,15 +92,15 @@ func freeName(dir, net string) (string, error) {
 }
 
 // rename gives a candidate a name that no net had yet.
-func (g *gatekeeper) rename(candidate *netFile) error {
+func (g *gatekeeper) rename(candidate *run.NetFile) error {
 	files, err := filesOf(candidate)
 	if err != nil {
 		return err
 	}
 	for n := 2; ; n++ {
-		name, free := fmt.Sprintf("%s.%d", candidate.name, n), true
-		for _, path := range []string{g.matchDir(name), filepath.Join(g.dirs.Test, name+setup.NetSuffix),
-			filepath.Join(g.dirs.Accepted, name+setup.NetSuffix), filepath.Join(g.dirs.Rejected, name+setup.NetSuffix)} {
+		name, free := fmt.Sprintf("%s.%d", candidate.Name, n), true
+		for _, path := range []string{g.matchDir(name), filepath.Join(g.dirs.Test, name+run.NetSuffix),
+			filepath.Join(g.dirs.Accepted, name+run.NetSuffix), filepath.Join(g.dirs.Rejected, name+run.NetSuffix)} {
 			taken, err := there(path)
 			if err != nil {
 				return err
@@ -111,12 +111,12 @@ func (g *gatekeeper) rename(candidate *netFile) error {
 			continue
 		}
 		for _, f := range files {
-			to := filepath.Join(g.dirs.Test, name+strings.TrimPrefix(f.Name, candidate.name))
+			to := filepath.Join(g.dirs.Test, name+strings.TrimPrefix(f.Name, candidate.Name))
 			if err := move(filepath.Join(g.dirs.Test, f.Name), to); err != nil {
-				return fmt.Errorf("rename net %s: %w", candidate.name, err)
+				return fmt.Errorf("rename net %s: %w", candidate.Name, err)
 			}
 		}
-		candidate.name, candidate.path = name, filepath.Join(g.dirs.Test, name+setup.NetSuffix)
+		candidate.Name, candidate.Path = name, filepath.Join(g.dirs.Test, name+run.NetSuffix)
 		return nil
 	}
 }

@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 // ConfigOf returns the configuration of the newest start of the run at root, with
 // its section loop.rating changed; the defaults where there was none. Flags, nil or
 // some, win over it.
 func ConfigOf(root string, flags *config.FlagSet, change func(*config.Rating)) (*config.Effective, error) {
-	path, read := filepath.Join(root, "config.textproto"), config.Load
+	path, read := run.Dir{Root: root}.ConfigFile(), config.Load
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		read = func(path string) (*config.File, error) {
 			return config.Parse(path, fmt.Appendf(nil, "run_dir: %q", root))

@@ -15,11 +15,9 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
 )
-
-// matchesDir is where Play keeps its matches.
-const matchesDir = "matches"
 
 const (
 	logSuffix = ".jsonl"
@@ -28,24 +26,24 @@ const (
 
 // matches returns all matches whose logs lie in the run.
 func (s *scanner) matches() ([]catalogue.Match, error) {
-	gates, err := list(filepath.Join(s.root, gateDir))
+	gates, err := list(s.dir.Gates())
 	if err != nil {
 		return nil, err
 	}
-	dirs := []string{matchesDir}
+	dirs := []string{s.dir.Matches()}
 	for _, e := range gates {
 		if e.IsDir() {
-			dirs = append(dirs, filepath.Join(gateDir, e.Name()))
+			dirs = append(dirs, filepath.Join(s.dir.Gates(), e.Name()))
 		}
 	}
 	var all []catalogue.Match
 	for _, dir := range dirs {
-		entries, err := list(filepath.Join(s.root, dir))
+		entries, err := list(dir)
 		if err != nil {
 			return nil, err
 		}
 		kind := catalogue.GateMatch
-		if dir == matchesDir {
+		if dir == s.dir.Matches() {
 			kind = catalogue.RatingMatch
 		}
 		for _, e := range entries {
@@ -55,7 +53,7 @@ func (s *scanner) matches() ([]catalogue.Match, error) {
 			if e.IsDir() || !strings.HasSuffix(e.Name(), logSuffix) {
 				continue
 			}
-			m, err := s.match(kind, filepath.Join(s.root, dir, e.Name()))
+			m, err := s.match(kind, filepath.Join(dir, e.Name()))
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // put aside meanwhile
 			}
@@ -75,7 +73,7 @@ func (s *scanner) match(kind, path string) (m catalogue.Match, err error) {
 	if err != nil {
 		return m, err
 	}
-	m = catalogue.Match{Path: below(s.root, path), Kind: kind, Bytes: info.Size(), Modified: info.ModTime().UTC()}
+	m = catalogue.Match{Path: below(s.dir.Root, path), Kind: kind, Bytes: info.Size(), Modified: info.ModTime().UTC()}
 	for _, old := range s.old.Matches {
 		if old.Path == m.Path && old.Bytes == m.Bytes && old.Modified.Equal(m.Modified) && old.Problem == "" {
 			return old, nil
@@ -153,12 +151,12 @@ func finite(x float64) *float64 {
 // keep (train/<training>/published.json).
 func (s *scanner) published() []catalogue.Published {
 	var all []catalogue.Published
-	trainings, err := list(filepath.Join(s.root, "train"))
+	trainings, err := list(s.dir.Trainings())
 	if err != nil {
 		s.log.Warn("the lists of published files cannot be read", "error", err)
 	}
 	for _, e := range trainings {
-		path := filepath.Join(s.root, "train", e.Name(), "published.json")
+		path := run.Dir{Root: s.dir.Root, Training: e.Name()}.PublishedFile()
 		data, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

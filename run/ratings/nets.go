@@ -16,25 +16,24 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
 	"github.com/chessbrain/chessbrain/run/gate"
-	"github.com/chessbrain/chessbrain/run/setup"
 )
 
-// netDirs are where nets lie. A net moves down this list, so that one which moves
+// netDirs are where the nets of a run lie. A net moves down this list, so that one which moves
 // while it is read is seen once or twice, not never.
-var netDirs = []struct{ dir, state string }{
-	{"modelstobetested", catalogue.Candidate}, {"models_extra", catalogue.Extra}, {"rejectedmodels", catalogue.Rejected}, {"models", catalogue.Accepted},
+func netDirs(d run.Dir) []struct{ dir, state string } {
+	return []struct{ dir, state string }{
+		{d.Candidates(), catalogue.Candidate}, {d.ModelsExtra(), catalogue.Extra}, {d.Rejected(), catalogue.Rejected}, {d.Models(), catalogue.Accepted},
+	}
 }
-
-const gateDir = "gatekeeper"
 
 // nets returns all nets, oldest first.
 func (s *scanner) nets() ([]catalogue.Net, error) {
 	var nets []catalogue.Net
-	for _, d := range netDirs {
-		dir := filepath.Join(s.root, d.dir)
-		entries, err := list(dir)
+	for _, d := range netDirs(s.dir) {
+		entries, err := list(d.dir)
 		if err != nil {
 			return nil, err
 		}
@@ -42,10 +41,10 @@ func (s *scanner) nets() ([]catalogue.Net, error) {
 			if err := s.ctx.Err(); err != nil {
 				return nil, err
 			}
-			name, path := strings.TrimSuffix(e.Name(), setup.NetSuffix), filepath.Join(dir, e.Name())
+			name, path := strings.TrimSuffix(e.Name(), run.NetSuffix), filepath.Join(d.dir, e.Name())
 			switch {
 			case e.IsDir():
-				path = filepath.Join(path, "net"+setup.NetSuffix) // of an exporter of several files
+				path = filepath.Join(path, "net"+run.NetSuffix) // of an exporter of several files
 			case name == e.Name():
 				continue
 			}
@@ -77,7 +76,7 @@ func (s *scanner) net(name, state, path string) (n catalogue.Net, err error) {
 	if err != nil {
 		return n, err
 	}
-	n = catalogue.Net{Name: name, State: state, Path: below(s.root, path), Bytes: info.Size(), Modified: info.ModTime().UTC()}
+	n = catalogue.Net{Name: name, State: state, Path: below(s.dir.Root, path), Bytes: info.Size(), Modified: info.ModTime().UTC()}
 	for _, old := range s.old.Nets {
 		if old.Path == n.Path && old.Bytes == n.Bytes && old.Modified.Equal(n.Modified) && old.Problem == "" {
 			old.State, old.Gate, old.Parent = state, catalogue.Gate{}, ""
@@ -110,7 +109,7 @@ func (s *scanner) net(name, state, path string) (n catalogue.Net, err error) {
 // gateResults adds what the gatekeeper decided, and the nets whose files are gone
 // since.
 func (s *scanner) gateResults(nets []catalogue.Net) ([]catalogue.Net, error) {
-	entries, err := list(filepath.Join(s.root, gateDir))
+	entries, err := list(s.dir.Gates())
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +117,7 @@ func (s *scanner) gateResults(nets []catalogue.Net) ([]catalogue.Net, error) {
 		if !e.IsDir() {
 			continue
 		}
-		r, err := gate.ReadResult(filepath.Join(s.root, gateDir, e.Name()))
+		r, err := gate.ReadResult(filepath.Join(s.dir.Gates(), e.Name()))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // the match is under way
 		}

@@ -29,7 +29,7 @@ type pair [2]*opponent
 // path is where the pair's match lies, without its suffix. A net's name is that of
 // a file already.
 func (r *rater) path(p pair) string {
-	return filepath.Join(r.root, matchesDir, p[0].log.Name+"__"+p[1].log.Name)
+	return filepath.Join(r.dir.Matches(), p[0].log.Name+"__"+p[1].log.Name)
 }
 
 // nets returns the accepted nets that can play, oldest first.
@@ -54,7 +54,7 @@ func (r *rater) net(n catalogue.Net) *opponent {
 	return &opponent{
 		log: arena.LogPlayer{Name: n.Name, NetID: n.NetID, SHA256: n.SHA256, Settings: fmt.Sprintf("visits=%d", settings.Search.Simulations)},
 		open: func() (arena.Player, error) {
-			net, err := setup.ReadNet(filepath.Join(r.root, filepath.FromSlash(n.Path)))
+			net, err := setup.ReadNet(filepath.Join(r.dir.Root, filepath.FromSlash(n.Path)))
 			if err != nil {
 				return nil, err
 			}
@@ -167,7 +167,7 @@ func (r *rater) complete(c *catalogue.Catalogue, p pair) bool {
 	if _, err := fsx.OS.Stat(r.path(p) + pgnSuffix); err != nil {
 		return false
 	}
-	path := below(r.root, r.path(p)+logSuffix)
+	path := below(r.dir.Root, r.path(p)+logSuffix)
 	settings := settingsOf(&arena.LogHeader{Players: [2]arena.LogPlayer{p[0].log, p[1].log}})
 	for i := range c.Matches {
 		m := &c.Matches[i]

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -39,18 +38,15 @@ type Summary struct {
 	Alarms    []*monitor.Alarm
 }
 
-// role is the name of the rater's lock.
-const role = "rater"
-
 // rater plays rating matches. One goroutine uses it.
 type rater struct {
 	opt     Options
 	cfg     *config.Config
 	want    *config.Rating
 	log     *slog.Logger
-	root    string
-	seed    uint64 // of the run
-	lock    *fsx.Lock
+	dir     run.Dir
+	process *run.Process
+	seed    uint64             // of the run
 	engines []*opponent        // that answered
 	players []*setup.NetPlayer // of the match under way
 	done    Summary
@@ -76,38 +72,28 @@ func Play(ctx context.Context, opt Options) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.root, r.seed = dir.Root, info.Seed
-	if err := r.takeLock(ctx, dir.Locks()); err != nil {
-		if ctx.Err() != nil {
-			err = run.ErrInterrupted
-		}
+	r.dir, r.seed = dir, info.Seed
+	r.process, err = run.Open(ctx, dir, run.Rater, run.Options{LockWait: opt.LockWait, Command: opt.Command, Log: r.log,
+		Commands: &run.Commands{Status: func() any { return r.page.Get() }}})
+	if err != nil {
 		return nil, err
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	control, err := r.listen(dir.Locks(), stop)
-	if err != nil {
-		return nil, errors.Join(err, r.lock.Release())
-	}
-	err = r.rounds(ctx)
-	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
-		err = run.ErrInterrupted
-	}
-	return &r.done, errors.Join(err, control.Close(), r.lock.Release())
+	return &r.done, r.process.Close(r.rounds(r.process.Context()))
 }
 
 // rounds works once, or, with Options.Poll, until ctx ends.
 func (r *rater) rounds(ctx context.Context) error {
 	for {
-		if err := r.work(ctx); err != nil || r.opt.Poll == 0 {
+		if err := r.work(ctx); err != nil {
 			return err
+		}
+		if r.opt.Poll == 0 {
+			return ctx.Err() // interrupted work may have left a match out
 		}
 		r.page.Set(func(p *Page) { *p = Page{State: "waiting", Matches: r.done.Matches, Games: r.done.Games} })
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-r.lock.Lost():
-			return fmt.Errorf("another rater took over %s while this one was suspended; it plays nothing more", r.root)
 		case <-time.After(r.opt.Poll):
 		}
 	}
@@ -121,19 +107,9 @@ func Check(e *config.Effective) error {
 	return nil
 }
 
-// takeLock takes the rater's role.
-func (r *rater) takeLock(ctx context.Context, dir string) error {
-	if err := fsx.MkdirAll(fsx.OS, dir); err != nil {
-		return fmt.Errorf("ratings: make directory of locks: %w", err)
-	}
-	l, err := fsx.AcquireWithin(ctx, filepath.Join(dir, role), fsx.LockOptions{Command: r.opt.Command}, r.opt.LockWait)
-	r.lock = l
-	return err
-}
-
 // work plays what is missing and rates everybody, also when it is interrupted.
 func (r *rater) work(ctx context.Context) error {
-	c, err := Update(ctx, r.root, UpdateOptions{Rebuild: r.opt.Rebuild, Log: r.log})
+	c, err := Update(ctx, r.dir.Root, UpdateOptions{Rebuild: r.opt.Rebuild, Log: r.log})
 	if err != nil {
 		return err
 	}
@@ -141,7 +117,7 @@ func (r *rater) work(ctx context.Context) error {
 	err = r.matches(ctx, c)
 	if r.done.Games > before {
 		var updateErr error
-		if c, updateErr = Update(context.WithoutCancel(ctx), r.root, UpdateOptions{Log: r.log}); updateErr != nil {
+		if c, updateErr = Update(context.WithoutCancel(ctx), r.dir.Root, UpdateOptions{Log: r.log}); updateErr != nil {
 			return errors.Join(err, updateErr)
 		}
 	}
@@ -164,7 +140,7 @@ func (r *rater) matches(ctx context.Context, c *catalogue.Catalogue) error {
 	if r.want.GetGames() == 0 {
 		return nil
 	}
-	nets, dir := r.nets(c), filepath.Join(r.root, matchesDir)
+	nets, dir := r.nets(c), r.dir.Matches()
 	if len(nets) == 0 {
 		return nil
 	}

@@ -25,7 +25,7 @@ import (
 // matchNames lists the logs in matches/, without their suffix.
 func matchNames(t *testing.T, root string) (names []string) {
 	t.Helper()
-	entries, err := list(filepath.Join(root, matchesDir))
+	entries, err := list(run.Dir{Root: root}.Matches())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestPoll(t *testing.T) {
 // tell sends a command to the rater's control socket and returns its page.
 func tell(t *testing.T, root, command string) (page Page) {
 	t.Helper()
-	owners, err := fsx.Owners(filepath.Join(root, "locks", role))
+	owners, err := fsx.Owners(run.Dir{Root: root}.Lock(run.Rater))
 	if err != nil || len(owners) != 1 {
 		t.Fatalf("owners of the lock: %v, %v", owners, err)
 	}
@@ -265,7 +265,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v", rating, err)
 		}
 	}
-	lock, err := fsx.Acquire(filepath.Join(root, "locks", role), fsx.LockOptions{Command: "another rater"})
+	lock, err := fsx.Acquire(run.Dir{Root: root}.Lock(run.Rater), fsx.LockOptions{Command: "another rater"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
 )
 
@@ -62,10 +63,10 @@ func Refresh(root string, log *slog.Logger) {
 
 // scanner reads a run directory.
 type scanner struct {
-	ctx  context.Context
-	root string
-	old  *catalogue.Catalogue // whose rows of unchanged files are taken over
-	log  *slog.Logger
+	ctx context.Context
+	dir run.Dir
+	old *catalogue.Catalogue // whose rows of unchanged files are taken over
+	log *slog.Logger
 }
 
 // scan returns everything but the ratings.
@@ -73,7 +74,7 @@ func scan(ctx context.Context, root string, old *catalogue.Catalogue, log *slog.
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("ratings: %s is no directory of a run: name one", root)
 	}
-	s := &scanner{ctx, root, old, log}
+	s := &scanner{ctx, run.Dir{Root: root}, old, log}
 	c := &catalogue.Catalogue{}
 	var err error
 	if c.Nets, err = s.nets(); err != nil {

@@ -18,40 +18,19 @@ import (
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
-// netFile is a net's file.
-type netFile struct {
-	name, path string
-	bytes      int64
-	written    time.Time
-}
-
-// listNets returns the net files of a directory, newest first, as self-play orders
-// them. A directory that is not there has none.
-func listNets(dir string) (nets []netFile, err error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list nets: %w", err)
+// netsIn returns the net files of a directory, newest first. A directory that is
+// not there has none, and a link is left alone: its file is kept by somebody else.
+func netsIn(dir string) ([]run.NetFile, error) {
+	nets, err := run.ListNets(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), setup.NetSuffix)
-		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) || !ok || name == "" || strings.HasPrefix(name, ".") {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("list nets: %w", err)
-		}
-		if info.Mode().IsRegular() {
-			nets = append(nets, netFile{name, filepath.Join(dir, e.Name()), info.Size(), info.ModTime()})
-		}
-	}
-	slices.SortFunc(nets, func(a, b netFile) int { return cmp.Or(b.written.Compare(a.written), cmp.Compare(b.name, a.name)) })
-	return nets, nil
+	return slices.DeleteFunc(nets, func(n run.NetFile) bool { return n.Linked }), err
 }
 
 // pruneRejected removes rejected nets but the newest. Their results stay.
 func (g *collector) pruneRejected() error {
-	nets, err := listNets(g.path("rejectedmodels"))
+	nets, err := netsIn(g.dir.Rejected())
 	if err != nil {
 		return err
 	}
@@ -72,7 +51,7 @@ func (g *collector) pruneModels() error {
 	if keep == 0 {
 		return nil
 	}
-	nets, err := listNets(g.path("models"))
+	nets, err := netsIn(g.dir.Models())
 	if err != nil {
 		return err
 	}
@@ -92,13 +71,13 @@ func (g *collector) pruneModels() error {
 			continue
 		case i == len(nets)-1:
 			held = "it is the first net"
-		case n.name == best:
+		case n.Name == best:
 			held = "it is the best net"
-		case slices.Contains(published, n.path):
+		case slices.Contains(published, n.Path):
 			held = "a trainer published it: export.keep is for it"
 		}
 		if held != "" {
-			g.note("models/%s: %s", filepath.Base(n.path), held)
+			g.note("models/%s: %s", filepath.Base(n.Path), held)
 			continue
 		}
 		if err := g.removeNet(ClassModel, n, fmt.Sprintf("older than the newest %d", keep)); err != nil {
@@ -110,15 +89,15 @@ func (g *collector) pruneModels() error {
 
 // bestNet is the net with the highest rating in the run's catalogue, "" where
 // there is none that can be read.
-func (g *collector) bestNet(nets []netFile) (best string) {
+func (g *collector) bestNet(nets []run.NetFile) (best string) {
 	c, err := catalogue.Read(fsx.OS, g.path(catalogue.Name))
 	if err != nil {
 		return ""
 	}
 	elo := 0.0
 	for _, n := range nets {
-		if r, ok := c.Rating(n.name); ok && (best == "" || r.Elo > elo) {
-			best, elo = n.name, r.Elo
+		if r, ok := c.Rating(n.Name); ok && (best == "" || r.Elo > elo) {
+			best, elo = n.Name, r.Elo
 		}
 	}
 	return best
@@ -150,15 +129,15 @@ func exists(path string) bool {
 
 // removeNet removes a net that says it is of this run, and what an exporter wrote
 // beside it.
-func (g *collector) removeNet(class Class, n netFile, reason string) error {
-	if pinned, err := g.pinned(n.path); err != nil || pinned {
+func (g *collector) removeNet(class Class, n run.NetFile, reason string) error {
+	if pinned, err := g.pinned(n.Path); err != nil || pinned {
 		return err
 	}
-	rel, err := filepath.Rel(g.opt.Root, n.path)
+	rel, err := filepath.Rel(g.opt.Root, n.Path)
 	if err != nil {
 		return err
 	}
-	_, meta, err := setup.ReadNetFile(n.path)
+	_, meta, err := setup.ReadNetFile(n.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		g.note("%s: %v", filepath.ToSlash(rel), err)
 		return nil
@@ -167,14 +146,14 @@ func (g *collector) removeNet(class Class, n netFile, reason string) error {
 		g.note("%s: it does not say that job %s made it", filepath.ToSlash(rel), g.job)
 		return nil
 	}
-	paths, bytes := []string{n.path}, n.bytes
+	paths, bytes := []string{n.Path}, n.Bytes
 	for _, suffix := range besideSuffixes {
-		path := strings.TrimSuffix(n.path, setup.NetSuffix) + suffix
+		path := strings.TrimSuffix(n.Path, run.NetSuffix) + suffix
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			paths, bytes = append(paths, path), bytes+info.Size()
 		}
 	}
-	return g.remove(class, n.path, bytes, reason, func() error { return removeFiles(paths...) })
+	return g.remove(class, n.Path, bytes, reason, func() error { return removeFiles(paths...) })
 }
 
 // besideSuffixes end the files that other exporters than safetensors write.
@@ -191,13 +170,13 @@ func (g *collector) prunePGNs() error {
 		dir   string
 		ended time.Time
 	}
-	entries, err := os.ReadDir(g.path("gatekeeper"))
+	entries, err := os.ReadDir(g.dir.Gates())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("list matches: %w", err)
 	}
 	var matches []match
 	for _, e := range entries {
-		dir := g.path("gatekeeper", e.Name())
+		dir := filepath.Join(g.dir.Gates(), e.Name())
 		if r, err := gate.ReadResult(dir); err == nil && r.Games > 0 {
 			matches = append(matches, match{dir, r.Ended})
 		}

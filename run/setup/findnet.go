@@ -24,7 +24,7 @@ import (
 )
 
 // NetSuffix ends the names of net files.
-const NetSuffix = ".safetensors"
+const NetSuffix = run.NetSuffix
 
 // NetFile is the net's name inside a checkpoint.
 const NetFile = "net.safetensors"

@@ -1,12 +1,5 @@
 package ratings
 
-import (
-	"context"
-	"errors"
-
-	"github.com/chessbrain/chessbrain/run"
-)
-
 // Page is one page of a rater's state.
 type Page struct {
 	State    string `json:"state"`             // playing or waiting
@@ -16,13 +9,4 @@ type Page struct {
 	Of       int    `json:"of,omitempty"`
 	Matches  int    `json:"matches"` // played to their end by this process
 	Games    int    `json:"games"`
-}
-
-// listen opens the control socket, which knows status and stop.
-func (r *rater) listen(dir string, stop func()) (*run.Control, error) {
-	return run.ListenRole(dir, role, r.lock, run.Commands{
-		Status: func() any { return r.page.Get() },
-		Stop:   stop,
-		Swap:   func(context.Context, run.Swap) error { return errors.New("a rater has no stages") },
-	})
 }

@@ -1,0 +1,134 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/monitor"
+)
+
+// subscribed is the number of events that wait for one slow reader.
+const subscribed = 256
+
+// closeWithin is how long Close waits for slow readers of events.
+const closeWithin = 5 * time.Second
+
+// Events are what a process tells and who reads it.
+type Events struct {
+	Job     string
+	Metrics string // directory of metrics.jsonl; "" = no file
+	Append  bool   // an earlier metrics.jsonl goes on where its whole lines end
+
+	// State is where a checkpoint knew the files to end. The zero value without
+	// Append sets an earlier file aside.
+	State       monitor.FilesState
+	TensorBoard bool
+	Readers     []monitor.Sink
+
+	// Start is the first event; its phase is filled in. A process without one
+	// tells neither its start nor its end.
+	Start *monitor.Run
+
+	// End completes the last event, which has phase and message; nil = nothing to add.
+	End func(*monitor.Run)
+}
+
+// OpenEvents opens the files, attaches the readers and publishes the start. It
+// is for what must be read first, such as a checkpoint; else Options.Events.
+func (p *Process) OpenEvents(e Events) (err error) {
+	p.events = e
+	bus := monitor.BusOptions{Job: e.Job}
+	if e.Metrics != "" {
+		if e.Append {
+			if e.State, err = endOfMetrics(filepath.Join(e.Metrics, monitor.MetricsName)); err != nil {
+				return err
+			}
+		}
+		o := monitor.FilesOptions{Dir: e.Metrics, Job: e.Job, TensorBoard: e.TensorBoard}
+		if p.files, _, err = monitor.OpenFiles(o, e.State); err != nil {
+			return err
+		}
+		bus.Seq = p.files.Seq()
+	}
+	p.bus = monitor.NewBus(bus)
+	if p.files != nil {
+		p.bus.Attach(p.files)
+	}
+	for _, r := range e.Readers {
+		p.bus.Attach(r)
+	}
+	if e.Start != nil {
+		e.Start.Phase = monitor.RunStart
+		p.bus.Publish(e.Start)
+	}
+	return nil
+}
+
+// Publish tells an event to all readers; before OpenEvents it does nothing.
+func (p *Process) Publish(e monitor.Event) {
+	if p.bus != nil {
+		p.bus.Publish(e)
+	}
+}
+
+// Bus is where further readers of the events are attached, nil before OpenEvents.
+func (p *Process) Bus() *monitor.Bus { return p.bus }
+
+// Files are the metric files, which a checkpoint makes durable; nil without.
+func (p *Process) Files() *monitor.Files { return p.files }
+
+// closeEvents publishes how the process ended, waits for slow readers and
+// closes the files.
+func (p *Process) closeEvents(err error) error {
+	if p.bus == nil {
+		return nil
+	}
+	if p.events.Start != nil {
+		p.bus.Publish(p.endOf(err))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	errs := []error{p.bus.Close(ctx)}
+	if p.files != nil {
+		errs = append(errs, p.files.Close())
+	}
+	return joined(errs)
+}
+
+// endOf is the event of an end with err.
+func (p *Process) endOf(err error) *monitor.Run {
+	end := &monitor.Run{Phase: monitor.RunDone}
+	switch {
+	case errors.Is(err, ErrInterrupted):
+		end.Phase = monitor.RunStopped
+	case err != nil:
+		end.Phase, end.Message = monitor.RunFailed, err.Error()
+	}
+	if p.events.End != nil {
+		p.events.End(end)
+	}
+	return end
+}
+
+// endOfMetrics returns where the whole lines of a metrics.jsonl end; a file that
+// cannot be read to its end is set aside by the zero state.
+func endOfMetrics(path string) (monitor.FilesState, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return monitor.FilesState{}, nil
+	}
+	if err != nil {
+		return monitor.FilesState{}, fmt.Errorf("open metrics: %w", err)
+	}
+	defer f.Close()
+	info, err := monitor.Replay(f, func(monitor.Event) error { return nil })
+	if err != nil {
+		return monitor.FilesState{}, nil
+	}
+	return monitor.FilesState{MetricsOffset: info.Bytes, Seq: info.Seq}, nil
+}
