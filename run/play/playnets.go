@@ -57,7 +57,7 @@ func NewNetFinder(e *config.Effective, dir run.Dir, job string) (netFinder, erro
 // ownModels says whether a directory of nets is the run's own, which is made
 // where it is not there: an asynchronous run begins with self-play.
 func ownModels(dir run.Dir, models string) bool {
-	return filepath.Clean(models) == filepath.Join(dir.Root, "models")
+	return filepath.Clean(models) == dir.Models()
 }
 
 // checkpointNets finds the newest checkpoint of a run.

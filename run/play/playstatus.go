@@ -3,7 +3,6 @@ package play
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -30,64 +29,32 @@ type PlayPage struct {
 	run.Arithmetic
 }
 
-// openControl opens the process's control socket: status and stop.
-func (s *selfPlayer) openControl(stop func()) error {
-	var err error
-	s.control, err = run.ListenControl(s.dir.Locks(), "selfplay-"+s.name, run.Commands{
-		Status: func() any {
-			p := PlayPage{Job: s.job, Process: s.name, Net: s.nets.Name(), Games: s.games.Load(), Snapshot: s.stats.Snapshot(),
-				Arithmetic: setup.ArithmeticOf(s.cfg, false, true)}
-			p.Stages, p.Plugins = s.stages.Page()
-			return p
-		},
-		Stop: stop,
-		Swap: s.swaps.Swap,
-	})
-	if err != nil {
-		return err
-	}
-	return s.control.NameIn(s.role)
+// page is the state of the process now.
+func (s *selfPlayer) page() any {
+	p := PlayPage{Job: s.job, Process: s.name, Net: s.nets.Name(), Games: s.games.Load(), Snapshot: s.stats.Snapshot(),
+		Arithmetic: setup.ArithmeticOf(s.cfg, false, true)}
+	p.Stages, p.Plugins = s.stages.Page()
+	return p
 }
 
 // openEvents starts the process's own events: a metrics.jsonl beside those of
 // the run's other processes, and the readers that were asked for.
 func (s *selfPlayer) openEvents() error {
-	s.dir.Metrics = filepath.Join(s.dir.Metrics, "selfplay-"+s.name)
-	var err error
-	if s.files, _, err = monitor.OpenFiles(monitor.FilesOptions{Dir: s.dir.Metrics, Job: s.job}, monitor.FilesState{}); err != nil {
-		return err
-	}
-	s.bus = monitor.NewBus(monitor.BusOptions{Job: s.job})
-	s.bus.Attach(s.files)
-	s.bus.Go(256, alarms.New(s.bus.Publish))
-	for _, r := range s.opt.Readers {
-		s.bus.Attach(r)
-	}
 	s.meter = monitor.NewMeter()
 	s.meter.Observe(time.Now(), monitor.Totals{})
 	a := setup.ArithmeticOf(s.cfg, false, true)
-	s.bus.Publish(&monitor.Run{Phase: monitor.RunStart, Command: s.opt.Command, Version: s.opt.Version, Seed: s.cfg.GetSeed(),
-		ProducerDevice: a.ProducerDevice, Kernels: a.Kernels, ProducerPrecision: a.ProducerPrecision})
-	return nil
-}
-
-// closeEvents says how the process ended and closes what openEvents opened.
-func (s *selfPlayer) closeEvents(err error) error {
-	if s.bus == nil {
+	err := s.process.OpenEvents(run.Events{Job: s.job, Metrics: filepath.Join(s.dir.Metrics, string(run.Player(s.number))), Readers: s.opt.Readers,
+		Start: &monitor.Run{Command: s.opt.Command, Version: s.opt.Version, Seed: s.cfg.GetSeed(),
+			ProducerDevice: a.ProducerDevice, Kernels: a.Kernels, ProducerPrecision: a.ProducerPrecision}})
+	if err != nil {
+		return err
+	}
+	s.process.Bus().Go(256, alarms.New(s.process.Publish))
+	s.process.OnClose(func() error {
+		s.publishState()
 		return nil
-	}
-	end := &monitor.Run{Phase: monitor.RunDone}
-	switch {
-	case errors.Is(err, run.ErrInterrupted):
-		end.Phase = monitor.RunStopped
-	case err != nil:
-		end.Phase, end.Message = monitor.RunFailed, err.Error()
-	}
-	s.publishState()
-	s.bus.Publish(end)
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	return errors.Join(s.bus.Close(ctx), s.files.Close())
+	})
+	return nil
 }
 
 // TotalsOf are the counters of players as events have them.
@@ -107,7 +74,7 @@ func (s *selfPlayer) publishState() {
 	for reason, count := range p.Ends {
 		ends[reason] = int64(count)
 	}
-	s.bus.Publish(&monitor.SelfPlay{
+	s.process.Publish(&monitor.SelfPlay{
 		Process: s.name, NetID: s.nets.Name(), Games: p.Games, Totals: totals, Rates: s.meter.Observe(now, totals),
 		VisitsPerSecond: monitor.Number(p.perSecond(p.Visits)), TreeShare: monitor.Number(tree), NetworkShare: monitor.Number(network),
 		Results: monitor.Results{White: int64(p.WhiteWins), Draw: int64(p.Draws), Black: int64(p.BlackWins)},
@@ -138,7 +105,7 @@ func (s *selfPlayer) watch(ctx context.Context) error {
 		case <-state.C:
 			s.publishState()
 			s.desk.Report(s.stages.AllHosts())
-			if err := s.bus.Err(); err != nil {
+			if err := s.process.Err(); err != nil {
 				return err
 			}
 		case <-line.C:
@@ -166,7 +133,7 @@ func (s *selfPlayer) follow() error {
 		return err
 	}
 	s.store.NewNet(found.name)
-	s.bus.Publish(&monitor.Net{Action: monitor.NetLoaded, NetID: found.name, Samples: int64(found.samples)})
+	s.process.Publish(&monitor.Net{Action: monitor.NetLoaded, NetID: found.name, Samples: int64(found.samples)})
 	s.log.Info("net loaded", "net", found.name, "arch", found.net.Arch.String())
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -58,15 +57,19 @@ func SelfPlay(ctx context.Context, opt SelfPlayOptions) (*PlaySummary, error) {
 	if s.workers = int(s.cfg.GetSelfplay().GetProducerWorkers()); s.workers == 0 {
 		s.workers = runtime.GOMAXPROCS(0)
 	}
-	err := s.run(ctx)
-	told := ctx.Err() != nil || s.told.Load()
+	if err := s.open(ctx); err != nil {
+		return nil, err
+	}
+	err := s.run(s.process.Context())
+	told := s.process.Context().Err() != nil
 	if all := opt.MaxGames > 0 && s.games.Load() >= opt.MaxGames; told && !all && (err == nil || Stopped(err)) {
 		err = run.ErrInterrupted // also when no game had begun, which is no error to the players
 	}
-	if s.store == nil {
-		return nil, errors.Join(err, s.close(err))
+	var summary *PlaySummary
+	if s.store != nil {
+		summary = s.summary()
 	}
-	return s.summary(), errors.Join(err, s.close(err))
+	return summary, s.process.Close(err)
 }
 
 // selfPlayer is a playing process.
@@ -85,12 +88,7 @@ type selfPlayer struct {
 	stages  *setup.Stages // rescorers alone
 	desk    *setup.PluginDesk
 	swaps   *setup.Swapper
-	locks   []*fsx.Lock
-	role    *fsx.Lock // one of them: the process's own
-	control *run.Control
-	told    atomic.Bool // to stop, by the control socket
-	bus     *monitor.Bus
-	files   *monitor.Files
+	process *run.Process
 	meter   *monitor.Meter
 
 	resign  selfplay.ResignWatch
@@ -106,7 +104,7 @@ type selfPlayer struct {
 }
 
 func (s *selfPlayer) run(ctx context.Context) error {
-	if err := s.open(); err != nil {
+	if err := s.begin(); err != nil {
 		return err
 	}
 	worker, err := s.prepare(ctx)
@@ -115,9 +113,7 @@ func (s *selfPlayer) run(ctx context.Context) error {
 	}
 	unfinished := s.resumeGames()
 	worker.Tickets = newFreeTickets(&s.taken, s.opt.MaxGames)
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	if err := s.openControl(func() { s.told.Store(true); stop() }); err != nil {
+	if err := s.process.Listen(run.Commands{Status: s.page, Swap: s.swaps.Swap}); err != nil {
 		return err
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -137,6 +133,9 @@ func (s *selfPlayer) run(ctx context.Context) error {
 		return nil
 	})
 	err = group.Wait()
+	if s.process.Held() != nil {
+		return err // the unfinished games are those of whoever has the lock now
+	}
 	left := players.unfinished()
 	if saveErr := saveUnfinished(s.dir.UnfinishedFile(s.name), left); saveErr != nil {
 		return errors.Join(err, saveErr)
@@ -162,8 +161,8 @@ func (s *selfPlayer) count() {
 	}
 }
 
-// open joins the run and loads the newest net.
-func (s *selfPlayer) open() error {
+// open joins the run.
+func (s *selfPlayer) open(ctx context.Context) error {
 	if err := setup.CheckConfig(s.opt.Effective); err != nil {
 		return err
 	}
@@ -179,9 +178,11 @@ func (s *selfPlayer) open() error {
 	s.dir = run.NewDir(root, s.cfg.GetTraining().GetTrainingName(), s.job,
 		s.cfg.GetTraining().GetCheckpoint().GetDir(), s.cfg.GetMetrics().GetDir())
 	s.dir.Games = s.cfg.GetSelfplay().GetOutputDir()
-	if err := s.takeLocks(); err != nil {
-		return err
-	}
+	return s.join(ctx)
+}
+
+// begin loads the newest net and tells that this process plays.
+func (s *selfPlayer) begin() (err error) {
 	if models := s.cfg.GetSelfplay().GetModelsDir(); ownModels(s.dir, models) {
 		if err := fsx.MkdirAll(fsx.OS, models); err != nil {
 			return fmt.Errorf("make directory of nets: %w", err)
@@ -212,32 +213,18 @@ func (s *selfPlayer) open() error {
 	return nil
 }
 
-// takeLocks shares the run and takes the process's own number.
-func (s *selfPlayer) takeLocks() error {
-	if err := fsx.MkdirAll(fsx.OS, s.dir.Locks()); err != nil {
-		return fmt.Errorf("make run directory: %w", err)
+// join shares the run and takes the process's own number.
+func (s *selfPlayer) join(ctx context.Context) (err error) {
+	o := run.Options{Run: run.RunShared, Command: s.opt.Command, Log: s.log}
+	if s.opt.Locked {
+		o.Run = run.RunNotHeld
 	}
-	if !s.opt.Locked {
-		run, err := fsx.Acquire(filepath.Join(s.dir.Locks(), "run"), fsx.LockOptions{Shared: true, Command: s.opt.Command})
-		if err != nil {
-			return err
-		}
-		s.locks = append(s.locks, run)
+	if s.process, s.number, err = run.OpenNumbered(ctx, s.dir, run.Player, s.opt.Process, o); err != nil {
+		return err
 	}
-	var err error
-	for number := max(s.opt.Process, 1); ; number++ {
-		name := "p" + strconv.FormatUint(number, 10)
-		s.role, err = fsx.Acquire(filepath.Join(s.dir.Locks(), "selfplay-"+name), fsx.LockOptions{Command: s.opt.Command})
-		if _, held := errors.AsType[*fsx.LockedError](err); held && s.opt.Process == 0 {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		s.name, s.number = name, number
-		s.locks = append(s.locks, s.role)
-		return nil
-	}
+	s.name = "p" + strconv.FormatUint(s.number, 10)
+	s.process.OnClose(s.nets.Close)
+	return nil
 }
 
 // prepare reads this process's games, to know which are still to be played, and
@@ -262,6 +249,10 @@ func (s *selfPlayer) prepare(ctx context.Context) (selfplay.WorkerConfig, error)
 	}
 	s.store = OpenStore(StoreOptions{Dir: s.dir, Process: s.name, Net: s.nets.Name(), Job: s.job, Rescorers: s.stages.Rescorers,
 		Queue: MaxGroup, Outputs: outputs})
+	s.process.OnClose(func() error {
+		defer s.store.LogFaults(s.log)
+		return s.store.Close()
+	})
 	s.rule = w.Resign
 	w.Sink = s.store
 	return w, nil
@@ -270,10 +261,14 @@ func (s *selfPlayer) prepare(ctx context.Context) (selfplay.WorkerConfig, error)
 // openStages opens the rescorers and what exchanges them.
 func (s *selfPlayer) openStages(ctx context.Context) (err error) {
 	s.desk = &setup.PluginDesk{Root: s.dir.Root, Process: s.name, Job: s.job, Log: s.log}
-	s.desk.Open(s.bus)
+	s.desk.Open(s.process.Bus())
 	if s.stages, err = setup.OpenUsed(ctx, s.opt.Effective, setup.PlayUses, s.desk.Options(s.cfg.GetPlugins())); err != nil {
 		return err
 	}
+	s.process.OnClose(func() error {
+		s.desk.Report(s.stages.AllHosts())
+		return s.stages.Close()
+	})
 	s.stages.Log(s.log)
 	s.swaps = &setup.Swapper{Uses: setup.PlayUses, Stages: s.stages, Desk: s.desk, Log: s.log, Started: s.opt.Effective, Cfg: config.Clone(s.cfg),
 		Exchange: func(_ context.Context, x *setup.Exchange) error {
@@ -371,25 +366,4 @@ func (s *selfPlayer) resumeGames() []selfplay.Unfinished {
 		s.log.Info("unfinished games go on", "games", len(kept))
 	}
 	return kept
-}
-
-// close ends everything that is open; err is what the process came to.
-func (s *selfPlayer) close(err error) error {
-	var errs []error
-	if s.control != nil {
-		errs = append(errs, s.control.Close())
-	}
-	if s.store != nil {
-		errs = append(errs, s.store.Close())
-		s.store.LogFaults(s.log)
-	}
-	if s.stages != nil {
-		s.desk.Report(s.stages.AllHosts())
-		errs = append(errs, s.stages.Close())
-	}
-	errs = append(errs, s.nets.Close(), s.closeEvents(err))
-	for _, l := range slices.Backward(s.locks) {
-		errs = append(errs, l.Release())
-	}
-	return errors.Join(errs...)
 }
