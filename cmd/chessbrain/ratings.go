@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -42,7 +43,8 @@ With --play it first plays what is missing: each accepted net against the nets
 before it, the first net, random moves and, with --engine, a UCI engine at fixed
 nodes and skill. These never change, so falling Elo against them is an alarm. What
 is not given as a flag is taken from the section loop.rating of the run's
-configuration. Nets are evaluated where the run's players are (producer_device), or
+configuration, but for the engine: a run directory is data, so a program that it names
+is not started. Nets are evaluated where the run's players are (producer_device), or
 on --device. A stop or a kill loses no finished game: the same command goes on.
 With --poll it waits for new nets, beside self-play, trainer and gatekeeper.
 
@@ -129,9 +131,12 @@ func (o *ratingOptions) configOf(c *cobra.Command, root string) (*config.Effecti
 			return nil, err
 		}
 	}
-	e, err := ratings.ConfigOf(root, flags, func(k *config.Rating) { o.apply(c.Flags(), k) })
+	e, left, err := ratings.ConfigOf(root, flags, func(k *config.Rating) { o.apply(c.Flags(), k) })
 	if err != nil {
 		return nil, err
+	}
+	if left != "" {
+		fmt.Fprintf(c.ErrOrStderr(), "the engine %q of the run's configuration is not started: a run directory is data; name it with --engine\n", left)
 	}
 	if flags == nil {
 		return e, handOverOrCPU(c, e, false)

@@ -31,7 +31,7 @@ type PlayPage struct {
 
 // page is the state of the process now.
 func (s *selfPlayer) page() any {
-	p := PlayPage{Job: s.job, Process: s.name, Net: s.nets.Name(), Games: s.games.Load(), Snapshot: s.stats.Snapshot(),
+	p := PlayPage{Job: s.job, Process: s.name(), Net: s.nets.Name(), Games: s.games.Load(), Snapshot: s.stats.Snapshot(),
 		Arithmetic: setup.ArithmeticOf(s.cfg, false, true)}
 	p.Stages, p.Plugins = s.stages.Page()
 	return p
@@ -75,7 +75,7 @@ func (s *selfPlayer) publishState() {
 		ends[reason] = int64(count)
 	}
 	s.process.Publish(&monitor.SelfPlay{
-		Process: s.name, NetID: s.nets.Name(), Games: p.Games, Totals: totals, Rates: s.meter.Observe(now, totals),
+		Process: s.name(), NetID: s.nets.Name(), Games: p.Games, Totals: totals, Rates: s.meter.Observe(now, totals),
 		VisitsPerSecond: monitor.Number(p.perSecond(p.Visits)), TreeShare: monitor.Number(tree), NetworkShare: monitor.Number(network),
 		Results: monitor.Results{White: int64(p.WhiteWins), Draw: int64(p.Draws), Black: int64(p.BlackWins)},
 		Ends:    ends, MeanPlies: monitor.Number(p.MeanPlies()),
@@ -151,7 +151,7 @@ type PlaySummary struct {
 
 func (s *selfPlayer) summary() *PlaySummary {
 	games := s.games.Load()
-	return &PlaySummary{Process: s.name, Games: games, Played: games - s.before, Saved: s.saved, Elapsed: time.Since(s.began),
+	return &PlaySummary{Process: s.name(), Games: games, Played: games - s.before, Saved: s.saved, Elapsed: time.Since(s.began),
 		Workers: s.workers, Snapshot: s.stats.Snapshot()}
 }
 

@@ -79,7 +79,6 @@ type selfPlayer struct {
 	log     *slog.Logger
 	began   time.Time
 	number  uint64 // of the process
-	name    string // p1, p2, ...
 	dir     run.Dir
 	job     string
 	finder  netFinder
@@ -102,6 +101,9 @@ type selfPlayer struct {
 	saved   int  // unfinished games that were saved
 	lost    bool // the nets cannot be read, and that was said
 }
+
+// name is p1, p2, ...
+func (s *selfPlayer) name() string { return "p" + strconv.FormatUint(s.number, 10) }
 
 func (s *selfPlayer) run(ctx context.Context) error {
 	if err := s.begin(); err != nil {
@@ -137,7 +139,7 @@ func (s *selfPlayer) run(ctx context.Context) error {
 		return err // the unfinished games are those of whoever has the lock now
 	}
 	left := players.unfinished()
-	if saveErr := saveUnfinished(s.dir.UnfinishedFile(s.name), left); saveErr != nil {
+	if saveErr := saveUnfinished(s.dir.UnfinishedFile(s.name()), left); saveErr != nil {
 		return errors.Join(err, saveErr)
 	}
 	s.saved = len(left)
@@ -205,7 +207,7 @@ func (s *selfPlayer) begin() (err error) {
 		return err
 	}
 	a := setup.ArithmeticOf(s.cfg, false, true)
-	s.log.Info("playing", "net", found.name, "arch", found.net.Arch.String(), "process", s.name, "workers", s.workers,
+	s.log.Info("playing", "net", found.name, "arch", found.net.Arch.String(), "process", s.name(), "workers", s.workers,
 		"device", setup.PlayerPlace(s.cfg).Describe(), "kernels", a.Kernels, "precision", a.ProducerPrecision)
 	if lacks := setup.LacksPrecision(s.opt.Effective, false, true); lacks != "" {
 		s.log.Warn(lacks)
@@ -222,7 +224,6 @@ func (s *selfPlayer) join(ctx context.Context) (err error) {
 	if s.process, s.number, err = run.OpenNumbered(ctx, s.dir, run.Player, s.opt.Process, o); err != nil {
 		return err
 	}
-	s.name = "p" + strconv.FormatUint(s.number, 10)
 	s.process.OnClose(s.nets.Close)
 	return nil
 }
@@ -234,7 +235,7 @@ func (s *selfPlayer) prepare(ctx context.Context) (selfplay.WorkerConfig, error)
 		return selfplay.WorkerConfig{}, err
 	}
 	s.resign.Rule(setup.ResignOf(s.cfg.GetSelfplay().GetResign()))
-	outputs, err := OutputsOf(s.cfg, s.dir.Root, s.name, s.job, s.log)
+	outputs, err := OutputsOf(s.cfg, s.dir.Root, s.name(), s.job, s.log)
 	if err != nil {
 		return selfplay.WorkerConfig{}, err
 	}
@@ -247,7 +248,7 @@ func (s *selfPlayer) prepare(ctx context.Context) (selfplay.WorkerConfig, error)
 	if err != nil {
 		return w, errors.Join(err, outputs.Close())
 	}
-	s.store = OpenStore(StoreOptions{Dir: s.dir, Process: s.name, Net: s.nets.Name(), Job: s.job, Rescorers: s.stages.Rescorers,
+	s.store = OpenStore(StoreOptions{Dir: s.dir, Process: s.name(), Net: s.nets.Name(), Job: s.job, Rescorers: s.stages.Rescorers,
 		Queue: MaxGroup, Outputs: outputs})
 	s.process.OnClose(func() error {
 		defer s.store.LogFaults(s.log)
@@ -260,7 +261,7 @@ func (s *selfPlayer) prepare(ctx context.Context) (selfplay.WorkerConfig, error)
 
 // openStages opens the rescorers and what exchanges them.
 func (s *selfPlayer) openStages(ctx context.Context) (err error) {
-	s.desk = &setup.PluginDesk{Root: s.dir.Root, Process: s.name, Job: s.job, Log: s.log}
+	s.desk = &setup.PluginDesk{Root: s.dir.Root, Process: s.name(), Job: s.job, Log: s.log}
 	s.desk.Open(s.process.Bus())
 	if s.stages, err = setup.OpenUsed(ctx, s.opt.Effective, setup.PlayUses, s.desk.Options(s.cfg.GetPlugins())); err != nil {
 		return err
@@ -292,7 +293,7 @@ func (s *selfPlayer) readGames(ctx context.Context, outputs *Outputs) error {
 		if !net.IsDir() {
 			continue
 		}
-		dir := s.dir.GamesOf(net.Name(), s.name)
+		dir := s.dir.GamesOf(net.Name(), s.name())
 		if _, err := replay.SealTorn(ctx, fsx.OS, dir); errors.Is(err, fsx.ErrSync) {
 			return err
 		} else if err != nil {
@@ -327,7 +328,7 @@ func (s *selfPlayer) takeRemoved() error {
 		return fmt.Errorf("read games: %w", err)
 	}
 	for i := range removed {
-		if removed[i].Process() != s.name {
+		if removed[i].Process() != s.name() {
 			continue
 		}
 		for _, r := range removed[i].Ordinals {
@@ -350,7 +351,7 @@ func (s *selfPlayer) take(ordinal uint64) bool {
 // resumeGames returns the games that an earlier start left unfinished, without
 // those that were finished since, and takes their numbers out of the tickets.
 func (s *selfPlayer) resumeGames() []selfplay.Unfinished {
-	path := s.dir.UnfinishedFile(s.name)
+	path := s.dir.UnfinishedFile(s.name())
 	games, err := loadUnfinished(path)
 	if err != nil {
 		s.log.Error("unfinished games cannot be read; they are played again from their seeds", "error", err)

@@ -12,8 +12,10 @@ import (
 
 // ConfigOf returns the configuration of the newest start of the run at root, with
 // its section loop.rating changed; the defaults where there was none. Flags, nil or
-// some, win over it.
-func ConfigOf(root string, flags *config.FlagSet, change func(*config.Rating)) (*config.Effective, error) {
+// some, win over it. A run directory is data, which may be another user's: a program
+// that its configuration names is not started. left is the engine in it, unless change
+// names one.
+func ConfigOf(root string, flags *config.FlagSet, change func(*config.Rating)) (e *config.Effective, left string, err error) {
 	path, read := run.Dir{Root: root}.ConfigFile(), config.Load
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		read = func(path string) (*config.File, error) {
@@ -22,7 +24,7 @@ func ConfigOf(root string, flags *config.FlagSet, change func(*config.Rating)) (
 	}
 	file, err := read(path)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	c := file.Config
 	c.RunDir = &root
@@ -32,6 +34,24 @@ func ConfigOf(root string, flags *config.FlagSet, change func(*config.Rating)) (
 	if c.Loop.Rating == nil {
 		c.Loop.Rating = &config.Rating{}
 	}
-	change(c.Loop.Rating)
-	return config.Resolve(config.Input{File: file, Flags: flags})
+	k := c.Loop.Rating
+	engine, nodes, skill := k.Engine, k.EngineNodes, k.EngineSkill
+	k.Engine, k.EngineNodes, k.EngineSkill = nil, nil, nil
+	if c.Plugins != nil {
+		c.Plugins.Dir = nil
+	}
+	change(k)
+	if k.Engine == nil && engine != nil {
+		left = *engine
+	}
+	if k.Engine != nil { // the command names it; what it does not say of its strength is the run's
+		if k.EngineNodes == nil {
+			k.EngineNodes = nodes
+		}
+		if k.EngineSkill == nil {
+			k.EngineSkill = skill
+		}
+	}
+	e, err = config.Resolve(config.Input{File: file, Flags: flags})
+	return e, left, err
 }

@@ -279,7 +279,7 @@ func TestRefused(t *testing.T) {
 // win over it.
 func TestConfigOf(t *testing.T) {
 	root := t.TempDir()
-	e, err := ConfigOf(root, nil, func(k *config.Rating) { k.Games = new(int32(8)) })
+	e, _, err := ConfigOf(root, nil, func(k *config.Rating) { k.Games = new(int32(8)) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,19 +291,31 @@ func TestConfigOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	flags := config.NewFlagSet(config.Group_GATEKEEPER)
-	e, err = ConfigOf(root, flags, func(k *config.Rating) { k.EngineSkill = []int32{0} })
+	e, left, err := ConfigOf(root, flags, func(*config.Rating) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if k := e.Config.GetLoop().GetRating(); e.Config.GetRunDir() != root || e.Config.GetSeed() != 5 || k.GetVisits() != 30 ||
-		!slices.Equal(k.GetEngineNodes(), []int64{1000}) || !slices.Equal(k.GetEngineSkill(), []int32{0}) ||
 		e.Config.GetSelfplay().GetProducerDevice() != "cuda" {
 		t.Errorf("%v", e.Config)
+	}
+	if k := e.Config.GetLoop().GetRating(); left != "e" || k.GetEngine() != "" || k.GetEngineNodes() != nil {
+		t.Errorf("the engine that a run directory names is started: %v, left %q", k, left)
+	}
+	if e, left, err = ConfigOf(root, flags, func(k *config.Rating) { k.Engine = new("mine") }); err != nil {
+		t.Fatal(err)
+	}
+	if k := e.Config.GetLoop().GetRating(); left != "" || k.GetEngine() != "mine" || !slices.Equal(k.GetEngineNodes(), []int64{1000}) {
+		t.Errorf("an engine that the command names: %v, left %q", k, left)
+	}
+	e, _, err = ConfigOf(root, flags, func(k *config.Rating) { k.Engine, k.EngineSkill = new("mine"), []int32{0} })
+	if k := e.Config.GetLoop().GetRating(); err != nil || !slices.Equal(k.GetEngineNodes(), []int64{1000}) || !slices.Equal(k.GetEngineSkill(), []int32{0}) {
+		t.Errorf("an engine's strength, in part from the command: %v, %v", k, err)
 	}
 	if err := flags.Lookup("device").Set("cpu"); err != nil {
 		t.Fatal(err)
 	}
-	if e, err = ConfigOf(root, flags, func(*config.Rating) {}); err != nil || e.Config.GetSelfplay().GetProducerDevice() != "cpu" {
+	if e, _, err = ConfigOf(root, flags, func(*config.Rating) {}); err != nil || e.Config.GetSelfplay().GetProducerDevice() != "cpu" {
 		t.Errorf("--device cpu: %v, %v", e, err)
 	}
 }
