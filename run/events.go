@@ -79,9 +79,6 @@ func (p *Process) Publish(e monitor.Event) {
 // Bus is where further readers of the events are attached, nil before OpenEvents.
 func (p *Process) Bus() *monitor.Bus { return p.bus }
 
-// Files are the metric files, which a checkpoint makes durable; nil without.
-func (p *Process) Files() *monitor.Files { return p.files }
-
 // closeEvents publishes how the process ended, waits for slow readers and
 // closes the files.
 func (p *Process) closeEvents(err error) error {

@@ -69,7 +69,7 @@ func control(c *cobra.Command, root string, process uint64, m run.Message) error
 		if err != nil {
 			return usageError{err}
 		}
-		roles, who = []string{"trainer-" + dir.Training, "loop"}, "nobody trains"
+		roles, who = []string{string(run.Trainer(dir.Training)), string(run.Loop)}, "nobody trains"
 	}
 	return ask(c, root, roles, who, m)
 }

@@ -29,7 +29,7 @@ const (
 	locksDir     = "locks"
 	manifestFile = "manifest.json"
 
-	loopRole = "loop" // lock of who keeps the journal of cycles
+	loopRole = string(run.Loop) // lock of who keeps the journal of cycles
 )
 
 // measure returns the figures of a stage that has ended and the newest accepted

@@ -56,7 +56,7 @@ func (g *collector) trainings() ([]training, error) {
 		if name == g.dir.Training {
 			t.checkpoints = g.dir.Checkpoints
 		}
-		owners, err := fsx.Owners(filepath.Join(g.dir.Locks(), "trainer-"+name))
+		owners, err := fsx.Owners(g.dir.Lock(run.Trainer(name)))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("who trains: %w", err)
 		}

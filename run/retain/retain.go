@@ -58,7 +58,7 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 	g := &collector{ctx: ctx, opt: opt, keep: opt.Retention, dir: dir, job: info.Job, report: Report{Root: opt.Root, DryRun: opt.DryRun},
 		fallBack: max(1, int(file.Config.GetTraining().GetCheckpoint().GetKeepLast()))}
 	if !opt.DryRun {
-		lock, err := fsx.Acquire(filepath.Join(dir.Locks(), "gc"), fsx.LockOptions{Command: opt.Command})
+		lock, err := fsx.Acquire(dir.Lock(run.Collector), fsx.LockOptions{Command: opt.Command})
 		if err != nil {
 			return nil, err
 		}

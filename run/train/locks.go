@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 // roleLocks are the locks that make this process the trainer of its run.
@@ -28,7 +29,7 @@ func (l *roleLocks) take(ctx context.Context, dir string) error {
 			return err
 		}
 	}
-	if err := l.lock(ctx, filepath.Join(dir, "trainer-"+l.cfg.GetTraining().GetTrainingName()), false); err != nil {
+	if err := l.lock(ctx, filepath.Join(dir, string(run.Trainer(l.cfg.GetTraining().GetTrainingName()))), false); err != nil {
 		return err
 	}
 	l.role = l.held[len(l.held)-1]

@@ -98,7 +98,7 @@ func (r *training) openControl() error {
 }
 
 func (r *training) listen(commands run.Commands) (*run.Control, error) {
-	return run.ListenRole(r.dir.Locks(), "trainer-"+r.dir.Training, r.locks.role, commands)
+	return run.ListenRole(r.dir.Locks(), string(run.Trainer(r.dir.Training)), r.locks.role, commands)
 }
 
 // listenWaiting opens the control socket of a run that is still being opened and
