@@ -20,10 +20,10 @@ import (
 // calls that are not.
 const short, ample = time.Second, time.Minute
 
-// slow are the modes that only a deadline ends. On a busy machine good calls may
+// outlasting are the modes that only a deadline ends. On a busy machine good calls may
 // miss it, too: then more processes end than have to, which must not show in the
 // rows either.
-var slow = map[faulty.Mode]bool{faulty.Hang: true, faulty.Drip: true}
+var outlasting = map[faulty.Mode]bool{faulty.Hang: true, faulty.Drip: true}
 
 // trial is a host over the faulty program, and what it told.
 type trial struct {
@@ -49,7 +49,7 @@ func try(t *testing.T, plan faulty.Plan, change func(*host.Options)) *trial {
 		Log:    slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Notify: r.notify, Quarantine: r.quarantine,
 	}
-	if slow[plan.Mode] {
+	if outlasting[plan.Mode] {
 		o.CallTimeout = short
 	}
 	if change != nil {
@@ -191,7 +191,7 @@ func (r *trial) wantOneRestart(plan faulty.Plan) {
 		r.t.Fatal(err)
 	}
 	starts, stats := strings.Count(string(data), "\n"), r.Stats()
-	if slow[plan.Mode] && starts > 2 {
+	if outlasting[plan.Mode] && starts > 2 {
 		return
 	}
 	if starts != 2 || len(stats) != 1 || stats[0].Restarts != 1 {

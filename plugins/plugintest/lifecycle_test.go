@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/testing/faulty"
+	"github.com/chessbrain/chessbrain/internal/testing/slow"
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
@@ -43,9 +44,9 @@ func measure(t *testing.T) footprint {
 // between; every fourth ends by a crash instead, and is started again by its
 // host. Goroutines, descriptors, memory and temporary files stay flat.
 func TestManyStarts(t *testing.T) {
-	n := 1000
-	if testing.Short() {
-		n = 20
+	n := 40
+	if slow.On {
+		n = 1000
 	}
 	dirs := []string{selfIn(t, faulty.Name)}
 	temp, err := os.MkdirTemp("", "pt") // a short path: sockets come to lie in it
