@@ -135,10 +135,10 @@ func (b *blockLayer) join(g span, out, x []float32, act kernel.Act) {
 	c := b.last.conv.co
 	z := b.last.output(g)
 	if b.se == nil {
-		kernel.BatchNormApplyResidualStored(out, z, b.last.bn.scale, b.last.bn.shift, x, g.n*64, c, act)
+		kernel.BatchNormApply(out, z, b.last.bn.scale, b.last.bn.shift, x, g.n*64, c, act)
 		return
 	}
-	kernel.SEApplyStored(out, z, g.rows(b.se.scale, c), g.rows(b.se.shift, c), x, g.n, c, act)
+	kernel.SEApply(out, z, g.rows(b.se.scale, c), g.rows(b.se.shift, c), x, g.n, c, act)
 }
 
 // backward sets the gradients of the parameters and turns dy, that of the output

@@ -76,7 +76,7 @@ func (c *conv) forward(g span, y, x []float32) {
 // forwardSums computes y = conv(x) without bias for size 3, the rows of g, and
 // the sums of y and of its squares over each board.
 func (c *conv) forwardSums(g span, y kernel.Stored, sum, squares, x []float32) {
-	kernel.Conv3SumsStored(y, sum, squares, x, c.packed, g.n, c.ci, c.co, c.e.precision, c.e.workerScratch(g, convScratch, c.forwardScratch))
+	kernel.Conv3Sums(y, sum, squares, x, c.packed, nil, g.n, c.ci, c.co, kernel.None, c.e.precision, c.e.workerScratch(g, convScratch, c.forwardScratch))
 }
 
 // inputGrad computes the gradient dx of the input, rows of g.

@@ -36,7 +36,7 @@ func (q *squeeze) measure(s span, u *unit) {
 	for i, v := range s.rows(u.boardSum, c) {
 		pool[i] = v / 64
 	}
-	kernel.BatchNormApply(pool, pool, bn.scale, bn.shift, s.n, c, kernel.None)
+	kernel.BatchNormApply(pool, kernel.Stored{F32: pool}, bn.scale, bn.shift, nil, s.n, c, kernel.None)
 	q.fc1.forward(s, s.rows(q.pre, q.fc1.n), pool, kernel.None)
 	activate(s.rows(q.hidden, q.fc1.n), s.rows(q.pre, q.fc1.n), q.e.act)
 	q.fc2.forward(s, s.rows(q.f, 2*c), s.rows(q.hidden, q.fc1.n), kernel.None)
@@ -58,7 +58,7 @@ func (q *squeeze) measure(s span, u *unit) {
 func (q *squeeze) backward(s span, wg *weightGrads, dz, d, y []float32, u *unit, act kernel.Act) {
 	c := q.c
 	dBeta := q.e.workerScratch(s, sumBuffer, s.n*c)
-	kernel.SEBackwardStored(d, s.rows(q.dGate, c), dBeta, d, y, u.output(s), s.n, c, act)
+	kernel.SEBackward(d, s.rows(q.dGate, c), dBeta, d, y, u.output(s), s.n, c, act)
 	for b := range s.n {
 		dGate, db := q.dGate[(s.lo+b)*c:][:c], dBeta[b*c:][:c]
 		dF, gate := q.dF[(s.lo+b)*2*c:][:2*c], q.gate[(s.lo+b)*c:][:c]

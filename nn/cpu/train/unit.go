@@ -54,7 +54,7 @@ func (u *unit) convolve(g span, x []float32) {
 
 // activate sets h = act(bn(z)), the rows of g.
 func (u *unit) activate(g span, h []float32) {
-	kernel.BatchNormApplyStored(h, u.output(g), u.bn.scale, u.bn.shift, g.n*64, u.conv.co, u.act)
+	kernel.BatchNormApply(h, u.output(g), u.bn.scale, u.bn.shift, nil, g.n*64, u.conv.co, u.act)
 }
 
 // activation returns act(bn(z)) of g in the worker's memory.
@@ -76,7 +76,7 @@ func (u *unit) deactivate(g span, d, dy, h []float32) {
 		return
 	case kernel.Mish:
 		pre := u.conv.e.workerScratch(g, preBuffer, len(d))
-		kernel.BatchNormApplyStored(pre, z, u.bn.scale, u.bn.shift, g.n*64, u.conv.co, kernel.None)
+		kernel.BatchNormApply(pre, z, u.bn.scale, u.bn.shift, nil, g.n*64, u.conv.co, kernel.None)
 		kernel.MishBackward(d, dy, pre)
 	}
 	u.bn.measureBackward(g, d, z)
