@@ -1,6 +1,9 @@
 package kernel
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 // Half is a bf16 number: the upper half of a float32's bits.
 type Half uint16
@@ -18,7 +21,7 @@ type Stored struct {
 
 // StoresBF16 says whether convolutions ci -> co store bf16 in the active tier:
 // those that multiply it.
-func StoresBF16(ci, co int) bool { return hasBF16() && winograd(ci, co) }
+func StoresBF16(ci, co int) bool { return HasBF16() && winograd(ci, co) }
 
 // NewStored returns n numbers, in bf16 if half.
 func NewStored(n int, half bool) Stored {
@@ -50,5 +53,25 @@ func (s Stored) float(i int) float32 {
 // vectors says whether the active tier has vector kernels for rows of c numbers
 // with a source like s.
 func (s Stored) vectors(c int) bool {
-	return ActiveTier() != Generic && c%panel == 0 && (!s.half() || hasBF16())
+	return ActiveTier() != Generic && c%panel == 0 && (!s.half() || HasBF16())
 }
+
+// at returns a pointer to number i for an argument struct: to bf16 where the kernel
+// is one for it.
+func (s Stored) at(i int) *float32 {
+	if s.half() {
+		return (*float32)(unsafe.Pointer(&s.BF16[i]))
+	}
+	return &s.F32[i]
+}
+
+// size is the bytes of a number.
+func (s Stored) size() int {
+	if s.half() {
+		return f32 / 2
+	}
+	return f32
+}
+
+// len is how many numbers there are.
+func (s Stored) len() int { return max(len(s.F32), len(s.BF16)) }
