@@ -19,7 +19,7 @@ func TestNoAllocations(t *testing.T) {
 		mat := make([]float32, PackedMatLen(c, c))
 		s1, s2 := make([]float64, c), make([]float64, c)
 		masks, scalars := make([][encoding.NumMasks]uint64, 1), make([]encoding.Scalars, 1)
-		input, start, legal := make([]float32, 64*112), []int32{0, 2}, []uint16{3, 5}
+		input, legal := make([]float32, 64*112), []uint16{3, 5}
 		target := []float32{0.5, 0.5}
 		run := func() {
 			PackMat(mat, w[:c*c], c, c)
@@ -57,10 +57,10 @@ func TestNoAllocations(t *testing.T) {
 			SGDNesterov(y, x, z, 0.1, 0.9, 0)
 			AdamW(y[:99], x[:99], z[:99], w[:99], 0.1, 0.9, 0.99, 1e-8, 0, 1, 1)
 			ExpandInput(input, masks, scalars, 1)
-			PolicyCrossEntropy(y, target, x, 64, off, start, legal, target, nil, 1, 1)
-			WDLCrossEntropy(y, x, x, nil, 1, 1)
-			ScalarMSE(y, x, x, nil, 1, 1)
-			HuberMovesLeft(y, x, x, nil, 20, 0.5, 1, 1)
+			PolicyCrossEntropy(y, target, x, off, legal, target, 1)
+			WDLCrossEntropy([3]float32(x), [3]float32(x), 1)
+			ScalarMSE(y[0], x[0], 1)
+			HuberMovesLeft(y[0], x[0], 20, 0.5, 1)
 		}
 		forTiers(t, func(t *testing.T) {
 			if a := testing.AllocsPerRun(2, run); a != 0 {

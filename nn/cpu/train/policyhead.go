@@ -89,9 +89,11 @@ func (h *policyHead) lose(s span) {
 		if h.e.train {
 			dy = h.dy[i*h.width:][:h.width]
 		}
-		r, entropy := policyRowLoss(dy, h.prob, h.y[i*h.width:][:h.width], h.off, h.e.batch, i, h.gradScale(t, i))
+		b := h.e.batch
+		prob := h.prob[b.LegalStart[i]:b.LegalStart[i+1]]
+		r := kernel.PolicyCrossEntropy(dy, prob, h.y[i*h.width:][:h.width], h.off, b.LegalOf(i), b.PolicyOf(i), h.gradScale(t, i))
 		h.measured(t, s, i, r)
-		if h.entropy[i] = entropy; !r.known {
+		if h.entropy[i] = r.Entropy; !r.Known {
 			h.entropy[i] = math.NaN()
 		}
 	}
