@@ -52,7 +52,7 @@ func ReLUBackward(dx, dy, y []float32) {
 // ulp, or 88*2^-126 where exp(x) is flushed (x < -87.3). NaN and -Inf give NaN.
 func MishForward(y, x []float32) {
 	y = y[:len(x)]
-	if vecMath(mathMish, y, x, nil) {
+	if vecFlat(mathMish, y, x, nil, 0) {
 		return
 	}
 	for i, v := range x {
@@ -65,7 +65,7 @@ func MishForward(y, x []float32) {
 // 88*2^-126. NaN and infinities of x give NaN.
 func MishBackward(dx, dy, x []float32) {
 	dx, dy = dx[:len(x)], dy[:len(x)]
-	if vecMath(mathMishBackward, dx, dy, x) {
+	if vecFlat(mathMishBackward, dx, dy, x, 0) {
 		return
 	}
 	for i, v := range x {
@@ -79,7 +79,7 @@ func MishBackward(dx, dy, x []float32) {
 // 2^-126. NaN passes.
 func Sigmoid(y, x []float32) {
 	y = y[:len(x)]
-	if vecMath(mathSigmoid, y, x, nil) {
+	if vecFlat(mathSigmoid, y, x, nil, 0) {
 		return
 	}
 	for i, v := range x {
@@ -90,7 +90,7 @@ func Sigmoid(y, x []float32) {
 // SigmoidBackward sets dx = dy*y*(1-y); y is the sigmoid's output. dx may be dy.
 func SigmoidBackward(dx, dy, y []float32) {
 	dx, dy = dx[:len(y)], dy[:len(y)]
-	if vecMath(mathSigmoidBackward, dx, dy, y) {
+	if vecFlat(mathSigmoidBackward, dx, dy, y, 0) {
 		return
 	}
 	for i, v := range y {
@@ -102,7 +102,7 @@ func SigmoidBackward(dx, dy, y []float32) {
 // passes.
 func Tanh(y, x []float32) {
 	y = y[:len(x)]
-	if vecMath(mathTanh, y, x, nil) {
+	if vecFlat(mathTanh, y, x, nil, 0) {
 		return
 	}
 	for i, v := range x {
@@ -113,26 +113,13 @@ func Tanh(y, x []float32) {
 // TanhBackward sets dx = dy*(1-y*y); y is Tanh's output. dx may be dy.
 func TanhBackward(dx, dy, y []float32) {
 	dx, dy = dx[:len(y)], dy[:len(y)]
-	if vecMath(mathTanhBackward, dx, dy, y) {
+	if vecFlat(mathTanhBackward, dx, dy, y, 0) {
 		return
 	}
 	for i, v := range y {
 		dx[i] = dy[i] * (1 - v*v)
 	}
 }
-
-// mathOp names an element-wise vector kernel of transcendental functions and
-// their gradients over (y, a, b).
-type mathOp uint8
-
-const (
-	mathMish            mathOp = iota // y = mish(a)
-	mathMishBackward                  // y = a*mish'(b)
-	mathSigmoid                       // y = sigmoid(a)
-	mathSigmoidBackward               // y = a*b*(1-b)
-	mathTanh                          // y = tanh(a)
-	mathTanhBackward                  // y = a*(1-b*b)
-)
 
 func relu(v float32) float32 {
 	return max(v, 0) // no branch: signs of activations are not predictable

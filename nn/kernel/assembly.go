@@ -24,8 +24,7 @@ type assembly struct {
 	affine       [2][2]asm    // [half][with a residual]
 	affine2      [2]asm       // [half]
 	sums         [2][2][2]asm // [half][masked][sumPanels, not one]
-	flat         [flatScale + 1]asm
-	math         [mathTanhBackward + 1]asm
+	flat         [numFlatOps]asm
 	sgd, adamw   asm
 	softmax      asm
 	sumSquares   asm

@@ -3,21 +3,25 @@ package kernel
 import "math"
 
 // vecFlat runs op over all of y, a, b (b may be nil where op does not read it),
-// or returns false in the generic tier. An element's result does not depend on
-// its place: what does not fill a panel is computed in one of its own.
+// or returns false where the tier has no kernel for it. An element's result does not
+// depend on its place: what does not fill a panel is computed in one of its own.
 func vecFlat(op flatOp, y, a, b []float32, alpha float32) bool {
 	f := vectors().flat[op]
 	if f == nil {
 		return false
+	}
+	most := maxCallFloats
+	if op >= mathMish {
+		most = maxCallMath
 	}
 	n := len(a) / panel * panel
 	if b == nil {
 		b = a
 	}
 	args := flatArgs{alpha: bits32(alpha)}
-	for i := 0; i < n; i += maxCallFloats {
+	for i := 0; i < n; i += most {
 		args.y, args.a, args.b = at(y, i), at(a, i), at(b, i)
-		args.n = uintptr(min(maxCallFloats, n-i) / panel)
+		args.n = uintptr(min(most, n-i) / panel)
 		run(f, &args)
 	}
 	if n < len(a) {
@@ -31,88 +35,37 @@ func vecFlat(op flatOp, y, a, b []float32, alpha float32) bool {
 	return true
 }
 
-// sgdVec updates all elements.
-func sgdVec(w, g, m []float32, lr, momentum, decay float32) {
-	n := len(w) / panel * panel
-	f := vectors().sgd
-	a := optArgs{lr: bits32(lr), momentum: bits32(momentum), decay: bits32(decay)}
-	for i := 0; i < n; i += maxCallFloats {
-		a.w, a.g, a.m = at(w, i), at(g, i), at(m, i)
-		a.n = uintptr(min(maxCallFloats, n-i) / panel)
-		run(f, &a)
-	}
-	if n < len(w) {
-		var tw, tg, tm [panel]float32
-		copy(tw[:], w[n:])
-		copy(tg[:], g[n:])
-		copy(tm[:], m[n:])
-		a.w, a.g, a.m, a.n = &tw[0], &tg[0], &tm[0], 1
-		run(f, &a)
-		copy(w[n:], tw[:])
-		copy(m[n:], tm[:])
-	}
-}
+// maxCallMath is the number of floats of one call of transcendental functions: some
+// 0.1 ms in AVX2.
+const maxCallMath = 32 << 10
 
-// adamVec updates all elements.
-func adamVec(w, g, m, v []float32, lr, b1, b2, eps, decay, bc1, bc2 float32) {
+// vecUpdate runs an optimizer over all elements; v may be nil.
+func vecUpdate(f asm, settings *optArgs, w, g, m, v []float32) {
+	a := *settings // a copy, so that nothing flows into the caller's struct and escapes
 	n := len(w) / panel * panel
-	f := vectors().adamw
-	a := optArgs{
-		lr: bits32(lr), decay: bits32(lr * decay), eps: bits32(eps),
-		b1: bits32(b1), c1: bits32(1 - b1), b2: bits32(b2), c2: bits32(1 - b2),
-		bc1: bits32(bc1), bc2: bits32(bc2),
-	}
 	for i := 0; i < n; i += maxCallFloats {
-		a.w, a.g, a.m, a.v = at(w, i), at(g, i), at(m, i), at(v, i)
+		a.w, a.g, a.m, a.v = at(w, i), at(g, i), at(m, i), optional(v, i)
 		a.n = uintptr(min(maxCallFloats, n-i) / panel)
 		run(f, &a)
 	}
-	if n < len(w) {
-		var tw, tg, tm, tv [panel]float32
-		copy(tw[:], w[n:])
-		copy(tg[:], g[n:])
-		copy(tm[:], m[n:])
+	if n == len(w) {
+		return
+	}
+	var tw, tg, tm, tv [panel]float32
+	copy(tw[:], w[n:])
+	copy(tg[:], g[n:])
+	copy(tm[:], m[n:])
+	if v != nil {
 		copy(tv[:], v[n:])
-		a.w, a.g, a.m, a.v, a.n = &tw[0], &tg[0], &tm[0], &tv[0], 1
-		run(f, &a)
-		copy(w[n:], tw[:])
-		copy(m[n:], tm[:])
+	}
+	a.w, a.g, a.m, a.v, a.n = &tw[0], &tg[0], &tm[0], &tv[0], 1
+	run(f, &a)
+	copy(w[n:], tw[:])
+	copy(m[n:], tm[:])
+	if v != nil {
 		copy(v[n:], tv[:])
 	}
 }
-
-// vecMath runs op over all of y, a, b (b may be nil where op does not read it),
-// or returns false where the tier has no kernel for it. An element's result does not depend on
-// its place: what does not fill a panel is computed in one of its own.
-func vecMath(op mathOp, y, a, b []float32) bool {
-	f := vectors().math[op]
-	if f == nil {
-		return false
-	}
-	if b == nil {
-		b = a
-	}
-	var args flatArgs
-	n := len(a) / panel * panel
-	for i := 0; i < n; i += maxCallMath {
-		args.y, args.a, args.b = at(y, i), at(a, i), at(b, i)
-		args.n = uintptr(min(maxCallMath, n-i) / panel)
-		run(f, &args)
-	}
-	if n == len(a) {
-		return true
-	}
-	var ty, ta, tb [panel]float32
-	copy(ta[:], a[n:])
-	copy(tb[:], b[n:])
-	args = flatArgs{y: &ty[0], a: &ta[0], b: &tb[0], n: 1}
-	run(f, &args)
-	copy(y[n:len(a)], ty[:])
-	return true
-}
-
-// maxCallMath is the number of floats of one call: some 0.1 ms in AVX2.
-const maxCallMath = 32 << 10
 
 // softmaxVec replaces p, not empty, by its softmax, or returns false where the
 // vector kernel does not apply: too long for one call, or a tier without one.

@@ -38,11 +38,9 @@ var avx2 = assembly{
 	affine:  [2][2]asm{{affineAVX2, affineResAVX2}},
 	affine2: [2]asm{affine2AVX2},
 	sums:    [2][2][2]asm{{{sumProduct16AVX2, sumProduct32AVX2}, {sumProductMask16AVX2, sumProductMask32AVX2}}},
-	flat: [...]asm{
+	flat: [numFlatOps]asm{
 		flatReLU: flatReLUAVX2, flatReLUBackward: flatReLUBackwardAVX2, flatAdd: flatAddAVX2,
 		flatAxpy: flatAxpyAVX2, flatScale: flatScaleAVX2,
-	},
-	math: [...]asm{
 		mathMish: mishAVX2, mathMishBackward: mishBackwardAVX2, mathSigmoid: sigmoidAVX2,
 		mathSigmoidBackward: sigmoidBackwardAVX2, mathTanh: tanhAVX2, mathTanhBackward: tanhBackwardAVX2,
 	},
@@ -72,11 +70,9 @@ var avx512 = assembly{
 		{{sumProduct16AVX512, sumProduct64AVX512}, {sumProductMask16AVX512, sumProductMask64AVX512}},
 		{{sumProduct16HalfAVX512, sumProduct64HalfAVX512}, {sumProductMask16HalfAVX512, sumProductMask64HalfAVX512}},
 	},
-	flat: [...]asm{
+	flat: [numFlatOps]asm{
 		flatReLU: flatReLUAVX512, flatReLUBackward: flatReLUBackwardAVX512, flatAdd: flatAddAVX512,
 		flatAxpy: flatAxpyAVX512, flatScale: flatScaleAVX512,
-	},
-	math: [...]asm{
 		mathMish: mishAVX512, mathMishBackward: mishBackwardAVX512, mathSigmoid: sigmoidAVX512,
 		mathSigmoidBackward: sigmoidBackwardAVX512, mathTanh: tanhAVX512, mathTanhBackward: tanhBackwardAVX512,
 	},

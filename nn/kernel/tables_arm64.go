@@ -28,7 +28,7 @@ var neon = assembly{
 	affine:  [2][2]asm{{affineNEON, affineResNEON}},
 	affine2: [2]asm{affine2NEON},
 	sums:    [2][2][2]asm{{{sumProduct16NEON, sumProduct32NEON}, {sumProductMask16NEON, sumProductMask32NEON}}},
-	flat: [...]asm{
+	flat: [numFlatOps]asm{
 		flatReLU: flatReLUNEON, flatReLUBackward: flatReLUBackwardNEON, flatAdd: flatAddNEON,
 		flatAxpy: flatAxpyNEON, flatScale: flatScaleNEON,
 	},
