@@ -212,9 +212,7 @@ func columnSums(v isa, st storage, np int, name, doc string, masked bool) {
 			}
 		}
 		zero := v.vec()
-		for _, s := range append(append([]reg.VecVirtual{zero}, s1...), s2...) {
-			v.zero(s)
-		}
+		v.zero(append(append([]reg.VecVirtual{zero}, s1...), s2...)...)
 		loop("row", rows, func() {
 			for j := range n {
 				d := j * v.size
