@@ -21,7 +21,7 @@ type unit struct {
 
 // newUnit makes the unit of prefix conv (weights) and bn.
 func newUnit(e *engine, conv, bn string, act kernel.Act, needsInputGrad bool) *unit {
-	u := &unit{conv: newConv(e, conv, needsInputGrad), bn: newBatchNorm(e, bn), act: act}
+	u := &unit{conv: newConv(e, conv, 0, needsInputGrad), bn: newBatchNorm(e, bn), act: act}
 	half := u.conv.size == 3 && e.precision == kernel.BF16 && kernel.StoresBF16(u.conv.ci, u.conv.co)
 	u.z = kernel.NewStored(e.capacity*64*u.conv.co, half)
 	u.boardSum = make([]float32, e.capacity*u.conv.co)
@@ -90,6 +90,14 @@ func (u *unit) unnormalise(g span, d []float32) []float32 {
 	return dz
 }
 
+// inputPass is the first phase of the forward pass over x [capacity][64][ci].
+func (u *unit) inputPass(x []float32) phase {
+	return phase{
+		begin: u.bn.begin,
+		group: func(g span, _ int) { u.convolve(g, g.rows(x, 64*u.conv.ci)) },
+	}
+}
+
 // headPhase is the second phase of a head's unit: from d, the gradient of the
 // batch norm's output, it takes the weights' gradient to wg and sets dx to that of
 // the input x, or adds it; both [capacity][64][ci].
@@ -109,5 +117,28 @@ func (u *unit) headPhase(wg *weightGrads, x, d, dx []float32, add bool) phase {
 			kernel.Add(to, to, part)
 		},
 		end: func(s span) { u.conv.finishWeightGrad(s, wg) },
+	}
+}
+
+// activate applies act to a pre-activation in a separate buffer, because Mish's
+// gradient needs its input.
+func activate(y, x []float32, act kernel.Act) {
+	switch act {
+	case kernel.ReLU:
+		kernel.ReLUForward(y, x)
+	case kernel.Mish:
+		kernel.MishForward(y, x)
+	default:
+		copy(y, x)
+	}
+}
+
+// deactivate turns the gradient d of y = act(x) into that of x, in place.
+func deactivate(d, y, x []float32, act kernel.Act) {
+	switch act {
+	case kernel.ReLU:
+		kernel.ReLUBackward(d, d, y)
+	case kernel.Mish:
+		kernel.MishBackward(d, d, x)
 	}
 }
