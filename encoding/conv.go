@@ -16,25 +16,19 @@ var (
 	convPromoCodes = [3]int{3, 2, 4} // rook, bishop, queen
 )
 
-var convPolicyMap, convPolicyIndex = buildConvPolicy()
+var convPolicyIndex = buildConvPolicy()
 
-// buildConvPolicy fills both tables. Planes 0-55: the eight directions from N
+// buildConvPolicy fills the table. Planes 0-55: the eight directions from N
 // clockwise, distances 1..7 each; 56-63: knight jumps; 64-72: promotions
 // north-west, north, north-east, to rook, bishop, queen each.
-func buildConvPolicy() (*[NumConvPlanes * NumSquares]int16, *[NumPolicy]uint16) {
-	var conv [NumConvPlanes * NumSquares]int16
+func buildConvPolicy() *[NumPolicy]uint16 {
 	var index [NumPolicy]uint16
-	for i := range conv {
-		conv[i] = -1
-	}
 	set := func(plane, from, dx, dy, code int) {
 		x, y := from&7+dx, from>>3+dy
 		if x < 0 || x > 7 || y < 0 || y > 7 {
 			return
 		}
-		idx := PolicyIndex(makeMove(from, y*8+x, code))
-		conv[plane*NumSquares+from] = int16(idx)
-		index[idx] = uint16(plane*NumSquares + from)
+		index[PolicyIndex(makeMove(from, y*8+x, code))] = uint16(plane*NumSquares + from)
 	}
 	for from := range NumSquares {
 		for d, step := range convDirections {
@@ -54,14 +48,9 @@ func buildConvPolicy() (*[NumConvPlanes * NumSquares]int16, *[NumPolicy]uint16) 
 			}
 		}
 	}
-	return &conv, &index
+	return &index
 }
 
-// ConvPolicyMap returns the table plane*64 + from square -> policy index of
-// the convolutional head (80 planes, 73 used), -1 where there is none. The
-// table is shared: do not write to it.
-func ConvPolicyMap() *[NumConvPlanes * NumSquares]int16 { return convPolicyMap }
-
-// ConvPolicyIndex returns the inverse table, policy index -> plane*64 + from
-// square. The table is shared: do not write to it.
+// ConvPolicyIndex returns the table policy index -> plane*64 + from square of the
+// convolutional head (80 planes, 73 used). The table is shared: do not write to it.
 func ConvPolicyIndex() *[NumPolicy]uint16 { return convPolicyIndex }

@@ -82,21 +82,6 @@ func PolicyIndex(m chess.Move) uint16 {
 	return uint16(numPlainMoves + 3*(2*file+target) + promoQueen - code)
 }
 
-// PolicyMove returns the move of policy index idx on b, or 0 (no move) if idx
-// is out of range. It is PolicyIndex's inverse for the legal moves of b, and
-// needs b only to tell a promotion to a knight from another piece's move.
-func PolicyMove(idx uint16, b *chess.Board) chess.Move {
-	if idx >= NumPolicy {
-		return 0
-	}
-	m := policyMoves[idx]
-	from, to := int(m&63), int(m>>6&63)
-	if m>>12 == promoNone && from>>3 == 6 && to>>3 == 7 && b.Ours(chess.Pawn)>>from&1 == 1 {
-		m |= promoKnight << 12
-	}
-	return m
-}
-
 // PolicyString returns the entry's name from the side to move's view, such as
 // "e2e4", "e1h1" (castling) or "a7b8q"; "" if idx is out of range.
 func PolicyString(idx uint16) string {

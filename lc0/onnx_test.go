@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/reference"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/nn/reference"
 )
 
 func onnxOf(t *testing.T, n *nn.Net, meta map[string]string) []byte {

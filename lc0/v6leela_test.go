@@ -151,7 +151,13 @@ func movesOf(t *testing.T, records []V6) string {
 	b := chess.StartBoard()
 	var words []string
 	for i := range records {
-		m := encoding.PolicyMove(records[i].PlayedIdx, &b)
+		var legal chess.MoveList
+		b.GenerateMoves(&legal)
+		played := slices.IndexFunc(legal.Slice(), func(m chess.Move) bool { return encoding.PolicyIndex(m) == records[i].PlayedIdx })
+		if played < 0 {
+			t.Fatalf("record %d: policy index %d is no legal move", i, records[i].PlayedIdx)
+		}
+		m := legal.Moves[played]
 		words = append(words, b.UCI(m, true))
 		b.Make(m)
 	}

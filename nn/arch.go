@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // ErrArch is wrapped by every error about an architecture.
@@ -101,12 +102,9 @@ func (a Arch) Validate() error {
 		}
 	}
 	choice := func(field, v string, want ...string) {
-		for _, w := range want {
-			if v == w {
-				return
-			}
+		if !slices.Contains(want, v) {
+			bad = append(bad, fmt.Errorf("%w: %s is %q, want one of %q", ErrArch, field, v, want))
 		}
-		bad = append(bad, fmt.Errorf("%w: %s is %q, want one of %q", ErrArch, field, v, want))
 	}
 	if a.Version != ArchVersion {
 		bad = append(bad, fmt.Errorf("%w: version is %d, this build knows %d", ErrArch, a.Version, ArchVersion))

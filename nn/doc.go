@@ -2,7 +2,7 @@
 // [Net], how a fresh one is made [Init], how batch norm is folded into the
 // convolutions before it [Fold], and its file ([WriteSafetensors],
 // [ReadSafetensors]). It computes nothing: nn/cpu infers, trainer trains, and
-// nn/reference is the plain float64 forward pass that both are tested against.
+// internal/testing/reference is the plain float64 forward pass that both are tested against.
 //
 // The body is Leela's residual tower. Per block, with y = bn2(conv2(h)) and
 // h = act(bn1(conv1(x))):

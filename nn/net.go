@@ -17,12 +17,8 @@ var (
 	ErrNotFinite = errors.New("a number is not finite")
 )
 
-// Param is a named float32 tensor, row-major.
-type Param struct {
-	Name  string
-	Shape []int
-	Data  []float32
-}
+// Param is a named parameter.
+type Param = Tensor
 
 // Net is an architecture and its parameters, in the order of Specs. Batch norm
 // is not folded: var holds the variance, eps is 1e-5.

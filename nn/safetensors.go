@@ -28,37 +28,36 @@ func WriteSafetensors(w io.Writer, n *Net, meta map[string]string) error {
 	all := map[string]string{}
 	maps.Copy(all, meta)
 	all[MetaArch], all[MetaNetID] = string(arch), n.ID()
-	tensors := make([]Tensor, len(n.Params))
-	for i, p := range n.Params {
-		tensors[i] = Tensor(p)
-	}
-	return EncodeTensors(w, tensors, all)
+	return EncodeTensors(w, n.Params, all)
 }
 
 // ReadSafetensors reads a net and all metadata of its file. Tensors may stand in
 // any order, but must be those of the architecture (ErrArch, ErrParams); where
 // the file says a net id it must be right. Corrupt files give a *FormatError.
-func ReadSafetensors(r io.Reader) (*Net, map[string]string, error) {
+func ReadSafetensors(r io.Reader) (n *Net, meta map[string]string, err error) {
+	defer func() {
+		if err != nil {
+			n, meta, err = nil, nil, fmt.Errorf("read net: %w", err)
+		}
+	}()
 	tensors, meta, err := DecodeTensors(r)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read net: %w", err)
+		return nil, nil, err
 	}
 	text, ok := meta[MetaArch]
 	if !ok {
-		return nil, nil, fmt.Errorf("read net: %w: the file's metadata has no %q: it was not written by this program", ErrArch, MetaArch)
+		return nil, nil, fmt.Errorf("%w: the file's metadata has no %q: it was not written by this program", ErrArch, MetaArch)
 	}
 	arch, err := parseArchJSON(text)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read net: %w", err)
+		return nil, nil, err
 	}
-	n := &Net{Arch: arch, Params: orderTensors(Specs(arch), tensors)}
+	n = &Net{Arch: arch, Params: orderTensors(Specs(arch), tensors)}
 	if err := n.Validate(); err != nil {
-		return nil, nil, fmt.Errorf("read net: %w", err)
+		return nil, nil, err
 	}
-	if want, ok := meta[MetaNetID]; ok {
-		if id := n.ID(); id != want {
-			return nil, nil, fmt.Errorf("read net: %w", &FormatError{0, fmt.Sprintf("the tensors have id %s, the metadata says %s", id, want)})
-		}
+	if want, ok := meta[MetaNetID]; ok && n.ID() != want {
+		return nil, nil, &FormatError{0, fmt.Sprintf("the tensors have id %s, the metadata says %s", n.ID(), want)}
 	}
 	return n, meta, nil
 }
@@ -66,15 +65,15 @@ func ReadSafetensors(r io.Reader) (*Net, map[string]string, error) {
 // ReadArch returns the architecture of a net's file and reads its header alone. Its
 // errors are those of ReadSafetensors.
 func ReadArch(r io.Reader) (Arch, error) {
+	var meta map[string]string
+	var arch Arch
 	header, err := readHeader(r)
-	if err != nil {
-		return Arch{}, fmt.Errorf("read net: %w", err)
+	if err == nil {
+		_, meta, err = parseHeader(header)
 	}
-	_, meta, err := parseHeader(header)
-	if err != nil {
-		return Arch{}, fmt.Errorf("read net: %w", err)
+	if err == nil {
+		arch, err = parseArchJSON(meta[MetaArch])
 	}
-	arch, err := parseArchJSON(meta[MetaArch])
 	if err != nil {
 		return Arch{}, fmt.Errorf("read net: %w", err)
 	}
@@ -106,13 +105,13 @@ func orderTensors(specs []ParamSpec, tensors []Tensor) []Param {
 	params := make([]Param, 0, len(tensors))
 	for _, s := range specs {
 		if t, ok := byName[s.Name]; ok {
-			params = append(params, Param(t))
+			params = append(params, t)
 			delete(byName, s.Name)
 		}
 	}
 	for _, t := range tensors {
 		if _, left := byName[t.Name]; left {
-			params = append(params, Param(t))
+			params = append(params, t)
 		}
 	}
 	return params

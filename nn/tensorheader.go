@@ -32,10 +32,7 @@ func parseHeader(header []byte) ([]namedEntry, map[string]string, error) {
 		}
 	}
 	slices.SortStableFunc(entries, func(a, b namedEntry) int {
-		if a.Offsets[0] != b.Offsets[0] {
-			return compareInt64(a.Offsets[0], b.Offsets[0])
-		}
-		return compareInt64(a.Offsets[1], b.Offsets[1]) // empty tensors first
+		return slices.Compare(a.Offsets, b.Offsets) // empty tensors first
 	})
 	at := int64(0)
 	for _, e := range entries {
@@ -59,16 +56,6 @@ func parseHeader(header []byte) ([]namedEntry, map[string]string, error) {
 		at = hi
 	}
 	return entries, meta, nil
-}
-
-func compareInt64(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // decodeHeader reads the JSON object token by token: encoding/json would let the

@@ -79,7 +79,7 @@ func batchNormCase(c int) kernelCase {
 	return kernelCase{fmt.Sprintf("batch norm apply %d", c), kernel.FP32, 2 * squares * c, func(f *floats, boards int) func() {
 		x, y := f.slice(boards*squares*c), make([]float32, boards*squares*c)
 		scale, shift := f.slice(c), f.slice(c)
-		return func() { kernel.BatchNormApply(y, x, scale, shift, boards*squares, c, kernel.ReLU) }
+		return func() { kernel.BatchNormApply(y, kernel.Stored{F32: x}, scale, shift, nil, boards*squares, c, kernel.ReLU) }
 	}}
 }
 
@@ -90,6 +90,6 @@ func seCase(c int) kernelCase {
 		x, res := f.slice(boards*squares*c), f.slice(boards*squares*c)
 		out := make([]float32, len(x))
 		gate, beta := f.slice(boards*c), f.slice(boards*c)
-		return func() { kernel.SEApply(out, x, gate, beta, res, boards, c, kernel.ReLU) }
+		return func() { kernel.SEApply(out, kernel.Stored{F32: x}, gate, beta, res, boards, c, kernel.ReLU) }
 	}}
 }

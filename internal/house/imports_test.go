@@ -31,7 +31,6 @@ var rooms = map[string]room{
 	"chess/syzygy":          {ours: []string{"chess"}},
 	"internal/config":       {third: []string{"google.golang.org/protobuf"}},
 	"nn":                    {ours: []string{"encoding"}},
-	"nn/reference":          {ours: []string{"encoding", "nn"}},
 	"nn/kernel":             {ours: []string{"encoding"}, third: []string{"golang.org/x/sys"}},
 	"nn/kernel/gen":         {ours: []string{"nn/kernel/gen/args"}, third: []string{"github.com/mmcloughlin/avo"}},
 	"nn/kernel/gen/args":    {},

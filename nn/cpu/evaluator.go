@@ -196,7 +196,7 @@ func (e *Evaluator) block(k *block, n int) {
 	}
 	c := &k.conv2
 	// The sums of squares are not wanted: e.gate takes them until it is set.
-	kernel.Conv3Sums(e.y, e.pool, e.gate, e.h, c.packed, c.bias, n, f, f, kernel.None, e.net.precision, e.scratch)
+	kernel.Conv3Sums(kernel.Stored{F32: e.y}, e.pool, e.gate, e.h, c.packed, c.bias, n, f, f, kernel.None, e.net.precision, e.scratch)
 	kernel.Scale(e.pool[:n*f], 1.0/encoding.NumSquares)
 	e.mul(e.hidden, e.pool, &k.se1, n, act)
 	e.mul(e.film, e.hidden, &k.se2, n, kernel.None)
@@ -204,7 +204,7 @@ func (e *Evaluator) block(k *block, n int) {
 		kernel.Sigmoid(e.gate[i*f:][:f], e.film[i*2*f:][:f])
 		copy(e.beta[i*f:][:f], e.film[i*2*f+f:][:f])
 	}
-	kernel.SEApply(e.x, e.y, e.gate, e.beta, e.x, n, f, act)
+	kernel.SEApply(e.x, kernel.Stored{F32: e.y}, e.gate, e.beta, e.x, n, f, act)
 }
 
 func activate(x []float32, act kernel.Act) {

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -47,13 +48,13 @@ const chessLikeSquares = 12
 // twelve squares.
 func chessLikeBatch(n int) *encoding.Batch {
 	rng := rand.New(rand.NewPCG(1, 2))
-	table := encoding.ConvPolicyMap()
+	table := encoding.ConvPolicyIndex()[:]
 	b := encoding.NewBatch(n)
 	for range n {
 		var moves []uint16
 		for _, sq := range rng.Perm(encoding.NumSquares)[:chessLikeSquares] {
 			for plane := range encoding.NumConvUsed {
-				if idx := table[plane*encoding.NumSquares+sq]; idx >= 0 && plane%7 == 0 {
+				if idx := slices.Index(table, uint16(plane*encoding.NumSquares+sq)); idx >= 0 && plane%7 == 0 {
 					moves = append(moves, uint16(idx))
 				}
 			}

@@ -26,7 +26,7 @@ func bucket(n, maxBatch int) int {
 func (s *slot) graph(net *Net, size int) (driver.Graph, error) {
 	need := net.form.work(size)
 	if s.net != net || need > s.work.bytes {
-		if err := s.dropGraphs(); err != nil {
+		if err := destroyAll(s.graphs); err != nil {
 			return nil, fmt.Errorf("replace captured launches: %w", err)
 		}
 		s.net = net
@@ -73,26 +73,38 @@ func (s *slot) capture(launches []kernels.Launch) (driver.Graph, error) {
 			return nil, err
 		}
 	}
-	if err := s.stream.BeginCapture(); err != nil {
-		return nil, err
-	}
-	for _, launch := range launches {
-		if err := s.dev.kernels.Run(s.stream, launch); err != nil {
-			g, end := s.stream.EndCapture()
-			if end == nil {
-				end = g.Destroy()
+	return capture(s.stream, func() error {
+		for _, launch := range launches {
+			if err := s.dev.kernels.Run(s.stream, launch); err != nil {
+				return err
 			}
-			return nil, errors.Join(err, end)
 		}
-	}
-	return s.stream.EndCapture()
+		return nil
+	})
 }
 
-func (s *slot) dropGraphs() error {
+// capture makes a graph of what enqueue puts on the stream.
+func capture(stream driver.Stream, enqueue func() error) (driver.Graph, error) {
+	if err := stream.BeginCapture(); err != nil {
+		return nil, err
+	}
+	err := enqueue()
+	g, end := stream.EndCapture()
+	if err != nil && end == nil {
+		end = g.Destroy()
+	}
+	if err = errors.Join(err, end); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// destroyAll destroys graphs and empties the map of them.
+func destroyAll[K comparable](graphs map[K]driver.Graph) error {
 	var errs []error
-	for _, g := range s.graphs {
+	for _, g := range graphs {
 		errs = append(errs, g.Destroy())
 	}
-	clear(s.graphs)
+	clear(graphs)
 	return errors.Join(errs...)
 }

@@ -52,7 +52,7 @@ func newSlot(d *Device, maxBatch int) (*slot, error) {
 }
 
 func (s *slot) free() error {
-	return errors.Join(s.dropGraphs(), s.stream.Destroy(), s.work.free(), s.mem.free())
+	return errors.Join(destroyAll(s.graphs), s.stream.Destroy(), s.work.free(), s.mem.free())
 }
 
 // batchLayout is where the parts of a batch lie in a slot's memory. It depends on the

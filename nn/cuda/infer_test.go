@@ -6,9 +6,9 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/testing/emulated"
+	"github.com/chessbrain/chessbrain/internal/testing/reference"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/device"
-	"github.com/chessbrain/chessbrain/nn/reference"
 )
 
 // tolerances of the log of priors: the rounding of stored values, 2^-9 in bf16 and

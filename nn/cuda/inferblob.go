@@ -1,7 +1,7 @@
 package cuda
 
 import (
-	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 
@@ -36,16 +36,7 @@ func (b *blob) add(data []byte) part {
 }
 
 // floats appends fp32 numbers.
-func (b *blob) floats(v []float32) part { return b.add(appendFloats(nil, v)) }
-
-// shorts appends 16-bit numbers.
-func (b *blob) shorts(v []uint16) part {
-	data := make([]byte, 0, 2*len(v))
-	for _, x := range v {
-		data = binary.LittleEndian.AppendUint16(data, x)
-	}
-	return b.add(data)
-}
+func (b *blob) floats(v []float32) part { return b.add(bytesOf(v)) }
 
 // at returns a part's address; 0 for none.
 func (b *blob) at(p part) driver.Ptr {
@@ -65,42 +56,31 @@ func (b *blob) send(m *memory) error {
 	if err != nil {
 		return fmt.Errorf("send weights: %w", err)
 	}
-	err = s.CopyToDevice(b.base, b.data)
-	if err == nil {
+	if err = s.CopyToDevice(b.base, b.data); err == nil {
 		err = s.Synchronize()
 	}
-	if e := s.Destroy(); err == nil {
-		err = e
-	}
-	if err != nil {
+	if err = errors.Join(err, s.Destroy()); err != nil {
 		return fmt.Errorf("send weights: %w", err)
 	}
 	b.data = nil
 	return nil
 }
 
-func appendFloats(data []byte, v []float32) []byte {
-	for _, x := range v {
-		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
-	}
-	return data
-}
-
-// stored returns v as the device stores it, little endian, rounded to the nearest.
+// stored returns v as the device stores it, rounded to the nearest.
 // Numbers too large for fp16 become infinite.
 func stored(t kernels.Type, v []float32) []byte {
 	if t == kernels.F32 {
-		return appendFloats(make([]byte, 0, 4*len(v)), v)
+		return bytesOf(v)
 	}
 	round := toBF16
 	if t == kernels.FP16 {
 		round = toFP16
 	}
-	data := make([]byte, 0, 2*len(v))
-	for _, x := range v {
-		data = binary.LittleEndian.AppendUint16(data, round(x))
+	data := make([]uint16, len(v))
+	for i, x := range v {
+		data[i] = round(x)
 	}
-	return data
+	return bytesOf(data)
 }
 
 // toBF16 rounds a number that is not NaN to the nearest, ties to even.

@@ -125,10 +125,11 @@ func (n *fusedNet) packHeads(f *nn.Folded) {
 		first(&f.MovesLeft.Conv, &f.MovesLeft.FC1, n.act)
 		n.movesLeft = last(&f.MovesLeft.FC2)
 	}
-	n.place = b.shorts(placeInPlanes(false))
 	if f.PolicyFC != nil {
-		first(&f.PolicyConv1, f.PolicyFC, actNone)
-		n.place = b.shorts(placeInOrder())
+		first(&f.PolicyConv1, f.PolicyFC, kernels.ActNone)
+		n.place = b.add(bytesOf(policyPlaces(f.Arch, 0)))
+	} else {
+		n.place = b.add(bytesOf(encoding.ConvPolicyIndex()[:]))
 	}
 }
 

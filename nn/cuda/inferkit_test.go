@@ -12,10 +12,10 @@ import (
 	"github.com/chessbrain/chessbrain/internal/testing/checked"
 	"github.com/chessbrain/chessbrain/internal/testing/emulated"
 	"github.com/chessbrain/chessbrain/internal/testing/nntest"
+	"github.com/chessbrain/chessbrain/internal/testing/reference"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
 	"github.com/chessbrain/chessbrain/nn/device"
-	"github.com/chessbrain/chessbrain/nn/reference"
 )
 
 // The emulated device checks that pointers of kernels lie in live memory.

@@ -56,11 +56,10 @@ func packLayered(b *blob, f *nn.Folded, t kernels.Type) *layeredNet {
 	}
 	if f.PolicyFC != nil {
 		n.policy = [2]layer{n.conv(&f.PolicyConv1), n.flattened(f.PolicyFC, f.PolicyConv1.Co)}
-		n.place = b.shorts(placeInOrder())
 	} else {
 		n.policy = [2]layer{n.conv(&f.PolicyConv1), n.conv(f.PolicyConv2)}
-		n.place = b.shorts(placeInPlanes(true))
 	}
+	n.place = b.add(bytesOf(policyPlaces(f.Arch, encoding.NumConvPlanes)))
 	n.value = n.head(&f.Value)
 	if f.MovesLeft != nil {
 		n.movesLeft = n.head(f.MovesLeft)
@@ -164,10 +163,10 @@ func (n *layeredNet) launches(boards int, _ kernels.TowerShape, io batchMemory) 
 			Z: w.z, Scale: scale, Shift: shift, X: x, Y: w.x, Boards: int32(boards), Padded: int32(n.padded), Act: n.act, ByBoard: byBoard,
 		}))
 	}
-	run(n.input, w.planes, actNone, kernels.ConvArgs{Y: w.z})
+	run(n.input, w.planes, kernels.ActNone, kernels.ConvArgs{Y: w.z})
 	join(b.at(n.ones), b.at(n.zeros), 0, 0)
 	for _, k := range n.tower {
-		run(k.conv1, w.x, actNone, kernels.ConvArgs{Y: w.h})
+		run(k.conv1, w.x, kernels.ActNone, kernels.ConvArgs{Y: w.h})
 		run(k.conv2, w.h, n.act, kernels.ConvArgs{Y: w.z, Sums: w.sums})
 		if k.w1 == none {
 			join(b.at(n.ones), b.at(n.zeros), w.x, 0)
@@ -185,10 +184,10 @@ func (n *layeredNet) launches(boards int, _ kernels.TowerShape, io batchMemory) 
 	if n.policy[1].perBoard == 1 {
 		between = w.flat
 	}
-	run(n.policy[0], w.x, actNone, kernels.ConvArgs{Y: between})
+	run(n.policy[0], w.x, kernels.ActNone, kernels.ConvArgs{Y: between})
 	run(n.policy[1], between, n.act, kernels.ConvArgs{Y32: w.logits})
 	head := func(l [3]layer, out driver.Ptr) {
-		run(l[0], w.x, actNone, kernels.ConvArgs{Y: w.flat})
+		run(l[0], w.x, kernels.ActNone, kernels.ConvArgs{Y: w.flat})
 		run(l[1], w.flat, n.act, kernels.ConvArgs{Y: w.hidden})
 		run(l[2], w.hidden, n.act, kernels.ConvArgs{Y32: out})
 	}

@@ -166,36 +166,19 @@ func (n *Net) release() error {
 // activation returns that of the kernels.
 func activation(a nn.Arch) int32 {
 	if a.Activation == nn.Mish {
-		return actMish
+		return kernels.ActMish
 	}
-	return actReLU
+	return kernels.ActReLU
 }
 
-// ACT_* of device.cuh.
-const (
-	actNone = iota
-	actReLU
-	actMish
-)
-
-// placeInPlanes returns where the logits of policy indices lie, for a row of
-// [planes][64] or, with squares first, of [64][planes].
-func placeInPlanes(squaresFirst bool) []uint16 {
+// policyPlaces says where the logit of a policy index lies: in the output of the last
+// policy convolution, [64][stride], or in order for the classical head.
+func policyPlaces(a nn.Arch, stride int) []uint16 {
 	place := make([]uint16, encoding.NumPolicy)
 	for i, at := range encoding.ConvPolicyIndex() {
-		place[i] = at
-		if squaresFirst {
-			place[i] = at%encoding.NumSquares*encoding.NumConvPlanes + at/encoding.NumSquares
+		if place[i] = uint16(i); a.PolicyHead != nn.PolicyClassical {
+			place[i] = at%encoding.NumSquares*uint16(stride) + at/encoding.NumSquares
 		}
-	}
-	return place
-}
-
-// placeInOrder is that of the classical head.
-func placeInOrder() []uint16 {
-	place := make([]uint16, encoding.NumPolicy)
-	for i := range place {
-		place[i] = uint16(i)
 	}
 	return place
 }

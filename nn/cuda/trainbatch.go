@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	"errors"
 	"fmt"
 	"unsafe"
 
@@ -42,7 +41,7 @@ type rowSlot struct {
 	results          []byte
 	resultsThere     driver.Ptr
 	entropy          driver.Ptr
-	losses           [3]driver.Ptr // by device.Head
+	losses           [3]driver.Ptr // by device.Head: [terms][rows][2]
 	copied, measured driver.Event
 	graphs           map[device.Pass]driver.Graph // of full batches
 }
@@ -84,15 +83,12 @@ func newRowSlot(t *Trainer) (*rowSlot, error) {
 	return s, s.grow(legalPerRow * n)
 }
 
-// loss is where the losses of a head go, [terms][rows][2].
-func (s *rowSlot) loss(h device.Head) driver.Ptr { return s.losses[h] }
-
 // grow makes room for numLegal moves; the device is done with the slot.
 func (s *rowSlot) grow(numLegal int) error {
 	if numLegal <= s.numLegal {
 		return nil
 	}
-	if err := s.dropGraphs(); err != nil {
+	if err := destroyAll(s.graphs); err != nil {
 		return err
 	}
 	if err := s.movesMem.free(); err != nil {
@@ -109,15 +105,6 @@ func (s *rowSlot) grow(numLegal int) error {
 		return err
 	}
 	return nil
-}
-
-func (s *rowSlot) dropGraphs() error {
-	var errs []error
-	for _, g := range s.graphs {
-		errs = append(errs, g.Destroy())
-	}
-	clear(s.graphs)
-	return errors.Join(errs...)
 }
 
 // begin makes the slot ready for n rows with so many legal moves in all. The device is
@@ -200,7 +187,7 @@ func (s *rowSlot) read(out *device.Rows) {
 }
 
 func (s *rowSlot) free() []error {
-	errs := []error{s.dropGraphs(), s.movesMem.free()}
+	errs := []error{destroyAll(s.graphs), s.movesMem.free()}
 	for _, e := range []driver.Event{s.copied, s.measured} {
 		if e != nil {
 			errs = append(errs, e.Destroy())

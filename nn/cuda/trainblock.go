@@ -25,15 +25,15 @@ func newBlock(t *Trainer, i int) *block {
 }
 
 func (b *block) forward(q *queue, boards int, x driver.Ptr) driver.Ptr {
-	t := b.first.conv.t
 	b.first.forward(q, boards, input{x: x})
 	b.last.forward(q, boards, b.first.output())
 	if b.se != nil {
 		b.se.forward(q, boards)
 	}
-	a := kernels.JoinArgs{Z: b.last.z, X: x, Y: b.out, Boards: int32(boards), Padded: int32(b.last.conv.outPad), Act: t.act}
+	a := b.last.join(boards, b.out)
+	a.X = x
 	a.Scale, a.Shift, a.ByBoard = b.affine()
-	q.do(kernels.Join(t.typ, a))
+	q.do(kernels.Join(q.t.typ, a))
 	return b.out
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
 	"github.com/chessbrain/chessbrain/nn/device"
@@ -91,10 +90,7 @@ func (d *Device) NewTrainer(cfg device.Config) (*Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Trainer{dev: d, cfg: cfg, typ: typ, act: kernels.ActReLU, layout: newLayout(cfg.Arch), mem: memory{d: d.driver}}
-	if cfg.Arch.Activation == nn.Mish {
-		t.act = kernels.ActMish
-	}
+	t := &Trainer{dev: d, cfg: cfg, typ: typ, act: activation(cfg.Arch), layout: newLayout(cfg.Arch), mem: memory{d: d.driver}}
 	for _, term := range cfg.Terms {
 		t.terms[term.Head] = append(t.terms[term.Head], term)
 		if len(t.terms[term.Head]) > kernels.MaxTerms {
@@ -271,22 +267,15 @@ func (t *Trainer) launch(s *rowSlot, p device.Pass) error {
 		if err := t.compute.Synchronize(); err != nil {
 			return err
 		}
-		if err := s.dropGraphs(); err != nil {
+		if err := destroyAll(s.graphs); err != nil {
 			return err
 		}
 	}
 	if err := t.enqueue(&queue{t: t, pass: p, slot: s, prepare: true}); err != nil {
 		return err
 	}
-	if err := t.compute.BeginCapture(); err != nil {
-		return err
-	}
-	err := t.enqueue(&queue{t: t, pass: p, slot: s})
-	g, endErr := t.compute.EndCapture()
-	if err = errors.Join(err, endErr); err != nil {
-		if g != nil {
-			err = errors.Join(err, g.Destroy())
-		}
+	g, err := capture(t.compute, func() error { return t.enqueue(&queue{t: t, pass: p, slot: s}) })
+	if err != nil {
 		return err
 	}
 	s.graphs[p] = g
@@ -302,9 +291,7 @@ func (t *Trainer) enqueue(q *queue) error {
 	n := s.boards
 	q.do(kernels.Expand(t.typ, kernels.ExpandArgs{Masks: s.masks, Scalars: s.scalars, Planes: t.planes, Boards: int32(n)}))
 	t.input.forward(q, n, input{x: t.planes})
-	q.do(kernels.Join(t.typ, kernels.JoinArgs{
-		Z: t.input.z, Scale: t.input.bn.scale, Shift: t.input.bn.shift, Y: t.trunk, Boards: int32(n), Padded: int32(t.input.conv.outPad), Act: t.act,
-	}))
+	q.do(kernels.Join(t.typ, t.input.join(n, t.trunk)))
 	x := t.trunk
 	for _, b := range t.tower {
 		x = b.forward(q, n, x)
@@ -333,10 +320,7 @@ func (t *Trainer) backward(q *queue, n int, x driver.Ptr) {
 		q.do(kernels.Outer(kernels.OuterArgs{Layers: t.smallAt, Boards: int32(n), Accumulate: q.accumulate}, t.small))
 	}
 	u := t.input
-	q.do(kernels.JoinBackward(t.typ, kernels.JoinBackwardArgs{
-		Dy: t.grad, Z: u.z, Scale: u.bn.scale, Shift: u.bn.shift, D: t.grad, Sums: t.sums,
-		Boards: int32(n), Padded: int32(u.conv.outPad), Act: t.act,
-	}))
+	u.joinBackward(q, n, t.grad)
 	u.bn.backward(q, n, t.grad, t.grad, u.z, t.sums, 0, 0)
 	u.conv.weightGrad(q, n, input{x: t.planes}, t.grad)
 }

@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
@@ -32,23 +31,16 @@ func newFlattened(t *Trainer, convName, bnName, fc string) *flattened {
 }
 
 func (f *flattened) forward(q *queue, boards int, x driver.Ptr, out kernels.ConvArgs) {
-	t := f.u.conv.t
 	f.u.forward(q, boards, input{x: x})
-	q.do(kernels.Join(t.typ, kernels.JoinArgs{
-		Z: f.u.z, Scale: f.u.bn.scale, Shift: f.u.bn.shift, Y: f.h, Boards: int32(boards), Padded: int32(f.u.conv.outPad), Act: t.act,
-	}))
+	q.do(kernels.Join(q.t.typ, f.u.join(boards, f.h)))
 	f.fc.run(q, boards, input{x: f.h}, out)
 }
 
 // backward takes dz, the gradient of the fully connected layer's output.
 func (f *flattened) backward(q *queue, boards int, x, dz driver.Ptr, add bool) {
-	t := f.u.conv.t
 	f.fc.weightGrad(q, boards, input{x: f.h}, dz)
 	f.fc.inputGrad(q, boards, dz, kernels.ConvArgs{Y: f.grad})
-	q.do(kernels.JoinBackward(t.typ, kernels.JoinBackwardArgs{
-		Dy: f.grad, Z: f.u.z, Scale: f.u.bn.scale, Shift: f.u.bn.shift, D: f.grad, Sums: t.sums,
-		Boards: int32(boards), Padded: int32(f.u.conv.outPad), Act: t.act,
-	}))
+	f.u.joinBackward(q, boards, f.grad)
 	f.u.toTower(q, boards, x, f.grad, add)
 }
 
@@ -81,35 +73,21 @@ type policyHead struct {
 
 func newPolicyHead(t *Trainer, term device.Term) *policyHead {
 	h := &policyHead{t: t, weight: float32(term.Weight)}
-	place := make([]uint16, encoding.NumPolicy)
+	stride := 0
 	if t.cfg.Arch.PolicyHead == nn.PolicyClassical {
 		h.flat = newFlattened(t, "policy.conv1", "policy.bn", "policy.fc")
 		h.width = h.flat.fc.outPad
-		for i := range place {
-			place[i] = uint16(i)
-		}
 	} else {
 		h.u = newUnit(t, "policy.conv1", "policy.bn", true)
 		h.last = newConv(t, "policy.conv2", 0, true)
 		h.width = 64 * h.last.outPad
 		h.dz = t.activations(h.u.conv.outPad)
-		place = policyPlaces(h.last.outPad)
+		stride = h.last.outPad
 	}
-	h.place = t.constant(bytesOf(place))
+	h.place = t.constant(bytesOf(policyPlaces(t.cfg.Arch, stride)))
 	h.logits = t.mem.floats(t.cfg.Capacity * h.width)
 	h.dlogits = t.mem.alloc(t.cfg.Capacity * h.width * t.typ.Size())
 	return h
-}
-
-// policyPlaces says where the logit of a policy index lies in the output of the
-// last policy convolution, [64][stride].
-func policyPlaces(stride int) []uint16 {
-	place := make([]uint16, encoding.NumPolicy)
-	for i, at := range encoding.ConvPolicyIndex() {
-		plane, square := int(at)/64, int(at)%64
-		place[i] = uint16(square*stride + plane)
-	}
-	return place
 }
 
 func (h *policyHead) forward(q *queue, boards int, x driver.Ptr) {
@@ -122,7 +100,7 @@ func (h *policyHead) forward(q *queue, boards int, x driver.Ptr) {
 	}
 	a := kernels.PolicyLossArgs{
 		Logits: h.logits, Place: h.place, Start: q.slot.start, Legal: q.slot.legal, Target: q.slot.policy, Weight: q.slot.weight,
-		Loss: q.slot.loss(device.Policy), Entropy: q.slot.entropy,
+		Loss: q.slot.losses[device.Policy], Entropy: q.slot.entropy,
 		Rows: int32(boards), Width: int32(h.width), Scale: h.weight * q.pass.LossScale / float32(boards),
 	}
 	if q.pass.Backward {
@@ -176,7 +154,7 @@ func (h *scalarHead) forward(q *queue, boards int, x driver.Ptr) {
 	h.flat.forward(q, boards, x, kernels.ConvArgs{Y: h.pre})
 	h.fc2.run(q, boards, h.hidden(), kernels.ConvArgs{Y32: h.logits})
 	a := kernels.ScalarLossArgs{
-		Logits: h.logits, Targets: q.slot.targets, Weight: q.slot.weight, Loss: q.slot.loss(h.which),
+		Logits: h.logits, Targets: q.slot.targets, Weight: q.slot.weight, Loss: q.slot.losses[h.which],
 		Rows: int32(boards), Width: int32(h.fc2.outPad), Terms: int32(len(h.terms)), Head: h.formula,
 	}
 	for i, t := range h.terms {

@@ -58,16 +58,16 @@ func (l *layout) param(name string) int {
 // in is the address of parameter i in an array of its kind that begins at base.
 func (l *layout) in(base driver.Ptr, i int) driver.Ptr { return base.Offset(4 * l.at[i]) }
 
-// gather copies tensors, those of the wanted kind among all or among the trained
-// ones alone, into the array; scatter copies them back.
-func (l *layout) gather(array []float32, tensors [][]float32, trained bool) {
-	l.each(array, tensors, trained, func(array, tensor []float32) { copy(array, tensor) })
+// array makes one of the trained parameters, or of the running statistics.
+func (l *layout) array(trained bool) []float32 {
+	if trained {
+		return make([]float32, l.trained)
+	}
+	return make([]float32, l.running)
 }
 
-func (l *layout) scatter(tensors [][]float32, array []float32, trained bool) {
-	l.each(array, tensors, trained, func(array, tensor []float32) { copy(tensor, array) })
-}
-
+// each visits the tensors of the wanted kind, among all or among the trained ones alone,
+// and their places in the array.
 func (l *layout) each(array []float32, tensors [][]float32, trained bool, f func(array, tensor []float32)) {
 	all, next := len(tensors) == len(l.specs), 0
 	for i, s := range l.specs {

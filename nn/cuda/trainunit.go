@@ -187,3 +187,19 @@ func (u *unit) output() input {
 func (u *unit) slope(y, sums driver.Ptr) kernels.ConvArgs {
 	return kernels.ConvArgs{Y: y, Z: u.z, ZScale: u.bn.scale, ZShift: u.bn.shift, ZAct: u.conv.t.act, Sums: sums}
 }
+
+// join is what writes the unit's activations to y.
+func (u *unit) join(boards int, y driver.Ptr) kernels.JoinArgs {
+	return kernels.JoinArgs{
+		Z: u.z, Scale: u.bn.scale, Shift: u.bn.shift, Y: y, Boards: int32(boards), Padded: int32(u.conv.outPad), Act: u.conv.t.act,
+	}
+}
+
+// joinBackward makes d, the gradient of the activations, that of batch norm's output,
+// and sets t.sums to its sums.
+func (u *unit) joinBackward(q *queue, boards int, d driver.Ptr) {
+	q.do(kernels.JoinBackward(q.t.typ, kernels.JoinBackwardArgs{
+		Dy: d, Z: u.z, Scale: u.bn.scale, Shift: u.bn.shift, D: d, Sums: q.t.sums,
+		Boards: int32(boards), Padded: int32(u.conv.outPad), Act: q.t.act,
+	}))
+}

@@ -76,36 +76,41 @@ func (t *Trainer) pack(q *queue) {
 	q.do(kernels.Pack(t.typ, kernels.PackArgs{Entries: t.entries, Count: int32(len(t.convs))}, longest))
 }
 
+// statePart is tensors of a state and where they lie on the device: the trained ones, or
+// the running statistics.
+type statePart struct {
+	tensors [][]float32
+	at      driver.Ptr
+	trained bool
+}
+
+// parts lists those of s that are not nil.
+func (t *Trainer) parts(s *device.State) (list []statePart) {
+	both := func(tensors [][]float32, trained, running driver.Ptr) {
+		if tensors != nil {
+			list = append(list, statePart{tensors, trained, true}, statePart{tensors, running, false})
+		}
+	}
+	both(s.Params, t.params, t.running)
+	for i, m := range s.Moments {
+		list = append(list, statePart{m, t.moments[i], true})
+	}
+	both(s.SWA, t.swa, t.swaRunning)
+	return list
+}
+
 // Upload implements device.Trainer.
 func (t *Trainer) Upload(s *device.State) error {
-	l := t.layout
 	if s.Params == nil || s.Moments == nil {
 		return errors.New("upload: no weights or no moments")
 	}
 	if err := t.checkState(s); err != nil {
 		return err
 	}
-	send := func(to driver.Ptr, n int, tensors [][]float32, trained bool) error {
-		array := make([]float32, n)
-		l.gather(array, tensors, trained)
-		return t.compute.CopyToDevice(to, bytesOf(array))
-	}
-	if err := send(t.params, l.trained, s.Params, true); err != nil {
-		return err
-	}
-	if err := send(t.running, l.running, s.Params, false); err != nil {
-		return err
-	}
-	for i, m := range s.Moments {
-		if err := send(t.moments[i], l.trained, m, true); err != nil {
-			return err
-		}
-	}
-	if s.SWA != nil {
-		if err := send(t.swa, l.trained, s.SWA, true); err != nil {
-			return err
-		}
-		if err := send(t.swaRunning, l.running, s.SWA, false); err != nil {
+	for _, p := range t.parts(s) {
+		array := t.layout.array(p.trained)
+		t.layout.each(array, p.tensors, p.trained, func(array, tensor []float32) { copy(array, tensor) })
+		if err := t.compute.CopyToDevice(p.at, bytesOf(array)); err != nil {
 			return err
 		}
 	}
@@ -122,39 +127,33 @@ func (t *Trainer) Upload(s *device.State) error {
 
 // Download implements device.Trainer.
 func (t *Trainer) Download(s *device.State) error {
-	l := t.layout
 	if err := t.checkState(s); err != nil {
 		return err
 	}
-	fetch := func(tensors [][]float32, from driver.Ptr, n int, trained bool) error {
-		array := make([]float32, n)
-		if err := t.compute.CopyToHost(bytesOf(array), from); err != nil {
+	for _, p := range t.parts(s) {
+		if err := t.fetch(p); err != nil {
 			return err
 		}
-		if err := t.compute.Synchronize(); err != nil {
-			return err
-		}
-		l.scatter(tensors, array, trained)
-		return nil
 	}
-	both := func(tensors [][]float32, trained, running driver.Ptr) error {
-		if tensors == nil {
-			return nil
-		}
-		if err := fetch(tensors, trained, l.trained, true); err != nil {
-			return err
-		}
-		return fetch(tensors, running, l.running, false)
-	}
-	if err := both(s.Params, t.params, t.running); err != nil {
+	return nil
+}
+
+// KeepRunning implements device.Trainer.
+func (t *Trainer) KeepRunning(params [][]float32) error {
+	return t.fetch(statePart{params, t.pending, false})
+}
+
+// fetch copies a part from the device.
+func (t *Trainer) fetch(p statePart) error {
+	array := t.layout.array(p.trained)
+	if err := t.compute.CopyToHost(bytesOf(array), p.at); err != nil {
 		return err
 	}
-	for i, m := range s.Moments {
-		if err := fetch(m, t.moments[i], l.trained, true); err != nil {
-			return err
-		}
+	if err := t.compute.Synchronize(); err != nil {
+		return err
 	}
-	return both(s.SWA, t.swa, t.swaRunning)
+	t.layout.each(array, p.tensors, p.trained, func(array, tensor []float32) { copy(tensor, array) })
+	return nil
 }
 
 // checkState refuses a state of another net or optimizer; parts that are nil are
@@ -176,18 +175,5 @@ func (t *Trainer) checkState(s *device.State) error {
 			}
 		}
 	}
-	return nil
-}
-
-// KeepRunning implements device.Trainer.
-func (t *Trainer) KeepRunning(params [][]float32) error {
-	array := make([]float32, t.layout.running)
-	if err := t.compute.CopyToHost(bytesOf(array), t.pending); err != nil {
-		return err
-	}
-	if err := t.compute.Synchronize(); err != nil {
-		return err
-	}
-	t.layout.scatter(params, array, false)
 	return nil
 }

@@ -51,88 +51,52 @@ func ReLUBackward(dx, dy, y []float32) {
 // MishForward sets y = x*tanh(softplus(x)). y may be x. Vector tiers: within 4
 // ulp, or 88*2^-126 where exp(x) is flushed (x < -87.3). NaN and -Inf give NaN.
 func MishForward(y, x []float32) {
-	y = y[:len(x)]
-	if vecMath(mathMish, y, x, nil) {
-		return
-	}
-	for i, v := range x {
-		y[i] = float32(float64(v) * math.Tanh(softplus(float64(v))))
-	}
+	mapped(mathMish, y, x, x, func(v, _ float32) float32 { return float32(float64(v) * math.Tanh(softplus(float64(v)))) })
 }
 
 // MishBackward sets dx = dy * mish'(x); x is the activation's input. dx may be dy.
 // Vector tiers: mish' is within 5.5 ulp of the larger of its two terms, or
 // 88*2^-126. NaN and infinities of x give NaN.
 func MishBackward(dx, dy, x []float32) {
-	dx, dy = dx[:len(x)], dy[:len(x)]
-	if vecMath(mathMishBackward, dx, dy, x) {
-		return
-	}
-	for i, v := range x {
+	mapped(mathMishBackward, dx, dy[:len(x)], x, func(dy, v float32) float32 {
 		z := float64(v)
 		t := math.Tanh(softplus(z))
-		dx[i] = float32(float64(dy[i]) * (t + z*(1-t*t)*sigmoid(z)))
-	}
+		return float32(float64(dy) * (t + z*(1-t*t)*sigmoid(z)))
+	})
 }
 
 // Sigmoid sets y = 1/(1+exp(-x)). y may be x. Vector tiers: within 2.5 ulp, or
 // 2^-126. NaN passes.
 func Sigmoid(y, x []float32) {
-	y = y[:len(x)]
-	if vecMath(mathSigmoid, y, x, nil) {
-		return
-	}
-	for i, v := range x {
-		y[i] = float32(sigmoid(float64(v)))
-	}
+	mapped(mathSigmoid, y, x, x, func(v, _ float32) float32 { return float32(sigmoid(float64(v))) })
 }
 
 // SigmoidBackward sets dx = dy*y*(1-y); y is the sigmoid's output. dx may be dy.
 func SigmoidBackward(dx, dy, y []float32) {
-	dx, dy = dx[:len(y)], dy[:len(y)]
-	if vecMath(mathSigmoidBackward, dx, dy, y) {
-		return
-	}
-	for i, v := range y {
-		dx[i] = dy[i] * v * (1 - v)
-	}
+	mapped(mathSigmoidBackward, dx, dy[:len(y)], y, func(dy, v float32) float32 { return dy * v * (1 - v) })
 }
 
 // Tanh sets y = tanh(x). y may be x. Vector tiers: within 1.5 ulp, or 2^-126. NaN
 // passes.
 func Tanh(y, x []float32) {
-	y = y[:len(x)]
-	if vecMath(mathTanh, y, x, nil) {
-		return
-	}
-	for i, v := range x {
-		y[i] = float32(math.Tanh(float64(v)))
-	}
+	mapped(mathTanh, y, x, x, func(v, _ float32) float32 { return float32(math.Tanh(float64(v))) })
 }
 
 // TanhBackward sets dx = dy*(1-y*y); y is Tanh's output. dx may be dy.
 func TanhBackward(dx, dy, y []float32) {
-	dx, dy = dx[:len(y)], dy[:len(y)]
-	if vecMath(mathTanhBackward, dx, dy, y) {
-		return
-	}
-	for i, v := range y {
-		dx[i] = dy[i] * (1 - v*v)
-	}
+	mapped(mathTanhBackward, dx, dy[:len(y)], y, func(dy, v float32) float32 { return dy * (1 - v*v) })
 }
 
-// mathOp names an element-wise vector kernel of transcendental functions and
-// their gradients over (y, a, b).
-type mathOp uint8
-
-const (
-	mathMish            mathOp = iota // y = mish(a)
-	mathMishBackward                  // y = a*mish'(b)
-	mathSigmoid                       // y = sigmoid(a)
-	mathSigmoidBackward               // y = a*b*(1-b)
-	mathTanh                          // y = tanh(a)
-	mathTanhBackward                  // y = a*(1-b*b)
-)
+// mapped sets y = f(a, b), by the kernel op where the tier has it.
+func mapped(op flatOp, y, a, b []float32, f func(a, b float32) float32) {
+	y, b = y[:len(a)], b[:len(a)]
+	if vecFlat(op, y, a, b, 0) {
+		return
+	}
+	for i, v := range a {
+		y[i] = f(v, b[i])
+	}
+}
 
 func relu(v float32) float32 {
 	return max(v, 0) // no branch: signs of activations are not predictable

@@ -19,7 +19,7 @@ func TestNoAllocations(t *testing.T) {
 		mat := make([]float32, PackedMatLen(c, c))
 		s1, s2 := make([]float64, c), make([]float64, c)
 		masks, scalars := make([][encoding.NumMasks]uint64, 1), make([]encoding.Scalars, 1)
-		input, start, legal := make([]float32, 64*112), []int32{0, 2}, []uint16{3, 5}
+		input, legal := make([]float32, 64*112), []uint16{3, 5}
 		target := []float32{0.5, 0.5}
 		run := func() {
 			PackMat(mat, w[:c*c], c, c)
@@ -27,19 +27,19 @@ func TestNoAllocations(t *testing.T) {
 			MatMul(y, x, mat, ch, boards*64-1, c, c, None)
 			MatMulWeightGrad(dw[:c*c], ch, x, y, boards*64-1, c, c, nil)
 			BatchNormStats(s1, s2, x, boards*64, c)
-			BatchNormApply(y, x, ch, ch, boards*64, c, ReLU)
-			BatchNormApplyResidual(y, x, ch, ch, z, boards*64, c, ReLU)
-			BatchNormBackwardStats(s1, s2, y, x, ch, ch, boards*64, c)
-			BatchNormReLUBackwardStats(s1, s2, y, y, z, x, ch, ch, boards*64, c)
-			BatchNormBackward(z, y, x, ch, ch, ch, s1, s2, 128, boards*64, c)
-			SEApply(y, x, ch, ch, z, boards, c, ReLU)
-			SEBackward(z, ch, ch, x, y, y, boards, c, ReLU)
+			BatchNormApply(y, f32s(x), ch, ch, nil, boards*64, c, ReLU)
+			BatchNormApply(y, f32s(x), ch, ch, z, boards*64, c, ReLU)
+			BatchNormBackwardStats(s1, s2, y, f32s(x), ch, ch, boards*64, c)
+			BatchNormReLUBackwardStats(s1, s2, y, y, z, f32s(x), ch, ch, boards*64, c)
+			BatchNormBackward(z, y, f32s(x), ch, ch, ch, s1, s2, 128, boards*64, c)
+			SEApply(y, f32s(x), ch, ch, z, boards, c, ReLU)
+			SEBackward(z, ch, ch, x, y, f32s(y), boards, c, ReLU)
 			SEBackwardInput(z, z, ch, ch, boards, c)
-			BatchNormApplyResidualStored(y, half, ch, ch, z, boards*64, c, Mish)
-			BatchNormReLUBackwardStatsStored(s1, s2, y, y, z, half, ch, ch, boards*64, c)
-			BatchNormBackwardStored(z, y, half, ch, ch, ch, s1, s2, 128, boards*64, c)
-			SEApplyStored(y, half, ch, ch, z, boards, c, ReLU)
-			SEBackwardStored(z, ch, ch, x, y, half, boards, c, ReLU)
+			BatchNormApply(y, half, ch, ch, z, boards*64, c, Mish)
+			BatchNormReLUBackwardStats(s1, s2, y, y, z, half, ch, ch, boards*64, c)
+			BatchNormBackward(z, y, half, ch, ch, ch, s1, s2, 128, boards*64, c)
+			SEApply(y, half, ch, ch, z, boards, c, ReLU)
+			SEBackward(z, ch, ch, x, y, half, boards, c, ReLU)
 			Add(y, y, x)
 			Axpy(y, 0.5, x)
 			Scale(y, 0.5)
@@ -57,10 +57,10 @@ func TestNoAllocations(t *testing.T) {
 			SGDNesterov(y, x, z, 0.1, 0.9, 0)
 			AdamW(y[:99], x[:99], z[:99], w[:99], 0.1, 0.9, 0.99, 1e-8, 0, 1, 1)
 			ExpandInput(input, masks, scalars, 1)
-			PolicyCrossEntropy(y, target, x, 64, off, start, legal, target, nil, 1, 1)
-			WDLCrossEntropy(y, x, x, nil, 1, 1)
-			ScalarMSE(y, x, x, nil, 1, 1)
-			HuberMovesLeft(y, x, x, nil, 20, 0.5, 1, 1)
+			PolicyCrossEntropy(y, target, x, off, legal, target, 1)
+			WDLCrossEntropy([3]float32(x), [3]float32(x), 1)
+			ScalarMSE(y[0], x[0], 1)
+			HuberMovesLeft(y[0], x[0], 20, 0.5, 1)
 		}
 		forTiers(t, func(t *testing.T) {
 			if a := testing.AllocsPerRun(2, run); a != 0 {
@@ -93,9 +93,9 @@ func productRun(rng testRand, c int, p Precision) func() {
 		PackConv3(packed, w, c, c, p)
 		PackConv3Transposed(packed, w, c, c, p)
 		Conv3(y, x, packed, sum[:c], boards, c, c, Mish, p, scratch)
-		Conv3Sums(y, sum, squares, x, packed, nil, boards, c, c, None, p, scratch)
+		Conv3Sums(f32s(y), sum, squares, x, packed, nil, boards, c, c, None, p, scratch)
 		if p == BF16 && StoresBF16(c, c) {
-			Conv3SumsStored(stored, sum, squares, x, packed, boards, c, c, p, scratch)
+			Conv3Sums(stored, sum, squares, x, packed, nil, boards, c, c, None, p, scratch)
 		}
 		Conv3WeightGrad(w, x, y, boards, c, c, p, scratch)
 		Conv3WeightGradAdd(scratch, x, y, 0, boards, c, c, p)

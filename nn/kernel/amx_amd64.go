@@ -134,3 +134,12 @@ func callTiles(t *tileArgs, rows, np int) {
 		tile16x16AMX(bytesOf(t))
 	}
 }
+
+// peakTiles runs the tile kernel of the peak once, some 20 microseconds.
+func peakTiles() float64 {
+	const steps, products, flops = 1000, 4, 2
+	config := newTileConfig(blockRows, tileRows16)
+	t := tileArgs{config: bytesOf(&config), steps: steps}
+	peakAMX(bytesOf(&t))
+	return steps * products * flops * (tileRows16 * tileRows16 * 2 * tileRows16)
+}

@@ -12,53 +12,54 @@ func BatchNormStats(sum, sumsq []float64, x []float32, rows, c int) {
 	columnSums(sum, sumsq, &sumOp{u: x, v: Stored{F32: x}}, rows, c)
 }
 
-// BatchNormApply computes y = act(x*scale + shift) with scale, shift [c]
-// (scale = gamma/sqrt(var+eps), shift = beta - mean*scale). y may be x.
-func BatchNormApply(y, x, scale, shift []float32, rows, c int, act Act) {
-	affineAct(y, Stored{F32: x}, scale, shift, nil, rows, c, act)
-}
-
-// BatchNormApplyResidual computes y = act(x*scale + shift + res). y may be x or
-// res. A squeeze-and-excitation gate per board is SEApply.
-func BatchNormApplyResidual(y, x, scale, shift, res []float32, rows, c int, act Act) {
-	affineAct(y, Stored{F32: x}, scale, shift, res[:rows*c], rows, c, act)
+// BatchNormApply computes y = act(x*scale + shift + res) with scale, shift [c]
+// (scale = gamma/sqrt(var+eps), shift = beta - mean*scale); res may be nil. y may be
+// res, and x where that is float32. A squeeze-and-excitation gate per board is SEApply.
+func BatchNormApply(y []float32, x Stored, scale, shift, res []float32, rows, c int, act Act) {
+	y, x, scale, shift = y[:rows*c], x.Slice(0, rows*c), scale[:c], shift[:c]
+	if res != nil {
+		res = res[:rows*c]
+	}
+	act, mish := act.split()
+	affine(y, x, scale, shift, res, rows, c, act)
+	if mish {
+		MishForward(y, y)
+	}
 }
 
 // BatchNormBackwardStats adds to dsum [c] the sums of dy and to dxhat [c] the
 // sums of dy*xhat, xhat = (x-mean)*invstd; x is the layer's input, invstd =
 // 1/sqrt(var+eps). dsum is the gradient of beta, dxhat that of gamma.
-func BatchNormBackwardStats(dsum, dxhat []float64, dy, x, mean, invstd []float32, rows, c int) {
-	BatchNormBackwardStatsStored(dsum, dxhat, dy, Stored{F32: x}, mean, invstd, rows, c)
+func BatchNormBackwardStats(dsum, dxhat []float64, dy []float32, x Stored, mean, invstd []float32, rows, c int) {
+	columnSums(dsum, dxhat, &sumOp{u: dy, v: x, mean: mean, scale: invstd}, rows, c)
 }
 
 // BatchNormReLUBackwardStats is BatchNormBackwardStats through a ReLU whose
 // output was y: dy counts where y > 0 only. gated takes dy where y > 0, else 0;
 // it may be dy.
-func BatchNormReLUBackwardStats(dsum, dxhat []float64, gated, dy, y, x, mean, invstd []float32, rows, c int) {
-	BatchNormReLUBackwardStatsStored(dsum, dxhat, gated, dy, y, Stored{F32: x}, mean, invstd, rows, c)
-}
-
-// backwardStats scales the second sums of op by invstd.
-func backwardStats(dsum, dxhat []float64, op *sumOp, invstd []float32, rows, c int) {
-	op.scale = invstd
-	columnSums(dsum, dxhat, op, rows, c)
+func BatchNormReLUBackwardStats(dsum, dxhat []float64, gated, dy, y []float32, x Stored, mean, invstd []float32, rows, c int) {
+	columnSums(dsum, dxhat, &sumOp{u: dy, v: x, mask: y, store: gated[:rows*c], mean: mean, scale: invstd}, rows, c)
 }
 
 // BatchNormBackward computes the gradient of the layer's input with batch
 // statistics: dx = gamma*invstd*(dy - dsum/count - xhat*dxhat/count). dsum and
 // dxhat are the totals of BatchNormBackwardStats over all count rows of the
 // batch, of which rows are given here. dx may be dy.
-func BatchNormBackward(dx, dy, x, mean, invstd, gamma []float32, dsum, dxhat []float64, count, rows, c int) {
-	BatchNormBackwardStored(dx, dy, Stored{F32: x}, mean, invstd, gamma, dsum, dxhat, count, rows, c)
-}
-
-// affineAct is affine with any activation.
-func affineAct(y []float32, x Stored, scale, shift, res []float32, rows, c int, act Act) {
-	y, x, scale, shift = y[:rows*c], x.Slice(0, rows*c), scale[:c], shift[:c]
-	act, mish := act.split()
-	affine(y, x, scale, shift, res, rows, c, act)
-	if mish {
-		MishForward(y, y)
+func BatchNormBackward(dx, dy []float32, x Stored, mean, invstd, gamma []float32, dsum, dxhat []float64, count, rows, c int) {
+	dx, dy, x = dx[:rows*c], dy[:rows*c], x.Slice(0, rows*c)
+	// dx = a*dy + b*x + d, the channels in groups that fit a stack buffer.
+	const group = 128
+	var a, b, d [group]float32
+	for c0 := 0; c0 < c; c0 += group {
+		n := min(group, c-c0)
+		for i := range n {
+			j := c0 + i
+			s := float64(gamma[j]) * float64(invstd[j])
+			bj := -s * float64(invstd[j]) * dxhat[j] / float64(count)
+			a[i], b[i] = float32(s), float32(bj)
+			d[i] = float32(-s*dsum[j]/float64(count) - bj*float64(mean[j]))
+		}
+		affine2(dx, dy, x, a[:n], b[:n], d[:n], rows, c, c0)
 	}
 }
 

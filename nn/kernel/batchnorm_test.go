@@ -55,17 +55,17 @@ func TestBatchNormApply(t *testing.T) {
 			wantRes[i] = want[i] + float64(res[i])
 		}
 		y := poison(rows * c)
-		BatchNormApply(y, x, scale, shift, rows, c, None)
+		BatchNormApply(y, f32s(x), scale, shift, nil, rows, c, None)
 		closeTo(t, "y", y, want, nil, 1e-6)
-		BatchNormApply(y, x, scale, shift, rows, c, ReLU)
+		BatchNormApply(y, f32s(x), scale, shift, nil, rows, c, ReLU)
 		closeTo(t, "relu", y, reluRef(want), nil, 1e-6)
-		BatchNormApplyResidual(y, x, scale, shift, res, rows, c, ReLU)
+		BatchNormApply(y, f32s(x), scale, shift, res, rows, c, ReLU)
 		closeTo(t, "residual", y, reluRef(wantRes), nil, 1e-6)
 		copy(y, x)
-		BatchNormApply(y, y, scale, shift, rows, c, None)
+		BatchNormApply(y, f32s(y), scale, shift, nil, rows, c, None)
 		closeTo(t, "in place", y, want, nil, 1e-6)
 		last := poison(c)
-		BatchNormApply(last, x[(rows-1)*c:], scale, shift, 1, c, None)
+		BatchNormApply(last, f32s(x[(rows-1)*c:]), scale, shift, nil, 1, c, None)
 		sameBits(t, "row alone", last, y[(rows-1)*c:])
 	})
 }
@@ -144,13 +144,13 @@ func TestBatchNormBackward(t *testing.T) {
 					dx := poison(rows * c)
 					if act == ReLU {
 						gated := poison(rows * c)
-						BatchNormReLUBackwardStats(dsum, dxhat, gated, dy, y, x, mean, invstd, rows, c)
-						BatchNormBackward(dx, gated, x, mean, invstd, gamma, dsum, dxhat, rows, rows, c)
+						BatchNormReLUBackwardStats(dsum, dxhat, gated, dy, y, f32s(x), mean, invstd, rows, c)
+						BatchNormBackward(dx, gated, f32s(x), mean, invstd, gamma, dsum, dxhat, rows, rows, c)
 					} else {
 						// Two calls must add up.
-						BatchNormBackwardStats(dsum, dxhat, dy[:8*c], x, mean, invstd, 8, c)
-						BatchNormBackwardStats(dsum, dxhat, dy[8*c:], x[8*c:], mean, invstd, rows-8, c)
-						BatchNormBackward(dx, dy, x, mean, invstd, gamma, dsum, dxhat, rows, rows, c)
+						BatchNormBackwardStats(dsum, dxhat, dy[:8*c], f32s(x), mean, invstd, 8, c)
+						BatchNormBackwardStats(dsum, dxhat, dy[8*c:], f32s(x[8*c:]), mean, invstd, rows-8, c)
+						BatchNormBackward(dx, dy, f32s(x), mean, invstd, gamma, dsum, dxhat, rows, rows, c)
 					}
 					for range 20 {
 						i := rng.IntN(len(x))

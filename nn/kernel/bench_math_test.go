@@ -51,10 +51,6 @@ func BenchmarkLosses(b *testing.B) {
 		}
 		y, dy, prob := rng.floats(rows*rowLen), make([]float32, rows*rowLen), rng.floats(rows*moves)
 		wdl, dwdl := rng.floats(rows*3), make([]float32, rows*3)
-		wdlTarget := make([]float32, rows*3)
-		for i := range wdlTarget {
-			wdlTarget[i] = 1.0 / 3
-		}
 		for _, p := range []struct {
 			name string
 			f    func()
@@ -62,9 +58,17 @@ func BenchmarkLosses(b *testing.B) {
 			{"SoftmaxSegments", func() { SoftmaxSegments(prob, start, rows) }},
 			{"Softmax3", func() { Softmax3(wdl, rows) }},
 			{"PolicyCrossEntropy", func() {
-				PolicyCrossEntropy(dy, prob, y, rowLen, off, start, legal, target, nil, 1, rows)
+				for i := range rows {
+					at := i * moves
+					PolicyCrossEntropy(dy[i*rowLen:][:rowLen], prob[at:], y[i*rowLen:], off, legal[at:][:moves], target[at:], 1)
+				}
 			}},
-			{"WDLCrossEntropy", func() { WDLCrossEntropy(dwdl, wdl, wdlTarget, nil, 1, rows) }},
+			{"WDLCrossEntropy", func() {
+				for i := range rows {
+					_, grad := WDLCrossEntropy([3]float32(wdl[3*i:]), [3]float32{1. / 3, 1. / 3, 1. / 3}, 1)
+					copy(dwdl[3*i:], grad[:])
+				}
+			}},
 		} {
 			b.Run(p.name, func(b *testing.B) {
 				for range b.N {

@@ -89,14 +89,14 @@ func (t *tower) se(out, x, res []float32) {
 	MatMul(t.beta, t.pool, t.fc, nil, t.boards, 64, 16, ReLU)
 	MatMul(t.gate, t.beta, t.fc, nil, t.boards, 16, 64, None)
 	Sigmoid(t.gate, t.gate)
-	SEApply(out, x, t.gate, t.beta, res, t.boards, 64, ReLU)
+	SEApply(out, f32s(x), t.gate, t.beta, res, t.boards, 64, ReLU)
 }
 
 func (t *tower) infer() {
 	ExpandInput(t.input, t.masks, t.scalars, t.boards)
 	for i, s := range t.shape {
 		if i > 0 && i < 13 && i%2 == 0 {
-			Conv3Sums(t.acts[i], t.pool, t.gate, t.in(i), t.packed[i], t.ch[:s[1]], t.boards, s[0], s[1], None, FP32, t.conv)
+			Conv3Sums(f32s(t.acts[i]), t.pool, t.gate, t.in(i), t.packed[i], t.ch[:s[1]], t.boards, s[0], s[1], None, FP32, t.conv)
 			t.se(t.outs[i], t.acts[i], t.outs[i-2])
 			continue
 		}
@@ -111,24 +111,24 @@ func (t *tower) step() {
 	ExpandInput(t.input, t.masks, t.scalars, t.boards)
 	for i, s := range t.shape {
 		c := s[1]
-		Conv3Sums(t.acts[i], t.pool, t.gate, t.in(i), t.packed[i], nil, t.boards, s[0], c, None, FP32, t.conv)
+		Conv3Sums(f32s(t.acts[i]), t.pool, t.gate, t.in(i), t.packed[i], nil, t.boards, s[0], c, None, FP32, t.conv)
 		if i > 0 && i < 13 && i%2 == 0 {
 			t.se(t.outs[i], t.acts[i], t.outs[i-2])
 			continue
 		}
-		BatchNormApply(t.outs[i], t.acts[i], t.ch, t.ch, rows, c, ReLU)
+		BatchNormApply(t.outs[i], f32s(t.acts[i]), t.ch, t.ch, nil, rows, c, ReLU)
 	}
 	for i := len(t.shape) - 1; i >= 0; i-- {
 		ci, c := t.shape[i][0], t.shape[i][1]
 		dy, dx, dz := t.grads[i%2][:rows*c], t.grads[(i+1)%2], t.grads[2][:rows*c]
 		if i > 0 && i < 13 && i%2 == 0 {
-			SEBackward(dy, t.gate, t.beta, dy, t.outs[i], t.acts[i], t.boards, c, ReLU)
+			SEBackward(dy, t.gate, t.beta, dy, t.outs[i], f32s(t.acts[i]), t.boards, c, ReLU)
 			SEBackwardInput(dz, dy, t.gate, t.beta, t.boards, c)
 			Add(dy, dy, dz)
 		}
 		clear(t.sum)
-		BatchNormReLUBackwardStats(t.sum, t.sumsq, dy, dy, t.outs[i], t.acts[i], t.ch, t.ch, rows, c)
-		BatchNormBackward(dz, dy, t.acts[i], t.ch, t.ch, t.ch, t.sum, t.sumsq, rows, rows, c)
+		BatchNormReLUBackwardStats(t.sum, t.sumsq, dy, dy, t.outs[i], f32s(t.acts[i]), t.ch, t.ch, rows, c)
+		BatchNormBackward(dz, dy, f32s(t.acts[i]), t.ch, t.ch, t.ch, t.sum, t.sumsq, rows, rows, c)
 		Conv3WeightGrad(t.dw[i], t.in(i), dz, t.boards, ci, c, FP32, t.convGrad)
 		if i > 0 {
 			Conv3(dx, dz, t.turned[i], nil, t.boards, c, ci, None, FP32, t.conv)

@@ -20,13 +20,17 @@ func Conv3(y, x, packed, bias []float32, boards, ci, co int, act Act, p Precisio
 	conv3(Stored{F32: y}, nil, nil, x, packed, bias, boards, ci, co, act, p, scratch)
 }
 
-// Conv3Sums is Conv3 that also sets sum and squares [boards][co], the sums of y
-// and of its squares over the squares of a board. act may not be Mish.
-func Conv3Sums(y, sum, squares, x, packed, bias []float32, boards, ci, co int, act Act, p Precision, scratch []float32) {
+// Conv3Sums is Conv3 that also sets sum and squares [boards][co], the sums of y and of
+// its squares over the squares of a board, before y is rounded. act may not be Mish. y in
+// bf16 needs StoresBF16(ci, co) and the precision BF16.
+func Conv3Sums(y Stored, sum, squares, x, packed, bias []float32, boards, ci, co int, act Act, p Precision, scratch []float32) {
 	if act == Mish {
 		panic("kernel: Conv3Sums: activation must be None or ReLU")
 	}
-	conv3(Stored{F32: y}, sum[:boards*co], squares[:boards*co], x, packed, bias, boards, ci, co, act, p, scratch)
+	if y.half() && (p != BF16 || !StoresBF16(ci, co)) {
+		panic("kernel: Conv3Sums: bf16 needs StoresBF16 and BF16")
+	}
+	conv3(y, sum[:boards*co], squares[:boards*co], x, packed, bias, boards, ci, co, act, p, scratch)
 }
 
 // Conv3InPlace says whether the y of a convolution of c channels to as many may be

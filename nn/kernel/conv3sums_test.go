@@ -20,7 +20,7 @@ func TestConv3Sums(t *testing.T) {
 					for _, act := range []Act{None, ReLU} {
 						y, plain := poison(boards*64*co), poison(boards*64*co)
 						sum, squares := poison(boards*co), poison(boards*co)
-						Conv3Sums(y, sum, squares, x, packed, bias, boards, ci, co, act, p, scratch)
+						Conv3Sums(f32s(y), sum, squares, x, packed, bias, boards, ci, co, act, p, scratch)
 						Conv3(plain, x, packed, bias, boards, ci, co, act, p, scratch)
 						sameBits(t, "y", y, plain)
 						want, mag, wantSq := make([]float64, boards*co), make([]float64, boards*co), make([]float64, boards*co)

@@ -37,12 +37,12 @@ func TestDenormalInputs(t *testing.T) {
 		{"Conv3WeightGrad", func() []float32 { return denormalGrad(x, y, boards, c, FP32) }},
 		{"Conv3WeightGrad bf16", func() []float32 { return denormalGrad(x, y, boards, c, BF16) }},
 		{"Conv3WeightGrad bf16, dy", func() []float32 { return denormalGrad(y, x, boards, c, BF16) }},
-		{"BatchNormApply", func() []float32 { BatchNormApply(z, x, ones, none, rows, c, ReLU); return z }},
-		{"SEApply", func() []float32 { SEApply(z, x, ones, none, nil, boards, c, None); return z }},
+		{"BatchNormApply", func() []float32 { BatchNormApply(z, f32s(x), ones, none, nil, rows, c, ReLU); return z }},
+		{"SEApply", func() []float32 { SEApply(z, f32s(x), ones, none, nil, boards, c, None); return z }},
 		{"BatchNormBackwardStats", func() []float32 {
 			clear(sums)
 			clear(products)
-			BatchNormBackwardStats(sums, products, y, x, none[:c], filled(c, 1), rows, c)
+			BatchNormBackwardStats(sums, products, y, f32s(x), none[:c], filled(c, 1), rows, c)
 			for i, v := range products {
 				widened[i] = float32(v)
 			}

@@ -12,9 +12,9 @@
 // Tiers are generic Go (the oracle and the fallback), NEON on arm64, and on amd64
 // AVX2+FMA, AVX-512, and AMX, which is AVX-512 with tile products in bf16. The
 // best one is chosen at start; CHESSBRAIN_CPU_TIER or SetTier forces another. The
-// Go drivers (*_vec.go) serve both architectures and reach the assembly through
-// the calls in dispatch*_*.go over the argument structs of gen/args; gen writes
-// the amd64 assembly, genarm64 the NEON one. Results of two tiers differ by
+// Go drivers (*_vec.go) serve all architectures and reach a tier's assembly through
+// its table (tables_*.go) over the argument structs of gen/args; gen writes the
+// amd64 assembly, genarm64 the NEON one. Results of two tiers differ by
 // rounding only. Within a tier a board of Conv3 and a row of MatMul, MatMulBF16 and
 // the element-wise functions are bit-identical whatever else shares the call.
 //

@@ -56,13 +56,21 @@ func SumSquares(x []float32) float64 {
 	return (s0 + s1) + (s2 + s3)
 }
 
-// flatOp names an element-wise vector kernel over (y, a, b, alpha).
+// flatOp names an element-wise vector kernel over (y, a, b, alpha). Those of
+// transcendental functions and their gradients come last.
 type flatOp uint8
 
 const (
-	flatReLU         flatOp = iota // y = max(0, a)
-	flatReLUBackward               // y = a where b > 0, else 0
-	flatAdd                        // y = a + b
-	flatAxpy                       // y = b + alpha*a
-	flatScale                      // y = alpha*a
+	flatReLU            flatOp = iota // y = max(0, a)
+	flatReLUBackward                  // y = a where b > 0, else 0
+	flatAdd                           // y = a + b
+	flatAxpy                          // y = b + alpha*a
+	flatScale                         // y = alpha*a
+	mathMish                          // y = mish(a)
+	mathMishBackward                  // y = a*mish'(b)
+	mathSigmoid                       // y = sigmoid(a)
+	mathSigmoidBackward               // y = a*b*(1-b)
+	mathTanh                          // y = tanh(a)
+	mathTanhBackward                  // y = a*(1-b*b)
+	numFlatOps
 )

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -52,4 +53,28 @@ func constantPlanes(s *encoding.Scalars) (row [encoding.NumPlanes - planeCastlin
 	row[planeRule50-planeCastling] = float32(s.Rule50) / 99
 	row[planeOnes-planeCastling] = 1
 	return row
+}
+
+// expandVec writes one board's planes, or returns false where the tier has no kernel for it.
+func expandVec(x *[64 * encoding.NumPlanes]float32, masks *[encoding.NumMasks]uint64, s *encoding.Scalars) bool {
+	f := vectors().expand
+	if f == nil {
+		return false
+	}
+	const planes = encoding.NumPlanes - planeCastling
+	var constants [planes]uint64
+	var values [panel]float32
+	row := constantPlanes(s)
+	for i := range values {
+		values[i] = 1
+	}
+	for i, v := range row {
+		if v != 0 {
+			constants[i], values[panel-planes+i] = math.MaxUint64, v
+		}
+	}
+	args := expandArgs{y: &x[0], masks: &masks[0], constants: &constants[0], values: &values[0],
+		one: bits32(1), firstBit: 1}
+	run(f, &args)
+	return true
 }

@@ -1,5 +1,3 @@
-//go:build amd64 || arm64
-
 package kernel
 
 // tileRows is the height of a full tile: one rank of squares.
@@ -48,7 +46,7 @@ type gemmJob struct {
 func (j *gemmJob) run(g *gemmArgs, y, x []float32, rows int) {
 	full := j.n / panel
 	for p := 0; p < full; {
-		np := panelsNext(full - p)
+		np := vectors().panelsNext(full - p)
 		j.tiles(g, y[p*panel:], j.n, x, optional(j.bias, p*panel), rows, p, np)
 		p += np
 	}
@@ -93,7 +91,7 @@ func (j *gemmJob) tiles(g *gemmArgs, y []float32, yRow int, x []float32, bias *f
 	for t := 0; t < n; t += step {
 		m := uintptr(min(step, n-t))
 		a.x, a.y, a.tiles = at(x, t*j.xTile), at(y, t*tileRows*yRow), m
-		callGemm8(&a, np)
+		gemm8(&a, np)
 	}
 }
 
@@ -109,5 +107,19 @@ func (j *gemmJob) singles(g *gemmArgs, y []float32, yRow int, x []float32, bias 
 	a.xTile, a.yTile = uintptr(j.xRow*f32), uintptr(yRow*f32)
 	a.w = at(j.packed, p*j.k*panel)
 	a.x, a.y, a.tiles = at(x, first*j.xRow), at(y, first*yRow), uintptr(rows-first)
-	callGemm1(&a, np)
+	run(vectors().gemm1[np], &a)
+}
+
+// gemm8 computes full tiles of 8 rows by np panels: of 4 rows twice where there are no
+// others.
+func gemm8(a *gemmArgs, np int) {
+	k := vectors()
+	if f := k.gemm8[np]; f != nil {
+		run(f, a)
+		return
+	}
+	low := *a
+	low.x, low.y = ahead(a.x, 4*a.xRow), ahead(a.y, 4*a.yRow)
+	run(k.gemm4, a)
+	run(k.gemm4, &low)
 }

@@ -1,5 +1,3 @@
-//go:build amd64 || arm64
-
 package kernel
 
 // conv3WeightGradVec adds to grad [9][co][cp], board by board: rows are output
@@ -15,7 +13,7 @@ func conv3WeightGradVec(grad, x, dy []float32, boards, ci, co int, pad []float32
 		padBoard(pad, x[b*64*ci:][:64*ci], ci, cp)
 		d := dy[b*64*co:][:64*co]
 		for p := 0; p < cp/panel; {
-			np := panelsNext(cp/panel - p)
+			np := vectors().panelsNext(cp/panel - p)
 			for t := range 9 {
 				dst := grad[t*co*cp+p*panel:]
 				gradBlock(&g, dst, d, pad[(t/3*10+t%3)*cp+p*panel:], co, np, 64)
@@ -62,7 +60,7 @@ func (g *gradGroupArgs) run(scratch []float32) {
 		g.pack(scratch)
 	}
 	for c := 0; c < g.width; {
-		np := panelsNext((g.width - c) / panel)
+		np := vectors().panelsNext((g.width - c) / panel)
 		strip := g.x[c:]
 		if scratch != nil {
 			strip = scratch[c*g.rows:]
@@ -78,7 +76,7 @@ func (g *gradGroupArgs) pack(dst []float32) {
 	for r := range g.rows {
 		row := g.x[r*g.k:][:g.width]
 		for c := 0; c < len(row); {
-			w := panelsNext((len(row)-c)/panel) * panel
+			w := vectors().panelsNext((len(row)-c)/panel) * panel
 			copy(dst[c*g.rows+r*w:][:w], row[c:])
 			c += w
 		}
@@ -89,19 +87,20 @@ func (g *gradGroupArgs) pack(dst []float32) {
 // dst, a and b are the first elements; length is the length of the sum.
 func gradBlock(g *gradArgs, dst, a, b []float32, n, np, length int) {
 	k := *g // a copy, so that nothing flows into the caller's struct and escapes
-	h := gradRows()
+	v := vectors()
+	h := v.gradRows
 	dstRow := int(g.dstRow) / f32
 	full := n / h
 	step := max(1, maxCallMACs/(h*np*panel*length)) // blocks a call
 	for i := 0; i < full; i += step {
 		k.dst, k.a, k.b = at(dst, i*h*dstRow), at(a, i*h), at(b, 0)
 		k.blocks = uintptr(min(step, full-i))
-		callGrad(&k, np)
+		run(v.grad[np], &k)
 	}
 	if full*h == n {
 		return
 	}
 	k.dst, k.a, k.b = at(dst, full*h*dstRow), at(a, full*h), at(b, 0)
 	k.blocks = uintptr(n - full*h)
-	callGrad1(&k, np)
+	run(v.grad1[np], &k)
 }

@@ -16,7 +16,6 @@ type policyCase struct {
 	start          []int32
 	legal          []uint16
 	y, target      []float32
-	weight         []float32
 }
 
 func newPolicyCase(rng testRand) *policyCase {
@@ -49,11 +48,10 @@ func newPolicyCase(rng testRand) *policyCase {
 		c.start = append(c.start, int32(len(c.legal)))
 	}
 	c.y = rng.floats(c.boards * c.rowLen)
-	c.weight = []float32{1, 2, 3, 0.5, 1.5}
 	return c
 }
 
-// loss is the weighted cross entropy in float64.
+// loss is the cross entropy of all rows in float64.
 func (c *policyCase) loss(y []float64) float64 {
 	total := 0.0
 	for i := range c.boards {
@@ -63,7 +61,7 @@ func (c *policyCase) loss(y []float64) float64 {
 		}
 		for j := c.start[i]; j < c.start[i+1]; j++ {
 			lp := y[i*c.rowLen+int(c.off[c.legal[j]])] - math.Log(sum)
-			total -= float64(c.weight[i]) * float64(c.target[j]) * lp
+			total -= float64(c.target[j]) * lp
 		}
 	}
 	return total
@@ -72,15 +70,17 @@ func (c *policyCase) loss(y []float64) float64 {
 func TestPolicySoftmax(t *testing.T) {
 	c := newPolicyCase(newRand(t))
 	prior := poison(len(c.legal))
-	gatherPolicy(prior, c.y, c.rowLen, c.off, c.start, c.legal, c.boards)
+	for j := c.start[0]; j < int32(len(prior)); j++ {
+		prior[j] = c.y[j]
+	}
 	SoftmaxSegments(prior, c.start, c.boards)
 	for i := range c.boards {
 		sum, want := 0.0, 0.0
 		for j := c.start[i]; j < c.start[i+1]; j++ {
-			want += math.Exp(float64(c.y[i*c.rowLen+int(c.off[c.legal[j]])]))
+			want += math.Exp(float64(c.y[j]))
 		}
 		for j := c.start[i]; j < c.start[i+1]; j++ {
-			p := math.Exp(float64(c.y[i*c.rowLen+int(c.off[c.legal[j]])])) / want
+			p := math.Exp(float64(c.y[j])) / want
 			if math.Abs(float64(prior[j])-p) > 1e-6 {
 				t.Fatalf("prior[%d] = %g, want %g", j, prior[j], p)
 			}
@@ -92,12 +92,6 @@ func TestPolicySoftmax(t *testing.T) {
 	}
 	if prior[0] == prior[0] {
 		t.Error("wrote before the first position's segment")
-	}
-	flat := NewFlatPolicyOffsets()
-	logits := make([]float32, 2)
-	gatherPolicy(logits, []float32{10, 11, 12, 13}, 4, flat, []int32{0, 2}, []uint16{3, 1}, 1)
-	if !slices.Equal(logits, []float32{13, 11}) {
-		t.Errorf("flat head: %v", logits)
 	}
 }
 
@@ -166,21 +160,37 @@ func TestSoftmaxOddLogits(t *testing.T) {
 	}
 }
 
+// run returns the losses of all rows and their sum; dy may be nil.
+func (c *policyCase) run(dy, prob []float32, scale float32) (rows []RowLoss, loss float64) {
+	for i := range c.boards {
+		lo, hi := c.start[i], c.start[i+1]
+		var d []float32
+		if dy != nil {
+			d = dy[i*c.rowLen:][:c.rowLen]
+		}
+		r := PolicyCrossEntropy(d, prob[lo:hi], c.y[i*c.rowLen:][:c.rowLen], c.off, c.legal[lo:hi], c.target[lo:hi], scale)
+		rows, loss = append(rows, r), loss+r.Loss
+	}
+	return rows, loss
+}
+
 func TestPolicyCrossEntropy(t *testing.T) {
 	rng := newRand(t)
 	c := newPolicyCase(rng)
 	const scale = 0.25
 	dy, prob := poison(len(c.y)), poison(len(c.legal))
-	s := PolicyCrossEntropy(dy, prob, c.y, c.rowLen, c.off, c.start, c.legal, c.target, c.weight, scale, c.boards)
+	rows, loss := c.run(dy, prob, scale)
 	y64 := widen(c.y)
-	if want := c.loss(y64); math.Abs(s.Loss-want) > 1e-5*want {
-		t.Errorf("loss %g, want %g", s.Loss, want)
+	if want := c.loss(y64); math.Abs(loss-want) > 1e-5*want {
+		t.Errorf("loss %g, want %g", loss, want)
 	}
-	if s.Rows != 3 || s.Weight != 3 { // rows 0, 3, 4
-		t.Errorf("rows %d weight %g, want 3 and 3", s.Rows, s.Weight)
+	for i, r := range rows {
+		if known := i != 1 && i != 2; r.Known != known || !known && r != (RowLoss{}) {
+			t.Errorf("row %d: %+v", i, r)
+		}
 	}
-	if !(s.Entropy > 0) || s.Correct < 0.5 { // row 3 has one move
-		t.Errorf("entropy %g, correct %g", s.Entropy, s.Correct)
+	if !(rows[0].Entropy > 0) || !rows[3].Hit { // row 3 has one move
+		t.Errorf("%+v", rows)
 	}
 	check := func(i int) {
 		const h = 1e-4
@@ -198,19 +208,18 @@ func TestPolicyCrossEntropy(t *testing.T) {
 		}
 		check(i*c.rowLen + rng.IntN(c.rowLen))
 	}
-	again := PolicyCrossEntropy(nil, prob, c.y, c.rowLen, c.off, c.start, c.legal, c.target, c.weight, scale, c.boards)
-	if again != s {
-		t.Errorf("without gradient %+v, with %+v", again, s)
+	if again, _ := c.run(nil, prob, scale); !slices.Equal(again, rows) {
+		t.Errorf("without gradient %+v, with %+v", again, rows)
 	}
 }
 
 // Logits of +-1e30 underflow to p = 0: the loss stays finite where the target is
 // 0 there, and a NaN logit shows.
 func TestPolicyCrossEntropyExtremes(t *testing.T) {
-	off, start, legal := NewFlatPolicyOffsets(), []int32{0, 3}, []uint16{0, 1, 2}
+	off, legal := NewFlatPolicyOffsets(), []uint16{0, 1, 2}
 	dy, prob := poison(3), poison(3)
-	run := func(y, target []float32) LossSums {
-		return PolicyCrossEntropy(dy, prob, y, 3, off, start, legal, target, nil, 1, 1)
+	run := func(y, target []float32) RowLoss {
+		return PolicyCrossEntropy(dy, prob, y, off, legal, target, 1)
 	}
 	if s := run([]float32{1e30, -1e30, 0}, []float32{1, 0, 0}); s.Loss != 0 || s.Entropy != 0 {
 		t.Errorf("certain and right: %+v", s)
@@ -221,65 +230,65 @@ func TestPolicyCrossEntropyExtremes(t *testing.T) {
 	if s := run([]float32{float32(math.NaN()), 0, 0}, []float32{1, 0, 0}); s.Loss == s.Loss {
 		t.Errorf("NaN logit: loss %g, want NaN", s.Loss)
 	}
-	if s := run([]float32{0, 0, 0}, []float32{float32(math.NaN()), 0, 0}); s.Rows != 0 || dy[0] != 0 {
+	if s := run([]float32{0, 0, 0}, []float32{float32(math.NaN()), 0, 0}); s.Known || dy[0] != 0 {
 		t.Errorf("NaN target: %+v, gradient %v", s, dy)
 	}
 }
 
 func TestWDLCrossEntropy(t *testing.T) {
 	nan := float32(math.NaN())
-	rng := newRand(t)
-	logits := rng.floats(9)
-	target := []float32{0.2, 0.5, 0.3, nan, nan, nan, 1, 0, 0}
-	weight := []float32{2, 1, 0.5}
-	loss := func(x []float64) float64 {
-		total := 0.0
-		for _, i := range []int{0, 2} {
-			z := math.Exp(x[i*3]) + math.Exp(x[i*3+1]) + math.Exp(x[i*3+2])
+	logits := [3]float32(newRand(t).floats(3))
+	for _, target := range [][3]float32{{0.2, 0.5, 0.3}, {1, 0, 0}} {
+		loss := func(x [3]float64) float64 {
+			z, total := math.Exp(x[0])+math.Exp(x[1])+math.Exp(x[2]), 0.0
 			for j := range 3 {
-				total -= float64(weight[i]) * float64(target[i*3+j]) * (x[i*3+j] - math.Log(z))
+				total -= float64(target[j]) * (x[j] - math.Log(z))
 			}
+			return total
 		}
-		return total
-	}
-	d := poison(9)
-	s := WDLCrossEntropy(d, logits, target, weight, 0.1, 3)
-	x := widen(logits)
-	if math.Abs(s.Loss-loss(x)) > 1e-6 || s.Rows != 2 || s.Weight != 2.5 {
-		t.Errorf("%+v, want loss %g of 2 rows", s, loss(x))
-	}
-	for i := range d {
-		const h = 1e-5
-		up, down := slices.Clone(x), slices.Clone(x)
-		up[i] += h
-		down[i] -= h
-		want := 0.0
-		if i/3 != 1 {
-			want = 0.1 * (loss(up) - loss(down)) / (2 * h)
+		s, d := WDLCrossEntropy(logits, target, 0.1)
+		x := [3]float64(widen(logits[:]))
+		if math.Abs(s.Loss-loss(x)) > 1e-6 || !s.Known {
+			t.Errorf("%+v, want loss %g", s, loss(x))
 		}
-		closeTo(t, "dlogits", d[i:i+1], []float64{want}, nil, 1e-6)
-	}
-	p := slices.Clone(logits)
-	Softmax3(p, 3)
-	for i := range 3 {
-		if sum := p[i*3] + p[i*3+1] + p[i*3+2]; math.Abs(float64(sum)-1) > 1e-6 {
-			t.Errorf("row %d sums to %g", i, sum)
+		for i := range d {
+			const h = 1e-5
+			up, down := x, x
+			up[i] += h
+			down[i] -= h
+			closeTo(t, "dlogits", d[i:i+1], []float64{0.1 * (loss(up) - loss(down)) / (2 * h)}, nil, 1e-6)
 		}
+	}
+	if s, d := WDLCrossEntropy(logits, [3]float32{nan, nan, nan}, 1); s != (RowLoss{}) || d != [3]float32{} {
+		t.Errorf("NaN target: %+v, gradient %v", s, d)
+	}
+	p := logits
+	Softmax3(p[:], 1)
+	if sum := p[0] + p[1] + p[2]; math.Abs(float64(sum)-1) > 1e-6 {
+		t.Errorf("softmax sums to %g", sum)
 	}
 }
 
 func TestScalarLosses(t *testing.T) {
 	nan := float32(math.NaN())
-	d := poison(3)
-	s := ScalarMSE(d, []float32{0.5, 1, -1}, []float32{0, nan, 1}, []float32{1, 1, 2}, 0.5, 3)
-	if s.Loss != 0.25+2*4 || s.Rows != 2 || s.Weight != 3 || !slices.Equal(d, []float32{0.5, 0, -4}) {
-		t.Errorf("MSE %+v, gradient %v", s, d)
+	for _, c := range []struct{ v, target, grad float32 }{{0.5, 0, 0.5}, {-1, 1, -2}} {
+		if s, d := ScalarMSE(c.v, c.target, 0.5); s != (RowLoss{Loss: float64((c.v - c.target) * (c.v - c.target)), Known: true}) || d != c.grad {
+			t.Errorf("MSE %+v, gradient %v", s, d)
+		}
 	}
 	// unit 20, delta 0.5: |d| = 5/20 is quadratic, 40/20 linear.
-	d = poison(4)
-	s = HuberMovesLeft(d, []float32{25, 60, 9, 0}, []float32{20, 20, nan, 40}, nil, 20, 0.5, 1, 4)
-	if want := 0.25*0.25/2 + 2*0.5*(2-0.25); math.Abs(s.Loss-want) > 1e-12 || s.Rows != 3 {
-		t.Errorf("Huber %+v, want loss %g", s, want)
+	for _, c := range []struct {
+		m, target  float32
+		loss, grad float64
+	}{{25, 20, 0.25 * 0.25 / 2, 0.25 / 20}, {60, 20, 0.5 * (2 - 0.25), 0.5 / 20}, {0, 40, 0.5 * (2 - 0.25), -0.5 / 20}} {
+		s, d := HuberMovesLeft(c.m, c.target, 20, 0.5, 1)
+		if math.Abs(s.Loss-c.loss) > 1e-12 || !s.Known || math.Abs(float64(d)-c.grad) > 1e-7 {
+			t.Errorf("Huber %+v, gradient %v, want %+v", s, d, c)
+		}
 	}
-	closeTo(t, "dm", d, []float64{0.25 / 20, 0.5 / 20, 0, -0.5 / 20}, nil, 1e-7)
+	s, d := ScalarMSE(1, nan, 1)
+	h, e := HuberMovesLeft(9, nan, 20, 0.5, 1)
+	if s != (RowLoss{}) || d != 0 || h != (RowLoss{}) || e != 0 {
+		t.Errorf("NaN targets: %+v %v, %+v %v", s, d, h, e)
+	}
 }

@@ -12,7 +12,7 @@ const matHalfRows = 64
 
 // MatMulHasBF16 says whether MatMulBF16 does a product of k inputs and n outputs
 // in the active tier.
-func MatMulHasBF16(k, n int) bool { return hasBF16() && k%panel == 0 && n%panel == 0 && k > 0 }
+func MatMulHasBF16(k, n int) bool { return HasBF16() && k%panel == 0 && n%panel == 0 && k > 0 }
 
 // PackedMatBF16Len returns the length of a packed matrix of MatMulBF16.
 func PackedMatBF16Len(k, n int) int { return k / 2 * n }
@@ -77,5 +77,32 @@ func MatMulBF16(y, x, packed, bias []float32, rows, k, n int, act Act, scratch [
 	}
 	if mish {
 		MishForward(y, y)
+	}
+}
+
+// toHalf rounds x to words; len(x) is a multiple of 16.
+func toHalf(words, x []float32) {
+	for i := 0; i < len(x); i += maxCallFloats {
+		a := flatArgs{y: at(words, i/2), a: at(x, i), n: uintptr(min(maxCallFloats, len(x)-i) / panel)}
+		run(vectors().toHalf, &a)
+	}
+}
+
+// halfProduct sets y [rows][n] to words [rows][k/2] times packed, rows a
+// multiple of 4.
+func halfProduct(y, words, packed []float32, rows, k, n int) {
+	a := pointArgs{
+		x: at(words, 0), xRow: uintptr(k / 2 * f32), yRow: uintptr(n * f32),
+		wPanel: uintptr(k / 2 * panel * f32), k: uintptr(k / 2), points: 1, aheadRow: uintptr(n * f32),
+	}
+	for o := 0; o < n; {
+		np := min(vectors().pointPanels, (n-o)/panel)
+		step := max(4, maxCallMACs/(k/2*np*panel)&^3) // rows a call
+		for r := 0; r < rows; r += step {
+			a.x, a.y, a.w = at(words, r*k/2), at(y, r*n+o), at(packed, o*k/2)
+			a.rows, a.ahead = uintptr(min(step, rows-r)), a.y
+			multiplyPoints(&a, np, BF16)
+		}
+		o += np * panel
 	}
 }

@@ -42,7 +42,7 @@ func TestWithoutBF16(t *testing.T) {
 				PackConv3(packed, w, ci, co, p)
 				PackConv3Transposed(turned, w, ci, co, p)
 				y, dx, sum, squares := poison(len(dy)), poison(len(x)), poison(boards*co), poison(boards*co)
-				Conv3Sums(y, sum, squares, x, packed, bias, boards, ci, co, ReLU, p, poison(Conv3ScratchLen(ci, co, p)))
+				Conv3Sums(f32s(y), sum, squares, x, packed, bias, boards, ci, co, ReLU, p, poison(Conv3ScratchLen(ci, co, p)))
 				Conv3(dx, dy, turned, nil, boards, co, ci, None, p, poison(Conv3ScratchLen(co, ci, p)))
 				dw := make([]float32, len(w))
 				Conv3WeightGrad(dw, x, dy, boards, ci, co, p, poison(Conv3WeightGradScratchLen(ci, co, p)))

@@ -8,8 +8,8 @@ import "math"
 // decay is L2 (coupled).
 func SGDNesterov(w, g, m []float32, lr, momentum, decay float32) {
 	g, m = g[:len(w)], m[:len(w)]
-	if ActiveTier() != Generic {
-		sgdVec(w, g, m, lr, momentum, decay)
+	if f := vectors().sgd; f != nil {
+		vecUpdate(f, &optArgs{lr: bits32(lr), momentum: bits32(momentum), decay: bits32(decay)}, w, g, m, nil)
 		return
 	}
 	for i := range w {
@@ -25,8 +25,12 @@ func SGDNesterov(w, g, m []float32, lr, momentum, decay float32) {
 // bc2 = 1-b2^t for step t = 1, 2, ... All slices have len(w).
 func AdamW(w, g, m, v []float32, lr, b1, b2, eps, decay, bc1, bc2 float32) {
 	g, m, v = g[:len(w)], m[:len(w)], v[:len(w)]
-	if ActiveTier() != Generic {
-		adamVec(w, g, m, v, lr, b1, b2, eps, decay, bc1, bc2)
+	if f := vectors().adamw; f != nil {
+		vecUpdate(f, &optArgs{
+			lr: bits32(lr), decay: bits32(lr * decay), eps: bits32(eps),
+			b1: bits32(b1), c1: bits32(1 - b1), b2: bits32(b2), c2: bits32(1 - b2),
+			bc1: bits32(bc1), bc2: bits32(bc2),
+		}, w, g, m, v)
 		return
 	}
 	for i := range w {

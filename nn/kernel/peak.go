@@ -22,6 +22,21 @@ func PeakGFLOPS(d time.Duration, p Precision) float64 {
 	}
 }
 
+// peakRun runs a kernel of the peak once and returns the number of operations.
+func peakRun(p Precision) float64 {
+	v := vectors()
+	k := v.peak[p]
+	switch {
+	case p == BF16 && v.peakTiles != nil:
+		return v.peakTiles()
+	case k.kernel == nil:
+		return peakGeneric()
+	}
+	a := peakArgs{n: uintptr(k.rounds)}
+	run(k.kernel, &a)
+	return float64(k.rounds * k.flops)
+}
+
 // peakGeneric runs eight independent chains of multiply-add and returns the
 // number of operations.
 func peakGeneric() float64 {

@@ -34,19 +34,6 @@ func NewFlatPolicyOffsets() *PolicyOffsets {
 	return &o
 }
 
-// gatherPolicy copies the logits of the legal moves; arguments as in
-// PolicyCrossEntropy.
-func gatherPolicy(logits, y []float32, rowLen int, off *PolicyOffsets, legalStart []int32, legal []uint16, boards int) {
-	for i := range boards {
-		row := y[i*rowLen:][:rowLen]
-		idx := legal[legalStart[i]:legalStart[i+1]]
-		dst := logits[legalStart[i]:][:len(idx)]
-		for j, p := range idx {
-			dst[j] = row[off[p]]
-		}
-	}
-}
-
 // SoftmaxSegments replaces each position's logits by probabilities, in place:
 // those of position i are p[legalStart[i]:legalStart[i+1]], which may be empty.
 func SoftmaxSegments(p []float32, legalStart []int32, boards int) {

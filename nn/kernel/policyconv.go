@@ -98,6 +98,21 @@ func padHalves(pad, x []float32, c int) {
 // wants bytes.
 func policyJob(x, w int) uint64 { return uint64(4*x) | uint64(4*w)<<32 }
 
+// policyDots adds to y[i] the products of job i; k is the number of words of a
+// square of pad [10][10][k], a multiple of 16. half says that words are of bf16.
+func policyDots(y, pad, packed []float32, jobs []uint64, k int, half bool) {
+	f := vectors().policyDots[index(half)]
+	if f == nil { // still a fraction of what all outputs would cost
+		policyDotsGeneric(y, pad, packed, jobs, k)
+		return
+	}
+	a := policyArgs{
+		y: at(y, 0), x: at(pad, 0), w: at(packed, 0), jobs: &jobs[0],
+		row: uintptr(10 * k * f32), square: uintptr(k * f32), panels: uintptr(k / panel), n: uintptr(len(jobs)),
+	}
+	run(f, &a)
+}
+
 // policyDotsGeneric adds to y[i] the fp32 products of job i; k is the number of
 // words of a square of pad [10][10][k].
 func policyDotsGeneric(y, pad, packed []float32, jobs []uint64, k int) {

@@ -1,6 +1,10 @@
 package kernel
 
-import "fmt"
+import (
+	"fmt"
+
+	"golang.org/x/sys/cpu"
+)
 
 // Precision is the number format of the factors in products. Sums and everything
 // else are fp32, but for what is Stored in bf16.
@@ -33,11 +37,11 @@ func ParsePrecision(s string) (Precision, error) {
 
 // HasBF16 says whether the active tier multiplies bfloat16 numbers. Where it does
 // not, BF16 means FP32.
-func HasBF16() bool { return hasBF16() }
+func HasBF16() bool { return ActiveTier() >= AVX512 && cpu.X86.HasAVX512BF16 }
 
 // here returns the precision that p means in the active tier.
 func (p Precision) here() Precision {
-	if p == BF16 && !hasBF16() {
+	if p == BF16 && !HasBF16() {
 		return FP32
 	}
 	return p

@@ -1,17 +1,7 @@
-//go:build amd64 || arm64
-
 package kernel
 
 // rowsPerCall returns how many rows of width floats one call may take.
 func rowsPerCall(width int) int { return max(1, maxCallFloats/max(1, width)) }
-
-// optional returns &x[i], or nil where x is nil.
-func optional(x []float32, i int) *float32 {
-	if x == nil {
-		return nil
-	}
-	return &x[i]
-}
 
 func affineVec(y []float32, x Stored, scale, shift, res []float32, rows, c int, act Act) {
 	if rows == 0 || c == 0 {
@@ -20,10 +10,10 @@ func affineVec(y []float32, x Stored, scale, shift, res []float32, rows, c int, 
 	a := affineArgs{
 		scale: at(scale, 0), shift: at(shift, 0), width: uintptr(c * f32), floor: floorBits(act),
 	}
-	step := rowsPerCall(c)
+	step, f := rowsPerCall(c), vectors().affine[index(x.half())][index(res != nil)]
 	for r := 0; r < rows; r += step {
 		a.y, a.x, a.res, a.rows = at(y, r*c), x.at(r*c), optional(res, r*c), uintptr(min(step, rows-r))
-		callAffine(&a, x.half())
+		run(f, &a)
 	}
 }
 
@@ -35,12 +25,12 @@ func affine2Vec(dx, dy []float32, x Stored, ca, cb, cd []float32, rows, c, c0 in
 		uscale: at(ca, 0), scale: at(cb, 0), shift: at(cd, 0),
 		width: uintptr(len(ca) * f32), skip: uintptr((c - len(ca)) * f32),
 	}
-	step := rowsPerCall(c)
+	step, f := rowsPerCall(c), vectors().affine2[index(x.half())]
 	for r := 0; r < rows; r += step {
 		i := r*c + c0
 		a.y, a.x, a.u = at(dx, i), x.at(i), at(dy, i)
 		a.rows = uintptr(min(step, rows-r))
-		callAffine2(&a, x.half())
+		run(f, &a)
 	}
 }
 
@@ -49,7 +39,8 @@ var zeroMean [sumGroup]float32
 
 func blockSumsVec(t1, t2 *[sumGroup]float32, op *sumOp, rows, c, c0, w int) {
 	a := sumArgs{rows: uintptr(rows), stride: uintptr(c * f32)}
-	group := sumPanels()
+	k := vectors()
+	group, kernels := k.sumPanels, &k.sums[index(op.v.half())][index(op.mask != nil)]
 	for p := 0; p < w; {
 		np := 1
 		if w-p >= group*panel {
@@ -61,7 +52,7 @@ func blockSumsVec(t1, t2 *[sumGroup]float32, op *sumOp, rows, c, c0, w int) {
 		if op.mean != nil {
 			a.mean = at(op.mean, i)
 		}
-		callSums(&a, np, op.v.half())
+		run(kernels[index(np > 1)], &a)
 		p += np * panel
 	}
 }

@@ -4,8 +4,17 @@ package kernel
 // gate (after the sigmoid) and beta [boards][c]; res may be nil, and out may be
 // x or res. Batch norm folds in: with y = x*scale + shift before the gate, pass
 // gate*scale as gate and gate*shift + beta as beta.
-func SEApply(out, x, gate, beta, res []float32, boards, c int, act Act) {
-	SEApplyStored(out, Stored{F32: x}, gate, beta, res, boards, c, act)
+func SEApply(out []float32, x Stored, gate, beta, res []float32, boards, c int, act Act) {
+	out, x = out[:boards*64*c], x.Slice(0, boards*64*c)
+	gate, beta = gate[:boards*c], beta[:boards*c]
+	act, mish := act.split()
+	for b := range boards {
+		affine(cut(out, b*64, 64, c), x.Slice(b*64*c, 64*c), gate[b*c:][:c], beta[b*c:][:c],
+			cut(res, b*64, 64, c), 64, c, act)
+	}
+	if mish {
+		MishForward(out, out)
+	}
 }
 
 // SEBackward is the first half of SEApply's gradient. It computes dz, the
@@ -13,8 +22,18 @@ func SEApply(out, x, gate, beta, res []float32, boards, c int, act Act) {
 // board dgate [boards][c] = sum dz*x and dbeta [boards][c] = sum dz. With act
 // ReLU, dz = dout where out > 0, else 0; with None dz = dout; for Mish apply
 // MishBackward first and pass None. dz may be dout.
-func SEBackward(dz, dgate, dbeta, dout, out, x []float32, boards, c int, act Act) {
-	SEBackwardStored(dz, dgate, dbeta, dout, out, Stored{F32: x}, boards, c, act)
+func SEBackward(dz, dgate, dbeta, dout, out []float32, x Stored, boards, c int, act Act) {
+	dz, dout = dz[:boards*64*c], dout[:boards*64*c]
+	op := sumOp{u: dout, v: x.Slice(0, boards*64*c)}
+	switch act {
+	case ReLU:
+		op.mask, op.store = out[:boards*64*c], dz
+	case None:
+		copy(dz, dout)
+	default:
+		panic("kernel: SEBackward: activation must be None or ReLU")
+	}
+	boardSums(dbeta[:boards*c], dgate[:boards*c], &op, boards, c)
 }
 
 // SEBackwardInput is the second half: dx = gate*dz + dpool/64, the gradient of

@@ -19,13 +19,13 @@ func TestSEForward(t *testing.T) {
 		t.Run(fmt.Sprintf("%dx%d", boards, c), func(t *testing.T) {
 			forTiers(t, func(t *testing.T) {
 				out := poison(n)
-				SEApply(out, x, gate, beta, res, boards, c, None)
+				SEApply(out, f32s(x), gate, beta, res, boards, c, None)
 				closeTo(t, "apply", out, want, nil, 1e-6)
-				SEApply(out, x, gate, beta, res, boards, c, ReLU)
+				SEApply(out, f32s(x), gate, beta, res, boards, c, ReLU)
 				closeTo(t, "relu", out, reluRef(want), nil, 1e-6)
-				SEApply(out, x, gate, beta, make([]float32, n), boards, c, None)
+				SEApply(out, f32s(x), gate, beta, make([]float32, n), boards, c, None)
 				plain := poison(n)
-				SEApply(plain, x, gate, beta, nil, boards, c, None)
+				SEApply(plain, f32s(x), gate, beta, nil, boards, c, None)
 				sameBits(t, "without residual", plain, out)
 			})
 		})
@@ -79,8 +79,8 @@ func TestSEBackward(t *testing.T) {
 				forTiers(t, func(t *testing.T) {
 					out, dz, dx := poison(n), poison(n), poison(n)
 					dgate, dbeta := poison(boards*c), poison(boards*c)
-					SEApply(out, x, gate, beta, res, boards, c, act)
-					SEBackward(dz, dgate, dbeta, dout, out, x, boards, c, act)
+					SEApply(out, f32s(x), gate, beta, res, boards, c, act)
+					SEBackward(dz, dgate, dbeta, dout, out, f32s(x), boards, c, act)
 					SEBackwardInput(dx, dz, gate, dpool, boards, c)
 					for range 8 {
 						i, k := rng.IntN(n), rng.IntN(boards*c)
@@ -89,7 +89,7 @@ func TestSEBackward(t *testing.T) {
 						closeTo(t, "dbeta", dbeta[k:k+1], []float64{diff(b64, k)}, nil, 1e-4)
 					}
 					same, dg2, db2 := append([]float32(nil), dout...), poison(boards*c), poison(boards*c)
-					SEBackward(same, dg2, db2, same, out, x, boards, c, act)
+					SEBackward(same, dg2, db2, same, out, f32s(x), boards, c, act)
 					sameBits(t, "dz in place", same, dz)
 					sameBits(t, "dgate in place", dg2, dgate)
 					sameBits(t, "dbeta in place", db2, dbeta)

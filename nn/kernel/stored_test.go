@@ -10,7 +10,7 @@ import (
 func (r testRand) halves(n int) (Stored, []float32) {
 	h, wide := make([]Half, n+1)[1:], r.floats(n)
 	for i, v := range wide {
-		h[i] = HalfOf(v)
+		h[i] = halfOf(v)
 		wide[i] = h[i].Float()
 	}
 	return Stored{BF16: h}, wide
@@ -20,7 +20,7 @@ func (r testRand) halves(n int) (Stored, []float32) {
 func poisonHalves(n int) Stored {
 	h := make([]Half, n+3)[3:]
 	for i := range h {
-		h[i] = HalfOf(float32(math.NaN()))
+		h[i] = halfOf(float32(math.NaN()))
 	}
 	return Stored{BF16: h}
 }
@@ -34,11 +34,11 @@ func TestHalfRounds(t *testing.T) {
 		{float32(math.Inf(1)), float32(math.Inf(1))},
 		{math.MaxFloat32, float32(math.Inf(1))},
 	} {
-		if got := HalfOf(c.v).Float(); got != c.want {
+		if got := halfOf(c.v).Float(); got != c.want {
 			t.Errorf("%g becomes %g, want %g", c.v, got, c.want)
 		}
 	}
-	if got := HalfOf(float32(math.NaN())).Float(); got == got {
+	if got := halfOf(float32(math.NaN())).Float(); got == got {
 		t.Errorf("NaN becomes %g", got)
 	}
 }
@@ -76,17 +76,17 @@ func checkStoredPasses(t *testing.T, rng testRand, boards, c int) {
 			return r.sums[len(r.sums)-1]
 		}
 		for _, act := range []Act{None, ReLU, Mish} {
-			BatchNormApplyStored(floats(n), x, a[:c], b[:c], rows, c, act)
-			BatchNormApplyResidualStored(floats(n), x, a[:c], b[:c], res, rows, c, act)
-			SEApplyStored(floats(n), x, a, b, res, boards, c, act)
+			BatchNormApply(floats(n), x, a[:c], b[:c], nil, rows, c, act)
+			BatchNormApply(floats(n), x, a[:c], b[:c], res, rows, c, act)
+			SEApply(floats(n), x, a, b, res, boards, c, act)
 		}
-		SEApplyStored(floats(n), x, a, b, nil, boards, c, None)
+		SEApply(floats(n), x, a, b, nil, boards, c, None)
 		s1, s2 := sums(), sums()
-		BatchNormBackwardStatsStored(s1, s2, u, x, d, a[:c], rows, c)
-		BatchNormBackwardStored(floats(n), u, x, d, a[:c], b[:c], s1, s2, rows, rows, c)
-		BatchNormReLUBackwardStatsStored(sums(), sums(), floats(n), u, out, x, d, a[:c], rows, c)
+		BatchNormBackwardStats(s1, s2, u, x, d, a[:c], rows, c)
+		BatchNormBackward(floats(n), u, x, d, a[:c], b[:c], s1, s2, rows, rows, c)
+		BatchNormReLUBackwardStats(sums(), sums(), floats(n), u, out, x, d, a[:c], rows, c)
 		for _, act := range []Act{None, ReLU} {
-			SEBackwardStored(floats(n), floats(boards*c), floats(boards*c), u, out, x, boards, c, act)
+			SEBackward(floats(n), floats(boards*c), floats(boards*c), u, out, x, boards, c, act)
 		}
 		return r
 	}
@@ -118,18 +118,18 @@ func TestConv3SumsStored(t *testing.T) {
 				for _, p := range precisions() {
 					packed, scratch := packedConv(w, ci, co, p), poison(Conv3ScratchLen(ci, co, p))
 					plain, plainSum, plainSquares := poison(n), poison(boards*co), poison(boards*co)
-					Conv3Sums(plain, plainSum, plainSquares, x, packed, nil, boards, ci, co, None, p, scratch)
+					Conv3Sums(f32s(plain), plainSum, plainSquares, x, packed, nil, boards, ci, co, None, p, scratch)
 					for _, y := range []Stored{{F32: poison(n)}, poisonHalves(n)} {
 						if y.half() && (p != BF16 || !StoresBF16(ci, co)) {
 							continue
 						}
 						sum, squares := poison(boards*co), poison(boards*co)
-						Conv3SumsStored(y, sum, squares, x, packed, boards, ci, co, p, scratch)
+						Conv3Sums(y, sum, squares, x, packed, nil, boards, ci, co, None, p, scratch)
 						sameBits(t, "sum", sum, plainSum)
 						sameBits(t, "squares", squares, plainSquares)
 						for i, v := range plain {
 							if y.half() {
-								stored, v = true, HalfOf(v).Float()
+								stored, v = true, halfOf(v).Float()
 							}
 							if got := y.float(i); got != v {
 								t.Fatalf("y[%d] = %g, want %g", i, got, v)
@@ -153,5 +153,8 @@ func TestConv3SumsStoredRefuses(t *testing.T) {
 			t.Error("no panic")
 		}
 	}()
-	Conv3SumsStored(poisonHalves(64), make([]float32, 1), make([]float32, 1), make([]float32, 64), nil, 1, 1, 1, FP32, nil)
+	Conv3Sums(poisonHalves(64), make([]float32, 1), make([]float32, 1), make([]float32, 64), nil, nil, 1, 1, 1, None, FP32, nil)
 }
+
+// halfOf rounds to the nearest bf16, ties to even.
+func halfOf(v float32) Half { return Half(halfBits(v)) }

@@ -88,3 +88,6 @@ func sameBits(t *testing.T, what string, a, b []float32) {
 		}
 	}
 }
+
+// f32s are stored numbers in float32.
+func f32s(x []float32) Stored { return Stored{F32: x} }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"golang.org/x/sys/cpu"
 )
 
 // Tier names a set of kernels.
@@ -95,4 +97,24 @@ func SetTier(t Tier) error {
 	}
 	active.Store(int32(t))
 	return nil
+}
+
+// Features lists what the CPU has of what kernels use.
+func Features() string {
+	have := []string{}
+	for _, f := range []struct {
+		name string
+		has  bool
+	}{
+		{"AVX2", cpu.X86.HasAVX2}, {"FMA", cpu.X86.HasFMA}, {"AVX-512", cpu.X86.HasAVX512F}, {"AVX512_BF16", cpu.X86.HasAVX512BF16},
+		{"AMX_BF16", cpu.X86.HasAMXBF16}, {"NEON", cpu.ARM64.HasASIMD},
+	} {
+		if f.has {
+			have = append(have, f.name)
+		}
+	}
+	if len(have) == 0 {
+		return "no vector unit known to the kernels"
+	}
+	return strings.Join(have, " ")
 }

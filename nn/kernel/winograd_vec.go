@@ -1,5 +1,3 @@
-//go:build amd64 || arm64
-
 package kernel
 
 // Winograd's F(4x4,3x3): a board is 4 tiles of 4x4 outputs, each from 6x6
@@ -53,17 +51,17 @@ func winogradPackedLen(ci, co int, p Precision) int { return points * words(ci, 
 func winogradPack(dst, w []float32, outStride, inStride int, turned bool, ci, co int, p Precision) {
 	var t tapPanel
 	var temp [2 * 18 * panel]float32
-	k := words(ci, p)
+	v, k := vectors(), words(ci, p)
 	for o := 0; o < co; o += panel {
 		for i := 0; i < ci; i += panel {
 			t.gather(w[(o*outStride+i*inStride)*9:], outStride, inStride, turned)
-			for half := 0; half < panel; half += lanes() {
+			for half := 0; half < panel; half += v.lanes {
 				a := winogradArgs{
 					src: &t.taps[t.first+half], dst: at(dst, o*points*k+words(i, p)*panel+half), temp: &temp[0],
 					srcRow: uintptr(t.row * f32), srcPlane: uintptr(t.plane * f32),
 					dstRow: panel * f32, dstPlane: uintptr(k * panel * f32), n: uintptr(words(panel, p)),
 				}
-				callWinogradWeights(&a, p)
+				run(v.weights[p], &a)
 			}
 		}
 	}
@@ -150,12 +148,12 @@ func (w *winogradGroup) plane(n int) int { return w.boards*boardTiles*n + planeP
 // input transforms x [boards][64][ci] to the points v.
 func (w *winogradGroup) input(v, x []float32) {
 	k := words(w.ci, w.precision)
-	callWinogradInput(&winogradArgs{
+	overBoards(vectors().input[w.precision], &winogradArgs{
 		src: at(x, 0), dst: at(v, 0), temp: at(w.temp, 0),
 		srcRow: uintptr(w.ci * f32), dstRow: uintptr(k * f32), dstPlane: uintptr(w.plane(k) * f32),
-		n: uintptr(w.ci / lanes()), boards: uintptr(w.boards),
+		n: uintptr(w.ci / vectors().lanes), boards: uintptr(w.boards),
 		srcBoard: uintptr(64 * w.ci * f32), dstBoard: uintptr(boardTiles * k * f32),
-	}, w.precision)
+	})
 }
 
 // product multiplies the points v with the weights and transforms the result,
@@ -171,7 +169,7 @@ func (w *winogradGroup) product(y Stored, sum, squares, v, m, packed, bias []flo
 
 // panels returns how many panels are taken from output channel o on.
 func (w *winogradGroup) panels(o int) int {
-	return min(pointPanels(), (w.co-o)/panel)
+	return min(vectors().pointPanels, (w.co-o)/panel)
 }
 
 // points computes the points m of np panels from output channel o on, whose
@@ -191,7 +189,7 @@ func (w *winogradGroup) points(v, m, packed []float32, y Stored, o, np int) {
 		// 36 points' tiles fetch more than the group's squares: the addresses run
 		// past its end, where a prefetch does no harm.
 		a.ahead, a.aheadRow = y.at(min(p*rows/tileRows*4*w.co, y.len()-1)), uintptr(w.co*y.size())
-		callPoints(&a, np, w.precision)
+		multiplyPoints(&a, np, w.precision)
 	}
 }
 
@@ -202,12 +200,62 @@ func (w *winogradGroup) output(y Stored, sum, squares, m, bias []float32, act Ac
 		src: at(m, 0), dst: y.at(o), temp: at(w.temp, 0),
 		srcRow: uintptr(np * panel * f32), srcPlane: uintptr(w.plane(np*panel) * f32),
 		dstRow: uintptr(w.co * y.size()), bias: optional(bias, o), floor: floorBits(act),
-		n: uintptr(np * panel / lanes()), boards: uintptr(w.boards),
+		n: uintptr(np * panel / vectors().lanes), boards: uintptr(w.boards),
 		srcBoard: uintptr(boardTiles * np * panel * f32), dstBoard: uintptr(64 * w.co * y.size()),
 		sumBoard: uintptr(w.co * f32),
 	}
 	if sum != nil {
 		a.sum, a.squares = at(sum, o), at(squares, o)
 	}
-	callWinogradOutput(&a, y.half())
+	overBoards(vectors().output[index(y.half())][index(sum != nil)], &a)
+}
+
+// overBoards runs a transform over the boards of a.
+func overBoards(f asm, a *winogradArgs) {
+	if !vectors().oneBoard {
+		run(f, a)
+		return
+	}
+	one := *a
+	for b := range a.boards {
+		one.src, one.dst = ahead(a.src, b*a.srcBoard), ahead(a.dst, b*a.dstBoard)
+		if a.sum != nil {
+			one.sum, one.squares = ahead(a.sum, b*a.sumBoard), ahead(a.squares, b*a.sumBoard)
+		}
+		run(f, &one)
+	}
+}
+
+// inTiles says whether products are made in tiles (AMX).
+func inTiles(p Precision) bool { return p == BF16 && vectors().pointTiles != nil }
+
+// multiplyPoints computes the products of points, np panels wide. A tier without a kernel
+// for all of them takes those of MatMul, a call a point.
+func multiplyPoints(a *pointArgs, np int, p Precision) {
+	k := vectors()
+	if inTiles(p) {
+		k.pointTiles(hidden(a), np)
+		return
+	}
+	if f := k.points[p][np]; f != nil {
+		run(f, a)
+		return
+	}
+	const high, low = 8, 4 // rows of a tile
+	g := gemmArgs{
+		xRow: a.xRow, yRow: a.yRow, xTile: high * a.xRow, yTile: high * a.yRow,
+		segs: 1, kseg: a.k, floor: floorBits(None),
+	}
+	whole := a.rows / high
+	for q := range a.points {
+		g.x, g.y, g.w = ahead(a.x, q*a.xPoint), ahead(a.y, q*a.yPoint), ahead(a.w, q*a.wPoint)
+		if whole > 0 {
+			g.tiles = whole
+			run(k.gemm8[1], &g)
+		}
+		if a.rows%high != 0 {
+			g.x, g.y, g.tiles = ahead(g.x, whole*g.xTile), ahead(g.y, whole*g.yTile), 1
+			run(k.gemm4, &g)
+		}
+	}
 }

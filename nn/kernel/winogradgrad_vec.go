@@ -1,5 +1,3 @@
-//go:build amd64 || arm64
-
 package kernel
 
 func winogradGradScratchLen(ci, co int, p Precision) int {
@@ -38,21 +36,21 @@ func newWinogradGrad(scratch []float32, ci, co int, p Precision) winogradGrad {
 // winogradGradAdd transforms boards to the places from first on.
 func winogradGradAdd(scratch, x, dy []float32, first, boards, ci, co int, p Precision) {
 	g := newWinogradGrad(scratch, ci, co, p)
-	step := words(boardTiles, p) // rows of a board
+	k, step := vectors(), words(boardTiles, p) // rows of a board
 	input := winogradArgs{
-		srcRow: uintptr(ci * f32), srcBoard: uintptr(64 * ci * f32), temp: at(g.temp, 0), n: uintptr(ci / lanes()),
+		srcRow: uintptr(ci * f32), srcBoard: uintptr(64 * ci * f32), temp: at(g.temp, 0), n: uintptr(ci / k.lanes),
 		dstRow: uintptr(ci * f32), dstPlane: uintptr(g.vPlane * f32), dstBoard: uintptr(step * ci * f32),
 	}
 	output := winogradArgs{
-		srcRow: uintptr(co * f32), srcBoard: uintptr(64 * co * f32), temp: at(g.temp, 0), n: uintptr(co / lanes()),
+		srcRow: uintptr(co * f32), srcBoard: uintptr(64 * co * f32), temp: at(g.temp, 0), n: uintptr(co / k.lanes),
 		dstRow: uintptr(co * f32), dstPlane: uintptr(g.dPlane * f32), dstBoard: uintptr(step * co * f32),
 	}
 	for b := 0; b < boards; b += callBoards {
 		n, row := uintptr(min(callBoards, boards-b)), (first+b)*step
 		input.src, input.dst, input.boards = at(x, b*64*ci), at(g.v, row*ci), n
-		callGradInput(&input, p)
+		overBoards(k.gradInput[p], &input)
 		output.src, output.dst, output.boards = at(dy, b*64*co), at(g.d, row*co), n
-		callGradOutput(&output, p)
+		overBoards(k.gradOutput[p], &output)
 	}
 }
 
@@ -72,23 +70,24 @@ func winogradGradSum(taps, scratch []float32, boards, ci, co int, p Precision) [
 // products computes sums [36][co][ci]: for each point the sum over rows of d's
 // row [co] times v's row [ci].
 func (g *winogradGrad) products(rows int) {
-	if productsInTiles(g, rows) {
+	k := vectors()
+	if inTiles(g.precision) {
+		k.gradTiles(hidden(g), rows)
 		return
 	}
-	height, width := gradRows(), pointPanels()
 	plane := g.co*g.ci + planePad
 	for i := 0; i < g.ci; {
-		np := min(width, (g.ci-i)/panel)
+		np := min(k.pointPanels, (g.ci-i)/panel)
 		a := pointGradArgs{
 			dstRow: uintptr(g.ci * f32), aStep: uintptr(g.co * f32), bStep: uintptr(g.ci * f32),
 			dstPoint: uintptr(plane * f32), aPoint: uintptr(g.dPlane * f32), bPoint: uintptr(g.vPlane * f32),
-			length: uintptr(rows), blocks: uintptr(g.co / height),
+			length: uintptr(rows), blocks: uintptr(g.co / k.gradRows),
 		}
 		step := max(1, maxCallMACs/(rows*g.co*np*panel))
 		for q := 0; q < points; q += step {
 			a.dst, a.a, a.b = at(g.sums, q*plane+i), at(g.d, q*g.dPlane), at(g.v, q*g.vPlane+i)
 			a.points = uintptr(min(step, points-q))
-			callPointGrad(&a, np, g.precision)
+			sumPoints(&a, np, g.precision)
 		}
 		i += np * panel
 	}
@@ -97,13 +96,32 @@ func (g *winogradGrad) products(rows int) {
 // transform takes sums [36][co][ci] to grad [9][co][ci].
 func (g *winogradGrad) transform() {
 	const maxSlices = 2048 // of a call
-	n, size := g.co*g.ci/lanes(), g.co*g.ci
+	k, size := vectors(), g.co*g.ci
+	n := size / k.lanes
 	for i := 0; i < n; i += maxSlices {
 		a := winogradArgs{
-			src: at(g.sums, i*lanes()), srcPlane: uintptr((size + planePad) * f32),
-			dst: at(g.grad, i*lanes()), dstPlane: uintptr(size * f32),
+			src: at(g.sums, i*k.lanes), srcPlane: uintptr((size + planePad) * f32),
+			dst: at(g.grad, i*k.lanes), dstPlane: uintptr(size * f32),
 			temp: at(g.temp, 0), n: uintptr(min(maxSlices, n-i)),
 		}
-		callWinogradWeightGrad(&a)
+		run(k.weightGrad, &a)
+	}
+}
+
+// sumPoints computes sums of outer products of points, np panels wide, as multiplyPoints
+// its products.
+func sumPoints(a *pointGradArgs, np int, p Precision) {
+	k := vectors()
+	if f := k.pointGrad[p][np]; f != nil {
+		run(f, a)
+		return
+	}
+	g := gradArgs{
+		dstRow: a.dstRow, aStep: a.aStep, bStep: a.bStep,
+		inner: a.length, outer: 1, blocks: a.blocks,
+	}
+	for q := range a.points {
+		g.dst, g.a, g.b = ahead(a.dst, q*a.dstPoint), ahead(a.a, q*a.aPoint), ahead(a.b, q*a.bPoint)
+		run(k.gradSet, &g)
 	}
 }

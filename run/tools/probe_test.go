@@ -9,8 +9,8 @@ import (
 	"github.com/chessbrain/chessbrain/chess/uci"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/testing/reference"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/nn/reference"
 )
 
 // Probe says what the reference does of the same position with its history, for

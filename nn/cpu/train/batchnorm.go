@@ -121,18 +121,18 @@ func (b *batchNorm) settleBackward() {
 // measureBackward adds the backward sums of dy, the gradient of the output, and
 // x, the input, rows of g.
 func (b *batchNorm) measureBackward(g span, dy []float32, x kernel.Stored) {
-	kernel.BatchNormBackwardStatsStored(b.sum[g.slice], b.sumSq[g.slice], dy, x, b.mean, b.invStd, g.n*64, b.c)
+	kernel.BatchNormBackwardStats(b.sum[g.slice], b.sumSq[g.slice], dy, x, b.mean, b.invStd, g.n*64, b.c)
 }
 
 // measureReLUBackward is measureBackward through a ReLU whose output was h: dy
 // becomes d, the gradient before the ReLU.
 func (b *batchNorm) measureReLUBackward(g span, d, dy, h []float32, x kernel.Stored) {
-	kernel.BatchNormReLUBackwardStatsStored(b.sum[g.slice], b.sumSq[g.slice], d, dy, h, x, b.mean, b.invStd, g.n*64, b.c)
+	kernel.BatchNormReLUBackwardStats(b.sum[g.slice], b.sumSq[g.slice], d, dy, h, x, b.mean, b.invStd, g.n*64, b.c)
 }
 
 // inputGrad sets dx, the rows of g, to the gradient of the input x from dy, that of
 // the output, after settleBackward.
 func (b *batchNorm) inputGrad(g span, dx, dy []float32, x kernel.Stored) {
 	gamma, count := b.e.params[b.gamma].data, b.e.boards*64
-	kernel.BatchNormBackwardStored(dx, dy, x, b.mean, b.invStd, gamma, b.total, b.totalXHat, count, g.n*64, b.c)
+	kernel.BatchNormBackward(dx, dy, x, b.mean, b.invStd, gamma, b.total, b.totalXHat, count, g.n*64, b.c)
 }

@@ -19,7 +19,7 @@ type inputLayer struct {
 func newInputLayer(e *engine) *inputLayer {
 	l := &inputLayer{e: e, u: newUnit(e, "input.conv", "input.bn", e.act, false)}
 	l.out = make([]float32, e.capacity*64*l.u.conv.co)
-	l.wg = newWeightGrads(e, l.u.conv.weight)
+	l.wg = newWeightGrads(e, l.u.conv)
 	return l
 }
 
@@ -87,10 +87,10 @@ func newBlockLayer(e *engine, i int) *blockLayer {
 		first: newUnit(e, label+".conv1", label+".bn1", e.act, true),
 		last:  newUnit(e, label+".conv2", label+".bn2", kernel.None, true),
 	}
-	weights := []int{b.first.conv.weight, b.last.conv.weight}
+	weights := []*conv{b.first.conv, b.last.conv}
 	if e.has(label + ".se.fc1.weight") {
 		b.se = newSqueeze(e, label+".se")
-		weights = append(weights, b.se.params()...)
+		weights = append(weights, b.se.fc1, b.se.fc2)
 	}
 	b.out = make([]float32, e.capacity*64*b.last.conv.co)
 	b.wg = newWeightGrads(e, weights...)
@@ -111,10 +111,7 @@ func (b *blockLayer) params() []int {
 // computes it.
 func (b *blockLayer) forward(x []float32) []float32 {
 	w := 64 * b.last.conv.co
-	b.e.run(phase{
-		begin: b.first.bn.begin,
-		group: func(g span, _ int) { b.first.convolve(g, g.rows(x, w)) },
-	})
+	b.e.run(b.first.inputPass(x))
 	b.first.bn.settle()
 	b.e.run(phase{
 		begin: b.last.bn.begin,
@@ -135,10 +132,10 @@ func (b *blockLayer) join(g span, out, x []float32, act kernel.Act) {
 	c := b.last.conv.co
 	z := b.last.output(g)
 	if b.se == nil {
-		kernel.BatchNormApplyResidualStored(out, z, b.last.bn.scale, b.last.bn.shift, x, g.n*64, c, act)
+		kernel.BatchNormApply(out, z, b.last.bn.scale, b.last.bn.shift, x, g.n*64, c, act)
 		return
 	}
-	kernel.SEApplyStored(out, z, g.rows(b.se.scale, c), g.rows(b.se.shift, c), x, g.n, c, act)
+	kernel.SEApply(out, z, g.rows(b.se.scale, c), g.rows(b.se.shift, c), x, g.n, c, act)
 }
 
 // backward sets the gradients of the parameters and turns dy, that of the output

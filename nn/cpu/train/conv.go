@@ -2,12 +2,18 @@ package train
 
 import "github.com/chessbrain/chessbrain/nn/kernel"
 
-// conv is a 3x3 or 1x1 convolution over [boards][64][ci].
+// conv is a 3x3 or 1x1 convolution over [boards][64][ci], or a fully connected layer over
+// [boards][ci]. Where that stands after a convolution, its weights in the net count
+// inputs as channel*64 + square (docs/FORMATS.md); activations count square*channels +
+// channel, so the packed copies are permuted.
 type conv struct {
 	e                *engine
 	size, ci, co     int // size 3 or 1
+	perBoard         int // rows of a board: 64, or 1 of a fully connected layer
+	channels         int // of the convolution before a fully connected layer; 0 = plain rows
 	weight, bias     int // parameter indices; bias -1 = none
 	packed, turned   []float32
+	squares          []float32 // weights or their gradient in the activations' order
 	needsInputGrad   bool
 	forwardScratch   int
 	backwardScratch  int
@@ -15,20 +21,23 @@ type conv struct {
 	biasSums         [][]float64 // by slice: sums and sums of squares of dy
 }
 
-// newConv makes the convolution whose weights are prefix.weight, with a bias
-// where the net has prefix.bias.
-func newConv(e *engine, prefix string, needsInputGrad bool) *conv {
+// newConv makes the layer whose weights are prefix.weight, with a bias where the net has
+// prefix.bias.
+func newConv(e *engine, prefix string, channels int, needsInputGrad bool) *conv {
 	shape := e.shape(prefix + ".weight")
 	p := e.precision
-	c := &conv{e: e, co: shape[0], ci: shape[1], size: 1, weight: e.param(prefix + ".weight"), bias: -1, needsInputGrad: needsInputGrad}
+	c := &conv{e: e, co: shape[0], ci: shape[1], size: 1, perBoard: 1, channels: channels, weight: e.param(prefix + ".weight"), bias: -1, needsInputGrad: needsInputGrad}
 	if len(shape) == 4 {
-		c.size = shape[2]
+		c.size, c.perBoard = shape[2], 64
 	}
 	if e.has(prefix + ".bias") {
 		c.bias = e.param(prefix + ".bias")
-		for range e.maxSlices() {
+		for range e.maxSlices() { // used with size 3
 			c.biasSums = append(c.biasSums, make([]float64, 2*c.co))
 		}
+	}
+	if channels > 0 {
+		c.squares = make([]float32, c.co*c.ci)
 	}
 	if c.size == 3 {
 		c.packed = make([]float32, kernel.PackedConv3Len(c.ci, c.co, p))
@@ -54,13 +63,17 @@ func (c *conv) pack() {
 		}
 		return
 	}
+	if c.channels > 0 {
+		kernel.TransposeRows(c.squares, w, c.co, c.channels, 64)
+		w = c.squares
+	}
 	kernel.PackMat(c.packed, w, c.ci, c.co)
 	if c.needsInputGrad {
 		kernel.PackMatTransposed(c.turned, w, c.ci, c.co)
 	}
 }
 
-// forward computes y = conv(x) + bias, the rows of g.
+// forward computes the outputs y of x with the bias, rows of g.
 func (c *conv) forward(g span, y, x []float32) {
 	var bias []float32
 	if c.bias >= 0 {
@@ -70,13 +83,13 @@ func (c *conv) forward(g span, y, x []float32) {
 		kernel.Conv3(y, x, c.packed, bias, g.n, c.ci, c.co, kernel.None, c.e.precision, c.e.workerScratch(g, convScratch, c.forwardScratch))
 		return
 	}
-	kernel.MatMul(y, x, c.packed, bias, g.n*64, c.ci, c.co, kernel.None)
+	kernel.MatMul(y, x, c.packed, bias, g.n*c.perBoard, c.ci, c.co, kernel.None)
 }
 
 // forwardSums computes y = conv(x) without bias for size 3, the rows of g, and
 // the sums of y and of its squares over each board.
 func (c *conv) forwardSums(g span, y kernel.Stored, sum, squares, x []float32) {
-	kernel.Conv3SumsStored(y, sum, squares, x, c.packed, g.n, c.ci, c.co, c.e.precision, c.e.workerScratch(g, convScratch, c.forwardScratch))
+	kernel.Conv3Sums(y, sum, squares, x, c.packed, nil, g.n, c.ci, c.co, kernel.None, c.e.precision, c.e.workerScratch(g, convScratch, c.forwardScratch))
 }
 
 // inputGrad computes the gradient dx of the input, rows of g.
@@ -85,7 +98,7 @@ func (c *conv) inputGrad(g span, dx, dy []float32) {
 		kernel.Conv3(dx, dy, c.turned, nil, g.n, c.co, c.ci, kernel.None, c.e.precision, c.e.workerScratch(g, convScratch, c.backwardScratch))
 		return
 	}
-	kernel.MatMul(dx, dy, c.turned, nil, g.n*64, c.co, c.ci, kernel.None)
+	kernel.MatMul(dx, dy, c.turned, nil, g.n*c.perBoard, c.co, c.ci, kernel.None)
 }
 
 // weightGrad takes a group's part of the gradients of weights and bias; at is
@@ -94,7 +107,7 @@ func (c *conv) inputGrad(g span, dx, dy []float32) {
 func (c *conv) weightGrad(g span, at int, wg *weightGrads, x, dy []float32) {
 	if c.size == 1 { // needs no memory between groups: gradScratch may be another layer's
 		scratch := c.e.workerScratch(g, convScratch, c.weightGradLength)
-		kernel.MatMulWeightGrad(wg.of(g, c.weight), wg.of(g, c.bias), x, dy, g.n*64, c.ci, c.co, scratch)
+		kernel.MatMulWeightGrad(wg.of(g, c.weight), wg.of(g, c.bias), x, dy, g.n*c.perBoard, c.ci, c.co, scratch)
 		return
 	}
 	kernel.Conv3WeightGradAdd(c.e.workerScratch(g, gradScratch, c.weightGradLength), x, dy, at, g.n, c.ci, c.co, c.e.precision)
@@ -107,6 +120,14 @@ func (c *conv) weightGrad(g span, at int, wg *weightGrads, x, dy []float32) {
 			bias[i] += float32(v)
 		}
 	}
+}
+
+// restore turns the summed weight gradient, which is in the order of the activations,
+// into the net's order.
+func (c *conv) restore() {
+	grad := c.e.params[c.weight].grad
+	copy(c.squares, grad)
+	kernel.TransposeRows(grad, c.squares, c.co, 64, c.channels)
 }
 
 // finishWeightGrad puts the slice's gradient of the weights into wg.

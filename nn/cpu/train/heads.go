@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/chessbrain/chessbrain/nn/device"
+	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
 // towerLayer is a layer whose output is the tower's activations.
@@ -110,16 +111,16 @@ func newHead(e *engine, terms []device.Term) head {
 }
 
 // measured takes down the loss of row i, of slice s.
-func (h *head) measured(t *term, s span, i int, r rowLoss) {
+func (h *head) measured(t *term, s span, i int, r kernel.RowLoss) {
 	m := &t.rows[i]
-	if *m = (device.RowLoss{Loss: math.NaN()}); !r.known {
+	if *m = (device.RowLoss{Loss: math.NaN()}); !r.Known {
 		return
 	}
-	m.Loss = r.value
-	if r.hit {
+	m.Loss = r.Loss
+	if r.Hit {
 		m.Hit = 1
 	}
-	t.sums[s.slice] += float64(h.e.batch.Weight[i]) * r.value
+	t.sums[s.slice] += float64(h.e.batch.Weight[i]) * r.Loss
 }
 
 // objective is the head's part of the loss that is minimised: over the rows of

@@ -22,9 +22,8 @@ const (
 type policyHead struct {
 	head
 	u       *unit
-	conv    *conv  // convolutional
-	fc      *dense // classical
-	width   int    // outputs a board
+	last    *conv // a convolution, or the fully connected layer of the classical head
+	width   int   // outputs a board
 	off     *kernel.PolicyOffsets
 	y, dy   []float32
 	prob    []float32 // beside the batch's Legal: the net's policy
@@ -35,26 +34,18 @@ type policyHead struct {
 func newPolicyHead(e *engine, term device.Term) *policyHead {
 	h := &policyHead{head: newHead(e, []device.Term{term}), u: newUnit(e, policyConv, policyBN, e.act, true)}
 	if e.has(policyDense+".weight") && len(e.shape(policyDense+".weight")) == 2 {
-		h.fc = newDense(e, policyDense, h.u.conv.co)
-		h.width, h.off = h.fc.n, kernel.NewFlatPolicyOffsets()
-		h.wg = newWeightGrads(e, append([]int{h.u.conv.weight}, h.fc.params()...)...)
-		h.wg.restore[h.fc.weight] = h.fc.restore
+		h.last, h.off = newConv(e, policyDense, h.u.conv.co, true), kernel.NewFlatPolicyOffsets()
 	} else {
-		h.conv = newConv(e, policyPlanes, true)
-		h.width, h.off = 64*h.conv.co, kernel.NewConvPolicyOffsets(encoding.ConvPolicyIndex())
-		h.wg = newWeightGrads(e, append([]int{h.u.conv.weight}, h.conv.params()...)...)
+		h.last, h.off = newConv(e, policyPlanes, 0, true), kernel.NewConvPolicyOffsets(encoding.ConvPolicyIndex())
 	}
+	h.width = h.last.perBoard * h.last.co
+	h.wg = newWeightGrads(e, h.u.conv, h.last)
 	h.y, h.dy = make([]float32, e.capacity*h.width), make([]float32, e.capacity*h.width)
 	h.entropy = make([]float64, e.capacity)
 	return h
 }
 
-func (h *policyHead) params() []int {
-	if h.fc != nil {
-		return append(h.u.params(), h.fc.params()...)
-	}
-	return append(h.u.params(), h.conv.params()...)
-}
+func (h *policyHead) params() []int { return append(h.u.params(), h.last.params()...) }
 
 func (h *policyHead) grads() *weightGrads { return h.wg }
 
@@ -64,18 +55,12 @@ func (h *policyHead) forward(x []float32) passes {
 	if n := len(h.e.batch.Legal); len(h.prob) < n {
 		h.prob = make([]float32, n)
 	}
-	p := passes{
-		first: phase{
-			begin: h.u.bn.begin,
-			group: func(g span, _ int) { h.u.convolve(g, g.rows(x, 64*h.u.conv.ci)) },
-		},
-		settle: h.u.bn.settle,
-		last:   phase{end: h.lose},
-	}
-	if h.fc != nil {
-		p.last.begin = func(s span) { h.fc.forward(s, s.rows(h.y, h.width), h.u.activation(s), kernel.None) }
+	p := passes{first: h.u.inputPass(x), settle: h.u.bn.settle, last: phase{end: h.lose}}
+	forward := func(g span, _ int) { h.last.forward(g, g.rows(h.y, h.width), h.u.activation(g)) }
+	if h.last.perBoard == 1 {
+		p.last.begin = func(s span) { forward(s, 0) }
 	} else {
-		p.last.group = func(g span, _ int) { h.conv.forward(g, g.rows(h.y, h.width), h.u.activation(g)) }
+		p.last.group = forward
 	}
 	return p
 }
@@ -89,9 +74,11 @@ func (h *policyHead) lose(s span) {
 		if h.e.train {
 			dy = h.dy[i*h.width:][:h.width]
 		}
-		r, entropy := policyRowLoss(dy, h.prob, h.y[i*h.width:][:h.width], h.off, h.e.batch, i, h.gradScale(t, i))
+		b := h.e.batch
+		prob := h.prob[b.LegalStart[i]:b.LegalStart[i+1]]
+		r := kernel.PolicyCrossEntropy(dy, prob, h.y[i*h.width:][:h.width], h.off, b.LegalOf(i), b.PolicyOf(i), h.gradScale(t, i))
 		h.measured(t, s, i, r)
-		if h.entropy[i] = entropy; !r.known {
+		if h.entropy[i] = r.Entropy; !r.Known {
 			h.entropy[i] = math.NaN()
 		}
 	}
@@ -110,21 +97,17 @@ func (h *policyHead) backward(x, dx []float32, add bool) passes {
 		h.wg.reset(s)
 		h.u.bn.begin(s)
 	}
-	if h.fc != nil {
-		p.first.end = func(s span) {
-			a := h.u.activation(s)
-			h.fc.weightGrad(s, h.wg, a, s.rows(h.dy, h.width))
-			h.fc.inputGrad(s, s.rows(d, w), s.rows(h.dy, h.width))
-			h.u.deactivate(s, s.rows(d, w), s.rows(d, w), a)
-		}
-		return p
-	}
-	p.first.group = func(g span, at int) {
+	backward := func(g span, at int) {
 		a, d, dy := h.u.activation(g), g.rows(d, w), g.rows(h.dy, h.width)
-		h.conv.weightGrad(g, at, h.wg, a, dy)
-		h.conv.inputGrad(g, d, dy)
+		h.last.weightGrad(g, at, h.wg, a, dy)
+		h.last.inputGrad(g, d, dy)
 		h.u.deactivate(g, d, d, a)
 	}
-	p.first.end = func(s span) { h.conv.finishWeightGrad(s, h.wg) }
+	if h.last.perBoard == 1 {
+		p.first.end = func(s span) { backward(s, 0) }
+		return p
+	}
+	p.first.group = backward
+	p.first.end = func(s span) { h.last.finishWeightGrad(s, h.wg) }
 	return p
 }

@@ -2,7 +2,6 @@ package train
 
 import (
 	"github.com/chessbrain/chessbrain/nn/device"
-	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
 // scalarHead is a 1x1 convolution with batch norm and two fully connected
@@ -12,9 +11,9 @@ type scalarHead struct {
 	head
 	buffer      int // of its gradients
 	u           *unit
-	fc1, fc2    *dense
-	pre, hidden []float32 // [capacity][fc1.n]
-	z, dz       []float32 // [capacity][fc2.n]
+	fc1, fc2    *conv
+	pre, hidden []float32 // [capacity][fc1.co]
+	z, dz       []float32 // [capacity][fc2.co]
 	h           []float32 // [capacity][64][channels]: the convolution's activations
 	dHidden     []float32
 	wg          *weightGrads
@@ -26,14 +25,13 @@ type scalarHead struct {
 // engine's buffer of its gradients.
 func newScalarHead(e *engine, label string, buffer int, terms []device.Term, value string, loss rowLossFunc) *scalarHead {
 	h := &scalarHead{head: newHead(e, terms), buffer: buffer, loss: loss, value: value, u: newUnit(e, label+".conv", label+".bn", e.act, true)}
-	h.fc1 = newDense(e, label+".fc1", h.u.conv.co)
-	h.fc2 = newDense(e, label+".fc2", 0)
-	h.pre, h.hidden = make([]float32, e.capacity*h.fc1.n), make([]float32, e.capacity*h.fc1.n)
-	h.dHidden = make([]float32, e.capacity*h.fc1.n)
-	h.z, h.dz = make([]float32, e.capacity*h.fc2.n), make([]float32, e.capacity*h.fc2.n)
+	h.fc1 = newConv(e, label+".fc1", h.u.conv.co, true)
+	h.fc2 = newConv(e, label+".fc2", 0, true)
+	h.pre, h.hidden = make([]float32, e.capacity*h.fc1.co), make([]float32, e.capacity*h.fc1.co)
+	h.dHidden = make([]float32, e.capacity*h.fc1.co)
+	h.z, h.dz = make([]float32, e.capacity*h.fc2.co), make([]float32, e.capacity*h.fc2.co)
 	h.h = make([]float32, e.capacity*64*h.u.conv.co)
-	h.wg = newWeightGrads(e, append(append([]int{h.u.conv.weight}, h.fc1.params()...), h.fc2.params()...)...)
-	h.wg.restore[h.fc1.weight] = h.fc1.restore
+	h.wg = newWeightGrads(e, h.u.conv, h.fc1, h.fc2)
 	return h
 }
 
@@ -47,17 +45,14 @@ func (h *scalarHead) grads() *weightGrads { return h.wg }
 // gradient with respect to the outputs.
 func (h *scalarHead) forward(x []float32) passes {
 	return passes{
-		first: phase{
-			begin: h.u.bn.begin,
-			group: func(g span, _ int) { h.u.convolve(g, g.rows(x, 64*h.u.conv.ci)) },
-		},
+		first:  h.u.inputPass(x),
 		settle: h.u.bn.settle,
 		last: phase{end: func(s span) {
 			a := s.rows(h.h, 64*h.u.conv.co)
 			h.u.activate(s, a)
-			h.fc1.forward(s, s.rows(h.pre, h.fc1.n), a, kernel.None)
-			activate(s.rows(h.hidden, h.fc1.n), s.rows(h.pre, h.fc1.n), h.e.act)
-			h.fc2.forward(s, s.rows(h.z, h.fc2.n), s.rows(h.hidden, h.fc1.n), kernel.None)
+			h.fc1.forward(s, s.rows(h.pre, h.fc1.co), a)
+			activate(s.rows(h.hidden, h.fc1.co), s.rows(h.pre, h.fc1.co), h.e.act)
+			h.fc2.forward(s, s.rows(h.z, h.fc2.co), s.rows(h.hidden, h.fc1.co))
 			h.lose(s)
 		}},
 	}
@@ -65,11 +60,11 @@ func (h *scalarHead) forward(x []float32) passes {
 
 // lose takes the losses of a slice.
 func (h *scalarHead) lose(s span) {
-	clear(s.rows(h.dz, h.fc2.n))
+	clear(s.rows(h.dz, h.fc2.co))
 	for _, t := range h.terms {
 		t.sums[s.slice] = 0
 		for i := s.lo; i < s.lo+s.n; i++ {
-			z, dz := h.z[i*h.fc2.n:][:h.fc2.n], h.dz[i*h.fc2.n:][:h.fc2.n]
+			z, dz := h.z[i*h.fc2.co:][:h.fc2.co], h.dz[i*h.fc2.co:][:h.fc2.co]
 			h.measured(t, s, i, h.loss(dz, z, t.Learn(&h.e.batch.Targets[i], h.value), h.gradScale(t, i)))
 		}
 	}
@@ -78,17 +73,17 @@ func (h *scalarHead) lose(s span) {
 // backward sets the gradients of the parameters and sets dx to that of x, or
 // adds it if add.
 func (h *scalarHead) backward(x, dx []float32, add bool) passes {
-	w, n := 64*h.u.conv.co, h.fc1.n
+	w, n := 64*h.u.conv.co, h.fc1.co
 	d := h.e.gradBuffer(h.buffer, w)
 	return passes{
 		first: phase{end: func(s span) {
 			h.wg.reset(s)
 			h.u.bn.begin(s)
-			hidden, dHidden, dz := s.rows(h.hidden, n), s.rows(h.dHidden, n), s.rows(h.dz, h.fc2.n)
-			h.fc2.weightGrad(s, h.wg, hidden, dz)
+			hidden, dHidden, dz := s.rows(h.hidden, n), s.rows(h.dHidden, n), s.rows(h.dz, h.fc2.co)
+			h.fc2.weightGrad(s, 0, h.wg, hidden, dz)
 			h.fc2.inputGrad(s, dHidden, dz)
 			deactivate(dHidden, hidden, s.rows(h.pre, n), h.e.act)
-			h.fc1.weightGrad(s, h.wg, s.rows(h.h, w), dHidden)
+			h.fc1.weightGrad(s, 0, h.wg, s.rows(h.h, w), dHidden)
 			h.fc1.inputGrad(s, s.rows(d, w), dHidden)
 			h.u.deactivate(s, s.rows(d, w), s.rows(d, w), s.rows(h.h, w))
 		}},

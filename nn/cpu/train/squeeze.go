@@ -9,7 +9,7 @@ import "github.com/chessbrain/chessbrain/nn/kernel"
 // map is folded into pool, gate and beta.
 type squeeze struct {
 	e                      *engine
-	fc1, fc2               *dense
+	fc1, fc2               *conv
 	c                      int       // channels
 	pool, pre, hidden, f   []float32 // [capacity][c], [units], [units], [2c]
 	gate                   []float32 // [capacity][c] after the sigmoid
@@ -18,11 +18,11 @@ type squeeze struct {
 }
 
 func newSqueeze(e *engine, prefix string) *squeeze {
-	q := &squeeze{e: e, fc1: newDense(e, prefix+".fc1", 0), fc2: newDense(e, prefix+".fc2", 0)}
-	q.c = q.fc1.k
+	q := &squeeze{e: e, fc1: newConv(e, prefix+".fc1", 0, true), fc2: newConv(e, prefix+".fc2", 0, true)}
+	q.c = q.fc1.ci
 	boards := func(n int) []float32 { return make([]float32, e.capacity*n) }
 	q.pool, q.gate, q.scale, q.shift, q.dGate, q.dPool = boards(q.c), boards(q.c), boards(q.c), boards(q.c), boards(q.c), boards(q.c)
-	q.pre, q.hidden, q.dHid = boards(q.fc1.n), boards(q.fc1.n), boards(q.fc1.n)
+	q.pre, q.hidden, q.dHid = boards(q.fc1.co), boards(q.fc1.co), boards(q.fc1.co)
 	q.f, q.dF = boards(2*q.c), boards(2*q.c)
 	return q
 }
@@ -36,10 +36,10 @@ func (q *squeeze) measure(s span, u *unit) {
 	for i, v := range s.rows(u.boardSum, c) {
 		pool[i] = v / 64
 	}
-	kernel.BatchNormApply(pool, pool, bn.scale, bn.shift, s.n, c, kernel.None)
-	q.fc1.forward(s, s.rows(q.pre, q.fc1.n), pool, kernel.None)
-	activate(s.rows(q.hidden, q.fc1.n), s.rows(q.pre, q.fc1.n), q.e.act)
-	q.fc2.forward(s, s.rows(q.f, 2*c), s.rows(q.hidden, q.fc1.n), kernel.None)
+	kernel.BatchNormApply(pool, kernel.Stored{F32: pool}, bn.scale, bn.shift, nil, s.n, c, kernel.None)
+	q.fc1.forward(s, s.rows(q.pre, q.fc1.co), pool)
+	activate(s.rows(q.hidden, q.fc1.co), s.rows(q.pre, q.fc1.co), q.e.act)
+	q.fc2.forward(s, s.rows(q.f, 2*c), s.rows(q.hidden, q.fc1.co))
 	for b := s.lo; b < s.lo+s.n; b++ {
 		f, gate := q.f[b*2*c:][:2*c], q.gate[b*c:][:c]
 		kernel.Sigmoid(gate, f[:c])
@@ -58,7 +58,7 @@ func (q *squeeze) measure(s span, u *unit) {
 func (q *squeeze) backward(s span, wg *weightGrads, dz, d, y []float32, u *unit, act kernel.Act) {
 	c := q.c
 	dBeta := q.e.workerScratch(s, sumBuffer, s.n*c)
-	kernel.SEBackwardStored(d, s.rows(q.dGate, c), dBeta, d, y, u.output(s), s.n, c, act)
+	kernel.SEBackward(d, s.rows(q.dGate, c), dBeta, d, y, u.output(s), s.n, c, act)
 	for b := range s.n {
 		dGate, db := q.dGate[(s.lo+b)*c:][:c], dBeta[b*c:][:c]
 		dF, gate := q.dF[(s.lo+b)*2*c:][:2*c], q.gate[(s.lo+b)*c:][:c]
@@ -68,12 +68,12 @@ func (q *squeeze) backward(s span, wg *weightGrads, dz, d, y []float32, u *unit,
 		kernel.SigmoidBackward(dF[:c], dGate, gate)
 		copy(dF[c:], db)
 	}
-	n := q.fc1.n
+	n := q.fc1.co
 	dF, hidden, dHid := s.rows(q.dF, 2*c), s.rows(q.hidden, n), s.rows(q.dHid, n)
-	q.fc2.weightGrad(s, wg, hidden, dF)
+	q.fc2.weightGrad(s, 0, wg, hidden, dF)
 	q.fc2.inputGrad(s, dHid, dF)
 	deactivate(dHid, hidden, s.rows(q.pre, n), q.e.act)
-	q.fc1.weightGrad(s, wg, s.rows(q.pool, c), dHid)
+	q.fc1.weightGrad(s, 0, wg, s.rows(q.pool, c), dHid)
 	q.fc1.inputGrad(s, s.rows(q.dPool, c), dHid)
 	kernel.SEBackwardInput(dz, d, s.rows(q.gate, c), s.rows(q.dPool, c), s.n, c)
 }

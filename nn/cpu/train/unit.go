@@ -21,7 +21,7 @@ type unit struct {
 
 // newUnit makes the unit of prefix conv (weights) and bn.
 func newUnit(e *engine, conv, bn string, act kernel.Act, needsInputGrad bool) *unit {
-	u := &unit{conv: newConv(e, conv, needsInputGrad), bn: newBatchNorm(e, bn), act: act}
+	u := &unit{conv: newConv(e, conv, 0, needsInputGrad), bn: newBatchNorm(e, bn), act: act}
 	half := u.conv.size == 3 && e.precision == kernel.BF16 && kernel.StoresBF16(u.conv.ci, u.conv.co)
 	u.z = kernel.NewStored(e.capacity*64*u.conv.co, half)
 	u.boardSum = make([]float32, e.capacity*u.conv.co)
@@ -54,7 +54,7 @@ func (u *unit) convolve(g span, x []float32) {
 
 // activate sets h = act(bn(z)), the rows of g.
 func (u *unit) activate(g span, h []float32) {
-	kernel.BatchNormApplyStored(h, u.output(g), u.bn.scale, u.bn.shift, g.n*64, u.conv.co, u.act)
+	kernel.BatchNormApply(h, u.output(g), u.bn.scale, u.bn.shift, nil, g.n*64, u.conv.co, u.act)
 }
 
 // activation returns act(bn(z)) of g in the worker's memory.
@@ -76,7 +76,7 @@ func (u *unit) deactivate(g span, d, dy, h []float32) {
 		return
 	case kernel.Mish:
 		pre := u.conv.e.workerScratch(g, preBuffer, len(d))
-		kernel.BatchNormApplyStored(pre, z, u.bn.scale, u.bn.shift, g.n*64, u.conv.co, kernel.None)
+		kernel.BatchNormApply(pre, z, u.bn.scale, u.bn.shift, nil, g.n*64, u.conv.co, kernel.None)
 		kernel.MishBackward(d, dy, pre)
 	}
 	u.bn.measureBackward(g, d, z)
@@ -88,6 +88,14 @@ func (u *unit) unnormalise(g span, d []float32) []float32 {
 	dz := u.conv.e.workerScratch(g, normBuffer, len(d))
 	u.bn.inputGrad(g, dz, d, u.output(g))
 	return dz
+}
+
+// inputPass is the first phase of the forward pass over x [capacity][64][ci].
+func (u *unit) inputPass(x []float32) phase {
+	return phase{
+		begin: u.bn.begin,
+		group: func(g span, _ int) { u.convolve(g, g.rows(x, 64*u.conv.ci)) },
+	}
 }
 
 // headPhase is the second phase of a head's unit: from d, the gradient of the
@@ -109,5 +117,28 @@ func (u *unit) headPhase(wg *weightGrads, x, d, dx []float32, add bool) phase {
 			kernel.Add(to, to, part)
 		},
 		end: func(s span) { u.conv.finishWeightGrad(s, wg) },
+	}
+}
+
+// activate applies act to a pre-activation in a separate buffer, because Mish's
+// gradient needs its input.
+func activate(y, x []float32, act kernel.Act) {
+	switch act {
+	case kernel.ReLU:
+		kernel.ReLUForward(y, x)
+	case kernel.Mish:
+		kernel.MishForward(y, x)
+	default:
+		copy(y, x)
+	}
+}
+
+// deactivate turns the gradient d of y = act(x) into that of x, in place.
+func deactivate(d, y, x []float32, act kernel.Act) {
+	switch act {
+	case kernel.ReLU:
+		kernel.ReLUBackward(d, d, y)
+	case kernel.Mish:
+		kernel.MishBackward(d, d, x)
 	}
 }

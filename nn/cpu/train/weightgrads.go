@@ -15,11 +15,17 @@ type weightGrads struct {
 	base    int            // in the arena
 }
 
-func newWeightGrads(e *engine, params ...int) *weightGrads {
-	g := &weightGrads{e: e, params: params, offset: map[int]int{}, restore: map[int]func(){}}
-	for _, p := range params {
-		g.offset[p] = g.total
-		g.total += len(e.params[p].data)
+func newWeightGrads(e *engine, layers ...*conv) *weightGrads {
+	g := &weightGrads{e: e, offset: map[int]int{}, restore: map[int]func(){}}
+	for _, c := range layers {
+		for _, p := range c.params() {
+			g.params = append(g.params, p)
+			g.offset[p] = g.total
+			g.total += len(e.params[p].data)
+		}
+		if c.channels > 0 {
+			g.restore[c.weight] = c.restore
+		}
 	}
 	return g
 }

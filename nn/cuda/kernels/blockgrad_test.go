@@ -81,17 +81,17 @@ func TestBlockAsCPU(t *testing.T) {
 		kind := []kernel.Act{actReLU: kernel.ReLU, actMish: kernel.Mish}[act]
 		gate, beta := device.rows(device.se.BoardScale, p.boards), device.rows(device.se.BoardShift, p.boards)
 		y := make([]float32, rows*c)
-		kernel.SEApply(y, z, gate, beta, x, p.boards, c, kind)
+		kernel.SEApply(y, kernel.Stored{F32: z}, gate, beta, x, p.boards, c, kind)
 		near(t, "y", device.rows(device.y, rows), widened(y), 1e-5, 1e-5)
 
 		if act == actMish {
 			before := make([]float32, rows*c)
-			kernel.SEApply(before, z, gate, beta, x, p.boards, c, kernel.None)
+			kernel.SEApply(before, kernel.Stored{F32: z}, gate, beta, x, p.boards, c, kernel.None)
 			kernel.MishBackward(d0, d0, before)
 			kind = kernel.None
 		}
 		perBoard := make([]float32, p.boards*c)
-		kernel.SEBackward(d0, perBoard, perBoard, d0, y, z, p.boards, c, kind)
+		kernel.SEBackward(d0, perBoard, perBoard, d0, y, kernel.Stored{F32: z}, p.boards, c, kind)
 		near(t, "d", device.gradient(ofX), widened(d0), 1e-5, 1e-5)
 		dpool := device.rows(device.back.DynShift, p.boards)
 		for i := range dpool {
@@ -100,14 +100,14 @@ func TestBlockAsCPU(t *testing.T) {
 		kernel.SEBackwardInput(d0, d0, device.rows(device.se.Gate, p.boards), dpool, p.boards, c)
 		mean, invStd := device.rows(device.mean, 1), device.rows(device.invStd, 1)
 		sum, xhat, gamma := make([]float64, c), make([]float64, c), make([]float32, c)
-		kernel.BatchNormBackwardStats(sum, xhat, d0, z, mean, invStd, rows, c)
+		kernel.BatchNormBackwardStats(sum, xhat, d0, kernel.Stored{F32: z}, mean, invStd, rows, c)
 		near(t, "dbeta", device.gradient(ofBeta), sum, 1e-4, 1e-5)
 		near(t, "dgamma", device.gradient(ofGamma), xhat, 1e-4, 1e-5)
 		for i, v := range p.tensors[ofGamma] {
 			gamma[i] = float32(v)
 		}
 		dz := make([]float32, rows*c)
-		kernel.BatchNormBackward(dz, d0, z, mean, invStd, gamma, sum, xhat, rows, rows, c)
+		kernel.BatchNormBackward(dz, d0, kernel.Stored{F32: z}, mean, invStd, gamma, sum, xhat, rows, rows, c)
 		near(t, "dz", device.gradient(ofZ), widened(dz), 1e-5, 1e-4)
 	}
 }

@@ -61,13 +61,9 @@ func (c convTile) launch(t Type, taps int, a ConvArgs) Launch {
 	if taps != 1 && taps != 9 || a.Rows < 1 || !boards || a.Ci < 1 || a.Ci%16 != 0 || a.Co < 1 || a.Co%16 != 0 || grid.Y > 65535 {
 		panic(fmt.Sprintf("kernels: convolution of %d taps, %d rows, %d to %d channels (sums: %v): channels must be padded to 16, and rows of whole boards where taps are 9 or sums are asked for", taps, a.Rows, a.Ci, a.Co, a.Sums != 0))
 	}
-	return Launch{
-		Kernel: fmt.Sprintf("conv_%d_%s_%v", taps, c.name, t),
-		Grid:   grid,
-		Block:  driver.Dim{X: c.threads, Y: 1, Z: 1},
-		Shared: c.shared(t, taps),
-		Args:   bytesOf(&a),
-	}
+	l := inRow(fmt.Sprintf("conv_%d_%s_%v", taps, c.name, t), grid.X, c.threads, c.shared(t, taps), &a)
+	l.Grid = grid
+	return l
 }
 
 // shared returns the bytes of shared memory that conv_half.cuh and conv_float.cuh lay out.

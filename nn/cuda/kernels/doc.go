@@ -1,7 +1,7 @@
 // Package kernels holds the CUDA kernels of nn/cuda and how each is launched.
 //
 // A kernel NAME.cu takes one struct of arguments by value (args.cuh says what each
-// kernel computes; args.go mirrors the structs), and a constructor of this package
+// kernel computes; gen writes the structs as args.go), and a constructor of this package
 // turns arguments into a Launch: kernel, grid, block, shared memory. A Set runs
 // Launches on one device:
 //

@@ -73,36 +73,22 @@ func HeadFC1(t Type, a HeadFC1Args, boards int) Launch {
 	if boards >= headWide {
 		kernel, each = "head_fc1_wide_", 64
 	}
-	return Launch{
-		Kernel: kernel + t.String(),
-		Grid:   driver.Dim{X: ceil(boards, each), Y: tiles, Z: 1},
-		Block:  driver.Dim{X: headWarps * 32, Y: 1, Z: 1},
-		Shared: headWarps * 16 * (headOutputs + 8) * 4,
-		Args:   bytesOf(&a),
-	}
-}
-
-// perWarp is a launch with a warp for each board.
-func perWarp(kernel string, boards int, args []byte) Launch {
-	return Launch{
-		Kernel: kernel,
-		Grid:   driver.Dim{X: ceil(boards, boardThreads/32), Y: 1, Z: 1},
-		Block:  driver.Dim{X: boardThreads, Y: 1, Z: 1},
-		Args:   args,
-	}
+	l := inRow(kernel+t.String(), ceil(boards, each), headWarps*32, headWarps*16*(headOutputs+8)*4, &a)
+	l.Grid.Y = tiles
+	return l
 }
 
 // HeadFC2 runs the last layers of value and moves left on up to boards positions.
-func HeadFC2(a HeadFC2Args, boards int) Launch { return perWarp("head_fc2", boards, bytesOf(&a)) }
+func HeadFC2(a HeadFC2Args, boards int) Launch {
+	return perWarp("head_fc2", boardThreads/32, boards, &a)
+}
 
 // HeadOutputs turns logits of value and moves left into answers.
 func HeadOutputs(a HeadOutputsArgs, boards int) Launch {
-	l := perWarp("head_outputs", boards, bytesOf(&a))
-	l.Grid.X = ceil(boards, boardThreads)
-	return l
+	return inRow("head_outputs", ceil(boards, boardThreads), boardThreads, 0, &a)
 }
 
 // PolicyGather turns policy logits into the probabilities of legal moves.
 func PolicyGather(a PolicyGatherArgs, boards int) Launch {
-	return perWarp("policy_gather", boards, bytesOf(&a))
+	return perWarp("policy_gather", boardThreads/32, boards, &a)
 }

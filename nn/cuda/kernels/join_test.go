@@ -201,7 +201,8 @@ func TestBoardGrid(t *testing.T) {
 	for _, typ := range []Type{F32, FP16} {
 		for padded := 16; padded <= 2048; padded += 16 {
 			for _, boards := range []int{1, 7, 4096} {
-				grid, block := boardGrid(typ, boards, padded)
+				l := Join(typ, JoinArgs{Boards: int32(boards), Padded: int32(padded)})
+				grid, block := l.Grid, l.Block
 				threads := block.X * block.Y * block.Z
 				if threads > 256 || threads < 128 || block.Z > 64 {
 					t.Fatalf("%v, %d channels: block %v", typ, padded, block)

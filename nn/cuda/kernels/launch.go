@@ -45,6 +45,22 @@ type Launch struct {
 // bytesOf returns the memory of an argument struct.
 func bytesOf[A any](a *A) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(a)), unsafe.Sizeof(*a)) }
 
+// inRow is a launch of n blocks.
+func inRow[A any](kernel string, n, threads, shared int, a *A) Launch {
+	return Launch{
+		Kernel: kernel,
+		Grid:   driver.Dim{X: n, Y: 1, Z: 1},
+		Block:  driver.Dim{X: threads, Y: 1, Z: 1},
+		Shared: shared,
+		Args:   bytesOf(a),
+	}
+}
+
+// perWarp is a launch with a warp for each of n rows or boards, so many a block.
+func perWarp[A any](kernel string, each, n int, a *A) Launch {
+	return inRow(kernel, ceil(n, each), 32*each, 0, a)
+}
+
 // Pad returns n rounded up to the multiple of 16 that activations are padded to.
 func Pad(n int) int { return (n + 15) &^ 15 }
 

@@ -257,9 +257,10 @@ func TestPolicyLossAsOnCPU(t *testing.T) {
 				continue // there the loss is NaN, here +Inf
 			}
 			o, at := c.outcome(row)
-			dy, prob := make([]float32, c.width), make([]float32, len(c.legal))
-			s := kernel.PolicyCrossEntropy(dy, prob, c.logits[row*c.width:][:c.width], c.width, c.place, c.start[row:row+2], c.legal, c.target, nil, 1, 1)
-			if (s.Rows == 0) != (o.loss != o.loss) || s.Rows > 0 && (!within(s.Loss, o.loss, 1e-6) || !within(s.Entropy, o.entropy, 1e-6) || s.Correct != o.hit) {
+			lo, hi := c.start[row], c.start[row+1]
+			dy, prob := make([]float32, c.width), make([]float32, hi-lo)
+			s := kernel.PolicyCrossEntropy(dy, prob, c.logits[row*c.width:][:c.width], c.place, c.legal[lo:hi], c.target[lo:hi], 1)
+			if s.Known == (o.loss != o.loss) || s.Known && (!within(s.Loss, o.loss, 1e-6) || !within(s.Entropy, o.entropy, 1e-6) || s.Hit != (o.hit == 1)) {
 				t.Errorf("%s row %d: %+v, want loss %v, entropy %v, hit %v", name, row, s, o.loss, o.entropy, o.hit)
 			}
 			for j, g := range o.grad {
@@ -438,25 +439,24 @@ func TestScalarLossAsOnCPU(t *testing.T) {
 		for j := range wdl {
 			wdl[j] /= sum
 		}
-		grad := make([]float32, 3)
-		s := kernel.WDLCrossEntropy(grad, z, wdl, nil, 1, 1)
-		compareCPU(t, i, "wdl", s, grad, scalarOutcome(LossWDL, float64s(z), term, targets[:]))
+		s, grad := kernel.WDLCrossEntropy([3]float32(z), [3]float32(wdl), 1)
+		compareCPU(t, i, "wdl", s, grad[:], scalarOutcome(LossWDL, float64s(z), term, targets[:]))
 		v := make([]float32, 1)
 		kernel.Tanh(v, z[:1])
-		s = kernel.ScalarMSE(grad[:1], v, []float32{targets[0].Q}, nil, 1, 1)
+		s, grad[0] = kernel.ScalarMSE(v[0], targets[0].Q, 1)
 		kernel.TanhBackward(grad[:1], grad[:1], v)
 		compareCPU(t, i, "value", s, grad[:1], scalarOutcome(LossValue, float64s(z[:1]), term, targets[:]))
 		z[0] *= 80
 		kernel.ReLUForward(v, z[:1])
-		s = kernel.HuberMovesLeft(grad[:1], v, []float32{targets[0].M}, nil, 20, 0.5, 1, 1)
+		s, grad[0] = kernel.HuberMovesLeft(v[0], targets[0].M, 20, 0.5, 1)
 		kernel.ReLUBackward(grad[:1], grad[:1], v)
 		compareCPU(t, i, "moves left", s, grad[:1], scalarOutcome(LossMovesLeft, float64s(z[:1]), term, targets[:]))
 	}
 }
 
-func compareCPU(t *testing.T, row int, what string, s kernel.LossSums, grad []float32, o lossOutcome) {
+func compareCPU(t *testing.T, row int, what string, s kernel.RowLoss, grad []float32, o lossOutcome) {
 	t.Helper()
-	if (s.Rows == 0) != (o.loss != o.loss) || s.Rows > 0 && !within(s.Loss, o.loss, 1e-5) {
+	if s.Known == (o.loss != o.loss) || s.Known && !within(s.Loss, o.loss, 1e-5) {
 		t.Errorf("%s row %d: %+v, want loss %v", what, row, s, o.loss)
 	}
 	for j, g := range o.grad {

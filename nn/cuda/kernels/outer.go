@@ -32,11 +32,7 @@ func Outer(a OuterArgs, list []OuterLayer) Launch {
 		tile = 8
 		dim, _ = grid(tile)
 	}
-	return Launch{
-		Kernel: fmt.Sprintf("outer_%d", tile),
-		Grid:   dim,
-		Block:  driver.Dim{X: outerThreads, Y: 1, Z: 1},
-		Shared: outerShared,
-		Args:   bytesOf(&a),
-	}
+	l := inRow(fmt.Sprintf("outer_%d", tile), dim.X, outerThreads, outerShared, &a)
+	l.Grid = dim
+	return l
 }

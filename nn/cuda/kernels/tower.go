@@ -137,11 +137,5 @@ func Tower(t Type, a TowerArgs, shape TowerShape, boards int) Launch {
 	}
 	begin, end := shape.ring(int(a.Channels))
 	a.Boards, a.Buffer, a.Ring, a.RingEnd = int32(shape.Boards), int32(shape.buffer(int(a.Channels))), int32(begin), int32(end)
-	return Launch{
-		Kernel: "tower_" + t.String(),
-		Grid:   driver.Dim{X: ceil(boards, shape.Boards), Y: 1, Z: 1},
-		Block:  driver.Dim{X: shape.threads(int(a.Channels)), Y: 1, Z: 1},
-		Shared: shape.shared(int(a.Channels), int(a.Vector)),
-		Args:   bytesOf(&a),
-	}
+	return inRow("tower_"+t.String(), ceil(boards, shape.Boards), shape.threads(int(a.Channels)), shape.shared(int(a.Channels), int(a.Vector)), &a)
 }

@@ -1,10 +1,6 @@
 package kernels
 
-import (
-	"math"
-
-	"github.com/chessbrain/chessbrain/nn/cuda/driver"
-)
+import "math"
 
 // wgradTile is what a block of a weight gradient kernel computes.
 type wgradTile struct {
@@ -60,13 +56,9 @@ func Wgrad(t Type, taps int, a WgradArgs) Launch {
 	if a.InScale != 0 || a.InShift != 0 || a.InAct != ActNone {
 		name += "act_"
 	}
-	return Launch{
-		Kernel: name + t.String(),
-		Grid:   driver.Dim{X: ceil(int(a.Ci), w.ins), Y: ceil(int(a.Co), w.outs), Z: int(a.Splits)},
-		Block:  driver.Dim{X: w.threads, Y: 1, Z: 1},
-		Shared: w.shared(t, taps),
-		Args:   bytesOf(&a),
-	}
+	l := inRow(name+t.String(), ceil(int(a.Ci), w.ins), w.threads, w.shared(t, taps), &a)
+	l.Grid.Y, l.Grid.Z = ceil(int(a.Co), w.outs), int(a.Splits)
+	return l
 }
 
 // WgradSplits returns into how many parts Wgrad should cut its rows: as many as fill
@@ -111,11 +103,7 @@ func WgradReduce(a WgradReduceArgs) Launch {
 	case a.Taps == 9:
 		blocks = ceil(int(a.RealCi), 16)
 	}
-	return Launch{
-		Kernel: "wgrad_reduce",
-		Grid:   driver.Dim{X: blocks, Y: int(a.RealCo), Z: 1},
-		Block:  driver.Dim{X: reduceThreads, Y: 1, Z: 1},
-		Shared: reduceThreads * 16,
-		Args:   bytesOf(&a),
-	}
+	l := inRow("wgrad_reduce", blocks, reduceThreads, reduceThreads*16, &a)
+	l.Grid.Y = int(a.RealCo)
+	return l
 }

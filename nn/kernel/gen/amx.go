@@ -38,14 +38,8 @@ func genAMX() {
 // No vector register and no MXCSR is touched: the tiles round to nearest even,
 // take denormals as 0 and flush denormal sums, always.
 func tileProduct(tiles, panels int) {
-	name := fmt.Sprintf("tile%dx%dAMX", tiles*16, panels*16)
-	entries = append(entries, entry{Name: name, Args: "tileArgs"})
-	TEXT(name, NOSPLIT, "func(args *byte)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s computes products of points in blocks of up to %d rows by %d columns. args is a *tileArgs.",
-		name, tiles*16, panels*16))
-	Load(Param("args"), reg.RAX)
-	field := func(f string) Mem { return Mem{Base: reg.RAX, Disp: args.Offset("tileArgs", f)} }
+	field := tileKernel(fmt.Sprintf("tile%dx%dAMX", tiles*16, panels*16),
+		fmt.Sprintf("computes products of points in blocks of up to %d rows by %d columns. args is a *tileArgs.", tiles*16, panels*16))
 	x, y, left := AllocLocal(8), AllocLocal(8), AllocLocal(8)
 	for _, m := range []struct {
 		field string
@@ -77,6 +71,16 @@ func tileProduct(tiles, panels int) {
 	JNZ(LabelRef("point"))
 	tilerelease() // what is not released slows down every later switch of threads
 	RET()
+}
+
+// tileKernel begins a function over tileArgs and returns what addresses its fields.
+func tileKernel(name, doc string) (field func(string) Mem) {
+	entries = append(entries, args.Entry{Name: name, Args: "tileArgs"})
+	TEXT(name, NOSPLIT, "func(args *byte)")
+	Pragma("noescape")
+	Doc(name + " " + doc)
+	Load(Param("args"), reg.RAX)
+	return func(f string) Mem { return Mem{Base: reg.RAX, Disp: args.Offset("tileArgs", f)} }
 }
 
 // tileSum emits the products of a block into the accumulators and moves R12 to

@@ -31,10 +31,7 @@ func gemm(v isa, mr, np int) {
 	doc := fmt.Sprintf("computes tiles of %d rows by %d columns.", mr, np*16)
 	v.kernel(name, "gemmArgs", doc, func(f *frame) {
 		per := v.perPanel()
-		acc := make([][]reg.VecVirtual, mr)
-		for i := range acc {
-			acc[i] = v.vecs(np * per)
-		}
+		acc := v.grid(mr, np*per)
 		wv := v.vecs(np * per)
 		bc := v.vecs(min(2, mr))
 		x := f.load("x")
@@ -72,11 +69,7 @@ func gemm(v isa, mr, np int) {
 		}
 
 		Label("tile")
-		for i := range acc {
-			for _, a := range acc[i] {
-				v.zero(a)
-			}
-		}
+		v.zeroGrid(acc)
 		MOVQ(x, xs)
 		MOVQ(f.mem("w"), w)
 		MOVQ(f.mem("segs"), seg)

@@ -27,36 +27,19 @@ func weightGrad(v isa, mr, np int) {
 	doc := fmt.Sprintf("adds sums of outer products to blocks of %d rows by %d columns.", mr, np*16)
 	v.kernel(name, "gradArgs", doc, func(f *frame) {
 		n := np * v.perPanel()
-		acc := make([][]reg.VecVirtual, mr)
-		for i := range acc {
-			acc[i] = v.vecs(n)
-		}
+		acc := v.grid(mr, n)
 		bv, av := v.vecs(n), v.vecs(min(2, mr))
 		dst, a := f.load("dst"), f.load("a")
 		aStep, bStep, dstRow := f.load("aStep"), f.load("bStep"), f.load("dstRow")
 		ap, bp, inner, outer := GP64(), GP64(), GP64(), GP64()
-
 		step := func(int) {
-			for j := range bv {
-				VMOVUPS(Mem{Base: bp, Disp: j * v.size}, bv[j])
-			}
-			for i := range mr {
-				b := av[i%len(av)]
-				VBROADCASTSS(Mem{Base: ap, Disp: 4 * i}, b)
-				for j := range bv {
-					VFMADD231PS(bv[j], b, acc[i][j])
-				}
-			}
+			v.outer(fp32, acc, ap, bp, av, bv)
 			ADDQ(aStep, ap)
 			ADDQ(bStep, bp)
 		}
 
 		Label("block")
-		for i := range acc {
-			for _, x := range acc[i] {
-				v.zero(x)
-			}
-		}
+		v.zeroGrid(acc)
 		MOVQ(a, ap)
 		MOVQ(f.mem("b"), bp)
 		MOVQ(f.mem("outer"), outer)
@@ -78,4 +61,19 @@ func weightGrad(v isa, mr, np int) {
 		DECQ(f.mem("blocks"))
 		JNZ(LabelRef("block"))
 	})
+}
+
+// outer adds the outer product of numbers at a, one a row, and vectors at b; av and bv
+// are scratch.
+func (v isa) outer(pr product, acc [][]reg.VecVirtual, a, b reg.Register, av, bv []reg.VecVirtual) {
+	for j := range bv {
+		VMOVUPS(Mem{Base: b, Disp: j * v.size}, bv[j])
+	}
+	for i, row := range acc {
+		x := av[i%len(av)]
+		VBROADCASTSS(Mem{Base: a, Disp: 4 * i}, x)
+		for j := range bv {
+			pr.add(bv[j], x, row[j])
+		}
+	}
 }

@@ -6,6 +6,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/chessbrain/chessbrain/nn/kernel/gen/args"
 )
 
 // isa is one instruction set. Kernels are written in panels of 16 floats: one
@@ -40,12 +42,30 @@ func (v isa) vecs(n int) []reg.VecVirtual {
 	return r
 }
 
-func (v isa) zero(x reg.VecVirtual) {
-	if v.size == 64 {
-		VPXORD(x, x, x)
-		return
+// grid returns accumulators for so many rows.
+func (v isa) grid(rows, width int) [][]reg.VecVirtual {
+	acc := make([][]reg.VecVirtual, rows)
+	for i := range acc {
+		acc[i] = v.vecs(width)
 	}
-	VXORPS(x, x, x)
+	return acc
+}
+
+func (v isa) zero(x ...reg.VecVirtual) {
+	for _, r := range x {
+		if v.size == 64 {
+			VPXORD(r, r, r)
+		} else {
+			VXORPS(r, r, r)
+		}
+	}
+}
+
+// zeroGrid clears accumulators.
+func (v isa) zeroGrid(acc [][]reg.VecVirtual) {
+	for _, row := range acc {
+		v.zero(row...)
+	}
 }
 
 // maskPositive returns x where mask > 0, else 0.
@@ -68,12 +88,12 @@ func (v isa) maskPositive(mask, x Mem, zero reg.VecVirtual) reg.VecVirtual {
 
 // kernel emits one function over an argument struct. MXCSR gets FTZ and DAZ for
 // body and is restored before the return.
-func (v isa) kernel(name, args, doc string, body func(f *frame)) {
-	entries = append(entries, entry{Name: name + v.name, Args: args})
+func (v isa) kernel(name, spec, doc string, body func(f *frame)) {
+	entries = append(entries, args.Entry{Name: name + v.name, Args: spec})
 	TEXT(name+v.name, NOSPLIT, "func(args *byte)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s %s args is a *%s.", name+v.name, doc, args))
-	f := &frame{args: Load(Param("args"), GP64()), spec: argSpecs[args], name: args}
+	Doc(fmt.Sprintf("%s %s args is a *%s.", name+v.name, doc, spec))
+	f := &frame{args: Load(Param("args"), GP64()), name: spec}
 	saved, flushed := AllocLocal(8), AllocLocal(8)
 	STMXCSR(saved)
 	r := GP32()
@@ -108,18 +128,12 @@ func genMXCSR() {
 // frame gives access to a kernel's argument struct.
 type frame struct {
 	args reg.Register
-	spec []field
 	name string
 }
 
 // mem returns the memory operand of a field.
 func (f *frame) mem(field string) Mem {
-	for i, s := range f.spec {
-		if s.Name == field {
-			return Mem{Base: f.args, Disp: 8 * i}
-		}
-	}
-	panic("no field " + field + " in " + f.name)
+	return Mem{Base: f.args, Disp: args.Offset(f.name, field)}
 }
 
 // load returns a field in a new register.
@@ -132,9 +146,21 @@ func (f *frame) load(field string) reg.GPVirtual {
 // local returns a copy of a field on the stack, for what moves but need not
 // take a register.
 func (f *frame) local(field string) Mem {
-	m, r := AllocLocal(8), f.load(field)
-	MOVQ(r, m)
+	m := AllocLocal(8)
+	f.copyTo(field, m)
 	return m
+}
+
+// copyTo copies a field to memory.
+func (f *frame) copyTo(field string, to Mem) {
+	r := f.load(field)
+	MOVQ(r, to)
+}
+
+// addTo adds a field to memory.
+func (f *frame) addTo(field string, to Mem) {
+	r := f.load(field)
+	ADDQ(r, to)
 }
 
 // broadcast returns a float32 field in all lanes of a new vector.
@@ -142,6 +168,13 @@ func (f *frame) broadcast(v isa, field string) reg.VecVirtual {
 	r := v.vec()
 	VBROADCASTSS(f.mem(field), r)
 	return r
+}
+
+// moveMem copies eight bytes, through a register where both are memory.
+func moveMem(from Mem, to Op) {
+	r := GP64()
+	MOVQ(from, r)
+	MOVQ(r, to)
 }
 
 // loop emits body n times, n > 0 in a register or in memory, which it counts down.

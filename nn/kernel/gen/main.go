@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/mmcloughlin/avo/build"
+
+	"github.com/chessbrain/chessbrain/nn/kernel/gen/args"
 )
 
 func main() {
@@ -20,6 +22,9 @@ func main() {
 		os.Exit(1)
 	}
 }
+
+// entries lists the emitted functions over an argument struct in order.
+var entries []args.Entry
 
 func run(dir string) error {
 	build.ConstraintExpr("amd64")
@@ -45,10 +50,10 @@ func run(dir string) error {
 	genAMX()
 	genHalf()
 	genMXCSR()
-	if err := writeArgs(filepath.Join(dir, "args_gen.go")); err != nil {
+	if err := args.WriteStructs(filepath.Join(dir, "args_gen.go")); err != nil {
 		return err
 	}
-	if err := writeEntries(filepath.Join(dir, "entries_amd64_test.go")); err != nil {
+	if err := args.WriteEntries(filepath.Join(dir, "entries_amd64_test.go"), "amd64", entries); err != nil {
 		return err
 	}
 	// avo registers its output names as flags of the command line.

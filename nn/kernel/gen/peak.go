@@ -4,8 +4,6 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
-
-	"github.com/chessbrain/chessbrain/nn/kernel/gen/args"
 )
 
 // Numbers of independent accumulators of the peak kernels: enough to cover the
@@ -31,10 +29,7 @@ func genPeakBF16() {
 func peak(v isa, name, doc string, chains int, op func(x, acc reg.VecVirtual)) {
 	v.kernel(name, "peakArgs", doc, func(f *frame) {
 		n, acc, x := f.load("n"), v.vecs(chains), v.vec()
-		v.zero(x)
-		for _, a := range acc {
-			v.zero(a)
-		}
+		v.zero(append([]reg.VecVirtual{x}, acc...)...)
 		loop("round", n, func() {
 			for _, a := range acc {
 				op(x, a)
@@ -46,13 +41,7 @@ func peak(v isa, name, doc string, chains int, op func(x, acc reg.VecVirtual)) {
 // genPeakAMX emits rounds of the four products of a tile kernel's step without
 // its loads: the tiles are zeros. See tileProduct for their use.
 func genPeakAMX() {
-	const name = "peakAMX"
-	entries = append(entries, entry{Name: name, Args: "tileArgs"})
-	TEXT(name, NOSPLIT, "func(args *byte)")
-	Pragma("noescape")
-	Doc(name + " runs 4 products of bf16 tiles a step on registers. args is a *tileArgs, of which config and steps count.")
-	Load(Param("args"), reg.RAX)
-	field := func(f string) Mem { return Mem{Base: reg.RAX, Disp: args.Offset("tileArgs", f)} }
+	field := tileKernel("peakAMX", "runs 4 products of bf16 tiles a step on registers. args is a *tileArgs, of which config and steps count.")
 	MOVQ(field("config"), reg.RCX)
 	ldtilecfg(Mem{Base: reg.RCX}) // which zeroes all tiles
 	MOVQ(field("steps"), reg.RCX)

@@ -45,27 +45,17 @@ func points(v isa, pr product, mr, np int) {
 	v.kernel(name, "pointArgs", doc, func(f *frame) {
 		x, y, xPoint, yPoint, wPoint := AllocLocal(8), AllocLocal(8), AllocLocal(8), AllocLocal(8), AllocLocal(8)
 		rows, left, ahead := AllocLocal(8), AllocLocal(8), AllocLocal(8)
-		move := func(from, to Mem) {
-			r := GP64()
-			MOVQ(from, r)
-			MOVQ(r, to)
-		}
-		move(f.mem("x"), xPoint)
-		move(f.mem("y"), yPoint)
-		move(f.mem("w"), wPoint)
-		move(f.mem("points"), left)
-		move(f.mem("ahead"), ahead)
+		f.copyTo("x", xPoint)
+		f.copyTo("y", yPoint)
+		f.copyTo("w", wPoint)
+		f.copyTo("points", left)
+		f.copyTo("ahead", ahead)
 		wp := f.load("wPanel")
 		at := rowOffsets(f, "xRow", mr)
 
 		tile := func(label string, mr int) {
-			acc := make([][]reg.VecVirtual, mr)
-			for i := range acc {
-				acc[i] = v.vecs(np * v.perPanel())
-				for _, a := range acc[i] {
-					v.zero(a)
-				}
-			}
+			acc := v.grid(mr, np*v.perPanel())
+			v.zeroGrid(acc)
 			wv, bc := v.vecs(np*v.perPanel()), v.vecs(2)
 			xp, w, k := GP64(), GP64(), GP64()
 			MOVQ(x, xp)
@@ -119,9 +109,9 @@ func points(v isa, pr product, mr, np int) {
 		}
 
 		Label("point")
-		move(xPoint, x)
-		move(yPoint, y)
-		move(f.mem("rows"), rows)
+		moveMem(xPoint, x)
+		moveMem(yPoint, y)
+		f.copyTo("rows", rows)
 		SUBQ(Imm(uint64(mr)), rows)
 		JL(LabelRef("rest"))
 		Label("tile")
@@ -135,13 +125,9 @@ func points(v isa, pr product, mr, np int) {
 			tile("k4", 4)
 			Label("done")
 		}
-		for _, m := range []struct {
-			field string
-			to    Mem
-		}{{"xPoint", xPoint}, {"yPoint", yPoint}, {"wPoint", wPoint}} {
-			r := f.load(m.field)
-			ADDQ(r, m.to)
-		}
+		f.addTo("xPoint", xPoint)
+		f.addTo("yPoint", yPoint)
+		f.addTo("wPoint", wPoint)
 		DECQ(left)
 		JNZ(LabelRef("point"))
 	})
@@ -154,31 +140,16 @@ func pointGrad(v isa, pr product, mr, np int) {
 	doc := fmt.Sprintf("computes sums of outer products of points in blocks of %d rows by %d columns.", mr, np*16)
 	v.kernel(name, "pointGradArgs", doc, func(f *frame) {
 		dstPoint, aPoint, bPoint, left, blocks := AllocLocal(8), AllocLocal(8), AllocLocal(8), AllocLocal(8), AllocLocal(8)
-		for _, m := range []struct {
-			field string
-			to    Mem
-		}{{"dst", dstPoint}, {"a", aPoint}, {"b", bPoint}, {"points", left}} {
-			r := f.load(m.field)
-			MOVQ(r, m.to)
-		}
+		f.copyTo("dst", dstPoint)
+		f.copyTo("a", aPoint)
+		f.copyTo("b", bPoint)
+		f.copyTo("points", left)
 		aStep, bStep, dstRow := f.load("aStep"), f.load("bStep"), f.load("dstRow")
 		a, b, dst, ap, count := GP64(), GP64(), GP64(), GP64(), GP64()
-		acc := make([][]reg.VecVirtual, mr)
-		for i := range acc {
-			acc[i] = v.vecs(np * v.perPanel())
-		}
+		acc := v.grid(mr, np*v.perPanel())
 		bv, av := v.vecs(np*v.perPanel()), v.vecs(2)
 		step := func(int) {
-			for j := range bv {
-				VMOVUPS(Mem{Base: b, Disp: j * v.size}, bv[j])
-			}
-			for i := range mr {
-				x := av[i%2]
-				VBROADCASTSS(Mem{Base: ap, Disp: 4 * i}, x)
-				for j := range bv {
-					pr.add(bv[j], x, acc[i][j])
-				}
-			}
+			v.outer(pr, acc, ap, b, av, bv)
 			ADDQ(aStep, ap)
 			ADDQ(bStep, b)
 		}
@@ -188,11 +159,7 @@ func pointGrad(v isa, pr product, mr, np int) {
 		MOVQ(f.mem("blocks"), count)
 		MOVQ(count, blocks)
 		Label("block")
-		for i := range acc {
-			for _, x := range acc[i] {
-				v.zero(x)
-			}
-		}
+		v.zeroGrid(acc)
 		MOVQ(a, ap)
 		MOVQ(bPoint, b)
 		MOVQ(f.mem("length"), count)
@@ -206,13 +173,9 @@ func pointGrad(v isa, pr product, mr, np int) {
 		ADDQ(U32(4*mr), a)
 		DECQ(blocks)
 		JNZ(LabelRef("block"))
-		for _, m := range []struct {
-			field string
-			to    Mem
-		}{{"dstPoint", dstPoint}, {"aPoint", aPoint}, {"bPoint", bPoint}} {
-			r := f.load(m.field)
-			ADDQ(r, m.to)
-		}
+		f.addTo("dstPoint", dstPoint)
+		f.addTo("aPoint", aPoint)
+		f.addTo("bPoint", bPoint)
 		DECQ(left)
 		JNZ(LabelRef("point"))
 	})

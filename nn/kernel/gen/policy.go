@@ -35,9 +35,7 @@ func policyDots(v isa, pr product) {
 			LEAQ(Mem{Base: files[0], Index: square, Scale: 1}, files[1])
 			LEAQ(Mem{Base: files[0], Index: square, Scale: 2}, files[2])
 			MOVQ(f.mem("panels"), left)
-			for _, a := range acc {
-				v.zero(a)
-			}
+			v.zero(acc...)
 			loop("channels", left, func() {
 				for rank := range taps {
 					for file, p := range files {

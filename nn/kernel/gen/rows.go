@@ -11,9 +11,9 @@ import (
 // genAffine emits the passes over rows of channels with per-channel factors.
 func genAffine(v isa) {
 	for _, s := range v.storages() {
-		affine(v, s, "affine", "computes y = max(floor, x*scale + shift).", false)
-		affine(v, s, "affineRes", "computes y = max(floor, x*scale + shift + res).", true)
-		affine2(v, s, "affine2", "computes y = u*uscale + x*scale + shift.")
+		affine(v, s, "affine", "computes y = max(floor, x*scale + shift).", "")
+		affine(v, s, "affineRes", "computes y = max(floor, x*scale + shift + res).", "res")
+		affine(v, s, "affine2", "computes y = u*uscale + x*scale + shift.", "u")
 	}
 }
 
@@ -138,34 +138,31 @@ func (v isa) inRegister(x Op) reg.VecVirtual {
 	return v.copyOf(x)
 }
 
-func affine(v isa, s storage, name, doc string, res bool) {
+// affine emits y = x*scale + shift, plus res and at least floor, or plus u*uscale.
+func affine(v isa, s storage, name, doc, added string) {
 	v.kernel(name+s.suffix(), "affineArgs", doc, func(f *frame) {
-		floor := f.broadcast(v, "floor")
-		rows := []string{"y", "x"}
-		if res {
-			rows = append(rows, "res")
+		rows, factors := []string{"y", "x"}, []string{"scale", "shift"}
+		if added != "" {
+			rows = append(rows, added)
 		}
-		factors := []string{"scale", "shift"}
+		var floor reg.VecVirtual
+		if added == "u" {
+			factors = append(factors, "uscale")
+		} else {
+			floor = f.broadcast(v, "floor")
+		}
 		rowPass(v, f, s, rows, factors, func(at func(string) Mem, factor func(string) Op) {
 			a := s.load(v, at("x"))
 			VFMADD213PS(factor("shift"), v.inRegister(factor("scale")), a)
-			if res {
+			switch added {
+			case "res":
 				VADDPS(at("res"), a, a)
+			case "u":
+				VFMADD231PS(factor("uscale"), v.copyOf(at("u")), a)
 			}
-			VMAXPS(a, floor, a)
-			VMOVUPS(a, at("y"))
-		})
-	})
-}
-
-func affine2(v isa, s storage, name, doc string) {
-	v.kernel(name+s.suffix(), "affineArgs", doc, func(f *frame) {
-		rows := []string{"y", "x", "u"}
-		factors := []string{"scale", "shift", "uscale"}
-		rowPass(v, f, s, rows, factors, func(at func(string) Mem, factor func(string) Op) {
-			a := s.load(v, at("x"))
-			VFMADD213PS(factor("shift"), v.inRegister(factor("scale")), a)
-			VFMADD231PS(factor("uscale"), v.copyOf(at("u")), a)
+			if floor != nil {
+				VMAXPS(a, floor, a)
+			}
 			VMOVUPS(a, at("y"))
 		})
 	})
@@ -212,9 +209,7 @@ func columnSums(v isa, st storage, np int, name, doc string, masked bool) {
 			}
 		}
 		zero := v.vec()
-		for _, s := range append(append([]reg.VecVirtual{zero}, s1...), s2...) {
-			v.zero(s)
-		}
+		v.zero(append(append([]reg.VecVirtual{zero}, s1...), s2...)...)
 		loop("row", rows, func() {
 			for j := range n {
 				d := j * v.size

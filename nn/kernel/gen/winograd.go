@@ -144,20 +144,13 @@ func toPoints(v isa, out format, name, doc string, factors []string, f transform
 // overBoards emits body for every board, with src, dst and n set as it needs them.
 func overBoards(f *frame, src, dst, n Op, body func()) {
 	left, nextSrc, nextDst := f.local("boards"), f.local("src"), f.local("dst")
-	move := func(from Mem, to Op) {
-		r := GP64()
-		MOVQ(from, r)
-		MOVQ(r, to)
-	}
 	loop("board", left, func() {
-		move(nextSrc, src)
-		move(nextDst, dst)
-		move(f.mem("n"), n)
+		moveMem(nextSrc, src)
+		moveMem(nextDst, dst)
+		moveMem(f.mem("n"), n)
 		body()
-		step := f.load("srcBoard")
-		ADDQ(step, nextSrc)
-		step = f.load("dstBoard")
-		ADDQ(step, nextDst)
+		f.addTo("srcBoard", nextSrc)
+		f.addTo("dstBoard", nextDst)
 	})
 }
 

@@ -33,9 +33,7 @@ func fromPoints(v isa, out storage, name string, sums bool) {
 				VMOVUPS(Mem{Base: b, Index: channel, Scale: 1}, bias)
 				Label("nobias")
 				if sums {
-					for _, s := range total {
-						v.zero(s)
-					}
+					v.zero(total...)
 				}
 				m, y := GP64(), GP64()
 				MOVQ(src, m)
@@ -74,8 +72,7 @@ func fromPoints(v isa, out storage, name string, sums bool) {
 				ADDQ(U32(uint32(v.size)), channel)
 			})
 			if sums {
-				step := f.load("sumBoard")
-				ADDQ(step, sumBoard)
+				f.addTo("sumBoard", sumBoard)
 			}
 		})
 	})

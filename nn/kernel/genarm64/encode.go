@@ -36,20 +36,14 @@ var byElement = map[string]uint32{
 
 // same encodes op Vd.4S, Vn.4S, Vm.4S and returns its text too.
 func same(op string, d, n, m vec) (word uint32, text string) {
-	code, ok := threeSame[op]
-	if !ok {
-		panic("no instruction " + op)
-	}
+	code := lookUp(threeSame, op)
 	text = fmt.Sprintf("%s v%d.4s, v%d.4s, v%d.4s", op, d, n, m)
 	return code | reg(m)<<16 | reg(n)<<5 | reg(d), text
 }
 
 // two encodes op Vd.4S, Vn.4S.
 func two(op string, d, n vec) (word uint32, text string) {
-	code, ok := twoReg[op]
-	if !ok {
-		panic("no instruction " + op)
-	}
+	code := lookUp(twoReg, op)
 	text = fmt.Sprintf("%s v%d.4s, v%d.4s", op, d, n)
 	if op == "fcmgt0" {
 		text = fmt.Sprintf("fcmgt v%d.4s, v%d.4s, #0.0", d, n)
@@ -60,15 +54,21 @@ func two(op string, d, n vec) (word uint32, text string) {
 // element encodes op Vd.4S, Vn.4S, Vm.S[lane], lane 0 to 3: bit 0 of the lane is
 // L (bit 21), bit 1 is H (bit 11); M:Rm (bits 20 to 16) is the register.
 func element(op string, d, n, m vec, lane uint32) (word uint32, text string) {
-	code, ok := byElement[op]
-	if !ok {
-		panic("no instruction " + op)
-	}
+	code := lookUp(byElement, op)
 	if lane > 3 {
 		panic(fmt.Sprintf("lane %d of 4", lane))
 	}
 	text = fmt.Sprintf("%s v%d.4s, v%d.4s, v%d.s[%d]", op, d, n, m, lane)
 	return code | lane&1<<21 | lane>>1<<11 | reg(m)<<16 | reg(n)<<5 | reg(d), text
+}
+
+// lookUp panics for an instruction that does not exist.
+func lookUp(codes map[string]uint32, op string) uint32 {
+	code, ok := codes[op]
+	if !ok {
+		panic("no instruction " + op)
+	}
+	return code
 }
 
 // reg returns the number of a register, which fits five bits.

@@ -4,9 +4,9 @@ import "fmt"
 
 // genAffine emits the passes over rows of channels with per-channel factors.
 func genAffine(o *output) {
-	affine(o, "affine", "computes y = max(floor, x*scale + shift).", false)
-	affine(o, "affineRes", "computes y = max(floor, x*scale + shift + res).", true)
-	affine2(o, "affine2", "computes y = u*uscale + x*scale + shift.")
+	affine(o, "affine", "computes y = max(floor, x*scale + shift).", "")
+	affine(o, "affineRes", "computes y = max(floor, x*scale + shift + res).", "res")
+	affine(o, "affine2", "computes y = u*uscale + x*scale + shift.", "u")
 }
 
 // rowPass emits body for every panel of the rows; it moves the row pointers on
@@ -31,53 +31,47 @@ func rowPass(f *fn, rowPtrs []gp, channelFields []string, body func(channels []g
 	})
 }
 
-func affine(o *output, name, doc string, res bool) {
+// affine emits y = x*scale + shift, plus res and at least floor, or plus u*uscale.
+func affine(o *output, name, doc, added string) {
 	o.kernel(name, "affineArgs", doc, func(f *fn) {
-		y, x := f.field("y"), f.field("x")
-		ptrs := []gp{y, x}
-		if res {
-			ptrs = append(ptrs, f.field("res"))
+		rows, factors := []gp{f.field("y"), f.field("x")}, []string{"scale", "shift"}
+		if added != "" {
+			rows = append(rows, f.field(added))
 		}
-		floor := f.broadcast(f.gp(), "floor")
+		var floor vec
+		if added == "u" {
+			factors = append(factors, "uscale")
+		} else {
+			floor = f.broadcast(f.gp(), "floor")
+		}
 		in, scale, sum := f.vecs(panelQuads), f.vecs(panelQuads), f.vecs(panelQuads)
-		rowPass(f, ptrs, []string{"scale", "shift"}, func(ch []gp) {
-			f.load(in, x, 0)
+		rowPass(f, rows, factors, func(ch []gp) {
+			f.load(in, rows[1], 0)
 			f.load(scale, ch[0], 0)
 			f.load(sum, ch[1], 0)
 			for j := range sum {
 				f.op("fmla", sum[j], in[j], scale[j])
 			}
-			if res {
-				f.load(in, ptrs[2], 0)
-				for j := range sum {
-					f.op("fadd", sum[j], sum[j], in[j])
+			if added != "" {
+				f.load(in, rows[2], 0)
+			}
+			if added == "u" {
+				f.load(scale, ch[2], 0)
+			}
+			for j, s := range sum {
+				switch added {
+				case "res":
+					f.op("fadd", s, s, in[j])
+				case "u":
+					f.op("fmla", s, in[j], scale[j])
 				}
 			}
-			for _, s := range sum {
-				f.op("fmax", s, s, floor)
+			if added != "u" {
+				for _, s := range sum {
+					f.op("fmax", s, s, floor)
+				}
 			}
-			f.store(sum, y, 0)
-		})
-	})
-}
-
-func affine2(o *output, name, doc string) {
-	o.kernel(name, "affineArgs", doc, func(f *fn) {
-		y, x, u := f.field("y"), f.field("x"), f.field("u")
-		in, scale, sum := f.vecs(panelQuads), f.vecs(panelQuads), f.vecs(panelQuads)
-		rowPass(f, []gp{y, x, u}, []string{"scale", "shift", "uscale"}, func(ch []gp) {
-			f.load(in, x, 0)
-			f.load(scale, ch[0], 0)
-			f.load(sum, ch[1], 0)
-			for j := range sum {
-				f.op("fmla", sum[j], in[j], scale[j])
-			}
-			f.load(in, u, 0)
-			f.load(scale, ch[2], 0)
-			for j := range sum {
-				f.op("fmla", sum[j], in[j], scale[j])
-			}
-			f.store(sum, y, 0)
+			f.store(sum, rows[0], 0)
 		})
 	})
 }

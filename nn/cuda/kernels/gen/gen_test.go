@@ -171,6 +171,23 @@ func TestHeader(t *testing.T) {
 	}
 }
 
+// TestMirror: a struct of C becomes one of Go, line by line; what cannot be read is an
+// error.
+func TestMirror(t *testing.T) {
+	const source = "\nstruct Inner {\n\tint n;\n};\nstruct Outer {\n\tconst float* in_scale;  // [c]\n\tconst void *w1, *b1;\n\tInner at[8];\n\tfloat lr, l2;\n};\n"
+	got, err := mirror(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "type Outer struct {\n\tInScale driver.Ptr // [c]\n\tW1, B1  driver.Ptr\n\tAt      [8]Inner\n\tLr, L2  float32\n}\n"
+	if !strings.HasSuffix(string(got), want) {
+		t.Errorf("%s\nwant at the end\n%s", got, want)
+	}
+	if _, err := mirror("\nstruct Bad {\n\tint (*f)(int);\n};\n"); err == nil {
+		t.Error("a pointer to a function is read")
+	}
+}
+
 // TestUsage reads what ptxas 11.8 prints.
 func TestUsage(t *testing.T) {
 	const report = `ptxas info    : 0 bytes gmem

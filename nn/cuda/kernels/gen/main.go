@@ -1,12 +1,13 @@
 // Gen compiles the CUDA kernels of a folder to PTX for embedding: ptx/NAME.f32.ptx.gz
-// and ptx/NAME.half.ptx.gz, the same bytes on every machine with the same nvcc.
+// and ptx/NAME.half.ptx.gz, the same bytes on every machine with the same nvcc. It
+// writes args.go too, the argument structs of args.cuh in Go.
 //
 //	go run ./gen               write what is not up to date (go generate)
 //	go run ./gen -check        compile all again and compare
 //	go run ./gen -resources    registers, spills and shared memory of each kernel
 //
 // Without nvcc of the version that the repository uses, nothing is written or
-// compared, and the last lines say so.
+// compared but args.go, and the last lines say so.
 package main
 
 import (
@@ -28,7 +29,14 @@ func main() {
 	only := flag.String("only", "", "comma-separated names of .cu files, all by default")
 	jobs := flag.Int("jobs", 2, "compilations at a time")
 	flag.Parse()
-	if err := run(*check, *resources, *only, *jobs); err != nil {
+	var err error
+	if !*resources && *only == "" {
+		err = writeMirror(*check)
+	}
+	if err == nil {
+		err = run(*check, *resources, *only, *jobs)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "kernels:", err)
 		os.Exit(1)
 	}

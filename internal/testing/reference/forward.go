@@ -201,10 +201,8 @@ func (f forward) policy(x planes) []float64 {
 	}
 	y = f.conv(y, "policy.conv2")
 	logits := make([]float64, encoding.NumPolicy)
-	for at, idx := range encoding.ConvPolicyMap() {
-		if idx >= 0 {
-			logits[idx] = y[at/64][at%64]
-		}
+	for idx, at := range encoding.ConvPolicyIndex() {
+		logits[idx] = y[at/64][at%64]
 	}
 	return logits
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -80,7 +81,7 @@ func TestForwardByHand(t *testing.T) {
 	var masks [encoding.NumMasks]uint64
 	masks[3] = 1 << 9
 	out := Forward(n, &masks, &encoding.Scalars{Rule50: 10})
-	index := func(plane, from int) int { return int(encoding.ConvPolicyMap()[plane*64+from]) }
+	index := func(plane, from int) int { return slices.Index(encoding.ConvPolicyIndex()[:], uint16(plane*64+from)) }
 	near(t, "b3b4", out.Policy[index(0, 17)], x)
 	near(t, "b2b3", out.Policy[index(0, 9)], 0)
 	near(t, "a1b2", out.Policy[index(7, 0)], .5)
@@ -112,9 +113,9 @@ func TestForwardOtherHeads(t *testing.T) {
 func TestEvaluator(t *testing.T) {
 	n := zeroNet(t, "1x1")
 	copy(n.Get("policy.conv2.bias"), []float32{float32(math.Log(3))}) // north
-	b := encoding.NewBatch(1)
+	b, conv := encoding.NewBatch(1), encoding.ConvPolicyIndex()[:]
 	b.Grow(2)
-	b.LegalOf(0)[0], b.LegalOf(0)[1] = uint16(encoding.ConvPolicyMap()[0]), uint16(encoding.ConvPolicyMap()[14*64])
+	b.LegalOf(0)[0], b.LegalOf(0)[1] = uint16(slices.Index(conv, 0)), uint16(slices.Index(conv, 14*64))
 	e := &Evaluator{n}
 	if err := e.Evaluate(context.Background(), b); err != nil {
 		t.Fatal(err)
