@@ -13,7 +13,8 @@ import (
 // inflaters holds idle readers: a new one costs 40 KB.
 var inflaters = sync.Pool{New: func() any { return new(gzip.Reader) }}
 
-// inflate is the default Inflate.
+// inflate appends the inflated bytes of a gzip stream to dst, at most limit of
+// them: where there are more it returns ErrCorruptRecord.
 func inflate(dst, compressed []byte, limit int) ([]byte, error) {
 	z := inflaters.Get().(*gzip.Reader)
 	defer inflaters.Put(z)

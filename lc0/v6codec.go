@@ -101,16 +101,10 @@ func (r *Record) appendV7(b []byte) {
 	}
 }
 
-// Decode reads the record at the start of b, whose version says how long it is
+// decode reads the record at the start of b, whose version says how long it is
 // (RecordSize), and checks all of it. Errors wrap ErrCorruptRecord and name the
-// field.
-func (r *Record) Decode(b []byte) error {
-	_, err := r.decode(b)
-	return err
-}
-
-// decode is Decode; it tells what its only pass over the probabilities saw. It
-// writes every field.
+// field. It writes every field, and tells what its only pass over the
+// probabilities saw.
 func (r *Record) decode(b []byte) (s policyScan, err error) {
 	size, err := sizeAt(b)
 	if err != nil {

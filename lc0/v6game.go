@@ -19,7 +19,7 @@ type Form struct {
 // defaultTheta is Leela's st_q_theta.
 const defaultTheta = .8333
 
-// AppendV6 appends a game as Leela's V6 records, V6Size bytes each, from the
+// AppendRecords appends a game as Leela's records in the form asked for, from the
 // first row that is trained on (a policy and a weight above 0) to the last move.
 //
 // Leela's rescorer finds the moves by comparing neighbours, so that no position
@@ -45,12 +45,9 @@ const defaultTheta = .8333
 // without a trained row. Errors: an
 // *record.InvalidError, ErrNoResult of an aborted game, ErrCorruptRecord of a
 // damaged Extra; dst is then returned as it was.
-func AppendV6(dst []byte, g *record.Game) ([]byte, error) {
-	return AppendRecords(dst, g, Form{Version: v6Version})
-}
-
-// AppendRecords is AppendV6 in the form asked for. A record of version 7 has the
-// indices of the next two moves, and short-term values.
+//
+// A record of version 7 has the indices of the next two moves, and short-term
+// values.
 func AppendRecords(dst []byte, g *record.Game, form Form) ([]byte, error) {
 	if err := g.Validate(); err != nil {
 		return dst, fmt.Errorf("write Leela records: %w", err)

@@ -44,7 +44,7 @@ func (w *v6Writer) indexOf(plain uint16) uint16 {
 	return plain
 }
 
-// bestMove returns the move that p.Best is of, as AppendV6 says. Among equals
+// bestMove returns the move that p.Best is of, as AppendRecords says. Among equals
 // that tell nothing it is the one with the lowest number.
 func bestMove(p *record.Ply, legal []chess.Move) chess.Move {
 	if p.Kind == record.PolicyNone || len(legal) == 1 {

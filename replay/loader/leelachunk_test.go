@@ -34,7 +34,7 @@ func leelaFiles(t testing.TB, games []*record.Game) (sources []*leelaSource) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sources = append(sources, &leelaSource{key: file.Key(), file: file})
+		sources = append(sources, &leelaSource{key: fmt.Sprintf("%x", g.ID), file: file})
 	}
 	return sources
 }

@@ -200,7 +200,7 @@ func BenchmarkTranscode(b *testing.B) {
 // BenchmarkV6Rows makes a frame of an inflated V6 record.
 func BenchmarkV6Rows(b *testing.B) {
 	g := searched(b, 1, 120)[0]
-	raw, err := lc0.AppendV6(nil, g)
+	raw, err := lc0.AppendRecords(nil, g, lc0.Form{Version: 6})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -259,7 +259,7 @@ func TestUnpackerSettings(t *testing.T) {
 func TestV6Rows(t *testing.T) {
 	for seed := range uint64(8) {
 		rec := randomRecord(t, seed, 60, seed%2 == 0)
-		raw, err := lc0.AppendV6(nil, rec)
+		raw, err := lc0.AppendRecords(nil, rec, lc0.Form{Version: 6})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -345,7 +345,7 @@ func checkV6Rows(t *testing.T, name string, records []lc0.Record, got *encoding.
 
 // Bad records are refused by name, and other formats handed over.
 func TestV6RowsRefuses(t *testing.T) {
-	good, err := lc0.AppendV6(nil, randomRecord(t, 1, 5, false))
+	good, err := lc0.AppendRecords(nil, randomRecord(t, 1, 5, false), lc0.Form{Version: 6})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -381,7 +381,7 @@ func TestV6RowsRefuses(t *testing.T) {
 
 // FuzzV6Rows: no panic; what is accepted unpacks.
 func FuzzV6Rows(f *testing.F) {
-	raw, err := lc0.AppendV6(nil, randomRecord(f, 1, 2, false))
+	raw, err := lc0.AppendRecords(nil, randomRecord(f, 1, 2, false), lc0.Form{Version: 6})
 	if err != nil {
 		f.Fatal(err)
 	}
