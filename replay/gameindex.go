@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -12,17 +13,21 @@ import (
 // GameIndex reads single games of a sealed chunk file. It holds no open file.
 // Safe for concurrent use.
 type GameIndex struct {
-	fsys      fsx.FS
-	path      string
-	games     []gamePlace
-	positions int
+	fsys  fsx.FS
+	path  string
+	games []gamePlace
 }
 
 // gamePlace says where in the file a game lies.
 type gamePlace struct {
 	offset int64
-	size   int32
-	plies  int32
+	size   int
+}
+
+// locateGame is the readGame of places.
+func locateGame(src []byte, offset int64) (place gamePlace, plies, size int, err error) {
+	_, plies, size, err = record.DecodeHeader(src)
+	return gamePlace{offset, size}, plies, size, err
 }
 
 // OpenGameIndex reads a sealed chunk file once, checks all of it, and notes where its
@@ -33,82 +38,22 @@ func OpenGameIndex(fsys fsx.FS, path string) (*GameIndex, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read chunk: %w", err)
 	}
-	info := ChunkInfo{Path: path, Bytes: int64(len(data))}
-	from, err := info.header(data)
-	if err != nil {
+	games, info, err := readGames(path, data, locateGame)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if len(info.Damage) > 0 {
+	case len(info.Damage) > 0:
 		return nil, info.Damage[0]
+	case info.Torn:
+		torn := info.Unsealed()
+		torn.Reason = cmp.Or(info.tail, torn.Reason)
+		return nil, torn
 	}
-	if from < 0 {
-		return nil, &CorruptError{Path: path, Length: info.Bytes, Reason: "header is cut off"}
-	}
-	x := &GameIndex{fsys: fsys, path: path}
-	s := scanned{next: int64(from)}
-	for s.footer == nil {
-		rest := data[s.next:]
-		if f, ok := parseFooter(rest, s.next); ok {
-			s.footer = &f
-			break
-		}
-		size, reason := x.addBlock(rest, s.next)
-		if reason != "" {
-			return nil, &CorruptError{Path: path, Offset: s.next, Length: int64(len(rest)), Reason: reason}
-		}
-		s.blocks++
-		s.next += int64(size)
-	}
-	s.positions, s.games = x.positions, make([]*record.Game, len(x.games))
-	if s.next+footerSize != info.Bytes {
-		return nil, &CorruptError{Path: path, Offset: s.next + footerSize, Length: info.Bytes - s.next - footerSize, Reason: "bytes after the footer"}
-	}
-	s.next += footerSize
-	if info.checkFooter(s, data); len(info.Damage) > 0 {
-		info.Damage[0].Path = path
-		return nil, info.Damage[0]
-	}
-	return x, nil
-}
-
-// addBlock notes the games of the block at the start of data, which stands at
-// the given offset, and returns its length, or what is wrong with it.
-func (x *GameIndex) addBlock(data []byte, offset int64) (size int, reason string) {
-	h, ok := parseBlockHeader(data, offset)
-	if !ok {
-		return 0, "no valid block header"
-	}
-	if size = blockHeaderSize + h.payload; size > len(data) {
-		return 0, "block is cut off"
-	}
-	payload := data[blockHeaderSize:size]
-	if payloadSum(payload) != h.sum {
-		return 0, "block checksum differs"
-	}
-	games, positions := len(x.games), x.positions
-	for at := 0; at < len(payload); {
-		_, plies, n, err := record.DecodeHeader(payload[at:])
-		if err != nil {
-			return 0, fmt.Sprintf("game %d of the block: %v", len(x.games)-games, err)
-		}
-		x.games = append(x.games, gamePlace{offset + blockHeaderSize + int64(at), int32(n), int32(plies)})
-		x.positions += plies
-		at += n
-	}
-	if len(x.games)-games != h.games || x.positions-positions != h.positions {
-		return 0, "block has other numbers of games and positions than its header says"
-	}
-	return size, ""
+	return &GameIndex{fsys, path, games}, nil
 }
 
 // Len returns the number of games.
 func (x *GameIndex) Len() int { return len(x.games) }
-
-// NumPositions returns the number of positions of all games.
-func (x *GameIndex) NumPositions() int { return x.positions }
-
-// Plies returns the number of positions of game i.
-func (x *GameIndex) Plies(i int) int { return int(x.games[i].plies) }
 
 // Game reads game i from the file. It is valid. A *CorruptError says that the
 // bytes there are no longer those of a game.
@@ -120,11 +65,8 @@ func (x *GameIndex) Game(i int) (*record.Game, error) {
 	}
 	defer f.Close()
 	data := make([]byte, p.size)
-	for have := 0; have < len(data); {
-		n, err := f.ReadAt(data[have:], p.offset+int64(have))
-		if have += n; err != nil && have < len(data) {
-			return nil, fmt.Errorf("read game at byte %d of %s: %w", p.offset, x.path, err)
-		}
+	if n, err := f.ReadAt(data, p.offset); n < len(data) {
+		return nil, fmt.Errorf("read game at byte %d of %s: %w", p.offset, x.path, err)
 	}
 	g, n, err := record.Decode(data)
 	if err == nil && n != len(data) {

@@ -29,6 +29,17 @@ type ChunkInfo struct {
 
 	// Damage lists stretches that are not as they were written.
 	Damage []*CorruptError
+
+	tail string // what is wrong with the lost bytes
+}
+
+// Unsealed is the damage of a file that is called sealed, and is torn.
+func (info *ChunkInfo) Unsealed() *CorruptError {
+	return unsealed(info.Path, info.Bytes-info.Lost, info.Lost)
+}
+
+func unsealed(path string, offset, length int64) *CorruptError {
+	return &CorruptError{Path: path, Offset: offset, Length: length, Reason: "sealed chunk without a footer"}
 }
 
 // ReadChunk reads the games of a chunk file, sealed, growing or torn, in the
@@ -45,13 +56,18 @@ func ReadChunk(fsys fsx.FS, path string) ([]*record.Game, ChunkInfo, error) {
 
 // DecodeChunk is ReadChunk of the file's bytes; path is for messages.
 func DecodeChunk(path string, data []byte) ([]*record.Game, ChunkInfo, error) {
+	return readGames(path, data, decodeGame)
+}
+
+// readGames reads a chunk's games in the form that read gives them.
+func readGames[T any](path string, data []byte, read readGame[T]) ([]T, ChunkInfo, error) {
 	info := ChunkInfo{Path: path, Bytes: int64(len(data)), Torn: true}
 	from, err := info.header(data)
 	if err != nil || from < 0 {
 		return nil, info, err
 	}
-	s := scanBlocks(data[from:], int64(from))
-	info.Blocks, info.Games, info.Positions = s.blocks, len(s.games), s.positions
+	games, s := scanBlocks(data[from:], int64(from), read)
+	info.Blocks, info.Games, info.Positions, info.tail = s.blocks, s.games, s.positions, s.tail
 	info.Damage = append(info.Damage, s.damage...)
 	if s.footer == nil {
 		info.Lost = int64(len(data)) - s.next
@@ -62,7 +78,7 @@ func DecodeChunk(path string, data []byte) ([]*record.Game, ChunkInfo, error) {
 	for _, d := range info.Damage {
 		d.Path = path
 	}
-	return s.games, info, nil
+	return games, info, nil
 }
 
 // header reads the file header and returns where the blocks begin, -1 if there
@@ -80,7 +96,7 @@ func (info *ChunkInfo) header(data []byte) (int, error) {
 		info.Damage = append(info.Damage, &CorruptError{Path: info.Path, Length: int64(skip), Reason: reason})
 		return skip, nil
 	}
-	info.Lost = int64(len(data))
+	info.Lost, info.tail = int64(len(data)), reason
 	if !short {
 		info.Damage = append(info.Damage, &CorruptError{Path: info.Path, Length: info.Lost, Reason: reason})
 	}
@@ -89,7 +105,7 @@ func (info *ChunkInfo) header(data []byte) (int, error) {
 
 // checkFooter compares what was found with what the footer counts.
 func (info *ChunkInfo) checkFooter(s scanned, data []byte) {
-	info.LostGames = max(0, int(s.footer.games)-len(s.games))
+	info.LostGames = max(0, int(s.footer.games)-s.games)
 	if len(info.Damage) > 0 {
 		return // reported already, and the sum differs because of it
 	}
@@ -97,10 +113,10 @@ func (info *ChunkInfo) checkFooter(s scanned, data []byte) {
 	switch {
 	case sha256.Sum256(data[:end]) != s.footer.sum:
 		info.Damage = append(info.Damage, &CorruptError{Offset: 0, Length: end, Reason: "the file's hash differs from its footer"})
-	case s.footer.blocks != int64(s.blocks), s.footer.games != int64(len(s.games)), s.footer.positions != int64(s.positions):
+	case s.footer.blocks != int64(s.blocks), s.footer.games != int64(s.games), s.footer.positions != int64(s.positions):
 		info.Damage = append(info.Damage, &CorruptError{Offset: end, Length: footerSize, Reason: fmt.Sprintf(
 			"the footer counts %d blocks, %d games, %d positions; there are %d, %d, %d",
-			s.footer.blocks, s.footer.games, s.footer.positions, s.blocks, len(s.games), s.positions)})
+			s.footer.blocks, s.footer.games, s.footer.positions, s.blocks, s.games, s.positions)})
 	}
 }
 
@@ -123,12 +139,8 @@ func readFrom(fsys fsx.FS, path string, offset int64) ([]byte, error) {
 		return nil, nil
 	}
 	data := make([]byte, size)
-	for have := 0; have < len(data); {
-		n, err := f.ReadAt(data[have:], offset+int64(have))
-		have += n
-		if err != nil && have < len(data) {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
+	if n, err := f.ReadAt(data, offset); n < len(data) {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return data, nil
 }
