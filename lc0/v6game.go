@@ -77,9 +77,6 @@ func AppendRecords(dst []byte, g *record.Game, form Form) ([]byte, error) {
 	return dst, nil
 }
 
-// trained says whether a row is drawn for training.
-func trained(p *record.Ply) bool { return p.Kind != record.PolicyNone && p.Weight > 0 }
-
 // v6Writer replays a valid game and describes its positions.
 type v6Writer struct {
 	game      *record.Game
@@ -106,7 +103,7 @@ func newWriter(g *record.Game, form Form, x *extra) (*v6Writer, error) {
 	}
 	w := &v6Writer{game: g, extra: x, history: chess.NewHistory(start), reached: reachedValues(g)}
 	if w.first = x.first; x.version == 0 {
-		for w.first < len(g.Plies) && !trained(&g.Plies[w.first]) {
+		for w.first < len(g.Plies) && !g.Plies[w.first].Trained() {
 			w.first++
 		}
 	}
@@ -249,7 +246,7 @@ func (w *v6Writer) flags(p *record.Ply) Invariance {
 	if w.game.Flags&record.MaxPliesHit != 0 {
 		f |= MaxLength
 	}
-	if !trained(p) {
+	if !p.Trained() {
 		f |= Placeholder
 	}
 	return f

@@ -45,7 +45,7 @@ func (e *entry) endWeight() uint64 { return e.startWeight + e.weight() }
 // rowWeight returns the integer weight of a position, 0 if it is not meant for
 // training. Weights above 65536 count as that.
 func rowWeight(p *record.Ply) uint64 {
-	if p.Kind == record.PolicyNone || !(p.Weight > 0) {
+	if !p.Trained() {
 		return 0
 	}
 	return max(1, uint64(min(float64(p.Weight), 1<<16)*stage.WeightUnit+0.5))

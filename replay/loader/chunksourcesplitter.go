@@ -2,18 +2,10 @@ package loader
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync/atomic"
 )
-
-func init() {
-	register(kind{name: "chunk_source_splitter", in: Sources, out: Sources,
-		chosen: func(c *StageConfig) bool { return c.ChunkSourceSplitter != nil },
-		ports:  splitterPorts, newStage: newChunkSourceSplitter})
-}
 
 // splitterPorts returns the names of the outputs.
 func splitterPorts(c *StageConfig) ([]string, error) {
@@ -36,7 +28,7 @@ func splitterPorts(c *StageConfig) ([]string, error) {
 // chunkSourceSplitter deals the chunks of each source to its outputs by
 // ChunkHash, so that a chunk is always on the same side.
 type chunkSourceSplitter struct {
-	name    string
+	*build
 	weights []float64
 	in      *Queue[SourceEvent]
 	out     []*Queue[SourceEvent]
@@ -45,7 +37,7 @@ type chunkSourceSplitter struct {
 }
 
 func newChunkSourceSplitter(b *build) (Stage, error) {
-	s := &chunkSourceSplitter{name: b.config.Name, in: inputOf[SourceEvent](b), out: outputsOf[SourceEvent](b),
+	s := &chunkSourceSplitter{build: b, in: inputOf[SourceEvent](b), out: queuesOf[SourceEvent](b.out),
 		outputs: b.config.ChunkSourceSplitter.Outputs}
 	for _, o := range s.outputs {
 		s.weights = append(s.weights, o.Weight)
@@ -57,18 +49,9 @@ func newChunkSourceSplitter(b *build) (Stage, error) {
 	return s, nil
 }
 
-func (s *chunkSourceSplitter) Name() string { return s.name }
-
 // Run deals sources. Markers and removals go to all outputs.
 func (s *chunkSourceSplitter) Run(ctx context.Context) error {
-	for {
-		e, err := s.in.Get(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	return each(ctx, s.in, func(e SourceEvent) error {
 		shares := s.deal(e)
 		for i, out := range s.out {
 			part := e
@@ -83,7 +66,8 @@ func (s *chunkSourceSplitter) Run(ctx context.Context) error {
 				return err
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // deal returns the chunk numbers of each output, ascending.
@@ -114,14 +98,6 @@ type share struct {
 }
 
 func (s *share) Len() int { return len(s.chunks) }
-
-// NumPositions is not known of a part.
-func (s *share) NumPositions() int {
-	if len(s.chunks) == s.Source.Len() {
-		return s.Source.NumPositions()
-	}
-	return -1
-}
 
 func (s *share) Game(i int) (*Game, error) { return s.Source.Game(int(s.chunks[i])) }
 

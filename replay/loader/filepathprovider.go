@@ -15,11 +15,6 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
-func init() {
-	register(kind{name: "file_path_provider", in: Nothing, out: Names,
-		chosen: func(c *StageConfig) bool { return c.FilePathProvider != nil }, newStage: newFilePathProvider})
-}
-
 // hintDelay is how long after a hint the directory is looked at: long enough
 // for a burst of changes to count as one.
 const hintDelay = 50 * time.Millisecond
@@ -29,12 +24,10 @@ const hintDelay = 50 * time.Millisecond
 // sees when it polls is the truth; what the operating system says meanwhile only
 // makes it look sooner.
 type filePathProvider struct {
-	name       string
-	settings   *FilePathProvider
-	fs         fsx.FS
-	quarantine *Quarantine
-	out        *Queue[File]
-	hints      func() hinter // nil = none
+	*build
+	settings *FilePathProvider
+	out      *Queue[File]
+	hints    func() hinter // nil = none
 
 	mu     sync.Mutex // held for a whole scan
 	ledger *ledger
@@ -65,17 +58,14 @@ func newFilePathProvider(b *build) (Stage, error) {
 	if s.Watch && !(s.PollSeconds > 0) {
 		return nil, fmt.Errorf("poll_seconds: %v; it must be above 0", s.PollSeconds)
 	}
-	p := &filePathProvider{name: b.config.Name, settings: s, fs: b.options.FS, quarantine: b.quarantine,
-		out: outputOf[File](b), hints: newHinter}
+	p := &filePathProvider{build: b, settings: s, out: outputOf[File](b), hints: newHinter}
 	p.ledger = newLedger(p.fingerprint)
 	return p, nil
 }
 
-func (p *filePathProvider) Name() string { return p.name }
-
 // Run scans once, says that it has, and goes on where it watches.
 func (p *filePathProvider) Run(ctx context.Context) error {
-	if _, err := p.fs.ReadDir(p.settings.Directory); err != nil {
+	if _, err := p.options.FS.ReadDir(p.settings.Directory); err != nil {
 		return fmt.Errorf("watch directory %s: %w; create it, or correct directory", p.settings.Directory, err)
 	}
 	var hint hinter = noHints{}
@@ -117,7 +107,7 @@ func (p *filePathProvider) Run(ctx context.Context) error {
 
 // scan looks at the directory once and hands on what is new.
 func (p *filePathProvider) scan(ctx context.Context, phase Phase, hint hinter) error {
-	w := walk{fs: p.fs, root: p.settings.Directory, hint: hint}
+	w := walk{fs: p.options.FS, root: p.settings.Directory, hint: hint}
 	w.dir(ctx, "")
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -201,7 +191,7 @@ func (w *walk) dir(ctx context.Context, rel string) {
 		case strings.HasPrefix(name, "."):
 		case e.IsDir():
 			w.dir(ctx, sub)
-		case !knownFile(name):
+		case openerOf(name) == nil:
 			w.ignored++
 		default:
 			info, err := w.fs.Stat(filepath.Join(full, name)) // follows links

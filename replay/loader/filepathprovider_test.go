@@ -236,10 +236,10 @@ func TestProviderUnreadable(t *testing.T) {
 	w.write("sub/a.tar", "one")
 	w.write("b.tar", "two")
 	w.expect(Initial, "initial sub/a.tar sub/a.tar", "initial b.tar b.tar")
-	w.p.fs = failingDir{fsx.OS, filepath.Join(w.dir, "sub")}
+	w.p.options.FS = failingDir{fsx.OS, filepath.Join(w.dir, "sub")}
 	w.remove("b.tar")
 	w.expect(Added, "removed b.tar b.tar")
-	w.p.fs = fsx.OS
+	w.p.options.FS = fsx.OS
 	w.expect(Added)
 	w.remove("sub")
 	w.expect(Added, "removed sub/a.tar sub/a.tar")

@@ -36,7 +36,7 @@ func (p *filePathProvider) fingerprint(f seen) (fingerprint, error) {
 
 // hashFile hashes the size, and the first and last edge bytes of a file.
 func (p *filePathProvider) hashFile(rel string, size, edge int64) (print fingerprint, err error) {
-	file, err := p.fs.OpenFile(filepath.Join(p.settings.Directory, filepath.FromSlash(rel)), os.O_RDONLY, 0)
+	file, err := p.options.FS.OpenFile(filepath.Join(p.settings.Directory, filepath.FromSlash(rel)), os.O_RDONLY, 0)
 	if err != nil {
 		return print, err
 	}

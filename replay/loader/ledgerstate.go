@@ -16,7 +16,7 @@ const ledgerVersion = 1
 // uvarint length of the key, the key, 16 bytes of fingerprint. After Load a
 // file that was renamed in between keeps its key.
 func (p *filePathProvider) Section() stage.Section {
-	return stage.Section{Name: p.name, Version: ledgerVersion, Save: p.save, Load: p.load}
+	return stage.Section{Name: p.config.Name, Version: ledgerVersion, Save: p.save, Load: p.load}
 }
 
 func (p *filePathProvider) save(w io.Writer) error {

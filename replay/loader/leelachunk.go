@@ -2,7 +2,6 @@ package loader
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/chessbrain/chessbrain/lc0"
@@ -25,8 +24,6 @@ type LeelaChunk struct {
 	frames []Frame
 	err    error
 }
-
-var _ Packed = (*LeelaChunk)(nil)
 
 // leelaRows are V6Rows that wait for use.
 var leelaRows = sync.Pool{New: func() any { return NewV6Rows() }}
@@ -87,35 +84,11 @@ func (c *LeelaChunk) indirect() ([]Frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	frames := make([]Frame, t.NumPositions())
-	for k := range frames {
-		if frames[k], err = t.Frame(k); err != nil {
-			return nil, err
-		}
+	plies := make([]int, t.num)
+	for k := range plies {
+		plies[k] = t.ply(k)
 	}
-	return frames, nil
-}
-
-// NumPositions returns the number of positions meant for training. It is 1 in a
-// chunk that cannot be read, so that Frame is asked and says why.
-func (c *LeelaChunk) NumPositions() int {
-	frames, err := c.Frames()
-	if err != nil {
-		return 1
-	}
-	return len(frames)
-}
-
-// Frame returns position k of those meant for training.
-func (c *LeelaChunk) Frame(k int) (Frame, error) {
-	frames, err := c.Frames()
-	if err != nil {
-		return Frame{}, err
-	}
-	if k < 0 || k >= len(frames) {
-		return Frame{}, fmt.Errorf("position %d of a chunk that has %d", k, len(frames))
-	}
-	return frames[k], nil
+	return NewRebuilder().Frames(make([]Frame, 0, len(plies)), t, plies)
 }
 
 // gameReaders are lc0.GameReaders that wait for use.

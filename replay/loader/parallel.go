@@ -2,8 +2,6 @@ package loader
 
 import (
 	"context"
-	"errors"
-	"io"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -14,21 +12,20 @@ import (
 // error of work or emit, or ctx's.
 func mapOrdered[A, B any](ctx context.Context, threads int, in *Queue[A], work func(context.Context, A) (B, error), emit func(context.Context, B) error) error {
 	if threads <= 1 {
-		return mapAlone(ctx, in, work, emit)
+		return each(ctx, in, func(item A) error {
+			r, err := work(ctx, item)
+			if err != nil {
+				return err
+			}
+			return emit(ctx, r)
+		})
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	pending := make(chan chan B, threads-1) // results to come, in order; one more is with emit
 	slots := make(chan struct{}, threads)
 	group.Go(func() error { // every goroutine that works is of this group too
 		defer close(pending)
-		for {
-			item, err := in.Get(ctx)
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
+		return each(ctx, in, func(item A) error {
 			select {
 			case slots <- struct{}{}:
 			case <-ctx.Done():
@@ -45,10 +42,11 @@ func mapOrdered[A, B any](ctx context.Context, threads int, in *Queue[A], work f
 			})
 			select {
 			case pending <- result:
+				return nil
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-		}
+		})
 	})
 	group.Go(func() error {
 		for result := range pending {
@@ -64,24 +62,4 @@ func mapOrdered[A, B any](ctx context.Context, threads int, in *Queue[A], work f
 		return nil
 	})
 	return group.Wait()
-}
-
-// mapAlone is mapOrdered on the caller's goroutine.
-func mapAlone[A, B any](ctx context.Context, in *Queue[A], work func(context.Context, A) (B, error), emit func(context.Context, B) error) error {
-	for {
-		item, err := in.Get(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		r, err := work(ctx, item)
-		if err != nil {
-			return err
-		}
-		if err := emit(ctx, r); err != nil {
-			return err
-		}
-	}
 }

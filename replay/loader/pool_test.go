@@ -20,9 +20,8 @@ type listSource struct {
 	games []*record.Game
 }
 
-func (s *listSource) Key() string       { return s.key }
-func (s *listSource) Len() int          { return len(s.games) }
-func (s *listSource) NumPositions() int { return -1 }
+func (s *listSource) Key() string { return s.key }
+func (s *listSource) Len() int    { return len(s.games) }
 func (s *listSource) Game(i int) (*Game, error) {
 	if s.games[i] == nil {
 		return nil, errors.New(s.key + " is damaged")

@@ -33,7 +33,7 @@ type savedSpan struct {
 // uvarint number of chunks, a uvarint use count each. Weights are read from the
 // chunks again.
 func (p *chunkPool) Section() stage.Section {
-	return stage.Section{Name: p.name, Version: poolVersion, Save: p.save, Load: p.load}
+	return stage.Section{Name: p.config.Name, Version: poolVersion, Save: p.save, Load: p.load}
 }
 
 func (p *chunkPool) save(w io.Writer) error {

@@ -15,7 +15,6 @@ type chunkCount struct {
 
 func (c chunkCount) Key() string               { return c.key }
 func (c chunkCount) Len() int                  { return c.n }
-func (c chunkCount) NumPositions() int         { return -1 }
 func (c chunkCount) Game(i int) (*Game, error) { return nil, errors.New("it has no games") }
 
 // sourceEvent is a source that came at a time.

@@ -12,11 +12,6 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
-func init() {
-	register(kind{name: "simple_chunk_extractor", in: Sources, out: Chunks,
-		chosen: func(c *StageConfig) bool { return c.SimpleChunkExtractor != nil }, newStage: newSimpleChunkExtractor})
-}
-
 // simpleChunkExtractor hands every chunk on, in the order in which the sources
 // came. It takes sources in at once, whatever its output does, so that a
 // validation output that nobody reads for a while never holds up a splitter.
@@ -25,11 +20,10 @@ func init() {
 // them once the input has ended. With Epochs 0 it starts over whenever it
 // reaches the end.
 type simpleChunkExtractor struct {
-	name       string
-	epochs     int
-	quarantine *Quarantine
-	in         *Queue[SourceEvent]
-	out        *Queue[*Game]
+	*build
+	epochs int
+	in     *Queue[SourceEvent]
+	out    *Queue[*Game]
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced when something comes in
@@ -55,11 +49,8 @@ func newSimpleChunkExtractor(b *build) (Stage, error) {
 	if s.Epochs < 0 {
 		return nil, fmt.Errorf("epochs: %d; take 1 or more, or 0 for no end", s.Epochs)
 	}
-	return &simpleChunkExtractor{name: b.config.Name, epochs: s.Epochs, quarantine: b.quarantine, in: inputOf[SourceEvent](b),
-		out: outputOf[*Game](b), changed: make(chan struct{}), byKey: map[string]*extracted{}, restore: map[string]int{}}, nil
+	return &simpleChunkExtractor{build: b, epochs: s.Epochs, in: inputOf[SourceEvent](b), out: outputOf[*Game](b), changed: make(chan struct{}), byKey: map[string]*extracted{}, restore: map[string]int{}}, nil
 }
-
-func (x *simpleChunkExtractor) Name() string { return x.name }
 
 // Run takes sources in beside handing chunks on.
 func (x *simpleChunkExtractor) Run(ctx context.Context) error {
@@ -202,7 +193,7 @@ type extractorState struct {
 
 // Section is the epoch and the place in each source.
 func (x *simpleChunkExtractor) Section() stage.Section {
-	return stage.Section{Name: x.name, Version: extractorVersion, Save: x.save, Load: x.load}
+	return stage.Section{Name: x.config.Name, Version: extractorVersion, Save: x.save, Load: x.load}
 }
 
 func (x *simpleChunkExtractor) save(w io.Writer) error {

@@ -16,16 +16,15 @@ type gamesSource struct {
 // error: the games around it can be had with `chessbrain verify`, but a file
 // that has changed after it was sealed is not to be trusted in training.
 func openGames(r *chunkSourceReader, f File) (Source, error) {
-	index, err := replay.OpenGameIndex(r.fs, f.Path)
+	index, err := replay.OpenGameIndex(r.options.FS, f.Path)
 	if err != nil {
 		return nil, err
 	}
 	return &gamesSource{f.Key, index}, nil
 }
 
-func (s *gamesSource) Key() string       { return s.key }
-func (s *gamesSource) Len() int          { return s.index.Len() }
-func (s *gamesSource) NumPositions() int { return s.index.NumPositions() }
+func (s *gamesSource) Key() string { return s.key }
+func (s *gamesSource) Len() int    { return s.index.Len() }
 
 func (s *gamesSource) Game(i int) (*Game, error) {
 	rec, err := s.index.Game(i)

@@ -28,14 +28,11 @@ func openLeela(r *chunkSourceReader, f File) (Source, error) {
 	if file.Len() == 0 && len(file.Bad()) > 0 {
 		return nil, fmt.Errorf("%s: no chunk of it can be used: %w", f.Path, &file.Bad()[0])
 	}
-	return &leelaSource{f.Key, file, r.shortTerm}, nil
+	return &leelaSource{f.Key, file, r.options.ShortTerm}, nil
 }
 
 func (s *leelaSource) Key() string { return s.key }
 func (s *leelaSource) Len() int    { return s.file.Len() }
-
-// NumPositions is not known before all is inflated.
-func (s *leelaSource) NumPositions() int { return -1 }
 
 func (s *leelaSource) Game(i int) (*Game, error) {
 	raw, err := s.read(i)

@@ -1,9 +1,7 @@
 package loader
 
 import (
-	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/record"
@@ -40,7 +38,7 @@ func (t *Transcoded) index(weight PositionWeight) error {
 	var x indexer
 	x.weight = weight
 	err := t.game.Plies(func(ply int, p *record.Ply) bool {
-		if isRow(p) {
+		if p.Trained() {
 			x.add(ply, p)
 		}
 		return true
@@ -48,9 +46,6 @@ func (t *Transcoded) index(weight PositionWeight) error {
 	t.positions = x.done()
 	return err
 }
-
-// isRow says whether a position is meant for training.
-func isRow(p *record.Ply) bool { return p.Kind != record.PolicyNone && p.Weight > 0 }
 
 // Bytes returns the memory of the chunk, about.
 func (t *Transcoded) Bytes() int {
@@ -60,23 +55,6 @@ func (t *Transcoded) Bytes() int {
 
 // Record decodes the whole game.
 func (t *Transcoded) Record() (*record.Game, error) { return t.game.Decode() }
-
-// Frame rebuilds position k, 0 <= k < NumPositions(). To rebuild several of a
-// game, or many of many games, use a Rebuilder.
-func (t *Transcoded) Frame(k int) (Frame, error) {
-	if k < 0 || k >= t.num {
-		return Frame{}, fmt.Errorf("position %d of a chunk that has %d", k, t.num)
-	}
-	r := rebuilders.Get().(*Rebuilder)
-	defer rebuilders.Put(r)
-	frames, err := r.Frames(nil, t, []int{t.ply(k)})
-	if err != nil {
-		return Frame{}, err
-	}
-	return frames[0], nil
-}
-
-var rebuilders = sync.Pool{New: func() any { return NewRebuilder() }}
 
 // Rebuilder makes frames of transcoded chunks. It keeps its scratch. One
 // goroutine at a time.
@@ -117,10 +95,3 @@ func (r *Rebuilder) Frames(dst []Frame, t *Transcoded, plies []int) ([]Frame, er
 }
 
 const maxRebuild = 512
-
-// AppendTo appends the positions of t at the given plies, ascending, to b
-// without packing them first.
-func (r *Rebuilder) AppendTo(b *encoding.TrainBatch, t *Transcoded, plies []int) error {
-	r.seeker.ShortTerm = t.shortTerm
-	return r.seeker.AppendRows(b, &t.game, plies)
-}

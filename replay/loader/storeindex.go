@@ -18,9 +18,6 @@ type positions struct {
 	weight PositionWeight
 }
 
-// NumPositions returns the number of positions meant for training.
-func (x *positions) NumPositions() int { return x.num }
-
 // Weight returns the sum of the positions' sampling weights.
 func (x *positions) Weight() float64 {
 	if x.sums == nil {

@@ -9,23 +9,16 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-func init() {
-	register(kind{name: "chunk_unpacker", in: Chunks, out: Frames,
-		chosen: func(c *StageConfig) bool { return c.ChunkUnpacker != nil }, newStage: newChunkUnpacker})
-}
-
 // chunkUnpacker takes positions out of chunks. Which ones depends on the seed,
 // the chunk's key and how often it was used alone (see picker), so that it has no
 // state of its own.
 type chunkUnpacker struct {
-	name       string
-	settings   *ChunkUnpacker
-	picker     picker
-	shortTerm  float64
-	quarantine *Quarantine
-	in         *Queue[*Game]
-	out        *Queue[Frame]
-	scratch    sync.Pool // *unpackScratch
+	*build
+	settings *ChunkUnpacker
+	picker   picker
+	in       *Queue[*Game]
+	out      *Queue[Frame]
+	scratch  sync.Pool // *unpackScratch
 
 	chunks, frames, bad atomic.Uint64
 }
@@ -38,9 +31,8 @@ type unpackScratch struct {
 
 func newChunkUnpacker(b *build) (Stage, error) {
 	s := b.config.ChunkUnpacker
-	u := &chunkUnpacker{name: b.config.Name, settings: s, shortTerm: b.options.ShortTerm, quarantine: b.quarantine,
-		picker: picker{seed: b.random(0).Uint64(), rate: s.PositionSamplingRate, count: s.PositionCount},
-		in:     inputOf[*Game](b), out: outputOf[Frame](b)}
+	u := &chunkUnpacker{build: b, settings: s, in: inputOf[*Game](b), out: outputOf[Frame](b),
+		picker: picker{seed: b.random(0).Uint64(), rate: s.PositionSamplingRate, count: s.PositionCount}}
 	u.scratch.New = func() any { return &unpackScratch{rebuilder: NewRebuilder()} }
 	switch {
 	case s.Threads < 1:
@@ -54,8 +46,6 @@ func newChunkUnpacker(b *build) (Stage, error) {
 	}
 	return u, s.PositionWeight.Validate()
 }
-
-func (u *chunkUnpacker) Name() string { return u.name }
 
 // Run unpacks chunks in their order; up to Prefetch of them are unpacked before
 // their frames are wanted.
@@ -72,15 +62,15 @@ func (u *chunkUnpacker) Run(ctx context.Context) error {
 		})
 	})
 	group.Go(func() error {
-		return mapAlone(ctx, ready, func(ctx context.Context, frames []Frame) (struct{}, error) {
+		return each(ctx, ready, func(frames []Frame) error {
 			for _, f := range frames {
 				if err := u.out.Put(ctx, f); err != nil {
-					return struct{}{}, err
+					return err
 				}
 				u.frames.Add(1)
 			}
-			return struct{}{}, nil
-		}, func(context.Context, struct{}) error { return nil })
+			return nil
+		})
 	})
 	return group.Wait()
 }
@@ -151,7 +141,7 @@ func (u *chunkUnpacker) transcoded(g *Game) (*Transcoded, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := Transcode(rec, want, u.shortTerm)
+	t, err := Transcode(rec, want, u.options.ShortTerm)
 	if err != nil {
 		return nil, fmt.Errorf("chunk %s: %w", g, err)
 	}

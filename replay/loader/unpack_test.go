@@ -204,8 +204,8 @@ func TestUnpackerEqualsReplayer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if packed.NumPositions() != b.N {
-			t.Fatalf("%d positions, want %d", packed.NumPositions(), b.N)
+		if packed.num != b.N {
+			t.Fatalf("%d positions, want %d", packed.num, b.N)
 		}
 		plain = append(plain, &Game{Key: uint64(i), Rec: rec})
 		stored = append(stored, &Game{Key: uint64(i), Packed: packed})

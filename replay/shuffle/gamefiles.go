@@ -53,9 +53,9 @@ func GameFiles(ctx context.Context, fsys fsx.FS, inputDirs []string, outputDir s
 func (s Settings) SideRows(path string, games []*record.Game) (train, val int64) {
 	for _, g := range games {
 		if s.split().validation(path, g.ID) {
-			val += int64(countRows(g))
+			val += int64(g.NumRows())
 		} else {
-			train += int64(countRows(g))
+			train += int64(g.NumRows())
 		}
 	}
 	return train, val

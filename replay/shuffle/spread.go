@@ -139,7 +139,7 @@ func (s *spreader) read(ctx context.Context, in *Input) (*spreadRows, error) {
 		if s.p.split().validation(in.Path, g.ID) {
 			side = 1
 		}
-		rows[side] += int64(countRows(g))
+		rows[side] += int64(g.NumRows())
 		if err := w.game(g, side == 1); err != nil {
 			return nil, fmt.Errorf("%s: game %x: %w", in.Path, g.ID, err)
 		}
@@ -172,7 +172,7 @@ func (w *rowPacker) game(g *record.Game, validation bool) error {
 	rng := newRand(streamSpread, p.Seed, g.ID[:])
 	w.plies, w.to = w.plies[:0], w.to[:0]
 	for i := range g.Plies {
-		if !isRow(&g.Plies[i]) || rng.Float64() >= p.KeepShare {
+		if !g.Plies[i].Trained() || rng.Float64() >= p.KeepShare {
 			continue
 		}
 		w.plies = append(w.plies, i)
