@@ -62,7 +62,7 @@ func TestDecodePolicy(t *testing.T) {
 				want.sum += float64(p)
 			}
 			if !inRange && p != -1 && want.bad < 0 {
-				want.bad = i
+				want.bad, want.worst = i, bits
 			}
 			if p == 0 {
 				want.zeros++

@@ -172,8 +172,8 @@ func TestSourceOfOddTars(t *testing.T) {
 			return d
 		}, "[1.gz 2.gz 3.gz]", "[]"},
 		"checksum":       {func(d []byte) []byte { d[step]++; return d }, "[1.gz 3.gz]", "[ at 1024: the checksum of the header differs]"},
-		"negative size":  {func(d []byte) []byte { rewriteHeader(d, step, func(b []byte) { b[124] = 0xff }); return d }, "[1.gz 3.gz]", "[2.gz at 1024: its size is no number]"},
-		"no octal":       {func(d []byte) []byte { rewriteHeader(d, step, func(b []byte) { b[124] = '9' }); return d }, "[1.gz 3.gz]", "[2.gz at 1024: its size is no number]"},
+		"negative size":  {func(d []byte) []byte { rewriteHeader(d, step, func(b []byte) { b[124] = 0xff }); return d }, "[1.gz 3.gz]", "[2.gz at 1024: its header is damaged: archive/tar: invalid tar header]"},
+		"no octal":       {func(d []byte) []byte { rewriteHeader(d, step, func(b []byte) { b[124] = '9' }); return d }, "[1.gz 3.gz]", "[2.gz at 1024: its header is damaged: archive/tar: invalid tar header]"},
 		"size too large": {func(d []byte) []byte { rewriteHeader(d, step, func(b []byte) { b[124] = '7' }); return d }, "[1.gz 3.gz]", "[2.gz at 1024: it says"},
 		"no chunk":       {func(d []byte) []byte { d[step+tarBlock] = 9; return d }, "[1.gz 3.gz]", "[2.gz at 1024: it is no chunk of training data]"},
 		"torn header":    {func(d []byte) []byte { return d[:2*step+100] }, "[1.gz 2.gz]", "[ at 2048: the tar ends within a header]"},

@@ -73,7 +73,7 @@ func (r *Record) Append(dst []byte) []byte {
 	b[atSide], b[atRule50], b[atInvariance] = r.SideOrEP, r.Rule50, byte(r.Invariance)
 	for i, f := range r.values() {
 		if i < numValues[version] {
-			le.PutUint32(b[atValues+4*i:], math.Float32bits(*f.v))
+			le.PutUint32(b[atValues+4*i:], math.Float32bits(*f))
 		}
 	}
 	if version < v6Version {
@@ -128,8 +128,8 @@ func (r *Record) decode(b []byte) (s policyScan, err error) {
 	r.SideOrEP, r.Rule50, r.Invariance = b[atSide], b[atRule50], Invariance(b[atInvariance])
 	nan := encoding.UnknownQDM.Q
 	for i, f := range r.values() {
-		if *f.v = nan; i < numValues[r.Version] {
-			*f.v = math.Float32frombits(le.Uint32(b[atValues+4*i:]))
+		if *f = nan; i < numValues[r.Version] {
+			*f = math.Float32frombits(le.Uint32(b[atValues+4*i:]))
 		}
 	}
 	if err := r.decodeTail(b); err != nil {

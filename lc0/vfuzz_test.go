@@ -143,8 +143,8 @@ func nanDiffers(raw []byte, records []Record) bool {
 			}
 		}
 		for _, v := range r.values() {
-			if *v.v != *v.v {
-				*v.v = encoding.UnknownQDM.Q
+			if *v != *v {
+				*v = encoding.UnknownQDM.Q
 			}
 		}
 		size := RecordSize(r.Version)
