@@ -1,6 +1,10 @@
 package record
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -112,4 +116,15 @@ func (g *Game) checkResults() error {
 		}
 	}
 	return nil
+}
+
+// EndCounts lists end reasons, the most frequent first.
+func EndCounts(ends map[string]int) string {
+	names := slices.SortedFunc(maps.Keys(ends), func(a, b string) int {
+		return cmp.Or(cmp.Compare(ends[b], ends[a]), cmp.Compare(a, b))
+	})
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s %d", name, ends[name])
+	}
+	return strings.Join(names, ", ")
 }

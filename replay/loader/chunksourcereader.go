@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // opener opens a file in one form of chunk files.
@@ -108,4 +109,32 @@ func (s *rescoredSource) Game(i int) (*Game, error) {
 		return nil, err
 	}
 	return rescoreGame(s.ctx, g, s.rescorers)
+}
+
+// gamesSource is a file of our own games (*.games).
+type gamesSource struct {
+	key   string
+	index *replay.GameIndex
+}
+
+// openGames opens a file of our own games. A damaged stretch of it is an
+// error: the games around it can be had with `chessbrain verify`, but a file
+// that has changed after it was sealed is not to be trusted in training.
+func openGames(r *chunkSourceReader, f File) (Source, error) {
+	index, err := replay.OpenGameIndex(r.options.FS, f.Path)
+	if err != nil {
+		return nil, err
+	}
+	return &gamesSource{f.Key, index}, nil
+}
+
+func (s *gamesSource) Key() string { return s.key }
+func (s *gamesSource) Len() int    { return s.index.Len() }
+
+func (s *gamesSource) Game(i int) (*Game, error) {
+	rec, err := s.index.Game(i)
+	if err != nil {
+		return nil, fmt.Errorf("chunk %d: %w", i, err)
+	}
+	return &Game{Key: ChunkHash(s.key, i), Source: s.key, Index: i, Rec: rec}, nil
 }

@@ -219,11 +219,11 @@ func TestProviderState(t *testing.T) {
 		if n == 0 || n == len(state)/2 {
 			continue // whole entries
 		}
-		if err := w.p.load(strings.NewReader(state[:n]), ledgerVersion); err == nil {
+		if err := w.p.load([]byte(state[:n])); err == nil {
 			t.Fatalf("state cut to %d of %d bytes was taken", n, len(state))
 		}
 	}
-	w.check(w.p.load(strings.NewReader(state), ledgerVersion))
+	w.check(w.p.load([]byte(state)))
 	if again := saved(t, w.p.Section()); again != state {
 		t.Errorf("%q, want %q", again, state)
 	}

@@ -1,11 +1,8 @@
 package loader
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
-	"io"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -105,22 +102,6 @@ func queuesOf[T any](queues []anyQueue) []*Queue[T] {
 		typed[i] = q.(*Queue[T])
 	}
 	return typed
-}
-
-// each calls do with every item of in, to its end. An error is do's or ctx's.
-func each[T any](ctx context.Context, in *Queue[T], do func(T) error) error {
-	for {
-		item, err := in.Get(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := do(item); err != nil {
-			return err
-		}
-	}
 }
 
 // random returns a generator of the stage's own, seeded with the loader's seed,

@@ -2,10 +2,8 @@ package loader
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -14,7 +12,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/record"
 )
@@ -153,50 +150,6 @@ func TestLeelaChunkGone(t *testing.T) {
 	}
 	if again, err := chunks[1].Frames(); err != nil || again[3] != frames[3] {
 		t.Errorf("frames that are there: %v", err)
-	}
-}
-
-// The policy is read as probability by probability, wherever legal moves stand.
-func TestV6Policy(t *testing.T) {
-	seed := rand.Uint64()
-	rng := rand.New(rand.NewPCG(seed, 4))
-	rows := NewV6Rows()
-	for round := range 300 {
-		policy := make([]float32, encoding.NumPolicy)
-		for i := range policy {
-			policy[i] = -1
-		}
-		at := []int{round, encoding.NumPolicy - 1 - round} // both ends, then more
-		for range rng.IntN(60) {
-			at = append(at, rng.IntN(encoding.NumPolicy))
-		}
-		for _, i := range at {
-			policy[i] = 0
-		}
-		policy[at[rng.IntN(len(at))]] = 1
-		bad := rng.IntN(encoding.NumPolicy)
-		if round%4 == 0 {
-			policy[bad] = []float32{1.5, -.5, float32(math.NaN())}[rng.IntN(3)]
-		}
-		var raw []byte
-		var legal []uint16
-		var probs []float32
-		for i, p := range policy {
-			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(p))
-			if p >= 0 {
-				legal, probs = append(legal, uint16(i)), append(probs, p)
-			}
-		}
-		err := rows.readPolicy(raw)
-		if round%4 == 0 {
-			if !errors.Is(err, ErrV6) || !strings.Contains(err.Error(), "probability of "+encoding.PolicyString(uint16(bad))+" is ") {
-				t.Fatalf("seed %d, round %d: probability %d: %v", seed, round, bad, err)
-			}
-			continue
-		}
-		if err != nil || !slices.Equal(rows.legal, legal) || !slices.Equal(rows.policy, probs) {
-			t.Fatalf("seed %d, round %d: %d moves, want %d: %v", seed, round, len(rows.legal), len(legal), err)
-		}
 	}
 }
 

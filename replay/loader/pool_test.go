@@ -318,7 +318,7 @@ func TestPoolRestore(t *testing.T) {
 	restored := func(events ...SourceEvent) *chunkPool {
 		t.Helper()
 		again, _, _ := newPool(t, 99, c)
-		if err := again.Section().Load(bytes.NewReader(state.Bytes()), poolVersion); err != nil {
+		if err := again.Section().Load(bytes.NewReader(state.Bytes()), 1); err != nil {
 			t.Fatal(err)
 		}
 		var saved bytes.Buffer
@@ -342,7 +342,7 @@ func TestPoolRestore(t *testing.T) {
 	}
 	for _, bad := range [][]byte{nil, state.Bytes()[:40], state.Bytes()[:state.Len()-1]} {
 		again, _, _ := newPool(t, 1, c)
-		if err := again.Section().Load(bytes.NewReader(bad), poolVersion); err == nil {
+		if err := again.Section().Load(bytes.NewReader(bad), 1); err == nil {
 			t.Errorf("state of %d bytes was loaded", len(bad))
 		}
 	}
@@ -398,7 +398,7 @@ func FuzzPoolState(f *testing.F) {
 	f.Add(state.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, _, _ := newPool(t, 1, ShufflingChunkPool{ChunkPoolSize: 3, StoreMiB: 1})
-		if err := p.Section().Load(bytes.NewReader(data), poolVersion); err != nil {
+		if err := p.Section().Load(bytes.NewReader(data), 1); err != nil {
 			return
 		}
 		given(t, p, event(Initial, src), event(InitialDone, nil))

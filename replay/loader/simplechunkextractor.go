@@ -2,14 +2,15 @@ package loader
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"sync"
 	"sync/atomic"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // simpleChunkExtractor hands every chunk on, in the order in which the sources
@@ -183,8 +184,6 @@ func (x *simpleChunkExtractor) Stats() []Counter {
 		{Name: "sources", Value: float64(len(x.sources)), Gauge: true}, {Name: "epoch", Value: float64(x.epoch), Gauge: true}}
 }
 
-const extractorVersion = 1
-
 // extractorState is the JSON form of the section: how far each source is read.
 type extractorState struct {
 	Epoch int            `json:"epoch"`
@@ -193,30 +192,20 @@ type extractorState struct {
 
 // Section is the epoch and the place in each source.
 func (x *simpleChunkExtractor) Section() stage.Section {
-	return stage.Section{Name: x.config.Name, Version: extractorVersion, Save: x.save, Load: x.load}
+	return replay.JSONSection(x.config.Name, "extractor state", 1, x.save, x.load)
 }
 
-func (x *simpleChunkExtractor) save(w io.Writer) error {
+func (x *simpleChunkExtractor) save() extractorState {
 	x.mu.Lock()
-	state := extractorState{Epoch: x.epoch, Next: map[string]int{}}
-	for key, next := range x.restore {
-		state.Next[key] = next
-	}
+	defer x.mu.Unlock()
+	state := extractorState{Epoch: x.epoch, Next: maps.Clone(x.restore)}
 	for _, s := range x.sources {
 		state.Next[s.key] = s.next
 	}
-	x.mu.Unlock()
-	return json.NewEncoder(w).Encode(state) // keys sorted
+	return state
 }
 
-func (x *simpleChunkExtractor) load(r io.Reader, version int) error {
-	if version != extractorVersion {
-		return fmt.Errorf("extractor state has version %d, this program reads %d", version, extractorVersion)
-	}
-	var state extractorState
-	if err := json.NewDecoder(r).Decode(&state); err != nil {
-		return fmt.Errorf("extractor state: %w", err)
-	}
+func (x *simpleChunkExtractor) load(state extractorState) error {
 	for key, next := range state.Next {
 		if next < 0 {
 			return fmt.Errorf("extractor state: place %d in %s", next, key)

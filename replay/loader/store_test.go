@@ -204,13 +204,13 @@ func BenchmarkV6Rows(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	rows, n := NewV6Rows(), 0
+	rows, n := new(leelaRows), 0
 	var frames []Frame
 	for b.Loop() {
 		if n--; n > 0 {
 			continue
 		}
-		if frames, err = rows.Frames(frames[:0], raw); err != nil {
+		if frames, err = rows.frames(frames[:0], raw); err != nil {
 			b.Fatal(err)
 		}
 		n = len(frames)

@@ -263,8 +263,8 @@ func TestV6Rows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows := NewV6Rows()
-		frames, err := rows.Frames(nil, raw)
+		rows := new(leelaRows)
+		frames, err := rows.frames(nil, raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -361,20 +361,20 @@ func TestV6RowsRefuses(t *testing.T) {
 		"two men":        func(b []byte) []byte { copy(b[7440:], b[7448:7456]); return b },
 		"ends after":     func(b []byte) []byte { return b[:len(b)-1] },
 	} {
-		if _, err := NewV6Rows().Frames(nil, change(slices.Clone(good))); !errors.Is(err, ErrV6) || !strings.Contains(err.Error(), name) {
+		if _, err := new(leelaRows).frames(nil, change(slices.Clone(good))); !errors.Is(err, lc0.ErrCorruptRecord) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, v := range []byte{3, 4, 5} {
 		other := slices.Clone(good)
 		other[0] = v
-		if _, err := NewV6Rows().Frames(nil, other); !errors.Is(err, ErrIndirect) {
+		if _, err := new(leelaRows).frames(nil, other); !errors.Is(err, lc0.ErrIndirect) {
 			t.Errorf("version %d: %v", v, err)
 		}
 	}
 	other := slices.Clone(good)
 	other[4] = 3
-	if _, err := NewV6Rows().Frames(nil, other); !errors.Is(err, ErrIndirect) {
+	if _, err := new(leelaRows).frames(nil, other); !errors.Is(err, lc0.ErrIndirect) {
 		t.Errorf("input format 3: %v", err)
 	}
 }
@@ -387,9 +387,9 @@ func FuzzV6Rows(f *testing.F) {
 	}
 	f.Add(raw)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r := NewV6Rows()
-		r.ShortTerm = .5
-		frames, _ := r.Frames(nil, data)
+		r := new(leelaRows)
+		r.reader.ShortTerm = .5
+		frames, _ := r.frames(nil, data)
 		b := encoding.NewTrainBatch(1)
 		for _, frame := range frames {
 			if err := frame.AppendTo(b); err != nil {

@@ -94,7 +94,7 @@ func findChunk(fsys fsx.FS, path string) (*chunk, error) {
 
 // countChunks fills in the games of each chunk, from the index where it knows
 // the file, and returns the new index.
-func countChunks(ctx context.Context, fsys fsx.FS, chunks []*chunk, old *index, threads int) (*index, error) {
+func countChunks(ctx context.Context, fsys fsx.FS, chunks []*chunk, old index, threads int) (index, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(threads)
 	keys := make([]fileKey, len(chunks))
@@ -104,7 +104,7 @@ func countChunks(ctx context.Context, fsys fsx.FS, chunks []*chunk, old *index, 
 				return err
 			}
 			keys[i] = keyOf(fsys, c)
-			if games, ok := old.find(keys[i]); ok {
+			if games, ok := old[keys[i]]; ok {
 				c.games = games
 				return nil
 			}
@@ -115,10 +115,10 @@ func countChunks(ctx context.Context, fsys fsx.FS, chunks []*chunk, old *index, 
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	fresh := newIndex()
+	fresh := index{}
 	for i, c := range chunks {
 		if keys[i].known() && len(c.problems) == 0 {
-			fresh.add(keys[i], c.games)
+			fresh[keys[i]] = c.games
 		}
 	}
 	return fresh, nil

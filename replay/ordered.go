@@ -1,18 +1,20 @@
-package loader
+package replay
 
 import (
 	"context"
+	"errors"
+	"io"
 
 	"golang.org/x/sync/errgroup"
 )
 
-// mapOrdered reads in to its end, calls work for each item on up to threads
-// goroutines, and passes the results to emit one after the other in the order
-// of the input. It returns nil at the end of the input, otherwise the first
-// error of work or emit, or ctx's.
-func mapOrdered[A, B any](ctx context.Context, threads int, in *Queue[A], work func(context.Context, A) (B, error), emit func(context.Context, B) error) error {
+// MapOrdered calls work for each item that next returns, up to its io.EOF, on up to
+// threads goroutines, and passes the results to emit one after the other in the order
+// of the items. It returns nil at the end, otherwise the first error of next, work or
+// emit, or ctx's.
+func MapOrdered[A, B any](ctx context.Context, threads int, next func(context.Context) (A, error), work func(context.Context, A) (B, error), emit func(context.Context, B) error) error {
 	if threads <= 1 {
-		return each(ctx, in, func(item A) error {
+		return Each(ctx, next, func(item A) error {
 			r, err := work(ctx, item)
 			if err != nil {
 				return err
@@ -25,7 +27,7 @@ func mapOrdered[A, B any](ctx context.Context, threads int, in *Queue[A], work f
 	slots := make(chan struct{}, threads)
 	group.Go(func() error { // every goroutine that works is of this group too
 		defer close(pending)
-		return each(ctx, in, func(item A) error {
+		return Each(ctx, next, func(item A) error {
 			select {
 			case slots <- struct{}{}:
 			case <-ctx.Done():
@@ -62,4 +64,21 @@ func mapOrdered[A, B any](ctx context.Context, threads int, in *Queue[A], work f
 		return nil
 	})
 	return group.Wait()
+}
+
+// Each calls do with each item that next returns, up to its io.EOF. An error is next's
+// or do's.
+func Each[T any](ctx context.Context, next func(context.Context) (T, error), do func(T) error) error {
+	for {
+		item, err := next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := do(item); err != nil {
+			return err
+		}
+	}
 }
