@@ -2,7 +2,7 @@ package chess
 
 import "math/bits"
 
-//go:generate go run gen_magics.go
+//go:generate go test -run TestMagics -update .
 
 // Bit masks of files and ranks, bit i = square i.
 const (

@@ -124,6 +124,9 @@ func (b *Board) CastlingRook(ours, kingside bool) (Square, bool) {
 	return Square(bits.TrailingZeros64(rooks)), true
 }
 
+// MayCastle reports whether any castling right is held.
+func (b *Board) MayCastle() bool { return b.castle != 0 }
+
 // IsCastling reports whether a legal move is castling.
 func (b *Board) IsCastling(m Move) bool { return b.own>>m.To()&1 != 0 }
 
@@ -142,9 +145,6 @@ func (b *Board) Rule50() int { return int(b.rule50) }
 
 // FullMove returns the move number of FEN: 1 at the start, counted after black's moves.
 func (b *Board) FullMove() int { return int(b.fullMove) }
-
-// Ply returns the plies since move 1 of white, as the move number tells.
-func (b *Board) Ply() int { return 2*(int(b.fullMove)-1) + int(b.color) }
 
 // Key returns the Zobrist hash of men, castling rights, en-passant flag and side
 // to move; move counters are not in it. It is the same in every process.

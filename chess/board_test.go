@@ -193,14 +193,14 @@ func TestAccessors(t *testing.T) {
 		t.Fatal(m, err)
 	}
 	b.Make(m)
-	if b.SideToMove() != Black || b.EnPassant() != NoSquare || b.Rule50() != 0 || b.FullMove() != 1 || b.Ply() != 1 {
+	if b.SideToMove() != Black || b.EnPassant() != NoSquare || b.Rule50() != 0 || b.FullMove() != 1 {
 		t.Errorf("after e2e4: %s", b.FEN())
 	}
 	if m, err = b.ParseUCI("g8f6"); err != nil || m != NewMove(6, 21, NoPiece) {
 		t.Fatal(m, err)
 	}
 	b.Make(m)
-	if b.Rule50() != 1 || b.FullMove() != 2 || b.Ply() != 2 {
+	if b.Rule50() != 1 || b.FullMove() != 2 {
 		t.Errorf("after g8f6: %s", b.FEN())
 	}
 }

@@ -269,9 +269,6 @@ func (b *Board) impossible() string {
 			return "more pieces of one side than 8 pawns can become"
 		}
 	}
-	if kingTable[b.king]>>b.oppKing&1 != 0 {
-		return "the kings stand side by side"
-	}
 	if kingTable[b.king&63]>>b.oppKing&1 != 0 {
 		return "the kings stand side by side"
 	}

@@ -1,25 +1,18 @@
 package chess
 
-import (
-	"math/bits"
-	"strings"
-)
+import "strings"
 
-// SAN returns a legal move in standard algebraic notation (PGN standard section
-// 8.2.3): the shortest unambiguous form, promotions with =, then + or #.
-// Castling is O-O or O-O-O, in Chess960 too.
+// SAN is AppendSAN as a string.
 func (b *Board) SAN(m Move) string {
 	var l MoveList
 	b.GenerateMoves(&l)
-	return string(b.appendSAN(nil, m, &l))
+	return string(b.AppendSAN(nil, m, &l))
 }
 
-// AppendSAN appends the SAN of m to dst; legal are the legal moves of b.
+// AppendSAN appends a legal move in standard algebraic notation (PGN standard
+// section 8.2.3): the shortest unambiguous form, promotions with =, then + or #.
+// Castling is O-O or O-O-O, in Chess960 too. legal are the legal moves of b.
 func (b *Board) AppendSAN(dst []byte, m Move, legal *MoveList) []byte {
-	return b.appendSAN(dst, m, legal)
-}
-
-func (b *Board) appendSAN(dst []byte, m Move, legal *MoveList) []byte {
 	from, to := m.From(), m.To()
 	pt, _ := b.PieceAt(from)
 	switch {
@@ -133,7 +126,7 @@ func (b *Board) matches(m Move, p *sanParts) bool {
 	if p.file >= 0 && from.File() != p.file || p.rank >= 0 && from.Rank() != p.rank {
 		return false
 	}
-	if bits.OnesCount64(1<<m.From()&b.kind(p.pt)) == 0 && (p.pt != King || m.From() != b.king) {
+	if b.Ours(p.pt)>>m.From()&1 == 0 {
 		return false
 	}
 	return !p.captures || b.IsCapture(m)

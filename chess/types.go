@@ -1,5 +1,7 @@
 package chess
 
+import "slices"
+
 // Square is a field of the board, a1 = 0, b1 = 1, ... h8 = 63, from the
 // mover's view: for black to move the ranks are flipped (a8 = 0), files are not.
 type Square uint8
@@ -127,11 +129,4 @@ type MoveList struct {
 func (l *MoveList) Slice() []Move { return l.Moves[:l.N] }
 
 // Index returns the position of m in the list, -1 if it is not there.
-func (l *MoveList) Index(m Move) int {
-	for i, x := range l.Slice() {
-		if x == m {
-			return i
-		}
-	}
-	return -1
-}
+func (l *MoveList) Index(m Move) int { return slices.Index(l.Slice(), m) }

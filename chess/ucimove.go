@@ -1,5 +1,7 @@
 package chess
 
+import "strings"
+
 // UCI returns a legal move in UCI's notation. Castling is written as the king's
 // two-step (e1g1) in standard chess and as king takes rook (e1h1) with chess960.
 // In a Chess960 position always pass true (Castles960): a two-step may look like a king
@@ -25,18 +27,16 @@ func (b *Board) UCI(m Move, chess960 bool) string {
 // its king or rook stands elsewhere than in standard chess.
 func (b *Board) Castles960() bool {
 	for _, ours := range [2]bool{true, false} {
-		king := Square(4) // e1
-		kings := b.Ours(King)
+		king := b.king
 		if !ours {
-			king, kings = king.Flip(), b.Theirs(King)
+			king = b.oppKing ^ 56
 		}
 		for _, kingside := range [2]bool{true, false} {
-			rook, held := b.CastlingRook(ours, kingside)
 			corner := 0
 			if kingside {
 				corner = 7
 			}
-			if held && (kings != 1<<king || rook.File() != corner) {
+			if rook, held := b.CastlingRook(ours, kingside); held && (king != 4 || rook.File() != corner) {
 				return true
 			}
 		}
@@ -65,9 +65,11 @@ func (b *Board) ParseUCI(s string) (Move, error) {
 	}
 	promo := NoPiece
 	if len(s) == 5 {
-		if promo = promotionLetter(s[4]); promo == NoPiece {
+		at := strings.IndexByte("nbrq", s[4])
+		if at < 0 {
 			return fail("malformed: promotion must be one of n, b, r, q")
 		}
+		promo = Knight + PieceType(at)
 	}
 	from, to = from.absolute(b.color), to.absolute(b.color)
 	var l MoveList
@@ -84,18 +86,4 @@ func (b *Board) ParseUCI(s string) (Move, error) {
 		}
 	}
 	return fail("illegal")
-}
-
-func promotionLetter(ch byte) PieceType {
-	switch ch {
-	case 'n':
-		return Knight
-	case 'b':
-		return Bishop
-	case 'r':
-		return Rook
-	case 'q':
-		return Queen
-	}
-	return NoPiece
 }

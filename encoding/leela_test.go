@@ -13,14 +13,17 @@ import (
 	"github.com/chessbrain/chessbrain/lc0"
 )
 
-func readChunk(t *testing.T, path string) []lc0.V6 {
+func readChunk(t *testing.T, path string) []lc0.Record {
 	t.Helper()
-	f, err := os.Open(path)
+	source, err := lc0.OpenSource(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	records, err := lc0.ReadV6(f)
+	raw, err := source.Chunk(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := lc0.DecodeRecords(raw)
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
@@ -68,7 +71,7 @@ func TestEncodeAgainstLeelaGames(t *testing.T) {
 	t.Logf("%d positions equal", positions)
 }
 
-func comparePosition(t *testing.T, h *chess.History, r *lc0.V6, name string, ply int) {
+func comparePosition(t *testing.T, h *chess.History, r *lc0.Record, name string, ply int) {
 	t.Helper()
 	var m [encoding.NumMasks]uint64
 	var s encoding.Scalars

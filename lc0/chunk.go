@@ -1,7 +1,6 @@
 package lc0
 
 import (
-	"bufio"
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
@@ -17,7 +16,7 @@ import (
 const maxChunkRecords = 8192
 
 // WriteChunk writes a game as Leela stores one: a gzip stream of the records
-// of AppendV6. The bytes depend on the game alone. Nothing is written of a game
+// of version 6 (AppendRecords). The bytes depend on the game alone. Nothing is written of a game
 // without a row to train on.
 func WriteChunk(w io.Writer, g *record.Game) error {
 	return WriteChunkForm(w, g, Form{Version: v6Version})
@@ -33,73 +32,21 @@ func WriteChunkForm(w io.Writer, g *record.Game, form Form) error {
 	if err != nil {
 		return fmt.Errorf("write Leela chunk: %w", err)
 	}
-	if _, err := z.Write(raw); err != nil {
-		return fmt.Errorf("write Leela chunk: %w", err)
-	}
-	if err := z.Close(); err != nil {
+	_, err = z.Write(raw)
+	if err := errors.Join(err, z.Close()); err != nil {
 		return fmt.Errorf("write Leela chunk: %w", err)
 	}
 	return nil
 }
 
-// ReadRecords reads a chunk of records of any version, gzipped or not, to its
-// end. A record has 8.4 KB in memory, as on disk. Errors name the record,
-// counted from 0; those about the bytes, a change of the version within the
-// chunk among them, wrap ErrCorruptRecord, others are the reader's. The records
-// before the bad one come with the error.
-func ReadRecords(r io.Reader) ([]Record, error) {
-	br := bufio.NewReaderSize(r, 1<<16)
-	src := io.Reader(br)
-	if head, _ := br.Peek(2); isGzip(head) {
-		z, err := gzip.NewReader(br)
-		if err != nil {
-			return nil, chunkError(0, err)
-		}
-		src = z
-	}
+// DecodeRecords reads a chunk's inflated bytes: records of any version. A record
+// has 8.4 KB in memory, as on disk. Errors wrap ErrCorruptRecord and name the
+// record, counted from 0; a change of the version within the chunk is one. The
+// records before the bad one come with the error.
+func DecodeRecords(raw []byte) ([]Record, error) {
 	var c chunkReader
-	buf := make([]byte, V7Size)
-	for {
-		n, err := io.ReadFull(src, buf[:4])
-		if err == io.EOF {
-			return c.records, nil
-		}
-		size := 0
-		if err == nil {
-			if size, err = c.sizeOf(buf); err == nil {
-				n, err = io.ReadFull(src, buf[4:size])
-				n += 4
-			}
-		}
-		if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
-			err = recordError("the chunk ends after %d of %d bytes of a record", n, max(size, 4))
-		}
-		if err == nil {
-			err = c.add(buf[:size])
-		}
-		if err != nil {
-			return c.records, chunkError(len(c.records), err)
-		}
-	}
-}
-
-// DecodeRecords is ReadRecords of a chunk's inflated bytes.
-func DecodeRecords(raw []byte) ([]Record, error) { return DecodeInto(nil, raw) }
-
-// DecodeInto is DecodeRecords into the memory of dst, whose records are lost.
-func DecodeInto(dst []Record, raw []byte) ([]Record, error) {
-	c := chunkReader{records: dst[:0]}
 	err := c.decode(raw)
 	return c.records, err
-}
-
-// ReadV6 is ReadRecords of a chunk of version 6 alone.
-func ReadV6(r io.Reader) ([]V6, error) {
-	records, err := ReadRecords(r)
-	if len(records) > 0 && records[0].Version != v6Version {
-		return nil, chunkError(0, recordError("version is %d, want %d", records[0].Version, v6Version))
-	}
-	return records, err
 }
 
 // chunkReader gathers the records of a chunk.
@@ -124,7 +71,7 @@ func (c *chunkReader) decode(raw []byte) error {
 			err = c.add(raw[:size])
 		}
 		if err != nil {
-			return chunkError(len(c.records), err)
+			return fmt.Errorf("read Leela chunk: record %d: %w", len(c.records), err)
 		}
 		raw = raw[size:]
 	}
@@ -164,11 +111,21 @@ func (c *chunkReader) add(b []byte) error {
 
 func isGzip(head []byte) bool { return len(head) >= 2 && head[0] == 0x1f && head[1] == 0x8b }
 
-// chunkError names the record; what gzip says of damaged data is damage of the
-// records.
-func chunkError(at int, err error) error {
-	if damaged := gzipError(err); errors.Is(damaged, ErrCorrupt) {
-		err = fmt.Errorf("%w: %w", ErrCorruptRecord, err)
+// GameReader makes games of chunks as DecodeRecords and Game do. It keeps its
+// memory, some 8.4 KB for each record of the longest chunk so far, which is most
+// of what that costs. The zero value is ready. One goroutine at a time.
+type GameReader struct{ chunk chunkReader }
+
+// Game returns the game of a chunk's inflated bytes, which it does not keep.
+// Errors are those of DecodeRecords and of Game.
+func (r *GameReader) Game(raw []byte) (*record.Game, error) {
+	c := &r.chunk
+	c.records, c.scans = c.records[:0], c.scans[:0]
+	if err := c.decode(raw); err != nil {
+		return nil, err
 	}
-	return fmt.Errorf("read Leela chunk: record %d: %w", at, err)
+	return gameOf(c.records, c.scans)
 }
+
+// Room returns the number of records that r keeps memory for.
+func (r *GameReader) Room() int { return cap(r.chunk.records) }

@@ -2,7 +2,6 @@ package lc0
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/lc0/netpb"
@@ -35,60 +34,67 @@ type converter struct {
 	net      *nn.Net
 	index    map[string]int // of parameters by name
 	encoding int32
+	folded   bool  // no convolution so far has batch norm
 	err      error // the first
 }
 
-// convert returns the net of a file of network format f.
-func convert(file *netpb.Net, f *netpb.NetworkFormat) (*nn.Net, error) {
+// eachLayer calls conv or dense with each layer of a net, in its order, and the
+// place in a file's weights.
+func eachLayer(a nn.Arch, w *netpb.Weights, conv func(conv, bn string, at **netpb.ConvBlock), dense func(name string, weight, bias **netpb.Layer)) {
+	conv("input.conv", "input.bn", &w.Input)
+	for i, r := range w.Residual {
+		name := fmt.Sprintf("tower.%d", i)
+		conv(name+".conv1", name+".bn1", &r.Conv1)
+		conv(name+".conv2", name+".bn2", &r.Conv2)
+		if a.SEUnits() > 0 {
+			dense(name+".se.fc1", &r.Se.W1, &r.Se.B1)
+			dense(name+".se.fc2", &r.Se.W2, &r.Se.B2)
+		}
+	}
+	if a.PolicyHead == nn.PolicyClassical {
+		conv("policy.conv1", "policy.bn", &w.Policy)
+		dense("policy.fc", &w.IpPolW, &w.IpPolB)
+	} else {
+		if w.Policy == nil {
+			w.Policy = &netpb.ConvBlock{}
+		}
+		conv("policy.conv1", "policy.bn", &w.Policy1)
+		dense("policy.conv2", &w.Policy.Weights, &w.Policy.Biases)
+	}
+	conv("value.conv", "value.bn", &w.Value)
+	dense("value.fc1", &w.Ip1ValW, &w.Ip1ValB)
+	dense("value.fc2", &w.Ip2ValW, &w.Ip2ValB)
+	if a.MovesLeft {
+		conv("moves_left.conv", "moves_left.bn", &w.MovesLeft)
+		dense("moves_left.fc1", &w.Ip1MovW, &w.Ip1MovB)
+		dense("moves_left.fc2", &w.Ip2MovW, &w.Ip2MovB)
+	}
+}
+
+// convert returns the net of a file of network format f, and whether no
+// convolution has batch norm.
+func convert(file *netpb.Net, f *netpb.NetworkFormat) (net *nn.Net, folded bool, err error) {
 	arch, err := archOf(file, f)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	c := &converter{net: &nn.Net{Arch: arch}, index: map[string]int{}, encoding: file.GetFormat().GetWeightsEncoding()}
+	c := &converter{net: &nn.Net{Arch: arch}, index: map[string]int{}, encoding: file.GetFormat().GetWeightsEncoding(), folded: true}
 	for i, s := range nn.Specs(arch) {
 		c.net.Params = append(c.net.Params, nn.Param{Name: s.Name, Shape: s.Shape})
 		c.index[s.Name] = i
 	}
-	w := file.GetWeights()
-	c.conv("input.conv", "input.bn", w.GetInput())
-	for i, r := range w.GetResidual() {
-		name := fmt.Sprintf("tower.%d", i)
-		c.conv(name+".conv1", name+".bn1", r.GetConv1())
-		c.conv(name+".conv2", name+".bn2", r.GetConv2())
-		if arch.SERatio > 0 {
-			c.dense(name+".se.fc1", r.GetSe().GetW1(), r.GetSe().GetB1())
-			c.dense(name+".se.fc2", r.GetSe().GetW2(), r.GetSe().GetB2())
-		}
-	}
-	if arch.PolicyHead == nn.PolicyClassical {
-		c.conv("policy.conv1", "policy.bn", w.GetPolicy())
-		c.dense("policy.fc", w.GetIpPolW(), w.GetIpPolB())
-	} else {
-		c.conv("policy.conv1", "policy.bn", w.GetPolicy1())
-		c.dense("policy.conv2", w.GetPolicy().GetWeights(), w.GetPolicy().GetBiases())
-	}
-	c.conv("value.conv", "value.bn", w.GetValue())
-	c.dense("value.fc1", w.GetIp1ValW(), w.GetIp1ValB())
-	c.dense("value.fc2", w.GetIp2ValW(), w.GetIp2ValB())
-	if arch.MovesLeft {
-		c.conv("moves_left.conv", "moves_left.bn", w.GetMovesLeft())
-		c.dense("moves_left.fc1", w.GetIp1MovW(), w.GetIp1MovB())
-		c.dense("moves_left.fc2", w.GetIp2MovW(), w.GetIp2MovB())
-	}
+	eachLayer(arch, file.GetWeights(), func(conv, bn string, at **netpb.ConvBlock) { c.conv(conv, bn, *at) },
+		func(name string, weight, bias **netpb.Layer) { c.dense(name, *weight, *bias) })
 	if c.err != nil {
-		return nil, c.err
+		return nil, false, c.err
 	}
-	scaleRule50(c.net)
+	// The weights of plane 109 turn from plies to plies/99. The product rounds: a
+	// number that was divided by 99 may come back one last bit off.
+	eachRule50(c.net.Get("input.conv.weight"), func(w float32) float32 { return w * encoding.Rule50Scale })
 	if err := c.net.CheckFinite(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		return nil, false, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	return c.net, nil
-}
-
-// scaleRule50 turns the weights of plane 109 from plies to plies/99. The product
-// rounds: a number that was divided by 99 may come back one last bit off.
-func scaleRule50(n *nn.Net) {
-	eachRule50(n.Get("input.conv.weight"), func(w float32) float32 { return w * encoding.Rule50Scale })
+	return c.net, c.folded, nil
 }
 
 // eachRule50 changes the weights of plane 109 of an input convolution.
@@ -99,15 +105,6 @@ func eachRule50(w []float32, change func(float32) float32) {
 			w[at+i] = change(w[at+i])
 		}
 	}
-}
-
-// isFolded says whether no convolution has batch norm.
-func isFolded(w *netpb.Weights) bool {
-	blocks := []*netpb.ConvBlock{w.GetInput(), w.GetPolicy1(), w.GetPolicy(), w.GetValue(), w.GetMovesLeft()}
-	for _, r := range w.GetResidual() {
-		blocks = append(blocks, r.GetConv1(), r.GetConv2())
-	}
-	return !slices.ContainsFunc(blocks, hasBatchNorm)
 }
 
 func hasBatchNorm(b *netpb.ConvBlock) bool { return len(b.GetBnMeans().GetParams()) > 0 }
@@ -154,6 +151,7 @@ func (c *converter) conv(conv, bn string, b *netpb.ConvBlock) {
 		c.fillOr(bn+".var", nil, foldedVariance)
 		return
 	}
+	c.folded = false
 	c.fillOr(bn+".gamma", b.GetBnGammas(), 1)
 	c.fillOr(bn+".beta", b.GetBnBetas(), 0)
 	c.fillOr(bn+".mean", b.GetBiases(), 0)

@@ -4,8 +4,8 @@
 //
 // A chunk is a gzip stream of the records of one game (docs/FORMATS.md), one a
 // position, in versions 3 to 7 (6 and 7 are written) and input formats 1 to 5,
-// 132 and 133. WriteChunk makes one that Leela's tools accept, ReadRecords checks
-// every field of what it reads, OpenSource finds the chunks of a .gz or a .tar.
+// 132 and 133. WriteChunk makes one that Leela's tools accept, DecodeRecords
+// checks every field of what it reads, OpenSource finds the chunks of a .gz or a .tar.
 // Game finds out moves, policies and values, and AppendRecords gives the bytes of
 // a chunk again.
 //

@@ -15,7 +15,7 @@ import (
 // importedNet is the NetID of games of which the net is not known.
 const importedNet = "leela"
 
-// Game returns the game that a chunk's records (ReadRecords, DecodeRecords) are
+// Game returns the game that a chunk's records (DecodeRecords) are
 // the positions of. It is valid, flagged record.Imported, and AppendRecords
 // makes the records of it again, byte for byte in versions 6 and 7.
 //

@@ -52,7 +52,7 @@ func ReadNet(r io.Reader) (*nn.Net, *NetInfo, error) {
 	if file.GetMagic() != netMagic {
 		return nil, nil, fmt.Errorf("read Leela net: %w: magic %#x, want %#x", ErrCorrupt, file.GetMagic(), netMagic)
 	}
-	net, err := convert(&file, networkFormat(&file))
+	net, folded, err := convert(&file, networkFormat(&file))
 	if err != nil {
 		return nil, nil, fmt.Errorf("read Leela net: %w", err)
 	}
@@ -61,7 +61,7 @@ func ReadNet(r io.Reader) (*nn.Net, *NetInfo, error) {
 		License:       file.GetLicense(),
 		MinVersion:    [3]uint32{v.GetMajor(), v.GetMinor(), v.GetPatch()},
 		TrainingSteps: file.GetTrainingParams().GetTrainingSteps(),
-		Folded:        isFolded(file.GetWeights()),
+		Folded:        folded,
 	}, nil
 }
 

@@ -124,33 +124,18 @@ type netBuilder struct {
 }
 
 func (b *netBuilder) weights() *netpb.Weights {
-	a := b.net.Arch
-	w := &netpb.Weights{Input: b.conv("input.conv", "input.bn"), Value: b.conv("value.conv", "value.bn")}
-	for i := range a.Blocks {
-		name := fmt.Sprintf("tower.%d", i)
-		r := &netpb.Residual{Conv1: b.conv(name+".conv1", name+".bn1"), Conv2: b.conv(name+".conv2", name+".bn2")}
-		if a.SEUnits() > 0 {
+	w := &netpb.Weights{}
+	for range b.net.Arch.Blocks {
+		r := &netpb.Residual{}
+		if b.net.Arch.SEUnits() > 0 {
 			r.Se = &netpb.SEUnit{}
-			r.Se.W1, r.Se.B1 = b.dense(name + ".se.fc1")
-			r.Se.W2, r.Se.B2 = b.dense(name + ".se.fc2")
 		}
 		w.Residual = append(w.Residual, r)
 	}
-	if a.PolicyHead == nn.PolicyClassical {
-		w.Policy = b.conv("policy.conv1", "policy.bn")
-		w.IpPolW, w.IpPolB = b.dense("policy.fc")
-	} else {
-		w.Policy1 = b.conv("policy.conv1", "policy.bn")
-		w.Policy = &netpb.ConvBlock{}
-		w.Policy.Weights, w.Policy.Biases = b.dense("policy.conv2")
-	}
-	w.Ip1ValW, w.Ip1ValB = b.dense("value.fc1")
-	w.Ip2ValW, w.Ip2ValB = b.dense("value.fc2")
-	if a.MovesLeft {
-		w.MovesLeft = b.conv("moves_left.conv", "moves_left.bn")
-		w.Ip1MovW, w.Ip1MovB = b.dense("moves_left.fc1")
-		w.Ip2MovW, w.Ip2MovB = b.dense("moves_left.fc2")
-	}
+	eachLayer(b.net.Arch, w, func(conv, bn string, at **netpb.ConvBlock) { *at = b.conv(conv, bn) },
+		func(name string, weight, bias **netpb.Layer) {
+			*weight, *bias = b.layer(name+".weight"), b.layer(name+".bias")
+		})
 	return w
 }
 
@@ -169,10 +154,6 @@ func (b *netBuilder) layer(name string) *netpb.Layer {
 		b.err = fmt.Errorf("%s: %w", name, err)
 	}
 	return l
-}
-
-func (b *netBuilder) dense(name string) (weight, bias *netpb.Layer) {
-	return b.layer(name + ".weight"), b.layer(name + ".bias")
 }
 
 func (b *netBuilder) conv(conv, bn string) *netpb.ConvBlock {

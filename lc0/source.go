@@ -2,9 +2,8 @@ package lc0
 
 import (
 	"bytes"
-	"crypto/sha256"
+	"compress/gzip"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -17,22 +16,13 @@ import (
 // ErrNoSource says that a file is neither a chunk nor a tar of chunks.
 var ErrNoSource = errors.New("neither a Leela chunk (.gz) nor a tar of chunks")
 
-// Inflate appends the inflated bytes of a gzip stream to dst, at most limit of
-// them, and returns ErrCorruptRecord where there are more. A Source uses the
-// standard library's; another may be set for speed. It is called by several
-// goroutines at once.
-type Inflate func(dst, compressed []byte, limit int) ([]byte, error)
-
 // Source is a file of chunks: one gzip stream (one chunk), or a tar of them
 // (one chunk a member). It holds an index, and opens the file for each chunk
 // anew, so that any number of sources may be there. Safe for concurrent use.
 type Source struct {
-	Inflate Inflate // nil = compress/gzip; not to be changed while chunks are read
-
 	path    string
 	size    int64
 	modTime time.Time
-	key     string
 	chunks  []member
 	bad     []MemberError
 }
@@ -84,9 +74,6 @@ func OpenSource(path string) (*Source, error) {
 	if err := s.index(f); err != nil {
 		return nil, fmt.Errorf("open Leela chunks: %s: %w", path, err)
 	}
-	if err := s.setKey(f); err != nil {
-		return nil, fmt.Errorf("open Leela chunks: %s: %w", path, err)
-	}
 	return s, nil
 }
 
@@ -121,35 +108,11 @@ func isChunk(head []byte) bool {
 	return isGzip(head) || err == nil
 }
 
-// setKey hashes what tells one file from another without reading all of it:
-// names, sizes and last 8 bytes (CRC-32 and length, in gzip) of the chunks.
-func (s *Source) setKey(f io.ReaderAt) error {
-	h := sha256.New()
-	for _, m := range s.chunks {
-		name := m.name
-		if len(s.chunks) == 1 && m.offset == 0 {
-			name = "" // a renamed chunk is the same
-		}
-		b := binary.LittleEndian.AppendUint64([]byte(name+"\x00"), uint64(m.size))
-		end := make([]byte, min(m.size, 8))
-		if _, err := f.ReadAt(end, m.offset+m.size-int64(len(end))); err != nil && err != io.EOF {
-			return err
-		}
-		h.Write(append(b, end...))
-	}
-	s.key = hex.EncodeToString(h.Sum(nil)[:16])
-	return nil
-}
-
 // Path returns the path given to OpenSource.
 func (s *Source) Path() string { return s.path }
 
 // Len returns the number of chunks.
 func (s *Source) Len() int { return len(s.chunks) }
-
-// Key names the content in 32 hexadecimal digits: it stays when the file is
-// moved or copied, and changes when the file is written anew.
-func (s *Source) Key() string { return s.key }
 
 // Name returns the name of chunk i: the member's, or the file's.
 func (s *Source) Name(i int) string { return s.chunks[i].name }
@@ -198,11 +161,8 @@ func (s *Source) read(dst []byte, i int) ([]byte, error) {
 		return dst, err
 	}
 	data, limit := buf.Bytes(), maxChunkRecords*V7Size
-	switch {
-	case !isGzip(data):
+	if !isGzip(data) {
 		return append(dst, data...), nil
-	case s.Inflate != nil:
-		return s.Inflate(dst, data, limit)
 	}
 	return inflate(dst, data, limit)
 }
@@ -242,3 +202,53 @@ func (s *Source) load(buf *bytes.Buffer, i int) error {
 }
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// inflaters holds idle readers: a new one costs 40 KB.
+var inflaters = sync.Pool{New: func() any { return new(gzip.Reader) }}
+
+// inflate appends the inflated bytes of a gzip stream to dst, at most limit of
+// them: where there are more it returns ErrCorruptRecord.
+func inflate(dst, compressed []byte, limit int) ([]byte, error) {
+	z := inflaters.Get().(*gzip.Reader)
+	defer inflaters.Put(z)
+	if err := z.Reset(bytes.NewReader(compressed)); err != nil {
+		return dst, damaged(err)
+	}
+	from := len(dst)
+	// The last four bytes tell the length, if they are true; deflate cannot
+	// shrink by more than 1032.
+	told := int(binary.LittleEndian.Uint32(compressed[max(len(compressed)-4, 0):][:min(4, len(compressed))]))
+	dst = grown(dst, min(told, limit, 1032*len(compressed))+1)
+	for {
+		if len(dst) == cap(dst) {
+			dst = grown(dst, max(len(dst)-from, V7Size))
+		}
+		n, err := z.Read(dst[len(dst):min(cap(dst), from+limit+1)])
+		dst = dst[:len(dst)+n]
+		if len(dst)-from > limit {
+			return dst[:from], recordError("more than %d bytes", limit)
+		}
+		if err == io.EOF {
+			return dst, nil
+		}
+		if err != nil {
+			return dst[:from], damaged(err)
+		}
+	}
+}
+
+// grown returns b with room for n bytes more.
+func grown(b []byte, n int) []byte {
+	if cap(b)-len(b) >= n {
+		return b
+	}
+	return append(make([]byte, 0, len(b)+n), b...)
+}
+
+// damaged marks what gzip says of damaged data.
+func damaged(err error) error {
+	if errors.Is(gzipError(err), ErrCorrupt) {
+		return fmt.Errorf("%w: %w", ErrCorruptRecord, err)
+	}
+	return err
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/lc0/netpb"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/record"
 )
 
 // layer encodes numbers.
@@ -126,4 +127,21 @@ func sample(t testing.TB, name string) *nn.Net {
 		}
 	}
 	return n
+}
+
+// readChunk reads the records of a chunk, gzipped or not.
+func readChunk(chunk []byte) ([]Record, error) {
+	if isGzip(chunk) {
+		raw, err := inflate(nil, chunk, maxChunkRecords*V7Size)
+		if err != nil {
+			return nil, err
+		}
+		chunk = raw
+	}
+	return DecodeRecords(chunk)
+}
+
+// appendV6 appends a game in version 6.
+func appendV6(dst []byte, g *record.Game) ([]byte, error) {
+	return AppendRecords(dst, g, Form{Version: v6Version})
 }

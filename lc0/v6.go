@@ -77,9 +77,6 @@ type Record struct {
 	Reserved      [8]float32                  // 7: kept as it is
 }
 
-// V6 is a Record; most are of version 6.
-type V6 = Record
-
 // version returns r.Version, 6 where it is not set.
 func (r *Record) version() uint32 {
 	if r.Version == 0 {

@@ -50,13 +50,13 @@ func mate(t testing.TB) *record.Game {
 	return g
 }
 
-func written(t testing.TB, g *record.Game) []V6 {
+func written(t testing.TB, g *record.Game) []Record {
 	t.Helper()
 	var buf bytes.Buffer
 	if err := WriteChunk(&buf, g); err != nil {
 		t.Fatal(err)
 	}
-	records, err := ReadV6(&buf)
+	records, err := readChunk(buf.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func written(t testing.TB, g *record.Game) []V6 {
 
 // Every field of the second record of a small game by its literal offset.
 func TestV6Layout(t *testing.T) {
-	raw, err := AppendV6([]byte("kept"), mate(t))
+	raw, err := appendV6([]byte("kept"), mate(t))
 	if err != nil || len(raw) != 4+4*8356 || string(raw[:4]) != "kept" {
 		t.Fatalf("%d bytes, %v", len(raw), err)
 	}
@@ -192,12 +192,12 @@ func TestV6FlagsAndResult(t *testing.T) {
 		t.Errorf("flags %#x and %#x, result %v %v", r[0].Invariance, r[1].Invariance, r[0].ResultQ, r[0].ResultD)
 	}
 	g.End = record.EndAborted
-	if out, err := AppendV6([]byte{7}, g); !errors.Is(err, ErrNoResult) || len(out) != 1 {
+	if out, err := appendV6([]byte{7}, g); !errors.Is(err, ErrNoResult) || len(out) != 1 {
 		t.Errorf("aborted: %d bytes, %v", len(out), err)
 	}
 	g.Plies[1].Move = g.Plies[0].Move ^ 0xfff
 	var invalid *record.InvalidError
-	if _, err := AppendV6(nil, g); !errors.As(err, &invalid) || invalid.Ply != 1 {
+	if _, err := appendV6(nil, g); !errors.As(err, &invalid) || invalid.Ply != 1 {
 		t.Errorf("an illegal move: %v", err)
 	}
 }
@@ -259,7 +259,7 @@ func TestV6RandomGames(t *testing.T) {
 		if err := errors.Join(WriteChunk(&a, g), WriteChunk(&b, g.Clone())); err != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
 			t.Fatalf("seed %d: two chunks of a game differ: %v", seed, err)
 		}
-		r, err := ReadV6(&a)
+		r, err := readChunk(a.Bytes())
 		if err != nil || len(r) != len(g.Plies) {
 			t.Fatalf("seed %d: %d records of %d plies: %v", seed, len(r), len(g.Plies), err)
 		}
@@ -322,11 +322,11 @@ func randomGame(rng *rand.Rand) *record.Game {
 }
 
 func TestReadV6Refuses(t *testing.T) {
-	good, err := AppendV6(nil, mate(t))
+	good, err := appendV6(nil, mate(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := ReadV6(bytes.NewReader(nil)); err != nil || len(r) != 0 {
+	if r, err := readChunk(nil); err != nil || len(r) != 0 {
 		t.Errorf("an empty chunk: %d records, %v", len(r), err)
 	}
 	nan := math.Float32bits(float32(math.NaN()))
@@ -344,7 +344,7 @@ func TestReadV6Refuses(t *testing.T) {
 	} {
 		bad := bytes.Clone(good)
 		binary.LittleEndian.PutUint32(bad[V6Size+c.at:], c.with)
-		r, err := ReadV6(bytes.NewReader(bad))
+		r, err := readChunk(bad)
 		if !errors.Is(err, ErrCorruptRecord) || len(r) != 1 || !strings.Contains(err.Error(), "record 1: ") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%d records, %v; want %q", len(r), err, c.want)
 		}
@@ -353,7 +353,7 @@ func TestReadV6Refuses(t *testing.T) {
 	flipped := bytes.Clone(zip)
 	flipped[len(flipped)-6] ^= 1 // in the checksum
 	for name, data := range map[string][]byte{"torn record": good[:V6Size+100], "torn gzip": zip[:len(zip)/2], "no gzip": {0x1f, 0x8b, 0}, "checksum": flipped} {
-		if _, err := ReadV6(bytes.NewReader(data)); !errors.Is(err, ErrCorruptRecord) {
+		if _, err := readChunk(data); !errors.Is(err, ErrCorruptRecord) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

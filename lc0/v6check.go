@@ -20,55 +20,63 @@ const (
 	maxRule50    = 100
 )
 
-// valueField is one float32 of a record: its name in Leela's struct and what it
-// may be.
-type valueField struct {
+// valueRange is what one float32 of a record may be, by its name in Leela's struct.
+type valueRange struct {
 	name      string
-	v         *float32
 	low, high float32
 	nan       bool // NaN = not known is allowed in every version
 }
 
-// values lists the float32 fields that lie behind each other, in the order of
-// the file. A version has the first numValues of them; the result of those up to
-// 5 is a byte.
-func (r *Record) values() [15]valueField {
-	const most = math.MaxFloat32
-	return [15]valueField{
-		{"root_q", &r.Root.Q, -1, 1, false},
-		{"best_q", &r.Best.Q, -1, 1, false},
-		{"root_d", &r.Root.D, 0, 1, false},
-		{"best_d", &r.Best.D, 0, 1, false},
-		{"root_m", &r.Root.M, 0, most, false},
-		{"best_m", &r.Best.M, 0, most, false},
-		{"plies_left", &r.PliesLeft, 0, most, false},
-		{"result_q", &r.ResultQ, -1, 1, false},
-		{"result_d", &r.ResultD, 0, 1, false},
-		{"played_q", &r.Played.Q, -1, 1, false},
-		{"played_d", &r.Played.D, 0, 1, false},
-		{"played_m", &r.Played.M, 0, most, false},
-		{"orig_q", &r.Orig.Q, -1, 1, true},
-		{"orig_d", &r.Orig.D, 0, 1, true},
-		{"orig_m", &r.Orig.M, 0, most, true},
+func (f *valueRange) check(x float32) error {
+	if !(x >= f.low && x <= f.high) && !(f.nan && x != x) {
+		return recordError("%s is %v, want %v to %v", f.name, x, f.low, f.high)
 	}
+	return nil
+}
+
+// valueRanges are those of the float32 fields that lie behind each other, in the
+// order of the file. A version has the first numValues of them; the result of those
+// up to 5 is a byte.
+var valueRanges = [15]valueRange{
+	{"root_q", -1, 1, false},
+	{"best_q", -1, 1, false},
+	{"root_d", 0, 1, false},
+	{"best_d", 0, 1, false},
+	{"root_m", 0, math.MaxFloat32, false},
+	{"best_m", 0, math.MaxFloat32, false},
+	{"plies_left", 0, math.MaxFloat32, false},
+	{"result_q", -1, 1, false},
+	{"result_d", 0, 1, false},
+	{"played_q", -1, 1, false},
+	{"played_d", 0, 1, false},
+	{"played_m", 0, math.MaxFloat32, false},
+	{"orig_q", -1, 1, true},
+	{"orig_d", 0, 1, true},
+	{"orig_m", 0, math.MaxFloat32, true},
+}
+
+// values lists the fields of valueRanges.
+func (r *Record) values() [15]*float32 {
+	return [15]*float32{&r.Root.Q, &r.Best.Q, &r.Root.D, &r.Best.D, &r.Root.M, &r.Best.M, &r.PliesLeft, &r.ResultQ, &r.ResultD,
+		&r.Played.Q, &r.Played.D, &r.Played.M, &r.Orig.Q, &r.Orig.D, &r.Orig.M}
 }
 
 // check reports the first field that no record can hold; s is of its policy.
 func (r *Record) check(s *policyScan) error {
-	switch r.InputFormat {
-	case 1, 2, 3, 4, 5, 132, 133:
-	default:
+	if !knownFormat(r.InputFormat) {
 		return recordError("input_format is %d, known are 1 to 5, 132 and 133", r.InputFormat)
 	}
-	if err := r.checkPosition(); err != nil {
+	if err := checkPosition(r.InputFormat, r.Castling, r.SideOrEP, r.Rule50); err != nil {
 		return err
 	}
 	if err := r.checkPolicy(s); err != nil {
 		return err
 	}
-	fields := r.values()
-	for i := range fields[:numValues[r.version()]] {
-		if err := fields[i].check(); err != nil {
+	for i, v := range r.values() {
+		if i == numValues[r.version()] {
+			break
+		}
+		if err := valueRanges[i].check(*v); err != nil {
 			return err
 		}
 	}
@@ -83,13 +91,6 @@ func (r *Record) check(s *policyScan) error {
 	return r.checkShortTerm()
 }
 
-func (f *valueField) check() error {
-	if x := *f.v; !(x >= f.low && x <= f.high) && !(f.nan && x != x) {
-		return recordError("%s is %v, want %v to %v", f.name, x, f.low, f.high)
-	}
-	return nil
-}
-
 // checkShortTerm checks what follows the indices, from version 6 on.
 func (r *Record) checkShortTerm() error {
 	version := r.version()
@@ -97,20 +98,14 @@ func (r *Record) checkShortTerm() error {
 		return nil
 	}
 	late := version == v7Version
-	for _, f := range []valueField{
-		{"policy_kld", &r.PolicyKLD, 0, math.MaxFloat32, false},
-		{"q_st", &r.QST, -1, 1, late},
-		{"d_st", &r.DST, 0, 1, true},
-	} {
-		if f.v == &r.DST && !late {
-			continue
-		}
-		if err := f.check(); err != nil {
-			return err
-		}
+	if err := (&valueRange{"policy_kld", 0, math.MaxFloat32, false}).check(r.PolicyKLD); err != nil {
+		return err
 	}
-	if !late {
-		return nil
+	if err := (&valueRange{"q_st", -1, 1, late}).check(r.QST); err != nil || !late {
+		return err
+	}
+	if err := (&valueRange{"d_st", 0, 1, true}).check(r.DST); err != nil {
+		return err
 	}
 	for i, idx := range [2]uint16{r.OppPlayedIdx, r.NextPlayedIdx} {
 		if idx >= encoding.NumPolicy && idx != encoding.NoPolicyIndex {
@@ -121,18 +116,18 @@ func (r *Record) checkShortTerm() error {
 	return nil
 }
 
-func (r *Record) checkPosition() error {
-	classical := r.InputFormat == formatClassical
-	for i, c := range r.Castling {
-		if classical && c > 1 || bits.OnesCount8(c) > 1 {
-			return recordError("castling byte %d is %#x in input format %d", i, c, r.InputFormat)
+// checkPosition checks what stands behind the planes.
+func checkPosition(format uint32, castling [4]uint8, sideOrEP, rule50 uint8) error {
+	for i, c := range castling {
+		if format == formatClassical && c > 1 || bits.OnesCount8(c) > 1 {
+			return recordError("castling byte %d is %#x in input format %d", i, c, format)
 		}
 	}
-	if !r.canonical() && r.SideOrEP > 1 || bits.OnesCount8(r.SideOrEP) > 1 {
-		return recordError("side_to_move_or_enpassant is %#x in input format %d", r.SideOrEP, r.InputFormat)
+	if format < formatCanonical && sideOrEP > 1 || bits.OnesCount8(sideOrEP) > 1 {
+		return recordError("side_to_move_or_enpassant is %#x in input format %d", sideOrEP, format)
 	}
-	if r.Rule50 > maxRule50 {
-		return recordError("rule50_count is %d, at most %d", r.Rule50, maxRule50)
+	if rule50 > maxRule50 {
+		return recordError("rule50_count is %d, at most %d", rule50, maxRule50)
 	}
 	return nil
 }
@@ -140,11 +135,8 @@ func (r *Record) checkPosition() error {
 // checkPolicy: a policy over legal moves; where there was a search, the moves
 // named are legal.
 func (r *Record) checkPolicy(s *policyScan) error {
-	if s.bad >= 0 {
-		return recordError("probability of %s is %v, want -1 (illegal) or 0 to 1", encoding.PolicyString(uint16(s.bad)), r.Probabilities[s.bad])
-	}
-	if math.Abs(s.sum-1) > sumTolerance {
-		return recordError("the probabilities sum to %v, want 1", s.sum)
+	if err := s.check(); err != nil {
+		return err
 	}
 	if r.version() < v6Version {
 		return nil

@@ -73,7 +73,7 @@ func (r *Record) Append(dst []byte) []byte {
 	b[atSide], b[atRule50], b[atInvariance] = r.SideOrEP, r.Rule50, byte(r.Invariance)
 	for i, f := range r.values() {
 		if i < numValues[version] {
-			le.PutUint32(b[atValues+4*i:], math.Float32bits(*f.v))
+			le.PutUint32(b[atValues+4*i:], math.Float32bits(*f))
 		}
 	}
 	if version < v6Version {
@@ -101,16 +101,10 @@ func (r *Record) appendV7(b []byte) {
 	}
 }
 
-// Decode reads the record at the start of b, whose version says how long it is
+// decode reads the record at the start of b, whose version says how long it is
 // (RecordSize), and checks all of it. Errors wrap ErrCorruptRecord and name the
-// field.
-func (r *Record) Decode(b []byte) error {
-	_, err := r.decode(b)
-	return err
-}
-
-// decode is Decode; it tells what its only pass over the probabilities saw. It
-// writes every field.
+// field. It writes every field, and tells what its only pass over the
+// probabilities saw.
 func (r *Record) decode(b []byte) (s policyScan, err error) {
 	size, err := sizeAt(b)
 	if err != nil {
@@ -134,8 +128,8 @@ func (r *Record) decode(b []byte) (s policyScan, err error) {
 	r.SideOrEP, r.Rule50, r.Invariance = b[atSide], b[atRule50], Invariance(b[atInvariance])
 	nan := encoding.UnknownQDM.Q
 	for i, f := range r.values() {
-		if *f.v = nan; i < numValues[r.Version] {
-			*f.v = math.Float32frombits(le.Uint32(b[atValues+4*i:]))
+		if *f = nan; i < numValues[r.Version] {
+			*f = math.Float32frombits(le.Uint32(b[atValues+4*i:]))
 		}
 	}
 	if err := r.decodeTail(b); err != nil {

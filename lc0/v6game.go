@@ -19,7 +19,7 @@ type Form struct {
 // defaultTheta is Leela's st_q_theta.
 const defaultTheta = .8333
 
-// AppendV6 appends a game as Leela's V6 records, V6Size bytes each, from the
+// AppendRecords appends a game as Leela's records in the form asked for, from the
 // first row that is trained on (a policy and a weight above 0) to the last move.
 //
 // Leela's rescorer finds the moves by comparing neighbours, so that no position
@@ -45,12 +45,9 @@ const defaultTheta = .8333
 // without a trained row. Errors: an
 // *record.InvalidError, ErrNoResult of an aborted game, ErrCorruptRecord of a
 // damaged Extra; dst is then returned as it was.
-func AppendV6(dst []byte, g *record.Game) ([]byte, error) {
-	return AppendRecords(dst, g, Form{Version: v6Version})
-}
-
-// AppendRecords is AppendV6 in the form asked for. A record of version 7 has the
-// indices of the next two moves, and short-term values.
+//
+// A record of version 7 has the indices of the next two moves, and short-term
+// values.
 func AppendRecords(dst []byte, g *record.Game, form Form) ([]byte, error) {
 	if err := g.Validate(); err != nil {
 		return dst, fmt.Errorf("write Leela records: %w", err)
@@ -80,9 +77,6 @@ func AppendRecords(dst []byte, g *record.Game, form Form) ([]byte, error) {
 	return dst, nil
 }
 
-// trained says whether a row is drawn for training.
-func trained(p *record.Ply) bool { return p.Kind != record.PolicyNone && p.Weight > 0 }
-
 // v6Writer replays a valid game and describes its positions.
 type v6Writer struct {
 	game      *record.Game
@@ -109,7 +103,7 @@ func newWriter(g *record.Game, form Form, x *extra) (*v6Writer, error) {
 	}
 	w := &v6Writer{game: g, extra: x, history: chess.NewHistory(start), reached: reachedValues(g)}
 	if w.first = x.first; x.version == 0 {
-		for w.first < len(g.Plies) && !trained(&g.Plies[w.first]) {
+		for w.first < len(g.Plies) && !g.Plies[w.first].Trained() {
 			w.first++
 		}
 	}
@@ -252,7 +246,7 @@ func (w *v6Writer) flags(p *record.Ply) Invariance {
 	if w.game.Flags&record.MaxPliesHit != 0 {
 		f |= MaxLength
 	}
-	if !trained(p) {
+	if !p.Trained() {
 		f |= Placeholder
 	}
 	return f

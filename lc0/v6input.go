@@ -69,10 +69,8 @@ func (w *v6Writer) fillInput(turn Invariance) {
 // symmetries returns the steps of transforms under which moves of b have an
 // index: none with castling rights, files flipped with pawns, else all.
 func symmetries(b *chess.Board) encoding.Transform {
-	for i := range 4 {
-		if _, ok := b.CastlingRook(i < 2, i&1 == 1); ok {
-			return 0
-		}
+	if b.MayCastle() {
+		return 0
 	}
 	if b.Ours(chess.Pawn)|b.Theirs(chess.Pawn) != 0 {
 		return encoding.FlipFiles

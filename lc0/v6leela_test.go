@@ -29,7 +29,7 @@ func TestAppendV6WritesLeelasBytes(t *testing.T) {
 	if different := rewrite(t, raw); !maps.Equal(different, map[string]int{"best_idx": 1}) {
 		t.Errorf("fields that differ: %v", different)
 	}
-	records, err := ReadV6(bytes.NewReader(raw))
+	records, err := readChunk(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestAppendV6AgainstSharedGames(t *testing.T) {
 			continue
 		}
 		raw := unzip(t, filepath.Join(dir, cols[0]))
-		records, err := ReadV6(bytes.NewReader(raw))
+		records, err := readChunk(raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,11 +82,11 @@ func TestAppendV6AgainstSharedGames(t *testing.T) {
 	}
 }
 
-// rewrite rebuilds the game of a chunk, writes it by AppendV6 and returns in
+// rewrite rebuilds the game of a chunk, writes it as version 6 and returns in
 // how many records each field differs.
 func rewrite(t *testing.T, raw []byte) map[string]int {
 	t.Helper()
-	records, err := ReadV6(bytes.NewReader(raw))
+	records, err := readChunk(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func rewrite(t *testing.T, raw []byte) map[string]int {
 		t.Fatal(err)
 	}
 	g.Extra = nil // as a game of ours
-	got, err := AppendV6(nil, g)
+	got, err := appendV6(nil, g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func fieldAt(i int) string {
 	return name
 }
 
-func movesOf(t *testing.T, records []V6) string {
+func movesOf(t *testing.T, records []Record) string {
 	t.Helper()
 	b := chess.StartBoard()
 	var words []string
@@ -164,7 +164,7 @@ func movesOf(t *testing.T, records []V6) string {
 	return strings.Join(words, " ")
 }
 
-func appendAll(records []V6) (out []byte) {
+func appendAll(records []Record) (out []byte) {
 	for i := range records {
 		out = records[i].Append(out)
 	}

@@ -24,7 +24,13 @@ var encoders = sync.Pool{New: func() any { return new(encoder) }}
 func Append(dst []byte, g *Game) ([]byte, error) {
 	e := encoders.Get().(*encoder)
 	defer encoders.Put(e)
-	if err := e.encodePlies(g); err != nil {
+	e.plies, e.table = e.plies[:0], e.table[:0]
+	err := g.replay(func(w *walker, p *Ply) {
+		from := len(e.plies)
+		e.plies = appendPly(e.plies, p, w.diskOrder())
+		e.table = binary.LittleEndian.AppendUint16(e.table, uint16(len(e.plies)-from))
+	})
+	if err != nil {
 		return dst, err
 	}
 	body := appendHeader(make([]byte, 0, 128+len(g.Start)+len(g.NetID)+2*len(e.table)+len(e.plies)+resultBytes*len(g.Results)+len(g.Extra)), g)
@@ -51,31 +57,6 @@ func Append(dst []byte, g *Game) ([]byte, error) {
 		return dst, invalid(-1, "size", "%d bytes encoded, at most %d", size, MaxBytes)
 	}
 	return out, nil
-}
-
-// encodePlies replays g, validates it and encodes its plies.
-func (e *encoder) encodePlies(g *Game) error {
-	w := walkers.Get().(*walker)
-	defer walkers.Put(w)
-	e.plies, e.table = e.plies[:0], e.table[:0]
-	if err := g.checkHeader(); err != nil {
-		return err
-	}
-	if err := w.begin(g); err != nil {
-		return err
-	}
-	for i := range g.Plies {
-		p := &g.Plies[i]
-		w.generate()
-		if err := w.checkPly(i, p); err != nil {
-			return err
-		}
-		from := len(e.plies)
-		e.plies = appendPly(e.plies, p, w.diskOrder())
-		e.table = binary.LittleEndian.AppendUint16(e.table, uint16(len(e.plies)-from))
-		w.history.Push(p.Move)
-	}
-	return w.checkEnd(g)
 }
 
 func appendHeader(b []byte, g *Game) []byte {

@@ -12,7 +12,6 @@ import (
 // ply table and the entries are. It aliases the bytes, which must not change.
 // The zero value is a game without plies. Safe for concurrent use.
 type Encoded struct {
-	id      [16]byte
 	start   string // FEN, "" = the normal start
 	src     []byte // the whole game, checksum included
 	moves   int    // offset of the moves
@@ -37,7 +36,7 @@ func Open(src []byte) (Encoded, error) {
 	if d.err == nil {
 		d.invalid(0, g.checkHeader())
 	}
-	e.id, e.start, e.end, e.result = g.ID, g.Start, g.End, g.WhiteResult
+	e.start, e.end, e.result = g.Start, g.End, g.WhiteResult
 	e.moves = d.pos
 	d.take(2*e.plies, "moves")
 	table := d.take(2*e.plies, "ply table")
@@ -58,12 +57,6 @@ func Open(src []byte) (Encoded, error) {
 	}
 	return e, nil
 }
-
-// ID returns the game's id.
-func (e *Encoded) ID() [16]byte { return e.id }
-
-// NumPlies returns the number of plies.
-func (e *Encoded) NumPlies() int { return e.plies }
 
 // Bytes returns the game's bytes, which must not be changed.
 func (e *Encoded) Bytes() []byte { return e.src }
@@ -90,20 +83,8 @@ func (e *Encoded) entry(ply int) (rest []byte, n int) {
 	return e.src[at : len(e.src)-crcSize], int(binary.LittleEndian.Uint16(table[2*ply:]))
 }
 
-// Ply reads what the game says of the position before move number ply (from 0)
-// without its policy: Counts and Probs stay nil. Errors are *CorruptError, or
-// *InvalidError where there is no such ply.
-func (e *Encoded) Ply(ply int, p *Ply) error {
-	if ply < 0 || ply >= e.plies {
-		return invalid(ply, "row", "in a game of %d plies", e.plies)
-	}
-	rest, n := e.entry(ply)
-	*p = Ply{Move: e.move(ply)}
-	_, err := p.readValues(rest[:n])
-	return err
-}
-
-// Plies calls yield with what [Encoded.Ply] reads, for all plies in order.
+// Plies calls yield with what the game says of each position, in order, without
+// its policy: Counts and Probs stay nil. Errors are *CorruptError.
 func (e *Encoded) Plies(yield func(ply int, p *Ply) bool) error {
 	if e.plies == 0 {
 		return nil
@@ -111,7 +92,7 @@ func (e *Encoded) Plies(yield func(ply int, p *Ply) bool) error {
 	rest, _ := e.entry(0)
 	var p Ply
 	for i := range e.plies {
-		n := int(binary.LittleEndian.Uint16(e.src[e.moves+2*e.plies+2*i:]))
+		n := e.entrySize(i)
 		p = Ply{Move: e.move(i)}
 		if _, err := p.readValues(rest[:n]); err != nil {
 			return err

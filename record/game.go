@@ -111,6 +111,10 @@ type Ply struct {
 	Flags  PlyFlags //
 }
 
+// Trained says whether the position is meant for training: it has a policy and a
+// weight.
+func (p *Ply) Trained() bool { return p.Kind != PolicyNone && p.Weight > 0 }
+
 // namedQDM is one of a ply's value estimates with its name in messages.
 type namedQDM struct {
 	name string
@@ -158,11 +162,23 @@ func (g *Game) StartBoard() (chess.Board, error) {
 }
 
 // Result returns the outcome from side's view: +1, 0, -1.
-func (g *Game) Result(side chess.Color) int {
+func (g *Game) Result(side chess.Color) int { return resultFor(side, g.WhiteResult) }
+
+func resultFor(side chess.Color, whiteResult int8) int {
 	if side == chess.Black {
-		return -int(g.WhiteResult)
+		return -int(whiteResult)
 	}
-	return int(g.WhiteResult)
+	return int(whiteResult)
+}
+
+// NumRows returns the number of positions that are meant for training.
+func (g *Game) NumRows() (n int) {
+	for i := range g.Plies {
+		if g.Plies[i].Trained() {
+			n++
+		}
+	}
+	return n
 }
 
 // Clone returns a deep copy, for rescorers that change a game.

@@ -59,7 +59,7 @@ func TestLeelaGamesThroughTheRecord(t *testing.T) {
 
 // leelaGame makes a record of a chunk. Probabilities become counts where that
 // loses no bit, as an importer does.
-func leelaGame(t *testing.T, chunk []lc0.V6, result string, moves []string) *record.Game {
+func leelaGame(t *testing.T, chunk []lc0.Record, result string, moves []string) *record.Game {
 	t.Helper()
 	g := &record.Game{NetID: "leela-64x6", Flags: record.Imported, End: record.EndUnknown,
 		WhiteResult: map[string]int8{"whitewon": 1, "blackwon": -1, "draw": 0}[result]}
@@ -92,7 +92,7 @@ func leelaGame(t *testing.T, chunk []lc0.V6, result string, moves []string) *rec
 	return g
 }
 
-func compareRows(t *testing.T, r *record.Replayer, g *record.Game, chunk []lc0.V6, name string) {
+func compareRows(t *testing.T, r *record.Replayer, g *record.Game, chunk []lc0.Record, name string) {
 	t.Helper()
 	b := encoding.NewTrainBatch(len(g.Plies))
 	plies := make([]int, len(g.Plies))
@@ -124,14 +124,17 @@ func compareRows(t *testing.T, r *record.Replayer, g *record.Game, chunk []lc0.V
 	}
 }
 
-func readChunk(t *testing.T, path string) []lc0.V6 {
+func readChunk(t *testing.T, path string) []lc0.Record {
 	t.Helper()
-	f, err := os.Open(path)
+	source, err := lc0.OpenSource(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	records, err := lc0.ReadV6(f)
+	raw, err := source.Chunk(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := lc0.DecodeRecords(raw)
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}

@@ -35,12 +35,8 @@ func (r *Replayer) AppendRow(b *encoding.TrainBatch, g *Game, ply int) error {
 // order, or that a policy does not lie beside the legal moves; rows before the
 // bad one have then been appended.
 func (r *Replayer) AppendRows(b *encoding.TrainBatch, g *Game, plies []int) error {
-	last := 0
-	for _, ply := range plies {
-		if ply < last || ply >= len(g.Plies) {
-			return invalid(ply, "row", "after %d, in a game of %d plies", last, len(g.Plies))
-		}
-		last = ply
+	if err := checkOrder(plies, len(g.Plies)); err != nil {
+		return err
 	}
 	if err := r.w.begin(g); err != nil {
 		return err
@@ -57,6 +53,19 @@ func (r *Replayer) AppendRows(b *encoding.TrainBatch, g *Game, plies []int) erro
 	return nil
 }
 
+// checkOrder reports the first of plies that is below the one before it or not of
+// a game of n plies.
+func checkOrder(plies []int, n int) error {
+	last := 0
+	for _, ply := range plies {
+		if ply < last || ply >= n {
+			return invalid(ply, "row", "after %d, in a game of %d plies", last, n)
+		}
+		last = ply
+	}
+	return nil
+}
+
 // appendCurrent appends the walker's position, which is that of ply.
 func (r *Replayer) appendCurrent(b *encoding.TrainBatch, g *Game, ply int) error {
 	p := &g.Plies[ply]
@@ -65,17 +74,22 @@ func (r *Replayer) appendCurrent(b *encoding.TrainBatch, g *Game, ply int) error
 	}
 	i := encoding.AppendTrainPosition(b, r.w.history, &r.w.moves)
 	p.fillPolicy(b.PolicyOf(i))
+	p.fillTargets(b, i, g.ResultAt(ply))
+	if r.ShortTerm > 0 {
+		b.Targets[i][encoding.TargetST] = g.shortTerm(ply, r.ShortTerm)
+	}
+	return nil
+}
+
+// fillTargets writes the values and the weight of row i.
+func (p *Ply) fillTargets(b *encoding.TrainBatch, i int, result encoding.QDM) {
 	t := &b.Targets[i]
-	t[encoding.TargetResult] = g.ResultAt(ply)
+	t[encoding.TargetResult] = result
 	t[encoding.TargetRoot] = p.Root
 	t[encoding.TargetBest] = p.Best
 	t[encoding.TargetPlayed] = p.Played
 	t[encoding.TargetOrig] = p.Orig
-	if r.ShortTerm > 0 {
-		t[encoding.TargetST] = g.shortTerm(ply, r.ShortTerm)
-	}
 	b.Weight[i] = p.Weight
-	return nil
 }
 
 // fillPolicy writes the policy target beside the legal moves; dst is zeros.

@@ -1,6 +1,10 @@
 package record
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -27,25 +31,30 @@ func (g *Game) SideAt(ply int) chess.Color {
 // it: Q from WhiteResult, D = 1 for a draw, M = plies to the end of the game.
 // It is unknown in an aborted game. ply may be len(g.Plies).
 func (g *Game) GameResultAt(ply int) encoding.QDM {
-	if g.End == EndAborted {
-		return encoding.UnknownQDM
-	}
-	v := encoding.QDM{Q: float32(g.Result(g.SideAt(ply))), M: float32(len(g.Plies) - ply)}
-	if g.WhiteResult == 0 {
-		v.D = 1
-	}
-	return v
+	return outcome(g.End, g.WhiteResult, g.SideAt(ply), len(g.Plies)-ply, encoding.UnknownQDM)
 }
 
 // ResultAt returns the outcome that the position at ply is trained on, as its
 // side to move sees it: Results where they say something, GameResultAt where
 // they do not. ply < len(g.Plies).
 func (g *Game) ResultAt(ply int) encoding.QDM {
-	v := g.GameResultAt(ply)
-	if len(g.Results) == 0 {
-		return v
+	own := encoding.UnknownQDM
+	if len(g.Results) > 0 {
+		own = g.Results[ply]
 	}
-	own := g.Results[ply]
+	return outcome(g.End, g.WhiteResult, g.SideAt(ply), len(g.Plies)-ply, own)
+}
+
+// outcome is what own, which may be unknown, leaves of a game's result as side sees
+// it with so many plies left.
+func outcome(end EndReason, whiteResult int8, side chess.Color, left int, own encoding.QDM) encoding.QDM {
+	v := encoding.UnknownQDM
+	if end != EndAborted {
+		v = encoding.QDM{Q: float32(resultFor(side, whiteResult)), M: float32(left)}
+		if whiteResult == 0 {
+			v.D = 1
+		}
+	}
 	if own.Q == own.Q {
 		v.Q, v.D = own.Q, own.D
 	}
@@ -107,4 +116,15 @@ func (g *Game) checkResults() error {
 		}
 	}
 	return nil
+}
+
+// EndCounts lists end reasons, the most frequent first.
+func EndCounts(ends map[string]int) string {
+	names := slices.SortedFunc(maps.Keys(ends), func(a, b string) int {
+		return cmp.Or(cmp.Compare(ends[b], ends[a]), cmp.Compare(a, b))
+	})
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s %d", name, ends[name])
+	}
+	return strings.Join(names, ", ")
 }

@@ -17,9 +17,8 @@ type Seeker struct {
 	ShortTerm float64
 
 	w    walker
-	game Game // the header fields of the current game, as far as rows need them
+	game Game // the start of the current game
 	row  Ply
-	one  [1]int
 
 	totals []uint64
 }
@@ -29,27 +28,16 @@ type Seeker struct {
 // valid until the next call.
 func (s *Seeker) Totals() []uint64 { return s.totals }
 
-// AppendRow appends the position before e's move number ply (from 0) to b. See
-// AppendRows.
-func (s *Seeker) AppendRow(b *encoding.TrainBatch, e *Encoded, ply int) error {
-	s.one[0] = ply
-	return s.AppendRows(b, e, s.one[:])
-}
-
 // AppendRows appends several positions of e in one replay, as
 // [Replayer.AppendRows] describes. plies ascend; one may come twice. Errors are
 // *InvalidError for numbers out of range or order and *CorruptError for bytes
 // that neither Append nor Decode has passed; rows before the bad one have then
 // been appended.
 func (s *Seeker) AppendRows(b *encoding.TrainBatch, e *Encoded, plies []int) error {
-	last := 0
-	for _, ply := range plies {
-		if ply < last || ply >= e.plies {
-			return invalid(ply, "row", "after %d, in a game of %d plies", last, e.plies)
-		}
-		last = ply
+	if err := checkOrder(plies, e.plies); err != nil {
+		return err
 	}
-	s.game.Start, s.game.End, s.game.WhiteResult = e.start, e.end, e.result
+	s.game.Start = e.start
 	if err := s.w.begin(&s.game); err != nil {
 		return err
 	}
@@ -87,39 +75,21 @@ func (s *Seeker) appendCurrent(b *encoding.TrainBatch, e *Encoded, ply int) erro
 		return &CorruptError{Offset: e.entries, Reason: "a policy does not lie beside the legal moves"}
 	}
 	side := s.w.history.Board().SideToMove()
-	t := &b.Targets[i]
-	t[encoding.TargetResult] = s.resultAt(e, side, ply)
-	t[encoding.TargetRoot] = p.Root
-	t[encoding.TargetBest] = p.Best
-	t[encoding.TargetPlayed] = p.Played
-	t[encoding.TargetOrig] = p.Orig
+	p.fillTargets(b, i, e.resultAt(side, ply))
 	if s.ShortTerm > 0 {
-		t[encoding.TargetST] = s.shortTerm(e, side, ply)
+		b.Targets[i][encoding.TargetST] = s.shortTerm(e, side, ply)
 	}
-	b.Weight[i] = p.Weight
 	return nil
 }
 
 // resultAt is [Game.ResultAt] from the bytes; side is to move at ply.
-func (s *Seeker) resultAt(e *Encoded, side chess.Color, ply int) encoding.QDM {
-	v := encoding.UnknownQDM
-	if e.end != EndAborted {
-		v = encoding.QDM{Q: float32(s.game.Result(side)), M: float32(e.plies - ply)}
-		if e.result == 0 {
-			v.D = 1
-		}
+func (e *Encoded) resultAt(side chess.Color, ply int) encoding.QDM {
+	own := encoding.UnknownQDM
+	if e.results != 0 {
+		b := e.src[e.results+resultBytes*ply:]
+		own = encoding.QDM{Q: float(b, 0), D: float(b, 1), M: float(b, 2)}
 	}
-	if e.results == 0 {
-		return v
-	}
-	own := e.src[e.results+resultBytes*ply:]
-	if q := float(own, 0); q == q {
-		v.Q, v.D = q, float(own, 1)
-	}
-	if m := float(own, 2); m == m {
-		v.M = m
-	}
-	return v
+	return outcome(e.end, e.result, side, e.plies-ply, own)
 }
 
 // shortTerm is Game.shortTerm from the bytes; side is to move at ply.
@@ -129,7 +99,7 @@ func (s *Seeker) shortTerm(e *Encoded, side chess.Color, ply int) encoding.QDM {
 	for i := ply; i <= last; i++ {
 		end += e.entrySize(i)
 	}
-	v := s.resultAt(e, side^chess.Color((last-ply)&1), last)
+	v := e.resultAt(side^chess.Color((last-ply)&1), last)
 	var p Ply
 	for i := last; ; i-- {
 		size := e.entrySize(i)

@@ -30,8 +30,8 @@ func opened(t testing.TB, g *Game) Encoded {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.NumPlies() != len(g.Plies) || e.ID() != g.ID || len(e.Bytes()) != len(data) {
-		t.Fatalf("%d plies, %d bytes", e.NumPlies(), len(e.Bytes()))
+	if e.plies != len(g.Plies) || len(e.Bytes()) != len(data) {
+		t.Fatalf("%d plies, %d bytes", e.plies, len(e.Bytes()))
 	}
 	return e
 }
@@ -97,34 +97,28 @@ func TestSeekerEqualsReplayer(t *testing.T) {
 		last := len(g.Plies) - 1
 		got.Reset()
 		want.Reset()
-		if err := errors.Join(s.AppendRow(got, &e, last), r.AppendRow(want, g, last)); err != nil {
+		if err := errors.Join(s.AppendRows(got, &e, []int{last}), r.AppendRow(want, g, last)); err != nil {
 			t.Fatal(err)
 		}
 		sameRows(t, got, want)
 	}
 }
 
-// What Ply and Plies read is what the decoded game has.
+// What Plies reads is what the decoded game has.
 func TestEncodedPlies(t *testing.T) {
 	g := randomGame(t, 3, "", 60)
 	e := opened(t, g)
 	seen := 0
 	err := e.Plies(func(i int, p *Ply) bool {
-		var one Ply
-		if err := e.Ply(i, &one); err != nil {
-			t.Fatal(err)
-		}
 		want := g.Plies[i]
-		a, b, c := p.values(), one.values(), want.values()
+		a, b := p.values(), want.values()
 		for k := range a {
-			if !sameQDM(a[k].QDM, c[k].QDM) || !sameQDM(b[k].QDM, c[k].QDM) {
-				t.Errorf("ply %d: values %v and %v, want %v", i, a[k], b[k], c[k])
+			if !sameQDM(a[k].QDM, b[k].QDM) {
+				t.Errorf("ply %d: value %v, want %v", i, a[k], b[k])
 			}
 		}
-		for _, q := range []*Ply{p, &one} {
-			if q.Move != want.Move || q.Kind != want.Kind || q.Visits != want.Visits || q.Weight != want.Weight || q.KLD != want.KLD || q.Flags != want.Flags || q.Counts != nil || q.Probs != nil {
-				t.Errorf("ply %d is %+v, want %+v", i, q, want)
-			}
+		if p.Move != want.Move || p.Kind != want.Kind || p.Visits != want.Visits || p.Weight != want.Weight || p.KLD != want.KLD || p.Flags != want.Flags || p.Counts != nil || p.Probs != nil {
+			t.Errorf("ply %d is %+v, want %+v", i, p, want)
 		}
 		seen++
 		return i < 40
@@ -151,10 +145,6 @@ func TestSeekerErrors(t *testing.T) {
 		if err := s.AppendRows(b, &e, plies); !errors.As(err, &invalid) {
 			t.Errorf("plies %v: %v", plies, err)
 		}
-	}
-	var p Ply
-	if err := e.Ply(4, &p); err == nil {
-		t.Error("ply 4 of 4 was read")
 	}
 	data := slices.Clone(e.Bytes())
 	if _, err := Open(data[:len(data)-1]); !errors.Is(err, ErrTruncated) {
@@ -204,7 +194,7 @@ func TestSeekerAllocations(t *testing.T) {
 	i := 0
 	if n := testing.AllocsPerRun(200, func() {
 		b.Reset()
-		if err := s.AppendRow(b, &e, i%e.NumPlies()); err != nil {
+		if err := s.AppendRows(b, &e, []int{i % e.plies}); err != nil {
 			t.Fatal(err)
 		}
 		i += 7
@@ -235,9 +225,9 @@ func FuzzSeek(f *testing.F) {
 		}
 		s := Seeker{ShortTerm: .5}
 		b := encoding.NewTrainBatch(1)
-		for i := range min(e.NumPlies(), 40) {
+		for i := range min(e.plies, 40) {
 			b.Reset()
-			if err := s.AppendRow(b, &e, i); err != nil && bad == nil {
+			if err := s.AppendRows(b, &e, []int{i}); err != nil && bad == nil {
 				t.Fatalf("ply %d of a sound game: %v", i, err)
 			}
 		}
@@ -257,7 +247,7 @@ func BenchmarkSeek(b *testing.B) {
 			batch.Reset()
 		}
 		e := &games[rng.IntN(len(games))]
-		if err := s.AppendRow(batch, e, rng.IntN(e.NumPlies())); err != nil {
+		if err := s.AppendRows(batch, e, []int{rng.IntN(e.plies)}); err != nil {
 			b.Fatal(err)
 		}
 	}

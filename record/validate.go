@@ -18,6 +18,12 @@ const (
 // result that the final position contradicts. Append and Decode let only valid
 // games through.
 func (g *Game) Validate() error {
+	return g.replay(func(*walker, *Ply) {})
+}
+
+// replay validates g and calls visit with each ply, at whose position the walker
+// stands.
+func (g *Game) replay(visit func(w *walker, p *Ply)) error {
 	w := walkers.Get().(*walker)
 	defer walkers.Put(w)
 	if err := g.checkHeader(); err != nil {
@@ -27,11 +33,13 @@ func (g *Game) Validate() error {
 		return err
 	}
 	for i := range g.Plies {
+		p := &g.Plies[i]
 		w.generate()
-		if err := w.checkPly(i, &g.Plies[i]); err != nil {
+		if err := w.checkPly(i, p); err != nil {
 			return err
 		}
-		w.history.Push(g.Plies[i].Move)
+		visit(w, p)
+		w.history.Push(p.Move)
 	}
 	return w.checkEnd(g)
 }

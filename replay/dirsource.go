@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
-	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 )
 
@@ -54,7 +51,7 @@ func (d *DirSource) MarkSeen(id [16]byte) { d.seen[id] = struct{}{} }
 // before it are returned too.
 func (d *DirSource) Poll(ctx context.Context) (Found, error) {
 	var found Found
-	paths, err := listChunks(d.fsys, d.dir)
+	paths, err := ListChunks(d.fsys, d.dir)
 	if err != nil {
 		return found, fmt.Errorf("watch %s: %w", d.dir, err)
 	}
@@ -102,13 +99,12 @@ func (d *DirSource) pollFile(path string, found *Found) error {
 	if c.offset == 0 {
 		return d.readWhole(path, data, growing, c, found)
 	}
-	s := scanBlocks(data, c.offset)
-	d.take(path, s.games, s.damage, found)
-	c.offset = s.next
-	c.done = s.footer != nil || !growing
-	if c.done && s.footer == nil {
-		found.Problems = append(found.Problems, &CorruptError{Path: path, Offset: s.next,
-			Length: info.Size() - s.next, Reason: "sealed chunk without a footer"})
+	games, part := scanBlocks(data, c.offset, decodeGame)
+	d.take(path, games, part.damage, found)
+	c.offset = part.next
+	c.done = part.footer != nil || !growing
+	if c.done && part.footer == nil {
+		found.Problems = append(found.Problems, unsealed(path, part.next, info.Size()-part.next))
 	}
 	return nil
 }
@@ -131,8 +127,7 @@ func (d *DirSource) readWhole(path string, data []byte, growing bool, c *fileCur
 	}
 	c.done = true
 	if info.Torn {
-		found.Problems = append(found.Problems, &CorruptError{Path: path, Offset: info.Bytes - info.Lost, Length: info.Lost,
-			Reason: "sealed chunk without a footer"})
+		found.Problems = append(found.Problems, info.Unsealed())
 	}
 	return nil
 }
@@ -151,66 +146,4 @@ func (d *DirSource) take(path string, games []*record.Game, damage []*CorruptErr
 		d.seen[g.ID] = struct{}{}
 		found.Games = append(found.Games, g)
 	}
-}
-
-// Run polls at once and then at each interval until ctx ends or fn fails, and
-// calls fn when there is something new. It returns fn's error or ctx's.
-func (d *DirSource) Run(ctx context.Context, interval time.Duration, fn func(Found) error) error {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		found, err := d.Poll(ctx)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			found.Problems = append(found.Problems, err)
-		}
-		if len(found.Games)+len(found.Problems)+found.Duplicates > 0 {
-			if err := fn(found); err != nil {
-				return err
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticker.C:
-		}
-	}
-}
-
-const dirSourceVersion = 1
-
-// Section is the set of games seen: number u64, ids of 16 bytes. After Load the
-// chunks are read again, and only games not seen then are new.
-func (d *DirSource) Section() stage.Section {
-	return stage.Section{Name: "dir_source", Version: dirSourceVersion, Save: d.save, Load: d.load}
-}
-
-func (d *DirSource) save(w io.Writer) error {
-	data := le.AppendUint64(make([]byte, 0, 8+16*len(d.seen)), uint64(len(d.seen)))
-	for _, id := range sortedIDs(d.seen) {
-		data = append(data, id[:]...)
-	}
-	_, err := w.Write(data)
-	return err
-}
-
-func (d *DirSource) load(r io.Reader, version int) error {
-	if version != dirSourceVersion {
-		return fmt.Errorf("dir_source section has version %d, this program reads %d", version, dirSourceVersion)
-	}
-	data, err := io.ReadAll(r)
-	if err != nil {
-		return fmt.Errorf("dir_source section: %w", err)
-	}
-	if len(data) < 8 || uint64(len(data)-8)/16 != le.Uint64(data) || (len(data)-8)%16 != 0 {
-		return fmt.Errorf("dir_source section of %d bytes is damaged", len(data))
-	}
-	seen := make(map[[16]byte]struct{}, len(data)/16)
-	for data = data[8:]; len(data) > 0; data = data[16:] {
-		seen[[16]byte(data)] = struct{}{}
-	}
-	d.seen, d.files = seen, map[string]*fileCursor{}
-	return nil
 }

@@ -99,7 +99,7 @@ func TestGoldenPositions(t *testing.T) {
 			}
 			src := NewSource(w, sampler, 7, 1)
 			_, position, _ := strings.Cut(block[step], " position ")
-			if err := src.Section().Load(strings.NewReader(position), sourceVersion); err != nil {
+			if err := src.Section().Load(strings.NewReader(position), 1); err != nil {
 				t.Fatal(err)
 			}
 			lines := goldenSteps(t, src, w, uint64(step), 4, func() []byte { return saved(t, src.Section()) })

@@ -161,9 +161,6 @@ func (w *Window) IDs() [][16]byte {
 	return list
 }
 
-// NumSeen returns how many different games were found or marked.
-func (d *DirSource) NumSeen() int { return len(d.seen) }
-
 // Rows returns how many rows were handed out since the beginning of the run.
 func (s *Source) Rows() uint64 { return s.rows }
 

@@ -35,7 +35,7 @@ func TestPrefetch(t *testing.T) {
 		if got := draw(t, p, 5); !reflect.DeepEqual(got, rest) {
 			t.Errorf("depth %d: other rows after a save", depth)
 		}
-		if err := p.Section().Load(bytes.NewReader(state), sourceVersion); err != nil {
+		if err := p.Section().Load(bytes.NewReader(state), 1); err != nil {
 			t.Fatal(err)
 		}
 		if got := draw(t, p, 5); !reflect.DeepEqual(got, rest) {

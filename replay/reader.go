@@ -1,7 +1,9 @@
 package replay
 
 import (
+	"cmp"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 
@@ -29,6 +31,17 @@ type ChunkInfo struct {
 
 	// Damage lists stretches that are not as they were written.
 	Damage []*CorruptError
+
+	tail string // what is wrong with the lost bytes
+}
+
+// Unsealed is the damage of a file that is called sealed, and is torn.
+func (info *ChunkInfo) Unsealed() *CorruptError {
+	return unsealed(info.Path, info.Bytes-info.Lost, info.Lost)
+}
+
+func unsealed(path string, offset, length int64) *CorruptError {
+	return &CorruptError{Path: path, Offset: offset, Length: length, Reason: "sealed chunk without a footer"}
 }
 
 // ReadChunk reads the games of a chunk file, sealed, growing or torn, in the
@@ -45,13 +58,18 @@ func ReadChunk(fsys fsx.FS, path string) ([]*record.Game, ChunkInfo, error) {
 
 // DecodeChunk is ReadChunk of the file's bytes; path is for messages.
 func DecodeChunk(path string, data []byte) ([]*record.Game, ChunkInfo, error) {
+	return readGames(path, data, decodeGame)
+}
+
+// readGames reads a chunk's games in the form that read gives them.
+func readGames[T any](path string, data []byte, read readGame[T]) ([]T, ChunkInfo, error) {
 	info := ChunkInfo{Path: path, Bytes: int64(len(data)), Torn: true}
 	from, err := info.header(data)
 	if err != nil || from < 0 {
 		return nil, info, err
 	}
-	s := scanBlocks(data[from:], int64(from))
-	info.Blocks, info.Games, info.Positions = s.blocks, len(s.games), s.positions
+	games, s := scanBlocks(data[from:], int64(from), read)
+	info.Blocks, info.Games, info.Positions, info.tail = s.blocks, s.games, s.positions, s.tail
 	info.Damage = append(info.Damage, s.damage...)
 	if s.footer == nil {
 		info.Lost = int64(len(data)) - s.next
@@ -62,7 +80,7 @@ func DecodeChunk(path string, data []byte) ([]*record.Game, ChunkInfo, error) {
 	for _, d := range info.Damage {
 		d.Path = path
 	}
-	return s.games, info, nil
+	return games, info, nil
 }
 
 // header reads the file header and returns where the blocks begin, -1 if there
@@ -80,7 +98,7 @@ func (info *ChunkInfo) header(data []byte) (int, error) {
 		info.Damage = append(info.Damage, &CorruptError{Path: info.Path, Length: int64(skip), Reason: reason})
 		return skip, nil
 	}
-	info.Lost = int64(len(data))
+	info.Lost, info.tail = int64(len(data)), reason
 	if !short {
 		info.Damage = append(info.Damage, &CorruptError{Path: info.Path, Length: info.Lost, Reason: reason})
 	}
@@ -89,7 +107,7 @@ func (info *ChunkInfo) header(data []byte) (int, error) {
 
 // checkFooter compares what was found with what the footer counts.
 func (info *ChunkInfo) checkFooter(s scanned, data []byte) {
-	info.LostGames = max(0, int(s.footer.games)-len(s.games))
+	info.LostGames = max(0, int(s.footer.games)-s.games)
 	if len(info.Damage) > 0 {
 		return // reported already, and the sum differs because of it
 	}
@@ -97,10 +115,10 @@ func (info *ChunkInfo) checkFooter(s scanned, data []byte) {
 	switch {
 	case sha256.Sum256(data[:end]) != s.footer.sum:
 		info.Damage = append(info.Damage, &CorruptError{Offset: 0, Length: end, Reason: "the file's hash differs from its footer"})
-	case s.footer.blocks != int64(s.blocks), s.footer.games != int64(len(s.games)), s.footer.positions != int64(s.positions):
+	case s.footer.blocks != int64(s.blocks), s.footer.games != int64(s.games), s.footer.positions != int64(s.positions):
 		info.Damage = append(info.Damage, &CorruptError{Offset: end, Length: footerSize, Reason: fmt.Sprintf(
 			"the footer counts %d blocks, %d games, %d positions; there are %d, %d, %d",
-			s.footer.blocks, s.footer.games, s.footer.positions, s.blocks, len(s.games), s.positions)})
+			s.footer.blocks, s.footer.games, s.footer.positions, s.blocks, s.games, s.positions)})
 	}
 }
 
@@ -123,12 +141,76 @@ func readFrom(fsys fsx.FS, path string, offset int64) ([]byte, error) {
 		return nil, nil
 	}
 	data := make([]byte, size)
-	for have := 0; have < len(data); {
-		n, err := f.ReadAt(data[have:], offset+int64(have))
-		have += n
-		if err != nil && have < len(data) {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
+	if n, err := f.ReadAt(data, offset); n < len(data) {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return data, nil
+}
+
+// GameIndex reads single games of a sealed chunk file. It holds no open file.
+// Safe for concurrent use.
+type GameIndex struct {
+	fsys  fsx.FS
+	path  string
+	games []gamePlace
+}
+
+// gamePlace says where in the file a game lies.
+type gamePlace struct {
+	offset int64
+	size   int
+}
+
+// locateGame is the readGame of places.
+func locateGame(src []byte, offset int64) (place gamePlace, plies, size int, err error) {
+	_, plies, size, err = record.DecodeHeader(src)
+	return gamePlace{offset, size}, plies, size, err
+}
+
+// OpenGameIndex reads a sealed chunk file once, checks all of it, and notes where its
+// games lie. A file that is damaged anywhere, or has no footer, is refused
+// (*CorruptError, *VersionError): it is not as it was written.
+func OpenGameIndex(fsys fsx.FS, path string) (*GameIndex, error) {
+	data, err := readFrom(fsys, path, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read chunk: %w", err)
+	}
+	games, info, err := readGames(path, data, locateGame)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(info.Damage) > 0:
+		return nil, info.Damage[0]
+	case info.Torn:
+		torn := info.Unsealed()
+		torn.Reason = cmp.Or(info.tail, torn.Reason)
+		return nil, torn
+	}
+	return &GameIndex{fsys, path, games}, nil
+}
+
+// Len returns the number of games.
+func (x *GameIndex) Len() int { return len(x.games) }
+
+// Game reads game i from the file. It is valid. A *CorruptError says that the
+// bytes there are no longer those of a game.
+func (x *GameIndex) Game(i int) (*record.Game, error) {
+	p := x.games[i]
+	f, err := x.fsys.OpenFile(x.path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read game: %w", err)
+	}
+	defer f.Close()
+	data := make([]byte, p.size)
+	if n, err := f.ReadAt(data, p.offset); n < len(data) {
+		return nil, fmt.Errorf("read game at byte %d of %s: %w", p.offset, x.path, err)
+	}
+	g, n, err := record.Decode(data)
+	if err == nil && n != len(data) {
+		err = errors.New("it has another length")
+	}
+	if err != nil {
+		return nil, &CorruptError{Path: x.path, Offset: p.offset, Length: int64(p.size), Reason: fmt.Sprintf("game %d: %v", i, err)}
+	}
+	return g, nil
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/chessbrain/chessbrain/record"
 )
 
-// scanned is what scanBlocks found in a stretch of a chunk file.
+// scanned is what scanBlocks found in a stretch of a chunk file, games apart.
 type scanned struct {
-	games     []*record.Game
+	games     int
 	blocks    int
 	positions int
 	next      int64 // file offset after the last whole block (or damaged stretch before one, or footer)
@@ -18,10 +18,22 @@ type scanned struct {
 	tail      string          // what is wrong with the bytes after next; "" if there are none
 }
 
+// readGame reads the game at the start of src, which stands at a file offset, and
+// returns its plies and its bytes.
+type readGame[T any] func(src []byte, offset int64) (game T, plies, size int, err error)
+
+// decodeGame is the readGame of whole games.
+func decodeGame(src []byte, _ int64) (g *record.Game, plies, size int, err error) {
+	if g, size, err = record.Decode(src); err != nil {
+		return nil, 0, 0, err
+	}
+	return g, len(g.Plies), size, nil
+}
+
 // scanBlocks reads data, a stretch of a chunk file from offset base, where a
 // block or the footer begins, to the file's end as it is now.
-func scanBlocks(data []byte, base int64) scanned {
-	s := scanned{next: base}
+func scanBlocks[T any](data []byte, base int64, read readGame[T]) (games []T, s scanned) {
+	s.next = base
 	for pos := 0; pos < len(data); {
 		rest, offset := data[pos:], base+int64(pos)
 		if f, ok := parseFooter(rest, offset); ok {
@@ -31,11 +43,12 @@ func scanBlocks(data []byte, base int64) scanned {
 				s.damage = append(s.damage, &CorruptError{Offset: s.next, Length: int64(extra), Reason: "bytes after the footer"})
 				s.next += int64(extra)
 			}
-			return s
+			return games, s
 		}
-		games, positions, size, reason := readBlock(rest, offset)
+		some, positions, size, reason := readBlock(rest, offset, read)
 		if reason == "" {
-			s.games = append(s.games, games...)
+			games = append(games, some...)
+			s.games += len(some)
 			s.blocks++
 			s.positions += positions
 			pos += size
@@ -45,19 +58,19 @@ func scanBlocks(data []byte, base int64) scanned {
 		skip := resync(rest, offset, size)
 		if skip < 0 {
 			s.tail = reason
-			return s
+			return games, s
 		}
 		s.damage = append(s.damage, &CorruptError{Offset: offset, Length: int64(skip), Reason: reason})
 		pos += skip
 		s.next = base + int64(pos)
 	}
-	return s
+	return games, s
 }
 
 // readBlock reads the block at the start of data, which stands at the given
 // file offset. size is the block's length as its header says, 0 where the
 // header is bad. reason is "" for a good block.
-func readBlock(data []byte, offset int64) (games []*record.Game, positions, size int, reason string) {
+func readBlock[T any](data []byte, offset int64, read readGame[T]) (games []T, positions, size int, reason string) {
 	h, ok := parseBlockHeader(data, offset)
 	if !ok {
 		if len(data) < blockHeaderSize {
@@ -69,18 +82,17 @@ func readBlock(data []byte, offset int64) (games []*record.Game, positions, size
 	if len(data) < size {
 		return nil, 0, size, fmt.Sprintf("block is cut off: %d of %d bytes are there", len(data), size)
 	}
-	payload := data[blockHeaderSize:size]
-	if payloadSum(payload) != h.sum {
+	if payloadSum(data[blockHeaderSize:size]) != h.sum {
 		return nil, 0, size, "block checksum differs"
 	}
-	for len(payload) > 0 {
-		g, n, err := record.Decode(payload)
+	for at := blockHeaderSize; at < size; {
+		g, plies, n, err := read(data[at:size], offset+int64(at))
 		if err != nil {
 			return nil, 0, size, fmt.Sprintf("game %d of the block: %v", len(games), err)
 		}
 		games = append(games, g)
-		positions += len(g.Plies)
-		payload = payload[n:]
+		positions += plies
+		at += n
 	}
 	if len(games) != h.games || positions != h.positions {
 		return nil, 0, size, fmt.Sprintf("block has %d games and %d positions, its header says %d and %d",

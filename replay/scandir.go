@@ -45,7 +45,7 @@ func ScanDir(ctx context.Context, fsys fsx.FS, dir string) (*Scan, error) {
 // WalkGames calls fn for every game below dir, each once, chunk by chunk in
 // path order, without keeping them. An error of fn ends the walk.
 func WalkGames(ctx context.Context, fsys fsx.FS, dir string, fn func(path string, g *record.Game) error) (*Scan, error) {
-	paths, err := listChunks(fsys, dir)
+	paths, err := ListChunks(fsys, dir)
 	if err != nil {
 		return nil, fmt.Errorf("scan %s: %w", dir, err)
 	}
@@ -101,8 +101,9 @@ func isChunk(base string) bool {
 	return !strings.HasPrefix(base, ".") && (strings.HasSuffix(base, SealedSuffix) || strings.HasSuffix(base, GrowingSuffix))
 }
 
-// listChunks returns the chunk files below dir in path order.
-func listChunks(fsys fsx.FS, dir string) ([]string, error) {
+// ListChunks returns the chunk files below dir in path order, none where there is no
+// such directory.
+func ListChunks(fsys fsx.FS, dir string) ([]string, error) {
 	entries, err := fsys.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -116,7 +117,7 @@ func listChunks(fsys fsx.FS, dir string) ([]string, error) {
 		switch {
 		case strings.HasPrefix(e.Name(), "."):
 		case e.IsDir():
-			below, err := listChunks(fsys, name)
+			below, err := ListChunks(fsys, name)
 			if err != nil {
 				return nil, err
 			}
@@ -126,14 +127,4 @@ func listChunks(fsys fsx.FS, dir string) ([]string, error) {
 		}
 	}
 	return paths, nil
-}
-
-// sortedIDs returns the ids of a set in order.
-func sortedIDs(set map[[16]byte]struct{}) [][16]byte {
-	ids := make([][16]byte, 0, len(set))
-	for id := range set {
-		ids = append(ids, id)
-	}
-	slices.SortFunc(ids, func(a, b [16]byte) int { return slices.Compare(a[:], b[:]) })
-	return ids
 }

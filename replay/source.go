@@ -3,10 +3,8 @@ package replay
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -155,8 +153,6 @@ func checkRef(view *View, ref stage.RowRef) (game int, err error) {
 	return i, nil
 }
 
-const sourceVersion = 1
-
 // sourceState is the JSON form of a source's section.
 type sourceState struct {
 	Rows           uint64 `json:"rows"`
@@ -168,21 +164,12 @@ type sourceState struct {
 // Section is the cursor: the sampler's state and the rows handed out. Over a
 // window with the same games the same rows follow.
 func (s *Source) Section() stage.Section {
-	return stage.Section{Name: "source", Version: sourceVersion, Save: s.save, Load: s.load}
+	return JSONSection("source", "source section", 1, func() sourceState {
+		return sourceState{Rows: s.rows, Sampler: s.owner, SamplerVersion: 1, SamplerState: s.state}
+	}, s.load)
 }
 
-func (s *Source) save(w io.Writer) error {
-	return json.NewEncoder(w).Encode(sourceState{Rows: s.rows, Sampler: s.owner, SamplerVersion: 1, SamplerState: s.state})
-}
-
-func (s *Source) load(r io.Reader, version int) error {
-	if version != sourceVersion {
-		return fmt.Errorf("source section has version %d, this program reads %d", version, sourceVersion)
-	}
-	var state sourceState
-	if err := json.NewDecoder(r).Decode(&state); err != nil {
-		return fmt.Errorf("source section: %w", err)
-	}
+func (s *Source) load(state sourceState) error {
 	if state.Sampler == "" {
 		return errors.New("source section: it names no sampler")
 	}
@@ -219,7 +206,8 @@ func (s *Source) Foreign() string { return s.foreign }
 func (s *Source) Replace(ctx context.Context, sampler stage.Sampler, position []byte) (began string, err error) {
 	old := s.sampler
 	s.sampler = sampler
-	if err = s.load(bytes.NewReader(position), sourceVersion); err == nil {
+	section := s.Section()
+	if err = section.Load(bytes.NewReader(position), section.Version); err == nil {
 		if err = s.Check(ctx); err != nil { // perhaps of the state alone
 			began, s.state = err.Error(), nil
 			err = s.Check(ctx)

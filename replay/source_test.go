@@ -147,7 +147,7 @@ func TestSourceResume(t *testing.T) {
 
 	again := NewSource(testWindow(20, 15), sample.NewUniform(), 0, 0)
 	draw(t, again, 1)
-	if err := again.Section().Load(bytes.NewReader(state), sourceVersion); err != nil {
+	if err := again.Section().Load(bytes.NewReader(state), 1); err != nil {
 		t.Fatal(err)
 	}
 	if got := draw(t, again, 4); !reflect.DeepEqual(got, want) {
@@ -162,7 +162,7 @@ func TestSourceResume(t *testing.T) {
 		t.Error("another seed gave the same rows")
 	}
 	for _, bad := range []string{"", "{}", `{"sampler":"uniform","sampler_version":2,"sampler_state":"AAAA"}`} {
-		if err := again.Section().Load(bytes.NewReader([]byte(bad)), sourceVersion); err == nil {
+		if err := again.Section().Load(bytes.NewReader([]byte(bad)), 1); err == nil {
 			t.Errorf("section %q was loaded", bad)
 		}
 	}
@@ -170,7 +170,7 @@ func TestSourceResume(t *testing.T) {
 		t.Error("an unknown version was loaded")
 	}
 	broken := `{"sampler":"uniform","sampler_version":1,"sampler_state":"AAAA"}`
-	if err := errors.Join(again.Check(t.Context()), again.Section().Load(strings.NewReader(broken), sourceVersion)); err != nil {
+	if err := errors.Join(again.Check(t.Context()), again.Section().Load(strings.NewReader(broken), 1)); err != nil {
 		t.Error(err)
 	}
 	if err := again.Check(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "sampler uniform: ") {
@@ -205,7 +205,7 @@ func TestSourceForeign(t *testing.T) {
 	a, b := other(), other()
 	first := draw(t, b, 3)
 	for _, s := range []*Source{a, b} {
-		if err := s.Section().Load(bytes.NewReader(state), sourceVersion); err != nil || s.Foreign() != "uniform" || s.Rows() != 3*testBatch {
+		if err := s.Section().Load(bytes.NewReader(state), 1); err != nil || s.Foreign() != "uniform" || s.Rows() != 3*testBatch {
 			t.Fatalf("%v; foreign %q, %d rows", err, s.Foreign(), s.Rows())
 		}
 	}
@@ -214,7 +214,7 @@ func TestSourceForeign(t *testing.T) {
 		t.Error("the state of its own depends on what was drawn before, or is that of the beginning")
 	}
 	own := saved(t, a.Section())
-	if err := a.Section().Load(bytes.NewReader(own), sourceVersion); err != nil || a.Foreign() != "" {
+	if err := a.Section().Load(bytes.NewReader(own), 1); err != nil || a.Foreign() != "" {
 		t.Errorf("its own state: %v, foreign %q", err, a.Foreign())
 	}
 }
@@ -253,7 +253,7 @@ func TestSourceStandIn(t *testing.T) {
 	if err := json.Unmarshal(saved(t, src.Section()), &got); err != nil || got.Sampler != "uniform" || got.Rows != 4*testBatch {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if err := src.Section().Load(bytes.NewReader(state), sourceVersion); err != nil || src.Foreign() != "fading" {
+	if err := src.Section().Load(bytes.NewReader(state), 1); err != nil || src.Foreign() != "fading" {
 		t.Errorf("load: %v, foreign %q", err, src.Foreign())
 	}
 	if !reflect.DeepEqual(draw(t, src, 2), want) {

@@ -1,8 +1,13 @@
 package replay
 
 import (
+	"context"
+	"fmt"
+	"io"
 	"sort"
+	"sync"
 
+	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 )
@@ -95,3 +100,87 @@ func (v *View) Find(game uint64) (i int, ok bool) {
 
 // GameRecord returns game i itself, which must not be changed.
 func (v *View) GameRecord(i int) *record.Game { return v.entries[i].game }
+
+// viewRows reads the rows of a view by number; it is the encoding.RowReader of named
+// rows. Numbers stay those of the window: the same row has the same in each view.
+type viewRows struct {
+	view      *View
+	shortTerm float64 // as Source.SetShortTerm
+}
+
+// replayers are lent to a call of ReadRows.
+var replayers = sync.Pool{New: func() any { return new(record.Replayer) }}
+
+// Range implements encoding.RowReader.
+func (v *viewRows) Range() (from, to uint64) {
+	e := v.view.entries
+	if len(e) == 0 {
+		return 0, 0
+	}
+	return e[0].startRow, e[len(e)-1].endRow()
+}
+
+// ReadRows implements encoding.RowReader.
+func (v *viewRows) ReadRows(b *encoding.TrainBatch, from uint64) (next uint64, err error) {
+	if first, end := v.Range(); from < first || from >= end {
+		return from, fmt.Errorf("row %d is not among those from %d to %d", from, first, end)
+	}
+	entries := v.view.entries
+	e := entries[sort.Search(len(entries), func(i int) bool { return entries[i].endRow() > from })]
+	var plies []int
+	for _, ply := range e.plies[from-e.startRow:] {
+		plies = append(plies, int(ply))
+	}
+	r := replayers.Get().(*record.Replayer)
+	defer replayers.Put(r)
+	r.ShortTerm = v.shortTerm
+	if err := r.AppendRows(b, e.game, plies); err != nil {
+		return from, fmt.Errorf("rows of game %x: %w", e.game.ID, err)
+	}
+	return e.endRow(), nil
+}
+
+// Pass goes once through the rows of a window, for validation: the same window
+// always gives the same rows. Used by one goroutine.
+type Pass struct {
+	view     *View
+	replayer record.Replayer
+	next     int // rows handed out
+	total    int // rows to hand out
+}
+
+// NewPass returns a pass over w as it is now. Of more than maxRows rows it
+// takes maxRows that lie evenly spread; maxRows <= 0 means all.
+func NewPass(w *Window, maxRows int) *Pass {
+	view := w.View()
+	total := view.NumRows()
+	if maxRows > 0 {
+		total = min(total, maxRows)
+	}
+	return &Pass{view: view, total: total}
+}
+
+// SetShortTerm gives rows a short-term value target (record.Replayer.ShortTerm).
+func (p *Pass) SetShortTerm(theta float64) { p.replayer.ShortTerm = theta }
+
+// Next fills b, which comes empty, with the next len(b.Masks) rows or what is
+// left; io.EOF when nothing is left. A row's weight is its position's.
+func (p *Pass) Next(ctx context.Context, b *encoding.TrainBatch) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if p.next == p.total {
+		return io.EOF
+	}
+	for n := min(len(b.Masks), p.total-p.next); n > 0; n-- {
+		row := int(uint64(p.next) * uint64(p.view.NumRows()) / uint64(p.total))
+		game, ply := p.view.NthRow(row)
+		i, _ := p.view.Find(game)
+		ref := stage.RowRef{Game: game, Ply: ply, Weight: p.view.GameRecord(i).Plies[ply].Weight}
+		if err := appendRow(b, &p.replayer, p.view, ref); err != nil {
+			return fmt.Errorf("validation: %w", err)
+		}
+		p.next++
+	}
+	return nil
+}

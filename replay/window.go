@@ -45,7 +45,7 @@ func (e *entry) endWeight() uint64 { return e.startWeight + e.weight() }
 // rowWeight returns the integer weight of a position, 0 if it is not meant for
 // training. Weights above 65536 count as that.
 func rowWeight(p *record.Ply) uint64 {
-	if p.Kind == record.PolicyNone || !(p.Weight > 0) {
+	if !p.Trained() {
 		return 0
 	}
 	return max(1, uint64(min(float64(p.Weight), 1<<16)*stage.WeightUnit+0.5))
@@ -137,38 +137,30 @@ func (w *Window) Games() int { return w.View().NumGames() }
 // Version counts the changes of the window.
 func (w *Window) Version() uint64 { return w.View().version }
 
-// windowVersion is the version of the window's section: next seq u64, number
-// of games u64, ids of 16 bytes, oldest first; little endian.
-const windowVersion = 1
-
 // Section is the window as a list of game ids. Load fills it with the games
 // that lookup returns (ScanDir has them); if some are missing it
 // returns *MissingGamesError and leaves the window as it was.
+//
+// Layout: next seq u64, number of games u64, ids of 16 bytes, oldest first; little
+// endian.
 func (w *Window) Section(name string, lookup func(id [16]byte) *record.Game) stage.Section {
-	return stage.Section{Name: name, Version: windowVersion, Save: w.save,
-		Load: func(r io.Reader, version int) error {
-			if version != windowVersion {
-				return fmt.Errorf("window section has version %d, this program reads %d", version, windowVersion)
-			}
-			return w.load(r, lookup)
-		}}
+	return BytesSection(name, "window section", 1, w.save, func(data []byte) error { return w.load(data, lookup) })
 }
 
-func (w *Window) save(out io.Writer) error {
+func (w *Window) save() ([]byte, error) {
 	w.mu.RLock()
+	defer w.mu.RUnlock()
 	entries, next := w.entries[w.head:], w.nextSeq
 	data := le.AppendUint64(nil, next)
 	data = le.AppendUint64(data, uint64(len(entries)))
 	for _, e := range entries {
 		data = append(data, e.game.ID[:]...)
 	}
-	w.mu.RUnlock()
-	_, err := out.Write(data)
-	return err
+	return data, nil
 }
 
-func (w *Window) load(r io.Reader, lookup func(id [16]byte) *record.Game) error {
-	next, ids, err := ReadWindowSection(r)
+func (w *Window) load(data []byte, lookup func(id [16]byte) *record.Game) error {
+	next, ids, err := readWindow(data)
 	if err != nil {
 		return err
 	}
@@ -210,6 +202,10 @@ func ReadWindowSection(r io.Reader) (next uint64, ids [][16]byte, err error) {
 	if err != nil {
 		return 0, nil, fmt.Errorf("window section: %w", err)
 	}
+	return readWindow(data)
+}
+
+func readWindow(data []byte) (next uint64, ids [][16]byte, err error) {
 	if len(data) < 16 {
 		return 0, nil, errors.New("window section is cut off")
 	}
@@ -224,4 +220,26 @@ func ReadWindowSection(r io.Reader) (next uint64, ids [][16]byte, err error) {
 		ids[i] = [16]byte(data[16*i:])
 	}
 	return next, ids, nil
+}
+
+// Split keeps validation games out of training: each game goes as a whole into
+// one of two windows, by record.IsValidation of its id, so that positions of
+// one game are never on both sides and a restart decides the same.
+type Split struct {
+	Train, Validation *Window
+	share             float64
+}
+
+// NewSplit returns two empty windows. share of the games, 0..1, go to the
+// validation window.
+func NewSplit(trainRows, validationRows int, share float64) *Split {
+	return &Split{Train: NewWindow(trainRows), Validation: NewWindow(validationRows), share: share}
+}
+
+// Window returns the window that a game belongs to.
+func (s *Split) Window(id [16]byte) *Window {
+	if record.IsValidation(id, s.share) {
+		return s.Validation
+	}
+	return s.Train
 }

@@ -38,11 +38,9 @@ type Writer struct {
 	dir  string
 	opt  WriterOptions
 
-	block   []byte   // the block being filled, header included
-	games   int      // in block
-	plies   int      // in block
-	pending [][]byte // closed blocks that no Sync has covered
-	number  int      // of the chunk, 0 = not known yet
+	block   gameBlock   // the one being filled
+	pending []gameBlock // closed ones that no Sync has covered
+	number  int         // of the chunk, 0 = not known yet
 
 	file  *fsx.AppendFile // nil between chunks
 	final string          // name when sealed
@@ -51,6 +49,17 @@ type Writer struct {
 
 	durable int64 // games
 	err     error // sticky
+}
+
+// gameBlock is a block, whose header is written when its offset is known.
+type gameBlock struct {
+	data         []byte // header included
+	games, plies int
+}
+
+// newBlock returns an empty block.
+func newBlock() gameBlock {
+	return gameBlock{data: make([]byte, blockHeaderSize, blockHeaderSize+1<<12)}
 }
 
 // NewWriter returns a writer into dir, which is made when the first chunk is
@@ -62,9 +71,7 @@ func NewWriter(fsys fsx.FS, dir string, opt WriterOptions) *Writer {
 	if opt.Reserve == nil {
 		opt.Reserve = &fsx.DefaultReserve
 	}
-	w := &Writer{fsys: fsys, dir: dir, opt: opt}
-	w.startBlock()
-	return w
+	return &Writer{fsys: fsys, dir: dir, opt: opt, block: newBlock()}
 }
 
 // Durable returns how many games are on stable storage through this writer.
@@ -75,17 +82,17 @@ func (w *Writer) Append(g *record.Game) error {
 	if w.err != nil {
 		return w.err
 	}
-	block, err := record.Append(w.block, g)
+	block, err := record.Append(w.block.data, g)
 	if err != nil {
 		return fmt.Errorf("append game %x: %w", g.ID, err)
 	}
 	if len(block)-blockHeaderSize > maxPayload {
-		return fmt.Errorf("append game %x: it has %d bytes, a block holds at most %d", g.ID, len(block)-len(w.block), maxPayload)
+		return fmt.Errorf("append game %x: it has %d bytes, a block holds at most %d", g.ID, len(block)-len(w.block.data), maxPayload)
 	}
-	w.block = block
-	w.games++
-	w.plies += len(g.Plies)
-	if len(w.block) >= blockBytes {
+	w.block.data = block
+	w.block.games++
+	w.block.plies += len(g.Plies)
+	if len(block) >= blockBytes {
 		w.closeBlock()
 	}
 	return nil
@@ -118,15 +125,14 @@ func (w *Writer) commit() error {
 	}
 	games := int64(0)
 	for _, block := range w.pending {
-		h := pendingHeader(block)
-		putBlockHeader(block, w.file.Size(), h.games, h.positions)
-		if err := w.write(block); err != nil {
+		putBlockHeader(block.data, w.file.Size(), block.games, block.plies)
+		if err := w.write(block.data); err != nil {
 			return err
 		}
 		w.total.blocks++
-		w.total.games += int64(h.games)
-		w.total.positions += int64(h.positions)
-		games += int64(h.games)
+		w.total.games += int64(block.games)
+		w.total.positions += int64(block.plies)
+		games += int64(block.games)
 	}
 	if err := w.file.Sync(); err != nil {
 		return err
@@ -278,25 +284,9 @@ func (w *Writer) write(p []byte) error {
 	return nil
 }
 
-// startBlock begins an empty block.
-func (w *Writer) startBlock() {
-	w.block = make([]byte, blockHeaderSize, blockHeaderSize+1<<12)
-	w.games, w.plies = 0, 0
-}
-
-// closeBlock moves the block being filled to the pending ones. Its header holds
-// the counts until commit knows the offset.
+// closeBlock moves the block being filled to the pending ones.
 func (w *Writer) closeBlock() {
-	if w.games == 0 {
-		return
+	if w.block.games > 0 {
+		w.pending, w.block = append(w.pending, w.block), newBlock()
 	}
-	le.PutUint32(w.block[16:], uint32(w.games))
-	le.PutUint32(w.block[20:], uint32(w.plies))
-	w.pending = append(w.pending, w.block)
-	w.startBlock()
-}
-
-// pendingHeader returns the counts of a pending block.
-func pendingHeader(block []byte) blockHeader {
-	return blockHeader{games: int(le.Uint32(block[16:])), positions: int(le.Uint32(block[20:]))}
 }

@@ -35,30 +35,7 @@ func (g *Game) Tag(name string) string {
 
 // Chess960 reports whether the game needs Chess960 castling: some castling right
 // of the start has its king off the e-file or its rook off the a- or h-file.
-func (g *Game) Chess960() bool { return chess960(&g.Start) }
-
-func chess960(b *chess.Board) bool {
-	for _, ours := range [2]bool{true, false} {
-		king := b.Ours(chess.King)
-		if !ours {
-			king = b.Theirs(chess.King)
-		}
-		for _, kingside := range [2]bool{true, false} {
-			rook, ok := b.CastlingRook(ours, kingside)
-			if !ok {
-				continue
-			}
-			corner := 0
-			if kingside {
-				corner = 7
-			}
-			if rook.File() != corner || king&(1<<4|1<<60) == 0 {
-				return true
-			}
-		}
-	}
-	return false
-}
+func (g *Game) Chess960() bool { return g.Start.Castles960() }
 
 // GameError says which game of a file could not be read, and where.
 type GameError struct {

@@ -118,7 +118,7 @@ func distanceOf(v int16) int {
 
 // value returns the value of a board, side to move's view.
 func (e *Endgames) value(b *chess.Board) (int16, bool) {
-	if bits.OnesCount64(b.Occupied()) > maxSolve || hasCastling(b) {
+	if bits.OnesCount64(b.Occupied()) > maxSolve || b.MayCastle() {
 		return 0, false
 	}
 	s := boardSetup(b)

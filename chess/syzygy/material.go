@@ -106,15 +106,3 @@ func boardMaterial(b *chess.Board) material {
 	}
 	return m
 }
-
-// hasCastling says whether any castling right is held; no table knows such positions.
-func hasCastling(b *chess.Board) bool {
-	for _, ours := range [...]bool{true, false} {
-		for _, kingside := range [...]bool{true, false} {
-			if _, ok := b.CastlingRook(ours, kingside); ok {
-				return true
-			}
-		}
-	}
-	return false
-}

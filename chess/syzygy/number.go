@@ -1,5 +1,10 @@
 package syzygy
 
+import (
+	"cmp"
+	"slices"
+)
+
 // The numbers of the groups of a layout. Squares are turned in place, all men
 // together, so that the men behind a group see the same board.
 
@@ -18,7 +23,7 @@ func leadingPawns(sq []uint8, lead int) uint64 {
 	}
 	n := leadIndex[lead][sq[0]]
 	rest := sq[1:lead]
-	sortBy(rest, func(a, b uint8) bool { return pawnOrder[a] < pawnOrder[b] })
+	slices.SortFunc(rest, func(a, b uint8) int { return cmp.Compare(pawnOrder[a], pawnOrder[b]) })
 	for i, s := range rest {
 		n += binomial[i+1][pawnOrder[s]]
 	}
@@ -81,7 +86,7 @@ func over(a, b uint8) uint64 {
 // groupNumber numbers men of one kind among the squares that the men before
 // them leave free; low squares at the bottom are not counted.
 func groupNumber(before, sq []uint8, low uint8) uint64 {
-	sortBy(sq, func(a, b uint8) bool { return a < b })
+	slices.Sort(sq)
 	n := uint64(0)
 	for i, s := range sq {
 		rank := s - low
@@ -99,14 +104,5 @@ func groupNumber(before, sq []uint8, low uint8) uint64 {
 func flip(sq []uint8, by uint8) {
 	for i := range sq {
 		sq[i] ^= by
-	}
-}
-
-// sortBy sorts up to seven squares.
-func sortBy(sq []uint8, less func(a, b uint8) bool) {
-	for i := 1; i < len(sq); i++ {
-		for j := i; j > 0 && less(sq[j], sq[j-1]); j-- {
-			sq[j], sq[j-1] = sq[j-1], sq[j]
-		}
 	}
 }

@@ -1,6 +1,7 @@
 package syzygy
 
 import (
+	"cmp"
 	"math/bits"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -56,7 +57,7 @@ func (t *Tables) DTZ(b *chess.Board) (dtz int, ok bool) {
 
 // may says whether tables can know b.
 func (t *Tables) may(b *chess.Board) bool {
-	return bits.OnesCount64(b.Occupied()) <= t.men && !hasCastling(b)
+	return bits.OnesCount64(b.Occupied()) <= t.men && !b.MayCastle()
 }
 
 // result returns WDL. With pawnMoves it also looks one ply ahead at pawn moves,
@@ -183,12 +184,4 @@ func atZeroing(wdl int) int {
 }
 
 // sign returns -1, 0 or 1.
-func sign(n int) int {
-	switch {
-	case n > 0:
-		return 1
-	case n < 0:
-		return -1
-	}
-	return 0
-}
+func sign(n int) int { return cmp.Compare(n, 0) }

@@ -37,7 +37,7 @@ var exactPlies = map[string]int{"8/8/8/6B1/8/8/4k3/1K5N b - - 0 1": -66}
 
 func TestFactsFromTables(t *testing.T) {
 	tables := openShared(t)
-	if got := tables.MaxMen(); got != 4 {
+	if got := tables.men; got != 4 {
 		t.Errorf("%d men, want 4", got)
 	}
 	for _, c := range facts {

@@ -34,34 +34,19 @@ type Position struct {
 	Plies int // distance to mate in plies, 0 for a draw and for a mated side
 }
 
-// Solve computes the table of one piece: chess.Pawn, Knight, Bishop, Rook or
-// Queen. It panics on any other.
-func Solve(piece chess.PieceType) *Table {
-	if piece > chess.Queen {
-		panic(fmt.Sprintf("syzygy: no table for piece %d", piece))
-	}
-	if piece == chess.Pawn {
-		return solve(piece, Solve(chess.Queen), Solve(chess.Rook))
-	}
-	return solve(piece)
-}
-
 // SolveWinning computes the tables that have wins, KQK, KRK and KPK, in the
 // time of two of them on two cores.
 func SolveWinning() map[chess.PieceType]*Table {
-	tables := map[chess.PieceType]*Table{}
 	var rook *Table
 	var wait sync.WaitGroup
-	wait.Go(func() { rook = Solve(chess.Rook) })
-	tables[chess.Queen] = Solve(chess.Queen)
+	wait.Go(func() { rook = solve(chess.Rook) })
+	queen := solve(chess.Queen)
 	wait.Wait()
-	tables[chess.Rook] = rook
-	tables[chess.Pawn] = solve(chess.Pawn, tables[chess.Queen], rook)
-	return tables
+	return map[chess.PieceType]*Table{chess.Queen: queen, chess.Rook: rook, chess.Pawn: solve(chess.Pawn, queen, rook)}
 }
 
-// solve computes a table. promoted are those that a pawn may turn into; a knight
-// or a bishop alone cannot win, so that their tables are not needed.
+// solve computes the table of one piece. promoted are those that a pawn may turn
+// into; a knight or a bishop alone cannot win, so that their tables are not needed.
 func solve(piece chess.PieceType, promoted ...*Table) *Table {
 	s := solver{table: &Table{Piece: piece, cells: make([]int16, tableSize)}, promoted: promoted}
 	s.build()

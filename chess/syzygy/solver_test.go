@@ -27,7 +27,7 @@ func TestMinorPieceNeverWins(t *testing.T) {
 		t.Skip("two more tables take seconds")
 	}
 	for _, piece := range []chess.PieceType{chess.Knight, chess.Bishop} {
-		if got := Solve(piece).Longest(); got != 0 {
+		if got := solve(piece).Longest(); got != 0 {
 			t.Errorf("piece %d: a win in %d plies", piece, got)
 		}
 	}

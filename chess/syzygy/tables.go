@@ -82,10 +82,6 @@ func (t *Tables) add(dir, name string, id uint64, cache *pageCache) {
 	}
 }
 
-// MaxMen returns the number of men, kings included, of the largest table of
-// results; not every ending of that size need be there.
-func (t *Tables) MaxMen() int { return t.men }
-
 // Err names the files found broken so far, each once, as *TableError joined; nil
 // while there is none. Positions of their endings are answered as unknown.
 func (t *Tables) Err() error {
@@ -206,4 +202,23 @@ func (p *pairs) distance(v uint16, wdl int) (int, error) {
 	}
 	plies++
 	return plies, nil
+}
+
+// ErrNoTables is returned by Open where no directory holds a table file.
+var ErrNoTables = errors.New("no Syzygy tables (*.rtbw, *.rtbz)")
+
+// TableError says which table file cannot be used and why. The other tables are
+// not affected.
+type TableError struct {
+	Path   string // of the file
+	Offset int64  // in bytes where the fault was seen, -1 where it is the whole file
+	Reason string // what is wrong and what to do
+}
+
+// Error implements error.
+func (e *TableError) Error() string {
+	if e.Offset < 0 {
+		return fmt.Sprintf("Syzygy table %s: %s", e.Path, e.Reason)
+	}
+	return fmt.Sprintf("Syzygy table %s: byte %d: %s", e.Path, e.Offset, e.Reason)
 }

@@ -33,19 +33,13 @@ type Filter struct {
 
 // Pass returns "" for a chunk that passes, else the condition that it fails.
 func (f *Filter) Pass(g *Game) string {
-	rows := 0
-	for i := range g.Rec.Plies {
-		if p := &g.Rec.Plies[i]; p.Kind != record.PolicyNone && p.Weight > 0 {
-			rows++
-		}
-	}
 	in := func(n int, failed bool) bool { return n > 0 && failed }
 	switch plies := len(g.Rec.Plies); {
 	case in(len(f.Results), !slices.Contains(f.Results, g.Rec.WhiteResult)):
 		return "result"
 	case plies < f.MinPlies, f.MaxPlies > 0 && plies > f.MaxPlies:
 		return "plies"
-	case rows < f.MinPositions:
+	case g.Rec.NumRows() < f.MinPositions:
 		return "positions"
 	case in(len(f.Versions), !slices.Contains(f.Versions, g.Records[0].Version)):
 		return "version"

@@ -1,11 +1,11 @@
 package chunks
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
 	"slices"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -87,13 +87,7 @@ func (s *StartPolicy) Report() StartReport {
 		}
 	}
 	slices.SortFunc(r.Moves, func(a, b StartMove) int {
-		switch {
-		case a.Policy > b.Policy:
-			return -1
-		case a.Policy < b.Policy:
-			return 1
-		}
-		return strings.Compare(a.Move, b.Move)
+		return cmp.Or(cmp.Compare(b.Policy, a.Policy), cmp.Compare(a.Move, b.Move))
 	})
 	return r
 }

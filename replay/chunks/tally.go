@@ -32,11 +32,7 @@ func (t *Tally) Add(g *Game) {
 		t.results[g.Rec.WhiteResult+1]++
 	}
 	t.lengths = append(t.lengths, len(g.Rec.Plies))
-	for i := range g.Rec.Plies {
-		if p := &g.Rec.Plies[i]; p.Kind != record.PolicyNone && p.Weight > 0 {
-			t.rows++
-		}
-	}
+	t.rows += g.Rec.NumRows()
 	t.ends[g.Rec.End.String()]++
 	form := "games"
 	if g.Records != nil {

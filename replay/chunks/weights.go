@@ -9,7 +9,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/chessbrain/chessbrain/plugins/sample/chance"
-	"github.com/chessbrain/chessbrain/record"
 )
 
 // weightBins is the number of bins of WeightReport.Bins.
@@ -31,7 +30,7 @@ func NewWeights(f chance.Focus) *Weights { return &Weights{focus: f} }
 func (w *Weights) Add(g *Game) {
 	for i := range g.Rec.Plies {
 		p := &g.Rec.Plies[i]
-		if p.Kind == record.PolicyNone || p.Weight <= 0 {
+		if !p.Trained() {
 			continue
 		}
 		qDiff, kld := math.Abs(float64(p.Best.Q)-float64(p.Orig.Q)), float64(p.KLD)

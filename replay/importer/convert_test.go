@@ -215,7 +215,7 @@ func TestChess960AndTags(t *testing.T) {
 	if g.Flags&record.Chess960 == 0 || g.Plies[0].Move != chess.NewMove(4, 1, chess.NoPiece) {
 		t.Errorf("%+v", g)
 	}
-	tags, err := DecodeTags(g.Extra)
+	tags, err := decodeTags(g.Extra)
 	if want := [][2]string{{"White", `A "x"`}, {"Variant", "Chess960"}, {"FEN", "2k4r/8/8/8/8/8/8/1R2K1R1 w GBh - 0 1"}}; err != nil || !slices.Equal(tags, want) {
 		t.Errorf("%v, %v", tags, err)
 	}
@@ -301,7 +301,7 @@ func FuzzConvert(f *testing.F) {
 			if err := out.Validate(); err != nil {
 				t.Fatalf("%v\n%s", err, text)
 			}
-			if tags, err := DecodeTags(out.Extra); err != nil || !slices.Equal(tags, g.Tags) {
+			if tags, err := decodeTags(out.Extra); err != nil || !slices.Equal(tags, g.Tags) {
 				t.Fatalf("tags %v, %v, want %v", tags, err, g.Tags)
 			}
 			return nil

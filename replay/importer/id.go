@@ -32,3 +32,29 @@ func GameID(g *pgn.Game) [16]byte {
 	sum := sha256.Sum256(buf)
 	return [16]byte(sum[:16])
 }
+
+// tagsMagic opens the tags in record.Game.Extra.
+const tagsMagic = "PGN1"
+
+// AppendTags appends the tags of a PGN game as the bytes that an imported game
+// keeps in record.Game.Extra:
+//
+//	magic   4   "PGN1"
+//	number      varint: tags that follow, in file order
+//	tag         name: varint length, bytes | value: varint length, bytes
+//
+// varint is the unsigned base-128 form. No tags are no bytes at all.
+func AppendTags(dst []byte, tags [][2]string) []byte {
+	if len(tags) == 0 {
+		return dst
+	}
+	dst = append(dst, tagsMagic...)
+	dst = binary.AppendUvarint(dst, uint64(len(tags)))
+	for _, t := range tags {
+		for _, s := range t {
+			dst = binary.AppendUvarint(dst, uint64(len(s)))
+			dst = append(dst, s...)
+		}
+	}
+	return dst
+}

@@ -202,15 +202,18 @@ func checkChunks(t *testing.T, dir string, want int) {
 		t.Fatalf("%d chunks, want %d; %v", len(names), want, err)
 	}
 	for _, g := range games(t, dir) {
-		f, err := os.Open(filepath.Join(dir, "lc0", fmt.Sprintf("game_%06d.gz", g.Ordinal)))
+		source, err := lc0.OpenSource(filepath.Join(dir, "lc0", fmt.Sprintf("game_%06d.gz", g.Ordinal)))
 		if errors.Is(err, os.ErrNotExist) && want < len(games(t, dir)) {
 			continue
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		records, err := lc0.ReadV6(f)
-		f.Close()
+		raw, err := source.Chunk(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records, err := lc0.DecodeRecords(raw)
 		if err != nil || len(records) != len(g.Plies) {
 			t.Fatalf("game %d: %d records, %v", g.Ordinal, len(records), err)
 		}

@@ -10,18 +10,13 @@ import (
 	"github.com/chessbrain/chessbrain/record"
 )
 
-func init() {
-	register(kind{name: "chunk_rescorer", in: Chunks, out: Chunks,
-		chosen: func(c *StageConfig) bool { return c.ChunkRescorer != nil }, newStage: newChunkRescorer})
-}
-
 // chunkRescorer passes chunks through rescorers and keeps their order. A chunk
 // that a rescorer refuses is quarantined.
 type chunkRescorer struct {
-	name       string
-	settings   *ChunkRescorer
-	quarantine *Quarantine
-	in, out    *Queue[*Game]
+	*build
+	threads   int
+	rescorers []stage.Rescorer
+	in, out   *Queue[*Game]
 
 	rescored, changed, bad atomic.Uint64
 }
@@ -34,14 +29,12 @@ func newChunkRescorer(b *build) (Stage, error) {
 	if len(s.Rescorers) == 0 {
 		return nil, errors.New("no rescorer; add rescorer { name: ... }, or remove the stage")
 	}
-	return &chunkRescorer{name: b.config.Name, settings: s, quarantine: b.quarantine, in: inputOf[*Game](b), out: outputOf[*Game](b)}, nil
+	return &chunkRescorer{build: b, threads: s.Threads, rescorers: s.Rescorers, in: inputOf[*Game](b), out: outputOf[*Game](b)}, nil
 }
-
-func (r *chunkRescorer) Name() string { return r.name }
 
 // Run rescores.
 func (r *chunkRescorer) Run(ctx context.Context) error {
-	return mapOrdered(ctx, r.settings.Threads, r.in, r.rescore, func(ctx context.Context, g *Game) error {
+	return mapOrdered(ctx, r.threads, r.in, r.rescore, func(ctx context.Context, g *Game) error {
 		if g == nil {
 			return nil
 		}
@@ -51,21 +44,26 @@ func (r *chunkRescorer) Run(ctx context.Context) error {
 
 // rescore returns the game as it is to be learnt, nil if a rescorer refused it.
 func (r *chunkRescorer) rescore(ctx context.Context, g *Game) (*Game, error) {
-	out, err := rescoreGame(ctx, g, r.settings.Rescorers)
+	out, err := rescoreGame(ctx, g, r.rescorers)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, ErrStop):
 		return nil, err
 	case err != nil:
-		r.bad.Add(1)
-		r.quarantine.Add(g.String(), err)
+		r.refuse(g, err)
 		return nil, nil
 	case out != g:
 		r.changed.Add(1)
 	}
 	r.rescored.Add(1)
 	return out, nil
+}
+
+// refuse quarantines a chunk.
+func (r *chunkRescorer) refuse(g *Game, err error) {
+	r.bad.Add(1)
+	r.quarantine.Add(g.String(), err)
 }
 
 func (r *chunkRescorer) Stats() []Counter {

@@ -3,48 +3,33 @@ package loader
 import (
 	"context"
 	"fmt"
-	"strings"
+	"path/filepath"
 	"sync/atomic"
 
-	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
-func init() {
-	register(kind{name: "chunk_source_reader", in: Names, out: Sources,
-		chosen: func(c *StageConfig) bool { return c.ChunkSourceReader != nil }, newStage: newChunkSourceReader})
-}
+// opener opens a file in one form of chunk files.
+type opener func(r *chunkSourceReader, f File) (Source, error)
 
-// opener opens files whose names end in suffix.
-type opener struct {
-	suffix string
-	open   func(r *chunkSourceReader, f File) (Source, error)
-}
-
-// openers are all forms of files.
-var openers = []opener{{".games", openGames}, {".gz", openLeela}, {".tar", openLeela}}
-
-// knownFile says whether a file's name is one of those that openers know.
-func knownFile(name string) bool { return openerOf(name) != nil }
-
-func openerOf(name string) *opener {
-	for i := range openers {
-		if strings.HasSuffix(name, openers[i].suffix) {
-			return &openers[i]
-		}
+// openerOf returns the opener for a file's name, nil if it is none of a chunk file.
+func openerOf(name string) opener {
+	switch filepath.Ext(name) {
+	case ".games":
+		return openGames
+	case ".gz", ".tar":
+		return openLeela
 	}
 	return nil
 }
 
 // chunkSourceReader opens files. A file that cannot be used is quarantined.
 type chunkSourceReader struct {
-	name       string
-	settings   *ChunkSourceReader
-	fs         fsx.FS
-	shortTerm  float64
-	quarantine *Quarantine
-	in         *Queue[File]
-	out        *Queue[SourceEvent]
+	*build
+	settings *ChunkSourceReader
+	in       *Queue[File]
+	out      *Queue[SourceEvent]
 
 	opened, bad, badMembers, chunks atomic.Uint64
 }
@@ -54,11 +39,8 @@ func newChunkSourceReader(b *build) (Stage, error) {
 	if s.Threads < 1 {
 		return nil, fmt.Errorf("threads: %d; at least 1 is needed", s.Threads)
 	}
-	return &chunkSourceReader{name: b.config.Name, settings: s, fs: b.options.FS, shortTerm: b.options.ShortTerm, quarantine: b.quarantine,
-		in: inputOf[File](b), out: outputOf[SourceEvent](b)}, nil
+	return &chunkSourceReader{build: b, settings: s, in: inputOf[File](b), out: outputOf[SourceEvent](b)}, nil
 }
-
-func (r *chunkSourceReader) Name() string { return r.name }
 
 // Run opens files in their order.
 func (r *chunkSourceReader) Run(ctx context.Context) error {
@@ -76,14 +58,14 @@ func (r *chunkSourceReader) read(ctx context.Context, f File) (*SourceEvent, err
 		r.quarantine.Release(f.Key)
 		return &SourceEvent{File: f}, nil
 	}
-	o := openerOf(f.Path)
-	if o == nil {
+	open := openerOf(f.Path)
+	if open == nil {
 		return nil, fmt.Errorf("%s: no form of chunk file; known: .games, .gz, .tar", f.Path) // the provider lets none through
 	}
 	if f.Phase != Initial {
 		r.quarantine.Release(f.Key) // what it was before
 	}
-	src, err := o.open(r, f)
+	src, err := open(r, f)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -127,4 +109,32 @@ func (s *rescoredSource) Game(i int) (*Game, error) {
 		return nil, err
 	}
 	return rescoreGame(s.ctx, g, s.rescorers)
+}
+
+// gamesSource is a file of our own games (*.games).
+type gamesSource struct {
+	key   string
+	index *replay.GameIndex
+}
+
+// openGames opens a file of our own games. A damaged stretch of it is an
+// error: the games around it can be had with `chessbrain verify`, but a file
+// that has changed after it was sealed is not to be trusted in training.
+func openGames(r *chunkSourceReader, f File) (Source, error) {
+	index, err := replay.OpenGameIndex(r.options.FS, f.Path)
+	if err != nil {
+		return nil, err
+	}
+	return &gamesSource{f.Key, index}, nil
+}
+
+func (s *gamesSource) Key() string { return s.key }
+func (s *gamesSource) Len() int    { return s.index.Len() }
+
+func (s *gamesSource) Game(i int) (*Game, error) {
+	rec, err := s.index.Game(i)
+	if err != nil {
+		return nil, fmt.Errorf("chunk %d: %w", i, err)
+	}
+	return &Game{Key: ChunkHash(s.key, i), Source: s.key, Index: i, Rec: rec}, nil
 }

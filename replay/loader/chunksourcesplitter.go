@@ -2,18 +2,11 @@ package loader
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
+	"math"
 	"slices"
 	"sync/atomic"
 )
-
-func init() {
-	register(kind{name: "chunk_source_splitter", in: Sources, out: Sources,
-		chosen: func(c *StageConfig) bool { return c.ChunkSourceSplitter != nil },
-		ports:  splitterPorts, newStage: newChunkSourceSplitter})
-}
 
 // splitterPorts returns the names of the outputs.
 func splitterPorts(c *StageConfig) ([]string, error) {
@@ -36,7 +29,7 @@ func splitterPorts(c *StageConfig) ([]string, error) {
 // chunkSourceSplitter deals the chunks of each source to its outputs by
 // ChunkHash, so that a chunk is always on the same side.
 type chunkSourceSplitter struct {
-	name    string
+	*build
 	weights []float64
 	in      *Queue[SourceEvent]
 	out     []*Queue[SourceEvent]
@@ -45,7 +38,7 @@ type chunkSourceSplitter struct {
 }
 
 func newChunkSourceSplitter(b *build) (Stage, error) {
-	s := &chunkSourceSplitter{name: b.config.Name, in: inputOf[SourceEvent](b), out: outputsOf[SourceEvent](b),
+	s := &chunkSourceSplitter{build: b, in: inputOf[SourceEvent](b), out: queuesOf[SourceEvent](b.out),
 		outputs: b.config.ChunkSourceSplitter.Outputs}
 	for _, o := range s.outputs {
 		s.weights = append(s.weights, o.Weight)
@@ -57,18 +50,9 @@ func newChunkSourceSplitter(b *build) (Stage, error) {
 	return s, nil
 }
 
-func (s *chunkSourceSplitter) Name() string { return s.name }
-
 // Run deals sources. Markers and removals go to all outputs.
 func (s *chunkSourceSplitter) Run(ctx context.Context) error {
-	for {
-		e, err := s.in.Get(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	return each(ctx, s.in, func(e SourceEvent) error {
 		shares := s.deal(e)
 		for i, out := range s.out {
 			part := e
@@ -83,7 +67,8 @@ func (s *chunkSourceSplitter) Run(ctx context.Context) error {
 				return err
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // deal returns the chunk numbers of each output, ascending.
@@ -115,14 +100,6 @@ type share struct {
 
 func (s *share) Len() int { return len(s.chunks) }
 
-// NumPositions is not known of a part.
-func (s *share) NumPositions() int {
-	if len(s.chunks) == s.Source.Len() {
-		return s.Source.NumPositions()
-	}
-	return -1
-}
-
 func (s *share) Game(i int) (*Game, error) { return s.Source.Game(int(s.chunks[i])) }
 
 // numberIn returns the number that chunk i of src has in its file (Game.Index).
@@ -131,4 +108,63 @@ func numberIn(src Source, i int) int {
 		return numberIn(s.Source, int(s.chunks[i]))
 	}
 	return i
+}
+
+// FNV-1a, 64 bits.
+const (
+	fnvOffset = 0xcbf29ce484222325
+	fnvPrime  = 0x100000001b3
+)
+
+// ChunkHash names chunk index of the source with the given key, and decides the
+// split: the FNV-1a hash (64 bits) of the key's bytes, a zero byte, and the
+// index as 8 bytes little-endian, through the finisher of SplitMix64. It is
+// published (docs/LOADER.md) and never changes.
+func ChunkHash(key string, index int) uint64 {
+	h := uint64(fnvOffset)
+	for i := range len(key) {
+		h = (h ^ uint64(key[i])) * fnvPrime
+	}
+	h *= fnvPrime // the zero byte
+	for i := range 8 {
+		h = (h ^ uint64(index)>>(8*i)&0xff) * fnvPrime
+	}
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
+}
+
+// splitOf returns which of the shares a chunk falls into: the first whose
+// running sum of weights, divided by the whole sum, is above hash / 2^64.
+// Weights are finite, >= 0, and not all 0.
+func splitOf(hash uint64, weights []float64) int {
+	sum := 0.0
+	for _, w := range weights {
+		sum += w
+	}
+	u := float64(hash>>11) / (1 << 53) // exact, below 1
+	running, last := 0.0, 0
+	for i, w := range weights {
+		if w == 0 {
+			continue
+		}
+		running += w
+		last = i
+		if u < running/sum {
+			return i
+		}
+	}
+	return last // the sums' rounding
+}
+
+// validWeights says whether splitOf can use them.
+func validWeights(weights []float64) bool {
+	sum := 0.0
+	for _, w := range weights {
+		if !(w >= 0) || math.IsInf(w, 0) {
+			return false
+		}
+		sum += w
+	}
+	return sum > 0 && !math.IsInf(sum, 0)
 }

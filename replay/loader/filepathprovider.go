@@ -2,9 +2,13 @@ package loader
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -15,11 +19,6 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
-func init() {
-	register(kind{name: "file_path_provider", in: Nothing, out: Names,
-		chosen: func(c *StageConfig) bool { return c.FilePathProvider != nil }, newStage: newFilePathProvider})
-}
-
 // hintDelay is how long after a hint the directory is looked at: long enough
 // for a burst of changes to count as one.
 const hintDelay = 50 * time.Millisecond
@@ -29,12 +28,10 @@ const hintDelay = 50 * time.Millisecond
 // sees when it polls is the truth; what the operating system says meanwhile only
 // makes it look sooner.
 type filePathProvider struct {
-	name       string
-	settings   *FilePathProvider
-	fs         fsx.FS
-	quarantine *Quarantine
-	out        *Queue[File]
-	hints      func() hinter // nil = none
+	*build
+	settings *FilePathProvider
+	out      *Queue[File]
+	hints    func() hinter // nil = none
 
 	mu     sync.Mutex // held for a whole scan
 	ledger *ledger
@@ -65,17 +62,14 @@ func newFilePathProvider(b *build) (Stage, error) {
 	if s.Watch && !(s.PollSeconds > 0) {
 		return nil, fmt.Errorf("poll_seconds: %v; it must be above 0", s.PollSeconds)
 	}
-	p := &filePathProvider{name: b.config.Name, settings: s, fs: b.options.FS, quarantine: b.quarantine,
-		out: outputOf[File](b), hints: newHinter}
+	p := &filePathProvider{build: b, settings: s, out: outputOf[File](b), hints: newHinter}
 	p.ledger = newLedger(p.fingerprint)
 	return p, nil
 }
 
-func (p *filePathProvider) Name() string { return p.name }
-
 // Run scans once, says that it has, and goes on where it watches.
 func (p *filePathProvider) Run(ctx context.Context) error {
-	if _, err := p.fs.ReadDir(p.settings.Directory); err != nil {
+	if _, err := p.options.FS.ReadDir(p.settings.Directory); err != nil {
 		return fmt.Errorf("watch directory %s: %w; create it, or correct directory", p.settings.Directory, err)
 	}
 	var hint hinter = noHints{}
@@ -117,7 +111,7 @@ func (p *filePathProvider) Run(ctx context.Context) error {
 
 // scan looks at the directory once and hands on what is new.
 func (p *filePathProvider) scan(ctx context.Context, phase Phase, hint hinter) error {
-	w := walk{fs: p.fs, root: p.settings.Directory, hint: hint}
+	w := walk{fs: p.options.FS, root: p.settings.Directory, hint: hint}
 	w.dir(ctx, "")
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -201,7 +195,7 @@ func (w *walk) dir(ctx context.Context, rel string) {
 		case strings.HasPrefix(name, "."):
 		case e.IsDir():
 			w.dir(ctx, sub)
-		case !knownFile(name):
+		case openerOf(name) == nil:
 			w.ignored++
 		default:
 			info, err := w.fs.Stat(filepath.Join(full, name)) // follows links
@@ -220,3 +214,53 @@ type noHints struct{}
 func (noHints) Watch(string)       {}
 func (noHints) C() <-chan struct{} { return nil }
 func (noHints) Close() error       { return nil }
+
+// fingerprintEdge is how much of a file's beginning and of its end its
+// fingerprint looks at.
+const fingerprintEdge = 64 << 10
+
+// fingerprint is made of a file's size, beginning and end; where another file
+// has the same, of all of it. Reads at most 128 KiB of most files.
+func (p *filePathProvider) fingerprint(f seen) (fingerprint, error) {
+	edges, err := p.hashFile(f.rel, f.size, fingerprintEdge)
+	if err != nil || f.size <= 2*fingerprintEdge {
+		return edges, err // that was all of it
+	}
+	other := p.ledger.prints[edges]
+	if other == nil || len(other.paths) == 0 || other.paths[0] == f.rel {
+		return edges, nil
+	}
+	whole, err := p.hashFile(f.rel, f.size, f.size)
+	if err != nil {
+		return edges, err
+	}
+	if otherWhole, err := p.hashFile(other.paths[0], other.size, other.size); err != nil || otherWhole == whole {
+		return edges, nil // it is going away: then this is what it is called now
+	}
+	return whole, nil
+}
+
+// hashFile hashes the size, and the first and last edge bytes of a file.
+func (p *filePathProvider) hashFile(rel string, size, edge int64) (print fingerprint, err error) {
+	file, err := p.options.FS.OpenFile(filepath.Join(p.settings.Directory, filepath.FromSlash(rel)), os.O_RDONLY, 0)
+	if err != nil {
+		return print, err
+	}
+	defer file.Close()
+	h := sha256.New()
+	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(size)))
+	parts := []*io.SectionReader{io.NewSectionReader(file, 0, min(edge, size))}
+	if rest := size - edge; rest > 0 {
+		parts = append(parts, io.NewSectionReader(file, max(edge, size-edge), min(edge, rest)))
+	}
+	for _, part := range parts {
+		n, err := io.Copy(h, part)
+		if err != nil {
+			return print, err
+		}
+		if n != part.Size() {
+			return print, fmt.Errorf("it has become shorter than %d bytes while it was read", size)
+		}
+	}
+	return fingerprint(h.Sum(nil)[:len(print)]), nil
+}

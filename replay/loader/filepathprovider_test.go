@@ -219,11 +219,11 @@ func TestProviderState(t *testing.T) {
 		if n == 0 || n == len(state)/2 {
 			continue // whole entries
 		}
-		if err := w.p.load(strings.NewReader(state[:n]), ledgerVersion); err == nil {
+		if err := w.p.load([]byte(state[:n])); err == nil {
 			t.Fatalf("state cut to %d of %d bytes was taken", n, len(state))
 		}
 	}
-	w.check(w.p.load(strings.NewReader(state), ledgerVersion))
+	w.check(w.p.load([]byte(state)))
 	if again := saved(t, w.p.Section()); again != state {
 		t.Errorf("%q, want %q", again, state)
 	}
@@ -236,10 +236,10 @@ func TestProviderUnreadable(t *testing.T) {
 	w.write("sub/a.tar", "one")
 	w.write("b.tar", "two")
 	w.expect(Initial, "initial sub/a.tar sub/a.tar", "initial b.tar b.tar")
-	w.p.fs = failingDir{fsx.OS, filepath.Join(w.dir, "sub")}
+	w.p.options.FS = failingDir{fsx.OS, filepath.Join(w.dir, "sub")}
 	w.remove("b.tar")
 	w.expect(Added, "removed b.tar b.tar")
-	w.p.fs = fsx.OS
+	w.p.options.FS = fsx.OS
 	w.expect(Added)
 	w.remove("sub")
 	w.expect(Added, "removed sub/a.tar sub/a.tar")

@@ -88,7 +88,7 @@ func randomProbs(rng *rand.Rand, n int) []float32 {
 func rowsOf(t testing.TB, g *record.Game, shortTerm float64) (b *encoding.TrainBatch, plies []int) {
 	t.Helper()
 	for i := range g.Plies {
-		if isRow(&g.Plies[i]) {
+		if g.Plies[i].Trained() {
 			plies = append(plies, i)
 		}
 	}

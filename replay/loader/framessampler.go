@@ -16,20 +16,14 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
-func init() {
-	register(kind{name: "shuffling_frame_sampler", in: Frames, out: Frames,
-		chosen: func(c *StageConfig) bool { return c.ShufflingFrameSampler != nil }, newStage: newFrameSampler})
-}
-
 // frameSampler mixes frames in a reservoir: once that is full, each frame that
 // comes takes the place of a random one, which is handed on. At the end of the
 // input the rest follows in random order: no frame is lost. The reservoir has
 // ReservoirSizePerThread frames for each thread; the work needs only one.
 type frameSampler struct {
-	name string
-	size int
-	in   *Queue[Frame]
-	out  *Queue[Frame]
+	*build
+	size    int
+	in, out *Queue[Frame]
 
 	mu        sync.Mutex
 	pcg       *rand.PCG
@@ -48,28 +42,21 @@ func newFrameSampler(b *build) (Stage, error) {
 	case s.ReservoirSizePerThread < 1 || s.ReservoirSizePerThread > math.MaxInt32/s.Threads:
 		return nil, fmt.Errorf("reservoir_size_per_thread: %d; take 1 to %d", s.ReservoirSizePerThread, math.MaxInt32/s.Threads)
 	}
-	f := &frameSampler{name: b.config.Name, size: s.Threads * s.ReservoirSizePerThread, in: inputOf[Frame](b), out: outputOf[Frame](b), pcg: b.random(0)}
+	f := &frameSampler{build: b, size: s.Threads * s.ReservoirSizePerThread, in: inputOf[Frame](b), out: outputOf[Frame](b), pcg: b.random(0)}
 	f.rng = rand.New(f.pcg)
 	return f, nil
 }
 
-func (s *frameSampler) Name() string { return s.name }
-
 // Run mixes.
 func (s *frameSampler) Run(ctx context.Context) error {
-	for {
-		f, err := s.in.Get(ctx)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
+	err := each(ctx, s.in, func(f Frame) error {
 		if out, full := s.exchange(f); full {
-			if err := s.hand(ctx, out); err != nil {
-				return err
-			}
+			return s.hand(ctx, out)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for {
 		f, ok := s.takeOne()
@@ -137,7 +124,7 @@ const samplerVersion = 1
 // Layout: generator 20 | uvarint number of frames | for each uvarint length and
 // the bytes, see Frame.
 func (s *frameSampler) Section() stage.Section {
-	return stage.Section{Name: s.name, Version: samplerVersion, Save: s.save, Load: s.load}
+	return stage.Section{Name: s.config.Name, Version: samplerVersion, Save: s.save, Load: s.load}
 }
 
 func (s *frameSampler) save(w io.Writer) error {

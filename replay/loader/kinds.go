@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 
@@ -19,7 +18,7 @@ type Options struct {
 }
 
 // kind is a kind of stage: what it is called, what goes in and out, and how it
-// is made. The file of each stage registers its own.
+// is made.
 type kind struct {
 	name     string // as the field of StageConfig in the textproto
 	in, out  Type
@@ -30,39 +29,58 @@ type kind struct {
 }
 
 // kinds are all kinds by name.
-var kinds = map[string]*kind{}
-
-// register adds a kind of stage; for init functions.
-func register(k kind) { kinds[k.name] = &k }
+var kinds = []kind{
+	{name: "chunk_rescorer", in: Chunks, out: Chunks, newStage: newChunkRescorer,
+		chosen: func(c *StageConfig) bool { return c.ChunkRescorer != nil }},
+	{name: "chunk_source_reader", in: Names, out: Sources, newStage: newChunkSourceReader,
+		chosen: func(c *StageConfig) bool { return c.ChunkSourceReader != nil }},
+	{name: "chunk_source_splitter", in: Sources, out: Sources, newStage: newChunkSourceSplitter, ports: splitterPorts,
+		chosen: func(c *StageConfig) bool { return c.ChunkSourceSplitter != nil }},
+	{name: "chunk_unpacker", in: Chunks, out: Frames, newStage: newChunkUnpacker,
+		chosen: func(c *StageConfig) bool { return c.ChunkUnpacker != nil }},
+	{name: "file_path_provider", in: Nothing, out: Names, newStage: newFilePathProvider,
+		chosen: func(c *StageConfig) bool { return c.FilePathProvider != nil }},
+	{name: "join_positions", in: Frames, out: Frames, manyIn: true, newStage: newJoinPositions,
+		chosen: func(c *StageConfig) bool { return c.JoinPositions != nil }},
+	{name: "plugin", in: Chunks, out: Chunks, newStage: newPlugin,
+		chosen: func(c *StageConfig) bool { return c.Plugin != nil }},
+	{name: "shuffling_chunk_pool", in: Sources, out: Chunks, newStage: newChunkPool,
+		chosen: func(c *StageConfig) bool { return c.ShufflingChunkPool != nil }},
+	{name: "shuffling_frame_sampler", in: Frames, out: Frames, newStage: newFrameSampler,
+		chosen: func(c *StageConfig) bool { return c.ShufflingFrameSampler != nil }},
+	{name: "simple_chunk_extractor", in: Sources, out: Chunks, newStage: newSimpleChunkExtractor,
+		chosen: func(c *StageConfig) bool { return c.SimpleChunkExtractor != nil }},
+	{name: "tensor_generator", in: Frames, out: Batches, newStage: newTensorGenerator,
+		chosen: func(c *StageConfig) bool { return c.TensorGenerator != nil }},
+}
 
 // Kinds returns the names of all kinds of stages, sorted.
-func Kinds() []string {
-	names := make([]string, 0, len(kinds))
-	for name := range kinds {
-		names = append(names, name)
+func Kinds() (names []string) {
+	for i := range kinds {
+		names = append(names, kinds[i].name)
 	}
-	slices.Sort(names)
 	return names
 }
 
 // kindOf returns the one kind that a stage's config chooses.
 func kindOf(c *StageConfig) (*kind, error) {
+	var chosen *kind
 	var found []string
-	for _, name := range Kinds() {
-		if kinds[name].chosen(c) {
-			found = append(found, name)
+	for i := range kinds {
+		if kinds[i].chosen(c) {
+			chosen, found = &kinds[i], append(found, kinds[i].name)
 		}
 	}
 	switch len(found) {
 	case 1:
-		return kinds[found[0]], nil
+		return chosen, nil
 	case 0:
 		return nil, fmt.Errorf("no stage kind; add one of %s", strings.Join(Kinds(), ", "))
 	}
 	return nil, fmt.Errorf("several stage kinds: %s; a stage has one", strings.Join(found, ", "))
 }
 
-// build is what a stage is made from.
+// build is what a stage is made from, and a part of each.
 type build struct {
 	config     *StageConfig
 	options    *Options
@@ -74,15 +92,10 @@ type build struct {
 // inputOf returns the stage's only input, whose type the graph has checked.
 func inputOf[T any](b *build) *Queue[T] { return b.in[0].(*Queue[T]) }
 
-// inputsOf returns the stage's inputs in the order of the config.
-func inputsOf[T any](b *build) []*Queue[T] { return queuesOf[T](b.in) }
-
 // outputOf returns the stage's only output.
 func outputOf[T any](b *build) *Queue[T] { return b.out[0].(*Queue[T]) }
 
-// outputsOf returns the stage's outputs in the order of its ports.
-func outputsOf[T any](b *build) []*Queue[T] { return queuesOf[T](b.out) }
-
+// queuesOf returns all inputs or outputs of a stage.
 func queuesOf[T any](queues []anyQueue) []*Queue[T] {
 	typed := make([]*Queue[T], len(queues))
 	for i, q := range queues {

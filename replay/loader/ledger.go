@@ -2,11 +2,16 @@ package loader
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
+
+	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // fingerprint stands for a file's content. Different contents have different
@@ -212,4 +217,46 @@ func (l *ledger) missing(there map[string]seen, failed []string) (events []File)
 		}
 	}
 	return events
+}
+
+// Section is the keys of all contents: for each, in the order of the keys,
+// uvarint length of the key, the key, 16 bytes of fingerprint. After Load a
+// file that was renamed in between keeps its key.
+func (p *filePathProvider) Section() stage.Section {
+	return replay.BytesSection(p.config.Name, "list of files", 1, p.save, p.load)
+}
+
+func (p *filePathProvider) save() (data []byte, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, key := range slices.Sorted(maps.Keys(p.ledger.keys)) {
+		c := p.ledger.keys[key]
+		data = binary.AppendUvarint(data, uint64(len(key)))
+		data = append(data, key...)
+		data = append(data, c.print[:]...)
+	}
+	return data, nil
+}
+
+func (p *filePathProvider) load(data []byte) error {
+	l := newLedger(p.fingerprint)
+	for total := len(data); len(data) > 0; {
+		length, n := binary.Uvarint(data)
+		if n <= 0 || length == 0 || length > uint64(len(data)-n) || len(data)-n-int(length) < len(fingerprint{}) {
+			return fmt.Errorf("list of files of %d bytes is damaged at byte %d", total, total-len(data))
+		}
+		key := string(data[n : n+int(length)])
+		data = data[n+int(length):]
+		c := &content{key: key, print: fingerprint(data[:len(fingerprint{})])}
+		data = data[len(c.print):]
+		if l.keys[key] != nil {
+			return fmt.Errorf("list of files: %q is in it twice", key)
+		}
+		l.keys[key] = c
+		l.prints[c.print] = c
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ledger = l
+	return nil
 }

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/record"
 )
 
 // LeelaChunk is a chunk as Leela's inflated records. Its rows are read straight
-// from them where V6Rows can, which is much cheaper than finding out the game;
+// from them where lc0.RowReader can, which is much cheaper than finding out the game;
 // Record finds it out. Once the rows are made, or after Release, the records'
 // memory serves the next chunk of a file; whoever wants them again pays for
 // reading and inflating them again. It is Packed.
@@ -26,10 +27,28 @@ type LeelaChunk struct {
 	err    error
 }
 
-var _ Packed = (*LeelaChunk)(nil)
+// leelaRows makes frames of Leela's records.
+type leelaRows struct {
+	reader lc0.RowReader
+	packer packer
+}
 
-// leelaRows are V6Rows that wait for use.
-var leelaRows = sync.Pool{New: func() any { return NewV6Rows() }}
+// frames appends the positions of a chunk, one game's inflated records, to dst.
+// Errors are those of lc0.RowReader; dst then has the rows before it.
+func (r *leelaRows) frames(dst []Frame, chunk []byte) ([]Frame, error) {
+	err := r.reader.Rows(chunk, func(b *encoding.TrainBatch, visits uint32) error {
+		f, err := r.packer.pack(b, 0, uint64(max(visits, 1))-1)
+		if err != nil {
+			return fmt.Errorf("%w: %w", lc0.ErrCorruptRecord, err)
+		}
+		dst = append(dst, f)
+		return nil
+	})
+	return dst, err
+}
+
+// idleRows wait for use.
+var idleRows = sync.Pool{New: func() any { return new(leelaRows) }}
 
 // Frames returns all positions meant for training. An error says which record
 // is bad. The slice is shared and must not be changed.
@@ -42,10 +61,10 @@ func (c *LeelaChunk) Frames() ([]Frame, error) {
 	if err := c.load(); err != nil {
 		return nil, err
 	}
-	rows := leelaRows.Get().(*V6Rows)
-	defer leelaRows.Put(rows)
-	rows.ShortTerm = c.shortTerm
-	if c.frames, c.err = rows.Frames(nil, c.raw); errors.Is(c.err, ErrIndirect) {
+	rows := idleRows.Get().(*leelaRows)
+	defer idleRows.Put(rows)
+	rows.reader.ShortTerm = c.shortTerm
+	if c.frames, c.err = rows.frames(nil, c.raw); errors.Is(c.err, lc0.ErrIndirect) {
 		c.frames, c.err = c.indirect()
 	}
 	c.done = true
@@ -87,35 +106,11 @@ func (c *LeelaChunk) indirect() ([]Frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	frames := make([]Frame, t.NumPositions())
-	for k := range frames {
-		if frames[k], err = t.Frame(k); err != nil {
-			return nil, err
-		}
+	plies := make([]int, t.num)
+	for k := range plies {
+		plies[k] = t.ply(k)
 	}
-	return frames, nil
-}
-
-// NumPositions returns the number of positions meant for training. It is 1 in a
-// chunk that cannot be read, so that Frame is asked and says why.
-func (c *LeelaChunk) NumPositions() int {
-	frames, err := c.Frames()
-	if err != nil {
-		return 1
-	}
-	return len(frames)
-}
-
-// Frame returns position k of those meant for training.
-func (c *LeelaChunk) Frame(k int) (Frame, error) {
-	frames, err := c.Frames()
-	if err != nil {
-		return Frame{}, err
-	}
-	if k < 0 || k >= len(frames) {
-		return Frame{}, fmt.Errorf("position %d of a chunk that has %d", k, len(frames))
-	}
-	return frames[k], nil
+	return NewRebuilder().Frames(make([]Frame, 0, len(plies)), t, plies)
 }
 
 // gameReaders are lc0.GameReaders that wait for use.
@@ -143,4 +138,62 @@ func (c *LeelaChunk) record() (*record.Game, error) {
 		gameReaders.Put(reader)
 	}
 	return rec, err
+}
+
+// leelaSource is one of Leela's files: a .gz of one chunk, or a .tar of them.
+type leelaSource struct {
+	key       string
+	file      *lc0.Source
+	shortTerm float64
+}
+
+// openLeela opens one of Leela's files. Members of a tar that are no chunks are
+// quarantined by themselves.
+func openLeela(r *chunkSourceReader, f File) (Source, error) {
+	file, err := lc0.OpenSource(f.Path)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range file.Bad() {
+		r.badMembers.Add(1)
+		r.quarantine.Add(fmt.Sprintf("%s[%s at byte %d]", f.Key, m.Name, m.Offset), &m)
+	}
+	if file.Len() == 0 && len(file.Bad()) > 0 {
+		return nil, fmt.Errorf("%s: no chunk of it can be used: %w", f.Path, &file.Bad()[0])
+	}
+	return &leelaSource{f.Key, file, r.options.ShortTerm}, nil
+}
+
+func (s *leelaSource) Key() string { return s.key }
+func (s *leelaSource) Len() int    { return s.file.Len() }
+
+func (s *leelaSource) Game(i int) (*Game, error) {
+	raw, err := s.read(i)
+	if err != nil {
+		return nil, err
+	}
+	c := &LeelaChunk{raw: raw, shortTerm: s.shortTerm, source: s, index: i}
+	return &Game{Key: ChunkHash(s.key, i), Source: s.key, Index: i, Packed: c}, nil
+}
+
+// read returns the inflated records of chunk i, in memory that putRaw may have
+// back.
+func (s *leelaSource) read(i int) ([]byte, error) {
+	b := rawBuffers.Get().(*[]byte)
+	raw, err := s.file.AppendChunk((*b)[:0], i)
+	if err != nil {
+		rawBuffers.Put(b)
+		return nil, fmt.Errorf("chunk %d (%s): %w", i, s.file.Name(i), err)
+	}
+	return raw, nil
+}
+
+// rawBuffers holds memory of inflated chunks that waits for use.
+var rawBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// putRaw gives back what read returned.
+func putRaw(raw []byte) {
+	if cap(raw) <= mostRoom*lc0.V7Size {
+		rawBuffers.Put(&raw)
+	}
 }

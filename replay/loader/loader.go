@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -140,23 +141,14 @@ func (l *Loader) Next(ctx context.Context, b *Batch) error { return l.outputs[0]
 
 // Output returns an output by its name in the config.
 func (l *Loader) Output(name string) (*Output, error) {
+	var names []string
 	for _, o := range l.outputs {
 		if o.name == name {
 			return o, nil
 		}
+		names = append(names, o.name)
 	}
-	return nil, fmt.Errorf("the loader has no output %q; it has %s", name, l.outputNames())
-}
-
-func (l *Loader) outputNames() string {
-	text := ""
-	for i, o := range l.outputs {
-		if i > 0 {
-			text += ", "
-		}
-		text += o.name
-	}
-	return text
+	return nil, fmt.Errorf("the loader has no output %q; it has %s", name, strings.Join(names, ", "))
 }
 
 // Output is one of the loader's outputs; see Loader.Next.

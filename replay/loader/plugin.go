@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -13,21 +12,13 @@ import (
 	"github.com/chessbrain/chessbrain/record"
 )
 
-func init() {
-	register(kind{name: "plugin", in: Chunks, out: Chunks,
-		chosen: func(c *StageConfig) bool { return c.Plugin != nil }, newStage: newPlugin})
-}
-
 // pluginStage passes chunks through one rescorer, many in one call and several
 // calls at a time, and keeps their order. A chunk that the rescorer refuses is
 // quarantined. It has no state: which chunks share a call changes nothing.
 type pluginStage struct {
-	name       string
-	settings   *Plugin
-	quarantine *Quarantine
-	in, out    *Queue[*Game]
-
-	batches, rescored, changed, bad atomic.Uint64
+	chunkRescorer
+	batch   int // most chunks of a call
+	batches atomic.Uint64
 }
 
 func newPlugin(b *build) (Stage, error) {
@@ -40,10 +31,11 @@ func newPlugin(b *build) (Stage, error) {
 	case s.Rescorer == nil:
 		return nil, errors.New("no name of a rescorer")
 	}
-	return &pluginStage{name: b.config.Name, settings: s, quarantine: b.quarantine, in: inputOf[*Game](b), out: outputOf[*Game](b)}, nil
+	p := &pluginStage{batch: s.Batch}
+	p.build, p.threads, p.rescorers = b, s.Threads, []stage.Rescorer{s.Rescorer}
+	p.in, p.out = inputOf[*Game](b), outputOf[*Game](b)
+	return p, nil
 }
-
-func (p *pluginStage) Name() string { return p.name }
 
 // Run rescores.
 func (p *pluginStage) Run(ctx context.Context) error {
@@ -54,7 +46,7 @@ func (p *pluginStage) Run(ctx context.Context) error {
 		return p.gather(ctx, batches)
 	})
 	group.Go(func() error {
-		return mapOrdered(ctx, p.settings.Threads, batches, p.readAndRescore, func(ctx context.Context, games []*Game) error {
+		return mapOrdered(ctx, p.threads, batches, p.rescoreAll, func(ctx context.Context, games []*Game) error {
 			for _, g := range games {
 				if err := p.out.Put(ctx, g); err != nil {
 					return err
@@ -69,31 +61,23 @@ func (p *pluginStage) Run(ctx context.Context) error {
 // gather makes batches of the chunks that wait: it waits for the first of each
 // alone.
 func (p *pluginStage) gather(ctx context.Context, batches *Queue[[]*Game]) error {
-	for {
-		g, err := p.in.Get(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	return each(ctx, p.in, func(g *Game) error {
 		batch := []*Game{g}
-		for len(batch) < p.settings.Batch {
+		for len(batch) < p.batch {
 			g, ok := p.in.TryGet()
 			if !ok {
 				break
 			}
 			batch = append(batch, g)
 		}
-		if err := batches.Put(ctx, batch); err != nil {
-			return err
-		}
-	}
+		return batches.Put(ctx, batch)
+	})
 }
 
-// readAndRescore returns the chunks as they are to be learnt, in their order,
-// without those that cannot be read or that the rescorer refused.
-func (p *pluginStage) readAndRescore(ctx context.Context, batch []*Game) ([]*Game, error) {
+// rescoreAll returns the chunks as they are to be learnt, in their order, without
+// those that cannot be read or that the rescorer refused. After an error of a batch
+// they are rescored one by one, to find those that it is about.
+func (p *pluginStage) rescoreAll(ctx context.Context, batch []*Game) (done []*Game, err error) {
 	games, records := batch[:0:0], make([]*record.Game, 0, len(batch))
 	for _, g := range batch {
 		rec, err := g.Record()
@@ -106,25 +90,20 @@ func (p *pluginStage) readAndRescore(ctx context.Context, batch []*Game) ([]*Gam
 	if len(games) == 0 {
 		return nil, ctx.Err()
 	}
-	return p.rescore(ctx, games, records)
-}
-
-// rescore passes games with these records through the rescorer; after an error
-// one by one, to find those that it is about.
-func (p *pluginStage) rescore(ctx context.Context, games []*Game, records []*record.Game) (done []*Game, err error) {
 	p.batches.Add(1)
-	out, err := rescoreBatch(ctx, p.settings.Rescorer, records)
+	rescorer := p.rescorers[0]
+	out, err := rescoreBatch(ctx, rescorer, records)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, ErrStop):
 		return nil, err
 	case err != nil && len(games) == 1:
-		p.refuse(games[0], fmt.Errorf("chunk %s: rescorer %s: %w", games[0], p.settings.Rescorer.Name(), err))
+		p.refuse(games[0], fmt.Errorf("chunk %s: rescorer %s: %w", games[0], rescorer.Name(), err))
 		return nil, nil
 	case err != nil:
 		for i := range games {
-			one, err := p.rescore(ctx, games[i:i+1], records[i:i+1])
+			one, err := p.rescoreAll(ctx, games[i:i+1])
 			if err != nil {
 				return nil, err
 			}
@@ -133,7 +112,7 @@ func (p *pluginStage) rescore(ctx context.Context, games []*Game, records []*rec
 		return done, nil
 	}
 	for i, g := range games {
-		if err := checkRescored(g, p.settings.Rescorer, records[i], out[i]); err != nil {
+		if err := checkRescored(g, rescorer, records[i], out[i]); err != nil {
 			p.refuse(g, err)
 			continue
 		}
@@ -146,13 +125,8 @@ func (p *pluginStage) rescore(ctx context.Context, games []*Game, records []*rec
 	return done, nil
 }
 
-func (p *pluginStage) refuse(g *Game, err error) {
-	p.bad.Add(1)
-	p.quarantine.Add(g.String(), err)
-}
-
 func (p *pluginStage) Stats() []Counter {
-	return []Counter{count("chunks_rescored", &p.rescored), count("chunks_changed", &p.changed), count("chunks_bad", &p.bad), count("batches", &p.batches)}
+	return append(p.chunkRescorer.Stats(), count("batches", &p.batches))
 }
 
 // rescoreBatch passes records through r, in one call where r can do that.

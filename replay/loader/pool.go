@@ -14,11 +14,6 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/sample/chance"
 )
 
-func init() {
-	register(kind{name: "shuffling_chunk_pool", in: Sources, out: Chunks,
-		chosen: func(c *StageConfig) bool { return c.ShufflingChunkPool != nil }, newStage: newChunkPool})
-}
-
 // chunkPool holds the newest chunks and hands them out in random order: each
 // once a pass, or in proportion to a power of their weight (hanse sampling).
 // Nothing is handed out before the first scan is complete, so that the order
@@ -29,12 +24,10 @@ func init() {
 // handed out. What was read stays in the store, transcoded, as far as its
 // memory goes.
 type chunkPool struct {
-	name       string
-	settings   *ShufflingChunkPool
-	shortTerm  float64
-	quarantine *Quarantine
-	in         *Queue[SourceEvent]
-	out        *Queue[*Game]
+	*build
+	settings *ShufflingChunkPool
+	in       *Queue[SourceEvent]
+	out      *Queue[*Game]
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced when something comes in
@@ -54,8 +47,7 @@ type chunkPool struct {
 
 func newChunkPool(b *build) (Stage, error) {
 	s := b.config.ShufflingChunkPool
-	p := &chunkPool{name: b.config.Name, settings: s, shortTerm: b.options.ShortTerm, quarantine: b.quarantine,
-		in: inputOf[SourceEvent](b), out: outputOf[*Game](b), changed: make(chan struct{}),
+	p := &chunkPool{build: b, settings: s, in: inputOf[SourceEvent](b), out: outputOf[*Game](b), changed: make(chan struct{}),
 		stream: NewStream(b.random(0)), pcg: b.random(1),
 		hanse: chance.Hanse{Threshold: float64(s.HanseSamplingThreshold), Gamma: s.HanseSamplingGamma}}
 	p.rng = rand.New(p.pcg)
@@ -72,8 +64,6 @@ func newChunkPool(b *build) (Stage, error) {
 	}
 	return p, errors.Join(p.hanse.Validate(), s.PositionWeight.Validate())
 }
-
-func (p *chunkPool) Name() string { return p.name }
 
 // Run takes sources in beside handing chunks on.
 func (p *chunkPool) Run(ctx context.Context) error {

@@ -20,9 +20,8 @@ type listSource struct {
 	games []*record.Game
 }
 
-func (s *listSource) Key() string       { return s.key }
-func (s *listSource) Len() int          { return len(s.games) }
-func (s *listSource) NumPositions() int { return -1 }
+func (s *listSource) Key() string { return s.key }
+func (s *listSource) Len() int    { return len(s.games) }
 func (s *listSource) Game(i int) (*Game, error) {
 	if s.games[i] == nil {
 		return nil, errors.New(s.key + " is damaged")
@@ -319,7 +318,7 @@ func TestPoolRestore(t *testing.T) {
 	restored := func(events ...SourceEvent) *chunkPool {
 		t.Helper()
 		again, _, _ := newPool(t, 99, c)
-		if err := again.Section().Load(bytes.NewReader(state.Bytes()), poolVersion); err != nil {
+		if err := again.Section().Load(bytes.NewReader(state.Bytes()), 1); err != nil {
 			t.Fatal(err)
 		}
 		var saved bytes.Buffer
@@ -343,7 +342,7 @@ func TestPoolRestore(t *testing.T) {
 	}
 	for _, bad := range [][]byte{nil, state.Bytes()[:40], state.Bytes()[:state.Len()-1]} {
 		again, _, _ := newPool(t, 1, c)
-		if err := again.Section().Load(bytes.NewReader(bad), poolVersion); err == nil {
+		if err := again.Section().Load(bytes.NewReader(bad), 1); err == nil {
 			t.Errorf("state of %d bytes was loaded", len(bad))
 		}
 	}
@@ -399,7 +398,7 @@ func FuzzPoolState(f *testing.F) {
 	f.Add(state.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, _, _ := newPool(t, 1, ShufflingChunkPool{ChunkPoolSize: 3, StoreMiB: 1})
-		if err := p.Section().Load(bytes.NewReader(data), poolVersion); err != nil {
+		if err := p.Section().Load(bytes.NewReader(data), 1); err != nil {
 			return
 		}
 		given(t, p, event(Initial, src), event(InitialDone, nil))

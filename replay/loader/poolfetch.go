@@ -76,7 +76,7 @@ func (p *chunkPool) transcode(g *Game) (*Transcoded, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := Transcode(rec, p.settings.PositionWeight, p.shortTerm)
+	t, err := Transcode(rec, p.settings.PositionWeight, p.options.ShortTerm)
 	if err != nil {
 		return nil, fmt.Errorf("chunk %s: %w", g, err)
 	}

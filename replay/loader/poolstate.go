@@ -3,17 +3,13 @@ package loader
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"io"
 	"math/rand/v2"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
-const (
-	poolVersion = 1
-	maxKeyBytes = 1 << 16 // of a source's key
-)
+const maxKeyBytes = 1 << 16 // of a source's key
 
 var errPoolState = errors.New("state of the chunk pool is damaged")
 
@@ -33,21 +29,18 @@ type savedSpan struct {
 // uvarint number of chunks, a uvarint use count each. Weights are read from the
 // chunks again.
 func (p *chunkPool) Section() stage.Section {
-	return stage.Section{Name: p.name, Version: poolVersion, Save: p.save, Load: p.load}
+	return replay.BytesSection(p.config.Name, "state of the chunk pool", 1, p.save, p.load)
 }
 
-func (p *chunkPool) save(w io.Writer) error {
+func (p *chunkPool) save() ([]byte, error) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	data := p.stream.AppendState(nil)
 	data = appendPCG(data, p.pcg)
 	if p.saved != nil {
-		data = appendSpans(binary.AppendUvarint(data, p.base), p.saved)
-	} else {
-		data = appendSpans(binary.AppendUvarint(data, p.window.first), p.window.saved())
+		return appendSpans(binary.AppendUvarint(data, p.base), p.saved), nil
 	}
-	p.mu.Unlock()
-	_, err := w.Write(data)
-	return err
+	return appendSpans(binary.AppendUvarint(data, p.window.first), p.window.saved()), nil
 }
 
 // saved returns the spans of the window, cut to it.
@@ -95,14 +88,7 @@ func appendSpans(data []byte, spans []savedSpan) []byte {
 	return data
 }
 
-func (p *chunkPool) load(r io.Reader, version int) error {
-	if version != poolVersion {
-		return fmt.Errorf("state of the chunk pool has version %d, this program reads %d", version, poolVersion)
-	}
-	data, err := io.ReadAll(r)
-	if err != nil {
-		return fmt.Errorf("state of the chunk pool: %w", err)
-	}
+func (p *chunkPool) load(data []byte) error {
 	stream, pcg := NewStream(new(rand.PCG)), new(rand.PCG)
 	rest, err := stream.SetState(data)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // Overflow says what Put does when a queue is full.
@@ -169,4 +171,14 @@ func (q *Queue[T]) Stats() QueueStats {
 type anyQueue interface {
 	Close()
 	Stats() QueueStats
+}
+
+// mapOrdered is replay.MapOrdered of the items of a queue.
+func mapOrdered[A, B any](ctx context.Context, threads int, in *Queue[A], work func(context.Context, A) (B, error), emit func(context.Context, B) error) error {
+	return replay.MapOrdered(ctx, threads, in.Get, work, emit)
+}
+
+// each calls do with every item of in, to its end. An error is do's or ctx's.
+func each[T any](ctx context.Context, in *Queue[T], do func(T) error) error {
+	return replay.Each(ctx, in.Get, do)
 }

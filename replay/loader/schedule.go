@@ -3,12 +3,11 @@ package loader
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"sync"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // age orders sources in time: by modification time, then by key.
@@ -194,8 +193,6 @@ func (l *Loader) tapSources() {
 	walk(l.graph.outputs[0].node)
 }
 
-const scheduleVersion = 1
-
 // scheduleState is the JSON form of a schedule's section.
 type scheduleState struct {
 	Anchor age `json:"anchor"`
@@ -204,23 +201,14 @@ type scheduleState struct {
 
 // Section is the anchor and what the next net waits for.
 func (s *Schedule) Section() stage.Section {
-	return stage.Section{Name: scheduleName, Version: scheduleVersion,
-		Save: func(w io.Writer) error {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			return json.NewEncoder(w).Encode(scheduleState{s.anchor, s.owed})
-		},
-		Load: func(r io.Reader, version int) error {
-			if version != scheduleVersion {
-				return fmt.Errorf("schedule has version %d, this program reads %d", version, scheduleVersion)
-			}
-			var state scheduleState
-			if err := json.NewDecoder(r).Decode(&state); err != nil {
-				return fmt.Errorf("schedule: %w", err)
-			}
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.anchor, s.owed = state.Anchor, state.Owed
-			return nil
-		}}
+	return replay.JSONSection(scheduleName, "schedule", 1, func() scheduleState {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return scheduleState{s.anchor, s.owed}
+	}, func(state scheduleState) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.anchor, s.owed = state.Anchor, state.Owed
+		return nil
+	})
 }

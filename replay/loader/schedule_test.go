@@ -15,7 +15,6 @@ type chunkCount struct {
 
 func (c chunkCount) Key() string               { return c.key }
 func (c chunkCount) Len() int                  { return c.n }
-func (c chunkCount) NumPositions() int         { return -1 }
 func (c chunkCount) Game(i int) (*Game, error) { return nil, errors.New("it has no games") }
 
 // sourceEvent is a source that came at a time.
@@ -71,7 +70,7 @@ func TestScheduleCounts(t *testing.T) {
 
 	again := newSchedule()
 	again.scans, again.open = 1, 1
-	if err := again.Section().Load(strings.NewReader(state), scheduleVersion); err != nil {
+	if err := again.Section().Load(strings.NewReader(state), 1); err != nil {
 		t.Fatal(err)
 	}
 	s = again

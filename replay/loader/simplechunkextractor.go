@@ -2,20 +2,16 @@ package loader
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"sync"
 	"sync/atomic"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/replay"
 )
-
-func init() {
-	register(kind{name: "simple_chunk_extractor", in: Sources, out: Chunks,
-		chosen: func(c *StageConfig) bool { return c.SimpleChunkExtractor != nil }, newStage: newSimpleChunkExtractor})
-}
 
 // simpleChunkExtractor hands every chunk on, in the order in which the sources
 // came. It takes sources in at once, whatever its output does, so that a
@@ -25,11 +21,10 @@ func init() {
 // them once the input has ended. With Epochs 0 it starts over whenever it
 // reaches the end.
 type simpleChunkExtractor struct {
-	name       string
-	epochs     int
-	quarantine *Quarantine
-	in         *Queue[SourceEvent]
-	out        *Queue[*Game]
+	*build
+	epochs int
+	in     *Queue[SourceEvent]
+	out    *Queue[*Game]
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced when something comes in
@@ -55,11 +50,8 @@ func newSimpleChunkExtractor(b *build) (Stage, error) {
 	if s.Epochs < 0 {
 		return nil, fmt.Errorf("epochs: %d; take 1 or more, or 0 for no end", s.Epochs)
 	}
-	return &simpleChunkExtractor{name: b.config.Name, epochs: s.Epochs, quarantine: b.quarantine, in: inputOf[SourceEvent](b),
-		out: outputOf[*Game](b), changed: make(chan struct{}), byKey: map[string]*extracted{}, restore: map[string]int{}}, nil
+	return &simpleChunkExtractor{build: b, epochs: s.Epochs, in: inputOf[SourceEvent](b), out: outputOf[*Game](b), changed: make(chan struct{}), byKey: map[string]*extracted{}, restore: map[string]int{}}, nil
 }
-
-func (x *simpleChunkExtractor) Name() string { return x.name }
 
 // Run takes sources in beside handing chunks on.
 func (x *simpleChunkExtractor) Run(ctx context.Context) error {
@@ -192,8 +184,6 @@ func (x *simpleChunkExtractor) Stats() []Counter {
 		{Name: "sources", Value: float64(len(x.sources)), Gauge: true}, {Name: "epoch", Value: float64(x.epoch), Gauge: true}}
 }
 
-const extractorVersion = 1
-
 // extractorState is the JSON form of the section: how far each source is read.
 type extractorState struct {
 	Epoch int            `json:"epoch"`
@@ -202,30 +192,20 @@ type extractorState struct {
 
 // Section is the epoch and the place in each source.
 func (x *simpleChunkExtractor) Section() stage.Section {
-	return stage.Section{Name: x.name, Version: extractorVersion, Save: x.save, Load: x.load}
+	return replay.JSONSection(x.config.Name, "extractor state", 1, x.save, x.load)
 }
 
-func (x *simpleChunkExtractor) save(w io.Writer) error {
+func (x *simpleChunkExtractor) save() extractorState {
 	x.mu.Lock()
-	state := extractorState{Epoch: x.epoch, Next: map[string]int{}}
-	for key, next := range x.restore {
-		state.Next[key] = next
-	}
+	defer x.mu.Unlock()
+	state := extractorState{Epoch: x.epoch, Next: maps.Clone(x.restore)}
 	for _, s := range x.sources {
 		state.Next[s.key] = s.next
 	}
-	x.mu.Unlock()
-	return json.NewEncoder(w).Encode(state) // keys sorted
+	return state
 }
 
-func (x *simpleChunkExtractor) load(r io.Reader, version int) error {
-	if version != extractorVersion {
-		return fmt.Errorf("extractor state has version %d, this program reads %d", version, extractorVersion)
-	}
-	var state extractorState
-	if err := json.NewDecoder(r).Decode(&state); err != nil {
-		return fmt.Errorf("extractor state: %w", err)
-	}
+func (x *simpleChunkExtractor) load(state extractorState) error {
 	for key, next := range state.Next {
 		if next < 0 {
 			return fmt.Errorf("extractor state: place %d in %s", next, key)

@@ -22,9 +22,8 @@ type memorySource struct {
 	games []*record.Game
 }
 
-func (s *memorySource) Key() string       { return s.key }
-func (s *memorySource) Len() int          { return len(s.games) }
-func (s *memorySource) NumPositions() int { return 10 * len(s.games) }
+func (s *memorySource) Key() string { return s.key }
+func (s *memorySource) Len() int    { return len(s.games) }
 func (s *memorySource) Game(i int) (*Game, error) {
 	if s.games[i] == nil {
 		return nil, errors.New("damaged")
@@ -178,8 +177,8 @@ func TestSplitter(t *testing.T) {
 			t.Fatalf("output %d: %+v", i, events)
 		}
 		src := events[0].Source
-		if src.Key() != "x" || src.NumPositions() != -1 {
-			t.Errorf("%s has %d positions", src.Key(), src.NumPositions())
+		if src.Key() != "x" {
+			t.Errorf("source %s", src.Key())
 		}
 		for k := range src.Len() {
 			g, err := src.Game(k)
@@ -206,7 +205,7 @@ func TestJoin(t *testing.T) {
 		}
 		frames = append(frames, f)
 	}
-	var in []*Queue[Frame]
+	var in []anyQueue
 	for i := range 3 {
 		q := NewQueue[Frame](100, Block)
 		put(t, q, frames[i*5:i*5+5]...)
@@ -214,7 +213,7 @@ func TestJoin(t *testing.T) {
 		in = append(in, q)
 	}
 	out := NewQueue[Frame](100, Block)
-	if err := (&joinPositions{in: in, out: out}).Run(t.Context()); err != nil {
+	if err := (&joinPositions{&build{in: in, out: []anyQueue{out}}}).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	out.Close()

@@ -149,7 +149,7 @@ func FuzzLedgerState(f *testing.F) {
 	f.Add([]byte("\xff\xff\xff\xff\x0f"))
 	p := newWatchedDir(f).p
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if err := p.load(strings.NewReader(string(data)), ledgerVersion); err != nil {
+		if err := p.load(data); err != nil {
 			return
 		}
 		if n := len(saved(t, p.Section())); n > len(data) {

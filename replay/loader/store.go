@@ -2,10 +2,11 @@ package loader
 
 import (
 	"fmt"
+	"math"
 	"slices"
-	"sync"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/plugins/sample/chance"
 	"github.com/chessbrain/chessbrain/record"
 )
 
@@ -40,7 +41,7 @@ func (t *Transcoded) index(weight PositionWeight) error {
 	var x indexer
 	x.weight = weight
 	err := t.game.Plies(func(ply int, p *record.Ply) bool {
-		if isRow(p) {
+		if p.Trained() {
 			x.add(ply, p)
 		}
 		return true
@@ -48,9 +49,6 @@ func (t *Transcoded) index(weight PositionWeight) error {
 	t.positions = x.done()
 	return err
 }
-
-// isRow says whether a position is meant for training.
-func isRow(p *record.Ply) bool { return p.Kind != record.PolicyNone && p.Weight > 0 }
 
 // Bytes returns the memory of the chunk, about.
 func (t *Transcoded) Bytes() int {
@@ -60,23 +58,6 @@ func (t *Transcoded) Bytes() int {
 
 // Record decodes the whole game.
 func (t *Transcoded) Record() (*record.Game, error) { return t.game.Decode() }
-
-// Frame rebuilds position k, 0 <= k < NumPositions(). To rebuild several of a
-// game, or many of many games, use a Rebuilder.
-func (t *Transcoded) Frame(k int) (Frame, error) {
-	if k < 0 || k >= t.num {
-		return Frame{}, fmt.Errorf("position %d of a chunk that has %d", k, t.num)
-	}
-	r := rebuilders.Get().(*Rebuilder)
-	defer rebuilders.Put(r)
-	frames, err := r.Frames(nil, t, []int{t.ply(k)})
-	if err != nil {
-		return Frame{}, err
-	}
-	return frames[0], nil
-}
-
-var rebuilders = sync.Pool{New: func() any { return NewRebuilder() }}
 
 // Rebuilder makes frames of transcoded chunks. It keeps its scratch. One
 // goroutine at a time.
@@ -118,9 +99,92 @@ func (r *Rebuilder) Frames(dst []Frame, t *Transcoded, plies []int) ([]Frame, er
 
 const maxRebuild = 512
 
-// AppendTo appends the positions of t at the given plies, ascending, to b
-// without packing them first.
-func (r *Rebuilder) AppendTo(b *encoding.TrainBatch, t *Transcoded, plies []int) error {
-	r.seeker.ShortTerm = t.shortTerm
-	return r.seeker.AppendRows(b, &t.game, plies)
+// positions lists a chunk's positions that are meant for training, and how much
+// they weigh in sampling.
+type positions struct {
+	plies  []uint16  // ascending; nil = the first num plies
+	num    int       //
+	sums   []float32 // running sums of the weights; nil = all 1
+	weight PositionWeight
+}
+
+// Weight returns the sum of the positions' sampling weights.
+func (x *positions) Weight() float64 {
+	if x.sums == nil {
+		return float64(x.num)
+	}
+	return float64(x.sums[x.num-1])
+}
+
+// ply returns the ply of position k.
+func (x *positions) ply(k int) int {
+	if x.plies == nil {
+		return k
+	}
+	return int(x.plies[k])
+}
+
+// weightOf returns the sampling weight of position k.
+func (x *positions) weightOf(k int) float64 {
+	switch {
+	case x.sums == nil:
+		return 1
+	case k == 0:
+		return float64(x.sums[0])
+	}
+	return float64(x.sums[k]) - float64(x.sums[k-1])
+}
+
+// indexer makes positions.
+type indexer struct {
+	positions
+	sum float64
+}
+
+// add says that p, at ply, is the next position.
+func (x *indexer) add(ply int, p *record.Ply) {
+	x.plies = append(x.plies, uint16(ply))
+	if x.weight.Enabled {
+		x.sum += x.weight.Of(p)
+		x.sums = append(x.sums, float32(x.sum))
+	}
+}
+
+func (x *indexer) done() positions {
+	x.num = len(x.plies)
+	if x.num == 0 || int(x.plies[x.num-1]) == x.num-1 {
+		x.plies = nil
+	}
+	x.plies, x.sums = slices.Clone(x.plies), slices.Clone(x.sums) // without the room that growing left
+	return x.positions
+}
+
+// Of returns the sampling weight of a position: 1 unless enabled. What the
+// position does not know (NaN, KLD 0) counts as no difference.
+func (w PositionWeight) Of(p *record.Ply) float64 {
+	if !w.Enabled {
+		return 1
+	}
+	focus := chance.Focus{QWeight: w.QWeight, PolicyScale: w.PolicyScale, Alpha: w.Alpha, Beta: w.Beta, Gamma: w.Gamma, Tau: w.Tau}
+	return focus.Of(math.Abs(float64(p.Best.Q)-float64(p.Orig.Q)), float64(p.KLD))
+}
+
+// Validate reports settings that give weights that are no finite numbers above 0.
+func (w PositionWeight) Validate() error {
+	if !w.Enabled {
+		return nil
+	}
+	for _, f := range []struct {
+		name     string
+		v, least float64
+	}{{"q_weight", w.QWeight, 0}, {"pol_scale", w.PolicyScale, 0}, {"alpha", w.Alpha, 0}, {"gamma", w.Gamma, 0},
+		{"beta", w.Beta, 1e-6}, {"tau", w.Tau, 1e-6}} {
+		if !(f.v >= f.least) || math.IsInf(f.v, 0) {
+			return fmt.Errorf("position weight: %s is %v, want a finite number, at least %v", f.name, f.v, f.least)
+		}
+	}
+	if w.QWeight+w.PolicyScale == 0 {
+		return fmt.Errorf("position weight: q_weight and pol_scale are both 0: set one of them")
+	}
+	return nil
 }

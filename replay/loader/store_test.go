@@ -51,7 +51,7 @@ func TestMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 			chunks = append(chunks, c)
-			said, n = said+c.Bytes(), n+c.NumPositions()
+			said, n = said+c.Bytes(), n+c.num
 		}
 	}
 	used := heap() - before
@@ -65,7 +65,7 @@ func TestMemory(t *testing.T) {
 	reservoir := make([]Frame, 0, n)
 	r := NewRebuilder()
 	for _, c := range chunks {
-		for k := range c.NumPositions() {
+		for k := range c.num {
 			f, err := r.Frames(nil, c, []int{c.ply(k)})
 			if err != nil {
 				t.Fatal(err)
@@ -89,9 +89,9 @@ func TestTranscodedErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range []int{-1, 10} {
-		if _, err := c.Frame(k); err == nil {
-			t.Errorf("position %d of 10 was rebuilt", k)
+	for _, ply := range []int{-1, 10} {
+		if _, err := NewRebuilder().Frames(nil, c, []int{ply}); err == nil {
+			t.Errorf("position %d of 10 was rebuilt", ply)
 		}
 	}
 	g.Plies[3].Weight = -1
@@ -200,17 +200,17 @@ func BenchmarkTranscode(b *testing.B) {
 // BenchmarkV6Rows makes a frame of an inflated V6 record.
 func BenchmarkV6Rows(b *testing.B) {
 	g := searched(b, 1, 120)[0]
-	raw, err := lc0.AppendV6(nil, g)
+	raw, err := lc0.AppendRecords(nil, g, lc0.Form{Version: 6})
 	if err != nil {
 		b.Fatal(err)
 	}
-	rows, n := NewV6Rows(), 0
+	rows, n := new(leelaRows), 0
 	var frames []Frame
 	for b.Loop() {
 		if n--; n > 0 {
 			continue
 		}
-		if frames, err = rows.Frames(frames[:0], raw); err != nil {
+		if frames, err = rows.frames(frames[:0], raw); err != nil {
 			b.Fatal(err)
 		}
 		n = len(frames)

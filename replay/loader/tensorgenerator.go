@@ -5,26 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 )
 
-func init() {
-	register(kind{name: "tensor_generator", in: Frames, out: Batches,
-		chosen: func(c *StageConfig) bool { return c.TensorGenerator != nil }, newStage: newTensorGenerator})
-}
-
 // tensorGenerator makes batches of BatchSize rows. What is left at the end
 // becomes a short batch (one a goroutine; the loader's output joins them).
 type tensorGenerator struct {
-	name       string
-	settings   *TensorGenerator
-	quarantine *Quarantine
-	batches    *sync.Pool
-	in         *Queue[Frame]
-	out        *Queue[*Batch]
+	*build
+	settings *TensorGenerator
+	in       *Queue[Frame]
+	out      *Queue[*Batch]
 
 	made, rows, bad atomic.Uint64
 }
@@ -37,11 +29,8 @@ func newTensorGenerator(b *build) (Stage, error) {
 	if s.BatchSize < 1 {
 		return nil, fmt.Errorf("batch_size: %d; at least 1 is needed", s.BatchSize)
 	}
-	return &tensorGenerator{name: b.config.Name, settings: s, quarantine: b.quarantine, batches: b.batches,
-		in: inputOf[Frame](b), out: outputOf[*Batch](b)}, nil
+	return &tensorGenerator{build: b, settings: s, in: inputOf[Frame](b), out: outputOf[*Batch](b)}, nil
 }
-
-func (t *tensorGenerator) Name() string { return t.name }
 
 // Run makes batches.
 func (t *tensorGenerator) Run(ctx context.Context) error {
@@ -86,7 +75,7 @@ func (t *tensorGenerator) fill(ctx context.Context, b *Batch) (end bool, err err
 		}
 		if err := f.AppendTo(b); err != nil {
 			t.bad.Add(1)
-			t.quarantine.Add("frames of stage "+t.name, err)
+			t.quarantine.Add("frames of stage "+t.config.Name, err)
 		}
 	}
 	return false, nil

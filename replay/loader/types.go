@@ -67,9 +67,8 @@ type File struct {
 // Source is one file of chunks. Safe for concurrent use; it holds no open file
 // between calls, or closes it when it is no longer reachable.
 type Source interface {
-	Key() string       // File.Key
-	Len() int          // chunks
-	NumPositions() int // of all chunks, those not meant for training included; -1 = not known without reading them
+	Key() string // File.Key
+	Len() int    // chunks
 
 	// Game returns chunk i, 0 <= i < Len(). An error is damage of this chunk
 	// only; its text names the file.
@@ -82,12 +81,10 @@ type SourceEvent struct {
 	Source Source // nil with InitialDone and Removed
 }
 
-// Packed is a chunk's compact form, from which single positions are rebuilt
-// without decoding the game. Safe for concurrent use.
+// Packed is a chunk's compact form, *Transcoded or *LeelaChunk, from which single
+// positions are rebuilt without decoding the game. Safe for concurrent use.
 type Packed interface {
-	NumPositions() int             // those meant for training
 	Record() (*record.Game, error) // decodes all of it
-	Frame(k int) (Frame, error)    // rebuilds position k of those meant for training, 0 <= k < NumPositions()
 }
 
 // Game is one chunk. It is immutable once handed on: a stage that changes it
@@ -122,8 +119,6 @@ func (g *Game) String() string { return fmt.Sprintf("%s[%d]", g.Source, g.Index)
 
 // Stage is one node of the graph.
 type Stage interface {
-	Name() string // of the config
-
 	// Run works until its input has ended (nil), ctx ends (ctx's error), or
 	// nothing more can be done (an error that names the file or chunk). Bad data
 	// is no error: it is counted and named in the Quarantine. It waits for all

@@ -3,29 +3,26 @@ package loader
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
-)
 
-func init() {
-	register(kind{name: "chunk_unpacker", in: Chunks, out: Frames,
-		chosen: func(c *StageConfig) bool { return c.ChunkUnpacker != nil }, newStage: newChunkUnpacker})
-}
+	"github.com/chessbrain/chessbrain/plugins/sample/chance"
+)
 
 // chunkUnpacker takes positions out of chunks. Which ones depends on the seed,
 // the chunk's key and how often it was used alone (see picker), so that it has no
 // state of its own.
 type chunkUnpacker struct {
-	name       string
-	settings   *ChunkUnpacker
-	picker     picker
-	shortTerm  float64
-	quarantine *Quarantine
-	in         *Queue[*Game]
-	out        *Queue[Frame]
-	scratch    sync.Pool // *unpackScratch
+	*build
+	settings *ChunkUnpacker
+	picker   picker
+	in       *Queue[*Game]
+	out      *Queue[Frame]
+	scratch  sync.Pool // *unpackScratch
 
 	chunks, frames, bad atomic.Uint64
 }
@@ -38,9 +35,8 @@ type unpackScratch struct {
 
 func newChunkUnpacker(b *build) (Stage, error) {
 	s := b.config.ChunkUnpacker
-	u := &chunkUnpacker{name: b.config.Name, settings: s, shortTerm: b.options.ShortTerm, quarantine: b.quarantine,
-		picker: picker{seed: b.random(0).Uint64(), rate: s.PositionSamplingRate, count: s.PositionCount},
-		in:     inputOf[*Game](b), out: outputOf[Frame](b)}
+	u := &chunkUnpacker{build: b, settings: s, in: inputOf[*Game](b), out: outputOf[Frame](b),
+		picker: picker{seed: b.random(0).Uint64(), rate: s.PositionSamplingRate, count: s.PositionCount}}
 	u.scratch.New = func() any { return &unpackScratch{rebuilder: NewRebuilder()} }
 	switch {
 	case s.Threads < 1:
@@ -54,8 +50,6 @@ func newChunkUnpacker(b *build) (Stage, error) {
 	}
 	return u, s.PositionWeight.Validate()
 }
-
-func (u *chunkUnpacker) Name() string { return u.name }
 
 // Run unpacks chunks in their order; up to Prefetch of them are unpacked before
 // their frames are wanted.
@@ -72,15 +66,15 @@ func (u *chunkUnpacker) Run(ctx context.Context) error {
 		})
 	})
 	group.Go(func() error {
-		return mapAlone(ctx, ready, func(ctx context.Context, frames []Frame) (struct{}, error) {
+		return each(ctx, ready, func(frames []Frame) error {
 			for _, f := range frames {
 				if err := u.out.Put(ctx, f); err != nil {
-					return struct{}{}, err
+					return err
 				}
 				u.frames.Add(1)
 			}
-			return struct{}{}, nil
-		}, func(context.Context, struct{}) error { return nil })
+			return nil
+		})
 	})
 	return group.Wait()
 }
@@ -151,7 +145,7 @@ func (u *chunkUnpacker) transcoded(g *Game) (*Transcoded, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := Transcode(rec, want, u.shortTerm)
+	t, err := Transcode(rec, want, u.options.ShortTerm)
 	if err != nil {
 		return nil, fmt.Errorf("chunk %s: %w", g, err)
 	}
@@ -161,4 +155,75 @@ func (u *chunkUnpacker) transcoded(g *Game) (*Transcoded, error) {
 // Stats returns the counters.
 func (u *chunkUnpacker) Stats() []Counter {
 	return []Counter{count("chunks_unpacked", &u.chunks), count("frames", &u.frames), count("chunks_bad", &u.bad)}
+}
+
+// picker chooses positions of chunks. Its choice is a pure function of the
+// seed, the chunk's key and its use: a restart chooses the same.
+//
+// By rate p each position has one uniform toss a pass, and use k takes those
+// whose toss lies in the k-th slice of width p: the stretch from k*p to (k+1)*p
+// of the line on which pass r lies from r to r+1. The slices tile the line, so
+// that 1/p uses take every position once. A position of weight w has slices of
+// width p*w.
+//
+// By count n, use k takes the places k*n to (k+1)*n of an endless row of random
+// orders of all positions, one order a pass: again every position once a pass.
+// With weights, the n places are drawn by weight, one of each n-th part of the
+// sum, independently in each use.
+type picker struct {
+	seed  uint64
+	rate  float64 // (0,1]; not looked at where count > 0
+	count int
+}
+
+// pick appends the plies that use k of t takes to dst, ascending. A ply may come
+// twice where a slice reaches into the next pass.
+func (p *picker) pick(dst []int, t *positions, key uint64, use uint32) []int {
+	if t.num == 0 {
+		return dst
+	}
+	from := len(dst)
+	switch {
+	case p.count == 0:
+		for k := range t.num {
+			for range p.times(key, k, use, t.weightOf(k)) {
+				dst = append(dst, t.ply(k))
+			}
+		}
+		return dst
+	case t.sums == nil:
+		n := uint64(t.num)
+		for place := uint64(use) * uint64(p.count); place < (uint64(use)+1)*uint64(p.count); place++ {
+			k := chance.Permute(place%n, n, chance.Mix(p.seed^key, place/n))
+			dst = append(dst, t.ply(int(k)))
+		}
+	default:
+		for i := range p.count {
+			u := (float64(i) + p.toss(key, uint64(use)*uint64(p.count)+uint64(i), 1)) / float64(p.count)
+			k, _ := slices.BinarySearch(t.sums, math.Nextafter32(float32(u*t.Weight()), math.MaxFloat32))
+			dst = append(dst, t.ply(min(k, t.num-1)))
+		}
+	}
+	slices.Sort(dst[from:])
+	return dst
+}
+
+// times returns how often use k of a chunk takes position i of weight w.
+func (p *picker) times(key uint64, i int, use uint32, w float64) int {
+	width, n := p.rate*w, 0
+	if width == 1 {
+		return 1
+	}
+	lo, hi := float64(use)*width, (float64(use)+1)*width
+	for pass := math.Floor(lo); pass < hi; pass++ {
+		if at := pass + p.toss(key, uint64(i), uint64(pass)+2); at >= lo && at < hi {
+			n++
+		}
+	}
+	return n
+}
+
+// toss returns the uniform number in [0, 1) of a position and a pass.
+func (p *picker) toss(key, i, pass uint64) float64 {
+	return float64(chance.Mix(chance.Mix(p.seed^key, i), pass)>>11) / (1 << 53)
 }

@@ -204,8 +204,8 @@ func TestUnpackerEqualsReplayer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if packed.NumPositions() != b.N {
-			t.Fatalf("%d positions, want %d", packed.NumPositions(), b.N)
+		if packed.num != b.N {
+			t.Fatalf("%d positions, want %d", packed.num, b.N)
 		}
 		plain = append(plain, &Game{Key: uint64(i), Rec: rec})
 		stored = append(stored, &Game{Key: uint64(i), Packed: packed})
@@ -259,12 +259,12 @@ func TestUnpackerSettings(t *testing.T) {
 func TestV6Rows(t *testing.T) {
 	for seed := range uint64(8) {
 		rec := randomRecord(t, seed, 60, seed%2 == 0)
-		raw, err := lc0.AppendV6(nil, rec)
+		raw, err := lc0.AppendRecords(nil, rec, lc0.Form{Version: 6})
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows := NewV6Rows()
-		frames, err := rows.Frames(nil, raw)
+		rows := new(leelaRows)
+		frames, err := rows.frames(nil, raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -345,7 +345,7 @@ func checkV6Rows(t *testing.T, name string, records []lc0.Record, got *encoding.
 
 // Bad records are refused by name, and other formats handed over.
 func TestV6RowsRefuses(t *testing.T) {
-	good, err := lc0.AppendV6(nil, randomRecord(t, 1, 5, false))
+	good, err := lc0.AppendRecords(nil, randomRecord(t, 1, 5, false), lc0.Form{Version: 6})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,35 +361,35 @@ func TestV6RowsRefuses(t *testing.T) {
 		"two men":        func(b []byte) []byte { copy(b[7440:], b[7448:7456]); return b },
 		"ends after":     func(b []byte) []byte { return b[:len(b)-1] },
 	} {
-		if _, err := NewV6Rows().Frames(nil, change(slices.Clone(good))); !errors.Is(err, ErrV6) || !strings.Contains(err.Error(), name) {
+		if _, err := new(leelaRows).frames(nil, change(slices.Clone(good))); !errors.Is(err, lc0.ErrCorruptRecord) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, v := range []byte{3, 4, 5} {
 		other := slices.Clone(good)
 		other[0] = v
-		if _, err := NewV6Rows().Frames(nil, other); !errors.Is(err, ErrIndirect) {
+		if _, err := new(leelaRows).frames(nil, other); !errors.Is(err, lc0.ErrIndirect) {
 			t.Errorf("version %d: %v", v, err)
 		}
 	}
 	other := slices.Clone(good)
 	other[4] = 3
-	if _, err := NewV6Rows().Frames(nil, other); !errors.Is(err, ErrIndirect) {
+	if _, err := new(leelaRows).frames(nil, other); !errors.Is(err, lc0.ErrIndirect) {
 		t.Errorf("input format 3: %v", err)
 	}
 }
 
 // FuzzV6Rows: no panic; what is accepted unpacks.
 func FuzzV6Rows(f *testing.F) {
-	raw, err := lc0.AppendV6(nil, randomRecord(f, 1, 2, false))
+	raw, err := lc0.AppendRecords(nil, randomRecord(f, 1, 2, false), lc0.Form{Version: 6})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(raw)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r := NewV6Rows()
-		r.ShortTerm = .5
-		frames, _ := r.Frames(nil, data)
+		r := new(leelaRows)
+		r.reader.ShortTerm = .5
+		frames, _ := r.frames(nil, data)
 		b := encoding.NewTrainBatch(1)
 		for _, frame := range frames {
 			if err := frame.AppendTo(b); err != nil {

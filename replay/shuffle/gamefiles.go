@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -53,9 +54,9 @@ func GameFiles(ctx context.Context, fsys fsx.FS, inputDirs []string, outputDir s
 func (s Settings) SideRows(path string, games []*record.Game) (train, val int64) {
 	for _, g := range games {
 		if s.split().validation(path, g.ID) {
-			val += int64(countRows(g))
+			val += int64(g.NumRows())
 		} else {
-			train += int64(countRows(g))
+			train += int64(g.NumRows())
 		}
 	}
 	return train, val
@@ -68,7 +69,7 @@ func Untrained(net string) bool { return untrained.MatchString(net) }
 // count finds and counts the games, and what retention has removed of them.
 // Retention may be at work meanwhile: what it removes between the two looks would
 // count twice or not at all, so it is done again then.
-func (o *Options) count(ctx context.Context, old *index) (chunks []*chunk, fresh *index, removed []replay.RemovedFile, err error) {
+func (o *Options) count(ctx context.Context, old index) (chunks []*chunk, fresh index, removed []replay.RemovedFile, err error) {
 	for {
 		if removed, err = removedBelow(o.FS, o.InputDirs); err != nil {
 			return nil, nil, nil, err
@@ -165,10 +166,8 @@ func SavedShuffles(r io.Reader) ([]string, error) {
 // Files lists the files of a shuffle below its directory, the marker last.
 func (m *Manifest) Files() []string {
 	var names []string
-	for _, files := range [2][]OutFile{m.Train, m.Val} {
-		for _, f := range files {
-			names = append(names, filepath.FromSlash(f.Name))
-		}
+	for _, f := range slices.Concat(m.Train, m.Val) {
+		names = append(names, filepath.FromSlash(f.Name))
 	}
 	return append(names, MarkerName)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 
@@ -46,22 +47,8 @@ type fileKey struct {
 
 func (k fileKey) known() bool { return k.path != "" }
 
-// index maps chunks to their games. Nil is an empty one.
-type index struct {
-	files map[fileKey][]gameRows
-}
-
-func newIndex() *index { return &index{map[fileKey][]gameRows{}} }
-
-func (x *index) add(k fileKey, games []gameRows) { x.files[k] = games }
-
-func (x *index) find(k fileKey) ([]gameRows, bool) {
-	if x == nil || !k.known() {
-		return nil, false
-	}
-	games, ok := x.files[k]
-	return games, ok
-}
+// index maps chunks to their games.
+type index map[fileKey][]gameRows
 
 // keyOf returns the key of a sealed chunk; the zero key where it has none.
 func keyOf(fsys fsx.FS, c *chunk) fileKey {
@@ -82,12 +69,8 @@ func keyOf(fsys fsx.FS, c *chunk) fileKey {
 }
 
 // encode returns the index as bytes; the same index gives the same bytes.
-func (x *index) encode() []byte {
-	keys := make([]fileKey, 0, len(x.files))
-	for k := range x.files {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(a, b fileKey) int {
+func (x index) encode() []byte {
+	keys := slices.SortedFunc(maps.Keys(x), func(a, b fileKey) int {
 		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.size, b.size), slices.Compare(a.tail[:], b.tail[:]))
 	})
 	data := append([]byte(nil), indexMagic...)
@@ -98,8 +81,8 @@ func (x *index) encode() []byte {
 		data = append(data, k.path...)
 		data = le.AppendUint64(data, uint64(k.size))
 		data = append(data, k.tail[:]...)
-		data = binary.AppendUvarint(data, uint64(len(x.files[k])))
-		for _, g := range x.files[k] {
+		data = binary.AppendUvarint(data, uint64(len(x[k])))
+		for _, g := range x[k] {
 			data = append(data, g.id[:]...)
 			data = binary.AppendUvarint(data, uint64(g.rows))
 		}
@@ -108,7 +91,7 @@ func (x *index) encode() []byte {
 }
 
 // decodeIndex reads an index; the error is errIndex with the place.
-func decodeIndex(data []byte) (*index, error) {
+func decodeIndex(data []byte) (index, error) {
 	n := len(data) - 4
 	if n < 16 || string(data[:8]) != string(indexMagic) || crc(data[:n]) != le.Uint32(data[n:]) {
 		return nil, fmt.Errorf("%w: header or checksum differs", errIndex)
@@ -117,7 +100,7 @@ func decodeIndex(data []byte) (*index, error) {
 		return nil, fmt.Errorf("%w: version %d", errIndex, v)
 	}
 	d := decoder{data: data[:n], pos: 16}
-	x := newIndex()
+	x := index{}
 	for range le.Uint32(data[12:]) {
 		var k fileKey
 		k.path = string(d.take(int(d.uvarint(1 << 16))))
@@ -132,7 +115,7 @@ func decodeIndex(data []byte) (*index, error) {
 			copy(games[i].id[:], d.take(16))
 			games[i].rows = uint32(d.uvarint(1 << 31))
 		}
-		x.files[k] = games
+		x[k] = games
 	}
 	if d.err != nil || d.pos != n {
 		return nil, fmt.Errorf("%w at byte %d", errIndex, d.pos)
@@ -141,7 +124,7 @@ func decodeIndex(data []byte) (*index, error) {
 }
 
 // readIndex returns the index at path; none is no error.
-func readIndex(fsys fsx.FS, path string) (*index, error) {
+func readIndex(fsys fsx.FS, path string) (index, error) {
 	data, err := fsx.ReadFile(fsys, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -45,20 +46,6 @@ func (c *chunk) growing() bool { return strings.HasSuffix(c.path, replay.Growing
 // bootstrap net, and <job>-<training>-s0-d<rows>.
 var untrained = regexp.MustCompile(`^random$|-s0-d[0-9]+$`)
 
-// isRow says whether a position is meant for training: it has a policy and a
-// weight.
-func isRow(p *record.Ply) bool { return p.Kind != record.PolicyNone && p.Weight > 0 }
-
-// countRows counts the rows of a game.
-func countRows(g *record.Game) (n uint32) {
-	for i := range g.Plies {
-		if isRow(&g.Plies[i]) {
-			n++
-		}
-	}
-	return n
-}
-
 // listChunks returns the game files below the directories (a layout of
 // selfplay/<net>/<process>/*.games), newest first by time of last change, then
 // path. A file below two of the directories counts once. A directory that is
@@ -69,55 +56,45 @@ func listChunks(fsys fsx.FS, dirs []string) ([]*chunk, error) {
 		if _, err := fsys.Stat(dir); err != nil {
 			return nil, fmt.Errorf("input directory: %w", err)
 		}
-		if err := walkChunks(fsys, filepath.Clean(dir), byPath); err != nil {
+		paths, err := replay.ListChunks(fsys, filepath.Clean(dir))
+		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", dir, err)
 		}
-	}
-	chunks := make([]*chunk, 0, len(byPath))
-	for _, c := range byPath {
-		chunks = append(chunks, c)
-	}
-	slices.SortFunc(chunks, func(a, b *chunk) int {
-		return cmp.Or(b.modified.Compare(a.modified), cmp.Compare(b.path, a.path))
-	})
-	return chunks, nil
-}
-
-func walkChunks(fsys fsx.FS, dir string, found map[string]*chunk) error {
-	entries, err := fsys.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		name := filepath.Join(dir, e.Name())
-		switch {
-		case strings.HasPrefix(e.Name(), "."):
-		case e.IsDir():
-			if err := walkChunks(fsys, name, found); err != nil {
-				return err
-			}
-		case strings.HasSuffix(name, replay.SealedSuffix), strings.HasSuffix(name, replay.GrowingSuffix):
-			info, err := fsys.Stat(name)
-			if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(name, replay.GrowingSuffix) {
-				name = strings.TrimSuffix(name, replay.GrowingSuffix) + replay.SealedSuffix // sealed meanwhile
-				info, err = fsys.Stat(name)
-			}
-			if errors.Is(err, fs.ErrNotExist) {
-				continue // retention has removed it
-			}
+		for _, path := range paths {
+			c, err := findChunk(fsys, path)
 			if err != nil {
-				return err
+				return nil, fmt.Errorf("list %s: %w", dir, err)
 			}
-			net := filepath.Base(filepath.Dir(filepath.Dir(name)))
-			found[name] = &chunk{path: name, modified: info.ModTime(), bytes: info.Size(), random: untrained.MatchString(net)}
+			if c != nil {
+				byPath[c.path] = c
+			}
 		}
 	}
-	return nil
+	return slices.SortedFunc(maps.Values(byPath), func(a, b *chunk) int {
+		return cmp.Or(b.modified.Compare(a.modified), cmp.Compare(b.path, a.path))
+	}), nil
+}
+
+// findChunk looks at a game file that was listed; nil if retention has removed it.
+func findChunk(fsys fsx.FS, path string) (*chunk, error) {
+	info, err := fsys.Stat(path)
+	if stem, growing := strings.CutSuffix(path, replay.GrowingSuffix); growing && errors.Is(err, fs.ErrNotExist) {
+		path = stem + replay.SealedSuffix // sealed meanwhile
+		info, err = fsys.Stat(path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	net := filepath.Base(filepath.Dir(filepath.Dir(path)))
+	return &chunk{path: path, modified: info.ModTime(), bytes: info.Size(), random: untrained.MatchString(net)}, nil
 }
 
 // countChunks fills in the games of each chunk, from the index where it knows
 // the file, and returns the new index.
-func countChunks(ctx context.Context, fsys fsx.FS, chunks []*chunk, old *index, threads int) (*index, error) {
+func countChunks(ctx context.Context, fsys fsx.FS, chunks []*chunk, old index, threads int) (index, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(threads)
 	keys := make([]fileKey, len(chunks))
@@ -127,7 +104,7 @@ func countChunks(ctx context.Context, fsys fsx.FS, chunks []*chunk, old *index, 
 				return err
 			}
 			keys[i] = keyOf(fsys, c)
-			if games, ok := old.find(keys[i]); ok {
+			if games, ok := old[keys[i]]; ok {
 				c.games = games
 				return nil
 			}
@@ -138,10 +115,10 @@ func countChunks(ctx context.Context, fsys fsx.FS, chunks []*chunk, old *index, 
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	fresh := newIndex()
+	fresh := index{}
 	for i, c := range chunks {
 		if keys[i].known() && len(c.problems) == 0 {
-			fresh.add(keys[i], c.games)
+			fresh[keys[i]] = c.games
 		}
 	}
 	return fresh, nil
@@ -159,12 +136,11 @@ func (c *chunk) count(fsys fsx.FS) {
 		c.problems = append(c.problems, d)
 	}
 	if !c.growing() && info.Torn {
-		c.problems = append(c.problems, &replay.CorruptError{Path: c.path, Offset: info.Bytes - info.Lost, Length: info.Lost,
-			Reason: "sealed chunk without a footer"})
+		c.problems = append(c.problems, info.Unsealed())
 	}
 	c.bytes = info.Bytes - info.Lost
 	for _, g := range games {
-		c.games = append(c.games, gameRows{g.ID, countRows(g)})
+		c.games = append(c.games, gameRows{g.ID, uint32(g.NumRows())})
 	}
 }
 
@@ -192,11 +168,8 @@ func readPrefix(fsys fsx.FS, path string, n int64) ([]byte, error) {
 	}
 	defer f.Close()
 	data := make([]byte, n)
-	for have := 0; have < len(data); {
-		k, err := f.ReadAt(data[have:], int64(have))
-		if have += k; err != nil && have < len(data) {
-			return nil, fmt.Errorf("%s: %w: %d of %d bytes, %w", path, ErrInputChanged, have, n, err)
-		}
+	if have, err := f.ReadAt(data, 0); have < len(data) {
+		return nil, fmt.Errorf("%s: %w: %d of %d bytes, %w", path, ErrInputChanged, have, n, err)
 	}
 	return data, nil
 }

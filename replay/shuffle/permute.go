@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"math/rand/v2"
@@ -39,11 +38,11 @@ func (o *Options) permuteAll(ctx context.Context, p *Plan, s *spread, scratch, d
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	for k := range m.Train {
-		m.TrainRows += m.Train[k].Rows
+	for _, f := range m.Train {
+		m.TrainRows += f.Rows
 	}
-	for k := range m.Val {
-		m.HeldRows += m.Val[k].Rows
+	for _, f := range m.Val {
+		m.HeldRows += f.Rows
 	}
 	return m, nil
 }
@@ -83,12 +82,16 @@ func (o *Options) permuteFile(p *Plan, s *spread, scratch, dir string, k int, ou
 		rng := newRand(streamPermute, p.Seed, le.AppendUint64(nil, uint64(id)))
 		permute(rng, rows[from:])
 	}
-	sum := newCountingHash()
+	sum := sha256.New()
 	err := fsx.WriteFileFunc(o.FS, path, func(w io.Writer) error { return encodeFile(io.MultiWriter(w, sum), rows) })
 	if err != nil {
 		return err
 	}
-	sum.describe(out)
+	info, err := o.FS.Stat(path)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	out.Bytes, out.SHA256 = info.Size(), hex.EncodeToString(sum.Sum(nil))
 	return nil
 }
 
@@ -128,27 +131,10 @@ func (o *Options) checkFile(path string, out *OutFile) (bool, error) {
 
 // describe sets the size and hash of the file as it is.
 func (f *RowFile) describe(out *OutFile) error {
-	sum := newCountingHash()
+	sum := sha256.New()
 	if _, err := io.Copy(sum, io.NewSectionReader(f.r, 0, f.size)); err != nil {
 		return fmt.Errorf("read %s: %w", f.path, err)
 	}
-	sum.describe(out)
+	out.Bytes, out.SHA256 = f.size, hex.EncodeToString(sum.Sum(nil))
 	return nil
-}
-
-// countingHash is SHA-256 and a length.
-type countingHash struct {
-	hash.Hash
-	n int64
-}
-
-func newCountingHash() *countingHash { return &countingHash{Hash: sha256.New()} }
-
-func (c *countingHash) Write(p []byte) (int, error) {
-	c.n += int64(len(p))
-	return c.Hash.Write(p)
-}
-
-func (c *countingHash) describe(out *OutFile) {
-	out.Bytes, out.SHA256 = c.n, hex.EncodeToString(c.Sum(nil))
 }

@@ -69,7 +69,7 @@ func MakePlan(ctx context.Context, o Options) (*Plan, error) {
 }
 
 // plan is MakePlan after validate; it returns the new index of games too.
-func (o *Options) plan(ctx context.Context) (*Plan, *index, error) {
+func (o *Options) plan(ctx context.Context) (*Plan, index, error) {
 	old, err := readIndex(o.FS, filepath.Join(o.OutputDir, indexName))
 	if err != nil {
 		o.say("%v: all game files are read again", err)

@@ -25,14 +25,9 @@ import (
 //
 // The masks' 832 bytes become some 40, the row 130 to 260.
 const (
-	flagBlack = 1 << iota
-	flagOurOOO
-	flagOurOO
-	flagTheirOOO
-	flagTheirOO
-	flagRaw
-	flagCounts
-	flagWeight
+	flagRaw    = 32
+	flagCounts = 64
+	flagWeight = 128
 )
 
 // The kinds of a target.

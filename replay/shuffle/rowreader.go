@@ -21,11 +21,13 @@ type rowReader struct {
 	block [][]byte // the rows of a block, from row on
 }
 
-func (r *rowReader) close() {
-	if r.file != nil {
-		r.file.Close() // only read from
-	}
+func (r *rowReader) close() error {
+	f := r.file
 	r.file, r.block = nil, nil
+	if f == nil {
+		return nil
+	}
+	return f.Close()
 }
 
 // seek stands at a row of the file at path, which should have so many rows.
@@ -126,12 +128,4 @@ func (p *Pass) Next(ctx context.Context, b *encoding.TrainBatch) error {
 }
 
 // Close closes the file that the source is reading.
-func (s *Source) Close() error {
-	f := s.reader.file
-	s.reader.file = nil
-	s.reader.close()
-	if f == nil {
-		return nil
-	}
-	return f.Close()
-}
+func (s *Source) Close() error { return s.reader.close() }

@@ -220,7 +220,7 @@ func TestIndex(t *testing.T) {
 	_, first, _ := shuffled(t, o)
 	path := filepath.Join(o.OutputDir, indexName)
 	x, err := readIndex(m, path)
-	if err != nil || len(x.files) != 3 {
+	if err != nil || len(x) != 3 {
 		t.Fatalf("index %v, %v", x, err)
 	}
 	if err := fsx.WriteFile(m, path, []byte("CBINDEX\nrubbish and more rubbish")); err != nil {
@@ -248,8 +248,8 @@ func TestIndexIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k := range x.files {
-		x.files[k][0].rows++
+	for k := range x {
+		x[k][0].rows++
 	}
 	if err := fsx.WriteFile(m, filepath.Join(o.OutputDir, indexName), x.encode()); err != nil {
 		t.Fatal(err)
@@ -260,9 +260,10 @@ func TestIndexIsRead(t *testing.T) {
 }
 
 func FuzzDecodeIndex(f *testing.F) {
-	x := newIndex()
-	x.add(fileKey{path: "a/b.games", size: 100}, []gameRows{{[16]byte{1}, 3}, {[16]byte{2}, 400}})
-	x.add(fileKey{path: "a/c.games", size: 1 << 40, tail: [16]byte{9}}, nil)
+	x := index{
+		{path: "a/b.games", size: 100}:                        {{[16]byte{1}, 3}, {[16]byte{2}, 400}},
+		{path: "a/c.games", size: 1 << 40, tail: [16]byte{9}}: nil,
+	}
 	good := x.encode()
 	f.Add(good)
 	f.Add(good[:20])
@@ -271,7 +272,7 @@ func FuzzDecodeIndex(f *testing.F) {
 			le.PutUint32(data[n:], crc(data[:n])) // past the checksum
 		}
 		if x, err := decodeIndex(data); err == nil {
-			if y, err := decodeIndex(x.encode()); err != nil || len(y.files) != len(x.files) {
+			if y, err := decodeIndex(x.encode()); err != nil || len(y) != len(x) {
 				t.Fatal("written again it is another index")
 			}
 		}

@@ -2,7 +2,6 @@ package shuffle
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -186,31 +185,22 @@ func (s *Source) nextFile() (bool, error) {
 	return true, s.reader.seek(filepath.Join(s.dir, s.at.Shuffle, filepath.FromSlash(f.Name)), f.Rows, s.at.Row)
 }
 
-const sourceVersion = 1
-
 // Section is the cursor: shuffle, pass, file and row. After Load the same rows
 // follow; the shuffle must still be there (*GoneError), unless Advance has been
 // called: then its shuffle follows.
 func (s *Source) Section() stage.Section {
-	return stage.Section{Name: "shuffle_source", Version: sourceVersion, Save: s.save, Load: s.load}
+	return replay.JSONSection("shuffle_source", "shuffle_source section", 1, s.save, s.load)
 }
 
-func (s *Source) save(w io.Writer) error {
+func (s *Source) save() cursor {
 	at := s.at
 	if m := s.Manifest(); m.Name != at.Shuffle {
 		at.Target = m.Name
 	}
-	return json.NewEncoder(w).Encode(at)
+	return at
 }
 
-func (s *Source) load(r io.Reader, version int) error {
-	if version != sourceVersion {
-		return fmt.Errorf("shuffle_source section has version %d, this program reads %d", version, sourceVersion)
-	}
-	var at cursor
-	if err := json.NewDecoder(r).Decode(&at); err != nil {
-		return fmt.Errorf("shuffle_source section: %w", err)
-	}
+func (s *Source) load(at cursor) error {
 	s.mu.Lock()
 	target, forced := s.target, s.forced
 	s.mu.Unlock()

@@ -7,15 +7,15 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // First phase: each row of the window is kept or not, and goes to a bucket
@@ -73,39 +73,16 @@ func bucketPath(scratch string, k int) string {
 // the plan.
 func (o *Options) spreadInputs(ctx context.Context, p *Plan, scratch string) (*spread, error) {
 	s := &spreader{o: o, p: p, scratch: scratch, buffers: make([][]byte, p.buckets()), done: make([]bucket, p.buckets())}
-	group, ctx := errgroup.WithContext(ctx)
-	queue := make(chan chan *spreadRows, o.Threads) // bounds the files in memory
-	group.Go(func() error {
-		defer close(queue)
-		for k := range p.Inputs {
-			slot := make(chan *spreadRows, 1)
-			select {
-			case queue <- slot:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-			group.Go(func() error {
-				rows, err := s.read(ctx, &p.Inputs[k])
-				slot <- rows
-				return err
-			})
+	k := 0
+	next := func(context.Context) (*Input, error) {
+		if k == len(p.Inputs) {
+			return nil, io.EOF
 		}
-		return nil
-	})
-	group.Go(func() error {
-		for slot := range queue {
-			select {
-			case rows := <-slot:
-				if err := s.collect(rows); err != nil {
-					return err
-				}
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		return nil
-	})
-	if err := group.Wait(); err != nil {
+		k++
+		return &p.Inputs[k-1], nil
+	}
+	collect := func(_ context.Context, rows *spreadRows) error { return s.collect(rows) }
+	if err := replay.MapOrdered(ctx, o.Threads, next, s.read, collect); err != nil {
 		return nil, err
 	}
 	return &spread{s.done}, s.finish()
@@ -139,7 +116,7 @@ func (s *spreader) read(ctx context.Context, in *Input) (*spreadRows, error) {
 		if s.p.split().validation(in.Path, g.ID) {
 			side = 1
 		}
-		rows[side] += int64(countRows(g))
+		rows[side] += int64(g.NumRows())
 		if err := w.game(g, side == 1); err != nil {
 			return nil, fmt.Errorf("%s: game %x: %w", in.Path, g.ID, err)
 		}
@@ -172,7 +149,7 @@ func (w *rowPacker) game(g *record.Game, validation bool) error {
 	rng := newRand(streamSpread, p.Seed, g.ID[:])
 	w.plies, w.to = w.plies[:0], w.to[:0]
 	for i := range g.Plies {
-		if !isRow(&g.Plies[i]) || rng.Float64() >= p.KeepShare {
+		if !g.Plies[i].Trained() || rng.Float64() >= p.KeepShare {
 			continue
 		}
 		w.plies = append(w.plies, i)
@@ -197,9 +174,6 @@ func (w *rowPacker) game(g *record.Game, validation bool) error {
 
 // collect appends the rows of a file to their buckets.
 func (s *spreader) collect(rows *spreadRows) error {
-	if rows == nil {
-		return nil // its reader failed and has said why
-	}
 	from := 0
 	for k, end := range rows.ends {
 		to := rows.to[k]

@@ -350,14 +350,13 @@ func TestStoreOutputs(t *testing.T) {
 	}
 	<-store.Durable()
 	chunk := filepath.Join(root, "lc0", "job-s0-d0", "p1", "game_000000.gz")
-	f, err := os.Open(chunk)
+	source, err := lc0.OpenSource(chunk)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := lc0.ReadV6(f); err != nil || len(r) != 8 {
-		t.Errorf("%d records, %v", len(r), err)
+	if raw, err := source.Chunk(0); err != nil || len(raw) != 8*lc0.V6Size {
+		t.Errorf("%d bytes, %v", len(raw), err)
 	}
-	f.Close()
 	// The directory of chunks becomes a file: the next one cannot be written.
 	if err := errors.Join(os.RemoveAll(filepath.Dir(chunk)), os.WriteFile(filepath.Dir(chunk), nil, 0o666)); err != nil {
 		t.Fatal(err)

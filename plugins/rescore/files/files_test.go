@@ -3,6 +3,7 @@ package files
 import (
 	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"io"
@@ -212,7 +213,15 @@ func readTar(t *testing.T, path string) (names []string, members [][]byte) {
 
 func records(t *testing.T, chunk []byte) []lc0.Record {
 	t.Helper()
-	list, err := lc0.ReadRecords(bytes.NewReader(chunk))
+	z, err := gzip.NewReader(bytes.NewReader(chunk))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := lc0.DecodeRecords(raw)
 	if err != nil {
 		t.Fatal(err)
 	}

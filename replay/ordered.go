@@ -1,4 +1,4 @@
-package loader
+package replay
 
 import (
 	"context"
@@ -8,27 +8,26 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// mapOrdered reads in to its end, calls work for each item on up to threads
-// goroutines, and passes the results to emit one after the other in the order
-// of the input. It returns nil at the end of the input, otherwise the first
-// error of work or emit, or ctx's.
-func mapOrdered[A, B any](ctx context.Context, threads int, in *Queue[A], work func(context.Context, A) (B, error), emit func(context.Context, B) error) error {
+// MapOrdered calls work for each item that next returns, up to its io.EOF, on up to
+// threads goroutines, and passes the results to emit one after the other in the order
+// of the items. It returns nil at the end, otherwise the first error of next, work or
+// emit, or ctx's.
+func MapOrdered[A, B any](ctx context.Context, threads int, next func(context.Context) (A, error), work func(context.Context, A) (B, error), emit func(context.Context, B) error) error {
 	if threads <= 1 {
-		return mapAlone(ctx, in, work, emit)
+		return Each(ctx, next, func(item A) error {
+			r, err := work(ctx, item)
+			if err != nil {
+				return err
+			}
+			return emit(ctx, r)
+		})
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	pending := make(chan chan B, threads-1) // results to come, in order; one more is with emit
 	slots := make(chan struct{}, threads)
 	group.Go(func() error { // every goroutine that works is of this group too
 		defer close(pending)
-		for {
-			item, err := in.Get(ctx)
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
+		return Each(ctx, next, func(item A) error {
 			select {
 			case slots <- struct{}{}:
 			case <-ctx.Done():
@@ -45,10 +44,11 @@ func mapOrdered[A, B any](ctx context.Context, threads int, in *Queue[A], work f
 			})
 			select {
 			case pending <- result:
+				return nil
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-		}
+		})
 	})
 	group.Go(func() error {
 		for result := range pending {
@@ -66,21 +66,18 @@ func mapOrdered[A, B any](ctx context.Context, threads int, in *Queue[A], work f
 	return group.Wait()
 }
 
-// mapAlone is mapOrdered on the caller's goroutine.
-func mapAlone[A, B any](ctx context.Context, in *Queue[A], work func(context.Context, A) (B, error), emit func(context.Context, B) error) error {
+// Each calls do with each item that next returns, up to its io.EOF. An error is next's
+// or do's.
+func Each[T any](ctx context.Context, next func(context.Context) (T, error), do func(T) error) error {
 	for {
-		item, err := in.Get(ctx)
+		item, err := next(ctx)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		r, err := work(ctx, item)
-		if err != nil {
-			return err
-		}
-		if err := emit(ctx, r); err != nil {
+		if err := do(item); err != nil {
 			return err
 		}
 	}
