@@ -13,7 +13,7 @@ import (
 )
 
 // maxGames is the number of games that a message may hold. A game has more than
-// BatchBytes/maxGames bytes, so that Split never comes to it.
+// BatchBytes/maxGames bytes, so that no batch comes to it.
 const maxGames = 1 << 15
 
 // replyCodec is gRPC's codec, but it does not decode an answer of more than maxGames

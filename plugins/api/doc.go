@@ -13,8 +13,10 @@
 //	c := api.NewConn(cc)
 //	d, err := c.Describe(ctx) // kind, name, settings; validated
 //	err = c.Open(ctx, d, map[string]string{"threshold": "0.2"})
-//	r := api.NewRescorer(c, d) // a stage.BatchRescorer
-//	games, err = r.RescoreBatch(ctx, games)
+//	s, err := c.OpenRescore(ctx, d)
+//	err = s.Send(1, games)
+//	result, err := s.Recv()
+//	game, err := api.Apply(games[0], result.Outcomes[0])
 //
 // Games travel in columns, in messages of about BatchBytes, several in flight; a
 // game that stays as it is costs nothing on the way back. What a plugin answers is

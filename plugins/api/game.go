@@ -23,25 +23,6 @@ func GameSize(g *record.Game) int {
 	return n
 }
 
-// Split cuts games into runs whose messages have about BatchBytes; a bigger game
-// is alone in its run. The runs alias games.
-func Split(games []*record.Game) [][]*record.Game {
-	var runs [][]*record.Game
-	from, bytes := 0, 0
-	for i, g := range games {
-		size := GameSize(g)
-		if i > from && bytes+size > BatchBytes {
-			runs = append(runs, games[from:i:i])
-			from, bytes = i, 0
-		}
-		bytes += size
-	}
-	if from < len(games) {
-		runs = append(runs, games[from:len(games):len(games)])
-	}
-	return runs
-}
-
 // resize returns a slice of n elements whose content does not matter, in the
 // memory of s where it is large enough.
 func resize[T any](s []T, n int) []T {

@@ -35,7 +35,7 @@ func TestRescore(t *testing.T) {
 		return out
 	}
 	c, d := open(t, rescoring(func(_ context.Context, g *record.Game) (*record.Game, error) { return change(g), nil }), nil)
-	r := NewRescorer(c, d)
+	r := newRescorer(c, d)
 	got, err := r.RescoreBatch(ctx, games)
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestRescoreBatches(t *testing.T) {
 		t.Errorf("faults %q of batch %d", result.Faults, result.Batch)
 	}
 	games = slices.Delete(games, 7, 8)
-	r := NewRescorer(c, said)
+	r := newRescorer(c, said)
 	if err := r.(stage.Faulty).Err(); err != nil {
 		t.Errorf("before any call: %v", err)
 	}
@@ -151,7 +151,7 @@ func TestRescoreErrors(t *testing.T) {
 		return g, nil
 	})
 	c, said := open(t, d, nil)
-	r := NewRescorer(c, said)
+	r := newRescorer(c, said)
 	for _, step := range []struct {
 		mode string
 		want []string
@@ -192,7 +192,7 @@ func TestRescoreConcurrency(t *testing.T) {
 		})
 		d.Concurrency = most
 		c, said := open(t, d, nil)
-		if _, err := NewRescorer(c, said).RescoreBatch(context.Background(), games); err != nil {
+		if _, err := newRescorer(c, said).RescoreBatch(context.Background(), games); err != nil {
 			t.Fatal(err)
 		}
 		if int(peak.Load()) > most || int(calls.Load()) != len(games) {
@@ -222,7 +222,7 @@ func TestRescoreLegalMoves(t *testing.T) {
 			d.Capabilities = []stage.Capability{stage.NeedsLegalMoves}
 		}
 		c := dial(t, func(s *grpc.Server) { pluginpb.RegisterRescorerServer(s, raw) })
-		if _, err := NewRescorer(c, d).RescoreBatch(ctx, games); err != nil {
+		if _, err := newRescorer(c, d).RescoreBatch(ctx, games); err != nil {
 			t.Error(err)
 		}
 	}
@@ -316,7 +316,7 @@ func TestRescoreWrongAnswers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			conn := dial(t, func(s *grpc.Server) { pluginpb.RegisterRescorerServer(s, &rawRescorer{answer: c.answer}) })
-			_, err := NewRescorer(conn, rescoring(nil)).RescoreBatch(ctx, []*record.Game{g, g})
+			_, err := newRescorer(conn, rescoring(nil)).RescoreBatch(ctx, []*record.Game{g, g})
 			if wantError(t, err, c.want); errors.Is(err, ErrAnswer) != c.wrong {
 				t.Errorf("%v: wraps ErrAnswer: %v", err, !c.wrong)
 			}
@@ -425,7 +425,7 @@ func TestRescoreCancel(t *testing.T) {
 	defer cancel()
 	result := make(chan error, 1)
 	go func() {
-		_, err := NewRescorer(c, said).Rescore(ctx, literalGame())
+		_, err := newRescorer(c, said).Rescore(ctx, literalGame())
 		result <- err
 	}()
 	<-entered
@@ -436,7 +436,7 @@ func TestRescoreCancel(t *testing.T) {
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Errorf("the stage: %v", err)
 	}
-	if _, err := NewRescorer(c, said).Rescore(ctx, literalGame()); !errors.Is(err, context.Canceled) {
+	if _, err := newRescorer(c, said).Rescore(ctx, literalGame()); !errors.Is(err, context.Canceled) {
 		t.Errorf("a call with a context that has ended: %v", err)
 	}
 }
@@ -465,7 +465,7 @@ func TestMessageLimits(t *testing.T) {
 		size = c.answer
 		g := literalGame()
 		g.Extra = make([]byte, c.request)
-		_, err := NewRescorer(c.conn, rescoring(nil)).Rescore(ctx, g)
+		_, err := newRescorer(c.conn, rescoring(nil)).Rescore(ctx, g)
 		if c.ok && err != nil || !c.ok && status.Code(err) != codes.ResourceExhausted {
 			t.Errorf("%s: %v", c.name, err)
 		}
