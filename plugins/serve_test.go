@@ -248,10 +248,10 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stream.Close()
-	if err := stream.Send(1, []*record.Game{{NetID: "n"}}); err != nil {
+	if err := stream.Send([]*record.Game{{NetID: "n"}}); err != nil {
 		t.Fatal(err)
 	}
-	if result, err := stream.Recv(); err != nil || result.Outcomes[0].Err != "" {
+	if result, err := stream.Recv(); err != nil || result.Games[0].NetID != "n" {
 		t.Fatalf("after an interrupt: %v, %+v", err, result)
 	}
 	logs.find(t, "printed")

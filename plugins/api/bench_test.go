@@ -187,7 +187,7 @@ func BenchmarkDraw(b *testing.B) {
 		return x
 	}
 	idx := push(all)
-	s := opened(b, &testSampler{})
+	s := openedSampler(b, &testSampler{})
 	var refs []stage.RowRef
 	d := stage.Draw{Rows: 256}
 	for b.Loop() {

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -29,11 +28,9 @@ type exportServerStream = grpc.BidiStreamingServer[pluginpb.ExportRequest, plugi
 
 // Export receives a checkpoint, exports it and sends the files.
 func (s *exportServer) Export(stream exportServerStream) error {
-	s.in.mu.Lock()
-	e := s.in.exporter
-	s.in.mu.Unlock()
-	if e == nil {
-		return errNotOpen
+	e, err := opened[stage.Exporter](s.in)
+	if err != nil {
+		return err
 	}
 	dir, err := os.MkdirTemp("", "chessbrain-export-")
 	if err != nil {
@@ -46,7 +43,8 @@ func (s *exportServer) Export(stream exportServerStream) error {
 	if err != nil {
 		return err
 	}
-	files, err := exportInto(stream.Context(), e, c, dir)
+	var files []string
+	err = s.in.call(stream.Context(), func() (err error) { files, err = e.Export(stream.Context(), c, dir); return err })
 	if err != nil {
 		return refuse(codes.Unknown, err)
 	}
@@ -56,12 +54,6 @@ func (s *exportServer) Export(stream exportServerStream) error {
 		}
 	}
 	return nil
-}
-
-// exportInto calls the stage.
-func exportInto(ctx context.Context, e stage.Exporter, c *stage.Checkpoint, dir string) (files []string, err error) {
-	err = guard(func() (err error) { files, err = e.Export(ctx, c, dir); return err })
-	return files, err
 }
 
 // sendFile sends a file that the stage wrote into dir.

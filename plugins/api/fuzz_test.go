@@ -73,7 +73,7 @@ func FuzzApply(f *testing.F) {
 			return
 		}
 		before := bytesOf(t, g)
-		out, err := Apply(g, Outcome{Game: &p})
+		out, err := apply(g, &p)
 		if !bytes.Equal(before, bytesOf(t, g)) {
 			t.Fatal("the game was changed")
 		}

@@ -71,20 +71,20 @@ func TestRescoreBatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.Send(1, games); err != nil {
+	if err := s.Send(games); err != nil {
 		t.Fatal(err)
 	}
 	result, err := s.Recv()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, o := range result.Outcomes {
-		if (o.Err != "") != (i == 7) || i != 7 && !o.Unchanged {
-			t.Errorf("game %d: %+v", i, o)
+	for i, g := range games {
+		if (result.Errs[i] != nil) != (i == 7) || i != 7 && result.Games[i] != g {
+			t.Errorf("game %d: %v", i, result.Errs[i])
 		}
 	}
-	if result.Faults != "a broken table" || result.Batch != 1 {
-		t.Errorf("faults %q of batch %d", result.Faults, result.Batch)
+	if result.Faults != "a broken table" {
+		t.Errorf("faults %q", result.Faults)
 	}
 	games = slices.Delete(games, 7, 8)
 	r := newRescorer(c, said)
@@ -303,7 +303,7 @@ func TestRescoreWrongAnswers(t *testing.T) {
 		}, "3 outcomes for the 2 games", true},
 		{"other batch", func(r *pluginpb.RescoreRequest) (*pluginpb.RescoreReply, error) {
 			return &pluginpb.RescoreReply{Batch: r.Batch + 1, Outcomes: outcomes(2)}, nil
-		}, "an answer to batch 1, want batch 0", true},
+		}, "an answer to batch 2, want batch 1", true},
 		{"end", func(*pluginpb.RescoreRequest) (*pluginpb.RescoreReply, error) { return nil, nil }, "1 batches unanswered", true},
 		{"other game", func(r *pluginpb.RescoreRequest) (*pluginpb.RescoreReply, error) {
 			out := outcomes(2)
@@ -330,22 +330,23 @@ func TestRescoreManyOutcomes(t *testing.T) {
 	for i := range many {
 		many[i] = &pluginpb.Outcome{}
 	}
+	var answers atomic.Int64
 	c := dial(t, func(s *grpc.Server) {
 		pluginpb.RegisterRescorerServer(s, &rawRescorer{answer: func(r *pluginpb.RescoreRequest) (*pluginpb.RescoreReply, error) {
-			return &pluginpb.RescoreReply{Batch: r.Batch, Outcomes: many[:len(many)-int(r.Batch)]}, nil
+			return &pluginpb.RescoreReply{Batch: r.Batch, Outcomes: many[answers.Add(1)-1:]}, nil
 		}})
 	})
-	for batch, want := range []string{"32769 outcomes in a message, at most 32768", "32768 outcomes for the 1 games"} {
+	for _, want := range []string{"32769 outcomes in a message, at most 32768", "32768 outcomes for the 1 games"} {
 		s, err := c.OpenRescore(context.Background(), rescoring(nil))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Send(uint64(batch), []*record.Game{literalGame()}); err != nil {
+		if err := s.Send([]*record.Game{literalGame()}); err != nil {
 			t.Fatal(err)
 		}
 		_, err = s.Recv()
 		wantError(t, err, want)
-		wantError(t, s.Send(9, make([]*record.Game, maxGames+1)), "32769 games")
+		wantError(t, s.Send(make([]*record.Game, maxGames+1)), "32769 games")
 		s.Close()
 	}
 	if n := countFields([]byte{0x12, 0x00, 0x08, 0x05, 0x12, 0x02, 0x12, 0x00, 0x12, 0x07}, 2); n != 2 { // the last one is cut short
@@ -387,7 +388,7 @@ func TestRescorePipeline(t *testing.T) {
 	sent := make(chan error, 1)
 	go func() {
 		for b := range batches {
-			if err := s.Send(uint64(1000-b), games[b%30:b%30+b%10]); err != nil {
+			if err := s.Send(games[b%30 : b%30+b%10]); err != nil {
 				sent <- err
 				return
 			}
@@ -399,8 +400,8 @@ func TestRescorePipeline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if result.Batch != uint64(1000-b) || len(result.Outcomes) != b%10 {
-			t.Fatalf("answer %d: batch %d of %d games", b, result.Batch, len(result.Outcomes))
+		if !slices.Equal(result.Games, games[b%30:b%30+b%10]) {
+			t.Fatalf("answer %d: %d games, not those of the batch", b, len(result.Games))
 		}
 	}
 	if err := <-sent; err != nil {

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
@@ -71,8 +72,8 @@ func (r *rescorer) RescoreBatch(ctx context.Context, games []*record.Game) ([]*r
 // sendAll sends runs of games as batches 0, 1, ... It ends the stream where a
 // game cannot be sent.
 func sendAll(s *RescoreStream, runs [][]*record.Game) error {
-	for i, run := range runs {
-		if err := s.Send(uint64(i), run); err != nil {
+	for _, run := range runs {
+		if err := s.Send(run); err != nil {
 			s.Close()
 			return err
 		}
@@ -91,10 +92,9 @@ func (r *rescorer) receive(s *RescoreStream, games []*record.Game, batches int) 
 		r.mu.Lock()
 		r.faults = result.Faults
 		r.mu.Unlock()
-		for _, o := range result.Outcomes {
-			g, err := Apply(games[len(out)], o)
-			if err != nil {
-				return nil, err
+		for i, g := range result.Games {
+			if result.Errs[i] != nil {
+				return nil, fmt.Errorf("game %x: %w", games[len(out)].ID, result.Errs[i])
 			}
 			out = append(out, g)
 		}

@@ -27,7 +27,6 @@ type rescorer struct {
 	waiting int     // bytes of pending
 	flight  []*batch
 	session *session // nil = no stream
-	numbers uint64   // of batches
 
 	mu     sync.Mutex
 	faults string // the plugin's last word on what it found broken
@@ -225,10 +224,10 @@ func (r *rescorer) answered(a reply) error {
 	r.sup.succeeded()
 	r.sup.stats.call(len(b.items), b.rows, b.bytes, a.took)
 	r.mu.Lock()
-	r.faults = a.faults
+	r.faults = a.Faults
 	r.mu.Unlock()
 	for i, it := range b.items {
-		it.finish(a.games[i], a.errs[i])
+		it.finish(a.Games[i], a.Errs[i])
 	}
 	return nil
 }

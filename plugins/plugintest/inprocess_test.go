@@ -175,7 +175,7 @@ func (r *wireRescorer) RescoreBatch(ctx context.Context, games []*record.Game) (
 	sent := make(chan error, 1)
 	go func() {
 		for i := range games {
-			if err := s.Send(uint64(i), games[i:i+1]); err != nil {
+			if err := s.Send(games[i : i+1]); err != nil {
 				sent <- err
 				return
 			}
@@ -183,15 +183,15 @@ func (r *wireRescorer) RescoreBatch(ctx context.Context, games []*record.Game) (
 		sent <- s.CloseSend()
 	}()
 	var out []*record.Game
-	for _, g := range games {
-		var result api.RescoreResult
-		if result, err = s.Recv(); err != nil {
+	for range games {
+		var result api.Rescored
+		if result, err = s.Recv(); err == nil {
+			err = result.Errs[0]
+		}
+		if err != nil {
 			break
 		}
-		if g, err = api.Apply(g, result.Outcomes[0]); err != nil {
-			break
-		}
-		out = append(out, g)
+		out = append(out, result.Games[0])
 	}
 	s.Close()
 	if sendErr := <-sent; sendErr != nil && err == nil {
