@@ -11,86 +11,51 @@ import (
 // latter is also a stage.BatchRescorer and a stage.Faulty. Errors: ErrUnknown,
 // ErrSettings, ErrLock, and others of type *Error.
 func (h *Host) Rescorer(ctx context.Context, c stage.Choice) (stage.Rescorer, error) {
-	var r stage.Rescorer
-	err := h.choose(ctx, stage.KindRescorer, c.Name, func(ctx context.Context, proc *process) (external, error) {
-		made, err := h.newRescorer(ctx, proc, c.Settings)
-		r = made
-		return made, err
-	}, func(d *stage.Definition) (err error) {
-		r, err = d.MakeRescorer(c.Settings)
-		r = limit(r, d)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
+	return choose(ctx, h, stage.KindRescorer, c, newRescorer, (*stage.Definition).MakeRescorer)
 }
 
 // Sampler makes a sampler; see Rescorer.
 func (h *Host) Sampler(ctx context.Context, c stage.Choice) (stage.Sampler, error) {
-	var s stage.Sampler
-	err := h.choose(ctx, stage.KindSampler, c.Name, func(ctx context.Context, proc *process) (external, error) {
-		made, err := h.newSampler(ctx, proc, c.Settings)
-		s = made
-		return made, err
-	}, func(d *stage.Definition) (err error) {
-		s, err = d.MakeSampler(c.Settings)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return choose(ctx, h, stage.KindSampler, c, newSampler, (*stage.Definition).MakeSampler)
 }
 
 // Exporter makes an exporter; see Rescorer.
 func (h *Host) Exporter(ctx context.Context, c stage.Choice) (stage.Exporter, error) {
-	var e stage.Exporter
-	err := h.choose(ctx, stage.KindExporter, c.Name, func(ctx context.Context, proc *process) (external, error) {
-		made, err := h.newExporter(ctx, proc, c.Settings)
-		e = made
-		return made, err
-	}, func(d *stage.Definition) (err error) {
-		e, err = d.MakeExporter(c.Settings)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return e, nil
+	return choose(ctx, h, stage.KindExporter, c, newExporter, (*stage.Definition).MakeExporter)
 }
 
-// choose makes a stage by one of two functions: of the program's process where
+// choose makes a stage by one of two functions: over the program's process where
 // there is a program of that kind and name, else of the built-in definition.
-func (h *Host) choose(ctx context.Context, kind stage.Kind, name string,
-	program func(context.Context, *process) (external, error), builtin func(*stage.Definition) error) error {
-	ctx, leave, err := h.enter(ctx, name)
+func choose[T any](ctx context.Context, h *Host, kind stage.Kind, c stage.Choice,
+	program func(*supervisor) T, builtin func(*stage.Definition, map[string]string) (T, error)) (none T, err error) {
+	ctx, leave, err := h.enter(ctx, c.Name)
 	if err != nil {
-		return err
+		return none, err
 	}
 	defer leave()
-	proc, err := h.open(ctx, kind, name)
+	proc, err := h.open(ctx, kind, c.Name)
 	if err != nil {
-		return err
+		return none, err
 	}
 	if proc != nil {
-		e, err := program(ctx, proc)
-		if err == nil {
-			h.mu.Lock()
-			h.live = append(h.live, e)
-			h.mu.Unlock()
+		sup, err := h.supervise(ctx, proc, c.Settings)
+		if err != nil {
+			return none, err
 		}
-		return err
+		h.mu.Lock()
+		h.live = append(h.live, sup)
+		h.mu.Unlock()
+		return program(sup), nil
 	}
-	d, err := h.builtin(kind, name)
+	d, err := h.builtin(kind, c.Name)
 	if err != nil {
-		return err
+		return none, err
 	}
-	if err := builtin(d); err != nil {
-		return mark(ErrSettings, err)
+	made, err := builtin(d, c.Settings)
+	if err != nil {
+		return none, mark(ErrSettings, err)
 	}
-	return nil
+	return made, nil
 }
 
 // open starts the program of a name, if there is one of that kind. nil: the

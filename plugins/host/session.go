@@ -66,19 +66,19 @@ func (r *rescorer) dial() error {
 	}
 	r.hangUp()
 	for {
-		proc, err := r.sup.process(r.sup.life)
+		proc, err := r.process(r.life)
 		if err != nil {
 			return err
 		}
-		s := &session{proc: proc, deadline: r.sup.deadline(), sent: make(chan *batch, maxFlight), replies: make(chan reply, maxFlight+1)}
-		err = s.deadline.call(func() (err error) { s.stream, err = proc.conn.OpenRescore(r.sup.life, proc.def); return err })
+		s := &session{proc: proc, deadline: r.deadline(), sent: make(chan *batch, maxFlight), replies: make(chan reply, maxFlight+1)}
+		err = s.deadline.call(func() (err error) { s.stream, err = proc.conn.OpenRescore(r.life, proc.def); return err })
 		if err == nil {
 			s.received.Go(s.receive)
 			r.session = s
 			return nil
 		}
-		if r.sup.life.Err() == nil {
-			r.sup.fail(r.sup.failure(s.deadline, "opened a stream", err))
+		if r.life.Err() == nil {
+			r.fail(r.failure(s.deadline, "opened a stream", err))
 		}
 	}
 }
@@ -109,7 +109,7 @@ func (r *rescorer) send(b *batch) {
 	}
 	err := s.deadline.call(func() error { return s.stream.Send(games) })
 	if _, isCall := status.FromError(err); err != nil && !isCall && !errors.Is(err, api.ErrEnded) {
-		b.finish(&Error{Kind: r.sup.kind, Name: r.sup.name, Did: "was not asked: the games cannot be sent", Err: err})
+		b.finish(&Error{Kind: r.kind, Name: r.name, Did: "was not asked: the games cannot be sent", Err: err})
 		return
 	}
 	r.flight = append(r.flight, b)
