@@ -24,6 +24,7 @@ type Host struct {
 	mu    sync.Mutex // guards Add of busy against its Wait, and what follows
 	live  []*supervisor
 	known map[string]*stage.Definition // what programs said of themselves, by SHA-256 and name
+	said  map[string]bool              // warnings, each given once
 }
 
 // external is a stage that is a process.
@@ -36,7 +37,7 @@ func New(o Options) (*Host, error) {
 			return nil, fmt.Errorf("plugin host: %w", err)
 		}
 	}
-	h := &Host{o: o.withDefaults(), known: map[string]*stage.Definition{}}
+	h := &Host{o: o.withDefaults(), known: map[string]*stage.Definition{}, said: map[string]bool{}}
 	h.life, h.end = context.WithCancel(context.Background())
 	return h, nil
 }
@@ -57,6 +58,17 @@ func (h *Host) enter(ctx context.Context, name string) (in context.Context, leav
 		cancel()
 		h.busy.Done()
 	}, nil
+}
+
+// warn logs a warning about a program, the first time.
+func (h *Host) warn(name, text string) {
+	h.mu.Lock()
+	first := !h.said[text]
+	h.said[text] = true
+	h.mu.Unlock()
+	if first {
+		h.o.Log.Warn(text, "plugin", name)
+	}
 }
 
 // Programs returns the programs in the plugin directories; see Discover.

@@ -72,12 +72,12 @@ func (h *Host) open(ctx context.Context, kind stage.Kind, name string) (*process
 	isBuiltin := h.HasBuiltin(kind, name)
 	switch {
 	case proc.def.Kind == kind && isBuiltin:
-		h.o.Log.Warn(fmt.Sprintf("%s %s: the program %s takes the place of the built-in one", kind, name, p.Path), "plugin", name)
+		h.warn(name, fmt.Sprintf("%s %s: the program %s takes the place of the built-in one", kind, name, p.Path))
 		return proc, nil
 	case proc.def.Kind == kind:
 		return proc, nil
 	case isBuiltin:
-		h.o.Log.Warn(fmt.Sprintf("%s %s: the built-in one is used; the program %s of that name is a %s", kind, name, p.Path, proc.def.Kind), "plugin", name)
+		h.warn(name, fmt.Sprintf("%s %s: the built-in one is used; the program %s of that name is a %s", kind, name, p.Path, proc.def.Kind))
 		return nil, proc.stop()
 	}
 	is := proc.def.Kind
