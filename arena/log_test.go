@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/internal/fsx/memfs"
+	"github.com/chessbrain/chessbrain/internal/testing/memfs"
 )
 
 // header returns the header of a log.

@@ -243,9 +243,16 @@ func TestServe(t *testing.T) {
 	if err := process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	out, err := api.NewRescorer(c, d).Rescore(ctx, &record.Game{NetID: "n"})
-	if err != nil || out.NetID != "n" {
-		t.Fatalf("after an interrupt: %v", err)
+	stream, err := c.OpenRescore(ctx, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	if err := stream.Send([]*record.Game{{NetID: "n"}}); err != nil {
+		t.Fatal(err)
+	}
+	if result, err := stream.Recv(); err != nil || result.Games[0].NetID != "n" {
+		t.Fatalf("after an interrupt: %v, %+v", err, result)
 	}
 	logs.find(t, "printed")
 	if line := logs.find(t, `"@message":"rescoring"`); !strings.Contains(line, `"@level":"warn"`) || !strings.Contains(line, `"plies":0`) {

@@ -3,7 +3,6 @@ package replay
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -246,30 +245,6 @@ func (p *Prefetcher) Close() error {
 		return nil
 	}
 	return p.rewind()
-}
-
-// Exchange lets change alter the source between two batches: it gets the saved
-// position, which the source itself may be ahead of, and must leave the source
-// there. What was prepared is thrown away. After an error the source is put back
-// to the position.
-func (p *Prefetcher) Exchange(change func(position []byte) error) error {
-	if p.closed {
-		return fmt.Errorf("prefetcher: %w", ErrClosed)
-	}
-	if p.stateErr != nil {
-		return p.stateErr
-	}
-	p.stop()
-	if err := change(p.state); err != nil {
-		return errors.Join(err, loadState(p.src, p.state))
-	}
-	state, err := saveState(p.src)
-	if err != nil {
-		p.stateErr = err
-		return err
-	}
-	p.state = state
-	return nil
 }
 
 // Section is the source's section at the consumer's position.

@@ -198,27 +198,24 @@ func (s *Source) Check(ctx context.Context) error {
 // state of its own. "" = there was none.
 func (s *Source) Foreign() string { return s.foreign }
 
-// Replace makes sampler the one that draws from now on, at the position that
-// Section saved. A sampler of the same name goes on from the state of the old
-// one; another, or one that refuses that state, begins a state of its own, and
-// began says why. After an error the old sampler draws on; its position must then
-// be loaded again.
-func (s *Source) Replace(ctx context.Context, sampler stage.Sampler, position []byte) (began string, err error) {
-	old := s.sampler
-	s.sampler = sampler
-	section := s.Section()
-	if err = section.Load(bytes.NewReader(position), section.Version); err == nil {
-		if err = s.Check(ctx); err != nil { // perhaps of the state alone
-			began, s.state = err.Error(), nil
-			err = s.Check(ctx)
+// With returns a source like s whose sampler draws from the position that Section saved.
+// A sampler of the same name goes on from the state of the old one; another, or one that
+// refuses that state, begins a state of its own, and began says why.
+func (s *Source) With(ctx context.Context, sampler stage.Sampler, position []byte) (next *Source, began string, err error) {
+	next = NewSource(s.window, sampler, s.seed, s.stream)
+	next.keep, next.symmetric, next.replayer.ShortTerm = s.keep, s.symmetric, s.replayer.ShortTerm
+	section := next.Section()
+	if err := section.Load(bytes.NewReader(position), section.Version); err != nil {
+		return nil, "", err
+	}
+	if err := next.Check(ctx); err != nil { // perhaps of the state alone
+		began, next.state = err.Error(), nil
+		if err := next.Check(ctx); err != nil {
+			return nil, "", err
 		}
 	}
-	if err != nil {
-		s.sampler = old
-		return "", err
+	if next.foreign != "" {
+		began = fmt.Sprintf("the state so far is that of sampler %s", next.foreign)
 	}
-	if s.foreign != "" {
-		began = fmt.Sprintf("the state so far is that of sampler %s", s.foreign)
-	}
-	return began, nil
+	return next, began, nil
 }

@@ -261,20 +261,23 @@ func TestSourceStandIn(t *testing.T) {
 	}
 }
 
-// TestExchange: a sampler is replaced between two batches; no row is counted twice
-// or not at all, one of the same name goes on where the old one was, and after an
-// error all is as before.
-func TestExchange(t *testing.T) {
+// TestWith: a sampler takes over between two batches; no row is counted twice or not at
+// all, one of the same name goes on where the old one was, and an error changes nothing.
+func TestWith(t *testing.T) {
 	plain := testSource(testWindow(20, 15))
 	draw(t, plain, 3)
 	want := draw(t, plain, 4)
 
 	src := testSource(testWindow(20, 15))
 	p := Prefetch(src, 3)
-	defer p.Close()
+	defer func() { p.Close() }()
 	draw(t, p, 3)
 	replace := func(s stage.Sampler) (began string, err error) {
-		err = p.Exchange(func(position []byte) (err error) { began, err = src.Replace(t.Context(), s, position); return err })
+		next, began, err := src.With(t.Context(), s, saved(t, p.Section()))
+		if err == nil {
+			p.Close()
+			src, p = next, Prefetch(next, 3)
+		}
 		return began, err
 	}
 	position := saved(t, p.Section())
@@ -301,9 +304,6 @@ func TestExchange(t *testing.T) {
 	}
 	if err := p.Close(); err != nil || src.Rows() != 7*testBatch {
 		t.Errorf("%d rows counted, %v", src.Rows(), err)
-	}
-	if _, err := replace(sample.NewUniform()); !errors.Is(err, ErrClosed) {
-		t.Errorf("after Close: %v", err)
 	}
 }
 

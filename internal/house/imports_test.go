@@ -68,7 +68,7 @@ var rooms = map[string]room{
 	"internal/monitor":      {third: []string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "github.com/schollz/progressbar", "golang.org/x/sys", "gonum.org/v1/plot"}},
 	"plugins":               {ours: []string{"plugins/api", "plugins/stage"}, third: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc"}},
 	"plugins/api":           {ours: []string{"chess", "encoding", "record", "plugins/stage", "internal/fsx"}, third: []string{"github.com/hashicorp/go-plugin", "google.golang.org/grpc", "google.golang.org/protobuf"}},
-	"plugins/host":          {ours: []string{"plugins/api", "record", "plugins/stage", "internal/fsx"}, third: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc", "golang.org/x/sys"}},
+	"plugins/host":          {ours: []string{"plugins/api", "record", "plugins/stage", "internal/fsx"}, third: []string{"google.golang.org/grpc", "golang.org/x/sys"}},
 	"plugins/plugintest":    {ours: []string{"chess", "encoding", "nn", "record", "plugins/stage", "plugins", "plugins/api", "plugins/host", "internal/fsx"}, third: []string{"google.golang.org/grpc"}},
 	"run":                   {ours: []string{"internal/fsx", "internal/monitor"}},
 	"run/setup":             {ours: []string{"arena", "chess", "chess/syzygy", "encoding", "internal/config", "internal/fsx", "internal/monitor", "lc0", "mcts", "nn", "nn/cpu", "nn/cuda", "nn/cuda/driver", "nn/device", "nn/kernel", "plugins/export", "plugins/host", "plugins/rescore", "plugins/sample", "plugins/stage", "record", "replay", "replay/loader", "run", "selfplay", "trainer", "trainer/checkpoint"}},

@@ -9,36 +9,23 @@ import (
 	"github.com/chessbrain/chessbrain/record"
 )
 
-// Outcome is what a rescorer made of one game: one of the three.
-type Outcome struct {
-	Unchanged bool           // the game stays as it is
-	Game      *pluginpb.Game // the changed game or its changed columns, to be checked by Apply
-	Err       string         // why this game cannot be rescored
-}
-
-// Apply returns what o makes of g: g itself where it stays as it is, else a copy
-// that has taken over what may change (policy, values, visits, weights, KLD, ply
-// flags, results) and shares the rest with g and o. g is never changed. Anything
-// else that differs, a policy of another size or of a wrong sum, a number out of
-// range, a column of a wrong length is an error that wraps ErrAnswer and says ply
-// and field; an Outcome with Err is an error that does not wrap it.
-func Apply(g *record.Game, o Outcome) (*record.Game, error) {
-	switch {
-	case o.Err != "":
-		return nil, fmt.Errorf("game %x: %s", g.ID, o.Err)
-	case o.Unchanged:
+// apply returns what a changed game, or its changed columns, make of g: a copy that has
+// taken over what may change (policy, values, visits, weights, KLD, ply flags, results)
+// and shares the rest with g and p; g itself where p is nil. g is never changed. Anything
+// else that differs, a policy of another size or of a wrong sum, a number out of range, a
+// column of a wrong length is an error that wraps ErrAnswer and says ply and field.
+func apply(g *record.Game, p *pluginpb.Game) (*record.Game, error) {
+	if p == nil {
 		return g, nil
-	case o.Game == nil:
-		return nil, fmt.Errorf("game %x: %w: no outcome", g.ID, ErrAnswer)
 	}
-	out, err := apply(g, o.Game)
+	out, err := change(g, p)
 	if err != nil {
 		return nil, fmt.Errorf("game %x: %w: %w", g.ID, ErrAnswer, err)
 	}
 	return out, nil
 }
 
-func apply(g *record.Game, p *pluginpb.Game) (*record.Game, error) {
+func change(g *record.Game, p *pluginpb.Game) (*record.Game, error) {
 	if err := checkFixed(g, p); err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func TestApplyChanges(t *testing.T) {
 			if p.Changed != nil && (len(p.Changed.Moves) > 0 || name == "results" && len(p.Changed.Values)+len(p.Changed.PolicyKind) > 0) {
 				t.Fatalf("%s: more travels than has changed: %v", name, p.Changed)
 			}
-			got, err := Apply(g, Outcome{Unchanged: p.Changed == nil, Game: p.Changed})
+			got, err := apply(g, p.Changed)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -56,7 +56,7 @@ func TestApplyChanges(t *testing.T) {
 			if name == "no results" && g.Results != nil {
 				whole.Results = unknownResults(len(g.Plies))
 			}
-			if got, err = Apply(g, Outcome{Game: whole}); err != nil {
+			if got, err = apply(g, whole); err != nil {
 				t.Fatalf("%s: whole game: %v", name, err)
 			}
 			sameGames(t, []*record.Game{got}, []*record.Game{want})
@@ -152,7 +152,7 @@ func TestApplyFaults(t *testing.T) {
 			p := &pluginpb.Game{}
 			encodeGame(p, g)
 			c.change(p)
-			out, err := Apply(g, Outcome{Game: p})
+			out, err := apply(g, p)
 			wantError(t, err, c.want, "game 0102030000")
 			if !errors.Is(err, ErrAnswer) || out != nil {
 				t.Errorf("game %v, error %v does not wrap ErrAnswer", out, err)
@@ -174,30 +174,23 @@ func probs(p *pluginpb.Game) []float32 {
 // Fixed fields may be left out only of a game that is not whole.
 func TestApplyPartial(t *testing.T) {
 	g := literalGame()
-	got, err := Apply(g, Outcome{Game: &pluginpb.Game{Id: g.ID[:], Weights: []float32{0, 2}}})
+	got, err := apply(g, &pluginpb.Game{Id: g.ID[:], Weights: []float32{0, 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := g.Clone()
 	want.Plies[0].Weight, want.Plies[1].Weight = 0, 2
 	sameGames(t, []*record.Game{got}, []*record.Game{want})
-	if _, err := Apply(g, Outcome{Game: &pluginpb.Game{Id: g.ID[:], Seed: 8}}); err == nil {
+	if _, err := apply(g, &pluginpb.Game{Id: g.ID[:], Seed: 8}); err == nil {
 		t.Error("another seed was accepted")
 	}
 }
 
-// The three other outcomes.
-func TestApplyOutcomes(t *testing.T) {
+// A game that did not change is the game.
+func TestApplyUnchanged(t *testing.T) {
 	g := literalGame()
-	if got, err := Apply(g, Outcome{Unchanged: true}); got != g || err != nil {
+	if got, err := apply(g, nil); got != g || err != nil {
 		t.Errorf("unchanged: %v", err)
-	}
-	_, err := Apply(g, Outcome{Err: "no tables"})
-	if wantError(t, err, "no tables", "game 0102"); errors.Is(err, ErrAnswer) {
-		t.Error("a game's own error counts as a wrong answer")
-	}
-	if _, err := Apply(g, Outcome{}); !errors.Is(err, ErrAnswer) {
-		t.Errorf("an outcome without anything: %v", err)
 	}
 }
 
@@ -210,11 +203,11 @@ func TestApplySize(t *testing.T) {
 	p := &pluginpb.Game{}
 	encodeGame(p, g)
 	p.Weights[0] = 2
-	if _, err := Apply(g, Outcome{Game: p}); err != nil {
+	if _, err := apply(g, p); err != nil {
 		t.Error(err)
 	}
 	probs(p)
-	_, err := Apply(g, Outcome{Game: p})
+	_, err := apply(g, p)
 	wantError(t, err, "at most")
 }
 
@@ -239,7 +232,7 @@ func TestChangesOfFixedFields(t *testing.T) {
 		now := g.Clone()
 		change(now)
 		o := overWire(t, encodeChanges(g, now))
-		if _, err := Apply(g, Outcome{Game: o.GetChanged()}); !errors.Is(err, ErrAnswer) {
+		if _, err := apply(g, o.GetChanged()); !errors.Is(err, ErrAnswer) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -119,7 +119,7 @@ func overSocket(b *testing.B, d *stage.Definition) stage.BatchRescorer {
 	if err := c.Open(context.Background(), d, nil); err != nil {
 		b.Fatal(err)
 	}
-	return NewRescorer(c, d)
+	return newRescorer(c, d)
 }
 
 // BenchmarkCodec is what the two sides do without the wire: a batch of games to a
@@ -187,7 +187,7 @@ func BenchmarkDraw(b *testing.B) {
 		return x
 	}
 	idx := push(all)
-	s := opened(b, &testSampler{})
+	s := openedSampler(b, &testSampler{})
 	var refs []stage.RowRef
 	d := stage.Draw{Rows: 256}
 	for b.Loop() {

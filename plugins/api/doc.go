@@ -13,12 +13,13 @@
 //	c := api.NewConn(cc)
 //	d, err := c.Describe(ctx) // kind, name, settings; validated
 //	err = c.Open(ctx, d, map[string]string{"threshold": "0.2"})
-//	r := api.NewRescorer(c, d) // a stage.BatchRescorer
-//	games, err = r.RescoreBatch(ctx, games)
+//	s, err := c.OpenRescore(ctx, d)
+//	err = s.Send(games)
+//	result, err := s.Recv() // result.Games
 //
 // Games travel in columns, in messages of about BatchBytes, several in flight; a
 // game that stays as it is costs nothing on the way back. What a plugin answers is
-// believed only after Apply (games), Sampler (rows) and Exporter (files) have
+// believed only after RescoreStream (games), Sampler (rows) and Exporter (files) have
 // checked it. Deadlines are the caller's: no call has one of its own.
 //
 // Errors of a call name what was tried, and wrap the gRPC status (status.Code

@@ -1,7 +1,7 @@
 package api
 
 import (
-	"context"
+	"bufio"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/record"
 )
 
 // exportServer is the service Exporter over a stage.Exporter, which writes into a
@@ -29,11 +30,9 @@ type exportServerStream = grpc.BidiStreamingServer[pluginpb.ExportRequest, plugi
 
 // Export receives a checkpoint, exports it and sends the files.
 func (s *exportServer) Export(stream exportServerStream) error {
-	s.in.mu.Lock()
-	e := s.in.exporter
-	s.in.mu.Unlock()
-	if e == nil {
-		return errNotOpen
+	e, err := opened[stage.Exporter](s.in)
+	if err != nil {
+		return err
 	}
 	dir, err := os.MkdirTemp("", "chessbrain-export-")
 	if err != nil {
@@ -46,7 +45,8 @@ func (s *exportServer) Export(stream exportServerStream) error {
 	if err != nil {
 		return err
 	}
-	files, err := exportInto(stream.Context(), e, c, dir)
+	var files []string
+	err = s.in.call(stream.Context(), func() (err error) { files, err = e.Export(stream.Context(), c, dir); return err })
 	if err != nil {
 		return refuse(codes.Unknown, err)
 	}
@@ -56,12 +56,6 @@ func (s *exportServer) Export(stream exportServerStream) error {
 		}
 	}
 	return nil
-}
-
-// exportInto calls the stage.
-func exportInto(ctx context.Context, e stage.Exporter, c *stage.Checkpoint, dir string) (files []string, err error) {
-	err = guard(func() (err error) { files, err = e.Export(ctx, c, dir); return err })
-	return files, err
 }
 
 // sendFile sends a file that the stage wrote into dir.
@@ -212,4 +206,68 @@ func (r *checkpointReader) close() {
 	if r.games != nil {
 		r.games.close()
 	}
+}
+
+// spool holds games on disk in the order in which they came, for a stage that may
+// go through them more than once: a window does not fit into memory. Each game is
+// its length, 4 bytes little-endian, and its bytes of package record.
+type spool struct {
+	file *os.File
+	w    *bufio.Writer
+	buf  []byte
+	size int64
+}
+
+// newSpool makes an empty one in the temporary directory.
+func newSpool() (*spool, error) {
+	file, err := os.CreateTemp("", "chessbrain-games-")
+	if err != nil {
+		return nil, err
+	}
+	return &spool{file: file, w: bufio.NewWriterSize(file, 1<<18)}, nil
+}
+
+// add appends a game, which must be valid.
+func (s *spool) add(g *record.Game) error {
+	buf, err := record.Append(append(s.buf[:0], 0, 0, 0, 0), g)
+	if err != nil {
+		return err
+	}
+	s.buf = buf
+	binary.LittleEndian.PutUint32(buf, uint32(len(buf)-4))
+	n, err := s.w.Write(buf)
+	s.size += int64(n)
+	return err
+}
+
+// finish is called after the last add.
+func (s *spool) finish() error { return s.w.Flush() }
+
+// all yields the games, after finish. Any number of times, also at a time.
+func (s *spool) all(yield func(*record.Game, error) bool) {
+	r := bufio.NewReaderSize(io.NewSectionReader(s.file, 0, s.size), 1<<18)
+	var size [4]byte
+	for {
+		if _, err := io.ReadFull(r, size[:]); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			yield(nil, fmt.Errorf("read games: %w", err))
+			return
+		}
+		buf := make([]byte, binary.LittleEndian.Uint32(size[:])) // a game may alias its bytes
+		if _, err := io.ReadFull(r, buf); err != nil {
+			yield(nil, fmt.Errorf("read games: %w", err))
+			return
+		}
+		g, _, err := record.Decode(buf)
+		if !yield(g, err) || err != nil {
+			return
+		}
+	}
+}
+
+// close removes it.
+func (s *spool) close() {
+	s.file.Close()
+	os.Remove(s.file.Name())
 }

@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/chessbrain/chessbrain/internal/fsx/memfs"
+	"github.com/chessbrain/chessbrain/internal/testing/memfs"
 	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
@@ -73,7 +73,7 @@ func FuzzApply(f *testing.F) {
 			return
 		}
 		before := bytesOf(t, g)
-		out, err := Apply(g, Outcome{Game: &p})
+		out, err := apply(g, &p)
 		if !bytes.Equal(before, bytesOf(t, g)) {
 			t.Fatal("the game was changed")
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -178,34 +177,5 @@ func TestDecodeGameFaults(t *testing.T) {
 	}
 	if _, err := decodeGame(&pluginpb.Game{Id: make([]byte, 16), Counts: []uint32{1}}); err == nil {
 		t.Error("counts in a game without plies were accepted")
-	}
-}
-
-// Split keeps the order, and no run but that of a single game is above BatchBytes.
-func TestSplit(t *testing.T) {
-	rng := freshRand(t)
-	games := randomGames(t, rng, 60, 120)
-	big := randomGame(t, rng, 20)
-	big.Extra = make([]byte, 3<<20)
-	games = slices.Insert(games, 30, big)
-	games = append(games, slices.Repeat(games[:30], 12)...)
-	var all []*record.Game
-	alone := false
-	for i, run := range Split(games) {
-		size := 0
-		for _, g := range run {
-			size += GameSize(g)
-		}
-		if len(run) == 0 || size > BatchBytes && len(run) > 1 {
-			t.Errorf("run %d: %d games of %d bytes", i, len(run), size)
-		}
-		alone = alone || len(run) == 1 && run[0] == big
-		all = append(all, run...)
-	}
-	if !slices.Equal(all, games) || !alone {
-		t.Errorf("the runs hold %d games of %d in order; the big one is alone: %v", len(all), len(games), alone)
-	}
-	if Split(nil) != nil {
-		t.Error("runs of no games")
 	}
 }

@@ -2,10 +2,18 @@ package api
 
 import (
 	"context"
+	"fmt"
+	"maps"
 
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	_ "google.golang.org/grpc/encoding/proto" // the codec that replyCodec stands on
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
@@ -97,4 +105,110 @@ func (p *stagePlugin) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
 // GRPCClient is called on the host's side.
 func (p *stagePlugin) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, cc *grpc.ClientConn) (any, error) {
 	return NewConn(cc), nil
+}
+
+// maxGames is the number of games that a message may hold. A game has more than
+// BatchBytes/maxGames bytes, so that no batch comes to it.
+const maxGames = 1 << 15
+
+// replyCodec is gRPC's codec, but it does not decode an answer of more than maxGames
+// outcomes, or maxAhead batches. MaxMessage bytes of empty ones would take more than a
+// GiB of memory.
+type replyCodec struct{ encoding.CodecV2 }
+
+func newReplyCodec() replyCodec { return replyCodec{encoding.GetCodecV2("proto")} }
+
+// Unmarshal decodes one message.
+func (c replyCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	var parts string
+	var field protowire.Number
+	var most int
+	switch v.(type) {
+	case *pluginpb.RescoreReply:
+		parts, field, most = "outcomes", 2, maxGames
+	case *pluginpb.SampleReply:
+		parts, field, most = "batches", 1, maxAhead
+	default:
+		return c.CodecV2.Unmarshal(data, v)
+	}
+	buffer := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer buffer.Free()
+	if n := countFields(buffer.ReadOnlyData(), field); n > most {
+		return fmt.Errorf("%d %s in a message, at most %d", n, parts, most)
+	}
+	return proto.Unmarshal(buffer.ReadOnlyData(), v.(proto.Message))
+}
+
+// countFields counts the fields of a number in a message, up to where the message
+// is broken.
+func countFields(message []byte, number protowire.Number) (n int) {
+	for len(message) > 0 {
+		got, _, size := protowire.ConsumeField(message)
+		if size < 0 {
+			return n
+		}
+		if got == number {
+			n++
+		}
+		message = message[size:]
+	}
+	return n
+}
+
+// Conn is the host's side of a connection to one plugin process. It is safe for
+// concurrent use; what is made from it says otherwise where it is not.
+type Conn struct {
+	stage    pluginpb.StageClient
+	rescorer pluginpb.RescorerClient
+	sampler  pluginpb.SamplerClient
+	exporter pluginpb.ExporterClient
+	options  []grpc.CallOption
+	cc       grpc.ClientConnInterface
+}
+
+// NewConn returns the host's side of a connection.
+func NewConn(cc grpc.ClientConnInterface) *Conn {
+	return &Conn{
+		stage: pluginpb.NewStageClient(cc), rescorer: pluginpb.NewRescorerClient(cc),
+		sampler: pluginpb.NewSamplerClient(cc), exporter: pluginpb.NewExporterClient(cc),
+		options: callOptions(), cc: cc,
+	}
+}
+
+// Describe asks what the plugin is. The definition is validated; it has no New
+// functions. Any number of calls, before Open or after it.
+func (c *Conn) Describe(ctx context.Context) (*stage.Definition, error) {
+	d, err := c.stage.Describe(ctx, &pluginpb.DescribeRequest{}, grpc.MaxCallRecvMsgSize(maxDescription))
+	if err != nil {
+		return nil, explain("describe itself", err)
+	}
+	return decodeDefinition(d)
+}
+
+// Printed hands on what the plugin prints, until the connection ends: the server of
+// go-plugin redirects standard output and error into a stream.
+func (c *Conn) Printed(say func(text string)) {
+	stream, err := c.cc.NewStream(context.Background(), &grpc.StreamDesc{ServerStreams: true}, "/plugin.GRPCStdio/StreamStdio", c.options...)
+	if err == nil {
+		err = stream.SendMsg(&pluginpb.DescribeRequest{}) // empty, as the stream's request is
+	}
+	if err == nil {
+		err = stream.CloseSend()
+	}
+	for err == nil {
+		var m pluginpb.TensorPiece // has the fields of plugin.StdioData: 1 a number, 2 bytes
+		if err = stream.RecvMsg(&m); err == nil {
+			say(string(m.GetData()))
+		}
+	}
+}
+
+// Open makes the one instance of the plugin's process, once. The settings are
+// checked against d, which Describe returned, before the plugin sees them.
+func (c *Conn) Open(ctx context.Context, d *stage.Definition, settings map[string]string) error {
+	if _, err := d.Values(settings); err != nil {
+		return fmt.Errorf("open: %w", err)
+	}
+	_, err := c.stage.Open(ctx, &pluginpb.OpenRequest{Settings: maps.Clone(settings)}, c.options...)
+	return explain("open", err)
 }

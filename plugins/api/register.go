@@ -19,7 +19,7 @@ import (
 // instance, which Open makes. A panic of the stage in a call becomes that call's
 // error (one in a goroutine that the stage started ends the process).
 func Register(s *grpc.Server, d *stage.Definition) {
-	in := &instance{definition: d}
+	in := newInstance(d)
 	pluginpb.RegisterStageServer(s, &stageServer{in: in})
 	switch d.Kind {
 	case stage.KindRescorer:
@@ -31,22 +31,28 @@ func Register(s *grpc.Server, d *stage.Definition) {
 	}
 }
 
-// instance is the one instance of a process: nothing before Open, then one of the
-// three.
+// instance is the one instance of a process.
 type instance struct {
 	definition *stage.Definition
+	slots      chan struct{} // one for each call that the stage works on at a time, over all streams; nil = any number
 
-	mu       sync.Mutex // guards what follows, not the calls to it
-	rescorer stage.Rescorer
-	sampler  stage.Sampler
-	exporter stage.Exporter
+	mu   sync.Mutex // guards made, not the calls to it
+	made any        // the stage; nil before Open
+}
+
+func newInstance(d *stage.Definition) *instance {
+	in := &instance{definition: d}
+	if d.Concurrency > 0 {
+		in.slots = make(chan struct{}, d.Concurrency)
+	}
+	return in
 }
 
 // open makes the instance.
 func (in *instance) open(settings map[string]string) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.rescorer != nil || in.sampler != nil || in.exporter != nil {
+	if in.made != nil {
 		return status.Error(codes.FailedPrecondition, "it is open already: a process holds one instance")
 	}
 	d := in.definition
@@ -54,32 +60,55 @@ func (in *instance) open(settings map[string]string) error {
 	if err != nil {
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
+	var made any
 	err = guard(func() (err error) {
 		switch {
 		case d.Kind == stage.KindRescorer && d.NewRescorer != nil:
-			in.rescorer, err = d.NewRescorer(v)
+			made, err = d.NewRescorer(v)
 		case d.Kind == stage.KindSampler && d.NewSampler != nil:
-			in.sampler, err = d.NewSampler(v)
+			made, err = d.NewSampler(v)
 		case d.Kind == stage.KindExporter && d.NewExporter != nil:
-			in.exporter, err = d.NewExporter(v)
+			made, err = d.NewExporter(v)
 		default:
 			return status.Errorf(codes.Unimplemented, "%s %s has no function that makes it", d.Kind, d.Name)
 		}
 		return err
 	})
 	if err != nil {
-		in.rescorer, in.sampler, in.exporter = nil, nil, nil
 		return refuse(codes.InvalidArgument, err)
 	}
-	if in.rescorer == nil && in.sampler == nil && in.exporter == nil {
+	if made == nil {
 		return status.Errorf(codes.Internal, "%s %s: the function that makes it returned nothing", d.Kind, d.Name)
 	}
-	in.rescorer, in.exporter = limitRescorer(in.rescorer, d.Concurrency), limitExporter(in.exporter, d.Concurrency)
+	in.made = made
 	return nil
 }
 
-// errNotOpen is the answer to calls before Open.
-var errNotOpen = status.Error(codes.FailedPrecondition, "it is not open yet")
+// opened returns the stage of a process that is open.
+func opened[T any](in *instance) (made T, err error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	made, ok := in.made.(T)
+	if !ok {
+		return made, status.Error(codes.FailedPrecondition, "it is not open yet")
+	}
+	return made, nil
+}
+
+// call is guard of one call of the stage, which waits while the stage works on as many
+// as it can: a call whose stream was cancelled may go on for a while beside the next
+// stream's.
+func (in *instance) call(ctx context.Context, f func() error) error {
+	if in.slots != nil {
+		select {
+		case in.slots <- struct{}{}:
+			defer func() { <-in.slots }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return guard(f)
+}
 
 // guard calls f and returns its error, or its panic as one.
 func guard(f func() error) (err error) {

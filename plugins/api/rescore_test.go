@@ -35,7 +35,7 @@ func TestRescore(t *testing.T) {
 		return out
 	}
 	c, d := open(t, rescoring(func(_ context.Context, g *record.Game) (*record.Game, error) { return change(g), nil }), nil)
-	r := NewRescorer(c, d)
+	r := newRescorer(c, d)
 	got, err := r.RescoreBatch(ctx, games)
 	if err != nil {
 		t.Fatal(err)
@@ -71,23 +71,23 @@ func TestRescoreBatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.Send(1, games); err != nil {
+	if err := s.Send(games); err != nil {
 		t.Fatal(err)
 	}
 	result, err := s.Recv()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, o := range result.Outcomes {
-		if (o.Err != "") != (i == 7) || i != 7 && !o.Unchanged {
-			t.Errorf("game %d: %+v", i, o)
+	for i, g := range games {
+		if (result.Errs[i] != nil) != (i == 7) || i != 7 && result.Games[i] != g {
+			t.Errorf("game %d: %v", i, result.Errs[i])
 		}
 	}
-	if result.Faults != "a broken table" || result.Batch != 1 {
-		t.Errorf("faults %q of batch %d", result.Faults, result.Batch)
+	if result.Faults != "a broken table" {
+		t.Errorf("faults %q", result.Faults)
 	}
 	games = slices.Delete(games, 7, 8)
-	r := NewRescorer(c, said)
+	r := newRescorer(c, said)
 	if err := r.(stage.Faulty).Err(); err != nil {
 		t.Errorf("before any call: %v", err)
 	}
@@ -151,7 +151,7 @@ func TestRescoreErrors(t *testing.T) {
 		return g, nil
 	})
 	c, said := open(t, d, nil)
-	r := NewRescorer(c, said)
+	r := newRescorer(c, said)
 	for _, step := range []struct {
 		mode string
 		want []string
@@ -192,7 +192,7 @@ func TestRescoreConcurrency(t *testing.T) {
 		})
 		d.Concurrency = most
 		c, said := open(t, d, nil)
-		if _, err := NewRescorer(c, said).RescoreBatch(context.Background(), games); err != nil {
+		if _, err := newRescorer(c, said).RescoreBatch(context.Background(), games); err != nil {
 			t.Fatal(err)
 		}
 		if int(peak.Load()) > most || int(calls.Load()) != len(games) {
@@ -222,7 +222,7 @@ func TestRescoreLegalMoves(t *testing.T) {
 			d.Capabilities = []stage.Capability{stage.NeedsLegalMoves}
 		}
 		c := dial(t, func(s *grpc.Server) { pluginpb.RegisterRescorerServer(s, raw) })
-		if _, err := NewRescorer(c, d).RescoreBatch(ctx, games); err != nil {
+		if _, err := newRescorer(c, d).RescoreBatch(ctx, games); err != nil {
 			t.Error(err)
 		}
 	}
@@ -303,7 +303,7 @@ func TestRescoreWrongAnswers(t *testing.T) {
 		}, "3 outcomes for the 2 games", true},
 		{"other batch", func(r *pluginpb.RescoreRequest) (*pluginpb.RescoreReply, error) {
 			return &pluginpb.RescoreReply{Batch: r.Batch + 1, Outcomes: outcomes(2)}, nil
-		}, "an answer to batch 1, want batch 0", true},
+		}, "an answer to batch 2, want batch 1", true},
 		{"end", func(*pluginpb.RescoreRequest) (*pluginpb.RescoreReply, error) { return nil, nil }, "1 batches unanswered", true},
 		{"other game", func(r *pluginpb.RescoreRequest) (*pluginpb.RescoreReply, error) {
 			out := outcomes(2)
@@ -316,7 +316,7 @@ func TestRescoreWrongAnswers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			conn := dial(t, func(s *grpc.Server) { pluginpb.RegisterRescorerServer(s, &rawRescorer{answer: c.answer}) })
-			_, err := NewRescorer(conn, rescoring(nil)).RescoreBatch(ctx, []*record.Game{g, g})
+			_, err := newRescorer(conn, rescoring(nil)).RescoreBatch(ctx, []*record.Game{g, g})
 			if wantError(t, err, c.want); errors.Is(err, ErrAnswer) != c.wrong {
 				t.Errorf("%v: wraps ErrAnswer: %v", err, !c.wrong)
 			}
@@ -330,22 +330,23 @@ func TestRescoreManyOutcomes(t *testing.T) {
 	for i := range many {
 		many[i] = &pluginpb.Outcome{}
 	}
+	var answers atomic.Int64
 	c := dial(t, func(s *grpc.Server) {
 		pluginpb.RegisterRescorerServer(s, &rawRescorer{answer: func(r *pluginpb.RescoreRequest) (*pluginpb.RescoreReply, error) {
-			return &pluginpb.RescoreReply{Batch: r.Batch, Outcomes: many[:len(many)-int(r.Batch)]}, nil
+			return &pluginpb.RescoreReply{Batch: r.Batch, Outcomes: many[answers.Add(1)-1:]}, nil
 		}})
 	})
-	for batch, want := range []string{"32769 outcomes in a message, at most 32768", "32768 outcomes for the 1 games"} {
+	for _, want := range []string{"32769 outcomes in a message, at most 32768", "32768 outcomes for the 1 games"} {
 		s, err := c.OpenRescore(context.Background(), rescoring(nil))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Send(uint64(batch), []*record.Game{literalGame()}); err != nil {
+		if err := s.Send([]*record.Game{literalGame()}); err != nil {
 			t.Fatal(err)
 		}
 		_, err = s.Recv()
 		wantError(t, err, want)
-		wantError(t, s.Send(9, make([]*record.Game, maxGames+1)), "32769 games")
+		wantError(t, s.Send(make([]*record.Game, maxGames+1)), "32769 games")
 		s.Close()
 	}
 	if n := countFields([]byte{0x12, 0x00, 0x08, 0x05, 0x12, 0x02, 0x12, 0x00, 0x12, 0x07}, 2); n != 2 { // the last one is cut short
@@ -387,7 +388,7 @@ func TestRescorePipeline(t *testing.T) {
 	sent := make(chan error, 1)
 	go func() {
 		for b := range batches {
-			if err := s.Send(uint64(1000-b), games[b%30:b%30+b%10]); err != nil {
+			if err := s.Send(games[b%30 : b%30+b%10]); err != nil {
 				sent <- err
 				return
 			}
@@ -399,8 +400,8 @@ func TestRescorePipeline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if result.Batch != uint64(1000-b) || len(result.Outcomes) != b%10 {
-			t.Fatalf("answer %d: batch %d of %d games", b, result.Batch, len(result.Outcomes))
+		if !slices.Equal(result.Games, games[b%30:b%30+b%10]) {
+			t.Fatalf("answer %d: %d games, not those of the batch", b, len(result.Games))
 		}
 	}
 	if err := <-sent; err != nil {
@@ -425,7 +426,7 @@ func TestRescoreCancel(t *testing.T) {
 	defer cancel()
 	result := make(chan error, 1)
 	go func() {
-		_, err := NewRescorer(c, said).Rescore(ctx, literalGame())
+		_, err := newRescorer(c, said).Rescore(ctx, literalGame())
 		result <- err
 	}()
 	<-entered
@@ -436,7 +437,7 @@ func TestRescoreCancel(t *testing.T) {
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Errorf("the stage: %v", err)
 	}
-	if _, err := NewRescorer(c, said).Rescore(ctx, literalGame()); !errors.Is(err, context.Canceled) {
+	if _, err := newRescorer(c, said).Rescore(ctx, literalGame()); !errors.Is(err, context.Canceled) {
 		t.Errorf("a call with a context that has ended: %v", err)
 	}
 }
@@ -465,7 +466,7 @@ func TestMessageLimits(t *testing.T) {
 		size = c.answer
 		g := literalGame()
 		g.Extra = make([]byte, c.request)
-		_, err := NewRescorer(c.conn, rescoring(nil)).Rescore(ctx, g)
+		_, err := newRescorer(c.conn, rescoring(nil)).Rescore(ctx, g)
 		if c.ok && err != nil || !c.ok && status.Code(err) != codes.ResourceExhausted {
 			t.Errorf("%s: %v", c.name, err)
 		}

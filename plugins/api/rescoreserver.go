@@ -26,11 +26,9 @@ type rescoreServer struct {
 // Rescore answers batch after batch. Games of a batch are worked on by several
 // goroutines where the stage's Concurrency allows.
 func (s *rescoreServer) Rescore(stream grpc.BidiStreamingServer[pluginpb.RescoreRequest, pluginpb.RescoreReply]) error {
-	s.in.mu.Lock()
-	r := s.in.rescorer
-	s.in.mu.Unlock()
-	if r == nil {
-		return errNotOpen
+	r, err := opened[stage.Rescorer](s.in)
+	if err != nil {
+		return err
 	}
 	workers := runtime.GOMAXPROCS(0)
 	if c := s.in.definition.Concurrency; c > 0 {
@@ -48,7 +46,7 @@ func (s *rescoreServer) Rescore(stream grpc.BidiStreamingServer[pluginpb.Rescore
 		if err != nil {
 			return wrongRequest("batch %d: %s", request.GetBatch(), err)
 		}
-		outcomes, err := rescoreBatch(stream.Context(), r, games, workers)
+		outcomes, err := s.rescoreBatch(stream.Context(), r, games, workers)
 		if err != nil {
 			return err
 		}
@@ -83,10 +81,10 @@ func faultsOf(r stage.Rescorer) string {
 // rescoreBatch returns one outcome for each game. Its error ends the stream: a
 // panic, or the end of ctx. A stage that works on batches and fails is asked
 // again game by game, so that the error falls on those that it is about.
-func rescoreBatch(ctx context.Context, r stage.Rescorer, games []*record.Game, workers int) ([]*pluginpb.Outcome, error) {
+func (s *rescoreServer) rescoreBatch(ctx context.Context, r stage.Rescorer, games []*record.Game, workers int) ([]*pluginpb.Outcome, error) {
 	if batch, ok := r.(stage.BatchRescorer); ok {
 		var out []*record.Game
-		err := guard(func() (err error) { out, err = batch.RescoreBatch(ctx, games); return err })
+		err := s.in.call(ctx, func() (err error) { out, err = batch.RescoreBatch(ctx, games); return err })
 		var p *panicError
 		if errors.As(err, &p) {
 			return nil, refuse(codes.Internal, err)
@@ -102,17 +100,17 @@ func rescoreBatch(ctx context.Context, r stage.Rescorer, games []*record.Game, w
 			return outcomes, nil
 		}
 	}
-	return rescoreSingly(ctx, r, games, workers)
+	return s.rescoreSingly(ctx, r, games, workers)
 }
 
 // rescoreSingly is rescoreBatch game by game, several at a time.
-func rescoreSingly(ctx context.Context, r stage.Rescorer, games []*record.Game, workers int) ([]*pluginpb.Outcome, error) {
+func (s *rescoreServer) rescoreSingly(ctx context.Context, r stage.Rescorer, games []*record.Game, workers int) ([]*pluginpb.Outcome, error) {
 	outcomes, fatal := make([]*pluginpb.Outcome, len(games)), make([]error, len(games))
 	var next atomic.Int64
 	work := func() {
 		for i := int(next.Add(1)) - 1; i < len(games); i = int(next.Add(1)) - 1 {
 			var out *record.Game
-			err := guard(func() (err error) { out, err = r.Rescore(ctx, games[i]); return err })
+			err := s.in.call(ctx, func() (err error) { out, err = r.Rescore(ctx, games[i]); return err })
 			var p *panicError
 			if errors.As(err, &p) || err != nil && ctx.Err() != nil {
 				fatal[i] = refuse(codes.Internal, err)

@@ -70,8 +70,8 @@ func sampling(s stage.Sampler) *stage.Definition {
 		NewSampler: func(stage.Values) (stage.Sampler, error) { return s, nil }}
 }
 
-// opened returns a sampler behind gRPC.
-func opened(t testing.TB, s stage.Sampler) *Sampler {
+// openedSampler returns a sampler behind gRPC.
+func openedSampler(t testing.TB, s stage.Sampler) *Sampler {
 	t.Helper()
 	c, d := open(t, sampling(s), nil)
 	return NewSampler(t.Context(), c, d)
@@ -97,7 +97,7 @@ func TestSample(t *testing.T) {
 	for _, extra := range []int{0, 100_000} {
 		rng, ctx := freshRand(t), context.Background()
 		inner, bare := &testSampler{extra: extra}, &testSampler{extra: extra}
-		s := opened(t, inner)
+		s := openedSampler(t, inner)
 		slide := slidingWindow(rng)
 		d := stage.Draw{Seed: 7, Stream: 8, Index: slide(), Rows: 5}
 		states := [][]byte{nil}
@@ -135,7 +135,7 @@ func TestSample(t *testing.T) {
 func TestSampleAhead(t *testing.T) {
 	for _, draws := range []int{1, 2, 5, maxAhead, maxAhead + 3} {
 		inner := &testSampler{}
-		s := opened(t, inner)
+		s := openedSampler(t, inner)
 		slide := slidingWindow(freshRand(t))
 		d := stage.Draw{Rows: 3}
 		for turn := range 4 {
@@ -159,7 +159,7 @@ func TestSampleAhead(t *testing.T) {
 // the plugin in a state to go on.
 func TestSampleErrors(t *testing.T) {
 	ctx, inner := context.Background(), &testSampler{}
-	s := opened(t, inner)
+	s := openedSampler(t, inner)
 	_, _, err := s.Sample(ctx, stage.Draw{Index: plainIndex{}, Rows: 5}, nil)
 	if wantError(t, err, "no rows to sample from"); errors.Is(err, ErrAnswer) || status.Code(err) != codes.InvalidArgument {
 		t.Errorf("the sampler's own error counts as something else: %v", err)
@@ -194,7 +194,7 @@ func TestSampleErrors(t *testing.T) {
 // A batch made ahead that fails is no error before it is asked for.
 func TestSampleFailsAhead(t *testing.T) {
 	inner := &testSampler{}
-	s := opened(t, inner)
+	s := openedSampler(t, inner)
 	d := stage.Draw{Index: slidingWindow(freshRand(t))(), Rows: 5}
 	inner.set(func(context.Context) error {
 		if inner.draws.Load() > 5 {
@@ -215,7 +215,7 @@ func TestSampleFailsAhead(t *testing.T) {
 func TestSampleCancel(t *testing.T) {
 	entered, leave := make(chan struct{}, 1), make(chan struct{})
 	inner := &testSampler{}
-	s := opened(t, inner)
+	s := openedSampler(t, inner)
 	slide := slidingWindow(freshRand(t))
 	d := stage.Draw{Index: slide(), Rows: 5}
 	inner.set(func(context.Context) error {

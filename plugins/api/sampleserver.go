@@ -21,19 +21,9 @@ type sampleServer struct {
 	idx  *index     // nil: empty
 }
 
-// sampler returns the instance.
-func (s *sampleServer) sampler() (stage.Sampler, error) {
-	s.in.mu.Lock()
-	defer s.in.mu.Unlock()
-	if s.in.sampler == nil {
-		return nil, errNotOpen
-	}
-	return s.in.sampler, nil
-}
-
 // Sample takes in what is new in the index and draws.
 func (s *sampleServer) Sample(ctx context.Context, r *pluginpb.SampleRequest) (*pluginpb.SampleReply, error) {
-	sampler, err := s.sampler()
+	sampler, err := opened[stage.Sampler](s.in)
 	if err != nil {
 		return nil, err
 	}

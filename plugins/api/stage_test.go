@@ -131,7 +131,7 @@ func TestOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = NewRescorer(c, said).Rescore(ctx, literalGame())
+	_, err = newRescorer(c, said).Rescore(ctx, literalGame())
 	if wantError(t, err, "not open"); status.Code(err) != codes.FailedPrecondition {
 		t.Errorf("a call before Open: %v", err)
 	}

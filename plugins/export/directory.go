@@ -1,8 +1,8 @@
 package export
 
 import (
-	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -90,35 +90,27 @@ func (d *Directory) holds(dir string, files []string) (bool, error) {
 
 // sameContent compares two files; the second may be missing.
 func sameContent(fsys fsx.FS, name, other string) (bool, error) {
-	a, err := fsys.OpenFile(name, os.O_RDONLY, 0)
+	a, err := sumOf(fsys, name)
 	if err != nil {
 		return false, err
 	}
-	defer a.Close()
-	b, err := fsys.OpenFile(other, os.O_RDONLY, 0)
+	b, err := sumOf(fsys, other)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
+	return err == nil && a == b, err
+}
+
+// sumOf returns the SHA-256 of a file.
+func sumOf(fsys fsx.FS, name string) (sum [sha256.Size]byte, err error) {
+	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
-		return false, err
+		return sum, err
 	}
-	defer b.Close()
-	var left, right [1 << 15]byte
-	for {
-		n, err := io.ReadFull(a, left[:])
-		m, err2 := io.ReadFull(b, right[:])
-		if n != m || !bytes.Equal(left[:n], right[:m]) {
-			return false, nil
-		}
-		for _, err := range []error{err, err2} {
-			if err == io.EOF || err == io.ErrUnexpectedEOF {
-				return true, nil
-			}
-			if err != nil {
-				return false, err
-			}
-		}
-	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return [sha256.Size]byte(h.Sum(nil)), err
 }
 
 // Published returns where Publish puts files of a net below dst, and the

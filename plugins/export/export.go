@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
@@ -23,22 +22,21 @@ func Definitions() []*stage.Definition { return definitions(fsx.OS) }
 
 // definitions are the built-in exporters over a file system.
 func definitions(fsys fsx.FS) []*stage.Definition {
-	return []*stage.Definition{
-		define(leelaDefinition(fsys)),
-		define(npzDefinition(fsys), stage.NeedsGames),
-		define(&stage.Definition{Name: "onnx", Doc: "writes the net as ONNX, inputs and outputs named as lc0 names them",
-			NewExporter: func(stage.Values) (stage.Exporter, error) { return NewONNX(fsys), nil }}),
-		define(pgnDefinition(fsys), stage.NeedsGames),
-		define(&stage.Definition{Name: "safetensors", Doc: "writes the net as chessbrain itself reads it",
-			NewExporter: func(stage.Values) (stage.Exporter, error) { return NewSafetensors(fsys), nil }}),
+	define := func(name, suffix, doc string, settings []stage.Setting, made func(stage.Values) (prepare, error), more ...stage.Capability) *stage.Definition {
+		return &stage.Definition{Kind: stage.KindExporter, Name: name, Version: version, Doc: doc, Settings: settings,
+			Capabilities: append([]stage.Capability{stage.Deterministic}, more...),
+			NewExporter: func(v stage.Values) (stage.Exporter, error) {
+				p, err := made(v)
+				return exporter{fsys, name, suffix, p}, err
+			}}
 	}
-}
-
-// define fills in what all built-in exporters have in common.
-func define(d *stage.Definition, more ...stage.Capability) *stage.Definition {
-	d.Kind, d.Version = stage.KindExporter, version
-	d.Capabilities = append([]stage.Capability{stage.Deterministic}, more...)
-	return d
+	return []*stage.Definition{
+		define("lc0", ".pb.gz", "writes the net for Leela's engine (.pb.gz)", leelaSettings, newLeela),
+		define("npz", ".npz", "writes the newest training rows as numpy arrays, named as KataGo's", npzSettings, newNPZ, stage.NeedsGames),
+		define("onnx", ".onnx", "writes the net as ONNX, inputs and outputs named as lc0 names them", nil, newONNX),
+		define("pgn", ".pgn", "writes the newest games as PGN, the search's values in comments", pgnSettings, newPGN, stage.NeedsGames),
+		define("safetensors", ".safetensors", "writes the net as chessbrain itself reads it", nil, newSafetensors),
+	}
 }
 
 // Definition returns a built-in exporter's definition. It panics where there is
@@ -51,31 +49,37 @@ func Definition(name string) *stage.Definition {
 	return d
 }
 
-// writeNet checks a checkpoint and writes its net as <net name><suffix> into dst.
-// It returns the path as an exporter does.
-func writeNet(ctx context.Context, fsys fsx.FS, c *stage.Checkpoint, dst, suffix string, write func(io.Writer, *nn.Net) error) ([]string, error) {
-	net, err := netOf(c)
-	if err != nil {
-		return nil, fmt.Errorf("export net %s: %w", c.Net.Name, err)
-	}
-	return writeFile(ctx, fsys, c, dst, suffix, func(w io.Writer) error { return write(w, net) })
+// prepare checks what is to be exported of a checkpoint, and returns what writes it.
+type prepare func(ctx context.Context, c *stage.Checkpoint) (write func(io.Writer) error, err error)
+
+// exporter writes <net name><suffix>.
+type exporter struct {
+	fsys         fsx.FS
+	name, suffix string
+	prepare      prepare
 }
 
-// writeFile writes <net name><suffix> into dst, which is made if it is missing.
-// It returns the path as an exporter does.
-func writeFile(ctx context.Context, fsys fsx.FS, c *stage.Checkpoint, dst, suffix string, write func(io.Writer) error) ([]string, error) {
-	err := checkName(c.Net.Name)
+// Name returns the exporter's name.
+func (e exporter) Name() string { return e.name }
+
+// Export writes the file into dst, which is made if it is missing, and returns its
+// path. After an error nothing is written.
+func (e exporter) Export(ctx context.Context, c *stage.Checkpoint, dst string) ([]string, error) {
+	write, err := e.prepare(ctx, c)
+	if err == nil {
+		err = checkName(c.Net.Name)
+	}
 	if err == nil {
 		err = ctx.Err()
 	}
 	if err == nil {
-		err = fsx.MkdirAll(fsys, dst)
+		err = fsx.MkdirAll(e.fsys, dst)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("export net %s: %w", c.Net.Name, err)
 	}
-	path := filepath.Join(dst, c.Net.Name+suffix)
-	if err := fsx.WriteFileFunc(fsys, path, write); err != nil {
+	path := filepath.Join(dst, c.Net.Name+e.suffix)
+	if err := fsx.WriteFileFunc(e.fsys, path, write); err != nil {
 		return nil, fmt.Errorf("export net: %w", err)
 	}
 	return []string{path}, nil

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/internal/fsx/memfs"
+	"github.com/chessbrain/chessbrain/internal/testing/memfs"
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/stage"
@@ -55,7 +55,7 @@ func names(t *testing.T, m fsx.FS, dir string) (list []string) {
 func TestSafetensors(t *testing.T) {
 	net, c := testCheckpoint(t)
 	m := memfs.New()
-	files, err := NewSafetensors(m).Export(context.Background(), c, "run/toexport")
+	files, err := exporterOn(t, m, "safetensors").Export(context.Background(), c, "run/toexport")
 	if err != nil || !slices.Equal(files, []string{filepath.Join("run/toexport", "job-main-s100-d200.safetensors")}) {
 		t.Fatalf("%v, %v", files, err)
 	}
@@ -84,7 +84,7 @@ func TestLeela(t *testing.T) {
 	net, c := testCheckpoint(t)
 	c.Metadata["license"] = "CC0"
 	m := memfs.New()
-	files, err := NewLeela(m, LeelaOptions{Encoding: lc0.Linear16}).Export(context.Background(), c, "run/toexport")
+	files, err := exporterOn(t, m, "lc0").Export(context.Background(), c, "run/toexport")
 	if err != nil || !slices.Equal(files, []string{filepath.Join("run/toexport", "job-main-s100-d200.pb.gz")}) {
 		t.Fatalf("%v, %v", files, err)
 	}
@@ -150,7 +150,7 @@ func TestLeelaSettings(t *testing.T) {
 func TestONNX(t *testing.T) {
 	net, c := testCheckpoint(t)
 	m := memfs.New()
-	files, err := NewONNX(m).Export(context.Background(), c, "out")
+	files, err := exporterOn(t, m, "onnx").Export(context.Background(), c, "out")
 	if err != nil || !slices.Equal(files, []string{filepath.Join("out", "job-main-s100-d200.onnx")}) {
 		t.Fatalf("%v, %v", files, err)
 	}

@@ -1,8 +1,10 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
@@ -30,7 +32,7 @@ func newest(ctx context.Context, c *stage.Checkpoint, exporter string, limit lim
 				err = ctx.Err()
 			}
 			if err != nil {
-				return nil, fmt.Errorf("export net %s: games: %w", c.Net.Name, err)
+				return nil, fmt.Errorf("games: %w", err)
 			}
 			kept = append(kept, g)
 			rows += numRows(g)
@@ -42,7 +44,7 @@ func newest(ctx context.Context, c *stage.Checkpoint, exporter string, limit lim
 		}
 	}
 	if len(kept) == 0 {
-		return nil, fmt.Errorf("export net %s: the exporter %s writes games, and there are none; export again when games were played, or name the run that has them", c.Net.Name, exporter)
+		return nil, fmt.Errorf("the exporter %s writes games, and there are none; export again when games were played, or name the run that has them", exporter)
 	}
 	return kept, nil
 }
@@ -59,4 +61,30 @@ func numRows(g *record.Game) (n int) {
 		}
 	}
 	return n
+}
+
+var pgnSettings = []stage.Setting{gamesSetting("1000")}
+
+// newPGN returns the exporter of the newest games, oldest first, each as WritePGN does.
+// Event is the checkpoint's metadata "job", or else the net's name. Without games there
+// is an error. The net is not looked at.
+func newPGN(v stage.Values) (prepare, error) {
+	return func(ctx context.Context, c *stage.Checkpoint) (func(io.Writer) error, error) {
+		games, err := newest(ctx, c, "pgn", limits{games: int(v.Number("games"))})
+		if err != nil {
+			return nil, err
+		}
+		event := cmp.Or(c.Metadata["job"], c.Net.Name)
+		return func(w io.Writer) error {
+			for _, g := range games {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				if err := WritePGN(w, g, event); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, nil
+	}, nil
 }

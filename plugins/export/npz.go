@@ -7,66 +7,44 @@ import (
 	"io"
 
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/plugins/export/npz"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 )
 
-// NPZ writes the newest rows of the training window as <net name>.npz, for
-// training in Python. The arrays (npzArrays) are KataGo's with chess in them.
-type NPZ struct {
-	fsys fsx.FS
-	max  limits
+var npzSettings = []stage.Setting{
+	gamesSetting("0"),
+	{Name: "rows", Doc: "how many of the newest rows at most; 0 = all. A row takes 8.5 KB before compression", Default: "20000", Min: 0, Max: 1e9, Whole: true},
 }
 
-// npzDefinition describes the exporter "npz".
-func npzDefinition(fsys fsx.FS) *stage.Definition {
-	return &stage.Definition{Name: "npz", Doc: "writes the newest training rows as numpy arrays, named as KataGo's",
-		Settings: []stage.Setting{
-			gamesSetting("0"),
-			{Name: "rows", Doc: "how many of the newest rows at most; 0 = all. A row takes 8.5 KB before compression", Default: "20000", Min: 0, Max: 1e9, Whole: true},
-		},
-		NewExporter: func(v stage.Values) (stage.Exporter, error) {
-			return NewNPZ(fsys, int(v.Number("games")), int(v.Number("rows"))), nil
-		}}
-}
-
-// NewNPZ returns the exporter over a file system: at most so many games, and at
-// most so many rows; 0 = all.
-func NewNPZ(fsys fsx.FS, games, rows int) *NPZ { return &NPZ{fsys, limits{games, rows}} }
-
-// Name returns "npz".
-func (*NPZ) Name() string { return "npz" }
-
-// Export writes the file into dst, which is made if it is missing, and returns
-// its path. Rows are the positions meant for training (a policy, and a weight
-// above 0), oldest game first, ascending plies; where there are too many the
-// oldest are left out. The games are valid, as those of a window are. No rows at
-// all are an error, and nothing is written then. The net is not looked at.
-func (x *NPZ) Export(ctx context.Context, c *stage.Checkpoint, dst string) ([]string, error) {
-	games, err := newest(ctx, c, x.Name(), x.max)
-	if err != nil {
-		return nil, err
-	}
-	s := npzSet{ctx: ctx, games: games}
-	for _, g := range games {
-		s.rows += numRows(g)
-	}
-	if s.rows == 0 {
-		return nil, fmt.Errorf("export net %s: %d games have no position that is meant for training", c.Net.Name, len(games))
-	}
-	if x.max.rows > 0 && s.rows > x.max.rows {
-		s.skip = s.rows - x.max.rows
-		s.rows = x.max.rows
-	}
-	meta := metadata(c)
-	meta["net_id"] = c.Net.ID
-	text, err := json.Marshal(meta)
-	if err != nil {
-		return nil, fmt.Errorf("export net %s: %w", c.Net.Name, err)
-	}
-	return writeFile(ctx, x.fsys, c, dst, ".npz", func(w io.Writer) error { return s.write(w, text) })
+// newNPZ returns the exporter of the newest rows of the training window, for training in
+// Python. The arrays (npzArrays) are KataGo's with chess in them. Rows are the positions
+// meant for training (a policy, and a weight above 0), oldest game first, ascending
+// plies; where there are too many the oldest are left out. The games are valid, as those
+// of a window are. No rows at all are an error. The net is not looked at.
+func newNPZ(v stage.Values) (prepare, error) {
+	most := limits{int(v.Number("games")), int(v.Number("rows"))}
+	return func(ctx context.Context, c *stage.Checkpoint) (func(io.Writer) error, error) {
+		games, err := newest(ctx, c, "npz", most)
+		if err != nil {
+			return nil, err
+		}
+		s := npzSet{ctx: ctx, games: games}
+		for _, g := range games {
+			s.rows += numRows(g)
+		}
+		if s.rows == 0 {
+			return nil, fmt.Errorf("%d games have no position that is meant for training", len(games))
+		}
+		if most.rows > 0 && s.rows > most.rows {
+			s.skip = s.rows - most.rows
+			s.rows = most.rows
+		}
+		meta := metadata(c)
+		meta["net_id"] = c.Net.ID
+		text, err := json.Marshal(meta)
+		return func(w io.Writer) error { return s.write(w, text) }, err
+	}, nil
 }
 
 // npzSet is the rows of some games but for the first so many.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 )
 
@@ -105,4 +107,18 @@ func seqOf(games []*record.Game, err error) iter.Seq2[*record.Game, error] {
 			yield(nil, err)
 		}
 	}
+}
+
+// exporterOn makes a built-in exporter with its defaults over a file system.
+func exporterOn(t testing.TB, fsys fsx.FS, name string) stage.Exporter {
+	t.Helper()
+	d, err := stage.Find(definitions(fsys), stage.KindExporter, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := d.MakeExporter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
 }

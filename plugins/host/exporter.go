@@ -20,38 +20,18 @@ const exportTries = 2
 // exporter is a plugin's exporter under supervision. An export that ends the
 // process is made once more by another one; a failed one leaves no file. Safe for
 // concurrent use; calls take turns.
-type exporter struct {
-	sup  *supervisor
-	turn chan struct{} // holds one token while nobody has the turn
-}
+type exporter struct{ *supervisor }
 
 var _ stage.Exporter = (*exporter)(nil)
 
-// newExporter takes over a process that has described itself as an exporter.
-func (h *Host) newExporter(ctx context.Context, proc *process, settings map[string]string) (*exporter, error) {
-	sup, err := h.supervise(ctx, proc, settings)
-	if err != nil {
-		return nil, err
-	}
-	e := &exporter{sup: sup, turn: make(chan struct{}, 1)}
-	e.turn <- struct{}{}
-	return e, nil
-}
-
-// Name returns the stage's name.
-func (e *exporter) Name() string { return e.sup.name }
+func newExporter(sup *supervisor) stage.Exporter { return &exporter{sup} }
 
 // Export writes the plugin's files into dst. CallTimeout is for all of it.
 func (e *exporter) Export(ctx context.Context, c *stage.Checkpoint, dst string) ([]string, error) {
-	if err := ctx.Err(); err != nil {
+	if err := e.take(ctx); err != nil {
 		return nil, err
 	}
-	select {
-	case <-e.turn:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	defer func() { e.turn <- struct{}{} }()
+	defer e.give()
 	for try := 1; ; try++ {
 		files, err := e.export(ctx, c, dst)
 		if err == nil || !errors.Is(err, errFailed) || try == exportTries {
@@ -66,14 +46,14 @@ var errFailed = errors.New("the process was ended")
 // export makes one try. Errors are of type *Error, that of ctx, or local ones
 // about files and games.
 func (e *exporter) export(ctx context.Context, c *stage.Checkpoint, dst string) ([]string, error) {
-	proc, err := e.sup.process(ctx)
+	proc, err := e.process(ctx)
 	if err != nil {
 		return nil, err
 	}
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(e.sup.life, cancel)()
-	d, begun := e.sup.deadline(), time.Now()
+	defer context.AfterFunc(e.life, cancel)()
+	d, begun := e.deadline(), time.Now()
 	var files []string
 	err = d.call(func() (err error) {
 		files, err = api.NewExporter(proc.conn, proc.def, fsx.OS).Export(call, c, dst)
@@ -83,22 +63,22 @@ func (e *exporter) export(ctx context.Context, c *stage.Checkpoint, dst string) 
 	code := status.Code(err)
 	switch {
 	case err == nil:
-		e.sup.succeeded()
-		e.sup.stats.call(0, 0, sizeOf(files), time.Since(begun))
+		e.succeeded()
+		e.answered(0, 0, sizeOf(files), time.Since(begun))
 		return files, nil
 	case d.hung.Load():
-	case e.sup.usable(ctx) != nil:
-		return nil, e.sup.usable(ctx)
+	case e.usable(ctx) != nil:
+		return nil, e.usable(ctx)
 	case !isCall && !errors.Is(err, api.ErrAnswer) && !errors.Is(err, api.ErrEnded):
 		return nil, err // of the disk, or of the games
 	case code == codes.Unknown || code == codes.InvalidArgument || code == codes.FailedPrecondition:
 		if !errors.Is(err, api.ErrAnswer) {
-			e.sup.succeeded()
-			return nil, &Error{Kind: e.sup.kind, Name: e.sup.name, Did: "refused", Err: err}
+			e.succeeded()
+			return nil, &Error{Kind: e.kind, Name: e.name, Did: "refused", Err: err}
 		}
 	}
-	failure := e.sup.failure(d, "exported "+c.Net.Name, err)
-	e.sup.fail(failure)
+	failure := e.failure(d, "exported "+c.Net.Name, err)
+	e.fail(failure)
 	return nil, mark(errFailed, failure)
 }
 
@@ -111,12 +91,4 @@ func sizeOf(files []string) int {
 		}
 	}
 	return n
-}
-
-// stop ends the stage and its process.
-func (e *exporter) stop() error {
-	e.sup.end() // ends the export that is under way
-	<-e.turn
-	defer func() { e.turn <- struct{}{} }()
-	return e.sup.close()
 }

@@ -22,20 +22,13 @@ type Host struct {
 	busy sync.WaitGroup // calls that start programs
 
 	mu    sync.Mutex // guards Add of busy against its Wait, and what follows
-	live  []external
+	live  []*supervisor
 	known map[string]*stage.Definition // what programs said of themselves, by SHA-256 and name
+	said  map[string]bool              // warnings, each given once
 }
 
 // external is a stage that is a process.
-type external interface {
-	Name() string
-	stop() error
-	statistics() Stats
-}
-
-func (r *rescorer) statistics() Stats { return r.sup.statistics() }
-func (s *sampler) statistics() Stats  { return s.sup.statistics() }
-func (e *exporter) statistics() Stats { return e.sup.statistics() }
+type external interface{ supervised() *supervisor }
 
 // New checks the options. Programs are looked for when a stage is asked for.
 func New(o Options) (*Host, error) {
@@ -44,7 +37,7 @@ func New(o Options) (*Host, error) {
 			return nil, fmt.Errorf("plugin host: %w", err)
 		}
 	}
-	h := &Host{o: o.withDefaults(), known: map[string]*stage.Definition{}}
+	h := &Host{o: o.withDefaults(), known: map[string]*stage.Definition{}, said: map[string]bool{}}
 	h.life, h.end = context.WithCancel(context.Background())
 	return h, nil
 }
@@ -65,6 +58,17 @@ func (h *Host) enter(ctx context.Context, name string) (in context.Context, leav
 		cancel()
 		h.busy.Done()
 	}, nil
+}
+
+// warn logs a warning about a program, the first time.
+func (h *Host) warn(name, text string) {
+	h.mu.Lock()
+	first := !h.said[text]
+	h.said[text] = true
+	h.mu.Unlock()
+	if first {
+		h.o.Log.Warn(text, "plugin", name)
+	}
 }
 
 // Programs returns the programs in the plugin directories; see Discover.
@@ -186,7 +190,7 @@ func (h *Host) Release(s any) error {
 		return nil
 	}
 	h.mu.Lock()
-	i := slices.Index(h.live, e)
+	i := slices.Index(h.live, e.supervised())
 	if i >= 0 {
 		h.live = slices.Delete(h.live, i, i+1)
 	}
@@ -194,7 +198,24 @@ func (h *Host) Release(s any) error {
 	if i < 0 {
 		return nil
 	}
-	return e.stop()
+	return e.supervised().stop()
+}
+
+// Stats count what an external stage has done since it was made, over all its
+// processes.
+type Stats struct {
+	Kind    stage.Kind
+	Name    string
+	Version string
+	PID     int // 0 = no process runs at the moment
+
+	Calls       uint64  // answered: batches of games, draws, exports
+	Games       uint64  // of a rescorer
+	Rows        uint64  // positions of the games, or rows drawn
+	Bytes       uint64  // of games sent, about, or of files written
+	Seconds     float64 // in which it worked on calls that were answered: Seconds/Calls is the mean latency, Rows/Seconds its speed
+	Restarts    uint64  // starts after the first
+	Quarantined uint64  // games
 }
 
 // Stats returns the counters of the external stages in use, sorted by kind and
@@ -204,8 +225,8 @@ func (h *Host) Stats() []Stats {
 	live := slices.Clone(h.live)
 	h.mu.Unlock()
 	all := make([]Stats, len(live))
-	for i, e := range live {
-		all[i] = e.statistics()
+	for i, s := range live {
+		s.count(func(now *Stats) { all[i] = *now })
 	}
 	slices.SortStableFunc(all, func(a, b Stats) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
@@ -226,8 +247,8 @@ func (h *Host) Close() error {
 	h.mu.Unlock()
 	errs := make([]error, len(live))
 	var wg sync.WaitGroup
-	for i, e := range live {
-		wg.Go(func() { errs[i] = e.stop() })
+	for i, s := range live {
+		wg.Go(func() { errs[i] = s.stop() })
 	}
 	wg.Wait()
 	return errors.Join(append(errs, h.rooms.close())...)

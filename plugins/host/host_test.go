@@ -1,19 +1,14 @@
 package host
 
 import (
-	"context"
 	"errors"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/plugins/sample"
 	"github.com/chessbrain/chessbrain/plugins/stage"
-	"github.com/chessbrain/chessbrain/record"
 )
 
 // Built-in stages and programs are made by the same calls; a program wins over a
@@ -86,44 +81,5 @@ func TestDescribe(t *testing.T) {
 	eventually(t, "the process is gone", func() bool { return !alive(b.report("halve").PID) })
 	if _, err := New(Options{Builtin: []*stage.Definition{{Name: "No Name"}}}); err == nil {
 		t.Error("an invalid definition was accepted")
-	}
-}
-
-// counting notes how many calls are under way at a time.
-type counting struct{ now, most atomic.Int64 }
-
-func (c *counting) Name() string { return "counting" }
-func (c *counting) Rescore(_ context.Context, g *record.Game) (*record.Game, error) {
-	now := c.now.Add(1)
-	for most := c.most.Load(); now > most && !c.most.CompareAndSwap(most, now); most = c.most.Load() {
-	}
-	for range 200 {
-		runtime.Gosched() // to others that wait for their call
-	}
-	c.now.Add(-1)
-	return g, nil
-}
-
-// The bound that a built-in rescorer sets on its calls holds.
-func TestConcurrency(t *testing.T) {
-	games := randomGames(t, 40)
-	for _, bound := range []int{1, 2} {
-		c := &counting{}
-		d := &stage.Definition{Kind: stage.KindRescorer, Name: "counting", Version: "1", Doc: "counts", Concurrency: bound,
-			NewRescorer: func(stage.Values) (stage.Rescorer, error) { return c, nil }}
-		b := newBench(t, nil, func(o *Options) { o.Builtin = []*stage.Definition{d} })
-		r := b.rescorer("counting")
-		var wg sync.WaitGroup
-		for group := range slices.Chunk(games, 5) {
-			wg.Go(func() {
-				if got, err := r.RescoreBatch(t.Context(), group); err != nil || !slices.Equal(got, group) {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		if most := c.most.Load(); most < 1 || most > int64(bound) {
-			t.Errorf("%d calls at a time, want at most %d", most, bound)
-		}
 	}
 }

@@ -44,13 +44,11 @@ func (l *logs) read(r io.Reader) {
 	}
 }
 
-// Write logs what comes through go-plugin's copy of a plugin's redirected
-// standard output and error. A line is what one call brings.
-func (l *logs) Write(p []byte) (int, error) {
-	for line := range strings.SplitSeq(string(p), "\n") {
+// print logs what a plugin printed. A line is what one call brings.
+func (l *logs) print(text string) {
+	for line := range strings.SplitSeq(text, "\n") {
 		l.line(line[:min(len(line), maxLogLine)])
 	}
-	return len(p), nil
 }
 
 // line logs one line.

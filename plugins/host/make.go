@@ -5,92 +5,58 @@ import (
 	"fmt"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/record"
 )
 
 // Rescorer makes a rescorer: a built-in one, or a program, which is started. The
 // latter is also a stage.BatchRescorer and a stage.Faulty. Errors: ErrUnknown,
 // ErrSettings, ErrLock, and others of type *Error.
 func (h *Host) Rescorer(ctx context.Context, c stage.Choice) (stage.Rescorer, error) {
-	var r stage.Rescorer
-	err := h.choose(ctx, stage.KindRescorer, c.Name, func(ctx context.Context, proc *process) (external, error) {
-		made, err := h.newRescorer(ctx, proc, c.Settings)
-		r = made
-		return made, err
-	}, func(d *stage.Definition) (err error) {
-		r, err = d.MakeRescorer(c.Settings)
-		r = limit(r, d)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
+	return choose(ctx, h, stage.KindRescorer, c, newRescorer, (*stage.Definition).MakeRescorer)
 }
 
 // Sampler makes a sampler; see Rescorer.
 func (h *Host) Sampler(ctx context.Context, c stage.Choice) (stage.Sampler, error) {
-	var s stage.Sampler
-	err := h.choose(ctx, stage.KindSampler, c.Name, func(ctx context.Context, proc *process) (external, error) {
-		made, err := h.newSampler(ctx, proc, c.Settings)
-		s = made
-		return made, err
-	}, func(d *stage.Definition) (err error) {
-		s, err = d.MakeSampler(c.Settings)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return choose(ctx, h, stage.KindSampler, c, newSampler, (*stage.Definition).MakeSampler)
 }
 
 // Exporter makes an exporter; see Rescorer.
 func (h *Host) Exporter(ctx context.Context, c stage.Choice) (stage.Exporter, error) {
-	var e stage.Exporter
-	err := h.choose(ctx, stage.KindExporter, c.Name, func(ctx context.Context, proc *process) (external, error) {
-		made, err := h.newExporter(ctx, proc, c.Settings)
-		e = made
-		return made, err
-	}, func(d *stage.Definition) (err error) {
-		e, err = d.MakeExporter(c.Settings)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return e, nil
+	return choose(ctx, h, stage.KindExporter, c, newExporter, (*stage.Definition).MakeExporter)
 }
 
-// choose makes a stage by one of two functions: of the program's process where
+// choose makes a stage by one of two functions: over the program's process where
 // there is a program of that kind and name, else of the built-in definition.
-func (h *Host) choose(ctx context.Context, kind stage.Kind, name string,
-	program func(context.Context, *process) (external, error), builtin func(*stage.Definition) error) error {
-	ctx, leave, err := h.enter(ctx, name)
+func choose[T any](ctx context.Context, h *Host, kind stage.Kind, c stage.Choice,
+	program func(*supervisor) T, builtin func(*stage.Definition, map[string]string) (T, error)) (none T, err error) {
+	ctx, leave, err := h.enter(ctx, c.Name)
 	if err != nil {
-		return err
+		return none, err
 	}
 	defer leave()
-	proc, err := h.open(ctx, kind, name)
+	proc, err := h.open(ctx, kind, c.Name)
 	if err != nil {
-		return err
+		return none, err
 	}
 	if proc != nil {
-		e, err := program(ctx, proc)
-		if err == nil {
-			h.mu.Lock()
-			h.live = append(h.live, e)
-			h.mu.Unlock()
+		sup, err := h.supervise(ctx, proc, c.Settings)
+		if err != nil {
+			return none, err
 		}
-		return err
+		h.mu.Lock()
+		h.live = append(h.live, sup)
+		h.mu.Unlock()
+		return program(sup), nil
 	}
-	d, err := h.builtin(kind, name)
+	d, err := h.builtin(kind, c.Name)
 	if err != nil {
-		return err
+		return none, err
 	}
-	if err := builtin(d); err != nil {
-		return mark(ErrSettings, err)
+	made, err := builtin(d, c.Settings)
+	if err != nil {
+		return none, mark(ErrSettings, err)
 	}
-	return nil
+	return made, nil
 }
 
 // open starts the program of a name, if there is one of that kind. nil: the
@@ -107,12 +73,12 @@ func (h *Host) open(ctx context.Context, kind stage.Kind, name string) (*process
 	isBuiltin := h.HasBuiltin(kind, name)
 	switch {
 	case proc.def.Kind == kind && isBuiltin:
-		h.o.Log.Warn(fmt.Sprintf("%s %s: the program %s takes the place of the built-in one", kind, name, p.Path), "plugin", name)
+		h.warn(name, fmt.Sprintf("%s %s: the program %s takes the place of the built-in one", kind, name, p.Path))
 		return proc, nil
 	case proc.def.Kind == kind:
 		return proc, nil
 	case isBuiltin:
-		h.o.Log.Warn(fmt.Sprintf("%s %s: the built-in one is used; the program %s of that name is a %s", kind, name, p.Path, proc.def.Kind), "plugin", name)
+		h.warn(name, fmt.Sprintf("%s %s: the built-in one is used; the program %s of that name is a %s", kind, name, p.Path, proc.def.Kind))
 		return nil, proc.stop()
 	}
 	is := proc.def.Kind
@@ -132,4 +98,31 @@ func (h *Host) builtin(kind stage.Kind, name string) (*stage.Definition, error) 
 		return nil, err
 	}
 	return nil, unknown(kind, name, h.o.Builtin, all, h.o.Dirs)
+}
+
+// Look makes rescorers for a dry run: it starts no program. Built-in ones are those
+// of the host. In the place of a program that is there, that nobody else can change
+// and that the lock files allow stands a rescorer that refuses all games. Settings
+// of a program stay unchecked: only the program knows them.
+type Look struct{ Host *Host }
+
+// Rescorer is Host.Rescorer without a start.
+func (l Look) Rescorer(ctx context.Context, c stage.Choice) (stage.Rescorer, error) {
+	p, err := l.Host.Find(c.Name)
+	if err != nil {
+		return nil, err
+	}
+	if p != nil {
+		return idle(c.Name), nil
+	}
+	return l.Host.Rescorer(ctx, c)
+}
+
+// idle is a program that was not started, by its name.
+type idle string
+
+func (i idle) Name() string { return string(i) }
+
+func (i idle) Rescore(context.Context, *record.Game) (*record.Game, error) {
+	return nil, fmt.Errorf("rescorer %s was only looked at, not started", string(i))
 }

@@ -12,11 +12,11 @@ import (
 // batches in flight are sent again, one at a time, the oldest first. Answers come
 // in order, so none of them has been answered.
 func (r *rescorer) lose(err error) {
-	if r.sup.life.Err() != nil {
+	if r.life.Err() != nil {
 		return // the stage was closed: run ends, and leave ends the calls
 	}
 	r.hangUp()
-	r.sup.fail(err)
+	r.fail(err)
 	batches := r.flight
 	r.flight = nil
 	batches[0].kills++
@@ -34,16 +34,16 @@ func (r *rescorer) recover(batches []*batch) {
 		if len(r.flight) == 0 {
 			continue // given up, or closed
 		}
-		err := r.answered(<-r.session.replies)
+		err := r.finish(<-r.session.replies)
 		if err == nil {
 			continue
 		}
-		if r.sup.life.Err() != nil {
+		if r.life.Err() != nil {
 			r.flight = append(r.flight, batches...) // for leave
 			return
 		}
 		r.hangUp()
-		r.sup.fail(err)
+		r.fail(err)
 		r.flight = nil
 		b.kills++
 		switch {
@@ -51,7 +51,7 @@ func (r *rescorer) recover(batches []*batch) {
 			batches = append([]*batch{b}, batches...)
 		case len(b.items) > 1:
 			batches = append(b.split(), batches...)
-		case r.sup.good:
+		case r.good:
 			r.quarantine(b.items[0], err)
 		default:
 			// A plugin that never gave a good answer may do the same with every
@@ -74,10 +74,10 @@ func (b *batch) split() []*batch {
 
 // quarantine keeps a game that ends the plugin, and lets it go on as it is.
 func (r *rescorer) quarantine(it *item, err error) {
-	r.sup.stats.quarantined()
-	r.sup.tell(slog.LevelError, Quarantined, fmt.Sprintf("game %x goes on as it is; the plugin %s", it.game.ID, what(err)))
-	if keep := r.sup.h.o.Quarantine; keep != nil {
-		if keepErr := keep(r.sup.kind, r.sup.name, what(err), []*record.Game{it.game}); keepErr != nil {
+	r.count(func(now *Stats) { now.Quarantined++ })
+	r.tell(slog.LevelError, Quarantined, fmt.Sprintf("game %x goes on as it is; the plugin %s", it.game.ID, what(err)))
+	if keep := r.h.o.Quarantine; keep != nil {
+		if keepErr := keep(r.kind, r.name, what(err), []*record.Game{it.game}); keepErr != nil {
 			it.finish(nil, fmt.Errorf("quarantine game %x: %w", it.game.ID, keepErr))
 			return
 		}
@@ -88,13 +88,13 @@ func (r *rescorer) quarantine(it *item, err error) {
 // surrender finishes a batch without the plugin, because of err.
 func (r *rescorer) surrender(b *batch, err error) {
 	if errors.Is(err, ErrGivenUp) {
-		r.mu.Lock()
+		r.saying.Lock()
 		first := r.lost == nil
 		r.lost = err
-		r.mu.Unlock()
-		if r.sup.h.o.Continue {
+		r.saying.Unlock()
+		if r.h.o.Continue {
 			if first {
-				r.sup.tell(slog.LevelError, Replaced, "games go on as they are")
+				r.tell(slog.LevelError, Replaced, "games go on as they are")
 			}
 			for _, it := range b.items {
 				it.finish(it.game, nil)

@@ -18,20 +18,19 @@ const maxFlight = 4
 // hand their games to one goroutine, run, which sends them in batches and gives
 // each game back to its call.
 type rescorer struct {
-	sup   *supervisor
-	calls chan *call
-	ended chan struct{} // run is over
+	*supervisor // run has the turn
+	calls       chan *call
+	ended       chan struct{} // run is over
 
 	// The rest belongs to run.
 	pending []*item // not sent yet, oldest first
 	waiting int     // bytes of pending
 	flight  []*batch
 	session *session // nil = no stream
-	numbers uint64   // of batches
 
-	mu     sync.Mutex
-	faults string // the plugin's last word on what it found broken
-	lost   error  // why it is not asked any more
+	saying sync.Mutex // guards what follows
+	faults string     // the plugin's last word on what it found broken
+	lost   error      // why it is not asked any more
 }
 
 var (
@@ -72,25 +71,18 @@ func (it *item) finish(out *record.Game, err error) {
 	}
 }
 
-// newRescorer takes over a process that has described itself as a rescorer.
-func (h *Host) newRescorer(ctx context.Context, proc *process, settings map[string]string) (*rescorer, error) {
-	sup, err := h.supervise(ctx, proc, settings)
-	if err != nil {
-		return nil, err
-	}
-	r := &rescorer{sup: sup, calls: make(chan *call), ended: make(chan struct{})}
+func newRescorer(sup *supervisor) stage.Rescorer {
+	r := &rescorer{supervisor: sup, calls: make(chan *call), ended: make(chan struct{})}
+	r.turn <- struct{}{}
 	go r.run()
-	return r, nil
+	return r
 }
-
-// Name returns the stage's name.
-func (r *rescorer) Name() string { return r.sup.name }
 
 // Err is what the plugin says that it found broken, or why it is not used any
 // more.
 func (r *rescorer) Err() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.saying.Lock()
+	defer r.saying.Unlock()
 	if r.lost == nil && r.faults != "" {
 		return errors.New(r.faults)
 	}
@@ -119,7 +111,7 @@ func (r *rescorer) RescoreBatch(ctx context.Context, games []*record.Game) ([]*r
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-r.ended:
-		return nil, r.sup.usable(ctx)
+		return nil, r.usable(ctx)
 	}
 	select {
 	case <-c.done:
@@ -138,6 +130,7 @@ func (r *rescorer) RescoreBatch(ctx context.Context, games []*record.Game) ([]*r
 
 // run works until the stage is closed.
 func (r *rescorer) run() {
+	defer r.give()
 	defer close(r.ended)
 	defer r.leave()
 	for {
@@ -154,13 +147,13 @@ func (r *rescorer) run() {
 		case c := <-r.calls:
 			r.add(c)
 		case a := <-replies:
-			if err := r.answered(a); err != nil {
+			if err := r.finish(a); err != nil {
 				r.lose(err)
 			}
 		case <-idle:
 			r.hangUp()
-			r.sup.fail(r.sup.proc.died("was idle"))
-		case <-r.sup.life.Done():
+			r.fail(r.proc.died("was idle"))
+		case <-r.life.Done():
 			return
 		}
 	}
@@ -211,24 +204,24 @@ func (r *rescorer) nextBatch() *batch {
 	return b
 }
 
-// answered takes the answer to the oldest batch. An error says what the plugin
+// finish takes the answer to the oldest batch. An error says what the plugin
 // did wrong; the batch stays in flight then.
-func (r *rescorer) answered(a reply) error {
+func (r *rescorer) finish(a reply) error {
 	b := r.flight[0]
-	if a.err != nil && r.sup.life.Err() != nil {
-		return r.sup.usable(r.sup.life) // the stage was closed, which ended the stream
+	if a.err != nil && r.life.Err() != nil {
+		return r.usable(r.life) // the stage was closed, which ended the stream
 	}
 	if a.err != nil {
-		return r.sup.failure(r.session.deadline, b.doing(), a.err)
+		return r.failure(r.session.deadline, b.doing(), a.err)
 	}
 	r.flight = r.flight[1:]
-	r.sup.succeeded()
-	r.sup.stats.call(len(b.items), b.rows, b.bytes, a.took)
-	r.mu.Lock()
-	r.faults = a.faults
-	r.mu.Unlock()
+	r.succeeded()
+	r.answered(len(b.items), b.rows, b.bytes, a.took)
+	r.saying.Lock()
+	r.faults = a.Faults
+	r.saying.Unlock()
 	for i, it := range b.items {
-		it.finish(a.games[i], a.errs[i])
+		it.finish(a.Games[i], a.Errs[i])
 	}
 	return nil
 }
@@ -236,7 +229,7 @@ func (r *rescorer) answered(a reply) error {
 // leave ends the stream and all calls.
 func (r *rescorer) leave() {
 	r.hangUp()
-	err := r.sup.usable(r.sup.life)
+	err := r.usable(r.life)
 	for _, b := range r.flight {
 		b.finish(err)
 	}
@@ -244,11 +237,4 @@ func (r *rescorer) leave() {
 		it.finish(nil, err)
 	}
 	r.flight, r.pending = nil, nil
-}
-
-// stop ends the stage and its process.
-func (r *rescorer) stop() error {
-	r.sup.end()
-	<-r.ended
-	return r.sup.close()
 }

@@ -36,16 +36,20 @@ func TestRescoreBatch(t *testing.T) {
 			t.Fatalf("the caller's game was changed: %v", err)
 		}
 	}
-	rows, bytes := 0, 0
+	rows, bytes, batches, filled := 0, 0, 0, 0
 	for _, g := range games {
-		rows, bytes = rows+len(g.Plies), bytes+api.GameSize(g)
+		size := api.GameSize(g)
+		if filled += size; batches == 0 || filled > api.BatchBytes {
+			batches, filled = batches+1, size
+		}
+		rows, bytes = rows+len(g.Plies), bytes+size
 	}
 	st := b.Stats()
 	if len(st) != 1 {
 		t.Fatalf("%d stages in the statistics", len(st))
 	}
 	want := Stats{Kind: stage.KindRescorer, Name: "halve", Version: "1.2.3", PID: b.report("halve").PID,
-		Calls: uint64(len(api.Split(games))), Games: 501, Rows: uint64(rows), Bytes: uint64(bytes), Seconds: st[0].Seconds}
+		Calls: uint64(batches), Games: 501, Rows: uint64(rows), Bytes: uint64(bytes), Seconds: st[0].Seconds}
 	if st[0] != want || st[0].Seconds <= 0 {
 		t.Errorf("statistics %+v, want %+v", st[0], want)
 	}

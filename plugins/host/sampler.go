@@ -18,8 +18,7 @@ import (
 // next one makes the draw that was under way: it is a function of what the caller
 // gave. Safe for concurrent use; calls take turns.
 type sampler struct {
-	sup     *supervisor
-	turn    chan struct{}                 // holds one token while nobody has the turn
+	*supervisor
 	standIn atomic.Pointer[stage.Sampler] // in the place of a plugin that was given up; nil = none
 
 	// The rest belongs to whoever has the turn.
@@ -29,44 +28,28 @@ type sampler struct {
 
 var _ stage.Sampler = (*sampler)(nil)
 
-// newSampler takes over a process that has described itself as a sampler.
-func (h *Host) newSampler(ctx context.Context, proc *process, settings map[string]string) (*sampler, error) {
-	sup, err := h.supervise(ctx, proc, settings)
-	if err != nil {
-		return nil, err
-	}
-	s := &sampler{sup: sup, turn: make(chan struct{}, 1)}
-	s.turn <- struct{}{}
-	return s, nil
-}
+func newSampler(sup *supervisor) stage.Sampler { return &sampler{supervisor: sup} }
 
 // Name returns the stage's name, or that of the sampler that took its place.
 func (s *sampler) Name() string {
 	if other := s.standIn.Load(); other != nil {
 		return (*other).Name()
 	}
-	return s.sup.name
+	return s.name
 }
-
-func (s *sampler) give() { s.turn <- struct{}{} }
 
 // Sample appends d.Rows rows to dst. An error is the stage's own, such as one about an
 // index without rows, or that of ctx, or ErrGivenUp, or ErrClosed.
 func (s *sampler) Sample(ctx context.Context, d stage.Draw, dst []stage.RowRef) ([]stage.RowRef, []byte, error) {
-	if err := ctx.Err(); err != nil {
+	if err := s.take(ctx); err != nil {
 		return dst, nil, err
-	}
-	select {
-	case <-s.turn:
-	case <-ctx.Done():
-		return dst, nil, ctx.Err()
 	}
 	defer s.give()
 	if other := s.standIn.Load(); other != nil {
 		return (*other).Sample(ctx, d, dst)
 	}
 	rows, state, err := s.draw(ctx, d, dst)
-	if !errors.Is(err, ErrGivenUp) || !s.sup.h.o.Continue {
+	if !errors.Is(err, ErrGivenUp) || !s.h.o.Continue {
 		return rows, state, err
 	}
 	other, replaceErr := s.replace()
@@ -80,30 +63,30 @@ func (s *sampler) Sample(ctx context.Context, d stage.Draw, dst []stage.RowRef) 
 // draw asks the plugin again and again until it answers, or is given up.
 func (s *sampler) draw(ctx context.Context, d stage.Draw, dst []stage.RowRef) (rows []stage.RowRef, state []byte, err error) {
 	for {
-		proc, err := s.sup.process(ctx)
+		proc, err := s.process(ctx)
 		if err != nil {
 			return dst, nil, err
 		}
 		if s.of != proc {
-			s.client, s.of = api.NewSampler(s.sup.life, proc.conn, proc.def), proc
+			s.client, s.of = api.NewSampler(s.life, proc.conn, proc.def), proc
 		}
-		limit, begun := s.sup.deadline(), time.Now()
+		limit, begun := s.deadline(), time.Now()
 		err = limit.call(func() (err error) {
 			rows, state, err = s.client.Sample(ctx, d, dst)
 			return err
 		})
-		if usable := s.sup.usable(ctx); err != nil && usable != nil {
+		if usable := s.usable(ctx); err != nil && usable != nil {
 			return dst, nil, usable
 		}
 		if (err == nil || ofStage(err)) && !limit.hung.Load() {
-			s.sup.succeeded()
+			s.succeeded()
 			if err != nil {
-				return dst, nil, &Error{Kind: s.sup.kind, Name: s.sup.name, Did: "refused the call", Err: err}
+				return dst, nil, &Error{Kind: s.kind, Name: s.name, Did: "refused the call", Err: err}
 			}
-			s.sup.stats.call(0, d.Rows, 0, time.Since(begun))
+			s.answered(0, d.Rows, 0, time.Since(begun))
 			return rows, state, nil
 		}
-		s.sup.fail(s.sup.failure(limit, "drew rows", err))
+		s.fail(s.failure(limit, "drew rows", err))
 	}
 }
 
@@ -117,7 +100,7 @@ func ofStage(err error) bool {
 
 // replace puts the built-in sampler uniform in the place of a plugin that was given up.
 func (s *sampler) replace() (stage.Sampler, error) {
-	d, err := stage.Find(s.sup.h.o.Builtin, stage.KindSampler, "uniform")
+	d, err := stage.Find(s.h.o.Builtin, stage.KindSampler, "uniform")
 	if err != nil {
 		return nil, err
 	}
@@ -126,14 +109,6 @@ func (s *sampler) replace() (stage.Sampler, error) {
 		return nil, err
 	}
 	s.standIn.Store(&other)
-	s.sup.tell(slog.LevelError, Replaced, "the built-in sampler uniform takes its place")
+	s.tell(slog.LevelError, Replaced, "the built-in sampler uniform takes its place")
 	return other, nil
-}
-
-// stop ends the stage and its process.
-func (s *sampler) stop() error {
-	s.sup.end() // ends the call that is under way
-	<-s.turn
-	defer s.give()
-	return s.sup.close()
 }

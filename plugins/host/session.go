@@ -14,7 +14,6 @@ import (
 
 // batch is what one message holds.
 type batch struct {
-	number uint64
 	items  []*item
 	bytes  int
 	rows   int
@@ -44,11 +43,9 @@ func (b *batch) doing() string {
 
 // reply is the checked answer to a batch.
 type reply struct {
-	games  []*record.Game // beside the batch's items; nil where errs has one
-	errs   []error
-	faults string
-	took   time.Duration // of the plugin's work on it
-	err    error         // instead of an answer: what is wrong with it or why there is none
+	api.Rescored
+	took time.Duration // of the plugin's work on it
+	err  error         // instead of an answer: what is wrong with it or why there is none
 }
 
 // session is one stream to one process. A goroutine receives and checks answers
@@ -69,19 +66,19 @@ func (r *rescorer) dial() error {
 	}
 	r.hangUp()
 	for {
-		proc, err := r.sup.process(r.sup.life)
+		proc, err := r.process(r.life)
 		if err != nil {
 			return err
 		}
-		s := &session{proc: proc, deadline: r.sup.deadline(), sent: make(chan *batch, maxFlight), replies: make(chan reply, maxFlight+1)}
-		err = s.deadline.call(func() (err error) { s.stream, err = proc.conn.OpenRescore(r.sup.life, proc.def); return err })
+		s := &session{proc: proc, deadline: r.deadline(), sent: make(chan *batch, maxFlight), replies: make(chan reply, maxFlight+1)}
+		err = s.deadline.call(func() (err error) { s.stream, err = proc.conn.OpenRescore(r.life, proc.def); return err })
 		if err == nil {
 			s.received.Go(s.receive)
 			r.session = s
 			return nil
 		}
-		if r.sup.life.Err() == nil {
-			r.sup.fail(r.sup.failure(s.deadline, "opened a stream", err))
+		if r.life.Err() == nil {
+			r.fail(r.failure(s.deadline, "opened a stream", err))
 		}
 	}
 }
@@ -105,15 +102,14 @@ func (r *rescorer) send(b *batch) {
 		return
 	}
 	s := r.session
-	r.numbers++
-	b.number, b.begun = r.numbers, time.Now()
+	b.begun = time.Now()
 	games := make([]*record.Game, len(b.items))
 	for i, it := range b.items {
 		games[i] = it.game
 	}
-	err := s.deadline.call(func() error { return s.stream.Send(b.number, games) })
+	err := s.deadline.call(func() error { return s.stream.Send(games) })
 	if _, isCall := status.FromError(err); err != nil && !isCall && !errors.Is(err, api.ErrEnded) {
-		b.finish(&Error{Kind: r.sup.kind, Name: r.sup.name, Did: "was not asked: the games cannot be sent", Err: err})
+		b.finish(&Error{Kind: r.kind, Name: r.name, Did: "was not asked: the games cannot be sent", Err: err})
 		return
 	}
 	r.flight = append(r.flight, b)
@@ -138,23 +134,14 @@ func (s *session) receive() {
 	}
 }
 
-// answer waits for the answer to a batch and checks it.
+// answer waits for the answer to a batch.
 func (s *session) answer(b *batch) reply {
-	var result api.RescoreResult
+	var result api.Rescored
 	err := s.deadline.call(func() (err error) { result, err = s.stream.Recv(); return err })
-	if err != nil {
-		return reply{err: err}
-	}
-	if result.Batch != b.number {
-		return reply{err: fmt.Errorf("%w: batch %d in the place of batch %d", api.ErrAnswer, result.Batch, b.number)}
-	}
-	a := reply{games: make([]*record.Game, len(b.items)), errs: make([]error, len(b.items)), faults: result.Faults}
-	for i, it := range b.items {
-		if text := result.Outcomes[i].Err; text != "" {
-			a.errs[i] = &Error{Kind: s.proc.def.Kind, Name: s.proc.def.Name, Did: fmt.Sprintf("refused game %x", it.game.ID), Err: errors.New(text)}
-		} else if a.games[i], err = api.Apply(it.game, result.Outcomes[i]); err != nil {
-			return reply{err: err}
+	for i, refused := range result.Errs {
+		if refused != nil {
+			result.Errs[i] = &Error{Kind: s.proc.def.Kind, Name: s.proc.def.Name, Did: fmt.Sprintf("refused game %x", b.items[i].game.ID), Err: refused}
 		}
 	}
-	return a
+	return reply{Rescored: result, err: err}
 }

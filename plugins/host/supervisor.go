@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
@@ -14,18 +15,21 @@ const (
 	maxPause   = 10 * time.Second
 )
 
-// supervisor keeps the process behind one stage. Its methods are called by one
-// goroutine at a time.
+// supervisor keeps the process behind one stage. Whoever calls it has the turn, but for
+// the methods that say otherwise.
 type supervisor struct {
 	h        *Host
 	kind     stage.Kind
 	name     string
 	path     string // of the program
 	settings map[string]string
-	stats    counters
 
 	life context.Context // ends when the stage is closed
 	end  context.CancelFunc
+	turn chan struct{} // has room for one: who has the turn
+
+	mu    sync.Mutex
+	stats Stats
 
 	proc     *process // nil = none runs
 	failures int      // in a row
@@ -35,7 +39,8 @@ type supervisor struct {
 
 // supervise takes over a process that has described itself, and opens it.
 func (h *Host) supervise(ctx context.Context, proc *process, settings map[string]string) (*supervisor, error) {
-	s := &supervisor{h: h, kind: proc.def.Kind, name: proc.def.Name, path: proc.program.Path, settings: settings}
+	s := &supervisor{h: h, kind: proc.def.Kind, name: proc.def.Name, path: proc.program.Path, settings: settings,
+		turn: make(chan struct{}, 1), stats: Stats{Kind: proc.def.Kind, Name: proc.def.Name}}
 	if err := proc.open(ctx, settings, h.o.StartTimeout); err != nil {
 		return nil, err
 	}
@@ -44,10 +49,48 @@ func (h *Host) supervise(ctx context.Context, proc *process, settings map[string
 	return s, nil
 }
 
+func (s *supervisor) supervised() *supervisor { return s }
+
+// Name returns the stage's name.
+func (s *supervisor) Name() string { return s.name }
+
+// count changes or reads the counters, with or without the turn.
+func (s *supervisor) count(f func(*Stats)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(&s.stats)
+}
+
+// answered counts one answered call.
+func (s *supervisor) answered(games, rows, bytes int, took time.Duration) {
+	s.count(func(now *Stats) {
+		now.Calls++
+		now.Games += uint64(games)
+		now.Rows += uint64(rows)
+		now.Bytes += uint64(bytes)
+		now.Seconds += took.Seconds()
+	})
+}
+
+// take waits for the turn. nil means that give has to follow.
+func (s *supervisor) take(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *supervisor) give() { <-s.turn }
+
 // use makes proc, which is open, the process of the stage.
 func (s *supervisor) use(proc *process) {
 	s.proc = proc
-	s.stats.now(proc.def.Version, proc.child.number())
+	s.count(func(now *Stats) { now.Version, now.PID = proc.def.Version, proc.child.number() })
 	s.tell(slog.LevelInfo, Started, fmt.Sprintf("version %s, process %d, %s, SHA-256 %s",
 		proc.def.Version, proc.child.number(), proc.program.Path, proc.program.SHA256))
 }
@@ -72,7 +115,7 @@ func (s *supervisor) process(ctx context.Context) (*process, error) {
 		proc, err := s.restart(ctx)
 		switch {
 		case err == nil:
-			s.stats.restarted()
+			s.count(func(now *Stats) { now.Restarts++ })
 			s.use(proc)
 		case s.usable(ctx) == nil:
 			s.fail(err)
@@ -147,21 +190,24 @@ func (s *supervisor) drop() {
 		s.proc.kill()
 		s.proc = nil
 	}
-	s.stats.now("", 0)
+	s.count(func(now *Stats) { now.PID = 0 })
 }
 
 // succeeded notes a good call.
 func (s *supervisor) succeeded() { s.failures, s.good = 0, true }
 
-// close ends the process politely, once nothing is under way.
-func (s *supervisor) close() error {
+// stop ends the stage: the call under way, and then, politely, the process. It waits
+// for the turn.
+func (s *supervisor) stop() error {
 	s.end()
+	s.turn <- struct{}{}
+	defer s.give()
 	if s.proc == nil {
 		return nil
 	}
 	err := s.proc.stop()
 	s.proc = nil
-	s.stats.now("", 0)
+	s.count(func(now *Stats) { now.PID = 0 })
 	s.tell(slog.LevelInfo, Stopped, "on purpose")
 	return err
 }

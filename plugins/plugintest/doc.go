@@ -2,10 +2,9 @@
 // every rescorer, sampler and exporter must hold to, whoever wrote it and in
 // whatever language.
 //
-// The test file of a plugin in Go is its whole use. The suite runs three ways:
-// the stage bare, over gRPC inside the process, and as a subprocess under the
-// supervision of package host; where the stage says that it is deterministic,
-// the three must agree bit for bit:
+// The test file of a plugin in Go is its whole use. The suite runs two ways: the
+// stage bare, and as a subprocess under the supervision of package host; where the
+// stage says that it is deterministic, the two must agree bit for bit:
 //
 //	func TestMain(m *testing.M) { plugintest.Main(m, definition) }
 //

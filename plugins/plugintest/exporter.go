@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/internal/fsx/memfs"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 )
@@ -180,8 +179,7 @@ func (e *exporting) again(st Stage, root string) error {
 
 // durable cuts the power after an export, where that can be done.
 func (e *exporting) durable(st Stage, root string) error {
-	m, ok := st.FS.(*memfs.FS)
-	if !ok {
+	if st.CutPower == nil {
 		return notHere("the power of this file system cannot be cut; it is where files come back over the protocol inside the process")
 	}
 	dst := filepath.Join(root, "out")
@@ -189,7 +187,7 @@ func (e *exporting) durable(st Stage, root string) error {
 	if err != nil {
 		return err
 	}
-	m.Restart(memfs.DropAll)
+	st.CutPower()
 	after, err := tree(st.FS, dst)
 	if err != nil {
 		return err

@@ -57,7 +57,7 @@ func (w weigher) Rescore(ctx context.Context, g *record.Game) (*record.Game, err
 	return out, ctx.Err()
 }
 
-// TestRun runs the whole suite on a proper rescorer in all three ways.
+// TestRun runs the whole suite on a proper rescorer in both ways.
 func TestRun(t *testing.T) {
 	Run(t, lighter, map[string]string{"factor": "0.25", "side": "white"})
 }

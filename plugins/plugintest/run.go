@@ -42,10 +42,10 @@ func Main(m *testing.M, d *stage.Definition) {
 	os.Exit(m.Run())
 }
 
-// Run holds a stage to the suite in three ways, each a subtest: bare, over gRPC
-// inside the process, and as a subprocess, which is the test binary itself (Main
-// must be its TestMain). Where the stage is deterministic, all give the same
-// output to the bit. settings are those of the instances under test.
+// Run holds a stage to the suite in two ways, each a subtest: bare, and as a
+// subprocess, which is the test binary itself (Main must be its TestMain). Where the
+// stage is deterministic, both give the same output to the bit. settings are those of
+// the instances under test.
 func Run(t *testing.T, d *stage.Definition, settings map[string]string) {
 	t.Helper()
 	seed := freshSeed(t)
@@ -65,7 +65,6 @@ func Run(t *testing.T, d *stage.Definition, settings map[string]string) {
 		})
 	}
 	way("bare", func(*testing.T) Subject { return Bare(d, settings) })
-	way("in-process", func(*testing.T) Subject { return InProcess(d, settings) })
 	way("subprocess", func(t *testing.T) Subject {
 		if !ready {
 			t.Fatal("TestMain does not call plugintest.Main: the test binary cannot be the plugin")

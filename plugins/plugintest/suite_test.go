@@ -17,21 +17,12 @@ import (
 // TestProperStages runs the suite on proper samplers and exporters: nothing is
 // found, and both ways give the same output.
 func TestProperStages(t *testing.T) {
-	seed := freshSeed(t)
 	for name, d := range map[string]*stage.Definition{
 		"sampler":             samplerOf(func() stage.Sampler { return sampleFunc(sampleRows) }),
 		"exporter":            exporterOf(false, exportRaw),
 		"exporter with games": exporterOf(true, exportRaw),
 	} {
-		t.Run(name, func(t *testing.T) {
-			results, bare := check(t.Context(), Bare(d, nil), seed)
-			report(t, results)
-			results, wire := check(t.Context(), InProcess(d, nil), seed)
-			report(t, results)
-			if what := differ(bare, wire); what != "" || len(bare) == 0 {
-				t.Errorf("the two ways differ in %q (%d outputs)", what, len(bare))
-			}
-		})
+		t.Run(name, func(t *testing.T) { bothWays(t, d, nil) })
 	}
 }
 

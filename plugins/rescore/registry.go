@@ -1,6 +1,11 @@
 package rescore
 
-import "github.com/chessbrain/chessbrain/plugins/stage"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/plugins/stage"
+)
 
 // version is that of all built-in rescorers.
 const version = "1.0.0"
@@ -37,4 +42,20 @@ func Names() []string {
 		names = append(names, d.Name)
 	}
 	return names
+}
+
+// Help lists the rescorers with their settings.
+func Help() string {
+	var sb strings.Builder
+	for _, d := range Definitions() {
+		fmt.Fprintf(&sb, "  %s: %s\n", d.Name, d.Doc)
+		for _, s := range d.Settings {
+			fmt.Fprintf(&sb, "      %s: %s", s.Name, s.Doc)
+			if s.Default != "" {
+				fmt.Fprintf(&sb, " (%s; %s)", s.Default, strings.TrimPrefix(s.Allowed(), "a number from "))
+			}
+			sb.WriteByte('\n')
+		}
+	}
+	return sb.String()
 }

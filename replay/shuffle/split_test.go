@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/internal/fsx/memfs"
+	"github.com/chessbrain/chessbrain/internal/testing/memfs"
 )
 
 // TestFileShare: int(md5(name)[:13], 16) / 2^52, with sums of RFC 1321, A.5.

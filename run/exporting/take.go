@@ -212,7 +212,11 @@ func (x *exporter) make(ctx context.Context, q queue, s source) (n Net, err erro
 	if x.stages.Exporter.Name() == safetensors {
 		return n, nil
 	}
-	if files, err = export.NewSafetensors(fsx.OS).Export(ctx, c, staging); err != nil {
+	plain, err := export.Definition(safetensors).MakeExporter(nil)
+	if err != nil {
+		return n, err
+	}
+	if files, err = plain.Export(ctx, c, staging); err != nil {
 		return n, err
 	}
 	err = x.publish(ctx, q, c, files, &n)

@@ -272,11 +272,12 @@ func (s *selfPlayer) openStages(ctx context.Context) (err error) {
 	})
 	s.stages.Log(s.log)
 	s.swaps = &setup.Swapper{Uses: setup.PlayUses, Stages: s.stages, Desk: s.desk, Log: s.log, Started: s.opt.Effective, Cfg: config.Clone(s.cfg),
-		Exchange: func(_ context.Context, x *setup.Exchange) error {
-			x.Old = s.stages.Adopt(x.Stages, x.Uses)
-			s.store.SetRescorers(s.stages.Rescorers, s.swaps.Retire(x.Old.Host()))
-			x.Old.Rescorers = nil // the store lets go of them
-			return nil
+		Exchange: func(_ context.Context, _ *config.Config, fresh *setup.Stages) (old *setup.Stages, began string, err error) {
+			old = s.stages.Adopt(fresh)
+			if retire := s.swaps.Retire(old); retire != nil {
+				s.store.SetRescorers(s.stages.Rescorers, retire)
+			}
+			return old, "", nil
 		}}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/replay/loader"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
@@ -15,7 +16,7 @@ import (
 // OpenSampler opens the sampler that a configuration names, and no other stage;
 // see OpenStages.
 func OpenSampler(ctx context.Context, e *config.Effective, dir string, log *slog.Logger) (*Stages, error) {
-	return OpenUsed(ctx, e, Uses{Sampler: Opened}, HostOptions(e.Config.GetPlugins(), dir, log))
+	return OpenUsed(ctx, e, Uses{stage.KindSampler: Opened}, HostOptions(e.Config.GetPlugins(), dir, log))
 }
 
 // Loader is the loader of a configuration with the programs that it uses.

@@ -2,6 +2,7 @@ package setup
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/plugins/host"
@@ -18,50 +19,47 @@ const (
 )
 
 // Uses say this for each kind.
-type Uses struct{ Rescorers, Sampler, exporter use }
-
-// of returns what is done with a kind.
-func (u Uses) of(kind stage.Kind) use {
-	switch kind {
-	case stage.KindRescorer:
-		return u.Rescorers
-	case stage.KindSampler:
-		return u.Sampler
-	case stage.KindExporter:
-		return u.exporter
-	}
-	return ignored
-}
+type Uses map[stage.Kind]use
 
 // TrainUses are those of a trainer.
 func TrainUses(c *config.Config) Uses {
-	u := Uses{Rescorers: checked, Sampler: checked, exporter: Opened}
+	u := Uses{stage.KindRescorer: checked, stage.KindSampler: checked, stage.KindExporter: Opened}
 	switch c.GetTraining().GetSource() {
 	case config.Training_SELFPLAY:
-		u.Rescorers, u.Sampler = Opened, Opened
+		u[stage.KindRescorer], u[stage.KindSampler] = Opened, Opened
 	case config.Training_DIR:
-		u.Sampler = Opened
+		u[stage.KindSampler] = Opened
 	}
 	return u
 }
 
 // PlayUses are those of a process that only plays.
-var PlayUses = Uses{Rescorers: Opened}
+var PlayUses = Uses{stage.KindRescorer: Opened}
 
-// choices are the stages that a configuration names.
-type choices struct {
-	rescorers         []stage.Choice
-	sampler, exporter stage.Choice
+// kinds are all kinds in the order in which they are named to users.
+var kinds = []stage.Kind{stage.KindRescorer, stage.KindSampler, stage.KindExporter}
+
+// choice is a stage that a configuration names, and the path of the field that does.
+type choice struct {
+	stage.Choice
+	path string
 }
 
-func choicesOf(c *config.Config) choices {
+// choicesOf returns the stages of a kind that a configuration names.
+func choicesOf(c *config.Config, kind stage.Kind) (chosen []choice) {
 	p, x := c.GetPlugins(), c.GetExport()
-	chosen := choices{
-		sampler:  stage.Choice{Name: p.GetSampler().GetName(), Settings: p.GetSampler().GetSettings()},
-		exporter: stage.Choice{Name: x.GetExporter(), Settings: x.GetSettings()},
+	add := func(name string, settings map[string]string, path string) {
+		chosen = append(chosen, choice{stage.Choice{Name: name, Settings: settings}, path})
 	}
-	for _, r := range p.GetRescorer() {
-		chosen.rescorers = append(chosen.rescorers, stage.Choice{Name: r.GetName(), Settings: r.GetSettings()})
+	switch kind {
+	case stage.KindRescorer:
+		for i, r := range p.GetRescorer() {
+			add(r.GetName(), r.GetSettings(), fmt.Sprintf("plugins.rescorer[%d].name", i))
+		}
+	case stage.KindSampler:
+		add(p.GetSampler().GetName(), p.GetSampler().GetSettings(), "plugins.sampler.name")
+	case stage.KindExporter:
+		add(x.GetExporter(), x.GetSettings(), "export.exporter")
 	}
 	return chosen
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
@@ -32,10 +31,18 @@ func (i StageInfo) String() string {
 }
 
 // Infos says what stands behind each stage: rescorers, sampler, exporter.
-func (s *Stages) Infos() []StageInfo {
+func (s *Stages) Infos() (infos []StageInfo) {
+	for _, kind := range kinds {
+		infos = append(infos, s.infosOf(kind)...)
+	}
+	return infos
+}
+
+// infosOf says it of the stages of a kind.
+func (s *Stages) infosOf(kind stage.Kind) []StageInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.infos)
+	return s.parts[kind].infos
 }
 
 // Log writes a line for each stage.
@@ -70,9 +77,4 @@ func describe(infos []StageInfo) string {
 		return "none"
 	}
 	return strings.Join(parts, ", ")
-}
-
-// infosOf returns the infos of one kind.
-func infosOf(all []StageInfo, kind stage.Kind) []StageInfo {
-	return slices.DeleteFunc(slices.Clone(all), func(i StageInfo) bool { return i.Kind != kind })
 }

@@ -24,25 +24,29 @@ import (
 // LockFile is the name of the lock file of plugins in a run directory.
 const LockFile = "plugins.lock"
 
-// Stages are the exchangeable steps of a process, built in or programs, and the
-// host that runs the programs.
+// Stages are the exchangeable steps of a process, built in or programs.
 type Stages struct {
 	Rescorers rescore.Chain
 	Sampler   stage.Sampler  // nil where it was not asked for; still to be seeded
 	Exporter  stage.Exporter // nil where it was not asked for
 	looks     bool           // of a dry run: programs are found and hashed, none is started
 
+	options host.Options // of all hosts; replaced by Adopt
+	base    *host.Host   // for what is not one of the stages above, such as a loader's
+
 	mu    sync.Mutex // guards what follows; the rest is used by one goroutine at a time
-	infos []StageInfo
-	hosts []*host.Host // the last one makes stages, the others had other options
+	parts map[stage.Kind]part
+	hosts []*host.Host // all that there were
 }
 
-// Host makes the stages.
-func (s *Stages) Host() *host.Host {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.hosts[len(s.hosts)-1]
+// part is what stands behind the stages of a kind that was opened.
+type part struct {
+	host  *host.Host // makes them, and no others
+	infos []StageInfo
 }
+
+// Host makes other stages than those that were opened.
+func (s *Stages) Host() *host.Host { return s.base }
 
 // AllHosts returns the hosts of all stages that there were.
 func (s *Stages) AllHosts() []*host.Host {
@@ -63,14 +67,14 @@ func (s *Stages) Export(ctx context.Context, c *stage.Checkpoint, games iter.Seq
 // OpenExporter opens the exporter that a configuration names, and no other stage;
 // see OpenStages.
 func OpenExporter(ctx context.Context, e *config.Effective, dir string, log *slog.Logger) (*Stages, error) {
-	return OpenUsed(ctx, e, Uses{exporter: Opened}, HostOptions(e.Config.GetPlugins(), dir, log))
+	return OpenUsed(ctx, e, Uses{stage.KindExporter: Opened}, HostOptions(e.Config.GetPlugins(), dir, log))
 }
 
 // LookAtExporter is OpenExporter for a dry run: an exporter that is a program is
 // found, hashed and held against the lock file, and is not started. There is no
 // Exporter to work with then; DescribeTo says which it is.
 func LookAtExporter(e *config.Effective, dir string, log *slog.Logger) (*Stages, error) {
-	return LookAtStages(e, Uses{exporter: Opened}, HostOptions(e.Config.GetPlugins(), dir, log))
+	return LookAtStages(e, Uses{stage.KindExporter: Opened}, HostOptions(e.Config.GetPlugins(), dir, log))
 }
 
 // NewHost returns a host for the built-in stages and the programs that the
@@ -98,158 +102,130 @@ func HostOptions(c *config.Plugins, runDir string, log *slog.Logger) host.Option
 // directory, or "". A name that nothing has, and settings that a stage refuses,
 // are config errors with their place (exit code 2). The stages must be closed.
 func OpenStages(ctx context.Context, e *config.Effective, dir string, log *slog.Logger) (*Stages, error) {
-	return OpenUsed(ctx, e, Uses{Opened, Opened, Opened}, HostOptions(e.Config.GetPlugins(), dir, log))
+	return OpenUsed(ctx, e, Uses{stage.KindRescorer: Opened, stage.KindSampler: Opened, stage.KindExporter: Opened}, HostOptions(e.Config.GetPlugins(), dir, log))
 }
 
 // OpenUsed opens the stages that u asks for.
 func OpenUsed(ctx context.Context, e *config.Effective, u Uses, o host.Options) (*Stages, error) {
-	return (&Stages{}).begin(ctx, e, u, o)
-}
-
-// LookAtStages is OpenUsed without a start of a program; see Stages.looks.
-func LookAtStages(e *config.Effective, u Uses, o host.Options) (*Stages, error) {
-	return (&Stages{looks: true}).begin(context.Background(), e, u, o)
-}
-
-// begin opens what u asks for with a host of its own, and returns s.
-func (s *Stages) begin(ctx context.Context, e *config.Effective, u Uses, o host.Options) (*Stages, error) {
-	h, err := host.New(o)
-	if err != nil {
-		return nil, fmt.Errorf("plugins: %w", err)
-	}
-	s.hosts = []*host.Host{h}
+	s := &Stages{options: o}
 	if err := s.open(ctx, e.Config, u); err != nil {
-		return nil, errors.Join(located(e, err), h.Close())
+		return nil, located(e, err)
 	}
 	return s, nil
 }
 
-// open opens what c names and u asks for. After an error what was opened is
-// released.
+// LookAtStages is OpenUsed without a start of a program; see Stages.looks.
+func LookAtStages(e *config.Effective, u Uses, o host.Options) (*Stages, error) {
+	s := &Stages{looks: true, options: o}
+	if err := s.open(context.Background(), e.Config, u); err != nil {
+		return nil, located(e, err)
+	}
+	return s, nil
+}
+
+// open opens what c names and u asks for. After an error what was opened is closed.
 func (s *Stages) open(ctx context.Context, c *config.Config, u Uses) (err error) {
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.release())
+			err = errors.Join(err, s.Close())
 		}
 	}()
-	chosen, h := choicesOf(c), s.Host()
-	for i, r := range chosen.rescorers {
-		path := fmt.Sprintf("plugins.rescorer[%d].name", i)
-		if err := openOne(ctx, s, u.Rescorers, path, stage.KindRescorer, r, h.Rescorer, func(r stage.Rescorer) { s.Rescorers = append(s.Rescorers, r) }); err != nil {
-			return err
+	s.parts = map[stage.Kind]part{}
+	if s.base, err = s.newHost(); err != nil {
+		return err
+	}
+	for _, kind := range kinds {
+		if u[kind] == ignored {
+			continue
 		}
-	}
-	if err := openOne(ctx, s, u.Sampler, "plugins.sampler.name", stage.KindSampler, chosen.sampler, h.Sampler, func(x stage.Sampler) { s.Sampler = x }); err != nil {
-		return err
-	}
-	if err := openOne(ctx, s, u.exporter, "export.exporter", stage.KindExporter, chosen.exporter, h.Exporter, func(x stage.Exporter) { s.Exporter = x }); err != nil {
-		return err
+		p := part{host: s.base}
+		if u[kind] == Opened {
+			if p.host, err = s.newHost(); err != nil {
+				return err
+			}
+		}
+		for _, one := range choicesOf(c, kind) {
+			info, err := s.openOne(ctx, p.host, u[kind], kind, one.Choice)
+			if err != nil {
+				return &stageFault{one.path, err}
+			}
+			p.infos = append(p.infos, info)
+		}
+		if u[kind] == Opened {
+			s.parts[kind] = p
+		}
 	}
 	return nil
 }
 
-// openOne opens or checks one stage and notes what stands behind it.
-func openOne[T any](ctx context.Context, s *Stages, u use, path string, kind stage.Kind, c stage.Choice,
-	open func(context.Context, stage.Choice) (T, error), take func(T)) error {
-	if u == ignored {
-		return nil
+func (s *Stages) newHost() (*host.Host, error) {
+	h, err := host.New(s.options)
+	if err != nil {
+		return nil, fmt.Errorf("plugins: %w", err)
 	}
+	s.hosts = append(s.hosts, h)
+	return h, nil
+}
+
+// openOne opens or checks one stage and says what stands behind it.
+func (s *Stages) openOne(ctx context.Context, h *host.Host, u use, kind stage.Kind, c stage.Choice) (info StageInfo, err error) {
 	if s.looks {
-		program, err := s.Host().Find(c.Name)
-		if err != nil {
-			return &stageFault{path, err}
-		}
-		if program != nil { // its settings it alone can check
-			if u == Opened {
-				s.note(StageInfo{Kind: kind, Name: c.Name, Path: program.Path, SHA256: program.SHA256})
+		if program, err := h.Find(c.Name); err != nil || program != nil { // its settings it alone can check
+			if program != nil {
+				info = StageInfo{Kind: kind, Name: c.Name, Path: program.Path, SHA256: program.SHA256}
 			}
-			return nil
+			return info, err
 		}
 	}
-	if u == Opened {
-		one, err := open(ctx, c)
-		if err != nil {
-			return &stageFault{path, err}
+	switch {
+	case u == checked:
+	case kind == stage.KindRescorer:
+		var r stage.Rescorer
+		if r, err = h.Rescorer(ctx, c); err == nil {
+			s.Rescorers = append(s.Rescorers, r)
 		}
-		take(one)
+	case kind == stage.KindSampler:
+		s.Sampler, err = h.Sampler(ctx, c)
+	case kind == stage.KindExporter:
+		s.Exporter, err = h.Exporter(ctx, c)
 	}
-	d, program, err := s.Host().Definition(ctx, kind, c.Name) // of a program that runs the host knows it
+	if err != nil {
+		return info, err
+	}
+	d, program, err := h.Definition(ctx, kind, c.Name) // of a program that runs the host knows it
 	if err == nil {
 		_, err = d.Values(c.Settings)
 	}
 	if err != nil {
-		return &stageFault{path, err}
+		return info, err
 	}
-	if u == checked {
-		return nil
-	}
-	info := StageInfo{Kind: kind, Name: d.Name, Version: d.Version}
+	info = StageInfo{Kind: kind, Name: d.Name, Version: d.Version}
 	if program != nil {
 		info.Path, info.SHA256 = program.Path, program.SHA256
 	}
-	s.note(info)
-	return nil
+	return info, nil
 }
 
-// note remembers what stands behind a stage.
-func (s *Stages) note(i StageInfo) {
+// Adopt takes over the stages of the kinds that n opened, and returns those that were
+// in their places: to be closed.
+func (s *Stages) Adopt(n *Stages) (old *Stages) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.infos = append(s.infos, i)
-}
-
-// release ends the stages, but not the host.
-func (s *Stages) release() error {
-	h := s.Host()
-	errs := []error{releaseAll(h, s.Rescorers)}
-	if s.Sampler != nil {
-		errs = append(errs, h.Release(s.Sampler))
-	}
-	if s.Exporter != nil {
-		errs = append(errs, h.Release(s.Exporter))
-	}
-	s.Rescorers, s.Sampler, s.Exporter = nil, nil, nil
-	return errors.Join(errs...)
-}
-
-func releaseAll(h *host.Host, chain rescore.Chain) error {
-	var errs []error
-	for _, r := range chain {
-		errs = append(errs, h.Release(r))
-	}
-	return errors.Join(errs...)
-}
-
-// Adopt takes over the stages of n whose kinds were opened there, and its host,
-// and returns those that were in their places.
-func (s *Stages) Adopt(n *Stages, u Uses) (old *Stages) {
-	old = &Stages{hosts: []*host.Host{s.Host()}}
-	if u.Rescorers == Opened {
-		old.Rescorers, s.Rescorers = s.Rescorers, n.Rescorers
-	}
-	if u.Sampler == Opened {
-		old.Sampler, s.Sampler = s.Sampler, n.Sampler
-	}
-	if u.exporter == Opened {
-		old.Exporter, s.Exporter = s.Exporter, n.Exporter
-	}
-	var infos []StageInfo
-	before, after := s.Infos(), n.Infos()
-	for _, kind := range []stage.Kind{stage.KindRescorer, stage.KindSampler, stage.KindExporter} {
-		from := before
-		if u.of(kind) == Opened {
-			from = after
-			old.infos = append(old.infos, infosOf(before, kind)...)
+	old = &Stages{parts: map[stage.Kind]part{}}
+	for kind, p := range n.parts {
+		was := s.parts[kind]
+		old.parts[kind], s.parts[kind] = was, p
+		old.hosts = append(old.hosts, was.host)
+		switch kind {
+		case stage.KindRescorer:
+			s.Rescorers = n.Rescorers
+		case stage.KindSampler:
+			s.Sampler = n.Sampler
+		case stage.KindExporter:
+			s.Exporter = n.Exporter
 		}
-		infos = append(infos, infosOf(from, kind)...)
 	}
-	h := n.Host()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.infos = infos
-	if h != s.hosts[len(s.hosts)-1] {
-		s.hosts = append(s.hosts, h)
-	}
+	s.options, s.hosts = n.options, append(s.hosts, n.hosts...)
 	return old
 }
 

@@ -21,31 +21,26 @@ import (
 // Swapper exchanges stages of a running process, one swap at a time: for the
 // control message swap-plugin, and when the configuration file is read again.
 type Swapper struct {
-	Uses     Uses // of the process
-	Stages   *Stages
-	Desk     *PluginDesk
-	Log      *slog.Logger
-	Exchange func(context.Context, *Exchange) error // puts the new stages to work; after an error the old ones work on
-	Save     func(*config.Config) error             // makes the configuration durable; nil = others do that
+	Uses   Uses // of the process
+	Stages *Stages
+	Desk   *PluginDesk
+	Log    *slog.Logger
+	Save   func(*config.Config) error // makes the configuration durable; nil = others do that
+
+	// Exchange puts new stages, which c names, to work and returns those that were in
+	// their places; began says why the sampler began a state of its own, "" = it did
+	// not. After an error the old ones work on.
+	Exchange func(ctx context.Context, c *config.Config, fresh *Stages) (old *Stages, began string, err error)
 
 	mu      sync.Mutex // held during a swap; guards what follows
 	Started *config.Effective
 	Cfg     *config.Config // effective, as of the newest swap; replaced, never changed
 }
 
-// Exchange is what a swap has ready: new stages that work.
-type Exchange struct {
-	Cfg    *config.Config // that names them
-	Stages *Stages        // the new ones
-	Uses   Uses           // the kinds that are new are opened
-	Old    *Stages        // set by whoever exchanged them: those to release
-	Began  string         // set so too: why the sampler began a state of its own; "" = it did not
-}
-
-// swapInto writes the swap into a configuration and says which kind it changes.
-func swapInto(w run.Swap, c *config.Config) (Uses, error) {
+// swapInto writes the swap into a configuration.
+func swapInto(w run.Swap, c *config.Config) error {
 	if kind := stage.Kind(w.Kind); kind != stage.KindRescorer && len(w.Stages) != 1 {
-		return Uses{}, fmt.Errorf("%d stages of kind %q: want one of kind sampler or exporter, or any number of kind rescorer", len(w.Stages), w.Kind)
+		return fmt.Errorf("%d stages of kind %q: want one of kind sampler or exporter, or any number of kind rescorer", len(w.Stages), w.Kind)
 	}
 	stages := make([]*config.Stage, len(w.Stages))
 	for i, s := range w.Stages {
@@ -54,15 +49,14 @@ func swapInto(w run.Swap, c *config.Config) (Uses, error) {
 	switch stage.Kind(w.Kind) {
 	case stage.KindRescorer:
 		c.Plugins.Rescorer = stages
-		return Uses{Rescorers: Opened}, nil
 	case stage.KindSampler:
 		c.Plugins.Sampler = stages[0]
-		return Uses{Sampler: Opened}, nil
 	case stage.KindExporter:
 		c.Export.Exporter, c.Export.Settings = stages[0].Name, stages[0].Settings
-		return Uses{exporter: Opened}, nil
+	default:
+		return fmt.Errorf("unknown kind %q; there are: rescorer, sampler, exporter", w.Kind)
 	}
-	return Uses{}, fmt.Errorf("unknown kind %q; there are: rescorer, sampler, exporter", w.Kind)
+	return nil
 }
 
 // Swap exchanges the stages of one kind. It returns when the new ones work; after
@@ -71,14 +65,14 @@ func (s *Swapper) Swap(ctx context.Context, w run.Swap) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next := config.Clone(s.Cfg)
-	u, err := swapInto(w, next)
-	if err != nil {
+	if err := swapInto(w, next); err != nil {
 		return err
 	}
-	if s.Uses.of(stage.Kind(w.Kind)) != Opened {
+	kind := stage.Kind(w.Kind)
+	if s.Uses[kind] != Opened {
 		return fmt.Errorf("this process uses no %s", w.Kind)
 	}
-	return s.apply(ctx, next, u, s.Stages.Host())
+	return s.apply(ctx, next, Uses{kind: Opened}, s.Stages.options)
 }
 
 // reload reads the configuration file again and applies its sections plugins and
@@ -94,10 +88,10 @@ func (s *Swapper) reload(ctx context.Context) error {
 		return err
 	}
 	diff := config.Compare(s.Cfg, e.Config)
-	var changes []string
+	var changes []config.Change
 	for _, c := range slices.Concat(diff.Refused, diff.Logged) {
 		if strings.HasPrefix(c.Path, "plugins.") || strings.HasPrefix(c.Path, "export.") {
-			changes = append(changes, c.String())
+			changes = append(changes, c)
 		} else {
 			s.Log.Warn("a change in the configuration file is left for the next start: only plugins and export change in a running process", "change", c.String())
 		}
@@ -108,15 +102,12 @@ func (s *Swapper) reload(ctx context.Context) error {
 	}
 	next := config.Clone(s.Cfg)
 	next.Plugins, next.Export = e.Config.Plugins, e.Config.Export
-	u, h, err := s.changed(next)
-	if err != nil {
-		return err
-	}
-	if err := s.apply(ctx, next, u, h); err != nil {
+	u, o := s.changed(changes, next)
+	if err := s.apply(ctx, next, u, o); err != nil {
 		return located(e, err)
 	}
 	for _, c := range changes {
-		s.Log.Info("configuration changed", "change", c)
+		s.Log.Info("configuration changed", "change", c.String())
 	}
 	return nil
 }
@@ -128,54 +119,40 @@ func (s *Swapper) ReloadNow(ctx context.Context) {
 	}
 }
 
-// changed says which stages of next are others than now, and which host makes
-// them: another one where programs are to be found or treated otherwise, and then
-// all are new.
-func (s *Swapper) changed(next *config.Config) (Uses, *host.Host, error) {
-	a, b := s.Cfg.GetPlugins(), next.GetPlugins()
-	same := func(x, y stage.Choice) bool { return x.Name == y.Name && maps.Equal(x.Settings, y.Settings) }
-	was, is := choicesOf(s.Cfg), choicesOf(next)
-	u := s.Uses
-	if slices.Equal(a.GetDir(), b.GetDir()) && a.GetOnFailure() == b.GetOnFailure() && a.GetRestarts() == b.GetRestarts() &&
-		a.GetStartTimeoutSeconds() == b.GetStartTimeoutSeconds() && a.GetCallTimeoutSeconds() == b.GetCallTimeoutSeconds() {
-		if slices.EqualFunc(was.rescorers, is.rescorers, same) {
-			u.Rescorers = ignored
+// changed says which stages are others after some changes, which make next, and the
+// options of their hosts: all are new where programs are to be found or treated
+// otherwise.
+func (s *Swapper) changed(changes []config.Change, next *config.Config) (Uses, host.Options) {
+	u := Uses{}
+	for _, c := range changes {
+		switch {
+		case strings.HasPrefix(c.Path, "plugins.rescorer"):
+			u[stage.KindRescorer] = s.Uses[stage.KindRescorer]
+		case strings.HasPrefix(c.Path, "plugins.sampler"):
+			u[stage.KindSampler] = s.Uses[stage.KindSampler]
+		case strings.HasPrefix(c.Path, "plugins."):
+			return s.Uses, s.Desk.Options(next.GetPlugins())
+		case strings.HasPrefix(c.Path, "export.exporter"), strings.HasPrefix(c.Path, "export.settings"):
+			u[stage.KindExporter] = s.Uses[stage.KindExporter]
 		}
-		if same(was.sampler, is.sampler) {
-			u.Sampler = ignored
-		}
-		if same(was.exporter, is.exporter) {
-			u.exporter = ignored
-		}
-		return u, s.Stages.Host(), nil
 	}
-	h, err := host.New(s.Desk.Options(b))
-	if err != nil {
-		return u, nil, fmt.Errorf("plugins: %w", err)
-	}
-	return u, h, nil
+	return u, s.Stages.options
 }
 
-// apply opens the stages of next that u names, by h, and puts them to work. h is
-// closed after an error unless it is the host that makes the stages now.
-func (s *Swapper) apply(ctx context.Context, next *config.Config, u Uses, h *host.Host) (err error) {
-	was := s.Stages.Host()
-	defer func() {
-		if err != nil && h != was && h != s.Stages.Host() {
-			err = errors.Join(err, h.Close())
-		}
-	}()
-	x := &Exchange{Cfg: next, Stages: &Stages{hosts: []*host.Host{h}}, Uses: u}
-	if err := x.Stages.open(ctx, next, u); err != nil {
+// apply opens the stages of next that u names and puts them to work.
+func (s *Swapper) apply(ctx context.Context, next *config.Config, u Uses, o host.Options) error {
+	fresh := &Stages{options: o}
+	if err := fresh.open(ctx, next, u); err != nil {
 		return err
 	}
-	if err := s.Exchange(ctx, x); err != nil {
-		return errors.Join(err, x.Stages.release())
+	old, began, err := s.Exchange(ctx, next, fresh)
+	if err != nil {
+		return errors.Join(err, fresh.Close())
 	}
 	s.Cfg = next
-	s.announce(x)
+	s.announce(old, fresh, began)
 	s.Desk.Report(s.Stages.AllHosts()) // what the old ones did, before they go
-	if err := x.Old.release(); err != nil {
+	if err := old.Close(); err != nil {
 		s.Log.Warn("a stage that was replaced did not end well", "error", err)
 	}
 	if s.Save != nil {
@@ -187,18 +164,17 @@ func (s *Swapper) apply(ctx context.Context, next *config.Config, u Uses, h *hos
 }
 
 // announce tells the log and the events what was exchanged.
-func (s *Swapper) announce(x *Exchange) {
-	for _, kind := range []stage.Kind{stage.KindRescorer, stage.KindSampler, stage.KindExporter} {
-		if x.Uses.of(kind) != Opened {
+func (s *Swapper) announce(old, fresh *Stages, began string) {
+	for _, kind := range kinds {
+		if _, opened := fresh.parts[kind]; !opened {
 			continue
 		}
-		fresh := infosOf(x.Stages.Infos(), kind)
-		old, now := describe(infosOf(x.Old.Infos(), kind)), describe(fresh)
-		s.Log.Info("stage exchanged", "kind", string(kind), "old", old, "new", now)
-		s.Desk.publish(&monitor.Plugin{Kind: string(kind), Name: namesOf(fresh), State: monitor.PluginSwapped, Detail: old + " -> " + now})
+		was, now := describe(old.infosOf(kind)), describe(fresh.infosOf(kind))
+		s.Log.Info("stage exchanged", "kind", string(kind), "old", was, "new", now)
+		s.Desk.publish(&monitor.Plugin{Kind: string(kind), Name: namesOf(fresh.infosOf(kind)), State: monitor.PluginSwapped, Detail: was + " -> " + now})
 	}
-	if x.Began != "" {
-		s.Log.Info("the sampler begins a state of its own", "sampler", namesOf(infosOf(x.Stages.Infos(), stage.KindSampler)), "reason", x.Began)
+	if began != "" {
+		s.Log.Info("the sampler begins a state of its own", "sampler", namesOf(fresh.infosOf(stage.KindSampler)), "reason", began)
 	}
 }
 
@@ -211,11 +187,17 @@ func namesOf(infos []StageInfo) string {
 	return strings.Join(names, ",")
 }
 
-// Retire returns what ends rescorers that were replaced: for Store.SetRescorers.
-func (s *Swapper) Retire(h *host.Host) func(old rescore.Chain) {
-	return func(old rescore.Chain) {
-		LogFaults(s.Log, old)
-		if err := releaseAll(h, old); err != nil {
+// Retire leaves it to the store to end the rescorers of old, which were replaced: what
+// it returns is for Store.SetRescorers. nil: the rescorers stay.
+func (s *Swapper) Retire(old *Stages) func(rescore.Chain) {
+	h := old.parts[stage.KindRescorer].host
+	if h == nil {
+		return nil
+	}
+	old.hosts = slices.DeleteFunc(old.hosts, func(other *host.Host) bool { return other == h })
+	return func(chain rescore.Chain) {
+		LogFaults(s.Log, chain)
+		if err := h.Close(); err != nil {
 			s.Log.Warn("a rescorer that was replaced did not end well", "error", err)
 		}
 	}

@@ -3,7 +3,6 @@ package train
 import (
 	"context"
 	"errors"
-	"sync"
 )
 
 // errEnding answers calls that come when the training is over.
@@ -12,68 +11,53 @@ var errEnding = errors.New("the run is ending")
 // boundary lets other goroutines have something done on the one that trains,
 // between two optimizer steps.
 type boundary struct {
-	calls chan boundaryCall
-	ended chan struct{}
-	once  sync.Once
-}
-
-type boundaryCall struct {
-	fn   func() error
-	done chan error // capacity 1
+	calls chan func()
+	ended context.Context // there are no more boundaries
+	end   context.CancelFunc
 }
 
 func newBoundary() *boundary {
-	return &boundary{calls: make(chan boundaryCall), ended: make(chan struct{})}
+	b := &boundary{calls: make(chan func())}
+	b.ended, b.end = context.WithCancel(context.Background())
+	return b
 }
 
-// Do has fn called at the next boundary and returns its error. errEnding: no
+// do has fn called at the next boundary and returns its error. errEnding: no
 // boundary comes any more.
 func (b *boundary) do(ctx context.Context, fn func() error) error {
-	c := boundaryCall{fn, make(chan error, 1)}
+	done := make(chan error, 1)
 	select {
-	case b.calls <- c:
-		return <-c.done
-	case <-b.ended:
+	case b.calls <- func() { done <- fn() }:
+		return <-done
+	case <-b.ended.Done():
 		return errEnding
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// Serve does what waits. It is called by the goroutine that trains.
+// serve does what waits. It is called by the goroutine that trains.
 func (b *boundary) serve() {
 	for {
 		select {
-		case c := <-b.calls:
-			c.done <- c.fn()
+		case call := <-b.calls:
+			call()
 		default:
 			return
 		}
 	}
 }
 
-// Wait does what comes until ready is closed.
-func (b *boundary) wait(ready <-chan struct{}) {
+// during calls wait on a goroutine of its own, and does what comes meanwhile on this one.
+func (b *boundary) during(wait func() error) error {
+	over := make(chan error, 1)
+	go func() { over <- wait() }()
 	for {
 		select {
-		case <-ready:
-			return
-		case c := <-b.calls:
-			c.done <- c.fn()
+		case err := <-over:
+			return err
+		case call := <-b.calls:
+			call()
 		}
 	}
-}
-
-// End says that there are no more boundaries. A second call does nothing.
-func (b *boundary) end() { b.once.Do(func() { close(b.ended) }) }
-
-// during does wait on a goroutine of its own, and what comes meanwhile on this one.
-func (b *boundary) during(wait func() error) (err error) {
-	ready := make(chan struct{})
-	go func() { // ends with the wait below
-		defer close(ready)
-		err = wait()
-	}()
-	b.wait(ready)
-	return err
 }

@@ -13,14 +13,9 @@ func TestBoundary(t *testing.T) {
 	broken := errors.New("broken")
 	answers := make(chan error)
 	go func() { answers <- b.do(t.Context(), func() error { return broken }) }()
-	ready := make(chan struct{})
-	go func() {
-		if err := <-answers; !errors.Is(err, broken) {
-			t.Errorf("%v", err)
-		}
-		close(ready)
-	}()
-	b.wait(ready)
+	if err := b.during(func() error { return <-answers }); !errors.Is(err, broken) {
+		t.Errorf("%v", err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := b.do(ctx, func() error { t.Error("called"); return nil }); !errors.Is(err, context.Canceled) {

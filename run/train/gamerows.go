@@ -1,6 +1,7 @@
 package train
 
 import (
+	"bytes"
 	"context"
 	"iter"
 	"log/slog"
@@ -106,14 +107,25 @@ func wholeBatches(rows, batch int) int {
 	return rows
 }
 
-// Replace throws away whole what the old sampler prepared, so that no row is lost or
-// counted twice.
-func (g *gameRows) Replace(ctx context.Context, sampler stage.Sampler) (began string, err error) {
-	err = g.Exchange(func(position []byte) (err error) {
-		began, err = g.source.Replace(ctx, sampler, position)
-		return err
-	})
-	return began, err
+// replace has sampler draw from the next batch on, from the position of the last one
+// that was taken: what the old sampler prepared is thrown away whole, so that no row is
+// lost or counted twice. began says why it could not go on from the state of the old
+// one. After an error all is as before.
+func (g *gameRows) replace(ctx context.Context, sampler stage.Sampler) (began string, err error) {
+	var position bytes.Buffer
+	if err := g.Section().Save(&position); err != nil {
+		return "", err
+	}
+	next, began, err := g.source.With(ctx, sampler, position.Bytes())
+	if err != nil {
+		return "", err
+	}
+	if err := g.Close(); err != nil {
+		return "", err
+	}
+	g.source, g.ahead = next, ahead{of: next}
+	g.Ahead(ctx)
+	return began, nil
 }
 
 // Games are those of the training window, as it is now.

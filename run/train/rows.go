@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"errors"
 	"iter"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
@@ -45,10 +44,6 @@ type Rows interface {
 	// Refresh goes on with newer rows where there are any.
 	Refresh() error
 
-	// Replace lets sampler draw from the next batch on; began says why it could not go
-	// on from the state of the old one.
-	Replace(ctx context.Context, sampler stage.Sampler) (began string, err error)
-
 	// Games are the games that an exporter may ask for.
 	Games(ctx context.Context) iter.Seq2[*record.Game, error]
 
@@ -69,9 +64,6 @@ func (plainRows) Refresh() error                 { return nil }
 func (plainRows) Waiting() string                { return "" }
 func (plainRows) Loader() (s loader.Stats, ok bool) {
 	return s, false
-}
-func (plainRows) Replace(context.Context, stage.Sampler) (string, error) {
-	return "", errors.New("no sampler draws these rows")
 }
 
 // ahead prepares batches of a source in advance. Before that was begun only the

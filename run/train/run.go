@@ -116,26 +116,28 @@ func (r *training) openStages(ctx context.Context) (err error) {
 	}
 	r.bounds = newBoundary()
 	r.swaps = &setup.Swapper{Uses: u, Stages: r.stages, Desk: r.desk, Log: r.log, Started: r.opt.Effective, Cfg: config.Clone(r.cfg), Save: r.writeSwap,
-		Exchange: func(ctx context.Context, x *setup.Exchange) error {
-			return r.bounds.do(ctx, func() error { return r.exchange(ctx, x) })
+		Exchange: func(ctx context.Context, c *config.Config, fresh *setup.Stages) (old *setup.Stages, began string, err error) {
+			err = r.bounds.do(ctx, func() (err error) { old, began, err = r.exchange(ctx, c, fresh); return err })
+			return old, began, err
 		}}
 	return nil
 }
 
 // exchange puts new stages to work, between two steps.
-func (r *training) exchange(ctx context.Context, x *setup.Exchange) (err error) {
-	if x.Uses.Sampler == setup.Opened {
-		if x.Began, err = r.rows.Replace(ctx, x.Stages.Sampler); err != nil {
-			return err
+func (r *training) exchange(ctx context.Context, c *config.Config, fresh *setup.Stages) (old *setup.Stages, began string, err error) {
+	if games, ok := r.rows.(*gameRows); ok && fresh.Sampler != nil {
+		if began, err = games.replace(ctx, fresh.Sampler); err != nil {
+			return nil, "", err
 		}
 	}
-	x.Old = r.stages.Adopt(x.Stages, x.Uses)
-	if x.Uses.Rescorers == setup.Opened && r.players.store != nil {
-		r.players.store.SetRescorers(r.stages.Rescorers, r.swaps.Retire(x.Old.Host()))
-		x.Old.Rescorers = nil // the store lets go of them
+	old = r.stages.Adopt(fresh)
+	if r.players.store != nil {
+		if retire := r.swaps.Retire(old); retire != nil {
+			r.players.store.SetRescorers(r.stages.Rescorers, retire)
+		}
 	}
-	r.cfg = x.Cfg
-	return nil
+	r.cfg = c
+	return old, began, nil
 }
 
 // close ends everything that is open, in the reverse order of opening.

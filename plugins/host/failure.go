@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
-	"strings"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -14,14 +13,6 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/api"
 )
 
-// What go-plugin says of a start that failed; it has no types for it.
-const (
-	garbagePrefix = "Unrecognized remote plugin message: "
-	exitedPrefix  = "plugin exited before we could connect"
-)
-
-var versionError = regexp.MustCompile(`incompatible API version with plugin\. Plugin version: (-?\d+)`)
-
 // startError says what a process did instead of starting, which ended with err.
 // The process has been killed.
 func (p *process) startError(ctx context.Context, err error, limit time.Duration) *Error {
@@ -29,21 +20,15 @@ func (p *process) startError(ctx context.Context, err error, limit time.Duration
 	if p.def != nil { // it calls itself otherwise
 		e.Kind = p.def.Kind
 	}
-	text := err.Error()
-	version := versionError.FindStringSubmatch(text)
-	garbage, isGarbage := strings.CutPrefix(text, garbagePrefix)
-	garbage, _, _ = strings.Cut(garbage, "\n")
+	bad, isBad := errors.AsType[badHandshake](err)
 	switch {
 	case ctx.Err() != nil:
 		e.Did, e.Err = p.failure(ctx, "was being started", "was not ready within "+limit.String(), err)
 	case p.child.number() == 0:
 		e.Did, e.Err = "could not be executed", err
-	case version != nil:
-		e.Did = fmt.Sprintf("speaks version %s of the plugin protocol, this chessbrain speaks version %d: build it against this version of chessbrain",
-			version[1], api.ProtocolVersion)
-	case isGarbage && garbage != "":
-		e.Did = fmt.Sprintf("printed %.200q instead of a handshake", garbage)
-	case isGarbage, strings.HasPrefix(text, exitedPrefix):
+	case isBad:
+		e.Did = string(bad)
+	case err == errNoHandshake:
 		e.Did = "died before its handshake" + p.death()
 	case p.def == nil:
 		e.Did, e.Err = p.failure(ctx, "was being started", "", err)
@@ -81,4 +66,52 @@ func (p *process) death() string {
 		how += ": " + reason
 	}
 	return fmt.Sprintf(" (%.500s)", how)
+}
+
+// deadline bounds calls to one process: at the end of the time for a call the
+// process is killed, which ends the call, whatever it waits for.
+type deadline struct {
+	proc  *process
+	limit time.Duration
+	hung  atomic.Bool // it came to that
+}
+
+func (s *supervisor) deadline() *deadline { return &deadline{proc: s.proc, limit: s.h.o.CallTimeout} }
+
+// call makes one call.
+func (d *deadline) call(f func() error) error {
+	timer := time.AfterFunc(d.limit, func() {
+		d.hung.Store(true)
+		d.proc.child.kill()
+	})
+	defer timer.Stop()
+	return f()
+}
+
+// failure kills the process and says what it did: err came of a call. while is
+// what it was doing, such as "rescored 12 games".
+func (s *supervisor) failure(d *deadline, while string, err error) *Error {
+	e := &Error{Kind: s.kind, Name: s.name}
+	if d.hung.Load() {
+		d.proc.kill()
+		e.Did = fmt.Sprintf("hung: no answer within %s while it %s", d.limit, while)
+		return e
+	}
+	if lost(err) {
+		d.proc.child.settle()
+	}
+	d.proc.kill()
+	e.Did, e.Err = d.proc.failure(context.Background(), while, "", err)
+	return e
+}
+
+// lost says that err is about a connection that broke.
+func lost(err error) bool {
+	return status.Code(err) == codes.Unavailable || errors.Is(err, api.ErrEnded)
+}
+
+// died is the error of a process that is gone.
+func (p *process) died(while string) *Error {
+	p.kill()
+	return &Error{Kind: p.def.Kind, Name: p.def.Name, Did: "died while it " + while + p.death()}
 }
