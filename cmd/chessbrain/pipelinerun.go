@@ -39,7 +39,7 @@ func (o *pipelineFlags) run(c *cobra.Command, args []string) error {
 		return usageError{err} // nothing was begun: flags, or what they name
 	}
 	if o.dryRun {
-		return answer(c, o.json, pipeline.NewPlanned(o.Options, goesOn, o.netName))
+		return answer(c, pipeline.NewPlanned(o.Options, goesOn, o.netName))
 	}
 	ctx, stop := interruptible(c.Context())
 	defer stop()
@@ -65,7 +65,7 @@ func (o *pipelineFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return badInput(err)
 	}
-	return answer(c, o.json, &pipeline.Report{State: state, Log: file})
+	return answer(c, &pipeline.Report{State: state, Log: file})
 }
 
 // chooseNet finds the net that plays, before anything is made.

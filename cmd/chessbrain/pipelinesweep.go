@@ -18,7 +18,6 @@ type sweepFlags struct {
 	grid   []string
 	quiet  bool
 	dryRun bool
-	json   bool
 }
 
 func newSweep() *cobra.Command {
@@ -58,7 +57,7 @@ status "diverged"; any other failure ends the sweep.`,
 	f.StringArrayVar(&o.Config.Overrides, "override-config", nil, "fields of the configuration, path=value[,path=value...]")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress on the terminal")
 	f.BoolVar(&o.dryRun, "dry-run", false, "check all trials and list them, create nothing")
-	f.BoolVar(&o.json, "json", false, "print the table as one JSON object")
+	bindJSON(c, "print the table as one JSON object")
 	return c
 }
 
@@ -99,7 +98,7 @@ func (o *sweepFlags) run(c *cobra.Command) error {
 	if err != nil {
 		return badInput(err)
 	}
-	err = answer(c, o.json, o.Report(results, best))
+	err = answer(c, o.Report(results, best))
 	if err == nil && best == "" {
 		err = fmt.Errorf("all %d trials diverged; widen --grid to lower learning rates", len(results))
 	}

@@ -21,13 +21,12 @@ import (
 type lockFlags struct {
 	pluginFlags
 	file string
-	json bool
 }
 
 func (f *lockFlags) bind(c *cobra.Command) {
 	f.pluginFlags.bind(c)
 	c.Flags().StringVar(&f.file, "file", "", "lock file (default: "+setup.LockFile+" of --run-dir)")
-	c.Flags().BoolVar(&f.json, "json", false, "one JSON object a program")
+	bindJSON(c, "one JSON object a program")
 }
 
 // path is where the lock file is.
@@ -153,7 +152,7 @@ func readLock(path string) (*host.Lock, error) {
 
 // write prints lines, and as text a last one.
 func (f *lockFlags) write(c *cobra.Command, lines []host.LockLine, end string) error {
-	if f.json {
+	if wantsJSON(c) {
 		return printLines(c, lines)
 	}
 	out := c.OutOrStdout()
