@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,17 +45,16 @@ func (o *Options) Validate() error {
 	if o.Batch < 1 || o.Batch > MaxBatch {
 		return fmt.Errorf("%w: batch %d, want 1 to %d", ErrOptions, o.Batch, MaxBatch)
 	}
-	if o.Threads < 1 || o.Threads > MaxThreads {
-		return fmt.Errorf("%w: %d threads, want 1 to %d", ErrOptions, o.Threads, MaxThreads)
-	}
-	if err := checkDuration(o.Duration); err != nil {
-		return err
-	}
-	if err := checkPrecision(o.Precision); err != nil {
-		return err
-	}
 	_, err := o.tier()
-	return err
+	return cmp.Or(inRange("threads", o.Threads, 1, MaxThreads), checkDuration(o.Duration), checkPrecision(o.Precision), err)
+}
+
+// inRange refuses a number of things outside a range.
+func inRange(what string, n, low, high int) error {
+	if n < low || n > high {
+		return fmt.Errorf("%w: %d %s, want %d to %d", ErrOptions, n, what, low, high)
+	}
+	return nil
 }
 
 // checkPrecision refuses unknown names.
