@@ -15,16 +15,21 @@ func Defaults() *Config {
 	return c
 }
 
-// fill sets every unset single field of m to the schema's default, and descends
-// into single messages, which it creates. Lists and the lists' elements are left
-// alone, and so are sections whose code comes later and kinds that a loader
-// stage has not chosen.
+// fill sets every unset single field of m to the schema's default, and descends into
+// single messages, which it creates, and into the elements of lists. Sections whose code
+// comes later are left alone, and kinds that a loader stage has not chosen.
 func fill(m protoreflect.Message) {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
 		fd := fields.Get(i)
 		switch {
-		case fd.IsList() || fd.IsMap() || laterSection(fd) || kindOfStage(fd) && !m.Has(fd):
+		case fd.IsMap() || laterSection(fd) || kindOfStage(fd) && !m.Has(fd):
+		case fd.IsList():
+			for k := range m.Get(fd).List().Len() {
+				if fd.Message() != nil {
+					fill(m.Get(fd).List().Get(k).Message())
+				}
+			}
 		case fd.Message() != nil:
 			if oneof := fd.ContainingOneof(); oneof == nil || m.WhichOneof(oneof) == nil || m.Has(fd) {
 				fill(m.Mutable(fd).Message())
@@ -33,23 +38,6 @@ func fill(m protoreflect.Message) {
 			m.Set(fd, fd.Default())
 		}
 	}
-}
-
-// fillLists sets the unset fields of the elements of all lists below m.
-func fillLists(m protoreflect.Message) {
-	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		switch {
-		case fd.Message() == nil || fd.IsMap():
-		case fd.IsList():
-			for i := range v.List().Len() {
-				fill(v.List().Get(i).Message())
-				fillLists(v.List().Get(i).Message())
-			}
-		default:
-			fillLists(v.Message())
-		}
-		return true
-	})
 }
 
 // defaultLosses suit a run's beginning, when there are few games: all positions
