@@ -1,6 +1,7 @@
 package uci
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -83,15 +84,9 @@ func Start(ctx context.Context, config ClientConfig) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if config.StartTimeout <= 0 {
-		config.StartTimeout = defaultStartTimeout
-	}
-	if config.ReadyTimeout <= 0 {
-		config.ReadyTimeout = defaultReadyTimeout
-	}
-	if config.Grace <= 0 {
-		config.Grace = defaultGrace
-	}
+	config.StartTimeout = cmp.Or(max(config.StartTimeout, 0), defaultStartTimeout)
+	config.ReadyTimeout = cmp.Or(max(config.ReadyTimeout, 0), defaultReadyTimeout)
+	config.Grace = cmp.Or(max(config.Grace, 0), defaultGrace)
 	c := &Client{config: config, name: filepath.Base(path)}
 	if c.proc, err = startProcess(path, &config); err != nil {
 		return nil, &ClientError{Engine: c.name, Did: "could not be started", Err: err}
@@ -240,16 +235,18 @@ func (c *Client) Close() error {
 // gone notes that the process has ended.
 func (c *Client) gone() error {
 	c.proc.end()
-	e := c.failed(fmt.Sprintf("ended (%s)", c.proc.state), ErrExited)
-	e.Said = c.proc.lastWords()
-	c.err = e
-	return e
+	return c.lost(fmt.Sprintf("ended (%s)", c.proc.state), ErrExited)
 }
 
 // hung kills the engine.
 func (c *Client) hung(did string) error {
 	c.proc.end()
-	e := c.failed(did+" and was killed", ErrHung)
+	return c.lost(did+" and was killed", ErrHung)
+}
+
+// lost is the error of every call from now on.
+func (c *Client) lost(did string, err error) error {
+	e := c.failed(did, err)
 	e.Said = c.proc.lastWords()
 	c.err = e
 	return e

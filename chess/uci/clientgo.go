@@ -170,34 +170,25 @@ func (p *Position) command() (chess.Board, string, error) {
 
 // command returns the go line.
 func (l *Limit) command() (string, error) {
-	text := "go"
-	add := func(name string, n int64) { text += " " + name + " " + strconv.FormatInt(n, 10) }
-	if l.WTime < 0 || l.BTime < 0 || l.WInc < 0 || l.BInc < 0 || l.MoveTime < 0 || l.Nodes < 0 || l.Depth < 0 || l.MovesToGo < 0 || l.Mate < 0 {
+	if min(l.WTime, l.BTime, l.WInc, l.BInc, l.MoveTime) < 0 || l.Nodes < 0 || min(l.Depth, l.MovesToGo, l.Mate) < 0 {
 		return "", fmt.Errorf("a limit of a search is negative: %+v", *l)
 	}
-	if clock := l.WTime > 0 || l.BTime > 0; clock {
-		add("wtime", milliseconds(l.WTime))
-		add("btime", milliseconds(l.BTime))
-		if l.WInc > 0 || l.BInc > 0 {
-			add("winc", l.WInc.Milliseconds())
-			add("binc", l.BInc.Milliseconds())
-		}
-		if l.MovesToGo > 0 {
-			add("movestogo", int64(l.MovesToGo))
+	text := "go"
+	add := func(said bool, name string, n int64) {
+		if said {
+			text += " " + name + " " + strconv.FormatInt(n, 10)
 		}
 	}
-	if l.MoveTime > 0 {
-		add("movetime", milliseconds(l.MoveTime))
-	}
-	if l.Nodes > 0 {
-		add("nodes", l.Nodes)
-	}
-	if l.Depth > 0 {
-		add("depth", int64(l.Depth))
-	}
-	if l.Mate > 0 {
-		add("mate", int64(l.Mate))
-	}
+	clock, gain := l.WTime > 0 || l.BTime > 0, l.WInc > 0 || l.BInc > 0
+	add(clock, "wtime", milliseconds(l.WTime))
+	add(clock, "btime", milliseconds(l.BTime))
+	add(clock && gain, "winc", l.WInc.Milliseconds())
+	add(clock && gain, "binc", l.BInc.Milliseconds())
+	add(clock && l.MovesToGo > 0, "movestogo", int64(l.MovesToGo))
+	add(l.MoveTime > 0, "movetime", milliseconds(l.MoveTime))
+	add(l.Nodes > 0, "nodes", l.Nodes)
+	add(l.Depth > 0, "depth", int64(l.Depth))
+	add(l.Mate > 0, "mate", int64(l.Mate))
 	if text == "go" && !l.Infinite {
 		return "", errors.New("a search wants a limit: nodes, depth, a time, a mate, or infinite")
 	}

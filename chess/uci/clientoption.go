@@ -57,11 +57,7 @@ func parseOption(text string) (o Option, ok bool) {
 }
 
 func optionKey(word string) bool {
-	switch word {
-	case "name", "type", "default", "min", "max", "var":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"name", "type", "default", "min", "max", "var"}, word)
 }
 
 func numberOr(text string, otherwise int64) int64 {
