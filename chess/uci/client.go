@@ -46,7 +46,6 @@ type ClientConfig struct {
 type Client struct {
 	config  ClientConfig
 	name    string
-	author  string
 	options []Option
 	proc    *process
 
@@ -131,8 +130,6 @@ func (c *Client) shakeHands(ctx context.Context) error {
 		case "id":
 			if name, ok := strings.CutPrefix(rest, "name "); ok {
 				c.name = cut(strings.TrimSpace(name))
-			} else if author, ok := strings.CutPrefix(rest, "author "); ok {
-				c.author = cut(strings.TrimSpace(author))
 			}
 		case "option":
 			if o, ok := parseOption(rest); ok {
@@ -210,12 +207,8 @@ func (c *Client) NewGame(ctx context.Context) error {
 	return c.ready(ctx)
 }
 
-// ID returns what the engine calls itself; its program's name where it has said
-// nothing.
-func (c *Client) ID() (name, author string) { return c.name, c.author }
-
-// Options returns what the engine declares, in its order. The slice is a copy.
-func (c *Client) Options() []Option { return slices.Clone(c.options) }
+// Name is what the engine calls itself; its program's name where it has said nothing.
+func (c *Client) Name() string { return c.name }
 
 // Close tells the engine to quit, and kills it and its process group where it
 // has not ended after Grace; that is an error that wraps ErrHung. Nothing of it
