@@ -14,7 +14,7 @@ import (
 )
 
 // autoName lets the program choose a tier or a precision.
-const autoName = bench.TierAuto
+const autoName = bench.PrecisionAuto
 
 // tierFlag names the flag of all commands that forces a CPU tier.
 const tierFlag = "cpu-tier"
@@ -47,12 +47,17 @@ func chooseTier(c *cobra.Command) error {
 	if f.Value.String() == autoName {
 		return kernel.SetTier(kernel.BestTier())
 	}
-	t, err := kernel.ParseTier(f.Value.String())
+	return setTier(tierFlag, f.Value.String())
+}
+
+// setTier takes the tier that a flag names.
+func setTier(flag, name string) error {
+	t, err := kernel.ParseTier(name)
 	if err == nil {
 		err = kernel.SetTier(t)
 	}
 	if err != nil {
-		return usagef("--%s: %w; this machine has %s", tierFlag, err, tierNames())
+		return usagef("--%s: %w; this machine has %s", flag, err, tierNames())
 	}
 	return nil
 }

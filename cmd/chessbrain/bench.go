@@ -56,6 +56,7 @@ a run slower. Games (bench search, bench selfplay) are measured otherwise: see t
 // benchFlags are the flags that the commands about nets share.
 type benchFlags struct {
 	net     string
+	tier    string
 	options bench.Options
 }
 
@@ -64,7 +65,7 @@ func (f *benchFlags) bind(c *cobra.Command, d time.Duration) {
 	c.Flags().StringVar(&f.net, "net", bench.StandardNet, "filters x blocks, with suffixes such as -plain or -mish")
 	c.Flags().IntVar(&f.options.Batch, "batch", bench.StandardBatch, fmt.Sprintf("positions, 1 to %d", bench.MaxBatch))
 	c.Flags().IntVar(&f.options.Threads, "threads", 1, fmt.Sprintf("1 to %d", bench.MaxThreads))
-	c.Flags().StringVar(&f.options.Tier, "tier", bench.TierAuto, "same as --"+tierFlag)
+	c.Flags().StringVar(&f.tier, "tier", autoName, "same as --"+tierFlag)
 	bindPrecision(c, &f.options.Precision)
 	c.Flags().DurationVar(&f.options.Duration, "duration", d, "time of each measurement, about")
 	bindJSON(c, "one JSON object a line")
@@ -72,8 +73,13 @@ func (f *benchFlags) bind(c *cobra.Command, d time.Duration) {
 
 // resolve returns the options that the flags ask for.
 func (f *benchFlags) resolve(c *cobra.Command) (bench.Options, error) {
-	if all := c.Flags().Lookup(tierFlag); c.Flags().Changed("tier") && all != nil && all.Changed && all.Value.String() != f.options.Tier {
-		return bench.Options{}, usagef("--tier %s: --%s %s is given too; keep one of the two", f.options.Tier, tierFlag, all.Value)
+	if all := c.Flags().Lookup(tierFlag); c.Flags().Changed("tier") && all != nil && all.Changed && all.Value.String() != f.tier {
+		return bench.Options{}, usagef("--tier %s: --%s %s is given too; keep one of the two", f.tier, tierFlag, all.Value)
+	}
+	if f.tier != autoName {
+		if err := setTier("tier", f.tier); err != nil {
+			return bench.Options{}, err
+		}
 	}
 	arch, err := nn.ParseArch(f.net)
 	if err != nil {

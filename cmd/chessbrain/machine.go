@@ -70,10 +70,11 @@ func diagnose(out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		speed, err := bench.InferenceSpeed(arch, batch, 300*time.Millisecond)
+		s, err := bench.Infer(bench.Options{Arch: arch, Batch: batch, Threads: 1, Duration: 300 * time.Millisecond})
 		if err != nil {
 			return err
 		}
+		speed := s.BoardsPerSecond
 		say("", "%s in %s: %.0f evaluations/s a core, about %.1f self-play positions/s a core at 32 simulations",
 			arch, precision, speed, speed/32)
 	}

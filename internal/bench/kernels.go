@@ -31,30 +31,30 @@ type kernelCase struct {
 // activations that cost most. o.Duration is for each. In PrecisionAuto kernels
 // that have a bf16 form are measured in both, each against its own peak.
 func Kernels(o Options) (speeds []KernelSpeed, err error) {
-	err = o.inTier(func() error {
-		cases := kernelCases(&o)
-		best, peaks := make([]time.Duration, len(cases)), map[kernel.Precision]float64{}
-		measure := func() (err error) {
-			for i, c := range cases {
-				if best[i], err = bestTime(o.Duration, c.works(&o)); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		for _, p := range o.precisions() { // one around the other
-			inner := measure
-			measure = func() (err error) { peaks[p], err = withPeak(p, inner); return err }
-		}
-		if err := measure(); err != nil {
-			return err
-		}
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	cases := kernelCases(&o)
+	best, peaks := make([]time.Duration, len(cases)), map[kernel.Precision]float64{}
+	measure := func() (err error) {
 		for i, c := range cases {
-			speeds = append(speeds, KernelSpeed{c.name, o.newSpeed(c.precision, best[i], o.Threads, float64(c.flops), peaks[c.precision])})
+			if best[i], err = bestTime(o.Duration, c.works(&o)); err != nil {
+				return err
+			}
 		}
 		return nil
-	})
-	return speeds, err
+	}
+	for _, p := range o.precisions() { // one around the other
+		inner := measure
+		measure = func() (err error) { peaks[p], err = withPeak(p, inner); return err }
+	}
+	if err := measure(); err != nil {
+		return nil, err
+	}
+	for i, c := range cases {
+		speeds = append(speeds, KernelSpeed{c.name, o.newSpeed(c.precision, best[i], o.Threads, float64(c.flops), peaks[c.precision])})
+	}
+	return speeds, nil
 }
 
 // works makes the calls of all threads.
