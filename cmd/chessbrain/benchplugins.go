@@ -65,7 +65,7 @@ func (o *benchPluginOptions) run(c *cobra.Command, _ []string) (err error) {
 		return usagef("--seconds %g: want more than 0 and at most 3600", o.seconds)
 	}
 	path := o.program
-	options := host.Options{Log: pluginLog(c)}
+	options := host.Options{Log: warnings(c)}
 	if path == "" {
 		if path, err = selfAsProgram(); err != nil {
 			return err

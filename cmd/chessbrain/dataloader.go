@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -119,7 +118,7 @@ func openLoader(c *cobra.Command, path string) (*setup.Loader, *config.Effective
 	if err != nil {
 		return nil, nil, err
 	}
-	log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log := warnings(c)
 	l, err := setup.OpenLoader(c.Context(), e, e.Config.GetRunDir(), log)
 	return l, e, err
 }

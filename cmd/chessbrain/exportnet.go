@@ -2,14 +2,12 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/lc0"
-	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/run/tools"
 	"github.com/chessbrain/chessbrain/run/train"
@@ -122,11 +120,7 @@ func (o *exportWith) run(c *cobra.Command, spec, out string) (err error) {
 	ctx := c.Context()
 	x, err := h.Exporter(ctx, stage.Choice{Name: o.exporter, Settings: settings})
 	if err != nil {
-		err = fmt.Errorf("--exporter, --set: %w", err)
-		if !as[*host.Error](err) {
-			err = usageError{err}
-		}
-		return err
+		return stageError("exporter", err)
 	}
 	n, err := openNet(spec)
 	if err != nil {
@@ -140,7 +134,7 @@ func (o *exportWith) run(c *cobra.Command, spec, out string) (err error) {
 		if _, err := os.Stat(o.games); err != nil {
 			return usagef("--games: %w", err)
 		}
-		checkpoint.Games = train.DirGames(ctx, o.games, 0, 0, pluginLog(c))
+		checkpoint.Games = train.DirGames(ctx, o.games, 0, 0, warnings(c))
 	}
 	if info, err := os.Stat(out); err == nil && !info.IsDir() {
 		return usagef("--out: %s is a file; with --exporter it is a directory", out)

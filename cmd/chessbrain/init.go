@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
 
@@ -90,7 +89,7 @@ func initRun(c *cobra.Command, e *config.Effective, command string, b train.Begi
 	if err := setup.CheckDevices(e, true); err != nil {
 		return "", err
 	}
-	log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log := warnings(c)
 	return train.Init(c.Context(), train.Options{Effective: e, Command: command, Version: version(), Log: log}, b)
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 )
@@ -61,8 +62,13 @@ func tell(c *cobra.Command) func(format string, args ...any) {
 }
 
 // tellWarnings writes what reading a checkpoint has to say.
-func tellWarnings(c *cobra.Command, warnings []string) {
-	for _, w := range warnings {
+func tellWarnings(c *cobra.Command, lines []string) {
+	for _, w := range lines {
 		tell(c)("%s", w)
 	}
+}
+
+// warnings is a log on standard error of what others have to say, from warnings on.
+func warnings(c *cobra.Command) *slog.Logger {
+	return slog.New(slog.NewTextHandler(c.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 }

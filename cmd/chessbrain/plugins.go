@@ -2,7 +2,7 @@ package main
 
 import (
 	"errors"
-	"log/slog"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,10 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/plugins/export"
 	"github.com/chessbrain/chessbrain/plugins/host"
-	"github.com/chessbrain/chessbrain/plugins/rescore"
-	"github.com/chessbrain/chessbrain/plugins/sample"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
@@ -89,29 +86,13 @@ func (f *pluginFlags) open(c *cobra.Command) (*host.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	log := pluginLog(c)
-	if f.notify == nil {
-		return setup.NewHost(p, f.run, log)
-	}
-	o := host.Options{Builtin: builtins(), Dirs: host.Dirs(p.GetDir()), Log: log, Notify: f.notify}
-	if f.run != "" {
-		o.LockFiles = []string{filepath.Join(f.run, setup.LockFile)}
-	}
+	o := setup.HostOptions(p, f.run, warnings(c))
+	o.Notify = f.notify
 	return host.New(o)
-}
-
-// pluginLog writes what hosts and plugins log from warnings on to stderr.
-func pluginLog(c *cobra.Command) *slog.Logger {
-	return slog.New(slog.NewTextHandler(c.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
 // runConfig is the configuration in a run directory.
 const runConfig = "config.textproto"
-
-// builtins returns the definitions of the built-in stages.
-func builtins() []*stage.Definition {
-	return slices.Concat(rescore.Definitions(), sample.Definitions(), export.Definitions())
-}
 
 // openStage returns the stages that an argument means, a name or the path of a
 // program, and their host, which the caller closes.
@@ -138,6 +119,16 @@ func (f *pluginFlags) openStage(c *cobra.Command, kind stage.Kind, arg string) (
 
 // stageArg takes one argument: a name or a path.
 var stageArg = exactArgs(1, "want one name of a stage or path of a program, got %d arguments")
+
+// stageError is that of a stage which flags choose: of the command line, if it is not a
+// plugin's failing.
+func stageError(flag string, err error) error {
+	err = fmt.Errorf("--%s, --set: %w", flag, err)
+	if as[*host.Error](err) {
+		return err
+	}
+	return usageError{err}
+}
 
 // settingsOf reads the flag --set of commands about one stage.
 func settingsOf(set []string) (map[string]string, error) {

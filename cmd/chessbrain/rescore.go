@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -84,8 +83,7 @@ func (o *rescoreOptions) check() ([]stage.Choice, error) {
 	return chosen, nil
 }
 
-// chain makes the rescorers. An error that is not a plugin's failing is one of
-// the command line.
+// chain makes the rescorers.
 func (o *rescoreOptions) chain(ctx context.Context, h *host.Host, chosen []stage.Choice) (rescore.Chain, error) {
 	var chain rescore.Chain
 	open := h.Rescorer
@@ -95,11 +93,7 @@ func (o *rescoreOptions) chain(ctx context.Context, h *host.Host, chosen []stage
 	for _, one := range chosen {
 		r, err := open(ctx, one)
 		if err != nil {
-			err = fmt.Errorf("--rescorer, --set: %w", err)
-			if !as[*host.Error](err) {
-				err = usageError{err}
-			}
-			return nil, err
+			return nil, stageError("rescorer", err)
 		}
 		chain = append(chain, r)
 	}
