@@ -83,7 +83,7 @@ func NewEngine(cfg EngineConfig) (Player, error) {
 		return nil, err
 	}
 	if e.cfg.Name == "" {
-		e.cfg.Name, _ = client.ID()
+		e.cfg.Name = client.Name()
 	}
 	_ = client.Close() // an engine that does not know quit plays all the same
 	return e, nil
@@ -155,7 +155,7 @@ func (s *engineSeat) Start(_ *chess.History, color chess.Color, _ *rand.Rand) {
 
 func (s *engineSeat) Clocks(c Clocks)              { s.clocks = c }
 func (s *engineSeat) Spent() time.Duration         { return s.answer.Time }
-func (s *engineSeat) Score() (int, bool)           { return s.answer.Info.ScoreCP, s.answer.Info.Scored }
+func (s *engineSeat) Score() (int, bool)           { return s.answer.Score, s.answer.Scored }
 func (s *engineSeat) Quit() (end End, note string) { return s.end, s.note }
 func (s *engineSeat) Played(chess.Move)            {}
 

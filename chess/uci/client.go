@@ -1,6 +1,7 @@
 package uci
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -45,7 +46,6 @@ type ClientConfig struct {
 type Client struct {
 	config  ClientConfig
 	name    string
-	author  string
 	options []Option
 	proc    *process
 
@@ -83,15 +83,9 @@ func Start(ctx context.Context, config ClientConfig) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if config.StartTimeout <= 0 {
-		config.StartTimeout = defaultStartTimeout
-	}
-	if config.ReadyTimeout <= 0 {
-		config.ReadyTimeout = defaultReadyTimeout
-	}
-	if config.Grace <= 0 {
-		config.Grace = defaultGrace
-	}
+	config.StartTimeout = cmp.Or(max(config.StartTimeout, 0), defaultStartTimeout)
+	config.ReadyTimeout = cmp.Or(max(config.ReadyTimeout, 0), defaultReadyTimeout)
+	config.Grace = cmp.Or(max(config.Grace, 0), defaultGrace)
 	c := &Client{config: config, name: filepath.Base(path)}
 	if c.proc, err = startProcess(path, &config); err != nil {
 		return nil, &ClientError{Engine: c.name, Did: "could not be started", Err: err}
@@ -136,8 +130,6 @@ func (c *Client) shakeHands(ctx context.Context) error {
 		case "id":
 			if name, ok := strings.CutPrefix(rest, "name "); ok {
 				c.name = cut(strings.TrimSpace(name))
-			} else if author, ok := strings.CutPrefix(rest, "author "); ok {
-				c.author = cut(strings.TrimSpace(author))
 			}
 		case "option":
 			if o, ok := parseOption(rest); ok {
@@ -215,12 +207,8 @@ func (c *Client) NewGame(ctx context.Context) error {
 	return c.ready(ctx)
 }
 
-// ID returns what the engine calls itself; its program's name where it has said
-// nothing.
-func (c *Client) ID() (name, author string) { return c.name, c.author }
-
-// Options returns what the engine declares, in its order. The slice is a copy.
-func (c *Client) Options() []Option { return slices.Clone(c.options) }
+// Name is what the engine calls itself; its program's name where it has said nothing.
+func (c *Client) Name() string { return c.name }
 
 // Close tells the engine to quit, and kills it and its process group where it
 // has not ended after Grace; that is an error that wraps ErrHung. Nothing of it
@@ -240,16 +228,18 @@ func (c *Client) Close() error {
 // gone notes that the process has ended.
 func (c *Client) gone() error {
 	c.proc.end()
-	e := c.failed(fmt.Sprintf("ended (%s)", c.proc.state), ErrExited)
-	e.Said = c.proc.lastWords()
-	c.err = e
-	return e
+	return c.lost(fmt.Sprintf("ended (%s)", c.proc.state), ErrExited)
 }
 
 // hung kills the engine.
 func (c *Client) hung(did string) error {
 	c.proc.end()
-	e := c.failed(did+" and was killed", ErrHung)
+	return c.lost(did+" and was killed", ErrHung)
+}
+
+// lost is the error of every call from now on.
+func (c *Client) lost(did string, err error) error {
+	e := c.failed(did, err)
 	e.Said = c.proc.lastWords()
 	c.err = e
 	return e

@@ -229,7 +229,7 @@ func (f *fake) search() (status int, ends bool) {
 		for range 10 << 10 {
 			f.out.WriteString(strings.Repeat("x", 1<<10))
 		}
-		f.say("", "info depth 3 pv "+strings.Repeat("e2e4 ", 1<<18))
+		f.say("", "info depth 3 score cp 3 pv "+strings.Repeat("e2e4 ", 1<<18))
 	case "sleepy":
 		time.Sleep(sleepyTime)
 	case "twice":

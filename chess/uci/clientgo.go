@@ -27,16 +27,14 @@ type Limit struct {
 	MoveTime     time.Duration
 	WTime, BTime time.Duration // left on white's and black's clock
 	WInc, BInc   time.Duration // added after each move
-	MovesToGo    int           // until time is added; 0 = never
-	Mate         int           // moves
 	Infinite     bool          // until the context ends
 }
 
 // Answer is what an engine found.
 type Answer struct {
 	Move   chess.Move    // of the position; NoMove only where it has no legal move
-	Ponder chess.Move    // the answer it expects, or NoMove
-	Info   Info          // the last it said of its best line
+	Scored bool          // it has said a score of its best line; then Score is the last
+	Score  int           // centipawns for the side to move; see mateScore
 	Time   time.Duration // from go to bestmove, by our clock
 }
 
@@ -84,7 +82,7 @@ func (c *Client) search(ctx context.Context, board *chess.Board, command string)
 	if err := c.send(command); err != nil {
 		return Answer{}, err
 	}
-	var info infoReader
+	var a Answer
 	var late <-chan time.Time
 	stop := ctx.Done()
 	for {
@@ -95,12 +93,12 @@ func (c *Client) search(ctx context.Context, board *chess.Board, command string)
 			}
 			word, rest, _ := strings.Cut(l.text, " ")
 			if word == "info" {
-				info.take(rest)
+				a.read(rest)
 			}
 			if word != "bestmove" {
 				continue
 			}
-			a := Answer{Time: l.at.Sub(began), Info: info.finish(board)}
+			a.Time = l.at.Sub(began)
 			err := c.bestMove(&a, board, rest)
 			if err == nil && ctx.Err() != nil {
 				err = c.failed("was stopped", context.Cause(ctx))
@@ -136,12 +134,53 @@ func (c *Client) bestMove(a *Answer, board *chess.Board, rest string) error {
 		return c.failed(fmt.Sprintf("played %q in %s", cut(words[0]), board.FEN()), ErrIllegal)
 	}
 	a.Move = m
-	if len(words) > 2 && words[1] == "ponder" {
-		next := *board
-		next.Make(m)
-		a.Ponder, _ = next.ParseUCI(words[2]) // NoMove where it is none
-	}
 	return nil
+}
+
+// mateScore is the centipawns of a mate on the board; one in N moves is N less.
+const mateScore = 32000
+
+// read takes the score of what follows the word "info", if there is one that can be read.
+// Lines of other than the best variation are passed over.
+func (a *Answer) read(text string) {
+	text, _, _ = strings.Cut(" "+text, " pv ")
+	text, _, _ = strings.Cut(text, " string ")
+	next := *a
+	words := strings.Fields(text)
+	for i, word := range words {
+		if i+1 == len(words) {
+			break
+		}
+		switch word {
+		case "multipv":
+			if n, err := strconv.ParseInt(words[i+1], 10, 64); err == nil && n != 1 {
+				return
+			}
+		case "score":
+			next.score(words[i+1:])
+		}
+	}
+	*a = next
+}
+
+// score reads "cp N" or "mate N".
+func (a *Answer) score(words []string) {
+	if len(words) < 2 {
+		return
+	}
+	n, err := strconv.Atoi(words[1])
+	if err != nil {
+		return
+	}
+	n = max(-mateScore, min(n, mateScore))
+	switch {
+	case words[0] == "cp":
+		a.Score, a.Scored = n, true
+	case words[0] == "mate" && n > 0:
+		a.Score, a.Scored = mateScore-n, true
+	case words[0] == "mate": // the mover is mated
+		a.Score, a.Scored = -mateScore-n, true
+	}
 }
 
 // command returns the board that the position ends at and the line that sets it
@@ -170,36 +209,25 @@ func (p *Position) command() (chess.Board, string, error) {
 
 // command returns the go line.
 func (l *Limit) command() (string, error) {
-	text := "go"
-	add := func(name string, n int64) { text += " " + name + " " + strconv.FormatInt(n, 10) }
-	if l.WTime < 0 || l.BTime < 0 || l.WInc < 0 || l.BInc < 0 || l.MoveTime < 0 || l.Nodes < 0 || l.Depth < 0 || l.MovesToGo < 0 || l.Mate < 0 {
+	if min(l.WTime, l.BTime, l.WInc, l.BInc, l.MoveTime) < 0 || l.Nodes < 0 || l.Depth < 0 {
 		return "", fmt.Errorf("a limit of a search is negative: %+v", *l)
 	}
-	if clock := l.WTime > 0 || l.BTime > 0; clock {
-		add("wtime", milliseconds(l.WTime))
-		add("btime", milliseconds(l.BTime))
-		if l.WInc > 0 || l.BInc > 0 {
-			add("winc", l.WInc.Milliseconds())
-			add("binc", l.BInc.Milliseconds())
-		}
-		if l.MovesToGo > 0 {
-			add("movestogo", int64(l.MovesToGo))
+	text := "go"
+	add := func(said bool, name string, n int64) {
+		if said {
+			text += " " + name + " " + strconv.FormatInt(n, 10)
 		}
 	}
-	if l.MoveTime > 0 {
-		add("movetime", milliseconds(l.MoveTime))
-	}
-	if l.Nodes > 0 {
-		add("nodes", l.Nodes)
-	}
-	if l.Depth > 0 {
-		add("depth", int64(l.Depth))
-	}
-	if l.Mate > 0 {
-		add("mate", int64(l.Mate))
-	}
+	clock, gain := l.WTime > 0 || l.BTime > 0, l.WInc > 0 || l.BInc > 0
+	add(clock, "wtime", milliseconds(l.WTime))
+	add(clock, "btime", milliseconds(l.BTime))
+	add(clock && gain, "winc", l.WInc.Milliseconds())
+	add(clock && gain, "binc", l.BInc.Milliseconds())
+	add(l.MoveTime > 0, "movetime", milliseconds(l.MoveTime))
+	add(l.Nodes > 0, "nodes", l.Nodes)
+	add(l.Depth > 0, "depth", int64(l.Depth))
 	if text == "go" && !l.Infinite {
-		return "", errors.New("a search wants a limit: nodes, depth, a time, a mate, or infinite")
+		return "", errors.New("a search wants a limit: nodes, depth, a time, or infinite")
 	}
 	if l.Infinite {
 		text += " infinite"

@@ -17,12 +17,12 @@ func TestLimitCommand(t *testing.T) {
 		want  string
 	}{
 		{Limit{Nodes: 800}, "go nodes 800"},
-		{Limit{Depth: 12, Mate: 3}, "go depth 12 mate 3"},
+		{Limit{Depth: 12}, "go depth 12"},
 		{Limit{MoveTime: 1500 * time.Microsecond}, "go movetime 1"},
 		{Limit{MoveTime: time.Microsecond}, "go movetime 1"},
 		{Limit{WTime: time.Minute, BTime: 90 * time.Second}, "go wtime 60000 btime 90000"},
 		{Limit{BTime: time.Second, WInc: 100 * time.Millisecond}, "go wtime 1 btime 1000 winc 100 binc 0"},
-		{Limit{WTime: time.Second, BTime: time.Second, MovesToGo: 40, Nodes: 5}, "go wtime 1000 btime 1000 movestogo 40 nodes 5"},
+		{Limit{WTime: time.Second, BTime: time.Second, Nodes: 5}, "go wtime 1000 btime 1000 nodes 5"},
 		{Limit{Infinite: true}, "go infinite"},
 		{Limit{}, ""}, {Limit{WInc: time.Second}, ""}, {Limit{Nodes: -1}, ""}, {Limit{Depth: 3, WTime: -1}, ""},
 	} {
@@ -142,11 +142,11 @@ func playGame(t *testing.T, c *Client, plies int, limit Limit) (last Answer) {
 // TestClientSelf plays with our own engine.
 func TestClientSelf(t *testing.T) {
 	c := startFake(t, fakeConfig("self"))
-	if name, _ := c.ID(); name != "self" {
+	if name := c.Name(); name != "self" {
 		t.Errorf("name %q", name)
 	}
 	a := playGame(t, c, 60, Limit{Nodes: 20})
-	if a.Info.Nodes < 1 || !a.Info.Scored || len(a.Info.PV) == 0 || a.Info.PV[0] != a.Move {
+	if !a.Scored {
 		t.Errorf("%+v", a)
 	}
 }
@@ -164,7 +164,7 @@ func foreignEngine(t *testing.T, name string) string {
 // TestClientGNUChess plays with an engine that knows few options and no nodes.
 func TestClientGNUChess(t *testing.T) {
 	c := startFake(t, ClientConfig{Path: foreignEngine(t, "gnuchess"), Args: []string{"--uci"}, StartTimeout: time.Minute, Grace: time.Minute})
-	if a := playGame(t, c, 30, Limit{Depth: 3}); a.Info.Depth < 1 || !a.Info.Scored {
+	if a := playGame(t, c, 30, Limit{Depth: 3}); !a.Scored {
 		t.Errorf("%+v", a)
 	}
 	if err := c.Close(); err != nil {
@@ -172,14 +172,13 @@ func TestClientGNUChess(t *testing.T) {
 	}
 }
 
-// TestClientStockfish plays with an engine that says all that Info holds.
+// TestClientStockfish plays with an engine that says much.
 func TestClientStockfish(t *testing.T) {
 	path := foreignEngine(t, "stockfish")
 	config := ClientConfig{Path: path, Options: map[string]string{"hash": "1", "Threads": "1", "UCI_ShowWDL": "true"}, StartTimeout: time.Minute, Grace: time.Minute}
 	c := startFake(t, config)
 	a := playGame(t, c, 30, Limit{Nodes: 500})
-	wdl := a.Info.WDL
-	if a.Info.Depth < 1 || a.Info.Nodes < 100 || !a.Info.Scored || len(a.Info.PV) == 0 || a.Info.PV[0] != a.Move || wdl[0]+wdl[1]+wdl[2] != 1000 {
+	if !a.Scored {
 		t.Errorf("%+v", a)
 	}
 	mated, err := chess.ParseFEN("6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1")
@@ -187,7 +186,7 @@ func TestClientStockfish(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, err = c.Go(t.Context(), Position{Start: mated}, Limit{Depth: 10})
-	if err != nil || a.Info.Mate != 1 || a.Info.ScoreCP != MateScore-1 || mated.UCI(a.Move, false) != "a1a8" {
+	if err != nil || a.Score != mateScore-1 || mated.UCI(a.Move, false) != "a1a8" {
 		t.Errorf("mate in one: %+v, %v", a, err)
 	}
 	a, err = c.Go(t.Context(), Position{Start: mated, Moves: []chess.Move{a.Move}}, Limit{Depth: 10})

@@ -16,7 +16,6 @@ const (
 type Option struct {
 	Name     string
 	Type     string   // check, spin, combo, button or string
-	Default  string   // "" where there is none
 	Min, Max int64    // of a spin
 	Vars     []string // values of a combo
 }
@@ -38,10 +37,6 @@ func parseOption(text string) (o Option, ok bool) {
 			o.Name = value
 		case "type":
 			o.Type = value
-		case "default":
-			if value != "<empty>" {
-				o.Default = value
-			}
 		case "min":
 			o.Min = numberOr(value, o.Min)
 		case "max":
@@ -57,11 +52,7 @@ func parseOption(text string) (o Option, ok bool) {
 }
 
 func optionKey(word string) bool {
-	switch word {
-	case "name", "type", "default", "min", "max", "var":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"name", "type", "default", "min", "max", "var"}, word)
 }
 
 func numberOr(text string, otherwise int64) int64 {

@@ -1,13 +1,12 @@
 package uci
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -98,7 +97,7 @@ func (p *process) live(stdout, stderr *os.File, started chan<- error) {
 	}
 	var readers sync.WaitGroup
 	readers.Go(func() { p.readOutput(stdout) })
-	readers.Go(func() { readEach(stderr, func(text string) { p.note('!', text) }) })
+	readers.Go(func() { readTrimmed(stderr, func(text string) { p.note('!', text) }) })
 	if awaitExit(p.cmd.Process.Pid) {
 		p.kill() // what it started; its number is still its own
 		p.forget()
@@ -121,7 +120,7 @@ func (p *process) live(stdout, stderr *os.File, started chan<- error) {
 
 // readOutput hands on the lines of standard output.
 func (p *process) readOutput(r io.Reader) {
-	readEach(r, func(text string) {
+	readTrimmed(r, func(text string) {
 		l := line{text, time.Now()}
 		p.note('<', text)
 		select {
@@ -131,23 +130,15 @@ func (p *process) readOutput(r io.Reader) {
 	})
 }
 
-// readEach calls use with each line that is not empty, without the spaces around
-// it and what goes beyond maxLine, until r ends or fails.
-func readEach(r io.Reader, use func(string)) {
-	in := bufio.NewReaderSize(r, maxLine)
-	for {
-		text, err := in.ReadSlice('\n')
-		trimmed := string(bytes.TrimSpace(text))
-		for err == bufio.ErrBufferFull {
-			_, err = in.ReadSlice('\n')
+// readTrimmed calls use with each line that is not empty, without the spaces around it
+// and what goes beyond maxLine, until r ends or fails.
+func readTrimmed(r io.Reader, use func(string)) {
+	readLines(r, maxLine, func(text string, _ bool) bool {
+		if text = strings.TrimSpace(text); text != "" {
+			use(text)
 		}
-		if trimmed != "" {
-			use(trimmed)
-		}
-		if err != nil {
-			return
-		}
-	}
+		return true
+	})
 }
 
 // note logs a line and remembers it as the last.

@@ -64,7 +64,17 @@ func (e *Engine) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer e.stop()
 	inputs := make(chan input)
 	failed := make(chan error, 1)
-	go readInputs(ctx, in, inputs, failed)
+	go func() {
+		failed <- readLines(in, maxCommand, func(text string, long bool) bool {
+			select {
+			case inputs <- input{text, long}:
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		})
+		close(inputs)
+	}()
 	for {
 		select {
 		case <-ctx.Done():

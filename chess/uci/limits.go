@@ -2,6 +2,7 @@ package uci
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -82,13 +83,9 @@ func parseGo(args []string, b *chess.Board) (limits, error) {
 }
 
 // isGoWord says whether a word of go has a meaning.
-func isGoWord(word string) bool {
-	switch word {
-	case "searchmoves", "ponder", "wtime", "btime", "winc", "binc", "movestogo", "depth", "nodes", "mate", "movetime", "infinite", "perft":
-		return true
-	}
-	return false
-}
+func isGoWord(word string) bool { return slices.Contains(goWords, word) }
+
+var goWords = []string{"searchmoves", "ponder", "wtime", "btime", "winc", "binc", "movestogo", "depth", "nodes", "mate", "movetime", "infinite", "perft"}
 
 // take sets the limits that are numbers.
 func (l *limits) take(values map[string]int, side chess.Color) error {

@@ -1,18 +1,20 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/bench"
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/handover"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // autoName lets the program choose a tier or a precision.
-const autoName = bench.TierAuto
+const autoName = bench.PrecisionAuto
 
 // tierFlag names the flag of all commands that forces a CPU tier.
 const tierFlag = "cpu-tier"
@@ -45,12 +47,17 @@ func chooseTier(c *cobra.Command) error {
 	if f.Value.String() == autoName {
 		return kernel.SetTier(kernel.BestTier())
 	}
-	t, err := kernel.ParseTier(f.Value.String())
+	return setTier(tierFlag, f.Value.String())
+}
+
+// setTier takes the tier that a flag names.
+func setTier(flag, name string) error {
+	t, err := kernel.ParseTier(name)
 	if err == nil {
 		err = kernel.SetTier(t)
 	}
 	if err != nil {
-		return usagef("--%s: %w; this machine has %s", tierFlag, err, tierNames())
+		return usagef("--%s: %w; this machine has %s", flag, err, tierNames())
 	}
 	return nil
 }
@@ -142,4 +149,56 @@ func playDevice(c *cobra.Command, name, precision string) (*config.Config, error
 		tell(c)("--precision %s: %s has no such products: computing in %s", precision, device, used)
 	}
 	return cfg, nil
+}
+
+// noBackend is the fault of a GPU that the plain program cannot give.
+const noBackend = "this build has no CUDA backend"
+
+// handOver becomes the GPU program, with the same arguments, where a configuration
+// asks for a GPU, or leaves it open and there is one. The trainer's device counts where
+// the command trains, or the players' is the same. It returns where this program goes on.
+func handOver(e *config.Effective, trains bool) error {
+	fields := []string{"selfplay.producer_device"}
+	devices := []string{e.Config.GetSelfplay().GetProducerDevice()}
+	if trains || devices[0] == "auto" {
+		fields, devices = append(fields, "training.device"), append(devices, e.Config.GetTraining().GetDevice())
+	}
+	if devices[0] == "auto" {
+		fields, devices = fields[1:], devices[1:]
+	}
+	path, reason := handover.New(setup.CUDABuild).Wanted(devices...)
+	if reason != "" {
+		return e.Errorf(fields[slices.IndexFunc(devices, handover.IsGPU)], setup.HowToBuild, "%s: %s", noBackend, reason)
+	}
+	return handover.Start(path, version())
+}
+
+// settleDevices is handOver, and refuses devices that are not there.
+func settleDevices(e *config.Effective, trains bool) error {
+	if err := handOver(e, trains); err != nil {
+		return err
+	}
+	return setup.CheckDevices(e, trains)
+}
+
+// handOverOrCPU is settleDevices of a tool that works on a run wherever it is: where there
+// is no such GPU it computes on the CPU, and says so.
+func handOverOrCPU(c *cobra.Command, e *config.Effective, trains bool) error {
+	err := settleDevices(e, trains)
+	if !as[*config.Error](err) {
+		return err
+	}
+	tell(c)("%v; computing on the CPU", err)
+	cpu := "cpu"
+	e.Config.Training.Device, e.Config.Selfplay.ProducerDevice = &cpu, &cpu
+	return nil
+}
+
+// handOverFor is handOver of a command that takes a device by a flag.
+func handOverFor(flag, name string) error {
+	path, reason := handover.New(setup.CUDABuild).Wanted(name)
+	if reason != "" {
+		return usagef("--%s %s: %s: %s; %s", flag, name, noBackend, reason, setup.HowToBuild)
+	}
+	return handover.Start(path, version())
 }

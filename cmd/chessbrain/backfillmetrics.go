@@ -14,7 +14,6 @@ import (
 // backfillOptions are the flags of backfill-metrics.
 type backfillOptions struct {
 	dir, run string
-	json     bool
 	tools.BackfillOptions
 }
 
@@ -33,7 +32,7 @@ a directory of their own, metrics/<job>-backfill (a restart of the run would cut
 its own files); TensorBoard shows it beside the run.`,
 		Example: "  chessbrain backfill-metrics --run-dir runs/a --since 5000",
 		Args:    noArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return o.measure(c) },
+		RunE:    stoppable(o.measure),
 	}
 	f := c.Flags()
 	f.StringVar(&o.dir, "checkpoints", "", "directory of checkpoints")
@@ -43,11 +42,11 @@ its own files); TensorBoard shows it beside the run.`,
 	f.IntVar(&o.Rows, "rows", 10000, "rows at most, evenly spread; 0 = all")
 	f.Int64Var(&o.Since, "since", 0, "leave out checkpoints of earlier steps")
 	f.StringVar(&o.Out, "out", "", "metrics directory for the events")
-	f.BoolVar(&o.json, "json", false, "print one JSON object at the end")
+	bindJSON(c, "print one JSON object at the end")
 	return c
 }
 
-func (o *backfillOptions) measure(c *cobra.Command) error {
+func (o *backfillOptions) measure(c *cobra.Command, _ []string) error {
 	switch {
 	case (o.dir == "") == (o.run == ""):
 		return usagef("%s: give --checkpoints or --run-dir", c.CommandPath())
@@ -56,16 +55,14 @@ func (o *backfillOptions) measure(c *cobra.Command) error {
 	}
 	o.Path = o.dir + o.run // one of them is empty
 	out := c.OutOrStdout()
-	if !o.json {
+	if !wantsJSON(c) {
 		o.Show = func(e *monitor.Validation) error {
 			_, err := fmt.Fprintf(out, "step %d  %s weights  %d rows%s\n", e.Step, e.Weights, e.Rows, tools.LossText(e.Losses))
 			return err
 		}
 	}
-	ctx, stop := stoppable(c)
-	defer stop()
-	r, err := tools.Backfill(ctx, o.BackfillOptions)
-	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
+	r, err := tools.Backfill(c.Context(), o.BackfillOptions)
+	if errors.Is(err, context.Canceled) {
 		return interruptedf("interrupted; what was measured is written, and the same command goes on")
 	}
 	if err != nil {
@@ -74,7 +71,7 @@ func (o *backfillOptions) measure(c *cobra.Command) error {
 	for _, p := range r.Problems {
 		tell(c)("left out: %v", p)
 	}
-	err = answerf(c, o.json, r, "%s: %s written, %d there before -> %s\n", monitor.Count(r.Checkpoints, "checkpoint"), monitor.Count(r.Written, "event"), r.There, r.Out)
+	err = answerf(c, r, "%s: %s written, %d there before -> %s\n", monitor.Count(r.Checkpoints, "checkpoint"), monitor.Count(r.Written, "event"), r.There, r.Out)
 	if err == nil && len(r.Problems) > 0 {
 		err = corruptf("%d things could not be read; the rest was measured", len(r.Problems))
 	}

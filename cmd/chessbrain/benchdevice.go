@@ -21,7 +21,6 @@ type benchDevice struct {
 	name      string
 	nets      []string
 	precision string
-	json      bool
 	check     bool
 }
 
@@ -30,7 +29,7 @@ func (d *benchDevice) bind(c *cobra.Command) {
 	f.StringVar(&d.name, "device", "cpu", "cpu, cuda or cuda:N")
 	f.StringSliceVar(&d.nets, "net", nil, "of a GPU: filters x blocks, several separated by commas (default 128x10; with --check some of every kind)")
 	f.StringVar(&d.precision, "precision", autoName, "of a GPU: auto (fp16 and bf16 where it has them), fp16, bf16 or fp32; training takes bf16 or fp32")
-	f.BoolVar(&d.json, "json", false, "of a GPU: one JSON object a line")
+	bindJSON(c, "of a GPU: one JSON object a line")
 	f.BoolVar(&d.check, "check", false, "of a GPU: hold it against the CPU instead; exit code 1 where a number is off")
 }
 
@@ -66,7 +65,7 @@ func (d *benchDevice) run(c *cobra.Command, duration time.Duration) error {
 		}
 		archs = []nn.Arch{a}
 	}
-	if !d.json {
+	if !wantsJSON(c) {
 		fmt.Fprintln(c.OutOrStdout(), bench.DeviceHeader)
 	}
 	for _, a := range archs {
@@ -79,11 +78,11 @@ func (d *benchDevice) run(c *cobra.Command, duration time.Duration) error {
 		if i >= 0 {
 			o.Precisions = precisions[i : i+1]
 		}
-		if err := bench.OnDevice(c.Context(), dev, o, func(r bench.DeviceRow) error { return answer(c, d.json, &r) }); err != nil {
+		if err := bench.OnDevice(c.Context(), dev, o, func(r bench.DeviceRow) error { return answer(c, &r) }); err != nil {
 			return err
 		}
 	}
-	if d.json {
+	if wantsJSON(c) {
 		return nil
 	}
 	_, err := fmt.Fprintln(c.OutOrStdout(), "* "+bench.NominalDevice)
@@ -101,12 +100,12 @@ func (d *benchDevice) checkAll(c *cobra.Command, archs []nn.Arch, open func() (d
 		return err
 	}
 	w, compared := c.OutOrStdout(), 0
-	if !d.json {
+	if !wantsJSON(c) {
 		fmt.Fprintf(w, "%s against the CPU in fp32, seed %d\n", dev.Info().Name, o.Seed)
 	}
 	failed, err := bench.CheckDevice(c.Context(), dev, o, func(r bench.CheckRow) error {
 		compared++
-		return answer(c, d.json, &r)
+		return answer(c, &r)
 	})
 	if err != nil {
 		return err
@@ -114,7 +113,7 @@ func (d *benchDevice) checkAll(c *cobra.Command, archs []nn.Arch, open func() (d
 	if failed > 0 {
 		return fmt.Errorf("FAILED: %d of %d comparisons with the CPU are off; --device cpu computes right", failed, compared)
 	}
-	if d.json {
+	if wantsJSON(c) {
 		return nil
 	}
 	_, err = fmt.Fprintf(w, "all %d comparisons hold\n", compared)

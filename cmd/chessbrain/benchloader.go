@@ -14,7 +14,6 @@ import (
 func newBenchLoader() *cobra.Command {
 	var o bench.LoaderOptions
 	var profile string
-	var asJSON bool
 	c := &cobra.Command{
 		Use: "loader", Short: "Measure the staged loader: positions as training batches", Args: noArgs,
 		Long: `Measures the loader's stages from files to training batches, one goroutine a stage.
@@ -46,7 +45,7 @@ same with each position's 112 planes written as float32.`,
 				return asUsage(err)
 			}
 			for i := range results {
-				if err := answer(c, asJSON, &results[i]); err != nil {
+				if err := answer(c, &results[i]); err != nil {
 					return err
 				}
 			}
@@ -60,6 +59,6 @@ same with each position's 112 planes written as float32.`,
 	c.Flags().IntVar(&o.Frames, "reservoir", 65536, "positions that sl holds to mix them")
 	c.Flags().DurationVar(&o.Duration, "duration", 4*time.Second, "CPU time of each measurement, about")
 	c.Flags().StringVar(&profile, "cpu-profile", "", "write a CPU profile of all of it there (for go tool pprof)")
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line for each measurement")
+	bindJSON(c, "one JSON object a line for each measurement")
 	return c
 }

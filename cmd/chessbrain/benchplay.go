@@ -26,7 +26,6 @@ type playFlags struct {
 	visits  int
 	options bench.PlayOptions
 	profile string // file of a CPU profile, "" = none
-	json    bool
 }
 
 // bind registers the flags.
@@ -42,7 +41,7 @@ func (f *playFlags) bind(c *cobra.Command, evaluator string, d time.Duration) {
 	c.Flags().DurationVar(&o.Duration, "duration", d, "CPU time of each worker that is counted, about")
 	bindPrecision(c, &o.Precision)
 	c.Flags().StringVar(&f.profile, "cpu-profile", "", "write a CPU profile of the measurement there (for go tool pprof)")
-	c.Flags().BoolVar(&f.json, "json", false, "one JSON object a line for each measurement")
+	bindJSON(c, "one JSON object a line for each measurement")
 }
 
 // each calls measure for the visits and the precisions that the flags ask for:
@@ -157,7 +156,7 @@ func (m benchGame) command() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return answer(c, f.json, r)
+				return answer(c, r)
 			})
 		},
 	}

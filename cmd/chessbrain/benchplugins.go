@@ -12,8 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/bench"
+	"github.com/chessbrain/chessbrain/plugins"
 	"github.com/chessbrain/chessbrain/plugins/api"
 	"github.com/chessbrain/chessbrain/plugins/host"
+	"github.com/chessbrain/chessbrain/plugins/rescore"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
@@ -22,7 +24,6 @@ type benchPluginOptions struct {
 	seconds float64
 	program string
 	set     []string
-	json    bool
 }
 
 func newBenchPlugins() *cobra.Command {
@@ -37,13 +38,13 @@ itself with the rescorer identity, which returns every game as it is.
 Rates are of wall time, medians of 5 windows, and count the games on their way to the
 plugin; a row is a position. Below them the CPU time of both processes, from start
 to end.`,
-		RunE: func(c *cobra.Command, _ []string) error { return o.run(c) },
+		RunE: stoppable(o.run),
 	}
 	f := c.Flags()
 	f.Float64Var(&o.seconds, "seconds", 4, "of the measurement, about")
 	f.StringVar(&o.program, "program", "", "a rescorer's program (default: this one, with the rescorer identity)")
 	f.StringArrayVar(&o.set, "set", nil, "a setting of the program, SETTING=VALUE; may come several times")
-	f.BoolVar(&o.json, "json", false, "one JSON object")
+	bindJSON(c, "one JSON object")
 	return c
 }
 
@@ -55,7 +56,7 @@ type pluginSpeed struct {
 	bench.PluginResult
 }
 
-func (o *benchPluginOptions) run(c *cobra.Command) (err error) {
+func (o *benchPluginOptions) run(c *cobra.Command, _ []string) (err error) {
 	settings, err := settingsOf(o.set)
 	if err != nil {
 		return err
@@ -64,7 +65,7 @@ func (o *benchPluginOptions) run(c *cobra.Command) (err error) {
 		return usagef("--seconds %g: want more than 0 and at most 3600", o.seconds)
 	}
 	path := o.program
-	options := host.Options{Log: pluginLog(c)}
+	options := host.Options{Log: warnings(c)}
 	if path == "" {
 		if path, err = selfAsProgram(); err != nil {
 			return err
@@ -78,18 +79,16 @@ func (o *benchPluginOptions) run(c *cobra.Command) (err error) {
 	}
 	options.Dirs = []string{filepath.Dir(path)}
 	speed := pluginSpeed{Program: o.program}
-	ctx, stop := stoppable(c)
-	defer stop()
-	speed.PluginResult, err = bench.Plugins(ctx, bench.PluginOptions{
+	speed.PluginResult, err = bench.Plugins(c.Context(), bench.PluginOptions{
 		Duration: time.Duration(o.seconds * float64(time.Second)), CallBytes: api.BatchBytes, Size: api.GameSize,
 		Open: func(ctx context.Context) (bench.GameRescorer, func() error, error) {
 			return speed.open(ctx, options, stage.Choice{Name: name, Settings: settings})
 		},
 	})
 	if err != nil {
-		return orStopped(ctx, asUsage(err))
+		return asUsage(err)
 	}
-	return answer(c, o.json, &speed)
+	return answer(c, &speed)
 }
 
 // selfAsProgram makes a directory with a copy of this program under the name of the
@@ -105,26 +104,14 @@ func selfAsProgram() (path string, err error) {
 		return "", fmt.Errorf("make a directory of plugins: %w", err)
 	}
 	path = filepath.Join(dir, "identity")
-	if err := copyExecutable(self, path); err != nil {
+	program, err := os.ReadFile(self)
+	if err == nil {
+		err = os.WriteFile(path, program, 0o700)
+	}
+	if err != nil {
 		return "", errors.Join(fmt.Errorf("make this program a plugin: %w", err), os.RemoveAll(dir))
 	}
 	return path, nil
-}
-
-// copyExecutable copies a program; the copy is this user's alone.
-func copyExecutable(from, to string) (err error) {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, out.Close()) }()
-	_, err = io.Copy(out, in)
-	return err
 }
 
 // open starts the plugin in a host of its own.
@@ -160,4 +147,24 @@ func (s *pluginSpeed) Write(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "rescorer %s %s as a plugin (%s)", s.Rescorer, s.Version, from)
 	return s.PluginResult.Write(w)
+}
+
+// serveVar is the environment variable that makes this program the plugin of the
+// built-in rescorer that it names, so that bench plugins needs no other program.
+const serveVar = "CHESSBRAIN_SERVE_RESCORER"
+
+// servePlugin serves the rescorer that the environment names and returns true
+// when the host is gone; false where none is named.
+func servePlugin() bool {
+	name := os.Getenv(serveVar)
+	if name == "" {
+		return false
+	}
+	d, err := stage.Find(rescore.Definitions(), stage.KindRescorer, name)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "chessbrain: %s: %v\n", serveVar, err)
+		os.Exit(exitUsage)
+	}
+	plugins.Serve(d)
+	return true
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -70,6 +71,34 @@ func corrupt(err error) error { return codedError{err, exitCorrupt} }
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("%s takes no argument, got %q", c.CommandPath(), args[0])
+	}
+	return nil
+}
+
+// exactArgs wants so many arguments: what says which, with %d for how many there are.
+func exactArgs(n int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == n {
+			return nil
+		}
+		return usagef("%s: %s", c.CommandPath(), strings.ReplaceAll(what, "%d", strconv.Itoa(len(args))))
+	}
+}
+
+// someArgs wants an argument at least: what says which.
+func someArgs(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return nil
+		}
+		return usagef("%s: %s", c.CommandPath(), what)
+	}
+}
+
+// between refuses a flag's value that is out of range.
+func between(flag string, value, low, high int) error {
+	if value < low || value > high {
+		return usagef("--%s %d: want %d to %d", flag, value, low, high)
 	}
 	return nil
 }

@@ -20,7 +20,6 @@ type evalOptions struct {
 	data      string
 	batches   int
 	batchSize int
-	json      bool
 	dump      string
 	dumpFile  string
 }
@@ -46,17 +45,14 @@ answers of a dump are computed in fp32, on the device that the configuration tra
 		Example: `  chessbrain eval --run-dir runs/a --weights swa
   chessbrain eval --net se32x2.pb.gz --data training-1.tar --batches 4 --batch-size 256 --dump npz --dump-file rows.npz`,
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return o.run(c) },
+		RunE: stoppable(o.run),
 	}
-	o.subject.bindCheckpoint(c)
-	o.subject.bindRun(c)
-	o.subject.bindNet(c)
-	o.subject.bindConfig(c)
+	o.subject.bind(c, "checkpoint", "weights", "run-dir", "net", "config")
 	f := c.Flags()
 	f.StringVar(&o.data, "data", tools.Validation, "validation (held out by the run), "+dataHelp)
 	f.IntVar(&o.batches, "batches", 0, "batches to measure; 0 = all rows")
 	f.IntVar(&o.batchSize, "batch-size", 0, "rows of a batch; 0 = training.batch_size")
-	f.BoolVar(&o.json, "json", false, "one JSON object")
+	bindJSON(c, "one JSON object")
 	f.StringVar(&o.dump, "dump", "", "dump the rows: "+strings.Join(tools.DumpFormats, ", "))
 	f.StringVar(&o.dumpFile, "dump-file", "", "file for the dump")
 	return c
@@ -80,13 +76,11 @@ func (o *evalOptions) validate() error {
 	return nil
 }
 
-func (o *evalOptions) run(c *cobra.Command) (err error) {
+func (o *evalOptions) run(c *cobra.Command, _ []string) (err error) {
 	if err := o.validate(); err != nil {
 		return err
 	}
-	ctx, stop := stoppable(c)
-	defer stop()
-	s, rows, err := o.subject.openWith(ctx, c, false, o.data)
+	s, rows, err := o.subject.openWith(c, false, o.data)
 	if err != nil {
 		return err
 	}
@@ -94,20 +88,20 @@ func (o *evalOptions) run(c *cobra.Command) (err error) {
 	opt := tools.EvalOptions{BatchSize: o.batchSize, Batches: o.batches}
 	var dump *tools.Dump
 	if o.dump != "" {
-		if dump, err = tools.NewDump(ctx, s); err != nil {
+		if dump, err = tools.NewDump(c.Context(), s); err != nil {
 			return err
 		}
 		defer closeAfter(&err, dump)
 		opt.Keep = dump.Keep
 	}
-	r, err := tools.Eval(ctx, s, rows, opt)
+	r, err := tools.Eval(c.Context(), s, rows, opt)
 	if err != nil {
-		return orStopped(ctx, err)
+		return err
 	}
 	if dump != nil {
 		if err := fsx.WriteFileFunc(fsx.OS, o.dumpFile, func(w io.Writer) error { return dump.Write(w, o.dump) }); err != nil {
 			return pathError(fmt.Errorf("--dump-file: %w", err))
 		}
 	}
-	return cmp.Or(answer(c, o.json, r), leftOut(rows))
+	return cmp.Or(answer(c, r), leftOut(rows))
 }

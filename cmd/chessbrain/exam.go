@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -38,13 +39,14 @@ they are a course, to be played in their order (--openings-order sequential): fr
 mates in one to farther and farther away.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if count < 3 || count > 1e6 {
-				return usagef("--count %d: want 3 to 1000000", count)
+			if err := between("count", count, 3, 1e6); err != nil {
+				return err
 			}
 			write := func(w io.Writer) error {
-				starts := exam.Solve().Starts
+				tables := exam.Solve()
+				starts := tables.Starts
 				if staged {
-					starts = exam.Solve().StagedStarts
+					starts = tables.StagedStarts
 				}
 				for _, fen := range starts(count, seed) {
 					if _, err := fmt.Fprintln(w, fen); err != nil {
@@ -74,7 +76,6 @@ type examOptions struct {
 	exam.Options
 	net       string
 	untrained bool
-	json      bool
 	device    string
 	precision string
 	players   *config.Config // what device and precision mean here
@@ -82,18 +83,8 @@ type examOptions struct {
 
 // validate says which flag is out of range.
 func (o *examOptions) validate() error {
-	for _, f := range []struct {
-		name      string
-		value     int
-		low, high int
-	}{
-		{"visits", o.Visits, 1, 1e6}, {"moves", o.Moves, 1, 1000}, {"questions", o.Questions, 24, 1e5}, {"mates", o.Mates, 1, 1e5},
-	} {
-		if f.value < f.low || f.value > f.high {
-			return usagef("--%s %d: want %d to %d", f.name, f.value, f.low, f.high)
-		}
-	}
-	return nil
+	return cmp.Or(between("visits", o.Visits, 1, 1e6), between("moves", o.Moves, 1, 1000),
+		between("questions", o.Questions, 24, 1e5), between("mates", o.Mates, 1, 1e5))
 }
 
 func newExamMeasure() *cobra.Command {
@@ -129,7 +120,7 @@ func newExamMeasure() *cobra.Command {
 	f.IntVar(&o.Mates, "mates", 200, "won positions of each ending to play out")
 	f.Uint64Var(&o.Seed, "seed", 1, "of the choice of positions, and of the untrained net")
 	f.BoolVar(&o.untrained, "untrained", true, "examine an untrained net of the same form too")
-	f.BoolVar(&o.json, "json", false, "one JSON object a net")
+	bindJSON(c, "one JSON object a net")
 	bindPlayDevice(c, &o.device, "auto", &o.precision)
 	return c
 }
@@ -151,7 +142,7 @@ func (o *examOptions) measure(c *cobra.Command, nets []*nn.Net, names []string) 
 		}
 		reports = append(reports, r)
 	}
-	if !o.json {
+	if !wantsJSON(c) {
 		return exam.Write(c.OutOrStdout(), reports, o.Options)
 	}
 	device, precision := setup.DescribePlayers(o.players)

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"io"
 	"path/filepath"
 	"strconv"
@@ -20,7 +20,6 @@ type exportFlags struct {
 	once     bool
 	poll     time.Duration
 	lockWait time.Duration
-	json     bool
 }
 
 func newExport() *cobra.Command {
@@ -60,11 +59,11 @@ func (o *exportFlags) bind(c *cobra.Command) {
 	f.BoolVar(&o.once, "once", false, "end when no net is left")
 	f.DurationVar(&o.poll, "poll", exporting.DefaultPoll, "time between two looks for nets")
 	f.DurationVar(&o.lockWait, "lock-wait", 0, "wait so long for another exporter of the run to end; 0 = exit with 2 at once")
-	f.BoolVar(&o.json, "json", false, "one JSON object at the end")
+	bindJSON(c, "one JSON object at the end")
 }
 
 // run resolves the configuration and exports.
-func (o *exportFlags) run(c *cobra.Command, s *session) (err error) {
+func (o *exportFlags) run(c *cobra.Command, s *session) error {
 	switch {
 	case o.poll <= 0:
 		return usagef("--poll %v: want a time above 0", o.poll)
@@ -86,16 +85,8 @@ func (o *exportFlags) run(c *cobra.Command, s *session) (err error) {
 	opt := exporting.Options{Effective: s.effective, Gating: gating, From: o.from, To: o.to, Once: o.once, Poll: o.poll, LockWait: o.lockWait,
 		Command: s.command, Version: version()}
 	s.plan = func(_ *config.Effective, w io.Writer) error { return exporting.DryRun(opt, w) }
-	if s.dryRun {
-		return s.check(c.OutOrStdout())
-	}
-	ctx, stop := interruptible(c.Context())
-	defer stop()
-	if err := s.open(c); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	opt.Log, opt.Readers = s.log, s.readers
-	summary, err := exporting.Run(ctx, opt)
-	return errors.Join(err, answer(c, o.json, summary))
+	return perform(c, s, func(ctx context.Context) (*exporting.Summary, error) {
+		opt.Log, opt.Readers = s.log, s.readers
+		return exporting.Run(ctx, opt)
+	})
 }

@@ -1,17 +1,21 @@
 package main
 
 import (
+	"errors"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/lc0"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/run/tools"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 func newExportNet() *cobra.Command {
 	var out, format, encoding string
-	var fold, asJSON bool
+	var fold bool
 	var with exportWith
 	c := &cobra.Command{
 		Use:   "export-net NET --out FILE | --out DIR --exporter NAME",
@@ -46,7 +50,7 @@ program of --plugin-dir (chessbrain plugins list), which writes into the directo
 						return usagef("--%s has no meaning with --exporter; see chessbrain plugins describe %s, and --set", name, with.exporter)
 					}
 				}
-				return with.run(c, args[0], out, asJSON)
+				return stoppable(func(c *cobra.Command, args []string) error { return with.run(c, args[0], out) })(c, args)
 			}
 			if name := with.given(c); name != "" {
 				return usagef("--%s has no meaning without --exporter", name)
@@ -64,7 +68,7 @@ program of --plugin-dir (chessbrain plugins list), which writes into the directo
 			if w.Encoding, err = lc0.ParseLayerEncoding(encoding); err != nil {
 				return usagef("--encoding: %w", err)
 			}
-			return convertNet(c, args[0], out, w, asJSON)
+			return convertNet(c, args[0], out, w)
 		},
 	}
 	f := c.Flags()
@@ -72,7 +76,78 @@ program of --plugin-dir (chessbrain plugins list), which writes into the directo
 	f.StringVar(&format, "format", "", "lc0, onnx or safetensors (default: as the file's name ends)")
 	f.StringVar(&encoding, "encoding", lc0.Linear16.String(), "of the weights, format lc0: "+strings.Join(lc0.EncodingNames(), ", "))
 	f.BoolVar(&fold, "fold", false, "fold batch norm into the convolutions, format lc0")
-	f.BoolVar(&asJSON, "json", false, "one JSON object")
+	bindJSON(c, "one JSON object")
 	with.bind(c)
 	return c
+}
+
+// exportWith are the flags of export-net that are for an exporter chosen by name.
+type exportWith struct {
+	plugins  pluginFlags
+	exporter string
+	set      []string
+	games    string
+}
+
+func (o *exportWith) bind(c *cobra.Command) {
+	c.Flags().StringVar(&o.exporter, "exporter", "", "write what this exporter writes, built in or a program; --out is a directory then")
+	c.Flags().StringArrayVar(&o.set, "set", nil, "a setting of the exporter, SETTING=VALUE; may come several times")
+	c.Flags().StringVar(&o.games, "games", "", "directory of *.games for exporters that need games")
+	o.plugins.bindDirs(c)
+}
+
+// given returns a flag that has no meaning without --exporter, or "".
+func (o *exportWith) given(c *cobra.Command) string {
+	for _, name := range []string{"set", "games", "plugin-dir"} {
+		if c.Flags().Changed(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// run exports the net that spec means into the directory out.
+func (o *exportWith) run(c *cobra.Command, spec, out string) (err error) {
+	settings, err := settingsOf(o.set)
+	if err != nil {
+		return err
+	}
+	h, err := o.plugins.open(c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	ctx := c.Context()
+	x, err := h.Exporter(ctx, stage.Choice{Name: o.exporter, Settings: settings})
+	if err != nil {
+		return stageError("exporter", err)
+	}
+	n, err := openNet(spec)
+	if err != nil {
+		return err
+	}
+	checkpoint, err := n.Checkpoint()
+	if err != nil {
+		return err
+	}
+	if o.games != "" {
+		if _, err := os.Stat(o.games); err != nil {
+			return usagef("--games: %w", err)
+		}
+		checkpoint.Games = train.DirGames(ctx, o.games, 0, 0, warnings(c))
+	}
+	if info, err := os.Stat(out); err == nil && !info.IsDir() {
+		return usagef("--out: %s is a file; with --exporter it is a directory", out)
+	}
+	files, err := x.Export(ctx, checkpoint, out) // makes the directory
+	if err != nil {
+		return pathError(err)
+	}
+	r := struct {
+		From     string   `json:"from"`
+		Exporter string   `json:"exporter"`
+		Files    []string `json:"files"`
+		NetID    string   `json:"net_id"`
+	}{n.Name, x.Name(), files, n.ID()}
+	return answerf(c, r, "%s -> %s (%s)\nnet %s\nid %s\n", n.Name, strings.Join(files, ", "), x.Name(), n.Arch.Summary(), n.ID())
 }

@@ -1,12 +1,11 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"io"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/run/gate"
@@ -40,27 +39,16 @@ configuration's section mcts says, without noise.`,
 		Example: "  chessbrain gatekeeper --run-dir runs/a --quit-if-no-nets-to-test\n" +
 			"  chessbrain gatekeeper --run-dir runs/a --sprt --sprt-elo0 0 --sprt-elo1 20 --games 1000",
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) (err error) {
+		RunE: func(c *cobra.Command, _ []string) error {
 			if err := s.resolve(c); err != nil {
 				return err
 			}
-			if s.dryRun {
-				return s.check(c.OutOrStdout())
-			}
-			ctx, stop := interruptible(c.Context())
-			defer stop()
-			if err := s.open(c); err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, s.close()) }()
-			summary, err := gate.Run(ctx, gate.Options{
-				Effective: s.effective, Dirs: dirs, Once: once, LockWait: lockWait, Command: s.command, Version: version(), Log: s.log, Readers: s.readers,
-				Decided: func() { ratings.Refresh(s.effective.Config.GetRunDir(), s.log) },
+			return perform(c, s, func(ctx context.Context) (*gate.Summary, error) {
+				return gate.Run(ctx, gate.Options{
+					Effective: s.effective, Dirs: dirs, Once: once, LockWait: lockWait, Command: s.command, Version: version(), Log: s.log, Readers: s.readers,
+					Decided: func() { ratings.Refresh(s.effective.Config.GetRunDir(), s.log) },
+				})
 			})
-			if summary == nil {
-				return err
-			}
-			return errors.Join(err, summary.Write(c.OutOrStdout()))
 		},
 	}
 	s.bind(c, config.GatekeeperGroups)
@@ -72,14 +60,6 @@ configuration's section mcts says, without noise.`,
 	f.StringVar(&dirs.Matches, "pgn-output-dir", "", "directory that gets <net>/ with the games of its match (default: gatekeeper of the run)")
 	f.BoolVar(&once, "quit-if-no-nets-to-test", false, "end when there is no net to test")
 	f.DurationVar(&lockWait, "lock-wait", 0, "how long to wait for another gatekeeper of the run to end; 0 = not at all")
-	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		switch name { // KataGo's names
-		case "sgf-output-dir":
-			name = "pgn-output-dir"
-		case "no-autoreject-old-models":
-			name = "test-older"
-		}
-		return pflag.NormalizedName(name)
-	})
+	takeNames(c, map[string]string{"sgf-output-dir": "pgn-output-dir", "no-autoreject-old-models": "test-older"}) // KataGo's
 	return c
 }

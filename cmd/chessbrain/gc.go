@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/run/retain"
 )
 
@@ -17,7 +20,6 @@ type gcOptions struct {
 	flags  *config.FlagSet
 	file   string
 	dryRun bool
-	json   bool
 }
 
 func newGC() *cobra.Command {
@@ -38,28 +40,20 @@ that were played (selfplay/removed.jsonl).
 
 --dry-run lists what would go, and creates and removes nothing.`,
 		Example: "  chessbrain gc runs/a --dry-run\n  chessbrain gc runs/a --keep-game-rows 5000000 --max-gib 200",
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("%s: name one run directory", c.CommandPath())
-			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
+		Args:    exactArgs(1, "name one run directory"),
+		RunE:    func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
-	for _, v := range o.flags.Values() {
-		f := c.Flags().VarPF(v, v.Flag().Name, "", v.Flag().Usage)
-		f.NoOptDefVal = v.NoOptDefVal()
-	}
+	bindConfig(c, o.flags)
 	c.Flags().StringVar(&o.file, "config", "", "configuration file whose section loop.retention is taken (default: that of the run's newest start)")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what would be removed")
-	c.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	bindJSON(c, "print one JSON object")
 	return c
 }
 
 func (o *gcOptions) run(c *cobra.Command, root string) error {
 	path := o.file
 	if path == "" {
-		path = filepath.Join(root, "config.textproto")
+		path = filepath.Join(root, runConfig)
 	}
 	file, err := config.Load(path)
 	if err != nil {
@@ -79,5 +73,34 @@ func (o *gcOptions) run(c *cobra.Command, root string) error {
 	if report == nil {
 		return pathError(err)
 	}
-	return errors.Join(err, answer(c, o.json, report))
+	return errors.Join(err, answer(c, report))
+}
+
+func newPin() *cobra.Command {
+	var remove bool
+	c := &cobra.Command{
+		Use:   "pin PATH...",
+		Short: "Exempt directories or files of a pipeline from clean-up",
+		Long: `Puts a file .pinned into a directory, or NAME.pinned beside a file: clean-up then
+leaves the directory and all that is in it, or the file, alone.`,
+		Example: "  chessbrain pin data/processed/shuffled_20260101_120000\n  chessbrain pin --remove data/processed/shuffled_20260101_120000",
+		Args:    someArgs("name directories or files"),
+		RunE: func(c *cobra.Command, args []string) error {
+			change, word := prepare.Pin, "pinned"
+			if remove {
+				change, word = prepare.Unpin, "no longer pinned"
+			}
+			for _, path := range args {
+				if err := change(fsx.OS, path); err != nil {
+					return pathError(err)
+				}
+				if _, err := fmt.Fprintf(c.OutOrStdout(), "%s is %s\n", path, word); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&remove, "remove", false, "take the pin away")
+	return c
 }

@@ -29,7 +29,6 @@ type importOptions struct {
 	maxGames    int64
 	lc0Chunks   bool
 	strict      bool
-	json        bool
 }
 
 // The values of --target.
@@ -65,12 +64,7 @@ import.`,
   chessbrain import-pgn tcec.pgn --out games --target annotated --draw-rate 0.6
   zstd -dc lichess.pgn.zst | chessbrain import-pgn - --out games --max-games 100000
   chessbrain train --source dir --source-dir games --steps 1000`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("%s: name PGN files, or - for standard input", c.CommandPath())
-			}
-			return nil
-		},
+		Args: someArgs("name PGN files, or - for standard input"),
 		RunE: func(c *cobra.Command, args []string) error {
 			opt, err := o.importer(c)
 			if err != nil {
@@ -90,7 +84,7 @@ import.`,
 	f.Int64Var(&o.maxGames, "max-games", 0, "games that are imported at most; 0 = all")
 	f.BoolVar(&o.lc0Chunks, "lc0-chunks", false, "write DIR/lc0/game_<number>.gz too: Leela's V6 records")
 	f.BoolVar(&o.strict, "strict", false, "end at the first bad game")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	bindJSON(c, "print one JSON object")
 	return c
 }
 
@@ -167,7 +161,7 @@ func (o *importOptions) run(c *cobra.Command, opt importer.Options, files []stri
 	err = errors.Join(err, im.Close())
 	r := importReport{Out: o.out, Report: im.Report(), Seconds: time.Since(began).Seconds()}
 	r.GamesPerSec = float64(r.Read) / max(r.Seconds, 1e-9)
-	if writeErr := answer(c, o.json, &r); writeErr != nil {
+	if writeErr := answer(c, &r); writeErr != nil {
 		return errors.Join(err, writeErr)
 	}
 	switch {

@@ -17,6 +17,7 @@ func TestCheckLoop(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays some hundred games")
 	}
+	t.Parallel()
 	for _, tool := range []string{"bash", "setsid", "pkill", "flock"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("SKIPPED: there is no %s here, the scripts of the closed loop are NOT TESTED", tool)
@@ -31,18 +32,21 @@ func TestCheckLoop(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, mode := range []string{"run", "script"} {
-		dir := filepath.Join(t.TempDir(), "with space", mode)
-		if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.Command(script, mode, dir)
-		cmd.Env = append(os.Environ(), "CHESSBRAIN="+program, "CYCLES=3", "KILLS=2", "LONG_CYCLES=0", "LIMIT_MIB=2000")
-		out, err := cmd.CombinedOutput()
-		if err != nil || !strings.Contains(string(out), mode+": 2 kills") || !strings.Contains(string(out), "all well") {
-			t.Errorf("%s: %v\n%s", mode, err, out)
-			log, _ := os.ReadFile(filepath.Join(dir, mode+".txt"))
-			t.Logf("it said:\n%s", log[max(0, len(log)-4000):])
-		}
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "with space", mode)
+			if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command(script, mode, dir)
+			cmd.Env = append(os.Environ(), "CHESSBRAIN="+program, "CYCLES=3", "KILLS=2", "LONG_CYCLES=0", "LIMIT_MIB=2000")
+			out, err := cmd.CombinedOutput()
+			if err != nil || !strings.Contains(string(out), mode+": 2 kills") || !strings.Contains(string(out), "all well") {
+				t.Errorf("%v\n%s", err, out)
+				log, _ := os.ReadFile(filepath.Join(dir, mode+".txt"))
+				t.Logf("it said:\n%s", log[max(0, len(log)-4000):])
+			}
+		})
 	}
 }
 
@@ -107,6 +111,7 @@ func listing(t *testing.T, dir string) string {
 // directory is refused before anything is played or written there, and nothing says
 // that the same command would help.
 func TestLoopScriptHoldsTheRun(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for _, line := range []string{
 		"train --run-dir trained --name a --net 16x1 --episodes 1 --mcts-simulations 4 --max-plies 12 --batch-size 8 --quiet",
@@ -185,6 +190,7 @@ func TestLoopScriptDefault(t *testing.T) {
 
 // TestLoopScriptNoRatingGames: RATING_GAMES=0 plays none, with a net that could.
 func TestLoopScriptNoRatingGames(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cmd := loopScript(t, dir, "synchronous_loop.sh", append([]string{"a", "base", "main", "8x1", "0", "--cycles", "1"}, tinyLoop...)...)
 	cmd.Env = append(cmd.Env, "RATING_GAMES=0", "NUM_TRAIN_SAMPLES_PER_SWA=0")

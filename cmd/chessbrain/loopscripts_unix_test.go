@@ -65,6 +65,7 @@ func glob(t *testing.T, dir, pattern string, want int) []string {
 // TestLoopScripts goes through an asynchronous run with one script after the
 // other, with arguments and flags as KataGo writes them.
 func TestLoopScripts(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	play := exec.Command("chessbrain", append([]string{"selfplay", "--run-dir", "base", "--models-dir", "base/models", "--max-games-total", "20"}, quickGames...)...)
 	play.Dir = dir
@@ -105,6 +106,7 @@ func TestLoopScripts(t *testing.T) {
 // TestShuffleAndExportLoop starts the loop, sees a shuffle and stops it; a part
 // that cannot work ends it.
 func TestShuffleAndExportLoop(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	play := exec.Command("chessbrain", append([]string{"selfplay", "--run-dir", "base", "--max-games-total", "10"}, quickGames...)...)
 	play.Dir = dir

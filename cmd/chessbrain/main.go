@@ -3,12 +3,14 @@
 //
 //	chessbrain train --episodes 200 --producer-workers 8 --run-dir runs/first
 //
-// A sub-command has a file of its name, train.go or importpgn.go: it parses, validates,
-// wires and runs. The work is done in other packages, where a second command and a test
-// can reach it. The rest of the files is what several commands share: help.go and
-// helplayout.go (--help and --help --all), errors.go (exit codes), session.go (a
-// configuration and its flags), arithmetic.go (kernels and devices), output.go (reports
-// as text and JSON), handover.go (the GPU program).
+// A sub-command has a file of its name, train.go or importpgn.go; small ones share that of
+// their kin: inspect.go, machine.go, nets.go, chunks.go, trainertools.go. It parses,
+// validates, wires and runs. The work is done in other packages, where a second command
+// and a test can reach it. The rest of the files is what several commands share: help.go
+// and helplayout.go (--help and --help --all), errors.go (arguments and exit codes),
+// session.go (a configuration, its flags and what a command on a run does with them),
+// arithmetic.go (kernels, devices and the GPU program), output.go (reports as text and
+// JSON).
 package main
 
 import (

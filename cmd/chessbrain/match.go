@@ -17,7 +17,6 @@ import (
 // matchOptions are the flags of match.
 type matchOptions struct {
 	match.Options
-	json              bool
 	device, precision string
 }
 
@@ -85,7 +84,7 @@ func (o *matchOptions) bind(c *cobra.Command) {
 	f.StringVar(&o.PGN, "pgn", "", "write all games to this file")
 	f.StringVar(&o.Log, "log", "", "keep each finished game in this file, to go on from (default beside --pgn as long as the match lasts; none = no log)")
 	f.DurationVar(&o.Margin, "margin", arena.DefaultMargin, "what a move may take beyond its time")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	bindJSON(c, "print one JSON object")
 	bindPlayDevice(c, &o.device, "cpu", &o.precision)
 	a := &o.Rules.Adjudicate
 	f.IntVar(&a.ResignMoves, "resign-moves", 0, "a player loses whose score was --resign-score or worse for so many of its moves, if the opponent agrees; 0 = never")
@@ -133,7 +132,7 @@ func (o *matchOptions) run(c *cobra.Command) (err error) {
 	if r == nil {
 		return err
 	}
-	if err = errors.Join(err, answer(c, o.json, r)); err == nil && r.Interrupted != nil {
+	if err = errors.Join(err, answer(c, r)); err == nil && r.Interrupted != nil {
 		return r.Interrupted
 	}
 	return err

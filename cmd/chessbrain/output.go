@@ -4,9 +4,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 )
+
+// bindJSON registers --json, which answer and answerf honour.
+func bindJSON(c *cobra.Command, usage string) { c.Flags().Bool("json", false, usage) }
+
+// wantsJSON says whether --json is given; a command without that flag prints text.
+func wantsJSON(c *cobra.Command) bool {
+	on, _ := c.Flags().GetBool("json")
+	return on
+}
 
 // printed is a result that can be printed for a person.
 type printed interface {
@@ -14,16 +24,16 @@ type printed interface {
 }
 
 // answer prints a command's result for a person, or as one JSON object.
-func answer(c *cobra.Command, asJSON bool, r printed) error {
-	if asJSON {
+func answer(c *cobra.Command, r printed) error {
+	if wantsJSON(c) {
 		return printJSON(c, r)
 	}
 	return r.Write(c.OutOrStdout())
 }
 
 // answerf is answer for a result of one line, which format says.
-func answerf(c *cobra.Command, asJSON bool, r any, format string, args ...any) error {
-	if asJSON {
+func answerf(c *cobra.Command, r any, format string, args ...any) error {
+	if wantsJSON(c) {
 		return printJSON(c, r)
 	}
 	_, err := fmt.Fprintf(c.OutOrStdout(), format, args...)
@@ -33,14 +43,6 @@ func answerf(c *cobra.Command, asJSON bool, r any, format string, args ...any) e
 // printJSON prints a result as one JSON object on a line of its own.
 func printJSON(c *cobra.Command, r any) error { return json.NewEncoder(c.OutOrStdout()).Encode(r) }
 
-// tell returns what writes lines about a command's work to standard error, as its
-// errors are written.
-func tell(c *cobra.Command) func(format string, args ...any) {
-	return func(format string, args ...any) {
-		fmt.Fprintf(c.ErrOrStderr(), "chessbrain: %s\n", fmt.Sprintf(format, args...))
-	}
-}
-
 // printLines prints each of lines as a JSON object on a line of its own.
 func printLines[T any](c *cobra.Command, lines []T) error {
 	for i := range lines {
@@ -49,4 +51,24 @@ func printLines[T any](c *cobra.Command, lines []T) error {
 		}
 	}
 	return nil
+}
+
+// tell returns what writes lines about a command's work to standard error, as its
+// errors are written.
+func tell(c *cobra.Command) func(format string, args ...any) {
+	return func(format string, args ...any) {
+		fmt.Fprintf(c.ErrOrStderr(), "chessbrain: %s\n", fmt.Sprintf(format, args...))
+	}
+}
+
+// tellWarnings writes what reading a checkpoint has to say.
+func tellWarnings(c *cobra.Command, lines []string) {
+	for _, w := range lines {
+		tell(c)("%s", w)
+	}
+}
+
+// warnings is a log on standard error of what others have to say, from warnings on.
+func warnings(c *cobra.Command) *slog.Logger {
+	return slog.New(slog.NewTextHandler(c.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 }

@@ -64,7 +64,6 @@ type pipelineFlags struct {
 	overrides  []string
 	quiet      bool
 	dryRun     bool
-	json       bool
 }
 
 // otherNames are the names of flags in the pipeline that this one follows.
@@ -105,12 +104,7 @@ func newPipelineStep(only string) *cobra.Command {
 		c.Long, c.Example = fmt.Sprintf("Runs the step %s alone; its flags are those of chessbrain pipeline, whose help says all.\n\n%s", only, pipelineHelp), ""
 	}
 	o.bind(c)
-	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if ours, ok := otherNames[name]; ok {
-			name = ours
-		}
-		return pflag.NormalizedName(name)
-	})
+	takeNames(c, otherNames)
 	return c
 }
 
@@ -154,7 +148,7 @@ func (o *pipelineFlags) bind(c *cobra.Command) {
 	f.StringArrayVar(&o.overrides, "override-config", nil, "fields of the configuration, path=value[,path=value...]; wins over everything else")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress on the terminal")
 	f.BoolVar(&o.dryRun, "dry-run", false, "check everything, say what would be done, create nothing")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	bindJSON(c, "print one JSON object")
 }
 
 // lists adds arguments behind the flags that take several values, as in

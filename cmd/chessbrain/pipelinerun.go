@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -39,33 +38,26 @@ func (o *pipelineFlags) run(c *cobra.Command, args []string) error {
 		return usageError{err} // nothing was begun: flags, or what they name
 	}
 	if o.dryRun {
-		return answer(c, o.json, pipeline.NewPlanned(o.Options, goesOn, o.netName))
+		return answer(c, pipeline.NewPlanned(o.Options, goesOn, o.netName))
 	}
 	ctx, stop := interruptible(c.Context())
 	defer stop()
 	file := filepath.Join(o.logDir, "pipeline_"+o.T+".log")
-	shown, err := openShown(file, o.quiet)
-	if err != nil {
+	var state *pipeline.State
+	err = shown(file, o.quiet, func(log *slog.Logger, progress *monitor.Progress) (err error) {
+		o.Log, o.Progress = log, progress
+		if goesOn {
+			log.Info("goes on with the unfinished run", "T", o.T)
+		}
+		if state, err = pipeline.Run(ctx, o.Options); err != nil {
+			log.Info("the pipeline ended early", "T", o.T, "error", err) // the terminal gets it as the command's error
+		}
 		return err
-	}
-	o.Log, o.Progress = shown.log, shown.progress
-	if goesOn {
-		o.Log.Info("goes on with the unfinished run", "T", o.T)
-	}
-	state, err := pipeline.Run(ctx, o.Options)
+	})
 	if err != nil {
-		shown.log.Info("the pipeline ended early", "T", o.T, "error", err) // the terminal gets it as the command's error
+		return endedBy(err, "interrupted; all work is kept, and the same command goes on with run %s (or --resume %s)", o.T, o.T)
 	}
-	if closeErr := shown.Close(); closeErr != nil {
-		err = errors.Join(err, closeErr)
-	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, run.ErrInterrupted) {
-		return interruptedf("interrupted; all work is kept, and the same command goes on with run %s (or --resume %s)", o.T, o.T)
-	}
-	if err != nil {
-		return badInput(err)
-	}
-	return answer(c, o.json, &pipeline.Report{State: state, Log: file})
+	return answer(c, &pipeline.Report{State: state, Log: file})
 }
 
 // chooseNet finds the net that plays, before anything is made.
@@ -92,9 +84,12 @@ func (o *pipelineFlags) chooseNet() error {
 	return nil
 }
 
-// badInput makes usage errors of inputs that are missing or belong to something
-// else.
-func badInput(err error) error {
+// endedBy is the error of a pipeline or a sweep: inputs that are missing or belong to
+// something else are usage errors, and of an interrupt format says what is kept.
+func endedBy(err error, format string, args ...any) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, run.ErrInterrupted) {
+		return interruptedf(format, args...)
+	}
 	for _, target := range []error{prepare.ErrNoInput, prepare.ErrOther, prepare.ErrForeign} {
 		if errors.Is(err, target) {
 			return usageError{err}
@@ -106,29 +101,18 @@ func badInput(err error) error {
 	return pathError(err)
 }
 
-// shownLog is a log in a file and on the terminal, with the progress of training.
-type shownLog struct {
-	log      *slog.Logger
-	progress *monitor.Progress
-	file     io.Closer
-}
-
-// openShown opens the log.
-func openShown(file string, quiet bool) (*shownLog, error) {
-	s := &shownLog{progress: monitor.NewProgress(monitor.ProgressOptions{
-		Out: os.Stderr, Terminal: monitor.IsTerminal(os.Stderr), Width: monitor.TerminalWidth(os.Stderr), Quiet: quiet})}
-	var err error
+// shown does work with a log in a file and on the terminal, and the progress of training.
+func shown(file string, quiet bool, work func(*slog.Logger, *monitor.Progress) error) error {
+	progress := monitor.NewProgress(monitor.ProgressOptions{
+		Out: os.Stderr, Terminal: monitor.IsTerminal(os.Stderr), Width: monitor.TerminalWidth(os.Stderr), Quiet: quiet})
 	d := config.Defaults().GetLog()
-	s.log, s.file, err = monitor.NewLogger(monitor.LogOptions{File: file, MaxBytes: int64(d.GetMaxMib()) << 20, Keep: int(d.GetKeep()),
-		Terminal: s.progress, Quiet: quiet})
+	log, closer, err := monitor.NewLogger(monitor.LogOptions{File: file, MaxBytes: int64(d.GetMaxMib()) << 20, Keep: int(d.GetKeep()),
+		Terminal: progress, Quiet: quiet})
 	if err != nil {
-		return nil, pathError(fmt.Errorf("open log %s: %w; name another place with --log-dir", file, err))
+		return pathError(fmt.Errorf("open log %s: %w; name another place with --log-dir", file, err))
 	}
-	return s, nil
+	return errors.Join(work(log, progress), closer.Close(), progress.Close())
 }
-
-// Close ends the display and closes the file.
-func (s *shownLog) Close() error { return errors.Join(s.file.Close(), s.progress.Close()) }
 
 // commandLine is the command as it was typed, for locks.
 func commandLine(c *cobra.Command) string {

@@ -1,14 +1,13 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run/pipeline"
 )
 
@@ -18,7 +17,6 @@ type sweepFlags struct {
 	grid   []string
 	quiet  bool
 	dryRun bool
-	json   bool
 }
 
 func newSweep() *cobra.Command {
@@ -58,7 +56,7 @@ status "diverged"; any other failure ends the sweep.`,
 	f.StringArrayVar(&o.Config.Overrides, "override-config", nil, "fields of the configuration, path=value[,path=value...]")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress on the terminal")
 	f.BoolVar(&o.dryRun, "dry-run", false, "check all trials and list them, create nothing")
-	f.BoolVar(&o.json, "json", false, "print the table as one JSON object")
+	bindJSON(c, "print the table as one JSON object")
 	return c
 }
 
@@ -84,22 +82,17 @@ func (o *sweepFlags) run(c *cobra.Command) error {
 	}
 	ctx, stop := interruptible(c.Context())
 	defer stop()
-	shown, err := openShown(filepath.Join(o.Results, "sweep.log"), o.quiet)
-	if err != nil {
+	var results []pipeline.Result
+	best := ""
+	err = shown(filepath.Join(o.Results, "sweep.log"), o.quiet, func(log *slog.Logger, progress *monitor.Progress) (err error) {
+		o.Command, o.Version, o.Log, o.Progress = commandLine(c), version(), log, progress
+		results, best, err = pipeline.Sweep(ctx, o.SweepOptions)
 		return err
-	}
-	o.Command, o.Version, o.Log, o.Progress = commandLine(c), version(), shown.log, shown.progress
-	results, best, err := pipeline.Sweep(ctx, o.SweepOptions)
-	if closeErr := shown.Close(); closeErr != nil {
-		err = errors.Join(err, closeErr)
-	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, run.ErrInterrupted) {
-		return interruptedf("interrupted; what was trained is kept, and the same command goes on")
-	}
+	})
 	if err != nil {
-		return badInput(err)
+		return endedBy(err, "interrupted; what was trained is kept, and the same command goes on")
 	}
-	err = answer(c, o.json, o.Report(results, best))
+	err = answer(c, o.Report(results, best))
 	if err == nil && best == "" {
 		err = fmt.Errorf("all %d trials diverged; widen --grid to lower learning rates", len(results))
 	}

@@ -2,7 +2,7 @@ package main
 
 import (
 	"errors"
-	"log/slog"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,11 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/plugins/export"
 	"github.com/chessbrain/chessbrain/plugins/host"
-	"github.com/chessbrain/chessbrain/plugins/rescore"
-	"github.com/chessbrain/chessbrain/plugins/sample"
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
@@ -88,29 +86,13 @@ func (f *pluginFlags) open(c *cobra.Command) (*host.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	log := pluginLog(c)
-	if f.notify == nil {
-		return setup.NewHost(p, f.run, log)
-	}
-	o := host.Options{Builtin: builtins(), Dirs: host.Dirs(p.GetDir()), Log: log, Notify: f.notify}
-	if f.run != "" {
-		o.LockFiles = []string{filepath.Join(f.run, setup.LockFile)}
-	}
+	o := setup.HostOptions(p, f.run, warnings(c))
+	o.Notify = f.notify
 	return host.New(o)
-}
-
-// pluginLog writes what hosts and plugins log from warnings on to stderr.
-func pluginLog(c *cobra.Command) *slog.Logger {
-	return slog.New(slog.NewTextHandler(c.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
 // runConfig is the configuration in a run directory.
 const runConfig = "config.textproto"
-
-// builtins returns the definitions of the built-in stages.
-func builtins() []*stage.Definition {
-	return slices.Concat(rescore.Definitions(), sample.Definitions(), export.Definitions())
-}
 
 // openStage returns the stages that an argument means, a name or the path of a
 // program, and their host, which the caller closes.
@@ -136,11 +118,16 @@ func (f *pluginFlags) openStage(c *cobra.Command, kind stage.Kind, arg string) (
 }
 
 // stageArg takes one argument: a name or a path.
-func stageArg(c *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return usagef("%s: want one name of a stage or path of a program, got %d arguments", c.CommandPath(), len(args))
+var stageArg = exactArgs(1, "want one name of a stage or path of a program, got %d arguments")
+
+// stageError is that of a stage which flags choose: of the command line, if it is not a
+// plugin's failing.
+func stageError(flag string, err error) error {
+	err = fmt.Errorf("--%s, --set: %w", flag, err)
+	if as[*host.Error](err) {
+		return err
 	}
-	return nil
+	return usageError{err}
 }
 
 // settingsOf reads the flag --set of commands about one stage.
@@ -150,4 +137,126 @@ func settingsOf(set []string) (map[string]string, error) {
 		return nil, usagef("--set %w", err)
 	}
 	return all, nil
+}
+
+func newPluginsList() *cobra.Command {
+	var f pluginFlags
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the built-in stages and the programs that are found",
+		Long: `Lists the built-in stages with kind and version, and the programs that are found with
+their SHA-256 and how they stand to the run's ` + setup.LockFile + `: locked, changed (another
+SHA-256), or not locked. No program is started, so the list has neither the kind nor
+the version of one: chessbrain plugins describe NAME starts it and asks. The exit code
+is 4 where a program may not run.`,
+		Example: "  chessbrain plugins list --run-dir runs/a\n  chessbrain plugins list --plugin-dir bin/plugins --json",
+		Args:    noArgs,
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			h, err := f.open(c)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, h.Close()) }()
+			return f.list(c, h)
+		},
+	}
+	f.bind(c)
+	bindJSON(c, "one JSON object a line")
+	return c
+}
+
+// list prints what there is.
+func (f *pluginFlags) list(c *cobra.Command, h *host.Host) error {
+	var lock *host.Lock
+	if f.run != "" {
+		var err error
+		if lock, err = readLock(filepath.Join(f.run, setup.LockFile)); err != nil {
+			return err
+		}
+	}
+	lines, failed := h.List(lock)
+	if failed != nil {
+		failed = codedError{failed, exitPlugin}
+	}
+	if wantsJSON(c) {
+		return errors.Join(printLines(c, lines), failed)
+	}
+	return errors.Join(host.WriteList(c.OutOrStdout(), lines), failed)
+}
+
+func newPluginsDescribe() *cobra.Command {
+	var f pluginFlags
+	var kind string
+	c := &cobra.Command{
+		Use:   "describe NAME | PATH",
+		Short: "Show what a stage does, and its settings with defaults and ranges",
+		Long: `Shows a stage's version, what it does and promises, and each of its settings with
+the default and what is allowed. PATH is a program; it has a / in it, such as
+./mine. Stages of different kinds may share a name: all of them are shown.`,
+		Example: "  chessbrain plugins describe deblunder\n  chessbrain plugins describe ./mine --json",
+		Args:    stageArg,
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			k, err := stage.ParseKind(kind)
+			if err != nil {
+				return usagef("--kind: %w", err)
+			}
+			h, found, err := f.openStage(c, k, args[0])
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, h.Close()) }()
+			for _, s := range found {
+				if err := answer(c, s.Describe()); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	f.bind(c)
+	c.Flags().StringVar(&kind, "kind", "", "only that kind: rescorer, sampler or exporter")
+	bindJSON(c, "one JSON object a stage")
+	return c
+}
+
+func newPluginsSwap() *cobra.Command {
+	var process uint64
+	var set []string
+	c := &cobra.Command{
+		Use:   "swap RUN KIND NAME[,NAME]",
+		Short: "Replace a stage of a running train or selfplay",
+		Long: `Replaces the rescorers, the sampler or the exporter of the trainer that works on the
+run directory RUN, or with --process N the rescorers of a process of chessbrain
+selfplay. KIND is rescorer, sampler or exporter; NAME is a built-in stage or a
+program of the plugin directories that the process was started with. Rescorers
+work in the order in which they are named; identity alone changes nothing.
+
+The process starts the new stage first: where that fails, the old one stays and the
+exit code is 1. It takes over at the next group of games, batch, or export; no row
+is lost or comes twice. The run's configuration on disk follows.`,
+		Example: "  chessbrain plugins swap runs/a rescorer deblunder,mine --set deblunder.threshold=0.2\n  chessbrain plugins swap runs/a sampler hanse",
+		Args:    exactArgs(3, "want a run directory, a kind and names, got %d arguments"),
+		RunE: func(c *cobra.Command, args []string) error {
+			kind, err := stage.ParseKind(args[1])
+			if err != nil || kind == "" {
+				return usagef("kind %q: want rescorer, sampler or exporter", args[1])
+			}
+			chosen, err := stage.ParseChoices(kind, args[2], set)
+			if err != nil {
+				return usageError{err}
+			}
+			swap := run.Swap{Kind: string(kind)}
+			for _, one := range chosen {
+				swap.Stages = append(swap.Stages, run.SwapStage(one))
+			}
+			m, err := swap.Message()
+			if err != nil {
+				return err
+			}
+			return control(c, args[0], process, m)
+		},
+	}
+	c.Flags().Uint64Var(&process, "process", 0, "swap in this playing process (chessbrain selfplay --process N) and not in the trainer")
+	c.Flags().StringArrayVar(&set, "set", nil, "a setting, STAGE.SETTING=VALUE; may come several times")
+	return c
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -36,8 +37,11 @@ func TestReport(t *testing.T) {
 		var out bytes.Buffer
 		command := &cobra.Command{}
 		command.SetOut(&out)
-		o := pluginsTestOptions{json: c.json}
-		err := o.report(command, "x", c.results)
+		bindJSON(command, "")
+		if err := command.Flags().Set("json", strconv.FormatBool(c.json)); err != nil {
+			t.Fatal(err)
+		}
+		err := new(pluginsTestOptions).report(command, "x", c.results)
 		if exitCode(err) != c.code || out.String() != c.want {
 			t.Errorf("exit code %d (%v), want %d:\n%s\nwant\n%s", exitCode(err), err, c.code, &out, c.want)
 		}

@@ -18,7 +18,6 @@ type pluginsTestOptions struct {
 	set     []string
 	seed    uint64
 	timeout time.Duration
-	json    bool
 }
 
 func newPluginsTest() *cobra.Command {
@@ -32,7 +31,7 @@ Inputs are made from --seed. A line for each check; the exit code is 3 where one
 fails. PATH is a program; it has a / in it, such as ./mine.`,
 		Example: "  chessbrain plugins test ./mine\n  chessbrain plugins test syzygy --set paths=/tb/345",
 		Args:    stageArg,
-		RunE:    func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
+		RunE:    stoppable(o.run),
 	}
 	o.bind(c)
 	f := c.Flags()
@@ -40,11 +39,11 @@ fails. PATH is a program; it has a / in it, such as ./mine.`,
 	f.StringArrayVar(&o.set, "set", nil, "a setting of the stage, SETTING=VALUE; may come several times")
 	f.Uint64Var(&o.seed, "seed", 1, "of the inputs")
 	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "of all checks")
-	f.BoolVar(&o.json, "json", false, "one JSON object a check")
+	bindJSON(c, "one JSON object a check")
 	return c
 }
 
-func (o *pluginsTestOptions) run(c *cobra.Command, arg string) (err error) {
+func (o *pluginsTestOptions) run(c *cobra.Command, args []string) (err error) {
 	kind, err := stage.ParseKind(o.kind)
 	if err != nil {
 		return usagef("--kind: %w", err)
@@ -58,25 +57,23 @@ func (o *pluginsTestOptions) run(c *cobra.Command, arg string) (err error) {
 	}
 	var failed plugintest.Failures
 	o.notify = failed.Note
-	h, found, err := o.openStage(c, kind, arg)
+	h, found, err := o.openStage(c, kind, args[0])
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	if len(found) > 1 {
-		return usagef("%s is a %s and a %s: say with --kind which is meant", arg, found[0].Kind, found[1].Kind)
+		return usagef("%s is a %s and a %s: say with --kind which is meant", args[0], found[0].Kind, found[1].Kind)
 	}
 	d := found[0].Definition
 	if _, err := d.Values(settings); err != nil {
 		return usagef("--set: %s %s: %w", d.Kind, d.Name, err)
 	}
-	stopped, stop := stoppable(c)
-	defer stop()
-	ctx, cancel := context.WithTimeout(stopped, o.timeout)
+	ctx, cancel := context.WithTimeout(c.Context(), o.timeout)
 	defer cancel()
 	results := plugintest.Check(ctx, plugintest.Hosted(h, d, settings), o.seed)
-	if err := stopped.Err(); err != nil {
-		return orStopped(stopped, err)
+	if err := c.Context().Err(); err != nil {
+		return err
 	}
 	if found[0].Program != nil {
 		results = append(results, failed.Result())
@@ -91,7 +88,7 @@ func (o *pluginsTestOptions) report(c *cobra.Command, name string, results []plu
 		if r.Err != nil {
 			failed++
 		}
-		if err := answerf(c, o.json, r, "%s\n", r); err != nil {
+		if err := answerf(c, r, "%s\n", r); err != nil {
 			return err
 		}
 	}

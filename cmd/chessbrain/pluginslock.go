@@ -21,33 +21,30 @@ import (
 type lockFlags struct {
 	pluginFlags
 	file string
-	json bool
 }
 
 func (f *lockFlags) bind(c *cobra.Command) {
 	f.pluginFlags.bind(c)
 	c.Flags().StringVar(&f.file, "file", "", "lock file (default: "+setup.LockFile+" of --run-dir)")
-	c.Flags().BoolVar(&f.json, "json", false, "one JSON object a program")
+	bindJSON(c, "one JSON object a program")
 }
 
-// path is where the lock file is.
-func (f *lockFlags) path() (string, error) {
+// find returns where the lock file is, and the programs that are found where the flags say.
+func (f *lockFlags) find() (path string, programs []host.Program, err error) {
 	switch {
 	case f.file != "":
-		return f.file, nil
+		path = f.file
 	case f.run != "":
-		return filepath.Join(f.run, setup.LockFile), nil
+		path = filepath.Join(f.run, setup.LockFile)
+	default:
+		return "", nil, usagef("--run-dir, --file: name a run or a lock file")
 	}
-	return "", usagef("--run-dir, --file: name a run or a lock file")
-}
-
-// programs returns what is found where the flags say.
-func (f *lockFlags) programs() ([]host.Program, error) {
 	p, err := f.config()
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	return host.Discover(host.Dirs(p.GetDir()))
+	programs, err = host.Discover(host.Dirs(p.GetDir()))
+	return path, programs, err
 }
 
 func newPluginsLock() *cobra.Command {
@@ -63,11 +60,7 @@ file; what it holds counts for no run by itself.`,
 		Example: "  chessbrain plugins lock --run-dir runs/a --plugin-dir bin/plugins",
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			path, err := f.path()
-			if err != nil {
-				return err
-			}
-			programs, err := f.programs()
+			path, programs, err := f.find()
 			if err != nil {
 				return err
 			}
@@ -100,11 +93,7 @@ Nothing is started. The exit code is 3 where anything differs.`,
 		Example: "  chessbrain plugins verify --run-dir runs/a --plugin-dir bin/plugins",
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			path, err := f.path()
-			if err != nil {
-				return err
-			}
-			programs, err := f.programs()
+			path, programs, err := f.find()
 			if err != nil {
 				return err
 			}
@@ -153,7 +142,7 @@ func readLock(path string) (*host.Lock, error) {
 
 // write prints lines, and as text a last one.
 func (f *lockFlags) write(c *cobra.Command, lines []host.LockLine, end string) error {
-	if f.json {
+	if wantsJSON(c) {
 		return printLines(c, lines)
 	}
 	out := c.OutOrStdout()

@@ -19,7 +19,6 @@ type positionsOptions struct {
 	seed      uint64
 	chunkSize int
 	workers   int
-	json      bool
 }
 
 func newPositions() *cobra.Command {
@@ -40,13 +39,8 @@ left out. Rows to choose from are those that are meant for training already.
 The choice depends on --seed and a game's id alone. A stopped command goes on; the
 directory's pipeline.json says what it was made of.`,
 		Example: "  chessbrain positions games --out chosen --position-selector every-4",
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("%s: name directories of games", c.CommandPath())
-			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args) },
+		Args:    someArgs("name directories of games"),
+		RunE:    func(c *cobra.Command, args []string) error { return o.run(c, args) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.out, "out", "", "directory for the games; new, empty, or of the same command")
@@ -54,7 +48,7 @@ directory's pipeline.json says what it was made of.`,
 	f.Uint64Var(&o.seed, "seed", 1, "of the random choices")
 	f.IntVar(&o.chunkSize, "chunk-size", 10000, "games a file")
 	f.IntVar(&o.workers, "max-workers-process", runtime.GOMAXPROCS(0), "files read at once")
-	f.BoolVar(&o.json, "json", false, "print the manifest as one JSON object")
+	bindJSON(c, "print the manifest as one JSON object")
 	return c
 }
 
@@ -84,7 +78,7 @@ func (o *positionsOptions) run(c *cobra.Command, dirs []string) error {
 	case err != nil:
 		return pathError(err)
 	}
-	if o.json {
+	if wantsJSON(c) {
 		return printJSON(c, m)
 	}
 	n := m.Counts

@@ -168,6 +168,7 @@ func ctl(dir, command string) (string, error) {
 // TestDemoScript runs the script with the environment that its users know, and an
 // argument that wins over it.
 func TestDemoScript(t *testing.T) {
+	t.Parallel()
 	program, err := exec.LookPath("chessbrain")
 	if err != nil {
 		t.Fatal(err)

@@ -112,6 +112,7 @@ func gamesOnDisk(t *testing.T, dir string, process int) (games int) {
 // TestProducers starts two processes twice, stops them each way, and finds their
 // games again.
 func TestProducers(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	args := append([]string{"2", "run"}, quickGames...)
 	cmd, lines := startProducers(t, dir, args...)

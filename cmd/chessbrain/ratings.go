@@ -16,16 +16,16 @@ import (
 
 // ratingOptions are the flags of ratings.
 type ratingOptions struct {
-	play, rebuild, json bool
-	lockWait, poll      time.Duration
-	games               int32
-	opponents           int32
-	visits              int32
-	random, first       bool
-	engine              string
-	nodes               []int64
-	skill               []int32
-	device              string
+	play, rebuild  bool
+	lockWait, poll time.Duration
+	games          int32
+	opponents      int32
+	visits         int32
+	random, first  bool
+	engine         string
+	nodes          []int64
+	skill          []int32
+	device         string
 }
 
 func newRatings() *cobra.Command {
@@ -60,7 +60,7 @@ random weights that the gatekeeper began with, or the first net.`,
 	f := c.Flags()
 	f.BoolVar(&o.play, "play", false, "play the rating matches that are missing")
 	f.BoolVar(&o.rebuild, "rebuild", false, "read every net and match again, whatever the catalogue says")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	bindJSON(c, "print one JSON object")
 	f.DurationVar(&o.lockWait, "lock-wait", 0, "with --play: how long to wait for another rater of the run to end; 0 = not at all")
 	f.DurationVar(&o.poll, "poll", 0, "with --play: how often to look for new nets, until it is told to stop; 0 = once")
 	f.Int32Var(&o.games, "games", 40, "games of each match, an even number")
@@ -92,7 +92,7 @@ func (o *ratingOptions) run(c *cobra.Command, root string) error {
 		if err != nil {
 			return pathError(err)
 		}
-		return answer(c, o.json, ratings.NewRated(list, ratings.Alarms(list)))
+		return answer(c, ratings.NewRated(list, ratings.Alarms(list)))
 	}
 	if o.poll < 0 || o.lockWait < 0 {
 		return usagef("--poll %v, --lock-wait %v: want 0 or more", o.poll, o.lockWait)
@@ -107,7 +107,7 @@ func (o *ratingOptions) run(c *cobra.Command, root string) error {
 	if s == nil || s.Catalogue == nil {
 		return err
 	}
-	return errors.Join(err, answer(c, o.json, ratings.NewRated(s.Catalogue, s.Alarms)))
+	return errors.Join(err, answer(c, ratings.NewRated(s.Catalogue, s.Alarms)))
 }
 
 // onlyPlay returns a flag that is given and has a meaning with --play alone, or "".
@@ -147,28 +147,21 @@ func (o *ratingOptions) configOf(c *cobra.Command, root string) (*config.Effecti
 // apply puts the flags into the run's configuration. Games are those of the flag
 // where the configuration plays none.
 func (o *ratingOptions) apply(f *pflag.FlagSet, k *config.Rating) {
-	if f.Changed("games") || k.GetGames() == 0 {
+	if k.GetGames() == 0 {
 		k.Games = &o.games
 	}
-	if f.Changed("opponents") {
-		k.Opponents = &o.opponents
-	}
-	if f.Changed("visits") {
-		k.Visits = &o.visits
-	}
-	if f.Changed("random") {
-		k.Random = &o.random
-	}
-	if f.Changed("first") {
-		k.First = &o.first
-	}
-	if f.Changed("engine") {
-		k.Engine = &o.engine
-	}
-	if f.Changed("engine-nodes") {
-		k.EngineNodes = o.nodes
-	}
-	if f.Changed("engine-skill") {
-		k.EngineSkill = o.skill
+	for name, take := range map[string]func(){
+		"games":        func() { k.Games = &o.games },
+		"opponents":    func() { k.Opponents = &o.opponents },
+		"visits":       func() { k.Visits = &o.visits },
+		"random":       func() { k.Random = &o.random },
+		"first":        func() { k.First = &o.first },
+		"engine":       func() { k.Engine = &o.engine },
+		"engine-nodes": func() { k.EngineNodes = o.nodes },
+		"engine-skill": func() { k.EngineSkill = o.skill },
+	} {
+		if f.Changed(name) {
+			take()
+		}
 	}
 }

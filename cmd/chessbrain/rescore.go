@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -27,7 +26,6 @@ type rescoreOptions struct {
 	version   uint32
 	keep      bool
 	dryRun    bool
-	json      bool
 }
 
 func newRescore() *cobra.Command {
@@ -50,12 +48,7 @@ deleted are not trained on: they have weight 0 in games, and their mark in chunk
 What is damaged is named and left out, and the exit code is 3.`,
 		Example: `  chessbrain rescore runs/a/selfplay --out rescored --rescorer syzygy,deblunder --set syzygy.paths=/tb/345 --set deblunder.threshold=0.1
   chessbrain rescore training-1.tar --out tars --rescorer identity --format 3 --json`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("%s: name *.games, *.gz or *.tar files, or directories of them", c.CommandPath())
-			}
-			return nil
-		},
+		Args: someArgs("name *.games, *.gz or *.tar files, or directories of them"),
 		RunE: o.run,
 	}
 	f := c.Flags()
@@ -67,7 +60,7 @@ What is damaged is named and left out, and the exit code is 3.`,
 	f.Uint32Var(&o.version, "version", 0, "version of Leela's chunks, 6 or 7; 0 = as it was, at least 6")
 	f.BoolVar(&o.keep, "keep", false, "leave files as they are that the directory holds already, to go on after a stop")
 	f.BoolVar(&o.dryRun, "dry-run", false, "check rescorers and inputs, print what would be done, write nothing")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	bindJSON(c, "print one JSON object")
 	return c
 }
 
@@ -90,8 +83,7 @@ func (o *rescoreOptions) check() ([]stage.Choice, error) {
 	return chosen, nil
 }
 
-// chain makes the rescorers. An error that is not a plugin's failing is one of
-// the command line.
+// chain makes the rescorers.
 func (o *rescoreOptions) chain(ctx context.Context, h *host.Host, chosen []stage.Choice) (rescore.Chain, error) {
 	var chain rescore.Chain
 	open := h.Rescorer
@@ -101,11 +93,7 @@ func (o *rescoreOptions) chain(ctx context.Context, h *host.Host, chosen []stage
 	for _, one := range chosen {
 		r, err := open(ctx, one)
 		if err != nil {
-			err = fmt.Errorf("--rescorer, --set: %w", err)
-			if !as[*host.Error](err) {
-				err = usageError{err}
-			}
-			return nil, err
+			return nil, stageError("rescorer", err)
 		}
 		chain = append(chain, r)
 	}
@@ -138,7 +126,7 @@ func (o *rescoreOptions) run(c *cobra.Command, inputs []string) (err error) {
 		for _, j := range jobs {
 			report.Plan = append(report.Plan, files.Planned(j))
 		}
-		return answer(c, o.json, &report)
+		return answer(c, &report)
 	}
 	for i, j := range jobs {
 		if err = run.Do(ctx, j); err != nil {
@@ -157,7 +145,7 @@ func (o *rescoreOptions) run(c *cobra.Command, inputs []string) (err error) {
 	for _, d := range run.Report.Damage {
 		report.Damage = append(report.Damage, d.Error())
 	}
-	err = errors.Join(err, answer(c, o.json, &report))
+	err = errors.Join(err, answer(c, &report))
 	if n := len(report.Damage); err == nil && n > 0 {
 		return corruptf("%d damaged parts of the input were left out; see the report", n)
 	}

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"errors"
+	"context"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +14,7 @@ import (
 const loopDir = "runs/loop"
 
 func newRun() *cobra.Command {
-	s := &session{plan: cycle.DryRun, runDir: loopDir}
+	s := &session{plan: cycle.DryRun, runDir: loopDir, rereads: true}
 	var stage string
 	var show bool
 	c := &cobra.Command{
@@ -58,41 +58,23 @@ NAME is gatekeeper, rating, selfplay, shuffle, train, export or gc.`,
 				}
 				s.logName = "stages.log" // one for all: there are some seven a cycle
 			}
-			switch {
-			case show:
+			if show {
 				settled, err := cycle.Settle(s.effective)
 				if err == nil {
 					_, err = c.OutOrStdout().Write(config.Format(settled.Config))
 				}
 				return err
-			case s.dryRun:
-				return s.check(c.OutOrStdout())
 			}
-			return cycles(c, s, only)
+			return perform(c, s, func(ctx context.Context) (*cycle.Summary, error) {
+				return cycle.Run(ctx, cycle.Options{
+					Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
+					Stage: only,
+				})
+			})
 		},
 	}
 	s.bind(c, config.RunGroups)
 	c.Flags().BoolVar(&show, "print-config", false, "print the configuration that all stages share, for --config, and end")
 	c.Flags().StringVar(&stage, "stage", "", "do this stage, if it is next, and end")
 	return c
-}
-
-// cycles runs the closed loop, or one stage of it, and prints its summary.
-func cycles(c *cobra.Command, s *session, only cycle.Stage) (err error) {
-	ctx, stop := interruptible(c.Context())
-	defer stop()
-	if err := s.open(c); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	reload, stopReload := reloads(s.file)
-	defer stopReload()
-	summary, err := cycle.Run(ctx, cycle.Options{
-		Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: reload,
-		Stage: only,
-	})
-	if summary == nil {
-		return err
-	}
-	return errors.Join(err, s.progress.Close(), summary.Write(c.OutOrStdout()))
 }

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 // TestScripts runs the command lines of testdata/script, each in its own empty
 // directory.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,

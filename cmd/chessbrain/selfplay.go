@@ -1,10 +1,9 @@
 package main
 
 import (
-	"errors"
+	"context"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/run/play"
@@ -12,7 +11,7 @@ import (
 )
 
 func newSelfplay() *cobra.Command {
-	s := &session{plan: train.DryRunSelfPlay}
+	s := &session{plan: train.DryRunSelfPlay, rereads: true}
 	var process uint64
 	var games int64
 	c := &cobra.Command{
@@ -31,41 +30,23 @@ SIGHUP reads the file again and applies the rescorers in it.`,
 		Example: "  chessbrain selfplay --run-dir runs/a --process 1 &\n  chessbrain train --run-dir runs/a --source dir --steps 10000\n\n" +
 			"  chessbrain selfplay --models-dir base/models --output-dir base/selfplay --max-games-total 5000",
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) (err error) {
+		RunE: func(c *cobra.Command, _ []string) error {
 			if err := s.resolve(c); err != nil {
 				return err
 			}
 			if games < 0 {
 				return usagef("--max-games-total %d: want 0 (until stopped) or more", games)
 			}
-			if s.dryRun {
-				return s.check(c.OutOrStdout())
-			}
-			ctx, stop := interruptible(c.Context())
-			defer stop()
-			if err := s.open(c); err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, s.close()) }()
-			reload, stopReload := reloads(s.file)
-			defer stopReload()
-			summary, err := play.SelfPlay(ctx, play.SelfPlayOptions{
-				Effective: s.effective, Process: process, MaxGames: games, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Reload: reload,
+			return perform(c, s, func(ctx context.Context) (*play.PlaySummary, error) {
+				return play.SelfPlay(ctx, play.SelfPlayOptions{
+					Effective: s.effective, Process: process, MaxGames: games, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Reload: s.reload,
+				})
 			})
-			if summary == nil {
-				return err
-			}
-			return errors.Join(err, summary.Write(c.OutOrStdout()))
 		},
 	}
 	s.bind(c, config.SelfPlayGroups)
 	c.Flags().Uint64Var(&process, "process", 0, "number of this process among those of the run, from 1; 0 = the first that is free")
 	c.Flags().Int64Var(&games, "max-games-total", 0, "games of this process in all, those on disk included; 0 = until stopped")
-	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "max-games" { // its name in the first builds
-			name = "max-games-total"
-		}
-		return pflag.NormalizedName(name)
-	})
+	takeNames(c, map[string]string{"max-games": "max-games-total"}) // its name in the first builds
 	return c
 }

@@ -1,17 +1,21 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
@@ -33,6 +37,9 @@ type session struct {
 	profiles  string                                   // --profile-dir
 	logName   string                                   // of the log's file in the run; "" = one of its own a start
 
+	rereads bool             // reads --config again at SIGHUP
+	reload  <-chan os.Signal // then; see reloads
+
 	progress *monitor.Progress
 	log      *slog.Logger
 	readers  []monitor.Sink // of the run's events, beside its files
@@ -46,14 +53,26 @@ func (s *session) bind(c *cobra.Command, groups []config.Group) {
 	if s.runDir != "" {
 		s.flags.Preset("run-dir", s.runDir)
 	}
-	for _, v := range s.flags.Values() {
-		f := c.Flags().VarPF(v, v.Flag().Name, "", v.Flag().Usage)
-		f.NoOptDefVal = v.NoOptDefVal()
-	}
+	bindConfig(c, s.flags)
 	c.Flags().StringVar(&s.file, "config", "", "configuration file (textproto; see configs/example.textproto)")
 	c.Flags().BoolVar(&s.dryRun, "dry-run", false, "check everything, say what would be done, create nothing")
 	c.Flags().StringArrayVar(&s.overrides, "override-config", nil, "fields of the configuration, path=value[,path=value...]; wins over everything else")
 	c.Flags().StringVar(&s.profiles, "profile-dir", "", "write CPU and heap profiles and a trace of this process there")
+}
+
+// bindConfig registers flags of the configuration.
+func bindConfig(c *cobra.Command, flags *config.FlagSet) {
+	for _, v := range flags.Values() {
+		f := c.Flags().VarPF(v, v.Flag().Name, "", v.Flag().Usage)
+		f.NoOptDefVal = v.NoOptDefVal()
+	}
+}
+
+// takeNames lets flags of a command be given by other names, too.
+func takeNames(c *cobra.Command, others map[string]string) {
+	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(cmp.Or(others[name], name))
+	})
 }
 
 // resolve merges flags, environment, file and defaults.
@@ -137,6 +156,34 @@ func (s *session) open(c *cobra.Command) (err error) {
 	return nil
 }
 
+// perform does a command's work: in a dry run it says what would be done, else it opens
+// the session, works until the end or the first interrupt, and prints the summary,
+// beside an error, too.
+func perform[S interface {
+	comparable
+	printed
+}](c *cobra.Command, s *session, work func(context.Context) (S, error)) (err error) {
+	if s.dryRun {
+		return s.check(c.OutOrStdout())
+	}
+	ctx, stop := interruptible(c.Context())
+	defer stop()
+	if err := s.open(c); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if s.rereads {
+		var stop func()
+		s.reload, stop = reloads(s.file)
+		defer stop()
+	}
+	summary, err := work(ctx)
+	if summary == *new(S) {
+		return err
+	}
+	return errors.Join(err, s.progress.Close(), answer(c, summary))
+}
+
 // serveMetrics opens the Prometheus endpoint where one is asked for and returns
 // its address.
 func (s *session) serveMetrics() (address string, err error) {
@@ -182,3 +229,15 @@ func (s *session) close() error {
 type closerFunc func() error
 
 func (f closerFunc) Close() error { return f() }
+
+// reloads delivers a signal for each SIGHUP, which asks to read the configuration
+// file again. Without a file there is nothing to read: SIGHUP then ends the
+// process as it ends others.
+func reloads(config string) (signals <-chan os.Signal, stop func()) {
+	if config == "" {
+		return nil, func() {}
+	}
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP)
+	return c, func() { signal.Stop(c) }
+}

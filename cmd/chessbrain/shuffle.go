@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 )
 
@@ -22,7 +27,6 @@ type shuffleOptions struct {
 	memoryMiB int64
 	lockWait  time.Duration
 	dryRun    bool
-	json      bool
 }
 
 func newShuffle() *cobra.Command {
@@ -83,7 +87,7 @@ func (o *shuffleOptions) bind(c *cobra.Command) {
 	f.IntVar(&o.Keep, "keep", 0, "finished shuffles that stay, the newest; older ones are deleted, so leave what a trainer still reads; 0 = all stay")
 	f.DurationVar(&o.lockWait, "lock-wait", 0, "wait so long for another shuffler of the run to end; 0 = exit with 2 at once")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only say what would be done")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	bindJSON(c, "print one JSON object")
 }
 
 func (o *shuffleOptions) run(c *cobra.Command) error {
@@ -138,10 +142,9 @@ func (o *shuffleOptions) do(ctx context.Context, c *cobra.Command) error {
 	report, began := shuffleReport{DryRun: o.dryRun}, time.Now()
 	var err error
 	if o.dryRun {
-		report.plan, err = shuffle.MakePlan(ctx, o.Options)
-	} else if report.manifest, err = shuffle.Run(ctx, o.Options); err == nil {
-		report.plan = &report.manifest.Plan
-		report.Dir = filepath.Join(o.OutputDir, report.plan.Name)
+		report.Plan, err = shuffle.MakePlan(ctx, o.Options)
+	} else if report.Manifest, err = shuffle.Run(ctx, o.Options); err == nil {
+		report.Dir = filepath.Join(o.OutputDir, report.Manifest.Plan.Name)
 	}
 	report.Seconds = time.Since(began).Seconds()
 	if short := (*shuffle.ShortError)(nil); errors.As(err, &short) {
@@ -149,10 +152,79 @@ func (o *shuffleOptions) do(ctx context.Context, c *cobra.Command) error {
 	} else if err != nil {
 		return err
 	}
-	if report.plan != nil {
-		for _, damage := range report.plan.Quarantine {
+	if p := report.plan(); p != nil {
+		for _, damage := range p.Quarantine {
 			fmt.Fprintf(c.ErrOrStderr(), "left out: %s\n", damage)
 		}
 	}
-	return errors.Join(err, report.write(c.OutOrStdout(), o.json))
+	return errors.Join(err, answer(c, &report))
 }
+
+// shuffleReport is what a shuffle, or the plan of one, came to.
+type shuffleReport struct {
+	DryRun   bool              `json:"dry_run"`
+	Dir      string            `json:"dir,omitempty"`
+	Seconds  float64           `json:"seconds"`
+	Have     int64             `json:"have_rows,omitempty"` // set where there are not enough
+	Need     int64             `json:"need_rows,omitempty"`
+	Plan     *shuffle.Plan     `json:"plan,omitempty"`    // of a dry run
+	Manifest *shuffle.Manifest `json:"shuffle,omitempty"` // train.json of a shuffle
+}
+
+// plan is nil where there were not enough rows for one.
+func (r *shuffleReport) plan() *shuffle.Plan {
+	if r.Manifest != nil {
+		return &r.Manifest.Plan
+	}
+	return r.Plan
+}
+
+// Write prints the report for a person.
+func (r *shuffleReport) Write(out io.Writer) error {
+	if r.plan() == nil {
+		return nil // the error says all
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	r.writePlan(row)
+	if m := r.Manifest; m != nil {
+		bytes := int64(0)
+		for _, f := range slices.Concat(m.Train, m.Val) {
+			bytes += f.Bytes
+		}
+		rows := m.TrainRows + m.HeldRows
+		row("written", "%s in %s, %s in %d", monitor.Count(m.TrainRows, "training row"), monitor.Count(len(m.Train), "file"), monitor.Count(m.HeldRows, "validation row"), len(m.Val))
+		row("size", "%.1f MiB, %.0f bytes a row", float64(bytes)/(1<<20), float64(bytes)/float64(max(1, rows)))
+		row("time", "%.1f s, %.0f rows/s", r.Seconds, float64(rows)/r.Seconds)
+		row("shuffle", "%s", r.Dir)
+	} else if r.Need == 0 {
+		row("nothing is created", "this is a dry run")
+	}
+	return w.Flush()
+}
+
+// writePlan prints the window with the run's numbers.
+func (r *shuffleReport) writePlan(row func(name, format string, args ...any)) {
+	p := r.plan()
+	row("games", "%d in %s, %s, %s", p.Games, monitor.Count(p.Files, "file"), monitor.Count(p.Duplicates, "duplicate"), monitor.Count(len(p.Quarantine), "fault"))
+	row("rows", "%d of trained nets, %d of untrained ones: %d usable", p.RealRows, p.RandomRows, p.Usable)
+	if r.Need > 0 {
+		row("window", "have %d rows, need %d", r.Have, r.Need)
+		return
+	}
+	for k, line := range strings.Split(p.Window.Explain(p.Usable), "\n") {
+		row([]string{"formula", ""}[min(k, 1)], "%s", line)
+	}
+	row("window", "the newest %s: rows %d to %d, %d in all, and %d for validation",
+		monitor.Count(len(p.Inputs), "file"), p.Range[0], p.Range[1], p.Used, p.ValRows)
+	row("kept", "%.4g of them, about %d and %d", p.KeepShare, p.Expected(p.Used), p.Expected(p.ValRows))
+	row("files", "%d for training, %d for validation, of %d buckets each", p.TrainFiles, p.ValFiles, p.BucketsPerFile)
+	if r.DryRun {
+		const mib = 1 << 20
+		row("memory", "%.0f MiB for buckets, and a game file for each thread", float64(p.Memory())/mib)
+		row("disk", "%.0f MiB, and as much for scratch files", float64(p.DiskBytes())/mib)
+	}
+}
+
+// indent puts two spaces before each line.
+func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }

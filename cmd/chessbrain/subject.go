@@ -21,25 +21,22 @@ type subjectFlags struct {
 	weights                      string // raw or swa; "" where there is no flag
 }
 
-// bindConfig registers --config.
-func (f *subjectFlags) bindConfig(c *cobra.Command) {
-	c.Flags().StringVar(&f.config, "config", "", "configuration file (default: that of the run, else the defaults)")
-}
-
-// bindRun registers --run-dir.
-func (f *subjectFlags) bindRun(c *cobra.Command) {
-	c.Flags().StringVar(&f.run, "run-dir", "", "a run, whose newest checkpoint is taken, or RUN@STEP")
-}
-
-// bindNet registers --net.
-func (f *subjectFlags) bindNet(c *cobra.Command) {
-	c.Flags().StringVar(&f.net, "net", "", tools.NetForms)
-}
-
-// bindCheckpoint registers --checkpoint and --weights.
-func (f *subjectFlags) bindCheckpoint(c *cobra.Command) {
-	c.Flags().StringVar(&f.checkpoint, "checkpoint", "", "a checkpoint directory")
-	c.Flags().StringVar(&f.weights, "weights", "raw", "weights of a checkpoint: raw, or swa (averaged)")
+// bind registers flags of these names.
+func (f *subjectFlags) bind(c *cobra.Command, names ...string) {
+	for _, name := range names {
+		switch flags := c.Flags(); name {
+		case "checkpoint":
+			flags.StringVar(&f.checkpoint, name, "", "a checkpoint directory")
+		case "weights":
+			flags.StringVar(&f.weights, name, "raw", "weights of a checkpoint: raw, or swa (averaged)")
+		case "run-dir":
+			flags.StringVar(&f.run, name, "", "a run, whose newest checkpoint is taken, or RUN@STEP")
+		case "net":
+			flags.StringVar(&f.net, name, "", tools.NetForms)
+		case "config":
+			flags.StringVar(&f.config, name, "", "configuration file (default: that of the run, else the defaults)")
+		}
+	}
 }
 
 // open reads the net and the configuration. Without a net, the one that the
@@ -72,9 +69,7 @@ func (f *subjectFlags) open(c *cobra.Command, fresh bool) (*tools.Subject, error
 		if err := handOverOrCPU(c, s.Effective, true); err != nil {
 			return nil, err
 		}
-		for _, w := range s.Checkpoint.Warnings {
-			tell(c)("%s", w)
-		}
+		tellWarnings(c, s.Checkpoint.Warnings)
 		return s, nil
 	}
 	e, err := config.Resolve(config.Input{Path: f.config})
@@ -96,18 +91,18 @@ func (f *subjectFlags) open(c *cobra.Command, fresh bool) (*tools.Subject, error
 }
 
 // openWith opens the net, and the rows of data, which the caller closes.
-func (f *subjectFlags) openWith(ctx context.Context, c *cobra.Command, fresh bool, data string) (*tools.Subject, *tools.Rows, error) {
+func (f *subjectFlags) openWith(c *cobra.Command, fresh bool, data string) (*tools.Subject, *tools.Rows, error) {
 	s, err := f.open(c, fresh)
 	if err != nil {
 		return nil, nil, err
 	}
-	rows, err := openRows(ctx, c, s, data)
-	return s, rows, orStopped(ctx, err)
+	rows, err := openRows(c, s, data)
+	return s, rows, err
 }
 
 // openRows reads data, and says what had to be left out.
-func openRows(ctx context.Context, c *cobra.Command, s *tools.Subject, data string) (*tools.Rows, error) {
-	rows, err := tools.OpenRows(ctx, s, data)
+func openRows(c *cobra.Command, s *tools.Subject, data string) (*tools.Rows, error) {
+	rows, err := tools.OpenRows(c.Context(), s, data)
 	if err != nil {
 		return nil, pathError(err)
 	}
@@ -126,19 +121,19 @@ func leftOut(rows *tools.Rows) error {
 	return corruptf("%d parts of %s could not be read; the result is that of the rest", len(rows.Problems), rows.Name)
 }
 
-// stoppable returns a context that ends at SIGINT or SIGTERM, for a command that
-// has nothing to save.
-func stoppable(c *cobra.Command) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
-}
-
-// orStopped turns the error of an ended context into that of a tool that saves
-// nothing.
-func orStopped(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return codedError{errors.New("interrupted; nothing was saved"), exitKilled}
+// stoppable is the run of a tool that saves nothing: SIGINT and SIGTERM end the
+// command's context, and its error says so.
+func stoppable(run func(c *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
+		defer stop()
+		c.SetContext(ctx)
+		err := run(c, args)
+		if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return codedError{errors.New("interrupted; nothing was saved"), exitKilled}
+		}
+		return err
 	}
-	return err
 }
 
 // closeAfter joins what closing says to err.

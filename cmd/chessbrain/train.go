@@ -1,7 +1,7 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -13,7 +13,7 @@ import (
 )
 
 func newTrain() *cobra.Command {
-	s := &session{plan: train.DryRun}
+	s := &session{plan: train.DryRun, rereads: true}
 	var lockWait time.Duration
 	c := &cobra.Command{
 		Use:   "train",
@@ -40,9 +40,6 @@ Flags win over environment variables (EPISODES, BATCH_SIZE, ...), those over
 			if err := s.resolve(c); err != nil {
 				return err
 			}
-			if s.dryRun {
-				return s.check(c.OutOrStdout())
-			}
 			if lockWait < 0 {
 				return usagef("--lock-wait %v: want 0 or more", lockWait)
 			}
@@ -55,32 +52,19 @@ Flags win over environment variables (EPISODES, BATCH_SIZE, ...), those over
 }
 
 // trainAndReport runs the loop and prints its summary and report.
-func trainAndReport(c *cobra.Command, s *session, lockWait time.Duration) (err error) {
-	ctx, stop := interruptible(c.Context())
-	defer stop()
-	if err := s.open(c); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	reload, stopReload := reloads(s.file)
-	defer stopReload()
-	summary, err := train.Train(ctx, train.Options{
-		Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: reload,
-		LockWait: lockWait,
+func trainAndReport(c *cobra.Command, s *session, lockWait time.Duration) error {
+	var done *train.Summary
+	err := perform(c, s, func(ctx context.Context) (_ *train.Summary, err error) {
+		done, err = train.Train(ctx, train.Options{
+			Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
+			LockWait: lockWait,
+		})
+		return done, err
 	})
-	if summary == nil {
+	if err != nil || done == nil {
 		return err
 	}
-	if closeErr := s.progress.Close(); closeErr != nil {
-		err = errors.Join(err, closeErr)
-	}
-	if writeErr := summary.Write(c.OutOrStdout()); writeErr != nil {
-		return errors.Join(err, writeErr)
-	}
-	if err != nil {
-		return err
-	}
-	_, files, err := plot(summary.Metrics, filepath.Join(s.effective.Config.GetRunDir(), reportDir))
+	_, files, err := plot(done.Metrics, filepath.Join(s.effective.Config.GetRunDir(), reportDir))
 	if err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}

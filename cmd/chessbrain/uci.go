@@ -59,8 +59,8 @@ spins are whole numbers, of checks true or false:
 
 // serve plays with a net file or a run's net until the GUI quits.
 func (f *uciFlags) serve(c *cobra.Command, root string) (err error) {
-	if f.visits < 1 || f.visits > match.MaxVisits {
-		return usagef("--visits %d: want 1 to %d", f.visits, match.MaxVisits)
+	if err := between("visits", f.visits, 1, match.MaxVisits); err != nil {
+		return err
 	}
 	device, err := playDevice(c, f.device, f.precision)
 	if err != nil {

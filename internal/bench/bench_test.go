@@ -12,6 +12,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/kerneltest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
@@ -61,17 +62,17 @@ func TestNewSpeed(t *testing.T) {
 func TestNets(t *testing.T) {
 	for _, net := range []string{"16x1", "8x1-plain-mish-classical-scalar-noml"} {
 		for _, tier := range []kernel.Tier{kernel.Generic, kernel.BestTier()} {
+			kerneltest.InTier(t, tier)
 			for threads := 1; threads <= 2; threads++ {
 				o := options(t, net)
-				o.Tier, o.Threads = tier.String(), threads
-				before := kernel.ActiveTier()
+				o.Threads = threads
 				names := []string{"bf16"} // which a tier without it computes in fp32
-				if kernel.HasBF16() && tier != kernel.Generic {
+				if kernel.HasBF16() {
 					names = append(names, PrecisionAuto, "fp32")
 				}
 				for _, name := range names {
 					o.Precision = name
-					want := meant(t, tier, name)
+					want := Precision(name)
 					s, err := Infer(o)
 					if err != nil {
 						t.Fatal(err)
@@ -82,35 +83,8 @@ func TestNets(t *testing.T) {
 					}
 					checkSpeed(t, &s, &o, tier, want, 3*float64(o.Arch.FLOPs()))
 				}
-				if kernel.ActiveTier() != before {
-					t.Fatalf("tier %s was left behind, before it was %s", kernel.ActiveTier(), before)
-				}
 			}
 		}
-	}
-}
-
-// meant is the precision that a name means in a tier.
-func meant(t *testing.T, tier kernel.Tier, name string) kernel.Precision {
-	t.Helper()
-	old := kernel.ActiveTier()
-	if err := kernel.SetTier(tier); err != nil {
-		t.Fatal(err)
-	}
-	p := Precision(name)
-	if err := kernel.SetTier(old); err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-func TestInferenceSpeed(t *testing.T) {
-	speed, err := InferenceSpeed(arch(t, "16x1"), 2, time.Nanosecond)
-	if err != nil || !(speed > 0) {
-		t.Errorf("got %v, %v", speed, err)
-	}
-	if _, err := InferenceSpeed(arch(t, "16x1"), 0, time.Second); !errors.Is(err, ErrOptions) {
-		t.Errorf("batch 0: %v", err)
 	}
 }
 
@@ -153,7 +127,6 @@ func TestRefused(t *testing.T) {
 		{func(o *Options) { o.Duration = 0 }, "duration 0s"},
 		{func(o *Options) { o.Duration = 2 * time.Hour }, "duration 2h"},
 		{func(o *Options) { o.Precision = "fp8" }, `unknown precision "fp8"`},
-		{func(o *Options) { o.Tier = "mmx" }, `unknown CPU tier "mmx"`},
 		{func(o *Options) { o.Arch.Filters = 0 }, "filters is 0"},
 	} {
 		o := options(t, "16x1")

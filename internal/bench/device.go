@@ -37,37 +37,6 @@ type DevicePlay struct {
 	Simulations int
 }
 
-// Kinds of DeviceRow.
-const (
-	KindInfer      = "infer"
-	KindTrain      = "train"             // one micro-batch a step
-	KindAccumulate = "train-accumulated" // several
-	KindSelfPlay   = "selfplay"
-)
-
-// DeviceRow is one figure of a device. The JSON names are an interface: scripts read
-// them.
-type DeviceRow struct {
-	Kind            string  `json:"kind"`
-	Device          string  `json:"device"`
-	Net             string  `json:"net"`
-	Precision       string  `json:"precision"`
-	Batch           int     `json:"batch"`                   // positions of an evaluation, rows of a micro-batch; of self-play all games
-	Accumulate      int     `json:"accumulate,omitempty"`    // micro-batches of a step
-	BoardsPerSecond float64 `json:"boards_per_s"`            // evaluations, rows trained on; of self-play new evaluations
-	TFLOPS          float64 `json:"tflops"`                  // nominal; a row trained on counts three forward passes
-	ShareOfPeak     float64 `json:"share_of_peak,omitempty"` // where the device's peak is known
-	Busy            float64 `json:"device_busy"`             // share of the time in which the device worked
-	Latency         float64 `json:"latency_ms,omitempty"`    // of one batch alone, from call to answer
-	MemoryMiB       float64 `json:"memory_mib,omitempty"`    // of the device, by the trainer
-
-	PositionsPerSecond float64 `json:"positions_per_s,omitempty"` // moves of self-play
-	Simulations        int     `json:"simulations,omitempty"`
-	Workers            int     `json:"workers,omitempty"`
-	OfInference        float64 `json:"of_inference,omitempty"` // new evaluations of self-play by those of the fastest batch here
-	HostCores          float64 `json:"host_cores,omitempty"`   // processor time by time
-}
-
 // DefaultDeviceOptions measures everything of one net.
 func DefaultDeviceOptions(arch nn.Arch, i driver.Info, workers int) DeviceOptions {
 	o := DeviceOptions{Arch: arch, Precisions: []device.Precision{device.FP16, device.BF16}, Duration: 500 * time.Millisecond,

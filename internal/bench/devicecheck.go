@@ -106,8 +106,8 @@ const logitSize = 2
 
 // sharpen gives the outputs of net, near uniform in a fresh one, something to say.
 func sharpen(ctx context.Context, net *nn.Net, seed uint64) error {
-	b, err := answers(ctx, net, PositionBatch(16, seed))
-	if err != nil {
+	b := PositionBatch(16, seed)
+	if err := answers(ctx, net, kernel.FP32, b); err != nil {
 		return err
 	}
 	sum, n := 0.0, 0
@@ -144,8 +144,8 @@ func (c *deviceCheck) net(ctx context.Context, net *nn.Net) error {
 	if err := sharpen(ctx, net, c.o.Seed); err != nil {
 		return err
 	}
-	want, err := answers(ctx, net, PositionBatch(slices.Max(c.o.Batches), c.o.Seed))
-	if err != nil {
+	want := PositionBatch(slices.Max(c.o.Batches), c.o.Seed)
+	if err := answers(ctx, net, kernel.FP32, want); err != nil {
 		return err
 	}
 	for _, p := range c.precisions() {
@@ -168,16 +168,19 @@ func (c *deviceCheck) precisions() []device.Precision {
 	return slices.DeleteFunc([]device.Precision{device.FP32, device.BF16, device.FP16}, func(p device.Precision) bool { return !cuda.Supports(c.dev.Info(), p) })
 }
 
-// answers fills b with the CPU's answers, on all cores.
-func answers(ctx context.Context, net *nn.Net, b *encoding.Batch) (*encoding.Batch, error) {
-	packed, err := cpu.New(net, kernel.FP32)
+// answers fills b with the CPU's answers in a precision, on all cores.
+func answers(ctx context.Context, net *nn.Net, p kernel.Precision, b *encoding.Batch) error {
+	packed, err := cpu.New(net, p)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	n := runtime.GOMAXPROCS(0)
 	for i := range n {
 		lo, hi := i*b.N/n, (i+1)*b.N/n
+		if lo == hi {
+			continue
+		}
 		part := positions(b, lo, hi)
 		group.Go(func() error {
 			if err := packed.NewEvaluator(part.N).Evaluate(ctx, part); err != nil {
@@ -189,12 +192,12 @@ func answers(ctx context.Context, net *nn.Net, b *encoding.Batch) (*encoding.Bat
 			return nil
 		})
 	}
-	return b, group.Wait()
+	return group.Wait()
 }
 
 // positions returns those from lo to hi as a batch.
 func positions(b *encoding.Batch, lo, hi int) *encoding.Batch {
-	p := encoding.NewBatch(max(hi-lo, 1))
+	p := encoding.NewBatch(hi - lo)
 	for i := lo; i < hi; i++ {
 		k := p.Grow(len(b.LegalOf(i)))
 		p.Masks[k], p.Scalars[k] = b.Masks[i], b.Scalars[i]

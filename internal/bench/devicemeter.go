@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"sync"
@@ -97,15 +98,7 @@ func (m *busyMeter) stop() (float64, error) {
 // union returns the share of the time from the first begin to the last end that
 // intervals cover.
 func union(intervals [][2]float32) float64 {
-	slices.SortFunc(intervals, func(a, b [2]float32) int {
-		switch {
-		case a[0] < b[0]:
-			return -1
-		case a[0] > b[0]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(intervals, func(a, b [2]float32) int { return cmp.Compare(a[0], b[0]) })
 	if len(intervals) == 0 {
 		return 0
 	}

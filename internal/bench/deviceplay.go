@@ -3,12 +3,10 @@ package bench
 import (
 	"context"
 	"errors"
-	"math"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda"
 	"github.com/chessbrain/chessbrain/selfplay"
@@ -71,20 +69,12 @@ func (b *deviceBench) play(ctx context.Context) (err error) {
 // startWorkers starts the workers in the group.
 func (b *deviceBench) startWorkers(ctx context.Context, group *errgroup.Group, e *cuda.Evaluator, stats *selfplay.Stats) error {
 	o := b.o.Play
-	seat := &deviceSeat{
-		stats: stats, mixed: uint64(mixMoves * o.Workers * o.Games),
-		mixer: selfplay.Net{ID: EvaluatorHash, Evaluator: &mcts.HashEvaluator{Seed: playSeed}},
-		net:   selfplay.Net{ID: e.ID(), Evaluator: e, Generation: 1},
-	}
-	cfg := selfplay.WorkerConfig{
-		Game: selfplay.DefaultGameConfig(), RunSeed: playSeed, Parallel: o.Games, Pools: min(2, o.Games), CacheEntries: selfplay.DefaultCacheEntries,
-		Tickets: selfplay.NewTickets(0, math.MaxInt64), Nets: seat, Sink: discard{}, Stats: stats,
-	}
-	cfg.Game.Search.Simulations = o.Simulations
-	var err error
-	if cfg.Game.Openings, err = staggered(o.Games*o.Workers, cfg.Game.MaxPlies); err != nil {
+	cfg, err := workers(o.Workers, o.Games, min(2, o.Games), o.Simulations)
+	if err != nil {
 		return err
 	}
+	cfg.Stats, cfg.Nets = stats, &deviceSeat{stats: stats, mixed: uint64(mixMoves * o.Workers * o.Games), mixer: mixer(),
+		net: selfplay.Net{ID: e.ID(), Evaluator: e, Generation: 1}}
 	for range o.Workers {
 		group.Go(func() error { return selfplay.Run(ctx, cfg) })
 	}

@@ -32,8 +32,8 @@
 // Positions come from seeded random legal play, nets are freshly initialised with
 // a fixed seed: speed does not depend on the weights.
 //
-// The functions set the CPU tier of the whole process while they run
-// ([kernel.SetTier]): run one at a time, with no other user of the kernels.
+// All measure in the CPU tier that is active ([kernel.SetTier]): run one at a time, with
+// no other user of the kernels.
 //
 //	arch, _ := nn.ParseArch("64x6")
 //	o := bench.Options{Arch: arch, Batch: 64, Threads: 1, Duration: time.Second}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -30,30 +31,30 @@ type kernelCase struct {
 // activations that cost most. o.Duration is for each. In PrecisionAuto kernels
 // that have a bf16 form are measured in both, each against its own peak.
 func Kernels(o Options) (speeds []KernelSpeed, err error) {
-	err = o.inTier(func() error {
-		cases := kernelCases(&o)
-		best, peaks := make([]time.Duration, len(cases)), map[kernel.Precision]float64{}
-		measure := func() (err error) {
-			for i, c := range cases {
-				if best[i], err = bestTime(o.Duration, c.works(&o)); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		for _, p := range o.precisions() { // one around the other
-			inner := measure
-			measure = func() (err error) { peaks[p], err = withPeak(p, inner); return err }
-		}
-		if err := measure(); err != nil {
-			return err
-		}
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	cases := kernelCases(&o)
+	best, peaks := make([]time.Duration, len(cases)), map[kernel.Precision]float64{}
+	measure := func() (err error) {
 		for i, c := range cases {
-			speeds = append(speeds, KernelSpeed{c.name, o.newSpeed(c.precision, best[i], o.Threads, float64(c.flops), peaks[c.precision])})
+			if best[i], err = bestTime(o.Duration, c.works(&o)); err != nil {
+				return err
+			}
 		}
 		return nil
-	})
-	return speeds, err
+	}
+	for _, p := range o.precisions() { // one around the other
+		inner := measure
+		measure = func() (err error) { peaks[p], err = withPeak(p, inner); return err }
+	}
+	if err := measure(); err != nil {
+		return nil, err
+	}
+	for i, c := range cases {
+		speeds = append(speeds, KernelSpeed{c.name, o.newSpeed(c.precision, best[i], o.Threads, float64(c.flops), peaks[c.precision])})
+	}
+	return speeds, nil
 }
 
 // works makes the calls of all threads.
@@ -102,4 +103,91 @@ func (f *floats) slice(n int) []float32 {
 		s[i] = float32(f.rng.NormFloat64()) * 0.1
 	}
 	return s
+}
+
+const (
+	squares = encoding.NumSquares
+	taps    = 9 // of a 3x3 convolution
+)
+
+// conv3Name names a case, such as "conv3 64>64 bf16".
+func conv3Name(what string, ci, co int, p kernel.Precision) string {
+	return fmt.Sprintf("conv3%s %d>%d %s", what, ci, co, p)
+}
+
+// conv3Flops are the nominal operations of a 3x3 convolution or of one of its
+// gradients, a board; Winograd forms need about a quarter of its products.
+func conv3Flops(ci, co int) int { return 2 * squares * taps * ci * co }
+
+// conv3Case is a 3x3 convolution with bias and ReLU.
+func conv3Case(ci, co int, p kernel.Precision) kernelCase {
+	return kernelCase{conv3Name("", ci, co, p), p, conv3Flops(ci, co), func(f *floats, boards int) func() {
+		x, y, bias := f.slice(boards*squares*ci), make([]float32, boards*squares*co), f.slice(co)
+		packed := make([]float32, kernel.PackedConv3Len(ci, co, p))
+		kernel.PackConv3(packed, f.slice(co*ci*taps), ci, co, p)
+		scratch := make([]float32, kernel.Conv3ScratchLen(ci, co, p))
+		return func() { kernel.Conv3(y, x, packed, bias, boards, ci, co, kernel.ReLU, p, scratch) }
+	}}
+}
+
+// conv3DataGradCase is the gradient of a 3x3 convolution's input.
+func conv3DataGradCase(ci, co int, p kernel.Precision) kernelCase {
+	return kernelCase{conv3Name(" data gradient", ci, co, p), p, conv3Flops(ci, co), func(f *floats, boards int) func() {
+		dy, dx := f.slice(boards*squares*co), make([]float32, boards*squares*ci)
+		packed := make([]float32, kernel.PackedConv3Len(co, ci, p))
+		kernel.PackConv3Transposed(packed, f.slice(co*ci*taps), ci, co, p)
+		scratch := make([]float32, kernel.Conv3ScratchLen(co, ci, p))
+		return func() { kernel.Conv3(dx, dy, packed, nil, boards, co, ci, kernel.None, p, scratch) }
+	}}
+}
+
+// conv3WeightGradCase is the weight gradient of a 3x3 convolution. The sum in dw
+// is never cleared: it grows far too slowly to overflow.
+func conv3WeightGradCase(ci, co int, p kernel.Precision) kernelCase {
+	return kernelCase{conv3Name(" weight gradient", ci, co, p), p, conv3Flops(ci, co), func(f *floats, boards int) func() {
+		x, dy, dw := f.slice(boards*squares*ci), f.slice(boards*squares*co), make([]float32, co*ci*taps)
+		scratch := make([]float32, kernel.Conv3WeightGradScratchLen(ci, co, p))
+		return func() { kernel.Conv3WeightGrad(dw, x, dy, boards, ci, co, p, scratch) }
+	}}
+}
+
+// matCase is a fully connected layer with bias and ReLU.
+func matCase(in, out int) kernelCase {
+	return kernelCase{fmt.Sprintf("matmul %d>%d", in, out), kernel.FP32, 2 * in * out, func(f *floats, boards int) func() {
+		x, y, bias := f.slice(boards*in), make([]float32, boards*out), f.slice(out)
+		packed := make([]float32, kernel.PackedMatLen(in, out))
+		kernel.PackMat(packed, f.slice(in*out), in, out)
+		return func() { kernel.MatMul(y, x, packed, bias, boards, in, out, kernel.ReLU) }
+	}}
+}
+
+// matGradCase is the gradient of a fully connected layer's weights and bias.
+func matGradCase(in, out int) kernelCase {
+	return kernelCase{fmt.Sprintf("matmul weight gradient %d>%d", in, out), kernel.FP32, 2 * in * out, func(f *floats, boards int) func() {
+		x, dy := f.slice(boards*in), f.slice(boards*out)
+		dw, db := make([]float32, in*out), make([]float32, out)
+		scratch := make([]float32, kernel.MatMulWeightGradScratchLen(in, out))
+		return func() { kernel.MatMulWeightGrad(dw, db, x, dy, boards, in, out, scratch) }
+	}}
+}
+
+// batchNormCase is one multiply-add and ReLU over a layer's activations: bound by
+// memory, not by arithmetic.
+func batchNormCase(c int) kernelCase {
+	return kernelCase{fmt.Sprintf("batch norm apply %d", c), kernel.FP32, 2 * squares * c, func(f *floats, boards int) func() {
+		x, y := f.slice(boards*squares*c), make([]float32, boards*squares*c)
+		scale, shift := f.slice(c), f.slice(c)
+		return func() { kernel.BatchNormApply(y, kernel.Stored{F32: x}, scale, shift, nil, boards*squares, c, kernel.ReLU) }
+	}}
+}
+
+// seCase is gate, shift, residual and ReLU over a block's activations: bound by
+// memory.
+func seCase(c int) kernelCase {
+	return kernelCase{fmt.Sprintf("SE apply %d", c), kernel.FP32, 3 * squares * c, func(f *floats, boards int) func() {
+		x, res := f.slice(boards*squares*c), f.slice(boards*squares*c)
+		out := make([]float32, len(x))
+		gate, beta := f.slice(boards*c), f.slice(boards*c)
+		return func() { kernel.SEApply(out, kernel.Stored{F32: x}, gate, beta, res, boards, c, kernel.ReLU) }
+	}}
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -41,8 +40,8 @@ func (o LoaderOptions) Validate() error {
 	if o.Mode != LoaderRL && o.Mode != LoaderSL {
 		return fmt.Errorf("%w: unknown mode %q, want %s or %s", ErrOptions, o.Mode, LoaderRL, LoaderSL)
 	}
-	if o.Dir == "" && (o.Games < 1 || o.Games > MaxLoaderGames) {
-		return fmt.Errorf("%w: %d games, want 1 to %d", ErrOptions, o.Games, MaxLoaderGames)
+	if err := inRange("games", o.Games, 1, MaxLoaderGames); err != nil && o.Dir == "" {
+		return err
 	}
 	if o.StoreMiB < 1 {
 		return fmt.Errorf("%w: a store of %d MiB, want 1 or more", ErrOptions, o.StoreMiB)
@@ -181,9 +180,8 @@ func (o *LoaderOptions) measure(ctx context.Context, dir, files string, store bo
 	}
 	s = counters(l)
 	r.HeapBytes = max(0, heap()-before) / max(1, s["pool.store_positions"]+s["mixer.reservoir_frames"])
-	slices.Sort(plain)
-	slices.Sort(planes)
-	r.SlowestWindow, r.RowsPerCPUSecond, r.FastestWindow, r.PlanesPerSecond = plain[0], median(plain), plain[len(plain)-1], median(planes)
+	r.SlowestWindow, r.RowsPerCPUSecond, r.FastestWindow = spread(plain)
+	_, r.PlanesPerSecond, _ = spread(planes)
 	r.Chunks = int(s["pool.chunks_in_pool"])
 	r.StoreBytes = s["pool.store_bytes"] / max(1, s["pool.store_positions"])
 	r.PliesPerChunk = s["pool.store_positions"] / max(1, s["pool.store_chunks"])

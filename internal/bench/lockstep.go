@@ -10,6 +10,10 @@ import (
 	"github.com/chessbrain/chessbrain/selfplay"
 )
 
+// publishEvery is how many batches a worker without a net does between two looks at
+// the clock.
+const publishEvery = 8
+
 // lockstep is the trees of one worker, which it searches in lock step and whose games
 // it plays on for ever, as self-play does but without records.
 type lockstep struct {
@@ -68,6 +72,35 @@ func (l *lockstep) step(ctx context.Context) error {
 		s.Apply(l.batch)
 	}
 	return nil
+}
+
+// work searches until ctx ends, with the evaluator that the seat names, and tells the
+// meter what it does. It asks the seat for every few batches of a quick evaluator.
+func (l *lockstep) work(ctx context.Context, s *seat) error {
+	m, few := s.meter, uint64(publishEvery)
+	if m.o.Evaluator == EvaluatorNet {
+		few = 1
+	}
+	var told mcts.Counts
+	for moves := uint64(0); ctx.Err() == nil; moves = l.moves {
+		if net := s.Current(); net.Evaluator != l.ev {
+			l.answer(net.Evaluator)
+		}
+		for range few {
+			if err := l.step(ctx); err != nil {
+				return err
+			}
+		}
+		now := l.counts()
+		m.trees[nNodes].Add(now.Expanded - told.Expanded)
+		m.trees[nCached].Add(now.Cached - told.Cached)
+		m.trees[nTerminal].Add(now.Terminal - told.Terminal)
+		m.trees[nDepth].Add(now.DepthSum - told.DepthSum)
+		m.stats.Batches.Add(few)
+		m.stats.Plies.Add(l.moves - moves)
+		told = now
+	}
+	return ctx.Err()
 }
 
 // play plays the move of a finished search and begins the next one, in a new game

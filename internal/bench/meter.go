@@ -11,18 +11,20 @@ import (
 	"github.com/chessbrain/chessbrain/selfplay"
 )
 
-// meter cuts the time of several workers into windows of self-play and of pure
+// meter cuts the time of several workers into windows of playing and of pure
 // inference. All workers change over together: whoever is early waits, and waiting
 // costs no CPU time.
 type meter struct {
 	ctx    context.Context // of the workers
 	o      *PlayOptions
 	stop   context.CancelFunc // ends the workers
+	start  time.Time
 	stats  selfplay.Stats
-	spent  atomic.Int64  // nanoseconds in the evaluators of self-play
-	boards atomic.Uint64 // of pure inference
-	due    atomic.Bool   // the workers shall meet
-	mixed  atomic.Bool   // the games are out of step: the evaluator that is measured answers
+	trees  [numCounts]atomic.Uint64 // what the trees of Search count
+	spent  atomic.Int64             // nanoseconds in the evaluators that are measured
+	boards atomic.Uint64            // of pure inference
+	due    atomic.Bool              // the workers shall meet
+	mixed  atomic.Bool              // the games are out of step: the evaluator that is measured answers
 	meet   barrier
 
 	// Written by the last worker to arrive while the others wait.
@@ -32,40 +34,84 @@ type meter struct {
 	failed  error // of pure inference; the first
 }
 
-// mark is what the workers had done at some time.
+// What a mark counts.
+const (
+	nPlies = iota
+	nEvaluations
+	nBatches
+	nHits
+	nLookups
+	nBoards // of pure inference
+	nNodes  // of trees, like those that follow
+	nCached
+	nTerminal
+	nDepth
+	numCounts
+)
+
+// counts are the numbers of a mark.
+type counts [numCounts]uint64
+
+// mark is what the workers had done at some time, or in some time.
 type mark struct {
-	at                                                 time.Time
-	busy, evaluator                                    time.Duration
-	plies, evaluations, batches, hits, lookups, boards uint64
+	at              time.Duration // since the start
+	busy, evaluator time.Duration
+	n               counts
 }
 
-// window is one window of self-play and the one of pure inference after it.
+// window is one window of playing and the one of pure inference after it.
 type window struct{ from, to, end mark }
 
+// since returns what was done between was and m.
+func (m mark) since(was mark) mark {
+	m.at, m.busy, m.evaluator = m.at-was.at, m.busy-was.busy, m.evaluator-was.evaluator
+	for i := range m.n {
+		m.n[i] -= was.n[i]
+	}
+	return m
+}
+
+// played adds up what was done in the windows of playing. at and busy of each count a
+// nanosecond at least.
+func played(windows []window) (sum mark) {
+	for _, w := range windows {
+		d := w.to.since(w.from)
+		sum.at, sum.busy, sum.evaluator = sum.at+max(d.at, 1), sum.busy+max(d.busy, 1), sum.evaluator+d.evaluator
+		for i := range sum.n {
+			sum.n[i] += d.n[i]
+		}
+	}
+	return sum
+}
+
 func newMeter(ctx context.Context, o *PlayOptions, stop context.CancelFunc) *meter {
-	m := &meter{ctx: ctx, o: o, stop: stop}
+	m := &meter{ctx: ctx, o: o, stop: stop, start: time.Now()}
 	m.meet = barrier{n: o.Workers, open: make(chan struct{})}
 	m.began = m.now()
 	return m
 }
 
 func (m *meter) now() mark {
-	hits := m.stats.CacheHits.Load()
-	return mark{
-		at: time.Now(), busy: busyTime(m.o.Workers), evaluator: time.Duration(m.spent.Load()),
-		plies: m.stats.Plies.Load(), evaluations: m.stats.Evaluations.Load(), batches: m.stats.Batches.Load(),
-		hits: hits, lookups: hits + m.stats.CacheMisses.Load(), boards: m.boards.Load(),
+	found := m.stats.CacheHits.Load()
+	k := mark{at: time.Since(m.start), busy: busyTime(m.o.Workers), evaluator: time.Duration(m.spent.Load())}
+	k.n = counts{
+		nPlies: m.stats.Plies.Load(), nEvaluations: m.stats.Evaluations.Load(), nBatches: m.stats.Batches.Load(),
+		nHits: found, nLookups: found + m.stats.CacheMisses.Load(), nBoards: m.boards.Load(),
 	}
+	for i := nNodes; i < numCounts; i++ {
+		k.n[i] = m.trees[i].Load()
+	}
+	return k
 }
 
 // full reports whether the window under way may end: it holds a batch and a move at
 // least, however short it is meant to be.
 func (m *meter) full() bool {
-	plies := m.stats.Plies.Load() - m.began.plies
+	moves := m.stats.Plies.Load() - m.began.n[nPlies]
 	if !m.warm {
-		return m.mixed.Load() && plies >= m.o.moves(warmMoves)
+		return m.mixed.Load() && moves >= m.o.moves(warmMoves)
 	}
-	return busyTime(m.o.Workers)-m.began.busy >= m.o.window() && plies > 0 && m.stats.Batches.Load() > m.began.batches
+	return busyTime(m.o.Workers)-m.began.busy >= m.o.window() && moves > 0 && m.stats.Batches.Load() > m.began.n[nBatches]
 }
 
 // mix lets the evaluator that is measured answer from now on, once the games are out

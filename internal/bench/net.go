@@ -26,26 +26,18 @@ const (
 
 // Infer measures evaluations of o.Threads evaluators of one net, each on its own
 // thread and batch, from bit masks to policy, WDL and moves left.
-func Infer(o Options) (s Speed, err error) {
-	err = o.inTier(func() error {
-		p := Precision(o.Precision)
-		works, err := evaluations(&o, p)
-		if err != nil {
-			return err
-		}
-		var best time.Duration
-		peak, err := withPeak(p, func() (err error) { best, err = bestTime(o.Duration, works); return err })
-		s = o.newSpeed(p, best, o.Threads, float64(o.Arch.FLOPs()), peak)
-		return err
-	})
-	return s, err
-}
-
-// InferenceSpeed returns the boards per second of one core in the active tier, in
-// bf16 where it has that.
-func InferenceSpeed(arch nn.Arch, batch int, d time.Duration) (boardsPerSecond float64, err error) {
-	s, err := Infer(Options{Arch: arch, Batch: batch, Threads: 1, Duration: d})
-	return s.BoardsPerSecond, err
+func Infer(o Options) (Speed, error) {
+	if err := o.Validate(); err != nil {
+		return Speed{}, err
+	}
+	p := Precision(o.Precision)
+	works, err := evaluations(&o, p)
+	if err != nil {
+		return Speed{}, err
+	}
+	var best time.Duration
+	peak, err := withPeak(p, func() (err error) { best, err = bestTime(o.Duration, works); return err })
+	return o.newSpeed(p, best, o.Threads, float64(o.Arch.FLOPs()), peak), err
 }
 
 // evaluations makes an evaluator and its batch for each thread.
@@ -66,19 +58,18 @@ func evaluations(o *Options, p kernel.Precision) ([]work, error) {
 // Nesterov momentum, the default losses) of one trainer with o.Threads workers.
 // The reading of rows is not counted.
 func Train(o Options) (s Speed, err error) {
-	err = o.inTier(func() (err error) {
-		p := Precision(o.Precision)
-		t, err := newTrainer(&o, p)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, t.Close()) }()
-		var best time.Duration
-		peak, err := withPeak(p, func() (err error) { best, err = bestStep(t, &o); return err })
-		s = o.newSpeed(p, best, 1, forwardsPerStep*float64(o.Arch.FLOPs()), peak)
-		return err
-	})
-	return s, err
+	if err := o.Validate(); err != nil {
+		return s, err
+	}
+	p := Precision(o.Precision)
+	t, err := newTrainer(&o, p)
+	if err != nil {
+		return s, err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	var best time.Duration
+	peak, err := withPeak(p, func() (err error) { best, err = bestStep(t, &o); return err })
+	return o.newSpeed(p, best, 1, forwardsPerStep*float64(o.Arch.FLOPs()), peak), err
 }
 
 func newTrainer(o *Options, p kernel.Precision) (*trainer.Trainer, error) {

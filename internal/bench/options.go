@@ -1,9 +1,9 @@
 package bench
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/chessbrain/chessbrain/nn"
@@ -13,11 +13,8 @@ import (
 // ErrOptions is wrapped by every error about what was asked for.
 var ErrOptions = errors.New("benchmark options")
 
-// Names that Options accepts beside those of tiers and precisions.
-const (
-	TierAuto      = "auto" // the tier that is active already
-	PrecisionAuto = "auto" // bf16 where the tier has it; of kernels: both
-)
+// PrecisionAuto is bf16 where the tier has it; of kernels both.
+const PrecisionAuto = "auto"
 
 // Bounds of Options. Memory grows with all of them.
 const (
@@ -30,7 +27,6 @@ type Options struct {
 	Arch      nn.Arch
 	Batch     int           // positions of an evaluation or of a training step, 1..MaxBatch
 	Threads   int           // 1..MaxThreads; inference and kernels: each with its own batch; training: of one step
-	Tier      string        // TierAuto (or ""), or a tier's name
 	Precision string        // PrecisionAuto (or ""), fp32, or bf16; the result says which it was: fp32 where the tier has no bf16
 	Duration  time.Duration // of each measurement, about; > 0
 }
@@ -44,17 +40,15 @@ func (o *Options) Validate() error {
 	if o.Batch < 1 || o.Batch > MaxBatch {
 		return fmt.Errorf("%w: batch %d, want 1 to %d", ErrOptions, o.Batch, MaxBatch)
 	}
-	if o.Threads < 1 || o.Threads > MaxThreads {
-		return fmt.Errorf("%w: %d threads, want 1 to %d", ErrOptions, o.Threads, MaxThreads)
+	return cmp.Or(inRange("threads", o.Threads, 1, MaxThreads), checkDuration(o.Duration), checkPrecision(o.Precision))
+}
+
+// inRange refuses a number of things outside a range.
+func inRange(what string, n, low, high int) error {
+	if n < low || n > high {
+		return fmt.Errorf("%w: %d %s, want %d to %d", ErrOptions, n, what, low, high)
 	}
-	if err := checkDuration(o.Duration); err != nil {
-		return err
-	}
-	if err := checkPrecision(o.Precision); err != nil {
-		return err
-	}
-	_, err := o.tier()
-	return err
+	return nil
 }
 
 // checkPrecision refuses unknown names.
@@ -90,36 +84,4 @@ func checkDuration(d time.Duration) error {
 		return fmt.Errorf("%w: duration %v, want above 0 and at most 1h", ErrOptions, d)
 	}
 	return nil
-}
-
-// tier returns the tier asked for, if this machine has it.
-func (o *Options) tier() (kernel.Tier, error) {
-	if o.Tier == "" || o.Tier == TierAuto {
-		return kernel.ActiveTier(), nil
-	}
-	t, err := kernel.ParseTier(o.Tier)
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrOptions, err)
-	}
-	if !slices.Contains(kernel.Tiers(), t) {
-		return 0, fmt.Errorf("%w: CPU tier %s is not available on this machine: the best is %s", ErrOptions, t, kernel.BestTier())
-	}
-	return t, nil
-}
-
-// inTier validates o, runs f in its tier and goes back to the tier before.
-func (o *Options) inTier(f func() error) (err error) {
-	if err := o.Validate(); err != nil {
-		return err
-	}
-	t, err := o.tier()
-	if err != nil {
-		return err
-	}
-	old := kernel.ActiveTier()
-	if err := kernel.SetTier(t); err != nil {
-		return fmt.Errorf("%w: %w", ErrOptions, err)
-	}
-	defer func() { err = errors.Join(err, kernel.SetTier(old)) }()
-	return f()
 }

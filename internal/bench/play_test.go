@@ -205,17 +205,17 @@ func TestSearch(t *testing.T) {
 func TestSearchSummary(t *testing.T) {
 	o := playOptions(EvaluatorHash)
 	o.Workers = 2
-	marks := []searchMark{
-		{at: 10 * time.Second, busy: 7 * time.Second, nodes: 100, cached: 10, terminal: 5, depth: 50, moves: 1, evaluator: time.Second},
-		{at: 11 * time.Second, busy: 9 * time.Second, nodes: 300, cached: 20, terminal: 25, depth: 900, moves: 2, evaluator: 2 * time.Second},
-		{at: 12 * time.Second, busy: 10 * time.Second, nodes: 700, cached: 90, terminal: 45, depth: 2210, moves: 7, evaluator: 3 * time.Second},
+	marks := []mark{
+		{at: 10 * time.Second, busy: 7 * time.Second, n: counts{nNodes: 100, nCached: 10, nTerminal: 5, nDepth: 50, nPlies: 1}, evaluator: time.Second},
+		{at: 11 * time.Second, busy: 9 * time.Second, n: counts{nNodes: 300, nCached: 20, nTerminal: 25, nDepth: 900, nPlies: 2}, evaluator: 2 * time.Second},
+		{at: 12 * time.Second, busy: 10 * time.Second, n: counts{nNodes: 700, nCached: 90, nTerminal: 45, nDepth: 2210, nPlies: 7}, evaluator: 3 * time.Second},
 	}
 	// 200 nodes in 2 s of CPU, then 400 in 1 s; 600 + 80 + 40 simulations in 3.
 	want := SearchResult{
 		PlayLabels: o.labels(), NodesPerCPUSecond: 250, SlowestWindow: 100, FastestWindow: 400, SimulationsPerCPUSecond: 240,
 		MovesPerCPUSecond: 2, Nodes: 600, Cached: 80, Terminal: 40, Moves: 6, MeanDepth: 3, EvaluatorShare: 0.5, CPUSeconds: 3, Seconds: 2,
 	}
-	if r := summarizeSearch(&o, marks); r != want {
+	if r := summarizeSearch(&o, []window{{from: marks[0], to: marks[1]}, {from: marks[1], to: marks[2]}}); r != want {
 		t.Errorf("got  %+v\nwant %+v", r, want)
 	}
 }
@@ -287,17 +287,17 @@ func TestPlayCancelled(t *testing.T) {
 }
 
 func TestSelfPlaySummary(t *testing.T) {
-	at := func(seconds int) time.Time { return time.Unix(1e9+int64(seconds), 0) }
+	at := func(seconds int) time.Duration { return time.Duration(seconds) * time.Second }
 	windows := []window{
 		{ // 200 evaluations in 2 s of CPU; 100 boards in 0.5 s
 			from: mark{at: at(0), busy: time.Second},
-			to:   mark{at: at(4), busy: 3 * time.Second, evaluator: 3 * time.Second, plies: 2, evaluations: 200, batches: 10, hits: 50, lookups: 250},
-			end:  mark{at: at(5), busy: 3500 * time.Millisecond, evaluator: 3 * time.Second, boards: 100},
+			to:   mark{at: at(4), busy: 3 * time.Second, evaluator: 3 * time.Second, n: counts{nPlies: 2, nEvaluations: 200, nBatches: 10, nHits: 50, nLookups: 250}},
+			end:  mark{at: at(5), busy: 3500 * time.Millisecond, evaluator: 3 * time.Second, n: counts{nBoards: 100}},
 		},
 		{ // 400 in 2 s; 500 in 1 s
-			from: mark{at: at(5), busy: 4 * time.Second, evaluator: 3 * time.Second, plies: 2, evaluations: 200, batches: 10, hits: 50, lookups: 250, boards: 100},
-			to:   mark{at: at(9), busy: 6 * time.Second, evaluator: 5 * time.Second, plies: 6, evaluations: 600, batches: 30, hits: 150, lookups: 750, boards: 100},
-			end:  mark{at: at(10), busy: 7 * time.Second, boards: 600},
+			from: mark{at: at(5), busy: 4 * time.Second, evaluator: 3 * time.Second, n: counts{nPlies: 2, nEvaluations: 200, nBatches: 10, nHits: 50, nLookups: 250, nBoards: 100}},
+			to:   mark{at: at(9), busy: 6 * time.Second, evaluator: 5 * time.Second, n: counts{nPlies: 6, nEvaluations: 600, nBatches: 30, nHits: 150, nLookups: 750, nBoards: 100}},
+			end:  mark{at: at(10), busy: 7 * time.Second, n: counts{nBoards: 600}},
 		},
 	}
 	o := playOptions(EvaluatorHash)

@@ -1,10 +1,14 @@
 package bench
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cpu"
@@ -77,24 +81,14 @@ func (o PlayOptions) Validate() error {
 		return fmt.Errorf("%w: unknown evaluator %q, want %s", ErrOptions, o.Evaluator,
 			strings.Join([]string{EvaluatorConstant, EvaluatorHash, EvaluatorNet}, ", "))
 	}
-	for _, f := range []struct {
-		name             string
-		value, low, high int
-	}{
-		{"simulations", o.Simulations, 1, MaxSimulations},
-		{"games", o.Games, 1, MaxGames},
-		{"workers", o.Workers, 1, MaxThreads},
-		{"cache entries", o.CacheEntries, 0, MaxCacheEntries},
-		{"pools", o.Pools, 1, min(2, o.Games)},
-	} {
-		if f.value < f.low || f.value > f.high {
-			return fmt.Errorf("%w: %d %s, want %d to %d", ErrOptions, f.value, f.name, f.low, f.high)
-		}
-	}
-	if err := checkPrecision(o.Precision); err != nil {
-		return err
-	}
-	return checkDuration(o.Duration)
+	return cmp.Or(
+		inRange("simulations", o.Simulations, 1, MaxSimulations),
+		inRange("games", o.Games, 1, MaxGames),
+		inRange("workers", o.Workers, 1, MaxThreads),
+		inRange("cache entries", o.CacheEntries, 0, MaxCacheEntries),
+		inRange("pools", o.Pools, 1, min(2, o.Games)),
+		checkPrecision(o.Precision),
+		checkDuration(o.Duration))
 }
 
 // labels says what was measured.
@@ -151,4 +145,37 @@ func (o *PlayOptions) evaluators() (make func() mcts.Evaluator, id string, err e
 		return nil, "", err
 	}
 	return func() mcts.Evaluator { return packed.NewEvaluator(o.batch()) }, packed.ID(), nil
+}
+
+// constant gives every position the same answer: equal priors, a level game with
+// as many draws as decisions, 40 plies left. It costs next to nothing, so that what
+// is left is the search.
+type constant struct{}
+
+// Evaluate fills Prior, WDL and M.
+func (constant) Evaluate(_ context.Context, b *encoding.Batch) error {
+	for i := range b.N {
+		prior := b.PriorOf(i)
+		p := 1 / float32(len(prior))
+		for k := range prior {
+			prior[k] = p
+		}
+		b.WDL[i], b.M[i] = [3]float32{0.25, 0.5, 0.25}, 40
+	}
+	return nil
+}
+
+// timed is an evaluator that notes how long its answers take. The sum may be read
+// by any goroutine.
+type timed struct {
+	mcts.Evaluator
+	spent *atomic.Int64 // nanoseconds
+}
+
+// Evaluate answers b.
+func (t timed) Evaluate(ctx context.Context, b *encoding.Batch) error {
+	asked := time.Now()
+	err := t.Evaluator.Evaluate(ctx, b)
+	t.spent.Add(int64(time.Since(asked)))
+	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -189,8 +188,8 @@ func (r *pluginRun) result() PluginResult {
 		rates = append(rates, float64(w.rows)/perSecond(w.wall))
 		counted.took, counted.calls = counted.took+w.took, counted.calls+w.calls
 	}
-	slices.Sort(rates)
-	p := PluginResult{Callers: len(r.batches), Rows: r.all.rows, RowsPerSecond: median(rates), SlowestWindow: rates[0], FastestWindow: rates[len(rates)-1]}
+	p := PluginResult{Callers: len(r.batches), Rows: r.all.rows}
+	p.SlowestWindow, p.RowsPerSecond, p.FastestWindow = spread(rates)
 	p.GamesPerCall = float64(r.all.games) / float64(r.all.calls)
 	p.BytesPerRow = float64(r.all.bytes) / float64(r.all.rows)
 	p.BytesPerSecond = p.RowsPerSecond * p.BytesPerRow

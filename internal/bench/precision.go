@@ -8,7 +8,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/nn/cpu"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
@@ -43,24 +42,16 @@ func ComparePrecisions(net *nn.Net, b *encoding.Batch) (PrecisionReport, error) 
 	if b.N == 0 {
 		return r, fmt.Errorf("%w: no positions", ErrOptions)
 	}
-	if err := evaluateIn(kernel.FP32, net, b); err != nil {
+	ctx := context.Background()
+	if err := answers(ctx, net, kernel.FP32, b); err != nil {
 		return r, err
 	}
 	exact := encoding.Batch{N: b.N, LegalStart: b.LegalStart, Prior: slices.Clone(b.Prior), WDL: slices.Clone(b.WDL)}
-	if err := evaluateIn(kernel.BF16, net, b); err != nil {
+	if err := answers(ctx, net, kernel.BF16, b); err != nil {
 		return r, err
 	}
 	r.compare(&exact, b)
 	return r, nil
-}
-
-// evaluateIn fills b with the net's answers in precision p.
-func evaluateIn(p kernel.Precision, net *nn.Net, b *encoding.Batch) error {
-	packed, err := cpu.New(net, p)
-	if err != nil {
-		return err
-	}
-	return packed.NewEvaluator(b.N).Evaluate(context.Background(), b)
 }
 
 // compare fills in the figures.

@@ -48,7 +48,7 @@ func TestComparePrecisions(t *testing.T) {
 	}
 	// The bounds tell nets apart: two different ones are much farther from each other.
 	other := PositionBatch(n, 3)
-	if err := errors.Join(evaluateIn(kernel.FP32, net, b), evaluateIn(kernel.FP32, decided(t, 6), other)); err != nil {
+	if err := errors.Join(answers(t.Context(), net, kernel.FP32, b), answers(t.Context(), decided(t, 6), kernel.FP32, other)); err != nil {
 		t.Fatal(err)
 	}
 	var far PrecisionReport

@@ -3,17 +3,7 @@ package bench
 import (
 	"context"
 	"slices"
-	"sync/atomic"
-	"time"
-
-	"golang.org/x/sync/errgroup"
-
-	"github.com/chessbrain/chessbrain/mcts"
 )
-
-// publishEvery is how many batches a worker without a net does between two looks at
-// the clock.
-const publishEvery = 8
 
 // SearchResult is the speed of the tree search. A node is a simulation that ended
 // at a new position with the evaluator's answer: legal moves, masks, policy indices,
@@ -49,133 +39,39 @@ func Search(ctx context.Context, o PlayOptions) (SearchResult, error) {
 	if err := o.Validate(); err != nil {
 		return SearchResult{}, err
 	}
-	makeEvaluator, _, err := o.evaluators()
+	m, err := play(ctx, &o, false, func(ctx context.Context, s *seat, i int) error {
+		return newLockstep(&o, i, nil).work(ctx, s)
+	})
 	if err != nil {
 		return SearchResult{}, err
 	}
-	r := &searchRun{o: &o, published: make([]published, o.Workers)}
-	group, ctx := errgroup.WithContext(ctx)
-	for i := range o.Workers {
-		g := newLockstep(&o, i, timed{makeEvaluator(), &r.published[i].evaluator})
-		group.Go(func() error { return r.work(ctx, g, i) })
-	}
-	if err := group.Wait(); err != nil {
-		return SearchResult{}, err
-	}
-	return summarizeSearch(&o, r.marks), nil
+	return summarizeSearch(&o, m.windows), nil
 }
 
-// searchRun is a measurement under way. The first worker reads the clock for all.
-type searchRun struct {
-	o         *PlayOptions
-	published []published // of each worker
-	marks     []searchMark
-	done      atomic.Bool
-}
-
-// published is what a worker has done, for the clock.
-type published struct {
-	nodes, cached, terminal, depth, moves atomic.Uint64
-	evaluator                             atomic.Int64 // nanoseconds
-	_                                     [64]byte     // workers do not share a cache line
-}
-
-// searchMark is what all workers had done at some time.
-type searchMark struct {
-	at, busy                              time.Duration // at: since the start of the run
-	nodes, cached, terminal, depth, moves uint64
-	evaluator                             time.Duration
-}
-
-// work searches until the clock has its windows.
-func (r *searchRun) work(ctx context.Context, g *lockstep, worker int) error {
-	ev, batches := g.ev, publishEvery
-	if r.o.Evaluator == EvaluatorNet {
-		batches = 1
+// summarizeSearch makes the result of the counted windows, of which there is at least
+// one.
+func summarizeSearch(o *PlayOptions, windows []window) SearchResult {
+	all := played(windows)
+	r := SearchResult{PlayLabels: o.labels(), Nodes: all.n[nNodes], Cached: all.n[nCached], Terminal: all.n[nTerminal], Moves: all.n[nPlies],
+		CPUSeconds: all.busy.Seconds(), Seconds: all.at.Seconds()}
+	var rates []float64
+	for _, w := range windows {
+		d := w.to.since(w.from)
+		rates = append(rates, float64(d.n[nNodes])/perSecond(d.busy))
 	}
-	g.answer(&mcts.HashEvaluator{Seed: playSeed})
-	for start := time.Now(); !r.done.Load(); {
-		for range batches {
-			if err := g.step(ctx); err != nil {
-				return err
-			}
-		}
-		if g.moves >= uint64(mixMoves*r.o.Games) && g.ev != ev {
-			g.answer(ev)
-		}
-		r.publish(worker, g)
-		if worker == 0 {
-			r.look(start)
-		}
-	}
-	return nil
-}
-
-// look ends the window under way if it is full.
-func (r *searchRun) look(start time.Time) {
-	now := r.mark(start)
-	if n := len(r.marks); n > 0 {
-		last := &r.marks[n-1]
-		if now.busy-last.busy < r.o.window() || now.nodes == last.nodes {
-			return
-		}
-	} else if now.moves < r.o.moves(mixMoves+warmMoves) {
-		return
-	}
-	r.marks = append(r.marks, now)
-	r.done.Store(len(r.marks) > playWindows)
-}
-
-// publish shows the clock what g has done.
-func (r *searchRun) publish(worker int, g *lockstep) {
-	p, c := &r.published[worker], g.counts()
-	p.nodes.Store(c.Expanded)
-	p.cached.Store(c.Cached)
-	p.terminal.Store(c.Terminal)
-	p.depth.Store(c.DepthSum)
-	p.moves.Store(g.moves)
-}
-
-// mark adds the workers up.
-func (r *searchRun) mark(start time.Time) searchMark {
-	m := searchMark{at: time.Since(start), busy: busyTime(r.o.Workers)}
-	for i := range r.published {
-		p := &r.published[i]
-		m.nodes += p.nodes.Load()
-		m.cached += p.cached.Load()
-		m.terminal += p.terminal.Load()
-		m.depth += p.depth.Load()
-		m.moves += p.moves.Load()
-		m.evaluator += time.Duration(p.evaluator.Load())
-	}
-	return m
-}
-
-// summarizeSearch makes the result of the windows between marks, of which there are
-// at least two.
-func summarizeSearch(o *PlayOptions, marks []searchMark) SearchResult {
-	first, last := &marks[0], &marks[len(marks)-1]
-	r := SearchResult{
-		PlayLabels: o.labels(), Nodes: last.nodes - first.nodes, Cached: last.cached - first.cached,
-		Terminal: last.terminal - first.terminal, Moves: last.moves - first.moves,
-		CPUSeconds: perSecond(last.busy - first.busy), Seconds: perSecond(last.at - first.at),
-	}
-	rates := make([]float64, 0, playWindows)
-	for i := 1; i < len(marks); i++ {
-		rates = append(rates, float64(marks[i].nodes-marks[i-1].nodes)/perSecond(marks[i].busy-marks[i-1].busy))
-	}
-	slices.Sort(rates)
-	r.SlowestWindow, r.NodesPerCPUSecond, r.FastestWindow = rates[0], median(rates), rates[len(rates)-1]
+	r.SlowestWindow, r.NodesPerCPUSecond, r.FastestWindow = spread(rates)
 	simulations := r.Nodes + r.Cached + r.Terminal
 	r.SimulationsPerCPUSecond = float64(simulations) / r.CPUSeconds
 	r.MovesPerCPUSecond = float64(r.Moves) / r.CPUSeconds
-	r.MeanDepth = float64(last.depth-first.depth) / float64(max(simulations, 1))
-	r.EvaluatorShare = (last.evaluator - first.evaluator).Seconds() / (r.Seconds * float64(o.Workers))
+	r.MeanDepth = float64(all.n[nDepth]) / float64(max(simulations, 1))
+	r.EvaluatorShare = all.evaluator.Seconds() / (r.Seconds * float64(o.Workers))
 	return r
 }
 
-// median returns the middle of sorted values, of which there is one at least.
-func median(sorted []float64) float64 {
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+// spread sorts values, of which there is one at least, and returns the lowest, the median
+// and the highest.
+func spread(values []float64) (low, median, high float64) {
+	slices.Sort(values)
+	n := len(values)
+	return values[0], (values[(n-1)/2] + values[n/2]) / 2, values[n-1]
 }

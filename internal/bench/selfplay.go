@@ -29,15 +29,42 @@ func SelfPlay(ctx context.Context, o PlayOptions) (SelfPlayResult, error) {
 	if err := o.Validate(); err != nil {
 		return SelfPlayResult{}, err
 	}
-	m, err := play(ctx, &o)
+	cfg, err := workers(o.Workers, o.Games, o.Pools, o.Simulations)
+	if err != nil {
+		return SelfPlayResult{}, err
+	}
+	cfg.CacheEntries = o.CacheEntries
+	m, err := play(ctx, &o, true, func(ctx context.Context, s *seat, _ int) error {
+		own := cfg
+		own.Nets, own.Stats = s, &s.meter.stats
+		return selfplay.Run(ctx, own)
+	})
 	if err != nil {
 		return SelfPlayResult{}, err
 	}
 	return summarize(&o, m.windows), nil
 }
 
-// play runs the workers until all windows are full.
-func play(parent context.Context, o *PlayOptions) (*meter, error) {
+// workers configures n self-play workers of so many games, in pools, that play for ever.
+func workers(n, games, pools, simulations int) (selfplay.WorkerConfig, error) {
+	cfg := selfplay.WorkerConfig{
+		Game: selfplay.DefaultGameConfig(), RunSeed: playSeed, Parallel: games, Pools: pools, CacheEntries: selfplay.DefaultCacheEntries,
+		Tickets: selfplay.NewTickets(0, math.MaxInt64), Sink: discard{},
+	}
+	cfg.Game.Search.Simulations = simulations
+	var err error
+	cfg.Game.Openings, err = staggered(games*n, cfg.Game.MaxPlies)
+	return cfg, err
+}
+
+// mixer is the quick evaluator of the moves before the warm-up.
+func mixer() selfplay.Net {
+	return selfplay.Net{ID: EvaluatorHash, Evaluator: &mcts.HashEvaluator{Seed: playSeed}}
+}
+
+// play lets workers work until all windows are full; with the net those of playing
+// alternate, if asked for, with windows of pure inference.
+func play(parent context.Context, o *PlayOptions, alternate bool, work func(ctx context.Context, s *seat, worker int) error) (*meter, error) {
 	makeEvaluator, id, err := o.evaluators()
 	if err != nil {
 		return nil, err
@@ -46,31 +73,18 @@ func play(parent context.Context, o *PlayOptions) (*meter, error) {
 	defer stop()
 	group, ctx := errgroup.WithContext(ctx)
 	m := newMeter(ctx, o, stop)
-	cfg := selfplay.WorkerConfig{
-		Game: selfplay.DefaultGameConfig(), RunSeed: playSeed, Parallel: o.Games, Pools: o.Pools, CacheEntries: o.CacheEntries,
-		Tickets: selfplay.NewTickets(0, math.MaxInt64), Sink: discard{}, Stats: &m.stats,
-	}
-	cfg.Game.Search.Simulations = o.Simulations
-	if cfg.Game.Openings, err = staggered(o.Games*o.Workers, cfg.Game.MaxPlies); err != nil {
-		return nil, err
-	}
 	for i := range o.Workers {
-		own := cfg
-		seat := &seat{
-			meter: m, first: i == 0, mixer: selfplay.Net{ID: EvaluatorHash, Evaluator: &mcts.HashEvaluator{Seed: playSeed}},
-			net: selfplay.Net{ID: id, Evaluator: timed{makeEvaluator(), &m.spent}, Generation: 1},
+		s := &seat{meter: m, first: i == 0, mixer: mixer(), net: selfplay.Net{ID: id, Evaluator: timed{makeEvaluator(), &m.spent}, Generation: 1}}
+		if alternate && o.Evaluator == EvaluatorNet {
+			s.pure, s.batch = makeEvaluator(), inferenceBatch(o.batch(), i)
 		}
-		if o.Evaluator == EvaluatorNet {
-			seat.pure, seat.batch = makeEvaluator(), inferenceBatch(o.batch(), i)
-		}
-		own.Nets = seat
-		group.Go(func() error { return selfplay.Run(ctx, own) })
+		group.Go(func() error { return work(ctx, s, i) })
 	}
 	err = group.Wait()
 	switch {
 	case parent.Err() != nil:
 		return nil, context.Cause(parent)
-	case errors.Is(err, selfplay.ErrStopped):
+	case errors.Is(err, selfplay.ErrStopped) || errors.Is(err, context.Canceled):
 		return m, m.failed
 	case err == nil:
 		return nil, errors.New("the self-play workers ended before they were told to")
@@ -105,3 +119,56 @@ func (discard) Put(context.Context, *record.Game) error { return nil }
 
 // perSecond returns d in seconds as a divisor: at least a nanosecond.
 func perSecond(d time.Duration) float64 { return max(d, 1).Seconds() }
+
+// SelfPlayResult is the speed of self-play. Rates are totals over all counted windows
+// of self-play, unless they say otherwise; an evaluation is a position that the
+// evaluator answered, so that what the cache knew is not one.
+type SelfPlayResult struct {
+	PlayLabels
+	PositionsPerSecond      float64 `json:"positions_per_s"` // moves played = training rows; wall clock
+	EvaluationsPerSecond    float64 `json:"evaluations_per_s"`
+	MovesPerCPUSecond       float64 `json:"moves_per_cpu_s"`
+	EvaluationsPerCPUSecond float64 `json:"evaluations_per_cpu_s"` // median of the windows
+	EvaluationsPerMove      float64 `json:"evaluations_per_move"`
+	Moves                   uint64  `json:"moves"`
+	MeanBatch               float64 `json:"mean_batch"`      // evaluations of a batch
+	CacheHits               float64 `json:"cache_hits"`      // share of the lookups, 0..1
+	EvaluatorShare          float64 `json:"evaluator_share"` // of the workers' time, 0..1: network; the rest is the tree
+	// With the net: boards of full batches in the windows between, and the median,
+	// lowest and highest quotient of the two rates of neighbouring windows.
+	InferencePerCPUSecond float64 `json:"inference_per_cpu_s,omitempty"`
+	Ratio                 float64 `json:"ratio,omitempty"`
+	RatioLow              float64 `json:"ratio_low,omitempty"`
+	RatioHigh             float64 `json:"ratio_high,omitempty"`
+	CPUSeconds            float64 `json:"cpu_seconds"`
+	Seconds               float64 `json:"seconds"`
+}
+
+// summarize makes the result of the counted windows, of which there is at least one.
+func summarize(o *PlayOptions, windows []window) SelfPlayResult {
+	all := played(windows)
+	r := SelfPlayResult{PlayLabels: o.labels(), Moves: all.n[nPlies], CPUSeconds: all.busy.Seconds(), Seconds: all.at.Seconds()}
+	var rates, pure, ratios []float64
+	for _, w := range windows {
+		d, after := w.to.since(w.from), w.end.since(w.to)
+		rate := float64(d.n[nEvaluations]) / perSecond(d.busy)
+		rates = append(rates, rate)
+		if after.n[nBoards] > 0 {
+			inferred := float64(after.n[nBoards]) / perSecond(after.busy)
+			pure, ratios = append(pure, inferred), append(ratios, rate/inferred)
+		}
+	}
+	moves, answered := float64(max(r.Moves, 1)), float64(all.n[nEvaluations])
+	r.PositionsPerSecond, r.EvaluationsPerSecond = moves/r.Seconds, answered/r.Seconds
+	r.EvaluationsPerMove = answered / moves
+	_, r.EvaluationsPerCPUSecond, _ = spread(rates)
+	r.MovesPerCPUSecond = float64(r.Moves) / r.CPUSeconds
+	r.MeanBatch = answered / float64(max(all.n[nBatches], 1))
+	r.CacheHits = float64(all.n[nHits]) / float64(max(all.n[nLookups], 1))
+	r.EvaluatorShare = all.evaluator.Seconds() / (r.Seconds * float64(o.Workers))
+	if len(ratios) > 0 {
+		_, r.InferencePerCPUSecond, _ = spread(pure)
+		r.RatioLow, r.Ratio, r.RatioHigh = spread(ratios)
+	}
+	return r
+}

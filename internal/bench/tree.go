@@ -1,8 +1,8 @@
 package bench
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"time"
 
@@ -29,10 +29,7 @@ type TreeResult struct {
 // There is no cache: every simulation that does not end the game encodes a
 // position.
 func TreeWork(simulations int, d time.Duration) (TreeResult, error) {
-	if simulations < 1 || simulations > MaxSimulations {
-		return TreeResult{}, fmt.Errorf("%w: %d simulations, want 1 to %d", ErrOptions, simulations, MaxSimulations)
-	}
-	if err := checkDuration(d); err != nil {
+	if err := cmp.Or(inRange("simulations", simulations, 1, MaxSimulations), checkDuration(d)); err != nil {
 		return TreeResult{}, err
 	}
 	f := newForest(simulations)

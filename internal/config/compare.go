@@ -102,39 +102,19 @@ func resumeOf(path string) Resume {
 	return Resume_FREE
 }
 
-// flatten returns every single value by its path, and the paths in schema order.
+// flatten returns every single value and map by its path, and the paths in schema order,
+// the maps' last.
 func flatten(c *Config) (values map[string]string, paths []string) {
+	var maps []string
 	values = map[string]string{}
 	walk(c.ProtoReflect(), "", func(path string, fd protoreflect.FieldDescriptor, v protoreflect.Value) {
-		values[path] = scalarText(fd, v)
-		paths = append(paths, path)
-	})
-	walkMaps(c.ProtoReflect(), "", func(path string, m protoreflect.Map) {
-		values[path] = fmt.Sprint(stringsOf(m)) // fmt sorts map keys
-		paths = append(paths, path)
-	})
-	return values, paths
-}
-
-// walkMaps calls fn with every map of settings that is set below m, in schema
-// order.
-func walkMaps(m protoreflect.Message, prefix string, fn func(string, protoreflect.Map)) {
-	fields := m.Descriptor().Fields()
-	for i := range fields.Len() {
-		fd := fields.Get(i)
-		path := join(prefix, string(fd.Name()))
-		switch v := m.Get(fd); {
-		case !m.Has(fd):
-		case fd.IsMap():
-			fn(path, v.Map())
-		case fd.IsList() && fd.Message() != nil:
-			for k := range v.List().Len() {
-				walkMaps(v.List().Get(k).Message(), fmt.Sprintf("%s[%d]", path, k), fn)
-			}
-		case fd.Message() != nil:
-			walkMaps(v.Message(), path, fn)
+		if fd.IsMap() {
+			values[path], maps = fmt.Sprint(stringsOf(v.Map())), append(maps, path) // fmt sorts map keys
+		} else {
+			values[path], paths = scalarText(fd, v), append(paths, path)
 		}
-	}
+	})
+	return values, append(paths, maps...)
 }
 
 // stringsOf returns a map from string to string, as all of this schema are.

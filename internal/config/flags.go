@@ -20,7 +20,6 @@ type Flag struct {
 	Default string // as help shows it
 	Usage   string // the option's help, or else the field's comment
 	Range   string // of a number, as an interval; empty = no number
-	Resume  Resume // whether a run goes on with another value
 	Matters bool   // stands in the short help
 
 	said  *FlagOption
@@ -52,7 +51,7 @@ var flags = sync.OnceValue(func() []Flag {
 // sets the stage's name.
 func newFlag(said *FlagOption, fd protoreflect.FieldDescriptor, path string, defaults *Config) Flag {
 	f := Flag{Name: said.GetName(), Env: said.GetEnv(), Path: path, Group: said.GetGroup(), Usage: said.GetHelp(),
-		Resume: resumeOf(path), Matters: said.GetMatters(), said: said, field: fd}
+		Matters: said.GetMatters(), said: said, field: fd}
 	if f.Usage == "" {
 		f.Usage = docOf(fd).text()
 	}

@@ -49,7 +49,7 @@ func flagsPage() []byte {
 				values = v.Type()
 			}
 			fmt.Fprintf(page, "| `--%s` | %s | `%s` | %s | %s | %s | %s |\n", f.Name, code(f.Env), f.Path, code(v.String()),
-				cell(values), resumeWord(f.Resume), cell(f.Usage))
+				cell(values), resumeWord(resumeOf(f.Path)), cell(f.Usage))
 		}
 	}
 	return page.Bytes()

@@ -14,11 +14,7 @@ import (
 // Marshal writes a configuration as textproto in canonical form: schema order,
 // one field a line, two blanks of indent, no comments. Equal configurations give
 // equal bytes, in every build of this schema version.
-func Marshal(c *Config) []byte {
-	p := printer{}
-	p.message(c.ProtoReflect(), "")
-	return []byte(p.out.String())
-}
+func Marshal(c *Config) []byte { return printer{}.print(c) }
 
 // Hash is the SHA-256 of Marshal in hexadecimal digits.
 func Hash(c *Config) string {
@@ -29,19 +25,11 @@ func Hash(c *Config) string {
 // Format writes a configuration as textproto with the schema's comments. What
 // has no value stands as a comment; lines that begin with "#:" are examples of
 // it.
-func Format(c *Config) []byte {
-	p := printer{comments: true}
-	p.message(c.ProtoReflect(), "")
-	return []byte(p.out.String())
-}
+func Format(c *Config) []byte { return printer{comments: true}.print(c) }
 
 // Format writes the configuration with comments, and with the origin of each
 // value that is not the default.
-func (e *Effective) Format() []byte {
-	p := printer{comments: true, origin: e.Origin}
-	p.message(e.Config.ProtoReflect(), "")
-	return []byte(p.out.String())
-}
+func (e *Effective) Format() []byte { return printer{comments: true, origin: e.Origin}.print(e.Config) }
 
 type printer struct {
 	out      strings.Builder
@@ -49,6 +37,11 @@ type printer struct {
 	comments bool
 	origin   func(path string) string
 	element  bool // inside of a list's element: comments would only repeat
+}
+
+func (p printer) print(c *Config) []byte {
+	p.message(c.ProtoReflect(), "")
+	return []byte(p.out.String())
 }
 
 func (p *printer) line(parts ...string) {

@@ -51,7 +51,6 @@ func Resolve(in Input) (*Effective, error) {
 		return nil, err
 	}
 	fill(e.Config.ProtoReflect())
-	fillLists(e.Config.ProtoReflect())
 	if err := e.normalise(); err != nil {
 		return nil, err
 	}

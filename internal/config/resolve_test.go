@@ -491,7 +491,7 @@ func TestKataGoFlags(t *testing.T) {
 		{"gatekeeper", GatekeeperGroups, "games=200 required-candidate-win-prop=0.5 visits=100 opening-plies=8 max-plies=450 test-older=false workers=0 " +
 			"gumbel=false temperature=0 temperature-plies=20 sprt=false sprt-elo0=0 sprt-elo1=10 sprt-alpha=0.05 sprt-beta=0.05 run-dir=runs/chessbrain"},
 		{"export", ExportGroups, "exporter=safetensors export-weights=raw run-dir=runs/chessbrain"},
-		{"gc", GCGroups, "keep-shuffles=2 keep-rejected=20 keep-game-rows=0 keep-game-days=0 keep-gate-pgns=0 keep-models=0 max-gib=0"},
+		{"gc", []Group{Group_RETENTION}, "keep-shuffles=2 keep-rejected=20 keep-game-rows=0 keep-game-days=0 keep-gate-pgns=0 keep-models=0 max-gib=0"},
 	} {
 		s, seen := NewFlagSet(c.groups...), map[string]bool{}
 		for _, v := range s.Values() {

@@ -47,14 +47,16 @@ func (e *Effective) validate() (bad Errors) {
 	return bad
 }
 
-// walk calls fn with every single value that is set below m, in schema order.
+// walk calls fn with every single value and map that is set below m, in schema order.
 func walk(m protoreflect.Message, prefix string, fn func(string, protoreflect.FieldDescriptor, protoreflect.Value)) {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
 		fd := fields.Get(i)
 		path := join(prefix, string(fd.Name()))
 		switch v := m.Get(fd); {
-		case !m.Has(fd) || fd.IsMap():
+		case !m.Has(fd):
+		case fd.IsMap():
+			fn(path, fd, v)
 		case fd.IsList():
 			for k := range v.List().Len() {
 				if at := reasonf("%s[%d]", path, k); fd.Message() != nil {
@@ -173,5 +175,75 @@ func validateStages(c *Config, complain complainFunc) {
 		if dir == "" {
 			complain(reasonf("plugins.dir[%d]", i), quote(dir), "name a directory", "is empty")
 		}
+	}
+}
+
+// kindsOf lists the loss formulas that each head has.
+var kindsOf = map[Loss_Head][]Loss_Kind{
+	Loss_POLICY:     {Loss_CROSS_ENTROPY},
+	Loss_VALUE:      {Loss_WDL_CROSS_ENTROPY, Loss_MSE},
+	Loss_MOVES_LEFT: {Loss_HUBER},
+	Loss_WEIGHTS:    {Loss_L2},
+}
+
+// validateTraining checks losses, learning-rate rules and warm-up.
+func validateTraining(t *Training, complain complainFunc) {
+	metrics, learns := map[string]bool{}, false
+	for i, l := range t.GetLosses() {
+		path := reasonf("training.losses[%d]", i)
+		kinds := kindsOf[l.GetHead()]
+		switch {
+		case l.Head == nil || l.Kind == nil || l.GetMetric() == "":
+			complain(path, "", "give it all three", "head, kind or metric is missing")
+		case !slices.Contains(kinds, l.GetKind()):
+			complain(path+".kind", l.GetKind().String(), "", "does not belong to head %v, which has %v", l.GetHead(), kinds)
+		case metrics[l.GetMetric()]:
+			complain(path+".metric", quote(l.GetMetric()), "give each loss its own name", "is there twice")
+		}
+		metrics[l.GetMetric()] = true
+		learns = learns || l.GetHead() != Loss_WEIGHTS && l.GetWeight() > 0
+	}
+	if !learns {
+		complain("training.losses", "", "see configs/example.textproto", "nothing to learn: no head has a loss with a weight above 0")
+	}
+	if t.GetWarmup().GetKatago() && t.GetWarmup().GetSteps() > 0 {
+		complain("training.warmup", "", "keep one of the two", "steps and katago are both set")
+	}
+	starts, atZero := map[int64]bool{}, len(t.GetLrRule()) == 0
+	for i, r := range t.GetLrRule() {
+		path := reasonf("training.lr_rule[%d]", i)
+		n, total := len(r.GetDurationSteps()), int64(0)
+		for _, d := range r.GetDurationSteps() {
+			total += d
+		}
+		switch {
+		case len(r.GetLr()) == 0 || len(r.GetLr()) != n && len(r.GetLr()) != n+1:
+			complain(path+".lr", "", "want as many, or one more", "%d learning rates for %d segments", len(r.GetLr()), n)
+		case len(r.GetTransition()) > n:
+			complain(path+".transition", "", "", "%d transitions for %d segments", len(r.GetTransition()), n)
+		case r.GetLoop() && total == 0:
+			complain(path+".loop", "true", "", "a loop of no steps")
+		case starts[r.GetStartingStep()]:
+			complain(path+".starting_step", "", "", "%d is there twice", r.GetStartingStep())
+		}
+		starts[r.GetStartingStep()] = true
+		atZero = atZero || r.GetStartingStep() == 0
+	}
+	if !atZero {
+		complain("training.lr_rule", "", "let one rule have starting_step 0", "no rule holds at step 0")
+	}
+}
+
+// validateLoop checks values of the loop section against each other.
+func validateLoop(l *Loop, complain complainFunc) {
+	if s := l.GetGatekeeper().GetSprt(); s.GetElo1() <= s.GetElo0() {
+		complain("loop.gatekeeper.sprt.elo1", floatText(s.GetElo1()), "take 0 and 10, for example", "not above elo0, which is %s", floatText(s.GetElo0()))
+	}
+	if s := l.GetShuffle(); s.GetMaxRows() > 0 && s.GetMaxRows() < s.GetMinRows() {
+		complain("loop.shuffle.max_rows", strconv.FormatInt(s.GetMaxRows(), 10), "take 0 for no limit", "below min_rows, which is %d", s.GetMinRows())
+	}
+	r := l.GetRating()
+	if r.GetEngine() == "" && len(r.GetEngineNodes())+len(r.GetEngineSkill()) > 0 {
+		complain("loop.rating.engine", "", "name its program, such as stockfish", "there are nodes or skill levels for no engine")
 	}
 }

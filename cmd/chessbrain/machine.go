@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/internal/bench"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/handover"
@@ -68,10 +70,11 @@ func diagnose(out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		speed, err := bench.InferenceSpeed(arch, batch, 300*time.Millisecond)
+		s, err := bench.Infer(bench.Options{Arch: arch, Batch: batch, Threads: 1, Duration: 300 * time.Millisecond})
 		if err != nil {
 			return err
 		}
+		speed := s.BoardsPerSecond
 		say("", "%s in %s: %.0f evaluations/s a core, about %.1f self-play positions/s a core at 32 simulations",
 			arch, precision, speed, speed/32)
 	}
@@ -109,4 +112,84 @@ func bf16Text() string {
 		return "yes: training and self-play use it unless told otherwise (--no-amp, --precision fp32)"
 	}
 	return "no products in these kernels (they need AVX512_BF16 or AMX_BF16): everything is computed in fp32"
+}
+
+// release is the program's version; the commit is added from the build.
+const release = "0.1.0"
+
+// version returns the release and, where the build knows it, the commit.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return release
+	}
+	commit, dirty := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision" && len(s.Value) >= 12:
+			commit = "+" + s.Value[:12]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = ".dirty"
+		}
+	}
+	if commit == "" {
+		return release
+	}
+	return release + commit + dirty
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Show the version, the Go release and the CPU kernels",
+		Args:  noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(c.OutOrStdout(), "chessbrain %s\n%s %s/%s\nCPU kernels: %s\nCPU tiers here: %s\nbf16 products: %s\n",
+				version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, kernel.ActiveTier(), tierNames(), yesNo(kernel.HasBF16()))
+			return err
+		},
+	}
+}
+
+func newPerft() *cobra.Command {
+	var depth int
+	var fen string
+	var divide bool
+	c := &cobra.Command{
+		Use:   "perft",
+		Short: "Count the leaf positions of the legal-move tree",
+		Args:  noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := between("depth", depth, 1, 20); err != nil {
+				return err
+			}
+			board := chess.StartBoard()
+			if fen != "" {
+				var err error
+				if board, err = chess.ParseFEN(fen); err != nil {
+					return usageError{fmt.Errorf("--fen: %w", err)}
+				}
+			}
+			out := c.OutOrStdout()
+			began := time.Now()
+			var nodes uint64
+			if divide {
+				notation960 := board.Castles960()
+				for _, e := range chess.Divide(&board, depth) {
+					fmt.Fprintf(out, "%s: %d\n", board.UCI(e.Move, notation960), e.Nodes)
+					nodes += e.Nodes
+				}
+			} else {
+				nodes = chess.Perft(&board, depth)
+			}
+			elapsed := time.Since(began)
+			fmt.Fprintf(out, "%.1f Mnodes/s in %s\n", float64(nodes)/1e6/max(elapsed.Seconds(), 1e-9), elapsed.Round(time.Millisecond))
+			fmt.Fprintf(out, "nodes %d\n", nodes)
+			return nil
+		},
+	}
+	c.Flags().IntVar(&depth, "depth", 5, "plies, 1 to 20")
+	c.Flags().StringVar(&fen, "fen", "", "position (default: the start position); Shredder-FEN and X-FEN for Chess960")
+	c.Flags().BoolVar(&divide, "divide", false, "show the count of each first move")
+	return c
 }

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/lc0"
+	"github.com/chessbrain/chessbrain/plugins/sample/chance"
+	"github.com/chessbrain/chessbrain/replay/chunks"
+)
+
+func newDumpChunk() *cobra.Command {
+	var member int
+	c := &cobra.Command{
+		Use:   "dump-chunk FILE",
+		Short: "Show every field of every record of a Leela training chunk",
+		Long: `Shows every field of every record of a chunk (*.gz, a member of a *.tar, or bare
+records; versions 3 to 7) under Leela's names. Moves of the policy are seen by the
+mover, castling is king takes rook; planes are masks, bit i = square i, a1 = 0.
+What a version does not hold is "-" (null with --json). Where the records are a
+game, each has its position and move too.`,
+		Args: exactArgs(1, "name one file"),
+		RunE: func(c *cobra.Command, args []string) error {
+			src, err := lc0.OpenSource(args[0])
+			if err != nil {
+				return chunkFileError(err)
+			}
+			if member < 0 || member >= src.Len() {
+				return usagef("--member %d: %s has %d chunks, counted from 0", member, args[0], src.Len())
+			}
+			raw, err := src.Chunk(member)
+			if err != nil {
+				return chunkFileError(err)
+			}
+			records, damage := lc0.DecodeRecords(raw)
+			frames, noGame := chunks.Frames(records)
+			if damage == nil {
+				damage = noGame
+			}
+			if !wantsJSON(c) {
+				fmt.Fprintf(c.OutOrStdout(), "chunk %d of %d: %s, %d records\n", member, src.Len(), src.Name(member), len(records))
+			}
+			for i := range frames {
+				if err := answer(c, &frames[i]); err != nil {
+					return err
+				}
+			}
+			if damage != nil {
+				return corruptf("%s: %w", args[0], damage)
+			}
+			return nil
+		},
+	}
+	c.Flags().IntVar(&member, "member", 0, "which chunk of a tar, counted from 0")
+	bindJSON(c, "one JSON object a record")
+	return c
+}
+
+// chunkFileError sorts an error about a file of chunks: damage, or a wrong path.
+func chunkFileError(err error) error {
+	for _, target := range []error{lc0.ErrCorruptRecord, lc0.ErrNoGame, lc0.ErrNoSource} {
+		if errors.Is(err, target) {
+			return corrupt(err)
+		}
+	}
+	return pathError(err)
+}
+
+// filterOptions are the flags of filter-chunks.
+type filterOptions struct {
+	chunks.Filter
+	chunks.CopyOptions
+	results  []string
+	ends     []string
+	versions []uint
+	formats  []uint
+	dryRun   bool
+}
+
+func newFilterChunks() *cobra.Command {
+	var o filterOptions
+	c := &cobra.Command{
+		Use:   "filter-chunks FILE|DIR... --out DIR|FILE.tar",
+		Short: "Copy the Leela chunks that pass conditions",
+		Long: `Copies chunks (*.gz, and members of *.tar, in files or directories) that pass all the
+conditions given, byte for byte. --out is a directory, where a chunk keeps its name
+and those of a tar go below the tar's name, or a file *.tar. Nothing is written over.
+What is damaged is named and left out, and the exit code is 3.`,
+		Example: `  chessbrain filter-chunks training-1.tar --out decided --result white,black --min-plies 20
+  chessbrain filter-chunks chunks --out old.tar --version 3,4,5 --json`,
+		Args: someArgs("name files or directories"),
+		RunE: o.run,
+	}
+	f := c.Flags()
+	f.StringVar(&o.Out, "out", "", "directory, or file *.tar, for the copies")
+	f.StringSliceVar(&o.results, "result", nil, "only these results: white, draw, black")
+	f.StringSliceVar(&o.ends, "end", nil, "only games that ended so: "+strings.Join(chunks.EndNames(), ", "))
+	f.IntVar(&o.MinPlies, "min-plies", 0, "only games of so many plies or more")
+	f.IntVar(&o.MaxPlies, "max-plies", 0, "only games of so many plies or fewer; 0 = no limit")
+	f.IntVar(&o.MinPositions, "min-positions", 0, "only chunks of so many positions to train on or more")
+	f.UintSliceVar(&o.versions, "version", nil, "only records of these versions: 3 to 7")
+	f.UintSliceVar(&o.formats, "input-format", nil, "only these input formats: 1 to 5, 132, 133")
+	f.BoolVar(&o.StartOnly, "startpos", false, "only games from the standard start position")
+	f.BoolVar(&o.Distinct, "distinct", false, "of equal games only the first")
+	f.IntVar(&o.Limit, "limit", 0, "stop after so many copies; 0 = no limit")
+	f.BoolVar(&o.dryRun, "dry-run", false, "count what would be copied, write nothing")
+	bindJSON(c, "one JSON object")
+	return c
+}
+
+// check validates the flags and completes the filter.
+func (o *filterOptions) check(c *cobra.Command) error {
+	if (o.Out == "") != o.dryRun {
+		return usagef("--out: name a directory or a file *.tar for the copies, or give --dry-run instead")
+	}
+	for _, name := range []string{"min-plies", "max-plies", "min-positions", "limit"} {
+		if value, _ := c.Flags().GetInt(name); value < 0 {
+			return usagef("--%s %d: want 0 or more", name, value)
+		}
+	}
+	if err := o.Filter.Parse(o.results, o.ends, o.versions, o.formats); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+func (o *filterOptions) run(c *cobra.Command, args []string) error {
+	if err := o.check(c); err != nil {
+		return err
+	}
+	r, problems, err := chunks.Copy(c.Context(), fsx.OS, args, &o.Filter, o.CopyOptions)
+	if err != nil {
+		return errors.Join(inputError(err), reportProblems(c, problems))
+	}
+	err = answerf(c, r, "%s read, %s", monitor.Count(r.Read, "chunk"), r.Text())
+	return errors.Join(err, reportProblems(c, problems))
+}
+
+func newResultDistribution() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "result-distribution FILE|DIR...",
+		Short: "Count results, lengths and ends of games or Leela chunks",
+		Long: `Counts the games of Leela's chunks (*.gz, *.tar) and of our own *.games, in files or
+directories: how many white won, were drawn, black won, their lengths in plies, why
+they ended, and of what version and input format they are. What is damaged is named
+and left out, and the exit code is 3.`,
+		Args: someArgs("name files or directories"),
+		RunE: func(c *cobra.Command, args []string) error {
+			t := chunks.NewTally()
+			return reportGames(c, args, t.Add, func() printed { r := t.Report(); return &r })
+		},
+	}
+	bindJSON(c, "one JSON object")
+	return c
+}
+
+// reportGames walks over the games of args and writes the report on them, as JSON
+// if asked for; what is damaged is named at the end.
+func reportGames(c *cobra.Command, args []string, add func(*chunks.Game), report func() printed) error {
+	problems, err := chunks.Walk(c.Context(), fsx.OS, args, func(g *chunks.Game) error {
+		add(g)
+		return nil
+	})
+	if err != nil {
+		return inputError(err)
+	}
+	return errors.Join(answer(c, report()), reportProblems(c, problems))
+}
+
+// inputError makes usage errors of inputs that cannot be used.
+func inputError(err error) error {
+	if errors.Is(err, chunks.ErrInput) || errors.Is(err, chunks.ErrExists) {
+		return usageError{err}
+	}
+	return pathError(err)
+}
+
+// reportProblems names what could not be read, and makes an error of it.
+func reportProblems(c *cobra.Command, problems []error) error {
+	for _, p := range problems {
+		tell(c)("%v", p)
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return corruptf("%d parts of the input could not be read and were left out", len(problems))
+}
+
+func newPositionWeights() *cobra.Command {
+	f := chance.Focus{QWeight: 6, PolicyScale: 3.5, Alpha: 1, Beta: 0.5, Gamma: 1, Tau: 1}
+	c := &cobra.Command{
+		Use:   "position-weights FILE|DIR...",
+		Short: "Show how diff focus would weigh the positions of games or Leela chunks",
+		Long: `Reads Leela's chunks (*.gz, *.tar) and our own *.games, in files or directories, and
+shows how far the search moved from the raw network in the positions to train on,
+and the weights that diff focus gives them (position_weight of the data loader, the
+sampler diff-focus):
+
+  min(((q_weight*|best_q - orig_q| + kld) / (q_weight + pol_scale) * alpha + beta)^gamma, tau)
+
+For each tenth of the weights' range: how many positions have such a weight, and what
+share of the rows is drawn from them. What is damaged is named and left out, and the
+exit code is 3.`,
+		Example: "  chessbrain position-weights training.tar --beta 0.1 --tau 2",
+		Args:    someArgs("name files or directories"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.Check(); err != nil {
+				return usageError{err}
+			}
+			w := chunks.NewWeights(f)
+			return reportGames(c, args, w.Add, func() printed { r := w.Report(); return &r })
+		},
+	}
+	bindJSON(c, "one JSON object")
+	c.Flags().Float64Var(&f.QWeight, "q-weight", f.QWeight, "weight of the difference of Q")
+	c.Flags().Float64Var(&f.PolicyScale, "pol-scale", f.PolicyScale, "scale of the policy's difference")
+	c.Flags().Float64Var(&f.Alpha, "alpha", f.Alpha, "factor")
+	c.Flags().Float64Var(&f.Beta, "beta", f.Beta, "what every position has, above 0")
+	c.Flags().Float64Var(&f.Gamma, "gamma", f.Gamma, "power")
+	c.Flags().Float64Var(&f.Tau, "tau", f.Tau, "largest weight, above 0")
+	return c
+}
+
+func newStartposPolicy() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "startpos-policy FILE|DIR...",
+		Short: "Average the policy of the start position over games or Leela chunks",
+		Long: `Averages the policy target of the standard start position over the games of Leela's
+chunks (*.gz, *.tar) and of our own *.games, in files or directories: its mean, its
+standard deviation between games, and how often each move was played. Games that
+begin elsewhere, or have no policy there, are only counted. What is damaged is named
+and left out, and the exit code is 3.`,
+		Args: someArgs("name files or directories"),
+		RunE: func(c *cobra.Command, args []string) error {
+			s := chunks.NewStartPolicy()
+			return reportGames(c, args, s.Add, func() printed { r := s.Report(); return &r })
+		},
+	}
+	bindJSON(c, "one JSON object")
+	return c
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/monitor/report"
+	"github.com/chessbrain/chessbrain/run/cycle"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/tools"
+	"github.com/chessbrain/chessbrain/run/verify"
+)
+
+func newStatus() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "status [RUN]",
+		Short: "One page of a run's state: stage, progress, nets, Elo, rates, disk, and what limits it",
+		Long: `Reads the files and locks of a run directory, asks the processes that work on it
+over their control sockets, and prints one page. It changes nothing, needs no
+running process, and works for chessbrain run, for scripts/synchronous_loop.sh and
+for any mix of chessbrain selfplay, shuffle, train, export and gatekeeper.
+
+"limits" says what holds the run up most, and which flag changes it.`,
+		Example: "  chessbrain status runs/a\n  watch -n 5 chessbrain status runs/a\n  chessbrain status runs/a --json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := cycle.ReadStatus(c.Context(), runArg(args))
+			if err != nil {
+				return pathError(err)
+			}
+			if wantsJSON(c) {
+				e := json.NewEncoder(c.OutOrStdout())
+				e.SetIndent("", "  ")
+				return e.Encode(s)
+			}
+			return s.Write(c.OutOrStdout())
+		},
+	}
+	bindJSON(c, "print one JSON object")
+	return c
+}
+
+func newReport() *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:   "report [RUN]",
+		Short: "Plot a run's losses and games (SVG and PNG) and sum it up",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			dir, _, err := setup.OpenDir(runArg(args))
+			if err != nil {
+				return usageError{err}
+			}
+			if output == "" {
+				output = filepath.Join(dir.Root, reportDir)
+			}
+			data, files, err := plot(dir.Metrics, output)
+			if err != nil {
+				return pathError(err)
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%s\n%s\n", report.Summary(data), strings.Join(files, "\n"))
+			return err
+		},
+	}
+	c.Flags().StringVarP(&output, "output", "o", "", "directory for the plots (default: report in the run directory)")
+	return c
+}
+
+// reportDir is where the plots of a run lie in it.
+const reportDir = "report"
+
+// plot makes the report of a metrics directory; the last file is its text.
+func plot(metrics, output string) (*report.Data, []string, error) {
+	data, err := report.Read(filepath.Join(metrics, monitor.MetricsName))
+	if err != nil {
+		return nil, nil, err
+	}
+	files, err := report.Write(data, output)
+	return data, files, err
+}
+
+func newDescribe() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "describe [RUN | CHECKPOINT | FILE]",
+		Short: "Show what a checkpoint or a net file holds",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			path := runArg(args)
+			if setup.NamesNet(path) {
+				net, err := setup.ReadNet(path)
+				if err != nil {
+					return pathError(err)
+				}
+				return answer(c, tools.Describe(path, net, nil))
+			}
+			checkpoint, err := setup.FindCheckpoint(path)
+			if err != nil {
+				return pathError(err)
+			}
+			tellWarnings(c, checkpoint.Warnings)
+			net, err := setup.CheckpointNet(checkpoint)
+			if err != nil {
+				return err
+			}
+			return answer(c, tools.Describe(checkpoint.Path, net, checkpoint.Manifest))
+		},
+	}
+	bindJSON(c, "one JSON object")
+	return c
+}
+
+func newVerify() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "verify PATH...",
+		Short: "Read all that a run has written and list what is wrong",
+		Long: `Reads everything below a run directory, or any other directory, a checkpoint or a
+file (games, nets, metrics.jsonl, Leela's chunks and networks, PGN), and changes
+nothing. Games are decoded, their moves played, their policies, ends and results
+held against the board, and their rows rebuilt; checkpoints and nets are held
+against their hashes; in a run each game of the journal must be on disk, once, and
+each net where the gatekeeper decided. Matches are played through, too.
+
+Each problem is a line: file, byte, what is wrong, what to do. The exit code is 0
+only if there is none, and 3 otherwise. A run at work may be verified: what its
+processes are just writing is no problem.`,
+		Example: "  chessbrain verify runs/chessbrain\n  chessbrain verify games/*.games net.safetensors --json",
+		Args:    someArgs("name a run, a directory, a checkpoint or a file"),
+		RunE:    func(c *cobra.Command, args []string) error { return runVerify(c, args) },
+	}
+	bindJSON(c, "one JSON object a path")
+	return c
+}
+
+// runVerify verifies the paths one after the other.
+func runVerify(c *cobra.Command, paths []string) error {
+	problems := 0
+	for _, path := range paths {
+		r, err := verify.Path(c.Context(), path)
+		if errors.Is(err, verify.ErrUnknown) {
+			return usageError{err}
+		}
+		if err != nil {
+			return pathError(err)
+		}
+		problems += r.NumProblems
+		if err := answer(c, r); err != nil {
+			return err
+		}
+	}
+	if problems > 0 {
+		return corruptf("%d problems found; each is listed with what to do", problems)
+	}
+	return nil
+}

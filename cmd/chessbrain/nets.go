@@ -1,0 +1,236 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/chess/uci"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/lc0"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/tools"
+)
+
+func newImportNet() *cobra.Command {
+	var out string
+	c := &cobra.Command{
+		Use:   "import-net FILE.pb.gz --out FILE.safetensors",
+		Short: "Make a net file of ours from a net of Leela's",
+		Long: `Reads a network file of Leela Chess Zero and writes it as safetensors, for train
+--net, match, uci and all others. Known are residual towers with or without
+squeeze-and-excitation, ReLU or mish, with convolutional or classical policy, WDL
+or scalar value, moves left or none, of input format 1 (112 planes); not known are
+attention nets. The content says what the file is, not its name.
+
+What the file says of license and training steps becomes metadata. Weights of
+plane 109 are multiplied by 99: our nets see rule50/99. A file without batch norm
+becomes one whose batch norm changes nothing.`,
+		Example: `  chessbrain import-net 128x10.pb.gz --out 128x10.safetensors
+  chessbrain probe --net 128x10.safetensors --position startpos`,
+		Args: oneNet,
+		RunE: func(c *cobra.Command, args []string) error {
+			return convertNet(c, args[0], out, &tools.NetWriter{Format: "safetensors"})
+		},
+	}
+	c.Flags().StringVarP(&out, "out", "o", "", "file to write")
+	bindJSON(c, "one JSON object")
+	return c
+}
+
+// oneNet wants one argument, a net.
+var oneNet = exactArgs(1, "name one net, got %d arguments; want "+tools.NetForms)
+
+// openNet reads the net that a description means.
+func openNet(spec string) (*tools.Net, error) {
+	n, err := tools.OpenNet(spec, tools.NetForms)
+	return n, pathError(err)
+}
+
+// checkOut refuses a path that cannot be written, before work is done for it.
+func checkOut(path string) error {
+	if path == "" {
+		return usagef("--out: name a file")
+	}
+	return canCreate("out", path)
+}
+
+// canCreate refuses the path of a flag that cannot be written.
+func canCreate(flag, path string) error {
+	if err := fsx.CanCreate(path); err != nil {
+		return pathError(fmt.Errorf("--%s: %w", flag, err))
+	}
+	return nil
+}
+
+// convertNet reads a net, writes it and says so.
+func convertNet(c *cobra.Command, spec, out string, w *tools.NetWriter) error {
+	if err := checkOut(out); err != nil {
+		return err
+	}
+	n, err := openNet(spec)
+	if err != nil {
+		return err
+	}
+	return writeNet(c, n, out, w)
+}
+
+// writeNet writes a net and says so.
+func writeNet(c *cobra.Command, n *tools.Net, out string, w *tools.NetWriter) error {
+	if err := w.Write(out, n); err != nil {
+		return pathError(err)
+	}
+	r := struct {
+		From    string  `json:"from"`
+		Out     string  `json:"out"`
+		Format  string  `json:"format"`
+		Arch    nn.Arch `json:"arch"`
+		NetID   string  `json:"net_id"` // of the net that was read
+		Step    string  `json:"step,omitempty"`
+		License string  `json:"license,omitempty"`
+	}{n.Name, out, w.Format, n.Arch, n.ID(), n.Meta[setup.MetaStep], n.Meta[setup.MetaLicense]}
+	return answerf(c, r, "%s -> %s (%s)\nnet %s\nid %s\n", r.From, r.Out, r.Format, n.Arch.Summary(), r.NetID)
+}
+
+func newNetMath() *cobra.Command {
+	var out, format string
+	var specs []string
+	c := &cobra.Command{
+		Use:   "net-math EXPRESSION --net NAME=NET... --out FILE",
+		Short: "Add and scale the weights of nets: 'A*0.5 + B*0.5'",
+		Long: `Computes a net whose every number is the expression of those of other nets of one
+architecture: averages of checkpoints, steps between two nets. The expression has
+names of nets, numbers, + - * / and parentheses; nets are added to nets, and
+multiplied and divided by numbers. The sum is made in float64.
+
+Running means and variances of batch norm are summed like weights, which is right
+for nets that are close to each other. A result with a number that is not finite,
+or with a negative variance, is refused.
+
+NET is ` + tools.NetForms + `.`,
+		Example: `  chessbrain net-math 'A*0.5 + B*0.5' --net A=runs/a@1000 --net B=runs/a@2000 --out mean.safetensors
+  chessbrain net-math 'new + (new - old)/2' --net new=n.pb.gz --net old=o.pb.gz --out ahead.pb.gz`,
+		Args: exactArgs(1, "give one expression, in quotes, such as 'A*0.5 + B*0.5'; got %d arguments"),
+		RunE: func(c *cobra.Command, args []string) error {
+			w, err := writerOf(format, out)
+			if err != nil {
+				return err
+			}
+			factors, err := nn.ParseExpr(args[0])
+			if err != nil {
+				return usageError{err}
+			}
+			nets, err := openNets(specs, factors)
+			if err != nil {
+				return err
+			}
+			net, err := nn.Mix(nets, factors)
+			if errors.Is(err, nn.ErrMix) {
+				return usageError{err}
+			}
+			if err != nil {
+				return err
+			}
+			result := &tools.Net{Net: net, Name: args[0], Meta: map[string]string{"expression": args[0]}}
+			return writeNet(c, result, out, w)
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&out, "out", "o", "", "file to write")
+	f.StringVar(&format, "format", "", "lc0, onnx or safetensors (default: as the file's name ends)")
+	f.StringArrayVar(&specs, "net", nil, "NAME=NET, once for each name of the expression")
+	bindJSON(c, "one JSON object")
+	return c
+}
+
+// writerOf checks --out and --format, before nets are read.
+func writerOf(format, out string) (*tools.NetWriter, error) {
+	if err := checkOut(out); err != nil {
+		return nil, err
+	}
+	format, err := tools.NetFormat(format, out)
+	return &tools.NetWriter{Format: format, Encoding: lc0.Linear16}, err
+}
+
+// openNets reads the nets of --net: those that the expression names, each once.
+func openNets(specs []string, factors map[string]float64) (map[string]*nn.Net, error) {
+	paths := map[string]string{}
+	for _, s := range specs {
+		name, path, ok := strings.Cut(s, "=")
+		_, named := factors[name]
+		switch {
+		case !ok || path == "":
+			return nil, usagef("--net %s: want NAME=NET, as in A=net.safetensors", s)
+		case paths[name] != "":
+			return nil, usagef("--net %s: %s is given twice", s, name)
+		case !named:
+			return nil, usagef("--net %s: the expression does not name %s", s, name)
+		}
+		paths[name] = path
+	}
+	nets := map[string]*nn.Net{}
+	for _, name := range slices.Sorted(maps.Keys(factors)) {
+		if paths[name] == "" {
+			return nil, usagef("the expression names %s; say with --net %s=NET which it is", name, name)
+		}
+		n, err := openNet(paths[name])
+		if err != nil {
+			return nil, fmt.Errorf("--net %s: %w", name, err)
+		}
+		nets[name] = n.Net
+	}
+	return nets, nil
+}
+
+func newProbe() *cobra.Command {
+	var spec, position, device string
+	c := &cobra.Command{
+		Use:   "probe --net NET --position POSITION",
+		Short: "Show what a net says of a position: value, moves left, policy",
+		Long: `Asks a net about one position, in fp32 and without a search: V = W - L in [-1,1], the
+probabilities of win, draw and loss, the plies left (M), and each legal move with
+its policy index (0..1857) and probability. All from the side to move's view;
+moves in UCI notation.
+
+NET is ` + tools.NetForms + `.
+POSITION is what UCI's position command takes: startpos [moves ...] or fen FEN
+[moves ...]. The moves are the history that the net sees.`,
+		Example: `  chessbrain probe --net runs/chessbrain --position 'startpos moves e2e4 c7c5'
+  chessbrain probe --net leela.pb.gz --position 'fen 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1' --json`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if spec == "" {
+				return usagef("--net: name a net: %s", tools.NetForms)
+			}
+			history, err := uci.ParsePosition(strings.Fields(position))
+			if err != nil {
+				return usagef("--position: %w", err)
+			}
+			cfg, err := playDevice(c, device, kernel.FP32.String())
+			if err != nil {
+				return err
+			}
+			net, err := openNet(spec)
+			if err != nil {
+				return fmt.Errorf("--net: %w", err)
+			}
+			said, err := tools.Probe(c.Context(), cfg, net, history)
+			if err != nil {
+				return err
+			}
+			return answer(c, said)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&spec, "net", "", "the net")
+	f.StringVar(&position, "position", "startpos", "startpos or fen FEN, and moves")
+	bindJSON(c, "one JSON object")
+	bindPlayDevice(c, &device, "cpu", nil)
+	return c
+}
