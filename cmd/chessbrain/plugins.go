@@ -16,6 +16,7 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/rescore"
 	"github.com/chessbrain/chessbrain/plugins/sample"
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
@@ -68,7 +69,7 @@ func (f *pluginFlags) config() (*config.Plugins, error) {
 		}
 	}
 	p := &config.Plugins{}
-	if path := filepath.Join(f.run, runConfig); f.run != "" {
+	if path := (run.Dir{Root: f.run}).ConfigFile(); f.run != "" {
 		if _, err := os.Stat(path); err == nil { // a run that has begun
 			e, err := config.ResolveRun(path)
 			if err != nil {
@@ -103,9 +104,6 @@ func (f *pluginFlags) open(c *cobra.Command) (*host.Host, error) {
 func pluginLog(c *cobra.Command) *slog.Logger {
 	return slog.New(slog.NewTextHandler(c.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
-
-// runConfig is the configuration in a run directory.
-const runConfig = "config.textproto"
 
 // builtins returns the definitions of the built-in stages.
 func builtins() []*stage.Definition {

@@ -34,7 +34,7 @@ func (g *collector) pruneRejected() error {
 	if err != nil {
 		return err
 	}
-	keep := int(g.keep.GetRejected())
+	keep := g.opt.Keep.Rejected
 	for _, n := range nets[min(keep, len(nets)):] {
 		if err := g.removeNet(ClassRejected, n, fmt.Sprintf("older than the newest %d", keep)); err != nil {
 			return err
@@ -47,7 +47,7 @@ func (g *collector) pruneRejected() error {
 // others are rated, the best, and those that a trainer published itself, which
 // export.keep is for.
 func (g *collector) pruneModels() error {
-	keep := int(g.keep.GetModels())
+	keep := g.opt.Keep.Models
 	if keep == 0 {
 		return nil
 	}
@@ -55,8 +55,9 @@ func (g *collector) pruneModels() error {
 	if err != nil {
 		return err
 	}
-	if g.oldCatalogue() && !exists(g.path(catalogue.Name)) {
-		g.note("models: the best net is not known, %s is not read any more; chessbrain ratings %s makes %s", catalogue.OldName, g.opt.Root, catalogue.Name)
+	if exists(g.dir.OldCatalogue()) && !exists(g.dir.Catalogue()) {
+		g.note("%s: the best net is not known, %s is not read any more; chessbrain ratings %s makes %s",
+			inRun.Models(), inRun.OldCatalogue(), g.opt.Root, inRun.Catalogue())
 		return nil
 	}
 	best := g.bestNet(nets)
@@ -77,7 +78,7 @@ func (g *collector) pruneModels() error {
 			held = "a trainer published it: export.keep is for it"
 		}
 		if held != "" {
-			g.note("models/%s: %s", filepath.Base(n.Path), held)
+			g.note("%s/%s: %s", inRun.Models(), filepath.Base(n.Path), held)
 			continue
 		}
 		if err := g.removeNet(ClassModel, n, fmt.Sprintf("older than the newest %d", keep)); err != nil {
@@ -90,7 +91,7 @@ func (g *collector) pruneModels() error {
 // bestNet is the net with the highest rating in the run's catalogue, "" where
 // there is none that can be read.
 func (g *collector) bestNet(nets []run.NetFile) (best string) {
-	c, err := catalogue.Read(fsx.OS, g.path(catalogue.Name))
+	c, err := catalogue.Read(fsx.OS, g.dir.Catalogue())
 	if err != nil {
 		return ""
 	}
@@ -106,20 +107,16 @@ func (g *collector) bestNet(nets []run.NetFile) (best string) {
 // pruneCatalogue removes the catalogue of an earlier program once there is one of
 // this program.
 func (g *collector) pruneCatalogue() error {
-	if !g.oldCatalogue() || !exists(g.path(catalogue.Name)) {
+	path := g.dir.OldCatalogue()
+	if !exists(path) || !exists(g.dir.Catalogue()) {
 		return nil
 	}
-	path := g.path(catalogue.OldName)
 	info, err := os.Stat(path)
 	if err != nil {
 		return fmt.Errorf("old catalogue: %w", err)
 	}
-	reason := catalogue.Name + " is in its place"
-	return g.remove(ClassIndex, path, info.Size(), reason, func() error { return removeFiles(path) })
+	return g.remove(ClassIndex, path, info.Size(), inRun.Catalogue()+" is in its place", func() error { return removeFiles(path) })
 }
-
-// oldCatalogue says whether the catalogue of an earlier program lies in the run.
-func (g *collector) oldCatalogue() bool { return exists(g.path(catalogue.OldName)) }
 
 // exists says whether a regular file is there.
 func exists(path string) bool {
@@ -162,7 +159,7 @@ var besideSuffixes = []string{".pb.gz", ".onnx", ".pgn", ".npz"}
 // prunePGNs removes the games of old gatekeeper matches. Their logs and results
 // stay: the catalogue is made of them.
 func (g *collector) prunePGNs() error {
-	keep := int(g.keep.GetGatePgns())
+	keep := g.opt.Keep.GatePGNs
 	if keep == 0 {
 		return nil
 	}
@@ -170,9 +167,9 @@ func (g *collector) prunePGNs() error {
 		dir   string
 		ended time.Time
 	}
-	entries, err := os.ReadDir(g.dir.Gates())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("list matches: %w", err)
+	entries, err := entriesOf(g.dir.Gates(), "matches")
+	if err != nil {
+		return err
 	}
 	var matches []match
 	for _, e := range entries {

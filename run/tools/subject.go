@@ -78,7 +78,7 @@ func runOf(named, checkpoint string) (string, error) {
 		dir = filepath.Dir(dir)
 	}
 	for _, root := range []string{named, dir} {
-		if isFile(filepath.Join(root, "run.json")) {
+		if isFile(run.Dir{Root: root}.RunFile()) {
 			return root, nil
 		}
 	}
