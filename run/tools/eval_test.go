@@ -80,8 +80,8 @@ func TestEvalReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if int64(r.Rows) != rows.Len() || r.Rows != d.rows || r.Rows < 50 {
-		t.Fatalf("%d rows of %d, %d dumped", r.Rows, rows.Len(), d.rows)
+	if r.Rows != rows.window.Rows() || r.Rows != d.rows || r.Rows < 50 {
+		t.Fatalf("%d rows of %d, %d dumped", r.Rows, rows.window.Rows(), d.rows)
 	}
 	var policy, value, moves, weights float64
 	if err := d.each(func(_ int, b *encoding.TrainBatch, i int) error {

@@ -74,7 +74,10 @@ func (p *Plan) Text(moments, dropped int, all bool) string {
 // is left behind only where a rule says so. All problems are found at once.
 func PlanMigration(from, to nn.Arch, rules Rules) *Plan {
 	p := &Plan{From: from.String(), To: to.String()}
-	m := migration{plan: p, old: specsByName(from), rules: rules, used: map[string]bool{}, source: map[string]string{}}
+	m := migration{plan: p, old: map[string]nn.ParamSpec{}, rules: rules, used: map[string]bool{}, source: map[string]string{}}
+	for _, s := range nn.Specs(from) {
+		m.old[s.Name] = s
+	}
 	m.checkRules()
 	m.rename(from)
 	for _, s := range nn.Specs(to) {
@@ -100,14 +103,6 @@ type migration struct {
 	used   map[string]bool   // rules, as flags
 	source map[string]string // new name -> old name
 	taken  []string          // old names that were carried over
-}
-
-func specsByName(a nn.Arch) map[string]nn.ParamSpec {
-	m := map[string]nn.ParamSpec{}
-	for _, s := range nn.Specs(a) {
-		m[s.Name] = s
-	}
-	return m
 }
 
 func (m *migration) problem(format string, args ...any) {
@@ -150,15 +145,12 @@ func (m *migration) rename(from nn.Arch) {
 		}
 		before, after, star := strings.Cut(old, "*")
 		for _, s := range nn.Specs(from) {
-			name := fresh
-			if star {
-				if len(s.Name) < len(before)+len(after) || !strings.HasPrefix(s.Name, before) || !strings.HasSuffix(s.Name, after) {
-					continue
-				}
-				name = strings.Replace(fresh, "*", s.Name[len(before):len(s.Name)-len(after)], 1)
-			} else if s.Name != old {
+			part, fits := strings.CutPrefix(s.Name, before)
+			part, ends := strings.CutSuffix(part, after)
+			if !fits || !ends || part != "" && !star {
 				continue
 			}
+			name := strings.Replace(fresh, "*", part, 1)
 			m.used["--rename "+rule] = true
 			if other, taken := m.source[name]; taken {
 				m.problem("rule --rename %s: %s would come from %s and from %s", rule, name, other, s.Name)
