@@ -1,6 +1,9 @@
 package monitor
 
-import "time"
+import (
+	"reflect"
+	"time"
+)
 
 // SchemaVersion is the version of the events that this package writes. Readers
 // accept it and older ones; new fields do not raise it, changed meanings do.
@@ -11,19 +14,16 @@ type Type string
 
 // The event types.
 const (
-	TypeRun         Type = "run"
-	TypeStage       Type = "stage"
-	TypeEpisode     Type = "episode"
-	TypeStep        Type = "step"
-	TypeValidation  Type = "validation"
-	TypeLoaderStage Type = "loader_stage"
-	TypeSelfPlay    Type = "selfplay"
-	TypeLiveMove    Type = "live_move"
-	TypeNet         Type = "net"
-	TypeGate        Type = "gate"
-	TypeAlarm       Type = "alarm"
-	TypePlugin      Type = "plugin"
-	TypeLogLine     Type = "log"
+	TypeRun        Type = "run"
+	TypeStage      Type = "stage"
+	TypeEpisode    Type = "episode"
+	TypeStep       Type = "step"
+	TypeValidation Type = "validation"
+	TypeSelfPlay   Type = "selfplay"
+	TypeNet        Type = "net"
+	TypeGate       Type = "gate"
+	TypeAlarm      Type = "alarm"
+	TypePlugin     Type = "plugin"
 )
 
 // Event is one of the event structs of this package, by pointer. An event must
@@ -47,57 +47,27 @@ type Header struct {
 // Head implements Event.
 func (h *Header) Head() *Header { return h }
 
-// Transient says whether an event is only shown and never stored in
-// metrics.jsonl.
-func Transient(e Event) bool {
-	t := e.EventType()
-	return t == TypeLiveMove || t == TypeLogLine
-}
+// known are the events, one of each type.
+var known = []Event{&Run{}, &Stage{}, &Episode{}, &Step{}, &Validation{}, &SelfPlay{}, &Net{}, &Gate{}, &Alarm{}, &Plugin{}}
 
 // newEvent returns an empty event of a type, nil if there is no such type.
 func newEvent(t Type) Event {
-	switch t {
-	case TypeRun:
-		return &Run{}
-	case TypeStage:
-		return &Stage{}
-	case TypeEpisode:
-		return &Episode{}
-	case TypeStep:
-		return &Step{}
-	case TypeValidation:
-		return &Validation{}
-	case TypeLoaderStage:
-		return &LoaderStage{}
-	case TypeSelfPlay:
-		return &SelfPlay{}
-	case TypeLiveMove:
-		return &LiveMove{}
-	case TypeNet:
-		return &Net{}
-	case TypeGate:
-		return &Gate{}
-	case TypeAlarm:
-		return &Alarm{}
-	case TypePlugin:
-		return &Plugin{}
-	case TypeLogLine:
-		return &LogLine{}
+	for _, e := range known {
+		if e.EventType() == t {
+			return reflect.New(reflect.TypeOf(e).Elem()).Interface().(Event)
+		}
 	}
 	return nil
 }
 
 // EventType implements Event.
-func (*Run) EventType() Type         { return TypeRun }
-func (*Stage) EventType() Type       { return TypeStage }
-func (*Episode) EventType() Type     { return TypeEpisode }
-func (*Step) EventType() Type        { return TypeStep }
-func (*Validation) EventType() Type  { return TypeValidation }
-func (*LoaderStage) EventType() Type { return TypeLoaderStage }
-func (*SelfPlay) EventType() Type    { return TypeSelfPlay }
-func (*LiveMove) EventType() Type    { return TypeLiveMove }
-func (*Net) EventType() Type         { return TypeNet }
-func (*Gate) EventType() Type        { return TypeGate }
-func (*Alarm) EventType() Type       { return TypeAlarm }
-func (*Plugin) EventType() Type      { return TypePlugin }
-func (*LogLine) EventType() Type     { return TypeLogLine }
+func (*Run) EventType() Type        { return TypeRun }
+func (*Stage) EventType() Type      { return TypeStage }
+func (*Episode) EventType() Type    { return TypeEpisode }
+func (*Step) EventType() Type       { return TypeStep }
+func (*Validation) EventType() Type { return TypeValidation }
+func (*SelfPlay) EventType() Type   { return TypeSelfPlay }
+func (*Net) EventType() Type        { return TypeNet }
+func (*Gate) EventType() Type       { return TypeGate }
+func (*Alarm) EventType() Type      { return TypeAlarm }
+func (*Plugin) EventType() Type     { return TypePlugin }

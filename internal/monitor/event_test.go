@@ -15,7 +15,7 @@ import (
 // sample returns one event of every type, with values in every field.
 func sample() []Event {
 	events := []Event{}
-	for _, t := range []Type{TypeRun, TypeStage, TypeEpisode, TypeStep, TypeValidation, TypeLoaderStage, TypeSelfPlay, TypeLiveMove, TypeNet, TypeGate, TypeAlarm, TypePlugin, TypeLogLine} {
+	for _, t := range []Type{TypeRun, TypeStage, TypeEpisode, TypeStep, TypeValidation, TypeSelfPlay, TypeNet, TypeGate, TypeAlarm, TypePlugin} {
 		e := newEvent(t)
 		seed := 0
 		fillValue(reflect.ValueOf(e).Elem(), &seed)

@@ -93,7 +93,7 @@ func openFiles(opt FilesOptions, state FilesState) (*Files, FilesInfo, error) {
 	if opt.TensorBoard {
 		f.board, info.Rebuilt, err = openBoard(opt, state, path)
 	}
-	if err = errors.Join(err, syncDir(opt.Dir)); err != nil {
+	if err != nil {
 		return nil, info, errors.Join(err, f.Close())
 	}
 	return f, info, nil
@@ -137,11 +137,8 @@ func (f *Files) Seq() uint64 {
 	return f.seq
 }
 
-// Handle implements Sink. Transient events are left out.
+// Handle implements Sink.
 func (f *Files) Handle(e Event) error {
-	if Transient(e) {
-		return nil
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var err error
@@ -173,9 +170,9 @@ func (f *Files) Flush() error {
 }
 
 func (f *Files) flush() error {
-	err := f.metrics.flush()
+	err := f.metrics.Flush()
 	if f.board != nil {
-		err = errors.Join(err, f.board.file.flush())
+		err = errors.Join(err, f.board.file.Flush())
 	}
 	return err
 }
@@ -191,7 +188,7 @@ func (f *Files) Sync() (FilesState, error) {
 		return FilesState{}, err
 	}
 	if f.board != nil {
-		s.EventsFile = filepath.Base(f.board.file.path)
+		s.EventsFile = filepath.Base(f.board.file.file.Path())
 		if s.EventsOffset, err = f.board.file.sync(); err != nil {
 			return FilesState{}, err
 		}
@@ -203,11 +200,9 @@ func (f *Files) Sync() (FilesState, error) {
 func (f *Files) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	_, err := f.metrics.sync()
-	err = errors.Join(err, f.metrics.close())
+	err := f.metrics.close()
 	if f.board != nil {
-		_, syncErr := f.board.file.sync()
-		err = errors.Join(err, syncErr, f.board.file.close())
+		err = errors.Join(err, f.board.file.close())
 	}
 	return err
 }

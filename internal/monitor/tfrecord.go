@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // A TFRecord is, little endian:
@@ -38,39 +40,18 @@ type tfEvent struct {
 	scalars  []Scalar // field 5: Summary {1 repeated Value {1 tag, 2 simple_value float32}}
 }
 
-// Wire types of protobuf.
-const (
-	wireVarint = 0
-	wire64     = 1
-	wireBytes  = 2
-	wire32     = 5
-)
-
-func appendTag(dst []byte, field, wire int) []byte {
-	return binary.AppendUvarint(dst, uint64(field<<3|wire))
-}
-
-func appendBytes[T string | []byte](dst []byte, field int, b T) []byte {
-	dst = appendTag(dst, field, wireBytes)
-	dst = binary.AppendUvarint(dst, uint64(len(b)))
-	return append(dst, b...)
-}
-
 // append encodes the event.
 func (e *tfEvent) append(dst []byte) []byte {
-	dst = appendTag(dst, 1, wire64)
-	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(e.wallTime))
-	dst = appendTag(dst, 2, wireVarint)
-	dst = binary.AppendUvarint(dst, uint64(e.step))
+	dst = protowire.AppendFixed64(protowire.AppendTag(dst, 1, protowire.Fixed64Type), math.Float64bits(e.wallTime))
+	dst = protowire.AppendVarint(protowire.AppendTag(dst, 2, protowire.VarintType), uint64(e.step))
 	if e.version != "" {
-		return appendBytes(dst, 3, e.version)
+		return protowire.AppendString(protowire.AppendTag(dst, 3, protowire.BytesType), e.version)
 	}
 	var summary, value []byte
 	for _, s := range e.scalars {
-		value = appendBytes(value[:0], 1, s.Tag)
-		value = appendTag(value, 2, wire32)
-		value = binary.LittleEndian.AppendUint32(value, math.Float32bits(float32(s.Value)))
-		summary = appendBytes(summary, 1, value)
+		value = protowire.AppendString(protowire.AppendTag(value[:0], 1, protowire.BytesType), s.Tag)
+		value = protowire.AppendFixed32(protowire.AppendTag(value, 2, protowire.Fixed32Type), math.Float32bits(float32(s.Value)))
+		summary = protowire.AppendBytes(protowire.AppendTag(summary, 1, protowire.BytesType), value)
 	}
-	return appendBytes(dst, 5, summary)
+	return protowire.AppendBytes(protowire.AppendTag(dst, 5, protowire.BytesType), summary)
 }
