@@ -82,7 +82,7 @@ func (r *RangeResult) Text(to float64, curve string) string {
 
 // Chart is the picture of the test.
 func (r *RangeResult) Chart() *report.Chart {
-	raw, smooth := report.Line{Name: "loss", Thin: true}, report.Line{Name: "smoothed"}
+	raw, smooth := report.Line{Name: "loss", Width: 0.5}, report.Line{Name: "smoothed"}
 	for _, p := range r.Points {
 		raw.Points = append(raw.Points, report.Point{X: p.LR, Y: p.Loss})
 		smooth.Points = append(smooth.Points, report.Point{X: p.LR, Y: p.Smoothed})
