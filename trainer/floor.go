@@ -21,8 +21,8 @@ func Floors(losses []Loss, b *encoding.TrainBatch) []Measure {
 		}
 		var sum tally
 		for i := range b.N {
-			if h := l.floor(b, i); h == h {
-				sum.add(h, float64(b.Weight[i]))
+			if l.known(b, i) {
+				sum.add(l.floor(b, i), float64(b.Weight[i]))
 			}
 		}
 		floors[k].Mean, floors[k].N, floors[k].StdErr = sum.mean(), sum.n, math.NaN()
@@ -30,27 +30,16 @@ func Floors(losses []Loss, b *encoding.TrainBatch) []Measure {
 	return floors
 }
 
-// floor is the least loss of row i, NaN where its target is not known.
+// floor is the least loss of row i, whose target is known.
 func (l *Loss) floor(b *encoding.TrainBatch, i int) float64 {
-	if l.Head == HeadPolicy {
-		mass := float32(0)
-		for _, p := range b.PolicyOf(i) {
-			mass += p
-		}
-		if !(mass > 0) {
-			return math.NaN()
-		}
-		return entropy(b.PolicyOf(i))
-	}
-	t := l.target(&b.Targets[i])
 	switch l.Kind {
+	case CrossEntropy:
+		return entropy(b.PolicyOf(i))
 	case WDLCrossEntropy:
-		wdl := device.WDL(t)
+		wdl := device.WDL(l.target(&b.Targets[i]))
 		return entropy(wdl[:])
-	case Huber:
-		return float64(t.M) * 0 // NaN stays NaN
 	}
-	return float64(t.Q) * 0
+	return 0
 }
 
 // entropy is -sum p log p; NaN where one is.

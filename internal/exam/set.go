@@ -3,6 +3,9 @@ package exam
 import (
 	"math/bits"
 	"math/rand/v2"
+	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/chess/syzygy"
@@ -98,6 +101,45 @@ func draw(rng *rand.Rand, boards []chess.Board, n int) []chess.Board {
 	boards = boards[:min(n, len(boards))]
 	alternate(boards)
 	return boards
+}
+
+// strongToMove says whether the side with the third man is to move.
+func strongToMove(b *chess.Board) bool { return bits.OnesCount64(b.OurMen()) == 2 }
+
+// recolour exchanges the colours: the same position for the side to move, with
+// the other colour.
+func recolour(b *chess.Board) chess.Board {
+	o, err := chess.ParseFEN(swapColours(b.FEN()))
+	if err != nil {
+		panic("exam: a legal position has no mirror: " + err.Error())
+	}
+	return o
+}
+
+// alternate gives black the third man of every second board.
+func alternate(boards []chess.Board) {
+	for i := 1; i < len(boards); i += 2 {
+		boards[i] = recolour(&boards[i])
+	}
+}
+
+// swapColours mirrors the board of a FEN without castling rights or en-passant
+// square and exchanges the colours.
+func swapColours(fen string) string {
+	board, rest, _ := strings.Cut(fen, " ")
+	ranks := strings.Split(board, "/")
+	slices.Reverse(ranks)
+	swapped := strings.Map(func(c rune) rune {
+		if unicode.IsLetter(c) {
+			return c ^ 'a' ^ 'A'
+		}
+		return c
+	}, strings.Join(ranks, "/"))
+	side := "w"
+	if rest[0] == 'w' {
+		side = "b"
+	}
+	return swapped + " " + side + rest[1:]
 }
 
 // over says whether a position has no move or too little material.

@@ -47,40 +47,30 @@ type gaugeMetric struct {
 	Value uint64 `json:"value"`
 }
 
-// totals are the loader's counters since its start.
-func totals(s *loader.Stats) *loaderMetrics {
-	m := &loaderMetrics{Stages: []stageMetrics{}}
-	for _, st := range s.Stages {
-		one := stageMetrics{Name: st.Name}
-		for _, o := range st.Outputs {
-			one.Queues = append(one.Queues, queueMetrics{Name: o.Name, Puts: o.Puts, Gets: o.Gets, Drops: o.Drops,
-				Fullness: look(o.Length), Capacity: uint64(o.Capacity)})
-		}
-		for _, c := range st.Counters {
-			if c.Gauge {
-				one.Gauges = append(one.Gauges, gaugeMetric{c.Name, whole(c.Value)})
-			} else {
-				one.Counts = append(one.Counts, countMetric{c.Name, whole(c.Value)})
-			}
-		}
-		m.Stages = append(m.Stages, one)
-	}
-	return m
-}
-
-// lastSecond is what passed the queues in the last complete second. Of that
-// second the loader keeps what got into each queue and stayed; so many are given
-// as put and as got.
-func lastSecond(s *loader.Stats) *loaderMetrics {
+// metricsOf are the loader's counters since its start, or what passed the queues in the
+// last complete second. Of that second the loader keeps what got into each queue and
+// stayed; so many are given as put and as got.
+func metricsOf(s *loader.Stats, total bool) *loaderMetrics {
 	m := &loaderMetrics{Stages: []stageMetrics{}}
 	for _, st := range s.Stages {
 		one := stageMetrics{Name: st.Name}
 		for _, o := range st.Outputs {
 			q := queueMetrics{Name: o.Name, Fullness: look(o.Length), Capacity: uint64(o.Capacity)}
-			if len(o.Passed) > 0 {
+			if total {
+				q.Puts, q.Gets, q.Drops = o.Puts, o.Gets, o.Drops
+			} else if len(o.Passed) > 0 {
 				q.Puts, q.Gets = o.Passed[0], o.Passed[0]
 			}
 			one.Queues = append(one.Queues, q)
+		}
+		for _, c := range st.Counters {
+			switch {
+			case !total:
+			case c.Gauge:
+				one.Gauges = append(one.Gauges, gaugeMetric{c.Name, whole(c.Value)})
+			default:
+				one.Counts = append(one.Counts, countMetric{c.Name, whole(c.Value)})
+			}
 		}
 		m.Stages = append(m.Stages, one)
 	}

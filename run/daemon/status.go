@@ -48,7 +48,7 @@ func (s *server) status() statusPayload {
 	}
 	if commands.Loader != nil {
 		if stats, ok := commands.Loader(); ok {
-			p.UpdateSecs, p.OneSecond, p.Total = &stats.Seconds, lastSecond(&stats), totals(&stats)
+			p.UpdateSecs, p.OneSecond, p.Total = &stats.Seconds, metricsOf(&stats, false), metricsOf(&stats, true)
 		}
 	}
 	if commands.Schedule != nil {
