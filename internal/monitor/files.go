@@ -33,9 +33,8 @@ type FilesOptions struct {
 
 // FilesInfo says what OpenFiles did to files that were there.
 type FilesInfo struct {
-	Moved   []string // files of an earlier run that were renamed out of the way
-	Lost    int64    // bytes of metrics.jsonl that the checkpoint knew and that are gone
-	Rebuilt bool     // the event file was made anew from metrics.jsonl
+	Moved []string // files of an earlier run that were renamed out of the way
+	Lost  int64    // bytes of metrics.jsonl that the checkpoint knew and that are gone
 }
 
 // Files writes metrics.jsonl and the TensorBoard event file. It is a Sink
@@ -59,9 +58,6 @@ const flushEvery = time.Second
 // appear twice. With the zero state existing files are renamed, never
 // overwritten.
 func OpenFiles(opt FilesOptions, state FilesState) (*Files, FilesInfo, error) {
-	if opt.Now == nil {
-		opt.Now = time.Now
-	}
 	f, info, err := openFiles(opt, state)
 	if err != nil {
 		return nil, info, fmt.Errorf("open metrics: %w", err)
@@ -71,6 +67,9 @@ func OpenFiles(opt FilesOptions, state FilesState) (*Files, FilesInfo, error) {
 
 func openFiles(opt FilesOptions, state FilesState) (*Files, FilesInfo, error) {
 	var info FilesInfo
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
 	if err := os.MkdirAll(opt.Dir, 0o755); err != nil {
 		return nil, info, err
 	}
@@ -91,7 +90,7 @@ func openFiles(opt FilesOptions, state FilesState) (*Files, FilesInfo, error) {
 		return nil, info, err
 	}
 	if opt.TensorBoard {
-		f.board, info.Rebuilt, err = openBoard(opt, state, path)
+		f.board, err = openBoard(opt, state, path)
 	}
 	if err != nil {
 		return nil, info, errors.Join(err, f.Close())

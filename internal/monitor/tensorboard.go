@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -23,37 +24,33 @@ type tensorBoard struct {
 
 // openBoard opens the event file that the state knows, cut to its offset. Where
 // that cannot be, a new file is filled from metrics.jsonl, which must be cut
-// already; rebuilt says so if there was anything to fill it from.
-func openBoard(opt FilesOptions, state FilesState, metrics string) (b *tensorBoard, rebuilt bool, err error) {
+// already.
+func openBoard(opt FilesOptions, state FilesState, metrics string) (*tensorBoard, error) {
 	if state.EventsFile != "" && state.EventsFile == filepath.Base(state.EventsFile) && strings.HasPrefix(state.EventsFile, eventsPrefix) {
 		path := filepath.Join(opt.Dir, state.EventsFile)
 		if _, statErr := os.Stat(path); statErr == nil {
 			file, err := openAppend(path, state.EventsOffset)
 			if err == nil {
-				return &tensorBoard{file: file}, false, nil
+				return &tensorBoard{file: file}, nil
 			}
 			if !errors.Is(err, errShort) {
-				return nil, false, err
+				return nil, err
 			}
 			if err := os.Remove(path); err != nil { // all that it held is in metrics.jsonl
-				return nil, false, fmt.Errorf("remove a cut event file: %w", err)
+				return nil, fmt.Errorf("remove a cut event file: %w", err)
 			}
 		}
 	}
-	job := opt.Job
-	if job == "" {
-		job = "chessbrain"
-	}
-	path := filepath.Join(opt.Dir, fmt.Sprintf("%s%010d.%s", eventsPrefix, opt.Now().Unix(), job))
+	path := filepath.Join(opt.Dir, fmt.Sprintf("%s%010d.%s", eventsPrefix, opt.Now().Unix(), cmp.Or(opt.Job, "chessbrain")))
 	file, err := openAppend(path, 0)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	b = &tensorBoard{file: file}
+	b := &tensorBoard{file: file}
 	if err := b.rebuild(metrics, opt.Now()); err != nil {
-		return nil, false, errors.Join(err, file.close())
+		return nil, errors.Join(err, file.close())
 	}
-	return b, state.MetricsOffset > 0, nil
+	return b, nil
 }
 
 // rebuild writes the version event and the scalars of everything in

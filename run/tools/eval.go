@@ -38,8 +38,6 @@ type Result struct {
 	PolicyAccuracy monitor.Number `json:"policy_accuracy"`
 	ValueAccuracy  monitor.Number `json:"value_accuracy"`
 	Seconds        float64        `json:"seconds"`
-
-	Stats trainer.EvalStats `json:"-"`
 }
 
 // LossValue is the mean of one configured loss over the rows whose target is
@@ -80,7 +78,7 @@ func measure(ctx context.Context, t *trainer.Trainer, losses []trainer.Loss, s *
 	r := &Result{Net: s.Name, NetID: s.Net.ID(), Weights: s.Weights, Data: rows.Name, Games: rows.Games, Rows: e.Rows,
 		PolicyEntropy: monitor.Number(e.PolicyEntropy), TargetEntropy: monitor.Number(e.PolicyTargetEntropy),
 		LegalEntropy: monitor.Number(e.LegalEntropy), PolicyAccuracy: monitor.Number(e.PolicyAccuracy), ValueAccuracy: monitor.Number(e.ValueAccuracy),
-		Seconds: e.Time.Seconds(), Stats: e}
+		Seconds: e.Time.Seconds()}
 	for i, l := range losses {
 		m := e.Losses[i]
 		r.Losses = append(r.Losses, LossValue{l.Metric, l.Head, monitor.Number(m.Mean), monitor.Number(m.StdErr), m.N, l.Weight})
