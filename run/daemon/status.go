@@ -20,23 +20,25 @@ func (s *server) status() statusPayload {
 	var p statusPayload
 	var schedule train.SchedulePage
 	var scheduled bool
-	own := &ownStatus{Version: s.opt.Version, State: stateIdle, Dropped: s.out.dropped.Load()}
+	var commands *train.Live
+	own, j := &ownStatus{}, s.job
+	if j != nil {
+		j.mu.Lock()
+		*own, commands = j.seen, j.commands
+		j.mu.Unlock()
+	}
+	own.Version, own.State, own.Dropped = s.opt.Version, stateIdle, s.out.dropped.Load()
 	if !s.opt.Plain {
 		p.ownStatus = own
 	}
-	j := s.job
 	if j == nil {
 		return p
 	}
-	j.mu.Lock()
-	commands, seen := j.commands, j.seen
-	j.mu.Unlock()
 	own.State, own.ConfigFilepath, own.Steps = stateTraining, j.config, j.training.Steps
 	if j.stopping.Load() {
 		own.State = stateStopping
 	}
 	own.Dropped += j.dropped.Load()
-	own.see(&seen)
 	if commands == nil {
 		own.Stage = "starting"
 		return p
@@ -60,18 +62,6 @@ func (s *server) status() statusPayload {
 	}
 	own.ETASeconds = own.eta(scheduled, &schedule)
 	return p
-}
-
-// see fills in what the run's events say.
-func (o *ownStatus) see(seen *seen) {
-	o.Job, o.Net, o.Validation = seen.job, seen.net, seen.validation
-	e := seen.step
-	if e == nil {
-		return
-	}
-	o.Step, o.Samples, o.Skipped = e.Step, e.Samples, e.SkippedTotal
-	o.Losses, o.Loss, o.LR, o.GradNorm = e.Losses, &e.Loss, &e.LR, &e.GradNorm
-	o.StepsPerSecond, o.RowsPerSecond = &e.Rates.StepsPerSecond, &e.Rates.RowsPerSecond
 }
 
 // scheduleOf is lczero's form of a schedule's page.

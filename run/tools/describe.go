@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -107,15 +108,7 @@ func Probe(ctx context.Context, cfg *config.Config, net *Net, h *chess.History) 
 	for i, m := range legal.Slice() {
 		p.Moves = append(p.Moves, ProbedMove{board.UCI(m, board.Castles960()), b.LegalOf(0)[i], b.PriorOf(0)[i]})
 	}
-	slices.SortStableFunc(p.Moves, func(x, y ProbedMove) int {
-		switch {
-		case x.P != y.P && x.P > y.P:
-			return -1
-		case x.P != y.P:
-			return 1
-		}
-		return int(x.Index) - int(y.Index)
-	})
+	slices.SortStableFunc(p.Moves, func(x, y ProbedMove) int { return cmp.Or(cmp.Compare(y.P, x.P), cmp.Compare(x.Index, y.Index)) })
 	return p, nil
 }
 

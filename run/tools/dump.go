@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -67,7 +66,7 @@ func (d *Dump) Keep(b *encoding.TrainBatch) error {
 	return nil
 }
 
-// Write writes the dump in one of DumpFormats.
+// Write writes the dump in one of DumpFormats; w is better buffered.
 func (d *Dump) Write(w io.Writer, format string) error {
 	switch format {
 	case "json":
@@ -78,18 +77,15 @@ func (d *Dump) Write(w io.Writer, format string) error {
 	return d.writeText(w)
 }
 
-// each calls fn for all rows with their number.
-func (d *Dump) each(fn func(n int, b *encoding.TrainBatch, i int) error) error {
-	n := 0
+// all are the rows: a batch and the number in it.
+func (d *Dump) all(yield func(b *encoding.TrainBatch, i int) bool) {
 	for _, b := range d.batches {
 		for i := range b.N {
-			if err := fn(n, b, i); err != nil {
-				return err
+			if !yield(b, i) {
+				return
 			}
-			n++
 		}
 	}
-	return nil
 }
 
 // shorter are the numbers of a FEN for runs of empty squares.
@@ -111,17 +107,17 @@ func pieces(b *encoding.TrainBatch, i int) string {
 // writeText prints every row for a person: board, values, and the moves in the
 // order of their targets.
 func (d *Dump) writeText(w io.Writer) error {
-	out := bufio.NewWriter(w)
-	err := d.each(func(n int, b *encoding.TrainBatch, i int) error {
+	n := 0
+	for b, i := range d.all {
 		s := &b.Scalars[i]
-		fmt.Fprintf(out, "row %d  %s  black to move %d, castling %d%d%d%d (our O-O-O O-O, their), rule50 %d, weight %g\n",
+		fmt.Fprintf(w, "row %d  %s  black to move %d, castling %d%d%d%d (our O-O-O O-O, their), rule50 %d, weight %g\n",
 			n, pieces(b, i), s.BlackToMove, s.OurOOO, s.OurOO, s.TheirOOO, s.TheirOO, s.Rule50, b.Weight[i])
 		for t, name := range targetNames {
 			v := b.Targets[i][t]
-			fmt.Fprintf(out, "  target %-7s Q %+.4f  D %.4f  M %.1f\n", name, v.Q, v.D, v.M)
+			fmt.Fprintf(w, "  target %-7s Q %+.4f  D %.4f  M %.1f\n", name, v.Q, v.D, v.M)
 		}
 		wdl := b.WDL[i]
-		fmt.Fprintf(out, "  net            Q %+.4f  D %.4f  M %.1f  (W %.4f L %.4f)\n", wdl[0]-wdl[2], wdl[1], b.M[i], wdl[0], wdl[2])
+		fmt.Fprintf(w, "  net            Q %+.4f  D %.4f  M %.1f  (W %.4f L %.4f)\n", wdl[0]-wdl[2], wdl[1], b.M[i], wdl[0], wdl[2])
 		target := b.PolicyOf(i)
 		order := make([]int, len(target))
 		for k := range order {
@@ -130,15 +126,14 @@ func (d *Dump) writeText(w io.Writer) error {
 		slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(target[y], target[x]) })
 		for _, k := range order {
 			m := b.LegalOf(i)[k]
-			fmt.Fprintf(out, "  %-6s %4d  target %.4f  net %.4f\n", encoding.PolicyString(m), m, target[k], b.PriorOf(i)[k])
+			fmt.Fprintf(w, "  %-6s %4d  target %.4f  net %.4f\n", encoding.PolicyString(m), m, target[k], b.PriorOf(i)[k])
 		}
-		_, err := fmt.Fprintln(out)
-		return err
-	})
-	if err != nil {
-		return err
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+		n++
 	}
-	return out.Flush()
+	return nil
 }
 
 // dumpRow is a row as one line of JSON. Everything is from the view of the side
@@ -198,12 +193,14 @@ func known(x float32) *float32 {
 
 // writeJSON writes one object a line.
 func (d *Dump) writeJSON(w io.Writer) error {
-	out := bufio.NewWriter(w)
-	enc := json.NewEncoder(out)
-	if err := d.each(func(n int, b *encoding.TrainBatch, i int) error { return enc.Encode(newDumpRow(n, b, i)) }); err != nil {
-		return err
+	enc, n := json.NewEncoder(w), 0
+	for b, i := range d.all {
+		if err := enc.Encode(newDumpRow(n, b, i)); err != nil {
+			return err
+		}
+		n++
 	}
-	return out.Flush()
+	return nil
 }
 
 func newDumpRow(n int, b *encoding.TrainBatch, i int) *dumpRow {
@@ -283,12 +280,14 @@ func (d *Dump) writeNPZ(w io.Writer) error {
 		}
 		values, raw := make([]float32, size), make([]byte, 0, 4*size)
 		if err := z.Array(a.name, npz.Float32, append([]int{d.rows}, a.shape...), func(out io.Writer) error {
-			return d.each(func(_ int, b *encoding.TrainBatch, i int) error {
+			for b, i := range d.all {
 				a.fill(values, b, i)
 				raw = npz.AppendFloat32(raw[:0], values...)
-				_, err := out.Write(raw)
-				return err
-			})
+				if _, err := out.Write(raw); err != nil {
+					return err
+				}
+			}
+			return nil
 		}); err != nil {
 			return err
 		}
