@@ -107,15 +107,10 @@ func (g *collector) bestNet(nets []run.NetFile) (best string) {
 // pruneCatalogue removes the catalogue of an earlier program once there is one of
 // this program.
 func (g *collector) pruneCatalogue() error {
-	path := g.dir.OldCatalogue()
-	if !exists(path) || !exists(g.dir.Catalogue()) {
+	if !exists(g.dir.Catalogue()) {
 		return nil
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return fmt.Errorf("old catalogue: %w", err)
-	}
-	return g.remove(ClassIndex, path, info.Size(), inRun.Catalogue()+" is in its place", func() error { return removeFiles(path) })
+	return g.removeFiles(ClassIndex, inRun.Catalogue()+" is in its place", g.dir.OldCatalogue())
 }
 
 // exists says whether a regular file is there.
@@ -143,14 +138,11 @@ func (g *collector) removeNet(class Class, n run.NetFile, reason string) error {
 		g.note("%s: it does not say that job %s made it", filepath.ToSlash(rel), g.job)
 		return nil
 	}
-	paths, bytes := []string{n.Path}, n.Bytes
+	paths := []string{n.Path}
 	for _, suffix := range besideSuffixes {
-		path := strings.TrimSuffix(n.Path, run.NetSuffix) + suffix
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			paths, bytes = append(paths, path), bytes+info.Size()
-		}
+		paths = append(paths, strings.TrimSuffix(n.Path, run.NetSuffix)+suffix)
 	}
-	return g.remove(class, n.Path, bytes, reason, func() error { return removeFiles(paths...) })
+	return g.removeFiles(class, reason, paths...)
 }
 
 // besideSuffixes end the files that other exporters than safetensors write.
@@ -181,20 +173,15 @@ func (g *collector) prunePGNs() error {
 	slices.SortFunc(matches, func(a, b match) int { return cmp.Or(b.ended.Compare(a.ended), cmp.Compare(b.dir, a.dir)) })
 	for _, m := range matches[min(keep, len(matches)):] {
 		path := filepath.Join(m.dir, gate.GamesName)
-		info, err := os.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) {
+		if !exists(path) {
 			continue
-		}
-		if err != nil {
-			return fmt.Errorf("list matches: %w", err)
 		}
 		if pinned, err := g.pinned(path); err != nil {
 			return err
 		} else if pinned {
 			continue
 		}
-		reason := fmt.Sprintf("older than the newest %d matches", keep)
-		if err := g.remove(ClassPGN, path, info.Size(), reason, func() error { return removeFiles(path) }); err != nil {
+		if err := g.removeFiles(ClassPGN, fmt.Sprintf("older than the newest %d matches", keep), path); err != nil {
 			return err
 		}
 	}

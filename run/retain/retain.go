@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"math"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -153,20 +154,32 @@ func (g *collector) pinned(path string) (bool, error) {
 	return at != "", err
 }
 
-// removeFiles removes files of a directory, durably; those that are not there any
-// more are no error.
-func removeFiles(paths ...string) error {
+// removeFiles removes those of paths that are files, durably: one thing, named by the
+// first.
+func (g *collector) removeFiles(class Class, reason string, paths ...string) error {
+	var there []string
+	bytes := int64(0)
 	for _, path := range paths {
-		if err := fsx.OS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			there, bytes = append(there, path), bytes+info.Size()
 		}
 	}
-	for _, path := range paths {
-		if err := fsx.SyncDir(fsx.OS, filepath.Dir(path)); err != nil {
-			return err
-		}
+	if there == nil {
+		return nil
 	}
-	return nil
+	return g.remove(class, there[0], bytes, reason, func() error {
+		for _, path := range there {
+			if err := fsx.OS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		for _, path := range there {
+			if err := fsx.SyncDir(fsx.OS, filepath.Dir(path)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func gib(bytes int64) float64 { return math.Round(float64(bytes)/(1<<30)*1000) / 1000 }
