@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -39,9 +40,8 @@ type Bus struct {
 	subs   map[*Subscription]struct{}
 	closed bool
 
-	readers sync.WaitGroup // goroutines of Go
-	errMu   sync.Mutex     // guards readErr; never taken with mu held
 	readErr []error
+	readers sync.WaitGroup // goroutines of Go
 }
 
 // NewBus returns a bus without readers.
@@ -97,11 +97,8 @@ func (b *Bus) Publish(e Event) {
 // readers started by Go. A run should look at it at every checkpoint.
 func (b *Bus) Err() error {
 	b.mu.Lock()
-	errs := append([]error(nil), b.failed...)
-	b.mu.Unlock()
-	b.errMu.Lock()
-	defer b.errMu.Unlock()
-	return errors.Join(append(errs, b.readErr...)...)
+	defer b.mu.Unlock()
+	return errors.Join(slices.Concat(b.failed, b.readErr)...)
 }
 
 // Subscription is a bounded queue of events for one slow reader.
@@ -157,9 +154,9 @@ func (b *Bus) Go(capacity int, sink Sink) {
 				continue
 			}
 			if failed = sink.Handle(e); failed != nil {
-				b.errMu.Lock()
+				b.mu.Lock()
 				b.readErr = append(b.readErr, failed)
-				b.errMu.Unlock()
+				b.mu.Unlock()
 			}
 		}
 	}()

@@ -29,7 +29,7 @@ type LogOptions struct {
 // OnError.
 func NewLogger(opt LogOptions) (*slog.Logger, io.Closer, error) {
 	var handlers []slog.Handler
-	var closer io.Closer = noFile{}
+	var closer io.Closer = io.NopCloser(nil)
 	if opt.File != "" {
 		file, err := openRotating(opt.File, opt.MaxBytes, opt.Keep)
 		if err != nil {
@@ -52,10 +52,6 @@ func NewLogger(opt LogOptions) (*slog.Logger, io.Closer, error) {
 	}
 	return slog.New(slog.NewMultiHandler(handlers...)), closer, nil
 }
-
-type noFile struct{}
-
-func (noFile) Close() error { return nil }
 
 // withStack adds the stack and more to errors.
 type withStack struct {

@@ -132,8 +132,12 @@ func (r *OverfitResult) train(ctx context.Context, t *trainer.Trainer, losses []
 			return nil
 		}
 	}
+	stuck := ""
+	if r.Stuck != nil {
+		stuck = fmt.Sprintf(" (these kept more than half of their own: %s)", strings.Join(r.Stuck, ", "))
+	}
 	return fmt.Errorf("%w: after %d steps %.3f of the excess over the entropy floor is left, want %g%s; try another --lr, more --steps, or look at the losses",
-		ErrNotLearnt, opt.Steps, is/was, opt.Near, stuckText(r.Stuck))
+		ErrNotLearnt, opt.Steps, is/was, opt.Near, stuck)
 }
 
 // excess is what each loss has over its floor, times its weight, and their sum; 0 where
@@ -162,13 +166,6 @@ func stuck(losses []trainer.Loss, first, now []float64) (names []string) {
 
 // leastExcess is what counts as being at the floor already.
 const leastExcess = 1e-3
-
-func stuckText(names []string) string {
-	if names == nil {
-		return ""
-	}
-	return fmt.Sprintf(" (these kept more than half of their own: %s)", strings.Join(names, ", "))
-}
 
 // weightedSum is the objective's part that rows decide: the weighted means of the
 // losses but L2. A loss without rows counts as 0.

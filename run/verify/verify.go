@@ -106,11 +106,11 @@ type fileSort struct {
 // sorts are the files that can be verified. The first suffix that fits counts.
 var sorts = []fileSort{
 	{"games", []string{replay.SealedSuffix, replay.GrowingSuffix}, (*checker).chunk},
-	{"net", []string{".safetensors"}, (*checker).net},
-	{"Leela net", []string{".pb.gz", ".pb"}, (*checker).leelaNet},
+	{"net", []string{".safetensors"}, opened((*checker).net)},
+	{"Leela net", []string{".pb.gz", ".pb"}, opened((*checker).leelaNet)},
 	{"PGN", []string{".pgn", ".pgn.gz", ".pgn.bz2"}, (*checker).pgn},
 	{"Leela chunks", []string{".gz", ".tar"}, (*checker).leela},
-	{"events", []string{".jsonl"}, (*checker).events},
+	{"events", []string{".jsonl"}, opened((*checker).events)},
 }
 
 // sortOf finds the sort of a file; check is nil where it is not known.
@@ -242,12 +242,15 @@ func (c *checker) unreadable(path string, err error) {
 	c.report.problem(path, Unreadable, "make it readable, and look at the disk", "%v", err)
 }
 
-// open opens a file, or tells why not.
-func (c *checker) open(path string) *os.File {
-	f, err := os.Open(path)
-	if err != nil {
-		c.unreadable(path, err)
-		return nil
+// opened is a check of a file that is open.
+func opened(check func(c *checker, path string, f *os.File)) func(*checker, string) {
+	return func(c *checker, path string) {
+		f, err := os.Open(path)
+		if err != nil {
+			c.unreadable(path, err)
+			return
+		}
+		defer f.Close()
+		check(c, path, f)
 	}
-	return f
 }
