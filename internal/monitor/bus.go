@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -72,7 +73,7 @@ func (b *Bus) Publish(e Event) {
 	}
 	b.seq++
 	h := e.Head()
-	h.V, h.Type, h.Seq = SchemaVersion, e.EventType(), b.seq
+	h.V, h.Type, h.Seq = SchemaVersion, types[reflect.TypeOf(e)], b.seq
 	if h.Time.IsZero() {
 		h.Time = b.opt.Now()
 	}

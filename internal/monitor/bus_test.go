@@ -33,7 +33,7 @@ func TestBusOrderAndHeader(t *testing.T) {
 	for e := range sub.Events() {
 		h := e.Head()
 		queued = append(queued, h.Seq)
-		if h.Job != "j" || h.V != SchemaVersion || h.Type != TypeStep || !h.Time.Equal(fixedClock()()) {
+		if h.Job != "j" || h.V != SchemaVersion || h.Type != "step" || !h.Time.Equal(fixedClock()()) {
 			t.Fatalf("header %+v", h)
 		}
 	}

@@ -36,7 +36,7 @@ func (e *CorruptError) Error() string {
 func AppendJSON(dst []byte, e Event) ([]byte, error) {
 	line, err := json.Marshal(e)
 	if err != nil {
-		return dst, fmt.Errorf("encode event %s: %w", e.EventType(), err)
+		return dst, fmt.Errorf("encode event %s: %w", e.Head().Type, err)
 	}
 	dst = append(dst, line...)
 	return append(dst, '\n'), nil

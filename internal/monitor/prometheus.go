@@ -66,7 +66,7 @@ func NewProm(job string) *Prom {
 
 // Handle implements Sink.
 func (p *Prom) Handle(e Event) error {
-	p.events.WithLabelValues(string(e.EventType())).Inc()
+	p.events.WithLabelValues(e.Head().Type).Inc()
 	_, scalars := Scalars(e)
 	for _, s := range scalars {
 		p.scalars.WithLabelValues(s.Tag).Set(s.Value)

@@ -45,7 +45,7 @@ func TestPrometheusPage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := p.Handle(&Episode{Episode: 7, WindowRows: 900, Results: Results{White: 1, Draw: 4, Black: 2}, Ends: map[string]int64{"checkmate": 3}, Totals: Totals{Positions: 1234}}); err != nil {
+	if err := p.Handle(&Episode{Header: Header{Type: "episode"}, Episode: 7, WindowRows: 900, Results: Results{White: 1, Draw: 4, Black: 2}, Ends: map[string]int64{"checkmate": 3}, Totals: Totals{Positions: 1234}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, state := range []string{PluginRunning, "stopped"} { // only the first reports numbers
