@@ -40,6 +40,24 @@ func (d Dir) Locks() string      { return filepath.Join(d.Root, "locks") }
 func (d Dir) Lock(r Role) string { return filepath.Join(d.Locks(), string(r)) }
 
 func (d Dir) Journal() string { return filepath.Join(d.Root, "journal") }
+
+// Cycles is the journal of a closed loop.
+func (d Dir) Cycles() string { return filepath.Join(d.Root, CyclesName) }
+
+// Catalogue is the index of the run, and OldCatalogue the file that earlier programs
+// wrote in its place.
+func (d Dir) Catalogue() string { return filepath.Join(d.Root, "catalogue.json") }
+
+func (d Dir) OldCatalogue() string { return filepath.Join(d.Root, "catalogue.sqlite") }
+
+// Plugins is the directory of programs that earlier versions ran unasked.
+func (d Dir) Plugins() string { return filepath.Join(d.Root, "plugins") }
+
+// Quarantine is where a process keeps games that killed a plugin.
+func (d Dir) Quarantine(process string) string {
+	return filepath.Join(d.Root, "quarantine", "plugins", process)
+}
+
 func (d Dir) Logs() string    { return filepath.Join(d.Root, "logs") }
 func (d Dir) Staging() string { return d.ToExport() }
 
@@ -58,6 +76,11 @@ func (d Dir) Rejected() string { return filepath.Join(d.Root, "rejectedmodels") 
 // Gates is the directory of the gatekeeper's matches, one directory a net, and
 // Matches that of the rater's.
 func (d Dir) Gates() string { return filepath.Join(d.Root, "gatekeeper") }
+
+// GateResult is what the gatekeeper decided about a net.
+func (d Dir) GateResult(net string) string {
+	return filepath.Join(d.Gates(), net, GateResultName)
+}
 
 func (d Dir) Matches() string { return filepath.Join(d.Root, "matches") }
 
@@ -95,8 +118,11 @@ func (d Dir) ToExportExtra() string { return filepath.Join(d.Root, "toexport_ext
 // OwnCheckpoints that of the checkpoints of d's where nothing moves them elsewhere.
 func (d Dir) Trainings() string { return filepath.Join(d.Root, "train") }
 
-func (d Dir) OwnCheckpoints() string {
-	return filepath.Join(d.Trainings(), d.Training, "checkpoints")
+func (d Dir) OwnCheckpoints() string { return d.CheckpointsOf(d.Training) }
+
+// CheckpointsOf is OwnCheckpoints of any training of the run.
+func (d Dir) CheckpointsOf(training string) string {
+	return filepath.Join(d.Trainings(), training, "checkpoints")
 }
 
 func (d Dir) HandedFile() string { return filepath.Join(d.Trainings(), d.Training, "handed.json") }
@@ -120,11 +146,17 @@ func (d Dir) Shorten(path string) string {
 // UnfinishedFile is where a stopped playing process leaves the games that it was
 // playing.
 func (d Dir) UnfinishedFile(process string) string {
-	return filepath.Join(d.Root, "unfinished", process+".bin")
+	return filepath.Join(d.Unfinished(), process+".bin")
 }
 
-// CyclesName is the journal of a closed loop in its run directory.
-const CyclesName = "cycles.jsonl"
+func (d Dir) Unfinished() string { return filepath.Join(d.Root, "unfinished") }
+
+// CyclesName is the journal of a closed loop in its run directory, and GateResultName
+// the gatekeeper's decision in the directory of a match.
+const (
+	CyclesName     = "cycles.jsonl"
+	GateResultName = "result.json"
+)
 
 // Role is what a process does in a run. It names the process's lock, its control
 // socket and its part of the metrics.

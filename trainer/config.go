@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -17,6 +18,19 @@ const (
 // MaxConsecutiveSkips is how many steps in a row may be skipped for a loss or
 // gradient that is not finite before Step returns ErrNonFinite.
 const MaxConsecutiveSkips = 10
+
+// ErrNonFinite means that MaxConsecutiveSkips steps in a row had a loss or a
+// gradient that is not finite. Weights and optimizer state are those of the
+// last good step.
+var ErrNonFinite = errors.New("losses or gradients are not finite")
+
+// ErrConfig is wrapped by every complaint about a Config.
+var ErrConfig = errors.New("trainer configuration")
+
+// configError wraps ErrConfig with the name of the field at fault.
+func configError(field, format string, args ...any) error {
+	return fmt.Errorf("%w: %s: %s", ErrConfig, field, fmt.Sprintf(format, args...))
+}
 
 // Config says how a net is trained. A micro-batch is what goes through the net
 // at once and what batch-norm statistics are taken over; a step is

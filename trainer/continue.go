@@ -50,11 +50,9 @@ func (t *Trainer) Continue(c Continuation) error {
 
 // SavedState is a trainer's section, read without a trainer.
 type SavedState struct {
-	Arch           nn.Arch
-	Optimizer      string
-	OptimizerSteps int64
-	Steps, Samples int64
-	Moments        map[string][]float32 // by "<moment>.<parameter>", as in Continuation
+	Continuation
+	Arch      nn.Arch
+	Optimizer string
 }
 
 // ReadState reads what Section saved, with all its checks but those against a
@@ -67,8 +65,8 @@ func ReadState(r io.Reader, version int) (*SavedState, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &SavedState{Optimizer: h.Optimizer, OptimizerSteps: h.OptimizerSteps, Steps: h.Progress.Step, Samples: h.Progress.Samples,
-		Moments: map[string][]float32{}}
+	s := &SavedState{Optimizer: h.Optimizer, Continuation: Continuation{
+		Steps: h.Progress.Step, Samples: h.Progress.Samples, OptimizerSteps: h.OptimizerSteps, Moments: map[string][]float32{}}}
 	if s.Arch, err = h.arch(); err != nil {
 		return nil, err
 	}

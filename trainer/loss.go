@@ -3,6 +3,7 @@ package trainer
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -94,11 +95,7 @@ func (l *Loss) validate(field string) error {
 	if !ok {
 		return configError(field, "head %q is none of policy, value, moves_left, weights", l.Head)
 	}
-	fits := false
-	for _, k := range kinds {
-		fits = fits || k == l.Kind
-	}
-	if !fits {
+	if !slices.Contains(kinds, l.Kind) {
 		return configError(field, "kind %q does not belong to head %q, which has %v", l.Kind, l.Head, kinds)
 	}
 	if !(l.Weight >= 0) || math.IsInf(l.Weight, 0) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,7 +17,7 @@ import (
 var ctlCommands = []string{"status", "subscribe", "stop", "checkpoint-now", "start-training-now"}
 
 // ctlRoles are the roles that --role takes: one process of a run each.
-var ctlRoles = []string{"loop", "gatekeeper", "exporter", "rater"}
+var ctlRoles = []string{string(run.Loop), string(run.Gatekeeper), string(run.Exporter), string(run.Rater)}
 
 func newCtl() *cobra.Command {
 	var process uint64
@@ -50,7 +49,7 @@ exporter or the rater. To replace a stage, see chessbrain plugins swap.`,
 				return usagef("--role %s: want one of %s, and no --process", role, strings.Join(ctlRoles, ", "))
 			}
 			if role != "" {
-				return ask(c, args[0], []string{role}, "there is no "+role+" at work", run.Message{Type: args[1]})
+				return ask(c, args[0], []run.Role{run.Role(role)}, "there is no "+role+" at work", run.Message{Type: args[1]})
 			}
 			return control(c, args[0], process, run.Message{Type: args[1]})
 		},
@@ -63,22 +62,22 @@ exporter or the rater. To replace a stage, see chessbrain plugins swap.`,
 // control sends a message to the trainer of a run, or to its playing process of a
 // number that is not 0, and prints the answers as JSON lines.
 func control(c *cobra.Command, root string, process uint64, m run.Message) error {
-	roles, who := []string{fmt.Sprintf("selfplay-p%d", process)}, fmt.Sprintf("process %d does not play", process)
+	roles, who := []run.Role{run.Player(process)}, fmt.Sprintf("process %d does not play", process)
 	if process == 0 {
 		dir, _, err := setup.OpenDir(root)
 		if err != nil {
 			return usageError{err}
 		}
-		roles, who = []string{string(run.Trainer(dir.Training)), string(run.Loop)}, "nobody trains"
+		roles, who = []run.Role{run.Trainer(dir.Training), run.Loop}, "nobody trains"
 	}
 	return ask(c, root, roles, who, m)
 }
 
 // ask sends a message to the first process of some roles, in their order, that
 // listens, and prints the answers as JSON lines. who says that there is none.
-func ask(c *cobra.Command, root string, roles []string, who string, m run.Message) error {
+func ask(c *cobra.Command, root string, roles []run.Role, who string, m run.Message) error {
 	for _, role := range roles {
-		owners, err := fsx.Owners(filepath.Join(root, "locks", role))
+		owners, err := fsx.Owners(run.Dir{Root: root}.Lock(role))
 		if err != nil {
 			return err
 		}

@@ -155,8 +155,8 @@ func (o *examOptions) measure(c *cobra.Command, nets []*nn.Net, names []string) 
 			Moves     int    `json:"moves"`
 			Device    string `json:"device"`
 			Precision string `json:"precision"`
-			exam.Figures
-		}{r.Name, nets[i].ID(), o.Seed, o.Visits, o.Moves, device, precision, r.Figures()}); err != nil {
+			*exam.Report
+		}{r.Name, nets[i].ID(), o.Seed, o.Visits, o.Moves, device, precision, r}); err != nil {
 			return err
 		}
 	}

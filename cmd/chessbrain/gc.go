@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,7 +11,9 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/prepare"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/retain"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // gcOptions are the flags of gc.
@@ -53,7 +54,7 @@ that were played (selfplay/removed.jsonl).
 func (o *gcOptions) run(c *cobra.Command, root string) error {
 	path := o.file
 	if path == "" {
-		path = filepath.Join(root, runConfig)
+		path = run.Dir{Root: root}.ConfigFile()
 	}
 	file, err := config.Load(path)
 	if err != nil {
@@ -68,7 +69,7 @@ func (o *gcOptions) run(c *cobra.Command, root string) error {
 	}
 	ctx, stop := interruptible(c.Context())
 	defer stop()
-	report, err := retain.Run(ctx, retain.Options{Root: root, Retention: e.Config.GetLoop().GetRetention(), DryRun: o.dryRun,
+	report, err := retain.Run(ctx, retain.Options{Root: root, Keep: setup.RetentionOf(e.Config), DryRun: o.dryRun,
 		Command: strings.Join(os.Args, " ")})
 	if report == nil {
 		return pathError(err)

@@ -66,7 +66,7 @@ func (f *pluginFlags) config() (*config.Plugins, error) {
 		}
 	}
 	p := &config.Plugins{}
-	if path := filepath.Join(f.run, runConfig); f.run != "" {
+	if path := (run.Dir{Root: f.run}).ConfigFile(); f.run != "" {
 		if _, err := os.Stat(path); err == nil { // a run that has begun
 			e, err := config.ResolveRun(path)
 			if err != nil {
@@ -90,9 +90,6 @@ func (f *pluginFlags) open(c *cobra.Command) (*host.Host, error) {
 	o.Notify = f.notify
 	return host.New(o)
 }
-
-// runConfig is the configuration in a run directory.
-const runConfig = "config.textproto"
 
 // openStage returns the stages that an argument means, a name or the path of a
 // program, and their host, which the caller closes.

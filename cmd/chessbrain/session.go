@@ -19,6 +19,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
@@ -133,7 +134,7 @@ func (s *session) open(c *cobra.Command) (err error) {
 		if s.logName == "" {
 			s.logName = fmt.Sprintf("%s_%s.log", c.Name(), time.Now().Format("20060102T150405"))
 		}
-		file = filepath.Join(cfg.GetRunDir(), "logs", s.logName)
+		file = filepath.Join(run.Dir{Root: cfg.GetRunDir()}.Logs(), s.logName)
 	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(cfg.GetLog().GetLevel().String())); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 // shuffleOptions are the flags of shuffle.
@@ -126,11 +127,11 @@ func (o *shuffleOptions) lock(ctx context.Context, c *cobra.Command) (release fu
 	if err != nil {
 		return nil, fmt.Errorf("--output-dir: %w", err)
 	}
-	locks := filepath.Join(filepath.Dir(dir), "locks")
-	if info, err := os.Stat(locks); o.dryRun || err != nil || !info.IsDir() {
+	in := run.Dir{Root: filepath.Dir(dir)}
+	if info, err := os.Stat(in.Locks()); o.dryRun || err != nil || !info.IsDir() {
 		return func() error { return nil }, nil
 	}
-	l, err := fsx.AcquireWithin(ctx, filepath.Join(locks, shuffle.Role), fsx.LockOptions{Command: c.CommandPath()}, o.lockWait)
+	l, err := fsx.AcquireWithin(ctx, in.Lock(shuffle.Role), fsx.LockOptions{Command: c.CommandPath()}, o.lockWait)
 	if err != nil {
 		return nil, err
 	}

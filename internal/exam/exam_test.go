@@ -184,7 +184,7 @@ func TestValues(t *testing.T) {
 		}
 		asked, right := 0, 0
 		for _, p := range Pieces {
-			asked, right = asked+r.ByPiece[p].Asked, right+r.ByPiece[p].Right
+			asked, right = asked+r.ByEnding[endings[p]].Asked, right+r.ByEnding[endings[p]].Right
 		}
 		diagonal := r.Confusion[0][0] + r.Confusion[1][1] + r.Confusion[2][2]
 		if asked != n || right != c.right || diagonal != c.right {

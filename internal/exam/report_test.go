@@ -3,19 +3,17 @@ package exam
 import (
 	"strings"
 	"testing"
-
-	"github.com/chessbrain/chessbrain/chess"
 )
 
 // TestWriteExam holds the table of two nets.
 func TestWriteExam(t *testing.T) {
 	result := func(name string, right, mated int) *Report {
-		e := &Report{Name: name, Values: &ValueReport{
+		e := &Report{Name: name, ValueReport: &ValueReport{
 			Net: Count{Right: right, Asked: 24}, Rule: Count{Right: 16, Asked: 24},
-			Confusion: [3][3]int{{right, 8, 8}}, ByPiece: map[chess.PieceType]Count{chess.Pawn: {Right: 7, Asked: 14}},
-		}, Mates: map[chess.PieceType]*MateReport{}}
+			Confusion: [3][3]int{{right, 8, 8}}, ByEnding: map[string]Count{"KPK": {Right: 7, Asked: 14}},
+		}, Mates: map[string]*MateReport{}}
 		for _, p := range Pieces {
-			e.Mates[p] = &MateReport{Played: 8, Mated: mated}
+			e.Mates[endings[p]] = &MateReport{Played: 8, Mated: mated}
 		}
 		return e
 	}

@@ -25,16 +25,19 @@ func (c *Count) add(right bool) {
 // ValueReport says how often the value head is right on a set: its largest
 // probability among win, draw and loss is the solver's result.
 type ValueReport struct {
-	Net       Count
-	Rule      Count                     // answers of the rule "the stronger side wins"
-	Confusion [3][3]int                 // [truth][answer], each win, draw, loss
-	ByPiece   map[chess.PieceType]Count // of the net
+	Net       Count            `json:"value"`
+	Rule      Count            `json:"rule"` // answers of the rule "the stronger side wins"
+	ByEnding  map[string]Count `json:"value_by_ending"`
+	Confusion [3][3]int        `json:"truth_by_answer"` // [truth][answer], each win, draw, loss
 }
 
 // Values asks the net for the win, draw and loss probabilities of each position,
 // without search and without history.
 func Values(ctx context.Context, net mcts.Evaluator, set []Question) (*ValueReport, error) {
-	r := &ValueReport{ByPiece: map[chess.PieceType]Count{}}
+	r := &ValueReport{ByEnding: map[string]Count{}}
+	for _, p := range Pieces {
+		r.ByEnding[endings[p]] = Count{}
+	}
 	const group = 64
 	batch := encoding.NewBatch(group)
 	var list chess.MoveList
@@ -68,7 +71,7 @@ func (r *ValueReport) add(q Question, wdl [3]float32) {
 	r.Confusion[truth][answer]++
 	r.Net.add(answer == truth)
 	r.Rule.add(q.Strong == (q.WDL == 1) && q.WDL != 0)
-	piece := r.ByPiece[q.Piece]
-	piece.add(answer == truth)
-	r.ByPiece[q.Piece] = piece
+	ending := r.ByEnding[endings[q.Piece]]
+	ending.add(answer == truth)
+	r.ByEnding[endings[q.Piece]] = ending
 }

@@ -65,7 +65,7 @@ var rooms = map[string]room{
 	"arena/rating":          {},
 	"chess/uci":             {ours: []string{"mcts", "chess", "encoding", "chess/syzygy"}, third: []string{"golang.org/x/sys"}},
 	"internal/bench":        {ours: []string{"chess", "encoding", "mcts", "nn", "nn/device", "nn/kernel", "nn/cpu", "nn/cuda", "nn/cuda/driver", "nn/cuda/kernels", "trainer", "selfplay", "record", "replay", "lc0", "internal/fsx"}},
-	"internal/monitor":      {third: []string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "github.com/schollz/progressbar", "golang.org/x/sys", "gonum.org/v1/plot"}},
+	"internal/monitor":      {ours: []string{"internal/fsx"}, third: []string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "github.com/schollz/progressbar", "golang.org/x/term", "gonum.org/v1/plot", "google.golang.org/protobuf"}},
 	"plugins":               {ours: []string{"plugins/api", "plugins/stage"}, third: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc"}},
 	"plugins/api":           {ours: []string{"chess", "encoding", "record", "plugins/stage", "internal/fsx"}, third: []string{"github.com/hashicorp/go-plugin", "google.golang.org/grpc", "google.golang.org/protobuf"}},
 	"plugins/host":          {ours: []string{"plugins/api", "record", "plugins/stage", "internal/fsx"}, third: []string{"google.golang.org/grpc", "golang.org/x/sys"}},
@@ -83,7 +83,7 @@ var rooms = map[string]room{
 	"run/retain":            {ours: []string{"internal/config", "internal/fsx", "replay", "replay/prepare", "run", "run/catalogue", "run/gate", "run/setup", "trainer", "trainer/checkpoint"}},
 	"run/daemon":            {ours: []string{"internal/monitor", "replay", "run", "run/train"}},
 	"run/tools":             {ours: []string{"chess", "encoding", "internal/bench", "internal/config", "internal/fsx", "internal/monitor", "lc0", "nn", "plugins/export", "plugins/stage", "record", "replay", "run", "run/setup", "run/train", "trainer", "trainer/checkpoint"}},
-	"cmd/chessbrain":        {ours: []string{"*"}, third: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term"}},
+	"cmd/chessbrain":        {ours: []string{"*"}, third: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"}},
 }
 
 // shipped are the plugins of this repository, each a short main over its room.

@@ -5,99 +5,52 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
-// appendFile is a file that only grows, and that a resume cuts back to where a
-// checkpoint knew it.
+// appendFile is a buffered file that only grows, and that a resume cuts back to where
+// a checkpoint knew it.
 type appendFile struct {
-	path string
-	f    *os.File
-	w    *bufio.Writer
-	size int64 // with what is buffered
+	*bufio.Writer
+	file *fsx.AppendFile
 }
 
 // openAppend opens or creates the file and cuts it to size bytes. It fails with
 // errShort, changing nothing, where the file has fewer.
 func openAppend(path string, size int64) (*appendFile, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	f, err := fsx.OpenAppend(fsx.OS, path)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	a := &appendFile{path: path, f: f, w: bufio.NewWriterSize(f, 1<<16), size: size}
-	if err := a.cut(size); err != nil {
-		f.Close()
 		return nil, err
 	}
-	return a, nil
+	if have := f.Size(); have < size {
+		err = fmt.Errorf("%s: %w: %d of %d bytes", path, errShort, have, size)
+	} else if have > size {
+		err = f.Truncate(size)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &appendFile{bufio.NewWriterSize(f, 1<<16), f}, nil
 }
 
 var errShort = errors.New("shorter than the checkpoint says")
 
-func (a *appendFile) cut(size int64) error {
-	have, err := a.f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return fmt.Errorf("size of %s: %w", a.path, err)
-	}
-	if have < size {
-		return fmt.Errorf("%s: %w: %d of %d bytes", a.path, errShort, have, size)
-	}
-	if err := a.f.Truncate(size); err != nil {
-		return fmt.Errorf("cut %s: %w", a.path, err)
-	}
-	if _, err := a.f.Seek(size, io.SeekStart); err != nil {
-		return fmt.Errorf("seek in %s: %w", a.path, err)
-	}
-	return nil
-}
-
-// Write buffers b.
-func (a *appendFile) Write(b []byte) (int, error) {
-	n, err := a.w.Write(b)
-	a.size += int64(n)
-	if err != nil {
-		return n, fmt.Errorf("append to %s: %w", a.path, err)
-	}
-	return n, nil
-}
-
-// flush hands what is buffered to the operating system.
-func (a *appendFile) flush() error {
-	if err := a.w.Flush(); err != nil {
-		return fmt.Errorf("append to %s: %w", a.path, err)
-	}
-	return nil
-}
-
 // sync returns the size once all of it is on stable storage.
 func (a *appendFile) sync() (int64, error) {
-	if err := a.flush(); err != nil {
+	if err := a.Flush(); err != nil {
 		return 0, err
 	}
-	if err := a.f.Sync(); err != nil {
-		return 0, fmt.Errorf("sync %s: %w", a.path, err)
-	}
-	return a.size, nil
+	return a.file.Size(), a.file.Sync()
 }
 
+// close makes all of it durable and closes the file.
 func (a *appendFile) close() error {
-	return errors.Join(a.flush(), a.f.Close())
-}
-
-// syncDir makes names in a directory durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("open directory %s: %w", dir, err)
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil {
-		return fmt.Errorf("sync directory %s: %w", dir, err)
-	}
-	return nil
+	_, err := a.sync()
+	return errors.Join(err, a.file.Close())
 }
 
 // moveAside renames a file that holds anything to the first free name made by

@@ -93,6 +93,14 @@ func readRecords(r io.Reader, fn func(data []byte, end int64) error) error {
 
 var errWire = errors.New("not a protobuf message")
 
+// Wire types of protobuf.
+const (
+	wireVarint = 0
+	wire64     = 1
+	wireBytes  = 2
+	wire32     = 5
+)
+
 // fields calls fn with each field of a protobuf message: number, and the value
 // as an integer or bytes.
 func fields(b []byte, fn func(field int, n uint64, data []byte) error) error {

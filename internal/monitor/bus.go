@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -33,17 +34,15 @@ type BusOptions struct {
 type Bus struct {
 	opt BusOptions
 
-	mu      sync.Mutex // guards the rest; held while sinks run
-	seq     uint64
-	sinks   []Sink
-	failed  []error // per sink, the first error; a failed sink gets nothing more
-	subs    map[*Subscription]struct{}
-	dropped int64 // by subscriptions that are closed
-	closed  bool
+	mu     sync.Mutex // guards the rest; held while sinks run
+	seq    uint64
+	sinks  []Sink
+	failed []error // per sink, the first error; a failed sink gets nothing more
+	subs   map[*Subscription]struct{}
+	closed bool
 
-	readers sync.WaitGroup // goroutines of Go
-	errMu   sync.Mutex     // guards readErr; never taken with mu held
 	readErr []error
+	readers sync.WaitGroup // goroutines of Go
 }
 
 // NewBus returns a bus without readers.
@@ -74,7 +73,7 @@ func (b *Bus) Publish(e Event) {
 	}
 	b.seq++
 	h := e.Head()
-	h.V, h.Type, h.Seq = SchemaVersion, e.EventType(), b.seq
+	h.V, h.Type, h.Seq = SchemaVersion, types[reflect.TypeOf(e)], b.seq
 	if h.Time.IsZero() {
 		h.Time = b.opt.Now()
 	}
@@ -88,48 +87,29 @@ func (b *Bus) Publish(e Event) {
 		}
 	}
 	for s := range b.subs {
-		s.offer(e)
+		select {
+		case s.events <- e:
+		default: // dropped
+		}
 	}
-}
-
-// Seq is the number of the newest event.
-func (b *Bus) Seq() uint64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.seq
 }
 
 // Err returns what failed so far: errors of sinks (disk full, ...) and of
 // readers started by Go. A run should look at it at every checkpoint.
 func (b *Bus) Err() error {
 	b.mu.Lock()
-	errs := append([]error(nil), b.failed...)
-	b.mu.Unlock()
-	b.errMu.Lock()
-	defer b.errMu.Unlock()
-	return errors.Join(append(errs, b.readErr...)...)
-}
-
-// Dropped counts events that subscriptions lost because their queue was full.
-func (b *Bus) Dropped() int64 {
-	b.mu.Lock()
 	defer b.mu.Unlock()
-	n := b.dropped
-	for s := range b.subs {
-		n += s.Dropped()
-	}
-	return n
+	return errors.Join(slices.Concat(b.failed, b.readErr)...)
 }
 
 // Subscription is a bounded queue of events for one slow reader.
 type Subscription struct {
-	bus     *Bus
-	events  chan Event
-	dropped atomic.Int64
+	bus    *Bus
+	events chan Event
 }
 
 // Subscribe returns a queue of capacity events (at least 1). When it is full a
-// new event is dropped for this reader only, and counted. Its Close must be
+// new event is dropped, for this reader only. Its Close must be
 // called, unless the bus is closed first.
 func (b *Bus) Subscribe(capacity int) *Subscription {
 	s := &Subscription{bus: b, events: make(chan Event, max(capacity, 1))}
@@ -146,9 +126,6 @@ func (b *Bus) Subscribe(capacity int) *Subscription {
 // Events is closed when the subscription or the bus is.
 func (s *Subscription) Events() <-chan Event { return s.events }
 
-// Dropped counts the events that did not fit into the queue.
-func (s *Subscription) Dropped() int64 { return s.dropped.Load() }
-
 // Close ends the subscription; what is still queued can be read.
 func (s *Subscription) Close() {
 	s.bus.mu.Lock()
@@ -156,20 +133,10 @@ func (s *Subscription) Close() {
 	s.bus.end(s)
 }
 
-// offer queues e or drops it. The bus is locked.
-func (s *Subscription) offer(e Event) {
-	select {
-	case s.events <- e:
-	default:
-		s.dropped.Add(1)
-	}
-}
-
 // end closes a subscription once. The bus is locked.
 func (b *Bus) end(s *Subscription) {
 	if _, open := b.subs[s]; open {
 		delete(b.subs, s)
-		b.dropped += s.Dropped()
 		close(s.events)
 	}
 }
@@ -177,7 +144,7 @@ func (b *Bus) end(s *Subscription) {
 // Go runs a sink in a goroutine of its own behind a queue of the given capacity,
 // for readers that may block, such as a terminal. The bus owns the goroutine;
 // Close waits for it.
-func (b *Bus) Go(capacity int, sink Sink) *Subscription {
+func (b *Bus) Go(capacity int, sink Sink) {
 	s := b.Subscribe(capacity)
 	b.readers.Add(1)
 	go func() {
@@ -185,16 +152,15 @@ func (b *Bus) Go(capacity int, sink Sink) *Subscription {
 		var failed error
 		for e := range s.Events() {
 			if failed != nil {
-				continue // drain, so that nothing is counted as dropped by a dead reader
+				continue
 			}
 			if failed = sink.Handle(e); failed != nil {
-				b.errMu.Lock()
+				b.mu.Lock()
 				b.readErr = append(b.readErr, failed)
-				b.errMu.Unlock()
+				b.mu.Unlock()
 			}
 		}
 	}()
-	return s
 }
 
 // Close ends all subscriptions, lets the readers of Go finish what is queued

@@ -33,7 +33,7 @@ func TestBusOrderAndHeader(t *testing.T) {
 	for e := range sub.Events() {
 		h := e.Head()
 		queued = append(queued, h.Seq)
-		if h.Job != "j" || h.V != SchemaVersion || h.Type != TypeStep || !h.Time.Equal(fixedClock()()) {
+		if h.Job != "j" || h.V != SchemaVersion || h.Type != "step" || !h.Time.Equal(fixedClock()()) {
 			t.Fatalf("header %+v", h)
 		}
 	}
@@ -46,32 +46,30 @@ func TestBusOrderAndHeader(t *testing.T) {
 		}
 	}
 	b.Publish(&Step{}) // after Close: nothing
-	if b.Seq() != 441 || len(seen) != 400 {
+	if b.seq != 441 || len(seen) != 400 {
 		t.Error("a closed bus took an event")
 	}
 }
 
-// TestSlowReader: a reader that never reads loses events, which are counted;
+// TestSlowReader: a reader that never reads loses events;
 // Publish does not wait and the lossless sink misses nothing.
 func TestSlowReader(t *testing.T) {
 	b := NewBus(BusOptions{})
 	n := 0
 	b.Attach(SinkFunc(func(Event) error { n++; return nil }))
 	stuck := make(chan struct{})
-	blocked := b.Go(2, SinkFunc(func(Event) error { <-stuck; return nil }))
+	b.Go(2, SinkFunc(func(Event) error { <-stuck; return nil }))
 	sub := b.Subscribe(3)
 	for range 10 {
 		b.Publish(&Step{})
 	}
-	if n != 10 || sub.Dropped() != 7 || blocked.Dropped() < 7 {
-		t.Errorf("sink saw %d; dropped %d and %d", n, sub.Dropped(), blocked.Dropped())
-	}
-	if b.Dropped() != sub.Dropped()+blocked.Dropped() {
-		t.Errorf("bus counts %d drops", b.Dropped())
-	}
 	sub.Close()
-	if b.Dropped() != sub.Dropped()+blocked.Dropped() {
-		t.Errorf("bus counts %d drops after a close", b.Dropped())
+	queued := 0
+	for range sub.Events() {
+		queued++
+	}
+	if n != 10 || queued != 3 {
+		t.Errorf("the sink saw %d, the queue holds %d", n, queued)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

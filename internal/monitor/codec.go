@@ -36,7 +36,7 @@ func (e *CorruptError) Error() string {
 func AppendJSON(dst []byte, e Event) ([]byte, error) {
 	line, err := json.Marshal(e)
 	if err != nil {
-		return dst, fmt.Errorf("encode event %s: %w", e.EventType(), err)
+		return dst, fmt.Errorf("encode event %s: %w", e.Head().Type, err)
 	}
 	dst = append(dst, line...)
 	return append(dst, '\n'), nil
@@ -76,17 +76,16 @@ type ReplayInfo struct {
 // that is not an event is a *CorruptError.
 func Replay(r io.Reader, fn func(Event) error) (ReplayInfo, error) {
 	var info ReplayInfo
-	in := bufio.NewReaderSize(r, 1<<16)
+	in := bufio.NewReaderSize(r, maxLine)
 	for {
-		line, err := readLine(in)
-		if errors.Is(err, io.EOF) {
+		line, err := in.ReadSlice('\n')
+		switch {
+		case errors.Is(err, io.EOF):
 			info.Torn = int64(len(line))
 			return info, nil
-		}
-		if errors.Is(err, errLongLine) {
-			return info, &CorruptError{Offset: info.Bytes, Reason: err.Error()}
-		}
-		if err != nil {
+		case errors.Is(err, bufio.ErrBufferFull):
+			return info, &CorruptError{Offset: info.Bytes, Reason: fmt.Sprintf("a line of more than %d bytes", maxLine)}
+		case err != nil:
 			return info, fmt.Errorf("read events: %w", err)
 		}
 		e, err := Decode(line)
@@ -105,25 +104,5 @@ func Replay(r io.Reader, fn func(Event) error) (ReplayInfo, error) {
 			}
 		}
 		info.Bytes += int64(len(line))
-	}
-}
-
-var errLongLine = fmt.Errorf("a line of more than %d bytes", maxLine)
-
-// readLine returns a line with its newline; io.EOF comes with what is left of a
-// line without one.
-func readLine(in *bufio.Reader) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := in.ReadSlice('\n')
-		line = append(line, part...)
-		switch {
-		case err == nil || errors.Is(err, io.EOF):
-			return line, err
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return line, err
-		case len(line) > maxLine:
-			return line, errLongLine
-		}
 	}
 }

@@ -1,18 +1,16 @@
 // Package monitor is the one event stream of a run and its readers.
 //
 // Who does something reports it as an event (Run, Stage, Episode, Step,
-// Validation, LoaderStage, SelfPlay, LiveMove, Net, Gate, Alarm, Plugin, LogLine) to a
-// Bus. Readers see events and nothing else: the metrics.jsonl writer,
-// TensorBoard event files, Prometheus, the progress line, and later a TUI and a
-// web page. Every reader but the first can be rebuilt by replaying
-// metrics.jsonl; LiveMove and LogLine are not stored there, so no reader may
-// need them for more than showing them once.
+// Validation, SelfPlay, Net, Gate, Alarm, Plugin) to a Bus. Readers see events and
+// nothing else: the metrics.jsonl writer, TensorBoard event files, Prometheus, the
+// progress line. Every reader but the first can be rebuilt by replaying
+// metrics.jsonl.
 //
 // Two ways to listen. A Sink is called inside Publish, in order, and loses
 // nothing: metrics.jsonl, TensorBoard and Prometheus, whose work is an encoding
 // into a buffer. A Subscription has a bounded queue; when it is full the event
-// is dropped for this subscriber and counted, and training never waits for it:
-// the terminal, the control socket.
+// is dropped for this subscriber, and training never waits for it: the terminal,
+// the control socket.
 //
 //	files, err := monitor.OpenFiles(monitor.FilesOptions{Dir: dir, Job: job}, state)
 //	bus := monitor.NewBus(monitor.BusOptions{Job: job})

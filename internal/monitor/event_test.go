@@ -15,7 +15,7 @@ import (
 // sample returns one event of every type, with values in every field.
 func sample() []Event {
 	events := []Event{}
-	for _, t := range []Type{TypeRun, TypeStage, TypeEpisode, TypeStep, TypeValidation, TypeLoaderStage, TypeSelfPlay, TypeLiveMove, TypeNet, TypeGate, TypeAlarm, TypePlugin, TypeLogLine} {
+	for _, t := range []string{"run", "stage", "episode", "step", "validation", "selfplay", "net", "gate", "alarm", "plugin"} {
 		e := newEvent(t)
 		seed := 0
 		fillValue(reflect.ValueOf(e).Elem(), &seed)
@@ -69,7 +69,7 @@ func TestEventsSurviveJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(e, back); d != "" {
-			t.Errorf("%s: %s", e.EventType(), d)
+			t.Errorf("%s: %s", e.Head().Type, d)
 		}
 	}
 }
@@ -80,7 +80,7 @@ var sameNumbers = cmp.Comparer(func(a, b Number) bool {
 
 func TestNumbersThatAreNotFinite(t *testing.T) {
 	e := &Step{Losses: Numbers{"policy_loss": Number(math.NaN())}, GradNorm: Number(math.Inf(1)), Loss: Number(math.Inf(-1)), LR: 1e-300}
-	e.V, e.Type = SchemaVersion, TypeStep
+	e.V, e.Type = SchemaVersion, "step"
 	line, err := AppendJSON(nil, e)
 	if err != nil {
 		t.Fatal(err)
@@ -180,35 +180,24 @@ func FuzzReplay(f *testing.F) {
 	})
 }
 
-// TestAggregatorVector checks against a sequence worked out by hand.
-func TestAggregatorVector(t *testing.T) {
-	a := NewAggregator(func(older, newer []int) []int { return append(append([]int(nil), older...), newer...) })
-	sum := NewAggregator(func(older, newer int) int { return older + newer })
-	for i := range 37 {
-		a.Tick([]int{200 + i})
-		sum.Tick(200 + i)
+// TestMeterBuckets checks against a sequence worked out by hand.
+func TestMeterBuckets(t *testing.T) {
+	m := NewMeter()
+	for i := range int64(37) {
+		m.tick(span{growth: Totals{Games: 200 + i, Steps: 1}})
 	}
-	for k, want := range [][2]int{{236, 236}, {234, 235}, {232, 235}, {224, 231}, {216, 231}, {200, 231}} {
-		v, ok := a.Bucket(k)
-		if !ok || v[0] != want[0] || v[len(v)-1] != want[1] || len(v) != want[1]-want[0]+1 {
-			t.Errorf("bucket %d is %v, want %d..%d", k, v, want[0], want[1])
-		}
-		total := 0
-		for _, x := range v {
+	want := [][2]int64{{236, 236}, {234, 235}, {232, 235}, {224, 231}, {216, 231}, {200, 231}}
+	if len(m.buckets) != len(want) {
+		t.Fatalf("%d buckets, want %d", len(m.buckets), len(want))
+	}
+	for k, w := range want {
+		total := int64(0)
+		for x := w[0]; x <= w[1]; x++ {
 			total += x
 		}
-		if s, _ := sum.Bucket(k); s != total {
-			t.Errorf("bucket %d sums to %d, want %d", k, s, total)
+		if g := m.buckets[k].growth; g.Games != total || g.Steps != 1<<k || g.Steps != w[1]-w[0]+1 {
+			t.Errorf("bucket %d is %+v, want the sum of %d..%d", k, g, w[0], w[1])
 		}
-	}
-	if _, ok := a.Bucket(6); ok || a.Buckets() != 6 || a.Ticks() != 37 {
-		t.Errorf("%d buckets after %d ticks", a.Buckets(), a.Ticks())
-	}
-	if v, n := sum.AtMost(7); n != 4 || v != 232+233+234+235 {
-		t.Errorf("at most 7 ticks: %d over %d", v, n)
-	}
-	if _, n := sum.AtMost(0); n != 0 {
-		t.Errorf("at most 0 ticks: %d", n)
 	}
 }
 
@@ -234,19 +223,4 @@ func TestMeter(t *testing.T) {
 	if r := NewMeter().Observe(now, Totals{Games: 5}); r != (Rates{}) {
 		t.Errorf("first call: %+v", r)
 	}
-}
-
-// Ticks is the number of ticks so far.
-func (a *Aggregator[T]) Ticks() uint64 { return a.ticks }
-
-// Buckets is the number of buckets that hold a value.
-func (a *Aggregator[T]) Buckets() int { return len(a.buckets) }
-
-// Bucket returns the value over the newest complete group of 2^k ticks; ok is
-// false where there was none yet.
-func (a *Aggregator[T]) Bucket(k int) (v T, ok bool) {
-	if k < 0 || k >= len(a.buckets) {
-		return v, false
-	}
-	return a.buckets[k], true
 }

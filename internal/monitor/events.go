@@ -160,23 +160,6 @@ type Validation struct {
 	ValueAcc      Number  `json:"value_accuracy,omitempty"`
 }
 
-// Flow counts what went through a queue.
-type Flow struct {
-	Put  int64 `json:"put"`
-	Get  int64 `json:"get"`
-	Drop int64 `json:"drop"`
-}
-
-// LoaderStage is the state of one queue between two stages of the loader.
-type LoaderStage struct {
-	Header
-	Name     string `json:"name"`
-	Fill     int    `json:"fill"`
-	Capacity int    `json:"capacity"`
-	Last     Flow   `json:"last"` // in the last second
-	Total    Flow   `json:"total"`
-}
-
 // SelfPlay is the state of a process that only plays.
 type SelfPlay struct {
 	Header
@@ -194,18 +177,6 @@ type SelfPlay struct {
 	MeanPlies       Number           `json:"mean_plies"`
 	ResignTested    int64            `json:"resign_tested"` // games played on after a would-be resignation
 	ResignFalse     int64            `json:"resign_false"`  // those that did not end in a loss
-}
-
-// LiveMove is a move of a sampled game in progress. It is not stored.
-type LiveMove struct {
-	Header
-	Game   string `json:"game"`
-	Ply    int    `json:"ply"`
-	FEN    string `json:"fen"` // before the move
-	Move   string `json:"move"`
-	Q      Number `json:"q"` // of the root, mover's view
-	D      Number `json:"d"`
-	Visits int    `json:"visits"`
 }
 
 // What happened to a net.
@@ -284,11 +255,4 @@ type PluginNumbers struct {
 	MeanLatency   Number `json:"latency_seconds,omitempty"` // Seconds / Calls
 	Restarts      int64  `json:"restarts,omitempty"`
 	Quarantined   int64  `json:"quarantined,omitempty"` // games that killed it
-}
-
-// LogLine is a line of the log. It is not stored.
-type LogLine struct {
-	Header
-	Level   string `json:"level"`
-	Message string `json:"message"`
 }

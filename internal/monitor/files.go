@@ -33,9 +33,8 @@ type FilesOptions struct {
 
 // FilesInfo says what OpenFiles did to files that were there.
 type FilesInfo struct {
-	Moved   []string // files of an earlier run that were renamed out of the way
-	Lost    int64    // bytes of metrics.jsonl that the checkpoint knew and that are gone
-	Rebuilt bool     // the event file was made anew from metrics.jsonl
+	Moved []string // files of an earlier run that were renamed out of the way
+	Lost  int64    // bytes of metrics.jsonl that the checkpoint knew and that are gone
 }
 
 // Files writes metrics.jsonl and the TensorBoard event file. It is a Sink
@@ -59,9 +58,6 @@ const flushEvery = time.Second
 // appear twice. With the zero state existing files are renamed, never
 // overwritten.
 func OpenFiles(opt FilesOptions, state FilesState) (*Files, FilesInfo, error) {
-	if opt.Now == nil {
-		opt.Now = time.Now
-	}
 	f, info, err := openFiles(opt, state)
 	if err != nil {
 		return nil, info, fmt.Errorf("open metrics: %w", err)
@@ -71,6 +67,9 @@ func OpenFiles(opt FilesOptions, state FilesState) (*Files, FilesInfo, error) {
 
 func openFiles(opt FilesOptions, state FilesState) (*Files, FilesInfo, error) {
 	var info FilesInfo
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
 	if err := os.MkdirAll(opt.Dir, 0o755); err != nil {
 		return nil, info, err
 	}
@@ -91,9 +90,9 @@ func openFiles(opt FilesOptions, state FilesState) (*Files, FilesInfo, error) {
 		return nil, info, err
 	}
 	if opt.TensorBoard {
-		f.board, info.Rebuilt, err = openBoard(opt, state, path)
+		f.board, err = openBoard(opt, state, path)
 	}
-	if err = errors.Join(err, syncDir(opt.Dir)); err != nil {
+	if err != nil {
 		return nil, info, errors.Join(err, f.Close())
 	}
 	return f, info, nil
@@ -137,11 +136,8 @@ func (f *Files) Seq() uint64 {
 	return f.seq
 }
 
-// Handle implements Sink. Transient events are left out.
+// Handle implements Sink.
 func (f *Files) Handle(e Event) error {
-	if Transient(e) {
-		return nil
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var err error
@@ -173,9 +169,9 @@ func (f *Files) Flush() error {
 }
 
 func (f *Files) flush() error {
-	err := f.metrics.flush()
+	err := f.metrics.Flush()
 	if f.board != nil {
-		err = errors.Join(err, f.board.file.flush())
+		err = errors.Join(err, f.board.file.Flush())
 	}
 	return err
 }
@@ -191,7 +187,7 @@ func (f *Files) Sync() (FilesState, error) {
 		return FilesState{}, err
 	}
 	if f.board != nil {
-		s.EventsFile = filepath.Base(f.board.file.path)
+		s.EventsFile = filepath.Base(f.board.file.file.Path())
 		if s.EventsOffset, err = f.board.file.sync(); err != nil {
 			return FilesState{}, err
 		}
@@ -203,11 +199,9 @@ func (f *Files) Sync() (FilesState, error) {
 func (f *Files) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	_, err := f.metrics.sync()
-	err = errors.Join(err, f.metrics.close())
+	err := f.metrics.close()
 	if f.board != nil {
-		_, syncErr := f.board.file.sync()
-		err = errors.Join(err, syncErr, f.board.file.close())
+		err = errors.Join(err, f.board.file.close())
 	}
 	return err
 }

@@ -2,14 +2,12 @@ package monitor
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // LogOptions configures NewLogger.
@@ -21,7 +19,6 @@ type LogOptions struct {
 	Keep     int       // rotated files that are kept
 	Terminal io.Writer // one line a record, normally a *Progress or os.Stderr; nil = none
 	Quiet    bool      // only warnings and errors on the terminal
-	Bus      *Bus      // gets LogLine events; nil = none
 	// OnError is added to errors in the file, beside the stack: the effective
 	// configuration, for example.
 	OnError []slog.Attr
@@ -31,8 +28,8 @@ type LogOptions struct {
 // terminal a record is one line; in the file an error also carries the stack and
 // OnError.
 func NewLogger(opt LogOptions) (*slog.Logger, io.Closer, error) {
-	var handlers fanout
-	var closer io.Closer = noFile{}
+	var handlers []slog.Handler
+	var closer io.Closer = io.NopCloser(nil)
 	if opt.File != "" {
 		file, err := openRotating(opt.File, opt.MaxBytes, opt.Keep)
 		if err != nil {
@@ -51,54 +48,9 @@ func NewLogger(opt LogOptions) (*slog.Logger, io.Closer, error) {
 		if opt.Quiet {
 			level = max(level, slog.LevelWarn)
 		}
-		handlers = append(handlers, &lineHandler{level: level, out: &lockedWriter{w: opt.Terminal}, stamp: true})
+		handlers = append(handlers, &lineHandler{level: level, out: log.New(opt.Terminal, "", 0)})
 	}
-	if opt.Bus != nil {
-		handlers = append(handlers, &lineHandler{level: opt.Level, bus: opt.Bus})
-	}
-	return slog.New(handlers), closer, nil
-}
-
-type noFile struct{}
-
-func (noFile) Close() error { return nil }
-
-// fanout hands records to several handlers.
-type fanout []slog.Handler
-
-func (f fanout) Enabled(ctx context.Context, l slog.Level) bool {
-	for _, h := range f {
-		if h.Enabled(ctx, l) {
-			return true
-		}
-	}
-	return false
-}
-
-func (f fanout) Handle(ctx context.Context, r slog.Record) error {
-	var errs []error
-	for _, h := range f {
-		if h.Enabled(ctx, r.Level) {
-			errs = append(errs, h.Handle(ctx, r.Clone()))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func (f fanout) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return f.each(func(h slog.Handler) slog.Handler { return h.WithAttrs(attrs) })
-}
-
-func (f fanout) WithGroup(name string) slog.Handler {
-	return f.each(func(h slog.Handler) slog.Handler { return h.WithGroup(name) })
-}
-
-func (f fanout) each(fn func(slog.Handler) slog.Handler) fanout {
-	g := make(fanout, len(f))
-	for i, h := range f {
-		g[i] = fn(h)
-	}
-	return g
+	return slog.New(slog.NewMultiHandler(handlers...)), closer, nil
 }
 
 // withStack adds the stack and more to errors.
@@ -123,25 +75,12 @@ func (w withStack) WithGroup(name string) slog.Handler {
 	return withStack{w.Handler.WithGroup(name), w.more}
 }
 
-type lockedWriter struct {
-	mu sync.Mutex
-	w  io.Writer
-}
-
-func (l *lockedWriter) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(b)
-}
-
-// lineHandler makes one short line of a record, for a terminal or the bus.
+// lineHandler makes one short line of a record, for a terminal.
 type lineHandler struct {
 	level  slog.Level
-	out    io.Writer // or
-	bus    *Bus
-	stamp  bool   // begin with time and level
-	prefix string // of attribute names, from groups
-	attrs  string // of WithAttrs
+	out    *log.Logger // one line at a time
+	prefix string      // of attribute names, from groups
+	attrs  string      // of WithAttrs
 }
 
 func (h *lineHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level }
@@ -153,16 +92,11 @@ func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 		writeAttr(&b, h.prefix, a)
 		return true
 	})
-	if h.bus != nil {
-		h.bus.Publish(&LogLine{Header: Header{Time: r.Time}, Level: r.Level.String(), Message: b.String()})
-		return nil
-	}
 	level := ""
 	if r.Level != slog.LevelInfo {
 		level = strings.ToLower(r.Level.String()) + ": "
 	}
-	_, err := fmt.Fprintf(h.out, "%s %s%s\n", r.Time.Format("15:04:05"), level, b.String())
-	return err
+	return h.out.Output(1, r.Time.Format("15:04:05")+" "+level+b.String())
 }
 
 func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {

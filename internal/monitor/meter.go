@@ -13,14 +13,19 @@ type Meter struct {
 	at     time.Time // of the newest tick; zero before the first Observe
 	first  time.Time
 	origin Totals
-	agg    *Aggregator[span]
+
+	// Sums over the last 1, 2, 4, 8, ... ticks: bucket k holds the newest complete group
+	// of 2^k ticks, groups being aligned to multiples of 2^k from the first tick
+	// (lczero-training's exponential aggregator).
+	ticks   uint64
+	buckets []span
 }
 
-// meterTick is the shortest time that makes a tick, and meterWindow how many
-// ticks the rates look back at most.
+// meterTick is the shortest time that makes a tick, and meterBucket the longest bucket
+// that rates are taken from: 32 ticks.
 const (
 	meterTick   = time.Second
-	meterWindow = 32
+	meterBucket = 5
 )
 
 // span is how much totals grew in a time.
@@ -29,11 +34,23 @@ type span struct {
 	growth Totals
 }
 
+func (s span) plus(o span) span { return span{s.time + o.time, s.growth.plus(o.growth)} }
+
 // NewMeter returns a meter that has seen nothing.
-func NewMeter() *Meter {
-	return &Meter{agg: NewAggregator(func(a, b span) span {
-		return span{time: a.time + b.time, growth: a.growth.plus(b.growth)}
-	})}
+func NewMeter() *Meter { return &Meter{} }
+
+// tick adds the growth of one tick.
+func (m *Meter) tick(s span) {
+	m.ticks++
+	for k := 0; k < len(m.buckets); k++ {
+		older := m.buckets[k]
+		m.buckets[k] = s
+		if m.ticks>>k&1 == 1 { // first half of a group of 2^(k+1)
+			return
+		}
+		s = older.plus(s)
+	}
+	m.buckets = append(m.buckets, s)
 }
 
 // Observe takes the totals at a time, and returns the rates of the last seconds:
@@ -47,11 +64,11 @@ func (m *Meter) Observe(now time.Time, t Totals) Rates {
 		return Rates{}
 	}
 	if d := now.Sub(m.at); d >= meterTick {
-		m.agg.Tick(span{time: d, growth: t.minus(m.last)})
+		m.tick(span{time: d, growth: t.minus(m.last)})
 		m.at, m.last = now, t
 	}
-	if s, ticks := m.agg.AtMost(meterWindow); ticks > 0 {
-		return s.rates()
+	if k := min(len(m.buckets)-1, meterBucket); k >= 0 {
+		return m.buckets[k].rates()
 	}
 	return span{time: now.Sub(m.first), growth: t.minus(m.origin)}.rates()
 }

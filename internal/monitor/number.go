@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Number is a float64 that JSON can hold even where it is not finite: those are
@@ -48,3 +49,19 @@ type Numbers map[string]Number
 func (n Numbers) Names() []string { return slices.Sorted(maps.Keys(n)) }
 
 func sortedKeys(m map[string]int64) []string { return slices.Sorted(maps.Keys(m)) }
+
+// Count is n things in words for a person: "1 net", "2 nets", "0 matches". one is
+// the word for a single thing.
+func Count[N int | int32 | int64 | uint64](n N, one string) string {
+	text := strconv.FormatUint(uint64(n), 10)
+	if n < 0 {
+		text = strconv.FormatInt(int64(n), 10)
+	}
+	switch {
+	case n == 1:
+		return text + " " + one
+	case strings.HasSuffix(one, "ch"):
+		return text + " " + one + "es"
+	}
+	return text + " " + one + "s"
+}

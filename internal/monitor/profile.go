@@ -18,27 +18,21 @@ func Profiles(dir string) (stop func() error, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make profile directory: %w", err)
 	}
-	cpu, err := os.Create(filepath.Join(dir, "cpu.pprof"))
+	stopCPU, err := CPUProfile(filepath.Join(dir, "cpu.pprof"))
 	if err != nil {
-		return nil, fmt.Errorf("profile: %w", err)
+		return nil, err
 	}
 	events, err := os.Create(filepath.Join(dir, "trace.out"))
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("profile: %w", err), cpu.Close())
+		return nil, errors.Join(fmt.Errorf("profile: %w", err), stopCPU())
 	}
-	err = pprof.StartCPUProfile(cpu)
-	if err == nil {
-		if err = trace.Start(events); err != nil {
-			pprof.StopCPUProfile()
-		}
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("profile: %w", err), cpu.Close(), events.Close())
+	if err := trace.Start(events); err != nil {
+		return nil, errors.Join(fmt.Errorf("profile: %w", err), stopCPU(), events.Close())
 	}
 	return func() error {
-		pprof.StopCPUProfile()
+		err := stopCPU()
 		trace.Stop()
-		return errors.Join(cpu.Close(), events.Close(), writeHeap(filepath.Join(dir, "heap.pprof")))
+		return errors.Join(err, events.Close(), writeHeap(filepath.Join(dir, "heap.pprof")))
 	}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
 )
 
 // ProgressOptions configures a Progress.
@@ -63,6 +64,15 @@ func NewProgress(opt ProgressOptions) *Progress {
 func IsTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb" && f.Name() != os.DevNull
+}
+
+// TerminalWidth returns the columns of the terminal f, 0 if it is none.
+func TerminalWidth(f *os.File) int {
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
 }
 
 // Handle implements Sink.
@@ -126,23 +136,21 @@ func (s *progressState) rates() Rates {
 // String is the text of a plain line.
 func (s *progressState) String() string {
 	var parts []string
-	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	if s.goal > 0 {
-		add("episode %d/%d", s.episode.Episode, s.goal)
+		parts = append(parts, fmt.Sprintf("episode %d/%d", s.episode.Episode, s.goal))
 	} else if s.episode.Episode > 0 {
-		add("episode %d", s.episode.Episode)
+		parts = append(parts, fmt.Sprintf("episode %d", s.episode.Episode))
 	}
+	return strings.Join(append(parts, s.details()...), "  ")
+}
+
+// details is the text beside the bar, and what the line says, too.
+func (s *progressState) details() (parts []string) {
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	add("step %d", s.step.Step)
 	if left, ok := s.eta(); ok {
 		add("eta %s", left)
 	}
-	parts = append(parts, s.details()...)
-	return strings.Join(parts, "  ")
-}
-
-// details is what bar and line have in common.
-func (s *progressState) details() (parts []string) {
-	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	r := s.rates()
 	add("%.0f pos/s", float64(r.PositionsPerSecond))
 	add("%.0f eval/s", float64(r.EvaluationsPerSecond))
@@ -211,7 +219,7 @@ func (p *Progress) draw(e Event) error {
 	if p.bar == nil {
 		p.bar, p.shown = p.newBar(), p.state.now
 	}
-	text := p.state.short()
+	text := strings.Join(p.state.details(), " ")
 	if room := max(p.opt.Width-barColumns, 12); len(text) > room { // bytes: metric names are ASCII as a rule
 		text = strings.ToValidUTF8(text[:room], "")
 		if p.state.now.Sub(p.shown) >= p.opt.Every {
@@ -233,15 +241,6 @@ func (p *Progress) draw(e Event) error {
 		return p.end()
 	}
 	return nil
-}
-
-// short is the text beside the bar.
-func (s *progressState) short() string {
-	parts := []string{fmt.Sprintf("step %d", s.step.Step)}
-	if left, ok := s.eta(); ok {
-		parts = append(parts, "eta "+left.String())
-	}
-	return strings.Join(append(parts, s.details()...), " ")
 }
 
 // above writes lines where the bar stands and draws it again below.

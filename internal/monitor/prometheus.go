@@ -12,7 +12,6 @@ type Prom struct {
 	scalars  *prometheus.GaugeVec        // by curve
 	ends     *prometheus.GaugeVec
 	results  *prometheus.GaugeVec
-	loader   *prometheus.GaugeVec
 	plugins  *prometheus.GaugeVec
 	events   *prometheus.CounterVec
 	alarms   *prometheus.CounterVec
@@ -51,7 +50,6 @@ func NewProm(job string) *Prom {
 		scalars:  vec("value", "Newest value of a curve, as in TensorBoard.", "curve"),
 		ends:     vec("game_ends", "Games of the run by how they ended.", "reason"),
 		results:  vec("game_results", "Games of the run by result.", "result"),
-		loader:   vec("loader_queue", "State of the loader's queues.", "stage", "what"),
 		plugins:  vec("plugin", "What plugins did since the process uses them; times in seconds.", "plugin", "kind", "what"),
 		events:   counter("events_total", "Events by type.", "type"),
 		alarms:   counter("alarms_total", "Alarms by code.", "code"),
@@ -62,13 +60,13 @@ func NewProm(job string) *Prom {
 		p.counters[t.name] = g
 		p.registry.MustRegister(g)
 	}
-	p.registry.MustRegister(p.scalars, p.ends, p.results, p.loader, p.plugins, p.events, p.alarms, p.info)
+	p.registry.MustRegister(p.scalars, p.ends, p.results, p.plugins, p.events, p.alarms, p.info)
 	return p
 }
 
 // Handle implements Sink.
 func (p *Prom) Handle(e Event) error {
-	p.events.WithLabelValues(string(e.EventType())).Inc()
+	p.events.WithLabelValues(e.Head().Type).Inc()
 	_, scalars := Scalars(e)
 	for _, s := range scalars {
 		p.scalars.WithLabelValues(s.Tag).Set(s.Value)
@@ -96,10 +94,6 @@ func (p *Prom) Handle(e Event) error {
 	case *SelfPlay:
 		p.totals(e.Totals)
 		p.games(e.Results, e.Ends)
-	case *LoaderStage:
-		for what, n := range map[string]int64{"fill": int64(e.Fill), "put": e.Total.Put, "get": e.Total.Get, "drop": e.Total.Drop} {
-			p.loader.WithLabelValues(e.Name, what).Set(float64(n))
-		}
 	case *Plugin:
 		if e.State == PluginRunning {
 			p.plugin(e)

@@ -62,8 +62,6 @@ func Scalars(e Event) (x int64, scalars []Scalar) {
 			add("selfplay/end/"+reason, float64(e.Ends[reason]))
 		}
 		return e.Games, scalars
-	case *Gate:
-		return 0, nil // a match has no place on the step axis
 	}
 	return 0, nil
 }

@@ -1,12 +1,18 @@
 package monitor
 
 import (
+	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // eventsPrefix begins the name of every TensorBoard event file.
@@ -23,37 +29,33 @@ type tensorBoard struct {
 
 // openBoard opens the event file that the state knows, cut to its offset. Where
 // that cannot be, a new file is filled from metrics.jsonl, which must be cut
-// already; rebuilt says so if there was anything to fill it from.
-func openBoard(opt FilesOptions, state FilesState, metrics string) (b *tensorBoard, rebuilt bool, err error) {
+// already.
+func openBoard(opt FilesOptions, state FilesState, metrics string) (*tensorBoard, error) {
 	if state.EventsFile != "" && state.EventsFile == filepath.Base(state.EventsFile) && strings.HasPrefix(state.EventsFile, eventsPrefix) {
 		path := filepath.Join(opt.Dir, state.EventsFile)
 		if _, statErr := os.Stat(path); statErr == nil {
 			file, err := openAppend(path, state.EventsOffset)
 			if err == nil {
-				return &tensorBoard{file: file}, false, nil
+				return &tensorBoard{file: file}, nil
 			}
 			if !errors.Is(err, errShort) {
-				return nil, false, err
+				return nil, err
 			}
 			if err := os.Remove(path); err != nil { // all that it held is in metrics.jsonl
-				return nil, false, fmt.Errorf("remove a cut event file: %w", err)
+				return nil, fmt.Errorf("remove a cut event file: %w", err)
 			}
 		}
 	}
-	job := opt.Job
-	if job == "" {
-		job = "chessbrain"
-	}
-	path := filepath.Join(opt.Dir, fmt.Sprintf("%s%010d.%s", eventsPrefix, opt.Now().Unix(), job))
+	path := filepath.Join(opt.Dir, fmt.Sprintf("%s%010d.%s", eventsPrefix, opt.Now().Unix(), cmp.Or(opt.Job, "chessbrain")))
 	file, err := openAppend(path, 0)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	b = &tensorBoard{file: file}
+	b := &tensorBoard{file: file}
 	if err := b.rebuild(metrics, opt.Now()); err != nil {
-		return nil, false, errors.Join(err, file.close())
+		return nil, errors.Join(err, file.close())
 	}
-	return b, state.MetricsOffset > 0, nil
+	return b, nil
 }
 
 // rebuild writes the version event and the scalars of everything in
@@ -88,3 +90,51 @@ func (b *tensorBoard) write(e *tfEvent) error {
 }
 
 func wallTime(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
+
+// A TFRecord is, little endian:
+//
+//	length   u64   bytes of data
+//	crc      u32   masked CRC-32C of the 8 bytes of length
+//	data     length bytes
+//	crc      u32   masked CRC-32C of data
+//
+// mask(c) = (c >> 15 | c << 17) + 0xa282ead8 (TensorFlow, lib/io/record_writer).
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func maskedCRC(b []byte) uint32 {
+	c := crc32.Checksum(b, castagnoli)
+	return (c>>15 | c<<17) + 0xa282ead8
+}
+
+// appendRecord frames data.
+func appendRecord(dst, data []byte) []byte {
+	at := len(dst)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(len(data)))
+	dst = binary.LittleEndian.AppendUint32(dst, maskedCRC(dst[at:at+8]))
+	dst = append(dst, data...)
+	return binary.LittleEndian.AppendUint32(dst, maskedCRC(data))
+}
+
+// tfEvent is the part of TensorFlow's message Event that scalars need.
+type tfEvent struct {
+	wallTime float64  // field 1, seconds since 1970
+	step     int64    // field 2
+	version  string   // field 3, first event only
+	scalars  []Scalar // field 5: Summary {1 repeated Value {1 tag, 2 simple_value float32}}
+}
+
+// append encodes the event.
+func (e *tfEvent) append(dst []byte) []byte {
+	dst = protowire.AppendFixed64(protowire.AppendTag(dst, 1, protowire.Fixed64Type), math.Float64bits(e.wallTime))
+	dst = protowire.AppendVarint(protowire.AppendTag(dst, 2, protowire.VarintType), uint64(e.step))
+	if e.version != "" {
+		return protowire.AppendString(protowire.AppendTag(dst, 3, protowire.BytesType), e.version)
+	}
+	var summary, value []byte
+	for _, s := range e.scalars {
+		value = protowire.AppendString(protowire.AppendTag(value[:0], 1, protowire.BytesType), s.Tag)
+		value = protowire.AppendFixed32(protowire.AppendTag(value, 2, protowire.Fixed32Type), math.Float32bits(float32(s.Value)))
+		summary = protowire.AppendBytes(protowire.AppendTag(summary, 1, protowire.BytesType), value)
+	}
+	return protowire.AppendBytes(protowire.AppendTag(dst, 5, protowire.BytesType), summary)
+}

@@ -45,7 +45,7 @@ func TestPrometheusPage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := p.Handle(&Episode{Episode: 7, WindowRows: 900, Results: Results{White: 1, Draw: 4, Black: 2}, Ends: map[string]int64{"checkmate": 3}, Totals: Totals{Positions: 1234}}); err != nil {
+	if err := p.Handle(&Episode{Header: Header{Type: "episode"}, Episode: 7, WindowRows: 900, Results: Results{White: 1, Draw: 4, Black: 2}, Ends: map[string]int64{"checkmate": 3}, Totals: Totals{Positions: 1234}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, state := range []string{PluginRunning, "stopped"} { // only the first reports numbers
@@ -232,9 +232,7 @@ func TestQuiet(t *testing.T) {
 func TestLogger(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "logs", "train.log")
 	var terminal bytes.Buffer
-	bus := NewBus(BusOptions{})
-	sub := bus.Subscribe(10)
-	log, closer, err := NewLogger(LogOptions{File: path, JSON: true, Terminal: &terminal, Quiet: true, Bus: bus,
+	log, closer, err := NewLogger(LogOptions{File: path, JSON: true, Terminal: &terminal, Quiet: true,
 		OnError: []slog.Attr{slog.String("config_hash", "abc")}})
 	if err != nil {
 		t.Fatal(err)
@@ -242,12 +240,12 @@ func TestLogger(t *testing.T) {
 	log = log.With("job", "j 1").WithGroup("net")
 	log.Debug("not shown")
 	log.Info("loaded", "id", 5, slog.Group("arch", "blocks", 4))
-	log.Error("broken\nin two lines", "err", fmt.Errorf("bad %d", 1))
+	log.Error("broken\nin two lines", "err", fmt.Errorf("bad %d", 1), slog.Group("arch", "blocks", 4))
 	if err := closer.Close(); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(terminal.String()), "\n")
-	if len(lines) != 1 || !strings.HasSuffix(lines[0], ` error: broken | in two lines job="j 1" net.err="bad 1"`) || strings.Contains(lines[0], "stack") {
+	if len(lines) != 1 || !strings.HasSuffix(lines[0], ` error: broken | in two lines job="j 1" net.err="bad 1" net.arch.blocks=4`) || strings.Contains(lines[0], "stack") {
 		t.Errorf("terminal: %q", terminal.String())
 	}
 	text, err := os.ReadFile(path)
@@ -257,16 +255,6 @@ func TestLogger(t *testing.T) {
 	file := strings.Split(strings.TrimSpace(string(text)), "\n")
 	if len(file) != 2 || !strings.Contains(file[1], `"stack":"goroutine`) || !strings.Contains(file[1], `"config_hash":"abc"`) || strings.Contains(file[0], "stack") {
 		t.Errorf("file: %s", text)
-	}
-	if err := bus.Close(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	var onBus []string
-	for e := range sub.Events() {
-		onBus = append(onBus, e.(*LogLine).Level+" "+e.(*LogLine).Message)
-	}
-	if len(onBus) != 2 || onBus[0] != `INFO loaded job="j 1" net.id=5 net.arch.blocks=4` {
-		t.Errorf("bus: %q", onBus)
 	}
 }
 

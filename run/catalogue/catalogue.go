@@ -2,12 +2,6 @@ package catalogue
 
 import "time"
 
-// Name is the catalogue's file in a run directory.
-const Name = "catalogue.json"
-
-// OldName is the file that earlier programs wrote in its place. Nothing reads it.
-const OldName = "catalogue.sqlite"
-
 // Catalogue is all that the file holds.
 type Catalogue struct {
 	Nets      []Net       `json:"nets"`      // oldest first

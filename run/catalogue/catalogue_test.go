@@ -37,10 +37,12 @@ func sample() *Catalogue {
 	}
 }
 
+const catalogueFile = "catalogue.json"
+
 // write writes a catalogue into a file of t's directory.
 func write(t *testing.T, c *Catalogue) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), Name)
+	path := filepath.Join(t.TempDir(), catalogueFile)
 	if wrote, err := c.Write(fsx.OS, path); err != nil || !wrote {
 		t.Fatalf("write: %v, %v", wrote, err)
 	}
@@ -101,7 +103,7 @@ func TestOtherPrograms(t *testing.T) {
 
 // TestOther: what is no catalogue is ErrOther, what is not there fs.ErrNotExist.
 func TestOther(t *testing.T) {
-	if _, err := Read(fsx.OS, filepath.Join(t.TempDir(), Name)); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Read(fsx.OS, filepath.Join(t.TempDir(), catalogueFile)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 	good, err := os.ReadFile(write(t, sample()))
@@ -127,7 +129,7 @@ func TestOther(t *testing.T) {
 		"a wrong type":    change(`"bytes": 1099511627776`, `"bytes": "many"`),
 		"a wrong time":    change(`"2026-03-04T05:06:07.123456789Z"`, `"yesterday"`),
 	} {
-		path := filepath.Join(t.TempDir(), Name)
+		path := filepath.Join(t.TempDir(), catalogueFile)
 		if err := os.WriteFile(path, data, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -177,21 +179,21 @@ func TestPowerCut(t *testing.T) {
 	second.Nets = second.Nets[:1]
 	for k, tripped := 1, true; tripped; k++ {
 		m := memfs.New()
-		if _, err := first.Write(m, Name); err != nil {
+		if _, err := first.Write(m, catalogueFile); err != nil {
 			t.Fatal(err)
 		}
 		m.CutAt(k)
-		_, err := second.Write(m, Name)
+		_, err := second.Write(m, catalogueFile)
 		tripped = m.Tripped()
 		m.Restart(memfs.DropAll)
-		got, readErr := Read(m, Name)
+		got, readErr := Read(m, catalogueFile)
 		if readErr != nil || err == nil && len(got.Nets) != 1 || len(got.Nets) != 1 && len(got.Nets) != 2 {
 			t.Errorf("cut at %d: wrote %v, then read %+v, %v", k, err, got, readErr)
 		}
 	}
 	m := memfs.New()
 	m.FailAt(1, syscall.EIO, false)
-	if _, err := first.Write(m, Name); !errors.Is(err, syscall.EIO) {
+	if _, err := first.Write(m, catalogueFile); !errors.Is(err, syscall.EIO) {
 		t.Errorf("a disk that fails: %v", err)
 	}
 }

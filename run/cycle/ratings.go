@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path/filepath"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
 	"github.com/chessbrain/chessbrain/run/ratings"
 )
@@ -19,7 +19,7 @@ func (r *runner) rating(ctx context.Context, _ Todo) (skip string, err error) {
 
 // readCatalogue returns the index of the run at root, nil where there is none.
 func readCatalogue(root string) (*catalogue.Catalogue, error) {
-	c, err := catalogue.Read(fsx.OS, filepath.Join(root, catalogue.Name))
+	c, err := catalogue.Read(fsx.OS, run.Dir{Root: root}.Catalogue())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/run/gate"
 	"github.com/chessbrain/chessbrain/run/play"
 	"github.com/chessbrain/chessbrain/run/retain"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
 )
 
@@ -91,7 +92,7 @@ func (r *runner) export(ctx context.Context, _ Todo) (skip string, err error) {
 
 // gc removes what retention does not keep.
 func (r *runner) gc(ctx context.Context, _ Todo) (skip string, err error) {
-	return "", retain.Apply(ctx, r.root, r.e.Config.GetLoop().GetRetention(), r.log)
+	return "", retain.Apply(ctx, r.root, setup.RetentionOf(r.e.Config), r.log)
 }
 
 // path is a path below the run.

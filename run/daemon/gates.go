@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"path/filepath"
+
+	"github.com/chessbrain/chessbrain/run"
 )
 
 // maxResult is the largest result of a match that is read, in bytes.
@@ -13,20 +14,20 @@ const maxResult = 1 << 20
 // gates watches the matches of a run's gatekeeper, which is another process:
 // each leaves RUN/gatekeeper/<net>/result.json when it has decided.
 type gates struct {
-	dir  string
+	dir  run.Dir
 	seen map[string]bool // nets whose result is known
 }
 
 // open begins with what is decided already, which is not told again.
-func (g *gates) open(run string) {
-	*g = gates{dir: filepath.Join(run, "gatekeeper"), seen: map[string]bool{}}
+func (g *gates) open(root string) {
+	*g = gates{dir: run.Dir{Root: root}, seen: map[string]bool{}}
 	g.fresh()
 }
 
 // fresh returns the results that are new, by the nets' names. One that is not
 // there yet, or not JSON, is looked for again.
 func (g *gates) fresh() (results []json.RawMessage) {
-	nets, err := os.ReadDir(g.dir)
+	nets, err := os.ReadDir(g.dir.Gates())
 	if err != nil {
 		return nil // there is no gatekeeper, or not yet
 	}
@@ -34,7 +35,7 @@ func (g *gates) fresh() (results []json.RawMessage) {
 		if g.seen[net.Name()] {
 			continue
 		}
-		data, err := readSmall(filepath.Join(g.dir, net.Name(), "result.json"))
+		data, err := readSmall(g.dir.GateResult(net.Name()))
 		if err != nil || !json.Valid(data) {
 			continue
 		}

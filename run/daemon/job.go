@@ -23,16 +23,9 @@ type job struct {
 	mu       sync.Mutex  // guards the rest
 	commands *train.Live // nil = it takes none yet
 	now      bool        // start_training_immediately came before that
-	seen     seen
+	seen     ownStatus   // what the run's events say
 
 	dropped atomic.Int64 // events for which there was no room
-}
-
-// seen is the newest of what the run reported.
-type seen struct {
-	step       *monitor.Step
-	validation monitor.Numbers
-	net, job   string
 }
 
 // begin starts a training; its events beside steps go to events.
@@ -80,14 +73,17 @@ func forwarded(e monitor.Event) bool {
 func (j *job) see(e monitor.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.seen.job = e.Head().Job
+	o := &j.seen
+	o.Job = e.Head().Job
 	switch e := e.(type) {
 	case *monitor.Step:
-		j.seen.step = e
+		o.Step, o.Samples, o.Skipped = e.Step, e.Samples, e.SkippedTotal
+		o.Losses, o.Loss, o.LR, o.GradNorm = e.Losses, &e.Loss, &e.LR, &e.GradNorm
+		o.StepsPerSecond, o.RowsPerSecond = &e.Rates.StepsPerSecond, &e.Rates.RowsPerSecond
 	case *monitor.Validation:
-		j.seen.validation = e.Losses
+		o.Validation = e.Losses
 	case *monitor.Net:
-		j.seen.net = e.NetID
+		o.Net = e.NetID
 	}
 }
 

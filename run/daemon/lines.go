@@ -34,7 +34,7 @@ type line struct {
 func read(ctx context.Context, in io.Reader, lines chan<- line, hangUp func()) {
 	defer hangUp()
 	defer close(lines)
-	r := bufio.NewReaderSize(in, 1<<16)
+	r := bufio.NewReaderSize(in, maxLine)
 	for number := 1; ; number++ {
 		text, whole, err := readLine(r)
 		if text = bytes.TrimSpace(text); len(text) > 0 || !whole {
@@ -61,19 +61,11 @@ func read(ctx context.Context, in io.Reader, lines chan<- line, hangUp func()) {
 // readLine returns a line; whole is false for one that is too long, whose text
 // is dropped.
 func readLine(r *bufio.Reader) (text []byte, whole bool, err error) {
-	whole = true
-	for {
-		part, err := r.ReadSlice('\n')
-		if whole && len(text)+len(part) > maxLine {
-			text, whole = nil, false
-		}
-		if whole {
-			text = append(text, part...)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return text, whole, err
-		}
+	text, err = r.ReadSlice('\n')
+	for whole = true; errors.Is(err, bufio.ErrBufferFull); text, whole = nil, false {
+		_, err = r.ReadSlice('\n')
 	}
+	return text, whole, err
 }
 
 // writer writes lines in a goroutine of its own, so that who does not read them

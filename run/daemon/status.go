@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/replay/loader"
 	"github.com/chessbrain/chessbrain/run/train"
 )
 
@@ -19,23 +20,25 @@ func (s *server) status() statusPayload {
 	var p statusPayload
 	var schedule train.SchedulePage
 	var scheduled bool
-	own := &ownStatus{Version: s.opt.Version, State: stateIdle, Dropped: s.out.dropped.Load()}
+	var commands *train.Live
+	own, j := &ownStatus{}, s.job
+	if j != nil {
+		j.mu.Lock()
+		*own, commands = j.seen, j.commands
+		j.mu.Unlock()
+	}
+	own.Version, own.State, own.Dropped = s.opt.Version, stateIdle, s.out.dropped.Load()
 	if !s.opt.Plain {
 		p.ownStatus = own
 	}
-	j := s.job
 	if j == nil {
 		return p
 	}
-	j.mu.Lock()
-	commands, seen := j.commands, j.seen
-	j.mu.Unlock()
 	own.State, own.ConfigFilepath, own.Steps = stateTraining, j.config, j.training.Steps
 	if j.stopping.Load() {
 		own.State = stateStopping
 	}
 	own.Dropped += j.dropped.Load()
-	own.see(&seen)
 	if commands == nil {
 		own.Stage = "starting"
 		return p
@@ -48,7 +51,7 @@ func (s *server) status() statusPayload {
 	}
 	if commands.Loader != nil {
 		if stats, ok := commands.Loader(); ok {
-			p.UpdateSecs, p.OneSecond, p.Total = &stats.Seconds, lastSecond(&stats), totals(&stats)
+			p.UpdateSecs, p.OneSecond, p.Total = &stats.Seconds, metricsOf(&stats, false), metricsOf(&stats, true)
 		}
 	}
 	if commands.Schedule != nil {
@@ -59,18 +62,6 @@ func (s *server) status() statusPayload {
 	}
 	own.ETASeconds = own.eta(scheduled, &schedule)
 	return p
-}
-
-// see fills in what the run's events say.
-func (o *ownStatus) see(seen *seen) {
-	o.Job, o.Net, o.Validation = seen.job, seen.net, seen.validation
-	e := seen.step
-	if e == nil {
-		return
-	}
-	o.Step, o.Samples, o.Skipped = e.Step, e.Samples, e.SkippedTotal
-	o.Losses, o.Loss, o.LR, o.GradNorm = e.Losses, &e.Loss, &e.LR, &e.GradNorm
-	o.StepsPerSecond, o.RowsPerSecond = &e.Rates.StepsPerSecond, &e.Rates.RowsPerSecond
 }
 
 // scheduleOf is lczero's form of a schedule's page.
@@ -109,4 +100,88 @@ func rateOf(n *monitor.Number) float64 {
 		return 0
 	}
 	return float64(*n)
+}
+
+// loaderMetrics is the JSON form of lczero's DataLoaderMetricsProto: field names
+// as in its schema, nothing that is not in it, for its reader refuses that.
+type loaderMetrics struct {
+	Stages []stageMetrics `json:"stage_metrics"`
+}
+
+type stageMetrics struct {
+	Name   string         `json:"name"`
+	Queues []queueMetrics `json:"queue_metrics,omitempty"`
+	Counts []countMetric  `json:"count_metrics,omitempty"`
+	Gauges []gaugeMetric  `json:"gauge_metrics,omitempty"`
+}
+
+type queueMetrics struct {
+	Name     string    `json:"name"`
+	Puts     uint64    `json:"put_count"`
+	Gets     uint64    `json:"get_count"`
+	Drops    uint64    `json:"drop_count"`
+	Fullness *fullness `json:"queue_fullness,omitempty"`
+	Capacity uint64    `json:"queue_capacity"`
+}
+
+// fullness is StatisticsProtoInt64 of one look.
+type fullness struct {
+	Min    int64 `json:"min"`
+	Max    int64 `json:"max"`
+	Sum    int64 `json:"sum"`
+	Count  int64 `json:"count"`
+	Latest int64 `json:"latest"`
+}
+
+type countMetric struct {
+	Name  string `json:"name"`
+	Count uint64 `json:"count"`
+}
+
+type gaugeMetric struct {
+	Name  string `json:"name"`
+	Value uint64 `json:"value"`
+}
+
+// metricsOf are the loader's counters since its start, or what passed the queues in the
+// last complete second. Of that second the loader keeps what got into each queue and
+// stayed; so many are given as put and as got.
+func metricsOf(s *loader.Stats, total bool) *loaderMetrics {
+	m := &loaderMetrics{Stages: []stageMetrics{}}
+	for _, st := range s.Stages {
+		one := stageMetrics{Name: st.Name}
+		for _, o := range st.Outputs {
+			q := queueMetrics{Name: o.Name, Fullness: look(o.Length), Capacity: uint64(o.Capacity)}
+			if total {
+				q.Puts, q.Gets, q.Drops = o.Puts, o.Gets, o.Drops
+			} else if len(o.Passed) > 0 {
+				q.Puts, q.Gets = o.Passed[0], o.Passed[0]
+			}
+			one.Queues = append(one.Queues, q)
+		}
+		for _, c := range st.Counters {
+			switch {
+			case !total:
+			case c.Gauge:
+				one.Gauges = append(one.Gauges, gaugeMetric{c.Name, whole(c.Value)})
+			default:
+				one.Counts = append(one.Counts, countMetric{c.Name, whole(c.Value)})
+			}
+		}
+		m.Stages = append(m.Stages, one)
+	}
+	return m
+}
+
+func look(fill int) *fullness {
+	n := int64(fill)
+	return &fullness{Min: n, Max: n, Sum: n, Count: 1, Latest: n}
+}
+
+// whole rounds a counter; lczero's are whole and not negative.
+func whole(v float64) uint64 {
+	if !(v > 0) || v > math.MaxInt64 {
+		return 0
+	}
+	return uint64(math.Round(v))
 }

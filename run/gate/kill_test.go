@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	e, err := resolveText(root, longer)
 	if err == nil {
 		printer := monitor.SinkFunc(func(ev monitor.Event) error {
-			_, err := fmt.Println(ev.EventType())
+			_, err := fmt.Println(ev.Head().Type)
 			return err
 		})
 		_, err = Run(context.Background(), Options{Effective: e, Once: true, Command: "child", Version: "test", Log: discard(), Readers: []monitor.Sink{printer}})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
@@ -20,7 +21,7 @@ import (
 const (
 	LogName    = "match.jsonl" // arena.Log
 	GamesName  = "games.pgn"
-	ResultName = "result.json"
+	ResultName = run.GateResultName
 )
 
 // RandomNet is the name of the baseline while no net is accepted: random weights.

@@ -26,7 +26,7 @@ func Update(ctx context.Context, root string, opt UpdateOptions) (*catalogue.Cat
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	path := filepath.Join(root, catalogue.Name)
+	path := run.Dir{Root: root}.Catalogue()
 	old := &catalogue.Catalogue{}
 	if !opt.Rebuild {
 		c, err := catalogue.Read(fsx.OS, path)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/alarms"
 	"github.com/chessbrain/chessbrain/run/catalogue"
 	"github.com/chessbrain/chessbrain/run/gate"
@@ -128,7 +129,7 @@ func TestUpdate(t *testing.T) {
 // anew, and with the old one lost or damaged.
 func TestRebuild(t *testing.T) {
 	root := newRun(t)
-	path := filepath.Join(root, catalogue.Name)
+	path := run.Dir{Root: root}.Catalogue()
 	update(t, root, false)
 	put(t, root, "models", "job-main-s400-d40", 4, 1004)
 	putMatch(t, filepath.Join(root, "matches", "a__b.jsonl"), arena.LogPlayer{Name: "a"}, arena.LogPlayer{Name: "random"}, 4, 1)

@@ -2,7 +2,7 @@
 // files, rejected nets, and, where the configuration says so, old accepted nets
 // and the games of old gatekeeper matches.
 //
-//	report, err := retain.Run(ctx, retain.Options{Root: "runs/a", Retention: c.GetLoop().GetRetention(), DryRun: true})
+//	report, err := retain.Run(ctx, retain.Options{Root: "runs/a", Keep: setup.RetentionOf(c), DryRun: true})
 //	if err == nil {
 //		err = report.Write(os.Stdout)
 //	}

@@ -1,7 +1,6 @@
 package retain
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -29,8 +28,8 @@ type gameFile struct {
 // than the window of the newest shuffle. The window moves towards newer rows as
 // games come, so they are not looked for again.
 func (g *collector) findGames() error {
-	dir := g.path("selfplay")
-	files, err := shuffle.GameFiles(g.ctx, fsx.OS, []string{dir}, g.path("shuffled"), runtime.GOMAXPROCS(0))
+	dir := g.dir.Selfplay()
+	files, err := shuffle.GameFiles(g.ctx, fsx.OS, []string{dir}, g.dir.Shuffled(), runtime.GOMAXPROCS(0))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -71,16 +70,12 @@ func (g *collector) oldestNeeded(files []shuffle.GameFile) (last int, reason str
 	if len(g.shuffles) == 0 {
 		return len(files) - 1, "there is no finished shuffle yet", nil
 	}
-	window := map[string]bool{}
-	newest := g.shuffles[len(g.shuffles)-1].manifest
-	for _, in := range newest.Inputs {
-		window[gameKey(in.Path)] = true
-	}
-	unfinished, err := shuffle.UnfinishedInputs(fsx.OS, g.path("shuffled"))
+	unfinished, err := shuffle.UnfinishedInputs(fsx.OS, g.dir.Shuffled())
 	if err != nil {
 		return 0, "", err
 	}
-	for _, in := range unfinished {
+	window := map[string]bool{}
+	for _, in := range slices.Concat(g.shuffles[len(g.shuffles)-1].manifest.Inputs, unfinished) {
 		window[gameKey(in.Path)] = true
 	}
 	last = -1
@@ -105,7 +100,7 @@ func gameKey(path string) string {
 
 // pruneGames removes game files beyond a number of rows, and those of an age.
 func (g *collector) pruneGames() error {
-	rows, days := g.keep.GetGameRows(), g.keep.GetGameDays()
+	rows, days := g.opt.Keep.GameRows, g.opt.Keep.GameDays
 	since := g.opt.Now().Add(-time.Duration(min(days, 1e5) * float64(24*time.Hour)))
 	for i := range g.games {
 		f, reason := &g.games[i], ""
@@ -141,29 +136,26 @@ func (g *collector) pruneSize() error {
 	}
 	for i := range g.shuffles {
 		if s := &g.shuffles[i]; !s.gone {
-			remove := func(r string) error { return g.removeShuffle(s, r) }
-			if s.held != "" {
-				remove = func(string) error { return nil }
-			}
-			things = append(things, thing{s.manifest.Created, s.bytes, remove, &s.gone})
+			things = append(things, thing{s.manifest.Created, s.bytes, func(r string) error { return g.removeShuffle(s, r) }, &s.gone})
 		}
 	}
 	for i := range things {
 		g.report.Kept += things[i].bytes
 	}
-	limit := g.limit()
-	slices.SortStableFunc(things, func(a, b thing) int { return cmp.Compare(a.at.UnixNano(), b.at.UnixNano()) })
-	for i := 0; i < len(things) && limit > 0 && g.report.Kept > limit; i++ {
-		if err := things[i].remove(fmt.Sprintf("games and shuffles take more than %g GiB", g.keep.GetMaxGib())); err != nil {
+	limit := g.opt.Keep.MaxBytes()
+	if limit == 0 {
+		return nil
+	}
+	slices.SortStableFunc(things, func(a, b thing) int { return a.at.Compare(b.at) })
+	for i := 0; i < len(things) && g.report.Kept > limit; i++ {
+		if err := things[i].remove(fmt.Sprintf("games and shuffles take more than %g GiB", g.opt.Keep.MaxGiB)); err != nil {
 			return err
 		}
 		if *things[i].gone {
 			g.report.Kept -= things[i].bytes
 		}
 	}
-	if limit > 0 {
-		g.report.Over = max(0, g.report.Kept-limit)
-	}
+	g.report.Over = max(0, g.report.Kept-limit)
 	return nil
 }
 
@@ -179,12 +171,12 @@ func (g *collector) removeGames(f *gameFile, reason string) error {
 	}
 	if held != "" {
 		f.held = held
-		g.note("selfplay/%s: %s", f.rel, held)
+		g.note("%s/%s: %s", inRun.Selfplay(), f.rel, held)
 		return nil
 	}
 	f.gone = true
 	return g.remove(ClassGames, f.Path, f.Bytes, reason, func() error {
-		return replay.Remove(fsx.OS, g.path("selfplay"), []replay.RemovedFile{entry})
+		return replay.Remove(fsx.OS, g.dir.Selfplay(), []replay.RemovedFile{entry})
 	})
 }
 
@@ -215,7 +207,7 @@ func (g *collector) describeGames(f *gameFile) (entry replay.RemovedFile, held s
 		}
 	}
 	settings := g.shuffles[len(g.shuffles)-1].manifest.Settings // there is one: else no file may go
-	if entry, err = replay.DescribeRemoved(fsx.OS, g.path("selfplay"), f.rel, games); err != nil {
+	if entry, err = replay.DescribeRemoved(fsx.OS, g.dir.Selfplay(), f.rel, games); err != nil {
 		return entry, "", err
 	}
 	entry.TrainRows, entry.ValRows = settings.SideRows(f.Path, games)

@@ -186,7 +186,7 @@ func TestOneCollector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Run(t.Context(), Options{Root: root, Retention: retention(t, "rejected=0")})
+	_, err = Run(t.Context(), Options{Root: root, Keep: retention(t, "rejected=0")})
 	if _, ok := errors.AsType[*fsx.LockedError](err); !ok {
 		t.Errorf("%v", err)
 	}

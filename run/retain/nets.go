@@ -34,7 +34,7 @@ func (g *collector) pruneRejected() error {
 	if err != nil {
 		return err
 	}
-	keep := int(g.keep.GetRejected())
+	keep := g.opt.Keep.Rejected
 	for _, n := range nets[min(keep, len(nets)):] {
 		if err := g.removeNet(ClassRejected, n, fmt.Sprintf("older than the newest %d", keep)); err != nil {
 			return err
@@ -47,7 +47,7 @@ func (g *collector) pruneRejected() error {
 // others are rated, the best, and those that a trainer published itself, which
 // export.keep is for.
 func (g *collector) pruneModels() error {
-	keep := int(g.keep.GetModels())
+	keep := g.opt.Keep.Models
 	if keep == 0 {
 		return nil
 	}
@@ -55,8 +55,9 @@ func (g *collector) pruneModels() error {
 	if err != nil {
 		return err
 	}
-	if g.oldCatalogue() && !exists(g.path(catalogue.Name)) {
-		g.note("models: the best net is not known, %s is not read any more; chessbrain ratings %s makes %s", catalogue.OldName, g.opt.Root, catalogue.Name)
+	if exists(g.dir.OldCatalogue()) && !exists(g.dir.Catalogue()) {
+		g.note("%s: the best net is not known, %s is not read any more; chessbrain ratings %s makes %s",
+			inRun.Models(), inRun.OldCatalogue(), g.opt.Root, inRun.Catalogue())
 		return nil
 	}
 	best := g.bestNet(nets)
@@ -77,7 +78,7 @@ func (g *collector) pruneModels() error {
 			held = "a trainer published it: export.keep is for it"
 		}
 		if held != "" {
-			g.note("models/%s: %s", filepath.Base(n.Path), held)
+			g.note("%s/%s: %s", inRun.Models(), filepath.Base(n.Path), held)
 			continue
 		}
 		if err := g.removeNet(ClassModel, n, fmt.Sprintf("older than the newest %d", keep)); err != nil {
@@ -90,7 +91,7 @@ func (g *collector) pruneModels() error {
 // bestNet is the net with the highest rating in the run's catalogue, "" where
 // there is none that can be read.
 func (g *collector) bestNet(nets []run.NetFile) (best string) {
-	c, err := catalogue.Read(fsx.OS, g.path(catalogue.Name))
+	c, err := catalogue.Read(fsx.OS, g.dir.Catalogue())
 	if err != nil {
 		return ""
 	}
@@ -106,20 +107,11 @@ func (g *collector) bestNet(nets []run.NetFile) (best string) {
 // pruneCatalogue removes the catalogue of an earlier program once there is one of
 // this program.
 func (g *collector) pruneCatalogue() error {
-	if !g.oldCatalogue() || !exists(g.path(catalogue.Name)) {
+	if !exists(g.dir.Catalogue()) {
 		return nil
 	}
-	path := g.path(catalogue.OldName)
-	info, err := os.Stat(path)
-	if err != nil {
-		return fmt.Errorf("old catalogue: %w", err)
-	}
-	reason := catalogue.Name + " is in its place"
-	return g.remove(ClassIndex, path, info.Size(), reason, func() error { return removeFiles(path) })
+	return g.removeFiles(ClassIndex, inRun.Catalogue()+" is in its place", g.dir.OldCatalogue())
 }
-
-// oldCatalogue says whether the catalogue of an earlier program lies in the run.
-func (g *collector) oldCatalogue() bool { return exists(g.path(catalogue.OldName)) }
 
 // exists says whether a regular file is there.
 func exists(path string) bool {
@@ -146,14 +138,11 @@ func (g *collector) removeNet(class Class, n run.NetFile, reason string) error {
 		g.note("%s: it does not say that job %s made it", filepath.ToSlash(rel), g.job)
 		return nil
 	}
-	paths, bytes := []string{n.Path}, n.Bytes
+	paths := []string{n.Path}
 	for _, suffix := range besideSuffixes {
-		path := strings.TrimSuffix(n.Path, run.NetSuffix) + suffix
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			paths, bytes = append(paths, path), bytes+info.Size()
-		}
+		paths = append(paths, strings.TrimSuffix(n.Path, run.NetSuffix)+suffix)
 	}
-	return g.remove(class, n.Path, bytes, reason, func() error { return removeFiles(paths...) })
+	return g.removeFiles(class, reason, paths...)
 }
 
 // besideSuffixes end the files that other exporters than safetensors write.
@@ -162,7 +151,7 @@ var besideSuffixes = []string{".pb.gz", ".onnx", ".pgn", ".npz"}
 // prunePGNs removes the games of old gatekeeper matches. Their logs and results
 // stay: the catalogue is made of them.
 func (g *collector) prunePGNs() error {
-	keep := int(g.keep.GetGatePgns())
+	keep := g.opt.Keep.GatePGNs
 	if keep == 0 {
 		return nil
 	}
@@ -170,9 +159,9 @@ func (g *collector) prunePGNs() error {
 		dir   string
 		ended time.Time
 	}
-	entries, err := os.ReadDir(g.dir.Gates())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("list matches: %w", err)
+	entries, err := entriesOf(g.dir.Gates(), "matches")
+	if err != nil {
+		return err
 	}
 	var matches []match
 	for _, e := range entries {
@@ -184,20 +173,15 @@ func (g *collector) prunePGNs() error {
 	slices.SortFunc(matches, func(a, b match) int { return cmp.Or(b.ended.Compare(a.ended), cmp.Compare(b.dir, a.dir)) })
 	for _, m := range matches[min(keep, len(matches)):] {
 		path := filepath.Join(m.dir, gate.GamesName)
-		info, err := os.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) {
+		if !exists(path) {
 			continue
-		}
-		if err != nil {
-			return fmt.Errorf("list matches: %w", err)
 		}
 		if pinned, err := g.pinned(path); err != nil {
 			return err
 		} else if pinned {
 			continue
 		}
-		reason := fmt.Sprintf("older than the newest %d matches", keep)
-		if err := g.remove(ClassPGN, path, info.Size(), reason, func() error { return removeFiles(path) }); err != nil {
+		if err := g.removeFiles(ClassPGN, fmt.Sprintf("older than the newest %d matches", keep), path); err != nil {
 			return err
 		}
 	}

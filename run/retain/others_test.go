@@ -11,6 +11,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/prepare"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
 	"github.com/chessbrain/chessbrain/run/gate"
 )
@@ -149,7 +150,7 @@ func TestModels(t *testing.T) {
 		t.Errorf("without a limit: removed %v", removed(r))
 	}
 	c := &catalogue.Catalogue{Ratings: []catalogue.Rating{{Name: "n7", Elo: 50}, {Name: "n3", Elo: 120, Games: 10}, {Name: "n4", Elo: 90}, {Name: "gone", Elo: 500}}}
-	if _, err := c.Write(fsx.OS, filepath.Join(root, catalogue.Name)); err != nil {
+	if _, err := c.Write(fsx.OS, run.Dir{Root: root}.Catalogue()); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(root, "train/main/published.json"), `{"version":1,"nets":[{"path":"models/n2","net_id":"x","exporter":"safetensors","files":[{"path":"models/n2.safetensors","bytes":1}]}]}`)
@@ -171,19 +172,19 @@ func TestOldCatalogue(t *testing.T) {
 	for n := range 4 {
 		putNet(t, filepath.Join(root, fmt.Sprintf("models/n%d.safetensors", n)), "job", n)
 	}
-	write(t, filepath.Join(root, catalogue.OldName), "SQLite format 3")
+	write(t, run.Dir{Root: root}.OldCatalogue(), "SQLite format 3")
 	if r := collect(t, root, 20, "models=1"); len(r.Removed) != 0 || !strings.Contains(notes(r), "the best net is not known") {
 		t.Errorf("without a new one: removed %v, notes %s", removed(r), notes(r))
 	}
 	c := &catalogue.Catalogue{Ratings: []catalogue.Rating{{Name: "n2", Elo: 1}}}
-	if _, err := c.Write(fsx.OS, filepath.Join(root, catalogue.Name)); err != nil {
+	if _, err := c.Write(fsx.OS, run.Dir{Root: root}.Catalogue()); err != nil {
 		t.Fatal(err)
 	}
 	r := collect(t, root, 20, "models=1")
-	if want := []string{"models/n1.safetensors", catalogue.OldName}; !slices.Equal(removed(r), want) {
+	if want := []string{"models/n1.safetensors", inRun.OldCatalogue()}; !slices.Equal(removed(r), want) {
 		t.Errorf("removed %v, want %v", removed(r), want)
 	}
-	if _, err := os.Stat(filepath.Join(root, catalogue.OldName)); err == nil {
+	if _, err := os.Stat(run.Dir{Root: root}.OldCatalogue()); err == nil {
 		t.Error("it is still there")
 	}
 }
@@ -197,7 +198,7 @@ func TestPGNs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		write(t, filepath.Join(dir, gate.ResultName), string(data))
+		write(t, filepath.Join(dir, run.GateResultName), string(data))
 		write(t, filepath.Join(dir, gate.LogName), "log")
 		write(t, filepath.Join(dir, gate.GamesName), "games")
 	}

@@ -3,7 +3,9 @@ package retain
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,34 +27,34 @@ const (
 
 // training is where one training of the run keeps its checkpoints.
 type training struct {
-	name, checkpoints string
-	atWork            bool // a process holds its lock
+	checkpoints string
+	atWork      bool // a process holds its lock
 }
 
 // trainings lists those that the run has, or has a lock of.
 func (g *collector) trainings() ([]training, error) {
 	names := map[string]bool{g.dir.Training: true}
-	entries, err := os.ReadDir(g.path("train"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list trainings: %w", err)
+	entries, err := entriesOf(g.dir.Trainings(), "trainings")
+	if err != nil {
+		return nil, err
 	}
 	for _, e := range entries {
 		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
 			names[e.Name()] = true
 		}
 	}
-	locks, err := os.ReadDir(g.dir.Locks())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list locks: %w", err)
+	locks, err := entriesOf(g.dir.Locks(), "locks")
+	if err != nil {
+		return nil, err
 	}
 	for _, e := range locks {
-		if name, ok := strings.CutPrefix(e.Name(), "trainer-"); ok && !strings.Contains(name, ".owner.") && !strings.HasSuffix(name, ".sock") {
+		if name, ok := strings.CutPrefix(e.Name(), string(run.Trainer(""))); ok && !strings.Contains(name, ".owner.") && !strings.HasSuffix(name, ".sock") {
 			names[name] = true
 		}
 	}
 	var all []training
-	for name := range names {
-		t := training{name: name, checkpoints: g.path("train", name, "checkpoints")}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		t := training{checkpoints: g.dir.CheckpointsOf(name)}
 		if name == g.dir.Training {
 			t.checkpoints = g.dir.Checkpoints
 		}
@@ -63,7 +65,6 @@ func (g *collector) trainings() ([]training, error) {
 		t.atWork = len(owners) > 0
 		all = append(all, t)
 	}
-	slices.SortFunc(all, func(a, b training) int { return strings.Compare(a.name, b.name) })
 	return all, nil
 }
 
@@ -102,8 +103,13 @@ func (g *collector) neededShuffles() (*neededShuffles, error) {
 		}
 		at := ""
 		for _, name := range names {
-			saved, err := savedShuffles(filepath.Join(t.checkpoints, name))
-			if err != nil {
+			var saved []string
+			if err := readSection(t.checkpoints, name, shuffleSection, func(r io.Reader) error {
+				if names, err := shuffle.SavedShuffles(r); err == nil { // nobody goes on from a damaged one
+					saved = names
+				}
+				return nil
+			}); err != nil {
 				return nil, err
 			}
 			for _, s := range saved {
@@ -120,23 +126,27 @@ func (g *collector) neededShuffles() (*neededShuffles, error) {
 	return n, nil
 }
 
-// savedShuffles reads the position of a checkpoint in the shuffles; none where its
-// training reads something else, or the checkpoint is gone or damaged: nobody goes
-// on from that.
-func savedShuffles(checkpoint string) ([]string, error) {
-	f, err := os.Open(filepath.Join(checkpoint, shuffleSection))
+// readSection reads a section of a checkpoint; one that its training does not have, or
+// that was removed meanwhile, is not read.
+func readSection(dir, checkpoint, section string, read func(io.Reader) error) error {
+	f, err := os.Open(filepath.Join(dir, checkpoint, section))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read checkpoint: %w", err)
+		return fmt.Errorf("read checkpoint: %w", err)
 	}
 	defer f.Close()
-	names, err := shuffle.SavedShuffles(f)
-	if err != nil {
-		return nil, nil
+	return read(f)
+}
+
+// entriesOf lists a directory; one that is not there has none.
+func entriesOf(dir, what string) ([]os.DirEntry, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list %s: %w", what, err)
 	}
-	return names, nil
+	return entries, nil
 }
 
 // neededGames returns the games that the journal and the windows of checkpoints
@@ -163,31 +173,21 @@ func (g *collector) neededGames() (map[[16]byte]bool, error) {
 		}
 		for _, name := range names {
 			for _, section := range []string{windowSection, validationSection} {
-				if err := addWindow(ids, filepath.Join(t.checkpoints, name, section)); err != nil {
+				if err := readSection(t.checkpoints, name, section, func(r io.Reader) error {
+					_, games, err := replay.ReadWindowSection(r)
+					if err != nil {
+						return fmt.Errorf("%s: %w; nothing is removed while it is not known which games it needs",
+							filepath.Join(t.checkpoints, name, section), err)
+					}
+					for _, id := range games {
+						ids[id] = true
+					}
+					return nil
+				}); err != nil {
 					return nil, err
 				}
 			}
 		}
 	}
 	return ids, nil
-}
-
-// addWindow adds the games of a saved window.
-func addWindow(ids map[[16]byte]bool, path string) error {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read checkpoint: %w", err)
-	}
-	defer f.Close()
-	_, games, err := replay.ReadWindowSection(f)
-	if err != nil {
-		return fmt.Errorf("%s: %w; nothing is removed while it is not known which games it needs", path, err)
-	}
-	for _, id := range games {
-		ids[id] = true
-	}
-	return nil
 }

@@ -1,16 +1,17 @@
 package retain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"math"
+	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/run"
@@ -19,18 +20,18 @@ import (
 
 // Options say what is kept of which run.
 type Options struct {
-	Root      string
-	Retention *config.Retention
-	DryRun    bool             // only say what would be removed
-	Command   string           // for the lock
-	Log       *slog.Logger     // told what is removed; nil = nobody
-	Now       func() time.Time // nil = time.Now
+	Root    string
+	Keep    setup.Retention
+	DryRun  bool             // only say what would be removed
+	Command string           // for the lock
+	Log     *slog.Logger     // told what is removed; nil = nobody
+	Now     func() time.Time // nil = time.Now
 }
 
 // Apply removes from the run at root what its configuration does not keep, and
 // tells log. Where another process is doing that it leaves it to that one.
-func Apply(ctx context.Context, root string, c *config.Retention, log *slog.Logger) error {
-	_, err := Run(ctx, Options{Root: root, Retention: c, Command: "retention", Log: log})
+func Apply(ctx context.Context, root string, keep setup.Retention, log *slog.Logger) error {
+	_, err := Run(ctx, Options{Root: root, Keep: keep, Command: "retention", Log: log})
 	if held, ok := errors.AsType[*fsx.LockedError](err); ok {
 		log.Info("retention is left to another process", "lock", held)
 		return nil
@@ -40,7 +41,7 @@ func Apply(ctx context.Context, root string, c *config.Retention, log *slog.Logg
 
 // Run removes what is not kept and reports it. A run at work may be treated so. One
 // process at a time: *fsx.LockedError.
-func Run(ctx context.Context, opt Options) (*Report, error) {
+func Run(ctx context.Context, opt Options) (_ *Report, err error) {
 	dir, info, err := setup.OpenDir(opt.Root)
 	if err != nil {
 		return nil, err
@@ -51,18 +52,15 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	file, err := config.Load(filepath.Join(opt.Root, "config.textproto"))
-	if err != nil {
+	g := &collector{ctx: ctx, opt: opt, dir: dir, job: info.Job, report: Report{Root: opt.Root, DryRun: opt.DryRun}}
+	if g.fallBack, err = setup.KeptCheckpoints(dir); err != nil {
 		return nil, fmt.Errorf("read the run's configuration: %w", err)
 	}
-	g := &collector{ctx: ctx, opt: opt, keep: opt.Retention, dir: dir, job: info.Job, report: Report{Root: opt.Root, DryRun: opt.DryRun},
-		fallBack: max(1, int(file.Config.GetTraining().GetCheckpoint().GetKeepLast()))}
 	if !opt.DryRun {
-		lock, err := fsx.Acquire(dir.Lock(run.Collector), fsx.LockOptions{Command: opt.Command})
-		if err != nil {
+		if g.process, err = run.Open(ctx, dir, run.Collector, run.Options{Command: opt.Command, Log: opt.Log}); err != nil {
 			return nil, err
 		}
-		defer lock.Release()
+		defer func() { err = cmp.Or(err, g.process.Close(nil)) }()
 	}
 	err = g.collect()
 	g.tell(err)
@@ -71,12 +69,12 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 
 // collector is retention at work.
 type collector struct {
-	ctx    context.Context
-	opt    Options
-	keep   *config.Retention
-	dir    run.Dir
-	job    string
-	report Report
+	ctx     context.Context
+	opt     Options
+	dir     run.Dir
+	job     string
+	process *run.Process // nil = a dry run
+	report  Report
 
 	fallBack int // how many of the newest checkpoints a start may take
 
@@ -85,10 +83,8 @@ type collector struct {
 	needed   map[[16]byte]bool // games that something refers to; nil = not looked for yet
 }
 
-// path is a path below the run.
-func (g *collector) path(parts ...string) string {
-	return filepath.Join(append([]string{g.opt.Root}, parts...)...)
-}
+// inRun are the names of a run's parts below it.
+var inRun run.Dir
 
 // collect removes class by class; games and shuffles share a limit of size.
 func (g *collector) collect() error {
@@ -119,7 +115,7 @@ func (g *collector) tell(err error) {
 		log.Debug("retention", "note", note)
 	}
 	if r.Over > 0 && err == nil {
-		log.Warn("games and shuffles take more than they may, and all that is left is still needed", "gib", gib(r.Kept), "limit_gib", g.keep.GetMaxGib(),
+		log.Warn("games and shuffles take more than they may, and all that is left is still needed", "gib", gib(r.Kept), "limit_gib", g.opt.Keep.MaxGiB,
 			"remedy", "raise loop.retention.max_gib, or make the window smaller (loop.shuffle)")
 	}
 }
@@ -128,6 +124,9 @@ func (g *collector) tell(err error) {
 // run.
 func (g *collector) remove(class Class, path string, bytes int64, reason string, do func() error) error {
 	if !g.opt.DryRun {
+		if err := g.process.Held(); err != nil {
+			return err
+		}
 		if err := do(); err != nil {
 			return fmt.Errorf("remove %s: %w", path, err)
 		}
@@ -155,23 +154,32 @@ func (g *collector) pinned(path string) (bool, error) {
 	return at != "", err
 }
 
-// removeFiles removes files of a directory, durably; those that are not there any
-// more are no error.
-func removeFiles(paths ...string) error {
+// removeFiles removes those of paths that are files, durably: one thing, named by the
+// first.
+func (g *collector) removeFiles(class Class, reason string, paths ...string) error {
+	var there []string
+	bytes := int64(0)
 	for _, path := range paths {
-		if err := fsx.OS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			there, bytes = append(there, path), bytes+info.Size()
 		}
 	}
-	for _, path := range paths {
-		if err := fsx.SyncDir(fsx.OS, filepath.Dir(path)); err != nil {
-			return err
-		}
+	if there == nil {
+		return nil
 	}
-	return nil
+	return g.remove(class, there[0], bytes, reason, func() error {
+		for _, path := range there {
+			if err := fsx.OS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		for _, path := range there {
+			if err := fsx.SyncDir(fsx.OS, filepath.Dir(path)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
-
-// limit is max_gib in bytes; 0 = none.
-func (g *collector) limit() int64 { return int64(min(g.keep.GetMaxGib()*(1<<30), math.MaxInt64/2)) }
 
 func gib(bytes int64) float64 { return math.Round(float64(bytes)/(1<<30)*1000) / 1000 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,13 +27,13 @@ func removedShuffle(name string) string { return "." + name + ".gc.partial" }
 
 // finishShuffles removes what an earlier call was killed at.
 func (g *collector) finishShuffles() error {
-	entries, err := os.ReadDir(g.path("shuffled"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("list shuffles: %w", err)
+	entries, err := entriesOf(g.dir.Shuffled(), "shuffles")
+	if err != nil {
+		return err
 	}
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".gc.partial") && fsx.IsTemp(e.Name()) && !g.opt.DryRun {
-			if err := fsx.RemoveAll(fsx.OS, g.path("shuffled", e.Name())); err != nil {
+			if err := fsx.RemoveAll(fsx.OS, filepath.Join(g.dir.Shuffled(), e.Name())); err != nil {
 				return fmt.Errorf("remove old shuffle: %w", err)
 			}
 		}
@@ -44,7 +43,7 @@ func (g *collector) finishShuffles() error {
 
 // findShuffles lists the finished shuffles, and which of them are needed.
 func (g *collector) findShuffles() error {
-	dir := g.path("shuffled")
+	dir := g.dir.Shuffled()
 	names, err := shuffle.List(fsx.OS, dir)
 	if err != nil {
 		return err
@@ -116,10 +115,10 @@ func shuffleFiles(dir string, m *shuffle.Manifest) (bytes int64, strangers bool,
 
 // pruneShuffles removes all but the newest.
 func (g *collector) pruneShuffles() error {
-	keep := int(g.keep.GetShuffles())
+	keep := g.opt.Keep.Shuffles
 	for i := range g.shuffles[:max(0, len(g.shuffles)-max(keep, 1))] {
 		if s := &g.shuffles[i]; s.held != "" {
-			g.note("shuffled/%s: %s", s.name, s.held)
+			g.note("%s/%s: %s", inRun.Shuffled(), s.name, s.held)
 		} else if err := g.removeShuffle(s, fmt.Sprintf("older than the newest %d", keep)); err != nil {
 			return err
 		}
@@ -127,9 +126,12 @@ func (g *collector) pruneShuffles() error {
 	return nil
 }
 
-// removeShuffle takes the name away first: a shuffle is there as a whole or not at
-// all.
+// removeShuffle removes a shuffle that is not held. It takes the name away first: a
+// shuffle is there as a whole or not at all.
 func (g *collector) removeShuffle(s *shuffleDir, reason string) error {
+	if s.held != "" {
+		return nil
+	}
 	s.gone = true
 	return g.remove(ClassShuffle, s.path, s.bytes, reason, func() error {
 		hidden := filepath.Join(filepath.Dir(s.path), removedShuffle(s.name))

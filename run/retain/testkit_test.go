@@ -21,6 +21,7 @@ import (
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
@@ -155,7 +156,7 @@ func putNet(t *testing.T, path, job string, n int) {
 }
 
 // retention reads fields of the section loop.retention: "game_rows=10 models=3".
-func retention(t *testing.T, fields string) *config.Retention {
+func retention(t *testing.T, fields string) setup.Retention {
 	t.Helper()
 	var overrides []string
 	for _, f := range strings.Fields(fields) {
@@ -165,14 +166,14 @@ func retention(t *testing.T, fields string) *config.Retention {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e.Config.GetLoop().GetRetention()
+	return setup.RetentionOf(e.Config)
 }
 
 // collect runs retention on a day, first as a dry run, which changes nothing and
 // says the same.
 func collect(t *testing.T, root string, n int, fields string) *Report {
 	t.Helper()
-	o := Options{Root: root, Retention: retention(t, fields), DryRun: true, Command: "test", Now: func() time.Time { return day(n) }}
+	o := Options{Root: root, Keep: retention(t, fields), DryRun: true, Command: "test", Now: func() time.Time { return day(n) }}
 	before := tree(t, root)
 	planned, err := Run(t.Context(), o)
 	if err != nil {

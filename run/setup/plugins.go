@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 // PluginDesk is what a process does about its plugins beside using them: it keeps
@@ -47,7 +47,7 @@ func (d *PluginDesk) Options(c *config.Plugins) host.Options {
 // directory: earlier versions ran them, and a run that relied on it goes on with the
 // built-in stages of their names.
 func warnAside(runDir string, dirs []string, log *slog.Logger) {
-	aside := filepath.Join(runDir, "plugins")
+	aside := run.Dir{Root: runDir}.Plugins()
 	info, err := os.Stat(aside)
 	if err != nil || !info.IsDir() {
 		return
@@ -62,9 +62,7 @@ func warnAside(runDir string, dirs []string, log *slog.Logger) {
 }
 
 // quarantine is where a process keeps games that killed a plugin.
-func (d *PluginDesk) quarantine() string {
-	return filepath.Join(d.Root, "quarantine", "plugins", d.Process)
-}
+func (d *PluginDesk) quarantine() string { return run.Dir{Root: d.Root}.Quarantine(d.Process) }
 
 // keep writes games that killed a plugin into a chunk of their own. nil means
 // that they are on stable storage.

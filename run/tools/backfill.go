@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -16,6 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
+	"github.com/chessbrain/chessbrain/trainer"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
@@ -69,7 +69,7 @@ func Backfill(ctx context.Context, opt BackfillOptions) (r *BackfillResult, err 
 	if rows.loader != nil {
 		return nil, inputError{errors.New("a loader gives other rows each time: name a directory of games or of shuffles")}
 	}
-	b := &backfill{opt: opt, rows: rows, effective: newest, result: &BackfillResult{Out: opt.Out, Data: opt.Data}}
+	b := &backfill{opt: opt, rows: rows, newest: newest, result: &BackfillResult{Out: opt.Out, Data: opt.Data}}
 	for _, p := range rows.Problems {
 		b.result.Problems = append(b.result.Problems, p.Error())
 	}
@@ -78,12 +78,12 @@ func Backfill(ctx context.Context, opt BackfillOptions) (r *BackfillResult, err 
 
 // backfill is a call of Backfill under way.
 type backfill struct {
-	opt       BackfillOptions
-	rows      *Rows
-	effective *Subject // whose configuration counts
-	result    *BackfillResult
-	there     map[eventKey]bool
-	bus       *monitor.Bus
+	opt    BackfillOptions
+	rows   *Rows
+	newest *Subject // whose configuration counts
+	result *BackfillResult
+	there  map[eventKey]bool
+	bus    *monitor.Bus
 }
 
 // eventKey is what makes an event the same as another.
@@ -138,7 +138,7 @@ type purpose struct {
 
 // checkPurpose writes the purpose, or holds it against the one that is there.
 func (b *backfill) checkPurpose() error {
-	c, err := b.effective.trainerConfig(0)
+	c, err := setup.TrainerConfig(b.newest.Effective.Config, b.newest.Net.Arch)
 	if err != nil {
 		return err
 	}
@@ -230,13 +230,8 @@ func (b *backfill) checkpoint(ctx context.Context, path string) error {
 			b.result.There++
 			continue
 		}
-		s := &Subject{Name: c.Manifest.Name, Weights: weights, Effective: b.effective.Effective, Checkpoint: c}
-		if weights == monitor.WeightsSWA {
-			s.Net, err = setup.AveragedNet(c)
-		} else {
-			s.Net, err = setup.CheckpointNet(c)
-		}
-		if err != nil {
+		s := &Subject{Name: c.Manifest.Name, Effective: b.newest.Effective, Checkpoint: c}
+		if err := s.take(weights); err != nil {
 			return err
 		}
 		e, err := b.measure(ctx, s)
@@ -260,20 +255,12 @@ func (b *backfill) checkpoint(ctx context.Context, path string) error {
 
 // measure evaluates a net and makes the event.
 func (b *backfill) measure(ctx context.Context, s *Subject) (*monitor.Validation, error) {
-	c, err := s.trainerConfig(0)
+	var r *Result
+	err := s.train(nil, func(t *trainer.Trainer, c *trainer.Config) (err error) {
+		r, err = measure(ctx, t, c.Losses, s, b.rows, b.opt.Rows, nil)
+		return err
+	})
 	if err != nil {
-		return nil, err
-	}
-	t, err := s.newTrainer(c)
-	if err != nil {
-		return nil, err
-	}
-	limit := b.opt.Rows
-	if limit == 0 {
-		limit = math.MaxInt
-	}
-	r, err := measure(ctx, t, s, b.rows, limit, nil)
-	if err := errors.Join(err, t.Close()); err != nil {
 		return nil, err
 	}
 	episode, err := train.CheckpointEpisode(s.Checkpoint)

@@ -25,13 +25,11 @@ const (
 // sampler, with the configured symmetries; a shuffle again and again. Close ends a
 // sampler that is a program.
 func (r *Rows) Draw(ctx context.Context, s *Subject) (trainer.BatchSource, error) {
-	t := s.Effective.Config.GetTraining()
-	seed := s.Effective.Config.GetSeed()
 	switch {
 	case r.shuffled != nil:
 		r.shuffled.Repeat(true)
-		if t.GetSymmetries() {
-			r.shuffled.ShowSymmetries(seed)
+		if r.drawn.Symmetries {
+			r.shuffled.ShowSymmetries(r.drawn.Seed)
 		}
 		return r.shuffled, nil
 	case r.loader != nil:
@@ -41,10 +39,10 @@ func (r *Rows) Draw(ctx context.Context, s *Subject) (trainer.BatchSource, error
 	if err != nil {
 		return nil, err
 	}
-	r.stages = append(r.stages, stages)
-	src := replay.NewSource(r.window, stages.Sampler, seed, streamDraw)
-	src.SetShortTerm(r.theta)
-	if t.GetSymmetries() {
+	r.closers = append(r.closers, stages)
+	src := replay.NewSource(r.window, stages.Sampler, r.drawn.Seed, streamDraw)
+	src.SetShortTerm(r.drawn.ShortTerm)
+	if r.drawn.Symmetries {
 		src.ShowSymmetries()
 	}
 	return src, nil
@@ -53,20 +51,18 @@ func (r *Rows) Draw(ctx context.Context, s *Subject) (trainer.BatchSource, error
 // Epoch returns every row once, then io.EOF: rows of games in an order drawn by
 // the configuration's seed, those of a shuffle and of a loader in their own. Rows
 // of games and of shuffles are prepared in advance; close must be called.
-func (r *Rows) Epoch(s *Subject) (src trainer.BatchSource, close func() error) {
-	t := s.Effective.Config.GetTraining()
-	seed := s.Effective.Config.GetSeed()
+func (r *Rows) Epoch() (src trainer.BatchSource, close func() error) {
 	var rows replay.Cursor
 	switch {
 	case r.loader != nil:
 		return r.loader, func() error { return nil } // prepares in advance itself
 	case r.shuffled != nil:
-		if t.GetSymmetries() {
-			r.shuffled.ShowSymmetries(seed)
+		if r.drawn.Symmetries {
+			r.shuffled.ShowSymmetries(r.drawn.Seed)
 		}
 		rows = r.shuffled
 	default:
-		rows = newEpoch(r.window.View(), r.theta, t.GetSymmetries(), seed)
+		rows = newEpoch(r.window.View(), r.drawn)
 	}
 	ahead := replay.Prefetch(rows, 2)
 	return ahead, ahead.Close
@@ -75,21 +71,20 @@ func (r *Rows) Epoch(s *Subject) (src trainer.BatchSource, close func() error) {
 // epoch hands out every row of a view once, in a drawn order. It is a
 // replay.Cursor, so that batches can be prepared in advance.
 type epoch struct {
-	view      *replay.View
-	order     []uint32 // of the view's rows
-	next      int
-	symmetric bool
-	seed      uint64
-	replayer  record.Replayer
+	view     *replay.View
+	order    []uint32 // of the view's rows
+	next     int
+	drawn    setup.RowSettings
+	replayer record.Replayer
 }
 
-func newEpoch(view *replay.View, theta float64, symmetric bool, seed uint64) *epoch {
-	e := &epoch{view: view, order: make([]uint32, view.NumRows()), symmetric: symmetric, seed: seed}
-	e.replayer.ShortTerm = theta
+func newEpoch(view *replay.View, drawn setup.RowSettings) *epoch {
+	e := &epoch{view: view, order: make([]uint32, view.NumRows()), drawn: drawn}
+	e.replayer.ShortTerm = drawn.ShortTerm
 	for i := range e.order {
 		e.order[i] = uint32(i)
 	}
-	rng := rand.New(rand.NewPCG(seed, streamEpoch))
+	rng := rand.New(rand.NewPCG(drawn.Seed, streamEpoch))
 	rng.Shuffle(len(e.order), func(i, j int) { e.order[i], e.order[j] = e.order[j], e.order[i] })
 	return e
 }
@@ -110,8 +105,8 @@ func (e *epoch) Next(ctx context.Context, b *encoding.TrainBatch) error {
 		if err := e.replayer.AppendRow(b, g, int(ply)); err != nil {
 			return fmt.Errorf("row of ply %d of game %x: %w", ply, g.ID, err)
 		}
-		if row := b.N - 1; e.symmetric {
-			rng := rand.New(rand.NewPCG(e.seed, uint64(e.next)))
+		if row := b.N - 1; e.drawn.Symmetries {
+			rng := rand.New(rand.NewPCG(e.drawn.Seed, uint64(e.next)))
 			b.ApplySymmetry(row, encoding.Transform(rng.IntN(int(b.NumSymmetries(row)))))
 		}
 		e.next++
@@ -126,15 +121,5 @@ func (e *epoch) Version() uint64 { return 0 }
 func (e *epoch) Section() stage.Section {
 	return stage.Section{Name: "epoch", Version: 1,
 		Save: func(w io.Writer) error { return json.NewEncoder(w).Encode(e.next) },
-		Load: func(r io.Reader, _ int) error {
-			next := 0
-			if err := json.NewDecoder(r).Decode(&next); err != nil {
-				return fmt.Errorf("epoch section: %w", err)
-			}
-			if next < 0 || next > len(e.order) {
-				return fmt.Errorf("epoch section: row %d of %d", next, len(e.order))
-			}
-			e.next = next
-			return nil
-		}}
+		Load: func(r io.Reader, _ int) error { return json.NewDecoder(r).Decode(&e.next) }}
 }

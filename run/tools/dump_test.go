@@ -101,12 +101,13 @@ func TestDumpNPZ(t *testing.T) {
 		}
 		got[strings.TrimSuffix(f.Name, ".npy")] = values
 	}
-	if err := d.each(func(n int, b *encoding.TrainBatch, i int) error {
+	n := 0
+	for b, i := range d.all {
 		planes := make([]float32, 112*64)
 		encoding.ExpandPlanes(planes, &b.Masks[i], &b.Scalars[i])
 		for k, v := range planes {
 			if x := got["inputs"][n*len(planes)+k]; x != v {
-				return fmt.Errorf("input %d of row %d is %v, want %v", k, n, x, v)
+				t.Fatalf("input %d of row %d is %v, want %v", k, n, x, v)
 			}
 		}
 		legal := map[int]int{}
@@ -119,18 +120,16 @@ func TestDumpNPZ(t *testing.T) {
 				target, p = b.PolicyOf(i)[k], b.PriorOf(i)[k]
 			}
 			if x, y := got["policy_target"][n*encoding.NumPolicy+m], got["policy"][n*encoding.NumPolicy+m]; x != target || y != p {
-				return fmt.Errorf("move %d of row %d: %v %v, want %v %v", m, n, x, y, target, p)
+				t.Fatalf("move %d of row %d: %v %v, want %v %v", m, n, x, y, target, p)
 			}
 		}
 		if w := got["weight"][n]; w != b.Weight[i] || got["moves_left"][n] != b.M[i] || got["wdl"][3*n+2] != b.WDL[i][2] {
-			return fmt.Errorf("row %d: weight %v, M %v", n, w, got["moves_left"][n])
+			t.Fatalf("row %d: weight %v, M %v", n, w, got["moves_left"][n])
 		}
 		if v := got["value_targets"][18*n+1]; v != b.Targets[i][encoding.TargetResult].D {
-			return fmt.Errorf("row %d: D of the result is %v", n, v)
+			t.Fatalf("row %d: D of the result is %v", n, v)
 		}
-		return nil
-	}); err != nil {
-		t.Error(err)
+		n++
 	}
 	if v := got["value_targets"][15]; v == v {
 		t.Errorf("an unknown target is %v", v)
@@ -144,7 +143,8 @@ func TestDumpJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	dec := json.NewDecoder(&file)
-	if err := d.each(func(n int, b *encoding.TrainBatch, i int) error {
+	n := 0
+	for b, i := range d.all {
 		var row struct {
 			Row     int
 			Pieces  string
@@ -159,29 +159,27 @@ func TestDumpJSON(t *testing.T) {
 			}
 		}
 		if err := dec.Decode(&row); err != nil {
-			return err
+			t.Fatal(err)
 		}
 		if row.Row != n || row.Weight != b.Weight[i] || len(row.Masks) != 104 || row.Masks[5] != fmt.Sprintf("%016x", b.Masks[i][5]) ||
 			strings.Count(row.Pieces, "/") != 7 || !strings.Contains(row.Pieces, "K") || !strings.Contains(row.Pieces, "k") {
-			return fmt.Errorf("row %d: %+v", n, row)
+			t.Fatalf("row %d: %+v", n, row)
 		}
 		if q := row.Targets["result"]["q"]; q == nil || *q != b.Targets[i][0].Q {
-			return fmt.Errorf("row %d: result %v", n, q)
+			t.Fatalf("row %d: result %v", n, q)
 		}
 		if q := row.Targets["st"]["q"]; (q == nil) != (i == 0) {
-			return fmt.Errorf("row %d: st %v", n, q)
+			t.Fatalf("row %d: st %v", n, q)
 		}
 		if len(row.Moves) != len(b.LegalOf(i)) || row.Output.W != b.WDL[i][0] {
-			return fmt.Errorf("row %d: %d moves", n, len(row.Moves))
+			t.Fatalf("row %d: %d moves", n, len(row.Moves))
 		}
 		for k, m := range row.Moves {
 			if m.Index != b.LegalOf(i)[k] || m.Move != encoding.PolicyString(m.Index) || m.Target != b.PolicyOf(i)[k] || m.P != b.PriorOf(i)[k] {
-				return fmt.Errorf("row %d: move %+v", n, m)
+				t.Fatalf("row %d: move %+v", n, m)
 			}
 		}
-		return nil
-	}); err != nil {
-		t.Error(err)
+		n++
 	}
 }
 

@@ -51,36 +51,11 @@ func TrainEpoch(ctx context.Context, s *Subject, rows *Rows, opt EpochOptions, s
 	if opt.Steps < 0 || opt.Every < 1 {
 		return nil, inputError{fmt.Errorf("--steps %d, --every %d: want 0 or more, and 1 or more", opt.Steps, opt.Every)}
 	}
-	if opt.Steps == 0 && rows.loader != nil && !rows.ends(s) {
+	if opt.Steps == 0 && rows.loader != nil && !rows.drawn.LoaderEnds {
 		return nil, inputError{errors.New("this loader never ends: say with --steps how many")}
 	}
-	c, err := s.trainerConfig(0)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.newTrainer(c)
-	if err != nil {
-		return nil, err
-	}
 	r := &epochRun{result: &EpochResult{Net: s.Name, Data: rows.Name}, opt: opt, show: show, all: newMeans(), part: newMeans()}
-	err = r.run(ctx, t, s, rows)
-	return r.result, errors.Join(err, t.Close())
-}
-
-// ends says whether a loader hands its data out a stated number of times.
-func (r *Rows) ends(s *Subject) bool {
-	for _, st := range s.Effective.Config.GetDataLoader().GetStage() {
-		if p := st.GetShufflingChunkPool(); p != nil && p.GetEpochs() == 0 {
-			return false
-		}
-		if p := st.GetSimpleChunkExtractor(); p != nil && p.GetEpochs() == 0 {
-			return false
-		}
-		if p := st.GetFilePathProvider(); p != nil && p.GetWatch() {
-			return false
-		}
-	}
-	return true
+	return r.result, s.train(nil, func(t *trainer.Trainer, _ *trainer.Config) error { return r.run(ctx, t, s, rows) })
 }
 
 // epochRun is an epoch under way.
@@ -101,7 +76,7 @@ func (e *epochRun) run(ctx context.Context, t *trainer.Trainer, s *Subject, rows
 			return err
 		}
 	}
-	src, end := rows.Epoch(s)
+	src, end := rows.Epoch()
 	defer func() { err = errors.Join(err, end()) }()
 	began := time.Now()
 	e.mark = began

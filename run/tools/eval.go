@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,8 +38,6 @@ type Result struct {
 	PolicyAccuracy monitor.Number `json:"policy_accuracy"`
 	ValueAccuracy  monitor.Number `json:"value_accuracy"`
 	Seconds        float64        `json:"seconds"`
-
-	Stats trainer.EvalStats `json:"-"`
 }
 
 // LossValue is the mean of one configured loss over the rows whose target is
@@ -54,61 +53,40 @@ type LossValue struct {
 
 // Eval measures the subject's configured losses on rows, as inference sees the
 // net. Rows of games lie evenly spread over all where Batches does not reach.
-func Eval(ctx context.Context, s *Subject, rows *Rows, opt EvalOptions) (*Result, error) {
-	c, err := s.trainerConfig(opt.BatchSize)
-	if err != nil {
-		return nil, err
-	}
+func Eval(ctx context.Context, s *Subject, rows *Rows, opt EvalOptions) (r *Result, err error) {
 	if opt.Batches == 0 && rows.loader != nil {
 		return nil, inputError{errors.New("a loader may never end: say with --batches how many")}
 	}
-	t, err := s.newTrainer(c)
-	if err != nil {
-		return nil, err
-	}
-	limit := math.MaxInt
-	if opt.Batches > 0 {
-		limit = opt.Batches * c.BatchSize
-	}
-	r, err := measure(ctx, t, s, rows, limit, opt.Keep)
-	return r, errors.Join(err, t.Close())
+	sized := func(c *trainer.Config) { c.BatchSize = cmp.Or(opt.BatchSize, c.BatchSize) }
+	err = s.train(sized, func(t *trainer.Trainer, c *trainer.Config) (err error) {
+		r, err = measure(ctx, t, c.Losses, s, rows, opt.Batches*c.BatchSize, opt.Keep)
+		return err
+	})
+	return r, err
 }
 
-// measure evaluates a trainer's weights on up to limit rows.
-func measure(ctx context.Context, t *trainer.Trainer, s *Subject, rows *Rows, limit int, keep func(*encoding.TrainBatch) error) (*Result, error) {
-	pass := limit
-	if limit == math.MaxInt {
-		pass = 0
-	}
-	e, err := t.Evaluate(ctx, &tap{rows.Pass(pass), keep}, limit)
+// measure evaluates a trainer's weights on up to limit rows, 0 = all.
+func measure(ctx context.Context, t *trainer.Trainer, losses []trainer.Loss, s *Subject, rows *Rows, limit int,
+	keep func(*encoding.TrainBatch) error) (*Result, error) {
+	e, err := t.Evaluate(ctx, &tap{rows.Pass(limit), keep}, cmp.Or(limit, math.MaxInt))
 	if errors.Is(err, io.EOF) {
 		return nil, inputError{fmt.Errorf("data %s holds no rows to measure on (of a shuffle those held out for validation are taken); name other data", rows.Name)}
 	}
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.trainerConfig(0)
-	if err != nil {
-		return nil, err
-	}
 	r := &Result{Net: s.Name, NetID: s.Net.ID(), Weights: s.Weights, Data: rows.Name, Games: rows.Games, Rows: e.Rows,
-		Losses: lossValues(c.Losses, &e.Measures), PolicyEntropy: monitor.Number(e.PolicyEntropy), TargetEntropy: monitor.Number(e.PolicyTargetEntropy),
+		PolicyEntropy: monitor.Number(e.PolicyEntropy), TargetEntropy: monitor.Number(e.PolicyTargetEntropy),
 		LegalEntropy: monitor.Number(e.LegalEntropy), PolicyAccuracy: monitor.Number(e.PolicyAccuracy), ValueAccuracy: monitor.Number(e.ValueAccuracy),
-		Seconds: e.Time.Seconds(), Stats: e}
+		Seconds: e.Time.Seconds()}
+	for i, l := range losses {
+		m := e.Losses[i]
+		r.Losses = append(r.Losses, LossValue{l.Metric, l.Head, monitor.Number(m.Mean), monitor.Number(m.StdErr), m.N, l.Weight})
+	}
 	if s.Checkpoint != nil {
 		r.Step = s.Checkpoint.Manifest.Step
 	}
 	return r, nil
-}
-
-// lossValues puts measures beside what they are measures of.
-func lossValues(losses []trainer.Loss, m *trainer.Measures) []LossValue {
-	values := make([]LossValue, len(losses))
-	for i, l := range losses {
-		values[i] = LossValue{Metric: l.Metric, Head: l.Head, Mean: monitor.Number(m.Losses[i].Mean),
-			StdErr: monitor.Number(m.Losses[i].StdErr), Rows: m.Losses[i].N, Weight: l.Weight}
-	}
-	return values
 }
 
 // tap shows every batch of a source to keep.
@@ -121,22 +99,7 @@ func (t *tap) Next(ctx context.Context, b *encoding.TrainBatch) error {
 	if err := t.BatchSource.Next(ctx, b); err != nil || t.keep == nil {
 		return err
 	}
-	return t.keep(cloneBatch(b))
-}
-
-// cloneBatch copies the rows of a batch.
-func cloneBatch(b *encoding.TrainBatch) *encoding.TrainBatch {
 	c := encoding.NewTrainBatch(b.N)
-	for i := range b.N {
-		copyRow(c, b, i)
-	}
-	return c
-}
-
-// copyRow appends row i of src to dst.
-func copyRow(dst, src *encoding.TrainBatch, i int) {
-	k := dst.Grow(len(src.LegalOf(i)))
-	dst.Masks[k], dst.Scalars[k], dst.Targets[k], dst.Weight[k] = src.Masks[i], src.Scalars[i], src.Targets[i], src.Weight[i]
-	copy(dst.LegalOf(k), src.LegalOf(i))
-	copy(dst.PolicyOf(k), src.PolicyOf(i))
+	c.CopyFrom(b)
+	return t.keep(c)
 }

@@ -80,11 +80,11 @@ func TestEvalReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if int64(r.Rows) != rows.Len() || r.Rows != d.rows || r.Rows < 50 {
-		t.Fatalf("%d rows of %d, %d dumped", r.Rows, rows.Len(), d.rows)
+	if r.Rows != rows.window.Rows() || r.Rows != d.rows || r.Rows < 50 {
+		t.Fatalf("%d rows of %d, %d dumped", r.Rows, rows.window.Rows(), d.rows)
 	}
 	var policy, value, moves, weights float64
-	if err := d.each(func(_ int, b *encoding.TrainBatch, i int) error {
+	for b, i := range d.all {
 		w := float64(b.Weight[i])
 		weights += w
 		for k, p := range b.PolicyOf(i) {
@@ -105,9 +105,6 @@ func TestEvalReference(t *testing.T) {
 		} else {
 			moves += w * 0.5 * (x - 0.25)
 		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
 	}
 	for i, want := range []float64{policy / weights, value / weights, moves / weights} {
 		if got := float64(r.Losses[i].Mean); !(math.Abs(got-want) < 2e-4) {

@@ -10,6 +10,7 @@ import (
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/bench"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // fixedBatch takes n rows with different inputs, as training draws them (fewer
@@ -22,13 +23,13 @@ func fixedBatch(ctx context.Context, s *Subject, rows *Rows, n int) (*encoding.T
 			hi, lo := encoding.Key128(&from.Masks[i], &from.Scalars[i])
 			if key := [2]uint64{hi, lo}; !seen[key] {
 				seen[key] = true
-				copyRow(b, from, i)
+				b.AppendRow(from, i)
 			}
 		}
 	}
 	drawn := encoding.NewTrainBatch(n)
 	if rows == nil {
-		madeUpRows(drawn, 2*n+64, s.Effective.Config.GetSeed())
+		madeUpRows(drawn, 2*n+64, setup.RowSettingsOf(s.Effective.Config).Seed)
 		add(drawn)
 		return b, nil
 	}
@@ -76,8 +77,6 @@ func madeUpRows(b *encoding.TrainBatch, n int, seed uint64) {
 type fixed struct{ rows *encoding.TrainBatch }
 
 func (f fixed) Next(_ context.Context, b *encoding.TrainBatch) error {
-	for i := range f.rows.N {
-		copyRow(b, f.rows, i)
-	}
+	b.CopyFrom(f.rows)
 	return nil
 }

@@ -3,11 +3,14 @@ package tools
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // Rules say how the parameters of one architecture become those of another. Names
@@ -74,7 +77,10 @@ func (p *Plan) Text(moments, dropped int, all bool) string {
 // is left behind only where a rule says so. All problems are found at once.
 func PlanMigration(from, to nn.Arch, rules Rules) *Plan {
 	p := &Plan{From: from.String(), To: to.String()}
-	m := migration{plan: p, old: specsByName(from), rules: rules, used: map[string]bool{}, source: map[string]string{}}
+	m := migration{plan: p, old: map[string]nn.ParamSpec{}, rules: rules, used: map[string]bool{}, source: map[string]string{}}
+	for _, s := range nn.Specs(from) {
+		m.old[s.Name] = s
+	}
 	m.checkRules()
 	m.rename(from)
 	for _, s := range nn.Specs(to) {
@@ -100,14 +106,6 @@ type migration struct {
 	used   map[string]bool   // rules, as flags
 	source map[string]string // new name -> old name
 	taken  []string          // old names that were carried over
-}
-
-func specsByName(a nn.Arch) map[string]nn.ParamSpec {
-	m := map[string]nn.ParamSpec{}
-	for _, s := range nn.Specs(a) {
-		m[s.Name] = s
-	}
-	return m
 }
 
 func (m *migration) problem(format string, args ...any) {
@@ -150,15 +148,12 @@ func (m *migration) rename(from nn.Arch) {
 		}
 		before, after, star := strings.Cut(old, "*")
 		for _, s := range nn.Specs(from) {
-			name := fresh
-			if star {
-				if len(s.Name) < len(before)+len(after) || !strings.HasPrefix(s.Name, before) || !strings.HasSuffix(s.Name, after) {
-					continue
-				}
-				name = strings.Replace(fresh, "*", s.Name[len(before):len(s.Name)-len(after)], 1)
-			} else if s.Name != old {
+			part, fits := strings.CutPrefix(s.Name, before)
+			part, ends := strings.CutSuffix(part, after)
+			if !fits || !ends || part != "" && !star {
 				continue
 			}
+			name := strings.Replace(fresh, "*", part, 1)
 			m.used["--rename "+rule] = true
 			if other, taken := m.source[name]; taken {
 				m.problem("rule --rename %s: %s would come from %s and from %s", rule, name, other, s.Name)
@@ -206,4 +201,66 @@ func (m *migration) leave(s nn.ParamSpec) {
 	default:
 		m.problem("%s %v has no place in the new net; say --drop %s, or --rename %s=NEW", s.Name, s.Shape, s.Name, s.Name)
 	}
+}
+
+// Net makes the new net of a plan without problems: what is not carried over is
+// drawn by seed.
+func (p *Plan) Net(from *nn.Net, to nn.Arch, seed uint64) (*nn.Net, error) {
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	net := nn.Init(to, seed)
+	for _, m := range p.Moved {
+		src, dst := from.Get(m.From), net.Get(m.To)
+		if len(src) == 0 || len(src) != len(dst) {
+			return nil, fmt.Errorf("carry %s over to %s: %d numbers instead of %d", m.From, m.To, len(src), len(dst))
+		}
+		copy(dst, src)
+	}
+	return net, net.Validate()
+}
+
+// Continuation is how far the old net was trained, with the moments of the
+// parameters that are carried over: none where the new configuration has another
+// optimizer, or with moments false. dropped counts the moments left behind.
+func (p *Plan) Continuation(c *checkpoint.Checkpoint, optimizer string, moments bool) (t *trainer.Continuation, dropped int, err error) {
+	s, err := readTrainerState(c)
+	if err != nil {
+		return nil, 0, err
+	}
+	t = &trainer.Continuation{Steps: s.Steps, Samples: s.Samples, Moments: map[string][]float32{}}
+	if !moments || s.Optimizer != optimizer {
+		return t, len(s.Moments), nil
+	}
+	t.OptimizerSteps = s.OptimizerSteps
+	to := map[string]string{}
+	for _, m := range p.Moved {
+		to[m.From] = m.To
+	}
+	for name, data := range s.Moments {
+		kind, param, _ := strings.Cut(name, ".")
+		if fresh, ok := to[param]; ok {
+			t.Moments[kind+"."+fresh] = data
+		} else {
+			dropped++
+		}
+	}
+	return t, dropped, nil
+}
+
+// readTrainerState reads the trainer's section of a checkpoint.
+func readTrainerState(c *checkpoint.Checkpoint) (*trainer.SavedState, error) {
+	i := slices.IndexFunc(c.Manifest.Files, func(f checkpoint.ManifestFile) bool { return f.Section == trainer.SectionName })
+	if i < 0 {
+		return nil, fmt.Errorf("checkpoint %s has no section %q: %w", c.Manifest.Name, trainer.SectionName, fs.ErrNotExist)
+	}
+	f, err := c.Open(c.Manifest.Files[i].Name)
+	if err != nil {
+		return nil, err
+	}
+	s, err := trainer.ReadState(f, c.Manifest.Files[i].Version)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("checkpoint %s: %w", c.Path, err)
+	}
+	return s, nil
 }

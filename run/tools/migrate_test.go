@@ -144,22 +144,19 @@ func TestMigrateGoesOn(t *testing.T) {
 // stepOnce restores a checkpoint, takes one step and returns the net's id.
 func stepOnce(t *testing.T, s *Subject, rows *Rows) string {
 	t.Helper()
-	c, err := s.trainerConfig(0)
-	if err != nil {
+	id := ""
+	if err := s.train(func(c *trainer.Config) { c.SWA = trainer.SWAConfig{} }, func(tr *trainer.Trainer, _ *trainer.Config) error {
+		if _, err := s.Checkpoint.Restore([]stage.Section{tr.Section()}); err != nil {
+			return err
+		}
+		stats, err := tr.Step(context.Background(), rows.Pass(0))
+		if err == nil && stats.Step != 25 {
+			t.Errorf("step %d", stats.Step)
+		}
+		id = tr.Net().ID()
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
-	c.SWA = trainer.SWAConfig{}
-	tr, err := s.newTrainer(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tr.Close()
-	if _, err := s.Checkpoint.Restore([]stage.Section{tr.Section()}); err != nil {
-		t.Fatal(err)
-	}
-	stats, err := tr.Step(context.Background(), rows.Pass(0))
-	if err != nil || stats.Step != 25 {
-		t.Fatalf("step %d: %v", stats.Step, err)
-	}
-	return tr.Net().ID()
+	return id
 }

@@ -4,14 +4,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/stage"
@@ -99,14 +102,19 @@ func (n *Net) Checkpoint() (*stage.Checkpoint, error) {
 		return nil, fmt.Errorf("encode net description: %w", err)
 	}
 	step, _ := strconv.ParseUint(n.Meta[setup.MetaStep], 10, 64) // not known: 0
-	meta := maps.Clone(n.Meta)
-	delete(meta, nn.MetaArch) // stand beside it
-	delete(meta, nn.MetaNetID)
-	c := &stage.Checkpoint{Arch: arch, Metadata: meta, Net: stage.NetInfo{Name: fileName(n.Name), ID: n.ID(), Step: step}}
+	c := &stage.Checkpoint{Arch: arch, Metadata: n.extra(), Net: stage.NetInfo{Name: fileName(n.Name), ID: n.ID(), Step: step}}
 	for _, p := range n.Params {
 		c.Tensors = append(c.Tensors, stage.Tensor{Name: p.Name, Shape: p.Shape, Data: p.Data})
 	}
 	return c, nil
+}
+
+// extra is what is known about the net beside what its own content says.
+func (n *Net) extra() map[string]string {
+	meta := maps.Clone(n.Meta)
+	delete(meta, nn.MetaArch)
+	delete(meta, nn.MetaNetID)
+	return meta
 }
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
@@ -122,4 +130,54 @@ func fileName(name string) string {
 		return "net"
 	}
 	return name
+}
+
+// NetWriter is a format of net files and how it is written.
+type NetWriter struct {
+	Format   string            // safetensors, lc0 or onnx
+	Encoding lc0.LayerEncoding // of lc0
+	Fold     bool              // batch norm into the convolutions, of lc0
+}
+
+// netSuffixes are the formats by the end of a file's name.
+var netSuffixes = []struct{ suffix, format string }{
+	{".safetensors", "safetensors"}, {".pb.gz", "lc0"}, {".onnx", "onnx"},
+}
+
+// NetFormat returns the named format, or that of a file's name where none is named.
+func NetFormat(name, path string) (string, error) {
+	var formats []string
+	for _, s := range netSuffixes {
+		if name == "" && strings.HasSuffix(path, s.suffix) {
+			return s.format, nil
+		}
+		formats = append(formats, s.format)
+	}
+	switch {
+	case slices.Contains(formats, name):
+		return name, nil
+	case name == "":
+		return "", inputError{fmt.Errorf("--out %s: the name does not say the format; give --format %s", path, strings.Join(formats, "|"))}
+	}
+	return "", inputError{fmt.Errorf("--format %q: want %s", name, strings.Join(formats, ", "))}
+}
+
+// Write writes a net to a file, which appears as a whole.
+func (o *NetWriter) Write(path string, n *Net) error {
+	meta := n.extra()
+	err := fsx.WriteFileFunc(fsx.OS, path, func(w io.Writer) error {
+		switch o.Format {
+		case "lc0":
+			steps, _ := strconv.ParseUint(meta[setup.MetaStep], 10, 32) // not known: 0
+			info := &lc0.NetInfo{License: meta[setup.MetaLicense], TrainingSteps: uint32(steps), Folded: o.Fold}
+			return lc0.WriteNet(w, n.Net, info, o.Encoding)
+		case "onnx":
+			return lc0.WriteONNX(w, n.Net, meta)
+		}
+		return nn.WriteSafetensors(w, n.Net, meta)
+	})
+	if errors.Is(err, lc0.ErrUnsupported) { // a number beyond the encoding, a net beyond the format
+		return inputError{err}
+	}
+	return err
 }

@@ -1,10 +1,12 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -79,31 +81,25 @@ func Overfit(ctx context.Context, s *Subject, rows *Rows, opt OverfitOptions, sh
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.trainerConfig(batch.N)
-	if err != nil {
-		return nil, err
-	}
-	if opt.LR == 0 {
-		opt.LR = c.Schedule.At(0)
-	}
-	c.GradAccumSteps, c.Warmup, c.SWA, c.Schedule = 1, trainer.Warmup{}, trainer.SWAConfig{}, trainer.ConstantLR(opt.LR)
-	c.Losses = withoutL2(c.Losses)
-	t, err := s.newTrainer(c)
-	if err != nil {
-		return nil, err
-	}
-	r := &OverfitResult{Rows: batch.N, Data: "made-up rows", LR: opt.LR, Floors: monitor.Numbers{}}
+	r := &OverfitResult{Rows: batch.N, Data: "made-up rows", Floors: monitor.Numbers{}}
 	if rows != nil {
 		r.Data = rows.Name
 	}
-	floor := 0.0
-	for i, f := range trainer.Floors(c.Losses, batch) {
-		r.Floors[f.Metric] = monitor.Number(f.Mean)
-		floor += weighted(c.Losses[i].Weight, &f)
+	fixed := func(c *trainer.Config) {
+		r.LR = cmp.Or(opt.LR, c.Schedule.At(0))
+		c.BatchSize, c.GradAccumSteps, c.Schedule = batch.N, 1, trainer.ConstantLR(r.LR)
+		c.Warmup, c.SWA = trainer.Warmup{}, trainer.SWAConfig{}
+		c.Losses = slices.DeleteFunc(c.Losses, func(l trainer.Loss) bool { return l.Head == trainer.HeadWeights })
 	}
-	r.Floor = monitor.Number(floor)
-	err = r.train(ctx, t, c.Losses, batch, opt, show)
-	return r, errors.Join(err, t.Close())
+	return r, s.train(fixed, func(t *trainer.Trainer, c *trainer.Config) error {
+		floor := 0.0
+		for i, f := range trainer.Floors(c.Losses, batch) {
+			r.Floors[f.Metric] = monitor.Number(f.Mean)
+			floor += weighted(c.Losses[i].Weight, &f)
+		}
+		r.Floor = monitor.Number(floor)
+		return r.train(ctx, t, c.Losses, batch, opt, show)
+	})
 }
 
 // train does the steps.
@@ -116,8 +112,8 @@ func (r *OverfitResult) train(ctx context.Context, t *trainer.Trainer, losses []
 		if err != nil {
 			return err
 		}
-		excess := r.excess(losses, &step.Measures)
-		if is = sum(excess); n == 1 {
+		excess, all := r.excess(losses, &step.Measures)
+		if is = all; n == 1 {
 			first, was = excess, is
 		}
 		r.Stuck = stuck(losses, first, excess)
@@ -136,21 +132,26 @@ func (r *OverfitResult) train(ctx context.Context, t *trainer.Trainer, losses []
 			return nil
 		}
 	}
+	stuck := ""
+	if r.Stuck != nil {
+		stuck = fmt.Sprintf(" (these kept more than half of their own: %s)", strings.Join(r.Stuck, ", "))
+	}
 	return fmt.Errorf("%w: after %d steps %.3f of the excess over the entropy floor is left, want %g%s; try another --lr, more --steps, or look at the losses",
-		ErrNotLearnt, opt.Steps, is/was, opt.Near, stuckText(r.Stuck))
+		ErrNotLearnt, opt.Steps, is/was, opt.Near, stuck)
 }
 
-// excess is what each loss has over its floor, times its weight; 0 where no row
-// has a target.
-func (r *OverfitResult) excess(losses []trainer.Loss, m *trainer.Measures) []float64 {
-	e := make([]float64, len(losses))
+// excess is what each loss has over its floor, times its weight, and their sum; 0 where
+// no row has a target.
+func (r *OverfitResult) excess(losses []trainer.Loss, m *trainer.Measures) (each []float64, sum float64) {
+	each = make([]float64, len(losses))
 	for i, l := range losses {
-		e[i] = weighted(l.Weight, &m.Losses[i])
-		if e[i] != 0 {
-			e[i] -= l.Weight * float64(r.Floors[l.Metric])
+		each[i] = weighted(l.Weight, &m.Losses[i])
+		if each[i] != 0 {
+			each[i] -= l.Weight * float64(r.Floors[l.Metric])
 		}
+		sum += each[i]
 	}
-	return e
+	return each, sum
 }
 
 // stuck names the losses that kept more than half of their first excess.
@@ -165,30 +166,6 @@ func stuck(losses []trainer.Loss, first, now []float64) (names []string) {
 
 // leastExcess is what counts as being at the floor already.
 const leastExcess = 1e-3
-
-func stuckText(names []string) string {
-	if names == nil {
-		return ""
-	}
-	return fmt.Sprintf(" (these kept more than half of their own: %s)", strings.Join(names, ", "))
-}
-
-func sum(x []float64) (s float64) {
-	for _, v := range x {
-		s += v
-	}
-	return s
-}
-
-func withoutL2(losses []trainer.Loss) []trainer.Loss {
-	var kept []trainer.Loss
-	for _, l := range losses {
-		if l.Head != trainer.HeadWeights {
-			kept = append(kept, l)
-		}
-	}
-	return kept
-}
 
 // weightedSum is the objective's part that rows decide: the weighted means of the
 // losses but L2. A loss without rows counts as 0.

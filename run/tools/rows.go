@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log/slog"
 	"math"
 
 	"github.com/chessbrain/chessbrain/internal/config"
@@ -31,35 +33,42 @@ type Rows struct {
 	Games    int     // 0 of a shuffle and of a loader
 	Problems []error // what could not be read and was left out
 
+	drawn    setup.RowSettings
 	window   *replay.Window
 	shuffled *shuffle.Source
 	loader   *setup.Loader
-	stages   []*setup.Stages // of Draw
-	theta    float64         // of the short-term value target
+	closers  []io.Closer
 }
 
 // OpenRows reads data: Validation, Loader, a run directory (all of its games), a
 // directory of shuffles, or files and directories of games (*.games, Leela's *.gz
 // and *.tar). Errors wrap ErrInput where nothing is there.
 func OpenRows(ctx context.Context, s *Subject, data string) (*Rows, error) {
-	r := &Rows{Name: data, theta: s.Effective.Config.GetTraining().GetStTheta()}
+	r := &Rows{Name: data, drawn: setup.RowSettingsOf(s.Effective.Config)}
 	switch data {
 	case "":
 		return nil, inputError{errors.New("no data: name a run, a directory of games or of shuffles, or loader")}
 	case Validation:
 		return r, r.openValidation(ctx, s)
 	case Loader:
-		var err error
-		r.loader, err = setup.OpenLoader(ctx, s.Effective, s.Run, pluginLog())
-		return r, err
+		l, err := setup.OpenLoader(ctx, s.Effective, s.Run, pluginLog())
+		if err != nil {
+			return nil, err
+		}
+		r.loader, r.closers = l, []io.Closer{l}
+		return r, nil
 	}
 	names, err := shuffle.List(fsx.OS, data)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !isFile(data) {
 		return nil, err
 	}
 	if len(names) > 0 {
-		r.shuffled, err = shuffle.OpenLatest(data)
-		return r, err
+		src, err := shuffle.OpenLatest(data)
+		if err != nil {
+			return nil, err
+		}
+		r.shuffled, r.closers = src, []io.Closer{src}
+		return r, nil
 	}
 	if _, ok, err := run.ReadRunInfo(data); err == nil && ok && !isFile(data) {
 		dir, _, err := setup.OpenDir(data)
@@ -154,17 +163,6 @@ func (r *Rows) openValidation(ctx context.Context, s *Subject) error {
 	return r.counted()
 }
 
-// Len returns the number of rows, 0 where a loader delivers them and nobody knows.
-func (r *Rows) Len() int64 {
-	switch {
-	case r.window != nil:
-		return int64(r.window.Rows())
-	case r.shuffled != nil:
-		return r.shuffled.NumRows()
-	}
-	return 0
-}
-
 // Pass goes over at most maxRows rows, which lie evenly spread (those of a loader
 // come as they are); maxRows <= 0 means all. Of a shuffle it takes the rows that
 // are held out for validation.
@@ -176,21 +174,31 @@ func (r *Rows) Pass(maxRows int) trainer.BatchSource {
 		return r.loader
 	}
 	p := replay.NewPass(r.window, maxRows)
-	p.SetShortTerm(r.theta)
+	p.SetShortTerm(r.drawn.ShortTerm)
 	return p
 }
 
 // Close ends a loader and programs, and closes files.
 func (r *Rows) Close() error {
 	var errs []error
-	if r.shuffled != nil {
-		errs = append(errs, r.shuffled.Close())
-	}
-	if r.loader != nil {
-		errs = append(errs, r.loader.Close())
-	}
-	for _, s := range r.stages {
-		errs = append(errs, s.Close())
+	for _, c := range r.closers {
+		errs = append(errs, c.Close())
 	}
 	return errors.Join(errs...)
 }
+
+// pluginLog takes what programs log: from warnings on it goes to the default
+// logger.
+func pluginLog() *slog.Logger { return slog.New(warnings{slog.Default().Handler()}) }
+
+// warnings is a handler for warnings and errors.
+type warnings struct{ slog.Handler }
+
+func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
+}
+
+func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warnings{w.Handler.WithAttrs(attrs)}
+}
+func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }

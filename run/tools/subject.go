@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -39,7 +40,7 @@ func OpenRun(path string, opt SubjectOptions) (*Subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Subject{Name: c.Manifest.Name, Weights: monitor.WeightsRaw, Checkpoint: c}
+	s := &Subject{Name: c.Manifest.Name, Checkpoint: c}
 	if s.Run, err = runOf(path, c.Path); err != nil {
 		return nil, err
 	}
@@ -51,17 +52,24 @@ func OpenRun(path string, opt SubjectOptions) (*Subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	if opt.Average {
-		s.Weights = monitor.WeightsSWA
-		if !setup.HasAverage(c) {
-			_, err = setup.AveragedNet(c)
-			return nil, inputError{err}
-		}
-		s.Net, err = setup.AveragedNet(c)
-	} else {
-		s.Net, err = setup.CheckpointNet(c)
+	if !opt.Average {
+		return s, s.take(monitor.WeightsRaw)
+	}
+	if err = s.take(monitor.WeightsSWA); err != nil && !setup.HasAverage(c) {
+		return nil, inputError{err}
 	}
 	return s, err
+}
+
+// take reads the raw or the averaged weights of the checkpoint.
+func (s *Subject) take(weights string) (err error) {
+	s.Weights = weights
+	if weights == monitor.WeightsSWA {
+		s.Net, err = setup.AveragedNet(s.Checkpoint)
+	} else {
+		s.Net, err = setup.CheckpointNet(s.Checkpoint)
+	}
+	return err
 }
 
 // runOf returns the run directory that was named, or in which the checkpoint
@@ -78,7 +86,7 @@ func runOf(named, checkpoint string) (string, error) {
 		dir = filepath.Dir(dir)
 	}
 	for _, root := range []string{named, dir} {
-		if isFile(filepath.Join(root, "run.json")) {
+		if isFile(run.Dir{Root: root}.RunFile()) {
 			return root, nil
 		}
 	}
@@ -96,21 +104,30 @@ func NewSubject(name string, net *nn.Net, e *config.Effective) *Subject {
 	return &Subject{Name: name, Weights: monitor.WeightsRaw, Net: net, Effective: e}
 }
 
-// trainerConfig is the subject's way of training with micro-batches of so many
-// rows; 0 = as configured.
-func (s *Subject) trainerConfig(batch int) (trainer.Config, error) {
+// train lets do use a trainer of the subject's net. adjust, if not nil, changes how it
+// is configured.
+func (s *Subject) train(adjust func(*trainer.Config), do func(*trainer.Trainer, *trainer.Config) error) error {
 	c, err := setup.TrainerConfig(s.Effective.Config, s.Net.Arch)
-	if err == nil && batch > 0 {
-		c.BatchSize = batch
+	if err != nil {
+		return err
 	}
-	return c, err
-}
-
-// newTrainer returns a trainer of the subject's net; it must be closed.
-func (s *Subject) newTrainer(c trainer.Config) (*trainer.Trainer, error) {
+	if adjust != nil {
+		adjust(&c)
+	}
 	t, err := trainer.New(s.Net, c)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.Name, err)
+		return fmt.Errorf("%s: %w", s.Name, err)
 	}
-	return t, nil
+	return errors.Join(do(t, &c), t.Close())
 }
+
+// ErrInput is wrapped by faults of what a tool was asked to read or to do.
+var ErrInput = errors.New("bad input")
+
+// inputError is an ErrInput; its text is the whole message.
+type inputError struct{ error }
+
+func (e inputError) Unwrap() []error { return []error{e.error, ErrInput} }
+
+// ExitCode is that of a usage error.
+func (inputError) ExitCode() int { return 2 }

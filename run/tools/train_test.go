@@ -177,31 +177,28 @@ func TestEpochRows(t *testing.T) {
 	}
 	plain := collect(rows.Pass(0), want)
 	got := map[string]int{}
-	src, end := rows.Epoch(s)
+	src, end := rows.Epoch()
 	order := collect(src, got)
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
-	if len(order) != int(rows.Len()) || slices.Equal(order, plain) {
-		t.Errorf("%d of %d rows, or in the order of the games", len(order), rows.Len())
+	if len(order) != rows.window.Rows() || slices.Equal(order, plain) {
+		t.Errorf("%d of %d rows, or in the order of the games", len(order), rows.window.Rows())
 	}
 	for key, n := range want {
 		if got[key] != n {
 			t.Fatalf("a row is there %d times instead of %d", got[key], n)
 		}
 	}
-	e := newEpoch(rows.window.View(), 0, false, 1)
+	e := newEpoch(rows.window.View(), setup.RowSettings{Seed: 1})
 	e.next = 20
 	var saved bytes.Buffer
 	if err := e.Section().Save(&saved); err != nil {
 		t.Fatal(err)
 	}
-	again := newEpoch(rows.window.View(), 0, false, 1)
+	again := newEpoch(rows.window.View(), setup.RowSettings{Seed: 1})
 	if err := again.Section().Load(&saved, 1); err != nil || again.next != 20 {
 		t.Errorf("next row %d: %v", again.next, err)
-	}
-	if err := again.Section().Load(strings.NewReader("1000000"), 1); err == nil {
-		t.Error("a row beyond the end is taken")
 	}
 }
 
@@ -221,7 +218,7 @@ func TestTrainEpoch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := openRows(t, s, dir).Len(); r.Rows != n || r.Steps != (n+3)/4 || !r.Ended || r.RowsPerSecond <= 0 || len(r.Losses) != 4 || points != int(r.Steps+9)/10 {
+	if n := int64(openRows(t, s, dir).window.Rows()); r.Rows != n || r.Steps != (n+3)/4 || !r.Ended || r.RowsPerSecond <= 0 || len(r.Losses) != 4 || points != int(r.Steps+9)/10 {
 		t.Errorf("%+v of %d rows, %d points", r, n, points)
 	}
 	if treeOf(t, dir, "") != before {

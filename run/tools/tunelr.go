@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
@@ -79,22 +80,14 @@ func TuneLR(ctx context.Context, s *Subject, rows *Rows, opt RangeOptions) (*Ran
 	if err := opt.Validate(); err != nil {
 		return nil, err
 	}
-	c, err := s.trainerConfig(0)
-	if err != nil {
-		return nil, err
-	}
-	rule := trainer.LRRule{LR: opt.rates()}
-	for range opt.Steps {
-		rule.DurationSteps = append(rule.DurationSteps, 1)
-	}
-	c.Schedule, c.Warmup, c.SWA = trainer.Schedule{rule}, trainer.Warmup{}, trainer.SWAConfig{}
-	t, err := s.newTrainer(c)
-	if err != nil {
-		return nil, err
+	rule := trainer.LRRule{LR: opt.rates(), DurationSteps: slices.Repeat([]int64{1}, opt.Steps)}
+	growing := func(c *trainer.Config) {
+		c.Schedule, c.Warmup, c.SWA = trainer.Schedule{rule}, trainer.Warmup{}, trainer.SWAConfig{}
 	}
 	r := &RangeResult{Net: s.Name, Data: rows.Name}
-	err = r.train(ctx, t, rows, s, c.Losses, opt.Steps)
-	if err = errors.Join(err, t.Close()); err != nil {
+	if err := s.train(growing, func(t *trainer.Trainer, c *trainer.Config) error {
+		return r.train(ctx, t, rows, s, c.Losses, opt.Steps)
+	}); err != nil {
 		return nil, err
 	}
 	r.judge()

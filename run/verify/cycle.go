@@ -16,36 +16,29 @@ import (
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
 	"github.com/chessbrain/chessbrain/run/gate"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
-// Directories that nets go through.
-const (
-	modelsDir    = "models"
-	testedDir    = "modelstobetested"
-	rejectedDir  = "rejectedmodels"
-	gateDir      = "gatekeeper"
-	matchesDir   = "matches"
-	toExportDir  = "toexport"
-	toExportDir2 = "toexport_extra"
-)
+// inRun are the names of a run's parts below it.
+var inRun run.Dir
 
 // placed are the files that are known by their place or whole name and not by
 // their suffix.
 func placed(path string) (fileSort, bool) {
 	base, parent := filepath.Base(path), filepath.Dir(path)
-	inMatch := filepath.Base(filepath.Dir(parent)) == gateDir // gatekeeper/<net>/
+	inMatch := filepath.Base(filepath.Dir(parent)) == inRun.Gates() // gatekeeper/<net>/
 	switch {
-	case base == cyclesName:
+	case base == run.CyclesName:
 		return fileSort{name: "journal of cycles", check: (*checker).cycles}, true
-	case base == catalogue.Name:
+	case base == inRun.Catalogue():
 		return fileSort{name: "catalogue", check: (*checker).catalogue}, true
-	case base == gate.ResultName && inMatch:
+	case base == run.GateResultName && inMatch:
 		return fileSort{name: "result of a match", check: (*checker).gateResult}, true
-	case strings.HasSuffix(base, ".jsonl") && (inMatch || filepath.Base(parent) == matchesDir):
+	case strings.HasSuffix(base, ".jsonl") && (inMatch || filepath.Base(parent) == inRun.Matches()):
 		return fileSort{name: "match", check: (*checker).match}, true
 	}
 	return fileSort{}, false
@@ -85,9 +78,6 @@ func (c *checker) cycles(path string) {
 		last = e.Cycle
 	}
 }
-
-// cyclesName is the journal of cycles.
-const cyclesName = "cycles.jsonl"
 
 // tornLine tells of a last line without its end, and returns the bytes of the
 // whole lines.
@@ -216,21 +206,22 @@ func (c *checker) gates(root string) {
 	if c.live {
 		return
 	}
+	in := run.Dir{Root: root}
 	for _, r := range c.decisions {
-		dir := modelsDir
+		dir := in.Models()
 		if r.Accepted {
-			dir = rejectedDir
+			dir = in.Rejected()
 		}
-		if path := filepath.Join(root, dir, r.Candidate+setup.NetSuffix); c.sums[path] == r.CandidateSHA256 {
-			c.report.problem(path, Contradiction, "move it to where the decision wants it, or remove "+filepath.Join(gateDir, r.Candidate, gate.ResultName),
+		if path := filepath.Join(dir, r.Candidate+run.NetSuffix); c.sums[path] == r.CandidateSHA256 {
+			c.report.problem(path, Contradiction, "move it to where the decision wants it, or remove "+inRun.GateResult(r.Candidate),
 				"the gatekeeper decided otherwise: %s", r.Reason)
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(c.sums)) {
-		if filepath.Dir(path) != filepath.Join(root, testedDir) {
+		if filepath.Dir(path) != in.Candidates() {
 			continue
 		}
-		if accepted := filepath.Join(root, modelsDir, filepath.Base(path)); c.sums[accepted] != "" {
+		if accepted := filepath.Join(in.Models(), filepath.Base(path)); c.sums[accepted] != "" {
 			c.report.problem(path, Duplicate, "the gatekeeper rejects it at its next start", "a net of this name is accepted already: %s", accepted)
 		}
 	}
@@ -239,8 +230,8 @@ func (c *checker) gates(root string) {
 // handedOver verifies a net on its way from a trainer to the exporter.
 func (c *checker) handedOver(dir string) {
 	switch filepath.Base(filepath.Dir(dir)) {
-	case toExportDir, toExportDir2:
-		if !exists(filepath.Join(dir, "net"+setup.NetSuffix)) && !c.live {
+	case inRun.ToExport(), inRun.ToExportExtra():
+		if !exists(filepath.Join(dir, setup.NetFile)) && !c.live {
 			c.report.problem(dir, Orphan, "remove it when nobody needs it", "a directory on the way to the exporter without a net")
 		}
 	}

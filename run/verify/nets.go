@@ -13,7 +13,6 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/run/train"
@@ -23,12 +22,7 @@ import (
 const damagedNet = "publish it again from its checkpoint, or put it back from a copy"
 
 // net verifies a net file: its tensors, their hash, and that they are finite.
-func (c *checker) net(path string) {
-	f := c.open(path)
-	if f == nil {
-		return
-	}
-	defer f.Close()
+func (c *checker) net(path string, f *os.File) {
 	hash := sha256.New()
 	r := io.TeeReader(f, hash)
 	c.readNet(path, r, "", damagedNet)
@@ -59,23 +53,18 @@ func (c *checker) readNet(path string, r io.Reader, id, remedy string) {
 }
 
 // leelaNet verifies a network file of Leela.
-func (c *checker) leelaNet(path string) {
-	f := c.open(path)
-	if f == nil {
-		return
-	}
-	defer f.Close()
+func (c *checker) leelaNet(path string, f *os.File) {
 	c.report.Nets++
 	net, _, err := lc0.ReadNet(f)
-	switch {
-	case errors.Is(err, lc0.ErrUnsupported):
+	if errors.Is(err, lc0.ErrUnsupported) {
 		c.report.note("%s: %v", path, err)
-	case err != nil:
+		return
+	}
+	if err == nil {
+		err = net.CheckFinite()
+	}
+	if err != nil {
 		c.report.problem(path, Corrupt, "get it again", "%v", err)
-	default:
-		if err := net.CheckFinite(); err != nil {
-			c.report.problem(path, Corrupt, "get it again", "%v", err)
-		}
 	}
 }
 
@@ -166,13 +155,11 @@ func (c *checker) counted(dir string) (episodes int64, path string) {
 		if err != nil {
 			continue // told already
 		}
-		var s train.State
-		if _, err := cp.Restore([]stage.Section{s.Section()}); err != nil {
+		seen, err := train.CheckpointEpisode(cp)
+		if err != nil {
 			c.report.problem(cp.Path, Corrupt, damagedCheckpoint, "%v", err)
-			continue
-		}
-		if s.Episodes > episodes {
-			episodes, path = s.Episodes, cp.Path
+		} else if seen > episodes {
+			episodes, path = seen, cp.Path
 		}
 	}
 	return episodes, path

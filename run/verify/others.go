@@ -11,12 +11,7 @@ import (
 
 // events verifies a file of events: each line, and that numbers, steps and
 // episodes rise.
-func (c *checker) events(path string) {
-	f := c.open(path)
-	if f == nil {
-		return
-	}
-	defer f.Close()
+func (c *checker) events(path string, f *os.File) {
 	order := order{c: c, path: path}
 	info, err := monitor.Replay(f, order.event)
 	c.report.Events += info.Events

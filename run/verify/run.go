@@ -25,7 +25,7 @@ func (c *checker) run(root string) {
 		dir = run.Dir{Root: root}
 	}
 	c.locks(dir.Locks())
-	c.configs(filepath.Join(root, "config-history"))
+	c.configs(dir.History())
 	entries := c.journal(dir.Journal())
 	if err == nil {
 		c.report.note("job %s, %s, last with %s", info.Job, monitor.Count(info.Starts, "start"), info.Program)
@@ -46,13 +46,8 @@ func (c *checker) run(root string) {
 
 // elsewhere lists the parts of a run that lie outside its directory.
 func (c *checker) elsewhere(dir run.Dir) []string {
-	parts := []string{dir.Checkpoints, dir.Metrics}
-	path := filepath.Join(dir.Root, "config.textproto")
-	if file, err := config.Load(path); err == nil {
-		parts = append(parts, file.Config.GetTraining().GetSourceDir(), file.Config.GetSelfplay().GetOutputDir())
-	}
 	var others []string
-	for _, part := range parts {
+	for _, part := range append([]string{dir.Checkpoints, dir.Metrics}, setup.GamesElsewhere(dir)...) {
 		if part == "" || inside(part, dir.Root) || !exists(part) {
 			continue
 		}

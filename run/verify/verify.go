@@ -17,6 +17,7 @@ import (
 	"github.com/chessbrain/chessbrain/replay/importer"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/gate"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
@@ -71,7 +72,7 @@ func Path(ctx context.Context, path string) (*Report, error) {
 			return nil, fmt.Errorf("verify %s: %w: want a run, a directory, a checkpoint, or a file of %s", path, ErrUnknown, sortNames())
 		}
 		sort.check(c, path)
-	case exists(filepath.Join(path, "run.json")):
+	case exists(run.Dir{Root: path}.RunFile()):
 		c.report.What = "run"
 		c.run(path)
 	case exists(filepath.Join(path, "manifest.json")) && !exists(filepath.Join(path, prepare.ManifestName)):
@@ -105,11 +106,11 @@ type fileSort struct {
 // sorts are the files that can be verified. The first suffix that fits counts.
 var sorts = []fileSort{
 	{"games", []string{replay.SealedSuffix, replay.GrowingSuffix}, (*checker).chunk},
-	{"net", []string{".safetensors"}, (*checker).net},
-	{"Leela net", []string{".pb.gz", ".pb"}, (*checker).leelaNet},
+	{"net", []string{".safetensors"}, opened((*checker).net)},
+	{"Leela net", []string{".pb.gz", ".pb"}, opened((*checker).leelaNet)},
 	{"PGN", []string{".pgn", ".pgn.gz", ".pgn.bz2"}, (*checker).pgn},
 	{"Leela chunks", []string{".gz", ".tar"}, (*checker).leela},
-	{"events", []string{".jsonl"}, (*checker).events},
+	{"events", []string{".jsonl"}, opened((*checker).events)},
 }
 
 // sortOf finds the sort of a file; check is nil where it is not known.
@@ -149,7 +150,7 @@ func (c *checker) tree(dir string) {
 		switch {
 		case fsx.IsTemp(base):
 			c.temporary(path, d.IsDir())
-		case d.IsDir() && base == locksDir:
+		case d.IsDir() && base == inRun.Locks():
 			return fs.SkipDir // those of a run are looked at by run
 		case d.IsDir():
 			return c.directory(path)
@@ -166,9 +167,6 @@ func (c *checker) tree(dir string) {
 		c.unreadable(dir, err)
 	}
 }
-
-// locksDir is the name of a run's directory of locks.
-const locksDir = "locks"
 
 // directory verifies what a directory is as a whole.
 func (c *checker) directory(path string) error {
@@ -212,9 +210,9 @@ func (c *checker) file(path, base string) {
 	switch {
 	case strings.HasSuffix(base, ".torn"):
 		c.report.problem(path, Orphan, "remove it when nobody needs it", "what is left of a chunk without a whole block")
-	case filepath.Base(filepath.Dir(path)) == "toexport" && !c.live:
+	case filepath.Base(filepath.Dir(path)) == inRun.ToExport() && !c.live:
 		c.report.problem(path, Orphan, "remove it; the net is exported again from its checkpoint", "a net that its writer left on its way to models/")
-	case strings.HasSuffix(base, ".bin") && filepath.Base(filepath.Dir(path)) == "unfinished":
+	case strings.HasSuffix(base, ".bin") && filepath.Base(filepath.Dir(path)) == inRun.Unfinished():
 		c.unfinished(path)
 	case sort.check == nil, sort.name == "events" && !strings.HasPrefix(base, strings.TrimSuffix(monitor.MetricsName, ".jsonl")):
 		c.report.Others++
@@ -244,12 +242,15 @@ func (c *checker) unreadable(path string, err error) {
 	c.report.problem(path, Unreadable, "make it readable, and look at the disk", "%v", err)
 }
 
-// open opens a file, or tells why not.
-func (c *checker) open(path string) *os.File {
-	f, err := os.Open(path)
-	if err != nil {
-		c.unreadable(path, err)
-		return nil
+// opened is a check of a file that is open.
+func opened(check func(c *checker, path string, f *os.File)) func(*checker, string) {
+	return func(c *checker, path string) {
+		f, err := os.Open(path)
+		if err != nil {
+			c.unreadable(path, err)
+			return
+		}
+		defer f.Close()
+		check(c, path, f)
 	}
-	return f
 }

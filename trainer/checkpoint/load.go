@@ -1,10 +1,14 @@
 package checkpoint
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +17,16 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
+
+// ErrStateMismatch means that a saved state belongs to another net or optimizer, or to
+// another run's parts.
+var ErrStateMismatch = errors.New("saved trainer state does not fit")
+
+// ErrNoCheckpoint means that a directory holds no checkpoint at all.
+var ErrNoCheckpoint = errors.New("no checkpoint")
+
+// CorruptError says which file of a checkpoint, or which part of a state, is damaged.
+type CorruptError = fsx.CorruptError
 
 // Checkpoint is a checkpoint directory whose files have all been held against
 // the manifest's hashes.
@@ -32,7 +46,7 @@ func Load(fsys fsx.FS, dir string) (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	current, err := readCurrent(fsys, dir)
+	current, err := Current(fsys, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +63,7 @@ func Load(fsys fsx.FS, dir string) (*Checkpoint, error) {
 			continue
 		}
 		if name != current {
-			warnings = append(warnings, fmt.Sprintf("going on from checkpoint %s instead of %s", name, orNone(current)))
+			warnings = append(warnings, fmt.Sprintf("going on from checkpoint %s instead of %s", name, cmp.Or(current, "the current one (no marker)")))
 		}
 		c.Warnings = warnings
 		return c, nil
@@ -80,13 +94,6 @@ func loadOrder(names []string, current string) []string {
 	return order
 }
 
-func orNone(current string) string {
-	if current == "" {
-		return "the current one (no marker)"
-	}
-	return current
-}
-
 // Open reads the manifest of one checkpoint directory and verifies
 // the size and hash of each file. Errors: a *CorruptError with the file.
 func Open(fsys fsx.FS, path string) (*Checkpoint, error) {
@@ -107,33 +114,37 @@ func Open(fsys fsx.FS, path string) (*Checkpoint, error) {
 
 func verifyFile(fsys fsx.FS, path string, want ManifestFile) error {
 	name := filepath.Join(path, want.Name)
-	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &CorruptError{Path: name, Reason: "the file is missing"}
-	}
+	f, err := openPart(fsys, name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	sum, size, err := hashOf(f)
+	hash := sha256.New()
+	size, err := io.Copy(hash, f)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	if size != want.Size {
 		return &CorruptError{Path: name, Reason: fmt.Sprintf("%d bytes instead of %d", size, want.Size)}
 	}
-	if sum != want.SHA256 {
+	if hex.EncodeToString(hash.Sum(nil)) != want.SHA256 {
 		return &CorruptError{Path: name, Reason: "its SHA-256 does not match the manifest"}
 	}
 	return nil
 }
 
-func readManifest(fsys fsx.FS, path string) (*Manifest, error) {
-	name := filepath.Join(path, manifestFile)
+// openPart opens a file that a checkpoint must have.
+func openPart(fsys fsx.FS, name string) (fsx.File, error) {
 	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &CorruptError{Path: name, Reason: "the file is missing"}
 	}
+	return f, err
+}
+
+func readManifest(fsys fsx.FS, path string) (*Manifest, error) {
+	name := filepath.Join(path, manifestFile)
+	f, err := openPart(fsys, name)
 	if err != nil {
 		return nil, err
 	}
@@ -143,20 +154,16 @@ func readManifest(fsys fsx.FS, path string) (*Manifest, error) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	m, err := DecodeManifest(data)
-	var corrupt *CorruptError
-	if errors.As(err, &corrupt) {
+	if corrupt, ok := errors.AsType[*CorruptError](err); ok {
 		corrupt.Path = name
 	}
 	return m, err
 }
 
 // Current returns the name of the checkpoint that is marked as current in
-// dir, "" where there is none. It reads the marker only, so it is cheap to poll.
-func Current(fsys fsx.FS, dir string) (string, error) { return readCurrent(fsys, dir) }
-
-// readCurrent returns the marker's checkpoint name, "" where there is no marker
-// or it is damaged.
-func readCurrent(fsys fsx.FS, dir string) (string, error) {
+// dir, "" where there is no marker or it is damaged. It reads the marker only, so it is
+// cheap to poll.
+func Current(fsys fsx.FS, dir string) (string, error) {
 	data, err := fsx.ReadFile(fsys, filepath.Join(dir, currentFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -210,9 +217,5 @@ func (c *Checkpoint) Restore(sections []stage.Section) (unclaimed []string, err 
 			return nil, fmt.Errorf("checkpoint %s: load section %q: %w", c.Manifest.Name, s.Name, err)
 		}
 	}
-	for name := range held {
-		unclaimed = append(unclaimed, name)
-	}
-	slices.Sort(unclaimed)
-	return unclaimed, nil
+	return slices.Sorted(maps.Keys(held)), nil
 }

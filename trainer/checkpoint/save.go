@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bufio"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -138,16 +139,16 @@ func writeHashed(fsys fsx.FS, path string, write func(io.Writer) error) (int64, 
 	if err != nil {
 		return 0, "", err
 	}
-	w := newHashWriter(f)
-	if err := write(w); err != nil {
-		f.Close()
+	hash, w := sha256.New(), bufio.NewWriterSize(f, 1<<16)
+	err = write(io.MultiWriter(w, hash))
+	if err == nil {
+		err = w.Flush()
+	}
+	info, statErr := f.Stat()
+	if err = cmp.Or(err, statErr, f.Close()); err != nil {
 		return 0, "", err
 	}
-	if err := w.buffer.Flush(); err != nil {
-		f.Close()
-		return 0, "", err
-	}
-	return w.size, hex.EncodeToString(w.hash.Sum(nil)), f.Close()
+	return info.Size(), hex.EncodeToString(hash.Sum(nil)), nil
 }
 
 // List returns the names of the checkpoints in dir, ascending by step
@@ -212,7 +213,7 @@ func Prune(fsys fsx.FS, dir string, r Retention) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	current, err := readCurrent(fsys, dir)
+	current, err := Current(fsys, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -231,11 +232,4 @@ func Prune(fsys fsx.FS, dir string, r Retention) ([]string, error) {
 		removed = append(removed, name)
 	}
 	return removed, nil
-}
-
-// hashOf is the SHA-256 of what r yields, in hexadecimal, and its length.
-func hashOf(r io.Reader) (string, int64, error) {
-	h := sha256.New()
-	n, err := io.Copy(h, r)
-	return hex.EncodeToString(h.Sum(nil)), n, err
 }

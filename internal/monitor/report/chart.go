@@ -1,8 +1,12 @@
 package report
 
 import (
+	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,13 +15,17 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
+	_ "gonum.org/v1/plot/vg/vgimg" // PNG
+	_ "gonum.org/v1/plot/vg/vgsvg" // SVG
 )
 
 // Line is a curve of a Chart.
 type Line struct {
 	Name   string
 	Points []Point // values that are not finite are left out
-	Thin   bool    // drawn thin and pale, behind the others: raw values
+	Width  float64 // in points; 0 = 1.5
+	Dashed bool
+	Dots   bool // at the points, too
 }
 
 // Mark is a vertical line of a Chart.
@@ -37,12 +45,34 @@ type Chart struct {
 // ChartFormats are the ends of file names that Chart.Write knows.
 var ChartFormats = []string{".svg", ".png"}
 
-// Write draws the chart into a file; the end of its name says the format.
-func (c *Chart) Write(path string) error {
-	format := strings.ToLower(filepath.Ext(path))
-	if !slices.Contains(ChartFormats, format) {
-		return fmt.Errorf("plot %s: want a name that ends with %s", path, strings.Join(ChartFormats, " or "))
+// Write draws the chart into files; the ends of their names say the formats.
+func (c *Chart) Write(paths ...string) error {
+	p, err := c.plot()
+	for _, path := range paths {
+		format := strings.ToLower(filepath.Ext(path))
+		if !slices.Contains(ChartFormats, format) {
+			return fmt.Errorf("plot %s: want a name that ends with %s", path, strings.Join(ChartFormats, " or "))
+		}
+		if err == nil {
+			err = save(p, path, format[1:])
+		}
+		if err != nil {
+			return fmt.Errorf("plot %s: %w", path, err)
+		}
 	}
+	return nil
+}
+
+var errNoData = errors.New("no data")
+
+// legendRoom is what a line of the legend takes of the height of the data.
+const legendRoom = 0.08
+
+// dashes are those of dashed lines.
+var dashes = []vg.Length{vg.Points(4), vg.Points(2)}
+
+// plot draws the chart.
+func (c *Chart) plot() (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = c.Title, c.X, c.Y
 	p.Legend.Top = true
@@ -52,57 +82,69 @@ func (c *Chart) Write(path string) error {
 	p.Add(plotter.NewGrid())
 	drawn := 0
 	for i, l := range c.Lines {
-		line, err := c.line(&l, i)
+		xys := c.finite(l.Points)
+		if len(xys) == 0 {
+			continue
+		}
+		line, dots, err := plotter.NewLinePoints(xys)
 		if err != nil {
-			return fmt.Errorf("plot %s: %w", path, err)
+			return nil, err
 		}
-		if line != nil {
-			p.Add(line)
-			p.Legend.Add(l.Name, line)
-			drawn++
+		line.Color, dots.Color = plotutil.Color(i), plotutil.Color(i)
+		line.Width, dots.Radius = vg.Points(cmp.Or(l.Width, 1.5)), vg.Points(2)
+		if l.Dashed {
+			line.Dashes = dashes
 		}
+		p.Add(line)
+		if l.Dots {
+			p.Add(dots)
+		}
+		p.Legend.Add(l.Name, line)
+		drawn++
 	}
 	if drawn == 0 {
-		return fmt.Errorf("plot %s: %w", path, errNoData)
+		return nil, errNoData
 	}
-	if c.LogX {
-		if p.X.Max <= p.X.Min {
-			p.X.Min, p.X.Max = p.X.Min/2, p.X.Max*2
+	if c.LogX && p.X.Max <= p.X.Min {
+		p.X.Min, p.X.Max = p.X.Min/2, p.X.Max*2
+	}
+	for _, a := range []*plot.Axis{&p.X, &p.Y} { // data that spans no range at all
+		if a.Max-a.Min < 1e-12 {
+			a.Min, a.Max = a.Min-0.5, a.Max+0.5
 		}
 	}
-	widen(p)
 	low, high := p.Y.Min, p.Y.Max
 	for i, m := range c.Marks {
 		line, err := plotter.NewLine(plotter.XYs{{X: m.X, Y: low}, {X: m.X, Y: high}})
 		if err != nil {
-			return fmt.Errorf("plot %s: %w", path, err)
+			return nil, err
 		}
-		line.Color, line.Dashes = plotutil.Color(len(c.Lines)+i), []vg.Length{vg.Points(4), vg.Points(2)}
+		line.Color, line.Dashes = plotutil.Color(len(c.Lines)+i), dashes
 		p.Add(line)
 		p.Legend.Add(m.Name, line)
 	}
 	p.Y.Max += legendRoom * float64(drawn+len(c.Marks)) * (high - low)
-	return save(p, path, format[1:])
+	return p, nil
 }
 
-// line is the drawn form of curve i, nil where it has no point.
-func (c *Chart) line(l *Line, i int) (*plotter.Line, error) {
-	var xys plotter.XYs
-	for _, pt := range l.Points {
-		if bad := func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }; !bad(pt.X) && !bad(pt.Y) && (!c.LogX || pt.X > 0) {
+// finite are the points that can be drawn.
+func (c *Chart) finite(points []Point) (xys plotter.XYs) {
+	for _, pt := range points {
+		if sum := pt.X + pt.Y; !math.IsNaN(sum) && !math.IsInf(sum, 0) && (!c.LogX || pt.X > 0) {
 			xys = append(xys, plotter.XY(pt))
 		}
 	}
-	if len(xys) == 0 {
-		return nil, nil
-	}
-	line, err := plotter.NewLine(xys)
+	return xys
+}
+
+func save(p *plot.Plot, path, format string) error {
+	w, err := p.WriterTo(18*vg.Centimeter, 10*vg.Centimeter, format)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	line.Color, line.Width = plotutil.Color(i), vg.Points(1.5)
-	if l.Thin {
-		line.Width = vg.Points(0.5)
+	var b bytes.Buffer
+	if _, err := w.WriteTo(&b); err != nil {
+		return err
 	}
-	return line, nil
+	return os.WriteFile(path, b.Bytes(), 0o644)
 }

@@ -11,7 +11,7 @@ import (
 // drawn are left out, and nothing to draw or an unknown format is an error.
 func TestChart(t *testing.T) {
 	c := Chart{Title: "t", X: "x", Y: "y", LogX: true, Marks: []Mark{{"m", 0.1}}, Lines: []Line{
-		{Name: "raw", Thin: true, Points: []Point{{1e-5, 3}, {1e-3, math.NaN()}, {0, 1}, {1e-2, 2}, {1, math.Inf(1)}, {1, 9}}},
+		{Name: "raw", Width: 0.5, Points: []Point{{1e-5, 3}, {1e-3, math.NaN()}, {0, 1}, {1e-2, 2}, {1, math.Inf(1)}, {1, 9}}},
 		{Name: "none", Points: []Point{{1, math.NaN()}}},
 	}}
 	dir := t.TempDir()

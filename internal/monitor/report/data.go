@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
 )
@@ -102,7 +103,7 @@ func (d *Data) add(e monitor.Event) {
 func (d *Data) Tags(prefix string) []string {
 	var tags []string
 	for _, tag := range slices.Sorted(maps.Keys(d.Curves)) {
-		if len(tag) >= len(prefix) && tag[:len(prefix)] == prefix {
+		if strings.HasPrefix(tag, prefix) {
 			tags = append(tags, tag)
 		}
 	}

@@ -1,19 +1,11 @@
 package report
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/plotutil"
-	"gonum.org/v1/plot/vg"
-	_ "gonum.org/v1/plot/vg/vgimg" // PNG
-	_ "gonum.org/v1/plot/vg/vgsvg" // SVG
 )
 
 // maxPoints of one line of a plot.
@@ -48,104 +40,40 @@ func figures(d *Data) []figure {
 	}
 }
 
+// chart draws a figure's curves: those of validation dashed, those of few points with dots.
+func (f *figure) chart(d *Data) *Chart {
+	c := &Chart{Title: f.title, X: f.x, Y: f.y}
+	for _, tag := range f.tags {
+		points := thin(d.Curves[tag], maxPoints)
+		c.Lines = append(c.Lines, Line{Name: strings.TrimPrefix(tag, "selfplay/"), Points: points, Width: 1.2,
+			Dashed: strings.HasPrefix(tag, "val"), Dots: len(points) < 30})
+	}
+	return c
+}
+
 // Write makes one SVG and one PNG of each figure that has data, and report.md,
 // in dir, which is created. It returns their paths.
 func Write(d *Data, dir string) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make report directory: %w", err)
 	}
-	var paths, names []string
+	var paths []string
+	text := Summary(d) + "\n"
 	for _, f := range figures(d) {
-		p, err := f.draw(d)
+		path := filepath.Join(dir, f.name)
+		err := f.chart(d).Write(path+".svg", path+".png")
 		if errors.Is(err, errNoData) {
 			continue
 		}
 		if err != nil {
-			return paths, fmt.Errorf("plot %s: %w", f.name, err)
+			return paths, err
 		}
-		for _, format := range []string{"svg", "png"} {
-			path := filepath.Join(dir, f.name+"."+format)
-			if err := save(p, path, format); err != nil {
-				return paths, fmt.Errorf("plot %s: %w", f.name, err)
-			}
-			paths = append(paths, path)
-		}
-		names = append(names, f.name)
-	}
-	var text strings.Builder
-	text.WriteString(Summary(d) + "\n")
-	for _, name := range names {
-		fmt.Fprintf(&text, "![%s](%s.svg)\n", name, name)
+		paths = append(paths, path+".svg", path+".png")
+		text += fmt.Sprintf("![%s](%s.svg)\n", f.name, f.name)
 	}
 	path := filepath.Join(dir, "report.md")
-	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		return paths, fmt.Errorf("write report: %w", err)
 	}
 	return append(paths, path), nil
-}
-
-var errNoData = errors.New("no data")
-
-// draw makes the plot of a figure; a curve of one point is a dot.
-func (f *figure) draw(d *Data) (*plot.Plot, error) {
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = f.title, f.x, f.y
-	p.Legend.Top = true
-	p.Add(plotter.NewGrid())
-	drawn := 0
-	for i, tag := range f.tags {
-		points := thin(d.Curves[tag], maxPoints)
-		if len(points) == 0 {
-			continue
-		}
-		xys := make(plotter.XYs, len(points))
-		for k, pt := range points {
-			xys[k] = plotter.XY(pt)
-		}
-		line, dots, err := plotter.NewLinePoints(xys)
-		if err != nil {
-			return nil, err
-		}
-		line.Color, dots.Color = plotutil.Color(i), plotutil.Color(i)
-		line.Width, dots.Radius = vg.Points(1.2), vg.Points(2)
-		if strings.HasPrefix(tag, "val") {
-			line.Dashes = []vg.Length{vg.Points(4), vg.Points(2)}
-		}
-		p.Add(line)
-		if len(points) < 30 {
-			p.Add(dots)
-		}
-		p.Legend.Add(strings.TrimPrefix(tag, "selfplay/"), line)
-		drawn++
-	}
-	if drawn == 0 {
-		return nil, errNoData
-	}
-	widen(p)
-	p.Y.Max += legendRoom * float64(drawn) * (p.Y.Max - p.Y.Min)
-	return p, nil
-}
-
-// legendRoom is what a line of the legend takes of the height of the data.
-const legendRoom = 0.08
-
-// widen makes room around data that spans no range at all.
-func widen(p *plot.Plot) {
-	for _, a := range []*plot.Axis{&p.X, &p.Y} {
-		if a.Max-a.Min < 1e-12 {
-			a.Min, a.Max = a.Min-0.5, a.Max+0.5
-		}
-	}
-}
-
-func save(p *plot.Plot, path, format string) error {
-	w, err := p.WriterTo(18*vg.Centimeter, 10*vg.Centimeter, format)
-	if err != nil {
-		return err
-	}
-	var b bytes.Buffer
-	if _, err := w.WriteTo(&b); err != nil {
-		return err
-	}
-	return os.WriteFile(path, b.Bytes(), 0o644)
 }
