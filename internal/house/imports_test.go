@@ -77,7 +77,7 @@ var rooms = map[string]room{
 	"run/train":             {ours: []string{"encoding", "internal/config", "internal/fsx", "internal/monitor", "nn", "plugins/export", "plugins/host", "plugins/stage", "record", "replay", "run", "run/alarms", "run/play", "run/setup", "selfplay", "trainer", "trainer/checkpoint"}, third: []string{"golang.org/x/sys"}},
 	"run/alarms":            {ours: []string{"internal/monitor", "record"}},
 	"run/catalogue":         {ours: []string{"internal/fsx"}},
-	"run/cycle":             {ours: []string{"internal/config", "internal/fsx", "internal/monitor", "replay", "run", "run/alarms", "run/catalogue", "run/exporting", "run/gate", "run/play", "run/ratings", "run/retain", "run/setup", "run/train", "selfplay", "trainer", "trainer/checkpoint"}},
+	"run/cycle":             {ours: []string{"internal/config", "internal/fsx", "internal/monitor", "replay", "run", "run/alarms", "run/catalogue", "run/exporting", "run/gate", "run/play", "run/ratings", "run/retain", "run/setup", "run/train", "trainer/checkpoint"}},
 	"run/gate":              {ours: []string{"arena", "internal/config", "internal/fsx", "internal/monitor", "nn", "nn/kernel", "run", "run/setup", "trainer", "trainer/checkpoint"}},
 	"run/ratings":           {ours: []string{"arena", "arena/rating", "chess", "internal/config", "internal/fsx", "internal/monitor", "mcts", "nn", "run", "run/alarms", "run/catalogue", "run/gate", "run/setup"}},
 	"run/exporting":         {ours: []string{"internal/config", "internal/fsx", "internal/monitor", "nn", "plugins/export", "plugins/host", "plugins/stage", "run", "run/setup", "run/train"}},

@@ -12,11 +12,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/run"
-	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
-
-// JournalName is the journal's file in a run directory: one JSON object a line.
-const JournalName = run.CyclesName
 
 // Stage names a part of a cycle.
 type Stage string
@@ -104,9 +100,9 @@ type Journal struct {
 }
 
 // OpenJournal reads the journal of the run at root, cuts a torn last line off, and
-// opens it for appending. A line that is no entry is a *checkpoint.CorruptError.
+// opens it for appending. A line that is no entry is a *fsx.CorruptError.
 func OpenJournal(root string) (*Journal, []Entry, error) {
-	file, err := fsx.OpenAppend(fsx.OS, filepath.Join(root, JournalName))
+	file, err := fsx.OpenAppend(fsx.OS, filepath.Join(root, run.CyclesName))
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the journal of cycles: %w", err)
 	}
@@ -123,7 +119,7 @@ func OpenJournal(root string) (*Journal, []Entry, error) {
 // ReadJournal returns the entries of the run at root, none where it has no
 // journal, without changing anything: a torn last line is left out.
 func ReadJournal(root string) ([]Entry, error) {
-	entries, _, err := readJournal(filepath.Join(root, JournalName))
+	entries, _, err := readJournal(filepath.Join(root, run.CyclesName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -137,7 +133,7 @@ func readJournal(path string) (entries []Entry, whole int64, err error) {
 		return nil, 0, fmt.Errorf("read the journal of cycles: %w", err)
 	}
 	if entries, whole, err = parseJournal(data); err != nil {
-		return nil, 0, &checkpoint.CorruptError{Path: path, Reason: err.Error() + "; put it back from a copy, or move it away: cycles are counted from 1 then"}
+		return nil, 0, &fsx.CorruptError{Path: path, Reason: err.Error() + "; put it back from a copy, or move it away: cycles are counted from 1 then"}
 	}
 	return entries, whole, nil
 }

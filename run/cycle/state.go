@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // State is what the lines of a journal come to.
@@ -178,16 +178,16 @@ func (s *State) Playing() (process, games int64) { return s.process, s.target }
 
 // stop returns the stop condition of the configuration that holds, "" for none. It
 // is asked before the self-play of a cycle begins.
-func (s *State) stop(l *config.Loop) string {
+func (s *State) stop(c *setup.Cycle) string {
 	switch {
-	case l.GetCycles() > 0 && s.Cycles >= int64(l.GetCycles()):
-		return fmt.Sprintf("%s done (--cycles %d)", monitor.Count(s.Cycles, "cycle"), l.GetCycles())
-	case l.GetGames() > 0 && s.Games >= l.GetGames():
-		return fmt.Sprintf("%s played (--games %d)", monitor.Count(s.Games, "game"), l.GetGames())
-	case l.GetHours() > 0 && s.Worked.Hours() >= l.GetHours():
-		return fmt.Sprintf("%.2f hours were worked (--hours %g)", s.Worked.Hours(), l.GetHours())
-	case l.GetElo() != 0 && s.Elo != nil && *s.Elo >= l.GetElo():
-		return fmt.Sprintf("the newest accepted net has Elo %.0f (--elo %g)", *s.Elo, l.GetElo())
+	case c.StopCycles > 0 && s.Cycles >= int64(c.StopCycles):
+		return fmt.Sprintf("%s done (--cycles %d)", monitor.Count(s.Cycles, "cycle"), c.StopCycles)
+	case c.StopGames > 0 && s.Games >= c.StopGames:
+		return fmt.Sprintf("%s played (--games %d)", monitor.Count(s.Games, "game"), c.StopGames)
+	case c.StopHours > 0 && s.Worked.Hours() >= c.StopHours:
+		return fmt.Sprintf("%.2f hours were worked (--hours %g)", s.Worked.Hours(), c.StopHours)
+	case c.StopElo != 0 && s.Elo != nil && *s.Elo >= c.StopElo:
+		return fmt.Sprintf("the newest accepted net has Elo %.0f (--elo %g)", *s.Elo, c.StopElo)
 	}
 	return ""
 }

@@ -79,6 +79,15 @@ func (p Progress) String() string {
 	return b.String()
 }
 
+// seconds writes a duration of so many seconds.
+func seconds(n float64) string {
+	d := time.Duration(n * float64(time.Second))
+	if d >= 10*time.Second {
+		return d.Round(time.Second).String()
+	}
+	return d.Round(10 * time.Millisecond).String()
+}
+
 func (s *Status) writeLoop(row func(name, format string, args ...any)) {
 	l := s.Loop
 	if l == nil {

@@ -30,11 +30,11 @@ type Summary struct {
 	single  bool
 }
 
-func (r *runner) summary() *Summary {
-	s := r.desk.state
-	m := &Summary{Reason: r.reason, Cycles: s.Cycles, Games: s.Games, Net: newestNet(r.root), Elapsed: time.Since(r.began), state: s,
-		said: r.said, single: r.opt.Stage != ""}
-	m.here.cycles, m.here.games = s.Cycles-r.first.cycles, s.Games-r.first.games
+func (l *loop) summary() *Summary {
+	s := l.state
+	m := &Summary{Reason: l.reason, Cycles: s.Cycles, Games: s.Games, Net: newestNet(l.dir), Elapsed: time.Since(l.began), state: s,
+		said: l.said, single: l.Stage != ""}
+	m.here.cycles, m.here.games = s.Cycles-l.first.cycles, s.Games-l.first.games
 	return m
 }
 

@@ -1,12 +1,10 @@
-package cycle
+package setup
 
 import (
 	"errors"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
-	"github.com/chessbrain/chessbrain/run/ratings"
-	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // What a cycle trains where the configuration does not say: KataGo's synchronous
@@ -16,12 +14,39 @@ const (
 	defaultPerNewRow = 8       // samples that a new row pays for
 )
 
-// Settle returns the configuration that all stages of a cycle share: training on
+// Cycle is what a closed loop does by its configuration.
+type Cycle struct {
+	*config.Effective // that all stages share
+
+	Root      string
+	Seed      uint64
+	Gating    bool // a net plays once it has won a match
+	Shuffle   shuffle.Settings
+	Retention *config.Retention
+
+	GamesPerCycle   int64
+	SamplesPerCycle int64
+	EpochSamples    int64
+	Epochs          int64   // of a cycle at most
+	PerNewRow       float64 // samples that a new row pays for
+
+	GateGames, GateVisits    int32
+	RatingGames              int32
+	KeepShuffles, KeepLosers int32
+
+	// What ends the run; 0 = never.
+	StopCycles int32
+	StopGames  int64
+	StopHours  float64
+	StopElo    float64
+}
+
+// NewCycle settles the configuration that all stages of a cycle share: training on
 // the run's own shuffles in epochs, as far as the train bucket goes, with nets for
-// the exporter. What contradicts that is refused (exit code 2).
-func Settle(e *config.Effective) (*config.Effective, error) {
+// the exporter. What contradicts that, or what check says, is refused (exit code 2).
+func NewCycle(e *config.Effective, check func(*config.Effective) error) (*Cycle, error) {
 	c := e.Config
-	t, s := c.GetTraining(), c.GetSelfplay()
+	t, s, l := c.GetTraining(), c.GetSelfplay(), c.GetLoop()
 	var errs []error
 	refuse := func(bad bool, field, remedy, reason string) {
 		if bad {
@@ -37,26 +62,48 @@ func Settle(e *config.Effective) (*config.Effective, error) {
 	refuse(s.GetModelsDir() != "", "selfplay.models_dir", "leave it away, or use chessbrain selfplay", "a cycle plays with its own nets")
 	refuse(s.GetOutputDir() != "", "selfplay.output_dir", "leave it away, or use chessbrain selfplay", "a cycle keeps its games in the run directory")
 	refuse(c.GetDeterministic(), "deterministic", "use chessbrain train", "a cycle plays with workers that do not wait for each other")
-	errs = append(errs, ratings.Check(e))
-	if err := shuffleSettings(c).Validate(); err != nil {
+	errs = append(errs, check(e))
+	y := &Cycle{
+		Root: c.GetRunDir(), Seed: c.GetSeed(), Gating: l.GetGating(), Shuffle: cycleShuffle(c), Retention: l.GetRetention(),
+		GamesPerCycle: l.GetGamesPerCycle(), SamplesPerCycle: l.GetSamplesPerCycle(), EpochSamples: t.GetSamplesPerEpoch(),
+		GateGames: l.GetGatekeeper().GetGames(), GateVisits: l.GetGatekeeper().GetVisits(), RatingGames: l.GetRating().GetGames(),
+		KeepShuffles: l.GetRetention().GetShuffles(), KeepLosers: l.GetRetention().GetRejected(),
+		StopCycles: l.GetCycles(), StopGames: l.GetGames(), StopHours: l.GetHours(), StopElo: l.GetElo(),
+	}
+	if err := y.Shuffle.Validate(); err != nil {
 		errs = append(errs, e.Errorf("loop.shuffle", "", "%v", err))
 	}
-	settled := with(e, func(c *config.Config) {
+	if y.EpochSamples <= 0 {
+		y.EpochSamples = defaultEpoch
+	}
+	y.Epochs = max(1, y.SamplesPerCycle/y.EpochSamples)
+	y.Effective = with(e, func(c *config.Config) {
 		t := c.GetTraining()
 		t.Source, t.ExportMode = config.Training_SHUFFLED.Enum(), config.Training_MAIN.Enum()
 		t.QuitIfNoData, t.Bucket.StopWhenLimited = new(true), new(true)
-		t.SamplesPerEpoch, t.MaxEpochsThisInstance = new(epochSamples(c)), new(cycleEpochs(c))
+		t.SamplesPerEpoch, t.MaxEpochsThisInstance = new(y.EpochSamples), new(y.Epochs)
 		if e.Origin("training.epochs_per_export") == "default" {
 			t.EpochsPerExport = new(int32(0)) // the gatekeeper would reject all but the newest
 		}
 		if e.Origin("training.bucket.per_new_row") == "default" {
 			t.Bucket.PerNewRow = new(float64(defaultPerNewRow))
 		}
+		y.PerNewRow = t.GetBucket().GetPerNewRow()
 	})
-	if err := errors.Join(append(errs, setup.CheckConfig(settled))...); err != nil {
+	if err := errors.Join(append(errs, CheckConfig(y.Effective))...); err != nil {
 		return nil, err
 	}
-	return settled, nil
+	return y, nil
+}
+
+// Playing is the configuration of the cycle's self-play, with the nets of models.
+func (y *Cycle) Playing(models string) *config.Effective {
+	return with(y.Effective, func(c *config.Config) { c.Selfplay.ModelsDir = &models })
+}
+
+// Training is the configuration of a start of training that does so many epochs.
+func (y *Cycle) Training(epochs int64) *config.Effective {
+	return with(y.Effective, func(c *config.Config) { c.Training.MaxEpochsThisInstance = &epochs })
 }
 
 // with returns e with a changed copy of its configuration.
@@ -67,9 +114,9 @@ func with(e *config.Effective, change func(*config.Config)) *config.Effective {
 	return &other
 }
 
-// shuffleSettings are those of the cycle's shuffles. Share and theta of the
+// cycleShuffle are the settings of the cycle's shuffles. Share and theta of the
 // validation games are the trainer's, so that no game is on both sides.
-func shuffleSettings(c *config.Config) shuffle.Settings {
+func cycleShuffle(c *config.Config) shuffle.Settings {
 	s, w := shuffle.DefaultSettings(), c.GetLoop().GetShuffle()
 	s.Window = shuffle.WindowOptions{MinRows: w.GetMinRows(), MaxRows: w.GetMaxRows(), KeepRows: w.GetKeepTargetRows(),
 		Expand: w.GetExpandWindowPerRow(), Exponent: w.GetTaperWindowExponent(), Scale: w.GetTaperWindowScale(), AddToData: w.GetAddToDataRows()}
