@@ -68,13 +68,6 @@ func (o *Options) training(source string, steps int64, net string) (*config.Effe
 	return o.Config.resolve(config.TrainGroups, flags)
 }
 
-// stepsFor is the number of optimizer steps that see so many samples.
-func stepsFor(e *config.Effective, samples int64) int64 {
-	t := e.Config.GetTraining()
-	batch := int64(t.GetBatchSize()) * int64(t.GetGradAccumSteps())
-	return (samples + batch - 1) / batch
-}
-
 // gamesOf is the share of worker number n of the games.
 func (o *Options) gamesOf(n int) int64 {
 	share := o.NumGames / int64(o.NumWorkers)

@@ -31,7 +31,6 @@ func AllSteps() []string { return []string{SelfPlay, Preprocess, Process, Shuffl
 // Options say what a run does.
 type Options struct {
 	Base    string // directory of the data
-	Results string // directory of training runs
 	T       string // name of the run, see NewT
 	Steps   []string
 	Cleanup bool
@@ -40,13 +39,27 @@ type Options struct {
 	// is asked for the same.
 	Settings map[string][]string
 
+	// OpenNet reads the net that plays; nil = random weights of the configuration.
+	OpenNet func() (net *nn.Net, name string, err error)
+
+	Inputs
+	Games
+	Rows
+	Training
+}
+
+// Inputs are the data that are there already, and which parts of all data are taken.
+type Inputs struct {
 	SelfPlayDir   string   // games that are there already; then no self-play
 	Existing      string   // shuffle that training mixes in
 	ExistingNamed bool     // it was named: it must be there
 	DataDirs      []string // more to mix in: shuffles, or games for the step Process
 	Skip          []int    // first files to leave out, by source: the new data, Existing, DataDirs
 	Ranges        []string // files to take, "A-B" or "all", by source; wins over Skip
+}
 
+// Games say how games are played.
+type Games struct {
 	NumGames    int64
 	NumWorkers  int
 	Parallel    int // games that a worker plays at once
@@ -54,25 +67,28 @@ type Options struct {
 	Temperature float64
 	Visits      int
 	Candidates  int // of Gumbel search; 0 = PUCT
+}
 
-	ChunkSize int
-	Selector  prepare.Selector
-	Workers   int // of Process
-	Buckets   int // files of the shuffle
+// Rows say how games become rows.
+type Rows struct {
+	ChunkSize  int
+	Selector   prepare.Selector
+	Workers    int   // of Process
+	Buckets    int   // files of the shuffle
+	MaxSamples int64 // that training sees at most
+}
 
-	MaxSamples int64
-	Epochs     int64 // passes over the rows
-
-	Seed   uint64 // 0 = of T
-	Config ConfigSource
-
-	// OpenNet reads the net that plays; nil = random weights of the configuration.
-	OpenNet func() (net *nn.Net, name string, err error)
+// Training says how nets are trained: that of a run, or the trials of a sweep.
+type Training struct {
+	Results string // directory of training runs
+	Epochs  int64  // passes over the rows
+	Seed    uint64 // of a run: 0 = of T
+	Config  ConfigSource
 
 	Command  string // for locks and the run event
 	Version  string
 	Log      *slog.Logger
-	Progress monitor.Sink // of training; nil = none
+	Progress monitor.Sink // nil = none
 }
 
 const layoutT = "20060102_150405"
@@ -83,7 +99,8 @@ var formT = regexp.MustCompile(`^[0-9]{8}_[0-9]{6}$`)
 // next second that no run has.
 func (o *Options) NewT(now time.Time) string {
 	for {
-		next := Options{Base: o.Base, Results: o.Results, T: now.UTC().Format(layoutT)}
+		next := *o
+		next.T = now.UTC().Format(layoutT)
 		_, err := os.Stat(next.stateFile())
 		_, trained := os.Stat(next.Dir(Train))
 		if err != nil && trained != nil {

@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
+
+// DefaultExisting is where a shuffle for all runs of a directory lies.
+func DefaultExisting(base string) string { return filepath.Join(base, "processed", "shuffled") }
 
 // sources are what a run takes beside its own games.
 type sources struct {
@@ -51,20 +55,14 @@ func (o *Options) addSource(s *sources, i int, dir string) error {
 	if err != nil {
 		return err
 	}
-	shuffled, err := prepare.ShuffleOf(fsx.OS, dir)
+	m, _, err := prepare.ReadShuffle(dir)
 	if err != nil {
 		return err
 	}
-	if shuffled != "" {
-		m, err := shuffle.ReadManifest(fsx.OS, shuffled)
-		if err == nil {
-			_, err = prepare.Part(m.Train, in)
-		}
-		if err != nil {
-			return err
-		}
+	if m != nil {
 		s.shuffled = append(s.shuffled, in)
-		return nil
+		_, err := prepare.Part(m.Train, in)
+		return err
 	}
 	if _, err := prepare.ListInputs(fsx.OS, []prepare.Input{in}); err != nil {
 		return fmt.Errorf("%w (and no finished shuffle; --skip-files and --shard-ranges say which files are taken)", err)
@@ -76,18 +74,13 @@ func (o *Options) addSource(s *sources, i int, dir string) error {
 // checkSplit refuses shuffles that split games otherwise than the run will: a game
 // that one holds out could be trained on from another. It says so before the games
 // are played, not when they are mixed.
-func (s *sources) checkSplit(e *config.Effective) error {
-	t := e.Config.GetTraining()
+func (s *sources) checkSplit(use setup.RowUse) error {
 	for _, in := range s.shuffled {
-		at, err := prepare.ShuffleOf(fsx.OS, in.Dir)
+		m, _, err := prepare.ReadShuffle(in.Dir)
 		if err != nil {
 			return err
 		}
-		m, err := shuffle.ReadManifest(fsx.OS, at)
-		if err != nil {
-			return err
-		}
-		if share, theta := t.GetValidation().GetShare(), t.GetStTheta(); m.Validation != share || m.ShortTerm != theta || m.Split != shuffle.SplitByGame {
+		if share, theta := use.Validation, use.ShortTerm; m.Validation != share || m.ShortTerm != theta || m.Split != shuffle.SplitByGame {
 			return fmt.Errorf("%s splits by %s and holds out %g of it, with st-theta %g; this run by %s, %g and %g "+
 				"(training.validation.share, training.st_theta): shuffle it again, or run with its numbers",
 				in.Dir, m.Split, m.Validation, m.ShortTerm, shuffle.SplitByGame, share, theta)

@@ -5,22 +5,16 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // preprocess combines the games, without doubles, into chunks.
 func (r *pass) preprocess(ctx context.Context, s *StepState) error {
-	m, err := prepare.Preprocess(ctx, prepare.PreprocessOptions{
-		Inputs: []prepare.Input{{Dir: r.games(Preprocess)}}, Out: s.Dir, ChunkSize: r.ChunkSize})
-	if err != nil {
-		return err
-	}
-	r.warnDamaged(s.Step, m)
-	s.count(m)
-	return nil
+	m, err := prepare.Preprocess(ctx, prepare.Options{Inputs: []prepare.Input{{Dir: r.games(Preprocess)}}, Out: s.Dir, ChunkSize: r.ChunkSize})
+	return r.made(s, m, err)
 }
 
 // process chooses the positions, of the games of data directories too.
@@ -29,19 +23,20 @@ func (r *pass) process(ctx context.Context, s *StepState) error {
 	if dir := r.games(Process); dir != "" {
 		inputs = append([]prepare.Input{{Dir: dir}}, inputs...)
 	}
-	m, err := prepare.Process(ctx, prepare.ProcessOptions{Inputs: inputs, Out: s.Dir, ChunkSize: r.ChunkSize, Select: r.Selector, Workers: r.Workers})
+	m, err := prepare.Process(ctx, prepare.Options{Inputs: inputs, Out: s.Dir, ChunkSize: r.ChunkSize, Select: r.Selector, Workers: r.Workers})
+	return r.made(s, m, err)
+}
+
+// made notes what a step of games came to.
+func (r *pass) made(s *StepState, m *prepare.Manifest, err error) error {
 	if err != nil {
 		return err
 	}
-	r.warnDamaged(s.Step, m)
+	if m.Counts.Damaged > 0 {
+		r.Log.Warn("damaged stretches of the input were left out; chessbrain verify names them", "step", s.Step, "stretches", m.Counts.Damaged)
+	}
 	s.count(m)
 	return nil
-}
-
-func (r *pass) warnDamaged(step string, m *prepare.Manifest) {
-	if m.Counts.Damaged > 0 {
-		r.Log.Warn("damaged stretches of the input were left out; chessbrain verify names them", "step", step, "stretches", m.Counts.Damaged)
-	}
 }
 
 // shuffle makes rows of all the games, in as many files as there are buckets.
@@ -55,37 +50,39 @@ func (r *pass) shuffle(ctx context.Context, s *StepState) error {
 	if err != nil {
 		return err
 	}
-	set := r.shuffleSettings(e)
-	m, err := prepare.BeginStep(fsx.OS, s.Dir, prepare.Manifest{Step: Shuffle, Inputs: files, Settings: map[string]string{
-		"buckets": strconv.Itoa(r.Buckets), "seed": strconv.FormatUint(set.Seed, 10), "validation_share": fmt.Sprint(set.Validation)}})
-	if err != nil {
-		return err
-	}
-	scratch, err := prepare.BeginStep(fsx.OS, r.buckets(), prepare.Manifest{Step: "buckets", Settings: map[string]string{"of": s.Dir}})
-	if err != nil {
-		return err
-	}
-	made, err := r.shuffled(ctx, in, s.Dir, set)
-	if err != nil {
-		return err
-	}
-	s.Games, s.Rows, s.Files = int64(made.Games), made.TrainRows+made.HeldRows, len(made.Train)+len(made.Val)
-	if made.TrainRows == 0 {
-		return fmt.Errorf("%w: all %d rows of %s are held out for validation; play more games, or lower training.validation.share", prepare.ErrNoInput, s.Rows, in)
-	}
-	if err := prepare.EndStep(fsx.OS, r.buckets(), scratch, prepare.Counts{}); err != nil {
-		return err
-	}
-	return prepare.EndStep(fsx.OS, s.Dir, m, prepare.Counts{Read: s.Games, Games: s.Games, Rows: s.Rows})
+	set := r.shuffleSettings(setup.RowUseOf(e))
+	want := prepare.Manifest{Step: Shuffle, Inputs: files, Settings: map[string]string{
+		"buckets": strconv.Itoa(r.Buckets), "seed": strconv.FormatUint(set.Seed, 10), "validation_share": fmt.Sprint(set.Validation)}}
+	_, err = prepare.Step(fsx.OS, s.Dir, want, func() (prepare.Counts, error) {
+		made, err := r.shuffled(ctx, in, s.Dir, set)
+		if err != nil {
+			return prepare.Counts{}, err
+		}
+		s.Games, s.Rows, s.Files = int64(made.Games), made.TrainRows+made.HeldRows, len(made.Train)+len(made.Val)
+		if made.TrainRows == 0 {
+			err = fmt.Errorf("%w: all %d rows of %s are held out for validation; play more games, or lower training.validation.share", prepare.ErrNoInput, s.Rows, in)
+		}
+		return prepare.Counts{Read: s.Games, Games: s.Games, Rows: s.Rows}, err
+	})
+	return err
 }
 
 // shuffled returns the shuffle of the games of in: the one in dir, or a new one.
-func (r *pass) shuffled(ctx context.Context, in, dir string, set shuffle.Settings) (*shuffle.Manifest, error) {
-	if at, err := prepare.ShuffleOf(fsx.OS, dir); err != nil {
-		return nil, err
-	} else if at != "" { // a kill came before the step was marked as done
-		return shuffle.ReadManifest(fsx.OS, at)
+func (r *pass) shuffled(ctx context.Context, in, dir string, set shuffle.Settings) (made *shuffle.Manifest, err error) {
+	find := func() (_ prepare.Counts, err error) {
+		if made, _, err = prepare.ReadShuffle(dir); err == nil && made == nil { // else a kill came before the step was marked as done
+			made, err = r.newShuffle(ctx, in, dir, set)
+		}
+		return prepare.Counts{}, err
 	}
+	_, err = prepare.Step(fsx.OS, r.buckets(), prepare.Manifest{Step: "buckets", Settings: map[string]string{"of": dir}}, find)
+	if err == nil && made == nil {
+		_, err = find()
+	}
+	return made, err
+}
+
+func (r *pass) newShuffle(ctx context.Context, in, dir string, set shuffle.Settings) (*shuffle.Manifest, error) {
 	o := shuffle.Options{InputDirs: []string{in}, OutputDir: dir, ScratchDir: r.buckets(), Settings: set,
 		Now: r.begun(), Program: "chessbrain " + r.Version, Report: func(line string) { r.Log.Info(line) }}
 	plan, err := shuffle.MakePlan(ctx, o)
@@ -102,10 +99,9 @@ func (r *pass) shuffled(ctx context.Context, in, dir string, set shuffle.Setting
 // shuffleSettings take all rows there are, and split and value them as training
 // does. KataGo's window would leave the oldest out; here Process and the data
 // directories say what is trained on.
-func (r *pass) shuffleSettings(e *config.Effective) shuffle.Settings {
+func (r *pass) shuffleSettings(use setup.RowUse) shuffle.Settings {
 	set := shuffle.DefaultSettings()
 	set.Window = shuffle.WindowOptions{MinRows: 1, Expand: 1, Exponent: 1, AddToData: 1 << 50}
-	set.Validation, set.ShortTerm = e.Config.GetTraining().GetValidation().GetShare(), e.Config.GetTraining().GetStTheta()
-	set.Seed = r.seed()
+	set.Validation, set.ShortTerm, set.Seed = use.Validation, use.ShortTerm, r.seed()
 	return set
 }

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -38,17 +39,17 @@ func (r *pass) keepNet() error {
 	if err != nil {
 		return err
 	}
-	m, err := prepare.BeginStep(fsx.OS, r.netsDir(), prepare.Manifest{Step: "net", Settings: map[string]string{"net": name, "id": net.ID()}})
-	if err != nil {
-		return err
-	}
+	want := prepare.Manifest{Step: "net", Settings: map[string]string{"net": name, "id": net.ID()}}
 	name = unsafeInNames.ReplaceAllString(strings.TrimSuffix(strings.TrimSuffix(name, setup.NetSuffix), ".pb.gz"), "_")
 	path := filepath.Join(r.netsDir(), name+setup.NetSuffix)
-	if err := fsx.WriteFileFunc(fsx.OS, path, func(w io.Writer) error { return nn.WriteSafetensors(w, net, nil) }); err != nil {
-		return fmt.Errorf("keep net: %w", err)
-	}
-	r.Log.Info("net", "file", path, "id", net.ID())
-	return prepare.EndStep(fsx.OS, r.netsDir(), m, prepare.Counts{})
+	_, err = prepare.Step(fsx.OS, r.netsDir(), want, func() (none prepare.Counts, err error) {
+		if err := fsx.WriteFileFunc(fsx.OS, path, func(w io.Writer) error { return nn.WriteSafetensors(w, net, nil) }); err != nil {
+			return none, fmt.Errorf("keep net: %w", err)
+		}
+		r.Log.Info("net", "file", path, "id", net.ID())
+		return none, nil
+	})
+	return err
 }
 
 // net is the file of the net that plays, "" where the run has none.
@@ -79,34 +80,27 @@ func (r *pass) selfPlay(ctx context.Context, s *StepState) error {
 	if net != "" {
 		models = r.netsDir()
 	}
-	m, err := prepare.BeginStep(fsx.OS, s.Dir, prepare.Manifest{Step: SelfPlay, Settings: map[string]string{
+	want := prepare.Manifest{Step: SelfPlay, Settings: map[string]string{
 		"games": strconv.FormatInt(r.NumGames, 10), "workers": strconv.Itoa(r.NumWorkers), "seed": strconv.FormatUint(r.seed(), 10),
 		"net": net, "visits": strconv.Itoa(r.Visits), "gumbel_candidates": strconv.Itoa(r.Candidates),
-		"temperature": strconv.FormatFloat(r.Temperature, 'g', -1, 64)}})
+		"temperature": strconv.FormatFloat(r.Temperature, 'g', -1, 64)}}
+	m, err := prepare.Step(fsx.OS, s.Dir, want, func() (prepare.Counts, error) {
+		var games atomic.Int64
+		group, inner := errgroup.WithContext(ctx)
+		for n := range r.NumWorkers {
+			group.Go(func() error {
+				played, err := r.work(inner, n, models)
+				games.Add(played)
+				return err
+			})
+		}
+		err := group.Wait()
+		if err == nil && games.Load() == 0 {
+			err = fmt.Errorf("%w: no game was played in %s", prepare.ErrNoInput, s.Dir)
+		}
+		return prepare.Counts{Read: games.Load(), Games: games.Load()}, err
+	})
 	if err != nil {
-		return err
-	}
-	games := make([]int64, r.NumWorkers)
-	group, inner := errgroup.WithContext(ctx)
-	for n := range r.NumWorkers {
-		group.Go(func() error {
-			var err error
-			games[n], err = r.work(inner, n, models)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	var counts prepare.Counts
-	for n := range games {
-		counts.Read += games[n]
-	}
-	counts.Games = counts.Read
-	if counts.Games == 0 {
-		return fmt.Errorf("%w: no game was played in %s", prepare.ErrNoInput, s.Dir)
-	}
-	if err := prepare.EndStep(fsx.OS, s.Dir, m, counts); err != nil {
 		return err
 	}
 	s.count(m)
@@ -124,11 +118,8 @@ func (r *pass) work(ctx context.Context, n int, models string) (games int64, err
 	}
 	summary, err := play.SelfPlay(ctx, play.SelfPlayOptions{Effective: e, Process: uint64(n) + 1, MaxGames: r.gamesOf(n),
 		Command: r.Command, Version: r.Version, Log: r.Log.With("worker", n)})
-	if summary != nil {
-		games = summary.Games
-	}
 	if err != nil {
-		return games, fmt.Errorf("worker %d: %w", n, err)
+		return 0, fmt.Errorf("worker %d: %w", n, err)
 	}
-	return games, nil
+	return summary.Games, nil
 }

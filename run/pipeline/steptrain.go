@@ -20,29 +20,33 @@ func (r *pass) rows() (dir string, made *shuffle.Manifest, err error) {
 		return "", nil, err
 	}
 	if only := inputs[0]; len(inputs) == 1 && only.From == 0 && only.To == 0 && only.Dir == r.Dir(Shuffle) {
-		at, err := prepare.ShuffleOf(fsx.OS, only.Dir)
-		if err != nil {
-			return "", nil, err
+		made, _, err := prepare.ReadShuffle(only.Dir)
+		if err == nil && made == nil {
+			err = fmt.Errorf("%w: %s holds no finished shuffle", prepare.ErrNoInput, only.Dir)
 		}
-		if at == "" {
-			return "", nil, fmt.Errorf("%w: %s holds no finished shuffle", prepare.ErrNoInput, only.Dir)
-		}
-		made, err := shuffle.ReadManifest(fsx.OS, at)
 		return only.Dir, made, err
 	}
 	settings := map[string]string{}
 	for i, in := range inputs {
 		settings[fmt.Sprintf("source_%d", i)] = fmt.Sprintf("%s %d-%d", in.Dir, in.From, in.To)
 	}
-	m, err := prepare.BeginStep(fsx.OS, r.mixDir(), prepare.Manifest{Step: "mix", Settings: settings})
-	if err != nil {
-		return "", nil, err
+	mix := func() (_ prepare.Counts, err error) {
+		if made, err = prepare.Mix(inputs, r.mixDir(), r.seed(), r.begun()); err != nil {
+			return prepare.Counts{}, err
+		}
+		return prepare.Counts{Rows: made.TrainRows + made.HeldRows}, nil
 	}
-	if made, err = prepare.Mix(inputs, r.mixDir(), r.seed(), r.begun()); err != nil || m.Done {
-		return r.mixDir(), made, err
+	_, err = prepare.Step(fsx.OS, r.mixDir(), prepare.Manifest{Step: "mix", Settings: settings}, func() (prepare.Counts, error) {
+		counts, err := mix()
+		if err == nil {
+			r.Log.Info("mixed", "shuffles", len(inputs), "rows", made.TrainRows, "files", len(made.Train), "dir", r.mixDir())
+		}
+		return counts, err
+	})
+	if err == nil && made == nil {
+		_, err = mix()
 	}
-	r.Log.Info("mixed", "shuffles", len(inputs), "rows", made.TrainRows, "files", len(made.Train), "dir", r.mixDir())
-	return r.mixDir(), made, prepare.EndStep(fsx.OS, r.mixDir(), m, prepare.Counts{Rows: made.TrainRows + made.HeldRows})
+	return r.mixDir(), made, err
 }
 
 // train trains on the rows, from the net that played.
@@ -63,10 +67,10 @@ func (r *pass) train(ctx context.Context, s *StepState) error {
 		return err
 	}
 	samples := min(r.MaxSamples, made.TrainRows*r.Epochs)
-	if e, err = r.training(dir, stepsFor(e, samples), net); err != nil {
+	if e, err = r.training(dir, setup.RowUseOf(e).StepsFor(samples), net); err != nil {
 		return err
 	}
-	r.Log.Info("training", "rows", made.TrainRows, "samples", samples, "steps", e.Config.GetTraining().GetSteps(), "from", dir)
+	r.Log.Info("training", "rows", made.TrainRows, "samples", samples, "steps", setup.RowUseOf(e).Steps, "from", dir)
 	if err := errors.Join(setup.CheckDevices(e, true), ctx.Err()); err != nil {
 		return err
 	}

@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run/cycle"
@@ -23,17 +20,9 @@ import (
 // SweepOptions say what a sweep trains.
 type SweepOptions struct {
 	Grid    []Axis
-	Results string   // directory of the trials and of the table
 	Data    []string // shuffles with training and validation rows, or directories whose newest one is meant
 	Samples int64    // that each trial sees; 0 = Epochs passes
-	Epochs  int64    // passes over the rows
-	Seed    uint64   // of all trials
-	Config  ConfigSource
-
-	Command  string
-	Version  string
-	Log      *slog.Logger
-	Progress monitor.Sink
+	Training
 }
 
 // sweepFile is sweep.json's frame: what all trials have in common.
@@ -70,10 +59,7 @@ func Sweep(ctx context.Context, opt SweepOptions) (results []Result, best string
 	if s.trials, err = s.Check(); err != nil {
 		return nil, "", err
 	}
-	if err := fsx.MkdirAll(fsx.OS, opt.Results); err != nil {
-		return nil, "", fmt.Errorf("make %s: %w", opt.Results, err)
-	}
-	lock, err := fsx.Acquire(filepath.Join(opt.Results, ".sweep.lock"), fsx.LockOptions{Command: opt.Command})
+	lock, err := hold(opt.Results, ".sweep.lock", opt.Command)
 	if err != nil {
 		return nil, "", err
 	}
@@ -127,9 +113,9 @@ func (o *SweepOptions) Check() ([]Trial, error) {
 		return nil, fmt.Errorf("%w: --data names no shuffle", prepare.ErrNoInput)
 	}
 	for _, dir := range o.Data {
-		if at, err := prepare.ShuffleOf(fsx.OS, dir); err != nil {
+		if m, _, err := prepare.ReadShuffle(dir); err != nil {
 			return nil, fmt.Errorf("--data: %w", err)
-		} else if at == "" {
+		} else if m == nil {
 			return nil, fmt.Errorf("--data: %w: %s holds no finished shuffle: run chessbrain shuffle", prepare.ErrNoInput, dir)
 		}
 	}
@@ -180,13 +166,7 @@ func (o *SweepOptions) config(t Trial, data string, steps int64, share float64) 
 			source.Overrides = append(source.Overrides[:len(source.Overrides):len(source.Overrides)], a.Name+"="+t.Values[i])
 			continue
 		}
-		for k, f := range flags {
-			if f.flag == a.Name { // seed
-				flags = append(flags[:k], flags[k+1:]...)
-				break
-			}
-		}
-		flags = append(flags, setting{a.Name, t.Values[i]})
+		flags = append(flags, setting{a.Name, t.Values[i]}) // seed comes twice then: the last one counts
 	}
 	return source.resolve(config.TrainGroups, flags)
 }

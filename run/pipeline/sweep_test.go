@@ -30,9 +30,9 @@ func TestSweep(t *testing.T) {
 	log := opt.Log
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	o := SweepOptions{Grid: grid("lr=0.02,0.0001,batch-size=8"), Results: filepath.Join(dir, "sweep"), Data: []string{opt.Dir(Shuffle)},
-		Epochs: 2, Seed: 3, Config: ConfigSource{Overrides: []string{"model.net=16x1"}}, Command: "test", Version: "test",
-		Log: slog.New(stopAt{log.Handler(), "trial begins", "lr-0.0001_batch-size-8", stop})}
+	o := SweepOptions{Grid: grid("lr=0.02,0.0001,batch-size=8"), Data: []string{opt.Dir(Shuffle)},
+		Training: Training{Results: filepath.Join(dir, "sweep"), Epochs: 2, Seed: 3, Config: ConfigSource{Overrides: []string{"model.net=16x1"}},
+			Command: "test", Version: "test", Log: slog.New(stopAt{log.Handler(), "trial begins", "lr-0.0001_batch-size-8", stop})}}
 	if _, _, err := Sweep(ctx, o); err == nil {
 		t.Fatal("not stopped")
 	}
@@ -82,8 +82,8 @@ func TestSweepChecksAll(t *testing.T) {
 	opt := tiny(dir)
 	opt.Steps = []string{SelfPlay, Shuffle}
 	mustRun(t, opt)
-	o := SweepOptions{Results: filepath.Join(dir, "sweep"), Data: []string{opt.Dir(Shuffle)}, Epochs: 1, Log: opt.Log,
-		Config: ConfigSource{Overrides: []string{"training.swa.period=1,mcts.cpuct=2"}}}
+	o := SweepOptions{Data: []string{opt.Dir(Shuffle)}, Training: Training{Results: filepath.Join(dir, "sweep"), Epochs: 1, Log: opt.Log,
+		Config: ConfigSource{Overrides: []string{"training.swa.period=1,mcts.cpuct=2"}}}}
 	for _, text := range []string{"batch-size=8,-3", "net=16x1,moon", "training.moon=1", "mcts-cpuct=1,3", "mcts.cpuct=3"} {
 		var err error
 		if o.Grid, err = ParseGrid([]string{text}); err == nil {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay/prepare"
 )
 
 // Files of a sweep.
@@ -23,7 +24,7 @@ const (
 // write writes the table and the link to the best trial.
 func (s *sweep) write() error {
 	s.table.Best = Best(s.table.Results)
-	if err := writeJSON(filepath.Join(s.Results, sweepJSON), &s.table); err != nil {
+	if err := prepare.WriteJSON(fsx.OS, filepath.Join(s.Results, sweepJSON), &s.table); err != nil {
 		return err
 	}
 	err := fsx.WriteFileFunc(fsx.OS, filepath.Join(s.Results, sweepCSV), func(w io.Writer) error {
