@@ -89,7 +89,7 @@ func (o *sweepFlags) run(c *cobra.Command) error {
 		return err
 	}
 	o.Command, o.Version, o.Log, o.Progress = commandLine(c), version(), shown.log, shown.progress
-	results, best, err := pipeline.Sweep(ctx, o.SweepOptions)
+	report, err := pipeline.Sweep(ctx, o.SweepOptions)
 	if closeErr := shown.Close(); closeErr != nil {
 		err = errors.Join(err, closeErr)
 	}
@@ -99,9 +99,9 @@ func (o *sweepFlags) run(c *cobra.Command) error {
 	if err != nil {
 		return badInput(err)
 	}
-	err = answer(c, o.json, o.Report(results, best))
-	if err == nil && best == "" {
-		err = fmt.Errorf("all %d trials diverged; widen --grid to lower learning rates", len(results))
+	err = answer(c, o.json, report)
+	if err == nil && report.Best == "" {
+		err = fmt.Errorf("all %d trials diverged; widen --grid to lower learning rates", len(report.Results))
 	}
 	return err
 }

@@ -14,7 +14,10 @@ import (
 )
 
 // Next is the stage that the journal has next.
-func (l *loop) Next() (Stage, bool) { return l.state.Next() }
+func (l *loop) Next() (Stage, Work, bool) {
+	stage, ok := l.state.Next()
+	return stage, l.works[stage], ok
+}
 
 // Begin writes that a stage begins, and tells everybody. The configuration is that
 // of the newest reload.
@@ -32,14 +35,13 @@ func (l *loop) Begin(stage Stage) (Todo, error) {
 	})
 	l.Log.Info("stage", "cycle", todo.Cycle, "stage", stage)
 	l.process.Publish(&monitor.Stage{Name: string(stage), State: "started", Detail: fmt.Sprintf("cycle %d", todo.Cycle)})
-	l.worked = time.Now()
 	return todo, nil
 }
 
 // End writes how a stage ended. A shuffle that has too few rows is no failure:
 // self-play is next then, where more games are allowed.
 func (l *loop) End(stage Stage, skip string, err error) error {
-	event := &monitor.Stage{Name: string(stage), State: "finished", Detail: skip, Seconds: monitor.Number(time.Since(l.worked).Seconds())}
+	event := &monitor.Stage{Name: string(stage), State: "finished", Detail: skip, Seconds: monitor.Number(l.took(stage))}
 	defer l.process.Publish(event)
 	if short, ok := errors.AsType[*shuffle.ShortError](err); ok {
 		event.Detail, err = l.short(short)

@@ -8,9 +8,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
@@ -29,6 +28,8 @@ type Process struct {
 	Started time.Time       `json:"started"`
 	Page    json.RawMessage `json:"page,omitempty"`  // what it answers to status
 	Error   string          `json:"error,omitempty"` // why it does not
+
+	socket string // "" = it has none
 }
 
 // askFor is how long a process has to answer.
@@ -42,7 +43,6 @@ func readProcesses(ctx context.Context, dir run.Dir) ([]Process, error) {
 		return nil, fmt.Errorf("read locks: %w", err)
 	}
 	var all []Process
-	var sockets []string
 	last := ""
 	for _, e := range entries { // sorted by name, so a role's owners are together
 		role, _, ok := strings.Cut(e.Name(), ".owner.")
@@ -55,29 +55,31 @@ func readProcesses(ctx context.Context, dir run.Dir) ([]Process, error) {
 			return nil, fmt.Errorf("read locks: %w", err)
 		}
 		for _, o := range owners {
-			all = append(all, Process{Role: role, Host: o.Host, PID: o.PID, Command: o.Command, Started: o.Started.UTC()})
-			sockets = append(sockets, o.Socket)
+			all = append(all, Process{Role: role, Host: o.Host, PID: o.PID, Command: o.Command, Started: o.Started.UTC(), socket: o.Socket})
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
-	var group errgroup.Group
+	var asked sync.WaitGroup
 	for i := range all {
-		if sockets[i] == "" {
-			continue
-		}
-		group.Go(func() error {
-			err := run.Send(ctx, sockets[i], "status", func(m run.Message) error { all[i].Page = m.Payload; return nil })
-			if err == nil && all[i].Page == nil {
-				err = context.DeadlineExceeded
-			}
-			if err != nil {
-				all[i].Error = fmt.Sprintf("does not answer (on another machine, or busy): %v", err)
-			}
-			return nil
-		})
+		asked.Go(func() { all[i].ask(ctx) })
 	}
-	return all, group.Wait()
+	asked.Wait()
+	return all, nil
+}
+
+// ask fills in the page of a process that has a socket.
+func (p *Process) ask(ctx context.Context) {
+	if p.socket == "" {
+		return
+	}
+	err := run.Send(ctx, p.socket, "status", func(m run.Message) error { p.Page = m.Payload; return nil })
+	if err == nil && p.Page == nil {
+		err = context.DeadlineExceeded
+	}
+	if err != nil {
+		p.Error = fmt.Sprintf("does not answer (on another machine, or busy): %v", err)
+	}
 }
 
 // holds says whether somebody holds a role whose name has the prefix.

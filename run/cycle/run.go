@@ -49,13 +49,9 @@ type loop struct {
 	journal *Journal
 	state   *State
 	page    run.Shared[Page]
-	began   time.Time
-	first   struct{ cycles, games int64 } // at the start of this process
-	worked  time.Time                     // when the stage under way began
-	reason  string                        // why the loop ended
-	said    string                        // what became of a single stage
-	again   string                        // why self-play goes on after a single shuffle; "" = it does not
-	err     error                         // what the loop came to
+	summary Summary
+	again   string // why self-play goes on after a single shuffle; "" = it does not
+	err     error  // what the loop came to
 }
 
 // Settle returns what a closed loop does by a configuration; what contradicts a cycle
@@ -72,7 +68,7 @@ func Settle(e *config.Effective) (*setup.Cycle, error) { return setup.NewCycle(e
 // the run; and last the role of who keeps the journal of cycles. A single stage shares
 // the run: other players may work beside it.
 func Run(ctx context.Context, opt Options) (*Summary, error) {
-	l := &loop{Options: opt, began: time.Now()}
+	l, began := &loop{Options: opt}, time.Now()
 	var err error
 	if l.cfg, err = Settle(opt.Effective); err != nil {
 		return nil, err
@@ -95,7 +91,9 @@ func Run(ctx context.Context, opt Options) (*Summary, error) {
 	} else {
 		l.err = l.cycles(l.process.Context())
 	}
-	return l.summary(), l.process.Close(l.err)
+	m := &l.summary
+	m.Cycles, m.Games, m.Net, m.Elapsed, m.state = l.state.Cycles, l.state.Games, newestNet(l.dir), time.Since(began), l.state
+	return m, l.process.Close(l.err)
 }
 
 // open reads how far the run is.
@@ -116,7 +114,7 @@ func (l *loop) open() error {
 	}
 	l.process.OnClose(journal.Close)
 	l.journal, l.state = journal, NewState(entries)
-	l.first.cycles, l.first.games = l.state.Cycles, l.state.Games
+	l.summary = Summary{cycles: l.state.Cycles, games: l.state.Games, single: l.Stage != ""}
 	if l.works == nil {
 		l.works = l.stages()
 	}
@@ -140,7 +138,7 @@ func (l *loop) endOf(e *monitor.Run) {
 		e.Phase = monitor.RunDone
 	}
 	if e.Message == "" {
-		e.Message = l.reason
+		e.Message = l.summary.Reason
 	}
 }
 
@@ -157,11 +155,11 @@ func (l *loop) cycles(ctx context.Context) error {
 	}
 	for {
 		var err error
-		if l.reason, err = Do(ctx, l, l.works); err != nil {
+		if l.summary.Reason, err = Do(ctx, l); err != nil {
 			return err
 		}
-		if l.reason != "" {
-			l.Log.Info("the run is done", "reason", l.reason)
+		if l.summary.Reason != "" {
+			l.Log.Info("the run is done", "reason", l.summary.Reason)
 			return nil
 		}
 		if err := l.finish(); err != nil {

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"math"
@@ -119,38 +120,30 @@ func (o *Options) begun() time.Time {
 // seed returns the seed of the games. Without a given one it is T's, so that two
 // runs never play the same games: a game's id comes of its seed, worker and number.
 func (o *Options) seed() uint64 {
-	if o.Seed != 0 {
-		return o.Seed
-	}
-	return uint64(o.begun().Unix())
+	return cmp.Or(o.Seed, uint64(o.begun().Unix()))
 }
 
 // runs says whether a step is to run.
 func (o *Options) runs(step string) bool { return slices.Contains(o.Steps, step) }
 
-// path is a directory of the run.
-func (o *Options) path(parts ...string) string {
-	return filepath.Join(append([]string{o.Base}, parts...)...)
-}
-
 // Dir is the directory that a step writes.
 func (o *Options) Dir(step string) string {
 	switch step {
 	case SelfPlay:
-		return o.path("selfplay_" + o.T)
+		return filepath.Join(o.Base, "selfplay_"+o.T)
 	case Preprocess:
-		return o.path("cleaned", "run_"+o.T)
+		return filepath.Join(o.Base, "cleaned", "run_"+o.T)
 	case Process:
-		return o.path("processed", "run_"+o.T)
+		return filepath.Join(o.Base, "processed", "run_"+o.T)
 	case Shuffle:
-		return o.path("processed", "shuffled_"+o.T)
+		return filepath.Join(o.Base, "processed", "shuffled_"+o.T)
 	}
 	return filepath.Join(o.Results, "run_"+o.T)
 }
 
-func (o *Options) buckets() string   { return o.path("processed", "temp_buckets_"+o.T) }
-func (o *Options) mixDir() string    { return o.path("processed", "mix_"+o.T) }
-func (o *Options) netsDir() string   { return o.path("nets_" + o.T) }
+func (o *Options) buckets() string   { return filepath.Join(o.Base, "processed", "temp_buckets_"+o.T) }
+func (o *Options) mixDir() string    { return filepath.Join(o.Base, "processed", "mix_"+o.T) }
+func (o *Options) netsDir() string   { return filepath.Join(o.Base, "nets_"+o.T) }
 func (o *Options) stateFile() string { return statePath(o.Base, o.T) }
 
 // validate says which option is missing or out of range.
@@ -182,13 +175,12 @@ func (o *Options) validate() error {
 			return fmt.Errorf("--skip-files: number %d is %d: want 0 or more", i+1, n)
 		}
 	}
-	_, err := o.part(0, "")
 	for i := range o.Ranges {
-		if err == nil {
-			_, err = o.part(i, "")
+		if _, err := o.part(i, ""); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 var formRange = regexp.MustCompile(`^([0-9]{1,9})-([0-9]{1,9})?$`)

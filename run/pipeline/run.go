@@ -85,7 +85,7 @@ func Run(ctx context.Context, opt Options) (*State, error) {
 	if err := r.open(); err != nil {
 		return nil, err
 	}
-	if _, err := cycle.Do(ctx, r, r.works()); err != nil {
+	if _, err := cycle.Do(ctx, r); err != nil {
 		return r.state, err
 	}
 	if r.Cleanup {
@@ -133,26 +133,18 @@ func (r *pass) open() error {
 	return r.state.write(r.Base)
 }
 
-// works are the steps as stages. What a step comes to is in its entry of the state.
-func (r *pass) works() map[cycle.Stage]cycle.Work {
-	works := map[cycle.Stage]cycle.Work{}
-	for name, do := range map[string]func(context.Context, *StepState) error{
-		SelfPlay: r.selfPlay, Preprocess: r.preprocess, Process: r.process, Shuffle: r.shuffle, Train: r.train} {
-		works[cycle.Stage(name)] = func(ctx context.Context, _ cycle.Todo) (skip string, err error) {
-			return "", do(ctx, r.state.step(name))
-		}
-	}
-	return works
-}
+// steps are what the steps do. What one comes to is in its entry of the state.
+var steps = map[string]func(r *pass, ctx context.Context, s *StepState) error{
+	SelfPlay: (*pass).selfPlay, Preprocess: (*pass).preprocess, Process: (*pass).process, Shuffle: (*pass).shuffle, Train: (*pass).train}
 
 // Next is the first step that is not done.
-func (r *pass) Next() (cycle.Stage, bool) {
-	for _, s := range r.state.Steps {
-		if !s.Done {
-			return cycle.Stage(s.Step), true
+func (r *pass) Next() (cycle.Stage, cycle.Work, bool) {
+	for i := range r.state.Steps {
+		if s := &r.state.Steps[i]; !s.Done {
+			return cycle.Stage(s.Step), func(ctx context.Context, _ cycle.Todo) (skip string, err error) { return "", steps[s.Step](r, ctx, s) }, true
 		}
 	}
-	return "", false
+	return "", nil, false
 }
 
 // Begin begins a step. One whose manifest says that it is done is not done again: a

@@ -104,11 +104,6 @@ type SweepReport struct {
 	dir string
 }
 
-// Report is what the trials of the sweep came to.
-func (o *SweepOptions) Report(results []Result, best string) *SweepReport {
-	return &SweepReport{best, o.Grid, results, o.Results}
-}
-
 // Write prints the table for a person.
 func (s *SweepReport) Write(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
