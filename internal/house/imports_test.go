@@ -48,7 +48,7 @@ var rooms = map[string]room{
 	"replay":                {ours: []string{"chess", "encoding", "record", "plugins/stage", "lc0", "plugins/sample/chance", "internal/fsx"}, third: []string{"github.com/klauspost/compress", "github.com/fsnotify/fsnotify"}},
 	"replay/importer":       {ours: []string{"chess", "chess/pgn", "encoding", "record", "lc0", "replay", "internal/fsx"}},
 	"replay/prepare":        {ours: []string{"record", "replay", "internal/fsx"}},
-	"run/pipeline":          {ours: []string{"internal/config", "internal/fsx", "internal/monitor", "nn", "replay", "replay/prepare", "run/cycle", "run/play", "run/setup", "run/train", "trainer"}},
+	"run/pipeline":          {ours: []string{"internal/config", "internal/fsx", "internal/monitor", "nn", "replay", "replay/prepare", "run", "run/cycle", "run/play", "run/setup", "run/train", "trainer"}},
 	"run/verify":            {ours: []string{"arena", "chess", "chess/pgn", "encoding", "internal/config", "internal/fsx", "internal/monitor", "lc0", "nn", "plugins/stage", "record", "replay", "replay/importer", "replay/prepare", "run", "run/catalogue", "run/gate", "run/play", "run/setup", "run/train", "trainer", "trainer/checkpoint"}},
 	"plugins/rescore":       {ours: append([]string{"plugins/sample/chance"}, builtinStages...)},
 	"plugins/rescore/files": {ours: []string{"plugins/rescore", "plugins/stage", "record", "replay", "lc0", "internal/fsx"}},

@@ -170,26 +170,24 @@ func readAhead(ctx context.Context, fsys fsx.FS, files []InputFile, workers int,
 	return group.Wait()
 }
 
-// Step does a step whose files other code writes, unless it is done: do writes them
-// in dir, which it makes or finds again, and says what they hold. want holds Step,
-// Settings and Inputs. The manifest lists no files, so that Cleanup takes nothing away
-// that it cannot prove to be the step's. A directory of another step is ErrOther, one
-// that is not empty and has no manifest ErrForeign; neither is touched.
-func Step(fsys fsx.FS, dir string, want Manifest, do func() (Counts, error)) (*Manifest, error) {
+// Step does a step whose files other code writes: do writes them in dir, which is
+// made or found again, and their counts in the manifest. It goes on with what is there
+// already; m.Done says that all is. want holds Step, Settings and Inputs. The manifest
+// lists no files, so that Cleanup takes nothing away that it cannot prove to be the
+// step's. A directory of another step is ErrOther, one that is not empty and has no
+// manifest ErrForeign; neither is touched.
+func Step(fsys fsx.FS, dir string, want Manifest, do func(m *Manifest) error) error {
 	s, err := openSplit(fsys, dir, 1, want)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", want.Step, err)
+		return fmt.Errorf("%s: %w", want.Step, err)
 	}
 	m := s.manifest
-	if m.Done {
-		return m, nil
-	}
-	if m.Counts, err = do(); err != nil {
-		return nil, err
+	if err := do(m); err != nil || m.Done {
+		return err
 	}
 	m.Done = true
 	if err := m.write(fsys, dir); err != nil {
-		return nil, fmt.Errorf("%s: %w", m.Step, err)
+		return fmt.Errorf("%s: %w", m.Step, err)
 	}
-	return m, nil
+	return nil
 }

@@ -53,33 +53,24 @@ func (r *pass) shuffle(ctx context.Context, s *StepState) error {
 	set := r.shuffleSettings(setup.RowUseOf(e))
 	want := prepare.Manifest{Step: Shuffle, Inputs: files, Settings: map[string]string{
 		"buckets": strconv.Itoa(r.Buckets), "seed": strconv.FormatUint(set.Seed, 10), "validation_share": fmt.Sprint(set.Validation)}}
-	_, err = prepare.Step(fsx.OS, s.Dir, want, func() (prepare.Counts, error) {
-		made, err := r.shuffled(ctx, in, s.Dir, set)
-		if err != nil {
-			return prepare.Counts{}, err
+	return prepare.Step(fsx.OS, s.Dir, want, func(m *prepare.Manifest) error {
+		var made *shuffle.Manifest
+		scratch := prepare.Manifest{Step: "buckets", Settings: map[string]string{"of": s.Dir}}
+		if err := prepare.Step(fsx.OS, r.buckets(), scratch, func(*prepare.Manifest) (err error) {
+			if made, _, err = prepare.ReadShuffle(s.Dir); err == nil && made == nil { // else a kill came before the step was marked as done
+				made, err = r.newShuffle(ctx, in, s.Dir, set)
+			}
+			return err
+		}); err != nil {
+			return err
 		}
 		s.Games, s.Rows, s.Files = int64(made.Games), made.TrainRows+made.HeldRows, len(made.Train)+len(made.Val)
 		if made.TrainRows == 0 {
-			err = fmt.Errorf("%w: all %d rows of %s are held out for validation; play more games, or lower training.validation.share", prepare.ErrNoInput, s.Rows, in)
+			return fmt.Errorf("%w: all %d rows of %s are held out for validation; play more games, or lower training.validation.share", prepare.ErrNoInput, s.Rows, in)
 		}
-		return prepare.Counts{Read: s.Games, Games: s.Games, Rows: s.Rows}, err
+		m.Counts = prepare.Counts{Read: s.Games, Games: s.Games, Rows: s.Rows}
+		return nil
 	})
-	return err
-}
-
-// shuffled returns the shuffle of the games of in: the one in dir, or a new one.
-func (r *pass) shuffled(ctx context.Context, in, dir string, set shuffle.Settings) (made *shuffle.Manifest, err error) {
-	find := func() (_ prepare.Counts, err error) {
-		if made, _, err = prepare.ReadShuffle(dir); err == nil && made == nil { // else a kill came before the step was marked as done
-			made, err = r.newShuffle(ctx, in, dir, set)
-		}
-		return prepare.Counts{}, err
-	}
-	_, err = prepare.Step(fsx.OS, r.buckets(), prepare.Manifest{Step: "buckets", Settings: map[string]string{"of": dir}}, find)
-	if err == nil && made == nil {
-		_, err = find()
-	}
-	return made, err
 }
 
 func (r *pass) newShuffle(ctx context.Context, in, dir string, set shuffle.Settings) (*shuffle.Manifest, error) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -18,8 +17,8 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/replay/prepare"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/play"
-	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 func (o *Options) workerDir(n int) string {
@@ -40,33 +39,29 @@ func (r *pass) keepNet() error {
 		return err
 	}
 	want := prepare.Manifest{Step: "net", Settings: map[string]string{"net": name, "id": net.ID()}}
-	name = unsafeInNames.ReplaceAllString(strings.TrimSuffix(strings.TrimSuffix(name, setup.NetSuffix), ".pb.gz"), "_")
-	path := filepath.Join(r.netsDir(), name+setup.NetSuffix)
-	_, err = prepare.Step(fsx.OS, r.netsDir(), want, func() (none prepare.Counts, err error) {
+	name = unsafeInNames.ReplaceAllString(strings.TrimSuffix(strings.TrimSuffix(name, run.NetSuffix), ".pb.gz"), "_")
+	path := filepath.Join(r.netsDir(), name+run.NetSuffix)
+	return prepare.Step(fsx.OS, r.netsDir(), want, func(*prepare.Manifest) error {
 		if err := fsx.WriteFileFunc(fsx.OS, path, func(w io.Writer) error { return nn.WriteSafetensors(w, net, nil) }); err != nil {
-			return none, fmt.Errorf("keep net: %w", err)
+			return fmt.Errorf("keep net: %w", err)
 		}
 		r.Log.Info("net", "file", path, "id", net.ID())
-		return none, nil
+		return nil
 	})
-	return err
 }
 
 // net is the file of the net that plays, "" where the run has none.
 func (r *pass) net() (string, error) {
-	entries, err := os.ReadDir(r.netsDir())
-	if errors.Is(err, fs.ErrNotExist) {
+	nets, err := run.ListNets(r.netsDir())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
-	}
-	if err != nil {
+	case err != nil:
 		return "", fmt.Errorf("look for the net: %w", err)
+	case len(nets) == 0:
+		return "", fmt.Errorf("%s holds no net any more: put it back, or begin a new run", r.netsDir())
 	}
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), setup.NetSuffix) && !strings.HasPrefix(e.Name(), ".") {
-			return filepath.Join(r.netsDir(), e.Name()), nil
-		}
-	}
-	return "", fmt.Errorf("%s holds no net any more: put it back, or begin a new run", r.netsDir())
+	return nets[0].Path, nil
 }
 
 // selfPlay plays the games, the workers side by side, each in a run directory of
@@ -84,7 +79,7 @@ func (r *pass) selfPlay(ctx context.Context, s *StepState) error {
 		"games": strconv.FormatInt(r.NumGames, 10), "workers": strconv.Itoa(r.NumWorkers), "seed": strconv.FormatUint(r.seed(), 10),
 		"net": net, "visits": strconv.Itoa(r.Visits), "gumbel_candidates": strconv.Itoa(r.Candidates),
 		"temperature": strconv.FormatFloat(r.Temperature, 'g', -1, 64)}}
-	m, err := prepare.Step(fsx.OS, s.Dir, want, func() (prepare.Counts, error) {
+	return prepare.Step(fsx.OS, s.Dir, want, func(m *prepare.Manifest) error {
 		var games atomic.Int64
 		group, inner := errgroup.WithContext(ctx)
 		for n := range r.NumWorkers {
@@ -94,17 +89,16 @@ func (r *pass) selfPlay(ctx context.Context, s *StepState) error {
 				return err
 			})
 		}
-		err := group.Wait()
-		if err == nil && games.Load() == 0 {
-			err = fmt.Errorf("%w: no game was played in %s", prepare.ErrNoInput, s.Dir)
+		if err := group.Wait(); err != nil {
+			return err
 		}
-		return prepare.Counts{Read: games.Load(), Games: games.Load()}, err
+		if games.Load() == 0 {
+			return fmt.Errorf("%w: no game was played in %s", prepare.ErrNoInput, s.Dir)
+		}
+		m.Counts = prepare.Counts{Read: games.Load(), Games: games.Load()}
+		s.count(m)
+		return nil
 	})
-	if err != nil {
-		return err
-	}
-	s.count(m)
-	return nil
 }
 
 // work plays one worker's games.

@@ -30,22 +30,14 @@ func (r *pass) rows() (dir string, made *shuffle.Manifest, err error) {
 	for i, in := range inputs {
 		settings[fmt.Sprintf("source_%d", i)] = fmt.Sprintf("%s %d-%d", in.Dir, in.From, in.To)
 	}
-	mix := func() (_ prepare.Counts, err error) {
-		if made, err = prepare.Mix(inputs, r.mixDir(), r.seed(), r.begun()); err != nil {
-			return prepare.Counts{}, err
+	err = prepare.Step(fsx.OS, r.mixDir(), prepare.Manifest{Step: "mix", Settings: settings}, func(m *prepare.Manifest) error {
+		if made, err = prepare.Mix(inputs, r.mixDir(), r.seed(), r.begun()); err != nil || m.Done {
+			return err
 		}
-		return prepare.Counts{Rows: made.TrainRows + made.HeldRows}, nil
-	}
-	_, err = prepare.Step(fsx.OS, r.mixDir(), prepare.Manifest{Step: "mix", Settings: settings}, func() (prepare.Counts, error) {
-		counts, err := mix()
-		if err == nil {
-			r.Log.Info("mixed", "shuffles", len(inputs), "rows", made.TrainRows, "files", len(made.Train), "dir", r.mixDir())
-		}
-		return counts, err
+		r.Log.Info("mixed", "shuffles", len(inputs), "rows", made.TrainRows, "files", len(made.Train), "dir", r.mixDir())
+		m.Counts = prepare.Counts{Rows: made.TrainRows + made.HeldRows}
+		return nil
 	})
-	if err == nil && made == nil {
-		_, err = mix()
-	}
 	return r.mixDir(), made, err
 }
 
