@@ -91,9 +91,8 @@ func Run(ctx context.Context, opt Options) (*Summary, error) {
 	} else {
 		l.err = l.cycles(l.process.Context())
 	}
-	m := &l.summary
-	m.Cycles, m.Games, m.Net, m.Elapsed, m.state = l.state.Cycles, l.state.Games, newestNet(l.dir), time.Since(began), l.state
-	return m, l.process.Close(l.err)
+	l.summary.Net, l.summary.Elapsed = newestNet(l.dir), time.Since(began)
+	return &l.summary, l.process.Close(l.err)
 }
 
 // open reads how far the run is.
@@ -114,7 +113,7 @@ func (l *loop) open() error {
 	}
 	l.process.OnClose(journal.Close)
 	l.journal, l.state = journal, NewState(entries)
-	l.summary = Summary{cycles: l.state.Cycles, games: l.state.Games, single: l.Stage != ""}
+	l.summary = Summary{State: l.state, cycles: l.state.Cycles, games: l.state.Games, single: l.Stage != ""}
 	if l.works == nil {
 		l.works = l.stages()
 	}

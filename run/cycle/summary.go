@@ -20,12 +20,10 @@ type Page struct {
 
 // Summary is what a closed loop says at its end.
 type Summary struct {
+	*State         // with what earlier starts did
 	Reason  string // why it ended; "" = interrupted or failed
-	Cycles  int64  // done, those of earlier starts included
-	Games   int64  // of self-play, those of earlier starts included
 	Net     string // newest accepted one
 	Elapsed time.Duration
-	state   *State
 	cycles  int64 // of those that earlier starts did
 	games   int64
 	single  bool   // one stage was asked for
@@ -41,8 +39,8 @@ func (s *Summary) Write(w io.Writer) error {
 	case !s.single:
 		fmt.Fprintf(&b, "%s done, %d of them by this start; %s, %d of them by this start; %s\nNet: %s\n", monitor.Count(s.Cycles, "cycle"), s.Cycles-s.cycles,
 			monitor.Count(s.Games, "game"), s.Games-s.games, s.Elapsed.Round(time.Second), s.Net)
-		if s.state.Measured > 0 {
-			fmt.Fprintf(&b, "Time: %s\n", shares(s.state))
+		if s.Measured > 0 {
+			fmt.Fprintf(&b, "Time: %s\n", shares(s.State))
 		}
 		if s.Reason != "" {
 			fmt.Fprintf(&b, "Ended: %s\n", s.Reason)
@@ -50,4 +48,13 @@ func (s *Summary) Write(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// shares writes the time of a state's measured cycles.
+func shares(s *State) string {
+	text := ""
+	for _, stage := range sortedStages(s.Parts) {
+		text += fmt.Sprintf("%s %.1f %%, ", stage, 100*s.Parts[stage]/s.Measured)
+	}
+	return text + fmt.Sprintf("not playing, training or matching %.1f %%", 100*s.Overhead())
 }
