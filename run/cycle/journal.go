@@ -140,22 +140,21 @@ func readJournal(path string) (entries []Entry, whole int64, err error) {
 
 // parseJournal reads the whole lines of data.
 func parseJournal(data []byte) (entries []Entry, whole int64, err error) {
-	for at := 0; ; {
-		n := bytes.IndexByte(data[at:], '\n')
-		if n < 0 {
-			return entries, int64(at), nil // nothing, or a torn line
+	for line := range bytes.Lines(data) {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break // torn
 		}
 		var e Entry
-		err := json.Unmarshal(data[at:at+n], &e)
+		err := json.Unmarshal(line, &e)
 		if err == nil {
 			err = e.check()
 		}
 		if err != nil {
-			return nil, 0, fmt.Errorf("line %d at byte %d: %w", len(entries)+1, at, err)
+			return nil, 0, fmt.Errorf("line %d at byte %d: %w", len(entries)+1, whole, err)
 		}
-		at += n + 1
-		entries = append(entries, e)
+		entries, whole = append(entries, e), whole+int64(len(line))
 	}
+	return entries, whole, nil
 }
 
 // Add writes an entry; nil means on stable storage.
