@@ -96,7 +96,7 @@ func (e *Entry) check() error {
 // Journal is the file of entries, open for appending. Used by one goroutine; the
 // caller holds the role lock "loop".
 type Journal struct {
-	file *fsx.AppendFile
+	*fsx.AppendFile
 }
 
 // OpenJournal reads the journal of the run at root, cuts a torn last line off, and
@@ -164,16 +164,13 @@ func (j *Journal) Add(e Entry) error {
 	}
 	line, err := json.Marshal(e)
 	if err == nil {
-		_, err = j.file.Write(append(line, '\n'))
+		_, err = j.Write(append(line, '\n'))
 	}
 	if err == nil {
-		err = j.file.Sync()
+		err = j.Sync()
 	}
 	if err != nil {
 		return fmt.Errorf("journal of cycles: %w", err)
 	}
 	return nil
 }
-
-// Close closes the file.
-func (j *Journal) Close() error { return j.file.Close() }
