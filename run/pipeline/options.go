@@ -51,12 +51,11 @@ type Options struct {
 
 // Inputs are the data that are there already, and which parts of all data are taken.
 type Inputs struct {
-	SelfPlayDir   string   // games that are there already; then no self-play
-	Existing      string   // shuffle that training mixes in
-	ExistingNamed bool     // it was named: it must be there
-	DataDirs      []string // more to mix in: shuffles, or games for the step Process
-	Skip          []int    // first files to leave out, by source: the new data, Existing, DataDirs
-	Ranges        []string // files to take, "A-B" or "all", by source; wins over Skip
+	SelfPlayDir string   // games that are there already; then no self-play
+	Existing    string   // shuffle that training mixes in; "" = that for all runs of Base, if there is one
+	DataDirs    []string // more to mix in: shuffles, or games for the step Process
+	Skip        []int    // first files to leave out, by source: the new data, Existing, DataDirs
+	Ranges      []string // files to take, "A-B" or "all", by source; wins over Skip
 }
 
 // Games say how games are played.

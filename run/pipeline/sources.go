@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,8 +14,10 @@ import (
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
-// DefaultExisting is where a shuffle for all runs of a directory lies.
-func DefaultExisting(base string) string { return filepath.Join(base, "processed", "shuffled") }
+// existing is where the existing shuffle lies.
+func (o *Options) existing() string {
+	return cmp.Or(o.Existing, filepath.Join(o.Base, "processed", "shuffled"))
+}
 
 // sources are what a run takes beside its own games.
 type sources struct {
@@ -28,14 +31,12 @@ type sources struct {
 // named may be missing.
 func (o *Options) sources() (*sources, error) {
 	s := &sources{}
-	if o.Existing != "" {
-		if _, err := os.Stat(o.Existing); err == nil || o.ExistingNamed || !errors.Is(err, fs.ErrNotExist) {
-			if err := o.addSource(s, 1, o.Existing); err != nil {
-				return nil, fmt.Errorf("--existing-shuffled-data-dir: %w", err)
-			}
-			if len(s.games) > 0 {
-				return nil, fmt.Errorf("--existing-shuffled-data-dir: %w: %s holds games and no finished shuffle; name it with --data-dirs", prepare.ErrNoInput, o.Existing)
-			}
+	if _, err := os.Stat(o.existing()); o.Existing != "" || !errors.Is(err, fs.ErrNotExist) {
+		if err := o.addSource(s, 1, o.existing()); err != nil {
+			return nil, fmt.Errorf("--existing-shuffled-data-dir: %w", err)
+		}
+		if len(s.games) > 0 {
+			return nil, fmt.Errorf("--existing-shuffled-data-dir: %w: %s holds games and no finished shuffle; name it with --data-dirs", prepare.ErrNoInput, o.existing())
 		}
 	}
 	for i, dir := range o.DataDirs {
@@ -125,7 +126,7 @@ func (o *Options) checkInputs(s *sources) error {
 	}
 	if o.runs(Train) && !o.runs(Shuffle) && len(s.shuffled) == 0 {
 		return fmt.Errorf("%w for step %s: the step %s does not run, and neither %s nor --data-dirs holds a finished shuffle",
-			prepare.ErrNoInput, Train, Shuffle, o.Existing)
+			prepare.ErrNoInput, Train, Shuffle, o.existing())
 	}
 	return nil
 }
