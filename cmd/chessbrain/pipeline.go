@@ -270,10 +270,6 @@ func (o *pipelineFlags) prepare(c *cobra.Command, args []string) (goesOn bool, e
 		}
 		o.T = old.T
 	}
-	o.ExistingNamed = o.Existing != ""
-	if !o.ExistingNamed {
-		o.Existing = pipeline.DefaultExisting(o.Base)
-	}
 	o.Config = pipeline.ConfigSource{Path: o.configFile, Overrides: o.overrides}
 	o.Cleanup, o.Version, o.Command = !o.noCleanup, version(), commandLine(c)
 	return old != nil, nil

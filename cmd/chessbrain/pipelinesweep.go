@@ -82,19 +82,18 @@ func (o *sweepFlags) run(c *cobra.Command) error {
 	}
 	ctx, stop := interruptible(c.Context())
 	defer stop()
-	var results []pipeline.Result
-	best := ""
+	var report *pipeline.SweepReport
 	err = shown(filepath.Join(o.Results, "sweep.log"), o.quiet, func(log *slog.Logger, progress *monitor.Progress) (err error) {
 		o.Command, o.Version, o.Log, o.Progress = commandLine(c), version(), log, progress
-		results, best, err = pipeline.Sweep(ctx, o.SweepOptions)
+		report, err = pipeline.Sweep(ctx, o.SweepOptions)
 		return err
 	})
 	if err != nil {
 		return endedBy(err, "interrupted; what was trained is kept, and the same command goes on")
 	}
-	err = answer(c, o.Report(results, best))
-	if err == nil && best == "" {
-		err = fmt.Errorf("all %d trials diverged; widen --grid to lower learning rates", len(results))
+	err = answer(c, report)
+	if err == nil && report.Best == "" {
+		err = fmt.Errorf("all %d trials diverged; widen --grid to lower learning rates", len(report.Results))
 	}
 	return err
 }

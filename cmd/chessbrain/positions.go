@@ -63,7 +63,7 @@ func (o *positionsOptions) run(c *cobra.Command, dirs []string) error {
 	case o.chunkSize < 1 || o.workers < 1 || o.workers > 1024:
 		return usagef("--chunk-size %d, --max-workers-process %d: want 1 or more, and 1 to 1024", o.chunkSize, o.workers)
 	}
-	opt := prepare.ProcessOptions{Out: o.out, ChunkSize: o.chunkSize, Select: selector, Workers: o.workers}
+	opt := prepare.Options{Out: o.out, ChunkSize: o.chunkSize, Select: selector, Workers: o.workers}
 	for _, dir := range dirs {
 		opt.Inputs = append(opt.Inputs, prepare.Input{Dir: dir})
 	}

@@ -20,13 +20,13 @@ import (
 const (
 	maxRootEntries   = 21     // folders and files at the root that do not begin with a dot
 	maxLines         = 119900 // of hand-written Go outside tests and test kits
-	maxConfigGetters = 413    // calls in run outside run/setup: only setup shall read a configuration
+	maxConfigGetters = 315    // calls in run outside run/setup: only setup shall read a configuration
 	maxMethods       = 35     // of a type outside chess, mcts and run/verify
 	maxFields        = 25     // of a struct in run
 )
 
 // larger are the types that are above the bounds: methods or fields as they are now.
-var larger = map[string]int{"run/pipeline.Options fields": 32}
+var larger = map[string]int{}
 
 // sources are the tracked Go files that are written by hand, without tests and kits.
 func sources(t *testing.T) (files []string) {

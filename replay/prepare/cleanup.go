@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 )
@@ -23,41 +24,54 @@ type Cleaned struct {
 // ErrPinned, one without a manifest fs.ErrNotExist. The same call goes on after a
 // kill.
 func Cleanup(fsys fsx.FS, dir string) (*Cleaned, error) {
+	done := &Cleaned{}
+	if err := done.directory(fsys, dir); err != nil {
+		return done, fmt.Errorf("clean up %s: %w", dir, err)
+	}
+	return done, nil
+}
+
+func (c *Cleaned) directory(fsys fsx.FS, dir string) error {
 	m, err := ReadManifest(fsys, dir)
 	if err != nil {
-		return nil, fmt.Errorf("clean up %s: %w", dir, err)
+		return err
 	}
-	if at, err := PinnedAt(fsys, dir); err != nil || at != "" {
-		if err == nil {
-			err = fmt.Errorf("%w by %s", ErrPinned, at)
-		}
-		return nil, fmt.Errorf("clean up %s: %w", dir, err)
+	if at, err := PinnedAt(fsys, dir); err != nil {
+		return err
+	} else if at != "" {
+		return fmt.Errorf("%w by %s", ErrPinned, at)
 	}
-	done := &Cleaned{}
 	if err := removeLeft(fsys, dir, m); err != nil {
-		return done, fmt.Errorf("clean up %s: %w", dir, err)
+		return err
 	}
 	for _, f := range m.Files {
-		if err := done.file(fsys, filepath.Join(dir, f.Name), f); err != nil {
-			return done, fmt.Errorf("clean up %s: %w", dir, err)
+		if err := c.file(fsys, filepath.Join(dir, f.Name), f); err != nil {
+			return err
 		}
 	}
-	if err := done.strangers(fsys, dir); err != nil || len(done.Kept) > 0 {
-		return done, err
+	entries, err := fsys.ReadDir(dir)
+	if err != nil {
+		return err
 	}
-	path := filepath.Join(dir, ManifestName)
-	if err := fsys.Remove(path); err != nil {
-		return done, fmt.Errorf("clean up %s: %w", dir, err)
+	for _, e := range entries {
+		name := e.Name()
+		if name != ManifestName && !slices.ContainsFunc(c.Kept, func(f Fault) bool { return f.File == name }) {
+			c.Kept = append(c.Kept, Fault{name, "the step did not write it"})
+		}
 	}
-	done.Removed = append(done.Removed, path)
+	if len(c.Kept) > 0 {
+		return nil
+	}
+	if err := c.remove(fsys, filepath.Join(dir, ManifestName)); err != nil {
+		return err
+	}
 	if !m.Made {
-		return done, fsx.SyncDir(fsys, dir)
+		return fsx.SyncDir(fsys, dir)
 	}
-	if err := fsys.Remove(dir); err != nil {
-		return done, fmt.Errorf("clean up %s: %w", dir, err)
+	if err := c.remove(fsys, dir); err != nil {
+		return err
 	}
-	done.Removed = append(done.Removed, dir)
-	return done, fsx.SyncDir(fsys, filepath.Dir(dir))
+	return fsx.SyncDir(fsys, filepath.Dir(dir))
 }
 
 // file removes one file of the manifest. A pinned one stays.
@@ -69,7 +83,7 @@ func (c *Cleaned) file(fsys fsx.FS, path string, f File) error {
 	if err != nil {
 		return err
 	}
-	if _, err := fsys.Stat(path + pinSuffix); err == nil {
+	if _, err := fsys.Stat(path + pinName); err == nil {
 		c.Kept = append(c.Kept, Fault{f.Name, "it is pinned"})
 		return nil
 	}
@@ -77,33 +91,80 @@ func (c *Cleaned) file(fsys fsx.FS, path string, f File) error {
 		c.Kept = append(c.Kept, Fault{f.Name, fmt.Sprintf("it has %d bytes, the step wrote %d", info.Size(), f.Size)})
 		return nil
 	}
-	if err := fsys.Remove(path); err != nil {
-		return err
-	}
-	c.Removed = append(c.Removed, path)
 	c.Bytes += f.Size
-	return nil
+	return c.remove(fsys, path)
 }
 
-// strangers lists what else is in the directory.
-func (c *Cleaned) strangers(fsys fsx.FS, dir string) error {
-	entries, err := fsys.ReadDir(dir)
+func (c *Cleaned) remove(fsys fsx.FS, path string) error {
+	err := fsys.Remove(path)
+	if err == nil {
+		c.Removed = append(c.Removed, path)
+	}
+	return err
+}
+
+// pinName is the file that pins a directory, and ends the name of the one beside a
+// file that pins that.
+const pinName = ".pinned"
+
+// pinPath is where the pin of path stands.
+func pinPath(fsys fsx.FS, path string) (string, error) {
+	info, err := fsys.Stat(path)
 	if err != nil {
-		return fmt.Errorf("clean up %s: %w", dir, err)
+		return "", err
 	}
-	for _, e := range entries {
-		if name := e.Name(); name != ManifestName && !c.keeps(name) {
-			c.Kept = append(c.Kept, Fault{name, "the step did not write it"})
-		}
+	if info.IsDir() {
+		return filepath.Join(path, pinName), nil
+	}
+	return path + pinName, nil
+}
+
+// Pin exempts a directory and all that is in it, or a file, from clean-up. Twice
+// is no error.
+func Pin(fsys fsx.FS, path string) error {
+	pin, err := pinPath(fsys, path)
+	if err == nil {
+		err = fsx.WriteFile(fsys, pin, []byte("chessbrain does not remove this\n"))
+	}
+	if err != nil {
+		return fmt.Errorf("pin: %w", err)
 	}
 	return nil
 }
 
-func (c *Cleaned) keeps(name string) bool {
-	for _, k := range c.Kept {
-		if k.File == name {
-			return true
-		}
+// Unpin takes a pin away; without one it does nothing.
+func Unpin(fsys fsx.FS, path string) error {
+	pin, err := pinPath(fsys, path)
+	if err != nil {
+		return fmt.Errorf("unpin: %w", err)
 	}
-	return false
+	if err := fsys.Remove(pin); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("unpin: %w", err)
+	}
+	return nil
+}
+
+// PinnedAt returns the pin that holds path: its own, or that of a directory
+// above it; "" where there is none.
+func PinnedAt(fsys fsx.FS, path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	own, err := pinPath(fsys, abs)
+	if err != nil {
+		return "", err
+	}
+	for pin, dir := own, abs; ; pin = filepath.Join(dir, pinName) {
+		if _, err := fsys.Stat(pin); err == nil {
+			return pin, nil
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return "", nil
+		}
+		dir = above
+	}
 }

@@ -70,51 +70,51 @@ var (
 // ReadManifest reads the manifest of a step's directory. Errors: fs.ErrNotExist,
 // *ManifestError.
 func ReadManifest(fsys fsx.FS, dir string) (*Manifest, error) {
-	path := filepath.Join(dir, ManifestName)
-	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
-	if err != nil {
-		return nil, fmt.Errorf("read manifest: %w", err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxManifest+1))
-	if err != nil {
-		return nil, fmt.Errorf("read manifest %s: %w", path, err)
-	}
-	m, err := DecodeManifest(data)
-	var bad *ManifestError
-	if errors.As(err, &bad) {
-		bad.Path = path
-	}
-	return m, err
+	return ReadChecked(fsys, filepath.Join(dir, ManifestName), "manifest", maxManifest, (*Manifest).check)
 }
 
-// DecodeManifest reads a manifest and checks that it names nothing but chunks of
-// its own directory: what it says is believed when files are removed.
-func DecodeManifest(data []byte) (*Manifest, error) {
-	bad := func(format string, args ...any) (*Manifest, error) {
-		return nil, &ManifestError{ManifestName, fmt.Sprintf(format, args...)}
+// ReadChecked reads a file of JSON with at most so many bytes. What is not of the form
+// of T, or what check refuses, is a *ManifestError; other errors say that what could
+// not be read.
+func ReadChecked[T any](fsys fsx.FS, path, what string, most int64, check func(*T) error) (*T, error) {
+	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", what, err)
 	}
-	if len(data) > maxManifest {
-		return bad("more than %d bytes", maxManifest)
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s %s: %w", what, path, err)
 	}
-	var m Manifest
+	v := new(T)
 	in := json.NewDecoder(bytes.NewReader(data))
 	in.DisallowUnknownFields()
-	if err := in.Decode(&m); err != nil {
-		return bad("%v", err)
+	if int64(len(data)) > most {
+		err = fmt.Errorf("more than %d bytes", most)
+	} else if err = in.Decode(v); err == nil {
+		err = check(v)
 	}
+	if err != nil {
+		return nil, &ManifestError{Path: path, Reason: err.Error()}
+	}
+	return v, nil
+}
+
+// check holds that a manifest names nothing but chunks of its own directory: what it
+// says is believed when files are removed.
+func (m *Manifest) check() error {
 	if m.Version != manifestVersion {
-		return bad("version %d, this build reads %d", m.Version, manifestVersion)
+		return fmt.Errorf("version %d, this build reads %d", m.Version, manifestVersion)
 	}
 	if m.Making != "" && !chunkName.MatchString(m.Making) {
-		return bad("%q is no name of a chunk", m.Making)
+		return fmt.Errorf("%q is no name of a chunk", m.Making)
 	}
 	for i, f := range m.Files {
 		if f.Name != fileName(i) || f.Size < 0 || f.Games < 0 || !hashForm.MatchString(f.SHA256) {
-			return bad("entry %d is no file of a step: %q", i, f.Name)
+			return fmt.Errorf("entry %d is no file of a step: %q", i, f.Name)
 		}
 	}
-	return &m, nil
+	return nil
 }
 
 // stem and fileName are the names of a step's i-th chunk, from 0.
@@ -123,11 +123,16 @@ func fileName(i int) string { return stem(i) + replay.SealedSuffix }
 
 // write makes m durable in dir.
 func (m *Manifest) write(fsys fsx.FS, dir string) error {
-	data, err := json.MarshalIndent(m, "", "  ")
+	return WriteJSON(fsys, filepath.Join(dir, ManifestName), m)
+}
+
+// WriteJSON makes v, which is written for people too, the content of a file, durably.
+func WriteJSON(fsys fsx.FS, path string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
-		return fmt.Errorf("encode manifest: %w", err)
+		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return fsx.WriteFile(fsys, filepath.Join(dir, ManifestName), append(data, '\n'))
+	return fsx.WriteFile(fsys, path, append(data, '\n'))
 }
 
 // differs says in what m is another step than want, "" for the same.
@@ -147,6 +152,32 @@ func (m *Manifest) differs(want *Manifest) string {
 		}
 	}
 	return ""
+}
+
+// Errors of steps.
+var (
+	// ErrNoInput: a step found no game to work on. Going on with what an earlier
+	// run left would train on old data without a word.
+	ErrNoInput = errors.New("no input")
+
+	// ErrOther: the directory holds the step of other inputs or settings.
+	ErrOther = errors.New("the directory holds another step")
+
+	// ErrForeign: the directory holds something that no step wrote.
+	ErrForeign = errors.New("the directory is not empty and has no manifest")
+
+	// ErrPinned: what is to be removed is pinned.
+	ErrPinned = errors.New("pinned")
+)
+
+// ManifestError is a manifest that cannot be read.
+type ManifestError struct {
+	Path   string
+	Reason string
+}
+
+func (e *ManifestError) Error() string {
+	return fmt.Sprintf("manifest %s: %s; run the step again into a new directory", e.Path, e.Reason)
 }
 
 // Fault is a file of a step that is not as its manifest says.

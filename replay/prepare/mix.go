@@ -15,19 +15,21 @@ import (
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 )
 
-// ShuffleOf returns the directory of the shuffle that dir means: itself where it
-// holds a marker, else its newest finished one; "" where there is none.
-func ShuffleOf(fsys fsx.FS, dir string) (string, error) {
-	if _, err := fsys.Stat(filepath.Join(dir, shuffle.MarkerName)); err == nil {
-		return dir, nil
+// ReadShuffle reads the marker of the shuffle that dir means: its own where it holds
+// one, else that of its newest finished one; nil where there is none. at is the
+// shuffle's directory.
+func ReadShuffle(dir string) (m *shuffle.Manifest, at string, err error) {
+	if _, err := os.Stat(filepath.Join(dir, shuffle.MarkerName)); err == nil {
+		at = dir
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return "", err
+		return nil, "", err
+	} else if names, err := shuffle.List(fsx.OS, dir); err != nil || len(names) == 0 {
+		return nil, "", err
+	} else {
+		at = filepath.Join(dir, names[len(names)-1])
 	}
-	names, err := shuffle.List(fsys, dir)
-	if err != nil || len(names) == 0 {
-		return "", err
-	}
-	return filepath.Join(dir, names[len(names)-1]), nil
+	m, err = shuffle.ReadManifest(fsx.OS, at)
+	return m, at, err
 }
 
 // Mix makes one shuffle of several: below out a directory with the time now as
@@ -39,57 +41,66 @@ func ShuffleOf(fsys fsx.FS, dir string) (string, error) {
 // first are refused: a game could be on both sides. A mix that is there already
 // is returned as it is. It works on the real file system.
 func Mix(sources []Input, out string, seed uint64, now time.Time) (*shuffle.Manifest, error) {
-	name := MixName(now)
-	dir, temp := filepath.Join(out, name), filepath.Join(out, name+".tmp")
-	if m, err := shuffle.ReadManifest(fsx.OS, dir); err == nil || !errors.Is(err, fs.ErrNotExist) {
-		return m, err
-	}
-	m, from, err := planMix(sources, name, seed, now)
-	if err != nil {
-		return nil, fmt.Errorf("mix: %w", err)
-	}
-	if err := fsx.RemoveAll(fsx.OS, temp); err != nil { // what a stopped mix of this name left
-		return nil, fmt.Errorf("mix: %w", err)
-	}
-	for _, sub := range []string{"train", "val"} {
-		if err := fsx.MkdirAll(fsx.OS, filepath.Join(temp, sub)); err != nil {
+	dir := filepath.Join(out, MixName(now))
+	m, err := shuffle.ReadManifest(fsx.OS, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if m, err = writeMix(sources, dir, seed, now); err != nil {
 			return nil, fmt.Errorf("mix: %w", err)
+		}
+	}
+	return m, err
+}
+
+// writeMix writes a mix beside its place and renames it.
+func writeMix(sources []Input, dir string, seed uint64, now time.Time) (*shuffle.Manifest, error) {
+	m, from, err := planMix(sources, seed, now)
+	if err != nil {
+		return nil, err
+	}
+	temp := dir + ".tmp"
+	if err := fsx.RemoveAll(fsx.OS, temp); err != nil { // what a stopped mix of this name left
+		return nil, err
+	}
+	subs := []string{filepath.Join(temp, "train"), filepath.Join(temp, "val")}
+	for _, sub := range subs {
+		if err := fsx.MkdirAll(fsx.OS, sub); err != nil {
+			return nil, err
 		}
 	}
 	for file, source := range from {
 		if err := linkFile(source, filepath.Join(temp, file)); err != nil {
-			return nil, fmt.Errorf("mix %s: %w", source, err)
+			return nil, fmt.Errorf("%s: %w", source, err)
 		}
 	}
-	for _, sub := range []string{"train", "val"} {
-		if err := fsx.SyncDir(fsx.OS, filepath.Join(temp, sub)); err != nil {
+	for _, sub := range subs {
+		if err := fsx.SyncDir(fsx.OS, sub); err != nil {
 			return nil, err
 		}
 	}
-	if err := writeMarker(temp, m); err != nil {
+	data, err := json.MarshalIndent(m, "", " ")
+	if err == nil {
+		err = fsx.WriteFile(fsx.OS, filepath.Join(temp, shuffle.MarkerName), append(data, '\n'))
+	}
+	if err == nil {
+		err = os.Rename(temp, dir)
+	}
+	if err != nil {
 		return nil, err
 	}
-	if err := os.Rename(temp, dir); err != nil {
-		return nil, fmt.Errorf("mix: %w", err)
-	}
-	return m, fsx.SyncDir(fsx.OS, out)
+	return m, fsx.SyncDir(fsx.OS, filepath.Dir(dir))
 }
 
 // MixName is the name of the shuffle that Mix makes.
 func MixName(now time.Time) string { return now.UTC().Format("20060102-150405") }
 
 // planMix makes the marker of a mix, and says for each of its files which it is.
-func planMix(sources []Input, name string, seed uint64, now time.Time) (*shuffle.Manifest, map[string]string, error) {
+func planMix(sources []Input, seed uint64, now time.Time) (*shuffle.Manifest, map[string]string, error) {
 	m, from := &shuffle.Manifest{}, map[string]string{}
 	for i, in := range sources {
-		dir, err := ShuffleOf(fsx.OS, in.Dir)
-		if err == nil && dir == "" {
+		have, dir, err := ReadShuffle(in.Dir)
+		if err == nil && have == nil {
 			err = fmt.Errorf("%w: %s holds no finished shuffle", ErrNoInput, in.Dir)
 		}
-		if err != nil {
-			return nil, nil, err
-		}
-		have, err := shuffle.ReadManifest(fsx.OS, dir)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -117,7 +128,7 @@ func planMix(sources []Input, name string, seed uint64, now time.Time) (*shuffle
 	for _, f := range m.Val {
 		m.HeldRows += f.Rows
 	}
-	m.Name, m.Created, m.Seed = name, now.UTC(), seed
+	m.Name, m.Created, m.Seed = MixName(now), now.UTC(), seed
 	m.TrainFiles, m.ValFiles, m.BucketsPerFile = len(m.Train), len(m.Val), 1
 	m.RealRows, m.Usable, m.Want, m.Used, m.ValRows = m.TrainRows, m.TrainRows, m.TrainRows, m.TrainRows, m.HeldRows
 	m.KeepShare, m.Range = 1, [2]int64{0, m.TrainRows}
@@ -140,15 +151,12 @@ func sameSplit(m, have *shuffle.Manifest, dir string, sources int) error {
 // Part returns the files From to To-1 of a source's; without any it is
 // ErrNoInput.
 func Part[F any](files []F, in Input) ([]F, error) {
-	to := in.To
-	if to == 0 || to > len(files) {
-		to = len(files)
-	}
-	if in.From < 0 || in.From >= to {
+	taken, ok := part(files, in)
+	if !ok {
 		return nil, fmt.Errorf("%w: %s has %d files of rows, none of them number %d or more (from 0): take other ones with --skip-files or --shard-ranges",
 			ErrNoInput, in.Dir, len(files), in.From)
 	}
-	return files[in.From:to], nil
+	return taken, nil
 }
 
 // take names the files of source number i in the mix.
@@ -178,13 +186,4 @@ func linkFile(from, to string) error {
 		_, err := io.Copy(w, f)
 		return err
 	})
-}
-
-// writeMarker makes the shuffle in dir a finished one.
-func writeMarker(dir string, m *shuffle.Manifest) error {
-	data, err := json.MarshalIndent(m, "", " ")
-	if err != nil {
-		return fmt.Errorf("mix: %w", err)
-	}
-	return fsx.WriteFile(fsx.OS, filepath.Join(dir, shuffle.MarkerName), append(data, '\n'))
 }

@@ -1,14 +1,13 @@
 package prepare
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 )
 
@@ -24,14 +23,12 @@ const (
 // Selector says which positions of a game are rows. The rows to choose from are
 // those that are meant for training already (a policy and a weight above 0);
 // there is none after the last move, so that "final" is the position of the last
-// move. It is a stage.Rescorer.
+// move.
 type Selector struct {
 	Kind string
 	K    int    // of every-K, from 1
 	Seed uint64 // of one-per-game, and of where every-K begins
 }
-
-var _ stage.Rescorer = Selector{}
 
 // ParseSelector reads all, final, penultimate, one-per-game or every-K.
 func ParseSelector(text string, seed uint64) (Selector, error) {
@@ -56,14 +53,6 @@ func (s Selector) String() string {
 	return s.Kind
 }
 
-// Name returns "positions:" and the selector's text.
-func (s Selector) Name() string { return "positions:" + s.String() }
-
-// Rescore is Select.
-func (s Selector) Rescore(ctx context.Context, g *record.Game) (*record.Game, error) {
-	return s.Select(g), ctx.Err()
-}
-
 // Select returns g with weight 0 at all rows that are not chosen; the chosen
 // ones keep theirs. g itself is returned, unchanged, where all are chosen, else a
 // copy that shares policies with it. The choice depends on the selector and the
@@ -77,13 +66,13 @@ func (s Selector) Select(g *record.Game) *record.Game {
 	}
 	var rows []int
 	for i := range g.Plies {
-		if trained(&g.Plies[i]) {
+		if trained(g.Plies[i]) {
 			rows = append(rows, i)
 		}
 	}
 	chosen := s.choose(g.ID, len(rows))
 	out := *g
-	out.Plies = append([]record.Ply(nil), g.Plies...)
+	out.Plies = slices.Clone(g.Plies)
 	for k, i := range rows {
 		if !chosen(k) {
 			out.Plies[i].Weight = 0
@@ -112,4 +101,4 @@ func (s Selector) choose(id [16]byte, n int) func(k int) bool {
 }
 
 // trained says whether a position is meant for training.
-func trained(p *record.Ply) bool { return p.Kind != record.PolicyNone && p.Weight > 0 }
+func trained(p record.Ply) bool { return p.Kind != record.PolicyNone && p.Weight > 0 }

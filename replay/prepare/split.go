@@ -13,10 +13,10 @@ import (
 	"github.com/chessbrain/chessbrain/replay"
 )
 
-// Split writes games into chunk files of a step's directory and keeps its
+// split writes games into chunk files of a step's directory and keeps its
 // manifest: each chunk is durable and listed before the next one is begun. Used
 // by one goroutine; one process at a time.
-type Split struct {
+type split struct {
 	fsys     fsx.FS
 	dir      string
 	size     int // games a chunk
@@ -36,36 +36,32 @@ const (
 	maxChunkBytes = 256 << 20
 )
 
-// OpenSplit begins or goes on with the step that want describes (Step, Settings,
-// Inputs) in dir: chunks of size games each. done says that it was finished
-// before; then there is nothing to write. A directory of another step is ErrOther,
-// one that is not empty and has no manifest ErrForeign; neither is touched.
-func OpenSplit(fsys fsx.FS, dir string, size int, want Manifest) (s *Split, done bool, err error) {
+// openSplit begins or goes on with the step that want describes (Step, Settings,
+// Inputs) in dir: chunks of size games each. Where its manifest is done there is
+// nothing to write. A directory of another step is ErrOther, one that is not empty and
+// has no manifest ErrForeign; neither is touched.
+func openSplit(fsys fsx.FS, dir string, size int, want Manifest) (*split, error) {
 	if size < 1 {
-		return nil, false, fmt.Errorf("chunk size %d: want 1 or more", size)
+		return nil, fmt.Errorf("chunk size %d: want 1 or more", size)
 	}
-	s = &Split{fsys: fsys, dir: dir, size: size}
 	have, err := ReadManifest(fsys, dir)
-	switch {
-	case err == nil:
-		if why := have.differs(&want); why != "" {
-			return nil, false, fmt.Errorf("%w: %s: %s; choose another directory, or clean this one up", ErrOther, dir, why)
-		}
-		s.manifest = have
-		if err := s.resume(); err != nil {
-			return nil, false, err
-		}
-		return s, have.Done, nil
-	case !errors.Is(err, fs.ErrNotExist):
-		return nil, false, err
+	if errors.Is(err, fs.ErrNotExist) {
+		want.Version, want.Files = manifestVersion, []File{}
+		s := &split{fsys: fsys, dir: dir, size: size, manifest: &want}
+		return s, s.begin()
 	}
-	want.Version, want.Files, want.Making, want.Done, want.Counts = manifestVersion, []File{}, "", false, Counts{}
-	s.manifest = &want
-	return s, false, s.begin()
+	if err != nil {
+		return nil, err
+	}
+	if why := have.differs(&want); why != "" {
+		return nil, fmt.Errorf("%w: %s: %s; choose another directory, or clean this one up", ErrOther, dir, why)
+	}
+	s := &split{fsys: fsys, dir: dir, size: size, manifest: have}
+	return s, s.resume()
 }
 
 // begin makes the directory and its first manifest.
-func (s *Split) begin() error {
+func (s *split) begin() error {
 	entries, err := s.fsys.ReadDir(s.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -96,11 +92,10 @@ func removeTemps(fsys fsx.FS, dir string) error {
 		return fmt.Errorf("look for unfinished manifests: %w", err)
 	}
 	for _, e := range entries {
-		if !isOwnTemp(e.Name()) {
-			continue
-		}
-		if err := fsys.Remove(filepath.Join(dir, e.Name())); err != nil {
-			return fmt.Errorf("remove unfinished manifest: %w", err)
+		if isOwnTemp(e.Name()) {
+			if err := fsys.Remove(filepath.Join(dir, e.Name())); err != nil {
+				return fmt.Errorf("remove unfinished manifest: %w", err)
+			}
 		}
 	}
 	return nil
@@ -108,7 +103,7 @@ func removeTemps(fsys fsx.FS, dir string) error {
 
 // resume holds the chunks of an earlier start against the manifest and removes
 // what it was writing when it ended.
-func (s *Split) resume() error {
+func (s *split) resume() error {
 	for _, f := range s.manifest.Files {
 		info, err := s.fsys.Stat(filepath.Join(s.dir, f.Name))
 		if err != nil {
@@ -141,9 +136,9 @@ func removeLeft(fsys fsx.FS, dir string, m *Manifest) error {
 	return nil
 }
 
-// Add appends the next game. After a resume the games that whole chunks hold
+// add appends the next game. After a resume the games that whole chunks hold
 // already are passed over: the caller adds the same games in the same order.
-func (s *Split) Add(g *record.Game) error {
+func (s *split) add(g *record.Game) error {
 	if s.skip > 0 {
 		s.skip--
 		return nil
@@ -158,13 +153,13 @@ func (s *Split) Add(g *record.Game) error {
 	}
 	s.current.Games++
 	s.current.Positions += len(g.Plies)
-	for i := range g.Plies {
-		if trained(&g.Plies[i]) {
+	for _, p := range g.Plies {
+		if trained(p) {
 			s.current.Rows++
 		}
 	}
 	if s.current.Games == s.size {
-		return s.End()
+		return s.endChunk()
 	}
 	if s.current.Games%syncGames != 0 {
 		return nil
@@ -173,13 +168,13 @@ func (s *Split) Add(g *record.Game) error {
 		return err
 	}
 	if _, err := s.fsys.Stat(filepath.Join(s.dir, fileName(len(s.manifest.Files)))); err == nil { // it was large enough
-		return s.End()
+		return s.endChunk()
 	}
 	return nil
 }
 
 // beginChunk says in the manifest which chunk comes, before its file is made.
-func (s *Split) beginChunk() error {
+func (s *split) beginChunk() error {
 	s.manifest.Making = stem(len(s.manifest.Files))
 	if err := s.manifest.write(s.fsys, s.dir); err != nil {
 		return err
@@ -189,8 +184,8 @@ func (s *Split) beginChunk() error {
 	return nil
 }
 
-// End seals the chunk being written, if there is one, and lists it.
-func (s *Split) End() error {
+// endChunk seals the chunk being written, if there is one, and lists it.
+func (s *split) endChunk() error {
 	if s.writer == nil {
 		return nil
 	}
@@ -208,39 +203,33 @@ func (s *Split) End() error {
 	return s.manifest.write(s.fsys, s.dir)
 }
 
-// Abort closes the chunk being written without listing it; the next start
-// removes it. After End or Finish it does nothing.
-func (s *Split) Abort() error {
+// abort closes the chunk being written without listing it; the next start
+// removes it.
+func (s *split) abort() error {
 	if s.writer == nil {
 		return nil
 	}
-	w := s.writer
-	s.writer = nil
-	return w.Close()
+	return s.writer.Close()
 }
 
-// Finish seals the last chunk and marks the step as done. counts are those of
+// finish seals the last chunk and marks the step as done. counts are those of
 // the whole step; Games, Positions and Rows are filled in here. Without any game
 // it is ErrNoInput, and the step is not done.
-func (s *Split) Finish(counts Counts) (*Manifest, error) {
-	if err := s.End(); err != nil {
-		return nil, err
+func (s *split) finish(counts Counts) error {
+	if err := s.endChunk(); err != nil {
+		return err
 	}
 	if s.skip > 0 {
-		return nil, fmt.Errorf("%w: %s: its chunks hold %d games more than its inputs; clean the directory up and begin anew", ErrOther, s.dir, s.skip)
+		return fmt.Errorf("%w: %s: its chunks hold %d games more than its inputs; clean the directory up and begin anew", ErrOther, s.dir, s.skip)
 	}
-	counts.Games, counts.Positions, counts.Rows = 0, 0, 0
 	for _, f := range s.manifest.Files {
 		counts.Games += int64(f.Games)
 		counts.Positions += int64(f.Positions)
 		counts.Rows += int64(f.Rows)
 	}
 	if counts.Games == 0 {
-		return nil, fmt.Errorf("%w: of %d games read none is left for %s", ErrNoInput, counts.Read, s.dir)
+		return fmt.Errorf("%w: of %d games read none is left for %s", ErrNoInput, counts.Read, s.dir)
 	}
 	s.manifest.Counts, s.manifest.Done = counts, true
-	return s.manifest, s.manifest.write(s.fsys, s.dir)
+	return s.manifest.write(s.fsys, s.dir)
 }
-
-// Manifest returns the step as it stands; it is not to be changed.
-func (s *Split) Manifest() *Manifest { return s.manifest }

@@ -27,8 +27,8 @@ func twoDirs(t testing.TB, fsys fsx.FS) {
 	writeGames(t, fsys, "/b", 10, games[5], games[12], same, games[13])
 }
 
-func options(fsys fsx.FS) PreprocessOptions {
-	return PreprocessOptions{FS: fsys, Inputs: []Input{{Dir: "/a"}, {Dir: "/b"}}, Out: "/out", ChunkSize: 5}
+func options(fsys fsx.FS) Options {
+	return Options{FS: fsys, Inputs: []Input{{Dir: "/a"}, {Dir: "/b"}}, Out: "/out", ChunkSize: 5}
 }
 
 // ordinals lists the numbers of manyGames that a directory holds; "|" begins a
@@ -69,9 +69,9 @@ func TestPreprocess(t *testing.T) {
 	if more := m.Ops() - ops; more > 60 {
 		t.Errorf("the second time took %d operations", more)
 	}
-	keep := options(m)
-	keep.KeepSame = true
-	if _, err := Preprocess(t.Context(), keep); !errors.Is(err, ErrOther) {
+	other := options(m)
+	other.ChunkSize = 4
+	if _, err := Preprocess(t.Context(), other); !errors.Is(err, ErrOther) {
 		t.Errorf("other settings: %v", err)
 	}
 	part := options(m)
@@ -79,10 +79,7 @@ func TestPreprocess(t *testing.T) {
 	if _, err := Preprocess(t.Context(), part); !errors.Is(err, ErrOther) {
 		t.Errorf("other inputs: %v", err)
 	}
-	keep.Out, part.Out = "/out2", "/out3"
-	if done, err = Preprocess(t.Context(), keep); err != nil || done.Counts.Games != 14 {
-		t.Errorf("with equal games: %+v, %v", done, err)
-	}
+	part.Out = "/out3"
 	if _, err = Preprocess(t.Context(), part); err != nil || ordinals(t, m, "/out3") != "| 3 4 5 6 7 | 8 9 10 12 13" {
 		t.Errorf("without the first file: %s, %v", ordinals(t, m, "/out3"), err)
 	}
@@ -115,7 +112,7 @@ func TestNoInput(t *testing.T) {
 	if _, err := m.Stat("/out"); err == nil {
 		t.Error("a directory was made for nothing")
 	}
-	if _, err := Process(t.Context(), ProcessOptions{FS: m, Inputs: []Input{{Dir: "/a", To: 1}}, Out: "/none", ChunkSize: 5,
+	if _, err := Process(t.Context(), Options{FS: m, Inputs: []Input{{Dir: "/a", To: 1}}, Out: "/none", ChunkSize: 5,
 		Select: mustSelect(t, "every-9999", 1)}); !errors.Is(err, ErrNoInput) {
 		t.Errorf("no row was chosen: %v", err)
 	}
@@ -146,7 +143,7 @@ func TestProcess(t *testing.T) {
 	var first []string
 	for _, workers := range []int{1, 2, 5} {
 		out := "/out" + string(rune('0'+workers))
-		done, err := Process(t.Context(), ProcessOptions{FS: m, Inputs: []Input{{Dir: "/in"}}, Out: out, ChunkSize: 4,
+		done, err := Process(t.Context(), Options{FS: m, Inputs: []Input{{Dir: "/in"}}, Out: out, ChunkSize: 4,
 			Select: mustSelect(t, "penultimate", 1), Workers: workers})
 		if err != nil {
 			t.Fatal(err)
@@ -180,24 +177,34 @@ func TestStoppedAndGoneOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		split, _, err := OpenSplit(m, "/out", 5, Manifest{Step: "preprocess", Inputs: files,
+		split, err := openSplit(m, "/out", 5, Manifest{Step: "preprocess", Inputs: files,
 			Settings: map[string]string{"chunk_size": "5", "keep_same": "false"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := 0
-		var dedup Dedup
-		_, err = Combine(ctx, m, files, func(g *record.Game) error {
-			if n++; n > stop {
-				cancel()
+		ids, moves := map[[16]byte]bool{}, map[[16]byte]bool{}
+		err = readAhead(ctx, m, files, 1, mustSelect(t, "all", 0), func(r chunkRead) error {
+			for _, g := range r.games {
+				if ids[g.ID] {
+					continue
+				}
+				ids[g.ID] = true
+				if n++; n > stop {
+					cancel()
+				}
+				if moves[movesKey(g)] {
+					continue
+				}
+				moves[movesKey(g)] = true
+				if err := errors.Join(split.add(g), ctx.Err()); err != nil {
+					return err
+				}
 			}
-			if dedup.Again(g) {
-				return nil
-			}
-			return errors.Join(split.Add(g), ctx.Err())
+			return nil
 		})
 		cancel()
-		if err := split.Abort(); err != nil {
+		if err := split.abort(); err != nil {
 			t.Fatal(err)
 		}
 		if !errors.Is(err, context.Canceled) {
@@ -274,7 +281,7 @@ func TestCleanup(t *testing.T) {
 		root := t.TempDir()
 		writeGames(t, fsx.OS, filepath.Join(root, "in"), 3, manyGames(t, 7)...)
 		out := filepath.Join(root, "out")
-		_, err := Preprocess(t.Context(), PreprocessOptions{Inputs: []Input{{Dir: filepath.Join(root, "in")}}, Out: out, ChunkSize: 3})
+		_, err := Preprocess(t.Context(), Options{Inputs: []Input{{Dir: filepath.Join(root, "in")}}, Out: out, ChunkSize: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -316,7 +323,7 @@ func TestCleanup(t *testing.T) {
 		if err := os.Mkdir(out, 0o777); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Preprocess(t.Context(), PreprocessOptions{Inputs: []Input{{Dir: filepath.Join(root, "in")}}, Out: out, ChunkSize: 3}); err != nil {
+		if _, err := Preprocess(t.Context(), Options{Inputs: []Input{{Dir: filepath.Join(root, "in")}}, Out: out, ChunkSize: 3}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Cleanup(fsx.OS, out); err != nil {
@@ -392,8 +399,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// FuzzDecodeManifest: what is accepted names nothing outside its directory.
-func FuzzDecodeManifest(f *testing.F) {
+// FuzzManifest: what is accepted names nothing outside its directory.
+func FuzzManifest(f *testing.F) {
 	m := memfs.New()
 	twoDirs(f, m)
 	if _, err := Preprocess(context.Background(), options(m)); err != nil {
@@ -406,7 +413,11 @@ func FuzzDecodeManifest(f *testing.F) {
 	f.Add(data)
 	f.Add([]byte(`{"version":1,"files":[{"name":"../x.games"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := DecodeManifest(data)
+		m := memfs.New()
+		if err := fsx.WriteFile(m, "/"+ManifestName, data); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadManifest(m, "/")
 		if err != nil {
 			var bad *ManifestError
 			if !errors.As(err, &bad) {

@@ -21,7 +21,7 @@ type Work func(ctx context.Context, t Todo) (skip string, err error)
 // a process that was killed and one that was stopped go on in the same way.
 type Book interface {
 	// Next is the stage to be done; ok is false where all are done.
-	Next() (stage Stage, ok bool)
+	Next() (stage Stage, work Work, ok bool)
 	// Begin notes that a stage begins, or says that it must not.
 	Begin(stage Stage) (Todo, error)
 	// End notes how a stage ended that Begin had begun. It returns err where that
@@ -31,20 +31,20 @@ type Book interface {
 
 // Do does the stages that the book has next, until all are done or a stop condition
 // holds, which it returns. The error is that of the context, the book or a stage.
-func Do(ctx context.Context, b Book, works map[Stage]Work) (stop string, err error) {
+func Do(ctx context.Context, b Book) (stop string, err error) {
 	for {
-		stage, ok := b.Next()
+		stage, work, ok := b.Next()
 		if !ok {
 			return "", nil
 		}
-		if stop, err := one(ctx, b, works, stage); err != nil || stop != "" {
+		if stop, err := one(ctx, b, stage, work); err != nil || stop != "" {
 			return stop, err
 		}
 	}
 }
 
 // one does one stage.
-func one(ctx context.Context, b Book, works map[Stage]Work, stage Stage) (stop string, err error) {
+func one(ctx context.Context, b Book, stage Stage, work Work) (stop string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
@@ -52,6 +52,6 @@ func one(ctx context.Context, b Book, works map[Stage]Work, stage Stage) (stop s
 	if err != nil || todo.Stop != "" || todo.Done {
 		return todo.Stop, err
 	}
-	skip, err := works[stage](ctx, todo)
+	skip, err := work(ctx, todo)
 	return "", b.End(stage, skip, err)
 }

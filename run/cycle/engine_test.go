@@ -9,19 +9,20 @@ import (
 
 // listBook is a book of a few stages in memory.
 type listBook struct {
+	works  map[Stage]Work
 	stages []Stage
 	done   map[Stage]string // how each ended
 	before Stage            // is done before it begins: a kill came before its last line
 	stop   Stage            // a stop condition holds before it
 }
 
-func (b *listBook) Next() (Stage, bool) {
+func (b *listBook) Next() (Stage, Work, bool) {
 	for _, s := range b.stages {
 		if _, done := b.done[s]; !done {
-			return s, true
+			return s, b.works[s], true
 		}
 	}
-	return "", false
+	return "", nil, false
 }
 
 func (b *listBook) Begin(s Stage) (Todo, error) {
@@ -65,19 +66,19 @@ func TestDo(t *testing.T) {
 			return "skipped " + string(s), nil
 		}
 	}
-	b := &listBook{stages: []Stage{"a", "b", "c", "d", "e"}, done: map[Stage]string{}, before: "b"}
-	if _, err := Do(ctx, b, works); !errors.Is(err, errActed) {
+	b := &listBook{works: works, stages: []Stage{"a", "b", "c", "d", "e"}, done: map[Stage]string{}, before: "b"}
+	if _, err := Do(ctx, b); !errors.Is(err, errActed) {
 		t.Errorf("a stage failed: %v", err)
 	}
 	fails, b.stop = false, "c"
-	if stop, err := Do(ctx, b, works); err != nil || stop != "enough" {
+	if stop, err := Do(ctx, b); err != nil || stop != "enough" {
 		t.Errorf("stopped with %q, %v", stop, err)
 	}
 	b.stop = ""
-	if _, err := Do(ctx, b, works); !errors.Is(err, context.Canceled) {
+	if _, err := Do(ctx, b); !errors.Is(err, context.Canceled) {
 		t.Errorf("the context ended in d: %v", err)
 	}
-	if stop, err := Do(t.Context(), b, works); err != nil || stop != "" {
+	if stop, err := Do(t.Context(), b); err != nil || stop != "" {
 		t.Errorf("the rest ended with %q, %v", stop, err)
 	}
 	if want := []Stage{"a", "c", "c", "d", "e"}; !slices.Equal(did, want) {

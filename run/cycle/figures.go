@@ -4,64 +4,55 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/catalogue"
+	"github.com/chessbrain/chessbrain/run/gate"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
-// Directories of a run between the stages.
-const (
-	modelsDir    = "models"
-	testedDir    = "modelstobetested"
-	rejectedDir  = "rejectedmodels"
-	shuffledDir  = "shuffled"
-	selfplayDir  = "selfplay"
-	toExportDir  = "toexport"
-	gateDir      = "gatekeeper"
-	matchesDir   = "matches"
-	locksDir     = "locks"
-	manifestFile = "manifest.json"
-
-	loopRole = string(run.Loop) // lock of who keeps the journal of cycles
-)
-
 // measure returns the figures of a stage that has ended and the newest accepted
 // net, all from the disk.
-func (d *desk) measure(stage Stage) (figures map[string]float64, net string, err error) {
+func (l *loop) measure(stage Stage) (figures map[string]float64, net string, err error) {
 	figures = map[string]float64{}
 	switch stage {
 	case SelfPlay:
-		process, games := d.state.Playing()
+		process, games := l.state.Playing()
 		figures[FigureProcess], figures[FigureGames] = float64(process), float64(games)
-		net = newestNet(d.root)
+		net = newestNet(l.dir)
 	case Shuffle:
 		var m *shuffle.Manifest
-		if m, err = newestShuffle(d.root); m != nil {
+		if m, err = newestShuffle(l.dir); m != nil {
 			figures[FigureRows], figures[FigureUsable] = float64(m.RealRows+m.RandomRows), float64(m.Usable)
 			figures[FigureWindow], figures[FigureShuffled] = float64(m.Used), float64(m.TrainRows)
 		}
 	case Train:
-		var at training
-		at, err = trained(d.root)
-		figures[FigureSamples], figures[FigureSteps] = float64(at.Samples), float64(at.Steps)
-		if first, ok := d.state.began[Train]; ok {
+		var at checkpoint.Manifest
+		at, err = trained(l.dir.Root)
+		figures[FigureSamples], figures[FigureSteps] = float64(at.Samples), float64(at.Step)
+		if first, ok := l.state.began[Train]; ok {
 			figures[FigureFrom], figures[FigureUpTo] = first.Figures[FigureFrom], first.Figures[FigureUpTo]
 		}
 	case Gatekeeper:
-		figures[FigureAccepted] = float64(countNets(filepath.Join(d.root, modelsDir)))
-		figures[FigureRejected] = float64(countNets(filepath.Join(d.root, rejectedDir)))
-		net = newestNet(d.root)
+		figures[FigureAccepted] = float64(countNets(l.dir.Models()))
+		figures[FigureRejected] = float64(countNets(l.dir.Rejected()))
+		net = newestNet(l.dir)
 	case Export:
-		figures[FigureWaiting] = float64(countNets(filepath.Join(d.root, testedDir)))
+		figures[FigureWaiting] = float64(countNets(l.dir.Candidates()))
 	case Rating:
-		err = rated(d.root, figures)
+		var c *catalogue.Catalogue
+		if c, err = readCatalogue(l.dir); c == nil {
+			break
+		}
+		figures[FigureNets] = float64(len(c.Ratings))
+		if r, ok := c.Rating(newestNet(l.dir)); ok {
+			figures[FigureElo], figures[FigureEloError] = r.Elo, r.Error
+		}
 	}
 	if len(figures) == 0 {
 		figures = nil
@@ -69,94 +60,76 @@ func (d *desk) measure(stage Stage) (figures map[string]float64, net string, err
 	return figures, net, err
 }
 
-// newestShuffle returns the newest finished shuffle of the run at root, nil where
-// there is none.
-func newestShuffle(root string) (*shuffle.Manifest, error) {
-	dir := filepath.Join(root, shuffledDir)
-	names, err := shuffle.List(fsx.OS, dir)
+// newestShuffle returns the newest finished shuffle of a run, nil where there is none.
+func newestShuffle(dir run.Dir) (*shuffle.Manifest, error) {
+	names, err := shuffle.List(fsx.OS, dir.Shuffled())
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	m, err := shuffle.ReadManifest(fsx.OS, filepath.Join(dir, names[len(names)-1]))
+	m, err := shuffle.ReadManifest(fsx.OS, filepath.Join(dir.Shuffled(), names[len(names)-1]))
 	if err != nil {
 		return nil, fmt.Errorf("read the newest shuffle: %w", err)
 	}
 	return m, nil
 }
 
-// training is how far a net is trained.
-type training struct {
-	Samples, Steps int64
-	Rows           int64 // of self-play that it knew of
-}
-
 // trained returns how far the current checkpoint of the run at root is. A run
 // without one is not trained.
-func trained(root string) (training, error) {
+func trained(root string) (none checkpoint.Manifest, err error) {
 	if _, exists, err := run.ReadRunInfo(root); err != nil || !exists {
-		return training{}, err
+		return none, err
 	}
 	dir, _, err := setup.OpenDir(root)
 	if err != nil {
-		return training{}, err
+		return none, err
 	}
 	name, err := checkpoint.Current(fsx.OS, dir.Checkpoints)
 	if err != nil || name == "" {
-		return training{}, err
+		return none, err
 	}
-	data, err := fsx.ReadFile(fsx.OS, filepath.Join(dir.Checkpoints, name, manifestFile))
+	data, err := fsx.ReadFile(fsx.OS, filepath.Join(dir.Checkpoints, name, "manifest.json"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return training{}, nil // the trainer will say what is wrong with it
+		return none, nil // the trainer will say what is wrong with it
 	}
 	if err != nil {
-		return training{}, fmt.Errorf("read checkpoint: %w", err)
+		return none, fmt.Errorf("read checkpoint: %w", err)
 	}
 	m, err := checkpoint.DecodeManifest(data)
 	if err != nil {
-		return training{}, fmt.Errorf("checkpoint %s: %w", name, err)
+		return none, fmt.Errorf("checkpoint %s: %w", name, err)
 	}
-	return training{Samples: m.Samples, Steps: m.Step, Rows: m.Rows}, nil
+	return *m, nil
 }
 
-// newestNet is the name of the net that plays in the run at root; "random" while
-// there is none.
-func newestNet(root string) string {
-	path, _, err := setup.NewestModel(filepath.Join(root, modelsDir))
+// newestNet is the name of the net that plays in a run: of random weights while there
+// is none.
+func newestNet(dir run.Dir) string {
+	path, _, err := setup.NewestModel(dir.Models())
 	if err != nil || path == "" {
-		return randomNet
+		return gate.RandomNet
 	}
-	return strings.TrimSuffix(filepath.Base(path), setup.NetSuffix)
+	return strings.TrimSuffix(filepath.Base(path), run.NetSuffix)
 }
 
-// randomNet is the name of the random weights that play while no net is accepted.
-const randomNet = "random"
-
-// netNames returns the names of the net files in dir, without those that are being
-// written.
-func netNames(dir string) (names []string) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil // there is none yet
-	}
-	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), setup.NetSuffix); ok && !e.IsDir() && !strings.HasPrefix(name, ".") {
-			names = append(names, name)
-		}
-	}
-	return names
+// countNets returns how many net files a directory has, 0 where it is not there.
+func countNets(dir string) int {
+	nets, _ := run.ListNets(dir)
+	return len(nets)
 }
 
-func countNets(dir string) int { return len(netNames(dir)) }
-
-// epochSamples is the number of samples of an epoch.
-func epochSamples(c *config.Config) int64 {
-	if n := c.GetTraining().GetSamplesPerEpoch(); n > 0 {
-		return n
+// readCatalogue returns the index of a run, nil where there is none.
+func readCatalogue(dir run.Dir) (*catalogue.Catalogue, error) {
+	c, err := catalogue.Read(fsx.OS, dir.Catalogue())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	return defaultEpoch
+	return c, err
 }
 
-// cycleEpochs is the most epochs of a cycle: at least one.
-func cycleEpochs(c *config.Config) int64 {
-	return max(1, c.GetLoop().GetSamplesPerCycle()/epochSamples(c))
+// gone drops the error of what is not there any more.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }

@@ -12,11 +12,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/run"
-	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
-
-// JournalName is the journal's file in a run directory: one JSON object a line.
-const JournalName = run.CyclesName
 
 // Stage names a part of a cycle.
 type Stage string
@@ -100,13 +96,13 @@ func (e *Entry) check() error {
 // Journal is the file of entries, open for appending. Used by one goroutine; the
 // caller holds the role lock "loop".
 type Journal struct {
-	file *fsx.AppendFile
+	*fsx.AppendFile
 }
 
 // OpenJournal reads the journal of the run at root, cuts a torn last line off, and
-// opens it for appending. A line that is no entry is a *checkpoint.CorruptError.
+// opens it for appending. A line that is no entry is a *fsx.CorruptError.
 func OpenJournal(root string) (*Journal, []Entry, error) {
-	file, err := fsx.OpenAppend(fsx.OS, filepath.Join(root, JournalName))
+	file, err := fsx.OpenAppend(fsx.OS, filepath.Join(root, run.CyclesName))
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the journal of cycles: %w", err)
 	}
@@ -123,7 +119,7 @@ func OpenJournal(root string) (*Journal, []Entry, error) {
 // ReadJournal returns the entries of the run at root, none where it has no
 // journal, without changing anything: a torn last line is left out.
 func ReadJournal(root string) ([]Entry, error) {
-	entries, _, err := readJournal(filepath.Join(root, JournalName))
+	entries, _, err := readJournal(filepath.Join(root, run.CyclesName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -137,29 +133,28 @@ func readJournal(path string) (entries []Entry, whole int64, err error) {
 		return nil, 0, fmt.Errorf("read the journal of cycles: %w", err)
 	}
 	if entries, whole, err = parseJournal(data); err != nil {
-		return nil, 0, &checkpoint.CorruptError{Path: path, Reason: err.Error() + "; put it back from a copy, or move it away: cycles are counted from 1 then"}
+		return nil, 0, &fsx.CorruptError{Path: path, Reason: err.Error() + "; put it back from a copy, or move it away: cycles are counted from 1 then"}
 	}
 	return entries, whole, nil
 }
 
 // parseJournal reads the whole lines of data.
 func parseJournal(data []byte) (entries []Entry, whole int64, err error) {
-	for at := 0; ; {
-		n := bytes.IndexByte(data[at:], '\n')
-		if n < 0 {
-			return entries, int64(at), nil // nothing, or a torn line
+	for line := range bytes.Lines(data) {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break // torn
 		}
 		var e Entry
-		err := json.Unmarshal(data[at:at+n], &e)
+		err := json.Unmarshal(line, &e)
 		if err == nil {
 			err = e.check()
 		}
 		if err != nil {
-			return nil, 0, fmt.Errorf("line %d at byte %d: %w", len(entries)+1, at, err)
+			return nil, 0, fmt.Errorf("line %d at byte %d: %w", len(entries)+1, whole, err)
 		}
-		at += n + 1
-		entries = append(entries, e)
+		entries, whole = append(entries, e), whole+int64(len(line))
 	}
+	return entries, whole, nil
 }
 
 // Add writes an entry; nil means on stable storage.
@@ -169,16 +164,13 @@ func (j *Journal) Add(e Entry) error {
 	}
 	line, err := json.Marshal(e)
 	if err == nil {
-		_, err = j.file.Write(append(line, '\n'))
+		_, err = j.Write(append(line, '\n'))
 	}
 	if err == nil {
-		err = j.file.Sync()
+		err = j.Sync()
 	}
 	if err != nil {
 		return fmt.Errorf("journal of cycles: %w", err)
 	}
 	return nil
 }
-
-// Close closes the file.
-func (j *Journal) Close() error { return j.file.Close() }

@@ -11,7 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chessbrain/chessbrain/trainer/checkpoint"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 // someLines are a journal of one cycle with its figures.
@@ -42,7 +43,7 @@ func TestJournalTorn(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(root, JournalName)
+	path := filepath.Join(root, run.CyclesName)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +85,7 @@ func TestJournalRefuses(t *testing.T) {
 		"no time":       `{"cycle":1,"stage":"gc","event":"begin","time":"yesterday"}`,
 	} {
 		root := t.TempDir()
-		if err := os.WriteFile(filepath.Join(root, JournalName), []byte(good+line+"\n"+good), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(root, run.CyclesName), []byte(good+line+"\n"+good), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		for what, open := range map[string]func() error{
@@ -92,7 +93,7 @@ func TestJournalRefuses(t *testing.T) {
 			"OpenJournal": func() error { _, _, err := OpenJournal(root); return err },
 		} {
 			err := open()
-			if corrupt, ok := errors.AsType[*checkpoint.CorruptError](err); !ok || !strings.Contains(corrupt.Reason, "line 2 at byte") {
+			if corrupt, ok := errors.AsType[*fsx.CorruptError](err); !ok || !strings.Contains(corrupt.Reason, "line 2 at byte") {
 				t.Errorf("%s: %s says %v, want damage in line 2", name, what, err)
 			}
 		}

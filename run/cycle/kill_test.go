@@ -137,21 +137,28 @@ func TestKilledLoop(t *testing.T) {
 // checkRated wants every accepted net in the rating list.
 func checkRated(t *testing.T, dir string) {
 	t.Helper()
-	list, err := readRatings(dir)
+	index, err := readCatalogue(run.Dir{Root: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	accepted := netNames(filepath.Join(dir, "models"))
+	nets, err := run.ListNets(run.Dir{Root: dir}.Models())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var accepted []string
+	for _, net := range nets {
+		accepted = append(accepted, net.Name)
+	}
 	if len(accepted) < 2 {
 		t.Errorf("accepted nets %q, want several: every candidate wins", accepted)
 	}
 	for _, name := range accepted {
 		found := false
-		for _, r := range list {
+		for _, r := range index.Ratings {
 			found = found || r.Name == name && r.Games > 0
 		}
 		if !found {
-			t.Errorf("net %s is not in the rating list %v", name, list)
+			t.Errorf("net %s is not in the rating list %v", name, index.Ratings)
 		}
 	}
 }

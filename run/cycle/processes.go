@@ -1,20 +1,22 @@
 package cycle
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/gate"
+	"github.com/chessbrain/chessbrain/run/play"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 // Process is one holder of a role's lock.
@@ -26,6 +28,8 @@ type Process struct {
 	Started time.Time       `json:"started"`
 	Page    json.RawMessage `json:"page,omitempty"`  // what it answers to status
 	Error   string          `json:"error,omitempty"` // why it does not
+
+	socket string // "" = it has none
 }
 
 // askFor is how long a process has to answer.
@@ -33,16 +37,12 @@ const askFor = 2 * time.Second
 
 // readProcesses returns who holds the locks in dir now, by role and start, and asks
 // each over its control socket, all at the same time.
-func readProcesses(ctx context.Context, dir string) ([]Process, error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+func readProcesses(ctx context.Context, dir run.Dir) ([]Process, error) {
+	entries, err := os.ReadDir(dir.Locks())
+	if gone(err) != nil {
 		return nil, fmt.Errorf("read locks: %w", err)
 	}
 	var all []Process
-	var sockets []string
 	last := ""
 	for _, e := range entries { // sorted by name, so a role's owners are together
 		role, _, ok := strings.Cut(e.Name(), ".owner.")
@@ -50,53 +50,122 @@ func readProcesses(ctx context.Context, dir string) ([]Process, error) {
 			continue
 		}
 		last = role
-		owners, err := fsx.Owners(filepath.Join(dir, role))
+		owners, err := fsx.Owners(dir.Lock(run.Role(role)))
 		if err != nil {
 			return nil, fmt.Errorf("read locks: %w", err)
 		}
 		for _, o := range owners {
-			all = append(all, Process{Role: role, Host: o.Host, PID: o.PID, Command: o.Command, Started: o.Started.UTC()})
-			sockets = append(sockets, o.Socket)
+			all = append(all, Process{Role: role, Host: o.Host, PID: o.PID, Command: o.Command, Started: o.Started.UTC(), socket: o.Socket})
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
-	var group errgroup.Group
+	var asked sync.WaitGroup
 	for i := range all {
-		if sockets[i] == "" {
-			continue
-		}
-		group.Go(func() error {
-			err := run.Send(ctx, sockets[i], "status", func(m run.Message) error { all[i].Page = m.Payload; return nil })
-			if err == nil && all[i].Page == nil {
-				err = context.DeadlineExceeded
-			}
-			if err != nil {
-				all[i].Error = fmt.Sprintf("does not answer (on another machine, or busy): %v", err)
-			}
-			return nil
-		})
+		asked.Go(func() { all[i].ask(ctx) })
 	}
-	return all, group.Wait()
+	asked.Wait()
+	return all, nil
 }
 
-// pageOf decodes the page of the first process whose role has the prefix; false
-// where none answers.
-func (s *Status) pageOf(prefix string, page any) bool {
-	for _, p := range s.Processes {
-		if strings.HasPrefix(p.Role, prefix) && p.Page != nil && json.Unmarshal(p.Page, page) == nil {
-			return true
-		}
+// ask fills in the page of a process that has a socket.
+func (p *Process) ask(ctx context.Context) {
+	if p.socket == "" {
+		return
 	}
-	return false
+	err := run.Send(ctx, p.socket, "status", func(m run.Message) error { p.Page = m.Payload; return nil })
+	if err == nil && p.Page == nil {
+		err = context.DeadlineExceeded
+	}
+	if err != nil {
+		p.Error = fmt.Sprintf("does not answer (on another machine, or busy): %v", err)
+	}
 }
 
 // holds says whether somebody holds a role whose name has the prefix.
 func (s *Status) holds(prefix string) bool {
+	return slices.ContainsFunc(s.Processes, func(p Process) bool { return strings.HasPrefix(p.Role, prefix) })
+}
+
+// rolesOf is how the roles begin that do a stage; another stage is its own.
+var rolesOf = map[Stage]string{SelfPlay: "selfplay-", Train: "trainer-", Export: string(run.Exporter), Rating: string(run.Rater), Shuffle: shuffle.Role}
+
+// addProgress says how far everything under way is: the stage of the cycle, and
+// what each process answers.
+func (s *Status) addProgress(state *State) {
+	if s.Loop != nil {
+		stage := s.Loop.Stage
+		s.Loop.Running = s.holds(string(run.Loop)) || stage != "" && s.holds(cmp.Or(rolesOf[stage], string(stage)))
+	}
 	for _, p := range s.Processes {
-		if strings.HasPrefix(p.Role, prefix) {
-			return true
+		progressOf := s.matching
+		switch {
+		case strings.HasPrefix(p.Role, rolesOf[SelfPlay]):
+			progressOf = s.playing
+		case strings.HasPrefix(p.Role, rolesOf[Train]):
+			progressOf = s.training
+		case p.Role != string(run.Gatekeeper):
+			continue
+		}
+		if g := progressOf(state, p, s.Now.Sub(p.Started).Seconds()); g != nil {
+			if g.Need > g.Have && g.Rate > 0 {
+				g.ETA = (g.Need - g.Have) / g.Rate
+			}
+			s.Progress = append(s.Progress, *g)
 		}
 	}
-	return false
+}
+
+// playing is how far a playing process is, with what is missing of the cycle's games
+// where it plays those; nil where it does not answer.
+func (s *Status) playing(state *State, p Process, elapsed float64) *Progress {
+	var page play.PlayPage
+	if json.Unmarshal(p.Page, &page) != nil {
+		return nil
+	}
+	g := &Progress{What: "self-play " + page.Process, Have: float64(page.Games), Unit: "games", Details: "net " + page.Net}
+	if elapsed > 0 {
+		g.Rate = float64(page.GamesFinished) / elapsed
+		g.Details += fmt.Sprintf(", %.0f positions/s, %.0f evaluations/s", float64(page.Positions)/elapsed, float64(page.Evaluations)/elapsed)
+	}
+	if state != nil && s.Loop.Stage == SelfPlay {
+		if number, games := state.Playing(); page.Process == fmt.Sprintf("p%d", number) {
+			g.Need = float64(games)
+		}
+	}
+	return g
+}
+
+// training is how far a training process is, with the samples of the cycle's training.
+func (s *Status) training(state *State, p Process, _ float64) *Progress {
+	var page train.Page
+	if json.Unmarshal(p.Page, &page) != nil {
+		return nil
+	}
+	rate := float64(page.Rates.RowsPerSecond)
+	g := &Progress{What: "training", Have: float64(page.Step), Unit: "steps", Rate: float64(page.Rates.StepsPerSecond), Details: page.Stage}
+	if loss, ok := page.Losses["policy_loss"]; ok {
+		g.Details += fmt.Sprintf(", policy loss %.4f", float64(loss))
+	}
+	if state != nil && s.Loop.Stage == Train && rate > 0 && g.Rate > 0 {
+		e := state.began[Train]
+		rows := rate / g.Rate // of a step
+		g.Need = e.Figures[FigureSteps] + e.Figures[FigureUpTo]/rows
+	}
+	return g
+}
+
+// matching is how far the match of a gatekeeper is.
+func (s *Status) matching(_ *State, p Process, elapsed float64) *Progress {
+	var page gate.Page
+	if json.Unmarshal(p.Page, &page) != nil || page.Match == nil {
+		return nil
+	}
+	m := page.Match
+	g := &Progress{What: "gatekeeper", Have: float64(m.Games), Need: float64(m.Of), Unit: "games",
+		Details: fmt.Sprintf("%s against %s: +%d =%d -%d", m.Candidate, m.Baseline, m.Wins, m.Draws, m.Losses)}
+	if elapsed > 0 {
+		g.Rate = g.Have / elapsed // a match that goes on after a kill has had some games before
+	}
+	return g
 }

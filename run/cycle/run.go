@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
@@ -13,6 +14,9 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/alarms"
+	"github.com/chessbrain/chessbrain/run/ratings"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
 )
 
@@ -35,193 +39,166 @@ type Options struct {
 	works map[Stage]Work // for tests; nil = the real ones
 }
 
-// runner is a closed loop at work, and the Book of its stages. One goroutine uses
-// it, but for page.
-type runner struct {
-	opt     Options
-	started *config.Effective // as given, or read again
-	e       *config.Effective // settled
-	log     *slog.Logger
-	root    string
+// loop is a closed loop at work, and the Book of its stages. One goroutine uses it,
+// but for page.
+type loop struct {
+	Options
+	cfg     *setup.Cycle
 	dir     run.Dir
-	job     string
-	desk    *desk
-	works   map[Stage]Work
-	locks   []*fsx.Lock
-	bus     *monitor.Bus
-	files   *monitor.Files
-	control *run.Control
+	process *run.Process
+	journal *Journal
+	state   *State
 	page    run.Shared[Page]
-	began   time.Time
-	first   struct{ cycles, games int64 } // at the start of this process
-	reason  string                        // why it ended
-	worked  time.Time                     // when the stage under way began
-	said    string                        // what became of a single stage
-	again   string                        // why self-play goes on after a single shuffle; "" = it does not
+	summary Summary
+	again   string // why self-play goes on after a single shuffle; "" = it does not
+	err     error  // what the loop came to
 }
+
+// Settle returns what a closed loop does by a configuration; what contradicts a cycle
+// is refused (exit code 2).
+func Settle(e *config.Effective) (*setup.Cycle, error) { return setup.NewCycle(e, ratings.Check) }
 
 // Run goes round until a stop condition of the configuration holds, or until ctx
 // ends: then the stage under way saves its work and the error is
 // run.ErrInterrupted. Run goes on where the last one ended, or was killed. With
 // Options.Stage it does that stage, or says in a *StageError why it does not. The
 // summary is nil where the run could not be opened.
+//
+// It takes the whole run; the shuffler's role, which chessbrain shuffle takes without
+// the run; and last the role of who keeps the journal of cycles. A single stage shares
+// the run: other players may work beside it.
 func Run(ctx context.Context, opt Options) (*Summary, error) {
-	r := &runner{opt: opt, started: opt.Effective, log: opt.Log, began: time.Now()}
-	if err := r.open(); err != nil {
-		return nil, errors.Join(err, r.close(err))
+	l, began := &loop{Options: opt}, time.Now()
+	var err error
+	if l.cfg, err = Settle(opt.Effective); err != nil {
+		return nil, err
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	err := r.listen(stop)
-	switch {
-	case err != nil:
-	case opt.Stage != "":
-		err = r.single(ctx, opt.Stage)
-	default:
-		err = r.cycles(ctx)
+	o := run.Options{Run: run.RunAlone, Before: []run.Role{shuffle.Role}, Command: opt.Command, Log: opt.Log}
+	if opt.Stage != "" {
+		o.Run = run.RunShared
 	}
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		err = run.ErrInterrupted
+	if opt.Stage != "" && opt.Stage != Shuffle {
+		o.Before = nil
 	}
-	return r.summary(), errors.Join(err, r.close(err))
+	if l.process, err = run.Open(ctx, run.Dir{Root: l.cfg.Root}, run.Loop, o); err != nil {
+		return nil, err
+	}
+	if err := l.open(); err != nil {
+		return nil, l.process.Close(err)
+	}
+	if opt.Stage != "" {
+		l.err = l.single(l.process.Context(), opt.Stage)
+	} else {
+		l.err = l.cycles(l.process.Context())
+	}
+	l.summary.Net, l.summary.Elapsed = newestNet(l.dir), time.Since(began)
+	return &l.summary, l.process.Close(l.err)
 }
 
-// open takes the run for this process and reads how far it is.
-func (r *runner) open() (err error) {
-	if r.e, err = Settle(r.started); err != nil {
+// open reads how far the run is.
+func (l *loop) open() error {
+	dir, info, err := train.Begin(l.training(l.cfg.Effective))
+	if err != nil {
 		return err
 	}
-	r.root = r.e.Config.GetRunDir()
-	if err = r.takeLocks(); err != nil {
-		return err
-	}
-	var info run.RunInfo
-	if r.dir, info, err = train.Begin(r.options()); err != nil {
-		return err
-	}
-	r.job = info.Job
-	for _, name := range []string{modelsDir, testedDir, selfplayDir} {
-		if err := fsx.MkdirAll(fsx.OS, r.path(name)); err != nil {
+	l.dir = dir
+	for _, d := range []string{dir.Models(), dir.Candidates(), dir.Selfplay()} {
+		if err := fsx.MkdirAll(fsx.OS, d); err != nil {
 			return fmt.Errorf("make run directory: %w", err)
 		}
 	}
-	if r.desk, err = openDesk(r.e.Config); err != nil {
+	journal, entries, err := OpenJournal(dir.Root)
+	if err != nil {
 		return err
 	}
-	r.first.cycles, r.first.games = r.desk.state.Cycles, r.desk.state.Games
-	if r.works = r.opt.works; r.works == nil {
-		r.works = r.stages()
+	l.process.OnClose(journal.Close)
+	l.journal, l.state = journal, NewState(entries)
+	l.summary = Summary{State: l.state, cycles: l.state.Cycles, games: l.state.Games, single: l.Stage != ""}
+	if l.works == nil {
+		l.works = l.stages()
 	}
-	return r.openEvents()
+	l.page.Set(func(p *Page) { p.Job = info.Job })
+	if err := l.process.OpenEvents(run.Events{Job: info.Job, Metrics: filepath.Join(dir.Metrics, "cycle"), Readers: l.Readers,
+		Start: &monitor.Run{Command: l.Command, Version: l.Version, Seed: l.cfg.Seed}, End: l.endOf}); err != nil {
+		return err
+	}
+	l.process.Bus().Go(256, alarms.New(l.process.Publish))
+	return l.process.Listen(run.Commands{
+		Status: func() any { return l.page.Get() },
+		Swap: func(context.Context, run.Swap) error {
+			return errors.New("a cycle has no stages of its own: swap those of the trainer while it trains, or change the configuration file and send SIGHUP")
+		},
+	})
 }
 
-// options are those of a training start; a stage adds what it needs.
-func (r *runner) options() train.Options {
-	return train.Options{Effective: r.e, Command: r.opt.Command, Version: r.opt.Version, Log: r.log, Readers: r.opt.Readers,
-		Progress: r.opt.Progress, Locked: true}
+// endOf completes the last event: a single stage with nothing more to do is no failure.
+func (l *loop) endOf(e *monitor.Run) {
+	if stage, ok := errors.AsType[*StageError](l.err); ok && stage.Code != ExitOrder {
+		e.Phase = monitor.RunDone
+	}
+	if e.Message == "" {
+		e.Message = l.summary.Reason
+	}
+}
+
+// training are the options of a training start.
+func (l *loop) training(e *config.Effective) train.Options {
+	return train.Options{Effective: e, Command: l.Command, Version: l.Version, Log: l.Log, Readers: l.Readers,
+		Progress: l.Progress, Locked: true}
 }
 
 // cycles does one cycle after the other.
-func (r *runner) cycles(ctx context.Context) error {
-	if err := r.desk.start(); err != nil {
+func (l *loop) cycles(ctx context.Context) error {
+	if err := l.note(Entry{Stage: Whole, Event: Begin}); err != nil {
 		return err
 	}
 	for {
 		var err error
-		if r.reason, err = Do(ctx, r, r.works); err != nil {
+		if l.summary.Reason, err = Do(ctx, l); err != nil {
 			return err
 		}
-		if r.reason != "" {
-			r.log.Info("the run is done", "reason", r.reason)
+		if l.summary.Reason != "" {
+			l.Log.Info("the run is done", "reason", l.summary.Reason)
 			return nil
 		}
-		if err := r.finish(); err != nil {
+		if err := l.finish(); err != nil {
 			return err
 		}
 	}
-}
-
-// Next is the stage that the journal has next.
-func (r *runner) Next() (Stage, bool) { return r.desk.state.Next() }
-
-// Begin writes that a stage begins, and tells everybody. The configuration is that
-// of the newest reload.
-func (r *runner) Begin(stage Stage) (Todo, error) {
-	if err := errors.Join(r.bus.Err(), r.lockLost()); err != nil {
-		return Todo{}, err
-	}
-	r.reload()
-	todo, err := r.desk.begin(stage)
-	if err != nil || todo.Stop != "" || todo.Done {
-		return todo, err
-	}
-	r.page.Set(func(p *Page) {
-		*p = Page{Job: r.job, Cycle: todo.Cycle, Stage: stage, Since: time.Now().UTC(), Games: todo.Games}
-	})
-	r.log.Info("stage", "cycle", todo.Cycle, "stage", stage)
-	r.bus.Publish(&monitor.Stage{Name: string(stage), State: "started", Detail: fmt.Sprintf("cycle %d", todo.Cycle)})
-	r.worked = time.Now()
-	return todo, nil
-}
-
-// End writes how a stage ended. A shuffle that has too few rows is no failure:
-// self-play is next then, where more games are allowed.
-func (r *runner) End(stage Stage, skip string, err error) error {
-	event := &monitor.Stage{Name: string(stage), State: "finished", Detail: skip, Seconds: monitor.Number(time.Since(r.worked).Seconds())}
-	if short, ok := errors.AsType[*shuffle.ShortError](err); ok {
-		words, more, err := r.desk.short(short)
-		if more > 0 {
-			r.again = words
-		}
-		event.Detail = words
-		r.bus.Publish(event)
-		r.log.Info(words)
-		return err
-	}
-	if err != nil {
-		event.State, event.Detail = "failed", err.Error()
-		r.bus.Publish(event)
-		return err
-	}
-	r.bus.Publish(event)
-	if skip != "" {
-		r.log.Info("nothing to do", "stage", stage, "reason", skip)
-	}
-	return r.desk.end(stage, skip)
 }
 
 // finish ends a cycle and says what it came to.
-func (r *runner) finish() error {
-	if err := r.desk.finish(); err != nil {
+func (l *loop) finish() error {
+	if err := l.note(Entry{Stage: Whole, Event: End}); err != nil {
 		return err
 	}
-	s := r.desk.state
-	r.log.Info("cycle done", "cycle", s.Cycle-1, "games", s.Games, "net", newestNet(r.root), "worked", s.Worked.Round(time.Second))
+	s := l.state
+	l.Log.Info("cycle done", "cycle", s.Cycle-1, "games", s.Games, "net", newestNet(l.dir), "worked", s.Worked.Round(time.Second))
 	return nil
 }
 
 // reload reads the configuration file again, where that was asked for. One with a
 // fault changes nothing.
-func (r *runner) reload() {
+func (l *loop) reload() {
 	select {
-	case <-r.opt.Reload:
+	case <-l.Reload:
 	default:
 		return
 	}
-	started, err := r.started.Reload()
+	e, err := l.Effective.Reload()
 	if err == nil {
-		var settled *config.Effective
-		if settled, err = Settle(started); err == nil {
-			diff := config.Compare(r.e.Config, settled.Config)
+		var cfg *setup.Cycle
+		if cfg, err = Settle(e); err == nil {
+			diff := config.Compare(l.cfg.Config, cfg.Config)
 			if err = diff.Err(); err == nil {
 				for _, c := range diff.Logged {
-					r.log.Info("configuration changed", "change", c.String())
+					l.Log.Info("configuration changed", "change", c.String())
 				}
-				r.started, r.e, r.desk.cfg = started, settled, settled.Config
+				l.Effective, l.cfg = e, cfg
 			}
 		}
 	}
 	if err != nil {
-		r.log.Error("the configuration was read again and is not used", "error", err)
+		l.Log.Error("the configuration was read again and is not used", "error", err)
 	}
 }

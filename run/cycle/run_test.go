@@ -2,6 +2,7 @@ package cycle
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -191,7 +192,7 @@ func TestRunStops(t *testing.T) {
 		if locked, ok := errors.AsType[*fsx.LockedError](err); !ok || locked.Owner.PID != os.Getpid() {
 			t.Errorf("a second run: %v, want that this process holds it", err)
 		}
-		_, err = fsx.Acquire(filepath.Join(root, locksDir, shuffle.Role), fsx.LockOptions{Command: "a shuffle"})
+		_, err = fsx.Acquire(run.Dir{Root: root}.Lock(shuffle.Role), fsx.LockOptions{Command: "a shuffle"})
 		if locked, ok := errors.AsType[*fsx.LockedError](err); !ok || locked.Owner.Command != "test" {
 			t.Errorf("another shuffler of the run: %v, want that the run holds the role", err)
 		}
@@ -200,7 +201,8 @@ func TestRunStops(t *testing.T) {
 			t.Errorf("status while training: %+v, %v", s, err)
 		}
 		var page Page
-		if !s.pageOf(loopRole, &page) || page.Job == "" || page.Stage != Train || page.Cycle != 1 {
+		i := slices.IndexFunc(s.Processes, func(p Process) bool { return p.Role == string(run.Loop) })
+		if i < 0 || json.Unmarshal(s.Processes[i].Page, &page) != nil || page.Job == "" || page.Stage != Train || page.Cycle != 1 {
 			t.Errorf("the loop answers %+v: %+v", page, s.Processes)
 		}
 		cancel()
@@ -225,11 +227,11 @@ func TestRunStops(t *testing.T) {
 // says who makes it.
 func TestOtherShuffler(t *testing.T) {
 	a := &acted{t: t, root: filepath.Join(t.TempDir(), "run"), fail: func(Stage) bool { return false }, games: map[uint64]int64{}}
-	locks := filepath.Join(a.root, locksDir)
-	if err := os.MkdirAll(locks, 0o755); err != nil {
+	lock := run.Dir{Root: a.root}.Lock(shuffle.Role)
+	if err := os.MkdirAll(filepath.Dir(lock), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	l, err := fsx.Acquire(filepath.Join(locks, shuffle.Role), fsx.LockOptions{Command: "a shuffle"})
+	l, err := fsx.Acquire(lock, fsx.LockOptions{Command: "a shuffle"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,10 +263,10 @@ func TestSettle(t *testing.T) {
 	if e.Config.GetTraining().GetSource().String() != "SELFPLAY" {
 		t.Error("the configuration that was given has changed")
 	}
-	if _, err := Settle(settled); err != nil {
+	if _, err := Settle(settled.Effective); err != nil {
 		t.Errorf("what is settled is refused: %v", err)
 	}
-	s := shuffleSettings(settled.Config)
+	s := settled.Shuffle
 	if s.Window.MinRows != 60 || s.Window.KeepRows != 500 || s.Window.Scale != 60 || s.Validation != 0.1 || s.RowsPerFile != 70000 {
 		t.Errorf("shuffle settings %+v", s)
 	}

@@ -37,61 +37,45 @@ func ParseStage(name string) (Stage, error) {
 
 // single does one stage if the journal has it next, and ends the cycle after its
 // last one. Nothing is done again that has ended in this cycle: a script that was
-// killed begins its list anew.
-func (r *runner) single(ctx context.Context, want Stage) error {
-	s := r.desk.state
+// killed begins its list anew, and may leave out what the configuration has off.
+func (l *loop) single(ctx context.Context, want Stage) error {
+	s := l.state
 	if _, ok := s.Next(); !ok { // a kill came before the cycle's last line
-		if err := r.finish(); err != nil {
+		if err := l.finish(); err != nil {
 			return err
 		}
 	}
 	cycle := s.Cycle
 	if s.Done(want) {
-		r.said = fmt.Sprintf("%s is done already in cycle %d", want, cycle)
+		l.summary.said = fmt.Sprintf("%s is done already in cycle %d", want, cycle)
 		return nil
 	}
-	before, err := r.desk.before(want)
-	if err != nil {
-		return err
+	i := slices.IndexFunc(Stages, func(stage Stage) bool { return stage == want || !s.Done(stage) && l.off(stage) == "" })
+	if next := Stages[i]; next != want {
+		return &StageError{fmt.Sprintf("stage %s is not next: cycle %d goes on with %s (chessbrain run --stage %s)", want, cycle, next, next), ExitOrder}
 	}
-	for _, stage := range before { // off: the journal says why
-		if _, err := r.desk.begin(stage); err != nil {
+	for _, stage := range Stages[:i] { // done, or off: the journal says why
+		if _, err := l.begin(stage); err != nil {
 			return err
 		}
 	}
-	stop, err := one(ctx, r, r.works, want)
+	stop, err := one(ctx, l, want, l.works[want])
 	if err != nil {
 		return err
 	}
 	if stop != "" {
-		r.reason = stop
+		l.summary.Reason = stop
 		return &StageError{"the run is done: " + stop, ExitStopped}
 	}
-	if r.again != "" {
-		return &StageError{r.again, ExitAgain}
+	if l.again != "" {
+		return &StageError{l.again, ExitAgain}
 	}
-	r.said = fmt.Sprintf("%s of cycle %d is done", want, cycle)
+	l.summary.said = fmt.Sprintf("%s of cycle %d is done", want, cycle)
 	if reason := s.Last[want].Reason; reason != "" {
-		r.said = fmt.Sprintf("%s of cycle %d had nothing to do: %s", want, cycle, reason)
+		l.summary.said = fmt.Sprintf("%s of cycle %d had nothing to do: %s", want, cycle, reason)
 	}
 	if _, more := s.Next(); !more {
-		return r.finish()
+		return l.finish()
 	}
 	return nil
-}
-
-// before returns the stages that come before one and are not done because the
-// configuration has them off; a script may leave them out. Any other one is a
-// *StageError, and nothing is written.
-func (d *desk) before(want Stage) (off []Stage, err error) {
-	for _, stage := range Stages[:slices.Index(Stages, want)] {
-		if d.state.Done(stage) {
-			continue
-		}
-		if d.off(stage) == "" {
-			return nil, &StageError{fmt.Sprintf("stage %s is not next: cycle %d goes on with %s (chessbrain run --stage %s)", want, d.state.Cycle, stage, stage), ExitOrder}
-		}
-		off = append(off, stage)
-	}
-	return off, nil
 }

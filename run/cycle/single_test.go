@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 // stage does one stage as chessbrain run --stage does, and returns what it says, or
@@ -108,7 +109,7 @@ func TestStageRefused(t *testing.T) {
 	if after, err := ReadJournal(a.root); err != nil || len(after) != len(before) {
 		t.Errorf("a refused stage wrote %v: %v", after[len(before):], err)
 	}
-	path := filepath.Join(a.root, JournalName)
+	path := filepath.Join(a.root, run.CyclesName)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +119,7 @@ func TestStageRefused(t *testing.T) {
 	if says, code := a.stage("gatekeeper", ""); code != 0 || says != "gatekeeper of cycle 2 is done" {
 		t.Errorf("after a kill before the last line: %q, %d", says, code)
 	}
-	l, err := fsx.Acquire(filepath.Join(a.root, locksDir, loopRole), fsx.LockOptions{Command: "the other"})
+	l, err := fsx.Acquire(run.Dir{Root: a.root}.Lock(run.Loop), fsx.LockOptions{Command: "the other"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // State is what the lines of a journal come to.
@@ -35,7 +35,7 @@ type State struct {
 // current is what State knows of the cycle under way.
 type current struct {
 	began   map[Stage]Entry // first begin of each stage
-	done    map[Stage]Entry // how each stage ended
+	done    map[Stage]bool  // stages that ended
 	process int64           // number of the process that plays; 0 = none yet
 	target  int64           // games that it is to have
 	counted int64           // games of it that State.Games has
@@ -55,37 +55,26 @@ func NewState(entries []Entry) *State {
 }
 
 func newCurrent(opened time.Time) current {
-	return current{began: map[Stage]Entry{}, done: map[Stage]Entry{}, parts: map[Stage]float64{}, opened: opened, whole: true}
+	return current{began: map[Stage]Entry{}, done: map[Stage]bool{}, parts: map[Stage]float64{}, opened: opened, whole: true}
 }
 
 // add takes one more line.
 func (s *State) add(e Entry) {
 	s.Stopped = ""
-	if e.Stage == Whole {
-		s.addWhole(e)
-		return
+	known := s.Open && e.Cycle == s.Cycle
+	if !known && (e.Stage != Whole || e.Event == Begin) { // its first line, unless that is gone, or this one is by hand
+		s.current = newCurrent(e.Time)
+		s.Cycle, s.Open, s.Begun = e.Cycle, true, nil
 	}
-	if e.Cycle != s.Cycle || !s.Open { // a line by hand, or of a cycle whose first line is gone
-		s.open(e)
-	}
-	switch e.Event {
-	case Begin:
+	switch {
+	case e.Stage != Whole && e.Event == Begin:
 		s.begin(e)
-	case End, Skip:
+	case e.Stage != Whole:
 		s.end(e)
-	}
-}
-
-func (s *State) addWhole(e Entry) {
-	switch e.Event {
-	case Begin:
-		if s.Open && e.Cycle == s.Cycle { // another start goes on with it
-			s.broken()
-			return
-		}
-		s.open(e)
-	case End:
-		if s.whole && s.Open && e.Cycle == s.Cycle {
+	case e.Event == Begin && known: // another start goes on with it
+		s.broken()
+	case e.Event == End:
+		if s.whole && known {
 			s.Measured += e.Time.Sub(s.opened).Seconds()
 			for stage, seconds := range s.parts {
 				s.Parts[stage] += seconds
@@ -94,15 +83,10 @@ func (s *State) addWhole(e Entry) {
 		s.Cycles++
 		s.current = newCurrent(e.Time)
 		s.Cycle, s.Open, s.Begun = e.Cycle+1, false, nil
-	case Skip:
+	case e.Event == Skip:
 		s.Stopped = e.Reason
 		s.whole = false // the time until it goes on is nobody's
 	}
-}
-
-func (s *State) open(e Entry) {
-	s.current = newCurrent(e.Time)
-	s.Cycle, s.Open, s.Begun = e.Cycle, true, nil
 }
 
 // broken notes that the process that worked on the cycle is gone.
@@ -133,7 +117,7 @@ func (s *State) end(e Entry) {
 	if s.Begun != nil && s.Begun.Stage == e.Stage {
 		s.Begun = nil
 	}
-	s.done[e.Stage], s.Last[e.Stage] = e, e
+	s.done[e.Stage], s.Last[e.Stage] = true, e
 	s.Stages[e.Stage] += e.Seconds
 	s.parts[e.Stage] += e.Seconds
 	s.Worked += time.Duration(e.Seconds * float64(time.Second))
@@ -159,7 +143,7 @@ func (s *State) end(e Entry) {
 // cycle are.
 func (s *State) Next() (stage Stage, ok bool) {
 	for _, stage := range Stages {
-		if _, done := s.done[stage]; !done {
+		if !s.done[stage] {
 			return stage, true
 		}
 	}
@@ -167,10 +151,7 @@ func (s *State) Next() (stage Stage, ok bool) {
 }
 
 // Done says whether the stage has ended or was skipped in the cycle under way.
-func (s *State) Done(stage Stage) bool {
-	_, done := s.done[stage]
-	return done
-}
+func (s *State) Done(stage Stage) bool { return s.done[stage] }
 
 // Playing returns the self-play of the cycle under way: the number of its process
 // and the games that it is to have; 0 where it has not begun.
@@ -178,16 +159,16 @@ func (s *State) Playing() (process, games int64) { return s.process, s.target }
 
 // stop returns the stop condition of the configuration that holds, "" for none. It
 // is asked before the self-play of a cycle begins.
-func (s *State) stop(l *config.Loop) string {
+func (s *State) stop(c *setup.Cycle) string {
 	switch {
-	case l.GetCycles() > 0 && s.Cycles >= int64(l.GetCycles()):
-		return fmt.Sprintf("%s done (--cycles %d)", monitor.Count(s.Cycles, "cycle"), l.GetCycles())
-	case l.GetGames() > 0 && s.Games >= l.GetGames():
-		return fmt.Sprintf("%s played (--games %d)", monitor.Count(s.Games, "game"), l.GetGames())
-	case l.GetHours() > 0 && s.Worked.Hours() >= l.GetHours():
-		return fmt.Sprintf("%.2f hours were worked (--hours %g)", s.Worked.Hours(), l.GetHours())
-	case l.GetElo() != 0 && s.Elo != nil && *s.Elo >= l.GetElo():
-		return fmt.Sprintf("the newest accepted net has Elo %.0f (--elo %g)", *s.Elo, l.GetElo())
+	case c.StopCycles > 0 && s.Cycles >= int64(c.StopCycles):
+		return fmt.Sprintf("%s done (--cycles %d)", monitor.Count(s.Cycles, "cycle"), c.StopCycles)
+	case c.StopGames > 0 && s.Games >= c.StopGames:
+		return fmt.Sprintf("%s played (--games %d)", monitor.Count(s.Games, "game"), c.StopGames)
+	case c.StopHours > 0 && s.Worked.Hours() >= c.StopHours:
+		return fmt.Sprintf("%.2f hours were worked (--hours %g)", s.Worked.Hours(), c.StopHours)
+	case c.StopElo != 0 && s.Elo != nil && *s.Elo >= c.StopElo:
+		return fmt.Sprintf("the newest accepted net has Elo %.0f (--elo %g)", *s.Elo, c.StopElo)
 	}
 	return ""
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // script makes a journal of words: "2 train end 30s games=5" and so on; +10s lets
@@ -132,28 +132,16 @@ func TestStateNext(t *testing.T) {
 func TestStop(t *testing.T) {
 	lines := append(wholeCycle(1, 500), "2 cycle begin", "2 gatekeeper end 1s", "2 rating end 1s elo=120 elo_error=30 nets=3")
 	s := NewState(script(t, lines...)) // 282 s of work
-	loop := func(change func(*config.Loop)) *config.Loop {
-		l := config.Defaults().GetLoop()
-		change(l)
-		return l
-	}
-	for words, l := range map[string]*config.Loop{
-		"":         loop(func(*config.Loop) {}),
-		"--cycles": loop(func(l *config.Loop) { l.Cycles = new(int32(1)) }),
-		"--games":  loop(func(l *config.Loop) { l.Games = new(int64(500)) }),
-		"--hours":  loop(func(l *config.Loop) { l.Hours = new(282. / 3600) }),
-		"--elo":    loop(func(l *config.Loop) { l.Elo = new(120.) }),
+	for words, c := range map[string]setup.Cycle{
+		"": {}, "--cycles": {StopCycles: 1}, "--games": {StopGames: 500}, "--hours": {StopHours: 282. / 3600}, "--elo": {StopElo: 120},
 	} {
-		if got := s.stop(l); words == "" && got != "" || !strings.Contains(got, words) {
+		if got := s.stop(&c); words == "" && got != "" || !strings.Contains(got, words) {
 			t.Errorf("%q: stop says %q", words, got)
 		}
 	}
-	for _, l := range []*config.Loop{
-		loop(func(l *config.Loop) { l.Cycles = new(int32(2)) }), loop(func(l *config.Loop) { l.Games = new(int64(501)) }),
-		loop(func(l *config.Loop) { l.Hours = new(283. / 3600) }), loop(func(l *config.Loop) { l.Elo = new(120.5) }),
-	} {
-		if got := s.stop(l); got != "" {
-			t.Errorf("%v is not reached: %q", l, got)
+	for _, c := range []setup.Cycle{{StopCycles: 2}, {StopGames: 501}, {StopHours: 283. / 3600}, {StopElo: 120.5}} {
+		if got := s.stop(&c); got != "" {
+			t.Errorf("%+v is not reached: %q", c, got)
 		}
 	}
 	stopped := NewState(script(t, append(slices.Clone(lines), "2 cycle skip reason=enough")...))

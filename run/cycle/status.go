@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -95,6 +96,15 @@ type RowStatus struct {
 	Ratio    float64 `json:"samples_per_row,omitempty"` // Samples / Rows
 }
 
+// DiskStatus is what a run takes on disk.
+type DiskStatus struct {
+	Used  int64            `json:"used"`
+	Parts map[string]int64 `json:"parts"` // of Used, by the name in the run directory; files there are "files"
+	Free  uint64           `json:"free"`
+	Total uint64           `json:"total"`
+	Keep  uint64           `json:"keep_free"` // below this nobody plays on
+}
+
 // RatingStatus is a line of the rating list.
 type RatingStatus struct {
 	Name  string  `json:"name"`
@@ -114,43 +124,44 @@ func ReadStatus(ctx context.Context, root string) (*Status, error) {
 		return nil, &fs.PathError{Op: "status", Path: root, Err: errors.New("a file; name a run directory")}
 	}
 	s := &Status{Root: root, Now: time.Now().UTC()}
-	s.warn(s.readRun())
-	state, err := s.readLoop()
-	s.warn(err)
-	s.Processes, err = readProcesses(ctx, filepath.Join(root, locksDir))
-	s.warn(err)
-	s.readNets()
-	s.warn(s.readRows(state))
-	s.Ratings, err = readRatings(root)
-	s.warn(err)
+	warn := func(err error) {
+		if err != nil {
+			s.Warnings = append(s.Warnings, err.Error())
+		}
+	}
+	dir := run.Dir{Root: root}
+	about, exists, err := run.ReadRunInfo(root)
+	if exists {
+		s.Job, s.Starts, s.Program, s.Created = about.Job, about.Starts, about.Program, about.Created
+	}
+	warn(err)
+	entries, err := ReadJournal(root)
+	warn(err)
+	var state *State // nil: the run has no cycles
+	if len(entries) > 0 {
+		state = NewState(entries)
+		s.Loop = statusOf(state)
+	}
+	s.Processes, err = readProcesses(ctx, dir)
+	warn(err)
+	s.readNets(dir)
+	warn(s.readRows(dir, state))
+	index, err := readCatalogue(dir)
+	warn(err)
+	if index != nil {
+		for _, r := range index.Ratings {
+			s.Ratings = append(s.Ratings, RatingStatus{Name: r.Name, Elo: r.Elo, Error: r.Error, Games: r.Games})
+		}
+	}
 	s.Disk, err = readDisk(root)
-	s.warn(err)
+	warn(err)
 	s.addProgress(state)
 	s.Limits = limits(s, state)
 	return s, nil
 }
 
-func (s *Status) warn(err error) {
-	if err != nil {
-		s.Warnings = append(s.Warnings, err.Error())
-	}
-}
-
-func (s *Status) readRun() error {
-	info, exists, err := run.ReadRunInfo(s.Root)
-	if exists {
-		s.Job, s.Starts, s.Program, s.Created = info.Job, info.Starts, info.Program, info.Created
-	}
-	return err
-}
-
-// readLoop reads the journal of cycles; without one state is nil.
-func (s *Status) readLoop() (*State, error) {
-	entries, err := ReadJournal(s.Root)
-	if err != nil || len(entries) == 0 {
-		return nil, err
-	}
-	state := NewState(entries)
+// statusOf says where the cycles of a state are.
+func statusOf(state *State) *LoopStatus {
 	l := &LoopStatus{Cycle: state.Cycle, Cycles: state.Cycles, Stopped: state.Stopped, Games: state.Games, Worked: state.Worked.Seconds(),
 		Broken: state.Broken, Seconds: state.Stages, Measured: state.Measured}
 	if state.Begun != nil {
@@ -165,8 +176,7 @@ func (s *Status) readLoop() (*State, error) {
 		}
 		l.Overhead = state.Overhead()
 	}
-	s.Loop = l
-	return state, nil
+	return l
 }
 
 // Overhead is the share of the measured cycles that is not playing, training or
@@ -179,22 +189,21 @@ func (s *State) Overhead() float64 {
 	return max(0, 1-work/s.Measured)
 }
 
-func (s *Status) readNets() {
+func (s *Status) readNets(dir run.Dir) {
 	n := &s.Nets
-	n.Newest = newestNet(s.Root)
-	if path, written, err := setup.NewestModel(filepath.Join(s.Root, modelsDir)); err == nil && path != "" {
+	n.Newest = newestNet(dir)
+	if path, written, err := setup.NewestModel(dir.Models()); err == nil && path != "" {
 		n.Since = written.UTC()
 	}
-	n.Accepted, n.Rejected = countNets(filepath.Join(s.Root, modelsDir)), countNets(filepath.Join(s.Root, rejectedDir))
-	n.Waiting = countNets(filepath.Join(s.Root, testedDir))
-	if entries, err := os.ReadDir(filepath.Join(s.Root, toExportDir)); err == nil {
+	n.Accepted, n.Rejected, n.Waiting = countNets(dir.Models()), countNets(dir.Rejected()), countNets(dir.Candidates())
+	if entries, err := os.ReadDir(dir.ToExport()); err == nil {
 		for _, e := range entries {
 			if e.IsDir() && !fsx.IsTemp(e.Name()) {
 				n.ToExport++
 			}
 		}
 	}
-	n.Gate = newestResult(filepath.Join(s.Root, gateDir))
+	n.Gate = newestResult(dir.Gates())
 }
 
 // newestResult returns the match of the gatekeeper that ended last, nil where there
@@ -213,9 +222,9 @@ func newestResult(dir string) (newest *gate.Result) {
 	return newest
 }
 
-func (s *Status) readRows(state *State) error {
+func (s *Status) readRows(dir run.Dir, state *State) error {
 	r := &s.Rows
-	m, err := newestShuffle(s.Root)
+	m, err := newestShuffle(dir)
 	if m != nil {
 		r.Rows, r.Usable, r.Window, r.Shuffled, r.Shuffle = m.RealRows+m.RandomRows, m.Usable, m.Used, m.TrainRows, m.Name
 	}
@@ -225,7 +234,7 @@ func (s *Status) readRows(state *State) error {
 		}
 	}
 	at, trainErr := trained(s.Root)
-	r.Samples, r.Steps = at.Samples, at.Steps
+	r.Samples, r.Steps = at.Samples, at.Step
 	if r.Rows == 0 {
 		r.Rows = at.Rows
 	}
@@ -233,6 +242,42 @@ func (s *Status) readRows(state *State) error {
 		r.Ratio = float64(r.Samples) / float64(r.Rows)
 	}
 	return errors.Join(err, trainErr)
+}
+
+// readDisk adds up the sizes of the run's files. Files that go away meanwhile do
+// not count.
+func readDisk(root string) (DiskStatus, error) {
+	d := DiskStatus{Parts: map[string]int64{}}
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return gone(err)
+		}
+		info, err := e.Info()
+		if err != nil {
+			return gone(err)
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		part, _, below := strings.Cut(filepath.ToSlash(rel), "/")
+		if !below {
+			part = "files"
+		}
+		d.Parts[part] += info.Size()
+		d.Used += info.Size()
+		return nil
+	})
+	var space fsx.Space
+	if err == nil {
+		space, err = fsx.OS.Space(root)
+	}
+	if err != nil {
+		return d, fmt.Errorf("disk use: %w", err)
+	}
+	d.Free, d.Total = space.Free, space.Total
+	d.Keep = max(fsx.DefaultReserve.Bytes, uint64(fsx.DefaultReserve.Share*float64(space.Total)))
+	return d, nil
 }
 
 // sortedStages returns the stages of a map, the longest first.

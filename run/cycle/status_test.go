@@ -95,7 +95,7 @@ func TestStatusOfNothing(t *testing.T) {
 // TestStatusDamaged: what cannot be read is a warning, and the rest is shown.
 func TestStatusDamaged(t *testing.T) {
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, JournalName), "nonsense\n")
+	write(t, filepath.Join(dir, run.CyclesName), "nonsense\n")
 	write(t, filepath.Join(dir, "run.json"), "{")
 	if err := os.Mkdir(filepath.Join(dir, "models"), 0o755); err != nil {
 		t.Fatal(err)

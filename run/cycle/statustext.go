@@ -1,12 +1,16 @@
 package cycle
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 )
 
@@ -79,6 +83,15 @@ func (p Progress) String() string {
 	return b.String()
 }
 
+// seconds writes a duration of so many seconds.
+func seconds(n float64) string {
+	d := time.Duration(n * float64(time.Second))
+	if d >= 10*time.Second {
+		return d.Round(time.Second).String()
+	}
+	return d.Round(10 * time.Millisecond).String()
+}
+
 func (s *Status) writeLoop(row func(name, format string, args ...any)) {
 	l := s.Loop
 	if l == nil {
@@ -141,6 +154,16 @@ func (s *Status) writeTime(row func(name, format string, args ...any)) {
 	if s.Loop.Measured > 0 {
 		row("", "%.1f %% of a cycle is neither playing, training nor matching", 100*s.Loop.Overhead)
 	}
+}
+
+// size writes bytes in binary units.
+func size(n int64) string { return fsx.FormatBytes(uint64(max(0, n))) }
+
+// partsOf returns the names of the parts of a disk's use, the largest first.
+func partsOf(d DiskStatus) []string {
+	return slices.SortedFunc(maps.Keys(d.Parts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(d.Parts[b], d.Parts[a]), cmp.Compare(a, b))
+	})
 }
 
 func (s *Status) writeDisk(row func(name, format string, args ...any)) {

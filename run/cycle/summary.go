@@ -3,6 +3,7 @@ package cycle
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
@@ -19,41 +20,41 @@ type Page struct {
 
 // Summary is what a closed loop says at its end.
 type Summary struct {
+	*State         // with what earlier starts did
 	Reason  string // why it ended; "" = interrupted or failed
-	Cycles  int64  // done, those of earlier starts included
-	Games   int64  // of self-play, those of earlier starts included
 	Net     string // newest accepted one
 	Elapsed time.Duration
-	here    struct{ cycles, games int64 } // of those by this start
-	state   *State
-	said    string // what became of a single stage; "" = the run went round, or its error says it
-	single  bool
-}
-
-func (r *runner) summary() *Summary {
-	s := r.desk.state
-	m := &Summary{Reason: r.reason, Cycles: s.Cycles, Games: s.Games, Net: newestNet(r.root), Elapsed: time.Since(r.began), state: s,
-		said: r.said, single: r.opt.Stage != ""}
-	m.here.cycles, m.here.games = s.Cycles-r.first.cycles, s.Games-r.first.games
-	return m
+	cycles  int64 // of those that earlier starts did
+	games   int64
+	single  bool   // one stage was asked for
+	said    string // what became of it; "" = the error says it
 }
 
 // Write writes the report.
 func (s *Summary) Write(w io.Writer) error {
-	if s.single {
-		if s.said == "" {
-			return nil
+	var b strings.Builder
+	switch {
+	case s.said != "":
+		fmt.Fprintln(&b, s.said)
+	case !s.single:
+		fmt.Fprintf(&b, "%s done, %d of them by this start; %s, %d of them by this start; %s\nNet: %s\n", monitor.Count(s.Cycles, "cycle"), s.Cycles-s.cycles,
+			monitor.Count(s.Games, "game"), s.Games-s.games, s.Elapsed.Round(time.Second), s.Net)
+		if s.Measured > 0 {
+			fmt.Fprintf(&b, "Time: %s\n", shares(s.State))
 		}
-		_, err := fmt.Fprintln(w, s.said)
-		return err
+		if s.Reason != "" {
+			fmt.Fprintf(&b, "Ended: %s\n", s.Reason)
+		}
 	}
-	_, err := fmt.Fprintf(w, "%s done, %d of them by this start; %s, %d of them by this start; %s\nNet: %s\n", monitor.Count(s.Cycles, "cycle"), s.here.cycles,
-		monitor.Count(s.Games, "game"), s.here.games, s.Elapsed.Round(time.Second), s.Net)
-	if err == nil && s.state.Measured > 0 {
-		_, err = fmt.Fprintf(w, "Time: %s\n", shares(s.state))
-	}
-	if err == nil && s.Reason != "" {
-		_, err = fmt.Fprintf(w, "Ended: %s\n", s.Reason)
-	}
+	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// shares writes the time of a state's measured cycles.
+func shares(s *State) string {
+	text := ""
+	for _, stage := range sortedStages(s.Parts) {
+		text += fmt.Sprintf("%s %.1f %%, ", stage, 100*s.Parts[stage]/s.Measured)
+	}
+	return text + fmt.Sprintf("not playing, training or matching %.1f %%", 100*s.Overhead())
 }

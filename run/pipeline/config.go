@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 )
@@ -16,7 +15,10 @@ type ConfigSource struct {
 }
 
 // setting is a flag of train or selfplay with its value.
-type setting struct{ flag, value string }
+type setting struct {
+	flag  string
+	value any
+}
 
 // resolve makes a configuration of the groups with flags set; fields are
 // path=value texts that lose against the user's.
@@ -27,8 +29,8 @@ func (s ConfigSource) resolve(groups []config.Group, flags []setting, fields ...
 		if v == nil {
 			return nil, fmt.Errorf("no setting --%s", f.flag)
 		}
-		if err := v.Set(f.value); err != nil {
-			return nil, fmt.Errorf("--%s %s: %w", f.flag, f.value, err)
+		if err := v.Set(fmt.Sprint(f.value)); err != nil {
+			return nil, fmt.Errorf("--%s %v: %w", f.flag, f.value, err)
 		}
 	}
 	return config.Resolve(config.Input{Path: s.Path, Flags: set, Overrides: append(fields, s.Overrides...)})
@@ -38,18 +40,17 @@ func (s ConfigSource) resolve(groups []config.Group, flags []setting, fields ...
 // plays games in all.
 func (o *Options) playing(n int, models string) (*config.Effective, error) {
 	flags := []setting{
-		{"run-dir", o.workerDir(n)}, {"name", fmt.Sprintf("pipeline-%s-%d", o.T, n)}, {"seed", strconv.FormatUint(o.seed(), 10)},
-		{"producer-workers", "1"}, {"games-per-worker", strconv.FormatInt(max(1, min(int64(o.Parallel), o.gamesOf(n))), 10)},
-		{"temperature", strconv.FormatFloat(o.Temperature, 'g', -1, 64)}, {"mcts-simulations", strconv.Itoa(o.Visits)},
-		{"gumbel", strconv.FormatBool(o.Candidates > 0)},
+		{"run-dir", o.workerDir(n)}, {"name", fmt.Sprintf("pipeline-%s-%d", o.T, n)}, {"seed", o.seed()},
+		{"producer-workers", 1}, {"games-per-worker", max(1, min(int64(o.Parallel), o.gamesOf(n)))},
+		{"temperature", o.Temperature}, {"mcts-simulations", o.Visits}, {"gumbel", o.Candidates > 0},
 	}
 	if o.Candidates > 0 {
-		flags = append(flags, setting{"gumbel-candidates", strconv.Itoa(o.Candidates)})
+		flags = append(flags, setting{"gumbel-candidates", o.Candidates})
 	}
 	if models != "" {
 		flags = append(flags, setting{"models-dir", models})
 	}
-	return o.Config.resolve(config.SelfPlayGroups, flags, "mcts.cache_entries="+strconv.Itoa(o.CacheSize))
+	return o.Config.resolve(config.SelfPlayGroups, flags, fmt.Sprintf("mcts.cache_entries=%d", o.CacheSize))
 }
 
 // training is the configuration of the training run. steps 0 and net "" leave
@@ -57,22 +58,15 @@ func (o *Options) playing(n int, models string) (*config.Effective, error) {
 func (o *Options) training(source string, steps int64, net string) (*config.Effective, error) {
 	flags := []setting{{"run-dir", o.Dir(Train)}, {"name", "pipeline-" + o.T}, {"source", "SHUFFLED"}, {"source-dir", source}}
 	if o.Seed != 0 {
-		flags = append(flags, setting{"seed", strconv.FormatUint(o.Seed, 10)})
+		flags = append(flags, setting{"seed", o.Seed})
 	}
 	if steps > 0 {
-		flags = append(flags, setting{"steps", strconv.FormatInt(steps, 10)})
+		flags = append(flags, setting{"steps", steps})
 	}
 	if net != "" {
 		flags = append(flags, setting{"net", net})
 	}
 	return o.Config.resolve(config.TrainGroups, flags)
-}
-
-// stepsFor is the number of optimizer steps that see so many samples.
-func stepsFor(e *config.Effective, samples int64) int64 {
-	t := e.Config.GetTraining()
-	batch := int64(t.GetBatchSize()) * int64(t.GetGradAccumSteps())
-	return (samples + batch - 1) / batch
 }
 
 // gamesOf is the share of worker number n of the games.

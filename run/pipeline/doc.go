@@ -1,7 +1,7 @@
 // Package pipeline runs the steps of a pipeline one after the other: self-play,
 // preprocessing, processing, shuffling, training.
 //
-//	opt := pipeline.Options{Base: "data", Results: "results", Steps: pipeline.AllSteps(), NumGames: 1000, NumWorkers: 3, ...}
+//	opt := pipeline.Options{Base: "data", Steps: pipeline.AllSteps(), Games: pipeline.Games{NumGames: 1000, ...}, ...}
 //	opt.T = opt.NewT(time.Now())
 //	err := pipeline.Check(opt) // creates nothing
 //	state, err := pipeline.Run(ctx, opt)

@@ -40,22 +40,18 @@ func ParseGrid(texts []string) ([]Axis, error) {
 	for _, text := range texts {
 		for i, part := range strings.Split(text, ",") {
 			name, value, begins := strings.Cut(part, "=")
-			if !begins {
-				if i == 0 {
-					return nil, fmt.Errorf("--grid %q: want NAME=VALUE,VALUE,...", text)
-				}
-				name, value = "", part
-			}
-			if begins {
-				known := slices.ContainsFunc(grid, func(a Axis) bool { return a.Name == name })
-				switch {
-				case known:
-					return nil, fmt.Errorf("--grid: %s comes twice", name)
-				case slices.Contains(fixedInSweeps, name):
-					return nil, fmt.Errorf("--grid: %s is the same for all trials, else they could not be compared", name)
-				case flags.Lookup(name) == nil && !strings.Contains(name, "."):
-					return nil, fmt.Errorf("--grid: %q is no flag of chessbrain train and no field of the configuration", name)
-				}
+			switch {
+			case !begins && i == 0:
+				return nil, fmt.Errorf("--grid %q: want NAME=VALUE,VALUE,...", text)
+			case !begins:
+				value = part
+			case slices.ContainsFunc(grid, func(a Axis) bool { return a.Name == name }):
+				return nil, fmt.Errorf("--grid: %s comes twice", name)
+			case slices.Contains(fixedInSweeps, name):
+				return nil, fmt.Errorf("--grid: %s is the same for all trials, else they could not be compared", name)
+			case flags.Lookup(name) == nil && !strings.Contains(name, "."):
+				return nil, fmt.Errorf("--grid: %q is no flag of chessbrain train and no field of the configuration", name)
+			default:
 				grid = append(grid, Axis{Name: name})
 			}
 			a := &grid[len(grid)-1]

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"math"
@@ -31,7 +32,6 @@ func AllSteps() []string { return []string{SelfPlay, Preprocess, Process, Shuffl
 // Options say what a run does.
 type Options struct {
 	Base    string // directory of the data
-	Results string // directory of training runs
 	T       string // name of the run, see NewT
 	Steps   []string
 	Cleanup bool
@@ -40,13 +40,26 @@ type Options struct {
 	// is asked for the same.
 	Settings map[string][]string
 
-	SelfPlayDir   string   // games that are there already; then no self-play
-	Existing      string   // shuffle that training mixes in
-	ExistingNamed bool     // it was named: it must be there
-	DataDirs      []string // more to mix in: shuffles, or games for the step Process
-	Skip          []int    // first files to leave out, by source: the new data, Existing, DataDirs
-	Ranges        []string // files to take, "A-B" or "all", by source; wins over Skip
+	// OpenNet reads the net that plays; nil = random weights of the configuration.
+	OpenNet func() (net *nn.Net, name string, err error)
 
+	Inputs
+	Games
+	Rows
+	Training
+}
+
+// Inputs are the data that are there already, and which parts of all data are taken.
+type Inputs struct {
+	SelfPlayDir string   // games that are there already; then no self-play
+	Existing    string   // shuffle that training mixes in; "" = that for all runs of Base, if there is one
+	DataDirs    []string // more to mix in: shuffles, or games for the step Process
+	Skip        []int    // first files to leave out, by source: the new data, Existing, DataDirs
+	Ranges      []string // files to take, "A-B" or "all", by source; wins over Skip
+}
+
+// Games say how games are played.
+type Games struct {
 	NumGames    int64
 	NumWorkers  int
 	Parallel    int // games that a worker plays at once
@@ -54,25 +67,28 @@ type Options struct {
 	Temperature float64
 	Visits      int
 	Candidates  int // of Gumbel search; 0 = PUCT
+}
 
-	ChunkSize int
-	Selector  prepare.Selector
-	Workers   int // of Process
-	Buckets   int // files of the shuffle
+// Rows say how games become rows.
+type Rows struct {
+	ChunkSize  int
+	Selector   prepare.Selector
+	Workers    int   // of Process
+	Buckets    int   // files of the shuffle
+	MaxSamples int64 // that training sees at most
+}
 
-	MaxSamples int64
-	Epochs     int64 // passes over the rows
-
-	Seed   uint64 // 0 = of T
-	Config ConfigSource
-
-	// OpenNet reads the net that plays; nil = random weights of the configuration.
-	OpenNet func() (net *nn.Net, name string, err error)
+// Training says how nets are trained: that of a run, or the trials of a sweep.
+type Training struct {
+	Results string // directory of training runs
+	Epochs  int64  // passes over the rows
+	Seed    uint64 // of a run: 0 = of T
+	Config  ConfigSource
 
 	Command  string // for locks and the run event
 	Version  string
 	Log      *slog.Logger
-	Progress monitor.Sink // of training; nil = none
+	Progress monitor.Sink // nil = none
 }
 
 const layoutT = "20060102_150405"
@@ -83,7 +99,8 @@ var formT = regexp.MustCompile(`^[0-9]{8}_[0-9]{6}$`)
 // next second that no run has.
 func (o *Options) NewT(now time.Time) string {
 	for {
-		next := Options{Base: o.Base, Results: o.Results, T: now.UTC().Format(layoutT)}
+		next := *o
+		next.T = now.UTC().Format(layoutT)
 		_, err := os.Stat(next.stateFile())
 		_, trained := os.Stat(next.Dir(Train))
 		if err != nil && trained != nil {
@@ -102,38 +119,30 @@ func (o *Options) begun() time.Time {
 // seed returns the seed of the games. Without a given one it is T's, so that two
 // runs never play the same games: a game's id comes of its seed, worker and number.
 func (o *Options) seed() uint64 {
-	if o.Seed != 0 {
-		return o.Seed
-	}
-	return uint64(o.begun().Unix())
+	return cmp.Or(o.Seed, uint64(o.begun().Unix()))
 }
 
 // runs says whether a step is to run.
 func (o *Options) runs(step string) bool { return slices.Contains(o.Steps, step) }
 
-// path is a directory of the run.
-func (o *Options) path(parts ...string) string {
-	return filepath.Join(append([]string{o.Base}, parts...)...)
-}
-
 // Dir is the directory that a step writes.
 func (o *Options) Dir(step string) string {
 	switch step {
 	case SelfPlay:
-		return o.path("selfplay_" + o.T)
+		return filepath.Join(o.Base, "selfplay_"+o.T)
 	case Preprocess:
-		return o.path("cleaned", "run_"+o.T)
+		return filepath.Join(o.Base, "cleaned", "run_"+o.T)
 	case Process:
-		return o.path("processed", "run_"+o.T)
+		return filepath.Join(o.Base, "processed", "run_"+o.T)
 	case Shuffle:
-		return o.path("processed", "shuffled_"+o.T)
+		return filepath.Join(o.Base, "processed", "shuffled_"+o.T)
 	}
 	return filepath.Join(o.Results, "run_"+o.T)
 }
 
-func (o *Options) buckets() string   { return o.path("processed", "temp_buckets_"+o.T) }
-func (o *Options) mixDir() string    { return o.path("processed", "mix_"+o.T) }
-func (o *Options) netsDir() string   { return o.path("nets_" + o.T) }
+func (o *Options) buckets() string   { return filepath.Join(o.Base, "processed", "temp_buckets_"+o.T) }
+func (o *Options) mixDir() string    { return filepath.Join(o.Base, "processed", "mix_"+o.T) }
+func (o *Options) netsDir() string   { return filepath.Join(o.Base, "nets_"+o.T) }
 func (o *Options) stateFile() string { return statePath(o.Base, o.T) }
 
 // validate says which option is missing or out of range.
@@ -165,13 +174,12 @@ func (o *Options) validate() error {
 			return fmt.Errorf("--skip-files: number %d is %d: want 0 or more", i+1, n)
 		}
 	}
-	_, err := o.part(0, "")
 	for i := range o.Ranges {
-		if err == nil {
-			_, err = o.part(i, "")
+		if _, err := o.part(i, ""); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 var formRange = regexp.MustCompile(`^([0-9]{1,9})-([0-9]{1,9})?$`)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
@@ -40,7 +41,7 @@ func Check(opt Options) error {
 		if err := checkPlan(train.DryRunStep)(e, err); err != nil {
 			return fmt.Errorf("step %s: %w", Train, err)
 		}
-		return s.checkSplit(e)
+		return s.checkSplit(setup.RowUseOf(e))
 	}
 	return nil
 }
@@ -76,10 +77,7 @@ func Run(ctx context.Context, opt Options) (*State, error) {
 	if r.sources, err = opt.sources(); err != nil {
 		return nil, err
 	}
-	if err := fsx.MkdirAll(fsx.OS, opt.Base); err != nil {
-		return nil, fmt.Errorf("make %s: %w", opt.Base, err)
-	}
-	lock, err := fsx.Acquire(filepath.Join(opt.Base, ".pipeline.lock"), fsx.LockOptions{Command: opt.Command})
+	lock, err := hold(opt.Base, ".pipeline.lock", opt.Command)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +85,7 @@ func Run(ctx context.Context, opt Options) (*State, error) {
 	if err := r.open(); err != nil {
 		return nil, err
 	}
-	if _, err := cycle.Do(ctx, r, r.works()); err != nil {
+	if _, err := cycle.Do(ctx, r); err != nil {
 		return r.state, err
 	}
 	if r.Cleanup {
@@ -97,6 +95,14 @@ func Run(ctx context.Context, opt Options) (*State, error) {
 	}
 	r.state.Done = true
 	return r.state, r.state.write(r.Base)
+}
+
+// hold makes a directory and takes a lock in it.
+func hold(dir, name, command string) (*fsx.Lock, error) {
+	if err := fsx.MkdirAll(fsx.OS, dir); err != nil {
+		return nil, fmt.Errorf("make %s: %w", dir, err)
+	}
+	return fsx.Acquire(filepath.Join(dir, name), fsx.LockOptions{Command: command})
 }
 
 // open reads the run's state, or begins it.
@@ -120,33 +126,25 @@ func (r *pass) open() error {
 	if err := r.checkInputs(r.sources); err != nil {
 		return err
 	}
-	r.state = &State{Version: stateVersion, T: r.T, Program: r.Version, Settings: r.Settings, Steps: Plan(r.Options)}
+	r.state = &State{Version: stateVersion, T: r.T, Program: r.Version, Settings: r.Settings, Steps: r.plan()}
 	if err := r.keepNet(); err != nil {
 		return err
 	}
 	return r.state.write(r.Base)
 }
 
-// works are the steps as stages. What a step comes to is in its entry of the state.
-func (r *pass) works() map[cycle.Stage]cycle.Work {
-	works := map[cycle.Stage]cycle.Work{}
-	for name, do := range map[string]func(context.Context, *StepState) error{
-		SelfPlay: r.selfPlay, Preprocess: r.preprocess, Process: r.process, Shuffle: r.shuffle, Train: r.train} {
-		works[cycle.Stage(name)] = func(ctx context.Context, _ cycle.Todo) (skip string, err error) {
-			return "", do(ctx, r.state.step(name))
-		}
-	}
-	return works
-}
+// steps are what the steps do. What one comes to is in its entry of the state.
+var steps = map[string]func(r *pass, ctx context.Context, s *StepState) error{
+	SelfPlay: (*pass).selfPlay, Preprocess: (*pass).preprocess, Process: (*pass).process, Shuffle: (*pass).shuffle, Train: (*pass).train}
 
 // Next is the first step that is not done.
-func (r *pass) Next() (cycle.Stage, bool) {
-	for _, s := range r.state.Steps {
-		if !s.Done {
-			return cycle.Stage(s.Step), true
+func (r *pass) Next() (cycle.Stage, cycle.Work, bool) {
+	for i := range r.state.Steps {
+		if s := &r.state.Steps[i]; !s.Done {
+			return cycle.Stage(s.Step), func(ctx context.Context, _ cycle.Todo) (skip string, err error) { return "", steps[s.Step](r, ctx, s) }, true
 		}
 	}
-	return "", false
+	return "", nil, false
 }
 
 // Begin begins a step. One whose manifest says that it is done is not done again: a
@@ -179,34 +177,27 @@ func (s *StepState) count(m *prepare.Manifest) {
 	s.Games, s.Rows, s.Files = m.Counts.Games, m.Counts.Rows, len(m.Files)
 }
 
+// usedUp names the steps that use up what a step made.
+var usedUp = map[string][]string{Preprocess: {Process, Shuffle}, Process: {Shuffle}}
+
 // cleanup removes what this run made on the way and a later step has used up.
 func (r *pass) cleanup() error {
-	for _, s := range []struct {
-		step string
-		by   []string // a step that uses it up
-	}{{Preprocess, []string{Process, Shuffle}}, {Process, []string{Shuffle}}} {
-		state := r.state.step(s.step)
-		if state == nil || state.Removed {
+	for i := range r.state.Steps {
+		s := &r.state.Steps[i]
+		if s.Removed || !slices.ContainsFunc(usedUp[s.Step], r.runs) {
 			continue
 		}
-		used := false
-		for _, by := range s.by {
-			used = used || r.state.step(by) != nil
-		}
-		if !used {
-			continue
-		}
-		removed, err := r.remove(state.Dir)
+		removed, err := r.remove(s.Dir)
 		if err != nil {
 			return err
 		}
-		if state.Removed = removed; removed {
+		if s.Removed = removed; removed {
 			if err := r.state.write(r.Base); err != nil {
 				return err
 			}
 		}
 	}
-	if r.state.step(Shuffle) == nil {
+	if !r.runs(Shuffle) {
 		return nil
 	}
 	_, err := r.remove(r.buckets())

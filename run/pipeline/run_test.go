@@ -197,7 +197,7 @@ func TestNoInput(t *testing.T) {
 		"no games":         {func(o *Options) { o.Steps, o.SelfPlayDir = AllSteps()[1:], empty }, empty},
 		"nowhere":          {func(o *Options) { o.Steps = AllSteps()[1:] }, "preprocess"},
 		"data directory":   {func(o *Options) { o.DataDirs = []string{empty} }, empty},
-		"existing shuffle": {func(o *Options) { o.Existing, o.ExistingNamed = empty, true }, empty},
+		"existing shuffle": {func(o *Options) { o.Existing = empty }, empty},
 		"all files skipped": {func(o *Options) {
 			o.SelfPlayDir, o.Steps, o.DataDirs, o.Skip = games, AllSteps()[1:], []string{games}, []int{0, 0, 1}
 		}, games},
@@ -265,7 +265,7 @@ func TestMix(t *testing.T) {
 	mustRun(t, first)
 	second := tiny(dir)
 	second.T, second.Seed = "20260102_030406", 6
-	second.Existing, second.ExistingNamed, second.Skip = first.Dir(Shuffle), true, []int{0, 1}
+	second.Existing, second.Skip = first.Dir(Shuffle), []int{0, 1}
 	s := mustRun(t, second)
 	a, b, mix := shuffleIn(t, first.Dir(Shuffle)), shuffleIn(t, second.Dir(Shuffle)), shuffleIn(t, second.mixDir())
 	if want := b.TrainRows + a.TrainRows - a.Train[0].Rows; mix.TrainRows != want || s.step(Train).Rows != want {

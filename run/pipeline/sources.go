@@ -1,16 +1,23 @@
 package pipeline
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
+
+// existing is where the existing shuffle lies.
+func (o *Options) existing() string {
+	return cmp.Or(o.Existing, filepath.Join(o.Base, "processed", "shuffled"))
+}
 
 // sources are what a run takes beside its own games.
 type sources struct {
@@ -24,14 +31,12 @@ type sources struct {
 // named may be missing.
 func (o *Options) sources() (*sources, error) {
 	s := &sources{}
-	if o.Existing != "" {
-		if _, err := os.Stat(o.Existing); err == nil || o.ExistingNamed || !errors.Is(err, fs.ErrNotExist) {
-			if err := o.addSource(s, 1, o.Existing); err != nil {
-				return nil, fmt.Errorf("--existing-shuffled-data-dir: %w", err)
-			}
-			if len(s.games) > 0 {
-				return nil, fmt.Errorf("--existing-shuffled-data-dir: %w: %s holds games and no finished shuffle; name it with --data-dirs", prepare.ErrNoInput, o.Existing)
-			}
+	if _, err := os.Stat(o.existing()); o.Existing != "" || !errors.Is(err, fs.ErrNotExist) {
+		if err := o.addSource(s, 1, o.existing()); err != nil {
+			return nil, fmt.Errorf("--existing-shuffled-data-dir: %w", err)
+		}
+		if len(s.games) > 0 {
+			return nil, fmt.Errorf("--existing-shuffled-data-dir: %w: %s holds games and no finished shuffle; name it with --data-dirs", prepare.ErrNoInput, o.existing())
 		}
 	}
 	for i, dir := range o.DataDirs {
@@ -51,20 +56,14 @@ func (o *Options) addSource(s *sources, i int, dir string) error {
 	if err != nil {
 		return err
 	}
-	shuffled, err := prepare.ShuffleOf(fsx.OS, dir)
+	m, _, err := prepare.ReadShuffle(dir)
 	if err != nil {
 		return err
 	}
-	if shuffled != "" {
-		m, err := shuffle.ReadManifest(fsx.OS, shuffled)
-		if err == nil {
-			_, err = prepare.Part(m.Train, in)
-		}
-		if err != nil {
-			return err
-		}
+	if m != nil {
 		s.shuffled = append(s.shuffled, in)
-		return nil
+		_, err := prepare.Part(m.Train, in)
+		return err
 	}
 	if _, err := prepare.ListInputs(fsx.OS, []prepare.Input{in}); err != nil {
 		return fmt.Errorf("%w (and no finished shuffle; --skip-files and --shard-ranges say which files are taken)", err)
@@ -76,18 +75,13 @@ func (o *Options) addSource(s *sources, i int, dir string) error {
 // checkSplit refuses shuffles that split games otherwise than the run will: a game
 // that one holds out could be trained on from another. It says so before the games
 // are played, not when they are mixed.
-func (s *sources) checkSplit(e *config.Effective) error {
-	t := e.Config.GetTraining()
+func (s *sources) checkSplit(use setup.RowUse) error {
 	for _, in := range s.shuffled {
-		at, err := prepare.ShuffleOf(fsx.OS, in.Dir)
+		m, _, err := prepare.ReadShuffle(in.Dir)
 		if err != nil {
 			return err
 		}
-		m, err := shuffle.ReadManifest(fsx.OS, at)
-		if err != nil {
-			return err
-		}
-		if share, theta := t.GetValidation().GetShare(), t.GetStTheta(); m.Validation != share || m.ShortTerm != theta || m.Split != shuffle.SplitByGame {
+		if share, theta := use.Validation, use.ShortTerm; m.Validation != share || m.ShortTerm != theta || m.Split != shuffle.SplitByGame {
 			return fmt.Errorf("%s splits by %s and holds out %g of it, with st-theta %g; this run by %s, %g and %g "+
 				"(training.validation.share, training.st_theta): shuffle it again, or run with its numbers",
 				in.Dir, m.Split, m.Validation, m.ShortTerm, shuffle.SplitByGame, share, theta)
@@ -132,7 +126,7 @@ func (o *Options) checkInputs(s *sources) error {
 	}
 	if o.runs(Train) && !o.runs(Shuffle) && len(s.shuffled) == 0 {
 		return fmt.Errorf("%w for step %s: the step %s does not run, and neither %s nor --data-dirs holds a finished shuffle",
-			prepare.ErrNoInput, Train, Shuffle, o.Existing)
+			prepare.ErrNoInput, Train, Shuffle, o.existing())
 	}
 	return nil
 }

@@ -1,11 +1,10 @@
 package pipeline
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,6 +38,17 @@ type StepState struct {
 	Removed bool    `json:"removed,omitempty"`
 }
 
+// plan is the steps of a run with their directories, none of them done.
+func (o *Options) plan() []StepState {
+	var steps []StepState
+	for _, step := range AllSteps() {
+		if o.runs(step) {
+			steps = append(steps, StepState{Step: step, Dir: o.Dir(step)})
+		}
+	}
+	return steps
+}
+
 const (
 	stateVersion = 1
 	maxState     = 1 << 20 // bytes that are read
@@ -48,68 +58,42 @@ func statePath(base, t string) string { return filepath.Join(base, "pipeline_"+t
 
 // ReadState reads a run's state. Errors: fs.ErrNotExist, *prepare.ManifestError.
 func ReadState(base, t string) (*State, error) {
-	path := statePath(base, t)
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("read pipeline run: %w", err)
-	}
-	if info.Size() > maxState {
-		return nil, &prepare.ManifestError{Path: path, Reason: fmt.Sprintf("more than %d bytes", maxState)}
-	}
-	data, err := fsx.ReadFile(fsx.OS, path)
-	if err != nil {
-		return nil, fmt.Errorf("read pipeline run: %w", err)
-	}
-	s, err := decodeState(data)
-	if err == nil && s.T != t {
-		err = fmt.Errorf("it is of run %q", s.T)
-	}
-	if err != nil {
-		return nil, &prepare.ManifestError{Path: path, Reason: err.Error()}
-	}
-	return s, nil
+	return prepare.ReadChecked(fsx.OS, statePath(base, t), "pipeline run", maxState, func(s *State) error {
+		err := s.check()
+		if err == nil && s.T != t {
+			err = fmt.Errorf("it is of run %q", s.T)
+		}
+		return err
+	})
 }
 
-// decodeState reads a state and checks that its steps are steps, each once.
-func decodeState(data []byte) (*State, error) {
-	in := json.NewDecoder(bytes.NewReader(data))
-	in.DisallowUnknownFields()
-	var s State
-	if err := in.Decode(&s); err != nil {
-		return nil, err
-	}
+// check holds that the steps of a state are steps, each once.
+func (s *State) check() error {
 	if s.Version != stateVersion {
-		return nil, fmt.Errorf("version %d, this build reads %d", s.Version, stateVersion)
+		return fmt.Errorf("version %d, this build reads %d", s.Version, stateVersion)
 	}
 	if !formT.MatchString(s.T) {
-		return nil, fmt.Errorf("%q is no name of a run", s.T)
+		return fmt.Errorf("%q is no name of a run", s.T)
 	}
 	for i, step := range s.Steps {
 		again := slices.ContainsFunc(s.Steps[:i], func(o StepState) bool { return o.Step == step.Step })
 		if again || !slices.Contains(AllSteps(), step.Step) {
-			return nil, fmt.Errorf("entry %d is no step: %q", i, step.Step)
-		}
-	}
-	return &s, nil
-}
-
-// write makes s durable.
-func (s *State) write(base string) error {
-	data, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write pipeline run: %w", err)
-	}
-	return fsx.WriteFile(fsx.OS, statePath(base, s.T), append(data, '\n'))
-}
-
-// step is the entry of a step, nil where the run has none.
-func (s *State) step(name string) *StepState {
-	for i := range s.Steps {
-		if s.Steps[i].Step == name {
-			return &s.Steps[i]
+			return fmt.Errorf("entry %d is no step: %q", i, step.Step)
 		}
 	}
 	return nil
+}
+
+// write makes s durable.
+func (s *State) write(base string) error { return prepare.WriteJSON(fsx.OS, statePath(base, s.T), s) }
+
+// step is the entry of a step, nil where the run has none.
+func (s *State) step(name string) *StepState {
+	i := slices.IndexFunc(s.Steps, func(step StepState) bool { return step.Step == name })
+	if i < 0 {
+		return nil
+	}
+	return &s.Steps[i]
 }
 
 // Unfinished returns the newest run of base that was begun and not finished, nil
@@ -141,17 +125,9 @@ func Unfinished(base string) (*State, error) {
 // Differs says in what settings are others than those that the run was asked for,
 // "" for the same.
 func (s *State) Differs(settings map[string][]string) string {
-	names := make([]string, 0, len(settings))
-	for name := range settings {
-		names = append(names, name)
-	}
-	for name := range s.Settings {
-		if _, ok := settings[name]; !ok {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	all := maps.Clone(settings)
+	maps.Copy(all, s.Settings)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if have, want := s.Settings[name], settings[name]; !slices.Equal(have, want) {
 			return fmt.Sprintf("--%s was %s, now %s", name, shown(have), shown(want))
 		}

@@ -33,7 +33,7 @@ func TestOptions(t *testing.T) {
 
 // TestParts holds which files of the sources are taken: ranges win over skips.
 func TestParts(t *testing.T) {
-	o := Options{Skip: []int{0, 0, 200}, Ranges: []string{"3-", "all", "10-20"}}
+	o := Options{Inputs: Inputs{Skip: []int{0, 0, 200}, Ranges: []string{"3-", "all", "10-20"}}}
 	for i, want := range [][2]int{{3, 0}, {0, 0}, {10, 20}, {0, 0}} {
 		if in, err := o.part(i, "d"); err != nil || [2]int{in.From, in.To} != want {
 			t.Errorf("source %d: %+v, %v, want %v", i, in, err, want)
@@ -51,7 +51,7 @@ func TestShares(t *testing.T) {
 		games   int64
 		workers int
 	}{{20, 3}, {2, 5}, {100_000, 3}, {7, 7}} {
-		o := Options{NumGames: c.games, NumWorkers: c.workers}
+		o := Options{Games: Games{NumGames: c.games, NumWorkers: c.workers}}
 		sum := int64(0)
 		for n := range c.workers {
 			sum += o.gamesOf(n)
@@ -118,12 +118,16 @@ func TestDamagedState(t *testing.T) {
 func FuzzState(f *testing.F) {
 	f.Add([]byte(`{"version":1,"t":"20260102_030405","settings":{"a":["b"]},"steps":[{"step":"train","dir":"x"}]}`))
 	f.Add([]byte(`{"version":1,"t":"20260102_030405","steps":null}`))
+	base := f.TempDir()
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := decodeState(data)
+		if err := os.WriteFile(statePath(base, testT), data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		s, err := ReadState(base, testT)
 		if err != nil {
 			return
 		}
-		if len(s.Steps) > len(AllSteps()) || !formT.MatchString(s.T) {
+		if len(s.Steps) > len(AllSteps()) || s.T != testT {
 			t.Fatalf("%+v", s)
 		}
 	})

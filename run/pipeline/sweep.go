@@ -1,19 +1,17 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run/cycle"
@@ -23,17 +21,9 @@ import (
 // SweepOptions say what a sweep trains.
 type SweepOptions struct {
 	Grid    []Axis
-	Results string   // directory of the trials and of the table
 	Data    []string // shuffles with training and validation rows, or directories whose newest one is meant
 	Samples int64    // that each trial sees; 0 = Epochs passes
-	Epochs  int64    // passes over the rows
-	Seed    uint64   // of all trials
-	Config  ConfigSource
-
-	Command  string
-	Version  string
-	Log      *slog.Logger
-	Progress monitor.Sink
+	Training
 }
 
 // sweepFile is sweep.json's frame: what all trials have in common.
@@ -53,9 +43,8 @@ type sweepFile struct {
 // sweep is a sweep under way, and the book of its trials. One goroutine.
 type sweep struct {
 	SweepOptions
-	trials []Trial
-	table  sweepFile
-	data   string // directory with the one shuffle of all trials
+	table sweepFile
+	data  string // directory with the one shuffle of all trials
 }
 
 // Sweep trains the trials of a grid one after the other, each in a directory of
@@ -65,45 +54,33 @@ type sweep struct {
 // one Results/sweep.csv and sweep.json have the table, and Results/best is a link
 // to the best. A trial whose loss is not finite is one more result; any other
 // failure ends the sweep.
-func Sweep(ctx context.Context, opt SweepOptions) (results []Result, best string, err error) {
-	s := &sweep{SweepOptions: opt}
-	if s.trials, err = s.Check(); err != nil {
-		return nil, "", err
-	}
-	if err := fsx.MkdirAll(fsx.OS, opt.Results); err != nil {
-		return nil, "", fmt.Errorf("make %s: %w", opt.Results, err)
-	}
-	lock, err := fsx.Acquire(filepath.Join(opt.Results, ".sweep.lock"), fsx.LockOptions{Command: opt.Command})
+func Sweep(ctx context.Context, opt SweepOptions) (*SweepReport, error) {
+	s := &sweep{SweepOptions: opt, data: filepath.Join(opt.Results, "data")}
+	trials, err := s.Check()
 	if err != nil {
-		return nil, "", err
+		return nil, err
+	}
+	lock, err := hold(opt.Results, ".sweep.lock", opt.Command)
+	if err != nil {
+		return nil, err
 	}
 	defer lock.Release()
-	if err := s.open(); err != nil {
-		return nil, "", err
+	if err := s.open(trials); err != nil {
+		return nil, err
 	}
-	_, err = cycle.Do(ctx, s, s.works())
+	_, err = cycle.Do(ctx, s)
 	err = errors.Join(err, s.write())
-	return s.table.Results, s.table.Best, err
-}
-
-// works are the trials as stages.
-func (s *sweep) works() map[cycle.Stage]cycle.Work {
-	works := map[cycle.Stage]cycle.Work{}
-	for i := range s.table.Results {
-		r := &s.table.Results[i]
-		works[cycle.Stage(r.Name)] = func(ctx context.Context, _ cycle.Todo) (skip string, err error) { return "", s.one(ctx, r) }
-	}
-	return works
+	return &SweepReport{s.table.Best, s.Grid, s.table.Results, s.Results}, err
 }
 
 // Next is the first trial without a result.
-func (s *sweep) Next() (cycle.Stage, bool) {
-	for _, r := range s.table.Results {
-		if r.Status == TrialToDo {
-			return cycle.Stage(r.Name), true
+func (s *sweep) Next() (cycle.Stage, cycle.Work, bool) {
+	for i := range s.table.Results {
+		if r := &s.table.Results[i]; r.Status == TrialToDo {
+			return cycle.Stage(r.Name), func(ctx context.Context, _ cycle.Todo) (skip string, err error) { return "", s.one(ctx, r) }, true
 		}
 	}
-	return "", false
+	return "", nil, false
 }
 
 // Begin writes nothing: a trial's own directory says how far it is.
@@ -127,9 +104,9 @@ func (o *SweepOptions) Check() ([]Trial, error) {
 		return nil, fmt.Errorf("%w: --data names no shuffle", prepare.ErrNoInput)
 	}
 	for _, dir := range o.Data {
-		if at, err := prepare.ShuffleOf(fsx.OS, dir); err != nil {
+		if m, _, err := prepare.ReadShuffle(dir); err != nil {
 			return nil, fmt.Errorf("--data: %w", err)
-		} else if at == "" {
+		} else if m == nil {
 			return nil, fmt.Errorf("--data: %w: %s holds no finished shuffle: run chessbrain shuffle", prepare.ErrNoInput, dir)
 		}
 	}
@@ -172,21 +149,14 @@ func (o *SweepOptions) notOverridden() error {
 // config is the configuration of a trial. share is of the validation games.
 func (o *SweepOptions) config(t Trial, data string, steps int64, share float64) (*config.Effective, error) {
 	flags := []setting{{"run-dir", filepath.Join(o.Results, t.Name)}, {"name", t.Name}, {"source", "SHUFFLED"}, {"source-dir", data},
-		{"steps", strconv.FormatInt(steps, 10)}, {"seed", strconv.FormatUint(o.Seed, 10)},
-		{"validation-share", strconv.FormatFloat(share, 'g', -1, 64)}}
+		{"steps", steps}, {"seed", o.Seed}, {"validation-share", share}}
 	source := o.Config
 	for i, a := range o.Grid {
 		if strings.Contains(a.Name, ".") {
 			source.Overrides = append(source.Overrides[:len(source.Overrides):len(source.Overrides)], a.Name+"="+t.Values[i])
 			continue
 		}
-		for k, f := range flags {
-			if f.flag == a.Name { // seed
-				flags = append(flags[:k], flags[k+1:]...)
-				break
-			}
-		}
-		flags = append(flags, setting{a.Name, t.Values[i]})
+		flags = append(flags, setting{a.Name, t.Values[i]}) // seed comes twice then: the last one counts
 	}
 	return source.resolve(config.TrainGroups, flags)
 }
@@ -195,8 +165,7 @@ func (o *SweepOptions) config(t Trial, data string, steps int64, share float64) 
 var pinned = time.Unix(0, 0).UTC()
 
 // open pins the data and reads what is done.
-func (s *sweep) open() error {
-	s.data = filepath.Join(s.Results, "data")
+func (s *sweep) open(trials []Trial) error {
 	var inputs []prepare.Input
 	for _, dir := range s.Data {
 		inputs = append(inputs, prepare.Input{Dir: dir})
@@ -211,20 +180,16 @@ func (s *sweep) open() error {
 	case made.HeldRows == 0:
 		return fmt.Errorf("%w: %v hold no row out, so trials could not be compared: shuffle more games, or with a larger --validation-share", prepare.ErrNoInput, made.InputDirs)
 	}
-	samples := s.Samples
-	if samples == 0 {
-		samples = made.TrainRows * s.Epochs
-	}
 	base, err := s.Config.resolve(config.TrainGroups, nil)
 	if err != nil {
 		return err
 	}
-	s.table = sweepFile{Version: 1, Data: made.InputDirs, Rows: made.TrainRows, Held: made.HeldRows, Samples: samples, Seed: s.Seed,
+	s.table = sweepFile{Version: 1, Data: made.InputDirs, Rows: made.TrainRows, Held: made.HeldRows, Samples: cmp.Or(s.Samples, made.TrainRows*s.Epochs), Seed: s.Seed,
 		Base: string(config.Marshal(base.Config)), Grid: s.Grid}
 	if err := s.compare(made); err != nil {
 		return err
 	}
-	for _, t := range s.trials {
+	for _, t := range trials {
 		r := Result{Trial: t, Status: TrialToDo}
 		if err := readJSON(filepath.Join(s.Results, t.Name, trialFile), &r); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -242,12 +207,10 @@ func (s *sweep) compare(made *shuffle.Manifest) error {
 	other := func(what string, have, want any) error {
 		return fmt.Errorf("%w: %s holds a sweep of other %s (%v, now %v); choose another --results-dir", prepare.ErrOther, s.Results, what, have, want)
 	}
-	same := len(made.InputDirs) == len(s.Data)
-	for i := 0; same && i < len(s.Data); i++ { // a newer shuffle in the same directory is no other data
-		have, want := filepath.Clean(made.InputDirs[i]), filepath.Clean(s.Data[i])
-		same = have == want || filepath.Dir(have) == want
-	}
-	if !same {
+	if !slices.EqualFunc(made.InputDirs, s.Data, func(have, want string) bool {
+		have, want = filepath.Clean(have), filepath.Clean(want)
+		return have == want || filepath.Dir(have) == want // a newer shuffle in the same directory is no other data
+	}) {
 		return other("data", made.InputDirs, s.Data)
 	}
 	var old sweepFile

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay/prepare"
 )
 
 // Files of a sweep.
@@ -23,7 +25,7 @@ const (
 // write writes the table and the link to the best trial.
 func (s *sweep) write() error {
 	s.table.Best = Best(s.table.Results)
-	if err := writeJSON(filepath.Join(s.Results, sweepJSON), &s.table); err != nil {
+	if err := prepare.WriteJSON(fsx.OS, filepath.Join(s.Results, sweepJSON), &s.table); err != nil {
 		return err
 	}
 	err := fsx.WriteFileFunc(fsx.OS, filepath.Join(s.Results, sweepCSV), func(w io.Writer) error {
@@ -37,36 +39,34 @@ func (s *sweep) write() error {
 
 // Best is the name of the trial with the least loss, the first of equals; ""
 // while none is done.
-func Best(results []Result) string {
-	best := -1
-	for i, r := range results {
-		if r.Status == TrialDone && (best < 0 || r.Loss < results[best].Loss) {
-			best = i
+func Best(results []Result) (best string) {
+	least := math.Inf(1)
+	for _, r := range results {
+		if r.Status == TrialDone && r.Loss < least {
+			best, least = r.Name, r.Loss
 		}
 	}
-	if best < 0 {
-		return ""
-	}
-	return results[best].Name
+	return best
 }
 
 // linkBest makes dir/best a link to a trial, by one rename. Something else of
 // that name is not touched.
 func linkBest(dir, trial string) error {
-	link := filepath.Join(dir, bestLink)
-	if have, err := os.Readlink(link); err == nil && have == trial {
+	link, temp := filepath.Join(dir, bestLink), filepath.Join(dir, ".best.tmp")
+	have, err := os.Readlink(link)
+	if err == nil && have == trial {
 		return nil
-	} else if info, statErr := os.Lstat(link); err != nil && statErr == nil && info.Mode()&os.ModeSymlink == 0 {
+	}
+	if info, statErr := os.Lstat(link); err != nil && statErr == nil && info.Mode()&os.ModeSymlink == 0 {
 		return fmt.Errorf("link the best trial: %s is there and is no link; move it away", link)
 	}
-	temp := filepath.Join(dir, ".best.tmp")
-	if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("link the best trial: %w", err)
+	if err = os.Remove(temp); err == nil || errors.Is(err, os.ErrNotExist) {
+		err = os.Symlink(trial, temp)
 	}
-	if err := os.Symlink(trial, temp); err != nil {
-		return fmt.Errorf("link the best trial: %w", err)
+	if err == nil {
+		err = os.Rename(temp, link)
 	}
-	if err := os.Rename(temp, link); err != nil {
+	if err != nil {
 		return fmt.Errorf("link the best trial: %w", err)
 	}
 	return fsx.SyncDir(fsx.OS, dir)

@@ -21,13 +21,14 @@ const testT = "20260102_030405"
 // tiny is a run of all steps on 12 games below dir.
 func tiny(dir string) Options {
 	selector, _ := prepare.ParseSelector("all", 0)
-	return Options{Base: filepath.Join(dir, "data"), Results: filepath.Join(dir, "results"), T: testT, Steps: AllSteps(), Cleanup: true,
-		NumGames: 12, NumWorkers: 2, Parallel: 4, CacheSize: 1000, Temperature: 1, Visits: 6,
-		ChunkSize: 100, Selector: selector, Workers: 2, Buckets: 2, MaxSamples: 1000, Epochs: 1, Seed: 5,
+	return Options{Base: filepath.Join(dir, "data"), T: testT, Steps: AllSteps(), Cleanup: true,
 		Settings: map[string][]string{"num-games": {"12"}},
-		Config: ConfigSource{Overrides: []string{"model.net=16x1", "selfplay.max_plies=10", "training.batch_size=16",
-			"training.validation.share=0.3"}},
-		Version: "test", Command: "test", Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+		Games:    Games{NumGames: 12, NumWorkers: 2, Parallel: 4, CacheSize: 1000, Temperature: 1, Visits: 6},
+		Rows:     Rows{ChunkSize: 100, Selector: selector, Workers: 2, Buckets: 2, MaxSamples: 1000},
+		Training: Training{Results: filepath.Join(dir, "results"), Epochs: 1, Seed: 5,
+			Config: ConfigSource{Overrides: []string{"model.net=16x1", "selfplay.max_plies=10", "training.batch_size=16",
+				"training.validation.share=0.3"}},
+			Version: "test", Command: "test", Log: slog.New(slog.NewTextHandler(io.Discard, nil))}}
 }
 
 // stopAt ends ctx when a log line with message and text in its attributes comes.
@@ -65,7 +66,7 @@ func mustRun(t *testing.T, opt Options) *State {
 // shuffleIn reads the marker of a directory's newest shuffle.
 func shuffleIn(t *testing.T, dir string) *shuffle.Manifest {
 	t.Helper()
-	at, err := prepare.ShuffleOf(fsx.OS, dir)
+	_, at, err := prepare.ReadShuffle(dir)
 	if err != nil || at == "" {
 		t.Fatalf("no shuffle in %s: %v", dir, err)
 	}

@@ -22,7 +22,7 @@ type Planned struct {
 
 // NewPlanned plans the run of o, which goes on or begins, with the net of a name.
 func NewPlanned(o Options, goesOn bool, net string) *Planned {
-	return &Planned{true, o.T, Plan(o), o.Settings, o, goesOn, net}
+	return &Planned{true, o.T, o.plan(), o.Settings, o, goesOn, net}
 }
 
 // Write prints the plan for a person.
@@ -37,10 +37,29 @@ func (p *Planned) Write(out io.Writer) error {
 		fmt.Fprintf(w, "net\t%s\n", p.net)
 	}
 	for _, s := range p.Steps {
-		fmt.Fprintf(w, "%s\t%s -> %s\n", s.Step, Describe(p.options, s.Step), s.Dir)
+		fmt.Fprintf(w, "%s\t%s -> %s\n", s.Step, p.options.describe(s.Step), s.Dir)
 	}
 	fmt.Fprintf(w, "nothing is created\tthis is a dry run\n")
 	return w.Flush()
+}
+
+// describe says in a few words what a step would do.
+func (o *Options) describe(step string) string {
+	switch step {
+	case SelfPlay:
+		search := "PUCT"
+		if o.Candidates > 0 {
+			search = fmt.Sprintf("Gumbel, %d candidates", o.Candidates)
+		}
+		return fmt.Sprintf("%d games by %d workers, %d visits (%s), seed %d", o.NumGames, o.NumWorkers, o.Visits, search, o.seed())
+	case Preprocess:
+		return fmt.Sprintf("games of %s without doubles, %d a file", o.games(step), o.ChunkSize)
+	case Process:
+		return fmt.Sprintf("positions %s of %s", o.Selector, o.games(step))
+	case Shuffle:
+		return fmt.Sprintf("rows of %s in about %d files", o.games(step), o.Buckets)
+	}
+	return fmt.Sprintf("at most %d samples", o.MaxSamples)
 }
 
 // Report is what a run came to.
@@ -83,11 +102,6 @@ type SweepReport struct {
 	Results []Result `json:"results"`
 
 	dir string
-}
-
-// Report is what the trials of the sweep came to.
-func (o *SweepOptions) Report(results []Result, best string) *SweepReport {
-	return &SweepReport{best, o.Grid, results, o.Results}
 }
 
 // Write prints the table for a person.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
 	"github.com/chessbrain/chessbrain/trainer"
 )
@@ -49,12 +49,12 @@ func (s *sweep) one(ctx context.Context, r *Result) error {
 	}
 	e, err := s.config(r.Trial, s.data, 1, made.Validation)
 	if err == nil {
-		e, err = s.config(r.Trial, s.data, stepsFor(e, s.table.Samples), made.Validation)
+		e, err = s.config(r.Trial, s.data, setup.RowUseOf(e).StepsFor(s.table.Samples), made.Validation)
 	}
 	if err != nil {
 		return err
 	}
-	s.Log.Info("trial begins", "trial", r.Name, "steps", e.Config.GetTraining().GetSteps())
+	s.Log.Info("trial begins", "trial", r.Name, "steps", setup.RowUseOf(e).Steps)
 	began := time.Now()
 	summary, err := train.Train(ctx, train.Options{Effective: e, Command: s.Command, Version: s.Version, Log: s.Log.With("trial", r.Name), Progress: s.Progress})
 	switch {
@@ -68,7 +68,7 @@ func (s *sweep) one(ctx context.Context, r *Result) error {
 		}
 	}
 	r.Seconds = time.Since(began).Seconds()
-	return writeJSON(filepath.Join(s.Results, r.Name, trialFile), r)
+	return prepare.WriteJSON(fsx.OS, filepath.Join(s.Results, r.Name, trialFile), r)
 }
 
 // measure takes the losses from a run's summary.
@@ -100,12 +100,4 @@ func readJSON(path string, v any) error {
 		return &prepare.ManifestError{Path: path, Reason: err.Error()}
 	}
 	return nil
-}
-
-func writeJSON(path string, v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return fsx.WriteFile(fsx.OS, path, append(data, '\n'))
 }

@@ -433,7 +433,7 @@ func dropDir(b []byte) []byte {
 func TestPipelineStep(t *testing.T) {
 	root := newRun(t)
 	out := filepath.Join(t.TempDir(), "out")
-	_, err := prepare.Preprocess(t.Context(), prepare.PreprocessOptions{Inputs: []prepare.Input{{Dir: filepath.Join(root, "selfplay")}}, Out: out, ChunkSize: 2})
+	_, err := prepare.Preprocess(t.Context(), prepare.Options{Inputs: []prepare.Input{{Dir: filepath.Join(root, "selfplay")}}, Out: out, ChunkSize: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

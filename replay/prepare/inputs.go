@@ -1,7 +1,6 @@
 package prepare
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -12,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 )
 
@@ -22,6 +20,18 @@ import (
 type Input struct {
 	Dir      string
 	From, To int
+}
+
+// part returns the files From to To-1; ok is false where there are none.
+func part[F any](files []F, in Input) (taken []F, ok bool) {
+	to := in.To
+	if to == 0 || to > len(files) {
+		to = len(files)
+	}
+	if in.From < 0 || in.From >= to {
+		return nil, false
+	}
+	return files[in.From:to], true
 }
 
 // InputFile identifies a chunk file: where it is, and a hash of its end, which
@@ -43,14 +53,11 @@ func ListInputs(fsys fsx.FS, inputs []Input) ([]InputFile, error) {
 		if err != nil {
 			return nil, fmt.Errorf("list games of %s: %w", in.Dir, err)
 		}
-		to := in.To
-		if to == 0 || to > len(paths) {
-			to = len(paths)
-		}
-		if in.From < 0 || in.From >= to {
+		taken, ok := part(paths, in)
+		if !ok {
 			return nil, fmt.Errorf("%w: %s has %d files of games, files %d up to %d are none", ErrNoInput, in.Dir, len(paths), in.From, in.To)
 		}
-		for _, path := range paths[in.From:to] {
+		for _, path := range taken {
 			f, err := identify(fsys, path)
 			if err != nil {
 				return nil, fmt.Errorf("read games of %s: %w", in.Dir, err)
@@ -110,35 +117,4 @@ func identify(fsys fsx.FS, path string) (InputFile, error) {
 	}
 	sum := sha256.Sum256(tail)
 	return InputFile{path, info.Size(), hex.EncodeToString(sum[:])}, nil
-}
-
-// Combine calls fn for every game of the files, in order, each id once. It
-// returns how many games it read, how many of those were there before, and how
-// many stretches of the files are damaged (their games are left out). Errors:
-// fn's, ctx's, and a file that cannot be read at all.
-func Combine(ctx context.Context, fsys fsx.FS, files []InputFile, fn func(*record.Game) error) (Counts, error) {
-	var n Counts
-	seen := map[[16]byte]struct{}{}
-	for _, f := range files {
-		if err := ctx.Err(); err != nil {
-			return n, err
-		}
-		games, info, err := replay.ReadChunk(fsys, f.Path)
-		if err != nil {
-			return n, err
-		}
-		n.Damaged += int64(len(info.Damage))
-		for _, g := range games {
-			n.Read++
-			if _, ok := seen[g.ID]; ok {
-				n.SameID++
-				continue
-			}
-			seen[g.ID] = struct{}{}
-			if err := fn(g); err != nil {
-				return n, err
-			}
-		}
-	}
-	return n, nil
 }
