@@ -47,6 +47,7 @@ type Progress struct {
 	Count             // of all finished games; player 1's
 	Total int         // games of the whole match
 	Pairs Pentanomial // of the pairs before the first that is not finished: what a sequential test may look at
+	All   Pentanomial // of all pairs of which both games are finished
 }
 
 const (

@@ -137,6 +137,9 @@ func (m *match) deliver(g *Game) error {
 func (m *match) count(g *Game) {
 	m.finished[g.Number] = g
 	m.progress.add(g.Result(0))
+	if other := m.finished[g.Number^1]; other != nil {
+		m.progress.All[2+g.Result(0)+other.Result(0)]++
+	}
 	asked := false
 	for ; m.ordered < len(m.finished) && m.finished[m.ordered] != nil && m.finished[m.ordered+1] != nil; m.ordered += 2 {
 		m.progress.Pairs[2+m.finished[m.ordered].Result(0)+m.finished[m.ordered+1].Result(0)]++

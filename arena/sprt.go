@@ -10,8 +10,10 @@ import (
 // soon as the test decides accepts H1 wrongly with probability Alpha and H0
 // wrongly with Beta, about.
 type SPRT struct {
-	Elo0, Elo1  float64 // logistic Elo, Elo0 < Elo1
-	Alpha, Beta float64 // in (0, 1/2)
+	Elo0  float64 `json:"elo0"` // logistic Elo, Elo0 < Elo1
+	Elo1  float64 `json:"elo1"`
+	Alpha float64 `json:"alpha"` // in (0, 1/2), as Beta
+	Beta  float64 `json:"beta"`
 }
 
 // The decisions of a sequential test.
@@ -27,6 +29,12 @@ type SPRTResult struct {
 	Upper    float64 `json:"upper"`    // H1 is accepted at or above it
 	Pairs    int     `json:"pairs"`    // that it has looked at
 	Decision string  `json:"decision"` // AcceptH0, AcceptH1, or "" while it goes on
+}
+
+// SPRTReport is a sequential test and where it stands.
+type SPRTReport struct {
+	SPRT
+	SPRTResult
 }
 
 // emptyCount takes the place of a count of 0 (the regularisation of fishtest),

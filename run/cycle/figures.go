@@ -121,11 +121,11 @@ func trained(root string) (training, error) {
 // newestNet is the name of the net that plays in the run at root; "random" while
 // there is none.
 func newestNet(root string) string {
-	path, _, err := setup.NewestModel(filepath.Join(root, modelsDir))
-	if err != nil || path == "" {
+	newest, err := setup.NewestNet(filepath.Join(root, modelsDir))
+	if err != nil || newest == nil {
 		return randomNet
 	}
-	return strings.TrimSuffix(filepath.Base(path), setup.NetSuffix)
+	return strings.TrimSuffix(filepath.Base(newest.Path), run.NetSuffix)
 }
 
 // randomNet is the name of the random weights that play while no net is accepted.
@@ -139,7 +139,7 @@ func netNames(dir string) (names []string) {
 		return nil // there is none yet
 	}
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), setup.NetSuffix); ok && !e.IsDir() && !strings.HasPrefix(name, ".") {
+		if name, ok := strings.CutSuffix(e.Name(), run.NetSuffix); ok && !e.IsDir() && !strings.HasPrefix(name, ".") {
 			names = append(names, name)
 		}
 	}

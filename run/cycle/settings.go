@@ -5,7 +5,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
-	"github.com/chessbrain/chessbrain/run/ratings"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
@@ -37,7 +36,8 @@ func Settle(e *config.Effective) (*config.Effective, error) {
 	refuse(s.GetModelsDir() != "", "selfplay.models_dir", "leave it away, or use chessbrain selfplay", "a cycle plays with its own nets")
 	refuse(s.GetOutputDir() != "", "selfplay.output_dir", "leave it away, or use chessbrain selfplay", "a cycle keeps its games in the run directory")
 	refuse(c.GetDeterministic(), "deterministic", "use chessbrain train", "a cycle plays with workers that do not wait for each other")
-	errs = append(errs, ratings.Check(e))
+	_, err := setup.RatingOf(e)
+	errs = append(errs, err)
 	if err := shuffleSettings(c).Validate(); err != nil {
 		errs = append(errs, e.Errorf("loop.shuffle", "", "%v", err))
 	}

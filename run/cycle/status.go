@@ -182,8 +182,8 @@ func (s *State) Overhead() float64 {
 func (s *Status) readNets() {
 	n := &s.Nets
 	n.Newest = newestNet(s.Root)
-	if path, written, err := setup.NewestModel(filepath.Join(s.Root, modelsDir)); err == nil && path != "" {
-		n.Since = written.UTC()
+	if newest, err := setup.NewestNet(filepath.Join(s.Root, modelsDir)); err == nil && newest != nil {
+		n.Since = newest.Written.UTC()
 	}
 	n.Accepted, n.Rejected = countNets(filepath.Join(s.Root, modelsDir)), countNets(filepath.Join(s.Root, rejectedDir))
 	n.Waiting = countNets(filepath.Join(s.Root, testedDir))

@@ -15,15 +15,15 @@ import (
 // DryRun checks the configuration and says which nets would be exported, and
 // where to. It creates nothing.
 func DryRun(opt Options, w io.Writer) (err error) {
-	x := &exporter{opt: opt, cfg: opt.Effective.Config, log: slog.New(slog.DiscardHandler)}
-	if x.dir, _, err = setup.Layout(x.cfg); err != nil {
+	x := &exporter{opt: opt, want: setup.ExportingOf(opt.Effective.Config), log: slog.New(slog.DiscardHandler)}
+	if x.dir, _, err = setup.Layout(opt.Effective.Config); err != nil {
 		return err
 	}
 	if x.stages, err = setup.LookAtExporter(opt.Effective, x.dir.Root, x.log); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.stages.Close()) }()
-	fmt.Fprintf(w, "%s\nexport (dry run: nothing is created)\nexporter %s, weights %v\n", opt.Effective.Format(), x.cfg.GetExport().GetExporter(), x.cfg.GetExport().GetWeights())
+	fmt.Fprintf(w, "%s\nexport (dry run: nothing is created)\nexporter %s, weights %s\n", opt.Effective.Format(), x.want.Exporter, x.want.Weights)
 	x.stages.DescribeTo(w)
 	for _, q := range x.plan() {
 		all, err := sources(q.from)

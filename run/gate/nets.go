@@ -1,15 +1,11 @@
 package gate
 
 import (
-	"bufio"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
@@ -18,14 +14,11 @@ import (
 
 // newestAccepted returns the net that self-play plays, nil where there is none.
 func newestAccepted(dir string) (*run.NetFile, error) {
-	path, name, written, err := setup.NewestNet(dir)
+	newest, err := setup.NewestNet(dir)
 	if err != nil {
 		return nil, fmt.Errorf("look for the newest accepted net: %w", err)
 	}
-	if path == "" {
-		return nil, nil
-	}
-	return &run.NetFile{Name: name, Path: path, Written: written}, nil
+	return newest, nil
 }
 
 // filesOf lists a candidate's files: its net file last, before it what an
@@ -62,41 +55,25 @@ type side struct {
 	net    *nn.Net
 }
 
-// fileSHA256 returns the SHA-256 of a file, hexadecimal.
-func fileSHA256(path string) (string, error) {
-	f, err := os.Open(path)
+// netSHA256 returns the SHA-256 of a net's file.
+func netSHA256(net *run.NetFile) (string, error) {
+	sum, err := arena.FileSHA256(net.Path)
 	if err != nil {
 		return "", fmt.Errorf("read net: %w", err)
 	}
-	defer f.Close()
-	hash := sha256.New()
-	if _, err := io.Copy(hash, f); err != nil {
-		return "", fmt.Errorf("read net %s: %w", path, err)
-	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
+	return sum, nil
 }
 
 // readSide reads a net file.
 func readSide(f *run.NetFile) (*side, error) {
-	file, err := os.Open(f.Path)
-	if err != nil {
-		return nil, fmt.Errorf("read net: %w", err)
-	}
-	defer file.Close()
-	hash := sha256.New()
-	in := io.TeeReader(bufio.NewReader(file), hash)
 	s := &side{name: f.Name}
-	s.net, _, err = nn.ReadSafetensors(in)
-	if err == nil {
+	var err error
+	if s.net, _, s.sha256, err = setup.ReadHashedNet(f.Path); err == nil {
 		err = s.net.CheckFinite()
-	}
-	if err == nil {
-		_, err = io.Copy(io.Discard, in) // the hash is that of the whole file
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Path, err)
 	}
-	s.sha256 = hex.EncodeToString(hash.Sum(nil))
 	return s, nil
 }
 

@@ -42,14 +42,12 @@ func (g *gatekeeper) settle(candidate *run.NetFile, r *Result) error {
 			return err
 		}
 	}
-	name, err := freeName(to, r.Candidate)
+	name, err := freeName(r.Candidate, 1, to)
 	if err != nil {
 		return err
 	}
-	for _, f := range r.Files {
-		if err := move(filepath.Join(g.dirs.Test, f.Name), filepath.Join(to, name+strings.TrimPrefix(f.Name, r.Candidate))); err != nil {
-			return fmt.Errorf("move %s, which is %s: %w", r.Candidate, r.verdict(), err)
-		}
+	if err := moveAll(r.Files, g.dirs.Test, r.Candidate, to, name); err != nil {
+		return fmt.Errorf("move %s, which is %s: %w", r.Candidate, r.verdict(), err)
 	}
 	r.Placed = relative(g.root, filepath.Join(to, name+run.NetSuffix))
 	if err := r.write(dir); err != nil {
@@ -73,20 +71,23 @@ func (g *gatekeeper) makeNewest(candidate *run.NetFile) error {
 	return nil
 }
 
-// freeName returns the net's name, or, where a net file of that name is in dir,
-// the name with a number behind it.
-func freeName(dir, net string) (string, error) {
-	for n := 1; ; n++ {
-		name := net
+// freeName returns the net's name or, where a net file of that name is in one of the
+// directories, the name with a number behind it. Numbers below first are left out.
+func freeName(net string, first int, dirs ...string) (string, error) {
+	for n := first; ; n++ {
+		name, taken := net, false
 		if n > 1 {
 			name = fmt.Sprintf("%s.%d", net, n)
 		}
-		_, err := fsx.OS.Stat(filepath.Join(dir, name+run.NetSuffix))
-		if errors.Is(err, fs.ErrNotExist) {
-			return name, nil
+		for _, dir := range dirs {
+			is, err := there(filepath.Join(dir, name+run.NetSuffix))
+			if err != nil {
+				return "", fmt.Errorf("place a net: %w", err)
+			}
+			taken = taken || is
 		}
-		if err != nil {
-			return "", fmt.Errorf("place a net: %w", err)
+		if !taken {
+			return name, nil
 		}
 	}
 }
@@ -97,28 +98,30 @@ func (g *gatekeeper) rename(candidate *run.NetFile) error {
 	if err != nil {
 		return err
 	}
-	for n := 2; ; n++ {
-		name, free := fmt.Sprintf("%s.%d", candidate.Name, n), true
-		for _, path := range []string{g.matchDir(name), filepath.Join(g.dirs.Test, name+run.NetSuffix),
-			filepath.Join(g.dirs.Accepted, name+run.NetSuffix), filepath.Join(g.dirs.Rejected, name+run.NetSuffix)} {
-			taken, err := there(path)
-			if err != nil {
-				return err
-			}
-			free = free && !taken
+	name, played := "", true
+	for first := 2; played; first++ { // a net of the name may be gone, and its match there
+		if name, err = freeName(candidate.Name, first, g.dirs.Test, g.dirs.Accepted, g.dirs.Rejected); err != nil {
+			return err
 		}
-		if !free {
-			continue
+		if played, err = there(g.matchDir(name)); err != nil {
+			return err
 		}
-		for _, f := range files {
-			to := filepath.Join(g.dirs.Test, name+strings.TrimPrefix(f.Name, candidate.Name))
-			if err := move(filepath.Join(g.dirs.Test, f.Name), to); err != nil {
-				return fmt.Errorf("rename net %s: %w", candidate.Name, err)
-			}
-		}
-		candidate.Name, candidate.Path = name, filepath.Join(g.dirs.Test, name+run.NetSuffix)
-		return nil
 	}
+	if err := moveAll(files, g.dirs.Test, candidate.Name, g.dirs.Test, name); err != nil {
+		return fmt.Errorf("rename net %s: %w", candidate.Name, err)
+	}
+	candidate.Name, candidate.Path = name, filepath.Join(g.dirs.Test, name+run.NetSuffix)
+	return nil
+}
+
+// moveAll moves the files of a net, which gets another name.
+func moveAll(files []File, from, net, to, name string) error {
+	for _, f := range files {
+		if err := move(filepath.Join(from, f.Name), filepath.Join(to, name+strings.TrimPrefix(f.Name, net))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // move renames a file or directory, durably. One that is not there was moved

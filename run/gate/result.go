@@ -2,10 +2,8 @@ package gate
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +21,9 @@ const (
 	ResultName = "result.json"
 )
 
+// matchFiles are those of a match, the decision last: without it the match is open.
+var matchFiles = []string{LogName, GamesName, ResultName}
+
 // RandomNet is the name of the baseline while no net is accepted: random weights.
 const RandomNet = "random"
 
@@ -39,16 +40,14 @@ type Result struct {
 	CandidateNetID  string `json:"candidate_net_id,omitempty"`
 	BaselineNetID   string `json:"baseline_net_id,omitempty"`
 
-	Games       int               `json:"games"`       // finished
-	GamesWanted int               `json:"games_asked"` // of the whole match
-	Wins        int               `json:"wins"`
-	Draws       int               `json:"draws"`
-	Losses      int               `json:"losses"`
+	Games       int `json:"games"`       // finished
+	GamesWanted int `json:"games_asked"` // of the whole match
+	arena.Count
 	Points      float64           `json:"points"`
 	Pentanomial arena.Pentanomial `json:"pentanomial"` // of the finished pairs
 	Elo         arena.Figure      `json:"elo"`         // null = infinite or unknown
 	EloError    arena.Figure      `json:"elo_error"`   // half of the 95 % interval
-	SPRT        *Sequential       `json:"sprt,omitempty"`
+	SPRT        *arena.SPRTReport `json:"sprt,omitempty"`
 
 	Accepted bool      `json:"accepted"`
 	Reason   string    `json:"reason"`
@@ -61,15 +60,6 @@ type Result struct {
 	// there.
 	Files  []File `json:"files"`
 	Placed string `json:"placed,omitempty"`
-}
-
-// Sequential is the sequential test of a match and where it ended.
-type Sequential struct {
-	Elo0  float64 `json:"elo0"`
-	Elo1  float64 `json:"elo1"`
-	Alpha float64 `json:"alpha"`
-	Beta  float64 `json:"beta"`
-	arena.SPRTResult
 }
 
 // File is one file of a net.
@@ -135,7 +125,7 @@ func plainName(name string) bool {
 // estimate fills in the figures that JSON cannot hold when they are infinite.
 func (r *Result) estimate() {
 	e := arena.EstimateElo(r.Pentanomial)
-	r.Elo, r.EloError = e.Elo, (e.High-e.Low)/2
+	r.Elo, r.EloError = e.Elo, e.Error()
 }
 
 // write makes the decision durable.
@@ -167,38 +157,7 @@ func (r *Result) String() string {
 		return fmt.Sprintf("%s %s: %s", r.Candidate, r.verdict(), r.Reason)
 	}
 	return fmt.Sprintf("%s %s against %s: %s; +%d =%d -%d, Elo %s", r.Candidate, r.verdict(), r.Baseline, r.Reason,
-		r.Wins, r.Draws, r.Losses, arena.EloText(float64(r.Elo), float64(r.EloError)))
-}
-
-// putAside renames what an earlier match left in dir, so that another one can be
-// played under the same name: match.jsonl becomes match.1.jsonl, and so on.
-func putAside(dir string) error {
-	for n := 1; ; n++ {
-		free := true
-		for _, name := range []string{LogName, GamesName, ResultName} {
-			_, err := fsx.OS.Stat(filepath.Join(dir, numbered(name, n)))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("put an earlier match aside: %w", err)
-			}
-			free = free && err != nil
-		}
-		if !free {
-			continue
-		}
-		for _, name := range []string{LogName, GamesName, ResultName} { // the decision last: without it the match is open
-			err := fsx.OS.Rename(filepath.Join(dir, name), filepath.Join(dir, numbered(name, n)))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("put an earlier match aside: %w", err)
-			}
-		}
-		return fsx.SyncDir(fsx.OS, dir)
-	}
-}
-
-// numbered puts a number before the name's end.
-func numbered(name string, n int) string {
-	ext := filepath.Ext(name)
-	return fmt.Sprintf("%s.%d%s", name[:len(name)-len(ext)], n, ext)
+		r.Wins, r.Draws, r.Losses, arena.EloText(r.Elo, r.EloError))
 }
 
 // relative makes a path relative to the run where it lies inside.

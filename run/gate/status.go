@@ -21,22 +21,20 @@ type Page struct {
 
 // Standing is where a match stands, from the candidate's side.
 type Standing struct {
-	Candidate string       `json:"candidate"`
-	Baseline  string       `json:"baseline"`
-	Games     int          `json:"games"` // finished
-	Of        int          `json:"of"`
-	Wins      int          `json:"wins"`
-	Draws     int          `json:"draws"`
-	Losses    int          `json:"losses"`
-	Elo       arena.Figure `json:"elo"`
-	EloError  arena.Figure `json:"elo_error"`
+	Candidate string `json:"candidate"`
+	Baseline  string `json:"baseline"`
+	Games     int    `json:"games"` // finished
+	Of        int    `json:"of"`
+	arena.Count
+	Elo      arena.Figure `json:"elo"`
+	EloError arena.Figure `json:"elo_error"`
 }
 
 // standing is where the match stands now.
 func (c *contest) standing() *Standing {
-	e := arena.EstimateElo(c.tally)
-	return &Standing{Candidate: c.sides[0].name, Baseline: c.sides[1].name, Games: c.last.Games(), Of: int(c.g.gate.GetGames()),
-		Wins: c.last.Wins, Draws: c.last.Draws, Losses: c.last.Losses, Elo: e.Elo, EloError: (e.High - e.Low) / 2}
+	e := arena.EstimateElo(c.last.All)
+	return &Standing{Candidate: c.sides[0].name, Baseline: c.sides[1].name, Games: c.last.Games(), Of: c.g.want.Games,
+		Count: c.last.Count, Elo: e.Elo, EloError: e.Error()}
 }
 
 // Summary is what a gatekeeper decided.

@@ -17,8 +17,8 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/replay/prepare"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/play"
-	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 func (o *Options) workerDir(n int) string {
@@ -42,8 +42,8 @@ func (r *pass) keepNet() error {
 	if err != nil {
 		return err
 	}
-	name = unsafeInNames.ReplaceAllString(strings.TrimSuffix(strings.TrimSuffix(name, setup.NetSuffix), ".pb.gz"), "_")
-	path := filepath.Join(r.netsDir(), name+setup.NetSuffix)
+	name = unsafeInNames.ReplaceAllString(strings.TrimSuffix(strings.TrimSuffix(name, run.NetSuffix), ".pb.gz"), "_")
+	path := filepath.Join(r.netsDir(), name+run.NetSuffix)
 	if err := fsx.WriteFileFunc(fsx.OS, path, func(w io.Writer) error { return nn.WriteSafetensors(w, net, nil) }); err != nil {
 		return fmt.Errorf("keep net: %w", err)
 	}
@@ -61,7 +61,7 @@ func (r *pass) net() (string, error) {
 		return "", fmt.Errorf("look for the net: %w", err)
 	}
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), setup.NetSuffix) && !strings.HasPrefix(e.Name(), ".") {
+		if strings.HasSuffix(e.Name(), run.NetSuffix) && !strings.HasPrefix(e.Name(), ".") {
 			return filepath.Join(r.netsDir(), e.Name()), nil
 		}
 	}

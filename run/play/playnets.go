@@ -3,13 +3,9 @@ package play
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
-	"time"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
@@ -35,29 +31,19 @@ type netFinder interface {
 // weights.
 const bootstrapName = "random"
 
-// NewNetFinder returns where the configuration has its nets: a directory of net
-// files, or the run's checkpoints. bootstrap plays while there is none.
-func NewNetFinder(e *config.Effective, dir run.Dir, job string) (netFinder, error) {
+// newNetFinder returns where the configuration has its nets: a directory of net
+// files, or the run's checkpoints. Its first weights play while there is none.
+func newNetFinder(e *setup.Effective, s *setup.SelfPlay) netFinder {
 	bootstrap := func(name string) func() (*foundNet, error) {
 		return func() (*foundNet, error) {
-			net, err := setup.InitialNet(e, e.Config.GetSeed())
+			net, err := setup.InitialNet(e, s.Seed)
 			return &foundNet{net: net, name: name}, err
 		}
 	}
-	models := e.Config.GetSelfplay().GetModelsDir()
-	if models == "" {
-		return &checkpointNets{dir: dir, job: job, bootstrap: bootstrap(fmt.Sprintf("%s-%s-s0-d0", job, dir.Training))}, nil
+	if s.Models == "" {
+		return &checkpointNets{dir: s.Dir, job: s.Job, bootstrap: bootstrap(fmt.Sprintf("%s-%s-s0-d0", s.Job, s.Dir.Training))}
 	}
-	if info, err := os.Stat(models); !ownModels(dir, models) && (err != nil || !info.IsDir()) {
-		return nil, e.Errorf("selfplay.models_dir", "make the directory; while it is empty, random weights play", "no such directory")
-	}
-	return &modelFiles{dir: models, bootstrap: bootstrap(bootstrapName)}, nil
-}
-
-// ownModels says whether a directory of nets is the run's own, which is made
-// where it is not there: an asynchronous run begins with self-play.
-func ownModels(dir run.Dir, models string) bool {
-	return filepath.Clean(models) == dir.Models()
+	return &modelFiles{dir: s.Models, bootstrap: bootstrap(bootstrapName)}
 }
 
 // checkpointNets finds the newest checkpoint of a run.
@@ -98,32 +84,42 @@ func (c *checkpointNets) load() (*foundNet, error) {
 		name: fmt.Sprintf("%s-%s-s%d-d%d", c.job, c.dir.Training, k.Manifest.Samples, k.Manifest.Rows)}, err
 }
 
+// modelFiles finds the newest net file below a directory.
+type modelFiles struct {
+	dir       string
+	bootstrap func() (*foundNet, error)
+	looked    bool
+	current   run.NetFile // the one found last; the zero value = none was there
+}
+
 func (m *modelFiles) find() (*foundNet, error) {
-	path, written, err := setup.NewestModel(m.dir)
-	if err == nil && m.looked && path == m.path && written.Equal(m.written) {
+	newest, err := setup.NewestNet(m.dir)
+	if newest == nil {
+		newest = &run.NetFile{}
+	}
+	if err == nil && m.looked && newest.Path == m.current.Path && newest.Written.Equal(m.current.Written) {
 		return nil, nil
 	}
 	m.looked = false
 	if err != nil {
 		return nil, fmt.Errorf("look for nets in %s: %w", m.dir, err)
 	}
-	found, err := m.load(path)
+	found, err := m.load(newest)
 	if err == nil {
-		m.looked, m.path, m.written = true, path, written
+		m.looked, m.current = true, *newest
 	}
 	return found, err
 }
 
-func (m *modelFiles) load(path string) (*foundNet, error) {
-	if path == "" {
+func (m *modelFiles) load(f *run.NetFile) (*foundNet, error) {
+	if f.Path == "" {
 		return m.bootstrap()
 	}
-	net, err := setup.ReadNet(path)
+	net, err := setup.ReadNet(f.Path)
 	if err != nil {
 		return nil, err
 	}
-	name := setup.NetNameIn(m.dir, path)
-	return &foundNet{net: net, name: name, samples: samplesOf(name)}, nil
+	return &foundNet{net: net, name: f.Name, samples: samplesOf(f.Name)}, nil
 }
 
 var netNameForm = regexp.MustCompile(`-s(\d+)-d\d+$`)
@@ -137,15 +133,4 @@ func samplesOf(name string) uint64 {
 	}
 	n, _ := strconv.ParseUint(parts[1], 10, 64) // digits; one too large for uint64 gives the largest
 	return n
-}
-
-// modelFiles finds the newest net file below a directory: the one that was
-// written last, of equals the last by name. Files and directories whose names
-// begin with a dot are still being written.
-type modelFiles struct {
-	dir       string
-	bootstrap func() (*foundNet, error)
-	looked    bool
-	path      string // of the file found last; "" = none was there
-	written   time.Time
 }

@@ -1,10 +1,7 @@
 package ratings
 
 import (
-	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -14,11 +11,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
 	"github.com/chessbrain/chessbrain/run/gate"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // netDirs are where the nets of a run lie. A net moves down this list, so that one which moves
@@ -83,13 +79,10 @@ func (s *scanner) net(name, state, path string) (n catalogue.Net, err error) {
 			return old, nil
 		}
 	}
-	data, err := fsx.ReadFile(fsx.OS, path)
-	if err != nil {
+	net, meta, sha, err := setup.ReadHashedNet(path)
+	if n.SHA256 = sha; err != nil && sha == "" {
 		return n, err
 	}
-	sum := sha256.Sum256(data)
-	n.SHA256 = hex.EncodeToString(sum[:])
-	net, meta, err := nn.ReadSafetensors(bytes.NewReader(data))
 	if err != nil {
 		n.Problem = err.Error()
 		s.log.Warn("a net cannot be read", "path", path, "error", err)

@@ -3,6 +3,8 @@ package setup
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -22,9 +23,6 @@ import (
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
-
-// NetSuffix ends the names of net files.
-const NetSuffix = run.NetSuffix
 
 // NetFile is the net's name inside a checkpoint.
 const NetFile = "net.safetensors"
@@ -39,7 +37,7 @@ const (
 // NamesNet says whether a path is meant as a net file and not as a run or a
 // checkpoint: by its name, or because it is a file.
 func NamesNet(path string) bool {
-	if strings.HasSuffix(path, NetSuffix) || strings.HasSuffix(path, ".pb.gz") {
+	if strings.HasSuffix(path, run.NetSuffix) || strings.HasSuffix(path, ".pb.gz") {
 		return true
 	}
 	info, err := os.Stat(path)
@@ -94,6 +92,18 @@ func ReadNetFile(path string) (*nn.Net, map[string]string, error) {
 	return net, meta, nil
 }
 
+// ReadHashedNet reads a file of ours, what it says of the net, and its SHA-256,
+// hexadecimal, which is "" only where the file cannot be read.
+func ReadHashedNet(path string) (net *nn.Net, meta map[string]string, sha string, err error) {
+	data, err := fsx.ReadFile(fsx.OS, path)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	sum := sha256.Sum256(data)
+	net, meta, err = nn.ReadSafetensors(bytes.NewReader(data))
+	return net, meta, hex.EncodeToString(sum[:]), err
+}
+
 // ErrONNX says that a file is what export-net wrote for other programs.
 var ErrONNX = errors.New("it looks like an ONNX model, which is written but not read")
 
@@ -138,7 +148,7 @@ func FindCheckpoint(path string) (*checkpoint.Checkpoint, error) {
 		}
 	}
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
-		return nil, fmt.Errorf("open checkpoint: %w: %s; name a run or a checkpoint, or a file that ends with %s", syscall.ENOTDIR, path, NetSuffix)
+		return nil, fmt.Errorf("open checkpoint: %w: %s; name a run or a checkpoint, or a file that ends with %s", syscall.ENOTDIR, path, run.NetSuffix)
 	}
 	if _, err := os.Stat(filepath.Join(path, "manifest.json")); err == nil {
 		return checkpoint.Open(fsx.OS, path)
@@ -199,9 +209,10 @@ func checkpointOfStep(root, text string) (*checkpoint.Checkpoint, error) {
 // shownSteps is how many steps at each end of a long list are told.
 const shownSteps = 5
 
-// NewestModel returns the net file below dir that a playing process takes: the one
-// that was written last, of equals the last by name; "" where there is none.
-func NewestModel(dir string) (newest string, written time.Time, err error) {
+// NewestNet returns the net below dir that a playing process takes: the one whose file
+// was written last, of equals the last by name; nil where there is none. Files and
+// directories whose names begin with a dot are still being written.
+func NewestNet(dir string) (newest *run.NetFile, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil && path != dir && errors.Is(err, fs.ErrNotExist):
@@ -213,45 +224,34 @@ func NewestModel(dir string) (newest string, written time.Time, err error) {
 				return fs.SkipDir
 			}
 			return nil
-		case d.IsDir() || !strings.HasSuffix(path, NetSuffix):
+		case d.IsDir() || !strings.HasSuffix(path, run.NetSuffix):
 			return nil
 		}
 		info, err := d.Info()
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		if err == nil && (newest == "" || !info.ModTime().Before(written)) { // WalkDir goes by name
-			newest, written = path, info.ModTime()
+		if err == nil && (newest == nil || !info.ModTime().Before(newest.Written)) { // WalkDir goes by name
+			newest = &run.NetFile{Name: netNameIn(dir, path), Path: path, Written: info.ModTime()}
 		}
 		return err
 	})
-	return newest, written, err
+	return newest, err
 }
 
-// NetNameIn returns the name of the net in a file below a directory of nets.
-func NetNameIn(dir, path string) string {
-	name := strings.TrimSuffix(filepath.Base(path), NetSuffix)
-	if own := filepath.Dir(path); name+NetSuffix == NetFile && own != filepath.Clean(dir) {
+// netNameIn returns the name of the net in a file below a directory of nets.
+func netNameIn(dir, path string) string {
+	name := strings.TrimSuffix(filepath.Base(path), run.NetSuffix)
+	if own := filepath.Dir(path); name+run.NetSuffix == NetFile && own != filepath.Clean(dir) {
 		return filepath.Base(own) // <name>/net.safetensors
 	}
 	return name
 }
 
-// NewestNet returns the net file in dir that chessbrain selfplay --models-dir dir
-// plays with, its net's name and when it was written; an empty path where there
-// is none yet.
-func NewestNet(dir string) (path, name string, written time.Time, err error) {
-	path, written, err = NewestModel(dir)
-	if err != nil || path == "" {
-		return "", "", time.Time{}, err
-	}
-	return path, NetNameIn(dir, path), written, nil
-}
-
 // InitialNet returns the weights that a run begins with: those of the net file
 // that the configuration names, or seeded ones.
 func InitialNet(e *config.Effective, seed uint64) (*nn.Net, error) {
-	if name := e.Config.GetModel().GetNet(); strings.HasSuffix(name, NetSuffix) {
+	if name := e.Config.GetModel().GetNet(); strings.HasSuffix(name, run.NetSuffix) {
 		net, err := ReadNet(name)
 		if err != nil {
 			return nil, e.Errorf("model.net", "name a file written by chessbrain, a kind (b6c64) or filters x blocks (64x6)", "%v", err)

@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/run"
 )
 
-// What processes beside the trainer and self-play need of a run's configuration.
+// Effective is a configuration, for rooms that hand it on: setup alone reads it.
+type Effective = config.Effective
 
 // Layout returns where the parts of a configuration's run lie, and its run.json.
 // Before a trainer's first start there is none: the job id and seed are then
@@ -29,9 +29,6 @@ func Layout(c *config.Config) (run.Dir, run.RunInfo, error) {
 	return run.NewDir(root, c.GetTraining().GetTrainingName(), info.Job,
 		c.GetTraining().GetCheckpoint().GetDir(), c.GetMetrics().GetDir()), info, nil
 }
-
-// SearchConfig returns the search of a configuration's section mcts.
-func SearchConfig(m *config.MCTS) mcts.Config { return searchConfig(m) }
 
 // NewJob names a new run's job after its name or, without one, its directory.
 func NewJob(c *config.Config) string {

@@ -18,6 +18,21 @@ func OpenSampler(ctx context.Context, e *config.Effective, dir string, log *slog
 	return OpenUsed(ctx, e, Uses{Sampler: Opened}, HostOptions(e.Config.GetPlugins(), dir, log))
 }
 
+// Exporting is how a configuration's nets are exported.
+type Exporting struct {
+	Exporter string
+	Weights  string // RAW or SWA
+	Averaged bool   // SWA
+	GoOn     bool   // after an exporter that failed, without its files
+}
+
+// ExportingOf returns how a configuration's nets are exported.
+func ExportingOf(c *config.Config) Exporting {
+	x := c.GetExport()
+	return Exporting{x.GetExporter(), x.GetWeights().String(), x.GetWeights() == config.Export_SWA,
+		c.GetPlugins().GetOnFailure() == config.Plugins_CONTINUE}
+}
+
 // Loader is the loader of a configuration with the programs that it uses.
 type Loader struct {
 	*loader.Loader

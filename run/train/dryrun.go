@@ -15,7 +15,6 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
-	"github.com/chessbrain/chessbrain/run/play"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
@@ -199,7 +198,7 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
 	}
 	dir := run.NewDir(c.GetRunDir(), c.GetTraining().GetTrainingName(), setup.NewJob(c), c.GetTraining().GetCheckpoint().GetDir(), c.GetMetrics().GetDir())
 	dir.Games = c.GetSelfplay().GetOutputDir()
-	if _, err := play.NewNetFinder(e, dir, setup.NewJob(c)); err != nil {
+	if err := setup.CheckModels(e, dir); err != nil {
 		return err
 	}
 	from := "the newest checkpoint in " + dir.Checkpoints

@@ -16,9 +16,9 @@ import (
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
 	"github.com/chessbrain/chessbrain/run/gate"
-	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
@@ -221,7 +221,7 @@ func (c *checker) gates(root string) {
 		if r.Accepted {
 			dir = rejectedDir
 		}
-		if path := filepath.Join(root, dir, r.Candidate+setup.NetSuffix); c.sums[path] == r.CandidateSHA256 {
+		if path := filepath.Join(root, dir, r.Candidate+run.NetSuffix); c.sums[path] == r.CandidateSHA256 {
 			c.report.problem(path, Contradiction, "move it to where the decision wants it, or remove "+filepath.Join(gateDir, r.Candidate, gate.ResultName),
 				"the gatekeeper decided otherwise: %s", r.Reason)
 		}
@@ -240,7 +240,7 @@ func (c *checker) gates(root string) {
 func (c *checker) handedOver(dir string) {
 	switch filepath.Base(filepath.Dir(dir)) {
 	case toExportDir, toExportDir2:
-		if !exists(filepath.Join(dir, "net"+setup.NetSuffix)) && !c.live {
+		if !exists(filepath.Join(dir, "net"+run.NetSuffix)) && !c.live {
 			c.report.problem(dir, Orphan, "remove it when nobody needs it", "a directory on the way to the exporter without a net")
 		}
 	}
