@@ -37,6 +37,17 @@ type SPRTReport struct {
 	SPRTResult
 }
 
+// String returns the line of the report.
+func (s *SPRTReport) String() string {
+	verdict := map[string]string{
+		AcceptH0: fmt.Sprintf("H0 accepted, %g Elo", s.Elo0),
+		AcceptH1: fmt.Sprintf("H1 accepted, %g Elo", s.Elo1),
+		"":       "not decided",
+	}[s.Decision]
+	return fmt.Sprintf("%g against %g Elo (alpha %g, beta %g): LLR %.2f of %.2f to %.2f after %d pairs, %s",
+		s.Elo0, s.Elo1, s.Alpha, s.Beta, s.LLR, s.Lower, s.Upper, s.Pairs, verdict)
+}
+
 // emptyCount takes the place of a count of 0 (the regularisation of fishtest),
 // so that every score has a likelihood.
 const emptyCount = 1e-3

@@ -12,9 +12,8 @@ import (
 
 // Options say what a match is.
 type Options struct {
-	Specs    [2]string // players 1 and 2, in PlayerForms
-	Settings Settings
-	Limits   Limits
+	Specs    [2]string     // players 1 and 2, in PlayerForms
+	Flags    Flags         // of the players
 	Margin   time.Duration // what a move may take beyond its time
 	Rules    Rules
 	Openings Openings
@@ -96,17 +95,17 @@ func (o *Options) unused(players [2]*Player) error {
 			nets++
 		}
 	}
-	for _, prefix := range settingPrefixes {
-		if given := o.Settings.given(prefix); given != "" && nets == 0 && engines == 0 {
+	for _, prefix := range prefixes {
+		if given := o.Flags.given(prefix, forNets); given != "" && nets == 0 && engines == 0 {
 			return askedf("%s: neither player searches", given)
 		} else if given != "" && nets == 0 {
 			return askedf("%s: neither player is a net", given)
 		}
 	}
-	if given := o.Limits.given("", false); given != "" && nets == 0 && engines == 0 {
+	if given := o.Flags.given("", forSearchers, forEngines); given != "" && nets == 0 && engines == 0 {
 		return askedf("%s: neither player searches", given)
 	}
-	if given := o.Limits.given("", true); given != "" && engines == 0 {
+	if given := o.Flags.given("", forEngines); given != "" && engines == 0 {
 		return askedf("%s: neither player is an engine", given)
 	}
 	return nil

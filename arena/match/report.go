@@ -12,13 +12,13 @@ import (
 
 // Report is what a match came to; its figures are player 1's.
 type Report struct {
-	Players   [2]*Player  `json:"players"`
-	Games     int         `json:"games"` // asked for
-	Seed      uint64      `json:"seed"`
-	Workers   int         `json:"workers"`
-	Precision string      `json:"precision"`
-	Seconds   float64     `json:"seconds"`
-	SPRT      *SPRTReport `json:"sprt,omitempty"`
+	Players   [2]*Player        `json:"players"`
+	Games     int               `json:"games"` // asked for
+	Seed      uint64            `json:"seed"`
+	Workers   int               `json:"workers"`
+	Precision string            `json:"precision"`
+	Seconds   float64           `json:"seconds"`
+	SPRT      *arena.SPRTReport `json:"sprt,omitempty"`
 	arena.Summary
 
 	Interrupted *Interrupted `json:"-"` // nil of a match that came to its end
