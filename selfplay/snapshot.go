@@ -61,35 +61,6 @@ func (s *Stats) Snapshot() Snapshot {
 	return n
 }
 
-// Since returns what was counted after an earlier snapshot.
-func (n Snapshot) Since(before Snapshot) Snapshot {
-	for _, f := range []struct{ now, then *uint64 }{
-		{&n.GamesStarted, &before.GamesStarted}, {&n.GamesResumed, &before.GamesResumed},
-		{&n.GamesFinished, &before.GamesFinished}, {&n.GamesAbandoned, &before.GamesAbandoned},
-		{&n.Forks, &before.Forks}, {&n.SidePositions, &before.SidePositions},
-		{&n.Positions, &before.Positions}, {&n.Visits, &before.Visits},
-		{&n.Evaluations, &before.Evaluations}, {&n.Batches, &before.Batches},
-		{&n.CacheHits, &before.CacheHits}, {&n.CacheMisses, &before.CacheMisses}, {&n.NetChanges, &before.NetChanges},
-		{&n.WhiteWins, &before.WhiteWins}, {&n.Draws, &before.Draws}, {&n.BlackWins, &before.BlackWins},
-		{&n.PliesOfFinished, &before.PliesOfFinished},
-		{&n.ResignsPlayedOn, &before.ResignsPlayedOn}, {&n.FalseResigns, &before.FalseResigns},
-	} {
-		*f.now -= *f.then
-	}
-	n.Tree -= before.Tree
-	n.Network -= before.Network
-	n.Wait -= before.Wait
-	n.Sink -= before.Sink
-	ends := make(map[string]uint64)
-	for reason, count := range n.Ends {
-		if count -= before.Ends[reason]; count > 0 {
-			ends[reason] = count
-		}
-	}
-	n.Ends = ends
-	return n
-}
-
 // MeanBatch returns the positions of a batch, 0 without one.
 func (n Snapshot) MeanBatch() float64 { return ratio(n.Evaluations, n.Batches) }
 
@@ -109,22 +80,6 @@ func (n Snapshot) results() uint64 { return n.WhiteWins + n.Draws + n.BlackWins 
 // 0..1; ok = false: none was.
 func (n Snapshot) ResignError() (share float64, ok bool) {
 	return ratio(n.FalseResigns, n.ResignsPlayedOn), n.ResignsPlayedOn > 0
-}
-
-// NetworkShare returns the time inside the evaluator as a share of the workers'
-// time in tree, network and waiting for the network, 0..1. With one pool it is
-// the share in which a worker's core computes the network; with two the network's
-// time lies beside the tree's, and it is the share in which the evaluator was
-// busy.
-func (n Snapshot) NetworkShare() float64 {
-	whole := n.Tree + n.Sink + n.Network
-	if n.Wait > 0 { // two pools: the network's time is not the worker's own
-		whole = n.Tree + n.Sink + n.Wait
-	}
-	if whole <= 0 {
-		return 0
-	}
-	return min(1, float64(n.Network)/float64(whole))
 }
 
 func ratio(a, b uint64) float64 {

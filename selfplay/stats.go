@@ -21,7 +21,11 @@ type Stats struct {
 	NetChanges     atomic.Uint64 // new generations seen, per worker
 	GamesResumed   atomic.Uint64 // unfinished games gone on with: started + resumed = finished + abandoned + under way
 
-	Times
+	// The time of the workers by the wall clock, in nanoseconds: counted a few times a batch.
+	TreeNanos    atomic.Int64 // selection, rows of the batch, expansion, backup, records
+	NetworkNanos atomic.Int64 // inside Evaluate
+	WaitNanos    atomic.Int64 // with two pools: tree work done, the network not yet
+	SinkNanos    atomic.Int64 // inside Put
 
 	WhiteWins, Draws, BlackWins atomic.Uint64
 	PliesOfFinished             atomic.Uint64 // for the mean length
@@ -37,9 +41,6 @@ type Stats struct {
 
 // numEnds is the number of end reasons that are counted apart.
 const numEnds = 16
-
-// End returns how many games ended for a reason.
-func (s *Stats) End(r record.EndReason) uint64 { return s.Ends[r&(numEnds-1)].Load() }
 
 // noGame stands for the colour that resigned where a side position was finished.
 const noGame = -2

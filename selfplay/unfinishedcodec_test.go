@@ -32,8 +32,8 @@ func oneUnfinished(t testing.TB) (Unfinished, []byte) {
 		t.Fatal(err)
 	}
 	u := w.Unfinished()[0]
-	if u.Plies() < 4 || len(u.rec.Plies[3].Counts) == 0 || u.Finished() || u.Ordinal() != 5 || u.NetID() != "hash" {
-		t.Fatalf("game %d of net %s with %d plies", u.Ordinal(), u.NetID(), u.Plies())
+	if len(u.rec.Plies) < 4 || len(u.rec.Plies[3].Counts) == 0 || u.Finished() || u.Ordinal() != 5 || u.rec.NetID != "hash" {
+		t.Fatalf("game %d of net %s with %d plies", u.Ordinal(), u.rec.NetID, len(u.rec.Plies))
 	}
 	b, err := u.MarshalBinary()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -224,4 +225,11 @@ func (w *Worker) countCache() {
 	w.cfg.Stats.CacheHits.Add(hits - w.hits)
 	w.cfg.Stats.CacheMisses.Add(misses - w.misses)
 	w.hits, w.misses = hits, misses
+}
+
+// lap adds the time since the last lap to c.
+func (w *Worker) lap(c *atomic.Int64) {
+	now := time.Now()
+	c.Add(int64(now.Sub(w.since)))
+	w.since = now
 }
