@@ -21,10 +21,27 @@ type foundNet struct {
 }
 
 // netFinder looks for the net that a playing process should use.
-type netFinder interface {
-	// find returns the newest net, or nil where that is the one it returned last.
-	// After an error it looks at everything again.
-	find() (*foundNet, error)
+type netFinder struct {
+	mark    func() (string, error) // what tells the newest net from others, "" while there is none
+	load    func() (*foundNet, error)
+	looked  bool
+	current string // mark of the net that was found last
+}
+
+// find returns the newest net, or nil where that is the one it returned last.
+// After an error it looks at everything again.
+func (f *netFinder) find() (*foundNet, error) {
+	mark, err := f.mark()
+	if err == nil && f.looked && mark == f.current {
+		return nil, nil
+	}
+	f.looked = false
+	if err != nil {
+		return nil, err
+	}
+	found, err := f.load()
+	f.looked, f.current = err == nil, mark
+	return found, err
 }
 
 // bootstrapName is the net that plays while a directory of nets is empty: random
@@ -33,93 +50,62 @@ const bootstrapName = "random"
 
 // newNetFinder returns where the configuration has its nets: a directory of net
 // files, or the run's checkpoints. Its first weights play while there is none.
-func newNetFinder(e *setup.Effective, s *setup.SelfPlay) netFinder {
-	bootstrap := func(name string) func() (*foundNet, error) {
-		return func() (*foundNet, error) {
-			net, err := setup.InitialNet(e, s.Seed)
-			return &foundNet{net: net, name: name}, err
-		}
+func newNetFinder(e *setup.Effective, s *setup.SelfPlay) *netFinder {
+	bootstrap := func(name string) (*foundNet, error) {
+		net, err := setup.InitialNet(e, s.Seed)
+		return &foundNet{net: net, name: name}, err
 	}
 	if s.Models == "" {
-		return &checkpointNets{dir: s.Dir, job: s.Job, bootstrap: bootstrap(fmt.Sprintf("%s-%s-s0-d0", s.Job, s.Dir.Training))}
+		return checkpointNets(s.Dir, s.Job, bootstrap)
 	}
-	return &modelFiles{dir: s.Models, bootstrap: bootstrap(bootstrapName)}
+	return modelFiles(s.Models, bootstrap)
 }
 
 // checkpointNets finds the newest checkpoint of a run.
-type checkpointNets struct {
-	dir       run.Dir
-	job       string
-	bootstrap func() (*foundNet, error)
-	looked    bool
-	current   string // checkpoint whose net was found last; "" = none was there
-}
-
-func (c *checkpointNets) find() (*foundNet, error) {
-	marked, err := checkpoint.Current(fsx.OS, c.dir.Checkpoints)
-	if err == nil && c.looked && marked == c.current {
-		return nil, nil
+func checkpointNets(dir run.Dir, job string, bootstrap func(name string) (*foundNet, error)) *netFinder {
+	name := func(samples, rows int64) string {
+		return fmt.Sprintf("%s-%s-s%d-d%d", job, dir.Training, samples, rows)
 	}
-	c.looked = false
-	if err != nil {
-		return nil, err
+	return &netFinder{
+		mark: func() (string, error) { return checkpoint.Current(fsx.OS, dir.Checkpoints) },
+		load: func() (*foundNet, error) {
+			k, err := checkpoint.Load(fsx.OS, dir.Checkpoints)
+			if errors.Is(err, checkpoint.ErrNoCheckpoint) {
+				return bootstrap(name(0, 0))
+			}
+			if err != nil {
+				return nil, err
+			}
+			net, err := setup.CheckpointNet(k)
+			return &foundNet{net: net, samples: uint64(k.Manifest.Samples), name: name(k.Manifest.Samples, k.Manifest.Rows)}, err
+		},
 	}
-	found, err := c.load()
-	if err == nil {
-		c.looked, c.current = true, marked
-	}
-	return found, err
-}
-
-func (c *checkpointNets) load() (*foundNet, error) {
-	k, err := checkpoint.Load(fsx.OS, c.dir.Checkpoints)
-	if errors.Is(err, checkpoint.ErrNoCheckpoint) {
-		return c.bootstrap()
-	}
-	if err != nil {
-		return nil, err
-	}
-	net, err := setup.CheckpointNet(k)
-	return &foundNet{net: net, samples: uint64(k.Manifest.Samples),
-		name: fmt.Sprintf("%s-%s-s%d-d%d", c.job, c.dir.Training, k.Manifest.Samples, k.Manifest.Rows)}, err
 }
 
 // modelFiles finds the newest net file below a directory.
-type modelFiles struct {
-	dir       string
-	bootstrap func() (*foundNet, error)
-	looked    bool
-	current   run.NetFile // the one found last; the zero value = none was there
-}
-
-func (m *modelFiles) find() (*foundNet, error) {
-	newest, err := setup.NewestNet(m.dir)
-	if newest == nil {
-		newest = &run.NetFile{}
+func modelFiles(dir string, bootstrap func(name string) (*foundNet, error)) *netFinder {
+	var newest *run.NetFile
+	return &netFinder{
+		mark: func() (mark string, err error) {
+			if newest, err = setup.NewestNet(dir); err != nil {
+				return "", fmt.Errorf("look for nets in %s: %w", dir, err)
+			}
+			if newest == nil {
+				return "", nil
+			}
+			return fmt.Sprint(newest.Path, newest.Written.UnixNano()), nil
+		},
+		load: func() (*foundNet, error) {
+			if newest == nil {
+				return bootstrap(bootstrapName)
+			}
+			net, err := setup.ReadNet(newest.Path)
+			if err != nil {
+				return nil, err
+			}
+			return &foundNet{net: net, name: newest.Name, samples: samplesOf(newest.Name)}, nil
+		},
 	}
-	if err == nil && m.looked && newest.Path == m.current.Path && newest.Written.Equal(m.current.Written) {
-		return nil, nil
-	}
-	m.looked = false
-	if err != nil {
-		return nil, fmt.Errorf("look for nets in %s: %w", m.dir, err)
-	}
-	found, err := m.load(newest)
-	if err == nil {
-		m.looked, m.current = true, *newest
-	}
-	return found, err
-}
-
-func (m *modelFiles) load(f *run.NetFile) (*foundNet, error) {
-	if f.Path == "" {
-		return m.bootstrap()
-	}
-	net, err := setup.ReadNet(f.Path)
-	if err != nil {
-		return nil, err
-	}
-	return &foundNet{net: net, name: f.Name, samples: samplesOf(f.Name)}, nil
 }
 
 var netNameForm = regexp.MustCompile(`-s(\d+)-d\d+$`)

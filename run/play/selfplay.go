@@ -78,7 +78,7 @@ type selfPlayer struct {
 	log     *slog.Logger
 	began   time.Time
 	number  uint64 // of the process
-	finder  netFinder
+	finder  *netFinder
 	nets    Nets
 	store   *Store
 	stages  *setup.Stages // rescorers alone
