@@ -184,7 +184,7 @@ func (s *selfPlayer) begin() (err error) {
 	}
 	a := setup.ArithmeticOf(s.opt.Effective.Config, false, true)
 	s.log.Info("playing", "net", found.name, "arch", found.net.Arch.String(), "process", s.name(), "workers", s.Workers,
-		"device", setup.PlayerPlace(s.opt.Effective.Config).Describe(), "kernels", a.Kernels, "precision", a.ProducerPrecision)
+		"device", setup.PlayerDevice(s.opt.Effective.Config).Describe(), "kernels", a.Kernels, "precision", a.ProducerPrecision)
 	if lacks := setup.LacksPrecision(s.opt.Effective, false, true); lacks != "" {
 		s.log.Warn(lacks)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/plugins/host"
@@ -188,3 +189,26 @@ func ended(err error) error {
 	}
 	return err
 }
+
+// Loader is the loader of a configuration with the programs that it uses.
+type Loader struct {
+	*loader.Loader
+	stages *Stages
+}
+
+// OpenLoader builds the loader of a configuration; dir is the run directory, or
+// "". It must be closed. Faults are config errors (exit code 2).
+func OpenLoader(ctx context.Context, e *config.Effective, dir string, log *slog.Logger) (*Loader, error) {
+	s, err := OpenUsed(ctx, e, Uses{}, HostOptions(e.Config.GetPlugins(), dir, log))
+	if err != nil {
+		return nil, err
+	}
+	l, err := New(ctx, e, s.Host())
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return &Loader{l, s}, nil
+}
+
+// Close ends the loader and its programs.
+func (l *Loader) Close() error { return errors.Join(l.Loader.Close(), l.stages.Close()) }

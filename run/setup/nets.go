@@ -11,21 +11,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
-	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
-
-// NetFile is the net's name inside a checkpoint.
-const NetFile = "net.safetensors"
 
 // Metadata of a net file, besides those of nn.
 const (
@@ -106,108 +100,6 @@ func ReadHashedNet(path string) (net *nn.Net, meta map[string]string, sha string
 
 // ErrONNX says that a file is what export-net wrote for other programs.
 var ErrONNX = errors.New("it looks like an ONNX model, which is written but not read")
-
-// FindNet reads the net that a command should use, and says what it is: the
-// given file; else the newest checkpoint of the run directory.
-func FindNet(file, root string) (*nn.Net, string, error) {
-	if file != "" {
-		net, err := ReadNet(file)
-		return net, filepath.Base(file), err
-	}
-	c, err := FindCheckpoint(root)
-	if err != nil {
-		return nil, "", err
-	}
-	net, err := CheckpointNet(c)
-	return net, c.Manifest.Name, err
-}
-
-// CheckpointNet reads the raw weights of a checkpoint.
-func CheckpointNet(c *checkpoint.Checkpoint) (*nn.Net, error) { return netOf(c, NetFile) }
-
-// netOf reads a net file of a checkpoint.
-func netOf(c *checkpoint.Checkpoint, name string) (*nn.Net, error) {
-	f, err := c.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	net, _, err := nn.ReadSafetensors(f)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("read %s of checkpoint %s: %w", name, c.Path, err)
-	}
-	return net, nil
-}
-
-// FindCheckpoint opens the checkpoint that path means: a checkpoint directory,
-// a directory of checkpoints, or a run directory, whose newest one it takes, or
-// with RUN@STEP that of a step.
-func FindCheckpoint(path string) (*checkpoint.Checkpoint, error) {
-	if at := strings.LastIndexByte(path, '@'); at > 0 {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return checkpointOfStep(path[:at], path[at+1:])
-		}
-	}
-	if info, err := os.Stat(path); err == nil && !info.IsDir() {
-		return nil, fmt.Errorf("open checkpoint: %w: %s; name a run or a checkpoint, or a file that ends with %s", syscall.ENOTDIR, path, run.NetSuffix)
-	}
-	if _, err := os.Stat(filepath.Join(path, "manifest.json")); err == nil {
-		return checkpoint.Open(fsx.OS, path)
-	}
-	info, ok, err := run.ReadRunInfo(path)
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return checkpoint.Load(fsx.OS, path)
-	}
-	dir, err := dirOfRun(path, info)
-	if err != nil {
-		return nil, err
-	}
-	return checkpoint.Load(fsx.OS, dir.Checkpoints)
-}
-
-// checkpointOfStep opens the checkpoint of a step of a run directory or a
-// directory of checkpoints.
-func checkpointOfStep(root, text string) (*checkpoint.Checkpoint, error) {
-	step, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || step < 0 {
-		return nil, fmt.Errorf("open checkpoint: %w: %s@%s: want a step, a number, behind the @", fs.ErrNotExist, root, text)
-	}
-	if _, err := os.Stat(root); err != nil {
-		return nil, fmt.Errorf("open checkpoint: %w", err)
-	}
-	info, ok, err := run.ReadRunInfo(root)
-	if err != nil {
-		return nil, err
-	}
-	if ok {
-		dir, err := dirOfRun(root, info)
-		if err != nil {
-			return nil, err
-		}
-		root = dir.Checkpoints
-	}
-	names, err := checkpoint.List(fsx.OS, root)
-	if err != nil {
-		return nil, err
-	}
-	var steps []string
-	for _, name := range names {
-		_, have, _ := checkpoint.ParseName(name)
-		if have == step {
-			return checkpoint.Open(fsx.OS, filepath.Join(root, name))
-		}
-		steps = append(steps, strconv.FormatInt(have, 10))
-	}
-	if n := len(steps); n > 2*shownSteps {
-		steps = slices.Concat(steps[:shownSteps], []string{"..."}, steps[n-shownSteps:])
-	}
-	return nil, fmt.Errorf("%w of step %d in %s; it has the steps %s", checkpoint.ErrNoCheckpoint, step, root, strings.Join(steps, " "))
-}
-
-// shownSteps is how many steps at each end of a long list are told.
-const shownSteps = 5
 
 // NewestNet returns the net below dir that a playing process takes: the one whose file
 // was written last, of equals the last by name; nil where there is none. Files and
