@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,12 +9,9 @@ import (
 )
 
 // EndCounts lists end reasons, the most frequent first.
-func EndCounts(ends map[string]int) string {
+func EndCounts[N int | int64 | uint64](ends map[string]N) string {
 	names := slices.SortedFunc(maps.Keys(ends), func(a, b string) int {
-		if ends[a] != ends[b] {
-			return ends[b] - ends[a]
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(cmp.Compare(ends[b], ends[a]), cmp.Compare(a, b))
 	})
 	for i, name := range names {
 		names[i] = fmt.Sprintf("%s %d", name, ends[name])

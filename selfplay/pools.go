@@ -52,9 +52,9 @@ func (w *Worker) lockStep(ctx context.Context) error {
 		if p.batch.N == 0 {
 			continue
 		}
-		w.lap(&w.cfg.Stats.TreeNanos)
+		w.lap(&w.cfg.Stats.Tree)
 		err := evaluate(ctx, w.net.Evaluator, p.batch)
-		w.lap(&w.cfg.Stats.NetworkNanos)
+		w.lap(&w.cfg.Stats.Network)
 		if err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (w *Worker) lockStep(ctx context.Context) error {
 // evaluations lies no tree work. A batch belongs to that goroutine from submit
 // to wait; games and cache are touched here alone.
 func (w *Worker) overlap(ctx context.Context) error {
-	e := startEvaluating(ctx, &w.cfg.Stats.NetworkNanos)
+	e := startEvaluating(ctx, &w.cfg.Stats.Network)
 	defer e.stop()
 	w.useCurrentNet()
 	var flying *pool // its batch is being evaluated
@@ -84,11 +84,11 @@ func (w *Worker) overlap(ctx context.Context) error {
 		if err := w.gather(ctx, p); err != nil {
 			return err
 		}
-		w.lap(&w.cfg.Stats.TreeNanos)
+		w.lap(&w.cfg.Stats.Tree)
 		landed := flying
 		if flying = nil; landed != nil {
 			err := e.wait()
-			w.lap(&w.cfg.Stats.WaitNanos)
+			w.lap(&w.cfg.Stats.Wait)
 			if err != nil {
 				return err
 			}

@@ -23,8 +23,8 @@ func TestSnapshotByHand(t *testing.T) {
 	s.finished(60, record.EndCheckmate, 1, 0) // White would have resigned, and won
 	s.finished(80, record.EndCheckmate, -1, 0)
 	s.finished(20, record.EndResign, -1, -1)
-	s.TreeNanos.Store(int64(2 * time.Second))
-	s.NetworkNanos.Store(int64(6 * time.Second))
+	s.Tree.Store(int64(2 * time.Second))
+	s.Network.Store(int64(6 * time.Second))
 	n := s.Snapshot()
 	wrong, asked := n.ResignError()
 	for name, v := range map[string][2]float64{
@@ -74,7 +74,7 @@ func TestSnapshotHasEveryCounter(t *testing.T) {
 	set(reflect.ValueOf(s).Elem())
 	n := s.Snapshot()
 	have := map[uint64]bool{}
-	v := reflect.ValueOf(n)
+	v := reflect.ValueOf(n.Counters)
 	for i := range v.NumField() {
 		switch f := v.Field(i); f.Kind() {
 		case reflect.Uint64:

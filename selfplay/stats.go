@@ -1,43 +1,48 @@
 package selfplay
 
 import (
+	"reflect"
 	"sync/atomic"
 	"time"
 
 	"github.com/chessbrain/chessbrain/record"
 )
 
+// Counters are what workers count, and the nanoseconds that they need by the wall
+// clock, which are read a few times a batch: in Stats N and T are atomic, in a Snapshot
+// plain.
+type Counters[N, T any] struct {
+	GamesStarted    N `json:"games_started"`
+	GamesResumed    N `json:"games_resumed"`   // unfinished games gone on with: started + resumed = finished + abandoned + under way
+	GamesFinished   N `json:"games_finished"`  // handed to the sink
+	GamesAbandoned  N `json:"games_abandoned"` // left unfinished by a stop or an error
+	Forks           N `json:"forks"`           // games begun that branched off another; they count as games, too
+	SidePositions   N `json:"side_positions"`  // begun; they count among the games started and finished and in Ends, not in results and lengths
+	Positions       N `json:"positions"`       // in which a search or the policy picked a move
+	Visits          N `json:"visits"`          // root visits that searches added
+	Evaluations     N `json:"evaluations"`     // rows that the evaluator answered
+	Batches         N `json:"batches"`
+	CacheHits       N `json:"cache_hits"`
+	CacheMisses     N `json:"cache_misses"`
+	NetChanges      N `json:"net_changes"` // new generations seen, per worker
+	WhiteWins       N `json:"white_wins"`
+	Draws           N `json:"draws"`
+	BlackWins       N `json:"black_wins"`
+	PliesOfFinished N `json:"plies_of_finished"` // for the mean length
+	ResignsPlayedOn N `json:"resigns_played_on"` // games that would have been resigned
+	FalseResigns    N `json:"false_resigns"`     // the side that would have resigned did not lose
+
+	Tree    T `json:"tree_ns"`    // selection, rows of the batch, expansion, backup, records
+	Network T `json:"network_ns"` // inside Evaluate
+	Wait    T `json:"wait_ns"`    // with two pools: tree work done, the network not yet
+	Sink    T `json:"sink_ns"`    // inside Put
+}
+
 // Stats counts what workers do. Its fields are read and written at any time by
 // any goroutine; several workers may share one.
 type Stats struct {
-	GamesStarted   atomic.Uint64
-	GamesFinished  atomic.Uint64 // handed to the sink
-	GamesAbandoned atomic.Uint64 // left unfinished by a stop or an error
-	Plies          atomic.Uint64 // positions in which a search or the policy picked a move
-	Visits         atomic.Uint64 // root visits that searches added
-	Evaluations    atomic.Uint64 // rows that the evaluator answered
-	Batches        atomic.Uint64
-	CacheHits      atomic.Uint64
-	CacheMisses    atomic.Uint64
-	NetChanges     atomic.Uint64 // new generations seen, per worker
-	GamesResumed   atomic.Uint64 // unfinished games gone on with: started + resumed = finished + abandoned + under way
-
-	// The time of the workers by the wall clock, in nanoseconds: counted a few times a batch.
-	TreeNanos    atomic.Int64 // selection, rows of the batch, expansion, backup, records
-	NetworkNanos atomic.Int64 // inside Evaluate
-	WaitNanos    atomic.Int64 // with two pools: tree work done, the network not yet
-	SinkNanos    atomic.Int64 // inside Put
-
-	WhiteWins, Draws, BlackWins atomic.Uint64
-	PliesOfFinished             atomic.Uint64 // for the mean length
-	Ends                        [numEnds]atomic.Uint64
-
-	Forks         atomic.Uint64 // games begun that branched off another; they count as games, too
-	SidePositions atomic.Uint64 // begun; they count among the games started and finished and in Ends, not in results and lengths
-
-	// Of games that would have been resigned and were played on; a resignation
-	// is false where the side that would have resigned did not lose.
-	ResignsPlayedOn, FalseResigns atomic.Uint64
+	Counters[atomic.Uint64, atomic.Int64]
+	Ends [numEnds]atomic.Uint64 // games by end reason
 }
 
 // numEnds is the number of end reasons that are counted apart.
@@ -74,51 +79,24 @@ func (s *Stats) finished(plies int, end record.EndReason, whiteResult int8, resi
 }
 
 // Snapshot is what Stats had counted at some time, for reports: the counters
-// first, what is derived from them below. Fields mean what those of Stats do.
+// first, what is derived from them below.
 type Snapshot struct {
-	GamesStarted    uint64 `json:"games_started"`
-	GamesResumed    uint64 `json:"games_resumed"`
-	GamesFinished   uint64 `json:"games_finished"`
-	GamesAbandoned  uint64 `json:"games_abandoned"`
-	Forks           uint64 `json:"forks"`
-	SidePositions   uint64 `json:"side_positions"`
-	Positions       uint64 `json:"positions"` // searched
-	Visits          uint64 `json:"visits"`
-	Evaluations     uint64 `json:"evaluations"`
-	Batches         uint64 `json:"batches"`
-	CacheHits       uint64 `json:"cache_hits"`
-	CacheMisses     uint64 `json:"cache_misses"`
-	NetChanges      uint64 `json:"net_changes"`
-	WhiteWins       uint64 `json:"white_wins"`
-	Draws           uint64 `json:"draws"`
-	BlackWins       uint64 `json:"black_wins"`
-	PliesOfFinished uint64 `json:"plies_of_finished"`
-	ResignsPlayedOn uint64 `json:"resigns_played_on"`
-	FalseResigns    uint64 `json:"false_resigns"`
-
-	Tree    time.Duration `json:"tree_ns"`
-	Network time.Duration `json:"network_ns"`
-	Wait    time.Duration `json:"wait_ns"`
-	Sink    time.Duration `json:"sink_ns"`
-
+	Counters[uint64, time.Duration]
 	Ends map[string]uint64 `json:"ends"` // end reasons that occurred, by name
 }
 
 // Snapshot returns the counters. Workers may go on counting meanwhile, so that
 // counters read later may be a little ahead of those read before.
 func (s *Stats) Snapshot() Snapshot {
-	n := Snapshot{
-		GamesStarted: s.GamesStarted.Load(), GamesResumed: s.GamesResumed.Load(),
-		GamesFinished: s.GamesFinished.Load(), GamesAbandoned: s.GamesAbandoned.Load(),
-		Forks: s.Forks.Load(), SidePositions: s.SidePositions.Load(),
-		Positions: s.Plies.Load(), Visits: s.Visits.Load(), Evaluations: s.Evaluations.Load(), Batches: s.Batches.Load(),
-		CacheHits: s.CacheHits.Load(), CacheMisses: s.CacheMisses.Load(), NetChanges: s.NetChanges.Load(),
-		WhiteWins: s.WhiteWins.Load(), Draws: s.Draws.Load(), BlackWins: s.BlackWins.Load(),
-		PliesOfFinished: s.PliesOfFinished.Load(),
-		ResignsPlayedOn: s.ResignsPlayedOn.Load(), FalseResigns: s.FalseResigns.Load(),
-		Tree: time.Duration(s.TreeNanos.Load()), Network: time.Duration(s.NetworkNanos.Load()),
-		Wait: time.Duration(s.WaitNanos.Load()), Sink: time.Duration(s.SinkNanos.Load()),
-		Ends: make(map[string]uint64),
+	n := Snapshot{Ends: make(map[string]uint64)}
+	from, to := reflect.ValueOf(&s.Counters).Elem(), reflect.ValueOf(&n.Counters).Elem()
+	for i := range from.NumField() {
+		switch count := from.Field(i).Addr().Interface().(type) {
+		case *atomic.Uint64:
+			to.Field(i).SetUint(count.Load())
+		case *atomic.Int64:
+			to.Field(i).SetInt(count.Load())
+		}
 	}
 	for i := range s.Ends {
 		if count := s.Ends[i].Load(); count > 0 {

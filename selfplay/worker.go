@@ -210,7 +210,7 @@ func (w *Worker) step(ctx context.Context, g *game, b *encoding.Batch) (record.E
 		if err := ctx.Err(); err != nil { // a game may go far on cached answers
 			return record.EndUnknown, err
 		}
-		w.cfg.Stats.Plies.Add(1)
+		w.cfg.Stats.Positions.Add(1)
 		w.cfg.Stats.Visits.Add(uint64(g.search.Root().N - g.begunN))
 		if end := g.play(); end != record.EndUnknown {
 			return end, nil

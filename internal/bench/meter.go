@@ -53,7 +53,7 @@ func (m *meter) now() mark {
 	hits := m.stats.CacheHits.Load()
 	return mark{
 		at: time.Now(), busy: busyTime(m.o.Workers), evaluator: time.Duration(m.spent.Load()),
-		plies: m.stats.Plies.Load(), evaluations: m.stats.Evaluations.Load(), batches: m.stats.Batches.Load(),
+		plies: m.stats.Positions.Load(), evaluations: m.stats.Evaluations.Load(), batches: m.stats.Batches.Load(),
 		hits: hits, lookups: hits + m.stats.CacheMisses.Load(), boards: m.boards.Load(),
 	}
 }
@@ -61,7 +61,7 @@ func (m *meter) now() mark {
 // full reports whether the window under way may end: it holds a batch and a move at
 // least, however short it is meant to be.
 func (m *meter) full() bool {
-	plies := m.stats.Plies.Load() - m.began.plies
+	plies := m.stats.Positions.Load() - m.began.plies
 	if !m.warm {
 		return m.mixed.Load() && plies >= m.o.moves(warmMoves)
 	}
@@ -71,7 +71,7 @@ func (m *meter) full() bool {
 // mix lets the evaluator that is measured answer from now on, once the games are out
 // of step.
 func (m *meter) mix() {
-	if !m.mixed.Load() && m.stats.Plies.Load() >= m.o.moves(mixMoves) {
+	if !m.mixed.Load() && m.stats.Positions.Load() >= m.o.moves(mixMoves) {
 		m.began = m.now()
 		m.mixed.Store(true)
 	}

@@ -49,7 +49,7 @@ func (g *gatekeeper) settle(candidate *run.NetFile, r *Result) error {
 	if err := moveAll(r.Files, g.dirs.Test, r.Candidate, to, name); err != nil {
 		return fmt.Errorf("move %s, which is %s: %w", r.Candidate, r.verdict(), err)
 	}
-	r.Placed = relative(g.root, filepath.Join(to, name+run.NetSuffix))
+	r.Placed = run.Dir{Root: g.root}.Shorten(filepath.Join(to, name+run.NetSuffix))
 	if err := r.write(dir); err != nil {
 		return err
 	}

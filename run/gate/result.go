@@ -159,11 +159,3 @@ func (r *Result) String() string {
 	return fmt.Sprintf("%s %s against %s: %s; +%d =%d -%d, Elo %s", r.Candidate, r.verdict(), r.Baseline, r.Reason,
 		r.Wins, r.Draws, r.Losses, arena.EloText(r.Elo, r.EloError))
 }
-
-// relative makes a path relative to the run where it lies inside.
-func relative(root, path string) string {
-	if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
-		return filepath.ToSlash(rel)
-	}
-	return path
-}

@@ -3,8 +3,6 @@ package play
 import (
 	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
@@ -103,20 +101,8 @@ func modelFiles(dir string, bootstrap func(name string) (*foundNet, error)) *net
 			if err != nil {
 				return nil, err
 			}
-			return &foundNet{net: net, name: newest.Name, samples: samplesOf(newest.Name)}, nil
+			_, samples, _, _ := run.ParseNetName(newest.Name) // 0 of other names
+			return &foundNet{net: net, name: newest.Name, samples: uint64(samples)}, nil
 		},
 	}
-}
-
-var netNameForm = regexp.MustCompile(`-s(\d+)-d\d+$`)
-
-// samplesOf reads the samples from a net's name <job>-<training>-s<samples>-d<rows>;
-// 0 for other names.
-func samplesOf(name string) uint64 {
-	parts := netNameForm.FindStringSubmatch(name)
-	if parts == nil {
-		return 0
-	}
-	n, _ := strconv.ParseUint(parts[1], 10, 64) // digits; one too large for uint64 gives the largest
-	return n
 }

@@ -1,16 +1,15 @@
 package play
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/alarms"
 	"github.com/chessbrain/chessbrain/run/setup"
@@ -190,26 +189,11 @@ func (p *PlaySummary) Write(w io.Writer) error {
 	}
 	if p.WhiteWins+p.Draws+p.BlackWins > 0 {
 		fmt.Fprintf(&b, "Results: white %d, draw %d (%.0f %%), black %d; %.1f plies a game; ends: %s\n", p.WhiteWins, p.Draws,
-			100*p.DrawShare(), p.BlackWins, p.MeanPlies(), Counts(p.Ends))
+			100*p.DrawShare(), p.BlackWins, p.MeanPlies(), record.EndCounts(p.Ends))
 	}
 	if share, ok := p.ResignError(); ok {
 		fmt.Fprintf(&b, "Resignations: %s played on, %d would have been false (%.1f %%)\n", monitor.Count(p.ResignsPlayedOn, "game"), p.FalseResigns, 100*share)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// Counts prints named counts, the largest first.
-func Counts[N int64 | uint64](m map[string]N) string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(m[b], m[a]), strings.Compare(a, b))
-	})
-	for i, name := range names {
-		names[i] = fmt.Sprintf("%s %d", name, m[name])
-	}
-	return strings.Join(names, ", ")
 }

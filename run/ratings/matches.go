@@ -72,7 +72,7 @@ func (s *scanner) match(kind, path string) (m catalogue.Match, err error) {
 	if err != nil {
 		return m, err
 	}
-	m = catalogue.Match{Path: below(s.dir.Root, path), Kind: kind, Bytes: info.Size(), Modified: info.ModTime().UTC()}
+	m = catalogue.Match{Path: s.dir.Shorten(path), Kind: kind, Bytes: info.Size(), Modified: info.ModTime().UTC()}
 	for _, old := range s.old.Matches {
 		if old.Path == m.Path && old.Bytes == m.Bytes && old.Modified.Equal(m.Modified) && old.Problem == "" {
 			return old, nil

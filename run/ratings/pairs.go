@@ -133,7 +133,7 @@ func (r *rater) complete(c *catalogue.Catalogue, p pair) bool {
 	if _, err := fsx.OS.Stat(r.path(p) + pgnSuffix); err != nil {
 		return false
 	}
-	path := below(r.dir.Root, r.path(p)+logSuffix)
+	path := r.dir.Shorten(r.path(p) + logSuffix)
 	settings := settingsOf(&arena.LogHeader{Players: [2]arena.LogPlayer{p[0].log, p[1].log}})
 	for i := range c.Matches {
 		m := &c.Matches[i]

@@ -87,15 +87,6 @@ func scan(ctx context.Context, root string, old *catalogue.Catalogue, log *slog.
 	return c, nil
 }
 
-// below makes a path one below the run, with slashes.
-func below(root, path string) string {
-	rel, err := filepath.Rel(root, path)
-	if err != nil {
-		return path
-	}
-	return filepath.ToSlash(rel)
-}
-
 // list returns the entries of a directory that are whole; none where it is not
 // there.
 func list(dir string) ([]fs.DirEntry, error) {
