@@ -37,9 +37,9 @@ type Config struct {
 	// must not count for more than a long one that does not.
 	Decided func(Progress) bool
 
-	// OnGame is told each finished game but those of Done, one at a time; may be
-	// nil.
-	OnGame func(*Game)
+	// OnGame is told each finished game but those of Done, one at a time, and how far
+	// the match is with it; may be nil.
+	OnGame func(*Game, Progress)
 }
 
 // Progress is how far a match is.

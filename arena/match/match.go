@@ -156,7 +156,7 @@ func (m *Match) OpenLog() error { return m.log.open(m.header(), m.options.Progra
 // interrupted or fails. The report is nil where nothing was begun.
 func (m *Match) Play(ctx context.Context) (*Report, error) {
 	m.config.Log, m.config.Done = m.log.log, m.log.games
-	m.config.OnGame = newProgress(m.options.Tell, m.options.Games, m.log.games).game
+	m.config.OnGame = tellProgress(m.options.Tell)
 	if err := m.warm(ctx); err != nil {
 		return nil, errors.Join(err, m.log.close(false))
 	}

@@ -192,13 +192,12 @@ func TestMatchRules(t *testing.T) {
 	}
 }
 
-// TestMatchProgress: games of before count, and a failure is told with its
-// reason.
+// TestMatchProgress: a failure is told with its reason.
 func TestMatchProgress(t *testing.T) {
 	var out strings.Builder
 	tell := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
-	p := newProgress(tell, 8, []arena.Game{{Number: 0, WhiteResult: 1}, {Number: 1, White: 1}})
-	p.game(&arena.Game{Number: 3, White: 1, WhiteResult: -1, End: arena.EndTime, Note: "sf took 2s"})
+	tellProgress(tell)(&arena.Game{Number: 3, White: 1, WhiteResult: -1, End: arena.EndTime, Note: "sf took 2s"},
+		arena.Progress{Count: arena.Count{Wins: 2, Draws: 1}, Total: 8})
 	const want = "game 4: time-forfeit: sf took 2s\n3 of 8 games, player 1 has 2.5 points (83.3 %)\n"
 	if out.String() != want {
 		t.Errorf("%q", out.String())

@@ -23,7 +23,7 @@ const (
 func (r *rater) match(ctx context.Context, p pair) (err error) {
 	a, b := &p[0].log, &p[1].log
 	cfg := arena.Config{Seed: arena.MatchSeed("chessbrain rating", r.seed, a.Name, a.SHA256, b.Name, b.SHA256),
-		Workers: runtime.GOMAXPROCS(0), MaxPlies: r.opt.maxPlies, OnGame: func(*arena.Game) {
+		Workers: runtime.GOMAXPROCS(0), MaxPlies: r.opt.maxPlies, OnGame: func(*arena.Game, arena.Progress) {
 			r.done.Games++
 			r.page.Set(func(p *Page) { p.Finished++; p.Games++ })
 		}}
