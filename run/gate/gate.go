@@ -70,7 +70,6 @@ type gatekeeper struct {
 
 	root    string
 	dirs    Dirs
-	job     string
 	seed    uint64 // of the run
 	process *run.Process
 
