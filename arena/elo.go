@@ -32,10 +32,14 @@ type Estimate struct {
 	LOS   Figure `json:"los"`      // likelihood of superiority: probability that player 1 is the stronger, in [0,1]
 }
 
+// Error is half of the interval of Elo.
+func (e Estimate) Error() Figure { return (e.High - e.Low) / 2 }
+
 // EloText writes an Elo difference and its error as "+12.3 +- 4.5", with ? for
 // what is infinite or not known.
-func EloText(elo, err float64) string {
-	text := func(form string, v float64) string {
+func EloText(elo, err Figure) string {
+	text := func(form string, f Figure) string {
+		v := float64(f)
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return "?"
 		}

@@ -1,6 +1,9 @@
 package arena
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/record"
 )
@@ -51,4 +54,84 @@ func (e End) termination() string {
 		return "abandoned"
 	}
 	return "normal"
+}
+
+// clocks returns what the mover may know of the time.
+func (p *slot) clocks(mover int) Clocks {
+	var c Clocks
+	for player := range p.seats {
+		of := player
+		if p.match.limits[player].Base == 0 {
+			of = mover
+		}
+		color := p.color(player)
+		c.Left[color], c.Increment[color] = p.left[of], p.match.limits[of].Increment
+	}
+	return c
+}
+
+// spend takes the time of a move from the player's limits and says whether it
+// was too much.
+func (p *slot) spend(player int, spent time.Duration) (late bool, note string) {
+	l := &p.match.limits[player]
+	allowed := l.MoveTime
+	if l.Base > 0 {
+		allowed = p.left[player]
+		p.left[player] = max(0, allowed-spent) + l.Increment
+	}
+	if !l.Timed() || spent <= allowed+l.Margin {
+		return false, ""
+	}
+	return true, fmt.Sprintf("%s took %v for move %d and had %v", p.match.cfg.Players[player].Name(),
+		spent.Round(time.Millisecond), p.line.Board().FullMove(), allowed.Round(time.Millisecond))
+}
+
+// lose ends the game by a player's failure.
+func (p *slot) lose(player int, end End, note string) error {
+	p.game.Note = note
+	return p.finish(end, p.resultFor(p.color(player), -1))
+}
+
+// resultFor returns white's result where a colour has the given one.
+func (p *slot) resultFor(color chess.Color, result int) int8 {
+	if color == chess.Black {
+		result = -result
+	}
+	return int8(result)
+}
+
+// endIfOver hands the game in if it is over: by the rules first, then by the
+// endgame tables, the players' scores and the limit of plies.
+func (p *slot) endIfOver() error {
+	a, side := &p.match.cfg.Adjudicate, p.line.Board().SideToMove()
+	if end := endOf(p.line.Terminal(p.legal.N)); end == EndCheckmate {
+		return p.finish(end, p.resultFor(side, -1))
+	} else if end != "" {
+		return p.finish(end, 0)
+	}
+	if wdl, ok := a.probe(p.line.Board()); ok {
+		return p.finish(EndTablebase, p.resultFor(side, wdl))
+	}
+	switch loser, end := p.verdicts.end(a); end {
+	case EndResign:
+		return p.finish(end, p.resultFor(p.color(loser), -1))
+	case EndDrawScore:
+		return p.finish(end, 0)
+	}
+	if p.line.Len() > p.match.cfg.MaxPlies {
+		return p.finish(EndMaxPlies, 0)
+	}
+	return nil
+}
+
+// finish hands the game in and leaves the slot empty.
+func (p *slot) finish(end End, whiteResult int8) error {
+	g := p.game
+	g.End, g.WhiteResult = end, whiteResult
+	g.Moves = make([]chess.Move, p.line.Len()-1)
+	for i := range g.Moves {
+		g.Moves[i] = p.line.MoveAt(i)
+	}
+	p.game = nil
+	return p.match.deliver(g)
 }

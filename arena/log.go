@@ -60,7 +60,10 @@ func (e *CorruptError) Error() string {
 // Log is the append-only file of a match: its header and a JSON object for each
 // finished game, in the order in which they finished. One process at a time may
 // have a log open; its methods are called by one goroutine at a time.
-type Log struct{ file *fsx.AppendFile }
+type Log struct {
+	file  *fsx.AppendFile
+	Began time.Time // the match, which an earlier process may have begun
+}
 
 // OpenLog opens or makes the log of a match and returns the games in it, by
 // number. A last line that a kill left torn is cut off. A log of games with
@@ -74,7 +77,7 @@ func OpenLog(fsys fsx.FS, path string, h LogHeader) (*Log, []Game, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("match log: %w", err)
 	}
-	l := &Log{file}
+	l := &Log{file, h.Began}
 	games, err := l.begin(fsys, &h)
 	if err != nil {
 		return nil, nil, errors.Join(err, file.Close())
@@ -105,6 +108,7 @@ func (l *Log) begin(fsys fsx.FS, h *LogHeader) ([]Game, error) {
 	if text.header == nil {
 		return nil, l.append(h)
 	}
+	l.Began = text.header.Began
 	return text.games, nil
 }
 

@@ -28,7 +28,7 @@ func header() LogHeader {
 // a player failed in.
 func someGames(t testing.TB) []Game {
 	t.Helper()
-	book := append(openings(t, 3), Opening{Start: board(t, "nrk1brnb/pp1ppppp/8/2p5/8/1P6/P1PPPPPP/NRKBBRN1 b FBfb - 3 20")})
+	book := append(openings(t, 3), Opening{Board: board(t, "nrk1brnb/pp1ppppp/8/2p5/8/1P6/P1PPPPPP/NRKBBRN1 b FBfb - 3 20")})
 	games := play(t, Config{Players: [2]Player{Random(), Greedy()}, Openings: book, Seed: 2, MaxPlies: 60}).Games
 	games[3].End, games[3].Note = EndEngineDied, "it \"crashed\"\nbadly"
 	return games
@@ -83,9 +83,9 @@ func TestLog(t *testing.T) {
 // TestLogFormat holds what is on disk.
 func TestLogFormat(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.jsonl")
-	o := Opening{Start: board(t, "4k3/P7/8/8/8/8/8/4K2R w K - 0 1")}
-	g := Game{Number: 5, White: 1, Start: o.Start, WhiteResult: 1, End: EndTime, Note: "late"}
-	b := o.Start
+	o := Opening{Board: board(t, "4k3/P7/8/8/8/8/8/4K2R w K - 0 1")}
+	g := Game{Number: 5, White: 1, Start: o.Board, WhiteResult: 1, End: EndTime, Note: "late"}
+	b := o.Board
 	for _, text := range []string{"e1g1", "e8d7", "a7a8n"} {
 		m, err := b.ParseUCI(text)
 		if err != nil {
@@ -290,7 +290,7 @@ func FuzzLog(f *testing.F) {
 func TestHashOpenings(t *testing.T) {
 	a := openings(t, 3)
 	b := []Opening{a[1], a[0], a[2]}
-	c := []Opening{a[0], a[1], {Start: a[2].Start, Moves: a[2].Moves[:7]}}
+	c := []Opening{a[0], a[1], {Board: a[2].Board, Moves: a[2].Moves[:7]}}
 	seen := map[string]bool{}
 	for _, o := range [][]Opening{a, b, c, a[:2], nil} {
 		seen[HashOpenings(o)] = true

@@ -178,8 +178,8 @@ func HashOpenings(openings []Opening) string {
 	h := sha256.New()
 	for i := range openings {
 		o := &openings[i]
-		io.WriteString(h, o.Start.ShredderFEN())
-		b := o.Start
+		io.WriteString(h, o.Board.ShredderFEN())
+		b := o.Board
 		for _, m := range o.Moves {
 			io.WriteString(h, " "+b.UCI(m, true))
 			b.Make(m)

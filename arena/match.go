@@ -37,9 +37,9 @@ type Config struct {
 	// must not count for more than a long one that does not.
 	Decided func(Progress) bool
 
-	// OnGame is told each finished game but those of Done, one at a time; may be
-	// nil.
-	OnGame func(*Game)
+	// OnGame is told each finished game but those of Done, one at a time, and how far
+	// the match is with it; may be nil.
+	OnGame func(*Game, Progress)
 }
 
 // Progress is how far a match is.
@@ -47,6 +47,7 @@ type Progress struct {
 	Count             // of all finished games; player 1's
 	Total int         // games of the whole match
 	Pairs Pentanomial // of the pairs before the first that is not finished: what a sequential test may look at
+	All   Pentanomial // of all pairs of which both games are finished
 }
 
 const (

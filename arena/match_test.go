@@ -116,7 +116,7 @@ func TestReproducible(t *testing.T) {
 func TestGames(t *testing.T) {
 	cfg := Config{Players: [2]Player{Random(), Random()}, Openings: openings(t, 60), Seed: 5, MaxPlies: 300, Workers: 2}
 	told := map[int]bool{}
-	cfg.OnGame = func(g *Game) { told[g.Number] = true }
+	cfg.OnGame = func(g *Game, _ Progress) { told[g.Number] = true }
 	r := play(t, cfg)
 	if len(r.Games) != 120 || len(told) != 120 {
 		t.Fatalf("%d games, told of %d", len(r.Games), len(told))
@@ -164,7 +164,7 @@ func checkEnd(t *testing.T, g *Game, maxPlies int) {
 
 // TestPGN reads a match's PGN back, with openings that begin elsewhere.
 func TestPGN(t *testing.T) {
-	book := append(openings(t, 5), Opening{Start: board(t, "4k3/pppp4/8/8/8/8/4PPPP/4K3 b - - 3 20")})
+	book := append(openings(t, 5), Opening{Board: board(t, "4k3/pppp4/8/8/8/8/4PPPP/4K3 b - - 3 20")})
 	r := play(t, Config{Players: [2]Player{Random(), Greedy()}, Openings: book, Seed: 2, MaxPlies: 80})
 	var file bytes.Buffer
 	if err := r.WritePGN(&file); err != nil {
@@ -236,7 +236,7 @@ func TestStop(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	why, games := errors.New("enough"), 0
 	cfg := Config{Players: [2]Player{hashNet(t, "a", 1, 10, nil), Random()}, Openings: openings(t, 50), Workers: 2, Parallel: 3}
-	cfg.OnGame = func(*Game) {
+	cfg.OnGame = func(*Game, Progress) {
 		if games++; games == 10 {
 			cancel(why)
 		}

@@ -84,7 +84,7 @@ func (m *match) takeDone() error {
 			return fmt.Errorf("finished game %d: the match has games 0 to %d", g.Number, len(m.finished)-1)
 		}
 		o := &m.cfg.Openings[g.Number/2]
-		if g.White != g.Number%2 || g.Start != o.Start || g.OpeningPlies != len(o.Moves) ||
+		if g.White != g.Number%2 || g.Start != o.Board || g.OpeningPlies != len(o.Moves) ||
 			len(g.Moves) < len(o.Moves) || !slices.Equal(g.Moves[:len(o.Moves)], o.Moves) {
 			return fmt.Errorf("finished game %d is of another match: it does not begin with opening %d", g.Number, g.Number/2+1)
 		}
@@ -123,7 +123,7 @@ func (m *match) deliver(g *Game) error {
 	}
 	m.count(g)
 	if m.cfg.OnGame != nil {
-		m.cfg.OnGame(g)
+		m.cfg.OnGame(g, m.progress)
 	}
 	if m.decided {
 		m.stop()
@@ -137,6 +137,9 @@ func (m *match) deliver(g *Game) error {
 func (m *match) count(g *Game) {
 	m.finished[g.Number] = g
 	m.progress.add(g.Result(0))
+	if other := m.finished[g.Number^1]; other != nil {
+		m.progress.All[2+g.Result(0)+other.Result(0)]++
+	}
 	asked := false
 	for ; m.ordered < len(m.finished) && m.finished[m.ordered] != nil && m.finished[m.ordered+1] != nil; m.ordered += 2 {
 		m.progress.Pairs[2+m.finished[m.ordered].Result(0)+m.finished[m.ordered+1].Result(0)]++

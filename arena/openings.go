@@ -3,23 +3,48 @@ package arena
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/selfplay"
 )
 
 // Opening is how both games of a pair begin.
-type Opening struct {
-	Start chess.Board
-	Moves []chess.Move // legal from Start on
-}
+type Opening = selfplay.Start
 
-// line sets h to the opening.
-func (o *Opening) line(h *chess.History) {
-	h.Reset(o.Start)
+// setLine sets h to the opening.
+func setLine(h *chess.History, o *Opening) {
+	h.Reset(o.Board)
 	for _, m := range o.Moves {
 		h.Push(m)
 	}
 }
+
+// ReadOpenings reads a list of openings: the games of a .pgn file, each at most so many
+// plies long (0 = whole), or a FEN or EPD list. An illegal one is an error that names
+// the file, the line and the move.
+func ReadOpenings(path string, plies int) ([]Opening, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var openings []Opening
+	if IsPGN(path) {
+		openings, err = ReadPGN(f, plies)
+	} else {
+		openings, err = selfplay.ReadStarts(f)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return openings, nil
+}
+
+// IsPGN says whether a file of openings holds games, by its name.
+func IsPGN(path string) bool { return strings.EqualFold(filepath.Ext(path), ".pgn") }
 
 // attempts is how often Vary draws one opening before it gives up.
 const attempts = 2000
@@ -37,7 +62,7 @@ const openingStream = 0x6f70656e << 32
 // With plies 0 the distinct positions of the book are taken in their order.
 func Vary(book []Opening, n, plies int, seed uint64) ([]Opening, error) {
 	if len(book) == 0 {
-		book = []Opening{{Start: chess.StartBoard()}}
+		book = []Opening{{Board: chess.StartBoard()}}
 	}
 	seen := map[uint64]bool{}
 	if plies <= 0 {
@@ -53,13 +78,13 @@ func Vary(book []Opening, n, plies int, seed uint64) ([]Opening, error) {
 			if try == attempts {
 				return nil, fmt.Errorf("openings: found only %d different balanced positions after %d random plies, want %d: play more plies or fewer games", i, plies, n)
 			}
-			base.line(h)
+			setLine(h, base)
 			if balanced(h, plies, rng) && !seen[h.Board().Key()] {
 				break
 			}
 		}
 		seen[h.Board().Key()] = true
-		o := Opening{Start: base.Start}
+		o := Opening{Board: base.Board}
 		for ply := range h.Len() - 1 {
 			o.Moves = append(o.Moves, h.MoveAt(ply))
 		}
@@ -97,7 +122,7 @@ func distinct(book []Opening, n int, seen map[uint64]bool) ([]Opening, error) {
 		if len(openings) == n {
 			break
 		}
-		book[i].line(h)
+		setLine(h, &book[i])
 		h.Board().GenerateMoves(&l)
 		if end := h.Terminal(l.N); end != chess.NotOver {
 			return nil, fmt.Errorf("openings: the game is over (%s) after opening %d, %s", end, i+1, h.Board().FEN())

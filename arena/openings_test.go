@@ -10,8 +10,8 @@ import (
 
 // end returns the line of an opening.
 func end(o *Opening) *chess.History {
-	h := chess.NewHistory(o.Start)
-	o.line(h)
+	h := chess.NewHistory(o.Board)
+	setLine(h, o)
 	return h
 }
 
@@ -63,9 +63,9 @@ func TestVaryLimits(t *testing.T) {
 func TestVaryBook(t *testing.T) {
 	knightUp := board(t, "rnbqkb1r/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1")
 	again := board(t, "rnbqkb1r/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 4 9")
-	book := []Opening{{Start: knightUp}, {Start: again}, {Start: chess.StartBoard()}}
+	book := []Opening{{Board: knightUp}, {Board: again}, {Board: chess.StartBoard()}}
 	got, err := Vary(book, 2, 0, 1)
-	if err != nil || len(got) != 2 || got[0].Start != knightUp || got[1].Start != chess.StartBoard() {
+	if err != nil || len(got) != 2 || got[0].Board != knightUp || got[1].Board != chess.StartBoard() {
 		t.Errorf("the list's two positions: %v, %v", got, err)
 	}
 	varied, err := Vary(book[:1], 50, 3, 1)
@@ -77,7 +77,7 @@ func TestVaryBook(t *testing.T) {
 			t.Errorf("balance %d in %s", b.MaterialBalance(), b.FEN())
 		}
 	}
-	mated := Opening{Start: board(t, "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1")}
+	mated := Opening{Board: board(t, "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1")}
 	if _, err := Vary([]Opening{mated}, 1, 0, 1); err == nil || !strings.Contains(err.Error(), "over (checkmate) after opening 1, 7k/6Q1") {
 		t.Errorf("a mate as opening: %v", err)
 	}

@@ -61,7 +61,7 @@ func ReadPGN(r io.Reader, plies int) ([]Opening, error) {
 		if plies > 0 {
 			moves = moves[:min(plies, len(moves))]
 		}
-		openings = append(openings, Opening{Start: g.Start, Moves: moves})
+		openings = append(openings, Opening{Board: g.Start, Weight: 1, Moves: moves})
 		return nil
 	})
 	if err == nil && len(openings) == 0 {

@@ -31,7 +31,7 @@ func TestDone(t *testing.T) {
 	for share := range 5 {
 		cfg.Done = nil
 		told := 0
-		cfg.OnGame = func(*Game) { told++ }
+		cfg.OnGame = func(*Game, Progress) { told++ }
 		for i := range want.Games {
 			if rng.IntN(4) < share {
 				cfg.Done = append(cfg.Done, want.Games[i])
@@ -79,7 +79,7 @@ func TestResume(t *testing.T) {
 		cfg.Log, cfg.Done = log, done
 		ctx, cancel := context.WithCancel(t.Context())
 		played := 0
-		cfg.OnGame = func(*Game) {
+		cfg.OnGame = func(*Game, Progress) {
 			if played++; played == 3 {
 				cancel()
 			}
@@ -112,7 +112,7 @@ func TestLogFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.OnGame = func(g *Game) {
+	cfg.OnGame = func(g *Game, _ Progress) {
 		if err := log.Close(); err != nil {
 			t.Error(err)
 		}
@@ -133,7 +133,7 @@ func TestDecidedBySPRT(t *testing.T) {
 	for i, shape := range [][2]int{{1, 1}, {1, 20}, {3, 4}, {7, 1}} {
 		cfg := Config{Players: [2]Player{Greedy(), Random()}, Openings: openings(t, 60), Seed: 3, Workers: shape[0], Parallel: shape[1]}
 		told := 0
-		cfg.OnGame = func(*Game) { told++ }
+		cfg.OnGame = func(*Game, Progress) { told++ }
 		cfg.Decided = func(p Progress) bool { return test.Test(p.Pairs).Decision != "" }
 		r := play(t, cfg)
 		got := test.Judge(r.Games)
@@ -158,7 +158,7 @@ func TestProgress(t *testing.T) {
 	cfg := resumable(t)
 	var all []Game
 	asked := 0
-	cfg.OnGame = func(g *Game) { all = append(all, *g) }
+	cfg.OnGame = func(g *Game, _ Progress) { all = append(all, *g) }
 	cfg.Decided = func(p Progress) bool {
 		asked++
 		if p.Total != 16 || p.Games() != len(all)+1 {

@@ -10,8 +10,10 @@ import (
 // soon as the test decides accepts H1 wrongly with probability Alpha and H0
 // wrongly with Beta, about.
 type SPRT struct {
-	Elo0, Elo1  float64 // logistic Elo, Elo0 < Elo1
-	Alpha, Beta float64 // in (0, 1/2)
+	Elo0  float64 `json:"elo0"` // logistic Elo, Elo0 < Elo1
+	Elo1  float64 `json:"elo1"`
+	Alpha float64 `json:"alpha"` // in (0, 1/2), as Beta
+	Beta  float64 `json:"beta"`
 }
 
 // The decisions of a sequential test.
@@ -27,6 +29,23 @@ type SPRTResult struct {
 	Upper    float64 `json:"upper"`    // H1 is accepted at or above it
 	Pairs    int     `json:"pairs"`    // that it has looked at
 	Decision string  `json:"decision"` // AcceptH0, AcceptH1, or "" while it goes on
+}
+
+// SPRTReport is a sequential test and where it stands.
+type SPRTReport struct {
+	SPRT
+	SPRTResult
+}
+
+// String returns the line of the report.
+func (s *SPRTReport) String() string {
+	verdict := map[string]string{
+		AcceptH0: fmt.Sprintf("H0 accepted, %g Elo", s.Elo0),
+		AcceptH1: fmt.Sprintf("H1 accepted, %g Elo", s.Elo1),
+		"":       "not decided",
+	}[s.Decision]
+	return fmt.Sprintf("%g against %g Elo (alpha %g, beta %g): LLR %.2f of %.2f to %.2f after %d pairs, %s",
+		s.Elo0, s.Elo1, s.Alpha, s.Beta, s.LLR, s.Lower, s.Upper, s.Pairs, verdict)
 }
 
 // emptyCount takes the place of a count of 0 (the regularisation of fishtest),

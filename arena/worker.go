@@ -101,9 +101,9 @@ func (p *slot) run(ctx context.Context) (waits bool, err error) {
 // start begins a game.
 func (p *slot) start(number int) error {
 	opening := &p.match.cfg.Openings[number/2]
-	opening.line(p.line)
+	setLine(p.line, opening)
 	p.line.Board().GenerateMoves(&p.legal)
-	p.game = &Game{Number: number, White: number % 2, Start: opening.Start, OpeningPlies: len(opening.Moves)}
+	p.game = &Game{Number: number, White: number % 2, Start: opening.Board, OpeningPlies: len(opening.Moves)}
 	p.thinking, p.verdicts = false, verdicts{}
 	seed := selfplay.GameSeed(p.match.cfg.Seed, 0, uint64(number))
 	for player, s := range p.seats {

@@ -119,7 +119,7 @@ func (g *Game) checkResults() error {
 }
 
 // EndCounts lists end reasons, the most frequent first.
-func EndCounts(ends map[string]int) string {
+func EndCounts[N int | int64 | uint64](ends map[string]N) string {
 	names := slices.SortedFunc(maps.Keys(ends), func(a, b string) int {
 		return cmp.Or(cmp.Compare(ends[b], ends[a]), cmp.Compare(a, b))
 	})

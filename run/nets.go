@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -59,4 +61,18 @@ func ListNets(dir string) ([]NetFile, error) {
 		return cmp.Or(b.Written.Compare(a.Written), cmp.Compare(b.Name, a.Name))
 	})
 	return nets, nil
+}
+
+// netName is how trainers name nets.
+var netName = regexp.MustCompile(`^(.*)-s(\d+)-d(\d+)$`)
+
+// ParseNetName takes a net's name apart: <job>-<training>, samples and rows.
+func ParseNetName(name string) (line string, samples, rows int64, ok bool) {
+	m := netName.FindStringSubmatch(name)
+	if m == nil {
+		return "", 0, 0, false
+	}
+	samples, errS := strconv.ParseInt(m[2], 10, 64)
+	rows, errR := strconv.ParseInt(m[3], 10, 64)
+	return m[1], samples, rows, errS == nil && errR == nil
 }

@@ -16,9 +16,9 @@ func (w *Worker) deliver(ctx context.Context, u Unfinished) error {
 	if _, _, side, _ := BranchOrdinal(ordinal); side {
 		resigner = noGame
 	}
-	w.lap(&w.cfg.Stats.TreeNanos)
+	w.lap(&w.cfg.Stats.Tree)
 	err := w.cfg.Sink.Put(ctx, rec)
-	w.lap(&w.cfg.Stats.SinkNanos)
+	w.lap(&w.cfg.Stats.Sink)
 	if err != nil {
 		w.pending = append(w.pending, u)
 		w.cfg.Stats.GamesAbandoned.Add(1)

@@ -9,7 +9,7 @@
 //		RunSeed:  7,
 //		Parallel: 64,
 //		Tickets:  selfplay.NewTickets(0, 200),
-//		Nets:     selfplay.FixedNet{ID: net.ID(), Evaluator: ev},
+//		Nets:     nets, // the worker's own view of them
 //		Sink:     sink,
 //		Stats:    stats,
 //	})

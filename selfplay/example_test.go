@@ -18,6 +18,13 @@ func (s *games) Put(_ context.Context, g *record.Game) error {
 	return nil
 }
 
+// oneNet is a source of one net only, which is none but answers like one.
+type oneNet struct{}
+
+func (oneNet) Current() selfplay.Net {
+	return selfplay.Net{ID: "hash", Evaluator: &mcts.HashEvaluator{}}
+}
+
 // One game: a worker takes a ticket, plays the game of that number and hands it to
 // the sink. The game is a function of its seed and number alone, so that it can be
 // played again, move for move.
@@ -33,7 +40,7 @@ func ExampleWorker() {
 		RunSeed:  7,
 		Parallel: 1, // games in lock step; a run has many, whose leaves make one batch
 		Tickets:  selfplay.NewTickets(0, 1),
-		Nets:     selfplay.FixedNet{ID: "hash", Evaluator: &mcts.HashEvaluator{}},
+		Nets:     oneNet{},
 		Sink:     &played,
 		Stats:    stats,
 	})

@@ -81,8 +81,8 @@ func TestMaxPliesIsAFlaggedDraw(t *testing.T) {
 			}
 		}
 	}
-	if stats.End(record.EndMaxPlies) < 5 {
-		t.Errorf("only %d games reached the limit", stats.End(record.EndMaxPlies))
+	if stats.Ends[record.EndMaxPlies].Load() < 5 {
+		t.Errorf("only %d games reached the limit", stats.Ends[record.EndMaxPlies].Load())
 	}
 }
 
@@ -144,7 +144,7 @@ func TestEndReasonsOfTheRules(t *testing.T) {
 			c.Game.ExplorationRate = 0
 			c.Game.Search.Simulations = 100
 		})
-		if stats.End(tc.end) == 0 {
+		if stats.Ends[tc.end].Load() == 0 {
 			t.Errorf("%s: no game ended by %v", tc.fen, tc.end)
 		}
 		for _, g := range games {
@@ -246,7 +246,7 @@ func TestTablebaseAdjudication(t *testing.T) {
 			t.Errorf("%+v", g)
 		}
 	}
-	if stats.End(record.EndTablebase) == 0 {
+	if stats.Ends[record.EndTablebase].Load() == 0 {
 		t.Error("no game was adjudicated")
 	}
 }
@@ -310,13 +310,16 @@ func TestZeroTemperatureTakesTheBestMove(t *testing.T) {
 func TestPolicyKLD(t *testing.T) {
 	moves := []mcts.MoveStats{{N: 30, P: 0.5}, {N: 10, P: 0.25}, {N: 0, P: 0.25}}
 	want := 0.75*math.Log(0.75/0.5) + 0.25*math.Log(0.25/0.25)
-	if got := float64(policyKLD(moves)); math.Abs(got-want) > 1e-6 {
+	visits := func(moves []mcts.MoveStats, total float64) float32 {
+		return policyKLD(moves, func(i int) float64 { return float64(moves[i].N) / total })
+	}
+	if got := float64(visits(moves, 40)); math.Abs(got-want) > 1e-6 {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if got := policyKLD([]mcts.MoveStats{{N: 4, P: 0}}); !(got > 0) || math.IsInf(float64(got), 0) {
+	if got := visits([]mcts.MoveStats{{N: 4, P: 0}}, 4); !(got > 0) || math.IsInf(float64(got), 0) {
 		t.Errorf("an underflowed prior gives %v", got)
 	}
-	if got := policyKLD([]mcts.MoveStats{{P: 1}}); got != 0 {
+	if got := visits([]mcts.MoveStats{{P: 1}}, 0); got != 0 {
 		t.Errorf("no visits: %v", got)
 	}
 }

@@ -69,6 +69,14 @@ func short() GameConfig {
 	return c
 }
 
+// FixedNet is a NetSource whose weights never change.
+type FixedNet struct {
+	ID        string
+	Evaluator mcts.Evaluator
+}
+
+func (f FixedNet) Current() Net { return Net{ID: f.ID, Evaluator: f.Evaluator} }
+
 func worker(sink Sink, tickets Tickets) WorkerConfig {
 	return WorkerConfig{
 		Game: short(), RunSeed: 7, Parallel: 8, CacheEntries: 2000,

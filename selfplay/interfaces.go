@@ -2,6 +2,7 @@ package selfplay
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"github.com/chessbrain/chessbrain/mcts"
@@ -48,20 +49,11 @@ type NetSource interface {
 	Current() Net
 }
 
-// FixedNet is a NetSource whose weights never change.
-type FixedNet struct {
-	ID        string
-	Evaluator mcts.Evaluator
-}
-
-// Current returns the one net.
-func (f FixedNet) Current() Net { return Net{ID: f.ID, Evaluator: f.Evaluator} }
-
-// Counter hands out the ordinals from first on, count of them. It is safe for
-// concurrent use.
+// Counter hands out ordinals in their order. It is safe for concurrent use.
 type Counter struct {
 	next atomic.Uint64
 	end  uint64
+	list []uint64 // what is counted through; nil = the ordinals themselves
 }
 
 // NewTickets returns tickets for the ordinals first to first+count-1.
@@ -71,37 +63,40 @@ func NewTickets(first, count uint64) *Counter {
 	return c
 }
 
+// NewList returns tickets for the ordinals, which must not be changed: for a resume
+// that plays only what is missing.
+func NewList(ordinals []uint64) *Counter {
+	return &Counter{end: uint64(len(ordinals)), list: ordinals}
+}
+
 // Next hands out one ordinal.
 func (c *Counter) Next(ctx context.Context) (uint64, bool) {
-	for {
-		n := c.next.Load()
-		if n >= c.end || ctx.Err() != nil {
-			return 0, false
-		}
-		if c.next.CompareAndSwap(n, n+1) {
-			return n, true
-		}
-	}
-}
-
-// List hands out the given ordinals in their order: for a resume that plays
-// only what is missing. It is safe for concurrent use.
-type List struct {
-	next     atomic.Uint64
-	ordinals []uint64
-}
-
-// NewList returns tickets for the ordinals, which must not be changed.
-func NewList(ordinals []uint64) *List { return &List{ordinals: ordinals} }
-
-// Next hands out one ordinal.
-func (l *List) Next(ctx context.Context) (uint64, bool) {
 	if ctx.Err() != nil {
 		return 0, false
 	}
-	i := l.next.Add(1) - 1
-	if i >= uint64(len(l.ordinals)) {
+	n := c.next.Add(1) - 1
+	if n >= c.end {
 		return 0, false
 	}
-	return l.ordinals[i], true
+	if c.list != nil {
+		n = c.list[n]
+	}
+	return n, true
 }
+
+var (
+	// ErrStopped says that the context was cancelled while games were wanted or
+	// under way. Everything handed to the sink before is whole. The games under
+	// way are had from Worker.Unfinished; one that is dropped instead leaves its
+	// ordinal unused, which gives the same game again with the same net. It wraps
+	// the context's cause.
+	ErrStopped = errors.New("self-play stopped")
+
+	// ErrEvaluation says that the evaluator answered with numbers that are not
+	// finite or not probabilities. No game was played on with them.
+	ErrEvaluation = errors.New("evaluator gave an unusable answer")
+
+	// ErrUnfinished says that bytes are not an unfinished game of this version of
+	// the program, or that the game belongs to another run.
+	ErrUnfinished = errors.New("unusable unfinished game")
+)

@@ -2,8 +2,12 @@ package selfplay
 
 import (
 	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/mcts"
 )
 
 // pool is a group of games whose leaves make one batch.
@@ -52,9 +56,9 @@ func (w *Worker) lockStep(ctx context.Context) error {
 		if p.batch.N == 0 {
 			continue
 		}
-		w.lap(&w.cfg.Stats.TreeNanos)
+		w.lap(&w.cfg.Stats.Tree)
 		err := evaluate(ctx, w.net.Evaluator, p.batch)
-		w.lap(&w.cfg.Stats.NetworkNanos)
+		w.lap(&w.cfg.Stats.Network)
 		if err != nil {
 			return err
 		}
@@ -69,7 +73,7 @@ func (w *Worker) lockStep(ctx context.Context) error {
 // evaluations lies no tree work. A batch belongs to that goroutine from submit
 // to wait; games and cache are touched here alone.
 func (w *Worker) overlap(ctx context.Context) error {
-	e := startEvaluating(ctx, &w.cfg.Stats.NetworkNanos)
+	e := startEvaluating(ctx, &w.cfg.Stats.Network)
 	defer e.stop()
 	w.useCurrentNet()
 	var flying *pool // its batch is being evaluated
@@ -84,11 +88,11 @@ func (w *Worker) overlap(ctx context.Context) error {
 		if err := w.gather(ctx, p); err != nil {
 			return err
 		}
-		w.lap(&w.cfg.Stats.TreeNanos)
+		w.lap(&w.cfg.Stats.Tree)
 		landed := flying
 		if flying = nil; landed != nil {
 			err := e.wait()
-			w.lap(&w.cfg.Stats.WaitNanos)
+			w.lap(&w.cfg.Stats.Wait)
 			if err != nil {
 				return err
 			}
@@ -125,4 +129,80 @@ func (w *Worker) apply(p *pool) error {
 	}
 	w.countCache()
 	return nil
+}
+
+// evaluate has b answered.
+func evaluate(ctx context.Context, ev mcts.Evaluator, b *encoding.Batch) error {
+	if err := ev.Evaluate(ctx, b); err != nil {
+		return fmt.Errorf("evaluate %d positions: %w", b.N, err)
+	}
+	return nil
+}
+
+// checkAnswer refuses answers that are no probabilities: a search over NaN
+// would go on and mean nothing.
+func checkAnswer(b *encoding.Batch) error {
+	for i := range b.N {
+		wdl, m := b.WDL[i], b.M[i]
+		if sum := wdl[0] + wdl[1] + wdl[2]; !(sum > 0.99 && sum < 1.01 && min(wdl[0], wdl[1], wdl[2]) >= 0 && m >= 0 && m < 1e9) {
+			return fmt.Errorf("%w: position %d of %d: win/draw/loss %v, moves left %v", ErrEvaluation, i, b.N, wdl, m)
+		}
+		var sum float32
+		for _, p := range b.PriorOf(i) {
+			if p < 0 {
+				sum = -1
+				break
+			}
+			sum += p
+		}
+		if !(sum > 0.99 && sum < 1.01) {
+			return fmt.Errorf("%w: position %d of %d: the policy sums to %v", ErrEvaluation, i, b.N, sum)
+		}
+	}
+	return nil
+}
+
+// evaluating is the goroutine that evaluates for a worker with two pools: at
+// most one batch at a time.
+type evaluating struct {
+	asks    chan ask
+	answers chan error // one for each ask
+	done    chan struct{}
+}
+
+// ask is a batch and who is to answer it.
+type ask struct {
+	ev    mcts.Evaluator
+	batch *encoding.Batch
+}
+
+// startEvaluating starts the goroutine; spent gets the nanoseconds that it
+// evaluates.
+func startEvaluating(ctx context.Context, spent *atomic.Int64) *evaluating {
+	e := &evaluating{asks: make(chan ask, 1), answers: make(chan error, 1), done: make(chan struct{})}
+	go func() {
+		defer close(e.done)
+		for a := range e.asks {
+			begun := time.Now()
+			err := evaluate(ctx, a.ev, a.batch)
+			spent.Add(int64(time.Since(begun)))
+			e.answers <- err
+		}
+	}()
+	return e
+}
+
+// submit has b evaluated; wait must be called before the next submit.
+func (e *evaluating) submit(ev mcts.Evaluator, b *encoding.Batch) {
+	e.asks <- ask{ev, b}
+}
+
+// wait returns when the submitted batch is answered.
+func (e *evaluating) wait() error { return <-e.answers }
+
+// stop waits until the goroutine has ended. The answer to a batch that is still
+// under way is dropped.
+func (e *evaluating) stop() {
+	close(e.asks)
+	<-e.done
 }

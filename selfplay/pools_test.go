@@ -246,7 +246,7 @@ type census struct {
 
 func (c *census) Current() Net {
 	runtime.ReadMemStats(&c.mem)
-	plies, begun := c.stats.Plies.Load(), c.stats.GamesStarted.Load()
+	plies, begun := c.stats.Positions.Load(), c.stats.GamesStarted.Load()
 	if plies == c.plies && begun == c.begun && c.heap != 0 {
 		c.calm++
 		c.calmAllocs += c.mem.Mallocs - c.heap
@@ -283,11 +283,11 @@ func TestTheSteadyStateAllocatesRecordsOnly(t *testing.T) {
 			w.cfg.Tickets = NewTickets(0, games)
 			w.cache.Clear()
 			*c = census{stats: c.stats, net: c.net}
-			from, had := mallocs(), cfg.Stats.Plies.Load()
+			from, had := mallocs(), cfg.Stats.Positions.Load()
 			if err := w.Run(context.Background()); err != nil {
 				t.Fatal(err)
 			}
-			used, plies = mallocs()-from, cfg.Stats.Plies.Load()-had
+			used, plies = mallocs()-from, cfg.Stats.Positions.Load()-had
 		}
 		// A ply's visit counts; a game's record and its list of plies, which grows
 		// once or twice; the goroutine and the context's parts of a run.

@@ -71,22 +71,25 @@ func (g *game) setPolicy(p *record.Ply, root *mcts.RootStats) {
 		for i, v := range root.Target {
 			p.Probs[i] = min(v, 1) // its sum is 1 but for rounding
 		}
-		p.KLD = targetKLD(root.Moves, p.Probs) + smallestNormal
+		p.KLD = policyKLD(root.Moves, func(i int) float64 { return float64(p.Probs[i]) }) + smallestNormal
 		return
 	}
 	p.Kind = record.PolicyCounts
 	p.Counts = make([]uint32, len(root.Moves))
+	total := 0.0
 	for i := range root.Moves {
 		p.Counts[i] = root.Moves[i].N
+		total += float64(p.Counts[i])
 	}
-	p.KLD = policyKLD(root.Moves) + smallestNormal
+	p.KLD = policyKLD(root.Moves, func(i int) float64 { return float64(p.Counts[i]) / total }) + smallestNormal
 }
 
-// targetKLD returns KL(target, network's priors) in nats.
-func targetKLD(moves []mcts.MoveStats, target []float32) float32 {
+// policyKLD returns KL(policy, network's priors) in nats, of which share is that of a
+// move.
+func policyKLD(moves []mcts.MoveStats, share func(move int) float64) float32 {
 	var kld float64
 	for i := range moves {
-		if t := float64(target[i]); t > 0 {
+		if t := share(i); t > 0 {
 			kld += float64(t * math.Log(t/max(float64(moves[i].P), leastPrior)))
 		}
 	}
@@ -117,21 +120,6 @@ func surpriseWeights(plies []record.Ply, s float64) {
 			p.Weight = float32(float64((1-s)*w) + float64(s*w*float64(p.KLD)*(sum/surprise)))
 		}
 	}
-}
-
-// policyKLD returns KL(visits, network's priors) in nats, 0 without visits.
-func policyKLD(moves []mcts.MoveStats) float32 {
-	var total float64
-	for i := range moves {
-		total += float64(moves[i].N)
-	}
-	var kld float64
-	for i := range moves {
-		if n := float64(moves[i].N); n > 0 {
-			kld += float64(n / total * math.Log(n/total/max(float64(moves[i].P), leastPrior)))
-		}
-	}
-	return float32(max(kld, 0))
 }
 
 // finish completes the record of a game that ended, decides what branches off

@@ -51,12 +51,6 @@ func (u *Unfinished) Ordinal() uint64 { return u.rec.Ordinal }
 // Seed returns the seed of the run that the game belongs to.
 func (u *Unfinished) Seed() uint64 { return u.rec.Seed }
 
-// Plies returns how many moves were played, those of the opening included.
-func (u *Unfinished) Plies() int { return len(u.rec.Plies) }
-
-// NetID returns the id of the net that began the game.
-func (u *Unfinished) NetID() string { return u.rec.NetID }
-
 // Finished reports whether the game is over and only waits for a sink.
 func (u *Unfinished) Finished() bool { return u.rec.End != record.EndUnknown }
 

@@ -56,23 +56,15 @@ func runStopped(t *testing.T, cfg WorkerConfig, left int, answers bool) (unfinis
 // throughBytes writes the games and reads them back.
 func throughBytes(t *testing.T, games []Unfinished) []Unfinished {
 	t.Helper()
-	var stream []byte
-	for _, u := range games {
-		var err error
-		if stream, err = u.AppendBinary(stream); err != nil {
-			t.Fatal(err)
+	back := make([]Unfinished, len(games))
+	for i, u := range games {
+		data, err := u.MarshalBinary()
+		if err == nil {
+			err = back[i].UnmarshalBinary(data)
 		}
-	}
-	var back []Unfinished
-	for len(stream) > 0 {
-		u, n, err := DecodeUnfinished(stream)
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, stream = append(back, u), stream[n:]
-	}
-	if len(back) != len(games) {
-		t.Fatalf("%d games after the bytes, %d before", len(back), len(games))
 	}
 	return back
 }

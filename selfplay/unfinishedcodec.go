@@ -33,50 +33,28 @@ var (
 )
 
 // MarshalBinary returns the game's bytes.
-func (u Unfinished) MarshalBinary() ([]byte, error) { return u.AppendBinary(nil) }
-
-// AppendBinary appends the game's bytes to dst: several games may stand one
-// after another. On error dst is returned unchanged.
-func (u Unfinished) AppendBinary(dst []byte) ([]byte, error) {
+func (u Unfinished) MarshalBinary() ([]byte, error) {
 	if u.rec == nil {
-		return dst, fmt.Errorf("encode unfinished game: %w: it is empty", ErrUnfinished)
+		return nil, fmt.Errorf("encode unfinished game: %w: it is empty", ErrUnfinished)
 	}
-	from := len(dst)
-	out := append(dst, unfinishedMagic...)
-	out = append(out, unfinishedVersion)
-	out = append(out, 0, 0, 0, 0)
+	out := append([]byte(unfinishedMagic), unfinishedVersion, 0, 0, 0, 0)
 	out, err := binary.Append(out, binary.LittleEndian, &u.state)
 	if err == nil {
 		out, err = record.Append(out, u.rec)
 	}
 	if err != nil {
-		return dst, fmt.Errorf("encode unfinished game %d: %w", u.rec.Ordinal, err)
+		return nil, fmt.Errorf("encode unfinished game %d: %w", u.rec.Ordinal, err)
 	}
-	binary.LittleEndian.PutUint32(out[from+len(unfinishedMagic)+1:], uint32(len(out)-from-unfinishedHead))
-	return binary.LittleEndian.AppendUint32(out, crc32.Checksum(out[from:], castagnoli)), nil
+	binary.LittleEndian.PutUint32(out[len(unfinishedMagic)+1:], uint32(len(out)-unfinishedHead))
+	return binary.LittleEndian.AppendUint32(out, crc32.Checksum(out, castagnoli)), nil
 }
 
-// UnmarshalBinary sets u to the one game that src is. Errors wrap ErrUnfinished.
+// UnmarshalBinary sets u to the one game that src is. All moves are legal, the counters
+// are possible, and a game that is not marked finished is not over. It keeps no
+// reference to src. Errors wrap ErrUnfinished.
 func (u *Unfinished) UnmarshalBinary(src []byte) error {
-	read, n, err := DecodeUnfinished(src)
-	if err != nil {
-		return err
-	}
-	if n != len(src) {
-		return fmt.Errorf("%w: %d bytes after its end", ErrUnfinished, len(src)-n)
-	}
-	*u = read
-	return nil
-}
-
-// DecodeUnfinished reads the game at the start of src and returns it with the
-// number of its bytes. All moves are legal, the counters are possible, and a
-// game that is not marked finished is not over. It keeps no reference to src.
-// Errors wrap ErrUnfinished; n is then the length of the damaged game where its
-// head tells it, 0 otherwise, so that games behind it may still be read.
-func DecodeUnfinished(src []byte) (u Unfinished, n int, err error) {
-	fail := func(format string, args ...any) (Unfinished, int, error) {
-		return Unfinished{}, n, fmt.Errorf("%w: %s", ErrUnfinished, fmt.Sprintf(format, args...))
+	fail := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s", ErrUnfinished, fmt.Sprintf(format, args...))
 	}
 	if len(src) < unfinishedHead || string(src[:len(unfinishedMagic)]) != unfinishedMagic {
 		return fail("it does not begin like one")
@@ -84,17 +62,16 @@ func DecodeUnfinished(src []byte) (u Unfinished, n int, err error) {
 	if v := src[len(unfinishedMagic)]; v != unfinishedVersion {
 		return fail("version %d, this program reads %d", v, unfinishedVersion)
 	}
-	size := int64(binary.LittleEndian.Uint32(src[len(unfinishedMagic)+1:]))
-	if size < int64(stateSize) || size > int64(len(src)-unfinishedHead-crcSize) {
+	size, end := int64(binary.LittleEndian.Uint32(src[len(unfinishedMagic)+1:])), len(src)-crcSize
+	if size < int64(stateSize) || size != int64(end-unfinishedHead) {
 		return fail("%d bytes, %d are there", size, len(src)-unfinishedHead)
 	}
-	end := unfinishedHead + int(size)
-	n = end + crcSize
 	if got, want := crc32.Checksum(src[:end], castagnoli), binary.LittleEndian.Uint32(src[end:]); got != want {
 		return fail("checksum is %#08x, the bytes have %#08x", want, got)
 	}
 	body := src[unfinishedHead:end]
-	if _, err := binary.Decode(body, binary.LittleEndian, &u.state); err != nil {
+	var read Unfinished
+	if _, err := binary.Decode(body, binary.LittleEndian, &read.state); err != nil {
 		return fail("%v", err)
 	}
 	rec, used, err := record.Decode(body[stateSize:])
@@ -104,14 +81,15 @@ func DecodeUnfinished(src []byte) (u Unfinished, n int, err error) {
 	if used != len(body)-stateSize {
 		return fail("%d bytes after the record", len(body)-stateSize-used)
 	}
-	u.rec = rec
-	if err := u.validate(); err != nil {
+	read.rec = rec
+	if err := read.validate(); err != nil {
 		return fail("game %d: %v", rec.Ordinal, err)
 	}
-	if again, err := u.AppendBinary(nil); err != nil || !bytes.Equal(again, src[:n]) {
+	if again, err := read.MarshalBinary(); err != nil || !bytes.Equal(again, src) {
 		return fail("game %d is not in its only form", rec.Ordinal)
 	}
-	return u, n, nil
+	*u = read
+	return nil
 }
 
 // validate says what is wrong with u, whose record is valid.

@@ -98,7 +98,8 @@ func TestSurpriseWeightsInGames(t *testing.T) {
 func TestTargetKLD(t *testing.T) {
 	moves := []mcts.MoveStats{{P: 0.5}, {P: 0.25}, {P: 0.25}}
 	want := 0.8*math.Log(0.8/0.5) + 0.2*math.Log(0.2/0.25)
-	if got := float64(targetKLD(moves, []float32{0.8, 0.2, 0})); math.Abs(got-want) > 1e-6 {
+	target := []float64{0.8, 0.2, 0}
+	if got := float64(policyKLD(moves, func(i int) float64 { return target[i] })); math.Abs(got-want) > 1e-6 {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

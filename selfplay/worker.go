@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -209,7 +210,7 @@ func (w *Worker) step(ctx context.Context, g *game, b *encoding.Batch) (record.E
 		if err := ctx.Err(); err != nil { // a game may go far on cached answers
 			return record.EndUnknown, err
 		}
-		w.cfg.Stats.Plies.Add(1)
+		w.cfg.Stats.Positions.Add(1)
 		w.cfg.Stats.Visits.Add(uint64(g.search.Root().N - g.begunN))
 		if end := g.play(); end != record.EndUnknown {
 			return end, nil
@@ -224,4 +225,11 @@ func (w *Worker) countCache() {
 	w.cfg.Stats.CacheHits.Add(hits - w.hits)
 	w.cfg.Stats.CacheMisses.Add(misses - w.misses)
 	w.hits, w.misses = hits, misses
+}
+
+// lap adds the time since the last lap to c.
+func (w *Worker) lap(c *atomic.Int64) {
+	now := time.Now()
+	c.Add(int64(now.Sub(w.since)))
+	w.since = now
 }

@@ -52,8 +52,8 @@ func checkStats(t *testing.T, s *Stats, games map[uint64]*record.Game) {
 		ends += s.Ends[i].Load()
 	}
 	n := uint64(len(games))
-	if s.Plies.Load() != plies || s.PliesOfFinished.Load() != plies || results != n || ends != n {
-		t.Errorf("plies %d and %d of %d, results %d and ends %d of %d", s.Plies.Load(), s.PliesOfFinished.Load(), plies, results, ends, n)
+	if s.Positions.Load() != plies || s.PliesOfFinished.Load() != plies || results != n || ends != n {
+		t.Errorf("plies %d and %d of %d, results %d and ends %d of %d", s.Positions.Load(), s.PliesOfFinished.Load(), plies, results, ends, n)
 	}
 	if s.CacheMisses.Load() != s.Evaluations.Load() {
 		t.Errorf("%d cache misses, %d evaluations", s.CacheMisses.Load(), s.Evaluations.Load())
@@ -327,7 +327,7 @@ func BenchmarkSelfPlay(b *testing.B) {
 	if err := Run(context.Background(), cfg); err != nil {
 		b.Fatal(err)
 	}
-	b.ReportMetric(float64(cfg.Stats.Plies.Load())/b.Elapsed().Seconds(), "positions/s")
+	b.ReportMetric(float64(cfg.Stats.Positions.Load())/b.Elapsed().Seconds(), "positions/s")
 	b.ReportMetric(float64(cfg.Stats.Visits.Load())/b.Elapsed().Seconds(), "visits/s")
 	b.ReportMetric(float64(cfg.Stats.Evaluations.Load())/float64(cfg.Stats.Batches.Load()), "rows/batch")
 }

@@ -3,7 +3,7 @@
 // the report at its end. [arena] plays it.
 //
 //	o := match.Options{Specs: [2]string{"runs/a", "greedy"}, Games: 200, ..., OpenNet: open}
-//	o.Settings, o.Limits = match.NewSettings(bind), match.NewLimits(bind) // as flags
+//	o.Flags = match.NewFlags(bind)
 //	m, err := match.New(&o)
 //	if err != nil {
 //		return err

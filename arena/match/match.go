@@ -12,9 +12,8 @@ import (
 
 // Options say what a match is.
 type Options struct {
-	Specs    [2]string // players 1 and 2, in PlayerForms
-	Settings Settings
-	Limits   Limits
+	Specs    [2]string     // players 1 and 2, in PlayerForms
+	Flags    Flags         // of the players
 	Margin   time.Duration // what a move may take beyond its time
 	Rules    Rules
 	Openings Openings
@@ -96,17 +95,17 @@ func (o *Options) unused(players [2]*Player) error {
 			nets++
 		}
 	}
-	for _, prefix := range settingPrefixes {
-		if given := o.Settings.given(prefix); given != "" && nets == 0 && engines == 0 {
+	for _, prefix := range prefixes {
+		if given := o.Flags.given(prefix, forNets); given != "" && nets == 0 && engines == 0 {
 			return askedf("%s: neither player searches", given)
 		} else if given != "" && nets == 0 {
 			return askedf("%s: neither player is a net", given)
 		}
 	}
-	if given := o.Limits.given("", false); given != "" && nets == 0 && engines == 0 {
+	if given := o.Flags.given("", forSearchers, forEngines); given != "" && nets == 0 && engines == 0 {
 		return askedf("%s: neither player searches", given)
 	}
-	if given := o.Limits.given("", true); given != "" && engines == 0 {
+	if given := o.Flags.given("", forEngines); given != "" && engines == 0 {
 		return askedf("%s: neither player is an engine", given)
 	}
 	return nil
@@ -157,7 +156,7 @@ func (m *Match) OpenLog() error { return m.log.open(m.header(), m.options.Progra
 // interrupted or fails. The report is nil where nothing was begun.
 func (m *Match) Play(ctx context.Context) (*Report, error) {
 	m.config.Log, m.config.Done = m.log.log, m.log.games
-	m.config.OnGame = newProgress(m.options.Tell, m.options.Games, m.log.games).game
+	m.config.OnGame = tellProgress(m.options.Tell)
 	if err := m.warm(ctx); err != nil {
 		return nil, errors.Join(err, m.log.close(false))
 	}
@@ -211,3 +210,31 @@ func (m *Match) Close() error {
 	}
 	return errors.Join(errs...)
 }
+
+// askedError is a fault of what was asked for; its text is the whole message.
+type askedError struct{ error }
+
+func (e askedError) Unwrap() error { return e.error }
+
+// ExitCode is that of a usage error.
+func (askedError) ExitCode() int { return 2 }
+
+func askedf(format string, args ...any) error { return askedError{fmt.Errorf(format, args...)} }
+
+// Interrupted says that a match was stopped.
+type Interrupted struct {
+	Played, Games int
+	Logged        bool // the same command goes on
+}
+
+// Error implements error.
+func (e *Interrupted) Error() string {
+	text := fmt.Sprintf("match interrupted after %d of %d games; the result is theirs", e.Played, e.Games)
+	if e.Logged {
+		text += ", and the same command goes on"
+	}
+	return text
+}
+
+// ExitCode is that of work that was interrupted and kept.
+func (*Interrupted) ExitCode() int { return 5 }

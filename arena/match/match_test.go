@@ -38,10 +38,10 @@ func (l flagLine) parse(args ...string) error {
 }
 
 // parseSettings reads a command line of settings.
-func parseSettings(t *testing.T, text string) Settings {
+func parseFlags(t *testing.T, text string) Flags {
 	t.Helper()
 	flags := flagLine{}
-	settings := NewSettings(flags.bind)
+	settings := NewFlags(flags.bind)
 	if err := flags.parse(strings.Fields(text)...); err != nil {
 		t.Fatal(err)
 	}
@@ -59,35 +59,38 @@ func TestMatchSettings(t *testing.T) {
 		"--player2.visits 3 --black.visits 8": {{100, 8}, {3, 3}},
 		"--player1.visits 1 --player2.visits 2 --visits 3 --white.visits 4": {{1, 1}, {2, 2}},
 	} {
-		flags := parseSettings(t, line)
+		flags := parseFlags(t, line)
 		for player := range want {
-			got, err := flags.of(player + 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := flags.of(player+1, 0)
 			if have := (visits{got[chess.White].Search.Simulations, got[chess.Black].Search.Simulations}); have != want[player] {
 				t.Errorf("%q: player %d has %v visits, want %v", line, player+1, have, want[player])
 			}
 		}
 	}
-	flags := parseSettings(t, "--player1.gumbel --tree-reuse=false --black.temperature 0.5 --cpuct 2 --player2.cpuct 3")
-	one, _ := flags.of(1)
-	two, _ := flags.of(2)
+	flags := parseFlags(t, "--player1.gumbel --tree-reuse=false --black.temperature 0.5 --cpuct 2 --player2.cpuct 3")
+	one, two := flags.of(1, 0), flags.of(2, 0)
 	if !one[0].Search.Gumbel.Enabled || two[0].Search.Gumbel.Enabled || one[0].TreeReuse || two[1].TreeReuse ||
 		one[1].Temperature != 0.5 || one[0].Temperature != 0 || one[0].Search.CPUCT != 2 || two[0].Search.CPUCT != 3 {
 		t.Errorf("player 1 %+v, player 2 %+v", one, two)
 	}
-	if got, want := describeSettings(&one[1]), "visits=100 cpuct=2 gumbel=true tree-reuse=false temperature=0.5"; got != want {
+	if got, want := one[1].describe(), "visits=100 cpuct=2 gumbel=true tree-reuse=false temperature=0.5"; got != want {
 		t.Errorf("player 1 as black: %q, want %q", got, want)
 	}
 }
 
 // TestMatchSettingsDefaults: the flags show the defaults, which are in range.
 func TestMatchSettingsDefaults(t *testing.T) {
-	for _, v := range parseSettings(t, "")[""] {
-		s := defaultSettings()
-		if err := v.setting.set(&s, v.text); err != nil || v.setting.get(&s) != v.text {
-			t.Errorf("--%s shows %q as its default: %v", v.setting.name, v.text, err)
+	for _, v := range parseFlags(t, "")[""] {
+		if v.forWhom != forNets {
+			continue
+		}
+		var s tuning
+		set, err := v.read(v.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if set(&s); v.get(&s) != v.text {
+			t.Errorf("--%s shows %q as its default", v.name, v.text)
 		}
 	}
 }
@@ -146,23 +149,22 @@ func TestMatchLimits(t *testing.T) {
 		"--tc 10+1 --player1.tc 5 --player2.movetime 1ms":   {"tc=5+0", "movetime=1ms"},
 	} {
 		f := flagLine{}
-		flags := NewLimits(f.bind)
+		flags := NewFlags(f.bind)
 		if err := f.parse(strings.Fields(line)...); err != nil {
 			t.Fatal(err)
 		}
 		for player := range want {
-			if l, _ := flags.of(player+1, time.Second); l.String() != want[player] || l.Margin != time.Second {
+			if l := flags.of(player+1, time.Second)[0].limits; l.String() != want[player] || l.Margin != time.Second {
 				t.Errorf("%q: player %d has %q, want %q", line, player+1, l.String(), want[player])
 			}
 		}
 	}
 	f := flagLine{}
-	flags := NewLimits(f.bind)
+	flags := NewFlags(f.bind)
 	if err := f.parse("--option", "Hash=1", "--player1.option", "Skill Level=0", "--option", "Ponder", "--player1.option", "Hash=a=b"); err != nil {
 		t.Fatal(err)
 	}
-	_, one := flags.of(1, 0)
-	_, two := flags.of(2, 0)
+	one, two := flags.of(1, 0)[0].options, flags.of(2, 0)[0].options
 	if !maps.Equal(one, map[string]string{"Hash": "a=b", "Skill Level": "0", "Ponder": ""}) || !maps.Equal(two, map[string]string{"Hash": "1", "Ponder": ""}) {
 		t.Errorf("options %v and %v", one, two)
 	}
@@ -190,13 +192,12 @@ func TestMatchRules(t *testing.T) {
 	}
 }
 
-// TestMatchProgress: games of before count, and a failure is told with its
-// reason.
+// TestMatchProgress: a failure is told with its reason.
 func TestMatchProgress(t *testing.T) {
 	var out strings.Builder
 	tell := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
-	p := newProgress(tell, 8, []arena.Game{{Number: 0, WhiteResult: 1}, {Number: 1, White: 1}})
-	p.game(&arena.Game{Number: 3, White: 1, WhiteResult: -1, End: arena.EndTime, Note: "sf took 2s"})
+	tellProgress(tell)(&arena.Game{Number: 3, White: 1, WhiteResult: -1, End: arena.EndTime, Note: "sf took 2s"},
+		arena.Progress{Count: arena.Count{Wins: 2, Draws: 1}, Total: 8})
 	const want = "game 4: time-forfeit: sf took 2s\n3 of 8 games, player 1 has 2.5 points (83.3 %)\n"
 	if out.String() != want {
 		t.Errorf("%q", out.String())

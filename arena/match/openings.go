@@ -1,13 +1,11 @@
 package match
 
 import (
+	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
+	"io/fs"
 
 	"github.com/chessbrain/chessbrain/arena"
-	"github.com/chessbrain/chessbrain/selfplay"
 )
 
 // Openings say how the games of a match begin.
@@ -32,7 +30,7 @@ func (o *Openings) validate() error {
 		return askedf("--opening-plies %d: want 0 to 200", o.Plies)
 	case o.BookPlies < 0:
 		return askedf("--book-plies %d: want 0 (whole games) or more", o.BookPlies)
-	case o.BookPlies > 0 && !o.isPGN():
+	case o.BookPlies > 0 && !arena.IsPGN(o.File):
 		return askedf("--book-plies: is for --openings FILE.pgn")
 	case o.Order != Sequential && o.Order != Shuffled:
 		return askedf("--openings-order %q: want %s or %s", o.Order, Sequential, Shuffled)
@@ -42,8 +40,6 @@ func (o *Openings) validate() error {
 	}
 	return nil
 }
-
-func (o *Openings) isPGN() bool { return strings.EqualFold(filepath.Ext(o.File), ".pgn") }
 
 // openings returns the openings of so many pairs, and what makes them, which does
 // not depend on their number.
@@ -71,23 +67,12 @@ func (o *Openings) book() ([]arena.Opening, error) {
 	if o.File == "" {
 		return nil, nil
 	}
-	f, err := os.Open(o.File)
-	if err != nil {
+	book, err := arena.ReadOpenings(o.File, o.BookPlies)
+	if _, unread := errors.AsType[*fs.PathError](err); unread {
 		return nil, fmt.Errorf("--openings: %w", err)
 	}
-	defer f.Close()
-	var book []arena.Opening
-	if o.isPGN() {
-		book, err = arena.ReadPGN(f, o.BookPlies)
-	} else {
-		var starts []selfplay.Start
-		starts, err = selfplay.ReadStarts(f)
-		for i := range starts {
-			book = append(book, arena.Opening{Start: starts[i].Board})
-		}
-	}
 	if err != nil {
-		return nil, askedError{fmt.Errorf("--openings %s: %w", o.File, err)}
+		return nil, askedError{fmt.Errorf("--openings %w", err)}
 	}
 	return book, nil
 }

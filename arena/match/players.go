@@ -2,11 +2,7 @@ package match
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/arena"
@@ -23,6 +19,9 @@ const (
 
 // PlayerForms says what a player may be.
 const PlayerForms = "FILE (safetensors or .pb.gz), RUN or CHECKPOINT (a directory), RUN@STEP, random-weights:SEED[:ARCH], random, greedy, or uci:PROGRAM [ARGUMENTS]"
+
+// enginePrefix begins the description of a player that is a UCI engine.
+const enginePrefix = "uci:"
 
 // matchCache is how many answers a net player remembers in each worker.
 const matchCache = 50_000
@@ -55,7 +54,7 @@ type Net interface {
 // newPlayer makes the player (1 or 2) that a flag describes.
 func newPlayer(number int, spec string, o *Options) (*Player, error) {
 	m := &Player{Name: spec, Spec: spec}
-	prefix := fmt.Sprintf("player%d.", number)
+	prefix := ofPlayer(number)
 	var err error
 	switch {
 	case spec == "":
@@ -64,21 +63,17 @@ func newPlayer(number int, spec string, o *Options) (*Player, error) {
 		if m.player = arena.Random(); spec == greedyPlayer {
 			m.player = arena.Greedy()
 		}
-		given := o.Settings.given(prefix)
-		if given == "" {
-			given = o.Limits.given(prefix, false)
-		}
-		if given != "" {
+		if given := o.Flags.given(prefix, forNets, forSearchers, forEngines); given != "" {
 			return nil, askedf("%s: player %d is %s, which does not search", given, number, spec)
 		}
 		return m, nil
 	case strings.HasPrefix(spec, enginePrefix):
-		if given := o.Settings.given(prefix); given != "" {
+		if given := o.Flags.given(prefix, forNets); given != "" {
 			return nil, askedf("%s: player %d is an engine, which has --%snodes, --%smovetime, --%stc and --%soption", given, number, prefix, prefix, prefix, prefix)
 		}
 		err = m.makeEngine(number, strings.TrimPrefix(spec, enginePrefix), o)
 	default:
-		if given := o.Limits.given(prefix, true); given != "" {
+		if given := o.Flags.given(prefix, forEngines); given != "" {
 			return nil, askedf("%s: player %d is a net, which has --%svisits, --%smovetime and --%stc", given, number, prefix, prefix, prefix)
 		}
 		err = m.makeNet(number, spec, o)
@@ -91,24 +86,22 @@ func newPlayer(number int, spec string, o *Options) (*Player, error) {
 
 // makeNet makes the player of a net.
 func (m *Player) makeNet(number int, spec string, o *Options) error {
-	limits, _ := o.Limits.of(number, o.Margin)
+	t := o.Flags.of(number, o.Margin)
+	white, black, limits := &t[chess.White], &t[chess.Black], t[0].limits
 	limits.Nodes, limits.Depth = 0, 0 // of the other player, an engine
-	settings, err := o.Settings.of(number)
-	if err != nil {
-		return askedError{err}
+	if limits.Timed() && !o.Flags.visitsGiven(number) {
+		white.Search.Simulations, black.Search.Simulations = 0, 0
 	}
-	if limits.Timed() && !o.Settings.visitsGiven(number) {
-		settings[chess.White].Search.Simulations, settings[chess.Black].Search.Simulations = 0, 0
-	}
+	var err error
 	if m.net, err = o.OpenNet(spec); err != nil {
 		return fmt.Errorf("--player%d: %w", number, err)
 	}
 	m.Name, m.NetID, m.Limits = m.net.Name(), m.net.ID(), limits.String()
-	m.WhiteSearch, m.BlackSearch = describeSettings(&settings[chess.White]), describeSettings(&settings[chess.Black])
+	m.WhiteSearch, m.BlackSearch = white.describe(), black.describe()
 	m.player, err = arena.NewNet(arena.NetConfig{
 		Name:         m.Name,
 		NewEvaluator: m.net.NewEvaluator,
-		Settings:     settings,
+		Settings:     [2]arena.Settings{chess.White: white.Settings, chess.Black: black.Settings},
 		CacheEntries: matchCache,
 		Limits:       limits,
 	})
@@ -121,8 +114,8 @@ func (m *Player) makeNet(number int, spec string, o *Options) error {
 // makeEngine makes the player of a UCI engine: a program, or one with arguments
 // behind it.
 func (m *Player) makeEngine(number int, command string, o *Options) error {
-	cfg := arena.EngineConfig{Path: strings.TrimSpace(command)}
-	cfg.Limits, cfg.Options = o.Limits.of(number, o.Margin)
+	t := o.Flags.of(number, o.Margin)
+	cfg := arena.EngineConfig{Path: strings.TrimSpace(command), Limits: t[0].limits, Options: t[0].options}
 	path, err := uci.FindEngine(cfg.Path)
 	if words := strings.Fields(command); err != nil && len(words) > 1 {
 		cfg.Path, cfg.Args = words[0], words[1:]
@@ -131,7 +124,7 @@ func (m *Player) makeEngine(number int, command string, o *Options) error {
 	if err != nil {
 		return askedError{fmt.Errorf("--player%d: %w", number, err)}
 	}
-	if m.programSHA256, err = fileSHA256(path); err != nil {
+	if m.programSHA256, err = arena.FileSHA256(path); err != nil {
 		return fmt.Errorf("--player%d: %w", number, err)
 	}
 	if m.player, err = arena.NewEngine(cfg); err != nil {
@@ -139,20 +132,6 @@ func (m *Player) makeEngine(number int, command string, o *Options) error {
 	}
 	m.Name, m.Limits = m.player.Name(), cfg.String()
 	return nil
-}
-
-// fileSHA256 returns a file's SHA-256, hexadecimal.
-func fileSHA256(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("read %s: %w", path, err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // isEngine reports whether the player is a UCI engine.

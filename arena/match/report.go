@@ -12,13 +12,13 @@ import (
 
 // Report is what a match came to; its figures are player 1's.
 type Report struct {
-	Players   [2]*Player  `json:"players"`
-	Games     int         `json:"games"` // asked for
-	Seed      uint64      `json:"seed"`
-	Workers   int         `json:"workers"`
-	Precision string      `json:"precision"`
-	Seconds   float64     `json:"seconds"`
-	SPRT      *SPRTReport `json:"sprt,omitempty"`
+	Players   [2]*Player        `json:"players"`
+	Games     int               `json:"games"` // asked for
+	Seed      uint64            `json:"seed"`
+	Workers   int               `json:"workers"`
+	Precision string            `json:"precision"`
+	Seconds   float64           `json:"seconds"`
+	SPRT      *arena.SPRTReport `json:"sprt,omitempty"`
 	arena.Summary
 
 	Interrupted *Interrupted `json:"-"` // nil of a match that came to its end
@@ -56,39 +56,18 @@ func (r *Report) Write(out io.Writer) error {
 // progressEvery is the least time between two lines of progress.
 const progressEvery = 10 * time.Second
 
-// progress says after the first game, and now and then, how far a match is,
+// tellProgress says after the first game, and now and then, how far a match is,
 // and what a player did that failed.
-type progress struct {
-	tell   func(format string, args ...any)
-	games  int
-	played int
-	points float64
-	shown  time.Time
-}
-
-// newProgress begins with the games that are finished.
-func newProgress(tell func(string, ...any), games int, done []arena.Game) *progress {
-	p := &progress{tell: tell, games: games}
-	for i := range done {
-		p.count(&done[i])
+func tellProgress(tell func(format string, args ...any)) func(*arena.Game, arena.Progress) {
+	var shown time.Time
+	return func(g *arena.Game, p arena.Progress) {
+		if g.End.Failed() {
+			tell("game %d: %s: %s", g.Number+1, g.End, g.Note)
+		}
+		if time.Since(shown) < progressEvery {
+			return
+		}
+		shown = time.Now()
+		tell("%d of %d games, player 1 has %.1f points (%.1f %%)", p.Games(), p.Total, p.Points(), 100*p.Points()/float64(p.Games()))
 	}
-	return p
-}
-
-func (p *progress) count(g *arena.Game) {
-	p.played++
-	p.points += float64(1+g.Result(0)) / 2
-}
-
-func (p *progress) game(g *arena.Game) {
-	p.count(g)
-	if g.End.Failed() {
-		p.tell("game %d: %s: %s", g.Number+1, g.End, g.Note)
-	}
-	if time.Since(p.shown) < progressEvery {
-		return
-	}
-	p.shown = time.Now()
-	p.tell("%d of %d games, player 1 has %.1f points (%.1f %%)",
-		p.played, p.games, p.points, 100*p.points/float64(p.played))
 }

@@ -80,31 +80,10 @@ func (r *Rules) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// SPRTReport is what the test of a match came to.
-type SPRTReport struct {
-	Elo0  float64 `json:"elo0"`
-	Elo1  float64 `json:"elo1"`
-	Alpha float64 `json:"alpha"`
-	Beta  float64 `json:"beta"`
-	arena.SPRTResult
-}
-
 // report judges the games; nil without a test.
-func (r *Rules) report(games []arena.Game) *SPRTReport {
+func (r *Rules) report(games []arena.Game) *arena.SPRTReport {
 	if r.sprt == nil {
 		return nil
 	}
-	t := r.sprt
-	return &SPRTReport{t.Elo0, t.Elo1, t.Alpha, t.Beta, t.Judge(games)}
-}
-
-// String returns the line of the report.
-func (s *SPRTReport) String() string {
-	verdict := map[string]string{
-		arena.AcceptH0: fmt.Sprintf("H0 accepted, %g Elo", s.Elo0),
-		arena.AcceptH1: fmt.Sprintf("H1 accepted, %g Elo", s.Elo1),
-		"":             "not decided",
-	}[s.Decision]
-	return fmt.Sprintf("%g against %g Elo (alpha %g, beta %g): LLR %.2f of %.2f to %.2f after %d pairs, %s",
-		s.Elo0, s.Elo1, s.Alpha, s.Beta, s.LLR, s.Lower, s.Upper, s.Pairs, verdict)
+	return &arena.SPRTReport{SPRT: *r.sprt, SPRTResult: r.sprt.Judge(games)}
 }

@@ -16,28 +16,33 @@ func variance(p *pairing, x, y float64) float64 {
 	return x*y - min(p.draws, most)/(p.all()+2)/4
 }
 
-// covariance puts the covariances of a group's ratings into cov, in Elo squared.
-// Against an anchor they are those of the distance to it, else those of the
-// distance to the mean.
-func (s *system) covariance(cov [][]float64) error {
+// variances puts those of a group's ratings into out, in Elo squared: of the distance
+// to an anchor, else to the mean. An anchor has none.
+func (s *system) variances(out []float64) error {
 	_, curvature := s.derivatives()
 	factor, err := cholesky(curvature)
 	if err != nil {
 		return err
 	}
-	inverse := square(s.unknowns)
+	inverse, weights := square(s.unknowns), s.weighted(variance)
 	for i := range inverse {
-		unit := make([]float64, s.unknowns)
-		unit[i] = 1
-		copy(inverse[i], factor.solve(unit))
+		inverse[i][i] = 1
+		inverse[i] = factor.solve(inverse[i])
 	}
-	all := times(times(inverse, s.weighted(variance)), inverse)
 	for _, i := range s.players {
-		for _, k := range s.players {
-			if a, b := s.slot[i], s.slot[k]; a >= 0 && b >= 0 {
-				cov[i][k] = all[a][b] * eloUnit * eloUnit
-			}
+		a := s.slot[i]
+		if a < 0 {
+			continue
 		}
+		sum := 0.0
+		for j := range inverse {
+			cell := 0.0
+			for k, v := range inverse[a] {
+				cell += v * weights[k][j]
+			}
+			sum += cell * inverse[j][a]
+		}
+		out[i] = sum * eloUnit * eloUnit
 	}
 	return nil
 }

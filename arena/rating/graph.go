@@ -178,25 +178,17 @@ func (g *graph) groups() (of []int, size int) {
 	for _, pair := range g.anchorPairs() {
 		link(pair[0], pair[1])
 	}
-	raw, games := make([]int, len(g.names)), []int{}
-	for i := range raw {
-		raw[i] = -1
-	}
-	for i := range raw {
-		if raw[i] >= 0 {
-			continue
-		}
-		part := len(games)
-		games = append(games, 0)
-		reach(links, i, func(k int) bool {
-			if raw[k] >= 0 {
-				return false
+	games := []int{}
+	raw := parts(len(g.names), func(i int) []bool {
+		in, sum := reach(links, i), 0
+		for k := range in {
+			if in[k] {
+				sum += g.tally[k].Games
 			}
-			raw[k] = part
-			games[part] += g.tally[k].Games
-			return true
-		})
-	}
+		}
+		games = append(games, sum)
+		return in
+	})
 	order := make([]int, len(games))
 	for i := range order {
 		order[i] = i
@@ -212,62 +204,48 @@ func (g *graph) groups() (of []int, size int) {
 	return raw, len(games)
 }
 
-// reach calls enter with start and all that it leads to, each node once or more;
-// the links of a node are followed where enter says so.
-func reach(links [][]int, start int, enter func(node int) bool) {
-	stack := []int{start}
+// parts numbers the parts of n nodes, of which part returns that of a node.
+func parts(n int, part func(node int) []bool) []int {
+	of, number := make([]int, n), 0
+	for i := range of {
+		of[i] = -1
+	}
+	for i := range of {
+		if of[i] >= 0 {
+			continue
+		}
+		for k, in := range part(i) {
+			if in {
+				of[k] = number
+			}
+		}
+		number++
+	}
+	return of
+}
+
+// reach returns start and all that it leads to.
+func reach(links [][]int, start int) []bool {
+	seen, stack := make([]bool, len(links)), []int{start}
 	for len(stack) > 0 {
 		node := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		if enter(node) {
+		if !seen[node] {
+			seen[node] = true
 			stack = append(stack, links[node]...)
 		}
 	}
+	return seen
 }
 
 // strongComponents numbers the strong components of a directed graph, given by
-// its arrows forwards and backwards (Kosaraju and Sharir).
+// its arrows forwards and backwards: what a node leads to and what leads to it.
 func strongComponents(from, to [][]int) []int {
-	n := len(from)
-	order, seen := make([]int, 0, n), make([]bool, n) // by the end of the visit
-	type frame struct{ node, next int }
-	for start := range n {
-		if seen[start] {
-			continue
+	return parts(len(from), func(i int) []bool {
+		there, back := reach(from, i), reach(to, i)
+		for k := range there {
+			there[k] = there[k] && back[k]
 		}
-		seen[start] = true
-		stack := []frame{{node: start}}
-		for len(stack) > 0 {
-			top := &stack[len(stack)-1]
-			if top.next == len(from[top.node]) {
-				order = append(order, top.node)
-				stack = stack[:len(stack)-1]
-				continue
-			}
-			next := from[top.node][top.next]
-			top.next++
-			if !seen[next] {
-				seen[next] = true
-				stack = append(stack, frame{node: next})
-			}
-		}
-	}
-	component := make([]int, n)
-	for i := range component {
-		component[i] = -1
-	}
-	for i, number := n-1, 0; i >= 0; i-- {
-		if component[order[i]] >= 0 {
-			continue
-		}
-		reach(to, order[i], func(k int) bool {
-			if component[k] >= 0 {
-				return false
-			}
-			component[k] = number
-			return true
-		})
-		number++
-	}
-	return component
+		return there
+	})
 }

@@ -51,18 +51,11 @@ func (l lower) solve(b []float64) []float64 {
 	return x
 }
 
-// times returns the product of two square matrices.
-func times(a, b [][]float64) [][]float64 {
-	out := square(len(a))
-	for i := range a {
-		for k, v := range a[i] {
-			if v == 0 {
-				continue
-			}
-			for j, w := range b[k] {
-				out[i][j] += v * w
-			}
-		}
+// square returns an n times n matrix of zeros.
+func square(n int) [][]float64 {
+	rows := make([][]float64, n)
+	for i := range rows {
+		rows[i] = make([]float64, n)
 	}
-	return out
+	return rows
 }

@@ -37,31 +37,6 @@ type Rating struct {
 type List struct {
 	Ratings []Rating // by group; in a group the strongest first, equals by name
 	Groups  int      // more than one: the games do not connect all players
-
-	place map[string]int // in Ratings
-	cov   [][]float64    // of Ratings, Elo squared; between groups 0
-}
-
-// Difference returns how much stronger a is than b, and the standard error of
-// that, which is smaller than what the errors of both come to where they played
-// the same opponents. ok is false where the list cannot tell.
-func (l *List) Difference(a, b string) (elo, err float64, ok bool) {
-	i, okA := l.place[a]
-	k, okB := l.place[b]
-	if !okA || !okB || l.Ratings[i].Group != l.Ratings[k].Group {
-		return 0, 0, false
-	}
-	variance := l.cov[i][i] + l.cov[k][k] - 2*l.cov[i][k]
-	return l.Ratings[i].Elo - l.Ratings[k].Elo, math.Sqrt(max(0, variance)), true
-}
-
-// Of returns a player's rating; ok is false where it has no game.
-func (l *List) Of(name string) (r Rating, ok bool) {
-	i, ok := l.place[name]
-	if ok {
-		r = l.Ratings[i]
-	}
-	return r, ok
 }
 
 // maxAnchor bounds the rating of an anchor, in Elo, and maxGames the games of a
@@ -88,7 +63,7 @@ func Fit(results []Result, anchors map[string]float64, opt Options) (*List, erro
 	}
 	groups, size := g.groups()
 	g.markPrior(groups)
-	elo, cov := make([]float64, len(g.names)), square(len(g.names))
+	elo, variance := make([]float64, len(g.names)), make([]float64, len(g.names))
 	for pass := range priorPasses {
 		// A draw is the likelier the closer two players are. Shared like this, the
 		// virtual ones move a component as a whole: a player whom many beat does not
@@ -105,49 +80,31 @@ func Fit(results []Result, anchors map[string]float64, opt Options) (*List, erro
 			s := g.system(groups, group, elo)
 			err := s.climb(elo)
 			if err == nil && last {
-				err = s.covariance(cov)
+				err = s.variances(variance)
 			}
 			if err != nil {
 				return nil, fmt.Errorf("ratings: the group of %s: %w", g.names[s.players[0]], err)
 			}
 		}
 	}
-	return g.list(groups, size, elo, cov), nil
+	return g.list(groups, size, elo, variance), nil
 }
 
 // priorPasses is how often the virtual draws are shared anew.
 const priorPasses = 4
 
 // list puts what was fitted in order.
-func (g *graph) list(groups []int, size int, elo []float64, cov [][]float64) *List {
-	list := &List{Groups: size, place: make(map[string]int, len(g.names)), cov: square(len(g.names))}
-	order := make([]int, len(g.names))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { // names are in order
-		return cmp.Or(cmp.Compare(groups[a], groups[b]), cmp.Compare(elo[b], elo[a]), cmp.Compare(a, b))
-	})
-	for i, k := range order {
-		r := g.tally[k]
-		r.Elo, r.Error, r.Group = elo[k], math.Sqrt(max(0, cov[k][k])), groups[k]
+func (g *graph) list(groups []int, size int, elo, variance []float64) *List {
+	list := &List{Groups: size}
+	for k, r := range g.tally {
+		r.Elo, r.Error, r.Group = elo[k], math.Sqrt(max(0, variance[k])), groups[k]
 		if r.Anchor {
 			r.Elo = g.anchor[k] // exactly
 		}
 		list.Ratings = append(list.Ratings, r)
-		list.place[r.Name] = i
-		for j, m := range order {
-			list.cov[i][j] = cov[k][m]
-		}
 	}
+	slices.SortStableFunc(list.Ratings, func(a, b Rating) int { // names are in order
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(b.Elo, a.Elo))
+	})
 	return list
-}
-
-// square returns an n times n matrix of zeros.
-func square(n int) [][]float64 {
-	all, rows := make([]float64, n*n), make([][]float64, n)
-	for i := range rows {
-		rows[i] = all[i*n : (i+1)*n : (i+1)*n]
-	}
-	return rows
 }

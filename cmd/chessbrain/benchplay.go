@@ -13,6 +13,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/selfplay"
 )
@@ -83,7 +84,7 @@ func (f *playFlags) each(c *cobra.Command, measure func(bench.PlayOptions) error
 
 // findNet reads the net file, or makes out the architecture.
 func (f *playFlags) findNet(o *bench.PlayOptions) (err error) {
-	if strings.HasSuffix(f.net, setup.NetSuffix) {
+	if strings.HasSuffix(f.net, run.NetSuffix) {
 		if o.Net, err = setup.ReadNet(f.net); err != nil {
 			return pathError(err)
 		}

@@ -94,11 +94,11 @@ func (o *matchOptions) bind(c *cobra.Command) {
 	f.IntVar(&a.DrawFromMove, "draw-from", 40, "move of the game from which --draw-moves counts")
 	f.StringVar(&o.Rules.Tables, "syzygy-path", "", "directories of Syzygy tables, separated as in PATH: they end the games that they know")
 	f.StringVar(&o.Rules.SPRT, "sprt", "", "ELO0,ELO1[,ALPHA,BETA]: end the match when this test decides (default alpha and beta 0.05)")
-	o.Settings, o.Limits = match.NewSettings(bindTo(f)), match.NewLimits(bindTo(f))
+	o.Flags = match.NewFlags(bindTo(f))
 }
 
 // bindTo registers the flags that players have.
-func bindTo(f *pflag.FlagSet) match.Bind {
+func bindTo(f *pflag.FlagSet) func(match.Flag) {
 	return func(m match.Flag) {
 		flag := f.VarPF(m.Value, m.Name, "", m.Usage)
 		flag.NoOptDefVal, flag.Hidden = m.Alone, m.Hidden

@@ -12,6 +12,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run/ratings"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // ratingOptions are the flags of ratings.
@@ -131,7 +132,7 @@ func (o *ratingOptions) configOf(c *cobra.Command, root string) (*config.Effecti
 			return nil, err
 		}
 	}
-	e, left, err := ratings.ConfigOf(root, flags, func(k *config.Rating) { o.apply(c.Flags(), k) })
+	e, left, err := setup.RatingConfig(root, flags, func(k *config.Rating) { o.apply(c.Flags(), k) })
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ type deviceSeat struct {
 }
 
 func (s *deviceSeat) Current() selfplay.Net {
-	if s.stats.Plies.Load() < s.mixed {
+	if s.stats.Positions.Load() < s.mixed {
 		return s.mixer
 	}
 	return s.net
@@ -84,7 +84,7 @@ func (b *deviceBench) startWorkers(ctx context.Context, group *errgroup.Group, e
 // watch lets the games warm up and measures a window.
 func (b *deviceBench) watch(ctx context.Context, stats *selfplay.Stats, r *DeviceRow) (err error) {
 	warm := uint64((mixMoves + warmMoves) * r.Batch)
-	for stats.Plies.Load() < warm {
+	for stats.Positions.Load() < warm {
 		if err := pause(ctx); err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func (b *deviceBench) watch(ctx context.Context, stats *selfplay.Stats, r *Devic
 		return err
 	}
 	was, cpu, began := stats.Snapshot(), busyTime(0), time.Now()
-	for window := max(8*b.o.Duration, b.o.leastPlay()); time.Since(began) < window || stats.Plies.Load() == was.Positions; {
+	for window := max(8*b.o.Duration, b.o.leastPlay()); time.Since(began) < window || stats.Positions.Load() == was.Positions; {
 		if err := pause(ctx); err != nil {
 			return err
 		}

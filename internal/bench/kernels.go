@@ -177,7 +177,9 @@ func batchNormCase(c int) kernelCase {
 	return kernelCase{fmt.Sprintf("batch norm apply %d", c), kernel.FP32, 2 * squares * c, func(f *floats, boards int) func() {
 		x, y := f.slice(boards*squares*c), make([]float32, boards*squares*c)
 		scale, shift := f.slice(c), f.slice(c)
-		return func() { kernel.BatchNormApply(y, kernel.Stored{F32: x}, scale, shift, nil, boards*squares, c, kernel.ReLU) }
+		return func() {
+			kernel.BatchNormApply(y, kernel.Stored{F32: x}, scale, shift, nil, boards*squares, c, kernel.ReLU)
+		}
 	}}
 }
 

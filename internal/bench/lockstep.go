@@ -97,7 +97,7 @@ func (l *lockstep) work(ctx context.Context, s *seat) error {
 		m.trees[nTerminal].Add(now.Terminal - told.Terminal)
 		m.trees[nDepth].Add(now.DepthSum - told.DepthSum)
 		m.stats.Batches.Add(few)
-		m.stats.Plies.Add(l.moves - moves)
+		m.stats.Positions.Add(l.moves - moves)
 		told = now
 	}
 	return ctx.Err()

@@ -95,7 +95,7 @@ func (m *meter) now() mark {
 	found := m.stats.CacheHits.Load()
 	k := mark{at: time.Since(m.start), busy: busyTime(m.o.Workers), evaluator: time.Duration(m.spent.Load())}
 	k.n = counts{
-		nPlies: m.stats.Plies.Load(), nEvaluations: m.stats.Evaluations.Load(), nBatches: m.stats.Batches.Load(),
+		nPlies: m.stats.Positions.Load(), nEvaluations: m.stats.Evaluations.Load(), nBatches: m.stats.Batches.Load(),
 		nHits: found, nLookups: found + m.stats.CacheMisses.Load(), nBoards: m.boards.Load(),
 	}
 	for i := nNodes; i < numCounts; i++ {
@@ -107,7 +107,7 @@ func (m *meter) now() mark {
 // full reports whether the window under way may end: it holds a batch and a move at
 // least, however short it is meant to be.
 func (m *meter) full() bool {
-	moves := m.stats.Plies.Load() - m.began.n[nPlies]
+	moves := m.stats.Positions.Load() - m.began.n[nPlies]
 	if !m.warm {
 		return m.mixed.Load() && moves >= m.o.moves(warmMoves)
 	}
@@ -117,7 +117,7 @@ func (m *meter) full() bool {
 // mix lets the evaluator that is measured answer from now on, once the games are out
 // of step.
 func (m *meter) mix() {
-	if !m.mixed.Load() && m.stats.Plies.Load() >= m.o.moves(mixMoves) {
+	if !m.mixed.Load() && m.stats.Positions.Load() >= m.o.moves(mixMoves) {
 		m.began = m.now()
 		m.mixed.Store(true)
 	}

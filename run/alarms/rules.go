@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/record"
@@ -79,14 +80,11 @@ func Ends(g Games) *monitor.Alarm {
 
 // counts lists ends by name.
 func counts(ends map[string]int) string {
-	text := ""
-	for i, name := range slices.Sorted(maps.Keys(ends)) {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("%s %d", name, ends[name])
+	names := slices.Sorted(maps.Keys(ends))
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s %d", name, ends[name])
 	}
-	return text
+	return strings.Join(names, ", ")
 }
 
 // of returns a share, 0 of nothing.

@@ -19,10 +19,8 @@ type Watcher struct {
 	publish func(monitor.Event)
 	quiet   map[string]int // by code: observations until it may be told again
 
-	games    []game // the newest, a ring
-	nextGame int
-	steps    []step // the newest, a ring
-	nextStep int
+	games []*monitor.Episode // the newest
+	steps []*monitor.Step    // the newest that were not skipped
 
 	step, episode int64 // newest that was seen
 
@@ -31,13 +29,6 @@ type Watcher struct {
 	before  playing // of that process
 	since   Games   // that were finished since the newest full window, by any process
 }
-
-type game struct {
-	draw bool
-	end  string
-}
-
-type step struct{ policy, target, legal float64 }
 
 // playing are the totals of a process that only plays.
 type playing struct {
@@ -55,11 +46,11 @@ func (w *Watcher) Handle(e monitor.Event) error {
 	switch e := e.(type) {
 	case *monitor.Episode:
 		w.step, w.episode = e.Step, e.Episode
-		w.takeGame(game{draw: e.WhiteResult == 0, end: e.End})
+		w.takeGame(e)
 	case *monitor.Step:
 		w.step, w.episode = e.Step, e.Episode
 		if !e.Skipped {
-			w.takeStep(step{float64(e.PolicyEntropy), float64(e.TargetEntropy), float64(e.LegalEntropy)})
+			w.takeStep(e)
 		}
 	case *monitor.SelfPlay:
 		w.takePlaying(e)
@@ -68,26 +59,28 @@ func (w *Watcher) Handle(e monitor.Event) error {
 }
 
 // takeGame looks at the newest games after each one.
-func (w *Watcher) takeGame(g game) {
-	if len(w.games) < gameWindow {
-		w.games = append(w.games, g)
-	} else {
-		w.games[w.nextGame] = g
-		w.nextGame = (w.nextGame + 1) % gameWindow
-	}
+func (w *Watcher) takeGame(g *monitor.Episode) {
+	w.games = newest(w.games, g, gameWindow)
 	w.pass(1, CodeDrawShare, CodeMaxPlies, CodeAborted, CodeOneEnd)
 	if len(w.games) < gameWindow {
 		return
 	}
-	all := Games{Ends: map[string]int{}}
+	all := Games{Games: gameWindow, Ends: map[string]int{}}
 	for _, g := range w.games {
-		all.Games++
-		all.Ends[g.end]++
-		if g.draw {
+		all.Ends[g.End]++
+		if g.WhiteResult == 0 {
 			all.Draws++
 		}
 	}
 	w.judgeGames(all)
+}
+
+// newest appends e to a window of n events, from which the oldest goes.
+func newest[E any](window []E, e E, n int) []E {
+	if len(window) == n {
+		window = window[:copy(window, window[1:])]
+	}
+	return append(window, e)
 }
 
 func (w *Watcher) judgeGames(g Games) {
@@ -96,22 +89,17 @@ func (w *Watcher) judgeGames(g Games) {
 }
 
 // takeStep looks at the newest steps after each one.
-func (w *Watcher) takeStep(s step) {
-	if len(w.steps) < stepWindow {
-		w.steps = append(w.steps, s)
-	} else {
-		w.steps[w.nextStep] = s
-		w.nextStep = (w.nextStep + 1) % stepWindow
-	}
+func (w *Watcher) takeStep(s *monitor.Step) {
+	w.steps = newest(w.steps, s, stepWindow)
 	w.pass(1, CodeEntropy, CodeOverSure)
 	if len(w.steps) < stepWindow {
 		return
 	}
 	mean := Entropy{Steps: stepWindow}
 	for _, s := range w.steps {
-		mean.Policy += s.policy / stepWindow
-		mean.Target += s.target / stepWindow
-		mean.Legal += s.legal / stepWindow
+		mean.Policy += float64(s.PolicyEntropy) / stepWindow
+		mean.Target += float64(s.TargetEntropy) / stepWindow
+		mean.Legal += float64(s.LegalEntropy) / stepWindow
 	}
 	if math.IsNaN(mean.Target) {
 		mean.Target = 0

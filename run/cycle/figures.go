@@ -104,11 +104,11 @@ func trained(root string) (none checkpoint.Manifest, err error) {
 // newestNet is the name of the net that plays in a run: of random weights while there
 // is none.
 func newestNet(dir run.Dir) string {
-	path, _, err := setup.NewestModel(dir.Models())
-	if err != nil || path == "" {
+	newest, err := setup.NewestNet(dir.Models())
+	if err != nil || newest == nil {
 		return gate.RandomNet
 	}
-	return strings.TrimSuffix(filepath.Base(path), run.NetSuffix)
+	return strings.TrimSuffix(filepath.Base(newest.Path), run.NetSuffix)
 }
 
 // countNets returns how many net files a directory has, 0 where it is not there.

@@ -15,7 +15,6 @@ import (
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/alarms"
-	"github.com/chessbrain/chessbrain/run/ratings"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
 )
@@ -56,7 +55,7 @@ type loop struct {
 
 // Settle returns what a closed loop does by a configuration; what contradicts a cycle
 // is refused (exit code 2).
-func Settle(e *config.Effective) (*setup.Cycle, error) { return setup.NewCycle(e, ratings.Check) }
+func Settle(e *config.Effective) (*setup.Cycle, error) { return setup.NewCycle(e) }
 
 // Run goes round until a stop condition of the configuration holds, or until ctx
 // ends: then the stage under way saves its work and the error is

@@ -192,8 +192,8 @@ func (s *State) Overhead() float64 {
 func (s *Status) readNets(dir run.Dir) {
 	n := &s.Nets
 	n.Newest = newestNet(dir)
-	if path, written, err := setup.NewestModel(dir.Models()); err == nil && path != "" {
-		n.Since = written.UTC()
+	if newest, err := setup.NewestNet(dir.Models()); err == nil && newest != nil {
+		n.Since = newest.Written.UTC()
 	}
 	n.Accepted, n.Rejected, n.Waiting = countNets(dir.Models()), countNets(dir.Rejected()), countNets(dir.Candidates())
 	if entries, err := os.ReadDir(dir.ToExport()); err == nil {

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run"
@@ -20,7 +23,7 @@ const DefaultPoll = 30 * time.Second
 
 // Options start an exporter.
 type Options struct {
-	Effective *config.Effective
+	Effective *setup.Effective
 	Gating    bool   // nets are candidates of the gatekeeper; else they play at once
 	From      string // directory that trainers hand nets over in; "" = toexport/ of the run, and toexport_extra/ beside it
 	To        string // directory of the nets made; "" = modelstobetested/, or models/ without Gating
@@ -50,6 +53,27 @@ type Summary struct {
 	Known []string `json:"known,omitempty"` // handed over again, but there already: only taken away
 }
 
+// Write prints for a person what was exported.
+func (s *Summary) Write(w io.Writer) error {
+	for _, n := range s.Nets {
+		if _, err := fmt.Fprintf(w, "%s (%s) -> %s\n", n.Name, n.Weights, strings.Join(n.Files, ", ")); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "%s exported\n", monitor.Count(len(s.Nets), "net"))
+	return err
+}
+
+// Page is one page of an exporter's state, as its control socket shows it.
+type Page struct {
+	Role     string   `json:"role"`
+	Stage    string   `json:"stage"` // exporting or waiting
+	Net      string   `json:"net,omitempty"`
+	Exported int      `json:"exported"` // by this process
+	Newest   string   `json:"newest,omitempty"`
+	From     []string `json:"from"`
+}
+
 // queue is a directory that nets are taken from and where their files go.
 type queue struct {
 	from, to string
@@ -59,7 +83,7 @@ type queue struct {
 // exporter is an exporting process.
 type exporter struct {
 	opt     Options
-	cfg     *config.Config
+	want    setup.Exporting
 	log     *slog.Logger
 	dir     run.Dir
 	queues  []queue
@@ -75,7 +99,7 @@ type exporter struct {
 // where another exporter is at work, config errors, and those of single nets at the
 // end.
 func Run(ctx context.Context, opt Options) (*Summary, error) {
-	x := &exporter{opt: opt, cfg: opt.Effective.Config, log: opt.Log, failed: map[string]error{}}
+	x := &exporter{opt: opt, want: setup.ExportingOf(opt.Effective.Config), log: opt.Log, failed: map[string]error{}}
 	if err := x.open(ctx); err != nil {
 		return &x.done, err
 	}
@@ -87,7 +111,7 @@ func Run(ctx context.Context, opt Options) (*Summary, error) {
 func (x *exporter) open(ctx context.Context) error {
 	var info run.RunInfo
 	var err error
-	if x.dir, info, err = setup.Layout(x.cfg); err != nil {
+	if x.dir, info, err = setup.Layout(x.opt.Effective.Config); err != nil {
 		return err
 	}
 	x.queues = x.plan()
@@ -157,18 +181,6 @@ func (x *exporter) plan() []queue {
 	return []queue{q, extra}
 }
 
-// pause waits. nil: the time is over.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // work exports what is there, again and again unless Once is set.
 func (x *exporter) work(ctx context.Context) error {
 	poll := x.opt.Poll
@@ -187,22 +199,57 @@ func (x *exporter) work(ctx context.Context) error {
 		if first {
 			x.log.Info("looking for nets", "in", x.queues[0].from, "every", poll)
 		}
-		if err := pause(ctx, poll); err != nil {
-			return err
+		select {
+		case <-time.After(poll):
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 }
 
 // failures joins the errors of the nets that could not be exported, by name.
 func (x *exporter) failures() error {
-	var names []string
-	for path := range x.failed {
-		names = append(names, path)
-	}
-	slices.Sort(names)
 	var errs []error
-	for _, path := range names {
+	for _, path := range slices.Sorted(maps.Keys(x.failed)) {
 		errs = append(errs, x.failed[path])
 	}
 	return errors.Join(errs...)
+}
+
+// DryRun checks the configuration and says which nets would be exported, and
+// where to. It creates nothing.
+func DryRun(opt Options, w io.Writer) (err error) {
+	x := &exporter{opt: opt, want: setup.ExportingOf(opt.Effective.Config), log: slog.New(slog.DiscardHandler)}
+	if x.dir, _, err = setup.Layout(opt.Effective.Config); err != nil {
+		return err
+	}
+	if x.stages, err = setup.LookAtExporter(opt.Effective, x.dir.Root, x.log); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, x.stages.Close()) }()
+	fmt.Fprintf(w, "%s\nexport (dry run: nothing is created)\nexporter %s, weights %s\n", opt.Effective.Format(), x.want.Exporter, x.want.Weights)
+	x.stages.DescribeTo(w)
+	for _, q := range x.plan() {
+		all, err := sources(q.from)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		fmt.Fprintf(w, "%s -> %s: %s\n", q.from, q.to, monitor.Count(len(all), "net"))
+		for _, s := range all {
+			at, err := q.has(s.name)
+			if err != nil {
+				return err
+			}
+			if at != "" {
+				at = ", which is there already"
+			}
+			fmt.Fprintf(w, "  %s%s\n", s.name, at)
+		}
+	}
+	free, err := fsx.FreeSpace(fsx.OS, fsx.NearestDir(x.dir.Root))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "disk: %d MiB may be used\n", free>>20)
+	return err
 }

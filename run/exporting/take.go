@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn"
@@ -229,13 +228,13 @@ const safetensors = "safetensors"
 // configured has the configured exporter write its files. One that needs games
 // where there are none yet, or that fails where it may, writes none.
 func (x *exporter) configured(ctx context.Context, c *stage.Checkpoint, staging string) ([]string, error) {
-	files, noGames, err := x.stages.Export(ctx, c, train.ExportGames(ctx, x.dir, x.cfg, x.log), staging)
+	files, noGames, err := x.stages.Export(ctx, c, train.ExportGames(ctx, x.dir, x.opt.Effective.Config, x.log), staging)
 	plugin, failed := errors.AsType[*host.Error](err)
 	switch name := x.stages.Exporter.Name(); {
 	case noGames:
 		x.log.Warn("there are no games yet: nothing is exported but "+safetensors, "exporter", name, "net", c.Net.Name, "error", err)
 		return nil, nil
-	case failed && x.cfg.GetPlugins().GetOnFailure() == config.Plugins_CONTINUE && name != safetensors:
+	case failed && x.want.GoOn && name != safetensors:
 		x.log.Error("nothing is exported but "+safetensors, "exporter", name, "net", c.Net.Name, "error", plugin)
 		return nil, nil
 	}
@@ -256,7 +255,7 @@ func (x *exporter) publish(ctx context.Context, q queue, c *stage.Checkpoint, fi
 func (x *exporter) read(s source) (net *nn.Net, meta map[string]string, weights string, err error) {
 	weights = "raw"
 	path := filepath.Join(s.path, train.HandedNet)
-	if x.cfg.GetExport().GetWeights() == config.Export_SWA {
+	if x.want.Averaged {
 		average := filepath.Join(s.path, train.HandedAverage)
 		_, err := os.Stat(average)
 		switch {

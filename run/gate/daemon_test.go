@@ -13,7 +13,6 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run"
-	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // socketOf is the control socket that the lock's owner names.
@@ -47,7 +46,7 @@ func TestDaemon(t *testing.T) {
 		s, err := Run(context.Background(), o)
 		ended <- end{s, err}
 	}()
-	aside := filepath.Join(t.TempDir(), "a"+setup.NetSuffix)
+	aside := filepath.Join(t.TempDir(), "a"+run.NetSuffix)
 	putNet(t, aside, 1, 1000)
 	if err := os.MkdirAll(filepath.Join(root, "modelstobetested"), 0o755); err != nil {
 		t.Fatal(err)

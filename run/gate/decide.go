@@ -4,22 +4,12 @@ import (
 	"fmt"
 
 	"github.com/chessbrain/chessbrain/arena"
-	"github.com/chessbrain/chessbrain/internal/config"
 )
 
 // rule says when a match is decided. The candidate is player 1.
 type rule struct {
 	share float64     // of the points that the candidate needs, [0,1]; so many are enough
 	sprt  *arena.SPRT // nil = the points decide
-}
-
-// ruleOf returns the rule of a configuration.
-func ruleOf(c *config.Gatekeeper) rule {
-	r := rule{share: c.GetRequiredWinProp()}
-	if s := c.GetSprt(); s.GetEnabled() {
-		r.sprt = &arena.SPRT{Elo0: s.GetElo0(), Elo1: s.GetElo1(), Alpha: s.GetAlpha(), Beta: s.GetBeta()}
-	}
-	return r
 }
 
 // String names the rule.

@@ -10,11 +10,12 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // Dirs are the gatekeeper's directories. All that it moves nets between lie on
@@ -41,7 +42,7 @@ func dirsOf(root string, d Dirs) Dirs {
 
 // Options start a gatekeeper.
 type Options struct {
-	Effective *config.Effective
+	Effective *setup.Effective
 	Dirs      Dirs          // empty ones are the run's own
 	Once      bool          // end when there is no net to test; else wait for more
 	Locked    bool          // the caller holds the run's lock, for a stage of a cycle
@@ -63,14 +64,12 @@ const pollEvery = 2 * time.Second
 // gatekeeper is a gatekeeper at work. One goroutine uses it, but for page.
 type gatekeeper struct {
 	opt  Options
-	cfg  *config.Config
-	gate *config.Gatekeeper
+	want setup.Gatekeeper
 	rule rule
 	log  *slog.Logger
 
 	root    string
 	dirs    Dirs
-	job     string
 	seed    uint64 // of the run
 	process *run.Process
 
@@ -82,7 +81,7 @@ type gatekeeper struct {
 // returns what was decided, with run.ErrInterrupted when ctx ended first:
 // finished games are on disk, and the next call goes on with the match.
 func Run(ctx context.Context, opt Options) (*Summary, error) {
-	g := &gatekeeper{opt: opt, cfg: opt.Effective.Config, log: opt.Log}
+	g := &gatekeeper{opt: opt, log: opt.Log}
 	if g.opt.poll == 0 {
 		g.opt.poll = pollEvery
 	}
@@ -158,7 +157,7 @@ func (g *gatekeeper) decide(ctx context.Context, candidate, accepted *run.NetFil
 	if r != nil || err != nil {
 		return r, err
 	}
-	if accepted != nil && candidate.Older(accepted) && !g.gate.GetTestOlder() {
+	if accepted != nil && candidate.Older(accepted) && !g.want.TestOlder {
 		return g.reject(candidate, "older than "+accepted.Name+", the newest accepted net")
 	}
 	challenger, err := readSide(candidate)
@@ -204,7 +203,7 @@ func (g *gatekeeper) undone(candidate *run.NetFile) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum, err := fileSHA256(candidate.Path)
+	sum, err := netSHA256(candidate)
 	if err != nil {
 		return nil, err
 	}
@@ -213,12 +212,12 @@ func (g *gatekeeper) undone(candidate *run.NetFile) (*Result, error) {
 		return r, nil
 	}
 	g.log.Info("a net of this name was tested before; the earlier match is put aside", "net", candidate.Name)
-	return nil, putAside(dir)
+	return nil, arena.PutAside(dir, matchFiles...)
 }
 
 // reject decides against a candidate without a match.
 func (g *gatekeeper) reject(candidate *run.NetFile, reason string) (*Result, error) {
-	sum, err := fileSHA256(candidate.Path)
+	sum, err := netSHA256(candidate)
 	now := time.Now().UTC()
 	return &Result{Version: resultVersion, Candidate: candidate.Name, CandidateSHA256: sum, Reason: reason,
 		Began: now, Ended: now, Program: g.program()}, err

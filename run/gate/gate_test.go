@@ -95,9 +95,9 @@ func TestOrder(t *testing.T) {
 		if strings.Join(got, ",") != want {
 			t.Errorf("test older %v: %q, want %q", older, got, want)
 		}
-		_, name, _, err := setup.NewestNet(filepath.Join(root, "models"))
-		if newest := map[bool]string{false: "x", true: "y"}[older]; err != nil || name != newest {
-			t.Errorf("test older %v: self-play takes %s, %v", older, name, err)
+		net, err := setup.NewestNet(filepath.Join(root, "models"))
+		if newest := map[bool]string{false: "x", true: "y"}[older]; err != nil || net.Name != newest {
+			t.Errorf("test older %v: self-play takes %s, %v", older, net.Name, err)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
-	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 // The child process: the test binary again, which is a gatekeeper of the run in the
@@ -109,10 +109,10 @@ func checkKilled(t *testing.T, root string, nets []string) {
 		if r.Accepted {
 			to, other = other, to
 		}
-		_, errThere := os.Stat(filepath.Join(root, to, net+setup.NetSuffix))
-		_, errOther := os.Stat(filepath.Join(root, other, net+setup.NetSuffix))
+		_, errThere := os.Stat(filepath.Join(root, to, net+run.NetSuffix))
+		_, errOther := os.Stat(filepath.Join(root, other, net+run.NetSuffix))
 		_, errGames := os.Stat(filepath.Join(root, "selfplay", net))
-		if errThere != nil || errOther == nil || r.Accepted != (errGames == nil) || r.Placed != to+"/"+net+setup.NetSuffix {
+		if errThere != nil || errOther == nil || r.Accepted != (errGames == nil) || r.Placed != to+"/"+net+run.NetSuffix {
 			t.Errorf("%s: %+v; %v, %v, %v", net, r, errThere, errOther, errGames)
 		}
 		if r.Baseline == "" {

@@ -1,15 +1,16 @@
 package gate
 
 import (
-	"bufio"
-	"crypto/sha256"
-	"encoding/hex"
+	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"time"
 
+	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
@@ -18,14 +19,11 @@ import (
 
 // newestAccepted returns the net that self-play plays, nil where there is none.
 func newestAccepted(dir string) (*run.NetFile, error) {
-	path, name, written, err := setup.NewestNet(dir)
+	newest, err := setup.NewestNet(dir)
 	if err != nil {
 		return nil, fmt.Errorf("look for the newest accepted net: %w", err)
 	}
-	if path == "" {
-		return nil, nil
-	}
-	return &run.NetFile{Name: name, Path: path, Written: written}, nil
+	return newest, nil
 }
 
 // filesOf lists a candidate's files: its net file last, before it what an
@@ -62,45 +60,155 @@ type side struct {
 	net    *nn.Net
 }
 
-// fileSHA256 returns the SHA-256 of a file, hexadecimal.
-func fileSHA256(path string) (string, error) {
-	f, err := os.Open(path)
+// netSHA256 returns the SHA-256 of a net's file.
+func netSHA256(net *run.NetFile) (string, error) {
+	sum, err := arena.FileSHA256(net.Path)
 	if err != nil {
 		return "", fmt.Errorf("read net: %w", err)
 	}
-	defer f.Close()
-	hash := sha256.New()
-	if _, err := io.Copy(hash, f); err != nil {
-		return "", fmt.Errorf("read net %s: %w", path, err)
-	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
+	return sum, nil
 }
 
 // readSide reads a net file.
 func readSide(f *run.NetFile) (*side, error) {
-	file, err := os.Open(f.Path)
-	if err != nil {
-		return nil, fmt.Errorf("read net: %w", err)
-	}
-	defer file.Close()
-	hash := sha256.New()
-	in := io.TeeReader(bufio.NewReader(file), hash)
 	s := &side{name: f.Name}
-	s.net, _, err = nn.ReadSafetensors(in)
-	if err == nil {
+	var err error
+	if s.net, _, s.sha256, err = setup.ReadHashedNet(f.Path); err == nil {
 		err = s.net.CheckFinite()
-	}
-	if err == nil {
-		_, err = io.Copy(io.Discard, in) // the hash is that of the whole file
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Path, err)
 	}
-	s.sha256 = hex.EncodeToString(hash.Sum(nil))
 	return s, nil
 }
 
 // randomSide is the baseline while no net is accepted.
 func randomSide(arch nn.Arch, seed uint64) *side {
 	return &side{name: RandomNet, net: nn.Init(arch, seed)}
+}
+
+// settle makes a decision durable and carries it out: for an accepted net the
+// directory of its games, then its files go to models/ or rejectedmodels/, the
+// net file last. After a kill in between the next start finds the result and
+// settles it again.
+func (g *gatekeeper) settle(candidate *run.NetFile, r *Result) error {
+	err := g.process.Held()
+	if err != nil {
+		return err
+	}
+	dir := g.matchDir(r.Candidate)
+	if r.Files == nil {
+		if r.Files, err = filesOf(candidate); err != nil {
+			return err
+		}
+		if err := r.write(dir); err != nil {
+			return err
+		}
+	}
+	to := g.dirs.Rejected
+	if r.Accepted {
+		to = g.dirs.Accepted
+		if err := fsx.MkdirAll(fsx.OS, filepath.Join(g.dirs.SelfPlay, r.Candidate)); err != nil {
+			return fmt.Errorf("make the directory of the net's games: %w", err)
+		}
+		if err := g.makeNewest(candidate); err != nil {
+			return err
+		}
+	}
+	name, err := freeName(r.Candidate, 1, to)
+	if err != nil {
+		return err
+	}
+	if err := moveAll(r.Files, g.dirs.Test, r.Candidate, to, name); err != nil {
+		return fmt.Errorf("move %s, which is %s: %w", r.Candidate, r.verdict(), err)
+	}
+	r.Placed = run.Dir{Root: g.root}.Shorten(filepath.Join(to, name+run.NetSuffix))
+	if err := r.write(dir); err != nil {
+		return err
+	}
+	g.settled(r)
+	return nil
+}
+
+// makeNewest gives a net that was accepted although it is older than the newest
+// accepted one a later time, so that self-play takes it.
+func (g *gatekeeper) makeNewest(candidate *run.NetFile) error {
+	newest, err := newestAccepted(g.dirs.Accepted)
+	if err != nil || newest == nil || newest.Older(candidate) {
+		return err
+	}
+	later := newest.Written.Add(time.Second)
+	if err := os.Chtimes(candidate.Path, later, later); err != nil {
+		return fmt.Errorf("make the accepted net the newest: %w", err)
+	}
+	return nil
+}
+
+// freeName returns the net's name or, where a net file of that name is in one of the
+// directories, the name with a number behind it. Numbers below first are left out.
+func freeName(net string, first int, dirs ...string) (string, error) {
+	for n := first; ; n++ {
+		name, taken := net, false
+		if n > 1 {
+			name = fmt.Sprintf("%s.%d", net, n)
+		}
+		for _, dir := range dirs {
+			is, err := there(filepath.Join(dir, name+run.NetSuffix))
+			if err != nil {
+				return "", fmt.Errorf("place a net: %w", err)
+			}
+			taken = taken || is
+		}
+		if !taken {
+			return name, nil
+		}
+	}
+}
+
+// rename gives a candidate a name that no net had yet.
+func (g *gatekeeper) rename(candidate *run.NetFile) error {
+	files, err := filesOf(candidate)
+	if err != nil {
+		return err
+	}
+	name, played := "", true
+	for first := 2; played; first++ { // a net of the name may be gone, and its match there
+		if name, err = freeName(candidate.Name, first, g.dirs.Test, g.dirs.Accepted, g.dirs.Rejected); err != nil {
+			return err
+		}
+		if played, err = there(g.matchDir(name)); err != nil {
+			return err
+		}
+	}
+	if err := moveAll(files, g.dirs.Test, candidate.Name, g.dirs.Test, name); err != nil {
+		return fmt.Errorf("rename net %s: %w", candidate.Name, err)
+	}
+	candidate.Name, candidate.Path = name, filepath.Join(g.dirs.Test, name+run.NetSuffix)
+	return nil
+}
+
+// moveAll moves the files of a net, which gets another name.
+func moveAll(files []File, from, net, to, name string) error {
+	for _, f := range files {
+		if err := move(filepath.Join(from, f.Name), filepath.Join(to, name+strings.TrimPrefix(f.Name, net))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// move renames a file or directory, durably. One that is not there was moved
+// before a kill.
+func move(from, to string) error {
+	err := fsx.OS.Rename(from, to)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if errors.Is(err, syscall.EXDEV) {
+		return fmt.Errorf("%w: let both directories lie on one file system", err)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(fsx.SyncDir(fsx.OS, filepath.Dir(to)), fsx.SyncDir(fsx.OS, filepath.Dir(from)))
 }

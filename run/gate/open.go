@@ -2,10 +2,12 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"path/filepath"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn/kernel"
@@ -15,19 +17,18 @@ import (
 
 // open takes the gatekeeper's role and makes the directories. Its metrics.jsonl
 // goes on through all its starts: in a cycle there is one for each net.
-func (g *gatekeeper) open(ctx context.Context) error {
-	if err := Check(g.opt.Effective); err != nil {
+func (g *gatekeeper) open(ctx context.Context) (err error) {
+	if g.want, err = setup.GatekeeperOf(g.opt.Effective); err != nil {
 		return err
 	}
-	dir, info, err := setup.Layout(g.cfg)
+	dir, info, err := setup.Layout(g.opt.Effective.Config)
 	if err != nil {
 		return err
 	}
-	g.gate = g.cfg.GetLoop().GetGatekeeper()
-	g.rule = ruleOf(g.gate)
+	g.rule = rule{g.want.Share, g.want.SPRT}
 	g.root, g.seed, g.dirs = dir.Root, info.Seed, dirsOf(dir.Root, g.opt.Dirs)
 	g.page.Set(func(p *Page) { p.Job, p.State = info.Job, "waiting" })
-	device, precision := setup.DescribePlayers(g.cfg)
+	device, precision := setup.DescribePlayers(g.opt.Effective.Config)
 	o := run.Options{Run: run.RunShared, LockWait: g.opt.LockWait, Command: g.opt.Command, Log: g.log,
 		Events: &run.Events{Job: info.Job, Metrics: filepath.Join(dir.Metrics, string(run.Gatekeeper)), Append: true, Readers: g.opt.Readers,
 			Start: &monitor.Run{Command: g.opt.Command, Version: g.opt.Version, Seed: g.seed,
@@ -59,22 +60,42 @@ func (g *gatekeeper) makeDirs() error {
 	return g.process.Lock(filepath.Join(g.dirs.Test, "."+string(run.Gatekeeper)), false)
 }
 
-// Check says what cannot work of a configuration.
-func Check(e *config.Effective) error {
-	k := e.Config.GetLoop().GetGatekeeper()
-	if n := k.GetGames(); n < 2 || n%2 != 0 {
-		return e.Errorf("loop.gatekeeper.games", "give an even number, at least 2", "games come in pairs of one opening")
+// DryRun checks a configuration and says what a gatekeeper would do now. It
+// creates nothing.
+func DryRun(e *setup.Effective, dirs Dirs, w io.Writer) error {
+	k, err := setup.GatekeeperOf(e)
+	if err != nil {
+		return err
 	}
-	if s := ruleOf(k).sprt; s != nil {
-		if err := s.Validate(); err != nil {
-			return e.Errorf("loop.gatekeeper.sprt", "correct the hypotheses", "%v", err)
+	dir, info, err := setup.Layout(e.Config)
+	if err != nil {
+		return err
+	}
+	dirs = dirsOf(dir.Root, dirs)
+	candidates, err := run.ListNets(dirs.Test)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	accepted, err := newestAccepted(dirs.Accepted)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	baseline := RandomNet + fmt.Sprintf(" (random weights, seed %d)", info.Seed)
+	if accepted != nil {
+		baseline = accepted.Path
+	}
+	fmt.Fprintf(w, "%s\ngatekeeper of %s (dry run: nothing is created)\n", e.Format(), dir.Root)
+	fmt.Fprintf(w, "nets to test: %d in %s\n", len(candidates), dirs.Test)
+	for i := range candidates {
+		note := ""
+		if accepted != nil && candidates[i].Older(accepted) && !k.TestOlder {
+			note = ": older than the newest accepted net, would be rejected"
 		}
+		fmt.Fprintf(w, "  %s%s\n", candidates[i].Name, note)
 	}
-	if k.GetVisits() < 1 {
-		return e.Errorf("loop.gatekeeper.visits", "give at least 1", "a search needs visits")
-	}
-	if k.GetOpeningPlies() >= k.GetMaxPlies() {
-		return e.Errorf("loop.gatekeeper.max_plies", "raise it above loop.gatekeeper.opening_plies", "every game would be a draw")
-	}
-	return nil
+	fmt.Fprintf(w, "baseline: %s\n", baseline)
+	fmt.Fprintf(w, "match: at most %d games of %d visits with %d workers, decided by %s\n",
+		k.Games, k.Search.Search.Simulations, k.Workers, rule{k.Share, k.SPRT})
+	_, err = fmt.Fprintf(w, "accepted -> %s, rejected -> %s, games -> %s\n", dirs.Accepted, dirs.Rejected, dirs.Matches)
+	return err
 }

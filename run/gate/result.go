@@ -2,10 +2,8 @@ package gate
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
@@ -23,6 +22,9 @@ const (
 	GamesName  = "games.pgn"
 	ResultName = run.GateResultName
 )
+
+// matchFiles are those of a match, the decision last: without it the match is open.
+var matchFiles = []string{LogName, GamesName, ResultName}
 
 // RandomNet is the name of the baseline while no net is accepted: random weights.
 const RandomNet = "random"
@@ -40,16 +42,14 @@ type Result struct {
 	CandidateNetID  string `json:"candidate_net_id,omitempty"`
 	BaselineNetID   string `json:"baseline_net_id,omitempty"`
 
-	Games       int               `json:"games"`       // finished
-	GamesWanted int               `json:"games_asked"` // of the whole match
-	Wins        int               `json:"wins"`
-	Draws       int               `json:"draws"`
-	Losses      int               `json:"losses"`
+	Games       int `json:"games"`       // finished
+	GamesWanted int `json:"games_asked"` // of the whole match
+	arena.Count
 	Points      float64           `json:"points"`
 	Pentanomial arena.Pentanomial `json:"pentanomial"` // of the finished pairs
 	Elo         arena.Figure      `json:"elo"`         // null = infinite or unknown
 	EloError    arena.Figure      `json:"elo_error"`   // half of the 95 % interval
-	SPRT        *Sequential       `json:"sprt,omitempty"`
+	SPRT        *arena.SPRTReport `json:"sprt,omitempty"`
 
 	Accepted bool      `json:"accepted"`
 	Reason   string    `json:"reason"`
@@ -62,15 +62,6 @@ type Result struct {
 	// there.
 	Files  []File `json:"files"`
 	Placed string `json:"placed,omitempty"`
-}
-
-// Sequential is the sequential test of a match and where it ended.
-type Sequential struct {
-	Elo0  float64 `json:"elo0"`
-	Elo1  float64 `json:"elo1"`
-	Alpha float64 `json:"alpha"`
-	Beta  float64 `json:"beta"`
-	arena.SPRTResult
 }
 
 // File is one file of a net.
@@ -136,7 +127,7 @@ func plainName(name string) bool {
 // estimate fills in the figures that JSON cannot hold when they are infinite.
 func (r *Result) estimate() {
 	e := arena.EstimateElo(r.Pentanomial)
-	r.Elo, r.EloError = e.Elo, (e.High-e.Low)/2
+	r.Elo, r.EloError = e.Elo, e.Error()
 }
 
 // write makes the decision durable.
@@ -168,44 +159,67 @@ func (r *Result) String() string {
 		return fmt.Sprintf("%s %s: %s", r.Candidate, r.verdict(), r.Reason)
 	}
 	return fmt.Sprintf("%s %s against %s: %s; +%d =%d -%d, Elo %s", r.Candidate, r.verdict(), r.Baseline, r.Reason,
-		r.Wins, r.Draws, r.Losses, arena.EloText(float64(r.Elo), float64(r.EloError)))
+		r.Wins, r.Draws, r.Losses, arena.EloText(r.Elo, r.EloError))
 }
 
-// putAside renames what an earlier match left in dir, so that another one can be
-// played under the same name: match.jsonl becomes match.1.jsonl, and so on.
-func putAside(dir string) error {
-	for n := 1; ; n++ {
-		free := true
-		for _, name := range []string{LogName, GamesName, ResultName} {
-			_, err := fsx.OS.Stat(filepath.Join(dir, numbered(name, n)))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("put an earlier match aside: %w", err)
-			}
-			free = free && err != nil
+// Page is the state of a gatekeeper, as its control socket answers. What Match points
+// to is never changed.
+type Page struct {
+	Job      string    `json:"job"`
+	State    string    `json:"state"` // waiting, playing
+	Match    *Standing `json:"match,omitempty"`
+	Accepted int       `json:"accepted"` // nets, since the start
+	Rejected int       `json:"rejected"`
+}
+
+// Standing is where a match stands, from the candidate's side.
+type Standing struct {
+	Candidate string `json:"candidate"`
+	Baseline  string `json:"baseline"`
+	Games     int    `json:"games"` // finished
+	Of        int    `json:"of"`
+	arena.Count
+	Elo      arena.Figure `json:"elo"`
+	EloError arena.Figure `json:"elo_error"`
+}
+
+// standing is where the match stands now.
+func (c *contest) standing() *Standing {
+	e := arena.EstimateElo(c.last.All)
+	return &Standing{Candidate: c.sides[0].name, Baseline: c.sides[1].name, Games: c.last.Games(), Of: c.g.want.Games,
+		Count: c.last.Count, Elo: e.Elo, EloError: e.Error()}
+}
+
+// Summary is what a gatekeeper decided.
+type Summary struct {
+	Results []*Result // in order
+}
+
+func (s *Summary) add(r *Result) { s.Results = append(s.Results, r) }
+
+func (s *Summary) counts() (accepted, rejected int) {
+	for _, r := range s.Results {
+		if r.Accepted {
+			accepted++
+		} else {
+			rejected++
 		}
-		if !free {
-			continue
-		}
-		for _, name := range []string{LogName, GamesName, ResultName} { // the decision last: without it the match is open
-			err := fsx.OS.Rename(filepath.Join(dir, name), filepath.Join(dir, numbered(name, n)))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("put an earlier match aside: %w", err)
-			}
-		}
-		return fsx.SyncDir(fsx.OS, dir)
 	}
+	return accepted, rejected
 }
 
-// numbered puts a number before the name's end.
-func numbered(name string, n int) string {
-	ext := filepath.Ext(name)
-	return fmt.Sprintf("%s.%d%s", name[:len(name)-len(ext)], n, ext)
-}
-
-// relative makes a path relative to the run where it lies inside.
-func relative(root, path string) string {
-	if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
-		return filepath.ToSlash(rel)
+// Write writes a line for each net.
+func (s *Summary) Write(w io.Writer) error {
+	if len(s.Results) == 0 {
+		_, err := fmt.Fprintln(w, "No net was decided about.")
+		return err
 	}
-	return path
+	var b strings.Builder
+	for _, r := range s.Results {
+		fmt.Fprintln(&b, r)
+	}
+	accepted, rejected := s.counts()
+	fmt.Fprintf(&b, "%s accepted, %d rejected\n", monitor.Count(accepted, "net"), rejected)
+	_, err := io.WriteString(w, b.String())
+	return err
 }

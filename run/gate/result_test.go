@@ -16,7 +16,7 @@ import (
 
 // lost is a result whose Elo is infinite.
 func lost() *Result {
-	r := &Result{Version: resultVersion, Candidate: "a", Baseline: "b", CandidateSHA256: "00", Games: 4, GamesWanted: 200, Losses: 4,
+	r := &Result{Version: resultVersion, Candidate: "a", Baseline: "b", CandidateSHA256: "00", Games: 4, GamesWanted: 200, Count: arena.Count{Losses: 4},
 		Pentanomial: arena.Pentanomial{2}, Reason: "lost", Files: []File{{"a.onnx", 1}, {"a.safetensors", 2}}}
 	r.estimate()
 	return r

@@ -17,7 +17,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 // quick makes a match of a moment in which every game is a draw: the limit of
@@ -87,7 +87,7 @@ func putNet(t *testing.T, path string, seed uint64, at int64) {
 
 // candidate is the path of a net to test, and the others where it may be.
 func candidate(root, net string) string {
-	return filepath.Join(root, "modelstobetested", net+setup.NetSuffix)
+	return filepath.Join(root, "modelstobetested", net+run.NetSuffix)
 }
 
 // names lists a directory.

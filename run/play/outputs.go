@@ -12,22 +12,21 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // OutputOptions say in which other forms a process's games are written.
 type OutputOptions struct {
-	FS        fsx.FS // nil = the real file system
-	Root      string // the run directory
-	Process   string // name of the process, as in the games' directory
-	Job       string
-	PGNShare  float64 // of the games that are written as PGN, [0,1]
-	LC0Chunks bool    // every game as a chunk of Leela's records too
-	Log       *slog.Logger
+	FS      fsx.FS // nil = the real file system
+	Root    string // the run directory
+	Process string // name of the process, as in the games' directory
+	Job     string
+	setup.GameForms
+	Log *slog.Logger
 }
 
 // Outputs writes games, once they are durable, in forms for other programs:
@@ -41,13 +40,6 @@ type Outputs struct {
 	opt    OutputOptions
 	pgn    *pgnFile                 // nil = off
 	chunks map[string]*run.Ordinals // by directory: the games that are there
-}
-
-// OutputsOf opens what a configuration asks of a process, nil for nothing.
-func OutputsOf(c *config.Config, root, process, job string, log *slog.Logger) (*Outputs, error) {
-	s := c.GetSelfplay()
-	return OpenOutputs(OutputOptions{Root: root, Process: process, Job: job,
-		PGNShare: s.GetPgnShare(), LC0Chunks: s.GetLc0Chunks(), Log: log})
 }
 
 // OpenOutputs opens what opt switches on, nil where that is nothing. A PGN file

@@ -22,10 +22,11 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/export"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 func bothOutputs(fsys fsx.FS) OutputOptions {
-	return OutputOptions{FS: fsys, Root: "/run", Process: "p1", Job: "job", PGNShare: 1, LC0Chunks: true}
+	return OutputOptions{FS: fsys, Root: "/run", Process: "p1", Job: "job", GameForms: setup.GameForms{PGNShare: 1, LC0Chunks: true}}
 }
 
 // putAll opens outputs, puts the games one group after the other, and returns
@@ -287,7 +288,7 @@ func TestOutputsOff(t *testing.T) {
 		t.Error(err)
 	}
 	for _, share := range []float64{-.1, 1.1} {
-		if _, err := OpenOutputs(OutputOptions{FS: memfs.New(), Root: "/run", PGNShare: share}); err == nil {
+		if _, err := OpenOutputs(OutputOptions{FS: memfs.New(), Root: "/run", GameForms: setup.GameForms{PGNShare: share}}); err == nil {
 			t.Errorf("share %v was taken", share)
 		}
 	}
@@ -297,14 +298,14 @@ func TestOutputsOff(t *testing.T) {
 func TestOutputsOfConfig(t *testing.T) {
 	share, chunks := .25, true
 	c := &config.Config{Selfplay: &config.SelfPlay{PgnShare: &share, Lc0Chunks: &chunks}}
-	o, err := OutputsOf(c, t.TempDir(), "p3", "j", nil)
+	o, err := OpenOutputs(OutputOptions{Root: t.TempDir(), Process: "p3", Job: "j", GameForms: setup.GameFormsOf(c)})
 	if err != nil || o == nil || o.pgn == nil || o.opt.PGNShare != .25 || !o.opt.LC0Chunks || o.opt.Process != "p3" || o.opt.Job != "j" {
 		t.Fatalf("%+v, %v", o, err)
 	}
 	if err := o.Close(); err != nil {
 		t.Error(err)
 	}
-	if o, err := OutputsOf(&config.Config{}, t.TempDir(), "p3", "j", nil); o != nil || err != nil {
+	if o, err := OpenOutputs(OutputOptions{Root: t.TempDir(), Process: "p3", Job: "j", GameForms: setup.GameFormsOf(&config.Config{})}); o != nil || err != nil {
 		t.Errorf("by default: %+v, %v", o, err)
 	}
 }
@@ -339,7 +340,7 @@ func TestOutputsOddGames(t *testing.T) {
 func TestStoreOutputs(t *testing.T) {
 	games, _ := runtest.AnyGames(t, 2)
 	root := t.TempDir()
-	opt := OutputOptions{Root: root, Process: "p1", Job: "j", PGNShare: 1, LC0Chunks: true}
+	opt := OutputOptions{Root: root, Process: "p1", Job: "j", GameForms: setup.GameForms{PGNShare: 1, LC0Chunks: true}}
 	o, err := OpenOutputs(opt)
 	if err != nil {
 		t.Fatal(err)
@@ -381,7 +382,7 @@ func BenchmarkOutputs(b *testing.B) {
 		chunks bool
 	}{{"pgn", 1, false}, {"chunk", 0, true}} {
 		b.Run(c.name, func(b *testing.B) {
-			o, err := OpenOutputs(OutputOptions{Root: b.TempDir(), Process: "p1", Job: "j", PGNShare: c.share, LC0Chunks: c.chunks})
+			o, err := OpenOutputs(OutputOptions{Root: b.TempDir(), Process: "p1", Job: "j", GameForms: setup.GameForms{PGNShare: c.share, LC0Chunks: c.chunks}})
 			if err != nil {
 				b.Fatal(err)
 			}

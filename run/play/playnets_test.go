@@ -12,6 +12,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // putNet writes a net file as if at a time, in seconds.
@@ -46,16 +47,13 @@ func TestModelFiles(t *testing.T) {
 	models := t.TempDir() + "/models"
 	e := runtest.Resolve(t, t.TempDir(), "")
 	e.Config.Selfplay.ModelsDir = &models
-	if _, err := NewNetFinder(e, run.Dir{}, "j"); err == nil || !strings.Contains(err.Error(), "selfplay.models_dir") {
+	if err := setup.CheckModels(e, run.Dir{}); err == nil || !strings.Contains(err.Error(), "selfplay.models_dir") {
 		t.Errorf("no directory: %v", err)
 	}
 	if err := os.Mkdir(models, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	finder, err := NewNetFinder(e, run.Dir{}, "j")
-	if err != nil {
-		t.Fatal(err)
-	}
+	finder := newNetFinder(e, &setup.SelfPlay{Models: models, Job: "j"})
 	expect := func(what, name string, samples uint64) {
 		t.Helper()
 		for _, want := range []string{name, ""} { // once

@@ -1,16 +1,15 @@
 package play
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/alarms"
 	"github.com/chessbrain/chessbrain/run/setup"
@@ -31,8 +30,8 @@ type PlayPage struct {
 
 // page is the state of the process now.
 func (s *selfPlayer) page() any {
-	p := PlayPage{Job: s.job, Process: s.name(), Net: s.nets.Name(), Games: s.games.Load(), Snapshot: s.stats.Snapshot(),
-		Arithmetic: setup.ArithmeticOf(s.cfg, false, true)}
+	p := PlayPage{Job: s.Job, Process: s.name(), Net: s.nets.Name(), Games: s.games.Load(), Snapshot: s.stats.Snapshot(),
+		Arithmetic: setup.ArithmeticOf(s.opt.Effective.Config, false, true)}
 	p.Stages, p.Plugins = s.stages.Page()
 	return p
 }
@@ -42,9 +41,9 @@ func (s *selfPlayer) page() any {
 func (s *selfPlayer) openEvents() error {
 	s.meter = monitor.NewMeter()
 	s.meter.Observe(time.Now(), monitor.Totals{})
-	a := setup.ArithmeticOf(s.cfg, false, true)
-	err := s.process.OpenEvents(run.Events{Job: s.job, Metrics: filepath.Join(s.dir.Metrics, string(run.Player(s.number))), Readers: s.opt.Readers,
-		Start: &monitor.Run{Command: s.opt.Command, Version: s.opt.Version, Seed: s.cfg.GetSeed(),
+	a := setup.ArithmeticOf(s.opt.Effective.Config, false, true)
+	err := s.process.OpenEvents(run.Events{Job: s.Job, Metrics: filepath.Join(s.Dir.Metrics, string(run.Player(s.number))), Readers: s.opt.Readers,
+		Start: &monitor.Run{Command: s.opt.Command, Version: s.opt.Version, Seed: s.Seed,
 			ProducerDevice: a.ProducerDevice, Kernels: a.Kernels, ProducerPrecision: a.ProducerPrecision}})
 	if err != nil {
 		return err
@@ -88,7 +87,7 @@ func (s *selfPlayer) publishState() {
 func (s *selfPlayer) watch(ctx context.Context) error {
 	poll := time.NewTicker(netPoll)
 	defer poll.Stop()
-	state := time.NewTicker(setup.ReportEvery(s.cfg))
+	state := time.NewTicker(s.Every)
 	defer state.Stop()
 	line := time.NewTicker(time.Minute)
 	defer line.Stop()
@@ -152,7 +151,7 @@ type PlaySummary struct {
 func (s *selfPlayer) summary() *PlaySummary {
 	games := s.games.Load()
 	return &PlaySummary{Process: s.name(), Games: games, Played: games - s.before, Saved: s.saved, Elapsed: time.Since(s.began),
-		Workers: s.workers, Snapshot: s.stats.Snapshot()}
+		Workers: s.Workers, Snapshot: s.stats.Snapshot()}
 }
 
 func (p *PlaySummary) perSecond(n uint64) float64 { return float64(n) / max(p.Elapsed.Seconds(), 1e-9) }
@@ -190,26 +189,11 @@ func (p *PlaySummary) Write(w io.Writer) error {
 	}
 	if p.WhiteWins+p.Draws+p.BlackWins > 0 {
 		fmt.Fprintf(&b, "Results: white %d, draw %d (%.0f %%), black %d; %.1f plies a game; ends: %s\n", p.WhiteWins, p.Draws,
-			100*p.DrawShare(), p.BlackWins, p.MeanPlies(), Counts(p.Ends))
+			100*p.DrawShare(), p.BlackWins, p.MeanPlies(), record.EndCounts(p.Ends))
 	}
 	if share, ok := p.ResignError(); ok {
 		fmt.Fprintf(&b, "Resignations: %s played on, %d would have been false (%.1f %%)\n", monitor.Count(p.ResignsPlayedOn, "game"), p.FalseResigns, 100*share)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// Counts prints named counts, the largest first.
-func Counts[N int64 | uint64](m map[string]N) string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(m[b], m[a]), strings.Compare(a, b))
-	})
-	for i, name := range names {
-		names[i] = fmt.Sprintf("%s %d", name, m[name])
-	}
-	return strings.Join(names, ", ")
 }

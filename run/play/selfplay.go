@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -28,7 +27,7 @@ import (
 
 // SelfPlayOptions start a process that only plays.
 type SelfPlayOptions struct {
-	Effective *config.Effective
+	Effective *setup.Effective
 	Process   uint64 // number of this process among those of the run, from 1; 0 = the first that is free
 	MaxGames  int64  // games to play, those on disk included; 0 = until stopped
 	Command   string
@@ -53,14 +52,15 @@ const netPoll = 5 * time.Second
 // where it failed before the games on disk were read, with ErrInterrupted when
 // ctx ended first; games under way are then saved and go on at the next start.
 func SelfPlay(ctx context.Context, opt SelfPlayOptions) (*PlaySummary, error) {
-	s := &selfPlayer{opt: opt, cfg: opt.Effective.Config, log: opt.Log, began: time.Now()}
-	if s.workers = int(s.cfg.GetSelfplay().GetProducerWorkers()); s.workers == 0 {
-		s.workers = runtime.GOMAXPROCS(0)
+	s := &selfPlayer{opt: opt, log: opt.Log, began: time.Now()}
+	var err error
+	if s.SelfPlay, err = setup.SelfPlayOf(opt.Effective); err == nil {
+		err = s.join(ctx)
 	}
-	if err := s.open(ctx); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	err := s.run(s.process.Context())
+	err = s.run(s.process.Context())
 	told := s.process.Context().Err() != nil
 	if all := opt.MaxGames > 0 && s.games.Load() >= opt.MaxGames; told && !all && (err == nil || Stopped(err)) {
 		err = run.ErrInterrupted // also when no game had begun, which is no error to the players
@@ -74,14 +74,12 @@ func SelfPlay(ctx context.Context, opt SelfPlayOptions) (*PlaySummary, error) {
 
 // selfPlayer is a playing process.
 type selfPlayer struct {
-	opt     SelfPlayOptions
-	cfg     *config.Config
+	opt SelfPlayOptions
+	setup.SelfPlay
 	log     *slog.Logger
 	began   time.Time
 	number  uint64 // of the process
-	dir     run.Dir
-	job     string
-	finder  netFinder
+	finder  *netFinder
 	nets    Nets
 	store   *Store
 	stages  *setup.Stages // rescorers alone
@@ -90,16 +88,15 @@ type selfPlayer struct {
 	process *run.Process
 	meter   *monitor.Meter
 
-	resign  selfplay.ResignWatch
-	rule    *selfplay.ResignRule
-	taken   run.Ordinals // numbers of the games that need not be begun
-	forked  run.Ordinals // the same of what branched off them
-	before  int64        // games on disk at the start
-	games   atomic.Int64 // on disk now, without branches
-	stats   selfplay.Stats
-	workers int
-	saved   int  // unfinished games that were saved
-	lost    bool // the nets cannot be read, and that was said
+	resign selfplay.ResignWatch
+	rule   *selfplay.ResignRule
+	taken  run.Ordinals // numbers of the games that need not be begun
+	forked run.Ordinals // the same of what branched off them
+	before int64        // games on disk at the start
+	games  atomic.Int64 // on disk now, without branches
+	stats  selfplay.Stats
+	saved  int  // unfinished games that were saved
+	lost   bool // the nets cannot be read, and that was said
 }
 
 // name is p1, p2, ...
@@ -119,7 +116,7 @@ func (s *selfPlayer) run(ctx context.Context) error {
 		return err
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
-	players, err := StartPlayers(groupCtx, &s.nets, worker, s.workers, unfinished)
+	players, err := StartPlayers(groupCtx, &s.nets, worker, s.Workers, unfinished)
 	if err != nil {
 		return err
 	}
@@ -139,7 +136,7 @@ func (s *selfPlayer) run(ctx context.Context) error {
 		return err // the unfinished games are those of whoever has the lock now
 	}
 	left := players.unfinished()
-	if saveErr := saveUnfinished(s.dir.UnfinishedFile(s.name()), left); saveErr != nil {
+	if saveErr := saveUnfinished(s.Dir.UnfinishedFile(s.name()), left); saveErr != nil {
 		return errors.Join(err, saveErr)
 	}
 	s.saved = len(left)
@@ -149,51 +146,31 @@ func (s *selfPlayer) run(ctx context.Context) error {
 // count takes the durable games until the store has ended. It must take them
 // all, also after an error: the store waits for it.
 func (s *selfPlayer) count() {
-	rule := s.cfg.GetSelfplay().GetResign()
 	for g := range s.store.Durable() {
 		if _, _, _, branch := selfplay.BranchOrdinal(g.Ordinal); branch {
 			continue
 		}
 		s.games.Add(1)
-		if s.resign.Count(g, rule.GetMaxFalseRate()) {
-			s.rule.Set(s.resign.Rule(setup.ResignOf(rule)))
+		if s.resign.Count(g, s.MaxFalseRate) {
+			s.rule.Set(s.resign.Rule(s.Resign))
 			s.log.Info("the resignation rule changed", "resign_q", s.resign.Q, "trusted", s.resign.Trusted,
 				"tested", s.resign.Tested, "false", s.resign.False)
 		}
 	}
 }
 
-// open joins the run.
-func (s *selfPlayer) open(ctx context.Context) error {
-	if err := setup.CheckConfig(s.opt.Effective); err != nil {
-		return err
-	}
-	root := s.cfg.GetRunDir()
-	info, exists, err := run.ReadRunInfo(root)
-	if err != nil {
-		return err
-	}
-	s.job = info.Job
-	if !exists {
-		s.job = setup.NewJob(s.cfg)
-	}
-	s.dir = run.NewDir(root, s.cfg.GetTraining().GetTrainingName(), s.job,
-		s.cfg.GetTraining().GetCheckpoint().GetDir(), s.cfg.GetMetrics().GetDir())
-	s.dir.Games = s.cfg.GetSelfplay().GetOutputDir()
-	return s.join(ctx)
-}
-
 // begin loads the newest net and tells that this process plays.
 func (s *selfPlayer) begin() (err error) {
-	if models := s.cfg.GetSelfplay().GetModelsDir(); ownModels(s.dir, models) {
-		if err := fsx.MkdirAll(fsx.OS, models); err != nil {
+	if setup.OwnModels(s.Dir, s.Models) {
+		if err := fsx.MkdirAll(fsx.OS, s.Models); err != nil {
 			return fmt.Errorf("make directory of nets: %w", err)
 		}
 	}
-	if s.finder, err = NewNetFinder(s.opt.Effective, s.dir, s.job); err != nil {
+	if err := setup.CheckModels(s.opt.Effective, s.Dir); err != nil {
 		return err
 	}
-	if s.nets.Inference, err = setup.OpenInference(s.cfg); err != nil {
+	s.finder = newNetFinder(s.opt.Effective, &s.SelfPlay)
+	if s.nets.Inference, err = setup.OpenInference(s.opt.Effective.Config); err != nil {
 		return err
 	}
 	found, err := s.finder.find()
@@ -206,9 +183,9 @@ func (s *selfPlayer) begin() (err error) {
 	if err := s.openEvents(); err != nil {
 		return err
 	}
-	a := setup.ArithmeticOf(s.cfg, false, true)
-	s.log.Info("playing", "net", found.name, "arch", found.net.Arch.String(), "process", s.name(), "workers", s.workers,
-		"device", setup.PlayerPlace(s.cfg).Describe(), "kernels", a.Kernels, "precision", a.ProducerPrecision)
+	a := setup.ArithmeticOf(s.opt.Effective.Config, false, true)
+	s.log.Info("playing", "net", found.name, "arch", found.net.Arch.String(), "process", s.name(), "workers", s.Workers,
+		"device", setup.PlayerDevice(s.opt.Effective.Config).Describe(), "kernels", a.Kernels, "precision", a.ProducerPrecision)
 	if lacks := setup.LacksPrecision(s.opt.Effective, false, true); lacks != "" {
 		s.log.Warn(lacks)
 	}
@@ -221,7 +198,7 @@ func (s *selfPlayer) join(ctx context.Context) (err error) {
 	if s.opt.Locked {
 		o.Run = run.RunNotHeld
 	}
-	if s.process, s.number, err = run.OpenNumbered(ctx, s.dir, run.Player, s.opt.Process, o); err != nil {
+	if s.process, s.number, err = run.OpenNumbered(ctx, s.Dir, run.Player, s.opt.Process, o); err != nil {
 		return err
 	}
 	s.process.OnClose(s.nets.Close)
@@ -234,8 +211,8 @@ func (s *selfPlayer) prepare(ctx context.Context) (selfplay.WorkerConfig, error)
 	if err := s.openStages(ctx); err != nil {
 		return selfplay.WorkerConfig{}, err
 	}
-	s.resign.Rule(setup.ResignOf(s.cfg.GetSelfplay().GetResign()))
-	outputs, err := OutputsOf(s.cfg, s.dir.Root, s.name(), s.job, s.log)
+	s.resign.Rule(s.Resign)
+	outputs, err := OpenOutputs(OutputOptions{Root: s.Dir.Root, Process: s.name(), Job: s.Job, GameForms: s.Forms, Log: s.log})
 	if err != nil {
 		return selfplay.WorkerConfig{}, err
 	}
@@ -244,11 +221,11 @@ func (s *selfPlayer) prepare(ctx context.Context) (selfplay.WorkerConfig, error)
 	}
 	s.before = int64(s.taken.Len())
 	s.games.Store(s.before)
-	w, err := setup.WorkerConfig(s.cfg, s.number, &s.resign, &s.stats)
+	w, err := setup.WorkerConfig(s.opt.Effective.Config, s.number, &s.resign, &s.stats)
 	if err != nil {
 		return w, errors.Join(err, outputs.Close())
 	}
-	s.store = OpenStore(StoreOptions{Dir: s.dir, Process: s.name(), Net: s.nets.Name(), Job: s.job, Rescorers: s.stages.Rescorers,
+	s.store = OpenStore(StoreOptions{Dir: s.Dir, Process: s.name(), Net: s.nets.Name(), Job: s.Job, Rescorers: s.stages.Rescorers,
 		Queue: MaxGroup, Outputs: outputs})
 	s.process.OnClose(func() error {
 		defer s.store.LogFaults(s.log)
@@ -261,9 +238,9 @@ func (s *selfPlayer) prepare(ctx context.Context) (selfplay.WorkerConfig, error)
 
 // openStages opens the rescorers and what exchanges them.
 func (s *selfPlayer) openStages(ctx context.Context) (err error) {
-	s.desk = &setup.PluginDesk{Root: s.dir.Root, Process: s.name(), Job: s.job, Log: s.log}
+	s.desk = &setup.PluginDesk{Root: s.Dir.Root, Process: s.name(), Job: s.Job, Log: s.log}
 	s.desk.Open(s.process.Bus())
-	if s.stages, err = setup.OpenUsed(ctx, s.opt.Effective, setup.PlayUses, s.desk.Options(s.cfg.GetPlugins())); err != nil {
+	if s.stages, err = setup.OpenUsed(ctx, s.opt.Effective, setup.PlayUses, s.desk.Options(s.opt.Effective.Config.Plugins)); err != nil {
 		return err
 	}
 	s.process.OnClose(func() error {
@@ -271,7 +248,7 @@ func (s *selfPlayer) openStages(ctx context.Context) (err error) {
 		return s.stages.Close()
 	})
 	s.stages.Log(s.log)
-	s.swaps = &setup.Swapper{Uses: setup.PlayUses, Stages: s.stages, Desk: s.desk, Log: s.log, Started: s.opt.Effective, Cfg: config.Clone(s.cfg),
+	s.swaps = &setup.Swapper{Uses: setup.PlayUses, Stages: s.stages, Desk: s.desk, Log: s.log, Started: s.opt.Effective, Cfg: s.opt.Effective.Config,
 		Exchange: func(_ context.Context, _ *config.Config, fresh *setup.Stages) (old *setup.Stages, began string, err error) {
 			old = s.stages.Adopt(fresh)
 			if retire := s.swaps.Retire(old); retire != nil {
@@ -285,7 +262,7 @@ func (s *selfPlayer) openStages(ctx context.Context) (err error) {
 // readGames mends and reads the games that this process has played before, and
 // adds what outputs lack of them.
 func (s *selfPlayer) readGames(ctx context.Context, outputs *Outputs) error {
-	nets, err := os.ReadDir(s.dir.Selfplay())
+	nets, err := os.ReadDir(s.Dir.Selfplay())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read games: %w", err)
 	}
@@ -294,7 +271,7 @@ func (s *selfPlayer) readGames(ctx context.Context, outputs *Outputs) error {
 		if !net.IsDir() {
 			continue
 		}
-		dir := s.dir.GamesOf(net.Name(), s.name())
+		dir := s.Dir.GamesOf(net.Name(), s.name())
 		if _, err := replay.SealTorn(ctx, fsx.OS, dir); errors.Is(err, fsx.ErrSync) {
 			return err
 		} else if err != nil {
@@ -315,7 +292,7 @@ func (s *selfPlayer) readGames(ctx context.Context, outputs *Outputs) error {
 	slices.SortFunc(games, func(a, b *record.Game) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	for _, g := range games {
 		if s.take(g.Ordinal) {
-			s.resign.Count(g, s.cfg.GetSelfplay().GetResign().GetMaxFalseRate())
+			s.resign.Count(g, s.MaxFalseRate)
 		}
 	}
 	return outputs.Put(games...)
@@ -324,7 +301,7 @@ func (s *selfPlayer) readGames(ctx context.Context, outputs *Outputs) error {
 // takeRemoved takes the numbers of the games that retention has removed: they were
 // played, and count among those that were asked for.
 func (s *selfPlayer) takeRemoved() error {
-	removed, err := replay.ReadRemoved(fsx.OS, s.dir.Selfplay())
+	removed, err := replay.ReadRemoved(fsx.OS, s.Dir.Selfplay())
 	if err != nil {
 		return fmt.Errorf("read games: %w", err)
 	}
@@ -352,7 +329,7 @@ func (s *selfPlayer) take(ordinal uint64) bool {
 // resumeGames returns the games that an earlier start left unfinished, without
 // those that were finished since, and takes their numbers out of the tickets.
 func (s *selfPlayer) resumeGames() []selfplay.Unfinished {
-	path := s.dir.UnfinishedFile(s.name())
+	path := s.Dir.UnfinishedFile(s.name())
 	games, err := loadUnfinished(path)
 	if err != nil {
 		s.log.Error("unfinished games cannot be read; they are played again from their seeds", "error", err)
@@ -360,7 +337,7 @@ func (s *selfPlayer) resumeGames() []selfplay.Unfinished {
 	kept := games[:0]
 	for _, g := range games {
 		full := s.opt.MaxGames > 0 && int64(s.taken.Len()) >= s.opt.MaxGames
-		if g.Seed() == s.cfg.GetSeed() && !full && s.take(g.Ordinal()) {
+		if g.Seed() == s.Seed && !full && s.take(g.Ordinal()) {
 			kept = append(kept, g)
 		}
 	}

@@ -39,10 +39,6 @@ func TestUnfinishedGames(t *testing.T) {
 	if err != nil || len(saved) == 0 || len(saved) != p.Saved || len(saved) > 12 {
 		t.Fatalf("%d unfinished games in the file, %d told: %v", len(saved), p.Saved, err)
 	}
-	begun := map[uint64]int{}
-	for i := range saved {
-		begun[saved[i].Ordinal()] = saved[i].Plies()
-	}
 	done := int(p.Games) + len(saved)
 	if p, err = playWith(t, t.Context(), e, 1, int64(done)); err != nil || p.Games != int64(done) || p.Saved != 0 {
 		t.Fatalf("gone on: %+v, %v", p, err)

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
 )
@@ -73,7 +72,7 @@ func (s *scanner) match(kind, path string) (m catalogue.Match, err error) {
 	if err != nil {
 		return m, err
 	}
-	m = catalogue.Match{Path: below(s.dir.Root, path), Kind: kind, Bytes: info.Size(), Modified: info.ModTime().UTC()}
+	m = catalogue.Match{Path: s.dir.Shorten(path), Kind: kind, Bytes: info.Size(), Modified: info.ModTime().UTC()}
 	for _, old := range s.old.Matches {
 		if old.Path == m.Path && old.Bytes == m.Bytes && old.Modified.Equal(m.Modified) && old.Problem == "" {
 			return old, nil
@@ -103,7 +102,7 @@ func fill(m *catalogue.Match, h *arena.LogHeader, games []arena.Game) {
 	for i := range games {
 		m.Plies += int64(len(games[i].Moves))
 	}
-	m.Ends = endCounts(sum.Ends)
+	m.Ends = record.EndCounts(sum.Ends)
 }
 
 // RandomMover is the name of the player of uniformly random moves. It is not the
@@ -126,17 +125,6 @@ func settingsOf(h *arena.LogHeader) string {
 		return a
 	}
 	return cmp.Or(a, "none") + "; " + cmp.Or(b, "none")
-}
-
-// endCounts lists end reasons, the most frequent first.
-func endCounts(ends map[string]int) string {
-	names := slices.SortedFunc(maps.Keys(ends), func(a, b string) int {
-		return cmp.Or(cmp.Compare(ends[b], ends[a]), cmp.Compare(a, b))
-	})
-	for i, name := range names {
-		names[i] = fmt.Sprintf("%s %d", name, ends[name])
-	}
-	return strings.Join(names, ", ")
 }
 
 // finite returns a pointer to x, nil where it is infinite or no number.

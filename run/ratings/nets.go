@@ -1,24 +1,19 @@
 package ratings
 
 import (
-	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
 	"github.com/chessbrain/chessbrain/run/gate"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // netDirs are where the nets of a run lie. A net moves down this list, so that one which moves
@@ -76,20 +71,17 @@ func (s *scanner) net(name, state, path string) (n catalogue.Net, err error) {
 	if err != nil {
 		return n, err
 	}
-	n = catalogue.Net{Name: name, State: state, Path: below(s.dir.Root, path), Bytes: info.Size(), Modified: info.ModTime().UTC()}
+	n = catalogue.Net{Name: name, State: state, Path: s.dir.Shorten(path), Bytes: info.Size(), Modified: info.ModTime().UTC()}
 	for _, old := range s.old.Nets {
 		if old.Path == n.Path && old.Bytes == n.Bytes && old.Modified.Equal(n.Modified) && old.Problem == "" {
 			old.State, old.Gate, old.Parent = state, catalogue.Gate{}, ""
 			return old, nil
 		}
 	}
-	data, err := fsx.ReadFile(fsx.OS, path)
-	if err != nil {
+	net, meta, sha, err := setup.ReadHashedNet(path)
+	if n.SHA256 = sha; err != nil && sha == "" {
 		return n, err
 	}
-	sum := sha256.Sum256(data)
-	n.SHA256 = hex.EncodeToString(sum[:])
-	net, meta, err := nn.ReadSafetensors(bytes.NewReader(data))
 	if err != nil {
 		n.Problem = err.Error()
 		s.log.Warn("a net cannot be read", "path", path, "error", err)
@@ -129,7 +121,7 @@ func (s *scanner) gateResults(nets []catalogue.Net) ([]catalogue.Net, error) {
 		if at < 0 {
 			at = len(nets)
 			nets = append(nets, catalogue.Net{Name: r.Candidate, State: decision(r), SHA256: r.CandidateSHA256, NetID: r.CandidateNetID, Modified: r.Ended})
-			_, nets[at].Samples, nets[at].Rows, _ = parseName(r.Candidate)
+			_, nets[at].Samples, nets[at].Rows, _ = run.ParseNetName(r.Candidate)
 		}
 		nets[at].Gate = gateOf(r)
 	}
@@ -152,32 +144,18 @@ func gateOf(r *gate.Result) catalogue.Gate {
 	return g
 }
 
-// netName is how trainers name nets.
-var netName = regexp.MustCompile(`^(.*)-s(\d+)-d(\d+)$`)
-
-// parseName takes a net's name apart: <job>-<training>, samples and rows.
-func parseName(name string) (line string, samples, rows int64, ok bool) {
-	m := netName.FindStringSubmatch(name)
-	if m == nil {
-		return "", 0, 0, false
-	}
-	samples, errS := strconv.ParseInt(m[2], 10, 64)
-	rows, errR := strconv.ParseInt(m[3], 10, 64)
-	return m[1], samples, rows, errS == nil && errR == nil
-}
-
 // setParents names for each net the one before it of its job and training.
 func setParents(nets []catalogue.Net) {
 	lines := map[string][]*catalogue.Net{}
 	for i := range nets {
-		if line, _, _, ok := parseName(nets[i].Name); ok {
+		if line, _, _, ok := run.ParseNetName(nets[i].Name); ok {
 			lines[line] = append(lines[line], &nets[i])
 		}
 	}
 	for _, line := range lines {
 		slices.SortFunc(line, func(a, b *catalogue.Net) int {
-			_, sa, ra, _ := parseName(a.Name)
-			_, sb, rb, _ := parseName(b.Name)
+			_, sa, ra, _ := run.ParseNetName(a.Name)
+			_, sb, rb, _ := run.ParseNetName(b.Name)
 			return cmp.Or(cmp.Compare(sa, sb), cmp.Compare(ra, rb), a.Modified.Compare(b.Modified), cmp.Compare(a.SHA256, b.SHA256))
 		})
 		for i := 1; i < len(line); i++ {

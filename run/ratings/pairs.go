@@ -1,18 +1,13 @@
 package ratings
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"regexp"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/arena"
-	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/mcts"
-	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run/catalogue"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
@@ -43,16 +38,10 @@ func (r *rater) nets(c *catalogue.Catalogue) []*opponent {
 	return all
 }
 
-// cacheEntries is how many answers a net remembers in each worker.
-const cacheEntries = 50_000
-
-// net returns the player of a net. Its search does not follow the section mcts:
-// the yardstick stays the same when self-play changes.
+// net returns the player of a net.
 func (r *rater) net(n catalogue.Net) *opponent {
-	settings := arena.Settings{Search: mcts.DefaultConfig(), TreeReuse: true}
-	settings.Search.Simulations = int(r.want.GetVisits())
 	return &opponent{
-		log: arena.LogPlayer{Name: n.Name, NetID: n.NetID, SHA256: n.SHA256, Settings: fmt.Sprintf("visits=%d", settings.Search.Simulations)},
+		log: arena.LogPlayer{Name: n.Name, NetID: n.NetID, SHA256: n.SHA256, Settings: fmt.Sprintf("visits=%d", r.want.Search.Search.Simulations)},
 		open: func() (arena.Player, error) {
 			net, err := setup.ReadNet(filepath.Join(r.dir.Root, filepath.FromSlash(n.Path)))
 			if err != nil {
@@ -61,24 +50,14 @@ func (r *rater) net(n catalogue.Net) *opponent {
 			if id := net.ID(); id != n.NetID {
 				return nil, fmt.Errorf("net %s has id %s, a moment ago it had %s: start again", n.Name, id, n.NetID)
 			}
-			return r.player(n.Name, net, settings)
+			p, err := setup.OpenNetPlayer(r.opt.Effective.Config, net)
+			if err != nil {
+				return nil, fmt.Errorf("prepare net %s for the match: %w", n.Name, err)
+			}
+			r.players = append(r.players, p)
+			return p.Player(n.Name, r.want.Search)
 		},
 	}
-}
-
-// player makes a net a player, on the device of the configuration's players.
-func (r *rater) player(name string, net *nn.Net, s arena.Settings) (arena.Player, error) {
-	p, err := setup.OpenNetPlayer(r.cfg, net)
-	if err != nil {
-		return nil, fmt.Errorf("prepare net %s for the match: %w", name, err)
-	}
-	r.players = append(r.players, p)
-	return arena.NewNet(arena.NetConfig{
-		Name:         name,
-		NewEvaluator: p.NewEvaluator,
-		Settings:     [2]arena.Settings{chess.White: s, chess.Black: s},
-		CacheEntries: cacheEntries,
-	})
 }
 
 // mover is the player of random moves.
@@ -96,31 +75,18 @@ type named struct {
 
 func (n named) Name() string { return n.name }
 
-// openEngines asks the configured engine for its name and makes an opponent for
-// each number of nodes and each skill. One that does not answer is left out.
+// openEngines asks the configured engines for their names. One that does not answer is
+// left out.
 func (r *rater) openEngines() {
-	k := r.want
-	if k.GetEngine() == "" {
-		return
-	}
-	var all []arena.EngineConfig
-	for _, nodes := range k.GetEngineNodes() {
-		all = append(all, arena.EngineConfig{Path: k.GetEngine(), Limits: arena.Limits{Nodes: int(nodes)}})
-	}
-	for _, skill := range k.GetEngineSkill() {
-		c := all[0]
-		c.Options = map[string]string{"Skill Level": fmt.Sprint(skill)}
-		all = append(all, c)
-	}
-	for i, c := range all {
+	for _, c := range r.want.Engines {
 		p, err := arena.NewEngine(c)
 		if err != nil {
-			r.log.Warn("an engine is left out of the ratings: it does not play", "engine", k.GetEngine(), "settings", c.String(), "error", err)
+			r.log.Warn("an engine is left out of the ratings: it does not play", "engine", c.Path, "settings", c.String(), "error", err)
 			continue
 		}
 		c.Name = engineName(p.Name(), c.Limits.Nodes)
-		if i >= len(k.GetEngineNodes()) {
-			c.Name += "-skill" + c.Options["Skill Level"]
+		if skill, ok := c.Options[setup.SkillOption]; ok {
+			c.Name += "-skill" + skill
 		}
 		r.engines = append(r.engines, &opponent{log: arena.LogPlayer{Name: c.Name, Settings: c.String()},
 			open: func() (arena.Player, error) { return arena.NewEngine(c) }})
@@ -145,14 +111,14 @@ func engineName(id string, nodes int) string {
 func (r *rater) pairs(nets []*opponent) []pair {
 	var all []pair
 	for i := len(nets) - 1; i >= 0; i-- {
-		earliest := max(0, i-int(r.want.GetOpponents()))
+		earliest := max(0, i-r.want.Opponents)
 		for k := i - 1; k >= earliest; k-- {
 			all = append(all, pair{nets[i], nets[k]})
 		}
-		if r.want.GetFirst() && earliest > 0 {
+		if r.want.First && earliest > 0 {
 			all = append(all, pair{nets[i], nets[0]})
 		}
-		if r.want.GetRandom() {
+		if r.want.Random {
 			all = append(all, pair{nets[i], mover()})
 		}
 		for _, e := range r.engines {
@@ -167,36 +133,14 @@ func (r *rater) complete(c *catalogue.Catalogue, p pair) bool {
 	if _, err := fsx.OS.Stat(r.path(p) + pgnSuffix); err != nil {
 		return false
 	}
-	path := below(r.dir.Root, r.path(p)+logSuffix)
+	path := r.dir.Shorten(r.path(p) + logSuffix)
 	settings := settingsOf(&arena.LogHeader{Players: [2]arena.LogPlayer{p[0].log, p[1].log}})
 	for i := range c.Matches {
 		m := &c.Matches[i]
 		if m.Path == path {
 			return m.Problem == "" && m.SHA1 == p[0].log.SHA256 && m.SHA2 == p[1].log.SHA256 && m.Settings == settings &&
-				m.Wins+m.Draws+m.Losses >= int(r.want.GetGames())
+				m.Wins+m.Draws+m.Losses >= r.want.Games
 		}
 	}
 	return false
-}
-
-// putAside renames the files of a match that is not the one to be played, so that
-// its games go on counting: A__B.jsonl becomes A__B.1.jsonl.
-func putAside(path string) error {
-	for n := 1; ; n++ {
-		other := fmt.Sprintf("%s.%d", path, n)
-		free := true
-		for _, suffix := range []string{logSuffix, pgnSuffix} {
-			_, err := fsx.OS.Stat(other + suffix)
-			free = free && errors.Is(err, fs.ErrNotExist)
-		}
-		if !free {
-			continue
-		}
-		for _, suffix := range []string{pgnSuffix, logSuffix} {
-			if err := fsx.OS.Rename(path+suffix, other+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("put a match aside: %w", err)
-			}
-		}
-		return fsx.SyncDir(fsx.OS, filepath.Dir(path))
-	}
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run"
@@ -18,11 +17,11 @@ import (
 
 // Options start the rating of a run.
 type Options struct {
-	Effective *config.Effective // section loop.rating; games 0 plays nothing
-	LockWait  time.Duration     // how long to wait for another rater
-	Poll      time.Duration     // how often to look for new nets, until ctx ends; 0 = once
-	Command   string            // for the lock
-	Version   string            // of the program
+	Effective *setup.Effective // section loop.rating; games 0 plays nothing
+	LockWait  time.Duration    // how long to wait for another rater
+	Poll      time.Duration    // how often to look for new nets, until ctx ends; 0 = once
+	Command   string           // for the lock
+	Version   string           // of the program
 	Log       *slog.Logger
 	Publish   func(monitor.Event) // takes alarms; nil = they are only logged
 	Rebuild   bool                // see UpdateOptions
@@ -38,11 +37,21 @@ type Summary struct {
 	Alarms    []*monitor.Alarm
 }
 
+// Page is one page of a rater's state.
+type Page struct {
+	State    string `json:"state"`             // playing or waiting
+	Player1  string `json:"player1,omitempty"` // of the match under way
+	Player2  string `json:"player2,omitempty"`
+	Finished int    `json:"finished,omitempty"` // games of that match
+	Of       int    `json:"of,omitempty"`
+	Matches  int    `json:"matches"` // played to their end by this process
+	Games    int    `json:"games"`
+}
+
 // rater plays rating matches. One goroutine uses it.
 type rater struct {
 	opt     Options
-	cfg     *config.Config
-	want    *config.Rating
+	want    setup.Rating
 	log     *slog.Logger
 	dir     run.Dir
 	process *run.Process
@@ -60,15 +69,16 @@ type rater struct {
 // It takes no lock but the rater's: it reads accepted nets and writes only its own
 // matches and the catalogue, whoever else works in the run.
 func Play(ctx context.Context, opt Options) (*Summary, error) {
-	r := &rater{opt: opt, cfg: opt.Effective.Config, want: opt.Effective.Config.GetLoop().GetRating(), log: opt.Log}
+	r := &rater{opt: opt, log: opt.Log}
 	r.page.Set(func(p *Page) { p.State = "waiting" })
 	if r.opt.maxPlies == 0 {
 		r.opt.maxPlies = maxPlies
 	}
-	if err := Check(opt.Effective); err != nil {
+	var err error
+	if r.want, err = setup.RatingOf(opt.Effective); err != nil {
 		return nil, err
 	}
-	dir, info, err := setup.Layout(r.cfg)
+	dir, info, err := setup.Layout(opt.Effective.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -97,14 +107,6 @@ func (r *rater) rounds(ctx context.Context) error {
 		case <-time.After(r.opt.Poll):
 		}
 	}
-}
-
-// Check says what cannot work of a configuration.
-func Check(e *config.Effective) error {
-	if e.Config.GetLoop().GetRating().GetGames()%2 != 0 {
-		return e.Errorf("loop.rating.games", "give an even number, 0 for none", "games come in pairs of one opening")
-	}
-	return nil
 }
 
 // work plays what is missing and rates everybody, also when it is interrupted.
@@ -137,7 +139,7 @@ func (r *rater) work(ctx context.Context) error {
 
 // matches plays the missing matches.
 func (r *rater) matches(ctx context.Context, c *catalogue.Catalogue) error {
-	if r.want.GetGames() == 0 {
+	if r.want.Games == 0 {
 		return nil
 	}
 	nets, dir := r.nets(c), r.dir.Matches()

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/arena"
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
@@ -272,51 +271,6 @@ func TestRefused(t *testing.T) {
 	defer lock.Release()
 	if _, err := Play(t.Context(), options(t, root, "")); !strings.Contains(err.Error(), "another rater") {
 		t.Errorf("a second rater: %v", err)
-	}
-}
-
-// TestConfigOf takes the run's own configuration, wherever the run was moved to; flags
-// win over it.
-func TestConfigOf(t *testing.T) {
-	root := t.TempDir()
-	e, _, err := ConfigOf(root, nil, func(k *config.Rating) { k.Games = new(int32(8)) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if e.Config.GetLoop().GetRating().GetGames() != 8 || e.Config.GetRunDir() != root || e.Config.GetLoop().GetRating().GetVisits() != 100 {
-		t.Errorf("a run without a configuration: %v", e.Config)
-	}
-	text := "run_dir: \"elsewhere\" seed: 5 selfplay { producer_device: \"cuda\" } loop { rating { visits: 30 engine: \"e\" engine_nodes: 1000 } }"
-	if err := os.WriteFile(filepath.Join(root, "config.textproto"), []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	flags := config.NewFlagSet(config.Group_GATEKEEPER)
-	e, left, err := ConfigOf(root, flags, func(*config.Rating) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if k := e.Config.GetLoop().GetRating(); e.Config.GetRunDir() != root || e.Config.GetSeed() != 5 || k.GetVisits() != 30 ||
-		e.Config.GetSelfplay().GetProducerDevice() != "cuda" {
-		t.Errorf("%v", e.Config)
-	}
-	if k := e.Config.GetLoop().GetRating(); left != "e" || k.GetEngine() != "" || k.GetEngineNodes() != nil {
-		t.Errorf("the engine that a run directory names is started: %v, left %q", k, left)
-	}
-	if e, left, err = ConfigOf(root, flags, func(k *config.Rating) { k.Engine = new("mine") }); err != nil {
-		t.Fatal(err)
-	}
-	if k := e.Config.GetLoop().GetRating(); left != "" || k.GetEngine() != "mine" || !slices.Equal(k.GetEngineNodes(), []int64{1000}) {
-		t.Errorf("an engine that the command names: %v, left %q", k, left)
-	}
-	e, _, err = ConfigOf(root, flags, func(k *config.Rating) { k.Engine, k.EngineSkill = new("mine"), []int32{0} })
-	if k := e.Config.GetLoop().GetRating(); err != nil || !slices.Equal(k.GetEngineNodes(), []int64{1000}) || !slices.Equal(k.GetEngineSkill(), []int32{0}) {
-		t.Errorf("an engine's strength, in part from the command: %v, %v", k, err)
-	}
-	if err := flags.Lookup("device").Set("cpu"); err != nil {
-		t.Fatal(err)
-	}
-	if e, _, err = ConfigOf(root, flags, func(*config.Rating) {}); err != nil || e.Config.GetSelfplay().GetProducerDevice() != "cpu" {
-		t.Errorf("--device cpu: %v, %v", e, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package ratings
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -121,6 +122,7 @@ type yardstick struct{ opponent, settings string }
 
 // measured is a net's result by a yardstick.
 type measured struct {
+	yardstick
 	net   string
 	pairs arena.Pentanomial
 }
@@ -130,20 +132,20 @@ type measured struct {
 func Alarms(c *catalogue.Catalogue) []*monitor.Alarm {
 	var order []yardstick
 	results, newest := map[yardstick][]measured{}, ""
-	frozenResults(c, func(y yardstick, net string, pairs arena.Pentanomial) {
-		newest = net
-		list := results[y]
+	for _, m := range frozenResults(c) {
+		newest = m.net
+		list := results[m.yardstick]
 		if list == nil {
-			order = append(order, y)
+			order = append(order, m.yardstick)
 		}
-		if last := len(list) - 1; last >= 0 && list[last].net == net { // a match that was put aside
-			for i, n := range pairs {
+		if last := len(list) - 1; last >= 0 && list[last].net == m.net { // a match that was put aside
+			for i, n := range m.pairs {
 				list[last].pairs[i] += n
 			}
-			return
+			continue
 		}
-		results[y] = append(list, measured{net, pairs})
-	})
+		results[m.yardstick] = append(list, m)
+	}
 	var all []*monitor.Alarm
 	for _, y := range order {
 		list := results[y]
@@ -161,17 +163,15 @@ func Alarms(c *catalogue.Catalogue) []*monitor.Alarm {
 	return all
 }
 
-// frozenResults calls fn with each rating match of an accepted net against a frozen
-// opponent, in the order of the nets.
-func frozenResults(c *catalogue.Catalogue, fn func(y yardstick, net string, pairs arena.Pentanomial)) {
+// frozenResults returns the rating matches of accepted nets against a frozen opponent,
+// in the order of the nets.
+func frozenResults(c *catalogue.Catalogue) (all []measured) {
 	p, first := newPlayers(c.Nets), ""
 	for _, n := range c.Nets {
 		if n.State != catalogue.Accepted {
 			continue
 		}
-		if first == "" {
-			first = n.Name
-		}
+		first = cmp.Or(first, n.Name)
 		for i := range c.Matches {
 			m := &c.Matches[i]
 			if m.Kind != catalogue.RatingMatch || m.Problem != "" || p.name(m.Player1, m.SHA1) != n.Name {
@@ -181,9 +181,10 @@ func frozenResults(c *catalogue.Catalogue, fn func(y yardstick, net string, pair
 			if p.kinds[opponent] == KindNet && opponent != first {
 				continue // not frozen: another one for each net
 			}
-			fn(yardstick{opponent, m.Settings}, n.Name, arena.Pentanomial(m.Pairs))
+			all = append(all, measured{yardstick{opponent, m.Settings}, n.Name, arena.Pentanomial(m.Pairs)})
 		}
 	}
+	return all
 }
 
 // pointOf is a net's result against an opponent. Without a whole pair nothing is

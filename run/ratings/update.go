@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/run"
@@ -85,15 +84,6 @@ func scan(ctx context.Context, root string, old *catalogue.Catalogue, log *slog.
 	}
 	c.Published = s.published()
 	return c, nil
-}
-
-// below makes a path one below the run, with slashes.
-func below(root, path string) string {
-	rel, err := filepath.Rel(root, path)
-	if err != nil {
-		return path
-	}
-	return filepath.ToSlash(rel)
 }
 
 // list returns the entries of a directory that are whole; none where it is not

@@ -2,6 +2,7 @@ package setup
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/config"
@@ -15,56 +16,59 @@ import (
 func ArithmeticOf(c *config.Config, trains, plays bool) run.Arithmetic {
 	a := run.Arithmetic{Kernels: kernel.ActiveTier().String()}
 	if trains {
-		a.Precision, a.Device = trainerPrecision(c).String(), TrainerPlace(c).String()
+		a.Precision, a.Device = trainerPrecision(c).String(), TrainerDevice(c).String()
 	}
 	if plays {
-		a.ProducerPrecision, a.ProducerDevice = playerPrecision(c).String(), PlayerPlace(c).String()
+		a.ProducerDevice, a.ProducerPrecision = DescribePlayers(c)
 	}
 	return a
 }
 
-// wantedPrecision is what amp asks the trainer to compute in; firmly, where it is
-// more than the default.
-func wantedPrecision(c *config.Config) (p device.Precision, firmly bool) {
-	switch c.GetTraining().GetAmp() {
-	case config.Training_OFF:
-		return device.FP32, true
-	case config.Training_FP16:
-		return device.FP16, true
-	case config.Training_ON, config.Training_BF16:
-		return device.BF16, true
-	}
-	return device.BF16, false
+// wanted is a precision that a configuration asks for.
+type wanted struct {
+	device.Precision
+	firmly bool   // more than a default
+	field  string // that says so
 }
 
-// wantedByPlayers is the same of the nets that play, and the field that says so.
-func wantedByPlayers(c *config.Config) (p device.Precision, firmly bool, field string) {
+// wantedPrecision is what the trainer shall compute in.
+func wantedPrecision(c *config.Config) wanted {
+	switch c.GetTraining().GetAmp() {
+	case config.Training_OFF:
+		return wanted{device.FP32, true, "training.amp"}
+	case config.Training_FP16:
+		return wanted{device.FP16, true, "training.amp"}
+	case config.Training_ON, config.Training_BF16:
+		return wanted{device.BF16, true, "training.amp"}
+	}
+	return wanted{device.BF16, false, "training.amp"}
+}
+
+// wantedByPlayers is the same of the nets that play.
+func wantedByPlayers(c *config.Config) wanted {
 	switch c.GetSelfplay().GetPrecision() {
 	case config.SelfPlay_FP32:
-		return device.FP32, true, "selfplay.precision"
+		return wanted{device.FP32, true, "selfplay.precision"}
 	case config.SelfPlay_BF16:
-		return device.BF16, true, "selfplay.precision"
+		return wanted{device.BF16, true, "selfplay.precision"}
 	case config.SelfPlay_FP16:
-		return device.FP16, true, "selfplay.precision"
+		return wanted{device.FP16, true, "selfplay.precision"}
 	}
-	p, firmly = wantedPrecision(c)
-	return p, firmly, "training.amp"
+	return wantedPrecision(c)
 }
 
 // trainerPrecision is the wanted one where the trainer's device has it, else fp32.
 func trainerPrecision(c *config.Config) device.Precision {
-	p, _ := wantedPrecision(c)
-	return TrainerPlace(c).orFP32(p)
+	return TrainerDevice(c).orFP32(wantedPrecision(c).Precision)
 }
 
 // playerPrecision is that of the evaluators of self-play.
 func playerPrecision(c *config.Config) device.Precision {
-	p, _, _ := wantedByPlayers(c)
-	return PlayerPlace(c).orFP32(p)
+	return PlayerDevice(c).orFP32(wantedByPlayers(c).Precision)
 }
 
-func (p place) orFP32(want device.Precision) device.Precision {
-	if p.supports(want) {
+func (d Device) orFP32(want device.Precision) device.Precision {
+	if d.supports(want) {
 		return want
 	}
 	return device.FP32
@@ -75,19 +79,22 @@ func (p place) orFP32(want device.Precision) device.Precision {
 // not answer, else "".
 func LacksPrecision(e *config.Effective, trains, plays bool) string {
 	var lacks []string
-	complain := func(p place, want device.Precision, field string) {
-		text := fmt.Sprintf("%s was asked for (%s from %s), but %s: computing in fp32", want, field, e.Origin(field), p.lacks(want))
-		if len(lacks) == 0 || lacks[0] != text {
+	complain := func(d Device, want wanted) {
+		if !want.firmly || d.supports(want.Precision) {
+			return
+		}
+		text := fmt.Sprintf("%s was asked for (%s from %s), but %s: computing in fp32", want.Precision, want.field, e.Origin(want.field), d.lacks(want.Precision))
+		if !slices.Contains(lacks, text) {
 			lacks = append(lacks, text)
 		}
 	}
 	c := e.Config
-	if want, firmly := wantedPrecision(c); trains && firmly && !TrainerPlace(c).supports(want) {
-		complain(TrainerPlace(c), want, "training.amp")
+	trainer, player := TrainerDevice(c), PlayerDevice(c)
+	if trains {
+		complain(trainer, wantedPrecision(c))
 	}
-	want, firmly, field := wantedByPlayers(c)
-	if plays && firmly && !PlayerPlace(c).supports(want) && (len(lacks) == 0 || PlayerPlace(c) != TrainerPlace(c)) {
-		complain(PlayerPlace(c), want, field)
+	if plays && (len(lacks) == 0 || player != trainer) {
+		complain(player, wantedByPlayers(c))
 	}
 	if _, err := Machine.count(); CUDABuild && err != nil && trains && c.GetTraining().GetDevice() == "auto" {
 		lacks = append(lacks, fmt.Sprintf("no GPU is used: %v", err))
@@ -98,7 +105,7 @@ func LacksPrecision(e *config.Effective, trains, plays bool) string {
 // SameArithmetic is the remedy of a change that --deterministic does not bear.
 const SameArithmetic = "compute as before (--device, --cpu-tier, --precision, --amp, --no-amp), or give up --deterministic"
 
-// changes compares what a run was computed with before with what it is computed
+// ArithmeticChanges compares what a run was computed with before with what it is computed
 // with now. A field that was not noted, or has no meaning now, has not changed.
 func ArithmeticChanges(a, before run.Arithmetic) []config.Change {
 	var changed []config.Change

@@ -43,8 +43,8 @@ type Cycle struct {
 
 // NewCycle settles the configuration that all stages of a cycle share: training on
 // the run's own shuffles in epochs, as far as the train bucket goes, with nets for
-// the exporter. What contradicts that, or what check says, is refused (exit code 2).
-func NewCycle(e *config.Effective, check func(*config.Effective) error) (*Cycle, error) {
+// the exporter. What contradicts that is refused (exit code 2).
+func NewCycle(e *config.Effective) (*Cycle, error) {
 	c := e.Config
 	t, s, l := c.GetTraining(), c.GetSelfplay(), c.GetLoop()
 	var errs []error
@@ -62,7 +62,8 @@ func NewCycle(e *config.Effective, check func(*config.Effective) error) (*Cycle,
 	refuse(s.GetModelsDir() != "", "selfplay.models_dir", "leave it away, or use chessbrain selfplay", "a cycle plays with its own nets")
 	refuse(s.GetOutputDir() != "", "selfplay.output_dir", "leave it away, or use chessbrain selfplay", "a cycle keeps its games in the run directory")
 	refuse(c.GetDeterministic(), "deterministic", "use chessbrain train", "a cycle plays with workers that do not wait for each other")
-	errs = append(errs, check(e))
+	_, err := RatingOf(e)
+	errs = append(errs, err)
 	y := &Cycle{
 		Root: c.GetRunDir(), Seed: c.GetSeed(), Gating: l.GetGating(), Shuffle: cycleShuffle(c), Retention: RetentionOf(c),
 		GamesPerCycle: l.GetGamesPerCycle(), SamplesPerCycle: l.GetSamplesPerCycle(), EpochSamples: t.GetSamplesPerEpoch(),

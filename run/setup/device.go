@@ -16,20 +16,20 @@ import (
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
-// place is where something is computed: a GPU by its number among those that
+// Device is a device assignment: where something is computed, a GPU by its number among those that
 // CUDA_VISIBLE_DEVICES shows, or the CPU.
-type place int
+type Device int
 
-const onCPU place = -1
+const onCPU Device = -1
 
-func (p place) String() string {
+func (p Device) String() string {
 	if p == onCPU {
 		return "cpu"
 	}
 	return "cuda:" + strconv.Itoa(int(p))
 }
 
-// gpus is what places are resolved with: the driver's, but for tests.
+// gpus is what devices are resolved with: the driver's, but for tests.
 type gpus struct {
 	// count is how many there are; fault is why they could not be counted.
 	count func() (n int, fault error)
@@ -70,11 +70,11 @@ func (g *gpus) number() int {
 // Machine is this machine's GPUs; in a build without CUDA it has none.
 var Machine = GpusOf(driver.Count, driver.Describe, driver.Open)
 
-// placeOf reads a device's name, not auto.
-func placeOf(name string) place {
+// deviceOf reads a device's name, not auto.
+func deviceOf(name string) Device {
 	if number, ok := strings.CutPrefix(name, "cuda:"); ok {
 		n, _ := strconv.Atoi(number) // of at most three digits
-		return place(n)
+		return Device(n)
 	}
 	if name == "cuda" {
 		return 0
@@ -82,25 +82,25 @@ func placeOf(name string) place {
 	return onCPU
 }
 
-// TrainerPlace is where a configuration trains.
-func TrainerPlace(c *config.Config) place {
+// TrainerDevice is where a configuration trains.
+func TrainerDevice(c *config.Config) Device {
 	name := c.GetTraining().GetDevice()
 	if name == "auto" && Machine.number() > 0 {
 		return 0
 	}
-	return placeOf(name)
+	return deviceOf(name)
 }
 
-// PlayerPlace is where the nets of self-play and of matches are evaluated.
-func PlayerPlace(c *config.Config) place {
+// PlayerDevice is where the nets of self-play and of matches are evaluated.
+func PlayerDevice(c *config.Config) Device {
 	if name := c.GetSelfplay().GetProducerDevice(); name != "auto" {
-		return placeOf(name)
+		return deviceOf(name)
 	}
-	return TrainerPlace(c)
+	return TrainerDevice(c)
 }
 
 // supports says whether p computes in a precision.
-func (p place) supports(want device.Precision) bool {
+func (p Device) supports(want device.Precision) bool {
 	if want == device.FP32 {
 		return true
 	}
@@ -111,8 +111,8 @@ func (p place) supports(want device.Precision) bool {
 	return err == nil && cuda.Supports(i, want)
 }
 
-// lacks says what a place has not, for the sentence "bf16 was asked for, but ...".
-func (p place) lacks(want device.Precision) string {
+// lacks says what a device has not, for the sentence "bf16 was asked for, but ...".
+func (p Device) lacks(want device.Precision) string {
 	switch {
 	case p != onCPU:
 		i, _ := Machine.info(int(p))
@@ -123,8 +123,8 @@ func (p place) lacks(want device.Precision) string {
 	return fmt.Sprintf("the CPU kernels in use (%s) have no bf16 products", kernel.ActiveTier())
 }
 
-// Describe names a place for the log.
-func (p place) Describe() string {
+// Describe names a device for the log.
+func (p Device) Describe() string {
 	if p == onCPU {
 		return p.String()
 	}
@@ -150,7 +150,7 @@ func CheckDevices(e *config.Effective, trains bool) error {
 		if !d.used {
 			continue
 		}
-		p := placeOf(d.name)
+		p := deviceOf(d.name)
 		switch {
 		case d.name == "mps":
 			return e.Errorf(d.field, "use cpu", "no Metal backend")
@@ -187,7 +187,7 @@ func countText() string {
 
 // OpenDriver opens the GPU of a name, cuda or cuda:N. The caller closes it.
 func OpenDriver(name string) (driver.Device, error) {
-	p := placeOf(name)
+	p := deviceOf(name)
 	d, err := Machine.open(int(p))
 	if err != nil {
 		return nil, fmt.Errorf("open %s, where this process sees %s: %w", p, countText(), err)
@@ -204,21 +204,21 @@ func DescribeGPUs() (lines []string) {
 	for n := range Machine.number() {
 		i, err := Machine.info(n)
 		if err != nil {
-			lines = append(lines, fmt.Sprintf("%s: ! %v", place(n), err))
+			lines = append(lines, fmt.Sprintf("%s: ! %v", Device(n), err))
 			continue
 		}
 		precisions := "bf16, fp16 and fp32"
-		if !place(n).supports(device.BF16) {
+		if !Device(n).supports(device.BF16) {
 			precisions = "fp32 alone"
 		}
 		lines = append(lines, fmt.Sprintf("%s: %s, compute capability %d.%d, %d multiprocessors, %.0f GiB, driver for CUDA %d.%d; %s",
-			place(n), i.Name, i.Major, i.Minor, i.SMs, float64(i.TotalBytes)/(1<<30), i.DriverVersion/1000, i.DriverVersion%1000/10, precisions))
+			Device(n), i.Name, i.Major, i.Minor, i.SMs, float64(i.TotalBytes)/(1<<30), i.DriverVersion/1000, i.DriverVersion%1000/10, precisions))
 	}
 	return lines
 }
 
 // openCUDA opens a GPU with its kernels.
-func openCUDA(p place) (*cuda.Device, error) {
+func openCUDA(p Device) (*cuda.Device, error) {
 	d, err := Machine.open(int(p))
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", p, err)
@@ -232,7 +232,7 @@ func openCUDA(p place) (*cuda.Device, error) {
 
 // trainerDevice opens the device that a configuration trains on; nil = the CPU.
 func trainerDevice(c *config.Config) func(device.Config) (device.Trainer, error) {
-	p := TrainerPlace(c)
+	p := TrainerDevice(c)
 	if p == onCPU {
 		return nil
 	}
@@ -252,7 +252,7 @@ func trainerDevice(c *config.Config) func(device.Config) (device.Trainer, error)
 // DeviceWindow is how many rows the trainer's device shall keep, 0 = none.
 func DeviceWindow(c *config.Config) int {
 	t := c.GetTraining()
-	if TrainerPlace(c) == onCPU || !t.GetDeviceWindow() || !HasGames(c) {
+	if TrainerDevice(c) == onCPU || !t.GetDeviceWindow() || !HasGames(c) {
 		return 0
 	}
 	return int(t.GetReplaySize())

@@ -76,7 +76,7 @@ func TestPlaces(t *testing.T) {
 	} {
 		withGPUs(t, c.gpus...)
 		e := runtest.Resolve(t, t.TempDir(), c.flags)
-		if a, b := TrainerPlace(e.Config).String(), PlayerPlace(e.Config).String(); a != c.trainer || b != c.player {
+		if a, b := TrainerDevice(e.Config).String(), PlayerDevice(e.Config).String(); a != c.trainer || b != c.player {
 			t.Errorf("%s: trainer %s, players %s, want %s, %s", c.flags, a, b, c.trainer, c.player)
 		}
 		if in, by := trainerPrecision(e.Config), playerPrecision(e.Config); in != c.in || by != c.by {

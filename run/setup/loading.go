@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/plugins/host"
@@ -88,14 +90,18 @@ func Graph(ctx context.Context, e *config.Effective, r Rescorers) (loader.Config
 func stageOf(ctx context.Context, s *config.LoaderStage, r Rescorers) (loader.StageConfig, error) {
 	c := loader.StageConfig{Name: s.GetName(), Inputs: s.GetInput(),
 		Output: loader.QueueConfig{Capacity: int(s.GetQueue().GetCapacity()), Overflow: loader.Overflow(s.GetQueue().GetOverflow())}}
+	named := slices.Concat(s.GetChunkSourceReader().GetRescorer(), s.GetChunkRescorer().GetRescorer())
+	if k := s.GetPlugin(); k != nil {
+		named = append(named, &config.Stage{Name: k.Name, Settings: k.GetSettings()})
+	}
+	rescorers, err := rescorersOf(ctx, named, r) // a stage is of one kind
+	if err != nil {
+		return c, err
+	}
 	if k := s.GetFilePathProvider(); k != nil {
 		c.FilePathProvider = &loader.FilePathProvider{Directory: k.GetDirectory(), Watch: k.GetWatch(), PollSeconds: k.GetPollSeconds()}
 	}
 	if k := s.GetChunkSourceReader(); k != nil {
-		rescorers, err := rescorersOf(ctx, k.GetRescorer(), r)
-		if err != nil {
-			return c, err
-		}
 		c.ChunkSourceReader = &loader.ChunkSourceReader{Threads: int(k.GetThreads()), Rescorers: rescorers}
 	}
 	if k := s.GetChunkSourceSplitter(); k != nil {
@@ -113,25 +119,11 @@ func stageOf(ctx context.Context, s *config.LoaderStage, r Rescorers) (loader.St
 		c.SimpleChunkExtractor = &loader.SimpleChunkExtractor{Epochs: int(k.GetEpochs())}
 	}
 	if k := s.GetChunkRescorer(); k != nil {
-		rescorers, err := rescorersOf(ctx, k.GetRescorer(), r)
-		if err != nil {
-			return c, err
-		}
 		c.ChunkRescorer = &loader.ChunkRescorer{Threads: int(k.GetThreads()), Rescorers: rescorers}
 	}
 	if k := s.GetPlugin(); k != nil {
-		rescorers, err := rescorersOf(ctx, []*config.Stage{{Name: k.Name, Settings: k.GetSettings()}}, r)
-		if err != nil {
-			return c, err
-		}
 		c.Plugin = &loader.Plugin{Threads: int(k.GetThreads()), Batch: int(k.GetBatch()), Rescorer: rescorers[0]}
 	}
-	framesOf(s, &c)
-	return c, nil
-}
-
-// framesOf turns over the kinds that give frames and batches.
-func framesOf(s *config.LoaderStage, c *loader.StageConfig) {
 	if k := s.GetChunkUnpacker(); k != nil {
 		c.ChunkUnpacker = &loader.ChunkUnpacker{Threads: int(k.GetThreads()), PositionSamplingRate: k.GetPositionSamplingRate(),
 			PositionCount: int(k.GetPositionCount()), Prefetch: int(k.GetPrefetch()), PositionWeight: weightOf(k.GetPositionWeight())}
@@ -145,6 +137,7 @@ func framesOf(s *config.LoaderStage, c *loader.StageConfig) {
 	if k := s.GetTensorGenerator(); k != nil {
 		c.TensorGenerator = &loader.TensorGenerator{Threads: int(k.GetThreads()), BatchSize: int(k.GetBatchSize())}
 	}
+	return c, nil
 }
 
 func weightOf(w *config.PositionWeight) loader.PositionWeight {
@@ -188,3 +181,26 @@ func ended(err error) error {
 	}
 	return err
 }
+
+// Loader is the loader of a configuration with the programs that it uses.
+type Loader struct {
+	*loader.Loader
+	stages *Stages
+}
+
+// OpenLoader builds the loader of a configuration; dir is the run directory, or
+// "". It must be closed. Faults are config errors (exit code 2).
+func OpenLoader(ctx context.Context, e *config.Effective, dir string, log *slog.Logger) (*Loader, error) {
+	s, err := OpenUsed(ctx, e, Uses{}, HostOptions(e.Config.GetPlugins(), dir, log))
+	if err != nil {
+		return nil, err
+	}
+	l, err := New(ctx, e, s.Host())
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return &Loader{l, s}, nil
+}
+
+// Close ends the loader and its programs.
+func (l *Loader) Close() error { return errors.Join(l.Loader.Close(), l.stages.Close()) }

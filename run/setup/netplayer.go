@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/config"
@@ -46,6 +47,14 @@ func (p *NetPlayer) NewEvaluator(maxBatch int) mcts.Evaluator {
 		return Failed{Err: err}
 	}
 	return e
+}
+
+// cacheEntries is how many answers a net remembers in each worker of a match.
+const cacheEntries = 50_000
+
+// Player makes the net a player of matches under a name.
+func (p *NetPlayer) Player(name string, s arena.Settings) (arena.Player, error) {
+	return arena.NewNet(arena.NetConfig{Name: name, NewEvaluator: p.NewEvaluator, Settings: [2]arena.Settings{s, s}, CacheEntries: cacheEntries})
 }
 
 // Warm lets a GPU load what batches need, and finds out whether it works, before a

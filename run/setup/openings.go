@@ -2,10 +2,6 @@ package setup
 
 import (
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/chess"
@@ -25,7 +21,7 @@ func openingsOf(o *config.Openings) (*selfplay.Openings, error) {
 		starts = append(starts, selfplay.Start{Board: board, Weight: p.GetWeight()})
 	}
 	if path := o.GetFile(); path != "" {
-		more, err := ReadOpenings(path)
+		more, err := arena.ReadOpenings(path, 0)
 		if err != nil {
 			return nil, &config.Error{Field: "selfplay.openings.file", Reason: err.Error(), Remedy: "name a file with one FEN or EPD a line, or a .pgn file"}
 		}
@@ -42,34 +38,4 @@ func openingsOf(o *config.Openings) (*selfplay.Openings, error) {
 	all.PolicyPlies, all.PolicyTemperature = int(o.GetPolicyPlies()), o.GetPolicyTemperature()
 	all.Mirrored, all.StopProbability = o.GetMirrored(), o.GetStopProbability()
 	return all, nil
-}
-
-// ReadOpenings reads a list of openings: the games of a .pgn file, whose moves
-// are played, or a FEN or EPD list. An illegal one is an error that names the
-// file, the line and the move.
-func ReadOpenings(path string) ([]selfplay.Start, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	read := selfplay.ReadStarts
-	if strings.EqualFold(filepath.Ext(path), ".pgn") {
-		read = readGames
-	}
-	starts, err := read(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return starts, nil
-}
-
-// readGames makes an opening of each game of a PGN.
-func readGames(r io.Reader) ([]selfplay.Start, error) {
-	games, err := arena.ReadPGN(r, 0)
-	var starts []selfplay.Start
-	for _, g := range games {
-		starts = append(starts, selfplay.Start{Board: g.Start, Weight: 1, Moves: g.Moves})
-	}
-	return starts, err
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/config"
 )
 
@@ -19,7 +20,7 @@ func TestOpeningsFile(t *testing.T) {
 		return dir + "/" + name
 	}
 	games := put("book.PGN", "[Event \"a\"]\n\n1. e4 c5 2. Nf3 *\n\n[Event \"b\"]\n\n1. d4 *\n")
-	starts, err := ReadOpenings(games)
+	starts, err := arena.ReadOpenings(games, 0)
 	if err != nil || len(starts) != 2 || len(starts[0].Moves) != 3 || len(starts[1].Moves) != 1 {
 		t.Errorf("%v: %+v", err, starts)
 	}

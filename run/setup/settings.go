@@ -2,9 +2,11 @@ package setup
 
 import (
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"strings"
 
+	"github.com/chessbrain/chessbrain/chess/syzygy"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
@@ -192,4 +194,22 @@ func HasGames(c *config.Config) bool {
 // ResignOf is the resignation that a configuration asks for.
 func ResignOf(c *config.Resign) selfplay.Resign {
 	return selfplay.Resign{Q: c.GetQ(), Plies: int(c.GetPlies()), PlayThrough: c.GetPlaythrough()}
+}
+
+// searchTables opens the endgame tables of mcts.syzygy_path, nil = none, for all
+// searches of the process. A file that is broken from the start is refused, as
+// what it holds would silently be searched. Errors are *config.Error.
+func searchTables(m *config.MCTS) (mcts.Prober, error) {
+	path := m.GetSyzygyPath()
+	if path == "" {
+		return nil, nil
+	}
+	tables, err := syzygy.Open(filepath.SplitList(path)...)
+	if err == nil {
+		err = tables.Err()
+	}
+	if err != nil {
+		return nil, &config.Error{Field: "mcts.syzygy_path", Reason: err.Error(), Remedy: "name the directories that hold the tables"}
+	}
+	return tables, nil
 }

@@ -64,8 +64,14 @@ func (s *Stages) Export(ctx context.Context, c *stage.Checkpoint, games iter.Seq
 	return files, err != nil && asked.none(), err
 }
 
+// OpenSampler opens the sampler that a configuration names, and no other stage;
+// see OpenUsed.
+func OpenSampler(ctx context.Context, e *config.Effective, dir string, log *slog.Logger) (*Stages, error) {
+	return OpenUsed(ctx, e, Uses{stage.KindSampler: Opened}, HostOptions(e.Config.GetPlugins(), dir, log))
+}
+
 // OpenExporter opens the exporter that a configuration names, and no other stage;
-// see OpenStages.
+// see OpenUsed.
 func OpenExporter(ctx context.Context, e *config.Effective, dir string, log *slog.Logger) (*Stages, error) {
 	return OpenUsed(ctx, e, Uses{stage.KindExporter: Opened}, HostOptions(e.Config.GetPlugins(), dir, log))
 }
@@ -98,14 +104,9 @@ func HostOptions(c *config.Plugins, runDir string, log *slog.Logger) host.Option
 	return o
 }
 
-// OpenStages opens all stages that a configuration names; dir is the run
-// directory, or "". A name that nothing has, and settings that a stage refuses,
-// are config errors with their place (exit code 2). The stages must be closed.
-func OpenStages(ctx context.Context, e *config.Effective, dir string, log *slog.Logger) (*Stages, error) {
-	return OpenUsed(ctx, e, Uses{stage.KindRescorer: Opened, stage.KindSampler: Opened, stage.KindExporter: Opened}, HostOptions(e.Config.GetPlugins(), dir, log))
-}
-
-// OpenUsed opens the stages that u asks for.
+// OpenUsed opens the stages that u asks for; those of a run directory, or of none. A
+// name that nothing has, and settings that a stage refuses, are config errors with their
+// place (exit code 2). The stages must be closed.
 func OpenUsed(ctx context.Context, e *config.Effective, u Uses, o host.Options) (*Stages, error) {
 	s := &Stages{options: o}
 	if err := s.open(ctx, e.Config, u); err != nil {

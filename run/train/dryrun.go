@@ -15,7 +15,6 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
-	"github.com/chessbrain/chessbrain/run/play"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
@@ -61,7 +60,7 @@ func dryRun(e *config.Effective, w io.Writer, look func(*config.Effective) (*sta
 	}
 	fmt.Fprintf(w, "%s\nrun %s %s (dry run: nothing is created)\n", e.Format(), dir.Root, begins)
 	a := setup.ArithmeticOf(c, true, true)
-	fmt.Fprintf(w, "devices: trainer %s in %s, producers %s in %s, kernels %s\n", setup.TrainerPlace(c).Describe(), a.Precision, setup.PlayerPlace(c).Describe(), a.ProducerPrecision, a.Kernels)
+	fmt.Fprintf(w, "devices: trainer %s in %s, producers %s in %s, kernels %s\n", setup.TrainerDevice(c).Describe(), a.Precision, setup.PlayerDevice(c).Describe(), a.ProducerPrecision, a.Kernels)
 	if lacks := setup.LacksPrecision(e, true, true); lacks != "" {
 		fmt.Fprintf(w, "warning: %s\n", lacks)
 	}
@@ -199,7 +198,7 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
 	}
 	dir := run.NewDir(c.GetRunDir(), c.GetTraining().GetTrainingName(), setup.NewJob(c), c.GetTraining().GetCheckpoint().GetDir(), c.GetMetrics().GetDir())
 	dir.Games = c.GetSelfplay().GetOutputDir()
-	if _, err := play.NewNetFinder(e, dir, setup.NewJob(c)); err != nil {
+	if err := setup.CheckModels(e, dir); err != nil {
 		return err
 	}
 	from := "the newest checkpoint in " + dir.Checkpoints
@@ -208,7 +207,7 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
 	}
 	a := setup.ArithmeticOf(c, false, true)
 	fmt.Fprintf(w, "%s\nself-play below %s (dry run: nothing is created)\n", e.Format(), dir.Root)
-	fmt.Fprintf(w, "devices: producers %s in %s, kernels %s\n", setup.PlayerPlace(c).Describe(), a.ProducerPrecision, a.Kernels)
+	fmt.Fprintf(w, "devices: producers %s in %s, kernels %s\n", setup.PlayerDevice(c).Describe(), a.ProducerPrecision, a.Kernels)
 	if lacks := setup.LacksPrecision(e, false, true); lacks != "" {
 		fmt.Fprintf(w, "warning: %s\n", lacks)
 	}

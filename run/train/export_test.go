@@ -17,7 +17,6 @@ import (
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/run"
-	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // TestExport: template, how often, and how many are kept.
@@ -77,7 +76,7 @@ func TestExportOnce(t *testing.T) {
 	if _, paths = publishedEvents(t, dir, other); !slices.Equal(paths, []string{s.Net}) {
 		t.Errorf("other settings: published %v", paths)
 	}
-	if s, paths = publishedEvents(t, dir, ""); len(paths) != 1 || s.Net != paths[0] || !strings.HasSuffix(s.Net, setup.NetSuffix) {
+	if s, paths = publishedEvents(t, dir, ""); len(paths) != 1 || s.Net != paths[0] || !strings.HasSuffix(s.Net, run.NetSuffix) {
 		t.Errorf("another exporter: published %v, summary names %s", paths, s.Net)
 	}
 	d, _ := jobOf(t, dir)

@@ -29,7 +29,7 @@ func (p *players) prepare() (err error) {
 	if p.nets.Inference, err = setup.OpenInference(p.cfg); err != nil {
 		return err
 	}
-	p.outputs, err = play.OutputsOf(p.cfg, p.dir.Root, trainProcess, p.info.Job, p.log)
+	p.outputs, err = play.OpenOutputs(play.OutputOptions{Root: p.dir.Root, Process: trainProcess, Job: p.info.Job, GameForms: setup.GameFormsOf(p.cfg), Log: p.log})
 	return err
 }
 

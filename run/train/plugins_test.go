@@ -103,7 +103,7 @@ func TestDryRunStages(t *testing.T) {
 			t.Errorf("the log does not say %q:\n%s", want, log)
 		}
 	}
-	stages, err := setup.OpenStages(t.Context(), e, dir, slog.New(slog.DiscardHandler))
+	stages, err := setup.OpenUsed(t.Context(), e, setup.TrainUses(e.Config), setup.HostOptions(e.Config.GetPlugins(), dir, slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}

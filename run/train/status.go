@@ -173,7 +173,7 @@ func (r *training) live(commands run.Commands) Live {
 // announceDevices writes the first line of the log: what the run computes with.
 func (c *core) announceDevices() {
 	a := setup.ArithmeticOf(c.cfg, true, playsGames(c.cfg))
-	c.log.Info("devices", "trainer", setup.TrainerPlace(c.cfg).Describe(), "producers", setup.PlayerPlace(c.cfg).Describe(), "kernels", a.Kernels,
+	c.log.Info("devices", "trainer", setup.TrainerDevice(c.cfg).Describe(), "producers", setup.PlayerDevice(c.cfg).Describe(), "kernels", a.Kernels,
 		"precision", a.Precision, "producer_precision", a.ProducerPrecision)
 	if lacks := setup.LacksPrecision(c.opt.Effective, true, playsGames(c.cfg)); lacks != "" {
 		c.log.Warn(lacks)

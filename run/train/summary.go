@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
-	"github.com/chessbrain/chessbrain/run/play"
+	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/trainer"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
@@ -89,7 +89,7 @@ func (s *Summary) Write(w io.Writer) error {
 	if s.Target > 0 || s.Episodes > 0 {
 		fmt.Fprintf(&b, "%s: %d of %s, %s, %s (%s) in %s\n",
 			head, s.Episodes, monitor.Count(max(s.Target, s.Episodes), "episode"), monitor.Count(s.Rows, "position"), monitor.Count(s.Steps, "step"), monitor.Count(s.Samples, "sample"), s.Elapsed.Round(time.Second))
-		fmt.Fprintf(&b, "Results: white %d, draw %d, black %d; ends: %s\n", s.Results.White, s.Results.Draw, s.Results.Black, play.Counts(s.Ends))
+		fmt.Fprintf(&b, "Results: white %d, draw %d, black %d; ends: %s\n", s.Results.White, s.Results.Draw, s.Results.Black, record.EndCounts(s.Ends))
 	} else {
 		fmt.Fprintf(&b, "%s: %s (%s) in %s\n", head, monitor.Count(s.Steps, "step"), monitor.Count(s.Samples, "sample"), s.Elapsed.Round(time.Second))
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
 	"github.com/chessbrain/chessbrain/run/gate"
-	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
@@ -231,7 +230,7 @@ func (c *checker) gates(root string) {
 func (c *checker) handedOver(dir string) {
 	switch filepath.Base(filepath.Dir(dir)) {
 	case inRun.ToExport(), inRun.ToExportExtra():
-		if !exists(filepath.Join(dir, setup.NetFile)) && !c.live {
+		if !exists(filepath.Join(dir, "net"+run.NetSuffix)) && !c.live {
 			c.report.problem(dir, Orphan, "remove it when nobody needs it", "a directory on the way to the exporter without a net")
 		}
 	}

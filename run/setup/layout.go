@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/run"
 )
 
-// What processes beside the trainer and self-play need of a run's configuration.
+// Effective is a configuration, for rooms that hand it on: setup alone reads it.
+type Effective = config.Effective
 
 // Layout returns where the parts of a configuration's run lie, and its run.json.
 // Before a trainer's first start there is none: the job id and seed are then
@@ -26,12 +26,14 @@ func Layout(c *config.Config) (run.Dir, run.RunInfo, error) {
 			info.Job = NewJob(c)
 		}
 	}
-	return run.NewDir(root, c.GetTraining().GetTrainingName(), info.Job,
-		c.GetTraining().GetCheckpoint().GetDir(), c.GetMetrics().GetDir()), info, nil
+	return dirOf(c, root, info.Job), info, nil
 }
 
-// SearchConfig returns the search of a configuration's section mcts.
-func SearchConfig(m *config.MCTS) mcts.Config { return searchConfig(m) }
+// dirOf lays out a configuration's run.
+func dirOf(c *config.Config, root, job string) run.Dir {
+	t := c.GetTraining()
+	return run.NewDir(root, t.GetTrainingName(), job, t.GetCheckpoint().GetDir(), c.GetMetrics().GetDir())
+}
 
 // NewJob names a new run's job after its name or, without one, its directory.
 func NewJob(c *config.Config) string {
@@ -43,28 +45,24 @@ func NewJob(c *config.Config) string {
 	return "chessbrain"
 }
 
-// dirOfRun lays out an existing run as its latest start did.
-func dirOfRun(root string, info run.RunInfo) (run.Dir, error) {
-	plain := run.Dir{Root: root}
-	file, err := config.Load(plain.ConfigFile())
-	if err != nil {
-		return plain, fmt.Errorf("read the run's configuration: %w", err)
+// runAt lays out the run at root as its latest start did; ok is false where there is none.
+func runAt(root string) (dir run.Dir, info run.RunInfo, ok bool, err error) {
+	if info, ok, err = run.ReadRunInfo(root); err != nil || !ok {
+		return run.Dir{}, info, false, err
 	}
-	c := file.Config
-	return run.NewDir(root, c.GetTraining().GetTrainingName(), info.Job,
-		c.GetTraining().GetCheckpoint().GetDir(), c.GetMetrics().GetDir()), nil
+	file, err := config.Load(run.Dir{Root: root}.ConfigFile())
+	if err != nil {
+		return run.Dir{Root: root}, info, true, fmt.Errorf("read the run's configuration: %w", err)
+	}
+	return dirOf(file.Config, root, info.Job), info, true, nil
 }
 
 // OpenDir lays out the existing run at root.
 func OpenDir(root string) (run.Dir, run.RunInfo, error) {
-	info, ok, err := run.ReadRunInfo(root)
-	if err != nil {
-		return run.Dir{}, info, err
+	dir, info, ok, err := runAt(root)
+	if err == nil && !ok {
+		err = fmt.Errorf("%s is not a run directory (no run.json); name one, or start with chessbrain train", root)
 	}
-	if !ok {
-		return run.Dir{}, info, fmt.Errorf("%s is not a run directory (no run.json); name one, or start with chessbrain train", root)
-	}
-	dir, err := dirOfRun(root, info)
 	return dir, info, err
 }
 

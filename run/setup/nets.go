@@ -1,0 +1,158 @@
+package setup
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/lc0"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/run"
+)
+
+// Metadata of a net file, besides those of nn.
+const (
+	MetaName    = "name"
+	MetaStep    = "step" // optimizer steps
+	MetaLicense = "license"
+)
+
+// NamesNet says whether a path is meant as a net file and not as a run or a
+// checkpoint: by its name, or because it is a file.
+func NamesNet(path string) bool {
+	if strings.HasSuffix(path, run.NetSuffix) || strings.HasSuffix(path, ".pb.gz") {
+		return true
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// ReadNet reads a net file: safetensors or Leela's .pb.gz.
+func ReadNet(path string) (*nn.Net, error) {
+	net, _, err := ReadNetFile(path)
+	return net, err
+}
+
+// ReadArch reads the architecture alone of a file of ours.
+func ReadArch(path string) (nn.Arch, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nn.Arch{}, fmt.Errorf("read net: %w", err)
+	}
+	defer f.Close()
+	return nn.ReadArch(f)
+}
+
+// ReadNetFile reads a net file and what it says of the net; the file's content,
+// not its name, says what it is. A net of Leela's that the rooms here cannot
+// hold is lc0.ErrUnsupported.
+func ReadNetFile(path string) (*nn.Net, map[string]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read net: %w", err)
+	}
+	defer f.Close()
+	r := bufio.NewReader(f)
+	head, err := r.Peek(16)
+	if err != nil && err != io.EOF {
+		return nil, nil, fmt.Errorf("read net %s: %w", path, err)
+	}
+	if lc0.IsNet(head) {
+		net, info, err := lc0.ReadNet(r)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read net %s: %w", path, err)
+		}
+		return net, map[string]string{MetaName: filepath.Base(path), MetaLicense: info.License,
+			MetaStep: strconv.FormatUint(uint64(info.TrainingSteps), 10)}, nil
+	}
+	if bytes.HasPrefix(head, []byte{0x08}) && !bytes.HasPrefix(head[min(8, len(head)):], []byte("{")) {
+		return nil, nil, fmt.Errorf("read net %s: %w", path, ErrONNX)
+	}
+	net, meta, err := nn.ReadSafetensors(r)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read net %s: neither Leela's .pb.gz nor safetensors of ours: %w", path, err)
+	}
+	return net, meta, nil
+}
+
+// ReadHashedNet reads a file of ours, what it says of the net, and its SHA-256,
+// hexadecimal, which is "" only where the file cannot be read.
+func ReadHashedNet(path string) (net *nn.Net, meta map[string]string, sha string, err error) {
+	data, err := fsx.ReadFile(fsx.OS, path)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	sum := sha256.Sum256(data)
+	net, meta, err = nn.ReadSafetensors(bytes.NewReader(data))
+	return net, meta, hex.EncodeToString(sum[:]), err
+}
+
+// ErrONNX says that a file is what export-net wrote for other programs.
+var ErrONNX = errors.New("it looks like an ONNX model, which is written but not read")
+
+// NewestNet returns the net below dir that a playing process takes: the one whose file
+// was written last, of equals the last by name; nil where there is none. Files and
+// directories whose names begin with a dot are still being written.
+func NewestNet(dir string) (newest *run.NetFile, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && path != dir && errors.Is(err, fs.ErrNotExist):
+			return nil // went away in the meantime
+		case err != nil:
+			return err
+		case strings.HasPrefix(d.Name(), ".") && path != dir:
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case d.IsDir() || !strings.HasSuffix(path, run.NetSuffix):
+			return nil
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil && (newest == nil || !info.ModTime().Before(newest.Written)) { // WalkDir goes by name
+			newest = &run.NetFile{Name: netNameIn(dir, path), Path: path, Written: info.ModTime()}
+		}
+		return err
+	})
+	return newest, err
+}
+
+// netNameIn returns the name of the net in a file below a directory of nets.
+func netNameIn(dir, path string) string {
+	name := strings.TrimSuffix(filepath.Base(path), run.NetSuffix)
+	if own := filepath.Dir(path); name+run.NetSuffix == NetFile && own != filepath.Clean(dir) {
+		return filepath.Base(own) // <name>/net.safetensors
+	}
+	return name
+}
+
+// InitialNet returns the weights that a run begins with: those of the net file
+// that the configuration names, or seeded ones.
+func InitialNet(e *config.Effective, seed uint64) (*nn.Net, error) {
+	if name := e.Config.GetModel().GetNet(); strings.HasSuffix(name, run.NetSuffix) {
+		net, err := ReadNet(name)
+		if err != nil {
+			return nil, e.Errorf("model.net", "name a file written by chessbrain, a kind (b6c64) or filters x blocks (64x6)", "%v", err)
+		}
+		return net, nil
+	}
+	arch, err := ArchOf(e.Config.GetModel().GetArch())
+	if err != nil {
+		return nil, &config.Error{Field: "model.arch", Reason: err.Error()}
+	}
+	return nn.Init(arch, seed), nil
+}

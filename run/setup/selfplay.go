@@ -1,0 +1,86 @@
+package setup
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/selfplay"
+)
+
+// SelfPlay is what a process that plays takes from a configuration, besides its games
+// (WorkerConfig) and its stages.
+type SelfPlay struct {
+	Dir     run.Dir
+	Job     string
+	Seed    uint64
+	Workers int
+	Models  string        // directory of the nets that play; "" = those of the run's checkpoints
+	Every   time.Duration // how often it reports its state
+
+	Resign       selfplay.Resign
+	MaxFalseRate float64 // of resignations
+	Forms        GameForms
+}
+
+// GameForms say in which other forms games are written.
+type GameForms struct {
+	PGNShare  float64 // of the games that are written as PGN, [0,1]
+	LC0Chunks bool    // every game as a chunk of Leela's records too
+}
+
+// GameFormsOf returns the forms that a configuration asks for.
+func GameFormsOf(c *config.Config) GameForms {
+	return GameForms{PGNShare: c.GetSelfplay().GetPgnShare(), LC0Chunks: c.GetSelfplay().GetLc0Chunks()}
+}
+
+// SelfPlayOf returns how a configuration's run is played, or what cannot work of it.
+func SelfPlayOf(e *config.Effective) (SelfPlay, error) {
+	if err := CheckConfig(e); err != nil {
+		return SelfPlay{}, err
+	}
+	c := e.Config
+	dir, info, err := Layout(c)
+	if err != nil {
+		return SelfPlay{}, err
+	}
+	s := c.GetSelfplay()
+	dir.Games = s.GetOutputDir()
+	p := SelfPlay{Dir: dir, Job: info.Job, Seed: c.GetSeed(), Workers: int(s.GetProducerWorkers()), Models: s.GetModelsDir(), Every: ReportEvery(c),
+		Resign: ResignOf(s.GetResign()), MaxFalseRate: s.GetResign().GetMaxFalseRate(), Forms: GameFormsOf(c)}
+	if p.Workers == 0 {
+		p.Workers = runtime.GOMAXPROCS(0)
+	}
+	return p, nil
+}
+
+// OwnModels says whether a directory of nets is the run's own, which is made where it
+// is not there: an asynchronous run begins with self-play.
+func OwnModels(dir run.Dir, models string) bool { return filepath.Clean(models) == dir.Models() }
+
+// CheckModels refuses a directory of nets that is not there.
+func CheckModels(e *config.Effective, dir run.Dir) error {
+	models := e.Config.GetSelfplay().GetModelsDir()
+	if info, err := os.Stat(models); models != "" && !OwnModels(dir, models) && (err != nil || !info.IsDir()) {
+		return e.Errorf("selfplay.models_dir", "make the directory; while it is empty, random weights play", "no such directory")
+	}
+	return nil
+}
+
+// Exporting is how a configuration's nets are exported.
+type Exporting struct {
+	Exporter string
+	Weights  string // RAW or SWA
+	Averaged bool   // SWA
+	GoOn     bool   // after an exporter that failed, without its files
+}
+
+// ExportingOf returns how a configuration's nets are exported.
+func ExportingOf(c *config.Config) Exporting {
+	x := c.GetExport()
+	return Exporting{x.GetExporter(), x.GetWeights().String(), x.GetWeights() == config.Export_SWA,
+		c.GetPlugins().GetOnFailure() == config.Plugins_CONTINUE}
+}
