@@ -14,7 +14,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
-	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/pipeline"
@@ -39,7 +38,7 @@ func (o *pipelineFlags) run(c *cobra.Command, args []string) error {
 		return usageError{err} // nothing was begun: flags, or what they name
 	}
 	if o.dryRun {
-		return answer(c, o.json, pipeline.NewPlanned(o.Options, goesOn, o.netName))
+		return answer(c, o.json, pipeline.NewPlanned(o.Options, goesOn))
 	}
 	ctx, stop := interruptible(c.Context())
 	defer stop()
@@ -87,8 +86,7 @@ func (o *pipelineFlags) chooseNet() error {
 	if err != nil {
 		return err
 	}
-	o.netName = net.Name
-	o.OpenNet = func() (*nn.Net, string, error) { return net.Net, net.Name, nil }
+	o.Net, o.NetName = net.Net, net.Name
 	return nil
 }
 
