@@ -53,7 +53,6 @@ type pipelineFlags struct {
 	on, off    map[string]*bool // --run-STEP, --no-STEP
 	only       string           // pipeline STEP
 	net        string
-	netName    string // of what net names
 	step       int64
 	selector   string
 	noCleanup  bool

@@ -13,7 +13,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
-	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/pipeline"
@@ -38,7 +37,7 @@ func (o *pipelineFlags) run(c *cobra.Command, args []string) error {
 		return usageError{err} // nothing was begun: flags, or what they name
 	}
 	if o.dryRun {
-		return answer(c, pipeline.NewPlanned(o.Options, goesOn, o.netName))
+		return answer(c, pipeline.NewPlanned(o.Options, goesOn))
 	}
 	ctx, stop := interruptible(c.Context())
 	defer stop()
@@ -79,8 +78,7 @@ func (o *pipelineFlags) chooseNet() error {
 	if err != nil {
 		return err
 	}
-	o.netName = net.Name
-	o.OpenNet = func() (*nn.Net, string, error) { return net.Net, net.Name, nil }
+	o.Net, o.NetName = net.Net, net.Name
 	return nil
 }
 

@@ -40,8 +40,8 @@ type Options struct {
 	// is asked for the same.
 	Settings map[string][]string
 
-	// OpenNet reads the net that plays; nil = random weights of the configuration.
-	OpenNet func() (net *nn.Net, name string, err error)
+	Net     *nn.Net // that plays; nil = random weights of the configuration
+	NetName string
 
 	Inputs
 	Games

@@ -34,21 +34,17 @@ var unsafeInNames = regexp.MustCompile(`[^A-Za-z0-9._-]|^\.+`)
 // keepNet keeps the net that plays: a run that goes on plays with the same one,
 // whatever became of the file or the checkpoint.
 func (r *pass) keepNet() error {
-	if r.OpenNet == nil || !r.runs(SelfPlay) && !r.runs(Train) {
+	if r.Net == nil || !r.runs(SelfPlay) && !r.runs(Train) {
 		return nil
 	}
-	net, name, err := r.OpenNet()
-	if err != nil {
-		return err
-	}
-	want := prepare.Manifest{Step: "net", Settings: map[string]string{"net": name, "id": net.ID()}}
-	name = unsafeInNames.ReplaceAllString(strings.TrimSuffix(strings.TrimSuffix(name, run.NetSuffix), ".pb.gz"), "_")
+	want := prepare.Manifest{Step: "net", Settings: map[string]string{"net": r.NetName, "id": r.Net.ID()}}
+	name := unsafeInNames.ReplaceAllString(strings.TrimSuffix(strings.TrimSuffix(r.NetName, run.NetSuffix), ".pb.gz"), "_")
 	path := filepath.Join(r.netsDir(), name+run.NetSuffix)
 	return prepare.Step(fsx.OS, r.netsDir(), want, func(*prepare.Manifest) error {
-		if err := fsx.WriteFileFunc(fsx.OS, path, func(w io.Writer) error { return nn.WriteSafetensors(w, net, nil) }); err != nil {
+		if err := fsx.WriteFileFunc(fsx.OS, path, func(w io.Writer) error { return nn.WriteSafetensors(w, r.Net, nil) }); err != nil {
 			return fmt.Errorf("keep net: %w", err)
 		}
-		r.Log.Info("net", "file", path, "id", net.ID())
+		r.Log.Info("net", "file", path, "id", r.Net.ID())
 		return nil
 	})
 }

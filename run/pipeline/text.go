@@ -17,12 +17,11 @@ type Planned struct {
 
 	options Options
 	goesOn  bool
-	net     string // that plays; "" = not named
 }
 
-// NewPlanned plans the run of o, which goes on or begins, with the net of a name.
-func NewPlanned(o Options, goesOn bool, net string) *Planned {
-	return &Planned{true, o.T, o.plan(), o.Settings, o, goesOn, net}
+// NewPlanned plans the run of o, which goes on or begins.
+func NewPlanned(o Options, goesOn bool) *Planned {
+	return &Planned{true, o.T, o.plan(), o.Settings, o, goesOn}
 }
 
 // Write prints the plan for a person.
@@ -33,8 +32,8 @@ func (p *Planned) Write(out io.Writer) error {
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "run\t%s %s\n", p.T, begins)
-	if p.net != "" {
-		fmt.Fprintf(w, "net\t%s\n", p.net)
+	if net := p.options.NetName; net != "" {
+		fmt.Fprintf(w, "net\t%s\n", net)
 	}
 	for _, s := range p.Steps {
 		fmt.Fprintf(w, "%s\t%s -> %s\n", s.Step, p.options.describe(s.Step), s.Dir)
