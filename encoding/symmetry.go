@@ -87,12 +87,8 @@ const (
 // under the diagonal h1-e4, and if it stands on the diagonal the smaller of
 // the two boards is chosen. Castling rights forbid all of it.
 func CanonicalTransform(b *chess.Board) Transform {
-	for _, ours := range [2]bool{true, false} {
-		for _, kingside := range [2]bool{true, false} {
-			if _, ok := b.CastlingRook(ours, kingside); ok {
-				return 0
-			}
-		}
+	if castlingRooks(b) != [4]uint64{} {
+		return 0
 	}
 	var t Transform
 	king := b.Ours(chess.King)

@@ -40,9 +40,9 @@ func (s *Search) BeginLimits(rng *rand.Rand, noise bool, limits Limits) {
 func (s *Search) BeginWith(rng *rand.Rand, o Options) {
 	s.Cancel()
 	s.puct = newPUCT(s.cfg)
-	s.gumbel.configure(&s.cfg.Gumbel)
-	s.noisy = o.Noise && s.cfg.NoiseEpsilon > 0 && !s.gumbel.on
-	s.forced = o.ForcedPlayouts && s.cfg.ForcedPlayouts > 0 && !s.gumbel.on
+	s.gumbel.GumbelConfig = s.cfg.Gumbel
+	s.noisy = o.Noise && s.cfg.NoiseEpsilon > 0 && !s.gumbel.Enabled
+	s.forced = o.ForcedPlayouts && s.cfg.ForcedPlayouts > 0 && !s.gumbel.Enabled
 	s.h.Board().GenerateMoves(&s.rootMoves)
 	s.over = s.h.Terminal(s.rootMoves.N)
 	s.target = target(s.t.nodes[0].n, o.Limits)
@@ -56,8 +56,8 @@ func (s *Search) BeginWith(rng *rand.Rand, o Options) {
 	if s.noisy {
 		dirichlet(s.noise, s.cfg.NoiseAlpha, rng)
 	}
-	if s.gumbel.on {
-		scale := s.gumbel.scale
+	if s.gumbel.Enabled {
+		scale := s.gumbel.Scale
 		if !o.Noise {
 			scale = 0
 		}
@@ -80,8 +80,10 @@ func (s *Search) bar(only []chess.Move) {
 	s.gumbel.root.barred = s.barred
 }
 
-// isBarred reports whether this search leaves out a root move, by its ordinal.
-func (s *Search) isBarred(i int) bool { return len(s.barred) > 0 && s.barred[i] }
+// barring says which root moves a search leaves out, by ordinal; empty = none.
+type barring []bool
+
+func (b barring) has(i int) bool { return len(b) > 0 && b[i] }
 
 // findMate returns the ordinal of the first root move that mates, or -1. PUCT
 // with few visits may leave it out, so that it is looked for and visited first.
@@ -90,7 +92,7 @@ func (s *Search) findMate() int {
 	for i, m := range s.rootMoves.Slice() {
 		s.h.Truncate(s.rootLen)
 		s.h.Push(m)
-		if s.isBarred(i) || !s.h.Board().InCheck() {
+		if s.barred.has(i) || !s.h.Board().InCheck() {
 			continue
 		}
 		if s.h.Board().GenerateMoves(&s.list); s.list.N == 0 {
@@ -127,8 +129,8 @@ func (s *Search) openRoot() {
 			s.rootPrior[i] = float32((1-eps)*edges[i].prior) + float32(eps*float32(s.noise[i]))
 		}
 	}
-	if s.gumbel.on {
-		s.gumbel.root.open(edges, s.gumbel.candidates, s.budget())
+	if s.gumbel.Enabled {
+		s.gumbel.root.open(edges, s.gumbel.Candidates, s.budget())
 	}
 }
 

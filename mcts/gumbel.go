@@ -14,19 +14,9 @@ import "github.com/chessbrain/chessbrain/chess"
 // and is computed as prior(a) * exp(sigma(a) - max sigma), so that only moves
 // with visits cost an exponential.
 type gumbel struct {
-	on                    bool
-	candidates            int
-	scale                 float64 // of the noise
-	valueScale, visitInit float64
-	rescale               bool
-
+	GumbelConfig
 	weights [chess.MaxMoves]float64 // of the improved policy, unnormalised; scratch
 	root    halving
-}
-
-func (g *gumbel) configure(c *GumbelConfig) {
-	g.on, g.candidates, g.scale = c.Enabled, c.Candidates, c.Scale
-	g.valueScale, g.visitInit, g.rescale = c.ValueScale, c.MaxVisitInit, c.Rescale
 }
 
 // completion is what completes the Q values of one node's moves: sigma(q) =
@@ -80,8 +70,8 @@ func (g *gumbel) complete(raw float32, seen []edge, num int) completion {
 		c.rest = max(0, 1-prior)
 		low, high = min(low, c.mix), max(high, c.mix)
 	}
-	c.scale = float64(g.visitInit+float64(most)) * g.valueScale
-	if g.rescale {
+	c.scale = float64(g.MaxVisitInit+float64(most)) * g.ValueScale
+	if g.Rescale {
 		c.scale, c.low = c.scale/max(high-low, 1e-8), low
 	}
 	c.top = c.sigma(high)

@@ -145,7 +145,7 @@ func TestImprovedPolicyAndSelectionFollowTheDefinition(t *testing.T) {
 		}
 		c := GumbelConfig{ValueScale: 0.3 * rng.Float64(), MaxVisitInit: 50 * rng.Float64(), Rescale: rng.IntN(2) == 0}
 		var g gumbel
-		g.configure(&c)
+		g.GumbelConfig = c
 		raw := float32(2*rng.Float64() - 1)
 		want := slowImproved(&c, float64(raw), edges)
 		got := make([]float32, len(edges))
@@ -222,7 +222,7 @@ func TestImprovedPolicyImproves(t *testing.T) {
 			}
 		}
 		var g gumbel
-		g.configure(&GumbelConfig{ValueScale: rng.Float64(), MaxVisitInit: 50, Rescale: rng.IntN(2) == 0})
+		g.GumbelConfig = (GumbelConfig{ValueScale: rng.Float64(), MaxVisitInit: 50, Rescale: rng.IntN(2) == 0})
 		improved := make([]float32, len(edges))
 		g.target(improved, float32(raw), edges)
 		before, after := 0.0, 0.0
@@ -252,9 +252,9 @@ func TestHalvingImproves(t *testing.T) {
 		edges, q := bandit(rng, 1+rng.IntN(40))
 		budget := 1 + rng.IntN(100)
 		var g gumbel
-		g.configure(&GumbelConfig{Candidates: 1 + rng.IntN(20), ValueScale: rng.Float64(), MaxVisitInit: 50, Rescale: rng.IntN(2) == 0})
+		g.GumbelConfig = (GumbelConfig{Candidates: 1 + rng.IntN(20), ValueScale: rng.Float64(), MaxVisitInit: 50, Rescale: rng.IntN(2) == 0})
 		g.root.draw(len(edges), 1, rng)
-		g.root.open(edges, g.candidates, budget)
+		g.root.open(edges, g.Candidates, budget)
 		raw := float32(2*rng.Float64() - 1)
 		drawn, visited := 0, 0
 		for k := range edges {
@@ -272,7 +272,7 @@ func TestHalvingImproves(t *testing.T) {
 				visited++
 			}
 		}
-		if want := min(budget, g.candidates, len(edges)); visited != want {
+		if want := min(budget, g.Candidates, len(edges)); visited != want {
 			t.Fatalf("%d moves visited, want %d", visited, want)
 		}
 		chosen := g.bestMove(raw, edges)

@@ -17,9 +17,9 @@ type halving struct {
 	score      []float64 // noise + logits, beside the root's edges
 	noise      []float64 // Gumbel noise, with its scale
 	before     []uint32  // visits before this search
-	barred     []bool    // moves that this search leaves out; empty = none
-	considered int       // moves that the first round visits
-	budget     int       // visits of this search, 0 = not limited
+	barred     barring
+	considered int // moves that the first round visits
+	budget     int // visits of this search, 0 = not limited
 }
 
 // draw draws the noise for so many moves; with scale 0 there is none, and rng
@@ -41,7 +41,7 @@ func (h *halving) open(edges []edge, candidates, budget int) {
 	h.score, h.before = resize(h.score, len(edges)), resize(h.before, len(edges))
 	moves := 0
 	for k := range edges {
-		if !h.isBarred(k) {
+		if !h.barred.has(k) {
 			moves++
 		}
 		h.score[k] = h.noise[k] + ln(max(float64(edges[k].prior), tinyPrior))
@@ -50,9 +50,6 @@ func (h *halving) open(edges []edge, candidates, budget int) {
 	h.considered = min(candidates, moves)
 	h.budget = budget
 }
-
-// isBarred reports whether this search leaves out the k-th move.
-func (h *halving) isBarred(k int) bool { return len(h.barred) > 0 && h.barred[k] }
 
 // consideredVisit returns how many visits the moves have whose turn it is when
 // given of budget visits are given out: each round of sequential halving gives
@@ -84,7 +81,7 @@ func (g *gumbel) selectRoot(raw float32, edges []edge) int {
 	if h.budget == 0 {
 		share := 1 / g.improve(&c, edges, 0)
 		for k := range edges {
-			if h.isBarred(k) {
+			if h.barred.has(k) {
 				g.weights[k] = math.Inf(-1)
 			}
 		}
@@ -100,7 +97,7 @@ func (g *gumbel) selectRoot(raw float32, edges []edge) int {
 	for _, lost := range [2]bool{false, true} { // lost moves only if there are no others
 		for k := range edges {
 			e := &edges[k]
-			if (e.proven == ProvenLoss) != lost || h.isBarred(k) {
+			if (e.proven == ProvenLoss) != lost || h.barred.has(k) {
 				continue
 			}
 			turn := int(e.n + uint32(e.vl) - h.before[k])
@@ -133,7 +130,7 @@ func (g *gumbel) bestMove(raw float32, edges []edge) int {
 	best, bestScore, most := -1, 0.0, uint32(0)
 	for k := range edges {
 		e := &edges[k]
-		if e.proven == ProvenLoss || h.isBarred(k) {
+		if e.proven == ProvenLoss || h.barred.has(k) {
 			continue
 		}
 		n := e.n

@@ -113,12 +113,12 @@ func (a *agent) run(simulations int) {
 func gumbelAgent(golden *mctxTree, simulations int) *agent {
 	a := &agent{discount: golden.Env.Discount, t: &tree{}}
 	g, x := &gumbel{}, &golden.Config.Transform
-	g.configure(&GumbelConfig{Enabled: true, Candidates: golden.Config.Considered, Scale: golden.Config.GumbelScale,
+	g.GumbelConfig = (GumbelConfig{Enabled: true, Candidates: golden.Config.Considered, Scale: golden.Config.GumbelScale,
 		ValueScale: x.ValueScale, MaxVisitInit: x.MaxVisitInit, Rescale: x.Rescale})
 	a.expand(&golden.Tree)
 	a.t.openRoot()
 	g.root.draw(len(golden.Tree.Children), 0, nil)
-	g.root.open(a.t.edgesOf(&a.t.nodes[0]), g.candidates, simulations)
+	g.root.open(a.t.edgesOf(&a.t.nodes[0]), g.Candidates, simulations)
 	a.choose = func(i int32) int {
 		n := &a.t.nodes[i]
 		if i == 0 {

@@ -1,6 +1,7 @@
 package mcts
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -76,7 +77,7 @@ func (s *Search) Root() RootStats {
 	r.Best = bestMove(s.moves, s.barred)
 	s.policyT = resize(s.policyT, len(edges))
 	switch {
-	case s.gumbel.on:
+	case s.gumbel.Enabled:
 		s.gumbel.target(s.policyT, root.rawQ, edges)
 		r.Target = s.policyT
 		if s.begun && s.moves[r.Best].Proven != ProvenWin {
@@ -102,14 +103,14 @@ func (s *Search) moveStats(e *edge) MoveStats {
 	return st
 }
 
-// bestMove returns the ordinal of the best of the moves that are not barred (an
-// empty barred = none is), -1 without any: the shortest proven win, else the most
+// bestMove returns the ordinal of the best of the moves that are not barred, -1 without
+// any: the shortest proven win, else the most
 // visited that is not a proven loss, else the longest proven loss. Of equals the
 // higher Q, then the higher prior, then the first.
-func bestMove(moves []MoveStats, barred []bool) int {
+func bestMove(moves []MoveStats, barred barring) int {
 	best := -1
 	for i := range moves {
-		if len(barred) > 0 && barred[i] {
+		if barred.has(i) {
 			continue
 		}
 		if best < 0 || better(&moves[i], &moves[best]) {
@@ -132,49 +133,33 @@ func (r *RootStats) Order(dst []int) []int {
 			dst = append(dst, i)
 		}
 	}
-	slices.SortStableFunc(dst[from+1:], func(a, b int) int {
-		switch {
-		case better(&r.Moves[a], &r.Moves[b]):
-			return -1
-		case better(&r.Moves[b], &r.Moves[a]):
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(dst[from+1:], func(a, b int) int { return compare(&r.Moves[b], &r.Moves[a]) })
 	return dst
 }
 
-func better(a, b *MoveStats) bool {
-	if ra, rb := rank(a), rank(b); ra != rb {
-		return ra > rb
-	}
+// better says whether a is the move to play of the two.
+func better(a, b *MoveStats) bool { return compare(a, b) > 0 }
+
+// compare is above 0 where a is better than b.
+func compare(a, b *MoveStats) int {
+	plies := 0
 	switch {
-	case a.Proven == ProvenWin && a.M != b.M:
-		return a.M < b.M
-	case a.Proven == ProvenLoss && a.M != b.M:
-		return a.M > b.M
-	case a.N != b.N:
-		return a.N > b.N
-	case a.Q != b.Q:
-		return a.Q > b.Q
+	case a.Proven == ProvenWin:
+		plies = cmp.Compare(b.M, a.M)
+	case a.Proven == ProvenLoss:
+		plies = cmp.Compare(a.M, b.M)
 	}
-	return a.P > b.P
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), plies, cmp.Compare(a.N, b.N), cmp.Compare(a.Q, b.Q), cmp.Compare(a.P, b.P))
 }
 
 func rank(m *MoveStats) int {
-	switch m.Proven {
-	case ProvenWin:
-		return 2
-	case ProvenLoss:
-		return 0
-	}
-	return 1
+	return [...]int{Unproven: 1, ProvenLoss: 0, ProvenDraw: 1, ProvenWin: 2}[m.Proven]
 }
 
 // PV appends the principal variation to dst: the best move of each node in
 // turn, each from its mover's view.
 func (s *Search) PV(dst []chess.Move) []chess.Move {
-	if s.begun && s.t.nodes[0].kind == kindExpanded && (s.gumbel.on || len(s.barred) > 0) {
+	if s.begun && s.t.nodes[0].kind == kindExpanded && (s.gumbel.Enabled || len(s.barred) > 0) {
 		return s.PVOf(dst, s.Root().Best)
 	}
 	return s.lineFrom(dst, 0)

@@ -28,8 +28,8 @@ type Search struct {
 	noise     []float64      // Dirichlet sample for the root's edges
 	noisy     bool           // noise is mixed in
 	forced    bool           // this search has forced playouts
-	barred    []bool         // by ordinal: root moves that this search leaves out; empty = none
-	mate      int            // ordinal of a root move that mates, -1 = none
+	barred    barring
+	mate      int // ordinal of a root move that mates, -1 = none
 	begun     bool
 	stop      stopper
 	target    uint32 // visits of the root at which the search is done

@@ -169,7 +169,7 @@ func (s *Search) selectRoot() int {
 	if s.mate >= 0 && edges[s.mate].n == 0 {
 		return s.mate
 	}
-	if s.gumbel.on {
+	if s.gumbel.Enabled {
 		return s.gumbel.selectRoot(n.rawQ, edges)
 	}
 	total := n.n - 1 + uint32(n.vl)

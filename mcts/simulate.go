@@ -56,7 +56,7 @@ func (s *Search) descend() int32 {
 		switch {
 		case i == 0:
 			k = s.selectRoot()
-		case s.gumbel.on:
+		case s.gumbel.Enabled:
 			k = s.gumbel.selectEdge(&s.t, n)
 		default:
 			k = s.selectEdge(i)

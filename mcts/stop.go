@@ -33,7 +33,7 @@ func (s *Search) checkStops() {
 	if s.cfg.Stop.SmartPruning {
 		s.stop.stopped = root.proven != Unproven || len(edges) == 1 && root.n > 1 || s.settled(root, edges)
 	}
-	if s.cfg.Stop.KLDGain > 0 && !s.gumbel.on && root.n > 0 {
+	if s.cfg.Stop.KLDGain > 0 && !s.gumbel.Enabled && root.n > 0 {
 		s.stop.stopped = s.stop.stopped || s.gainTooSmall(root.n-1, edges)
 	}
 }
@@ -42,14 +42,14 @@ func (s *Search) checkStops() {
 // visits that a PUCT search still has, those that wait included. Proven losses
 // are not played and count for nothing.
 func (s *Search) settled(root *node, edges []edge) bool {
-	if s.target == unlimited || s.gumbel.on || root.n >= s.target {
+	if s.target == unlimited || s.gumbel.Enabled || root.n >= s.target {
 		return false
 	}
 	first, second := uint32(0), uint32(0)
 	for k := range edges {
 		e := &edges[k]
 		switch {
-		case e.proven == ProvenLoss, s.isBarred(k):
+		case e.proven == ProvenLoss, s.barred.has(k):
 		case e.n > first:
 			first, second = e.n, first
 		case e.n > second:

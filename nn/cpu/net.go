@@ -18,7 +18,7 @@ type Net struct {
 	input       conv3
 	tower       []block
 	policyConv1 conv3                       // convolutional policy head
-	policyConv2 policyConv                  // the same
+	policyConv2 conv3                       // the same, packed for the logits of legal moves alone
 	policyProj  kernelMat                   // classical policy head: 1x1 convolution
 	policyFC    kernelMat                   // the same
 	moves       *[encoding.NumPolicy]uint16 // convolutional head: policy index -> plane*64 + from square
@@ -31,10 +31,6 @@ type conv3 struct {
 	ci, co       int
 	packed, bias []float32
 }
-
-// policyConv is the last convolution of the policy head, packed for the logits of
-// legal moves alone.
-type policyConv struct{ packed, bias []float32 }
 
 // kernelMat is a packed matrix: a 1x1 convolution or a fully connected layer.
 type kernelMat struct {
@@ -81,7 +77,7 @@ func New(n *nn.Net, p kernel.Precision) (*Net, error) {
 		c.policyFC = packSquares(*f.PolicyFC, p)
 	} else {
 		c.policyConv1 = packConv3(f.PolicyConv1, p)
-		c.policyConv2 = packPolicyConv(f.PolicyConv2, p)
+		c.policyConv2 = packPolicyConv(*f.PolicyConv2, p)
 		c.moves = encoding.ConvPolicyIndex()
 	}
 	c.value = packHead(&f.Value, p)
@@ -117,10 +113,10 @@ func packConv3(c nn.Conv, p kernel.Precision) conv3 {
 	return conv3{ci: c.Ci, co: c.Co, packed: packed, bias: append([]float32(nil), c.Bias...)}
 }
 
-func packPolicyConv(c *nn.Conv, p kernel.Precision) policyConv {
+func packPolicyConv(c nn.Conv, p kernel.Precision) conv3 {
 	packed := make([]float32, kernel.PackedPolicyConvLen(c.Ci, c.Co, p))
 	kernel.PackPolicyConv(packed, c.Weight, c.Ci, c.Co, p)
-	return policyConv{packed: packed, bias: append([]float32(nil), c.Bias...)}
+	return conv3{ci: c.Ci, co: c.Co, packed: packed, bias: append([]float32(nil), c.Bias...)}
 }
 
 func packMat(w, bias []float32, k, n int, p kernel.Precision) kernelMat {

@@ -22,6 +22,19 @@ func (e *Evaluator) finishPolicy(b *encoding.Batch, lo, n int) error {
 	return nil
 }
 
+// classicalPolicy writes the logits of the legal moves of boards [lo, lo+n) to
+// b.Prior, from flat [n][64*32], the activations of the head's convolution.
+func (e *Evaluator) classicalPolicy(b *encoding.Batch, flat []float32, lo, n int) {
+	m := &e.net.policyFC
+	e.mul(e.policyOut, flat, m, n, kernel.None)
+	for i := range n {
+		prior, logits := b.PriorOf(lo+i), e.policyOut[i*m.n:][:m.n]
+		for j, p := range b.LegalOf(lo + i) {
+			prior[j] = logits[p]
+		}
+	}
+}
+
 // finishHead runs the fully connected layers over a chunk of n boards.
 func (e *Evaluator) finishHead(h *scalarHead, buf *headBuffers, n int) {
 	e.mul(buf.hidden, buf.flat, &h.fc1, n, e.net.act)

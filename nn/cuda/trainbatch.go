@@ -122,10 +122,18 @@ func (s *rowSlot) begin(n, moves int) error {
 	return nil
 }
 
-// send copies parts of rows, given by where they begin and their bytes.
-func (s *rowSlot) send(st driver.Stream, parts [][2]int) error {
-	for _, part := range parts {
-		if err := st.CopyToDevice(s.rowsThere.Offset(part[0]), s.rows[part[0]:][:part[1]]); err != nil {
+// rowPart is data that goes to a place in rows.
+type rowPart struct {
+	at   int
+	data []byte
+}
+
+// send copies parts to rows and starts their way to the device.
+func (s *rowSlot) send(st driver.Stream, parts ...rowPart) error {
+	for _, p := range parts {
+		part := s.rows[p.at:][:len(p.data)]
+		copy(part, p.data)
+		if err := st.CopyToDevice(s.rowsThere.Offset(p.at), part); err != nil {
 			return err
 		}
 	}
@@ -138,17 +146,10 @@ func (s *rowSlot) fill(b *encoding.TrainBatch) error {
 	if err := s.begin(n, moves); err != nil {
 		return err
 	}
-	copy(s.rows, bytesOf(b.Masks[:n]))
-	copy(s.rows[s.scalarsAt:], bytesOf(b.Scalars[:n]))
-	copy(s.rows[s.startAt:], bytesOf(b.LegalStart[:n+1]))
-	copy(s.rows[s.weightAt:], bytesOf(b.Weight[:n]))
-	copy(s.rows[s.targetAt:], bytesOf(b.Targets[:n]))
 	copy(s.moves, bytesOf(b.Legal[:moves]))
 	copy(s.moves[2*s.numLegal:], bytesOf(b.Policy[:moves]))
-	err := s.send(st, [][2]int{
-		{0, n * encoding.NumMasks * 8}, {s.scalarsAt, n * int(unsafe.Sizeof(b.Scalars[0]))}, {s.startAt, 4 * (n + 1)},
-		{s.weightAt, 4 * n}, {s.targetAt, n * int(unsafe.Sizeof(b.Targets[0]))},
-	})
+	err := s.send(st, rowPart{0, bytesOf(b.Masks[:n])}, rowPart{s.scalarsAt, bytesOf(b.Scalars[:n])}, rowPart{s.startAt, bytesOf(b.LegalStart[:n+1])},
+		rowPart{s.weightAt, bytesOf(b.Weight[:n])}, rowPart{s.targetAt, bytesOf(b.Targets[:n])})
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func (t *Trainer) constant(data []byte) driver.Ptr {
 func (t *Trainer) build() error {
 	l, n := t.layout, t.cfg.Capacity
 	t.params, t.grads, t.swa = t.mem.floats(l.trained), t.mem.floats(l.trained), t.mem.floats(l.trained)
-	for range t.numMoments() {
+	for range t.cfg.NumMoments() {
 		t.moments = append(t.moments, t.mem.floats(l.trained))
 	}
 	t.running, t.pending, t.swaRunning = t.mem.floats(l.running), t.mem.floats(l.running), t.mem.floats(l.running)
@@ -193,13 +193,6 @@ func (t *Trainer) start() (err error) {
 		return err
 	}
 	return t.compute.Synchronize()
-}
-
-func (t *Trainer) numMoments() int {
-	if t.cfg.Optimizer == "adamw" {
-		return 2
-	}
-	return 1
 }
 
 // Precision implements device.Trainer.
@@ -348,11 +341,10 @@ func (t *Trainer) Drop() error {
 // Close gives the device's memory back.
 func (t *Trainer) Close() error {
 	var errs []error
-	for _, st := range []driver.Stream{t.copies, t.compute} {
-		if st != nil {
-			if err := st.Synchronize(); err != nil && len(errs) == 0 {
-				errs = append(errs, err)
-			}
+	streams := slices.DeleteFunc([]driver.Stream{t.copies, t.compute}, func(s driver.Stream) bool { return s == nil })
+	for _, st := range streams {
+		if err := st.Synchronize(); err != nil && len(errs) == 0 {
+			errs = append(errs, err)
 		}
 	}
 	for _, s := range t.slots {
@@ -360,10 +352,8 @@ func (t *Trainer) Close() error {
 			errs = append(errs, s.free()...)
 		}
 	}
-	for _, st := range []driver.Stream{t.copies, t.compute} {
-		if st != nil {
-			errs = append(errs, st.Destroy())
-		}
+	for _, st := range streams {
+		errs = append(errs, st.Destroy())
 	}
 	if t.window != nil {
 		errs = append(errs, t.window.free())

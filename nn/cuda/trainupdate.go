@@ -104,7 +104,7 @@ func (t *Trainer) Upload(s *device.State) error {
 	if s.Params == nil || s.Moments == nil {
 		return errors.New("upload: no weights or no moments")
 	}
-	if err := t.checkState(s); err != nil {
+	if err := t.cfg.Check(s); err != nil {
 		return err
 	}
 	for _, p := range t.parts(s) {
@@ -127,7 +127,7 @@ func (t *Trainer) Upload(s *device.State) error {
 
 // Download implements device.Trainer.
 func (t *Trainer) Download(s *device.State) error {
-	if err := t.checkState(s); err != nil {
+	if err := t.cfg.Check(s); err != nil {
 		return err
 	}
 	for _, p := range t.parts(s) {
@@ -153,27 +153,5 @@ func (t *Trainer) fetch(p statePart) error {
 		return err
 	}
 	t.layout.each(array, p.tensors, p.trained, func(array, tensor []float32) { copy(tensor, array) })
-	return nil
-}
-
-// checkState refuses a state of another net or optimizer; parts that are nil are
-// not looked at.
-func (t *Trainer) checkState(s *device.State) error {
-	if s.Moments != nil && len(s.Moments) != len(t.moments) {
-		return fmt.Errorf("a state with %d moments does not fit %s", len(s.Moments), t.cfg.Optimizer)
-	}
-	for _, list := range [][][]float32{s.Params, s.SWA} {
-		if list == nil {
-			continue
-		}
-		if len(list) != len(t.layout.specs) {
-			return fmt.Errorf("a state of %d tensors does not fit a net of %d", len(list), len(t.layout.specs))
-		}
-		for i, p := range list {
-			if want := t.layout.specs[i].Len(); len(p) != want {
-				return fmt.Errorf("tensor %s has %d numbers, want %d", t.layout.specs[i].Name, len(p), want)
-			}
-		}
-	}
 	return nil
 }

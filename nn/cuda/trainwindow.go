@@ -198,15 +198,12 @@ func (s *rowSlot) gather(w *window, rows []device.KeptRow, weights []float32) er
 	if err := s.begin(n, moves); err != nil {
 		return err
 	}
-	start := view[int32](s.rows, s.startAt, n+1)
-	start[0] = 0
+	start := make([]int32, n+1)
 	for i, r := range rows {
 		start[i+1] = start[i] + int32(w.legal[r/device.KeptRow(encoding.NumTransforms)]) - 1
 	}
-	copy(s.rows[s.keptAt:], bytesOf(rows))
-	copy(s.rows[s.weightAt:], bytesOf(weights))
 	st := s.t.copies
-	if err := s.send(st, [][2]int{{s.keptAt, 4 * n}, {s.startAt, 4 * (n + 1)}, {s.weightAt, 4 * n}}); err != nil {
+	if err := s.send(st, rowPart{s.keptAt, bytesOf(rows)}, rowPart{s.startAt, bytesOf(start)}, rowPart{s.weightAt, bytesOf(weights)}); err != nil {
 		return err
 	}
 	err = s.t.dev.kernels.Run(st, kernels.Gather(kernels.GatherArgs{

@@ -4,6 +4,9 @@
 package device
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
 )
@@ -65,6 +68,47 @@ type State struct {
 	Params  [][]float32
 	Moments [][][]float32
 	SWA     [][]float32
+}
+
+// NumMoments is how many moments the optimizer keeps of a weight.
+func (c *Config) NumMoments() int {
+	if c.Optimizer == "adamw" {
+		return 2
+	}
+	return 1
+}
+
+// Check refuses a state of another net or optimizer; parts that are nil are not looked at.
+func (c *Config) Check(s *State) error {
+	if s.Moments != nil && len(s.Moments) != c.NumMoments() {
+		return fmt.Errorf("a state with %d moments does not fit %s", len(s.Moments), c.Optimizer)
+	}
+	all := nn.Specs(c.Arch)
+	trained := slices.DeleteFunc(slices.Clone(all), func(s nn.ParamSpec) bool { return !s.Kind.Trained() })
+	fits := func(list [][]float32, specs []nn.ParamSpec) error {
+		if len(list) != len(specs) {
+			return fmt.Errorf("a state of %d tensors does not fit a net of %d", len(list), len(specs))
+		}
+		for i, s := range specs {
+			if len(list[i]) != s.Len() {
+				return fmt.Errorf("tensor %s has %d numbers, want %d", s.Name, len(list[i]), s.Len())
+			}
+		}
+		return nil
+	}
+	for _, list := range [][][]float32{s.Params, s.SWA} {
+		if list != nil {
+			if err := fits(list, all); err != nil {
+				return err
+			}
+		}
+	}
+	for _, list := range s.Moments {
+		if err := fits(list, trained); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Pass says how a micro-batch goes through the net.

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
 // batchNorm normalises [boards][64][c] by channel.
@@ -38,14 +37,7 @@ func (b *batchNorm) begin(s span) {
 	clear(b.sumSq[s.slice])
 }
 
-// measure adds the sums of x, the rows of g.
-func (b *batchNorm) measure(g span, x []float32) {
-	if b.e.mode == batchStats {
-		kernel.BatchNormStats(b.sum[g.slice], b.sumSq[g.slice], x, g.n*64, b.c)
-	}
-}
-
-// addBoards is measure with the sums [boards][c] that the convolution took.
+// addBoards adds the sums [boards][c] that the convolution took.
 func (b *batchNorm) addBoards(g span, sum, squares []float32) {
 	total, totalSq := b.sum[g.slice], b.sumSq[g.slice]
 	for i := range g.n {
@@ -116,23 +108,4 @@ func (b *batchNorm) settleBackward() {
 		clear(b.total)
 		clear(b.totalXHat)
 	}
-}
-
-// measureBackward adds the backward sums of dy, the gradient of the output, and
-// x, the input, rows of g.
-func (b *batchNorm) measureBackward(g span, dy []float32, x kernel.Stored) {
-	kernel.BatchNormBackwardStats(b.sum[g.slice], b.sumSq[g.slice], dy, x, b.mean, b.invStd, g.n*64, b.c)
-}
-
-// measureReLUBackward is measureBackward through a ReLU whose output was h: dy
-// becomes d, the gradient before the ReLU.
-func (b *batchNorm) measureReLUBackward(g span, d, dy, h []float32, x kernel.Stored) {
-	kernel.BatchNormReLUBackwardStats(b.sum[g.slice], b.sumSq[g.slice], d, dy, h, x, b.mean, b.invStd, g.n*64, b.c)
-}
-
-// inputGrad sets dx, the rows of g, to the gradient of the input x from dy, that of
-// the output, after settleBackward.
-func (b *batchNorm) inputGrad(g span, dx, dy []float32, x kernel.Stored) {
-	gamma, count := b.e.params[b.gamma].data, b.e.boards*64
-	kernel.BatchNormBackward(dx, dy, x, b.mean, b.invStd, gamma, b.total, b.totalXHat, count, g.n*64, b.c)
 }

@@ -21,10 +21,7 @@ type optimizer struct {
 
 // newOptimizer makes the optimizer of trained parameters.
 func newOptimizer(cfg *device.Config, specs []nn.ParamSpec) *optimizer {
-	o := &optimizer{cfg: cfg, moments: make([][][]float32, 1)}
-	if cfg.Optimizer == "adamw" {
-		o.moments = make([][][]float32, 2)
-	}
+	o := &optimizer{cfg: cfg, moments: make([][][]float32, cfg.NumMoments())}
 	for _, s := range specs {
 		o.decay = append(o.decay, decays(s))
 		for k := range o.moments {

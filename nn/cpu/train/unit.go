@@ -44,7 +44,9 @@ func (u *unit) convolve(g span, x []float32) {
 	z := u.output(g)
 	if c.size == 1 {
 		c.forward(g, z.F32, x)
-		u.bn.measure(g, z.F32)
+		if c.e.mode == batchStats {
+			kernel.BatchNormStats(u.bn.sum[g.slice], u.bn.sumSq[g.slice], z.F32, g.n*64, c.co)
+		}
 		return
 	}
 	sum, squares := g.rows(u.boardSum, c.co), c.e.workerScratch(g, sumBuffer, g.n*c.co)
@@ -69,24 +71,25 @@ func (u *unit) activation(g span) []float32 {
 // them; d may be dy. Without an activation d must be dy and h is not read.
 // bn.begin comes before the first group, settleBackward after all.
 func (u *unit) deactivate(g span, d, dy, h []float32) {
-	z := u.output(g)
+	z, bn := u.output(g), u.bn
 	switch u.act {
 	case kernel.ReLU:
-		u.bn.measureReLUBackward(g, d, dy, h, z)
+		kernel.BatchNormReLUBackwardStats(bn.sum[g.slice], bn.sumSq[g.slice], d, dy, h, z, bn.mean, bn.invStd, g.n*64, bn.c)
 		return
 	case kernel.Mish:
 		pre := u.conv.e.workerScratch(g, preBuffer, len(d))
-		kernel.BatchNormApply(pre, z, u.bn.scale, u.bn.shift, nil, g.n*64, u.conv.co, kernel.None)
+		kernel.BatchNormApply(pre, z, bn.scale, bn.shift, nil, g.n*64, u.conv.co, kernel.None)
 		kernel.MishBackward(d, dy, pre)
 	}
-	u.bn.measureBackward(g, d, z)
+	kernel.BatchNormBackwardStats(bn.sum[g.slice], bn.sumSq[g.slice], d, z, bn.mean, bn.invStd, g.n*64, bn.c)
 }
 
 // unnormalise is the second phase: it returns the gradient of z, the rows of g, in
 // the worker's memory, from d, that of the batch norm's output.
 func (u *unit) unnormalise(g span, d []float32) []float32 {
-	dz := u.conv.e.workerScratch(g, normBuffer, len(d))
-	u.bn.inputGrad(g, dz, d, u.output(g))
+	e, bn := u.conv.e, u.bn
+	dz := e.workerScratch(g, normBuffer, len(d))
+	kernel.BatchNormBackward(dz, d, u.output(g), bn.mean, bn.invStd, e.params[bn.gamma].data, bn.total, bn.totalXHat, e.boards*64, g.n*64, bn.c)
 	return dz
 }
 

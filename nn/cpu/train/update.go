@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/nn/device"
 	"github.com/chessbrain/chessbrain/nn/kernel"
@@ -100,44 +101,36 @@ func (t *trainer) paramData() [][]float32 {
 
 // Upload implements device.Trainer.
 func (t *trainer) Upload(s *device.State) error {
-	if s.Params == nil || len(s.Moments) != len(t.opt.moments) {
-		return fmt.Errorf("upload: a state with %d tensors and %d moments, want all of %s", len(s.Params), len(s.Moments), t.cfg.Optimizer)
+	if s.Params == nil || s.Moments == nil {
+		return errors.New("upload: no weights or no moments")
 	}
-	var swa [][]float32
-	if s.SWA != nil {
-		for _, p := range t.e.params {
-			swa = append(swa, make([]float32, len(p.data)))
-		}
-	}
-	err := errors.Join(copyAll(t.paramData(), s.Params), copyAll(swa, s.SWA))
-	for i, m := range s.Moments {
-		err = errors.Join(err, copyAll(t.opt.moments[i], m))
-	}
-	if err != nil {
+	if err := t.cfg.Check(s); err != nil {
 		return fmt.Errorf("upload: %w", err)
 	}
-	t.swa = swa
+	copyAll(t.paramData(), s.Params)
+	for i, m := range s.Moments {
+		copyAll(t.opt.moments[i], m)
+	}
+	t.swa = nil
+	for _, x := range s.SWA {
+		t.swa = append(t.swa, slices.Clone(x))
+	}
 	t.e.version++
 	return nil
 }
 
 // Download implements device.Trainer.
 func (t *trainer) Download(s *device.State) error {
-	var err error
-	if s.Params != nil {
-		err = copyAll(s.Params, t.paramData())
-	}
-	if s.SWA != nil {
-		err = errors.Join(err, copyAll(s.SWA, t.swa))
-	}
-	if s.Moments != nil && len(s.Moments) != len(t.opt.moments) {
-		return fmt.Errorf("download: a state with %d moments does not fit %s", len(s.Moments), t.cfg.Optimizer)
-	}
-	for i, m := range s.Moments {
-		err = errors.Join(err, copyAll(m, t.opt.moments[i]))
-	}
-	if err != nil {
+	if err := t.cfg.Check(s); err != nil {
 		return fmt.Errorf("download: %w", err)
+	}
+	if s.SWA != nil && t.swa == nil {
+		return errors.New("download: there is no average")
+	}
+	copyAll(s.Params, t.paramData())
+	copyAll(s.SWA, t.swa)
+	for i, m := range s.Moments {
+		copyAll(m, t.opt.moments[i])
 	}
 	return nil
 }
@@ -150,16 +143,9 @@ func (t *trainer) KeepRunning(params [][]float32) error {
 	return nil
 }
 
-// copyAll copies tensors that must be of the same lengths.
-func copyAll(to, from [][]float32) error {
-	if len(to) != len(from) {
-		return fmt.Errorf("%d tensors in the place of %d", len(from), len(to))
-	}
+// copyAll copies tensors of the same lengths, to where there is memory for them.
+func copyAll(to, from [][]float32) {
 	for i := range to {
-		if len(to[i]) != len(from[i]) {
-			return fmt.Errorf("tensor %d has %d numbers, want %d", i, len(from[i]), len(to[i]))
-		}
 		copy(to[i], from[i])
 	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -149,40 +150,10 @@ func (s *Set) function(kernel string, shared int) (driver.Function, error) {
 	return f.Function, nil
 }
 
-// find looks a kernel up in the module that has it.
+// find looks a kernel up in the modules that may have it. The error is that of the
+// likeliest.
 func (s *Set) find(kernel string) (driver.Function, error) {
-	if s.sources != nil {
-		return s.findSource(kernel)
-	}
-	entries, err := index()
-	if err != nil {
-		return nil, err
-	}
-	file, ok := entries[kernel]
-	if !ok {
-		return nil, fmt.Errorf("no such kernel in the embedded PTX")
-	}
-	if strings.HasSuffix(file, halfSuffix) && s.device.Info().Major < 8 {
-		return nil, fmt.Errorf("needs compute capability 8.0, the device has %d.%d: use fp32", s.device.Info().Major, s.device.Info().Minor)
-	}
-	m, err := s.module(file)
-	if err != nil {
-		return nil, err
-	}
-	return m.Function(kernel)
-}
-
-// findSource looks a kernel up in the modules that the device compiles itself.
-// The embedded PTX only says where to look first: it may be older than the source.
-func (s *Set) findSource(kernel string) (driver.Function, error) {
-	names := s.sources(kernel)
-	if entries, err := index(); err == nil && entries[kernel] != "" {
-		likely, _, _ := strings.Cut(entries[kernel], ".")
-		if slices.Contains(names, likely) {
-			names = append([]string{likely}, names...)
-		}
-	}
-	first := fmt.Errorf("no .cu file has it")
+	names, first := s.candidates(kernel)
 	for i, name := range names {
 		m, err := s.module(name)
 		if err == nil {
@@ -196,6 +167,29 @@ func (s *Set) findSource(kernel string) (driver.Function, error) {
 		}
 	}
 	return nil, first
+}
+
+// candidates names the modules that may have a kernel, likeliest first, or says why there
+// is none. Where the device compiles, the embedded PTX only says where to look first: it
+// may be older than the source.
+func (s *Set) candidates(kernel string) ([]string, error) {
+	entries, err := index()
+	file := entries[kernel]
+	switch {
+	case s.sources != nil:
+		names := s.sources(kernel)
+		if likely, _, _ := strings.Cut(file, "."); slices.Contains(names, likely) {
+			names = append([]string{likely}, names...)
+		}
+		return names, errors.New("no .cu file has it")
+	case err != nil:
+		return nil, err
+	case file == "":
+		return nil, errors.New("no such kernel in the embedded PTX")
+	case strings.HasSuffix(file, halfSuffix) && s.device.Info().Major < 8:
+		return nil, fmt.Errorf("needs compute capability 8.0, the device has %d.%d: use fp32", s.device.Info().Major, s.device.Info().Minor)
+	}
+	return []string{file}, nil
 }
 
 // module loads a module once.
