@@ -11,31 +11,16 @@ func (b *Board) FEN() string { return b.fen(false) }
 func (b *Board) ShredderFEN() string { return b.fen(true) }
 
 func (b *Board) fen(shredder bool) string {
-	buf := make([]byte, 0, 96)
-	for rank := 7; rank >= 0; rank-- {
-		empty := byte(0)
-		for file := range 8 {
-			pt, ours := b.PieceAt(Square(rank*8 + file).absolute(b.color))
-			if pt == NoPiece {
-				empty++
-				continue
-			}
-			if empty > 0 {
-				buf, empty = append(buf, '0'+empty), 0
-			}
-			letter := pieceLetters[pt]
-			if ours == (b.color == White) {
-				letter -= 'a' - 'A'
-			}
-			buf = append(buf, letter)
+	buf := AppendMen(make([]byte, 0, 96), func(sq Square) byte {
+		pt, ours := b.PieceAt(sq.absolute(b.color))
+		switch {
+		case pt == NoPiece:
+			return 0
+		case ours == (b.color == White):
+			return pt.Letter()
 		}
-		if empty > 0 {
-			buf = append(buf, '0'+empty)
-		}
-		if rank > 0 {
-			buf = append(buf, '/')
-		}
-	}
+		return pieceLetters[pt]
+	})
 	buf = append(buf, ' ', "wb"[b.color&1], ' ')
 	buf = b.appendCastling(buf, shredder)
 	buf = append(buf, ' ')
@@ -47,6 +32,32 @@ func (b *Board) fen(shredder bool) string {
 	buf = strconv.AppendUint(append(buf, ' '), uint64(b.rule50), 10)
 	buf = strconv.AppendUint(append(buf, ' '), uint64(b.fullMove), 10)
 	return string(buf)
+}
+
+// AppendMen appends the first field of a FEN. letter returns the man on a field, white's
+// view, as FEN writes it, 0 for none.
+func AppendMen(dst []byte, letter func(Square) byte) []byte {
+	for rank := 7; rank >= 0; rank-- {
+		empty := byte(0)
+		for file := range 8 {
+			man := letter(Square(8*rank + file))
+			if man == 0 {
+				empty++
+				continue
+			}
+			if empty > 0 {
+				dst, empty = append(dst, '0'+empty), 0
+			}
+			dst = append(dst, man)
+		}
+		if empty > 0 {
+			dst = append(dst, '0'+empty)
+		}
+		if rank > 0 {
+			dst = append(dst, '/')
+		}
+	}
+	return dst
 }
 
 // appendCastling writes the rights of white, then black, kingside first.

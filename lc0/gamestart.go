@@ -118,29 +118,21 @@ func boardOf(m men, black bool, castling string, ep chess.Square, rule50 int) (c
 			ep = ep.Flip()
 		}
 	}
-	fen := make([]byte, 0, 96)
-	for rank := 7; rank >= 0; rank-- {
-		for file := range 8 {
-			letter := byte('1') // empty fields one by one, joined below
-			for k, mask := range m {
-				if mask>>(8*rank+file)&1 == 0 {
-					continue
-				}
-				if letter != '1' {
-					return chess.Board{}, fmt.Errorf("two men on %s", chess.Square(8*rank+file))
-				}
-				letter = letters[k]
-			}
-			if last := len(fen) - 1; letter == '1' && file > 0 && fen[last] < '9' && fen[last] >= '1' {
-				fen[last]++
-				continue
-			}
-			fen = append(fen, letter)
+	occupied := uint64(0)
+	for _, mask := range m {
+		if twice := occupied & mask; twice != 0 {
+			return chess.Board{}, fmt.Errorf("two men on %s", chess.Square(bits.TrailingZeros64(twice)))
 		}
-		if rank > 0 {
-			fen = append(fen, '/')
-		}
+		occupied |= mask
 	}
+	fen := chess.AppendMen(make([]byte, 0, 96), func(sq chess.Square) byte {
+		for k, mask := range m {
+			if mask>>sq&1 != 0 {
+				return letters[k]
+			}
+		}
+		return 0
+	})
 	side := "w"
 	if black {
 		side = "b"

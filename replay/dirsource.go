@@ -96,38 +96,30 @@ func (d *DirSource) pollFile(path string, found *Found) error {
 	if err != nil {
 		return err
 	}
-	if c.offset == 0 {
-		return d.readWhole(path, data, growing, c, found)
+	size := c.offset + int64(len(data))
+	var games []*record.Game
+	var damage []*CorruptError
+	next, torn := c.offset, true
+	if c.offset > 0 {
+		var part scanned
+		games, part = scanBlocks(data, c.offset, decodeGame)
+		damage, next, torn = part.damage, part.next, part.footer == nil
+	} else {
+		if _, short, _ := parseHeader(data); short && growing {
+			return nil
+		}
+		var chunk ChunkInfo
+		if games, chunk, err = DecodeChunk(path, data); err != nil {
+			c.done = true // an unknown version does not become known
+			return err
+		}
+		damage, next, torn = chunk.Damage, size-chunk.Lost, chunk.Torn
 	}
-	games, part := scanBlocks(data, c.offset, decodeGame)
-	d.take(path, games, part.damage, found)
-	c.offset = part.next
-	c.done = part.footer != nil || !growing
-	if c.done && part.footer == nil {
-		found.Problems = append(found.Problems, unsealed(path, part.next, info.Size()-part.next))
-	}
-	return nil
-}
-
-// readWhole reads a chunk from its beginning.
-func (d *DirSource) readWhole(path string, data []byte, growing bool, c *fileCursor, found *Found) error {
-	if _, short, _ := parseHeader(data); short && growing {
-		return nil
-	}
-	games, info, err := DecodeChunk(path, data)
-	if err != nil {
-		c.done = true // an unknown version does not become known
-		return err
-	}
-	d.take(path, games, info.Damage, found)
-	if growing {
-		c.offset = info.Bytes - info.Lost
-		c.done = !info.Torn || c.offset == 0 // whole, or no chunk at all (reported)
-		return nil
-	}
-	c.done = true
-	if info.Torn {
-		found.Problems = append(found.Problems, info.Unsealed())
+	d.take(path, games, damage, found)
+	c.offset = next
+	c.done = !torn || !growing || next == 0 // whole, or no chunk at all (reported)
+	if torn && !growing {
+		found.Problems = append(found.Problems, unsealed(path, next, size-next))
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -63,11 +62,7 @@ func sealTorn(fsys fsx.FS, path string) (ChunkInfo, error) {
 			f := footer{blocks: int64(info.Blocks), games: int64(info.Games), positions: int64(info.Positions), sum: sha256.Sum256(whole)}
 			whole = appendFooter(whole[:len(whole):len(whole)], int64(len(whole)), f)
 		}
-		err = fsx.WriteFileFunc(fsys, final, func(w io.Writer) error {
-			_, err := w.Write(whole)
-			return err
-		})
-		if err != nil {
+		if err := fsx.WriteFile(fsys, final, whole); err != nil {
 			return info, err
 		}
 	}

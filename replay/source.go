@@ -144,7 +144,7 @@ func checkRef(view *View, ref stage.RowRef) (game int, err error) {
 		return 0, fmt.Errorf("game %d is not in the window", ref.Game)
 	}
 	g := view.GameRecord(i)
-	if ref.Ply < 0 || int(ref.Ply) >= len(g.Plies) || rowWeight(&g.Plies[ref.Ply]) == 0 {
+	if ref.Ply < 0 || int(ref.Ply) >= len(g.Plies) || !g.Plies[ref.Ply].Trained() {
 		return 0, fmt.Errorf("ply %d of game %x is not a row for training", ref.Ply, g.ID)
 	}
 	if w := float64(ref.Weight); !(w >= 0) || math.IsInf(w, 0) {

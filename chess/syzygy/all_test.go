@@ -106,7 +106,7 @@ func (s *setup) fen(turned bool, pawn int) string {
 		board[(s.sq[i]^flip)&63] = letter
 	}
 	var sb strings.Builder
-	writeRanks(&sb, &board)
+	sb.Write(chess.AppendMen(nil, func(sq chess.Square) byte { return board[sq] }))
 	if s.mover == black {
 		sb.WriteString(" b - ")
 	} else {

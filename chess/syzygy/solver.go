@@ -3,7 +3,6 @@ package syzygy
 import (
 	"fmt"
 	"math/bits"
-	"strings"
 	"sync"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -128,13 +127,18 @@ func cellIndex(weak, strongKing, weakKing, man int) int {
 // cellFEN writes a cell with white as the strong side.
 func cellFEN(piece chess.PieceType, i int) string {
 	man, weakKing, strongKing, weak := i%64, i/64%64, i/4096%64, i/262144
-	var board [64]byte
-	board[man] = "PNBRQ"[piece]
-	board[weakKing] = 'k'
-	board[strongKing] = 'K'
-	var sb strings.Builder
-	writeRanks(&sb, &board)
-	return sb.String() + " " + "wb"[weak:weak+1] + " - - 0 1"
+	fen := chess.AppendMen(nil, func(sq chess.Square) byte {
+		switch int(sq) {
+		case man:
+			return piece.Letter()
+		case weakKing:
+			return 'k'
+		case strongKing:
+			return 'K'
+		}
+		return 0
+	})
+	return string(fen) + " " + "wb"[weak:weak+1] + " - - 0 1"
 }
 
 // solver holds a table under construction.
@@ -245,28 +249,4 @@ func (s *solver) decide(k int, plies int16) (int16, bool) {
 		return -plies - 1, true
 	}
 	return 0, false
-}
-
-// writeRanks writes the first field of a FEN; board holds letters, 0 for empty.
-func writeRanks(sb *strings.Builder, board *[64]byte) {
-	for rank := 7; rank >= 0; rank-- {
-		empty := byte(0)
-		for _, c := range board[rank*8 : rank*8+8] {
-			if c == 0 {
-				empty++
-				continue
-			}
-			if empty > 0 {
-				sb.WriteByte('0' + empty)
-				empty = 0
-			}
-			sb.WriteByte(c)
-		}
-		if empty > 0 {
-			sb.WriteByte('0' + empty)
-		}
-		if rank > 0 {
-			sb.WriteByte('/')
-		}
-	}
 }

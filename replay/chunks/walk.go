@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -84,12 +85,8 @@ func list(inputs []string) (paths []string, err error) {
 }
 
 func hasGames(path string) bool {
-	for _, suffix := range [...]string{".gz", ".tar", replay.SealedSuffix, replay.GrowingSuffix} {
-		if strings.HasSuffix(path, suffix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{".gz", ".tar", replay.SealedSuffix, replay.GrowingSuffix},
+		func(suffix string) bool { return strings.HasSuffix(path, suffix) })
 }
 
 type walker struct {

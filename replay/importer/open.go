@@ -14,12 +14,6 @@ import (
 // read.
 var ErrZstd = errors.New("compressed with zstd: use zstd -dc FILE | chessbrain import-pgn - --out DIR")
 
-// file is an open PGN file and what it is read through.
-type file struct {
-	io.Reader
-	io.Closer
-}
-
 // OpenFile opens a PGN file, plain, gzip or bzip2, whatever its name says. The
 // caller closes it. A zstd file is ErrZstd.
 func OpenFile(path string) (io.ReadCloser, error) {
@@ -36,7 +30,10 @@ func OpenFile(path string) (io.ReadCloser, error) {
 		f.Close()
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	return file{r, f}, nil
+	return struct {
+		io.Reader
+		io.Closer
+	}{r, f}, nil
 }
 
 // Unpack returns the text behind r: r itself, or what is packed in it with gzip

@@ -2,7 +2,9 @@ package loader
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -110,25 +112,14 @@ func numberIn(src Source, i int) int {
 	return i
 }
 
-// FNV-1a, 64 bits.
-const (
-	fnvOffset = 0xcbf29ce484222325
-	fnvPrime  = 0x100000001b3
-)
-
 // ChunkHash names chunk index of the source with the given key, and decides the
 // split: the FNV-1a hash (64 bits) of the key's bytes, a zero byte, and the
 // index as 8 bytes little-endian, through the finisher of SplitMix64. It is
 // published (docs/LOADER.md) and never changes.
 func ChunkHash(key string, index int) uint64 {
-	h := uint64(fnvOffset)
-	for i := range len(key) {
-		h = (h ^ uint64(key[i])) * fnvPrime
-	}
-	h *= fnvPrime // the zero byte
-	for i := range 8 {
-		h = (h ^ uint64(index)>>(8*i)&0xff) * fnvPrime
-	}
+	sum := fnv.New64a()
+	sum.Write(binary.LittleEndian.AppendUint64(append([]byte(key), 0), uint64(index)))
+	h := sum.Sum64()
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
 	h = (h ^ h>>27) * 0x94d049bb133111eb
 	return h ^ h>>31

@@ -25,12 +25,7 @@ const (
 var typeNames = [...]string{"nothing", "names", "sources", "chunks", "frames", "batches"}
 
 // String returns the type's name in messages, such as "frames".
-func (t Type) String() string {
-	if int(t) < len(typeNames) {
-		return typeNames[t]
-	}
-	return fmt.Sprintf("Type(%d)", uint8(t))
-}
+func (t Type) String() string { return typeNames[t] }
 
 // Phase says why a file, or the source made of it, is handed on.
 type Phase uint8
@@ -47,12 +42,7 @@ const (
 var phaseNames = [...]string{"initial", "initial-done", "added", "replaced", "removed"}
 
 // String returns the phase's name, such as "initial-done".
-func (p Phase) String() string {
-	if int(p) < len(phaseNames) {
-		return phaseNames[p]
-	}
-	return fmt.Sprintf("Phase(%d)", uint8(p))
-}
+func (p Phase) String() string { return phaseNames[p] }
 
 // File is what a file_path_provider hands on.
 type File struct {
