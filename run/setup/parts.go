@@ -14,7 +14,7 @@ import (
 )
 
 // OpenSampler opens the sampler that a configuration names, and no other stage;
-// see OpenStages.
+// see OpenUsed.
 func OpenSampler(ctx context.Context, e *config.Effective, dir string, log *slog.Logger) (*Stages, error) {
 	return OpenUsed(ctx, e, Uses{stage.KindSampler: Opened}, HostOptions(e.Config.GetPlugins(), dir, log))
 }

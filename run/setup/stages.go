@@ -65,7 +65,7 @@ func (s *Stages) Export(ctx context.Context, c *stage.Checkpoint, games iter.Seq
 }
 
 // OpenExporter opens the exporter that a configuration names, and no other stage;
-// see OpenStages.
+// see OpenUsed.
 func OpenExporter(ctx context.Context, e *config.Effective, dir string, log *slog.Logger) (*Stages, error) {
 	return OpenUsed(ctx, e, Uses{stage.KindExporter: Opened}, HostOptions(e.Config.GetPlugins(), dir, log))
 }
@@ -98,14 +98,9 @@ func HostOptions(c *config.Plugins, runDir string, log *slog.Logger) host.Option
 	return o
 }
 
-// OpenStages opens all stages that a configuration names; dir is the run
-// directory, or "". A name that nothing has, and settings that a stage refuses,
-// are config errors with their place (exit code 2). The stages must be closed.
-func OpenStages(ctx context.Context, e *config.Effective, dir string, log *slog.Logger) (*Stages, error) {
-	return OpenUsed(ctx, e, Uses{stage.KindRescorer: Opened, stage.KindSampler: Opened, stage.KindExporter: Opened}, HostOptions(e.Config.GetPlugins(), dir, log))
-}
-
-// OpenUsed opens the stages that u asks for.
+// OpenUsed opens the stages that a configuration names and u asks for. A name that
+// nothing has, and settings that a stage refuses, are config errors with their place
+// (exit code 2). The stages must be closed.
 func OpenUsed(ctx context.Context, e *config.Effective, u Uses, o host.Options) (*Stages, error) {
 	s := &Stages{options: o}
 	if err := s.open(ctx, e.Config, u); err != nil {
