@@ -123,9 +123,7 @@ func (o *rescoreOptions) run(c *cobra.Command, inputs []string) (err error) {
 	run := &files.Run{FS: fsx.OS, Rescorer: chain, Form: lc0.Form{Version: o.version, InputFormat: o.format}, Keep: o.keep}
 	report := files.Summary{Rescorer: run.Rescorer.Name(), Report: &run.Report}
 	if o.dryRun {
-		for _, j := range jobs {
-			report.Plan = append(report.Plan, files.Planned(j))
-		}
+		report.Plan = append(report.Plan, jobs...)
 		return answer(c, &report)
 	}
 	for i, j := range jobs {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // FS is the file system as this program uses it. Names are operating-system
@@ -80,7 +81,7 @@ func RemoveAll(fsys FS, name string) error {
 		return err
 	}
 	for _, e := range entries {
-		if err := RemoveAll(fsys, join(name, e.Name())); err != nil {
+		if err := RemoveAll(fsys, filepath.Join(name, e.Name())); err != nil {
 			return err
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 )
 
@@ -46,5 +45,3 @@ func (osFS) SyncDir(name string) error {
 type osFile struct{ *os.File }
 
 func (f osFile) SyncData() error { return syncData(f.File) }
-
-func join(dir, name string) string { return filepath.Join(dir, name) }

@@ -58,15 +58,14 @@ func (o *Owner) write(file string) error {
 		return err
 	}
 	temp := tempName(file)
-	if err := os.WriteFile(temp, append(data, '\n'), 0o666); err != nil {
-		os.Remove(temp)
-		return err
+	err = os.WriteFile(temp, append(data, '\n'), 0o666)
+	if err == nil {
+		err = os.Rename(temp, file)
 	}
-	if err := os.Rename(temp, file); err != nil {
+	if err != nil {
 		os.Remove(temp)
-		return err
 	}
-	return nil
+	return err
 }
 
 // alive says whether the owner may still be running. On this machine the

@@ -30,23 +30,30 @@ func WriteFile(fsys FS, path string, data []byte) error {
 
 // WriteFileFunc is WriteFile of what write writes. The writer is buffered.
 func WriteFileFunc(fsys FS, path string, write func(io.Writer) error) error {
-	temp, f, err := createTemp(fsys, path)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if err := fillAndSync(f, write); err != nil {
-		f.Close()
-		fsys.Remove(temp)
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if err := f.Close(); err != nil {
-		fsys.Remove(temp)
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if err := renameAndSync(fsys, temp, path); err != nil {
+	if err := writeFile(fsys, path, write); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
+}
+
+func writeFile(fsys FS, path string, write func(io.Writer) error) error {
+	var f File
+	temp, err := makeTemp(path, func(temp string) (err error) {
+		f, err = fsys.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = fillAndSync(f, write)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		fsys.Remove(temp)
+		return err
+	}
+	return renameAndSync(fsys, temp, path)
 }
 
 // fillAndSync writes the content of f and makes it durable.
@@ -82,16 +89,15 @@ func SyncDir(fsys FS, dir string) error {
 	return nil
 }
 
-// createTemp opens a new file beside path.
-func createTemp(fsys FS, path string) (string, File, error) {
+// makeTemp has something made under a temporary name beside path.
+func makeTemp(path string, make1 func(temp string) error) (temp string, err error) {
 	for range 100 {
-		temp := tempName(path)
-		f, err := fsys.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if !errors.Is(err, fs.ErrExist) {
-			return temp, f, err
+		temp = tempName(path)
+		if err = make1(temp); !errors.Is(err, fs.ErrExist) {
+			return temp, err
 		}
 	}
-	return "", nil, fmt.Errorf("no free temporary name: %w", fs.ErrExist)
+	return "", fmt.Errorf("no free temporary name: %w", fs.ErrExist)
 }
 
 // tempName is a hidden name beside path, another one at each call.

@@ -43,7 +43,7 @@ func WriteDir(fsys FS, path string, fill func(tmp string) error) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("write directory: %w", err)
 	}
-	temp, err := mkdirTemp(fsys, path)
+	temp, err := MkdirTemp(fsys, path)
 	if err != nil {
 		return fmt.Errorf("write directory %s: %w", path, err)
 	}
@@ -61,16 +61,9 @@ func WriteDir(fsys FS, path string, fill func(tmp string) error) error {
 	return nil
 }
 
-// mkdirTemp makes a new directory beside path.
-func mkdirTemp(fsys FS, path string) (string, error) {
-	for range 100 {
-		temp := tempName(path)
-		err := fsys.Mkdir(temp, 0o777)
-		if !errors.Is(err, fs.ErrExist) {
-			return temp, err
-		}
-	}
-	return "", fmt.Errorf("no free temporary name: %w", fs.ErrExist)
+// MkdirTemp makes a new directory beside path, under a name that IsTemp knows.
+func MkdirTemp(fsys FS, path string) (string, error) {
+	return makeTemp(path, func(temp string) error { return fsys.Mkdir(temp, 0o777) })
 }
 
 // syncTree syncs every file and directory under dir, and dir.
@@ -109,7 +102,7 @@ func syncFile(fsys FS, name string) error {
 // RemoveDir removes a directory whose files belong together: it vanishes as a whole.
 // One that is not there is no error.
 func RemoveDir(fsys FS, dir string) error {
-	old := filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+".old.partial") // a temporary name of fsx
+	old := filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+".old"+tempSuffix)
 	err := RemoveAll(fsys, old)
 	if err == nil {
 		err = fsys.Rename(dir, old)

@@ -145,18 +145,8 @@ func DescribeJSON(d *stage.Definition) ([]byte, error) {
 	for i := range d.Settings {
 		s := &d.Settings[i]
 		j := setting{Name: s.Name, Doc: s.Doc, Default: s.Default, Allowed: s.Allowed(), Text: s.Text, Whole: s.Whole, Choices: s.Choices}
-		if !s.Text {
-			j.Min, j.Max = finite(s.Min), finite(s.Max)
-		}
+		j.Min, j.Max = s.Bounds()
 		out.Settings = append(out.Settings, j)
 	}
 	return json.MarshalIndent(out, "", "  ")
-}
-
-// finite returns x, nil where it is infinite: JSON has no such number.
-func finite(x float64) *float64 {
-	if math.IsInf(x, 0) {
-		return nil
-	}
-	return &x
 }

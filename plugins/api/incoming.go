@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync/atomic"
 	"unicode"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -36,8 +35,6 @@ type incoming struct {
 	file fsx.File // the one that is being written; nil = none
 	sum  hash.Hash
 }
-
-var incomingCounter atomic.Uint64
 
 func newIncoming(fsys fsx.FS, dst string) *incoming { return &incoming{fsys: fsys, dst: dst} }
 
@@ -79,18 +76,21 @@ func (in *incoming) begin(name string) error {
 	if err := checkFileName(name); err != nil {
 		return wrongAnswer("%w", err)
 	}
-	for _, n := range in.names {
-		if n == name {
-			return wrongAnswer("file %s comes twice", name)
-		}
+	if slices.Contains(in.names, name) {
+		return wrongAnswer("file %s comes twice", name)
 	}
 	if len(in.names) == maxFiles {
 		return wrongAnswer("more than %d files", maxFiles)
 	}
 	if in.temp == "" {
-		if err := in.makeTemp(); err != nil {
+		if err := fsx.MkdirAll(in.fsys, in.dst); err != nil {
 			return err
 		}
+		temp, err := fsx.MkdirTemp(in.fsys, filepath.Join(in.dst, "export"))
+		if err != nil {
+			return err
+		}
+		in.temp = temp
 	}
 	file, err := in.fsys.OpenFile(filepath.Join(in.temp, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
@@ -98,24 +98,6 @@ func (in *incoming) begin(name string) error {
 	}
 	in.file, in.sum, in.names = file, sha256.New(), append(in.names, name)
 	return nil
-}
-
-// makeTemp makes the hidden directory, under a name that fsx.IsTemp knows.
-func (in *incoming) makeTemp() error {
-	if err := fsx.MkdirAll(in.fsys, in.dst); err != nil {
-		return err
-	}
-	for range 100 {
-		temp := filepath.Join(in.dst, fmt.Sprintf(".export.%d-%d.partial", os.Getpid(), incomingCounter.Add(1)))
-		err := in.fsys.Mkdir(temp, 0o777)
-		if err == nil {
-			in.temp = temp
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-	}
-	return fmt.Errorf("no free temporary name in %s: %w", in.dst, fs.ErrExist)
 }
 
 // finish checks that the last file has ended and that there is one.

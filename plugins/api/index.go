@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -190,12 +191,6 @@ func (x *index) NthRow(n int) (game uint64, ply int32) {
 // Find returns the position of a game by its number.
 func (x *index) Find(game uint64) (i int, ok bool) {
 	return slices.BinarySearchFunc(x.games, game, func(g *indexedGame, seq uint64) int {
-		switch {
-		case g.seq < seq:
-			return -1
-		case g.seq > seq:
-			return 1
-		}
-		return 0
+		return cmp.Compare(g.seq, seq)
 	})
 }

@@ -14,32 +14,24 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
-// Directory publishes into a directory: each file is copied under a temporary
-// name, synced and renamed. Several files of one net become a directory
-// <net name>, which appears as a whole. The sources stay.
-type Directory struct {
-	fsys fsx.FS
-	dst  string
-}
-
-// NewDirectory returns a publisher into dst, which is made when needed.
-func NewDirectory(fsys fsx.FS, dst string) *Directory { return &Directory{fsys, dst} }
-
-// Publish copies files. It is idempotent: the same net twice is no error. nil means that they are there and durable. One file
+// Publish copies files into the directory dst, which is made when needed: each under a
+// temporary name, synced and renamed. Several files of one net become a directory
+// <net name>, which appears as a whole. The sources stay. It is idempotent: the same net
+// twice is no error. nil means that they are there and durable. One file
 // replaces what has its name. Several are left alone where they are there
 // already; a directory of that name with anything else in it is taken away first,
 // so that for a moment there is none.
-func (d *Directory) Publish(ctx context.Context, files []string, net stage.NetInfo) error {
+func Publish(ctx context.Context, fsys fsx.FS, dst string, files []string, net stage.NetInfo) error {
 	if len(files) == 0 {
 		return fmt.Errorf("publish net %s: no files", net.Name)
 	}
-	err := fsx.MkdirAll(d.fsys, d.dst)
+	err := fsx.MkdirAll(fsys, dst)
 	switch {
 	case err != nil:
 	case len(files) == 1:
-		err = d.copy(ctx, files[0], d.dst)
+		err = copyFile(ctx, fsys, files[0], dst)
 	default:
-		err = d.publishDir(ctx, files, net.Name)
+		err = publishDir(ctx, fsys, dst, files, net.Name)
 	}
 	if err != nil {
 		return fmt.Errorf("publish net %s: %w", net.Name, err)
@@ -48,24 +40,24 @@ func (d *Directory) Publish(ctx context.Context, files []string, net stage.NetIn
 }
 
 // publishDir publishes several files as a directory.
-func (d *Directory) publishDir(ctx context.Context, files []string, name string) error {
+func publishDir(ctx context.Context, fsys fsx.FS, dst string, files []string, name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	target := filepath.Join(d.dst, name)
-	info, err := d.fsys.Stat(target)
+	target := filepath.Join(dst, name)
+	info, err := fsys.Stat(target)
 	if err == nil && info.IsDir() {
-		same, err := d.holds(target, files)
+		same, err := holds(fsys, target, files)
 		if same || err != nil {
 			return err
 		}
-		if err := fsx.RemoveDir(d.fsys, target); err != nil {
+		if err := fsx.RemoveDir(fsys, target); err != nil {
 			return err
 		}
 	}
-	return fsx.WriteDir(d.fsys, target, func(tmp string) error {
+	return fsx.WriteDir(fsys, target, func(tmp string) error {
 		for _, file := range files {
-			if err := d.copy(ctx, file, tmp); err != nil {
+			if err := copyFile(ctx, fsys, file, tmp); err != nil {
 				return err
 			}
 		}
@@ -74,13 +66,13 @@ func (d *Directory) publishDir(ctx context.Context, files []string, name string)
 }
 
 // holds says whether a directory holds just these files, with the same content.
-func (d *Directory) holds(dir string, files []string) (bool, error) {
-	entries, err := d.fsys.ReadDir(dir)
+func holds(fsys fsx.FS, dir string, files []string) (bool, error) {
+	entries, err := fsys.ReadDir(dir)
 	if err != nil || len(entries) != len(files) {
 		return false, err
 	}
 	for _, file := range files {
-		same, err := sameContent(d.fsys, file, filepath.Join(dir, filepath.Base(file)))
+		same, err := sameContent(fsys, file, filepath.Join(dir, filepath.Base(file)))
 		if !same || err != nil {
 			return false, err
 		}
@@ -127,17 +119,17 @@ func Published(dst string, files []string, net stage.NetInfo) (paths []string, d
 	return paths, dir
 }
 
-// copy copies one file into a directory, durably.
-func (d *Directory) copy(ctx context.Context, file, dir string) error {
+// copyFile copies one file into a directory, durably.
+func copyFile(ctx context.Context, fsys fsx.FS, file, dir string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	in, err := d.fsys.OpenFile(file, os.O_RDONLY, 0)
+	in, err := fsys.OpenFile(file, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	return fsx.WriteFileFunc(d.fsys, filepath.Join(dir, filepath.Base(file)), func(w io.Writer) error {
+	return fsx.WriteFileFunc(fsys, filepath.Join(dir, filepath.Base(file)), func(w io.Writer) error {
 		_, err := io.Copy(w, in)
 		return err
 	})

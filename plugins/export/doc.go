@@ -5,8 +5,7 @@
 //
 //	e, err := export.Definition("lc0").MakeExporter(map[string]string{"encoding": "float16"})
 //	files, err := e.Export(ctx, checkpoint, "run/toexport")
-//	p := export.NewDirectory(fsx.OS, "run/models")
-//	err = p.Publish(ctx, files, checkpoint.Net)
+//	err = export.Publish(ctx, fsx.OS, "run/models", files, checkpoint.Net)
 //
 // A file is complete and on stable storage when it appears under its name.
 // WritePGN writes single games as the exporter pgn does; package plugins/export/npz

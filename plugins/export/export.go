@@ -39,14 +39,9 @@ func definitions(fsys fsx.FS) []*stage.Definition {
 	}
 }
 
-// Definition returns a built-in exporter's definition. It panics where there is
-// none.
+// Definition returns a built-in exporter's definition. It panics where there is none.
 func Definition(name string) *stage.Definition {
-	d, err := stage.Find(Definitions(), stage.KindExporter, name)
-	if err != nil {
-		panic(err)
-	}
-	return d
+	return stage.MustFind(Definitions(), stage.KindExporter, name)
 }
 
 // prepare checks what is to be exported of a checkpoint, and returns what writes it.

@@ -211,13 +211,12 @@ func TestDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := NewDirectory(m, "models")
 	net := stage.NetInfo{Name: "net-1"}
 	for range 2 { // twice is no error
-		if err := p.Publish(ctx, []string{"src/a"}, net); err != nil {
+		if err := Publish(ctx, m, "models", []string{"src/a"}, net); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Publish(ctx, []string{"src/a", "src/b"}, net); err != nil {
+		if err := Publish(ctx, m, "models", []string{"src/a", "src/b"}, net); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -233,7 +232,7 @@ func TestDirectory(t *testing.T) {
 	}
 	// Another net under the same name takes the place of the first, whatever it has.
 	for _, text := range []string{"C", "CC"} {
-		if err := errors.Join(fsx.WriteFile(m, "src/b", []byte(text)), p.Publish(ctx, []string{"src/a", "src/b"}, net)); err != nil {
+		if err := errors.Join(fsx.WriteFile(m, "src/b", []byte(text)), Publish(ctx, m, "models", []string{"src/a", "src/b"}, net)); err != nil {
 			t.Fatal(err)
 		}
 		m.Restart(memfs.DropAll)
@@ -255,7 +254,7 @@ func TestDirectory(t *testing.T) {
 		t.Errorf("sources: %v", got)
 	}
 	for name, files := range map[string][]string{"none": nil, "missing": {"src/c"}, "one missing": {"src/a", "src/c"}} {
-		if err := p.Publish(ctx, files, stage.NetInfo{Name: "net-2"}); err == nil {
+		if err := Publish(ctx, m, "models", files, stage.NetInfo{Name: "net-2"}); err == nil {
 			t.Errorf("%s: published", name)
 		}
 	}
@@ -281,9 +280,8 @@ func TestDirectoryFaults(t *testing.T) {
 			if err := errors.Join(fsx.WriteFile(m, "a", bytes.Repeat([]byte("a"), 5000)), fsx.WriteFile(m, "b", []byte("b"))); err != nil {
 				t.Fatal(err)
 			}
-			p := NewDirectory(m, "models")
 			publish := func(files ...string) error {
-				return p.Publish(context.Background(), files, stage.NetInfo{Name: "n"})
+				return Publish(context.Background(), m, "models", files, stage.NetInfo{Name: "n"})
 			}
 			if replace {
 				if err := errors.Join(fsx.MkdirAll(m, "old"), fsx.WriteFile(m, "old/a", []byte("old")), fsx.WriteFile(m, "old/b", []byte("old")), publish("old/a", "old/b")); err != nil {

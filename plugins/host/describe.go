@@ -3,7 +3,6 @@ package host
 import (
 	"fmt"
 	"io"
-	"math"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
@@ -46,8 +45,9 @@ func (s Found) Describe() *Described {
 	for i := range s.Settings {
 		x := &s.Settings[i]
 		one := DescribedSetting{Name: x.Name, Type: "text", Default: x.Default, Choices: x.Choices, Doc: x.Doc, allowed: x.Allowed()}
+		one.Min, one.Max = x.Bounds()
 		if !x.Text {
-			one.Type, one.Min, one.Max = "number", finite(x.Min), finite(x.Max)
+			one.Type = "number"
 			if x.Whole {
 				one.Type = "integer"
 			}
@@ -55,14 +55,6 @@ func (s Found) Describe() *Described {
 		d.Settings = append(d.Settings, one)
 	}
 	return d
-}
-
-// finite returns x, nil where it is no bound; JSON has no infinity.
-func finite(x float64) *float64 {
-	if math.IsInf(x, 0) {
-		return nil
-	}
-	return &x
 }
 
 // Write prints the stage for a person.

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -64,18 +65,10 @@ type Event struct {
 
 // withDefaults fills in what is not set.
 func (o Options) withDefaults() Options {
-	if o.StartTimeout <= 0 {
-		o.StartTimeout = 30 * time.Second
-	}
-	if o.CallTimeout <= 0 {
-		o.CallTimeout = 2 * time.Minute
-	}
-	if o.Restarts <= 0 {
-		o.Restarts = 5
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.StartTimeout = cmp.Or(max(o.StartTimeout, 0), 30*time.Second)
+	o.CallTimeout = cmp.Or(max(o.CallTimeout, 0), 2*time.Minute)
+	o.Restarts = cmp.Or(max(o.Restarts, 0), 5)
+	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Notify == nil {
 		o.Notify = func(Event) {}
 	}

@@ -112,10 +112,8 @@ func (c *suite) withSettings(settings map[string]string, fn func(Stage) error) (
 		return fmt.Errorf("it cannot be made with %v: %w", settings, err)
 	}
 	defer func() {
-		if st.Close != nil {
-			if closeErr := st.Close(); closeErr != nil {
-				err = errors.Join(err, fmt.Errorf("close: %w", closeErr))
-			}
+		if closeErr := st.close(); closeErr != nil {
+			err = errors.Join(err, fmt.Errorf("close: %w", closeErr))
 		}
 	}()
 	return fn(st)

@@ -89,13 +89,17 @@ func (c *suite) sameName(st Stage) error {
 	return nil
 }
 
+// settings returns the subject's settings, to be changed.
+func (c *suite) settings() map[string]string {
+	settings := map[string]string{}
+	maps.Copy(settings, c.s.Settings)
+	return settings
+}
+
 // defaults makes an instance in which every setting that the subject does not
 // set is given its default in words.
 func (c *suite) defaults() error {
-	settings := maps.Clone(c.s.Settings)
-	if settings == nil {
-		settings = map[string]string{}
-	}
+	settings := c.settings()
 	for _, s := range c.s.Definition.Settings {
 		if _, set := settings[s.Name]; !set && s.Default != "" {
 			settings[s.Name] = s.Default
@@ -109,10 +113,7 @@ func (c *suite) defaults() error {
 func (c *suite) withoutSettings() error {
 	st, err := c.s.New(c.ctx, nil)
 	if err == nil {
-		if st.Close != nil {
-			err = st.Close()
-		}
-		return err
+		return st.close()
 	}
 	for _, s := range c.s.Definition.Settings {
 		if s.Text && s.Default == "" && strings.Contains(err.Error(), s.Name) {
@@ -158,19 +159,12 @@ func wrongValues(s stage.Setting) []string {
 // refused makes an instance with one setting changed, which must fail with a
 // message that names the setting.
 func (c *suite) refused(name, text string) error {
-	settings := maps.Clone(c.s.Settings)
-	if settings == nil {
-		settings = map[string]string{}
-	}
+	settings := c.settings()
 	settings[name] = text
 	st, err := c.s.New(c.ctx, settings)
 	switch {
 	case err == nil:
-		err = fmt.Errorf("%s = %q is accepted", name, text)
-		if st.Close != nil {
-			err = errors.Join(err, st.Close())
-		}
-		return err
+		return errors.Join(fmt.Errorf("%s = %q is accepted", name, text), st.close())
 	case c.ctx.Err() != nil:
 		return c.ctx.Err()
 	case !strings.Contains(err.Error(), name):

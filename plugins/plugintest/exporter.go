@@ -210,10 +210,7 @@ func (e *exporting) replaces(st Stage, root string) error {
 // concurrent exports several checkpoints at once, as many as the description
 // allows, and compares with single exports.
 func (e *exporting) concurrent(st Stage, root string) error {
-	n := maxConcurrent
-	if limit := e.s.Definition.Concurrency; limit > 0 {
-		n = min(n, limit)
-	}
+	n := e.concurrency()
 	errs, made := make([]error, n), make([]map[string][]byte, n)
 	var wg sync.WaitGroup
 	for i := range n {

@@ -1,6 +1,7 @@
 package plugintest
 
 import (
+	"bytes"
 	"errors"
 	"log/slog"
 	"os"
@@ -201,3 +202,21 @@ func (r *trial) wantOneRestart(plan faulty.Plan) {
 
 // quiet is a log for hosts whose lines nobody reads.
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// logBuffer collects log lines from several goroutines.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

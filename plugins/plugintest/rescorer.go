@@ -139,12 +139,18 @@ func (r *rescoring) again(st Stage) error {
 	return nil
 }
 
-// batches passes the games together: none, one, one twice, all.
-func (r *rescoring) batches(st Stage) error {
+// all are the numbers of all games.
+func (r *rescoring) all() []int {
 	all := make([]int, len(r.games))
 	for i := range all {
 		all[i] = i
 	}
+	return all
+}
+
+// batches passes the games together: none, one, one twice, all.
+func (r *rescoring) batches(st Stage) error {
+	all := r.all()
 	for _, which := range [][]int{{}, {2}, {4, 4}, all, {len(all) - 1, 0, 3}} {
 		if err := r.batch(r.ctx, st.Rescorer, which); err != nil {
 			return fmt.Errorf("batch of %d games: %w", len(which), err)
@@ -187,16 +193,19 @@ func (r *rescoring) batch(ctx context.Context, rescorer stage.Rescorer, which []
 	return nil
 }
 
-// maxConcurrent is how many calls the suite has under way at most.
-const maxConcurrent = 4
+// concurrency is how many calls the suite has under way at a time.
+func (c *suite) concurrency() int {
+	const most = 4
+	if n := c.s.Definition.Concurrency; n > 0 {
+		return min(n, most)
+	}
+	return most
+}
 
 // concurrent passes games from several goroutines, as many as the description
 // allows.
 func (r *rescoring) concurrent(st Stage) error {
-	workers := maxConcurrent
-	if n := r.s.Definition.Concurrency; n > 0 {
-		workers = min(workers, n)
-	}
+	workers := r.concurrency()
 	errs := make([]error, workers)
 	var wg sync.WaitGroup
 	for w := range workers {
@@ -230,10 +239,7 @@ func (r *rescoring) cancel(st Stage) error {
 // cancelUnderWay takes the context away from a batch that has begun, or is
 // about to: it ends well or as canceled.
 func (r *rescoring) cancelUnderWay(st Stage) error {
-	all := make([]int, len(r.games))
-	for i := range all {
-		all[i] = i
-	}
+	all := r.all()
 	for range 3 {
 		ctx, cancel := context.WithCancel(r.ctx)
 		begun, done := make(chan struct{}), make(chan error, 1)

@@ -1,14 +1,12 @@
 package plugintest
 
 import (
-	"bytes"
 	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/plugins"
@@ -144,34 +142,17 @@ func hosted(t *testing.T, dir string, kind stage.Kind, name string, settings map
 
 // newHost returns a host over one directory, which is closed at the end of the
 // test. A process that had to be replaced fails the test: supervision would hide
-// it from the suite. What plugins log is shown where the test fails.
+// it from the suite. What plugins log is in the test's output.
 func newHost(t *testing.T, dir string, env ...string) *host.Host {
 	t.Helper()
-	log := new(logBuffer)
-	var mu sync.Mutex
-	var bad []host.Event
-	notify := func(e host.Event) {
-		mu.Lock()
-		defer mu.Unlock()
-		if e.State != host.Started && e.State != host.Stopped {
-			bad = append(bad, e)
-		}
-	}
-	h, err := host.New(host.Options{Dirs: []string{dir}, Env: env, Log: slog.New(slog.NewTextHandler(log, nil)), Notify: notify})
+	var failed Failures
+	h, err := host.New(host.Options{Dirs: []string{dir}, Env: env, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Notify: failed.Note})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Errorf("close the host: %v", err)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		for _, e := range bad {
-			t.Errorf("%s %s %s: %s", e.Kind, e.Name, e.State, e.Detail)
-		}
-		if t.Failed() {
-			t.Logf("log of the plugins:\n%s", log)
+		if err := errors.Join(h.Close(), failed.Result().Err); err != nil {
+			t.Error(err)
 		}
 	})
 	return h
@@ -190,22 +171,4 @@ func report(t *testing.T, results []Result) {
 			t.Log(r)
 		}
 	}
-}
-
-// logBuffer collects log lines from several goroutines.
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

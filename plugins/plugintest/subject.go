@@ -34,6 +34,14 @@ type Stage struct {
 	Close    func() error // lets go of the instance; nil = nothing to do
 }
 
+// close lets go of the instance.
+func (s Stage) close() error {
+	if s.Close == nil {
+		return nil
+	}
+	return s.Close()
+}
+
 // Bare reaches a stage by plain calls.
 func Bare(d *stage.Definition, settings map[string]string) Subject {
 	return Subject{Definition: d, Settings: settings, New: func(_ context.Context, settings map[string]string) (Stage, error) {

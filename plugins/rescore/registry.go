@@ -25,14 +25,9 @@ func Definitions() []*stage.Definition {
 	}
 }
 
-// Definition returns a built-in rescorer's definition. It panics where there is
-// none.
+// Definition returns a built-in rescorer's definition. It panics where there is none.
 func Definition(name string) *stage.Definition {
-	d, err := stage.Find(Definitions(), stage.KindRescorer, name)
-	if err != nil {
-		panic(err)
-	}
-	return d
+	return stage.MustFind(Definitions(), stage.KindRescorer, name)
 }
 
 // Names returns the names of the built-in rescorers, sorted.

@@ -1,6 +1,7 @@
 package rescore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -67,27 +68,17 @@ func wins(t Tables, b *chess.Board, wdl int) (value int, certain bool) {
 	case wdl > -2 && wdl < 2:
 		return 0, true
 	case b.Rule50() == 0:
-		return sign(wdl), true
+		return cmp.Compare(wdl, 0), true
 	}
 	dtz, ok := t.DTZ(b)
 	if !ok {
-		return sign(wdl), false
+		return cmp.Compare(wdl, 0), false
 	}
 	total := abs(dtz) + b.Rule50()
 	if total > draw50 {
 		return 0, true
 	}
-	return sign(wdl), total < draw50
-}
-
-func sign(x int) int {
-	switch {
-	case x > 0:
-		return 1
-	case x < 0:
-		return -1
-	}
-	return 0
+	return cmp.Compare(wdl, 0), total < draw50
 }
 
 func abs(x int) int { return max(x, -x) }

@@ -27,14 +27,9 @@ func Definitions() []*stage.Definition {
 	}
 }
 
-// Definition returns a built-in sampler's definition. It panics where there is
-// none.
+// Definition returns a built-in sampler's definition. It panics where there is none.
 func Definition(name string) *stage.Definition {
-	d, err := stage.Find(Definitions(), stage.KindSampler, name)
-	if err != nil {
-		panic(err)
-	}
-	return d
+	return stage.MustFind(Definitions(), stage.KindSampler, name)
 }
 
 const uniformDoc = "draws rows independently, each in proportion to its weight"

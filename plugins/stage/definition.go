@@ -117,6 +117,15 @@ func Find(all []*Definition, kind Kind, name string) (*Definition, error) {
 	return nil, fmt.Errorf("unknown %s %q; there are: %s", kind, name, strings.Join(names, ", "))
 }
 
+// MustFind is Find of a definition that is there, or the program is wrong: it panics.
+func MustFind(all []*Definition, kind Kind, name string) *Definition {
+	d, err := Find(all, kind, name)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
 // MakeRescorer makes a rescorer with the given settings. Errors name the stage.
 func (d *Definition) MakeRescorer(settings map[string]string) (Rescorer, error) {
 	return make1(d, settings, d.NewRescorer)

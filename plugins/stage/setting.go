@@ -35,6 +35,18 @@ func (s *Setting) Allowed() string {
 	return fmt.Sprintf("a number from %g to %g", s.Min, s.Max)
 }
 
+// Bounds returns the bounds of a number for JSON, which has no infinity: nil where there
+// is none.
+func (s *Setting) Bounds() (least, most *float64) {
+	if !s.Text && !math.IsInf(s.Min, 0) {
+		least = &s.Min
+	}
+	if !s.Text && !math.IsInf(s.Max, 0) {
+		most = &s.Max
+	}
+	return least, most
+}
+
 // check adds the value that text gives the setting.
 func (s *Setting) check(v Values, text string) error {
 	if s.Text {

@@ -243,7 +243,7 @@ func (x *exporter) configured(ctx context.Context, c *stage.Checkpoint, staging 
 
 // publish copies files to where they belong, durably.
 func (x *exporter) publish(ctx context.Context, q queue, c *stage.Checkpoint, files []string, n *Net) error {
-	if err := export.NewDirectory(fsx.OS, q.to).Publish(ctx, files, c.Net); err != nil {
+	if err := export.Publish(ctx, fsx.OS, q.to, files, c.Net); err != nil {
 		return err
 	}
 	paths, _ := export.Published(q.to, files, c.Net)

@@ -104,9 +104,9 @@ func HostOptions(c *config.Plugins, runDir string, log *slog.Logger) host.Option
 	return o
 }
 
-// OpenUsed opens the stages that u asks for; those of a run directory, or of none. A
-// name that nothing has, and settings that a stage refuses, are config errors with their
-// place (exit code 2). The stages must be closed.
+// OpenUsed opens the stages that a configuration names and u asks for. A name that
+// nothing has, and settings that a stage refuses, are config errors with their place
+// (exit code 2). The stages must be closed.
 func OpenUsed(ctx context.Context, e *config.Effective, u Uses, o host.Options) (*Stages, error) {
 	s := &Stages{options: o}
 	if err := s.open(ctx, e.Config, u); err != nil {

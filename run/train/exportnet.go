@@ -116,7 +116,7 @@ func (p *publisher) export(ctx context.Context) error {
 		err = set.Hold(p.dir, files, paths, own)
 	}
 	if err == nil {
-		err = export.NewDirectory(fsx.OS, dst).Publish(ctx, files, c.Net)
+		err = export.Publish(ctx, fsx.OS, dst, files, c.Net)
 	}
 	for _, f := range files { // published durably, or to be written anew: the staging copy goes
 		err = errors.Join(err, fsx.OS.Remove(f))

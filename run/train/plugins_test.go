@@ -2,6 +2,7 @@ package train
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -103,7 +104,7 @@ func TestDryRunStages(t *testing.T) {
 			t.Errorf("the log does not say %q:\n%s", want, log)
 		}
 	}
-	stages, err := setup.OpenUsed(t.Context(), e, setup.TrainUses(e.Config), setup.HostOptions(e.Config.GetPlugins(), dir, slog.New(slog.DiscardHandler)))
+	stages, err := openStages(t.Context(), e, dir, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,4 +228,10 @@ func TestStateOf(t *testing.T) {
 	if e := setup.StateOf(&host.Stats{}); e.RowsPerSecond != 0 || e.MeanLatency != 0 {
 		t.Errorf("of nothing: %+v", e)
 	}
+}
+
+// openStages opens all stages that a configuration names.
+func openStages(ctx context.Context, e *config.Effective, dir string, log *slog.Logger) (*setup.Stages, error) {
+	all := setup.Uses{stage.KindRescorer: setup.Opened, stage.KindSampler: setup.Opened, stage.KindExporter: setup.Opened}
+	return setup.OpenUsed(ctx, e, all, setup.HostOptions(e.Config.GetPlugins(), dir, log))
 }

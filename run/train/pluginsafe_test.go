@@ -53,10 +53,7 @@ func TestRunDirIsData(t *testing.T) {
 	if err := errors.Join(DryRun(e, &page), DryRunSelfPlay(e, &page)); err != nil || strings.Contains(page.String(), dir+"/plugins") {
 		t.Errorf("dry runs: %v\n%s", err, page.String())
 	}
-	openAll := func(ctx context.Context, e *config.Effective, dir string, log *slog.Logger) (*setup.Stages, error) {
-		return setup.OpenUsed(ctx, e, setup.TrainUses(e.Config), setup.HostOptions(e.Config.GetPlugins(), dir, log))
-	}
-	for _, open := range []func(context.Context, *config.Effective, string, *slog.Logger) (*setup.Stages, error){openAll, setup.OpenExporter, setup.OpenSampler} {
+	for _, open := range []func(context.Context, *config.Effective, string, *slog.Logger) (*setup.Stages, error){openStages, setup.OpenExporter, setup.OpenSampler} {
 		stages, err := open(t.Context(), e, dir, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)

@@ -26,8 +26,9 @@ var ErrInput = errors.New("rescore files")
 
 // Job is one file to rescore.
 type Job struct {
-	In, Out string
-	Kind    Kind
+	In   string `json:"in"`
+	Out  string `json:"out"`
+	Kind Kind   `json:"kind"`
 }
 
 // KindOf tells a file's kind by its name.

@@ -131,15 +131,8 @@ const firstChunk = "00000001" + replay.SealedSuffix
 type Summary struct {
 	Rescorer string `json:"rescorer"`
 	*Report
-	Damage []string  `json:"damage,omitempty"`
-	Plan   []Planned `json:"plan,omitempty"` // of a dry run
-}
-
-// Planned is one file of a plan.
-type Planned struct {
-	In   string `json:"in"`
-	Out  string `json:"out"`
-	Kind Kind   `json:"kind"`
+	Damage []string `json:"damage,omitempty"`
+	Plan   []Job    `json:"plan,omitempty"` // of a dry run
 }
 
 // Write prints the summary for a person.
