@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -83,7 +84,7 @@ func numberError(err error, text, want string) error {
 	if err == nil {
 		return nil
 	}
-	if e, ok := err.(*strconv.NumError); ok && e.Err == strconv.ErrRange {
+	if errors.Is(err, strconv.ErrRange) {
 		return fmt.Errorf("%q is too large", text)
 	}
 	return fmt.Errorf("%q is not %s", text, want)
@@ -156,17 +157,9 @@ func scalarText(fd protoreflect.FieldDescriptor, v protoreflect.Value) string {
 	return fmt.Sprint(v.Interface())
 }
 
+// floatText writes a number as textproto does: inf, -inf and nan, too.
 func floatText(x float64) string {
-	switch s := strconv.FormatFloat(x, 'g', -1, 64); s {
-	case "+Inf":
-		return "inf"
-	case "-Inf":
-		return "-inf"
-	case "NaN":
-		return "nan"
-	default:
-		return s
-	}
+	return strings.TrimPrefix(strings.ToLower(strconv.FormatFloat(x, 'g', -1, 64)), "+")
 }
 
 // quote writes a string literal of textproto; Go's escapes are a subset of its.
