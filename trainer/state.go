@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
@@ -116,10 +117,9 @@ func (t *Trainer) save(w io.Writer) error {
 	}
 	buf := make([]byte, 0, 1<<16)
 	for i, data := range tensors.data {
-		for len(data) > 0 {
-			n := min(len(data), cap(buf)/4)
+		for part := range slices.Chunk(data, cap(buf)/4) {
 			buf = buf[:0]
-			for _, x := range data[:n] {
+			for _, x := range part {
 				if x-x != 0 {
 					return fmt.Errorf("save trainer state: %s holds %v: %w", tensors.entries[i].Name, x, ErrNonFinite)
 				}
@@ -128,7 +128,6 @@ func (t *Trainer) save(w io.Writer) error {
 			if _, err := out.Write(buf); err != nil {
 				return err
 			}
-			data = data[n:]
 		}
 	}
 	_, err = w.Write(binary.LittleEndian.AppendUint32(nil, sum.Sum32()))

@@ -53,10 +53,9 @@ func (a *appendFile) close() error {
 	return errors.Join(err, a.file.Close())
 }
 
-// moveAside renames a file that holds anything to the first free name made by
-// name(1), name(2), ... in its directory, and returns it; "" where there was
-// nothing to keep.
-func moveAside(path string, name func(n int) string) (string, error) {
+// moveAside renames a file that holds anything to the first free name of format with
+// 1, 2, ... in its directory, and returns it; "" where there was nothing to keep.
+func moveAside(path, format string) (string, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
 		return "", nil
@@ -65,7 +64,7 @@ func moveAside(path string, name func(n int) string) (string, error) {
 		return "", fmt.Errorf("look at %s: %w", path, err)
 	}
 	for n := 1; ; n++ {
-		to := filepath.Join(filepath.Dir(path), name(n))
+		to := filepath.Join(filepath.Dir(path), fmt.Sprintf(format, n))
 		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
 			if err := os.Rename(path, to); err != nil {
 				return "", fmt.Errorf("move %s aside: %w", path, err)

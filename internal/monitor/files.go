@@ -57,16 +57,12 @@ const flushEvery = time.Second
 // written after it is cut off, so that steps that are trained again do not
 // appear twice. With the zero state existing files are renamed, never
 // overwritten.
-func OpenFiles(opt FilesOptions, state FilesState) (*Files, FilesInfo, error) {
-	f, info, err := openFiles(opt, state)
-	if err != nil {
-		return nil, info, fmt.Errorf("open metrics: %w", err)
-	}
-	return f, info, nil
-}
-
-func openFiles(opt FilesOptions, state FilesState) (*Files, FilesInfo, error) {
-	var info FilesInfo
+func OpenFiles(opt FilesOptions, state FilesState) (_ *Files, info FilesInfo, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("open metrics: %w", err)
+		}
+	}()
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
@@ -101,15 +97,15 @@ func openFiles(opt FilesOptions, state FilesState) (*Files, FilesInfo, error) {
 // moveForeign renames files that the state does not know: all of a job without
 // checkpoint, and event files other than the state's.
 func moveForeign(dir string, state FilesState, info *FilesInfo) error {
-	move := func(path string, name func(int) string) error {
-		to, err := moveAside(path, name)
+	move := func(name, to string) error {
+		to, err := moveAside(filepath.Join(dir, name), to)
 		if to != "" {
 			info.Moved = append(info.Moved, to)
 		}
 		return err
 	}
 	if state.MetricsOffset == 0 {
-		if err := move(filepath.Join(dir, MetricsName), func(n int) string { return fmt.Sprintf("metrics_old%d.jsonl", n) }); err != nil {
+		if err := move(MetricsName, "metrics_old%d.jsonl"); err != nil {
 			return err
 		}
 	}
@@ -122,7 +118,7 @@ func moveForeign(dir string, state FilesState, info *FilesInfo) error {
 			continue
 		}
 		// Without "tfevents" in the name TensorBoard does not show it.
-		if err := move(filepath.Join(dir, e.Name()), func(n int) string { return fmt.Sprintf("events_old%d", n) }); err != nil {
+		if err := move(e.Name(), "events_old%d"); err != nil {
 			return err
 		}
 	}

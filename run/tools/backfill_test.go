@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,7 +88,7 @@ func TestBackfillRefuses(t *testing.T) {
 		t.Errorf("%+v %v", r, err)
 	}
 	opt.Rows = 9
-	if _, err := Backfill(context.Background(), opt); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "events of other data or losses") {
+	if _, err := Backfill(context.Background(), opt); !isInput(err) || !strings.Contains(err.Error(), "events of other data or losses") {
 		t.Errorf("other rows: %v", err)
 	}
 	opt.Data = Loader

@@ -128,7 +128,7 @@ func TestSubjects(t *testing.T) {
 	if err != nil || swa.Net.ID() == openRun(t, dir).Net.ID() || swa.Weights != monitor.WeightsSWA {
 		t.Errorf("average: %v", err)
 	}
-	if _, err := OpenRun(dir+"@0", SubjectOptions{Average: true}); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "no averaged weights") {
+	if _, err := OpenRun(dir+"@0", SubjectOptions{Average: true}); !isInput(err) || !strings.Contains(err.Error(), "no averaged weights") {
 		t.Errorf("no average: %v", err)
 	}
 }

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -30,7 +29,7 @@ func TestOpenNetByContent(t *testing.T) {
 	if err := (&NetWriter{Format: "onnx"}).Write(path, want); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenNet(path, NetForms); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "ONNX") {
+	if _, err := OpenNet(path, NetForms); !isInput(err) || !strings.Contains(err.Error(), "ONNX") {
 		t.Errorf("an ONNX model: %v", err)
 	}
 }

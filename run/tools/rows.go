@@ -42,7 +42,7 @@ type Rows struct {
 
 // OpenRows reads data: Validation, Loader, a run directory (all of its games), a
 // directory of shuffles, or files and directories of games (*.games, Leela's *.gz
-// and *.tar). Errors wrap ErrInput where nothing is there.
+// and *.tar). Where nothing is there the error has exit code 2.
 func OpenRows(ctx context.Context, s *Subject, data string) (*Rows, error) {
 	r := &Rows{Name: data, drawn: setup.RowSettingsOf(s.Effective.Config)}
 	switch data {

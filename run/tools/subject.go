@@ -121,13 +121,10 @@ func (s *Subject) train(adjust func(*trainer.Config), do func(*trainer.Trainer, 
 	return errors.Join(do(t, &c), t.Close())
 }
 
-// ErrInput is wrapped by faults of what a tool was asked to read or to do.
-var ErrInput = errors.New("bad input")
-
-// inputError is an ErrInput; its text is the whole message.
+// inputError is a fault of what a tool was asked to read or to do.
 type inputError struct{ error }
 
-func (e inputError) Unwrap() []error { return []error{e.error, ErrInput} }
+func (e inputError) Unwrap() error { return e.error }
 
 // ExitCode is that of a usage error.
 func (inputError) ExitCode() int { return 2 }

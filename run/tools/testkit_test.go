@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -144,4 +145,10 @@ func treeOf(t *testing.T, dir, except string) string {
 		t.Fatal(err)
 	}
 	return fmt.Sprintf("%x", sum.Sum(nil))
+}
+
+// isInput says whether an error is one of what was asked for.
+func isInput(err error) bool {
+	_, ok := errors.AsType[inputError](err)
+	return ok
 }

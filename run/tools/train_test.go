@@ -88,7 +88,7 @@ func TestRangeRates(t *testing.T) {
 		}
 	}
 	for _, bad := range []RangeOptions{{0, 1, 100}, {1, 1, 100}, {2, 1, 100}, {1e-3, 1, 9}, {1e-3, 1, 20000}, {1e-3, math.Inf(1), 100}, {math.NaN(), 1, 100}} {
-		if err := bad.Validate(); !errors.Is(err, ErrInput) {
+		if err := bad.Validate(); !isInput(err) {
 			t.Errorf("%+v is taken", bad)
 		}
 	}

@@ -61,11 +61,8 @@ func (c *checker) elsewhere(dir run.Dir) []string {
 func inside(path, root string) bool {
 	a, errA := filepath.Abs(path)
 	b, errB := filepath.Abs(root)
-	if errA != nil || errB != nil {
-		return false
-	}
 	rel, err := filepath.Rel(b, a)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+	return errors.Join(errA, errB, err) == nil && filepath.IsLocal(rel)
 }
 
 // locks tells who works in the run, and of owners that do not live any more.
