@@ -8,11 +8,11 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/run/play"
-	"github.com/chessbrain/chessbrain/run/train"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 func newSelfplay() *cobra.Command {
-	s := &session{plan: train.DryRunSelfPlay}
+	s := &session{plan: setup.DryRunSelfPlay}
 	var process uint64
 	var games int64
 	c := &cobra.Command{

@@ -9,11 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
 )
 
 func newTrain() *cobra.Command {
-	s := &session{plan: train.DryRun}
+	s := &session{plan: setup.DryRun}
 	var lockWait time.Duration
 	c := &cobra.Command{
 		Use:   "train",
@@ -65,7 +66,7 @@ func trainAndReport(c *cobra.Command, s *session, lockWait time.Duration) (err e
 	reload, stopReload := reloads(s.file)
 	defer stopReload()
 	summary, err := train.Train(ctx, train.Options{
-		Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: reload,
+		Training: setup.TrainingOf(s.effective), Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: reload,
 		LockWait: lockWait,
 	})
 	if summary == nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/run/train"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // DryRun checks configuration, inputs and disk, and prints the effective
@@ -18,7 +18,7 @@ func DryRun(e *config.Effective, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := train.DryRun(settled, w); err != nil {
+	if err := setup.DryRun(settled, w); err != nil {
 		return err
 	}
 	c := settled.Config

@@ -13,6 +13,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
 )
 
@@ -117,7 +118,7 @@ func (r *runner) open() (err error) {
 
 // options are those of a training start; a stage adds what it needs.
 func (r *runner) options() train.Options {
-	return train.Options{Effective: r.e, Command: r.opt.Command, Version: r.opt.Version, Log: r.log, Readers: r.opt.Readers,
+	return train.Options{Training: setup.TrainingOf(r.e), Command: r.opt.Command, Version: r.opt.Version, Log: r.log, Readers: r.opt.Readers,
 		Progress: r.opt.Progress, Locked: true}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/run/gate"
 	"github.com/chessbrain/chessbrain/run/play"
 	"github.com/chessbrain/chessbrain/run/retain"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
 )
 
@@ -69,7 +70,7 @@ func (r *runner) shuffle(ctx context.Context, _ Todo) (skip string, err error) {
 // train does the epochs that the bucket and the cycle's samples allow.
 func (r *runner) train(ctx context.Context, t Todo) (skip string, err error) {
 	o := r.options()
-	o.Effective = with(r.e, func(c *config.Config) { c.Training.MaxEpochsThisInstance = new(t.Epochs) })
+	o.Training = setup.TrainingOf(with(r.e, func(c *config.Config) { c.Training.MaxEpochsThisInstance = new(t.Epochs) }))
 	o.Readers = r.readers()
 	_, err = train.Train(ctx, o)
 	var coded interface{ ExitCode() int }

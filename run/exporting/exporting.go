@@ -64,6 +64,7 @@ type exporter struct {
 	dir     run.Dir
 	queues  []queue
 	stages  *setup.Stages
+	window  setup.Window // of the games that an exporter may ask for
 	process *run.Process
 	failed  map[string]error // by source directory
 	done    Summary
@@ -75,7 +76,8 @@ type exporter struct {
 // where another exporter is at work, config errors, and those of single nets at the
 // end.
 func Run(ctx context.Context, opt Options) (*Summary, error) {
-	x := &exporter{opt: opt, cfg: opt.Effective.Config, log: opt.Log, failed: map[string]error{}}
+	x := &exporter{opt: opt, cfg: opt.Effective.Config, log: opt.Log, failed: map[string]error{},
+		window: setup.TrainingOf(opt.Effective).Window}
 	if err := x.open(ctx); err != nil {
 		return &x.done, err
 	}

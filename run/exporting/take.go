@@ -225,7 +225,7 @@ const safetensors = "safetensors"
 // configured has the configured exporter write its files. One that needs games
 // where there are none yet, or that fails where it may, writes none.
 func (x *exporter) configured(ctx context.Context, c *stage.Checkpoint, staging string) ([]string, error) {
-	files, noGames, err := x.stages.Export(ctx, c, train.ExportGames(ctx, x.dir, x.cfg, x.log), staging)
+	files, noGames, err := x.stages.Export(ctx, c, train.DirGames(ctx, x.dir.Selfplay(), x.window.Rows, x.window.HeldOut, x.log), staging)
 	plugin, failed := errors.AsType[*host.Error](err)
 	switch name := x.stages.Exporter.Name(); {
 	case noGames:

@@ -13,6 +13,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
 	"github.com/chessbrain/chessbrain/trainer"
 )
@@ -56,7 +57,7 @@ func (s *sweep) one(ctx context.Context, r *Result) error {
 	}
 	s.Log.Info("trial begins", "trial", r.Name, "steps", e.Config.GetTraining().GetSteps())
 	began := time.Now()
-	summary, err := train.Train(ctx, train.Options{Effective: e, Command: s.Command, Version: s.Version, Log: s.Log.With("trial", r.Name), Progress: s.Progress})
+	summary, err := train.Train(ctx, train.Options{Training: setup.TrainingOf(e), Command: s.Command, Version: s.Version, Log: s.Log.With("trial", r.Name), Progress: s.Progress})
 	switch {
 	case errors.Is(err, trainer.ErrNonFinite) || errors.Is(err, train.ErrGradients):
 		r.Status, r.Reason = TrialDiverged, err.Error()

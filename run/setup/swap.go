@@ -26,7 +26,7 @@ type Swapper struct {
 	Desk     *PluginDesk
 	Log      *slog.Logger
 	Exchange func(context.Context, *Exchange) error // puts the new stages to work; after an error the old ones work on
-	Save     func(*config.Config) error             // makes the configuration durable; nil = others do that
+	Save     func(text []byte) error                // makes the configuration durable; nil = others do that
 
 	mu      sync.Mutex // held during a swap; guards what follows
 	Started *config.Effective
@@ -179,7 +179,7 @@ func (s *Swapper) apply(ctx context.Context, next *config.Config, u Uses, h *hos
 		s.Log.Warn("a stage that was replaced did not end well", "error", err)
 	}
 	if s.Save != nil {
-		if err := s.Save(next); err != nil {
+		if err := s.Save(config.Format(next)); err != nil {
 			return fmt.Errorf("the new stages work, but the configuration could not be written down: %w", err)
 		}
 	}

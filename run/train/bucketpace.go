@@ -66,15 +66,14 @@ type bucketState struct {
 
 // newBucketPace returns the pace of a run whose rows are shuffled ones.
 func newBucketPace(r *training, rows *shuffledRows) *bucketPace {
-	t := r.cfg.GetTraining()
-	pause := r.pause()
+	e, pause := &r.cfg.Epochs, r.pause()
 	p := &bucketPace{
-		rule:        bucketRule{PerRow: t.GetBucket().GetPerNewRow(), Size: t.GetBucket().GetSize(), Epoch: t.GetSamplesPerEpoch()},
-		everyEpochs: int64(t.GetEpochsPerExport()), maxEpochs: t.GetMaxEpochsThisInstance(),
-		stop: t.GetBucket().GetStopWhenLimited(), once: t.GetNoRepeatFiles(), quit: t.GetQuitIfNoData(),
+		rule:        bucketRule{PerRow: e.BucketPerRow, Size: e.BucketSize, Epoch: e.Samples},
+		everyEpochs: e.PerExport, maxEpochs: e.Most,
+		stop: e.BucketStops, once: e.Once, quit: e.Quit,
 		freePace: freePace{log: r.log}, rows: rows, samples: r.trainer.NumSamples, waits: r.waits,
 		pause:   func(ctx context.Context) error { return r.bounds.during(func() error { return pause(ctx) }) },
-		publish: func(e monitor.Event) { r.bus.Publish(e) },
+		publish: r.process.Publish,
 	}
 	rows.source.Repeat(!p.once)
 	return p

@@ -3,7 +3,6 @@ package train
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -29,12 +28,10 @@ const checkpointBytes = 24
 // checkpointer writes the state of a training, and knows what the newest checkpoint has.
 type checkpointer struct {
 	*core
-	out      *publisher
-	ledger   *ledger
-	pace     Pace
-	files    *monitor.Files
-	lockLost func() error
-	saved    func() // follows each checkpoint
+	out    *publisher
+	ledger *ledger
+	pace   Pace
+	saved  func() // follows each checkpoint
 
 	everySteps int64         // between two checkpoints; 0 = they do not follow steps
 	episodes   int64         // at the newest checkpoint, -1 = none
@@ -63,7 +60,7 @@ func (s *checkpointer) ifDue(ctx context.Context) error {
 func (s *checkpointer) save(ctx context.Context) error {
 	s.failed = true
 	began := time.Now()
-	if err := errors.Join(s.lockLost(), s.bus.Err()); err != nil {
+	if err := s.process.Err(); err != nil {
 		return fmt.Errorf("save: %w", err)
 	}
 	s.page.set(func(p *Page) { p.Stage = "checkpoint" })
@@ -76,14 +73,12 @@ func (s *checkpointer) save(ctx context.Context) error {
 	s.episodes, s.steps = s.state.Episodes, s.trainer.NumSteps()
 	s.log.Info("checkpoint", "path", path, "step", s.trainer.NumSteps(), "episode", s.state.Episodes,
 		"took", time.Since(began).Round(time.Millisecond))
-	c := s.cfg.GetTraining().GetCheckpoint()
-	keep := checkpoint.Retention{Last: int(c.GetKeepLast()), Every: int64(c.GetKeepEvery())}
-	if _, err := checkpoint.Prune(fsx.OS, s.dir.Checkpoints, keep); err != nil {
+	if _, err := checkpoint.Prune(fsx.OS, s.dir.Checkpoints, s.cfg.Checkpoints.Keep); err != nil {
 		return err
 	}
 	s.saved()
 	alone, _ := s.pace.Exports()
-	if every := int64(s.cfg.GetExport().GetEveryCheckpoints()); every > 0 && s.state.Checkpoints%every == 0 && !alone {
+	if every := s.cfg.Export.EveryCheckpoints; every > 0 && s.state.Checkpoints%every == 0 && !alone {
 		return s.out.bearable(s.out.exportByMode(ctx))
 	}
 	return nil
@@ -104,9 +99,9 @@ func (s *checkpointer) writeCheckpoint(ctx context.Context) (path string, err er
 	}
 	// The event goes into the metrics before their end is noted: the files hold
 	// it exactly when the checkpoint does.
-	s.bus.Publish(&monitor.Net{Action: monitor.NetCheckpoint, NetID: s.netName(), Path: path,
+	s.process.Publish(&monitor.Net{Action: monitor.NetCheckpoint, NetID: s.netName(), Path: path,
 		Step: s.trainer.NumSteps(), Episode: s.state.Episodes, Samples: s.trainer.NumSamples()})
-	metrics, err := s.files.Sync()
+	metrics, err := s.process.SyncMetrics()
 	if err != nil {
 		return path, fmt.Errorf("write metrics: %w", err)
 	}
@@ -123,7 +118,7 @@ func (s *checkpointer) writeCheckpoint(ctx context.Context) (path string, err er
 		files = append(files, checkpoint.File{Name: "swa.safetensors", Write: func(w io.Writer) error { return nn.WriteSafetensors(w, swa, s.metadata("swa")) }})
 	}
 	info := s.metadata("raw")
-	info[runKey] = runIDOf(s.info)
+	info[run.ManifestKey] = s.info.ID()
 	manifest := checkpoint.Manifest{Job: s.info.Job, Step: s.trainer.NumSteps(), Samples: s.trainer.NumSamples(), Rows: s.state.Rows,
 		NetID: net.ID(), Created: s.savedAt.Format(time.RFC3339), Info: info}
 	run.ExitMu.Lock() // a second interrupt waits for the renames

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
@@ -18,11 +17,12 @@ import (
 // far it is, and whom it tells.
 type core struct {
 	opt      Options
-	cfg      *config.Config // replaced by a swap of stages
+	cfg      setup.Training // its export changes with a swap of stages
 	dir      run.Dir
 	info     run.RunInfo
 	log      *slog.Logger
-	bus      *monitor.Bus
+	process  *run.Process // nil before prepareDir
+	began    time.Time
 	stages   *setup.Stages
 	trainer  *trainer.Trainer
 	rows     Rows
@@ -49,6 +49,6 @@ func (c *core) metadata(weights string) map[string]string {
 
 // alarm reports something that a person should look at.
 func (c *core) alarm(code, message, remedy string) {
-	c.bus.Publish(&monitor.Alarm{Code: code, Severity: "error", Message: message, Remedy: remedy,
+	c.process.Publish(&monitor.Alarm{Code: code, Severity: "error", Message: message, Remedy: remedy,
 		Step: c.trainer.NumSteps(), Episode: c.state.Episodes})
 }

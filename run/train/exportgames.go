@@ -13,11 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
-	"github.com/chessbrain/chessbrain/run"
 )
 
 // dirGames are the games of a training whose rows come from elsewhere: the newest of
@@ -25,14 +23,7 @@ import (
 type dirGames struct{ c *core }
 
 func (d dirGames) Games(ctx context.Context) iter.Seq2[*record.Game, error] {
-	return ExportGames(ctx, d.c.dir, d.c.cfg, d.c.log)
-}
-
-// ExportGames are the games that an exporter of another process than the trainer
-// may ask for: the newest of the run's own directory, as many as a window holds.
-func ExportGames(ctx context.Context, d run.Dir, c *config.Config, log *slog.Logger) iter.Seq2[*record.Game, error] {
-	t := c.GetTraining()
-	return DirGames(ctx, d.Selfplay(), t.GetReplaySize(), t.GetValidation().GetShare(), log)
+	return DirGames(ctx, d.c.dir.Selfplay(), d.c.cfg.Window.Rows, d.c.cfg.Window.HeldOut, d.c.log)
 }
 
 // DirGames yields the games of the chunk files below root, oldest first by the

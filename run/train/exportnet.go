@@ -6,13 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn"
@@ -39,7 +36,7 @@ func (p *publisher) averaged(ctx context.Context) (*nn.Net, error) {
 	if swa == nil {
 		return nil, nil
 	}
-	sample, rows, err := p.rows.Sample(int(p.cfg.GetTraining().GetBatchSize()))
+	sample, rows, err := p.rows.Sample(p.cfg.Batch)
 	if sample == nil || err != nil {
 		return swa, err
 	}
@@ -55,18 +52,7 @@ func (p *publisher) exportPath() string {
 	fill := strings.NewReplacer("{job}", p.info.Job, "{training}", p.dir.Training,
 		"{samples}", strconv.FormatInt(p.trainer.NumSamples(), 10), "{rows}", strconv.FormatInt(p.state.Rows, 10),
 		"{step}", strconv.FormatInt(p.trainer.NumSteps(), 10), "{datetime}", p.savedAt.Format("20060102T150405"))
-	return p.dir.NetPath(fill.Replace(p.cfg.GetExport().GetPath()))
-}
-
-// exporterID says what the configuration exports with: the exporter's name and
-// settings.
-func (p *publisher) exporterID() string {
-	e := p.cfg.GetExport()
-	id := e.GetExporter()
-	for _, name := range slices.Sorted(maps.Keys(e.GetSettings())) {
-		id += fmt.Sprintf(" %s=%q", name, e.GetSettings()[name])
-	}
-	return id
+	return p.dir.NetPath(fill.Replace(p.cfg.Export.Path))
 }
 
 // exportOnce exports the net of the newest checkpoint unless that was done: a
@@ -77,7 +63,7 @@ func (p *publisher) exportOnce(ctx context.Context) error {
 		return err
 	}
 	_, net := p.exportNet()
-	set := run.PublishedSet{Path: p.dir.Shorten(p.exportPath()), NetID: net.ID(), Exporter: p.exporterID()}
+	set := run.PublishedSet{Path: p.dir.Shorten(p.exportPath()), NetID: net.ID(), Exporter: p.cfg.Export.Exporter}
 	if done := list.Find(p.dir, set); done != nil {
 		p.last = done.Main(p.dir)
 		return nil
@@ -88,7 +74,7 @@ func (p *publisher) exportOnce(ctx context.Context) error {
 // exportNet is the net that is published, and which weights it has. The
 // average's statistics were measured when the checkpoint was written.
 func (p *publisher) exportNet() (weights string, net *nn.Net) {
-	if p.cfg.GetExport().GetWeights() == config.Export_SWA {
+	if p.cfg.Export.Averaged {
 		if swa := p.trainer.SWA(); swa != nil {
 			return "swa", swa
 		}
@@ -109,7 +95,7 @@ func (p *publisher) export(ctx context.Context) error {
 		p.log.Warn("nothing is exported: there are no games yet", "exporter", p.stages.Exporter.Name(), "net", c.Net.Name, "error", err)
 		return nil
 	}
-	set := run.PublishedSet{Path: p.dir.Shorten(p.exportPath()), NetID: c.Net.ID, Exporter: p.exporterID()}
+	set := run.PublishedSet{Path: p.dir.Shorten(p.exportPath()), NetID: c.Net.ID, Exporter: p.cfg.Export.Exporter}
 	dst := filepath.Dir(p.exportPath())
 	paths, own := export.Published(dst, files, c.Net)
 	if err == nil {
@@ -125,7 +111,7 @@ func (p *publisher) export(ctx context.Context) error {
 		return err
 	}
 	for _, path := range paths {
-		p.bus.Publish(&monitor.Net{Action: monitor.NetPublished, NetID: c.Net.Name, Path: path,
+		p.process.Publish(&monitor.Net{Action: monitor.NetPublished, NetID: c.Net.Name, Path: path,
 			Step: p.trainer.NumSteps(), Episode: p.state.Episodes, Samples: p.trainer.NumSamples()})
 	}
 	return p.notePublished(set)
@@ -162,7 +148,7 @@ func (p *publisher) notePublished(set run.PublishedSet) error {
 	if err != nil {
 		return err
 	}
-	list, gone := list.Add(set, int(p.cfg.GetExport().GetKeep()))
+	list, gone := list.Add(set, p.cfg.Export.Keep)
 	// The list is written last: what it still names after a kill is removed once more.
 	for i := range gone {
 		if err := gone[i].Remove(p.dir, list); err != nil {

@@ -37,11 +37,9 @@ type ledger struct {
 
 // newLedger returns the ledger of a training, without games.
 func newLedger(r *training) *ledger {
-	l := &ledger{own: playsGames(r.cfg), outputs: r.players.outputs, log: r.log, path: r.dir.Journal(), games: newSplit(r.cfg.GetTraining())}
-	if setup.HasGames(r.cfg) {
-		if l.root = r.cfg.GetTraining().GetSourceDir(); l.root == "" {
-			l.root = r.dir.Selfplay()
-		}
+	l := &ledger{own: r.cfg.Source == setup.OwnGames, outputs: r.players.outputs, log: r.log, path: r.dir.Journal(), games: newSplit(&r.cfg.Window)}
+	if r.cfg.Source.HasGames() {
+		l.root = r.cfg.From(r.dir)
 	}
 	return l
 }

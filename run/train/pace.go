@@ -6,9 +6,9 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -87,29 +87,28 @@ func (p *freePace) Close() error                        { return nil }
 
 // openRows opens what the configuration trains on, and the pace that goes with it.
 func (r *training) openRows(ctx context.Context) error {
-	t := r.cfg.GetTraining()
-	r.saver.everySteps = t.GetCheckpoint().GetIntervalSteps()
-	switch t.GetSource() {
-	case config.Training_SHUFFLED:
+	r.saver.everySteps = r.cfg.Checkpoints.Steps
+	switch r.cfg.Source {
+	case setup.Shuffles:
 		rows, err := r.openShuffled(ctx)
 		if err != nil {
 			return err
 		}
 		r.rows, r.pace = rows, &freePace{refresh: rows.Refresh, log: r.log}
-		if t.GetSamplesPerEpoch() > 0 {
+		if r.cfg.Epochs.Samples > 0 {
 			r.pace = newBucketPace(r, rows)
 		}
-	case config.Training_LOADER:
+	case setup.LoaderRows:
 		rows, err := r.openLoader(ctx)
 		if err != nil {
 			return err
 		}
 		r.rows, r.pace = rows, &freePace{refresh: rows.Refresh, log: r.log}
-		if t.GetSchedule().GetStepsPerNetwork() > 0 {
+		if r.cfg.Schedule.Steps > 0 {
 			r.pace = newSchedulePace(r, rows)
 		}
-	case config.Training_SELFPLAY: // a checkpoint follows a game, not a step
-		r.saver.everySteps, r.players.target = 0, r.cfg.GetSelfplay().GetEpisodes()
+	case setup.OwnGames: // a checkpoint follows a game, not a step
+		r.saver.everySteps, r.players.target = 0, r.cfg.Episodes.Number
 		r.rows, r.pace = r.openGameRows(), newEpisodes(r, r.players.open, r.afterEpisode)
 	default:
 		r.rows, r.pace = r.openGameRows(), newEpisodes(r, r.openGamesDir, func(context.Context) error { return nil })
@@ -122,5 +121,5 @@ func (r *training) waits(why string) {
 	r.log.Info("waiting", "for", why)
 	page := r.pace.Status()
 	r.page.set(func(p *Page) { p.Stage, p.Pace = "waiting", page })
-	r.bus.Publish(&monitor.Stage{Name: "wait", State: "started", Detail: why})
+	r.process.Publish(&monitor.Stage{Name: "wait", State: "started", Detail: why})
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run/alarms"
 	"github.com/chessbrain/chessbrain/run/play"
-	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/selfplay"
 	"github.com/chessbrain/chessbrain/trainer"
 )
@@ -29,8 +28,8 @@ type reporter struct {
 
 // report reports a step and watches over it.
 func (r *reporter) report(ctx context.Context, s *trainer.StepStats) error {
-	if r.cfg.GetTraining().GetHaltOnGradientNorm() && !s.Skipped {
-		if err := r.state.Gradients.Observe(s.GradNorm, r.cfg.GetTraining().GetClipNorm()); err != nil {
+	if r.cfg.HaltOnGradients && !s.Skipped {
+		if err := r.state.Gradients.Observe(s.GradNorm, r.cfg.ClipNorm); err != nil {
 			return fmt.Errorf("step %d: %w", s.Step, err)
 		}
 	}
@@ -48,10 +47,10 @@ func (r *reporter) report(ctx context.Context, s *trainer.StepStats) error {
 	r.page.set(func(p *Page) { p.Step, p.Losses, p.Rates = s.Step, e.Losses, e.Rates })
 	r.page.add(e.Losses)
 	r.watchHeads(&s.Measures)
-	if s.Skipped || s.Step%int64(r.cfg.GetMetrics().GetEvery()) == 0 {
-		r.bus.Publish(e)
+	if s.Skipped || s.Step%r.cfg.Metrics.Every == 0 {
+		r.process.Publish(e)
 	}
-	if every := r.cfg.GetTraining().GetValidation().GetEvery(); every > 0 && s.Step%every == 0 && !s.Skipped {
+	if every := r.cfg.Validation.Every; every > 0 && s.Step%every == 0 && !s.Skipped {
 		return r.validate(ctx)
 	}
 	return nil
@@ -67,7 +66,7 @@ func (r *reporter) totals() monitor.Totals {
 
 // validate measures the losses on the validation games, raw weights.
 func (r *reporter) validate(ctx context.Context) error {
-	rows := int(r.cfg.GetTraining().GetValidation().GetMaxRows())
+	rows := r.cfg.Validation.Rows
 	held, err := r.rows.HeldOut(ctx, rows)
 	if held == nil || err != nil {
 		return err
@@ -78,7 +77,7 @@ func (r *reporter) validate(ctx context.Context) error {
 	}
 	e := r.validationEvent(monitor.WeightsRaw, &s)
 	r.page.set(func(p *Page) { p.Validation = e.Losses })
-	r.bus.Publish(e)
+	r.process.Publish(e)
 	return nil
 }
 
@@ -102,7 +101,7 @@ func (r *reporter) compareWithFirst(ctx context.Context) (first, last *Validatio
 	if held, err := r.rows.HeldOut(ctx, summaryRows); held == nil || err != nil {
 		return nil, nil, err
 	}
-	cfg, err := setup.TrainerConfig(r.cfg, r.initial.Arch)
+	cfg, err := r.cfg.Trainer(r.initial.Arch)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -128,7 +127,7 @@ func (r *reporter) measure(ctx context.Context, t *trainer.Trainer, weights stri
 	if err != nil {
 		return nil, fmt.Errorf("measure on the validation games: %w", err)
 	}
-	r.bus.Publish(r.validationEvent(weights, &e))
+	r.process.Publish(r.validationEvent(weights, &e))
 	v := &ValidationResult{Rows: e.Rows, Games: r.ledger.games.Validation.Games(), Losses: map[string]trainer.Measure{},
 		LegalEntropy: e.LegalEntropy, Accuracy: e.PolicyAccuracy}
 	for _, l := range e.Losses {
@@ -152,6 +151,6 @@ func (r *reporter) watchHeads(m *trainer.Measures) {
 		a := alarms.NoTarget(string(head), untaughtSteps)
 		a.Step, a.Episode = r.trainer.NumSteps(), r.state.Episodes
 		r.log.Warn(a.Message, "remedy", a.Remedy)
-		r.bus.Publish(a)
+		r.process.Publish(a)
 	}
 }

@@ -70,12 +70,11 @@ type scheduleClock struct {
 
 // newSchedulePace returns the pace of a run whose rows the data loader gives.
 func newSchedulePace(r *training, rows *loaderRows) *schedulePace {
-	t := r.cfg.GetTraining()
 	return &schedulePace{
-		steps: t.GetSchedule().GetStepsPerNetwork(), chunks: int(t.GetSchedule().GetChunksPerNetwork()),
-		everyExport: max(1, int64(t.GetEpochsPerExport())), most: t.GetMaxEpochsThisInstance(),
-		source: rows.loader, waits: r.waits, publish: func(e monitor.Event) { r.bus.Publish(e) }, now: time.Now,
-		freePace: freePace{log: r.log}, atEnd: t.GetEpochsPerExport() == 0, during: r.bounds.during,
+		steps: r.cfg.Schedule.Steps, chunks: r.cfg.Schedule.Chunks,
+		everyExport: max(1, r.cfg.Epochs.PerExport), most: r.cfg.Epochs.Most,
+		source: rows.loader, waits: r.waits, publish: r.process.Publish, now: time.Now,
+		freePace: freePace{log: r.log}, atEnd: r.cfg.Epochs.PerExport == 0, during: r.bounds.during,
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/replay/loader"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // fakeChunks is a data loader that has so many new chunks.
@@ -235,7 +236,7 @@ func TestTrainSchedule(t *testing.T) {
 		return nil
 	})
 	var text strings.Builder
-	s, err := Train(t.Context(), Options{Effective: runtest.Resolve(t, dir, more), Command: "test", Version: "test", Log: runtest.LogTo(&text),
+	s, err := Train(t.Context(), Options{Training: setup.TrainingOf(runtest.Resolve(t, dir, more)), Command: "test", Version: "test", Log: runtest.LogTo(&text),
 		Readers: []monitor.Sink{waiting}, Commands: func(c Live) { commands = c }})
 	if err != nil || s.Steps != 6 {
 		t.Fatalf("%v, %+v\n%s", err, s, text.String())
@@ -255,7 +256,7 @@ func TestTrainSchedule(t *testing.T) {
 // TestStartNowElsewhere: what never waits says so.
 func TestStartNowElsewhere(t *testing.T) {
 	var commands Live
-	_, err := Train(t.Context(), Options{Effective: runtest.Resolve(t, t.TempDir(), "--episodes=1"), Command: "test", Version: "test", Log: runtest.LogTo(new(strings.Builder)),
+	_, err := Train(t.Context(), Options{Training: setup.TrainingOf(runtest.Resolve(t, t.TempDir(), "--episodes=1")), Command: "test", Version: "test", Log: runtest.LogTo(new(strings.Builder)),
 		Commands: func(c Live) { commands = c }})
 	if err != nil {
 		t.Fatal(err)

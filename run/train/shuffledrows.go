@@ -43,31 +43,28 @@ func (e *NoDataError) ExitCode() int { return shuffle.ExitShort }
 // training in epochs waits for the first one, unless quit_if_no_data is set: then
 // it is a *NoDataError.
 func (r *training) openShuffled(ctx context.Context) (*shuffledRows, error) {
-	dir, t := r.cfg.GetTraining().GetSourceDir(), r.cfg.GetTraining()
-	if dir == "" {
-		dir = r.dir.Shuffled()
-	}
+	dir, w := r.cfg.From(r.dir), &r.cfg.Window
 	source, err := shuffle.OpenLatest(dir)
-	if errors.Is(err, shuffle.ErrNone) && t.GetQuitIfNoData() {
+	if errors.Is(err, shuffle.ErrNone) && r.cfg.Epochs.Quit {
 		err = &NoDataError{err}
-	} else if t.GetSamplesPerEpoch() > 0 {
+	} else if r.cfg.Epochs.Samples > 0 {
 		source, err = r.firstShuffle(ctx, dir, source, err)
 	}
 	if err != nil {
 		return nil, err
 	}
 	m := source.Manifest()
-	if want := t.GetValidation().GetShare(); m.Validation != want {
+	if want := w.HeldOut; m.Validation != want {
 		r.log.Warn("the shuffle holds out another share of games than this run", "shuffle", m.Validation, "run", want)
 	}
-	if want := t.GetStTheta(); m.ShortTerm != want {
+	if want := w.ShortTerm; m.ShortTerm != want {
 		r.log.Warn("targets ST of the shuffle have another theta than this run", "shuffle", m.ShortTerm, "run", want)
 	}
 	source.Repeat(true)
-	if t.GetSymmetries() {
-		source.ShowSymmetries(r.cfg.GetSeed())
+	if w.Symmetries {
+		source.ShowSymmetries(r.cfg.Seed)
 	}
-	s := &shuffledRows{ahead: ahead{of: source}, dirGames: dirGames{r.core}, source: source, dir: dir, epochs: t.GetSamplesPerEpoch() > 0, log: r.log}
+	s := &shuffledRows{ahead: ahead{of: source}, dirGames: dirGames{r.core}, source: source, dir: dir, epochs: r.cfg.Epochs.Samples > 0, log: r.log}
 	s.announce(m)
 	return s, nil
 }
@@ -84,10 +81,7 @@ func (r *training) firstShuffle(ctx context.Context, dir string, source *shuffle
 		return source, err
 	}
 	why := "the first shuffle in " + dir + ": chessbrain shuffle makes one when there are rows enough (--quit-if-no-data ends the training instead)"
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	control, listenErr := r.listenWaiting(why, stop)
-	if listenErr != nil {
+	if listenErr := r.listenWaiting(why); listenErr != nil {
 		return nil, listenErr
 	}
 	pause := r.pause()
@@ -103,7 +97,7 @@ func (r *training) firstShuffle(ctx context.Context, dir string, source *shuffle
 			source, err = shuffle.OpenLatest(dir)
 		}
 	}
-	return source, errors.Join(err, control.Close())
+	return source, err
 }
 
 // pause returns how the run waits between two looks for newer rows.

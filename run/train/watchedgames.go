@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
@@ -70,10 +69,4 @@ func (f *watchedGames) Close() error { return nil }
 // openGamesDir watches the directory that other processes write games to.
 func (r *training) openGamesDir() (Games, error) {
 	return newWatchedGames(r.ledger.takeBacklog(), r.ledger.root, r.ledger.seen, r.log), nil
-}
-
-// playsGames says whether the run's games are its own, and not those of other
-// processes.
-func playsGames(c *config.Config) bool {
-	return c.GetTraining().GetSource() == config.Training_SELFPLAY
 }
