@@ -54,7 +54,7 @@ func (d *DirSource) MarkSeen(id [16]byte) { d.seen[id] = struct{}{} }
 // before it are returned too.
 func (d *DirSource) Poll(ctx context.Context) (Found, error) {
 	var found Found
-	paths, err := listChunks(d.fsys, d.dir)
+	paths, err := ListChunks(d.fsys, d.dir)
 	if err != nil {
 		return found, fmt.Errorf("watch %s: %w", d.dir, err)
 	}

@@ -19,7 +19,7 @@ import (
 // writes there (run lock). Chunks that cannot be sealed stay and are joined into
 // the error.
 func SealTorn(ctx context.Context, fsys fsx.FS, dir string) ([]ChunkInfo, error) {
-	paths, err := listChunks(fsys, dir)
+	paths, err := ListChunks(fsys, dir)
 	if err != nil {
 		return nil, fmt.Errorf("seal torn chunks: %w", err)
 	}

@@ -45,7 +45,7 @@ func ScanDir(ctx context.Context, fsys fsx.FS, dir string) (*Scan, error) {
 // WalkGames calls fn for every game below dir, each once, chunk by chunk in
 // path order, without keeping them. An error of fn ends the walk.
 func WalkGames(ctx context.Context, fsys fsx.FS, dir string, fn func(path string, g *record.Game) error) (*Scan, error) {
-	paths, err := listChunks(fsys, dir)
+	paths, err := ListChunks(fsys, dir)
 	if err != nil {
 		return nil, fmt.Errorf("scan %s: %w", dir, err)
 	}
@@ -55,12 +55,7 @@ func WalkGames(ctx context.Context, fsys fsx.FS, dir string, fn func(path string
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		games, info, err := ReadChunk(fsys, path)
-		if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(path, GrowingSuffix) {
-			// Sealed by its writer since it was listed.
-			path = strings.TrimSuffix(path, GrowingSuffix) + SealedSuffix
-			games, info, err = ReadChunk(fsys, path)
-		}
+		path, games, info, err := readListed(fsys, path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // removed since it was listed
 		}
@@ -88,6 +83,16 @@ func WalkGames(ctx context.Context, fsys fsx.FS, dir string, fn func(path string
 	return s, nil
 }
 
+// readListed reads a chunk that was listed, also where its writer has sealed it since.
+func readListed(fsys fsx.FS, path string) (at string, games []*record.Game, info ChunkInfo, err error) {
+	games, info, err = ReadChunk(fsys, path)
+	if stem, growing := strings.CutSuffix(path, GrowingSuffix); growing && errors.Is(err, fs.ErrNotExist) {
+		path = stem + SealedSuffix
+		games, info, err = ReadChunk(fsys, path)
+	}
+	return path, games, info, err
+}
+
 // sortGames orders games by ordinal, then id.
 func sortGames(games []*record.Game) {
 	slices.SortStableFunc(games, func(a, b *record.Game) int {
@@ -101,8 +106,9 @@ func isChunk(base string) bool {
 	return !strings.HasPrefix(base, ".") && (strings.HasSuffix(base, SealedSuffix) || strings.HasSuffix(base, GrowingSuffix))
 }
 
-// listChunks returns the chunk files below dir in path order.
-func listChunks(fsys fsx.FS, dir string) ([]string, error) {
+// ListChunks returns the chunk files below dir in path order, none where there is no
+// such directory.
+func ListChunks(fsys fsx.FS, dir string) ([]string, error) {
 	entries, err := fsys.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -116,7 +122,7 @@ func listChunks(fsys fsx.FS, dir string) ([]string, error) {
 		switch {
 		case strings.HasPrefix(e.Name(), "."):
 		case e.IsDir():
-			below, err := listChunks(fsys, name)
+			below, err := ListChunks(fsys, name)
 			if err != nil {
 				return nil, err
 			}

@@ -121,14 +121,6 @@ func (j *Journal) Enter(e Entry) error {
 // Close closes the file.
 func (j *Journal) Close() error { return j.file.Close() }
 
-func ParseID(s string) (id [16]byte, ok bool) {
-	raw, err := hex.DecodeString(s)
-	if err != nil || len(raw) != len(id) {
-		return id, false
-	}
-	return [16]byte(raw), true
-}
-
 // ReadJournal returns the entries of the journal at path, and the bytes of a
 // torn last line, which the next start cuts off. Nothing is changed. A line that
 // is no entry is a *fsx.CorruptError.
@@ -149,4 +141,10 @@ func ReadJournal(path string) (entries []Entry, torn int64, err error) {
 }
 
 // GameID reads a game's id as journal lines hold it.
-func (e Entry) GameID() (id [16]byte, ok bool) { return ParseID(e.Game) }
+func (e Entry) GameID() (id [16]byte, ok bool) {
+	raw, err := hex.DecodeString(e.Game)
+	if err != nil || len(raw) != len(id) {
+		return id, false
+	}
+	return [16]byte(raw), true
+}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/plugins/stage"
-	"github.com/chessbrain/chessbrain/run/train"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // exportWith are the flags of export-net that are for an exporter chosen by name.
@@ -71,7 +71,7 @@ func (o *exportWith) run(c *cobra.Command, spec, out string, asJSON bool) (err e
 		if _, err := os.Stat(o.games); err != nil {
 			return usagef("--games: %w", err)
 		}
-		checkpoint.Games = train.DirGames(ctx, o.games, 0, 0, pluginLog(c))
+		checkpoint.Games = replay.DirGames(ctx, o.games, 0, 0, pluginLog(c))
 	}
 	if info, err := os.Stat(out); err == nil && !info.IsDir() {
 		return usagef("--out: %s is a file; with --exporter it is a directory", out)

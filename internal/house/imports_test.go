@@ -80,7 +80,7 @@ var rooms = map[string]room{
 	"run/cycle":             {ours: []string{"internal/config", "internal/fsx", "internal/monitor", "replay", "run", "run/alarms", "run/catalogue", "run/exporting", "run/gate", "run/play", "run/ratings", "run/retain", "run/setup", "run/train", "selfplay", "trainer", "trainer/checkpoint"}},
 	"run/gate":              {ours: []string{"arena", "internal/config", "internal/fsx", "internal/monitor", "nn", "nn/kernel", "run", "run/setup", "trainer", "trainer/checkpoint"}},
 	"run/ratings":           {ours: []string{"arena", "arena/rating", "chess", "internal/config", "internal/fsx", "internal/monitor", "mcts", "nn", "run", "run/alarms", "run/catalogue", "run/gate", "run/setup"}},
-	"run/exporting":         {ours: []string{"internal/config", "internal/fsx", "internal/monitor", "nn", "plugins/export", "plugins/host", "plugins/stage", "run", "run/setup", "run/train"}},
+	"run/exporting":         {ours: []string{"internal/config", "internal/fsx", "internal/monitor", "nn", "plugins/export", "plugins/host", "plugins/stage", "replay", "run", "run/setup", "run/train"}},
 	"run/retain":            {ours: []string{"internal/config", "internal/fsx", "replay", "replay/prepare", "run", "run/catalogue", "run/gate", "run/setup", "trainer", "trainer/checkpoint"}},
 	"run/daemon":            {ours: []string{"internal/monitor", "replay", "run", "run/train"}},
 	"run/tools":             {ours: []string{"chess", "encoding", "internal/bench", "internal/config", "internal/fsx", "internal/monitor", "lc0", "nn", "plugins/export", "plugins/stage", "record", "replay", "run", "run/setup", "run/train", "trainer", "trainer/checkpoint"}},

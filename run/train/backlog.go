@@ -24,7 +24,7 @@ func newBacklog(entries []run.Entry, games map[[16]byte]*record.Game) (b *backlo
 	b = &backlog{}
 	used := map[[16]byte]bool{}
 	for _, e := range entries {
-		id, ok := run.ParseID(e.Game)
+		id, ok := e.GameID()
 		if !ok || games[id] == nil || used[id] {
 			break
 		}

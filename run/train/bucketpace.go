@@ -2,13 +2,13 @@ package train
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -35,13 +35,7 @@ func pacePause(ctx context.Context) error {
 // The state is saved after each epoch, and a net exported after every so many.
 type bucketPace struct {
 	freePace
-	rule        bucketRule
-	everyEpochs int64 // between two exports; 0 = at the end alone
-	maxEpochs   int64 // of this process; 0 = no limit
-	stop        bool  // end where the bucket holds too little
-	once        bool  // each row of a shuffle once
-	quit        bool  // end where there is no newer shuffle
-
+	*setup.Epochs
 	rows    *shuffledRows
 	samples func() int64                // trained on so far
 	pause   func(context.Context) error // until the next look
@@ -66,16 +60,13 @@ type bucketState struct {
 
 // newBucketPace returns the pace of a run whose rows are shuffled ones.
 func newBucketPace(r *training, rows *shuffledRows) *bucketPace {
-	e, pause := &r.cfg.Epochs, r.pause()
+	pause := r.pause()
 	p := &bucketPace{
-		rule:        bucketRule{PerRow: e.BucketPerRow, Size: e.BucketSize, Epoch: e.Samples},
-		everyEpochs: e.PerExport, maxEpochs: e.Most,
-		stop: e.BucketStops, once: e.Once, quit: e.Quit,
-		freePace: freePace{log: r.log}, rows: rows, samples: r.trainer.NumSamples, waits: r.waits,
+		Epochs: &r.cfg.Epochs, freePace: freePace{log: r.log}, rows: rows, samples: r.trainer.NumSamples, waits: r.waits,
 		pause:   func(ctx context.Context) error { return r.bounds.during(func() error { return pause(ctx) }) },
 		publish: r.process.Publish,
 	}
-	rows.source.Repeat(!p.once)
+	rows.source.Repeat(!p.Once)
 	return p
 }
 
@@ -88,7 +79,7 @@ func (p *bucketPace) Wait(ctx context.Context) error {
 	if p.state.Open && !p.ended {
 		return nil
 	}
-	if !p.state.Open && p.maxEpochs > 0 && p.here >= p.maxEpochs {
+	if !p.state.Open && p.Most > 0 && p.here >= p.Most {
 		p.log.Info("the epochs of this process are done", "epochs", p.here, "limit", "--max-epochs-this-instance")
 		p.done = true
 		return io.EOF
@@ -123,8 +114,8 @@ func (p *bucketPace) look() (newer bool, err error) {
 		return false, err
 	}
 	_, generated := p.rows.Size()
-	if fresh := p.state.Bucket.see(p.rule, generated); fresh > 0 && p.rule.PerRow > 0 {
-		p.log.Info("train bucket filled", "new_rows", fresh, "level", int64(p.state.Bucket.Level), "per_new_row", p.rule.PerRow)
+	if fresh := p.state.Bucket.see(p.Epochs, generated); fresh > 0 && p.BucketPerRow > 0 {
+		p.log.Info("train bucket filled", "new_rows", fresh, "level", int64(p.state.Bucket.Level), "per_new_row", p.BucketPerRow)
 	}
 	return newer, nil
 }
@@ -134,13 +125,13 @@ func (p *bucketPace) look() (newer bool, err error) {
 func (p *bucketPace) lacks() (why string, ends bool) {
 	switch {
 	case p.ended:
-		return "a newer shuffle: all rows of " + p.rows.source.Manifest().Name + " were trained on (--no-repeat-files)", p.quit
-	case p.state.Open || p.state.Bucket.take(p.rule):
+		return "a newer shuffle: all rows of " + p.rows.source.Manifest().Name + " were trained on (--no-repeat-files)", p.Quit
+	case p.state.Open || p.state.Bucket.take(p.Epochs):
 		return "", false
 	}
 	b := &p.state.Bucket
 	return fmt.Sprintf("%d more rows of self-play in a newer shuffle: the train bucket holds %d samples of the %d of an epoch, and each new row pays for %g (--max-train-bucket-per-new-data)",
-		b.lacking(p.rule), int64(b.Level), p.rule.Epoch, p.rule.PerRow), p.stop
+		b.lacking(p.Epochs), int64(b.Level), p.Samples, p.BucketPerRow), p.BucketStops
 }
 
 // begin begins an epoch, or goes on with one whose rows had ended.
@@ -150,7 +141,7 @@ func (p *bucketPace) begin() {
 		return
 	}
 	p.state.Open, p.state.Start, p.began = true, p.samples(), time.Now()
-	p.log.Info("epoch", "number", p.state.Epochs+1, "samples", p.rule.Epoch, "bucket", int64(p.state.Bucket.Level))
+	p.log.Info("epoch", "number", p.state.Epochs+1, "samples", p.Samples, "bucket", int64(p.state.Bucket.Level))
 }
 
 // wait says what is waited for, at first and then from time to time.
@@ -164,7 +155,7 @@ func (p *bucketPace) wait(why string) {
 
 // RowsEnded is Pace's: with once the rows of a shuffle end.
 func (p *bucketPace) RowsEnded(err error) error {
-	if p.ended = p.once; p.once {
+	if p.ended = p.Once; p.Once {
 		return nil
 	}
 	return p.freePace.RowsEnded(err)
@@ -172,11 +163,11 @@ func (p *bucketPace) RowsEnded(err error) error {
 
 // Exports is Pace's: candidates are the nets of whole epochs, and where none was
 // asked for, that of the end.
-func (p *bucketPace) Exports() (alone, last bool) { return true, p.done && p.everyEpochs == 0 }
+func (p *bucketPace) Exports() (alone, last bool) { return true, p.done && p.PerExport == 0 }
 
 // After is Pace's.
 func (p *bucketPace) After(*trainer.StepStats) (save, export bool) {
-	if p.samples()-p.state.Start < p.rule.Epoch {
+	if p.samples()-p.state.Start < p.Samples {
 		return false, false
 	}
 	p.state.Open = false
@@ -185,37 +176,28 @@ func (p *bucketPace) After(*trainer.StepStats) (save, export bool) {
 	took := time.Since(p.began)
 	p.publish(&monitor.Stage{Name: "epoch", State: "finished", Seconds: monitor.Number(took.Seconds()),
 		Detail: fmt.Sprintf("epoch %d, %d samples", p.state.Epochs, p.samples()-p.state.Start)})
-	return true, p.everyEpochs > 0 && p.state.Epochs%p.everyEpochs == 0
+	return true, p.PerExport > 0 && p.state.Epochs%p.PerExport == 0
 }
 
 const bucketVersion = 1
 
 // Section is Pace's: the bucket and the epoch under way.
 func (p *bucketPace) Section() stage.Section {
-	return stage.Section{Name: "train_bucket", Version: bucketVersion,
-		Save: func(w io.Writer) error { return json.NewEncoder(w).Encode(&p.state) },
-		Load: func(r io.Reader, version int) error {
-			if version != bucketVersion {
-				return fmt.Errorf("train_bucket section has version %d, this program reads %d", version, bucketVersion)
-			}
-			var s bucketState
-			if err := json.NewDecoder(r).Decode(&s); err != nil {
-				return fmt.Errorf("train_bucket section: %w", err)
-			}
-			p.state = s
-			return nil
-		}}
+	return jsonSection("train_bucket", bucketVersion, func() bucketState { return p.state }, func(saved bucketState) error {
+		p.state = saved
+		return nil
+	})
 }
 
 // Status is Pace's.
 func (p *bucketPace) Status() map[string]any {
-	page := map[string]any{"epochs": p.state.Epochs, "samples_per_epoch": p.rule.Epoch, "shuffle": p.rows.source.Manifest().Name}
+	page := map[string]any{"epochs": p.state.Epochs, "samples_per_epoch": p.Samples, "shuffle": p.rows.source.Manifest().Name}
 	if p.state.Open {
 		page["epoch_samples"] = p.samples() - p.state.Start
 	}
-	if p.rule.PerRow > 0 {
-		page["bucket_level"], page["bucket_size"] = int64(p.state.Bucket.Level), max(p.rule.Size, p.rule.Epoch)
-		page["bucket_per_new_row"] = p.rule.PerRow
+	if p.BucketPerRow > 0 {
+		page["bucket_level"], page["bucket_size"] = int64(p.state.Bucket.Level), max(p.BucketSize, p.Samples)
+		page["bucket_per_new_row"] = p.BucketPerRow
 	}
 	if p.waiting != "" {
 		page["waiting"] = p.waiting

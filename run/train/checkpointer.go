@@ -28,10 +28,8 @@ const checkpointBytes = 24
 // checkpointer writes the state of a training, and knows what the newest checkpoint has.
 type checkpointer struct {
 	*core
-	out    *publisher
-	ledger *ledger
-	pace   Pace
-	saved  func() // follows each checkpoint
+	out   *publisher
+	saved func() // follows each checkpoint
 
 	everySteps int64         // between two checkpoints; 0 = they do not follow steps
 	episodes   int64         // at the newest checkpoint, -1 = none
@@ -63,8 +61,8 @@ func (s *checkpointer) save(ctx context.Context) error {
 	if err := s.process.Err(); err != nil {
 		return fmt.Errorf("save: %w", err)
 	}
-	s.page.set(func(p *Page) { p.Stage = "checkpoint" })
-	defer s.page.set(func(p *Page) { p.Stage = "training" })
+	s.page.Set(func(p *Page) { p.Stage = "checkpoint" })
+	defer s.page.Set(func(p *Page) { p.Stage = "training" })
 	path, err := s.writeCheckpoint(ctx)
 	if err != nil {
 		return err
@@ -99,8 +97,7 @@ func (s *checkpointer) writeCheckpoint(ctx context.Context) (path string, err er
 	}
 	// The event goes into the metrics before their end is noted: the files hold
 	// it exactly when the checkpoint does.
-	s.process.Publish(&monitor.Net{Action: monitor.NetCheckpoint, NetID: s.netName(), Path: path,
-		Step: s.trainer.NumSteps(), Episode: s.state.Episodes, Samples: s.trainer.NumSamples()})
+	s.tellNet(monitor.NetCheckpoint, s.netName(), path)
 	metrics, err := s.process.SyncMetrics()
 	if err != nil {
 		return path, fmt.Errorf("write metrics: %w", err)

@@ -26,6 +26,8 @@ type core struct {
 	stages   *setup.Stages
 	trainer  *trainer.Trainer
 	rows     Rows
+	pace     Pace
+	ledger   *ledger // of the games that enter
 	state    State
 	savedAt  time.Time // when the newest checkpoint was written
 	page     statusPage
@@ -45,6 +47,12 @@ func (c *core) metadata(weights string) map[string]string {
 		"samples": strconv.FormatInt(c.trainer.NumSamples(), 10), "rows": strconv.FormatInt(c.state.Rows, 10),
 		"program": "chessbrain " + c.opt.Version,
 	}
+}
+
+// tellNet tells what became of a net, at a path or "".
+func (c *core) tellNet(action, name, path string) {
+	c.process.Publish(&monitor.Net{Action: action, NetID: name, Path: path,
+		Step: c.trainer.NumSteps(), Episode: c.state.Episodes, Samples: c.trainer.NumSamples()})
 }
 
 // alarm reports something that a person should look at.

@@ -50,7 +50,7 @@ type episodes struct {
 func newEpisodes(r *training, open func() (Games, error), turn func(context.Context) error) *episodes {
 	return &episodes{state: &r.state, steps: r.cfg.Episodes.Steps, target: r.players.target,
 		open: open, during: r.bounds.during, enter: r.enter, turn: turn,
-		stage: func(name string) { r.page.set(func(p *Page) { p.Stage = name }) }}
+		stage: func(name string) { r.page.Set(func(p *Page) { p.Stage = name }) }}
 }
 
 // Wait takes games until one pays for steps. A game that pays for none, since no row

@@ -68,7 +68,11 @@ func (p *publisher) exportOnce(ctx context.Context) error {
 		p.last = done.Main(p.dir)
 		return nil
 	}
-	return p.export(ctx)
+	published, err := p.export(ctx, &set)
+	if err != nil || !published {
+		return err
+	}
+	return p.notePublished(list, set)
 }
 
 // exportNet is the net that is published, and which weights it has. The
@@ -82,20 +86,19 @@ func (p *publisher) exportNet() (weights string, net *nn.Net) {
 	return "raw", p.trainer.Net()
 }
 
-// export writes the net through the exporter, publishes the files in their
-// directory and notes them as one set. An exporter that asks for games where there are
-// none yet is not an error: there will be some at the next export.
-func (p *publisher) export(ctx context.Context) error {
+// export writes the net through the exporter and publishes the files in their
+// directory as one set. An exporter that asks for games where there are none yet is
+// not an error: there will be some at the next export.
+func (p *publisher) export(ctx context.Context, set *run.PublishedSet) (published bool, err error) {
 	c, err := p.exportCheckpoint()
 	if err != nil {
-		return err
+		return false, err
 	}
 	files, noGames, err := p.stages.Export(ctx, c, p.rows.Games(ctx), p.dir.Staging())
 	if noGames {
 		p.log.Warn("nothing is exported: there are no games yet", "exporter", p.stages.Exporter.Name(), "net", c.Net.Name, "error", err)
-		return nil
+		return false, nil
 	}
-	set := run.PublishedSet{Path: p.dir.Shorten(p.exportPath()), NetID: c.Net.ID, Exporter: p.cfg.Export.Exporter}
 	dst := filepath.Dir(p.exportPath())
 	paths, own := export.Published(dst, files, c.Net)
 	if err == nil {
@@ -108,13 +111,12 @@ func (p *publisher) export(ctx context.Context) error {
 		err = errors.Join(err, fsx.OS.Remove(f))
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, path := range paths {
-		p.process.Publish(&monitor.Net{Action: monitor.NetPublished, NetID: c.Net.Name, Path: path,
-			Step: p.trainer.NumSteps(), Episode: p.state.Episodes, Samples: p.trainer.NumSamples()})
+		p.tellNet(monitor.NetPublished, c.Net.Name, path)
 	}
-	return p.notePublished(set)
+	return true, nil
 }
 
 // exportCheckpoint is what the exporter sees of the newest checkpoint, without
@@ -142,12 +144,8 @@ func StageCheckpoint(net *nn.Net, metadata map[string]string, info stage.NetInfo
 
 // notePublished puts a published set on the list and removes the oldest ones
 // that export.keep does not keep.
-func (p *publisher) notePublished(set run.PublishedSet) error {
+func (p *publisher) notePublished(list run.Published, set run.PublishedSet) error {
 	p.last = set.Main(p.dir)
-	list, err := p.readPublished()
-	if err != nil {
-		return err
-	}
 	list, gone := list.Add(set, p.cfg.Export.Keep)
 	// The list is written last: what it still names after a kill is removed once more.
 	for i := range gone {
@@ -162,7 +160,7 @@ func (p *publisher) notePublished(set run.PublishedSet) error {
 	return nil
 }
 
-// ReadPublished reads the list of what was published.
+// readPublished reads the list of what was published.
 func (p *publisher) readPublished() (run.Published, error) {
 	_, err := fsx.RemoveTemps(fsx.OS, filepath.Dir(p.dir.PublishedFile())) // of a process that was killed
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -85,8 +85,7 @@ func (p *publisher) handOver(dir string) error {
 	}
 	p.last = path
 	p.log.Info("net handed over", "path", path, "samples", p.trainer.NumSamples(), "rows", p.state.Rows)
-	p.process.Publish(&monitor.Net{Action: monitor.NetExported, NetID: p.netName(), Path: path,
-		Step: p.trainer.NumSteps(), Episode: p.state.Episodes, Samples: p.trainer.NumSamples()})
+	p.tellNet(monitor.NetExported, p.netName(), path)
 	return run.WriteJSON(p.dir.HandedFile(), now)
 }
 

@@ -120,6 +120,6 @@ func (r *training) openRows(ctx context.Context) error {
 func (r *training) waits(why string) {
 	r.log.Info("waiting", "for", why)
 	page := r.pace.Status()
-	r.page.set(func(p *Page) { p.Stage, p.Pace = "waiting", page })
+	r.page.Set(func(p *Page) { p.Stage, p.Pace = "waiting", page })
 	r.process.Publish(&monitor.Stage{Name: "wait", State: "started", Detail: why})
 }

@@ -13,7 +13,6 @@ import (
 // other processes play, nothing of it is opened.
 type players struct {
 	*core
-	ledger *ledger
 	target int64 // episodes asked for, 0 where the games are not the run's own
 
 	nets    play.Nets
@@ -66,9 +65,8 @@ func (p *players) publish() error {
 	if err := p.nets.Publish(name, p.trainer.Net(), uint64(p.trainer.NumSamples())); err != nil {
 		return err
 	}
-	p.process.Publish(&monitor.Net{Action: monitor.NetLoaded, NetID: name, Step: p.trainer.NumSteps(),
-		Episode: p.state.Episodes, Samples: p.trainer.NumSamples()})
-	p.page.set(func(page *Page) { page.Net = name })
+	p.tellNet(monitor.NetLoaded, name, "")
+	p.page.Set(func(page *Page) { page.Net = name })
 	return nil
 }
 

@@ -16,8 +16,6 @@ import (
 // reporter tells what the steps of a training come to, and measures its nets.
 type reporter struct {
 	*core
-	ledger *ledger
-	pace   Pace
 	heads  *headRows // of the trainer
 	meter  *monitor.Meter
 	played *selfplay.Stats
@@ -44,7 +42,7 @@ func (r *reporter) report(ctx context.Context, s *trainer.StepStats) error {
 		WindowRows: window, QueueDepth: r.pace.Queue(), Totals: r.totals(),
 	}
 	e.Rates = r.meter.Observe(time.Now(), e.Totals)
-	r.page.set(func(p *Page) { p.Step, p.Losses, p.Rates = s.Step, e.Losses, e.Rates })
+	r.page.Set(func(p *Page) { p.Step, p.Losses, p.Rates = s.Step, e.Losses, e.Rates })
 	r.page.add(e.Losses)
 	r.watchHeads(&s.Measures)
 	if s.Skipped || s.Step%r.cfg.Metrics.Every == 0 {
@@ -76,7 +74,7 @@ func (r *reporter) validate(ctx context.Context) error {
 		return fmt.Errorf("validate: %w", err)
 	}
 	e := r.validationEvent(monitor.WeightsRaw, &s)
-	r.page.set(func(p *Page) { p.Validation = e.Losses })
+	r.page.Set(func(p *Page) { p.Validation = e.Losses })
 	r.process.Publish(e)
 	return nil
 }

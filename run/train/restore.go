@@ -38,7 +38,7 @@ func (r *training) restore(ctx context.Context) error {
 	if err := r.newTrainer(); err != nil {
 		return err
 	}
-	r.ledger = newLedger(r)
+	r.ledger = newLedger(r.core, r.players.outputs)
 	if err := r.openRows(ctx); err != nil {
 		return err
 	}
@@ -47,8 +47,6 @@ func (r *training) restore(ctx context.Context) error {
 			return err
 		}
 	}
-	r.saver.ledger, r.saver.pace = r.ledger, r.pace
-	r.reporter.ledger, r.reporter.pace, r.players.ledger = r.ledger, r.pace, r.ledger
 	load := func(lookup func([16]byte) *record.Game) error { return r.saver.restore(ctx, saved, lookup) }
 	if err := r.ledger.read(ctx, saved, r.state.Episodes, load); err != nil {
 		return err

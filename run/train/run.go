@@ -55,8 +55,6 @@ type training struct {
 	desk     *setup.PluginDesk
 	swaps    *setup.Swapper
 	bounds   *boundary // where stages are exchanged
-	ledger   *ledger   // of the games that enter
-	pace     Pace
 	resumed  bool
 }
 

@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -197,28 +196,20 @@ const scheduleVersion = 1
 // Section is Pace's: the net under way. What its chunks are counted from is in
 // the loader's own section.
 func (p *schedulePace) Section() stage.Section {
-	return stage.Section{Name: "schedule", Version: scheduleVersion,
-		Save: func(w io.Writer) error {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return json.NewEncoder(w).Encode(&p.state)
-		},
-		Load: func(r io.Reader, version int) error {
-			if version != scheduleVersion {
-				return fmt.Errorf("schedule section has version %d, this program reads %d", version, scheduleVersion)
-			}
-			var s scheduleState
-			if err := json.NewDecoder(r).Decode(&s); err != nil {
-				return fmt.Errorf("schedule section: %w", err)
-			}
-			if s.Networks < 0 || s.Steps < 0 {
-				return fmt.Errorf("schedule section: %d networks and %d steps; neither can be below 0", s.Networks, s.Steps)
-			}
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.state = s
-			return nil
-		}}
+	get := func() scheduleState {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.state
+	}
+	return jsonSection("schedule", scheduleVersion, get, func(s scheduleState) error {
+		if s.Networks < 0 || s.Steps < 0 {
+			return fmt.Errorf("%d networks and %d steps; neither can be below 0", s.Networks, s.Steps)
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.state = s
+		return nil
+	})
 }
 
 // page returns where it stands. Safe for concurrent use.

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"path/filepath"
 
@@ -112,22 +110,15 @@ func (r *training) pause() func(context.Context) error {
 // goes on with the newest one: rows are not promised to it, only their number.
 func (s *shuffledRows) Section() stage.Section {
 	section := s.ahead.Section()
-	load := section.Load
-	section.Load = func(in io.Reader, version int) error {
-		data, err := io.ReadAll(in)
-		if err != nil {
-			return fmt.Errorf("read section %s: %w", section.Name, err)
-		}
-		err = load(bytes.NewReader(data), version)
-		gone := (*shuffle.GoneError)(nil)
-		if !s.epochs || !errors.As(err, &gone) {
+	return withLoad(section, func(data []byte, version int, err error) error {
+		gone, ok := errors.AsType[*shuffle.GoneError](err)
+		if !s.epochs || !ok {
 			return err
 		}
 		s.log.Warn("going on with the newest shuffle", "error", gone)
 		s.source.Advance(s.source.Manifest())
-		return load(bytes.NewReader(data), version)
-	}
-	return section
+		return section.Load(bytes.NewReader(data), version)
+	})
 }
 
 func (s *shuffledRows) Size() (window, generated int64) {

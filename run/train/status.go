@@ -35,25 +35,17 @@ type Page struct {
 	run.Arithmetic
 }
 
-// statusPage is the page of a running process. Safe for concurrent use.
+// statusPage is the page of a running process.
 type statusPage struct {
-	mu    sync.Mutex
-	page  Page
-	sums  map[string]float64 // of losses since the last checkpoint
-	steps int
-}
+	run.Shared[Page]
 
-// set changes the page.
-func (s *statusPage) set(change func(*Page)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	change(&s.page)
+	// Of losses since the last checkpoint; the training goroutine's alone.
+	sums  map[string]float64
+	steps int
 }
 
 // add counts the losses of one step for the means.
 func (s *statusPage) add(losses monitor.Numbers) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.sums == nil {
 		s.sums = map[string]float64{}
 	}
@@ -63,24 +55,15 @@ func (s *statusPage) add(losses monitor.Numbers) {
 	s.steps++
 }
 
-// get returns a copy of the page.
-func (s *statusPage) get() Page {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.page
-}
-
 // writeMetrics writes metrics.json of a checkpoint: the last values, and the
 // means since the previous checkpoint, which begin anew.
 func (s *statusPage) writeMetrics(w io.Writer) error {
-	s.mu.Lock()
-	p := s.page
+	p := s.Get()
 	p.Means = monitor.Numbers{}
 	for name, sum := range s.sums {
 		p.Means[name] = monitor.Number(sum / float64(s.steps))
 	}
 	s.sums, s.steps = nil, 0
-	s.mu.Unlock()
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	return enc.Encode(p)
@@ -98,7 +81,7 @@ func (r *training) listen() error {
 // listenWaiting answers on the control socket of a run that is still being opened and
 // waits for its first rows.
 func (r *training) listenWaiting(why string) error {
-	r.page.set(func(p *Page) {
+	r.page.Set(func(p *Page) {
 		*p = Page{Job: r.info.Job, Stage: "waiting", Started: r.began.UTC(), Pace: map[string]any{"waiting": why}, Arithmetic: r.info.Arithmetic}
 	})
 	return r.process.Listen(run.Commands{
@@ -112,7 +95,7 @@ func (r *training) listenWaiting(why string) error {
 
 // pageNow is the page with the stages as they are.
 func (c *core) pageNow() Page {
-	p := c.page.get()
+	p := c.page.Get()
 	p.Stages, p.Plugins = c.stages.Page()
 	return p
 }
@@ -178,7 +161,7 @@ func (r *training) announce() {
 	r.log.Info("training", "phase", phase, "run", r.dir.Root, "batch", r.cfg.Batch, "accumulate", r.cfg.Accumulate,
 		"effective_batch", batch, "episode", r.state.Episodes, "of", r.players.target, "step", r.trainer.NumSteps())
 	window, _ := r.rows.Size()
-	r.page.set(func(p *Page) {
+	r.page.Set(func(p *Page) {
 		*p = Page{Job: r.info.Job, Stage: "self-play", Net: r.netName(), Episode: r.state.Episodes, Episodes: r.players.target,
 			Step: r.trainer.NumSteps(), Positions: r.state.Rows, WindowRows: window, Started: r.began.UTC(), Arithmetic: a}
 	})

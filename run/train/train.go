@@ -133,7 +133,7 @@ func (r *training) trainSteps(ctx context.Context) error {
 		}
 		_, generated := r.rows.Size()
 		r.state.Rows = max(r.state.Rows, generated)
-		r.page.set(func(p *Page) { p.Stage = "training" })
+		r.page.Set(func(p *Page) { p.Stage = "training" })
 		r.bounds.serve()
 		s, err := r.trainer.Step(whole, r.rows)
 		if errors.Is(err, io.EOF) {
@@ -164,7 +164,7 @@ func (r *training) afterStep(ctx context.Context, s *trainer.StepStats) error {
 	}
 	save, export := r.pace.After(s)
 	page := r.pace.Status()
-	r.page.set(func(p *Page) { p.Pace = page })
+	r.page.Set(func(p *Page) { p.Pace = page })
 	if !save && !export {
 		return r.saver.ifDue(ctx)
 	}
@@ -203,7 +203,7 @@ func (r *training) enter(g *record.Game) (pays bool, err error) {
 		Totals: r.reporter.totals(),
 	}
 	e.Rates = r.reporter.meter.Observe(time.Now(), e.Totals)
-	r.page.set(func(p *Page) {
+	r.page.Set(func(p *Page) {
 		p.Episode, p.Positions, p.WindowRows, p.Rates = episode, r.state.Rows, e.WindowRows, e.Rates
 	})
 	r.process.Publish(e)
