@@ -3,12 +3,9 @@ package train
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/plugins/stage"
-	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -34,20 +31,15 @@ func pacePause(ctx context.Context) error {
 // bucketPace trains in epochs on the newest shuffle, as the train bucket allows.
 // The state is saved after each epoch, and a net exported after every so many.
 type bucketPace struct {
-	freePace
-	*setup.Epochs
-	rows    *shuffledRows
-	samples func() int64                // trained on so far
-	pause   func(context.Context) error // until the next look
-	waits   func(why string)            // says so
-	publish func(e monitor.Event)       // the end of each epoch
-	state   bucketState
-	done    bool   // it ended the training
-	here    int64  // epochs done by this process
-	ended   bool   // all rows of the shuffle were trained on, with once
-	waiting string // for what; "" = not
-	looks   int    // since that was said
-	began   time.Time
+	rounds
+	rows     *shuffledRows
+	samples  func() int64                // trained on so far
+	pause    func(context.Context) error // until the next look
+	state    bucketState
+	rowsOver bool   // all rows of the shuffle were trained on, with Once
+	waiting  string // for what; "" = not
+	looks    int    // since that was said
+	began    time.Time
 }
 
 // bucketState is what the checkpoint holds.
@@ -61,11 +53,8 @@ type bucketState struct {
 // newBucketPace returns the pace of a run whose rows are shuffled ones.
 func newBucketPace(r *training, rows *shuffledRows) *bucketPace {
 	pause := r.pause()
-	p := &bucketPace{
-		Epochs: &r.cfg.Epochs, freePace: freePace{log: r.log}, rows: rows, samples: r.trainer.NumSamples, waits: r.waits,
-		pause:   func(ctx context.Context) error { return r.bounds.during(func() error { return pause(ctx) }) },
-		publish: r.process.Publish,
-	}
+	p := &bucketPace{rounds: newRounds(r), rows: rows, samples: r.trainer.NumSamples,
+		pause: func(ctx context.Context) error { return r.bounds.during(func() error { return pause(ctx) }) }}
 	rows.source.Repeat(!p.Once)
 	return p
 }
@@ -76,29 +65,25 @@ func (p *bucketPace) Wait(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if p.state.Open && !p.ended {
+	if p.state.Open && !p.rowsOver {
 		return nil
 	}
-	if !p.state.Open && p.Most > 0 && p.here >= p.Most {
-		p.log.Info("the epochs of this process are done", "epochs", p.here, "limit", "--max-epochs-this-instance")
-		p.done = true
-		return io.EOF
+	if !p.state.Open && p.enough() {
+		return p.end("the epochs of this process are done", "epochs", p.here, "limit", "--max-epochs-this-instance")
 	}
 	for {
 		newer, err := p.look()
 		if err != nil {
 			return err
 		}
-		p.ended = p.ended && !newer
+		p.rowsOver = p.rowsOver && !newer
 		why, ends := p.lacks()
 		switch {
 		case why == "":
 			p.begin()
 			return nil
 		case ends:
-			p.log.Info("training ends", "lacking", why)
-			p.done = true
-			return io.EOF
+			return p.end("training ends", "lacking", why)
 		}
 		p.wait(why)
 		if err := p.pause(ctx); err != nil {
@@ -124,7 +109,7 @@ func (p *bucketPace) look() (newer bool, err error) {
 // training. It takes the epoch out of the bucket where one begins.
 func (p *bucketPace) lacks() (why string, ends bool) {
 	switch {
-	case p.ended:
+	case p.rowsOver:
 		return "a newer shuffle: all rows of " + p.rows.source.Manifest().Name + " were trained on (--no-repeat-files)", p.Quit
 	case p.state.Open || p.state.Bucket.take(p.Epochs):
 		return "", false
@@ -155,27 +140,21 @@ func (p *bucketPace) wait(why string) {
 
 // RowsEnded is Pace's: with once the rows of a shuffle end.
 func (p *bucketPace) RowsEnded(err error) error {
-	if p.ended = p.Once; p.Once {
+	if p.rowsOver = p.Once; p.Once {
 		return nil
 	}
 	return p.freePace.RowsEnded(err)
 }
 
-// Exports is Pace's: candidates are the nets of whole epochs, and where none was
-// asked for, that of the end.
-func (p *bucketPace) Exports() (alone, last bool) { return true, p.done && p.PerExport == 0 }
-
 // After is Pace's.
 func (p *bucketPace) After(*trainer.StepStats) (save, export bool) {
-	if p.samples()-p.state.Start < p.Samples {
+	trained := p.samples() - p.state.Start
+	if trained < p.Samples {
 		return false, false
 	}
 	p.state.Open = false
 	p.state.Epochs++
-	p.here++
-	took := time.Since(p.began)
-	p.publish(&monitor.Stage{Name: "epoch", State: "finished", Seconds: monitor.Number(took.Seconds()),
-		Detail: fmt.Sprintf("epoch %d, %d samples", p.state.Epochs, p.samples()-p.state.Start)})
+	p.finish("epoch", time.Since(p.began), fmt.Sprintf("epoch %d, %d samples", p.state.Epochs, trained))
 	return true, p.PerExport > 0 && p.state.Epochs%p.PerExport == 0
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -145,22 +146,12 @@ func (s *checkpointer) sections(lookup func([16]byte) *record.Game) []stage.Sect
 // another pace has none of this one's state.
 func (s *checkpointer) restorable(c *checkpoint.Checkpoint, all []stage.Section) []stage.Section {
 	name := s.pace.Section().Name
-	if name == "" {
+	has := func(f checkpoint.ManifestFile) bool { return f.Section == name }
+	if name == "" || slices.ContainsFunc(c.Manifest.Files, has) {
 		return all
 	}
-	for _, f := range c.Manifest.Files {
-		if f.Section == name {
-			return all
-		}
-	}
 	s.log.Info("the checkpoint was written by a training of another pace: this one begins its counts anew", "section", name)
-	kept := all[:0]
-	for _, one := range all {
-		if one.Name != name {
-			kept = append(kept, one)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(all, func(one stage.Section) bool { return one.Name == name })
 }
 
 // restore loads the checkpoint, if there is one, and names what nobody reads.

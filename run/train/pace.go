@@ -85,6 +85,42 @@ func (p *freePace) Schedule() (s SchedulePage, ok bool) { return s, false }
 func (p *freePace) StartNow() error                     { return errNeverWaits }
 func (p *freePace) Close() error                        { return nil }
 
+// rounds is what the paces in epochs, and in nets of a schedule, have in common: the
+// state is saved after each round, and after some of them a net leaves the training.
+type rounds struct {
+	freePace
+	*setup.Epochs
+	waits   func(why string)      // says so
+	publish func(e monitor.Event) // the end of each round
+
+	here  int64 // rounds done by this process
+	ended bool  // by this pace
+}
+
+func newRounds(r *training) rounds {
+	return rounds{freePace: freePace{log: r.log}, Epochs: &r.cfg.Epochs, waits: r.waits, publish: r.process.Publish}
+}
+
+// enough says whether this process has done as many rounds as it shall.
+func (p *rounds) enough() bool { return p.Most > 0 && p.here >= p.Most }
+
+// end ends the training; the log says why.
+func (p *rounds) end(message string, args ...any) error {
+	p.log.Info(message, args...)
+	p.ended = true
+	return io.EOF
+}
+
+// finish counts a round and tells of it.
+func (p *rounds) finish(name string, took time.Duration, detail string) {
+	p.here++
+	p.publish(&monitor.Stage{Name: name, State: "finished", Seconds: monitor.Number(took.Seconds()), Detail: detail})
+}
+
+// Exports is Pace's: candidates are the nets of whole rounds, and where none was
+// asked for, that of the end.
+func (p *rounds) Exports() (alone, last bool) { return true, p.ended && p.PerExport == 0 }
+
 // openRows opens what the configuration trains on, and the pace that goes with it.
 func (r *training) openRows(ctx context.Context) error {
 	r.saver.everySteps = r.cfg.Checkpoints.Steps
@@ -109,9 +145,9 @@ func (r *training) openRows(ctx context.Context) error {
 		}
 	case setup.OwnGames: // a checkpoint follows a game, not a step
 		r.saver.everySteps, r.players.target = 0, r.cfg.Episodes.Number
-		r.rows, r.pace = r.openGameRows(), newEpisodes(r, r.players.open, r.afterEpisode)
+		r.rows, r.pace = r.openGameRows(), &episodes{r: r, open: r.players.open, turn: r.afterEpisode}
 	default:
-		r.rows, r.pace = r.openGameRows(), newEpisodes(r, r.openGamesDir, func(context.Context) error { return nil })
+		r.rows, r.pace = r.openGameRows(), &episodes{r: r, open: r.openGamesDir, turn: func(context.Context) error { return nil }}
 	}
 	return nil
 }

@@ -51,10 +51,11 @@ func (f *fakeChunks) TrainNow()                   { f.now <- struct{}{} }
 func newTestSchedule(f *fakeChunks, steps int64, chunks int) (p *schedulePace, said chan string) {
 	said = make(chan string, 100)
 	clock := time.Unix(1000, 0)
-	return &schedulePace{steps: steps, chunks: chunks, everyExport: 1, source: f,
-		waits: func(why string) { said <- why }, publish: func(monitor.Event) {}, freePace: freePace{log: slog.New(slog.DiscardHandler)},
+	return &schedulePace{net: setup.Schedule{Steps: steps, Chunks: chunks}, source: f,
+		rounds: rounds{Epochs: &setup.Epochs{PerExport: 1}, freePace: freePace{log: slog.New(slog.DiscardHandler)},
+			waits: func(why string) { said <- why }, publish: func(monitor.Event) {}},
 		during: func(wait func() error) error { return wait() },
-		now:    func() time.Time { clock = clock.Add(time.Second); return clock },
+		clock:  func() time.Time { clock = clock.Add(time.Second); return clock },
 	}, said
 }
 
@@ -63,7 +64,7 @@ func newTestSchedule(f *fakeChunks, steps int64, chunks int) (p *schedulePace, s
 func TestScheduleSteps(t *testing.T) {
 	f := &fakeChunks{have: 5, want: 4}
 	p, said := newTestSchedule(f, 3, 4)
-	p.everyExport, p.most = 2, 3
+	p.PerExport, p.Most = 2, 3
 	var got strings.Builder
 	for range 100 {
 		err := p.Wait(t.Context())
@@ -156,7 +157,7 @@ func TestScheduleDataEnd(t *testing.T) {
 	if err := p.Wait(t.Context()); !errors.Is(err, loader.ErrDataEnded) {
 		t.Error(err)
 	}
-	p.state.Networks = 1
+	p.now.Set(func(s *scheduleNow) { s.Networks = 1 })
 	if err := p.Wait(t.Context()); err != io.EOF {
 		t.Error(err)
 	}
