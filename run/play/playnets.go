@@ -3,6 +3,7 @@ package play
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -43,12 +44,12 @@ func NewNetFinder(e *config.Effective, dir run.Dir, job string) (netFinder, erro
 			return &foundNet{net: net, name: name}, err
 		}
 	}
-	models, err := setup.ModelsDir(e, dir)
-	if err != nil {
-		return nil, err
-	}
+	models := e.Config.GetSelfplay().GetModelsDir()
 	if models == "" {
 		return &checkpointNets{dir: dir, job: job, bootstrap: bootstrap(fmt.Sprintf("%s-%s-s0-d0", job, dir.Training))}, nil
+	}
+	if info, err := os.Stat(models); !ownModels(dir, models) && (err != nil || !info.IsDir()) {
+		return nil, e.Errorf("selfplay.models_dir", "make the directory; while it is empty, random weights play", "no such directory")
 	}
 	return &modelFiles{dir: models, bootstrap: bootstrap(bootstrapName)}, nil
 }

@@ -193,12 +193,11 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
 	}
 	dir := run.NewDir(c.GetRunDir(), c.GetTraining().GetTrainingName(), NewJob(c), c.GetTraining().GetCheckpoint().GetDir(), c.GetMetrics().GetDir())
 	dir.Games = s.GetOutputDir()
-	models, err := ModelsDir(e, dir)
-	if err != nil {
+	if err := CheckModels(e, dir); err != nil {
 		return err
 	}
 	from := "the newest checkpoint in " + dir.Checkpoints
-	if models != "" {
+	if models := s.GetModelsDir(); models != "" {
 		from = "the newest file in " + models
 	}
 	a := ArithmeticOf(c, false, true)
@@ -220,20 +219,6 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
 	}
 	_, err = fmt.Fprintf(w, "disk: %d MiB may be used\n", free>>20)
 	return err
-}
-
-// ModelsDir is the directory of net files that a configuration plays from, "" where it
-// plays the run's checkpoints. The run's own directory is made where it is not there:
-// an asynchronous run begins with self-play.
-func ModelsDir(e *config.Effective, dir run.Dir) (string, error) {
-	models := e.Config.GetSelfplay().GetModelsDir()
-	if models == "" || filepath.Clean(models) == dir.Models() {
-		return models, nil
-	}
-	if info, err := os.Stat(models); err != nil || !info.IsDir() {
-		return "", e.Errorf("selfplay.models_dir", "make the directory; while it is empty, random weights play", "no such directory")
-	}
-	return models, nil
 }
 
 // checkPlays refuses what games cannot be played with.

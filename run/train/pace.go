@@ -147,7 +147,7 @@ func (r *training) openRows(ctx context.Context) error {
 		r.saver.everySteps, r.players.target = 0, r.cfg.Episodes.Number
 		r.rows, r.pace = r.openGameRows(), &episodes{r: r, open: r.players.open, turn: r.afterEpisode}
 	default:
-		r.rows, r.pace = r.openGameRows(), &episodes{r: r, open: r.openGamesDir, turn: func(context.Context) error { return nil }}
+		r.rows, r.pace = r.openGameRows(), &episodes{r: r, open: r.watchGames, turn: func(context.Context) error { return nil }}
 	}
 	return nil
 }
