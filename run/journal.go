@@ -40,28 +40,20 @@ func OpenJournal(path string) (*Journal, []Entry, error) {
 		return nil, nil, fmt.Errorf("open journal: %w", err)
 	}
 	j := &Journal{file: file}
-	entries, err := j.read()
+	data, err := fsx.ReadFile(fsx.OS, path)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("read journal: %w", err), file.Close())
+	}
+	var entries []Entry
+	if entries, j.ends, err = ParseJournal(data); err != nil {
+		err = &fsx.CorruptError{Path: path, Reason: err.Error() + "; put it back from a copy, or begin a new run"}
+	} else {
+		err = j.Cut(len(entries))
+	}
 	if err != nil {
 		return nil, nil, errors.Join(err, file.Close())
 	}
 	return j, entries, nil
-}
-
-// read returns the entries and cuts off what follows the last whole line.
-func (j *Journal) read() ([]Entry, error) {
-	data, err := fsx.ReadFile(fsx.OS, j.file.Path())
-	if err != nil {
-		return nil, fmt.Errorf("read journal: %w", err)
-	}
-	entries, ends, err := ParseJournal(data)
-	if err != nil {
-		return nil, &fsx.CorruptError{Path: j.file.Path(), Reason: err.Error() + "; put it back from a copy, or begin a new run"}
-	}
-	j.ends = ends
-	if err := j.Cut(len(entries)); err != nil {
-		return nil, err
-	}
-	return entries, nil
 }
 
 // ParseJournal returns the entries of the whole lines and where each ends.
