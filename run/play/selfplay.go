@@ -85,7 +85,7 @@ type selfPlayer struct {
 	nets    Nets
 	store   *Store
 	stages  *setup.Stages // rescorers alone
-	desk    *setup.PluginDesk
+	plugins *setup.PluginMonitor
 	swaps   *setup.Swapper
 	process *run.Process
 	meter   *monitor.Meter
@@ -261,17 +261,17 @@ func (s *selfPlayer) prepare(ctx context.Context) (selfplay.WorkerConfig, error)
 
 // openStages opens the rescorers and what exchanges them.
 func (s *selfPlayer) openStages(ctx context.Context) (err error) {
-	s.desk = &setup.PluginDesk{Root: s.dir.Root, Process: s.name(), Job: s.job, Log: s.log}
-	s.desk.Open(s.process.Bus())
-	if s.stages, err = setup.OpenUsed(ctx, s.opt.Effective, setup.PlayUses, s.desk.Options(s.cfg.GetPlugins())); err != nil {
+	s.plugins = &setup.PluginMonitor{Root: s.dir.Root, Process: s.name(), Job: s.job, Log: s.log}
+	s.plugins.Open(s.process.Bus())
+	if s.stages, err = setup.OpenUsed(ctx, s.opt.Effective, setup.PlayUses, s.plugins.Options(s.cfg.GetPlugins())); err != nil {
 		return err
 	}
 	s.process.OnClose(func() error {
-		s.desk.Report(s.stages.AllHosts())
+		s.plugins.Report(s.stages.AllHosts())
 		return s.stages.Close()
 	})
 	s.stages.Log(s.log)
-	s.swaps = &setup.Swapper{Uses: setup.PlayUses, Stages: s.stages, Desk: s.desk, Log: s.log, Started: s.opt.Effective, Cfg: config.Clone(s.cfg),
+	s.swaps = &setup.Swapper{Uses: setup.PlayUses, Stages: s.stages, Plugins: s.plugins, Log: s.log, Started: s.opt.Effective, Cfg: config.Clone(s.cfg),
 		Exchange: func(_ context.Context, x *setup.Exchange) error {
 			x.Old = s.stages.Adopt(x.Stages, x.Uses)
 			s.store.SetRescorers(s.stages.Rescorers, s.swaps.Retire(x.Old.Host()))

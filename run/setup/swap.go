@@ -23,7 +23,7 @@ import (
 type Swapper struct {
 	Uses     Uses // of the process
 	Stages   *Stages
-	Desk     *PluginDesk
+	Plugins  *PluginMonitor
 	Log      *slog.Logger
 	Exchange func(context.Context, *Exchange) error // puts the new stages to work; after an error the old ones work on
 	Save     func(text []byte) error                // makes the configuration durable; nil = others do that
@@ -149,7 +149,7 @@ func (s *Swapper) changed(next *config.Config) (Uses, *host.Host, error) {
 		}
 		return u, s.Stages.Host(), nil
 	}
-	h, err := host.New(s.Desk.Options(b))
+	h, err := host.New(s.Plugins.Options(b))
 	if err != nil {
 		return u, nil, fmt.Errorf("plugins: %w", err)
 	}
@@ -174,7 +174,7 @@ func (s *Swapper) apply(ctx context.Context, next *config.Config, u Uses, h *hos
 	}
 	s.Cfg = next
 	s.announce(x)
-	s.Desk.Report(s.Stages.AllHosts()) // what the old ones did, before they go
+	s.Plugins.Report(s.Stages.AllHosts()) // what the old ones did, before they go
 	if err := x.Old.release(); err != nil {
 		s.Log.Warn("a stage that was replaced did not end well", "error", err)
 	}
@@ -195,7 +195,7 @@ func (s *Swapper) announce(x *Exchange) {
 		fresh := infosOf(x.Stages.Infos(), kind)
 		old, now := describe(infosOf(x.Old.Infos(), kind)), describe(fresh)
 		s.Log.Info("stage exchanged", "kind", string(kind), "old", old, "new", now)
-		s.Desk.publish(&monitor.Plugin{Kind: string(kind), Name: namesOf(fresh), State: monitor.PluginSwapped, Detail: old + " -> " + now})
+		s.Plugins.publish(&monitor.Plugin{Kind: string(kind), Name: namesOf(fresh), State: monitor.PluginSwapped, Detail: old + " -> " + now})
 	}
 	if x.Began != "" {
 		s.Log.Info("the sampler begins a state of its own", "sampler", namesOf(infosOf(x.Stages.Infos(), stage.KindSampler)), "reason", x.Began)

@@ -213,13 +213,13 @@ func (t *Training) Devices() (trains, plays, lacks string) {
 
 // OpenStages opens the stages that a trainer uses and what exchanges them; the caller
 // sets its Exchange and Save.
-func (t *Training) OpenStages(ctx context.Context, desk *PluginDesk) (*Stages, *Swapper, error) {
+func (t *Training) OpenStages(ctx context.Context, plugins *PluginMonitor) (*Stages, *Swapper, error) {
 	c, u := t.e.Config, TrainUses(t.e.Config)
-	s, err := OpenUsed(ctx, t.e, u, desk.Options(c.GetPlugins()))
+	s, err := OpenUsed(ctx, t.e, u, plugins.Options(c.GetPlugins()))
 	if err != nil {
 		return nil, nil, err
 	}
-	return s, &Swapper{Uses: u, Stages: s, Desk: desk, Log: desk.Log, Started: t.e, Cfg: config.Clone(c)}, nil
+	return s, &Swapper{Uses: u, Stages: s, Plugins: plugins, Log: plugins.Log, Started: t.e, Cfg: config.Clone(c)}, nil
 }
 
 // Trainer is how a net of a form is trained.

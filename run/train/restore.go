@@ -121,7 +121,7 @@ func (r *training) openMetrics() error {
 	}
 	bus := r.process.Bus()
 	bus.Go(1024, alarms.New(bus.Publish))
-	r.desk.Open(bus)
+	r.plugins.Open(bus)
 	for _, s := range r.opt.Readers {
 		bus.Attach(forgiving(r.log, s))
 	}

@@ -105,7 +105,7 @@ type training struct {
 	saver    *checkpointer
 	players  *players
 	reporter *reporter
-	desk     *setup.PluginDesk
+	plugins  *setup.PluginMonitor
 	swaps    *setup.Swapper
 	bounds   *boundary // where stages are exchanged
 	resumed  bool
@@ -134,7 +134,7 @@ func (r *training) open(ctx context.Context) error {
 	if err := r.prepareDir(ctx); err != nil {
 		return err
 	}
-	r.desk.Job = r.info.Job
+	r.plugins.Job = r.info.Job
 	if r.cfg.Source == setup.OwnGames {
 		if err := r.players.prepare(); err != nil {
 			return err
@@ -145,8 +145,8 @@ func (r *training) open(ctx context.Context) error {
 
 // openStages opens the stages that this run uses and what exchanges them.
 func (r *training) openStages(ctx context.Context) (err error) {
-	r.desk = &setup.PluginDesk{Root: r.cfg.Root, Process: trainProcess, Log: r.log}
-	if r.stages, r.swaps, err = r.cfg.OpenStages(ctx, r.desk); err != nil {
+	r.plugins = &setup.PluginMonitor{Root: r.cfg.Root, Process: trainProcess, Log: r.log}
+	if r.stages, r.swaps, err = r.cfg.OpenStages(ctx, r.plugins); err != nil {
 		return err
 	}
 	r.bounds = newBoundary()

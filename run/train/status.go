@@ -184,7 +184,7 @@ func (r *training) watchPlugins(ctx context.Context) (end func()) {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				r.desk.Report(r.stages.AllHosts())
+				r.plugins.Report(r.stages.AllHosts())
 			case <-r.opt.Reload:
 				r.swaps.ReloadNow(ctx)
 			}
@@ -193,6 +193,6 @@ func (r *training) watchPlugins(ctx context.Context) (end func()) {
 	return func() {
 		cancel()
 		watch.Wait()
-		r.desk.Report(r.stages.AllHosts())
+		r.plugins.Report(r.stages.AllHosts())
 	}
 }
