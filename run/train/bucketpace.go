@@ -28,6 +28,23 @@ func pacePause(ctx context.Context) error {
 	}
 }
 
+// lookUntil looks until nothing is lacking, with a pause between two looks, and says
+// what is waited for at first and then from time to time.
+func lookUntil(ctx context.Context, pause func(context.Context) error, say func(why string), look func() (lacking string, err error)) error {
+	for looks := 0; ; looks++ {
+		why, err := look()
+		if why == "" || err != nil {
+			return err
+		}
+		if looks%paceWords == 0 {
+			say(why)
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
 // bucketPace trains in epochs on the newest shuffle, as the train bucket allows.
 // The state is saved after each epoch, and a net exported after every so many.
 type bucketPace struct {
@@ -38,7 +55,6 @@ type bucketPace struct {
 	state    bucketState
 	rowsOver bool   // all rows of the shuffle were trained on, with Once
 	waiting  string // for what; "" = not
-	looks    int    // since that was said
 	began    time.Time
 }
 
@@ -71,25 +87,25 @@ func (p *bucketPace) Wait(ctx context.Context) error {
 	if !p.state.Open && p.enough() {
 		return p.end("the epochs of this process are done", "epochs", p.here, "limit", "--max-epochs-this-instance")
 	}
-	for {
+	say := func(why string) {
+		p.waiting = why
+		p.waits(why)
+	}
+	return lookUntil(ctx, p.pause, say, func() (string, error) {
 		newer, err := p.look()
 		if err != nil {
-			return err
+			return "", err
 		}
 		p.rowsOver = p.rowsOver && !newer
 		why, ends := p.lacks()
 		switch {
 		case why == "":
 			p.begin()
-			return nil
 		case ends:
-			return p.end("training ends", "lacking", why)
+			return "", p.end("training ends", "lacking", why)
 		}
-		p.wait(why)
-		if err := p.pause(ctx); err != nil {
-			return err
-		}
-	}
+		return why, nil
+	})
 }
 
 // look goes over to a newer shuffle where there is one and fills the bucket.
@@ -127,15 +143,6 @@ func (p *bucketPace) begin() {
 	}
 	p.state.Open, p.state.Start, p.began = true, p.samples(), time.Now()
 	p.log.Info("epoch", "number", p.state.Epochs+1, "samples", p.Samples, "bucket", int64(p.state.Bucket.Level))
-}
-
-// wait says what is waited for, at first and then from time to time.
-func (p *bucketPace) wait(why string) {
-	if p.waiting == "" || p.looks >= paceWords {
-		p.waiting, p.looks = why, 0
-		p.waits(why)
-	}
-	p.looks++
 }
 
 // RowsEnded is Pace's: with once the rows of a shuffle end.

@@ -9,8 +9,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
-	"github.com/chessbrain/chessbrain/run"
-	"github.com/chessbrain/chessbrain/run/play"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -45,8 +43,8 @@ func (r *training) openShuffled(ctx context.Context) (*shuffledRows, error) {
 	source, err := shuffle.OpenLatest(dir)
 	if errors.Is(err, shuffle.ErrNone) && r.cfg.Epochs.Quit {
 		err = &NoDataError{err}
-	} else if r.cfg.Epochs.Samples > 0 {
-		source, err = r.firstShuffle(ctx, dir, source, err)
+	} else if errors.Is(err, shuffle.ErrNone) && r.cfg.Epochs.Samples > 0 {
+		source, err = r.firstShuffle(ctx, dir)
 	}
 	if err != nil {
 		return nil, err
@@ -71,30 +69,20 @@ func (s *shuffledRows) announce(m *shuffle.Manifest) {
 	s.log.Info("training rows", "shuffle", filepath.Join(s.dir, m.Name), "rows", m.TrainRows, "held_out", m.HeldRows)
 }
 
-// firstShuffle waits for the first shuffle of dir; source and err are what the
-// first look found. Meanwhile the control socket answers status and stop, which is
-// ErrInterrupted.
-func (r *training) firstShuffle(ctx context.Context, dir string, source *shuffle.Source, err error) (*shuffle.Source, error) {
-	if !errors.Is(err, shuffle.ErrNone) {
-		return source, err
-	}
+// firstShuffle waits for the first shuffle of dir. Meanwhile the control socket answers
+// status and stop.
+func (r *training) firstShuffle(ctx context.Context, dir string) (source *shuffle.Source, err error) {
 	why := "the first shuffle in " + dir + ": chessbrain shuffle makes one when there are rows enough (--quit-if-no-data ends the training instead)"
-	if listenErr := r.listenWaiting(why); listenErr != nil {
-		return nil, listenErr
+	if err := r.listenWaiting(why); err != nil {
+		return nil, err
 	}
-	pause := r.pause()
-	for looks := 0; errors.Is(err, shuffle.ErrNone); looks++ {
-		if looks%paceWords == 0 {
-			r.log.Info("waiting", "for", why)
+	say := func(why string) { r.log.Info("waiting", "for", why) }
+	err = lookUntil(ctx, r.pause(), say, func() (string, error) {
+		if source, err = shuffle.OpenLatest(dir); errors.Is(err, shuffle.ErrNone) {
+			return why, nil
 		}
-		if pauseErr := pause(ctx); play.Stopped(pauseErr) {
-			err = run.ErrInterrupted
-		} else if pauseErr != nil {
-			err = pauseErr
-		} else {
-			source, err = shuffle.OpenLatest(dir)
-		}
-	}
+		return "", err
+	})
 	return source, err
 }
 
