@@ -44,12 +44,12 @@ func (p *publisher) exportsDirectly() bool {
 	return p.cfg.Export.Mode == setup.ExportDirectly
 }
 
-// payExport exports the net of the newest checkpoint if its epoch asked for it.
-func (p *publisher) payExport(ctx context.Context) error {
+// exportPending exports the net of the newest checkpoint if its epoch asked for it.
+func (p *publisher) exportPending(ctx context.Context) error {
 	if !p.state.ExportOwed {
 		return nil
 	}
-	if err := p.bearable(p.exportByMode(ctx)); err != nil {
+	if err := p.tolerate(p.exportByMode(ctx)); err != nil {
 		return err
 	}
 	p.state.ExportOwed = false
@@ -148,9 +148,9 @@ func (p *publisher) removeHandedTemps(dir string) error {
 	return nil
 }
 
-// bearable returns the error of an export, nil where the run is to go on without
+// tolerate returns the error of an export, nil where the run is to go on without
 // an exporter that fails.
-func (p *publisher) bearable(err error) error {
+func (p *publisher) tolerate(err error) error {
 	failed, ok := errors.AsType[*host.Error](err)
 	if !ok || failed.Kind != stage.KindExporter || !p.cfg.Export.MayFail {
 		return err

@@ -85,7 +85,6 @@ func (r *training) loadCheckpoint() (*checkpoint.Checkpoint, error) {
 	if err := r.cfg.CheckOwner(c.Manifest, r.info, c.Path); err != nil {
 		return nil, err
 	}
-	r.resumed = true
 	return c, nil
 }
 

@@ -108,7 +108,6 @@ type training struct {
 	plugins  *setup.PluginMonitor
 	swaps    *setup.Swapper
 	bounds   *boundary // where stages are exchanged
-	resumed  bool
 }
 
 // newTraining returns a training of which nothing is open yet.

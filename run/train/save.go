@@ -78,7 +78,7 @@ func (s *checkpointer) save(ctx context.Context) error {
 	s.saved()
 	alone, _ := s.pace.Exports()
 	if every := s.cfg.Export.EveryCheckpoints; every > 0 && s.state.Checkpoints%every == 0 && !alone {
-		return s.out.bearable(s.out.exportByMode(ctx))
+		return s.out.tolerate(s.out.exportByMode(ctx))
 	}
 	return nil
 }
@@ -182,9 +182,9 @@ func (r *training) firstCheckpoint(ctx context.Context) error {
 		}
 	}
 	if r.state.Rows > 0 || r.trainer.NumSamples() > 0 || !r.out.exportsDirectly() {
-		return r.out.payExport(ctx)
+		return r.out.exportPending(ctx)
 	}
-	return r.out.bearable(r.out.exportOnce(ctx))
+	return r.out.tolerate(r.out.exportOnce(ctx))
 }
 
 // finishState measures the last weights, saves what is not saved yet and
@@ -201,7 +201,7 @@ func (r *training) finishState(ctx context.Context) error {
 	if alone, last := r.pace.Exports(); alone && !last && !r.out.exportsDirectly() {
 		return nil
 	}
-	return r.out.bearable(r.out.exportByMode(ctx))
+	return r.out.tolerate(r.out.exportByMode(ctx))
 }
 
 func numParams(n *nn.Net) int {

@@ -152,7 +152,7 @@ func (r *training) announce() {
 	net := r.trainer.Net()
 	batch := r.cfg.Batch * r.cfg.Accumulate
 	phase := monitor.RunStart
-	if r.resumed {
+	if r.saver.episodes >= 0 { // there is a checkpoint
 		phase = monitor.RunResume
 	}
 	a := r.info.Arithmetic

@@ -175,7 +175,7 @@ func (r *training) afterStep(ctx context.Context, s *trainer.StepStats) error {
 	if err := r.saver.save(ctx); err != nil {
 		return err
 	}
-	return r.out.payExport(ctx)
+	return r.out.exportPending(ctx)
 }
 
 // enter counts one game: it writes it into the journal and puts it into its

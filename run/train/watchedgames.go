@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -30,7 +29,7 @@ func (r *training) watchGames() (Games, error) {
 	for id := range r.ledger.seen {
 		f.dir.MarkSeen(id)
 	}
-	for _, g := range slices.Concat(f.back.journalled, f.back.others) {
+	for _, g := range f.back.games {
 		f.dir.MarkSeen(g.ID)
 	}
 	return f, nil
