@@ -47,7 +47,7 @@ type Training struct {
 	ReportEvery     time.Duration // what programs did
 }
 
-// Source is where training rows come from.
+// Source is where training rows come from, in the schema's order.
 type Source int
 
 const (
@@ -122,7 +122,7 @@ type Metrics struct {
 	Every       int64 // steps
 }
 
-// ExportMode is where the nets of a training go.
+// ExportMode is where the nets of a training go, in the schema's order.
 type ExportMode int
 
 const (
