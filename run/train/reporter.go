@@ -64,23 +64,25 @@ func (r *reporter) totals() monitor.Totals {
 
 // validate measures the losses on the validation games, raw weights.
 func (r *reporter) validate(ctx context.Context) error {
-	rows := r.cfg.Validation.Rows
-	held, err := r.rows.HeldOut(ctx, rows)
-	if held == nil || err != nil {
+	s, err := r.evaluate(ctx, r.trainer, monitor.WeightsRaw, r.cfg.Validation.Rows)
+	if s == nil || err != nil {
 		return err
 	}
-	s, err := r.trainer.Evaluate(ctx, held, rows)
-	if err != nil {
-		return fmt.Errorf("validate: %w", err)
-	}
-	e := r.validationEvent(monitor.WeightsRaw, &s)
-	r.page.Set(func(p *Page) { p.Validation = e.Losses })
-	r.process.Publish(e)
+	r.page.Set(func(p *Page) { p.Validation = lossNumbers(&s.Measures) })
 	return nil
 }
 
-// validationEvent reports losses on the validation games.
-func (r *reporter) validationEvent(weights string, s *trainer.EvalStats) *monitor.Validation {
+// evaluate measures a net on at most so many rows of the validation games and tells
+// of it; nil where there are none.
+func (r *reporter) evaluate(ctx context.Context, t *trainer.Trainer, weights string, rows int) (*trainer.EvalStats, error) {
+	held, err := r.rows.HeldOut(ctx, rows)
+	if held == nil || err != nil {
+		return nil, err
+	}
+	s, err := t.Evaluate(ctx, held, rows)
+	if err != nil {
+		return nil, fmt.Errorf("measure on the validation games: %w", err)
+	}
 	e := &monitor.Validation{
 		Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Weights: weights, Rows: s.Rows, Games: r.ledger.games.Validation.Games(),
 		Losses: lossNumbers(&s.Measures), StdErrs: monitor.Numbers{},
@@ -90,7 +92,8 @@ func (r *reporter) validationEvent(weights string, s *trainer.EvalStats) *monito
 	for _, l := range s.Losses {
 		e.StdErrs[l.Metric] = monitor.Number(l.StdErr)
 	}
-	return e
+	r.process.Publish(e)
+	return &s, nil
 }
 
 // compareWithFirst evaluates the net that the run began with and the newest one
@@ -115,17 +118,12 @@ func (r *reporter) compareWithFirst(ctx context.Context) (first, last *Validatio
 	return first, last, errors.Join(firstErr, lastErr, untrained.Close())
 }
 
-// measure evaluates a net and reports it as an event too.
+// measure evaluates a net for the summary.
 func (r *reporter) measure(ctx context.Context, t *trainer.Trainer, weights string) (*ValidationResult, error) {
-	held, err := r.rows.HeldOut(ctx, summaryRows)
-	if err != nil {
+	e, err := r.evaluate(ctx, t, weights, summaryRows)
+	if e == nil || err != nil {
 		return nil, err
 	}
-	e, err := t.Evaluate(ctx, held, summaryRows)
-	if err != nil {
-		return nil, fmt.Errorf("measure on the validation games: %w", err)
-	}
-	r.process.Publish(r.validationEvent(weights, &e))
 	v := &ValidationResult{Rows: e.Rows, Games: r.ledger.games.Validation.Games(), Losses: map[string]trainer.Measure{},
 		LegalEntropy: e.LegalEntropy, Accuracy: e.PolicyAccuracy}
 	for _, l := range e.Losses {
