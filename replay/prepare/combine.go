@@ -39,7 +39,7 @@ type InputFile struct {
 func ListInputs(fsys fsx.FS, inputs []Input) ([]InputFile, error) {
 	var files []InputFile
 	for _, in := range inputs {
-		paths, err := ListChunks(fsys, in.Dir)
+		paths, err := listChunks(fsys, in.Dir)
 		if err != nil {
 			return nil, fmt.Errorf("list games of %s: %w", in.Dir, err)
 		}
@@ -68,9 +68,8 @@ func isChunk(base string) bool {
 	return !strings.HasPrefix(base, ".") && (strings.HasSuffix(base, replay.SealedSuffix) || strings.HasSuffix(base, replay.GrowingSuffix))
 }
 
-// ListChunks returns the chunk files below dir in path order, none where there is no
-// such directory.
-func ListChunks(fsys fsx.FS, dir string) ([]string, error) {
+// listChunks returns the chunk files below dir in path order.
+func listChunks(fsys fsx.FS, dir string) ([]string, error) {
 	entries, err := fsys.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -81,7 +80,7 @@ func ListChunks(fsys fsx.FS, dir string) ([]string, error) {
 		switch {
 		case strings.HasPrefix(e.Name(), "."):
 		case e.IsDir():
-			below, err := ListChunks(fsys, path)
+			below, err := listChunks(fsys, path)
 			if err != nil {
 				return nil, err
 			}

@@ -28,7 +28,7 @@ type GameFile struct {
 // GameFiles returns the game files below the directories, newest first: in the
 // order in which a shuffle into outputDir takes them. It changes nothing.
 func GameFiles(ctx context.Context, fsys fsx.FS, inputDirs []string, outputDir string, threads int) ([]GameFile, error) {
-	chunks, err := ListChunks(fsys, inputDirs)
+	chunks, err := listChunks(fsys, inputDirs)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (o *Options) count(ctx context.Context, old *index) (chunks []*chunk, fresh
 		if removed, err = removedBelow(o.FS, o.InputDirs); err != nil {
 			return nil, nil, nil, err
 		}
-		if chunks, err = ListChunks(o.FS, o.InputDirs); err != nil {
+		if chunks, err = listChunks(o.FS, o.InputDirs); err != nil {
 			return nil, nil, nil, err
 		}
 		if fresh, err = countChunks(ctx, o.FS, chunks, old, o.Threads); err != nil {

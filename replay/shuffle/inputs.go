@@ -59,11 +59,11 @@ func countRows(g *record.Game) (n uint32) {
 	return n
 }
 
-// ListChunks returns the game files below the directories (a layout of
+// listChunks returns the game files below the directories (a layout of
 // selfplay/<net>/<process>/*.games), newest first by time of last change, then
 // path. A file below two of the directories counts once. A directory that is
 // not there is an error.
-func ListChunks(fsys fsx.FS, dirs []string) ([]*chunk, error) {
+func listChunks(fsys fsx.FS, dirs []string) ([]*chunk, error) {
 	byPath := map[string]*chunk{}
 	for _, dir := range dirs {
 		if _, err := fsys.Stat(dir); err != nil {

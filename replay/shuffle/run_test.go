@@ -361,7 +361,7 @@ func TestNewestFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	chunks, err := ListChunks(fsx.OS, []string{dir, filepath.Join(dir, "a")}) // a twice
+	chunks, err := listChunks(fsx.OS, []string{dir, filepath.Join(dir, "a")}) // a twice
 	order := ""
 	for _, c := range chunks {
 		order += filepath.Base(filepath.Dir(filepath.Dir(c.path)))
