@@ -55,12 +55,7 @@ func WalkGames(ctx context.Context, fsys fsx.FS, dir string, fn func(path string
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		games, info, err := ReadChunk(fsys, path)
-		if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(path, GrowingSuffix) {
-			// Sealed by its writer since it was listed.
-			path = strings.TrimSuffix(path, GrowingSuffix) + SealedSuffix
-			games, info, err = ReadChunk(fsys, path)
-		}
+		path, games, info, err := readListed(fsys, path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // removed since it was listed
 		}
@@ -86,6 +81,16 @@ func WalkGames(ctx context.Context, fsys fsx.FS, dir string, fn func(path string
 		}
 	}
 	return s, nil
+}
+
+// readListed reads a chunk that was listed, also where its writer has sealed it since.
+func readListed(fsys fsx.FS, path string) (at string, games []*record.Game, info ChunkInfo, err error) {
+	games, info, err = ReadChunk(fsys, path)
+	if stem, growing := strings.CutSuffix(path, GrowingSuffix); growing && errors.Is(err, fs.ErrNotExist) {
+		path = stem + SealedSuffix
+		games, info, err = ReadChunk(fsys, path)
+	}
+	return path, games, info, err
 }
 
 // sortGames orders games by ordinal, then id.

@@ -72,9 +72,10 @@ type Control struct {
 // maxSocketPath is the longest path that the kernel takes for a Unix socket.
 const maxSocketPath = 100
 
-// ListenControl opens the socket in dir, or in the system's temporary
-// directory where dir's path is too long for a socket.
-func ListenControl(dir, name string, commands Commands) (*Control, error) {
+// ListenRole opens the socket of a process that holds the given role's lock in dir, or
+// in the system's temporary directory where dir's path is too long for a socket, and
+// names it in the lock's owner file, where others find it.
+func ListenRole(dir, name string, role *fsx.Lock, commands Commands) (*Control, error) {
 	path := filepath.Join(dir, name+".sock")
 	if len(path) > maxSocketPath {
 		private, err := os.MkdirTemp("", "chessbrain-")
@@ -88,24 +89,20 @@ func ListenControl(dir, name string, commands Commands) (*Control, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open control socket %s: %w", path, err)
 	}
-	if err := os.Chmod(path, 0o700); err != nil {
-		return nil, errors.Join(fmt.Errorf("protect control socket %s: %w", path, err), listener.Close())
+	c := &Control{Path: path, listener: listener, commands: commands}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.wait.Go(c.accept)
+	err = os.Chmod(path, 0o700)
+	if err == nil {
+		path, err = filepath.Abs(path) // whoever asks may stand elsewhere
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	c := &Control{Path: path, listener: listener, commands: commands, ctx: ctx, cancel: cancel}
-	c.wait.Add(1)
-	go c.accept()
-	return c, nil
-}
-
-// NameIn writes the socket's path into the owner file of a role's lock, where
-// others find it.
-func (c *Control) NameIn(role *fsx.Lock) error {
-	path, err := filepath.Abs(c.Path) // whoever asks may stand elsewhere
+	if err == nil {
+		err = role.SetSocket(path)
+	}
 	if err != nil {
-		return fmt.Errorf("control socket: %w", err)
+		return nil, errors.Join(fmt.Errorf("control socket %s: %w", path, err), c.Close())
 	}
-	return role.SetSocket(path)
+	return c, nil
 }
 
 // Close ends the connections and removes the socket.
@@ -120,20 +117,16 @@ func (c *Control) Close() error {
 }
 
 func (c *Control) accept() {
-	defer c.wait.Done()
 	for {
 		conn, err := c.listener.Accept()
 		if err != nil {
 			return // closed
 		}
-		c.wait.Add(1)
-		go func() {
-			defer c.wait.Done()
-			stop := context.AfterFunc(c.ctx, func() { conn.Close() })
-			defer stop()
+		c.wait.Go(func() {
+			defer context.AfterFunc(c.ctx, func() { conn.Close() })()
 			defer conn.Close()
 			c.serve(conn)
-		}()
+		})
 	}
 }
 
@@ -159,59 +152,47 @@ func (c *Control) serve(conn net.Conn) {
 
 // handle answers one message and says whether the connection goes on.
 func (c *Control) handle(out *json.Encoder, m Message) bool {
+	if m.Type == "subscribe" && c.commands.Subscribe != nil {
+		return c.stream(out)
+	}
+	err := out.Encode(c.reply(m))
+	if m.Type == "stop" {
+		c.commands.Stop() // after the answer: the process may end at once
+	}
+	return err == nil
+}
+
+// reply is the answer to a message that has one.
+func (c *Control) reply(m Message) Message {
+	noSuch := answer("error", "this process has no "+m.Type+": it only plays, or still waits for its first rows")
 	switch m.Type {
 	case "status":
-		return out.Encode(answer("status", c.commands.Status())) == nil
+		return answer("status", c.commands.Status())
 	case "stop":
-		defer c.commands.Stop() // after the answer: the process may end at once
-		return out.Encode(answer("ok", "finishing the current step, then saving")) == nil
+		return answer("ok", "finishing the current step, then saving")
 	case "subscribe":
-		if c.commands.Subscribe == nil {
-			return out.Encode(noSuch(m.Type)) == nil
-		}
-		return c.stream(out)
+		return noSuch
 	case "checkpoint-now":
 		if c.commands.Checkpoint == nil {
-			return out.Encode(noSuch(m.Type)) == nil
+			return noSuch
 		}
 		c.commands.Checkpoint()
-		return out.Encode(answer("ok", "a checkpoint follows the next step")) == nil
-	case "swap-plugin":
-		return out.Encode(c.swap(m)) == nil
+		return answer("ok", "a checkpoint follows the next step")
 	case "start-training-now":
-		return out.Encode(c.startNow()) == nil
+		if c.commands.StartNow == nil {
+			return answer("error", "only a trainer has start-training-now")
+		}
+		return okUnless(c.commands.StartNow(), "the next net begins without waiting for new chunks")
+	case "swap-plugin":
+		var s Swap
+		decoder := json.NewDecoder(bytes.NewReader(m.Payload))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&s); err != nil {
+			return answer("error", `swap-plugin wants a payload {"kind","stages":[{"name","settings"}]}: `+err.Error())
+		}
+		return okUnless(c.commands.Swap(c.ctx, s), s.Kind+": "+s.names())
 	}
-	return out.Encode(answer("error", fmt.Sprintf("unknown type %q; known: status, subscribe, stop, checkpoint-now, start-training-now, swap-plugin", m.Type))) == nil
-}
-
-// noSuch answers a command that the process does not have, or not yet.
-func noSuch(command string) Message {
-	return answer("error", "this process has no "+command+": it only plays, or still waits for its first rows")
-}
-
-// startNow answers start-training-now.
-func (c *Control) startNow() Message {
-	if c.commands.StartNow == nil {
-		return answer("error", "only a trainer has start-training-now")
-	}
-	if err := c.commands.StartNow(); err != nil {
-		return answer("error", err.Error())
-	}
-	return answer("ok", "the next net begins without waiting for new chunks")
-}
-
-// swap answers swap-plugin.
-func (c *Control) swap(m Message) Message {
-	var s Swap
-	decoder := json.NewDecoder(bytes.NewReader(m.Payload))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&s); err != nil {
-		return answer("error", `swap-plugin wants a payload {"kind","stages":[{"name","settings"}]}: `+err.Error())
-	}
-	if err := c.commands.Swap(c.ctx, s); err != nil {
-		return answer("error", err.Error())
-	}
-	return answer("ok", fmt.Sprintf("%s: %s", s.Kind, s.names()))
+	return answer("error", fmt.Sprintf("unknown type %q; known: status, subscribe, stop, checkpoint-now, start-training-now, swap-plugin", m.Type))
 }
 
 // stream sends events until the connection or the process ends.
@@ -228,6 +209,14 @@ func (c *Control) stream(out *json.Encoder) bool {
 			}
 		}
 	}
+}
+
+// okUnless is the answer to a command that came to err.
+func okUnless(err error, text string) Message {
+	if err != nil {
+		return answer("error", err.Error())
+	}
+	return answer("ok", text)
 }
 
 func answer(kind string, payload any) Message {
@@ -289,17 +278,4 @@ func (w Swap) names() string {
 		return "none"
 	}
 	return strings.Join(names, ",")
-}
-
-// ListenRole opens the control socket of a process that holds the given role's lock
-// in dir, and names it in the lock's owner file.
-func ListenRole(dir, name string, role *fsx.Lock, commands Commands) (*Control, error) {
-	c, err := ListenControl(dir, name, commands)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.NameIn(role); err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	return c, nil
 }

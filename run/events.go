@@ -50,8 +50,15 @@ func (p *Process) OpenEvents(e Events) (err error) {
 			}
 		}
 		o := monitor.FilesOptions{Dir: e.Metrics, Job: e.Job, TensorBoard: e.TensorBoard}
-		if p.files, _, err = monitor.OpenFiles(o, e.State); err != nil {
+		var found monitor.FilesInfo
+		if p.files, found, err = monitor.OpenFiles(o, e.State); err != nil {
 			return err
+		}
+		if found.Lost > 0 {
+			p.opt.Log.Warn("metrics of earlier steps are gone", "dir", e.Metrics, "bytes", found.Lost)
+		}
+		if len(found.Moved) > 0 {
+			p.opt.Log.Info("metrics of an earlier run were renamed", "files", found.Moved)
 		}
 		bus.Seq = p.files.Seq()
 	}
@@ -79,6 +86,9 @@ func (p *Process) Publish(e monitor.Event) {
 // Bus is where further readers of the events are attached, nil before OpenEvents.
 func (p *Process) Bus() *monitor.Bus { return p.bus }
 
+// SyncMetrics makes the metrics durable and returns where they end, for a checkpoint.
+func (p *Process) SyncMetrics() (monitor.FilesState, error) { return p.files.Sync() }
+
 // closeEvents publishes how the process ended, waits for slow readers and
 // closes the files.
 func (p *Process) closeEvents(err error) error {
@@ -90,7 +100,12 @@ func (p *Process) closeEvents(err error) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
-	errs := []error{p.bus.Close(ctx)}
+	err = p.bus.Close(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		p.opt.Log.Warn("a display does not follow", "error", err)
+		err = nil
+	}
+	errs := []error{err}
 	if p.files != nil {
 		errs = append(errs, p.files.Close())
 	}

@@ -40,28 +40,20 @@ func OpenJournal(path string) (*Journal, []Entry, error) {
 		return nil, nil, fmt.Errorf("open journal: %w", err)
 	}
 	j := &Journal{file: file}
-	entries, err := j.read()
+	data, err := fsx.ReadFile(fsx.OS, path)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("read journal: %w", err), file.Close())
+	}
+	var entries []Entry
+	if entries, j.ends, err = ParseJournal(data); err != nil {
+		err = &fsx.CorruptError{Path: path, Reason: err.Error() + "; put it back from a copy, or begin a new run"}
+	} else {
+		err = j.Cut(len(entries))
+	}
 	if err != nil {
 		return nil, nil, errors.Join(err, file.Close())
 	}
 	return j, entries, nil
-}
-
-// read returns the entries and cuts off what follows the last whole line.
-func (j *Journal) read() ([]Entry, error) {
-	data, err := fsx.ReadFile(fsx.OS, j.file.Path())
-	if err != nil {
-		return nil, fmt.Errorf("read journal: %w", err)
-	}
-	entries, ends, err := ParseJournal(data)
-	if err != nil {
-		return nil, &fsx.CorruptError{Path: j.file.Path(), Reason: err.Error() + "; put it back from a copy, or begin a new run"}
-	}
-	j.ends = ends
-	if err := j.Cut(len(entries)); err != nil {
-		return nil, err
-	}
-	return entries, nil
 }
 
 // ParseJournal returns the entries of the whole lines and where each ends.
@@ -121,14 +113,6 @@ func (j *Journal) Enter(e Entry) error {
 // Close closes the file.
 func (j *Journal) Close() error { return j.file.Close() }
 
-func ParseID(s string) (id [16]byte, ok bool) {
-	raw, err := hex.DecodeString(s)
-	if err != nil || len(raw) != len(id) {
-		return id, false
-	}
-	return [16]byte(raw), true
-}
-
 // ReadJournal returns the entries of the journal at path, and the bytes of a
 // torn last line, which the next start cuts off. Nothing is changed. A line that
 // is no entry is a *fsx.CorruptError.
@@ -149,4 +133,10 @@ func ReadJournal(path string) (entries []Entry, torn int64, err error) {
 }
 
 // GameID reads a game's id as journal lines hold it.
-func (e Entry) GameID() (id [16]byte, ok bool) { return ParseID(e.Game) }
+func (e Entry) GameID() (id [16]byte, ok bool) {
+	raw, err := hex.DecodeString(e.Game)
+	if err != nil || len(raw) != len(id) {
+		return id, false
+	}
+	return [16]byte(raw), true
+}

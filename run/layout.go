@@ -39,6 +39,10 @@ func (d Dir) Locks() string      { return filepath.Join(d.Root, "locks") }
 // Lock is the lock file of a role; the role's control socket lies beside it.
 func (d Dir) Lock(r Role) string { return filepath.Join(d.Locks(), string(r)) }
 
+// InitialNet is the net that a run was begun with by chessbrain init. It stays: a
+// restart measures it as the untrained net.
+func (d Dir) InitialNet() string { return filepath.Join(d.Root, "initial"+NetSuffix) }
+
 func (d Dir) Journal() string { return filepath.Join(d.Root, "journal") }
 
 // Cycles is the journal of a closed loop.

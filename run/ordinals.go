@@ -24,20 +24,19 @@ func (o *Ordinals) Has(n uint64) bool {
 
 // Add puts n into the set and says whether it was new.
 func (o *Ordinals) Add(n uint64) bool {
-	i := o.find(n)
-	if i < len(o.Ranges) && o.Ranges[i][0] <= n {
+	if o.Has(n) {
 		return false
 	}
-	left := i > 0 && o.Ranges[i-1][1] == n
+	i := o.find(n)
 	right := i < len(o.Ranges) && o.Ranges[i][0] == n+1
-	switch {
+	switch left := i > 0 && o.Ranges[i-1][1] == n; {
 	case left && right:
 		o.Ranges[i-1][1] = o.Ranges[i][1]
 		o.Ranges = slices.Delete(o.Ranges, i, i+1)
 	case left:
-		o.Ranges[i-1][1] = n + 1
+		o.Ranges[i-1][1]++
 	case right:
-		o.Ranges[i][0] = n
+		o.Ranges[i][0]--
 	default:
 		o.Ranges = slices.Insert(o.Ranges, i, [2]uint64{n, n + 1})
 	}

@@ -180,12 +180,11 @@ func (p *Process) Listen(c Commands) error {
 	if c.Swap == nil {
 		c.Swap = func(context.Context, Swap) error { return fmt.Errorf("a %s has no stages", p.role) }
 	}
-	control, err := ListenControl(p.dir.Locks(), string(p.role), c)
-	if err != nil {
-		return err
+	control, err := ListenRole(p.dir.Locks(), string(p.role), p.own, c)
+	if err == nil {
+		p.control = control
 	}
-	p.control = control
-	return control.NameIn(p.own)
+	return err
 }
 
 // OnClose adds a function that Close calls once the control socket is closed

@@ -1,12 +1,10 @@
 package run
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -100,34 +98,21 @@ const publishedVersion = 1
 // ReadPublished reads the list; there is false where nothing was published yet.
 func ReadPublished(d Dir) (list Published, there bool, err error) {
 	path := d.PublishedFile()
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false, nil
-	}
 	var file publishedList
-	if err == nil {
-		err = json.Unmarshal(data, &file)
-	}
-	if err == nil && file.Version != publishedVersion {
+	there, err = ReadJSON(path, &file)
+	if there && err == nil && file.Version != publishedVersion {
 		err = fmt.Errorf("version %d, this build reads %d", file.Version, publishedVersion)
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("list of published nets %s: %w; move it away: the newest net is published again, and older ones are no longer removed", path, err)
 	}
-	return file.Nets, true, nil
+	return file.Nets, there, nil
 }
 
 // Write replaces the list; nil means on stable storage.
 func (p Published) Write(d Dir) error {
-	data, err := json.MarshalIndent(publishedList{publishedVersion, p}, "", "  ")
-	if err == nil {
-		err = fsx.MkdirAll(fsx.OS, filepath.Dir(d.PublishedFile()))
-	}
-	if err == nil {
-		err = fsx.WriteFile(fsx.OS, d.PublishedFile(), append(data, '\n'))
-	}
-	if err != nil {
-		return fmt.Errorf("write list of published nets: %w", err)
+	if err := WriteJSON(d.PublishedFile(), publishedList{publishedVersion, p}); err != nil {
+		return fmt.Errorf("list of published nets: %w", err)
 	}
 	return nil
 }

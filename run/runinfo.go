@@ -1,11 +1,7 @@
 package run
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"regexp"
 	"time"
 )
@@ -24,6 +20,12 @@ type RunInfo struct {
 	Arithmetic           // of the latest start
 }
 
+// ManifestKey is the entry of a checkpoint's manifest that ties it to its run, and ID
+// its value.
+const ManifestKey = "run"
+
+func (i RunInfo) ID() string { return i.Created.UTC().Format(time.RFC3339Nano) }
+
 // jobForm is what a job id may look like.
 var jobForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
 
@@ -39,15 +41,14 @@ func CheckJob(job string) error {
 // none yet.
 func ReadRunInfo(root string) (info RunInfo, ok bool, err error) {
 	path := Dir{Root: root}.RunFile()
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return info, false, nil
-	}
-	if err != nil {
-		return info, false, fmt.Errorf("read run file: %w", err)
-	}
-	if err := json.Unmarshal(data, &info); err != nil {
+	there, err := ReadJSON(path, &info)
+	switch {
+	case there && err != nil:
 		return info, false, fmt.Errorf("read run file %s: %w; put it back from a copy, or begin a new run", path, err)
+	case err != nil:
+		return info, false, fmt.Errorf("read run file: %w", err)
+	case !there:
+		return info, false, nil
 	}
 	if info.Version != 1 {
 		return info, false, fmt.Errorf("run file %s has version %d; this build reads 1", path, info.Version)

@@ -14,11 +14,12 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run/daemon"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
 )
 
 func newDaemon() *cobra.Command {
-	s := &session{plan: train.DryRun}
+	s := &session{plan: setup.DryRun}
 	plain := false
 	c := &cobra.Command{
 		Use:   "daemon",
@@ -85,7 +86,7 @@ func prepareTraining(c *cobra.Command, s *session) (*daemon.Training, error) {
 	return &daemon.Training{RunDir: cfg.GetRunDir(), Steps: cfg.GetTraining().GetSteps(),
 		Run: func(ctx context.Context, h daemon.Hooks) (text string, err error) {
 			defer func() { err = errors.Join(err, s.close()) }()
-			summary, err := train.Train(ctx, train.Options{Effective: s.effective, Command: s.command, Version: version(), Log: s.log,
+			summary, err := train.Train(ctx, train.Options{Training: setup.TrainingOf(s.effective), Command: s.command, Version: version(), Log: s.log,
 				Readers: append([]monitor.Sink{h.Sink}, s.readers...), Commands: h.Commands})
 			if summary == nil {
 				return "", err

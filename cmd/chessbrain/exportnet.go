@@ -9,8 +9,8 @@ import (
 
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run/tools"
-	"github.com/chessbrain/chessbrain/run/train"
 )
 
 func newExportNet() *cobra.Command {
@@ -134,7 +134,7 @@ func (o *exportWith) run(c *cobra.Command, spec, out string) (err error) {
 		if _, err := os.Stat(o.games); err != nil {
 			return usagef("--games: %w", err)
 		}
-		checkpoint.Games = train.DirGames(ctx, o.games, 0, 0, warnings(c))
+		checkpoint.Games = replay.DirGames(ctx, o.games, 0, 0, warnings(c))
 	}
 	if info, err := os.Stat(out); err == nil && !info.IsDir() {
 		return usagef("--out: %s is a file; with --exporter it is a directory", out)

@@ -15,7 +15,7 @@ import (
 )
 
 func newInit() *cobra.Command {
-	s := &session{plan: train.DryRun}
+	s := &session{plan: setup.DryRun}
 	var model string
 	c := &cobra.Command{
 		Use:   "init --run-dir RUN [--config FILE] [--lczero-model NET.pb.gz | --net FILE]",
@@ -56,7 +56,7 @@ is kept in the run as initial.safetensors.`,
 
 // dryInit says what would be made.
 func dryInit(c *cobra.Command, s *session, b train.Beginning) error {
-	if err := train.CheckNew(s.effective, b); err != nil {
+	if err := setup.TrainingOf(s.effective).CheckNew(b.Net, b.From); err != nil {
 		return err
 	}
 	if err := s.check(c.OutOrStdout()); err != nil || b.Net == nil {
@@ -90,7 +90,7 @@ func initRun(c *cobra.Command, e *config.Effective, command string, b train.Begi
 		return "", err
 	}
 	log := warnings(c)
-	return train.Init(c.Context(), train.Options{Effective: e, Command: command, Version: version(), Log: log}, b)
+	return train.Init(c.Context(), train.Options{Training: setup.TrainingOf(e), Command: command, Version: version(), Log: log}, b)
 }
 
 // reportRun says what was made.

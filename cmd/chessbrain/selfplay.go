@@ -7,11 +7,11 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/run/play"
-	"github.com/chessbrain/chessbrain/run/train"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 func newSelfplay() *cobra.Command {
-	s := &session{plan: train.DryRunSelfPlay, rereads: true}
+	s := &session{plan: setup.DryRunSelfPlay, rereads: true}
 	var process uint64
 	var games int64
 	c := &cobra.Command{

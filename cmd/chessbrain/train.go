@@ -9,11 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
 )
 
 func newTrain() *cobra.Command {
-	s := &session{plan: train.DryRun, rereads: true}
+	s := &session{plan: setup.DryRun, rereads: true}
 	var lockWait time.Duration
 	c := &cobra.Command{
 		Use:   "train",
@@ -56,7 +57,7 @@ func trainAndReport(c *cobra.Command, s *session, lockWait time.Duration) error 
 	var done *train.Summary
 	err := perform(c, s, func(ctx context.Context) (_ *train.Summary, err error) {
 		done, err = train.Train(ctx, train.Options{
-			Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
+			Training: setup.TrainingOf(s.effective), Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
 			LockWait: lockWait,
 		})
 		return done, err

@@ -142,7 +142,7 @@ func (l *loop) endOf(e *monitor.Run) {
 
 // training are the options of a training start.
 func (l *loop) training(e *config.Effective) train.Options {
-	return train.Options{Effective: e, Command: l.Command, Version: l.Version, Log: l.Log, Readers: l.Readers,
+	return train.Options{Training: setup.TrainingOf(e), Command: l.Command, Version: l.Version, Log: l.Log, Readers: l.Readers,
 		Progress: l.Progress, Locked: true}
 }
 

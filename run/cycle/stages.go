@@ -18,6 +18,7 @@ import (
 	"github.com/chessbrain/chessbrain/run/play"
 	"github.com/chessbrain/chessbrain/run/ratings"
 	"github.com/chessbrain/chessbrain/run/retain"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
 )
 
@@ -132,7 +133,7 @@ func DryRun(e *config.Effective, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := train.DryRun(c.Effective, w); err != nil {
+	if err := setup.DryRun(c.Effective, w); err != nil {
 		return err
 	}
 	entries, err := ReadJournal(c.Root)

@@ -19,6 +19,7 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/export"
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
@@ -228,7 +229,7 @@ const safetensors = "safetensors"
 // configured has the configured exporter write its files. One that needs games
 // where there are none yet, or that fails where it may, writes none.
 func (x *exporter) configured(ctx context.Context, c *stage.Checkpoint, staging string) ([]string, error) {
-	files, noGames, err := x.stages.Export(ctx, c, train.ExportGames(ctx, x.dir, x.opt.Effective.Config, x.log), staging)
+	files, noGames, err := x.stages.Export(ctx, c, replay.DirGames(ctx, x.dir.Selfplay(), x.want.Window.Rows, x.want.Window.HeldOut, x.log), staging)
 	plugin, failed := errors.AsType[*host.Error](err)
 	switch name := x.stages.Exporter.Name(); {
 	case noGames:

@@ -16,7 +16,6 @@ import (
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/run/cycle"
 	"github.com/chessbrain/chessbrain/run/setup"
-	"github.com/chessbrain/chessbrain/run/train"
 )
 
 // Check refuses what cannot work, before anything is made.
@@ -32,13 +31,13 @@ func Check(opt Options) error {
 		return err
 	}
 	if opt.runs(SelfPlay) {
-		if err := checkPlan(train.DryRunSelfPlay)(opt.playing(0, "")); err != nil {
+		if err := checkPlan(setup.DryRunSelfPlay)(opt.playing(0, "")); err != nil {
 			return fmt.Errorf("step %s: %w", SelfPlay, err)
 		}
 	}
 	if opt.runs(Train) || opt.runs(Shuffle) {
 		e, err := opt.training(opt.Dir(Shuffle), 1, "")
-		if err := checkPlan(train.DryRunStep)(e, err); err != nil {
+		if err := checkPlan(setup.DryRunStep)(e, err); err != nil {
 			return fmt.Errorf("step %s: %w", Train, err)
 		}
 		return s.checkSplit(setup.RowUseOf(e))

@@ -257,7 +257,7 @@ func (r *pass) train(ctx context.Context, s *StepState) error {
 	if err := errors.Join(setup.CheckDevices(e, true), ctx.Err()); err != nil {
 		return err
 	}
-	summary, err := train.Train(ctx, train.Options{Effective: e, Command: r.Command, Version: r.Version, Log: r.Log, Progress: r.Progress})
+	summary, err := train.Train(ctx, train.Options{Training: setup.TrainingOf(e), Command: r.Command, Version: r.Version, Log: r.Log, Progress: r.Progress})
 	if err != nil {
 		return err
 	}

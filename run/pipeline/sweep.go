@@ -15,7 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run/cycle"
-	"github.com/chessbrain/chessbrain/run/train"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // SweepOptions say what a sweep trains.
@@ -119,7 +119,7 @@ func (o *SweepOptions) Check() ([]Trial, error) {
 	}
 	for _, t := range trials {
 		e, err := o.config(t, o.Data[0], 1, 0.05)
-		if err := checkPlan(train.DryRunStep)(e, err); err != nil {
+		if err := checkPlan(setup.DryRunStep)(e, err); err != nil {
 			return nil, fmt.Errorf("trial %s: %w", t.Name, err)
 		}
 	}

@@ -56,7 +56,7 @@ func (s *sweep) one(ctx context.Context, r *Result) error {
 	}
 	s.Log.Info("trial begins", "trial", r.Name, "steps", setup.RowUseOf(e).Steps)
 	began := time.Now()
-	summary, err := train.Train(ctx, train.Options{Effective: e, Command: s.Command, Version: s.Version, Log: s.Log.With("trial", r.Name), Progress: s.Progress})
+	summary, err := train.Train(ctx, train.Options{Training: setup.TrainingOf(e), Command: s.Command, Version: s.Version, Log: s.Log.With("trial", r.Name), Progress: s.Progress})
 	switch {
 	case errors.Is(err, trainer.ErrNonFinite) || errors.Is(err, train.ErrGradients):
 		r.Status, r.Reason = TrialDiverged, err.Error()

@@ -103,7 +103,7 @@ func (s *selfPlayer) watch(ctx context.Context) error {
 			s.swaps.ReloadNow(ctx)
 		case <-state.C:
 			s.publishState()
-			s.desk.Report(s.stages.AllHosts())
+			s.plugins.Report(s.stages.AllHosts())
 			if err := s.process.Err(); err != nil {
 				return err
 			}

@@ -83,7 +83,7 @@ type selfPlayer struct {
 	nets    Nets
 	store   *Store
 	stages  *setup.Stages // rescorers alone
-	desk    *setup.PluginDesk
+	plugins *setup.PluginMonitor
 	swaps   *setup.Swapper
 	process *run.Process
 	meter   *monitor.Meter
@@ -238,17 +238,17 @@ func (s *selfPlayer) prepare(ctx context.Context) (selfplay.WorkerConfig, error)
 
 // openStages opens the rescorers and what exchanges them.
 func (s *selfPlayer) openStages(ctx context.Context) (err error) {
-	s.desk = &setup.PluginDesk{Root: s.Dir.Root, Process: s.name(), Job: s.Job, Log: s.log}
-	s.desk.Open(s.process.Bus())
-	if s.stages, err = setup.OpenUsed(ctx, s.opt.Effective, setup.PlayUses, s.desk.Options(s.opt.Effective.Config.Plugins)); err != nil {
+	s.plugins = &setup.PluginMonitor{Root: s.Dir.Root, Process: s.name(), Job: s.Job, Log: s.log}
+	s.plugins.Open(s.process.Bus())
+	if s.stages, err = setup.OpenUsed(ctx, s.opt.Effective, setup.PlayUses, s.plugins.Options(s.opt.Effective.Config.Plugins)); err != nil {
 		return err
 	}
 	s.process.OnClose(func() error {
-		s.desk.Report(s.stages.AllHosts())
+		s.plugins.Report(s.stages.AllHosts())
 		return s.stages.Close()
 	})
 	s.stages.Log(s.log)
-	s.swaps = &setup.Swapper{Uses: setup.PlayUses, Stages: s.stages, Desk: s.desk, Log: s.log, Started: s.opt.Effective, Cfg: s.opt.Effective.Config,
+	s.swaps = &setup.Swapper{Uses: setup.PlayUses, Stages: s.stages, Plugins: s.plugins, Log: s.log, Started: s.opt.Effective, Cfg: s.opt.Effective.Config,
 		Exchange: func(_ context.Context, _ *config.Config, fresh *setup.Stages) (old *setup.Stages, began string, err error) {
 			old = s.stages.Adopt(fresh)
 			if retire := s.swaps.Retire(old); retire != nil {

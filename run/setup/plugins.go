@@ -20,10 +20,10 @@ import (
 	"github.com/chessbrain/chessbrain/run"
 )
 
-// PluginDesk is what a process does about its plugins beside using them: it keeps
+// PluginMonitor is what a process does about its plugins beside using them: it keeps
 // the games that killed one, and makes events of what happens to them. Safe for
 // concurrent use once root, process, job and log are set.
-type PluginDesk struct {
+type PluginMonitor struct {
 	Root    string // the run directory
 	Process string // name of the process, as in the games' directory
 	Job     string
@@ -36,8 +36,8 @@ type PluginDesk struct {
 	keeping sync.Mutex // one quarantine at a time
 }
 
-// Options are a host's options with the desk behind them.
-func (d *PluginDesk) Options(c *config.Plugins) host.Options {
+// Options are a host's options with the monitor behind them.
+func (d *PluginMonitor) Options(c *config.Plugins) host.Options {
 	o := HostOptions(c, d.Root, d.Log)
 	o.Quarantine, o.Notify = d.keep, d.tell
 	return o
@@ -62,11 +62,11 @@ func warnAside(runDir string, dirs []string, log *slog.Logger) {
 }
 
 // quarantine is where a process keeps games that killed a plugin.
-func (d *PluginDesk) quarantine() string { return run.Dir{Root: d.Root}.Quarantine(d.Process) }
+func (d *PluginMonitor) quarantine() string { return run.Dir{Root: d.Root}.Quarantine(d.Process) }
 
 // keep writes games that killed a plugin into a chunk of their own. nil means
 // that they are on stable storage.
-func (d *PluginDesk) keep(kind stage.Kind, name, reason string, games []*record.Game) error {
+func (d *PluginMonitor) keep(kind stage.Kind, name, reason string, games []*record.Game) error {
 	if len(games) == 0 {
 		return nil
 	}
@@ -86,12 +86,12 @@ func (d *PluginDesk) keep(kind stage.Kind, name, reason string, games []*record.
 }
 
 // tell makes an event of a change.
-func (d *PluginDesk) tell(e host.Event) {
+func (d *PluginMonitor) tell(e host.Event) {
 	d.publish(&monitor.Plugin{Name: e.Name, Kind: string(e.Kind), State: e.State, Detail: e.Detail})
 }
 
 // publish hands an event to the bus, at once or when there is one.
-func (d *PluginDesk) publish(e *monitor.Plugin) {
+func (d *PluginMonitor) publish(e *monitor.Plugin) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.bus == nil {
@@ -102,7 +102,7 @@ func (d *PluginDesk) publish(e *monitor.Plugin) {
 }
 
 // Open lets events go to the bus.
-func (d *PluginDesk) Open(bus *monitor.Bus) {
+func (d *PluginMonitor) Open(bus *monitor.Bus) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.bus = bus
@@ -136,7 +136,7 @@ func ReportEvery(c *config.Config) time.Duration {
 }
 
 // Report makes events of what the programs did so far.
-func (d *PluginDesk) Report(hosts []*host.Host) {
+func (d *PluginMonitor) Report(hosts []*host.Host) {
 	for _, e := range pluginStates(hosts) {
 		d.publish(e)
 	}

@@ -21,11 +21,11 @@ import (
 // Swapper exchanges stages of a running process, one swap at a time: for the
 // control message swap-plugin, and when the configuration file is read again.
 type Swapper struct {
-	Uses   Uses // of the process
-	Stages *Stages
-	Desk   *PluginDesk
-	Log    *slog.Logger
-	Save   func(*config.Config) error // makes the configuration durable; nil = others do that
+	Uses    Uses // of the process
+	Stages  *Stages
+	Plugins *PluginMonitor
+	Log     *slog.Logger
+	Save    func(text []byte) error // makes the configuration durable; nil = others do that
 
 	// Exchange puts new stages, which c names, to work and returns those that were in
 	// their places; began says why the sampler began a state of its own, "" = it did
@@ -131,7 +131,7 @@ func (s *Swapper) changed(changes []config.Change, next *config.Config) (Uses, h
 		case strings.HasPrefix(c.Path, "plugins.sampler"):
 			u[stage.KindSampler] = s.Uses[stage.KindSampler]
 		case strings.HasPrefix(c.Path, "plugins."):
-			return s.Uses, s.Desk.Options(next.GetPlugins())
+			return s.Uses, s.Plugins.Options(next.GetPlugins())
 		case strings.HasPrefix(c.Path, "export.exporter"), strings.HasPrefix(c.Path, "export.settings"):
 			u[stage.KindExporter] = s.Uses[stage.KindExporter]
 		}
@@ -151,12 +151,12 @@ func (s *Swapper) apply(ctx context.Context, next *config.Config, u Uses, o host
 	}
 	s.Cfg = next
 	s.announce(old, fresh, began)
-	s.Desk.Report(s.Stages.AllHosts()) // what the old ones did, before they go
+	s.Plugins.Report(s.Stages.AllHosts()) // what the old ones did, before they go
 	if err := old.Close(); err != nil {
 		s.Log.Warn("a stage that was replaced did not end well", "error", err)
 	}
 	if s.Save != nil {
-		if err := s.Save(next); err != nil {
+		if err := s.Save(config.Format(next)); err != nil {
 			return fmt.Errorf("the new stages work, but the configuration could not be written down: %w", err)
 		}
 	}
@@ -171,7 +171,7 @@ func (s *Swapper) announce(old, fresh *Stages, began string) {
 		}
 		was, now := describe(old.infosOf(kind)), describe(fresh.infosOf(kind))
 		s.Log.Info("stage exchanged", "kind", string(kind), "old", was, "new", now)
-		s.Desk.publish(&monitor.Plugin{Kind: string(kind), Name: namesOf(fresh.infosOf(kind)), State: monitor.PluginSwapped, Detail: was + " -> " + now})
+		s.Plugins.publish(&monitor.Plugin{Kind: string(kind), Name: namesOf(fresh.infosOf(kind)), State: monitor.PluginSwapped, Detail: was + " -> " + now})
 	}
 	if began != "" {
 		s.Log.Info("the sampler begins a state of its own", "sampler", namesOf(fresh.infosOf(stage.KindSampler)), "reason", began)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
 	"github.com/chessbrain/chessbrain/trainer"
 )
@@ -122,7 +123,7 @@ func TestMigrateGoesOn(t *testing.T) {
 		t.Fatalf("%d dropped, %+v, %v", dropped, state, err)
 	}
 	e := resolve(t, fmt.Sprintf(tiny, filepath.Join(t.TempDir(), "new")))
-	path, err := train.Init(context.Background(), train.Options{Effective: e, Command: "test", Version: "test", Log: quiet},
+	path, err := train.Init(context.Background(), train.Options{Training: setup.TrainingOf(e), Command: "test", Version: "test", Log: quiet},
 		train.Beginning{Net: net, From: old.Name, Continue: state})
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
 )
 
@@ -71,7 +72,7 @@ func newRun(t *testing.T) string {
 
 func trainRun(t *testing.T, dir string) {
 	t.Helper()
-	if _, err := train.Train(context.Background(), train.Options{Effective: resolve(t, fmt.Sprintf(tiny, dir)), Command: "test", Version: "test", Log: quiet}); err != nil {
+	if _, err := train.Train(context.Background(), train.Options{Training: setup.TrainingOf(resolve(t, fmt.Sprintf(tiny, dir))), Command: "test", Version: "test", Log: quiet}); err != nil {
 		t.Fatal(err)
 	}
 }

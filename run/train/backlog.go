@@ -13,8 +13,8 @@ import (
 // checkpoint: first those of the journal in its order, then the others by
 // ordinal.
 type backlog struct {
-	journalled []*record.Game
-	others     []*record.Game
+	games   []*record.Game
+	inOrder int // the first so many are the journal's
 }
 
 // newBacklog sorts the games found on disk. entries are the journal's lines
@@ -24,46 +24,48 @@ func newBacklog(entries []run.Entry, games map[[16]byte]*record.Game) (b *backlo
 	b = &backlog{}
 	used := map[[16]byte]bool{}
 	for _, e := range entries {
-		id, ok := run.ParseID(e.Game)
+		id, ok := e.GameID()
 		if !ok || games[id] == nil || used[id] {
 			break
 		}
-		b.journalled = append(b.journalled, games[id])
+		b.games = append(b.games, games[id])
 		used[id] = true
-		kept++
 	}
+	b.inOrder = len(b.games)
 	for id, g := range games {
 		if !used[id] {
-			b.others = append(b.others, g)
+			b.games = append(b.games, g)
 		}
 	}
-	slices.SortFunc(b.others, func(x, y *record.Game) int {
+	slices.SortFunc(b.games[b.inOrder:], func(x, y *record.Game) int {
 		return cmp.Or(cmp.Compare(x.Ordinal, y.Ordinal), slices.Compare(x.ID[:], y.ID[:]))
 	})
-	return b, kept
+	return b, b.inOrder
 }
 
 // Len returns how many games wait.
-func (b *backlog) Len() int { return len(b.journalled) + len(b.others) }
+func (b *backlog) Len() int { return len(b.games) }
 
-// nextOrdinal is the ordinal of the next game outside the journal's order,
-// MaxUint64 without one.
+// nextOrdinal is the ordinal of the next game, MaxUint64 without one.
 func (b *backlog) nextOrdinal() uint64 {
-	if len(b.others) == 0 {
+	if len(b.games) == 0 {
 		return math.MaxUint64
 	}
-	return b.others[0].Ordinal
+	return b.games[0].Ordinal
 }
 
 // popJournalled returns the next game of the journal's order, or nil.
-func (b *backlog) popJournalled() *record.Game { return pop(&b.journalled) }
+func (b *backlog) popJournalled() *record.Game {
+	if b.inOrder == 0 {
+		return nil
+	}
+	return b.pop()
+}
 
 // pop returns the next game, or nil.
 func (b *backlog) pop() *record.Game {
-	if g := b.popJournalled(); g != nil {
-		return g
-	}
-	return pop(&b.others)
+	b.inOrder = max(0, b.inOrder-1)
+	return pop(&b.games)
 }
 
 // pop takes the first game off a list and lets go of it; nil if there is none.

@@ -1,5 +1,7 @@
 package train
 
+import "github.com/chessbrain/chessbrain/run/setup"
+
 // bucket is KataGo's train bucket (v1.17, train.py): new rows of self-play fill
 // it with the samples that may be trained for them, and an epoch takes its samples
 // out. The zero value is a bucket that has seen no shuffle.
@@ -7,13 +9,6 @@ type bucket struct {
 	Level float64 `json:"level"` // samples that are paid for
 	Row   int64   `json:"row"`   // rows that self-play had made when it was last filled
 	Seen  bool    `json:"seen"`  // a shuffle was seen
-}
-
-// bucketRule is how a bucket fills and empties.
-type bucketRule struct {
-	PerRow float64 // samples that a new row pays for; 0 = training is not limited
-	Size   int64   // most samples in the bucket; an epoch always fits
-	Epoch  int64   // samples of an epoch
 }
 
 // takeShare is the share of an epoch that must be in the bucket: KataGo's rows
@@ -24,34 +19,34 @@ const takeShare = 0.99
 // returns how many of them are new. The first shuffle that is seen pays for
 // nothing beyond the epoch that a training begins with. Fewer rows than before
 // mean that games were removed: counting goes on from there.
-func (b *bucket) see(rule bucketRule, rows int64) (fresh int64) {
+func (b *bucket) see(e *setup.Epochs, rows int64) (fresh int64) {
 	if !b.Seen {
-		*b = bucket{Level: float64(rule.Epoch), Row: rows, Seen: true}
+		*b = bucket{Level: float64(e.Samples), Row: rows, Seen: true}
 		return 0
 	}
 	fresh = max(0, rows-b.Row)
 	b.Row = rows
 	if fresh > 0 {
-		b.Level = min(b.Level+float64(fresh)*rule.PerRow, float64(max(rule.Size, rule.Epoch)))
+		b.Level = min(b.Level+float64(fresh)*e.BucketPerRow, float64(max(e.BucketSize, e.Samples)))
 	}
 	return fresh
 }
 
 // take takes an epoch out of the bucket, or returns false where it holds too
 // little.
-func (b *bucket) take(rule bucketRule) bool {
-	if rule.PerRow == 0 {
+func (b *bucket) take(e *setup.Epochs) bool {
+	if e.BucketPerRow == 0 {
 		return true
 	}
-	if b.Level <= takeShare*float64(rule.Epoch) {
+	if b.Level <= takeShare*float64(e.Samples) {
 		return false
 	}
-	b.Level -= float64(rule.Epoch)
+	b.Level -= float64(e.Samples)
 	return true
 }
 
 // lacking is how many new rows the next epoch waits for, at least 1.
-func (b *bucket) lacking(rule bucketRule) int64 {
-	missing := takeShare*float64(rule.Epoch) - b.Level
-	return max(1, int64(missing/rule.PerRow)+1)
+func (b *bucket) lacking(e *setup.Epochs) int64 {
+	missing := takeShare*float64(e.Samples) - b.Level
+	return max(1, int64(missing/e.BucketPerRow)+1)
 }

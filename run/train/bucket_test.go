@@ -3,12 +3,14 @@ package train
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // TestBucket holds the arithmetic against KataGo's numbers for one machine: 8
 // samples for a new row, epochs of 100 000.
 func TestBucket(t *testing.T) {
-	rule := bucketRule{PerRow: 8, Size: 250_000, Epoch: 100_000}
+	rule := &setup.Epochs{BucketPerRow: 8, BucketSize: 250_000, Samples: 100_000}
 	var b bucket
 	for _, s := range []struct {
 		rows  int64 // seen before taking
@@ -32,11 +34,11 @@ func TestBucket(t *testing.T) {
 			t.Fatalf("%d rows: fresh %d, took %v, level %v, want %+v", s.rows, fresh, took, b.Level, s)
 		}
 	}
-	small := bucketRule{PerRow: 4, Size: 1000, Epoch: 100_000} // an epoch always fits
+	small := &setup.Epochs{BucketPerRow: 4, BucketSize: 1000, Samples: 100_000} // an epoch always fits
 	if b = (bucket{Seen: true}); b.see(small, 1_000_000) != 1_000_000 || b.Level != 100_000 || !b.take(small) {
 		t.Errorf("a bucket smaller than an epoch: %+v", b)
 	}
-	free := bucketRule{Size: 1, Epoch: 100_000}
+	free := &setup.Epochs{BucketSize: 1, Samples: 100_000}
 	b = bucket{}
 	b.see(free, 5)
 	for range 3 {
@@ -59,7 +61,7 @@ func TestBucketProportion(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for range 200 {
-		rule := bucketRule{PerRow: float64(1+rng.IntN(64)) / 4, Size: 1 + rng.Int64N(1_000_000), Epoch: 100 * (1 + rng.Int64N(1000))}
+		rule := &setup.Epochs{BucketPerRow: float64(1+rng.IntN(64)) / 4, BucketSize: 1 + rng.Int64N(1_000_000), Samples: 100 * (1 + rng.Int64N(1000))}
 		var b bucket
 		first := rng.Int64N(1_000_000)
 		rows, taken := first, int64(0)
@@ -68,15 +70,15 @@ func TestBucketProportion(t *testing.T) {
 			for b.take(rule) {
 				taken++
 			}
-			paid := float64(rule.Epoch) + float64(rows-first)*rule.PerRow
-			if most := paid + 0.01*float64(rule.Epoch); float64(taken*rule.Epoch) > most {
+			paid := float64(rule.Samples) + float64(rows-first)*rule.BucketPerRow
+			if most := paid + 0.01*float64(rule.Samples); float64(taken*rule.Samples) > most {
 				t.Fatalf("%+v: %d epochs for %v samples", rule, taken, paid)
 			}
-			if top := float64(max(rule.Size, rule.Epoch)); b.Level > top {
+			if top := float64(max(rule.BucketSize, rule.Samples)); b.Level > top {
 				t.Fatalf("%+v: level %v above %v", rule, b.Level, top)
 			}
 			if rng.IntN(2) == 0 {
-				rows += rng.Int64N(rule.Epoch)
+				rows += rng.Int64N(rule.Samples)
 				continue
 			}
 			rows += b.lacking(rule)

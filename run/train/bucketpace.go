@@ -2,12 +2,9 @@ package train
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/trainer"
 )
@@ -31,29 +28,34 @@ func pacePause(ctx context.Context) error {
 	}
 }
 
+// lookUntil looks until nothing is lacking, with a pause between two looks, and says
+// what is waited for at first and then from time to time.
+func lookUntil(ctx context.Context, pause func(context.Context) error, say func(why string), look func() (lacking string, err error)) error {
+	for looks := 0; ; looks++ {
+		why, err := look()
+		if why == "" || err != nil {
+			return err
+		}
+		if looks%paceWords == 0 {
+			say(why)
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
 // bucketPace trains in epochs on the newest shuffle, as the train bucket allows.
 // The state is saved after each epoch, and a net exported after every so many.
 type bucketPace struct {
-	freePace
-	rule        bucketRule
-	everyEpochs int64 // between two exports; 0 = at the end alone
-	maxEpochs   int64 // of this process; 0 = no limit
-	stop        bool  // end where the bucket holds too little
-	once        bool  // each row of a shuffle once
-	quit        bool  // end where there is no newer shuffle
-
-	rows    *shuffledRows
-	samples func() int64                // trained on so far
-	pause   func(context.Context) error // until the next look
-	waits   func(why string)            // says so
-	publish func(e monitor.Event)       // the end of each epoch
-	state   bucketState
-	done    bool   // it ended the training
-	here    int64  // epochs done by this process
-	ended   bool   // all rows of the shuffle were trained on, with once
-	waiting string // for what; "" = not
-	looks   int    // since that was said
-	began   time.Time
+	rounds
+	rows     *shuffledRows
+	samples  func() int64                // trained on so far
+	pause    func(context.Context) error // until the next look
+	state    bucketState
+	rowsOver bool   // all rows of the shuffle were trained on, with Once
+	waiting  string // for what; "" = not
+	began    time.Time
 }
 
 // bucketState is what the checkpoint holds.
@@ -66,17 +68,10 @@ type bucketState struct {
 
 // newBucketPace returns the pace of a run whose rows are shuffled ones.
 func newBucketPace(r *training, rows *shuffledRows) *bucketPace {
-	t := r.cfg.GetTraining()
 	pause := r.pause()
-	p := &bucketPace{
-		rule:        bucketRule{PerRow: t.GetBucket().GetPerNewRow(), Size: t.GetBucket().GetSize(), Epoch: t.GetSamplesPerEpoch()},
-		everyEpochs: int64(t.GetEpochsPerExport()), maxEpochs: t.GetMaxEpochsThisInstance(),
-		stop: t.GetBucket().GetStopWhenLimited(), once: t.GetNoRepeatFiles(), quit: t.GetQuitIfNoData(),
-		freePace: freePace{log: r.log}, rows: rows, samples: r.trainer.NumSamples, waits: r.waits,
-		pause:   func(ctx context.Context) error { return r.bounds.during(func() error { return pause(ctx) }) },
-		publish: func(e monitor.Event) { r.bus.Publish(e) },
-	}
-	rows.source.Repeat(!p.once)
+	p := &bucketPace{rounds: newRounds(r), rows: rows, samples: r.trainer.NumSamples,
+		pause: func(ctx context.Context) error { return r.bounds.during(func() error { return pause(ctx) }) }}
+	rows.source.Repeat(!p.Once)
 	return p
 }
 
@@ -86,35 +81,31 @@ func (p *bucketPace) Wait(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if p.state.Open && !p.ended {
+	if p.state.Open && !p.rowsOver {
 		return nil
 	}
-	if !p.state.Open && p.maxEpochs > 0 && p.here >= p.maxEpochs {
-		p.log.Info("the epochs of this process are done", "epochs", p.here, "limit", "--max-epochs-this-instance")
-		p.done = true
-		return io.EOF
+	if !p.state.Open && p.enough() {
+		return p.end("the epochs of this process are done", "epochs", p.here, "limit", "--max-epochs-this-instance")
 	}
-	for {
+	say := func(why string) {
+		p.waiting = why
+		p.waits(why)
+	}
+	return lookUntil(ctx, p.pause, say, func() (string, error) {
 		newer, err := p.look()
 		if err != nil {
-			return err
+			return "", err
 		}
-		p.ended = p.ended && !newer
+		p.rowsOver = p.rowsOver && !newer
 		why, ends := p.lacks()
 		switch {
 		case why == "":
 			p.begin()
-			return nil
 		case ends:
-			p.log.Info("training ends", "lacking", why)
-			p.done = true
-			return io.EOF
+			return "", p.end("training ends", "lacking", why)
 		}
-		p.wait(why)
-		if err := p.pause(ctx); err != nil {
-			return err
-		}
-	}
+		return why, nil
+	})
 }
 
 // look goes over to a newer shuffle where there is one and fills the bucket.
@@ -124,8 +115,8 @@ func (p *bucketPace) look() (newer bool, err error) {
 		return false, err
 	}
 	_, generated := p.rows.Size()
-	if fresh := p.state.Bucket.see(p.rule, generated); fresh > 0 && p.rule.PerRow > 0 {
-		p.log.Info("train bucket filled", "new_rows", fresh, "level", int64(p.state.Bucket.Level), "per_new_row", p.rule.PerRow)
+	if fresh := p.state.Bucket.see(p.Epochs, generated); fresh > 0 && p.BucketPerRow > 0 {
+		p.log.Info("train bucket filled", "new_rows", fresh, "level", int64(p.state.Bucket.Level), "per_new_row", p.BucketPerRow)
 	}
 	return newer, nil
 }
@@ -134,14 +125,14 @@ func (p *bucketPace) look() (newer bool, err error) {
 // training. It takes the epoch out of the bucket where one begins.
 func (p *bucketPace) lacks() (why string, ends bool) {
 	switch {
-	case p.ended:
-		return "a newer shuffle: all rows of " + p.rows.source.Manifest().Name + " were trained on (--no-repeat-files)", p.quit
-	case p.state.Open || p.state.Bucket.take(p.rule):
+	case p.rowsOver:
+		return "a newer shuffle: all rows of " + p.rows.source.Manifest().Name + " were trained on (--no-repeat-files)", p.Quit
+	case p.state.Open || p.state.Bucket.take(p.Epochs):
 		return "", false
 	}
 	b := &p.state.Bucket
 	return fmt.Sprintf("%d more rows of self-play in a newer shuffle: the train bucket holds %d samples of the %d of an epoch, and each new row pays for %g (--max-train-bucket-per-new-data)",
-		b.lacking(p.rule), int64(b.Level), p.rule.Epoch, p.rule.PerRow), p.stop
+		b.lacking(p.Epochs), int64(b.Level), p.Samples, p.BucketPerRow), p.BucketStops
 }
 
 // begin begins an epoch, or goes on with one whose rows had ended.
@@ -151,72 +142,48 @@ func (p *bucketPace) begin() {
 		return
 	}
 	p.state.Open, p.state.Start, p.began = true, p.samples(), time.Now()
-	p.log.Info("epoch", "number", p.state.Epochs+1, "samples", p.rule.Epoch, "bucket", int64(p.state.Bucket.Level))
-}
-
-// wait says what is waited for, at first and then from time to time.
-func (p *bucketPace) wait(why string) {
-	if p.waiting == "" || p.looks >= paceWords {
-		p.waiting, p.looks = why, 0
-		p.waits(why)
-	}
-	p.looks++
+	p.log.Info("epoch", "number", p.state.Epochs+1, "samples", p.Samples, "bucket", int64(p.state.Bucket.Level))
 }
 
 // RowsEnded is Pace's: with once the rows of a shuffle end.
 func (p *bucketPace) RowsEnded(err error) error {
-	if p.ended = p.once; p.once {
+	if p.rowsOver = p.Once; p.Once {
 		return nil
 	}
 	return p.freePace.RowsEnded(err)
 }
 
-// Exports is Pace's: candidates are the nets of whole epochs, and where none was
-// asked for, that of the end.
-func (p *bucketPace) Exports() (alone, last bool) { return true, p.done && p.everyEpochs == 0 }
-
 // After is Pace's.
 func (p *bucketPace) After(*trainer.StepStats) (save, export bool) {
-	if p.samples()-p.state.Start < p.rule.Epoch {
+	trained := p.samples() - p.state.Start
+	if trained < p.Samples {
 		return false, false
 	}
 	p.state.Open = false
 	p.state.Epochs++
-	p.here++
-	took := time.Since(p.began)
-	p.publish(&monitor.Stage{Name: "epoch", State: "finished", Seconds: monitor.Number(took.Seconds()),
-		Detail: fmt.Sprintf("epoch %d, %d samples", p.state.Epochs, p.samples()-p.state.Start)})
-	return true, p.everyEpochs > 0 && p.state.Epochs%p.everyEpochs == 0
+	p.finish("epoch", time.Since(p.began), fmt.Sprintf("epoch %d, %d samples", p.state.Epochs, trained))
+	return true, p.PerExport > 0 && p.state.Epochs%p.PerExport == 0
 }
 
 const bucketVersion = 1
 
 // Section is Pace's: the bucket and the epoch under way.
 func (p *bucketPace) Section() stage.Section {
-	return stage.Section{Name: "train_bucket", Version: bucketVersion,
-		Save: func(w io.Writer) error { return json.NewEncoder(w).Encode(&p.state) },
-		Load: func(r io.Reader, version int) error {
-			if version != bucketVersion {
-				return fmt.Errorf("train_bucket section has version %d, this program reads %d", version, bucketVersion)
-			}
-			var s bucketState
-			if err := json.NewDecoder(r).Decode(&s); err != nil {
-				return fmt.Errorf("train_bucket section: %w", err)
-			}
-			p.state = s
-			return nil
-		}}
+	return jsonSection("train_bucket", bucketVersion, func() bucketState { return p.state }, func(saved bucketState) error {
+		p.state = saved
+		return nil
+	})
 }
 
 // Status is Pace's.
 func (p *bucketPace) Status() map[string]any {
-	page := map[string]any{"epochs": p.state.Epochs, "samples_per_epoch": p.rule.Epoch, "shuffle": p.rows.source.Manifest().Name}
+	page := map[string]any{"epochs": p.state.Epochs, "samples_per_epoch": p.Samples, "shuffle": p.rows.source.Manifest().Name}
 	if p.state.Open {
 		page["epoch_samples"] = p.samples() - p.state.Start
 	}
-	if p.rule.PerRow > 0 {
-		page["bucket_level"], page["bucket_size"] = int64(p.state.Bucket.Level), max(p.rule.Size, p.rule.Epoch)
-		page["bucket_per_new_row"] = p.rule.PerRow
+	if p.BucketPerRow > 0 {
+		page["bucket_level"], page["bucket_size"] = int64(p.state.Bucket.Level), max(p.BucketSize, p.Samples)
+		page["bucket_per_new_row"] = p.BucketPerRow
 	}
 	if p.waiting != "" {
 		page["waiting"] = p.waiting

@@ -23,7 +23,7 @@ import (
 func pacedTrain(t *testing.T, ctx context.Context, dir, more string, pause func(context.Context) error) (*Summary, string, error) {
 	t.Helper()
 	var log strings.Builder
-	s, err := Train(ctx, Options{Effective: runtest.Resolve(t, dir, more), Command: "test", Version: "test", Log: runtest.LogTo(&log), pause: pause})
+	s, err := Train(ctx, Options{Training: setup.TrainingOf(runtest.Resolve(t, dir, more)), Command: "test", Version: "test", Log: runtest.LogTo(&log), pause: pause})
 	return s, log.String(), err
 }
 

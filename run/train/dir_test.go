@@ -46,7 +46,7 @@ func TestSourceDir(t *testing.T) {
 	// As many steps as all nine games pay for: every game enters once.
 	training := 0
 	for id := range runtest.GamesOnDisk(t, dir) {
-		raw, _ := run.ParseID(id)
+		raw, _ := run.Entry{Game: id}.GameID()
 		if !record.IsValidation(raw, 0.3) {
 			training++
 		}

@@ -5,7 +5,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	summary, err := train.Train(ctx, train.Options{Effective: e, Log: logger})
+//	summary, err := train.Train(ctx, train.Options{Training: setup.TrainingOf(e), Log: logger})
 //	if errors.Is(err, run.ErrInterrupted) {
 //		// ctx ended; everything is saved and the same call continues
 //	}

@@ -33,31 +33,18 @@ func (e *gameError) Unwrap() error { return e.err }
 // steps.
 type episodes struct {
 	freePace
-	state  *State // holds the steps still owed
-	steps  int    // that a game pays for
-	target int64  // games asked for, 0 = no limit
-
-	open   func() (Games, error)                       // begins to deliver
-	during func(wait func() error) error               // lets stages be exchanged meanwhile
-	enter  func(g *record.Game) (pays bool, err error) // pays: there are rows to train on
-	turn   func(ctx context.Context) error             // follows an episode, unless it is the last
-	stage  func(name string)                           // on the status page
-
-	games Games // nil = not opened
-	under bool  // an episode is under way, or was the latest thing done
-}
-
-func newEpisodes(r *training, open func() (Games, error), turn func(context.Context) error) *episodes {
-	return &episodes{state: &r.state, steps: int(r.cfg.GetTraining().GetStepsPerEpisode()), target: r.players.target,
-		open: open, during: r.bounds.during, enter: r.enter, turn: turn,
-		stage: func(name string) { r.page.set(func(p *Page) { p.Stage = name }) }}
+	r     *training
+	open  func() (Games, error)           // begins to deliver
+	turn  func(ctx context.Context) error // follows an episode, unless it is the last
+	games Games                           // nil = not opened
+	under bool                            // an episode is under way, or was the latest thing done
 }
 
 // Wait takes games until one pays for steps. A game that pays for none, since no row
 // is there yet, is an episode all the same.
 func (p *episodes) Wait(ctx context.Context) (err error) {
 	for {
-		if p.state.StepsLeft == 0 && p.target > 0 && p.state.Episodes >= p.target {
+		if target := p.r.players.target; p.r.state.StepsLeft == 0 && target > 0 && p.r.state.Episodes >= target {
 			return io.EOF
 		}
 		if p.games == nil {
@@ -65,7 +52,7 @@ func (p *episodes) Wait(ctx context.Context) (err error) {
 				return err
 			}
 		}
-		if p.state.StepsLeft > 0 {
+		if p.r.state.StepsLeft > 0 {
 			p.under = true
 			return nil
 		}
@@ -81,27 +68,27 @@ func (p *episodes) Wait(ctx context.Context) (err error) {
 	}
 }
 
-// next waits for a game and counts it.
+// next waits for a game and counts it. Stages may be exchanged meanwhile.
 func (p *episodes) next(ctx context.Context) error {
-	p.stage("self-play")
-	defer p.stage("training")
+	p.r.page.Set(func(page *Page) { page.Stage = "self-play" })
+	defer p.r.page.Set(func(page *Page) { page.Stage = "training" })
 	var g *record.Game
-	err := p.during(func() (err error) {
+	err := p.r.bounds.during(func() (err error) {
 		g, err = p.games.Next(ctx)
 		return err
 	})
 	if err != nil {
 		return &gameError{err}
 	}
-	pays, err := p.enter(g)
+	pays, err := p.r.enter(g)
 	if err == nil && pays {
-		p.state.StepsLeft = p.steps
+		p.r.state.StepsLeft = p.r.cfg.Episodes.Steps
 	}
 	return err
 }
 
 func (p *episodes) After(*trainer.StepStats) (save, export bool) {
-	p.state.StepsLeft = max(0, p.state.StepsLeft-1)
+	p.r.state.StepsLeft = max(0, p.r.state.StepsLeft-1)
 	return false, false
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // TestExport: template, how often, and how many are kept.
@@ -108,13 +109,13 @@ func TestExportSets(t *testing.T) {
 	run := func(e stage.Exporter, more string) (*Summary, error) {
 		t.Helper()
 		var log strings.Builder
-		r, err := openRun(t.Context(), Options{Effective: runtest.Resolve(t, dir, more), Command: "test", Version: "test", Log: runtest.LogTo(&log)})
-		if err != nil {
-			t.Fatal(errors.Join(err, r.close()))
+		r := newTraining(Options{Training: setup.TrainingOf(runtest.Resolve(t, dir, more)), Command: "test", Version: "test", Log: runtest.LogTo(&log)})
+		if err := r.open(t.Context()); err != nil {
+			t.Fatal(r.close(err))
 		}
 		r.stages.Exporter = e
 		s, err := r.train(t.Context())
-		return s, errors.Join(err, r.close())
+		return s, r.close(err)
 	}
 	s, err := run(several{2}, more)
 	if err != nil {
@@ -176,7 +177,7 @@ func TestGradientHalt(t *testing.T) {
 	e := runtest.Resolve(t, dir, "--clip-norm=0.0001")
 	halt := true
 	e.Config.Training.HaltOnGradientNorm = &halt
-	_, err := Train(t.Context(), Options{Effective: e, Log: runtest.LogTo(io.Discard)})
+	_, err := Train(t.Context(), Options{Training: setup.TrainingOf(e), Log: runtest.LogTo(io.Discard)})
 	if !errors.Is(err, ErrGradients) {
 		t.Errorf("a tiny bound: %v", err)
 	}
@@ -234,7 +235,7 @@ func TestFullDisk(t *testing.T) {
 		disk := &fullDisk{FS: fsx.OS}
 		disk.left.Store(looks)
 		var log strings.Builder
-		_, err := Train(t.Context(), Options{Effective: runtest.Resolve(t, dir, more), Log: runtest.LogTo(&log), storeFS: disk, chunkBytes: 1})
+		_, err := Train(t.Context(), Options{Training: setup.TrainingOf(runtest.Resolve(t, dir, more)), Log: runtest.LogTo(&log), storeFS: disk, chunkBytes: 1})
 		if _, ok := asError[*fsx.SpaceError](err); !ok {
 			t.Fatalf("workers %s: %v", workers, err)
 		}

@@ -37,7 +37,7 @@ func TestExportGames(t *testing.T) {
 	d, _ := jobOf(t, dir)
 	var want []string
 	for _, id := range journalIDs(t, d) {
-		if raw, ok := run.ParseID(id); ok && !record.IsValidation(raw, 0.3) {
+		if raw, ok := (run.Entry{Game: id}).GameID(); ok && !record.IsValidation(raw, 0.3) {
 			want = append(want, id)
 		}
 	}
@@ -67,7 +67,7 @@ func TestExportGamesOfRows(t *testing.T) {
 	}
 	want := 0
 	for id := range runtest.GamesOnDisk(t, dir) {
-		if raw, ok := run.ParseID(id); ok && !record.IsValidation(raw, 0.3) {
+		if raw, ok := (run.Entry{Game: id}).GameID(); ok && !record.IsValidation(raw, 0.3) {
 			want++
 		}
 	}
@@ -116,7 +116,7 @@ func TestDirGames(t *testing.T) {
 	write(".hidden", 400, false, games...)
 	ordinals := func(rows int64, share float64) (list []uint64) {
 		t.Helper()
-		for g, err := range DirGames(t.Context(), root, rows, share, runtest.LogTo(io.Discard)) {
+		for g, err := range replay.DirGames(t.Context(), root, rows, share, runtest.LogTo(io.Discard)) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,12 +138,12 @@ func TestDirGames(t *testing.T) {
 	if got := ordinals(0, 0.4); !slices.Equal(got, trained) || len(trained) == len(all) {
 		t.Errorf("seed %d: without those held out: %v, want %v", seed, got, trained)
 	}
-	for range DirGames(t.Context(), filepath.Join(root, "nothing"), 10, 0, runtest.LogTo(io.Discard)) {
+	for range replay.DirGames(t.Context(), filepath.Join(root, "nothing"), 10, 0, runtest.LogTo(io.Discard)) {
 		t.Error("a directory that is not there has games")
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	for g, err := range DirGames(ended, root, 0, 0, runtest.LogTo(io.Discard)) {
+	for g, err := range replay.DirGames(ended, root, 0, 0, runtest.LogTo(io.Discard)) {
 		if g != nil || !errors.Is(err, context.Canceled) {
 			t.Errorf("stopped: %v, %v", g, err)
 		}

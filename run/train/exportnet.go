@@ -6,13 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn"
@@ -39,7 +36,7 @@ func (p *publisher) averaged(ctx context.Context) (*nn.Net, error) {
 	if swa == nil {
 		return nil, nil
 	}
-	sample, rows, err := p.rows.Sample(int(p.cfg.GetTraining().GetBatchSize()))
+	sample, rows, err := p.rows.Sample(p.cfg.Batch)
 	if sample == nil || err != nil {
 		return swa, err
 	}
@@ -55,18 +52,7 @@ func (p *publisher) exportPath() string {
 	fill := strings.NewReplacer("{job}", p.info.Job, "{training}", p.dir.Training,
 		"{samples}", strconv.FormatInt(p.trainer.NumSamples(), 10), "{rows}", strconv.FormatInt(p.state.Rows, 10),
 		"{step}", strconv.FormatInt(p.trainer.NumSteps(), 10), "{datetime}", p.savedAt.Format("20060102T150405"))
-	return p.dir.NetPath(fill.Replace(p.cfg.GetExport().GetPath()))
-}
-
-// exporterID says what the configuration exports with: the exporter's name and
-// settings.
-func (p *publisher) exporterID() string {
-	e := p.cfg.GetExport()
-	id := e.GetExporter()
-	for _, name := range slices.Sorted(maps.Keys(e.GetSettings())) {
-		id += fmt.Sprintf(" %s=%q", name, e.GetSettings()[name])
-	}
-	return id
+	return p.dir.NetPath(fill.Replace(p.cfg.Export.Path))
 }
 
 // exportOnce exports the net of the newest checkpoint unless that was done: a
@@ -77,18 +63,22 @@ func (p *publisher) exportOnce(ctx context.Context) error {
 		return err
 	}
 	_, net := p.exportNet()
-	set := run.PublishedSet{Path: p.dir.Shorten(p.exportPath()), NetID: net.ID(), Exporter: p.exporterID()}
+	set := run.PublishedSet{Path: p.dir.Shorten(p.exportPath()), NetID: net.ID(), Exporter: p.cfg.Export.Exporter}
 	if done := list.Find(p.dir, set); done != nil {
 		p.last = done.Main(p.dir)
 		return nil
 	}
-	return p.export(ctx)
+	published, err := p.export(ctx, &set)
+	if err != nil || !published {
+		return err
+	}
+	return p.notePublished(list, set)
 }
 
 // exportNet is the net that is published, and which weights it has. The
 // average's statistics were measured when the checkpoint was written.
 func (p *publisher) exportNet() (weights string, net *nn.Net) {
-	if p.cfg.GetExport().GetWeights() == config.Export_SWA {
+	if p.cfg.Export.Averaged {
 		if swa := p.trainer.SWA(); swa != nil {
 			return "swa", swa
 		}
@@ -96,20 +86,19 @@ func (p *publisher) exportNet() (weights string, net *nn.Net) {
 	return "raw", p.trainer.Net()
 }
 
-// export writes the net through the exporter, publishes the files in their
-// directory and notes them as one set. An exporter that asks for games where there are
-// none yet is not an error: there will be some at the next export.
-func (p *publisher) export(ctx context.Context) error {
+// export writes the net through the exporter and publishes the files in their
+// directory as one set. An exporter that asks for games where there are none yet is
+// not an error: there will be some at the next export.
+func (p *publisher) export(ctx context.Context, set *run.PublishedSet) (published bool, err error) {
 	c, err := p.exportCheckpoint()
 	if err != nil {
-		return err
+		return false, err
 	}
 	files, noGames, err := p.stages.Export(ctx, c, p.rows.Games(ctx), p.dir.Staging())
 	if noGames {
 		p.log.Warn("nothing is exported: there are no games yet", "exporter", p.stages.Exporter.Name(), "net", c.Net.Name, "error", err)
-		return nil
+		return false, nil
 	}
-	set := run.PublishedSet{Path: p.dir.Shorten(p.exportPath()), NetID: c.Net.ID, Exporter: p.exporterID()}
 	dst := filepath.Dir(p.exportPath())
 	paths, own := export.Published(dst, files, c.Net)
 	if err == nil {
@@ -122,13 +111,12 @@ func (p *publisher) export(ctx context.Context) error {
 		err = errors.Join(err, fsx.OS.Remove(f))
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, path := range paths {
-		p.bus.Publish(&monitor.Net{Action: monitor.NetPublished, NetID: c.Net.Name, Path: path,
-			Step: p.trainer.NumSteps(), Episode: p.state.Episodes, Samples: p.trainer.NumSamples()})
+		p.tellNet(monitor.NetPublished, c.Net.Name, path)
 	}
-	return p.notePublished(set)
+	return true, nil
 }
 
 // exportCheckpoint is what the exporter sees of the newest checkpoint, without
@@ -156,13 +144,9 @@ func StageCheckpoint(net *nn.Net, metadata map[string]string, info stage.NetInfo
 
 // notePublished puts a published set on the list and removes the oldest ones
 // that export.keep does not keep.
-func (p *publisher) notePublished(set run.PublishedSet) error {
+func (p *publisher) notePublished(list run.Published, set run.PublishedSet) error {
 	p.last = set.Main(p.dir)
-	list, err := p.readPublished()
-	if err != nil {
-		return err
-	}
-	list, gone := list.Add(set, int(p.cfg.GetExport().GetKeep()))
+	list, gone := list.Add(set, p.cfg.Export.Keep)
 	// The list is written last: what it still names after a kill is removed once more.
 	for i := range gone {
 		if err := gone[i].Remove(p.dir, list); err != nil {
@@ -176,7 +160,7 @@ func (p *publisher) notePublished(set run.PublishedSet) error {
 	return nil
 }
 
-// ReadPublished reads the list of what was published.
+// readPublished reads the list of what was published.
 func (p *publisher) readPublished() (run.Published, error) {
 	_, err := fsx.RemoveTemps(fsx.OS, filepath.Dir(p.dir.PublishedFile())) // of a process that was killed
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"math"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
@@ -27,9 +26,8 @@ type gameRows struct {
 }
 
 // newSplit returns the windows of games, empty.
-func newSplit(t *config.Training) *replay.Split {
-	size, share := t.GetReplaySize(), t.GetValidation().GetShare()
-	return replay.NewSplit(int(size), heldOutSize(size, share), share)
+func newSplit(w *setup.Window) *replay.Split {
+	return replay.NewSplit(int(w.Rows), heldOutSize(w.Rows, w.HeldOut), w.HeldOut)
 }
 
 // heldOutSize is how many rows the validation window holds: as many as are held
@@ -41,16 +39,16 @@ func heldOutSize(size int64, share float64) int {
 
 // openGameRows draws from the windows of the run.
 func (r *training) openGameRows() *gameRows {
-	t := r.cfg.GetTraining()
-	source := replay.NewSource(r.ledger.games.Train, r.stages.Sampler, r.cfg.GetSeed(), streamSampler)
-	source.SetShortTerm(t.GetStTheta())
-	if t.GetSymmetries() {
+	w := &r.cfg.Window
+	source := replay.NewSource(r.ledger.games.Train, r.stages.Sampler, r.cfg.Seed, streamSampler)
+	source.SetShortTerm(w.ShortTerm)
+	if w.Symmetries {
 		source.ShowSymmetries()
 	}
-	if wanted := setup.DeviceWindow(r.cfg); wanted > 0 {
+	if wanted := r.cfg.DeviceRows(); wanted > 0 {
 		nameRows(source, r.trainer.KeptRows(), wanted, r.log)
 	}
-	return &gameRows{ahead: ahead{of: source}, games: r.ledger.games, source: source, shortTerm: t.GetStTheta(),
+	return &gameRows{ahead: ahead{of: source}, games: r.ledger.games, source: source, shortTerm: w.ShortTerm,
 		sampler: func() string { return r.stages.Sampler.Name() }, log: r.log}
 }
 

@@ -56,7 +56,7 @@ func TestRowsOnGPU(t *testing.T) {
 		e := runtest.Resolve(t, t.TempDir()+"/run", "--episodes=2 --devices=cuda,cpu --mcts-simulations=2 --max-plies=8 --train-steps-per-episode=1 --batch-size=5 --grad-accum-steps=2 --validate-every=0 --symmetries=true")
 		e.Config.Training.DeviceWindow, e.Config.Training.ReplaySize = &tc.window, &tc.size
 		var log strings.Builder
-		if _, err := Train(t.Context(), Options{Effective: e, Command: "test", Version: "test", Log: runtest.LogTo(&log)}); err != nil {
+		if _, err := Train(t.Context(), Options{Training: setup.TrainingOf(e), Command: "test", Version: "test", Log: runtest.LogTo(&log)}); err != nil {
 			t.Fatal(err)
 		}
 		net, _, err := setup.FindNet("", e.Config.GetRunDir())

@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,12 +10,12 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
@@ -29,12 +28,12 @@ const (
 // exportByMode exports the net of the newest checkpoint to where
 // training.export_mode says, unless that was done.
 func (p *publisher) exportByMode(ctx context.Context) error {
-	switch p.cfg.GetTraining().GetExportMode() {
-	case config.Training_MAIN:
+	switch p.cfg.Export.Mode {
+	case setup.HandOver:
 		return p.handOver(p.dir.ToExport())
-	case config.Training_EXTRA:
+	case setup.HandOverExtra:
 		return p.handOver(p.dir.ToExportExtra())
-	case config.Training_TRAINONLY:
+	case setup.ExportNever:
 		return nil
 	}
 	return p.exportOnce(ctx)
@@ -42,15 +41,15 @@ func (p *publisher) exportByMode(ctx context.Context) error {
 
 // exportsDirectly says whether the section export says what is exported.
 func (p *publisher) exportsDirectly() bool {
-	return p.cfg.GetTraining().GetExportMode() == config.Training_DIRECT
+	return p.cfg.Export.Mode == setup.ExportDirectly
 }
 
-// payExport exports the net of the newest checkpoint if its epoch asked for it.
-func (p *publisher) payExport(ctx context.Context) error {
+// exportPending exports the net of the newest checkpoint if its epoch asked for it.
+func (p *publisher) exportPending(ctx context.Context) error {
 	if !p.state.ExportOwed {
 		return nil
 	}
-	if err := p.bearable(p.exportByMode(ctx)); err != nil {
+	if err := p.tolerate(p.exportByMode(ctx)); err != nil {
 		return err
 	}
 	p.state.ExportOwed = false
@@ -86,9 +85,8 @@ func (p *publisher) handOver(dir string) error {
 	}
 	p.last = path
 	p.log.Info("net handed over", "path", path, "samples", p.trainer.NumSamples(), "rows", p.state.Rows)
-	p.bus.Publish(&monitor.Net{Action: monitor.NetExported, NetID: p.netName(), Path: path,
-		Step: p.trainer.NumSteps(), Episode: p.state.Episodes, Samples: p.trainer.NumSamples()})
-	return p.noteHanded(now)
+	p.tellNet(monitor.NetExported, p.netName(), path)
+	return run.WriteJSON(p.dir.HandedFile(), now)
 }
 
 // writeHanded fills a directory that is handed over.
@@ -121,34 +119,14 @@ const handedVersion = 1
 // readHanded returns the note, the zero value where there is none.
 func (p *publisher) readHanded() (h handed, err error) {
 	path := p.dir.HandedFile()
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return h, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &h)
-	}
-	if err == nil && h.Version != handedVersion {
+	there, err := run.ReadJSON(path, &h)
+	if there && err == nil && h.Version != handedVersion {
 		err = fmt.Errorf("version %d, this build reads %d", h.Version, handedVersion)
 	}
 	if err != nil {
 		return h, fmt.Errorf("note of the net handed over last %s: %w; remove it: the newest net may be handed over once more", path, err)
 	}
 	return h, nil
-}
-
-func (p *publisher) noteHanded(h handed) error {
-	data, err := json.MarshalIndent(h, "", "  ")
-	if err == nil {
-		err = fsx.MkdirAll(fsx.OS, filepath.Dir(p.dir.HandedFile()))
-	}
-	if err == nil {
-		err = fsx.WriteFile(fsx.OS, p.dir.HandedFile(), append(data, '\n'))
-	}
-	if err != nil {
-		return fmt.Errorf("note the net handed over: %w", err)
-	}
-	return nil
 }
 
 // removeHandedTemps removes what this training left half written in dir when it
@@ -170,11 +148,11 @@ func (p *publisher) removeHandedTemps(dir string) error {
 	return nil
 }
 
-// bearable returns the error of an export, nil where the run is to go on without
+// tolerate returns the error of an export, nil where the run is to go on without
 // an exporter that fails.
-func (p *publisher) bearable(err error) error {
+func (p *publisher) tolerate(err error) error {
 	failed, ok := errors.AsType[*host.Error](err)
-	if !ok || failed.Kind != stage.KindExporter || p.cfg.GetPlugins().GetOnFailure() != config.Plugins_CONTINUE {
+	if !ok || failed.Kind != stage.KindExporter || !p.cfg.Export.MayFail {
 		return err
 	}
 	p.log.Error("the net is not exported; the run goes on", "error", err)

@@ -86,7 +86,7 @@ func trainImported(t *testing.T, dir, source string, steps int, losses []*config
 		e.Config.Training.Losses = losses
 	}
 	var log, text strings.Builder
-	s, err := Train(t.Context(), Options{Effective: e, Command: "test", Version: "test", Log: runtest.LogTo(&log), Readers: []monitor.Sink{reader}})
+	s, err := Train(t.Context(), Options{Training: setup.TrainingOf(e), Command: "test", Version: "test", Log: runtest.LogTo(&log), Readers: []monitor.Sink{reader}})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &log)
 	}

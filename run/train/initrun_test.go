@@ -17,7 +17,7 @@ import (
 func tryInit(t *testing.T, dir, more string, b Beginning) (string, error) {
 	t.Helper()
 	var log strings.Builder
-	return Init(context.Background(), Options{Effective: runtest.Resolve(t, dir, more), Command: "test", Version: "test", Log: runtest.LogTo(&log)}, b)
+	return Init(context.Background(), Options{Training: setup.TrainingOf(runtest.Resolve(t, dir, more)), Command: "test", Version: "test", Log: runtest.LogTo(&log)}, b)
 }
 
 // A run that was made first and trained then is the run that was trained at once.
@@ -46,7 +46,7 @@ func TestInitNet(t *testing.T) {
 	const plain = "other net"
 	e := runtest.Resolve(t, dir, "")
 	b := Beginning{Net: net, From: plain}
-	_, err = Init(context.Background(), Options{Effective: e, Command: "test", Version: "test", Log: runtest.LogTo(&strings.Builder{})}, b)
+	_, err = Init(context.Background(), Options{Training: setup.TrainingOf(e), Command: "test", Version: "test", Log: runtest.LogTo(&strings.Builder{})}, b)
 	var coded interface{ ExitCode() int }
 	if !errors.As(err, &coded) || coded.ExitCode() != 2 || !strings.Contains(err.Error(), "wants a net 8x1") {
 		t.Fatalf("another architecture: %v", err)
@@ -76,7 +76,7 @@ func TestInitNet(t *testing.T) {
 	if s.Steps != 6 {
 		t.Errorf("%d steps", s.Steps)
 	}
-	if kept, err := setup.ReadNet(filepath.Join(dir, initialFile)); err != nil || kept.ID() != net.ID() {
+	if kept, err := setup.ReadNet(filepath.Join(dir, "initial.safetensors")); err != nil || kept.ID() != net.ID() {
 		t.Errorf("the initial net: %v", err)
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"path/filepath"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -22,12 +20,9 @@ import (
 // ledger is the games of a training: the journal of those that entered, the windows
 // that hold the newest of them, and the games on disk that are still to enter.
 type ledger struct {
+	*core
 	root    string // where the games lie; "" = none enters
-	own     bool   // the run plays them itself
 	outputs *play.Outputs
-	log     *slog.Logger
-
-	path    string // of the journal
 	journal *run.Journal
 	games   *replay.Split
 	back    *backlog          // that are to enter first
@@ -36,22 +31,23 @@ type ledger struct {
 }
 
 // newLedger returns the ledger of a training, without games.
-func newLedger(r *training) *ledger {
-	l := &ledger{own: playsGames(r.cfg), outputs: r.players.outputs, log: r.log, path: r.dir.Journal(), games: newSplit(r.cfg.GetTraining())}
-	if setup.HasGames(r.cfg) {
-		if l.root = r.cfg.GetTraining().GetSourceDir(); l.root == "" {
-			l.root = r.dir.Selfplay()
-		}
+func newLedger(c *core, outputs *play.Outputs) *ledger {
+	l := &ledger{core: c, outputs: outputs, games: newSplit(&c.cfg.Window)}
+	if c.cfg.Source.HasGames() {
+		l.root = c.cfg.From(c.dir)
 	}
 	return l
 }
+
+// own says whether the run plays its games itself.
+func (l *ledger) own() bool { return l.cfg.Source == setup.OwnGames }
 
 // read opens the journal and reads the games on disk once, after so many games that
 // the checkpoint has seen. load fills the windows as the checkpoint had them.
 func (l *ledger) read(ctx context.Context, saved *checkpoint.Checkpoint, n int64, load func(lookup func([16]byte) *record.Game) error) error {
 	var entries []run.Entry
 	var err error
-	if l.journal, entries, err = run.OpenJournal(l.path); err != nil {
+	if l.journal, entries, err = run.OpenJournal(l.dir.Journal()); err != nil {
 		return err
 	}
 	if err := l.count(n, entries); err != nil {
@@ -85,14 +81,14 @@ func (l *ledger) read(ctx context.Context, saved *checkpoint.Checkpoint, n int64
 // their ordinals are used up, even where a damaged disk lost them.
 func (l *ledger) count(n int64, entries []run.Entry) error {
 	corrupt := func(format string, args ...any) error {
-		return &checkpoint.CorruptError{Path: l.path, Reason: fmt.Sprintf(format, args...)}
+		return &checkpoint.CorruptError{Path: l.dir.Journal(), Reason: fmt.Sprintf(format, args...)}
 	}
 	if int64(len(entries)) < n {
 		return corrupt("%d lines, but the checkpoint has seen %d games", len(entries), n)
 	}
 	l.seen = make(map[[16]byte]bool, n)
 	for i, e := range entries[:n] {
-		id, ok := run.ParseID(e.Game)
+		id, ok := e.GameID()
 		switch {
 		case !ok || e.Episode != int64(i)+1:
 			return corrupt("line %d is not that of episode %d", i+1, i+1)
@@ -140,7 +136,7 @@ func (l *ledger) scan(ctx context.Context, wanted map[[16]byte]*record.Game, lat
 	}
 	journalled := map[[16]byte]bool{}
 	for _, e := range later {
-		if id, ok := run.ParseID(e.Game); ok {
+		if id, ok := e.GameID(); ok {
 			journalled[id] = true
 		}
 	}
@@ -150,7 +146,7 @@ func (l *ledger) scan(ctx context.Context, wanted map[[16]byte]*record.Game, lat
 		if _, ok := wanted[g.ID]; ok {
 			wanted[g.ID] = g
 		}
-		own := l.own && filepath.Base(filepath.Dir(path)) == trainProcess
+		own := l.own() && filepath.Base(filepath.Dir(path)) == trainProcess
 		if own {
 			l.taken.Add(g.Ordinal)
 			others = append(others, g)
@@ -180,7 +176,7 @@ func (l *ledger) scan(ctx context.Context, wanted map[[16]byte]*record.Game, lat
 // mend seals what a killed process left half written. Only the holder of the run's
 // exclusive lock may.
 func (l *ledger) mend(ctx context.Context) error {
-	if !l.own {
+	if !l.own() {
 		return nil
 	}
 	infos, err := replay.SealTorn(ctx, fsx.OS, l.root)
@@ -230,16 +226,9 @@ func (l *ledger) missing(lacking int64) (missing []uint64) {
 // on disk any more: they were lost with a damaged chunk. The run can go on, but
 // not to the same weights, so this is said loudly.
 func (l *ledger) section(name string, w *replay.Window, lookup func([16]byte) *record.Game) stage.Section {
-	s := w.Section(name, lookup)
-	load := s.Load
-	s.Load = func(in io.Reader, version int) error {
-		data, err := io.ReadAll(in)
-		if err != nil {
-			return err
-		}
-		err = load(bytes.NewReader(data), version)
-		var missing *replay.MissingGamesError
-		if !errors.As(err, &missing) {
+	return withLoad(w.Section(name, lookup), func(data []byte, _ int, err error) error {
+		missing, lost := errors.AsType[*replay.MissingGamesError](err)
+		if !lost {
 			return err
 		}
 		l.log.Error("games are lost; the run goes on without them, to other weights than it would have had",
@@ -251,8 +240,7 @@ func (l *ledger) section(name string, w *replay.Window, lookup func([16]byte) *r
 			}
 		}
 		return err
-	}
-	return s
+	})
 }
 
 func (l *ledger) close() error {

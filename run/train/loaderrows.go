@@ -11,7 +11,6 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/replay/loader"
-	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -41,16 +40,15 @@ type loaderRows struct {
 
 // openLoader builds the loader of the configuration.
 func (r *training) openLoader(ctx context.Context) (*loaderRows, error) {
-	l, err := setup.New(ctx, r.opt.Effective, r.stages.Host())
+	l, warnings, err := r.cfg.OpenLoader(ctx, r.stages.Host())
 	if err != nil {
 		return nil, err
 	}
-	for _, warning := range setup.MixedSchedule(r.cfg) {
+	for _, warning := range warnings {
 		r.log.Warn(warning)
 	}
-	t := r.cfg.GetTraining()
-	s := &loaderRows{loader: l, dirGames: dirGames{r.core}, most: int(t.GetValidation().GetMaxRows()), log: r.log}
-	if t.GetSwa().GetPeriod() > 0 {
+	s := &loaderRows{loader: l, dirGames: dirGames{r.core}, most: r.cfg.Validation.Rows, log: r.log}
+	if r.cfg.Averages {
 		s.latest.most = swaRows
 	}
 	if s.held, err = l.Output(heldOutOutput); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // graph is a data_loader section over the games below a directory.
@@ -76,7 +77,7 @@ func TestLoaderWithoutRows(t *testing.T) {
 	ended := make(chan error, 1)
 	e := runtest.Resolve(t, t.TempDir()+"/run", "--source=loader "+watching(t.TempDir()))
 	go func() {
-		_, err := Train(t.Context(), Options{Effective: e, Command: "test", Version: "test", Log: runtest.LogTo(t.Output()), Commands: func(c Live) { told <- c }})
+		_, err := Train(t.Context(), Options{Training: setup.TrainingOf(e), Command: "test", Version: "test", Log: runtest.LogTo(t.Output()), Commands: func(c Live) { told <- c }})
 		ended <- err
 	}()
 	commands := <-told

@@ -13,6 +13,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/testing/kerneltest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/nn/kernel"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // oldNet is the id of the net that an older program, the last one with a
@@ -40,7 +41,7 @@ func TestOldRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log strings.Builder
-	_, err = Train(t.Context(), Options{Effective: e, Command: "test", Version: "test", Log: runtest.LogTo(&log)})
+	_, err = Train(t.Context(), Options{Training: setup.TrainingOf(e), Command: "test", Version: "test", Log: runtest.LogTo(&log)})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, log.String())
 	}

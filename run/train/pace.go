@@ -6,9 +6,9 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -85,34 +85,69 @@ func (p *freePace) Schedule() (s SchedulePage, ok bool) { return s, false }
 func (p *freePace) StartNow() error                     { return errNeverWaits }
 func (p *freePace) Close() error                        { return nil }
 
+// rounds is what the paces in epochs, and in nets of a schedule, have in common: the
+// state is saved after each round, and after some of them a net leaves the training.
+type rounds struct {
+	freePace
+	*setup.Epochs
+	waits   func(why string)      // says so
+	publish func(e monitor.Event) // the end of each round
+
+	here  int64 // rounds done by this process
+	ended bool  // by this pace
+}
+
+func newRounds(r *training) rounds {
+	return rounds{freePace: freePace{log: r.log}, Epochs: &r.cfg.Epochs, waits: r.waits, publish: r.process.Publish}
+}
+
+// enough says whether this process has done as many rounds as it shall.
+func (p *rounds) enough() bool { return p.Most > 0 && p.here >= p.Most }
+
+// end ends the training; the log says why.
+func (p *rounds) end(message string, args ...any) error {
+	p.log.Info(message, args...)
+	p.ended = true
+	return io.EOF
+}
+
+// finish counts a round and tells of it.
+func (p *rounds) finish(name string, took time.Duration, detail string) {
+	p.here++
+	p.publish(&monitor.Stage{Name: name, State: "finished", Seconds: monitor.Number(took.Seconds()), Detail: detail})
+}
+
+// Exports is Pace's: candidates are the nets of whole rounds, and where none was
+// asked for, that of the end.
+func (p *rounds) Exports() (alone, last bool) { return true, p.ended && p.PerExport == 0 }
+
 // openRows opens what the configuration trains on, and the pace that goes with it.
 func (r *training) openRows(ctx context.Context) error {
-	t := r.cfg.GetTraining()
-	r.saver.everySteps = t.GetCheckpoint().GetIntervalSteps()
-	switch t.GetSource() {
-	case config.Training_SHUFFLED:
+	r.saver.everySteps = r.cfg.Checkpoints.Steps
+	switch r.cfg.Source {
+	case setup.Shuffles:
 		rows, err := r.openShuffled(ctx)
 		if err != nil {
 			return err
 		}
 		r.rows, r.pace = rows, &freePace{refresh: rows.Refresh, log: r.log}
-		if t.GetSamplesPerEpoch() > 0 {
+		if r.cfg.Epochs.Samples > 0 {
 			r.pace = newBucketPace(r, rows)
 		}
-	case config.Training_LOADER:
+	case setup.LoaderRows:
 		rows, err := r.openLoader(ctx)
 		if err != nil {
 			return err
 		}
 		r.rows, r.pace = rows, &freePace{refresh: rows.Refresh, log: r.log}
-		if t.GetSchedule().GetStepsPerNetwork() > 0 {
+		if r.cfg.Schedule.Steps > 0 {
 			r.pace = newSchedulePace(r, rows)
 		}
-	case config.Training_SELFPLAY: // a checkpoint follows a game, not a step
-		r.saver.everySteps, r.players.target = 0, r.cfg.GetSelfplay().GetEpisodes()
-		r.rows, r.pace = r.openGameRows(), newEpisodes(r, r.players.open, r.afterEpisode)
+	case setup.OwnGames: // a checkpoint follows a game, not a step
+		r.saver.everySteps, r.players.target = 0, r.cfg.Episodes.Number
+		r.rows, r.pace = r.openGameRows(), &episodes{r: r, open: r.players.open, turn: r.afterEpisode}
 	default:
-		r.rows, r.pace = r.openGameRows(), newEpisodes(r, r.openGamesDir, func(context.Context) error { return nil })
+		r.rows, r.pace = r.openGameRows(), &episodes{r: r, open: r.watchGames, turn: func(context.Context) error { return nil }}
 	}
 	return nil
 }
@@ -121,6 +156,6 @@ func (r *training) openRows(ctx context.Context) error {
 func (r *training) waits(why string) {
 	r.log.Info("waiting", "for", why)
 	page := r.pace.Status()
-	r.page.set(func(p *Page) { p.Stage, p.Pace = "waiting", page })
-	r.bus.Publish(&monitor.Stage{Name: "wait", State: "started", Detail: why})
+	r.page.Set(func(p *Page) { p.Stage, p.Pace = "waiting", page })
+	r.process.Publish(&monitor.Stage{Name: "wait", State: "started", Detail: why})
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run/play"
 	"github.com/chessbrain/chessbrain/selfplay"
@@ -76,37 +74,53 @@ func (f *inlineGames) nextCohort(ctx context.Context) error {
 }
 
 // play plays the ordinals with the newest net and waits until all are durable.
-func (f *inlineGames) play(ctx context.Context, ordinals []uint64) ([]*record.Game, error) {
+func (f *inlineGames) play(ctx context.Context, ordinals []uint64) (games []*record.Game, err error) {
 	if len(ordinals) == 0 {
 		return nil, nil
 	}
 	worker := f.worker
 	worker.Parallel, worker.Pools = len(ordinals), 1
-	worker.Tickets = selfplay.NewList(ordinals)
-	worker.Nets = f.nets.ForWorker(worker.Parallel)
-	worker.Sink = f.store
-	w, err := selfplay.NewWorker(worker)
+	worker.Tickets, worker.Sink = selfplay.NewList(ordinals), f.store
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	players, err := play.StartPlayers(ctx, f.nets, worker, 1, nil)
 	if err != nil {
 		return nil, err
 	}
-	var games []*record.Game
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return w.Run(ctx) })
-	group.Go(func() error {
-		for len(games) < len(ordinals) {
-			select {
-			case g, open := <-f.store.Durable():
-				if !open {
-					return errors.Join(play.ErrStoreClosed, f.store.Close())
-				}
-				games = append(games, g)
-			case <-ctx.Done():
-				return ctx.Err()
+	for len(games) < len(ordinals) && err == nil {
+		var g *record.Game
+		g, err = nextDurable(ctx, f.store, players)
+		games = append(games, g)
+	}
+	if err != nil {
+		cancel()
+	}
+	<-players.Done
+	return games, cmp.Or(err, players.Err)
+}
+
+// nextDurable waits for a game of players to be on disk.
+func nextDurable(ctx context.Context, store *play.Store, players *play.Players) (*record.Game, error) {
+	ended := players.Done
+	for {
+		select {
+		case g, open := <-store.Durable():
+			if !open {
+				return nil, errors.Join(play.ErrStoreClosed, store.Close())
 			}
+			return g, nil
+		case <-ended:
+			if errors.Is(players.Err, play.ErrStoreClosed) {
+				return nil, errors.Join(players.Err, store.Close())
+			}
+			if players.Err != nil {
+				return nil, fmt.Errorf("producers: %w", players.Err)
+			}
+			ended = nil // all games are played; the last ones come through the store
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
-		return nil
-	})
-	return games, group.Wait()
+	}
 }
 
 // producedGames lets worker goroutines play while the trainer trains.
@@ -138,24 +152,11 @@ func (f *producedGames) Next(ctx context.Context) (*record.Game, error) {
 	if f.left == 0 {
 		return nil, errNoMoreGames
 	}
-	ended := f.players.Done
-	for {
-		select {
-		case g, open := <-f.store.Durable():
-			if !open {
-				return nil, errors.Join(play.ErrStoreClosed, f.store.Close())
-			}
-			f.left--
-			return g, nil
-		case <-ended:
-			if f.players.Err != nil {
-				return nil, fmt.Errorf("producers: %w", f.players.Err)
-			}
-			ended = nil // all games are played; the last ones come through the store
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	g, err := nextDurable(ctx, f.store, f.players)
+	if err == nil {
+		f.left--
 	}
+	return g, err
 }
 
 func (f *producedGames) Waiting() int { return f.back.Len() + len(f.store.Durable()) }

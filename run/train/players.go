@@ -6,7 +6,6 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run/play"
-	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/selfplay"
 )
 
@@ -14,7 +13,6 @@ import (
 // other processes play, nothing of it is opened.
 type players struct {
 	*core
-	ledger *ledger
 	target int64 // episodes asked for, 0 where the games are not the run's own
 
 	nets    play.Nets
@@ -26,10 +24,10 @@ type players struct {
 
 // prepare opens what the players need before the games on disk are looked at.
 func (p *players) prepare() (err error) {
-	if p.nets.Inference, err = setup.OpenInference(p.cfg); err != nil {
+	if p.nets.Inference, err = p.cfg.OpenInference(); err != nil {
 		return err
 	}
-	p.outputs, err = play.OpenOutputs(play.OutputOptions{Root: p.dir.Root, Process: trainProcess, Job: p.info.Job, GameForms: setup.GameFormsOf(p.cfg), Log: p.log})
+	p.outputs, err = play.OpenOutputs(play.OutputOptions{Root: p.dir.Root, Process: trainProcess, Job: p.info.Job, GameForms: p.cfg.Episodes.Forms, Log: p.log})
 	return err
 }
 
@@ -39,21 +37,21 @@ func (p *players) open() (Games, error) {
 	if err := p.publish(); err != nil {
 		return nil, err
 	}
-	worker, err := setup.WorkerConfig(p.cfg, processTrain, &p.state.Resign, &p.stats)
+	worker, err := p.cfg.Worker(processTrain, &p.state.Resign, &p.stats)
 	if err != nil {
 		return nil, err
 	}
 	p.resign = worker.Resign
-	s := p.cfg.GetSelfplay()
+	e := &p.cfg.Episodes
 	p.store = play.OpenStore(play.StoreOptions{FS: p.opt.storeFS, Dir: p.dir, Process: trainProcess, Net: p.netName(), Job: p.info.Job,
-		Rescorers: p.stages.Rescorers, Queue: int(s.GetProducerQueueSize()), MaxBytes: p.opt.chunkBytes, Outputs: p.outputs})
+		Rescorers: p.stages.Rescorers, Queue: e.Queue, MaxBytes: p.opt.chunkBytes, Outputs: p.outputs})
 	missing := p.ledger.missing(p.target - p.state.Episodes - int64(back.Len()))
-	if s.GetProducerWorkers() == 0 {
+	if e.Workers == 0 {
 		return &inlineGames{back: back, store: p.store, nets: &p.nets, worker: worker,
-			cohort: uint64(s.GetCohortSize()), missing: missing}, nil
+			cohort: e.Cohort, missing: missing}, nil
 	}
 	worker.Tickets = selfplay.NewList(missing)
-	games, err := newProducedGames(back, p.store, &p.nets, worker, int(s.GetProducerWorkers()), len(missing))
+	games, err := newProducedGames(back, p.store, &p.nets, worker, e.Workers, len(missing))
 	if err != nil {
 		return nil, errors.Join(err, p.store.Close())
 	}
@@ -66,17 +64,15 @@ func (p *players) publish() error {
 	if err := p.nets.Publish(name, p.trainer.Net(), uint64(p.trainer.NumSamples())); err != nil {
 		return err
 	}
-	p.bus.Publish(&monitor.Net{Action: monitor.NetLoaded, NetID: name, Step: p.trainer.NumSteps(),
-		Episode: p.state.Episodes, Samples: p.trainer.NumSamples()})
-	p.page.set(func(page *Page) { page.Net = name })
+	p.tellNet(monitor.NetLoaded, name, "")
+	p.page.Set(func(page *Page) { page.Net = name })
 	return nil
 }
 
 // watch lets games be resigned once that has proved right, and makes the
 // threshold stricter where too many resignations would have been false.
 func (p *players) watch(g *record.Game) {
-	rule := p.cfg.GetSelfplay().GetResign()
-	if !p.state.Resign.Count(g, rule.GetMaxFalseRate()) || p.resign == nil {
+	if !p.state.Resign.Count(g, p.cfg.Episodes.MaxFalseRate) || p.resign == nil {
 		return
 	}
 	w := &p.state.Resign
@@ -86,7 +82,7 @@ func (p *players) watch(g *record.Game) {
 		p.log.Warn("too many resignations would have been false; the threshold is stricter now and is tested anew",
 			"resign_q", w.Q, "tested", w.Tested, "false", w.False)
 	}
-	p.resign.Set(w.Rule(setup.ResignOf(rule)))
+	p.resign.Set(w.Rule(p.cfg.Episodes.Resign))
 }
 
 // saved lets the games that are stored from now on name the newest net.

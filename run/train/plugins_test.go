@@ -43,9 +43,9 @@ func TestUnknownStages(t *testing.T) {
 		{`export { settings { key: "x" value: "2" } }`, "export.exporter", []string{`unknown setting "x"`}},
 	} {
 		e := runtest.Resolve(t, root+"/run", c.more+dirs)
-		_, trained := Train(t.Context(), Options{Effective: e, Log: slog.New(slog.DiscardHandler)})
+		_, trained := Train(t.Context(), Options{Training: setup.TrainingOf(e), Log: slog.New(slog.DiscardHandler)})
 		errs := []error{trained}
-		if dry := DryRun(e, &bytes.Buffer{}); !strings.Contains(c.more, `name: "mark"`) {
+		if dry := setup.DryRun(e, &bytes.Buffer{}); !strings.Contains(c.more, `name: "mark"`) {
 			errs = append(errs, dry)
 		} else if dry != nil {
 			t.Errorf("%s: a dry run: %v", c.more, dry)
@@ -69,7 +69,7 @@ func TestUnknownStages(t *testing.T) {
 	if _, err := playBesideWith(t, t.Context(), runtest.Resolve(t, root+"/run", "--rescorer=nosuch"), 1, 1); err == nil || !strings.Contains(err.Error(), `unknown rescorer "nosuch"`) {
 		t.Errorf("a process that plays: %v", err)
 	}
-	if err := DryRunSelfPlay(runtest.Resolve(t, root+"/run", "--rescorer=nosuch"), &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), `unknown rescorer "nosuch"`) {
+	if err := setup.DryRunSelfPlay(runtest.Resolve(t, root+"/run", "--rescorer=nosuch"), &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), `unknown rescorer "nosuch"`) {
 		t.Errorf("a dry run of such a process: %v", err)
 	}
 }
@@ -87,8 +87,8 @@ func TestDryRunStages(t *testing.T) {
 	mark := "rescorer mark 0.1 (" + dir + "/plugins/mark, SHA-256 " + found[0].SHA256 + ")"
 	looked := strings.Replace(mark, " 0.1", "", 1) // nobody asked the program
 	for name, dry := range map[string]func(*config.Effective, *bytes.Buffer) error{
-		"train":    func(e *config.Effective, b *bytes.Buffer) error { return DryRun(e, b) },
-		"selfplay": func(e *config.Effective, b *bytes.Buffer) error { return DryRunSelfPlay(e, b) },
+		"train":    func(e *config.Effective, b *bytes.Buffer) error { return setup.DryRun(e, b) },
+		"selfplay": func(e *config.Effective, b *bytes.Buffer) error { return setup.DryRunSelfPlay(e, b) },
 	} {
 		var page bytes.Buffer
 		if err := dry(e, &page); err != nil || !strings.Contains(page.String(), "\nstage: "+looked+"\n") {
@@ -161,7 +161,7 @@ func TestOnFailure(t *testing.T) {
 func TestQuarantine(t *testing.T) {
 	dir := t.TempDir() + "/run"
 	putNamed(t, dir+"/plugins", "deadly", "dies-at")
-	l := startLive(t, dir, Options{Effective: runtest.Resolve(t, dir, "--rescorer=deadly --episodes=8 --cohort-size=8")})
+	l := startLive(t, dir, Options{Training: setup.TrainingOf(runtest.Resolve(t, dir, "--rescorer=deadly --episodes=8 --cohort-size=8"))})
 	<-l.done
 	if l.err != nil {
 		t.Fatalf("%v\n%s", l.err, l.log.String())

@@ -50,7 +50,7 @@ func TestRunDirIsData(t *testing.T) {
 	}
 	e := runtest.Resolve(t, dir, "--rescorer=identity")
 	var page bytes.Buffer
-	if err := errors.Join(DryRun(e, &page), DryRunSelfPlay(e, &page)); err != nil || strings.Contains(page.String(), dir+"/plugins") {
+	if err := errors.Join(setup.DryRun(e, &page), setup.DryRunSelfPlay(e, &page)); err != nil || strings.Contains(page.String(), dir+"/plugins") {
 		t.Errorf("dry runs: %v\n%s", err, page.String())
 	}
 	for _, open := range []func(context.Context, *config.Effective, string, *slog.Logger) (*setup.Stages, error){openStages, setup.OpenExporter, setup.OpenSampler} {
@@ -97,7 +97,7 @@ func TestDryRunStartsNothing(t *testing.T) {
 	for _, more := range []string{"--rescorer=mine --sampler=uniform", "--source=dir --source-dir=" + run.Dir{Root: games}.Selfplay() + " --rescorer=mine --sampler=uniform", "--source=loader " + loader} {
 		e := runtest.Resolve(t, root+"/run", more+" --plugin-dir="+programs)
 		var page bytes.Buffer
-		if err := DryRun(e, &page); err != nil {
+		if err := setup.DryRun(e, &page); err != nil {
 			t.Errorf("%s: %v", more, err)
 		}
 		warned := strings.Contains(page.String(), "\nwarning: sampler uniform: the program "+programs+"/uniform takes the place of the built-in one, if it is a sampler\n")
@@ -105,7 +105,7 @@ func TestDryRunStartsNothing(t *testing.T) {
 			t.Errorf("%s:\n%s", more, page.String())
 		}
 	}
-	if err := DryRunSelfPlay(runtest.Resolve(t, root+"/run", "--rescorer=mine --plugin-dir="+programs), &bytes.Buffer{}); err != nil {
+	if err := setup.DryRunSelfPlay(runtest.Resolve(t, root+"/run", "--rescorer=mine --plugin-dir="+programs), &bytes.Buffer{}); err != nil {
 		t.Error(err)
 	}
 	if _, err := setup.LookAtExporter(runtest.Resolve(t, root+"/run", "--exporter=mine --plugin-dir="+programs), root+"/run", nil); err != nil {
@@ -115,7 +115,7 @@ func TestDryRunStartsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, trained := tryTrain(t, t.Context(), root+"/run", "--plugin-dir="+programs)
-	dry := DryRun(runtest.Resolve(t, root+"/run", "--plugin-dir="+programs), &bytes.Buffer{})
+	dry := setup.DryRun(runtest.Resolve(t, root+"/run", "--plugin-dir="+programs), &bytes.Buffer{})
 	for _, err := range []error{trained, dry} {
 		if _, ok := asError[*host.Error](err); !ok || !errors.Is(err, host.ErrUnsafe) || !strings.Contains(err.Error(), "chmod go-w "+programs) {
 			t.Errorf("a directory that all can write: %v", err)

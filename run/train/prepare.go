@@ -2,83 +2,93 @@ package train
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"runtime"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
-// prepareDir takes the locks, checks the configuration against the run that
-// lies there, and writes down how the run was started.
-func (r *training) prepareDir(ctx context.Context) error {
-	root := r.cfg.GetRunDir()
-	if err := fsx.CheckSpace(fsx.OS, fsx.NearestDir(root), 0); err != nil {
+// prepareDir takes the run for this process, checks the configuration against the run
+// that lies there, and writes down how the run was started. Who plays the games itself
+// holds the run alone; else it is shared with the processes that play.
+func (r *training) prepareDir(ctx context.Context) (err error) {
+	if err := fsx.CheckSpace(fsx.OS, fsx.NearestDir(r.cfg.Root), 0); err != nil {
 		return err
 	}
-	if err := r.locks.take(ctx, run.Dir{Root: root}.Locks()); err != nil {
+	o := run.Options{Run: run.RunShared, LockWait: r.opt.LockWait, Command: r.opt.Command, Log: r.log}
+	switch {
+	case r.opt.Locked:
+		o.Run = run.RunNotHeld
+	case r.cfg.Source == setup.OwnGames:
+		o.Run = run.RunAlone
+	}
+	if r.process, err = run.Open(ctx, run.Dir{Root: r.cfg.Root}, run.Trainer(r.cfg.Name), o); err != nil {
 		return err
 	}
-	there, err := holdRun(r.opt.Effective)
+	r.process.OnClose(r.release)
+	there, err := r.cfg.Hold()
 	if there != nil {
-		for _, c := range there.diff.Logged {
+		for _, c := range there.Changes {
 			r.log.Info("configuration changed", "change", c.String())
 		}
 	}
 	if err != nil {
 		return err
 	}
-	r.info, r.dir, r.initial = there.info, there.dir, there.initial
+	r.info, r.dir, r.initial = there.Info, there.Dir, there.Initial
 	for _, d := range []string{r.dir.History(), r.dir.Logs(), r.dir.Checkpoints, r.dir.Metrics} {
 		if err := fsx.MkdirAll(fsx.OS, d); err != nil {
 			return fmt.Errorf("make run directory: %w", err)
 		}
 	}
-	if err := r.locks.outside(ctx); err != nil {
-		return err
+	// Another run of the same job id could write into directories outside the run.
+	for _, d := range []struct{ outside, dir string }{{r.cfg.Checkpoints.Dir, r.dir.Checkpoints}, {r.cfg.Metrics.Dir, r.dir.Metrics}} {
+		if d.outside == "" {
+			continue
+		}
+		if err := r.process.Lock(filepath.Join(d.dir, ".trainer"), false); err != nil {
+			return err
+		}
 	}
 	return r.writeStart()
 }
 
-// runKey is the manifest's entry that ties a checkpoint to its run, and runIDOf
-// its value.
-const runKey = "run"
-
-func runIDOf(info run.RunInfo) string { return info.Created.UTC().Format(time.RFC3339Nano) }
+// Begin makes the run directory of a configuration whose stages the caller does
+// one after the other, or holds the configuration against the run that is there, as
+// Train would. The caller holds the run's lock: opt.Locked.
+func Begin(opt Options) (dir run.Dir, info run.RunInfo, err error) {
+	r := newTraining(opt)
+	if err = r.cfg.Check(); err == nil {
+		err = r.prepareDir(context.Background())
+	}
+	return r.dir, r.info, r.close(err)
+}
 
 // writeStart writes the effective configuration, its history and run.json.
 func (c *core) writeStart() error {
-	text, before := config.Format(c.cfg), c.info
-	c.info.ConfigHash = config.Hash(c.cfg)
+	before := c.info
+	c.info.ConfigHash = c.cfg.Hash()
 	c.info.Program, c.info.Go = c.opt.Version, runtime.Version()
-	c.info.Arithmetic = setup.ArithmeticOf(c.cfg, true, playsGames(c.cfg))
+	c.info.Arithmetic = c.cfg.Arithmetic()
 	c.info.Arch = c.initial.Arch.String()
 	if c.opt.Locked && before.Starts > 0 && c.info == before {
 		return nil
 	}
 	c.info.Starts++
-	name := fmt.Sprintf("%04d_%s.textproto", c.info.Starts, time.Now().UTC().Format("20060102T150405"))
-	if err := c.writeConfig(name, text); err != nil {
+	if err := c.writeConfig("", c.cfg.Text()); err != nil {
 		return err
 	}
-	data, err := json.MarshalIndent(c.info, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode run file: %w", err)
-	}
-	if err := fsx.WriteFile(fsx.OS, c.dir.RunFile(), append(data, '\n')); err != nil {
-		return fmt.Errorf("write run file: %w", err)
-	}
-	return nil
+	return run.WriteJSON(c.dir.RunFile(), c.info)
 }
 
-// writeConfig writes an effective configuration, and a copy with that name into
-// the history.
-func (c *core) writeConfig(name string, text []byte) error {
+// writeConfig writes an effective configuration, and a copy into the history, whose
+// name ends with that suffix.
+func (c *core) writeConfig(suffix string, text []byte) error {
+	name := fmt.Sprintf("%04d_%s%s.textproto", c.info.Starts, time.Now().UTC().Format("20060102T150405"), suffix)
 	for _, path := range []string{filepath.Join(c.dir.History(), name), c.dir.ConfigFile()} {
 		if err := fsx.WriteFile(fsx.OS, path, text); err != nil {
 			return fmt.Errorf("write configuration: %w", err)
@@ -89,7 +99,7 @@ func (c *core) writeConfig(name string, text []byte) error {
 
 // writeSwap writes the configuration that a swap of stages made, beside that of the
 // start. One swap at a time.
-func (c *core) writeSwap(now *config.Config) error {
+func (c *core) writeSwap(text []byte) error {
 	c.numSwaps++
-	return c.writeConfig(fmt.Sprintf("%04d_%s_swap%03d.textproto", c.info.Starts, time.Now().UTC().Format("20060102T150405"), c.numSwaps), config.Format(now))
+	return c.writeConfig(fmt.Sprintf("_swap%03d", c.numSwaps), text)
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run/alarms"
 	"github.com/chessbrain/chessbrain/run/play"
-	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/selfplay"
 	"github.com/chessbrain/chessbrain/trainer"
 )
@@ -17,8 +16,6 @@ import (
 // reporter tells what the steps of a training come to, and measures its nets.
 type reporter struct {
 	*core
-	ledger *ledger
-	pace   Pace
 	heads  *headRows // of the trainer
 	meter  *monitor.Meter
 	played *selfplay.Stats
@@ -29,8 +26,8 @@ type reporter struct {
 
 // report reports a step and watches over it.
 func (r *reporter) report(ctx context.Context, s *trainer.StepStats) error {
-	if r.cfg.GetTraining().GetHaltOnGradientNorm() && !s.Skipped {
-		if err := r.state.Gradients.Observe(s.GradNorm, r.cfg.GetTraining().GetClipNorm()); err != nil {
+	if r.cfg.HaltOnGradients && !s.Skipped {
+		if err := r.state.Gradients.Observe(s.GradNorm, r.cfg.ClipNorm); err != nil {
 			return fmt.Errorf("step %d: %w", s.Step, err)
 		}
 	}
@@ -45,13 +42,13 @@ func (r *reporter) report(ctx context.Context, s *trainer.StepStats) error {
 		WindowRows: window, QueueDepth: r.pace.Queue(), Totals: r.totals(),
 	}
 	e.Rates = r.meter.Observe(time.Now(), e.Totals)
-	r.page.set(func(p *Page) { p.Step, p.Losses, p.Rates = s.Step, e.Losses, e.Rates })
+	r.page.Set(func(p *Page) { p.Step, p.Losses, p.Rates = s.Step, e.Losses, e.Rates })
 	r.page.add(e.Losses)
 	r.watchHeads(&s.Measures)
-	if s.Skipped || s.Step%int64(r.cfg.GetMetrics().GetEvery()) == 0 {
-		r.bus.Publish(e)
+	if s.Skipped || s.Step%r.cfg.Metrics.Every == 0 {
+		r.process.Publish(e)
 	}
-	if every := r.cfg.GetTraining().GetValidation().GetEvery(); every > 0 && s.Step%every == 0 && !s.Skipped {
+	if every := r.cfg.Validation.Every; every > 0 && s.Step%every == 0 && !s.Skipped {
 		return r.validate(ctx)
 	}
 	return nil
@@ -67,23 +64,25 @@ func (r *reporter) totals() monitor.Totals {
 
 // validate measures the losses on the validation games, raw weights.
 func (r *reporter) validate(ctx context.Context) error {
-	rows := int(r.cfg.GetTraining().GetValidation().GetMaxRows())
-	held, err := r.rows.HeldOut(ctx, rows)
-	if held == nil || err != nil {
+	s, err := r.evaluate(ctx, r.trainer, monitor.WeightsRaw, r.cfg.Validation.Rows)
+	if s == nil || err != nil {
 		return err
 	}
-	s, err := r.trainer.Evaluate(ctx, held, rows)
-	if err != nil {
-		return fmt.Errorf("validate: %w", err)
-	}
-	e := r.validationEvent(monitor.WeightsRaw, &s)
-	r.page.set(func(p *Page) { p.Validation = e.Losses })
-	r.bus.Publish(e)
+	r.page.Set(func(p *Page) { p.Validation = lossNumbers(&s.Measures) })
 	return nil
 }
 
-// validationEvent reports losses on the validation games.
-func (r *reporter) validationEvent(weights string, s *trainer.EvalStats) *monitor.Validation {
+// evaluate measures a net on at most so many rows of the validation games and tells
+// of it; nil where there are none.
+func (r *reporter) evaluate(ctx context.Context, t *trainer.Trainer, weights string, rows int) (*trainer.EvalStats, error) {
+	held, err := r.rows.HeldOut(ctx, rows)
+	if held == nil || err != nil {
+		return nil, err
+	}
+	s, err := t.Evaluate(ctx, held, rows)
+	if err != nil {
+		return nil, fmt.Errorf("measure on the validation games: %w", err)
+	}
 	e := &monitor.Validation{
 		Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Weights: weights, Rows: s.Rows, Games: r.ledger.games.Validation.Games(),
 		Losses: lossNumbers(&s.Measures), StdErrs: monitor.Numbers{},
@@ -93,7 +92,8 @@ func (r *reporter) validationEvent(weights string, s *trainer.EvalStats) *monito
 	for _, l := range s.Losses {
 		e.StdErrs[l.Metric] = monitor.Number(l.StdErr)
 	}
-	return e
+	r.process.Publish(e)
+	return &s, nil
 }
 
 // compareWithFirst evaluates the net that the run began with and the newest one
@@ -102,7 +102,7 @@ func (r *reporter) compareWithFirst(ctx context.Context) (first, last *Validatio
 	if held, err := r.rows.HeldOut(ctx, summaryRows); held == nil || err != nil {
 		return nil, nil, err
 	}
-	cfg, err := setup.TrainerConfig(r.cfg, r.initial.Arch)
+	cfg, err := r.cfg.Trainer(r.initial.Arch)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -118,17 +118,12 @@ func (r *reporter) compareWithFirst(ctx context.Context) (first, last *Validatio
 	return first, last, errors.Join(firstErr, lastErr, untrained.Close())
 }
 
-// measure evaluates a net and reports it as an event too.
+// measure evaluates a net for the summary.
 func (r *reporter) measure(ctx context.Context, t *trainer.Trainer, weights string) (*ValidationResult, error) {
-	held, err := r.rows.HeldOut(ctx, summaryRows)
-	if err != nil {
+	e, err := r.evaluate(ctx, t, weights, summaryRows)
+	if e == nil || err != nil {
 		return nil, err
 	}
-	e, err := t.Evaluate(ctx, held, summaryRows)
-	if err != nil {
-		return nil, fmt.Errorf("measure on the validation games: %w", err)
-	}
-	r.bus.Publish(r.validationEvent(weights, &e))
 	v := &ValidationResult{Rows: e.Rows, Games: r.ledger.games.Validation.Games(), Losses: map[string]trainer.Measure{},
 		LegalEntropy: e.LegalEntropy, Accuracy: e.PolicyAccuracy}
 	for _, l := range e.Losses {
@@ -152,6 +147,6 @@ func (r *reporter) watchHeads(m *trainer.Measures) {
 		a := alarms.NoTarget(string(head), untaughtSteps)
 		a.Step, a.Episode = r.trainer.NumSteps(), r.state.Episodes
 		r.log.Warn(a.Message, "remedy", a.Remedy)
-		r.bus.Publish(a)
+		r.process.Publish(a)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/alarms"
-	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
@@ -38,7 +38,7 @@ func (r *training) restore(ctx context.Context) error {
 	if err := r.newTrainer(); err != nil {
 		return err
 	}
-	r.ledger = newLedger(r)
+	r.ledger = newLedger(r.core, r.players.outputs)
 	if err := r.openRows(ctx); err != nil {
 		return err
 	}
@@ -47,8 +47,6 @@ func (r *training) restore(ctx context.Context) error {
 			return err
 		}
 	}
-	r.saver.ledger, r.saver.pace = r.ledger, r.pace
-	r.reporter.ledger, r.reporter.pace, r.players.ledger = r.ledger, r.pace, r.ledger
 	load := func(lookup func([16]byte) *record.Game) error { return r.saver.restore(ctx, saved, lookup) }
 	if err := r.ledger.read(ctx, saved, r.state.Episodes, load); err != nil {
 		return err
@@ -84,20 +82,19 @@ func (r *training) loadCheckpoint() (*checkpoint.Checkpoint, error) {
 	for _, w := range c.Warnings {
 		r.log.Warn(w)
 	}
-	if err := checkOwner(r.opt.Effective, c.Manifest, r.info, c.Path); err != nil {
+	if err := r.cfg.CheckOwner(c.Manifest, r.info, c.Path); err != nil {
 		return nil, err
 	}
-	r.resumed = true
 	return c, nil
 }
 
 // newTrainer makes the trainer with the initial weights.
 func (r *training) newTrainer() error {
-	cfg, err := setup.TrainerConfig(r.cfg, r.initial.Arch)
+	cfg, err := r.cfg.Trainer(r.initial.Arch)
 	if err != nil {
 		return err
 	}
-	cfg.Window = setup.DeviceWindow(r.cfg)
+	cfg.Window = r.cfg.DeviceRows()
 	r.reporter.heads = newHeadRows(cfg.Losses)
 	if r.trainer, err = trainer.New(r.initial, cfg); err != nil {
 		return err
@@ -117,29 +114,18 @@ func (r *training) openMetrics() error {
 			return fmt.Errorf("metrics position in the checkpoint: %w", err)
 		}
 	}
-	var info monitor.FilesInfo
-	var err error
-	r.files, info, err = monitor.OpenFiles(monitor.FilesOptions{Dir: r.dir.Metrics, Job: r.info.Job,
-		TensorBoard: r.cfg.GetMetrics().GetTensorboard()}, state)
+	err := r.process.OpenEvents(run.Events{Job: r.info.Job, Metrics: r.dir.Metrics, State: state, TensorBoard: r.cfg.Metrics.TensorBoard})
 	if err != nil {
 		return err
 	}
-	if info.Lost > 0 {
-		r.log.Warn("metrics of earlier steps are gone", "dir", r.dir.Metrics, "bytes", info.Lost)
-	}
-	if len(info.Moved) > 0 {
-		r.log.Info("metrics of an earlier run were renamed", "files", info.Moved)
-	}
-	r.saver.files = r.files
-	r.bus = monitor.NewBus(monitor.BusOptions{Job: r.info.Job, Seq: r.files.Seq()})
-	r.bus.Attach(r.files)
-	r.bus.Go(1024, alarms.New(r.bus.Publish))
-	r.desk.Open(r.bus)
+	bus := r.process.Bus()
+	bus.Go(1024, alarms.New(bus.Publish))
+	r.plugins.Open(bus)
 	for _, s := range r.opt.Readers {
-		r.bus.Attach(forgiving(r.log, s))
+		bus.Attach(forgiving(r.log, s))
 	}
 	if r.opt.Progress != nil {
-		r.bus.Go(256, forgiving(r.log, r.opt.Progress))
+		bus.Go(256, forgiving(r.log, r.opt.Progress))
 	}
 	return nil
 }

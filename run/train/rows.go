@@ -66,6 +66,15 @@ func (plainRows) Loader() (s loader.Stats, ok bool) {
 	return s, false
 }
 
+// dirGames are the games of a training whose rows come from elsewhere: the newest of
+// the run's own directory, as many as a window holds.
+type dirGames struct{ c *core }
+
+func (d dirGames) Games(ctx context.Context) iter.Seq2[*record.Game, error] {
+	w := &d.c.cfg.Window
+	return replay.DirGames(ctx, d.c.dir.Selfplay(), w.Rows, w.HeldOut, d.c.log)
+}
+
 // ahead prepares batches of a source in advance. Before that was begun only the
 // section can be used.
 type ahead struct {

@@ -3,25 +3,29 @@ package train
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/trainer"
 )
 
 // Options start a training run.
 type Options struct {
-	Effective *config.Effective
-	Command   string // for the lock and the run event
-	Version   string // of the program
-	Log       *slog.Logger
-	Readers   []monitor.Sink // attached to the run's events, such as Prometheus
-	Progress  monitor.Sink   // may block: the terminal; nil = none
+	Training *setup.Training
+	Command  string // for the locks and the run event
+	Version  string // of the program
+	Log      *slog.Logger
+	Readers  []monitor.Sink // attached to the run's events, such as Prometheus
+	Progress monitor.Sink   // may block: the terminal; nil = none
 
 	// Reload asks, by each value, to read the configuration file again and to apply
 	// its sections plugins and export; nil = never.
@@ -46,80 +50,111 @@ type Options struct {
 	pause func(context.Context) error
 }
 
+// core is what every part of a training knows: how it was started, where it lies, how
+// far it is, and whom it tells.
+type core struct {
+	opt      Options
+	cfg      setup.Training // its export changes with a swap of stages
+	dir      run.Dir
+	info     run.RunInfo
+	log      *slog.Logger
+	process  *run.Process // nil before prepareDir
+	began    time.Time
+	stages   *setup.Stages
+	trainer  *trainer.Trainer
+	rows     Rows
+	pace     Pace
+	ledger   *ledger // of the games that enter
+	state    State
+	savedAt  time.Time // when the newest checkpoint was written
+	page     statusPage
+	initial  *nn.Net // what the run began with
+	numSwaps int     // of stages, by this process; the swapper's goroutine alone
+}
+
+// netName is the name of the weights as they are now.
+func (c *core) netName() string {
+	return fmt.Sprintf("%s-%s-s%d-d%d", c.info.Job, c.dir.Training, c.trainer.NumSamples(), c.state.Rows)
+}
+
+// metadata goes into net files.
+func (c *core) metadata(weights string) map[string]string {
+	return map[string]string{
+		"net": c.netName(), "weights": weights, "job": c.info.Job, "step": strconv.FormatInt(c.trainer.NumSteps(), 10),
+		"samples": strconv.FormatInt(c.trainer.NumSamples(), 10), "rows": strconv.FormatInt(c.state.Rows, 10),
+		"program": "chessbrain " + c.opt.Version,
+	}
+}
+
+// tellNet tells what became of a net, at a path or "".
+func (c *core) tellNet(action, name, path string) {
+	c.process.Publish(&monitor.Net{Action: action, NetID: name, Path: path,
+		Step: c.trainer.NumSteps(), Episode: c.state.Episodes, Samples: c.trainer.NumSamples()})
+}
+
+// alarm reports something that a person should look at.
+func (c *core) alarm(code, message, remedy string) {
+	c.process.Publish(&monitor.Alarm{Code: code, Severity: "error", Message: message, Remedy: remedy,
+		Step: c.trainer.NumSteps(), Episode: c.state.Episodes})
+}
+
 // training is a training run in progress. It is used by one goroutine, but for the
 // parts that say otherwise.
 type training struct {
 	*core
 	out      *publisher
 	saver    *checkpointer
-	locks    *roleLocks
 	players  *players
 	reporter *reporter
-	desk     *setup.PluginDesk
+	plugins  *setup.PluginMonitor
 	swaps    *setup.Swapper
 	bounds   *boundary // where stages are exchanged
-
-	files   *monitor.Files
-	control *run.Control
-
-	ledger *ledger // of the games that enter
-	pace   Pace
-	began  time.Time
-
-	resumed bool
-	stop    context.CancelFunc
 }
 
 // newTraining returns a training of which nothing is open yet.
 func newTraining(opt Options) *training {
-	r := &training{core: &core{opt: opt, cfg: opt.Effective.Config, log: opt.Log}, began: time.Now()}
+	r := &training{core: &core{opt: opt, cfg: *opt.Training, log: opt.Log, began: time.Now()}}
 	r.out = &publisher{core: r.core}
-	r.locks = &roleLocks{core: r.core}
 	r.players = &players{core: r.core}
 	r.reporter = &reporter{core: r.core, played: &r.players.stats}
-	r.saver = &checkpointer{core: r.core, out: r.out, lockLost: r.locks.lost, saved: r.players.saved, asked: make(chan struct{}, 1)}
+	r.saver = &checkpointer{core: r.core, out: r.out, saved: r.players.saved, asked: make(chan struct{}, 1)}
 	return r
 }
 
-// openRun makes or opens the run directory, takes its locks and restores what
-// is there. The caller closes the run even where it returns an error.
-func openRun(ctx context.Context, opt Options) (*training, error) {
-	r := newTraining(opt)
-	if err := setup.CheckConfig(opt.Effective); err != nil {
-		return r, err
-	}
-	if err := setup.CheckTrains(opt.Effective); err != nil {
-		return r, err
+// open makes or opens the run directory, takes its locks and restores what is there.
+// The caller closes the training even after an error.
+func (r *training) open(ctx context.Context) error {
+	if err := r.cfg.Check(); err != nil {
+		return err
 	}
 	r.announceDevices()
 	if err := r.openStages(ctx); err != nil {
-		return r, err
+		return err
 	}
 	if err := r.prepareDir(ctx); err != nil {
-		return r, err
+		return err
 	}
-	r.desk.Job = r.info.Job
-	if playsGames(opt.Effective.Config) {
+	r.plugins.Job = r.info.Job
+	if r.cfg.Source == setup.OwnGames {
 		if err := r.players.prepare(); err != nil {
-			return r, err
+			return err
 		}
 	}
-	return r, r.restore(ctx)
+	return r.restore(r.process.Context())
 }
 
 // openStages opens the stages that this run uses and what exchanges them.
 func (r *training) openStages(ctx context.Context) (err error) {
-	r.desk = &setup.PluginDesk{Root: r.cfg.GetRunDir(), Process: trainProcess, Log: r.log}
-	u := setup.TrainUses(r.cfg)
-	if r.stages, err = setup.OpenUsed(ctx, r.opt.Effective, u, r.desk.Options(r.cfg.GetPlugins())); err != nil {
+	r.plugins = &setup.PluginMonitor{Root: r.cfg.Root, Process: trainProcess, Log: r.log}
+	if r.stages, r.swaps, err = r.cfg.OpenStages(ctx, r.plugins); err != nil {
 		return err
 	}
 	r.bounds = newBoundary()
-	r.swaps = &setup.Swapper{Uses: u, Stages: r.stages, Desk: r.desk, Log: r.log, Started: r.opt.Effective, Cfg: config.Clone(r.cfg), Save: r.writeSwap,
-		Exchange: func(ctx context.Context, c *config.Config, fresh *setup.Stages) (old *setup.Stages, began string, err error) {
-			err = r.bounds.do(ctx, func() (err error) { old, began, err = r.exchange(ctx, c, fresh); return err })
-			return old, began, err
-		}}
+	r.swaps.Save = r.writeSwap
+	r.swaps.Exchange = func(ctx context.Context, c *config.Config, fresh *setup.Stages) (old *setup.Stages, began string, err error) {
+		err = r.bounds.do(ctx, func() (err error) { old, began, err = r.exchange(ctx, c, fresh); return err })
+		return old, began, err
+	}
 	return nil
 }
 
@@ -136,16 +171,21 @@ func (r *training) exchange(ctx context.Context, c *config.Config, fresh *setup.
 			r.players.store.SetRescorers(r.stages.Rescorers, retire)
 		}
 	}
-	r.cfg = c
+	r.cfg.Export = setup.ExportOf(c)
 	return old, began, nil
 }
 
-// close ends everything that is open, in the reverse order of opening.
-func (r *training) close() error {
-	var errs []error
-	if r.control != nil {
-		errs = append(errs, r.control.Close())
+// close ends the training; err is what it came to.
+func (r *training) close(err error) error {
+	if r.process != nil {
+		return r.process.Close(err)
 	}
+	return errors.Join(err, r.release())
+}
+
+// release closes all that is open, in the reverse order of opening.
+func (r *training) release() error {
+	var errs []error
 	if r.pace != nil {
 		errs = append(errs, r.pace.Close())
 	}
@@ -154,19 +194,6 @@ func (r *training) close() error {
 		errs = append(errs, r.rows.Close())
 	}
 	errs = append(errs, r.stages.Close()) // after all that use them, before the events that tell of it end
-	if r.bus != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		err := r.bus.Close(ctx)
-		cancel()
-		if errors.Is(err, context.DeadlineExceeded) {
-			r.log.Warn("a display does not follow", "error", err)
-		} else {
-			errs = append(errs, err)
-		}
-	}
-	if r.files != nil {
-		errs = append(errs, r.files.Close())
-	}
 	if r.trainer != nil {
 		errs = append(errs, r.trainer.Close())
 	}
@@ -174,6 +201,5 @@ func (r *training) close() error {
 	if r.ledger != nil {
 		errs = append(errs, r.ledger.close())
 	}
-	errs = append(errs, r.locks.release())
 	return errors.Join(errs...)
 }

@@ -2,16 +2,15 @@ package train
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/replay/loader"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -32,26 +31,23 @@ type chunkSource interface {
 // each waits for new chunks (ChunksToWait of replay/loader has the rule) and takes
 // so many optimizer steps; then the state is saved and the net exported.
 type schedulePace struct {
-	freePace
-	steps       int64 // of a net
-	chunks      int   // that a net waits for; 0 = supervised, it never waits
-	everyExport int64 // nets between two exports
-	atEnd       bool  // the net of the end is exported all the same
-	most        int64 // nets of this process; 0 = no limit
+	rounds
+	net    setup.Schedule
+	source chunkSource
+	clock  func() time.Time
+	during func(wait func() error) error // lets stages be exchanged meanwhile
+	now    run.Shared[scheduleNow]       // the status is read by others
+}
 
-	source  chunkSource
-	waits   func(why string)      // says so
-	publish func(e monitor.Event) // the end of each net
-	now     func() time.Time
-	during  func(wait func() error) error // lets stages be exchanged meanwhile
-
-	mu      sync.Mutex // guards the rest: the status is read by others
-	state   scheduleState
+// scheduleNow is where a schedule stands. A cycle is a wait and the training after it.
+type scheduleNow struct {
+	scheduleState
 	here    int64 // nets finished by this process
-	done    bool  // it ended the training
-	clock   scheduleClock
-	waiting bool // for chunks
-	base    int  // new chunks when the wait began
+	waiting bool  // for chunks
+	base    int   // new chunks when the wait began
+
+	cycle, training         time.Time // when they began; zero = none is under way
+	lastCycle, lastTraining time.Duration
 }
 
 // scheduleState is what the checkpoint holds.
@@ -61,22 +57,9 @@ type scheduleState struct {
 	Paid     bool  `json:"paid"`     // its chunks have come
 }
 
-// scheduleClock keeps when things began and how long the last ones took. A cycle
-// is a wait and the training after it.
-type scheduleClock struct {
-	cycle, training         time.Time // zero = none is under way
-	lastCycle, lastTraining time.Duration
-}
-
 // newSchedulePace returns the pace of a run whose rows the data loader gives.
 func newSchedulePace(r *training, rows *loaderRows) *schedulePace {
-	t := r.cfg.GetTraining()
-	return &schedulePace{
-		steps: t.GetSchedule().GetStepsPerNetwork(), chunks: int(t.GetSchedule().GetChunksPerNetwork()),
-		everyExport: max(1, int64(t.GetEpochsPerExport())), most: t.GetMaxEpochsThisInstance(),
-		source: rows.loader, waits: r.waits, publish: func(e monitor.Event) { r.bus.Publish(e) }, now: time.Now,
-		freePace: freePace{log: r.log}, atEnd: t.GetEpochsPerExport() == 0, during: r.bounds.during,
-	}
+	return &schedulePace{rounds: newRounds(r), net: r.cfg.Schedule, source: rows.loader, clock: time.Now, during: r.bounds.during}
 }
 
 // Wait is Pace's. Between two nets it waits for chunks.
@@ -84,43 +67,33 @@ func (p *schedulePace) Wait(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	p.mu.Lock()
-	state, here := p.state, p.here
-	if p.clock.cycle.IsZero() {
-		p.clock.cycle = p.now()
-	}
-	p.mu.Unlock()
-	if state.Steps == 0 && p.most > 0 && here >= p.most {
-		p.log.Info("the nets of this process are done", "nets", here, "limit", "--max-epochs-this-instance")
-		return p.end()
+	p.now.Set(func(s *scheduleNow) {
+		if s.cycle.IsZero() {
+			s.cycle = p.clock()
+		}
+	})
+	state := p.now.Get()
+	if state.Steps == 0 && p.enough() {
+		return p.end("the nets of this process are done", "nets", p.here, "limit", "--max-epochs-this-instance")
 	}
 	if !state.Paid {
 		err := p.during(func() error { return p.wait(ctx) })
 		if errors.Is(err, loader.ErrDataEnded) && state.Networks > 0 {
-			p.log.Info("training ends", "lacking", err)
-			return p.end()
+			return p.end("training ends", "lacking", err)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.state.Paid = true
-	if p.clock.training.IsZero() {
-		p.clock.training = p.now()
-		p.log.Info("network", "number", p.state.Networks+1, "steps", p.steps-p.state.Steps)
-	}
+	p.now.Set(func(s *scheduleNow) {
+		s.Paid = true
+		if s.training.IsZero() {
+			s.training = p.clock()
+			p.log.Info("network", "number", s.Networks+1, "steps", p.net.Steps-s.Steps)
+		}
+	})
 	return nil
 }
-
-func (p *schedulePace) end() error {
-	p.done = true
-	return io.EOF
-}
-
-// Exports is Pace's.
-func (p *schedulePace) Exports() (alone, last bool) { return true, p.done && p.atEnd }
 
 // wait waits for the chunks of the next net, and says so at once and then from
 // time to time.
@@ -128,9 +101,9 @@ func (p *schedulePace) wait(ctx context.Context) error {
 	first, ended := make(chan struct{}), make(chan error, 1)
 	var once sync.Once
 	go func() { // ends with ctx at the latest; it is waited for below
-		ended <- p.source.WaitForChunks(ctx, p.chunks, func(have, _ int) {
+		ended <- p.source.WaitForChunks(ctx, p.net.Chunks, func(have, _ int) {
 			once.Do(func() {
-				p.beginWait(have)
+				p.now.Set(func(s *scheduleNow) { s.waiting, s.base = true, have })
 				close(first)
 			})
 		})
@@ -140,9 +113,7 @@ func (p *schedulePace) wait(ctx context.Context) error {
 	for {
 		select {
 		case err := <-ended:
-			p.mu.Lock()
-			p.waiting = false
-			p.mu.Unlock()
+			p.now.Set(func(s *scheduleNow) { s.waiting = false })
 			return err
 		case <-first:
 			first = nil
@@ -153,12 +124,6 @@ func (p *schedulePace) wait(ctx context.Context) error {
 	}
 }
 
-func (p *schedulePace) beginWait(have int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.waiting, p.base = true, have
-}
-
 // say says what is waited for.
 func (p *schedulePace) say() {
 	have, want := p.source.NewChunks()
@@ -167,7 +132,7 @@ func (p *schedulePace) say() {
 
 // StartNow is Pace's.
 func (p *schedulePace) StartNow() error {
-	if p.chunks == 0 {
+	if p.net.Chunks == 0 {
 		return errNeverWaits
 	}
 	p.source.TrainNow()
@@ -176,21 +141,21 @@ func (p *schedulePace) StartNow() error {
 
 // After is Pace's.
 func (p *schedulePace) After(*trainer.StepStats) (save, export bool) {
-	p.mu.Lock()
-	p.state.Steps++
-	if p.state.Steps < p.steps {
-		p.mu.Unlock()
+	p.now.Set(func(s *scheduleNow) {
+		if s.Steps++; s.Steps < p.net.Steps {
+			return
+		}
+		save = true
+		now := p.clock()
+		*s = scheduleNow{scheduleState: scheduleState{Networks: s.Networks + 1}, here: s.here + 1, cycle: now,
+			lastCycle: now.Sub(s.cycle), lastTraining: now.Sub(s.training)}
+	})
+	if !save {
 		return false, false
 	}
-	p.state = scheduleState{Networks: p.state.Networks + 1}
-	p.here++
-	now, c := p.now(), &p.clock
-	*c = scheduleClock{cycle: now, lastCycle: now.Sub(c.cycle), lastTraining: now.Sub(c.training)}
-	number, took := p.state.Networks, c.lastTraining
-	p.mu.Unlock()
-	p.publish(&monitor.Stage{Name: "network", State: "finished", Seconds: monitor.Number(took.Seconds()),
-		Detail: fmt.Sprintf("network %d, %d steps", number, p.steps)})
-	return true, number%p.everyExport == 0
+	s := p.now.Get()
+	p.finish("network", s.lastTraining, fmt.Sprintf("network %d, %d steps", s.Networks, p.net.Steps))
+	return true, s.Networks%max(1, p.PerExport) == 0
 }
 
 const scheduleVersion = 1
@@ -198,41 +163,25 @@ const scheduleVersion = 1
 // Section is Pace's: the net under way. What its chunks are counted from is in
 // the loader's own section.
 func (p *schedulePace) Section() stage.Section {
-	return stage.Section{Name: "schedule", Version: scheduleVersion,
-		Save: func(w io.Writer) error {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return json.NewEncoder(w).Encode(&p.state)
-		},
-		Load: func(r io.Reader, version int) error {
-			if version != scheduleVersion {
-				return fmt.Errorf("schedule section has version %d, this program reads %d", version, scheduleVersion)
-			}
-			var s scheduleState
-			if err := json.NewDecoder(r).Decode(&s); err != nil {
-				return fmt.Errorf("schedule section: %w", err)
-			}
-			if s.Networks < 0 || s.Steps < 0 {
-				return fmt.Errorf("schedule section: %d networks and %d steps; neither can be below 0", s.Networks, s.Steps)
-			}
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.state = s
-			return nil
-		}}
+	get := func() scheduleState { return p.now.Get().scheduleState }
+	return jsonSection("schedule", scheduleVersion, get, func(saved scheduleState) error {
+		if saved.Networks < 0 || saved.Steps < 0 {
+			return fmt.Errorf("%d networks and %d steps; neither can be below 0", saved.Networks, saved.Steps)
+		}
+		p.now.Set(func(s *scheduleNow) { s.scheduleState = saved })
+		return nil
+	})
 }
 
 // page returns where it stands. Safe for concurrent use.
 func (p *schedulePace) page() SchedulePage {
 	have, want := p.source.NewChunks()
 	if want < 0 {
-		want = p.chunks
+		want = p.net.Chunks
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	c, now := &p.clock, p.now()
-	s := SchedulePage{Waiting: p.waiting, Networks: p.state.Networks, FinishedHere: p.here,
-		StepsDone: p.state.Steps, StepsPerNetwork: p.steps, NewChunks: int64(have), ChunksToWait: int64(want),
+	c, now := p.now.Get(), p.clock()
+	s := SchedulePage{Waiting: c.waiting, Networks: c.Networks, FinishedHere: c.here,
+		StepsDone: c.Steps, StepsPerNetwork: p.net.Steps, NewChunks: int64(have), ChunksToWait: int64(want),
 		LastTrainingSeconds: c.lastTraining.Seconds(), LastCycleSeconds: c.lastCycle.Seconds()}
 	if !c.training.IsZero() {
 		s.TrainingSeconds = now.Sub(c.training).Seconds()
@@ -240,8 +189,8 @@ func (p *schedulePace) page() SchedulePage {
 	if !c.cycle.IsZero() {
 		s.CycleSeconds = now.Sub(c.cycle).Seconds()
 	}
-	if p.waiting && s.CycleSeconds > 0 {
-		s.ChunksPerSecond = float64(max(0, have-p.base)) / s.CycleSeconds
+	if c.waiting && s.CycleSeconds > 0 {
+		s.ChunksPerSecond = float64(max(0, have-c.base)) / s.CycleSeconds
 	}
 	return s
 }
@@ -253,8 +202,8 @@ func (p *schedulePace) Schedule() (SchedulePage, bool) { return p.page(), true }
 func (p *schedulePace) Status() map[string]any {
 	s := p.page()
 	m := map[string]any{"networks": s.Networks, "network_steps": s.StepsDone, "steps_per_network": s.StepsPerNetwork}
-	if p.chunks > 0 {
-		m["chunks_per_network"], m["new_chunks"], m["chunks_to_wait"] = p.chunks, s.NewChunks, s.ChunksToWait
+	if p.net.Chunks > 0 {
+		m["chunks_per_network"], m["new_chunks"], m["chunks_to_wait"] = p.net.Chunks, s.NewChunks, s.ChunksToWait
 	}
 	if s.Waiting {
 		m["waiting"] = fmt.Sprintf("new chunks: have %d, need %d", s.NewChunks, s.ChunksToWait)

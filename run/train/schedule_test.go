@@ -15,6 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/replay/loader"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // fakeChunks is a data loader that has so many new chunks.
@@ -50,10 +51,11 @@ func (f *fakeChunks) TrainNow()                   { f.now <- struct{}{} }
 func newTestSchedule(f *fakeChunks, steps int64, chunks int) (p *schedulePace, said chan string) {
 	said = make(chan string, 100)
 	clock := time.Unix(1000, 0)
-	return &schedulePace{steps: steps, chunks: chunks, everyExport: 1, source: f,
-		waits: func(why string) { said <- why }, publish: func(monitor.Event) {}, freePace: freePace{log: slog.New(slog.DiscardHandler)},
+	return &schedulePace{net: setup.Schedule{Steps: steps, Chunks: chunks}, source: f,
+		rounds: rounds{Epochs: &setup.Epochs{PerExport: 1}, freePace: freePace{log: slog.New(slog.DiscardHandler)},
+			waits: func(why string) { said <- why }, publish: func(monitor.Event) {}},
 		during: func(wait func() error) error { return wait() },
-		now:    func() time.Time { clock = clock.Add(time.Second); return clock },
+		clock:  func() time.Time { clock = clock.Add(time.Second); return clock },
 	}, said
 }
 
@@ -62,7 +64,7 @@ func newTestSchedule(f *fakeChunks, steps int64, chunks int) (p *schedulePace, s
 func TestScheduleSteps(t *testing.T) {
 	f := &fakeChunks{have: 5, want: 4}
 	p, said := newTestSchedule(f, 3, 4)
-	p.everyExport, p.most = 2, 3
+	p.PerExport, p.Most = 2, 3
 	var got strings.Builder
 	for range 100 {
 		err := p.Wait(t.Context())
@@ -155,7 +157,7 @@ func TestScheduleDataEnd(t *testing.T) {
 	if err := p.Wait(t.Context()); !errors.Is(err, loader.ErrDataEnded) {
 		t.Error(err)
 	}
-	p.state.Networks = 1
+	p.now.Set(func(s *scheduleNow) { s.Networks = 1 })
 	if err := p.Wait(t.Context()); err != io.EOF {
 		t.Error(err)
 	}
@@ -235,7 +237,7 @@ func TestTrainSchedule(t *testing.T) {
 		return nil
 	})
 	var text strings.Builder
-	s, err := Train(t.Context(), Options{Effective: runtest.Resolve(t, dir, more), Command: "test", Version: "test", Log: runtest.LogTo(&text),
+	s, err := Train(t.Context(), Options{Training: setup.TrainingOf(runtest.Resolve(t, dir, more)), Command: "test", Version: "test", Log: runtest.LogTo(&text),
 		Readers: []monitor.Sink{waiting}, Commands: func(c Live) { commands = c }})
 	if err != nil || s.Steps != 6 {
 		t.Fatalf("%v, %+v\n%s", err, s, text.String())
@@ -255,7 +257,7 @@ func TestTrainSchedule(t *testing.T) {
 // TestStartNowElsewhere: what never waits says so.
 func TestStartNowElsewhere(t *testing.T) {
 	var commands Live
-	_, err := Train(t.Context(), Options{Effective: runtest.Resolve(t, t.TempDir(), "--episodes=1"), Command: "test", Version: "test", Log: runtest.LogTo(new(strings.Builder)),
+	_, err := Train(t.Context(), Options{Training: setup.TrainingOf(runtest.Resolve(t, t.TempDir(), "--episodes=1")), Command: "test", Version: "test", Log: runtest.LogTo(new(strings.Builder)),
 		Commands: func(c Live) { commands = c }})
 	if err != nil {
 		t.Fatal(err)

@@ -4,15 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"path/filepath"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
-	"github.com/chessbrain/chessbrain/run"
-	"github.com/chessbrain/chessbrain/run/play"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -43,31 +39,28 @@ func (e *NoDataError) ExitCode() int { return shuffle.ExitShort }
 // training in epochs waits for the first one, unless quit_if_no_data is set: then
 // it is a *NoDataError.
 func (r *training) openShuffled(ctx context.Context) (*shuffledRows, error) {
-	dir, t := r.cfg.GetTraining().GetSourceDir(), r.cfg.GetTraining()
-	if dir == "" {
-		dir = r.dir.Shuffled()
-	}
+	dir, w := r.cfg.From(r.dir), &r.cfg.Window
 	source, err := shuffle.OpenLatest(dir)
-	if errors.Is(err, shuffle.ErrNone) && t.GetQuitIfNoData() {
+	if errors.Is(err, shuffle.ErrNone) && r.cfg.Epochs.Quit {
 		err = &NoDataError{err}
-	} else if t.GetSamplesPerEpoch() > 0 {
-		source, err = r.firstShuffle(ctx, dir, source, err)
+	} else if errors.Is(err, shuffle.ErrNone) && r.cfg.Epochs.Samples > 0 {
+		source, err = r.firstShuffle(ctx, dir)
 	}
 	if err != nil {
 		return nil, err
 	}
 	m := source.Manifest()
-	if want := t.GetValidation().GetShare(); m.Validation != want {
+	if want := w.HeldOut; m.Validation != want {
 		r.log.Warn("the shuffle holds out another share of games than this run", "shuffle", m.Validation, "run", want)
 	}
-	if want := t.GetStTheta(); m.ShortTerm != want {
+	if want := w.ShortTerm; m.ShortTerm != want {
 		r.log.Warn("targets ST of the shuffle have another theta than this run", "shuffle", m.ShortTerm, "run", want)
 	}
 	source.Repeat(true)
-	if t.GetSymmetries() {
-		source.ShowSymmetries(r.cfg.GetSeed())
+	if w.Symmetries {
+		source.ShowSymmetries(r.cfg.Seed)
 	}
-	s := &shuffledRows{ahead: ahead{of: source}, dirGames: dirGames{r.core}, source: source, dir: dir, epochs: t.GetSamplesPerEpoch() > 0, log: r.log}
+	s := &shuffledRows{ahead: ahead{of: source}, dirGames: dirGames{r.core}, source: source, dir: dir, epochs: r.cfg.Epochs.Samples > 0, log: r.log}
 	s.announce(m)
 	return s, nil
 }
@@ -76,34 +69,21 @@ func (s *shuffledRows) announce(m *shuffle.Manifest) {
 	s.log.Info("training rows", "shuffle", filepath.Join(s.dir, m.Name), "rows", m.TrainRows, "held_out", m.HeldRows)
 }
 
-// firstShuffle waits for the first shuffle of dir; source and err are what the
-// first look found. Meanwhile the control socket answers status and stop, which is
-// ErrInterrupted.
-func (r *training) firstShuffle(ctx context.Context, dir string, source *shuffle.Source, err error) (*shuffle.Source, error) {
-	if !errors.Is(err, shuffle.ErrNone) {
-		return source, err
-	}
+// firstShuffle waits for the first shuffle of dir. Meanwhile the control socket answers
+// status and stop.
+func (r *training) firstShuffle(ctx context.Context, dir string) (source *shuffle.Source, err error) {
 	why := "the first shuffle in " + dir + ": chessbrain shuffle makes one when there are rows enough (--quit-if-no-data ends the training instead)"
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	control, listenErr := r.listenWaiting(why, stop)
-	if listenErr != nil {
-		return nil, listenErr
+	if err := r.listenWaiting(why); err != nil {
+		return nil, err
 	}
-	pause := r.pause()
-	for looks := 0; errors.Is(err, shuffle.ErrNone); looks++ {
-		if looks%paceWords == 0 {
-			r.log.Info("waiting", "for", why)
+	say := func(why string) { r.log.Info("waiting", "for", why) }
+	err = lookUntil(ctx, r.pause(), say, func() (string, error) {
+		if source, err = shuffle.OpenLatest(dir); errors.Is(err, shuffle.ErrNone) {
+			return why, nil
 		}
-		if pauseErr := pause(ctx); play.Stopped(pauseErr) {
-			err = run.ErrInterrupted
-		} else if pauseErr != nil {
-			err = pauseErr
-		} else {
-			source, err = shuffle.OpenLatest(dir)
-		}
-	}
-	return source, errors.Join(err, control.Close())
+		return "", err
+	})
+	return source, err
 }
 
 // pause returns how the run waits between two looks for newer rows.
@@ -118,22 +98,15 @@ func (r *training) pause() func(context.Context) error {
 // goes on with the newest one: rows are not promised to it, only their number.
 func (s *shuffledRows) Section() stage.Section {
 	section := s.ahead.Section()
-	load := section.Load
-	section.Load = func(in io.Reader, version int) error {
-		data, err := io.ReadAll(in)
-		if err != nil {
-			return fmt.Errorf("read section %s: %w", section.Name, err)
-		}
-		err = load(bytes.NewReader(data), version)
-		gone := (*shuffle.GoneError)(nil)
-		if !s.epochs || !errors.As(err, &gone) {
+	return withLoad(section, func(data []byte, version int, err error) error {
+		gone, ok := errors.AsType[*shuffle.GoneError](err)
+		if !s.epochs || !ok {
 			return err
 		}
 		s.log.Warn("going on with the newest shuffle", "error", gone)
 		s.source.Advance(s.source.Manifest())
-		return load(bytes.NewReader(data), version)
-	}
-	return section
+		return section.Load(bytes.NewReader(data), version)
+	})
 }
 
 func (s *shuffledRows) Size() (window, generated int64) {

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -43,19 +44,44 @@ const stateVersion = 1
 
 // Section saves and restores the state.
 func (s *State) Section() stage.Section {
-	return stage.Section{Name: "loop", Version: stateVersion,
-		Save: func(w io.Writer) error { return json.NewEncoder(w).Encode(s) },
-		Load: func(r io.Reader, version int) error {
-			if version != stateVersion {
-				return fmt.Errorf("loop section has version %d, this program reads %d", version, stateVersion)
+	return jsonSection("loop", stateVersion, func() State { return *s }, func(saved State) error {
+		*s = saved
+		return nil
+	})
+}
+
+// jsonSection keeps a value as JSON in a checkpoint. What set refuses changes nothing.
+func jsonSection[T any](name string, version int, get func() T, set func(T) error) stage.Section {
+	return stage.Section{Name: name, Version: version,
+		Save: func(w io.Writer) error { return json.NewEncoder(w).Encode(get()) },
+		Load: func(r io.Reader, found int) error {
+			if found != version {
+				return fmt.Errorf("%s section has version %d, this program reads %d", name, found, version)
 			}
-			var fresh State
-			if err := json.NewDecoder(r).Decode(&fresh); err != nil {
-				return fmt.Errorf("loop section: %w", err)
+			var saved T
+			err := json.NewDecoder(r).Decode(&saved)
+			if err == nil {
+				err = set(saved)
 			}
-			*s = fresh
+			if err != nil {
+				return fmt.Errorf("%s section: %w", name, err)
+			}
 			return nil
 		}}
+}
+
+// withLoad returns a section whose load is followed by another look at the same bytes:
+// then gets what load came to.
+func withLoad(s stage.Section, then func(data []byte, version int, err error) error) stage.Section {
+	load := s.Load
+	s.Load = func(in io.Reader, version int) error {
+		data, err := io.ReadAll(in)
+		if err != nil {
+			return fmt.Errorf("read section %s: %w", s.Name, err)
+		}
+		return then(data, version, load(bytes.NewReader(data), version))
+	}
+	return s
 }
 
 // count adds one game.

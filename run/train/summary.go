@@ -60,7 +60,7 @@ func (r *training) summarize(phase string) *Summary {
 		Untaught: r.reporter.heads.untaught(), FirstStep: r.reporter.firstStep,
 	}
 	// A training of a few epochs is a stage of a cycle, where the gatekeeper tells nets apart.
-	if phase != monitor.RunDone || r.opt.Locked || r.cfg.GetTraining().GetMaxEpochsThisInstance() > 0 {
+	if phase != monitor.RunDone || r.opt.Locked || r.cfg.Epochs.Most > 0 {
 		return s
 	}
 	var err error

@@ -58,7 +58,7 @@ func TestSwap(t *testing.T) {
 	putNamed(t, dir+"/plugins", "mark", "mark")
 	putNamed(t, dir+"/plugins", "draws", "draws")
 	more := "--episodes=100000 --producer-workers=2 --checkpoint-interval=20 --train-steps-per-episode=1 --max-plies=6 export { path: \"models/{step}\" every_checkpoints: 1 }"
-	l := startLive(t, dir, Options{Effective: runtest.Resolve(t, dir, more)})
+	l := startLive(t, dir, Options{Training: setup.TrainingOf(runtest.Resolve(t, dir, more))})
 	l.more(t, 5)
 	for i, s := range []struct {
 		kind   stage.Kind
@@ -136,7 +136,7 @@ func TestSwapRefused(t *testing.T) {
 	putNamed(t, dir+"/plugins", "mark", "mark")
 	putNamed(t, dir+"/plugins", "dead", "dead")
 	more := `--episodes=100000 --producer-workers=1 plugins { rescorer { name: "mark" } }`
-	l := startLive(t, dir, Options{Effective: runtest.Resolve(t, dir, more)})
+	l := startLive(t, dir, Options{Training: setup.TrainingOf(runtest.Resolve(t, dir, more))})
 	l.more(t, 3)
 	before, err := os.ReadFile(run.Dir{Root: dir}.ConfigFile())
 	if err != nil {
@@ -223,7 +223,7 @@ func TestKillAfterSwap(t *testing.T) {
 			t.Fatal(err)
 		}
 		var log strings.Builder
-		s, err := Train(t.Context(), Options{Effective: e, Command: "test", Log: runtest.LogTo(&log)})
+		s, err := Train(t.Context(), Options{Training: setup.TrainingOf(e), Command: "test", Log: runtest.LogTo(&log)})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, log.String())
 		}
@@ -285,7 +285,7 @@ func TestReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	signals := make(chan os.Signal)
-	l := startLive(t, dir, Options{Effective: e, Reload: signals})
+	l := startLive(t, dir, Options{Training: setup.TrainingOf(e), Reload: signals})
 	l.more(t, 3)
 	reload := func() {
 		t.Helper()
@@ -353,7 +353,7 @@ func TestReloadElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	signals := make(chan os.Signal)
-	l := startLive(t, dir, Options{Effective: e, Reload: signals})
+	l := startLive(t, dir, Options{Training: setup.TrainingOf(e), Reload: signals})
 	l.more(t, 1)
 	write("0.5", "2")
 	for range 2 {

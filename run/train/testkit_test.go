@@ -36,7 +36,7 @@ func train(t testing.TB, dir, more string) (*Summary, string) {
 func tryTrain(t testing.TB, ctx context.Context, dir, more string, readers ...monitor.Sink) (*Summary, string, error) {
 	t.Helper()
 	var log strings.Builder
-	s, err := Train(ctx, Options{Effective: runtest.Resolve(t, dir, more), Command: "test", Version: "test", Log: runtest.LogTo(&log), Readers: readers})
+	s, err := Train(ctx, Options{Training: setup.TrainingOf(runtest.Resolve(t, dir, more)), Command: "test", Version: "test", Log: runtest.LogTo(&log), Readers: readers})
 	return s, log.String(), err
 }
 
@@ -219,7 +219,7 @@ func childMain(dir, text string) int {
 		}
 		return err
 	})
-	_, err = Train(ctx, Options{Effective: e, Command: "child", Version: "test", Log: runtest.LogTo(os.Stderr), Readers: []monitor.Sink{printer}})
+	_, err = Train(ctx, Options{Training: setup.TrainingOf(e), Command: "child", Version: "test", Log: runtest.LogTo(os.Stderr), Readers: []monitor.Sink{printer}})
 	var locked *fsx.LockedError
 	switch {
 	case errors.Is(err, run.ErrInterrupted):

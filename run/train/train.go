@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/plugins/host"
@@ -17,30 +16,29 @@ import (
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/play"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
 // Train plays and learns until the asked number of episodes (or steps) is
 // reached, or until ctx ends: then it finishes the step under way, saves, and
 // returns ErrInterrupted. A run that is finished already only sums up.
-func Train(ctx context.Context, opt Options) (*Summary, error) {
-	r, err := openRun(ctx, opt)
-	if err != nil {
-		if ctx.Err() != nil && play.Stopped(err) {
-			err = run.ErrInterrupted // nothing was begun that would have to be saved
-		}
-		return nil, errors.Join(err, r.close())
+func Train(ctx context.Context, opt Options) (summary *Summary, err error) {
+	r := newTraining(opt)
+	if err = r.open(ctx); err == nil {
+		summary, err = r.train(r.process.Context())
+	} else if ctx.Err() != nil && play.Stopped(err) {
+		err = run.ErrInterrupted // nothing was begun that would have to be saved
 	}
-	summary, err := r.train(ctx)
-	return summary, errors.Join(err, r.close())
+	return summary, r.close(err)
 }
 
 // train is the main loop: a game enters, its steps follow, and so on.
 func (r *training) train(ctx context.Context) (*Summary, error) {
-	ctx, r.stop = context.WithCancel(ctx)
-	defer r.stop()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	defer r.bounds.end()
-	if err := r.openControl(); err != nil {
+	if err := r.listen(); err != nil {
 		return nil, err
 	}
 	r.announce()
@@ -58,19 +56,28 @@ func (r *training) train(ctx context.Context) (*Summary, error) {
 	if err != nil && !interrupted {
 		return nil, r.fail(whole, err)
 	}
+	if err := r.process.Held(); err != nil {
+		return nil, err // the metrics are another process's now, too
+	}
 	if err := r.finishState(whole); err != nil {
 		return nil, err
 	}
-	phase := monitor.RunDone
+	phase, err := monitor.RunDone, error(nil)
 	if interrupted {
-		phase = monitor.RunStopped
+		phase, err = monitor.RunStopped, run.ErrInterrupted
 	}
 	summary := r.summarize(phase)
-	r.bus.Publish(&monitor.Run{Phase: phase, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Episodes: r.players.target})
-	if interrupted {
-		return summary, run.ErrInterrupted
+	r.tellEnd(phase, "")
+	return summary, err
+}
+
+// tellEnd tells everybody how the training ended.
+func (r *training) tellEnd(phase, message string) {
+	e := &monitor.Run{Phase: phase, Message: message, Step: r.trainer.NumSteps(), Episode: r.state.Episodes}
+	if message == "" {
+		e.Episodes = r.players.target
 	}
-	return summary, nil
+	r.process.Publish(e)
 }
 
 // saveFailing saves the state of a run that fails with err between two steps.
@@ -106,7 +113,7 @@ func (r *training) fail(ctx context.Context, err error) error {
 			err = r.saveFailing(ctx, err)
 		}
 	}
-	r.bus.Publish(&monitor.Run{Phase: monitor.RunFailed, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Message: err.Error()})
+	r.tellEnd(monitor.RunFailed, err.Error())
 	return err
 }
 
@@ -114,8 +121,7 @@ func (r *training) fail(ctx context.Context, err error) error {
 // or the rows end. context.Canceled means that a stop was asked for.
 func (r *training) trainSteps(ctx context.Context) error {
 	whole := context.WithoutCancel(ctx) // a step that was begun counts, also when a stop was asked for meanwhile
-	asked := r.cfg.GetTraining().GetSteps()
-	for asked == 0 || r.trainer.NumSteps() < asked {
+	for r.cfg.Steps == 0 || r.trainer.NumSteps() < r.cfg.Steps {
 		err := r.pace.Wait(ctx)
 		switch {
 		case err == io.EOF: // not errors.Is: the failure of a program may wrap one
@@ -127,7 +133,7 @@ func (r *training) trainSteps(ctx context.Context) error {
 		}
 		_, generated := r.rows.Size()
 		r.state.Rows = max(r.state.Rows, generated)
-		r.page.set(func(p *Page) { p.Stage = "training" })
+		r.page.Set(func(p *Page) { p.Stage = "training" })
 		r.bounds.serve()
 		s, err := r.trainer.Step(whole, r.rows)
 		if errors.Is(err, io.EOF) {
@@ -158,24 +164,24 @@ func (r *training) afterStep(ctx context.Context, s *trainer.StepStats) error {
 	}
 	save, export := r.pace.After(s)
 	page := r.pace.Status()
-	r.page.set(func(p *Page) { p.Pace = page })
+	r.page.Set(func(p *Page) { p.Pace = page })
 	if !save && !export {
 		return r.saver.ifDue(ctx)
 	}
 	if err := r.reporter.validate(ctx); err != nil {
 		return err
 	}
-	r.state.ExportOwed = export && r.cfg.GetTraining().GetExportMode() != config.Training_TRAINONLY // a process that is killed after the save leaves it to the next one
+	r.state.ExportOwed = export && r.cfg.Export.Mode != setup.ExportNever // a process that is killed after the save leaves it to the next one
 	if err := r.saver.save(ctx); err != nil {
 		return err
 	}
-	return r.out.payExport(ctx)
+	return r.out.exportPending(ctx)
 }
 
 // enter counts one game: it writes it into the journal and puts it into its
 // window. pays: there are rows to train on.
 func (r *training) enter(g *record.Game) (pays bool, err error) {
-	if err := r.locks.lost(); err != nil {
+	if err := r.process.Held(); err != nil {
 		return false, err
 	}
 	episode := r.state.Episodes + 1
@@ -197,10 +203,10 @@ func (r *training) enter(g *record.Game) (pays bool, err error) {
 		Totals: r.reporter.totals(),
 	}
 	e.Rates = r.reporter.meter.Observe(time.Now(), e.Totals)
-	r.page.set(func(p *Page) {
+	r.page.Set(func(p *Page) {
 		p.Episode, p.Positions, p.WindowRows, p.Rates = episode, r.state.Rows, e.WindowRows, e.Rates
 	})
-	r.bus.Publish(e)
+	r.process.Publish(e)
 	return r.ledger.games.Train.Rows() > 0, nil
 }
 
@@ -210,7 +216,7 @@ func (r *training) afterEpisode(ctx context.Context) error {
 	if err := r.players.publish(); err != nil {
 		return err
 	}
-	if r.state.Episodes-r.saver.episodes < r.cfg.GetTraining().GetCheckpoint().GetInterval() {
+	if r.state.Episodes-r.saver.episodes < r.cfg.Checkpoints.Episodes {
 		return nil
 	}
 	return r.saver.save(ctx)

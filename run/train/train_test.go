@@ -215,7 +215,7 @@ func TestForeignCheckpoints(t *testing.T) {
 func TestDryRun(t *testing.T) {
 	root := t.TempDir()
 	var page bytes.Buffer
-	if err := DryRun(runtest.Resolve(t, root+"/a/b", ""), &page); err != nil {
+	if err := setup.DryRun(runtest.Resolve(t, root+"/a/b", ""), &page); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(page.String(), "nothing is created") || !strings.Contains(page.String(), "8x1") {
@@ -232,12 +232,12 @@ func TestDryRun(t *testing.T) {
 		"--source=loader data_loader{stage{}}": "",
 	} {
 		page.Reset()
-		err := DryRun(runtest.Resolve(t, root+"/a/b", more), &page)
+		err := setup.DryRun(runtest.Resolve(t, root+"/a/b", more), &page)
 		if (err == nil) != (want != "") || !strings.Contains(page.String(), want) {
 			t.Errorf("%s: %v\n%s", more, err, page.String())
 		}
 	}
-	if err := DryRun(runtest.Resolve(t, root+"/a/b", "export { weights: SWA }"), &page); err == nil {
+	if err := setup.DryRun(runtest.Resolve(t, root+"/a/b", "export { weights: SWA }"), &page); err == nil {
 		t.Error("a dry run passes what a run refuses")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // TestReadOnly: a run directory that cannot be written is refused with its name,
@@ -46,7 +47,7 @@ func TestReadOnly(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := checkRunDir(runtest.Resolve(t, file+"/run", "")); err == nil {
+	if err := setup.DryRun(runtest.Resolve(t, file+"/run", ""), io.Discard); err == nil {
 		t.Error("a run below a file was accepted")
 	}
 	if _, _, err := tryTrain(t, t.Context(), file+"/run", ""); err == nil {

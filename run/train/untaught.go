@@ -16,69 +16,54 @@ const untaughtSteps = 100
 // fails no step: its loss is NaN, its gradient 0, and its weights stay as they were
 // while the others learn. Nothing else in a run would show it.
 type headRows struct {
-	losses []trainer.Loss // of the trainer's configuration
-	steps  int            // of this process
-	heads  []*headCount   // that have a loss of a weight above 0, in the order of losses
-}
-
-// headCount is one head's part.
-type headCount struct {
-	head    trainer.Head
-	rows    int64 // with a known target, of all steps
-	without int   // steps since the last of them
-	told    bool
+	losses  []trainer.Loss         // of the trainer's configuration
+	steps   int                    // of this process
+	heads   []trainer.Head         // that have a loss of a weight above 0, in the order of losses
+	rows    map[trainer.Head]int64 // with a known target, of all steps
+	without map[trainer.Head]int   // steps since the last of them
 }
 
 func newHeadRows(losses []trainer.Loss) *headRows {
-	h := &headRows{losses: losses}
+	h := &headRows{losses: losses, rows: map[trainer.Head]int64{}, without: map[trainer.Head]int{}}
 	for i := range losses {
 		l := &losses[i]
-		if l.Head != trainer.HeadWeights && l.Weight > 0 && h.count(l.Head) == nil {
-			h.heads = append(h.heads, &headCount{head: l.Head})
+		if l.Head != trainer.HeadWeights && l.Weight > 0 && !slices.Contains(h.heads, l.Head) {
+			h.heads = append(h.heads, l.Head)
 		}
 	}
 	return h
 }
 
-// count returns the head's part, nil for a head that does not learn.
-func (h *headRows) count(head trainer.Head) *headCount {
-	for _, c := range h.heads {
-		if c.head == head {
-			return c
-		}
-	}
-	return nil
-}
-
 // take adds a step and returns the heads that are to be reported now, each once.
 func (h *headRows) take(m *trainer.Measures) (report []trainer.Head) {
 	h.steps++
-	for _, c := range h.heads {
+	for _, head := range h.heads {
 		rows := 0
 		for i := range h.losses {
-			if l := &h.losses[i]; l.Head == c.head && l.Weight > 0 {
+			if l := &h.losses[i]; l.Head == head && l.Weight > 0 {
 				rows = max(rows, m.Losses[i].N)
 			}
 		}
-		c.rows += int64(rows)
-		if c.without++; rows > 0 {
-			c.without = 0
-		}
-		if c.without >= untaughtSteps && !c.told {
-			c.told, report = true, append(report, c.head)
+		h.rows[head] += int64(rows)
+		switch {
+		case h.without[head] >= untaughtSteps: // told
+		case rows > 0:
+			h.without[head] = 0
+		default:
+			if h.without[head]++; h.without[head] == untaughtSteps {
+				report = append(report, head)
+			}
 		}
 	}
 	return report
 }
 
 // untaught are the heads that no row of any step had a target for.
-func (h *headRows) untaught() (heads []trainer.Head) {
-	for _, c := range h.heads {
-		if h.steps > 0 && c.rows == 0 {
-			heads = append(heads, c.head)
-		}
+func (h *headRows) untaught() []trainer.Head {
+	if h.steps == 0 {
+		return nil
 	}
-	return heads
+	return slices.DeleteFunc(slices.Clone(h.heads), func(head trainer.Head) bool { return h.rows[head] > 0 })
 }
 
 // writeUntaught names the heads that learnt nothing. A process that continued a

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
@@ -23,19 +22,17 @@ type watchedGames struct {
 // pollEvery is how often a directory is looked at while no game waits.
 const pollEvery = 2 * time.Second
 
-// newWatchedGames watches dir. The games of the backlog come first. seen are those
-// that entered before the start; they do not enter again.
-func newWatchedGames(back *backlog, dir string, seen map[[16]byte]bool, log *slog.Logger) *watchedGames {
-	f := &watchedGames{back: back, dir: replay.NewDirSource(fsx.OS, dir), log: log}
-	for id := range seen {
+// watchGames watches the directory that other processes write games to. The games of
+// the backlog come first; those that entered before the start do not enter again.
+func (r *training) watchGames() (Games, error) {
+	f := &watchedGames{back: r.ledger.takeBacklog(), dir: replay.NewDirSource(fsx.OS, r.ledger.root), log: r.log}
+	for id := range r.ledger.seen {
 		f.dir.MarkSeen(id)
 	}
-	for _, list := range [][]*record.Game{back.journalled, back.others} {
-		for _, g := range list {
-			f.dir.MarkSeen(g.ID)
-		}
+	for _, g := range f.back.games {
+		f.dir.MarkSeen(g.ID)
 	}
-	return f
+	return f, nil
 }
 
 func (f *watchedGames) Next(ctx context.Context) (*record.Game, error) {
@@ -66,14 +63,3 @@ func (f *watchedGames) Next(ctx context.Context) (*record.Game, error) {
 func (f *watchedGames) Waiting() int { return f.back.Len() + len(f.found) }
 
 func (f *watchedGames) Close() error { return nil }
-
-// openGamesDir watches the directory that other processes write games to.
-func (r *training) openGamesDir() (Games, error) {
-	return newWatchedGames(r.ledger.takeBacklog(), r.ledger.root, r.ledger.seen, r.log), nil
-}
-
-// playsGames says whether the run's games are its own, and not those of other
-// processes.
-func playsGames(c *config.Config) bool {
-	return c.GetTraining().GetSource() == config.Training_SELFPLAY
-}

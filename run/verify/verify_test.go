@@ -53,7 +53,7 @@ var template = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return dir, err
 	}
-	_, err = train.Train(context.Background(), train.Options{Effective: effective, Command: "test", Version: "test", Log: slog.New(slog.DiscardHandler)})
+	_, err = train.Train(context.Background(), train.Options{Training: setup.TrainingOf(effective), Command: "test", Version: "test", Log: slog.New(slog.DiscardHandler)})
 	return dir, err
 })
 

@@ -1,0 +1,270 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/plugins/host"
+	"github.com/chessbrain/chessbrain/replay/shuffle"
+	"github.com/chessbrain/chessbrain/run"
+)
+
+// bytesPerPosition is about what a stored position takes.
+const bytesPerPosition = 200
+
+// DryRun checks configuration, inputs, disk and devices, holds them against the run
+// that is there, and prints the effective configuration and what a trainer would read
+// and write. It creates nothing.
+func DryRun(e *config.Effective, w io.Writer) error { return dryRun(e, w, (*Training).Hold) }
+
+// DryRunStep is DryRun for a step whose configuration is not whole before the steps
+// ahead of it are done: it is not held against the run that is there.
+func DryRunStep(e *config.Effective, w io.Writer) error { return dryRun(e, w, (*Training).look) }
+
+func dryRun(e *config.Effective, w io.Writer, look func(*Training) (*Start, error)) (err error) {
+	if err := checkPlays(e); err != nil {
+		return err
+	}
+	if err := CheckTrains(e); err != nil {
+		return err
+	}
+	s, err := look(TrainingOf(e))
+	if err != nil {
+		return err
+	}
+	arch := s.Initial.Arch
+	if _, err := s.Trainer(arch); err != nil {
+		return err
+	}
+	stages, err := tryStages(e, TrainUses(e.Config))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stages.Close()) }()
+	free, err := fsx.FreeSpace(fsx.OS, fsx.NearestDir(s.Root))
+	if err != nil {
+		return err
+	}
+	begins := "begins"
+	if s.Exists {
+		begins = "goes on"
+	}
+	fmt.Fprintf(w, "%s\nrun %s %s (dry run: nothing is created)\n", e.Format(), s.Dir.Root, begins)
+	c := e.Config
+	a := ArithmeticOf(c, true, true)
+	fmt.Fprintf(w, "devices: trainer %s in %s, producers %s in %s, kernels %s\n", TrainerDevice(c).Describe(), a.Precision, PlayerDevice(c).Describe(), a.ProducerPrecision, a.Kernels)
+	if lacks := LacksPrecision(e, true, true); lacks != "" {
+		fmt.Fprintf(w, "warning: %s\n", lacks)
+	}
+	fmt.Fprintf(w, "net: %s; a checkpoint takes about %d KiB\n", arch.Summary(), arch.NumParams()*16/1024)
+	stages.DescribeTo(w)
+	if err := s.describeSource(w, stages); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "training: batch %d x %d -> %s\n", s.Batch, s.Accumulate, s.Dir.Checkpoints)
+	fmt.Fprintf(w, "metrics -> %s; nets -> %s\n", s.Dir.Metrics, s.describeExport())
+	_, err = fmt.Fprintf(w, "disk: %d MiB may be used\n", free>>20)
+	return err
+}
+
+// describeSource says where training rows come from and how long it goes on.
+// Inputs that must be there already are opened.
+func (s *Start) describeSource(w io.Writer, stages *Stages) error {
+	until := "until it is stopped"
+	if s.Steps > 0 {
+		until = fmt.Sprintf("%d steps", s.Steps)
+	}
+	switch s.Source {
+	case OwnGames:
+		plies, err := longestGame(s.e.Config)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "self-play: %d episodes of at most %d plies -> %s, at most about %d MiB; %d steps an episode\n", s.Episodes.Number, plies,
+			s.Dir.Selfplay(), s.Episodes.Number*int64(plies)*bytesPerPosition>>20, s.Episodes.Steps)
+	case OtherGames:
+		fmt.Fprintf(w, "games: those that other processes write below %s; %d steps a game, %s\n", s.From(s.Dir), s.Episodes.Steps, until)
+	case Shuffles:
+		from := s.From(s.Dir)
+		source, err := shuffle.OpenLatest(from)
+		if errors.Is(err, shuffle.ErrNone) { // it may be an earlier step's to make
+			_, err = fmt.Fprintf(w, "rows: none yet in %s: run chessbrain shuffle before\n%s", from, s.Epochs.describe())
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "rows: %d of %s in %s, %s\n%s", source.NumRows(), source.Manifest().Name, from, until, s.Epochs.describe())
+		return source.Close()
+	case LoaderRows:
+		l, warnings, err := s.OpenLoader(context.Background(), host.Look{Host: stages.Host()})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "rows: of the %d stages of data_loader, %s\n", len(s.e.Config.GetDataLoader().GetStage()), until)
+		if s.Schedule.Steps > 0 {
+			fmt.Fprintf(w, "schedule: %d steps a net, each after %d new chunks (0 = it never waits)\n", s.Schedule.Steps, s.Schedule.Chunks)
+		}
+		for _, warning := range warnings {
+			fmt.Fprintf(w, "warning: %s\n", warning)
+		}
+		return l.Close()
+	}
+	return nil
+}
+
+// describeExport says where nets go.
+func (s *Start) describeExport() string {
+	switch s.Export.Mode {
+	case HandOver:
+		return s.Dir.ToExport() + ", for chessbrain export"
+	case HandOverExtra:
+		return s.Dir.ToExportExtra() + ", for chessbrain export"
+	case ExportNever:
+		return "nowhere (export mode TRAINONLY)"
+	}
+	return fmt.Sprintf("%s (%s)", s.Dir.NetPath(s.Export.Path), s.e.Config.GetExport().GetExporter())
+}
+
+// describe says in which epochs a training on shuffles goes, and how the train bucket
+// limits it; "" where there are none.
+func (e *Epochs) describe() string {
+	if e.Samples == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("epochs: %d samples each", e.Samples)
+	if e.Most > 0 {
+		text += fmt.Sprintf(", at most %d in this process", e.Most)
+	}
+	if e.PerExport > 0 {
+		text += fmt.Sprintf("; a net after every %d\n", e.PerExport)
+	} else {
+		text += "; a net at the end\n"
+	}
+	limited := "waits"
+	if e.BucketStops {
+		limited = "ends"
+	}
+	if e.BucketPerRow > 0 {
+		text += fmt.Sprintf("train bucket: %g samples for each new row, at most %d; the training %s where it holds too little\n",
+			e.BucketPerRow, max(e.BucketSize, e.Samples), limited)
+	}
+	return text
+}
+
+// longestGame is the number of plies at which the longest games are cut.
+func longestGame(c *config.Config) (int, error) {
+	g, err := GameConfig(c)
+	if err != nil || len(g.Schedule.MaxPlies) == 0 {
+		return g.MaxPlies, err
+	}
+	longest := 0
+	for _, step := range g.Schedule.MaxPlies {
+		longest = max(longest, step.Value)
+	}
+	return longest, nil
+}
+
+// DryRunSelfPlay is DryRun for a process that only plays.
+func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
+	if err := checkPlays(e); err != nil {
+		return err
+	}
+	net, err := InitialNet(e, e.Config.GetSeed())
+	if err != nil {
+		return err
+	}
+	c, s := e.Config, e.Config.GetSelfplay()
+	stages, err := tryStages(e, PlayUses)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stages.Close()) }()
+	free, err := fsx.FreeSpace(fsx.OS, fsx.NearestDir(c.GetRunDir()))
+	if err != nil {
+		return err
+	}
+	dir := run.NewDir(c.GetRunDir(), c.GetTraining().GetTrainingName(), NewJob(c), c.GetTraining().GetCheckpoint().GetDir(), c.GetMetrics().GetDir())
+	dir.Games = s.GetOutputDir()
+	if err := CheckModels(e, dir); err != nil {
+		return err
+	}
+	from := "the newest checkpoint in " + dir.Checkpoints
+	if models := s.GetModelsDir(); models != "" {
+		from = "the newest file in " + models
+	}
+	a := ArithmeticOf(c, false, true)
+	fmt.Fprintf(w, "%s\nself-play below %s (dry run: nothing is created)\n", e.Format(), dir.Root)
+	fmt.Fprintf(w, "devices: producers %s in %s, kernels %s\n", PlayerDevice(c).Describe(), a.ProducerPrecision, a.Kernels)
+	if lacks := LacksPrecision(e, false, true); lacks != "" {
+		fmt.Fprintf(w, "warning: %s\n", lacks)
+	}
+	stages.DescribeTo(w)
+	fmt.Fprintf(w, "net: %s; before there is one, random weights of %s\n", from, net.Arch.Summary())
+	plies, err := longestGame(c)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "games: at most %d plies -> %s, about %d bytes a position\n", plies, dir.Selfplay(), bytesPerPosition)
+	if s.GetPgnShare() > 0 || s.GetLc0Chunks() {
+		fmt.Fprintf(w, "other forms: PGN of %g of the games -> %s; Leela chunks %v -> %s\n", s.GetPgnShare(),
+			filepath.Join(dir.Root, "pgn"), s.GetLc0Chunks(), filepath.Join(dir.Root, "lc0"))
+	}
+	_, err = fmt.Fprintf(w, "disk: %d MiB may be used\n", free>>20)
+	return err
+}
+
+// checkPlays refuses what games cannot be played with.
+func checkPlays(e *config.Effective) error {
+	if err := errors.Join(CheckConfig(e), checkRunDir(e)); err != nil {
+		return err
+	}
+	if _, err := GameConfig(e.Config); err != nil {
+		if bad, ok := errors.AsType[*config.Error](err); ok {
+			return e.Errorf(bad.Field, bad.Remedy, "%s", bad.Reason)
+		}
+		return &config.Error{Field: "selfplay", Reason: err.Error()}
+	}
+	return nil
+}
+
+// tryStages looks at the stages of a process. Programs are found, hashed and held
+// against the lock file; none is started, for who looks has not yet decided to run
+// them.
+func tryStages(e *config.Effective, u Uses) (*Stages, error) {
+	return LookAtStages(e, u, HostOptions(e.Config.GetPlugins(), e.Config.GetRunDir(), slog.New(slog.DiscardHandler)))
+}
+
+// checkRunDir refuses directories that cannot be written, before anything is
+// created.
+func checkRunDir(e *config.Effective) error {
+	for _, d := range []struct{ field, path string }{
+		{"run_dir", e.Config.GetRunDir()},
+		{"training.checkpoint.dir", e.Config.GetTraining().GetCheckpoint().GetDir()},
+		{"metrics.dir", e.Config.GetMetrics().GetDir()},
+		{"selfplay.output_dir", e.Config.GetSelfplay().GetOutputDir()},
+	} {
+		if d.path == "" {
+			continue // inside the run directory
+		}
+		parent := fsx.NearestDir(d.path)
+		info, err := os.Stat(parent)
+		if err == nil && !info.IsDir() {
+			err = fmt.Errorf("%s is a file", parent)
+		}
+		if err == nil {
+			err = writable(parent)
+		}
+		if err != nil {
+			return e.Errorf(d.field, "name a directory that can be written, or made", "%v", err)
+		}
+	}
+	return nil
+}

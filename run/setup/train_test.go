@@ -1,0 +1,37 @@
+package setup
+
+import (
+	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+)
+
+// TestTrainingEnums: sources and export modes stand in the schema's order.
+func TestTrainingEnums(t *testing.T) {
+	for name, want := range map[string]Source{"SELFPLAY": OwnGames, "DIR": OtherGames, "SHUFFLED": Shuffles, "LOADER": LoaderRows} {
+		if got := Source(config.Training_Source_value[name]); got != want {
+			t.Errorf("source %s is %d, want %d", name, got, want)
+		}
+	}
+	for name, want := range map[string]ExportMode{"DIRECT": ExportDirectly, "MAIN": HandOver, "EXTRA": HandOverExtra, "TRAINONLY": ExportNever} {
+		if got := ExportMode(config.Training_ExportMode_value[name]); got != want {
+			t.Errorf("export mode %s is %d, want %d", name, got, want)
+		}
+	}
+	if len(config.Training_Source_value) != 4 || len(config.Training_ExportMode_value) != 4 {
+		t.Error("the schema has values without a word here")
+	}
+}
+
+// TestTrainingOfDefaults holds some of the plain values against the schema's defaults.
+func TestTrainingOfDefaults(t *testing.T) {
+	e, err := config.Resolve(config.Input{Overrides: []string{"run_dir=r,training.source=SHUFFLED,plugins.on_failure=CONTINUE"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, w := e.Config.GetTraining(), TrainingOf(e)
+	if w.Root != "r" || w.Source != Shuffles || w.Source.HasGames() || !w.Export.MayFail || w.Export.Exporter != "safetensors" ||
+		w.Batch != int(c.GetBatchSize()) || w.Checkpoints.Keep.Last != int(c.GetCheckpoint().GetKeepLast()) || w.Window.Rows != c.GetReplaySize() {
+		t.Errorf("%+v", w)
+	}
+}

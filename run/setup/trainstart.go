@@ -1,0 +1,215 @@
+package setup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
+)
+
+// Start is a configuration beside the run that lies in its directory.
+type Start struct {
+	*Training
+	Info    run.RunInfo // of a run that is there, or that begins
+	Exists  bool
+	Dir     run.Dir
+	Initial *nn.Net         // what the run begins with, or began with
+	Changes []config.Change // since the run's latest start, which do no harm
+
+	before *config.Config // of the latest start; nil = none
+}
+
+// Hold holds the configuration against the run in its directory, and changes nothing.
+// Its errors have exit code 2. What it lets pass, training does not refuse hours later,
+// when games have been played: job, architecture, optimizer and the other settings of
+// config.Compare, and the kind of rows. What was found is returned with an error, too.
+func (t *Training) Hold() (*Start, error) {
+	s, err := t.look()
+	if err != nil {
+		return nil, err
+	}
+	if s.Exists {
+		if err := s.compare(); err != nil {
+			return s, err
+		}
+	}
+	return s, s.checkTraining()
+}
+
+// look reads the run in the directory of a configuration, or begins one, without a
+// comparison.
+func (t *Training) look() (s *Start, err error) {
+	s = &Start{Training: t}
+	if s.Dir, s.Info, err = Layout(t.e.Config); err != nil {
+		return nil, err
+	}
+	if s.Exists = s.Info.Version > 0; !s.Exists {
+		s.Info.Version, s.Info.Created = 1, time.Now().UTC()
+	}
+	// The net that the run began with is that of Init, unless the configuration names
+	// another.
+	if initial := s.Dir.InitialNet(); t.e.Config.GetModel().GetNet() == "" && fileThere(initial) {
+		s.Initial, err = ReadNet(initial)
+	} else {
+		s.Initial, err = InitialNet(t.e, s.Info.Seed)
+	}
+	return s, err
+}
+
+// compare holds the job, the configuration, and the arithmetic that it means on this
+// machine, against those of the run's latest start.
+func (s *Start) compare() error {
+	if job := s.e.Config.GetJobId(); job != "" && job != s.Info.Job {
+		return s.e.Errorf("job_id", "leave it out, or use another --run-dir", "the run in %s is job %s", s.Dir.Root, s.Info.Job)
+	}
+	before, err := config.Load(s.Dir.ConfigFile())
+	if err != nil {
+		return fmt.Errorf("read the run's configuration: %w", err)
+	}
+	c := s.e.Config
+	s.before = before.Config
+	diff := config.Compare(before.Config, c)
+	for _, change := range ArithmeticChanges(s.Arithmetic(), s.Info.Arithmetic) {
+		if !c.GetDeterministic() {
+			diff.Logged = append(diff.Logged, change)
+			continue
+		}
+		change.Remedy = SameArithmetic
+		diff.Refused = append(diff.Refused, change)
+	}
+	s.Changes = diff.Logged
+	return diff.Err()
+}
+
+// Kinds of rows, by the section of a checkpoint that says how far they are read. A
+// training cannot change its kind: nobody knows where in the other rows it stands.
+type rowKind struct{ section, words, command string }
+
+var (
+	playedRows   = rowKind{"source", "games as they are played", "chessbrain train"}
+	shuffledRows = rowKind{"shuffle_source", "shuffles", "chessbrain run, or chessbrain train --source shuffled"}
+	loaderRows   = rowKind{"loader", "rows of the data loader", "chessbrain train --source loader"}
+
+	rowKinds = map[Source]rowKind{OwnGames: playedRows, OtherGames: playedRows, Shuffles: shuffledRows, LoaderRows: loaderRows}
+)
+
+// checkTraining refuses to go on with a training of another net or another kind of
+// rows, and to begin one in the place of a closed loop's.
+func (s *Start) checkTraining() error {
+	want := rowKinds[s.Source]
+	m, path, err := newestManifest(s.Dir.Checkpoints)
+	if err != nil {
+		return err
+	}
+	if m == nil {
+		loops := want != shuffledRows && fileThere(filepath.Join(s.Dir.Root, run.CyclesName))
+		if loops && (s.before == nil || s.before.GetTraining().GetTrainingName() == s.Dir.Training) {
+			return s.otherRows(shuffledRows, want)
+		}
+		return nil
+	}
+	if err := s.CheckOwner(m, s.Info, path); err != nil {
+		return err
+	}
+	held := map[string]bool{}
+	for _, f := range m.Files {
+		held[f.Section] = true
+	}
+	for _, have := range []rowKind{playedRows, shuffledRows, loaderRows} {
+		if held[have.section] && !held[want.section] {
+			return s.otherRows(have, want)
+		}
+	}
+	arch, err := ReadArch(filepath.Join(path, NetFile))
+	if err == nil && arch != s.Initial.Arch {
+		return s.e.Errorf("model.net", "name the net that it was begun with, or another --run-dir",
+			"training %s of %s has a net %s, this start wants %s", s.Dir.Training, s.Dir.Root, arch.Summary(), s.Initial.Arch.Summary())
+	}
+	return nil // a damaged net is the restart's to tell: it may take an older checkpoint
+}
+
+// otherRows is the error of a training that would change its kind of rows.
+func (s *Start) otherRows(have, want rowKind) error {
+	return s.e.Errorf("run_dir", "name another --run-dir, or go on with "+have.command,
+		"training %s of this run learns from %s, this start would train it on %s", s.Dir.Training, have.words, want.words)
+}
+
+// CheckOwner refuses a checkpoint that another run wrote into the same directory.
+func (t *Training) CheckOwner(m *checkpoint.Manifest, info run.RunInfo, path string) error {
+	if owner := m.Info[run.ManifestKey]; owner != "" && owner != info.ID() {
+		return t.e.Errorf("training.checkpoint.dir", "give another --job-id or --checkpoint-dir", "checkpoint %s belongs to another run", path)
+	}
+	return nil
+}
+
+// newestManifest reads the manifest of the current checkpoint in dir; nil where there
+// is none, or where it is damaged: the restart tells of damage, and takes an older one.
+func newestManifest(dir string) (m *checkpoint.Manifest, path string, err error) {
+	name, err := checkpoint.Current(fsx.OS, dir)
+	if err != nil || name == "" {
+		return nil, "", err
+	}
+	path = filepath.Join(dir, name)
+	data, err := fsx.ReadFile(fsx.OS, filepath.Join(path, "manifest.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, path, nil
+	}
+	if err != nil {
+		return nil, path, fmt.Errorf("read checkpoint: %w", err)
+	}
+	if m, err = checkpoint.DecodeManifest(data); err != nil {
+		return nil, path, nil
+	}
+	return m, path, nil
+}
+
+// CheckNew refuses a run that is there already, directories that cannot be written,
+// and a net to begin with, nil = none, that the configuration does not mean; from says
+// what it is.
+func (t *Training) CheckNew(net *nn.Net, from string) error {
+	if err := errors.Join(checkRunDir(t.e), t.checkArch(net, from)); err != nil {
+		return err
+	}
+	_, there, err := run.ReadRunInfo(t.Root)
+	if err != nil {
+		return err
+	}
+	if there || fileThere(run.Dir{Root: t.Root}.InitialNet()) {
+		return t.e.Errorf("run_dir", "name another --run-dir, or go on with chessbrain train", "%s is a run already", t.Root)
+	}
+	return nil
+}
+
+// checkArch holds a net against the architecture that somebody set.
+func (t *Training) checkArch(net *nn.Net, from string) error {
+	if net == nil {
+		return nil
+	}
+	want, err := ArchOf(t.e.Config.GetModel().GetArch())
+	if err != nil {
+		return &config.Error{Field: "model.arch", Reason: err.Error()}
+	}
+	for _, field := range archFields {
+		if path := "model.arch." + field; want != net.Arch && t.e.Origin(path) != "default" {
+			return t.e.Errorf(path, "leave model.arch away, or carry the weights over with chessbrain migrate-checkpoint",
+				"the configuration wants a net %s, and %s is a net %s", want, from, net.Arch)
+		}
+	}
+	return nil
+}
+
+// archFields are the fields of an architecture.
+var archFields = []string{"conv_tower.filters", "conv_tower.blocks", "conv_tower.se_ratio", "activation", "input_format", "policy_head", "value_head",
+	"value_channels", "value_hidden", "moves_left", "moves_left_channels", "moves_left_hidden"}
+
+func fileThere(path string) bool {
+	_, err := fsx.OS.Stat(path)
+	return err == nil
+}
