@@ -22,7 +22,6 @@ type EngineConfig struct {
 	Name    string            // "" = what the engine calls itself
 	Path    string            // program, as uci.FindEngine takes it
 	Args    []string          // its arguments
-	Dir     string            // its working directory; "" = ours
 	Options map[string]string // UCI options, by name
 	Limits  Limits            // at least one of them
 
@@ -92,7 +91,7 @@ func NewEngine(cfg EngineConfig) (Player, error) {
 // start starts a process; that is bounded in time.
 func (e *engine) start(ctx context.Context) (*uci.Client, error) {
 	return uci.Start(ctx, uci.ClientConfig{
-		Path: e.cfg.Path, Args: e.cfg.Args, Dir: e.cfg.Dir, Options: e.cfg.Options, Grace: e.cfg.grace, Log: e.cfg.Log,
+		Path: e.cfg.Path, Args: e.cfg.Args, Options: e.cfg.Options, Grace: e.cfg.grace, Log: e.cfg.Log,
 	})
 }
 

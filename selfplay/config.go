@@ -40,9 +40,6 @@ type GameConfig struct {
 	Resign           Resign
 	Openings         *Openings // nil = the normal start position
 	Fork             Fork
-	// Adjudicator ends a game that endgame tables decide; nil = none. It is
-	// asked about positions with rule50 = 0 and without castling rights.
-	Adjudicator mcts.Prober
 }
 
 // maxGamePlies is what a record can hold.

@@ -184,7 +184,7 @@ func (g *game) otherMove(p *record.Ply, i int) (m chess.Move, ok bool) {
 	}
 	m = l.Moves[sample(g.weights, 1, 0, rng)]
 	g.line.Push(m)
-	if _, known := g.adjudicate(g.line.Board()); known || gameOver(g.line) != chess.NotOver {
+	if gameOver(g.line) != chess.NotOver {
 		return chess.NoMove, false
 	}
 	return m, true

@@ -152,9 +152,6 @@ func (g *game) ended() record.EndReason {
 	if over := gameOver(h); over != chess.NotOver {
 		return record.EndOf(over)
 	}
-	if _, ok := g.adjudicate(h.Board()); ok {
-		return record.EndTablebase
-	}
 	if g.kind == sidePosition {
 		return record.EndAborted
 	}
@@ -167,20 +164,11 @@ func (g *game) ended() record.EndReason {
 	return record.EndUnknown
 }
 
-// endsGame reports whether a legal move ends the game by rule or by the tables.
+// endsGame reports whether a legal move ends the game by rule.
 func (g *game) endsGame(m chess.Move) bool {
 	g.line.CopyFrom(g.search.History())
 	g.line.Push(m)
-	_, known := g.adjudicate(g.line.Board())
-	return known || gameOver(g.line) != chess.NotOver
-}
-
-// adjudicate returns the outcome for the side to move, if tables know it.
-func (g *game) adjudicate(b *chess.Board) (wdl int, ok bool) {
-	if g.cfg.Adjudicator == nil || b.Rule50() != 0 || mcts.HasCastling(b) {
-		return 0, false
-	}
-	return g.cfg.Adjudicator.Probe(b)
+	return gameOver(g.line) != chess.NotOver
 }
 
 // watchResign counts with the root's Q, from the mover's view, for how many

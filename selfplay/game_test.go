@@ -226,31 +226,6 @@ func TestResign(t *testing.T) {
 	}
 }
 
-// whiteWins is a table in which white wins.
-type whiteWins struct{}
-
-func (whiteWins) Probe(b *chess.Board) (int, bool) {
-	if b.SideToMove() == chess.White {
-		return 1, true
-	}
-	return -1, true
-}
-
-func TestTablebaseAdjudication(t *testing.T) {
-	games, stats := play(t, 5, func(c *WorkerConfig) {
-		from(t, c, "4k3/7p/8/8/8/8/P7/4K3 w - - 0 1")
-		c.Game.Adjudicator = whiteWins{}
-	})
-	for _, g := range games {
-		if g.End == record.EndTablebase && (g.WhiteResult != 1 || g.Plies[0].Flags&record.Adjudicated == 0) {
-			t.Errorf("%+v", g)
-		}
-	}
-	if stats.Ends[record.EndTablebase].Load() == 0 {
-		t.Error("no game was adjudicated")
-	}
-}
-
 func TestExplorationLeavesTheTargetAlone(t *testing.T) {
 	first := func(rate float64) *record.Game {
 		games, _ := play(t, 1, func(c *WorkerConfig) {

@@ -141,14 +141,11 @@ func (g *game) finish(end record.EndReason) *record.Game {
 		if chess.Color(g.resigner) == chess.Black {
 			r.WhiteResult = 1
 		}
-	case record.EndTablebase:
-		wdl, _ := g.adjudicate(board)
-		r.WhiteResult = ours * int8(wdl)
 	case record.EndMaxPlies:
 		r.Flags |= record.MaxPliesHit
 		r.WhiteResult = ours * leader(board, g.cfg.MaxPliesMaterial)
 	}
-	if end == record.EndResign || end == record.EndTablebase || end == record.EndMaxPlies {
+	if end == record.EndResign || end == record.EndMaxPlies {
 		for i := range r.Plies {
 			r.Plies[i].Flags |= record.Adjudicated
 		}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -84,32 +85,19 @@ func (o *Outputs) Put(games ...*record.Game) error {
 	if err := fsx.CheckSpace(o.opt.FS, o.opt.Root, 0); err != nil {
 		return outputError(err)
 	}
-	return outputError(errors.Join(o.putPGN(games), o.putChunks(games)))
-}
-
-func (o *Outputs) putPGN(games []*record.Game) error {
-	if o.pgn == nil {
-		return nil
+	var errPGN, errChunks error
+	if o.pgn != nil {
+		chosen := slices.DeleteFunc(slices.Clone(games), func(g *record.Game) bool { return !InPGNShare(g.ID, o.opt.PGNShare) })
+		errPGN = o.pgn.put(chosen, o.opt.Job)
 	}
-	var chosen []*record.Game
-	for _, g := range games {
-		if InPGNShare(g.ID, o.opt.PGNShare) {
-			chosen = append(chosen, g)
+	if o.opt.LC0Chunks {
+		for _, g := range games {
+			if errChunks = o.putChunk(g); errChunks != nil {
+				break
+			}
 		}
 	}
-	return o.pgn.put(chosen, o.opt.Job)
-}
-
-func (o *Outputs) putChunks(games []*record.Game) error {
-	if !o.opt.LC0Chunks {
-		return nil
-	}
-	for _, g := range games {
-		if err := o.putChunk(g); err != nil {
-			return err
-		}
-	}
-	return nil
+	return outputError(errors.Join(errPGN, errChunks))
 }
 
 // Close closes the files.

@@ -67,8 +67,8 @@ func playerPrecision(c *config.Config) device.Precision {
 	return PlayerDevice(c).orFP32(wantedByPlayers(c).Precision)
 }
 
-func (d Device) orFP32(want device.Precision) device.Precision {
-	if d.supports(want) {
+func (p Device) orFP32(want device.Precision) device.Precision {
+	if p.supports(want) {
 		return want
 	}
 	return device.FP32

@@ -37,21 +37,19 @@ type gpus struct {
 	open  func(ordinal int) (driver.Device, error)
 }
 
+// GpusOf returns GPUs that are counted once, and described once each.
 func GpusOf(count func() (int, error), info func(ordinal int) (driver.Info, error), open func(ordinal int) (driver.Device, error)) *gpus {
-	var mu sync.Mutex
-	known := map[int]driver.Info{}
+	var known sync.Map // driver.Info by ordinal
 	return &gpus{
 		count: sync.OnceValues(count),
 		open:  open,
 		info: func(ordinal int) (driver.Info, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			if i, ok := known[ordinal]; ok {
-				return i, nil
+			if i, ok := known.Load(ordinal); ok {
+				return i.(driver.Info), nil
 			}
 			i, err := info(ordinal)
 			if err == nil {
-				known[ordinal] = i
+				known.Store(ordinal, i)
 			}
 			return i, err
 		},
