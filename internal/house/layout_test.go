@@ -16,8 +16,7 @@ const layout = "run/layout.go"
 
 // writesNames are files that name a part of a run directory themselves, and why.
 var writesNames = map[string]string{
-	"run/cycle/figures.go": "the loop counts what stages leave; it is to take run.Dir",
-	"run/pipeline/plan.go": "the folder shuffled of a pipeline's base, which is no run",
+	"run/pipeline/sources.go": "the folder shuffled of a pipeline's base, which is no run",
 }
 
 // TestLayout: a part of a run directory has its name in run/layout.go alone. A name there

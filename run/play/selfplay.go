@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/record"
@@ -249,7 +248,7 @@ func (s *selfPlayer) openStages(ctx context.Context) (err error) {
 	})
 	s.stages.Log(s.log)
 	s.swaps = &setup.Swapper{Uses: setup.PlayUses, Stages: s.stages, Plugins: s.plugins, Log: s.log, Started: s.opt.Effective, Cfg: s.opt.Effective.Config,
-		Exchange: func(_ context.Context, _ *config.Config, fresh *setup.Stages) (old *setup.Stages, began string, err error) {
+		Exchange: func(_ context.Context, _ setup.Export, fresh *setup.Stages) (old *setup.Stages, began string, err error) {
 			old = s.stages.Adopt(fresh)
 			if retire := s.swaps.Retire(old); retire != nil {
 				s.store.SetRescorers(s.stages.Rescorers, retire)

@@ -27,10 +27,10 @@ type Swapper struct {
 	Log     *slog.Logger
 	Save    func(text []byte) error // makes the configuration durable; nil = others do that
 
-	// Exchange puts new stages, which c names, to work and returns those that were in
+	// Exchange puts new stages to work, whose nets leave as x says, and returns those that were in
 	// their places; began says why the sampler began a state of its own, "" = it did
 	// not. After an error the old ones work on.
-	Exchange func(ctx context.Context, c *config.Config, fresh *Stages) (old *Stages, began string, err error)
+	Exchange func(ctx context.Context, x Export, fresh *Stages) (old *Stages, began string, err error)
 
 	mu      sync.Mutex // held during a swap; guards what follows
 	Started *config.Effective
@@ -145,7 +145,7 @@ func (s *Swapper) apply(ctx context.Context, next *config.Config, u Uses, o host
 	if err := fresh.open(ctx, next, u); err != nil {
 		return err
 	}
-	old, began, err := s.Exchange(ctx, next, fresh)
+	old, began, err := s.Exchange(ctx, ExportOf(next), fresh)
 	if err != nil {
 		return errors.Join(err, fresh.Close())
 	}

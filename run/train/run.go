@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn"
@@ -151,15 +150,15 @@ func (r *training) openStages(ctx context.Context) (err error) {
 	}
 	r.bounds = newBoundary()
 	r.swaps.Save = r.writeSwap
-	r.swaps.Exchange = func(ctx context.Context, c *config.Config, fresh *setup.Stages) (old *setup.Stages, began string, err error) {
-		err = r.bounds.do(ctx, func() (err error) { old, began, err = r.exchange(ctx, c, fresh); return err })
+	r.swaps.Exchange = func(ctx context.Context, x setup.Export, fresh *setup.Stages) (old *setup.Stages, began string, err error) {
+		err = r.bounds.do(ctx, func() (err error) { old, began, err = r.exchange(ctx, x, fresh); return err })
 		return old, began, err
 	}
 	return nil
 }
 
 // exchange puts new stages to work, between two steps.
-func (r *training) exchange(ctx context.Context, c *config.Config, fresh *setup.Stages) (old *setup.Stages, began string, err error) {
+func (r *training) exchange(ctx context.Context, x setup.Export, fresh *setup.Stages) (old *setup.Stages, began string, err error) {
 	if games, ok := r.rows.(*gameRows); ok && fresh.Sampler != nil {
 		if began, err = games.replace(ctx, fresh.Sampler); err != nil {
 			return nil, "", err
@@ -171,7 +170,7 @@ func (r *training) exchange(ctx context.Context, c *config.Config, fresh *setup.
 			r.players.store.SetRescorers(r.stages.Rescorers, retire)
 		}
 	}
-	r.cfg.Export = setup.ExportOf(c)
+	r.cfg.Export = x
 	return old, began, nil
 }
 
