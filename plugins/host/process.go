@@ -188,11 +188,15 @@ func handshake(out *bufio.Reader, sockets string) (path string, err error) {
 		return "", errNoHandshake
 	}
 	parts := strings.Split(line, "|")
-	if err != nil || len(parts) < 5 || parts[0] != "1" {
+	core, notNumber := strconv.Atoi(parts[0])
+	if err != nil || len(parts) < 5 || notNumber != nil {
 		return "", badHandshake(fmt.Sprintf("printed %.200q instead of a handshake", line))
 	}
 	version, network, path := parts[1], parts[2], parts[3]
 	switch {
+	case core != 1:
+		return "", fmt.Errorf("incompatible core API version with plugin. Plugin version: %d, Core version: 1\n\n"+
+			"To fix this, the plugin usually only needs to be recompiled.\nPlease report this to the plugin author.", core)
 	case version != strconv.Itoa(api.ProtocolVersion):
 		return "", badHandshake(fmt.Sprintf("speaks version %.20s of the plugin protocol, this chessbrain speaks version %d: build it against this version of chessbrain",
 			version, api.ProtocolVersion))
