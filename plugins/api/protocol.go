@@ -163,7 +163,6 @@ type Conn struct {
 	sampler  pluginpb.SamplerClient
 	exporter pluginpb.ExporterClient
 	options  []grpc.CallOption
-	cc       grpc.ClientConnInterface
 }
 
 // NewConn returns the host's side of a connection.
@@ -171,7 +170,7 @@ func NewConn(cc grpc.ClientConnInterface) *Conn {
 	return &Conn{
 		stage: pluginpb.NewStageClient(cc), rescorer: pluginpb.NewRescorerClient(cc),
 		sampler: pluginpb.NewSamplerClient(cc), exporter: pluginpb.NewExporterClient(cc),
-		options: callOptions(), cc: cc,
+		options: callOptions(),
 	}
 }
 
@@ -183,24 +182,6 @@ func (c *Conn) Describe(ctx context.Context) (*stage.Definition, error) {
 		return nil, explain("describe itself", err)
 	}
 	return decodeDefinition(d)
-}
-
-// Printed hands on what the plugin prints, until the connection ends: the server of
-// go-plugin redirects standard output and error into a stream.
-func (c *Conn) Printed(say func(text string)) {
-	stream, err := c.cc.NewStream(context.Background(), &grpc.StreamDesc{ServerStreams: true}, "/plugin.GRPCStdio/StreamStdio", c.options...)
-	if err == nil {
-		err = stream.SendMsg(&pluginpb.DescribeRequest{}) // empty, as the stream's request is
-	}
-	if err == nil {
-		err = stream.CloseSend()
-	}
-	for err == nil {
-		var m pluginpb.TensorPiece // has the fields of plugin.StdioData: 1 a number, 2 bytes
-		if err = stream.RecvMsg(&m); err == nil {
-			say(string(m.GetData()))
-		}
-	}
 }
 
 // Open makes the one instance of the plugin's process, once. The settings are

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +15,14 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/api"
 )
 
+// What go-plugin says of a start that failed; it has no types for it.
+const (
+	garbagePrefix = "Unrecognized remote plugin message: "
+	exitedPrefix  = "plugin exited before we could connect"
+)
+
+var versionError = regexp.MustCompile(`incompatible API version with plugin\. Plugin version: (-?\d+)`)
+
 // startError says what a process did instead of starting, which ended with err.
 // The process has been killed.
 func (p *process) startError(ctx context.Context, err error, limit time.Duration) *Error {
@@ -20,15 +30,21 @@ func (p *process) startError(ctx context.Context, err error, limit time.Duration
 	if p.def != nil { // it calls itself otherwise
 		e.Kind = p.def.Kind
 	}
-	bad, isBad := errors.AsType[badHandshake](err)
+	text := err.Error()
+	version := versionError.FindStringSubmatch(text)
+	garbage, isGarbage := strings.CutPrefix(text, garbagePrefix)
+	garbage, _, _ = strings.Cut(garbage, "\n")
 	switch {
 	case ctx.Err() != nil:
 		e.Did, e.Err = p.failure(ctx, "was being started", "was not ready within "+limit.String(), err)
 	case p.child.number() == 0:
 		e.Did, e.Err = "could not be executed", err
-	case isBad:
-		e.Did = string(bad)
-	case err == errNoHandshake:
+	case version != nil:
+		e.Did = fmt.Sprintf("speaks version %s of the plugin protocol, this chessbrain speaks version %d: build it against this version of chessbrain",
+			version[1], api.ProtocolVersion)
+	case isGarbage && garbage != "":
+		e.Did = fmt.Sprintf("printed %.200q instead of a handshake", garbage)
+	case isGarbage, strings.HasPrefix(text, exitedPrefix):
 		e.Did = "died before its handshake" + p.death()
 	case p.def == nil:
 		e.Did, e.Err = p.failure(ctx, "was being started", "", err)

@@ -44,11 +44,13 @@ func (l *logs) read(r io.Reader) {
 	}
 }
 
-// print logs what a plugin printed. A line is what one call brings.
-func (l *logs) print(text string) {
-	for line := range strings.SplitSeq(text, "\n") {
+// Write logs what comes through go-plugin's copy of a plugin's redirected
+// standard output and error. A line is what one call brings.
+func (l *logs) Write(p []byte) (int, error) {
+	for line := range strings.SplitSeq(string(p), "\n") {
 		l.line(line[:min(len(line), maxLogLine)])
 	}
+	return len(p), nil
 }
 
 // line logs one line.

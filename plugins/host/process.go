@@ -1,23 +1,20 @@
 package host
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
+	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
 	"github.com/chessbrain/chessbrain/plugins/api"
@@ -28,18 +25,19 @@ import (
 const stopGrace = 2 * time.Second
 
 // process is one running plugin. It is started once and ended once; the next
-// start makes a new one.
+// start makes a new one, with a new go-plugin client: a used one would report a
+// start and stay dead.
 type process struct {
 	program Program // with the hash of what runs
 	def     *stage.Definition
 	conn    *api.Conn
 
-	dir     string           // private
-	child   *child           // nil before install
-	cc      *grpc.ClientConn // nil before the handshake
-	readers sync.WaitGroup   // of what it prints
-	once    sync.Once        // of end
-	endErr  error
+	dir    string // private
+	child  *child // nil before install
+	client *goplugin.Client
+	conns  conns
+	once   sync.Once // of end
+	endErr error
 }
 
 // start runs a program until it has said what it is. At the end of ctx or of
@@ -61,37 +59,35 @@ func (h *Host) start(ctx context.Context, p Program) (*process, error) {
 	return proc, nil
 }
 
-// connect executes the copy, shakes hands and asks for the description. At the end of
-// ctx the process is killed, which ends the wait for its handshake.
+// connect executes the copy, shakes hands and asks for the description.
 func (h *Host) connect(ctx context.Context, proc *process) error {
 	c := proc.child
+	proc.client = goplugin.NewClient(&goplugin.ClientConfig{
+		HandshakeConfig: api.Handshake, Plugins: api.Set(nil),
+		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
+		StartTimeout:     2 * h.o.StartTimeout, // ctx ends before
+		SkipHostEnv:      true,
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: proc.dir},
+		GRPCDialOptions:  append(api.DialOptions(), grpc.WithChainStreamInterceptor(proc.conns.intercept)),
+		SyncStdout:       c.logs, SyncStderr: c.logs, Logger: hclog.NewNullLogger(),
+		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, sockets string) (runner.Runner, error) {
+			env, err := h.environment(proc)
+			c.env, c.sockets = append(env, cmd.Env...), sockets
+			return c, err
+		},
+	})
+	// go-plugin's calls take no context: at its end the process is killed, which
+	// ends them.
 	defer context.AfterFunc(ctx, c.kill)()
-	env, err := h.environment(proc)
+	rpc, err := proc.client.Client()
 	if err != nil {
 		return err
 	}
-	sockets := filepath.Join(proc.dir, socketDir)
-	if err := os.Mkdir(sockets, 0o700); err != nil {
-		return err
-	}
-	c.env = append(env, api.Handshake.MagicCookieKey+"="+api.Handshake.MagicCookieValue, "PLUGIN_MIN_PORT=10000", "PLUGIN_MAX_PORT=25000",
-		fmt.Sprintf("PLUGIN_PROTOCOL_VERSIONS=%d", api.ProtocolVersion), "PLUGIN_UNIX_SOCKET_DIR="+sockets)
-	if err := c.start(); err != nil {
-		return err
-	}
-	out := bufio.NewReaderSize(c.stdout, maxLogLine)
-	address, err := handshake(out, sockets)
+	raw, err := rpc.Dispense(api.PluginName)
 	if err != nil {
 		return err
 	}
-	proc.readers.Go(func() { io.Copy(io.Discard, out) }) // ends with the process
-	proc.cc, err = grpc.NewClient("unix:"+address, append(api.DialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: 2 * h.o.StartTimeout}))...) // ctx ends before
-	if err != nil {
-		return err
-	}
-	proc.conn = api.NewConn(proc.cc)
-	proc.readers.Go(func() { proc.conn.Printed(c.logs.print) }) // ends with the connection
+	proc.conn = raw.(*api.Conn)
 	if proc.def, err = proc.conn.Describe(ctx); err != nil {
 		return err
 	}
@@ -146,11 +142,8 @@ func (p *process) end(polite bool) error {
 			p.child.kill()
 			<-p.child.exited
 		}
-		if p.cc != nil {
-			p.cc.Close()
-		}
-		p.readers.Wait()
-		p.child.stdout.Close() // nil where it was not started
+		p.conns.close()
+		p.client.Kill() // the process is gone: this waits for go-plugin's goroutines
 		p.endErr = p.remove()
 	})
 	return p.endErr
@@ -167,43 +160,38 @@ func (p *process) ask() {
 	}
 }
 
-// socketDir is where a process makes its socket, below its private directory.
-const socketDir = "sockets"
+// conns knows the connections that go-plugin made: it forgets, and never closes,
+// that of a plugin which breaks off in the middle of the start.
+type conns struct {
+	mu     sync.Mutex
+	all    []*grpc.ClientConn
+	closed bool
+}
 
-// errNoHandshake is the end of a process before it said anything.
-var errNoHandshake = fmt.Errorf("%w before its handshake", api.ErrEnded)
-
-// badHandshake says what a process did in place of a handshake, as in Error.Did.
-type badHandshake string
-
-func (b badHandshake) Error() string { return string(b) }
-
-// handshake reads the line of go-plugin's protocol in which a process says where it
-// listens: 1|version|unix|path|grpc. Other addresses than a Unix socket in the directory
-// sockets are refused: a plugin must not send the host elsewhere.
-func handshake(out *bufio.Reader, sockets string) (path string, err error) {
-	text, err := out.ReadSlice('\n')
-	line := strings.TrimSpace(string(text))
-	if line == "" {
-		return "", errNoHandshake
+// intercept is called for each stream, and go-plugin opens one at once on each
+// connection.
+func (c *conns) intercept(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string,
+	streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	c.mu.Lock()
+	closed := c.closed
+	if !closed && !slices.Contains(c.all, cc) {
+		c.all = append(c.all, cc)
 	}
-	parts := strings.Split(line, "|")
-	core, notNumber := strconv.Atoi(parts[0])
-	if err != nil || len(parts) < 5 || notNumber != nil {
-		return "", badHandshake(fmt.Sprintf("printed %.200q instead of a handshake", line))
+	c.mu.Unlock()
+	if closed {
+		cc.Close()
+		return nil, status.Error(codes.Unavailable, "the plugin was stopped")
 	}
-	version, network, path := parts[1], parts[2], parts[3]
-	switch {
-	case core != 1:
-		return "", fmt.Errorf("incompatible core API version with plugin. Plugin version: %d, Core version: 1\n\n"+
-			"To fix this, the plugin usually only needs to be recompiled.\nPlease report this to the plugin author.", core)
-	case version != strconv.Itoa(api.ProtocolVersion):
-		return "", badHandshake(fmt.Sprintf("speaks version %.20s of the plugin protocol, this chessbrain speaks version %d: build it against this version of chessbrain",
-			version, api.ProtocolVersion))
-	case network != "unix" || filepath.Dir(filepath.Clean(path)) != sockets:
-		return "", fmt.Errorf("its handshake names %s %q, want a Unix socket in the directory $PLUGIN_UNIX_SOCKET_DIR (%s)", network, path, sockets)
-	case parts[4] != "grpc":
-		return "", fmt.Errorf("its handshake names the protocol %q, want grpc", parts[4])
+	return streamer(ctx, desc, cc, method, opts...)
+}
+
+// close closes all connections, and from then on each new one.
+func (c *conns) close() {
+	c.mu.Lock()
+	all := c.all
+	c.all, c.closed = nil, true
+	c.mu.Unlock()
+	for _, cc := range all {
+		cc.Close() // twice is no harm
 	}
-	return path, nil
 }

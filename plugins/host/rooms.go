@@ -15,10 +15,10 @@ const (
 	roomLock   = "lock"
 
 	// maxSocketPath is what every system takes for the path of a Unix socket;
-	// socketTail is the room that names below a process's directory need: socketDir, and
-	// "/plugin" with up to ten digits.
+	// socketTail is the room that names below a process's directory need:
+	// "/plugin-dir" and "/plugin", each with up to ten digits.
 	maxSocketPath = 103
-	socketTail    = len("/9999999/" + socketDir + "/plugin1234567890")
+	socketTail    = len("/9999999/plugin-dir1234567890/plugin1234567890")
 )
 
 // rooms is a private directory with a sub-directory for each process: its copy

@@ -1,13 +1,21 @@
 package host
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/hashicorp/go-plugin/runner"
 )
 
 const (
@@ -21,12 +29,14 @@ const (
 	busyPause = 10 * time.Millisecond
 )
 
-// child runs one process. It leads a group of its own, which is killed with it.
+// child runs one process for go-plugin: its Runner. The process leads a group of
+// its own, which is killed with it.
 type child struct {
-	path   string // of the private copy
-	env    []string
-	logs   *logs
-	stdout *os.File // the reading end
+	path    string // of the private copy
+	env     []string
+	sockets string // directory that its socket must be in
+	logs    *logs
+	stdout  *os.File // the reading end
 
 	exited chan struct{} // closed when the process is gone and its log was read
 	end    string        // how it ended, such as "exit status 2"; after exited
@@ -38,8 +48,10 @@ type child struct {
 	reaped bool // its number may belong to another process
 }
 
-// start executes the program.
-func (c *child) start() error {
+var _ runner.Runner = (*child)(nil)
+
+// Start executes the program.
+func (c *child) Start(context.Context) error {
 	outR, outW, err := os.Pipe()
 	if err != nil {
 		return err
@@ -178,4 +190,52 @@ func (c *child) diedAlone() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ended || c.end != "" && c.end != "signal: killed"
+}
+
+// The rest is what go-plugin asks of a Runner.
+
+// Wait waits for the end. go-plugin calls it after it has read all of Stdout.
+func (c *child) Wait(context.Context) error {
+	<-c.exited
+	return c.stdout.Close()
+}
+
+// Kill kills the process.
+func (c *child) Kill(context.Context) error {
+	c.kill()
+	return nil
+}
+
+// Stdout is where the handshake comes from.
+func (c *child) Stdout() io.ReadCloser { return c.stdout }
+
+// Stderr is empty: logs reads the real one.
+func (c *child) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
+
+// Name returns the program's path.
+func (c *child) Name() string { return c.path }
+
+// ID returns the process id, "" before the start.
+func (c *child) ID() string {
+	if c.number() == 0 {
+		return ""
+	}
+	return strconv.Itoa(c.number())
+}
+
+// Diagnose has nothing to add: the caller says what came instead of a handshake.
+func (c *child) Diagnose(context.Context) string { return "" }
+
+// PluginToHost refuses addresses other than a Unix socket in the private
+// directory: a plugin must not send the host elsewhere.
+func (c *child) PluginToHost(network, address string) (string, string, error) {
+	if network != "unix" || filepath.Dir(filepath.Clean(address)) != c.sockets {
+		return "", "", fmt.Errorf("its handshake names %s %q, want a Unix socket in the directory $PLUGIN_UNIX_SOCKET_DIR (%s)", network, address, c.sockets)
+	}
+	return network, address, nil
+}
+
+// HostToPlugin returns its arguments.
+func (c *child) HostToPlugin(network, address string) (string, string, error) {
+	return network, address, nil
 }
