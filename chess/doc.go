@@ -22,8 +22,8 @@
 //
 // Legality comes from masks (fields that answer a check, lines of pins, fields
 // safe for the king), so no move is tried out, en passant excepted. Sliders use
-// tables indexed by multiplication (magic bitboards; the multipliers in
-// magics_gen.go are found by gen_magics.go). The tables are built once when the
+// tables indexed by multiplication (magic bitboards; magics_test.go finds
+// the multipliers in magics_gen.go). The tables are built once when the
 // package is loaded, in about two milliseconds.
 //
 // A Board may be read by any number of goroutines at once; a History belongs to one.

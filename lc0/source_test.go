@@ -47,12 +47,14 @@ func packed(t testing.TB, entries ...*tar.Header) []byte {
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)
 	for _, h := range entries {
-		h.Mode = 0o644
+		if h.Typeflag != tar.TypeXGlobalHeader {
+			h.Mode = 0o644
+		}
 		data := chunk
 		if strings.HasSuffix(h.Name, "LICENSE") || strings.HasSuffix(h.Name, ".txt") {
 			data = []byte("text")
 		}
-		if h.Typeflag == tar.TypeDir || h.Typeflag == tar.TypeSymlink {
+		if h.Typeflag == tar.TypeDir || h.Typeflag == tar.TypeSymlink || h.Typeflag == tar.TypeXGlobalHeader {
 			data = nil
 		}
 		h.Size = int64(len(data))
@@ -96,10 +98,14 @@ func TestSourceOfTar(t *testing.T) {
 	_, raw := mateChunk(t)
 	long := strings.Repeat("long/", 60) + "game.gz"
 	prefixed := strings.Repeat("d/", 60) + strings.Repeat("n", 60) + ".gz"
-	data := packed(t,
+	global := func() *tar.Header {
+		return &tar.Header{Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": "x"}, Format: tar.FormatPAX}
+	}
+	data := packed(t, global(),
 		&tar.Header{Name: "run/", Typeflag: tar.TypeDir, Format: tar.FormatUSTAR},
 		&tar.Header{Name: "run/1.gz", Typeflag: tar.TypeReg, Format: tar.FormatUSTAR},
 		&tar.Header{Name: prefixed, Typeflag: tar.TypeReg, Format: tar.FormatUSTAR},
+		global(),
 		&tar.Header{Name: "run/LICENSE", Typeflag: tar.TypeReg, Format: tar.FormatUSTAR},
 		&tar.Header{Name: long, Typeflag: tar.TypeReg, Format: tar.FormatGNU},
 		&tar.Header{Name: "pax-" + long, Typeflag: tar.TypeReg, Format: tar.FormatPAX},

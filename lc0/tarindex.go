@@ -8,6 +8,7 @@ import (
 	"io"
 	"path"
 	"strconv"
+	"strings"
 )
 
 // tarBlock is the unit of a tar: headers have one block, data are filled up.
@@ -72,8 +73,13 @@ func (t *tarReader) member(b *[tarBlock]byte, at int64) (next int64, err error) 
 	if err != nil {
 		return 0, err
 	}
-	data := at + offset
-	at = data - tarBlock // of the member's own header, behind those with a long name
+	data := at + (offset+tarBlock-1)/tarBlock*tarBlock // a global header leaves its filling unread
+	at = data - tarBlock                               // of the member's own header, behind those with a long name
+	if isSparse(h) {                                   // its size is not that of its data
+		t.report(h.Name, at, "a sparse file")
+		t.lost = true
+		return data, nil
+	}
 	if h.Size > t.size-data {
 		t.report(h.Name, at, fmt.Sprintf("it says %d bytes, the tar ends %d after its header", h.Size, t.size-data))
 		t.lost = true
@@ -88,6 +94,16 @@ func (t *tarReader) member(b *[tarBlock]byte, at int64) (next int64, err error) 
 		t.report(h.Name, at, fmt.Sprintf("type %q is no file", kind))
 	}
 	return next, nil
+}
+
+// isSparse says whether a member leaves out its zeros, in either form of GNU tar.
+func isSparse(h *tar.Header) bool {
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return h.Typeflag == tar.TypeGNUSparse
 }
 
 // addFile takes in a file.

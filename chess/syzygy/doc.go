@@ -3,7 +3,7 @@
 //   - Tables reads Syzygy table files, of up to seven men: results (.rtbw) and
 //     distances to the next capture or pawn move (.rtbz), and ranks the moves of a
 //     position by them.
-//   - Solve computes the distance to mate of every position with two kings and one
+//   - SolveWinning computes the distance to mate of every position with two kings and one
 //     man, without the 50-move rule: the examiner of nets that learn such endings.
 //     The longest wins are 19 plies (10 moves) for KQK, 31 (16) for KRK and 55 (28)
 //     for KPK.

@@ -14,7 +14,7 @@ type input struct {
 	tooLong bool
 }
 
-// readLines calls use with each line of r, without its end, until r ends or fails or use
+// readLines calls use with each line of r, with its end, until r ends or fails or use
 // returns false. What a line has beyond most bytes is left out; long says so.
 func readLines(r io.Reader, most int, use func(text string, long bool) bool) error {
 	in := bufio.NewReaderSize(r, min(most, 64<<10))
@@ -26,14 +26,14 @@ func readLines(r io.Reader, most int, use func(text string, long bool) bool) err
 		if err == bufio.ErrBufferFull {
 			continue
 		}
+		if err != nil && err != io.EOF {
+			return err
+		}
 		if (size > 0 || err == nil) && !use(string(line), size > most) {
 			return nil
 		}
 		if err == io.EOF {
 			return nil
-		}
-		if err != nil {
-			return err
 		}
 		line, size = line[:0], 0
 	}

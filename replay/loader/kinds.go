@@ -28,7 +28,7 @@ type kind struct {
 	newStage func(*build) (Stage, error)          // an error is about the settings
 }
 
-// kinds are all kinds by name.
+// kinds are all kinds, in the order of their names.
 var kinds = []kind{
 	{name: "chunk_rescorer", in: Chunks, out: Chunks, newStage: newChunkRescorer,
 		chosen: func(c *StageConfig) bool { return c.ChunkRescorer != nil }},

@@ -90,6 +90,11 @@ func (p *pluginStage) rescoreAll(ctx context.Context, batch []*Game) (done []*Ga
 	if len(games) == 0 {
 		return nil, ctx.Err()
 	}
+	return p.rescore(ctx, games, records)
+}
+
+// rescore is rescoreAll of games whose records were read.
+func (p *pluginStage) rescore(ctx context.Context, games []*Game, records []*record.Game) (done []*Game, err error) {
 	p.batches.Add(1)
 	rescorer := p.rescorers[0]
 	out, err := rescoreBatch(ctx, rescorer, records)
@@ -103,7 +108,7 @@ func (p *pluginStage) rescoreAll(ctx context.Context, batch []*Game) (done []*Ga
 		return nil, nil
 	case err != nil:
 		for i := range games {
-			one, err := p.rescoreAll(ctx, games[i:i+1])
+			one, err := p.rescore(ctx, games[i:i+1], records[i:i+1])
 			if err != nil {
 				return nil, err
 			}
