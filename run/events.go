@@ -57,7 +57,7 @@ func (p *Process) OpenEvents(e Events) (err error) {
 		if found.Lost > 0 {
 			p.opt.Log.Warn("metrics of earlier steps are gone", "dir", e.Metrics, "bytes", found.Lost)
 		}
-		if len(found.Moved) > 0 {
+		if e.Start == nil && len(found.Moved) > 0 { // others begin anew each time
 			p.opt.Log.Info("metrics of an earlier run were renamed", "files", found.Moved)
 		}
 		bus.Seq = p.files.Seq()
@@ -103,7 +103,7 @@ func (p *Process) closeEvents(err error) error {
 	err = p.bus.Close(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		p.opt.Log.Warn("a display does not follow", "error", err)
-		err = nil
+		err = p.bus.Err() // what a sink failed with is not lost
 	}
 	errs := []error{err}
 	if p.files != nil {

@@ -76,7 +76,7 @@ func (f *benchFlags) resolve(c *cobra.Command) (bench.Options, error) {
 	if all := c.Flags().Lookup(tierFlag); c.Flags().Changed("tier") && all != nil && all.Changed && all.Value.String() != f.tier {
 		return bench.Options{}, usagef("--tier %s: --%s %s is given too; keep one of the two", f.tier, tierFlag, all.Value)
 	}
-	if f.tier != autoName {
+	if f.tier != "" && f.tier != autoName {
 		if err := setTier("tier", f.tier); err != nil {
 			return bench.Options{}, err
 		}

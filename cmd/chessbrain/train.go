@@ -54,21 +54,23 @@ Flags win over environment variables (EPISODES, BATCH_SIZE, ...), those over
 
 // trainAndReport runs the loop and prints its summary and report.
 func trainAndReport(c *cobra.Command, s *session, lockWait time.Duration) error {
-	var done *train.Summary
-	err := perform(c, s, func(ctx context.Context) (_ *train.Summary, err error) {
-		done, err = train.Train(ctx, train.Options{
+	var metrics string
+	s.after = func() error {
+		_, files, err := plot(metrics, filepath.Join(s.effective.Config.GetRunDir(), reportDir))
+		if err != nil {
+			return fmt.Errorf("write report: %w", err)
+		}
+		_, err = fmt.Fprintf(c.OutOrStdout(), "Report: %s (plots beside it)\n", files[len(files)-1])
+		return err
+	}
+	return perform(c, s, func(ctx context.Context) (*train.Summary, error) {
+		done, err := train.Train(ctx, train.Options{
 			Training: setup.TrainingOf(s.effective), Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
 			LockWait: lockWait,
 		})
+		if done != nil {
+			metrics = done.Metrics
+		}
 		return done, err
 	})
-	if err != nil || done == nil {
-		return err
-	}
-	_, files, err := plot(done.Metrics, filepath.Join(s.effective.Config.GetRunDir(), reportDir))
-	if err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "Report: %s (plots beside it)\n", files[len(files)-1])
-	return err
 }

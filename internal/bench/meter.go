@@ -104,14 +104,15 @@ func (m *meter) now() mark {
 	return k
 }
 
-// full reports whether the window under way may end: it holds a batch and a move at
-// least, however short it is meant to be.
+// full reports whether the window under way may end: it holds a batch and a move, or nodes
+// where trees are counted, at least, however short it is meant to be.
 func (m *meter) full() bool {
 	moves := m.stats.Positions.Load() - m.began.n[nPlies]
 	if !m.warm {
 		return m.mixed.Load() && moves >= m.o.moves(warmMoves)
 	}
-	return busyTime(m.o.Workers)-m.began.busy >= m.o.window() && moves > 0 && m.stats.Batches.Load() > m.began.n[nBatches]
+	did := moves > 0 || m.trees[nNodes].Load() > m.began.n[nNodes]
+	return busyTime(m.o.Workers)-m.began.busy >= m.o.window() && did && m.stats.Batches.Load() > m.began.n[nBatches]
 }
 
 // mix lets the evaluator that is measured answer from now on, once the games are out

@@ -59,9 +59,16 @@ func vectors() *assembly { return tables[ActiveTier()] }
 
 // hidden returns a in a way that escape analysis does not see through: an argument struct
 // of an indirect call would move to the heap. Nothing that is called so keeps a pointer.
-func hidden[A any](a *A) *A {
-	p := uintptr(unsafe.Pointer(a))
-	return *(**A)(unsafe.Pointer(&p))
+func hidden[A any](a *A) *A { return (*A)(noEscape(unsafe.Pointer(a))) }
+
+// noEscape returns its argument. The stack must not move while the pointer is a number,
+// which the runtime would not adjust: so nothing here checks pointers or grows the stack.
+//
+//go:nosplit
+//go:nocheckptr
+func noEscape(a unsafe.Pointer) unsafe.Pointer {
+	p := uintptr(a)
+	return *(*unsafe.Pointer)(unsafe.Pointer(&p))
 }
 
 // run calls a kernel.

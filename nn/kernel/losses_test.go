@@ -227,6 +227,11 @@ func TestPolicyCrossEntropyExtremes(t *testing.T) {
 	if !slices.Equal(dy, []float32{0, 0, 0}) {
 		t.Errorf("gradient %v, want zeros", dy)
 	}
+	two := poison(2)
+	PolicyCrossEntropy(nil, two, []float32{0, 1e3, 0, 0}, off, []uint16{3, 1}, []float32{0, 1}, 1)
+	if two[0] != 0 || two[1] != 1 {
+		t.Errorf("probabilities %v, want those in the order of the legal moves", two)
+	}
 	if s := run([]float32{float32(math.NaN()), 0, 0}, []float32{1, 0, 0}); s.Loss == s.Loss {
 		t.Errorf("NaN logit: loss %g, want NaN", s.Loss)
 	}

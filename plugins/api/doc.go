@@ -1,6 +1,6 @@
 // Package api is the protocol between chessbrain and its plugins, in plugin.proto,
 // and what both sides need to speak it: gRPC servers over the interfaces of package
-// stage, and clients that satisfy them. Protobuf stays in here; package plugins is
+// stage, and clients of them. Protobuf stays in here; package plugins is
 // what a plugin's author uses, package plugins/host starts and watches programs.
 //
 // The plugin's side serves a stage by its definition:

@@ -35,9 +35,9 @@ func newest(ctx context.Context, c *stage.Checkpoint, exporter string, limit lim
 				return nil, fmt.Errorf("games: %w", err)
 			}
 			kept = append(kept, g)
-			rows += numRows(g)
-			for limit.games > 0 && len(kept) > limit.games || limit.rows > 0 && len(kept) > 1 && rows-numRows(kept[0]) >= limit.rows {
-				rows -= numRows(kept[0])
+			rows += g.NumRows()
+			for limit.games > 0 && len(kept) > limit.games || limit.rows > 0 && len(kept) > 1 && rows-kept[0].NumRows() >= limit.rows {
+				rows -= kept[0].NumRows()
 				kept[0] = nil // the list may be long
 				kept = kept[1:]
 			}
@@ -47,20 +47,6 @@ func newest(ctx context.Context, c *stage.Checkpoint, exporter string, limit lim
 		return nil, fmt.Errorf("the exporter %s writes games, and there are none; export again when games were played, or name the run that has them", exporter)
 	}
 	return kept, nil
-}
-
-// isRow says whether a position is meant for training: it has a policy and a
-// weight.
-func isRow(p *record.Ply) bool { return p.Kind != record.PolicyNone && p.Weight > 0 }
-
-// numRows counts the rows of a game.
-func numRows(g *record.Game) (n int) {
-	for i := range g.Plies {
-		if isRow(&g.Plies[i]) {
-			n++
-		}
-	}
-	return n
 }
 
 var pgnSettings = []stage.Setting{gamesSetting("1000")}

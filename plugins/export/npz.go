@@ -82,7 +82,7 @@ func (s *npzSet) each(fn func(*npzRow) error) error {
 			return fmt.Errorf("game %x: %w", g.ID, err)
 		}
 		for i := range g.Plies {
-			if !isRow(&g.Plies[i]) {
+			if !g.Plies[i].Trained() {
 				continue
 			}
 			if skip > 0 {

@@ -36,6 +36,9 @@ func New(o Options) (*Host, error) {
 		if err := d.Validate(); err != nil {
 			return nil, fmt.Errorf("plugin host: %w", err)
 		}
+		if d.Kind == stage.KindRescorer && d.Concurrency > 0 {
+			return nil, fmt.Errorf("plugin host: built-in rescorer %s: a bound on its calls at a time holds for programs only", d.Name)
+		}
 	}
 	h := &Host{o: o.withDefaults(), known: map[string]*stage.Definition{}, said: map[string]bool{}}
 	h.life, h.end = context.WithCancel(context.Background())

@@ -180,7 +180,7 @@ func (e *exporting) again(st Stage, root string) error {
 // durable cuts the power after an export, where that can be done.
 func (e *exporting) durable(st Stage, root string) error {
 	if st.CutPower == nil {
-		return notHere("the power of this file system cannot be cut; it is where files come back over the protocol inside the process")
+		return notHere("the power of this file system cannot be cut")
 	}
 	dst := filepath.Join(root, "out")
 	files, err := e.export(st, e.checkpoint(0), dst)

@@ -91,8 +91,11 @@ func (c *Cleaned) file(fsys fsx.FS, path string, f File) error {
 		c.Kept = append(c.Kept, Fault{f.Name, fmt.Sprintf("it has %d bytes, the step wrote %d", info.Size(), f.Size)})
 		return nil
 	}
+	if err := c.remove(fsys, path); err != nil {
+		return err
+	}
 	c.Bytes += f.Size
-	return c.remove(fsys, path)
+	return nil
 }
 
 func (c *Cleaned) remove(fsys fsx.FS, path string) error {

@@ -88,7 +88,6 @@ type exporter struct {
 	dir     run.Dir
 	queues  []queue
 	stages  *setup.Stages
-	window  setup.Window // of the games that an exporter may ask for
 	process *run.Process
 	failed  map[string]error // by source directory
 	done    Summary

@@ -81,6 +81,9 @@ func (s *sources) checkSplit(use setup.RowUse) error {
 		if err != nil {
 			return err
 		}
+		if m == nil {
+			return fmt.Errorf("%w: the finished shuffle of %s is gone", prepare.ErrNoInput, in.Dir)
+		}
 		if share, theta := use.Validation, use.ShortTerm; m.Validation != share || m.ShortTerm != theta || m.Split != shuffle.SplitByGame {
 			return fmt.Errorf("%s splits by %s and holds out %g of it, with st-theta %g; this run by %s, %g and %g "+
 				"(training.validation.share, training.st_theta): shuffle it again, or run with its numbers",

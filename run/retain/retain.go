@@ -160,7 +160,11 @@ func (g *collector) removeFiles(class Class, reason string, paths ...string) err
 	var there []string
 	bytes := int64(0)
 	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		info, err := os.Stat(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("look at %s: %w", path, err)
+		}
+		if err == nil && info.Mode().IsRegular() {
 			there, bytes = append(there, path), bytes+info.Size()
 		}
 	}

@@ -37,7 +37,7 @@ type gpus struct {
 	open  func(ordinal int) (driver.Device, error)
 }
 
-// GpusOf returns GPUs that are counted once, and described once each.
+// GpusOf returns GPUs that are counted once, and described again only where two ask at once.
 func GpusOf(count func() (int, error), info func(ordinal int) (driver.Info, error), open func(ordinal int) (driver.Device, error)) *gpus {
 	var known sync.Map // driver.Info by ordinal
 	return &gpus{

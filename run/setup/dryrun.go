@@ -13,7 +13,6 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
-	"github.com/chessbrain/chessbrain/run"
 )
 
 // bytesPerPosition is about what a stored position takes.
@@ -191,7 +190,10 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	dir := run.NewDir(c.GetRunDir(), c.GetTraining().GetTrainingName(), NewJob(c), c.GetTraining().GetCheckpoint().GetDir(), c.GetMetrics().GetDir())
+	dir, _, err := Layout(c)
+	if err != nil {
+		return err
+	}
 	dir.Games = s.GetOutputDir()
 	if err := CheckModels(e, dir); err != nil {
 		return err

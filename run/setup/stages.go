@@ -216,7 +216,7 @@ func (s *Stages) Adopt(n *Stages) (old *Stages) {
 	for kind, p := range n.parts {
 		was := s.parts[kind]
 		old.parts[kind], s.parts[kind] = was, p
-		old.hosts = append(old.hosts, was.host)
+		old.hosts, s.hosts = append(old.hosts, was.host), append(s.hosts, p.host)
 		switch kind {
 		case stage.KindRescorer:
 			s.Rescorers = n.Rescorers
@@ -226,7 +226,8 @@ func (s *Stages) Adopt(n *Stages) (old *Stages) {
 			s.Exporter = n.Exporter
 		}
 	}
-	s.options, s.hosts = n.options, append(s.hosts, n.hosts...)
+	s.options = n.options
+	old.hosts = append(old.hosts, n.base) // which no stage uses
 	return old
 }
 

@@ -118,9 +118,7 @@ func (g *gameRows) replace(ctx context.Context, sampler stage.Sampler) (began st
 	if err != nil {
 		return "", err
 	}
-	if err := g.Close(); err != nil {
-		return "", err
-	}
+	g.Close()
 	g.source, g.ahead = next, ahead{of: next}
 	g.Ahead(ctx)
 	return began, nil

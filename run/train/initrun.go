@@ -13,10 +13,6 @@ import (
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
-// initialFile is the net that a run was begun with by Init. It stays: a restart
-// measures it as the untrained net.
-const initialFile = "initial" + run.NetSuffix
-
 // Beginning is what Init puts into a new run. The zero value is what Train would
 // begin with.
 type Beginning struct {

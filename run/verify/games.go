@@ -69,7 +69,7 @@ func (c *checker) game(path string, number int, g *record.Game) {
 func (c *checker) rebuild(g *record.Game) error {
 	c.plies = c.plies[:0]
 	for i := range g.Plies {
-		if p := &g.Plies[i]; p.Kind != record.PolicyNone && p.Weight > 0 {
+		if g.Plies[i].Trained() {
 			c.plies = append(c.plies, i)
 		}
 	}

@@ -32,9 +32,6 @@ func newConv(e *engine, prefix string, channels int, needsInputGrad bool) *conv 
 	}
 	if e.has(prefix + ".bias") {
 		c.bias = e.param(prefix + ".bias")
-		for range e.maxSlices() { // used with size 3
-			c.biasSums = append(c.biasSums, make([]float64, 2*c.co))
-		}
 	}
 	if channels > 0 {
 		c.squares = make([]float32, c.co*c.ci)
@@ -44,6 +41,11 @@ func newConv(e *engine, prefix string, channels int, needsInputGrad bool) *conv 
 		c.turned = make([]float32, kernel.PackedConv3Len(c.co, c.ci, p))
 		c.forwardScratch, c.backwardScratch = kernel.Conv3ScratchLen(c.ci, c.co, p), kernel.Conv3ScratchLen(c.co, c.ci, p)
 		c.weightGradLength = kernel.Conv3WeightGradScratchLen(c.ci, c.co, p)
+		if c.bias >= 0 {
+			for range e.maxSlices() {
+				c.biasSums = append(c.biasSums, make([]float64, 2*c.co))
+			}
+		}
 	} else {
 		c.packed = make([]float32, kernel.PackedMatLen(c.ci, c.co))
 		c.turned = make([]float32, kernel.PackedMatLen(c.co, c.ci))
