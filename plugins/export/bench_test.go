@@ -16,7 +16,7 @@ func BenchmarkGames(b *testing.B) {
 	games := anyGames(b, 60, rand.New(rand.NewPCG(1, 1)))
 	rows := 0
 	for _, g := range games {
-		rows += numRows(g)
+		rows += g.NumRows()
 	}
 	for _, name := range []string{"npz", "pgn"} {
 		b.Run(name, func(b *testing.B) {

@@ -31,7 +31,7 @@ func newNPZ(v stage.Values) (prepare, error) {
 		}
 		s := npzSet{ctx: ctx, games: games}
 		for _, g := range games {
-			s.rows += numRows(g)
+			s.rows += g.NumRows()
 		}
 		if s.rows == 0 {
 			return nil, fmt.Errorf("%d games have no position that is meant for training", len(games))

@@ -84,7 +84,7 @@ func TestNPZ(t *testing.T) {
 		{nil, rows},
 		{map[string]string{"rows": "30"}, rows[len(rows)-30:]},
 		{map[string]string{"rows": "1"}, rows[len(rows)-1:]},
-		{map[string]string{"games": "1"}, rows[len(rows)-numRows(games[8]):]},
+		{map[string]string{"games": "1"}, rows[len(rows)-games[8].NumRows():]},
 	} {
 		files := readNPZ(t, exportTo(t, "npz", gamesCheckpoint(games...), c.settings))
 		n := strconv.Itoa(len(c.want))

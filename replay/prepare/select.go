@@ -66,7 +66,7 @@ func (s Selector) Select(g *record.Game) *record.Game {
 	}
 	var rows []int
 	for i := range g.Plies {
-		if trained(g.Plies[i]) {
+		if g.Plies[i].Trained() {
 			rows = append(rows, i)
 		}
 	}
@@ -99,6 +99,3 @@ func (s Selector) choose(id [16]byte, n int) func(k int) bool {
 	begin := rng.IntN(max(s.K, 1))
 	return func(k int) bool { return k%max(s.K, 1) == begin }
 }
-
-// trained says whether a position is meant for training.
-func trained(p record.Ply) bool { return p.Kind != record.PolicyNone && p.Weight > 0 }

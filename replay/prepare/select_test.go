@@ -3,7 +3,6 @@ package prepare
 import (
 	"math"
 	"reflect"
-	"slices"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/record"
@@ -31,7 +30,7 @@ func TestSelect(t *testing.T) {
 		t.Error("all made a copy")
 	}
 	one := testGame(t, 2, 2, 1)
-	hasRows := func(text string) bool { return slices.ContainsFunc(mustSelect(t, text, 0).Select(one).Plies, trained) }
+	hasRows := func(text string) bool { return mustSelect(t, text, 0).Select(one).NumRows() > 0 }
 	if hasRows("penultimate") || !hasRows("final") {
 		t.Error("a game of one row")
 	}
@@ -68,7 +67,7 @@ func TestSelectAtRandom(t *testing.T) {
 			}
 			rows := 0
 			for ply := range out.Plies {
-				if trained(out.Plies[ply]) {
+				if out.Plies[ply].Trained() {
 					counts[ply]++
 					rows++
 				}

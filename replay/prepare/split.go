@@ -154,7 +154,7 @@ func (s *split) add(g *record.Game) error {
 	s.current.Games++
 	s.current.Positions += len(g.Plies)
 	for _, p := range g.Plies {
-		if trained(p) {
+		if p.Trained() {
 			s.current.Rows++
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"golang.org/x/sync/errgroup"
@@ -64,7 +63,7 @@ func movesKey(g *record.Game) [16]byte {
 func Process(ctx context.Context, opt Options) (*Manifest, error) {
 	settings := map[string]string{"positions": opt.Select.String(), "seed": strconv.FormatUint(opt.Select.Seed, 10)}
 	return opt.step(ctx, "process", settings, func(g *record.Game, counts *Counts) bool {
-		if slices.ContainsFunc(g.Plies, trained) {
+		if g.NumRows() > 0 {
 			return true
 		}
 		counts.NoRows++

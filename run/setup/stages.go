@@ -83,13 +83,9 @@ func LookAtExporter(e *config.Effective, dir string, log *slog.Logger) (*Stages,
 	return LookAtStages(e, Uses{stage.KindExporter: Opened}, HostOptions(e.Config.GetPlugins(), dir, log))
 }
 
-// NewHost returns a host for the built-in stages and the programs that the
+// HostOptions are those of a host for the built-in stages and the programs that the
 // configuration names directories for. With a run directory its plugins.lock
 // counts; "" = without one. c may be nil: the defaults.
-func NewHost(c *config.Plugins, runDir string, log *slog.Logger) (*host.Host, error) {
-	return host.New(HostOptions(c, runDir, log))
-}
-
 func HostOptions(c *config.Plugins, runDir string, log *slog.Logger) host.Options {
 	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 	o := host.Options{

@@ -67,7 +67,7 @@ func TestRunDirIsData(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	h, err := setup.NewHost(nil, dir, nil)
+	h, err := host.New(setup.HostOptions(nil, dir, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
