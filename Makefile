@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: build cuda plugins test race vet fuzz generate lint ci clean
+.PHONY: build cuda plugins test slow race vet fuzz generate lint ci clean
 
 build: ## the program, pure Go
 	$(GO) build -trimpath -o bin/chessbrain ./cmd/chessbrain
@@ -18,6 +18,9 @@ plugins: ## the shipped rescorers, samplers and exporters as programs, into bin/
 
 test: ## what `go test ./...` runs
 	$(GO) test ./...
+
+slow: ## the same, with the long forms of slow tests
+	$(GO) test -tags slow ./...
 
 vet: ## go vet, gofmt
 	$(GO) vet ./...

@@ -31,7 +31,15 @@ func TestDone(t *testing.T) {
 	for share := range 5 {
 		cfg.Done = nil
 		told := 0
-		cfg.OnGame = func(*Game, Progress) { told++ }
+		cfg.OnGame = func(_ *Game, p Progress) {
+			told++
+			if n := p.Games(); n != len(cfg.Done)+told {
+				t.Errorf("the progress after %d games and %d before counts %d", told, len(cfg.Done), n)
+			}
+			if n := len(want.Games); told == n-len(cfg.Done) && p.All != Summarise(want.Games).Pentanomial {
+				t.Errorf("all pairs %v, want %v", p.All, Summarise(want.Games).Pentanomial)
+			}
+		}
 		for i := range want.Games {
 			if rng.IntN(4) < share {
 				cfg.Done = append(cfg.Done, want.Games[i])
