@@ -27,9 +27,9 @@ type Swapper struct {
 	Log     *slog.Logger
 	Save    func(text []byte) error // makes the configuration durable; nil = others do that
 
-	// Exchange puts new stages to work, whose nets leave as x says, and returns those that were in
-	// their places; began says why the sampler began a state of its own, "" = it did
-	// not. After an error the old ones work on.
+	// Exchange puts new stages to work, whose nets leave as x says, and returns those that
+	// were in their places; began says why the sampler began a state of its own, "" = it
+	// did not. After an error the old ones work on.
 	Exchange func(ctx context.Context, x Export, fresh *Stages) (old *Stages, began string, err error)
 
 	mu      sync.Mutex // held during a swap; guards what follows
