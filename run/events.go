@@ -28,6 +28,7 @@ type Events struct {
 	// Append sets an earlier file aside.
 	State       monitor.FilesState
 	TensorBoard bool
+	TellMoved   bool // log which files of an earlier run were set aside
 	Readers     []monitor.Sink
 
 	// Start is the first event; its phase is filled in. A process without one
@@ -57,7 +58,7 @@ func (p *Process) OpenEvents(e Events) (err error) {
 		if found.Lost > 0 {
 			p.opt.Log.Warn("metrics of earlier steps are gone", "dir", e.Metrics, "bytes", found.Lost)
 		}
-		if e.Start == nil && len(found.Moved) > 0 { // others begin anew each time
+		if e.TellMoved && len(found.Moved) > 0 {
 			p.opt.Log.Info("metrics of an earlier run were renamed", "files", found.Moved)
 		}
 		bus.Seq = p.files.Seq()

@@ -95,24 +95,18 @@ const (
 // phase sets h to a moment in the middle of games played by random moves one after
 // the other: over many draws all phases of a game come as often as they take time.
 // maxPlies ends a game that the rules do not.
-func phase(h *chess.History, rng *rand.Rand, maxPlies int) {
-	var moves chess.MoveList
-	h.Reset(chess.StartBoard())
-	for range rng.IntN(phasePlies) {
-		push(h, rng, &moves)
-		if overAt(h, &moves, maxPlies) {
-			h.Reset(chess.StartBoard())
-		}
-	}
-}
+func phase(h *chess.History, rng *rand.Rand, maxPlies int) { walk(h, rng, phasePlies, maxPlies) }
 
 // opening sets h to a position a few random plies from the start.
-func opening(h *chess.History, rng *rand.Rand) {
+func opening(h *chess.History, rng *rand.Rand) { walk(h, rng, openingPlies, openingPlies) }
+
+// walk plays fewer than plies random moves, from the start again where a game is over.
+func walk(h *chess.History, rng *rand.Rand, plies, maxPlies int) {
 	var moves chess.MoveList
 	h.Reset(chess.StartBoard())
-	for range rng.IntN(openingPlies) {
+	for range rng.IntN(plies) {
 		push(h, rng, &moves)
-		if overAt(h, &moves, openingPlies) {
+		if overAt(h, &moves, maxPlies) {
 			h.Reset(chess.StartBoard())
 		}
 	}

@@ -234,11 +234,16 @@ func randomProbs(rng *rand.Rand, n int) []float32 {
 	return probs
 }
 
+// knownValue returns a value estimate with all its parts.
+func knownValue(rng *rand.Rand) encoding.QDM {
+	d := rng.Float32()
+	return encoding.QDM{Q: (rng.Float32()*2 - 1) * (1 - d), D: d, M: rng.Float32() * 200}
+}
+
 // randomValue returns a value estimate, one in four of them unknown in whole or
 // in part.
 func randomValue(rng *rand.Rand) encoding.QDM {
-	d := rng.Float32()
-	v := encoding.QDM{Q: (rng.Float32()*2 - 1) * (1 - d), D: d, M: rng.Float32() * 200}
+	v := knownValue(rng)
 	switch rng.IntN(12) {
 	case 0:
 		v.M = encoding.UnknownQDM.M
@@ -253,8 +258,7 @@ func randomValue(rng *rand.Rand) encoding.QDM {
 // randomResult returns an outcome of one position: Q and D are both known or
 // neither.
 func randomResult(rng *rand.Rand) encoding.QDM {
-	d := rng.Float32()
-	v := encoding.QDM{Q: (rng.Float32()*2 - 1) * (1 - d), D: d, M: rng.Float32() * 200}
+	v := knownValue(rng)
 	switch rng.IntN(3) {
 	case 0:
 		v.M = encoding.UnknownQDM.M

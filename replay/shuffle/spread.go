@@ -82,6 +82,7 @@ func (o *Options) spreadInputs(ctx context.Context, p *Plan, scratch string) (*s
 		return &p.Inputs[k-1], nil
 	}
 	collect := func(_ context.Context, rows *spreadRows) error { return s.collect(rows) }
+	// One more than asked for, so that with one, too, files are read while rows are written.
 	if err := replay.MapOrdered(ctx, o.Threads+1, next, s.read, collect); err != nil {
 		return nil, err
 	}

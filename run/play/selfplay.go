@@ -239,7 +239,7 @@ func (s *selfPlayer) prepare(ctx context.Context) (selfplay.WorkerConfig, error)
 func (s *selfPlayer) openStages(ctx context.Context) (err error) {
 	s.plugins = &setup.PluginMonitor{Root: s.Dir.Root, Process: s.name(), Job: s.Job, Log: s.log}
 	s.plugins.Open(s.process.Bus())
-	if s.stages, err = setup.OpenUsed(ctx, s.opt.Effective, setup.PlayUses, s.plugins.Options(s.opt.Effective.Config.Plugins)); err != nil {
+	if s.stages, s.swaps, err = setup.OpenSwapper(ctx, s.opt.Effective, setup.PlayUses, s.plugins); err != nil {
 		return err
 	}
 	s.process.OnClose(func() error {
@@ -247,14 +247,13 @@ func (s *selfPlayer) openStages(ctx context.Context) (err error) {
 		return s.stages.Close()
 	})
 	s.stages.Log(s.log)
-	s.swaps = &setup.Swapper{Uses: setup.PlayUses, Stages: s.stages, Plugins: s.plugins, Log: s.log, Started: s.opt.Effective, Cfg: s.opt.Effective.Config,
-		Exchange: func(_ context.Context, _ setup.Export, fresh *setup.Stages) (old *setup.Stages, began string, err error) {
-			old = s.stages.Adopt(fresh)
-			if retire := s.swaps.Retire(old); retire != nil {
-				s.store.SetRescorers(s.stages.Rescorers, retire)
-			}
-			return old, "", nil
-		}}
+	s.swaps.Exchange = func(_ context.Context, _ setup.Export, fresh *setup.Stages) (old *setup.Stages, began string, err error) {
+		old = s.stages.Adopt(fresh)
+		if retire := s.swaps.Retire(old); retire != nil {
+			s.store.SetRescorers(s.stages.Rescorers, retire)
+		}
+		return old, "", nil
+	}
 	return nil
 }
 

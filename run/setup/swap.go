@@ -37,6 +37,16 @@ type Swapper struct {
 	Cfg     *config.Config // effective, as of the newest swap; replaced, never changed
 }
 
+// OpenSwapper opens the stages that a process uses and what exchanges them; the caller
+// sets its Exchange.
+func OpenSwapper(ctx context.Context, e *config.Effective, u Uses, plugins *PluginMonitor) (*Stages, *Swapper, error) {
+	s, err := OpenUsed(ctx, e, u, plugins.Options(e.Config.GetPlugins()))
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, &Swapper{Uses: u, Stages: s, Plugins: plugins, Log: plugins.Log, Started: e, Cfg: config.Clone(e.Config)}, nil
+}
+
 // swapInto writes the swap into a configuration.
 func swapInto(w run.Swap, c *config.Config) error {
 	if kind := stage.Kind(w.Kind); kind != stage.KindRescorer && len(w.Stages) != 1 {

@@ -218,12 +218,7 @@ func (t *Training) Devices() (trains, plays, lacks string) {
 // OpenStages opens the stages that a trainer uses and what exchanges them; the caller
 // sets its Exchange and Save.
 func (t *Training) OpenStages(ctx context.Context, plugins *PluginMonitor) (*Stages, *Swapper, error) {
-	c, u := t.e.Config, TrainUses(t.e.Config)
-	s, err := OpenUsed(ctx, t.e, u, plugins.Options(c.GetPlugins()))
-	if err != nil {
-		return nil, nil, err
-	}
-	return s, &Swapper{Uses: u, Stages: s, Plugins: plugins, Log: plugins.Log, Started: t.e, Cfg: config.Clone(c)}, nil
+	return OpenSwapper(ctx, t.e, TrainUses(t.e.Config), plugins)
 }
 
 // Trainer is how a net of a form is trained.

@@ -114,7 +114,7 @@ func (r *training) openMetrics() error {
 			return fmt.Errorf("metrics position in the checkpoint: %w", err)
 		}
 	}
-	err := r.process.OpenEvents(run.Events{Job: r.info.Job, Metrics: r.dir.Metrics, State: state, TensorBoard: r.cfg.Metrics.TensorBoard})
+	err := r.process.OpenEvents(run.Events{Job: r.info.Job, Metrics: r.dir.Metrics, State: state, TensorBoard: r.cfg.Metrics.TensorBoard, TellMoved: true})
 	if err != nil {
 		return err
 	}
