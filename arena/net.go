@@ -29,6 +29,9 @@ type NetConfig struct {
 	now func() time.Time // nil = time.Now
 }
 
+// DefaultCache is a usual NetConfig.CacheEntries.
+const DefaultCache = 50_000
+
 // Settings say how a net player searches and picks its moves.
 type Settings struct {
 	// Search needs Simulations or Playouts, or limited time. No noise is mixed in.

@@ -88,6 +88,12 @@ func (d Dir) GateResult(net string) string {
 
 func (d Dir) Matches() string { return filepath.Join(d.Root, "matches") }
 
+// LadderOf is where the ladder keeps the games and the place of a net. Its name is none
+// of a checkpoint's.
+func (d Dir) LadderOf(net string) string {
+	return filepath.Join(d.Root, "ladder", net+".rungs")
+}
+
 // Shuffled is the directory of the run's shuffles.
 func (d Dir) Shuffled() string { return filepath.Join(d.Root, "shuffled") }
 
@@ -155,11 +161,13 @@ func (d Dir) UnfinishedFile(process string) string {
 
 func (d Dir) Unfinished() string { return filepath.Join(d.Root, "unfinished") }
 
-// CyclesName is the journal of a closed loop in its run directory, and GateResultName
-// the gatekeeper's decision in the directory of a match.
+// CyclesName is the journal of a closed loop in its run directory, GateResultName the
+// gatekeeper's decision in the directory of a match, and LadderName a net's place in its
+// directory of the ladder.
 const (
 	CyclesName     = "cycles.jsonl"
 	GateResultName = "result.json"
+	LadderName     = "ladder.json"
 )
 
 // Role is what a process does in a run. It names the process's lock, its control

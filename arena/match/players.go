@@ -23,9 +23,6 @@ const PlayerForms = "FILE (safetensors or .pb.gz), RUN or CHECKPOINT (a director
 // enginePrefix begins the description of a player that is a UCI engine.
 const enginePrefix = "uci:"
 
-// matchCache is how many answers a net player remembers in each worker.
-const matchCache = 50_000
-
 // Player is a player of the command line.
 type Player struct {
 	Name        string `json:"name"`
@@ -102,7 +99,7 @@ func (m *Player) makeNet(number int, spec string, o *Options) error {
 		Name:         m.Name,
 		NewEvaluator: m.net.NewEvaluator,
 		Settings:     [2]arena.Settings{chess.White: white.Settings, chess.Black: black.Settings},
-		CacheEntries: matchCache,
+		CacheEntries: arena.DefaultCache,
 		Limits:       limits,
 	})
 	if err != nil {

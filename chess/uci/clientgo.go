@@ -35,6 +35,9 @@ type Answer struct {
 	Move   chess.Move    // of the position; NoMove only where it has no legal move
 	Scored bool          // it has said a score of its best line; then Score is the last
 	Score  int           // centipawns for the side to move; see mateScore
+	WDL    [3]int        // of 1000: win, draw, loss for the side to move, where an engine with UCI_ShowWDL says it
+	Nodes  int64         // visited, as far as it said
+	Depth  int           // plies
 	Time   time.Duration // from go to bestmove, by our clock
 }
 
@@ -158,9 +161,30 @@ func (a *Answer) read(text string) {
 			}
 		case "score":
 			next.score(words[i+1:])
+		case "nodes":
+			next.Nodes, _ = strconv.ParseInt(words[i+1], 10, 64)
+		case "depth":
+			next.Depth, _ = strconv.Atoi(words[i+1])
+		case "wdl":
+			next.wdl(words[i+1:])
 		}
 	}
 	*a = next
+}
+
+// wdl reads three numbers of a thousand.
+func (a *Answer) wdl(words []string) {
+	var parts [3]int
+	for i := range parts {
+		n, err := strconv.Atoi(words[min(i, len(words)-1)])
+		if err != nil || n < 0 {
+			return
+		}
+		parts[i] = n
+	}
+	if parts[0]+parts[1]+parts[2] == 1000 {
+		a.WDL = parts
+	}
 }
 
 // score reads "cp N" or "mate N".

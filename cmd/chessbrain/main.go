@@ -85,7 +85,7 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 	bindTier(root)
 	bindHelp(root)
 	addGroup(root, "Playing and learning",
-		newRun(), newStatus(), newTrain(), newSelfplay(), newExport(), newGatekeeper(), newMatch(), newRatings(), newUCI(), newDaemon(), newCtl(), newReport(), newDescribe(), newExam())
+		newRun(), newStatus(), newTrain(), newSelfplay(), newExport(), newGatekeeper(), newMatch(), newLadder(), newRatings(), newUCI(), newDaemon(), newCtl(), newReport(), newDescribe(), newExam())
 	addGroup(root, "Games, chunks and rows",
 		newPipeline(), newShuffle(), newImportPGN(), newRescore(), newPositions(), newPin(), newGC(), newVerify(), newTestDataloader(), newDataloaderGraph(),
 		newDumpChunk(), newFilterChunks(), newResultDistribution(), newPositionWeights(), newStartposPolicy())

@@ -80,7 +80,7 @@ func (c *contest) config() (*arena.Config, error) {
 			return nil, fmt.Errorf("prepare net %s for the match: %w", s.name, err)
 		}
 		c.players = append(c.players, player)
-		if cfg.Players[i], err = player.Player(s.name, want.Search); err != nil {
+		if cfg.Players[i], err = player.Player(s.name, want.Search, arena.Limits{}); err != nil {
 			return nil, e.Errorf("loop.gatekeeper", "correct the settings of the match", "%v", err)
 		}
 	}

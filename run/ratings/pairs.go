@@ -55,7 +55,7 @@ func (r *rater) net(n catalogue.Net) *opponent {
 				return nil, fmt.Errorf("prepare net %s for the match: %w", n.Name, err)
 			}
 			r.players = append(r.players, p)
-			return p.Player(n.Name, r.want.Search)
+			return p.Player(n.Name, r.want.Search, arena.Limits{})
 		},
 	}
 }

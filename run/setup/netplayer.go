@@ -49,12 +49,10 @@ func (p *NetPlayer) NewEvaluator(maxBatch int) mcts.Evaluator {
 	return e
 }
 
-// cacheEntries is how many answers a net remembers in each worker of a match.
-const cacheEntries = 50_000
-
-// Player makes the net a player of matches under a name.
-func (p *NetPlayer) Player(name string, s arena.Settings) (arena.Player, error) {
-	return arena.NewNet(arena.NetConfig{Name: name, NewEvaluator: p.NewEvaluator, Settings: [2]arena.Settings{s, s}, CacheEntries: cacheEntries})
+// Player makes the net a player of matches under a name. The limits are of time,
+// besides the settings' visits.
+func (p *NetPlayer) Player(name string, s arena.Settings, l arena.Limits) (arena.Player, error) {
+	return arena.NewNet(arena.NetConfig{Name: name, NewEvaluator: p.NewEvaluator, Settings: [2]arena.Settings{s, s}, CacheEntries: arena.DefaultCache, Limits: l})
 }
 
 // Warm lets a GPU load what batches need, and finds out whether it works, before a

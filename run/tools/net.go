@@ -33,6 +33,7 @@ type Net struct {
 	*nn.Net
 	Name string
 	Meta map[string]string
+	Run  string // the run directory in which it lies as a checkpoint; "" = none
 }
 
 // OpenNet reads the net that a description means; a file's content, not its name,
@@ -60,7 +61,8 @@ func OpenNet(spec, forms string) (*Net, error) {
 		meta = map[string]string{}
 	}
 	meta[setup.MetaName], meta[setup.MetaStep] = c.Manifest.Name, strconv.FormatInt(c.Manifest.Step, 10)
-	return &Net{net, c.Manifest.Name, meta}, nil
+	root, err := runOf(spec, c.Path)
+	return &Net{net, c.Manifest.Name, meta, root}, err
 }
 
 // ReadNet reads a net file.

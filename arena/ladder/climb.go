@@ -1,0 +1,206 @@
+package ladder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/chessbrain/chessbrain/arena"
+	"github.com/chessbrain/chessbrain/arena/rating"
+)
+
+// Options of [Climb] and [Calibrate].
+type Options struct {
+	Engine  *Engine  // of FindEngine; nil = none: its rungs are left out
+	Games   int      // at most against a rung, an even number
+	Error   float64  // half of the rating's 95 % interval, in Elo, that is small enough
+	Rungs   []string // these and no others, each with all its games; none = as the climb finds them
+	Seed    uint64
+	Workers int
+	Keep    string // directory that keeps finished games, to go on from; "" = none
+	Tell    func(format string, args ...any)
+}
+
+const (
+	batch          = 20           // games that the rung to play next is chosen for
+	leastKnowledge = 0.01         // p(1-p) of a game that is not worth its time
+	normal95       = 1.96         // half-width of a 95 % interval in standard errors
+	climber        = "the player" // its name beside those of the rungs
+)
+
+// ErrRung says that Options.Rungs names what is no rung.
+var ErrRung = errors.New("no such rung")
+
+// climb is a climb under way.
+type climb struct {
+	options *Options
+	player  arena.Player
+	log     arena.LogPlayer
+	rungs   []*opponent
+	rating  rating.Rating
+}
+
+// opponent is a rung in a climb.
+type opponent struct {
+	Rung
+	*pairing        // nil = not begun
+	trouble  string // why its games do not count; "" = they do
+}
+
+// Climb plays a player against the rungs and returns what they say. log says who
+// plays, and how bounded, for the games that are kept.
+//
+// An engine that crashes, hangs, makes illegal moves or cannot be started marks the
+// rung, and the others are played. Where ctx ends, the report has what was played,
+// and the error is ctx's.
+func Climb(ctx context.Context, player arena.Player, log arena.LogPlayer, o Options) (_ *Report, err error) {
+	c := &climb{options: &o, player: player, log: log}
+	if err := c.choose(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		for _, r := range c.rungs {
+			if r.pairing != nil {
+				err = errors.Join(err, r.close())
+			}
+		}
+	}()
+	began := time.Now()
+	for {
+		if err = c.rate(); err != nil {
+			break
+		}
+		r := c.next()
+		if r == nil {
+			break
+		}
+		if err = c.play(ctx, r); err != nil {
+			break
+		}
+	}
+	report := c.report()
+	report.Seconds = time.Since(began).Seconds()
+	return report, err
+}
+
+// choose settles which rungs there are.
+func (c *climb) choose() error {
+	names := []string{}
+	for _, r := range Rungs() {
+		names = append(names, r.Name)
+		wanted := len(c.options.Rungs) == 0 && (!r.NeedsEngine() || c.options.Engine != nil)
+		if wanted || slices.Contains(c.options.Rungs, r.Name) {
+			c.rungs = append(c.rungs, &opponent{Rung: r})
+		}
+	}
+	for _, name := range c.options.Rungs {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("%w: %s; there are %v", ErrRung, name, names)
+		}
+	}
+	for _, r := range c.rungs {
+		if r.NeedsEngine() && c.options.Engine == nil {
+			r.trouble = "there is no engine"
+		}
+	}
+	return nil
+}
+
+// rate fits the player's rating to the games so far.
+func (c *climb) rate() error {
+	var results []rating.Result
+	anchors := map[string]float64{}
+	c.rating = rating.Rating{Error: math.Inf(1), Prior: true}
+	for _, r := range c.rungs {
+		if r.Name == greedyRung || c.rating.Elo == 0 {
+			c.rating.Elo = r.Elo // before the first game
+		}
+		if r.pairing != nil && r.trouble == "" && len(r.games) > 0 {
+			results, anchors[r.Name] = append(results, r.result(climber, r.Name)), r.Elo
+		}
+	}
+	if len(results) == 0 {
+		return nil
+	}
+	list, err := rating.Fit(results, anchors, rating.Options{})
+	if err != nil {
+		return err
+	}
+	c.rating = list.Ratings[slices.IndexFunc(list.Ratings, func(r rating.Rating) bool { return r.Name == climber })]
+	return nil
+}
+
+// next returns the rung of which the next games say the most; nil if it is enough.
+func (c *climb) next() (best *opponent) {
+	all := len(c.options.Rungs) > 0
+	if !all && !c.rating.Prior && normal95*c.rating.Error <= c.options.Error {
+		return nil
+	}
+	most := leastKnowledge / batch
+	for _, r := range c.rungs {
+		played := 0
+		if r.pairing != nil {
+			played = len(r.games)
+		}
+		if r.trouble != "" || played >= c.options.Games {
+			continue
+		}
+		p := 1 / (1 + math.Pow(10, (r.Elo-c.rating.Elo)/400))
+		if knowledge := p * (1 - p) / float64(played+batch); all || knowledge > most {
+			best, most = r, knowledge
+		}
+		if all {
+			break
+		}
+	}
+	return best
+}
+
+// play plays the next games against a rung.
+func (c *climb) play(ctx context.Context, r *opponent) error {
+	if r.pairing == nil {
+		program := ""
+		if c.options.Engine != nil {
+			program = c.options.Engine.Path
+		}
+		player, err := r.Player(program)
+		if err != nil {
+			r.trouble = err.Error()
+			return nil
+		}
+		if r.pairing, err = newPairing(c.options, [2]arena.Player{c.player, player}, [2]arena.LogPlayer{c.log, c.options.rungPlayer(&r.Rung)}); err != nil {
+			return err
+		}
+		if len(r.games) > 0 {
+			return nil
+		}
+	}
+	err := r.pairing.play(ctx, min(len(r.games)&^1+batch, c.options.Games))
+	if err != nil && ctx.Err() == nil && r.NeedsEngine() {
+		if _, again := r.Player(c.options.Engine.Path); again != nil {
+			r.trouble, err = again.Error(), nil
+		}
+	}
+	for i := range r.games {
+		if g := &r.games[i]; g.End.Failed() && g.Result(0) > 0 {
+			r.trouble = fmt.Sprintf("its engine failed in game %d: %s: %s", g.Number+1, g.End, g.Note)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	s := r.score()
+	c.options.Tell("%s: %d games against %s, %.1f %%", c.log.Settings, s.Games(), r.Name, 100*s.Estimate.Score)
+	return nil
+}
+
+// rungPlayer says in a log who plays.
+func (o *Options) rungPlayer(r *Rung) arena.LogPlayer {
+	if r.NeedsEngine() {
+		return arena.LogPlayer{Name: r.Name, Settings: o.Engine.Name}
+	}
+	return arena.LogPlayer{Name: r.Name}
+}

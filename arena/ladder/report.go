@@ -1,0 +1,124 @@
+package ladder
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/chessbrain/chessbrain/arena"
+)
+
+// Report is what a climb came to.
+type Report struct {
+	Limit   Limit   `json:"limit"`           // the caller's to fill in
+	Elo     float64 `json:"elo"`             // above random moves, on this ladder
+	Error   float64 `json:"error"`           // half of the 95 % interval; that of the rungs' own places is not in it
+	Bound   string  `json:"bound,omitempty"` // "at least" or "at most", where the player won or lost all games
+	Games   int     `json:"games"`           // that count
+	Seconds float64 `json:"seconds"`
+	Rungs   []Score `json:"rungs"` // those played, the weakest first
+}
+
+// Score is the player's against a rung.
+type Score struct {
+	Rung
+	arena.Count
+	Pentanomial arena.Pentanomial `json:"pentanomial"`
+	Estimate    arena.Estimate    `json:"estimate"`
+	Trouble     string            `json:"trouble,omitempty"` // why the games do not count
+}
+
+// score sums up the games against a rung.
+func (r *opponent) score() Score {
+	s := Score{Rung: r.Rung, Trouble: r.trouble}
+	if r.pairing != nil {
+		sum := arena.Summarise(r.games)
+		s.Count, s.Pentanomial, s.Estimate = sum.Count, sum.Pentanomial, sum.Estimate
+	}
+	return s
+}
+
+// report sums up the climb.
+func (c *climb) report() *Report {
+	report := &Report{Elo: c.rating.Elo, Error: normal95 * c.rating.Error, Games: c.rating.Games}
+	if c.rating.Prior && c.rating.Games > 0 {
+		if report.Bound = "at least"; c.rating.Points < float64(c.rating.Games)/2 {
+			report.Bound = "at most"
+		}
+	}
+	for _, r := range c.rungs {
+		if s := r.score(); s.Games() > 0 || s.Trouble != "" {
+			report.Rungs = append(report.Rungs, s)
+		}
+	}
+	return report
+}
+
+// Rating is the place on the ladder in words: "1234 +- 38", "at least 1700".
+func (r *Report) Rating() string {
+	switch {
+	case r.Games == 0:
+		return "not known"
+	case r.Bound != "":
+		return fmt.Sprintf("%s %.0f", r.Bound, r.Elo)
+	}
+	return fmt.Sprintf("%.0f +- %.0f", r.Elo, r.Error)
+}
+
+// Write prints reports as a table.
+func Write(out io.Writer, reports []*Report) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for i, r := range reports {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "%s a move: %s on the ladder (%d games, %.0f s)\n", r.Limit, r.Rating(), r.Games, r.Seconds)
+		fmt.Fprintln(w, "rung\tplace\tgames\twon\tdrawn\tlost\tscore")
+		for _, s := range r.Rungs {
+			fmt.Fprintf(w, "%s\t%.0f\t%d\t%d\t%d\t%d\t%s\n", s.Name, s.Elo, s.Games(), s.Wins, s.Draws, s.Losses, s.text())
+		}
+	}
+	return w.Flush()
+}
+
+// text is the score with its 95 % interval, or why there is none.
+func (s *Score) text() string {
+	if s.Trouble != "" {
+		return "does not count: " + s.Trouble
+	}
+	low, high := expected(s.Estimate.Low), expected(s.Estimate.High)
+	return fmt.Sprintf("%.1f %% (%.1f to %.1f)", 100*s.Estimate.Score, 100*low, 100*high)
+}
+
+// expected is the score of a player so much stronger, in [0,1].
+func expected(elo arena.Figure) float64 { return 1 / (1 + math.Pow(10, -float64(elo)/400)) }
+
+// WriteRungs prints the ladder as a table of Markdown.
+func WriteRungs(out io.Writer, rungs []Rung) error {
+	text := "| rung | place | standard error | what it is |\n|---|---|---|---|\n"
+	for i := range rungs {
+		r := &rungs[i]
+		text += fmt.Sprintf("| %s | %.0f | %.0f | %s |\n", r.Name, r.Elo, r.Error, r.describe())
+	}
+	_, err := io.WriteString(out, text)
+	return err
+}
+
+// describe says what a rung is.
+func (r *Rung) describe() string {
+	text := "the best capture within two plies"
+	switch {
+	case r.errs == 1:
+		return "a random legal move"
+	case r.skill > 0:
+		text = fmt.Sprintf("Stockfish, Skill Level %d, depth %d", r.skill-1, r.skill)
+	case r.nodes > 0:
+		text = "Stockfish, " + strconv.Itoa(r.nodes) + " nodes"
+	}
+	if r.errs > 0 {
+		text += fmt.Sprintf("; %.0f %% of the moves random", 100*r.errs)
+	}
+	return text
+}

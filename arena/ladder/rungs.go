@@ -1,0 +1,97 @@
+package ladder
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/chessbrain/chessbrain/arena"
+)
+
+// Program is the engine of the rungs above the greedy player; the places hold for
+// this version.
+const Program = "Stockfish 15.1"
+
+// Rung is an opponent of the ladder.
+type Rung struct {
+	Name  string  `json:"name"`
+	Elo   float64 `json:"elo"`   // its place, above random moves
+	Error float64 `json:"error"` // standard error of the place
+
+	errs  float64 // share of its moves that are random
+	skill int     // Stockfish's Skill Level and 1; 0 = full strength, or no engine
+	nodes int     // of a move of Stockfish; 0 = not limited
+}
+
+const greedyRung = "greedy"
+
+// rungs are the opponents with the places that [Calibrate] measured: docs/LADDER.md
+// has the command.
+var rungs = []Rung{
+	{"random", 0, 0, 1, 0, 0},
+	{"greedy-75-random", 160, 10, 0.75, 0, 0},
+	{"greedy-50-random", 340, 15, 0.50, 0, 0},
+	{"greedy-25-random", 620, 20, 0.25, 0, 0},
+	{greedyRung, 959, 76, 0, 0, 0},
+	{"skill-0-50-random", 850, 30, 0.50, 1, 0},
+	{"skill-0-25-random", 1050, 30, 0.25, 1, 0},
+	{"skill-0-10-random", 1250, 30, 0.10, 1, 0},
+	{"skill-0", 1404, 30, 0, 1, 0},
+	{"skill-1", 1450, 30, 0, 2, 0},
+	{"skill-2", 1560, 30, 0, 3, 0},
+	{"skill-3", 1669, 30, 0, 4, 0},
+	{"nodes-30", 1780, 30, 0, 0, 30},
+	{"nodes-100", 1856, 30, 0, 0, 100},
+	{"skill-4", 1900, 30, 0, 5, 0},
+	{"nodes-300", 2050, 30, 0, 0, 300},
+	{"skill-5", 2100, 30, 0, 6, 0},
+	{"skill-6", 2250, 30, 0, 7, 0},
+	{"nodes-1000", 2300, 30, 0, 0, 1000},
+	{"skill-7", 2400, 30, 0, 8, 0},
+	{"skill-8", 2544, 30, 0, 9, 0},
+	{"nodes-3000", 2550, 30, 0, 0, 3000},
+	{"nodes-10000", 2760, 30, 0, 0, 10000},
+}
+
+// Rungs returns the ladder, the weakest rung first.
+func Rungs() []Rung {
+	list := slices.Clone(rungs)
+	sortRungs(list)
+	return list
+}
+
+func sortRungs(list []Rung) {
+	slices.SortStableFunc(list, func(a, b Rung) int { return cmp.Compare(a.Elo, b.Elo) })
+}
+
+// NeedsEngine reports whether Stockfish plays the rung.
+func (r *Rung) NeedsEngine() bool { return r.skill > 0 || r.nodes > 0 }
+
+// Player makes the rung's player. engine is Stockfish's program, which the rungs below
+// it do not need.
+//
+// A skill level picks its move at the depth of one more than the level, so the search
+// ends there: more time would change nothing. One thread and a small table make it as
+// strong on every machine.
+func (r *Rung) Player(engine string) (arena.Player, error) {
+	if r.errs == 1 {
+		return arena.Random(), nil
+	}
+	player := arena.Greedy()
+	if r.NeedsEngine() {
+		cfg := arena.EngineConfig{Name: r.Name, Path: engine, Limits: arena.Limits{Nodes: r.nodes, Depth: r.skill},
+			Options: map[string]string{"Threads": "1", "Hash": "16"}}
+		if r.skill > 0 {
+			cfg.Options["Skill Level"] = strconv.Itoa(r.skill - 1)
+		}
+		var err error
+		if player, err = arena.NewEngine(cfg); err != nil {
+			return nil, fmt.Errorf("rung %s: %w", r.Name, err)
+		}
+	}
+	if r.errs > 0 {
+		return arena.Erratic(r.Name, player, r.errs), nil
+	}
+	return player, nil
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/arena"
+	"github.com/chessbrain/chessbrain/arena/ladder"
+	"github.com/chessbrain/chessbrain/mcts"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/tools"
+)
+
+// ladderOptions are the flags of ladder.
+type ladderOptions struct {
+	ladder.Options
+	limits            []string
+	engine            string
+	device, precision string
+}
+
+func newLadder() *cobra.Command {
+	var o ladderOptions
+	c := &cobra.Command{
+		Use:   "ladder NET",
+		Short: "Place a net on the ladder of frozen opponents",
+		Long: `Plays a net against the rungs of the ladder, from random moves over the greedy player
+and Stockfish's skill levels to Stockfish with a fixed number of nodes (ladder rungs
+lists them). For each of --limits it finds the rungs that matter, plays pairs of games
+until the rating's 95 % interval is within --error, and prints score and error a rung.
+
+Without Stockfish it plays the rungs below it, and says so. The games of a net of a run
+are kept in RUN/ladder: after a stop the same command goes on with them.
+NET is ` + tools.NetForms + `.`,
+		Example: `  chessbrain ladder runs/a
+  chessbrain ladder net.safetensors --limits 100ms --error 25
+  chessbrain ladder runs/a@5000 --limits 400 --rungs greedy,skill-0 --games 400`,
+		Args: exactArgs(1, "name one net, got %d arguments; want "+tools.NetForms),
+		RunE: func(c *cobra.Command, args []string) error { return o.climb(c, args[0]) },
+	}
+	f := c.Flags()
+	f.StringSliceVar(&o.limits, "limits", []string{"1", "100", "400", "100ms"}, "visits, or a time, for each move of the net; one climb each")
+	f.Float64Var(&o.Error, "error", 40, "Elo: half of the 95 % interval that is small enough")
+	f.StringSliceVar(&o.Rungs, "rungs", nil, "play these rungs, each with all --games (default: as the climb finds them)")
+	f.StringVar(&o.Keep, "keep", "", "directory that keeps the games, to go on from (default: in the net's run; without a run none)")
+	bindPlayDevice(c, &o.device, "auto", &o.precision)
+	o.bind(c, 400)
+	c.AddCommand(newLadderRungs())
+	return c
+}
+
+// bind registers the flags that the two commands share.
+func (o *ladderOptions) bind(c *cobra.Command, games int) {
+	f := c.Flags()
+	f.IntVar(&o.Games, "games", games, "games against a rung at most, an even number")
+	f.StringVar(&o.engine, "engine", "stockfish", "Stockfish's program")
+	f.Uint64Var(&o.Seed, "seed", 1, "of openings and players")
+	f.IntVar(&o.Workers, "workers", runtime.GOMAXPROCS(0), "threads that play")
+	bindJSON(c, "one JSON object")
+}
+
+// validate says what is out of range.
+func (o *ladderOptions) validate() error {
+	if o.Games < 2 || o.Games%2 != 0 || o.Games > 100_000 {
+		return usagef("--games %d: want an even number, 2 to 100000", o.Games)
+	}
+	if !(o.Error >= 0) {
+		return usagef("--error %v: want 0 or more", o.Error)
+	}
+	return between("workers", o.Workers, 1, 1024)
+}
+
+// findEngine finds Stockfish, or tells what cannot be known without it.
+func (o *ladderOptions) findEngine(c *cobra.Command) {
+	var err error
+	if o.Options.Engine, err = ladder.FindEngine(c.Context(), o.engine); err != nil {
+		tell(c)("no rungs of Stockfish, a net above the greedy player cannot be placed: %v", err)
+	} else if doubt := o.Options.Engine.Doubt(); doubt != "" {
+		tell(c)("%s", doubt)
+	}
+}
+
+// ladderAnswer is what ladder prints, and keeps in the run.
+type ladderAnswer struct {
+	Net       string           `json:"net"`
+	NetID     string           `json:"net_id"`
+	Engine    string           `json:"engine,omitempty"`
+	Seed      uint64           `json:"seed"`
+	Device    string           `json:"device"`
+	Precision string           `json:"precision"`
+	Climbs    []*ladder.Report `json:"climbs"`
+}
+
+// Write prints the climbs as tables.
+func (a *ladderAnswer) Write(out io.Writer) error {
+	fmt.Fprintf(out, "%s, %s, %s\n\n", a.Net, a.Device, a.Precision)
+	return ladder.Write(out, a.Climbs)
+}
+
+// climb places a net.
+func (o *ladderOptions) climb(c *cobra.Command, spec string) (err error) {
+	var limits []ladder.Limit
+	for _, text := range o.limits {
+		l, err := ladder.ParseLimit(text)
+		if err != nil {
+			return usagef("--limits: %w", err)
+		}
+		limits = append(limits, l)
+	}
+	if err := o.validate(); err != nil {
+		return err
+	}
+	device, err := playDevice(c, o.device, o.precision)
+	if err != nil {
+		return err
+	}
+	net, err := openNet(spec)
+	if err != nil {
+		return err
+	}
+	player, err := setup.OpenNetPlayer(device, net.Net)
+	if err != nil {
+		return err
+	}
+	defer closeAfter(&err, player)
+	o.findEngine(c)
+	o.Tell = tell(c)
+	if o.Keep == "" && net.Run != "" {
+		o.Keep = run.Dir{Root: net.Run}.LadderOf(net.Name)
+	}
+	ctx, stop := interruptible(c.Context())
+	defer stop()
+	if err := player.Warm(ctx, 1); err != nil {
+		return err
+	}
+	a := &ladderAnswer{Net: net.Name, NetID: net.ID(), Seed: o.Seed}
+	a.Device, a.Precision = setup.DescribePlayers(device)
+	if o.Options.Engine != nil {
+		a.Engine = o.Options.Engine.Name
+	}
+	for _, l := range limits {
+		r, err := o.climbWith(ctx, net, player, l)
+		if r != nil && r.Games > 0 {
+			a.Climbs = append(a.Climbs, r)
+		}
+		if errors.Is(err, context.Canceled) {
+			kept := ""
+			if o.Keep != "" {
+				kept = "; the same command goes on"
+			}
+			return errors.Join(interruptedf("interrupted%s", kept), answer(c, a))
+		}
+		if errors.Is(err, ladder.ErrRung) {
+			return usagef("--rungs: %w", err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if o.Keep != "" {
+		if err := run.WriteJSON(filepath.Join(o.Keep, run.LadderName), a); err != nil {
+			return err
+		}
+	}
+	return answer(c, a)
+}
+
+// climbWith has the net climb with a limit.
+func (o *ladderOptions) climbWith(ctx context.Context, net *tools.Net, player *setup.NetPlayer, limit ladder.Limit) (*ladder.Report, error) {
+	settings := arena.Settings{Search: mcts.DefaultConfig(), TreeReuse: true}
+	settings.Search.Simulations = limit.Visits
+	climber, err := player.Player(net.Name, settings, arena.Limits{MoveTime: limit.Time, Margin: arena.DefaultMargin})
+	if err != nil {
+		return nil, err
+	}
+	options := o.Options
+	if o.Keep != "" {
+		options.Keep = filepath.Join(o.Keep, strings.ReplaceAll(limit.String(), " ", "-"))
+	}
+	r, err := ladder.Climb(ctx, climber, arena.LogPlayer{Name: net.Name, NetID: net.ID(), Settings: limit.String()}, options)
+	if r != nil {
+		r.Limit = limit
+	}
+	return r, err
+}
+
+func newLadderRungs() *cobra.Command {
+	var o ladderOptions
+	c := &cobra.Command{
+		Use:   "rungs",
+		Short: "List the rungs of the ladder, or measure their places anew",
+		Long: `Prints the rungs with their places as a table of Markdown. With --games it measures the
+places: each rung plays so many games against each of the next ones, which takes an hour
+or more, and the table has what came out.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			rungs := ladder.Rungs()
+			if c.Flags().Changed("games") {
+				if err := o.validate(); err != nil {
+					return err
+				}
+				o.findEngine(c)
+				o.Tell = tell(c)
+				ctx, stop := interruptible(c.Context())
+				defer stop()
+				var err error
+				if rungs, err = ladder.Calibrate(ctx, o.Options); err != nil {
+					return err
+				}
+			}
+			if wantsJSON(c) {
+				return printLines(c, rungs)
+			}
+			return ladder.WriteRungs(c.OutOrStdout(), rungs)
+		},
+	}
+	o.bind(c, 400)
+	c.Flags().StringVar(&o.Keep, "keep", "", "directory that keeps the games, to go on from")
+	return c
+}
