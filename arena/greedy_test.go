@@ -121,3 +121,29 @@ func referenceGreedy(b chess.Board, legal *chess.MoveList) map[chess.Move]bool {
 	}
 	return best
 }
+
+// An erratic player makes its share of random moves, the player the others.
+func TestErratic(t *testing.T) {
+	b := chess.StartBoard()
+	line := chess.NewHistory(b)
+	var legal chess.MoveList
+	b.GenerateMoves(&legal)
+	first := &chooser{"first", func(_ *chess.Board, l *chess.MoveList, _ *rand.Rand) chess.Move { return l.Moves[0] }}
+	table, err := Erratic("half", first, 0.5).NewTable(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seat, others := table.NewSeat(), 0
+	seat.Start(line, chess.White, rand.New(rand.NewPCG(1, 1)))
+	const moves = 4000
+	for range moves {
+		if m, ok := seat.Step(line, &legal); !ok {
+			t.Fatal("a chooser waits")
+		} else if m != legal.Moves[0] {
+			others++
+		}
+	}
+	if want := moves / 2 * (legal.N - 1) / legal.N; others < want-150 || others > want+150 {
+		t.Errorf("%d other moves of %d, want some %d", others, moves, want)
+	}
+}
