@@ -129,9 +129,9 @@ func greedyMove(b *chess.Board, legal *chess.MoveList, rng *rand.Rand) chess.Mov
 		}
 		loss := 0
 		for _, a := range answers.Slice() {
-			loss = max(loss, gain(&child, a))
+			loss = max(loss, child.Gain(a))
 		}
-		score := gain(b, m) - loss
+		score := b.Gain(m) - loss
 		if best.N == 0 || score > high {
 			best.N, high = 0, score
 		}
@@ -141,22 +141,6 @@ func greedyMove(b *chess.Board, legal *chess.MoveList, rng *rand.Rand) chess.Mov
 		}
 	}
 	return best.Moves[rng.IntN(best.N)]
-}
-
-// gain returns the material that a legal move wins, in pawns.
-func gain(b *chess.Board, m chess.Move) int {
-	won := 0
-	if b.IsCapture(m) {
-		taken, ours := b.PieceAt(m.To())
-		if taken == chess.NoPiece || ours { // en passant: the field is empty
-			taken = chess.Pawn
-		}
-		won = chess.PieceValue[taken]
-	}
-	if p := m.Promotion(); p != chess.NoPiece {
-		won += chess.PieceValue[p] - chess.PieceValue[chess.Pawn]
-	}
-	return won
 }
 
 // matesInOne reports whether one of the legal moves mates.

@@ -186,6 +186,23 @@ func (b *Board) InsufficientMaterial() bool {
 // empty fields are worth nothing.
 var PieceValue = [...]int{Pawn: 1, Knight: 3, Bishop: 3, Rook: 5, Queen: 9, King: 0, NoPiece: 0}
 
+// Gain returns the material that a legal move wins, in pawns: the value of the man that
+// it takes and, for a promotion, that of the new man less one.
+func (b *Board) Gain(m Move) int {
+	won := 0
+	if b.IsCapture(m) {
+		taken, ours := b.PieceAt(m.To())
+		if taken == NoPiece || ours { // en passant: the field is empty
+			taken = Pawn
+		}
+		won = PieceValue[taken]
+	}
+	if p := m.Promotion(); p != NoPiece {
+		won += PieceValue[p] - PieceValue[Pawn]
+	}
+	return won
+}
+
 // MaterialBalance returns the material of the side to move less that of the
 // opponent, in pawns.
 func (b *Board) MaterialBalance() int {

@@ -34,8 +34,10 @@ type GameConfig struct {
 	PolicySurprise float64
 
 	MaxPlies int // plies after the start position at which a game is cut; at least 1
-	// MaxPliesMaterial is the lead in pawns (1 3 3 5 9) that wins a game cut at
-	// MaxPlies; 0 = such a game is a draw.
+	// MaxPliesMaterial is the lead in pawns (1 3 3 5 9), when the captures that pay have
+	// been made, that wins a game cut at MaxPlies; half of the games are then cut one
+	// ply earlier, so that both colours have the last move as often. 0 = such a game is
+	// a draw.
 	MaxPliesMaterial int
 	Resign           Resign
 	Openings         *Openings // nil = the normal start position

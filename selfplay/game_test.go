@@ -3,7 +3,6 @@ package selfplay
 import (
 	"context"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -86,11 +85,10 @@ func TestMaxPliesIsAFlaggedDraw(t *testing.T) {
 	}
 }
 
-// TestMaxPliesMaterial: the men on the final board, counted from its FEN, decide.
+// TestMaxPliesMaterial: the verdict decides a game that is cut, and as many games end after white's move as after black's.
 func TestMaxPliesMaterial(t *testing.T) {
-	games, _ := play(t, 30, func(c *WorkerConfig) { c.Game.MaxPlies, c.Game.MaxPliesMaterial = 25, 2 })
-	value := map[rune]int{'P': 1, 'N': 3, 'B': 3, 'R': 5, 'Q': 9, 'p': -1, 'n': -3, 'b': -3, 'r': -5, 'q': -9}
-	results := map[int8]int{}
+	games, _ := play(t, 60, func(c *WorkerConfig) { c.Game.MaxPlies, c.Game.MaxPliesMaterial = 25, 2 })
+	results, lengths := map[int8]int{}, map[int]int{}
 	for _, g := range games {
 		if g.End != record.EndMaxPlies {
 			continue
@@ -102,27 +100,21 @@ func TestMaxPliesMaterial(t *testing.T) {
 		for i := range g.Plies {
 			b.Make(g.Plies[i].Move)
 		}
-		placement, _, _ := strings.Cut(b.FEN(), " ")
-		lead := 0
-		for _, r := range placement {
-			lead += value[r]
+		want := leader(&b, 2)
+		if b.SideToMove() == chess.Black {
+			want = -want
 		}
-		want := int8(0)
-		if lead >= 2 {
-			want = 1
-		} else if lead <= -2 {
-			want = -1
-		}
+		lengths[len(g.Plies)]++
 		if g.WhiteResult != want || g.Flags&record.MaxPliesHit == 0 {
-			t.Errorf("white leads by %d: result %d, flags %b", lead, g.WhiteResult, g.Flags)
+			t.Errorf("result %d, want %d, flags %b", g.WhiteResult, want, g.Flags)
 		}
 		if err := g.Validate(); err != nil {
 			t.Error(err)
 		}
 		results[want]++
 	}
-	if results[-1] == 0 || results[0] == 0 || results[1] == 0 {
-		t.Errorf("results seen: %v", results)
+	if results[-1] == 0 || results[0] == 0 || results[1] == 0 || len(lengths) != 2 || lengths[24] < 15 || lengths[25] < 15 {
+		t.Errorf("results seen: %v, lengths %v", results, lengths)
 	}
 }
 

@@ -154,17 +154,3 @@ func (g *game) finish(end record.EndReason) *record.Game {
 	g.branchOff(r)
 	return r
 }
-
-// leader returns +1 where the side to move is ahead by at least so many pawns,
-// -1 where it is behind by them, else 0; nobody leads by 0.
-func leader(b *chess.Board, pawns int) int8 {
-	lead := b.MaterialBalance()
-	switch {
-	case pawns <= 0:
-	case lead >= pawns:
-		return 1
-	case lead <= -pawns:
-		return -1
-	}
-	return 0
-}

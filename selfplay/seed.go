@@ -74,6 +74,11 @@ func (g *game) settle(w *WorkerConfig, net Net) {
 	}
 	g.simulations = g.cfg.Schedule.Simulations.At(age, g.cfg.Search.Simulations)
 	g.maxPlies = g.cfg.Schedule.MaxPlies.At(age, g.cfg.MaxPlies)
+	if g.cfg.MaxPliesMaterial > 0 && g.maxPlies > 2 {
+		// Who has the last move is better off in the verdict, so half of the games end
+		// one ply earlier.
+		g.maxPlies -= int(GameSeed(w.RunSeed, w.Process, ordinal) & 1)
+	}
 	g.policyEnd = 0
 	if o := g.cfg.Openings; o != nil && o.PolicyPlies > 0 && g.kind == ticketGame {
 		for g.policyEnd < len(g.rec.Plies) && unknown(g.rec.Plies[g.policyEnd].Orig) {

@@ -103,7 +103,9 @@ func TestFindEngine(t *testing.T) {
 }
 
 // options are those of a climb without an engine.
-func options(t *testing.T) Options { return Options{Games: 60, Error: 60, Seed: 3, Workers: 2, Tell: t.Logf} }
+func options(t *testing.T) Options {
+	return Options{Games: 60, Error: 60, Seed: 3, Workers: 2, Tell: t.Logf}
+}
 
 // A player between two rungs is found there; the same climb in two parts, the first of
 // which was stopped, comes to the same.

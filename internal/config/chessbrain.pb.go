@@ -1559,7 +1559,7 @@ type SelfPlay struct {
 	// Plies after which a game is cut, flagged as such: a draw, unless max_plies_material decides it.
 	MaxPlies *int32 `protobuf:"varint,10,opt,name=max_plies,json=maxPlies,def=450" json:"max_plies,omitempty"`
 	// A game cut at max_plies is won by the side that is ahead by so many pawns or more (pawn 1, knight and bishop 3, rook
-	// 5, queen 9); 0 = always a draw.
+	// 5, queen 9) once the captures that pay are made, and half of the games are cut a ply earlier; 0 = always a draw.
 	MaxPliesMaterial *int32 `protobuf:"varint,25,opt,name=max_plies_material,json=maxPliesMaterial,def=0" json:"max_plies_material,omitempty"`
 	// Where games start.
 	Openings *Openings `protobuf:"bytes,11,opt,name=openings" json:"openings,omitempty"`
