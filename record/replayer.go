@@ -74,7 +74,7 @@ func (r *Replayer) appendCurrent(b *encoding.TrainBatch, g *Game, ply int) error
 	}
 	i := encoding.AppendTrainPosition(b, r.w.history, &r.w.moves)
 	p.fillPolicy(b.PolicyOf(i))
-	p.fillTargets(b, i, g.ResultAt(ply))
+	p.fillTargets(b, i, g.targetAt(ply))
 	if r.ShortTerm > 0 {
 		b.Targets[i][encoding.TargetST] = g.shortTerm(ply, r.ShortTerm)
 	}
@@ -115,7 +115,7 @@ func (p *Ply) fillPolicy(dst []float32) {
 // searched is where the values begin.
 func (g *Game) shortTerm(ply int, theta float64) encoding.QDM {
 	last := len(g.Plies) - 1
-	v := g.ResultAt(last)
+	v := g.targetAt(last)
 	for i := last; ; i-- {
 		if v = Blend(g.Plies[i].Root, v, theta); i == ply {
 			return v

@@ -136,6 +136,24 @@ func TestShortTermTarget(t *testing.T) {
 	}
 }
 
+// A game that was cut says who is ahead, and not how many plies were left; a rescorer may
+// know.
+func TestNoPliesLeftAtTheCut(t *testing.T) {
+	g := playedGame(t, "", "e2e4", "e7e5", "g1f3")
+	g.End, g.WhiteResult = EndMaxPlies, 1
+	g.SetResult(2, encoding.QDM{Q: 1, M: 30})
+	b, e := encoding.NewTrainBatch(6), opened(t, g)
+	if err := errors.Join(new(Replayer).AppendRows(b, g, []int{0, 1, 2}), new(Seeker).AppendRows(b, &e, []int{0, 1, 2})); err != nil {
+		t.Fatal(err)
+	}
+	for i := range b.N {
+		got := b.Targets[i][encoding.TargetResult]
+		if want := []float32{1, -1, 1}[i%3]; got.Q != want || i%3 < 2 && got.M == got.M || i%3 == 2 && got.M != 30 {
+			t.Errorf("row %d: %+v", i, got)
+		}
+	}
+}
+
 // One legal move without visits has probability 1.
 func TestForcedMovePolicy(t *testing.T) {
 	g := playedGame(t, "7k/8/6K1/8/8/8/8/Q7 b - - 0 1", "h8g8")

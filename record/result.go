@@ -34,15 +34,11 @@ func (g *Game) GameResultAt(ply int) encoding.QDM {
 	return outcome(g.End, g.WhiteResult, g.SideAt(ply), len(g.Plies)-ply, encoding.UnknownQDM)
 }
 
-// ResultAt returns the outcome that the position at ply is trained on, as its
-// side to move sees it: Results where they say something, GameResultAt where
-// they do not. ply < len(g.Plies).
+// ResultAt returns the outcome of the position at ply, as its side to move sees
+// it: Results where they say something, GameResultAt where they do not. A row
+// learns it, but for the plies left of a game that was cut. ply < len(g.Plies).
 func (g *Game) ResultAt(ply int) encoding.QDM {
-	own := encoding.UnknownQDM
-	if len(g.Results) > 0 {
-		own = g.Results[ply]
-	}
-	return outcome(g.End, g.WhiteResult, g.SideAt(ply), len(g.Plies)-ply, own)
+	return outcome(g.End, g.WhiteResult, g.SideAt(ply), len(g.Plies)-ply, g.ownAt(ply))
 }
 
 // outcome is what own, which may be unknown, leaves of a game's result as side sees
@@ -62,6 +58,29 @@ func outcome(end EndReason, whiteResult int8, side chess.Color, left int, own en
 		v.M = own.M
 	}
 	return v
+}
+
+// target is the outcome that a row learns: that of ResultAt, without the plies left where
+// the game was cut: how many there would have been nobody knows.
+func target(end EndReason, whiteResult int8, side chess.Color, left int, own encoding.QDM) encoding.QDM {
+	v := outcome(end, whiteResult, side, left, own)
+	if end == EndMaxPlies {
+		v.M = own.M
+	}
+	return v
+}
+
+// targetAt is target of the position at ply.
+func (g *Game) targetAt(ply int) encoding.QDM {
+	return target(g.End, g.WhiteResult, g.SideAt(ply), len(g.Plies)-ply, g.ownAt(ply))
+}
+
+// ownAt is what Results say of a position.
+func (g *Game) ownAt(ply int) encoding.QDM {
+	if len(g.Results) == 0 {
+		return encoding.UnknownQDM
+	}
+	return g.Results[ply]
 }
 
 // SetResult gives the position at ply an outcome of its own, as its side to

@@ -75,21 +75,21 @@ func (s *Seeker) appendCurrent(b *encoding.TrainBatch, e *Encoded, ply int) erro
 		return &CorruptError{Offset: e.entries, Reason: "a policy does not lie beside the legal moves"}
 	}
 	side := s.w.history.Board().SideToMove()
-	p.fillTargets(b, i, e.resultAt(side, ply))
+	p.fillTargets(b, i, e.targetAt(side, ply))
 	if s.ShortTerm > 0 {
 		b.Targets[i][encoding.TargetST] = s.shortTerm(e, side, ply)
 	}
 	return nil
 }
 
-// resultAt is [Game.ResultAt] from the bytes; side is to move at ply.
-func (e *Encoded) resultAt(side chess.Color, ply int) encoding.QDM {
+// targetAt is Game.targetAt from the bytes; side is to move at ply.
+func (e *Encoded) targetAt(side chess.Color, ply int) encoding.QDM {
 	own := encoding.UnknownQDM
 	if e.results != 0 {
 		b := e.src[e.results+resultBytes*ply:]
 		own = encoding.QDM{Q: float(b, 0), D: float(b, 1), M: float(b, 2)}
 	}
-	return outcome(e.end, e.result, side, e.plies-ply, own)
+	return target(e.end, e.result, side, e.plies-ply, own)
 }
 
 // shortTerm is Game.shortTerm from the bytes; side is to move at ply.
@@ -99,7 +99,7 @@ func (s *Seeker) shortTerm(e *Encoded, side chess.Color, ply int) encoding.QDM {
 	for i := ply; i <= last; i++ {
 		end += e.entrySize(i)
 	}
-	v := e.resultAt(side^chess.Color((last-ply)&1), last)
+	v := e.targetAt(side^chess.Color((last-ply)&1), last)
 	var p Ply
 	for i := last; ; i-- {
 		size := e.entrySize(i)
