@@ -17,6 +17,10 @@ type Options struct {
 	Noise          bool // fresh noise at the root: Dirichlet, or Gumbel with its scale
 	ForcedPlayouts bool // with the k of the Config; RootStats.Target is pruned
 
+	// PUCT searches by PUCT even where the Config has Gumbel, which divides its visits
+	// beforehand: for searches that end by time.
+	PUCT bool
+
 	// Only restricts the search to these of the root's moves, if it names any:
 	// the others are not visited and not the best, while visits that they have
 	// from before stay and RootStats.Target is of all moves.
@@ -41,6 +45,7 @@ func (s *Search) BeginWith(rng *rand.Rand, o Options) {
 	s.Cancel()
 	s.puct = newPUCT(s.cfg)
 	s.gumbel.GumbelConfig = s.cfg.Gumbel
+	s.gumbel.Enabled = s.cfg.Gumbel.Enabled && !o.PUCT
 	s.noisy = o.Noise && s.cfg.NoiseEpsilon > 0 && !s.gumbel.Enabled
 	s.forced = o.ForcedPlayouts && s.cfg.ForcedPlayouts > 0 && !s.gumbel.Enabled
 	s.h.Board().GenerateMoves(&s.rootMoves)

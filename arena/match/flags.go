@@ -36,9 +36,9 @@ type tuning struct {
 	options        map[string]string // of an engine
 }
 
-// defaults are those of a player without flags.
-func defaults() tuning {
-	s := arena.Settings{Search: mcts.DefaultConfig(), TreeReuse: true, TemperaturePlies: 20}
+// defaults are those of a player without flags whose net has a search.
+func defaults(search mcts.Config) tuning {
+	s := arena.Settings{Search: search, TreeReuse: true, TemperaturePlies: 20}
 	s.Search.Simulations = 100
 	return tuning{Settings: s, options: map[string]string{}}
 }
@@ -74,6 +74,7 @@ func knobs() []knob {
 		intKnob(forNets, "gumbel-candidates", "root moves that the sequential halving starts from", 1, 1000, func(t *tuning) *int { return &t.Search.Gumbel.Candidates }),
 		floatKnob("gumbel-value-scale", "c_scale of Gumbel's completed Q", 0, 1000, func(t *tuning) *float64 { return &t.Search.Gumbel.ValueScale }),
 		floatKnob("gumbel-visit-init", "c_visit of Gumbel's completed Q", 0, 1e6, func(t *tuning) *float64 { return &t.Search.Gumbel.MaxVisitInit }),
+		boolKnob("gumbel-rescale", "stretch Gumbel's completed Q to [0,1] (with a value scale of 0.1)", func(t *tuning) *bool { return &t.Search.Gumbel.Rescale }),
 		boolKnob("smart-pruning", "end a search whose other visits cannot change the move", func(t *tuning) *bool { return &t.Search.Stop.SmartPruning }),
 		floatKnob("kld-gain", "end a search that gains less than so many nats a visit; 0 = never", 0, 1000, func(t *tuning) *float64 { return &t.Search.Stop.KLDGain }),
 		boolKnob("tree-reuse", "keep the subtree of the moves played", func(t *tuning) *bool { return &t.TreeReuse }),
@@ -162,7 +163,7 @@ var prefixes = []string{"", "white.", "black.", "player1.", "player2."}
 
 // NewFlags hands the flags of all knobs with all prefixes to bind.
 func NewFlags(bind func(Flag)) Flags {
-	flags, usual, all := Flags{}, defaults(), knobs()
+	flags, usual, all := Flags{}, defaults(mcts.DefaultConfig()), knobs()
 	for _, prefix := range prefixes {
 		for i := range all {
 			k := &all[i]
@@ -209,12 +210,12 @@ func (f Flags) visitsGiven(player int) bool {
 	return slices.ContainsFunc([]string{"", "white.", "black.", ofPlayer(player)}, func(prefix string) bool { return f.has(prefix, "visits") })
 }
 
-// of returns what holds for a player (1 or 2) with each colour: a flag of the player
+// of returns what holds for a player (1 or 2) with each colour, whose net has a search: a flag of the player
 // goes before one of the colour, and that before one of both. A time of the player, of
 // either kind, takes the place of both players' times.
-func (f Flags) of(player int, margin time.Duration) (t [2]tuning) {
+func (f Flags) of(player int, margin time.Duration, search mcts.Config) (t [2]tuning) {
 	for color := range t {
-		t[color] = defaults()
+		t[color] = defaults(search)
 		for _, prefix := range []string{"", chess.Color(color).String() + ".", ofPlayer(player)} {
 			if l := &t[color].limits; f.has(prefix, "movetime", "tc") {
 				l.MoveTime, l.Base, l.Increment = 0, 0, 0
@@ -233,7 +234,7 @@ func (f Flags) of(player int, margin time.Duration) (t [2]tuning) {
 // describe lists the visits of a net, where they are limited, and what differs from
 // the defaults, as "visits=16 gumbel=true".
 func (t *tuning) describe() string {
-	usual := defaults()
+	usual := defaults(mcts.DefaultConfig())
 	var parts []string
 	for _, k := range knobs() {
 		if k.forWhom != forNets {

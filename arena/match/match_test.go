@@ -10,6 +10,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/mcts"
 )
 
 // flagLine collects flags, and parses a command line of them as a command does:
@@ -61,14 +62,14 @@ func TestMatchSettings(t *testing.T) {
 	} {
 		flags := parseFlags(t, line)
 		for player := range want {
-			got := flags.of(player+1, 0)
+			got := flags.of(player+1, 0, mcts.DefaultConfig())
 			if have := (visits{got[chess.White].Search.Simulations, got[chess.Black].Search.Simulations}); have != want[player] {
 				t.Errorf("%q: player %d has %v visits, want %v", line, player+1, have, want[player])
 			}
 		}
 	}
 	flags := parseFlags(t, "--player1.gumbel --tree-reuse=false --black.temperature 0.5 --cpuct 2 --player2.cpuct 3")
-	one, two := flags.of(1, 0), flags.of(2, 0)
+	one, two := flags.of(1, 0, mcts.DefaultConfig()), flags.of(2, 0, mcts.DefaultConfig())
 	if !one[0].Search.Gumbel.Enabled || two[0].Search.Gumbel.Enabled || one[0].TreeReuse || two[1].TreeReuse ||
 		one[1].Temperature != 0.5 || one[0].Temperature != 0 || one[0].Search.CPUCT != 2 || two[0].Search.CPUCT != 3 {
 		t.Errorf("player 1 %+v, player 2 %+v", one, two)
@@ -154,7 +155,7 @@ func TestMatchLimits(t *testing.T) {
 			t.Fatal(err)
 		}
 		for player := range want {
-			if l := flags.of(player+1, time.Second)[0].limits; l.String() != want[player] || l.Margin != time.Second {
+			if l := flags.of(player+1, time.Second, mcts.DefaultConfig())[0].limits; l.String() != want[player] || l.Margin != time.Second {
 				t.Errorf("%q: player %d has %q, want %q", line, player+1, l.String(), want[player])
 			}
 		}
@@ -164,7 +165,7 @@ func TestMatchLimits(t *testing.T) {
 	if err := f.parse("--option", "Hash=1", "--player1.option", "Skill Level=0", "--option", "Ponder", "--player1.option", "Hash=a=b"); err != nil {
 		t.Fatal(err)
 	}
-	one, two := flags.of(1, 0)[0].options, flags.of(2, 0)[0].options
+	one, two := flags.of(1, 0, mcts.DefaultConfig())[0].options, flags.of(2, 0, mcts.DefaultConfig())[0].options
 	if !maps.Equal(one, map[string]string{"Hash": "a=b", "Skill Level": "0", "Ponder": ""}) || !maps.Equal(two, map[string]string{"Hash": "1", "Ponder": ""}) {
 		t.Errorf("options %v and %v", one, two)
 	}

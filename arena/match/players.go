@@ -41,6 +41,8 @@ type Player struct {
 type Net interface {
 	Name() string
 	ID() string
+	// Search is how the net searches unless flags say otherwise.
+	Search() (mcts.Config, error)
 	// NewEvaluator is arena.NetConfig's.
 	NewEvaluator(maxBatch int) mcts.Evaluator
 	// Warm makes the net ready before a clock runs.
@@ -83,16 +85,22 @@ func newPlayer(number int, spec string, o *Options) (*Player, error) {
 
 // makeNet makes the player of a net.
 func (m *Player) makeNet(number int, spec string, o *Options) error {
-	t := o.Flags.of(number, o.Margin)
-	white, black, limits := &t[chess.White], &t[chess.Black], t[0].limits
-	limits.Nodes, limits.Depth = 0, 0 // of the other player, an engine
-	if limits.Timed() && !o.Flags.visitsGiven(number) {
-		white.Search.Simulations, black.Search.Simulations = 0, 0
-	}
 	var err error
 	if m.net, err = o.OpenNet(spec); err != nil {
 		return fmt.Errorf("--player%d: %w", number, err)
 	}
+	search, err := m.net.Search()
+	if err != nil {
+		return fmt.Errorf("--player%d: %w", number, err)
+	}
+	t := o.Flags.of(number, o.Margin, search)
+	if t[0].limits.Timed() && !o.Flags.visitsGiven(number) {
+		search.Gumbel.Enabled = false // unless a flag asks for it
+		t = o.Flags.of(number, o.Margin, search)
+		t[chess.White].Search.Simulations, t[chess.Black].Search.Simulations = 0, 0
+	}
+	white, black, limits := &t[chess.White], &t[chess.Black], t[0].limits
+	limits.Nodes, limits.Depth = 0, 0 // of the other player, an engine
 	m.Name, m.NetID, m.Limits = m.net.Name(), m.net.ID(), limits.String()
 	m.WhiteSearch, m.BlackSearch = white.describe(), black.describe()
 	m.player, err = arena.NewNet(arena.NetConfig{
@@ -111,7 +119,7 @@ func (m *Player) makeNet(number int, spec string, o *Options) error {
 // makeEngine makes the player of a UCI engine: a program, or one with arguments
 // behind it.
 func (m *Player) makeEngine(number int, command string, o *Options) error {
-	t := o.Flags.of(number, o.Margin)
+	t := o.Flags.of(number, o.Margin, mcts.DefaultConfig())
 	cfg := arena.EngineConfig{Path: strings.TrimSpace(command), Limits: t[0].limits, Options: t[0].options}
 	path, err := uci.FindEngine(cfg.Path)
 	if words := strings.Fields(command); err != nil && len(words) > 1 {

@@ -76,8 +76,9 @@ func (e *Engine) find(ctx context.Context, s *span, list *chess.MoveList) (move,
 	if len(only) > 0 && len(only) < list.N {
 		e.search.DropTree() // what it knows of other moves would count
 	}
-	limits := mcts.Limits{Simulations: s.visits(e.settings.nodes)}
-	e.search.BeginWith(rand.New(rand.NewPCG(1, 1)), mcts.Options{Limits: limits, Only: only})
+	visits := s.visits(e.settings.nodes)
+	byVisits := visits > 0 && !s.timed() && !s.infinite && !s.ponder && s.depth == 0 && s.mate == 0 && e.settings.multiPV == 1
+	e.search.BeginWith(rand.New(rand.NewPCG(1, 1)), mcts.Options{Limits: mcts.Limits{Simulations: visits}, Only: only, PUCT: !byVisits})
 	t := e.newThought(s, hits)
 	single := list.N == 1 || len(only) == 1
 	for root := t.root(); !e.search.Done(); root = t.root() {

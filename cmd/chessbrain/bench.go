@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -174,9 +175,9 @@ with a choice, and whose value (W-L) differs by 0.005 at most in the mean.`,
 			if len(args) == 0 && file == "" {
 				return usagef("want a run directory, or a net with --net-file")
 			}
-			net, name, err := setup.FindNet(file, runArg(args))
+			net, err := openNet(cmp.Or(file, runArg(args)))
 			if err != nil {
-				return pathError(err)
+				return err
 			}
 			b, from := bench.PositionBatch(positions, seed), "random legal play"
 			if len(args) > 0 {
@@ -185,11 +186,11 @@ with a choice, and whose value (W-L) differs by 0.005 at most in the mean.`,
 				}
 				from = "games of " + args[0]
 			}
-			r, err := bench.ComparePrecisions(net, b)
+			r, err := bench.ComparePrecisions(net.Net, b)
 			if err != nil {
 				return asUsage(err)
 			}
-			return answerf(c, r, "%s", r.Text(name, from))
+			return answerf(c, r, "%s", r.Text(net.Name, from))
 		},
 	}
 	c.Flags().StringVar(&file, "net-file", "", "compare this .safetensors file")

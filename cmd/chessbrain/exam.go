@@ -15,6 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/tools"
 )
 
 func newExam() *cobra.Command {
@@ -101,15 +102,15 @@ func newExamMeasure() *cobra.Command {
 			if o.players, err = playDevice(c, o.device, o.precision); err != nil {
 				return err
 			}
-			net, name, err := setup.FindNet(o.net, runArg(args))
+			net, err := openNet(cmp.Or(o.net, runArg(args)))
 			if err != nil {
-				return pathError(err)
+				return err
 			}
-			nets, names := []*nn.Net{net}, []string{name}
+			nets := []*tools.Net{net}
 			if o.untrained {
-				nets, names = append(nets, nn.Init(net.Arch, o.Seed)), append(names, "untrained")
+				nets = append(nets, &tools.Net{Net: nn.Init(net.Arch, o.Seed), Name: "untrained", Meta: net.Meta})
 			}
-			return o.measure(c, nets, names)
+			return o.measure(c, nets)
 		},
 	}
 	f := c.Flags()
@@ -126,17 +127,21 @@ func newExamMeasure() *cobra.Command {
 }
 
 // measure examines the nets and prints what it found.
-func (o *examOptions) measure(c *cobra.Command, nets []*nn.Net, names []string) error {
+func (o *examOptions) measure(c *cobra.Command, nets []*tools.Net) error {
 	tables := exam.Solve()
 	set := tables.HeldOutSet(o.Questions, o.Seed)
 	var reports []*exam.Report
-	for i, net := range nets {
-		tell(c)("examining %s", names[i])
-		player, err := setup.OpenNetPlayer(o.players, net)
+	for _, net := range nets {
+		tell(c)("examining %s", net.Name)
+		search, err := net.Search()
 		if err != nil {
 			return err
 		}
-		r, err := tables.Measure(c.Context(), names[i], player.NewEvaluator, set, o.Options)
+		player, err := setup.OpenNetPlayer(o.players, net.Net)
+		if err != nil {
+			return err
+		}
+		r, err := tables.Measure(c.Context(), net.Name, player.NewEvaluator, search, set, o.Options)
 		if err := errors.Join(err, player.Close()); err != nil {
 			return err
 		}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/arena/ladder"
-	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/tools"
@@ -175,8 +174,13 @@ func (o *ladderOptions) climb(c *cobra.Command, spec string) (err error) {
 
 // climbWith has the net climb with a limit.
 func (o *ladderOptions) climbWith(ctx context.Context, net *tools.Net, player *setup.NetPlayer, limit ladder.Limit) (*ladder.Report, error) {
-	settings := arena.Settings{Search: mcts.DefaultConfig(), TreeReuse: true}
-	settings.Search.Simulations = limit.Visits
+	search, err := net.Search()
+	if err != nil {
+		return nil, err
+	}
+	search.Simulations = limit.Visits
+	search.Gumbel.Enabled = search.Gumbel.Enabled && limit.Visits > 0
+	settings := arena.Settings{Search: search, TreeReuse: true}
 	climber, err := player.Player(net.Name, settings, arena.Limits{MoveTime: limit.Time, Margin: arena.DefaultMargin})
 	if err != nil {
 		return nil, err

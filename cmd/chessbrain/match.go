@@ -10,6 +10,7 @@ import (
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/arena/match"
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/tools"
 )
@@ -144,8 +145,9 @@ type matchNet struct {
 	net *tools.Net
 }
 
-func (n matchNet) Name() string { return n.net.Name }
-func (n matchNet) ID() string   { return n.net.ID() }
+func (n matchNet) Name() string                 { return n.net.Name }
+func (n matchNet) ID() string                   { return n.net.ID() }
+func (n matchNet) Search() (mcts.Config, error) { return n.net.Search() }
 
 // openMatchNet reads the net that a player's description means and makes it ready on
 // a configuration's device.

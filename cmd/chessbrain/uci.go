@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -66,11 +67,15 @@ func (f *uciFlags) serve(c *cobra.Command, root string) (err error) {
 	if err != nil {
 		return err
 	}
-	net, name, err := setup.FindNet(f.net, root)
+	net, err := openNet(cmp.Or(f.net, root))
 	if err != nil {
-		return pathError(err)
+		return err
 	}
-	player, err := setup.OpenNetPlayer(device, net)
+	search, err := net.Search()
+	if err != nil {
+		return err
+	}
+	player, err := setup.OpenNetPlayer(device, net.Net)
 	if err != nil {
 		return err
 	}
@@ -79,9 +84,8 @@ func (f *uciFlags) serve(c *cobra.Command, root string) (err error) {
 	if err != nil {
 		return err
 	}
-	search := mcts.DefaultConfig()
 	search.Simulations = f.visits
-	engine := &uci.Engine{Name: "chessbrain " + version() + " " + name, Net: first, Search: search,
+	engine := &uci.Engine{Name: "chessbrain " + version() + " " + net.Name, Net: first, Search: search,
 		Warm:    func() error { return player.Warm(c.Context(), uciBatch) },
 		Another: func() mcts.Evaluator { return player.NewEvaluator(uciBatch) }}
 	if err := f.set(engine); err != nil {

@@ -36,13 +36,12 @@ type Report struct {
 }
 
 // Measure asks a net the questions of set, and lets it play the endings beside each
-// other, each with an evaluator of its own.
-func (t Tables) Measure(ctx context.Context, name string, evaluator func(maxBatch int) mcts.Evaluator, set []Question, o Options) (*Report, error) {
+// other, by search with the visits of the options, each with an evaluator of its own.
+func (t Tables) Measure(ctx context.Context, name string, evaluator func(maxBatch int) mcts.Evaluator, search mcts.Config, set []Question, o Options) (*Report, error) {
 	values, err := Values(ctx, evaluator(MaxBatch), set)
 	if err != nil {
 		return nil, err
 	}
-	search := mcts.DefaultConfig()
 	search.Simulations = o.Visits
 	reports := make([]*MateReport, len(Pieces))
 	group, ctx := errgroup.WithContext(ctx)

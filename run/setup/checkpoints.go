@@ -23,21 +23,6 @@ const (
 	AverageFile = "swa.safetensors"
 )
 
-// FindNet reads the net that a command should use, and says what it is: the
-// given file; else the newest checkpoint of the run directory.
-func FindNet(file, root string) (*nn.Net, string, error) {
-	if file != "" {
-		net, err := ReadNet(file)
-		return net, filepath.Base(file), err
-	}
-	c, err := FindCheckpoint(root)
-	if err != nil {
-		return nil, "", err
-	}
-	net, err := CheckpointNet(c)
-	return net, c.Manifest.Name, err
-}
-
 // CheckpointNet reads the raw weights of a checkpoint.
 func CheckpointNet(c *checkpoint.Checkpoint) (*nn.Net, error) { return netOf(c, NetFile) }
 

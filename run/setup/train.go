@@ -202,6 +202,9 @@ func (t *Training) Check() error { return errors.Join(CheckConfig(t.e), CheckTra
 func (t *Training) Text() []byte { return config.Format(t.e.Config) }
 func (t *Training) Hash() string { return config.Hash(t.e.Config) }
 
+// Search is the MetaSearch of the training's nets.
+func (t *Training) Search() string { return searchText(t.e.Config) }
+
 // plays says whether the process plays, too.
 func (t *Training) plays() bool { return t.Source == OwnGames }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/lc0"
+	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/run/setup"
@@ -63,6 +64,15 @@ func OpenNet(spec, forms string) (*Net, error) {
 	meta[setup.MetaName], meta[setup.MetaStep] = c.Manifest.Name, strconv.FormatInt(c.Manifest.Step, 10)
 	root, err := runOf(spec, c.Path)
 	return &Net{net, c.Manifest.Name, meta, root}, err
+}
+
+// Search is the search that the net should play with, see setup.SearchOf.
+func (n *Net) Search() (mcts.Config, error) {
+	s, err := setup.SearchOf(n.Meta)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", n.Name, err)
+	}
+	return s, err
 }
 
 // ReadNet reads a net file.

@@ -59,7 +59,11 @@ func TestRowsOnGPU(t *testing.T) {
 		if _, err := Train(t.Context(), Options{Training: setup.TrainingOf(e), Command: "test", Version: "test", Log: runtest.LogTo(&log)}); err != nil {
 			t.Fatal(err)
 		}
-		net, _, err := setup.FindNet("", e.Config.GetRunDir())
+		c, err := setup.FindCheckpoint(e.Config.GetRunDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		net, err := setup.CheckpointNet(c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -81,7 +81,7 @@ func (c *core) metadata(weights string) map[string]string {
 	return map[string]string{
 		"net": c.netName(), "weights": weights, "job": c.info.Job, "step": strconv.FormatInt(c.trainer.NumSteps(), 10),
 		"samples": strconv.FormatInt(c.trainer.NumSamples(), 10), "rows": strconv.FormatInt(c.state.Rows, 10),
-		"program": "chessbrain " + c.opt.Version,
+		"program": "chessbrain " + c.opt.Version, setup.MetaSearch: c.cfg.Search(),
 	}
 }
 
