@@ -88,11 +88,9 @@ func (d Dir) GateResult(net string) string {
 
 func (d Dir) Matches() string { return filepath.Join(d.Root, "matches") }
 
-// LadderOf is where the ladder keeps the games and the place of a net. Its name is none
-// of a checkpoint's.
-func (d Dir) LadderOf(net string) string {
-	return filepath.Join(d.Root, "ladder", net+".rungs")
-}
+// LadderOf is where the ladder keeps the games and the place of a net of a run. Its name
+// is none of a checkpoint's.
+func LadderOf(root, net string) string { return filepath.Join(root, "ladder", net+".rungs") }
 
 // Shuffled is the directory of the run's shuffles.
 func (d Dir) Shuffled() string { return filepath.Join(d.Root, "shuffled") }

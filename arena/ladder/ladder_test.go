@@ -184,7 +184,7 @@ func TestEngineFails(t *testing.T) {
 		t.Fatalf("%v, %+v", err, r)
 	}
 	var text bytes.Buffer
-	if err := Write(&text, []*Report{r}); err != nil || !strings.Contains(text.String(), "does not count: its engine failed") {
+	if err := (&Result{Climbs: []*Report{r}}).Write(&text); err != nil || !strings.Contains(text.String(), "does not count: its engine failed") {
 		t.Errorf("%v\n%s", err, text.String())
 	}
 	o.Engine = &Engine{Path: filepath.Join(t.TempDir(), "gone"), Name: Program}

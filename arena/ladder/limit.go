@@ -3,6 +3,7 @@ package ladder
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -42,3 +43,10 @@ func (l Limit) String() string {
 
 // MarshalText implements encoding.TextMarshaler.
 func (l Limit) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (l *Limit) UnmarshalText(text []byte) (err error) {
+	visits, _, _ := strings.Cut(string(text), " ")
+	*l, err = ParseLimit(visits)
+	return err
+}

@@ -67,16 +67,25 @@ func (r *Report) Rating() string {
 	return fmt.Sprintf("%.0f +- %.0f", r.Elo, r.Error)
 }
 
-// Write prints reports as a table.
-func Write(out io.Writer, reports []*Report) error {
+// Result is what the climbs of a net came to; a run keeps it.
+type Result struct {
+	Net       string    `json:"net"`
+	NetID     string    `json:"net_id"`
+	Engine    string    `json:"engine,omitempty"`
+	Seed      uint64    `json:"seed"`
+	Device    string    `json:"device"`
+	Precision string    `json:"precision"`
+	Climbs    []*Report `json:"climbs"` // one a limit
+}
+
+// Write prints the climbs as tables.
+func (r *Result) Write(out io.Writer) error {
+	fmt.Fprintf(out, "%s, %s, %s\n", r.Net, r.Device, r.Precision)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for i, r := range reports {
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		fmt.Fprintf(w, "%s a move: %s on the ladder (%d games, %.0f s)\n", r.Limit, r.Rating(), r.Games, r.Seconds)
+	for _, c := range r.Climbs {
+		fmt.Fprintf(w, "\n%s a move: %s on the ladder (%d games, %.0f s)\n", c.Limit, c.Rating(), c.Games, c.Seconds)
 		fmt.Fprintln(w, "rung\tplace\tgames\twon\tdrawn\tlost\tscore")
-		for _, s := range r.Rungs {
+		for _, s := range c.Rungs {
 			fmt.Fprintf(w, "%s\t%.0f\t%d\t%d\t%d\t%d\t%s\n", s.Name, s.Elo, s.Games(), s.Wins, s.Draws, s.Losses, s.text())
 		}
 	}

@@ -162,9 +162,13 @@ func (a *Answer) read(text string) {
 		case "score":
 			next.score(words[i+1:])
 		case "nodes":
-			next.Nodes, _ = strconv.ParseInt(words[i+1], 10, 64)
+			if n, err := strconv.ParseInt(words[i+1], 10, 64); err == nil && n >= 0 {
+				next.Nodes = n
+			}
 		case "depth":
-			next.Depth, _ = strconv.Atoi(words[i+1])
+			if n, err := strconv.Atoi(words[i+1]); err == nil && n >= 0 {
+				next.Depth = n
+			}
 		case "wdl":
 			next.wdl(words[i+1:])
 		}

@@ -13,19 +13,19 @@ func TestScores(t *testing.T) {
 		name, lines string
 		want        Answer
 	}{
-		{"all", "depth 20 seldepth 31 multipv 1 score cp 34 wdl 80 870 50 nodes 123456 nps 1000000 hashfull 17 tbhits 3 time 123 pv e2e4", Answer{Scored: true, Score: 34}},
-		{"a line without one leaves it", "depth 5 score cp -7 pv e2e4\nnodes 9\ndepth 6 currmove d2d4 currmovenumber 2", Answer{Scored: true, Score: -7}},
-		{"other variations", "depth 5 multipv 1 score cp 3 pv e2e4\ndepth 5 multipv 2 score cp 1 pv d2d4", Answer{Scored: true, Score: 3}},
+		{"all", "depth 20 seldepth 31 multipv 1 score cp 34 wdl 80 870 50 nodes 123456 nps 1000000 hashfull 17 tbhits 3 time 123 pv e2e4", Answer{Scored: true, Score: 34, WDL: [3]int{80, 870, 50}, Nodes: 123456, Depth: 20}},
+		{"a line without one leaves it", "depth 5 score cp -7 pv e2e4\nnodes 9\ndepth 6 currmove d2d4 currmovenumber 2", Answer{Scored: true, Score: -7, Nodes: 9, Depth: 6}},
+		{"other variations", "depth 5 multipv 1 score cp 3 pv e2e4\ndepth 5 multipv 2 score cp 1 pv d2d4", Answer{Scored: true, Score: 3, Depth: 5}},
 		{"other variations, said last", "score cp 3\nscore cp 1 multipv 2", Answer{Scored: true, Score: 3}},
 		{"mate", "score mate 3", Answer{Scored: true, Score: 31997}},
 		{"mated", "score mate -3", Answer{Scored: true, Score: -31997}},
 		{"mate on the board", "score mate 0", Answer{Scored: true, Score: -32000}},
 		{"a score after a mate", "score mate 3\nscore cp 12", Answer{Scored: true, Score: 12}},
-		{"lower bound", "score cp 50 lowerbound nodes 4", Answer{Scored: true, Score: 50}},
+		{"lower bound", "score cp 50 lowerbound nodes 4", Answer{Scored: true, Score: 50, Nodes: 4}},
 		{"upper bound, then exact", "score cp 50 upperbound\nscore cp 45", Answer{Scored: true, Score: 45}},
-		{"text", "string score cp 7\ndepth 3 string nor score cp 9", Answer{}},
-		{"wrong scores", "score\nscore cp\nscore cp x\nscore points 3\nscore wdl 1 2 3", Answer{}},
-		{"bounds of numbers", "score cp 999999 depth 9999999999", Answer{Scored: true, Score: 32000}},
+		{"text", "string score cp 7\ndepth 3 string nor score cp 9", Answer{Depth: 3}},
+		{"wrong scores", "wdl 500 500 500\nwdl x\nscore\nscore cp\nscore cp x\nscore points 3\nscore wdl 1 2 3", Answer{}},
+		{"bounds of numbers", "score cp 999999 depth 99999999999999999999 nodes -1 wdl 1 2", Answer{Scored: true, Score: 32000}},
 	} {
 		var got Answer
 		for line := range strings.SplitSeq(c.lines, "\n") {

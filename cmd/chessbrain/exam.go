@@ -21,9 +21,9 @@ import (
 func newExam() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "exam",
-		Short: "Train on and examine three-men endings, whose exact values are known",
+		Short: "Examine a net: on three-men endings, whose values are known, and against an engine",
 	}
-	c.AddCommand(newExamStarts(), newExamMeasure())
+	c.AddCommand(newExamStarts(), newExamMeasure(), newExamValues())
 	return c
 }
 

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -87,23 +85,6 @@ func (o *ladderOptions) findEngine(c *cobra.Command) {
 	}
 }
 
-// ladderAnswer is what ladder prints, and keeps in the run.
-type ladderAnswer struct {
-	Net       string           `json:"net"`
-	NetID     string           `json:"net_id"`
-	Engine    string           `json:"engine,omitempty"`
-	Seed      uint64           `json:"seed"`
-	Device    string           `json:"device"`
-	Precision string           `json:"precision"`
-	Climbs    []*ladder.Report `json:"climbs"`
-}
-
-// Write prints the climbs as tables.
-func (a *ladderAnswer) Write(out io.Writer) error {
-	fmt.Fprintf(out, "%s, %s, %s\n\n", a.Net, a.Device, a.Precision)
-	return ladder.Write(out, a.Climbs)
-}
-
 // climb places a net.
 func (o *ladderOptions) climb(c *cobra.Command, spec string) (err error) {
 	var limits []ladder.Limit
@@ -133,14 +114,14 @@ func (o *ladderOptions) climb(c *cobra.Command, spec string) (err error) {
 	o.findEngine(c)
 	o.Tell = tell(c)
 	if o.Keep == "" && net.Run != "" {
-		o.Keep = run.Dir{Root: net.Run}.LadderOf(net.Name)
+		o.Keep = run.LadderOf(net.Run, net.Name)
 	}
 	ctx, stop := interruptible(c.Context())
 	defer stop()
 	if err := player.Warm(ctx, 1); err != nil {
 		return err
 	}
-	a := &ladderAnswer{Net: net.Name, NetID: net.ID(), Seed: o.Seed}
+	a := &ladder.Result{Net: net.Name, NetID: net.ID(), Seed: o.Seed}
 	a.Device, a.Precision = setup.DescribePlayers(device)
 	if o.Options.Engine != nil {
 		a.Engine = o.Options.Engine.Name

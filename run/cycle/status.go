@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chessbrain/chessbrain/arena/ladder"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/gate"
@@ -33,6 +34,7 @@ type Status struct {
 	Nets      NetStatus      `json:"nets"`
 	Rows      RowStatus      `json:"rows"`
 	Ratings   []RatingStatus `json:"ratings,omitempty"` // strongest first
+	Ladder    *ladder.Result `json:"ladder,omitempty"`  // the newest
 	Disk      DiskStatus     `json:"disk"`
 	Processes []Process      `json:"processes,omitempty"`
 	Limits    []Limit        `json:"limits,omitempty"` // what matters most first
@@ -204,6 +206,25 @@ func (s *Status) readNets(dir run.Dir) {
 		}
 	}
 	n.Gate = newestResult(dir.Gates())
+	s.Ladder = newestLadder(dir)
+}
+
+// newestLadder returns what the ladder said last of a net of the run, nil where it was
+// not asked. An answer that cannot be read is made anew by the next climb.
+func newestLadder(dir run.Dir) (newest *ladder.Result) {
+	paths, _ := filepath.Glob(filepath.Join(run.LadderOf(dir.Root, "*"), run.LadderName)) // the pattern is well-formed
+	var since time.Time
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		r := &ladder.Result{}
+		if err != nil || info.ModTime().Before(since) {
+			continue
+		}
+		if _, err := run.ReadJSON(path, r); err == nil {
+			newest, since = r, info.ModTime()
+		}
+	}
+	return newest
 }
 
 // newestResult returns the match of the gatekeeper that ended last, nil where there

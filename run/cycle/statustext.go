@@ -31,6 +31,7 @@ func (s *Status) Write(out io.Writer) error {
 		row(p.What, "%s", p.String())
 	}
 	s.writeNets(row)
+	s.writeLadder(row)
 	s.writeRows(row)
 	s.writeTime(row)
 	s.writeDisk(row)
@@ -124,6 +125,16 @@ func (s *Status) writeNets(row func(name, format string, args ...any)) {
 			break
 		}
 		row(first(i, "Elo"), "%+.0f +- %.0f  %s (%s)", r.Elo, 1.96*r.Error, r.Name, monitor.Count(r.Games, "game"))
+	}
+}
+
+// writeLadder says where the ladder has the net that was asked for last.
+func (s *Status) writeLadder(row func(name, format string, args ...any)) {
+	if s.Ladder == nil {
+		return
+	}
+	for i, c := range s.Ladder.Climbs {
+		row(first(i, "ladder"), "%s with %s a move: %s", c.Rating(), c.Limit, s.Ladder.Net)
 	}
 }
 

@@ -1,0 +1,76 @@
+package exam
+
+import (
+	"errors"
+	"math"
+	"os/exec"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/chess/uci"
+)
+
+func TestCorrelate(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		name   string
+		values []float64
+		scores []float64
+		want   float64
+		n      int
+	}{
+		{"a line", []float64{1, 2, 3, 4}, []float64{-1, 1, 3, 5}, 1, 4},
+		{"against it", []float64{1, 2, 3, 4}, []float64{4, 3, 2, 1}, -1, 4},
+		{"known", []float64{1, 2, 3, 4, 5}, []float64{2, 1, 4, 3, 5}, 0.8, 5},
+		{"one not known", []float64{1, nan, 2, 3, 4, 5}, []float64{2, 9, 1, 4, 3, 5}, 0.8, 5},
+		{"all the same", []float64{1, 1, 1, 1}, []float64{2, 1, 4, 3}, 0, 4},
+		{"too few", []float64{1, 2}, []float64{1, 2}, 0, 2},
+	} {
+		got := Correlate(c.name, c.values, c.scores)
+		if math.Abs(got.R-c.want) > 1e-9 || got.N != c.n || got.Low > got.R || got.High < got.R {
+			t.Errorf("%+v, want %v of %d", got, c.want, c.n)
+		}
+	}
+	many, scores := make([]float64, 1000), make([]float64, 1000)
+	for i := range many {
+		many[i], scores[i] = math.Sin(float64(i)), math.Sin(float64(i))+math.Cos(7*float64(i))
+	}
+	if c := Correlate("many", many, scores); math.Abs(c.R-math.Sqrt2/2) > 0.02 || c.High-c.Low < 0.05 || c.High-c.Low > 0.08 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestExpectedScore(t *testing.T) {
+	for want, a := range map[float64]uci.Answer{
+		0.5:  {Scored: true, WDL: [3]int{600, 300, 100}, Score: -500},
+		0:    {Scored: true},
+		-0.5: {Scored: true, Score: -191},
+	} {
+		if got := expectedScore(&a); math.Abs(got-want) > 1e-3 {
+			t.Errorf("%+v: %v, want %v", a, got, want)
+		}
+	}
+}
+
+// An engine sees who is a queen ahead.
+func TestJudge(t *testing.T) {
+	path, err := uci.FindEngine("stockfish")
+	if err != nil {
+		t.Skip("needs the engine stockfish: ", err)
+	}
+	var positions []uci.Position
+	for _, fen := range []string{"4k3/8/8/8/8/8/PPPP4/3QK3 w - - 0 1", "4k3/8/8/8/8/8/PPPP4/3QK3 b - - 0 1", chess.StartFEN} {
+		b, err := chess.ParseFEN(fen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		positions = append(positions, uci.Position{Start: b})
+	}
+	got, err := Judge(t.Context(), path, positions, 1000, 2)
+	if err != nil || got[0] < 0.9 || got[1] > -0.9 || math.Abs(got[2]) > 0.5 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := Judge(t.Context(), "no-such-engine", positions, 1000, 2); !errors.Is(err, exec.ErrNotFound) {
+		t.Errorf("without an engine: %v", err)
+	}
+}
