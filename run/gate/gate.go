@@ -132,7 +132,7 @@ func (g *gatekeeper) next(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	candidate := &nets[0]
-	accepted, err := newestAccepted(g.dirs.Accepted)
+	accepted, err := setup.NewestNet(g.dirs.Accepted)
 	if err != nil {
 		return false, err
 	}
@@ -169,7 +169,7 @@ func (g *gatekeeper) decide(ctx context.Context, candidate, accepted *run.NetFil
 	if err != nil {
 		return nil, err
 	}
-	baseline := randomSide(challenger.net.Arch, g.seed)
+	baseline := &side{name: RandomNet, net: nn.Init(challenger.net.Arch, g.seed)}
 	if accepted != nil {
 		if baseline, err = readSide(accepted); err != nil {
 			return nil, fmt.Errorf("the newest accepted net cannot be played against: %w; put it back from a copy, or move it away", err)
@@ -203,7 +203,7 @@ func (g *gatekeeper) undone(candidate *run.NetFile) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum, err := netSHA256(candidate)
+	sum, err := arena.FileSHA256(candidate.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func (g *gatekeeper) undone(candidate *run.NetFile) (*Result, error) {
 
 // reject decides against a candidate without a match.
 func (g *gatekeeper) reject(candidate *run.NetFile, reason string) (*Result, error) {
-	sum, err := netSHA256(candidate)
+	sum, err := arena.FileSHA256(candidate.Path)
 	now := time.Now().UTC()
 	return &Result{Version: resultVersion, Candidate: candidate.Name, CandidateSHA256: sum, Reason: reason,
 		Began: now, Ended: now, Program: g.program()}, err
@@ -226,7 +226,7 @@ func (g *gatekeeper) reject(candidate *run.NetFile, reason string) (*Result, err
 // settled tells everybody of a decision that is carried out.
 func (g *gatekeeper) settled(r *Result) {
 	g.log.Info("gate", "result", r.String())
-	g.summary.add(r)
+	g.summary.Results = append(g.summary.Results, r)
 	g.page.Set(func(p *Page) { p.Accepted, p.Rejected = g.summary.counts() })
 	if r.Games > 0 {
 		g.process.Publish(&monitor.Gate{Candidate: r.Candidate, Baseline: r.Baseline, Wins: r.Wins, Draws: r.Draws, Losses: r.Losses,

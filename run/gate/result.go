@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/arena"
-	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
@@ -132,15 +131,8 @@ func (r *Result) estimate() {
 
 // write makes the decision durable.
 func (r *Result) write(dir string) error {
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err == nil {
-		err = fsx.MkdirAll(fsx.OS, dir)
-	}
-	if err == nil {
-		err = fsx.WriteFile(fsx.OS, filepath.Join(dir, ResultName), append(data, '\n'))
-	}
-	if err != nil {
-		return fmt.Errorf("write result of the match: %w", err)
+	if err := run.WriteJSON(filepath.Join(dir, ResultName), r); err != nil {
+		return fmt.Errorf("result of the match: %w", err)
 	}
 	return nil
 }
@@ -194,8 +186,6 @@ func (c *contest) standing() *Standing {
 type Summary struct {
 	Results []*Result // in order
 }
-
-func (s *Summary) add(r *Result) { s.Results = append(s.Results, r) }
 
 func (s *Summary) counts() (accepted, rejected int) {
 	for _, r := range s.Results {
