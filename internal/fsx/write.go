@@ -112,16 +112,38 @@ func IsTemp(base string) bool {
 	return strings.HasPrefix(base, ".") && strings.HasSuffix(base, tempSuffix)
 }
 
+// RemovedMark is the mark of what RemoveDir was killed at.
+const RemovedMark = ".old"
+
+// MarkedTemp is the temporary name beside path that has a mark, for what RemoveMarked
+// is to find after a kill.
+func MarkedTemp(path, mark string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+mark+tempSuffix)
+}
+
 // RemoveTemps removes what crashed WriteFile and WriteDir calls left in dir. No
 // other process may be writing there. It returns how many it removed.
-func RemoveTemps(fsys FS, dir string) (int, error) {
+func RemoveTemps(fsys FS, dir string) (int, error) { return removeTemps(fsys, dir, tempSuffix) }
+
+// RemoveMarked removes what has a temporary name with the mark in dir, which need not be
+// there. Others may be writing in it.
+func RemoveMarked(fsys FS, dir, mark string) error {
+	_, err := removeTemps(fsys, dir, mark+tempSuffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// removeTemps removes the temporary names with an end.
+func removeTemps(fsys FS, dir, end string) (int, error) {
 	entries, err := fsys.ReadDir(dir)
 	if err != nil {
 		return 0, err
 	}
 	removed := 0
 	for _, e := range entries {
-		if !IsTemp(e.Name()) {
+		if !IsTemp(e.Name()) || !strings.HasSuffix(e.Name(), end) {
 			continue
 		}
 		if err := RemoveAll(fsys, filepath.Join(dir, e.Name())); err != nil {

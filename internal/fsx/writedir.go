@@ -102,13 +102,16 @@ func syncFile(fsys FS, name string) error {
 // RemoveDir removes a directory whose files belong together: it vanishes as a whole.
 // One that is not there is no error.
 func RemoveDir(fsys FS, dir string) error {
-	old := filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+".old"+tempSuffix)
+	old := MarkedTemp(dir, RemovedMark)
 	err := RemoveAll(fsys, old)
 	if err == nil {
 		err = fsys.Rename(dir, old)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
+	}
+	if err == nil {
+		err = SyncDir(fsys, filepath.Dir(dir))
 	}
 	if err == nil {
 		err = RemoveAll(fsys, old)

@@ -159,7 +159,7 @@ func (x *exporter) prepare(q queue) error {
 			return fmt.Errorf("make directory: %w", err)
 		}
 	}
-	return removeMarked(q)
+	return errors.Join(fsx.RemoveMarked(fsx.OS, q.from, fsx.RemovedMark), fsx.RemoveMarked(fsx.OS, q.to, stagingMark))
 }
 
 // plan returns the directories that nets are taken from.

@@ -25,38 +25,9 @@ import (
 	"github.com/chessbrain/chessbrain/run/train"
 )
 
-// stagingMark stands in the names of directories in which an exporter's files are
-// made, and takenMark in those of what is being removed. Both are temporary names
-// of fsx, which no reader looks at.
-const (
-	stagingMark = ".exporting"
-	takenMark   = ".exported"
-	tempSuffix  = ".partial"
-)
-
-// hidden is a temporary name beside path.
-func hidden(path, mark string) string {
-	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+mark+tempSuffix)
-}
-
-// removeMarked removes what a killed exporter left in the directories of a queue.
-func removeMarked(q queue) error {
-	for _, d := range []struct{ dir, mark string }{{q.from, takenMark}, {q.to, stagingMark}} {
-		entries, err := os.ReadDir(d.dir)
-		if err != nil {
-			return fmt.Errorf("clean up: %w", err)
-		}
-		for _, e := range entries {
-			if !fsx.IsTemp(e.Name()) || !strings.HasSuffix(e.Name(), d.mark+tempSuffix) {
-				continue
-			}
-			if err := fsx.RemoveAll(fsx.OS, filepath.Join(d.dir, e.Name())); err != nil {
-				return fmt.Errorf("clean up: %w", err)
-			}
-		}
-	}
-	return nil
-}
+// stagingMark is that of the temporary directories in which an exporter's files are
+// made.
+const stagingMark = ".exporting"
 
 // source is a net that was handed over.
 type source struct {
@@ -137,7 +108,7 @@ func (x *exporter) take(ctx context.Context, q queue, s source) error {
 	if at != "" {
 		x.log.Info("the net is there already", "net", s.name, "at", at)
 		x.done.Known = append(x.done.Known, s.name)
-		return remove(s.path)
+		return fsx.RemoveDir(fsx.OS, s.path)
 	}
 	n, err := x.make(ctx, q, s)
 	if err != nil {
@@ -147,7 +118,7 @@ func (x *exporter) take(ctx context.Context, q queue, s source) error {
 	x.process.Publish(&monitor.Net{Action: monitor.NetPublished, NetID: n.Name, Path: n.Files[len(n.Files)-1]})
 	x.done.Nets = append(x.done.Nets, n)
 	x.page.Set(func(p *Page) { p.Exported, p.Newest = p.Exported+1, n.Name })
-	return remove(s.path)
+	return fsx.RemoveDir(fsx.OS, s.path)
 }
 
 // has returns the file of a net that came out of the queue before, "" = none.
@@ -163,21 +134,6 @@ func (q *queue) has(net string) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// remove takes a directory away: it vanishes as a whole.
-func remove(path string) error {
-	gone := hidden(path, takenMark)
-	if err := fsx.OS.Rename(path, gone); err != nil {
-		return fmt.Errorf("take the net away: %w", err)
-	}
-	if err := fsx.SyncDir(fsx.OS, filepath.Dir(path)); err != nil {
-		return err
-	}
-	if err := fsx.RemoveAll(fsx.OS, gone); err != nil {
-		return fmt.Errorf("take the net away: %w", err)
-	}
-	return nil
 }
 
 // make writes the files of a net into the queue's other end, that which the
@@ -198,7 +154,7 @@ func (x *exporter) make(ctx context.Context, q queue, s source) (n Net, err erro
 		return n, err
 	}
 	n = Net{Name: s.name, NetID: c.Net.ID, Weights: weights}
-	staging := hidden(filepath.Join(q.to, s.name), stagingMark)
+	staging := fsx.MarkedTemp(filepath.Join(q.to, s.name), stagingMark)
 	defer func() { err = errors.Join(err, fsx.RemoveAll(fsx.OS, staging)) }()
 	files, err := x.configured(ctx, c, staging)
 	if err != nil {
