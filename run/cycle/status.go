@@ -196,11 +196,10 @@ func (s *Status) readNets(dir run.Dir) {
 		n.Since = newest.Written.UTC()
 	}
 	n.Accepted, n.Rejected, n.Waiting = countNets(dir.Models()), countNets(dir.Rejected()), countNets(dir.Candidates())
-	if entries, err := os.ReadDir(dir.ToExport()); err == nil {
-		for _, e := range entries {
-			if e.IsDir() && !fsx.IsTemp(e.Name()) {
-				n.ToExport++
-			}
+	entries, _ := fsx.Entries(fsx.OS, dir.ToExport())
+	for _, e := range entries {
+		if e.IsDir() {
+			n.ToExport++
 		}
 	}
 	n.Gate = newestResult(dir.Gates())
@@ -209,10 +208,7 @@ func (s *Status) readNets(dir run.Dir) {
 // newestResult returns the match of the gatekeeper that ended last, nil where there
 // is none. A result that cannot be read is verify's to name.
 func newestResult(dir string) (newest *gate.Result) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil // no gatekeeper yet
-	}
+	entries, _ := fsx.Entries(fsx.OS, dir)
 	for _, e := range entries {
 		r, err := gate.ReadResult(filepath.Join(dir, e.Name()))
 		if err == nil && r.Games > 0 && (newest == nil || r.Ended.After(newest.Ended)) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"slices"
@@ -231,7 +230,7 @@ func DryRun(opt Options, w io.Writer) (err error) {
 	x.stages.DescribeTo(w)
 	for _, q := range x.plan() {
 		all, err := sources(q.from)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil {
 			return err
 		}
 		fmt.Fprintf(w, "%s -> %s: %s\n", q.from, q.to, monitor.Count(len(all), "net"))

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -38,13 +37,13 @@ type source struct {
 // sources returns the nets in a directory, oldest first; of equals by name. What
 // has no net in it is nobody's hand-over and is left alone.
 func sources(dir string) ([]source, error) {
-	entries, err := os.ReadDir(dir)
+	entries, err := fsx.Entries(fsx.OS, dir)
 	if err != nil {
 		return nil, fmt.Errorf("look for nets: %w", err)
 	}
 	var all []source
 	for _, e := range entries {
-		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+		if !e.IsDir() {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())

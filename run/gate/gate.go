@@ -230,7 +230,7 @@ func (g *gatekeeper) settled(r *Result) {
 	g.page.Set(func(p *Page) { p.Accepted, p.Rejected = g.summary.counts() })
 	if r.Games > 0 {
 		g.process.Publish(&monitor.Gate{Candidate: r.Candidate, Baseline: r.Baseline, Wins: r.Wins, Draws: r.Draws, Losses: r.Losses,
-			Elo: monitor.Number(r.Elo), EloErr: monitor.Number(r.EloError), Verdict: r.verdict()})
+			Elo: monitor.Number(r.Elo), EloErr: monitor.Number(r.EloError), Verdict: r.Verdict()})
 	}
 	action := monitor.NetRejected
 	if r.Accepted {

@@ -95,7 +95,7 @@ func (g *gatekeeper) settle(candidate *run.NetFile, r *Result) error {
 		return err
 	}
 	if err := moveAll(r.Files, g.dirs.Test, r.Candidate, to, name); err != nil {
-		return fmt.Errorf("move %s, which is %s: %w", r.Candidate, r.verdict(), err)
+		return fmt.Errorf("move %s, which is %s: %w", r.Candidate, r.Verdict(), err)
 	}
 	r.Placed = run.Dir{Root: g.root}.Shorten(filepath.Join(to, name+run.NetSuffix))
 	if err := r.write(dir); err != nil {

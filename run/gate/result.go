@@ -137,8 +137,8 @@ func (r *Result) write(dir string) error {
 	return nil
 }
 
-// verdict is the decision in a word, as events have it.
-func (r *Result) verdict() string {
+// Verdict is the decision in a word, as events and the catalogue have it.
+func (r *Result) Verdict() string {
 	if r.Accepted {
 		return "accepted"
 	}
@@ -148,9 +148,9 @@ func (r *Result) verdict() string {
 // String is the result in one line.
 func (r *Result) String() string {
 	if r.Games == 0 {
-		return fmt.Sprintf("%s %s: %s", r.Candidate, r.verdict(), r.Reason)
+		return fmt.Sprintf("%s %s: %s", r.Candidate, r.Verdict(), r.Reason)
 	}
-	return fmt.Sprintf("%s %s against %s: %s; +%d =%d -%d, Elo %s", r.Candidate, r.verdict(), r.Baseline, r.Reason,
+	return fmt.Sprintf("%s %s against %s: %s; +%d =%d -%d, Elo %s", r.Candidate, r.Verdict(), r.Baseline, r.Reason,
 		r.Wins, r.Draws, r.Losses, arena.EloText(r.Elo, r.EloError))
 }
 

@@ -1,11 +1,8 @@
 package pipeline
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -99,10 +96,7 @@ func (s *State) step(name string) *StepState {
 // Unfinished returns the newest run of base that was begun and not finished, nil
 // where there is none.
 func Unfinished(base string) (*State, error) {
-	entries, err := os.ReadDir(base)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	entries, err := fsx.Entries(fsx.OS, base)
 	if err != nil {
 		return nil, fmt.Errorf("look for pipeline runs: %w", err)
 	}

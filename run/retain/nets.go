@@ -159,7 +159,7 @@ func (g *collector) prunePGNs() error {
 		dir   string
 		ended time.Time
 	}
-	entries, err := entriesOf(g.dir.Gates(), "matches")
+	entries, err := fsx.Entries(fsx.OS, g.dir.Gates())
 	if err != nil {
 		return err
 	}
