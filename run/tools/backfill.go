@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
 	"github.com/chessbrain/chessbrain/trainer"
@@ -151,22 +151,16 @@ func (b *backfill) checkPurpose() error {
 		want.Losses = append(want.Losses, text)
 	}
 	path := filepath.Join(b.opt.Out, "backfill.json")
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		text, err := json.MarshalIndent(want, "", "  ")
-		if err != nil {
-			return err
-		}
-		return fsx.WriteFile(fsx.OS, path, append(text, '\n'))
-	}
-	if err != nil {
-		return err
-	}
 	var have purpose
-	if err := json.Unmarshal(data, &have); err != nil {
+	there, err := run.ReadJSON(path, &have)
+	switch {
+	case there && err != nil:
 		return &checkpoint.CorruptError{Path: path, Reason: err.Error()}
-	}
-	if !reflect.DeepEqual(have, want) {
+	case err != nil:
+		return err
+	case !there:
+		return run.WriteJSON(path, want)
+	case !reflect.DeepEqual(have, want):
 		return inputError{fmt.Errorf("%s holds events of other data or losses (%s); give the same --data, --rows and configuration, or another --out", b.opt.Out, path)}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -19,6 +17,7 @@ import (
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/train"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
@@ -97,16 +96,8 @@ func randomNet(text string) (*Net, error) {
 
 // Checkpoint is the net as exporters take it.
 func (n *Net) Checkpoint() (*stage.Checkpoint, error) {
-	arch, err := json.Marshal(n.Arch)
-	if err != nil {
-		return nil, fmt.Errorf("encode net description: %w", err)
-	}
 	step, _ := strconv.ParseUint(n.Meta[setup.MetaStep], 10, 64) // not known: 0
-	c := &stage.Checkpoint{Arch: arch, Metadata: n.extra(), Net: stage.NetInfo{Name: fileName(n.Name), ID: n.ID(), Step: step}}
-	for _, p := range n.Params {
-		c.Tensors = append(c.Tensors, stage.Tensor{Name: p.Name, Shape: p.Shape, Data: p.Data})
-	}
-	return c, nil
+	return train.StageCheckpoint(n.Net, n.extra(), stage.NetInfo{Name: fileName(n.Name), Step: step})
 }
 
 // extra is what is known about the net beside what its own content says.
@@ -148,15 +139,12 @@ var netSuffixes = []struct{ suffix, format string }{
 func NetFormat(name, path string) (string, error) {
 	var formats []string
 	for _, s := range netSuffixes {
-		if name == "" && strings.HasSuffix(path, s.suffix) {
+		if name == s.format || name == "" && strings.HasSuffix(path, s.suffix) {
 			return s.format, nil
 		}
 		formats = append(formats, s.format)
 	}
-	switch {
-	case slices.Contains(formats, name):
-		return name, nil
-	case name == "":
+	if name == "" {
 		return "", inputError{fmt.Errorf("--out %s: the name does not say the format; give --format %s", path, strings.Join(formats, "|"))}
 	}
 	return "", inputError{fmt.Errorf("--format %q: want %s", name, strings.Join(formats, ", "))}
