@@ -202,20 +202,9 @@ func (s *Status) readNets(dir run.Dir) {
 			n.ToExport++
 		}
 	}
-	n.Gate = newestResult(dir.Gates())
-}
-
-// newestResult returns the match of the gatekeeper that ended last, nil where there
-// is none. A result that cannot be read is verify's to name.
-func newestResult(dir string) (newest *gate.Result) {
-	entries, _ := fsx.Entries(fsx.OS, dir)
-	for _, e := range entries {
-		r, err := gate.ReadResult(filepath.Join(dir, e.Name()))
-		if err == nil && r.Games > 0 && (newest == nil || r.Ended.After(newest.Ended)) {
-			newest = r
-		}
+	if matches, _ := gate.Played(dir.Gates()); len(matches) > 0 {
+		n.Gate = matches[0]
 	}
-	return newest
 }
 
 func (s *Status) readRows(dir run.Dir, state *State) error {

@@ -1,15 +1,18 @@
 package gate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/chessbrain/chessbrain/arena"
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
@@ -91,6 +94,20 @@ func ReadResult(dir string) (*Result, error) {
 		return nil, &checkpoint.CorruptError{Path: path, Reason: err.Error() + "; remove it, and the net is tested again"}
 	}
 	return r, nil
+}
+
+// Played returns the decisions that rest on a match, the newest first, of a directory of
+// matches. One that cannot be read is left out: chessbrain verify names it.
+func Played(dir string) ([]*Result, error) {
+	entries, err := fsx.Entries(fsx.OS, dir)
+	var all []*Result
+	for _, e := range entries {
+		if r, err := ReadResult(filepath.Join(dir, e.Name())); err == nil && r.Games > 0 {
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Result) int { return cmp.Or(b.Ended.Compare(a.Ended), cmp.Compare(b.Candidate, a.Candidate)) })
+	return all, err
 }
 
 // decodeResult reads a decision. What it accepts names plain files of the candidate

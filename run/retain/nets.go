@@ -1,7 +1,6 @@
 package retain
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/run"
@@ -155,24 +153,12 @@ func (g *collector) prunePGNs() error {
 	if keep == 0 {
 		return nil
 	}
-	type match struct {
-		dir   string
-		ended time.Time
-	}
-	entries, err := fsx.Entries(fsx.OS, g.dir.Gates())
+	matches, err := gate.Played(g.dir.Gates())
 	if err != nil {
 		return err
 	}
-	var matches []match
-	for _, e := range entries {
-		dir := filepath.Join(g.dir.Gates(), e.Name())
-		if r, err := gate.ReadResult(dir); err == nil && r.Games > 0 {
-			matches = append(matches, match{dir, r.Ended})
-		}
-	}
-	slices.SortFunc(matches, func(a, b match) int { return cmp.Or(b.ended.Compare(a.ended), cmp.Compare(b.dir, a.dir)) })
 	for _, m := range matches[min(keep, len(matches)):] {
-		path := filepath.Join(m.dir, gate.GamesName)
+		path := filepath.Join(g.dir.Gates(), m.Candidate, gate.GamesName)
 		if !exists(path) {
 			continue
 		}
