@@ -17,7 +17,7 @@ import (
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
-// DefaultPoll is how often a process that goes on looks for nets.
+// DefaultPoll is how often a process that goes on looks for nets, unless it is told otherwise.
 const DefaultPoll = 30 * time.Second
 
 // Options start an exporter.
@@ -28,7 +28,7 @@ type Options struct {
 	To        string // directory of the nets made; "" = modelstobetested/, or models/ without Gating
 
 	Once     bool          // end when there is nothing left to export
-	Poll     time.Duration // else: between two looks; 0 = DefaultPoll
+	Poll     time.Duration // else: between two looks, above 0
 	LockWait time.Duration // how long to wait for another exporter of the run to end
 	Locked   bool          // the caller holds the run's lock
 
@@ -143,22 +143,13 @@ func (x *exporter) do(ctx context.Context) (err error) {
 	}
 	x.process.OnClose(x.stages.Close)
 	for _, q := range x.queues {
-		if err := x.prepare(q); err != nil {
-			return err
+		for dir, mark := range map[string]string{q.from: fsx.RemovedMark, q.to: stagingMark} {
+			if err := errors.Join(fsx.MkdirAll(fsx.OS, dir), fsx.RemoveMarked(fsx.OS, dir, mark)); err != nil {
+				return fmt.Errorf("prepare directory: %w", err)
+			}
 		}
 	}
 	return x.work(ctx)
-}
-
-// prepare makes the directories of a queue and removes what a killed process left
-// half made.
-func (x *exporter) prepare(q queue) error {
-	for _, d := range []string{q.from, q.to} {
-		if err := fsx.MkdirAll(fsx.OS, d); err != nil {
-			return fmt.Errorf("make directory: %w", err)
-		}
-	}
-	return errors.Join(fsx.RemoveMarked(fsx.OS, q.from, fsx.RemovedMark), fsx.RemoveMarked(fsx.OS, q.to, stagingMark))
 }
 
 // plan returns the directories that nets are taken from.
@@ -182,10 +173,6 @@ func (x *exporter) plan() []queue {
 
 // work exports what is there, again and again unless Once is set.
 func (x *exporter) work(ctx context.Context) error {
-	poll := x.opt.Poll
-	if poll <= 0 {
-		poll = DefaultPoll
-	}
 	for first := true; ; first = false {
 		for _, q := range x.queues {
 			if err := x.takeAll(ctx, q); err != nil {
@@ -196,10 +183,10 @@ func (x *exporter) work(ctx context.Context) error {
 			return x.failures()
 		}
 		if first {
-			x.log.Info("looking for nets", "in", x.queues[0].from, "every", poll)
+			x.log.Info("looking for nets", "in", x.queues[0].from, "every", x.opt.Poll)
 		}
 		select {
-		case <-time.After(poll):
+		case <-time.After(x.opt.Poll):
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -156,25 +156,19 @@ func (x *exporter) make(ctx context.Context, q queue, s source) (n Net, err erro
 	staging := fsx.MarkedTemp(filepath.Join(q.to, s.name), stagingMark)
 	defer func() { err = errors.Join(err, fsx.RemoveAll(fsx.OS, staging)) }()
 	files, err := x.configured(ctx, c, staging)
-	if err != nil {
+	if err == nil && len(files) > 0 {
+		err = n.publish(ctx, q, c, files)
+	}
+	if err != nil || x.stages.Exporter.Name() == safetensors {
 		return n, err
-	}
-	if len(files) > 0 {
-		if err := x.publish(ctx, q, c, files, &n); err != nil {
-			return n, err
-		}
-	}
-	if x.stages.Exporter.Name() == safetensors {
-		return n, nil
 	}
 	plain, err := export.Definition(safetensors).MakeExporter(nil)
-	if err != nil {
-		return n, err
+	if err == nil {
+		files, err = plain.Export(ctx, c, staging)
 	}
-	if files, err = plain.Export(ctx, c, staging); err != nil {
-		return n, err
+	if err == nil {
+		err = n.publish(ctx, q, c, files)
 	}
-	err = x.publish(ctx, q, c, files, &n)
 	return n, err
 }
 
@@ -198,13 +192,10 @@ func (x *exporter) configured(ctx context.Context, c *stage.Checkpoint, staging 
 }
 
 // publish copies files to where they belong, durably.
-func (x *exporter) publish(ctx context.Context, q queue, c *stage.Checkpoint, files []string, n *Net) error {
-	if err := export.Publish(ctx, fsx.OS, q.to, files, c.Net); err != nil {
-		return err
-	}
+func (n *Net) publish(ctx context.Context, q queue, c *stage.Checkpoint, files []string) error {
 	paths, _ := export.Published(q.to, files, c.Net)
 	n.Files = append(n.Files, paths...)
-	return nil
+	return export.Publish(ctx, fsx.OS, q.to, files, c.Net)
 }
 
 // read returns the weights that the configuration asks for.

@@ -82,9 +82,6 @@ type gatekeeper struct {
 // finished games are on disk, and the next call goes on with the match.
 func Run(ctx context.Context, opt Options) (*Summary, error) {
 	g := &gatekeeper{opt: opt, log: opt.Log}
-	if g.opt.poll == 0 {
-		g.opt.poll = pollEvery
-	}
 	if err := g.open(ctx); err != nil {
 		return nil, err
 	}
@@ -114,7 +111,7 @@ func (g *gatekeeper) work(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(g.opt.poll):
+		case <-time.After(cmp.Or(g.opt.poll, pollEvery)):
 		}
 		if err := g.process.Err(); err != nil {
 			return err
