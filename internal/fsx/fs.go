@@ -68,6 +68,12 @@ func ReadFile(fsys FS, name string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
+// IsFile says whether a regular file is there, on the operating system's disk.
+func IsFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
 // Entries lists a directory without what is hidden or temporary, sorted by name; one
 // that is not there has none.
 func Entries(fsys FS, dir string) ([]fs.DirEntry, error) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,7 +52,7 @@ func (g *collector) pruneModels() error {
 	if err != nil {
 		return err
 	}
-	if exists(g.dir.OldCatalogue()) && !exists(g.dir.Catalogue()) {
+	if fsx.IsFile(g.dir.OldCatalogue()) && !fsx.IsFile(g.dir.Catalogue()) {
 		g.note("%s: the best net is not known, %s is not read any more; chessbrain ratings %s makes %s",
 			inRun.Models(), inRun.OldCatalogue(), g.opt.Root, inRun.Catalogue())
 		return nil
@@ -105,16 +104,10 @@ func (g *collector) bestNet(nets []run.NetFile) (best string) {
 // pruneCatalogue removes the catalogue of an earlier program once there is one of
 // this program.
 func (g *collector) pruneCatalogue() error {
-	if !exists(g.dir.Catalogue()) {
+	if !fsx.IsFile(g.dir.Catalogue()) {
 		return nil
 	}
 	return g.removeFiles(ClassIndex, inRun.Catalogue()+" is in its place", g.dir.OldCatalogue())
-}
-
-// exists says whether a regular file is there.
-func exists(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
 }
 
 // removeNet removes a net that says it is of this run, and what an exporter wrote
@@ -159,7 +152,7 @@ func (g *collector) prunePGNs() error {
 	}
 	for _, m := range matches[min(keep, len(matches)):] {
 		path := filepath.Join(g.dir.Gates(), m.Candidate, gate.GamesName)
-		if !exists(path) {
+		if !fsx.IsFile(path) {
 			continue
 		}
 		if pinned, err := g.pinned(path); err != nil {

@@ -176,8 +176,6 @@ func (g *collector) removeFiles(class Class, reason string, paths ...string) err
 			if err := fsx.OS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
-		}
-		for _, path := range there {
 			if err := fsx.SyncDir(fsx.OS, filepath.Dir(path)); err != nil {
 				return err
 			}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -40,7 +39,7 @@ func OpenNet(spec, forms string) (*Net, error) {
 	if rest, ok := strings.CutPrefix(spec, randomWeights+":"); ok {
 		return randomNet(rest)
 	}
-	if info, err := os.Stat(spec); err == nil && info.Mode().IsRegular() {
+	if fsx.IsFile(spec) {
 		return ReadNet(spec, forms)
 	}
 	c, err := setup.FindCheckpoint(spec)
