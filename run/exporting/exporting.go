@@ -171,7 +171,8 @@ func (x *exporter) plan() []queue {
 	return []queue{q, extra}
 }
 
-// work exports what is there, again and again unless Once is set.
+// work exports what is there, again and again unless Once is set: then its error is that
+// of all nets that could not be exported.
 func (x *exporter) work(ctx context.Context) error {
 	for first := true; ; first = false {
 		for _, q := range x.queues {
@@ -180,7 +181,11 @@ func (x *exporter) work(ctx context.Context) error {
 			}
 		}
 		if x.opt.Once {
-			return x.failures()
+			var errs []error
+			for _, path := range slices.Sorted(maps.Keys(x.failed)) {
+				errs = append(errs, x.failed[path])
+			}
+			return errors.Join(errs...)
 		}
 		if first {
 			x.log.Info("looking for nets", "in", x.queues[0].from, "every", x.opt.Poll)
@@ -191,15 +196,6 @@ func (x *exporter) work(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-}
-
-// failures joins the errors of the nets that could not be exported, by name.
-func (x *exporter) failures() error {
-	var errs []error
-	for _, path := range slices.Sorted(maps.Keys(x.failed)) {
-		errs = append(errs, x.failed[path])
-	}
-	return errors.Join(errs...)
 }
 
 // DryRun checks the configuration and says which nets would be exported, and

@@ -17,18 +17,15 @@ import (
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
-// netDirs are where the nets of a run lie. A net moves down this list, so that one which moves
-// while it is read is seen once or twice, not never.
-func netDirs(d run.Dir) []struct{ dir, state string } {
-	return []struct{ dir, state string }{
-		{d.Candidates(), catalogue.Candidate}, {d.ModelsExtra(), catalogue.Extra}, {d.Rejected(), catalogue.Rejected}, {d.Models(), catalogue.Accepted},
-	}
-}
-
 // nets returns all nets, oldest first.
 func (s *scanner) nets() ([]catalogue.Net, error) {
 	var nets []catalogue.Net
-	for _, d := range netDirs(s.dir) {
+	// A net moves down this list, so that one which moves while it is read is seen once or
+	// twice, not never.
+	for _, d := range []struct{ dir, state string }{
+		{s.dir.Candidates(), catalogue.Candidate}, {s.dir.ModelsExtra(), catalogue.Extra},
+		{s.dir.Rejected(), catalogue.Rejected}, {s.dir.Models(), catalogue.Accepted},
+	} {
 		entries, err := fsx.Entries(fsx.OS, d.dir)
 		if err != nil {
 			return nil, err
