@@ -88,11 +88,8 @@ func trained(root string) (none checkpoint.Manifest, err error) {
 		return none, err
 	}
 	data, err := fsx.ReadFile(fsx.OS, filepath.Join(dir.Checkpoints, name, "manifest.json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return none, nil // the trainer will say what is wrong with it
-	}
-	if err != nil {
-		return none, fmt.Errorf("read checkpoint: %w", err)
+	if err != nil { // of one that is not there the trainer will say what is wrong with it
+		return none, gone(fmt.Errorf("read checkpoint: %w", err))
 	}
 	m, err := checkpoint.DecodeManifest(data)
 	if err != nil {
@@ -120,10 +117,7 @@ func countNets(dir string) int {
 // readCatalogue returns the index of a run, nil where there is none.
 func readCatalogue(dir run.Dir) (*catalogue.Catalogue, error) {
 	c, err := catalogue.Read(fsx.OS, dir.Catalogue())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return c, err
+	return c, gone(err)
 }
 
 // gone drops the error of what is not there any more.

@@ -241,11 +241,7 @@ func readDisk(root string) (DiskStatus, error) {
 		if err != nil {
 			return gone(err)
 		}
-		rel, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
-		part, _, below := strings.Cut(filepath.ToSlash(rel), "/")
+		part, _, below := strings.Cut(run.Dir{Root: root}.Shorten(path), "/")
 		if !below {
 			part = "files"
 		}

@@ -200,20 +200,13 @@ func (n *Net) publish(ctx context.Context, q queue, c *stage.Checkpoint, files [
 
 // read returns the weights that the configuration asks for.
 func (x *exporter) read(s source) (net *nn.Net, meta map[string]string, weights string, err error) {
-	weights = "raw"
-	path := filepath.Join(s.path, train.HandedNet)
 	if x.want.Averaged {
-		average := filepath.Join(s.path, train.HandedAverage)
-		_, err := os.Stat(average)
-		switch {
-		case err == nil:
-			weights, path = "swa", average
-		case errors.Is(err, fs.ErrNotExist):
-			x.log.Warn("there are no averaged weights (training.swa.period is 0, or it has not passed yet): the raw ones are exported", "net", s.name)
-		default:
-			return nil, nil, "", err
+		net, meta, err = setup.ReadNetFile(filepath.Join(s.path, train.HandedAverage))
+		if !errors.Is(err, fs.ErrNotExist) {
+			return net, meta, "swa", err
 		}
+		x.log.Warn("there are no averaged weights (training.swa.period is 0, or it has not passed yet): the raw ones are exported", "net", s.name)
 	}
-	net, meta, err = setup.ReadNetFile(path)
-	return net, meta, weights, err
+	net, meta, err = setup.ReadNetFile(filepath.Join(s.path, train.HandedNet))
+	return net, meta, "raw", err
 }

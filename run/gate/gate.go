@@ -233,11 +233,7 @@ func (g *gatekeeper) settled(r *Result) {
 	if r.Accepted {
 		action = monitor.NetPublished
 	}
-	path := r.Placed
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(g.root, path)
-	}
-	g.process.Publish(&monitor.Net{Action: action, NetID: r.Candidate, Path: path})
+	g.process.Publish(&monitor.Net{Action: action, NetID: r.Candidate, Path: run.Dir{Root: g.root}.NetPath(r.Placed)})
 	if g.opt.Decided != nil {
 		g.opt.Decided()
 	}

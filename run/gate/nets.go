@@ -161,28 +161,22 @@ func (g *gatekeeper) rename(candidate *run.NetFile) error {
 	return nil
 }
 
-// moveAll moves the files of a net, which gets another name.
+// moveAll moves the files of a net, which gets another name, durably. One that is not
+// there was moved before a kill.
 func moveAll(files []File, from, net, to, name string) error {
 	for _, f := range files {
-		if err := move(filepath.Join(from, f.Name), filepath.Join(to, name+strings.TrimPrefix(f.Name, net))); err != nil {
+		err := fsx.OS.Rename(filepath.Join(from, f.Name), filepath.Join(to, name+strings.TrimPrefix(f.Name, net)))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case errors.Is(err, syscall.EXDEV):
+			return fmt.Errorf("%w: let both directories lie on one file system", err)
+		case err == nil:
+			err = errors.Join(fsx.SyncDir(fsx.OS, to), fsx.SyncDir(fsx.OS, from))
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// move renames a file or directory, durably. One that is not there was moved
-// before a kill.
-func move(from, to string) error {
-	err := fsx.OS.Rename(from, to)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if errors.Is(err, syscall.EXDEV) {
-		return fmt.Errorf("%w: let both directories lie on one file system", err)
-	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(fsx.SyncDir(fsx.OS, filepath.Dir(to)), fsx.SyncDir(fsx.OS, filepath.Dir(from)))
 }

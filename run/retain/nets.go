@@ -113,20 +113,13 @@ func (g *collector) pruneCatalogue() error {
 // removeNet removes a net that says it is of this run, and what an exporter wrote
 // beside it.
 func (g *collector) removeNet(class Class, n run.NetFile, reason string) error {
-	if pinned, err := g.pinned(n.Path); err != nil || pinned {
-		return err
-	}
-	rel, err := filepath.Rel(g.opt.Root, n.Path)
-	if err != nil {
-		return err
-	}
 	_, meta, err := setup.ReadNetFile(n.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		g.note("%s: %v", filepath.ToSlash(rel), err)
+		g.note("%s: %v", g.dir.Shorten(n.Path), err)
 		return nil
 	}
 	if err != nil || meta["job"] != g.job {
-		g.note("%s: it does not say that job %s made it", filepath.ToSlash(rel), g.job)
+		g.note("%s: it does not say that job %s made it", g.dir.Shorten(n.Path), g.job)
 		return nil
 	}
 	paths := []string{n.Path}
@@ -152,14 +145,6 @@ func (g *collector) prunePGNs() error {
 	}
 	for _, m := range matches[min(keep, len(matches)):] {
 		path := filepath.Join(g.dir.Gates(), m.Candidate, gate.GamesName)
-		if !fsx.IsFile(path) {
-			continue
-		}
-		if pinned, err := g.pinned(path); err != nil {
-			return err
-		} else if pinned {
-			continue
-		}
 		if err := g.removeFiles(ClassPGN, fmt.Sprintf("older than the newest %d matches", keep), path); err != nil {
 			return err
 		}
