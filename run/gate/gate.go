@@ -239,7 +239,6 @@ func (g *gatekeeper) settled(r *Result) {
 	}
 }
 
-// matchDir is where the match of a net lies.
 func (g *gatekeeper) matchDir(net string) string { return filepath.Join(g.dirs.Matches, net) }
 
 func (g *gatekeeper) program() string { return "chessbrain " + g.opt.Version }
@@ -250,7 +249,6 @@ func unusable(err error) bool {
 	return damaged || errors.Is(err, nn.ErrArch) || errors.Is(err, nn.ErrParams) || errors.Is(err, nn.ErrNotFinite)
 }
 
-// there reports whether a file exists.
 func there(path string) (bool, error) {
 	_, err := fsx.OS.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {

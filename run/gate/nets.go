@@ -49,7 +49,6 @@ type side struct {
 	net    *nn.Net
 }
 
-// readSide reads a net file.
 func readSide(f *run.NetFile) (*side, error) {
 	s := &side{name: f.Name}
 	var err error

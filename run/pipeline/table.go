@@ -14,7 +14,6 @@ import (
 	"github.com/chessbrain/chessbrain/replay/prepare"
 )
 
-// Files of a sweep.
 const (
 	sweepJSON = "sweep.json"
 	sweepCSV  = "sweep.csv"

@@ -134,7 +134,6 @@ func (r *rater) work(ctx context.Context) error {
 	return err
 }
 
-// matches plays the missing matches.
 func (r *rater) matches(ctx context.Context, c *catalogue.Catalogue) error {
 	if r.want.Games == 0 {
 		return nil

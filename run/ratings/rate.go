@@ -13,7 +13,6 @@ import (
 	"github.com/chessbrain/chessbrain/run/gate"
 )
 
-// Kinds of players.
 const (
 	KindNet    = "net"
 	KindMover  = "random-mover"

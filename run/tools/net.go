@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -53,10 +54,8 @@ func OpenNet(spec, forms string) (*Net, error) {
 	if err != nil {
 		return nil, err
 	}
-	meta := maps.Clone(c.Manifest.Info)
-	if meta == nil {
-		meta = map[string]string{}
-	}
+	meta := map[string]string{}
+	maps.Copy(meta, c.Manifest.Info)
 	meta[setup.MetaName], meta[setup.MetaStep] = c.Manifest.Name, strconv.FormatInt(c.Manifest.Step, 10)
 	return &Net{net, c.Manifest.Name, meta}, nil
 }
@@ -115,11 +114,7 @@ func fileName(name string) string {
 	for _, s := range netSuffixes {
 		name = strings.TrimSuffix(name, s.suffix)
 	}
-	name = strings.TrimLeft(notInNames.ReplaceAllString(name, "-"), ".-")
-	if name == "" {
-		return "net"
-	}
-	return name
+	return cmp.Or(strings.TrimLeft(notInNames.ReplaceAllString(name, "-"), ".-"), "net")
 }
 
 // NetWriter is a format of net files and how it is written.

@@ -102,7 +102,6 @@ func Overfit(ctx context.Context, s *Subject, rows *Rows, opt OverfitOptions, sh
 	})
 }
 
-// train does the steps.
 func (r *OverfitResult) train(ctx context.Context, t *trainer.Trainer, losses []trainer.Loss, batch *encoding.TrainBatch,
 	opt OverfitOptions, show func(OverfitPoint) error) error {
 	var first []float64 // excess of each loss
@@ -187,7 +186,6 @@ func weighted(weight float64, m *trainer.Measure) float64 {
 	return weight * m.Mean
 }
 
-// numbers are losses by metric name.
 func numbers(m *trainer.Measures) monitor.Numbers {
 	n := monitor.Numbers{}
 	for _, l := range m.Losses {

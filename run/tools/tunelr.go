@@ -42,7 +42,6 @@ func (o *RangeOptions) Validate() error {
 	return nil
 }
 
-// rates are the learning rates of the steps.
 func (o *RangeOptions) rates() []float64 {
 	r := make([]float64, o.Steps)
 	for i := range r {
@@ -94,7 +93,6 @@ func TuneLR(ctx context.Context, s *Subject, rows *Rows, opt RangeOptions) (*Ran
 	return r, nil
 }
 
-// train takes the steps.
 func (r *RangeResult) train(ctx context.Context, t *trainer.Trainer, rows *Rows, s *Subject, losses []trainer.Loss, steps int) error {
 	src, err := rows.Draw(ctx, s)
 	if err != nil {
