@@ -15,7 +15,6 @@ import (
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
-	"github.com/chessbrain/chessbrain/trainer"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
@@ -249,11 +248,7 @@ func (b *backfill) checkpoint(ctx context.Context, path string) error {
 
 // measure evaluates a net and makes the event.
 func (b *backfill) measure(ctx context.Context, s *Subject) (*monitor.Validation, error) {
-	var r *Result
-	err := s.train(nil, func(t *trainer.Trainer, c *trainer.Config) (err error) {
-		r, err = measure(ctx, t, c.Losses, s, b.rows, b.opt.Rows, nil)
-		return err
-	})
+	r, err := Eval(ctx, s, b.rows, EvalOptions{Rows: b.opt.Rows})
 	if err != nil {
 		return nil, err
 	}
