@@ -115,41 +115,27 @@ func IsTemp(base string) bool {
 // RemovedMark is the mark of what RemoveDir was killed at.
 const RemovedMark = ".old"
 
-// MarkedTemp is the temporary name beside path that has a mark, for what RemoveMarked
+// MarkedTemp is the temporary name beside path that has a mark, for what RemoveTemps
 // is to find after a kill.
 func MarkedTemp(path, mark string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+mark+tempSuffix)
 }
 
-// RemoveTemps removes what crashed WriteFile and WriteDir calls left in dir. No
-// other process may be writing there. It returns how many it removed.
-func RemoveTemps(fsys FS, dir string) (int, error) { return removeTemps(fsys, dir, tempSuffix) }
-
-// RemoveMarked removes what has a temporary name with the mark in dir, which need not be
-// there. Others may be writing in it.
-func RemoveMarked(fsys FS, dir, mark string) error {
-	_, err := removeTemps(fsys, dir, mark+tempSuffix)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// removeTemps removes the temporary names with an end.
-func removeTemps(fsys FS, dir, end string) (int, error) {
+// RemoveTemps removes what crashed WriteFile and WriteDir calls left in dir, which need not
+// be there. No other process may be writing in it, but with a mark: then it removes only
+// what has that.
+func RemoveTemps(fsys FS, dir, mark string) error {
 	entries, err := fsys.ReadDir(dir)
-	if err != nil {
-		return 0, err
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	removed := 0
 	for _, e := range entries {
-		if !IsTemp(e.Name()) || !strings.HasSuffix(e.Name(), end) {
+		if !IsTemp(e.Name()) || !strings.HasSuffix(e.Name(), mark+tempSuffix) {
 			continue
 		}
 		if err := RemoveAll(fsys, filepath.Join(dir, e.Name())); err != nil {
-			return removed, err
+			return err
 		}
-		removed++
 	}
-	return removed, nil
+	return nil
 }

@@ -144,7 +144,7 @@ func (x *exporter) do(ctx context.Context) (err error) {
 	x.process.OnClose(x.stages.Close)
 	for _, q := range x.queues {
 		for dir, mark := range map[string]string{q.from: fsx.RemovedMark, q.to: stagingMark} {
-			if err := errors.Join(fsx.MkdirAll(fsx.OS, dir), fsx.RemoveMarked(fsx.OS, dir, mark)); err != nil {
+			if err := errors.Join(fsx.MkdirAll(fsx.OS, dir), fsx.RemoveTemps(fsx.OS, dir, mark)); err != nil {
 				return fmt.Errorf("prepare directory: %w", err)
 			}
 		}

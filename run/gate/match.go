@@ -63,7 +63,7 @@ func PrepareDir(dir string) error {
 	if err := fsx.MkdirAll(fsx.OS, dir); err != nil {
 		return fmt.Errorf("make directory of the match: %w", err)
 	}
-	if _, err := fsx.RemoveTemps(fsx.OS, dir); err != nil {
+	if err := fsx.RemoveTemps(fsx.OS, dir, ""); err != nil {
 		return fmt.Errorf("clean up %s: %w", dir, err)
 	}
 	return fsx.CheckSpace(fsx.OS, dir, 0)

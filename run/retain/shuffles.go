@@ -25,7 +25,7 @@ func (g *collector) finishShuffles() error {
 	if g.opt.DryRun {
 		return nil
 	}
-	return fsx.RemoveMarked(fsx.OS, g.dir.Shuffled(), fsx.RemovedMark)
+	return fsx.RemoveTemps(fsx.OS, g.dir.Shuffled(), fsx.RemovedMark)
 }
 
 // findShuffles lists the finished shuffles, and which of them are needed.

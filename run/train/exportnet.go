@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -162,8 +161,7 @@ func (p *publisher) notePublished(list run.Published, set run.PublishedSet) erro
 
 // readPublished reads the list of what was published.
 func (p *publisher) readPublished() (run.Published, error) {
-	_, err := fsx.RemoveTemps(fsx.OS, filepath.Dir(p.dir.PublishedFile())) // of a process that was killed
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := fsx.RemoveTemps(fsx.OS, filepath.Dir(p.dir.PublishedFile()), ""); err != nil { // of a process that was killed
 		return nil, fmt.Errorf("clean up: %w", err)
 	}
 	list, there, err := run.ReadPublished(p.dir)
