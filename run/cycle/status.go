@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/gate"
 	"github.com/chessbrain/chessbrain/run/setup"
@@ -209,7 +210,7 @@ func (s *Status) readNets(dir run.Dir) {
 
 func (s *Status) readRows(dir run.Dir, state *State) error {
 	r := &s.Rows
-	m, err := newestShuffle(dir)
+	m, _, err := prepare.ReadShuffle(dir.Shuffled())
 	if m != nil {
 		r.Rows, r.Usable, r.Window, r.Shuffled, r.Shuffle = m.RealRows+m.RandomRows, m.Usable, m.Used, m.TrainRows, m.Name
 	}

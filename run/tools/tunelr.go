@@ -74,11 +74,8 @@ type RangeResult struct {
 }
 
 // TuneLR trains the subject's net with a rate that grows exponentially, until it
-// diverges. Nothing is saved; the net that it began with stays as it is.
+// diverges; opt is valid. Nothing is saved; the net that it began with stays as it is.
 func TuneLR(ctx context.Context, s *Subject, rows *Rows, opt RangeOptions) (*RangeResult, error) {
-	if err := opt.Validate(); err != nil {
-		return nil, err
-	}
 	rule := trainer.LRRule{LR: opt.rates(), DurationSteps: slices.Repeat([]int64{1}, opt.Steps)}
 	growing := func(c *trainer.Config) {
 		c.Schedule, c.Warmup, c.SWA = trainer.Schedule{rule}, trainer.Warmup{}, trainer.SWAConfig{}
