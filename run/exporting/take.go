@@ -146,8 +146,6 @@ func (x *exporter) make(ctx context.Context, q queue, s source) (n Net, err erro
 		v, _ := strconv.ParseUint(meta[key], 10, 64) // not known: 0
 		return v
 	}
-	delete(meta, nn.MetaArch) // stand beside it
-	delete(meta, nn.MetaNetID)
 	c, err := train.StageCheckpoint(net, meta, stage.NetInfo{Name: s.name, Step: number("step"), Samples: number("samples"), Rows: number("rows")})
 	if err != nil {
 		return n, err

@@ -103,20 +103,17 @@ func (g *collector) neededShuffles() (*neededShuffles, error) {
 		}
 		at := ""
 		for _, name := range names {
-			var saved []string
 			if err := readSection(t.checkpoints, name, shuffleSection, func(r io.Reader) error {
-				if names, err := shuffle.SavedShuffles(r); err == nil { // nobody goes on from a damaged one
-					saved = names
+				saved, _ := shuffle.SavedShuffles(r) // nobody goes on from a damaged one
+				for _, s := range saved {
+					n.names[s] = true
+					if name == current && (at == "" || s < at) {
+						at = s
+					}
 				}
 				return nil
 			}); err != nil {
 				return nil, err
-			}
-			for _, s := range saved {
-				n.names[s] = true
-				if name == current && (at == "" || s < at) {
-					at = s
-				}
 			}
 		}
 		if t.atWork { // one that has not saved yet may be at any

@@ -95,15 +95,7 @@ func randomNet(text string) (*Net, error) {
 // Checkpoint is the net as exporters take it.
 func (n *Net) Checkpoint() (*stage.Checkpoint, error) {
 	step, _ := strconv.ParseUint(n.Meta[setup.MetaStep], 10, 64) // not known: 0
-	return train.StageCheckpoint(n.Net, n.extra(), stage.NetInfo{Name: fileName(n.Name), Step: step})
-}
-
-// extra is what is known about the net beside what its own content says.
-func (n *Net) extra() map[string]string {
-	meta := maps.Clone(n.Meta)
-	delete(meta, nn.MetaArch)
-	delete(meta, nn.MetaNetID)
-	return meta
+	return train.StageCheckpoint(n.Net, n.Meta, stage.NetInfo{Name: fileName(n.Name), Step: step})
 }
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
@@ -146,17 +138,16 @@ func NetFormat(name, path string) (string, error) {
 
 // Write writes a net to a file, which appears as a whole.
 func (o *NetWriter) Write(path string, n *Net) error {
-	meta := n.extra()
 	err := fsx.WriteFileFunc(fsx.OS, path, func(w io.Writer) error {
 		switch o.Format {
 		case "lc0":
-			steps, _ := strconv.ParseUint(meta[setup.MetaStep], 10, 32) // not known: 0
-			info := &lc0.NetInfo{License: meta[setup.MetaLicense], TrainingSteps: uint32(steps), Folded: o.Fold}
+			steps, _ := strconv.ParseUint(n.Meta[setup.MetaStep], 10, 32) // not known: 0
+			info := &lc0.NetInfo{License: n.Meta[setup.MetaLicense], TrainingSteps: uint32(steps), Folded: o.Fold}
 			return lc0.WriteNet(w, n.Net, info, o.Encoding)
 		case "onnx":
-			return lc0.WriteONNX(w, n.Net, meta)
+			return lc0.WriteONNX(w, n.Net, n.Meta)
 		}
-		return nn.WriteSafetensors(w, n.Net, meta)
+		return nn.WriteSafetensors(w, n.Net, n.Meta)
 	})
 	if errors.Is(err, lc0.ErrUnsupported) { // a number beyond the encoding, a net beyond the format
 		return inputError{err}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -133,7 +134,9 @@ func StageCheckpoint(net *nn.Net, metadata map[string]string, info stage.NetInfo
 	if err != nil {
 		return nil, fmt.Errorf("encode net description: %w", err)
 	}
-	info.ID = net.ID()
+	info.ID, metadata = net.ID(), maps.Clone(metadata)
+	delete(metadata, nn.MetaArch) // stand beside it
+	delete(metadata, nn.MetaNetID)
 	c := &stage.Checkpoint{Arch: arch, Metadata: metadata, Net: info}
 	for _, t := range net.Params {
 		c.Tensors = append(c.Tensors, stage.Tensor{Name: t.Name, Shape: t.Shape, Data: t.Data})
