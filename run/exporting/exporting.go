@@ -218,14 +218,14 @@ func DryRun(opt Options, w io.Writer) (err error) {
 		}
 		fmt.Fprintf(w, "%s -> %s: %s\n", q.from, q.to, monitor.Count(len(all), "net"))
 		for _, s := range all {
-			at, err := q.has(s.name)
+			at, err := q.has(s.Name)
 			if err != nil {
 				return err
 			}
 			if at != "" {
 				at = ", which is there already"
 			}
-			fmt.Fprintf(w, "  %s%s\n", s.name, at)
+			fmt.Fprintf(w, "  %s%s\n", s.Name, at)
 		}
 	}
 	free, err := fsx.FreeSpace(fsx.OS, fsx.NearestDir(x.dir.Root))

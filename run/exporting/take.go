@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
@@ -28,20 +27,15 @@ import (
 // made.
 const stagingMark = ".exporting"
 
-// source is a net that was handed over.
-type source struct {
-	name, path string
-	written    time.Time
-}
-
-// sources returns the nets in a directory, oldest first; of equals by name. What
-// has no net in it is nobody's hand-over and is left alone.
-func sources(dir string) ([]source, error) {
+// sources returns the nets that were handed over in a directory, each a directory too,
+// oldest first; of equals by name. What has no net in it is nobody's hand-over and is left
+// alone.
+func sources(dir string) ([]run.NetFile, error) {
 	entries, err := fsx.Entries(fsx.OS, dir)
 	if err != nil {
 		return nil, fmt.Errorf("look for nets: %w", err)
 	}
-	var all []source
+	var all []run.NetFile
 	for _, e := range entries {
 		if !e.IsDir() {
 			continue
@@ -54,9 +48,11 @@ func sources(dir string) ([]source, error) {
 		if err != nil {
 			return nil, fmt.Errorf("look for nets: %w", err)
 		}
-		all = append(all, source{e.Name(), path, info.ModTime()})
+		all = append(all, run.NetFile{Name: e.Name(), Path: path, Written: info.ModTime()})
 	}
-	slices.SortFunc(all, func(a, b source) int { return cmp.Or(a.written.Compare(b.written), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(all, func(a, b run.NetFile) int {
+		return cmp.Or(a.Written.Compare(b.Written), cmp.Compare(a.Name, b.Name))
+	})
 	return all, nil
 }
 
@@ -71,7 +67,7 @@ func (x *exporter) takeAll(ctx context.Context, q queue) error {
 		if err := errors.Join(ctx.Err(), x.process.Held()); err != nil {
 			return err
 		}
-		x.page.Set(func(p *Page) { p.Stage, p.Net = "exporting", s.name })
+		x.page.Set(func(p *Page) { p.Stage, p.Net = "exporting", s.Name })
 		err := x.take(ctx, q, s)
 		x.page.Set(func(p *Page) { p.Stage, p.Net = "waiting", "" })
 		if err != nil && ctx.Err() != nil {
@@ -80,12 +76,12 @@ func (x *exporter) takeAll(ctx context.Context, q queue) error {
 		if fatal(err) {
 			return err
 		}
-		if err != nil && x.failed[s.path] == nil { // said once
-			x.log.Error("the net is not exported and stays where it is", "net", s.path, "error", err)
+		if err != nil && x.failed[s.Path] == nil { // said once
+			x.log.Error("the net is not exported and stays where it is", "net", s.Path, "error", err)
 		}
-		delete(x.failed, s.path)
+		delete(x.failed, s.Path)
 		if err != nil {
-			x.failed[s.path] = err
+			x.failed[s.Path] = err
 		}
 	}
 	return nil
@@ -99,36 +95,34 @@ func fatal(err error) bool {
 }
 
 // take exports one net and then takes it away.
-func (x *exporter) take(ctx context.Context, q queue, s source) error {
-	at, err := q.has(s.name)
+func (x *exporter) take(ctx context.Context, q queue, s run.NetFile) error {
+	at, err := q.has(s.Name)
 	if err != nil {
 		return err
 	}
 	if at != "" {
-		x.log.Info("the net is there already", "net", s.name, "at", at)
-		x.done.Known = append(x.done.Known, s.name)
-		return fsx.RemoveDir(fsx.OS, s.path)
+		x.log.Info("the net is there already", "net", s.Name, "at", at)
+		x.done.Known = append(x.done.Known, s.Name)
+		return fsx.RemoveDir(fsx.OS, s.Path)
 	}
 	n, err := x.make(ctx, q, s)
 	if err != nil {
-		return fmt.Errorf("export %s: %w", s.path, err)
+		return fmt.Errorf("export %s: %w", s.Path, err)
 	}
 	x.log.Info("net exported", "net", n.Name, "weights", n.Weights, "files", n.Files)
 	x.process.Publish(&monitor.Net{Action: monitor.NetPublished, NetID: n.Name, Path: n.Files[len(n.Files)-1]})
 	x.done.Nets = append(x.done.Nets, n)
 	x.page.Set(func(p *Page) { p.Exported, p.Newest = p.Exported+1, n.Name })
-	return fsx.RemoveDir(fsx.OS, s.path)
+	return fsx.RemoveDir(fsx.OS, s.Path)
 }
 
 // has returns the file of a net that came out of the queue before, "" = none.
 func (q *queue) has(net string) (string, error) {
 	for _, dir := range q.known {
 		path := filepath.Join(dir, net+run.NetSuffix)
-		_, err := os.Stat(path)
-		if err == nil {
+		if _, err := os.Stat(path); err == nil {
 			return path, nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
+		} else if !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("look for net: %w", err)
 		}
 	}
@@ -137,7 +131,7 @@ func (q *queue) has(net string) (string, error) {
 
 // make writes the files of a net into the queue's other end, that which the
 // gatekeeper and self-play read last.
-func (x *exporter) make(ctx context.Context, q queue, s source) (n Net, err error) {
+func (x *exporter) make(ctx context.Context, q queue, s run.NetFile) (n Net, err error) {
 	net, meta, weights, err := x.read(s)
 	if err != nil {
 		return n, err
@@ -146,12 +140,12 @@ func (x *exporter) make(ctx context.Context, q queue, s source) (n Net, err erro
 		v, _ := strconv.ParseUint(meta[key], 10, 64) // not known: 0
 		return v
 	}
-	c, err := train.StageCheckpoint(net, meta, stage.NetInfo{Name: s.name, Step: number("step"), Samples: number("samples"), Rows: number("rows")})
+	c, err := train.StageCheckpoint(net, meta, stage.NetInfo{Name: s.Name, Step: number("step"), Samples: number("samples"), Rows: number("rows")})
 	if err != nil {
 		return n, err
 	}
-	n = Net{Name: s.name, NetID: c.Net.ID, Weights: weights}
-	staging := fsx.MarkedTemp(filepath.Join(q.to, s.name), stagingMark)
+	n = Net{Name: s.Name, NetID: c.Net.ID, Weights: weights}
+	staging := fsx.MarkedTemp(filepath.Join(q.to, s.Name), stagingMark)
 	defer func() { err = errors.Join(err, fsx.RemoveAll(fsx.OS, staging)) }()
 	files, err := x.configured(ctx, c, staging)
 	if err == nil && len(files) > 0 {
@@ -197,14 +191,14 @@ func (n *Net) publish(ctx context.Context, q queue, c *stage.Checkpoint, files [
 }
 
 // read returns the weights that the configuration asks for.
-func (x *exporter) read(s source) (net *nn.Net, meta map[string]string, weights string, err error) {
+func (x *exporter) read(s run.NetFile) (net *nn.Net, meta map[string]string, weights string, err error) {
 	if x.want.Averaged {
-		net, meta, err = setup.ReadNetFile(filepath.Join(s.path, train.HandedAverage))
+		net, meta, err = setup.ReadNetFile(filepath.Join(s.Path, train.HandedAverage))
 		if !errors.Is(err, fs.ErrNotExist) {
 			return net, meta, "swa", err
 		}
-		x.log.Warn("there are no averaged weights (training.swa.period is 0, or it has not passed yet): the raw ones are exported", "net", s.name)
+		x.log.Warn("there are no averaged weights (training.swa.period is 0, or it has not passed yet): the raw ones are exported", "net", s.Name)
 	}
-	net, meta, err = setup.ReadNetFile(filepath.Join(s.path, train.HandedNet))
+	net, meta, err = setup.ReadNetFile(filepath.Join(s.Path, train.HandedNet))
 	return net, meta, "raw", err
 }
