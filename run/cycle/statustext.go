@@ -160,7 +160,9 @@ func size(n int64) string { return fsx.FormatBytes(uint64(max(0, n))) }
 
 func (s *Status) writeDisk(row func(name, format string, args ...any)) {
 	of := s.Disk.Parts
-	largest := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(cmp.Compare(of[b], of[a]), cmp.Compare(a, b)) })
+	largest := slices.SortedFunc(maps.Keys(of), func(a, b string) int {
+		return cmp.Or(cmp.Compare(of[b], of[a]), cmp.Compare(a, b))
+	})
 	var parts []string
 	for _, name := range largest[:min(4, len(largest))] {
 		parts = append(parts, name+" "+size(of[name]))

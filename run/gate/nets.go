@@ -89,7 +89,9 @@ func (g *gatekeeper) settle(candidate *run.NetFile, r *Result) error {
 			return err
 		}
 	}
-	name, err := freeName(r.Candidate, 1, func(name string) []string { return []string{filepath.Join(to, name+run.NetSuffix)} })
+	name, err := freeName(r.Candidate, 1, func(name string) []string {
+		return []string{filepath.Join(to, name+run.NetSuffix)}
+	})
 	if err != nil {
 		return err
 	}
@@ -147,8 +149,8 @@ func (g *gatekeeper) rename(candidate *run.NetFile) error {
 	}
 	name, err := freeName(candidate.Name, 2, func(name string) []string {
 		file := name + run.NetSuffix
-		return []string{filepath.Join(g.dirs.Test, file), filepath.Join(g.dirs.Accepted, file), filepath.Join(g.dirs.Rejected, file),
-			g.matchDir(name)} // a net of the name may be gone, and its match there
+		return []string{filepath.Join(g.dirs.Test, file), filepath.Join(g.dirs.Accepted, file),
+			filepath.Join(g.dirs.Rejected, file), g.matchDir(name)} // a net of the name may be gone, and its match there
 	})
 	if err != nil {
 		return err

@@ -106,7 +106,9 @@ func Played(dir string) ([]*Result, error) {
 			all = append(all, r)
 		}
 	}
-	slices.SortFunc(all, func(a, b *Result) int { return cmp.Or(b.Ended.Compare(a.Ended), cmp.Compare(b.Candidate, a.Candidate)) })
+	slices.SortFunc(all, func(a, b *Result) int {
+		return cmp.Or(b.Ended.Compare(a.Ended), cmp.Compare(b.Candidate, a.Candidate))
+	})
 	return all, err
 }
 

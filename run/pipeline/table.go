@@ -93,7 +93,8 @@ func WriteTable(w io.Writer, grid []Axis, results []Result) error {
 		} else {
 			line = append(line, make([]string, 8)...)
 		}
-		lines = append(lines, append(line, strconv.FormatFloat(r.Seconds, 'f', 1, 64), r.Net, strconv.FormatBool(r.Name == best)))
+		line = append(line, strconv.FormatFloat(r.Seconds, 'f', 1, 64), r.Net, strconv.FormatBool(r.Name == best))
+		lines = append(lines, line)
 	}
 	return out.WriteAll(lines) // flushes
 }

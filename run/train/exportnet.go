@@ -164,7 +164,7 @@ func (p *publisher) notePublished(list run.Published, set run.PublishedSet) erro
 
 // readPublished reads the list of what was published.
 func (p *publisher) readPublished() (run.Published, error) {
-	if err := fsx.RemoveTemps(fsx.OS, filepath.Dir(p.dir.PublishedFile()), ""); err != nil { // of a process that was killed
+	if err := fsx.RemoveTemps(fsx.OS, filepath.Dir(p.dir.PublishedFile()), ""); err != nil { // of a kill
 		return nil, fmt.Errorf("clean up: %w", err)
 	}
 	list, there, err := run.ReadPublished(p.dir)
