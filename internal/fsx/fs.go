@@ -1,13 +1,10 @@
 package fsx
 
 import (
-	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 )
 
 // FS is the file system as this program uses it. Names are operating-system
@@ -66,22 +63,6 @@ func ReadFile(fsys FS, name string) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(f)
-}
-
-// IsFile says whether a regular file is there, on the operating system's disk.
-func IsFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
-// Entries lists a directory without what is hidden or temporary, sorted by name; one
-// that is not there has none.
-func Entries(fsys FS, dir string) ([]fs.DirEntry, error) {
-	entries, err := fsys.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") }), err
 }
 
 // RemoveAll removes name and what is in it. A name that is not there is no

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // MkdirAll makes path and its missing parents, each durable.
@@ -120,4 +122,14 @@ func RemoveDir(fsys FS, dir string) error {
 		return fmt.Errorf("remove %s: %w", dir, err)
 	}
 	return nil
+}
+
+// Entries lists a directory without what is hidden or temporary, sorted by name; one
+// that is not there has none.
+func Entries(fsys FS, dir string) ([]fs.DirEntry, error) {
+	entries, err := fsys.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") }), err
 }
