@@ -151,9 +151,9 @@ func (p Published) Add(set PublishedSet, keep int) (list, gone Published) {
 // PublishedFiles returns the files that the trainings of the run at root have
 // published themselves and keep (export.keep).
 func PublishedFiles(root string) (files []string, err error) {
-	trainings, err := os.ReadDir(Dir{Root: root}.Trainings())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list trainings: %w", err)
+	trainings, err := fsx.Entries(fsx.OS, Dir{Root: root}.Trainings())
+	if err != nil {
+		return nil, err
 	}
 	for _, t := range trainings {
 		if !t.IsDir() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/run/cycle"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // loopDir is the run directory of a plain chessbrain run: not that of a plain
@@ -59,7 +60,7 @@ NAME is gatekeeper, rating, selfplay, shuffle, train, export or gc.`,
 				s.logName = "stages.log" // one for all: there are some seven a cycle
 			}
 			if show {
-				settled, err := cycle.Settle(s.effective)
+				settled, err := setup.NewCycle(s.effective)
 				if err == nil {
 					_, err = c.OutOrStdout().Write(config.Format(settled.Config))
 				}

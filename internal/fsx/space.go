@@ -42,6 +42,12 @@ func FreeSpace(fsys FS, path string) (uint64, error) {
 	return space.Free, err
 }
 
+// IsFile says whether a regular file is there, on the operating system's disk.
+func IsFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
 // NearestDir returns path or its nearest parent that exists.
 func NearestDir(path string) string {
 	for {

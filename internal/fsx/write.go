@@ -112,22 +112,30 @@ func IsTemp(base string) bool {
 	return strings.HasPrefix(base, ".") && strings.HasSuffix(base, tempSuffix)
 }
 
-// RemoveTemps removes what crashed WriteFile and WriteDir calls left in dir. No
-// other process may be writing there. It returns how many it removed.
-func RemoveTemps(fsys FS, dir string) (int, error) {
+// RemovedMark is the mark of what RemoveDir was killed at.
+const RemovedMark = ".old"
+
+// MarkedTemp is the temporary name beside path that has a mark, for what RemoveTemps
+// is to find after a kill.
+func MarkedTemp(path, mark string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+mark+tempSuffix)
+}
+
+// RemoveTemps removes what crashed WriteFile and WriteDir calls left in dir, which need not
+// be there. No other process may be writing in it, but with a mark: then it removes only
+// what has that.
+func RemoveTemps(fsys FS, dir, mark string) error {
 	entries, err := fsys.ReadDir(dir)
-	if err != nil {
-		return 0, err
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	removed := 0
 	for _, e := range entries {
-		if !IsTemp(e.Name()) {
+		if !IsTemp(e.Name()) || !strings.HasSuffix(e.Name(), mark+tempSuffix) {
 			continue
 		}
 		if err := RemoveAll(fsys, filepath.Join(dir, e.Name())); err != nil {
-			return removed, err
+			return err
 		}
-		removed++
 	}
-	return removed, nil
+	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // MkdirAll makes path and its missing parents, each durable.
@@ -102,7 +104,7 @@ func syncFile(fsys FS, name string) error {
 // RemoveDir removes a directory whose files belong together: it vanishes as a whole.
 // One that is not there is no error.
 func RemoveDir(fsys FS, dir string) error {
-	old := filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+".old"+tempSuffix)
+	old := MarkedTemp(dir, RemovedMark)
 	err := RemoveAll(fsys, old)
 	if err == nil {
 		err = fsys.Rename(dir, old)
@@ -111,10 +113,23 @@ func RemoveDir(fsys FS, dir string) error {
 		return nil
 	}
 	if err == nil {
+		err = SyncDir(fsys, filepath.Dir(dir))
+	}
+	if err == nil {
 		err = RemoveAll(fsys, old)
 	}
 	if err != nil {
 		return fmt.Errorf("remove %s: %w", dir, err)
 	}
 	return nil
+}
+
+// Entries lists a directory without what is hidden or temporary, sorted by name; one
+// that is not there has none.
+func Entries(fsys FS, dir string) ([]fs.DirEntry, error) {
+	entries, err := fsys.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") }), err
 }

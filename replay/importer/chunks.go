@@ -21,7 +21,7 @@ func openChunkDir(fsys fsx.FS, dir string) (*chunkDir, error) {
 	if err := fsx.MkdirAll(fsys, dir); err != nil {
 		return nil, fmt.Errorf("make directory of Leela chunks: %w", err)
 	}
-	if _, err := fsx.RemoveTemps(fsys, dir); err != nil {
+	if err := fsx.RemoveTemps(fsys, dir, ""); err != nil {
 		return nil, fmt.Errorf("clean directory of Leela chunks: %w", err)
 	}
 	entries, err := fsys.ReadDir(dir)

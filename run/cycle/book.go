@@ -3,12 +3,12 @@ package cycle
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 )
@@ -206,18 +206,17 @@ func moreGames(have, need, games int64) int64 {
 
 // lastProcess returns the highest number of a process that has games below dir, a
 // directory of <net>/p<number>; 0 for none.
-func lastProcess(dir string) (int64, error) {
-	nets, err := os.ReadDir(dir)
-	if gone(err) != nil {
+func lastProcess(dir string) (last int64, err error) {
+	nets, err := fsx.Entries(fsx.OS, dir)
+	if err != nil {
 		return 0, fmt.Errorf("look for games: %w", err)
 	}
-	last := int64(0)
 	for _, net := range nets {
 		if !net.IsDir() {
 			continue
 		}
-		processes, err := os.ReadDir(filepath.Join(dir, net.Name()))
-		if gone(err) != nil {
+		processes, err := fsx.Entries(fsx.OS, filepath.Join(dir, net.Name()))
+		if err != nil {
 			return 0, fmt.Errorf("look for games: %w", err)
 		}
 		for _, p := range processes {

@@ -43,7 +43,6 @@ func Do(ctx context.Context, b Book) (stop string, err error) {
 	}
 }
 
-// one does one stage.
 func one(ctx context.Context, b Book, stage Stage, work Work) (stop string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
@@ -27,7 +28,7 @@ func (l *loop) measure(stage Stage) (figures map[string]float64, net string, err
 		net = newestNet(l.dir)
 	case Shuffle:
 		var m *shuffle.Manifest
-		if m, err = newestShuffle(l.dir); m != nil {
+		if m, _, err = prepare.ReadShuffle(l.dir.Shuffled()); m != nil {
 			figures[FigureRows], figures[FigureUsable] = float64(m.RealRows+m.RandomRows), float64(m.Usable)
 			figures[FigureWindow], figures[FigureShuffled] = float64(m.Used), float64(m.TrainRows)
 		}
@@ -60,19 +61,6 @@ func (l *loop) measure(stage Stage) (figures map[string]float64, net string, err
 	return figures, net, err
 }
 
-// newestShuffle returns the newest finished shuffle of a run, nil where there is none.
-func newestShuffle(dir run.Dir) (*shuffle.Manifest, error) {
-	names, err := shuffle.List(fsx.OS, dir.Shuffled())
-	if err != nil || len(names) == 0 {
-		return nil, err
-	}
-	m, err := shuffle.ReadManifest(fsx.OS, filepath.Join(dir.Shuffled(), names[len(names)-1]))
-	if err != nil {
-		return nil, fmt.Errorf("read the newest shuffle: %w", err)
-	}
-	return m, nil
-}
-
 // trained returns how far the current checkpoint of the run at root is. A run
 // without one is not trained.
 func trained(root string) (none checkpoint.Manifest, err error) {
@@ -88,11 +76,8 @@ func trained(root string) (none checkpoint.Manifest, err error) {
 		return none, err
 	}
 	data, err := fsx.ReadFile(fsx.OS, filepath.Join(dir.Checkpoints, name, "manifest.json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return none, nil // the trainer will say what is wrong with it
-	}
-	if err != nil {
-		return none, fmt.Errorf("read checkpoint: %w", err)
+	if err != nil { // of one that is not there the trainer will say what is wrong with it
+		return none, gone(fmt.Errorf("read checkpoint: %w", err))
 	}
 	m, err := checkpoint.DecodeManifest(data)
 	if err != nil {
@@ -120,10 +105,7 @@ func countNets(dir string) int {
 // readCatalogue returns the index of a run, nil where there is none.
 func readCatalogue(dir run.Dir) (*catalogue.Catalogue, error) {
 	c, err := catalogue.Read(fsx.OS, dir.Catalogue())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return c, err
+	return c, gone(err)
 }
 
 // gone drops the error of what is not there any more.

@@ -38,7 +38,6 @@ var Stages = []Stage{Gatekeeper, Rating, SelfPlay, Shuffle, Train, Export, GC}
 // Event says what a line of the journal is about.
 type Event string
 
-// The events.
 const (
 	Begin Event = "begin"
 	End   Event = "end"

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -38,15 +37,15 @@ const askFor = 2 * time.Second
 // readProcesses returns who holds the locks in dir now, by role and start, and asks
 // each over its control socket, all at the same time.
 func readProcesses(ctx context.Context, dir run.Dir) ([]Process, error) {
-	entries, err := os.ReadDir(dir.Locks())
-	if gone(err) != nil {
+	entries, err := fsx.Entries(fsx.OS, dir.Locks())
+	if err != nil {
 		return nil, fmt.Errorf("read locks: %w", err)
 	}
 	var all []Process
 	last := ""
 	for _, e := range entries { // sorted by name, so a role's owners are together
 		role, _, ok := strings.Cut(e.Name(), ".owner.")
-		if !ok || role == last || strings.HasPrefix(role, ".") {
+		if !ok || role == last {
 			continue
 		}
 		last = role

@@ -53,10 +53,6 @@ type loop struct {
 	err     error  // what the loop came to
 }
 
-// Settle returns what a closed loop does by a configuration; what contradicts a cycle
-// is refused (exit code 2).
-func Settle(e *config.Effective) (*setup.Cycle, error) { return setup.NewCycle(e) }
-
 // Run goes round until a stop condition of the configuration holds, or until ctx
 // ends: then the stage under way saves its work and the error is
 // run.ErrInterrupted. Run goes on where the last one ended, or was killed. With
@@ -69,7 +65,7 @@ func Settle(e *config.Effective) (*setup.Cycle, error) { return setup.NewCycle(e
 func Run(ctx context.Context, opt Options) (*Summary, error) {
 	l, began := &loop{Options: opt}, time.Now()
 	var err error
-	if l.cfg, err = Settle(opt.Effective); err != nil {
+	if l.cfg, err = setup.NewCycle(opt.Effective); err != nil {
 		return nil, err
 	}
 	o := run.Options{Run: run.RunAlone, Before: []run.Role{shuffle.Role}, Command: opt.Command, Log: opt.Log}
@@ -187,7 +183,7 @@ func (l *loop) reload() {
 	e, err := l.Effective.Reload()
 	if err == nil {
 		var cfg *setup.Cycle
-		if cfg, err = Settle(e); err == nil {
+		if cfg, err = setup.NewCycle(e); err == nil {
 			diff := config.Compare(l.cfg.Config, cfg.Config)
 			if err = diff.Err(); err == nil {
 				for _, c := range diff.Logged {

@@ -15,6 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // acted is a run whose stages only act as if, and fail when they are told to.
@@ -251,7 +252,7 @@ func TestOtherShuffler(t *testing.T) {
 // configuration does not say is KataGo's.
 func TestSettle(t *testing.T) {
 	e := resolve(t, t.TempDir(), "--samples-per-cycle=1000")
-	settled, err := Settle(e)
+	settled, err := setup.NewCycle(e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +264,7 @@ func TestSettle(t *testing.T) {
 	if e.Config.GetTraining().GetSource().String() != "SELFPLAY" {
 		t.Error("the configuration that was given has changed")
 	}
-	if _, err := Settle(settled.Effective); err != nil {
+	if _, err := setup.NewCycle(settled.Effective); err != nil {
 		t.Errorf("what is settled is refused: %v", err)
 	}
 	s := settled.Shuffle

@@ -129,7 +129,7 @@ func (l *loop) forward(e monitor.Event) error {
 // configuration and what each stage of a cycle would read and write. It creates
 // nothing.
 func DryRun(e *config.Effective, w io.Writer) error {
-	c, err := Settle(e)
+	c, err := setup.NewCycle(e)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena/ladder"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/gate"
 	"github.com/chessbrain/chessbrain/run/setup"
@@ -198,14 +199,15 @@ func (s *Status) readNets(dir run.Dir) {
 		n.Since = newest.Written.UTC()
 	}
 	n.Accepted, n.Rejected, n.Waiting = countNets(dir.Models()), countNets(dir.Rejected()), countNets(dir.Candidates())
-	if entries, err := os.ReadDir(dir.ToExport()); err == nil {
-		for _, e := range entries {
-			if e.IsDir() && !fsx.IsTemp(e.Name()) {
-				n.ToExport++
-			}
+	entries, _ := fsx.Entries(fsx.OS, dir.ToExport())
+	for _, e := range entries {
+		if e.IsDir() {
+			n.ToExport++
 		}
 	}
-	n.Gate = newestResult(dir.Gates())
+	if matches, _ := gate.Played(dir.Gates()); len(matches) > 0 {
+		n.Gate = matches[0]
+	}
 	s.Ladder = newestLadder(dir)
 }
 
@@ -227,25 +229,9 @@ func newestLadder(dir run.Dir) (newest *ladder.Result) {
 	return newest
 }
 
-// newestResult returns the match of the gatekeeper that ended last, nil where there
-// is none. A result that cannot be read is verify's to name.
-func newestResult(dir string) (newest *gate.Result) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil // no gatekeeper yet
-	}
-	for _, e := range entries {
-		r, err := gate.ReadResult(filepath.Join(dir, e.Name()))
-		if err == nil && r.Games > 0 && (newest == nil || r.Ended.After(newest.Ended)) {
-			newest = r
-		}
-	}
-	return newest
-}
-
 func (s *Status) readRows(dir run.Dir, state *State) error {
 	r := &s.Rows
-	m, err := newestShuffle(dir)
+	m, _, err := prepare.ReadShuffle(dir.Shuffled())
 	if m != nil {
 		r.Rows, r.Usable, r.Window, r.Shuffled, r.Shuffle = m.RealRows+m.RandomRows, m.Usable, m.Used, m.TrainRows, m.Name
 	}
@@ -277,11 +263,7 @@ func readDisk(root string) (DiskStatus, error) {
 		if err != nil {
 			return gone(err)
 		}
-		rel, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
-		part, _, below := strings.Cut(filepath.ToSlash(rel), "/")
+		part, _, below := strings.Cut(run.Dir{Root: root}.Shorten(path), "/")
 		if !below {
 			part = "files"
 		}

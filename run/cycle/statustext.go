@@ -54,7 +54,6 @@ func (s *Status) Write(out io.Writer) error {
 	return w.Flush()
 }
 
-// first names the first of several lines.
 func first(i int, name string) string {
 	if i == 0 {
 		return name
@@ -170,20 +169,14 @@ func (s *Status) writeTime(row func(name, format string, args ...any)) {
 // size writes bytes in binary units.
 func size(n int64) string { return fsx.FormatBytes(uint64(max(0, n))) }
 
-// partsOf returns the names of the parts of a disk's use, the largest first.
-func partsOf(d DiskStatus) []string {
-	return slices.SortedFunc(maps.Keys(d.Parts), func(a, b string) int {
-		return cmp.Or(cmp.Compare(d.Parts[b], d.Parts[a]), cmp.Compare(a, b))
-	})
-}
-
 func (s *Status) writeDisk(row func(name, format string, args ...any)) {
+	of := s.Disk.Parts
+	largest := slices.SortedFunc(maps.Keys(of), func(a, b string) int {
+		return cmp.Or(cmp.Compare(of[b], of[a]), cmp.Compare(a, b))
+	})
 	var parts []string
-	for i, name := range partsOf(s.Disk) {
-		if i == 4 {
-			break
-		}
-		parts = append(parts, name+" "+size(s.Disk.Parts[name]))
+	for _, name := range largest[:min(4, len(largest))] {
+		parts = append(parts, name+" "+size(of[name]))
 	}
 	row("disk", "%s (%s); %s free", size(s.Disk.Used), strings.Join(parts, ", "), size(int64(s.Disk.Free)))
 }

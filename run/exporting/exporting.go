@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"slices"
@@ -18,7 +17,7 @@ import (
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
-// DefaultPoll is how often a process that goes on looks for nets.
+// DefaultPoll is how often a process that goes on looks for nets, unless it is told otherwise.
 const DefaultPoll = 30 * time.Second
 
 // Options start an exporter.
@@ -29,7 +28,7 @@ type Options struct {
 	To        string // directory of the nets made; "" = modelstobetested/, or models/ without Gating
 
 	Once     bool          // end when there is nothing left to export
-	Poll     time.Duration // else: between two looks; 0 = DefaultPoll
+	Poll     time.Duration // else: between two looks, above 0
 	LockWait time.Duration // how long to wait for another exporter of the run to end
 	Locked   bool          // the caller holds the run's lock
 
@@ -144,22 +143,13 @@ func (x *exporter) do(ctx context.Context) (err error) {
 	}
 	x.process.OnClose(x.stages.Close)
 	for _, q := range x.queues {
-		if err := x.prepare(q); err != nil {
-			return err
+		for dir, mark := range map[string]string{q.from: fsx.RemovedMark, q.to: stagingMark} {
+			if err := errors.Join(fsx.MkdirAll(fsx.OS, dir), fsx.RemoveTemps(fsx.OS, dir, mark)); err != nil {
+				return fmt.Errorf("prepare directory: %w", err)
+			}
 		}
 	}
 	return x.work(ctx)
-}
-
-// prepare makes the directories of a queue and removes what a killed process left
-// half made.
-func (x *exporter) prepare(q queue) error {
-	for _, d := range []string{q.from, q.to} {
-		if err := fsx.MkdirAll(fsx.OS, d); err != nil {
-			return fmt.Errorf("make directory: %w", err)
-		}
-	}
-	return removeMarked(q)
 }
 
 // plan returns the directories that nets are taken from.
@@ -181,12 +171,9 @@ func (x *exporter) plan() []queue {
 	return []queue{q, extra}
 }
 
-// work exports what is there, again and again unless Once is set.
+// work exports what is there, again and again unless Once is set: then its error is that
+// of all nets that could not be exported.
 func (x *exporter) work(ctx context.Context) error {
-	poll := x.opt.Poll
-	if poll <= 0 {
-		poll = DefaultPoll
-	}
 	for first := true; ; first = false {
 		for _, q := range x.queues {
 			if err := x.takeAll(ctx, q); err != nil {
@@ -194,26 +181,21 @@ func (x *exporter) work(ctx context.Context) error {
 			}
 		}
 		if x.opt.Once {
-			return x.failures()
+			var errs []error
+			for _, path := range slices.Sorted(maps.Keys(x.failed)) {
+				errs = append(errs, x.failed[path])
+			}
+			return errors.Join(errs...)
 		}
 		if first {
-			x.log.Info("looking for nets", "in", x.queues[0].from, "every", poll)
+			x.log.Info("looking for nets", "in", x.queues[0].from, "every", x.opt.Poll)
 		}
 		select {
-		case <-time.After(poll):
+		case <-time.After(x.opt.Poll):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-}
-
-// failures joins the errors of the nets that could not be exported, by name.
-func (x *exporter) failures() error {
-	var errs []error
-	for _, path := range slices.Sorted(maps.Keys(x.failed)) {
-		errs = append(errs, x.failed[path])
-	}
-	return errors.Join(errs...)
 }
 
 // DryRun checks the configuration and says which nets would be exported, and
@@ -231,19 +213,19 @@ func DryRun(opt Options, w io.Writer) (err error) {
 	x.stages.DescribeTo(w)
 	for _, q := range x.plan() {
 		all, err := sources(q.from)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil {
 			return err
 		}
 		fmt.Fprintf(w, "%s -> %s: %s\n", q.from, q.to, monitor.Count(len(all), "net"))
 		for _, s := range all {
-			at, err := q.has(s.name)
+			at, err := q.has(s.Name)
 			if err != nil {
 				return err
 			}
 			if at != "" {
 				at = ", which is there already"
 			}
-			fmt.Fprintf(w, "  %s%s\n", s.name, at)
+			fmt.Fprintf(w, "  %s%s\n", s.Name, at)
 		}
 	}
 	free, err := fsx.FreeSpace(fsx.OS, fsx.NearestDir(x.dir.Root))

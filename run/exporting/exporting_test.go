@@ -148,7 +148,7 @@ func TestAfterKill(t *testing.T) {
 	const net = "a-main-s28-d1"
 	for name, kill := range map[string]func(root string) error{
 		"a net half made": func(root string) error {
-			dir := hidden(filepath.Join(root, "modelstobetested", net), stagingMark)
+			dir := fsx.MarkedTemp(filepath.Join(root, "modelstobetested", net), stagingMark)
 			return errors.Join(os.MkdirAll(dir, 0o777), os.WriteFile(filepath.Join(dir, net+".safetensors"), []byte("x"), 0o666))
 		},
 		"made, not taken away": func(root string) error {
@@ -158,7 +158,7 @@ func TestAfterKill(t *testing.T) {
 		"made, rejected since": func(root string) error { return moveNet(root, "rejectedmodels") },
 		"taken away, not removed": func(root string) error {
 			path := filepath.Join(root, "toexport", net)
-			return errors.Join(moveNet(root, "modelstobetested"), os.Rename(path, hidden(path, takenMark)))
+			return errors.Join(moveNet(root, "modelstobetested"), os.Rename(path, fsx.MarkedTemp(path, fsx.RemovedMark)))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

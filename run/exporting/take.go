@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
@@ -25,55 +23,21 @@ import (
 	"github.com/chessbrain/chessbrain/run/train"
 )
 
-// stagingMark stands in the names of directories in which an exporter's files are
-// made, and takenMark in those of what is being removed. Both are temporary names
-// of fsx, which no reader looks at.
-const (
-	stagingMark = ".exporting"
-	takenMark   = ".exported"
-	tempSuffix  = ".partial"
-)
+// stagingMark is that of the temporary directories in which an exporter's files are
+// made.
+const stagingMark = ".exporting"
 
-// hidden is a temporary name beside path.
-func hidden(path, mark string) string {
-	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+mark+tempSuffix)
-}
-
-// removeMarked removes what a killed exporter left in the directories of a queue.
-func removeMarked(q queue) error {
-	for _, d := range []struct{ dir, mark string }{{q.from, takenMark}, {q.to, stagingMark}} {
-		entries, err := os.ReadDir(d.dir)
-		if err != nil {
-			return fmt.Errorf("clean up: %w", err)
-		}
-		for _, e := range entries {
-			if !fsx.IsTemp(e.Name()) || !strings.HasSuffix(e.Name(), d.mark+tempSuffix) {
-				continue
-			}
-			if err := fsx.RemoveAll(fsx.OS, filepath.Join(d.dir, e.Name())); err != nil {
-				return fmt.Errorf("clean up: %w", err)
-			}
-		}
-	}
-	return nil
-}
-
-// source is a net that was handed over.
-type source struct {
-	name, path string
-	written    time.Time
-}
-
-// sources returns the nets in a directory, oldest first; of equals by name. What
-// has no net in it is nobody's hand-over and is left alone.
-func sources(dir string) ([]source, error) {
-	entries, err := os.ReadDir(dir)
+// sources returns the nets that were handed over in a directory, each a directory too,
+// oldest first; of equals by name. What has no net in it is nobody's hand-over and is left
+// alone.
+func sources(dir string) ([]run.NetFile, error) {
+	entries, err := fsx.Entries(fsx.OS, dir)
 	if err != nil {
 		return nil, fmt.Errorf("look for nets: %w", err)
 	}
-	var all []source
+	var all []run.NetFile
 	for _, e := range entries {
-		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+		if !e.IsDir() {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
@@ -84,9 +48,11 @@ func sources(dir string) ([]source, error) {
 		if err != nil {
 			return nil, fmt.Errorf("look for nets: %w", err)
 		}
-		all = append(all, source{e.Name(), path, info.ModTime()})
+		all = append(all, run.NetFile{Name: e.Name(), Path: path, Written: info.ModTime()})
 	}
-	slices.SortFunc(all, func(a, b source) int { return cmp.Or(a.written.Compare(b.written), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(all, func(a, b run.NetFile) int {
+		return cmp.Or(a.Written.Compare(b.Written), cmp.Compare(a.Name, b.Name))
+	})
 	return all, nil
 }
 
@@ -101,7 +67,7 @@ func (x *exporter) takeAll(ctx context.Context, q queue) error {
 		if err := errors.Join(ctx.Err(), x.process.Held()); err != nil {
 			return err
 		}
-		x.page.Set(func(p *Page) { p.Stage, p.Net = "exporting", s.name })
+		x.page.Set(func(p *Page) { p.Stage, p.Net = "exporting", s.Name })
 		err := x.take(ctx, q, s)
 		x.page.Set(func(p *Page) { p.Stage, p.Net = "waiting", "" })
 		if err != nil && ctx.Err() != nil {
@@ -110,12 +76,12 @@ func (x *exporter) takeAll(ctx context.Context, q queue) error {
 		if fatal(err) {
 			return err
 		}
-		if err != nil && x.failed[s.path] == nil { // said once
-			x.log.Error("the net is not exported and stays where it is", "net", s.path, "error", err)
+		if err != nil && x.failed[s.Path] == nil { // said once
+			x.log.Error("the net is not exported and stays where it is", "net", s.Path, "error", err)
 		}
-		delete(x.failed, s.path)
+		delete(x.failed, s.Path)
 		if err != nil {
-			x.failed[s.path] = err
+			x.failed[s.Path] = err
 		}
 	}
 	return nil
@@ -129,60 +95,43 @@ func fatal(err error) bool {
 }
 
 // take exports one net and then takes it away.
-func (x *exporter) take(ctx context.Context, q queue, s source) error {
-	at, err := q.has(s.name)
+func (x *exporter) take(ctx context.Context, q queue, s run.NetFile) error {
+	at, err := q.has(s.Name)
 	if err != nil {
 		return err
 	}
 	if at != "" {
-		x.log.Info("the net is there already", "net", s.name, "at", at)
-		x.done.Known = append(x.done.Known, s.name)
-		return remove(s.path)
+		x.log.Info("the net is there already", "net", s.Name, "at", at)
+		x.done.Known = append(x.done.Known, s.Name)
+		return fsx.RemoveDir(fsx.OS, s.Path)
 	}
 	n, err := x.make(ctx, q, s)
 	if err != nil {
-		return fmt.Errorf("export %s: %w", s.path, err)
+		return fmt.Errorf("export %s: %w", s.Path, err)
 	}
 	x.log.Info("net exported", "net", n.Name, "weights", n.Weights, "files", n.Files)
 	x.process.Publish(&monitor.Net{Action: monitor.NetPublished, NetID: n.Name, Path: n.Files[len(n.Files)-1]})
 	x.done.Nets = append(x.done.Nets, n)
 	x.page.Set(func(p *Page) { p.Exported, p.Newest = p.Exported+1, n.Name })
-	return remove(s.path)
+	return fsx.RemoveDir(fsx.OS, s.Path)
 }
 
 // has returns the file of a net that came out of the queue before, "" = none.
 func (q *queue) has(net string) (string, error) {
 	for _, dir := range q.known {
 		path := filepath.Join(dir, net+run.NetSuffix)
-		_, err := os.Stat(path)
-		if err == nil {
+		if _, err := os.Stat(path); err == nil {
 			return path, nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
+		} else if !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("look for net: %w", err)
 		}
 	}
 	return "", nil
 }
 
-// remove takes a directory away: it vanishes as a whole.
-func remove(path string) error {
-	gone := hidden(path, takenMark)
-	if err := fsx.OS.Rename(path, gone); err != nil {
-		return fmt.Errorf("take the net away: %w", err)
-	}
-	if err := fsx.SyncDir(fsx.OS, filepath.Dir(path)); err != nil {
-		return err
-	}
-	if err := fsx.RemoveAll(fsx.OS, gone); err != nil {
-		return fmt.Errorf("take the net away: %w", err)
-	}
-	return nil
-}
-
 // make writes the files of a net into the queue's other end, that which the
 // gatekeeper and self-play read last.
-func (x *exporter) make(ctx context.Context, q queue, s source) (n Net, err error) {
+func (x *exporter) make(ctx context.Context, q queue, s run.NetFile) (n Net, err error) {
 	net, meta, weights, err := x.read(s)
 	if err != nil {
 		return n, err
@@ -191,35 +140,27 @@ func (x *exporter) make(ctx context.Context, q queue, s source) (n Net, err erro
 		v, _ := strconv.ParseUint(meta[key], 10, 64) // not known: 0
 		return v
 	}
-	delete(meta, nn.MetaArch) // stand beside it
-	delete(meta, nn.MetaNetID)
-	c, err := train.StageCheckpoint(net, meta, stage.NetInfo{Name: s.name, Step: number("step"), Samples: number("samples"), Rows: number("rows")})
+	c, err := train.StageCheckpoint(net, meta, stage.NetInfo{Name: s.Name, Step: number("step"), Samples: number("samples"), Rows: number("rows")})
 	if err != nil {
 		return n, err
 	}
-	n = Net{Name: s.name, NetID: c.Net.ID, Weights: weights}
-	staging := hidden(filepath.Join(q.to, s.name), stagingMark)
+	n = Net{Name: s.Name, NetID: c.Net.ID, Weights: weights}
+	staging := fsx.MarkedTemp(filepath.Join(q.to, s.Name), stagingMark)
 	defer func() { err = errors.Join(err, fsx.RemoveAll(fsx.OS, staging)) }()
 	files, err := x.configured(ctx, c, staging)
-	if err != nil {
+	if err == nil && len(files) > 0 {
+		err = n.publish(ctx, q, c, files)
+	}
+	if err != nil || x.stages.Exporter.Name() == safetensors {
 		return n, err
-	}
-	if len(files) > 0 {
-		if err := x.publish(ctx, q, c, files, &n); err != nil {
-			return n, err
-		}
-	}
-	if x.stages.Exporter.Name() == safetensors {
-		return n, nil
 	}
 	plain, err := export.Definition(safetensors).MakeExporter(nil)
-	if err != nil {
-		return n, err
+	if err == nil {
+		files, err = plain.Export(ctx, c, staging)
 	}
-	if files, err = plain.Export(ctx, c, staging); err != nil {
-		return n, err
+	if err == nil {
+		err = n.publish(ctx, q, c, files)
 	}
-	err = x.publish(ctx, q, c, files, &n)
 	return n, err
 }
 
@@ -243,31 +184,21 @@ func (x *exporter) configured(ctx context.Context, c *stage.Checkpoint, staging 
 }
 
 // publish copies files to where they belong, durably.
-func (x *exporter) publish(ctx context.Context, q queue, c *stage.Checkpoint, files []string, n *Net) error {
-	if err := export.Publish(ctx, fsx.OS, q.to, files, c.Net); err != nil {
-		return err
-	}
+func (n *Net) publish(ctx context.Context, q queue, c *stage.Checkpoint, files []string) error {
 	paths, _ := export.Published(q.to, files, c.Net)
 	n.Files = append(n.Files, paths...)
-	return nil
+	return export.Publish(ctx, fsx.OS, q.to, files, c.Net)
 }
 
 // read returns the weights that the configuration asks for.
-func (x *exporter) read(s source) (net *nn.Net, meta map[string]string, weights string, err error) {
-	weights = "raw"
-	path := filepath.Join(s.path, train.HandedNet)
+func (x *exporter) read(s run.NetFile) (net *nn.Net, meta map[string]string, weights string, err error) {
 	if x.want.Averaged {
-		average := filepath.Join(s.path, train.HandedAverage)
-		_, err := os.Stat(average)
-		switch {
-		case err == nil:
-			weights, path = "swa", average
-		case errors.Is(err, fs.ErrNotExist):
-			x.log.Warn("there are no averaged weights (training.swa.period is 0, or it has not passed yet): the raw ones are exported", "net", s.name)
-		default:
-			return nil, nil, "", err
+		net, meta, err = setup.ReadNetFile(filepath.Join(s.Path, train.HandedAverage))
+		if !errors.Is(err, fs.ErrNotExist) {
+			return net, meta, "swa", err
 		}
+		x.log.Warn("there are no averaged weights (training.swa.period is 0, or it has not passed yet): the raw ones are exported", "net", s.Name)
 	}
-	net, meta, err = setup.ReadNetFile(path)
-	return net, meta, weights, err
+	net, meta, err = setup.ReadNetFile(filepath.Join(s.Path, train.HandedNet))
+	return net, meta, "raw", err
 }

@@ -31,16 +31,12 @@ type verdict struct {
 // there are: half a point is the smallest difference.
 const slack = 1e-9
 
-// judge says where a match stands. All of its games decide it in any case.
+// judge says where a match stands. All of its games decide it in any case. Of points
+// draws count half, and the candidate wins ties.
 func (r rule) judge(p arena.Progress) verdict {
-	if r.sprt == nil {
-		return r.judgePoints(p)
+	if r.sprt != nil {
+		return r.judgePairs(p)
 	}
-	return r.judgePairs(p)
-}
-
-// judgePoints decides by points: draws count half, and the candidate wins ties.
-func (r rule) judgePoints(p arena.Progress) verdict {
 	points, left, need := p.Points(), float64(p.Total-p.Games()), r.share*float64(p.Total)
 	said := fmt.Sprintf("%g of %d points, %.6g of %d needed", points, p.Games(), need, p.Total)
 	switch {

@@ -82,9 +82,6 @@ type gatekeeper struct {
 // finished games are on disk, and the next call goes on with the match.
 func Run(ctx context.Context, opt Options) (*Summary, error) {
 	g := &gatekeeper{opt: opt, log: opt.Log}
-	if g.opt.poll == 0 {
-		g.opt.poll = pollEvery
-	}
 	if err := g.open(ctx); err != nil {
 		return nil, err
 	}
@@ -114,7 +111,7 @@ func (g *gatekeeper) work(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(g.opt.poll):
+		case <-time.After(cmp.Or(g.opt.poll, pollEvery)):
 		}
 		if err := g.process.Err(); err != nil {
 			return err
@@ -132,7 +129,7 @@ func (g *gatekeeper) next(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	candidate := &nets[0]
-	accepted, err := newestAccepted(g.dirs.Accepted)
+	accepted, err := setup.NewestNet(g.dirs.Accepted)
 	if err != nil {
 		return false, err
 	}
@@ -169,7 +166,7 @@ func (g *gatekeeper) decide(ctx context.Context, candidate, accepted *run.NetFil
 	if err != nil {
 		return nil, err
 	}
-	baseline := randomSide(challenger.net.Arch, g.seed)
+	baseline := &side{name: RandomNet, net: nn.Init(challenger.net.Arch, g.seed)}
 	if accepted != nil {
 		if baseline, err = readSide(accepted); err != nil {
 			return nil, fmt.Errorf("the newest accepted net cannot be played against: %w; put it back from a copy, or move it away", err)
@@ -203,7 +200,7 @@ func (g *gatekeeper) undone(candidate *run.NetFile) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum, err := netSHA256(candidate)
+	sum, err := arena.FileSHA256(candidate.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +214,7 @@ func (g *gatekeeper) undone(candidate *run.NetFile) (*Result, error) {
 
 // reject decides against a candidate without a match.
 func (g *gatekeeper) reject(candidate *run.NetFile, reason string) (*Result, error) {
-	sum, err := netSHA256(candidate)
+	sum, err := arena.FileSHA256(candidate.Path)
 	now := time.Now().UTC()
 	return &Result{Version: resultVersion, Candidate: candidate.Name, CandidateSHA256: sum, Reason: reason,
 		Began: now, Ended: now, Program: g.program()}, err
@@ -226,27 +223,22 @@ func (g *gatekeeper) reject(candidate *run.NetFile, reason string) (*Result, err
 // settled tells everybody of a decision that is carried out.
 func (g *gatekeeper) settled(r *Result) {
 	g.log.Info("gate", "result", r.String())
-	g.summary.add(r)
+	g.summary.Results = append(g.summary.Results, r)
 	g.page.Set(func(p *Page) { p.Accepted, p.Rejected = g.summary.counts() })
 	if r.Games > 0 {
 		g.process.Publish(&monitor.Gate{Candidate: r.Candidate, Baseline: r.Baseline, Wins: r.Wins, Draws: r.Draws, Losses: r.Losses,
-			Elo: monitor.Number(r.Elo), EloErr: monitor.Number(r.EloError), Verdict: r.verdict()})
+			Elo: monitor.Number(r.Elo), EloErr: monitor.Number(r.EloError), Verdict: r.Verdict()})
 	}
 	action := monitor.NetRejected
 	if r.Accepted {
 		action = monitor.NetPublished
 	}
-	path := r.Placed
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(g.root, path)
-	}
-	g.process.Publish(&monitor.Net{Action: action, NetID: r.Candidate, Path: path})
+	g.process.Publish(&monitor.Net{Action: action, NetID: r.Candidate, Path: run.Dir{Root: g.root}.NetPath(r.Placed)})
 	if g.opt.Decided != nil {
 		g.opt.Decided()
 	}
 }
 
-// matchDir is where the match of a net lies.
 func (g *gatekeeper) matchDir(net string) string { return filepath.Join(g.dirs.Matches, net) }
 
 func (g *gatekeeper) program() string { return "chessbrain " + g.opt.Version }
@@ -257,7 +249,6 @@ func unusable(err error) bool {
 	return damaged || errors.Is(err, nn.ErrArch) || errors.Is(err, nn.ErrParams) || errors.Is(err, nn.ErrNotFinite)
 }
 
-// there reports whether a file exists.
 func there(path string) (bool, error) {
 	_, err := fsx.OS.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {

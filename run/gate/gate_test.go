@@ -86,7 +86,7 @@ func TestOrder(t *testing.T) {
 		putNet(t, candidate(root, "z"), 3, 2000)
 		var got []string
 		for _, r := range decisions(t, root, more) {
-			got = append(got, r.Candidate+" "+r.verdict()+" "+r.Baseline)
+			got = append(got, r.Candidate+" "+r.Verdict()+" "+r.Baseline)
 		}
 		want := "x accepted random,z rejected ,y rejected "
 		if older {

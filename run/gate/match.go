@@ -33,7 +33,7 @@ func (g *gatekeeper) match(ctx context.Context, candidate, baseline *side) (_ *R
 		}
 	}()
 	dir := g.matchDir(candidate.name)
-	if err := g.prepareMatch(dir); err != nil {
+	if err := PrepareDir(dir); err != nil {
 		return nil, err
 	}
 	cfg, err := c.config()
@@ -58,12 +58,12 @@ func (g *gatekeeper) match(ctx context.Context, candidate, baseline *side) (_ *R
 	return c.result(cfg.Log.Began, games.Games), nil
 }
 
-// prepareMatch makes the directory of a match.
-func (g *gatekeeper) prepareMatch(dir string) error {
+// PrepareDir makes a directory of matches, or cleans it up after a process that was killed.
+func PrepareDir(dir string) error {
 	if err := fsx.MkdirAll(fsx.OS, dir); err != nil {
 		return fmt.Errorf("make directory of the match: %w", err)
 	}
-	if _, err := fsx.RemoveTemps(fsx.OS, dir); err != nil { // of a process that was killed
+	if err := fsx.RemoveTemps(fsx.OS, dir, ""); err != nil {
 		return fmt.Errorf("clean up %s: %w", dir, err)
 	}
 	return fsx.CheckSpace(fsx.OS, dir, 0)

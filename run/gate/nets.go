@@ -10,47 +10,36 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
-// newestAccepted returns the net that self-play plays, nil where there is none.
-func newestAccepted(dir string) (*run.NetFile, error) {
-	newest, err := setup.NewestNet(dir)
-	if err != nil {
-		return nil, fmt.Errorf("look for the newest accepted net: %w", err)
-	}
-	return newest, nil
-}
-
 // filesOf lists a candidate's files: its net file last, before it what an
 // exporter wrote beside it under the same name (<net>.onnx, or a directory <net>).
 func filesOf(candidate *run.NetFile) ([]File, error) {
-	dir := filepath.Dir(candidate.Path)
+	dir, own := filepath.Split(candidate.Path)
 	entries, err := fsx.OS.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list files of a net: %w", err)
 	}
-	var files []File
+	var names []string
 	for _, e := range entries {
 		beside := e.Name() == candidate.Name || strings.HasPrefix(e.Name(), candidate.Name+".")
-		if !beside || strings.HasSuffix(e.Name(), run.NetSuffix) {
-			continue
+		if beside && !strings.HasSuffix(e.Name(), run.NetSuffix) {
+			names = append(names, e.Name())
 		}
-		info, err := fsx.OS.Stat(filepath.Join(dir, e.Name()))
+	}
+	var files []File
+	for _, name := range append(names, own) {
+		info, err := fsx.OS.Stat(filepath.Join(dir, name))
 		if err != nil {
 			return nil, fmt.Errorf("list files of a net: %w", err)
 		}
-		files = append(files, File{e.Name(), info.Size()})
+		files = append(files, File{name, info.Size()})
 	}
-	info, err := fsx.OS.Stat(candidate.Path)
-	if err != nil {
-		return nil, fmt.Errorf("list files of a net: %w", err)
-	}
-	return append(files, File{filepath.Base(candidate.Path), info.Size()}), nil
+	return files, nil
 }
 
 // side is one of the two nets of a match.
@@ -60,16 +49,6 @@ type side struct {
 	net    *nn.Net
 }
 
-// netSHA256 returns the SHA-256 of a net's file.
-func netSHA256(net *run.NetFile) (string, error) {
-	sum, err := arena.FileSHA256(net.Path)
-	if err != nil {
-		return "", fmt.Errorf("read net: %w", err)
-	}
-	return sum, nil
-}
-
-// readSide reads a net file.
 func readSide(f *run.NetFile) (*side, error) {
 	s := &side{name: f.Name}
 	var err error
@@ -80,11 +59,6 @@ func readSide(f *run.NetFile) (*side, error) {
 		return nil, fmt.Errorf("%s: %w", f.Path, err)
 	}
 	return s, nil
-}
-
-// randomSide is the baseline while no net is accepted.
-func randomSide(arch nn.Arch, seed uint64) *side {
-	return &side{name: RandomNet, net: nn.Init(arch, seed)}
 }
 
 // settle makes a decision durable and carries it out: for an accepted net the
@@ -115,12 +89,14 @@ func (g *gatekeeper) settle(candidate *run.NetFile, r *Result) error {
 			return err
 		}
 	}
-	name, err := freeName(r.Candidate, 1, to)
+	name, err := freeName(r.Candidate, 1, func(name string) []string {
+		return []string{filepath.Join(to, name+run.NetSuffix)}
+	})
 	if err != nil {
 		return err
 	}
 	if err := moveAll(r.Files, g.dirs.Test, r.Candidate, to, name); err != nil {
-		return fmt.Errorf("move %s, which is %s: %w", r.Candidate, r.verdict(), err)
+		return fmt.Errorf("move %s, which is %s: %w", r.Candidate, r.Verdict(), err)
 	}
 	r.Placed = run.Dir{Root: g.root}.Shorten(filepath.Join(to, name+run.NetSuffix))
 	if err := r.write(dir); err != nil {
@@ -133,7 +109,7 @@ func (g *gatekeeper) settle(candidate *run.NetFile, r *Result) error {
 // makeNewest gives a net that was accepted although it is older than the newest
 // accepted one a later time, so that self-play takes it.
 func (g *gatekeeper) makeNewest(candidate *run.NetFile) error {
-	newest, err := newestAccepted(g.dirs.Accepted)
+	newest, err := setup.NewestNet(g.dirs.Accepted)
 	if err != nil || newest == nil || newest.Older(candidate) {
 		return err
 	}
@@ -144,16 +120,16 @@ func (g *gatekeeper) makeNewest(candidate *run.NetFile) error {
 	return nil
 }
 
-// freeName returns the net's name or, where a net file of that name is in one of the
-// directories, the name with a number behind it. Numbers below first are left out.
-func freeName(net string, first int, dirs ...string) (string, error) {
+// freeName returns the net's name or, where something is in one of the places that the
+// name has, the name with a number behind it. Numbers below first are left out.
+func freeName(net string, first int, places func(name string) []string) (string, error) {
 	for n := first; ; n++ {
 		name, taken := net, false
 		if n > 1 {
 			name = fmt.Sprintf("%s.%d", net, n)
 		}
-		for _, dir := range dirs {
-			is, err := there(filepath.Join(dir, name+run.NetSuffix))
+		for _, path := range places(name) {
+			is, err := there(path)
 			if err != nil {
 				return "", fmt.Errorf("place a net: %w", err)
 			}
@@ -171,14 +147,13 @@ func (g *gatekeeper) rename(candidate *run.NetFile) error {
 	if err != nil {
 		return err
 	}
-	name, played := "", true
-	for first := 2; played; first++ { // a net of the name may be gone, and its match there
-		if name, err = freeName(candidate.Name, first, g.dirs.Test, g.dirs.Accepted, g.dirs.Rejected); err != nil {
-			return err
-		}
-		if played, err = there(g.matchDir(name)); err != nil {
-			return err
-		}
+	name, err := freeName(candidate.Name, 2, func(name string) []string {
+		file := name + run.NetSuffix
+		return []string{filepath.Join(g.dirs.Test, file), filepath.Join(g.dirs.Accepted, file),
+			filepath.Join(g.dirs.Rejected, file), g.matchDir(name)} // a net of the name may be gone, and its match there
+	})
+	if err != nil {
+		return err
 	}
 	if err := moveAll(files, g.dirs.Test, candidate.Name, g.dirs.Test, name); err != nil {
 		return fmt.Errorf("rename net %s: %w", candidate.Name, err)
@@ -187,28 +162,22 @@ func (g *gatekeeper) rename(candidate *run.NetFile) error {
 	return nil
 }
 
-// moveAll moves the files of a net, which gets another name.
+// moveAll moves the files of a net, which gets another name, durably. One that is not
+// there was moved before a kill.
 func moveAll(files []File, from, net, to, name string) error {
 	for _, f := range files {
-		if err := move(filepath.Join(from, f.Name), filepath.Join(to, name+strings.TrimPrefix(f.Name, net))); err != nil {
+		err := fsx.OS.Rename(filepath.Join(from, f.Name), filepath.Join(to, name+strings.TrimPrefix(f.Name, net)))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case errors.Is(err, syscall.EXDEV):
+			return fmt.Errorf("%w: let both directories lie on one file system", err)
+		case err == nil:
+			err = errors.Join(fsx.SyncDir(fsx.OS, to), fsx.SyncDir(fsx.OS, from))
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// move renames a file or directory, durably. One that is not there was moved
-// before a kill.
-func move(from, to string) error {
-	err := fsx.OS.Rename(from, to)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if errors.Is(err, syscall.EXDEV) {
-		return fmt.Errorf("%w: let both directories lie on one file system", err)
-	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(fsx.SyncDir(fsx.OS, filepath.Dir(to)), fsx.SyncDir(fsx.OS, filepath.Dir(from)))
 }

@@ -76,7 +76,7 @@ func DryRun(e *setup.Effective, dirs Dirs, w io.Writer) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	accepted, err := newestAccepted(dirs.Accepted)
+	accepted, err := setup.NewestNet(dirs.Accepted)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -1,11 +1,13 @@
 package gate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,6 +96,22 @@ func ReadResult(dir string) (*Result, error) {
 	return r, nil
 }
 
+// Played returns the decisions that rest on a match, the newest first, of a directory of
+// matches. One that cannot be read is left out: chessbrain verify names it.
+func Played(dir string) ([]*Result, error) {
+	entries, err := fsx.Entries(fsx.OS, dir)
+	var all []*Result
+	for _, e := range entries {
+		if r, err := ReadResult(filepath.Join(dir, e.Name())); err == nil && r.Games > 0 {
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Result) int {
+		return cmp.Or(b.Ended.Compare(a.Ended), cmp.Compare(b.Candidate, a.Candidate))
+	})
+	return all, err
+}
+
 // decodeResult reads a decision. What it accepts names plain files of the candidate
 // only: they are moved.
 func decodeResult(data []byte) (*Result, error) {
@@ -132,21 +150,14 @@ func (r *Result) estimate() {
 
 // write makes the decision durable.
 func (r *Result) write(dir string) error {
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err == nil {
-		err = fsx.MkdirAll(fsx.OS, dir)
-	}
-	if err == nil {
-		err = fsx.WriteFile(fsx.OS, filepath.Join(dir, ResultName), append(data, '\n'))
-	}
-	if err != nil {
-		return fmt.Errorf("write result of the match: %w", err)
+	if err := run.WriteJSON(filepath.Join(dir, ResultName), r); err != nil {
+		return fmt.Errorf("result of the match: %w", err)
 	}
 	return nil
 }
 
-// verdict is the decision in a word, as events have it.
-func (r *Result) verdict() string {
+// Verdict is the decision in a word, as events and the catalogue have it.
+func (r *Result) Verdict() string {
 	if r.Accepted {
 		return "accepted"
 	}
@@ -156,9 +167,9 @@ func (r *Result) verdict() string {
 // String is the result in one line.
 func (r *Result) String() string {
 	if r.Games == 0 {
-		return fmt.Sprintf("%s %s: %s", r.Candidate, r.verdict(), r.Reason)
+		return fmt.Sprintf("%s %s: %s", r.Candidate, r.Verdict(), r.Reason)
 	}
-	return fmt.Sprintf("%s %s against %s: %s; +%d =%d -%d, Elo %s", r.Candidate, r.verdict(), r.Baseline, r.Reason,
+	return fmt.Sprintf("%s %s against %s: %s; +%d =%d -%d, Elo %s", r.Candidate, r.Verdict(), r.Baseline, r.Reason,
 		r.Wins, r.Draws, r.Losses, arena.EloText(r.Elo, r.EloError))
 }
 
@@ -194,8 +205,6 @@ func (c *contest) standing() *Standing {
 type Summary struct {
 	Results []*Result // in order
 }
-
-func (s *Summary) add(r *Result) { s.Results = append(s.Results, r) }
 
 func (s *Summary) counts() (accepted, rejected int) {
 	for _, r := range s.Results {

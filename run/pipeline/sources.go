@@ -133,13 +133,3 @@ func (o *Options) checkInputs(s *sources) error {
 	}
 	return nil
 }
-
-// rowSources are the shuffles that training takes: the new one, then those that
-// are there already.
-func (o *Options) rowSources(s *sources) ([]prepare.Input, error) {
-	if !o.runs(Shuffle) {
-		return s.shuffled, nil
-	}
-	in, err := o.part(0, o.Dir(Shuffle))
-	return append([]prepare.Input{in}, s.shuffled...), err
-}

@@ -1,11 +1,8 @@
 package pipeline
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -87,22 +84,15 @@ func (s *State) check() error {
 // write makes s durable.
 func (s *State) write(base string) error { return prepare.WriteJSON(fsx.OS, statePath(base, s.T), s) }
 
-// step is the entry of a step, nil where the run has none.
+// step is the entry of a step of the run.
 func (s *State) step(name string) *StepState {
-	i := slices.IndexFunc(s.Steps, func(step StepState) bool { return step.Step == name })
-	if i < 0 {
-		return nil
-	}
-	return &s.Steps[i]
+	return &s.Steps[slices.IndexFunc(s.Steps, func(step StepState) bool { return step.Step == name })]
 }
 
 // Unfinished returns the newest run of base that was begun and not finished, nil
 // where there is none.
 func Unfinished(base string) (*State, error) {
-	entries, err := os.ReadDir(base)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	entries, err := fsx.Entries(fsx.OS, base)
 	if err != nil {
 		return nil, fmt.Errorf("look for pipeline runs: %w", err)
 	}

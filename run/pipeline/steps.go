@@ -206,9 +206,13 @@ func (r *pass) shuffleSettings(use setup.RowUse) shuffle.Settings {
 // rows is the directory of shuffles that training reads: the new one as it is,
 // or a mix where anything is left out of it or added. made is its shuffle.
 func (r *pass) rows() (dir string, made *shuffle.Manifest, err error) {
-	inputs, err := r.rowSources(r.sources)
-	if err != nil {
-		return "", nil, err
+	inputs := r.sources.shuffled
+	if r.runs(Shuffle) {
+		in, err := r.part(0, r.Dir(Shuffle))
+		if err != nil {
+			return "", nil, err
+		}
+		inputs = append([]prepare.Input{in}, inputs...)
 	}
 	if only := inputs[0]; len(inputs) == 1 && only.From == 0 && only.To == 0 && only.Dir == r.Dir(Shuffle) {
 		made, _, err := prepare.ReadShuffle(only.Dir)

@@ -14,7 +14,6 @@ import (
 	"github.com/chessbrain/chessbrain/replay/prepare"
 )
 
-// Files of a sweep.
 const (
 	sweepJSON = "sweep.json"
 	sweepCSV  = "sweep.csv"
@@ -82,10 +81,7 @@ func WriteTable(w io.Writer, grid []Axis, results []Result) error {
 	}
 	head = append(head, "status", "steps", "samples", "validation_rows", "loss", "policy_loss", "value_loss", "moves_left_loss",
 		"policy_accuracy", "seconds", "net", "best")
-	if err := out.Write(head); err != nil {
-		return err
-	}
-	best := Best(results)
+	lines, best := [][]string{head}, Best(results)
 	for _, r := range results {
 		line := append([]string{r.Name}, r.Values...)
 		line = append(line, r.Status)
@@ -98,10 +94,7 @@ func WriteTable(w io.Writer, grid []Axis, results []Result) error {
 			line = append(line, make([]string, 8)...)
 		}
 		line = append(line, strconv.FormatFloat(r.Seconds, 'f', 1, 64), r.Net, strconv.FormatBool(r.Name == best))
-		if err := out.Write(line); err != nil {
-			return err
-		}
+		lines = append(lines, line)
 	}
-	out.Flush()
-	return out.Error()
+	return out.WriteAll(lines) // flushes
 }

@@ -34,7 +34,6 @@ type Result struct {
 	Reason  string  `json:"reason,omitempty"` // why it diverged
 }
 
-// States of a trial.
 const (
 	TrialDone     = "done"
 	TrialDiverged = "diverged"

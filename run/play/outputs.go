@@ -141,7 +141,7 @@ func (o *Outputs) openChunks(dir string) (*run.Ordinals, error) {
 	if err := fsx.MkdirAll(o.opt.FS, dir); err != nil {
 		return nil, fmt.Errorf("make directory of Leela chunks: %w", err)
 	}
-	if _, err := fsx.RemoveTemps(o.opt.FS, dir); err != nil {
+	if err := fsx.RemoveTemps(o.opt.FS, dir, ""); err != nil {
 		return nil, fmt.Errorf("clean directory of Leela chunks: %w", err)
 	}
 	entries, err := o.opt.FS.ReadDir(dir)

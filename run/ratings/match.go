@@ -1,6 +1,7 @@
 package ratings
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,14 +24,19 @@ const (
 func (r *rater) match(ctx context.Context, p pair) (err error) {
 	a, b := &p[0].log, &p[1].log
 	cfg := arena.Config{Seed: arena.MatchSeed("chessbrain rating", r.seed, a.Name, a.SHA256, b.Name, b.SHA256),
-		Workers: runtime.GOMAXPROCS(0), MaxPlies: r.opt.maxPlies, OnGame: func(*arena.Game, arena.Progress) {
+		Workers: runtime.GOMAXPROCS(0), MaxPlies: cmp.Or(r.opt.maxPlies, maxPlies), OnGame: func(*arena.Game, arena.Progress) {
 			r.done.Games++
 			r.page.Set(func(p *Page) { p.Finished++; p.Games++ })
 		}}
 	if cfg.Openings, err = arena.Vary(nil, r.want.Games/2, openingPlies, cfg.Seed); err != nil {
 		return fmt.Errorf("rating match: %w", err)
 	}
-	defer func() { err = errors.Join(err, r.closePlayers()) }()
+	defer func() {
+		for _, player := range r.players {
+			err = errors.Join(err, player.Close())
+		}
+		r.players = nil
+	}()
 	for i, o := range p {
 		if cfg.Players[i], err = o.open(); err != nil {
 			return fmt.Errorf("rating match of %s: %w", o.log.Name, err)
@@ -67,16 +73,6 @@ func (r *rater) match(ctx context.Context, p pair) (err error) {
 		"elo", fmt.Sprintf("%+.0f (95 %%: %+.0f to %+.0f)", s.Estimate.Elo, s.Estimate.Low, s.Estimate.High), "ends", record.EndCounts(s.Ends),
 		"took", time.Since(began).Round(time.Second))
 	return nil
-}
-
-// closePlayers ends the nets of a match.
-func (r *rater) closePlayers() error {
-	var errs []error
-	for _, p := range r.players {
-		errs = append(errs, p.Close())
-	}
-	r.players = nil
-	return errors.Join(errs...)
 }
 
 // openLog opens the log of a match. One of other nets or settings is put aside.

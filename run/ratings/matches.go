@@ -2,7 +2,6 @@ package ratings
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"math"
@@ -25,7 +24,7 @@ const (
 
 // matches returns all matches whose logs lie in the run.
 func (s *scanner) matches() ([]catalogue.Match, error) {
-	gates, err := list(s.dir.Gates())
+	gates, err := fsx.Entries(fsx.OS, s.dir.Gates())
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +36,7 @@ func (s *scanner) matches() ([]catalogue.Match, error) {
 	}
 	var all []catalogue.Match
 	for _, dir := range dirs {
-		entries, err := list(dir)
+		entries, err := fsx.Entries(fsx.OS, dir)
 		if err != nil {
 			return nil, err
 		}
@@ -139,34 +138,17 @@ func finite(x float64) *float64 {
 // keep (train/<training>/published.json).
 func (s *scanner) published() []catalogue.Published {
 	var all []catalogue.Published
-	trainings, err := list(s.dir.Trainings())
+	trainings, err := fsx.Entries(fsx.OS, s.dir.Trainings())
 	if err != nil {
 		s.log.Warn("the lists of published files cannot be read", "error", err)
 	}
 	for _, e := range trainings {
-		path := run.Dir{Root: s.dir.Root, Training: e.Name()}.PublishedFile()
-		data, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		var list struct {
-			Nets []struct {
-				NetID    string `json:"net_id"`
-				Exporter string `json:"exporter"`
-				Files    []struct {
-					Path  string `json:"path"`
-					Bytes int64  `json:"bytes"`
-				} `json:"files"`
-			} `json:"nets"`
-		}
-		if err == nil {
-			err = json.Unmarshal(data, &list)
-		}
+		nets, _, err := run.ReadPublished(run.Dir{Root: s.dir.Root, Training: e.Name()})
 		if err != nil {
-			s.log.Warn("a list of published files cannot be read", "path", path, "error", err)
+			s.log.Warn("a list of published files cannot be read", "error", err)
 			continue
 		}
-		for _, n := range list.Nets {
+		for _, n := range nets {
 			for _, f := range n.Files {
 				all = append(all, catalogue.Published{Training: e.Name(), Path: f.Path, NetID: n.NetID, Exporter: n.Exporter, Bytes: f.Bytes})
 			}

@@ -10,25 +10,23 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
 	"github.com/chessbrain/chessbrain/run/gate"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
-// netDirs are where the nets of a run lie. A net moves down this list, so that one which moves
-// while it is read is seen once or twice, not never.
-func netDirs(d run.Dir) []struct{ dir, state string } {
-	return []struct{ dir, state string }{
-		{d.Candidates(), catalogue.Candidate}, {d.ModelsExtra(), catalogue.Extra}, {d.Rejected(), catalogue.Rejected}, {d.Models(), catalogue.Accepted},
-	}
-}
-
 // nets returns all nets, oldest first.
 func (s *scanner) nets() ([]catalogue.Net, error) {
 	var nets []catalogue.Net
-	for _, d := range netDirs(s.dir) {
-		entries, err := list(d.dir)
+	// A net moves down this list, so that one which moves while it is read is seen once or
+	// twice, not never.
+	for _, d := range []struct{ dir, state string }{
+		{s.dir.Candidates(), catalogue.Candidate}, {s.dir.ModelsExtra(), catalogue.Extra},
+		{s.dir.Rejected(), catalogue.Rejected}, {s.dir.Models(), catalogue.Accepted},
+	} {
+		entries, err := fsx.Entries(fsx.OS, d.dir)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +99,7 @@ func (s *scanner) net(name, state, path string) (n catalogue.Net, err error) {
 // gateResults adds what the gatekeeper decided, and the nets whose files are gone
 // since.
 func (s *scanner) gateResults(nets []catalogue.Net) ([]catalogue.Net, error) {
-	entries, err := list(s.dir.Gates())
+	entries, err := fsx.Entries(fsx.OS, s.dir.Gates())
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +118,7 @@ func (s *scanner) gateResults(nets []catalogue.Net) ([]catalogue.Net, error) {
 		at := slices.IndexFunc(nets, func(n catalogue.Net) bool { return n.SHA256 == r.CandidateSHA256 && n.State != catalogue.Extra })
 		if at < 0 {
 			at = len(nets)
-			nets = append(nets, catalogue.Net{Name: r.Candidate, State: decision(r), SHA256: r.CandidateSHA256, NetID: r.CandidateNetID, Modified: r.Ended})
+			nets = append(nets, catalogue.Net{Name: r.Candidate, State: r.Verdict(), SHA256: r.CandidateSHA256, NetID: r.CandidateNetID, Modified: r.Ended})
 			_, nets[at].Samples, nets[at].Rows, _ = run.ParseNetName(r.Candidate)
 		}
 		nets[at].Gate = gateOf(r)
@@ -128,16 +126,9 @@ func (s *scanner) gateResults(nets []catalogue.Net) ([]catalogue.Net, error) {
 	return nets, nil
 }
 
-func decision(r *gate.Result) string {
-	if r.Accepted {
-		return catalogue.Accepted
-	}
-	return catalogue.Rejected
-}
-
 // gateOf turns a result of the gatekeeper into columns.
 func gateOf(r *gate.Result) catalogue.Gate {
-	g := catalogue.Gate{Decision: decision(r), Baseline: r.Baseline, Games: r.Games, Points: r.Points, Reason: r.Reason, Ended: r.Ended.UTC()}
+	g := catalogue.Gate{Decision: r.Verdict(), Baseline: r.Baseline, Games: r.Games, Points: r.Points, Reason: r.Reason, Ended: r.Ended.UTC()}
 	if r.Games > 0 {
 		g.Elo, g.Error = finite(float64(r.Elo)), finite(float64(r.EloError))
 	}

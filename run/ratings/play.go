@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
+	"github.com/chessbrain/chessbrain/run/gate"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
@@ -71,9 +71,6 @@ type rater struct {
 func Play(ctx context.Context, opt Options) (*Summary, error) {
 	r := &rater{opt: opt, log: opt.Log}
 	r.page.Set(func(p *Page) { p.State = "waiting" })
-	if r.opt.maxPlies == 0 {
-		r.opt.maxPlies = maxPlies
-	}
 	var err error
 	if r.want, err = setup.RatingOf(opt.Effective); err != nil {
 		return nil, err
@@ -137,7 +134,6 @@ func (r *rater) work(ctx context.Context) error {
 	return err
 }
 
-// matches plays the missing matches.
 func (r *rater) matches(ctx context.Context, c *catalogue.Catalogue) error {
 	if r.want.Games == 0 {
 		return nil
@@ -146,11 +142,8 @@ func (r *rater) matches(ctx context.Context, c *catalogue.Catalogue) error {
 	if len(nets) == 0 {
 		return nil
 	}
-	if err := fsx.MkdirAll(fsx.OS, dir); err != nil {
-		return fmt.Errorf("ratings: make directory of matches: %w", err)
-	}
-	if _, err := fsx.RemoveTemps(fsx.OS, dir); err != nil { // of a rater that was killed
-		return fmt.Errorf("ratings: clean up: %w", err)
+	if err := gate.PrepareDir(dir); err != nil {
+		return fmt.Errorf("ratings: %w", err)
 	}
 	if r.engines == nil {
 		r.openEngines()

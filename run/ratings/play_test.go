@@ -24,7 +24,7 @@ import (
 // matchNames lists the logs in matches/, without their suffix.
 func matchNames(t *testing.T, root string) (names []string) {
 	t.Helper()
-	entries, err := list(run.Dir{Root: root}.Matches())
+	entries, err := fsx.Entries(fsx.OS, run.Dir{Root: root}.Matches())
 	if err != nil {
 		t.Fatal(err)
 	}

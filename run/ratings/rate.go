@@ -13,7 +13,6 @@ import (
 	"github.com/chessbrain/chessbrain/run/gate"
 )
 
-// Kinds of players.
 const (
 	KindNet    = "net"
 	KindMover  = "random-mover"
@@ -29,24 +28,15 @@ type players struct {
 
 func newPlayers(nets []catalogue.Net) *players {
 	p := &players{map[string]string{}, map[string]string{}, map[string]string{}}
-	for _, n := range nets { // accepted ones first: a name is the accepted net's
-		if n.State == catalogue.Accepted {
-			p.know(n)
+	for _, accepted := range []bool{true, false} { // accepted ones first: a name is the accepted net's
+		for _, n := range nets {
+			if accepted == (n.State == catalogue.Accepted) {
+				p.byName[n.Name] = cmp.Or(p.byName[n.Name], n.SHA256)
+				p.bySHA[n.SHA256] = cmp.Or(p.bySHA[n.SHA256], n.Name)
+			}
 		}
 	}
-	for _, n := range nets {
-		p.know(n)
-	}
 	return p
-}
-
-func (p *players) know(n catalogue.Net) {
-	if _, there := p.byName[n.Name]; !there {
-		p.byName[n.Name] = n.SHA256
-	}
-	if _, there := p.bySHA[n.SHA256]; !there {
-		p.bySHA[n.SHA256] = n.Name
-	}
 }
 
 // name returns who a player of a log is. A net is known by the hash of its file:

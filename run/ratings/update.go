@@ -85,22 +85,3 @@ func scan(ctx context.Context, root string, old *catalogue.Catalogue, log *slog.
 	c.Published = s.published()
 	return c, nil
 }
-
-// list returns the entries of a directory that are whole; none where it is not
-// there.
-func list(dir string) ([]fs.DirEntry, error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("ratings: %w", err)
-	}
-	whole := entries[:0]
-	for _, e := range entries {
-		if e.Name()[0] != '.' {
-			whole = append(whole, e)
-		}
-	}
-	return whole, nil
-}

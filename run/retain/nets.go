@@ -1,15 +1,12 @@
 package retain
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/run"
@@ -55,7 +52,7 @@ func (g *collector) pruneModels() error {
 	if err != nil {
 		return err
 	}
-	if exists(g.dir.OldCatalogue()) && !exists(g.dir.Catalogue()) {
+	if fsx.IsFile(g.dir.OldCatalogue()) && !fsx.IsFile(g.dir.Catalogue()) {
 		g.note("%s: the best net is not known, %s is not read any more; chessbrain ratings %s makes %s",
 			inRun.Models(), inRun.OldCatalogue(), g.opt.Root, inRun.Catalogue())
 		return nil
@@ -107,35 +104,22 @@ func (g *collector) bestNet(nets []run.NetFile) (best string) {
 // pruneCatalogue removes the catalogue of an earlier program once there is one of
 // this program.
 func (g *collector) pruneCatalogue() error {
-	if !exists(g.dir.Catalogue()) {
+	if !fsx.IsFile(g.dir.Catalogue()) {
 		return nil
 	}
 	return g.removeFiles(ClassIndex, inRun.Catalogue()+" is in its place", g.dir.OldCatalogue())
 }
 
-// exists says whether a regular file is there.
-func exists(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
 // removeNet removes a net that says it is of this run, and what an exporter wrote
 // beside it.
 func (g *collector) removeNet(class Class, n run.NetFile, reason string) error {
-	if pinned, err := g.pinned(n.Path); err != nil || pinned {
-		return err
-	}
-	rel, err := filepath.Rel(g.opt.Root, n.Path)
-	if err != nil {
-		return err
-	}
 	_, meta, err := setup.ReadNetFile(n.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		g.note("%s: %v", filepath.ToSlash(rel), err)
+		g.note("%s: %v", g.dir.Shorten(n.Path), err)
 		return nil
 	}
 	if err != nil || meta["job"] != g.job {
-		g.note("%s: it does not say that job %s made it", filepath.ToSlash(rel), g.job)
+		g.note("%s: it does not say that job %s made it", g.dir.Shorten(n.Path), g.job)
 		return nil
 	}
 	paths := []string{n.Path}
@@ -155,32 +139,12 @@ func (g *collector) prunePGNs() error {
 	if keep == 0 {
 		return nil
 	}
-	type match struct {
-		dir   string
-		ended time.Time
-	}
-	entries, err := entriesOf(g.dir.Gates(), "matches")
+	matches, err := gate.Played(g.dir.Gates())
 	if err != nil {
 		return err
 	}
-	var matches []match
-	for _, e := range entries {
-		dir := filepath.Join(g.dir.Gates(), e.Name())
-		if r, err := gate.ReadResult(dir); err == nil && r.Games > 0 {
-			matches = append(matches, match{dir, r.Ended})
-		}
-	}
-	slices.SortFunc(matches, func(a, b match) int { return cmp.Or(b.ended.Compare(a.ended), cmp.Compare(b.dir, a.dir)) })
 	for _, m := range matches[min(keep, len(matches)):] {
-		path := filepath.Join(m.dir, gate.GamesName)
-		if !exists(path) {
-			continue
-		}
-		if pinned, err := g.pinned(path); err != nil {
-			return err
-		} else if pinned {
-			continue
-		}
+		path := filepath.Join(g.dir.Gates(), m.Candidate, gate.GamesName)
 		if err := g.removeFiles(ClassPGN, fmt.Sprintf("older than the newest %d matches", keep), path); err != nil {
 			return err
 		}

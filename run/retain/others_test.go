@@ -94,7 +94,7 @@ func TestTrainerAtWork(t *testing.T) {
 // others are writing does not.
 func TestKilledShuffle(t *testing.T) {
 	root := newRun(t)
-	left := filepath.Join(root, "shuffled", removedShuffle("20250101-000000"))
+	left := fsx.MarkedTemp(filepath.Join(root, "shuffled", "20250101-000000"), fsx.RemovedMark)
 	write(t, filepath.Join(left, "train/x.rows"), "x")
 	for _, name := range []string{".x.1-1.partial", "20250101-000001.tmp", "20250101-000002"} {
 		write(t, filepath.Join(root, "shuffled", name, "y"), "y")

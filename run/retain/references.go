@@ -34,16 +34,16 @@ type training struct {
 // trainings lists those that the run has, or has a lock of.
 func (g *collector) trainings() ([]training, error) {
 	names := map[string]bool{g.dir.Training: true}
-	entries, err := entriesOf(g.dir.Trainings(), "trainings")
+	entries, err := fsx.Entries(fsx.OS, g.dir.Trainings())
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+		if e.IsDir() {
 			names[e.Name()] = true
 		}
 	}
-	locks, err := entriesOf(g.dir.Locks(), "locks")
+	locks, err := fsx.Entries(fsx.OS, g.dir.Locks())
 	if err != nil {
 		return nil, err
 	}
@@ -103,20 +103,17 @@ func (g *collector) neededShuffles() (*neededShuffles, error) {
 		}
 		at := ""
 		for _, name := range names {
-			var saved []string
 			if err := readSection(t.checkpoints, name, shuffleSection, func(r io.Reader) error {
-				if names, err := shuffle.SavedShuffles(r); err == nil { // nobody goes on from a damaged one
-					saved = names
+				saved, _ := shuffle.SavedShuffles(r) // nobody goes on from a damaged one
+				for _, s := range saved {
+					n.names[s] = true
+					if name == current && (at == "" || s < at) {
+						at = s
+					}
 				}
 				return nil
 			}); err != nil {
 				return nil, err
-			}
-			for _, s := range saved {
-				n.names[s] = true
-				if name == current && (at == "" || s < at) {
-					at = s
-				}
 			}
 		}
 		if t.atWork { // one that has not saved yet may be at any
@@ -138,15 +135,6 @@ func readSection(dir, checkpoint, section string, read func(io.Reader) error) er
 	}
 	defer f.Close()
 	return read(f)
-}
-
-// entriesOf lists a directory; one that is not there has none.
-func entriesOf(dir, what string) ([]os.DirEntry, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list %s: %w", what, err)
-	}
-	return entries, nil
 }
 
 // neededGames returns the games that the journal and the windows of checkpoints

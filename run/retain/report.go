@@ -9,7 +9,6 @@ import (
 // Class is a kind of thing that is removed.
 type Class string
 
-// The classes.
 const (
 	ClassShuffle  Class = "shuffle"
 	ClassGames    Class = "games"

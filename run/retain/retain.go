@@ -131,11 +131,7 @@ func (g *collector) remove(class Class, path string, bytes int64, reason string,
 			return fmt.Errorf("remove %s: %w", path, err)
 		}
 	}
-	rel, err := filepath.Rel(g.opt.Root, path)
-	if err != nil {
-		rel = path
-	}
-	g.report.Removed = append(g.report.Removed, Item{class, filepath.ToSlash(rel), bytes, reason})
+	g.report.Removed = append(g.report.Removed, Item{class, g.dir.Shorten(path), bytes, reason})
 	g.report.Bytes += bytes
 	return nil
 }
@@ -155,7 +151,7 @@ func (g *collector) pinned(path string) (bool, error) {
 }
 
 // removeFiles removes those of paths that are files, durably: one thing, named by the
-// first.
+// first, unless that is pinned.
 func (g *collector) removeFiles(class Class, reason string, paths ...string) error {
 	var there []string
 	bytes := int64(0)
@@ -171,13 +167,14 @@ func (g *collector) removeFiles(class Class, reason string, paths ...string) err
 	if there == nil {
 		return nil
 	}
+	if pinned, err := g.pinned(there[0]); err != nil || pinned {
+		return err
+	}
 	return g.remove(class, there[0], bytes, reason, func() error {
 		for _, path := range there {
 			if err := fsx.OS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
-		}
-		for _, path := range there {
 			if err := fsx.SyncDir(fsx.OS, filepath.Dir(path)); err != nil {
 				return err
 			}

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
@@ -21,24 +20,12 @@ type shuffleDir struct {
 	gone       bool
 }
 
-// removedShuffle is the name of a shuffle's directory while it is removed: nobody
-// takes it for a shuffle, and the next call finishes what a kill interrupted.
-func removedShuffle(name string) string { return "." + name + ".gc.partial" }
-
 // finishShuffles removes what an earlier call was killed at.
 func (g *collector) finishShuffles() error {
-	entries, err := entriesOf(g.dir.Shuffled(), "shuffles")
-	if err != nil {
-		return err
+	if g.opt.DryRun {
+		return nil
 	}
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".gc.partial") && fsx.IsTemp(e.Name()) && !g.opt.DryRun {
-			if err := fsx.RemoveAll(fsx.OS, filepath.Join(g.dir.Shuffled(), e.Name())); err != nil {
-				return fmt.Errorf("remove old shuffle: %w", err)
-			}
-		}
-	}
-	return nil
+	return fsx.RemoveTemps(fsx.OS, g.dir.Shuffled(), fsx.RemovedMark)
 }
 
 // findShuffles lists the finished shuffles, and which of them are needed.
@@ -126,21 +113,11 @@ func (g *collector) pruneShuffles() error {
 	return nil
 }
 
-// removeShuffle removes a shuffle that is not held. It takes the name away first: a
-// shuffle is there as a whole or not at all.
+// removeShuffle removes a shuffle that is not held.
 func (g *collector) removeShuffle(s *shuffleDir, reason string) error {
 	if s.held != "" {
 		return nil
 	}
 	s.gone = true
-	return g.remove(ClassShuffle, s.path, s.bytes, reason, func() error {
-		hidden := filepath.Join(filepath.Dir(s.path), removedShuffle(s.name))
-		if err := fsx.OS.Rename(s.path, hidden); err != nil {
-			return err
-		}
-		if err := fsx.SyncDir(fsx.OS, filepath.Dir(s.path)); err != nil {
-			return err
-		}
-		return fsx.RemoveAll(fsx.OS, hidden)
-	})
+	return g.remove(ClassShuffle, s.path, s.bytes, reason, func() error { return fsx.RemoveDir(fsx.OS, s.path) })
 }

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,9 +12,9 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
-	"github.com/chessbrain/chessbrain/trainer"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
@@ -151,22 +150,16 @@ func (b *backfill) checkPurpose() error {
 		want.Losses = append(want.Losses, text)
 	}
 	path := filepath.Join(b.opt.Out, "backfill.json")
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		text, err := json.MarshalIndent(want, "", "  ")
-		if err != nil {
-			return err
-		}
-		return fsx.WriteFile(fsx.OS, path, append(text, '\n'))
-	}
-	if err != nil {
-		return err
-	}
 	var have purpose
-	if err := json.Unmarshal(data, &have); err != nil {
+	there, err := run.ReadJSON(path, &have)
+	switch {
+	case there && err != nil:
 		return &checkpoint.CorruptError{Path: path, Reason: err.Error()}
-	}
-	if !reflect.DeepEqual(have, want) {
+	case err != nil:
+		return err
+	case !there:
+		return run.WriteJSON(path, want)
+	case !reflect.DeepEqual(have, want):
 		return inputError{fmt.Errorf("%s holds events of other data or losses (%s); give the same --data, --rows and configuration, or another --out", b.opt.Out, path)}
 	}
 	return nil
@@ -255,11 +248,7 @@ func (b *backfill) checkpoint(ctx context.Context, path string) error {
 
 // measure evaluates a net and makes the event.
 func (b *backfill) measure(ctx context.Context, s *Subject) (*monitor.Validation, error) {
-	var r *Result
-	err := s.train(nil, func(t *trainer.Trainer, c *trainer.Config) (err error) {
-		r, err = measure(ctx, t, c.Losses, s, b.rows, b.opt.Rows, nil)
-		return err
-	})
+	r, err := Eval(ctx, s, b.rows, EvalOptions{Rows: b.opt.Rows})
 	if err != nil {
 		return nil, err
 	}

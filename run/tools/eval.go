@@ -16,7 +16,8 @@ import (
 // EvalOptions say how much is measured.
 type EvalOptions struct {
 	BatchSize int // rows of a micro-batch; 0 = as configured
-	Batches   int // 0 = all rows that there are
+	Batches   int // at most; 0 = as Rows says
+	Rows      int // at most; 0 = all that there are
 	// Keep, if not nil, takes a copy of every batch that was measured.
 	Keep func(*encoding.TrainBatch) error
 }
@@ -57,25 +58,22 @@ func Eval(ctx context.Context, s *Subject, rows *Rows, opt EvalOptions) (r *Resu
 	if opt.Batches == 0 && rows.loader != nil {
 		return nil, inputError{errors.New("a loader may never end: say with --batches how many")}
 	}
+	var e trainer.EvalStats
+	var losses []trainer.Loss
 	sized := func(c *trainer.Config) { c.BatchSize = cmp.Or(opt.BatchSize, c.BatchSize) }
 	err = s.train(sized, func(t *trainer.Trainer, c *trainer.Config) (err error) {
-		r, err = measure(ctx, t, c.Losses, s, rows, opt.Batches*c.BatchSize, opt.Keep)
+		limit := cmp.Or(opt.Batches*c.BatchSize, opt.Rows)
+		losses = c.Losses
+		e, err = t.Evaluate(ctx, &tap{rows.Pass(limit), opt.Keep}, cmp.Or(limit, math.MaxInt))
 		return err
 	})
-	return r, err
-}
-
-// measure evaluates a trainer's weights on up to limit rows, 0 = all.
-func measure(ctx context.Context, t *trainer.Trainer, losses []trainer.Loss, s *Subject, rows *Rows, limit int,
-	keep func(*encoding.TrainBatch) error) (*Result, error) {
-	e, err := t.Evaluate(ctx, &tap{rows.Pass(limit), keep}, cmp.Or(limit, math.MaxInt))
 	if errors.Is(err, io.EOF) {
 		return nil, inputError{fmt.Errorf("data %s holds no rows to measure on (of a shuffle those held out for validation are taken); name other data", rows.Name)}
 	}
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Net: s.Name, NetID: s.Net.ID(), Weights: s.Weights, Data: rows.Name, Games: rows.Games, Rows: e.Rows,
+	r = &Result{Net: s.Name, NetID: s.Net.ID(), Weights: s.Weights, Data: rows.Name, Games: rows.Games, Rows: e.Rows,
 		PolicyEntropy: monitor.Number(e.PolicyEntropy), TargetEntropy: monitor.Number(e.PolicyTargetEntropy),
 		LegalEntropy: monitor.Number(e.LegalEntropy), PolicyAccuracy: monitor.Number(e.PolicyAccuracy), ValueAccuracy: monitor.Number(e.ValueAccuracy),
 		Seconds: e.Time.Seconds()}

@@ -44,11 +44,7 @@ func (p *Plan) Err() error {
 	if len(p.Problems) == 0 {
 		return nil
 	}
-	var all []error
-	for _, text := range p.Problems {
-		all = append(all, errors.New(text))
-	}
-	return inputError{errors.Join(all...)}
+	return inputError{errors.New(strings.Join(p.Problems, "\n"))}
 }
 
 // Text says for a person what becomes of the parameters and of the optimizer's moments:

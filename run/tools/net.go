@@ -1,16 +1,14 @@
 package tools
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -20,6 +18,7 @@ import (
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/train"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
@@ -43,7 +42,7 @@ func OpenNet(spec, forms string) (*Net, error) {
 	if rest, ok := strings.CutPrefix(spec, randomWeights+":"); ok {
 		return randomNet(rest)
 	}
-	if info, err := os.Stat(spec); err == nil && info.Mode().IsRegular() {
+	if fsx.IsFile(spec) {
 		return ReadNet(spec, forms)
 	}
 	c, err := setup.FindCheckpoint(spec)
@@ -57,10 +56,8 @@ func OpenNet(spec, forms string) (*Net, error) {
 	if err != nil {
 		return nil, err
 	}
-	meta := maps.Clone(c.Manifest.Info)
-	if meta == nil {
-		meta = map[string]string{}
-	}
+	meta := map[string]string{}
+	maps.Copy(meta, c.Manifest.Info)
 	meta[setup.MetaName], meta[setup.MetaStep] = c.Manifest.Name, strconv.FormatInt(c.Manifest.Step, 10)
 	root, err := runOf(spec, c.Path)
 	return &Net{net, c.Manifest.Name, meta, root}, err
@@ -109,24 +106,8 @@ func randomNet(text string) (*Net, error) {
 
 // Checkpoint is the net as exporters take it.
 func (n *Net) Checkpoint() (*stage.Checkpoint, error) {
-	arch, err := json.Marshal(n.Arch)
-	if err != nil {
-		return nil, fmt.Errorf("encode net description: %w", err)
-	}
 	step, _ := strconv.ParseUint(n.Meta[setup.MetaStep], 10, 64) // not known: 0
-	c := &stage.Checkpoint{Arch: arch, Metadata: n.extra(), Net: stage.NetInfo{Name: fileName(n.Name), ID: n.ID(), Step: step}}
-	for _, p := range n.Params {
-		c.Tensors = append(c.Tensors, stage.Tensor{Name: p.Name, Shape: p.Shape, Data: p.Data})
-	}
-	return c, nil
-}
-
-// extra is what is known about the net beside what its own content says.
-func (n *Net) extra() map[string]string {
-	meta := maps.Clone(n.Meta)
-	delete(meta, nn.MetaArch)
-	delete(meta, nn.MetaNetID)
-	return meta
+	return train.StageCheckpoint(n.Net, n.Meta, stage.NetInfo{Name: fileName(n.Name), Step: step})
 }
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
@@ -137,11 +118,7 @@ func fileName(name string) string {
 	for _, s := range netSuffixes {
 		name = strings.TrimSuffix(name, s.suffix)
 	}
-	name = strings.TrimLeft(notInNames.ReplaceAllString(name, "-"), ".-")
-	if name == "" {
-		return "net"
-	}
-	return name
+	return cmp.Or(strings.TrimLeft(notInNames.ReplaceAllString(name, "-"), ".-"), "net")
 }
 
 // NetWriter is a format of net files and how it is written.
@@ -160,15 +137,12 @@ var netSuffixes = []struct{ suffix, format string }{
 func NetFormat(name, path string) (string, error) {
 	var formats []string
 	for _, s := range netSuffixes {
-		if name == "" && strings.HasSuffix(path, s.suffix) {
+		if name == s.format || name == "" && strings.HasSuffix(path, s.suffix) {
 			return s.format, nil
 		}
 		formats = append(formats, s.format)
 	}
-	switch {
-	case slices.Contains(formats, name):
-		return name, nil
-	case name == "":
+	if name == "" {
 		return "", inputError{fmt.Errorf("--out %s: the name does not say the format; give --format %s", path, strings.Join(formats, "|"))}
 	}
 	return "", inputError{fmt.Errorf("--format %q: want %s", name, strings.Join(formats, ", "))}
@@ -176,17 +150,16 @@ func NetFormat(name, path string) (string, error) {
 
 // Write writes a net to a file, which appears as a whole.
 func (o *NetWriter) Write(path string, n *Net) error {
-	meta := n.extra()
 	err := fsx.WriteFileFunc(fsx.OS, path, func(w io.Writer) error {
 		switch o.Format {
 		case "lc0":
-			steps, _ := strconv.ParseUint(meta[setup.MetaStep], 10, 32) // not known: 0
-			info := &lc0.NetInfo{License: meta[setup.MetaLicense], TrainingSteps: uint32(steps), Folded: o.Fold}
+			steps, _ := strconv.ParseUint(n.Meta[setup.MetaStep], 10, 32) // not known: 0
+			info := &lc0.NetInfo{License: n.Meta[setup.MetaLicense], TrainingSteps: uint32(steps), Folded: o.Fold}
 			return lc0.WriteNet(w, n.Net, info, o.Encoding)
 		case "onnx":
-			return lc0.WriteONNX(w, n.Net, meta)
+			return lc0.WriteONNX(w, n.Net, n.Meta)
 		}
-		return nn.WriteSafetensors(w, n.Net, meta)
+		return nn.WriteSafetensors(w, n.Net, n.Meta)
 	})
 	if errors.Is(err, lc0.ErrUnsupported) { // a number beyond the encoding, a net beyond the format
 		return inputError{err}

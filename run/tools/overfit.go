@@ -72,11 +72,8 @@ type OverfitResult struct {
 // Overfit trains on one batch of rows until its loss is near the entropy of its
 // targets. L2 is left out: it would keep the loss up. show, if not nil, gets every
 // point of the curve. The result is there with ErrNotLearnt, too. rows nil means
-// made-up rows.
+// made-up rows; opt is valid.
 func Overfit(ctx context.Context, s *Subject, rows *Rows, opt OverfitOptions, show func(OverfitPoint) error) (*OverfitResult, error) {
-	if err := opt.Validate(); err != nil {
-		return nil, err
-	}
 	batch, err := fixedBatch(ctx, s, rows, opt.Rows)
 	if err != nil {
 		return nil, err
@@ -102,7 +99,6 @@ func Overfit(ctx context.Context, s *Subject, rows *Rows, opt OverfitOptions, sh
 	})
 }
 
-// train does the steps.
 func (r *OverfitResult) train(ctx context.Context, t *trainer.Trainer, losses []trainer.Loss, batch *encoding.TrainBatch,
 	opt OverfitOptions, show func(OverfitPoint) error) error {
 	var first []float64 // excess of each loss
@@ -187,7 +183,6 @@ func weighted(weight float64, m *trainer.Measure) float64 {
 	return weight * m.Mean
 }
 
-// numbers are losses by metric name.
 func numbers(m *trainer.Measures) monitor.Numbers {
 	n := monitor.Numbers{}
 	for _, l := range m.Losses {

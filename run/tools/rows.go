@@ -59,7 +59,7 @@ func OpenRows(ctx context.Context, s *Subject, data string) (*Rows, error) {
 		return r, nil
 	}
 	names, err := shuffle.List(fsx.OS, data)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && !isFile(data) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !fsx.IsFile(data) {
 		return nil, err
 	}
 	if len(names) > 0 {
@@ -70,7 +70,7 @@ func OpenRows(ctx context.Context, s *Subject, data string) (*Rows, error) {
 		r.shuffled, r.closers = src, []io.Closer{src}
 		return r, nil
 	}
-	if _, ok, err := run.ReadRunInfo(data); err == nil && ok && !isFile(data) {
+	if _, ok, err := run.ReadRunInfo(data); err == nil && ok && !fsx.IsFile(data) {
 		dir, _, err := setup.OpenDir(data)
 		if err != nil {
 			return nil, err

@@ -3,11 +3,11 @@ package tools
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
@@ -86,17 +86,11 @@ func runOf(named, checkpoint string) (string, error) {
 		dir = filepath.Dir(dir)
 	}
 	for _, root := range []string{named, dir} {
-		if isFile(run.Dir{Root: root}.RunFile()) {
+		if fsx.IsFile(run.Dir{Root: root}.RunFile()) {
 			return root, nil
 		}
 	}
 	return "", nil
-}
-
-// isFile says whether a plain file is there.
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
 }
 
 // NewSubject is a subject of a net that is no checkpoint.

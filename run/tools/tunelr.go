@@ -42,7 +42,6 @@ func (o *RangeOptions) Validate() error {
 	return nil
 }
 
-// rates are the learning rates of the steps.
 func (o *RangeOptions) rates() []float64 {
 	r := make([]float64, o.Steps)
 	for i := range r {
@@ -75,11 +74,8 @@ type RangeResult struct {
 }
 
 // TuneLR trains the subject's net with a rate that grows exponentially, until it
-// diverges. Nothing is saved; the net that it began with stays as it is.
+// diverges; opt is valid. Nothing is saved; the net that it began with stays as it is.
 func TuneLR(ctx context.Context, s *Subject, rows *Rows, opt RangeOptions) (*RangeResult, error) {
-	if err := opt.Validate(); err != nil {
-		return nil, err
-	}
 	rule := trainer.LRRule{LR: opt.rates(), DurationSteps: slices.Repeat([]int64{1}, opt.Steps)}
 	growing := func(c *trainer.Config) {
 		c.Schedule, c.Warmup, c.SWA = trainer.Schedule{rule}, trainer.Warmup{}, trainer.SWAConfig{}
@@ -94,7 +90,6 @@ func TuneLR(ctx context.Context, s *Subject, rows *Rows, opt RangeOptions) (*Ran
 	return r, nil
 }
 
-// train takes the steps.
 func (r *RangeResult) train(ctx context.Context, t *trainer.Trainer, rows *Rows, s *Subject, losses []trainer.Loss, steps int) error {
 	src, err := rows.Draw(ctx, s)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
+	"maps"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -134,7 +134,9 @@ func StageCheckpoint(net *nn.Net, metadata map[string]string, info stage.NetInfo
 	if err != nil {
 		return nil, fmt.Errorf("encode net description: %w", err)
 	}
-	info.ID = net.ID()
+	info.ID, metadata = net.ID(), maps.Clone(metadata)
+	delete(metadata, nn.MetaArch) // stand beside it
+	delete(metadata, nn.MetaNetID)
 	c := &stage.Checkpoint{Arch: arch, Metadata: metadata, Net: info}
 	for _, t := range net.Params {
 		c.Tensors = append(c.Tensors, stage.Tensor{Name: t.Name, Shape: t.Shape, Data: t.Data})
@@ -162,8 +164,7 @@ func (p *publisher) notePublished(list run.Published, set run.PublishedSet) erro
 
 // readPublished reads the list of what was published.
 func (p *publisher) readPublished() (run.Published, error) {
-	_, err := fsx.RemoveTemps(fsx.OS, filepath.Dir(p.dir.PublishedFile())) // of a process that was killed
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := fsx.RemoveTemps(fsx.OS, filepath.Dir(p.dir.PublishedFile()), ""); err != nil { // of a kill
 		return nil, fmt.Errorf("clean up: %w", err)
 	}
 	list, there, err := run.ReadPublished(p.dir)

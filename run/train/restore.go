@@ -68,7 +68,7 @@ func (r *training) restore(ctx context.Context) error {
 // loadCheckpoint opens the newest whole checkpoint, nil where there is none.
 func (r *training) loadCheckpoint() (*checkpoint.Checkpoint, error) {
 	for _, dir := range []string{r.dir.Checkpoints, r.dir.Root, r.dir.History()} {
-		if _, err := fsx.RemoveTemps(fsx.OS, dir); err != nil { // of a process that was killed
+		if err := fsx.RemoveTemps(fsx.OS, dir, ""); err != nil { // of a process that was killed
 			return nil, fmt.Errorf("clean up %s: %w", dir, err)
 		}
 	}
