@@ -125,7 +125,7 @@ func (s *server) send(kind string, payload any) {
 	if err != nil { // of an event that holds what JSON cannot: say so in its place
 		kind, raw = failure, []byte(`{"line":0,"message":"a message of type `+kind+` cannot be encoded"}`)
 	}
-	text, err := json.Marshal(message{Type: kind, Payload: raw})
+	text, err := json.Marshal(run.Message{Type: kind, Payload: raw})
 	if err == nil {
 		s.out.send(append(text, '\n'))
 	}

@@ -8,6 +8,8 @@ import (
 	"io"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 // protocolVersion is raised when the meaning of a message changes; new types and
@@ -36,12 +38,6 @@ const (
 	eventMessage     = "event" // payload: a monitor.Event
 	gateMessage      = "gate"  // payload: the gatekeeper's result.json
 )
-
-// message is one line, both ways.
-type message struct {
-	Type    string          `json:"type"`
-	Payload json.RawMessage `json:"payload"`
-}
 
 // startPayload is the payload of start_training.
 type startPayload struct {
@@ -83,17 +79,11 @@ type finishedPayload struct {
 	Summary string `json:"summary,omitempty"`
 }
 
-// scheduleData is lczero's TrainingScheduleData. Times are seconds.
+// scheduleData is lczero's TrainingScheduleData.
 type scheduleData struct {
-	CurrentStage      string  `json:"current_stage"` // "WAITING FOR DATA" or "TRAINING"
-	CompletedEpochs   int64   `json:"completed_epochs_since_start"`
-	NewChunks         int64   `json:"new_chunks_since_training_start"`
-	ChunksToWait      int64   `json:"chunks_to_wait"`
-	Uptime            float64 `json:"total_uptime_seconds"`
-	CurrentTraining   float64 `json:"current_training_time_seconds"`
-	PreviousTraining  float64 `json:"previous_training_time_seconds"`
-	CurrentCycle      float64 `json:"current_cycle_time_seconds"`
-	PreviousCycleTime float64 `json:"previous_cycle_time_seconds"`
+	CurrentStage string  `json:"current_stage"`        // "WAITING FOR DATA" or "TRAINING"
+	Uptime       float64 `json:"total_uptime_seconds"` // of the daemon
+	train.SchedulePage
 }
 
 // statusPayload is that of training_status: lczero's fields, which are absent
@@ -134,7 +124,7 @@ type ownStatus struct {
 
 // parse reads a line and the payload that its type wants.
 func parse(line []byte) (kind string, start startPayload, err error) {
-	var m message
+	var m run.Message
 	if err := strict(line, &m); err != nil {
 		return "", start, fmt.Errorf(`not a line {"type", "payload"}: %w`, err)
 	}

@@ -195,9 +195,6 @@ func (p *schedulePace) page() SchedulePage {
 	return s
 }
 
-// Schedule is Pace's.
-func (p *schedulePace) Schedule() (SchedulePage, bool) { return p.page(), true }
-
 // Status is Pace's.
 func (p *schedulePace) Status() map[string]any {
 	s := p.page()
@@ -212,17 +209,19 @@ func (p *schedulePace) Status() map[string]any {
 }
 
 // SchedulePage is where a training with a schedule stands. Times are seconds, 0
-// where there was none yet.
+// where there was none yet. What lczero's TrainingScheduleData has bears its names.
 type SchedulePage struct {
-	Waiting         bool    // for chunks
-	Networks        int64   // finished by the training in all
-	FinishedHere    int64   // by this process
-	StepsDone       int64   // of the net under way
-	StepsPerNetwork int64   //
-	NewChunks       int64   // since the last net began
-	ChunksToWait    int64   // that the next net waits for
-	ChunksPerSecond float64 // since the wait began; 0 = not known
+	Waiting         bool    `json:"-"` // for chunks
+	Networks        int64   `json:"-"` // finished by the training in all
+	StepsDone       int64   `json:"-"` // of the net under way
+	StepsPerNetwork int64   `json:"-"`
+	ChunksPerSecond float64 `json:"-"` // since the wait began; 0 = not known
 
-	TrainingSeconds, LastTrainingSeconds float64 // of the net under way, of the one before
-	CycleSeconds, LastCycleSeconds       float64 // the same, with the wait before it
+	FinishedHere        int64   `json:"completed_epochs_since_start"`    // nets, by this process
+	NewChunks           int64   `json:"new_chunks_since_training_start"` // since the last net began
+	ChunksToWait        int64   `json:"chunks_to_wait"`                  // that the next net waits for
+	TrainingSeconds     float64 `json:"current_training_time_seconds"`   // of the net under way
+	LastTrainingSeconds float64 `json:"previous_training_time_seconds"`  // of the one before
+	CycleSeconds        float64 `json:"current_cycle_time_seconds"`      // the same, with the wait before it
+	LastCycleSeconds    float64 `json:"previous_cycle_time_seconds"`
 }
