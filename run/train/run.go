@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // Options start a training run.
@@ -83,6 +85,18 @@ func (c *core) metadata(weights string) map[string]string {
 		"samples": strconv.FormatInt(c.trainer.NumSamples(), 10), "rows": strconv.FormatInt(c.state.Rows, 10),
 		"program": "chessbrain " + c.opt.Version,
 	}
+}
+
+// netFiles are the weights as trained and the averaged ones, where there are any.
+func (c *core) netFiles(swa *nn.Net) []checkpoint.File {
+	file := func(name, weights string, net *nn.Net) checkpoint.File {
+		return checkpoint.File{Name: name, Write: func(w io.Writer) error { return nn.WriteSafetensors(w, net, c.metadata(weights)) }}
+	}
+	files := []checkpoint.File{file(setup.NetFile, "raw", c.trainer.Net())}
+	if swa != nil {
+		files = append(files, file(setup.AverageFile, "swa", swa))
+	}
+	return files
 }
 
 // tellNet tells what became of a net, at a path or "".

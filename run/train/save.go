@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run"
-	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
@@ -108,13 +106,7 @@ func (s *checkpointer) writeCheckpoint(ctx context.Context) (path string, err er
 	}
 	s.state.Checkpoints++
 	s.savedAt = time.Now().UTC().Truncate(time.Second)
-	files := []checkpoint.File{
-		{Name: setup.NetFile, Write: func(w io.Writer) error { return nn.WriteSafetensors(w, net, s.metadata("raw")) }},
-		{Name: "metrics.json", Write: s.page.writeMetrics},
-	}
-	if swa != nil {
-		files = append(files, checkpoint.File{Name: "swa.safetensors", Write: func(w io.Writer) error { return nn.WriteSafetensors(w, swa, s.metadata("swa")) }})
-	}
+	files := append(s.netFiles(swa), checkpoint.File{Name: "metrics.json", Write: s.page.writeMetrics})
 	info := s.metadata("raw")
 	info[run.ManifestKey] = s.info.ID()
 	manifest := checkpoint.Manifest{Job: s.info.Job, Step: s.trainer.NumSteps(), Samples: s.trainer.NumSamples(), Rows: s.state.Rows,
