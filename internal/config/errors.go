@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -44,13 +45,7 @@ type Errors []*Error
 // ExitCode is 2.
 func (Errors) ExitCode() int { return 2 }
 
-func (e Errors) Error() string {
-	lines := make([]string, len(e))
-	for i, err := range e {
-		lines[i] = err.Error()
-	}
-	return strings.Join(lines, "\n")
-}
+func (e Errors) Error() string { return errors.Join(e.Unwrap()...).Error() }
 
 // Unwrap lets errors.As find the single complaints.
 func (e Errors) Unwrap() []error {

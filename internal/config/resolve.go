@@ -201,21 +201,18 @@ func overlay(dst, src protoreflect.Message) {
 // Origin says where the value of a field comes from: "--flag", "environment
 // variable X", "file:line:column" or "default".
 func (e *Effective) Origin(path string) string {
-	for p := path; p != ""; {
+	for p := path; p != ""; p = around(p) {
 		if where, ok := e.origins[p]; ok {
 			return where
 		}
-		p = p[:max(strings.LastIndexByte(p, '.'), strings.LastIndexByte(p, '['), 0)]
 	}
-	if e.file != nil {
-		if p, ok := e.file.places[path]; ok {
-			return p.in(e.file.Name)
-		}
-		if i := strings.LastIndexByte(path, '['); i > 0 { // a field of a list's element
-			if where := e.file.Where(path); where != e.file.Name && strings.Contains(path, "].") {
-				return where
-			}
-		}
+	if e.file == nil {
+		return "default"
+	}
+	_, said := e.file.places[path]
+	where := e.file.Where(path)
+	if inElement := strings.Contains(path, "].") && where != e.file.Name; said || inElement {
+		return where
 	}
 	return "default"
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // FlagSet holds what the flags of one command were set to. Register its Values
-// with the flag package or with pflag.
+// with pflag.
 type FlagSet struct {
 	values []*Value
 }
@@ -45,7 +45,7 @@ func (s *FlagSet) Preset(name, text string) {
 	v.text, v.preset = text, true
 }
 
-// Value is one flag of a command. It satisfies flag.Value and pflag.Value.
+// Value is one flag of a command. It satisfies pflag.Value.
 type Value struct {
 	flag Flag
 	text string
@@ -65,7 +65,7 @@ func (v *Value) String() string {
 	return v.text
 }
 
-// Set implements flag.Value: it refuses what is not of the flag's type.
+// Set implements pflag.Value: it refuses what is not of the flag's type.
 // Whether the value is in range is checked by Resolve.
 func (v *Value) Set(text string) error {
 	if _, err := v.flag.apply(proto.CloneOf(Defaults()), text); err != nil {
@@ -80,9 +80,6 @@ func (v *Value) Set(text string) error {
 
 // Type implements pflag.Value.
 func (v *Value) Type() string { return v.flag.kind() }
-
-// IsBoolFlag tells the standard flag package that the value may be left away.
-func (v *Value) IsBoolFlag() bool { return v.flag.Switch() }
 
 // NoOptDefVal is what pflag should take where the flag stands without a value;
 // empty = a value is needed.
