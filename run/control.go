@@ -105,8 +105,11 @@ func ListenRole(dir, name string, role *fsx.Lock, commands Commands) (*Control, 
 	return c, nil
 }
 
-// Close ends the connections and removes the socket.
+// Close ends the connections and removes the socket; of nil it does nothing.
 func (c *Control) Close() error {
+	if c == nil {
+		return nil
+	}
 	c.cancel()
 	err := c.listener.Close()
 	c.wait.Wait()

@@ -164,8 +164,10 @@ func (p *Process) Err() error {
 // Listen opens the control socket; an earlier one of this process is closed
 // first. What the commands lack is filled in: Stop is the process's, Subscribe
 // reads its events, and Swap says that the role has no stages.
-func (p *Process) Listen(c Commands) error {
-	if err := p.closeControl(); err != nil {
+func (p *Process) Listen(c Commands) (err error) {
+	earlier := p.control
+	p.control = nil
+	if err := earlier.Close(); err != nil {
 		return err
 	}
 	if c.Stop == nil {
@@ -180,10 +182,7 @@ func (p *Process) Listen(c Commands) error {
 	if c.Swap == nil {
 		c.Swap = func(context.Context, Swap) error { return fmt.Errorf("a %s has no stages", p.role) }
 	}
-	control, err := ListenRole(p.dir.Locks(), string(p.role), p.own, c)
-	if err == nil {
-		p.control = control
-	}
+	p.control, err = ListenRole(p.dir.Locks(), string(p.role), p.own, c)
 	return err
 }
 
@@ -202,7 +201,7 @@ func (p *Process) Close(err error) error {
 }
 
 func (p *Process) close(err error) error {
-	errs := []error{err, p.closeControl()}
+	errs := []error{err, p.control.Close()}
 	for _, end := range slices.Backward(p.closers) {
 		errs = append(errs, end())
 	}
@@ -231,15 +230,6 @@ func (p *Process) outcome(err error) error {
 		return ErrInterrupted
 	}
 	return err
-}
-
-func (p *Process) closeControl() error {
-	if p.control == nil {
-		return nil
-	}
-	c := p.control
-	p.control = nil
-	return c.Close()
 }
 
 // joined is errors.Join that leaves a single error as it is, for its type.

@@ -399,9 +399,9 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"type":"stop","payload":null}`))
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		kind, start, err := parse(line)
-		if err == nil && (kind == startTraining) != (start.ConfigFilepath != "") {
-			t.Errorf("%q: %s %+v", line, kind, start)
+		kind, config, err := parse(line)
+		if err == nil && (kind == startTraining) != (config != "") {
+			t.Errorf("%q: %s %q", line, kind, config)
 		}
 	})
 }

@@ -39,11 +39,6 @@ const (
 	gateMessage      = "gate"  // payload: the gatekeeper's result.json
 )
 
-// startPayload is the payload of start_training.
-type startPayload struct {
-	ConfigFilepath string `json:"config_filepath"`
-}
-
 // helloPayload says who speaks.
 type helloPayload struct {
 	Version  string   `json:"version"`
@@ -122,11 +117,12 @@ type ownStatus struct {
 	Dropped        int64           `json:"dropped_messages,omitempty"` // that nobody read in time
 }
 
-// parse reads a line and the payload that its type wants.
-func parse(line []byte) (kind string, start startPayload, err error) {
+// parse reads a line and the payload that its type wants: that of start_training names
+// a configuration.
+func parse(line []byte) (kind, config string, err error) {
 	var m run.Message
 	if err := strict(line, &m); err != nil {
-		return "", start, fmt.Errorf(`not a line {"type", "payload"}: %w`, err)
+		return "", "", fmt.Errorf(`not a line {"type", "payload"}: %w`, err)
 	}
 	payload := bytes.TrimSpace(m.Payload)
 	if len(payload) == 0 || bytes.Equal(payload, []byte("null")) {
@@ -134,22 +130,25 @@ func parse(line []byte) (kind string, start startPayload, err error) {
 	}
 	switch m.Type {
 	case startTraining:
-		if err := strict(payload, &start); err != nil {
-			return m.Type, start, fmt.Errorf(`want a payload {"config_filepath": FILE}: %w`, err)
+		var start struct {
+			ConfigFilepath string `json:"config_filepath"`
 		}
-		if start.ConfigFilepath == "" {
-			return m.Type, start, errors.New("config_filepath is missing: name the configuration file (textproto)")
+		if err := strict(payload, &start); err != nil {
+			return m.Type, "", fmt.Errorf(`want a payload {"config_filepath": FILE}: %w`, err)
+		}
+		if config = start.ConfigFilepath; config == "" {
+			return m.Type, "", errors.New("config_filepath is missing: name the configuration file (textproto)")
 		}
 	case startNow, askStatus, askCheckpoint, askStop:
 		if err := strict(payload, &struct{}{}); err != nil {
-			return m.Type, start, fmt.Errorf("want an empty payload {}: %w", err)
+			return m.Type, "", fmt.Errorf("want an empty payload {}: %w", err)
 		}
 	case "":
-		return "", start, fmt.Errorf("type is missing; known: %q", incoming)
+		return "", "", fmt.Errorf("type is missing; known: %q", incoming)
 	default:
-		return m.Type, start, fmt.Errorf("unknown type %q; known: %q", m.Type, incoming)
+		return m.Type, "", fmt.Errorf("unknown type %q; known: %q", m.Type, incoming)
 	}
-	return m.Type, start, nil
+	return m.Type, config, nil
 }
 
 // strict decodes one JSON value and nothing more, without unknown fields.

@@ -328,7 +328,7 @@ func (s *selfPlayer) take(ordinal uint64) bool {
 // those that were finished since, and takes their numbers out of the tickets.
 func (s *selfPlayer) resumeGames() []selfplay.Unfinished {
 	path := s.Dir.UnfinishedFile(s.name())
-	games, err := loadUnfinished(path)
+	games, err := ReadUnfinished(path)
 	if err != nil {
 		s.log.Error("unfinished games cannot be read; they are played again from their seeds", "error", err)
 	}

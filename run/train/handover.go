@@ -37,11 +37,6 @@ func (p *publisher) exportByMode(ctx context.Context) error {
 	return p.exportOnce(ctx)
 }
 
-// exportsDirectly says whether the section export says what is exported.
-func (p *publisher) exportsDirectly() bool {
-	return p.cfg.Export.Mode == setup.ExportDirectly
-}
-
 // exportPending exports the net of the newest checkpoint if its epoch asked for it.
 func (p *publisher) exportPending(ctx context.Context) error {
 	if !p.state.ExportOwed {

@@ -89,12 +89,9 @@ func (s *loaderRows) HeldOut(ctx context.Context, rows int) (trainer.BatchSource
 		return nil, nil
 	}
 	if s.pass.rows() == 0 {
-		if err := s.hold(ctx); err != nil {
+		if err := s.hold(ctx); err != nil || s.pass.rows() == 0 {
 			return nil, err
 		}
-	}
-	if s.pass.rows() == 0 {
-		return nil, nil
 	}
 	return s.pass.source(rows), nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
@@ -173,7 +174,7 @@ func (r *training) firstCheckpoint(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.state.Rows > 0 || r.trainer.NumSamples() > 0 || !r.out.exportsDirectly() {
+	if r.state.Rows > 0 || r.trainer.NumSamples() > 0 || r.cfg.Export.Mode != setup.ExportDirectly {
 		return r.out.exportPending(ctx)
 	}
 	return r.out.tolerate(r.out.exportOnce(ctx))
@@ -190,7 +191,7 @@ func (r *training) finishState(ctx context.Context) error {
 			return err
 		}
 	}
-	if alone, last := r.pace.Exports(); alone && !last && !r.out.exportsDirectly() {
+	if alone, last := r.pace.Exports(); alone && !last && r.cfg.Export.Mode != setup.ExportDirectly {
 		return nil
 	}
 	return r.out.tolerate(r.out.exportByMode(ctx))
