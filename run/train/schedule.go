@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/replay/loader"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
@@ -130,7 +131,6 @@ func (p *schedulePace) say() {
 	p.waits(fmt.Sprintf("new chunks (games): have %d, need %d for the next net (chunks_per_network; chessbrain ctl RUN start-training-now begins at once)", have, want))
 }
 
-// StartNow is Pace's.
 func (p *schedulePace) StartNow() error {
 	if p.net.Chunks == 0 {
 		return errNeverWaits
@@ -139,7 +139,6 @@ func (p *schedulePace) StartNow() error {
 	return nil
 }
 
-// After is Pace's.
 func (p *schedulePace) After(*trainer.StepStats) (save, export bool) {
 	p.now.Set(func(s *scheduleNow) {
 		if s.Steps++; s.Steps < p.net.Steps {
@@ -164,9 +163,9 @@ const scheduleVersion = 1
 // the loader's own section.
 func (p *schedulePace) Section() stage.Section {
 	get := func() scheduleState { return p.now.Get().scheduleState }
-	return jsonSection("schedule", scheduleVersion, get, func(saved scheduleState) error {
+	return replay.JSONSection("schedule", "schedule section", scheduleVersion, get, func(saved scheduleState) error {
 		if saved.Networks < 0 || saved.Steps < 0 {
-			return fmt.Errorf("%d networks and %d steps; neither can be below 0", saved.Networks, saved.Steps)
+			return fmt.Errorf("schedule section: %d networks and %d steps; neither can be below 0", saved.Networks, saved.Steps)
 		}
 		p.now.Set(func(s *scheduleNow) { s.scheduleState = saved })
 		return nil
@@ -195,7 +194,6 @@ func (p *schedulePace) page() SchedulePage {
 	return s
 }
 
-// Status is Pace's.
 func (p *schedulePace) Status() map[string]any {
 	s := p.page()
 	m := map[string]any{"networks": s.Networks, "network_steps": s.StepsDone, "steps_per_network": s.StepsPerNetwork}
