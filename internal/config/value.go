@@ -92,12 +92,8 @@ func (v *Value) NoOptDefVal() string {
 
 // on is false for a switch that was given as off.
 func (s *FlagSet) on(name string) bool {
-	v := s.Lookup(name)
-	if v == nil || !v.flag.Switch() {
-		return v != nil
-	}
-	on, err := parseBool(v.text)
-	return on && err == nil || err != nil && v.flag.takesWords()
+	on, err := parseBool(s.Lookup(name).text)
+	return on || err != nil
 }
 
 // Groups of the commands: a command takes those whose fields it honours.
