@@ -94,7 +94,7 @@ func (p *publisher) export(ctx context.Context, set *run.PublishedSet) (publishe
 	if err != nil {
 		return false, err
 	}
-	files, noGames, err := p.stages.Export(ctx, c, p.rows.Games(ctx), p.dir.Staging())
+	files, noGames, err := p.stages.Export(ctx, c, p.rows.Games(ctx), p.dir.ToExport())
 	if noGames {
 		p.log.Warn("nothing is exported: there are no games yet", "exporter", p.stages.Exporter.Name(), "net", c.Net.Name, "error", err)
 		return false, nil
