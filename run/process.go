@@ -22,7 +22,7 @@ var ErrLockLost = errors.New("another process took over while this one was suspe
 type RunLock int
 
 const (
-	RunNotHeld RunLock = iota // somebody else holds it for this process, or nobody needs to
+	RunNotHeld RunLock = iota // nobody needs to
 	RunShared                 // beside others that share it
 	RunAlone
 )
@@ -30,6 +30,7 @@ const (
 // Options open a Process.
 type Options struct {
 	Run      RunLock
+	Locked   bool          // somebody else holds the run for this process
 	Before   []Role        // further locks of the run; they are taken before the role's
 	LockWait time.Duration // for each lock that another process holds; 0 = not at all
 	Command  string        // for the locks' owner files, e.g. "chessbrain train"
@@ -93,7 +94,7 @@ func (p *Process) takeLocks() error {
 	if err := fsx.MkdirAll(fsx.OS, p.dir.Locks()); err != nil {
 		return fmt.Errorf("make run directory: %w", err)
 	}
-	if p.opt.Run != RunNotHeld {
+	if p.opt.Run != RunNotHeld && !p.opt.Locked {
 		if err := p.Lock(p.dir.Lock(WholeRun), p.opt.Run == RunShared); err != nil {
 			return err
 		}

@@ -193,10 +193,7 @@ func (s *selfPlayer) begin() (err error) {
 
 // join shares the run and takes the process's own number.
 func (s *selfPlayer) join(ctx context.Context) (err error) {
-	o := run.Options{Run: run.RunShared, Command: s.opt.Command, Log: s.log}
-	if s.opt.Locked {
-		o.Run = run.RunNotHeld
-	}
+	o := run.Options{Run: run.RunShared, Locked: s.opt.Locked, Command: s.opt.Command, Log: s.log}
 	if s.process, s.number, err = run.OpenNumbered(ctx, s.Dir, run.Player, s.opt.Process, o); err != nil {
 		return err
 	}

@@ -130,7 +130,7 @@ func newTraining(opt Options) *training {
 	r.out = &publisher{core: r.core}
 	r.players = &players{core: r.core}
 	r.reporter = &reporter{core: r.core, played: &r.players.stats}
-	r.saver = &checkpointer{core: r.core, out: r.out, saved: r.players.saved, asked: make(chan struct{}, 1)}
+	r.saver = &checkpointer{core: r.core, out: r.out, saved: r.players.saved}
 	return r
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -31,26 +32,21 @@ type checkpointer struct {
 	out   *publisher
 	saved func() // follows each checkpoint
 
-	everySteps int64         // between two checkpoints; 0 = they do not follow steps
-	episodes   int64         // at the newest checkpoint, -1 = none
-	steps      int64         // at the newest checkpoint
-	failed     bool          // the newest attempt
-	asked      chan struct{} // for a checkpoint, over the control socket
+	everySteps int64       // between two checkpoints; 0 = they do not follow steps
+	episodes   int64       // at the newest checkpoint, -1 = none
+	steps      int64       // at the newest checkpoint
+	failed     bool        // the newest attempt
+	asked      atomic.Bool // for a checkpoint, over the control socket
 }
 
 // ifDue saves after a step when somebody asked over the control socket, or
 // when the steps since the newest checkpoint ask for it.
 func (s *checkpointer) ifDue(ctx context.Context) error {
-	due := s.everySteps > 0 && s.trainer.NumSteps()-s.steps >= s.everySteps
-	select {
-	case <-s.asked:
-		due = true
-	default:
+	asked := s.asked.Swap(false)
+	if asked || s.everySteps > 0 && s.trainer.NumSteps()-s.steps >= s.everySteps {
+		return s.save(ctx)
 	}
-	if !due {
-		return nil
-	}
-	return s.save(ctx)
+	return nil
 }
 
 // save writes a checkpoint, removes old ones and exports the net when it is

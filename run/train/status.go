@@ -119,15 +119,10 @@ func (r *training) commands() run.Commands {
 			}
 			return p
 		},
-		Stop: r.process.Stop,
-		Checkpoint: func() {
-			select {
-			case r.saver.asked <- struct{}{}:
-			default: // one is asked for already
-			}
-		},
-		Swap:     r.swaps.Swap,
-		StartNow: r.pace.StartNow,
+		Stop:       r.process.Stop,
+		Checkpoint: func() { r.saver.asked.Store(true) },
+		Swap:       r.swaps.Swap,
+		StartNow:   r.pace.StartNow,
 	}
 }
 
