@@ -3,6 +3,7 @@ package run
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -277,8 +278,5 @@ func (w Swap) names() string {
 	for _, s := range w.Stages {
 		names = append(names, s.Name)
 	}
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ",")
+	return cmp.Or(strings.Join(names, ","), "none")
 }

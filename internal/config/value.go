@@ -54,7 +54,6 @@ type Value struct {
 	preset bool // text is the command's own default, until it is set
 }
 
-// Flag describes the flag.
 func (v *Value) Flag() Flag { return v.flag }
 
 // String returns what was set, or the default.

@@ -184,13 +184,8 @@ func (s *server) start(ctx context.Context, l line) {
 // finish tells how a training ended.
 func (s *server) finish() {
 	j := s.job
-	for drained := false; !drained; {
-		select {
-		case e := <-s.events:
-			s.send(eventMessage, e)
-		default:
-			drained = true
-		}
+	for len(s.events) > 0 {
+		s.send(eventMessage, <-s.events)
 	}
 	end := finishedPayload{Reason: reasonDone, Summary: strings.TrimSpace(j.summary)}
 	switch {

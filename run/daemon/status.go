@@ -32,7 +32,7 @@ func (s *server) status() statusPayload {
 		return p
 	}
 	own.State, own.ConfigFilepath, own.Steps = stateTraining, j.config, j.training.Steps
-	if j.stopping.Load() {
+	if j.ctx.Err() != nil {
 		own.State = stateStopping
 	}
 	own.Dropped += j.dropped.Load()

@@ -172,13 +172,8 @@ func (s *Store) newWriter() *replay.Writer {
 
 // drain adds the games that wait already.
 func (s *Store) drain(group []*record.Game) []*record.Game {
-	for len(group) < MaxGroup {
-		select {
-		case g := <-s.in:
-			group = append(group, g)
-		default:
-			return group
-		}
+	for len(group) < MaxGroup && len(s.in) > 0 {
+		group = append(group, <-s.in)
 	}
 	return group
 }

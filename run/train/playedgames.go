@@ -162,16 +162,11 @@ func (f *producedGames) Waiting() int { return f.back.Len() + len(f.store.Durabl
 // store.
 func (f *producedGames) Close() error {
 	f.cancel()
-	for ended := false; !ended; {
-		select {
-		case <-f.players.Done:
-			ended = true
-		case <-f.store.Durable(): // makes room for what the workers still hand in
-		case <-f.store.Done:
-			<-f.players.Done
-			ended = true
+	go func() { // makes room for what the workers still hand in; ends with the store
+		for range f.store.Durable() {
 		}
-	}
+	}()
+	<-f.players.Done
 	err := f.players.Err
 	if play.Stopped(err) || errors.Is(err, play.ErrStoreClosed) { // the store says itself what it died of
 		err = nil

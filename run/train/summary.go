@@ -71,7 +71,6 @@ const summaryRows = 10_000
 // shortRun is the number of episodes below which losses say nothing yet.
 const shortRun = 50
 
-// Write prints the summary.
 func (s *Summary) Write(w io.Writer) error {
 	var b strings.Builder
 	head := "Done"
