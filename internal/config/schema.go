@@ -30,7 +30,8 @@ var (
 // schemaDocs maps the full name of a field to its comment.
 var schemaDocs = sync.OnceValue(func() map[protoreflect.FullName]fieldDoc {
 	docs := map[protoreflect.FullName]fieldDoc{}
-	open := []protoreflect.FullName{File_internal_config_chessbrain_proto.Package()} // by block, what fields in it belong to
+	// By block that is open, what fields in it belong to.
+	open := []protoreflect.FullName{File_internal_config_chessbrain_proto.Package()}
 	var doc fieldDoc
 	for line := range strings.Lines(schemaText) {
 		line = strings.TrimSpace(line)

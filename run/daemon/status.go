@@ -54,7 +54,8 @@ func (s *server) status() statusPayload {
 		own.ETASeconds = own.eta(nil)
 		return p
 	}
-	schedule := &scheduleData{CurrentStage: "TRAINING", Uptime: s.opt.now().Sub(s.began).Seconds(), SchedulePage: commands.Schedule()}
+	uptime := s.opt.now().Sub(s.began).Seconds()
+	schedule := &scheduleData{CurrentStage: "TRAINING", Uptime: uptime, SchedulePage: commands.Schedule()}
 	if schedule.Waiting {
 		schedule.CurrentStage = "WAITING FOR DATA"
 	}

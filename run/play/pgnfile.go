@@ -127,10 +127,10 @@ func wholeGame(game []byte) (ordinal uint64, ok bool) {
 	moves, ended := bytes.CutSuffix(moves, []byte("\n\n"))
 	ended = ended && !bytes.Contains(moves, []byte("\n\n"))
 	zeros := bytes.IndexByte(game, 0) >= 0 // a power cut may leave them
-	foreign := !bytes.HasPrefix(tags, []byte("[Event ")) || bytes.Count(tags, []byte("\n[")) != bytes.Count(tags, []byte("\n"))
+	tagged := bytes.HasPrefix(tags, []byte("[Event ")) && bytes.Count(tags, []byte("\n[")) == bytes.Count(tags, []byte("\n"))
 	result := moves[bytes.LastIndexAny(moves, " \n")+1:]
 	ordinal, err := strconv.ParseUint(tagOf(tags, "Round"), 10, 64)
-	return ordinal, err == nil && ended && !zeros && !foreign && len(result) > 0 && string(result) == tagOf(tags, "Result")
+	return ordinal, err == nil && tagged && ended && !zeros && len(result) > 0 && string(result) == tagOf(tags, "Result")
 }
 
 // tagOf returns the value of a tag that is not the first, "" where it is not there.

@@ -169,7 +169,8 @@ const bucketVersion = 1
 
 // Section is Pace's: the bucket and the epoch under way.
 func (p *bucketPace) Section() stage.Section {
-	return replay.JSONSection("train_bucket", "train_bucket section", bucketVersion, func() bucketState { return p.state }, func(saved bucketState) error {
+	get := func() bucketState { return p.state }
+	return replay.JSONSection("train_bucket", "train_bucket section", bucketVersion, get, func(saved bucketState) error {
 		p.state = saved
 		return nil
 	})
