@@ -3,6 +3,7 @@ package run
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,8 +106,11 @@ func ListenRole(dir, name string, role *fsx.Lock, commands Commands) (*Control, 
 	return c, nil
 }
 
-// Close ends the connections and removes the socket.
+// Close ends the connections and removes the socket; of nil it does nothing.
 func (c *Control) Close() error {
+	if c == nil {
+		return nil
+	}
 	c.cancel()
 	err := c.listener.Close()
 	c.wait.Wait()
@@ -274,8 +278,5 @@ func (w Swap) names() string {
 	for _, s := range w.Stages {
 		names = append(names, s.Name)
 	}
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ",")
+	return cmp.Or(strings.Join(names, ","), "none")
 }

@@ -20,7 +20,7 @@ type Dir struct {
 func NewDir(root, training, job, checkpoints, metrics string) Dir {
 	d := Dir{Root: root, Training: training}
 	if checkpoints == "" {
-		d.Checkpoints = d.OwnCheckpoints()
+		d.Checkpoints = d.CheckpointsOf(training)
 	} else {
 		d.Checkpoints = filepath.Join(checkpoints, job)
 	}
@@ -45,9 +45,6 @@ func (d Dir) InitialNet() string { return filepath.Join(d.Root, "initial"+NetSuf
 
 func (d Dir) Journal() string { return filepath.Join(d.Root, "journal") }
 
-// Cycles is the journal of a closed loop.
-func (d Dir) Cycles() string { return filepath.Join(d.Root, CyclesName) }
-
 // Catalogue is the index of the run, and OldCatalogue the file that earlier programs
 // wrote in its place.
 func (d Dir) Catalogue() string { return filepath.Join(d.Root, "catalogue.json") }
@@ -62,8 +59,7 @@ func (d Dir) Quarantine(process string) string {
 	return filepath.Join(d.Root, "quarantine", "plugins", process)
 }
 
-func (d Dir) Logs() string    { return filepath.Join(d.Root, "logs") }
-func (d Dir) Staging() string { return d.ToExport() }
+func (d Dir) Logs() string { return filepath.Join(d.Root, "logs") }
 
 // Models is the directory of the accepted nets, which self-play plays.
 func (d Dir) Models() string { return filepath.Join(d.Root, "models") }
@@ -123,12 +119,9 @@ func (d Dir) ToExport() string { return filepath.Join(d.Root, "toexport") }
 func (d Dir) ToExportExtra() string { return filepath.Join(d.Root, "toexport_extra") }
 
 // Trainings is the directory of all trainings of the run, one directory each, and
-// OwnCheckpoints that of the checkpoints of d's where nothing moves them elsewhere.
+// CheckpointsOf that of one's checkpoints where nothing moves them elsewhere.
 func (d Dir) Trainings() string { return filepath.Join(d.Root, "train") }
 
-func (d Dir) OwnCheckpoints() string { return d.CheckpointsOf(d.Training) }
-
-// CheckpointsOf is OwnCheckpoints of any training of the run.
 func (d Dir) CheckpointsOf(training string) string {
 	return filepath.Join(d.Trainings(), training, "checkpoints")
 }

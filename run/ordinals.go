@@ -16,7 +16,6 @@ func (o *Ordinals) find(n uint64) int {
 	return sort.Search(len(o.Ranges), func(i int) bool { return o.Ranges[i][1] > n })
 }
 
-// Has says whether n is in the set.
 func (o *Ordinals) Has(n uint64) bool {
 	i := o.find(n)
 	return i < len(o.Ranges) && o.Ranges[i][0] <= n
@@ -43,7 +42,6 @@ func (o *Ordinals) Add(n uint64) bool {
 	return true
 }
 
-// Len returns how many numbers the set has.
 func (o *Ordinals) Len() int {
 	n := 0
 	for _, r := range o.Ranges {
@@ -52,5 +50,4 @@ func (o *Ordinals) Len() int {
 	return n
 }
 
-// Clone returns a copy.
 func (o *Ordinals) Clone() Ordinals { return Ordinals{Ranges: slices.Clone(o.Ranges)} }

@@ -22,7 +22,7 @@ var ErrLockLost = errors.New("another process took over while this one was suspe
 type RunLock int
 
 const (
-	RunNotHeld RunLock = iota // somebody else holds it for this process, or nobody needs to
+	RunNotHeld RunLock = iota // nobody needs to
 	RunShared                 // beside others that share it
 	RunAlone
 )
@@ -30,6 +30,7 @@ const (
 // Options open a Process.
 type Options struct {
 	Run      RunLock
+	Locked   bool          // somebody else holds the run for this process
 	Before   []Role        // further locks of the run; they are taken before the role's
 	LockWait time.Duration // for each lock that another process holds; 0 = not at all
 	Command  string        // for the locks' owner files, e.g. "chessbrain train"
@@ -93,7 +94,7 @@ func (p *Process) takeLocks() error {
 	if err := fsx.MkdirAll(fsx.OS, p.dir.Locks()); err != nil {
 		return fmt.Errorf("make run directory: %w", err)
 	}
-	if p.opt.Run != RunNotHeld {
+	if p.opt.Run != RunNotHeld && !p.opt.Locked {
 		if err := p.Lock(p.dir.Lock(WholeRun), p.opt.Run == RunShared); err != nil {
 			return err
 		}
@@ -164,8 +165,10 @@ func (p *Process) Err() error {
 // Listen opens the control socket; an earlier one of this process is closed
 // first. What the commands lack is filled in: Stop is the process's, Subscribe
 // reads its events, and Swap says that the role has no stages.
-func (p *Process) Listen(c Commands) error {
-	if err := p.closeControl(); err != nil {
+func (p *Process) Listen(c Commands) (err error) {
+	earlier := p.control
+	p.control = nil
+	if err := earlier.Close(); err != nil {
 		return err
 	}
 	if c.Stop == nil {
@@ -180,10 +183,7 @@ func (p *Process) Listen(c Commands) error {
 	if c.Swap == nil {
 		c.Swap = func(context.Context, Swap) error { return fmt.Errorf("a %s has no stages", p.role) }
 	}
-	control, err := ListenRole(p.dir.Locks(), string(p.role), p.own, c)
-	if err == nil {
-		p.control = control
-	}
+	p.control, err = ListenRole(p.dir.Locks(), string(p.role), p.own, c)
 	return err
 }
 
@@ -202,7 +202,7 @@ func (p *Process) Close(err error) error {
 }
 
 func (p *Process) close(err error) error {
-	errs := []error{err, p.closeControl()}
+	errs := []error{err, p.control.Close()}
 	for _, end := range slices.Backward(p.closers) {
 		errs = append(errs, end())
 	}
@@ -231,15 +231,6 @@ func (p *Process) outcome(err error) error {
 		return ErrInterrupted
 	}
 	return err
-}
-
-func (p *Process) closeControl() error {
-	if p.control == nil {
-		return nil
-	}
-	c := p.control
-	p.control = nil
-	return c.Close()
 }
 
 // joined is errors.Join that leaves a single error as it is, for its type.

@@ -66,26 +66,18 @@ func Compare(old, new *Config) Diff {
 	}
 	var d Diff
 	for _, path := range paths {
-		c := Change{Path: path, Old: before[path], New: after[path]}
+		c, rule := Change{Path: path, Old: before[path], New: after[path]}, resumeOf(path)
 		switch {
 		case c.Old == c.New:
-		case resumeOf(path) == Resume_FIXED_ONCE_GIVEN && (c.Old == `""` || c.New == `""`): // empty = the one of the run
-		case refused(resumeOf(path), new):
+		case rule == Resume_FIXED_ONCE_GIVEN && (c.Old == `""` || c.New == `""`): // empty = the one of the run
+		case rule == Resume_FREE, rule == Resume_FIXED_IF_DETERMINISTIC && !new.GetDeterministic():
+			d.Logged = append(d.Logged, c)
+		default: // for deterministic runs, too: promising it afterwards would be untrue
 			c.Remedy = takeOldOrNewRun
 			d.Refused = append(d.Refused, c)
-		default:
-			d.Logged = append(d.Logged, c)
 		}
 	}
 	return d
-}
-
-// refused says whether a rule forbids a change to the configuration new.
-func refused(rule Resume, new *Config) bool {
-	if rule == Resume_FIXED_IF_DETERMINISTIC {
-		return new.GetDeterministic() // promising it afterwards would be untrue
-	}
-	return rule != Resume_FREE
 }
 
 // resumeOf returns the rule of a field: its own, or that of a message around it.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -38,28 +39,15 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Errors is a list of complaints about one configuration, shown together.
-type Errors []*Error
+// Errors is a list of *Error about one configuration, shown together.
+type Errors []error
 
-// ExitCode is 2.
 func (Errors) ExitCode() int { return 2 }
 
-func (e Errors) Error() string {
-	lines := make([]string, len(e))
-	for i, err := range e {
-		lines[i] = err.Error()
-	}
-	return strings.Join(lines, "\n")
-}
+func (e Errors) Error() string { return errors.Join(e...).Error() }
 
 // Unwrap lets errors.As find the single complaints.
-func (e Errors) Unwrap() []error {
-	errs := make([]error, len(e))
-	for i, err := range e {
-		errs[i] = err
-	}
-	return errs
-}
+func (e Errors) Unwrap() []error { return e }
 
 // orNil avoids an error interface that holds an empty list.
 func (e Errors) orNil() error {

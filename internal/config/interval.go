@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -48,32 +47,13 @@ func (b interval) remedy() string {
 // intervalOf returns the range of a field. Every number of the schema has one; a
 // text that is no interval is a fault of the schema and panics.
 func intervalOf(fd protoreflect.FieldDescriptor) (b interval, ok bool) {
-	b, ok = allIntervals()[fd.FullName()]
-	return b, ok
-}
-
-// allIntervals reads each range once: a number is checked at every start and reload.
-var allIntervals = sync.OnceValue(func() map[protoreflect.FullName]interval {
-	all := map[protoreflect.FullName]interval{}
-	var read func(messages protoreflect.MessageDescriptors)
-	read = func(messages protoreflect.MessageDescriptors) {
-		for i := range messages.Len() {
-			fields := messages.Get(i).Fields()
-			for k := range fields.Len() {
-				fd := fields.Get(k)
-				text := proto.GetExtension(fd.Options(), E_Range).(string)
-				if text == "" {
-					continue
-				}
-				b, err := parseInterval(text)
-				if err != nil {
-					panic(fmt.Sprintf("config: %s: %v", fd.FullName(), err))
-				}
-				all[fd.FullName()] = b
-			}
-			read(messages.Get(i).Messages())
-		}
+	text := proto.GetExtension(fd.Options(), E_Range).(string)
+	if text == "" {
+		return b, false
 	}
-	read(File_internal_config_chessbrain_proto.Messages())
-	return all
-})
+	b, err := parseInterval(text)
+	if err != nil {
+		panic(fmt.Sprintf("config: %s: %v", fd.FullName(), err))
+	}
+	return b, true
+}

@@ -21,23 +21,27 @@ const MaxFileBytes = 1 << 20
 type File struct {
 	Name   string // as in messages
 	Config *Config
-	places map[string]position
+	text   string
+	places map[string]int // see scan
 }
 
 // Where returns "file:line:column" of a field path, or of the nearest enclosing
 // field that the file has, or the file's name.
 func (f *File) Where(path string) string {
 	for path != "" {
-		if p, ok := f.places[path]; ok {
-			return p.in(f.Name)
+		if at, ok := f.places[path]; ok {
+			before := f.text[:at]
+			return fmt.Sprintf("%s:%d:%d", f.Name, strings.Count(before, "\n")+1, at-strings.LastIndexByte(before, '\n'))
 		}
-		cut := max(strings.LastIndexByte(path, '.'), strings.LastIndexByte(path, '['))
-		path = path[:max(cut, 0)]
+		path = around(path)
 	}
 	return f.Name
 }
 
-func (p position) in(name string) string { return fmt.Sprintf("%s:%d:%d", name, p.line, p.col) }
+// around is the path of the field that a field, or an element of a list, is in.
+func around(path string) string {
+	return path[:max(strings.LastIndexByte(path, '.'), strings.LastIndexByte(path, '['), 0)]
+}
 
 // Load reads a configuration file. Its errors are *Error or Errors (exit code
 // 2), also when the file cannot be opened.
@@ -75,15 +79,16 @@ func readFile(path string) ([]byte, error) {
 // Unknown keys, sections whose code comes later, and a newer schema version are
 // refused with their place; values are checked by Resolve.
 func Parse(name string, text []byte) (*File, error) {
-	found := scan(string(text), (*Config)(nil).ProtoReflect().Descriptor())
+	f := &File{Name: name, Config: &Config{}, text: string(text)}
+	var later []string
+	f.places, later = scan(f.text, f.Config.ProtoReflect().Descriptor())
 	var bad Errors
-	for _, path := range found.later {
-		bad = append(bad, &Error{Where: found.places[path].in(name), Field: path, Reason: notInThisBuild, Remedy: "remove it"})
+	for _, path := range later {
+		bad = append(bad, &Error{Where: f.Where(path), Field: path, Reason: notInThisBuild, Remedy: "remove it"})
 	}
 	if len(bad) > 0 {
 		return nil, bad
 	}
-	f := &File{Name: name, Config: &Config{}, places: found.places}
 	if err := unmarshal(name, text, f.Config); err != nil {
 		return nil, err
 	}

@@ -33,6 +33,9 @@ type Effective struct {
 // Resolve merges flag > environment > file > default, resolves model kinds and
 // implied values, and checks everything. Its errors are *Error or Errors.
 func Resolve(in Input) (*Effective, error) {
+	if in.Flags == nil {
+		in.Flags = &FlagSet{}
+	}
 	file := in.File
 	if file == nil && in.Path != "" {
 		var err error
@@ -41,8 +44,13 @@ func Resolve(in Input) (*Effective, error) {
 		}
 	}
 	e := &Effective{Config: Defaults(), file: file, origins: map[string]string{}, given: map[string]bool{}, input: in}
-	if err := in.Flags.presets(e.Config).orNil(); err != nil {
-		return nil, err
+	for _, v := range in.Flags.values { // the command's own defaults
+		if !v.preset || v.set {
+			continue
+		}
+		if _, err := v.flag.apply(e.Config, v.text); err != nil {
+			return nil, &Error{Where: "default of --" + v.flag.Name, Field: v.flag.Path, Reason: err.Error()}
+		}
 	}
 	if file != nil {
 		overlay(e.Config.ProtoReflect(), proto.CloneOf(file.Config).ProtoReflect())
@@ -87,28 +95,9 @@ func (e *Effective) Reload() (*Effective, error) {
 	return Resolve(in)
 }
 
-// presets puts the command's own defaults into c.
-func (s *FlagSet) presets(c *Config) (bad Errors) {
-	if s == nil {
-		return nil
-	}
-	for _, v := range s.values {
-		if !v.preset || v.set {
-			continue
-		}
-		if _, err := v.flag.apply(c, v.text); err != nil {
-			bad = append(bad, &Error{Where: "default of --" + v.flag.Name, Field: v.flag.Path, Reason: err.Error()})
-		}
-	}
-	return bad
-}
-
 // applyOutside applies the environment, then the flags. An empty variable is as
 // good as none: scripts pass on what they were not given.
 func (e *Effective) applyOutside(in Input) (bad Errors) {
-	if in.Flags == nil {
-		return e.override(in.Overrides)
-	}
 	set := func(v *Value, text, where string) {
 		changed, err := v.flag.apply(e.Config, text)
 		if err != nil {
@@ -201,21 +190,18 @@ func overlay(dst, src protoreflect.Message) {
 // Origin says where the value of a field comes from: "--flag", "environment
 // variable X", "file:line:column" or "default".
 func (e *Effective) Origin(path string) string {
-	for p := path; p != ""; {
+	for p := path; p != ""; p = around(p) {
 		if where, ok := e.origins[p]; ok {
 			return where
 		}
-		p = p[:max(strings.LastIndexByte(p, '.'), strings.LastIndexByte(p, '['), 0)]
 	}
-	if e.file != nil {
-		if p, ok := e.file.places[path]; ok {
-			return p.in(e.file.Name)
-		}
-		if i := strings.LastIndexByte(path, '['); i > 0 { // a field of a list's element
-			if where := e.file.Where(path); where != e.file.Name && strings.Contains(path, "].") {
-				return where
-			}
-		}
+	if e.file == nil {
+		return "default"
+	}
+	_, said := e.file.places[path]
+	where := e.file.Where(path)
+	if inElement := strings.Contains(path, "].") && where != e.file.Name; said || inElement {
+		return where
 	}
 	return "default"
 }

@@ -1,14 +1,13 @@
 package config
 
 import (
-	"flag"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -23,10 +22,9 @@ func set(t *testing.T, args ...string) *FlagSet {
 }
 
 func parseFlags(s *FlagSet, args ...string) error {
-	fs := flag.NewFlagSet("train", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
+	fs := pflag.NewFlagSet("train", pflag.ContinueOnError)
 	for _, v := range s.Values() {
-		fs.Var(v, v.Flag().Name, v.Flag().Usage)
+		fs.VarPF(v, v.Flag().Name, "", v.Flag().Usage).NoOptDefVal = v.NoOptDefVal()
 	}
 	return fs.Parse(args)
 }

@@ -7,44 +7,28 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// position is a line and a column of a file; both numbers count from 1, columns in bytes.
-type position struct{ line, col int }
-
-// scanned is what a scan of a textproto file found, in the order of the file.
-type scanned struct {
-	places map[string]position // by field path; list elements as path[i], and path for the first
-	later  []string            // paths of sections whose code comes later
-}
-
 // maxDepth is how deep messages may nest before the scan gives up; the schema
 // needs 4.
 const maxDepth = 50
 
-// scan finds where each field of a textproto stands. It promises nothing on a
-// text that prototext refuses, but ends and does not panic; it sees
-// sections whose code comes later whatever they contain.
-func scan(text string, md protoreflect.MessageDescriptor) scanned {
-	s := scanner{text: text, line: 1, col: 1, out: scanned{places: map[string]position{}}}
+// scan finds at which byte each field of a textproto stands, and which sections are
+// there whose code comes later, whatever they contain. It promises nothing on a text
+// that prototext refuses, but ends and does not panic.
+func scan(text string, md protoreflect.MessageDescriptor) (places map[string]int, later []string) {
+	s := scanner{text: text, places: map[string]int{}}
 	s.message("", md, 0, 0)
-	return s.out
+	return s.places, s.later
 }
 
 type scanner struct {
-	text      string
-	at        int
-	line, col int
-	out       scanned
+	text   string
+	at     int            // the next byte
+	places map[string]int // by field path; list elements as path[i], and path for the first
+	later  []string       // paths, in the order of the file
 }
 
 // step moves on by n bytes.
-func (s *scanner) step(n int) {
-	for ; n > 0 && s.at < len(s.text); n-- {
-		if s.text[s.at] == '\n' {
-			s.line, s.col = s.line+1, 0
-		}
-		s.at, s.col = s.at+1, s.col+1
-	}
-}
+func (s *scanner) step(n int) { s.at = min(s.at+n, len(s.text)) }
 
 // peek skips blanks, comments and separators and returns the next byte, 0 at
 // the end.
@@ -98,7 +82,7 @@ func (s *scanner) message(prefix string, md protoreflect.MessageDescriptor, clos
 			s.step(1)
 			return
 		}
-		here := position{s.line, s.col}
+		here := s.at
 		name := s.word()
 		if name == "" {
 			s.step(1)
@@ -109,12 +93,12 @@ func (s *scanner) message(prefix string, md protoreflect.MessageDescriptor, clos
 }
 
 // field scans what follows a field's name.
-func (s *scanner) field(path string, fd protoreflect.FieldDescriptor, here position, counts map[string]int, depth int) {
-	if _, seen := s.out.places[path]; !seen {
-		s.out.places[path] = here
+func (s *scanner) field(path string, fd protoreflect.FieldDescriptor, here int, counts map[string]int, depth int) {
+	if _, seen := s.places[path]; !seen {
+		s.places[path] = here
 	}
 	if fd != nil && laterSection(fd) {
-		s.out.later = append(s.out.later, path)
+		s.later = append(s.later, path)
 	}
 	if s.peek() == ':' {
 		s.step(1)
@@ -131,7 +115,7 @@ func (s *scanner) field(path string, fd protoreflect.FieldDescriptor, here posit
 			return
 		}
 		before := s.at
-		s.value(s.element(path, fd, position{s.line, s.col}, counts), fd, depth)
+		s.value(s.element(path, fd, s.at, counts), fd, depth)
 		if s.at == before {
 			s.step(1)
 		}
@@ -140,13 +124,13 @@ func (s *scanner) field(path string, fd protoreflect.FieldDescriptor, here posit
 
 // element returns the path of the next value of a field, which for a list has
 // an index, and records its place.
-func (s *scanner) element(path string, fd protoreflect.FieldDescriptor, here position, counts map[string]int) string {
+func (s *scanner) element(path string, fd protoreflect.FieldDescriptor, here int, counts map[string]int) string {
 	if fd == nil || !fd.IsList() {
 		return path
 	}
 	indexed := fmt.Sprintf("%s[%d]", path, counts[path])
 	counts[path]++
-	s.out.places[indexed] = here
+	s.places[indexed] = here
 	return indexed
 }
 

@@ -30,12 +30,8 @@ var (
 // schemaDocs maps the full name of a field to its comment.
 var schemaDocs = sync.OnceValue(func() map[protoreflect.FullName]fieldDoc {
 	docs := map[protoreflect.FullName]fieldDoc{}
-	pkg := File_internal_config_chessbrain_proto.Package()
-	type block struct {
-		kind string
-		name protoreflect.FullName // of the message that fields here belong to
-	}
-	open := []block{{"package", pkg}}
+	// By block that is open, what fields in it belong to.
+	open := []protoreflect.FullName{File_internal_config_chessbrain_proto.Package()}
 	var doc fieldDoc
 	for line := range strings.Lines(schemaText) {
 		line = strings.TrimSpace(line)
@@ -51,15 +47,14 @@ var schemaDocs = sync.OnceValue(func() map[protoreflect.FullName]fieldDoc {
 			continue
 		}
 		if m := blockLine.FindStringSubmatch(line); m != nil {
-			name := top.name
 			if m[1] != "oneof" {
-				name = name.Append(protoreflect.Name(m[2]))
+				top = top.Append(protoreflect.Name(m[2]))
 			}
-			open = append(open, block{m[1], name})
+			open = append(open, top)
 		} else if line == "}" {
 			open = open[:len(open)-1]
-		} else if m := fieldLine.FindStringSubmatch(line); m != nil && top.kind != "enum" {
-			docs[top.name.Append(protoreflect.Name(m[1]))] = doc
+		} else if m := fieldLine.FindStringSubmatch(line); m != nil {
+			docs[top.Append(protoreflect.Name(m[1]))] = doc
 		}
 		doc = fieldDoc{}
 	}

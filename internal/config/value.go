@@ -8,7 +8,7 @@ import (
 )
 
 // FlagSet holds what the flags of one command were set to. Register its Values
-// with the flag package or with pflag.
+// with pflag.
 type FlagSet struct {
 	values []*Value
 }
@@ -45,7 +45,7 @@ func (s *FlagSet) Preset(name, text string) {
 	v.text, v.preset = text, true
 }
 
-// Value is one flag of a command. It satisfies flag.Value and pflag.Value.
+// Value is one flag of a command. It satisfies pflag.Value.
 type Value struct {
 	flag Flag
 	text string
@@ -54,7 +54,6 @@ type Value struct {
 	preset bool // text is the command's own default, until it is set
 }
 
-// Flag describes the flag.
 func (v *Value) Flag() Flag { return v.flag }
 
 // String returns what was set, or the default.
@@ -65,7 +64,7 @@ func (v *Value) String() string {
 	return v.text
 }
 
-// Set implements flag.Value: it refuses what is not of the flag's type.
+// Set implements pflag.Value: it refuses what is not of the flag's type.
 // Whether the value is in range is checked by Resolve.
 func (v *Value) Set(text string) error {
 	if _, err := v.flag.apply(proto.CloneOf(Defaults()), text); err != nil {
@@ -81,9 +80,6 @@ func (v *Value) Set(text string) error {
 // Type implements pflag.Value.
 func (v *Value) Type() string { return v.flag.kind() }
 
-// IsBoolFlag tells the standard flag package that the value may be left away.
-func (v *Value) IsBoolFlag() bool { return v.flag.Switch() }
-
 // NoOptDefVal is what pflag should take where the flag stands without a value;
 // empty = a value is needed.
 func (v *Value) NoOptDefVal() string {
@@ -95,12 +91,8 @@ func (v *Value) NoOptDefVal() string {
 
 // on is false for a switch that was given as off.
 func (s *FlagSet) on(name string) bool {
-	v := s.Lookup(name)
-	if v == nil || !v.flag.Switch() {
-		return v != nil
-	}
-	on, err := parseBool(v.text)
-	return on && err == nil || err != nil && v.flag.takesWords()
+	on, err := parseBool(s.Lookup(name).text)
+	return on || err != nil
 }
 
 // Groups of the commands: a command takes those whose fields it honours.

@@ -25,7 +25,7 @@ func TestRules(t *testing.T) {
 		{"half by the limit", Ends(Games{Games: 100, Ends: ends("max-plies", 50)}), CodeMaxPlies, "50 %"},
 		{"fewer by the limit", Ends(Games{Games: 100, Ends: ends("max-plies", 49)}), "", ""},
 		{"given up", Ends(Games{Games: 100, Ends: ends("aborted", 5)}), CodeAborted, "5 %"},
-		{"repetition", Ends(Games{Games: 100, Ends: ends("repetition", 85)}), CodeOneEnd, "by repetition (checkmate 15, repetition 85)"},
+		{"repetition", Ends(Games{Games: 100, Ends: ends("repetition", 85)}), CodeOneEnd, "by repetition (repetition 85, checkmate 15)"},
 		{"less repetition", Ends(Games{Games: 100, Ends: ends("repetition", 84)}), "", ""},
 		{"all won", Ends(Games{Games: 100, Ends: ends("checkmate", 100)}), "", ""},
 		{"collapse", EntropyCollapse(Entropy{Steps: 7, Policy: 0.29, Target: 0.2, Legal: 3}), CodeEntropy, "0.290 nats over the last 7 steps"},

@@ -2,10 +2,7 @@ package alarms
 
 import (
 	"fmt"
-	"maps"
 	"math"
-	"slices"
-	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/record"
@@ -72,19 +69,10 @@ func Ends(g Games) *monitor.Alarm {
 	for _, end := range draws {
 		if share := of(g.Ends[end.String()], g.Games); share >= maxOneDraw {
 			return warning(CodeOneEnd, "nets that only repeat moves or shuffle need more noise, a temperature or openings",
-				"%.0f %% of the last %d games ended by %s (%s)", 100*share, g.Games, end, counts(g.Ends))
+				"%.0f %% of the last %d games ended by %s (%s)", 100*share, g.Games, end, record.EndCounts(g.Ends))
 		}
 	}
 	return nil
-}
-
-// counts lists ends by name.
-func counts(ends map[string]int) string {
-	names := slices.Sorted(maps.Keys(ends))
-	for i, name := range names {
-		names[i] = fmt.Sprintf("%s %d", name, ends[name])
-	}
-	return strings.Join(names, ", ")
 }
 
 // of returns a share, 0 of nothing.

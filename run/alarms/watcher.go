@@ -1,7 +1,6 @@
 package alarms
 
 import (
-	"maps"
 	"math"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
@@ -25,20 +24,13 @@ type Watcher struct {
 	step, episode int64 // newest that was seen
 
 	// A process that only plays reports totals since it started.
-	process string
-	before  playing // of that process
-	since   Games   // that were finished since the newest full window, by any process
-}
-
-// playing are the totals of a process that only plays.
-type playing struct {
-	results monitor.Results
-	ends    map[string]int64
+	before *monitor.SelfPlay // the newest
+	since  Games             // that were finished since the newest full window, by any process
 }
 
 // New returns a watcher that hands its alarms to publish, for Bus.Go.
 func New(publish func(monitor.Event)) *Watcher {
-	return &Watcher{publish: publish, quiet: map[string]int{}}
+	return &Watcher{publish: publish, quiet: map[string]int{}, before: &monitor.SelfPlay{}}
 }
 
 // Handle takes the next event.
@@ -110,22 +102,22 @@ func (w *Watcher) takeStep(s *monitor.Step) {
 // takePlaying looks at the games that playing processes, one after the other,
 // finished since their last event, once they are a window.
 func (w *Watcher) takePlaying(e *monitor.SelfPlay) {
-	now := playing{e.Results, maps.Clone(e.Ends)}
-	if e.Process != w.process || now.results.Games() < w.before.results.Games() { // another one, or another start of it
-		w.process, w.before = e.Process, playing{}
+	before := w.before
+	w.before = e
+	if e.Process != before.Process || e.Results.Games() < before.Results.Games() { // another one, or another start of it
+		before = &monitor.SelfPlay{}
 	}
 	if w.since.Ends == nil {
 		w.since.Ends = map[string]int{}
 	}
-	games := int(now.results.Games() - w.before.results.Games())
+	games := int(e.Results.Games() - before.Results.Games())
 	w.since.Games += games
-	w.since.Draws += int(now.results.Draw - w.before.results.Draw)
-	for end, count := range now.ends {
-		if n := int(count - w.before.ends[end]); n > 0 {
+	w.since.Draws += int(e.Results.Draw - before.Results.Draw)
+	for end, count := range e.Ends {
+		if n := int(count - before.Ends[end]); n > 0 {
 			w.since.Ends[end] += n
 		}
 	}
-	w.before = now
 	w.pass(games, CodeDrawShare, CodeMaxPlies, CodeAborted, CodeOneEnd)
 	if w.since.Games >= gameWindow {
 		w.judgeGames(w.since)

@@ -1,8 +1,6 @@
 package cycle
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/run"
 )
 
@@ -94,82 +91,23 @@ func (e *Entry) check() error {
 
 // Journal is the file of entries, open for appending. Used by one goroutine; the
 // caller holds the role lock "loop".
-type Journal struct {
-	*fsx.AppendFile
-}
+type Journal = run.Lines[Entry]
+
+var journalForm = run.LinesForm[Entry]{Name: "journal of cycles", Check: (*Entry).check,
+	Remedy: "; put it back from a copy, or move it away: cycles are counted from 1 then"}
 
 // OpenJournal reads the journal of the run at root, cuts a torn last line off, and
 // opens it for appending. A line that is no entry is a *fsx.CorruptError.
 func OpenJournal(root string) (*Journal, []Entry, error) {
-	file, err := fsx.OpenAppend(fsx.OS, filepath.Join(root, run.CyclesName))
-	if err != nil {
-		return nil, nil, fmt.Errorf("open the journal of cycles: %w", err)
-	}
-	entries, whole, err := readJournal(file.Path())
-	if err == nil && whole < file.Size() {
-		err = file.Truncate(whole)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, file.Close())
-	}
-	return &Journal{file}, entries, nil
+	return journalForm.Open(filepath.Join(root, run.CyclesName))
 }
 
 // ReadJournal returns the entries of the run at root, none where it has no
 // journal, without changing anything: a torn last line is left out.
 func ReadJournal(root string) ([]Entry, error) {
-	entries, _, err := readJournal(filepath.Join(root, run.CyclesName))
+	entries, _, err := journalForm.Read(filepath.Join(root, run.CyclesName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	return entries, err
-}
-
-// readJournal returns the entries of a file's whole lines, and their bytes.
-func readJournal(path string) (entries []Entry, whole int64, err error) {
-	data, err := fsx.ReadFile(fsx.OS, path)
-	if err != nil {
-		return nil, 0, fmt.Errorf("read the journal of cycles: %w", err)
-	}
-	if entries, whole, err = parseJournal(data); err != nil {
-		return nil, 0, &fsx.CorruptError{Path: path, Reason: err.Error() + "; put it back from a copy, or move it away: cycles are counted from 1 then"}
-	}
-	return entries, whole, nil
-}
-
-// parseJournal reads the whole lines of data.
-func parseJournal(data []byte) (entries []Entry, whole int64, err error) {
-	for line := range bytes.Lines(data) {
-		if !bytes.HasSuffix(line, []byte("\n")) {
-			break // torn
-		}
-		var e Entry
-		err := json.Unmarshal(line, &e)
-		if err == nil {
-			err = e.check()
-		}
-		if err != nil {
-			return nil, 0, fmt.Errorf("line %d at byte %d: %w", len(entries)+1, whole, err)
-		}
-		entries, whole = append(entries, e), whole+int64(len(line))
-	}
-	return entries, whole, nil
-}
-
-// Add writes an entry; nil means on stable storage.
-func (j *Journal) Add(e Entry) error {
-	if err := e.check(); err != nil {
-		return fmt.Errorf("journal of cycles: %w", err)
-	}
-	line, err := json.Marshal(e)
-	if err == nil {
-		_, err = j.Write(append(line, '\n'))
-	}
-	if err == nil {
-		err = j.Sync()
-	}
-	if err != nil {
-		return fmt.Errorf("journal of cycles: %w", err)
-	}
-	return nil
 }

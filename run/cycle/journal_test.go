@@ -123,10 +123,11 @@ func FuzzJournal(f *testing.F) {
 	f.Add([]byte("{}\n"))
 	f.Add([]byte(nil))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		entries, whole, err := parseJournal(data)
+		entries, ends, err := journalForm.Parse(data)
 		if err != nil {
 			return
 		}
+		whole := append([]int64{0}, ends...)[len(ends)]
 		if whole < 0 || whole > int64(len(data)) || bytes.Count(data[:whole], []byte("\n")) != len(entries) {
 			t.Fatalf("%d entries in %d of %d bytes", len(entries), whole, len(data))
 		}
@@ -136,7 +137,7 @@ func FuzzJournal(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, _, err := parseJournal(append(line, '\n'))
+			again, _, err := journalForm.Parse(append(line, '\n'))
 			if err != nil || len(again) != 1 {
 				t.Fatalf("%s: %v", line, err)
 			}

@@ -125,7 +125,7 @@ func (s *server) send(kind string, payload any) {
 	if err != nil { // of an event that holds what JSON cannot: say so in its place
 		kind, raw = failure, []byte(`{"line":0,"message":"a message of type `+kind+` cannot be encoded"}`)
 	}
-	text, err := json.Marshal(message{Type: kind, Payload: raw})
+	text, err := json.Marshal(run.Message{Type: kind, Payload: raw})
 	if err == nil {
 		s.out.send(append(text, '\n'))
 	}
@@ -184,13 +184,8 @@ func (s *server) start(ctx context.Context, l line) {
 // finish tells how a training ended.
 func (s *server) finish() {
 	j := s.job
-	for drained := false; !drained; {
-		select {
-		case e := <-s.events:
-			s.send(eventMessage, e)
-		default:
-			drained = true
-		}
+	for len(s.events) > 0 {
+		s.send(eventMessage, <-s.events)
 	}
 	end := finishedPayload{Reason: reasonDone, Summary: strings.TrimSpace(j.summary)}
 	switch {

@@ -53,7 +53,7 @@ func (d *talk) say(line string) {
 }
 
 // next returns the next message.
-func (d *talk) next() (m message) {
+func (d *talk) next() (m run.Message) {
 	d.t.Helper()
 	if !d.out.Scan() {
 		d.t.Fatalf("the daemon says nothing more: %v", d.out.Err())
@@ -65,7 +65,7 @@ func (d *talk) next() (m message) {
 }
 
 // expect wants a message of a type whose payload has the text.
-func (d *talk) expect(kind, text string) message {
+func (d *talk) expect(kind, text string) run.Message {
 	d.t.Helper()
 	m := d.next()
 	if m.Type != kind || !strings.Contains(string(m.Payload), text) {
@@ -91,14 +91,14 @@ func testCommands(asked chan<- string) train.Live {
 		Status:     func() any { return train.Page{Job: "job", Stage: "waiting", Net: "job-main-s0-d0", Step: 7} },
 		Checkpoint: func() { asked <- "checkpoint" },
 		StartNow:   func() error { asked <- "now"; return nil }},
-		Loader: func() (loader.Stats, bool) {
+		Loader: func() loader.Stats {
 			return loader.Stats{Seconds: 12.5, Stages: []loader.StageStats{{Name: "pool", Kind: "shuffling_chunk_pool",
 				Outputs:  []loader.OutputStats{{Name: "pool", QueueStats: loader.QueueStats{Capacity: 4, Length: 3, Puts: 100, Gets: 97, Drops: 0}, Passed: []uint64{9, 20}}},
-				Counters: []loader.Counter{{Name: "chunks_handed_on", Value: 100}, {Name: "chunks_in_pool", Value: 8, Gauge: true}}}}}, true
+				Counters: []loader.Counter{{Name: "chunks_handed_on", Value: 100}, {Name: "chunks_in_pool", Value: 8, Gauge: true}}}}}
 		},
-		Schedule: func() (train.SchedulePage, bool) {
+		Schedule: func() train.SchedulePage {
 			return train.SchedulePage{Waiting: true, Networks: 5, FinishedHere: 2, StepsPerNetwork: 250, NewChunks: 30, ChunksToWait: 50,
-				ChunksPerSecond: 4, LastTrainingSeconds: 60, CycleSeconds: 7, LastCycleSeconds: 80}, true
+				ChunksPerSecond: 4, LastTrainingSeconds: 60, CycleSeconds: 7, LastCycleSeconds: 80}
 		},
 	}
 }
@@ -192,20 +192,19 @@ func TestStatus(t *testing.T) {
 func TestETA(t *testing.T) {
 	rate := monitor.Number(4)
 	for name, c := range map[string]struct {
-		own       ownStatus
-		scheduled bool
-		page      train.SchedulePage
-		want      float64 // -1 = not known
+		own  ownStatus
+		page *train.SchedulePage // nil = no schedule
+		want float64             // -1 = not known
 	}{
 		"all steps":      {own: ownStatus{Step: 60, Steps: 100, StepsPerSecond: &rate}, want: 10},
 		"no limit":       {own: ownStatus{Step: 60, StepsPerSecond: &rate}, want: -1},
 		"no rate":        {own: ownStatus{Step: 60, Steps: 100}, want: -1},
-		"net":            {own: ownStatus{StepsLeft: 20, Steps: 9999, StepsPerSecond: &rate}, scheduled: true, want: 5},
-		"chunks":         {scheduled: true, page: train.SchedulePage{Waiting: true, NewChunks: 10, ChunksToWait: 40, ChunksPerSecond: 3}, want: 10},
-		"no chunks come": {scheduled: true, page: train.SchedulePage{Waiting: true, ChunksToWait: 40}, want: -1},
+		"net":            {own: ownStatus{StepsLeft: 20, Steps: 9999, StepsPerSecond: &rate}, page: &train.SchedulePage{}, want: 5},
+		"chunks":         {page: &train.SchedulePage{Waiting: true, NewChunks: 10, ChunksToWait: 40, ChunksPerSecond: 3}, want: 10},
+		"no chunks come": {page: &train.SchedulePage{Waiting: true, ChunksToWait: 40}, want: -1},
 		"more than all":  {own: ownStatus{Step: 110, Steps: 100, StepsPerSecond: &rate}, want: 0},
 	} {
-		got := c.own.eta(c.scheduled, &c.page)
+		got := c.own.eta(c.page)
 		if got == nil && c.want >= 0 || got != nil && *got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
@@ -400,9 +399,9 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"type":"stop","payload":null}`))
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		kind, start, err := parse(line)
-		if err == nil && (kind == startTraining) != (start.ConfigFilepath != "") {
-			t.Errorf("%q: %s %+v", line, kind, start)
+		kind, config, err := parse(line)
+		if err == nil && (kind == startTraining) != (config != "") {
+			t.Errorf("%q: %s %q", line, kind, config)
 		}
 	})
 }

@@ -2,14 +2,10 @@ package daemon
 
 import (
 	"encoding/json"
-	"io"
 	"os"
 
 	"github.com/chessbrain/chessbrain/run"
 )
-
-// maxResult is the largest result of a match that is read, in bytes.
-const maxResult = 1 << 20
 
 // gates watches the matches of a run's gatekeeper, which is another process:
 // each leaves RUN/gatekeeper/<net>/result.json when it has decided.
@@ -35,7 +31,7 @@ func (g *gates) fresh() (results []json.RawMessage) {
 		if g.seen[net.Name()] {
 			continue
 		}
-		data, err := readSmall(g.dir.GateResult(net.Name()))
+		data, err := os.ReadFile(g.dir.GateResult(net.Name()))
 		if err != nil || !json.Valid(data) {
 			continue
 		}
@@ -43,15 +39,4 @@ func (g *gates) fresh() (results []json.RawMessage) {
 		results = append(results, data)
 	}
 	return results
-}
-
-// readSmall reads a file of at most maxResult bytes; of a larger one it returns
-// the beginning, which is not JSON.
-func readSmall(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxResult))
 }

@@ -14,8 +14,8 @@ import (
 type job struct {
 	config   string
 	training *Training
+	ctx      context.Context // its end asks it to stop
 	cancel   context.CancelFunc
-	stopping atomic.Bool
 	done     chan struct{}
 	summary  string // once done is closed
 	err      error
@@ -31,7 +31,7 @@ type job struct {
 // begin starts a training; its events beside steps go to events.
 func begin(ctx context.Context, config string, t *Training, events chan<- monitor.Event) *job {
 	ctx, cancel := context.WithCancel(ctx)
-	j := &job{config: config, training: t, cancel: cancel, done: make(chan struct{})}
+	j := &job{config: config, training: t, ctx: ctx, cancel: cancel, done: make(chan struct{})}
 	hooks := Hooks{Commands: j.take, Sink: monitor.SinkFunc(func(e monitor.Event) error {
 		if j.see(e); forwarded(e) {
 			select {
@@ -47,7 +47,6 @@ func begin(ctx context.Context, config string, t *Training, events chan<- monito
 		defer cancel()
 		j.summary, j.err = t.Run(ctx, hooks)
 	}()
-	context.AfterFunc(ctx, func() { j.stopping.Store(true) })
 	return j
 }
 

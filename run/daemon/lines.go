@@ -40,9 +40,7 @@ func read(ctx context.Context, in io.Reader, lines chan<- line, hangUp func()) {
 		if text = bytes.TrimSpace(text); len(text) > 0 || !whole {
 			l := line{number: number}
 			if whole {
-				var start startPayload
-				l.kind, start, l.err = parse(text)
-				l.config = start.ConfigFilepath
+				l.kind, l.config, l.err = parse(text)
 			} else {
 				l.err = fmt.Errorf("a line of more than %d bytes", maxLine)
 			}

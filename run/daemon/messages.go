@@ -8,6 +8,8 @@ import (
 	"io"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 // protocolVersion is raised when the meaning of a message changes; new types and
@@ -36,17 +38,6 @@ const (
 	eventMessage     = "event" // payload: a monitor.Event
 	gateMessage      = "gate"  // payload: the gatekeeper's result.json
 )
-
-// message is one line, both ways.
-type message struct {
-	Type    string          `json:"type"`
-	Payload json.RawMessage `json:"payload"`
-}
-
-// startPayload is the payload of start_training.
-type startPayload struct {
-	ConfigFilepath string `json:"config_filepath"`
-}
 
 // helloPayload says who speaks.
 type helloPayload struct {
@@ -83,17 +74,11 @@ type finishedPayload struct {
 	Summary string `json:"summary,omitempty"`
 }
 
-// scheduleData is lczero's TrainingScheduleData. Times are seconds.
+// scheduleData is lczero's TrainingScheduleData.
 type scheduleData struct {
-	CurrentStage      string  `json:"current_stage"` // "WAITING FOR DATA" or "TRAINING"
-	CompletedEpochs   int64   `json:"completed_epochs_since_start"`
-	NewChunks         int64   `json:"new_chunks_since_training_start"`
-	ChunksToWait      int64   `json:"chunks_to_wait"`
-	Uptime            float64 `json:"total_uptime_seconds"`
-	CurrentTraining   float64 `json:"current_training_time_seconds"`
-	PreviousTraining  float64 `json:"previous_training_time_seconds"`
-	CurrentCycle      float64 `json:"current_cycle_time_seconds"`
-	PreviousCycleTime float64 `json:"previous_cycle_time_seconds"`
+	CurrentStage string  `json:"current_stage"`        // "WAITING FOR DATA" or "TRAINING"
+	Uptime       float64 `json:"total_uptime_seconds"` // of the daemon
+	train.SchedulePage
 }
 
 // statusPayload is that of training_status: lczero's fields, which are absent
@@ -132,11 +117,12 @@ type ownStatus struct {
 	Dropped        int64           `json:"dropped_messages,omitempty"` // that nobody read in time
 }
 
-// parse reads a line and the payload that its type wants.
-func parse(line []byte) (kind string, start startPayload, err error) {
-	var m message
+// parse reads a line and the payload that its type wants: that of start_training names
+// a configuration.
+func parse(line []byte) (kind, config string, err error) {
+	var m run.Message
 	if err := strict(line, &m); err != nil {
-		return "", start, fmt.Errorf(`not a line {"type", "payload"}: %w`, err)
+		return "", "", fmt.Errorf(`not a line {"type", "payload"}: %w`, err)
 	}
 	payload := bytes.TrimSpace(m.Payload)
 	if len(payload) == 0 || bytes.Equal(payload, []byte("null")) {
@@ -144,22 +130,25 @@ func parse(line []byte) (kind string, start startPayload, err error) {
 	}
 	switch m.Type {
 	case startTraining:
-		if err := strict(payload, &start); err != nil {
-			return m.Type, start, fmt.Errorf(`want a payload {"config_filepath": FILE}: %w`, err)
+		var start struct {
+			ConfigFilepath string `json:"config_filepath"`
 		}
-		if start.ConfigFilepath == "" {
-			return m.Type, start, errors.New("config_filepath is missing: name the configuration file (textproto)")
+		if err := strict(payload, &start); err != nil {
+			return m.Type, "", fmt.Errorf(`want a payload {"config_filepath": FILE}: %w`, err)
+		}
+		if config = start.ConfigFilepath; config == "" {
+			return m.Type, "", errors.New("config_filepath is missing: name the configuration file (textproto)")
 		}
 	case startNow, askStatus, askCheckpoint, askStop:
 		if err := strict(payload, &struct{}{}); err != nil {
-			return m.Type, start, fmt.Errorf("want an empty payload {}: %w", err)
+			return m.Type, "", fmt.Errorf("want an empty payload {}: %w", err)
 		}
 	case "":
-		return "", start, fmt.Errorf("type is missing; known: %q", incoming)
+		return "", "", fmt.Errorf("type is missing; known: %q", incoming)
 	default:
-		return m.Type, start, fmt.Errorf("unknown type %q; known: %q", m.Type, incoming)
+		return m.Type, "", fmt.Errorf("unknown type %q; known: %q", m.Type, incoming)
 	}
-	return m.Type, start, nil
+	return m.Type, config, nil
 }
 
 // strict decodes one JSON value and nothing more, without unknown fields.

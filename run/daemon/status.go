@@ -3,7 +3,6 @@ package daemon
 import (
 	"math"
 
-	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/replay/loader"
 	"github.com/chessbrain/chessbrain/run/train"
 )
@@ -18,8 +17,6 @@ const (
 // status is the state as of now.
 func (s *server) status() statusPayload {
 	var p statusPayload
-	var schedule train.SchedulePage
-	var scheduled bool
 	var commands *train.Live
 	own, j := &ownStatus{}, s.job
 	if j != nil {
@@ -35,7 +32,7 @@ func (s *server) status() statusPayload {
 		return p
 	}
 	own.State, own.ConfigFilepath, own.Steps = stateTraining, j.config, j.training.Steps
-	if j.stopping.Load() {
+	if j.ctx.Err() != nil {
 		own.State = stateStopping
 	}
 	own.Dropped += j.dropped.Load()
@@ -50,40 +47,36 @@ func (s *server) status() statusPayload {
 		}
 	}
 	if commands.Loader != nil {
-		if stats, ok := commands.Loader(); ok {
-			p.UpdateSecs, p.OneSecond, p.Total = &stats.Seconds, metricsOf(&stats, false), metricsOf(&stats, true)
-		}
+		stats := commands.Loader()
+		p.UpdateSecs, p.OneSecond, p.Total = &stats.Seconds, metricsOf(&stats, false), metricsOf(&stats, true)
 	}
-	if commands.Schedule != nil {
-		if schedule, scheduled = commands.Schedule(); scheduled {
-			p.TrainingSchedule = scheduleOf(&schedule, s.opt.now().Sub(s.began).Seconds())
-			own.StepsLeft, own.Networks = schedule.StepsPerNetwork-schedule.StepsDone, schedule.Networks
-		}
+	if commands.Schedule == nil {
+		own.ETASeconds = own.eta(nil)
+		return p
 	}
-	own.ETASeconds = own.eta(scheduled, &schedule)
+	uptime := s.opt.now().Sub(s.began).Seconds()
+	schedule := &scheduleData{CurrentStage: "TRAINING", Uptime: uptime, SchedulePage: commands.Schedule()}
+	if schedule.Waiting {
+		schedule.CurrentStage = "WAITING FOR DATA"
+	}
+	p.TrainingSchedule = schedule
+	own.StepsLeft, own.Networks = schedule.StepsPerNetwork-schedule.StepsDone, schedule.Networks
+	own.ETASeconds = own.eta(&schedule.SchedulePage)
 	return p
-}
-
-// scheduleOf is lczero's form of a schedule's page.
-func scheduleOf(p *train.SchedulePage, uptime float64) *scheduleData {
-	stage := "TRAINING"
-	if p.Waiting {
-		stage = "WAITING FOR DATA"
-	}
-	return &scheduleData{CurrentStage: stage, CompletedEpochs: p.FinishedHere, NewChunks: p.NewChunks, ChunksToWait: p.ChunksToWait,
-		Uptime: uptime, CurrentTraining: p.TrainingSeconds, PreviousTraining: p.LastTrainingSeconds,
-		CurrentCycle: p.CycleSeconds, PreviousCycleTime: p.LastCycleSeconds}
 }
 
 // eta is the time to the end of the net under way, or else of all steps asked
 // for; while it waits for chunks, that of the wait, by how fast they came since
-// it began. nil = not known.
-func (o *ownStatus) eta(scheduled bool, p *train.SchedulePage) *float64 {
-	left, rate := float64(o.Steps-o.Step), rateOf(o.StepsPerSecond)
+// it began. nil = not known. p is nil without a schedule.
+func (o *ownStatus) eta(p *train.SchedulePage) *float64 {
+	left, rate := float64(o.Steps-o.Step), 0.0
+	if o.StepsPerSecond != nil {
+		rate = float64(*o.StepsPerSecond)
+	}
 	switch {
-	case scheduled && p.Waiting:
+	case p != nil && p.Waiting:
 		left, rate = float64(p.ChunksToWait-p.NewChunks), p.ChunksPerSecond
-	case scheduled:
+	case p != nil:
 		left = float64(o.StepsLeft)
 	case o.Steps == 0:
 		return nil
@@ -93,13 +86,6 @@ func (o *ownStatus) eta(scheduled bool, p *train.SchedulePage) *float64 {
 		return nil
 	}
 	return &seconds
-}
-
-func rateOf(n *monitor.Number) float64 {
-	if n == nil {
-		return 0
-	}
-	return float64(*n)
 }
 
 // loaderMetrics is the JSON form of lczero's DataLoaderMetricsProto: field names

@@ -120,7 +120,7 @@ func (x *exporter) open(ctx context.Context) error {
 			p.From = append(p.From, q.from)
 		}
 	})
-	o := run.Options{Run: run.RunShared, LockWait: x.opt.LockWait, Command: x.opt.Command, Log: x.log,
+	o := run.Options{Run: run.RunShared, Locked: x.opt.Locked, LockWait: x.opt.LockWait, Command: x.opt.Command, Log: x.log,
 		Events: &run.Events{Job: info.Job, Readers: x.opt.Readers},
 		Commands: &run.Commands{
 			Status: func() any { return x.page.Get() },
@@ -128,9 +128,6 @@ func (x *exporter) open(ctx context.Context) error {
 				return errors.New("an exporter's stages are exchanged by starting it again")
 			},
 		}}
-	if x.opt.Locked {
-		o.Run = run.RunNotHeld
-	}
 	x.process, err = run.Open(ctx, x.dir, run.Exporter, o)
 	return err
 }

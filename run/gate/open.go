@@ -29,14 +29,11 @@ func (g *gatekeeper) open(ctx context.Context) (err error) {
 	g.root, g.seed, g.dirs = dir.Root, info.Seed, dirsOf(dir.Root, g.opt.Dirs)
 	g.page.Set(func(p *Page) { p.Job, p.State = info.Job, "waiting" })
 	device, precision := setup.DescribePlayers(g.opt.Effective.Config)
-	o := run.Options{Run: run.RunShared, LockWait: g.opt.LockWait, Command: g.opt.Command, Log: g.log,
+	o := run.Options{Run: run.RunShared, Locked: g.opt.Locked, LockWait: g.opt.LockWait, Command: g.opt.Command, Log: g.log,
 		Events: &run.Events{Job: info.Job, Metrics: filepath.Join(dir.Metrics, string(run.Gatekeeper)), Append: true, Readers: g.opt.Readers,
 			Start: &monitor.Run{Command: g.opt.Command, Version: g.opt.Version, Seed: g.seed,
 				Kernels: kernel.ActiveTier().String(), ProducerDevice: device, ProducerPrecision: precision}},
 		Commands: &run.Commands{Status: func() any { return g.page.Get() }}}
-	if g.opt.Locked {
-		o.Run = run.RunNotHeld
-	}
 	if g.process, err = run.Open(ctx, dir, run.Gatekeeper, o); err != nil {
 		return err
 	}

@@ -77,7 +77,8 @@ func (r *Result) measure(summary *train.Summary) error {
 	}
 	l := summary.Last.Losses
 	r.Status, r.Steps, r.Samples, r.Net, r.Rows = TrialDone, summary.Steps, summary.Samples, summary.Net, summary.Last.Rows
-	r.Policy, r.Value, r.Moves, r.Correct = l["policy_loss"].Mean, l["value_loss"].Mean, l["moves_left_loss"].Mean, summary.Last.Accuracy
+	r.Policy, r.Value, r.Moves = float64(l["policy_loss"]), float64(l["value_loss"]), float64(l["moves_left_loss"])
+	r.Correct = float64(summary.Last.PolicyAcc)
 	if r.Loss = r.Policy + r.Value; math.IsNaN(r.Loss) || math.IsInf(r.Loss, 0) {
 		r.Status, r.Reason = TrialDiverged, "the losses on the validation rows are not finite"
 	}

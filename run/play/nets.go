@@ -54,14 +54,9 @@ func (n *Nets) Close() error {
 	return n.Inference.Close()
 }
 
-// ForWorker returns a worker's own source: it owns the buffers of an evaluator
-// for batches of up to maxBatch positions and is used by one goroutine.
-func (n *Nets) ForWorker(maxBatch int) *WorkerNet {
-	return &WorkerNet{nets: n, maxBatch: maxBatch}
-}
-
-// WorkerNet gives one worker the newest net. It satisfies selfplay.NetSource.
-type WorkerNet struct {
+// workerNet gives one worker the newest net. It owns the buffers of an evaluator for
+// batches of up to maxBatch positions and is used by one goroutine.
+type workerNet struct {
 	nets      *Nets
 	maxBatch  int
 	held      *publishedNet
@@ -69,7 +64,7 @@ type WorkerNet struct {
 }
 
 // Current returns the newest net and an evaluator for it.
-func (w *WorkerNet) Current() selfplay.Net {
+func (w *workerNet) Current() selfplay.Net {
 	var ev mcts.Evaluator = w.evaluator
 	if newest := w.nets.current.Load(); newest != w.held {
 		if err := w.take(newest); err != nil {
@@ -82,7 +77,7 @@ func (w *WorkerNet) Current() selfplay.Net {
 }
 
 // take goes over to newest.
-func (w *WorkerNet) take(newest *publishedNet) (err error) {
+func (w *workerNet) take(newest *publishedNet) (err error) {
 	w.held = newest
 	if w.evaluator != nil {
 		return w.evaluator.Swap(newest.packed)

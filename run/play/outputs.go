@@ -100,7 +100,6 @@ func (o *Outputs) Put(games ...*record.Game) error {
 	return outputError(errors.Join(errPGN, errChunks))
 }
 
-// Close closes the files.
 func (o *Outputs) Close() error {
 	if o == nil || o.pgn == nil {
 		return nil

@@ -90,7 +90,8 @@ func scanPGN(fsys fsx.FS, path string, known *run.Ordinals) ([][2]int64, error) 
 		return nil, err
 	}
 	defer in.Close()
-	var s pgnScan
+	var at, from int64 // what was read, and where the latest game begins
+	var game []byte    // from there on
 	var whole [][2]int64
 	r := bufio.NewReaderSize(in, 1<<16)
 	for {
@@ -101,73 +102,42 @@ func scanPGN(fsys fsx.FS, path string, known *run.Ordinals) ([][2]int64, error) 
 			}
 			return nil, err
 		}
-		if !s.line(line) || !known.Add(s.ordinal) {
+		if bytes.HasPrefix(line, []byte(`[Event "`)) {
+			game, from = game[:0], at
+		}
+		at, game = at+int64(len(line)), append(game, line...)
+		if string(line) != "\n" {
 			continue
 		}
-		if n := len(whole); n > 0 && whole[n-1][1] == s.from {
-			whole[n-1][1] = s.at
+		if ordinal, ok := wholeGame(game); !ok || !known.Add(ordinal) {
+			continue
+		}
+		if n := len(whole); n > 0 && whole[n-1][1] == from {
+			whole[n-1][1] = at
 		} else {
-			whole = append(whole, [2]int64{s.from, s.at})
+			whole = append(whole, [2]int64{from, at})
 		}
 	}
 }
 
-// pgnScan finds whole games in lines as export.WritePGN writes them: tags from Event
+// wholeGame returns the Round of a game as export.WritePGN writes them: tags from Event
 // on, an empty line, moves that end with the result, an empty line.
-type pgnScan struct {
-	at      int64 // bytes seen
-	from    int64 // where the game begins
-	part    pgnPart
-	ordinal uint64 // its Round
-	round   bool   // Round was there
-	result  string // its Result
-	ended   bool   // the latest line of moves ended with the result
+func wholeGame(game []byte) (ordinal uint64, ok bool) {
+	tags, moves, _ := bytes.Cut(game, []byte("\n\n"))
+	moves, ended := bytes.CutSuffix(moves, []byte("\n\n"))
+	ended = ended && !bytes.Contains(moves, []byte("\n\n"))
+	zeros := bytes.IndexByte(game, 0) >= 0 // a power cut may leave them
+	tagged := bytes.HasPrefix(tags, []byte("[Event ")) && bytes.Count(tags, []byte("\n[")) == bytes.Count(tags, []byte("\n"))
+	result := moves[bytes.LastIndexAny(moves, " \n")+1:]
+	ordinal, err := strconv.ParseUint(tagOf(tags, "Round"), 10, 64)
+	return ordinal, err == nil && tagged && ended && !zeros && len(result) > 0 && string(result) == tagOf(tags, "Result")
 }
 
-type pgnPart uint8
-
-const (
-	noGame pgnPart = iota
-	inTags
-	inMoves
-)
-
-// line takes the next line, its line feed included, and says whether it ends a
-// whole game, which then lies at [from, at).
-func (s *pgnScan) line(line []byte) bool {
-	at := s.at
-	s.at += int64(len(line))
-	text := bytes.TrimSuffix(line, []byte("\n"))
-	switch {
-	case bytes.IndexByte(text, 0) >= 0: // a power cut may leave zeros
-		s.part = noGame
-	case bytes.HasPrefix(text, []byte(`[Event "`)):
-		*s = pgnScan{at: s.at, from: at, part: inTags}
-	case s.part == inTags && len(text) == 0:
-		s.part = inMoves
-	case s.part == inTags && text[0] == '[':
-		s.tag(text)
-	case s.part == inMoves && len(text) == 0:
-		s.part = noGame
-		return s.ended && s.round
-	case s.part == inMoves:
-		words := bytes.Fields(text)
-		s.ended = len(words) > 0 && s.result != "" && string(words[len(words)-1]) == s.result
-	default:
-		s.part = noGame
-	}
-	return false
-}
-
-func (s *pgnScan) tag(text []byte) {
-	value, ok := bytes.CutSuffix(text, []byte(`"]`))
-	if round, is := bytes.CutPrefix(value, []byte(`[Round "`)); ok && is {
-		n, err := strconv.ParseUint(string(round), 10, 64)
-		s.ordinal, s.round = n, err == nil
-	}
-	if result, is := bytes.CutPrefix(value, []byte(`[Result "`)); ok && is {
-		s.result = string(result)
-	}
+// tagOf returns the value of a tag that is not the first, "" where it is not there.
+func tagOf(tags []byte, name string) string {
+	_, rest, _ := bytes.Cut(tags, []byte("\n["+name+` "`))
+	value, _, _ := bytes.Cut(rest, []byte(`"]`))
+	return string(value)
 }
 
 // put appends the games that are not there yet, durably. After an error none of

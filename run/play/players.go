@@ -29,7 +29,7 @@ func StartPlayers(ctx context.Context, nets *Nets, worker selfplay.WorkerConfig,
 	}
 	p := &Players{Done: make(chan struct{})}
 	for i := range number {
-		worker.Nets, worker.Unfinished = nets.ForWorker(worker.Parallel), shares[i]
+		worker.Nets, worker.Unfinished = &workerNet{nets: nets, maxBatch: worker.Parallel}, shares[i]
 		w, err := selfplay.NewWorker(worker)
 		if err != nil {
 			return nil, fmt.Errorf("start producer: %w", err)

@@ -171,7 +171,6 @@ func (p *PlaySummary) line() string {
 		p.MeanBatch(), 100*p.CacheHitShare(), 100*tree, 100*network)
 }
 
-// Write writes the report.
 func (p *PlaySummary) Write(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Process %s has %s on disk, %d of them from this start", strings.TrimPrefix(p.Process, "p"), monitor.Count(p.Games, "game"), p.Played)

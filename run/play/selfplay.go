@@ -193,10 +193,7 @@ func (s *selfPlayer) begin() (err error) {
 
 // join shares the run and takes the process's own number.
 func (s *selfPlayer) join(ctx context.Context) (err error) {
-	o := run.Options{Run: run.RunShared, Command: s.opt.Command, Log: s.log}
-	if s.opt.Locked {
-		o.Run = run.RunNotHeld
-	}
+	o := run.Options{Run: run.RunShared, Locked: s.opt.Locked, Command: s.opt.Command, Log: s.log}
 	if s.process, s.number, err = run.OpenNumbered(ctx, s.Dir, run.Player, s.opt.Process, o); err != nil {
 		return err
 	}
@@ -328,7 +325,7 @@ func (s *selfPlayer) take(ordinal uint64) bool {
 // those that were finished since, and takes their numbers out of the tickets.
 func (s *selfPlayer) resumeGames() []selfplay.Unfinished {
 	path := s.Dir.UnfinishedFile(s.name())
-	games, err := loadUnfinished(path)
+	games, err := ReadUnfinished(path)
 	if err != nil {
 		s.log.Error("unfinished games cannot be read; they are played again from their seeds", "error", err)
 	}

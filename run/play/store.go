@@ -31,9 +31,7 @@ type Store struct {
 	once  sync.Once
 	err   error // valid after done
 
-	mu      sync.Mutex    // guards coming
-	coming  []comingChain // rescorers that the next group of games finds
-	changed chan struct{} // holds a token while coming has something
+	coming chan comingChain // rescorers that the next group of games finds
 }
 
 // comingChain takes the place of the rescorers; retire gets those that it replaces.
@@ -69,7 +67,7 @@ func OpenStore(opt StoreOptions) *Store {
 	s := &Store{
 		opt: opt,
 		in:  make(chan *record.Game, MaxGroup), out: make(chan *record.Game, opt.Queue),
-		names: make(chan string, 1), Done: make(chan struct{}), quit: make(chan struct{}), changed: make(chan struct{}, 1),
+		names: make(chan string, 1), Done: make(chan struct{}), quit: make(chan struct{}), coming: make(chan comingChain, MaxGroup),
 	}
 	go s.run()
 	return s
@@ -103,32 +101,21 @@ func (s *Store) NewNet(name string) {
 }
 
 // SetRescorers lets the next group of games, and all that follow, go through
-// chain: each game is rescored by the old ones or by the new ones. retire is called once, by the store, with the rescorers that were there
-// before when no game is with them any more; not at all where the store has
-// ended.
+// chain: each game is rescored by the old ones or by the new ones. retire is called
+// once, by the store, with the rescorers that were there before when no game is with
+// them any more; not at all where the store has ended.
 func (s *Store) SetRescorers(chain rescore.Chain, retire func(old rescore.Chain)) {
-	s.mu.Lock()
-	s.coming = append(s.coming, comingChain{chain, retire})
-	s.mu.Unlock()
 	select {
-	case s.changed <- struct{}{}:
-	default: // the store knows already
+	case s.coming <- comingChain{chain, retire}:
+	case <-s.Done:
 	}
 }
 
-// rescorers returns those for the next group, after it has retired the ones
-// before.
-func (s *Store) rescorers() rescore.Chain {
-	s.mu.Lock()
-	coming := s.coming
-	s.coming = nil
-	s.mu.Unlock()
-	for _, c := range coming {
-		old := s.opt.Rescorers
-		s.opt.Rescorers = c.chain
-		c.retire(old)
-	}
-	return s.opt.Rescorers
+// replace goes over to other rescorers and retires the ones before.
+func (s *Store) replace(c comingChain) {
+	old := s.opt.Rescorers
+	s.opt.Rescorers = c.chain
+	c.retire(old)
 }
 
 // finish writes what was handed in, seals the chunk and waits. Whoever takes from
@@ -168,8 +155,8 @@ func (s *Store) run() {
 			s.err = writer.Close()
 			s.opt.Net = name
 			writer = s.newWriter()
-		case <-s.changed:
-			s.rescorers()
+		case c := <-s.coming:
+			s.replace(c)
 		case <-s.quit:
 			s.err = errors.Join(s.write(writer, s.drain(nil)), writer.Close())
 			return
@@ -185,13 +172,8 @@ func (s *Store) newWriter() *replay.Writer {
 
 // drain adds the games that wait already.
 func (s *Store) drain(group []*record.Game) []*record.Game {
-	for len(group) < MaxGroup {
-		select {
-		case g := <-s.in:
-			group = append(group, g)
-		default:
-			return group
-		}
+	for len(group) < MaxGroup && len(s.in) > 0 {
+		group = append(group, <-s.in)
 	}
 	return group
 }
@@ -201,7 +183,10 @@ func (s *Store) write(writer *replay.Writer, group []*record.Game) error {
 	if len(group) == 0 {
 		return nil
 	}
-	group, err := s.rescorers().RescoreBatch(context.Background(), group)
+	for len(s.coming) > 0 {
+		s.replace(<-s.coming)
+	}
+	group, err := s.opt.Rescorers.RescoreBatch(context.Background(), group)
 	if err != nil {
 		return err
 	}
@@ -227,8 +212,8 @@ func (s *Store) hand(g *record.Game) {
 		select {
 		case s.out <- g:
 			return
-		case <-s.changed:
-			s.rescorers()
+		case c := <-s.coming:
+			s.replace(c)
 		}
 	}
 }

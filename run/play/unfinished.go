@@ -45,9 +45,9 @@ func saveUnfinished(path string, games []selfplay.Unfinished) error {
 	return nil
 }
 
-// loadUnfinished reads the games of the file; a missing file has none. After an
-// error the games that could be read are returned with it.
-func loadUnfinished(path string) ([]selfplay.Unfinished, error) {
+// ReadUnfinished reads the games of a file of unfinished ones; a missing file has none.
+// An error says where the first unreadable one stands; those before it are returned.
+func ReadUnfinished(path string) ([]selfplay.Unfinished, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -73,11 +73,4 @@ func loadUnfinished(path string) ([]selfplay.Unfinished, error) {
 		}
 	}
 	return games, nil
-}
-
-// ReadUnfinished counts the games in a file of unfinished games. An error says
-// where the first unreadable one stands; those before it are counted.
-func ReadUnfinished(path string) (games int, err error) {
-	read, err := loadUnfinished(path)
-	return len(read), err
 }

@@ -35,7 +35,7 @@ func TestUnfinishedGames(t *testing.T) {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	file := run.Dir{Root: dir}.UnfinishedFile("p1")
-	saved, err := loadUnfinished(file)
+	saved, err := ReadUnfinished(file)
 	if err != nil || len(saved) == 0 || len(saved) != p.Saved || len(saved) > 12 {
 		t.Fatalf("%d unfinished games in the file, %d told: %v", len(saved), p.Saved, err)
 	}
@@ -60,7 +60,7 @@ func TestUnfinishedGames(t *testing.T) {
 		if err := os.WriteFile(file, data[:cut], 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if games, err := loadUnfinished(file); err == nil || len(games) >= len(saved) {
+		if games, err := ReadUnfinished(file); err == nil || len(games) >= len(saved) {
 			t.Errorf("%d of %d bytes: %d games, %v", cut, len(data), len(games), err)
 		}
 	}

@@ -43,7 +43,6 @@ func newBacklog(entries []run.Entry, games map[[16]byte]*record.Game) (b *backlo
 	return b, b.inOrder
 }
 
-// Len returns how many games wait.
 func (b *backlog) Len() int { return len(b.games) }
 
 // nextOrdinal is the ordinal of the next game, MaxUint64 without one.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -153,7 +154,6 @@ func (p *bucketPace) RowsEnded(err error) error {
 	return p.freePace.RowsEnded(err)
 }
 
-// After is Pace's.
 func (p *bucketPace) After(*trainer.StepStats) (save, export bool) {
 	trained := p.samples() - p.state.Start
 	if trained < p.Samples {
@@ -169,13 +169,13 @@ const bucketVersion = 1
 
 // Section is Pace's: the bucket and the epoch under way.
 func (p *bucketPace) Section() stage.Section {
-	return jsonSection("train_bucket", bucketVersion, func() bucketState { return p.state }, func(saved bucketState) error {
+	get := func() bucketState { return p.state }
+	return replay.JSONSection("train_bucket", "train_bucket section", bucketVersion, get, func(saved bucketState) error {
 		p.state = saved
 		return nil
 	})
 }
 
-// Status is Pace's.
 func (p *bucketPace) Status() map[string]any {
 	page := map[string]any{"epochs": p.state.Epochs, "samples_per_epoch": p.Samples, "shuffle": p.rows.source.Manifest().Name}
 	if p.state.Open {

@@ -23,11 +23,8 @@ type Games interface {
 	Close() error
 }
 
-// gameError says that no game came, between two steps: the state can be saved.
-type gameError struct{ err error }
-
-func (e *gameError) Error() string { return "wait for a game: " + e.err.Error() }
-func (e *gameError) Unwrap() error { return e.err }
+// errGame says that no game came, between two steps: the state can be saved.
+var errGame = errors.New("wait for a game")
 
 // episodes is the pace of a training on games: each game that enters pays for so many
 // steps.
@@ -78,7 +75,7 @@ func (p *episodes) next(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return &gameError{err}
+		return fmt.Errorf("%w: %w", errGame, err)
 	}
 	pays, err := p.r.enter(g)
 	if err == nil && pays {

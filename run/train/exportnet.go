@@ -90,11 +90,13 @@ func (p *publisher) exportNet() (weights string, net *nn.Net) {
 // directory as one set. An exporter that asks for games where there are none yet is
 // not an error: there will be some at the next export.
 func (p *publisher) export(ctx context.Context, set *run.PublishedSet) (published bool, err error) {
-	c, err := p.exportCheckpoint()
+	weights, net := p.exportNet()
+	c, err := StageCheckpoint(net, p.metadata(weights), stage.NetInfo{Name: filepath.Base(p.exportPath()),
+		Step: uint64(p.trainer.NumSteps()), Samples: uint64(p.trainer.NumSamples()), Rows: uint64(p.state.Rows)})
 	if err != nil {
 		return false, err
 	}
-	files, noGames, err := p.stages.Export(ctx, c, p.rows.Games(ctx), p.dir.Staging())
+	files, noGames, err := p.stages.Export(ctx, c, p.rows.Games(ctx), p.dir.ToExport())
 	if noGames {
 		p.log.Warn("nothing is exported: there are no games yet", "exporter", p.stages.Exporter.Name(), "net", c.Net.Name, "error", err)
 		return false, nil
@@ -117,14 +119,6 @@ func (p *publisher) export(ctx context.Context, set *run.PublishedSet) (publishe
 		p.tellNet(monitor.NetPublished, c.Net.Name, path)
 	}
 	return true, nil
-}
-
-// exportCheckpoint is what the exporter sees of the newest checkpoint, without
-// games.
-func (p *publisher) exportCheckpoint() (*stage.Checkpoint, error) {
-	weights, net := p.exportNet()
-	return StageCheckpoint(net, p.metadata(weights), stage.NetInfo{Name: filepath.Base(p.exportPath()),
-		Step: uint64(p.trainer.NumSteps()), Samples: uint64(p.trainer.NumSamples()), Rows: uint64(p.state.Rows)})
 }
 
 // StageCheckpoint is what an exporter sees of a net, without games: its tensors,

@@ -25,16 +25,12 @@ type gameRows struct {
 	log       *slog.Logger
 }
 
-// newSplit returns the windows of games, empty.
+// newSplit returns the windows of games, empty. That for validation holds as many rows
+// as are held out while the one for training fills, so that both cover the same games.
+// Older games would measure how far the net has come from those that played them.
 func newSplit(w *setup.Window) *replay.Split {
-	return replay.NewSplit(int(w.Rows), heldOutSize(w.Rows, w.HeldOut), w.HeldOut)
-}
-
-// heldOutSize is how many rows the validation window holds: as many as are held
-// out while the training window fills, so that both cover the same games. Older
-// games would measure how far the net has come from those that played them.
-func heldOutSize(size int64, share float64) int {
-	return max(1, int(math.Round(float64(size)*share/(1-share))))
+	heldOut := math.Round(float64(w.Rows) * w.HeldOut / (1 - w.HeldOut))
+	return replay.NewSplit(int(w.Rows), max(1, int(heldOut)), w.HeldOut)
 }
 
 // openGameRows draws from the windows of the run.

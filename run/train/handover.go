@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
-	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/run"
@@ -37,11 +35,6 @@ func (p *publisher) exportByMode(ctx context.Context) error {
 		return nil
 	}
 	return p.exportOnce(ctx)
-}
-
-// exportsDirectly says whether the section export says what is exported.
-func (p *publisher) exportsDirectly() bool {
-	return p.cfg.Export.Mode == setup.ExportDirectly
 }
 
 // exportPending exports the net of the newest checkpoint if its epoch asked for it.
@@ -91,16 +84,8 @@ func (p *publisher) handOver(dir string) error {
 
 // writeHanded fills a directory that is handed over.
 func (p *publisher) writeHanded(tmp string) error {
-	nets := map[string]*nn.Net{"raw": p.trainer.Net(), "swa": p.trainer.SWA()}
-	for _, f := range []struct{ name, weights string }{{HandedNet, "raw"}, {HandedAverage, "swa"}} {
-		net := nets[f.weights]
-		if net == nil {
-			continue
-		}
-		err := fsx.WriteFileFunc(fsx.OS, filepath.Join(tmp, f.name), func(w io.Writer) error {
-			return nn.WriteSafetensors(w, net, p.metadata(f.weights))
-		})
-		if err != nil {
+	for _, f := range p.netFiles(p.trainer.SWA()) {
+		if err := fsx.WriteFileFunc(fsx.OS, filepath.Join(tmp, f.Name), f.Write); err != nil {
 			return err
 		}
 	}

@@ -25,7 +25,7 @@ type ledger struct {
 	outputs *play.Outputs
 	journal *run.Journal
 	games   *replay.Split
-	back    *backlog          // that are to enter first
+	back    *backlog          // that are to enter first; whoever delivers games takes them
 	seen    map[[16]byte]bool // that entered before the checkpoint
 	taken   run.Ordinals      // numbers of the run's games at the start
 }
@@ -202,13 +202,6 @@ func (l *ledger) enter(g *record.Game, episode, step int64) (validation bool, er
 	window := l.games.Window(g.ID)
 	window.Add(g)
 	return window == l.games.Validation, nil
-}
-
-// takeBacklog hands the games on disk to those who deliver them.
-func (l *ledger) takeBacklog() *backlog {
-	back := l.back
-	l.back = nil
-	return back
 }
 
 // missing are the numbers of so many games still to be played: the lowest that no

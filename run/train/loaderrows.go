@@ -73,10 +73,9 @@ func (s *loaderRows) Next(_ context.Context, b *encoding.TrainBatch) error {
 
 func (s *loaderRows) Ahead(ctx context.Context) { s.ctx = ctx }
 
-func (s *loaderRows) Section() stage.Section             { return s.loader.Section() }
-func (s *loaderRows) Size() (window, generated int64)    { return 0, 0 }
-func (s *loaderRows) Loader() (st loader.Stats, ok bool) { return s.loader.Stats(), true }
-func (s *loaderRows) Close() error                       { return s.loader.Close() }
+func (s *loaderRows) Section() stage.Section          { return s.loader.Section() }
+func (s *loaderRows) Size() (window, generated int64) { return 0, 0 }
+func (s *loaderRows) Close() error                    { return s.loader.Close() }
 
 func (s *loaderRows) Waiting() string {
 	if s.waits.Load() {
@@ -90,12 +89,9 @@ func (s *loaderRows) HeldOut(ctx context.Context, rows int) (trainer.BatchSource
 		return nil, nil
 	}
 	if s.pass.rows() == 0 {
-		if err := s.hold(ctx); err != nil {
+		if err := s.hold(ctx); err != nil || s.pass.rows() == 0 {
 			return nil, err
 		}
-	}
-	if s.pass.rows() == 0 {
-		return nil, nil
 	}
 	return s.pass.source(rows), nil
 }

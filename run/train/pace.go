@@ -43,9 +43,7 @@ type Pace interface {
 	// Status is what the status page shows of it: a fresh map at each call.
 	Status() map[string]any
 
-	// Schedule is where a schedule of chunks stands, and StartNow ends its wait for
-	// them. Both are safe for concurrent use.
-	Schedule() (page SchedulePage, ok bool)
+	// StartNow ends the wait of a schedule for its chunks. Safe for concurrent use.
 	StartNow() error
 
 	Close() error
@@ -54,20 +52,20 @@ type Pace interface {
 // freePace lets the training go as fast as it can. Other paces add to it what they
 // hold back.
 type freePace struct {
-	refresh   func() error // takes up newer rows
-	refreshed time.Time    // when that was done last
-	log       *slog.Logger
+	advance  func() (newer bool, err error) // takes up newer rows; nil = there are none
+	advanced time.Time                      // when that was done last
+	log      *slog.Logger
 }
 
-// refreshEvery is how often a free training looks for newer rows.
-const refreshEvery = 10 * time.Second
+// advanceEvery is how often a free training looks for newer rows.
+const advanceEvery = 10 * time.Second
 
-func (p *freePace) Wait(context.Context) error {
-	if time.Since(p.refreshed) <= refreshEvery {
-		return nil
+func (p *freePace) Wait(context.Context) (err error) {
+	if p.advance != nil && time.Since(p.advanced) > advanceEvery {
+		p.advanced = time.Now()
+		_, err = p.advance()
 	}
-	p.refreshed = time.Now()
-	return p.refresh()
+	return err
 }
 
 func (p *freePace) After(*trainer.StepStats) (save, export bool) { return false, false }
@@ -77,13 +75,12 @@ func (p *freePace) RowsEnded(error) error {
 	return io.EOF
 }
 
-func (p *freePace) Exports() (alone, last bool)         { return false, true }
-func (p *freePace) Queue() int                          { return 0 }
-func (p *freePace) Section() stage.Section              { return stage.Section{} }
-func (p *freePace) Status() map[string]any              { return nil }
-func (p *freePace) Schedule() (s SchedulePage, ok bool) { return s, false }
-func (p *freePace) StartNow() error                     { return errNeverWaits }
-func (p *freePace) Close() error                        { return nil }
+func (p *freePace) Exports() (alone, last bool) { return false, true }
+func (p *freePace) Queue() int                  { return 0 }
+func (p *freePace) Section() stage.Section      { return stage.Section{} }
+func (p *freePace) Status() map[string]any      { return nil }
+func (p *freePace) StartNow() error             { return errNeverWaits }
+func (p *freePace) Close() error                { return nil }
 
 // rounds is what the paces in epochs, and in nets of a schedule, have in common: the
 // state is saved after each round, and after some of them a net leaves the training.
@@ -130,7 +127,7 @@ func (r *training) openRows(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.rows, r.pace = rows, &freePace{refresh: rows.Refresh, log: r.log}
+		r.rows, r.pace = rows, &freePace{advance: rows.advance, log: r.log}
 		if r.cfg.Epochs.Samples > 0 {
 			r.pace = newBucketPace(r, rows)
 		}
@@ -139,7 +136,7 @@ func (r *training) openRows(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.rows, r.pace = rows, &freePace{refresh: rows.Refresh, log: r.log}
+		r.rows, r.pace = rows, &freePace{log: r.log}
 		if r.cfg.Schedule.Steps > 0 {
 			r.pace = newSchedulePace(r, rows)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/chessbrain/chessbrain/record"
@@ -36,9 +37,7 @@ func (f *inlineGames) Next(ctx context.Context) (*record.Game, error) {
 			return nil, err
 		}
 	}
-	g := f.ready[0]
-	f.ready = f.ready[1:]
-	return g, nil
+	return pop(&f.ready), nil
 }
 
 func (f *inlineGames) Waiting() int { return len(f.ready) + f.back.Len() }
@@ -51,18 +50,16 @@ func (f *inlineGames) nextCohort(ctx context.Context) error {
 	first := f.back.nextOrdinal()
 	if len(f.missing) > 0 {
 		first = min(first, f.missing[0])
-	} else if f.back.Len() == 0 {
+	}
+	if first == math.MaxUint64 {
 		return errNoMoreGames
 	}
 	end := (first/f.cohort + 1) * f.cohort
 	var games []*record.Game
-	for f.back.Len() > 0 && f.back.nextOrdinal() < end {
+	for f.back.nextOrdinal() < end {
 		games = append(games, f.back.pop())
 	}
-	n := 0
-	for n < len(f.missing) && f.missing[n] < end {
-		n++
-	}
+	n, _ := slices.BinarySearch(f.missing, end)
 	played, err := f.play(ctx, f.missing[:n])
 	if err != nil {
 		return err
@@ -165,16 +162,11 @@ func (f *producedGames) Waiting() int { return f.back.Len() + len(f.store.Durabl
 // store.
 func (f *producedGames) Close() error {
 	f.cancel()
-	for ended := false; !ended; {
-		select {
-		case <-f.players.Done:
-			ended = true
-		case <-f.store.Durable(): // makes room for what the workers still hand in
-		case <-f.store.Done:
-			<-f.players.Done
-			ended = true
+	go func() { // makes room for what the workers still hand in; ends with the store
+		for range f.store.Durable() {
 		}
-	}
+	}()
+	<-f.players.Done
 	err := f.players.Err
 	if play.Stopped(err) || errors.Is(err, play.ErrStoreClosed) { // the store says itself what it died of
 		err = nil

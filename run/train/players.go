@@ -33,7 +33,7 @@ func (p *players) prepare() (err error) {
 
 // open starts the players of the run, which get the weights first.
 func (p *players) open() (Games, error) {
-	back := p.ledger.takeBacklog()
+	back := p.ledger.back
 	if err := p.publish(); err != nil {
 		return nil, err
 	}

@@ -19,11 +19,8 @@ func (r *training) prepareDir(ctx context.Context) (err error) {
 	if err := fsx.CheckSpace(fsx.OS, fsx.NearestDir(r.cfg.Root), 0); err != nil {
 		return err
 	}
-	o := run.Options{Run: run.RunShared, LockWait: r.opt.LockWait, Command: r.opt.Command, Log: r.log}
-	switch {
-	case r.opt.Locked:
-		o.Run = run.RunNotHeld
-	case r.cfg.Source == setup.OwnGames:
+	o := run.Options{Run: run.RunShared, Locked: r.opt.Locked, LockWait: r.opt.LockWait, Command: r.opt.Command, Log: r.log}
+	if r.cfg.Source == setup.OwnGames {
 		o.Run = run.RunAlone
 	}
 	if r.process, err = run.Open(ctx, run.Dir{Root: r.cfg.Root}, run.Trainer(r.cfg.Name), o); err != nil {

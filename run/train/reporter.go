@@ -64,17 +64,16 @@ func (r *reporter) totals() monitor.Totals {
 
 // validate measures the losses on the validation games, raw weights.
 func (r *reporter) validate(ctx context.Context) error {
-	s, err := r.evaluate(ctx, r.trainer, monitor.WeightsRaw, r.cfg.Validation.Rows)
-	if s == nil || err != nil {
-		return err
+	e, err := r.evaluate(ctx, r.trainer, monitor.WeightsRaw, r.cfg.Validation.Rows)
+	if e != nil && err == nil {
+		r.page.Set(func(p *Page) { p.Validation = e.Losses })
 	}
-	r.page.Set(func(p *Page) { p.Validation = lossNumbers(&s.Measures) })
-	return nil
+	return err
 }
 
 // evaluate measures a net on at most so many rows of the validation games and tells
 // of it; nil where there are none.
-func (r *reporter) evaluate(ctx context.Context, t *trainer.Trainer, weights string, rows int) (*trainer.EvalStats, error) {
+func (r *reporter) evaluate(ctx context.Context, t *trainer.Trainer, weights string, rows int) (*monitor.Validation, error) {
 	held, err := r.rows.HeldOut(ctx, rows)
 	if held == nil || err != nil {
 		return nil, err
@@ -93,12 +92,12 @@ func (r *reporter) evaluate(ctx context.Context, t *trainer.Trainer, weights str
 		e.StdErrs[l.Metric] = monitor.Number(l.StdErr)
 	}
 	r.process.Publish(e)
-	return &s, nil
+	return e, nil
 }
 
 // compareWithFirst evaluates the net that the run began with and the newest one
 // on all validation rows, up to ten thousand.
-func (r *reporter) compareWithFirst(ctx context.Context) (first, last *ValidationResult, err error) {
+func (r *reporter) compareWithFirst(ctx context.Context) (first, last *monitor.Validation, err error) {
 	if held, err := r.rows.HeldOut(ctx, summaryRows); held == nil || err != nil {
 		return nil, nil, err
 	}
@@ -113,23 +112,9 @@ func (r *reporter) compareWithFirst(ctx context.Context) (first, last *Validatio
 	if err != nil {
 		return nil, nil, err
 	}
-	first, firstErr := r.measure(ctx, untrained, monitor.WeightsUntrained)
-	last, lastErr := r.measure(ctx, r.trainer, monitor.WeightsRaw)
+	first, firstErr := r.evaluate(ctx, untrained, monitor.WeightsUntrained, summaryRows)
+	last, lastErr := r.evaluate(ctx, r.trainer, monitor.WeightsRaw, summaryRows)
 	return first, last, errors.Join(firstErr, lastErr, untrained.Close())
-}
-
-// measure evaluates a net for the summary.
-func (r *reporter) measure(ctx context.Context, t *trainer.Trainer, weights string) (*ValidationResult, error) {
-	e, err := r.evaluate(ctx, t, weights, summaryRows)
-	if e == nil || err != nil {
-		return nil, err
-	}
-	v := &ValidationResult{Rows: e.Rows, Games: r.ledger.games.Validation.Games(), Losses: map[string]trainer.Measure{},
-		LegalEntropy: e.LegalEntropy, Accuracy: e.PolicyAccuracy}
-	for _, l := range e.Losses {
-		v.Losses[l.Metric] = l
-	}
-	return v, nil
 }
 
 // lossNumbers are losses by metric name.

@@ -7,7 +7,6 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
-	"github.com/chessbrain/chessbrain/replay/loader"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -41,17 +40,11 @@ type Rows interface {
 	// that self-play has made until then, as net names count them; 0 = not known.
 	Size() (window, generated int64)
 
-	// Refresh goes on with newer rows where there are any.
-	Refresh() error
-
 	// Games are the games that an exporter may ask for.
 	Games(ctx context.Context) iter.Seq2[*record.Game, error]
 
 	// Waiting is what Next waits for, "" = it does not wait. Safe for concurrent use.
 	Waiting() string
-
-	// Loader is where the data loader stands, for rows of one. Safe for concurrent use.
-	Loader() (s loader.Stats, ok bool)
 
 	Close() error
 }
@@ -60,11 +53,7 @@ type Rows interface {
 type plainRows struct{}
 
 func (plainRows) Restored(context.Context) error { return nil }
-func (plainRows) Refresh() error                 { return nil }
 func (plainRows) Waiting() string                { return "" }
-func (plainRows) Loader() (s loader.Stats, ok bool) {
-	return s, false
-}
 
 // dirGames are the games of a training whose rows come from elsewhere: the newest of
 // the run's own directory, as many as a window holds.

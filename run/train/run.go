@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // Options start a training run.
@@ -85,6 +87,18 @@ func (c *core) metadata(weights string) map[string]string {
 	}
 }
 
+// netFiles are the weights as trained and the averaged ones, where there are any.
+func (c *core) netFiles(swa *nn.Net) []checkpoint.File {
+	file := func(name, weights string, net *nn.Net) checkpoint.File {
+		return checkpoint.File{Name: name, Write: func(w io.Writer) error { return nn.WriteSafetensors(w, net, c.metadata(weights)) }}
+	}
+	files := []checkpoint.File{file(setup.NetFile, "raw", c.trainer.Net())}
+	if swa != nil {
+		files = append(files, file(setup.AverageFile, "swa", swa))
+	}
+	return files
+}
+
 // tellNet tells what became of a net, at a path or "".
 func (c *core) tellNet(action, name, path string) {
 	c.process.Publish(&monitor.Net{Action: action, NetID: name, Path: path,
@@ -116,7 +130,7 @@ func newTraining(opt Options) *training {
 	r.out = &publisher{core: r.core}
 	r.players = &players{core: r.core}
 	r.reporter = &reporter{core: r.core, played: &r.players.stats}
-	r.saver = &checkpointer{core: r.core, out: r.out, saved: r.players.saved, asked: make(chan struct{}, 1)}
+	r.saver = &checkpointer{core: r.core, out: r.out, saved: r.players.saved}
 	return r
 }
 

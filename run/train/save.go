@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -32,26 +32,21 @@ type checkpointer struct {
 	out   *publisher
 	saved func() // follows each checkpoint
 
-	everySteps int64         // between two checkpoints; 0 = they do not follow steps
-	episodes   int64         // at the newest checkpoint, -1 = none
-	steps      int64         // at the newest checkpoint
-	failed     bool          // the newest attempt
-	asked      chan struct{} // for a checkpoint, over the control socket
+	everySteps int64       // between two checkpoints; 0 = they do not follow steps
+	episodes   int64       // at the newest checkpoint, -1 = none
+	steps      int64       // at the newest checkpoint
+	failed     bool        // the newest attempt
+	asked      atomic.Bool // for a checkpoint, over the control socket
 }
 
 // ifDue saves after a step when somebody asked over the control socket, or
 // when the steps since the newest checkpoint ask for it.
 func (s *checkpointer) ifDue(ctx context.Context) error {
-	due := s.everySteps > 0 && s.trainer.NumSteps()-s.steps >= s.everySteps
-	select {
-	case <-s.asked:
-		due = true
-	default:
+	asked := s.asked.Swap(false)
+	if asked || s.everySteps > 0 && s.trainer.NumSteps()-s.steps >= s.everySteps {
+		return s.save(ctx)
 	}
-	if !due {
-		return nil
-	}
-	return s.save(ctx)
+	return nil
 }
 
 // save writes a checkpoint, removes old ones and exports the net when it is
@@ -108,13 +103,7 @@ func (s *checkpointer) writeCheckpoint(ctx context.Context) (path string, err er
 	}
 	s.state.Checkpoints++
 	s.savedAt = time.Now().UTC().Truncate(time.Second)
-	files := []checkpoint.File{
-		{Name: setup.NetFile, Write: func(w io.Writer) error { return nn.WriteSafetensors(w, net, s.metadata("raw")) }},
-		{Name: "metrics.json", Write: s.page.writeMetrics},
-	}
-	if swa != nil {
-		files = append(files, checkpoint.File{Name: "swa.safetensors", Write: func(w io.Writer) error { return nn.WriteSafetensors(w, swa, s.metadata("swa")) }})
-	}
+	files := append(s.netFiles(swa), checkpoint.File{Name: "metrics.json", Write: s.page.writeMetrics})
 	info := s.metadata("raw")
 	info[run.ManifestKey] = s.info.ID()
 	manifest := checkpoint.Manifest{Job: s.info.Job, Step: s.trainer.NumSteps(), Samples: s.trainer.NumSamples(), Rows: s.state.Rows,
@@ -181,7 +170,7 @@ func (r *training) firstCheckpoint(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.state.Rows > 0 || r.trainer.NumSamples() > 0 || !r.out.exportsDirectly() {
+	if r.state.Rows > 0 || r.trainer.NumSamples() > 0 || r.cfg.Export.Mode != setup.ExportDirectly {
 		return r.out.exportPending(ctx)
 	}
 	return r.out.tolerate(r.out.exportOnce(ctx))
@@ -198,7 +187,7 @@ func (r *training) finishState(ctx context.Context) error {
 			return err
 		}
 	}
-	if alone, last := r.pace.Exports(); alone && !last && !r.out.exportsDirectly() {
+	if alone, last := r.pace.Exports(); alone && !last && r.cfg.Export.Mode != setup.ExportDirectly {
 		return nil
 	}
 	return r.out.tolerate(r.out.exportByMode(ctx))

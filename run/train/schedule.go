@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/replay/loader"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
@@ -130,7 +131,6 @@ func (p *schedulePace) say() {
 	p.waits(fmt.Sprintf("new chunks (games): have %d, need %d for the next net (chunks_per_network; chessbrain ctl RUN start-training-now begins at once)", have, want))
 }
 
-// StartNow is Pace's.
 func (p *schedulePace) StartNow() error {
 	if p.net.Chunks == 0 {
 		return errNeverWaits
@@ -139,7 +139,6 @@ func (p *schedulePace) StartNow() error {
 	return nil
 }
 
-// After is Pace's.
 func (p *schedulePace) After(*trainer.StepStats) (save, export bool) {
 	p.now.Set(func(s *scheduleNow) {
 		if s.Steps++; s.Steps < p.net.Steps {
@@ -164,9 +163,9 @@ const scheduleVersion = 1
 // the loader's own section.
 func (p *schedulePace) Section() stage.Section {
 	get := func() scheduleState { return p.now.Get().scheduleState }
-	return jsonSection("schedule", scheduleVersion, get, func(saved scheduleState) error {
+	return replay.JSONSection("schedule", "schedule section", scheduleVersion, get, func(saved scheduleState) error {
 		if saved.Networks < 0 || saved.Steps < 0 {
-			return fmt.Errorf("%d networks and %d steps; neither can be below 0", saved.Networks, saved.Steps)
+			return fmt.Errorf("schedule section: %d networks and %d steps; neither can be below 0", saved.Networks, saved.Steps)
 		}
 		p.now.Set(func(s *scheduleNow) { s.scheduleState = saved })
 		return nil
@@ -195,10 +194,6 @@ func (p *schedulePace) page() SchedulePage {
 	return s
 }
 
-// Schedule is Pace's.
-func (p *schedulePace) Schedule() (SchedulePage, bool) { return p.page(), true }
-
-// Status is Pace's.
 func (p *schedulePace) Status() map[string]any {
 	s := p.page()
 	m := map[string]any{"networks": s.Networks, "network_steps": s.StepsDone, "steps_per_network": s.StepsPerNetwork}
@@ -212,17 +207,19 @@ func (p *schedulePace) Status() map[string]any {
 }
 
 // SchedulePage is where a training with a schedule stands. Times are seconds, 0
-// where there was none yet.
+// where there was none yet. What lczero's TrainingScheduleData has bears its names.
 type SchedulePage struct {
-	Waiting         bool    // for chunks
-	Networks        int64   // finished by the training in all
-	FinishedHere    int64   // by this process
-	StepsDone       int64   // of the net under way
-	StepsPerNetwork int64   //
-	NewChunks       int64   // since the last net began
-	ChunksToWait    int64   // that the next net waits for
-	ChunksPerSecond float64 // since the wait began; 0 = not known
+	Waiting         bool    `json:"-"` // for chunks
+	Networks        int64   `json:"-"` // finished by the training in all
+	StepsDone       int64   `json:"-"` // of the net under way
+	StepsPerNetwork int64   `json:"-"`
+	ChunksPerSecond float64 `json:"-"` // since the wait began; 0 = not known
 
-	TrainingSeconds, LastTrainingSeconds float64 // of the net under way, of the one before
-	CycleSeconds, LastCycleSeconds       float64 // the same, with the wait before it
+	FinishedHere        int64   `json:"completed_epochs_since_start"`    // nets, by this process
+	NewChunks           int64   `json:"new_chunks_since_training_start"` // since the last net began
+	ChunksToWait        int64   `json:"chunks_to_wait"`                  // that the next net waits for
+	TrainingSeconds     float64 `json:"current_training_time_seconds"`   // of the net under way
+	LastTrainingSeconds float64 `json:"previous_training_time_seconds"`  // of the one before
+	CycleSeconds        float64 `json:"current_cycle_time_seconds"`      // the same, with the wait before it
+	LastCycleSeconds    float64 `json:"previous_cycle_time_seconds"`
 }

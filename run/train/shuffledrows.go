@@ -128,12 +128,6 @@ func (s *shuffledRows) Sample(batch int) (trainer.BatchSource, int, error) {
 	return source, wholeBatches(swaRows, batch), err
 }
 
-// Refresh goes over to a newer shuffle.
-func (s *shuffledRows) Refresh() error {
-	_, err := s.advance()
-	return err
-}
-
 // advance goes over to a newer shuffle and says whether there was one.
 func (s *shuffledRows) advance() (newer bool, err error) {
 	m, err := s.source.Newer()

@@ -9,6 +9,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/selfplay"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
@@ -44,30 +45,10 @@ const stateVersion = 1
 
 // Section saves and restores the state.
 func (s *State) Section() stage.Section {
-	return jsonSection("loop", stateVersion, func() State { return *s }, func(saved State) error {
+	return replay.JSONSection("loop", "loop section", stateVersion, func() State { return *s }, func(saved State) error {
 		*s = saved
 		return nil
 	})
-}
-
-// jsonSection keeps a value as JSON in a checkpoint. What set refuses changes nothing.
-func jsonSection[T any](name string, version int, get func() T, set func(T) error) stage.Section {
-	return stage.Section{Name: name, Version: version,
-		Save: func(w io.Writer) error { return json.NewEncoder(w).Encode(get()) },
-		Load: func(r io.Reader, found int) error {
-			if found != version {
-				return fmt.Errorf("%s section has version %d, this program reads %d", name, found, version)
-			}
-			var saved T
-			err := json.NewDecoder(r).Decode(&saved)
-			if err == nil {
-				err = set(saved)
-			}
-			if err != nil {
-				return fmt.Errorf("%s section: %w", name, err)
-			}
-			return nil
-		}}
 }
 
 // withLoad returns a section whose load is followed by another look at the same bytes:

@@ -71,11 +71,17 @@ func (s *statusPage) writeMetrics(w io.Writer) error {
 
 // listen answers on the control socket, and in this process.
 func (r *training) listen() error {
-	commands := r.commands()
-	if r.opt.Commands != nil {
-		r.opt.Commands(Live{Commands: commands, Loader: r.rows.Loader, Schedule: r.pace.Schedule})
+	live := Live{Commands: r.commands()}
+	if rows, ok := r.rows.(*loaderRows); ok {
+		live.Loader = rows.loader.Stats
 	}
-	return r.process.Listen(commands)
+	if pace, ok := r.pace.(*schedulePace); ok {
+		live.Schedule = pace.page
+	}
+	if r.opt.Commands != nil {
+		r.opt.Commands(live)
+	}
+	return r.process.Listen(live.Commands)
 }
 
 // listenWaiting answers on the control socket of a run that is still being opened and
@@ -113,25 +119,19 @@ func (r *training) commands() run.Commands {
 			}
 			return p
 		},
-		Stop: r.process.Stop,
-		Checkpoint: func() {
-			select {
-			case r.saver.asked <- struct{}{}:
-			default: // one is asked for already
-			}
-		},
-		Swap:     r.swaps.Swap,
-		StartNow: func() error { return r.pace.StartNow() },
+		Stop:       r.process.Stop,
+		Checkpoint: func() { r.saver.asked.Store(true) },
+		Swap:       r.swaps.Swap,
+		StartNow:   r.pace.StartNow,
 	}
 }
 
 // Live is a training under way, for the process that runs it: what its control
-// socket takes, and figures that no socket shows. ok is false for a training without
-// data loader, or without schedule.
+// socket takes, and figures that no socket shows.
 type Live struct {
 	run.Commands
-	Loader   func() (s loader.Stats, ok bool)
-	Schedule func() (p SchedulePage, ok bool)
+	Loader   func() loader.Stats // nil = there is no data loader
+	Schedule func() SchedulePage // nil = there is no schedule
 }
 
 // announceDevices writes the first line of the log: what the run computes with.

@@ -33,18 +33,10 @@ type Summary struct {
 	Untaught  []trainer.Head // heads that no row of this process's steps had a target for
 	FirstStep int64          // steps taken before this process
 
-	First, Last *ValidationResult // of the untrained and of the newest net on the same rows; nil without validation games
+	First, Last *monitor.Validation // of the untrained and of the newest net on the same rows; nil without validation games
 	Checkpoint  string
 	Net         string // file
 	Metrics     string // directory
-}
-
-// ValidationResult is a net's losses on the validation games.
-type ValidationResult struct {
-	Rows, Games  int
-	Losses       map[string]trainer.Measure
-	LegalEntropy float64
-	Accuracy     float64 // of the policy
 }
 
 // summarize gathers what the run came to and measures the first and the newest
@@ -79,7 +71,6 @@ const summaryRows = 10_000
 // shortRun is the number of episodes below which losses say nothing yet.
 const shortRun = 50
 
-// Write prints the summary.
 func (s *Summary) Write(w io.Writer) error {
 	var b strings.Builder
 	head := "Done"
@@ -116,11 +107,12 @@ func (s *Summary) writeLearnt(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "Learnt, on %s%s never trained on (untrained net -> now):\n", monitor.Count(s.Last.Rows, "position"), of)
 		for _, name := range []string{"policy_loss", "value_loss", "moves_left_loss"} {
-			first, last := s.First.Losses[name], s.Last.Losses[name]
-			if last.N == 0 {
+			last, ok := s.Last.Losses[name]
+			if !ok || math.IsNaN(float64(last)) { // no such loss, or no row had a target
 				continue
 			}
-			fmt.Fprintf(b, "  %-16s %.4f -> %.4f (standard error %.4f)", name, first.Mean, last.Mean, math.Max(first.StdErr, last.StdErr))
+			fmt.Fprintf(b, "  %-16s %.4f -> %.4f (standard error %.4f)", name, s.First.Losses[name], last,
+				max(s.First.StdErrs[name], s.Last.StdErrs[name]))
 			if name == "policy_loss" {
 				fmt.Fprintf(b, "; knowing nothing costs %.4f", s.Last.LegalEntropy)
 			}

@@ -134,11 +134,7 @@ func checkMetrics(t testing.TB, d run.Dir, episodes, steps int64) {
 // twice or out of order.
 func journalIDs(t testing.TB, d run.Dir) []string {
 	t.Helper()
-	data, err := os.ReadFile(d.Journal())
-	if err != nil {
-		t.Fatal(err)
-	}
-	entries, _, err := run.ParseJournal(data)
+	entries, _, err := run.ReadJournal(d.Journal())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,7 +109,7 @@ func (r *training) fail(ctx context.Context, err error) error {
 		err = r.saveFailing(ctx, err)
 	case errors.As(err, &plugin):
 		r.alarm("plugin", err.Error(), "mend or replace the plugin, or take --on-plugin-failure continue, and start the same command again")
-		if between := (*gameError)(nil); plugin.Kind == stage.KindRescorer && errors.As(err, &between) {
+		if plugin.Kind == stage.KindRescorer && errors.Is(err, errGame) {
 			err = r.saveFailing(ctx, err)
 		}
 	}

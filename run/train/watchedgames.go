@@ -25,7 +25,7 @@ const pollEvery = 2 * time.Second
 // watchGames watches the directory that other processes write games to. The games of
 // the backlog come first; those that entered before the start do not enter again.
 func (r *training) watchGames() (Games, error) {
-	f := &watchedGames{back: r.ledger.takeBacklog(), dir: replay.NewDirSource(fsx.OS, r.ledger.root), log: r.log}
+	f := &watchedGames{back: r.ledger.back, dir: replay.NewDirSource(fsx.OS, r.ledger.root), log: r.log}
 	for id := range r.ledger.seen {
 		f.dir.MarkSeen(id)
 	}

@@ -124,8 +124,8 @@ func (c *checker) references() {
 
 // unfinished verifies a file of games that a stopped process goes on with.
 func (c *checker) unfinished(path string) {
-	n, err := play.ReadUnfinished(path)
-	c.report.Unfinished += n
+	games, err := play.ReadUnfinished(path)
+	c.report.Unfinished += len(games)
 	if err != nil {
 		c.report.problem(path, Corrupt, "remove it; these games are played again", "%v", err)
 	}
