@@ -22,14 +22,10 @@ func newBackfillMetrics() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "backfill-metrics --checkpoints DIR | --run-dir RUN",
 		Short: "Measure the losses of old checkpoints and write them as metrics",
-		Long: `Measures the configured losses of every checkpoint that is still there, raw weights
-and averages, on the same rows, and writes validation events with the checkpoints' own
-steps and times: metrics.jsonl and a TensorBoard file. A second call adds only what is
-missing. Change the losses of --config to get a metric that the run did not have.
-
-The rows are the validation games of the newest checkpoint, or --data. The events go into
-a directory of their own, metrics/<job>-backfill (a restart of the run would cut them off
-its own files); TensorBoard shows it beside the run.`,
+		Long: `Measures the configured losses of every checkpoint that is still there, raw weights and averages, on the
+same rows, and writes validation events with the checkpoints' own steps and times into a directory of their own,
+metrics/<job>-backfill. A second call adds only what is missing. Change the losses of --config to get a metric that
+the run did not have.`,
 		Example: "  chessbrain backfill-metrics --run-dir runs/a --since 5000",
 		Args:    noArgs,
 		RunE:    stoppable(o.measure),

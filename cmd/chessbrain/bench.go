@@ -18,15 +18,12 @@ func newBench() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure this machine: search, kernels, inference, training, self-play, loader, plugins",
-		Long: `Without a sub-command: the search signature, and the speed of the search, the
-kernels, inference and a training step of a 64x6 net at batch 64, all in one run.
+		Long: `Without a sub-command: the search signature, and the speed of the search, the kernels, inference and a
+training step of a 64x6 net at batch 64. With --device cuda: evaluations, training steps and self-play of nets on a
+GPU.
 
-With --device cuda: evaluations, training steps and self-play of nets on a GPU, with
-the share of its peak and of the time in which it works; with --check every kind of
-kernel, gradient and training step against the CPU.
-
-Each figure is the best of many short runs, because other processes only ever make
-a run slower. Games (bench search, bench selfplay) are measured otherwise: see there.
+Each figure is the best of many short runs, because other processes only ever make a run slower; bench search and
+bench selfplay measure otherwise.
 ` + bench.Nominal + `.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -100,8 +97,7 @@ type benchNet struct {
 // benchNets are the measurements of nets.
 var benchNets = []benchNet{
 	{"kernels", "Measure the kernels at the sizes of a net",
-		"Measures convolutions, their gradients and the other kernels at the sizes of a net;\n" +
-			"with --precision auto those that have a bf16 form in both. ",
+		"Measures the kernels at the sizes of a net; with --precision auto those that have a bf16 form in both. ",
 		"", 300 * time.Millisecond, bench.Kernels},
 	{"infer", "Measure evaluations of a net", "Measure evaluations of a net, on one or more threads. ",
 		"inference", 2 * time.Second, one(bench.Infer)},
@@ -160,13 +156,11 @@ func newBenchPrecision() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "precision [RUN]",
 		Short: "Compare a trained net's answers in bf16 with those in fp32",
-		Long: `Evaluates the same positions in fp32 and in bf16 and says how far the answers are
-apart. With RUN the positions are drawn from the games of that run directory, and
-the net is its newest unless --net-file names one; without, they come from random
-legal play. Accepted is a net whose best move is the same in 99 % of the positions
+		Long: `Evaluates the same positions in fp32 and in bf16 and says how far the answers are apart. With RUN the
+positions are drawn from the games of that run directory, and the net is its newest unless --net-file names one;
+without, they come from random legal play. Accepted is a net whose best move is the same in 99 % of the positions
 with a choice, and whose value (W-L) differs by 0.005 at most in the mean.`,
-		Example: "  chessbrain bench precision runs/first\n  chessbrain bench precision --net-file runs/first/models/NET.safetensors",
-		Args:    cobra.MaximumNArgs(1),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := between("positions", positions, 1, maxComparePositions); err != nil {
 				return err

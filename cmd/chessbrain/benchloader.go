@@ -16,19 +16,13 @@ func newBenchLoader() *cobra.Command {
 	var profile string
 	c := &cobra.Command{
 		Use: "loader", Short: "Measure the staged loader: positions as training batches", Args: noArgs,
-		Long: `Measures the loader's stages from files to training batches, one goroutine a stage.
+		Long: `Measures the loader's stages from files to training batches, one goroutine a stage. rl is hanse sampling
+over the window, one position of each accepted chunk; sl is all positions of all chunks in random order, from chunks
+that were transcoded in the first pass, and straight from the files. Without --dir it makes games of random legal
+play.
 
-rl: hanse sampling over the window, one position of each accepted chunk, so that all
-positions come equally often. Chunks are transcoded when they come; nothing is inflated
-or decoded after that but the position that is wanted.
-sl: all positions of all chunks in random order, mixed in a reservoir: from
-chunks that were transcoded in the first pass, and straight from the files.
-
-Without --dir it makes --games games of 80 to 160 plies of random legal play with
-plausible policies, as our own chunk files and as tars of Leela's V6 chunks, in a
-temporary directory. Rates are positions per CPU-second of the whole process (getrusage:
-all goroutines, queues and garbage collection), medians of 5 windows; beside them the
-same with each position's 112 planes written as float32.`,
+Rates are positions per CPU-second of the whole process, medians of 5 windows; beside them the same with each
+position's 112 planes written as float32.`,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if err := o.Validate(); err != nil {
 				return asUsage(err)

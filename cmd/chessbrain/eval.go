@@ -29,23 +29,16 @@ func newEval() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "eval --run-dir RUN | --checkpoint DIR | --net NET [--data DATA]",
 		Short: "Measure the configured losses of a net on given rows, or dump them",
-		Long: `Measures the losses of the configuration as training logs them (means over rows,
-weighted as the rows are; with the running batch-norm statistics, as the net plays).
-Without --data it takes the games that the run held out at that checkpoint.
+		Long: `Measures the losses of the configuration as training logs them (means over rows, weighted as the rows are).
+Without --data it takes the games that the run held out at that checkpoint. Batches lie evenly spread over the rows;
+a loader needs --batches.
 
---batches N takes N batches that lie evenly spread over all rows; by default all
-rows are taken. Rows of a shuffle are those held out for validation; a loader needs
---batches.
-
---dump writes what went in, what was wanted and what the net says of each row: text
-for reading, json (an object a line), or npz (numpy: inputs [N,112,8,8], policy_target
-[N,1858] with -1 where a move is not legal, value_targets [N,6,3] = Q, D, M of result,
-root, best, played, orig, st, weight, and the net's policy, wdl, moves_left). The
-answers of a dump are computed in fp32, on the device that the configuration trains on.`,
-		Example: `  chessbrain eval --run-dir runs/a --weights swa
-  chessbrain eval --net se32x2.pb.gz --data training-1.tar --batches 4 --batch-size 256 --dump npz --dump-file rows.npz`,
-		Args: noArgs,
-		RunE: stoppable(o.run),
+--dump writes what went in, what was wanted and what the net says of each row: text for reading, json (an object a
+line), or npz (numpy: inputs [N,112,8,8], policy_target [N,1858] with -1 where a move is not legal, value_targets
+[N,6,3] = Q, D, M of result, root, best, played, orig, st, weight, and the net's policy, wdl, moves_left).`,
+		Example: `  chessbrain eval --net se32x2.pb.gz --data training-1.tar --batches 4 --dump npz --dump-file rows.npz`,
+		Args:    noArgs,
+		RunE:    stoppable(o.run),
 	}
 	o.subject.bind(c, "checkpoint", "weights", "run-dir", "net", "config")
 	f := c.Flags()

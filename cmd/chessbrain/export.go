@@ -28,21 +28,14 @@ func newExport() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export",
 		Short: "Make candidates of the nets that trainers hand over",
-		Long: `Takes the nets that chessbrain train --export-mode main puts into toexport/ of the
-run, oldest first, writes the files that --exporter makes of them into
-modelstobetested/, where chessbrain gatekeeper finds them, or with --gating 0 into
-models/, where self-play does, and then removes what it took. Nets of --export-mode
-extra go from toexport_extra/ to models_extra/. <net>.safetensors, which the
-gatekeeper and self-play read, is always among the files.
+		Long: `Takes the nets that chessbrain train --export-mode main puts into toexport/ of the run, oldest first,
+writes the files that --exporter makes of them into modelstobetested/, or with --gating 0 into models/, and then
+removes what it took. Those of --export-mode extra go from toexport_extra/ to models_extra/.
 
-A kill at any moment costs nothing: the next start does what is missing, and a net
-that is a candidate already, or was accepted or rejected since, is not made twice.
-One process at a time; it looks again every --poll, or with --once ends when
-nothing is left. The first Ctrl-C or SIGTERM ends it with 5.`,
-		Example: `  chessbrain export --run-dir runs/a --once
-  chessbrain export --run-dir runs/a --exporter lc0 --poll 30s
-  chessbrain export --models-dir base/toexport --output-dir base/models --gating 0`,
-		Args: noArgs,
+A kill at any moment costs nothing: the next start does what is missing, and no net is made twice. The first Ctrl-C
+or SIGTERM ends it with 5.`,
+		Example: `  chessbrain export --run-dir runs/a --exporter lc0 --poll 30s`,
+		Args:    noArgs,
 	}
 	s.bind(c, config.ExportGroups)
 	o.bind(c)

@@ -20,24 +20,15 @@ func newExportNet() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export-net NET --out FILE | --out DIR --exporter NAME",
 		Short: "Write a net for Leela's engine, as ONNX, or as safetensors",
-		Long: `Writes a net in another format. NET is ` + tools.NetForms + `.
+		Long: `Writes NET, ` + tools.NetForms + `, in another format:
 
-  lc0          a .pb.gz that Leela's engine loads. Weights are linear16 (all
-               engines), float16, bfloat16 or float32 (from 0.33). Batch norm is
-               kept, so that the net can be trained on; --fold leaves only the
-               convolutions that it comes to.
-  onnx         a float32 model of opset 17 with the names of Leela's converter:
-               /input/planes [batch,112,8,8], plane 109 in plies; /output/policy
-               (1858 logits), /output/wdl (or /output/value), /output/mlh
+  lc0          a .pb.gz that Leela's engine loads; encodings but linear16 from 0.33
+  onnx         float32, opset 17, with the names of Leela's converter
   safetensors  our own; the net of a checkpoint, for instance
 
-Without --format the end of the name says it: .pb.gz, .onnx or .safetensors.
-
 With --exporter the net goes through an exporter as in training, built in or a
-program of --plugin-dir (chessbrain plugins list), which writes into the directory
---out; one that needs games takes those of --games.`,
+program of --plugin-dir (chessbrain plugins list).`,
 		Example: `  chessbrain export-net runs/chessbrain --out chessbrain.pb.gz
-  chessbrain export-net runs/chessbrain@2000 --format onnx --out chessbrain.onnx
   chessbrain export-net runs/chessbrain --exporter npz --games runs/chessbrain/selfplay --out rows`,
 		Args: oneNet,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -42,28 +42,15 @@ func newImportPGN() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import-pgn FILE.pgn... --out DIR",
 		Short: "Make training data of PGN games",
-		Long: `Reads PGN games (Chess960 and games from a FEN too; files may be gzipped or packed
-with bzip2; - is standard input) and writes them as game files into DIR, for
-chessbrain train --source dir --source-dir DIR; with --lc0-chunks also as Leela's
-V6 records in DIR/lc0.
+		Long: `Reads PGN games (Chess960 and games from a FEN too; files may be gzipped or packed with bzip2; - is
+standard input) and writes them as game files into DIR, for chessbrain train --source dir --source-dir DIR.
 
-The policy target is the move played, with --label-smoothing EPS a share EPS of
-it spread over all legal moves. The value target is the game's result; a game
-without one teaches moves only. With --target annotated evaluations in comments
-become the values of the search (root Q): [%eval 0.25] and [%eval #-3], +0.31/12
-of cutechess, wv=0.25 of TCEC, and this program's own. A pawn is Q 0.536:
-Q = atan(100 pawns / 90) / 1.5637541897; a mate is +-1. They know no draws:
---draw-rate P gives them a draw probability P (1 - |Q|); without it win-draw-loss
-losses cannot use them.
-
-A game is the same game when moves, start, result and tags are: importing a file
-twice, or going on after a stop, adds nothing twice. Games that cannot be read are
-named and left out, and the exit code is 3; with --strict the first one ends the
-import.`,
+The policy target is the move played, the value target the game's result; a game without one teaches moves only.
+With --target annotated evaluations in comments become the values of the search (docs/DATA.md). Importing a file
+twice, or going on after a stop, adds nothing twice. Games that cannot be read are named and left out, and the exit
+code is 3.`,
 		Example: `  chessbrain import-pgn masters.pgn.gz --out games --min-elo 2400 --min-plies 20
-  chessbrain import-pgn tcec.pgn --out games --target annotated --draw-rate 0.6
-  zstd -dc lichess.pgn.zst | chessbrain import-pgn - --out games --max-games 100000
-  chessbrain train --source dir --source-dir games --steps 1000`,
+  zstd -dc lichess.pgn.zst | chessbrain import-pgn - --out games --target annotated`,
 		Args: someArgs("name PGN files, or - for standard input"),
 		RunE: func(c *cobra.Command, args []string) error {
 			opt, err := o.importer(c)

@@ -14,8 +14,8 @@ import (
 	"github.com/chessbrain/chessbrain/run/tools"
 )
 
-const pipelineHelp = `Plays games, combines and cleans them, chooses positions, shuffles their rows and
-trains on them: a batch pipeline, one step after the other.
+const pipelineHelp = `Plays games, combines and cleans them, chooses positions, shuffles their rows and trains on
+them: a batch pipeline, one step after the other (docs/DATA.md).
 
   selfplay    --num-games by --num-workers    BASE/selfplay_T/worker_N
   preprocess  without doubles, in chunks      BASE/cleaned/run_T
@@ -23,29 +23,16 @@ trains on them: a batch pipeline, one step after the other.
   shuffle     rows in a uniform random order  BASE/processed/shuffled_T
   train       on the new and on existing rows RESULTS/run_T
 
-T is the time of the beginning, YYYYMMDD_HHMMSS (UTC). Each step can be left out
-with --no-STEP, or run alone as chessbrain pipeline STEP. The first step of the
-data takes --selfplay-dir where no step before it runs. Every directory has a
-manifest, pipeline.json; the log is LOGS/pipeline_T.log.
+T is the time of the beginning, YYYYMMDD_HHMMSS (UTC). Each step can be left out with --no-STEP, or run alone as
+chessbrain pipeline STEP. The first step of the data takes --selfplay-dir where no step before it runs.
 
-Search: the search has no widths for each ply of its tree, so --visits and
---gumbel-candidates stand for --search-widths 13 8. That evaluates up to 13 + 13 x 8
-= 117 positions a move: 117 visits, spread by PUCT as the net and the values say.
---gumbel-candidates 13 considers exactly 13 moves at the root, by Gumbel search. The
-policy target is what the search says of all moves, not the one that was played.
+Training takes files of rows from the new shuffle, from the existing one and from those of --data-dirs, in that
+order. A data directory of games goes through process. In place of --search-widths 13 8, which evaluate up to 13 +
+13 x 8 = 117 positions a move, there are 117 visits, or --gumbel-candidates 13.
 
-Mixing: training takes files of rows from the new shuffle, from the existing one and
-from those of --data-dirs, in that order, without the first of --skip-files each, or
-those of --shard-ranges. A data directory of games goes through process instead,
-where each game counts once. All must hold out the same share of games.
-
-Ctrl-C keeps all work (exit code 5); the same command goes on with that T, and so
-does --resume T. At the end the directories that this run made for later steps are
-removed (cleaned, processed, temp_buckets): never one that was named here, nor one
-that is pinned (chessbrain pin).
-
-A step without input is an error that names the directory (exit code 2), and
-nothing after it runs. The environment's variables (BATCH_SIZE, ...) play no part.`
+Ctrl-C keeps all work (exit code 5); the same command goes on with that T. At the end the directories that this run
+made for later steps are removed: never one that was named here, nor one that is pinned. The environment's variables
+play no part.`
 
 // pipelineFlags are the flags of pipeline.
 type pipelineFlags struct {
@@ -93,7 +80,6 @@ func newPipelineStep(only string) *cobra.Command {
 		Short: "Run the steps from self-play to training as one batch, with directories that can be kept",
 		Long:  pipelineHelp,
 		Example: `  chessbrain pipeline --net runs/a --num-games 50000 --num-workers 5 --temperature 1.0
-  chessbrain pipeline --selfplay-dir data/selfplay_20260805_143022 --position-selector final
   chessbrain pipeline --no-selfplay --no-preprocess --no-process --no-shuffle --net runs/a`,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args) },
 		Args: func(*cobra.Command, []string) error { return nil }, // o.lists

@@ -21,12 +21,10 @@ func newPlugins() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plugins",
 		Short: "List, describe, lock, verify, test and swap rescorers, samplers and exporters",
-		Long: `Rescorers, samplers and exporters are built in, or programs in a directory of
-plugins, which are used by the name of their file. Directories are those of
---plugin-dir, then those of $CHESSBRAIN_PLUGIN_DIR; the first program of a name wins,
-and a program wins over a built-in stage of the same kind and name, with a warning.
-Nothing in a run directory is used by itself. Files and directories that other users
-can change are refused. docs/PLUGINS.md says how to write a plugin.`,
+		Long: `Rescorers, samplers and exporters are built in, or programs in the directories of --plugin-dir and
+$CHESSBRAIN_PLUGIN_DIR, which are used by the name of their file. The first program of a name wins, and a program
+wins over a built-in stage. Files and directories that other users can change are refused. docs/PLUGINS.md says
+more.`,
 	}
 	c.AddCommand(newPluginsList(), newPluginsDescribe(), newPluginsLock(), newPluginsVerify(), newPluginsTest(), newPluginsSwap())
 	return c
@@ -141,12 +139,11 @@ func newPluginsList() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the built-in stages and the programs that are found",
-		Long: `Lists the built-in stages with kind and version, and the programs that are found with
-their SHA-256 and how they stand to the run's ` + setup.LockFile + `: locked, changed (another
-SHA-256), or not locked. No program is started, so the list has neither the kind nor
-the version of one: chessbrain plugins describe NAME starts it and asks. The exit code
-is 4 where a program may not run.`,
-		Example: "  chessbrain plugins list --run-dir runs/a\n  chessbrain plugins list --plugin-dir bin/plugins --json",
+		Long: `Lists the built-in stages with kind and version, and the programs that are found with their SHA-256 and how
+they stand to the run's ` + setup.LockFile + `. No program is started:
+chessbrain plugins describe NAME starts it and asks. The exit code is 4 where a program
+may not run.`,
+		Example: "  chessbrain plugins list --run-dir runs/a --plugin-dir bin/plugins",
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			h, err := f.open(c)
@@ -187,11 +184,10 @@ func newPluginsDescribe() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "describe NAME | PATH",
 		Short: "Show what a stage does, and its settings with defaults and ranges",
-		Long: `Shows a stage's version, what it does and promises, and each of its settings with
-the default and what is allowed. PATH is a program; it has a / in it, such as
-./mine. Stages of different kinds may share a name: all of them are shown.`,
-		Example: "  chessbrain plugins describe deblunder\n  chessbrain plugins describe ./mine --json",
-		Args:    stageArg,
+		Long: `Shows a stage's version, what it does and promises, and each of its settings with the default and what is
+allowed. PATH is a program; it has a / in it, such as ./mine. Stages of different kinds may share a name: all of
+them are shown.`,
+		Args: stageArg,
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			k, err := stage.ParseKind(kind)
 			if err != nil {
@@ -222,16 +218,11 @@ func newPluginsSwap() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "swap RUN KIND NAME[,NAME]",
 		Short: "Replace a stage of a running train or selfplay",
-		Long: `Replaces the rescorers, the sampler or the exporter of the trainer that works on the
-run directory RUN, or with --process N the rescorers of a process of chessbrain
-selfplay. KIND is rescorer, sampler or exporter; NAME is a built-in stage or a
-program of the plugin directories that the process was started with. Rescorers
-work in the order in which they are named; identity alone changes nothing.
-
-The process starts the new stage first: where that fails, the old one stays and the
-exit code is 1. It takes over at the next group of games, batch, or export; no row
-is lost or comes twice. The run's configuration on disk follows.`,
-		Example: "  chessbrain plugins swap runs/a rescorer deblunder,mine --set deblunder.threshold=0.2\n  chessbrain plugins swap runs/a sampler hanse",
+		Long: `Replaces the rescorers, the sampler or the exporter of the trainer that works on the run directory RUN.
+KIND is rescorer, sampler or exporter; NAME is a built-in stage or a program of the plugin directories that the
+process was started with. Rescorers work in the order in which they are named; identity alone changes nothing. Where
+the new stage does not start, the old one stays and the exit code is 1.`,
+		Example: "  chessbrain plugins swap runs/a rescorer deblunder,mine --set deblunder.threshold=0.2",
 		Args:    exactArgs(3, "want a run directory, a kind and names, got %d arguments"),
 		RunE: func(c *cobra.Command, args []string) error {
 			kind, err := stage.ParseKind(args[1])
@@ -253,7 +244,7 @@ is lost or comes twice. The run's configuration on disk follows.`,
 			return control(c, args[0], process, m)
 		},
 	}
-	c.Flags().Uint64Var(&process, "process", 0, "swap in this playing process (chessbrain selfplay --process N) and not in the trainer")
+	c.Flags().Uint64Var(&process, "process", 0, "swap the rescorers of this playing process (chessbrain selfplay --process N) and not of the trainer")
 	c.Flags().StringArrayVar(&set, "set", nil, "a setting, STAGE.SETTING=VALUE; may come several times")
 	return c
 }

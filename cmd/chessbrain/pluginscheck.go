@@ -25,11 +25,10 @@ func newPluginsTest() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "test NAME | PATH",
 		Short: "Hold a stage to what its kind promises",
-		Long: `Runs the conformance suite on a built-in stage or a program, started as a run starts
-it: what it says of itself, its settings, order, determinism, saved state, errors.
-Inputs are made from --seed. A line for each check; the exit code is 3 where one
-fails. PATH is a program; it has a / in it, such as ./mine.`,
-		Example: "  chessbrain plugins test ./mine\n  chessbrain plugins test syzygy --set paths=/tb/345",
+		Long: `Runs the conformance suite on a built-in stage or a program, started as a run starts it: what it says of
+itself, its settings, order, determinism, saved state, errors. A line for each check; the exit code is 3 where one
+fails. PATH has a / in it.`,
+		Example: "  chessbrain plugins test ./mine --set paths=/tb/345",
 		Args:    stageArg,
 		RunE:    stoppable(o.run),
 	}

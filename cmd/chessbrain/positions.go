@@ -26,18 +26,10 @@ func newPositions() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "positions DIR... --out DIR --position-selector SELECTOR",
 		Short: "Choose which positions of games are trained on",
-		Long: `Copies games into a directory of their own in which only chosen positions are
-rows: the others keep their moves and get weight 0. Games without a chosen row are
-left out. Rows to choose from are those that are meant for training already.
-
-  all           every row
-  final         the last row of a game, the position of its last move
-  penultimate   the one before it
-  every-K       each K-th row, from a random one of the first K
-  one-per-game  one row at random
-
-The choice depends on --seed and a game's id alone. A stopped command goes on; the
-directory's pipeline.json says what it was made of.`,
+		Long: `Copies games into a directory of their own in which only chosen positions are rows: the others keep their
+moves and get weight 0. Games without a chosen row are left out. SELECTOR is all, final (the last row of a game),
+penultimate (the one before it), every-K (each K-th row, from a random one of the first K) or one-per-game (at
+random). The choice depends on --seed and a game's id alone. A stopped command goes on.`,
 		Example: "  chessbrain positions games --out chosen --position-selector every-4",
 		Args:    someArgs("name directories of games"),
 		RunE:    func(c *cobra.Command, args []string) error { return o.run(c, args) },

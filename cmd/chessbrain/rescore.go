@@ -33,23 +33,16 @@ func newRescore() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rescore IN... --out DIR --rescorer NAME[,NAME]",
 		Short: "Rescore games or Leela's chunks into another directory",
-		Long: `Rescores chunks of games (*.games) and Leela's training chunks (*.gz, and *.tar of
-them; versions 3 to 7). IN is a file or a directory, whose sub-directories are read
-too; DIR gets a file of the same kind under the same name for each. Nothing is
-written over: an output that is there already is an error, with --keep it stays.
+		Long: `Rescores chunks of games (*.games) and Leela's training chunks (*.gz, and *.tar of them; versions 3 to 7).
+IN is a file or a directory, whose sub-directories are read too; DIR gets a file of the same kind under the same
+name for each. Nothing is written over. What is damaged is named and left out, and the exit code is 3.
 
-The rescorers work in the order in which they are named; beside the built-in ones
-they are programs of --plugin-dir (chessbrain plugins list). Built in:
-` + rescore.Help() + `
-Leela's chunks keep their version (at least 6), input format and whatever else the
-rescorers do not change; --format and --version choose others. Frames marked as
-deleted are not trained on: they have weight 0 in games, and their mark in chunks.
-
-What is damaged is named and left out, and the exit code is 3.`,
-		Example: `  chessbrain rescore runs/a/selfplay --out rescored --rescorer syzygy,deblunder --set syzygy.paths=/tb/345 --set deblunder.threshold=0.1
-  chessbrain rescore training-1.tar --out tars --rescorer identity --format 3 --json`,
-		Args: someArgs("name *.games, *.gz or *.tar files, or directories of them"),
-		RunE: o.run,
+The rescorers work in the order in which they are named; beside the built-in ones they are programs of --plugin-dir
+(chessbrain plugins list). Built in:
+` + rescore.Help(),
+		Example: `  chessbrain rescore runs/a/selfplay --out rescored --rescorer syzygy,deblunder --set syzygy.paths=/tb/345`,
+		Args:    someArgs("name *.games, *.gz or *.tar files, or directories of them"),
+		RunE:    o.run,
 	}
 	f := c.Flags()
 	f.StringVar(&o.out, "out", "", "directory for the rescored files")

@@ -27,14 +27,10 @@ func newOverfit() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "overfit --config FILE [--data DATA]",
 		Short: "Learn one batch by heart, to check a net with its losses and optimizer",
-		Long: `Trains on one fixed batch until the loss is near the least that it can be: the
-entropy of the targets; each single loss must lose half of its own excess, too. Prints
-the curve; exit code 1 means that the batch was not learnt, and so that net, losses,
-optimizer and learning rate do not work together.
-
-The rows are different positions of --data, as training draws them; without data,
-positions of random play with made-up targets. L2, warm-up and averaging are left
-out, and nothing is saved. Losses are those of the batch's own batch-norm statistics.`,
+		Long: `Trains on one fixed batch until the loss is near the least that it can be: the entropy of the targets; each
+single loss must lose half of its own excess, too. Exit code 1 means that the batch was not learnt, and so that net,
+losses, optimizer and learning rate do not work together. L2, warm-up and averaging are left out, and nothing is
+saved. Without --data the rows are made up.`,
 		Example: "  chessbrain overfit --config run.textproto --data runs/a --rows 32 --steps 1000",
 		Args:    noArgs,
 		RunE:    stoppable(o.run),
@@ -96,10 +92,9 @@ func newTrainEpoch() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "train-epoch --run-dir RUN | --config FILE --data DATA",
 		Short: "Train once over data without saving anything, and say how fast it was",
-		Long: `Trains on every row once, in a drawn order, and prints losses, steps/s and rows/s.
-Nothing is saved: it is for measuring. A run's newest checkpoint goes on with its
-moments and its place in the learning-rate schedule; --config alone begins with a
-fresh net, --net with another one.`,
+		Long: `Trains on every row once, in a drawn order, and prints losses, steps/s and rows/s. Nothing is saved: it is
+for measuring. A run's newest checkpoint goes on with its moments and its place in the learning-rate schedule;
+--config alone begins with a fresh net, --net with another one.`,
 		Example: "  chessbrain train-epoch --run-dir runs/a --data runs/a --steps 500",
 		Args:    noArgs,
 		RunE:    stoppable(o.run),
@@ -151,15 +146,10 @@ func newTuneLR() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "tune-lr --config FILE --data DATA --out FILE.csv [--plot FILE.svg]",
 		Short: "Train with a growing learning rate and say at which the loss falls fastest",
-		Long: `Learning-rate range test: trains with a rate that grows exponentially from --from to
---to, until the loss diverges (4 times its best smoothed value, or not finite). Writes a
-line a step as CSV, and suggests the rate at which the smoothed loss falls steepest over
-the logarithm of the rate; the rate of the lowest loss is already too high for a long
-training. Look at the picture: of small batches and few steps the curve is noise.
-
-Rows are drawn as training draws them. The net is the one that the configuration begins
-with, or --net, or that of --run-dir (its weights alone); nothing is saved, and no run is
-touched. --from, --to and --steps replace learning rate, rules and warm-up.`,
+		Long: `Learning-rate range test: trains with a rate that grows exponentially from --from to --to, until the loss
+diverges (4 times its best smoothed value, or not finite). Writes a line a step as CSV, and suggests the rate at
+which the smoothed loss falls steepest over the logarithm of the rate. Look at the picture: of small batches and few
+steps the curve is noise. Nothing is saved, and no run is touched.`,
 		Example: "  chessbrain tune-lr --config run.textproto --data runs/a --out lr.csv --plot lr.svg",
 		Args:    noArgs,
 		RunE:    stoppable(o.run),
