@@ -40,9 +40,7 @@ under Leela's names. Moves of the policy are seen by the mover, castling is king
 			if damage == nil {
 				damage = noGame
 			}
-			if !wantsJSON(c) {
-				fmt.Fprintf(c.OutOrStdout(), "chunk %d of %d: %s, %d records\n", member, src.Len(), src.Name(member), len(records))
-			}
+			fmt.Fprintf(textOut(c), "chunk %d of %d: %s, %d records\n", member, src.Len(), src.Name(member), len(records))
 			for i := range frames {
 				if err := answer(c, &frames[i]); err != nil {
 					return err

@@ -36,14 +36,12 @@ program of --plugin-dir (chessbrain plugins list).`,
 				return usagef("--out: name a file")
 			}
 			if with.exporter != "" {
-				for _, name := range []string{"format", "encoding", "fold"} {
-					if c.Flags().Changed(name) {
-						return usagef("--%s has no meaning with --exporter; see chessbrain plugins describe %s, and --set", name, with.exporter)
-					}
+				if name := given(c, "format", "encoding", "fold"); name != "" {
+					return usagef("--%s has no meaning with --exporter; see chessbrain plugins describe %s, and --set", name, with.exporter)
 				}
 				return stoppable(func(c *cobra.Command, args []string) error { return with.run(c, args[0], out) })(c, args)
 			}
-			if name := with.given(c); name != "" {
+			if name := given(c, "set", "games", "plugin-dir"); name != "" {
 				return usagef("--%s has no meaning without --exporter", name)
 			}
 			w := &tools.NetWriter{Fold: fold}
@@ -51,10 +49,8 @@ program of --plugin-dir (chessbrain plugins list).`,
 			if w.Format, err = tools.NetFormat(format, out); err != nil {
 				return err
 			}
-			for _, name := range []string{"encoding", "fold"} {
-				if w.Format != "lc0" && c.Flags().Changed(name) {
-					return usagef("--%s has no meaning with format %s; leave it away", name, w.Format)
-				}
+			if name := given(c, "encoding", "fold"); name != "" && w.Format != "lc0" {
+				return usagef("--%s has no meaning with format %s; leave it away", name, w.Format)
 			}
 			if w.Encoding, err = lc0.ParseLayerEncoding(encoding); err != nil {
 				return usagef("--encoding: %w", err)
@@ -85,16 +81,6 @@ func (o *exportWith) bind(c *cobra.Command) {
 	c.Flags().StringArrayVar(&o.set, "set", nil, "a setting of the exporter, SETTING=VALUE; may come several times")
 	c.Flags().StringVar(&o.games, "games", "", "directory of *.games for exporters that need games")
 	o.plugins.bindDirs(c)
-}
-
-// given returns a flag that has no meaning without --exporter, or "".
-func (o *exportWith) given(c *cobra.Command) string {
-	for _, name := range []string{"set", "games", "plugin-dir"} {
-		if c.Flags().Changed(name) {
-			return name
-		}
-	}
-	return ""
 }
 
 // run exports the net that spec means into the directory out.

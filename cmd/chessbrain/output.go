@@ -18,6 +18,14 @@ func wantsJSON(c *cobra.Command) bool {
 	return on
 }
 
+// textOut is where a command's text goes that its JSON does not have: nowhere with --json.
+func textOut(c *cobra.Command) io.Writer {
+	if wantsJSON(c) {
+		return io.Discard
+	}
+	return c.OutOrStdout()
+}
+
 // printed is a result that can be printed for a person.
 type printed interface {
 	Write(out io.Writer) error

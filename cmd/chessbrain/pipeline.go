@@ -37,19 +37,17 @@ play no part.`
 // pipelineFlags are the flags of pipeline.
 type pipelineFlags struct {
 	pipeline.Options
-	on, off    map[string]*bool // --run-STEP, --no-STEP
-	only       string           // pipeline STEP
-	net        string
-	step       int64
-	selector   string
-	noCleanup  bool
-	resume     string
-	fresh      bool
-	logDir     string
-	configFile string
-	overrides  []string
-	quiet      bool
-	dryRun     bool
+	on, off   map[string]*bool // --run-STEP, --no-STEP
+	only      string           // pipeline STEP
+	net       string
+	step      int64
+	selector  string
+	noCleanup bool
+	resume    string
+	fresh     bool
+	logDir    string
+	quiet     bool
+	dryRun    bool
 }
 
 // otherNames are the names of flags in the pipeline that this one follows.
@@ -129,8 +127,8 @@ func (o *pipelineFlags) bind(c *cobra.Command) {
 	f.StringVar(&o.resume, "resume", "", "go on with the run T, with the flags it was begun with")
 	f.BoolVar(&o.fresh, "new", false, "begin another run although one is unfinished")
 	f.StringVar(&o.logDir, "log-dir", "logs", "directory of the log")
-	f.StringVar(&o.configFile, "config", "", "configuration file of self-play and training (textproto)")
-	f.StringArrayVar(&o.overrides, "override-config", nil, "fields of the configuration, path=value[,path=value...]; wins over everything else")
+	f.StringVar(&o.Config.Path, "config", "", "configuration file of self-play and training (textproto)")
+	f.StringArrayVar(&o.Config.Overrides, "override-config", nil, "fields of the configuration, path=value[,path=value...]; wins over everything else")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress on the terminal")
 	f.BoolVar(&o.dryRun, "dry-run", false, "check everything, say what would be done, create nothing")
 	bindJSON(c, "print one JSON object")
@@ -191,21 +189,17 @@ func (o *pipelineFlags) take(c *cobra.Command, s *pipeline.State) (err error) {
 }
 
 // steps are those that run.
-func (o *pipelineFlags) steps() ([]string, error) {
-	var steps []string
+func (o *pipelineFlags) steps() (steps []string, err error) {
+	if o.only == pipeline.SelfPlay && o.SelfPlayDir != "" {
+		return nil, usagef("--selfplay-dir: chessbrain pipeline selfplay plays games; leave it away")
+	}
+	if o.only != "" {
+		return []string{o.only}, nil
+	}
 	for _, step := range pipeline.AllSteps() {
-		if o.only != "" {
-			if step == o.only {
-				steps = append(steps, step)
-			}
-			continue
-		}
 		if *o.on[step] && !*o.off[step] && !(step == pipeline.SelfPlay && o.SelfPlayDir != "") {
 			steps = append(steps, step)
 		}
-	}
-	if o.only == pipeline.SelfPlay && o.SelfPlayDir != "" {
-		return nil, usagef("--selfplay-dir: chessbrain pipeline selfplay plays games; leave it away")
 	}
 	if len(steps) == 0 {
 		return nil, usagef("no step is left to run: leave one of --no-STEP away")
@@ -255,7 +249,6 @@ func (o *pipelineFlags) prepare(c *cobra.Command, args []string) (goesOn bool, e
 		}
 		o.T = old.T
 	}
-	o.Config = pipeline.ConfigSource{Path: o.configFile, Overrides: o.overrides}
 	o.Cleanup, o.Version, o.Command = !o.noCleanup, version(), commandLine(c)
 	return old != nil, nil
 }

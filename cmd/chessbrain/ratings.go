@@ -74,8 +74,9 @@ func (o *ratingOptions) run(c *cobra.Command, root string) error {
 		return err
 	}
 	if !o.play {
-		if given := o.onlyPlay(c.Flags()); given != "" {
-			return usagef("--%s is for --play", given)
+		if name := given(c, "lock-wait", "poll", "games", "opponents", "visits", "random", "first", "engine",
+			"engine-nodes", "engine-skill", "device"); name != "" {
+			return usagef("--%s is for --play", name)
 		}
 		list, err := ratings.Update(c.Context(), root, ratings.UpdateOptions{Rebuild: o.rebuild, Log: log})
 		if err != nil {
@@ -97,16 +98,6 @@ func (o *ratingOptions) run(c *cobra.Command, root string) error {
 		return err
 	}
 	return errors.Join(err, answer(c, ratings.NewRated(s.Catalogue, s.Alarms)))
-}
-
-// onlyPlay returns a flag that is given and has a meaning with --play alone, or "".
-func (o *ratingOptions) onlyPlay(f *pflag.FlagSet) string {
-	for _, name := range []string{"lock-wait", "poll", "games", "opponents", "visits", "random", "first", "engine", "engine-nodes", "engine-skill", "device"} {
-		if f.Changed(name) {
-			return name
-		}
-	}
-	return ""
 }
 
 // configOf reads the run's configuration, which the flags win over, and becomes the GPU
