@@ -114,7 +114,6 @@ func openLoader(c *cobra.Command, path string) (*setup.Loader, *config.Effective
 	if err != nil {
 		return nil, nil, err
 	}
-	log := warnings(c)
-	l, err := setup.OpenLoader(c.Context(), e, e.Config.GetRunDir(), log)
+	l, err := setup.OpenLoader(c.Context(), e, e.Config.GetRunDir(), warnings(c))
 	return l, e, err
 }

@@ -30,9 +30,6 @@ configuration's section mcts says, without noise.`,
 		Example: "  chessbrain gatekeeper --run-dir runs/a --sprt --sprt-elo0 0 --sprt-elo1 20 --games 1000",
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := s.resolve(c); err != nil {
-				return err
-			}
 			return perform(c, s, func(ctx context.Context) (*gate.Summary, error) {
 				return gate.Run(ctx, gate.Options{
 					Effective: s.effective, Dirs: dirs, Once: once, LockWait: lockWait, Command: s.command, Version: version(), Log: s.log, Readers: s.readers,

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -259,30 +260,19 @@ func flagText(f *pflag.Flag, text string, whole bool) string {
 // shortText is the longest text of a flag that a short page has room for, in runes.
 const shortText = 90
 
-// firstClause is what a flag's text says first: up to a full stop or semicolon
-// that stands in no brackets, and of a long clause up to its colon.
+// upTo matches a text up to the first of some marks that ends a word and stands in no brackets.
+func upTo(marks string) *regexp.Regexp {
+	return regexp.MustCompile(`^(?:\([^)]*\)|[^` + marks + `]|[` + marks + `](?:\S|$))*`)
+}
+
+var upToStop, upToColon = upTo(".;"), upTo(":")
+
+// firstClause is what a flag's text says first: up to a full stop or semicolon, and of a
+// long clause up to its colon.
 func firstClause(text string) string {
-	depth, colon := 0, -1
-	for i, r := range text {
-		switch r {
-		case '(':
-			depth++
-		case ')':
-			depth--
-		}
-		if depth > 0 || !strings.HasPrefix(text[i+len(string(r)):], " ") {
-			continue
-		}
-		if r == '.' || r == ';' {
-			text = text[:i]
-			break
-		}
-		if r == ':' && colon < 0 {
-			colon = i
-		}
-	}
-	if len([]rune(text)) > shortText && colon > 0 {
-		return text[:colon]
+	text = upToStop.FindString(text)
+	if len([]rune(text)) > shortText {
+		return upToColon.FindString(text)
 	}
 	return text
 }

@@ -84,8 +84,9 @@ func initRun(c *cobra.Command, e *config.Effective, command string, b train.Begi
 	if err := setup.CheckDevices(e, true); err != nil {
 		return "", err
 	}
-	log := warnings(c)
-	return train.Init(c.Context(), train.Options{Training: setup.TrainingOf(e), Command: command, Version: version(), Log: log}, b)
+	return train.Init(c.Context(), train.Options{
+		Training: setup.TrainingOf(e), Command: command, Version: version(), Log: warnings(c),
+	}, b)
 }
 
 // reportRun says what was made.

@@ -53,9 +53,9 @@ func newPluginsLock() *cobra.Command {
 		Use:   "lock --run-dir RUN | --file FILE",
 		Short: "Write down which programs a run may start, by their SHA-256",
 		Long: `Writes the names and SHA-256 of all programs that are found in the directories of --plugin-dir and
-$CHESSBRAIN_PLUGIN_DIR into the run's ` + setup.LockFile + `, in place of
-what it held. From then on the run starts no other program, and none that has changed
-since. Nothing is started. Another --file counts for no run by itself.`,
+$CHESSBRAIN_PLUGIN_DIR into the run's ` + setup.LockFile + `, in place of what it held. From then on the run
+starts no other program, and none that has changed since. Nothing is started. Another --file counts for no run by
+itself.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			path, programs, err := f.find()
@@ -85,9 +85,9 @@ func newPluginsVerify() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify --run-dir RUN | --file FILE",
 		Short: "Hold the programs that are found against a lock file",
-		Long: `Compares the programs of --plugin-dir and $CHESSBRAIN_PLUGIN_DIR with the run's ` + setup.LockFile + `:
-each is locked, changed (another SHA-256), not locked, or, where only the file knows
-it, not found. Nothing is started. The exit code is 3 where anything differs.`,
+		Long: `Compares the programs of --plugin-dir and $CHESSBRAIN_PLUGIN_DIR with the run's ` + setup.LockFile + `: each
+is locked, changed (another SHA-256), not locked, or, where only the file knows it, not found. Nothing is started.
+The exit code is 3 where anything differs.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			path, programs, err := f.find()

@@ -26,9 +26,6 @@ ends at once.`,
 		Example: "  chessbrain selfplay --models-dir base/models --output-dir base/selfplay --max-games-total 5000",
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := s.resolve(c); err != nil {
-				return err
-			}
 			if games < 0 {
 				return usagef("--max-games-total %d: want 0 (until stopped) or more", games)
 			}

@@ -39,11 +39,10 @@ func newShuffle() *cobra.Command {
 exactly uniform random order to OUTPUT/<time>/{train,val}/*.rows. The directory appears whole or not at all, and the
 same command goes on after a kill. The window grows more slowly than the data (KataGo's formula):
 
-` + indent(shuffle.FormulaText) + `
+  ` + strings.ReplaceAll(shuffle.FormulaText, "\n", "\n  ") + `
 
-usable = rows of trained nets + min(rows of untrained ones, min-rows). A row is a
-position with a policy and a weight above 0. --dry-run shows the formula with the
-run's numbers, files, memory and disk, and creates nothing.
+usable = rows of trained nets + min(rows of untrained ones, min-rows). A row is a position with a policy and a
+weight above 0. --dry-run shows the formula with the run's numbers, files, memory and disk, and creates nothing.
 
 Exit code ` + fmt.Sprint(shuffle.ExitShort) + `: there are fewer usable rows than --min-rows ("have M rows, need N"); play
 more games. 3: a file of an interrupted shuffle is damaged. 5: interrupted.`,
@@ -216,6 +215,3 @@ func (r *shuffleReport) writePlan(row func(name, format string, args ...any)) {
 		row("disk", "%.0f MiB, and as much for scratch files", float64(p.DiskBytes())/mib)
 	}
 }
-
-// indent puts two spaces before each line.
-func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }

@@ -29,9 +29,6 @@ Flags win over environment variables (EPISODES, BATCH_SIZE, ...), those over --c
 			"  chessbrain train --run-dir runs/a --source shuffled --samples-per-epoch 100000 --export-mode main",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := s.resolve(c); err != nil {
-				return err
-			}
 			if lockWait < 0 {
 				return usagef("--lock-wait %v: want 0 or more", lockWait)
 			}
