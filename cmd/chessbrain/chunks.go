@@ -173,9 +173,7 @@ func inputError(err error) error {
 
 // reportProblems names what could not be read, and makes an error of it.
 func reportProblems(c *cobra.Command, problems []error) error {
-	for _, p := range problems {
-		tell(c)("%v", p)
-	}
+	tellEach(c, "%v", problems)
 	if len(problems) == 0 {
 		return nil
 	}

@@ -160,7 +160,7 @@ func (o *migrateOptions) run(c *cobra.Command) error {
 	if err != nil {
 		return pathError(err)
 	}
-	tellWarnings(c, old.Checkpoint.Warnings)
+	tellEach(c, "%s", old.Checkpoint.Warnings)
 	e := old.Effective
 	e.Config.RunDir = &o.to
 	if net := e.Config.GetModel().GetNet(); net != "" {

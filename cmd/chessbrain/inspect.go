@@ -100,7 +100,7 @@ func newDescribe() *cobra.Command {
 			if err != nil {
 				return pathError(err)
 			}
-			tellWarnings(c, checkpoint.Warnings)
+			tellEach(c, "%s", checkpoint.Warnings)
 			net, err := setup.CheckpointNet(checkpoint)
 			if err != nil {
 				return err

@@ -57,7 +57,7 @@ func (f *subjectFlags) open(c *cobra.Command, fresh bool) (*tools.Subject, error
 		if err := handOverOrCPU(c, s.Effective, true); err != nil {
 			return nil, err
 		}
-		tellWarnings(c, s.Checkpoint.Warnings)
+		tellEach(c, "%s", s.Checkpoint.Warnings)
 		return s, nil
 	}
 	e, err := config.Resolve(config.Input{Path: f.config})
@@ -94,9 +94,7 @@ func openRows(c *cobra.Command, s *tools.Subject, data string) (*tools.Rows, err
 	if err != nil {
 		return nil, pathError(err)
 	}
-	for _, p := range rows.Problems {
-		tell(c)("left out: %v", p)
-	}
+	tellEach(c, "left out: %v", rows.Problems)
 	return rows, nil
 }
 

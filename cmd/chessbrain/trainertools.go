@@ -333,9 +333,7 @@ func (o *backfillOptions) measure(c *cobra.Command, _ []string) error {
 	if err != nil {
 		return pathError(err)
 	}
-	for _, p := range r.Problems {
-		tell(c)("left out: %v", p)
-	}
+	tellEach(c, "left out: %v", r.Problems)
 	err = answerf(c, r, "%s: %s written, %d there before -> %s\n", monitor.Count(r.Checkpoints, "checkpoint"), monitor.Count(r.Written, "event"), r.There, r.Out)
 	if err == nil && len(r.Problems) > 0 {
 		err = corruptf("%d things could not be read; the rest was measured", len(r.Problems))
