@@ -14,26 +14,6 @@ import (
 	"github.com/chessbrain/chessbrain/run/tools"
 )
 
-const pipelineHelp = `Plays games, combines and cleans them, chooses positions, shuffles their rows and trains on
-them: a batch pipeline, one step after the other (docs/DATA.md).
-
-  selfplay    --num-games by --num-workers    BASE/selfplay_T/worker_N
-  preprocess  without doubles, in chunks      BASE/cleaned/run_T
-  process     --position-selector             BASE/processed/run_T
-  shuffle     rows in a uniform random order  BASE/processed/shuffled_T
-  train       on the new and on existing rows RESULTS/run_T
-
-T is the time of the beginning, YYYYMMDD_HHMMSS (UTC). Each step can be left out with --no-STEP, or run alone as
-chessbrain pipeline STEP. The first step of the data takes --selfplay-dir where no step before it runs.
-
-Training takes files of rows from the new shuffle, from the existing one and from those of --data-dirs, in that
-order. A data directory of games goes through process. In place of --search-widths 13 8, which evaluate up to 13 +
-13 x 8 = 117 positions a move, there are 117 visits, or --gumbel-candidates 13.
-
-Ctrl-C keeps all work (exit code 5); the same command goes on with that T. At the end the directories that this run
-made for later steps are removed: never one that was named here, nor one that is pinned. The environment's variables
-play no part.`
-
 // pipelineFlags are the flags of pipeline.
 type pipelineFlags struct {
 	pipeline.Options
@@ -76,7 +56,25 @@ func newPipelineStep(only string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pipeline",
 		Short: "Run the steps from self-play to training as one batch, with directories that can be kept",
-		Long:  pipelineHelp,
+		Long: `Plays games, combines and cleans them, chooses positions, shuffles their rows and trains on
+them: a batch pipeline, one step after the other (docs/DATA.md).
+
+  selfplay    --num-games by --num-workers    BASE/selfplay_T/worker_N
+  preprocess  without doubles, in chunks      BASE/cleaned/run_T
+  process     --position-selector             BASE/processed/run_T
+  shuffle     rows in a uniform random order  BASE/processed/shuffled_T
+  train       on the new and on existing rows RESULTS/run_T
+
+T is the time of the beginning, YYYYMMDD_HHMMSS (UTC). Each step can be left out with --no-STEP, or run alone as
+chessbrain pipeline STEP. The first step of the data takes --selfplay-dir where no step before it runs.
+
+Training takes files of rows from the new shuffle, from the existing one and from those of --data-dirs, in that
+order. A data directory of games goes through process. In place of --search-widths 13 8, which evaluate up to 13 +
+13 x 8 = 117 positions a move, there are 117 visits, or --gumbel-candidates 13.
+
+Ctrl-C keeps all work (exit code 5); the same command goes on with that T. At the end the directories that this run
+made for later steps are removed: never one that was named here, nor one that is pinned. The environment's variables
+play no part.`,
 		Example: `  chessbrain pipeline --net runs/a --num-games 50000 --num-workers 5 --temperature 1.0
   chessbrain pipeline --no-selfplay --no-preprocess --no-process --no-shuffle --net runs/a`,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args) },
@@ -84,7 +82,7 @@ func newPipelineStep(only string) *cobra.Command {
 	}
 	if only != "" {
 		c.Use, c.Short = only, fmt.Sprintf("Run the step %s of a pipeline alone", only)
-		c.Long, c.Example = fmt.Sprintf("Runs the step %s alone; its flags are those of chessbrain pipeline, whose help says all.\n\n%s", only, pipelineHelp), ""
+		c.Long, c.Example = fmt.Sprintf("Runs the step %s alone; its flags are those of chessbrain pipeline, whose help says more.", only), ""
 	}
 	o.bind(c)
 	takeNames(c, otherNames)
