@@ -68,32 +68,11 @@ func bindPrecision(c *cobra.Command, name *string) {
 	c.Flags().StringVar(name, "precision", autoName, "of the convolutions' products: auto (bf16 where the CPU has it), fp32 or bf16")
 }
 
-// precisionOf resolves what bindPrecision read. bf16 without the hardware is a
-// warning and fp32.
-func precisionOf(c *cobra.Command, name string) (kernel.Precision, error) {
-	if name != autoName {
-		if _, err := kernel.ParsePrecision(name); err != nil {
-			return 0, usagef("--precision: %w, or %s", err, autoName)
-		}
-	}
-	p := bench.Precision(name)
-	warnLacking(c, name, p.String(), kernel.ActiveTier().String())
-	return p, nil
-}
-
 // warnLacking says that the precision in use is not the one that was asked for.
 func warnLacking(c *cobra.Command, asked, used, tier string) {
 	if asked == kernel.BF16.String() && used != asked {
 		tell(c)("--precision %s: the CPU kernels in use (%s) have no bf16 products: computing in %s", asked, tier, used)
 	}
-}
-
-// yesNo names a fact.
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
 }
 
 // bindPlayDevice adds --device to such a command, and --precision where it is left to
@@ -130,14 +109,12 @@ func playDevice(c *cobra.Command, name, precision string) (*config.Config, error
 	cfg := e.Config
 	device, _ := setup.DescribePlayers(cfg)
 	if device == "cpu" {
-		k, err := precisionOf(c, precision)
-		if err != nil {
-			return nil, err
+		if _, err := kernel.ParsePrecision(precision); err != nil && precision != autoName {
+			return nil, usagef("--precision: %w, or %s", err, autoName)
 		}
-		if cfg.Selfplay.Precision = config.SelfPlay_FP32.Enum(); k == kernel.BF16 {
-			cfg.Selfplay.Precision = config.SelfPlay_BF16.Enum()
-		}
-		return cfg, nil
+		used := bench.Precision(precision).String()
+		warnLacking(c, precision, used, kernel.ActiveTier().String())
+		precision = used
 	}
 	word, ok := config.SelfPlay_Precision_value[strings.ToUpper(precision)]
 	if !ok {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/bench"
+	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
@@ -19,25 +20,20 @@ func newBench() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure this machine: search, kernels, inference, training, self-play, loader, plugins",
-		Long: `Without a sub-command: the search signature, and the speed of the search, the
-kernels, inference and a training step of a 64x6 net at batch 64, all in one run.
+		Long: `Without a sub-command: the search signature, and the speed of the search, the kernels, inference and a
+training step of a 64x6 net at batch 64. With --device cuda: evaluations, training steps and self-play of nets on a
+GPU.
 
-With --device cuda: evaluations, training steps and self-play of nets on a GPU, with
-the share of its peak and of the time in which it works; with --check every kind of
-kernel, gradient and training step against the CPU.
-
-Each figure is the best of many short runs, because other processes only ever make
-a run slower. Games (bench search, bench selfplay) are measured otherwise: see there.
+Each figure is the best of many short runs, because other processes only ever make a run slower; bench search and
+bench selfplay measure otherwise.
 ` + bench.Nominal + `.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if d.name != "cpu" {
 				return asUsage(d.run(c, duration))
 			}
-			for _, name := range []string{"net", "precision", "json", "check"} {
-				if c.Flags().Changed(name) {
-					return usagef("--%s has no meaning without --device cuda; see %s infer, train and selfplay", name, c.CommandPath())
-				}
+			if name := given(c, "net", "precision", "json", "check"); name != "" {
+				return usagef("--%s has no meaning without --device cuda; see %s infer, train and selfplay", name, c.CommandPath())
 			}
 			return asUsage(bench.All(c.OutOrStdout(), duration))
 		},
@@ -101,8 +97,7 @@ type benchNet struct {
 // benchNets are the measurements of nets.
 var benchNets = []benchNet{
 	{"kernels", "Measure the kernels at the sizes of a net",
-		"Measures convolutions, their gradients and the other kernels at the sizes of a net;\n" +
-			"with --precision auto those that have a bf16 form in both. ",
+		"Measures the kernels at the sizes of a net; with --precision auto those that have a bf16 form in both. ",
 		"", 300 * time.Millisecond, bench.Kernels},
 	{"infer", "Measure evaluations of a net", "Measure evaluations of a net, on one or more threads. ",
 		"inference", 2 * time.Second, one(bench.Infer)},
@@ -161,13 +156,11 @@ func newBenchPrecision() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "precision [RUN]",
 		Short: "Compare a trained net's answers in bf16 with those in fp32",
-		Long: `Evaluates the same positions in fp32 and in bf16 and says how far the answers are
-apart. With RUN the positions are drawn from the games of that run directory, and
-the net is its newest unless --net-file names one; without, they come from random
-legal play. Accepted is a net whose best move is the same in 99 % of the positions
+		Long: `Evaluates the same positions in fp32 and in bf16 and says how far the answers are apart. With RUN the
+positions are drawn from the games of that run directory, and the net is its newest unless --net-file names one;
+without, they come from random legal play. Accepted is a net whose best move is the same in 99 % of the positions
 with a choice, and whose value (W-L) differs by 0.005 at most in the mean.`,
-		Example: "  chessbrain bench precision runs/first\n  chessbrain bench precision --net-file runs/first/models/NET.safetensors",
-		Args:    cobra.MaximumNArgs(1),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := between("positions", positions, 1, maxComparePositions); err != nil {
 				return err
@@ -197,5 +190,51 @@ with a choice, and whose value (W-L) differs by 0.005 at most in the mean.`,
 	c.Flags().IntVar(&positions, "positions", 20000, fmt.Sprintf("how many, 1 to %d", maxComparePositions))
 	c.Flags().Uint64Var(&seed, "seed", 1, "of the choice of positions")
 	bindJSON(c, "one JSON object")
+	return c
+}
+
+func newBenchLoader() *cobra.Command {
+	var o bench.LoaderOptions
+	var profile string
+	c := &cobra.Command{
+		Use: "loader", Short: "Measure the staged loader: positions as training batches", Args: noArgs,
+		Long: `Measures the loader's stages from files to training batches, one goroutine a stage. rl is hanse sampling
+over the window, one position of each accepted chunk; sl is all positions of all chunks in random order, from chunks
+that were transcoded in the first pass, and straight from the files. Without --dir it makes games of random legal
+play.
+
+Rates are positions per CPU-second of the whole process, medians of 5 windows; beside them the same with each
+position's 112 planes written as float32.`,
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			if err := o.Validate(); err != nil {
+				return asUsage(err)
+			}
+			if profile != "" {
+				stop, failed := monitor.CPUProfile(profile)
+				if failed != nil {
+					return pathError(failed)
+				}
+				defer func() { err = errors.Join(err, stop()) }()
+			}
+			results, err := bench.Loader(c.Context(), o)
+			if err != nil {
+				return asUsage(err)
+			}
+			for i := range results {
+				if err := answer(c, &results[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&o.Mode, "mode", bench.LoaderRL, "rl or sl")
+	c.Flags().IntVar(&o.Games, "games", 1000, fmt.Sprintf("to make, 1 to %d", bench.MaxLoaderGames))
+	c.Flags().StringVar(&o.Dir, "dir", "", "of chunk files (.games, .gz, .tar) to read in place of games that are made")
+	c.Flags().IntVar(&o.StoreMiB, "store-mib", 4096, "memory for transcoded chunks")
+	c.Flags().IntVar(&o.Frames, "reservoir", 65536, "positions that sl holds to mix them")
+	c.Flags().DurationVar(&o.Duration, "duration", 4*time.Second, "CPU time of each measurement, about")
+	c.Flags().StringVar(&profile, "cpu-profile", "", "write a CPU profile of all of it there (for go tool pprof)")
+	bindJSON(c, "one JSON object a line for each measurement")
 	return c
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/chessbrain/chessbrain/internal/bench"
 	"github.com/chessbrain/chessbrain/internal/handover"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/device"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
@@ -38,8 +37,12 @@ func (d *benchDevice) run(c *cobra.Command, duration time.Duration) error {
 	if !handover.IsGPU(d.name) {
 		return usagef("--device %s: want cpu, cuda or cuda:N", d.name)
 	}
+	nets := d.nets
+	if len(nets) == 0 && !d.check {
+		nets = []string{"128x10"}
+	}
 	var archs []nn.Arch
-	for _, name := range d.nets {
+	for _, name := range nets {
 		a, err := nn.ParseArch(name)
 		if err != nil {
 			return usageError{fmt.Errorf("--net: %w", err)}
@@ -54,22 +57,12 @@ func (d *benchDevice) run(c *cobra.Command, duration time.Duration) error {
 	if err := handOverFor("device", d.name); err != nil {
 		return err
 	}
-	open := func() (driver.Device, error) { return setup.OpenDriver(d.name) }
 	if d.check {
-		return d.checkAll(c, archs, open)
+		return d.checkAll(c, archs)
 	}
-	if len(archs) == 0 {
-		a, err := nn.ParseArch("128x10")
-		if err != nil {
-			return err
-		}
-		archs = []nn.Arch{a}
-	}
-	if !wantsJSON(c) {
-		fmt.Fprintln(c.OutOrStdout(), bench.DeviceHeader)
-	}
+	fmt.Fprintln(textOut(c), bench.DeviceHeader)
 	for _, a := range archs {
-		dev, err := open()
+		dev, err := setup.OpenDriver(d.name)
 		if err != nil {
 			return err
 		}
@@ -82,27 +75,22 @@ func (d *benchDevice) run(c *cobra.Command, duration time.Duration) error {
 			return err
 		}
 	}
-	if wantsJSON(c) {
-		return nil
-	}
-	_, err := fmt.Fprintln(c.OutOrStdout(), "* "+bench.NominalDevice)
+	_, err := fmt.Fprintln(textOut(c), "* "+bench.NominalDevice)
 	return err
 }
 
 // checkAll holds the device against the CPU.
-func (d *benchDevice) checkAll(c *cobra.Command, archs []nn.Arch, open func() (driver.Device, error)) error {
+func (d *benchDevice) checkAll(c *cobra.Command, archs []nn.Arch) error {
 	o := bench.DefaultCheckOptions()
 	if len(archs) > 0 {
 		o.Nets = archs
 	}
-	dev, err := open()
+	dev, err := setup.OpenDriver(d.name)
 	if err != nil {
 		return err
 	}
-	w, compared := c.OutOrStdout(), 0
-	if !wantsJSON(c) {
-		fmt.Fprintf(w, "%s against the CPU in fp32, seed %d\n", dev.Info().Name, o.Seed)
-	}
+	compared := 0
+	fmt.Fprintf(textOut(c), "%s against the CPU in fp32, seed %d\n", dev.Info().Name, o.Seed)
 	failed, err := bench.CheckDevice(c.Context(), dev, o, func(r bench.CheckRow) error {
 		compared++
 		return answer(c, &r)
@@ -113,9 +101,6 @@ func (d *benchDevice) checkAll(c *cobra.Command, archs []nn.Arch, open func() (d
 	if failed > 0 {
 		return fmt.Errorf("FAILED: %d of %d comparisons with the CPU are off; --device cpu computes right", failed, compared)
 	}
-	if wantsJSON(c) {
-		return nil
-	}
-	_, err = fmt.Fprintf(w, "all %d comparisons hold\n", compared)
+	_, err = fmt.Fprintf(textOut(c), "all %d comparisons hold\n", compared)
 	return err
 }

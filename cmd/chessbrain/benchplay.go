@@ -97,14 +97,9 @@ func (f *playFlags) findNet(o *bench.PlayOptions) (err error) {
 }
 
 const playNote = `
-Counted is what one process does: CPU-seconds are user and system time of all its
-threads (getrusage), garbage collection included; where the system does not say, the
-time of the workers, and "clock" is "wall". Each worker searches --games trees in lock
-step, one leaf of each for a batch, with the default settings of self-play: root noise,
-temperature, the subtree of the move played kept, a cache of --cache positions. The
-first games begin in all phases of a game. Nothing is counted before each of them has
-had 12 moves with the hash evaluator, which bring them out of step, and two with the
-evaluator that is measured, in the mean.`
+CPU-seconds are user and system time of all the process's threads; where the system does not say, the time of the
+workers, and "clock" is "wall". Each worker searches --games trees in lock step, one leaf of each for a batch, with
+the default settings of self-play. Nothing is counted before the games have got out of step.`
 
 // benchGame is a named measurement of games.
 type benchGame struct {
@@ -116,28 +111,21 @@ type benchGame struct {
 
 // benchGames are the measurements of games.
 var benchGames = []benchGame{
-	{"search", "Measure the tree search in games that are played on", `Measures searches as self-play does them, but for its records, with an evaluator that
-costs next to nothing (constant), a position's hash, or a net.
-
-A node is a simulation that ended at a new position with the evaluator's answer: legal
-moves, masks, policy indices, expansion and backup. Simulations that ended with the
-cache's answer, or where the outcome needs no network (the game is over, a repetition,
-a proven result), are printed apart. The rate is the median of 8 windows.
+	{"search", "Measure the tree search in games that are played on", `Measures searches as self-play does them, but
+for its records. A node is a simulation that ended at a new position with the evaluator's answer; those that ended
+with the cache's answer, or where the outcome needs no network, are printed apart. The rate is the median of 8
+windows.
 `,
 		bench.EvaluatorConstant, 4 * time.Second,
 		func(ctx context.Context, o bench.PlayOptions) (printed, error) {
 			r, err := bench.Search(ctx, o)
 			return &r, err
 		}},
-	{"selfplay", "Measure self-play workers, and how busy they keep the network", `Measures self-play workers. With a net, 8 windows of self-play alternate with windows of
-pure inference (what bench infer measures: full batches of --games positions (half, with two pools), the same
-net, precision and threads); the ratio is the median quotient of new evaluations and
-inferred boards per CPU-second of neighbouring windows. With --precision auto bf16 is
-measured where the CPU has it, and fp32 beside it.
-
-An evaluation is a position that the network answered: what the cache knew is none. A
-move is a position searched and played: a training row. Long searches of many games
-make few moves a second: give them a longer --duration.
+	{"selfplay", "Measure self-play workers, and how busy they keep the network", `Measures self-play workers. With a
+net, 8 windows of self-play alternate with windows of pure inference (what bench infer measures); the ratio is the
+median quotient of new evaluations and inferred boards per CPU-second of neighbouring windows. An evaluation is a
+position that the network answered, not the cache; a move is one searched and played: a training row. Long searches
+of many games need a longer --duration.
 `,
 		bench.EvaluatorNet, 8 * time.Second,
 		func(ctx context.Context, o bench.PlayOptions) (printed, error) {

@@ -30,14 +30,11 @@ func newBenchPlugins() *cobra.Command {
 	var o benchPluginOptions
 	c := &cobra.Command{
 		Use: "plugins", Short: "Measure a stream of games through a rescorer in another process", Args: noArgs,
-		Long: `Streams games of 80 to 160 plies of random legal play with plausible policies
-through a rescorer that runs as a plugin: started, supervised and called as in a
-run, several calls of a megabyte under way. Without --program it is this program
-itself with the rescorer identity, which returns every game as it is.
+		Long: `Streams games of random legal play through a rescorer that runs as a plugin: started, supervised and called
+as in a run. Without --program it is this program itself with the rescorer identity, which returns every game as it
+is.
 
-Rates are of wall time, medians of 5 windows, and count the games on their way to the
-plugin; a row is a position. Below them the CPU time of both processes, from start
-to end.`,
+Rates are of wall time, medians of 5 windows; below them the CPU time of both processes, from start to end.`,
 		RunE: stoppable(o.run),
 	}
 	f := c.Flags()

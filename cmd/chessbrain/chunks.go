@@ -19,11 +19,9 @@ func newDumpChunk() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dump-chunk FILE",
 		Short: "Show every field of every record of a Leela training chunk",
-		Long: `Shows every field of every record of a chunk (*.gz, a member of a *.tar, or bare
-records; versions 3 to 7) under Leela's names. Moves of the policy are seen by the
-mover, castling is king takes rook; planes are masks, bit i = square i, a1 = 0.
-What a version does not hold is "-" (null with --json). Where the records are a
-game, each has its position and move too.`,
+		Long: `Shows every field of every record of a chunk (*.gz, a member of a *.tar, or bare records; versions 3 to 7)
+under Leela's names. Moves of the policy are seen by the mover, castling is king takes rook; planes are masks, bit i
+= square i, a1 = 0. What a version does not hold is "-" (null with --json).`,
 		Args: exactArgs(1, "name one file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			src, err := lc0.OpenSource(args[0])
@@ -42,9 +40,7 @@ game, each has its position and move too.`,
 			if damage == nil {
 				damage = noGame
 			}
-			if !wantsJSON(c) {
-				fmt.Fprintf(c.OutOrStdout(), "chunk %d of %d: %s, %d records\n", member, src.Len(), src.Name(member), len(records))
-			}
+			fmt.Fprintf(textOut(c), "chunk %d of %d: %s, %d records\n", member, src.Len(), src.Name(member), len(records))
 			for i := range frames {
 				if err := answer(c, &frames[i]); err != nil {
 					return err
@@ -87,14 +83,11 @@ func newFilterChunks() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "filter-chunks FILE|DIR... --out DIR|FILE.tar",
 		Short: "Copy the Leela chunks that pass conditions",
-		Long: `Copies chunks (*.gz, and members of *.tar, in files or directories) that pass all the
-conditions given, byte for byte. --out is a directory, where a chunk keeps its name
-and those of a tar go below the tar's name, or a file *.tar. Nothing is written over.
-What is damaged is named and left out, and the exit code is 3.`,
-		Example: `  chessbrain filter-chunks training-1.tar --out decided --result white,black --min-plies 20
-  chessbrain filter-chunks chunks --out old.tar --version 3,4,5 --json`,
-		Args: someArgs("name files or directories"),
-		RunE: o.run,
+		Long: `Copies chunks (*.gz, and members of *.tar, in files or directories) that pass all the conditions given,
+byte for byte. Nothing is written over. What is damaged is named and left out, and the exit code is 3.`,
+		Example: `  chessbrain filter-chunks training-1.tar --out decided --result white,black --min-plies 20`,
+		Args:    someArgs("name files or directories"),
+		RunE:    o.run,
 	}
 	f := c.Flags()
 	f.StringVar(&o.Out, "out", "", "directory, or file *.tar, for the copies")
@@ -145,10 +138,8 @@ func newResultDistribution() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "result-distribution FILE|DIR...",
 		Short: "Count results, lengths and ends of games or Leela chunks",
-		Long: `Counts the games of Leela's chunks (*.gz, *.tar) and of our own *.games, in files or
-directories: how many white won, were drawn, black won, their lengths in plies, why
-they ended, and of what version and input format they are. What is damaged is named
-and left out, and the exit code is 3.`,
+		Long: `Counts results, lengths in plies, ends, versions and input formats of Leela's chunks (*.gz, *.tar) and of
+our own *.games, in files or directories. What is damaged is named and left out, and the exit code is 3.`,
 		Args: someArgs("name files or directories"),
 		RunE: func(c *cobra.Command, args []string) error {
 			t := chunks.NewTally()
@@ -182,9 +173,7 @@ func inputError(err error) error {
 
 // reportProblems names what could not be read, and makes an error of it.
 func reportProblems(c *cobra.Command, problems []error) error {
-	for _, p := range problems {
-		tell(c)("%v", p)
-	}
+	tellEach(c, "%v", problems)
 	if len(problems) == 0 {
 		return nil
 	}
@@ -196,16 +185,13 @@ func newPositionWeights() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "position-weights FILE|DIR...",
 		Short: "Show how diff focus would weigh the positions of games or Leela chunks",
-		Long: `Reads Leela's chunks (*.gz, *.tar) and our own *.games, in files or directories, and
-shows how far the search moved from the raw network in the positions to train on,
-and the weights that diff focus gives them (position_weight of the data loader, the
-sampler diff-focus):
+		Long: `Shows how far the search moved from the raw network in the positions to train on, and how many of them, and
+of the rows that are drawn, have which of the weights that diff focus gives them (position_weight of the data
+loader, the sampler diff-focus):
 
   min(((q_weight*|best_q - orig_q| + kld) / (q_weight + pol_scale) * alpha + beta)^gamma, tau)
 
-For each tenth of the weights' range: how many positions have such a weight, and what
-share of the rows is drawn from them. What is damaged is named and left out, and the
-exit code is 3.`,
+What is damaged is named and left out, and the exit code is 3.`,
 		Example: "  chessbrain position-weights training.tar --beta 0.1 --tau 2",
 		Args:    someArgs("name files or directories"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -230,11 +216,9 @@ func newStartposPolicy() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "startpos-policy FILE|DIR...",
 		Short: "Average the policy of the start position over games or Leela chunks",
-		Long: `Averages the policy target of the standard start position over the games of Leela's
-chunks (*.gz, *.tar) and of our own *.games, in files or directories: its mean, its
-standard deviation between games, and how often each move was played. Games that
-begin elsewhere, or have no policy there, are only counted. What is damaged is named
-and left out, and the exit code is 3.`,
+		Long: `Averages the policy target of the standard start position over the games of Leela's chunks (*.gz, *.tar)
+and of our own *.games: its mean, its standard deviation between games, and how often each move was played. Games
+that begin elsewhere are only counted. What is damaged is named and left out, and the exit code is 3.`,
 		Args: someArgs("name files or directories"),
 		RunE: func(c *cobra.Command, args []string) error {
 			s := chunks.NewStartPolicy()

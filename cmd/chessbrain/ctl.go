@@ -25,13 +25,10 @@ func newCtl() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ctl RUN COMMAND",
 		Short: "Talk to a running process: status, subscribe, stop, checkpoint-now",
-		Long: `Sends one command to the trainer that works on the run directory RUN, over its
-control socket, and prints the answer as JSON lines; while nobody trains, to a
-chessbrain run, which knows status, stop and subscribe. subscribe prints events
-until the process ends; start-training-now ends a wait for new chunks (--source
-loader with a schedule). With --process N it goes to a process of chessbrain
-selfplay, which knows status and stop, and with --role NAME to the gatekeeper, the
-exporter or the rater. To replace a stage, see chessbrain plugins swap.`,
+		Long: `Sends one command to the trainer that works on the run directory RUN, over its control socket, and prints
+the answer as JSON lines; while nobody trains, to a chessbrain run, which knows status, stop and subscribe.
+subscribe prints events until the process ends; start-training-now ends a wait for new chunks. A process of
+chessbrain selfplay (--process) knows status and stop. To replace a stage, see chessbrain plugins swap.`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return usagef("want a run directory and a command, see %s --help", c.CommandPath())

@@ -24,19 +24,11 @@ func newDaemon() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "daemon",
 		Short: "Train for another program, in JSON lines on stdin and stdout",
-		Long: `Reads messages {"type", "payload"}, a line each, and writes messages of the same
-form: lczero-training's protocol and more (docs/LOOP.md). It waits for
+		Long: `Reads messages {"type", "payload"}, a line each, and writes messages of the same form: lczero-training's
+protocol and more (docs/LOOP.md). Stdout holds messages only; stderr has log lines.
 
-  {"type": "start_training", "payload": {"config_filepath": "rl.textproto"}}
-
-and trains with that file; start_training_immediately ends a wait for new chunks,
-checkpoint_now saves, stop saves and ends the training, status asks for the state,
-which comes every 1.1 seconds anyway. Each line is answered with ack or error.
-Stdout holds messages only; stderr has log lines.
-
-When stdin closes, or at the first Ctrl-C or SIGTERM, a training under way finishes
-its step, saves, and the exit code is 5. With --config FILE it trains at once. Flags
-win over the files, as with chessbrain train.`,
+When stdin closes, or at the first Ctrl-C or SIGTERM, a training under way finishes its step, saves, and the exit
+code is 5. With --config FILE it trains at once. Flags win over the files, as with chessbrain train.`,
 		Example: `  echo '{"type":"start_training","payload":{"config_filepath":"configs/rl.textproto"}}' > commands
   tail -f commands | chessbrain daemon`,
 		Args: noArgs,

@@ -23,10 +23,9 @@ func newTestDataloader() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "test-dataloader --config FILE",
 		Short: "Run the loader of a configuration without training and count",
-		Long: `Runs the stages of the section data_loader, takes some batches, and prints how fast they
-came and what each stage and queue counted. A queue that is always full waits for the
-stage behind it, one that is always empty for the stage before it. Files and chunks
-that cannot be used are listed; they make the exit code 3.`,
+		Long: `Runs the stages of the section data_loader, takes some batches, and prints how fast they came and what each
+stage and queue counted. A queue that is always full waits for the stage behind it, one that is always empty for the
+stage before it. Files and chunks that cannot be used are listed; they make the exit code 3.`,
 		Args: noArgs,
 		RunE: stoppable(t.run),
 	}
@@ -75,13 +74,10 @@ func newDataloaderGraph() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dataloader-graph --config FILE",
 		Short: "Draw the loader of a configuration (SVG or dot)",
-		Long: `Draws the stages of the section data_loader and the queues between them: what flows,
-how much a queue holds, and what happens when it is full. A faulty graph is refused as
-it is in training, so this checks it too. Nothing is read but the configuration.
-
-  chessbrain dataloader-graph --config run.textproto --output loader.svg
-  chessbrain dataloader-graph --config run.textproto --format dot | dot -Tpng > loader.png`,
-		Args: noArgs,
+		Long: `Draws the stages of the section data_loader and the queues between them: what flows, how much a queue
+holds, and what happens when it is full. A faulty graph is refused as it is in training, so this checks it too.`,
+		Example: `  chessbrain dataloader-graph --config run.textproto --format dot | dot -Tpng > loader.png`,
+		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			l, _, err := openLoader(c, path)
 			if err != nil {
@@ -118,7 +114,6 @@ func openLoader(c *cobra.Command, path string) (*setup.Loader, *config.Effective
 	if err != nil {
 		return nil, nil, err
 	}
-	log := warnings(c)
-	l, err := setup.OpenLoader(c.Context(), e, e.Config.GetRunDir(), log)
+	l, err := setup.OpenLoader(c.Context(), e, e.Config.GetRunDir(), warnings(c))
 	return l, e, err
 }

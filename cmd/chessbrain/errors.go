@@ -95,6 +95,16 @@ func someArgs(what string) cobra.PositionalArgs {
 	}
 }
 
+// given returns the first of some flags that is on the command line, "" where none is.
+func given(c *cobra.Command, names ...string) string {
+	for _, name := range names {
+		if c.Flags().Changed(name) {
+			return name
+		}
+	}
+	return ""
+}
+
 // between refuses a flag's value that is out of range.
 func between(flag string, value, low, high int) error {
 	if value < low || value > high {
@@ -149,6 +159,3 @@ func exitCode(err error) int {
 	}
 	return exitFailure
 }
-
-// exitNow ends the process as a second interrupt asks.
-func exitNow() { run.ExitNow(exitKilled) }

@@ -20,24 +20,15 @@ func newExportNet() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export-net NET --out FILE | --out DIR --exporter NAME",
 		Short: "Write a net for Leela's engine, as ONNX, or as safetensors",
-		Long: `Writes a net in another format. NET is ` + tools.NetForms + `.
+		Long: `Writes NET, ` + tools.NetForms + `, in another format:
 
-  lc0          a .pb.gz that Leela's engine loads. Weights are linear16 (all
-               engines), float16, bfloat16 or float32 (from 0.33). Batch norm is
-               kept, so that the net can be trained on; --fold leaves only the
-               convolutions that it comes to.
-  onnx         a float32 model of opset 17 with the names of Leela's converter:
-               /input/planes [batch,112,8,8], plane 109 in plies; /output/policy
-               (1858 logits), /output/wdl (or /output/value), /output/mlh
+  lc0          a .pb.gz that Leela's engine loads; encodings but linear16 from 0.33
+  onnx         float32, opset 17, with the names of Leela's converter
   safetensors  our own; the net of a checkpoint, for instance
 
-Without --format the end of the name says it: .pb.gz, .onnx or .safetensors.
-
 With --exporter the net goes through an exporter as in training, built in or a
-program of --plugin-dir (chessbrain plugins list), which writes into the directory
---out; one that needs games takes those of --games.`,
+program of --plugin-dir (chessbrain plugins list).`,
 		Example: `  chessbrain export-net runs/chessbrain --out chessbrain.pb.gz
-  chessbrain export-net runs/chessbrain@2000 --format onnx --out chessbrain.onnx
   chessbrain export-net runs/chessbrain --exporter npz --games runs/chessbrain/selfplay --out rows`,
 		Args: oneNet,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -45,14 +36,12 @@ program of --plugin-dir (chessbrain plugins list), which writes into the directo
 				return usagef("--out: name a file")
 			}
 			if with.exporter != "" {
-				for _, name := range []string{"format", "encoding", "fold"} {
-					if c.Flags().Changed(name) {
-						return usagef("--%s has no meaning with --exporter; see chessbrain plugins describe %s, and --set", name, with.exporter)
-					}
+				if name := given(c, "format", "encoding", "fold"); name != "" {
+					return usagef("--%s has no meaning with --exporter; see chessbrain plugins describe %s, and --set", name, with.exporter)
 				}
 				return stoppable(func(c *cobra.Command, args []string) error { return with.run(c, args[0], out) })(c, args)
 			}
-			if name := with.given(c); name != "" {
+			if name := given(c, "set", "games", "plugin-dir"); name != "" {
 				return usagef("--%s has no meaning without --exporter", name)
 			}
 			w := &tools.NetWriter{Fold: fold}
@@ -60,10 +49,8 @@ program of --plugin-dir (chessbrain plugins list), which writes into the directo
 			if w.Format, err = tools.NetFormat(format, out); err != nil {
 				return err
 			}
-			for _, name := range []string{"encoding", "fold"} {
-				if w.Format != "lc0" && c.Flags().Changed(name) {
-					return usagef("--%s has no meaning with format %s; leave it away", name, w.Format)
-				}
+			if name := given(c, "encoding", "fold"); name != "" && w.Format != "lc0" {
+				return usagef("--%s has no meaning with format %s; leave it away", name, w.Format)
 			}
 			if w.Encoding, err = lc0.ParseLayerEncoding(encoding); err != nil {
 				return usagef("--encoding: %w", err)
@@ -94,16 +81,6 @@ func (o *exportWith) bind(c *cobra.Command) {
 	c.Flags().StringArrayVar(&o.set, "set", nil, "a setting of the exporter, SETTING=VALUE; may come several times")
 	c.Flags().StringVar(&o.games, "games", "", "directory of *.games for exporters that need games")
 	o.plugins.bindDirs(c)
-}
-
-// given returns a flag that has no meaning without --exporter, or "".
-func (o *exportWith) given(c *cobra.Command) string {
-	for _, name := range []string{"set", "games", "plugin-dir"} {
-		if c.Flags().Changed(name) {
-			return name
-		}
-	}
-	return ""
 }
 
 // run exports the net that spec means into the directory out.

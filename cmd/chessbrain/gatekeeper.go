@@ -20,29 +20,16 @@ func newGatekeeper() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "gatekeeper",
 		Short: "Let new nets play against the newest accepted one, and accept those that win",
-		Long: `Takes the newest net of --test-models-dir, lets it play a match against the newest
-accepted one (or, while there is none, against random weights), and moves it to
---accepted-models-dir or --rejected-models-dir. Nets that are older than the newest
-accepted one are rejected without a match, unless --test-older is given. Then it
-waits for the next net; with --quit-if-no-nets-to-test it ends.
+		Long: `Takes the newest net of --test-models-dir, lets it play a match against the newest accepted one (or, while
+there is none, against random weights), and moves it to --accepted-models-dir or --rejected-models-dir. Then it
+waits for the next net. A net needs --required-candidate-win-prop of the points, draws counting half; with --sprt a
+sequential test decides. The match ends as soon as it is decided.
 
-A net needs --required-candidate-win-prop of the points, draws counting half; so
-many are enough. With --sprt a sequential test decides, and --games is the most
-that is played. Either way the match ends as soon as it is decided.
-
-Each match lies in --pgn-output-dir/<net>: match.jsonl, games.pgn, result.json. A
-stop or a kill loses no finished game: the same command goes on with the match.
-
-Directories that are not named are the run's own: modelstobetested, models,
-rejectedmodels, selfplay and gatekeeper below --run-dir. The nets search as the
+A stop or a kill loses no finished game: the same command goes on with the match. The nets search as the
 configuration's section mcts says, without noise.`,
-		Example: "  chessbrain gatekeeper --run-dir runs/a --quit-if-no-nets-to-test\n" +
-			"  chessbrain gatekeeper --run-dir runs/a --sprt --sprt-elo0 0 --sprt-elo1 20 --games 1000",
-		Args: noArgs,
+		Example: "  chessbrain gatekeeper --run-dir runs/a --sprt --sprt-elo0 0 --sprt-elo1 20 --games 1000",
+		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := s.resolve(c); err != nil {
-				return err
-			}
 			return perform(c, s, func(ctx context.Context) (*gate.Summary, error) {
 				return gate.Run(ctx, gate.Options{
 					Effective: s.effective, Dirs: dirs, Once: once, LockWait: lockWait, Command: s.command, Version: version(), Log: s.log, Readers: s.readers,

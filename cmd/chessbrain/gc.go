@@ -28,19 +28,10 @@ func newGC() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "gc RUN",
 		Short: "Remove what a run does not need any more: old shuffles, games, nets",
-		Long: `Removes from the run directory RUN what the section loop.retention of its newest
-configuration, or of --config, does not keep; flags win. chessbrain run does this
-once a cycle. A run at work may be treated so.
-
-Nothing that is referenced is removed, whatever the limits say: game files of the
-newest shuffle's window and newer ones, games of the journal and of checkpoints'
-windows, shuffles that a trainer goes on from, the first, the newest and the best
-accepted net. Nothing is removed that the run did not make, and nothing that is
-pinned (chessbrain pin PATH). Games that are removed go on to count among the rows
-that were played (selfplay/removed.jsonl).
-
---dry-run lists what would go, and creates and removes nothing.`,
-		Example: "  chessbrain gc runs/a --dry-run\n  chessbrain gc runs/a --keep-game-rows 5000000 --max-gib 200",
+		Long: `Removes from the run directory RUN what the section loop.retention of its newest configuration, or of
+--config, does not keep; flags win. chessbrain run does this once a cycle. A run at work may be treated so. Whatever
+the limits say, what is still needed stays, and what the run did not make or is pinned (chessbrain pin PATH).`,
+		Example: "  chessbrain gc runs/a --keep-game-rows 5000000 --max-gib 200 --dry-run",
 		Args:    exactArgs(1, "name one run directory"),
 		RunE:    func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
@@ -82,10 +73,9 @@ func newPin() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pin PATH...",
 		Short: "Exempt directories or files of a pipeline from clean-up",
-		Long: `Puts a file .pinned into a directory, or NAME.pinned beside a file: clean-up then
-leaves the directory and all that is in it, or the file, alone.`,
-		Example: "  chessbrain pin data/processed/shuffled_20260101_120000\n  chessbrain pin --remove data/processed/shuffled_20260101_120000",
-		Args:    someArgs("name directories or files"),
+		Long: `Puts a file .pinned into a directory, or NAME.pinned beside a file: clean-up then leaves the directory and
+all that is in it, or the file, alone.`,
+		Args: someArgs("name directories or files"),
 		RunE: func(c *cobra.Command, args []string) error {
 			change, word := prepare.Pin, "pinned"
 			if remove {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -47,188 +49,137 @@ func wantsAll(c *cobra.Command) bool {
 // helpPage returns the lines of a command's help: all of them if they are wanted or
 // few, else the flags that matter.
 func helpPage(c *cobra.Command, all bool) []string {
-	whole := wholePage(c)
-	if all || len(whole) <= helpLines {
-		return whole
+	sections := []section{{"", prose(longText(c))}, usage(c), {"Examples", shell(c.Example)}}
+	sections = append(sections, commandSections(c)...)
+	for _, g := range flagGroups(c) {
+		sections = append(sections, section{g.title, columns(flagEntries(g.members, true))})
 	}
-	if !c.HasParent() {
+	whole := page(sections...)
+	switch {
+	case all || len(whole) <= helpLines:
+		return whole
+	case !c.HasParent():
 		return rootPage(c)
 	}
 	return shortPage(c)
 }
 
-// wholePage has all text, commands and flags.
-func wholePage(c *cobra.Command) []string {
-	p := &page{}
-	p.add(prose(longText(c))...)
-	p.section(usageLines(c)...)
-	if c.HasExample() {
-		p.section(append([]string{"Examples:"}, shell(c.Example)...)...)
-	}
-	for _, g := range commandGroups(c) {
-		p.section(append([]string{g.title + ":"}, columns(g.entries)...)...)
-	}
-	for _, g := range flagGroups(c) {
-		var entries []entry
-		for _, f := range g.flags {
-			entries = append(entries, entry{flagName(f), flagText(f, f.Usage, true)})
-		}
-		p.section(append([]string{g.title + ":"}, columns(entries)...)...)
-	}
-	return p.lines
-}
-
 // shortPage has the flags that matter, and of the text and the examples as much as
 // there is room for.
-func shortPage(c *cobra.Command) []string {
-	usage, text := usageLines(c), prose(c.Short+".")
-	var commands []string
-	for _, g := range commandGroups(c) {
-		commands = append(commands, append([]string{g.title + ":"}, columns(g.entries)...)...)
-	}
-	var flags, closing []string
-	for most := helpFlags; most == helpFlags || most > 0 && len(text)+sum(usage, commands, flags, closing) > helpLines; most-- {
-		entries, left := shortFlags(c, most)
-		flags = append([]string{"Flags:"}, columns(entries)...)
+func shortPage(c *cobra.Command) (lines []string) {
+	first, _, _ := strings.Cut(c.Example, "\n\n")
+	paragraph, _, _ := strings.Cut(longText(c), "\n\n")
+	short, long := section{"", prose(c.Short + ".")}, section{"", prose(paragraph)}
+	use, example := usage(c), section{"Example", shell(first)}
+	for most := helpFlags; most > 0; most-- {
+		flags, left := shortFlags(c, most)
 		more := "the whole text"
 		if left > 0 {
 			more = fmt.Sprintf("%d more flags and the whole text", left)
 		}
-		closing = wrap(c.CommandPath()+" --help --all shows "+more+".", "", "")
-	}
-	room := helpLines - sum(usage, commands, flags, closing)
-	var example []string
-	if c.HasExample() {
-		first, _, _ := strings.Cut(strings.Trim(c.Example, "\n"), "\n\n")
-		example = append([]string{"Example:"}, shell(first)...)
-		if len(text)+sum(example) > room {
-			example = nil
+		closing := wrap(c.CommandPath()+" --help --all shows "+more+".", "", "")
+		rest := append(commandSections(c), section{"Flags", columns(flagEntries(flags, false))}, section{"", closing})
+		for _, begin := range [][]section{{long, use, example}, {short, use, example}, {long, use}, {short, use}} {
+			if lines = page(append(begin, rest...)...); len(lines) <= helpLines {
+				return lines
+			}
 		}
 	}
-	long := prose(longText(c))
-	if end := slices.Index(long, ""); end > 0 {
-		long = long[:end]
-	}
-	if len(long)+sum(example) <= room {
-		text = long
-	}
-	p := &page{lines: text}
-	for _, section := range [][]string{usage, example, commands, flags, closing} {
-		p.section(section...)
-	}
-	return p.lines
-}
-
-// sum counts the lines of sections, each with the empty line before it.
-func sum(sections ...[]string) (n int) {
-	for _, s := range sections {
-		if len(s) > 0 {
-			n += len(s) + 1
-		}
-	}
-	return n
+	return lines
 }
 
 // rootPage describes the commands to begin with, and names the others.
 func rootPage(root *cobra.Command) []string {
-	p := &page{}
-	first, _, _ := strings.Cut(strings.Trim(root.Long, "\n"), "\n\n")
-	p.add(prose(first)...)
-	p.section(usageLines(root)...)
-	var entries []entry
+	first, _, _ := strings.Cut(root.Long, "\n\n")
+	var begin []entry
 	for _, name := range firstCommands {
 		if c, _, err := root.Find([]string{name}); err == nil {
 			short, _, _ := strings.Cut(c.Short, ": ")
-			entries = append(entries, entry{name, short})
+			begin = append(begin, entry{name, short})
 		}
 	}
-	p.section(append([]string{"Commands to begin with:"}, columns(entries)...)...)
-	p.add("")
+	var all []string
 	for _, g := range commandGroups(root) {
 		var names []string
-		for _, e := range g.entries {
-			name, _, _ := strings.Cut(e.name, " ")
-			names = append(names, name)
+		for _, c := range g.members {
+			names = append(names, c.Name())
 		}
-		p.add(wrap(strings.Join(names, " "), g.title+": ", "  ")...)
+		all = append(all, wrap(strings.Join(names, " "), g.title+": ", "  ")...)
 	}
-	entries = nil
+	sections := []section{{"", prose(first)}, usage(root), {"Commands to begin with", columns(begin)}, {"", all}}
 	for _, g := range flagGroups(root) {
-		for _, f := range g.flags {
-			entries = append(entries, entry{flagName(f), flagText(f, firstClause(f.Usage), false)})
-		}
+		sections = append(sections, section{g.title, columns(flagEntries(g.members, false))})
 	}
-	p.section(append([]string{"Flags of every command:"}, columns(entries)...)...)
-	return p.lines
+	return page(sections...)
 }
 
-func longText(c *cobra.Command) string {
-	if c.Long != "" {
-		return c.Long
-	}
-	return c.Short + "."
-}
+func longText(c *cobra.Command) string { return cmp.Or(c.Long, c.Short+".") }
 
-// usageLines says how a command is called.
-func usageLines(c *cobra.Command) []string {
+// usage says how a command is called.
+func usage(c *cobra.Command) section {
 	use := c.UseLine()
 	if c.HasAvailableSubCommands() {
 		use = c.CommandPath() + " COMMAND [flags]"
 	}
-	return wrap(use, "Usage: ", "    ")
+	return section{"", wrap(use, "Usage: ", "    ")}
 }
 
-// commandGroup is a heading and the commands below it.
-type commandGroup struct {
+// group is a heading and the commands or flags below it.
+type group[T any] struct {
 	title   string
-	entries []entry
+	members []T
 }
 
 // commandGroups are the sub-commands by their groups; those of no group come last.
-func commandGroups(c *cobra.Command) (groups []commandGroup) {
-	add := func(id, title string) {
-		g := commandGroup{title: title}
-		for _, sub := range c.Commands() {
-			if sub.GroupID == id && (sub.IsAvailableCommand() || sub.Name() == "help") {
-				g.entries = append(g.entries, entry{strings.TrimSuffix(sub.Use, " [flags]"), sub.Short})
-			}
-		}
-		if len(g.entries) > 0 {
-			groups = append(groups, g)
-		}
-	}
-	for _, g := range c.Groups() {
-		add(g.ID, g.Title)
-	}
+func commandGroups(c *cobra.Command) (groups []group[*cobra.Command]) {
 	other := "Commands"
-	if len(groups) > 0 {
+	if len(c.Groups()) > 0 {
 		other = "Others"
 	}
-	add("", other)
+	for _, g := range slices.Concat(c.Groups(), []*cobra.Group{{Title: other}}) {
+		var members []*cobra.Command
+		for _, sub := range c.Commands() {
+			if sub.GroupID == g.ID && (sub.IsAvailableCommand() || sub.Name() == "help") {
+				members = append(members, sub)
+			}
+		}
+		if len(members) > 0 {
+			groups = append(groups, group[*cobra.Command]{g.Title, members})
+		}
+	}
 	return groups
 }
 
-// flagGroup is a heading and the flags below it.
-type flagGroup struct {
-	title string
-	flags []*pflag.Flag
+// commandSections describe the sub-commands.
+func commandSections(c *cobra.Command) (sections []section) {
+	for _, g := range commandGroups(c) {
+		var entries []entry
+		for _, sub := range g.members {
+			entries = append(entries, entry{strings.TrimSuffix(sub.Use, " [flags]"), sub.Short})
+		}
+		sections = append(sections, section{g.title, columns(entries)})
+	}
+	return sections
 }
 
 // flagGroups are a command's flags: those of the schema by their groups, then its
 // own in the order in which it declares them. The flags of every command stand in
 // the root's help alone.
-func flagGroups(c *cobra.Command) (groups []flagGroup) {
+func flagGroups(c *cobra.Command) (groups []group[*pflag.Flag]) {
 	byGroup, own := map[config.Group][]*pflag.Flag{}, []*pflag.Flag(nil)
-	for _, f := range flagsOf(c) {
-		if v, ok := f.Value.(*config.Value); ok {
+	c.InitDefaultHelpFlag()
+	c.InitDefaultVersionFlag()
+	c.Flags().SortFlags = false
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if v, ok := f.Value.(*config.Value); ok && !f.Hidden {
 			byGroup[v.Flag().Group] = append(byGroup[v.Flag().Group], f)
-		} else {
+		} else if !f.Hidden && (f.Name != "help" || !c.HasParent()) {
 			own = append(own, f)
 		}
-	}
+	})
 	for i := range config.Group_RUN.Descriptor().Values().Len() {
 		if g := config.Group(i); len(byGroup[g]) > 0 {
-			groups = append(groups, flagGroup{g.Title(), byGroup[g]})
+			groups = append(groups, group[*pflag.Flag]{g.Title(), byGroup[g]})
 		}
 	}
 	title := "Flags"
@@ -239,39 +190,18 @@ func flagGroups(c *cobra.Command) (groups []flagGroup) {
 		title = "This command"
 	}
 	if len(own) > 0 {
-		groups = append(groups, flagGroup{title, own})
+		groups = append(groups, group[*pflag.Flag]{title, own})
 	}
 	return groups
 }
 
-// flagsOf are the flags that a command's own page shows.
-func flagsOf(c *cobra.Command) (flags []*pflag.Flag) {
-	c.InitDefaultHelpFlag()
-	c.InitDefaultVersionFlag()
-	c.Flags().SortFlags = false
-	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden && (!c.HasParent() || f.Name != "help" && c.InheritedFlags().Lookup(f.Name) == nil) {
-			flags = append(flags, f)
-		}
-	})
-	if !c.HasParent() {
-		c.PersistentFlags().VisitAll(func(f *pflag.Flag) {
-			if !slices.Contains(flags, f) {
-				flags = append(flags, f)
-			}
-		})
-	}
-	return flags
-}
-
-// shortFlags are the entries of the flags that matter: those of the schema that
-// say so, then the first of the command's own, at most so many. left is the number
-// of the others.
-func shortFlags(c *cobra.Command, most int) (entries []entry, left int) {
+// shortFlags are the flags that matter: those of the schema that say so, then the
+// first of the command's own, at most so many. left is the number of the others.
+func shortFlags(c *cobra.Command, most int) (flags []*pflag.Flag, left int) {
 	var matter, own []*pflag.Flag
 	all := 0
 	for _, g := range flagGroups(c) {
-		for _, f := range g.flags {
+		for _, f := range g.members {
 			all++
 			if v, ok := f.Value.(*config.Value); !ok {
 				own = append(own, f)
@@ -280,11 +210,21 @@ func shortFlags(c *cobra.Command, most int) (entries []entry, left int) {
 			}
 		}
 	}
-	shown := append(matter[:min(len(matter), helpFlags-ownFlags)], own...)
-	for _, f := range shown[:min(len(shown), most)] {
-		entries = append(entries, entry{flagName(f), flagText(f, firstClause(f.Usage), false)})
+	flags = append(matter[:min(len(matter), helpFlags-ownFlags)], own...)
+	flags = flags[:min(len(flags), most)]
+	return flags, all - len(flags)
+}
+
+// flagEntries are the lines of flags, with their whole texts or with what each says first.
+func flagEntries(flags []*pflag.Flag, whole bool) (entries []entry) {
+	for _, f := range flags {
+		text := f.Usage
+		if !whole {
+			text = firstClause(text)
+		}
+		entries = append(entries, entry{flagName(f), flagText(f, text, whole)})
 	}
-	return entries, all - len(entries)
+	return entries
 }
 
 func flagName(f *pflag.Flag) string {
@@ -320,30 +260,19 @@ func flagText(f *pflag.Flag, text string, whole bool) string {
 // shortText is the longest text of a flag that a short page has room for, in runes.
 const shortText = 90
 
-// firstClause is what a flag's text says first: up to a full stop or semicolon
-// that stands in no brackets, and of a long clause up to its colon.
+// upTo matches a text up to the first of some marks that ends a word and stands in no brackets.
+func upTo(marks string) *regexp.Regexp {
+	return regexp.MustCompile(`^(?:\([^)]*\)|[^` + marks + `]|[` + marks + `](?:\S|$))*`)
+}
+
+var upToStop, upToColon = upTo(".;"), upTo(":")
+
+// firstClause is what a flag's text says first: up to a full stop or semicolon, and of a
+// long clause up to its colon.
 func firstClause(text string) string {
-	depth, colon := 0, -1
-	for i, r := range text {
-		switch r {
-		case '(':
-			depth++
-		case ')':
-			depth--
-		}
-		if depth > 0 || !strings.HasPrefix(text[i+len(string(r)):], " ") {
-			continue
-		}
-		if r == '.' || r == ';' {
-			text = text[:i]
-			break
-		}
-		if r == ':' && colon < 0 {
-			colon = i
-		}
-	}
-	if len([]rune(text)) > shortText && colon > 0 {
-		return text[:colon]
+	text = upToStop.FindString(text)
+	if len([]rune(text)) > shortText {
+		return upToColon.FindString(text)
 	}
 	return text
 }

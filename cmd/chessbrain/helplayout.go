@@ -7,18 +7,25 @@ const (
 	maxColumn = 30 // widest left column: what is longer stands on a line of its own
 )
 
-// page is a help text under construction. No line of it is wider than helpWidth
-// unless a single word is.
-type page struct{ lines []string }
+// section is a part of a help page: a heading, if any, and lines.
+type section struct {
+	title string
+	lines []string
+}
 
-func (p *page) add(lines ...string) { p.lines = append(p.lines, lines...) }
-
-// section adds lines after an empty one; no lines are no section.
-func (p *page) section(lines ...string) {
-	if len(lines) > 0 {
-		p.add("")
-		p.add(lines...)
+// page puts empty lines between sections; no lines are no section. No line of it is
+// wider than helpWidth unless a single word is.
+func page(sections ...section) (lines []string) {
+	for _, s := range sections {
+		if len(s.lines) > 0 && len(lines) > 0 {
+			lines = append(lines, "")
+		}
+		if len(s.lines) > 0 && s.title != "" {
+			lines = append(lines, s.title+":")
+		}
+		lines = append(lines, s.lines...)
 	}
+	return lines
 }
 
 // wrap breaks a text between words; further lines begin with the indent.
@@ -37,42 +44,23 @@ func wrap(text, first, indent string) (lines []string) {
 	return append(lines, line)
 }
 
-// prose returns a text of paragraphs line by line. A paragraph with a line that is
-// too wide is broken anew; of indented lines, which are examples, lists or
-// formulas, each is broken by itself.
+// prose returns a text of paragraphs line by line, broken anew. Of indented lines,
+// which are lists or formulas, each is broken by itself.
 func prose(text string) (lines []string) {
-	for paragraph := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {
-		if len(lines) > 0 {
-			lines = append(lines, "")
+	running := false // the last line goes on
+	for line := range strings.SplitSeq(strings.Trim(text, "\n"), "\n") {
+		inner := strings.TrimLeft(line, " ")
+		switch last := len(lines) - 1; {
+		case inner == "" || inner != line:
+			lines = append(lines, cutLines(line, strings.Repeat(" ", len(line)-len(inner)+2), "")...)
+		case running:
+			lines = append(lines[:last], wrap(lines[last]+" "+line, "", "")...)
+		default:
+			lines = append(lines, wrap(line, "", "")...)
 		}
-		wide := false
-		var own []string
-		for l := range strings.SplitSeq(paragraph, "\n") {
-			wide = wide || len([]rune(l)) > helpWidth && !strings.HasPrefix(l, " ")
-			own = append(own, fold(l)...)
-		}
-		if wide {
-			own = wrap(paragraph, "", "")
-		}
-		lines = append(lines, own...)
+		running = inner != "" && inner == line
 	}
 	return lines
-}
-
-// fold breaks a line that is too wide. Where it has two columns, the rest stands
-// under the second one.
-func fold(line string) []string {
-	if strings.HasPrefix(strings.TrimSpace(line), "chessbrain ") {
-		return shell(line)
-	}
-	indent := len(line) - len(strings.TrimLeft(line, " ")) + 2
-	if gap := strings.Index(line[indent:], "   "); gap >= 0 {
-		rest := strings.TrimLeft(line[indent+gap:], " ")
-		if column := len(line) - len(rest); column < helpWidth/2 {
-			indent = column
-		}
-	}
-	return cutLines(line, strings.Repeat(" ", indent), "")
 }
 
 // cutLines cuts a line between words, puts the mark at each cut and the indent
@@ -92,6 +80,9 @@ func cutLines(line, indent, mark string) (lines []string) {
 // shell breaks the command lines of examples that are too wide, as a shell reads
 // them on.
 func shell(examples string) (lines []string) {
+	if examples == "" {
+		return nil
+	}
 	for line := range strings.SplitSeq(strings.Trim(examples, "\n"), "\n") {
 		lines = append(lines, cutLines(line, "      ", ` \`)...)
 	}

@@ -19,16 +19,9 @@ import (
 
 // importOptions are the flags of import-pgn.
 type importOptions struct {
-	out         string
-	target      string
-	smoothing   float64
-	temperature float64
-	drawRate    float64
-	minElo      int
-	minPlies    int
-	maxGames    int64
-	lc0Chunks   bool
-	strict      bool
+	importer.Options
+	target   string
+	drawRate float64
 }
 
 // The values of --target.
@@ -42,83 +35,68 @@ func newImportPGN() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import-pgn FILE.pgn... --out DIR",
 		Short: "Make training data of PGN games",
-		Long: `Reads PGN games (Chess960 and games from a FEN too; files may be gzipped or packed
-with bzip2; - is standard input) and writes them as game files into DIR, for
-chessbrain train --source dir --source-dir DIR; with --lc0-chunks also as Leela's
-V6 records in DIR/lc0.
+		Long: `Reads PGN games (Chess960 and games from a FEN too; files may be gzipped or packed with bzip2; - is
+standard input) and writes them as game files into DIR, for chessbrain train --source dir --source-dir DIR.
 
-The policy target is the move played, with --label-smoothing EPS a share EPS of
-it spread over all legal moves. The value target is the game's result; a game
-without one teaches moves only. With --target annotated evaluations in comments
-become the values of the search (root Q): [%eval 0.25] and [%eval #-3], +0.31/12
-of cutechess, wv=0.25 of TCEC, and this program's own. A pawn is Q 0.536:
-Q = atan(100 pawns / 90) / 1.5637541897; a mate is +-1. They know no draws:
---draw-rate P gives them a draw probability P (1 - |Q|); without it win-draw-loss
-losses cannot use them.
-
-A game is the same game when moves, start, result and tags are: importing a file
-twice, or going on after a stop, adds nothing twice. Games that cannot be read are
-named and left out, and the exit code is 3; with --strict the first one ends the
-import.`,
+The policy target is the move played, the value target the game's result; a game without one teaches moves only.
+With --target annotated evaluations in comments become the values of the search (docs/DATA.md). Importing a file
+twice, or going on after a stop, adds nothing twice. Games that cannot be read are named and left out, and the exit
+code is 3.`,
 		Example: `  chessbrain import-pgn masters.pgn.gz --out games --min-elo 2400 --min-plies 20
-  chessbrain import-pgn tcec.pgn --out games --target annotated --draw-rate 0.6
-  zstd -dc lichess.pgn.zst | chessbrain import-pgn - --out games --max-games 100000
-  chessbrain train --source dir --source-dir games --steps 1000`,
+  zstd -dc lichess.pgn.zst | chessbrain import-pgn - --out games --target annotated`,
 		Args: someArgs("name PGN files, or - for standard input"),
 		RunE: func(c *cobra.Command, args []string) error {
-			opt, err := o.importer(c)
-			if err != nil {
+			if err := o.check(c); err != nil {
 				return err
 			}
-			return o.run(c, opt, args)
+			return o.run(c, args)
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.out, "out", "", "directory for the games; may hold games already")
+	f.StringVar(&o.Dir, "out", "", "directory for the games; may hold games already")
 	f.StringVar(&o.target, "target", targetOneHot, "one-hot: move and result; annotated: evaluations in comments too")
-	f.Float64Var(&o.smoothing, "label-smoothing", 0, "share of the policy that all legal moves have alike, 0 to less than 1")
-	f.Float64Var(&o.temperature, "policy-temperature", 1, "T: the smoothed policy becomes p^(1/T), normalised")
+	f.Float64Var(&o.Targets.Smoothing, "label-smoothing", 0, "share of the policy that all legal moves have alike, 0 to less than 1")
+	f.Float64Var(&o.Targets.Temperature, "policy-temperature", 1, "T: the smoothed policy becomes p^(1/T), normalised")
 	f.Float64Var(&o.drawRate, "draw-rate", 0, "draw probability of an even evaluation, 0 to 1 (default: not known)")
-	f.IntVar(&o.minElo, "min-elo", 0, "leave out games in which WhiteElo or BlackElo is lower or missing")
-	f.IntVar(&o.minPlies, "min-plies", 1, "leave out shorter games")
-	f.Int64Var(&o.maxGames, "max-games", 0, "games that are imported at most; 0 = all")
-	f.BoolVar(&o.lc0Chunks, "lc0-chunks", false, "write DIR/lc0/game_<number>.gz too: Leela's V6 records")
-	f.BoolVar(&o.strict, "strict", false, "end at the first bad game")
+	f.IntVar(&o.MinElo, "min-elo", 0, "leave out games in which WhiteElo or BlackElo is lower or missing")
+	f.IntVar(&o.MinPlies, "min-plies", 1, "leave out shorter games")
+	f.Int64Var(&o.MaxGames, "max-games", 0, "games that are imported at most; 0 = all")
+	f.BoolVar(&o.LC0Chunks, "lc0-chunks", false, "write DIR/lc0/game_<number>.gz too: Leela's V6 records")
+	f.BoolVar(&o.Strict, "strict", false, "end at the first bad game")
 	bindJSON(c, "print one JSON object")
 	return c
 }
 
-// importer checks the flags.
-func (o *importOptions) importer(c *cobra.Command) (importer.Options, error) {
-	opt := importer.Options{Dir: o.out, MinElo: o.minElo, MinPlies: o.minPlies, MaxGames: o.maxGames, LC0Chunks: o.lc0Chunks, Strict: o.strict}
-	opt.Targets = importer.Targets{Annotated: o.target == targetAnnotated, DrawRate: math.NaN(), Smoothing: o.smoothing, Temperature: o.temperature}
-	draws := c.Flags().Changed("draw-rate")
+// check validates the flags and completes the options.
+func (o *importOptions) check(c *cobra.Command) error {
+	o.Targets.Annotated, o.Targets.DrawRate = o.target == targetAnnotated, math.NaN()
+	draws := given(c, "draw-rate") != ""
 	if draws {
-		opt.Targets.DrawRate = o.drawRate
+		o.Targets.DrawRate = o.drawRate
 	}
 	switch {
-	case o.out == "":
-		return opt, usagef("--out: name a directory for the games")
+	case o.Dir == "":
+		return usagef("--out: name a directory for the games")
 	case o.target != targetOneHot && o.target != targetAnnotated:
-		return opt, usagef("--target %q: want %s or %s", o.target, targetOneHot, targetAnnotated)
-	case !(o.smoothing >= 0 && o.smoothing < 1):
-		return opt, usagef("--label-smoothing %v: want 0 to less than 1", o.smoothing)
-	case !(o.temperature >= 0.01 && o.temperature <= 100):
-		return opt, usagef("--policy-temperature %v: want 0.01 to 100", o.temperature)
-	case o.temperature != 1 && o.smoothing == 0:
-		return opt, usagef("--policy-temperature: changes nothing in a one-hot policy; give --label-smoothing too")
+		return usagef("--target %q: want %s or %s", o.target, targetOneHot, targetAnnotated)
+	case !(o.Targets.Smoothing >= 0 && o.Targets.Smoothing < 1):
+		return usagef("--label-smoothing %v: want 0 to less than 1", o.Targets.Smoothing)
+	case !(o.Targets.Temperature >= 0.01 && o.Targets.Temperature <= 100):
+		return usagef("--policy-temperature %v: want 0.01 to 100", o.Targets.Temperature)
+	case o.Targets.Temperature != 1 && o.Targets.Smoothing == 0:
+		return usagef("--policy-temperature: changes nothing in a one-hot policy; give --label-smoothing too")
 	case draws && !(o.drawRate >= 0 && o.drawRate <= 1):
-		return opt, usagef("--draw-rate %v: want 0 to 1", o.drawRate)
+		return usagef("--draw-rate %v: want 0 to 1", o.drawRate)
 	case draws && o.target != targetAnnotated:
-		return opt, usagef("--draw-rate: is for --target annotated")
-	case o.lc0Chunks && o.target == targetAnnotated && !draws:
-		return opt, usagef("--lc0-chunks --target annotated: Leela's records hold Q only beside D; give --draw-rate")
-	case isFile(o.out):
-		return opt, usagef("--out %s: it is a file; name a directory", o.out)
-	case o.minElo < 0 || o.minPlies < 1 || o.maxGames < 0:
-		return opt, usagef("--min-elo %d, --min-plies %d, --max-games %d: want 0, 1, 0 or more", o.minElo, o.minPlies, o.maxGames)
+		return usagef("--draw-rate: is for --target annotated")
+	case o.LC0Chunks && o.target == targetAnnotated && !draws:
+		return usagef("--lc0-chunks --target annotated: Leela's records hold Q only beside D; give --draw-rate")
+	case isFile(o.Dir):
+		return usagef("--out %s: it is a file; name a directory", o.Dir)
+	case o.MinElo < 0 || o.MinPlies < 1 || o.MaxGames < 0:
+		return usagef("--min-elo %d, --min-plies %d, --max-games %d: want 0, 1, 0 or more", o.MinElo, o.MinPlies, o.MaxGames)
 	}
-	return opt, nil
+	return nil
 }
 
 // isFile says whether path is there and no directory.
@@ -136,8 +114,8 @@ type importReport struct {
 }
 
 // run imports the files and prints what became of them, also after a stop.
-func (o *importOptions) run(c *cobra.Command, opt importer.Options, files []string) error {
-	opt.OnBad = func(b importer.Bad) { tell(c)("%v", b) }
+func (o *importOptions) run(c *cobra.Command, files []string) error {
+	o.OnBad = func(b importer.Bad) { tell(c)("%v", b) }
 	for _, name := range files {
 		if name == "-" {
 			continue
@@ -149,7 +127,7 @@ func (o *importOptions) run(c *cobra.Command, opt importer.Options, files []stri
 	ctx, stop := interruptible(c.Context())
 	defer stop()
 	began := time.Now()
-	im, err := importer.Open(ctx, opt)
+	im, err := importer.Open(ctx, o.Options)
 	if err != nil {
 		return pathError(err)
 	}
@@ -159,7 +137,7 @@ func (o *importOptions) run(c *cobra.Command, opt importer.Options, files []stri
 		}
 	}
 	err = errors.Join(err, im.Close())
-	r := importReport{Out: o.out, Report: im.Report(), Seconds: time.Since(began).Seconds()}
+	r := importReport{Out: o.Dir, Report: im.Report(), Seconds: time.Since(began).Seconds()}
 	r.GamesPerSec = float64(r.Read) / max(r.Seconds, 1e-9)
 	if writeErr := answer(c, &r); writeErr != nil {
 		return errors.Join(err, writeErr)

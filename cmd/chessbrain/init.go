@@ -20,16 +20,11 @@ func newInit() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init --run-dir RUN [--config FILE] [--lczero-model NET.pb.gz | --net FILE]",
 		Short: "Make a run directory with a first checkpoint, and do not train yet",
-		Long: `Makes the run directory of a configuration with its first checkpoint: from weights
-of Leela's (--lczero-model), of a file (--net FILE.safetensors), or seeded ones. chessbrain
-train with the same --config and --run-dir goes on from it. All flags are those of train. A
-run that is there already is refused.
-
-A net of Leela's decides the architecture: the configuration says the same, or nothing. It
-is kept in the run as initial.safetensors.`,
-		Example: `  chessbrain init --config run.textproto --run-dir runs/a --seed 3
-  chessbrain init --run-dir runs/b --lczero-model se32x2.pb.gz && chessbrain train --run-dir runs/b`,
-		Args: noArgs,
+		Long: `Makes the run directory of a configuration with its first checkpoint: from weights of Leela's
+(--lczero-model), of a file (--net FILE.safetensors), or seeded ones. chessbrain train with the same --config and
+--run-dir goes on from it. A run that is there already is refused. A net of Leela's decides the architecture.`,
+		Example: `  chessbrain init --run-dir runs/b --lczero-model se32x2.pb.gz && chessbrain train --run-dir runs/b`,
+		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := s.resolve(c); err != nil {
 				return err
@@ -89,8 +84,9 @@ func initRun(c *cobra.Command, e *config.Effective, command string, b train.Begi
 	if err := setup.CheckDevices(e, true); err != nil {
 		return "", err
 	}
-	log := warnings(c)
-	return train.Init(c.Context(), train.Options{Training: setup.TrainingOf(e), Command: command, Version: version(), Log: log}, b)
+	return train.Init(c.Context(), train.Options{
+		Training: setup.TrainingOf(e), Command: command, Version: version(), Log: warnings(c),
+	}, b)
 }
 
 // reportRun says what was made.
@@ -129,19 +125,11 @@ func newMigrateCheckpoint() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "migrate-checkpoint --from CHECKPOINT --to RUN --config NEW",
 		Short: "Carry the weights of a checkpoint over into another architecture",
-		Long: `Makes a new run, of the configuration NEW, whose first checkpoint has the weights of
-an old one: parameters of one name and shape are carried over, with the optimizer's
-moments where the optimizer is the same. The old run is only read; its games, windows and
-averaged weights stay there (training from them: --source dir --source-dir OLD/selfplay).
-
-Everything else needs a rule, and all that lack one are listed at once:
-
-  --rename FROM=TO   a parameter has another name now
-  --init NAME        a parameter of the new net is drawn anew: new, or of another shape
-  --drop NAME        a parameter of the old net is left behind
-
-Names are those that chessbrain describe shows. A * stands for any part of a name; in TO
-for what it stood for in FROM. --dry-run prints what would go where.`,
+		Long: `Makes a new run, of the configuration NEW, whose first checkpoint has the weights of an old one: parameters
+of one name and shape are carried over, with the optimizer's moments where the optimizer is the same. The old run is
+only read; its games stay there (training from them: --source dir --source-dir OLD/selfplay). Everything else needs
+a rule, and all that lack one are listed at once. Names are those that chessbrain describe shows. A * stands for any
+part of a name; in TO for what it stood for in FROM.`,
 		Example: `  # two blocks more: 64x6 -> 64x8
   chessbrain migrate-checkpoint --from runs/a --to runs/b --config b.textproto --init 'tower.6.*' --init 'tower.7.*'`,
 		Args: noArgs,
@@ -151,9 +139,9 @@ for what it stood for in FROM. --dry-run prints what would go where.`,
 	f.StringVar(&o.from, "from", "", "a checkpoint, a run, or RUN@STEP")
 	f.StringVar(&o.to, "to", "", "directory of the new run")
 	f.StringVar(&o.config, "config", "", "configuration of the new run")
-	f.StringArrayVar(&o.rules.Rename, "rename", nil, "FROM=TO; may come several times")
-	f.StringArrayVar(&o.rules.Init, "init", nil, "parameters to draw anew; may come several times")
-	f.StringArrayVar(&o.rules.Drop, "drop", nil, "parameters to leave behind; may come several times")
+	f.StringArrayVar(&o.rules.Rename, "rename", nil, "FROM=TO: a parameter has another name now; may come several times")
+	f.StringArrayVar(&o.rules.Init, "init", nil, "parameters to draw anew, new ones or of another shape; may come several times")
+	f.StringArrayVar(&o.rules.Drop, "drop", nil, "parameters of the old net to leave behind; may come several times")
 	f.StringVar(&o.moments, "moments", "keep", "the optimizer's moments: keep (where shape and optimizer agree) or drop")
 	f.BoolVar(&o.resetSteps, "reset-steps", false, "begin at step 0: learning-rate rules and warm-up start over")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print what would go where, and all problems; write nothing")
@@ -172,7 +160,7 @@ func (o *migrateOptions) run(c *cobra.Command) error {
 	if err != nil {
 		return pathError(err)
 	}
-	tellWarnings(c, old.Checkpoint.Warnings)
+	tellEach(c, "%s", old.Checkpoint.Warnings)
 	e := old.Effective
 	e.Config.RunDir = &o.to
 	if net := e.Config.GetModel().GetNet(); net != "" {

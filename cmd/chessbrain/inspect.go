@@ -21,13 +21,10 @@ func newStatus() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status [RUN]",
 		Short: "One page of a run's state: stage, progress, nets, Elo, rates, disk, and what limits it",
-		Long: `Reads the files and locks of a run directory, asks the processes that work on it
-over their control sockets, and prints one page. It changes nothing, needs no
-running process, and works for chessbrain run, for scripts/synchronous_loop.sh and
-for any mix of chessbrain selfplay, shuffle, train, export and gatekeeper.
-
-"limits" says what holds the run up most, and which flag changes it.`,
-		Example: "  chessbrain status runs/a\n  watch -n 5 chessbrain status runs/a\n  chessbrain status runs/a --json",
+		Long: `Reads the files and locks of a run directory, asks the processes that work on it over their control
+sockets, and prints one page. It changes nothing and needs no running process. "limits" says what holds the run up
+most, and which flag changes it.`,
+		Example: "  watch -n 5 chessbrain status runs/a",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := cycle.ReadStatus(c.Context(), runArg(args))
@@ -103,7 +100,7 @@ func newDescribe() *cobra.Command {
 			if err != nil {
 				return pathError(err)
 			}
-			tellWarnings(c, checkpoint.Warnings)
+			tellEach(c, "%s", checkpoint.Warnings)
 			net, err := setup.CheckpointNet(checkpoint)
 			if err != nil {
 				return err
@@ -119,17 +116,14 @@ func newVerify() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify PATH...",
 		Short: "Read all that a run has written and list what is wrong",
-		Long: `Reads everything below a run directory, or any other directory, a checkpoint or a
-file (games, nets, metrics.jsonl, Leela's chunks and networks, PGN), and changes
-nothing. Games are decoded, their moves played, their policies, ends and results
-held against the board, and their rows rebuilt; checkpoints and nets are held
-against their hashes; in a run each game of the journal must be on disk, once, and
-each net where the gatekeeper decided. Matches are played through, too.
+		Long: `Reads everything below a run directory, or any other directory, a checkpoint or a file (games, nets,
+metrics.jsonl, Leela's chunks and networks, PGN), and changes nothing. Games are played through and held against the
+board; checkpoints and nets against their hashes; the journal and the gatekeeper's decisions against what is there.
+A run at work may be verified.
 
-Each problem is a line: file, byte, what is wrong, what to do. The exit code is 0
-only if there is none, and 3 otherwise. A run at work may be verified: what its
-processes are just writing is no problem.`,
-		Example: "  chessbrain verify runs/chessbrain\n  chessbrain verify games/*.games net.safetensors --json",
+Each problem is a line: file, byte, what is wrong, what to do. The exit code is 0 only if there is none, and 3
+otherwise.`,
+		Example: "  chessbrain verify games/*.games net.safetensors --json",
 		Args:    someArgs("name a run, a directory, a checkpoint or a file"),
 		RunE:    func(c *cobra.Command, args []string) error { return runVerify(c, args) },
 	}

@@ -145,7 +145,8 @@ func newVersion() *cobra.Command {
 		Args:  noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(c.OutOrStdout(), "chessbrain %s\n%s %s/%s\nCPU kernels: %s\nCPU tiers here: %s\nbf16 products: %s\n",
-				version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, kernel.ActiveTier(), tierNames(), yesNo(kernel.HasBF16()))
+				version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, kernel.ActiveTier(), tierNames(),
+				map[bool]string{true: "yes", false: "no"}[kernel.HasBF16()])
 			return err
 		},
 	}

@@ -4,7 +4,7 @@
 //	chessbrain train --episodes 200 --producer-workers 8 --run-dir runs/first
 //
 // A sub-command has a file of its name, train.go or importpgn.go; small ones share that of
-// their kin: inspect.go, machine.go, nets.go, chunks.go, trainertools.go. It parses,
+// their kin: inspect.go, machine.go, nets.go, chunks.go, trainertools.go, plugins.go. It parses,
 // validates, wires and runs. The work is done in other packages, where a second command
 // and a test can reach it. The rest of the files is what several commands share: help.go
 // and helplayout.go (--help and --help --all), errors.go (arguments and exit codes),
@@ -27,6 +27,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/handover"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
@@ -117,25 +118,17 @@ func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
 // but waits for a checkpoint whose rename is under way. The caller calls stop.
 func interruptible(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
-	signals, ended := make(chan os.Signal, 2), make(chan struct{})
+	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	received := func() bool {
-		select {
-		case <-signals:
-			return true
-		case <-ended:
-			return false
-		}
-	}
 	go func() {
-		if !received() {
-			return
+		if <-signals == nil {
+			return // stop was called
 		}
 		fmt.Fprintln(os.Stderr, "chessbrain: finishing the current step, then saving; press Ctrl-C again to end at once")
 		cancel()
-		if received() {
-			exitNow()
+		if <-signals != nil {
+			run.ExitNow(exitKilled)
 		}
 	}()
-	return ctx, func() { signal.Stop(signals); close(ended); cancel() }
+	return ctx, func() { signal.Stop(signals); close(signals); cancel() }
 }

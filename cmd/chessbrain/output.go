@@ -18,6 +18,14 @@ func wantsJSON(c *cobra.Command) bool {
 	return on
 }
 
+// textOut is where a command's text goes that its JSON does not have: nowhere with --json.
+func textOut(c *cobra.Command) io.Writer {
+	if wantsJSON(c) {
+		return io.Discard
+	}
+	return c.OutOrStdout()
+}
+
 // printed is a result that can be printed for a person.
 type printed interface {
 	Write(out io.Writer) error
@@ -61,10 +69,10 @@ func tell(c *cobra.Command) func(format string, args ...any) {
 	}
 }
 
-// tellWarnings writes what reading a checkpoint has to say.
-func tellWarnings(c *cobra.Command, lines []string) {
-	for _, w := range lines {
-		tell(c)("%s", w)
+// tellEach tells of each of some warnings, or of things that had to be left out.
+func tellEach[T any](c *cobra.Command, format string, all []T) {
+	for _, one := range all {
+		tell(c)(format, one)
 	}
 }
 

@@ -14,55 +14,20 @@ import (
 	"github.com/chessbrain/chessbrain/run/tools"
 )
 
-const pipelineHelp = `Plays games, combines and cleans them, chooses positions, shuffles their rows and
-trains on them: a batch pipeline, one step after the other.
-
-  selfplay    --num-games by --num-workers    BASE/selfplay_T/worker_N
-  preprocess  without doubles, in chunks      BASE/cleaned/run_T
-  process     --position-selector             BASE/processed/run_T
-  shuffle     rows in a uniform random order  BASE/processed/shuffled_T
-  train       on the new and on existing rows RESULTS/run_T
-
-T is the time of the beginning, YYYYMMDD_HHMMSS (UTC). Each step can be left out
-with --no-STEP, or run alone as chessbrain pipeline STEP. The first step of the
-data takes --selfplay-dir where no step before it runs. Every directory has a
-manifest, pipeline.json; the log is LOGS/pipeline_T.log.
-
-Search: the search has no widths for each ply of its tree, so --visits and
---gumbel-candidates stand for --search-widths 13 8. That evaluates up to 13 + 13 x 8
-= 117 positions a move: 117 visits, spread by PUCT as the net and the values say.
---gumbel-candidates 13 considers exactly 13 moves at the root, by Gumbel search. The
-policy target is what the search says of all moves, not the one that was played.
-
-Mixing: training takes files of rows from the new shuffle, from the existing one and
-from those of --data-dirs, in that order, without the first of --skip-files each, or
-those of --shard-ranges. A data directory of games goes through process instead,
-where each game counts once. All must hold out the same share of games.
-
-Ctrl-C keeps all work (exit code 5); the same command goes on with that T, and so
-does --resume T. At the end the directories that this run made for later steps are
-removed (cleaned, processed, temp_buckets): never one that was named here, nor one
-that is pinned (chessbrain pin).
-
-A step without input is an error that names the directory (exit code 2), and
-nothing after it runs. The environment's variables (BATCH_SIZE, ...) play no part.`
-
 // pipelineFlags are the flags of pipeline.
 type pipelineFlags struct {
 	pipeline.Options
-	on, off    map[string]*bool // --run-STEP, --no-STEP
-	only       string           // pipeline STEP
-	net        string
-	step       int64
-	selector   string
-	noCleanup  bool
-	resume     string
-	fresh      bool
-	logDir     string
-	configFile string
-	overrides  []string
-	quiet      bool
-	dryRun     bool
+	on, off   map[string]*bool // --run-STEP, --no-STEP
+	only      string           // pipeline STEP
+	net       string
+	step      int64
+	selector  string
+	noCleanup bool
+	resume    string
+	fresh     bool
+	logDir    string
+	quiet     bool
+	dryRun    bool
 }
 
 // otherNames are the names of flags in the pipeline that this one follows.
@@ -91,16 +56,33 @@ func newPipelineStep(only string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pipeline",
 		Short: "Run the steps from self-play to training as one batch, with directories that can be kept",
-		Long:  pipelineHelp,
+		Long: `Plays games, combines and cleans them, chooses positions, shuffles their rows and trains on
+them: a batch pipeline, one step after the other (docs/DATA.md).
+
+  selfplay    --num-games by --num-workers    BASE/selfplay_T/worker_N
+  preprocess  without doubles, in chunks      BASE/cleaned/run_T
+  process     --position-selector             BASE/processed/run_T
+  shuffle     rows in a uniform random order  BASE/processed/shuffled_T
+  train       on the new and on existing rows RESULTS/run_T
+
+T is the time of the beginning, YYYYMMDD_HHMMSS (UTC). Each step can be left out with --no-STEP, or run alone as
+chessbrain pipeline STEP. The first step of the data takes --selfplay-dir where no step before it runs.
+
+Training takes files of rows from the new shuffle, from the existing one and from those of --data-dirs, in that
+order. A data directory of games goes through process. In place of --search-widths 13 8, which evaluate up to 13 +
+13 x 8 = 117 positions a move, there are 117 visits, or --gumbel-candidates 13.
+
+Ctrl-C keeps all work (exit code 5); the same command goes on with that T. At the end the directories that this run
+made for later steps are removed: never one that was named here, nor one that is pinned. The environment's variables
+play no part.`,
 		Example: `  chessbrain pipeline --net runs/a --num-games 50000 --num-workers 5 --temperature 1.0
-  chessbrain pipeline --selfplay-dir data/selfplay_20260805_143022 --position-selector final
   chessbrain pipeline --no-selfplay --no-preprocess --no-process --no-shuffle --net runs/a`,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args) },
 		Args: func(*cobra.Command, []string) error { return nil }, // o.lists
 	}
 	if only != "" {
 		c.Use, c.Short = only, fmt.Sprintf("Run the step %s of a pipeline alone", only)
-		c.Long, c.Example = fmt.Sprintf("Runs the step %s alone; its flags are those of chessbrain pipeline, whose help says all.\n\n%s", only, pipelineHelp), ""
+		c.Long, c.Example = fmt.Sprintf("Runs the step %s alone; its flags are those of chessbrain pipeline, whose help says more.", only), ""
 	}
 	o.bind(c)
 	takeNames(c, otherNames)
@@ -143,8 +125,8 @@ func (o *pipelineFlags) bind(c *cobra.Command) {
 	f.StringVar(&o.resume, "resume", "", "go on with the run T, with the flags it was begun with")
 	f.BoolVar(&o.fresh, "new", false, "begin another run although one is unfinished")
 	f.StringVar(&o.logDir, "log-dir", "logs", "directory of the log")
-	f.StringVar(&o.configFile, "config", "", "configuration file of self-play and training (textproto)")
-	f.StringArrayVar(&o.overrides, "override-config", nil, "fields of the configuration, path=value[,path=value...]; wins over everything else")
+	f.StringVar(&o.Config.Path, "config", "", "configuration file of self-play and training (textproto)")
+	f.StringArrayVar(&o.Config.Overrides, "override-config", nil, "fields of the configuration, path=value[,path=value...]; wins over everything else")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress on the terminal")
 	f.BoolVar(&o.dryRun, "dry-run", false, "check everything, say what would be done, create nothing")
 	bindJSON(c, "print one JSON object")
@@ -205,21 +187,17 @@ func (o *pipelineFlags) take(c *cobra.Command, s *pipeline.State) (err error) {
 }
 
 // steps are those that run.
-func (o *pipelineFlags) steps() ([]string, error) {
-	var steps []string
+func (o *pipelineFlags) steps() (steps []string, err error) {
+	if o.only == pipeline.SelfPlay && o.SelfPlayDir != "" {
+		return nil, usagef("--selfplay-dir: chessbrain pipeline selfplay plays games; leave it away")
+	}
+	if o.only != "" {
+		return []string{o.only}, nil
+	}
 	for _, step := range pipeline.AllSteps() {
-		if o.only != "" {
-			if step == o.only {
-				steps = append(steps, step)
-			}
-			continue
-		}
 		if *o.on[step] && !*o.off[step] && !(step == pipeline.SelfPlay && o.SelfPlayDir != "") {
 			steps = append(steps, step)
 		}
-	}
-	if o.only == pipeline.SelfPlay && o.SelfPlayDir != "" {
-		return nil, usagef("--selfplay-dir: chessbrain pipeline selfplay plays games; leave it away")
 	}
 	if len(steps) == 0 {
 		return nil, usagef("no step is left to run: leave one of --no-STEP away")
@@ -269,7 +247,6 @@ func (o *pipelineFlags) prepare(c *cobra.Command, args []string) (goesOn bool, e
 		}
 		o.T = old.T
 	}
-	o.Config = pipeline.ConfigSource{Path: o.configFile, Overrides: o.overrides}
 	o.Cleanup, o.Version, o.Command = !o.noCleanup, version(), commandLine(c)
 	return old != nil, nil
 }

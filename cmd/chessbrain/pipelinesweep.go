@@ -24,24 +24,15 @@ func newSweep() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sweep --grid NAME=VALUE,... --results-dir DIR --data DIR",
 		Short: "Train one net for each point of a grid, on the same rows, and compare them",
-		Long: `Trains a trial for each combination of the grid's values, one after the other, on the
-rows of a finished shuffle (chessbrain shuffle, or a step of chessbrain pipeline). All
-trials see the same rows and as many of them, begin with the same seed, and are measured
-on the same validation rows; the rows are linked to DIR/data, so that newer shuffles and
-clean-ups change nothing.
+		Long: `Trains a trial for each combination of the grid's values, one after the other, on the rows of a finished
+shuffle. All trials see the same rows, begin with the same seed, and are measured on the same validation rows. Names
+of the grid are flags of chessbrain train (lr, net, batch-size, ...) or fields of the configuration
+(training.loss...). A part without = is a further value of the name before it.
 
-Names of the grid are flags of chessbrain train (lr, net, batch-size, optimizer,
-weight-decay, ...) or fields of the configuration (training.loss...). A part without =
-is a further value of the name before it.
-
-  DIR/lr-0.01_net-64x6/   a trial: a run directory, and trial.json with its result
-  DIR/sweep.csv .json     the table, written anew after each trial
-  DIR/best                link to the trial with the least policy and value loss
-
-A trial that is done is not done again, one that was stopped goes on: the same command
-after Ctrl-C (exit code 5), or with further values. One whose loss is not finite has the
-status "diverged"; any other failure ends the sweep.`,
-		Example: `  chessbrain pipeline sweep --grid lr=0.1,0.02,net=32x4,64x6,batch-size=64,256 --results-dir sweeps/a --data data/processed/shuffled_20260101_120000`,
+DIR has a run directory for each trial, with its result in trial.json; sweep.csv and sweep.json, the table; and
+best, a link to the trial with the least policy and value loss. The same command goes on after Ctrl-C (exit code 5),
+or with further values. A trial whose loss is not finite has the status "diverged"; any other failure ends it all.`,
+		Example: `  chessbrain pipeline sweep --grid lr=0.1,0.02,net=32x4,64x6 --results-dir sweeps/a --data shuffled_20260101_120000`,
 		Args:    noArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return o.run(c) },
 	}

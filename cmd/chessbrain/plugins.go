@@ -1,17 +1,20 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/plugins/host"
+	"github.com/chessbrain/chessbrain/plugins/plugintest"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
@@ -21,12 +24,10 @@ func newPlugins() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plugins",
 		Short: "List, describe, lock, verify, test and swap rescorers, samplers and exporters",
-		Long: `Rescorers, samplers and exporters are built in, or programs in a directory of
-plugins, which are used by the name of their file. Directories are those of
---plugin-dir, then those of $CHESSBRAIN_PLUGIN_DIR; the first program of a name wins,
-and a program wins over a built-in stage of the same kind and name, with a warning.
-Nothing in a run directory is used by itself. Files and directories that other users
-can change are refused. docs/PLUGINS.md says how to write a plugin.`,
+		Long: `Rescorers, samplers and exporters are built in, or programs in the directories of --plugin-dir and
+$CHESSBRAIN_PLUGIN_DIR, which are used by the name of their file. The first program of a name wins, and a program
+wins over a built-in stage. Files and directories that other users can change are refused. docs/PLUGINS.md says
+more.`,
 	}
 	c.AddCommand(newPluginsList(), newPluginsDescribe(), newPluginsLock(), newPluginsVerify(), newPluginsTest(), newPluginsSwap())
 	return c
@@ -141,12 +142,10 @@ func newPluginsList() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the built-in stages and the programs that are found",
-		Long: `Lists the built-in stages with kind and version, and the programs that are found with
-their SHA-256 and how they stand to the run's ` + setup.LockFile + `: locked, changed (another
-SHA-256), or not locked. No program is started, so the list has neither the kind nor
-the version of one: chessbrain plugins describe NAME starts it and asks. The exit code
-is 4 where a program may not run.`,
-		Example: "  chessbrain plugins list --run-dir runs/a\n  chessbrain plugins list --plugin-dir bin/plugins --json",
+		Long: `Lists the built-in stages with kind and version, and the programs that are found with their SHA-256 and how
+they stand to the run's ` + setup.LockFile + `. No program is started: chessbrain plugins describe NAME starts it
+and asks. The exit code is 4 where a program may not run.`,
+		Example: "  chessbrain plugins list --run-dir runs/a --plugin-dir bin/plugins",
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			h, err := f.open(c)
@@ -154,31 +153,25 @@ is 4 where a program may not run.`,
 				return err
 			}
 			defer func() { err = errors.Join(err, h.Close()) }()
-			return f.list(c, h)
+			var lock *host.Lock
+			if f.run != "" {
+				if lock, err = readLock(filepath.Join(f.run, setup.LockFile)); err != nil {
+					return err
+				}
+			}
+			lines, failed := h.List(lock)
+			if failed != nil {
+				failed = codedError{failed, exitPlugin}
+			}
+			if wantsJSON(c) {
+				return errors.Join(printLines(c, lines), failed)
+			}
+			return errors.Join(host.WriteList(c.OutOrStdout(), lines), failed)
 		},
 	}
 	f.bind(c)
 	bindJSON(c, "one JSON object a line")
 	return c
-}
-
-// list prints what there is.
-func (f *pluginFlags) list(c *cobra.Command, h *host.Host) error {
-	var lock *host.Lock
-	if f.run != "" {
-		var err error
-		if lock, err = readLock(filepath.Join(f.run, setup.LockFile)); err != nil {
-			return err
-		}
-	}
-	lines, failed := h.List(lock)
-	if failed != nil {
-		failed = codedError{failed, exitPlugin}
-	}
-	if wantsJSON(c) {
-		return errors.Join(printLines(c, lines), failed)
-	}
-	return errors.Join(host.WriteList(c.OutOrStdout(), lines), failed)
 }
 
 func newPluginsDescribe() *cobra.Command {
@@ -187,11 +180,10 @@ func newPluginsDescribe() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "describe NAME | PATH",
 		Short: "Show what a stage does, and its settings with defaults and ranges",
-		Long: `Shows a stage's version, what it does and promises, and each of its settings with
-the default and what is allowed. PATH is a program; it has a / in it, such as
-./mine. Stages of different kinds may share a name: all of them are shown.`,
-		Example: "  chessbrain plugins describe deblunder\n  chessbrain plugins describe ./mine --json",
-		Args:    stageArg,
+		Long: `Shows a stage's version, what it does and promises, and each of its settings with the default and what is
+allowed. PATH is a program; it has a / in it, such as ./mine. Stages of different kinds may share a name: all of
+them are shown.`,
+		Args: stageArg,
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			k, err := stage.ParseKind(kind)
 			if err != nil {
@@ -222,16 +214,11 @@ func newPluginsSwap() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "swap RUN KIND NAME[,NAME]",
 		Short: "Replace a stage of a running train or selfplay",
-		Long: `Replaces the rescorers, the sampler or the exporter of the trainer that works on the
-run directory RUN, or with --process N the rescorers of a process of chessbrain
-selfplay. KIND is rescorer, sampler or exporter; NAME is a built-in stage or a
-program of the plugin directories that the process was started with. Rescorers
-work in the order in which they are named; identity alone changes nothing.
-
-The process starts the new stage first: where that fails, the old one stays and the
-exit code is 1. It takes over at the next group of games, batch, or export; no row
-is lost or comes twice. The run's configuration on disk follows.`,
-		Example: "  chessbrain plugins swap runs/a rescorer deblunder,mine --set deblunder.threshold=0.2\n  chessbrain plugins swap runs/a sampler hanse",
+		Long: `Replaces the rescorers, the sampler or the exporter of the trainer that works on the run directory RUN.
+KIND is rescorer, sampler or exporter; NAME is a built-in stage or a program of the plugin directories that the
+process was started with. Rescorers work in the order in which they are named; identity alone changes nothing. Where
+the new stage does not start, the old one stays and the exit code is 1.`,
+		Example: "  chessbrain plugins swap runs/a rescorer deblunder,mine --set deblunder.threshold=0.2",
 		Args:    exactArgs(3, "want a run directory, a kind and names, got %d arguments"),
 		RunE: func(c *cobra.Command, args []string) error {
 			kind, err := stage.ParseKind(args[1])
@@ -253,7 +240,93 @@ is lost or comes twice. The run's configuration on disk follows.`,
 			return control(c, args[0], process, m)
 		},
 	}
-	c.Flags().Uint64Var(&process, "process", 0, "swap in this playing process (chessbrain selfplay --process N) and not in the trainer")
+	c.Flags().Uint64Var(&process, "process", 0, "swap the rescorers of this playing process (chessbrain selfplay --process N) and not of the trainer")
 	c.Flags().StringArrayVar(&set, "set", nil, "a setting, STAGE.SETTING=VALUE; may come several times")
 	return c
+}
+
+// pluginsTestOptions are the flags of plugins test.
+type pluginsTestOptions struct {
+	pluginFlags
+	kind    string
+	set     []string
+	seed    uint64
+	timeout time.Duration
+}
+
+func newPluginsTest() *cobra.Command {
+	var o pluginsTestOptions
+	c := &cobra.Command{
+		Use:   "test NAME | PATH",
+		Short: "Hold a stage to what its kind promises",
+		Long: `Runs the conformance suite on a built-in stage or a program, started as a run starts it: what it says of
+itself, its settings, order, determinism, saved state, errors. A line for each check; the exit code is 3 where one
+fails. PATH has a / in it.`,
+		Example: "  chessbrain plugins test ./mine --set paths=/tb/345",
+		Args:    stageArg,
+		RunE:    stoppable(o.run),
+	}
+	o.bind(c)
+	f := c.Flags()
+	f.StringVar(&o.kind, "kind", "", "only that kind: rescorer, sampler or exporter")
+	f.StringArrayVar(&o.set, "set", nil, "a setting of the stage, SETTING=VALUE; may come several times")
+	f.Uint64Var(&o.seed, "seed", 1, "of the inputs")
+	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "of all checks")
+	bindJSON(c, "one JSON object a check")
+	return c
+}
+
+func (o *pluginsTestOptions) run(c *cobra.Command, args []string) (err error) {
+	kind, err := stage.ParseKind(o.kind)
+	if err != nil {
+		return usagef("--kind: %w", err)
+	}
+	settings, err := settingsOf(o.set)
+	if err != nil {
+		return err
+	}
+	if o.timeout <= 0 {
+		return usagef("--timeout %v: want more than 0", o.timeout)
+	}
+	var failed plugintest.Failures
+	o.notify = failed.Note
+	h, found, err := o.openStage(c, kind, args[0])
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	if len(found) > 1 {
+		return usagef("%s is a %s and a %s: say with --kind which is meant", args[0], found[0].Kind, found[1].Kind)
+	}
+	d := found[0].Definition
+	if _, err := d.Values(settings); err != nil {
+		return usagef("--set: %s %s: %w", d.Kind, d.Name, err)
+	}
+	ctx, cancel := context.WithTimeout(c.Context(), o.timeout)
+	defer cancel()
+	results := plugintest.Check(ctx, plugintest.Hosted(h, d, settings), o.seed)
+	if err := c.Context().Err(); err != nil {
+		return err
+	}
+	if found[0].Program != nil {
+		results = append(results, failed.Result())
+	}
+	return o.report(c, d.Name, results)
+}
+
+// report prints a line for each check.
+func (o *pluginsTestOptions) report(c *cobra.Command, name string, results []plugintest.Result) error {
+	failed := 0
+	for _, r := range results {
+		if r.Err != nil {
+			failed++
+		}
+		if err := answerf(c, r, "%s\n", r); err != nil {
+			return err
+		}
+	}
+	if failed > 0 {
+		return corruptf("%s fails %d of %d checks (inputs of --seed %d)", name, failed, len(results), o.seed)
+	}
+	return nil
 }

@@ -52,13 +52,11 @@ func newPluginsLock() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lock --run-dir RUN | --file FILE",
 		Short: "Write down which programs a run may start, by their SHA-256",
-		Long: `Writes the names and SHA-256 of all programs that are found in the directories of
---plugin-dir and $CHESSBRAIN_PLUGIN_DIR into the run's
-` + setup.LockFile + `, in place of what it held. From then on the run starts no other
-program, and none that has changed since. Nothing is started. --file names another
-file; what it holds counts for no run by itself.`,
-		Example: "  chessbrain plugins lock --run-dir runs/a --plugin-dir bin/plugins",
-		Args:    noArgs,
+		Long: `Writes the names and SHA-256 of all programs that are found in the directories of --plugin-dir and
+$CHESSBRAIN_PLUGIN_DIR into the run's ` + setup.LockFile + `, in place of what it held. From then on the run
+starts no other program, and none that has changed since. Nothing is started. Another --file counts for no run by
+itself.`,
+		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			path, programs, err := f.find()
 			if err != nil {
@@ -87,11 +85,10 @@ func newPluginsVerify() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify --run-dir RUN | --file FILE",
 		Short: "Hold the programs that are found against a lock file",
-		Long: `Compares the programs of --plugin-dir and $CHESSBRAIN_PLUGIN_DIR with the run's ` + setup.LockFile + `: each is locked,
-changed (another SHA-256), not locked, or, where only the file knows it, not found.
-Nothing is started. The exit code is 3 where anything differs.`,
-		Example: "  chessbrain plugins verify --run-dir runs/a --plugin-dir bin/plugins",
-		Args:    noArgs,
+		Long: `Compares the programs of --plugin-dir and $CHESSBRAIN_PLUGIN_DIR with the run's ` + setup.LockFile + `: each
+is locked, changed (another SHA-256), not locked, or, where only the file knows it, not found. Nothing is started.
+The exit code is 3 where anything differs.`,
+		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			path, programs, err := f.find()
 			if err != nil {

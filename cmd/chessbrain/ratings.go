@@ -34,27 +34,15 @@ func newRatings() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ratings [RUN]",
 		Short: "Rating list of a run's nets and their opponents, with errors; play the matches that are missing",
-		Long: `Rates all nets of a run by all matches in it: those of the gatekeeper
-(gatekeeper/<net>/match.jsonl) and rating matches (matches/). Prints Elo with its
-95 % interval and brings RUN/catalogue.json up to date: nets, matches, ratings and
-published files, an index that can always be made anew from the run's files
-(--rebuild reads all of them again). It may be called while the run is at work.
+		Long: `Rates all nets of a run by all matches in it, the gatekeeper's and rating matches. Prints Elo with its 95 %
+interval and brings the index RUN/catalogue.json up to date. It may be called while the run is at work. The player
+of random moves is the zero.
 
-With --play it first plays what is missing: each accepted net against the nets
-before it, the first net, random moves and, with --engine, a UCI engine at fixed
-nodes and skill. These never change, so falling Elo against them is an alarm. What
-is not given as a flag is taken from the section loop.rating of the run's
-configuration, but for the engine: a run directory is data, so a program that it names
-is not started. Nets are evaluated where the run's players are (producer_device), or
-on --device. A stop or a kill loses no finished game: the same command goes on.
-With --poll it waits for new nets, beside self-play, trainer and gatekeeper.
-
-The player of random moves is the zero of the list; where it has not played, the
-random weights that the gatekeeper began with, or the first net.`,
-		Example: `  chessbrain ratings runs/a
-  chessbrain ratings runs/a --play --games 40 --engine stockfish --engine-nodes 1000 --engine-skill 0
-  chessbrain ratings runs/a --play --poll 5m
-  jq -r '.ratings[] | [.name, .elo, .error] | @tsv' runs/a/catalogue.json`,
+With --play it first plays what is missing: each accepted net against the nets before it, the first net, random
+moves and, with --engine, a UCI engine. What is not given as a flag is taken from the section loop.rating of the
+run's configuration, but for the engine. A stop or a kill loses no finished game: the same command goes on.`,
+		Example: `  chessbrain ratings runs/a --play --games 40 --engine stockfish --engine-nodes 1000 --engine-skill 0
+  chessbrain ratings runs/a --play --poll 5m`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, runArg(args)) },
 	}
@@ -86,8 +74,9 @@ func (o *ratingOptions) run(c *cobra.Command, root string) error {
 		return err
 	}
 	if !o.play {
-		if given := o.onlyPlay(c.Flags()); given != "" {
-			return usagef("--%s is for --play", given)
+		if name := given(c, "lock-wait", "poll", "games", "opponents", "visits", "random", "first", "engine",
+			"engine-nodes", "engine-skill", "device"); name != "" {
+			return usagef("--%s is for --play", name)
 		}
 		list, err := ratings.Update(c.Context(), root, ratings.UpdateOptions{Rebuild: o.rebuild, Log: log})
 		if err != nil {
@@ -109,16 +98,6 @@ func (o *ratingOptions) run(c *cobra.Command, root string) error {
 		return err
 	}
 	return errors.Join(err, answer(c, ratings.NewRated(s.Catalogue, s.Alarms)))
-}
-
-// onlyPlay returns a flag that is given and has a meaning with --play alone, or "".
-func (o *ratingOptions) onlyPlay(f *pflag.FlagSet) string {
-	for _, name := range []string{"lock-wait", "poll", "games", "opponents", "visits", "random", "first", "engine", "engine-nodes", "engine-skill", "device"} {
-		if f.Changed(name) {
-			return name
-		}
-	}
-	return ""
 }
 
 // configOf reads the run's configuration, which the flags win over, and becomes the GPU

@@ -22,8 +22,7 @@ type rescoreOptions struct {
 	out       string
 	rescorers string
 	set       []string
-	format    uint32
-	version   uint32
+	form      lc0.Form
 	keep      bool
 	dryRun    bool
 }
@@ -33,31 +32,24 @@ func newRescore() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rescore IN... --out DIR --rescorer NAME[,NAME]",
 		Short: "Rescore games or Leela's chunks into another directory",
-		Long: `Rescores chunks of games (*.games) and Leela's training chunks (*.gz, and *.tar of
-them; versions 3 to 7). IN is a file or a directory, whose sub-directories are read
-too; DIR gets a file of the same kind under the same name for each. Nothing is
-written over: an output that is there already is an error, with --keep it stays.
+		Long: `Rescores chunks of games (*.games) and Leela's training chunks (*.gz, and *.tar of them; versions 3 to 7).
+IN is a file or a directory, whose sub-directories are read too; DIR gets a file of the same kind under the same
+name for each. Nothing is written over. What is damaged is named and left out, and the exit code is 3.
 
-The rescorers work in the order in which they are named; beside the built-in ones
-they are programs of --plugin-dir (chessbrain plugins list). Built in:
-` + rescore.Help() + `
-Leela's chunks keep their version (at least 6), input format and whatever else the
-rescorers do not change; --format and --version choose others. Frames marked as
-deleted are not trained on: they have weight 0 in games, and their mark in chunks.
-
-What is damaged is named and left out, and the exit code is 3.`,
-		Example: `  chessbrain rescore runs/a/selfplay --out rescored --rescorer syzygy,deblunder --set syzygy.paths=/tb/345 --set deblunder.threshold=0.1
-  chessbrain rescore training-1.tar --out tars --rescorer identity --format 3 --json`,
-		Args: someArgs("name *.games, *.gz or *.tar files, or directories of them"),
-		RunE: o.run,
+The rescorers work in the order in which they are named; beside the built-in ones they are programs of --plugin-dir
+(chessbrain plugins list). Built in:
+` + rescore.Help(),
+		Example: `  chessbrain rescore runs/a/selfplay --out rescored --rescorer syzygy,deblunder --set syzygy.paths=/tb/345`,
+		Args:    someArgs("name *.games, *.gz or *.tar files, or directories of them"),
+		RunE:    o.run,
 	}
 	f := c.Flags()
 	f.StringVar(&o.out, "out", "", "directory for the rescored files")
 	f.StringVar(&o.rescorers, "rescorer", "", "rescorers, separated by commas: "+strings.Join(rescore.Names(), ", ")+", or programs")
 	o.plugins.bindDirs(c)
 	f.StringArrayVar(&o.set, "set", nil, "a setting, STAGE.SETTING=VALUE; may come several times")
-	f.Uint32Var(&o.format, "format", 0, "input format of Leela's chunks, 1 to 5, 132 or 133; 0 = as it was")
-	f.Uint32Var(&o.version, "version", 0, "version of Leela's chunks, 6 or 7; 0 = as it was, at least 6")
+	f.Uint32Var(&o.form.InputFormat, "format", 0, "input format of Leela's chunks, 1 to 5, 132 or 133; 0 = as it was")
+	f.Uint32Var(&o.form.Version, "version", 0, "version of Leela's chunks, 6 or 7; 0 = as it was, at least 6")
 	f.BoolVar(&o.keep, "keep", false, "leave files as they are that the directory holds already, to go on after a stop")
 	f.BoolVar(&o.dryRun, "dry-run", false, "check rescorers and inputs, print what would be done, write nothing")
 	bindJSON(c, "print one JSON object")
@@ -71,10 +63,10 @@ func (o *rescoreOptions) check() ([]stage.Choice, error) {
 		return nil, usagef("--out: name a directory for the rescored files")
 	case o.rescorers == "":
 		return nil, usagef("--rescorer: name at least one of %s", strings.Join(rescore.Names(), ", "))
-	case o.version != 0 && o.version != 6 && o.version != 7:
-		return nil, usagef("--version %d: want 6, 7, or 0 for that of each chunk", o.version)
-	case o.format != 0 && !slices.Contains(lc0.InputFormats(), o.format):
-		return nil, usagef("--format %d: want one of %v, or 0 for that of each chunk", o.format, lc0.InputFormats())
+	case o.form.Version != 0 && o.form.Version != 6 && o.form.Version != 7:
+		return nil, usagef("--version %d: want 6, 7, or 0 for that of each chunk", o.form.Version)
+	case o.form.InputFormat != 0 && !slices.Contains(lc0.InputFormats(), o.form.InputFormat):
+		return nil, usagef("--format %d: want one of %v, or 0 for that of each chunk", o.form.InputFormat, lc0.InputFormats())
 	}
 	chosen, err := stage.ParseChoices(stage.KindRescorer, o.rescorers, o.set)
 	if err != nil {
@@ -120,7 +112,7 @@ func (o *rescoreOptions) run(c *cobra.Command, inputs []string) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
-	run := &files.Run{FS: fsx.OS, Rescorer: chain, Form: lc0.Form{Version: o.version, InputFormat: o.format}, Keep: o.keep}
+	run := &files.Run{FS: fsx.OS, Rescorer: chain, Form: o.form, Keep: o.keep}
 	report := files.Summary{Rescorer: run.Rescorer.Name(), Report: &run.Report}
 	if o.dryRun {
 		report.Plan = append(report.Plan, jobs...)

@@ -21,32 +21,16 @@ func newRun() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "The closed loop on this machine: gate, play, shuffle, train, export, in a circle",
-		Long: `Goes round from an empty directory on: the gatekeeper tests the newest net, the
-accepted one plays --games-per-cycle games, the newest rows are shuffled, the net
-is trained on them as far as the train bucket allows, and the new net is a
-candidate of the next cycle. Then what retention does not keep is removed.
+		Long: `Goes round from an empty directory on: the gatekeeper tests the newest net, the accepted one plays, the
+newest rows are shuffled, the net is trained on them, and the new net is a candidate of the next cycle. It ends when
+a stop condition holds (--cycles, --games, --hours, --elo), or at Ctrl-C with 5; after a stop or a kill the same
+command goes on. chessbrain status RUN shows where it is.
 
-It ends when a stop condition holds (--cycles, --games, --hours, --elo; those of
-earlier starts count), with its last net tested and rated, else when it is told to:
-the first Ctrl-C finishes the step under way, saves and exits with 5. After a stop
-or a kill the same command goes on with the stage that was under way: no finished
-game is played again. Another net, name or kind of training than the directory's is
-refused before anything is played. With --config, SIGHUP reads the file again, for the stages
-that follow.
-
-Fewer rows than --min-rows are no error: self-play goes on until there are enough,
-and says how many games that will take. chessbrain status RUN shows where it is,
-what it waits for and what limits it.
-
---stage NAME does one stage and ends: a script is a list of them, in this order,
-with anything else between (scripts/synchronous_loop.sh). A stage that has ended in
-this cycle is not done again. Exit code 0 is that, too; 2: another stage is next, which
-it names; 5: interrupted; 6: too few rows, self-play is next; 7: a stop condition holds.
-NAME is gatekeeper, rating, selfplay, shuffle, train, export or gc.`,
-		Example: "  chessbrain run --run-dir runs/a --net b6c64 --cycles 100\n" +
-			"  chessbrain run --run-dir runs/a --config configs/laptop.textproto --hours 8\n" +
-			"  chessbrain status runs/a",
-		Args: noArgs,
+--stage NAME does one stage and ends: gatekeeper, rating, selfplay, shuffle, train, export or gc. Exit code 0: it is
+done, or was; 2: another stage is next, which it names; 6: too few rows, self-play is next; 7: a stop condition
+holds.`,
+		Example: "  chessbrain run --run-dir runs/a --config configs/laptop.textproto --hours 8",
+		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := s.resolve(c); err != nil {
 				return err

@@ -17,23 +17,15 @@ func newSelfplay() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "selfplay",
 		Short: "Only play: for a trainer with --source dir, or from a directory of nets",
-		Long: `Plays games with the newest net and stores them. Any number of such processes may
-share a directory, each with its own --process number; they never play one game
-twice. Without --models-dir the newest checkpoint of the run directory plays, and
-a trainer with --source dir learns from the games. With --models-dir it is the
-newest .safetensors file in that directory, looked for every five seconds; while
-there is none, random weights play.
+		Long: `Plays games with the newest net and stores them: that of the run's newest checkpoint, for a trainer with
+--source dir, or with --models-dir the newest .safetensors file there; while there is none, random weights play. Any
+number of such processes may share a directory, each with its own --process number.
 
-The first Ctrl-C or SIGTERM writes finished games, saves unfinished ones, which go
-on at the next start, and exits with 5; a second one ends at once. With --config,
-SIGHUP reads the file again and applies the rescorers in it.`,
-		Example: "  chessbrain selfplay --run-dir runs/a --process 1 &\n  chessbrain train --run-dir runs/a --source dir --steps 10000\n\n" +
-			"  chessbrain selfplay --models-dir base/models --output-dir base/selfplay --max-games-total 5000",
-		Args: noArgs,
+The first Ctrl-C or SIGTERM saves unfinished games, which go on at the next start, and exits with 5; a second one
+ends at once.`,
+		Example: "  chessbrain selfplay --models-dir base/models --output-dir base/selfplay --max-games-total 5000",
+		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := s.resolve(c); err != nil {
-				return err
-			}
 			if games < 0 {
 				return usagef("--max-games-total %d: want 0 (until stopped) or more", games)
 			}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -46,7 +47,7 @@ type session struct {
 	progress *monitor.Progress
 	log      *slog.Logger
 	readers  []monitor.Sink // of the run's events, beside its files
-	closers  []io.Closer
+	closers  []func() error // of what open opened
 }
 
 // bind registers the configuration's flags of the groups, --config and
@@ -120,6 +121,7 @@ func (s *session) open(c *cobra.Command) (err error) {
 		Out: os.Stderr, Terminal: monitor.IsTerminal(os.Stderr), Width: monitor.TerminalWidth(os.Stderr), Quiet: cfg.GetLog().GetQuiet(),
 		Every: time.Duration(cfg.GetLog().GetEverySeconds() * float64(time.Second)),
 	})
+	s.closers = append(s.closers, s.progress.Close)
 	address, err := s.serveMetrics()
 	if err != nil {
 		return err
@@ -129,7 +131,7 @@ func (s *session) open(c *cobra.Command) (err error) {
 		if err != nil {
 			return pathError(err)
 		}
-		s.closers = append(s.closers, closerFunc(stop))
+		s.closers = append(s.closers, stop)
 	}
 	file := cfg.GetLogFilename()
 	if file == "" {
@@ -152,20 +154,25 @@ func (s *session) open(c *cobra.Command) (err error) {
 	if err != nil {
 		return pathError(fmt.Errorf("open log %s: %w; name another place with --run-dir or --log-file", file, err))
 	}
-	s.closers = append(s.closers, closer)
+	s.closers = append(s.closers, closer.Close)
 	if address != "" {
 		s.log.Info("metrics", "address", address)
 	}
 	return nil
 }
 
-// perform does a command's work: in a dry run it says what would be done, else it opens
-// the session, works until the end or the first interrupt, and prints the summary,
-// beside an error, too.
+// perform does a command's work: it resolves the configuration unless the command has,
+// and in a dry run says what would be done; else it opens the session, works until the
+// end or the first interrupt, and prints the summary, beside an error, too.
 func perform[S interface {
 	comparable
 	printed
 }](c *cobra.Command, s *session, work func(context.Context) (S, error)) (err error) {
+	if s.effective == nil {
+		if err := s.resolve(c); err != nil {
+			return err
+		}
+	}
 	if s.dryRun {
 		return s.check(c.OutOrStdout())
 	}
@@ -211,31 +218,23 @@ func (s *session) serveMetrics() (address string, err error) {
 	if err != nil {
 		return "", s.effective.Errorf("metrics.addr", "use 127.0.0.1:PORT, or --metrics-public with --metrics-token-file", "%v", err)
 	}
-	s.closers = append(s.closers, closerFunc(func() error {
+	s.closers = append(s.closers, func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		return server.Close(ctx)
-	}))
+	})
 	s.readers = append(s.readers, prom)
 	return "http://" + server.Addr().String() + "/metrics", nil
 }
 
 // close ends what open and serveMetrics opened.
-func (s *session) close() error {
-	var errs []error
-	for i := len(s.closers) - 1; i >= 0; i-- {
-		errs = append(errs, s.closers[i].Close())
+func (s *session) close() (err error) {
+	for _, end := range slices.Backward(s.closers) {
+		err = errors.Join(err, end())
 	}
-	if s.progress != nil {
-		errs = append(errs, s.progress.Close())
-	}
-	s.closers, s.progress = nil, nil
-	return errors.Join(errs...)
+	s.closers = nil
+	return err
 }
-
-type closerFunc func() error
-
-func (f closerFunc) Close() error { return f() }
 
 // reloads delivers a signal for each SIGHUP, which asks to read the configuration
 // file again. Without a file there is nothing to read: SIGHUP then ends the

@@ -35,31 +35,20 @@ func newShuffle() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "shuffle",
 		Short: "Shuffle the newest self-play rows into files to train from",
-		Long: `Takes the newest game files until a window is full, keeps a share of their rows,
-and writes those in an exactly uniform random order to
-OUTPUT/<time>/{train,val}/*.rows, with the marker train.json. The directory appears
-whole or not at all. The same command after a kill finishes what was begun, where
-all rows had been spread already; else it begins anew.
+		Long: `Takes the newest game files until a window is full, keeps a share of their rows, and writes those in an
+exactly uniform random order to OUTPUT/<time>/{train,val}/*.rows. The directory appears whole or not at all, and the
+same command goes on after a kill. The window grows more slowly than the data (KataGo's formula):
 
-The window grows more slowly than the data (KataGo's formula):
+  ` + strings.ReplaceAll(shuffle.FormulaText, "\n", "\n  ") + `
 
-` + indent(shuffle.FormulaText) + `
-
-usable = rows of trained nets + min(rows of untrained ones, min-rows); an untrained
-net's games are in a directory random or <job>-<training>-s0-d<rows>. A row is a
-position with a policy and a weight above 0. Of the window's rows each is kept with
-probability min(keep-target-rows, used) / used.
-
---dry-run shows the formula with the run's numbers, files, memory and disk, and
-creates nothing.
+usable = rows of trained nets + min(rows of untrained ones, min-rows). A row is a position with a policy and a
+weight above 0. --dry-run shows the formula with the run's numbers, files, memory and disk, and creates nothing.
 
 Exit code ` + fmt.Sprint(shuffle.ExitShort) + `: there are fewer usable rows than --min-rows ("have M rows, need N"); play
-more games. 3: a file of an interrupted shuffle is damaged. 5: interrupted.
-Damaged game files are named and left out.`,
-		Example: `  chessbrain shuffle --input-dir runs/a/selfplay --output-dir runs/a/shuffled --dry-run
-  chessbrain shuffle --input-dir runs/a/selfplay --output-dir runs/a/shuffled --min-rows 100000 --keep-target-rows 600000`,
-		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return o.run(c) },
+more games. 3: a file of an interrupted shuffle is damaged. 5: interrupted.`,
+		Example: `  chessbrain shuffle --input-dir runs/a/selfplay --output-dir runs/a/shuffled --keep-target-rows 600000`,
+		Args:    noArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return o.run(c) },
 	}
 	o.bind(c)
 	return c
@@ -226,6 +215,3 @@ func (r *shuffleReport) writePlan(row func(name, format string, args ...any)) {
 		row("disk", "%.0f MiB, and as much for scratch files", float64(p.DiskBytes())/mib)
 	}
 }
-
-// indent puts two spaces before each line.
-func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -18,43 +19,30 @@ import (
 // how it is trained.
 type subjectFlags struct {
 	checkpoint, run, net, config string
+	data                         string // of the tool's rows
 	weights                      string // raw or swa; "" where there is no flag
 }
 
-// bind registers flags of these names.
-func (f *subjectFlags) bind(c *cobra.Command, names ...string) {
-	for _, name := range names {
-		switch flags := c.Flags(); name {
-		case "checkpoint":
-			flags.StringVar(&f.checkpoint, name, "", "a checkpoint directory")
-		case "weights":
-			flags.StringVar(&f.weights, name, "raw", "weights of a checkpoint: raw, or swa (averaged)")
-		case "run-dir":
-			flags.StringVar(&f.run, name, "", "a run, whose newest checkpoint is taken, or RUN@STEP")
-		case "net":
-			flags.StringVar(&f.net, name, "", tools.NetForms)
-		case "config":
-			flags.StringVar(&f.config, name, "", "configuration file (default: that of the run, else the defaults)")
-		}
-	}
+// bind registers the flags that all tools have.
+func (f *subjectFlags) bind(c *cobra.Command) {
+	c.Flags().StringVar(&f.config, "config", "", "configuration file (default: that of the run, else the defaults)")
+	c.Flags().StringVar(&f.run, "run-dir", "", "a run, whose newest checkpoint is taken, or RUN@STEP")
+	c.Flags().StringVar(&f.net, "net", "", tools.NetForms)
 }
 
 // open reads the net and the configuration. Without a net, the one that the
 // configuration begins with is taken where fresh allows it.
 func (f *subjectFlags) open(c *cobra.Command, fresh bool) (*tools.Subject, error) {
-	path, given := "", 0
-	for _, p := range []string{f.checkpoint, f.run} {
-		if p != "" {
-			path, given = p, given+1
+	path, named := cmp.Or(f.checkpoint, f.run), 0
+	for _, name := range []string{f.checkpoint, f.run, f.net} {
+		if name != "" {
+			named++
 		}
 	}
-	if f.net != "" {
-		given++
-	}
 	switch {
-	case given > 1:
+	case named > 1:
 		return nil, usagef("%s: more than one net is named; keep one flag", c.CommandPath())
-	case given == 0 && (!fresh || f.config == ""):
+	case named == 0 && (!fresh || f.config == ""):
 		return nil, usagef("%s: no net is named; see %s --help", c.CommandPath(), c.CommandPath())
 	case f.weights != "" && f.weights != "raw" && f.weights != "swa":
 		return nil, usagef("--weights %q: want raw or swa", f.weights)
@@ -69,7 +57,7 @@ func (f *subjectFlags) open(c *cobra.Command, fresh bool) (*tools.Subject, error
 		if err := handOverOrCPU(c, s.Effective, true); err != nil {
 			return nil, err
 		}
-		tellWarnings(c, s.Checkpoint.Warnings)
+		tellEach(c, "%s", s.Checkpoint.Warnings)
 		return s, nil
 	}
 	e, err := config.Resolve(config.Input{Path: f.config})
@@ -90,13 +78,13 @@ func (f *subjectFlags) open(c *cobra.Command, fresh bool) (*tools.Subject, error
 	return tools.NewSubject("fresh net of "+f.config, net, e), err
 }
 
-// openWith opens the net, and the rows of data, which the caller closes.
-func (f *subjectFlags) openWith(c *cobra.Command, fresh bool, data string) (*tools.Subject, *tools.Rows, error) {
+// openWith opens the net, and the rows of --data, which the caller closes.
+func (f *subjectFlags) openWith(c *cobra.Command, fresh bool) (*tools.Subject, *tools.Rows, error) {
 	s, err := f.open(c, fresh)
 	if err != nil {
 		return nil, nil, err
 	}
-	rows, err := openRows(c, s, data)
+	rows, err := openRows(c, s, f.data)
 	return s, rows, err
 }
 
@@ -106,9 +94,7 @@ func openRows(c *cobra.Command, s *tools.Subject, data string) (*tools.Rows, err
 	if err != nil {
 		return nil, pathError(err)
 	}
-	for _, p := range rows.Problems {
-		tell(c)("left out: %v", p)
-	}
+	tellEach(c, "left out: %v", rows.Problems)
 	return rows, nil
 }
 

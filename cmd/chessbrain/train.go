@@ -19,28 +19,16 @@ func newTrain() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "train",
 		Short: "Play against itself and learn from the games",
-		Long: `Plays games of the net against itself and trains it on them, episode after
-episode, into the run directory. The same command goes on where the last one
-ended; --episodes is a total. The first Ctrl-C finishes the step under way, saves
-and exits with 5; a second one ends at once. With --config, SIGHUP reads the file
-again and applies its sections plugins and export.
+		Long: `Plays games of the net against itself and trains it on them, episode after episode, into the run directory.
+The same command goes on where the last one ended; --episodes is a total. The first Ctrl-C finishes the step under
+way, saves and exits with 5; a second one ends at once. With --source dir, shuffled or loader it only trains, on
+what others played.
 
-With --source dir, shuffled or loader it only trains, on what others played. On
-shuffles it goes in epochs of --samples-per-epoch: each new row of self-play puts
---max-train-bucket-per-new-data samples into a bucket, an epoch takes its own out,
-and while there is too little the trainer waits and says for what, or ends with
---stop-when-train-bucket-limited. After every --epochs-per-export epochs the net
-goes to toexport/ with --export-mode main, where chessbrain export takes it.
-
-Flags win over environment variables (EPISODES, BATCH_SIZE, ...), those over
---config FILE, that over the defaults.`,
+Flags win over environment variables (EPISODES, BATCH_SIZE, ...), those over --config FILE, that over the defaults.`,
 		Example: "  chessbrain train --episodes 200 --producer-workers 8\n\n" +
-			"  chessbrain train --run-dir runs/a --source shuffled --samples-per-epoch 100000 --max-train-bucket-per-new-data 4 --export-mode main",
+			"  chessbrain train --run-dir runs/a --source shuffled --samples-per-epoch 100000 --export-mode main",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := s.resolve(c); err != nil {
-				return err
-			}
 			if lockWait < 0 {
 				return usagef("--lock-wait %v: want 0 or more", lockWait)
 			}

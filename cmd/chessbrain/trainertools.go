@@ -2,8 +2,11 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,14 +14,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/internal/monitor/report"
 	"github.com/chessbrain/chessbrain/run/tools"
 )
 
 // overfitOptions are the flags of overfit.
 type overfitOptions struct {
-	subject subjectFlags
-	data    string
+	subjectFlags
 	tools.OverfitOptions
 }
 
@@ -27,19 +30,15 @@ func newOverfit() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "overfit --config FILE [--data DATA]",
 		Short: "Learn one batch by heart, to check a net with its losses and optimizer",
-		Long: `Trains on one fixed batch until the loss is near the least that it can be: the
-entropy of the targets; each single loss must lose half of its own excess, too. Prints
-the curve; exit code 1 means that the batch was not learnt, and so that net, losses,
-optimizer and learning rate do not work together.
-
-The rows are different positions of --data, as training draws them; without data,
-positions of random play with made-up targets. L2, warm-up and averaging are left
-out, and nothing is saved. Losses are those of the batch's own batch-norm statistics.`,
+		Long: `Trains on one fixed batch until the loss is near the least that it can be: the entropy of the targets; each
+single loss must lose half of its own excess, too. Exit code 1 means that the batch was not learnt, and so that net,
+losses, optimizer and learning rate do not work together. L2, warm-up and averaging are left out, and nothing is
+saved. Without --data the rows are made up.`,
 		Example: "  chessbrain overfit --config run.textproto --data runs/a --rows 32 --steps 1000",
 		Args:    noArgs,
 		RunE:    stoppable(o.run),
 	}
-	o.subject.bind(c, "config", "run-dir", "net")
+	o.bind(c)
 	f := c.Flags()
 	f.StringVar(&o.data, "data", "", dataHelp+"; empty = made-up rows")
 	f.IntVar(&o.Rows, "rows", 32, "rows of the batch")
@@ -55,7 +54,7 @@ func (o *overfitOptions) run(c *cobra.Command, _ []string) (err error) {
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	s, err := o.subject.open(c, true)
+	s, err := o.open(c, true)
 	if err != nil {
 		return err
 	}
@@ -66,13 +65,9 @@ func (o *overfitOptions) run(c *cobra.Command, _ []string) (err error) {
 		}
 		defer closeAfter(&err, rows)
 	}
-	out := c.OutOrStdout()
-	var show func(tools.OverfitPoint) error
-	if !wantsJSON(c) {
-		show = func(p tools.OverfitPoint) error {
-			_, err := fmt.Fprintf(out, "step %5d  loss %.4f  over the floor %.4f%s\n", p.Step, float64(p.Loss), float64(p.Excess), tools.LossText(p.Losses))
-			return err
-		}
+	show := func(p tools.OverfitPoint) error {
+		_, err := fmt.Fprintf(textOut(c), "step %5d  loss %.4f  over the floor %.4f%s\n", p.Step, float64(p.Loss), float64(p.Excess), tools.LossText(p.Losses))
+		return err
 	}
 	r, err := tools.Overfit(c.Context(), s, rows, o.OverfitOptions, show)
 	if err != nil && !errors.Is(err, tools.ErrNotLearnt) {
@@ -86,8 +81,7 @@ func (o *overfitOptions) run(c *cobra.Command, _ []string) (err error) {
 
 // epochOptions are the flags of train-epoch.
 type epochOptions struct {
-	subject subjectFlags
-	data    string
+	subjectFlags
 	tools.EpochOptions
 }
 
@@ -96,15 +90,14 @@ func newTrainEpoch() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "train-epoch --run-dir RUN | --config FILE --data DATA",
 		Short: "Train once over data without saving anything, and say how fast it was",
-		Long: `Trains on every row once, in a drawn order, and prints losses, steps/s and rows/s.
-Nothing is saved: it is for measuring. A run's newest checkpoint goes on with its
-moments and its place in the learning-rate schedule; --config alone begins with a
-fresh net, --net with another one.`,
+		Long: `Trains on every row once, in a drawn order, and prints losses, steps/s and rows/s. Nothing is saved: it is
+for measuring. A run's newest checkpoint goes on with its moments and its place in the learning-rate schedule;
+--config alone begins with a fresh net, --net with another one.`,
 		Example: "  chessbrain train-epoch --run-dir runs/a --data runs/a --steps 500",
 		Args:    noArgs,
 		RunE:    stoppable(o.run),
 	}
-	o.subject.bind(c, "config", "run-dir", "net")
+	o.bind(c)
 	f := c.Flags()
 	f.StringVar(&o.data, "data", "", dataHelp)
 	f.IntVar(&o.Steps, "steps", 0, "steps at most; 0 = all data once")
@@ -117,19 +110,15 @@ func (o *epochOptions) run(c *cobra.Command, _ []string) (err error) {
 	if o.Steps < 0 || o.Every < 1 {
 		return usagef("--steps %d, --every %d: want 0 or more, and 1 or more", o.Steps, o.Every)
 	}
-	s, rows, err := o.subject.openWith(c, true, o.data)
+	s, rows, err := o.openWith(c, true)
 	if err != nil {
 		return err
 	}
 	defer closeAfter(&err, rows)
-	out := c.OutOrStdout()
-	var show func(tools.EpochPoint) error
-	if !wantsJSON(c) {
-		show = func(p tools.EpochPoint) error {
-			_, err := fmt.Fprintf(out, "step %6d  rows %8d  lr %.3g  loss %.4f%s  %.0f rows/s\n",
-				p.Step, p.Rows, p.LR, float64(p.Loss), tools.LossText(p.Losses), float64(p.PerSec))
-			return err
-		}
+	show := func(p tools.EpochPoint) error {
+		_, err := fmt.Fprintf(textOut(c), "step %6d  rows %8d  lr %.3g  loss %.4f%s  %.0f rows/s\n",
+			p.Step, p.Rows, p.LR, float64(p.Loss), tools.LossText(p.Losses), float64(p.PerSec))
+		return err
 	}
 	r, err := tools.TrainEpoch(c.Context(), s, rows, o.EpochOptions, show)
 	if err != nil {
@@ -140,8 +129,7 @@ func (o *epochOptions) run(c *cobra.Command, _ []string) (err error) {
 
 // tuneOptions are the flags of tune-lr.
 type tuneOptions struct {
-	subject   subjectFlags
-	data      string
+	subjectFlags
 	out, plot string
 	tools.RangeOptions
 }
@@ -151,20 +139,15 @@ func newTuneLR() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "tune-lr --config FILE --data DATA --out FILE.csv [--plot FILE.svg]",
 		Short: "Train with a growing learning rate and say at which the loss falls fastest",
-		Long: `Learning-rate range test: trains with a rate that grows exponentially from --from to
---to, until the loss diverges (4 times its best smoothed value, or not finite). Writes a
-line a step as CSV, and suggests the rate at which the smoothed loss falls steepest over
-the logarithm of the rate; the rate of the lowest loss is already too high for a long
-training. Look at the picture: of small batches and few steps the curve is noise.
-
-Rows are drawn as training draws them. The net is the one that the configuration begins
-with, or --net, or that of --run-dir (its weights alone); nothing is saved, and no run is
-touched. --from, --to and --steps replace learning rate, rules and warm-up.`,
+		Long: `Learning-rate range test: trains with a rate that grows exponentially from --from to --to, until the loss
+diverges (4 times its best smoothed value, or not finite). Writes a line a step as CSV, and suggests the rate at
+which the smoothed loss falls steepest over the logarithm of the rate. Look at the picture: of small batches and few
+steps the curve is noise. Nothing is saved, and no run is touched.`,
 		Example: "  chessbrain tune-lr --config run.textproto --data runs/a --out lr.csv --plot lr.svg",
 		Args:    noArgs,
 		RunE:    stoppable(o.run),
 	}
-	o.subject.bind(c, "config", "run-dir", "net")
+	o.bind(c)
 	f := c.Flags()
 	f.StringVar(&o.data, "data", "", dataHelp)
 	f.Float64Var(&o.From, "from", 1e-5, "first learning rate")
@@ -197,7 +180,7 @@ func (o *tuneOptions) run(c *cobra.Command, _ []string) (err error) {
 	if err := o.validate(); err != nil {
 		return err
 	}
-	s, rows, err := o.subject.openWith(c, true, o.data)
+	s, rows, err := o.openWith(c, true)
 	if err != nil {
 		return err
 	}
@@ -215,4 +198,145 @@ func (o *tuneOptions) run(c *cobra.Command, _ []string) (err error) {
 		}
 	}
 	return cmp.Or(answerf(c, r, "%s", r.Text(o.To, o.out)), leftOut(rows))
+}
+
+// evalOptions are the flags of eval.
+type evalOptions struct {
+	subjectFlags
+	tools.EvalOptions
+	dump, dumpFile string
+}
+
+func newEval() *cobra.Command {
+	var o evalOptions
+	c := &cobra.Command{
+		Use:   "eval --run-dir RUN | --checkpoint DIR | --net NET [--data DATA]",
+		Short: "Measure the configured losses of a net on given rows, or dump them",
+		Long: `Measures the losses of the configuration as training logs them (means over rows, weighted as the rows are).
+Without --data it takes the games that the run held out at that checkpoint. Batches lie evenly spread over the rows;
+a loader needs --batches.
+
+--dump writes what went in, what was wanted and what the net says of each row: text for reading, json (an object a
+line), or npz (numpy: inputs [N,112,8,8], policy_target [N,1858] with -1 where a move is not legal, value_targets
+[N,6,3] = Q, D, M of result, root, best, played, orig, st, weight, and the net's policy, wdl, moves_left).`,
+		Example: `  chessbrain eval --net se32x2.pb.gz --data training-1.tar --batches 4 --dump npz --dump-file rows.npz`,
+		Args:    noArgs,
+		RunE:    stoppable(o.run),
+	}
+	o.bind(c)
+	f := c.Flags()
+	f.StringVar(&o.checkpoint, "checkpoint", "", "a checkpoint directory")
+	f.StringVar(&o.weights, "weights", "raw", "weights of a checkpoint: raw, or swa (averaged)")
+	f.StringVar(&o.data, "data", tools.Validation, "validation (held out by the run), "+dataHelp)
+	f.IntVar(&o.Batches, "batches", 0, "batches to measure; 0 = all rows")
+	f.IntVar(&o.BatchSize, "batch-size", 0, "rows of a batch; 0 = training.batch_size")
+	bindJSON(c, "one JSON object")
+	f.StringVar(&o.dump, "dump", "", "dump the rows: "+strings.Join(tools.DumpFormats, ", "))
+	f.StringVar(&o.dumpFile, "dump-file", "", "file for the dump")
+	return c
+}
+
+// validate refuses what cannot be, before anything is read.
+func (o *evalOptions) validate() error {
+	switch {
+	case o.Batches < 0 || o.Batches > math.MaxInt32:
+		return usagef("--batches %d: want 0 or more", o.Batches)
+	case o.BatchSize < 0 || o.BatchSize > 1<<16:
+		return usagef("--batch-size %d: want 1 to 65536, or 0 for the configured one", o.BatchSize)
+	case (o.dump == "") != (o.dumpFile == ""):
+		return usagef("--dump %q, --dump-file %q: give both or none", o.dump, o.dumpFile)
+	case o.dump != "" && !slices.Contains(tools.DumpFormats, o.dump):
+		return usagef("--dump %q: want one of %s", o.dump, strings.Join(tools.DumpFormats, ", "))
+	}
+	if o.dumpFile != "" {
+		return canCreate("dump-file", o.dumpFile)
+	}
+	return nil
+}
+
+func (o *evalOptions) run(c *cobra.Command, _ []string) (err error) {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	s, rows, err := o.openWith(c, false)
+	if err != nil {
+		return err
+	}
+	defer closeAfter(&err, rows)
+	var dump *tools.Dump
+	if o.dump != "" {
+		if dump, err = tools.NewDump(c.Context(), s); err != nil {
+			return err
+		}
+		defer closeAfter(&err, dump)
+		o.Keep = dump.Keep
+	}
+	r, err := tools.Eval(c.Context(), s, rows, o.EvalOptions)
+	if err != nil {
+		return err
+	}
+	if dump != nil {
+		if err := fsx.WriteFileFunc(fsx.OS, o.dumpFile, func(w io.Writer) error { return dump.Write(w, o.dump) }); err != nil {
+			return pathError(fmt.Errorf("--dump-file: %w", err))
+		}
+	}
+	return cmp.Or(answer(c, r), leftOut(rows))
+}
+
+// backfillOptions are the flags of backfill-metrics.
+type backfillOptions struct {
+	dir, run string
+	tools.BackfillOptions
+}
+
+func newBackfillMetrics() *cobra.Command {
+	var o backfillOptions
+	c := &cobra.Command{
+		Use:   "backfill-metrics --checkpoints DIR | --run-dir RUN",
+		Short: "Measure the losses of old checkpoints and write them as metrics",
+		Long: `Measures the configured losses of every checkpoint that is still there, raw weights and averages, on the
+same rows, and writes validation events with the checkpoints' own steps and times into a directory of their own,
+metrics/<job>-backfill. A second call adds only what is missing. Change the losses of --config to get a metric that
+the run did not have.`,
+		Example: "  chessbrain backfill-metrics --run-dir runs/a --since 5000",
+		Args:    noArgs,
+		RunE:    stoppable(o.measure),
+	}
+	f := c.Flags()
+	f.StringVar(&o.dir, "checkpoints", "", "directory of checkpoints")
+	f.StringVar(&o.run, "run-dir", "", "run whose checkpoints are measured")
+	f.StringVar(&o.Config, "config", "", "configuration with the losses (default: that of the run)")
+	f.StringVar(&o.Data, "data", tools.Validation, "validation (held out by the run), a run or a directory of games, or a directory of shuffles")
+	f.IntVar(&o.Rows, "rows", 10000, "rows at most, evenly spread; 0 = all")
+	f.Int64Var(&o.Since, "since", 0, "leave out checkpoints of earlier steps")
+	f.StringVar(&o.Out, "out", "", "metrics directory for the events")
+	bindJSON(c, "print one JSON object at the end")
+	return c
+}
+
+func (o *backfillOptions) measure(c *cobra.Command, _ []string) error {
+	switch {
+	case (o.dir == "") == (o.run == ""):
+		return usagef("%s: give --checkpoints or --run-dir", c.CommandPath())
+	case o.Rows < 0 || o.Since < 0:
+		return usagef("--rows %d, --since %d: want 0 or more", o.Rows, o.Since)
+	}
+	o.Path = o.dir + o.run // one of them is empty
+	o.Show = func(e *monitor.Validation) error {
+		_, err := fmt.Fprintf(textOut(c), "step %d  %s weights  %d rows%s\n", e.Step, e.Weights, e.Rows, tools.LossText(e.Losses))
+		return err
+	}
+	r, err := tools.Backfill(c.Context(), o.BackfillOptions)
+	if errors.Is(err, context.Canceled) {
+		return interruptedf("interrupted; what was measured is written, and the same command goes on")
+	}
+	if err != nil {
+		return pathError(err)
+	}
+	tellEach(c, "left out: %v", r.Problems)
+	err = answerf(c, r, "%s: %s written, %d there before -> %s\n", monitor.Count(r.Checkpoints, "checkpoint"), monitor.Count(r.Written, "event"), r.There, r.Out)
+	if err == nil && len(r.Problems) > 0 {
+		err = corruptf("%d things could not be read; the rest was measured", len(r.Problems))
+	}
+	return err
 }
