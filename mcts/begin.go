@@ -27,12 +27,7 @@ type Options struct {
 // an earlier search found of this root is kept. With noise, fresh Dirichlet
 // noise is mixed into the root's priors; rng may be nil without it. Leaves that still wait are cancelled.
 func (s *Search) Begin(rng *rand.Rand, noise bool) {
-	s.BeginLimits(rng, noise, Limits{s.cfg.Simulations, s.cfg.Playouts})
-}
-
-// BeginLimits is Begin with other limits.
-func (s *Search) BeginLimits(rng *rand.Rand, noise bool, limits Limits) {
-	s.BeginWith(rng, Options{Limits: limits, Noise: noise})
+	s.BeginWith(rng, Options{Limits: Limits{s.cfg.Simulations, s.cfg.Playouts}, Noise: noise})
 }
 
 // BeginWith is Begin with options of its own. All randomness of the search is

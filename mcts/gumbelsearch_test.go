@@ -42,7 +42,7 @@ func TestGumbelSearch(t *testing.T) {
 					t.Fatalf("%s: target of move %d %v, want %v", fen, k, r.Target[k], want[k])
 				}
 			}
-			if pv := s.PV(nil); pv[0] != best.Move {
+			if pv := s.PVOf(nil, s.Root().Best); pv[0] != best.Move {
 				t.Errorf("%s: PV begins with %v, the move is %v", fen, pv[0], best.Move)
 			}
 		}

@@ -82,11 +82,12 @@ func (s *Search) Reset(h *chess.History) {
 		s.h = chess.NewHistory(*h.At(0))
 	}
 	s.h.CopyFrom(h)
-	s.newRoot()
+	s.DropTree()
 }
 
-// newRoot empties the tree; the newest position of the line becomes its root.
-func (s *Search) newRoot() {
+// DropTree forgets the tree and keeps the line, whose newest position becomes the
+// root: for new weights.
+func (s *Search) DropTree() {
 	s.waiting, s.steps = s.waiting[:0], s.steps[:0]
 	s.t.reset()
 	s.t.addNode()
@@ -98,9 +99,6 @@ func (s *Search) newRoot() {
 func (s *Search) atRoot() {
 	s.rootLen, s.begun, s.barred = s.h.Len(), false, s.barred[:0]
 }
-
-// DropTree forgets the tree and keeps the line: for new weights.
-func (s *Search) DropTree() { s.newRoot() }
 
 // History returns the line to the root. It must not be changed.
 func (s *Search) History() *chess.History { return s.h }
@@ -122,9 +120,6 @@ func (s *Search) handedOut() bool {
 	}
 	return root.n+uint32(root.vl) >= s.target
 }
-
-// Waiting returns the number of leaves that wait for Apply.
-func (s *Search) Waiting() int { return len(s.waiting) }
 
 // Counts returns the simulations so far, those of earlier moves and games too.
 func (s *Search) Counts() Counts { return s.counts }

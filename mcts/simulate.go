@@ -126,7 +126,7 @@ func (s *Search) terminal(n *node) bool {
 			return true
 		}
 	}
-	if s.cfg.Prober == nil || board.Rule50() != 0 || HasCastling(board) {
+	if s.cfg.Prober == nil || board.Rule50() != 0 || board.MayCastle() {
 		return false
 	}
 	wdl, ok := s.cfg.Prober.Probe(board)
@@ -149,17 +149,4 @@ func (s *Search) terminal(n *node) bool {
 func (s *Search) guessM() float32 {
 	parent := s.path[len(s.path)-1].node
 	return max(0, s.t.nodes[parent].rawM-1)
-}
-
-// HasCastling reports whether any castling right is held: endgame tables know
-// no such position.
-func HasCastling(b *chess.Board) bool {
-	for _, ours := range [2]bool{true, false} {
-		for _, kingside := range [2]bool{true, false} {
-			if _, ok := b.CastlingRook(ours, kingside); ok {
-				return true
-			}
-		}
-	}
-	return false
 }
