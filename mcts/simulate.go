@@ -112,11 +112,11 @@ func (s *Search) terminal(n *node) bool {
 	at := s.h.Len() - 1
 	board := s.h.Board()
 	if over := s.h.Terminal(s.list.N); over != chess.NotOver {
-		n.kind, n.proven = kindOver, ProvenDraw
+		outcome := ProvenDraw
 		if over == chess.Checkmate {
-			n.proven = ProvenLoss
+			outcome = ProvenLoss
 		}
-		n.rawQ, n.rawD, n.rawM = float32(n.proven.q()), float32(n.proven.d()), 0
+		n.settle(kindOver, outcome, 0)
 		return true
 	}
 	if s.cfg.TwofoldDraw {
@@ -133,15 +133,14 @@ func (s *Search) terminal(n *node) bool {
 	if !ok {
 		return false
 	}
-	n.kind, n.proven = kindProbed, ProvenDraw
-	if wdl < 0 {
-		n.proven = ProvenLoss
-	} else if wdl > 0 {
-		n.proven = ProvenWin
-	}
-	n.rawQ, n.rawD, n.rawM = float32(n.proven.q()), float32(n.proven.d()), s.guessM()
-	n.provenM = n.rawM
+	n.settle(kindProbed, [...]Proven{ProvenLoss, ProvenDraw, ProvenWin}[wdl+1], s.guessM())
 	return true
+}
+
+// settle makes n a leaf whose outcome is known, m plies from the end.
+func (n *node) settle(k kind, outcome Proven, m float32) {
+	n.kind, n.proven, n.provenM = k, outcome, m
+	n.rawQ, n.rawD, n.rawM = float32(outcome.q()), float32(outcome.d()), m
 }
 
 // guessM returns the plies left of a leaf whose value says nothing about them:
