@@ -83,14 +83,8 @@ func (b barring) has(i int) bool { return len(b) > 0 && b[i] }
 // findMate returns the ordinal of the first root move that mates, or -1. PUCT
 // with few visits may leave it out, so that it is looked for and visited first.
 func (s *Search) findMate() int {
-	defer s.h.Truncate(s.rootLen)
 	for i, m := range s.rootMoves.Slice() {
-		s.h.Truncate(s.rootLen)
-		s.h.Push(m)
-		if s.barred.has(i) || !s.h.Board().InCheck() {
-			continue
-		}
-		if s.h.Board().GenerateMoves(&s.list); s.list.N == 0 {
+		if !s.barred.has(i) && s.h.Board().Mates(m) {
 			return i
 		}
 	}

@@ -158,21 +158,11 @@ func (t *Tables) moveDistance(b, child *chess.Board, m chess.Move, tryMoves bool
 	case isZeroing(b, m):
 		w, _, ok := t.result(child, false)
 		return atZeroing(-w), ok
-	case isMated(child):
+	case b.Mates(m):
 		return 1, true
 	}
 	d, ok := t.distance(child, tryMoves)
 	return -d - sign(d), ok
-}
-
-// isMated says whether the side to move is checkmated.
-func isMated(b *chess.Board) bool {
-	if !b.InCheck() {
-		return false
-	}
-	var list chess.MoveList
-	b.GenerateMoves(&list)
-	return list.N == 0
 }
 
 // atZeroing returns the distance where a capture or pawn move with the result

@@ -42,7 +42,7 @@ func (t *Tables) RankRoot(h *chess.History) (moves []RootMove, ok bool) {
 		line.Push(m)
 		child, d, ok := line.Board(), 0, true
 		// Drawn by repetition or the 50-move rule, but by a mate.
-		if child.Rule50() < 100 && line.Repetitions(line.Len()-1) < 2 || isMated(child) {
+		if child.Rule50() < 100 && line.Repetitions(line.Len()-1) < 2 || b.Mates(m) {
 			d, ok = t.moveDistance(b, child, m, true)
 		}
 		line.Truncate(line.Len() - 1)
