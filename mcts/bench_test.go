@@ -49,7 +49,7 @@ func (p *self) move() {
 func TestNoAllocationInSteadyState(t *testing.T) {
 	full := config(100)
 	full.ForcedPlayouts = 2
-	full.Stop = StopConfig{KLDGain: 1e-9, KLDInterval: 10, SmartPruning: true}
+	full.Stop = StopConfig{KLDGain: 1e-9, SmartPruning: true}
 	for name, cfg := range map[string]*Config{"puct": config(200), "gumbel": gumbelConfig(100), "forced and stops": full} {
 		p := newSelf(cfg, NewCache(2000))
 		p.rng = seeded(1)

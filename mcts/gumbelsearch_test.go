@@ -168,8 +168,8 @@ func TestGumbelTreeReuseAndCancel(t *testing.T) {
 	cfg.MaxNodes = 300
 	s = search(t, cfg, nil, position(t, signaturePositions[0]), &HashEvaluator{}, nil)
 	check(t, s)
-	if s.Nodes() != 300 {
-		t.Errorf("%d nodes", s.Nodes())
+	if len(s.t.nodes) != 300 {
+		t.Errorf("%d nodes", len(s.t.nodes))
 	}
 }
 

@@ -134,9 +134,6 @@ func (s *Search) count(depth int) {
 	s.deepest = max(s.deepest, depth)
 }
 
-// Nodes returns the number of nodes in the tree.
-func (s *Search) Nodes() int { return len(s.t.nodes) }
-
 // Gather runs simulations and appends the leaves that need the network to b,
 // until limit rows were appended, the search is done, or the next leaf waits
 // already; it returns the rows appended. Simulations that end without the
@@ -161,9 +158,7 @@ func (s *Search) GatherSome(b *encoding.Batch, limit, simulations int) int {
 		case simCollided:
 			return rows
 		default:
-			if s.stop.on {
-				s.checkStops()
-			}
+			s.checkStops()
 		}
 	}
 	return rows
@@ -184,9 +179,7 @@ func (s *Search) Apply(b *encoding.Batch) {
 		s.count(int(l.to - l.from))
 	}
 	s.waiting, s.steps = s.waiting[:0], s.steps[:0]
-	if s.stop.on {
-		s.checkStops()
-	}
+	s.checkStops()
 }
 
 // Cancel forgets the leaves that wait, as if they had never been chosen: for a

@@ -275,7 +275,7 @@ func TestMaxNodesBoundsTheTree(t *testing.T) {
 	cfg.MaxNodes = 100
 	s := search(t, cfg, nil, position(t, signaturePositions[0]), &HashEvaluator{}, nil)
 	check(t, s)
-	if n := s.Nodes(); n != 100 {
+	if n := len(s.t.nodes); n != 100 {
 		t.Errorf("%d nodes", n)
 	}
 }

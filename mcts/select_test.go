@@ -296,17 +296,16 @@ func TestConfigValidate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Config){
-		"simulations":  func(c *Config) { c.Simulations = -1 },
-		"cpuct":        func(c *Config) { c.CPUCT = math.NaN() },
-		"epsilon":      func(c *Config) { c.NoiseEpsilon = 1.1 },
-		"alpha":        func(c *Config) { c.NoiseAlpha = 0 },
-		"base":         func(c *Config) { c.CPUCTForm, c.CPUCTBase = CPUCTLog, 0 },
-		"form":         func(c *Config) { c.FPUForm = 7 },
-		"forced":       func(c *Config) { c.ForcedPlayouts = -1 },
-		"candidates":   func(c *Config) { c.Gumbel = GumbelConfig{Enabled: true} },
-		"value scale":  func(c *Config) { c.Gumbel.ValueScale = math.NaN() },
-		"kld interval": func(c *Config) { c.Stop = StopConfig{KLDGain: 1e-5} },
-		"kld gain":     func(c *Config) { c.Stop.KLDGain = -1 },
+		"simulations": func(c *Config) { c.Simulations = -1 },
+		"cpuct":       func(c *Config) { c.CPUCT = math.NaN() },
+		"epsilon":     func(c *Config) { c.NoiseEpsilon = 1.1 },
+		"alpha":       func(c *Config) { c.NoiseAlpha = 0 },
+		"base":        func(c *Config) { c.CPUCTForm, c.CPUCTBase = CPUCTLog, 0 },
+		"form":        func(c *Config) { c.FPUForm = 7 },
+		"forced":      func(c *Config) { c.ForcedPlayouts = -1 },
+		"candidates":  func(c *Config) { c.Gumbel = GumbelConfig{Enabled: true} },
+		"value scale": func(c *Config) { c.Gumbel.ValueScale = math.NaN() },
+		"kld gain":    func(c *Config) { c.Stop.KLDGain = -1 },
 	} {
 		c := DefaultConfig()
 		change(&c)
