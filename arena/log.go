@@ -152,10 +152,10 @@ func (l *Log) append(v any) error {
 	if err != nil {
 		return fmt.Errorf("match log %s: encode: %w", l.file.Path(), err)
 	}
-	if _, err := l.file.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("match log: %w", err)
+	if _, err = l.file.Write(append(line, '\n')); err == nil {
+		err = l.file.Sync()
 	}
-	if err := l.file.Sync(); err != nil {
+	if err != nil {
 		return fmt.Errorf("match log: %w", err)
 	}
 	return nil

@@ -70,17 +70,14 @@ func (c Counts) Sum() uint64 { return c.Expanded + c.Cached + c.Terminal }
 // New returns a search of the start position. The cache may be nil; several
 // searches may share one if one goroutine drives them all.
 func New(cfg *Config, cache *Cache) *Search {
-	s := &Search{cfg: cfg, cache: cache}
-	s.Reset(chess.NewHistory(chess.StartBoard()))
+	s := &Search{cfg: cfg, cache: cache, h: chess.NewHistory(chess.StartBoard())}
+	s.DropTree()
 	return s
 }
 
 // Reset starts a new game whose line so far is h, which is copied. Memory is
 // kept, nothing else is.
 func (s *Search) Reset(h *chess.History) {
-	if s.h == nil {
-		s.h = chess.NewHistory(*h.At(0))
-	}
 	s.h.CopyFrom(h)
 	s.DropTree()
 }
@@ -128,10 +125,11 @@ func (s *Search) Counts() Counts { return s.counts }
 // since Begin.
 func (s *Search) Deepest() int { return s.deepest }
 
-// count notes the depth at which a simulation ended.
-func (s *Search) count(depth int) {
-	s.counts.DepthSum += uint64(depth)
-	s.deepest = max(s.deepest, depth)
+// end backs a simulation up that ended at node i, and notes its depth.
+func (s *Search) end(path []step, i int32) {
+	s.backup(path, i)
+	s.counts.DepthSum += uint64(len(path))
+	s.deepest = max(s.deepest, len(path))
 }
 
 // Gather runs simulations and appends the leaves that need the network to b,
@@ -174,9 +172,8 @@ func (s *Search) Apply(b *encoding.Batch) {
 			s.cache.put(l.key, prior, wdl, m)
 		}
 		s.expand(l.node, prior, wdl, m)
-		s.backup(s.steps[l.from:l.to], l.node)
 		s.counts.Expanded++
-		s.count(int(l.to - l.from))
+		s.end(s.steps[l.from:l.to], l.node)
 	}
 	s.waiting, s.steps = s.waiting[:0], s.steps[:0]
 	s.checkStops()

@@ -22,13 +22,11 @@ func (s *Search) simulate(b *encoding.Batch) outcome {
 	s.h.Truncate(s.rootLen)
 	switch out {
 	case simBackedUp:
-		s.backup(s.path, i)
 		s.counts.Terminal++
-		s.count(len(s.path))
+		s.end(s.path, i)
 	case simCached:
-		s.backup(s.path, i)
 		s.counts.Cached++
-		s.count(len(s.path))
+		s.end(s.path, i)
 	case simCollided:
 		s.undo(s.path, i)
 	case simWaits:

@@ -180,17 +180,12 @@ func (s *scanner) upTo(end byte, wanted bool) bool {
 }
 
 func (s *scanner) digits() {
-	for {
-		c, ok := s.read()
-		if !ok {
-			return
-		}
-		if c < '0' || c > '9' {
-			if c != '\n' {
-				s.unread(c)
-			}
-			return
-		}
+	c, ok := s.read()
+	for ok && c >= '0' && c <= '9' {
+		c, ok = s.read()
+	}
+	if ok && c != '\n' {
+		s.unread(c)
 	}
 }
 
