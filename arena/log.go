@@ -92,12 +92,11 @@ func (l *Log) begin(fsys fsx.FS, h *LogHeader) ([]Game, error) {
 		return nil, err
 	}
 	if text.header != nil {
-		d := text.header.differences(h)
-		if len(d) > 0 && len(text.games) > 0 {
-			return nil, &OtherMatchError{l.file.Path(), d}
-		}
-		if len(d) > 0 { // of a match that never began
-			text = &logText{}
+		if d := text.header.differences(h); len(d) > 0 {
+			if len(text.games) > 0 {
+				return nil, &OtherMatchError{l.file.Path(), d}
+			}
+			text = &logText{} // of a match that never began
 		}
 	}
 	if text.whole < l.file.Size() {

@@ -97,11 +97,8 @@ const (
 
 // String returns the name of the end.
 func (t Terminal) String() string {
-	names := [...]string{"not over", "checkmate", "stalemate", "repetition", "fifty moves", "material"}
-	if int(t) < len(names) {
-		return names[t]
-	}
-	return "unknown"
+	names := [...]string{"not over", "checkmate", "stalemate", "repetition", "fifty moves", "material", "unknown"}
+	return names[min(int(t), len(names)-1)]
 }
 
 // Terminal returns the state of the newest board, given its number of legal

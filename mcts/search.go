@@ -156,7 +156,9 @@ func (s *Search) GatherSome(b *encoding.Batch, limit, simulations int) int {
 		case simCollided:
 			return rows
 		default:
-			s.checkStops()
+			if s.stop.on {
+				s.checkStops()
+			}
 		}
 	}
 	return rows
