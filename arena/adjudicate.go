@@ -90,7 +90,7 @@ func (v *verdicts) end(a *Adjudication) (loser int, end End) {
 // probe returns the result for the side to move (+1, 0, -1) where the tables
 // know the position.
 func (a *Adjudication) probe(b *chess.Board) (wdl int, ok bool) {
-	if a.Tablebase == nil || b.Rule50() != 0 || mcts.HasCastling(b) {
+	if a.Tablebase == nil || b.Rule50() != 0 || b.MayCastle() {
 		return 0, false
 	}
 	return a.Tablebase.Probe(b)

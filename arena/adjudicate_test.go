@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
-	"github.com/chessbrain/chessbrain/mcts"
 )
 
 // scored is a player with fixed scores, by the full move.
@@ -170,7 +169,7 @@ func TestTablebase(t *testing.T) {
 		for ply, m := range g.Moves {
 			h.Push(m)
 			b := h.Board()
-			over := bits.OnesCount64(b.Occupied()) <= 20 && b.Rule50() == 0 && !mcts.HasCastling(b)
+			over := bits.OnesCount64(b.Occupied()) <= 20 && b.Rule50() == 0 && !b.MayCastle()
 			if at := ply == len(g.Moves)-1; over != (at && g.End == EndTablebase) && g.End != EndCheckmate {
 				t.Fatalf("game %d ended by %s at ply %d of %d; ply %d: %s", g.Number, g.End, len(g.Moves), len(g.Moves), ply, b.FEN())
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Pentanomial counts the pairs of a match by player 1's points in them: 0, 1/2,
@@ -77,7 +78,7 @@ func EstimateElo(p Pentanomial) Estimate {
 	deviation := math.Sqrt(variance / float64(n))
 	low, high := mean-normal95*deviation, mean+normal95*deviation
 	los := (1 + math.Erf((mean-0.5)/deviation/math.Sqrt2)) / 2
-	if alike(p) {
+	if slices.Max(p[:]) == n { // no two pairs differ
 		sure := math.Pow(0.025, 1/float64(n))
 		low, high, los = sure*mean, 1-sure*(1-mean), 0.5
 		if tail := math.Pow(2, -float64(n+1)); mean > 0.5 {
@@ -89,25 +90,9 @@ func EstimateElo(p Pentanomial) Estimate {
 	return Estimate{n, Figure(mean), Figure(elo(mean)), Figure(elo(low)), Figure(elo(high)), Figure(los)}
 }
 
-// alike reports whether no two pairs differ.
-func alike(p Pentanomial) bool {
-	kinds := 0
-	for _, count := range p {
-		if count > 0 {
-			kinds++
-		}
-	}
-	return kinds <= 1
-}
-
 // elo returns the logistic rating difference of a mean score; scores outside
 // (0,1) give infinities.
 func elo(score float64) float64 {
-	if score <= 0 {
-		return math.Inf(-1)
-	}
-	if score >= 1 {
-		return math.Inf(1)
-	}
+	score = min(max(score, 0), 1)
 	return 400 * math.Log10(score/(1-score))
 }

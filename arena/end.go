@@ -128,10 +128,7 @@ func (p *slot) endIfOver() error {
 func (p *slot) finish(end End, whiteResult int8) error {
 	g := p.game
 	g.End, g.WhiteResult = end, whiteResult
-	g.Moves = make([]chess.Move, p.line.Len()-1)
-	for i := range g.Moves {
-		g.Moves[i] = p.line.MoveAt(i)
-	}
+	g.Moves = p.line.Moves(nil)
 	p.game = nil
 	return p.match.deliver(g)
 }

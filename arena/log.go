@@ -92,12 +92,11 @@ func (l *Log) begin(fsys fsx.FS, h *LogHeader) ([]Game, error) {
 		return nil, err
 	}
 	if text.header != nil {
-		d := text.header.differences(h)
-		if len(d) > 0 && len(text.games) > 0 {
-			return nil, &OtherMatchError{l.file.Path(), d}
-		}
-		if len(d) > 0 { // of a match that never began
-			text = &logText{}
+		if d := text.header.differences(h); len(d) > 0 {
+			if len(text.games) > 0 {
+				return nil, &OtherMatchError{l.file.Path(), d}
+			}
+			text = &logText{} // of a match that never began
 		}
 	}
 	if text.whole < l.file.Size() {
@@ -152,10 +151,10 @@ func (l *Log) append(v any) error {
 	if err != nil {
 		return fmt.Errorf("match log %s: encode: %w", l.file.Path(), err)
 	}
-	if _, err := l.file.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("match log: %w", err)
+	if _, err = l.file.Write(append(line, '\n')); err == nil {
+		err = l.file.Sync()
 	}
-	if err := l.file.Sync(); err != nil {
+	if err != nil {
 		return fmt.Errorf("match log: %w", err)
 	}
 	return nil

@@ -132,17 +132,17 @@ func encodeGame(g *Game) *logGame {
 	if g.Start != chess.StartBoard() {
 		l.Start = g.Start.FEN()
 	}
-	b := g.Start
-	var text strings.Builder
-	for i, m := range g.Moves {
-		if i > 0 {
-			text.WriteByte(' ')
-		}
-		text.WriteString(b.UCI(m, true))
+	l.Moves = strings.Join(moveTexts(g.Start, g.Moves), " ")
+	return l
+}
+
+// moveTexts returns moves that are played from b in the notation of a log.
+func moveTexts(b chess.Board, moves []chess.Move) (texts []string) {
+	for _, m := range moves {
+		texts = append(texts, b.UCI(m, true))
 		b.Make(m)
 	}
-	l.Moves = text.String()
-	return l
+	return texts
 }
 
 // decode plays the moves and checks everything.
@@ -176,15 +176,8 @@ func (l *logGame) decode() (Game, error) {
 // positions and moves, in their order.
 func HashOpenings(openings []Opening) string {
 	h := sha256.New()
-	for i := range openings {
-		o := &openings[i]
-		io.WriteString(h, o.Board.ShredderFEN())
-		b := o.Board
-		for _, m := range o.Moves {
-			io.WriteString(h, " "+b.UCI(m, true))
-			b.Make(m)
-		}
-		io.WriteString(h, "\n")
+	for _, o := range openings {
+		fmt.Fprintln(h, strings.Join(append([]string{o.Board.ShredderFEN()}, moveTexts(o.Board, o.Moves)...), " "))
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -242,7 +242,7 @@ func (s *netSeat) begin() {
 // slice begins the search anew, for so many visits more than it has.
 func (s *netSeat) slice(visits int) {
 	s.want = visits + timedSlice
-	s.search.BeginLimits(s.rng, false, mcts.Limits{Simulations: s.want})
+	s.search.BeginWith(s.rng, mcts.Options{Limits: mcts.Limits{Simulations: s.want}})
 }
 
 // untilTime reports whether nothing but time ends the search.

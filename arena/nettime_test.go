@@ -83,7 +83,7 @@ func TestMoveTime(t *testing.T) {
 		t.Errorf("40 visits and an hour: %d visits of the root", n)
 	}
 	// A stop of the search's own ends it although there is time.
-	s = thinkOnce(t, timedNet(t, Limits{MoveTime: time.Hour}, time.Nanosecond, func(s *Settings) { s.Search.Stop.KLDGain, s.Search.Stop.KLDInterval = 1000, 10 }), Clocks{})
+	s = thinkOnce(t, timedNet(t, Limits{MoveTime: time.Hour}, time.Nanosecond, func(s *Settings) { s.Search.Stop.KLDGain = 1000 }), Clocks{})
 	if n := s.search.Root().N; n < 10 || n > 2*timedSlice {
 		t.Errorf("with a KLD gain of 1000: %d visits of the root", n)
 	}

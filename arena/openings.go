@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -84,11 +85,7 @@ func Vary(book []Opening, n, plies int, seed uint64) ([]Opening, error) {
 			}
 		}
 		seen[h.Board().Key()] = true
-		o := Opening{Board: base.Board}
-		for ply := range h.Len() - 1 {
-			o.Moves = append(o.Moves, h.MoveAt(ply))
-		}
-		openings = append(openings, o)
+		openings = append(openings, Opening{Board: base.Board, Moves: h.Moves(nil)})
 	}
 	return openings, nil
 }
@@ -110,7 +107,7 @@ func balanced(h *chess.History, plies int, rng *rand.Rand) bool {
 	if h.Board().SideToMove() != start {
 		got = -got
 	}
-	return got == want && h.Terminal(l.N) == chess.NotOver && !matesInOne(h.Board(), &l)
+	return got == want && h.Terminal(l.N) == chess.NotOver && !slices.ContainsFunc(l.Slice(), h.Board().Mates)
 }
 
 // distinct returns the first n openings of a book that differ.

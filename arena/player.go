@@ -142,19 +142,3 @@ func greedyMove(b *chess.Board, legal *chess.MoveList, rng *rand.Rand) chess.Mov
 	}
 	return best.Moves[rng.IntN(best.N)]
 }
-
-// matesInOne reports whether one of the legal moves mates.
-func matesInOne(b *chess.Board, legal *chess.MoveList) bool {
-	var answers chess.MoveList
-	for _, m := range legal.Slice() {
-		child := *b
-		child.Make(m)
-		if !child.InCheck() {
-			continue
-		}
-		if child.GenerateMoves(&answers); answers.N == 0 {
-			return true
-		}
-	}
-	return false
-}

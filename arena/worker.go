@@ -115,20 +115,10 @@ func (p *slot) start(number int) error {
 }
 
 // color returns the colour of a player in this game.
-func (p *slot) color(player int) chess.Color {
-	if player == p.game.White {
-		return chess.White
-	}
-	return chess.Black
-}
+func (p *slot) color(player int) chess.Color { return chess.Color(player ^ p.game.White) }
 
 // mover returns the player to move.
-func (p *slot) mover() int {
-	if p.line.Board().SideToMove() == chess.White {
-		return p.game.White
-	}
-	return 1 - p.game.White
-}
+func (p *slot) mover() int { return p.game.White ^ int(p.line.Board().SideToMove()) }
 
 // step has the player to move think, and makes its move. waits: it needs its
 // table's Round first.

@@ -135,6 +135,13 @@ func (b *Board) IsCapture(m Move) bool {
 	return b.opp>>m.To()&1 != 0 || b.ep < NoSquare && m.To() == b.ep && b.pawns>>m.From()&1 != 0
 }
 
+// Mates reports whether a legal move mates.
+func (b *Board) Mates(m Move) bool {
+	next := *b
+	next.Make(m)
+	return next.InCheck() && next.countMoves() == 0
+}
+
 // EnPassant returns the field behind an enemy pawn that has just made a double
 // step, from the mover's view, if one of our pawns stands beside that pawn, else
 // NoSquare. The condition is pseudo-legal: a pin of our pawn does not clear it.

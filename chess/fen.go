@@ -179,14 +179,7 @@ func (b *Board) turn() {
 	b.diag = bits.ReverseBytes64(b.diag)
 	b.orth = bits.ReverseBytes64(b.orth)
 	b.castle = bits.ReverseBytes64(b.castle)
-	b.king, b.oppKing = flipOrNone(b.oppKing), flipOrNone(b.king)
-}
-
-func flipOrNone(s Square) Square {
-	if s == NoSquare {
-		return s
-	}
-	return s ^ 56
+	b.king, b.oppKing = b.oppKing^56, b.king^56 // of none: above NoSquare
 }
 
 // parseEnPassant reads the fourth field; the board already has the mover's view.
@@ -247,7 +240,7 @@ func parseCounter(field, s string) (uint16, error) {
 
 // impossible says why no game (and no safe MoveList) can hold the men, "" if one can.
 func (b *Board) impossible() string {
-	if b.king == NoSquare || b.oppKing == NoSquare {
+	if b.king >= NoSquare || b.oppKing >= NoSquare {
 		return "a side has no king"
 	}
 	if b.pawns&(rank1|rank8) != 0 {

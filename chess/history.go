@@ -4,10 +4,15 @@ package chess
 // repetition count of each. Push allocates only while the line grows beyond its
 // longest length so far. It is not safe for concurrent use.
 type History struct {
-	boards []Board
-	moves  []Move  // moves[i] was played from boards[i]; one shorter than boards
-	last   []int32 // index of the most recent earlier occurrence, -1 if none
-	reps   []int32 // number of earlier occurrences
+	line []entry // never empty
+}
+
+// entry is a board of a line.
+type entry struct {
+	board Board
+	move  Move  // that led to it
+	last  int32 // index of the most recent earlier occurrence, -1 if none
+	reps  int32 // number of earlier occurrences
 }
 
 // historyRoom is the capacity that NewHistory starts with; most games fit.
@@ -15,79 +20,67 @@ const historyRoom = 256
 
 // NewHistory returns a line of one board.
 func NewHistory(start Board) *History {
-	h := &History{
-		boards: make([]Board, 0, historyRoom),
-		moves:  make([]Move, 0, historyRoom),
-		last:   make([]int32, 0, historyRoom),
-		reps:   make([]int32, 0, historyRoom),
-	}
+	h := &History{make([]entry, 0, historyRoom)}
 	h.Reset(start)
 	return h
 }
 
 // Reset starts a new line at start and keeps the memory.
 func (h *History) Reset(start Board) {
-	h.boards = append(h.boards[:0], start)
-	h.moves = h.moves[:0]
-	h.last = append(h.last[:0], -1)
-	h.reps = append(h.reps[:0], 0)
+	h.line = append(h.line[:0], entry{board: start, last: -1})
 }
 
 // CopyFrom makes h equal to o, in h's own memory.
-func (h *History) CopyFrom(o *History) {
-	h.boards = append(h.boards[:0], o.boards...)
-	h.moves = append(h.moves[:0], o.moves...)
-	h.last = append(h.last[:0], o.last...)
-	h.reps = append(h.reps[:0], o.reps...)
-}
+func (h *History) CopyFrom(o *History) { h.line = append(h.line[:0], o.line...) }
 
 // Push plays a legal move from the newest board.
 func (h *History) Push(m Move) {
-	n := len(h.boards)
-	h.boards = append(h.boards, h.boards[n-1])
-	h.moves = append(h.moves, m)
-	b := &h.boards[n]
+	n := len(h.line)
+	h.line = append(h.line, h.line[n-1])
+	e := &h.line[n]
+	b := &e.board
 	b.Make(m)
-	last, reps := int32(-1), int32(0)
+	e.move, e.last, e.reps = m, -1, 0
 	// Only boards since the last capture or pawn move, with the same side to
 	// move, can be equal; two plies back is never equal.
 	for i := n - 4; i >= 0 && i >= n-int(b.rule50); i -= 2 {
-		if h.boards[i].key == b.key && b.samePosition(&h.boards[i]) {
-			last, reps = int32(i), h.reps[i]+1
+		if old := &h.line[i]; old.board.key == b.key && b.samePosition(&old.board) {
+			e.last, e.reps = int32(i), old.reps+1
 			break
 		}
 	}
-	h.last = append(h.last, last)
-	h.reps = append(h.reps, reps)
 }
 
 // Truncate keeps the first n boards (1 <= n <= Len) and forgets the rest.
-func (h *History) Truncate(n int) {
-	h.boards = h.boards[:n]
-	h.moves = h.moves[:n-1]
-	h.last = h.last[:n]
-	h.reps = h.reps[:n]
-}
+func (h *History) Truncate(n int) { h.line = h.line[:n] }
 
 // Len returns the number of boards, at least 1.
-func (h *History) Len() int { return len(h.boards) }
+func (h *History) Len() int { return len(h.line) }
 
 // Board returns the newest board; it aliases the line and is valid until the next change.
-func (h *History) Board() *Board { return &h.boards[len(h.boards)-1] }
+func (h *History) Board() *Board { return h.At(len(h.line) - 1) }
 
 // At returns board i, 0 being the start; it aliases the line.
-func (h *History) At(i int) *Board { return &h.boards[i] }
+func (h *History) At(i int) *Board { return &h.line[i].board }
 
 // MoveAt returns the move played from board i, 0 <= i < Len-1.
-func (h *History) MoveAt(i int) Move { return h.moves[i] }
+func (h *History) MoveAt(i int) Move { return h.line[i+1].move }
+
+// Moves appends the moves of the line to dst.
+func (h *History) Moves(dst []Move) []Move {
+	for i := range h.line[1:] {
+		dst = append(dst, h.line[i+1].move)
+	}
+	return dst
+}
 
 // Repetitions returns how often the position of board i occurred earlier in the
 // line: same men, castling rights, en-passant flag and side to move.
-func (h *History) Repetitions(i int) int { return int(h.reps[i]) }
+func (h *History) Repetitions(i int) int { return int(h.line[i].reps) }
 
 // RepetitionAt returns the index of the most recent earlier occurrence of the
 // position of board i, -1 if there is none.
-func (h *History) RepetitionAt(i int) int { return int(h.last[i]) }
+func (h *History) RepetitionAt(i int) int { return int(h.line[i].last) }
 
 // Terminal says whether and why a game is over.
 type Terminal uint8
@@ -104,11 +97,8 @@ const (
 
 // String returns the name of the end.
 func (t Terminal) String() string {
-	names := [...]string{"not over", "checkmate", "stalemate", "repetition", "fifty moves", "material"}
-	if int(t) < len(names) {
-		return names[t]
-	}
-	return "unknown"
+	names := [...]string{"not over", "checkmate", "stalemate", "repetition", "fifty moves", "material", "unknown"}
+	return names[min(int(t), len(names)-1)]
 }
 
 // Terminal returns the state of the newest board, given its number of legal
@@ -125,7 +115,7 @@ func (h *History) Terminal(numLegal int) Terminal {
 		return Material
 	case b.rule50 >= 100:
 		return FiftyMoves
-	case h.reps[len(h.reps)-1] >= 2:
+	case h.Repetitions(h.Len()-1) >= 2:
 		return Repetition
 	}
 	return NotOver

@@ -73,10 +73,6 @@ func (b *Board) advance(c *Board, m Move) {
 	from, to := m.From(), m.To()
 	f, t := uint64(1)<<from, uint64(1)<<to
 	own, opp := b.own, b.opp
-	if own&t != 0 {
-		b.castleInto(c, from, to)
-		return
-	}
 	// Each set drops both fields and gets the target if the mover was in it;
 	// this covers captures without a branch.
 	keep := ^(f | t)
@@ -115,6 +111,12 @@ func (b *Board) advance(c *Board, m Move) {
 	case from == king:
 		king = to
 		castle &^= rank1
+		if b.own&t != 0 { // castling: both fields are empty now, which in Chess960 one may go to
+			var rookTo Square
+			king, rookTo = castlingTargets(from, to)
+			own |= 1<<king | 1<<rookTo
+			orth |= 1 << rookTo
+		}
 	}
 	c.king, c.oppKing = b.oppKing^56, king^56
 	c.own, c.opp = bits.ReverseBytes64(opp), bits.ReverseBytes64(own)
@@ -124,21 +126,4 @@ func (b *Board) advance(c *Board, m Move) {
 	c.orth = bits.ReverseBytes64(orth)
 	c.castle = bits.ReverseBytes64(castle)
 	c.ep = ep
-}
-
-// castleInto is advance for castling: king and rook may swap fields in Chess960,
-// so both leave before either arrives.
-func (b *Board) castleInto(c *Board, king, rook Square) {
-	kingTo, rookTo := castlingTargets(king, rook)
-	own := b.own&^(1<<king|1<<rook) | 1<<kingTo | 1<<rookTo
-	orth := b.orth&^(1<<rook) | 1<<rookTo
-	castle := b.castle &^ rank1
-	c.king, c.oppKing = b.oppKing^56, kingTo^56
-	c.own, c.opp = bits.ReverseBytes64(b.opp), bits.ReverseBytes64(own)
-	c.pawns = bits.ReverseBytes64(b.pawns)
-	c.knights = bits.ReverseBytes64(b.knights)
-	c.diag = bits.ReverseBytes64(b.diag)
-	c.orth = bits.ReverseBytes64(orth)
-	c.castle = bits.ReverseBytes64(castle)
-	c.ep = NoSquare
 }

@@ -17,16 +17,9 @@ func (b *Board) GenerateMoves(l *MoveList) {
 		n = b.pieceMoves(l, &m)
 		n = b.pawnMoves(l, n, &m)
 	}
-	from := Move(b.king & 63)
-	for set := m.kingTo; set != 0; set &= set - 1 {
-		l.Moves[n&255] = from | Move(bits.TrailingZeros64(set))<<6
-		n++
-	}
-	for set := m.castle; set != 0; set &= set - 1 {
-		l.Moves[n&255] = from | Move(bits.TrailingZeros64(set))<<6
-		n++
-	}
-	l.N = n
+	king := int(b.king & 63)
+	n = l.add(n, king, m.kingTo)
+	l.N = l.add(n, king, m.castle)
 }
 
 // pieceMoves writes the moves of knights, bishops, rooks and queens.

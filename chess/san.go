@@ -25,7 +25,7 @@ func (b *Board) AppendSAN(dst []byte, m Move, legal *MoveList) []byte {
 		if b.IsCapture(m) {
 			dst = append(dst, 'a'+byte(from&7), 'x')
 		}
-		dst = appendSquare(dst, to.absolute(b.color))
+		dst = append(dst, to.absolute(b.color).String()...)
 		if p := m.Promotion(); p != NoPiece {
 			dst = append(dst, '=', p.Letter())
 		}
@@ -35,7 +35,7 @@ func (b *Board) AppendSAN(dst []byte, m Move, legal *MoveList) []byte {
 		if b.IsCapture(m) {
 			dst = append(dst, 'x')
 		}
-		dst = appendSquare(dst, to.absolute(b.color))
+		dst = append(dst, to.absolute(b.color).String()...)
 	}
 	next := *b
 	next.Make(m)

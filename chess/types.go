@@ -39,12 +39,7 @@ const (
 )
 
 // String returns "white" or "black".
-func (c Color) String() string {
-	if c == White {
-		return "white"
-	}
-	return "black"
-}
+func (c Color) String() string { return [...]string{"white", "black"}[c&1] }
 
 // PieceType is a kind of man, without colour.
 type PieceType uint8

@@ -14,38 +14,14 @@ func (b *Board) UCI(m Move, chess960 bool) string {
 	if !chess960 && b.IsCastling(m) {
 		to, _ = castlingTargets(from, to)
 	}
-	buf := make([]byte, 0, 5)
-	buf = appendSquare(buf, from.absolute(b.color))
-	buf = appendSquare(buf, to.absolute(b.color))
-	if p := m.Promotion(); p != NoPiece {
-		buf = append(buf, pieceLetters[p])
-	}
-	return string(buf)
+	return NewMove(from.absolute(b.color), to.absolute(b.color), m.Promotion()).String()
 }
 
 // Castles960 reports whether a castling right needs the notation of Chess960:
 // its king or rook stands elsewhere than in standard chess.
 func (b *Board) Castles960() bool {
-	for _, ours := range [2]bool{true, false} {
-		king := b.king
-		if !ours {
-			king = b.oppKing ^ 56
-		}
-		for _, kingside := range [2]bool{true, false} {
-			corner := 0
-			if kingside {
-				corner = 7
-			}
-			if rook, held := b.CastlingRook(ours, kingside); held && (king != 4 || rook.File() != corner) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func appendSquare(buf []byte, s Square) []byte {
-	return append(buf, 'a'+byte(s&7), '1'+byte(s>>3))
+	const corners = (fileA | fileH) & (rank1 | rank8)
+	return b.castle&^corners != 0 || b.castle&rank1 != 0 && b.king != 4 || b.castle&rank8 != 0 && b.oppKing != 60
 }
 
 // ParseUCI reads a legal move: e2e4, e7e8q, castling as e1g1 or e1h1. A text that

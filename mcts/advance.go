@@ -15,7 +15,7 @@ func (s *Search) Advance(m chess.Move) {
 	}
 	s.h.Push(m)
 	if child == none || s.t.nodes[child].kind != kindExpanded {
-		s.newRoot()
+		s.DropTree()
 		return
 	}
 	s.spare.reset()

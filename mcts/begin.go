@@ -31,12 +31,7 @@ type Options struct {
 // an earlier search found of this root is kept. With noise, fresh Dirichlet
 // noise is mixed into the root's priors; rng may be nil without it. Leaves that still wait are cancelled.
 func (s *Search) Begin(rng *rand.Rand, noise bool) {
-	s.BeginLimits(rng, noise, Limits{s.cfg.Simulations, s.cfg.Playouts})
-}
-
-// BeginLimits is Begin with other limits.
-func (s *Search) BeginLimits(rng *rand.Rand, noise bool, limits Limits) {
-	s.BeginWith(rng, Options{Limits: limits, Noise: noise})
+	s.BeginWith(rng, Options{Limits: Limits{s.cfg.Simulations, s.cfg.Playouts}, Noise: noise})
 }
 
 // BeginWith is Begin with options of its own. All randomness of the search is
@@ -93,14 +88,8 @@ func (b barring) has(i int) bool { return len(b) > 0 && b[i] }
 // findMate returns the ordinal of the first root move that mates, or -1. PUCT
 // with few visits may leave it out, so that it is looked for and visited first.
 func (s *Search) findMate() int {
-	defer s.h.Truncate(s.rootLen)
 	for i, m := range s.rootMoves.Slice() {
-		s.h.Truncate(s.rootLen)
-		s.h.Push(m)
-		if s.barred.has(i) || !s.h.Board().InCheck() {
-			continue
-		}
-		if s.h.Board().GenerateMoves(&s.list); s.list.N == 0 {
+		if !s.barred.has(i) && s.h.Board().Mates(m) {
 			return i
 		}
 	}

@@ -49,7 +49,7 @@ func (p *self) move() {
 func TestNoAllocationInSteadyState(t *testing.T) {
 	full := config(100)
 	full.ForcedPlayouts = 2
-	full.Stop = StopConfig{KLDGain: 1e-9, KLDInterval: 10, SmartPruning: true}
+	full.Stop = StopConfig{KLDGain: 1e-9, SmartPruning: true}
 	for name, cfg := range map[string]*Config{"puct": config(200), "gumbel": gumbelConfig(100), "forced and stops": full} {
 		p := newSelf(cfg, NewCache(2000))
 		p.rng = seeded(1)
@@ -147,7 +147,7 @@ func lockStep(b *testing.B, cfg *Config, ev Evaluator) {
 			for _, s := range searches {
 				for s.Gather(batch, 1) == 0 {
 					r := s.Root()
-					s.Advance(r.Moves[SampleVisits(visitsInto(nil, r.Moves), 1, rng)].Move)
+					s.Advance(r.Moves[SampleWeights(weightsOf(r.Moves), 1, rng)].Move)
 					begin(s)
 				}
 			}
@@ -164,9 +164,9 @@ func lockStep(b *testing.B, cfg *Config, ev Evaluator) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "nodes/s")
 }
 
-func visitsInto(dst []uint32, moves []MoveStats) []uint32 {
+func weightsOf(moves []MoveStats) (dst []float64) {
 	for i := range moves {
-		dst = append(dst, moves[i].N)
+		dst = append(dst, float64(moves[i].N))
 	}
 	return dst
 }

@@ -110,22 +110,17 @@ func (c *Cache) slot(k key) int { return int(k.hi >> c.shift) }
 // tagOf returns the tag of a key, never 0.
 func tagOf(k key) uint16 { return uint16(k.lo) | 1 }
 
-// find returns the living entry of k, or nil.
+// find returns the entry of k whose priors are still in the ring, or nil.
 func (c *Cache) find(k key) *cacheEntry {
 	slot, tag := c.slot(k), tagOf(k)
 	for i, tags := 0, c.tags[slot]; tags != 0; i, tags = i+1, tags>>16 {
 		if uint16(tags) == tag {
-			if e := &c.entries[slot*cacheWays+i]; e.key == k && c.alive(e) {
+			if e := &c.entries[slot*cacheWays+i]; e.key == k && e.at+uint64(len(c.ring)) >= c.next {
 				return e
 			}
 		}
 	}
 	return nil
-}
-
-// alive reports whether e's priors are still in the ring.
-func (c *Cache) alive(e *cacheEntry) bool {
-	return e.at+uint64(len(c.ring)) >= c.next
 }
 
 // get returns the answer for k with so many legal moves. prior is valid until

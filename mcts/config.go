@@ -115,11 +115,10 @@ type StopConfig struct {
 	// has one legal move, or whose root is proven.
 	SmartPruning bool
 	// KLDGain ends a PUCT search whose visits at the root have changed, over the
-	// newest KLDInterval of them, by less than so many nats a visit, as the
+	// newest 100 of them, by less than so many nats a visit, as the
 	// Kullback-Leibler divergence from the older distribution to the newer
 	// says (lc0). 0 = never.
-	KLDGain     float64
-	KLDInterval int // visits, >= 1
+	KLDGain float64
 }
 
 // DefaultConfig returns the settings that `train` starts from: PUCT with a flat
@@ -139,7 +138,6 @@ func DefaultConfig() Config {
 		MaxBatch:         1,
 		MovesLeft:        MovesLeftConfig{Slope: 0.003, Threshold: 0.6},
 		Gumbel:           GumbelConfig{Candidates: 16, Scale: 1, ValueScale: 0.5, MaxVisitInit: 50},
-		Stop:             StopConfig{KLDInterval: 100},
 	}
 }
 
@@ -184,9 +182,6 @@ func (c *Config) Validate() error {
 	}
 	if c.Gumbel.Enabled && c.Gumbel.Candidates < 1 {
 		return fmt.Errorf("search settings: gumbel candidates is %d, must be at least 1", c.Gumbel.Candidates)
-	}
-	if c.Stop.KLDGain > 0 && c.Stop.KLDInterval < 1 {
-		return fmt.Errorf("search settings: kld interval is %d, must be at least 1", c.Stop.KLDInterval)
 	}
 	if c.CPUCTForm > CPUCTLog || c.FPUForm > FPUAbsolute {
 		return fmt.Errorf("search settings: unknown cpuct form %d or fpu form %d", c.CPUCTForm, c.FPUForm)

@@ -42,7 +42,7 @@ func TestGumbelSearch(t *testing.T) {
 					t.Fatalf("%s: target of move %d %v, want %v", fen, k, r.Target[k], want[k])
 				}
 			}
-			if pv := s.PV(nil); pv[0] != best.Move {
+			if pv := s.PVOf(nil, s.Root().Best); pv[0] != best.Move {
 				t.Errorf("%s: PV begins with %v, the move is %v", fen, pv[0], best.Move)
 			}
 		}
@@ -168,8 +168,8 @@ func TestGumbelTreeReuseAndCancel(t *testing.T) {
 	cfg.MaxNodes = 300
 	s = search(t, cfg, nil, position(t, signaturePositions[0]), &HashEvaluator{}, nil)
 	check(t, s)
-	if s.Nodes() != 300 {
-		t.Errorf("%d nodes", s.Nodes())
+	if len(s.t.nodes) != 300 {
+		t.Errorf("%d nodes", len(s.t.nodes))
 	}
 }
 

@@ -40,7 +40,7 @@ func TestOnly(t *testing.T) {
 				if !slices.Contains(only, best.Move) || best.N == 0 {
 					t.Fatalf("seed %d, %s, %s: best %s", seed, name, fen, h.Board().UCI(best.Move, false))
 				}
-				if pv := s.PV(nil); len(pv) == 0 || pv[0] != best.Move {
+				if pv := s.PVOf(nil, s.Root().Best); len(pv) == 0 || pv[0] != best.Move {
 					t.Fatalf("seed %d, %s, %s: PV %v", seed, name, fen, pv)
 				}
 			}

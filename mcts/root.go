@@ -156,48 +156,25 @@ func rank(m *MoveStats) int {
 	return [...]int{Unproven: 1, ProvenLoss: 0, ProvenDraw: 1, ProvenWin: 2}[m.Proven]
 }
 
-// PV appends the principal variation to dst: the best move of each node in
-// turn, each from its mover's view.
-func (s *Search) PV(dst []chess.Move) []chess.Move {
-	if s.begun && s.t.nodes[0].kind == kindExpanded && (s.gumbel.Enabled || len(s.barred) > 0) {
-		return s.PVOf(dst, s.Root().Best)
-	}
-	return s.lineFrom(dst, 0)
-}
-
-// PVOf appends the line that begins with the root's i-th move to dst; nothing
-// where the root has no evaluation yet.
+// PVOf appends the line that begins with the root's i-th move to dst, then the best
+// move of each node in turn, each from its mover's view; nothing where the root has no
+// evaluation yet.
 func (s *Search) PVOf(dst []chess.Move, i int) []chess.Move {
 	root := &s.t.nodes[0]
 	if root.kind != kindExpanded {
 		return dst
 	}
-	e := &s.t.edgesOf(root)[i]
-	if dst = append(dst, e.move); e.n == 0 {
-		return dst
-	}
-	return s.lineFrom(dst, e.child)
-}
-
-// lineFrom appends the best move of node i, and so on below it, to dst.
-func (s *Search) lineFrom(dst []chess.Move, i int32) []chess.Move {
-	for {
-		n := &s.t.nodes[i]
-		best, at := MoveStats{}, none
-		if n.kind == kindExpanded {
-			for k, e := range s.t.edgesOf(n) {
-				if e.n == 0 {
-					continue
-				}
-				if st := s.moveStats(&e); at == none || better(&st, &best) {
-					best, at = st, n.edges+int32(k)
-				}
+	for e := &s.t.edgesOf(root)[i]; e != nil; {
+		if dst = append(dst, e.move); e.n == 0 {
+			break
+		}
+		edges, best := s.t.edgesOf(&s.t.nodes[e.child]), MoveStats{}
+		e = nil
+		for k := range edges {
+			if st := s.moveStats(&edges[k]); st.N > 0 && (e == nil || better(&st, &best)) {
+				best, e = st, &edges[k]
 			}
 		}
-		if at == none {
-			return dst
-		}
-		dst = append(dst, best.Move)
-		i = s.t.edges[at].child
 	}
+	return dst
 }

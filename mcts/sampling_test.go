@@ -18,6 +18,9 @@ func TestSampleWeights(t *testing.T) {
 		{[]float64{1, 0, 3}, 1, []float64{0.25, 0, 0.75}},
 		{[]float64{1, 0, 3}, 0.5, []float64{0.1, 0, 0.9}},
 		{[]float64{1e-30, 2e-30}, 0.01, []float64{0, 1}},
+		{[]float64{0, 10, 30, 0, 60}, 0.5, []float64{0, 1.0 / 46, 9.0 / 46, 0, 36.0 / 46}},
+		{[]float64{0, 10, 30, 0, 60}, 1e-9, []float64{0, 0, 0, 0, 1}},
+		{[]float64{0, 10, 60, 0, 60}, 0, []float64{0, 0, 1, 0, 0}},
 	} {
 		counts := make([]float64, len(c.weights))
 		for range draws {

@@ -70,23 +70,21 @@ func (c Counts) Sum() uint64 { return c.Expanded + c.Cached + c.Terminal }
 // New returns a search of the start position. The cache may be nil; several
 // searches may share one if one goroutine drives them all.
 func New(cfg *Config, cache *Cache) *Search {
-	s := &Search{cfg: cfg, cache: cache}
-	s.Reset(chess.NewHistory(chess.StartBoard()))
+	s := &Search{cfg: cfg, cache: cache, h: chess.NewHistory(chess.StartBoard())}
+	s.DropTree()
 	return s
 }
 
 // Reset starts a new game whose line so far is h, which is copied. Memory is
 // kept, nothing else is.
 func (s *Search) Reset(h *chess.History) {
-	if s.h == nil {
-		s.h = chess.NewHistory(*h.At(0))
-	}
 	s.h.CopyFrom(h)
-	s.newRoot()
+	s.DropTree()
 }
 
-// newRoot empties the tree; the newest position of the line becomes its root.
-func (s *Search) newRoot() {
+// DropTree forgets the tree and keeps the line, whose newest position becomes the
+// root: for new weights.
+func (s *Search) DropTree() {
 	s.waiting, s.steps = s.waiting[:0], s.steps[:0]
 	s.t.reset()
 	s.t.addNode()
@@ -98,9 +96,6 @@ func (s *Search) newRoot() {
 func (s *Search) atRoot() {
 	s.rootLen, s.begun, s.barred = s.h.Len(), false, s.barred[:0]
 }
-
-// DropTree forgets the tree and keeps the line: for new weights.
-func (s *Search) DropTree() { s.newRoot() }
 
 // History returns the line to the root. It must not be changed.
 func (s *Search) History() *chess.History { return s.h }
@@ -123,9 +118,6 @@ func (s *Search) handedOut() bool {
 	return root.n+uint32(root.vl) >= s.target
 }
 
-// Waiting returns the number of leaves that wait for Apply.
-func (s *Search) Waiting() int { return len(s.waiting) }
-
 // Counts returns the simulations so far, those of earlier moves and games too.
 func (s *Search) Counts() Counts { return s.counts }
 
@@ -133,14 +125,12 @@ func (s *Search) Counts() Counts { return s.counts }
 // since Begin.
 func (s *Search) Deepest() int { return s.deepest }
 
-// count notes the depth at which a simulation ended.
-func (s *Search) count(depth int) {
-	s.counts.DepthSum += uint64(depth)
-	s.deepest = max(s.deepest, depth)
+// end backs a simulation up that ended at node i, and notes its depth.
+func (s *Search) end(path []step, i int32) {
+	s.backup(path, i)
+	s.counts.DepthSum += uint64(len(path))
+	s.deepest = max(s.deepest, len(path))
 }
-
-// Nodes returns the number of nodes in the tree.
-func (s *Search) Nodes() int { return len(s.t.nodes) }
 
 // Gather runs simulations and appends the leaves that need the network to b,
 // until limit rows were appended, the search is done, or the next leaf waits
@@ -184,14 +174,11 @@ func (s *Search) Apply(b *encoding.Batch) {
 			s.cache.put(l.key, prior, wdl, m)
 		}
 		s.expand(l.node, prior, wdl, m)
-		s.backup(s.steps[l.from:l.to], l.node)
 		s.counts.Expanded++
-		s.count(int(l.to - l.from))
+		s.end(s.steps[l.from:l.to], l.node)
 	}
 	s.waiting, s.steps = s.waiting[:0], s.steps[:0]
-	if s.stop.on {
-		s.checkStops()
-	}
+	s.checkStops()
 }
 
 // Cancel forgets the leaves that wait, as if they had never been chosen: for a

@@ -114,8 +114,8 @@ func TestManyLeavesAtOnce(t *testing.T) {
 	for !s.Done() {
 		b.Reset()
 		n := s.Gather(b, 16)
-		if n != b.N || n != s.Waiting() {
-			t.Fatalf("gathered %d, batch %d, waiting %d", n, b.N, s.Waiting())
+		if n != b.N || n != len(s.waiting) {
+			t.Fatalf("gathered %d, batch %d, waiting %d", n, b.N, len(s.waiting))
 		}
 		largest = max(largest, n)
 		if err := (&HashEvaluator{}).Evaluate(context.Background(), b); err != nil {
@@ -171,9 +171,9 @@ func TestCountsAreOfEverySimulation(t *testing.T) {
 		t.Errorf("%+v, the cache has %d hits and %d misses", c, hits, misses)
 	}
 	s.Reset(position(t, signaturePositions[0], "a2a4", "a7a5", "h2h4"))
-	s.BeginLimits(nil, false, Limits{Playouts: 10})
+	s.BeginWith(nil, Options{Limits: Limits{Playouts: 10}})
 	s.Gather(encoding.NewBatch(1), 1)
-	waits := s.Waiting() > 0
+	waits := len(s.waiting) > 0
 	before := s.Counts().Sum()
 	s.Cancel()
 	if after := s.Counts().Sum(); !waits || after != before {
@@ -189,14 +189,14 @@ func TestCountsAreOfEverySimulation(t *testing.T) {
 func TestCancelLeavesNoTrace(t *testing.T) {
 	s := search(t, config(50), nil, position(t, signaturePositions[0]), &HashEvaluator{}, nil)
 	before := visitsOf(s)
-	s.BeginLimits(nil, false, Limits{Playouts: 100})
+	s.BeginWith(nil, Options{Limits: Limits{Playouts: 100}})
 	b := encoding.NewBatch(8)
-	if s.Gather(b, 8) == 0 || s.Waiting() == 0 {
+	if s.Gather(b, 8) == 0 || len(s.waiting) == 0 {
 		t.Fatal("nothing waits")
 	}
 	s.Cancel()
 	check(t, s)
-	if !slices.Equal(before, visitsOf(s)) || s.Waiting() != 0 {
+	if !slices.Equal(before, visitsOf(s)) || len(s.waiting) != 0 {
 		t.Error("cancelled leaves were counted")
 	}
 	finish(t, s, &HashEvaluator{}, 3)
@@ -275,7 +275,7 @@ func TestMaxNodesBoundsTheTree(t *testing.T) {
 	cfg.MaxNodes = 100
 	s := search(t, cfg, nil, position(t, signaturePositions[0]), &HashEvaluator{}, nil)
 	check(t, s)
-	if n := s.Nodes(); n != 100 {
+	if n := len(s.t.nodes); n != 100 {
 		t.Errorf("%d nodes", n)
 	}
 }
@@ -284,7 +284,7 @@ func TestPVIsALegalLine(t *testing.T) {
 	for _, fen := range signaturePositions {
 		h := position(t, fen)
 		s := search(t, config(500), nil, h, &HashEvaluator{}, nil)
-		pv := s.PV(nil)
+		pv := s.PVOf(nil, s.Root().Best)
 		if r := s.Root(); len(pv) < 2 && r.Moves[r.Best].Proven == Unproven || pv[0] != r.Moves[r.Best].Move {
 			t.Errorf("%s: PV %v", fen, pv)
 		}

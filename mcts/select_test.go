@@ -290,51 +290,22 @@ func TestDirichletMoments(t *testing.T) {
 	}
 }
 
-func TestSampleVisits(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	visits := []uint32{0, 10, 30, 0, 60}
-	if got := SampleVisits(visits, 0, rng); got != 4 {
-		t.Errorf("temperature 0 picked %d", got)
-	}
-	if got := SampleVisits(visits, 1e-9, rng); got != 4 {
-		t.Errorf("a tiny temperature picked %d", got)
-	}
-	for _, temperature := range []float64{1, 0.5} {
-		const rounds = 20000
-		var count [5]float64
-		for range rounds {
-			count[SampleVisits(visits, temperature, rng)]++
-		}
-		total := 0.0
-		for _, n := range visits {
-			total += math.Pow(float64(n), 1/temperature)
-		}
-		for i, n := range visits {
-			p := math.Pow(float64(n), 1/temperature) / total
-			if se := math.Sqrt(p*(1-p)/rounds) + 1e-12; math.Abs(count[i]/rounds-p) > 5*se {
-				t.Errorf("temperature %v: move %d picked %v, want %v", temperature, i, count[i]/rounds, p)
-			}
-		}
-	}
-}
-
 func TestConfigValidate(t *testing.T) {
 	good := DefaultConfig()
 	if err := good.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Config){
-		"simulations":  func(c *Config) { c.Simulations = -1 },
-		"cpuct":        func(c *Config) { c.CPUCT = math.NaN() },
-		"epsilon":      func(c *Config) { c.NoiseEpsilon = 1.1 },
-		"alpha":        func(c *Config) { c.NoiseAlpha = 0 },
-		"base":         func(c *Config) { c.CPUCTForm, c.CPUCTBase = CPUCTLog, 0 },
-		"form":         func(c *Config) { c.FPUForm = 7 },
-		"forced":       func(c *Config) { c.ForcedPlayouts = -1 },
-		"candidates":   func(c *Config) { c.Gumbel = GumbelConfig{Enabled: true} },
-		"value scale":  func(c *Config) { c.Gumbel.ValueScale = math.NaN() },
-		"kld interval": func(c *Config) { c.Stop = StopConfig{KLDGain: 1e-5} },
-		"kld gain":     func(c *Config) { c.Stop.KLDGain = -1 },
+		"simulations": func(c *Config) { c.Simulations = -1 },
+		"cpuct":       func(c *Config) { c.CPUCT = math.NaN() },
+		"epsilon":     func(c *Config) { c.NoiseEpsilon = 1.1 },
+		"alpha":       func(c *Config) { c.NoiseAlpha = 0 },
+		"base":        func(c *Config) { c.CPUCTForm, c.CPUCTBase = CPUCTLog, 0 },
+		"form":        func(c *Config) { c.FPUForm = 7 },
+		"forced":      func(c *Config) { c.ForcedPlayouts = -1 },
+		"candidates":  func(c *Config) { c.Gumbel = GumbelConfig{Enabled: true} },
+		"value scale": func(c *Config) { c.Gumbel.ValueScale = math.NaN() },
+		"kld gain":    func(c *Config) { c.Stop.KLDGain = -1 },
 	} {
 		c := DefaultConfig()
 		change(&c)

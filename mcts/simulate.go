@@ -22,13 +22,11 @@ func (s *Search) simulate(b *encoding.Batch) outcome {
 	s.h.Truncate(s.rootLen)
 	switch out {
 	case simBackedUp:
-		s.backup(s.path, i)
 		s.counts.Terminal++
-		s.count(len(s.path))
+		s.end(s.path, i)
 	case simCached:
-		s.backup(s.path, i)
 		s.counts.Cached++
-		s.count(len(s.path))
+		s.end(s.path, i)
 	case simCollided:
 		s.undo(s.path, i)
 	case simWaits:
@@ -112,11 +110,11 @@ func (s *Search) terminal(n *node) bool {
 	at := s.h.Len() - 1
 	board := s.h.Board()
 	if over := s.h.Terminal(s.list.N); over != chess.NotOver {
-		n.kind, n.proven = kindOver, ProvenDraw
+		outcome := ProvenDraw
 		if over == chess.Checkmate {
-			n.proven = ProvenLoss
+			outcome = ProvenLoss
 		}
-		n.rawQ, n.rawD, n.rawM = float32(n.proven.q()), float32(n.proven.d()), 0
+		n.settle(kindOver, outcome, 0)
 		return true
 	}
 	if s.cfg.TwofoldDraw {
@@ -126,22 +124,21 @@ func (s *Search) terminal(n *node) bool {
 			return true
 		}
 	}
-	if s.cfg.Prober == nil || board.Rule50() != 0 || HasCastling(board) {
+	if s.cfg.Prober == nil || board.Rule50() != 0 || board.MayCastle() {
 		return false
 	}
 	wdl, ok := s.cfg.Prober.Probe(board)
 	if !ok {
 		return false
 	}
-	n.kind, n.proven = kindProbed, ProvenDraw
-	if wdl < 0 {
-		n.proven = ProvenLoss
-	} else if wdl > 0 {
-		n.proven = ProvenWin
-	}
-	n.rawQ, n.rawD, n.rawM = float32(n.proven.q()), float32(n.proven.d()), s.guessM()
-	n.provenM = n.rawM
+	n.settle(kindProbed, [...]Proven{ProvenLoss, ProvenDraw, ProvenWin}[wdl+1], s.guessM())
 	return true
+}
+
+// settle makes n a leaf whose outcome is known, m plies from the end.
+func (n *node) settle(k kind, outcome Proven, m float32) {
+	n.kind, n.proven, n.provenM = k, outcome, m
+	n.rawQ, n.rawD, n.rawM = float32(outcome.q()), float32(outcome.d()), m
 }
 
 // guessM returns the plies left of a leaf whose value says nothing about them:
@@ -149,17 +146,4 @@ func (s *Search) terminal(n *node) bool {
 func (s *Search) guessM() float32 {
 	parent := s.path[len(s.path)-1].node
 	return max(0, s.t.nodes[parent].rawM-1)
-}
-
-// HasCastling reports whether any castling right is held: endgame tables know
-// no such position.
-func HasCastling(b *chess.Board) bool {
-	for _, ours := range [2]bool{true, false} {
-		for _, kingside := range [2]bool{true, false} {
-			if _, ok := b.CastlingRook(ours, kingside); ok {
-				return true
-			}
-		}
-	}
-	return false
 }

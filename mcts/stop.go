@@ -15,14 +15,12 @@ func (s *Search) watchStops() {
 	c := &s.cfg.Stop
 	s.stop.on, s.stop.stopped = c.SmartPruning || c.KLDGain > 0, false
 	s.stop.olderN = 0
-	if s.stop.on {
-		s.checkStops()
-	}
+	s.checkStops()
 }
 
 // checkStops notes whether the search may end; it is called after every backup.
 func (s *Search) checkStops() {
-	if s.stop.stopped || s.over != 0 {
+	if !s.stop.on || s.stop.stopped || s.over != 0 {
 		return
 	}
 	root := &s.t.nodes[0]
@@ -59,12 +57,15 @@ func (s *Search) settled(root *node, edges []edge) bool {
 	return first-second > s.target-root.n
 }
 
-// gainTooSmall looks at the visits every KLDInterval of them and reports whether
+// kldInterval is how many visits are looked at together, as in lc0.
+const kldInterval = 100
+
+// gainTooSmall looks at the visits every kldInterval of them and reports whether
 // the divergence KL(older || newer), divided by the visits in between, is below
 // KLDGain. sum is the visits of all edges.
 func (s *Search) gainTooSmall(sum uint32, edges []edge) bool {
 	st := &s.stop
-	if st.olderN > 0 && sum < st.olderN+uint32(s.cfg.Stop.KLDInterval) {
+	if st.olderN > 0 && sum < st.olderN+kldInterval {
 		return false
 	}
 	st.visits = resize(st.visits, len(edges))

@@ -61,12 +61,12 @@ func TestSmartPruningStopsAtOnce(t *testing.T) {
 	cfg := config(0)
 	cfg.Stop.SmartPruning = true
 	cfg.MaxNodes = 400
-	if s := search(t, cfg, nil, position(t, signaturePositions[0]), &HashEvaluator{}, nil); s.Nodes() != 400 {
-		t.Errorf("stopped with %d nodes", s.Nodes())
+	if s := search(t, cfg, nil, position(t, signaturePositions[0]), &HashEvaluator{}, nil); len(s.t.nodes) != 400 {
+		t.Errorf("stopped with %d nodes", len(s.t.nodes))
 	}
 	// The visits of Gumbel are a schedule: it is played to its end.
 	gcfg := gumbelConfig(200)
-	gcfg.Stop = StopConfig{SmartPruning: true, KLDGain: 100, KLDInterval: 10}
+	gcfg.Stop = StopConfig{SmartPruning: true, KLDGain: 100}
 	if r := search(t, gcfg, nil, position(t, signaturePositions[0]), &HashEvaluator{}, nil).Root(); r.N != 201 {
 		t.Errorf("gumbel stopped with %d visits", r.N)
 	}
@@ -100,10 +100,10 @@ func TestDivergence(t *testing.T) {
 	}
 }
 
-// The stop comes at the first look at which the visits, taken every KLDInterval
+// The stop comes at the first look at which the visits, taken every kldInterval
 // of them from a search without it, have changed by less than KLDGain.
 func TestKLDGainStops(t *testing.T) {
-	const interval, gain = 40, 5e-4
+	const interval, gain = kldInterval, 5e-4
 	stopped := 0
 	for _, fen := range signaturePositions {
 		// The visits after 1 + k*interval of the moves' visits.
@@ -121,7 +121,7 @@ func TestKLDGainStops(t *testing.T) {
 			older = newer
 		}
 		limited := config(1 + 20*interval)
-		limited.Stop = StopConfig{KLDGain: gain, KLDInterval: interval}
+		limited.Stop = StopConfig{KLDGain: gain}
 		r := search(t, limited, nil, position(t, fen), &HashEvaluator{}, nil).Root()
 		if want == 0 {
 			want = 2 + 20*interval
@@ -139,7 +139,7 @@ func TestKLDGainStops(t *testing.T) {
 
 func TestAStopHoldsWhileLeavesWait(t *testing.T) {
 	cfg := config(300)
-	cfg.Stop = StopConfig{SmartPruning: true, KLDGain: 1e-3, KLDInterval: 20}
+	cfg.Stop = StopConfig{SmartPruning: true, KLDGain: 1e-3}
 	for _, fen := range signaturePositions {
 		s := New(cfg, nil)
 		s.Reset(position(t, fen))

@@ -110,7 +110,7 @@ type table struct{ asked int }
 
 func (p *table) Probe(b *chess.Board) (int, bool) {
 	p.asked++
-	if b.Rule50() != 0 || HasCastling(b) {
+	if b.Rule50() != 0 || b.MayCastle() {
 		panic("asked about a position that tables do not hold")
 	}
 	return -1, true

@@ -24,34 +24,13 @@ func (p Proven) String() string {
 }
 
 // flip returns the outcome from the other side's view.
-func (p Proven) flip() Proven {
-	switch p {
-	case ProvenLoss:
-		return ProvenWin
-	case ProvenWin:
-		return ProvenLoss
-	}
-	return p
-}
+func (p Proven) flip() Proven { return [...]Proven{Unproven, ProvenWin, ProvenDraw, ProvenLoss}[p&3] }
 
 // q returns the value of a proven outcome.
-func (p Proven) q() float64 {
-	switch p {
-	case ProvenLoss:
-		return -1
-	case ProvenWin:
-		return 1
-	}
-	return 0
-}
+func (p Proven) q() float64 { return [...]float64{0, -1, 0, 1}[p&3] }
 
 // d returns the draw probability of a proven outcome.
-func (p Proven) d() float64 {
-	if p == ProvenDraw {
-		return 1
-	}
-	return 0
-}
+func (p Proven) d() float64 { return [...]float64{0, 0, 1, 0}[p&3] }
 
 // kind says what a node is.
 type kind uint8

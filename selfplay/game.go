@@ -18,8 +18,7 @@ type game struct {
 	rng    [numStreams]*rand.Rand
 	marked [numStreams]rand.PCG // the streams as the search under way found them
 	rec    *record.Game
-	visits []uint32 // scratch of pick
-	begunN uint32   // root visits when the search began
+	begunN uint32 // root visits when the search began
 
 	weights  []float64 // scratch of draws
 	branches branches

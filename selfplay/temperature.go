@@ -97,13 +97,6 @@ func (g *game) pick(root *mcts.RootStats) int {
 	if t <= 0 || g.gumbelNoise {
 		return root.Best
 	}
-	if root.Target == nil && !s.cutsValues() && s.VisitOffset == 0 {
-		g.visits = g.visits[:0]
-		for i := range root.Moves {
-			g.visits = append(g.visits, root.Moves[i].N)
-		}
-		return mcts.SampleVisits(g.visits, t, rng)
-	}
 	g.weights = s.weigh(g.weights[:0], root)
 	return sample(g.weights, t, root.Best, rng)
 }

@@ -10,7 +10,6 @@ import (
 // job is one game on its way through the decoders; done is closed when game or
 // bad is set.
 type job struct {
-	raw  *rawGame
 	game *Game
 	bad  *GameError
 	done chan struct{}
@@ -45,25 +44,26 @@ type ReadOptions struct {
 
 // ReadWith is Read with options.
 func ReadWith(r io.Reader, opt ReadOptions, fn func(*Game) error) error {
-	workers := runtime.GOMAXPROCS(0)
-	ordered := make(chan *job, 4*workers) // backpressure: the scanner waits when it is full
-	todo := make(chan *job)
+	ordered := make(chan *job, 4*runtime.GOMAXPROCS(0)) // backpressure: the scanner waits when it is full
 	stop := make(chan struct{})
-	var scanErr error
+	s := newScanner(r)
+	s.keep = opt.Comments
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		defer close(ordered)
-		defer close(todo)
-		scanErr = split(r, opt, ordered, todo, stop)
-	})
-	for range workers {
-		wg.Go(func() {
-			for j := range todo {
-				j.game, j.bad = decode(j.raw, opt.OwnRules)
-				close(j.done)
+		for raw := s.next(); raw != nil && s.err == nil; raw = s.next() {
+			j := &job{done: make(chan struct{})}
+			select {
+			case ordered <- j:
+			case <-stop:
+				return
 			}
-		})
-	}
+			wg.Go(func() {
+				j.game, j.bad = decode(raw, opt.OwnRules)
+				close(j.done)
+			})
+		}
+	})
 	bad, err := deliver(ordered, fn, opt.OnBad)
 	close(stop)
 	for range ordered { // let the scanner end
@@ -72,35 +72,12 @@ func ReadWith(r io.Reader, opt ReadOptions, fn func(*Game) error) error {
 	switch {
 	case err != nil:
 		return err
-	case scanErr != nil:
-		return fmt.Errorf("read PGN: %w", scanErr)
+	case s.err != nil:
+		return fmt.Errorf("read PGN: %w", s.err)
 	case bad.Total > 0:
 		return bad
 	}
 	return nil
-}
-
-// split scans games and queues each for decoding and, in order, for delivery.
-func split(r io.Reader, opt ReadOptions, ordered, todo chan<- *job, stop <-chan struct{}) error {
-	s := newScanner(r)
-	s.keep = opt.Comments
-	for {
-		raw := s.next()
-		if raw == nil || s.err != nil {
-			return s.err
-		}
-		j := &job{raw: raw, done: make(chan struct{})}
-		select {
-		case ordered <- j:
-		case <-stop:
-			return nil
-		}
-		select {
-		case todo <- j:
-		case <-stop:
-			return nil
-		}
-	}
 }
 
 // deliver hands the games to fn in order and collects the bad ones.

@@ -71,45 +71,43 @@ func (s *scanner) next() *rawGame {
 			return s.take()
 		}
 		switch {
-		case c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f' || c == '.':
+		case strings.IndexByte(" \t\n\r\v\f.", c) >= 0:
+			continue
 		case c == '%' && bol:
-			s.skipLine()
+			s.upTo('\n', false)
+			continue
 		case c == ';':
-			s.lineComment()
-		case c == '[':
-			if g := s.game; g != nil && (len(g.words) > 0 || g.bad != nil || s.peekTagKnown()) {
-				s.unread(c)
-				return s.take()
-			}
-			s.begin()
+			s.upTo('\n', s.keep)
+			s.attach()
+			continue
+		case c == '[' && s.game != nil && (len(s.game.words) > 0 || s.game.bad != nil || s.peekTagKnown()):
+			s.unread(c)
+			return s.take()
+		}
+		s.begin()
+		switch c {
+		case '[':
 			s.tag()
-		case c == '{':
-			s.begin()
+		case '{':
 			if !s.comment(s.keep) {
 				return s.take()
 			}
 			s.attach()
-		case c == '(':
-			s.begin()
+		case '(':
 			if !s.variation() {
 				return s.take()
 			}
-		case c == '<':
-			s.begin()
+		case '<':
 			s.fail(s.line, "expansion in < > is not known")
-			s.skipLine()
-		case c == '$':
-			s.begin()
+			s.upTo('\n', false)
+		case '$':
 			s.digits()
-		case c == '*':
-			s.begin()
+		case '*':
 			s.game.result = "*"
 			return s.take()
-		case c == ')' || c == '}' || c == ']' || c == '>':
-			s.begin()
+		case ')', '}', ']', '>':
 			s.fail(s.line, "closing "+string(c)+" without an opening one")
 		default:
-			s.begin()
 			s.unread(c)
 			if s.symbol() {
 				return s.take()
@@ -163,26 +161,31 @@ func (s *scanner) read() (byte, bool) {
 // bufio fails after a Peek.)
 func (s *scanner) unread(c byte) { s.unreadByte, s.held, s.bol = c, true, false }
 
-func (s *scanner) skipLine() {
+// upTo reads on to end and keeps what stands before it for attach if it is wanted.
+// False where the input ends first, or the next game begins.
+func (s *scanner) upTo(end byte, wanted bool) bool {
+	s.text = s.text[:0]
 	for {
-		if c, ok := s.read(); !ok || c == '\n' {
-			return
+		c, ok := s.read()
+		if !ok || c == end {
+			return ok
+		}
+		if c == '\n' && s.nextGameAhead() {
+			return false
+		}
+		if wanted && len(s.text) <= maxComments {
+			s.text = append(s.text, c)
 		}
 	}
 }
 
 func (s *scanner) digits() {
-	for {
-		c, ok := s.read()
-		if !ok {
-			return
-		}
-		if c < '0' || c > '9' {
-			if c != '\n' {
-				s.unread(c)
-			}
-			return
-		}
+	c, ok := s.read()
+	for ok && c >= '0' && c <= '9' {
+		c, ok = s.read()
+	}
+	if ok && c != '\n' {
+		s.unread(c)
 	}
 }
 
@@ -229,14 +232,14 @@ func (s *scanner) tag() {
 		case c == ' ' || c == '\t' || c == '\r':
 		case closed:
 			s.fail(line, "text after a tag's value")
-			s.skipLine()
+			s.upTo('\n', false)
 			return
 		default:
 			name.WriteByte(c)
 		}
 		if value.Len() > maxTagValue || name.Len() > 255 {
 			s.fail(line, "tag is too long")
-			s.skipLine()
+			s.upTo('\n', false)
 			return
 		}
 	}
@@ -260,39 +263,15 @@ func (s *scanner) nextGameAhead() bool {
 	return string(b) == `[Event "`
 }
 
-// comment reads to the closing brace; braces do not nest. Its text is kept for
-// attach if it is wanted. False where the game ends inside.
+// comment reads to the closing brace; braces do not nest. False where the game ends
+// inside.
 func (s *scanner) comment(wanted bool) bool {
 	line := s.line
-	s.text = s.text[:0]
-	for {
-		c, ok := s.read()
-		if !ok || c == '\n' && s.nextGameAhead() {
-			s.fail(line, "comment is not closed")
-			return false
-		}
-		if c == '}' {
-			return true
-		}
-		if wanted && len(s.text) <= maxComments {
-			s.text = append(s.text, c)
-		}
+	closed := s.upTo('}', wanted)
+	if !closed {
+		s.fail(line, "comment is not closed")
 	}
-}
-
-// lineComment reads a comment that goes to the end of its line.
-func (s *scanner) lineComment() {
-	s.text = s.text[:0]
-	for {
-		c, ok := s.read()
-		if !ok || c == '\n' {
-			s.attach()
-			return
-		}
-		if s.keep && len(s.text) <= maxComments {
-			s.text = append(s.text, c)
-		}
-	}
+	return closed
 }
 
 // attach puts the comment that was just read behind the latest move. One before
@@ -335,7 +314,7 @@ func (s *scanner) variation() bool {
 		case ')':
 			depth--
 		case ';':
-			s.skipLine()
+			s.upTo('\n', false)
 		case '{':
 			if !s.comment(false) {
 				return false

@@ -3,6 +3,7 @@ package pgn
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -78,14 +79,7 @@ func writeTags(sb *strings.Builder, g *Game, result string) error {
 	return nil
 }
 
-func tagName(s string) bool {
-	for _, c := range []byte(s) {
-		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '_' {
-			return false
-		}
-	}
-	return s != "" && len(s) <= 255
-}
+var tagName = regexp.MustCompile(`^[A-Za-z0-9_]{1,255}$`).MatchString
 
 // escapeTag writes quotes and backslashes as PGN wants them; line breaks, which
 // PGN cannot hold, become blanks.

@@ -199,7 +199,7 @@ func fromMoves(t *testing.T, p prober, b *chess.Board) (wdl, dtz int) {
 		}
 		v := zeroingValue(-w)
 		switch {
-		case isMated(&child):
+		case b.Mates(m):
 			v = 1
 		case isZeroing(b, m) || w == Draw:
 		case w < 0:

@@ -43,6 +43,8 @@ type file struct {
 	once  sync.Once
 	fail  error        // of loading
 	parts [2][4]*pairs // [side to move][file of the leading pawn]
+
+	broken bool // in Tables.broken, whose lock guards it
 }
 
 // readerAt is an open table file.

@@ -3,6 +3,7 @@ package syzygy
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -58,13 +59,10 @@ func (m material) String() string {
 }
 
 // men returns the number of men, kings included.
-func (m material) men() int { return m.sideMen(0) + m.sideMen(1) }
-
-// sideMen returns the number of men of one side, its king included.
-func (m material) sideMen(side int) int {
-	n := 1
-	for _, c := range m[side] {
-		n += int(c)
+func (m material) men() int {
+	n := 2
+	for pt := range m[0] {
+		n += int(m[0][pt] + m[1][pt])
 	}
 	return n
 }
@@ -78,10 +76,8 @@ func (m material) hasPawns() bool { return m[0][chess.Pawn]+m[1][chess.Pawn] > 0
 // hasUnique says whether some kind of man but the kings occurs exactly once on a side.
 func (m material) hasUnique() bool {
 	for _, side := range m {
-		for _, c := range side {
-			if c == 1 {
-				return true
-			}
+		if slices.Contains(side[:], 1) {
+			return true
 		}
 	}
 	return false

@@ -90,7 +90,7 @@ func (t *Tables) result(b *chess.Board, pawnMoves bool) (wdl int, zeroing, ok bo
 	}
 	stored, ok := Draw, true
 	if bits.OnesCount64(b.Occupied()) > 2 {
-		stored, ok = t.storedWDL(b, boardMaterial(b))
+		stored, _, ok = t.stored(t.wdl, b, (*pairs).result)
 	}
 	if !ok {
 		return 0, false, false
@@ -116,7 +116,7 @@ func (t *Tables) distance(b *chess.Board, tryMoves bool) (dtz int, ok bool) {
 	if zeroing {
 		return atZeroing(wdl), true
 	}
-	plies, held, ok := t.storedDTZ(b, boardMaterial(b), wdl)
+	plies, held, ok := t.stored(t.dtz, b, func(p *pairs, v uint16) (int, error) { return p.distance(v, wdl) })
 	switch {
 	case !ok || !held && !tryMoves:
 		return 0, false
@@ -131,9 +131,12 @@ func (t *Tables) distance(b *chess.Board, tryMoves bool) (dtz int, ok bool) {
 func (t *Tables) distanceByMoves(b *chess.Board, wdl int) (dtz int, ok bool) {
 	var list chess.MoveList
 	b.GenerateMoves(&list)
+	var child chess.Board
 	best := 0
 	for _, m := range list.Slice() {
-		d, ok := t.moveDistance(b, m)
+		child = *b
+		child.Make(m)
+		d, ok := t.moveDistance(b, &child, m, false)
 		if !ok {
 			return 0, false
 		}
@@ -147,31 +150,19 @@ func (t *Tables) distanceByMoves(b *chess.Board, wdl int) (dtz int, ok bool) {
 	return best, true
 }
 
-// moveDistance returns the distance of b if m is played, for b's side to move: 1
-// for a mate, 0 where m only draws. b must be of the side that the table does not
-// hold unless m is a capture or pawn move.
-func (t *Tables) moveDistance(b *chess.Board, m chess.Move) (int, bool) {
-	child := *b
-	child.Make(m)
-	if isZeroing(b, m) {
-		w, _, ok := t.result(&child, false)
+// moveDistance returns the distance of b if m is played, for b's side to move, child
+// being after it: 1 for a mate, 0 where m only draws. Without tryMoves b must be of the
+// side that the table does not hold unless m is a capture or pawn move.
+func (t *Tables) moveDistance(b, child *chess.Board, m chess.Move, tryMoves bool) (int, bool) {
+	switch {
+	case isZeroing(b, m):
+		w, _, ok := t.result(child, false)
 		return atZeroing(-w), ok
+	case b.Mates(m):
+		return 1, true
 	}
-	d, ok := t.distance(&child, false)
-	if d == -1 && isMated(&child) {
-		return 1, ok
-	}
+	d, ok := t.distance(child, tryMoves)
 	return -d - sign(d), ok
-}
-
-// isMated says whether the side to move is checkmated.
-func isMated(b *chess.Board) bool {
-	if !b.InCheck() {
-		return false
-	}
-	var list chess.MoveList
-	b.GenerateMoves(&list)
-	return list.N == 0
 }
 
 // atZeroing returns the distance where a capture or pawn move with the result

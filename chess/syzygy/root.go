@@ -40,7 +40,11 @@ func (t *Tables) RankRoot(h *chess.History) (moves []RootMove, ok bool) {
 	best := -maxRank
 	for _, m := range list.Slice() {
 		line.Push(m)
-		d, ok := t.lineDistance(b, line, m)
+		child, d, ok := line.Board(), 0, true
+		// Drawn by repetition or the 50-move rule, but by a mate.
+		if child.Rule50() < 100 && line.Repetitions(line.Len()-1) < 2 || b.Mates(m) {
+			d, ok = t.moveDistance(b, child, m, true)
+		}
 		line.Truncate(line.Len() - 1)
 		if !ok {
 			return nil, false
@@ -53,23 +57,6 @@ func (t *Tables) RankRoot(h *chess.History) (moves []RootMove, ok bool) {
 		moves[i].Kept = moves[i].Rank == best
 	}
 	return moves, true
-}
-
-// lineDistance returns the distance of b if m is played, line being after it; 0
-// also where the game is then drawn by repetition or the 50-move rule.
-func (t *Tables) lineDistance(b *chess.Board, line *chess.History, m chess.Move) (int, bool) {
-	child := line.Board()
-	switch {
-	case isZeroing(b, m):
-		w, _, ok := t.result(child, false)
-		return atZeroing(-w), ok
-	case isMated(child):
-		return 1, true
-	case child.Rule50() >= 100 || line.Repetitions(line.Len()-1) >= 2:
-		return 0, true
-	}
-	d, ok := t.distance(child, true)
-	return -d - sign(d), ok
 }
 
 // rank orders a move by its distance and the counter before it.

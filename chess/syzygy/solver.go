@@ -3,6 +3,7 @@ package syzygy
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"sync"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -84,11 +85,7 @@ func (t *Table) All(yield func(Position) bool) {
 
 // Longest returns the longest win in plies.
 func (t *Table) Longest() int {
-	longest := int16(0)
-	for _, c := range t.cells {
-		longest = max(longest, c)
-	}
-	return int(longest)
+	return int(slices.Max(t.cells))
 }
 
 // value splits a cell into result and distance.
@@ -148,9 +145,12 @@ type solver struct {
 
 	open  []int32 // cells without a value yet
 	first []int32 // [len(open)+1] successors of open[i] are next[first[i]:first[i+1]]
-	next  []int32 // successor cells; negative: -1-k is fixed[k]
-	fixed []int16 // values of successors outside the table
+	next  []int32 // successor cells; of one outside the table: outside plus its value
+	limit int16   // longest distance outside the table
 }
+
+// outside is below all cells, by more than any value.
+const outside = -1 << 16
 
 // build marks illegal cells, mates and stalemates and lists the successors of
 // all others.
@@ -158,13 +158,8 @@ func (s *solver) build() {
 	var list chess.MoveList
 	s.first = append(s.first, 0)
 	for i := range s.table.cells {
-		man, weakKing, strongKing := i%64, i/64%64, i/4096%64
-		if man == weakKing || man == strongKing || weakKing == strongKing {
-			s.table.cells[i] = cellIllegal
-			continue
-		}
 		b, err := chess.ParseFEN(cellFEN(s.table.Piece, i))
-		if err != nil { // kings adjacent, side not to move in check, pawn on the last rank
+		if err != nil { // men on one field, kings adjacent, side not to move in check, pawn on the last rank
 			s.table.cells[i] = cellIllegal
 			continue
 		}
@@ -190,35 +185,28 @@ func (s *solver) successor(b *chess.Board) int32 {
 	if i, ok := s.table.index(b); ok {
 		return int32(i)
 	}
-	v := cellDraw // the third man was taken, or is a knight or a bishop
 	for _, t := range s.promoted {
 		if i, ok := t.index(b); ok {
-			v = t.cells[i]
-			break
+			v := t.cells[i]
+			s.limit = max(s.limit, v, -v)
+			return outside + int32(v)
 		}
 	}
-	s.fixed = append(s.fixed, v)
-	return int32(-len(s.fixed))
+	return outside // a draw: the third man was taken, or is a knight or a bishop
 }
 
 // propagate finds wins and losses by increasing distance until nothing more is
 // decided; what remains open is drawn.
 func (s *solver) propagate() {
-	decided := make([]bool, len(s.open))
-	limit := int16(1)
-	for _, v := range s.fixed {
-		limit = max(limit, v, -v)
-	}
 	quiet := 0
-	for plies := int16(1); quiet < 2 || plies <= limit+1; plies++ {
+	for plies := int16(1); quiet < 2 || plies <= s.limit+1; plies++ {
 		changed := false
 		for k, cell := range s.open {
-			if decided[k] {
+			if s.table.cells[cell] != cellDraw {
 				continue
 			}
 			if v, ok := s.decide(k, plies); ok {
-				decided[k], changed = true, true
-				s.table.cells[cell] = v
+				s.table.cells[cell], changed = v, true
 			}
 		}
 		if quiet++; changed {
@@ -234,7 +222,7 @@ func (s *solver) decide(k int, plies int16) (int16, bool) {
 	for _, n := range s.next[s.first[k]:s.first[k+1]] {
 		var v int16
 		if n < 0 {
-			v = s.fixed[-n-1]
+			v = int16(n - outside)
 		} else {
 			v = s.table.cells[n]
 		}

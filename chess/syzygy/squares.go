@@ -8,7 +8,8 @@ var (
 	// binomial[k][n] is the number of ways to choose k of n squares.
 	binomial = makeBinomial()
 	// triangle numbers a1-d1-d4: 0-5 below the diagonal, 6-9 on it.
-	triangle = makeTriangle()
+	triangle        = makeTriangle()
+	triangleSquares = [10]uint8{1, 2, 3, 10, 11, 19, 0, 9, 18, 27} // in this order
 	// below numbers the 28 squares below the diagonal a1-h8.
 	below = makeBelow()
 	// kings numbers the 462 placements of two kings: [triangle of the first][second],
@@ -46,19 +47,8 @@ func makeBinomial() (b [maxGroup + 1][64]uint64) {
 }
 
 func makeTriangle() (t [64]uint8) {
-	n, diagonal := uint8(0), uint8(6)
-	for sq := uint8(0); sq < 28; sq++ {
-		if sq&7 > 3 {
-			continue
-		}
-		switch off := offDiagonal(sq); {
-		case off < 0:
-			t[sq] = n
-			n++
-		case off == 0:
-			t[sq] = diagonal
-			diagonal++
-		}
+	for n, sq := range triangleSquares {
+		t[sq] = uint8(n)
 	}
 	return t
 }
@@ -79,8 +69,7 @@ func makeBelow() (t [64]uint8) {
 func makeKings() (t [10][64]uint16) {
 	n := uint16(0)
 	for pass := range 2 {
-		for first := range t {
-			a := triangleSquare(uint8(first))
+		for first, a := range triangleSquares {
 			for b := range uint8(64) {
 				onDiagonal := offDiagonal(a) == 0 && offDiagonal(b) == 0
 				symmetric := offDiagonal(a) == 0 && offDiagonal(b) > 0
@@ -95,16 +84,6 @@ func makeKings() (t [10][64]uint16) {
 		}
 	}
 	return t
-}
-
-// triangleSquare is the inverse of triangle.
-func triangleSquare(n uint8) uint8 {
-	for sq := uint8(0); sq < 28; sq++ {
-		if sq&7 <= 3 && offDiagonal(sq) <= 0 && triangle[sq] == n {
-			return sq
-		}
-	}
-	panic("syzygy: no such square of the triangle")
 }
 
 // touch says whether two squares are equal or neighbours.

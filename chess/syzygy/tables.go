@@ -21,7 +21,6 @@ type Tables struct {
 
 	mu     sync.Mutex
 	broken []error
-	named  map[*file]bool // files in broken
 }
 
 // Open finds the tables (*.rtbw with results, *.rtbz with distances) in the
@@ -29,7 +28,7 @@ type Tables struct {
 // directory cannot be read or none has a table (ErrNoTables). A file that is
 // broken costs that table only: Err names it, at once or when it is first used.
 func Open(dirs ...string) (*Tables, error) {
-	t := &Tables{wdl: map[material]*file{}, dtz: map[material]*file{}, named: map[*file]bool{}}
+	t := &Tables{wdl: map[material]*file{}, dtz: map[material]*file{}}
 	cache := newPageCache(cacheBytes)
 	id := uint64(0)
 	for _, dir := range dirs {
@@ -69,7 +68,9 @@ func (t *Tables) add(dir, name string, id uint64, cache *pageCache) {
 	}
 	f := newFile(path, men, ext == ".rtbz", id, cache)
 	info, err := os.Stat(path)
-	if err == nil {
+	if err != nil {
+		err = f.fault(-1, err.Error())
+	} else {
 		err = f.check(info.Size())
 	}
 	if err != nil {
@@ -94,15 +95,10 @@ func (t *Tables) Err() error {
 func (t *Tables) note(f *file, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.named[f] {
-		return
+	if !f.broken {
+		f.broken = true
+		t.broken = append(t.broken, err)
 	}
-	t.named[f] = true
-	var fault *TableError
-	if !errors.As(err, &fault) {
-		err = &TableError{f.path, -1, err.Error()}
-	}
-	t.broken = append(t.broken, err)
 }
 
 // part returns the part of a file that holds b and the index of b in it. The side
@@ -132,54 +128,46 @@ func (f *file) part(b *chess.Board, men material) (p *pairs, index uint64, held 
 	return p, p.index(&place), true, nil
 }
 
-// storedWDL returns the result that the table of b's men holds. It is right only
-// where no capture is better (see Tables.result).
-func (t *Tables) storedWDL(b *chess.Board, men material) (wdl int, ok bool) {
-	f := t.wdl[men]
+// stored returns what the table of b's men, one of results or of distances, says of b.
+// held is false where it holds only the other side to move.
+func (t *Tables) stored(tables map[material]*file, b *chess.Board, decode decoder) (n int, held, ok bool) {
+	men := boardMaterial(b)
+	f := tables[men]
 	if f == nil {
-		return 0, false
+		return 0, false, false
 	}
-	p, index, _, err := f.part(b, men)
-	var v uint16
-	if err == nil {
-		v, err = p.lookup(f, index)
-	}
-	if err == nil && v > 4 {
-		err = f.fault(p.blocksAt, fmt.Sprintf("result %d, want 0 to 4; get the file again", v))
-	}
+	n, held, err := f.value(b, men, decode)
 	if err != nil {
 		t.note(f, err)
-		return 0, false
 	}
-	return int(v) - 2, true
+	return n, held, err == nil
 }
 
-// storedDTZ returns the distance that the table of b's men holds, at least 1, for
-// a result that is no draw; held is false where it holds the other side to move.
-func (t *Tables) storedDTZ(b *chess.Board, men material, wdl int) (plies int, held, ok bool) {
-	f := t.dtz[men]
-	if f == nil {
-		return 0, false, false
-	}
+// decoder turns a stored value into what it means.
+type decoder func(p *pairs, v uint16) (int, error)
+
+func (f *file) value(b *chess.Board, men material, decode decoder) (n int, held bool, err error) {
 	p, index, held, err := f.part(b, men)
-	if err == nil && !held {
-		return 0, false, true
+	if err != nil || !held {
+		return 0, false, err
 	}
-	var v uint16
-	if err == nil {
-		v, err = p.lookup(f, index)
-	}
-	if err == nil {
-		plies, err = p.distance(v, wdl)
-		if err != nil {
-			err = f.fault(p.blocksAt, err.Error())
-		}
-	}
+	v, err := p.lookup(f, index)
 	if err != nil {
-		t.note(f, err)
-		return 0, false, false
+		return 0, false, err
 	}
-	return plies, true, true
+	if n, err = decode(p, v); err != nil {
+		err = f.fault(p.blocksAt, err.Error())
+	}
+	return n, true, err
+}
+
+// result is the decoder of results. The one that a table holds is right only where no
+// capture is better (see Tables.result).
+func (p *pairs) result(v uint16) (int, error) {
+	if v > 4 {
+		return 0, fmt.Errorf("result %d, want 0 to 4; get the file again", v)
+	}
+	return int(v) - 2, nil
 }
 
 // distance turns a stored value into plies: values may be places in a list and

@@ -24,10 +24,10 @@ type lockstep struct {
 	cache *mcts.Cache
 	ev    mcts.Evaluator
 
-	moves  uint64         // played so far
-	line   *chess.History // scratch of begin
-	list   chess.MoveList // scratch of play
-	visits []uint32       // scratch of pick
+	moves   uint64         // played so far
+	line    *chess.History // scratch of begin
+	list    chess.MoveList // scratch of play
+	weights []float64      // scratch of pick
 }
 
 // newLockstep begins games in all phases.
@@ -121,11 +121,11 @@ func (l *lockstep) pick(root *mcts.RootStats, ply int) int {
 	if l.rng.Float64() < l.cfg.ExplorationRate {
 		return l.rng.IntN(len(root.Moves))
 	}
-	l.visits = l.visits[:0]
+	l.weights = l.weights[:0]
 	for i := range root.Moves {
-		l.visits = append(l.visits, root.Moves[i].N)
+		l.weights = append(l.weights, float64(root.Moves[i].N))
 	}
-	return mcts.SampleVisits(l.visits, l.cfg.Temperature.At(ply), l.rng)
+	return mcts.SampleWeights(l.weights, l.cfg.Temperature.At(ply), l.rng)
 }
 
 // counts returns what all trees have done.
