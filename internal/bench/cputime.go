@@ -1,5 +1,3 @@
-//go:build unix
-
 package bench
 
 import (
@@ -7,12 +5,12 @@ import (
 	"time"
 )
 
-// Clock names what busyTime counts.
+// Clock names what busyTime counts, in results.
 const Clock = "cpu"
 
 // busyTime returns the CPU time, user and system, of all threads of the process
 // so far: garbage collection and the runtime are in it, waiting is not.
-func busyTime(int) time.Duration { return usage(syscall.RUSAGE_SELF) }
+func busyTime() time.Duration { return usage(syscall.RUSAGE_SELF) }
 
 // childTime returns the CPU time, user and system, of all processes that this one
 // started, that have ended and that were waited for.
