@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
@@ -45,7 +46,7 @@ func writeAll(ctx context.Context, c *stage.Checkpoint, dst string) ([]string, e
 	var floats, games []byte
 	for _, t := range c.Tensors {
 		words += fmt.Sprintf(" %s%v", t.Name, t.Shape)
-		floats = appendFloats(floats, t.Data)
+		floats, _ = binary.Append(floats, binary.LittleEndian, t.Data)
 	}
 	if c.Games == nil {
 		words += " no games"

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 
 	"google.golang.org/grpc"
@@ -90,7 +89,10 @@ func (e *exporter) send(stream exportStream, c *stage.Checkpoint) error {
 	piece := make([]byte, 0, pieceBytes)
 	for i, t := range c.Tensors {
 		for data := range slices.Chunk(t.Data, pieceBytes/4) {
-			piece = appendFloats(piece[:0], data)
+			var err error
+			if piece, err = binary.Append(piece[:0], binary.LittleEndian, data); err != nil {
+				return err
+			}
 			part := &pluginpb.ExportRequest_Tensor{Tensor: &pluginpb.TensorPiece{Tensor: uint32(i), Data: piece}}
 			if err := stream.Send(&pluginpb.ExportRequest{Part: part}); err != nil {
 				return explainSend(err)
@@ -145,14 +147,6 @@ func explainSend(err error) error {
 		return io.EOF
 	}
 	return explain("export", err)
-}
-
-// appendFloats appends little-endian single-precision floats.
-func appendFloats(dst []byte, data []float32) []byte {
-	for _, x := range data {
-		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(x))
-	}
-	return dst
 }
 
 // receiveFiles writes what the plugin sends until it ends the stream.
