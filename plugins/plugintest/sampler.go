@@ -30,11 +30,7 @@ func (c *suite) sampler() {
 	p := &sampling{suite: c, draws: makeDraws(c.seed)}
 	c.do("rows are in the window, as many as asked for, with finite weights", func() error { return c.with(p.rows) })
 	c.do("rows are appended, none for n = 0", func() error { return c.with(p.appends) })
-	if c.s.Definition.Has(stage.Deterministic) {
-		c.do("one seed gives one sequence of rows", func() error { return c.with(p.again) })
-	} else {
-		c.skip("one seed gives one sequence of rows", "it does not say that it is deterministic")
-	}
+	c.doDeterministic("one seed gives one sequence of rows", func() error { return c.with(p.again) })
 	c.do("looking at a state changes nothing", func() error { return c.with(p.looks) })
 	c.do("from a state any instance goes on bit for bit", p.resumes)
 	c.do("a foreign state is refused", func() error { return c.with(p.foreign) })
@@ -92,7 +88,7 @@ func (p *sampling) make1(c *chain, d draw) ([]stage.RowRef, error) {
 		return nil, fmt.Errorf("%d rows came, want %d", len(refs), d.n)
 	}
 	for k, ref := range refs {
-		if !d.window.Has(ref.Game, ref.Ply) {
+		if !stage.Holds(d.window, ref.Game, ref.Ply) {
 			return nil, fmt.Errorf("row %d: game %d, ply %d is not in the window", k, ref.Game, ref.Ply)
 		}
 		if w := float64(ref.Weight); !(w >= 0) || math.IsInf(w, 0) {
@@ -136,15 +132,11 @@ func compareDraws(got, want [][]stage.RowRef, from int) error {
 func (p *sampling) rows(st Stage) error {
 	all, err := p.makeAll(p.from(st.Sampler, 1), 0)
 	for i, refs := range all {
-		d := newDigest()
-		for _, ref := range refs {
-			var b [16]byte
-			binary.LittleEndian.PutUint64(b[:], ref.Game)
-			binary.LittleEndian.PutUint32(b[8:], uint32(ref.Ply))
-			binary.LittleEndian.PutUint32(b[12:], math.Float32bits(ref.Weight))
-			d.Write(b[:])
+		data, err := binary.Append(nil, binary.LittleEndian, refs)
+		if err != nil {
+			return err
 		}
-		p.keep(fmt.Sprintf("draw %d", i), d)
+		p.keep(fmt.Sprintf("draw %d", i), data)
 	}
 	return err
 }
