@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -70,7 +71,7 @@ func (d *Described) Write(w io.Writer) error {
 	for _, c := range d.Capabilities {
 		promises = append(promises, string(c))
 	}
-	fmt.Fprintf(&sb, "capabilities  %s\n", orDash(strings.Join(promises, ", ")))
+	fmt.Fprintf(&sb, "capabilities  %s\n", cmp.Or(strings.Join(promises, ", "), "-"))
 	calls := "any number at a time"
 	if d.Concurrency > 0 {
 		calls = fmt.Sprintf("%d at a time", d.Concurrency)
@@ -80,16 +81,8 @@ func (d *Described) Write(w io.Writer) error {
 		sb.WriteString("settings      none\n")
 	}
 	for _, s := range d.Settings {
-		fmt.Fprintf(&sb, "  %s: %s\n      %s; default %s\n", s.Name, s.Doc, s.allowed, orNone(s.Default))
+		fmt.Fprintf(&sb, "  %s: %s\n      %s; default %s\n", s.Name, s.Doc, s.allowed, cmp.Or(s.Default, "none"))
 	}
 	_, err := io.WriteString(w, sb.String())
 	return err
-}
-
-// orNone is text, or "none" where there is none.
-func orNone(text string) string {
-	if text == "" {
-		return "none"
-	}
-	return text
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,11 +29,7 @@ type Error struct {
 
 // Error returns "rescorer NAME: did what: cause".
 func (e *Error) Error() string {
-	kind := string(e.Kind)
-	if kind == "" {
-		kind = "plugin"
-	}
-	text := kind + " " + e.Name + ": " + e.Did
+	text := string(cmp.Or(e.Kind, "plugin")) + " " + e.Name + ": " + e.Did
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}
@@ -80,9 +77,4 @@ func unknown(kind stage.Kind, name string, builtin []*stage.Definition, found []
 }
 
 // list joins names, "none" where there are none.
-func list(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
-}
+func list(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,12 +65,8 @@ func (h *Host) unknownStage(kind stage.Kind, name string, programs []Program) er
 	for _, p := range programs {
 		there = append(there, p.Name+" ("+p.Path+")")
 	}
-	what := string(kind)
-	if kind == "" {
-		what = "stage"
-	}
 	return mark(ErrUnknown, fmt.Errorf("unknown %s %q; there are: %s; name a directory of programs with --plugin-dir, or a program by its path, such as ./mine",
-		what, name, strings.Join(there, ", ")))
+		cmp.Or(kind, "stage"), name, strings.Join(there, ", ")))
 }
 
 // ProgramName is the name of the program at a path: that of the directory, or of
@@ -133,15 +130,8 @@ func WriteList(out io.Writer, lines []Listed) error {
 		if l.Error != "" {
 			from += ": " + l.Error
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.12s\t%s\n", orDash(string(l.Kind)), l.Name, orDash(l.Version), orDash(l.Lock), orDash(l.SHA256), from)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.12s\t%s\n",
+			cmp.Or(l.Kind, "-"), l.Name, cmp.Or(l.Version, "-"), cmp.Or(l.Lock, "-"), cmp.Or(l.SHA256, "-"), from)
 	}
 	return w.Flush()
-}
-
-// orDash is text, or "-" where there is none.
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }

@@ -23,8 +23,6 @@ const (
 	// pipes end with it, unless it left a child behind that holds them.
 	pipeGrace = 500 * time.Millisecond
 
-	settleGrace = 250 * time.Millisecond // see settle
-
 	busyTries = 100 // of an execution while some fork still holds the copy open for writing
 	busyPause = 10 * time.Millisecond
 )
@@ -174,10 +172,9 @@ func (c *child) hasExited() bool {
 	}
 }
 
-// settle gives a process that broke its connection a moment to be seen dead: a
-// connection ends a little before its process.
-func (c *child) settle() {
-	timer := time.NewTimer(settleGrace)
+// settle gives the process a while to be gone.
+func (c *child) settle(grace time.Duration) {
+	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
 	case <-c.exited:
