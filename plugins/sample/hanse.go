@@ -5,6 +5,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/plugins/sample/chance"
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage/follow"
 )
 
 const hanseDoc = "takes games by a power of their length and then their positions in turn, each once before one comes again"
@@ -36,8 +37,8 @@ type hanse struct {
 	limit    float64 // of a game's weight; 0 = none
 	gamma    float64
 
-	follower follower
-	largest  peak
+	window  follow.Window
+	largest peak
 }
 
 func newHanse(v stage.Values) (stage.Sampler, error) {
@@ -65,7 +66,7 @@ func (h *hanse) weightOf(g *stage.GameInfo) float64 {
 // update takes the index in as it is now.
 func (h *hanse) update(idx stage.Index) {
 	n := idx.NumGames()
-	_, kept := h.follower.follow(idx)
+	_, kept := h.window.Follow(idx)
 	if kept == 0 {
 		h.largest = peak{}
 	} else {
@@ -135,8 +136,8 @@ func (p *peak) leave(seq uint64) {
 	for head < len(p.seqs) && p.seqs[head] < seq {
 		head++
 	}
-	p.weights, _ = compact(p.weights, head)
-	p.seqs, p.head = compact(p.seqs, head)
+	p.weights, _ = follow.Compact(p.weights, head)
+	p.seqs, p.head = follow.Compact(p.seqs, head)
 }
 
 // max returns the largest weight of a window that holds a game.

@@ -7,12 +7,13 @@ import (
 	"math"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage/follow"
 )
 
 // uses counts how often each game of a window was used.
 type uses struct {
-	newest ident    // the last game of counts
-	counts []uint32 // oldest first
+	newest follow.Game // the last game of counts
+	counts []uint32    // oldest first
 }
 
 // align makes the counts those of the games of idx, which holds a game: those of
@@ -21,7 +22,7 @@ type uses struct {
 func (u *uses) align(idx stage.Index) {
 	n, known := idx.NumGames(), 0
 	if len(u.counts) > 0 {
-		if i, ok := u.newest.find(idx); ok {
+		if i, ok := u.newest.Find(idx); ok {
 			known = i + 1
 		}
 	}
@@ -31,7 +32,7 @@ func (u *uses) align(idx stage.Index) {
 	u.counts = u.counts[len(u.counts)-known:]
 	u.counts = append(u.counts, make([]uint32, n-known)...)
 	newest := idx.Game(n - 1)
-	u.newest = identOf(&newest)
+	u.newest = follow.Of(&newest)
 }
 
 // save appends the random generator, the key of the orders u64, the newest game's
@@ -40,8 +41,8 @@ func (u *uses) align(idx stage.Index) {
 func (h *hanse) save(b []byte) []byte {
 	b = h.generator.save(b)
 	b = binary.LittleEndian.AppendUint64(b, h.key)
-	b = binary.LittleEndian.AppendUint64(b, h.uses.newest.seq)
-	b = append(b, h.uses.newest.id[:]...)
+	b = binary.LittleEndian.AppendUint64(b, h.uses.newest.Seq)
+	b = append(b, h.uses.newest.ID[:]...)
 	b = binary.AppendUvarint(b, uint64(len(h.uses.counts)))
 	for _, n := range h.uses.counts {
 		b = binary.AppendUvarint(b, uint64(n))
@@ -59,7 +60,7 @@ func (h *hanse) load(data []byte) error {
 		return errors.New("it is cut off after the random generator")
 	}
 	key := binary.LittleEndian.Uint64(data)
-	fresh := uses{newest: ident{seq: binary.LittleEndian.Uint64(data[8:]), id: [16]byte(data[16:])}}
+	fresh := uses{newest: follow.Game{Seq: binary.LittleEndian.Uint64(data[8:]), ID: [16]byte(data[16:])}}
 	data = data[fixed:]
 	games, n := binary.Uvarint(data)
 	if n <= 0 || games > uint64(len(data)-n) {
