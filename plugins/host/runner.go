@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-plugin/runner"
+
+	"github.com/chessbrain/chessbrain/internal/spawn"
 )
 
 const (
@@ -72,7 +74,7 @@ func (c *child) Start(context.Context) error {
 }
 
 // live executes the program and waits for its end, all on one thread: Linux
-// kills the process when the thread that started it ends (setAttributes), and
+// kills the process when the thread that started it ends (spawn.Lead), and
 // this one lasts as long as the process.
 func (c *child) live(outW, errW, errR *os.File, started chan<- error) {
 	runtime.LockOSThread()
@@ -82,9 +84,8 @@ func (c *child) live(outW, errW, errR *os.File, started chan<- error) {
 		started <- err
 		return
 	}
-	pid := cmd.Process.Pid
 	c.mu.Lock()
-	c.pid = pid
+	c.pid = cmd.Process.Pid
 	killed := c.killed
 	c.mu.Unlock()
 	if killed {
@@ -97,15 +98,7 @@ func (c *child) live(outW, errW, errR *os.File, started chan<- error) {
 		defer close(logged)
 		c.logs.read(errR)
 	}()
-	awaited := awaitExit(pid)
-	if awaited {
-		c.signal(syscall.SIGKILL) // what it started; its number is still its own
-		c.gone()
-	}
-	cmd.Wait() // the state says it all
-	if !awaited {
-		c.gone()
-	}
+	spawn.Wait(cmd, func() { c.signal(syscall.SIGKILL) }, c.gone)
 	c.end = cmd.ProcessState.String()
 	soon := time.Now().Add(pipeGrace)
 	errR.SetReadDeadline(soon)
@@ -121,7 +114,7 @@ func (c *child) execute(stdout, stderr *os.File) (*exec.Cmd, error) {
 	for try := 0; ; try++ {
 		cmd := exec.Command(c.path)
 		cmd.Env, cmd.Stdout, cmd.Stderr = c.env, stdout, stderr
-		setAttributes(cmd)
+		spawn.Lead(cmd)
 		err := cmd.Start()
 		if err == nil || try == busyTries || !errors.Is(err, syscall.ETXTBSY) {
 			return cmd, err
