@@ -163,7 +163,10 @@ func (s *seat) change() {
 			return
 		}
 		if err != nil && m.ctx.Err() == nil {
-			m.meet.do(func() { m.failed = err; m.stop() })
+			m.meet.mu.Lock() // nobody arrives meanwhile
+			m.failed = err
+			m.meet.mu.Unlock()
+			m.stop()
 		}
 	}
 	m.meet.wait(m.ctx, m.inferred)
@@ -228,11 +231,4 @@ func (b *barrier) wait(ctx context.Context, f func()) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// do runs f while nobody arrives.
-func (b *barrier) do(f func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	f()
 }

@@ -97,10 +97,7 @@ func All(w io.Writer, d time.Duration) error {
 	if err := WriteSpeeds(w, "", kernels); err != nil {
 		return err
 	}
-	precisions := []kernel.Precision{kernel.FP32}
-	if kernel.HasBF16() {
-		precisions = append(precisions, kernel.BF16)
-	}
+	precisions := o.precisions()
 	fmt.Fprint(w, "\n", speedHeader)
 	for i, measure := range []func(Options) (Speed, error){Infer, Train} {
 		for _, p := range precisions {

@@ -56,12 +56,7 @@ func (h *Host) FindStages(ctx context.Context, kind stage.Kind, name, path strin
 
 // unknownStage says what there is in place of a stage that is not.
 func (h *Host) unknownStage(kind stage.Kind, name string, programs []Program) error {
-	var there []string
-	for _, d := range h.o.Builtin {
-		if kind == "" || d.Kind == kind {
-			there = append(there, d.Name)
-		}
-	}
+	there := h.builtinNames(kind)
 	for _, p := range programs {
 		there = append(there, p.Name+" ("+p.Path+")")
 	}

@@ -95,7 +95,7 @@ func (h *Host) builtin(kind stage.Kind, name string) (*stage.Definition, error) 
 	if err != nil {
 		return nil, err
 	}
-	return nil, unknown(kind, name, h.o.Builtin, all, h.o.Dirs)
+	return nil, h.unknown(kind, name, all)
 }
 
 // Look makes rescorers for a dry run: it starts no program. Built-in ones are those

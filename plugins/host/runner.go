@@ -167,11 +167,9 @@ func (c *child) hasExited() bool {
 
 // settle gives the process a while to be gone.
 func (c *child) settle(grace time.Duration) {
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
 	select {
 	case <-c.exited:
-	case <-timer.C:
+	case <-time.After(grace):
 	}
 }
 

@@ -74,14 +74,11 @@ func plain(d *stage.Definition) stage.Definition {
 func (c *suite) sameName(st Stage) error {
 	var kinds []stage.Kind
 	name := ""
-	if st.Rescorer != nil {
-		kinds, name = append(kinds, stage.KindRescorer), st.Rescorer.Name()
-	}
-	if st.Sampler != nil {
-		kinds, name = append(kinds, stage.KindSampler), st.Sampler.Name()
-	}
-	if st.Exporter != nil {
-		kinds, name = append(kinds, stage.KindExporter), st.Exporter.Name()
+	all := []stage.Kind{stage.KindRescorer, stage.KindSampler, stage.KindExporter}
+	for i, made := range []interface{ Name() string }{st.Rescorer, st.Sampler, st.Exporter} {
+		if made != nil {
+			kinds, name = append(kinds, all[i]), made.Name()
+		}
 	}
 	if d := c.s.Definition; len(kinds) != 1 || kinds[0] != d.Kind || name != d.Name {
 		return fmt.Errorf("it is a %v %q, the description says %s %q", kinds, name, d.Kind, d.Name)

@@ -33,8 +33,7 @@ func Started() bool {
 // binary it is the plugin d, else it runs the tests. It does not return.
 func Main(m *testing.M, d *stage.Definition) {
 	if Started() {
-		plugins.Serve(d)
-		os.Exit(0)
+		plugins.Serve(d) // does not return
 	}
 	ready = true
 	os.Exit(m.Run())

@@ -13,16 +13,10 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
-// draw is one call of a sampler: n rows of a window.
-type draw struct {
-	window *Window
-	n      int
-}
-
 // sampling is a sampler's part of the suite.
 type sampling struct {
 	*suite
-	draws []draw // over a window that slides
+	draws []stage.Draw // over a window that slides
 }
 
 // sampler makes the checks of samplers.
@@ -40,13 +34,13 @@ func (c *suite) sampler() {
 
 // makeDraws returns calls over a window that slides, is renewed as a whole, and
 // goes back to an older state as it does when a run is taken up again.
-func makeDraws(seed uint64) []draw {
+func makeDraws(seed uint64) []stage.Draw {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	w := NewWindow(rng, 48)
 	first := w
-	var draws []draw
+	var draws []stage.Draw
 	for i := range 16 {
-		draws = append(draws, draw{w, []int{1, 7, 64, 256}[i%4]})
+		draws = append(draws, stage.Draw{Index: w, Rows: []int{1, 7, 64, 256}[i%4]})
 		switch i {
 		case 4: // unchanged
 		case 7:
@@ -71,10 +65,10 @@ func (p *sampling) from(s stage.Sampler, stream uint64) *chain {
 	return &chain{s, stage.Draw{Seed: p.seed, Stream: stream}}
 }
 
-// make1 draws once and holds the rows against the window.
-func (p *sampling) make1(c *chain, d draw) ([]stage.RowRef, error) {
+// make1 draws d.Rows rows of d.Index and holds them against it.
+func (p *sampling) make1(c *chain, d stage.Draw) ([]stage.RowRef, error) {
 	next := c.at
-	next.Index, next.Rows = d.window, d.n
+	next.Index, next.Rows = d.Index, d.Rows
 	given := bytes.Clone(next.State)
 	refs, state, err := c.Sample(p.ctx, next, nil)
 	if err != nil {
@@ -84,11 +78,11 @@ func (p *sampling) make1(c *chain, d draw) ([]stage.RowRef, error) {
 		return nil, errors.New("the draw wrote into the state that it was given")
 	}
 	c.at.State = state
-	if len(refs) != d.n {
-		return nil, fmt.Errorf("%d rows came, want %d", len(refs), d.n)
+	if len(refs) != d.Rows {
+		return nil, fmt.Errorf("%d rows came, want %d", len(refs), d.Rows)
 	}
 	for k, ref := range refs {
-		if !stage.Holds(d.window, ref.Game, ref.Ply) {
+		if !stage.Holds(d.Index, ref.Game, ref.Ply) {
 			return nil, fmt.Errorf("row %d: game %d, ply %d is not in the window", k, ref.Game, ref.Ply)
 		}
 		if w := float64(ref.Weight); !(w >= 0) || math.IsInf(w, 0) {
@@ -145,7 +139,7 @@ func (p *sampling) rows(st Stage) error {
 func (p *sampling) appends(st Stage) error {
 	before := []stage.RowRef{{Game: 1 << 40, Ply: -3, Weight: 0.5}, {Game: 7, Ply: 9}}
 	for _, n := range []int{5, 0} {
-		refs, _, err := st.Sampler.Sample(p.ctx, stage.Draw{Index: p.draws[0].window, Rows: n}, slices.Clone(before))
+		refs, _, err := st.Sampler.Sample(p.ctx, stage.Draw{Index: p.draws[0].Index, Rows: n}, slices.Clone(before))
 		if err != nil {
 			return err
 		}
@@ -183,7 +177,7 @@ func (p *sampling) empty(st Stage) error {
 
 // cancel draws with a context that is over, then as usual.
 func (p *sampling) cancel(st Stage) error {
-	d := stage.Draw{Index: p.draws[0].window, Rows: 3}
+	d := stage.Draw{Index: p.draws[0].Index, Rows: 3}
 	if _, _, err := st.Sampler.Sample(p.canceled(), d, nil); !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("error %v, want context.Canceled", err)
 	}
