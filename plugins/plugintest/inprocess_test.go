@@ -194,7 +194,7 @@ func (r *wireRescorer) RescoreBatch(ctx context.Context, games []*record.Game) (
 				return
 			}
 		}
-		sent <- s.CloseSend()
+		sent <- nil
 	}()
 	var out []*record.Game
 	for range games {
