@@ -22,7 +22,8 @@ type exportStream = grpc.BidiStreamingClient[pluginpb.ExportRequest, pluginpb.Ex
 // of fsys. Each is complete and durable under its name when nil is returned; after an
 // error none is there. A bad file name, a file without its end or of another hash wraps
 // ErrAnswer.
-func (c *Conn) Export(ctx context.Context, d *stage.Definition, fsys fsx.FS, of *stage.Checkpoint, dst string) ([]string, error) {
+func (c *Conn) Export(ctx context.Context, d *stage.Definition, fsys fsx.FS, of *stage.Checkpoint,
+	dst string) ([]string, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stream, err := c.exporter.Export(ctx, c.options...)

@@ -134,10 +134,8 @@ func (g *indexedGame) sum() error {
 
 func isFinite(x float32) bool { return !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0) }
 
-// NumGames returns the number of games.
 func (x *Index) NumGames() int { return len(x.games) }
 
-// NumRows returns the number of rows.
 func (x *Index) NumRows() int {
 	if len(x.games) == 0 {
 		return 0
@@ -145,7 +143,6 @@ func (x *Index) NumRows() int {
 	return int(x.games[len(x.games)-1].endRow() - x.games[0].startRow)
 }
 
-// WeightSum returns the sum of the rows' weights in 1/stage.WeightUnit.
 func (x *Index) WeightSum() uint64 {
 	if len(x.games) == 0 {
 		return 0
@@ -153,14 +150,12 @@ func (x *Index) WeightSum() uint64 {
 	return x.games[len(x.games)-1].endWeight() - x.games[0].startWeight
 }
 
-// Game describes game i, 0 = oldest.
 func (x *Index) Game(i int) stage.GameInfo {
 	g := x.games[i]
 	return stage.GameInfo{Seq: g.seq, ID: g.id, Ordinal: g.ordinal, NumRows: len(g.sums), Plies: g.plies, Weight: g.weight(),
 		Age: len(x.games) - 1 - i}
 }
 
-// Row describes the k-th row of game i.
 func (x *Index) Row(i, k int) stage.RowInfo {
 	g := x.games[i]
 	weight := g.sums[k]
@@ -170,13 +165,11 @@ func (x *Index) Row(i, k int) stage.RowInfo {
 	return stage.RowInfo{Ply: int32(g.rowPly[k]), Weight: weight}
 }
 
-// Stats says how the search of that row went.
 func (x *Index) Stats(i, k int) stage.RowStats {
 	g := x.games[i]
 	return stage.RowStats{QDiff: g.qDiff[k], KLD: g.kld[k], Visits: g.visits[k]}
 }
 
-// RowAt returns the row that covers u, 0 <= u < WeightSum().
 func (x *Index) RowAt(u uint64) (game uint64, ply int32) {
 	u += x.games[0].startWeight
 	g := x.games[sort.Search(len(x.games), func(i int) bool { return x.games[i].endWeight() > u })]
@@ -184,14 +177,12 @@ func (x *Index) RowAt(u uint64) (game uint64, ply int32) {
 	return g.seq, int32(g.rowPly[k])
 }
 
-// NthRow returns row n in window order, 0 <= n < NumRows().
 func (x *Index) NthRow(n int) (game uint64, ply int32) {
 	row := x.games[0].startRow + uint64(n)
 	g := x.games[sort.Search(len(x.games), func(i int) bool { return x.games[i].endRow() > row })]
 	return g.seq, int32(g.rowPly[row-g.startRow])
 }
 
-// Find returns the position of a game by its number.
 func (x *Index) Find(game uint64) (i int, ok bool) {
 	return slices.BinarySearchFunc(x.games, game, func(g *indexedGame, seq uint64) int {
 		return cmp.Compare(g.seq, seq)

@@ -47,7 +47,6 @@ func NewSampler(life context.Context, c *Conn, d *stage.Definition) *Sampler {
 	return s
 }
 
-// Name returns the stage's name.
 func (s *Sampler) Name() string { return s.name }
 
 // Sample draws d.Rows rows, at most MaxDraw. An answer that is not d.Rows rows of the

@@ -65,7 +65,8 @@ func (h *Host) unknown(kind stage.Kind, name string, found []Program) error {
 	for _, p := range found {
 		programs = append(programs, p.Name)
 	}
-	return mark(ErrUnknown, fmt.Errorf("unknown %s %q; built in: %s; programs: %s; looked for in: %s; --plugin-dir and $%s name directories of programs",
+	return mark(ErrUnknown, fmt.Errorf("unknown %s %q; built in: %s; programs: %s; looked for in: %s; "+
+		"--plugin-dir and $%s name directories of programs",
 		kind, name, list(h.builtinNames(kind)), list(programs), list(h.o.Dirs), DirEnv))
 }
 

@@ -48,7 +48,6 @@ func newHanse(v stage.Values) (stage.Sampler, error) {
 	return function{&hanse{generator: newGenerator(), byWeight: v.Text("by") == "weights", limit: v.Number("threshold"), gamma: v.Number("gamma")}}, nil
 }
 
-// Name returns "hanse".
 func (h *hanse) Name() string { return "hanse" }
 
 // seed begins the random sequence (seed, stream) and forgets all uses.
