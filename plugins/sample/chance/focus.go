@@ -1,10 +1,5 @@
 package chance
 
-import (
-	"fmt"
-	"math"
-)
-
 // Focus weighs a position by how far the search moved from the raw network
 // (diff focus of lczero-training):
 //
@@ -27,20 +22,4 @@ func known(x float64) float64 {
 		return 0
 	}
 	return x
-}
-
-// Check says which number is out of range, by the name of its flag.
-func (f Focus) Check() error {
-	for _, v := range []struct {
-		name         string
-		value, least float64
-	}{{"q-weight", f.QWeight, 0}, {"pol-scale", f.PolicyScale, 0}, {"alpha", f.Alpha, 0}, {"beta", f.Beta, 1e-6}, {"gamma", f.Gamma, 0}, {"tau", f.Tau, 1e-6}} {
-		if !(v.value >= v.least) || math.IsInf(v.value, 0) {
-			return fmt.Errorf("--%s %v: want a finite number, at least %v", v.name, v.value, v.least)
-		}
-	}
-	if f.QWeight+f.PolicyScale == 0 {
-		return fmt.Errorf("--q-weight and --pol-scale are both 0: set one of them")
-	}
-	return nil
 }
