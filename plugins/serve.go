@@ -112,15 +112,13 @@ func serve(d *stage.Definition) {
 func stopWhenTold(s *grpc.Server, parent int, terminate <-chan os.Signal) {
 	poll := time.NewTicker(parentPoll)
 	defer poll.Stop()
-	for {
+	for told := false; !told; {
 		select {
 		case <-terminate:
+			told = true
 		case <-poll.C:
-			if os.Getppid() == parent {
-				continue
-			}
+			told = os.Getppid() != parent
 		}
-		break
 	}
 	time.AfterFunc(stopGrace, func() { os.Exit(1) })
 	s.Stop()

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/chessbrain/chessbrain/internal/spawn"
 )
 
 const (
@@ -54,7 +56,7 @@ func startProcess(path string, config *ClientConfig) (*process, error) {
 		log: config.Log,
 	}
 	p.cmd.Dir = config.Dir
-	setAttributes(p.cmd)
+	spawn.Lead(p.cmd)
 	var theirs, ours [3]*os.File
 	var err error
 	for i := range theirs {
@@ -85,7 +87,7 @@ func startProcess(path string, config *ClientConfig) (*process, error) {
 }
 
 // live executes the program and waits for its end, all on one thread: Linux
-// kills the process when the thread that started it ends (setAttributes), and
+// kills the process when the thread that started it ends (spawn.Lead), and
 // this one lasts as long as the process.
 func (p *process) live(stdout, stderr *os.File, started chan<- error) {
 	runtime.LockOSThread()
@@ -98,14 +100,7 @@ func (p *process) live(stdout, stderr *os.File, started chan<- error) {
 	var readers sync.WaitGroup
 	readers.Go(func() { p.readOutput(stdout) })
 	readers.Go(func() { readTrimmed(stderr, func(text string) { p.note('!', text) }) })
-	if awaitExit(p.cmd.Process.Pid) {
-		p.kill() // what it started; its number is still its own
-		p.forget()
-		p.cmd.Wait() // the state says it all
-	} else {
-		p.cmd.Wait()
-		p.forget()
-	}
+	spawn.Wait(p.cmd, p.kill, p.forget)
 	p.state = p.cmd.ProcessState.String()
 	soon := time.Now().Add(pipeGrace)
 	stdout.SetReadDeadline(soon)

@@ -92,7 +92,7 @@ func (b *deviceBench) watch(ctx context.Context, stats *selfplay.Stats, r *Devic
 	if err := b.meter.start(); err != nil {
 		return err
 	}
-	was, cpu, began := stats.Snapshot(), busyTime(0), time.Now()
+	was, cpu, began := stats.Snapshot(), busyTime(), time.Now()
 	for window := max(8*b.o.Duration, b.o.leastPlay()); time.Since(began) < window || stats.Positions.Load() == was.Positions; {
 		if err := pause(ctx); err != nil {
 			return err
@@ -101,7 +101,7 @@ func (b *deviceBench) watch(ctx context.Context, stats *selfplay.Stats, r *Devic
 	now, seconds := stats.Snapshot(), time.Since(began).Seconds()
 	r.PositionsPerSecond = float64(now.Positions-was.Positions) / seconds
 	b.rate(r, float64(now.Evaluations-was.Evaluations)/seconds, 1, b.o.Precisions[0])
-	r.HostCores = (busyTime(0) - cpu).Seconds() / seconds
+	r.HostCores = (busyTime() - cpu).Seconds() / seconds
 	if b.best > 0 {
 		r.OfInference = r.BoardsPerSecond / b.best
 	}

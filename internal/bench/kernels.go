@@ -17,14 +17,16 @@ type KernelSpeed struct {
 	Speed
 }
 
-// kernelCase is a kernel at one size; make returns a call over boards boards
-// that shares no memory with another.
+// kernelCase is a kernel at one size.
 type kernelCase struct {
 	name      string
 	precision kernel.Precision
 	flops     int // nominal, a board
-	make      func(f *floats, boards int) func()
+	make      maker
 }
+
+// maker returns a call over boards boards that shares no memory with another.
+type maker func(f *floats, boards int) func()
 
 // Kernels measures the kernels at the sizes of o.Arch: convolutions, their
 // gradients, the first layer of the value head, and the two passes over
@@ -71,16 +73,17 @@ func (c *kernelCase) works(o *Options) []work {
 func kernelCases(o *Options) []kernelCase {
 	f, a := o.Arch.Filters, &o.Arch
 	var cases []kernelCase
-	conv := func(form func(ci, co int, p kernel.Precision) kernelCase, ci, co int) {
-		for _, p := range o.precisions() {
-			cases = append(cases, form(ci, co, p))
+	conv := func(what string, form func(ci, co int, p kernel.Precision) maker, ci, co int) {
+		for _, p := range o.precisions() { // a Winograd form needs about a quarter of the products
+			name, flops := fmt.Sprintf("conv3%s %d>%d %s", what, ci, co, p), 2*squares*taps*ci*co
+			cases = append(cases, kernelCase{name, p, flops, form(ci, co, p)})
 		}
 	}
-	conv(conv3Case, encoding.NumPlanes, f)
-	conv(conv3Case, f, f)
-	conv(conv3DataGradCase, f, f)
-	conv(conv3WeightGradCase, f, f)
-	conv(conv3Case, f, encoding.NumConvPlanes)
+	conv("", conv3, encoding.NumPlanes, f)
+	conv("", conv3, f, f)
+	conv(" data gradient", conv3DataGrad, f, f)
+	conv(" weight gradient", conv3WeightGrad, f, f)
+	conv("", conv3, f, encoding.NumConvPlanes)
 	if !slices.Contains(o.precisions(), kernel.FP32) {
 		return cases // the others have fp32 only
 	}
@@ -110,45 +113,36 @@ const (
 	taps    = 9 // of a 3x3 convolution
 )
 
-// conv3Name names a case, such as "conv3 64>64 bf16".
-func conv3Name(what string, ci, co int, p kernel.Precision) string {
-	return fmt.Sprintf("conv3%s %d>%d %s", what, ci, co, p)
-}
-
-// conv3Flops are the nominal operations of a 3x3 convolution or of one of its
-// gradients, a board; Winograd forms need about a quarter of its products.
-func conv3Flops(ci, co int) int { return 2 * squares * taps * ci * co }
-
-// conv3Case is a 3x3 convolution with bias and ReLU.
-func conv3Case(ci, co int, p kernel.Precision) kernelCase {
-	return kernelCase{conv3Name("", ci, co, p), p, conv3Flops(ci, co), func(f *floats, boards int) func() {
+// conv3 is a 3x3 convolution with bias and ReLU.
+func conv3(ci, co int, p kernel.Precision) maker {
+	return func(f *floats, boards int) func() {
 		x, y, bias := f.slice(boards*squares*ci), make([]float32, boards*squares*co), f.slice(co)
 		packed := make([]float32, kernel.PackedConv3Len(ci, co, p))
 		kernel.PackConv3(packed, f.slice(co*ci*taps), ci, co, p)
 		scratch := make([]float32, kernel.Conv3ScratchLen(ci, co, p))
 		return func() { kernel.Conv3(y, x, packed, bias, boards, ci, co, kernel.ReLU, p, scratch) }
-	}}
+	}
 }
 
-// conv3DataGradCase is the gradient of a 3x3 convolution's input.
-func conv3DataGradCase(ci, co int, p kernel.Precision) kernelCase {
-	return kernelCase{conv3Name(" data gradient", ci, co, p), p, conv3Flops(ci, co), func(f *floats, boards int) func() {
+// conv3DataGrad is the gradient of a 3x3 convolution's input.
+func conv3DataGrad(ci, co int, p kernel.Precision) maker {
+	return func(f *floats, boards int) func() {
 		dy, dx := f.slice(boards*squares*co), make([]float32, boards*squares*ci)
 		packed := make([]float32, kernel.PackedConv3Len(co, ci, p))
 		kernel.PackConv3Transposed(packed, f.slice(co*ci*taps), ci, co, p)
 		scratch := make([]float32, kernel.Conv3ScratchLen(co, ci, p))
 		return func() { kernel.Conv3(dx, dy, packed, nil, boards, co, ci, kernel.None, p, scratch) }
-	}}
+	}
 }
 
-// conv3WeightGradCase is the weight gradient of a 3x3 convolution. The sum in dw
+// conv3WeightGrad is the weight gradient of a 3x3 convolution. The sum in dw
 // is never cleared: it grows far too slowly to overflow.
-func conv3WeightGradCase(ci, co int, p kernel.Precision) kernelCase {
-	return kernelCase{conv3Name(" weight gradient", ci, co, p), p, conv3Flops(ci, co), func(f *floats, boards int) func() {
+func conv3WeightGrad(ci, co int, p kernel.Precision) maker {
+	return func(f *floats, boards int) func() {
 		x, dy, dw := f.slice(boards*squares*ci), f.slice(boards*squares*co), make([]float32, co*ci*taps)
 		scratch := make([]float32, kernel.Conv3WeightGradScratchLen(ci, co, p))
 		return func() { kernel.Conv3WeightGrad(dw, x, dy, boards, ci, co, p, scratch) }
-	}}
+	}
 }
 
 // matCase is a fully connected layer with bias and ReLU.

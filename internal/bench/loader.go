@@ -160,12 +160,12 @@ func (o *LoaderOptions) measure(ctx context.Context, dir, files string, store bo
 	}
 	defer l.Close()
 	run := &loaderRun{o: o, loader: l, batch: encoding.NewTrainBatch(loaderBatch), planes: make([]float32, encoding.NumPlanes*encoding.NumSquares)}
-	start := busyTime(1)
+	start := busyTime()
 	if err := run.start(ctx, store); err != nil {
 		return r, err
 	}
 	s := counters(l)
-	r.StartSeconds = perSecond(busyTime(1) - start)
+	r.StartSeconds = perSecond(busyTime() - start)
 	if n := s["pool.store_positions"]; n > 0 {
 		r.StartRate = n / r.StartSeconds
 	}
@@ -229,7 +229,7 @@ func (r *loaderRun) next(ctx context.Context) error {
 // window appends the rate of a window to rates.
 func (r *loaderRun) window(ctx context.Context, rates *[]float64, planes bool) error {
 	least := max(r.o.Duration/(2*loaderWindows), 1)
-	start, rows := busyTime(1), 0
+	start, rows := busyTime(), 0
 	for {
 		if err := r.next(ctx); err != nil {
 			return err
@@ -238,7 +238,7 @@ func (r *loaderRun) window(ctx context.Context, rates *[]float64, planes bool) e
 		for i := 0; planes && i < r.batch.N; i++ {
 			encoding.ExpandPlanes(r.planes, &r.batch.Masks[i], &r.batch.Scalars[i])
 		}
-		if d := busyTime(1) - start; d >= least {
+		if d := busyTime() - start; d >= least {
 			*rates = append(*rates, float64(rows)/perSecond(d))
 			return nil
 		}

@@ -69,61 +69,46 @@ func fillLoaderGame(g *record.Game, rng *rand.Rand) bool {
 func makeLoaderGames(dir string, n int) (positions int, err error) {
 	own, v6 := filepath.Join(dir, "games"), filepath.Join(dir, "v6")
 	w := replay.NewWriter(fsx.OS, own, replay.WriterOptions{NetID: "bench"})
-	tars := &tarWriter{dir: v6}
-	if err := os.MkdirAll(v6, 0o755); err != nil {
-		return 0, fmt.Errorf("make games: %w", err)
-	}
-	for i := range n {
-		g := loaderGame(uint64(i))
-		positions += len(g.Plies)
-		err = errors.Join(w.Append(g), tars.add(i, g))
-		if err == nil && i%1000 == 999 {
+	err = os.MkdirAll(v6, 0o755)
+	for from := 0; from < n && err == nil; from += gamesOfTar {
+		games := make([]*record.Game, min(gamesOfTar, n-from))
+		for i := range games {
+			games[i] = loaderGame(uint64(from + i))
+			positions += len(games[i].Plies)
+			err = errors.Join(err, w.Append(games[i]))
+		}
+		err = errors.Join(err, writeLoaderTar(filepath.Join(v6, fmt.Sprintf("%06d.tar", from)), from, games))
+		if err == nil && from%1000 != 0 { // a file of ours has a thousand games
 			err = w.Sync()
 		}
-		if err != nil {
-			return 0, fmt.Errorf("make games: %w", err)
-		}
 	}
-	if err := errors.Join(w.Close(), tars.close()); err != nil {
+	if err = errors.Join(err, w.Close()); err != nil {
 		return 0, fmt.Errorf("make games: %w", err)
 	}
 	return positions, nil
 }
 
-// tarWriter writes chunks into tars.
-type tarWriter struct {
-	dir  string
-	file *os.File
-	tar  *tar.Writer
-}
-
-func (t *tarWriter) add(i int, g *record.Game) error {
-	if i%gamesOfTar == 0 {
-		if err := t.close(); err != nil {
-			return err
-		}
-		f, err := os.Create(filepath.Join(t.dir, fmt.Sprintf("%06d.tar", i)))
-		if err != nil {
-			return err
-		}
-		t.file, t.tar = f, tar.NewWriter(f)
+// writeLoaderTar writes games, numbered from first on, as a tar of chunks.
+func writeLoaderTar(path string, first int, games []*record.Game) (err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	t := tar.NewWriter(f)
 	var chunk bytes.Buffer
-	if err := lc0.WriteChunk(&chunk, g); err != nil {
-		return err
+	for i, g := range games {
+		chunk.Reset()
+		if err := lc0.WriteChunk(&chunk, g); err != nil {
+			return err
+		}
+		head := &tar.Header{Name: fmt.Sprintf("game_%06d.gz", first+i), Mode: 0o644, Size: int64(chunk.Len())}
+		if err := t.WriteHeader(head); err != nil {
+			return err
+		}
+		if _, err := t.Write(chunk.Bytes()); err != nil {
+			return err
+		}
 	}
-	if err := t.tar.WriteHeader(&tar.Header{Name: fmt.Sprintf("game_%06d.gz", i), Mode: 0o644, Size: int64(chunk.Len())}); err != nil {
-		return err
-	}
-	_, err := t.tar.Write(chunk.Bytes())
-	return err
-}
-
-func (t *tarWriter) close() error {
-	if t.file == nil {
-		return nil
-	}
-	err := errors.Join(t.tar.Close(), t.file.Close())
-	t.file = nil
-	return err
+	return t.Close()
 }

@@ -93,7 +93,7 @@ func newMeter(ctx context.Context, o *PlayOptions, stop context.CancelFunc) *met
 
 func (m *meter) now() mark {
 	found := m.stats.CacheHits.Load()
-	k := mark{at: time.Since(m.start), busy: busyTime(m.o.Workers), evaluator: time.Duration(m.spent.Load())}
+	k := mark{at: time.Since(m.start), busy: busyTime(), evaluator: time.Duration(m.spent.Load())}
 	k.n = counts{
 		nPlies: m.stats.Positions.Load(), nEvaluations: m.stats.Evaluations.Load(), nBatches: m.stats.Batches.Load(),
 		nHits: found, nLookups: found + m.stats.CacheMisses.Load(), nBoards: m.boards.Load(),
@@ -112,7 +112,7 @@ func (m *meter) full() bool {
 		return m.mixed.Load() && moves >= m.o.moves(warmMoves)
 	}
 	did := moves > 0 || m.trees[nNodes].Load() > m.began.n[nNodes]
-	return busyTime(m.o.Workers)-m.began.busy >= m.o.window() && did && m.stats.Batches.Load() > m.began.n[nBatches]
+	return busyTime()-m.began.busy >= m.o.window() && did && m.stats.Batches.Load() > m.began.n[nBatches]
 }
 
 // mix lets the evaluator that is measured answer from now on, once the games are out
@@ -163,7 +163,10 @@ func (s *seat) change() {
 			return
 		}
 		if err != nil && m.ctx.Err() == nil {
-			m.meet.do(func() { m.failed = err; m.stop() })
+			m.meet.mu.Lock() // nobody arrives meanwhile
+			m.failed = err
+			m.meet.mu.Unlock()
+			m.stop()
 		}
 	}
 	m.meet.wait(m.ctx, m.inferred)
@@ -191,7 +194,7 @@ func (m *meter) inferred() {
 func (s *seat) infer() error {
 	m := s.meter
 	end := m.windows[len(m.windows)-1].to.busy + m.o.window()/2
-	for done := false; !done; done = busyTime(m.o.Workers) >= end {
+	for done := false; !done; done = busyTime() >= end {
 		if err := s.pure.Evaluate(m.ctx, s.batch); err != nil {
 			return err
 		}
@@ -228,11 +231,4 @@ func (b *barrier) wait(ctx context.Context, f func()) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// do runs f while nobody arrives.
-func (b *barrier) do(f func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	f()
 }

@@ -78,12 +78,12 @@ func TestPhases(t *testing.T) {
 	var moves chess.MoveList
 	var tenths [10]int
 	for range n {
-		phase(h, rng, maxPlies)
+		walk(h, rng, phasePlies, maxPlies)
 		if overAt(h, &moves, maxPlies) {
 			t.Fatalf("over: %s", h.Board().FEN())
 		}
 		tenths[(h.Len()-1)*len(tenths)/maxPlies]++
-		if opening(h, rng); overAt(h, &moves, openingPlies) || h.Len() > openingPlies {
+		if walk(h, rng, openingPlies, openingPlies); overAt(h, &moves, openingPlies) || h.Len() > openingPlies {
 			t.Fatalf("opening of %d boards: %s", h.Len(), h.Board().FEN())
 		}
 	}
@@ -345,10 +345,10 @@ func TestBarrier(t *testing.T) {
 }
 
 func TestBusyTime(t *testing.T) {
-	before := busyTime(1)
-	for x := 1.0; busyTime(1) == before; x += math.Sqrt(x) { // ends once the clock has moved
+	before := busyTime()
+	for x := 1.0; busyTime() == before; x += math.Sqrt(x) { // ends once the clock has moved
 	}
-	if d := busyTime(1) - before; d <= 0 || d > time.Minute {
+	if d := busyTime() - before; d <= 0 || d > time.Minute {
 		t.Errorf("%v of CPU time", d)
 	}
 }

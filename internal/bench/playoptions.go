@@ -56,12 +56,7 @@ type PlayOptions struct {
 
 // withDefaults fills in what may be left out.
 func (o PlayOptions) withDefaults() PlayOptions {
-	if o.Evaluator == "" {
-		o.Evaluator = EvaluatorNet
-	}
-	if o.Pools == 0 {
-		o.Pools = 1
-	}
+	o.Evaluator, o.Pools = cmp.Or(o.Evaluator, EvaluatorNet), cmp.Or(o.Pools, 1)
 	if o.Net != nil {
 		o.Arch = o.Net.Arch
 	}

@@ -21,22 +21,14 @@ func (l *PlayLabels) write(w io.Writer) {
 	fmt.Fprintf(w, ", cache of %d\n", l.CacheEntries)
 }
 
-// clockNote names the unit of a rate.
-func (l *PlayLabels) clockNote() string {
-	if l.Clock == "cpu" {
-		return "per CPU-second"
-	}
-	return "per second and worker (no CPU time here)"
-}
-
 // Write prints the result for a person.
 func (r *SearchResult) Write(w io.Writer) error {
 	r.PlayLabels.write(w)
 	all := float64(max(r.Nodes+r.Cached+r.Terminal, 1))
-	_, err := fmt.Fprintf(w, "  nodes        %9.0f %s (median of windows, %.0f to %.0f), evaluator %.1f %% of the time\n"+
+	_, err := fmt.Fprintf(w, "  nodes        %9.0f per CPU-second (median of windows, %.0f to %.0f), evaluator %.1f %% of the time\n"+
 		"  simulations  %9.0f: %.1f %% nodes, %.1f %% cached, %.1f %% terminal; mean depth %.2f plies\n"+
 		"  moves        %9.1f (%d in %.2f CPU-seconds, %.2f s)\n",
-		r.NodesPerCPUSecond, r.clockNote(), r.SlowestWindow, r.FastestWindow, 100*r.EvaluatorShare,
+		r.NodesPerCPUSecond, r.SlowestWindow, r.FastestWindow, 100*r.EvaluatorShare,
 		r.SimulationsPerCPUSecond, 100*float64(r.Nodes)/all, 100*float64(r.Cached)/all, 100*float64(r.Terminal)/all, r.MeanDepth,
 		r.MovesPerCPUSecond, r.Moves, r.CPUSeconds, r.Seconds)
 	return err
@@ -45,10 +37,10 @@ func (r *SearchResult) Write(w io.Writer) error {
 // Write prints the result for a person.
 func (r *SelfPlayResult) Write(w io.Writer) error {
 	r.PlayLabels.write(w)
-	fmt.Fprintf(w, "  moves        %9.1f %s, %.1f per second (%d in %.2f CPU-seconds, %.2f s)\n"+
+	fmt.Fprintf(w, "  moves        %9.1f per CPU-second, %.1f per second (%d in %.2f CPU-seconds, %.2f s)\n"+
 		"  evaluations  %9.0f new, %.1f a move, mean batch %.1f, cache hits %.1f %%\n"+
 		"  time         %8.1f %% in the tree, %.1f %% in the evaluator\n",
-		r.MovesPerCPUSecond, r.clockNote(), r.PositionsPerSecond, r.Moves, r.CPUSeconds, r.Seconds,
+		r.MovesPerCPUSecond, r.PositionsPerSecond, r.Moves, r.CPUSeconds, r.Seconds,
 		r.EvaluationsPerCPUSecond, r.EvaluationsPerMove, r.MeanBatch, 100*r.CacheHits,
 		100*(1-r.EvaluatorShare), 100*r.EvaluatorShare)
 	if r.Ratio == 0 {

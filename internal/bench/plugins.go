@@ -48,8 +48,8 @@ type PluginResult struct {
 	Callers          int     `json:"callers"`
 	Rows             int     `json:"rows"`         // from start to end, what follows too
 	WallSeconds      float64 `json:"wall_s"`       // the start of the process is in it
-	HostCPUSeconds   float64 `json:"host_cpu_s"`   // of this process; 0 = not known
-	PluginCPUSeconds float64 `json:"plugin_cpu_s"` // of the plugin's whole life; 0 = not known
+	HostCPUSeconds   float64 `json:"host_cpu_s"`   // of this process
+	PluginCPUSeconds float64 `json:"plugin_cpu_s"` // of the plugin's whole life
 }
 
 // Plugins streams games of random legal play through a rescorer in another
@@ -60,7 +60,7 @@ func Plugins(ctx context.Context, o PluginOptions) (r PluginResult, err error) {
 		return r, err
 	}
 	run := &pluginRun{least: max(o.Duration/pluginWindows, 1), batches: pluginBatches(&o)}
-	began, host, child := time.Now(), busyTime(1), childTime()
+	began, host, child := time.Now(), busyTime(), childTime()
 	rescorer, stop, err := o.Open(ctx)
 	if err != nil {
 		return r, err
@@ -71,10 +71,7 @@ func Plugins(ctx context.Context, o PluginOptions) (r PluginResult, err error) {
 	}
 	r = run.result()
 	r.WallSeconds = perSecond(time.Since(began))
-	r.HostCPUSeconds, r.PluginCPUSeconds = perSecond(busyTime(1)-host), perSecond(childTime()-child)
-	if Clock != "cpu" {
-		r.HostCPUSeconds, r.PluginCPUSeconds = 0, 0
-	}
+	r.HostCPUSeconds, r.PluginCPUSeconds = perSecond(busyTime()-host), perSecond(childTime()-child)
 	return r, nil
 }
 

@@ -85,37 +85,26 @@ func appendRows(b *encoding.TrainBatch, n int) {
 }
 
 const (
-	// phasePlies bounds the random play that stands for the games before a
-	// measurement; it is far longer than a game.
+	// phasePlies is how long a walk is at most that stands for the games before a
+	// measurement, far longer than a game: over many of them all phases of a game come
+	// as often as they take time.
 	phasePlies = 1500
 	// openingPlies is how many random plies a later game begins with, less one at most.
 	openingPlies = 16
 )
 
-// phase sets h to a moment in the middle of games played by random moves one after
-// the other: over many draws all phases of a game come as often as they take time.
-// maxPlies ends a game that the rules do not.
-func phase(h *chess.History, rng *rand.Rand, maxPlies int) { walk(h, rng, phasePlies, maxPlies) }
-
-// opening sets h to a position a few random plies from the start.
-func opening(h *chess.History, rng *rand.Rand) { walk(h, rng, openingPlies, openingPlies) }
-
-// walk plays fewer than plies random moves, from the start again where a game is over.
+// walk sets h to the end of fewer than plies random moves, from the start again where a
+// game is over. maxPlies ends a game that the rules do not.
 func walk(h *chess.History, rng *rand.Rand, plies, maxPlies int) {
 	var moves chess.MoveList
 	h.Reset(chess.StartBoard())
 	for range rng.IntN(plies) {
-		push(h, rng, &moves)
+		h.Board().GenerateMoves(&moves)
+		h.Push(moves.Moves[rng.IntN(moves.N)])
 		if overAt(h, &moves, maxPlies) {
 			h.Reset(chess.StartBoard())
 		}
 	}
-}
-
-// push plays a random move; the game is not over.
-func push(h *chess.History, rng *rand.Rand, moves *chess.MoveList) {
-	h.Board().GenerateMoves(moves)
-	h.Push(moves.Moves[rng.IntN(moves.N)])
 }
 
 // overAt reports whether the game is over by the rules or after maxPlies.

@@ -104,7 +104,7 @@ func staggered(n, maxPlies int) (*selfplay.Openings, error) {
 	for i := range starts {
 		starts[i] = selfplay.Start{Board: chess.StartBoard(), Weight: 1}
 		if i < n {
-			phase(line, rng, maxPlies)
+			walk(line, rng, phasePlies, maxPlies)
 			starts[i].Board = *line.Board()
 		}
 	}

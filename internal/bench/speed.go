@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"time"
@@ -55,11 +56,7 @@ func (s *Speed) write(w io.Writer, what string) {
 func WriteSpeeds(w io.Writer, title string, speeds []KernelSpeed) error {
 	fmt.Fprint(w, speedHeader)
 	for i := range speeds {
-		what := speeds[i].Kernel
-		if what == "" {
-			what = title
-		}
-		speeds[i].write(w, what)
+		speeds[i].write(w, cmp.Or(speeds[i].Kernel, title))
 	}
 	_, err := fmt.Fprintln(w, "* "+Nominal)
 	return err
@@ -100,10 +97,7 @@ func All(w io.Writer, d time.Duration) error {
 	if err := WriteSpeeds(w, "", kernels); err != nil {
 		return err
 	}
-	precisions := []kernel.Precision{kernel.FP32}
-	if kernel.HasBF16() {
-		precisions = append(precisions, kernel.BF16)
-	}
+	precisions := o.precisions()
 	fmt.Fprint(w, "\n", speedHeader)
 	for i, measure := range []func(Options) (Speed, error){Infer, Train} {
 		for _, p := range precisions {

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"math"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -73,4 +74,23 @@ func withPeak(p kernel.Precision, f func() error) (float64, error) {
 	peak := kernel.PeakGFLOPS(peakTime, p)
 	err := f()
 	return max(peak, kernel.PeakGFLOPS(peakTime, p)), err
+}
+
+// Clock names what busyTime counts, in results.
+const Clock = "cpu"
+
+// busyTime returns the CPU time, user and system, of all threads of the process
+// so far: garbage collection and the runtime are in it, waiting is not.
+func busyTime() time.Duration { return usage(syscall.RUSAGE_SELF) }
+
+// childTime returns the CPU time, user and system, of all processes that this one
+// started, that have ended and that were waited for.
+func childTime() time.Duration { return usage(syscall.RUSAGE_CHILDREN) }
+
+func usage(who int) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(who, &u); err != nil {
+		panic("bench: getrusage: " + err.Error()) // fails on bad arguments only
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

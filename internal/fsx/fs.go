@@ -1,6 +1,8 @@
 package fsx
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"io"
 	"io/fs"
 	"os"
@@ -63,6 +65,18 @@ func ReadFile(fsys FS, name string) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(f)
+}
+
+// HashFile returns the SHA-256 of a file, hexadecimal, and its size.
+func HashFile(fsys FS, name string) (sum string, size int64, err error) {
+	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return "", 0, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	size, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), size, err
 }
 
 // RemoveAll removes name and what is in it. A name that is not there is no

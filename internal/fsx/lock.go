@@ -82,16 +82,13 @@ func AcquireWithin(ctx context.Context, path string, o LockOptions, wait time.Du
 	deadline := time.Now().Add(wait)
 	for {
 		l, err := Acquire(path, o)
-		held := (*LockedError)(nil)
-		if err == nil || !errors.As(err, &held) || !time.Now().Before(deadline) {
+		if _, held := errors.AsType[*LockedError](err); !held || !time.Now().Before(deadline) {
 			return l, err
 		}
-		retry := time.NewTimer(retryEvery)
 		select {
 		case <-ctx.Done():
-			retry.Stop()
 			return nil, ctx.Err()
-		case <-retry.C:
+		case <-time.After(retryEvery):
 		}
 	}
 }

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // OS is the operating system's file system.
@@ -25,7 +26,16 @@ func (osFS) Rename(oldName, newName string) error       { return os.Rename(oldNa
 func (osFS) Remove(name string) error                   { return os.Remove(name) }
 func (osFS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
 func (osFS) Stat(name string) (fs.FileInfo, error)      { return os.Stat(name) }
-func (osFS) Space(name string) (Space, error)           { return statSpace(name) }
+
+// Space asks the file system that holds name.
+func (osFS) Space(name string) (Space, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(name, &st); err != nil {
+		return Space{}, &os.PathError{Op: "statfs", Path: name, Err: err}
+	}
+	size := uint64(st.Bsize)
+	return Space{Free: uint64(st.Bavail) * size, Total: uint64(st.Blocks) * size}, nil
+}
 
 // SyncDir syncs a directory. A file system that cannot sync directories at all
 // (EINVAL, as CIFS answers) keeps them in order by itself: that is no error.
@@ -35,7 +45,7 @@ func (osFS) SyncDir(name string) error {
 		return err
 	}
 	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) {
+	if err := d.Sync(); err != nil && !errors.Is(err, unix.EINVAL) {
 		return err
 	}
 	return nil
@@ -45,3 +55,30 @@ func (osFS) SyncDir(name string) error {
 type osFile struct{ *os.File }
 
 func (f osFile) SyncData() error { return syncData(f.File) }
+
+// tryFlock takes a flock without waiting. held: another open file has it.
+// unsupported: this file system has no flock.
+func tryFlock(f *os.File, shared bool) (held, unsupported bool, err error) {
+	how := unix.LOCK_EX
+	if shared {
+		how = unix.LOCK_SH
+	}
+	for {
+		err = unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
+		if err != unix.EINTR {
+			break
+		}
+	}
+	switch {
+	case err == nil:
+		return false, false, nil
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return true, false, nil
+	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOLCK), errors.Is(err, unix.EINVAL):
+		return false, true, nil
+	}
+	return false, false, &os.PathError{Op: "flock", Path: f.Name(), Err: err}
+}
+
+// processGone says that no process of this machine has the id.
+func processGone(pid int) bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) }

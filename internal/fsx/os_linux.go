@@ -2,7 +2,6 @@ package fsx
 
 import (
 	"os"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,13 +14,4 @@ func syncData(f *os.File) error {
 			return os.NewSyscallError("fdatasync", err)
 		}
 	}
-}
-
-// bootID changes with every start of the machine; empty where not known.
-func bootID() string {
-	data, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(data))
 }

@@ -6,6 +6,3 @@ import "os"
 
 // syncData is a full fsync where the system has no fdatasync.
 func syncData(f *os.File) error { return f.Sync() }
-
-// bootID is not known on this system.
-func bootID() string { return "" }

@@ -38,6 +38,15 @@ func newOwner(o LockOptions, now time.Time, heartbeatOnly bool) Owner {
 		Socket: o.Socket, Shared: o.Shared, HeartbeatOnly: heartbeatOnly, Number: ownerCounter.Add(1)}
 }
 
+// bootID changes with every start of the machine; empty where not known, as beside Linux.
+func bootID() string {
+	data, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
+
 // file is the path of the owner file for the lock at path.
 func (o *Owner) file(path string) string {
 	dir, prefix := ownerPattern(path)

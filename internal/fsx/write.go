@@ -2,6 +2,7 @@ package fsx
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -45,11 +46,7 @@ func writeFile(fsys FS, path string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	err = fillAndSync(f, write)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
+	if err = cmp.Or(fillAndSync(f, write), f.Close()); err != nil {
 		fsys.Remove(temp)
 		return err
 	}

@@ -23,6 +23,7 @@ type room struct {
 var rooms = map[string]room{
 	"internal/fsx":          {third: []string{"golang.org/x/sys"}},
 	"internal/house":        {},
+	"internal/spawn":        {third: []string{"golang.org/x/sys"}},
 	"internal/testing":      {ours: []string{"*"}, third: []string{"github.com/ebitengine/purego", "github.com/hashicorp/go-plugin", "google.golang.org/grpc", "golang.org/x/sys"}}, // tests only: see kits
 	"chess":                 {},
 	"chess/pgn":             {ours: []string{"chess"}, third: []string{"github.com/notnil/chess"}},
@@ -64,12 +65,12 @@ var rooms = map[string]room{
 	"arena/match":           {ours: []string{"arena", "chess", "chess/syzygy", "chess/uci", "mcts", "record", "internal/fsx"}},
 	"arena/ladder":          {ours: []string{"arena", "arena/rating", "chess", "chess/uci", "internal/fsx"}},
 	"arena/rating":          {},
-	"chess/uci":             {ours: []string{"mcts", "chess", "encoding", "chess/syzygy"}, third: []string{"golang.org/x/sys"}},
+	"chess/uci":             {ours: []string{"mcts", "chess", "encoding", "chess/syzygy", "internal/spawn"}},
 	"internal/bench":        {ours: []string{"chess", "encoding", "mcts", "nn", "nn/device", "nn/kernel", "nn/cpu", "nn/cuda", "nn/cuda/driver", "trainer", "selfplay", "record", "replay", "lc0", "internal/fsx"}},
 	"internal/monitor":      {ours: []string{"internal/fsx"}, third: []string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "github.com/schollz/progressbar", "golang.org/x/term", "gonum.org/v1/plot", "google.golang.org/protobuf"}},
 	"plugins":               {ours: []string{"plugins/api", "plugins/stage"}, third: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc"}},
 	"plugins/api":           {ours: []string{"chess", "encoding", "record", "plugins/stage", "internal/fsx"}, third: []string{"github.com/hashicorp/go-plugin", "google.golang.org/grpc", "google.golang.org/protobuf"}},
-	"plugins/host":          {ours: []string{"plugins/api", "record", "plugins/stage", "internal/fsx"}, third: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc", "golang.org/x/sys"}},
+	"plugins/host":          {ours: []string{"plugins/api", "record", "plugins/stage", "internal/fsx", "internal/spawn"}, third: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc"}},
 	"plugins/plugintest":    {ours: []string{"chess", "encoding", "nn", "record", "plugins/stage", "plugins", "plugins/api", "plugins/host", "internal/fsx"}, third: []string{"google.golang.org/grpc"}},
 	"run":                   {ours: []string{"internal/fsx", "internal/monitor"}},
 	"run/setup":             {ours: []string{"arena", "chess", "chess/syzygy", "encoding", "internal/config", "internal/fsx", "internal/monitor", "lc0", "mcts", "nn", "nn/cpu", "nn/cuda", "nn/cuda/driver", "nn/device", "nn/kernel", "plugins/export", "plugins/host", "plugins/rescore", "plugins/sample", "plugins/stage", "record", "replay", "replay/loader", "run", "selfplay", "trainer", "trainer/checkpoint"}, third: []string{"golang.org/x/sys"}},

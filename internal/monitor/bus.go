@@ -146,9 +146,7 @@ func (b *Bus) end(s *Subscription) {
 // Close waits for it.
 func (b *Bus) Go(capacity int, sink Sink) {
 	s := b.Subscribe(capacity)
-	b.readers.Add(1)
-	go func() {
-		defer b.readers.Done()
+	b.readers.Go(func() {
 		var failed error
 		for e := range s.Events() {
 			if failed != nil {
@@ -160,7 +158,7 @@ func (b *Bus) Go(capacity int, sink Sink) {
 				b.mu.Unlock()
 			}
 		}
-	}()
+	})
 }
 
 // Close ends all subscriptions, lets the readers of Go finish what is queued

@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,11 +26,7 @@ type CorruptError struct {
 }
 
 func (e *CorruptError) Error() string {
-	path := e.Path
-	if path == "" {
-		path = "events"
-	}
-	return fmt.Sprintf("%s: offset %d: %s", path, e.Offset, e.Reason)
+	return fmt.Sprintf("%s: offset %d: %s", cmp.Or(e.Path, "events"), e.Offset, e.Reason)
 }
 
 // AppendJSON appends the event as one JSON line, newline included.

@@ -63,24 +63,21 @@ func (r *rotatingFile) Write(b []byte) (int, error) {
 
 // rotate renames the files upwards, the oldest falls off.
 func (r *rotatingFile) rotate() error {
-	if err := r.f.Close(); err != nil {
+	err := r.f.Close()
+	if err == nil && r.keep == 0 {
+		err = os.Remove(r.path)
+	}
+	for n := r.keep; n > 0 && err == nil; n-- {
+		from := r.path
+		if n > 1 {
+			from = fmt.Sprintf("%s.%d", r.path, n-1)
+		}
+		if err = os.Rename(from, fmt.Sprintf("%s.%d", r.path, n)); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("rotate log file: %w", err)
-	}
-	name := func(n int) string { return fmt.Sprintf("%s.%d", r.path, n) }
-	if r.keep == 0 {
-		if err := os.Remove(r.path); err != nil {
-			return fmt.Errorf("rotate log file: %w", err)
-		}
-		return r.open()
-	}
-	for n := r.keep - 1; n >= 0; n-- {
-		from := name(n)
-		if n == 0 {
-			from = r.path
-		}
-		if err := os.Rename(from, name(n+1)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("rotate log file: %w", err)
-		}
 	}
 	return r.open()
 }

@@ -175,11 +175,11 @@ func BenchmarkDraw(b *testing.B) {
 		all = append(all, randomPlainGame(rng, seq))
 		rows += len(all[seq].rows)
 	}
-	x := &index{}
+	x := &Index{}
 	var sender indexSender
 	push := func(window plainIndex) stage.Index {
 		if err := sendIndex(&sender, window, func(u *pluginpb.IndexUpdate) (err error) {
-			x, err = x.update(u)
+			x, err = x.Update(u)
 			return err
 		}); err != nil {
 			b.Fatal(err)

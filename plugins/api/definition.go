@@ -1,10 +1,12 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
 	"regexp"
+	"strings"
 	"unicode"
 
 	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
@@ -79,30 +81,21 @@ var capabilityName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
 
 // checkWords refuses texts that are too long or that a terminal would obey.
 func checkWords(d *stage.Definition) error {
-	if err := words("version", d.Version, maxVersion); err != nil {
-		return err
-	}
-	if err := words("doc", d.Doc, maxWords); err != nil {
-		return err
-	}
+	err := cmp.Or(words("version", d.Version, maxVersion), words("doc", d.Doc, maxWords))
 	for i := range d.Settings {
 		s := &d.Settings[i]
-		if err := words("setting's doc", s.Doc, maxWords); err != nil {
-			return err
+		err = cmp.Or(err, words("setting's doc", s.Doc, maxWords), words("setting's default", s.Default, maxWords))
+		if err == nil && len(s.Choices) > maxChoices {
+			err = fmt.Errorf("setting %.60q: %d choices, at most %d", s.Name, len(s.Choices), maxChoices)
 		}
-		if err := words("setting's default", s.Default, maxWords); err != nil {
+		if err != nil {
 			return err
-		}
-		if len(s.Choices) > maxChoices {
-			return fmt.Errorf("setting %.60q: %d choices, at most %d", s.Name, len(s.Choices), maxChoices)
 		}
 		for _, c := range s.Choices {
-			if err := words("setting's choice", c, maxWords); err != nil {
-				return err
-			}
+			err = cmp.Or(err, words("setting's choice", c, maxWords))
 		}
 	}
-	return nil
+	return err
 }
 
 // words checks one text.
@@ -110,12 +103,15 @@ func words(what, text string, most int) error {
 	if len(text) > most {
 		return fmt.Errorf("%s: %d bytes, at most %d", what, len(text), most)
 	}
-	for _, r := range text {
-		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
-			return fmt.Errorf("%s: %.60q has characters that cannot be printed", what, text)
-		}
+	if !printable(text) {
+		return fmt.Errorf("%s: %.60q has characters that cannot be printed", what, text)
 	}
 	return nil
+}
+
+// printable says that a terminal shows a text and obeys nothing in it.
+func printable(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar })
 }
 
 // DescribeJSON returns a definition as indented JSON, as `plugin --describe` and

@@ -19,7 +19,7 @@
 //
 // Games travel in columns, in messages of about BatchBytes, several in flight; a
 // game that stays as it is costs nothing on the way back. What a plugin answers is
-// believed only after RescoreStream (games), Sampler (rows) and Exporter (files) have
+// believed only after RescoreStream (games), Sampler (rows) and Conn.Export (files) have
 // checked it. Deadlines are the caller's: no call has one of its own.
 //
 // Errors of a call name what was tried, and wrap the gRPC status (status.Code

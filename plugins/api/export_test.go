@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
@@ -45,7 +46,7 @@ func writeAll(ctx context.Context, c *stage.Checkpoint, dst string) ([]string, e
 	var floats, games []byte
 	for _, t := range c.Tensors {
 		words += fmt.Sprintf(" %s%v", t.Name, t.Shape)
-		floats = appendFloats(floats, t.Data)
+		floats, _ = binary.Append(floats, binary.LittleEndian, t.Data)
 	}
 	if c.Games == nil {
 		words += " no games"
@@ -124,7 +125,7 @@ func TestExport(t *testing.T) {
 				capabilities = []stage.Capability{stage.NeedsGames, stage.NeedsLegalMoves}
 			}
 			conn, d := open(t, exporting(writeAll, capabilities...), nil)
-			got, err := NewExporter(conn, d, fsx.OS).Export(ctx, c, dir)
+			got, err := conn.Export(ctx, d, fsx.OS, c, dir)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -201,7 +202,7 @@ func TestExportErrors(t *testing.T) {
 			if err := conn.Open(context.Background(), d, nil); err != nil {
 				t.Fatal(err)
 			}
-			files, err := NewExporter(conn, d, fsx.OS).Export(context.Background(), c.checkpoint, dst)
+			files, err := conn.Export(context.Background(), d, fsx.OS, c.checkpoint, dst)
 			stop()
 			if wantError(t, err, c.want); status.Code(err) != c.code || files != nil {
 				t.Errorf("files %v, code %v, want %v", files, status.Code(err), c.code)
@@ -232,7 +233,7 @@ func TestExportCancel(t *testing.T) {
 	defer cancel()
 	result, dst := make(chan error, 1), t.TempDir()
 	go func() {
-		_, err := NewExporter(conn, d, fsx.OS).Export(ctx, checkpointOf(nil), dst)
+		_, err := conn.Export(ctx, d, fsx.OS, checkpointOf(nil), dst)
 		result <- err
 	}()
 	<-entered
@@ -291,7 +292,7 @@ func TestExportWrongAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dst := t.TempDir()
 			conn := dial(t, func(s *grpc.Server) { pluginpb.RegisterExporterServer(s, &rawExporter{parts: parts}) })
-			files, err := NewExporter(conn, exporting(nil), fsx.OS).Export(context.Background(), checkpointOf(nil), dst)
+			files, err := conn.Export(context.Background(), exporting(nil), fsx.OS, checkpointOf(nil), dst)
 			if !errors.Is(err, ErrAnswer) || files != nil {
 				t.Errorf("files %v, error %v", files, err)
 			}
@@ -304,7 +305,7 @@ func TestExportWrongAnswers(t *testing.T) {
 		pluginpb.RegisterExporterServer(s, &rawExporter{parts: []*pluginpb.ExportReply{good}, err: status.Error(codes.Internal, "out of ink")})
 	})
 	dst := t.TempDir()
-	_, err := NewExporter(conn, exporting(nil), fsx.OS).Export(context.Background(), checkpointOf(nil), dst)
+	_, err := conn.Export(context.Background(), exporting(nil), fsx.OS, checkpointOf(nil), dst)
 	if wantError(t, err, "export: out of ink"); len(list(t, dst)) > 0 {
 		t.Errorf("left behind: %v", list(t, dst))
 	}
@@ -339,7 +340,7 @@ func TestExportDurable(t *testing.T) {
 			t.Fatal(err)
 		}
 		fsys.FailAt(k, broken, false)
-		_, err := NewExporter(conn, exporting(nil), fsys).Export(context.Background(), checkpointOf(nil), "/out")
+		_, err := conn.Export(context.Background(), exporting(nil), fsys, checkpointOf(nil), "/out")
 		tripped := fsys.Tripped()
 		fsys.Heal()
 		if (err != nil) != tripped || err != nil && !errors.Is(err, broken) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 
 	"google.golang.org/grpc"
@@ -16,37 +15,24 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
-// NewExporter returns the plugin's exporter as a stage that is not supervised. The
-// plugin sends its files back, and they are written through fsys.
-func NewExporter(c *Conn, d *stage.Definition, fsys fsx.FS) stage.Exporter {
-	return &exporter{c, d, fsys}
-}
-
-type exporter struct {
-	conn       *Conn
-	definition *stage.Definition
-	fsys       fsx.FS
-}
-
-// Name returns the stage's name.
-func (e *exporter) Name() string { return e.definition.Name }
-
 type exportStream = grpc.BidiStreamingClient[pluginpb.ExportRequest, pluginpb.ExportReply]
 
-// Export sends the checkpoint, the games too where the plugin needs them and there
-// are any, and writes the files that come back into dst. Each is complete and
-// durable under its name when nil is returned; after an error none is there. A bad
-// file name, a file without its end or of another hash wraps ErrAnswer.
-func (e *exporter) Export(ctx context.Context, c *stage.Checkpoint, dst string) ([]string, error) {
+// Export has a plugin that is open export a checkpoint: it sends it, the games too where
+// the plugin needs them and there are any, and writes the files that come back into dst
+// of fsys. Each is complete and durable under its name when nil is returned; after an
+// error none is there. A bad file name, a file without its end or of another hash wraps
+// ErrAnswer.
+func (c *Conn) Export(ctx context.Context, d *stage.Definition, fsys fsx.FS, of *stage.Checkpoint,
+	dst string) ([]string, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stream, err := e.conn.exporter.Export(ctx, e.conn.options...)
+	stream, err := c.exporter.Export(ctx, c.options...)
 	if err != nil {
 		return nil, explain("export", err)
 	}
 	sent := make(chan error, 1)
 	go func() {
-		err := e.send(stream, c)
+		err := sendCheckpoint(stream, d, of)
 		if errors.Is(err, io.EOF) {
 			err = nil // the plugin has ended the stream: the answer says why
 		}
@@ -55,7 +41,7 @@ func (e *exporter) Export(ctx context.Context, c *stage.Checkpoint, dst string) 
 		}
 		sent <- err
 	}()
-	files := newIncoming(e.fsys, dst)
+	files := newIncoming(fsys, dst)
 	err = receiveFiles(stream, files)
 	if err != nil {
 		cancel(err)
@@ -70,9 +56,9 @@ func (e *exporter) Export(ctx context.Context, c *stage.Checkpoint, dst string) 
 	return files.commit()
 }
 
-// send sends the checkpoint. io.EOF: the plugin ended the stream.
-func (e *exporter) send(stream exportStream, c *stage.Checkpoint) error {
-	withGames := e.definition.Has(stage.NeedsGames) && c.Games != nil
+// sendCheckpoint sends a checkpoint. io.EOF: the plugin ended the stream.
+func sendCheckpoint(stream exportStream, d *stage.Definition, c *stage.Checkpoint) error {
+	withGames := d.Has(stage.NeedsGames) && c.Games != nil
 	header := &pluginpb.ExportHeader{
 		Name: c.Net.Name, Id: c.Net.ID, Step: c.Net.Step, Samples: c.Net.Samples, Rows: c.Net.Rows,
 		Arch: c.Arch, Metadata: c.Metadata, HasGames: withGames,
@@ -90,7 +76,10 @@ func (e *exporter) send(stream exportStream, c *stage.Checkpoint) error {
 	piece := make([]byte, 0, pieceBytes)
 	for i, t := range c.Tensors {
 		for data := range slices.Chunk(t.Data, pieceBytes/4) {
-			piece = appendFloats(piece[:0], data)
+			var err error
+			if piece, err = binary.Append(piece[:0], binary.LittleEndian, data); err != nil {
+				return err
+			}
 			part := &pluginpb.ExportRequest_Tensor{Tensor: &pluginpb.TensorPiece{Tensor: uint32(i), Data: piece}}
 			if err := stream.Send(&pluginpb.ExportRequest{Part: part}); err != nil {
 				return explainSend(err)
@@ -98,16 +87,15 @@ func (e *exporter) send(stream exportStream, c *stage.Checkpoint) error {
 		}
 	}
 	if withGames {
-		if err := e.sendGames(stream, c); err != nil {
+		if err := sendGames(stream, c, d.Has(stage.NeedsLegalMoves)); err != nil {
 			return err
 		}
 	}
 	return explain("export", stream.CloseSend())
 }
 
-// sendGames sends the games in batches.
-func (e *exporter) sendGames(stream exportStream, c *stage.Checkpoint) error {
-	legal := e.definition.Has(stage.NeedsLegalMoves)
+// sendGames sends the games in batches, legal: with the legal moves.
+func sendGames(stream exportStream, c *stage.Checkpoint, legal bool) error {
 	var pool []*pluginpb.Game // reused from batch to batch
 	n, bytes := 0, 0
 	flush := func() error {
@@ -145,14 +133,6 @@ func explainSend(err error) error {
 		return io.EOF
 	}
 	return explain("export", err)
-}
-
-// appendFloats appends little-endian single-precision floats.
-func appendFloats(dst []byte, data []float32) []byte {
-	for _, x := range data {
-		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(x))
-	}
-	return dst
 }
 
 // receiveFiles writes what the plugin sends until it ends the stream.

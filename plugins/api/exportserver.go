@@ -196,7 +196,7 @@ func (r *checkpointReader) finish() error {
 		}
 	}
 	if r.games != nil {
-		return r.games.finish()
+		return r.games.w.Flush()
 	}
 	return nil
 }
@@ -240,10 +240,7 @@ func (s *spool) add(g *record.Game) error {
 	return err
 }
 
-// finish is called after the last add.
-func (s *spool) finish() error { return s.w.Flush() }
-
-// all yields the games, after finish. Any number of times, also at a time.
+// all yields the games, after a Flush of w. Any number of times, also at a time.
 func (s *spool) all(yield func(*record.Game, error) bool) {
 	r := bufio.NewReaderSize(io.NewSectionReader(s.file, 0, s.size), 1<<18)
 	var size [4]byte

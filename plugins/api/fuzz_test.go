@@ -107,13 +107,13 @@ func FuzzIndexUpdate(f *testing.F) {
 		f.Add(updates[0], updates[3])
 	}
 	f.Fuzz(func(t *testing.T, first, second []byte) {
-		x := &index{}
+		x := &Index{}
 		for _, data := range [][]byte{first, second} {
 			var u pluginpb.IndexUpdate
 			if proto.Unmarshal(data, &u) != nil {
 				return
 			}
-			next, err := x.update(&u)
+			next, err := x.Update(&u)
 			if err != nil {
 				return
 			}

@@ -54,13 +54,40 @@ func encodeGame(p *pluginpb.Game, g *record.Game) {
 		p.Moves[i] = uint32(g.Plies[i].Move)
 	}
 	p.LegalMoves = p.LegalMoves[:0]
-	encodePolicies(p, g.Plies)
-	encodeValues(p, g.Plies)
-	encodeVisits(p, g.Plies)
-	encodeWeights(p, g.Plies)
-	encodeKLDs(p, g.Plies)
-	encodePlyFlags(p, g.Plies)
+	for _, c := range columns {
+		c.encode(p, g.Plies)
+	}
 	encodeResults(p, g.Results)
+}
+
+// columns are those of the plies that a rescorer may change.
+var columns = [...]struct {
+	same   func(a, b *record.Ply) bool
+	encode func(p *pluginpb.Game, plies []record.Ply)
+}{
+	{samePolicy, encodePolicies},
+	{sameValues, encodeValues},
+	{func(a, b *record.Ply) bool { return a.Visits == b.Visits }, func(p *pluginpb.Game, plies []record.Ply) {
+		p.Visits = column(p.Visits, plies, func(ply *record.Ply) uint32 { return ply.Visits })
+	}},
+	{func(a, b *record.Ply) bool { return sameBits(a.Weight, b.Weight) }, func(p *pluginpb.Game, plies []record.Ply) {
+		p.Weights = column(p.Weights, plies, func(ply *record.Ply) float32 { return ply.Weight })
+	}},
+	{func(a, b *record.Ply) bool { return sameBits(a.KLD, b.KLD) }, func(p *pluginpb.Game, plies []record.Ply) {
+		p.Klds = column(p.Klds, plies, func(ply *record.Ply) float32 { return ply.KLD })
+	}},
+	{func(a, b *record.Ply) bool { return a.Flags == b.Flags }, func(p *pluginpb.Game, plies []record.Ply) {
+		p.PlyFlags = column(p.PlyFlags, plies, func(ply *record.Ply) byte { return byte(ply.Flags) })
+	}},
+}
+
+// column returns one number of each ply, in the memory of dst.
+func column[T any](dst []T, plies []record.Ply, of func(*record.Ply) T) []T {
+	dst = resize(dst, len(plies))
+	for i := range plies {
+		dst[i] = of(&plies[i])
+	}
+	return dst
 }
 
 func encodePolicies(p *pluginpb.Game, plies []record.Ply) {
@@ -82,34 +109,6 @@ func encodeValues(p *pluginpb.Game, plies []record.Ply) {
 		v[3], v[4], v[5] = ply.Best.Q, ply.Best.D, ply.Best.M
 		v[6], v[7], v[8] = ply.Played.Q, ply.Played.D, ply.Played.M
 		v[9], v[10], v[11] = ply.Orig.Q, ply.Orig.D, ply.Orig.M
-	}
-}
-
-func encodeVisits(p *pluginpb.Game, plies []record.Ply) {
-	p.Visits = resize(p.Visits, len(plies))
-	for i := range plies {
-		p.Visits[i] = plies[i].Visits
-	}
-}
-
-func encodeWeights(p *pluginpb.Game, plies []record.Ply) {
-	p.Weights = resize(p.Weights, len(plies))
-	for i := range plies {
-		p.Weights[i] = plies[i].Weight
-	}
-}
-
-func encodeKLDs(p *pluginpb.Game, plies []record.Ply) {
-	p.Klds = resize(p.Klds, len(plies))
-	for i := range plies {
-		p.Klds[i] = plies[i].KLD
-	}
-}
-
-func encodePlyFlags(p *pluginpb.Game, plies []record.Ply) {
-	p.PlyFlags = resize(p.PlyFlags, len(plies))
-	for i := range plies {
-		p.PlyFlags[i] = byte(plies[i].Flags)
 	}
 }
 
@@ -161,21 +160,15 @@ func encodeChanges(g, now *record.Game) *pluginpb.Outcome {
 		return &pluginpb.Outcome{Changed: p}
 	}
 	changed := false
-	column := func(same func(a, b *record.Ply) bool, encode func(*pluginpb.Game, []record.Ply)) {
+	for _, c := range columns {
 		for i := range g.Plies {
-			if !same(&g.Plies[i], &now.Plies[i]) {
-				encode(p, now.Plies)
+			if !c.same(&g.Plies[i], &now.Plies[i]) {
+				c.encode(p, now.Plies)
 				changed = true
-				return
+				break
 			}
 		}
 	}
-	column(samePolicy, encodePolicies)
-	column(sameValues, encodeValues)
-	column(func(a, b *record.Ply) bool { return a.Visits == b.Visits }, encodeVisits)
-	column(func(a, b *record.Ply) bool { return sameBits(a.Weight, b.Weight) }, encodeWeights)
-	column(func(a, b *record.Ply) bool { return sameBits(a.KLD, b.KLD) }, encodeKLDs)
-	column(func(a, b *record.Ply) bool { return a.Flags == b.Flags }, encodePlyFlags)
 	if !slices.EqualFunc(g.Results, now.Results, sameQDM) {
 		encodeResults(p, now.Results)
 		if len(now.Results) == 0 { // taken away

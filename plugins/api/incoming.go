@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
@@ -158,11 +157,8 @@ func checkFileName(name string) error {
 		return fmt.Errorf("file name of %d bytes, want 1 to %d", len(name), maxFileName)
 	case strings.HasPrefix(name, ".") || strings.ContainsAny(name, `/\:`) || name != filepath.Base(name):
 		return fmt.Errorf("file name %q is not a plain file name", name)
-	}
-	for _, r := range name {
-		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
-			return fmt.Errorf("file name %q has characters that cannot be printed", name)
-		}
+	case !printable(name):
+		return fmt.Errorf("file name %q has characters that cannot be printed", name)
 	}
 	return nil
 }

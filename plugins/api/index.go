@@ -11,13 +11,13 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
-// index is the plugin's copy of the window's index. A value does not change:
-// update returns the next one, which shares the games that remain.
-type index struct {
+// Index is the plugin's copy of the window's index. A value does not change:
+// Update returns the next one, which shares the games that remain.
+type Index struct {
 	games []*indexedGame // ascending seq
 }
 
-var _ stage.Index = (*index)(nil)
+var _ stage.Index = (*Index)(nil)
 
 // indexedGame is one game of an index. Its columns alias the message that brought
 // it. startRow and startWeight count from the last reset, so that a game that
@@ -39,9 +39,12 @@ func (g *indexedGame) weight() uint64    { return g.sums[len(g.sums)-1] }
 func (g *indexedGame) endRow() uint64    { return g.startRow + uint64(len(g.sums)) }
 func (g *indexedGame) endWeight() uint64 { return g.startWeight + g.weight() }
 
-// update returns the index after one message. The receiver stays as it is.
-func (x *index) update(u *pluginpb.IndexUpdate) (*index, error) {
-	next := &index{games: x.games}
+// Clone returns the index for another line of updates: each value takes one Update.
+func (x *Index) Clone() *Index { return &Index{slices.Clone(x.games)} }
+
+// Update returns the index after one message. The receiver stays as it is.
+func (x *Index) Update(u *pluginpb.IndexUpdate) (*Index, error) {
+	next := &Index{games: x.games}
 	if u.GetReset_() {
 		next.games = nil
 	}
@@ -131,34 +134,29 @@ func (g *indexedGame) sum() error {
 
 func isFinite(x float32) bool { return !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0) }
 
-// NumGames returns the number of games.
-func (x *index) NumGames() int { return len(x.games) }
+func (x *Index) NumGames() int { return len(x.games) }
 
-// NumRows returns the number of rows.
-func (x *index) NumRows() int {
+func (x *Index) NumRows() int {
 	if len(x.games) == 0 {
 		return 0
 	}
 	return int(x.games[len(x.games)-1].endRow() - x.games[0].startRow)
 }
 
-// WeightSum returns the sum of the rows' weights in 1/stage.WeightUnit.
-func (x *index) WeightSum() uint64 {
+func (x *Index) WeightSum() uint64 {
 	if len(x.games) == 0 {
 		return 0
 	}
 	return x.games[len(x.games)-1].endWeight() - x.games[0].startWeight
 }
 
-// Game describes game i, 0 = oldest.
-func (x *index) Game(i int) stage.GameInfo {
+func (x *Index) Game(i int) stage.GameInfo {
 	g := x.games[i]
 	return stage.GameInfo{Seq: g.seq, ID: g.id, Ordinal: g.ordinal, NumRows: len(g.sums), Plies: g.plies, Weight: g.weight(),
 		Age: len(x.games) - 1 - i}
 }
 
-// Row describes the k-th row of game i.
-func (x *index) Row(i, k int) stage.RowInfo {
+func (x *Index) Row(i, k int) stage.RowInfo {
 	g := x.games[i]
 	weight := g.sums[k]
 	if k > 0 {
@@ -167,29 +165,25 @@ func (x *index) Row(i, k int) stage.RowInfo {
 	return stage.RowInfo{Ply: int32(g.rowPly[k]), Weight: weight}
 }
 
-// Stats says how the search of that row went.
-func (x *index) Stats(i, k int) stage.RowStats {
+func (x *Index) Stats(i, k int) stage.RowStats {
 	g := x.games[i]
 	return stage.RowStats{QDiff: g.qDiff[k], KLD: g.kld[k], Visits: g.visits[k]}
 }
 
-// RowAt returns the row that covers u, 0 <= u < WeightSum().
-func (x *index) RowAt(u uint64) (game uint64, ply int32) {
+func (x *Index) RowAt(u uint64) (game uint64, ply int32) {
 	u += x.games[0].startWeight
 	g := x.games[sort.Search(len(x.games), func(i int) bool { return x.games[i].endWeight() > u })]
 	k := sort.Search(len(g.sums), func(k int) bool { return g.startWeight+g.sums[k] > u })
 	return g.seq, int32(g.rowPly[k])
 }
 
-// NthRow returns row n in window order, 0 <= n < NumRows().
-func (x *index) NthRow(n int) (game uint64, ply int32) {
+func (x *Index) NthRow(n int) (game uint64, ply int32) {
 	row := x.games[0].startRow + uint64(n)
 	g := x.games[sort.Search(len(x.games), func(i int) bool { return x.games[i].endRow() > row })]
 	return g.seq, int32(g.rowPly[row-g.startRow])
 }
 
-// Find returns the position of a game by its number.
-func (x *index) Find(game uint64) (i int, ok bool) {
+func (x *Index) Find(game uint64) (i int, ok bool) {
 	return slices.BinarySearchFunc(x.games, game, func(g *indexedGame, seq uint64) int {
 		return cmp.Compare(g.seq, seq)
 	})

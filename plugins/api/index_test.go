@@ -133,7 +133,7 @@ func sameIndex(t *testing.T, rng *rand.Rand, got stage.Index, want plainIndex) {
 func TestIndexDeltas(t *testing.T) {
 	rng := freshRand(t)
 	var sender indexSender
-	idx := &index{}
+	idx := &Index{}
 	var window plainIndex
 	seq := uint64(rng.IntN(1000))
 	push := func(n int) {
@@ -182,7 +182,7 @@ func TestIndexDeltas(t *testing.T) {
 			if u.Reset_ {
 				resets++
 			}
-			idx, err = idx.update(throughWire(t, u))
+			idx, err = idx.Update(throughWire(t, u))
 			return err
 		})
 		if err != nil {
@@ -198,7 +198,7 @@ func TestIndexDeltas(t *testing.T) {
 	}
 }
 
-func snapshot(x *index) []stage.GameInfo {
+func snapshot(x *Index) []stage.GameInfo {
 	var out []stage.GameInfo
 	for i := range x.NumGames() {
 		out = append(out, x.Game(i))
@@ -242,13 +242,13 @@ func TestIndexMessages(t *testing.T) {
 	if !errors.Is(err, broken) {
 		t.Fatalf("got %v", err)
 	}
-	idx, parts := &index{}, 0
+	idx, parts := &Index{}, 0
 	if err := sendIndex(&sender, window, func(u *pluginpb.IndexUpdate) (err error) {
 		if u.Reset_ != (parts == 0) {
 			t.Errorf("message %d: reset %v", parts, u.Reset_)
 		}
 		parts++
-		idx, err = idx.update(throughWire(t, u))
+		idx, err = idx.Update(throughWire(t, u))
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -296,18 +296,18 @@ func TestIndexFaults(t *testing.T) {
 		{"infinite", func(u *pluginpb.IndexUpdate) { u.RowKld[0] = float32(math.Inf(1)) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			base, err := (&index{}).update(&pluginpb.IndexUpdate{Seq: []uint64{4}, Id: make([]byte, 16), Ordinal: []uint64{1}, Plies: []uint32{1},
+			base, err := (&Index{}).Update(&pluginpb.IndexUpdate{Seq: []uint64{4}, Id: make([]byte, 16), Ordinal: []uint64{1}, Plies: []uint32{1},
 				NumRows: []uint32{1}, RowPly: []uint32{0}, RowWeight: []uint64{5}, RowQDiff: []float32{0}, RowKld: []float32{0}, RowVisits: []uint32{0}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			u := &pluginpb.IndexUpdate{Seq: []uint64{5, 6}, Id: make([]byte, 32), Ordinal: []uint64{1, 2}, Plies: []uint32{4, 2}, NumRows: []uint32{2, 1},
 				RowPly: []uint32{1, 3, 0}, RowWeight: []uint64{1, 2, 3}, RowQDiff: make([]float32, 3), RowKld: make([]float32, 3), RowVisits: make([]uint32, 3)}
-			if next, err := base.update(throughWire(t, u)); err != nil || next.NumRows() != 4 || next.WeightSum() != 11 {
+			if next, err := base.Update(throughWire(t, u)); err != nil || next.NumRows() != 4 || next.WeightSum() != 11 {
 				t.Fatalf("without the fault: %v", err)
 			}
 			c.change(u)
-			if _, err := base.update(u); err == nil {
+			if _, err := base.Update(u); err == nil {
 				t.Error("it was accepted")
 			}
 			if base.NumGames() != 1 || base.WeightSum() != 5 {

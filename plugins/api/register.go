@@ -25,7 +25,7 @@ func Register(s *grpc.Server, d *stage.Definition) {
 	case stage.KindRescorer:
 		pluginpb.RegisterRescorerServer(s, &rescoreServer{in: in})
 	case stage.KindSampler:
-		pluginpb.RegisterSamplerServer(s, &sampleServer{in: in})
+		pluginpb.RegisterSamplerServer(s, &sampleServer{in: in, idx: &Index{}})
 	case stage.KindExporter:
 		pluginpb.RegisterExporterServer(s, &exportServer{in: in})
 	}

@@ -393,7 +393,7 @@ func TestRescorePipeline(t *testing.T) {
 				return
 			}
 		}
-		sent <- s.CloseSend()
+		sent <- s.stream.CloseSend()
 	}()
 	for b := range batches {
 		result, err := s.Recv()

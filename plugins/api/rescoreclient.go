@@ -82,11 +82,8 @@ func (s *RescoreStream) Send(games []*record.Game) error {
 	return nil
 }
 
-// CloseSend says that no more batches come; it is called where Send is.
-func (s *RescoreStream) CloseSend() error { return explain("rescore", s.stream.CloseSend()) }
-
-// Recv waits for the answer to the oldest batch. io.EOF: all is answered, after
-// CloseSend. An answer to something else, of another length or with a game that apply
+// Recv waits for the answer to the oldest batch. io.EOF: all is answered, and the plugin
+// ended the stream. An answer to something else, of another length or with a game that apply
 // refuses wraps ErrAnswer.
 func (s *RescoreStream) Recv() (Rescored, error) {
 	reply, err := s.stream.Recv()

@@ -78,7 +78,7 @@ func sendAll(s *RescoreStream, runs [][]*record.Game) error {
 			return err
 		}
 	}
-	return s.CloseSend()
+	return s.stream.CloseSend()
 }
 
 // receive returns the games that the answers to some batches make of games.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -137,17 +138,9 @@ func (s *rescoreServer) rescoreSingly(ctx context.Context, r stage.Rescorer, gam
 func outcomeOf(g, out *record.Game, err error) *pluginpb.Outcome {
 	switch {
 	case err != nil:
-		return &pluginpb.Outcome{Error: nonEmpty(err.Error())}
+		return &pluginpb.Outcome{Error: cmp.Or(err.Error(), "an error without a text")} // "" would be none
 	case out == nil:
 		return &pluginpb.Outcome{Error: "the stage returned no game"}
 	}
 	return encodeChanges(g, out)
-}
-
-// nonEmpty keeps an error without a text from looking like none.
-func nonEmpty(text string) string {
-	if text == "" {
-		return "an error without a text"
-	}
-	return text
 }

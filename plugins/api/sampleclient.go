@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sort"
 
 	"google.golang.org/grpc"
 
@@ -48,7 +47,6 @@ func NewSampler(life context.Context, c *Conn, d *stage.Definition) *Sampler {
 	return s
 }
 
-// Name returns the stage's name.
 func (s *Sampler) Name() string { return s.name }
 
 // Sample draws d.Rows rows, at most MaxDraw. An answer that is not d.Rows rows of the
@@ -166,7 +164,7 @@ func rowsOf(b *pluginpb.SampleBatch, d stage.Draw) ([]stage.RowRef, error) {
 	}
 	rows := make([]stage.RowRef, d.Rows)
 	for i := range rows {
-		if !holds(d.Index, games[i], plies[i]) {
+		if plies[i] > math.MaxInt32 || !stage.Holds(d.Index, games[i], int32(plies[i])) {
 			return nil, wrongAnswer("sample: row %d: game %d, ply %d is not in the index", i, games[i], plies[i])
 		}
 		if w := weights[i]; !(w >= 0 && w <= math.MaxFloat32) {
@@ -175,15 +173,4 @@ func rowsOf(b *pluginpb.SampleBatch, d stage.Draw) ([]stage.RowRef, error) {
 		rows[i] = stage.RowRef{Game: games[i], Ply: int32(plies[i]), Weight: weights[i]}
 	}
 	return rows, nil
-}
-
-// holds says whether an index has a row.
-func holds(idx stage.Index, game uint64, ply uint32) bool {
-	i, ok := idx.Find(game)
-	if !ok || ply > math.MaxInt32 {
-		return false
-	}
-	rows := idx.Game(i).NumRows
-	k := sort.Search(rows, func(k int) bool { return idx.Row(i, k).Ply >= int32(ply) })
-	return k < rows && idx.Row(i, k).Ply == int32(ply)
 }

@@ -18,7 +18,7 @@ type sampleServer struct {
 	in *instance
 
 	turn sync.Mutex // guards the sampler's use and what follows
-	idx  *index     // nil: empty
+	idx  *Index
 }
 
 // Sample takes in what is new in the index and draws.
@@ -35,11 +35,8 @@ func (s *sampleServer) Sample(ctx context.Context, r *pluginpb.SampleRequest) (*
 	if err := ctx.Err(); err != nil { // whoever gave up may have sent another index since
 		return nil, status.FromContextError(err).Err()
 	}
-	if s.idx == nil {
-		s.idx = &index{}
-	}
 	if u := r.GetIndex(); u != nil {
-		next, err := s.idx.update(u)
+		next, err := s.idx.Update(u)
 		if err != nil {
 			return nil, wrongRequest("index update: %s", err)
 		}

@@ -2,7 +2,6 @@ package export
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -82,27 +81,15 @@ func holds(fsys fsx.FS, dir string, files []string) (bool, error) {
 
 // sameContent compares two files; the second may be missing.
 func sameContent(fsys fsx.FS, name, other string) (bool, error) {
-	a, err := sumOf(fsys, name)
+	a, _, err := fsx.HashFile(fsys, name)
 	if err != nil {
 		return false, err
 	}
-	b, err := sumOf(fsys, other)
+	b, _, err := fsx.HashFile(fsys, other)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	return err == nil && a == b, err
-}
-
-// sumOf returns the SHA-256 of a file.
-func sumOf(fsys fsx.FS, name string) (sum [sha256.Size]byte, err error) {
-	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
-	if err != nil {
-		return sum, err
-	}
-	defer f.Close()
-	h := sha256.New()
-	_, err = io.Copy(h, f)
-	return [sha256.Size]byte(h.Sum(nil)), err
 }
 
 // Published returns where Publish puts files of a net below dst, and the

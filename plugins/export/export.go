@@ -54,7 +54,6 @@ type exporter struct {
 	prepare      prepare
 }
 
-// Name returns the exporter's name.
 func (e exporter) Name() string { return e.name }
 
 // Export writes the file into dst, which is made if it is missing, and returns its

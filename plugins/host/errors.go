@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,11 +29,7 @@ type Error struct {
 
 // Error returns "rescorer NAME: did what: cause".
 func (e *Error) Error() string {
-	kind := string(e.Kind)
-	if kind == "" {
-		kind = "plugin"
-	}
-	text := kind + " " + e.Name + ": " + e.Did
+	text := string(cmp.Or(e.Kind, "plugin")) + " " + e.Name + ": " + e.Did
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}
@@ -63,26 +60,25 @@ func (m *marked) Unwrap() error        { return m.error }
 
 // unknown says that there is no stage of a name, what there is, and where
 // programs were looked for.
-func unknown(kind stage.Kind, name string, builtin []*stage.Definition, found []Program, dirs []string) error {
-	var names []string
-	for _, d := range builtin {
-		if d.Kind == kind {
+func (h *Host) unknown(kind stage.Kind, name string, found []Program) error {
+	var programs []string
+	for _, p := range found {
+		programs = append(programs, p.Name)
+	}
+	return mark(ErrUnknown, fmt.Errorf("unknown %s %q; built in: %s; programs: %s; looked for in: %s; "+
+		"--plugin-dir and $%s name directories of programs",
+		kind, name, list(h.builtinNames(kind)), list(programs), list(h.o.Dirs), DirEnv))
+}
+
+// builtinNames are those of the built-in stages of a kind; "" = any.
+func (h *Host) builtinNames(kind stage.Kind) (names []string) {
+	for _, d := range h.o.Builtin {
+		if kind == "" || d.Kind == kind {
 			names = append(names, d.Name)
 		}
 	}
-	text := fmt.Sprintf("unknown %s %q; built in: %s", kind, name, list(names))
-	names = nil
-	for _, p := range found {
-		names = append(names, p.Name)
-	}
-	return mark(ErrUnknown, fmt.Errorf("%s; programs: %s; looked for in: %s; --plugin-dir and $%s name directories of programs",
-		text, list(names), list(dirs), DirEnv))
+	return names
 }
 
 // list joins names, "none" where there are none.
-func list(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
-}
+func list(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }

@@ -56,7 +56,7 @@ func (e *exporter) export(ctx context.Context, c *stage.Checkpoint, dst string) 
 	d, begun := e.deadline(), time.Now()
 	var files []string
 	err = d.call(func() (err error) {
-		files, err = api.NewExporter(proc.conn, proc.def, fsx.OS).Export(call, c, dst)
+		files, err = proc.conn.Export(call, proc.def, fsx.OS, c, dst)
 		return err
 	})
 	_, isCall := status.FromError(err)

@@ -113,17 +113,9 @@ func (s *supervisor) failure(d *deadline, while string, err error) *Error {
 		e.Did = fmt.Sprintf("hung: no answer within %s while it %s", d.limit, while)
 		return e
 	}
-	if lost(err) {
-		d.proc.child.settle()
-	}
-	d.proc.kill()
+	d.proc.killAfter(err)
 	e.Did, e.Err = d.proc.failure(context.Background(), while, "", err)
 	return e
-}
-
-// lost says that err is about a connection that broke.
-func lost(err error) bool {
-	return status.Code(err) == codes.Unavailable || errors.Is(err, api.ErrEnded)
 }
 
 // died is the error of a process that is gone.

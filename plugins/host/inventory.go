@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,21 +56,12 @@ func (h *Host) FindStages(ctx context.Context, kind stage.Kind, name, path strin
 
 // unknownStage says what there is in place of a stage that is not.
 func (h *Host) unknownStage(kind stage.Kind, name string, programs []Program) error {
-	var there []string
-	for _, d := range h.o.Builtin {
-		if kind == "" || d.Kind == kind {
-			there = append(there, d.Name)
-		}
-	}
+	there := h.builtinNames(kind)
 	for _, p := range programs {
 		there = append(there, p.Name+" ("+p.Path+")")
 	}
-	what := string(kind)
-	if kind == "" {
-		what = "stage"
-	}
 	return mark(ErrUnknown, fmt.Errorf("unknown %s %q; there are: %s; name a directory of programs with --plugin-dir, or a program by its path, such as ./mine",
-		what, name, strings.Join(there, ", ")))
+		cmp.Or(kind, "stage"), name, strings.Join(there, ", ")))
 }
 
 // ProgramName is the name of the program at a path: that of the directory, or of
@@ -133,15 +125,86 @@ func WriteList(out io.Writer, lines []Listed) error {
 		if l.Error != "" {
 			from += ": " + l.Error
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.12s\t%s\n", orDash(string(l.Kind)), l.Name, orDash(l.Version), orDash(l.Lock), orDash(l.SHA256), from)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.12s\t%s\n",
+			cmp.Or(l.Kind, "-"), l.Name, cmp.Or(l.Version, "-"), cmp.Or(l.Lock, "-"), cmp.Or(l.SHA256, "-"), from)
 	}
 	return w.Flush()
 }
 
-// orDash is text, or "-" where there is none.
-func orDash(text string) string {
-	if text == "" {
-		return "-"
+// Described is a stage as plugins describe shows it.
+type Described struct {
+	Kind         stage.Kind         `json:"kind"`
+	Name         string             `json:"name"`
+	Version      string             `json:"version"`
+	Doc          string             `json:"doc"`
+	BuiltIn      bool               `json:"built_in"`
+	Path         string             `json:"path,omitempty"`
+	SHA256       string             `json:"sha256,omitempty"`
+	Capabilities []stage.Capability `json:"capabilities"`
+	Concurrency  int                `json:"concurrency"` // calls at a time; 0 = any number
+	Settings     []DescribedSetting `json:"settings"`
+}
+
+// DescribedSetting is a setting as plugins describe shows it.
+type DescribedSetting struct {
+	Name    string   `json:"name"`
+	Type    string   `json:"type"` // number, integer or text
+	Default string   `json:"default"`
+	Min     *float64 `json:"min,omitempty"` // none = no bound
+	Max     *float64 `json:"max,omitempty"`
+	Choices []string `json:"choices,omitempty"`
+	Doc     string   `json:"doc"`
+
+	allowed string
+}
+
+// Describe says what is known of the stage.
+func (s Found) Describe() *Described {
+	d := &Described{Kind: s.Kind, Name: s.Name, Version: s.Version, Doc: s.Doc, BuiltIn: s.Program == nil,
+		Capabilities: append([]stage.Capability{}, s.Capabilities...), Concurrency: s.Concurrency, Settings: []DescribedSetting{}}
+	if s.Program != nil {
+		d.Path, d.SHA256 = s.Program.Path, s.Program.SHA256
 	}
-	return text
+	for i := range s.Settings {
+		x := &s.Settings[i]
+		one := DescribedSetting{Name: x.Name, Type: "text", Default: x.Default, Choices: x.Choices, Doc: x.Doc, allowed: x.Allowed()}
+		one.Min, one.Max = x.Bounds()
+		if !x.Text {
+			one.Type = "number"
+			if x.Whole {
+				one.Type = "integer"
+			}
+		}
+		d.Settings = append(d.Settings, one)
+	}
+	return d
+}
+
+// Write prints the stage for a person.
+func (d *Described) Write(w io.Writer) error {
+	var sb strings.Builder
+	fmt.Fprintf(&sb, "%s %s %s: %s\n", d.Kind, d.Name, d.Version, d.Doc)
+	from := "built in"
+	if !d.BuiltIn {
+		from = fmt.Sprintf("%s, SHA-256 %s", d.Path, d.SHA256)
+	}
+	fmt.Fprintf(&sb, "program       %s\n", from)
+	var promises []string
+	for _, c := range d.Capabilities {
+		promises = append(promises, string(c))
+	}
+	fmt.Fprintf(&sb, "capabilities  %s\n", cmp.Or(strings.Join(promises, ", "), "-"))
+	calls := "any number at a time"
+	if d.Concurrency > 0 {
+		calls = fmt.Sprintf("%d at a time", d.Concurrency)
+	}
+	fmt.Fprintf(&sb, "calls         %s\n", calls)
+	if len(d.Settings) == 0 {
+		sb.WriteString("settings      none\n")
+	}
+	for _, s := range d.Settings {
+		fmt.Fprintf(&sb, "  %s: %s\n      %s; default %s\n", s.Name, s.Doc, s.allowed, cmp.Or(s.Default, "none"))
+	}
+	_, err := io.WriteString(w, sb.String())
+	return err
 }

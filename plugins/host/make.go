@@ -70,22 +70,20 @@ func (h *Host) open(ctx context.Context, kind stage.Kind, name string) (*process
 	if err != nil {
 		return nil, err
 	}
-	isBuiltin := h.HasBuiltin(kind, name)
-	switch {
-	case proc.def.Kind == kind && isBuiltin:
-		h.warn(name, fmt.Sprintf("%s %s: the program %s takes the place of the built-in one", kind, name, p.Path))
+	isBuiltin, is := h.HasBuiltin(kind, name), proc.def.Kind
+	if is == kind {
+		if isBuiltin {
+			h.warn(name, fmt.Sprintf("%s %s: the program %s takes the place of the built-in one", kind, name, p.Path))
+		}
 		return proc, nil
-	case proc.def.Kind == kind:
-		return proc, nil
-	case isBuiltin:
-		h.warn(name, fmt.Sprintf("%s %s: the built-in one is used; the program %s of that name is a %s", kind, name, p.Path, proc.def.Kind))
-		return nil, proc.stop()
 	}
-	is := proc.def.Kind
-	if err := proc.stop(); err != nil {
-		return nil, err
+	err = proc.stop()
+	if isBuiltin {
+		h.warn(name, fmt.Sprintf("%s %s: the built-in one is used; the program %s of that name is a %s", kind, name, p.Path, is))
+	} else if err == nil {
+		err = mark(ErrUnknown, fmt.Errorf("unknown %s %q: %s is a plugin, but a %s", kind, name, p.Path, is))
 	}
-	return nil, mark(ErrUnknown, fmt.Errorf("unknown %s %q: %s is a plugin, but a %s", kind, name, p.Path, is))
+	return nil, err
 }
 
 // builtin returns a built-in definition, or says what there is instead.
@@ -97,7 +95,7 @@ func (h *Host) builtin(kind stage.Kind, name string) (*stage.Definition, error) 
 	if err != nil {
 		return nil, err
 	}
-	return nil, unknown(kind, name, h.o.Builtin, all, h.o.Dirs)
+	return nil, h.unknown(kind, name, all)
 }
 
 // Look makes rescorers for a dry run: it starts no program. Built-in ones are those

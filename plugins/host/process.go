@@ -21,8 +21,10 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
-// stopGrace is how long a process may take to end when it is asked to.
-const stopGrace = 2 * time.Second
+const (
+	stopGrace   = 2 * time.Second        // for a process to end when it is asked to
+	settleGrace = 250 * time.Millisecond // for one that broke its connection to be seen dead
+)
 
 // process is one running plugin. It is started once and ended once; the next
 // start makes a new one, with a new go-plugin client: a used one would report a
@@ -50,10 +52,7 @@ func (h *Host) start(ctx context.Context, p Program) (*process, error) {
 		return nil, &Error{Name: p.Name, Did: "was not started", Err: errors.Join(err, proc.remove())}
 	}
 	if err := h.connect(ctx, proc); err != nil {
-		if lost(err) {
-			proc.child.settle()
-		}
-		proc.kill()
+		proc.killAfter(err)
 		return nil, proc.startError(ctx, err, h.o.StartTimeout)
 	}
 	return proc, nil
@@ -105,23 +104,20 @@ func (p *process) open(ctx context.Context, settings map[string]string, limit ti
 	defer cancel()
 	defer context.AfterFunc(ctx, p.child.kill)()
 	e := &Error{Kind: p.def.Kind, Name: p.def.Name, Did: "refused its settings"}
-	if _, err := p.def.Values(settings); err != nil {
-		e.Err = mark(ErrSettings, errors.Join(err, p.stop()))
-		return e
+	_, refused := p.def.Values(settings)
+	err := refused
+	if refused == nil {
+		err = p.conn.Open(ctx, p.def, settings)
 	}
-	err := p.conn.Open(ctx, p.def, settings)
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
-	}
-	if status.Code(err) == codes.InvalidArgument {
+	case refused != nil || status.Code(err) == codes.InvalidArgument:
 		e.Err = mark(ErrSettings, errors.Join(err, p.stop()))
-		return e
+	default:
+		p.killAfter(err)
+		e.Did, e.Err = p.failure(ctx, "was being opened", "was not open within "+limit.String(), err)
 	}
-	if lost(err) {
-		p.child.settle()
-	}
-	p.kill()
-	e.Did, e.Err = p.failure(ctx, "was being opened", "was not open within "+limit.String(), err)
 	return e
 }
 
@@ -132,12 +128,22 @@ func (p *process) stop() error { return p.end(true) }
 // until the host closes.
 func (p *process) kill() { p.end(false) }
 
+// killAfter is kill after a call that ended with err. A connection that broke ends a
+// little before its process.
+func (p *process) killAfter(err error) {
+	if status.Code(err) == codes.Unavailable || errors.Is(err, api.ErrEnded) {
+		p.child.settle(settleGrace)
+	}
+	p.kill()
+}
+
 // end ends the process, waits for all that served it, and removes its directory.
 func (p *process) end(polite bool) error {
 	p.once.Do(func() {
 		if p.child.number() != 0 {
 			if polite {
-				p.ask()
+				p.child.signal(syscall.SIGTERM)
+				p.child.settle(stopGrace)
 			}
 			p.child.kill()
 			<-p.child.exited
@@ -147,17 +153,6 @@ func (p *process) end(polite bool) error {
 		p.endErr = p.remove()
 	})
 	return p.endErr
-}
-
-// ask asks the process to end and waits a little.
-func (p *process) ask() {
-	p.child.signal(syscall.SIGTERM)
-	timer := time.NewTimer(stopGrace)
-	defer timer.Stop()
-	select {
-	case <-p.child.exited:
-	case <-timer.C:
-	}
 }
 
 // conns knows the connections that go-plugin made: it forgets, and never closes,

@@ -16,14 +16,14 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-plugin/runner"
+
+	"github.com/chessbrain/chessbrain/internal/spawn"
 )
 
 const (
 	// pipeGrace is how long what a dead process wrote may take to be read. Its
 	// pipes end with it, unless it left a child behind that holds them.
 	pipeGrace = 500 * time.Millisecond
-
-	settleGrace = 250 * time.Millisecond // see settle
 
 	busyTries = 100 // of an execution while some fork still holds the copy open for writing
 	busyPause = 10 * time.Millisecond
@@ -74,7 +74,7 @@ func (c *child) Start(context.Context) error {
 }
 
 // live executes the program and waits for its end, all on one thread: Linux
-// kills the process when the thread that started it ends (setAttributes), and
+// kills the process when the thread that started it ends (spawn.Lead), and
 // this one lasts as long as the process.
 func (c *child) live(outW, errW, errR *os.File, started chan<- error) {
 	runtime.LockOSThread()
@@ -84,9 +84,8 @@ func (c *child) live(outW, errW, errR *os.File, started chan<- error) {
 		started <- err
 		return
 	}
-	pid := cmd.Process.Pid
 	c.mu.Lock()
-	c.pid = pid
+	c.pid = cmd.Process.Pid
 	killed := c.killed
 	c.mu.Unlock()
 	if killed {
@@ -99,15 +98,7 @@ func (c *child) live(outW, errW, errR *os.File, started chan<- error) {
 		defer close(logged)
 		c.logs.read(errR)
 	}()
-	awaited := awaitExit(pid)
-	if awaited {
-		c.signal(syscall.SIGKILL) // what it started; its number is still its own
-		c.gone()
-	}
-	cmd.Wait() // the state says it all
-	if !awaited {
-		c.gone()
-	}
+	spawn.Wait(cmd, func() { c.signal(syscall.SIGKILL) }, c.gone)
 	c.end = cmd.ProcessState.String()
 	soon := time.Now().Add(pipeGrace)
 	errR.SetReadDeadline(soon)
@@ -123,7 +114,7 @@ func (c *child) execute(stdout, stderr *os.File) (*exec.Cmd, error) {
 	for try := 0; ; try++ {
 		cmd := exec.Command(c.path)
 		cmd.Env, cmd.Stdout, cmd.Stderr = c.env, stdout, stderr
-		setAttributes(cmd)
+		spawn.Lead(cmd)
 		err := cmd.Start()
 		if err == nil || try == busyTries || !errors.Is(err, syscall.ETXTBSY) {
 			return cmd, err
@@ -174,14 +165,11 @@ func (c *child) hasExited() bool {
 	}
 }
 
-// settle gives a process that broke its connection a moment to be seen dead: a
-// connection ends a little before its process.
-func (c *child) settle() {
-	timer := time.NewTimer(settleGrace)
-	defer timer.Stop()
+// settle gives the process a while to be gone.
+func (c *child) settle(grace time.Duration) {
 	select {
 	case <-c.exited:
-	case <-timer.C:
+	case <-time.After(grace):
 	}
 }
 

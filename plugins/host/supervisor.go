@@ -51,7 +51,6 @@ func (h *Host) supervise(ctx context.Context, proc *process, settings map[string
 
 func (s *supervisor) supervised() *supervisor { return s }
 
-// Name returns the stage's name.
 func (s *supervisor) Name() string { return s.name }
 
 // count changes or reads the counters, with or without the turn.

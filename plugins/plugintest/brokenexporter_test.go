@@ -11,6 +11,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/record"
 )
 
 // TestBrokenExporters breaks one rule after another.
@@ -76,7 +77,7 @@ func TestBrokenExporters(t *testing.T) {
 		"does without games": {true, func(e rawExporter, ctx context.Context, c *stage.Checkpoint, dst string) ([]string, error) {
 			if c.Games == nil {
 				other := *c
-				other.Games = sequence(nil)
+				other.Games = func(func(*record.Game, error) bool) {}
 				c = &other
 			}
 			return exportRaw(e, ctx, c, dst)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"maps"
 	"runtime/debug"
 	"slices"
@@ -89,6 +88,15 @@ func (c *suite) do(name string, fn func() error) {
 	c.results = append(c.results, Result{Name: name, Err: err})
 }
 
+// doDeterministic makes a check of stages that say that they are deterministic.
+func (c *suite) doDeterministic(name string, fn func() error) {
+	if c.s.Definition.Has(stage.Deterministic) {
+		c.do(name, fn)
+	} else {
+		c.skip(name, "it does not say that it is deterministic")
+	}
+}
+
 // notHere is what a check returns that cannot be made in this way of reaching
 // the stage, and why.
 type notHere string
@@ -119,15 +127,10 @@ func (c *suite) withSettings(settings map[string]string, fn func(Stage) error) (
 	return fn(st)
 }
 
-// digest collects the bytes of one output.
-type digest struct{ hash.Hash }
-
-func newDigest() digest { return digest{sha256.New()} }
-
 // keep notes an output under a name that is the same however the stage is
 // reached.
-func (c *suite) keep(what string, d digest) {
-	c.outputs = append(c.outputs, output{what, [sha256.Size]byte(d.Sum(nil))})
+func (c *suite) keep(what string, data []byte) {
+	c.outputs = append(c.outputs, output{what, sha256.Sum256(data)})
 }
 
 // differ names the first output in which two runs of the suite differ, "" where

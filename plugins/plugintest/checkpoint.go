@@ -3,7 +3,6 @@ package plugintest
 import (
 	"encoding/json"
 	"fmt"
-	"iter"
 
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/stage"
@@ -32,20 +31,15 @@ func Checkpoint(seed uint64, games []*record.Game) *stage.Checkpoint {
 		c.Tensors = append(c.Tensors, stage.Tensor(p))
 	}
 	if games != nil {
-		c.Games = sequence(games)
-	}
-	return c
-}
-
-// sequence yields games in order.
-func sequence(games []*record.Game) iter.Seq2[*record.Game, error] {
-	return func(yield func(*record.Game, error) bool) {
-		for _, g := range games {
-			if !yield(g, nil) {
-				return
+		c.Games = func(yield func(*record.Game, error) bool) {
+			for _, g := range games {
+				if !yield(g, nil) {
+					return
+				}
 			}
 		}
 	}
+	return c
 }
 
 // netOf returns a checkpoint's net, for its ID.

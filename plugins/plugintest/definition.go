@@ -1,15 +1,16 @@
 package plugintest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
-	"reflect"
 	"strconv"
 	"strings"
 
+	"github.com/chessbrain/chessbrain/plugins/api"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
@@ -51,37 +52,26 @@ func (c *suite) sameDescription() error {
 	if err != nil {
 		return err
 	}
-	if a, b := plain(got), plain(c.s.Definition); !reflect.DeepEqual(a, b) {
-		return fmt.Errorf("it says\n%+v\nwant\n%+v", a, b)
+	says, err1 := api.DescribeJSON(got)
+	want, err2 := api.DescribeJSON(c.s.Definition)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	if !bytes.Equal(says, want) {
+		return fmt.Errorf("it says\n%s\nwant\n%s", says, want)
 	}
 	return nil
-}
-
-// plain returns a definition without what cannot be compared: functions, and
-// whether an empty list is nil.
-func plain(d *stage.Definition) stage.Definition {
-	p := *d
-	p.NewRescorer, p.NewSampler, p.NewExporter = nil, nil, nil
-	p.Settings = append([]stage.Setting(nil), d.Settings...)
-	for i := range p.Settings {
-		p.Settings[i].Choices = append([]string(nil), p.Settings[i].Choices...)
-	}
-	p.Capabilities = append([]stage.Capability(nil), d.Capabilities...)
-	return p
 }
 
 // sameName holds an instance to the kind and the name of its description.
 func (c *suite) sameName(st Stage) error {
 	var kinds []stage.Kind
 	name := ""
-	if st.Rescorer != nil {
-		kinds, name = append(kinds, stage.KindRescorer), st.Rescorer.Name()
-	}
-	if st.Sampler != nil {
-		kinds, name = append(kinds, stage.KindSampler), st.Sampler.Name()
-	}
-	if st.Exporter != nil {
-		kinds, name = append(kinds, stage.KindExporter), st.Exporter.Name()
+	all := []stage.Kind{stage.KindRescorer, stage.KindSampler, stage.KindExporter}
+	for i, made := range []interface{ Name() string }{st.Rescorer, st.Sampler, st.Exporter} {
+		if made != nil {
+			kinds, name = append(kinds, all[i]), made.Name()
+		}
 	}
 	if d := c.s.Definition; len(kinds) != 1 || kinds[0] != d.Kind || name != d.Name {
 		return fmt.Errorf("it is a %v %q, the description says %s %q", kinds, name, d.Kind, d.Name)

@@ -26,19 +26,12 @@ type exporting struct {
 
 // exporter makes the checks of exporters.
 func (c *suite) exporter() {
-	e := &exporting{suite: c}
-	if c.s.Definition.Has(stage.NeedsGames) {
-		e.games = append(Games(c.seed, 40), EdgeGames(c.seed)...)
-	}
+	e := &exporting{suite: c, games: c.gamesAsked()}
 	c.do("the files that it names are in the directory, and no others", func() error { return e.within(e.files) })
 	if e.want == nil {
 		return // nothing to compare with
 	}
-	if c.s.Definition.Has(stage.Deterministic) {
-		c.do("one checkpoint gives the same bytes twice", func() error { return e.within(e.again) })
-	} else {
-		c.skip("one checkpoint gives the same bytes twice", "it does not say that it is deterministic")
-	}
+	c.doDeterministic("one checkpoint gives the same bytes twice", func() error { return e.within(e.again) })
 	c.do("files are on stable storage when the export returns", func() error { return e.within(e.durable) })
 	c.do("a second export replaces the first", func() error { return e.within(e.replaces) })
 	c.do("a failed export leaves nothing, and earlier files whole", func() error { return e.within(e.fails) })
@@ -146,16 +139,14 @@ func (e *exporting) files(st Stage, root string) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		d := newDigest()
-		d.Write(files[name])
-		e.keep("file "+name, d)
+		e.keep("file "+name, files[name])
 	}
 	before := e.checkpoint(0)
 	if netOf(c).ID() != before.Net.ID || c.Net != before.Net || !bytes.Equal(c.Arch, before.Arch) || !reflect.DeepEqual(c.Metadata, before.Metadata) {
 		return errors.New("the checkpoint was changed")
 	}
-	for i, g := range e.games {
-		if again := e.regame(i); !bytes.Equal(mustEncode(g), mustEncode(again)) {
+	for i, again := range e.gamesAsked() {
+		if !bytes.Equal(mustEncode(e.games[i]), mustEncode(again)) {
 			return fmt.Errorf("game %d was changed", i)
 		}
 	}
@@ -163,9 +154,12 @@ func (e *exporting) files(st Stage, root string) error {
 	return nil
 }
 
-// regame makes game i of the suite again.
-func (e *exporting) regame(i int) *record.Game {
-	return append(Games(e.seed, 40), EdgeGames(e.seed)...)[i]
+// gamesAsked makes the suite's games for an exporter that asks for games.
+func (c *suite) gamesAsked() []*record.Game {
+	if !c.s.Definition.Has(stage.NeedsGames) {
+		return nil
+	}
+	return append(Games(c.seed, 40), EdgeGames(c.seed)...)
 }
 
 // again exports the same checkpoint with another instance.

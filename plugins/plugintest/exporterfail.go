@@ -14,17 +14,20 @@ import (
 
 // failure is a checkpoint or a place that cannot be exported.
 type failure struct {
-	what    string
-	names   string                           // that the error must contain; "" = anything
-	is      error                            // that it must wrap; nil = anything
-	prepare func(st Stage, dst string) error // nil = nothing to prepare
-	run     func(st Stage, dst string) error // the export; returns its error
+	what  string
+	names string                           // that the error must contain; "" = anything
+	is    error                            // that it must wrap; nil = anything
+	run   func(st Stage, dst string) error // the export; returns its error
 }
 
 // fails makes exports that must fail, each into an empty directory and over the
 // files of a good one.
 func (e *exporting) fails(st Stage, root string) error {
-	for i, f := range e.failures() {
+	file := filepath.Join(root, "file")
+	if err := fsx.WriteFile(st.FS, file, []byte("in the way")); err != nil {
+		return err
+	}
+	for i, f := range e.failures(filepath.Join(file, "out")) {
 		for _, over := range []bool{false, true} {
 			dst := filepath.Join(root, fmt.Sprint(i, over), "out")
 			if over {
@@ -44,11 +47,6 @@ func (e *exporting) fails(st Stage, root string) error {
 // failsAs makes one export that must fail: the error is as it should be, and
 // below root are the files that were there before, whole, and no others.
 func (e *exporting) failsAs(st Stage, root, dst string, f failure) error {
-	if f.prepare != nil {
-		if err := f.prepare(st, dst); err != nil {
-			return err
-		}
-	}
 	before, err := tree(st.FS, root)
 	if err != nil {
 		return err
@@ -69,8 +67,8 @@ func (e *exporting) failsAs(st Stage, root, dst string, f failure) error {
 	return compareFiles(after, before)
 }
 
-// failures lists what cannot be exported.
-func (e *exporting) failures() []failure {
+// failures lists what cannot be exported. below is a directory that cannot be made.
+func (e *exporting) failures(below string) []failure {
 	changed := func(what, names string, change func(*stage.Checkpoint)) failure {
 		return failure{what: what, names: names, run: func(st Stage, dst string) error {
 			c := e.checkpoint(0)
@@ -87,7 +85,10 @@ func (e *exporting) failures() []failure {
 		changed("a net name that leads out of the directory", "", func(c *stage.Checkpoint) { c.Net.Name = "../escaped" }),
 		changed("a net name with a directory", "", func(c *stage.Checkpoint) { c.Net.Name = "below/net" }),
 		changed("a net without a name", "", func(c *stage.Checkpoint) { c.Net.Name = "" }),
-		{what: "a directory below a file", prepare: fileIn, run: e.belowFile},
+		{what: "a directory below a file", run: func(st Stage, _ string) error {
+			_, err := st.Exporter.Export(e.ctx, e.checkpoint(0), below)
+			return err
+		}},
 	}
 	if e.games == nil {
 		return append(all,
@@ -108,20 +109,6 @@ func (e *exporting) failures() []failure {
 
 // errUnreadable stands for what a damaged window says.
 var errUnreadable = errors.New("plugintest: this game cannot be read")
-
-// fileIn puts a file where a directory would have to be.
-func fileIn(st Stage, dst string) error {
-	if err := fsx.MkdirAll(st.FS, filepath.Dir(dst)); err != nil {
-		return err
-	}
-	return fsx.WriteFile(st.FS, dst+".file", []byte("in the way"))
-}
-
-// belowFile exports into a directory that cannot be made.
-func (e *exporting) belowFile(st Stage, dst string) error {
-	_, err := st.Exporter.Export(e.ctx, e.checkpoint(0), filepath.Join(dst+".file", "out"))
-	return err
-}
 
 // cancelAmongGames takes the context away when the first game is asked for.
 func (e *exporting) cancelAmongGames(st Stage, dst string) error {

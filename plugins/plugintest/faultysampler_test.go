@@ -22,7 +22,7 @@ var samplerFaults = map[faulty.Mode]string{
 }
 
 // sampleAll makes the suite's draws with a plan.
-func sampleAll(t *testing.T, plan faulty.Plan, draws []draw) (*trial, [][]stage.RowRef) {
+func sampleAll(t *testing.T, plan faulty.Plan, draws []stage.Draw) (*trial, [][]stage.RowRef) {
 	t.Helper()
 	r := try(t, plan, nil)
 	s, err := r.Sampler(t.Context(), stage.Choice{Name: faulty.Name})
@@ -66,7 +66,7 @@ func TestSamplerFaultsOnce(t *testing.T) {
 // an error that names the plugin, with it the built-in uniform sampler takes
 // over.
 func TestSamplerGivenUp(t *testing.T) {
-	window := makeDraws(freshSeed(t))[0].window
+	window := makeDraws(freshSeed(t))[0].Index
 	for _, mode := range []faulty.Mode{faulty.Exit, faulty.BadIndex} {
 		for _, goOn := range []bool{false, true} {
 			t.Run(string(mode), func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestSamplerGivenUp(t *testing.T) {
 					t.Fatal(err)
 				}
 				p := &sampling{suite: &suite{ctx: t.Context()}}
-				_, err = p.make1(p.from(s, 2), draw{window, 64})
+				_, err = p.make1(p.from(s, 2), stage.Draw{Index: window, Rows: 64})
 				if goOn {
 					if err != nil || len(r.eventsIn(host.Replaced)) != 1 {
 						t.Errorf("%v, events %+v: want rows, and one event that says where they come from", err, r.eventsIn(""))

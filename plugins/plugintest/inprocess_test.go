@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
 
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/testing/golden"
 	"github.com/chessbrain/chessbrain/internal/testing/memfs"
 	"github.com/chessbrain/chessbrain/plugins/api"
@@ -139,11 +140,24 @@ func openWire(ctx context.Context, d *stage.Definition, settings map[string]stri
 		s.Sampler = api.NewSampler(life, w.conn, described)
 	case stage.KindExporter:
 		m := memfs.New()
-		s.FS, s.Exporter, s.CutPower = m, api.NewExporter(w.conn, described, m), func() { m.Restart(memfs.DropAll) }
+		s.FS, s.Exporter, s.CutPower = m, wireExporter{w.conn, described, m}, func() { m.Restart(memfs.DropAll) }
 	default:
 		err = fmt.Errorf("stage %s: unknown kind %q", d.Name, d.Kind)
 	}
 	return s, err
+}
+
+// wireExporter is a plugin's exporter without supervision.
+type wireExporter struct {
+	conn *api.Conn
+	d    *stage.Definition
+	fsys fsx.FS
+}
+
+func (e wireExporter) Name() string { return e.d.Name }
+
+func (e wireExporter) Export(ctx context.Context, c *stage.Checkpoint, dst string) ([]string, error) {
+	return e.conn.Export(ctx, e.d, e.fsys, c, dst)
 }
 
 // wireRescorer is a plugin's rescorer without supervision.
@@ -180,7 +194,7 @@ func (r *wireRescorer) RescoreBatch(ctx context.Context, games []*record.Game) (
 				return
 			}
 		}
-		sent <- s.CloseSend()
+		sent <- nil
 	}()
 	var out []*record.Game
 	for range games {

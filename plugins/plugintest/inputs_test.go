@@ -105,7 +105,7 @@ func TestWindow(t *testing.T) {
 			t.Fatalf("%d rows of weight %d, want %d of %d", w.NumRows(), w.WeightSum(), len(rows), sum)
 		}
 		for n, want := range rows {
-			if game, ply := w.NthRow(n); (place{game, ply}) != want || !w.Has(game, ply) {
+			if game, ply := w.NthRow(n); (place{game, ply}) != want || !stage.Holds(w, game, ply) {
 				t.Fatalf("row %d: game %d, ply %d, want %+v", n, game, ply, want)
 			}
 			for _, u := range []uint64{ends[n] - w.weightOf(want.game, want.ply), ends[n] - 1} {
@@ -114,7 +114,7 @@ func TestWindow(t *testing.T) {
 				}
 			}
 		}
-		if w.Has(1<<40, 0) || w.Has(w.Game(0).Seq, 1000) {
+		if stage.Holds(w, 1<<40, 0) || stage.Holds(w, w.Game(0).Seq, 1000) {
 			t.Fatal("it has rows that there are not")
 		}
 		w = w.Slide(rng, rng.IntN(w.NumGames()), 1+rng.IntN(20))
@@ -128,8 +128,8 @@ func TestWindow(t *testing.T) {
 // weightOf returns the weight of a row by its name.
 func (w *Window) weightOf(game uint64, ply int32) uint64 {
 	i, _ := w.Find(game)
-	for _, r := range w.games[i].rows {
-		if r.Ply == ply {
+	for k := range w.Game(i).NumRows {
+		if r := w.Row(i, k); r.Ply == ply {
 			return r.Weight
 		}
 	}

@@ -35,11 +35,7 @@ func (c *suite) rescorer() {
 	if r.after == nil {
 		return // nothing to compare with
 	}
-	if c.s.Definition.Has(stage.Deterministic) {
-		c.do("equal games give equal outcomes, in any order", func() error { return c.with(r.again) })
-	} else {
-		c.skip("equal games give equal outcomes, in any order", "it does not say that it is deterministic")
-	}
+	c.doDeterministic("equal games give equal outcomes, in any order", func() error { return c.with(r.again) })
 	c.do("a batch gives what single calls give, in order", func() error { return c.with(r.batches) })
 	c.do("calls at the same time do not disturb each other", func() error { return c.with(r.concurrent) })
 	c.do("a canceled call ends with context.Canceled and changes nothing", func() error { return c.with(r.cancel) })
@@ -68,9 +64,7 @@ func (r *rescoring) singles(st Stage) error {
 			return err
 		}
 		after = append(after, data)
-		d := newDigest()
-		d.Write(data)
-		r.keep(r.title(i), d)
+		r.keep(r.title(i), data)
 	}
 	r.after = after
 	return nil

@@ -33,8 +33,7 @@ func Started() bool {
 // binary it is the plugin d, else it runs the tests. It does not return.
 func Main(m *testing.M, d *stage.Definition) {
 	if Started() {
-		plugins.Serve(d)
-		os.Exit(0)
+		plugins.Serve(d) // does not return
 	}
 	ready = true
 	os.Exit(m.Run())
@@ -67,7 +66,7 @@ func Run(t *testing.T, d *stage.Definition, settings map[string]string) {
 		if !ready {
 			t.Fatal("TestMain does not call plugintest.Main: the test binary cannot be the plugin")
 		}
-		return hosted(t, selfIn(t, d.Name), d.Kind, d.Name, settings)
+		return hosted(t, filepath.Join(selfIn(t, d.Name), d.Name), settings)
 	})
 }
 
@@ -76,24 +75,7 @@ func Run(t *testing.T, d *stage.Definition, settings map[string]string) {
 func RunProgram(t *testing.T, path string, settings map[string]string) {
 	t.Helper()
 	seed := freshSeed(t)
-	dir := filepath.Dir(path)
-	h := newHost(t, dir)
-	programs, err := h.Programs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range programs {
-		if filepath.Clean(p.Path) != filepath.Clean(path) {
-			continue
-		}
-		d, err := h.Describe(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		report(t, Check(t.Context(), Hosted(h, d, settings), seed))
-		return
-	}
-	t.Fatalf("%s is not a plugin's program: there are %+v", path, programs)
+	report(t, Check(t.Context(), hosted(t, path, settings), seed))
 }
 
 // freshSeed returns another seed at each run and logs it.
@@ -126,18 +108,19 @@ func selfIn(t testing.TB, name string) string {
 	return dir
 }
 
-// hosted returns the plugin of a kind and name that a host finds in a directory.
-func hosted(t *testing.T, dir string, kind stage.Kind, name string, settings map[string]string) Subject {
+// hosted returns the program at path as a host finds it.
+func hosted(t *testing.T, path string, settings map[string]string) Subject {
 	t.Helper()
-	h := newHost(t, dir)
-	d, program, err := h.Definition(t.Context(), kind, name)
+	h := newHost(t, filepath.Dir(path))
+	name, err := host.ProgramName(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if program == nil {
-		t.Fatalf("%s %s is built in", kind, name)
+	found, err := h.FindStages(t.Context(), "", name, filepath.Clean(path))
+	if err != nil {
+		t.Fatal(err)
 	}
-	return Hosted(h, d, settings)
+	return Hosted(h, found[0].Definition, settings)
 }
 
 // newHost returns a host over one directory, which is closed at the end of the

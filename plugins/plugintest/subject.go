@@ -1,6 +1,7 @@
 package plugintest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -68,21 +69,17 @@ func Hosted(h *host.Host, d *stage.Definition, settings map[string]string) Subje
 		Definition: d, Settings: settings,
 		New: func(ctx context.Context, settings map[string]string) (s Stage, err error) {
 			choice := stage.Choice{Name: d.Name, Settings: settings}
-			var made any
 			switch d.Kind {
 			case stage.KindRescorer:
 				s.Rescorer, err = h.Rescorer(ctx, choice)
-				made = s.Rescorer
 			case stage.KindSampler:
 				s.Sampler, err = h.Sampler(ctx, choice)
-				made = s.Sampler
 			case stage.KindExporter:
 				s.Exporter, err = h.Exporter(ctx, choice)
-				made = s.Exporter
 			default:
 				err = fmt.Errorf("stage %s: unknown kind %q", d.Name, d.Kind)
 			}
-			s.Close = func() error { return h.Release(made) }
+			s.Close = func() error { return h.Release(cmp.Or[any](s.Rescorer, s.Sampler, s.Exporter)) }
 			return s, err
 		},
 		Describe: func(ctx context.Context) (*stage.Definition, error) {

@@ -44,7 +44,6 @@ func newDeblunder(v stage.Values) (stage.Rescorer, error) {
 	return d, nil
 }
 
-// Name returns "deblunder".
 func (Deblunder) Name() string { return "deblunder" }
 
 // Rescore returns g, or a copy with other Results.

@@ -16,7 +16,6 @@ const pliesLeftDoc = "in a game that was cut (resigned, adjudicated, at the leng
 // aborted games, which have no result, are left alone.
 type PliesLeft struct{}
 
-// Name returns "plies-left".
 func (PliesLeft) Name() string { return "plies-left" }
 
 // Rescore returns g, or a copy with other Results.

@@ -48,7 +48,6 @@ func newPolicyTemperature(v stage.Values) (stage.Rescorer, error) {
 	return p, err
 }
 
-// Name returns "policy-temperature".
 func (PolicyTemperature) Name() string { return "policy-temperature" }
 
 // Err names the tables found broken while rescoring; nil while there is none.

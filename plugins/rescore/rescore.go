@@ -14,10 +14,8 @@ import (
 // Identity returns every game as it is.
 type Identity struct{}
 
-// Name returns "identity".
 func (Identity) Name() string { return "identity" }
 
-// Rescore returns g.
 func (Identity) Rescore(ctx context.Context, g *record.Game) (*record.Game, error) {
 	return g, ctx.Err()
 }

@@ -44,7 +44,6 @@ func newSyzygy(v stage.Values) (stage.Rescorer, error) {
 	return Syzygy{Tables: t}, nil
 }
 
-// Name returns "syzygy".
 func (Syzygy) Name() string { return "syzygy" }
 
 // Err names the tables found broken while rescoring; nil while there is none.

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage/follow"
 )
 
 // errWeights says that integer weights do not fit.
@@ -21,7 +22,7 @@ type table struct {
 	// function of the game, the row and its statistics, but not of the game's age.
 	weigh func(idx stage.Index, g *stage.GameInfo, i, k int) uint64
 
-	follower
+	window follow.Window
 	sums   []rowSums // of the games from oldest on
 	oldest int
 	end    uint64 // sum over all games that ever entered, modulo 2^64
@@ -37,11 +38,11 @@ type rowSums struct {
 
 // update takes the index in as it is now. On error the table is empty.
 func (t *table) update(idx stage.Index) error {
-	gone, kept := t.follow(idx)
+	gone, kept := t.window.Follow(idx)
 	for _, s := range t.sums[t.oldest : t.oldest+gone] {
 		t.total -= s.weight
 	}
-	t.sums, t.oldest = compact(t.sums, t.oldest+gone)
+	t.sums, t.oldest = follow.Compact(t.sums, t.oldest+gone)
 	for i := kept; i < idx.NumGames(); i++ {
 		if err := t.enter(idx, i); err != nil {
 			*t = table{weigh: t.weigh}

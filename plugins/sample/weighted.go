@@ -17,7 +17,6 @@ type weighted struct {
 	table table
 }
 
-// Name returns the sampler's name.
 func (s *weighted) Name() string { return s.name }
 
 // each calls use with n rows: row k of game i. ErrNoRows where there is none.

@@ -1,6 +1,9 @@
 package stage
 
-import "context"
+import (
+	"context"
+	"sort"
+)
 
 // WeightUnit is the integer weight of a row of weight 1. Sums of integer
 // weights do not depend on their order, so the same games give the same rows
@@ -51,6 +54,17 @@ type Index interface {
 	RowAt(u uint64) (game uint64, ply int32) // the row that covers u, 0 <= u < WeightSum(); O(log n)
 	NthRow(n int) (game uint64, ply int32)   // row n in window order, 0 <= n < NumRows(); O(log n)
 	Find(game uint64) (i int, ok bool)       // position of a game by its Seq; O(log n)
+}
+
+// Holds says whether an index has a row.
+func Holds(idx Index, game uint64, ply int32) bool {
+	i, ok := idx.Find(game)
+	if !ok {
+		return false
+	}
+	rows := idx.Game(i).NumRows
+	k := sort.Search(rows, func(k int) bool { return idx.Row(i, k).Ply >= ply })
+	return k < rows && idx.Row(i, k).Ply == ply
 }
 
 // Draw is what a sampler draws from.

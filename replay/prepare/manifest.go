@@ -2,8 +2,6 @@ package prepare
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -196,7 +194,7 @@ func Check(fsys fsx.FS, dir string) ([]Fault, error) {
 	known := map[string]bool{ManifestName: true}
 	for _, f := range m.Files {
 		known[f.Name] = true
-		sum, size, err := hashFile(fsys, filepath.Join(dir, f.Name))
+		sum, size, err := fsx.HashFile(fsys, filepath.Join(dir, f.Name))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			faults = append(faults, Fault{f.Name, "the manifest names it and it is not there"})
@@ -219,16 +217,4 @@ func Check(fsys fsx.FS, dir string) ([]Fault, error) {
 		faults = append(faults, Fault{ManifestName, "the step was stopped before its end; the same command goes on"})
 	}
 	return faults, nil
-}
-
-// hashFile returns the SHA-256 and the size of a file.
-func hashFile(fsys fsx.FS, path string) (string, int64, error) {
-	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
-	if err != nil {
-		return "", 0, err
-	}
-	defer f.Close()
-	h := sha256.New()
-	n, err := io.Copy(h, f)
-	return hex.EncodeToString(h.Sum(nil)), n, err
 }

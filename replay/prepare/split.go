@@ -195,7 +195,7 @@ func (s *split) endChunk() error {
 		return err
 	}
 	f := s.current
-	if f.SHA256, f.Size, err = hashFile(s.fsys, filepath.Join(s.dir, f.Name)); err != nil {
+	if f.SHA256, f.Size, err = fsx.HashFile(s.fsys, filepath.Join(s.dir, f.Name)); err != nil {
 		return fmt.Errorf("list chunk %s: %w (does another process write in %s?)", f.Name, err, s.dir)
 	}
 	s.manifest.Files = append(s.manifest.Files, f)

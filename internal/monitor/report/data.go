@@ -50,8 +50,7 @@ func Read(path string) (*Data, error) {
 		d.add(e)
 		return nil
 	})
-	var bad *monitor.CorruptError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*monitor.CorruptError](err); ok {
 		bad.Path = path
 	}
 	if err != nil {

@@ -25,7 +25,6 @@ func figures(d *Data) []figure {
 			losses.tags = append(losses.tags, tag, "val/"+name, "val_swa/"+name)
 		}
 	}
-	ends := figure{name: "ends", title: "How games ended", x: "episode", y: "games so far", tags: d.Tags("selfplay/end/")}
 	return []figure{
 		losses,
 		{"policy", "Policy", "step", "nats", []string{"train/policy_loss", "val/policy_loss", "train/policy_entropy", "train/target_entropy", "train/legal_entropy"}},
@@ -34,7 +33,7 @@ func figures(d *Data) []figure {
 		{"gradient", "Gradient norm before clipping", "step", "norm", []string{"train/grad_norm"}},
 		{"draws", "Draws among the last games", "episode", "share", []string{"selfplay/draw_share"}},
 		{"length", "Length of games", "episode", "plies", []string{"selfplay/plies", "selfplay/mean_plies"}},
-		ends,
+		{"ends", "How games ended", "episode", "games so far", d.Tags("selfplay/end/")},
 		{"selfplay", "Self-play speed", "episode", "per second", []string{"selfplay/positions_s", "selfplay/evaluations_s"}},
 		{"training", "Training speed", "step", "per second", []string{"throughput/rows_s", "throughput/steps_s"}},
 	}

@@ -1,15 +1,15 @@
 //go:build !linux
 
-package uci
+package spawn
 
 import (
 	"os/exec"
 	"syscall"
 )
 
-// setAttributes gives the process a group of its own. That the engine ends with
-// a process of ours that was killed is up to the engine here: its input ends.
-func setAttributes(cmd *exec.Cmd) {
+// Lead gives the process a group of its own. That it ends with this program where that is
+// killed is up to it here: an engine's input ends, and a plugin looks for its parent.
+func Lead(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }
 

@@ -1,4 +1,4 @@
-package uci
+package spawn
 
 import (
 	"os/exec"
@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setAttributes gives the process a group of its own and has the kernel kill it
-// when the thread that starts it ends, as it does when we are killed.
-func setAttributes(cmd *exec.Cmd) {
+// Lead gives the process a group of its own and has the kernel kill it
+// when the thread that starts it ends, as it does when this program is killed.
+func Lead(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
