@@ -100,9 +100,9 @@ func sortGames(games []*record.Game) {
 	})
 }
 
-// isChunk says whether a base name is that of a chunk file. Names with a dot in
+// IsChunk says whether a base name is that of a chunk file. Names with a dot in
 // front are somebody's temporary files.
-func isChunk(base string) bool {
+func IsChunk(base string) bool {
 	return !strings.HasPrefix(base, ".") && (strings.HasSuffix(base, SealedSuffix) || strings.HasSuffix(base, GrowingSuffix))
 }
 
@@ -127,7 +127,7 @@ func ListChunks(fsys fsx.FS, dir string) ([]string, error) {
 				return nil, err
 			}
 			paths = append(paths, below...)
-		case isChunk(e.Name()):
+		case IsChunk(e.Name()):
 			paths = append(paths, name)
 		}
 	}

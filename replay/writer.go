@@ -268,7 +268,7 @@ func lastChunkNumber(fsys fsx.FS, dir string) (int, error) {
 	last := 0
 	for _, e := range entries {
 		base, _, _ := strings.Cut(e.Name(), ".")
-		if n, err := strconv.Atoi(base); err == nil && isChunk(e.Name()) {
+		if n, err := strconv.Atoi(base); err == nil && IsChunk(e.Name()) {
 			last = max(last, n)
 		}
 	}
