@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -185,22 +184,13 @@ func (s split) validate() error {
 	return nil
 }
 
-// validation says whether a game of a file is for validation.
+// validation says whether a game of a file is for validation. A growing file is on
+// the side that it has when it is sealed.
 func (s split) validation(path string, id [16]byte) bool {
 	if s.by == SplitByFile {
-		return FileShare(chunkName(path)) >= 1-s.share
+		return FileShare(replay.SealedName(filepath.Base(path))) >= 1-s.share
 	}
 	return record.IsValidation(id, s.share)
-}
-
-// chunkName is the base name of a chunk once it is sealed, so that a growing one
-// keeps its side.
-func chunkName(path string) string {
-	base := filepath.Base(path)
-	if stem, ok := strings.CutSuffix(base, replay.GrowingSuffix); ok {
-		return stem + replay.SealedSuffix
-	}
-	return base
 }
 
 // FileShare returns KataGo's number of a file, evenly spread over [0,1): the
