@@ -89,7 +89,7 @@ func (d *DirSource) pollFile(path string, found *Found) error {
 	if info.Size() == c.offset && growing {
 		return nil
 	}
-	data, err := readPart(d.fsys, path, c.offset, -1)
+	data, err := ReadPart(d.fsys, path, c.offset, -1)
 	if err != nil {
 		return err
 	}

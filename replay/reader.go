@@ -55,7 +55,7 @@ func ReadChunk(fsys fsx.FS, path string) ([]*record.Game, ChunkInfo, error) {
 // ReadPrefix is ReadChunk of the first n bytes of a file, of all where n is -1. A
 // shorter file is io.EOF.
 func ReadPrefix(fsys fsx.FS, path string, n int64) ([]*record.Game, ChunkInfo, error) {
-	data, err := readPart(fsys, path, 0, n)
+	data, err := ReadPart(fsys, path, 0, n)
 	if err != nil {
 		return nil, ChunkInfo{Path: path}, fmt.Errorf("read chunk: %w", err)
 	}
@@ -128,19 +128,19 @@ func (info *ChunkInfo) checkFooter(s scanned, data []byte) {
 	}
 }
 
-// readPart returns n bytes of a file from offset on, up to its end where n is -1.
-func readPart(fsys fsx.FS, path string, offset, n int64) ([]byte, error) {
+// ReadPart returns n bytes of a file from offset on, up to its end where n is -1.
+func ReadPart(fsys fsx.FS, path string, offset, n int64) ([]byte, error) {
 	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
 	if n < 0 {
-		n = max(st.Size()-offset, 0)
+		info, err := f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		n = max(info.Size()-offset, 0)
 	}
 	if n > maxChunk {
 		return nil, fmt.Errorf("%s has %d bytes, a chunk has at most %d", path, n, maxChunk)
@@ -176,7 +176,7 @@ func locateGame(src []byte, offset int64) (place gamePlace, plies, size int, err
 // games lie. A file that is damaged anywhere, or has no footer, is refused
 // (*CorruptError, *VersionError): it is not as it was written.
 func OpenGameIndex(fsys fsx.FS, path string) (*GameIndex, error) {
-	data, err := readPart(fsys, path, 0, -1)
+	data, err := ReadPart(fsys, path, 0, -1)
 	if err != nil {
 		return nil, fmt.Errorf("read chunk: %w", err)
 	}
@@ -201,14 +201,9 @@ func (x *GameIndex) Len() int { return len(x.games) }
 // bytes there are no longer those of a game.
 func (x *GameIndex) Game(i int) (*record.Game, error) {
 	p := x.games[i]
-	f, err := x.fsys.OpenFile(x.path, os.O_RDONLY, 0)
+	data, err := ReadPart(x.fsys, x.path, p.offset, int64(p.size))
 	if err != nil {
-		return nil, fmt.Errorf("read game: %w", err)
-	}
-	defer f.Close()
-	data := make([]byte, p.size)
-	if n, err := f.ReadAt(data, p.offset); n < len(data) {
-		return nil, fmt.Errorf("read game at byte %d of %s: %w", p.offset, x.path, err)
+		return nil, fmt.Errorf("read game at byte %d: %w", p.offset, err)
 	}
 	g, n, err := record.Decode(data)
 	if err == nil && n != len(data) {

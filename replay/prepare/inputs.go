@@ -3,10 +3,7 @@ package prepare
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay"
@@ -76,17 +73,12 @@ func ListInputs(fsys fsx.FS, inputs []Input) ([]InputFile, error) {
 const tailBytes = 4096
 
 func identify(fsys fsx.FS, path string) (InputFile, error) {
-	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	info, err := fsys.Stat(path)
 	if err != nil {
 		return InputFile{}, err
 	}
-	defer f.Close()
-	info, err := f.Stat()
+	tail, err := replay.ReadPart(fsys, path, max(info.Size()-tailBytes, 0), -1)
 	if err != nil {
-		return InputFile{}, err
-	}
-	tail := make([]byte, min(info.Size(), tailBytes))
-	if _, err := f.ReadAt(tail, info.Size()-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
 		return InputFile{}, err
 	}
 	sum := sha256.Sum256(tail)

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // The index (games.index in the output directory) remembers which games the
@@ -55,16 +55,11 @@ func keyOf(fsys fsx.FS, c *chunk) fileKey {
 	if c.growing() || c.bytes < footerBytes {
 		return fileKey{}
 	}
-	f, err := fsys.OpenFile(c.path, os.O_RDONLY, 0)
+	tail, err := replay.ReadPart(fsys, c.path, c.bytes-footerBytes, footerBytes)
 	if err != nil {
-		return fileKey{} // reading it says what is wrong
+		return fileKey{} // reading all of it says what is wrong
 	}
-	defer f.Close()
-	var tail [footerBytes]byte
-	if n, _ := f.ReadAt(tail[:], c.bytes-footerBytes); n < footerBytes {
-		return fileKey{}
-	}
-	sum := sha256.Sum256(tail[:])
+	sum := sha256.Sum256(tail)
 	return fileKey{path: c.path, size: c.bytes, tail: [16]byte(sum[:16])}
 }
 
