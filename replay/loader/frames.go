@@ -124,7 +124,7 @@ func (p *packer) values(targets *[encoding.NumTargets]encoding.QDM) {
 		switch {
 		case v.Q != v.Q && v.D != v.D && v.M != v.M:
 			continue
-		case known != 0 && sameBits(v, last):
+		case known != 0 && v.SameBits(last):
 			same |= 1 << t
 		default:
 			p.buf = appendFloat32(appendFloat32(appendFloat32(p.buf, v.Q), v.D), v.M)
@@ -133,12 +133,6 @@ func (p *packer) values(targets *[encoding.NumTargets]encoding.QDM) {
 		known |= 1 << t
 	}
 	p.buf[5], p.buf[6] = known, same
-}
-
-// sameBits is equality with NaN, and with the sign of zero.
-func sameBits(a, b encoding.QDM) bool {
-	return math.Float32bits(a.Q) == math.Float32bits(b.Q) && math.Float32bits(a.D) == math.Float32bits(b.D) &&
-		math.Float32bits(a.M) == math.Float32bits(b.M)
 }
 
 // moves appends the policy indices in pairs of three bytes.

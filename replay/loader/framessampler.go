@@ -14,6 +14,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // frameSampler mixes frames in a reservoir: once that is full, each frame that
@@ -49,7 +50,7 @@ func newFrameSampler(b *build) (Stage, error) {
 
 // Run mixes.
 func (s *frameSampler) Run(ctx context.Context) error {
-	err := each(ctx, s.in, func(f Frame) error {
+	err := replay.Each(ctx, s.in.Get, func(f Frame) error {
 		if out, full := s.exchange(f); full {
 			return s.hand(ctx, out)
 		}

@@ -26,18 +26,10 @@ func (f Frame) AppendTo(b *encoding.TrainBatch) error {
 		u.bad = "end"
 	}
 	if u.bad != "" {
-		shrink(b, i)
+		b.DropLast()
 		return fmt.Errorf("%w: bytes of its %s", ErrFrame, u.bad)
 	}
 	return nil
-}
-
-// shrink takes the last row, i, off again.
-func shrink(b *encoding.TrainBatch, i int) {
-	from := b.LegalStart[i]
-	b.N = i
-	b.LegalStart = b.LegalStart[:i+1]
-	b.Legal, b.Prior, b.Policy = b.Legal[:from], b.Prior[:from], b.Policy[:from]
 }
 
 // unpacker reads a frame. The first fault sticks.

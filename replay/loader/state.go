@@ -1,8 +1,10 @@
 package loader
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -55,11 +57,11 @@ func (l *Loader) save(w io.Writer) error {
 		if _, err := w.Write(head); err != nil {
 			return err
 		}
-		pieces := &pieceWriter{w: w}
-		if err := s.Save(pieces); err != nil {
+		pieces := bufio.NewWriterSize(pieceWriter{w}, partSize)
+		if err := errors.Join(s.Save(pieces), pieces.Flush()); err != nil {
 			return fmt.Errorf("save loader stage %q: %w", name, err)
 		}
-		if err := pieces.end(); err != nil {
+		if _, err := w.Write([]byte{0}); err != nil {
 			return err
 		}
 	}
@@ -67,38 +69,14 @@ func (l *Loader) save(w io.Writer) error {
 	return err
 }
 
-// pieceWriter writes bytes of unknown number as pieces.
-type pieceWriter struct {
-	w   io.Writer
-	buf []byte
-}
+// pieceWriter writes what it is given at once, which is not empty, as a piece.
+type pieceWriter struct{ w io.Writer }
 
-func (p *pieceWriter) Write(data []byte) (int, error) {
-	p.buf = append(p.buf, data...)
-	if len(p.buf) >= partSize {
-		return len(data), p.flush()
+func (p pieceWriter) Write(data []byte) (int, error) {
+	if _, err := p.w.Write(binary.AppendUvarint(nil, uint64(len(data)))); err != nil {
+		return 0, err
 	}
-	return len(data), nil
-}
-
-func (p *pieceWriter) flush() error {
-	if len(p.buf) == 0 {
-		return nil
-	}
-	if _, err := p.w.Write(binary.AppendUvarint(nil, uint64(len(p.buf)))); err != nil {
-		return err
-	}
-	_, err := p.w.Write(p.buf)
-	p.buf = p.buf[:0]
-	return err
-}
-
-func (p *pieceWriter) end() error {
-	if err := p.flush(); err != nil {
-		return err
-	}
-	_, err := p.w.Write([]byte{0})
-	return err
+	return p.w.Write(data)
 }
 
 // part is the state of one stage.

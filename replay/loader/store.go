@@ -1,12 +1,10 @@
 package loader
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/plugins/sample/chance"
 	"github.com/chessbrain/chessbrain/record"
 )
 
@@ -165,8 +163,7 @@ func (w PositionWeight) Of(p *record.Ply) float64 {
 	if !w.Enabled {
 		return 1
 	}
-	focus := chance.Focus{QWeight: w.QWeight, PolicyScale: w.PolicyScale, Alpha: w.Alpha, Beta: w.Beta, Gamma: w.Gamma, Tau: w.Tau}
-	return focus.Of(math.Abs(float64(p.Best.Q)-float64(p.Orig.Q)), float64(p.KLD))
+	return w.Focus.Of(math.Abs(float64(p.Best.Q)-float64(p.Orig.Q)), float64(p.KLD))
 }
 
 // Validate reports settings that give weights that are no finite numbers above 0.
@@ -174,17 +171,5 @@ func (w PositionWeight) Validate() error {
 	if !w.Enabled {
 		return nil
 	}
-	for _, f := range []struct {
-		name     string
-		v, least float64
-	}{{"q_weight", w.QWeight, 0}, {"pol_scale", w.PolicyScale, 0}, {"alpha", w.Alpha, 0}, {"gamma", w.Gamma, 0},
-		{"beta", w.Beta, 1e-6}, {"tau", w.Tau, 1e-6}} {
-		if !(f.v >= f.least) || math.IsInf(f.v, 0) {
-			return fmt.Errorf("position weight: %s is %v, want a finite number, at least %v", f.name, f.v, f.least)
-		}
-	}
-	if w.QWeight+w.PolicyScale == 0 {
-		return fmt.Errorf("position weight: q_weight and pol_scale are both 0: set one of them")
-	}
-	return nil
+	return w.Check(func(setting string) string { return "position weight: " + setting })
 }

@@ -34,18 +34,10 @@ func DecodeRow(b *encoding.TrainBatch, data []byte) error {
 		d.fail("%d bytes too many", len(data)-d.pos)
 	}
 	if d.err != nil {
-		dropRow(b, i)
+		b.DropLast()
 		return fmt.Errorf("packed row: byte %d: %w", d.pos, d.err)
 	}
 	return nil
-}
-
-// dropRow removes the last row of b, number i.
-func dropRow(b *encoding.TrainBatch, i int) {
-	start := b.LegalStart[i]
-	b.N = i
-	b.LegalStart = b.LegalStart[:i+1]
-	b.Legal, b.Prior, b.Policy = b.Legal[:start], b.Prior[:start], b.Policy[:start]
 }
 
 // decoder reads a packed row. After the first fault everything reads as 0.
