@@ -8,6 +8,7 @@ import (
 	"math/bits"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // ErrFrame says that bytes or planes are no position that a Frame can hold.
@@ -56,10 +57,7 @@ const _ uint16 = piecePlanes<<6 | 63
 func (f Frame) Len() int { return len(f.row) }
 
 // packer makes frames. It keeps its scratch; one goroutine at a time.
-type packer struct {
-	buf  []byte
-	code [64]uint8
-}
+type packer struct{ buf []byte }
 
 // pack returns row i of b as a frame. total is the sum of the visits that the
 // row's policy was made of, 0 if it is not known: where visits that add up to it
@@ -80,8 +78,9 @@ func (p *packer) pack(b *encoding.TrainBatch, i int, total uint64) (Frame, error
 	p.values(&b.Targets[i])
 	p.moves(legal)
 	p.policy(b.PolicyOf(i), total)
-	if err := p.men(masks); err != nil {
-		return Frame{}, err
+	var twice uint64
+	if p.buf, twice = replay.AppendMen(p.buf, masks[:piecePlanes]); twice != 0 {
+		return Frame{}, fmt.Errorf("%w: two men on square %d", ErrFrame, bits.TrailingZeros64(twice))
 	}
 	for t := 1; t < boards; t++ {
 		if err := p.step(masks[(t-1)*encoding.PlanesPerBoard:], masks[t*encoding.PlanesPerBoard:]); err != nil {
@@ -195,30 +194,6 @@ func (p *packer) visits(policy []float32, total uint64) bool {
 // shareOf is the policy of a move with n of total visits, as record.Replayer
 // and lc0 round it.
 func shareOf(n, total uint64) float32 { return float32(float64(n) / float64(total)) }
-
-// men appends the newest board.
-func (p *packer) men(masks *[encoding.NumMasks]uint64) error {
-	occupied := uint64(0)
-	for plane, m := range masks[:piecePlanes] {
-		if occupied&m != 0 {
-			return fmt.Errorf("%w: two men on square %d", ErrFrame, bits.TrailingZeros64(occupied&m))
-		}
-		occupied |= m
-		for ; m != 0; m &= m - 1 {
-			p.code[bits.TrailingZeros64(m)&63] = uint8(plane)
-		}
-	}
-	p.buf = binary.LittleEndian.AppendUint64(p.buf, occupied)
-	for m := occupied; m != 0; m &= m - 1 {
-		low := p.code[bits.TrailingZeros64(m)&63]
-		if m &= m - 1; m == 0 {
-			p.buf = append(p.buf, low)
-			break
-		}
-		p.buf = append(p.buf, low|p.code[bits.TrailingZeros64(m)&63]<<4)
-	}
-	return nil
-}
 
 // step appends what turns one board into an older one.
 func (p *packer) step(newer, older []uint64) error {

@@ -134,19 +134,16 @@ func (s *frameSampler) save(w io.Writer) error {
 	frames := append([]Frame(nil), s.reservoir...) // 16 bytes each; what they show does not change
 	s.mu.Unlock()
 	data = binary.AppendUvarint(data, uint64(len(frames)))
+	if _, err := w.Write(data); err != nil {
+		return err
+	}
 	for _, f := range frames {
-		data = binary.AppendUvarint(data, uint64(f.Len()))
-		data = append(data, f.row...)
-		if len(data) < 1<<16 {
-			continue
-		}
+		data = append(binary.AppendUvarint(data[:0], uint64(f.Len())), f.row...)
 		if _, err := w.Write(data); err != nil {
 			return err
 		}
-		data = data[:0]
 	}
-	_, err := w.Write(data)
-	return err
+	return nil
 }
 
 // maxFrame bounds a frame's bytes: 255 moves with a float32 each.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 const (
@@ -91,51 +92,29 @@ func readParts(r io.Reader) (map[string]part, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loader section: %w", err)
 	}
-	total, parts := len(data), map[string]part{}
-	damaged := func() (map[string]part, error) {
-		return nil, fmt.Errorf("loader section of %d bytes is damaged at byte %d", total, total-len(data))
-	}
-	number := func() (int, bool) {
-		v, n := binary.Uvarint(data)
-		if n <= 0 || v > 1<<40 {
-			return 0, false
-		}
-		data = data[n:]
-		return int(v), true
-	}
+	d, parts := replay.Decoder{Data: data}, map[string]part{}
 	for {
-		length, ok := number()
-		if !ok || length > min(maxName, len(data)) {
-			return damaged()
+		name := string(d.Bytes(maxName))
+		if name == "" {
+			break
 		}
-		if length == 0 {
-			if len(data) > 0 {
-				return damaged()
-			}
-			return parts, nil
-		}
-		name := string(data[:length])
-		data = data[length:]
-		p := part{}
-		if p.version, ok = number(); !ok {
-			return damaged()
-		}
+		p := part{version: int(d.Uvarint(1 << 40))}
 		for {
-			n, ok := number()
-			if !ok || n > len(data) {
-				return damaged()
-			}
-			if n == 0 {
+			piece := d.Bytes(1 << 40)
+			if len(piece) == 0 {
 				break
 			}
-			p.data = append(p.data, data[:n]...)
-			data = data[n:]
+			p.data = append(p.data, piece...)
 		}
 		if _, twice := parts[name]; twice {
-			return damaged()
+			d.Fail("stage %q is there twice", name)
 		}
 		parts[name] = p
 	}
+	if err := d.End(); err != nil {
+		return nil, fmt.Errorf("loader section of %d bytes is damaged at byte %d: %w", len(data), d.Pos, err)
+	}
+	return parts, nil
 }
 
 // load gives each stage its part. A stage that was not there when the state was
