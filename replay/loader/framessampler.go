@@ -59,15 +59,7 @@ func (s *frameSampler) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for {
-		f, ok := s.takeOne()
-		if !ok {
-			return nil
-		}
-		if err := s.hand(ctx, f); err != nil {
-			return err
-		}
-	}
+	return replay.Each(ctx, s.takeOne, func(f Frame) error { return s.hand(ctx, f) })
 }
 
 func (s *frameSampler) hand(ctx context.Context, f Frame) error {
@@ -92,20 +84,20 @@ func (s *frameSampler) exchange(f Frame) (out Frame, full bool) {
 	return out, true
 }
 
-// takeOne takes a random frame out.
-func (s *frameSampler) takeOne() (f Frame, ok bool) {
+// takeOne takes a random frame out; io.EOF where there is none.
+func (s *frameSampler) takeOne(context.Context) (f Frame, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := len(s.reservoir)
 	if n == 0 {
-		return f, false
+		return f, io.EOF
 	}
 	k := s.rng.IntN(n)
 	f, s.reservoir[k] = s.reservoir[k], s.reservoir[n-1]
 	s.reservoir[n-1] = Frame{}
 	s.reservoir = s.reservoir[:n-1]
 	s.bytes -= int64(f.Len())
-	return f, true
+	return f, nil
 }
 
 // Stats returns the counters.

@@ -36,15 +36,23 @@ func Transcode(g *record.Game, weight PositionWeight, shortTerm float64) (*Trans
 
 // index lists the positions.
 func (t *Transcoded) index(weight PositionWeight) error {
-	var x indexer
-	x.weight = weight
+	x, sum := positions{weight: weight}, 0.0
 	err := t.game.Plies(func(ply int, p *record.Ply) bool {
-		if p.Trained() {
-			x.add(ply, p)
+		if !p.Trained() {
+			return true
+		}
+		x.plies = append(x.plies, uint16(ply))
+		if weight.Enabled {
+			sum += weight.Of(p)
+			x.sums = append(x.sums, float32(sum))
 		}
 		return true
 	})
-	t.positions = x.done()
+	if x.num = len(x.plies); x.num == 0 || int(x.plies[x.num-1]) == x.num-1 {
+		x.plies = nil
+	}
+	x.plies, x.sums = slices.Clone(x.plies), slices.Clone(x.sums) // without the room that growing left
+	t.positions = x
 	return err
 }
 
@@ -131,30 +139,6 @@ func (x *positions) weightOf(k int) float64 {
 		return float64(x.sums[0])
 	}
 	return float64(x.sums[k]) - float64(x.sums[k-1])
-}
-
-// indexer makes positions.
-type indexer struct {
-	positions
-	sum float64
-}
-
-// add says that p, at ply, is the next position.
-func (x *indexer) add(ply int, p *record.Ply) {
-	x.plies = append(x.plies, uint16(ply))
-	if x.weight.Enabled {
-		x.sum += x.weight.Of(p)
-		x.sums = append(x.sums, float32(x.sum))
-	}
-}
-
-func (x *indexer) done() positions {
-	x.num = len(x.plies)
-	if x.num == 0 || int(x.plies[x.num-1]) == x.num-1 {
-		x.plies = nil
-	}
-	x.plies, x.sums = slices.Clone(x.plies), slices.Clone(x.sums) // without the room that growing left
-	return x.positions
 }
 
 // Of returns the sampling weight of a position: 1 unless enabled. What the

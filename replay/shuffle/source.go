@@ -1,6 +1,7 @@
 package shuffle
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -204,7 +205,7 @@ func (s *Source) load(at cursor) error {
 	s.mu.Lock()
 	target, forced := s.target, s.forced
 	s.mu.Unlock()
-	if wanted := at.wanted(); !forced && target.Name != wanted {
+	if wanted := cmp.Or(at.Target, at.Shuffle); !forced && target.Name != wanted {
 		var err error
 		if target, err = s.open(wanted); err != nil {
 			return err
@@ -222,14 +223,6 @@ func (s *Source) load(at cursor) error {
 	s.mu.Unlock()
 	s.begin(target, at) // in another shuffle than target: Next goes on to that
 	return nil
-}
-
-// wanted is the shuffle whose rows come next.
-func (c cursor) wanted() string {
-	if c.Target != "" {
-		return c.Target
-	}
-	return c.Shuffle
 }
 
 // open reads the marker of the shuffle that a saved position names.

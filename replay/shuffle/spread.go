@@ -101,7 +101,7 @@ func (s *spreader) read(_ context.Context, in *Input) (*spreadRows, error) {
 		}
 		done[id] = true
 		side := 0
-		if s.p.split().validation(in.Path, g.ID) {
+		if s.p.validation(in.Path, g.ID) {
 			side = 1
 		}
 		rows[side] += int64(g.NumRows())
