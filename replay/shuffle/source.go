@@ -23,7 +23,10 @@ type Source struct {
 	fsys fsx.FS
 	dir  string // of the shuffles
 
-	repeat    bool
+	// Repeat makes the source begin again after the last row, with the files in
+	// another order each time; without it the last row is followed by io.EOF.
+	Repeat bool
+
 	symmetric bool
 	symSeed   uint64
 
@@ -69,10 +72,6 @@ func OpenLatestFS(fsys fsx.FS, dir string) (*Source, error) {
 	s.begin(m, cursor{Shuffle: m.Name})
 	return s, nil
 }
-
-// Repeat makes the source begin again after the last row, with the files in
-// another order each time; without it the last row is followed by io.EOF.
-func (s *Source) Repeat(on bool) { s.repeat = on }
 
 // ShowSymmetries makes every row appear under one of the board's symmetries that
 // keep it true, drawn by a hash of the seed and the row's number, as
@@ -177,7 +176,7 @@ func (s *Source) nextFile() (bool, error) {
 			continue
 		}
 		m := s.Manifest()
-		if !s.repeat || m.TrainRows == 0 {
+		if !s.Repeat || m.TrainRows == 0 {
 			return false, nil
 		}
 		s.begin(m, cursor{Shuffle: m.Name, Pass: s.at.Pass + 1, Rows: s.at.Rows})
