@@ -40,7 +40,7 @@ func (b *Batch) ApplySymmetry(i int, t Transform) {
 	for k := range b.Masks[i] {
 		b.Masks[i][k] = t.Mask(b.Masks[i][k])
 	}
-	image := &policyImages()[t]
+	image := &PolicyImages()[t]
 	legal := b.LegalOf(i)
 	for k, p := range legal {
 		legal[k] = image[p]
@@ -49,9 +49,7 @@ func (b *Batch) ApplySymmetry(i int, t Transform) {
 
 // PolicyImages returns for each transform the image of each policy index, or
 // NoPolicyIndex where a promotion would leave its rank. It must not be changed.
-func PolicyImages() *[NumTransforms][NumPolicy]uint16 { return policyImages() }
-
-var policyImages = sync.OnceValue(func() *[NumTransforms][NumPolicy]uint16 {
+var PolicyImages = sync.OnceValue(func() *[NumTransforms][NumPolicy]uint16 {
 	var images [NumTransforms][NumPolicy]uint16
 	for t := range NumTransforms {
 		for p, m := range policyMoves {

@@ -38,7 +38,7 @@ type Batch struct {
 
 // NewBatch returns an empty batch with room for capacity positions.
 func NewBatch(capacity int) *Batch {
-	b := &Batch{
+	return &Batch{
 		Masks:      make([][NumMasks]uint64, capacity),
 		Scalars:    make([]Scalars, capacity),
 		LegalStart: make([]int32, 1, capacity+1),
@@ -47,7 +47,6 @@ func NewBatch(capacity int) *Batch {
 		WDL:        make([][3]float32, capacity),
 		M:          make([]float32, capacity),
 	}
-	return b
 }
 
 // Reset empties the batch and keeps its memory.
@@ -100,6 +99,12 @@ func (b *Batch) PriorOf(i int) []float32 { return b.Prior[b.LegalStart[i]:b.Lega
 // QDM is a value estimate from the side to move's view: Q in [-1,1], D the
 // draw probability, M the moves left in plies. NaN means not known.
 type QDM struct{ Q, D, M float32 }
+
+// SameBits is equality with NaN, and with the sign of zero.
+func (v QDM) SameBits(w QDM) bool {
+	return math.Float32bits(v.Q) == math.Float32bits(w.Q) && math.Float32bits(v.D) == math.Float32bits(w.D) &&
+		math.Float32bits(v.M) == math.Float32bits(w.M)
+}
 
 // UnknownQDM is a value estimate of which nothing is known.
 var UnknownQDM = QDM{nan32, nan32, nan32}
@@ -166,6 +171,12 @@ func (b *TrainBatch) Grow(numLegal int) int {
 	}
 	b.Weight[i] = 1
 	return i
+}
+
+// DropLast takes the newest row away again.
+func (b *TrainBatch) DropLast() {
+	b.Batch.DropLast()
+	b.Policy = b.Policy[:len(b.Legal)]
 }
 
 // PolicyOf returns the policy target of row i, beside LegalOf(i).

@@ -44,34 +44,28 @@ func WriteChunkForm(w io.Writer, g *record.Game, form Form) error {
 // record, counted from 0; a change of the version within the chunk is one. The
 // records before the bad one come with the error.
 func DecodeRecords(raw []byte) ([]Record, error) {
-	var c chunkReader
-	err := c.decode(raw)
-	return c.records, err
-}
-
-// chunkReader gathers the records of a chunk.
-type chunkReader struct {
-	records []Record
-	scans   []policyScan // one of each record
+	var r GameReader
+	err := r.decode(raw)
+	return r.records, err
 }
 
 // decode adds the records of a chunk's inflated bytes; those before a bad one
 // come with the error.
-func (c *chunkReader) decode(raw []byte) error {
-	if size, err := c.sizeOf(raw); err == nil {
+func (r *GameReader) decode(raw []byte) error {
+	if size, err := r.sizeOf(raw); err == nil {
 		n := min(len(raw)/size, maxChunkRecords)
-		c.records, c.scans = slices.Grow(c.records, n), slices.Grow(c.scans, n)
+		r.records, r.scans = slices.Grow(r.records, n), slices.Grow(r.scans, n)
 	}
 	for len(raw) > 0 {
-		size, err := c.sizeOf(raw)
+		size, err := r.sizeOf(raw)
 		if err == nil && len(raw) < size {
 			err = recordError("the chunk ends after %d of %d bytes of a record", len(raw), size)
 		}
 		if err == nil {
-			err = c.add(raw[:size])
+			err = r.add(raw[:size])
 		}
 		if err != nil {
-			return fmt.Errorf("read Leela chunk: record %d: %w", len(c.records), err)
+			return fmt.Errorf("read Leela chunk: record %d: %w", len(r.records), err)
 		}
 		raw = raw[size:]
 	}
@@ -80,32 +74,32 @@ func (c *chunkReader) decode(raw []byte) error {
 
 // sizeOf returns the length of the next record, which must have the version of
 // those before it.
-func (c *chunkReader) sizeOf(head []byte) (int, error) {
+func (r *GameReader) sizeOf(head []byte) (int, error) {
 	size, err := sizeAt(head)
-	if err == nil && len(c.records) > 0 {
-		if v := binary.LittleEndian.Uint32(head); v != c.records[0].Version {
-			err = recordError("version is %d, that of the records before it %d", v, c.records[0].Version)
+	if err == nil && len(r.records) > 0 {
+		if v := binary.LittleEndian.Uint32(head); v != r.records[0].Version {
+			err = recordError("version is %d, that of the records before it %d", v, r.records[0].Version)
 		}
 	}
 	return size, err
 }
 
-func (c *chunkReader) add(b []byte) error {
-	n := len(c.records)
+func (r *GameReader) add(b []byte) error {
+	n := len(r.records)
 	if n == maxChunkRecords {
 		return recordError("more than %d records", maxChunkRecords)
 	}
 	// A new Record need not be empty: decode writes all of it.
-	c.records = slices.Grow(c.records, 1)[:n+1]
-	scan, err := c.records[n].decode(b)
-	if err == nil && c.records[n].InputFormat != c.records[0].InputFormat {
-		err = recordError("input_format is %d, that of the records before it %d", c.records[n].InputFormat, c.records[0].InputFormat)
+	r.records = slices.Grow(r.records, 1)[:n+1]
+	scan, err := r.records[n].decode(b)
+	if err == nil && r.records[n].InputFormat != r.records[0].InputFormat {
+		err = recordError("input_format is %d, that of the records before it %d", r.records[n].InputFormat, r.records[0].InputFormat)
 	}
 	if err != nil {
-		c.records = c.records[:n]
+		r.records = r.records[:n]
 		return err
 	}
-	c.scans = append(c.scans, scan)
+	r.scans = append(r.scans, scan)
 	return nil
 }
 
@@ -114,18 +108,20 @@ func isGzip(head []byte) bool { return len(head) >= 2 && head[0] == 0x1f && head
 // GameReader makes games of chunks as DecodeRecords and Game do. It keeps its
 // memory, some 8.4 KB for each record of the longest chunk so far, which is most
 // of what that costs. The zero value is ready. One goroutine at a time.
-type GameReader struct{ chunk chunkReader }
+type GameReader struct {
+	records []Record
+	scans   []policyScan // one of each record
+}
 
 // Game returns the game of a chunk's inflated bytes, which it does not keep.
 // Errors are those of DecodeRecords and of Game.
 func (r *GameReader) Game(raw []byte) (*record.Game, error) {
-	c := &r.chunk
-	c.records, c.scans = c.records[:0], c.scans[:0]
-	if err := c.decode(raw); err != nil {
+	r.records, r.scans = r.records[:0], r.scans[:0]
+	if err := r.decode(raw); err != nil {
 		return nil, err
 	}
-	return gameOf(c.records, c.scans)
+	return gameOf(r.records, r.scans)
 }
 
 // Room returns the number of records that r keeps memory for.
-func (r *GameReader) Room() int { return cap(r.chunk.records) }
+func (r *GameReader) Room() int { return cap(r.records) }

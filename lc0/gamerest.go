@@ -111,7 +111,7 @@ func (r *recovery) compareV6(w *v6Writer, n int) {
 	verbatim := byte(0)
 	pairs := [...][2]encoding.QDM{{got.Root, want.Root}, {got.Best, want.Best}, {got.Played, want.Played}, {got.Orig, want.Orig}}
 	for k, v := range pairs {
-		if !sameBits(v[0], v[1]) && v[1] == v[1] {
+		if !v[0].SameBits(v[1]) && v[1] == v[1] {
 			verbatim |= 1 << k
 		}
 	}
@@ -140,9 +140,4 @@ func (r *recovery) compareV7(w *v6Writer, n int) {
 	if string(a) != string(b) {
 		r.extra.add(n, itemReserved, b...)
 	}
-}
-
-// sameBits says whether two values are written as the same bytes.
-func sameBits(a, b encoding.QDM) bool {
-	return math.Float32bits(a.Q) == math.Float32bits(b.Q) && math.Float32bits(a.D) == math.Float32bits(b.D) && math.Float32bits(a.M) == math.Float32bits(b.M)
 }

@@ -26,7 +26,7 @@ func benchmarkSource(b *testing.B, keep int) {
 		w.Add(g)
 	}
 	src := NewSource(w, sample.NewUniform(), 1, 1)
-	src.NameRows(keep)
+	src.Keep = keep
 	batch := encoding.NewTrainBatch(64)
 	b.ReportAllocs()
 	for b.Loop() {

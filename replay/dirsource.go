@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
@@ -17,7 +16,7 @@ import (
 type DirSource struct {
 	fsys  fsx.FS
 	dir   string
-	files map[string]*fileCursor // by path without suffix: a chunk keeps its cursor when it is sealed
+	files map[string]*fileCursor // by final name: a chunk keeps its cursor when it is sealed
 	seen  map[[16]byte]struct{}
 }
 
@@ -70,14 +69,12 @@ func (d *DirSource) Poll(ctx context.Context) (Found, error) {
 // pollFile reads what a chunk has more than before. A growing chunk that is not
 // there any more was sealed; the next poll reads it.
 func (d *DirSource) pollFile(path string, found *Found) error {
-	stem, growing := strings.CutSuffix(path, GrowingSuffix)
-	if !growing {
-		stem = strings.TrimSuffix(path, SealedSuffix)
-	}
-	c := d.files[stem]
+	sealed := SealedName(path)
+	growing := sealed != path
+	c := d.files[sealed]
 	if c == nil {
 		c = &fileCursor{}
-		d.files[stem] = c
+		d.files[sealed] = c
 	}
 	if c.done {
 		return nil
@@ -92,7 +89,7 @@ func (d *DirSource) pollFile(path string, found *Found) error {
 	if info.Size() == c.offset && growing {
 		return nil
 	}
-	data, err := readFrom(d.fsys, path, c.offset)
+	data, err := ReadPart(d.fsys, path, c.offset, -1)
 	if err != nil {
 		return err
 	}

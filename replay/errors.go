@@ -9,7 +9,7 @@ import (
 // with a row meant for training.
 var ErrNoRows = errors.New("the window holds no training rows")
 
-// ErrClosed says that a Writer or Prefetcher was used after Close.
+// ErrClosed says that a Writer, Prefetcher, loader or queue was used after Close.
 var ErrClosed = errors.New("used after Close")
 
 // CorruptError is damage found in a chunk file. The bytes named are not used;

@@ -82,3 +82,18 @@ func Each[T any](ctx context.Context, next func(context.Context) (T, error), do 
 		}
 	}
 }
+
+// Items returns a next for MapOrdered: it goes through a slice.
+func Items[T any](items []T) func(context.Context) (*T, error) {
+	return func(ctx context.Context) (*T, error) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if len(items) == 0 {
+			return nil, io.EOF
+		}
+		item := &items[0]
+		items = items[1:]
+		return item, nil
+	}
+}

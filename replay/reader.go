@@ -49,7 +49,13 @@ func unsealed(path string, offset, length int64) *CorruptError {
 // not in the error: that is for a file that cannot be read at all, or is of an
 // unknown version (*VersionError).
 func ReadChunk(fsys fsx.FS, path string) ([]*record.Game, ChunkInfo, error) {
-	data, err := readFrom(fsys, path, 0)
+	return ReadPrefix(fsys, path, -1)
+}
+
+// ReadPrefix is ReadChunk of the first n bytes of a file, of all where n is -1. A
+// shorter file is io.EOF.
+func ReadPrefix(fsys fsx.FS, path string, n int64) ([]*record.Game, ChunkInfo, error) {
+	data, err := ReadPart(fsys, path, 0, n)
 	if err != nil {
 		return nil, ChunkInfo{Path: path}, fmt.Errorf("read chunk: %w", err)
 	}
@@ -122,27 +128,26 @@ func (info *ChunkInfo) checkFooter(s scanned, data []byte) {
 	}
 }
 
-// readFrom returns the bytes of a file from offset on.
-func readFrom(fsys fsx.FS, path string, offset int64) ([]byte, error) {
+// ReadPart returns n bytes of a file from offset on, up to its end where n is -1.
+func ReadPart(fsys fsx.FS, path string, offset, n int64) ([]byte, error) {
 	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
+	if n < 0 {
+		info, err := f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		n = max(info.Size()-offset, 0)
 	}
-	size := st.Size() - offset
-	if size > maxChunk {
-		return nil, fmt.Errorf("%s has %d bytes, a chunk has at most %d", path, st.Size(), maxChunk)
+	if n > maxChunk {
+		return nil, fmt.Errorf("%s has %d bytes, a chunk has at most %d", path, n, maxChunk)
 	}
-	if size <= 0 {
-		return nil, nil
-	}
-	data := make([]byte, size)
-	if n, err := f.ReadAt(data, offset); n < len(data) {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	data := make([]byte, n)
+	if have, err := f.ReadAt(data, offset); have < len(data) {
+		return nil, fmt.Errorf("%s: %d of %d bytes: %w", path, have, n, err)
 	}
 	return data, nil
 }
@@ -171,7 +176,7 @@ func locateGame(src []byte, offset int64) (place gamePlace, plies, size int, err
 // games lie. A file that is damaged anywhere, or has no footer, is refused
 // (*CorruptError, *VersionError): it is not as it was written.
 func OpenGameIndex(fsys fsx.FS, path string) (*GameIndex, error) {
-	data, err := readFrom(fsys, path, 0)
+	data, err := ReadPart(fsys, path, 0, -1)
 	if err != nil {
 		return nil, fmt.Errorf("read chunk: %w", err)
 	}
@@ -196,14 +201,9 @@ func (x *GameIndex) Len() int { return len(x.games) }
 // bytes there are no longer those of a game.
 func (x *GameIndex) Game(i int) (*record.Game, error) {
 	p := x.games[i]
-	f, err := x.fsys.OpenFile(x.path, os.O_RDONLY, 0)
+	data, err := ReadPart(x.fsys, x.path, p.offset, int64(p.size))
 	if err != nil {
-		return nil, fmt.Errorf("read game: %w", err)
-	}
-	defer f.Close()
-	data := make([]byte, p.size)
-	if n, err := f.ReadAt(data, p.offset); n < len(data) {
-		return nil, fmt.Errorf("read game at byte %d of %s: %w", p.offset, x.path, err)
+		return nil, fmt.Errorf("read game at byte %d: %w", p.offset, err)
 	}
 	g, n, err := record.Decode(data)
 	if err == nil && n != len(data) {

@@ -47,7 +47,7 @@ func SealTorn(ctx context.Context, fsys fsx.FS, dir string) ([]ChunkInfo, error)
 // sealTorn writes the sealed file beside the torn one and then removes that. A
 // crash in between leaves both; their games have the same ids.
 func sealTorn(fsys fsx.FS, path string) (ChunkInfo, error) {
-	data, err := readFrom(fsys, path, 0)
+	data, err := ReadPart(fsys, path, 0, -1)
 	if err != nil {
 		return ChunkInfo{}, err
 	}
@@ -55,7 +55,7 @@ func sealTorn(fsys fsx.FS, path string) (ChunkInfo, error) {
 	if err != nil {
 		return info, err
 	}
-	final := strings.TrimSuffix(path, GrowingSuffix) + SealedSuffix
+	final := SealedName(path)
 	if len(games) > 0 {
 		whole := data[:info.Bytes-info.Lost]
 		if info.Torn {

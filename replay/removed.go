@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -124,24 +123,18 @@ func readRemovedList(fsys fsx.FS, dir string) (listed []RemovedFile, whole int64
 // sealedSum returns the hash in the footer of a sealed chunk, "" where there is no
 // such file.
 func sealedSum(fsys fsx.FS, name string) (string, error) {
-	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
+	info, err := fsys.Stat(name)
+	var tail []byte
+	if err == nil {
+		tail, err = ReadPart(fsys, name, max(info.Size()-footerSize, 0), -1)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("read chunk: %w", err)
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", fmt.Errorf("read chunk: %w", err)
-	}
-	at := info.Size() - footerSize
-	tail := make([]byte, footerSize)
-	if n, _ := f.ReadAt(tail, max(at, 0)); at < 0 || n < footerSize {
-		return "", nil
-	}
-	if end, ok := parseFooter(tail, at); ok {
+	if end, ok := parseFooter(tail, info.Size()-footerSize); ok {
 		return hex.EncodeToString(end.sum[:]), nil
 	}
 	return "", nil

@@ -86,8 +86,8 @@ func WalkGames(ctx context.Context, fsys fsx.FS, dir string, fn func(path string
 // readListed reads a chunk that was listed, also where its writer has sealed it since.
 func readListed(fsys fsx.FS, path string) (at string, games []*record.Game, info ChunkInfo, err error) {
 	games, info, err = ReadChunk(fsys, path)
-	if stem, growing := strings.CutSuffix(path, GrowingSuffix); growing && errors.Is(err, fs.ErrNotExist) {
-		path = stem + SealedSuffix
+	if sealed := SealedName(path); sealed != path && errors.Is(err, fs.ErrNotExist) {
+		path = sealed
 		games, info, err = ReadChunk(fsys, path)
 	}
 	return path, games, info, err
@@ -100,9 +100,17 @@ func sortGames(games []*record.Game) {
 	})
 }
 
-// isChunk says whether a base name is that of a chunk file. Names with a dot in
+// SealedName is the name of a chunk file once it is sealed.
+func SealedName(path string) string {
+	if stem, growing := strings.CutSuffix(path, GrowingSuffix); growing {
+		return stem + SealedSuffix
+	}
+	return path
+}
+
+// IsChunk says whether a base name is that of a chunk file. Names with a dot in
 // front are somebody's temporary files.
-func isChunk(base string) bool {
+func IsChunk(base string) bool {
 	return !strings.HasPrefix(base, ".") && (strings.HasSuffix(base, SealedSuffix) || strings.HasSuffix(base, GrowingSuffix))
 }
 
@@ -127,7 +135,7 @@ func ListChunks(fsys fsx.FS, dir string) ([]string, error) {
 				return nil, err
 			}
 			paths = append(paths, below...)
-		case isChunk(e.Name()):
+		case IsChunk(e.Name()):
 			paths = append(paths, name)
 		}
 	}

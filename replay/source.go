@@ -24,11 +24,22 @@ type Source struct {
 	state    []byte // of the sampler after them; empty = it begins
 	owner    string // name of the sampler whose state that is
 
-	keep      int  // rows of a window whose rows Next names; 0 = it spells them out
-	symmetric bool // rows are shown under a random symmetry
-	seed      uint64
-	stream    uint64
-	foreign   string // of the sampler whose state the last load found and left alone
+	// ShortTerm gives rows a short-term value target (record.Replayer.ShortTerm).
+	ShortTerm float64
+
+	// Symmetries makes every row appear under one of the board's symmetries that keep
+	// it true, drawn evenly: files flipped where nobody may castle, all eight where
+	// there are no pawns either. Which one is a hash of the seed and the number of the
+	// row, so it needs no state.
+	Symmetries bool
+
+	// Keep makes Next name rows by number (encoding.KeptRows) as long as the window has
+	// at most so many: for a trainer whose device keeps them (trainer.Trainer.KeptRows).
+	Keep int
+
+	seed    uint64
+	stream  uint64
+	foreign string // of the sampler whose state the last load found and left alone
 }
 
 // NewSource returns a source over w, whose sampler draws the sequence (seed, stream).
@@ -46,19 +57,6 @@ func (s *Source) draw() stage.Draw {
 	}
 	return d
 }
-
-// ShowSymmetries makes every row appear under one of the board's symmetries that
-// keep it true, drawn evenly: files flipped where nobody may castle, all eight
-// where there are no pawns either. Which one is a hash of the seed and the number
-// of the row, so it needs no state.
-func (s *Source) ShowSymmetries() { s.symmetric = true }
-
-// SetShortTerm gives rows a short-term value target (record.Replayer.ShortTerm).
-func (s *Source) SetShortTerm(theta float64) { s.replayer.ShortTerm = theta }
-
-// NameRows makes Next name rows by number (encoding.KeptRows) as long as the window
-// has at most so many: for a trainer whose device keeps them (trainer.Trainer.KeptRows).
-func (s *Source) NameRows(keep int) { s.keep = keep }
 
 // Next fills b, which comes empty, with as many rows as it has room for
 // (len(b.Masks)). The window is used as it is at the call. It never ends: an
@@ -78,10 +76,11 @@ func (s *Source) Next(ctx context.Context, b *encoding.TrainBatch) error {
 	if len(refs) != n {
 		return fmt.Errorf("sampler %s returned %d rows, %d were asked for", s.sampler.Name(), len(refs), n)
 	}
+	s.replayer.ShortTerm = s.ShortTerm
 	add := s.spellRow
-	if view.NumRows() <= s.keep {
+	if view.NumRows() <= s.Keep {
 		add = s.nameRow
-		b.Kept.Of = &viewRows{view, s.replayer.ShortTerm}
+		b.Kept.Of = &viewRows{view, s.ShortTerm}
 	}
 	for k, ref := range refs {
 		if err := add(b, view, ref, s.seed^(s.rows+uint64(k))); err != nil {
@@ -102,7 +101,7 @@ func (s *Source) spellRow(b *encoding.TrainBatch, view *View, ref stage.RowRef, 
 	if err := appendRow(b, &s.replayer, view, ref); err != nil {
 		return err
 	}
-	if row := b.N - 1; s.symmetric {
+	if row := b.N - 1; s.Symmetries {
 		b.ApplySymmetry(row, b.DrawSymmetry(row, draw))
 	}
 	return nil
@@ -117,7 +116,7 @@ func (s *Source) nameRow(b *encoding.TrainBatch, view *View, ref stage.RowRef, d
 	e := view.entries[i]
 	k, _ := slices.BinarySearch(e.plies, ref.Ply)
 	b.AppendKept(e.startRow+uint64(k), ref.Weight)
-	if s.symmetric {
+	if s.Symmetries {
 		b.Kept.Draw = append(b.Kept.Draw, draw)
 	}
 	return nil
@@ -203,7 +202,7 @@ func (s *Source) Foreign() string { return s.foreign }
 // refuses that state, begins a state of its own, and began says why.
 func (s *Source) With(ctx context.Context, sampler stage.Sampler, position []byte) (next *Source, began string, err error) {
 	next = NewSource(s.window, sampler, s.seed, s.stream)
-	next.keep, next.symmetric, next.replayer.ShortTerm = s.keep, s.symmetric, s.replayer.ShortTerm
+	next.ShortTerm, next.Symmetries, next.Keep = s.ShortTerm, s.Symmetries, s.Keep
 	section := next.Section()
 	if err := section.Load(bytes.NewReader(position), section.Version); err != nil {
 		return nil, "", err

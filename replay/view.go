@@ -105,7 +105,7 @@ func (v *View) GameRecord(i int) *record.Game { return v.entries[i].game }
 // rows. Numbers stay those of the window: the same row has the same in each view.
 type viewRows struct {
 	view      *View
-	shortTerm float64 // as Source.SetShortTerm
+	shortTerm float64 // as Source.ShortTerm
 }
 
 // replayers are lent to a call of ReadRows.
@@ -150,18 +150,16 @@ type Pass struct {
 }
 
 // NewPass returns a pass over w as it is now. Of more than maxRows rows it
-// takes maxRows that lie evenly spread; maxRows <= 0 means all.
-func NewPass(w *Window, maxRows int) *Pass {
+// takes maxRows that lie evenly spread; maxRows <= 0 means all. shortTerm is
+// record.Replayer.ShortTerm.
+func NewPass(w *Window, maxRows int, shortTerm float64) *Pass {
 	view := w.View()
 	total := view.NumRows()
 	if maxRows > 0 {
 		total = min(total, maxRows)
 	}
-	return &Pass{view: view, total: total}
+	return &Pass{view: view, total: total, replayer: record.Replayer{ShortTerm: shortTerm}}
 }
-
-// SetShortTerm gives rows a short-term value target (record.Replayer.ShortTerm).
-func (p *Pass) SetShortTerm(theta float64) { p.replayer.ShortTerm = theta }
 
 // Next fills b, which comes empty, with the next len(b.Masks) rows or what is
 // left; io.EOF when nothing is left. A row's weight is its position's.

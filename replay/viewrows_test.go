@@ -84,11 +84,11 @@ func TestNamedRows(t *testing.T) {
 		w.maxRows = 6 * testRows(plies)
 		games := testGames(0, 12, plies)
 		spelled, plain := NewSource(w, sample.NewUniform(), seed, 1), NewSource(w, sample.NewUniform(), seed, 1)
-		plain.NameRows(w.maxRows)
+		plain.Keep = w.maxRows
 		for _, s := range []*Source{spelled, plain} {
-			s.SetShortTerm(0.75)
+			s.ShortTerm = 0.75
 			if symmetric {
-				s.ShowSymmetries()
+				s.Symmetries = true
 			}
 		}
 		named := Prefetch(plain, 2)
@@ -168,7 +168,7 @@ func TestNamedRowsLimit(t *testing.T) {
 	w := testWindow(3, 9)
 	for keep, want := range map[int]bool{0: false, w.Rows() - 1: false, w.Rows(): true} {
 		src := NewSource(w, sample.NewUniform(), 1, 1)
-		src.NameRows(keep)
+		src.Keep = keep
 		b := encoding.NewTrainBatch(testBatch)
 		if err := src.Next(context.Background(), b); err != nil || (b.Kept.Of != nil) != want {
 			t.Errorf("%d rows are kept of %d: named %v, %v", keep, w.Rows(), b.Kept.Of != nil, err)
@@ -183,7 +183,7 @@ func TestShowSymmetries(t *testing.T) {
 	t.Logf("seed %d", seed)
 	source := func() *Source {
 		src := NewSource(testWindow(9, 120), sample.NewUniform(), seed, 1)
-		src.ShowSymmetries()
+		src.Symmetries = true
 		return src
 	}
 	const n = 64

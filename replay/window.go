@@ -1,8 +1,6 @@
 package replay
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -206,18 +204,16 @@ func ReadWindowSection(r io.Reader) (next uint64, ids [][16]byte, err error) {
 }
 
 func readWindow(data []byte) (next uint64, ids [][16]byte, err error) {
-	if len(data) < 16 {
-		return 0, nil, errors.New("window section is cut off")
+	d := Decoder{Data: data}
+	next = d.U64()
+	count := d.U64()
+	for d.More() {
+		var id [16]byte
+		copy(id[:], d.Take(len(id)))
+		ids = append(ids, id)
 	}
-	next = le.Uint64(data)
-	count := binary.LittleEndian.Uint64(data[8:])
-	data = data[16:]
-	if count > next || uint64(len(data))/16 != count || len(data)%16 != 0 {
-		return 0, nil, fmt.Errorf("window section says %d games and has %d bytes for them", count, len(data))
-	}
-	ids = make([][16]byte, count)
-	for i := range ids {
-		ids[i] = [16]byte(data[16*i:])
+	if d.Err != nil || count > next || uint64(len(ids)) != count {
+		return 0, nil, fmt.Errorf("window section of %d bytes says %d games of %d", len(data), count, next)
 	}
 	return next, ids, nil
 }

@@ -101,6 +101,14 @@ func (w *Writer) Append(g *record.Game) error {
 // Sync makes every game that was appended before durable. With nothing to do
 // it does nothing.
 func (w *Writer) Sync() error {
+	if err := w.flush(); err != nil || w.file == nil || w.file.Size() < w.opt.MaxBytes {
+		return err
+	}
+	return w.Seal()
+}
+
+// flush makes all blocks durable, the one being filled, too.
+func (w *Writer) flush() error {
 	if w.err != nil {
 		return w.err
 	}
@@ -108,14 +116,11 @@ func (w *Writer) Sync() error {
 	if len(w.pending) == 0 {
 		return nil
 	}
-	if err := w.commit(); err != nil {
+	err := w.commit()
+	if err != nil {
 		w.abandon(err)
-		return err
 	}
-	if w.file.Size() >= w.opt.MaxBytes {
-		return w.Seal()
-	}
-	return nil
+	return err
 }
 
 // commit writes the pending blocks and syncs them.
@@ -145,18 +150,8 @@ func (w *Writer) commit() error {
 // Seal ends the current chunk, if there is one: it writes what is pending, the
 // footer, and gives the file its final name. The next Append begins a new one.
 func (w *Writer) Seal() error {
-	if w.err != nil {
-		return w.err
-	}
-	w.closeBlock()
-	if len(w.pending) > 0 {
-		if err := w.commit(); err != nil {
-			w.abandon(err)
-			return err
-		}
-	}
-	if w.file == nil {
-		return nil
+	if err := w.flush(); err != nil || w.file == nil {
+		return err
 	}
 	if err := w.seal(); err != nil {
 		w.abandon(err)
@@ -268,7 +263,7 @@ func lastChunkNumber(fsys fsx.FS, dir string) (int, error) {
 	last := 0
 	for _, e := range entries {
 		base, _, _ := strings.Cut(e.Name(), ".")
-		if n, err := strconv.Atoi(base); err == nil && isChunk(e.Name()) {
+		if n, err := strconv.Atoi(base); err == nil && IsChunk(e.Name()) {
 			last = max(last, n)
 		}
 	}

@@ -195,7 +195,7 @@ What is damaged is named and left out, and the exit code is 3.`,
 		Example: "  chessbrain position-weights training.tar --beta 0.1 --tau 2",
 		Args:    someArgs("name files or directories"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := f.Check(); err != nil {
+			if err := f.Check(func(setting string) string { return "--" + strings.ReplaceAll(setting, "_", "-") }); err != nil {
 				return usageError{err}
 			}
 			w := chunks.NewWeights(f)

@@ -47,7 +47,7 @@ type Importer struct {
 	known   map[[16]byte]struct{} // games in the directory, and of this import
 	ordinal uint64                // of the next game
 	unsaved int
-	chunks  *chunkDir // nil = off
+	chunks  string // directory of the games as Leela's chunks, game_<ordinal>.gz; "" = off
 	report  Report
 }
 
@@ -80,9 +80,12 @@ func Open(ctx context.Context, opt Options) (*Importer, error) {
 // begin reads what the directory holds.
 func (im *Importer) begin(ctx context.Context) error {
 	if im.opt.LC0Chunks {
-		var err error
-		if im.chunks, err = openChunkDir(im.opt.FS, filepath.Join(im.opt.Dir, "lc0")); err != nil {
-			return err
+		im.chunks = filepath.Join(im.opt.Dir, "lc0")
+		if err := fsx.MkdirAll(im.opt.FS, im.chunks); err != nil {
+			return fmt.Errorf("make directory of Leela chunks: %w", err)
+		}
+		if err := fsx.RemoveTemps(im.opt.FS, im.chunks, ""); err != nil {
+			return fmt.Errorf("clean directory of Leela chunks: %w", err)
 		}
 	}
 	if _, err := replay.SealTorn(ctx, im.opt.FS, im.opt.Dir); err != nil {
@@ -219,21 +222,6 @@ func (im *Importer) stored(g *record.Game) error {
 	}
 	im.unsaved = 0
 	return im.writer.Sync()
-}
-
-// putChunk writes a game as Leela's records, where that is asked for.
-func (im *Importer) putChunk(g *record.Game, fresh bool) error {
-	if im.chunks == nil {
-		return nil
-	}
-	written, possible, err := im.chunks.put(g, fresh)
-	if written {
-		im.report.Chunks++
-	}
-	if fresh && !possible {
-		im.report.NoChunk++
-	}
-	return err
 }
 
 // Full says that MaxGames are imported: further files need not be read.

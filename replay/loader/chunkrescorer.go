@@ -8,6 +8,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // chunkRescorer passes chunks through rescorers and keeps their order. A chunk
@@ -34,7 +35,7 @@ func newChunkRescorer(b *build) (Stage, error) {
 
 // Run rescores.
 func (r *chunkRescorer) Run(ctx context.Context) error {
-	return mapOrdered(ctx, r.threads, r.in, r.rescore, func(ctx context.Context, g *Game) error {
+	return replay.MapOrdered(ctx, r.threads, r.in.Get, r.rescore, func(ctx context.Context, g *Game) error {
 		if g == nil {
 			return nil
 		}

@@ -44,7 +44,7 @@ func newChunkSourceReader(b *build) (Stage, error) {
 
 // Run opens files in their order.
 func (r *chunkSourceReader) Run(ctx context.Context) error {
-	return mapOrdered(ctx, r.settings.Threads, r.in, r.read, func(ctx context.Context, e *SourceEvent) error {
+	return replay.MapOrdered(ctx, r.settings.Threads, r.in.Get, r.read, func(ctx context.Context, e *SourceEvent) error {
 		if e == nil {
 			return nil
 		}

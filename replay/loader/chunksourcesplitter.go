@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"sync/atomic"
+
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // splitterPorts returns the names of the outputs.
@@ -54,7 +56,7 @@ func newChunkSourceSplitter(b *build) (Stage, error) {
 
 // Run deals sources. Markers and removals go to all outputs.
 func (s *chunkSourceSplitter) Run(ctx context.Context) error {
-	return each(ctx, s.in, func(e SourceEvent) error {
+	return replay.Each(ctx, s.in.Get, func(e SourceEvent) error {
 		shares := s.deal(e)
 		for i, out := range s.out {
 			part := e

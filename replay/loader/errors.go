@@ -5,9 +5,6 @@ import (
 	"fmt"
 )
 
-// ErrClosed says that a queue or a Loader was used after Close.
-var ErrClosed = errors.New("used after Close")
-
 // ErrStarted says that state was loaded into a Loader that runs already.
 var ErrStarted = errors.New("the loader has started")
 

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -36,15 +37,9 @@ type filePathProvider struct {
 	mu     sync.Mutex // held for a whole scan
 	ledger *ledger
 
-	countsMu sync.Mutex
-	counts   providerCounts
-}
+	scans, failed int // scans, directories that could not be read
 
-// providerCounts are the counters after the last scan.
-type providerCounts struct {
-	files, duplicates, renamed, rewritten, removed int
-	ignored                                        int // files of other forms at the last scan
-	scans, failed                                  int // scans, directories that could not be read
+	counters atomic.Pointer[[]Counter] // after the last scan
 }
 
 // hinter says that something below the watched directories may have changed.
@@ -64,6 +59,7 @@ func newFilePathProvider(b *build) (Stage, error) {
 	}
 	p := &filePathProvider{build: b, settings: s, out: outputOf[File](b), hints: newHinter}
 	p.ledger = newLedger(p.fingerprint)
+	p.count(0)
 	return p, nil
 }
 
@@ -121,7 +117,9 @@ func (p *filePathProvider) scan(ctx context.Context, phase Phase, hint hinter) e
 	})
 	p.mu.Lock()
 	events, bad := p.ledger.update(ctx, phase, w.files, w.failed)
-	p.count(&w)
+	p.scans++
+	p.failed += len(w.failed)
+	p.count(w.ignored)
 	p.mu.Unlock()
 	for rel, err := range bad {
 		p.quarantine.Add(rel, err)
@@ -135,28 +133,17 @@ func (p *filePathProvider) scan(ctx context.Context, phase Phase, hint hinter) e
 	return ctx.Err()
 }
 
-// count notes the counters after a scan.
-func (p *filePathProvider) count(w *walk) {
+// count notes the counters after a scan that saw so many files of other forms.
+func (p *filePathProvider) count(ignored int) {
 	l := p.ledger
-	p.countsMu.Lock()
-	defer p.countsMu.Unlock()
-	c := &p.counts
-	c.files, c.duplicates = l.alive()
-	c.renamed, c.rewritten, c.removed = l.renamed, l.rewritten, l.removed
-	c.ignored = w.ignored
-	c.scans++
-	c.failed += len(w.failed)
+	files, duplicates := l.alive()
+	p.counters.Store(&[]Counter{{Name: "files", Value: float64(files), Gauge: true}, {Name: "files_duplicate", Value: float64(duplicates), Gauge: true},
+		{Name: "files_renamed", Value: float64(l.renamed)}, {Name: "files_rewritten", Value: float64(l.rewritten)},
+		{Name: "files_removed", Value: float64(l.removed)}, {Name: "files_of_other_forms", Value: float64(ignored), Gauge: true},
+		{Name: "scans", Value: float64(p.scans)}, {Name: "directories_unreadable", Value: float64(p.failed)}})
 }
 
-func (p *filePathProvider) Stats() []Counter {
-	p.countsMu.Lock()
-	defer p.countsMu.Unlock()
-	c := &p.counts
-	return []Counter{{Name: "files", Value: float64(c.files), Gauge: true}, {Name: "files_duplicate", Value: float64(c.duplicates), Gauge: true},
-		{Name: "files_renamed", Value: float64(c.renamed)}, {Name: "files_rewritten", Value: float64(c.rewritten)},
-		{Name: "files_removed", Value: float64(c.removed)}, {Name: "files_of_other_forms", Value: float64(c.ignored), Gauge: true},
-		{Name: "scans", Value: float64(c.scans)}, {Name: "directories_unreadable", Value: float64(c.failed)}}
-}
+func (p *filePathProvider) Stats() []Counter { return *p.counters.Load() }
 
 // seen is a file as a scan finds it.
 type seen struct {

@@ -8,6 +8,7 @@ import (
 	"math/bits"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // ErrFrame says that bytes or planes are no position that a Frame can hold.
@@ -56,10 +57,7 @@ const _ uint16 = piecePlanes<<6 | 63
 func (f Frame) Len() int { return len(f.row) }
 
 // packer makes frames. It keeps its scratch; one goroutine at a time.
-type packer struct {
-	buf  []byte
-	code [64]uint8
-}
+type packer struct{ buf []byte }
 
 // pack returns row i of b as a frame. total is the sum of the visits that the
 // row's policy was made of, 0 if it is not known: where visits that add up to it
@@ -80,8 +78,9 @@ func (p *packer) pack(b *encoding.TrainBatch, i int, total uint64) (Frame, error
 	p.values(&b.Targets[i])
 	p.moves(legal)
 	p.policy(b.PolicyOf(i), total)
-	if err := p.men(masks); err != nil {
-		return Frame{}, err
+	var twice uint64
+	if p.buf, twice = replay.AppendMen(p.buf, masks[:piecePlanes]); twice != 0 {
+		return Frame{}, fmt.Errorf("%w: two men on square %d", ErrFrame, bits.TrailingZeros64(twice))
 	}
 	for t := 1; t < boards; t++ {
 		if err := p.step(masks[(t-1)*encoding.PlanesPerBoard:], masks[t*encoding.PlanesPerBoard:]); err != nil {
@@ -124,7 +123,7 @@ func (p *packer) values(targets *[encoding.NumTargets]encoding.QDM) {
 		switch {
 		case v.Q != v.Q && v.D != v.D && v.M != v.M:
 			continue
-		case known != 0 && sameBits(v, last):
+		case known != 0 && v.SameBits(last):
 			same |= 1 << t
 		default:
 			p.buf = appendFloat32(appendFloat32(appendFloat32(p.buf, v.Q), v.D), v.M)
@@ -133,12 +132,6 @@ func (p *packer) values(targets *[encoding.NumTargets]encoding.QDM) {
 		known |= 1 << t
 	}
 	p.buf[5], p.buf[6] = known, same
-}
-
-// sameBits is equality with NaN, and with the sign of zero.
-func sameBits(a, b encoding.QDM) bool {
-	return math.Float32bits(a.Q) == math.Float32bits(b.Q) && math.Float32bits(a.D) == math.Float32bits(b.D) &&
-		math.Float32bits(a.M) == math.Float32bits(b.M)
 }
 
 // moves appends the policy indices in pairs of three bytes.
@@ -201,30 +194,6 @@ func (p *packer) visits(policy []float32, total uint64) bool {
 // shareOf is the policy of a move with n of total visits, as record.Replayer
 // and lc0 round it.
 func shareOf(n, total uint64) float32 { return float32(float64(n) / float64(total)) }
-
-// men appends the newest board.
-func (p *packer) men(masks *[encoding.NumMasks]uint64) error {
-	occupied := uint64(0)
-	for plane, m := range masks[:piecePlanes] {
-		if occupied&m != 0 {
-			return fmt.Errorf("%w: two men on square %d", ErrFrame, bits.TrailingZeros64(occupied&m))
-		}
-		occupied |= m
-		for ; m != 0; m &= m - 1 {
-			p.code[bits.TrailingZeros64(m)&63] = uint8(plane)
-		}
-	}
-	p.buf = binary.LittleEndian.AppendUint64(p.buf, occupied)
-	for m := occupied; m != 0; m &= m - 1 {
-		low := p.code[bits.TrailingZeros64(m)&63]
-		if m &= m - 1; m == 0 {
-			p.buf = append(p.buf, low)
-			break
-		}
-		p.buf = append(p.buf, low|p.code[bits.TrailingZeros64(m)&63]<<4)
-	}
-	return nil
-}
 
 // step appends what turns one board into an older one.
 func (p *packer) step(newer, older []uint64) error {

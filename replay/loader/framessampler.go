@@ -14,6 +14,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // frameSampler mixes frames in a reservoir: once that is full, each frame that
@@ -49,7 +50,7 @@ func newFrameSampler(b *build) (Stage, error) {
 
 // Run mixes.
 func (s *frameSampler) Run(ctx context.Context) error {
-	err := each(ctx, s.in, func(f Frame) error {
+	err := replay.Each(ctx, s.in.Get, func(f Frame) error {
 		if out, full := s.exchange(f); full {
 			return s.hand(ctx, out)
 		}
@@ -58,15 +59,7 @@ func (s *frameSampler) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for {
-		f, ok := s.takeOne()
-		if !ok {
-			return nil
-		}
-		if err := s.hand(ctx, f); err != nil {
-			return err
-		}
-	}
+	return replay.Each(ctx, s.takeOne, func(f Frame) error { return s.hand(ctx, f) })
 }
 
 func (s *frameSampler) hand(ctx context.Context, f Frame) error {
@@ -91,20 +84,20 @@ func (s *frameSampler) exchange(f Frame) (out Frame, full bool) {
 	return out, true
 }
 
-// takeOne takes a random frame out.
-func (s *frameSampler) takeOne() (f Frame, ok bool) {
+// takeOne takes a random frame out; io.EOF where there is none.
+func (s *frameSampler) takeOne(context.Context) (f Frame, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := len(s.reservoir)
 	if n == 0 {
-		return f, false
+		return f, io.EOF
 	}
 	k := s.rng.IntN(n)
 	f, s.reservoir[k] = s.reservoir[k], s.reservoir[n-1]
 	s.reservoir[n-1] = Frame{}
 	s.reservoir = s.reservoir[:n-1]
 	s.bytes -= int64(f.Len())
-	return f, true
+	return f, nil
 }
 
 // Stats returns the counters.
@@ -133,19 +126,16 @@ func (s *frameSampler) save(w io.Writer) error {
 	frames := append([]Frame(nil), s.reservoir...) // 16 bytes each; what they show does not change
 	s.mu.Unlock()
 	data = binary.AppendUvarint(data, uint64(len(frames)))
+	if _, err := w.Write(data); err != nil {
+		return err
+	}
 	for _, f := range frames {
-		data = binary.AppendUvarint(data, uint64(f.Len()))
-		data = append(data, f.row...)
-		if len(data) < 1<<16 {
-			continue
-		}
+		data = append(binary.AppendUvarint(data[:0], uint64(f.Len())), f.row...)
 		if _, err := w.Write(data); err != nil {
 			return err
 		}
-		data = data[:0]
 	}
-	_, err := w.Write(data)
-	return err
+	return nil
 }
 
 // maxFrame bounds a frame's bytes: 255 moves with a float32 each.

@@ -94,7 +94,7 @@ func TestSamplerUniform(t *testing.T) {
 			s.exchange(f)
 		}
 		for place := range n {
-			f, _ := s.takeOne()
+			f, _ := s.takeOne(t.Context())
 			order[place*n+slices.Index(frames, f)]++
 		}
 	}
@@ -130,8 +130,8 @@ func TestSamplerRestore(t *testing.T) {
 			out = append(out, g)
 		}
 		for {
-			f, ok := s.takeOne()
-			if !ok {
+			f, err := s.takeOne(t.Context())
+			if err != nil {
 				return out
 			}
 			out = append(out, f)

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // joinPositions merges frames as they come: an input that waits holds nobody
@@ -18,7 +20,7 @@ func (j *joinPositions) Run(ctx context.Context) error {
 	out := outputOf[Frame](j.build)
 	for _, in := range queuesOf[Frame](j.in) {
 		group.Go(func() error {
-			return each(ctx, in, func(f Frame) error { return out.Put(ctx, f) })
+			return replay.Each(ctx, in.Get, func(f Frame) error { return out.Put(ctx, f) })
 		})
 	}
 	return group.Wait()

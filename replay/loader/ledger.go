@@ -240,19 +240,16 @@ func (p *filePathProvider) save() (data []byte, err error) {
 
 func (p *filePathProvider) load(data []byte) error {
 	l := newLedger(p.fingerprint)
-	for total := len(data); len(data) > 0; {
-		length, n := binary.Uvarint(data)
-		if n <= 0 || length == 0 || length > uint64(len(data)-n) || len(data)-n-int(length) < len(fingerprint{}) {
-			return fmt.Errorf("list of files of %d bytes is damaged at byte %d", total, total-len(data))
+	for d := (replay.Decoder{Data: data}); d.More(); {
+		c := &content{key: string(d.Bytes(uint64(len(data))))}
+		copy(c.print[:], d.Take(len(c.print)))
+		if d.Err != nil || c.key == "" {
+			return fmt.Errorf("list of files of %d bytes is damaged at byte %d", len(data), d.Pos)
 		}
-		key := string(data[n : n+int(length)])
-		data = data[n+int(length):]
-		c := &content{key: key, print: fingerprint(data[:len(fingerprint{})])}
-		data = data[len(c.print):]
-		if l.keys[key] != nil {
-			return fmt.Errorf("list of files: %q is in it twice", key)
+		if l.keys[c.key] != nil {
+			return fmt.Errorf("list of files: %q is in it twice", c.key)
 		}
-		l.keys[key] = c
+		l.keys[c.key] = c
 		l.prints[c.print] = c
 	}
 	p.mu.Lock()

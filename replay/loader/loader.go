@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // Loader runs a graph of stages. It is a trainer.BatchSource. Next of one
@@ -126,7 +127,7 @@ func (l *Loader) Close() error {
 	l.closed = true
 	started := l.started
 	l.mu.Unlock()
-	l.cancel(ErrClosed)
+	l.cancel(replay.ErrClosed)
 	if started {
 		<-l.done
 	}
@@ -136,7 +137,7 @@ func (l *Loader) Close() error {
 // Next fills b, which comes empty, with len(b.Masks) rows of the first output.
 // It waits for them as long as ctx allows. io.EOF: all data were handed out; a
 // short last batch is returned before it, with nil. Otherwise an error is
-// ctx's, ErrClosed, or the *StageError that ended the loader.
+// ctx's, replay.ErrClosed, or the *StageError that ended the loader.
 func (l *Loader) Next(ctx context.Context, b *Batch) error { return l.outputs[0].Next(ctx, b) }
 
 // Output returns an output by its name in the config.
@@ -169,7 +170,7 @@ func (o *Output) Next(ctx context.Context, b *Batch) error {
 		if o.batch == nil {
 			batch, err := o.queue.Get(ctx)
 			if errors.Is(err, io.EOF) {
-				if err := o.loader.failure(); err != nil {
+				if err := context.Cause(o.loader.ctx); err != nil {
 					return err
 				}
 				if b.N > 0 {
@@ -190,12 +191,4 @@ func (o *Output) Next(ctx context.Context, b *Batch) error {
 		}
 	}
 	return nil
-}
-
-// failure returns why the stages were stopped, nil if they were not.
-func (l *Loader) failure() error {
-	if l.ctx.Err() == nil {
-		return nil
-	}
-	return context.Cause(l.ctx)
 }

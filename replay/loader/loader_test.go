@@ -378,7 +378,7 @@ func TestLoaderWatches(t *testing.T) {
 		t.Errorf("supervised: %v", err)
 	}
 	l.Close()
-	if err := l.Next(t.Context(), encoding.NewTrainBatch(1)); !errors.Is(err, ErrClosed) {
+	if err := l.Next(t.Context(), encoding.NewTrainBatch(1)); !errors.Is(err, replay.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 }

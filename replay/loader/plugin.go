@@ -10,6 +10,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // pluginStage passes chunks through one rescorer, many in one call and several
@@ -46,7 +47,7 @@ func (p *pluginStage) Run(ctx context.Context) error {
 		return p.gather(ctx, batches)
 	})
 	group.Go(func() error {
-		return mapOrdered(ctx, p.threads, batches, p.rescoreAll, func(ctx context.Context, games []*Game) error {
+		return replay.MapOrdered(ctx, p.threads, batches.Get, p.rescoreAll, func(ctx context.Context, games []*Game) error {
 			for _, g := range games {
 				if err := p.out.Put(ctx, g); err != nil {
 					return err
@@ -61,7 +62,7 @@ func (p *pluginStage) Run(ctx context.Context) error {
 // gather makes batches of the chunks that wait: it waits for the first of each
 // alone.
 func (p *pluginStage) gather(ctx context.Context, batches *Queue[[]*Game]) error {
-	return each(ctx, p.in, func(g *Game) error {
+	return replay.Each(ctx, p.in.Get, func(g *Game) error {
 		batch := []*Game{g}
 		for len(batch) < p.batch {
 			g, ok := p.in.TryGet()

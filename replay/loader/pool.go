@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/chessbrain/chessbrain/plugins/sample/chance"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // chunkPool holds the newest chunks and hands them out in random order: each
@@ -75,7 +76,7 @@ func (p *chunkPool) Run(ctx context.Context) error {
 		return p.draw(ctx, draws)
 	})
 	group.Go(func() error {
-		return mapOrdered(ctx, p.settings.Threads, draws, p.fetch, func(ctx context.Context, g *Game) error {
+		return replay.MapOrdered(ctx, p.settings.Threads, draws.Get, p.fetch, func(ctx context.Context, g *Game) error {
 			if g == nil {
 				return nil
 			}

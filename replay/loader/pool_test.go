@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/plugins/sample/chance"
 	"github.com/chessbrain/chessbrain/record"
 )
 
@@ -287,7 +288,7 @@ func TestPoolHanseUniform(t *testing.T) {
 
 // Weights by diff focus stand in for the number of positions.
 func TestPoolPositionWeight(t *testing.T) {
-	w := PositionWeight{Enabled: true, QWeight: 1, PolicyScale: 1, Alpha: 1, Beta: .1, Gamma: 1, Tau: 2}
+	w := PositionWeight{Enabled: true, Focus: chance.Focus{QWeight: 1, PolicyScale: 1, Alpha: 1, Beta: .1, Gamma: 1, Tau: 2}}
 	p, _, _ := newPool(t, 5, ShufflingChunkPool{ChunkPoolSize: 5, HanseSampling: true, HanseSamplingGamma: 1, StoreMiB: 1, PositionWeight: w})
 	src := newSource(t, "a", 30, 60)
 	given(t, p, event(Initial, src), event(InitialDone, nil))
@@ -376,7 +377,7 @@ func TestPoolStoreBudget(t *testing.T) {
 func TestPoolSettings(t *testing.T) {
 	for name, c := range map[string]ShufflingChunkPool{
 		"chunk_pool_size": {Threads: 1}, "threads": {ChunkPoolSize: 1}, "epochs": {ChunkPoolSize: 1, Threads: 1, Epochs: -1}, "store_mib": {ChunkPoolSize: 1, Threads: 1, StoreMiB: -1},
-		"hanse_sampling_gamma": {ChunkPoolSize: 1, Threads: 1, HanseSamplingGamma: -1}, "beta": {ChunkPoolSize: 1, Threads: 1, PositionWeight: PositionWeight{Enabled: true, QWeight: 1, Tau: 1}},
+		"hanse_sampling_gamma": {ChunkPoolSize: 1, Threads: 1, HanseSamplingGamma: -1}, "beta": {ChunkPoolSize: 1, Threads: 1, PositionWeight: PositionWeight{Enabled: true, Focus: chance.Focus{QWeight: 1, Tau: 1}}},
 	} {
 		b := &build{config: &StageConfig{Name: "p", ShufflingChunkPool: &c}, options: &Options{}, in: []anyQueue{NewQueue[SourceEvent](1, Block)}, out: []anyQueue{NewQueue[*Game](1, Block)}}
 		if _, err := newChunkPool(b); err == nil || !strings.Contains(err.Error(), name) {

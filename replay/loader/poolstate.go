@@ -3,6 +3,8 @@ package loader
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
@@ -121,29 +123,18 @@ func (p *chunkPool) load(data []byte) error {
 
 // readSpans reads what appendSpans wrote behind the number of the first chunk.
 func readSpans(data []byte) (base uint64, spans []savedSpan, err error) {
-	number := func(limit uint64) uint64 {
-		v, n := binary.Uvarint(data)
-		if n <= 0 || v > limit {
-			err = errPoolState
-			return 0
-		}
-		data = data[n:]
-		return v
-	}
-	base = number(1 << 62)
-	for err == nil && len(data) > 0 {
-		length := number(min(maxKeyBytes, uint64(len(data))))
-		if err != nil || length > uint64(len(data)) {
-			return 0, nil, errPoolState
-		}
-		v := savedSpan{key: string(data[:length])}
-		data = data[length:]
-		v.offset = int(number(maxWindow))
-		v.uses = make([]uint32, number(uint64(len(data))))
+	d := replay.Decoder{Data: data}
+	base = d.Uvarint(1 << 62)
+	for d.More() {
+		v := savedSpan{key: string(d.Bytes(maxKeyBytes)), offset: int(d.Uvarint(maxWindow))}
+		v.uses = make([]uint32, d.Uvarint(uint64(len(data)-d.Pos)))
 		for i := range v.uses {
-			v.uses[i] = uint32(number(1<<32 - 1))
+			v.uses[i] = uint32(d.Uvarint(math.MaxUint32))
 		}
 		spans = append(spans, v)
 	}
-	return base, spans, err
+	if d.Err != nil {
+		return 0, nil, fmt.Errorf("%w at byte %d: %w", errPoolState, d.Pos, d.Err)
+	}
+	return base, spans, nil
 }

@@ -49,11 +49,11 @@ func NewQueue[T any](capacity int, overflow Overflow) *Queue[T] {
 }
 
 // Put appends v, by the overflow rule where there is no room. An error is
-// ctx's, or ErrClosed.
+// ctx's, or replay.ErrClosed.
 func (q *Queue[T]) Put(ctx context.Context, v T) error {
 	select {
 	case <-q.closed:
-		return ErrClosed
+		return replay.ErrClosed
 	default:
 	}
 	if err := ctx.Err(); err != nil {
@@ -98,18 +98,15 @@ func (q *Queue[T]) Put(ctx context.Context, v T) error {
 		return ctx.Err()
 	case <-q.closed:
 		q.puts.Add(^uint64(0))
-		return ErrClosed
+		return replay.ErrClosed
 	}
 }
 
 // Get takes the oldest item and waits for one. io.EOF: the queue is closed and
 // empty. Otherwise an error is ctx's.
 func (q *Queue[T]) Get(ctx context.Context) (v T, err error) {
-	select {
-	case v = <-q.items:
-		q.gets.Add(1)
+	if v, ok := q.TryGet(); ok {
 		return v, nil
-	default:
 	}
 	select {
 	case v = <-q.items:
@@ -119,13 +116,10 @@ func (q *Queue[T]) Get(ctx context.Context) (v T, err error) {
 		return v, ctx.Err()
 	case <-q.closed:
 	}
-	select { // what was put before Close
-	case v = <-q.items:
-		q.gets.Add(1)
+	if v, ok := q.TryGet(); ok { // what was put before Close
 		return v, nil
-	default:
-		return v, io.EOF
 	}
+	return v, io.EOF
 }
 
 // TryGet takes the oldest item if there is one.
@@ -171,14 +165,4 @@ func (q *Queue[T]) Stats() QueueStats {
 type anyQueue interface {
 	Close()
 	Stats() QueueStats
-}
-
-// mapOrdered is replay.MapOrdered of the items of a queue.
-func mapOrdered[A, B any](ctx context.Context, threads int, in *Queue[A], work func(context.Context, A) (B, error), emit func(context.Context, B) error) error {
-	return replay.MapOrdered(ctx, threads, in.Get, work, emit)
-}
-
-// each calls do with every item of in, to its end. An error is do's or ctx's.
-func each[T any](ctx context.Context, in *Queue[T], do func(T) error) error {
-	return replay.Each(ctx, in.Get, do)
 }

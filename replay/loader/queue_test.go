@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // drain gets all that is in a closed queue.
@@ -50,7 +52,7 @@ func TestQueueOverflow(t *testing.T) {
 		if s := q.Stats(); s != c.stats {
 			t.Errorf("%v: %+v, want %+v", c.overflow, s, c.stats)
 		}
-		if err := q.Put(context.Background(), 1); !errors.Is(err, ErrClosed) {
+		if err := q.Put(context.Background(), 1); !errors.Is(err, replay.ErrClosed) {
 			t.Errorf("%v: put after Close: %v", c.overflow, err)
 		}
 	}

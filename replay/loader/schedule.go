@@ -155,8 +155,8 @@ func (l *Loader) WaitForChunks(ctx context.Context, perNetwork int, report func(
 	defer cancel()
 	defer context.AfterFunc(l.ctx, cancel)()
 	err := l.schedule.wait(ctx, perNetwork, report)
-	if err != nil && l.failure() != nil {
-		return l.failure()
+	if cause := context.Cause(l.ctx); err != nil && cause != nil {
+		return cause
 	}
 	return err
 }

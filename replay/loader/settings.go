@@ -1,6 +1,9 @@
 package loader
 
-import "github.com/chessbrain/chessbrain/plugins/stage"
+import (
+	"github.com/chessbrain/chessbrain/plugins/sample/chance"
+	"github.com/chessbrain/chessbrain/plugins/stage"
+)
 
 // Config is the whole graph, as the textproto section data_loader has it.
 // Every field has its effective value: zero means zero, not the default
@@ -84,11 +87,10 @@ type ShufflingChunkPool struct {
 	StoreMiB int // memory for transcoded chunks, MiB; 0 = none: chunks are read from their files each time
 }
 
-// PositionWeight is min(((QWeight*|best_q-orig_q| + policy_kld) / (QWeight +
-// PolicyScale) * Alpha + Beta)^Gamma, Tau).
+// PositionWeight weighs positions by how far the search moved from the raw network.
 type PositionWeight struct {
-	Enabled                                       bool
-	QWeight, PolicyScale, Alpha, Beta, Gamma, Tau float64
+	Enabled bool
+	chance.Focus
 }
 
 // SimpleChunkExtractor hands every chunk on in order.

@@ -60,19 +60,13 @@ func (x *simpleChunkExtractor) Run(ctx context.Context) error {
 	defer reader.Wait()
 	defer cancel()
 	reader.Go(func() { x.takeIn(ctx) })
-	for {
-		g, err := x.next(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	return replay.Each(ctx, x.next, func(g *Game) error {
 		if err := x.out.Put(ctx, g); err != nil {
 			return err
 		}
 		x.handed.Add(1)
-	}
+		return nil
+	})
 }
 
 // takeIn reads the input until it ends or ctx does.

@@ -1,13 +1,16 @@
 package loader
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 const (
@@ -55,11 +58,11 @@ func (l *Loader) save(w io.Writer) error {
 		if _, err := w.Write(head); err != nil {
 			return err
 		}
-		pieces := &pieceWriter{w: w}
-		if err := s.Save(pieces); err != nil {
+		pieces := bufio.NewWriterSize(pieceWriter{w}, partSize)
+		if err := errors.Join(s.Save(pieces), pieces.Flush()); err != nil {
 			return fmt.Errorf("save loader stage %q: %w", name, err)
 		}
-		if err := pieces.end(); err != nil {
+		if _, err := w.Write([]byte{0}); err != nil {
 			return err
 		}
 	}
@@ -67,38 +70,14 @@ func (l *Loader) save(w io.Writer) error {
 	return err
 }
 
-// pieceWriter writes bytes of unknown number as pieces.
-type pieceWriter struct {
-	w   io.Writer
-	buf []byte
-}
+// pieceWriter writes what it is given at once, which is not empty, as a piece.
+type pieceWriter struct{ w io.Writer }
 
-func (p *pieceWriter) Write(data []byte) (int, error) {
-	p.buf = append(p.buf, data...)
-	if len(p.buf) >= partSize {
-		return len(data), p.flush()
+func (p pieceWriter) Write(data []byte) (int, error) {
+	if _, err := p.w.Write(binary.AppendUvarint(nil, uint64(len(data)))); err != nil {
+		return 0, err
 	}
-	return len(data), nil
-}
-
-func (p *pieceWriter) flush() error {
-	if len(p.buf) == 0 {
-		return nil
-	}
-	if _, err := p.w.Write(binary.AppendUvarint(nil, uint64(len(p.buf)))); err != nil {
-		return err
-	}
-	_, err := p.w.Write(p.buf)
-	p.buf = p.buf[:0]
-	return err
-}
-
-func (p *pieceWriter) end() error {
-	if err := p.flush(); err != nil {
-		return err
-	}
-	_, err := p.w.Write([]byte{0})
-	return err
+	return p.w.Write(data)
 }
 
 // part is the state of one stage.
@@ -113,51 +92,29 @@ func readParts(r io.Reader) (map[string]part, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loader section: %w", err)
 	}
-	total, parts := len(data), map[string]part{}
-	damaged := func() (map[string]part, error) {
-		return nil, fmt.Errorf("loader section of %d bytes is damaged at byte %d", total, total-len(data))
-	}
-	number := func() (int, bool) {
-		v, n := binary.Uvarint(data)
-		if n <= 0 || v > 1<<40 {
-			return 0, false
-		}
-		data = data[n:]
-		return int(v), true
-	}
+	d, parts := replay.Decoder{Data: data}, map[string]part{}
 	for {
-		length, ok := number()
-		if !ok || length > min(maxName, len(data)) {
-			return damaged()
+		name := string(d.Bytes(maxName))
+		if name == "" {
+			break
 		}
-		if length == 0 {
-			if len(data) > 0 {
-				return damaged()
-			}
-			return parts, nil
-		}
-		name := string(data[:length])
-		data = data[length:]
-		p := part{}
-		if p.version, ok = number(); !ok {
-			return damaged()
-		}
+		p := part{version: int(d.Uvarint(1 << 40))}
 		for {
-			n, ok := number()
-			if !ok || n > len(data) {
-				return damaged()
-			}
-			if n == 0 {
+			piece := d.Bytes(1 << 40)
+			if len(piece) == 0 {
 				break
 			}
-			p.data = append(p.data, data[:n]...)
-			data = data[n:]
+			p.data = append(p.data, piece...)
 		}
 		if _, twice := parts[name]; twice {
-			return damaged()
+			d.Fail("stage %q is there twice", name)
 		}
 		parts[name] = p
 	}
+	if err := d.End(); err != nil {
+		return nil, fmt.Errorf("loader section of %d bytes is damaged at byte %d: %w", len(data), d.Pos, err)
+	}
+	return parts, nil
 }
 
 // load gives each stage its part. A stage that was not there when the state was

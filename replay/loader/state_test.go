@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -104,7 +105,7 @@ func TestLoaderStateRefused(t *testing.T) {
 func TestStateParts(t *testing.T) {
 	for _, size := range []int{0, 1, partSize - 1, partSize, partSize + 1, 3 * partSize} {
 		var out strings.Builder
-		p := &pieceWriter{w: &out}
+		p := bufio.NewWriterSize(pieceWriter{&out}, partSize)
 		text := strings.Repeat("x", size)
 		for rest := text; rest != ""; {
 			n := min(len(rest), 300_001)
@@ -113,10 +114,10 @@ func TestStateParts(t *testing.T) {
 			}
 			rest = rest[n:]
 		}
-		if err := p.end(); err != nil {
+		if err := p.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		parts, err := readParts(strings.NewReader("\x01a\x07" + out.String() + "\x00"))
+		parts, err := readParts(strings.NewReader("\x01a\x07" + out.String() + "\x00\x00"))
 		if err != nil || parts["a"].version != 7 || string(parts["a"].data) != text {
 			t.Errorf("%d bytes: %v", size, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/chessbrain/chessbrain/plugins/sample/chance"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // chunkUnpacker takes positions out of chunks. Which ones depends on the seed,
@@ -58,7 +59,7 @@ func (u *chunkUnpacker) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		defer ready.Close()
-		return mapOrdered(ctx, u.settings.Threads, u.in, u.unpack, func(ctx context.Context, frames []Frame) error {
+		return replay.MapOrdered(ctx, u.settings.Threads, u.in.Get, u.unpack, func(ctx context.Context, frames []Frame) error {
 			if len(frames) == 0 {
 				return nil
 			}
@@ -66,7 +67,7 @@ func (u *chunkUnpacker) Run(ctx context.Context) error {
 		})
 	})
 	group.Go(func() error {
-		return each(ctx, ready, func(frames []Frame) error {
+		return replay.Each(ctx, ready.Get, func(frames []Frame) error {
 			for _, f := range frames {
 				if err := u.out.Put(ctx, f); err != nil {
 					return err

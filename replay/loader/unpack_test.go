@@ -121,7 +121,7 @@ func TestPickWeights(t *testing.T) {
 // The diff-focus weight, by hand: (6*|.5-.25| + .75) / (6 + 1.5) = .3;
 // (.3*2 + .05)^.5 = .806226; capped at tau.
 func TestPositionWeight(t *testing.T) {
-	w := PositionWeight{Enabled: true, QWeight: 6, PolicyScale: 1.5, Alpha: 2, Beta: .05, Gamma: .5, Tau: 1}
+	w := PositionWeight{Enabled: true, Focus: chance.Focus{QWeight: 6, PolicyScale: 1.5, Alpha: 2, Beta: .05, Gamma: .5, Tau: 1}}
 	p := record.Ply{Best: encoding.QDM{Q: .5}, Orig: encoding.QDM{Q: .25}, KLD: .75}
 	if got, want := w.Of(&p), math.Sqrt(.65); math.Abs(got-want) > 1e-12 {
 		t.Errorf("%v, want %v", got, want)
@@ -245,7 +245,7 @@ func TestUnpackerSettings(t *testing.T) {
 	for name, c := range map[string]ChunkUnpacker{
 		"threads": {PositionSamplingRate: 1}, "position_sampling_rate": {Threads: 1}, "position_sampling_rate: 1.5": {Threads: 1, PositionSamplingRate: 1.5},
 		"position_count": {Threads: 1, PositionCount: -1}, "prefetch": {Threads: 1, PositionCount: 1, Prefetch: -1},
-		"tau": {Threads: 1, PositionCount: 1, PositionWeight: PositionWeight{Enabled: true, QWeight: 1, Beta: 1}},
+		"tau": {Threads: 1, PositionCount: 1, PositionWeight: PositionWeight{Enabled: true, Focus: chance.Focus{QWeight: 1, Beta: 1}}},
 	} {
 		b := &build{config: &StageConfig{Name: "u", ChunkUnpacker: &c}, options: &Options{}, in: []anyQueue{NewQueue[*Game](1, Block)}, out: []anyQueue{NewQueue[Frame](1, Block)}}
 		if _, err := newChunkUnpacker(b); err == nil || !strings.Contains(err.Error(), name) {

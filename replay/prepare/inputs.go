@@ -3,12 +3,7 @@ package prepare
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay"
@@ -49,7 +44,11 @@ type InputFile struct {
 func ListInputs(fsys fsx.FS, inputs []Input) ([]InputFile, error) {
 	var files []InputFile
 	for _, in := range inputs {
-		paths, err := listChunks(fsys, in.Dir)
+		_, err := fsys.Stat(in.Dir)
+		var paths []string
+		if err == nil {
+			paths, err = replay.ListChunks(fsys, in.Dir)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("list games of %s: %w", in.Dir, err)
 		}
@@ -71,48 +70,15 @@ func ListInputs(fsys fsx.FS, inputs []Input) ([]InputFile, error) {
 	return files, nil
 }
 
-func isChunk(base string) bool {
-	return !strings.HasPrefix(base, ".") && (strings.HasSuffix(base, replay.SealedSuffix) || strings.HasSuffix(base, replay.GrowingSuffix))
-}
-
-// listChunks returns the chunk files below dir in path order.
-func listChunks(fsys fsx.FS, dir string) ([]string, error) {
-	entries, err := fsys.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	var paths []string
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		switch {
-		case strings.HasPrefix(e.Name(), "."):
-		case e.IsDir():
-			below, err := listChunks(fsys, path)
-			if err != nil {
-				return nil, err
-			}
-			paths = append(paths, below...)
-		case isChunk(e.Name()):
-			paths = append(paths, path)
-		}
-	}
-	return paths, nil
-}
-
 const tailBytes = 4096
 
 func identify(fsys fsx.FS, path string) (InputFile, error) {
-	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	info, err := fsys.Stat(path)
 	if err != nil {
 		return InputFile{}, err
 	}
-	defer f.Close()
-	info, err := f.Stat()
+	tail, err := replay.ReadPart(fsys, path, max(info.Size()-tailBytes, 0), -1)
 	if err != nil {
-		return InputFile{}, err
-	}
-	tail := make([]byte, min(info.Size(), tailBytes))
-	if _, err := f.ReadAt(tail, info.Size()-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
 		return InputFile{}, err
 	}
 	sum := sha256.Sum256(tail)

@@ -209,7 +209,7 @@ func Check(fsys fsx.FS, dir string) ([]Fault, error) {
 		return faults, err
 	}
 	for _, e := range entries {
-		if isChunk(e.Name()) && !known[e.Name()] {
+		if replay.IsChunk(e.Name()) && !known[e.Name()] {
 			faults = append(faults, Fault{e.Name(), "the manifest does not name it"})
 		}
 	}

@@ -1,7 +1,6 @@
 package prepare
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -77,14 +76,10 @@ func writeMix(sources []Input, dir string, seed uint64, now time.Time) (*shuffle
 			return nil, err
 		}
 	}
-	data, err := json.MarshalIndent(m, "", " ")
-	if err == nil {
-		err = fsx.WriteFile(fsx.OS, filepath.Join(temp, shuffle.MarkerName), append(data, '\n'))
+	if err := shuffle.WriteJSON(fsx.OS, filepath.Join(temp, shuffle.MarkerName), m); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = os.Rename(temp, dir)
-	}
-	if err != nil {
+	if err := os.Rename(temp, dir); err != nil {
 		return nil, err
 	}
 	return m, fsx.SyncDir(fsx.OS, filepath.Dir(dir))

@@ -153,11 +153,7 @@ func (s *split) add(g *record.Game) error {
 	}
 	s.current.Games++
 	s.current.Positions += len(g.Plies)
-	for _, p := range g.Plies {
-		if p.Trained() {
-			s.current.Rows++
-		}
-	}
+	s.current.Rows += g.NumRows()
 	if s.current.Games == s.size {
 		return s.endChunk()
 	}

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
@@ -92,7 +90,7 @@ func (opt Options) step(ctx context.Context, name string, settings map[string]st
 	}
 	var counts Counts
 	seen := map[[16]byte]bool{}
-	err = readAhead(ctx, opt.FS, files, max(opt.Workers, 1), opt.Select, func(r chunkRead) error {
+	err = replay.MapOrdered(ctx, opt.Workers, replay.Items(files), opt.read, func(_ context.Context, r chunkRead) error {
 		counts.Damaged += int64(r.damaged)
 		for _, g := range r.games {
 			counts.Read++
@@ -125,48 +123,13 @@ type chunkRead struct {
 	damaged int
 }
 
-// readAhead reads files on several goroutines and hands them to fn in order, one
-// at a time. At most workers files are in memory beside fn's.
-func readAhead(ctx context.Context, fsys fsx.FS, files []InputFile, workers int, s Selector, fn func(chunkRead) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	queue := make(chan chan chunkRead, workers-1) // in order; its room bounds what is read ahead
-	group.Go(func() error {
-		defer close(queue)
-		for _, f := range files {
-			result := make(chan chunkRead, 1)
-			select {
-			case queue <- result:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-			group.Go(func() error {
-				games, info, err := replay.ReadChunk(fsys, f.Path)
-				if err != nil {
-					return err
-				}
-				for i, g := range games {
-					games[i] = s.Select(g)
-				}
-				result <- chunkRead{games, len(info.Damage)}
-				return nil
-			})
-		}
-		return nil
-	})
-	group.Go(func() error {
-		for result := range queue {
-			select {
-			case r := <-result:
-				if err := fn(r); err != nil {
-					return err
-				}
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		return nil
-	})
-	return group.Wait()
+// read reads a chunk file and makes the choice of positions.
+func (opt *Options) read(_ context.Context, f *InputFile) (chunkRead, error) {
+	games, info, err := replay.ReadChunk(opt.FS, f.Path)
+	for i, g := range games {
+		games[i] = opt.Select.Select(g)
+	}
+	return chunkRead{games, len(info.Damage)}, err
 }
 
 // Step does a step whose files other code writes: do writes them in dir, which is

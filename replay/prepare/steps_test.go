@@ -14,6 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/testing/memfs"
 	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // twoDirs writes 11 games into /a (files of 3, 3, 3, 2) and 4 into /b: one of
@@ -184,7 +185,8 @@ func TestStoppedAndGoneOn(t *testing.T) {
 		}
 		n := 0
 		ids, moves := map[[16]byte]bool{}, map[[16]byte]bool{}
-		err = readAhead(ctx, m, files, 1, mustSelect(t, "all", 0), func(r chunkRead) error {
+		reader := Options{FS: m, Select: mustSelect(t, "all", 0)}
+		err = replay.MapOrdered(ctx, 1, replay.Items(files), reader.read, func(_ context.Context, r chunkRead) error {
 			for _, g := range r.games {
 				if ids[g.ID] {
 					continue
@@ -426,7 +428,7 @@ func FuzzManifest(f *testing.F) {
 			return
 		}
 		for _, file := range got.Files {
-			if filepath.Base(file.Name) != file.Name || !isChunk(file.Name) {
+			if filepath.Base(file.Name) != file.Name || !replay.IsChunk(file.Name) {
 				t.Fatalf("file %q", file.Name)
 			}
 		}

@@ -53,7 +53,7 @@ func BenchmarkSource(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	src.Repeat(true)
+	src.Repeat = true
 	batch, rows := encoding.NewTrainBatch(256), 0
 	for b.Loop() {
 		batch.Reset()

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // Boards of a packed row: the eight history boards, newest first. Pieces are
@@ -39,7 +40,7 @@ func appendBoards(dst []byte, masks *[encoding.NumMasks]uint64) (_ []byte, ok bo
 	if n == 0 {
 		return dst, true
 	}
-	dst = appendNewest(dst, piecesOf(masks, 0))
+	dst, _ = replay.AppendMen(dst, piecesOf(masks, 0)[:])
 	for t := 1; t < int(n); t++ {
 		var plain bool
 		if dst, plain = appendOlder(dst, piecesOf(masks, t-1), piecesOf(masks, t)); plain {
@@ -89,24 +90,6 @@ func pieceAt(p *pieces, square int) int {
 	return noPiece
 }
 
-func appendNewest(dst []byte, p *pieces) []byte {
-	occupied := uint64(0)
-	for _, m := range p {
-		occupied |= m
-	}
-	dst = le.AppendUint64(dst, occupied)
-	for k := 0; occupied != 0; k++ {
-		piece := uint8(pieceAt(p, bits.TrailingZeros64(occupied)))
-		occupied &= occupied - 1
-		if k%2 == 0 {
-			dst = append(dst, piece)
-		} else {
-			dst[len(dst)-1] |= piece << 4
-		}
-	}
-	return dst
-}
-
 // appendOlder writes the board before newer.
 func appendOlder(dst []byte, newer, older *pieces) (_ []byte, plain bool) {
 	differ := uint64(0)
@@ -143,19 +126,18 @@ func plainMove(newer, older *pieces, differ uint64) (uint16, bool) {
 
 // boards unpacks what appendBoards wrote; masks come zeroed.
 func (d *decoder) boards(masks *[encoding.NumMasks]uint64) {
-	n, repeated, plain := int(d.u8()), d.u8(), d.u8()
+	n, repeated, plain := int(d.U8()), d.U8(), d.U8()
 	if n > encoding.HistoryLen {
-		d.fail("%d history boards", n)
+		d.Fail("%d history boards", n)
 	}
 	if repeated>>n != 0 || plain>>max(0, n-1) != 0 {
-		d.fail("marks beyond the %d boards", n)
+		d.Fail("marks beyond the %d boards", n)
 	}
-	for t := 0; t < n && d.err == nil; t++ {
+	for t := 0; t < n && d.Err == nil; t++ {
 		p := piecesOf(masks, t)
-		switch {
-		case t == 0:
-			d.newest(p)
-		default:
+		if t == 0 {
+			d.Men(p[:])
+		} else {
 			*p = *piecesOf(masks, t-1)
 			d.older(p, plain>>(t-1)&1 != 0)
 		}
@@ -165,31 +147,14 @@ func (d *decoder) boards(masks *[encoding.NumMasks]uint64) {
 	}
 }
 
-func (d *decoder) newest(p *pieces) {
-	occupied := d.u64()
-	nibbles := d.take((bits.OnesCount64(occupied) + 1) / 2)
-	if d.err != nil {
-		return
-	}
-	for k := 0; occupied != 0; k++ {
-		piece := nibbles[k/2] >> (4 * (k % 2)) & 15
-		if piece >= numPieces {
-			d.fail("piece %d", piece)
-			return
-		}
-		p[piece] |= occupied & -occupied
-		occupied &= occupied - 1
-	}
-}
-
 // older turns p, a copy of the newer board, into the one before it.
 func (d *decoder) older(p *pieces, plain bool) {
 	if plain {
-		m := int(d.u16())
+		m := int(d.U16())
 		from, to, taken := m&63, m>>6&63, m>>12
 		moved := pieceAt(p, to)
 		if moved == noPiece || pieceAt(p, from) != noPiece || taken >= numPieces && taken != noPiece {
-			d.fail("history move %#04x", m)
+			d.Fail("history move %#04x", m)
 			return
 		}
 		p[moved] ^= 1<<from | 1<<to
@@ -198,15 +163,15 @@ func (d *decoder) older(p *pieces, plain bool) {
 		}
 		return
 	}
-	count := int(d.u8())
+	count := int(d.U8())
 	if count > encoding.NumSquares {
-		d.fail("%d squares differ", count)
+		d.Fail("%d squares differ", count)
 	}
-	for ; count > 0 && d.err == nil; count-- {
-		v := int(d.u16())
+	for ; count > 0 && d.Err == nil; count-- {
+		v := int(d.U16())
 		square, piece := v&63, v>>6
 		if piece >= numPieces && piece != noPiece {
-			d.fail("piece %d", piece)
+			d.Fail("piece %d", piece)
 			return
 		}
 		for k := range p {

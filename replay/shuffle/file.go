@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // A row file (data*.rows) holds packed rows in blocks, so that any row is found
@@ -236,19 +237,15 @@ func (f *RowFile) readBlock(k int) ([][]byte, error) {
 
 // splitRows cuts a payload into its n rows.
 func splitRows(payload []byte, n int) ([][]byte, error) {
+	d := replay.Decoder{Data: payload}
 	rows := make([][]byte, 0, min(n, len(payload)))
-	for len(payload) > 0 {
-		size, k := binary.Uvarint(payload)
-		if k <= 0 || size > uint64(len(payload)-k) || size > maxRowBytes || len(rows) == n {
-			return nil, fmt.Errorf("row %d of %d has no valid length", len(rows), n)
-		}
-		rows = append(rows, payload[k:k+int(size):k+int(size)])
-		payload = payload[k+int(size):]
+	for d.More() {
+		rows = append(rows, d.Bytes(maxRowBytes))
 	}
 	if len(rows) != n {
-		return nil, fmt.Errorf("%d rows, want %d", len(rows), n)
+		d.Fail("%d rows, want %d", len(rows), n)
 	}
-	return rows, nil
+	return rows, d.Err
 }
 
 // Close closes the file.

@@ -53,7 +53,7 @@ func GameFiles(ctx context.Context, fsys fsx.FS, inputDirs []string, outputDir s
 // SideRows counts the rows of a file's games on each side of the split.
 func (s Settings) SideRows(path string, games []*record.Game) (train, val int64) {
 	for _, g := range games {
-		if s.split().validation(path, g.ID) {
+		if s.validation(path, g.ID) {
 			val += int64(g.NumRows())
 		} else {
 			train += int64(g.NumRows())

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // The index (games.index in the output directory) remembers which games the
@@ -55,16 +55,11 @@ func keyOf(fsys fsx.FS, c *chunk) fileKey {
 	if c.growing() || c.bytes < footerBytes {
 		return fileKey{}
 	}
-	f, err := fsys.OpenFile(c.path, os.O_RDONLY, 0)
+	tail, err := replay.ReadPart(fsys, c.path, c.bytes-footerBytes, footerBytes)
 	if err != nil {
-		return fileKey{} // reading it says what is wrong
+		return fileKey{} // reading all of it says what is wrong
 	}
-	defer f.Close()
-	var tail [footerBytes]byte
-	if n, _ := f.ReadAt(tail[:], c.bytes-footerBytes); n < footerBytes {
-		return fileKey{}
-	}
-	sum := sha256.Sum256(tail[:])
+	sum := sha256.Sum256(tail)
 	return fileKey{path: c.path, size: c.bytes, tail: [16]byte(sum[:16])}
 }
 
@@ -99,26 +94,26 @@ func decodeIndex(data []byte) (index, error) {
 	if v := le.Uint32(data[8:]); v != indexVersion {
 		return nil, fmt.Errorf("%w: version %d", errIndex, v)
 	}
-	d := decoder{data: data[:n], pos: 16}
+	d := replay.Decoder{Data: data[:n], Pos: 16}
 	x := index{}
 	for range le.Uint32(data[12:]) {
 		var k fileKey
-		k.path = string(d.take(int(d.uvarint(1 << 16))))
-		k.size = int64(d.u64())
-		copy(k.tail[:], d.take(len(k.tail)))
-		count := int(d.uvarint(uint64(n) / 17)) // a game takes 17 bytes or more
-		if d.err != nil || count > (n-d.pos)/17 {
-			return nil, fmt.Errorf("%w at byte %d", errIndex, d.pos)
+		k.path = string(d.Bytes(1 << 16))
+		k.size = int64(d.U64())
+		copy(k.tail[:], d.Take(len(k.tail)))
+		count := int(d.Uvarint(uint64(n) / 17)) // a game takes 17 bytes or more
+		if d.Err != nil || count > (n-d.Pos)/17 {
+			return nil, fmt.Errorf("%w at byte %d", errIndex, d.Pos)
 		}
 		games := make([]gameRows, count)
 		for i := range games {
-			copy(games[i].id[:], d.take(16))
-			games[i].rows = uint32(d.uvarint(1 << 31))
+			copy(games[i].id[:], d.Take(16))
+			games[i].rows = uint32(d.Uvarint(1 << 31))
 		}
 		x[k] = games
 	}
-	if d.err != nil || d.pos != n {
-		return nil, fmt.Errorf("%w at byte %d", errIndex, d.pos)
+	if d.End() != nil {
+		return nil, fmt.Errorf("%w at byte %d", errIndex, d.Pos)
 	}
 	return x, nil
 }

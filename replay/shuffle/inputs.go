@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,9 +20,6 @@ import (
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 )
-
-// maxChunkBytes bounds the game files that are read.
-const maxChunkBytes = 1 << 30
 
 // gameRows is a game and its number of training rows.
 type gameRows struct {
@@ -78,8 +75,8 @@ func listChunks(fsys fsx.FS, dirs []string) ([]*chunk, error) {
 // findChunk looks at a game file that was listed; nil if retention has removed it.
 func findChunk(fsys fsx.FS, path string) (*chunk, error) {
 	info, err := fsys.Stat(path)
-	if stem, growing := strings.CutSuffix(path, replay.GrowingSuffix); growing && errors.Is(err, fs.ErrNotExist) {
-		path = stem + replay.SealedSuffix // sealed meanwhile
+	if errors.Is(err, fs.ErrNotExist) {
+		path = replay.SealedName(path) // sealed meanwhile
 		info, err = fsys.Stat(path)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -147,29 +144,12 @@ func (c *chunk) count(fsys fsx.FS) {
 // read returns the games in the first n bytes of the chunk. A growing one that
 // is not there any more was sealed.
 func (c *chunk) read(fsys fsx.FS, n int64) ([]*record.Game, replay.ChunkInfo, error) {
-	data, err := readPrefix(fsys, c.path, n)
+	games, info, err := replay.ReadPrefix(fsys, c.path, n)
 	if errors.Is(err, fs.ErrNotExist) && c.growing() {
-		data, err = readPrefix(fsys, strings.TrimSuffix(c.path, replay.GrowingSuffix)+replay.SealedSuffix, n)
+		games, info, err = replay.ReadPrefix(fsys, replay.SealedName(c.path), n)
 	}
-	if err != nil {
-		return nil, replay.ChunkInfo{}, fmt.Errorf("read games: %w", err)
+	if errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%w: %w", ErrInputChanged, err)
 	}
-	return replay.DecodeChunk(c.path, data)
-}
-
-// readPrefix returns the first n bytes of a file.
-func readPrefix(fsys fsx.FS, path string, n int64) ([]byte, error) {
-	if n > maxChunkBytes {
-		return nil, fmt.Errorf("%s has %d bytes, a game file has at most %d", path, n, int64(maxChunkBytes))
-	}
-	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data := make([]byte, n)
-	if have, err := f.ReadAt(data, 0); have < len(data) {
-		return nil, fmt.Errorf("%s: %w: %d of %d bytes, %w", path, ErrInputChanged, have, n, err)
-	}
-	return data, nil
+	return games, info, err
 }

@@ -81,8 +81,8 @@ func readJSON(fsys fsx.FS, path string, v any) error {
 	return nil
 }
 
-// writeJSON writes v, durable when it returns.
-func writeJSON(fsys fsx.FS, path string, v any) error {
+// WriteJSON writes v, durable when it returns.
+func WriteJSON(fsys fsx.FS, path string, v any) error {
 	data, err := json.MarshalIndent(v, "", " ")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -77,16 +76,17 @@ func (s Settings) Validate() error {
 	if !(s.ShortTerm >= 0 && s.ShortTerm <= 1) {
 		return fmt.Errorf("st-theta %g: want 0 to 1", s.ShortTerm)
 	}
-	return s.split().validate()
+	if s.Split != SplitByGame && s.Split != SplitByFile {
+		return fmt.Errorf("split %q: want %s or %s", s.Split, SplitByGame, SplitByFile)
+	}
+	if !(s.Validation >= 0 && s.Validation < 1) {
+		return fmt.Errorf("validation-share %g: want 0 or more, below 1", s.Validation)
+	}
+	return nil
 }
 
-func (s Settings) split() split { return split{s.Split, s.Validation} }
-
-// Validate says which option is missing or out of range.
-func (o Options) Validate() error { return o.validate() }
-
-// validate checks o and sets its defaults.
-func (o *Options) validate() error {
+// Validate sets the defaults and says which option is missing or out of range.
+func (o *Options) Validate() error {
 	if o.FS == nil {
 		o.FS = fsx.OS
 	}
@@ -169,38 +169,13 @@ const (
 	SplitByFile SplitBy = "file"
 )
 
-// split decides the side of games.
-type split struct {
-	by    SplitBy
-	share float64 // of validation, [0,1)
-}
-
-func (s split) validate() error {
-	if s.by != SplitByGame && s.by != SplitByFile {
-		return fmt.Errorf("split %q: want %s or %s", s.by, SplitByGame, SplitByFile)
+// validation says whether a game of a file is for validation. A growing file is on
+// the side that it has when it is sealed.
+func (s Settings) validation(path string, id [16]byte) bool {
+	if s.Split == SplitByFile {
+		return FileShare(replay.SealedName(filepath.Base(path))) >= 1-s.Validation
 	}
-	if !(s.share >= 0 && s.share < 1) {
-		return fmt.Errorf("validation-share %g: want 0 or more, below 1", s.share)
-	}
-	return nil
-}
-
-// validation says whether a game of a file is for validation.
-func (s split) validation(path string, id [16]byte) bool {
-	if s.by == SplitByFile {
-		return FileShare(chunkName(path)) >= 1-s.share
-	}
-	return record.IsValidation(id, s.share)
-}
-
-// chunkName is the base name of a chunk once it is sealed, so that a growing one
-// keeps its side.
-func chunkName(path string) string {
-	base := filepath.Base(path)
-	if stem, ok := strings.CutSuffix(base, replay.GrowingSuffix); ok {
-		return stem + replay.SealedSuffix
-	}
-	return base
+	return record.IsValidation(id, s.Validation)
 }
 
 // FileShare returns KataGo's number of a file, evenly spread over [0,1): the

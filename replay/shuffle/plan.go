@@ -61,14 +61,14 @@ const planFormat = 1
 // It creates nothing. Where there are not enough rows it returns the plan
 // together with a *ShortError.
 func MakePlan(ctx context.Context, o Options) (*Plan, error) {
-	if err := o.validate(); err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	p, _, err := o.plan(ctx)
 	return p, err
 }
 
-// plan is MakePlan after validate; it returns the new index of games too.
+// plan is MakePlan after Validate; it returns the new index of games too.
 func (o *Options) plan(ctx context.Context) (*Plan, index, error) {
 	old, err := readIndex(o.FS, filepath.Join(o.OutputDir, indexName))
 	if err != nil {
@@ -124,7 +124,7 @@ func (p *Plan) addUp(chunks []*chunk) (inputs []Input) {
 			}
 			seen[g.id] = c
 			in.Games++
-			if p.split().validation(c.path, g.id) {
+			if p.validation(c.path, g.id) {
 				in.ValRows += int64(g.rows)
 			} else {
 				in.TrainRows += int64(g.rows)

@@ -1,22 +1,22 @@
 package shuffle
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // DecodeRow appends the packed row data to b. On error, which says what is
 // wrong with the bytes, b is as it was.
 func DecodeRow(b *encoding.TrainBatch, data []byte) error {
-	d := decoder{data: data}
-	flags, rule50, numLegal := d.u8(), d.u8(), int(d.u8())
+	d := decoder{replay.Decoder{Data: data}}
+	flags, rule50, numLegal := d.U8(), d.U8(), int(d.U8())
 	i := b.Grow(numLegal)
 	if flags&flagRaw != 0 {
 		for k := range b.Masks[i] {
-			b.Masks[i][k] = d.u64()
+			b.Masks[i][k] = d.U64()
 		}
 	} else {
 		d.boards(&b.Masks[i])
@@ -30,104 +30,28 @@ func DecodeRow(b *encoding.TrainBatch, data []byte) error {
 	if flags&flagWeight != 0 {
 		b.Weight[i] = d.finite("weight")
 	}
-	if d.err == nil && d.pos != len(data) {
-		d.fail("%d bytes too many", len(data)-d.pos)
-	}
-	if d.err != nil {
-		dropRow(b, i)
-		return fmt.Errorf("packed row: byte %d: %w", d.pos, d.err)
+	if err := d.End(); err != nil {
+		b.DropLast()
+		return fmt.Errorf("packed row: byte %d: %w", d.Pos, err)
 	}
 	return nil
 }
 
-// dropRow removes the last row of b, number i.
-func dropRow(b *encoding.TrainBatch, i int) {
-	start := b.LegalStart[i]
-	b.N = i
-	b.LegalStart = b.LegalStart[:i+1]
-	b.Legal, b.Prior, b.Policy = b.Legal[:start], b.Prior[:start], b.Policy[:start]
-}
-
-// decoder reads a packed row. After the first fault everything reads as 0.
-type decoder struct {
-	data []byte
-	pos  int
-	err  error
-}
-
-func (d *decoder) fail(format string, args ...any) {
-	if d.err == nil {
-		d.err = fmt.Errorf(format, args...)
-	}
-}
-
-// take returns the next n bytes, nil at a fault.
-func (d *decoder) take(n int) []byte {
-	if d.err != nil {
-		return nil
-	}
-	if n > len(d.data)-d.pos {
-		d.fail("cut off: %d bytes wanted, %d are there", n, len(d.data)-d.pos)
-		return nil
-	}
-	d.pos += n
-	return d.data[d.pos-n : d.pos]
-}
-
-func (d *decoder) u8() uint8 {
-	if p := d.take(1); p != nil {
-		return p[0]
-	}
-	return 0
-}
-
-func (d *decoder) u16() uint16 {
-	if p := d.take(2); p != nil {
-		return le.Uint16(p)
-	}
-	return 0
-}
-
-func (d *decoder) u64() uint64 {
-	if p := d.take(8); p != nil {
-		return le.Uint64(p)
-	}
-	return 0
-}
-
-func (d *decoder) float() float32 {
-	if p := d.take(4); p != nil {
-		return math.Float32frombits(le.Uint32(p))
-	}
-	return 0
-}
+// decoder reads a packed row.
+type decoder struct{ replay.Decoder }
 
 // finite reads a number that is finite and not negative.
 func (d *decoder) finite(name string) float32 {
-	v := d.float()
+	v := d.Float()
 	if !(v >= 0) || math.IsInf(float64(v), 0) {
-		d.fail("%s %v", name, v)
+		d.Fail("%s %v", name, v)
 	}
-	return v
-}
-
-// uvarint reads a number of at most limit.
-func (d *decoder) uvarint(limit uint64) uint64 {
-	if d.err != nil {
-		return 0
-	}
-	v, n := binary.Uvarint(d.data[d.pos:])
-	if n <= 0 || v > limit {
-		d.fail("bad number")
-		return 0
-	}
-	d.pos += n
 	return v
 }
 
 // moves reads policy indices of 11 bits.
 func (d *decoder) moves(legal []uint16) {
-	packed := d.take((bitsPerMove*len(legal) + 7) / 8)
+	packed := d.Take((bitsPerMove*len(legal) + 7) / 8)
 	if packed == nil {
 		return
 	}
@@ -141,7 +65,7 @@ func (d *decoder) moves(legal []uint16) {
 		acc >>= bitsPerMove
 		have -= bitsPerMove
 		if legal[j] >= encoding.NumPolicy {
-			d.fail("policy index %d", legal[j])
+			d.Fail("policy index %d", legal[j])
 			return
 		}
 	}
@@ -149,7 +73,7 @@ func (d *decoder) moves(legal []uint16) {
 
 // policy reads the targets beside the moves; they come zeroed.
 func (d *decoder) policy(policy []float32, asCounts bool) {
-	set := d.take((len(policy) + 7) / 8)
+	set := d.Take((len(policy) + 7) / 8)
 	if set == nil {
 		return
 	}
@@ -163,14 +87,14 @@ func (d *decoder) policy(policy []float32, asCounts bool) {
 			policy[j] = d.finite("policy")
 			continue
 		}
-		counts[j] = uint32(d.uvarint(math.MaxUint32))
+		counts[j] = uint32(d.Uvarint(math.MaxUint32))
 		sum += uint64(counts[j])
 	}
-	if !asCounts || d.err != nil {
+	if !asCounts || d.Err != nil {
 		return
 	}
 	if sum == 0 {
-		d.fail("policy without a visit")
+		d.Fail("policy without a visit")
 		return
 	}
 	for j := range policy {
@@ -180,7 +104,7 @@ func (d *decoder) policy(policy []float32, asCounts bool) {
 
 // targets reads the value targets.
 func (d *decoder) targets(targets *[encoding.NumTargets]encoding.QDM) {
-	head := d.take(3)
+	head := d.Take(3)
 	if head == nil {
 		return
 	}
@@ -191,19 +115,19 @@ func (d *decoder) targets(targets *[encoding.NumTargets]encoding.QDM) {
 		case kind == targetUnknown:
 			*v = encoding.UnknownQDM
 		case kind == targetFull:
-			*v = encoding.QDM{Q: d.float(), D: d.float(), M: d.float()}
+			*v = encoding.QDM{Q: d.Float(), D: d.Float(), M: d.Float()}
 		case kind == targetResult:
-			head := d.u8()
+			head := d.U8()
 			if head&3 > 2 || head>>3 != 0 {
-				d.fail("result %#x", head)
+				d.Fail("result %#x", head)
 			}
-			*v = encoding.QDM{Q: float32(int(head&3) - 1), D: float32(head >> 2), M: float32(d.uvarint(1<<16 - 1))}
+			*v = encoding.QDM{Q: float32(int(head&3) - 1), D: float32(head >> 2), M: float32(d.Uvarint(1<<16 - 1))}
 		case kind == targetPartial:
 			d.partial(v)
 		case kind == targetAsBefore && k > 0:
 			*v = targets[k-1]
 		default:
-			d.fail("target %d of kind %d", k, kind)
+			d.Fail("target %d of kind %d", k, kind)
 			return
 		}
 	}
@@ -211,10 +135,10 @@ func (d *decoder) targets(targets *[encoding.NumTargets]encoding.QDM) {
 
 func (d *decoder) partial(v *encoding.QDM) {
 	*v = encoding.UnknownQDM
-	known := d.u8()
+	known := d.U8()
 	for bit, f := range [3]*float32{&v.Q, &v.D, &v.M} {
 		if known>>bit&1 != 0 {
-			*f = d.float()
+			*f = d.Float()
 		}
 	}
 }

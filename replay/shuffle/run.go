@@ -25,7 +25,7 @@ import (
 // One process at a time may shuffle into an output directory: on fsx.OS a lock
 // sees to that (*fsx.LockedError).
 func Run(ctx context.Context, o Options) (*Manifest, error) {
-	if err := o.validate(); err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	if err := fsx.MkdirAll(o.FS, o.OutputDir); err != nil {
@@ -73,7 +73,7 @@ func (o *Options) fresh(ctx context.Context) (*Manifest, error) {
 		return nil, fmt.Errorf("shuffle: %w", err)
 	}
 	// First the plan, which says where the scratch files are, then those.
-	if err := writeJSON(o.FS, filepath.Join(temp, planName), p); err != nil {
+	if err := WriteJSON(o.FS, filepath.Join(temp, planName), p); err != nil {
 		return nil, err
 	}
 	for _, dir := range []string{filepath.Join(temp, trainDir), filepath.Join(temp, valDir), p.Scratch} {
@@ -89,7 +89,7 @@ func (o *Options) fresh(ctx context.Context) (*Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := writeJSON(o.FS, filepath.Join(temp, spreadName), s); err != nil {
+	if err := WriteJSON(o.FS, filepath.Join(temp, spreadName), s); err != nil {
 		return nil, err
 	}
 	return o.finish(ctx, p, s)
@@ -149,7 +149,7 @@ func (o *Options) finish(ctx context.Context, p *Plan, s *spread) (*Manifest, er
 	if err != nil {
 		return nil, err
 	}
-	if err := writeJSON(o.FS, filepath.Join(temp, MarkerName), m); err != nil {
+	if err := WriteJSON(o.FS, filepath.Join(temp, MarkerName), m); err != nil {
 		return nil, err
 	}
 	return m, o.publish(p)

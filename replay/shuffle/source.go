@@ -1,6 +1,7 @@
 package shuffle
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -22,7 +23,10 @@ type Source struct {
 	fsys fsx.FS
 	dir  string // of the shuffles
 
-	repeat    bool
+	// Repeat makes the source begin again after the last row, with the files in
+	// another order each time; without it the last row is followed by io.EOF.
+	Repeat bool
+
 	symmetric bool
 	symSeed   uint64
 
@@ -68,10 +72,6 @@ func OpenLatestFS(fsys fsx.FS, dir string) (*Source, error) {
 	s.begin(m, cursor{Shuffle: m.Name})
 	return s, nil
 }
-
-// Repeat makes the source begin again after the last row, with the files in
-// another order each time; without it the last row is followed by io.EOF.
-func (s *Source) Repeat(on bool) { s.repeat = on }
 
 // ShowSymmetries makes every row appear under one of the board's symmetries that
 // keep it true, drawn by a hash of the seed and the row's number, as
@@ -176,7 +176,7 @@ func (s *Source) nextFile() (bool, error) {
 			continue
 		}
 		m := s.Manifest()
-		if !s.repeat || m.TrainRows == 0 {
+		if !s.Repeat || m.TrainRows == 0 {
 			return false, nil
 		}
 		s.begin(m, cursor{Shuffle: m.Name, Pass: s.at.Pass + 1, Rows: s.at.Rows})
@@ -204,7 +204,7 @@ func (s *Source) load(at cursor) error {
 	s.mu.Lock()
 	target, forced := s.target, s.forced
 	s.mu.Unlock()
-	if wanted := at.wanted(); !forced && target.Name != wanted {
+	if wanted := cmp.Or(at.Target, at.Shuffle); !forced && target.Name != wanted {
 		var err error
 		if target, err = s.open(wanted); err != nil {
 			return err
@@ -222,14 +222,6 @@ func (s *Source) load(at cursor) error {
 	s.mu.Unlock()
 	s.begin(target, at) // in another shuffle than target: Next goes on to that
 	return nil
-}
-
-// wanted is the shuffle whose rows come next.
-func (c cursor) wanted() string {
-	if c.Target != "" {
-		return c.Target
-	}
-	return c.Shuffle
 }
 
 // open reads the marker of the shuffle that a saved position names.

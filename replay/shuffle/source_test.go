@@ -98,7 +98,7 @@ func TestResume(t *testing.T) {
 // TestResumeAcrossPasses does the same where the source repeats.
 func TestResumeAcrossPasses(t *testing.T) {
 	m, src := sourceOver(t)
-	src.Repeat(true)
+	src.Repeat = true
 	perPass := int(src.NumRows())
 	size := perPass/3 + 1
 	want := take(t, src, 9, size) // almost three passes, batches over their ends
@@ -108,8 +108,8 @@ func TestResumeAcrossPasses(t *testing.T) {
 	}
 	for n := range 9 {
 		one, two := open(t, m), open(t, m)
-		one.Repeat(true)
-		two.Repeat(true)
+		one.Repeat = true
+		two.Repeat = true
 		head := take(t, one, n, size)
 		load(t, two, saved(t, one))
 		if rest := take(t, two, 9-n, size); !slices.Equal(slices.Concat(head, rest), want) {

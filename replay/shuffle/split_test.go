@@ -46,7 +46,7 @@ func TestSplitByFile(t *testing.T) {
 	o := testOptions(m)
 	o.Split = SplitByFile
 	o.Validation = 1 - FileShare("00000001.games")
-	if o.split().validation("x/00000001.games.tmp", [16]byte{}) != true || o.split().validation("x/y.games", [16]byte{}) != (FileShare("y.games") >= FileShare("00000001.games")) {
+	if o.validation("x/00000001.games.tmp", [16]byte{}) != true || o.validation("x/y.games", [16]byte{}) != (FileShare("y.games") >= FileShare("00000001.games")) {
 		t.Fatal("side of a file")
 	}
 	writeGames(t, m, "run/selfplay/a/p0", games[:10])

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -73,27 +72,15 @@ func bucketPath(scratch string, k int) string {
 // the plan.
 func (o *Options) spreadInputs(ctx context.Context, p *Plan, scratch string) (*spread, error) {
 	s := &spreader{o: o, p: p, scratch: scratch, buffers: make([][]byte, p.buckets()), done: make([]bucket, p.buckets())}
-	k := 0
-	next := func(context.Context) (*Input, error) {
-		if k == len(p.Inputs) {
-			return nil, io.EOF
-		}
-		k++
-		return &p.Inputs[k-1], nil
-	}
-	collect := func(_ context.Context, rows *spreadRows) error { return s.collect(rows) }
 	// One more than asked for, so that with one, too, files are read while rows are written.
-	if err := replay.MapOrdered(ctx, o.Threads+1, next, s.read, collect); err != nil {
+	if err := replay.MapOrdered(ctx, o.Threads+1, replay.Items(p.Inputs), s.read, s.collect); err != nil {
 		return nil, err
 	}
 	return &spread{s.done}, s.finish()
 }
 
 // read packs the kept rows of one file.
-func (s *spreader) read(ctx context.Context, in *Input) (*spreadRows, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
+func (s *spreader) read(_ context.Context, in *Input) (*spreadRows, error) {
 	c := chunk{path: in.Path}
 	games, _, err := c.read(s.o.FS, in.Bytes)
 	if err != nil {
@@ -114,7 +101,7 @@ func (s *spreader) read(ctx context.Context, in *Input) (*spreadRows, error) {
 		}
 		done[id] = true
 		side := 0
-		if s.p.split().validation(in.Path, g.ID) {
+		if s.p.validation(in.Path, g.ID) {
 			side = 1
 		}
 		rows[side] += int64(g.NumRows())
@@ -174,7 +161,7 @@ func (w *rowPacker) game(g *record.Game, validation bool) error {
 }
 
 // collect appends the rows of a file to their buckets.
-func (s *spreader) collect(rows *spreadRows) error {
+func (s *spreader) collect(_ context.Context, rows *spreadRows) error {
 	from := 0
 	for k, end := range rows.ends {
 		to := rows.to[k]

@@ -71,7 +71,7 @@ func TestBucketsUniform(t *testing.T) {
 	o := testOptions(m)
 	o.Validation = 0
 	o.RowsPerFile = 200
-	if err := o.validate(); err != nil {
+	if err := o.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	p, _, err := o.plan(context.Background())

@@ -141,8 +141,10 @@ func stageOf(ctx context.Context, s *config.LoaderStage, r Rescorers) (loader.St
 }
 
 func weightOf(w *config.PositionWeight) loader.PositionWeight {
-	return loader.PositionWeight{Enabled: w.GetEnabled(), QWeight: w.GetQWeight(), PolicyScale: w.GetPolScale(),
-		Alpha: w.GetAlpha(), Beta: w.GetBeta(), Gamma: w.GetGamma(), Tau: w.GetTau()}
+	p := loader.PositionWeight{Enabled: w.GetEnabled()}
+	p.QWeight, p.PolicyScale, p.Alpha = w.GetQWeight(), w.GetPolScale(), w.GetAlpha()
+	p.Beta, p.Gamma, p.Tau = w.GetBeta(), w.GetGamma(), w.GetTau()
+	return p
 }
 
 // rescorersOf makes the rescorers that a stage names.

@@ -107,14 +107,17 @@ func TestGraph(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	weight := loader.PositionWeight{QWeight: 6, PolicyScale: 3.5, Alpha: 1, Beta: 0.5, Gamma: 1, Tau: 1}
+	var weight, other loader.PositionWeight
+	weight.QWeight, weight.PolicyScale, weight.Alpha, weight.Beta, weight.Gamma, weight.Tau = 6, 3.5, 1, 0.5, 1, 1
+	other.Enabled = true
+	other.QWeight, other.PolicyScale, other.Alpha, other.Beta, other.Gamma, other.Tau = 1, 2, 3, 4, 5, 6
 	want := []loader.StageConfig{
 		{Name: "f", Output: loader.QueueConfig{Capacity: 9, Overflow: loader.KeepNewest}, FilePathProvider: &loader.FilePathProvider{Directory: "d", PollSeconds: 2}},
 		{Name: "r", Inputs: []string{"f"}, ChunkSourceReader: &loader.ChunkSourceReader{Threads: 3}},
 		{Name: "s", Inputs: []string{"r"}, ChunkSourceSplitter: &loader.ChunkSourceSplitter{Outputs: []loader.SplitOutput{{Name: "a", Weight: 3}, {Name: "b", Weight: 1}}}},
 		{Name: "p", Inputs: []string{"s.a"}, ShufflingChunkPool: &loader.ShufflingChunkPool{ChunkPoolSize: 5, Threads: 2, Epochs: 1, HanseSampling: true,
 			HanseSamplingThreshold: 6, HanseSamplingGamma: 0.5, StoreMiB: 7,
-			PositionWeight: loader.PositionWeight{Enabled: true, QWeight: 1, PolicyScale: 2, Alpha: 3, Beta: 4, Gamma: 5, Tau: 6}}},
+			PositionWeight: other}},
 		{Name: "x", Inputs: []string{"s.b"}, SimpleChunkExtractor: &loader.SimpleChunkExtractor{Epochs: 2}},
 		{Name: "c", Inputs: []string{"x"}, ChunkRescorer: &loader.ChunkRescorer{Threads: 4}},
 		{Name: "g", Inputs: []string{"c"}, Plugin: &loader.Plugin{Threads: 8, Batch: 12}},

@@ -27,7 +27,7 @@ const (
 func (r *Rows) Draw(ctx context.Context, s *Subject) (trainer.BatchSource, error) {
 	switch {
 	case r.shuffled != nil:
-		r.shuffled.Repeat(true)
+		r.shuffled.Repeat = true
 		if r.drawn.Symmetries {
 			r.shuffled.ShowSymmetries(r.drawn.Seed)
 		}
@@ -41,10 +41,7 @@ func (r *Rows) Draw(ctx context.Context, s *Subject) (trainer.BatchSource, error
 	}
 	r.closers = append(r.closers, stages)
 	src := replay.NewSource(r.window, stages.Sampler, r.drawn.Seed, streamDraw)
-	src.SetShortTerm(r.drawn.ShortTerm)
-	if r.drawn.Symmetries {
-		src.ShowSymmetries()
-	}
+	src.ShortTerm, src.Symmetries = r.drawn.ShortTerm, r.drawn.Symmetries
 	return src, nil
 }
 

@@ -173,9 +173,7 @@ func (r *Rows) Pass(maxRows int) trainer.BatchSource {
 	case r.loader != nil:
 		return r.loader
 	}
-	p := replay.NewPass(r.window, maxRows)
-	p.SetShortTerm(r.drawn.ShortTerm)
-	return p
+	return replay.NewPass(r.window, maxRows, r.drawn.ShortTerm)
 }
 
 // Close ends a loader and programs, and closes files.

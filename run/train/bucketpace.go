@@ -72,7 +72,7 @@ func newBucketPace(r *training, rows *shuffledRows) *bucketPace {
 	pause := r.pause()
 	p := &bucketPace{rounds: newRounds(r), rows: rows, samples: r.trainer.NumSamples,
 		pause: func(ctx context.Context) error { return r.bounds.during(func() error { return pause(ctx) }) }}
-	rows.source.Repeat(!p.Once)
+	rows.source.Repeat = !p.Once
 	return p
 }
 

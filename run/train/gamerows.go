@@ -37,10 +37,7 @@ func newSplit(w *setup.Window) *replay.Split {
 func (r *training) openGameRows() *gameRows {
 	w := &r.cfg.Window
 	source := replay.NewSource(r.ledger.games.Train, r.stages.Sampler, r.cfg.Seed, streamSampler)
-	source.SetShortTerm(w.ShortTerm)
-	if w.Symmetries {
-		source.ShowSymmetries()
-	}
+	source.ShortTerm, source.Symmetries = w.ShortTerm, w.Symmetries
 	if wanted := r.cfg.DeviceRows(); wanted > 0 {
 		nameRows(source, r.trainer.KeptRows(), wanted, r.log)
 	}
@@ -55,7 +52,7 @@ func nameRows(source *replay.Source, kept, wanted int, log *slog.Logger) {
 		return
 	}
 	log.Info("the device keeps the rows of the window", "rows", kept)
-	source.NameRows(kept)
+	source.Keep = kept
 }
 
 func (g *gameRows) Restored(ctx context.Context) error {
@@ -87,9 +84,7 @@ func (g *gameRows) Sample(batch int) (trainer.BatchSource, int, error) {
 
 // pass returns a pass over the rows of a window, at most so many.
 func (g *gameRows) pass(w *replay.Window, rows int) *replay.Pass {
-	p := replay.NewPass(w, rows)
-	p.SetShortTerm(g.shortTerm)
-	return p
+	return replay.NewPass(w, rows, g.shortTerm)
 }
 
 // wholeBatches is the most rows that make whole batches, of which each counts the

@@ -56,7 +56,7 @@ func (r *training) openShuffled(ctx context.Context) (*shuffledRows, error) {
 	if want := w.ShortTerm; m.ShortTerm != want {
 		r.log.Warn("targets ST of the shuffle have another theta than this run", "shuffle", m.ShortTerm, "run", want)
 	}
-	source.Repeat(true)
+	source.Repeat = true
 	if w.Symmetries {
 		source.ShowSymmetries(r.cfg.Seed)
 	}

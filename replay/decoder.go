@@ -1,0 +1,142 @@
+package replay
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// Decoder reads little-endian bytes one after the other. After the first fault, which
+// stays in Err, everything reads as 0.
+type Decoder struct {
+	Data []byte
+	Pos  int
+	Err  error
+}
+
+// Fail notes a fault at Pos.
+func (d *Decoder) Fail(format string, args ...any) {
+	if d.Err == nil {
+		d.Err = fmt.Errorf(format, args...)
+	}
+}
+
+// More says whether bytes are left, and no fault was found.
+func (d *Decoder) More() bool { return d.Err == nil && d.Pos < len(d.Data) }
+
+// End returns the fault, or one where bytes are left.
+func (d *Decoder) End() error {
+	if d.More() {
+		d.Fail("%d bytes too many", len(d.Data)-d.Pos)
+	}
+	return d.Err
+}
+
+// Take returns the next n bytes, nil at a fault.
+func (d *Decoder) Take(n int) []byte {
+	if d.Err != nil {
+		return nil
+	}
+	if n > len(d.Data)-d.Pos {
+		d.Fail("cut off: %d bytes wanted, %d are there", n, len(d.Data)-d.Pos)
+		return nil
+	}
+	d.Pos += n
+	return d.Data[d.Pos-n : d.Pos : d.Pos]
+}
+
+// U8 reads a byte.
+func (d *Decoder) U8() uint8 {
+	if p := d.Take(1); p != nil {
+		return p[0]
+	}
+	return 0
+}
+
+// U16 reads a number of two bytes.
+func (d *Decoder) U16() uint16 {
+	if p := d.Take(2); p != nil {
+		return le.Uint16(p)
+	}
+	return 0
+}
+
+// U64 reads a number of eight bytes.
+func (d *Decoder) U64() uint64 {
+	if p := d.Take(8); p != nil {
+		return le.Uint64(p)
+	}
+	return 0
+}
+
+// Float reads a float32.
+func (d *Decoder) Float() float32 {
+	if p := d.Take(4); p != nil {
+		return math.Float32frombits(le.Uint32(p))
+	}
+	return 0
+}
+
+// Uvarint reads a number of at most limit.
+func (d *Decoder) Uvarint(limit uint64) uint64 {
+	if d.Err != nil {
+		return 0
+	}
+	if rest := d.Data[d.Pos:]; len(rest) > 0 && rest[0] < 0x80 && uint64(rest[0]) <= limit {
+		d.Pos++ // most of them
+		return uint64(rest[0])
+	}
+	v, n := binary.Uvarint(d.Data[d.Pos:])
+	if n <= 0 || v > limit {
+		d.Fail("bad number")
+		return 0
+	}
+	d.Pos += n
+	return v
+}
+
+// Bytes reads a length of at most limit and as many bytes.
+func (d *Decoder) Bytes(limit uint64) []byte { return d.Take(int(d.Uvarint(limit))) }
+
+// AppendMen appends a board, the planes of its men: the squares that are not empty, then
+// for each, the lowest first, its plane in four bits, the lower ones first. twice are the
+// squares with two men, which there must not be.
+func AppendMen(dst []byte, planes []uint64) (_ []byte, twice uint64) {
+	var code [64]uint8
+	occupied := uint64(0)
+	for plane, m := range planes {
+		twice |= occupied & m
+		occupied |= m
+		for ; m != 0; m &= m - 1 {
+			code[bits.TrailingZeros64(m)&63] = uint8(plane)
+		}
+	}
+	dst = le.AppendUint64(dst, occupied)
+	for m := occupied; m != 0; m &= m - 1 {
+		low := code[bits.TrailingZeros64(m)&63]
+		if m &= m - 1; m == 0 {
+			return append(dst, low), twice
+		}
+		dst = append(dst, low|code[bits.TrailingZeros64(m)&63]<<4)
+	}
+	return dst, twice
+}
+
+// Men adds to planes, which come zeroed, what AppendMen wrote.
+func (d *Decoder) Men(planes []uint64) {
+	occupied := d.U64()
+	code := d.Take((bits.OnesCount64(occupied) + 1) / 2)
+	if d.Err != nil {
+		return
+	}
+	for k := 0; occupied != 0; k++ {
+		plane := int(code[k/2] >> (4 * (k % 2)) & 15)
+		if plane >= len(planes) {
+			d.Fail("man %d", plane)
+			return
+		}
+		planes[plane] |= occupied & -occupied
+		occupied &= occupied - 1
+	}
+}
