@@ -191,8 +191,8 @@ func (q *profiler) tower(c int) Launch {
 	boards, passes := shape.Boards, ceil(80, c)
 	a := TowerArgs{
 		Masks: q.zeros(boards * encoding.NumMasks * 8), Scalars: q.zeros(boards * 6), Flat: q.plane(boards, 48), Prior: q.floats(boards * 35),
-		Channels: int32(c), Blocks: 1, Act: ActMish, SEStages: int32(units), Vector: int32(vector), HeadPasses: int32(ceil(48, c)), PolicyPasses: int32(passes),
-		HeadColumns: 48, Width: [TowerHeads]int32{32, 16},
+		Channels: int32(c), Blocks: 1, Act: ActMish, SeStages: int32(units), Vector: int32(vector), HeadPasses: int32(ceil(48, c)), PolicyPasses: int32(passes),
+		HeadColumns: 48, Width: [3]int32{32, 16},
 	}
 	a.Count = uploadOf(q.t, q.d, q.s, []int32{int32(boards)})
 	a.Start, a.Legal = q.moves(boards)
@@ -209,14 +209,14 @@ func (q *profiler) headFC1(boards int) Launch {
 		X: q.zeros(rows * inputs * 2), W: q.zeros(inputs * outputs * 2), Bias: q.floats(outputs), Y: q.floats(rows * outputs), Stride: inputs, Inputs: inputs,
 		Outputs: outputs, Act: ActMish,
 	}
-	return oneBlock(HeadFC1(BF16, HeadFC1Args{Count: uploadOf(q.t, q.d, q.s, []int32{rows}), Layer: [TowerHeads]HeadLayer{layer}}, boards))
+	return oneBlock(HeadFC1(BF16, HeadFC1Args{Count: uploadOf(q.t, q.d, q.s, []int32{rows}), Layer: [3]HeadLayer{layer}}, boards))
 }
 
 func (q *profiler) headFC2() Launch {
 	const boards, hidden = 4, 128
 	return HeadFC2(HeadFC2Args{
 		Count: uploadOf(q.t, q.d, q.s, []int32{boards}), Value: q.floats(boards * hidden), ValueW: q.floats(3 * hidden), ValueBias: q.floats(3),
-		MovesLeft: q.floats(boards * hidden), MovesW: q.floats(hidden), MovesBias: q.floats(1), WDL: q.floats(3 * boards), M: q.floats(boards),
+		MovesLeft: q.floats(boards * hidden), MovesW: q.floats(hidden), MovesBias: q.floats(1), Wdl: q.floats(3 * boards), M: q.floats(boards),
 		ValueHidden: hidden, ValueOutputs: 3, MovesHidden: hidden,
 	}, boards)
 }
