@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -26,21 +25,22 @@ import (
 func main() {
 	check := flag.Bool("check", false, "compare with what a fresh compilation gives; exit 1 where it differs")
 	resources := flag.Bool("resources", false, "print what each kernel needs; exit 1 where one spills registers")
-	only := flag.String("only", "", "comma-separated names of .cu files, all by default")
-	jobs := flag.Int("jobs", 2, "compilations at a time")
 	flag.Parse()
 	var err error
-	if !*resources && *only == "" {
+	if !*resources {
 		err = writeMirror(*check)
 	}
 	if err == nil {
-		err = run(*check, *resources, *only, *jobs)
+		err = run(*check, *resources)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "kernels:", err)
 		os.Exit(1)
 	}
 }
+
+// jobs is how many compilations run at a time.
+const jobs = 2
 
 // task is one module to compile.
 type task struct {
@@ -55,13 +55,13 @@ func (t task) path() string {
 }
 
 // run does what the flags say in the current folder.
-func run(check, resources bool, only string, jobs int) error {
-	tasks, err := list(only)
+func run(check, resources bool) error {
+	tasks, err := list()
 	if err != nil {
 		return err
 	}
 	if resources {
-		return printResources(tasks, jobs)
+		return printResources(tasks)
 	}
 	version, err := compilerVersion()
 	if err != nil {
@@ -84,10 +84,8 @@ func run(check, resources bool, only string, jobs int) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	if only == "" {
-		if err := leftovers(tasks, check); err != nil {
-			return err
-		}
+	if err := leftovers(tasks, check); err != nil {
+		return err
 	}
 	if check {
 		fmt.Printf("kernels: %d modules are what nvcc %s makes of the sources\n", len(tasks), version)
@@ -96,16 +94,13 @@ func run(check, resources bool, only string, jobs int) error {
 }
 
 // list makes the tasks of the files in this folder.
-func list(only string) ([]task, error) {
+func list() ([]task, error) {
 	names, err := source.Files(".")
 	if err != nil {
 		return nil, err
 	}
 	var tasks []task
 	for _, name := range names {
-		if only != "" && !strings.Contains(","+only+",", ","+name+",") {
-			continue
-		}
 		for _, v := range source.Variants {
 			header, err := source.Header(".", name, v)
 			if err != nil {
@@ -115,7 +110,7 @@ func list(only string) ([]task, error) {
 		}
 	}
 	if len(tasks) == 0 {
-		return nil, fmt.Errorf("no .cu file here that -only names: run it in nn/cuda/kernels")
+		return nil, fmt.Errorf("no .cu file here: run it in nn/cuda/kernels")
 	}
 	return tasks, nil
 }
