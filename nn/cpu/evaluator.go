@@ -191,7 +191,7 @@ func (e *Evaluator) block(k *block, n int) {
 	if k.se1.packed == nil {
 		e.conv(e.y, e.h, &k.conv2, n, kernel.None)
 		kernel.Add(e.x[:size], e.y[:size], e.x[:size])
-		activate(e.x[:size], act)
+		act.Forward(e.x[:size], e.x[:size])
 		return
 	}
 	c := &k.conv2
@@ -205,12 +205,4 @@ func (e *Evaluator) block(k *block, n int) {
 		copy(e.beta[i*f:][:f], e.film[i*2*f+f:][:f])
 	}
 	kernel.SEApply(e.x, kernel.Stored{F32: e.y}, e.gate, e.beta, e.x, n, f, act)
-}
-
-func activate(x []float32, act kernel.Act) {
-	if act == kernel.Mish {
-		kernel.MishForward(x, x)
-		return
-	}
-	kernel.ReLUForward(x, x)
 }

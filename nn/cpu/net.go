@@ -149,17 +149,8 @@ func packDense(d nn.Dense, p kernel.Precision) kernelMat {
 
 // packSquares packs a layer after a convolution for channels-last activations.
 func packSquares(d nn.Dense, p kernel.Precision) kernelMat {
-	const squares = encoding.NumSquares
-	channels := d.In / squares
 	w := make([]float32, len(d.Weight))
-	for o := range d.Out {
-		from, to := d.Weight[o*d.In:][:d.In], w[o*d.In:][:d.In]
-		for c := range channels {
-			for sq := range squares {
-				to[sq*channels+c] = from[c*squares+sq]
-			}
-		}
-	}
+	kernel.TransposeRows(w, d.Weight, d.Out, d.In/encoding.NumSquares, encoding.NumSquares)
 	return packMat(w, d.Bias, d.In, d.Out, p)
 }
 

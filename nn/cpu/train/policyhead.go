@@ -33,7 +33,7 @@ type policyHead struct {
 
 func newPolicyHead(e *engine, term device.Term) *policyHead {
 	h := &policyHead{head: newHead(e, []device.Term{term}), u: newUnit(e, policyConv, policyBN, e.act, true)}
-	if e.has(policyDense+".weight") && len(e.shape(policyDense+".weight")) == 2 {
+	if e.param(policyDense+".weight") >= 0 {
 		h.last, h.off = newConv(e, policyDense, h.u.conv.co, true), kernel.NewFlatPolicyOffsets()
 	} else {
 		h.last, h.off = newConv(e, policyPlanes, 0, true), kernel.NewConvPolicyOffsets(encoding.ConvPolicyIndex())

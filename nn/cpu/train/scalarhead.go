@@ -51,7 +51,7 @@ func (h *scalarHead) forward(x []float32) passes {
 			a := s.rows(h.h, 64*h.u.conv.co)
 			h.u.activate(s, a)
 			h.fc1.forward(s, s.rows(h.pre, h.fc1.co), a)
-			activate(s.rows(h.hidden, h.fc1.co), s.rows(h.pre, h.fc1.co), h.e.act)
+			h.e.act.Forward(s.rows(h.hidden, h.fc1.co), s.rows(h.pre, h.fc1.co))
 			h.fc2.forward(s, s.rows(h.z, h.fc2.co), s.rows(h.hidden, h.fc1.co))
 			h.lose(s)
 		}},
@@ -82,7 +82,7 @@ func (h *scalarHead) backward(x, dx []float32, add bool) passes {
 			hidden, dHidden, dz := s.rows(h.hidden, n), s.rows(h.dHidden, n), s.rows(h.dz, h.fc2.co)
 			h.fc2.weightGrad(s, 0, h.wg, hidden, dz)
 			h.fc2.inputGrad(s, dHidden, dz)
-			deactivate(dHidden, hidden, s.rows(h.pre, n), h.e.act)
+			h.e.act.Backward(dHidden, hidden, s.rows(h.pre, n))
 			h.fc1.weightGrad(s, 0, h.wg, s.rows(h.h, w), dHidden)
 			h.fc1.inputGrad(s, s.rows(d, w), dHidden)
 			h.u.deactivate(s, s.rows(d, w), s.rows(d, w), s.rows(h.h, w))
