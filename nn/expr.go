@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 )
@@ -37,6 +38,9 @@ func ParseExpr(text string) (map[string]float64, error) {
 	}
 	return v.nets, nil
 }
+
+// wordPattern matches a name, or what stands for a decimal number.
+var wordPattern = regexp.MustCompile(`^(?:([A-Za-z_]\w*)|([0-9.]+(?:[eE][+-]?[0-9.]*)?))`)
 
 // exprParser is a parser by recursive descent.
 type exprParser struct {
@@ -141,41 +145,22 @@ func (p *exprParser) factor(depth int) (netSum, error) {
 		}
 		p.at++
 		return x, err
-	case isDigit(ch) || ch == '.':
-		return p.literal()
-	case isLetter(ch):
-		for p.at < len(p.text) && (isLetter(p.text[p.at]) || isDigit(p.text[p.at])) {
-			p.at++
-		}
-		return netSum{nets: map[string]float64{p.text[start:p.at]: 1}}, nil
 	case ch == 0:
 		return netSum{}, p.errorf("the expression ends where a net or a number is wanted")
 	}
-	return netSum{}, p.errorf("unexpected %q, want a net, a number or a parenthesis", ch)
-}
-
-// literal is a decimal number, perhaps with an exponent.
-func (p *exprParser) literal() (netSum, error) {
-	start := p.at
-	digits := func() {
-		for p.at < len(p.text) && (isDigit(p.text[p.at]) || p.text[p.at] == '.') {
-			p.at++
-		}
+	m := wordPattern.FindStringSubmatch(p.text[start:])
+	if m == nil {
+		return netSum{}, p.errorf("unexpected %q, want a net, a number or a parenthesis", ch)
 	}
-	digits()
-	if p.at < len(p.text) && (p.text[p.at] == 'e' || p.text[p.at] == 'E') {
-		p.at++
-		if p.at < len(p.text) && (p.text[p.at] == '+' || p.text[p.at] == '-') {
-			p.at++
-		}
-		digits()
+	if m[1] != "" {
+		p.at += len(m[1])
+		return netSum{nets: map[string]float64{m[1]: 1}}, nil
 	}
-	v, err := strconv.ParseFloat(p.text[start:p.at], 64)
+	v, err := strconv.ParseFloat(m[2], 64)
 	if err != nil {
-		text := p.text[start:p.at]
-		p.at = start
-		return netSum{}, p.errorf("%q is not a number", text)
+		return netSum{}, p.errorf("%q is not a number", m[2])
 	}
+	p.at += len(m[2])
 	return netSum{number: v}, nil
 }
 
@@ -206,9 +191,6 @@ func (x netSum) plus(y netSum) netSum {
 	}
 	return z
 }
-
-func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
-func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
 
 // ErrMix is wrapped by Mix where the nets have several architectures.
 var ErrMix = errors.New("they must have one architecture")

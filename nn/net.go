@@ -126,17 +126,14 @@ func (n *Net) ID() string {
 
 // writeFloats writes data little endian through buf, which it returns for reuse.
 func writeFloats(w io.Writer, buf []byte, data []float32) ([]byte, error) {
-	const block = 16 << 10
-	for len(data) > 0 {
-		n := min(len(data), block)
+	for block := range slices.Chunk(data, 16<<10) {
 		buf = buf[:0]
-		for _, v := range data[:n] {
+		for _, v := range block {
 			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
 		}
 		if _, err := w.Write(buf); err != nil {
 			return buf, err
 		}
-		data = data[n:]
 	}
 	return buf, nil
 }
