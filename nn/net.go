@@ -119,13 +119,13 @@ func (n *Net) ID() string {
 			buf = binary.LittleEndian.AppendUint32(buf, uint32(d))
 		}
 		h.Write(buf)
-		buf, _ = writeFloats(h, buf, p.Data) // a hash does not fail
+		buf, _ = WriteFloats(h, buf, p.Data) // a hash does not fail
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// writeFloats writes data little endian through buf, which it returns for reuse.
-func writeFloats(w io.Writer, buf []byte, data []float32) ([]byte, error) {
+// WriteFloats writes data little endian through buf, which it returns for reuse.
+func WriteFloats(w io.Writer, buf []byte, data []float32) ([]byte, error) {
 	for block := range slices.Chunk(data, 16<<10) {
 		buf = buf[:0]
 		for _, v := range block {

@@ -59,7 +59,7 @@ func EncodeTensors(w io.Writer, tensors []Tensor, meta map[string]string) error 
 		return fmt.Errorf("write tensor header: %w", err)
 	}
 	for i := range tensors {
-		if buf, err = writeFloats(w, buf, tensors[i].Data); err != nil {
+		if buf, err = WriteFloats(w, buf, tensors[i].Data); err != nil {
 			return fmt.Errorf("write tensor %s: %w", tensors[i].Name, err)
 		}
 	}
@@ -197,6 +197,9 @@ func readError(err error, offset int64, what string) error {
 	}
 	return fmt.Errorf("read %s: %w", what, err)
 }
+
+// ReadFloats reads n numbers that WriteFloats wrote; a number that lies costs no memory.
+func ReadFloats(r io.Reader, n int) ([]float32, error) { return readFloats(r, "F32", 4*int64(n)) }
 
 // readFloats reads size bytes of a type in blocks, so that a size that lies
 // costs no memory.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"time"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -194,5 +193,3 @@ func (t *Trainer) update(stats *StepStats, sums *sums, objective float64, taken 
 	}
 	return nil
 }
-
-func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
