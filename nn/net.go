@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Errors about a net's parameters.
@@ -85,19 +86,13 @@ func fits(p *Param, s ParamSpec) error {
 // NaN or infinite, or a running variance that is negative; else nil.
 func (n *Net) CheckFinite() error {
 	for _, p := range n.Params {
+		isVar := strings.HasSuffix(p.Name, "."+Var.String())
 		for i, v := range p.Data {
-			if v-v != 0 {
+			switch {
+			case v-v != 0:
 				return fmt.Errorf("%w: %s[%d] is %v", ErrNotFinite, p.Name, i, v)
-			}
-		}
-	}
-	for i, s := range Specs(n.Arch) {
-		if s.Kind != Var || i >= len(n.Params) {
-			continue
-		}
-		for j, v := range n.Params[i].Data {
-			if v < 0 {
-				return fmt.Errorf("%w: %s[%d] is a negative variance, %v", ErrParams, s.Name, j, v)
+			case v < 0 && isVar:
+				return fmt.Errorf("%w: %s[%d] is a negative variance, %v", ErrParams, p.Name, i, v)
 			}
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 )
 
@@ -82,7 +81,7 @@ func tensorHeader(tensors []Tensor, meta map[string]string) ([]byte, error) {
 		return err
 	}
 	if len(meta) > 0 {
-		if err := field(metadataKey, maps.Clone(meta)); err != nil { // maps are written in key order
+		if err := field(metadataKey, meta); err != nil { // maps are written in key order
 			return nil, err
 		}
 	}
@@ -98,10 +97,7 @@ func tensorHeader(tensors []Tensor, meta map[string]string) ([]byte, error) {
 			return nil, fmt.Errorf("write tensor %s: shape %v does not fit %d numbers", t.Name, t.Shape, len(t.Data))
 		}
 		end := at + 4*int64(len(t.Data))
-		shape := t.Shape
-		if shape == nil {
-			shape = []int{}
-		}
+		shape := append([]int{}, t.Shape...) // never null
 		if err := field(t.Name, headerEntry{"F32", shape, []int64{at, end}}); err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -53,10 +54,7 @@ type scalarHead struct{ conv, fc1, fc2 kernelMat }
 // is supported. p is the precision of products; BF16 means FP32 where the active
 // tier has none (kernel.HasBF16), and for layers of few outputs.
 func New(n *nn.Net, p kernel.Precision) (*Net, error) {
-	if err := n.Validate(); err != nil {
-		return nil, fmt.Errorf("cpu: %w", err)
-	}
-	if err := n.CheckFinite(); err != nil {
+	if err := cmp.Or(n.Validate(), n.CheckFinite()); err != nil {
 		return nil, fmt.Errorf("cpu: %w", err)
 	}
 	f := nn.Fold(n)

@@ -59,7 +59,7 @@ func packFused(b *blob, info driver.Info, f *nn.Folded, t kernels.Type) *fusedNe
 	if t == kernels.F32 || c > kernels.TowerMaxChannels {
 		return nil
 	}
-	if _, ok := kernels.TowerFit(info, c, n.vector, 1); !ok {
+	if len(n.shapes(1)) == 0 {
 		return nil
 	}
 	n.packTower(f)
@@ -127,7 +127,7 @@ func (n *fusedNet) packHeads(f *nn.Folded) {
 	}
 	if f.PolicyFC != nil {
 		first(&f.PolicyConv1, f.PolicyFC, kernels.ActNone)
-		n.place = b.add(bytesOf(policyPlaces(f.Arch, 0)))
+		n.place = b.add(bytesOf(policyPlaces(f.Arch)))
 	} else {
 		n.place = b.add(bytesOf(encoding.ConvPolicyIndex()[:]))
 	}

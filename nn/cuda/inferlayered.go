@@ -59,7 +59,7 @@ func packLayered(b *blob, f *nn.Folded, t kernels.Type) *layeredNet {
 	} else {
 		n.policy = [2]layer{n.conv(&f.PolicyConv1), n.conv(f.PolicyConv2)}
 	}
-	n.place = b.add(bytesOf(policyPlaces(f.Arch, encoding.NumConvPlanes)))
+	n.place = b.add(bytesOf(policyPlaces(f.Arch)))
 	n.value = n.head(&f.Value)
 	if f.MovesLeft != nil {
 		n.movesLeft = n.head(f.MovesLeft)

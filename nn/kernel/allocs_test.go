@@ -85,10 +85,10 @@ func productRun(rng testRand, c int, p Precision) func() {
 	half, halfScratch := make([]float32, PackedMatBF16Len(c, c)), make([]float32, MatMulBF16ScratchLen(c, c))
 	stored := poisonHalves(boards * 64 * c)
 	policy := newPolicyConvCase(rng, c, 2)
-	policyPacked, policyScratch := make([]float32, PackedPolicyConvLen(c, ConvPolicyPlanes, p)), make([]float32, PolicyConvScratchLen(c, p))
+	policyPacked, policyScratch := make([]float32, PackedPolicyConvLen(c, encoding.NumConvPlanes, p)), make([]float32, PolicyConvScratchLen(c, p))
 	logits := make([]float32, len(policy.legal))
 	return func() {
-		PackPolicyConv(policyPacked, policy.w, c, ConvPolicyPlanes, p)
+		PackPolicyConv(policyPacked, policy.w, c, encoding.NumConvPlanes, p)
 		PolicyConv(logits, policy.x, policyPacked, policy.bias, policy.conv, policy.start, policy.legal, policy.boards, c, p, policyScratch)
 		PackConv3(packed, w, c, c, p)
 		PackConv3Transposed(packed, w, c, c, p)

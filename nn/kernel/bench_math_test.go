@@ -37,7 +37,7 @@ func BenchmarkMath(b *testing.B) {
 
 // BenchmarkLosses times the outputs of batches with 35 legal moves a position.
 func BenchmarkLosses(b *testing.B) {
-	const moves, rowLen = 35, 64 * ConvPolicyPlanes
+	const moves, rowLen = 35, 64 * encoding.NumConvPlanes
 	rng := newRand(b)
 	for _, rows := range []int{64, 256} {
 		off := NewConvPolicyOffsets(encoding.ConvPolicyIndex())

@@ -19,7 +19,7 @@ type policyCase struct {
 }
 
 func newPolicyCase(rng testRand) *policyCase {
-	c := &policyCase{boards: 5, rowLen: 64 * ConvPolicyPlanes, start: []int32{3}}
+	c := &policyCase{boards: 5, rowLen: 64 * encoding.NumConvPlanes, start: []int32{3}}
 	var conv [encoding.NumPolicy]uint16
 	for i, p := range rng.Perm(64 * 73)[:len(conv)] {
 		conv[i] = uint16(p)

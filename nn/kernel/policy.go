@@ -10,16 +10,13 @@ import (
 // row of head outputs.
 type PolicyOffsets [encoding.NumPolicy]uint16
 
-// ConvPolicyPlanes is the number of planes of the convolutional policy head.
-const ConvPolicyPlanes = 80
-
 // NewConvPolicyOffsets returns the offsets of the convolutional head in
 // channels-last order (from*80 + plane); conv maps a policy index to
 // plane*64 + from, as encoding.ConvPolicyIndex does.
 func NewConvPolicyOffsets(conv *[encoding.NumPolicy]uint16) *PolicyOffsets {
 	var o PolicyOffsets
 	for i, v := range conv {
-		o[i] = v%64*ConvPolicyPlanes + v/64
+		o[i] = v%64*encoding.NumConvPlanes + v/64
 	}
 	return &o
 }

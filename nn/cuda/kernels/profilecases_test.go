@@ -184,7 +184,7 @@ func (q *profiler) seBackward(c, boards int) Launch {
 func (q *profiler) tower(c int) Launch {
 	units := (c/4 + 15) / 16
 	vector := 3*c + 16*units
-	shape, ok := TowerFit(h100, c, vector, 4096)
+	shape, ok := firstShape(h100, c, vector, 4096)
 	if !ok {
 		q.t.Fatalf("no tower of %d filters", c)
 	}
@@ -228,7 +228,7 @@ func (q *profiler) places() driver.Ptr {
 }
 
 func (q *profiler) policyGather() Launch {
-	const boards, width = 4, 64 * kernel.ConvPolicyPlanes
+	const boards, width = 4, 64 * encoding.NumConvPlanes
 	a := PolicyGatherArgs{Count: uploadOf(q.t, q.d, q.s, []int32{boards}), Logits: q.floats(boards * width), Place: q.places(), Prior: q.floats(boards * 35), Width: width}
 	a.Start, a.Legal = q.moves(boards)
 	return PolicyGather(a, boards)
@@ -240,7 +240,7 @@ func (q *profiler) expand() Launch {
 }
 
 func (q *profiler) policyLoss() Launch {
-	const rows, width = 8, 64 * kernel.ConvPolicyPlanes
+	const rows, width = 8, 64 * encoding.NumConvPlanes
 	target := make([]float32, 35*rows)
 	for i := range target {
 		target[i] = 1

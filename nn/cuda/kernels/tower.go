@@ -53,21 +53,12 @@ func (s TowerShape) resident(info driver.Info, channels, vector int) int {
 	return max(1, min(towerThreads/s.threads(channels), info.SharedPerSM/(bytes+blockReserved)))
 }
 
-// TowerFit chooses the shape for batches of up to boards positions on a device; false
-// where the net does not fit and must go layer by layer. Results do not depend on
-// the shape.
-func TowerFit(info driver.Info, channels, vector, boards int) (TowerShape, bool) {
-	shapes := TowerShapes(info, channels, vector, boards)
-	if len(shapes) == 0 {
-		return TowerShape{}, false
-	}
-	return shapes[0], true
-}
-
-// TowerShapes lists the shapes that fit, those that should be faster first. Few boards
-// are spread over the multiprocessors. With many, the shape that keeps most boards on
-// one counts, then two boards or more to a block (they share what is read of the
-// weights), then a second block, which computes while the other is at a barrier.
+// TowerShapes lists the shapes for batches of up to boards positions that fit a device,
+// those that should be faster first; none where the net must go layer by layer. Results
+// do not depend on the shape. Few boards are spread over the multiprocessors. With many,
+// the shape that keeps most boards on one counts, then two boards or more to a block (they
+// share what is read of the weights), then a second block, which computes while the other
+// is at a barrier.
 func TowerShapes(info driver.Info, channels, vector, boards int) []TowerShape {
 	type scored struct {
 		shape TowerShape
