@@ -45,9 +45,7 @@ func words(n int, p Precision) int {
 
 func winogradPackedLen(ci, co int, p Precision) int { return points * words(ci, p) * co }
 
-// winogradPack transforms weights: the taps from input channel i to output
-// channel o are the 9 floats from w[(o*outStride+i*inStride)*9] on, turned: in
-// reverse order.
+// winogradPack transforms weights, as packConv3 has them.
 func winogradPack(dst, w []float32, outStride, inStride int, turned bool, ci, co int, p Precision) {
 	var t tapPanel
 	var temp [2 * 18 * panel]float32
@@ -123,16 +121,8 @@ func winogradConv(y Stored, sum, squares, x, packed, bias []float32, boards, ci,
 		v := scratch[tempFloats:]
 		w.input(v, x[b*64*ci:])
 		m := v[points*w.plane(words(ci, p)):]
-		w.product(y.Slice(b*64*co, n*64*co), cutRows(sum, b, co), cutRows(squares, b, co), v, m, packed, bias, act)
+		w.product(y.Slice(b*64*co, n*64*co), cut(sum, b, n, co), cut(squares, b, n, co), v, m, packed, bias, act)
 	}
-}
-
-// cutRows returns x from row r on, nil for nil.
-func cutRows(x []float32, r, width int) []float32 {
-	if x == nil {
-		return nil
-	}
-	return x[r*width:]
 }
 
 // winogradGroup is a group of boards on its way through a convolution.
