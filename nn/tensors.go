@@ -201,16 +201,18 @@ func ReadFloats(r io.Reader, n int) ([]float32, error) { return readFloats(r, "F
 // costs no memory.
 func readFloats(r io.Reader, dtype string, size int64) ([]float32, error) {
 	const block = 256 << 10
-	width := int64(dtypeWidth(dtype))
+	t := dtypes[dtype]
 	buf := make([]byte, min(size, block))
-	data := make([]float32, 0, min(size, block)/width)
+	data := make([]float32, 0, len(buf)/t.width)
 	for size > 0 {
 		b := buf[:min(size, block)]
 		if _, err := io.ReadFull(r, b); err != nil {
 			return nil, err
 		}
-		data = appendFloats(data, dtype, b)
 		size -= int64(len(b))
+		for ; len(b) > 0; b = b[t.width:] {
+			data = append(data, t.number(b))
+		}
 	}
 	return slices.Clip(data), nil
 }

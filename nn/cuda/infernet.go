@@ -22,7 +22,6 @@ type Net struct {
 	id        string
 	precision device.Precision
 	form      form
-	bytes     int
 
 	mu    sync.Mutex
 	users int // the owner, evaluators that have it, batches under way
@@ -76,7 +75,6 @@ func (d *Device) NewNet(n *nn.Net, p device.Precision) (*Net, error) {
 	if err := b.send(&c.mem); err != nil {
 		return nil, errors.Join(fmt.Errorf("cuda: net %s: %w", n.Arch, err), c.mem.free())
 	}
-	c.bytes = c.mem.bytes
 	return c, nil
 }
 
@@ -120,9 +118,6 @@ func fitsType(f *nn.Folded, t kernels.Type) error {
 
 // ID returns the identity of the weights, nn.Net.ID.
 func (n *Net) ID() string { return n.id }
-
-// Bytes returns the device memory that the net takes.
-func (n *Net) Bytes() int { return n.bytes }
 
 // Close says that the owner begins no new use. The memory is given back when
 // evaluators and batches under way have let go of the net too.

@@ -55,8 +55,16 @@ func BenchmarkLosses(b *testing.B) {
 			name string
 			f    func()
 		}{
-			{"SoftmaxSegments", func() { SoftmaxSegments(prob, start, rows) }},
-			{"Softmax3", func() { Softmax3(wdl, rows) }},
+			{"SoftmaxPolicy", func() {
+				for i := range rows {
+					Softmax(prob[start[i]:start[i+1]])
+				}
+			}},
+			{"SoftmaxWDL", func() {
+				for i := range rows {
+					Softmax(wdl[i*3:][:3])
+				}
+			}},
 			{"PolicyCrossEntropy", func() {
 				for i := range rows {
 					at := i * moves

@@ -231,19 +231,18 @@ func multiplyPoints(a *pointArgs, np int, p Precision) {
 		run(f, a)
 		return
 	}
-	const high, low = 8, 4 // rows of a tile
 	g := gemmArgs{
-		xRow: a.xRow, yRow: a.yRow, xTile: high * a.xRow, yTile: high * a.yRow,
+		xRow: a.xRow, yRow: a.yRow, xTile: tileRows * a.xRow, yTile: tileRows * a.yRow,
 		segs: 1, kseg: a.k, floor: floorBits(None),
 	}
-	whole := a.rows / high
+	whole := a.rows / tileRows
 	for q := range a.points {
 		g.x, g.y, g.w = ahead(a.x, q*a.xPoint), ahead(a.y, q*a.yPoint), ahead(a.w, q*a.wPoint)
 		if whole > 0 {
 			g.tiles = whole
 			run(k.gemm8[1], &g)
 		}
-		if a.rows%high != 0 {
+		if a.rows%tileRows != 0 {
 			g.x, g.y, g.tiles = ahead(g.x, whole*g.xTile), ahead(g.y, whole*g.yTile), 1
 			run(k.gemm4, &g)
 		}
