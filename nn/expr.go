@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // netSum is the value of an expression over nets: the sum of nets times their
@@ -63,63 +64,57 @@ func (p *exprParser) peek() byte {
 	return p.text[p.at]
 }
 
-// sum is product {("+" | "-") product}.
-func (p *exprParser) sum(depth int) (netSum, error) {
-	x, err := p.product(depth)
-	for err == nil {
-		op := p.peek()
-		if op != '+' && op != '-' {
-			break
-		}
+// chain is operand {op operand} for any of the operators ops; apply computes one, where
+// errors say the operator's column.
+func (p *exprParser) chain(ops string, depth int, operand func(int) (netSum, error), apply func(op byte, x, y netSum) (netSum, error)) (netSum, error) {
+	x, err := operand(depth)
+	for err == nil && strings.IndexByte(ops, p.peek()) >= 0 {
 		at := p.at
 		p.at++
 		var y netSum
-		if y, err = p.product(depth); err != nil {
+		if y, err = operand(depth); err != nil {
 			break
 		}
+		end := p.at
+		p.at = at
+		if x, err = apply(p.text[at], x, y); err == nil {
+			err = p.finite(x)
+		}
+		if err == nil {
+			p.at = end
+		}
+	}
+	return x, err
+}
+
+// sum is product {("+" | "-") product}.
+func (p *exprParser) sum(depth int) (netSum, error) {
+	return p.chain("+-", depth, p.product, func(op byte, x, y netSum) (netSum, error) {
 		if (x.nets == nil) != (y.nets == nil) {
-			p.at = at
 			return x, p.errorf("a net and a number cannot be added or subtracted")
 		}
 		if op == '-' {
 			y = y.scale(-1)
 		}
-		x, err = x.plus(y), p.finite(at, x.plus(y))
-	}
-	return x, err
+		return x.plus(y), nil
+	})
 }
 
 // product is factor {("*" | "/") factor}.
 func (p *exprParser) product(depth int) (netSum, error) {
-	x, err := p.factor(depth)
-	for err == nil {
-		op := p.peek()
-		if op != '*' && op != '/' {
-			break
-		}
-		at := p.at
-		p.at++
-		var y netSum
-		if y, err = p.factor(depth); err != nil {
-			break
-		}
+	return p.chain("*/", depth, p.factor, func(op byte, x, y netSum) (netSum, error) {
 		switch {
 		case y.nets != nil && op == '/':
-			p.at = at
 			return x, p.errorf("nothing can be divided by a net")
 		case x.nets != nil && y.nets != nil:
-			p.at = at
 			return x, p.errorf("nets cannot be multiplied by nets")
 		case op == '/':
-			x = x.scale(1 / y.number)
+			return x.scale(1 / y.number), nil
 		case y.nets != nil:
-			x = y.scale(x.number)
-		default:
-			x = x.scale(y.number)
+			return y.scale(x.number), nil
 		}
-		err = p.finite(at, x)
-	}
-	return x, err
+		return x.scale(y.number), nil
+	})
 }
 
 // factor is a number, a name, a factor with a sign, or a sum in parentheses.
@@ -164,14 +159,14 @@ func (p *exprParser) factor(depth int) (netSum, error) {
 	return netSum{number: v}, nil
 }
 
-// finite refuses a value with a number that is not finite, of the operator at at.
-func (p *exprParser) finite(at int, x netSum) error {
+// finite refuses a value with a number that is not finite.
+func (p *exprParser) finite(x netSum) error {
 	bad := math.IsInf(x.number, 0) || math.IsNaN(x.number)
 	for _, f := range x.nets {
 		bad = bad || math.IsInf(f, 0) || math.IsNaN(f)
 	}
 	if bad {
-		return (&exprParser{at: at}).errorf("the result is not finite")
+		return p.errorf("the result is not finite")
 	}
 	return nil
 }

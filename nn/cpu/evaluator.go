@@ -98,14 +98,14 @@ func (e *Evaluator) allocate() {
 		e.policyFlat = floats(e.chunk * e.net.policyFC.k)
 		e.policyOut = floats(e.chunk * e.net.policyFC.n)
 	}
-	e.value = newHeadBuffers(&e.net.value, e.chunk)
-	e.movesLeft = headBuffers{}
-	if e.net.movesLeft != nil {
-		e.movesLeft = newHeadBuffers(e.net.movesLeft, e.chunk)
-	}
+	e.value, e.movesLeft = newHeadBuffers(&e.net.value, e.chunk), newHeadBuffers(e.net.movesLeft, e.chunk)
 }
 
-func newHeadBuffers(h *scalarHead, chunk int) headBuffers {
+// newHeadBuffers makes those of a head; nil: there is none.
+func newHeadBuffers(h *scalarHead, chunk int) (b headBuffers) {
+	if h == nil {
+		return b
+	}
 	return headBuffers{
 		flat:   make([]float32, chunk*h.fc1.k),
 		hidden: make([]float32, chunk*h.fc1.n),

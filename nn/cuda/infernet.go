@@ -25,7 +25,7 @@ type Net struct {
 
 	mu    sync.Mutex
 	users int // the owner, evaluators that have it, batches under way
-	owned bool
+	close sync.Once
 	mem   memory
 }
 
@@ -65,7 +65,7 @@ func (d *Device) NewNet(n *nn.Net, p device.Precision) (*Net, error) {
 	if err := fitsType(f, t); err != nil {
 		return nil, fmt.Errorf("cuda: %w", err)
 	}
-	c := &Net{dev: d, arch: n.Arch, id: n.ID(), precision: p, users: 1, owned: true, mem: memory{d: d.driver}}
+	c := &Net{dev: d, arch: n.Arch, id: n.ID(), precision: p, users: 1, mem: memory{d: d.driver}}
 	var b blob
 	if fused := packFused(&b, d.Info(), f, t); fused != nil {
 		c.form = fused
@@ -121,15 +121,9 @@ func (n *Net) ID() string { return n.id }
 
 // Close says that the owner begins no new use. The memory is given back when
 // evaluators and batches under way have let go of the net too.
-func (n *Net) Close() error {
-	n.mu.Lock()
-	owned := n.owned
-	n.owned = false
-	n.mu.Unlock()
-	if !owned {
-		return nil
-	}
-	return n.release()
+func (n *Net) Close() (err error) {
+	n.close.Do(func() { err = n.release() })
+	return err
 }
 
 // retain counts one more user; it panics after the last one has gone.

@@ -186,22 +186,6 @@ func (e *engine) gradBuffer(k, width int) []float32 {
 // decays says whether weight decay and L2 touch a parameter.
 func decays(s nn.ParamSpec) bool { return s.Kind == nn.Weight }
 
-// loadRunning and storeRunning move the running statistics between the net and
-// the step's pending copy.
-func (e *engine) loadRunning() {
-	for i, r := range e.running {
-		copy(r, e.params[i].data)
-	}
-}
-
-func (e *engine) storeRunning() {
-	for i, r := range e.running {
-		if r != nil {
-			copy(e.params[i].data, r)
-		}
-	}
-}
-
 // sumSquares adds up the squares of n tensors, in their order.
 func (e *engine) sumSquares(n int, tensor func(i int) []float32) float64 {
 	e.squares = slices.Grow(e.squares[:0], n)[:n]

@@ -1,9 +1,5 @@
 package train
 
-import (
-	"github.com/chessbrain/chessbrain/nn/device"
-)
-
 // scalarHead is a 1x1 convolution with batch norm and two fully connected
 // layers to a few numbers a board: the value head (win, draw, loss logits, or
 // one value) and the moves-left head (plies).
@@ -16,15 +12,14 @@ type scalarHead struct {
 	z, dz       []float32 // [capacity][fc2.co]
 	h           []float32 // [capacity][64][channels]: the convolution's activations
 	dHidden     []float32
-	wg          *weightGrads
 	loss        rowLossFunc
 	value       string // form of the net's value head, by which a target is known or not
 }
 
 // newScalarHead makes the head whose parameters begin with label; buffer is the
 // engine's buffer of its gradients.
-func newScalarHead(e *engine, label string, buffer int, terms []device.Term, value string, loss rowLossFunc) *scalarHead {
-	h := &scalarHead{head: newHead(e, terms), buffer: buffer, loss: loss, value: value, u: newUnit(e, label+".conv", label+".bn", e.act, true)}
+func newScalarHead(e *engine, label string, buffer int, terms []*term, value string, loss rowLossFunc) *scalarHead {
+	h := &scalarHead{head: head{e: e, terms: terms}, buffer: buffer, loss: loss, value: value, u: newUnit(e, label+".conv", label+".bn", e.act, true)}
 	h.fc1 = newConv(e, label+".fc1", h.u.conv.co, true)
 	h.fc2 = newConv(e, label+".fc2", 0, true)
 	h.pre, h.hidden = make([]float32, e.capacity*h.fc1.co), make([]float32, e.capacity*h.fc1.co)
@@ -38,8 +33,6 @@ func newScalarHead(e *engine, label string, buffer int, terms []device.Term, val
 func (h *scalarHead) params() []int {
 	return append(append(h.u.params(), h.fc1.params()...), h.fc2.params()...)
 }
-
-func (h *scalarHead) grads() *weightGrads { return h.wg }
 
 // forward computes the outputs from the tower's, their losses, and the losses'
 // gradient with respect to the outputs.

@@ -72,14 +72,10 @@ func run(check, resources bool) error {
 		skipped(fmt.Sprintf("nvcc is version %s, the embedded PTX is of %s", version, source.Compiler))
 		return nil
 	}
-	verb := write
-	if check {
-		verb = compare
-	}
 	var g errgroup.Group
 	g.SetLimit(jobs)
 	for _, t := range tasks {
-		g.Go(func() error { return verb(t) })
+		g.Go(func() error { return generate(t, check) })
 	}
 	if err := g.Wait(); err != nil {
 		return err
@@ -115,15 +111,23 @@ func list() ([]task, error) {
 	return tasks, nil
 }
 
-// write compiles a module where the file that is there has another header. A
-// source without a kernel for the variant has an empty module, so that it is known.
-func write(t task) error {
-	if old, err := readPacked(t.path()); err == nil && bytes.HasPrefix(old, []byte(t.header)) {
+// generate compiles a module where the file that is there has another header, or with
+// check in any case, to compare. A source without a kernel for the variant has an empty
+// module, so that it is known.
+func generate(t task, check bool) error {
+	old, missing := readPacked(t.path())
+	if !check && missing == nil && bytes.HasPrefix(old, []byte(t.header)) {
 		return nil
 	}
 	text, err := compile(t)
 	if err != nil {
 		return err
+	}
+	if check {
+		if missing != nil || !bytes.Equal(old, text) {
+			return fmt.Errorf("%s is not what the sources give: run go generate ./nn/cuda/kernels", t.path())
+		}
+		return nil
 	}
 	packed, err := pack(text)
 	if err != nil {
@@ -131,22 +135,6 @@ func write(t task) error {
 	}
 	fmt.Printf("%s: %d kernels, %d bytes, %d packed\n", t.path(), entries(text), len(text), len(packed))
 	return os.WriteFile(t.path(), packed, 0o666)
-}
-
-// compare fails where the embedded module is not what the compiler gives.
-func compare(t task) error {
-	text, err := compile(t)
-	if err != nil {
-		return err
-	}
-	old, err := readPacked(t.path())
-	if err != nil {
-		return fmt.Errorf("%w: run go generate ./nn/cuda/kernels", err)
-	}
-	if !bytes.Equal(old, text) {
-		return fmt.Errorf("%s is not what the sources give: run go generate ./nn/cuda/kernels", t.path())
-	}
-	return nil
 }
 
 // leftovers removes modules without a source, or with check fails on them.
