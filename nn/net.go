@@ -31,10 +31,8 @@ type Net struct {
 // Get returns the data of a parameter, shared with the net, or nil if there is
 // none of that name.
 func (n *Net) Get(name string) []float32 {
-	for i := range n.Params {
-		if n.Params[i].Name == name {
-			return n.Params[i].Data
-		}
+	if i := slices.IndexFunc(n.Params, func(p Param) bool { return p.Name == name }); i >= 0 {
+		return n.Params[i].Data
 	}
 	return nil
 }

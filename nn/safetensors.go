@@ -20,11 +20,8 @@ const (
 // besides meta, which may be nil and is not changed; the keys "arch" and
 // "net_id" of meta are replaced. The same net and meta give the same bytes.
 func WriteSafetensors(w io.Writer, n *Net, meta map[string]string) error {
-	if err := n.Validate(); err != nil {
-		return fmt.Errorf("write net: %w", err)
-	}
 	arch, err := json.Marshal(n.Arch)
-	if err != nil {
+	if err = cmp.Or(n.Validate(), err); err != nil {
 		return fmt.Errorf("write net: %w", err)
 	}
 	all := map[string]string{}

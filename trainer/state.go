@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -97,17 +98,14 @@ func (t *Trainer) save(w io.Writer) error {
 	if t.pull(true); t.failed != nil {
 		return fmt.Errorf("save trainer state: %w", t.failed)
 	}
-	arch, err := json.Marshal(t.net.Arch)
-	if err != nil {
-		return fmt.Errorf("save trainer state: %w", err)
-	}
+	arch, archErr := json.Marshal(t.net.Arch)
 	tensors := t.tensors(t.swa.params)
 	header, err := json.Marshal(stateHeader{
 		Arch: arch, Optimizer: t.cfg.Optimizer, OptimizerSteps: t.opt.steps, Progress: t.progress,
 		LossScale: t.scaler.scale, GoodSteps: t.scaler.good,
 		SWA: t.swa.params != nil, SWACount: t.swa.n, Seed: t.cfg.Seed, Tensors: tensors.entries,
 	})
-	if err != nil {
+	if err = cmp.Or(archErr, err); err != nil {
 		return fmt.Errorf("save trainer state: %w", err)
 	}
 	sum := crc32.New(castagnoli)

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -129,13 +130,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, b *encoding.Batch) error {
 		if e.policyFlat != nil {
 			e.classicalPolicy(b, e.policyFlat, lo, n)
 		}
-		if err := e.finishPolicy(b, lo, n); err != nil {
-			return err
-		}
-		if err := e.finishValue(b, lo, n); err != nil {
-			return err
-		}
-		if err := e.finishMovesLeft(b, lo, n); err != nil {
+		if err := cmp.Or(e.finishPolicy(b, lo, n), e.finishValue(b, lo, n), e.finishMovesLeft(b, lo, n)); err != nil {
 			return err
 		}
 	}
