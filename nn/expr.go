@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // netSum is the value of an expression over nets: the sum of nets times their
@@ -38,6 +40,9 @@ func ParseExpr(text string) (map[string]float64, error) {
 	return v.nets, nil
 }
 
+// wordPattern matches a name, or what stands for a decimal number.
+var wordPattern = regexp.MustCompile(`^(?:([A-Za-z_]\w*)|([0-9.]+(?:[eE][+-]?[0-9.]*)?))`)
+
 // exprParser is a parser by recursive descent.
 type exprParser struct {
 	text string
@@ -59,63 +64,57 @@ func (p *exprParser) peek() byte {
 	return p.text[p.at]
 }
 
-// sum is product {("+" | "-") product}.
-func (p *exprParser) sum(depth int) (netSum, error) {
-	x, err := p.product(depth)
-	for err == nil {
-		op := p.peek()
-		if op != '+' && op != '-' {
-			break
-		}
+// chain is operand {op operand} for any of the operators ops; apply computes one, where
+// errors say the operator's column.
+func (p *exprParser) chain(ops string, depth int, operand func(int) (netSum, error), apply func(op byte, x, y netSum) (netSum, error)) (netSum, error) {
+	x, err := operand(depth)
+	for err == nil && strings.IndexByte(ops, p.peek()) >= 0 {
 		at := p.at
 		p.at++
 		var y netSum
-		if y, err = p.product(depth); err != nil {
+		if y, err = operand(depth); err != nil {
 			break
 		}
+		end := p.at
+		p.at = at
+		if x, err = apply(p.text[at], x, y); err == nil {
+			err = p.finite(x)
+		}
+		if err == nil {
+			p.at = end
+		}
+	}
+	return x, err
+}
+
+// sum is product {("+" | "-") product}.
+func (p *exprParser) sum(depth int) (netSum, error) {
+	return p.chain("+-", depth, p.product, func(op byte, x, y netSum) (netSum, error) {
 		if (x.nets == nil) != (y.nets == nil) {
-			p.at = at
 			return x, p.errorf("a net and a number cannot be added or subtracted")
 		}
 		if op == '-' {
 			y = y.scale(-1)
 		}
-		x, err = x.plus(y), p.finite(at, x.plus(y))
-	}
-	return x, err
+		return x.plus(y), nil
+	})
 }
 
 // product is factor {("*" | "/") factor}.
 func (p *exprParser) product(depth int) (netSum, error) {
-	x, err := p.factor(depth)
-	for err == nil {
-		op := p.peek()
-		if op != '*' && op != '/' {
-			break
-		}
-		at := p.at
-		p.at++
-		var y netSum
-		if y, err = p.factor(depth); err != nil {
-			break
-		}
+	return p.chain("*/", depth, p.factor, func(op byte, x, y netSum) (netSum, error) {
 		switch {
 		case y.nets != nil && op == '/':
-			p.at = at
 			return x, p.errorf("nothing can be divided by a net")
 		case x.nets != nil && y.nets != nil:
-			p.at = at
 			return x, p.errorf("nets cannot be multiplied by nets")
 		case op == '/':
-			x = x.scale(1 / y.number)
+			return x.scale(1 / y.number), nil
 		case y.nets != nil:
-			x = y.scale(x.number)
-		default:
-			x = x.scale(y.number)
+			return y.scale(x.number), nil
 		}
-		err = p.finite(at, x)
-	}
-	return x, err
+		return x.scale(y.number), nil
+	})
 }
 
 // factor is a number, a name, a factor with a sign, or a sum in parentheses.
@@ -141,52 +140,33 @@ func (p *exprParser) factor(depth int) (netSum, error) {
 		}
 		p.at++
 		return x, err
-	case isDigit(ch) || ch == '.':
-		return p.literal()
-	case isLetter(ch):
-		for p.at < len(p.text) && (isLetter(p.text[p.at]) || isDigit(p.text[p.at])) {
-			p.at++
-		}
-		return netSum{nets: map[string]float64{p.text[start:p.at]: 1}}, nil
 	case ch == 0:
 		return netSum{}, p.errorf("the expression ends where a net or a number is wanted")
 	}
-	return netSum{}, p.errorf("unexpected %q, want a net, a number or a parenthesis", ch)
-}
-
-// literal is a decimal number, perhaps with an exponent.
-func (p *exprParser) literal() (netSum, error) {
-	start := p.at
-	digits := func() {
-		for p.at < len(p.text) && (isDigit(p.text[p.at]) || p.text[p.at] == '.') {
-			p.at++
-		}
+	m := wordPattern.FindStringSubmatch(p.text[start:])
+	if m == nil {
+		return netSum{}, p.errorf("unexpected %q, want a net, a number or a parenthesis", ch)
 	}
-	digits()
-	if p.at < len(p.text) && (p.text[p.at] == 'e' || p.text[p.at] == 'E') {
-		p.at++
-		if p.at < len(p.text) && (p.text[p.at] == '+' || p.text[p.at] == '-') {
-			p.at++
-		}
-		digits()
+	if m[1] != "" {
+		p.at += len(m[1])
+		return netSum{nets: map[string]float64{m[1]: 1}}, nil
 	}
-	v, err := strconv.ParseFloat(p.text[start:p.at], 64)
+	v, err := strconv.ParseFloat(m[2], 64)
 	if err != nil {
-		text := p.text[start:p.at]
-		p.at = start
-		return netSum{}, p.errorf("%q is not a number", text)
+		return netSum{}, p.errorf("%q is not a number", m[2])
 	}
+	p.at += len(m[2])
 	return netSum{number: v}, nil
 }
 
-// finite refuses a value with a number that is not finite, of the operator at at.
-func (p *exprParser) finite(at int, x netSum) error {
+// finite refuses a value with a number that is not finite.
+func (p *exprParser) finite(x netSum) error {
 	bad := math.IsInf(x.number, 0) || math.IsNaN(x.number)
 	for _, f := range x.nets {
 		bad = bad || math.IsInf(f, 0) || math.IsNaN(f)
 	}
 	if bad {
-		return (&exprParser{at: at}).errorf("the result is not finite")
+		return p.errorf("the result is not finite")
 	}
 	return nil
 }
@@ -206,9 +186,6 @@ func (x netSum) plus(y netSum) netSum {
 	}
 	return z
 }
-
-func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
-func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
 
 // ErrMix is wrapped by Mix where the nets have several architectures.
 var ErrMix = errors.New("they must have one architecture")

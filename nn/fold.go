@@ -3,8 +3,6 @@ package nn
 import (
 	"fmt"
 	"math"
-
-	"github.com/chessbrain/chessbrain/encoding"
 )
 
 // BatchNormEpsilon is added to the variance under the square root.
@@ -54,52 +52,46 @@ type Folded struct {
 // (Net.Validate).
 func Fold(n *Net) *Folded {
 	a := n.Arch
-	f := &Folded{Arch: a, Input: n.foldConv("input.conv", "input.bn", encoding.NumPlanes, a.Filters, 3)}
+	f := &Folded{Arch: a, Input: n.foldConv("input.conv", "input.bn", 3)}
 	for i := range a.Blocks {
 		name := fmt.Sprintf("tower.%d", i)
 		b := FoldedBlock{
-			Conv1: n.foldConv(name+".conv1", name+".bn1", a.Filters, a.Filters, 3),
-			Conv2: n.foldConv(name+".conv2", name+".bn2", a.Filters, a.Filters, 3),
+			Conv1: n.foldConv(name+".conv1", name+".bn1", 3),
+			Conv2: n.foldConv(name+".conv2", name+".bn2", 3),
 		}
-		if units := a.SEUnits(); units > 0 {
-			se1, se2 := n.dense(name+".se.fc1", a.Filters, units), n.dense(name+".se.fc2", units, 2*a.Filters)
-			b.SE1, b.SE2 = &se1, &se2
+		if a.SEUnits() > 0 {
+			b.SE1, b.SE2 = n.dense(name+".se.fc1"), n.dense(name+".se.fc2")
 		}
 		f.Tower = append(f.Tower, b)
 	}
 	if a.PolicyHead == PolicyClassical {
-		f.PolicyConv1 = n.foldConv("policy.conv1", "policy.bn", a.Filters, ClassicalChannels, 1)
-		fc := n.dense("policy.fc", ClassicalChannels*encoding.NumSquares, encoding.NumPolicy)
-		f.PolicyFC = &fc
+		f.PolicyConv1, f.PolicyFC = n.foldConv("policy.conv1", "policy.bn", 1), n.dense("policy.fc")
 	} else {
-		f.PolicyConv1 = n.foldConv("policy.conv1", "policy.bn", a.Filters, a.Filters, 3)
+		f.PolicyConv1 = n.foldConv("policy.conv1", "policy.bn", 3)
 		f.PolicyConv2 = &Conv{Ci: a.Filters, Co: PolicyPlanes, K: 3, Weight: n.Get("policy.conv2.weight"), Bias: n.Get("policy.conv2.bias")}
 	}
-	f.Value = n.scalarHead("value", a.ValueChannels, a.ValueHidden, a.ValueOutputs())
+	f.Value = *n.scalarHead("value")
 	if a.MovesLeft {
-		h := n.scalarHead("moves_left", a.MLChannels, a.MLHidden, 1)
-		f.MovesLeft = &h
+		f.MovesLeft = n.scalarHead("moves_left")
 	}
 	return f
 }
 
-func (n *Net) scalarHead(name string, channels, hidden, outputs int) ScalarHead {
-	return ScalarHead{
-		Conv: n.foldConv(name+".conv", name+".bn", n.Arch.Filters, channels, 1),
-		FC1:  n.dense(name+".fc1", channels*encoding.NumSquares, hidden),
-		FC2:  n.dense(name+".fc2", hidden, outputs),
-	}
+func (n *Net) scalarHead(name string) *ScalarHead {
+	return &ScalarHead{Conv: n.foldConv(name+".conv", name+".bn", 1), FC1: *n.dense(name + ".fc1"), FC2: *n.dense(name + ".fc2")}
 }
 
-func (n *Net) dense(name string, in, out int) Dense {
-	return Dense{In: in, Out: out, Weight: n.Get(name + ".weight"), Bias: n.Get(name + ".bias")}
+func (n *Net) dense(name string) *Dense {
+	w, bias := n.Get(name+".weight"), n.Get(name+".bias")
+	return &Dense{In: len(w) / len(bias), Out: len(bias), Weight: w, Bias: bias}
 }
 
-func (n *Net) foldConv(conv, bn string, ci, co, k int) Conv {
+func (n *Net) foldConv(conv, bn string, k int) Conv {
 	w := n.Get(conv + ".weight")
 	gamma, beta, mean, variance := n.Get(bn+".gamma"), n.Get(bn+".beta"), n.Get(bn+".mean"), n.Get(bn+".var")
-	c := Conv{Ci: ci, Co: co, K: k, Weight: make([]float32, len(w)), Bias: make([]float32, co)}
-	size := ci * k * k
+	co := len(gamma)
+	size := len(w) / co
+	c := Conv{Ci: size / (k * k), Co: co, K: k, Weight: make([]float32, len(w)), Bias: make([]float32, co)}
 	for o := range co {
 		s := float64(gamma[o]) / math.Sqrt(float64(variance[o])+BatchNormEpsilon)
 		c.Bias[o] = float32(float64(beta[o]) - float64(mean[o])*s)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Errors about a net's parameters.
@@ -30,10 +31,8 @@ type Net struct {
 // Get returns the data of a parameter, shared with the net, or nil if there is
 // none of that name.
 func (n *Net) Get(name string) []float32 {
-	for i := range n.Params {
-		if n.Params[i].Name == name {
-			return n.Params[i].Data
-		}
+	if i := slices.IndexFunc(n.Params, func(p Param) bool { return p.Name == name }); i >= 0 {
+		return n.Params[i].Data
 	}
 	return nil
 }
@@ -85,19 +84,13 @@ func fits(p *Param, s ParamSpec) error {
 // NaN or infinite, or a running variance that is negative; else nil.
 func (n *Net) CheckFinite() error {
 	for _, p := range n.Params {
+		isVar := strings.HasSuffix(p.Name, "."+Var.String())
 		for i, v := range p.Data {
-			if v-v != 0 {
+			switch {
+			case v-v != 0:
 				return fmt.Errorf("%w: %s[%d] is %v", ErrNotFinite, p.Name, i, v)
-			}
-		}
-	}
-	for i, s := range Specs(n.Arch) {
-		if s.Kind != Var || i >= len(n.Params) {
-			continue
-		}
-		for j, v := range n.Params[i].Data {
-			if v < 0 {
-				return fmt.Errorf("%w: %s[%d] is a negative variance, %v", ErrParams, s.Name, j, v)
+			case v < 0 && isVar:
+				return fmt.Errorf("%w: %s[%d] is a negative variance, %v", ErrParams, p.Name, i, v)
 			}
 		}
 	}
@@ -119,24 +112,21 @@ func (n *Net) ID() string {
 			buf = binary.LittleEndian.AppendUint32(buf, uint32(d))
 		}
 		h.Write(buf)
-		buf, _ = writeFloats(h, buf, p.Data) // a hash does not fail
+		buf, _ = WriteFloats(h, buf, p.Data) // a hash does not fail
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// writeFloats writes data little endian through buf, which it returns for reuse.
-func writeFloats(w io.Writer, buf []byte, data []float32) ([]byte, error) {
-	const block = 16 << 10
-	for len(data) > 0 {
-		n := min(len(data), block)
+// WriteFloats writes data little endian through buf, which it returns for reuse.
+func WriteFloats(w io.Writer, buf []byte, data []float32) ([]byte, error) {
+	for block := range slices.Chunk(data, 16<<10) {
 		buf = buf[:0]
-		for _, v := range data[:n] {
+		for _, v := range block {
 			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
 		}
 		if _, err := w.Write(buf); err != nil {
 			return buf, err
 		}
-		data = data[n:]
 	}
 	return buf, nil
 }

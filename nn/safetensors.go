@@ -2,10 +2,12 @@ package nn
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 )
 
 // Metadata keys that WriteSafetensors sets.
@@ -18,11 +20,8 @@ const (
 // besides meta, which may be nil and is not changed; the keys "arch" and
 // "net_id" of meta are replaced. The same net and meta give the same bytes.
 func WriteSafetensors(w io.Writer, n *Net, meta map[string]string) error {
-	if err := n.Validate(); err != nil {
-		return fmt.Errorf("write net: %w", err)
-	}
 	arch, err := json.Marshal(n.Arch)
-	if err != nil {
+	if err = cmp.Or(n.Validate(), err); err != nil {
 		return fmt.Errorf("write net: %w", err)
 	}
 	all := map[string]string{}
@@ -94,25 +93,13 @@ func parseArchJSON(text string) (a Arch, err error) {
 	return a, a.Validate()
 }
 
-// orderTensors returns the tensors in the order of specs, those of other names
-// at the end; where one is missing, the next takes its place and Net.Validate
-// says so.
+// orderTensors sorts tensors in the order of specs, those of other names at the
+// end; where one is missing, the next takes its place and Net.Validate says so.
 func orderTensors(specs []ParamSpec, tensors []Tensor) []Param {
-	byName := make(map[string]Tensor, len(tensors))
-	for _, t := range tensors {
-		byName[t.Name] = t
+	place := map[string]int{}
+	for i, s := range specs {
+		place[s.Name] = i - len(specs) // below 0, the place of all others
 	}
-	params := make([]Param, 0, len(tensors))
-	for _, s := range specs {
-		if t, ok := byName[s.Name]; ok {
-			params = append(params, t)
-			delete(byName, s.Name)
-		}
-	}
-	for _, t := range tensors {
-		if _, left := byName[t.Name]; left {
-			params = append(params, t)
-		}
-	}
-	return params
+	slices.SortStableFunc(tensors, func(a, b Tensor) int { return cmp.Compare(place[a.Name], place[b.Name]) })
+	return tensors
 }

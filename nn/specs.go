@@ -19,14 +19,9 @@ const (
 	Var                // batch norm's running variance, not trained
 )
 
-var kindNames = [...]string{"weight", "bias", "gamma", "beta", "mean", "var"}
-
 // String returns the last part of the parameter's name.
 func (k Kind) String() string {
-	if int(k) >= len(kindNames) {
-		return fmt.Sprintf("Kind(%d)", uint8(k))
-	}
-	return kindNames[k]
+	return [...]string{"weight", "bias", "gamma", "beta", "mean", "var"}[k]
 }
 
 // Trained says whether the optimizer changes parameters of this kind.

@@ -36,7 +36,7 @@ func parseHeader(header []byte) ([]namedEntry, map[string]string, error) {
 	})
 	at := int64(0)
 	for _, e := range entries {
-		width := int64(dtypeWidth(e.DType))
+		width := int64(dtypes[e.DType].width)
 		if width == 0 {
 			return bad("tensor %q has dtype %q, want F32, F16 or BF16", e.name, e.DType)
 		}
@@ -98,34 +98,15 @@ func decodeHeader(header []byte) (entries []namedEntry, meta map[string]string, 
 	return entries, meta, nil
 }
 
-// dtypeWidth returns the bytes of one number, 0 for types that are not read.
-func dtypeWidth(dtype string) int {
-	switch dtype {
-	case "F32":
-		return 4
-	case "F16", "BF16":
-		return 2
-	}
-	return 0
-}
-
-// appendFloats appends the numbers of little-endian bytes.
-func appendFloats(dst []float32, dtype string, b []byte) []float32 {
-	switch dtype {
-	case "F32":
-		for ; len(b) >= 4; b = b[4:] {
-			dst = append(dst, math.Float32frombits(binary.LittleEndian.Uint32(b)))
-		}
-	case "F16":
-		for ; len(b) >= 2; b = b[2:] {
-			dst = append(dst, Float16(binary.LittleEndian.Uint16(b)))
-		}
-	case "BF16":
-		for ; len(b) >= 2; b = b[2:] {
-			dst = append(dst, math.Float32frombits(uint32(binary.LittleEndian.Uint16(b))<<16))
-		}
-	}
-	return dst
+// dtypes are the types that are read: the bytes of a number, and the number that
+// little-endian bytes begin with.
+var dtypes = map[string]struct {
+	width  int
+	number func([]byte) float32
+}{
+	"F32":  {4, func(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }},
+	"F16":  {2, func(b []byte) float32 { return Float16(binary.LittleEndian.Uint16(b)) }},
+	"BF16": {2, func(b []byte) float32 { return math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16) }},
 }
 
 // Float16 widens an IEEE binary16 number: 1 sign, 5 exponent, 10 fraction bits.

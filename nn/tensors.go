@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 )
 
@@ -59,7 +58,7 @@ func EncodeTensors(w io.Writer, tensors []Tensor, meta map[string]string) error 
 		return fmt.Errorf("write tensor header: %w", err)
 	}
 	for i := range tensors {
-		if buf, err = writeFloats(w, buf, tensors[i].Data); err != nil {
+		if buf, err = WriteFloats(w, buf, tensors[i].Data); err != nil {
 			return fmt.Errorf("write tensor %s: %w", tensors[i].Name, err)
 		}
 	}
@@ -82,7 +81,7 @@ func tensorHeader(tensors []Tensor, meta map[string]string) ([]byte, error) {
 		return err
 	}
 	if len(meta) > 0 {
-		if err := field(metadataKey, maps.Clone(meta)); err != nil { // maps are written in key order
+		if err := field(metadataKey, meta); err != nil { // maps are written in key order
 			return nil, err
 		}
 	}
@@ -98,10 +97,7 @@ func tensorHeader(tensors []Tensor, meta map[string]string) ([]byte, error) {
 			return nil, fmt.Errorf("write tensor %s: shape %v does not fit %d numbers", t.Name, t.Shape, len(t.Data))
 		}
 		end := at + 4*int64(len(t.Data))
-		shape := t.Shape
-		if shape == nil {
-			shape = []int{}
-		}
+		shape := append([]int{}, t.Shape...) // never null
 		if err := field(t.Name, headerEntry{"F32", shape, []int64{at, end}}); err != nil {
 			return nil, err
 		}
@@ -198,20 +194,25 @@ func readError(err error, offset int64, what string) error {
 	return fmt.Errorf("read %s: %w", what, err)
 }
 
+// ReadFloats reads n numbers that WriteFloats wrote; a number that lies costs no memory.
+func ReadFloats(r io.Reader, n int) ([]float32, error) { return readFloats(r, "F32", 4*int64(n)) }
+
 // readFloats reads size bytes of a type in blocks, so that a size that lies
 // costs no memory.
 func readFloats(r io.Reader, dtype string, size int64) ([]float32, error) {
 	const block = 256 << 10
-	width := int64(dtypeWidth(dtype))
+	t := dtypes[dtype]
 	buf := make([]byte, min(size, block))
-	data := make([]float32, 0, min(size, block)/width)
+	data := make([]float32, 0, len(buf)/t.width)
 	for size > 0 {
 		b := buf[:min(size, block)]
 		if _, err := io.ReadFull(r, b); err != nil {
 			return nil, err
 		}
-		data = appendFloats(data, dtype, b)
 		size -= int64(len(b))
+		for ; len(b) > 0; b = b[t.width:] {
+			data = append(data, t.number(b))
+		}
 	}
 	return slices.Clip(data), nil
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/nn"
@@ -58,10 +57,7 @@ type SavedState struct {
 // ReadState reads what Section saved, with all its checks but those against a
 // trainer. Errors are a *checkpoint.CorruptError or wrap checkpoint.ErrStateMismatch.
 func ReadState(r io.Reader, version int) (*SavedState, error) {
-	if version != SectionVersion {
-		return nil, fmt.Errorf("%w: section version %d, this build knows %d", checkpoint.ErrStateMismatch, version, SectionVersion)
-	}
-	h, data, err := readState(r, (*stateHeader).known)
+	h, data, err := readState(r, version, (*stateHeader).known)
 	if err != nil {
 		return nil, err
 	}
@@ -107,9 +103,6 @@ func (h *stateHeader) known() error {
 			return stateError("tensor %q of %d numbers does not belong to a net %s", e.Name, e.Len, a)
 		}
 		seen[e.Name] = true
-	}
-	if h.Progress.Step < 0 || h.Progress.Samples < 0 || h.OptimizerSteps < 0 || math.IsNaN(h.LossScale) {
-		return stateError("a count or the loss scale is out of range")
 	}
 	return nil
 }

@@ -209,25 +209,6 @@ func (l *link) stage(b *encoding.TrainBatch) error {
 	return l.Stage(b)
 }
 
-// update ends a step; nothing is changed where a number is not finite. scale is the
-// gradients' factor, objective the step's, without L2.
-func (l *link) update(scale, objective, lr float64, average bool) (device.Updated, error) {
-	u := device.Update{Scale: float32(scale), ClipNorm: l.t.cfg.ClipNorm, LR: float32(lr), Step: l.t.opt.steps, Objective: objective}
-	if average {
-		u.SWAKeep, u.SWAAdd = l.t.swa.shares()
-	}
-	done, err := l.Update(u)
-	if err != nil || !done.Finite {
-		return done, err
-	}
-	l.t.opt.steps++
-	l.newerNet, l.newerRest = true, true
-	if average {
-		l.t.swa.reserve(l.t.paramData())
-	}
-	return done, nil
-}
-
 // halfSquares is the L2 loss of the weights.
 func (l *link) halfSquares() (float64, error) {
 	if err := l.pull(false); err != nil {

@@ -60,10 +60,8 @@ var targetNames = [encoding.NumTargets]string{"RESULT", "ROOT", "BEST", "PLAYED"
 
 // ParseTarget reads RESULT, ROOT, BEST, PLAYED, ORIG or ST in any case.
 func ParseTarget(s string) (encoding.Target, error) {
-	for i, name := range targetNames {
-		if strings.EqualFold(s, name) {
-			return encoding.Target(i), nil
-		}
+	if i := slices.Index(targetNames[:], strings.ToUpper(s)); i >= 0 {
+		return encoding.Target(i), nil
 	}
 	return 0, fmt.Errorf("target %q is none of %s", s, strings.Join(targetNames[:], ", "))
 }
@@ -118,17 +116,11 @@ func (l *Loss) validate(field string) error {
 	return nil
 }
 
+var deviceHeads = map[Head]device.Head{HeadPolicy: device.Policy, HeadValue: device.Value, HeadMovesLeft: device.MovesLeft}
+
 // term is a loss in the device's words.
 func (l *Loss) term() device.Term {
-	t := device.Term{Weight: l.Weight, Target: l.Target}
-	switch l.Head {
-	case HeadPolicy:
-		t.Head = device.Policy
-	case HeadValue:
-		t.Head = device.Value
-	case HeadMovesLeft:
-		t.Head = device.MovesLeft
-	}
+	t := device.Term{Head: deviceHeads[l.Head], Weight: l.Weight, Target: l.Target}
 	if l.Mix != nil {
 		t.Other, t.Ratio = l.Mix.Other, float32(l.Mix.QRatio)
 	}

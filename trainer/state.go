@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
@@ -96,17 +98,14 @@ func (t *Trainer) save(w io.Writer) error {
 	if t.pull(true); t.failed != nil {
 		return fmt.Errorf("save trainer state: %w", t.failed)
 	}
-	arch, err := json.Marshal(t.net.Arch)
-	if err != nil {
-		return fmt.Errorf("save trainer state: %w", err)
-	}
+	arch, archErr := json.Marshal(t.net.Arch)
 	tensors := t.tensors(t.swa.params)
 	header, err := json.Marshal(stateHeader{
 		Arch: arch, Optimizer: t.cfg.Optimizer, OptimizerSteps: t.opt.steps, Progress: t.progress,
 		LossScale: t.scaler.scale, GoodSteps: t.scaler.good,
 		SWA: t.swa.params != nil, SWACount: t.swa.n, Seed: t.cfg.Seed, Tensors: tensors.entries,
 	})
-	if err != nil {
+	if err = cmp.Or(archErr, err); err != nil {
 		return fmt.Errorf("save trainer state: %w", err)
 	}
 	sum := crc32.New(castagnoli)
@@ -115,19 +114,13 @@ func (t *Trainer) save(w io.Writer) error {
 	if _, err := out.Write(append(prefix, header...)); err != nil {
 		return err
 	}
-	buf := make([]byte, 0, 1<<16)
+	var buf []byte
 	for i, data := range tensors.data {
-		for part := range slices.Chunk(data, cap(buf)/4) {
-			buf = buf[:0]
-			for _, x := range part {
-				if x-x != 0 {
-					return fmt.Errorf("save trainer state: %s holds %v: %w", tensors.entries[i].Name, x, ErrNonFinite)
-				}
-				buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(x))
-			}
-			if _, err := out.Write(buf); err != nil {
-				return err
-			}
+		if j := slices.IndexFunc(data, func(x float32) bool { return x-x != 0 }); j >= 0 {
+			return fmt.Errorf("save trainer state: %s holds %v: %w", tensors.entries[i].Name, data[j], ErrNonFinite)
+		}
+		if buf, err = nn.WriteFloats(out, buf, data); err != nil {
+			return err
 		}
 	}
 	_, err = w.Write(binary.LittleEndian.AppendUint32(nil, sum.Sum32()))
@@ -136,10 +129,7 @@ func (t *Trainer) save(w io.Writer) error {
 
 // load replaces the state by what save wrote.
 func (t *Trainer) load(r io.Reader, version int) error {
-	if version != SectionVersion {
-		return fmt.Errorf("%w: section version %d, this build knows %d", checkpoint.ErrStateMismatch, version, SectionVersion)
-	}
-	h, data, err := readState(r, t.fits)
+	h, data, err := readState(r, version, t.fits)
 	if err != nil {
 		return err
 	}
@@ -148,7 +138,10 @@ func (t *Trainer) load(r io.Reader, version int) error {
 
 // readState reads a whole state; check sees the header before anything of the size
 // that it claims is read.
-func readState(r io.Reader, check func(*stateHeader) error) (*stateHeader, [][]float32, error) {
+func readState(r io.Reader, version int, check func(*stateHeader) error) (*stateHeader, [][]float32, error) {
+	if version != SectionVersion {
+		return nil, nil, fmt.Errorf("%w: section version %d, this build knows %d", checkpoint.ErrStateMismatch, version, SectionVersion)
+	}
 	sum := crc32.New(castagnoli)
 	in := io.TeeReader(r, sum)
 	h, err := readStateHeader(in)
@@ -158,9 +151,14 @@ func readState(r io.Reader, check func(*stateHeader) error) (*stateHeader, [][]f
 	if err := check(h); err != nil {
 		return nil, nil, err
 	}
-	data, err := readTensors(in, h.Tensors)
-	if err != nil {
-		return nil, nil, err
+	if h.Progress.Step < 0 || h.Progress.Samples < 0 || h.OptimizerSteps < 0 || !(h.LossScale >= 1) || math.IsInf(h.LossScale, 0) || !(h.SWACount >= 0) {
+		return nil, nil, stateError("a count or the loss scale is out of range")
+	}
+	data := make([][]float32, len(h.Tensors))
+	for i, e := range h.Tensors {
+		if data[i], err = nn.ReadFloats(in, e.Len); err != nil {
+			return nil, nil, stateError("it ends within tensor %s", e.Name)
+		}
 	}
 	want := sum.Sum32()
 	var trailer [5]byte // one more than the CRC: nothing may follow
@@ -227,36 +225,7 @@ func (t *Trainer) fits(h *stateHeader) error {
 			return fmt.Errorf("%w: tensor %d is %v, want %v", checkpoint.ErrStateMismatch, i, h.Tensors[i], want[i])
 		}
 	}
-	if h.Progress.Step < 0 || h.Progress.Samples < 0 || h.OptimizerSteps < 0 || !(h.LossScale >= 1) || !isFinite(h.LossScale) || !(h.SWACount >= 0) {
-		return stateError("a count or the loss scale is out of range")
-	}
 	return nil
-}
-
-// readTensors reads the tensors piece by piece: a wrong length must not cost its
-// memory.
-func readTensors(r io.Reader, entries []tensorEntry) ([][]float32, error) {
-	const piece = 1 << 18
-	data := make([][]float32, len(entries))
-	longest := 0
-	for _, e := range entries {
-		longest = max(longest, e.Len)
-	}
-	raw := make([]byte, 4*min(longest, piece))
-	for i, e := range entries {
-		data[i] = make([]float32, 0, min(e.Len, piece))
-		for left := e.Len; left > 0; {
-			part := raw[:4*min(left, piece)]
-			if _, err := io.ReadFull(r, part); err != nil {
-				return nil, stateError("it ends within tensor %s", e.Name)
-			}
-			for at := 0; at < len(part); at += 4 {
-				data[i] = append(data[i], math.Float32frombits(binary.LittleEndian.Uint32(part[at:])))
-			}
-			left -= len(part) / 4
-		}
-	}
-	return data, nil
 }
 
 // adopt takes over a state that was read whole.

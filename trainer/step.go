@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"time"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -167,8 +166,14 @@ func (c *Config) l2Weight() float64 {
 // update changes the weights after so many micro-batches, or skips the step where
 // a number is not finite. objective is without L2.
 func (t *Trainer) update(stats *StepStats, sums *sums, objective float64, taken int) error {
+	u := device.Update{
+		Scale: float32(1 / (float64(taken) * t.scaler.scale)), ClipNorm: t.cfg.ClipNorm, LR: float32(stats.LR), Step: t.opt.steps, Objective: objective,
+	}
 	average := t.swa.due(t.progress.Step + 1)
-	done, err := t.dev.update(1/(float64(taken)*t.scaler.scale), objective, stats.LR, average)
+	if average {
+		u.SWAKeep, u.SWAAdd = t.swa.shares()
+	}
+	done, err := t.dev.Update(u)
 	if err != nil {
 		return err
 	}
@@ -189,10 +194,11 @@ func (t *Trainer) update(stats *StepStats, sums *sums, objective float64, taken 
 	t.progress.Step++
 	t.progress.Samples += int64(stats.Rows)
 	t.progress.Consecutive = 0
+	t.opt.steps++
+	t.dev.newerNet, t.dev.newerRest = true, true
 	if average {
 		t.swa.entered()
+		t.swa.reserve(t.paramData())
 	}
 	return nil
 }
-
-func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

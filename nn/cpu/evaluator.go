@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,14 +99,14 @@ func (e *Evaluator) allocate() {
 		e.policyFlat = floats(e.chunk * e.net.policyFC.k)
 		e.policyOut = floats(e.chunk * e.net.policyFC.n)
 	}
-	e.value = newHeadBuffers(&e.net.value, e.chunk)
-	e.movesLeft = headBuffers{}
-	if e.net.movesLeft != nil {
-		e.movesLeft = newHeadBuffers(e.net.movesLeft, e.chunk)
-	}
+	e.value, e.movesLeft = newHeadBuffers(&e.net.value, e.chunk), newHeadBuffers(e.net.movesLeft, e.chunk)
 }
 
-func newHeadBuffers(h *scalarHead, chunk int) headBuffers {
+// newHeadBuffers makes those of a head; nil: there is none.
+func newHeadBuffers(h *scalarHead, chunk int) (b headBuffers) {
+	if h == nil {
+		return b
+	}
 	return headBuffers{
 		flat:   make([]float32, chunk*h.fc1.k),
 		hidden: make([]float32, chunk*h.fc1.n),
@@ -129,13 +130,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, b *encoding.Batch) error {
 		if e.policyFlat != nil {
 			e.classicalPolicy(b, e.policyFlat, lo, n)
 		}
-		if err := e.finishPolicy(b, lo, n); err != nil {
-			return err
-		}
-		if err := e.finishValue(b, lo, n); err != nil {
-			return err
-		}
-		if err := e.finishMovesLeft(b, lo, n); err != nil {
+		if err := cmp.Or(e.finishPolicy(b, lo, n), e.finishValue(b, lo, n), e.finishMovesLeft(b, lo, n)); err != nil {
 			return err
 		}
 	}
@@ -191,7 +186,7 @@ func (e *Evaluator) block(k *block, n int) {
 	if k.se1.packed == nil {
 		e.conv(e.y, e.h, &k.conv2, n, kernel.None)
 		kernel.Add(e.x[:size], e.y[:size], e.x[:size])
-		activate(e.x[:size], act)
+		act.Forward(e.x[:size], e.x[:size])
 		return
 	}
 	c := &k.conv2
@@ -205,12 +200,4 @@ func (e *Evaluator) block(k *block, n int) {
 		copy(e.beta[i*f:][:f], e.film[i*2*f+f:][:f])
 	}
 	kernel.SEApply(e.x, kernel.Stored{F32: e.y}, e.gate, e.beta, e.x, n, f, act)
-}
-
-func activate(x []float32, act kernel.Act) {
-	if act == kernel.Mish {
-		kernel.MishForward(x, x)
-		return
-	}
-	kernel.ReLUForward(x, x)
 }

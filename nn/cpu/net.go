@@ -1,7 +1,9 @@
 package cpu
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
@@ -53,10 +55,7 @@ type scalarHead struct{ conv, fc1, fc2 kernelMat }
 // is supported. p is the precision of products; BF16 means FP32 where the active
 // tier has none (kernel.HasBF16), and for layers of few outputs.
 func New(n *nn.Net, p kernel.Precision) (*Net, error) {
-	if err := n.Validate(); err != nil {
-		return nil, fmt.Errorf("cpu: %w", err)
-	}
-	if err := n.CheckFinite(); err != nil {
+	if err := cmp.Or(n.Validate(), n.CheckFinite()); err != nil {
 		return nil, fmt.Errorf("cpu: %w", err)
 	}
 	f := nn.Fold(n)
@@ -110,23 +109,23 @@ func (n *Net) ID() string { return n.id }
 func packConv3(c nn.Conv, p kernel.Precision) conv3 {
 	packed := make([]float32, kernel.PackedConv3Len(c.Ci, c.Co, p))
 	kernel.PackConv3(packed, c.Weight, c.Ci, c.Co, p)
-	return conv3{ci: c.Ci, co: c.Co, packed: packed, bias: append([]float32(nil), c.Bias...)}
+	return conv3{ci: c.Ci, co: c.Co, packed: packed, bias: slices.Clone(c.Bias)}
 }
 
 func packPolicyConv(c nn.Conv, p kernel.Precision) conv3 {
 	packed := make([]float32, kernel.PackedPolicyConvLen(c.Ci, c.Co, p))
 	kernel.PackPolicyConv(packed, c.Weight, c.Ci, c.Co, p)
-	return conv3{ci: c.Ci, co: c.Co, packed: packed, bias: append([]float32(nil), c.Bias...)}
+	return conv3{ci: c.Ci, co: c.Co, packed: packed, bias: slices.Clone(c.Bias)}
 }
 
-func packMat(w, bias []float32, k, n int, p kernel.Precision) kernelMat {
-	m := kernelMat{k: k, n: n, half: p == kernel.BF16 && kernel.MatMulHasBF16(k, n), bias: append([]float32(nil), bias...)}
+func packDense(d nn.Dense, p kernel.Precision) kernelMat {
+	m := kernelMat{k: d.In, n: d.Out, half: p == kernel.BF16 && kernel.MatMulHasBF16(d.In, d.Out), bias: slices.Clone(d.Bias)}
 	if m.half {
-		m.packed = make([]float32, kernel.PackedMatBF16Len(k, n))
-		kernel.PackMatBF16(m.packed, w, k, n)
+		m.packed = make([]float32, kernel.PackedMatBF16Len(m.k, m.n))
+		kernel.PackMatBF16(m.packed, d.Weight, m.k, m.n)
 	} else {
-		m.packed = make([]float32, kernel.PackedMatLen(k, n))
-		kernel.PackMat(m.packed, w, k, n)
+		m.packed = make([]float32, kernel.PackedMatLen(m.k, m.n))
+		kernel.PackMat(m.packed, d.Weight, m.k, m.n)
 	}
 	return m
 }
@@ -140,27 +139,15 @@ func (m *kernelMat) scratchLen() int {
 }
 
 func packConv1(c nn.Conv, p kernel.Precision) kernelMat {
-	return packMat(c.Weight, c.Bias, c.Ci, c.Co, p)
-}
-
-func packDense(d nn.Dense, p kernel.Precision) kernelMat {
-	return packMat(d.Weight, d.Bias, d.In, d.Out, p)
+	return packDense(nn.Dense{In: c.Ci, Out: c.Co, Weight: c.Weight, Bias: c.Bias}, p)
 }
 
 // packSquares packs a layer after a convolution for channels-last activations.
 func packSquares(d nn.Dense, p kernel.Precision) kernelMat {
-	const squares = encoding.NumSquares
-	channels := d.In / squares
 	w := make([]float32, len(d.Weight))
-	for o := range d.Out {
-		from, to := d.Weight[o*d.In:][:d.In], w[o*d.In:][:d.In]
-		for c := range channels {
-			for sq := range squares {
-				to[sq*channels+c] = from[c*squares+sq]
-			}
-		}
-	}
-	return packMat(w, d.Bias, d.In, d.Out, p)
+	kernel.TransposeRows(w, d.Weight, d.Out, d.In/encoding.NumSquares, encoding.NumSquares)
+	d.Weight = w
+	return packDense(d, p)
 }
 
 func packHead(h *nn.ScalarHead, p kernel.Precision) scalarHead {

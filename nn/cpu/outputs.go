@@ -12,13 +12,14 @@ import (
 // probabilities.
 func (e *Evaluator) finishPolicy(b *encoding.Batch, lo, n int) error {
 	for i := lo; i < lo+n; i++ {
-		for _, v := range b.PriorOf(i) {
+		prior := b.PriorOf(i)
+		for _, v := range prior {
 			if !finite(v) {
 				return outputError("policy", i, v)
 			}
 		}
+		kernel.Softmax(prior)
 	}
-	kernel.SoftmaxSegments(b.Prior, b.LegalStart[lo:lo+n+1], n)
 	return nil
 }
 
@@ -57,9 +58,10 @@ func (e *Evaluator) finishValue(b *encoding.Batch, lo, n int) error {
 		}
 		return nil
 	}
-	kernel.Softmax3(out, n)
 	for i := range n {
-		b.WDL[lo+i] = [3]float32(out[i*3:])
+		wdl := out[i*3:][:3]
+		kernel.Softmax(wdl)
+		b.WDL[lo+i] = [3]float32(wdl)
 	}
 	return nil
 }

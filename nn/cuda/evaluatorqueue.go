@@ -128,9 +128,9 @@ func (e *Evaluator) collect(pieces []piece) (_ []piece, n int) {
 	room, legal := min(e.maxBatch, e.net.form.limit()), legalCapacity(e.maxBatch)
 	for len(e.queue) > 0 && n < room {
 		r := e.queue[0]
-		lo, hi, moves := r.taken, r.total, 0
-		if !r.over() {
-			hi, moves = r.fit(room-n, legal)
+		lo := r.taken
+		hi, moves, ended := r.fit(room-n, legal)
+		if !ended {
 			if hi == lo {
 				break // the moves of the next position do not fit
 			}
@@ -146,25 +146,19 @@ func (e *Evaluator) collect(pieces []piece) (_ []piece, n int) {
 	return pieces, n
 }
 
-// over says whether r has ended, as one that failed in an earlier batch.
-func (r *request) over() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.b == nil
-}
-
 // fit returns the end of the positions from r.taken on that fit into a batch with room
-// for some positions and legal moves, and their moves.
-func (r *request) fit(room, legal int) (hi, moves int) {
+// for some positions and legal moves, and their moves; or that r has ended, as one that
+// failed in an earlier batch.
+func (r *request) fit(room, legal int) (hi, moves int, ended bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.b == nil {
-		return r.total, 0
+		return r.total, 0, true
 	}
 	start := r.b.LegalStart[r.taken:]
 	n := min(room, r.total-r.taken)
 	for n > 0 && int(start[n]-start[0]) > legal {
 		n--
 	}
-	return r.taken + n, int(start[n] - start[0])
+	return r.taken + n, int(start[n] - start[0]), false
 }

@@ -66,8 +66,8 @@ func TestForms(t *testing.T) {
 		if _, fused := n.form.(*fusedNet); fused != c.fused {
 			t.Errorf("%s in %s: fused is %v, want %v", c.name, precisionNames[c.precision], fused, c.fused)
 		}
-		if n.Bytes() < 2*n.arch.NumParams() {
-			t.Errorf("%s takes %d bytes for %d parameters", c.name, n.Bytes(), n.arch.NumParams())
+		if n.mem.bytes < 2*n.arch.NumParams() {
+			t.Errorf("%s takes %d bytes for %d parameters", c.name, n.mem.bytes, n.arch.NumParams())
 		}
 	}
 }

@@ -59,7 +59,7 @@ func packFused(b *blob, info driver.Info, f *nn.Folded, t kernels.Type) *fusedNe
 	if t == kernels.F32 || c > kernels.TowerMaxChannels {
 		return nil
 	}
-	if _, ok := kernels.TowerFit(info, c, n.vector, 1); !ok {
+	if len(n.shapes(1)) == 0 {
 		return nil
 	}
 	n.packTower(f)
@@ -127,7 +127,7 @@ func (n *fusedNet) packHeads(f *nn.Folded) {
 	}
 	if f.PolicyFC != nil {
 		first(&f.PolicyConv1, f.PolicyFC, kernels.ActNone)
-		n.place = b.add(bytesOf(policyPlaces(f.Arch, 0)))
+		n.place = b.add(bytesOf(policyPlaces(f.Arch)))
 	} else {
 		n.place = b.add(bytesOf(encoding.ConvPolicyIndex()[:]))
 	}
@@ -164,7 +164,7 @@ func (n *fusedNet) launches(boards int, shape kernels.TowerShape, io batchMemory
 		Place: b.at(n.place), Weights: b.at(n.weights), Vectors: b.at(n.vectors), HeadBias: b.at(n.headBias),
 		Flat: io.work, Prior: io.prior,
 		Channels: int32(n.channels), Blocks: int32(n.arch.Blocks), Act: n.act,
-		Stages: int32(n.stages), SEStages: int32(n.seStages), Vector: int32(n.vector),
+		Stages: int32(n.stages), SeStages: int32(n.seStages), Vector: int32(n.vector),
 		HeadPasses: int32(n.headPass), PolicyPasses: int32(n.passes), HeadColumns: int32(n.columns),
 	}
 	outputs, _ := n.workPlaces(boards)
@@ -182,7 +182,7 @@ func (n *fusedNet) launches(boards int, shape kernels.TowerShape, io batchMemory
 	}
 	fc2 := kernels.HeadFC2Args{
 		Count: io.count, Value: fc1.Layer[0].Y, ValueW: b.at(n.value.weights), ValueBias: b.at(n.value.bias),
-		WDL: io.wdl, M: io.movesLeft, ValueHidden: fc1.Layer[0].Outputs, ValueOutputs: int32(n.arch.ValueOutputs()),
+		Wdl: io.wdl, M: io.movesLeft, ValueHidden: fc1.Layer[0].Outputs, ValueOutputs: int32(n.arch.ValueOutputs()),
 	}
 	if n.arch.MovesLeft {
 		fc2.MovesLeft, fc2.MovesHidden = fc1.Layer[1].Y, fc1.Layer[1].Outputs

@@ -59,7 +59,7 @@ func packLayered(b *blob, f *nn.Folded, t kernels.Type) *layeredNet {
 	} else {
 		n.policy = [2]layer{n.conv(&f.PolicyConv1), n.conv(f.PolicyConv2)}
 	}
-	n.place = b.add(bytesOf(policyPlaces(f.Arch, encoding.NumConvPlanes)))
+	n.place = b.add(bytesOf(policyPlaces(f.Arch)))
 	n.value = n.head(&f.Value)
 	if f.MovesLeft != nil {
 		n.movesLeft = n.head(f.MovesLeft)
@@ -192,7 +192,7 @@ func (n *layeredNet) launches(boards int, _ kernels.TowerShape, io batchMemory) 
 		run(l[2], w.hidden, n.act, kernels.ConvArgs{Y32: out})
 	}
 	outputs := kernels.HeadOutputsArgs{
-		Count: io.count, Value: w.value, WDL: io.wdl, M: io.movesLeft,
+		Count: io.count, Value: w.value, Wdl: io.wdl, M: io.movesLeft,
 		ValueStride: int32(n.value[2].co), ValueOutputs: int32(n.arch.ValueOutputs()),
 	}
 	head(n.value, w.value)

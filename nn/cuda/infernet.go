@@ -1,8 +1,10 @@
 package cuda
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -20,11 +22,10 @@ type Net struct {
 	id        string
 	precision device.Precision
 	form      form
-	bytes     int
 
 	mu    sync.Mutex
 	users int // the owner, evaluators that have it, batches under way
-	owned bool
+	close sync.Once
 	mem   memory
 }
 
@@ -57,20 +58,14 @@ type batchMemory struct {
 // filters in one fused kernel, others layer by layer.
 func (d *Device) NewNet(n *nn.Net, p device.Precision) (*Net, error) {
 	t, err := d.storage(p)
-	if err != nil {
-		return nil, fmt.Errorf("cuda: %w", err)
-	}
-	if err := n.Validate(); err != nil {
-		return nil, fmt.Errorf("cuda: %w", err)
-	}
-	if err := n.CheckFinite(); err != nil {
+	if err := cmp.Or(err, n.Validate(), n.CheckFinite()); err != nil {
 		return nil, fmt.Errorf("cuda: %w", err)
 	}
 	f := nn.Fold(n)
 	if err := fitsType(f, t); err != nil {
 		return nil, fmt.Errorf("cuda: %w", err)
 	}
-	c := &Net{dev: d, arch: n.Arch, id: n.ID(), precision: p, users: 1, owned: true, mem: memory{d: d.driver}}
+	c := &Net{dev: d, arch: n.Arch, id: n.ID(), precision: p, users: 1, mem: memory{d: d.driver}}
 	var b blob
 	if fused := packFused(&b, d.Info(), f, t); fused != nil {
 		c.form = fused
@@ -80,7 +75,6 @@ func (d *Device) NewNet(n *nn.Net, p device.Precision) (*Net, error) {
 	if err := b.send(&c.mem); err != nil {
 		return nil, errors.Join(fmt.Errorf("cuda: net %s: %w", n.Arch, err), c.mem.free())
 	}
-	c.bytes = c.mem.bytes
 	return c, nil
 }
 
@@ -90,31 +84,33 @@ func fitsType(f *nn.Folded, t kernels.Type) error {
 		return nil
 	}
 	const most = 65504
-	check := func(what string, weights []float32) error {
-		for i, v := range weights {
-			if v > most || v < -most {
-				return fmt.Errorf("%w: weight %d of %s is %g, fp16 ends at %d: use bf16", nn.ErrNotFinite, i, what, v, most)
-			}
+	var errs []error
+	check := func(what string, weights []float32) {
+		if i := slices.IndexFunc(weights, func(v float32) bool { return v > most || v < -most }); i >= 0 {
+			errs = append(errs, fmt.Errorf("%w: weight %d of %s is %g, fp16 ends at %d: use bf16", nn.ErrNotFinite, i, what, weights[i], most))
 		}
-		return nil
 	}
-	errs := []error{check("the input convolution", f.Input.Weight), check("policy.conv1", f.PolicyConv1.Weight)}
-	for i := range f.Tower {
-		b := &f.Tower[i]
-		errs = append(errs, check(fmt.Sprintf("tower.%d.conv1", i), b.Conv1.Weight), check(fmt.Sprintf("tower.%d.conv2", i), b.Conv2.Weight))
+	check("the input convolution", f.Input.Weight)
+	check("policy.conv1", f.PolicyConv1.Weight)
+	for i, b := range f.Tower {
+		name := fmt.Sprintf("tower.%d.", i)
+		check(name+"conv1", b.Conv1.Weight)
+		check(name+"conv2", b.Conv2.Weight)
 		if b.SE1 != nil {
-			errs = append(errs, check(fmt.Sprintf("tower.%d.se.fc1", i), b.SE1.Weight), check(fmt.Sprintf("tower.%d.se.fc2", i), b.SE2.Weight))
+			check(name+"se.fc1", b.SE1.Weight)
+			check(name+"se.fc2", b.SE2.Weight)
 		}
 	}
 	if f.PolicyFC != nil {
-		errs = append(errs, check("policy.fc", f.PolicyFC.Weight))
+		check("policy.fc", f.PolicyFC.Weight)
 	} else {
-		errs = append(errs, check("policy.conv2", f.PolicyConv2.Weight))
+		check("policy.conv2", f.PolicyConv2.Weight)
 	}
-	heads := map[string]*nn.ScalarHead{"value": &f.Value, "moves_left": f.MovesLeft}
-	for name, h := range heads {
+	for name, h := range map[string]*nn.ScalarHead{"value": &f.Value, "moves_left": f.MovesLeft} {
 		if h != nil {
-			errs = append(errs, check(name+".conv", h.Conv.Weight), check(name+".fc1", h.FC1.Weight), check(name+".fc2", h.FC2.Weight))
+			check(name+".conv", h.Conv.Weight)
+			check(name+".fc1", h.FC1.Weight)
+			check(name+".fc2", h.FC2.Weight)
 		}
 	}
 	return errors.Join(errs...)
@@ -123,20 +119,11 @@ func fitsType(f *nn.Folded, t kernels.Type) error {
 // ID returns the identity of the weights, nn.Net.ID.
 func (n *Net) ID() string { return n.id }
 
-// Bytes returns the device memory that the net takes.
-func (n *Net) Bytes() int { return n.bytes }
-
 // Close says that the owner begins no new use. The memory is given back when
 // evaluators and batches under way have let go of the net too.
-func (n *Net) Close() error {
-	n.mu.Lock()
-	owned := n.owned
-	n.owned = false
-	n.mu.Unlock()
-	if !owned {
-		return nil
-	}
-	return n.release()
+func (n *Net) Close() (err error) {
+	n.close.Do(func() { err = n.release() })
+	return err
 }
 
 // retain counts one more user; it panics after the last one has gone.
@@ -172,12 +159,12 @@ func activation(a nn.Arch) int32 {
 }
 
 // policyPlaces says where the logit of a policy index lies: in the output of the last
-// policy convolution, [64][stride], or in order for the classical head.
-func policyPlaces(a nn.Arch, stride int) []uint16 {
+// policy convolution, [64][80], or in order for the classical head.
+func policyPlaces(a nn.Arch) []uint16 {
 	place := make([]uint16, encoding.NumPolicy)
 	for i, at := range encoding.ConvPolicyIndex() {
 		if place[i] = uint16(i); a.PolicyHead != nn.PolicyClassical {
-			place[i] = at%encoding.NumSquares*uint16(stride) + at/encoding.NumSquares
+			place[i] = at%encoding.NumSquares*encoding.NumConvPlanes + at/encoding.NumSquares
 		}
 	}
 	return place

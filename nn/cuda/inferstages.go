@@ -12,7 +12,6 @@ const (
 	stageBytesEach = 96 // bytes a channel
 	productInputs  = 16
 	groupOutputs   = 16
-	groupElements  = productInputs * groupOutputs
 )
 
 // stagePacker writes weights in the order in which the fused tower reads them.

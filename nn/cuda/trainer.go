@@ -53,13 +53,6 @@ type Trainer struct {
 	started         []*rowSlot // started and not yet finished
 	next            int        // slot of the next Stage
 	window          *window    // rows that are kept; nil = none
-	constants       []constant
-}
-
-// constant is data that is copied to the device once.
-type constant struct {
-	to   driver.Ptr
-	data []byte
 }
 
 // queue collects the work of a pass on the compute stream; the first error sticks.
@@ -108,14 +101,22 @@ func (t *Trainer) activations(padded int) driver.Ptr {
 	return t.mem.alloc(t.cfg.Capacity * 64 * padded * t.typ.Size())
 }
 
-// constant allocates memory for data, which is copied at the end of build.
+// constant allocates memory for data that never changes and copies it.
 func (t *Trainer) constant(data []byte) driver.Ptr {
 	p := t.mem.alloc(len(data))
-	t.constants = append(t.constants, constant{p, data})
+	if t.mem.err == nil {
+		t.mem.err = t.compute.CopyToDevice(p, data)
+	}
 	return p
 }
 
-func (t *Trainer) build() error {
+func (t *Trainer) build() (err error) {
+	if t.compute, err = t.dev.driver.NewStream(); err != nil {
+		return err
+	}
+	if t.copies, err = t.dev.driver.NewStream(); err != nil {
+		return err
+	}
 	l, n := t.layout, t.cfg.Capacity
 	t.params, t.grads, t.swa = t.mem.floats(l.trained), t.mem.floats(l.trained), t.mem.floats(l.trained)
 	for range t.cfg.NumMoments() {
@@ -163,31 +164,14 @@ func (t *Trainer) build() error {
 	if len(t.small) > 0 {
 		t.smallAt = t.constant(bytesOf(t.small))
 	}
-	return t.start()
-}
-
-// start makes streams and slots and sends what never changes.
-func (t *Trainer) start() (err error) {
 	if t.mem.err != nil {
 		return t.mem.err
-	}
-	if t.compute, err = t.dev.driver.NewStream(); err != nil {
-		return err
-	}
-	if t.copies, err = t.dev.driver.NewStream(); err != nil {
-		return err
 	}
 	for i := range t.slots {
 		if t.slots[i], err = newRowSlot(t); err != nil {
 			return err
 		}
 	}
-	for _, c := range t.constants {
-		if err := t.compute.CopyToDevice(c.to, c.data); err != nil {
-			return err
-		}
-	}
-	t.constants = nil
 	// Heads without a loss keep a gradient of zero.
 	if err := t.compute.Memset(t.grads, 0, 4*t.layout.trained); err != nil {
 		return err

@@ -73,7 +73,6 @@ type policyHead struct {
 
 func newPolicyHead(t *Trainer, term device.Term) *policyHead {
 	h := &policyHead{t: t, weight: float32(term.Weight)}
-	stride := 0
 	if t.cfg.Arch.PolicyHead == nn.PolicyClassical {
 		h.flat = newFlattened(t, "policy.conv1", "policy.bn", "policy.fc")
 		h.width = h.flat.fc.outPad
@@ -82,9 +81,8 @@ func newPolicyHead(t *Trainer, term device.Term) *policyHead {
 		h.last = newConv(t, "policy.conv2", 0, true)
 		h.width = 64 * h.last.outPad
 		h.dz = t.activations(h.u.conv.outPad)
-		stride = h.last.outPad
 	}
-	h.place = t.constant(bytesOf(policyPlaces(t.cfg.Arch, stride)))
+	h.place = t.constant(bytesOf(policyPlaces(t.cfg.Arch)))
 	h.logits = t.mem.floats(t.cfg.Capacity * h.width)
 	h.dlogits = t.mem.alloc(t.cfg.Capacity * h.width * t.typ.Size())
 	return h

@@ -1,7 +1,8 @@
 package cuda
 
 import (
-	"fmt"
+	"bytes"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
@@ -16,16 +17,14 @@ const tensorAlign = 256
 type layout struct {
 	specs   []nn.ParamSpec
 	at      []int // of each parameter, in the array of its kind
-	index   map[string]int
-	trained int // floats
+	trained int   // floats
 	running int
 	decay   []byte // by tensorAlign floats of the trained ones: 1 for weights
 }
 
 func newLayout(a nn.Arch) *layout {
-	l := &layout{specs: nn.Specs(a), index: map[string]int{}}
-	for i, s := range l.specs {
-		l.index[s.Name] = i
+	l := &layout{specs: nn.Specs(a)}
+	for _, s := range l.specs {
 		if !s.Kind.Trained() {
 			l.at = append(l.at, l.running)
 			l.running += s.Len()
@@ -37,22 +36,15 @@ func newLayout(a nn.Arch) *layout {
 		if s.Kind == nn.Weight {
 			decays = 1
 		}
-		for range blocks {
-			l.decay = append(l.decay, decays)
-		}
+		l.decay = append(l.decay, bytes.Repeat([]byte{decays}, blocks)...)
 		l.trained += blocks * tensorAlign
 	}
 	return l
 }
 
-// param returns the index of a parameter. Names come from nn.Specs, so a missing
-// one is a programmer's bug.
+// param returns the index of a parameter, -1 where the net has none of that name.
 func (l *layout) param(name string) int {
-	i, ok := l.index[name]
-	if !ok {
-		panic(fmt.Sprintf("cuda: the net has no parameter %s", name))
-	}
-	return i
+	return slices.IndexFunc(l.specs, func(s nn.ParamSpec) bool { return s.Name == name })
 }
 
 // in is the address of parameter i in an array of its kind that begins at base.

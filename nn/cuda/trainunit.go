@@ -23,12 +23,9 @@ func newConv(t *Trainer, name string, channels int, hasBack bool) *conv {
 	l := t.layout
 	w := l.param(name + ".weight")
 	shape := l.specs[w].Shape
-	c := &conv{t: t, taps: 1, co: shape[0], ci: shape[1], channels: channels, weight: w, bias: -1, rowsPerBoard: 1}
+	c := &conv{t: t, taps: 1, co: shape[0], ci: shape[1], channels: channels, weight: w, bias: l.param(name + ".bias"), rowsPerBoard: 1}
 	if len(shape) == 4 {
 		c.taps, c.rowsPerBoard = shape[2]*shape[3], 64
-	}
-	if b, ok := l.index[name+".bias"]; ok {
-		c.bias = b
 	}
 	c.inPad, c.outPad = kernels.Pad(c.ci), kernels.Pad(c.co)
 	if channels > 0 {

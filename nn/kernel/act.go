@@ -21,6 +21,28 @@ func (a Act) split() (Act, bool) {
 	return a, false
 }
 
+// Forward sets y = act(x). y may be x.
+func (a Act) Forward(y, x []float32) {
+	switch a {
+	case ReLU:
+		ReLUForward(y, x)
+	case Mish:
+		MishForward(y, x)
+	default:
+		copy(y, x)
+	}
+}
+
+// Backward turns d, the gradient of y = act(x), into that of x, in place.
+func (a Act) Backward(d, y, x []float32) {
+	switch a {
+	case ReLU:
+		ReLUBackward(d, d, y)
+	case Mish:
+		MishBackward(d, d, x)
+	}
+}
+
 // ReLUForward sets y = max(0, x). y may be x.
 func ReLUForward(y, x []float32) {
 	y = y[:len(x)]

@@ -4,17 +4,15 @@ package kernel
 
 // affineArgs are the arguments of assembly kernels; strides are in bytes.
 type affineArgs struct {
-	y      *float32 // output rows
-	x      *float32 // input rows
-	res    *float32 // rows to add
-	u      *float32 // second input rows
-	scale  *float32 // per channel
-	shift  *float32 // per channel
-	uscale *float32 // per channel, for u
-	rows   uintptr  // number of rows, > 0
-	width  uintptr  // bytes of a row that are worked on, a multiple of 64
-	skip   uintptr  // bytes of a row that are not
-	floor  uint64   // float32 bits: results are at least this
+	y                    *float32 // output rows
+	x                    *float32 // input rows
+	res                  *float32 // rows to add
+	u                    *float32 // second input rows
+	scale, shift, uscale *float32 // per channel; uscale for u
+	rows                 uintptr  // number of rows, > 0
+	width                uintptr  // bytes of a row that are worked on, a multiple of 64
+	skip                 uintptr  // bytes of a row that are not
+	floor                uint64   // float32 bits: results are at least this
 }
 
 // expandArgs are the arguments of assembly kernels; strides are in bytes.
@@ -30,62 +28,49 @@ type expandArgs struct {
 // flatArgs are the arguments of assembly kernels; strides are in bytes.
 type flatArgs struct {
 	y     *float32 // output
-	a     *float32 // first input
-	b     *float32 // second input
+	a, b  *float32 // inputs
 	n     uintptr  // panels of 16 floats, > 0
 	alpha uint64   // float32 bits
 }
 
 // gemmArgs are the arguments of assembly kernels; strides are in bytes.
 type gemmArgs struct {
-	y      *float32 // first output row of the tile
-	x      *float32 // first input row of the tile
-	w      *float32 // first packed panel
-	bias   *float32 // 16 floats a panel, or nil
-	xRow   uintptr  // stride of input rows
-	yRow   uintptr  // stride of output rows
-	xTile  uintptr  // stride of x between tiles
-	yTile  uintptr  // stride of y between tiles
-	tiles  uintptr  // number of tiles, > 0
-	segs   uintptr  // segments of the sum, > 0
-	kseg   uintptr  // length of a segment in floats, > 0
-	xSeg   uintptr  // stride of x between segments
-	wPanel uintptr  // stride of w between panels
-	floor  uint64   // float32 bits: results are at least this
+	y            *float32 // first output row of the tile
+	x            *float32 // first input row of the tile
+	w            *float32 // first packed panel
+	bias         *float32 // 16 floats a panel, or nil
+	xRow, yRow   uintptr  // strides of input and output rows
+	xTile, yTile uintptr  // strides of x and y between tiles
+	tiles        uintptr  // number of tiles, > 0
+	segs         uintptr  // segments of the sum, > 0
+	kseg         uintptr  // length of a segment in floats, > 0
+	xSeg         uintptr  // stride of x between segments
+	wPanel       uintptr  // stride of w between panels
+	floor        uint64   // float32 bits: results are at least this
 }
 
 // gradArgs are the arguments of assembly kernels; strides are in bytes.
 type gradArgs struct {
-	dst    *float32 // first row of the sums, added to
-	a      *float32 // the factor that gives rows of dst
-	b      *float32 // the factor that gives columns of dst
-	dstRow uintptr  // stride of dst rows
-	aStep  uintptr  // stride of a along the sum
-	bStep  uintptr  // stride of b along the sum
-	inner  uintptr  // length of the inner sum, > 0
-	outer  uintptr  // number of inner sums, > 0
-	aOuter uintptr  // added to a after an inner sum
-	bOuter uintptr  // added to b after an inner sum
-	blocks uintptr  // number of row blocks, > 0
+	dst            *float32 // first row of the sums, added to
+	a, b           *float32 // the factors that give rows and columns of dst
+	dstRow         uintptr  // stride of dst rows
+	aStep, bStep   uintptr  // strides of a and b along the sum
+	inner          uintptr  // length of the inner sum, > 0
+	outer          uintptr  // number of inner sums, > 0
+	aOuter, bOuter uintptr  // added to a and b after an inner sum
+	blocks         uintptr  // number of row blocks, > 0
 }
 
 // optArgs are the arguments of assembly kernels; strides are in bytes.
 type optArgs struct {
-	w        *float32 // weights
-	g        *float32 // gradient
-	m        *float32 // first moment
-	v        *float32 // second moment
-	n        uintptr  // panels of 16 floats, > 0
-	lr       uint64   // float32 bits
-	momentum uint64   // float32 bits
-	decay    uint64   // float32 bits (AdamW: lr*decay)
-	b1       uint64   // float32 bits
-	c1       uint64   // float32 bits, 1-b1
-	b2       uint64   // float32 bits
-	c2       uint64   // float32 bits, 1-b2
-	eps      uint64   // float32 bits
-	bc1      uint64   // float32 bits
-	bc2      uint64   // float32 bits
+	w              *float32 // weights
+	g              *float32 // gradient
+	m, v           *float32 // first and second moment
+	n              uintptr  // panels of 16 floats, > 0
+	lr, momentum   uint64   // float32 bits
+	decay          uint64   // float32 bits (AdamW: lr*decay)
+	b1, c1, b2, c2 uint64   // float32 bits; c1 = 1-b1, c2 = 1-b2
+	eps, bc1, bc2  uint64   // float32 bits
 }
 
 // peakArgs are the arguments of assembly kernels; strides are in bytes.
@@ -95,48 +80,40 @@ type peakArgs struct {
 
 // pointArgs are the arguments of assembly kernels; strides are in bytes.
 type pointArgs struct {
-	y        *float32 // first row of the first product
-	x        *float32 // first row of words of the first left factor
-	w        *float32 // first packed panel of words
-	xRow     uintptr  // stride of input rows
-	yRow     uintptr  // stride of output rows
-	xPoint   uintptr  // stride of x between points
-	yPoint   uintptr  // stride of y between points
-	wPoint   uintptr  // stride of w between points
-	wPanel   uintptr  // stride of w between panels
-	k        uintptr  // length of the sum in words, a multiple of 8, > 0
-	rows     uintptr  // rows of a product, a multiple of 4, > 0
-	points   uintptr  // number of products, > 0
-	ahead    *float32 // memory that will be written next: every tile fetches 4 rows of it
-	aheadRow uintptr  // stride of those rows, of which a panel pair's width is fetched
+	y                      *float32 // first row of the first product
+	x                      *float32 // first row of words of the first left factor
+	w                      *float32 // first packed panel of words
+	xRow, yRow             uintptr  // strides of input and output rows
+	xPoint, yPoint, wPoint uintptr  // strides between points
+	wPanel                 uintptr  // stride of w between panels
+	k                      uintptr  // length of the sum in words, a multiple of 8, > 0
+	rows                   uintptr  // rows of a product, a multiple of 4, > 0
+	points                 uintptr  // number of products, > 0
+	ahead                  *float32 // memory that will be written next: every tile fetches 4 rows of it
+	aheadRow               uintptr  // stride of those rows, of which a panel pair's width is fetched
 }
 
 // pointGradArgs are the arguments of assembly kernels; strides are in bytes.
 type pointGradArgs struct {
-	dst      *float32 // first row of the first sum
-	a        *float32 // words of the factor that gives rows of dst
-	b        *float32 // words of the factor that gives columns of dst
-	dstRow   uintptr  // stride of dst rows
-	aStep    uintptr  // stride of a along the sum
-	bStep    uintptr  // stride of b along the sum
-	dstPoint uintptr  // stride of dst between points
-	aPoint   uintptr  // stride of a between points
-	bPoint   uintptr  // stride of b between points
-	length   uintptr  // length of the sum, > 0
-	blocks   uintptr  // number of row blocks, > 0
-	points   uintptr  // number of sums, > 0
+	dst                      *float32 // first row of the first sum
+	a, b                     *float32 // words of the factors that give rows and columns of dst
+	dstRow                   uintptr  // stride of dst rows
+	aStep, bStep             uintptr  // strides of a and b along the sum
+	dstPoint, aPoint, bPoint uintptr  // strides between points
+	length                   uintptr  // length of the sum, > 0
+	blocks                   uintptr  // number of row blocks, > 0
+	points                   uintptr  // number of sums, > 0
 }
 
 // policyArgs are the arguments of assembly kernels; strides are in bytes.
 type policyArgs struct {
-	y      *float32 // outputs, added to
-	x      *float32 // words of the input with a border of zeros, [10][10][panels][16]
-	w      *float32 // words of the weights, [plane][panels][9][16]
-	jobs   *uint64  // an output each: where its first tap lies in x, and from bit 32 on where its weights lie in w, in bytes
-	row    uintptr  // stride of ranks of x
-	square uintptr  // stride of squares of x
-	panels uintptr  // panels of 16 words of input channels, > 0
-	n      uintptr  // number of outputs, > 0
+	y           *float32 // outputs, added to
+	x           *float32 // words of the input with a border of zeros, [10][10][panels][16]
+	w           *float32 // words of the weights, [plane][panels][9][16]
+	jobs        *uint64  // an output each: where its first tap lies in x, and from bit 32 on where its weights lie in w, in bytes
+	row, square uintptr  // strides of ranks and of squares of x
+	panels      uintptr  // panels of 16 words of input channels, > 0
+	n           uintptr  // number of outputs, > 0
 }
 
 // squaresArgs are the arguments of assembly kernels; strides are in bytes.
@@ -153,63 +130,48 @@ type sumArgs struct {
 	mask   *float32 // rows whose sign gates u
 	store  *float32 // takes the gated u; set with mask
 	mean   *float32 // per channel, subtracted from v
-	s1     *float32 // sums of u
-	s2     *float32 // sums of u*(v-mean)
+	s1, s2 *float32 // sums of u and of u*(v-mean)
 	rows   uintptr  // number of rows, > 0
 	stride uintptr  // stride of rows
 }
 
 // tileArgs are the arguments of assembly kernels; strides are in bytes.
 type tileArgs struct {
-	y      *float32 // first row of the first product
-	x      *float32 // first row of words of the first left factor
-	w      *float32 // first row of words of the first panel
-	config *byte    // 64 bytes for LDTILECFG
-	xRow   uintptr  // stride of input rows
-	yRow   uintptr  // stride of output rows
-	xTile  uintptr  // stride of x between the row tiles of a block
-	yTile  uintptr  // stride of y between the row tiles of a block
-	xBlock uintptr  // stride of x between blocks of rows
-	yBlock uintptr  // stride of y between blocks of rows
-	xPoint uintptr  // stride of x between points
-	yPoint uintptr  // stride of y between points
-	wPoint uintptr  // stride of w between points
-	wPanel uintptr  // stride of w between panels
-	wRow   uintptr  // stride of w between words of a sum
-	xStep  uintptr  // stride of x between steps of the sum
-	wStep  uintptr  // stride of w between steps of the sum
-	steps  uintptr  // steps of the sum, > 0
-	blocks uintptr  // blocks of rows of a product, > 0
-	points uintptr  // number of products, > 0
+	y                      *float32 // first row of the first product
+	x                      *float32 // first row of words of the first left factor
+	w                      *float32 // first row of words of the first panel
+	config                 *byte    // 64 bytes for LDTILECFG
+	xRow, yRow             uintptr  // strides of input and output rows
+	xTile, yTile           uintptr  // strides between the row tiles of a block
+	xBlock, yBlock         uintptr  // strides between blocks of rows
+	xPoint, yPoint, wPoint uintptr  // strides between points
+	wPanel                 uintptr  // stride of w between panels
+	wRow                   uintptr  // stride of w between words of a sum
+	xStep, wStep           uintptr  // strides between steps of the sum
+	steps                  uintptr  // steps of the sum, > 0
+	blocks                 uintptr  // blocks of rows of a product, > 0
+	points                 uintptr  // number of products, > 0
 }
 
 // transposeArgs are the arguments of assembly kernels; strides are in bytes.
 type transposeArgs struct {
-	src     *float32 // first row of the first block
-	dst     *float32 // first row of the first block's transpose
-	srcRow  uintptr  // stride of rows of src
-	dstRow  uintptr  // stride of rows of dst
-	srcStep uintptr  // stride of blocks of src
-	dstStep uintptr  // stride of blocks of dst
-	n       uintptr  // number of blocks, > 0
+	src, dst         *float32 // first rows of the first block and of its transpose
+	srcRow, dstRow   uintptr  // strides of rows
+	srcStep, dstStep uintptr  // strides of blocks
+	n                uintptr  // number of blocks, > 0
 }
 
 // winogradArgs are the arguments of assembly kernels; strides are in bytes.
 type winogradArgs struct {
-	src      *float32 // first input
-	dst      *float32 // first output
-	temp     *float32 // 96 vectors of scratch
-	srcRow   uintptr  // stride of squares, of a plane's rows, or of weights along input channels
-	srcPlane uintptr  // stride of planes or taps of src
-	dstRow   uintptr  // stride of squares, of a plane's rows, or of weights along input channels
-	dstPlane uintptr  // stride of planes or taps of dst
-	bias     *float32 // per channel, or nil
-	sum      *float32 // takes the sum over the board, per channel
-	squares  *float32 // takes the sum of squares over the board, per channel
-	floor    uint64   // float32 bits: results are at least this
-	n        uintptr  // slices of a vector of channels, > 0
-	boards   uintptr  // boards to transform, > 0; weights and their gradients have none
-	srcBoard uintptr  // stride of src between boards
-	dstBoard uintptr  // stride of dst between boards
-	sumBoard uintptr  // stride of sum and of squares between boards
+	src, dst           *float32 // first input and output
+	temp               *float32 // 96 vectors of scratch
+	srcRow, srcPlane   uintptr  // strides of rows, and of planes or taps, of src
+	dstRow, dstPlane   uintptr  // the same of dst
+	bias               *float32 // per channel, or nil
+	sum, squares       *float32 // take the sums over the board of outputs and of their squares, per channel
+	floor              uint64   // float32 bits: results are at least this
+	n                  uintptr  // slices of a vector of channels, > 0
+	boards             uintptr  // boards to transform, > 0; weights and their gradients have none
+	srcBoard, dstBoard uintptr  // strides of src and dst between boards
+	sumBoard           uintptr  // stride of sum and of squares between boards
 }

@@ -37,7 +37,7 @@ func BenchmarkMath(b *testing.B) {
 
 // BenchmarkLosses times the outputs of batches with 35 legal moves a position.
 func BenchmarkLosses(b *testing.B) {
-	const moves, rowLen = 35, 64 * ConvPolicyPlanes
+	const moves, rowLen = 35, 64 * encoding.NumConvPlanes
 	rng := newRand(b)
 	for _, rows := range []int{64, 256} {
 		off := NewConvPolicyOffsets(encoding.ConvPolicyIndex())
@@ -55,8 +55,16 @@ func BenchmarkLosses(b *testing.B) {
 			name string
 			f    func()
 		}{
-			{"SoftmaxSegments", func() { SoftmaxSegments(prob, start, rows) }},
-			{"Softmax3", func() { Softmax3(wdl, rows) }},
+			{"SoftmaxPolicy", func() {
+				for i := range rows {
+					Softmax(prob[start[i]:start[i+1]])
+				}
+			}},
+			{"SoftmaxWDL", func() {
+				for i := range rows {
+					Softmax(wdl[i*3:][:3])
+				}
+			}},
 			{"PolicyCrossEntropy", func() {
 				for i := range rows {
 					at := i * moves

@@ -10,7 +10,6 @@ import (
 // Plane numbers after the bit masks (package encoding).
 const (
 	planeCastling = encoding.NumMasks // four planes
-	planeBlack    = 108
 	planeRule50   = 109
 	planeOnes     = 111
 )

@@ -52,19 +52,16 @@ func vecUpdate(f asm, settings *optArgs, w, g, m, v []float32) {
 		return
 	}
 	var tw, tg, tm, tv [panel]float32
+	last := v[min(n, len(v)):]
 	copy(tw[:], w[n:])
 	copy(tg[:], g[n:])
 	copy(tm[:], m[n:])
-	if v != nil {
-		copy(tv[:], v[n:])
-	}
+	copy(tv[:], last)
 	a.w, a.g, a.m, a.v, a.n = &tw[0], &tg[0], &tm[0], &tv[0], 1
 	run(f, &a)
 	copy(w[n:], tw[:])
 	copy(m[n:], tm[:])
-	if v != nil {
-		copy(v[n:], tv[:])
-	}
+	copy(last, tv[:])
 }
 
 // softmaxVec replaces p, not empty, by its softmax, or returns false where the

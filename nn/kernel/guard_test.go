@@ -147,7 +147,7 @@ func passInBounds(mem func(int) []float32, c int) {
 	TanhBackward(res, x, res)
 	Tanh(a, a)
 	SumSquares(x)
-	softmax(w)
+	Softmax(w)
 	SGDNesterov(x, res, res, 0.1, 0.9, 0)
 	AdamW(w, x[:c], res[:c], a, 0.1, 0.9, 0.9, 1, 0, 1, 1)
 }

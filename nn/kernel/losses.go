@@ -25,7 +25,7 @@ func PolicyCrossEntropy(dy, prob, y []float32, off *PolicyOffsets, legal []uint1
 	if total > 0 {
 		r = crossEntropy(p, t)
 	} else {
-		softmax(p)
+		Softmax(p)
 	}
 	if dy == nil {
 		return r

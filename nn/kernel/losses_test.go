@@ -19,7 +19,7 @@ type policyCase struct {
 }
 
 func newPolicyCase(rng testRand) *policyCase {
-	c := &policyCase{boards: 5, rowLen: 64 * ConvPolicyPlanes, start: []int32{3}}
+	c := &policyCase{boards: 5, rowLen: 64 * encoding.NumConvPlanes, start: []int32{3}}
 	var conv [encoding.NumPolicy]uint16
 	for i, p := range rng.Perm(64 * 73)[:len(conv)] {
 		conv[i] = uint16(p)
@@ -73,7 +73,9 @@ func TestPolicySoftmax(t *testing.T) {
 	for j := c.start[0]; j < int32(len(prior)); j++ {
 		prior[j] = c.y[j]
 	}
-	SoftmaxSegments(prior, c.start, c.boards)
+	for i := range c.boards {
+		Softmax(prior[c.start[i]:c.start[i+1]])
+	}
 	for i := range c.boards {
 		sum, want := 0.0, 0.0
 		for j := c.start[i]; j < c.start[i+1]; j++ {
@@ -116,7 +118,7 @@ func TestSoftmax(t *testing.T) {
 			forTiers(t, func(t *testing.T) {
 				p := poison(n + 1)
 				copy(p, x)
-				softmax(p[:n])
+				Softmax(p[:n])
 				if v := p[n]; v == v {
 					t.Fatal("wrote past the end")
 				}
@@ -142,7 +144,7 @@ func TestSoftmaxOddLogits(t *testing.T) {
 				for _, odd := range []float64{math.NaN(), math.Inf(1)} {
 					p := rng.floats(n)
 					p[i] = float32(odd)
-					softmax(p)
+					Softmax(p)
 					for j, v := range p {
 						if v == v {
 							t.Fatalf("%g at %d of %d: p[%d] = %g, want NaN", odd, i, n, j, v)
@@ -151,7 +153,7 @@ func TestSoftmaxOddLogits(t *testing.T) {
 				}
 				p := rng.floats(n)
 				p[i] = float32(math.Inf(-1))
-				softmax(p)
+				Softmax(p)
 				if sum := sum64(p); p[i] != 0 || math.Abs(sum-1) > 1e-6 {
 					t.Fatalf("-Inf at %d of %d: %g, sum %g", i, n, p[i], sum)
 				}
@@ -268,7 +270,7 @@ func TestWDLCrossEntropy(t *testing.T) {
 		t.Errorf("NaN target: %+v, gradient %v", s, d)
 	}
 	p := logits
-	Softmax3(p[:], 1)
+	Softmax(p[:])
 	if sum := p[0] + p[1] + p[2]; math.Abs(float64(sum)-1) > 1e-6 {
 		t.Errorf("softmax sums to %g", sum)
 	}

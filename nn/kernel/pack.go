@@ -19,22 +19,7 @@ func PackedConv3Len(ci, co int, p Precision) int {
 // PackConv3 packs w [co][ci][3][3] (ky along ranks, rank 1 first) for Conv3
 // with the same ci, co and precision in the active tier.
 func PackConv3(dst, w []float32, ci, co int, p Precision) {
-	dst = dst[:PackedConv3Len(ci, co, p)]
-	w = w[:co*ci*9]
-	if winograd(ci, co) {
-		winogradPack(dst, w, ci, 1, false, ci, co, p.here())
-		return
-	}
-	clear(dst)
-	for o := range co {
-		base := o/panel*9*ci*panel + o%panel
-		for i := range ci {
-			row := w[(o*ci+i)*9:][:9]
-			for t, v := range row {
-				dst[base+(t*ci+i)*panel] = v
-			}
-		}
-	}
+	packConv3(dst, w[:co*ci*9], ci, 1, false, ci, co, p)
 }
 
 // PackConv3Transposed packs w [co][ci][3][3] of a convolution ci -> co for its
@@ -42,19 +27,27 @@ func PackConv3(dst, w []float32, ci, co int, p Precision) {
 // kernel is turned by 180 degrees and the channels are exchanged. dst has
 // PackedConv3Len(co, ci, p) floats.
 func PackConv3Transposed(dst, w []float32, ci, co int, p Precision) {
-	dst = dst[:PackedConv3Len(co, ci, p)]
-	w = w[:co*ci*9]
-	if winograd(co, ci) {
-		winogradPack(dst, w, 1, ci, true, co, ci, p.here())
+	packConv3(dst, w[:co*ci*9], 1, ci, true, co, ci, p)
+}
+
+// packConv3 packs a convolution ci -> co whose taps from input channel i to output
+// channel o are the 9 floats from w[(o*outStride+i*inStride)*9] on, turned: in reverse
+// order.
+func packConv3(dst, w []float32, outStride, inStride int, turned bool, ci, co int, p Precision) {
+	dst = dst[:PackedConv3Len(ci, co, p)]
+	if winograd(ci, co) {
+		winogradPack(dst, w, outStride, inStride, turned, ci, co, p.here())
 		return
 	}
 	clear(dst)
 	for o := range co {
+		base := o/panel*9*ci*panel + o%panel
 		for i := range ci {
-			base := i/panel*9*co*panel + i%panel
-			row := w[(o*ci+i)*9:][:9]
-			for t, v := range row {
-				dst[base+((8-t)*co+o)*panel] = v
+			for t, v := range w[(o*outStride+i*inStride)*9:][:9] {
+				if turned {
+					t = 8 - t
+				}
+				dst[base+(t*ci+i)*panel] = v
 			}
 		}
 	}

@@ -10,16 +10,13 @@ import (
 // row of head outputs.
 type PolicyOffsets [encoding.NumPolicy]uint16
 
-// ConvPolicyPlanes is the number of planes of the convolutional policy head.
-const ConvPolicyPlanes = 80
-
 // NewConvPolicyOffsets returns the offsets of the convolutional head in
 // channels-last order (from*80 + plane); conv maps a policy index to
 // plane*64 + from, as encoding.ConvPolicyIndex does.
 func NewConvPolicyOffsets(conv *[encoding.NumPolicy]uint16) *PolicyOffsets {
 	var o PolicyOffsets
 	for i, v := range conv {
-		o[i] = v%64*ConvPolicyPlanes + v/64
+		o[i] = v%64*encoding.NumConvPlanes + v/64
 	}
 	return &o
 }
@@ -34,26 +31,11 @@ func NewFlatPolicyOffsets() *PolicyOffsets {
 	return &o
 }
 
-// SoftmaxSegments replaces each position's logits by probabilities, in place:
-// those of position i are p[legalStart[i]:legalStart[i+1]], which may be empty.
-func SoftmaxSegments(p []float32, legalStart []int32, boards int) {
-	for i := range boards {
-		softmax(p[legalStart[i]:legalStart[i+1]])
-	}
-}
-
-// Softmax3 replaces each row of logits [rows][3] by its softmax, in place.
-func Softmax3(p []float32, rows int) {
-	for i := range rows {
-		softmax(p[i*3:][:3])
-	}
-}
-
 // minSoftmaxVec is the length from which the vector kernel is faster.
 const minSoftmaxVec = 4
 
-// softmax works in place, with the maximum subtracted.
-func softmax(p []float32) {
+// Softmax replaces logits, of which there may be none, by their softmax.
+func Softmax(p []float32) {
 	if len(p) == 0 || len(p) >= minSoftmaxVec && softmaxVec(p) {
 		return
 	}

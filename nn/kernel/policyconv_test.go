@@ -22,7 +22,7 @@ type policyConvCase struct {
 func newPolicyConvCase(rng testRand, ci, boards int) *policyConvCase {
 	c := &policyConvCase{
 		ci: ci, boards: boards, conv: encoding.ConvPolicyIndex(), start: []int32{0},
-		x: rng.floats(boards * 64 * ci), w: rng.floats(ConvPolicyPlanes * ci * 9), bias: rng.floats(ConvPolicyPlanes),
+		x: rng.floats(boards * 64 * ci), w: rng.floats(encoding.NumConvPlanes * ci * 9), bias: rng.floats(encoding.NumConvPlanes),
 	}
 	for b := range boards {
 		n := [...]int{30, 0, encoding.NumPolicy, 65, 1}[b%5]
@@ -59,8 +59,8 @@ func (c *policyConvCase) reference(x, w []float32) (want, mag []float64) {
 
 // run returns the logits of boards [lo, hi) in memory from mem.
 func (c *policyConvCase) run(mem func(int) []float32, lo, hi int, p Precision) []float32 {
-	packed, scratch := mem(PackedPolicyConvLen(c.ci, ConvPolicyPlanes, p)), mem(PolicyConvScratchLen(c.ci, p))
-	PackPolicyConv(packed, c.w, c.ci, ConvPolicyPlanes, p)
+	packed, scratch := mem(PackedPolicyConvLen(c.ci, encoding.NumConvPlanes, p)), mem(PolicyConvScratchLen(c.ci, p))
+	PackPolicyConv(packed, c.w, c.ci, encoding.NumConvPlanes, p)
 	logits := mem(len(c.legal))
 	PolicyConv(logits, c.x[lo*64*c.ci:], packed, c.bias, c.conv, c.start[lo:hi+1], c.legal, hi-lo, c.ci, p, scratch)
 	return logits

@@ -17,20 +17,14 @@ const (
 )
 
 // String returns the name that ParsePrecision accepts.
-func (p Precision) String() string {
-	if p == BF16 {
-		return "bf16"
-	}
-	return "fp32"
-}
+func (p Precision) String() string { return [...]string{"fp32", "bf16"}[p] }
 
 // ParsePrecision returns the precision of a name: fp32 or bf16.
 func ParsePrecision(s string) (Precision, error) {
-	switch s {
-	case "fp32":
-		return FP32, nil
-	case "bf16":
-		return BF16, nil
+	for p := FP32; p <= BF16; p++ {
+		if s == p.String() {
+			return p, nil
+		}
 	}
 	return 0, fmt.Errorf("unknown precision %q: want fp32 or bf16", s)
 }

@@ -42,7 +42,7 @@ func SEBackward(dz, dgate, dbeta, dout, out []float32, x Stored, boards, c int, 
 func SEBackwardInput(dx, dz, gate, dpool []float32, boards, c int) {
 	dx, dz, gate = dx[:boards*64*c], dz[:boards*64*c], gate[:boards*c]
 	const group = 128
-	var shift [group]float32
+	var shift, zero [group]float32
 	for b := range boards {
 		x, z := cut(dx, b*64, 64, c), cut(dz, b*64, 64, c)
 		for c0 := 0; c0 < c; c0 += group {
@@ -50,7 +50,11 @@ func SEBackwardInput(dx, dz, gate, dpool []float32, boards, c int) {
 			for i := range n {
 				shift[i] = dpool[b*c+c0+i] * (1.0 / 64)
 			}
-			affineCols(x, z, gate[b*c+c0:][:n], shift[:n], 64, c, c0)
+			if scale := gate[b*c+c0:][:n]; n == c {
+				affine(x, Stored{F32: z}, scale, shift[:n], nil, 64, c, None)
+			} else {
+				affine2(x, z, Stored{F32: z}, scale, zero[:n], shift[:n], 64, c, c0)
+			}
 		}
 	}
 }
@@ -68,14 +72,4 @@ func boardSums(s1, s2 []float32, op *sumOp, boards, c int) {
 			copy(s2[b*c+c0:][:w], t2[:])
 		}
 	}
-}
-
-// affineCols computes y = x*scale + shift for the len(scale) channels from c0 on.
-func affineCols(y, x, scale, shift []float32, rows, c, c0 int) {
-	if c0 == 0 && len(scale) == c {
-		affine(y, Stored{F32: x}, scale, shift, nil, rows, c, None)
-		return
-	}
-	var zero [128]float32
-	affine2(y, x, Stored{F32: x}, scale, zero[:len(scale)], shift, rows, c, c0)
 }

@@ -37,10 +37,8 @@ func (t Tier) String() string {
 
 // ParseTier returns the tier of a name: generic, neon, avx2, avx512 or amx.
 func ParseTier(s string) (Tier, error) {
-	for i, n := range tierNames {
-		if s == n {
-			return Tier(i), nil
-		}
+	if i := slices.Index(tierNames[:], s); i >= 0 {
+		return Tier(i), nil
 	}
 	return 0, fmt.Errorf("unknown CPU tier %q: want one of %s", s, strings.Join(tierNames[:], ", "))
 }

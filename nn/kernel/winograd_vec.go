@@ -45,9 +45,7 @@ func words(n int, p Precision) int {
 
 func winogradPackedLen(ci, co int, p Precision) int { return points * words(ci, p) * co }
 
-// winogradPack transforms weights: the taps from input channel i to output
-// channel o are the 9 floats from w[(o*outStride+i*inStride)*9] on, turned: in
-// reverse order.
+// winogradPack transforms weights, as packConv3 has them.
 func winogradPack(dst, w []float32, outStride, inStride int, turned bool, ci, co int, p Precision) {
 	var t tapPanel
 	var temp [2 * 18 * panel]float32
@@ -123,16 +121,8 @@ func winogradConv(y Stored, sum, squares, x, packed, bias []float32, boards, ci,
 		v := scratch[tempFloats:]
 		w.input(v, x[b*64*ci:])
 		m := v[points*w.plane(words(ci, p)):]
-		w.product(y.Slice(b*64*co, n*64*co), cutRows(sum, b, co), cutRows(squares, b, co), v, m, packed, bias, act)
+		w.product(y.Slice(b*64*co, n*64*co), cut(sum, b, n, co), cut(squares, b, n, co), v, m, packed, bias, act)
 	}
-}
-
-// cutRows returns x from row r on, nil for nil.
-func cutRows(x []float32, r, width int) []float32 {
-	if x == nil {
-		return nil
-	}
-	return x[r*width:]
 }
 
 // winogradGroup is a group of boards on its way through a convolution.
@@ -241,19 +231,18 @@ func multiplyPoints(a *pointArgs, np int, p Precision) {
 		run(f, a)
 		return
 	}
-	const high, low = 8, 4 // rows of a tile
 	g := gemmArgs{
-		xRow: a.xRow, yRow: a.yRow, xTile: high * a.xRow, yTile: high * a.yRow,
+		xRow: a.xRow, yRow: a.yRow, xTile: tileRows * a.xRow, yTile: tileRows * a.yRow,
 		segs: 1, kseg: a.k, floor: floorBits(None),
 	}
-	whole := a.rows / high
+	whole := a.rows / tileRows
 	for q := range a.points {
 		g.x, g.y, g.w = ahead(a.x, q*a.xPoint), ahead(a.y, q*a.yPoint), ahead(a.w, q*a.wPoint)
 		if whole > 0 {
 			g.tiles = whole
 			run(k.gemm8[1], &g)
 		}
-		if a.rows%high != 0 {
+		if a.rows%tileRows != 0 {
 			g.x, g.y, g.tiles = ahead(g.x, whole*g.xTile), ahead(g.y, whole*g.yTile), 1
 			run(k.gemm4, &g)
 		}

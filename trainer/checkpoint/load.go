@@ -75,23 +75,20 @@ func Load(fsys fsx.FS, dir string) (*Checkpoint, error) {
 // those after it, oldest first: they were never marked as current. Without a
 // marker it is newest first.
 func loadOrder(names []string, current string) []string {
-	if current == "" {
-		order := slices.Clone(names)
-		slices.Reverse(order)
-		return order
+	var order []string
+	marked := len(names) // how many were marked at some time
+	if current != "" {
+		order = append(order, current)
+		marked, _ = slices.BinarySearchFunc(names, stepOf(current)+1, func(name string, step int64) int {
+			return cmp.Compare(stepOf(name), step)
+		})
 	}
-	order := []string{current}
-	for _, name := range slices.Backward(names) {
-		if name != current && stepOf(name) <= stepOf(current) {
+	for _, name := range slices.Backward(names[:marked]) {
+		if name != current {
 			order = append(order, name)
 		}
 	}
-	for _, name := range names {
-		if stepOf(name) > stepOf(current) {
-			order = append(order, name)
-		}
-	}
-	return order
+	return append(order, names[marked:]...)
 }
 
 // Open reads the manifest of one checkpoint directory and verifies

@@ -2,12 +2,10 @@ package checkpoint
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
-	"strings"
 )
 
 // Names of the files that every checkpoint directory or its parent has.
@@ -57,19 +55,24 @@ type ManifestFile struct {
 var (
 	validFileName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,100}$`)
 	validHash     = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	validJob      = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
+	validName     = regexp.MustCompile(`^([A-Za-z0-9_-]{1,40})_step([0-9]{8,})$`)
 )
 
 // encode returns the manifest as JSON with its own hash set.
 func (m Manifest) encode() ([]byte, error) {
-	m.Format, m.Version, m.SHA256 = manifestFormat, manifestVersion, ""
-	bare, err := json.Marshal(m)
-	if err != nil {
+	m.Format, m.Version = manifestFormat, manifestVersion
+	var err error
+	if m.SHA256, err = m.hash(); err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(bare)
-	m.SHA256 = hex.EncodeToString(sum[:])
 	return json.MarshalIndent(m, "", "  ")
+}
+
+// hash is that of the manifest with its own hash empty.
+func (m Manifest) hash() (string, error) {
+	m.SHA256 = ""
+	bare, err := json.Marshal(m)
+	return fmt.Sprintf("%x", sha256.Sum256(bare)), err
 }
 
 // DecodeManifest reads and checks a manifest. What it accepts names plain files
@@ -92,16 +95,9 @@ func DecodeManifest(data []byte) (*Manifest, error) {
 	if m.Version != manifestVersion {
 		return nil, fmt.Errorf("checkpoint manifest version %d is not in this build (it knows %d)", m.Version, manifestVersion)
 	}
-	hash := m.SHA256
-	m.SHA256 = ""
-	bare, err := json.Marshal(m)
-	if err != nil {
-		return corrupt("%v", err)
-	}
-	if sum := sha256.Sum256(bare); hash != hex.EncodeToString(sum[:]) {
+	if hash, err := m.hash(); err != nil || hash != m.SHA256 {
 		return corrupt("its hash does not match")
 	}
-	m.SHA256 = hash
 	seen := map[string]bool{manifestFile: true}
 	for _, f := range m.Files {
 		if !validFileName.MatchString(f.Name) || seen[f.Name] || f.Size < 0 || !validHash.MatchString(f.SHA256) {
@@ -118,14 +114,13 @@ func Name(job string, step int64) string { return fmt.Sprintf("%s_step%08d", job
 // ParseName takes a checkpoint's name apart. ok is false for a name
 // that Name does not give.
 func ParseName(name string) (job string, step int64, ok bool) {
-	i := strings.LastIndex(name, "_step")
-	if i < 0 {
+	m := validName.FindStringSubmatch(name)
+	if m == nil {
 		return "", 0, false
 	}
-	job = name[:i]
-	step, err := strconv.ParseInt(name[i+len("_step"):], 10, 64)
-	if err != nil || step < 0 || !validJob.MatchString(job) || Name(job, step) != name {
+	step, err := strconv.ParseInt(m[2], 10, 64)
+	if err != nil || Name(m[1], step) != name {
 		return "", 0, false
 	}
-	return job, step, true
+	return m[1], step, true
 }

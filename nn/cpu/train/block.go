@@ -88,7 +88,7 @@ func newBlockLayer(e *engine, i int) *blockLayer {
 		last:  newUnit(e, label+".conv2", label+".bn2", kernel.None, true),
 	}
 	weights := []*conv{b.first.conv, b.last.conv}
-	if e.has(label + ".se.fc1.weight") {
+	if e.param(label+".se.fc1.weight") >= 0 {
 		b.se = newSqueeze(e, label+".se")
 		weights = append(weights, b.se.fc1, b.se.fc2)
 	}

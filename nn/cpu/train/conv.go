@@ -26,12 +26,10 @@ type conv struct {
 func newConv(e *engine, prefix string, channels int, needsInputGrad bool) *conv {
 	shape := e.shape(prefix + ".weight")
 	p := e.precision
-	c := &conv{e: e, co: shape[0], ci: shape[1], size: 1, perBoard: 1, channels: channels, weight: e.param(prefix + ".weight"), bias: -1, needsInputGrad: needsInputGrad}
+	c := &conv{e: e, co: shape[0], ci: shape[1], size: 1, perBoard: 1, channels: channels, needsInputGrad: needsInputGrad}
+	c.weight, c.bias = e.param(prefix+".weight"), e.param(prefix+".bias")
 	if len(shape) == 4 {
 		c.size, c.perBoard = shape[2], 64
-	}
-	if e.has(prefix + ".bias") {
-		c.bias = e.param(prefix + ".bias")
 	}
 	if channels > 0 {
 		c.squares = make([]float32, c.co*c.ci)

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -36,7 +35,6 @@ type engine struct {
 	precision kernel.Precision
 
 	params []param
-	index  map[string]int // parameter by name
 	// running holds the running statistics as they will be once the step is
 	// taken: a skipped step leaves params alone.
 	running    [][]float32 // by parameter; nil for trained ones
@@ -72,7 +70,7 @@ type engine struct {
 func newEngine(a nn.Arch, capacity, workers int, bnMomentum float64, p kernel.Precision) *engine {
 	e := &engine{
 		pool: newPool(workers), act: kernel.ReLU, capacity: capacity, precision: p,
-		index: map[string]int{}, bnMomentum: bnMomentum, version: 1, lossScale: 1,
+		bnMomentum: bnMomentum, version: 1, lossScale: 1,
 		scratch: make([][numScratch][]float32, workers), slice: sliceBoards(capacity),
 	}
 	for i := range e.arenas {
@@ -81,7 +79,7 @@ func newEngine(a nn.Arch, capacity, workers int, bnMomentum float64, p kernel.Pr
 	if a.Activation == nn.Mish {
 		e.act = kernel.Mish
 	}
-	for i, spec := range nn.Specs(a) {
+	for _, spec := range nn.Specs(a) {
 		p := param{spec: spec, data: make([]float32, spec.Len())}
 		var running []float32
 		if spec.Kind.Trained() {
@@ -91,25 +89,16 @@ func newEngine(a nn.Arch, capacity, workers int, bnMomentum float64, p kernel.Pr
 		}
 		e.params = append(e.params, p)
 		e.running = append(e.running, running)
-		e.index[spec.Name] = i
 	}
 	return e
 }
 
-// param returns the index of a parameter. Names come from nn.Specs, so a
-// missing one is a programmer's bug.
+// param returns the index of a parameter, -1 where the net has none of that name.
 func (e *engine) param(name string) int {
-	i, ok := e.index[name]
-	if !ok {
-		panic(fmt.Sprintf("cpu training: the net has no parameter %s", name))
-	}
-	return i
+	return slices.IndexFunc(e.params, func(p param) bool { return p.spec.Name == name })
 }
 
-// has says whether the net has a parameter of that name.
-func (e *engine) has(name string) bool { _, ok := e.index[name]; return ok }
-
-// shape is the shape of a parameter.
+// shape is the shape of a parameter that there is.
 func (e *engine) shape(name string) []int { return e.params[e.param(name)].spec.Shape }
 
 // packer is a layer that keeps its weights in the order of the kernels.
@@ -196,22 +185,6 @@ func (e *engine) gradBuffer(k, width int) []float32 {
 
 // decays says whether weight decay and L2 touch a parameter.
 func decays(s nn.ParamSpec) bool { return s.Kind == nn.Weight }
-
-// loadRunning and storeRunning move the running statistics between the net and
-// the step's pending copy.
-func (e *engine) loadRunning() {
-	for i, r := range e.running {
-		copy(r, e.params[i].data)
-	}
-}
-
-func (e *engine) storeRunning() {
-	for i, r := range e.running {
-		if r != nil {
-			copy(e.params[i].data, r)
-		}
-	}
-}
 
 // sumSquares adds up the squares of n tensors, in their order.
 func (e *engine) sumSquares(n int, tensor func(i int) []float32) float64 {

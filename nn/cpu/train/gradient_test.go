@@ -64,7 +64,7 @@ func stateOf(tr *trainer, net *nn.Net) *device.State {
 // parameter index, L2 included, and the objective.
 func gradients(t testing.TB, tr *trainer, b *encoding.TrainBatch, mode bnMode) (map[int][]float32, float64) {
 	t.Helper()
-	tr.e.loadRunning()
+	tr.BeginStep()
 	tr.e.begin(b, mode, true)
 	objective, err := tr.g.run()
 	if err != nil {

@@ -82,11 +82,11 @@ func (h *heads) run(of func(l headLayer, i int) passes) {
 		all[i] = of(l, i)
 		first[i], last[i] = all[i].first, all[i].last
 	}
-	h.e.run(together(first))
+	h.e.run(first...)
 	for _, p := range all {
 		p.settle()
 	}
-	h.e.run(together(last))
+	h.e.run(last...)
 }
 
 // term is one loss of a head and what was measured of it.
@@ -96,19 +96,14 @@ type term struct {
 	sums []float64        // by slice: of the losses that are known, by the rows' weights
 }
 
-// head is what the output layers share: the losses, and the objective.
+// head is what the output layers share: the losses, the objective, and weight gradients.
 type head struct {
 	e     *engine
 	terms []*term
+	wg    *weightGrads
 }
 
-func newHead(e *engine, terms []device.Term) head {
-	h := head{e: e}
-	for _, t := range terms {
-		h.terms = append(h.terms, &term{Term: t, rows: make([]device.RowLoss, e.capacity), sums: make([]float64, e.maxSlices())})
-	}
-	return h
-}
+func (h *head) grads() *weightGrads { return h.wg }
 
 // measured takes down the loss of row i, of slice s.
 func (h *head) measured(t *term, s span, i int, r kernel.RowLoss) {

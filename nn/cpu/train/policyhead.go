@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/nn/device"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
@@ -27,13 +26,12 @@ type policyHead struct {
 	off     *kernel.PolicyOffsets
 	y, dy   []float32
 	prob    []float32 // beside the batch's Legal: the net's policy
-	wg      *weightGrads
 	entropy []float64 // by row: of the net's policy, NaN where the target is not known
 }
 
-func newPolicyHead(e *engine, term device.Term) *policyHead {
-	h := &policyHead{head: newHead(e, []device.Term{term}), u: newUnit(e, policyConv, policyBN, e.act, true)}
-	if e.has(policyDense+".weight") && len(e.shape(policyDense+".weight")) == 2 {
+func newPolicyHead(e *engine, terms []*term) *policyHead {
+	h := &policyHead{head: head{e: e, terms: terms}, u: newUnit(e, policyConv, policyBN, e.act, true)}
+	if e.param(policyDense+".weight") >= 0 {
 		h.last, h.off = newConv(e, policyDense, h.u.conv.co, true), kernel.NewFlatPolicyOffsets()
 	} else {
 		h.last, h.off = newConv(e, policyPlanes, 0, true), kernel.NewConvPolicyOffsets(encoding.ConvPolicyIndex())
@@ -46,8 +44,6 @@ func newPolicyHead(e *engine, term device.Term) *policyHead {
 }
 
 func (h *policyHead) params() []int { return append(h.u.params(), h.last.params()...) }
-
-func (h *policyHead) grads() *weightGrads { return h.wg }
 
 // forward computes the logits of the legal moves from the tower's output, their
 // loss, and the loss's gradient with respect to the outputs.

@@ -84,14 +84,12 @@ func newPool(numWorkers int) *pool {
 	for w := 1; w < numWorkers; w++ {
 		jobs := make(chan *job, 1)
 		p.jobs = append(p.jobs, jobs)
-		p.done.Add(1)
-		go func() {
-			defer p.done.Done()
+		p.done.Go(func() {
 			waits := newPatience()
 			for j := receive(jobs, &waits); j != nil; j = receive(jobs, &waits) {
 				j.help(w)
 			}
-		}()
+		})
 	}
 	return p
 }

@@ -1,9 +1,5 @@
 package train
 
-import (
-	"github.com/chessbrain/chessbrain/nn/device"
-)
-
 // scalarHead is a 1x1 convolution with batch norm and two fully connected
 // layers to a few numbers a board: the value head (win, draw, loss logits, or
 // one value) and the moves-left head (plies).
@@ -16,15 +12,14 @@ type scalarHead struct {
 	z, dz       []float32 // [capacity][fc2.co]
 	h           []float32 // [capacity][64][channels]: the convolution's activations
 	dHidden     []float32
-	wg          *weightGrads
 	loss        rowLossFunc
 	value       string // form of the net's value head, by which a target is known or not
 }
 
 // newScalarHead makes the head whose parameters begin with label; buffer is the
 // engine's buffer of its gradients.
-func newScalarHead(e *engine, label string, buffer int, terms []device.Term, value string, loss rowLossFunc) *scalarHead {
-	h := &scalarHead{head: newHead(e, terms), buffer: buffer, loss: loss, value: value, u: newUnit(e, label+".conv", label+".bn", e.act, true)}
+func newScalarHead(e *engine, label string, buffer int, terms []*term, value string, loss rowLossFunc) *scalarHead {
+	h := &scalarHead{head: head{e: e, terms: terms}, buffer: buffer, loss: loss, value: value, u: newUnit(e, label+".conv", label+".bn", e.act, true)}
 	h.fc1 = newConv(e, label+".fc1", h.u.conv.co, true)
 	h.fc2 = newConv(e, label+".fc2", 0, true)
 	h.pre, h.hidden = make([]float32, e.capacity*h.fc1.co), make([]float32, e.capacity*h.fc1.co)
@@ -39,8 +34,6 @@ func (h *scalarHead) params() []int {
 	return append(append(h.u.params(), h.fc1.params()...), h.fc2.params()...)
 }
 
-func (h *scalarHead) grads() *weightGrads { return h.wg }
-
 // forward computes the outputs from the tower's, their losses, and the losses'
 // gradient with respect to the outputs.
 func (h *scalarHead) forward(x []float32) passes {
@@ -51,7 +44,7 @@ func (h *scalarHead) forward(x []float32) passes {
 			a := s.rows(h.h, 64*h.u.conv.co)
 			h.u.activate(s, a)
 			h.fc1.forward(s, s.rows(h.pre, h.fc1.co), a)
-			activate(s.rows(h.hidden, h.fc1.co), s.rows(h.pre, h.fc1.co), h.e.act)
+			h.e.act.Forward(s.rows(h.hidden, h.fc1.co), s.rows(h.pre, h.fc1.co))
 			h.fc2.forward(s, s.rows(h.z, h.fc2.co), s.rows(h.hidden, h.fc1.co))
 			h.lose(s)
 		}},
@@ -82,7 +75,7 @@ func (h *scalarHead) backward(x, dx []float32, add bool) passes {
 			hidden, dHidden, dz := s.rows(h.hidden, n), s.rows(h.dHidden, n), s.rows(h.dz, h.fc2.co)
 			h.fc2.weightGrad(s, 0, h.wg, hidden, dz)
 			h.fc2.inputGrad(s, dHidden, dz)
-			deactivate(dHidden, hidden, s.rows(h.pre, n), h.e.act)
+			h.e.act.Backward(dHidden, hidden, s.rows(h.pre, n))
 			h.fc1.weightGrad(s, 0, h.wg, s.rows(h.h, w), dHidden)
 			h.fc1.inputGrad(s, s.rows(d, w), dHidden)
 			h.u.deactivate(s, s.rows(d, w), s.rows(d, w), s.rows(h.h, w))

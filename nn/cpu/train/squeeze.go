@@ -38,7 +38,7 @@ func (q *squeeze) measure(s span, u *unit) {
 	}
 	kernel.BatchNormApply(pool, kernel.Stored{F32: pool}, bn.scale, bn.shift, nil, s.n, c, kernel.None)
 	q.fc1.forward(s, s.rows(q.pre, q.fc1.co), pool)
-	activate(s.rows(q.hidden, q.fc1.co), s.rows(q.pre, q.fc1.co), q.e.act)
+	q.e.act.Forward(s.rows(q.hidden, q.fc1.co), s.rows(q.pre, q.fc1.co))
 	q.fc2.forward(s, s.rows(q.f, 2*c), s.rows(q.hidden, q.fc1.co))
 	for b := s.lo; b < s.lo+s.n; b++ {
 		f, gate := q.f[b*2*c:][:2*c], q.gate[b*c:][:c]
@@ -72,7 +72,7 @@ func (q *squeeze) backward(s span, wg *weightGrads, dz, d, y []float32, u *unit,
 	dF, hidden, dHid := s.rows(q.dF, 2*c), s.rows(q.hidden, n), s.rows(q.dHid, n)
 	q.fc2.weightGrad(s, 0, wg, hidden, dF)
 	q.fc2.inputGrad(s, dHid, dF)
-	deactivate(dHid, hidden, s.rows(q.pre, n), q.e.act)
+	q.e.act.Backward(dHid, hidden, s.rows(q.pre, n))
 	q.fc1.weightGrad(s, 0, wg, s.rows(q.pool, c), dHid)
 	q.fc1.inputGrad(s, s.rows(q.dPool, c), dHid)
 	kernel.SEBackwardInput(dz, d, s.rows(q.gate, c), s.rows(q.dPool, c), s.n, c)

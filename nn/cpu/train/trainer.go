@@ -79,20 +79,19 @@ func open(cfg device.Config) (*trainer, error) {
 
 // buildHeads makes the heads that have losses and fills terms.
 func (t *trainer) buildHeads() (list []headLayer) {
-	byHead := map[device.Head][]device.Term{}
-	for _, term := range t.cfg.Terms {
-		byHead[term.Head] = append(byHead[term.Head], term)
+	byHead := map[device.Head][]*term{}
+	for _, of := range t.cfg.Terms {
+		made := &term{Term: of, rows: make([]device.RowLoss, t.cfg.Capacity), sums: make([]float64, t.e.maxSlices())}
+		t.terms, byHead[of.Head] = append(t.terms, made), append(byHead[of.Head], made)
 	}
-	made := map[device.Head][]*term{}
 	scalar := func(which device.Head, label string, buffer int, loss rowLossFunc) {
 		if terms := byHead[which]; terms != nil {
-			h := newScalarHead(t.e, label, buffer, terms, t.cfg.Arch.ValueHead, loss)
-			list, made[which] = append(list, h), h.terms
+			list = append(list, newScalarHead(t.e, label, buffer, terms, t.cfg.Arch.ValueHead, loss))
 		}
 	}
 	if terms := byHead[device.Policy]; terms != nil {
-		t.policy = newPolicyHead(t.e, terms[0])
-		list, made[device.Policy] = append(list, t.policy), t.policy.terms
+		t.policy = newPolicyHead(t.e, terms)
+		list = append(list, t.policy)
 	}
 	value := wdlRowLoss
 	if t.cfg.Arch.ValueHead == nn.ValueScalar {
@@ -100,10 +99,6 @@ func (t *trainer) buildHeads() (list []headLayer) {
 	}
 	scalar(device.Value, "value", valueBuffer, value)
 	scalar(device.MovesLeft, "moves_left", movesLeftBuffer, movesLeftRowLoss)
-	for _, term := range t.cfg.Terms {
-		t.terms = append(t.terms, made[term.Head][0])
-		made[term.Head] = made[term.Head][1:]
-	}
 	return list
 }
 

@@ -122,26 +122,3 @@ func (u *unit) headPhase(wg *weightGrads, x, d, dx []float32, add bool) phase {
 		end: func(s span) { u.conv.finishWeightGrad(s, wg) },
 	}
 }
-
-// activate applies act to a pre-activation in a separate buffer, because Mish's
-// gradient needs its input.
-func activate(y, x []float32, act kernel.Act) {
-	switch act {
-	case kernel.ReLU:
-		kernel.ReLUForward(y, x)
-	case kernel.Mish:
-		kernel.MishForward(y, x)
-	default:
-		copy(y, x)
-	}
-}
-
-// deactivate turns the gradient d of y = act(x) into that of x, in place.
-func deactivate(d, y, x []float32, act kernel.Act) {
-	switch act {
-	case kernel.ReLU:
-		kernel.ReLUBackward(d, d, y)
-	case kernel.Mish:
-		kernel.MishBackward(d, d, x)
-	}
-}

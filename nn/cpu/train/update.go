@@ -11,7 +11,7 @@ import (
 )
 
 // BeginStep implements device.Trainer.
-func (t *trainer) BeginStep() error { t.e.loadRunning(); return nil }
+func (t *trainer) BeginStep() error { copyAll(t.e.running, t.paramData()); return nil }
 
 // prepareGradients scales the sums and adds the gradient of the L2 losses.
 func (t *trainer) prepareGradients(scale float32) {
@@ -41,7 +41,8 @@ func (t *trainer) Update(u device.Update) (device.Updated, error) {
 	t.prepareGradients(u.Scale)
 	done := device.Updated{HalfSquares: t.halfSquares()}
 	done.GradNorm = math.Sqrt(t.e.sumSquares(len(t.acc), func(i int) []float32 { return t.acc[i].sum }))
-	done.Finite = isFinite(u.Objective) && isFinite(done.HalfSquares) && isFinite(done.GradNorm) && t.runningFinite()
+	done.Finite = isFinite(u.Objective) && isFinite(done.HalfSquares) && isFinite(done.GradNorm) &&
+		!slices.ContainsFunc(t.e.running, func(r []float32) bool { return !isFinite(kernel.SumSquares(r)) })
 	if !done.Finite {
 		return done, nil
 	}
@@ -53,7 +54,7 @@ func (t *trainer) Update(u device.Update) (device.Updated, error) {
 		}
 		change(i, a.data, a.sum)
 	})
-	t.e.storeRunning()
+	copyAll(t.paramData(), t.e.running)
 	t.e.version++
 	if u.SWAAdd != 0 {
 		t.average(u.SWAKeep, u.SWAAdd)
@@ -63,22 +64,12 @@ func (t *trainer) Update(u device.Update) (device.Updated, error) {
 
 func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// runningFinite says whether the pending running statistics are finite.
-func (t *trainer) runningFinite() bool {
-	for _, r := range t.e.running {
-		if !isFinite(kernel.SumSquares(r)) {
-			return false
-		}
-	}
-	return true
-}
-
 // average lets the weights enter their average; keep 0 begins it.
 func (t *trainer) average(keep, add float32) {
 	if keep == 0 || t.swa == nil {
-		t.swa = make([][]float32, len(t.e.params))
-		for i, p := range t.e.params {
-			t.swa[i] = append([]float32(nil), p.data...)
+		t.swa = nil
+		for _, p := range t.e.params {
+			t.swa = append(t.swa, slices.Clone(p.data))
 		}
 		return
 	}
@@ -137,13 +128,11 @@ func (t *trainer) Download(s *device.State) error {
 
 // KeepRunning implements device.Trainer.
 func (t *trainer) KeepRunning(params [][]float32) error {
-	for i, r := range t.e.running {
-		copy(params[i], r)
-	}
+	copyAll(params, t.e.running)
 	return nil
 }
 
-// copyAll copies tensors of the same lengths, to where there is memory for them.
+// copyAll copies tensors of the same lengths, but for those that are nil in either.
 func copyAll(to, from [][]float32) {
 	for i := range to {
 		copy(to[i], from[i])

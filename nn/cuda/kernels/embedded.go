@@ -42,16 +42,15 @@ func modules() ([]string, error) {
 }
 
 // ptx returns the text of a module.
-func ptx(module string) ([]byte, error) {
+func ptx(module string) (text []byte, err error) {
 	packed, err := files.ReadFile(path.Join("ptx", module+ptxSuffix))
 	if err != nil {
 		return nil, fmt.Errorf("embedded PTX: %w", err)
 	}
 	r, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, fmt.Errorf("embedded PTX %s: %w", module, err)
+	if err == nil {
+		text, err = io.ReadAll(r)
 	}
-	text, err := io.ReadAll(r)
 	if err != nil {
 		return nil, fmt.Errorf("embedded PTX %s: %w", module, err)
 	}

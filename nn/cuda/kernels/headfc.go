@@ -1,10 +1,6 @@
 package kernels
 
-import (
-	"fmt"
-
-	"github.com/chessbrain/chessbrain/nn/cuda/driver"
-)
+import "fmt"
 
 // The geometry of headfc.cu.
 const (
@@ -15,50 +11,8 @@ const (
 	boardThreads = 128
 )
 
-// HeadLayer mirrors tower_args.cuh.
-type HeadLayer struct {
-	X, W, Bias, Y  driver.Ptr
-	Stride, Inputs int32
-	Outputs, Act   int32
-	Tiles          int32 // set by HeadFC1
-}
-
-// HeadFC1Args mirrors tower_args.cuh.
-type HeadFC1Args struct {
-	Count driver.Ptr
-	Layer [TowerHeads]HeadLayer
-}
-
-// HeadFC2Args mirrors tower_args.cuh.
-type HeadFC2Args struct {
-	Count                                  driver.Ptr
-	Value, ValueW, ValueBias               driver.Ptr
-	MovesLeft, MovesW, MovesBias           driver.Ptr
-	WDL, M                                 driver.Ptr
-	ValueHidden, ValueOutputs, MovesHidden int32
-}
-
-// HeadOutputsArgs mirrors tower_args.cuh.
-type HeadOutputsArgs struct {
-	Count                                  driver.Ptr
-	Value, MovesLeft                       driver.Ptr
-	WDL, M                                 driver.Ptr
-	ValueStride, ValueOutputs, MovesStride int32
-}
-
-// PolicyGatherArgs mirrors tower_args.cuh.
-type PolicyGatherArgs struct {
-	Count  driver.Ptr
-	Logits driver.Ptr
-	Place  driver.Ptr
-	Start  driver.Ptr
-	Legal  driver.Ptr
-	Prior  driver.Ptr
-	Width  int32
-}
-
 // HeadFC1 runs the first fully connected layers of the heads, those with outputs, on
-// up to boards positions.
+// up to boards positions. It sets their Tiles.
 func HeadFC1(t Type, a HeadFC1Args, boards int) Launch {
 	tiles := 0
 	for i := range a.Layer {

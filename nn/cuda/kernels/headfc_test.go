@@ -108,9 +108,9 @@ func TestHeadFC2AndOutputs(t *testing.T) {
 				wdl, left, count := alloc(t, d, 12*boards), alloc(t, d, 4*boards), uploadOf(t, d, s, []int32{boards})
 				a := HeadFC2Args{
 					Count: count, Value: upload(t, d, s, F32, x), ValueW: upload(t, d, s, F32, w), ValueBias: upload(t, d, s, F32, bias),
-					WDL: wdl, M: left, ValueHidden: hidden, ValueOutputs: int32(outputs),
+					Wdl: wdl, M: left, ValueHidden: hidden, ValueOutputs: int32(outputs),
 				}
-				o := HeadOutputsArgs{Count: count, WDL: wdl, M: left, ValueOutputs: int32(outputs), ValueStride: int32(outputs), MovesStride: 1}
+				o := HeadOutputsArgs{Count: count, Wdl: wdl, M: left, ValueOutputs: int32(outputs), ValueStride: int32(outputs), MovesStride: 1}
 				if moves {
 					a.MovesLeft, a.MovesW, a.MovesBias = upload(t, d, s, F32, mx), upload(t, d, s, F32, mw), upload(t, d, s, F32, mbias)
 					a.MovesHidden = movesHidden

@@ -1,7 +1,5 @@
 package kernels
 
-import "github.com/chessbrain/chessbrain/nn/cuda/driver"
-
 // The launches of the kernels whose geometry follows from their arguments alone. The
 // constants are those of the .cu files.
 
@@ -50,12 +48,9 @@ func overBoards[A any](kernel string, t Type, boards, padded int32, a *A) Launch
 	parts := ceil(groups, maxRowGroups)
 	width := ceil(groups, parts)
 	together := maxRowGroups / width
-	return Launch{
-		Kernel: kernel + t.String(),
-		Grid:   driver.Dim{X: ceil(int(boards), together), Y: parts, Z: 1},
-		Block:  driver.Dim{X: width, Y: rowLanes, Z: together},
-		Args:   bytesOf(a),
-	}
+	l := inRow(kernel+t.String(), ceil(int(boards), together), width, 0, a)
+	l.Grid.Y, l.Block.Y, l.Block.Z = parts, rowLanes, together
+	return l
 }
 
 // Join launches y = act(z*scale + shift + x).

@@ -42,9 +42,9 @@ func allLaunches() []Launch {
 		add(Gather(GatherArgs{Rows: n}))
 		add(HeadFC2(HeadFC2Args{}, boards), HeadOutputs(HeadOutputsArgs{}, boards), PolicyGather(PolicyGatherArgs{}, boards))
 		for _, t := range []Type{BF16, FP16} {
-			add(HeadFC1(t, HeadFC1Args{Layer: [TowerHeads]HeadLayer{{Inputs: 2048, Outputs: 128}}}, boards))
+			add(HeadFC1(t, HeadFC1Args{Layer: [3]HeadLayer{{Inputs: 2048, Outputs: 128}}}, boards))
 			small := driver.Info{Major: 8, Minor: 6, SMs: 28, SharedPerSM: 100 << 10, SharedPerCTA: sharedHalf}
-			if shape, ok := TowerFit(small, 64, 256, boards); ok {
+			if shape, ok := firstShape(small, 64, 256, boards); ok {
 				add(Tower(t, TowerArgs{Channels: 64, Blocks: 6, Vector: 256}, shape, boards))
 			}
 		}

@@ -200,7 +200,7 @@ func testPlaces() map[string]struct {
 		place *kernel.PolicyOffsets
 		width int
 	}{
-		"convolutional": {kernel.NewConvPolicyOffsets(encoding.ConvPolicyIndex()), 64 * kernel.ConvPolicyPlanes},
+		"convolutional": {kernel.NewConvPolicyOffsets(encoding.ConvPolicyIndex()), 64 * encoding.NumConvPlanes},
 		"classical":     {kernel.NewFlatPolicyOffsets(), Pad(encoding.NumPolicy)},
 	}
 }

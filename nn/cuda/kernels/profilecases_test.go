@@ -184,15 +184,15 @@ func (q *profiler) seBackward(c, boards int) Launch {
 func (q *profiler) tower(c int) Launch {
 	units := (c/4 + 15) / 16
 	vector := 3*c + 16*units
-	shape, ok := TowerFit(h100, c, vector, 4096)
+	shape, ok := firstShape(h100, c, vector, 4096)
 	if !ok {
 		q.t.Fatalf("no tower of %d filters", c)
 	}
 	boards, passes := shape.Boards, ceil(80, c)
 	a := TowerArgs{
 		Masks: q.zeros(boards * encoding.NumMasks * 8), Scalars: q.zeros(boards * 6), Flat: q.plane(boards, 48), Prior: q.floats(boards * 35),
-		Channels: int32(c), Blocks: 1, Act: ActMish, SEStages: int32(units), Vector: int32(vector), HeadPasses: int32(ceil(48, c)), PolicyPasses: int32(passes),
-		HeadColumns: 48, Width: [TowerHeads]int32{32, 16},
+		Channels: int32(c), Blocks: 1, Act: ActMish, SeStages: int32(units), Vector: int32(vector), HeadPasses: int32(ceil(48, c)), PolicyPasses: int32(passes),
+		HeadColumns: 48, Width: [3]int32{32, 16},
 	}
 	a.Count = uploadOf(q.t, q.d, q.s, []int32{int32(boards)})
 	a.Start, a.Legal = q.moves(boards)
@@ -209,14 +209,14 @@ func (q *profiler) headFC1(boards int) Launch {
 		X: q.zeros(rows * inputs * 2), W: q.zeros(inputs * outputs * 2), Bias: q.floats(outputs), Y: q.floats(rows * outputs), Stride: inputs, Inputs: inputs,
 		Outputs: outputs, Act: ActMish,
 	}
-	return oneBlock(HeadFC1(BF16, HeadFC1Args{Count: uploadOf(q.t, q.d, q.s, []int32{rows}), Layer: [TowerHeads]HeadLayer{layer}}, boards))
+	return oneBlock(HeadFC1(BF16, HeadFC1Args{Count: uploadOf(q.t, q.d, q.s, []int32{rows}), Layer: [3]HeadLayer{layer}}, boards))
 }
 
 func (q *profiler) headFC2() Launch {
 	const boards, hidden = 4, 128
 	return HeadFC2(HeadFC2Args{
 		Count: uploadOf(q.t, q.d, q.s, []int32{boards}), Value: q.floats(boards * hidden), ValueW: q.floats(3 * hidden), ValueBias: q.floats(3),
-		MovesLeft: q.floats(boards * hidden), MovesW: q.floats(hidden), MovesBias: q.floats(1), WDL: q.floats(3 * boards), M: q.floats(boards),
+		MovesLeft: q.floats(boards * hidden), MovesW: q.floats(hidden), MovesBias: q.floats(1), Wdl: q.floats(3 * boards), M: q.floats(boards),
 		ValueHidden: hidden, ValueOutputs: 3, MovesHidden: hidden,
 	}, boards)
 }
@@ -228,7 +228,7 @@ func (q *profiler) places() driver.Ptr {
 }
 
 func (q *profiler) policyGather() Launch {
-	const boards, width = 4, 64 * kernel.ConvPolicyPlanes
+	const boards, width = 4, 64 * encoding.NumConvPlanes
 	a := PolicyGatherArgs{Count: uploadOf(q.t, q.d, q.s, []int32{boards}), Logits: q.floats(boards * width), Place: q.places(), Prior: q.floats(boards * 35), Width: width}
 	a.Start, a.Legal = q.moves(boards)
 	return PolicyGather(a, boards)
@@ -240,7 +240,7 @@ func (q *profiler) expand() Launch {
 }
 
 func (q *profiler) policyLoss() Launch {
-	const rows, width = 8, 64 * kernel.ConvPolicyPlanes
+	const rows, width = 8, 64 * encoding.NumConvPlanes
 	target := make([]float32, 35*rows)
 	for i := range target {
 		target[i] = 1

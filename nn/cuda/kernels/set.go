@@ -91,26 +91,12 @@ func (s *Set) Run(stream driver.Stream, l Launch) error {
 // Prepare makes l ready: in a capture a kernel must not come for the first time, as
 // its module is loaded then.
 func (s *Set) Prepare(l Launch) error {
-	_, err := s.Occupancy(l)
-	return err
-}
-
-// Resources returns what the compiler gave a kernel.
-func (s *Set) Resources(kernel string) (driver.Resources, error) {
-	f, err := s.function(kernel, 0)
-	if err != nil {
-		return driver.Resources{}, fmt.Errorf("kernel %s: %w", kernel, err)
-	}
-	return f.Resources()
-}
-
-// Occupancy returns how many blocks of l one multiprocessor holds at a time.
-func (s *Set) Occupancy(l Launch) (int, error) {
 	f, err := s.function(l.Kernel, l.Shared)
 	if err != nil {
-		return 0, fmt.Errorf("kernel %s: %w", l.Kernel, err)
+		return fmt.Errorf("kernel %s: %w", l.Kernel, err)
 	}
-	return f.Occupancy(l.Block.X*l.Block.Y*l.Block.Z, l.Shared)
+	_, err = f.Occupancy(l.Block.X*l.Block.Y*l.Block.Z, l.Shared)
+	return err
 }
 
 // Close unloads the modules; nothing of them may be running.

@@ -104,11 +104,8 @@ func TestSetIsLazy(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if r, err := k.Resources("sgd"); err != nil || r.Registers != 40 {
-		t.Errorf("resources %+v, %v", r, err)
-	}
-	if n, err := k.Occupancy(launchOf("sgd", 0)); err != nil || n != 8 {
-		t.Errorf("occupancy %d, %v; want that of 256 threads", n, err)
+	if err := k.Prepare(launchOf("sgd", 0)); err != nil {
+		t.Error(err)
 	}
 	if err := k.Close(); err != nil {
 		t.Fatal(err)
@@ -154,8 +151,8 @@ func TestSetErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.Resources("nobody"); err == nil || !strings.Contains(err.Error(), "nobody") {
-		t.Errorf("resources of no kernel: %v", err)
+	if err := k.Prepare(launchOf("nobody", 0)); err == nil || !strings.Contains(err.Error(), "nobody") {
+		t.Errorf("no kernel is ready: %v", err)
 	}
 }
 

@@ -12,41 +12,12 @@ import (
 const (
 	TowerStep        = 32  // its channels are a multiple of it
 	TowerMaxChannels = 256 // at most
-	TowerHeads       = 3   // 1x1 convolutions of heads, at most
 
 	towerThreads   = 512 // that the registers of a multiprocessor hold
 	towerPlaneRow  = 240 // bytes of a square's input planes
 	blockReserved  = 1024
 	towerStageSize = 96 // bytes a channel of a stage of weights
 )
-
-// TowerArgs mirrors tower_args.cuh.
-type TowerArgs struct {
-	Count        driver.Ptr
-	Masks        driver.Ptr
-	Scalars      driver.Ptr
-	Start        driver.Ptr
-	Legal        driver.Ptr
-	Place        driver.Ptr
-	Weights      driver.Ptr
-	Vectors      driver.Ptr
-	HeadBias     driver.Ptr
-	Flat         driver.Ptr
-	Prior        driver.Ptr
-	Channels     int32
-	Blocks, Act  int32
-	Stages       int32
-	Boards       int32 // this and the next three are set by Tower
-	Buffer       int32
-	Ring         int32
-	RingEnd      int32
-	SEStages     int32
-	Vector       int32
-	HeadPasses   int32
-	PolicyPasses int32
-	HeadColumns  int32
-	Width        [TowerHeads]int32
-}
 
 // TowerShape is how blocks of the tower are cut.
 type TowerShape struct {
@@ -82,21 +53,12 @@ func (s TowerShape) resident(info driver.Info, channels, vector int) int {
 	return max(1, min(towerThreads/s.threads(channels), info.SharedPerSM/(bytes+blockReserved)))
 }
 
-// TowerFit chooses the shape for batches of up to boards positions on a device; false
-// where the net does not fit and must go layer by layer. Results do not depend on
-// the shape.
-func TowerFit(info driver.Info, channels, vector, boards int) (TowerShape, bool) {
-	shapes := TowerShapes(info, channels, vector, boards)
-	if len(shapes) == 0 {
-		return TowerShape{}, false
-	}
-	return shapes[0], true
-}
-
-// TowerShapes lists the shapes that fit, those that should be faster first. Few boards
-// are spread over the multiprocessors. With many, the shape that keeps most boards on
-// one counts, then two boards or more to a block (they share what is read of the
-// weights), then a second block, which computes while the other is at a barrier.
+// TowerShapes lists the shapes for batches of up to boards positions that fit a device,
+// those that should be faster first; none where the net must go layer by layer. Results
+// do not depend on the shape. Few boards are spread over the multiprocessors. With many,
+// the shape that keeps most boards on one counts, then two boards or more to a block (they
+// share what is read of the weights), then a second block, which computes while the other
+// is at a barrier.
 func TowerShapes(info driver.Info, channels, vector, boards int) []TowerShape {
 	type scored struct {
 		shape TowerShape
@@ -130,7 +92,7 @@ func TowerShapes(info driver.Info, channels, vector, boards int) []TowerShape {
 }
 
 // Tower runs a whole net but for the heads' fully connected layers, on up to boards
-// positions; the real number is at a.Count.
+// positions; the real number is at a.Count. It sets a.Boards to a.RingEnd.
 func Tower(t Type, a TowerArgs, shape TowerShape, boards int) Launch {
 	if t == F32 || a.Channels < TowerStep || a.Channels > TowerMaxChannels || a.Channels%TowerStep != 0 {
 		panic(fmt.Sprintf("kernels: the fused tower is for bf16 and fp16 and 32 to 256 channels in steps of 32, not %v and %d", t, a.Channels))

@@ -13,6 +13,14 @@ var (
 	l40  = driver.Info{Major: 8, Minor: 9, SMs: 142, SharedPerSM: 100 << 10, SharedPerCTA: 99 << 10}
 )
 
+// firstShape returns the shape that should be the fastest; false where none fits.
+func firstShape(info driver.Info, channels, vector, boards int) (s TowerShape, ok bool) {
+	if shapes := TowerShapes(info, channels, vector, boards); len(shapes) > 0 {
+		return shapes[0], true
+	}
+	return s, false
+}
+
 // Shapes that were worked out by hand: many boards fill a multiprocessor, few are
 // spread over all of them, and what does not fit is refused.
 func TestTowerFit(t *testing.T) {
@@ -34,7 +42,7 @@ func TestTowerFit(t *testing.T) {
 		{"256 filters, L40", l40, 256, 4096, TowerShape{}, 0},
 	} {
 		vector := 3*c.channels + Pad(c.channels/4)
-		got, ok := TowerFit(c.info, c.channels, vector, c.boards)
+		got, ok := firstShape(c.info, c.channels, vector, c.boards)
 		if got != c.want || ok != (c.resident > 0) {
 			t.Errorf("%s: shape %+v, %v, want %+v", c.what, got, ok, c.want)
 		}
@@ -53,7 +61,7 @@ func TestTowerFitsWhatItSays(t *testing.T) {
 	for _, info := range []driver.Info{h100, a100, l40} {
 		for channels := TowerStep; channels <= TowerMaxChannels; channels += TowerStep {
 			for _, boards := range []int{1, 2, 131, 132, 133, 264, 265, 528, 1000, 4096} {
-				s, ok := TowerFit(info, channels, 4*channels, boards)
+				s, ok := firstShape(info, channels, 4*channels, boards)
 				if !ok {
 					continue
 				}

@@ -9,8 +9,7 @@ import (
 // genFlat emits the passes over whole arrays.
 func genFlat(v isa) {
 	flat(v, "flatReLU", "sets y = max(0, a).", func(a, _ Mem, _, zero reg.VecVirtual) reg.VecVirtual {
-		x := v.vec()
-		VMOVUPS(a, x)
+		x := v.copyOf(a)
 		VMAXPS(x, zero, x)
 		return x
 	})
@@ -18,14 +17,12 @@ func genFlat(v isa) {
 		return v.maskPositive(b, a, zero)
 	})
 	flat(v, "flatAdd", "sets y = a + b.", func(a, b Mem, _, _ reg.VecVirtual) reg.VecVirtual {
-		x := v.vec()
-		VMOVUPS(a, x)
+		x := v.copyOf(a)
 		VADDPS(b, x, x)
 		return x
 	})
 	flat(v, "flatAxpy", "sets y = b + alpha*a.", func(a, b Mem, alpha, _ reg.VecVirtual) reg.VecVirtual {
-		x := v.vec()
-		VMOVUPS(b, x)
+		x := v.copyOf(b)
 		VFMADD231PS(a, alpha, x)
 		return x
 	})
@@ -41,15 +38,8 @@ func flat(v isa, name, doc string, op func(a, b Mem, alpha, zero reg.VecVirtual)
 		y, a, b, n := f.load("y"), f.load("a"), f.load("b"), f.load("n")
 		alpha, zero := f.broadcast(v, "alpha"), v.vec()
 		v.zero(zero)
-		loop("panel", n, func() {
-			for h := range v.perPanel() {
-				d := h * v.size
-				r := op(Mem{Base: a, Disp: d}, Mem{Base: b, Disp: d}, alpha, zero)
-				VMOVUPS(r, Mem{Base: y, Disp: d})
-			}
-			for _, p := range []reg.GPVirtual{y, a, b} {
-				ADDQ(Imm(panelBytes), p)
-			}
+		overVectors(v, n, "panel", []reg.GPVirtual{y, a, b}, func(d int) {
+			VMOVUPS(op(Mem{Base: a, Disp: d}, Mem{Base: b, Disp: d}, alpha, zero), Mem{Base: y, Disp: d})
 		})
 	})
 }
@@ -60,10 +50,7 @@ func genOptimizers(v isa) {
 		w, g, m, n := f.load("w"), f.load("g"), f.load("m"), f.load("n")
 		lr, mom, decay := f.broadcast(v, "lr"), f.broadcast(v, "momentum"), f.broadcast(v, "decay")
 		overVectors(v, n, "panel", []reg.GPVirtual{w, g, m}, func(d int) {
-			wv, gv, mv := v.vec(), v.vec(), v.vec()
-			VMOVUPS(Mem{Base: w, Disp: d}, wv)
-			VMOVUPS(Mem{Base: g, Disp: d}, gv)
-			VMOVUPS(Mem{Base: m, Disp: d}, mv)
+			wv, gv, mv := v.copyOf(Mem{Base: w, Disp: d}), v.copyOf(Mem{Base: g, Disp: d}), v.copyOf(Mem{Base: m, Disp: d})
 			VFMADD231PS(decay, wv, gv)
 			VFMADD213PS(gv, mom, mv)
 			VMOVUPS(mv, Mem{Base: m, Disp: d})
@@ -75,13 +62,11 @@ func genOptimizers(v isa) {
 	v.kernel("adamw", "optArgs", "is one step of AdamW.", func(f *frame) {
 		w, g, m, s, n := f.load("w"), f.load("g"), f.load("m"), f.load("v"), f.load("n")
 		k := map[string]reg.VecVirtual{}
-		names := []string{"lr", "decay", "b1", "c1", "b2", "c2", "eps", "bc1", "bc2"}
-		for _, name := range names {
+		for _, name := range []string{"lr", "decay", "b1", "c1", "b2", "c2", "eps", "bc1", "bc2"} {
 			k[name] = f.broadcast(v, name)
 		}
 		overVectors(v, n, "panel", []reg.GPVirtual{w, g, m, s}, func(d int) {
-			gv, mv, sv, t := v.vec(), v.vec(), v.vec(), v.vec()
-			VMOVUPS(Mem{Base: g, Disp: d}, gv)
+			gv, mv, sv, t := v.copyOf(Mem{Base: g, Disp: d}), v.vec(), v.vec(), v.vec()
 			VMULPS(Mem{Base: m, Disp: d}, k["b1"], mv)
 			VFMADD231PS(k["c1"], gv, mv)
 			VMOVUPS(mv, Mem{Base: m, Disp: d})
@@ -122,9 +107,7 @@ func genHalf() {
 	avx512.kernel("flatHalf", "flatArgs", "rounds a to bf16, 16 to 8 words.", func(f *frame) {
 		y, a, n := f.load("y"), f.load("a"), f.load("n")
 		loop("panel", n, func() {
-			x := avx512.vec()
-			VMOVUPS(Mem{Base: a}, x)
-			VMOVUPS(toBF16(x), Mem{Base: y})
+			VMOVUPS(toBF16(avx512.copyOf(Mem{Base: a})), Mem{Base: y})
 			ADDQ(Imm(panelBytes), a)
 			ADDQ(Imm(panelBytes/2), y)
 		})

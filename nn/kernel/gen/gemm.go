@@ -17,11 +17,9 @@ func genGemm(v isa) {
 		for _, np := range []int{1, 2, 3} {
 			gemm(v, 8, np)
 		}
-		gemm(v, 1, 4)
-		gemm(v, 1, 1)
-		return
+	} else {
+		gemm(v, 4, 1)
 	}
-	gemm(v, 4, 1)
 	gemm(v, 1, 4)
 	gemm(v, 1, 1)
 }

@@ -71,16 +71,13 @@ func (v isa) zeroGrid(acc [][]reg.VecVirtual) {
 // maskPositive returns x where mask > 0, else 0.
 func (v isa) maskPositive(mask, x Mem, zero reg.VecVirtual) reg.VecVirtual {
 	const greaterOrderedQuiet = 0x1e
-	r := v.vec()
+	r, m := v.vec(), v.copyOf(mask)
 	if v.size == 64 {
-		k, m := K(), v.vec()
-		VMOVUPS(mask, m)
+		k := K()
 		VCMPPS(Imm(greaterOrderedQuiet), zero, m, k)
 		VMOVUPS_Z(x, k, r)
 		return r
 	}
-	m := v.vec()
-	VMOVUPS(mask, m)
 	VCMPPS(Imm(greaterOrderedQuiet), zero, m, m)
 	VANDPS(x, m, r)
 	return r
@@ -175,6 +172,12 @@ func moveMem(from Mem, to Op) {
 	r := GP64()
 	MOVQ(from, r)
 	MOVQ(r, to)
+}
+
+// times is loop with a number that is known, which takes the register or memory count.
+func times(label string, count Op, n uint32, body func()) {
+	MOVQ(U32(n), count)
+	loop(label, count, body)
 }
 
 // loop emits body n times, n > 0 in a register or in memory, which it counts down.

@@ -94,9 +94,7 @@ func (c *constants) op(name string) Op {
 // vec returns a constant in a register that must not be changed.
 func (c *constants) vec(name string) reg.VecVirtual {
 	if c.v.size < 64 {
-		r := c.v.vec()
-		VMOVUPS(constantMem(name), r)
-		return r
+		return c.v.copyOf(constantMem(name))
 	}
 	r, ok := c.regs[name]
 	if !ok {

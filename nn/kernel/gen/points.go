@@ -43,13 +43,8 @@ func points(v isa, pr product, mr, np int) {
 	name := fmt.Sprintf("point%dx%d%s", mr, np*16, pr.suffix)
 	doc := fmt.Sprintf("computes the products of points, %d columns wide.", np*16)
 	v.kernel(name, "pointArgs", doc, func(f *frame) {
-		x, y, xPoint, yPoint, wPoint := AllocLocal(8), AllocLocal(8), AllocLocal(8), AllocLocal(8), AllocLocal(8)
-		rows, left, ahead := AllocLocal(8), AllocLocal(8), AllocLocal(8)
-		f.copyTo("x", xPoint)
-		f.copyTo("y", yPoint)
-		f.copyTo("w", wPoint)
-		f.copyTo("points", left)
-		f.copyTo("ahead", ahead)
+		x, y, xPoint, yPoint, wPoint := AllocLocal(8), AllocLocal(8), f.local("x"), f.local("y"), f.local("w")
+		rows, left, ahead := AllocLocal(8), f.local("points"), f.local("ahead")
 		wp := f.load("wPanel")
 		at := rowOffsets(f, "xRow", mr)
 
@@ -139,11 +134,7 @@ func pointGrad(v isa, pr product, mr, np int) {
 	name := fmt.Sprintf("pointGrad%dx%d%s", mr, np*16, pr.suffix)
 	doc := fmt.Sprintf("computes sums of outer products of points in blocks of %d rows by %d columns.", mr, np*16)
 	v.kernel(name, "pointGradArgs", doc, func(f *frame) {
-		dstPoint, aPoint, bPoint, left, blocks := AllocLocal(8), AllocLocal(8), AllocLocal(8), AllocLocal(8), AllocLocal(8)
-		f.copyTo("dst", dstPoint)
-		f.copyTo("a", aPoint)
-		f.copyTo("b", bPoint)
-		f.copyTo("points", left)
+		dstPoint, aPoint, bPoint, left, blocks := f.local("dst"), f.local("a"), f.local("b"), f.local("points"), AllocLocal(8)
 		aStep, bStep, dstRow := f.load("aStep"), f.load("bStep"), f.load("dstRow")
 		a, b, dst, ap, count := GP64(), GP64(), GP64(), GP64(), GP64()
 		acc := v.grid(mr, np*v.perPanel())

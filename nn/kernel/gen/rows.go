@@ -213,12 +213,12 @@ func columnSums(v isa, st storage, np int, name, doc string, masked bool) {
 		loop("row", rows, func() {
 			for j := range n {
 				d := j * v.size
-				a := v.vec()
+				var a reg.VecVirtual
 				if masked {
 					a = v.maskPositive(Mem{Base: mask, Disp: d}, Mem{Base: u, Disp: d}, zero)
 					VMOVUPS(a, Mem{Base: store, Disp: d})
 				} else {
-					VMOVUPS(Mem{Base: u, Disp: d}, a)
+					a = v.copyOf(Mem{Base: u, Disp: d})
 				}
 				VADDPS(a, s1[j], s1[j])
 				b := st.load(v, Mem{Base: w, Disp: st.bytes(d)})

@@ -102,8 +102,7 @@ func toPoints(v isa, out format, name, doc string, factors []string, f transform
 				p, tp, count := GP64(), GP64(), GP64()
 				MOVQ(src, p)
 				MOVQ(temp, tp)
-				MOVQ(U32(8), count)
-				loop("rank", count, func() {
+				times("rank", count, 8, func() {
 					for half := range 2 {
 						d := load(func(i int) Mem { return files(p, i) }, half)
 						f(t, d, func(j int, x reg.VecVirtual) {
@@ -118,8 +117,7 @@ func toPoints(v isa, out format, name, doc string, factors []string, f transform
 				at := newPlanes(plane)
 				MOVQ(dst, q)
 				MOVQ(temp, tp)
-				MOVQ(U32(6), count)
-				loop("column", count, func() {
+				times("column", count, 6, func() {
 					r := GP64()
 					MOVQ(q, r)
 					for rank := range 2 {

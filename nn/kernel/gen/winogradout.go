@@ -38,10 +38,8 @@ func fromPoints(v isa, out storage, name string, sums bool) {
 				m, y := GP64(), GP64()
 				MOVQ(src, m)
 				MOVQ(dst, y)
-				MOVQ(U32(2), half)
-				loop("rankhalf", half, func() {
-					MOVQ(U32(2), side)
-					loop("filehalf", side, func() {
+				times("rankhalf", half, 2, func() {
+					times("filehalf", side, 2, func() {
 						if v.size == 64 {
 							outputTileHeld(t, f, out, at, m, y, bias, total, sums)
 						} else {
@@ -86,9 +84,8 @@ func outputTile(t *transforms, f *frame, out storage, at planes, m, y, temp reg.
 	p, tp, count := GP64(), GP64(), GP64()
 	MOVQ(m, p)
 	MOVQ(temp, tp)
-	MOVQ(U32(6), count)
-	loop("column", count, func() {
-		t.output(v.loadSix(func(i int) Mem { return at.at(p, i) }), func(i int, x reg.VecVirtual) {
+	times("column", count, 6, func() {
+		t.output(v.loadAll(6, func(i int) Mem { return at.at(p, i) }), func(i int, x reg.VecVirtual) {
 			VMOVUPS(x, Mem{Base: tp, Disp: i * 6 * v.size})
 		})
 		ADDQ(f.mem("srcPlane"), p)
@@ -97,9 +94,8 @@ func outputTile(t *transforms, f *frame, out storage, at planes, m, y, temp reg.
 	w := newRankWriter(t, f, out, bias, total, sums)
 	MOVQ(temp, tp)
 	MOVQ(y, p)
-	MOVQ(U32(4), count)
-	loop("rank", count, func() {
-		w.write(p, v.loadSix(func(i int) Mem { return Mem{Base: tp, Disp: i * v.size} }))
+	times("rank", count, 4, func() {
+		w.write(p, v.loadAll(6, func(i int) Mem { return Mem{Base: tp, Disp: i * v.size} }))
 		LEAQ(Mem{Base: p, Index: w.row, Scale: 8}, p)
 		ADDQ(U32(uint32(6*v.size)), tp)
 	})
@@ -169,9 +165,9 @@ func (w *rankWriter) write(p reg.Register, points []reg.VecVirtual) {
 	})
 }
 
-// loadSix loads six vectors.
-func (v isa) loadSix(mem func(i int) Mem) []reg.VecVirtual {
-	x := v.vecs(6)
+// loadAll loads n vectors.
+func (v isa) loadAll(n int, mem func(i int) Mem) []reg.VecVirtual {
+	x := v.vecs(n)
 	for i, r := range x {
 		VMOVUPS(mem(i), r)
 	}
@@ -203,8 +199,7 @@ func toWeights(v isa, out format) {
 				p, tp, count := GP64(), GP64(), GP64()
 				MOVQ(src, p)
 				LEAQ(Mem{Base: temp, Disp: c * 18 * v.size}, tp)
-				MOVQ(U32(3), count)
-				loop([]string{"rank", "rank2"}[c], count, func() {
+				times([]string{"rank", "rank2"}[c], count, 3, func() {
 					g := v.vecs(3)
 					VMOVUPS(Mem{Base: p}, g[0])
 					VMOVUPS(Mem{Base: p, Index: tap, Scale: 1}, g[1])
@@ -219,13 +214,9 @@ func toWeights(v isa, out format) {
 			q, tp, count := GP64(), GP64(), GP64()
 			MOVQ(dst, q)
 			MOVQ(temp, tp)
-			MOVQ(U32(6), count)
-			loop("column", count, func() {
+			times("column", count, 6, func() {
 				for c := range channels {
-					g := v.vecs(3)
-					for r := range g {
-						VMOVUPS(Mem{Base: tp, Disp: (c*18 + r) * v.size}, g[r])
-					}
+					g := v.loadAll(3, func(r int) Mem { return Mem{Base: tp, Disp: (c*18 + r) * v.size} })
 					t.weights(g, func(i int, x reg.VecVirtual) { pack.store(x, at.at(q, i), c, i) })
 				}
 				ADDQ(plane, q)
@@ -248,9 +239,8 @@ func fromWeights(v isa) {
 			p, tp, count := GP64(), GP64(), GP64()
 			MOVQ(src, p)
 			MOVQ(temp, tp)
-			MOVQ(U32(6), count)
-			loop("column", count, func() {
-				t.weightGrad(v.loadSix(func(i int) Mem { return at.at(p, i) }), func(i int, x reg.VecVirtual) {
+			times("column", count, 6, func() {
+				t.weightGrad(v.loadAll(6, func(i int) Mem { return at.at(p, i) }), func(i int, x reg.VecVirtual) {
 					VMOVUPS(x, Mem{Base: tp, Disp: i * 6 * v.size})
 				})
 				ADDQ(plane, p)
@@ -258,9 +248,8 @@ func fromWeights(v isa) {
 			})
 			MOVQ(dst, p)
 			MOVQ(temp, tp)
-			MOVQ(U32(3), count)
-			loop("rank", count, func() {
-				t.weightGrad(v.loadSix(func(i int) Mem { return Mem{Base: tp, Disp: i * v.size} }), func(i int, x reg.VecVirtual) {
+			times("rank", count, 3, func() {
+				t.weightGrad(v.loadAll(6, func(i int) Mem { return Mem{Base: tp, Disp: i * v.size} }), func(i int, x reg.VecVirtual) {
 					VMOVUPS(x, [3]Mem{{Base: p}, {Base: p, Index: tap, Scale: 1}, {Base: p, Index: tap, Scale: 2}}[i])
 				})
 				LEAQ(Mem{Base: p, Index: tap, Scale: 2}, p)

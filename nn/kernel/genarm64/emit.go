@@ -87,10 +87,13 @@ func (f *fn) gp() gp {
 	return usableGP[f.numGP-1]
 }
 
-func (f *fn) gps(n int) []gp {
-	r := make([]gp, n)
+func (f *fn) gps(n int) []gp { return several(n, f.gp) }
+
+// several returns n free registers.
+func several[R any](n int, free func() R) []R {
+	r := make([]R, n)
 	for i := range r {
-		r[i] = f.gp()
+		r[i] = free()
 	}
 	return r
 }
@@ -104,13 +107,7 @@ func (f *fn) vec() vec {
 	return f.numVec - 1
 }
 
-func (f *fn) vecs(n int) []vec {
-	r := make([]vec, n)
-	for i := range r {
-		r[i] = f.vec()
-	}
-	return r
-}
+func (f *fn) vecs(n int) []vec { return several(n, f.vec) }
 
 // ins emits one instruction in Go's syntax.
 func (f *fn) ins(format string, a ...any) {

@@ -61,6 +61,12 @@ func (f *fn) storeNext(v vec, r, stride gp) { f.ins("VST1.P [V%d.B16], (%v)(%v)"
 // count loads a constant into a register.
 func (f *fn) count(r gp, n int) { f.ins("MOVD $%d, %v", n, r) }
 
+// times is loop with a number that is known, in the register r.
+func (f *fn) times(label string, r gp, n int, body func()) {
+	f.count(r, n)
+	f.loop(label, r, body)
+}
+
 // toPoints emits a transform of a board [64] to the 36 points of its 4 tiles. A
 // tile half h reads width squares from 4*h + first on, along files and ranks.
 // temp is [12 columns: half*6 + point][8 ranks].
@@ -87,8 +93,7 @@ func toPoints(o *output, name, doc string, transform func(t *transforms, x []vec
 		f.loop("slice", n, func() {
 			f.move(p, src)
 			f.move(tp, temp)
-			f.count(loops, 8)
-			f.loop("rank", loops, func() {
+			f.times("rank", loops, 8, func() {
 				f.move(q, p)
 				for half := range 2 {
 					d, on := squares(half)
@@ -108,8 +113,7 @@ func toPoints(o *output, name, doc string, transform func(t *transforms, x []vec
 			})
 			f.move(q, dst)
 			f.move(tp, temp)
-			f.count(loops, 6)
-			f.loop("column", loops, func() {
+			f.times("column", loops, 6, func() {
 				f.move(r, q)
 				for rank := range 2 {
 					for file := range 2 {
@@ -140,8 +144,7 @@ func toWeights(o *output) {
 		f.loop("slice", n, func() {
 			f.move(p, src)
 			f.move(tp, temp)
-			f.count(loops, 3)
-			f.loop("rank", loops, func() {
+			f.times("rank", loops, 3, func() {
 				for _, v := range g {
 					f.loadNext(v, p, tap)
 				}
@@ -150,8 +153,7 @@ func toWeights(o *output) {
 			})
 			f.move(p, dst)
 			f.move(tp, temp)
-			f.count(loops, 6)
-			f.loop("column", loops, func() {
+			f.times("column", loops, 6, func() {
 				f.load(g, tp, 0)
 				t.weights(g, func(i int, x vec) { f.store([]vec{x}, at.at(p, i), 0) })
 				f.add(p, p, plane)

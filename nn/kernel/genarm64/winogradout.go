@@ -18,10 +18,8 @@ func fromPoints(o *output, name string, sums bool) {
 			f.label("nobias")
 			f.move(b.points, src)
 			f.move(y, dst)
-			f.count(half, 2)
-			f.loop("rankhalf", half, func() {
-				f.count(side, 2)
-				f.loop("filehalf", side, func() {
+			f.times("rankhalf", half, 2, func() {
+				f.times("filehalf", side, 2, func() {
 					b.tile(y, sums)
 					f.add(b.points, b.points, srcRow)
 					f.ins("ADD %v<<2, %v, %v", b.dstRow, y, y)
@@ -68,8 +66,7 @@ func (b *board) tile(y gp, sums bool) {
 	f := b.fn
 	f.move(b.p, b.points)
 	f.into(b.tp, "temp")
-	f.count(b.loops, 6)
-	f.loop("column", b.loops, func() {
+	f.times("column", b.loops, 6, func() {
 		b.at.load(b.m, b.p)
 		b.output(b.m, func(i int, x vec) { f.store([]vec{x}, b.tp, i*6*quadBytes) })
 		f.add(b.p, b.p, b.plane)
@@ -77,8 +74,7 @@ func (b *board) tile(y gp, sums bool) {
 	})
 	f.move(b.p, y)
 	f.into(b.tp, "temp")
-	f.count(b.loops, 4)
-	f.loop("rank", b.loops, func() {
+	f.times("rank", b.loops, 4, func() {
 		f.load(b.m, b.tp, 0)
 		b.output(b.m, func(i int, x vec) {
 			f.op("fadd", x, x, b.bias)
@@ -114,8 +110,7 @@ func fromWeights(o *output) {
 		f.loop("slice", n, func() {
 			f.move(p, src)
 			f.move(tp, temp)
-			f.count(loops, 6)
-			f.loop("column", loops, func() {
+			f.times("column", loops, 6, func() {
 				at.load(u, p)
 				t.weightGrad(u, func(i int, x vec) { f.store([]vec{x}, tp, i*6*quadBytes) })
 				f.add(p, p, plane)
@@ -123,8 +118,7 @@ func fromWeights(o *output) {
 			})
 			f.move(p, dst)
 			f.move(tp, temp)
-			f.count(loops, 3)
-			f.loop("rank", loops, func() {
+			f.times("rank", loops, 3, func() {
 				f.load(u, tp, 0)
 				t.weightGrad(u, func(_ int, x vec) { f.storeNext(x, p, tap) })
 				f.advance(6*quadBytes, tp)

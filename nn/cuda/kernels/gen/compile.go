@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -14,12 +15,7 @@ import (
 )
 
 // nvcc is the compiler: $NVCC, or that of the path.
-func nvcc() string {
-	if path := os.Getenv("NVCC"); path != "" {
-		return path
-	}
-	return "nvcc"
-}
+func nvcc() string { return cmp.Or(os.Getenv("NVCC"), "nvcc") }
 
 var versionPattern = regexp.MustCompile(`release \S+, V(\S+)`)
 
@@ -83,30 +79,26 @@ func entries(ptx []byte) int { return len(entryPattern.FindAllIndex(ptx, -1)) }
 func pack(text []byte) ([]byte, error) {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		_, err = w.Write(text)
 	}
-	if _, err := w.Write(text); err != nil {
-		return nil, err
+	if err == nil {
+		err = w.Close()
 	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	return b.Bytes(), err
 }
 
 // readPacked returns the text of a packed module.
-func readPacked(path string) ([]byte, error) {
+func readPacked(path string) (text []byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	r, err := gzip.NewReader(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if err == nil {
+		text, err = io.ReadAll(r)
 	}
-	text, err := io.ReadAll(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

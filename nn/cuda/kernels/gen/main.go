@@ -1,6 +1,6 @@
 // Gen compiles the CUDA kernels of a folder to PTX for embedding: ptx/NAME.f32.ptx.gz
 // and ptx/NAME.half.ptx.gz, the same bytes on every machine with the same nvcc. It
-// writes args.go too, the argument structs of args.cuh in Go.
+// writes args.go too, the argument structs of args.cuh and tower_args.cuh in Go.
 //
 //	go run ./gen               write what is not up to date (go generate)
 //	go run ./gen -check        compile all again and compare
@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -26,21 +25,22 @@ import (
 func main() {
 	check := flag.Bool("check", false, "compare with what a fresh compilation gives; exit 1 where it differs")
 	resources := flag.Bool("resources", false, "print what each kernel needs; exit 1 where one spills registers")
-	only := flag.String("only", "", "comma-separated names of .cu files, all by default")
-	jobs := flag.Int("jobs", 2, "compilations at a time")
 	flag.Parse()
 	var err error
-	if !*resources && *only == "" {
+	if !*resources {
 		err = writeMirror(*check)
 	}
 	if err == nil {
-		err = run(*check, *resources, *only, *jobs)
+		err = run(*check, *resources)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "kernels:", err)
 		os.Exit(1)
 	}
 }
+
+// jobs is how many compilations run at a time.
+const jobs = 2
 
 // task is one module to compile.
 type task struct {
@@ -55,13 +55,13 @@ func (t task) path() string {
 }
 
 // run does what the flags say in the current folder.
-func run(check, resources bool, only string, jobs int) error {
-	tasks, err := list(only)
+func run(check, resources bool) error {
+	tasks, err := list()
 	if err != nil {
 		return err
 	}
 	if resources {
-		return printResources(tasks, jobs)
+		return printResources(tasks)
 	}
 	version, err := compilerVersion()
 	if err != nil {
@@ -72,22 +72,16 @@ func run(check, resources bool, only string, jobs int) error {
 		skipped(fmt.Sprintf("nvcc is version %s, the embedded PTX is of %s", version, source.Compiler))
 		return nil
 	}
-	verb := write
-	if check {
-		verb = compare
-	}
 	var g errgroup.Group
 	g.SetLimit(jobs)
 	for _, t := range tasks {
-		g.Go(func() error { return verb(t) })
+		g.Go(func() error { return generate(t, check) })
 	}
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	if only == "" {
-		if err := leftovers(tasks, check); err != nil {
-			return err
-		}
+	if err := leftovers(tasks, check); err != nil {
+		return err
 	}
 	if check {
 		fmt.Printf("kernels: %d modules are what nvcc %s makes of the sources\n", len(tasks), version)
@@ -96,16 +90,13 @@ func run(check, resources bool, only string, jobs int) error {
 }
 
 // list makes the tasks of the files in this folder.
-func list(only string) ([]task, error) {
+func list() ([]task, error) {
 	names, err := source.Files(".")
 	if err != nil {
 		return nil, err
 	}
 	var tasks []task
 	for _, name := range names {
-		if only != "" && !strings.Contains(","+only+",", ","+name+",") {
-			continue
-		}
 		for _, v := range source.Variants {
 			header, err := source.Header(".", name, v)
 			if err != nil {
@@ -115,20 +106,28 @@ func list(only string) ([]task, error) {
 		}
 	}
 	if len(tasks) == 0 {
-		return nil, fmt.Errorf("no .cu file here that -only names: run it in nn/cuda/kernels")
+		return nil, fmt.Errorf("no .cu file here: run it in nn/cuda/kernels")
 	}
 	return tasks, nil
 }
 
-// write compiles a module where the file that is there has another header. A
-// source without a kernel for the variant has an empty module, so that it is known.
-func write(t task) error {
-	if old, err := readPacked(t.path()); err == nil && bytes.HasPrefix(old, []byte(t.header)) {
+// generate compiles a module where the file that is there has another header, or with
+// check in any case, to compare. A source without a kernel for the variant has an empty
+// module, so that it is known.
+func generate(t task, check bool) error {
+	old, missing := readPacked(t.path())
+	if !check && missing == nil && bytes.HasPrefix(old, []byte(t.header)) {
 		return nil
 	}
 	text, err := compile(t)
 	if err != nil {
 		return err
+	}
+	if check {
+		if missing != nil || !bytes.Equal(old, text) {
+			return fmt.Errorf("%s is not what the sources give: run go generate ./nn/cuda/kernels", t.path())
+		}
+		return nil
 	}
 	packed, err := pack(text)
 	if err != nil {
@@ -136,22 +135,6 @@ func write(t task) error {
 	}
 	fmt.Printf("%s: %d kernels, %d bytes, %d packed\n", t.path(), entries(text), len(text), len(packed))
 	return os.WriteFile(t.path(), packed, 0o666)
-}
-
-// compare fails where the embedded module is not what the compiler gives.
-func compare(t task) error {
-	text, err := compile(t)
-	if err != nil {
-		return err
-	}
-	old, err := readPacked(t.path())
-	if err != nil {
-		return fmt.Errorf("%w: run go generate ./nn/cuda/kernels", err)
-	}
-	if !bytes.Equal(old, text) {
-		return fmt.Errorf("%s is not what the sources give: run go generate ./nn/cuda/kernels", t.path())
-	}
-	return nil
 }
 
 // leftovers removes modules without a source, or with check fails on them.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -50,7 +49,6 @@ func Files(dir string) ([]string, error) {
 	for _, p := range paths {
 		names = append(names, strings.TrimSuffix(filepath.Base(p), ".cu"))
 	}
-	slices.Sort(names)
 	return names, nil
 }
 
