@@ -10,6 +10,7 @@ import (
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/plugins/sample/chance"
 	"github.com/chessbrain/chessbrain/replay/loader"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/selfplay"
@@ -101,7 +102,7 @@ func inSPRT(path string, set func(*arena.SPRT, float64)) limit {
 
 func inWeight(path string, set func(*loader.PositionWeight, float64)) limit {
 	return limit{"data_loader.stage.chunk_unpacker.position_weight." + path, low, func(x float64) error {
-		w := loader.PositionWeight{Enabled: true, QWeight: 1, PolicyScale: 1, Alpha: 1, Beta: 1, Gamma: 1, Tau: 1}
+		w := loader.PositionWeight{Enabled: true, Focus: chance.Focus{QWeight: 1, PolicyScale: 1, Alpha: 1, Beta: 1, Gamma: 1, Tau: 1}}
 		set(&w, x)
 		return w.Validate()
 	}}
