@@ -1,8 +1,10 @@
 package ladder
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/arena/rating"
@@ -53,7 +55,7 @@ func Calibrate(ctx context.Context, o Options) ([]Rung, error) {
 			}
 		}
 	}
-	sortRungs(list)
+	slices.SortStableFunc(list, func(a, b Rung) int { return cmp.Compare(a.Elo, b.Elo) })
 	return list, nil
 }
 

@@ -1,7 +1,6 @@
 package ladder
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -26,44 +25,36 @@ type Rung struct {
 
 const greedyRung = "greedy"
 
-// rungs are the opponents with the places that [Calibrate] measured: docs/LADDER.md
+// rungs are the opponents, the weakest first, with the places that [Calibrate] measured: docs/LADDER.md
 // has the command.
 var rungs = []Rung{
 	{"random", 0, 0, 1, 0, 0},
-	{"greedy-75-random", 160, 10, 0.75, 0, 0},
-	{"greedy-50-random", 340, 15, 0.50, 0, 0},
-	{"greedy-25-random", 620, 20, 0.25, 0, 0},
-	{greedyRung, 959, 76, 0, 0, 0},
-	{"skill-0-50-random", 850, 30, 0.50, 1, 0},
-	{"skill-0-25-random", 1050, 30, 0.25, 1, 0},
-	{"skill-0-10-random", 1250, 30, 0.10, 1, 0},
-	{"skill-0", 1404, 30, 0, 1, 0},
-	{"skill-1", 1450, 30, 0, 2, 0},
-	{"skill-2", 1560, 30, 0, 3, 0},
-	{"skill-3", 1669, 30, 0, 4, 0},
-	{"nodes-30", 1780, 30, 0, 0, 30},
-	{"nodes-100", 1856, 30, 0, 0, 100},
-	{"skill-4", 1900, 30, 0, 5, 0},
-	{"nodes-300", 2050, 30, 0, 0, 300},
-	{"skill-5", 2100, 30, 0, 6, 0},
-	{"skill-6", 2250, 30, 0, 7, 0},
-	{"nodes-1000", 2300, 30, 0, 0, 1000},
-	{"skill-7", 2400, 30, 0, 8, 0},
-	{"skill-8", 2544, 30, 0, 9, 0},
-	{"nodes-3000", 2550, 30, 0, 0, 3000},
-	{"nodes-10000", 2760, 30, 0, 0, 10000},
+	{"greedy-75-random", 290, 15, 0.75, 0, 0},
+	{"skill-0-50-random", 549, 18, 0.50, 1, 0},
+	{"greedy-50-random", 553, 17, 0.50, 0, 0},
+	{"greedy-25-random", 768, 19, 0.25, 0, 0},
+	{"skill-0-25-random", 907, 21, 0.25, 1, 0},
+	{greedyRung, 975, 21, 0, 0, 0},
+	{"skill-0-10-random", 1198, 23, 0.10, 1, 0},
+	{"skill-0", 1476, 26, 0, 1, 0},
+	{"skill-1", 1528, 26, 0, 2, 0},
+	{"skill-2", 1651, 27, 0, 3, 0},
+	{"skill-3", 1720, 27, 0, 4, 0},
+	{"nodes-100", 1900, 29, 0, 0, 100},
+	{"nodes-30", 1902, 28, 0, 0, 30},
+	{"skill-4", 1940, 29, 0, 5, 0},
+	{"nodes-300", 2034, 29, 0, 0, 300},
+	{"skill-5", 2185, 30, 0, 6, 0},
+	{"nodes-1000", 2422, 32, 0, 0, 1000},
+	{"skill-6", 2456, 32, 0, 7, 0},
+	{"skill-7", 2628, 34, 0, 8, 0},
+	{"skill-8", 2728, 38, 0, 9, 0},
+	{"nodes-3000", 2759, 40, 0, 0, 3000},
+	{"nodes-10000", 2988, 45, 0, 0, 10000},
 }
 
 // Rungs returns the ladder, the weakest rung first.
-func Rungs() []Rung {
-	list := slices.Clone(rungs)
-	sortRungs(list)
-	return list
-}
-
-func sortRungs(list []Rung) {
-	slices.SortStableFunc(list, func(a, b Rung) int { return cmp.Compare(a.Elo, b.Elo) })
-}
+func Rungs() []Rung { return slices.Clone(rungs) }
 
 // NeedsEngine reports whether Stockfish plays the rung.
 func (r *Rung) NeedsEngine() bool { return r.skill > 0 || r.nodes > 0 }
