@@ -25,8 +25,8 @@ type Rung struct {
 
 const greedyRung = "greedy"
 
-// rungs are the opponents, the weakest first, with the places that [Calibrate] measured: docs/LADDER.md
-// has the command.
+// rungs are the opponents, the weakest first, with the places that [Calibrate] measured:
+// docs/LADDER.md has the command.
 var rungs = []Rung{
 	{"random", 0, 0, 1, 0, 0},
 	{"greedy-75-random", 290, 15, 0.75, 0, 0},
