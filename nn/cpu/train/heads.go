@@ -82,11 +82,11 @@ func (h *heads) run(of func(l headLayer, i int) passes) {
 		all[i] = of(l, i)
 		first[i], last[i] = all[i].first, all[i].last
 	}
-	h.e.run(first...)
+	h.e.run(together(first))
 	for _, p := range all {
 		p.settle()
 	}
-	h.e.run(last...)
+	h.e.run(together(last))
 }
 
 // term is one loss of a head and what was measured of it.

@@ -9,6 +9,34 @@ type phase struct {
 	end   func(s span)
 }
 
+// together is the phase that does the work of several, group by group, so that
+// what they all read comes from memory once.
+func together(phases []phase) phase {
+	return phase{
+		begin: func(s span) {
+			for _, p := range phases {
+				if p.begin != nil {
+					p.begin(s)
+				}
+			}
+		},
+		group: func(g span, at int) {
+			for _, p := range phases {
+				if p.group != nil {
+					p.group(g, at)
+				}
+			}
+		},
+		end: func(s span) {
+			for _, p := range phases {
+				if p.end != nil {
+					p.end(s)
+				}
+			}
+		},
+	}
+}
+
 // passes is a layer's forward or backward pass: a first phase, what needs the sums
 // of the whole micro-batch, and a last phase.
 type passes struct {
@@ -23,13 +51,12 @@ type passes struct {
 // weight gradients that p completes.
 func (e *engine) carry(p phase, grads *weightGrads) { e.carried, e.carriedGrads = p, grads }
 
-// run does what was carried and phases over the worker pool, group by group, so that
-// what they all read comes from memory once. Weight gradients that are due are summed
-// beside it.
-func (e *engine) run(phases ...phase) {
+// run does what was carried and p over the worker pool. Weight gradients that are
+// due are summed beside it.
+func (e *engine) run(p phase) {
 	grads := e.carriedGrads
 	if e.carried.group != nil {
-		phases = append([]phase{e.carried}, phases...)
+		p = together([]phase{e.carried, p})
 		e.carry(phase{}, nil)
 	}
 	slices := e.numSlices()
@@ -40,22 +67,14 @@ func (e *engine) run(phases ...phase) {
 		}
 		lo := i * e.slice
 		s := span{i, worker, lo, min(e.slice, e.boards-lo)}
-		for _, p := range phases {
-			if p.begin != nil {
-				p.begin(s)
-			}
+		if p.begin != nil {
+			p.begin(s)
 		}
-		s.eachGroup(func(g span, at int) {
-			for _, p := range phases {
-				if p.group != nil {
-					p.group(g, at)
-				}
-			}
-		})
-		for _, p := range phases {
-			if p.end != nil {
-				p.end(s)
-			}
+		if p.group != nil {
+			s.eachGroup(p.group)
+		}
+		if p.end != nil {
+			p.end(s)
 		}
 	})
 	e.due = e.due[:0]
