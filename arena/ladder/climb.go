@@ -139,7 +139,7 @@ func (c *climb) next() (best *opponent) {
 	if !all && !c.rating.Prior && normal95*c.rating.Error <= c.options.Error {
 		return nil
 	}
-	most := leastKnowledge / batch
+	most := 0.0
 	for _, r := range c.rungs {
 		played := 0
 		if r.pairing != nil {
@@ -149,6 +149,9 @@ func (c *climb) next() (best *opponent) {
 			continue
 		}
 		p := 1 / (1 + math.Pow(10, (r.Elo-c.rating.Elo)/400))
+		if !all && p*(1-p) <= leastKnowledge {
+			continue
+		}
 		if knowledge := p * (1 - p) / float64(played+batch); all || knowledge > most {
 			best, most = r, knowledge
 		}
@@ -175,6 +178,7 @@ func (c *climb) play(ctx context.Context, r *opponent) error {
 			return err
 		}
 		if len(r.games) > 0 {
+			r.noteFailures()
 			return nil
 		}
 	}
@@ -184,17 +188,22 @@ func (c *climb) play(ctx context.Context, r *opponent) error {
 			r.trouble, err = again.Error(), nil
 		}
 	}
-	for i := range r.games {
-		if g := &r.games[i]; g.End.Failed() && g.Result(0) > 0 {
-			r.trouble = fmt.Sprintf("its engine failed in game %d: %s: %s", g.Number+1, g.End, g.Note)
-		}
-	}
+	r.noteFailures()
 	if err != nil {
 		return err
 	}
 	s := r.score()
 	c.options.Tell("%s: %d games against %s, %.1f %%", c.log.Settings, s.Games(), r.Name, 100*s.Estimate.Score)
 	return nil
+}
+
+// noteFailures marks the rung where its engine failed in a game.
+func (r *opponent) noteFailures() {
+	for i := range r.games {
+		if g := &r.games[i]; g.End.Failed() && g.Result(0) > 0 {
+			r.trouble = fmt.Sprintf("its engine failed in game %d: %s: %s", g.Number+1, g.End, g.Note)
+		}
+	}
 }
 
 // rungPlayer says in a log who plays.

@@ -187,6 +187,13 @@ func TestEngineFails(t *testing.T) {
 	if err := (&Result{Climbs: []*Report{r}}).Write(&text); err != nil || !strings.Contains(text.String(), "does not count: its engine failed") {
 		t.Errorf("%v\n%s", err, text.String())
 	}
+	o.Keep = t.TempDir() // the games that it lost so do not count after a stop, either
+	for range 2 {
+		if r, err = Climb(t.Context(), arena.Greedy(), arena.LogPlayer{Name: "greedy"}, o); err != nil || r.Games != 4 || r.Rungs[1].Trouble == "" {
+			t.Errorf("%v, %+v", err, r)
+		}
+	}
+	o.Keep = ""
 	o.Engine = &Engine{Path: filepath.Join(t.TempDir(), "gone"), Name: Program}
 	if r, err = Climb(t.Context(), arena.Greedy(), arena.LogPlayer{Name: "greedy"}, o); err != nil || r.Games != 4 || !strings.Contains(r.Rungs[1].Trouble, "find the engine") {
 		t.Errorf("%v, %+v", err, r)
