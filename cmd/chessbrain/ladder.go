@@ -145,6 +145,9 @@ func (o *ladderOptions) climb(c *cobra.Command, spec string) (err error) {
 			return err
 		}
 	}
+	if len(a.Climbs) == 0 {
+		return errors.New("the ladder: no game counts: the rungs that were asked for need an engine, and there is none that works")
+	}
 	if o.Keep != "" {
 		if err := run.WriteJSON(filepath.Join(o.Keep, run.LadderName), a); err != nil {
 			return err
