@@ -83,9 +83,3 @@ func MatchSeed(purpose string, seed uint64, players ...string) uint64 {
 	}
 	return binary.LittleEndian.Uint64(h.Sum(nil))
 }
-
-// FileSHA256 returns the SHA-256 of a player's file, hexadecimal.
-func FileSHA256(path string) (string, error) {
-	sum, _, err := fsx.HashFile(fsx.OS, path)
-	return sum, err
-}

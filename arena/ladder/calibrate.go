@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/chessbrain/chessbrain/arena"
@@ -23,11 +25,7 @@ func Calibrate(ctx context.Context, o Options) ([]Rung, error) {
 		if r.NeedsEngine() && o.Engine == nil {
 			continue
 		}
-		program := ""
-		if o.Engine != nil {
-			program = o.Engine.Path
-		}
-		p, err := r.Player(program)
+		p, err := r.Player(o.Engine)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +61,7 @@ func Calibrate(ctx context.Context, o Options) ([]Rung, error) {
 func (o Options) pair(ctx context.Context, players [2]arena.Player, rungs [2]*Rung) (*rating.Result, error) {
 	log := [2]arena.LogPlayer{o.rungPlayer(rungs[0]), o.rungPlayer(rungs[1])}
 	if o.Keep != "" {
-		o.Keep += "/" + log[0].Name
+		o.Keep = filepath.Join(o.Keep, log[0].Name)
 	}
 	p, err := newPairing(&o, players, log)
 	if err != nil {
@@ -71,6 +69,11 @@ func (o Options) pair(ctx context.Context, players [2]arena.Player, rungs [2]*Ru
 	}
 	if err := errors.Join(p.play(ctx, o.Games), p.close()); err != nil {
 		return nil, err
+	}
+	for i := range p.games {
+		if g := &p.games[i]; g.End.Failed() {
+			return nil, fmt.Errorf("%s against %s, %s", log[0].Name, log[1].Name, failure(g))
+		}
 	}
 	r := p.result(log[0].Name, log[1].Name)
 	return &r, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -25,6 +24,7 @@ type Options struct {
 }
 
 const (
+	startElo       = 975          // where a climb begins: the greedy player's place
 	batch          = 20           // games that the rung to play next is chosen for
 	leastKnowledge = 0.01         // p(1-p) of a game that is not worth its time
 	normal95       = 1.96         // half-width of a 95 % interval in standard errors
@@ -101,11 +101,6 @@ func (c *climb) choose() error {
 			return fmt.Errorf("%w: %s; there are %v", ErrRung, name, names)
 		}
 	}
-	for _, r := range c.rungs {
-		if r.NeedsEngine() && c.options.Engine == nil {
-			r.trouble = "there is no engine"
-		}
-	}
 	return nil
 }
 
@@ -113,16 +108,13 @@ func (c *climb) choose() error {
 func (c *climb) rate() error {
 	var results []rating.Result
 	anchors := map[string]float64{}
-	c.rating = rating.Rating{Error: math.Inf(1), Prior: true}
 	for _, r := range c.rungs {
-		if r.Name == greedyRung || c.rating.Elo == 0 {
-			c.rating.Elo = r.Elo // before the first game
-		}
-		if r.pairing != nil && r.trouble == "" && len(r.games) > 0 {
+		if r.trouble == "" && r.played() > 0 {
 			results, anchors[r.Name] = append(results, r.result(climber, r.Name)), r.Elo
 		}
 	}
 	if len(results) == 0 {
+		c.rating = rating.Rating{Elo: startElo, Prior: true}
 		return nil
 	}
 	list, err := rating.Fit(results, anchors, rating.Options{})
@@ -141,35 +133,32 @@ func (c *climb) next() (best *opponent) {
 	}
 	most := 0.0
 	for _, r := range c.rungs {
-		played := 0
-		if r.pairing != nil {
-			played = len(r.games)
-		}
-		if r.trouble != "" || played >= c.options.Games {
+		if r.trouble != "" || r.played() >= c.options.Games {
 			continue
-		}
-		p := 1 / (1 + math.Pow(10, (r.Elo-c.rating.Elo)/400))
-		if !all && p*(1-p) <= leastKnowledge {
-			continue
-		}
-		if knowledge := p * (1 - p) / float64(played+batch); all || knowledge > most {
-			best, most = r, knowledge
 		}
 		if all {
-			break
+			return r
+		}
+		p := expected(r.Elo - c.rating.Elo)
+		if knows := p * (1 - p); knows > leastKnowledge && knows/float64(r.played()+batch) > most {
+			best, most = r, knows/float64(r.played()+batch)
 		}
 	}
 	return best
 }
 
+// played is the number of games against the rung.
+func (r *opponent) played() int {
+	if r.pairing == nil {
+		return 0
+	}
+	return len(r.games)
+}
+
 // play plays the next games against a rung.
 func (c *climb) play(ctx context.Context, r *opponent) error {
 	if r.pairing == nil {
-		program := ""
-		if c.options.Engine != nil {
-			program = c.options.Engine.Path
-		}
-		player, err := r.Player(program)
+		player, err := r.Player(c.options.Engine)
 		if err != nil {
 			r.trouble = err.Error()
 			return nil
@@ -177,14 +166,14 @@ func (c *climb) play(ctx context.Context, r *opponent) error {
 		if r.pairing, err = newPairing(c.options, [2]arena.Player{c.player, player}, [2]arena.LogPlayer{c.log, c.options.rungPlayer(&r.Rung)}); err != nil {
 			return err
 		}
-		if len(r.games) > 0 {
+		if r.played() > 0 {
 			r.noteFailures()
 			return nil
 		}
 	}
 	err := r.pairing.play(ctx, min(len(r.games)&^1+batch, c.options.Games))
 	if err != nil && ctx.Err() == nil && r.NeedsEngine() {
-		if _, again := r.Player(c.options.Engine.Path); again != nil {
+		if _, again := r.Player(c.options.Engine); again != nil {
 			r.trouble, err = again.Error(), nil
 		}
 	}
@@ -201,10 +190,13 @@ func (c *climb) play(ctx context.Context, r *opponent) error {
 func (r *opponent) noteFailures() {
 	for i := range r.games {
 		if g := &r.games[i]; g.End.Failed() && g.Result(0) > 0 {
-			r.trouble = fmt.Sprintf("its engine failed in game %d: %s: %s", g.Number+1, g.End, g.Note)
+			r.trouble = "its engine failed in " + failure(g)
 		}
 	}
 }
+
+// failure says what happened in a game that a player lost by failing.
+func failure(g *arena.Game) string { return fmt.Sprintf("game %d: %s: %s", g.Number+1, g.End, g.Note) }
 
 // rungPlayer says in a log who plays.
 func (o *Options) rungPlayer(r *Rung) arena.LogPlayer {

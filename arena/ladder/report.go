@@ -97,12 +97,12 @@ func (s *Score) text() string {
 	if s.Trouble != "" {
 		return "does not count: " + s.Trouble
 	}
-	low, high := expected(s.Estimate.Low), expected(s.Estimate.High)
+	low, high := expected(float64(s.Estimate.Low)), expected(float64(s.Estimate.High))
 	return fmt.Sprintf("%.1f %% (%.1f to %.1f)", 100*s.Estimate.Score, 100*low, 100*high)
 }
 
 // expected is the score of a player so much stronger, in [0,1].
-func expected(elo arena.Figure) float64 { return 1 / (1 + math.Pow(10, -float64(elo)/400)) }
+func expected(elo float64) float64 { return 1 / (1 + math.Pow(10, -elo/400)) }
 
 // WriteRungs prints the ladder as a table of Markdown.
 func WriteRungs(out io.Writer, rungs []Rung) error {

@@ -1,6 +1,7 @@
 package ladder
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,8 +9,8 @@ import (
 	"github.com/chessbrain/chessbrain/arena"
 )
 
-// Program is the engine of the rungs above the greedy player; the places hold for
-// this version.
+// Program is the engine of the rungs with a skill or nodes; the places hold for this
+// version.
 const Program = "Stockfish 15.1"
 
 // Rung is an opponent of the ladder.
@@ -23,8 +24,6 @@ type Rung struct {
 	nodes int     // of a move of Stockfish; 0 = not limited
 }
 
-const greedyRung = "greedy"
-
 // rungs are the opponents, the weakest first, with the places that [Calibrate] measured:
 // docs/LADDER.md has the command.
 var rungs = []Rung{
@@ -34,7 +33,7 @@ var rungs = []Rung{
 	{"greedy-50-random", 553, 17, 0.50, 0, 0},
 	{"greedy-25-random", 768, 19, 0.25, 0, 0},
 	{"skill-0-25-random", 907, 21, 0.25, 1, 0},
-	{greedyRung, 975, 21, 0, 0, 0},
+	{"greedy", 975, 21, 0, 0, 0},
 	{"skill-0-10-random", 1198, 23, 0.10, 1, 0},
 	{"skill-0", 1476, 26, 0, 1, 0},
 	{"skill-1", 1528, 26, 0, 2, 0},
@@ -59,19 +58,21 @@ func Rungs() []Rung { return slices.Clone(rungs) }
 // NeedsEngine reports whether Stockfish plays the rung.
 func (r *Rung) NeedsEngine() bool { return r.skill > 0 || r.nodes > 0 }
 
-// Player makes the rung's player. engine is Stockfish's program, which the rungs below
-// it do not need.
+// Player makes the rung's player; where that is Stockfish it wants the engine.
 //
 // A skill level picks its move at the depth of one more than the level, so the search
 // ends there: more time would change nothing. One thread and a small table make it as
 // strong on every machine.
-func (r *Rung) Player(engine string) (arena.Player, error) {
+func (r *Rung) Player(engine *Engine) (arena.Player, error) {
 	if r.errs == 1 {
 		return arena.Random(), nil
 	}
 	player := arena.Greedy()
 	if r.NeedsEngine() {
-		cfg := arena.EngineConfig{Name: r.Name, Path: engine, Limits: arena.Limits{Nodes: r.nodes, Depth: r.skill},
+		if engine == nil {
+			return nil, errors.New("there is no engine")
+		}
+		cfg := arena.EngineConfig{Name: r.Name, Path: engine.Path, Limits: arena.Limits{Nodes: r.nodes, Depth: r.skill},
 			Options: map[string]string{"Threads": "1", "Hash": "16"}}
 		if r.skill > 0 {
 			cfg.Options["Skill Level"] = strconv.Itoa(r.skill - 1)

@@ -210,9 +210,9 @@ func (f Flags) visitsGiven(player int) bool {
 	return slices.ContainsFunc([]string{"", "white.", "black.", ofPlayer(player)}, func(prefix string) bool { return f.has(prefix, "visits") })
 }
 
-// of returns what holds for a player (1 or 2) with each colour, whose net has a search: a flag of the player
-// goes before one of the colour, and that before one of both. A time of the player, of
-// either kind, takes the place of both players' times.
+// of returns what holds for a player (1 or 2) with each colour, whose net has a search:
+// a flag of the player goes before one of the colour, and that before one of both. A
+// time of the player, of either kind, takes the place of both players' times.
 func (f Flags) of(player int, margin time.Duration, search mcts.Config) (t [2]tuning) {
 	for color := range t {
 		t[color] = defaults(search)

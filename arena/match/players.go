@@ -8,6 +8,7 @@ import (
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/chess/uci"
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/mcts"
 )
 
@@ -42,7 +43,7 @@ type Net interface {
 	Name() string
 	ID() string
 	// Search is how the net searches unless flags say otherwise.
-	Search() (mcts.Config, error)
+	Search() mcts.Config
 	// NewEvaluator is arena.NetConfig's.
 	NewEvaluator(maxBatch int) mcts.Evaluator
 	// Warm makes the net ready before a clock runs.
@@ -89,10 +90,7 @@ func (m *Player) makeNet(number int, spec string, o *Options) error {
 	if m.net, err = o.OpenNet(spec); err != nil {
 		return fmt.Errorf("--player%d: %w", number, err)
 	}
-	search, err := m.net.Search()
-	if err != nil {
-		return fmt.Errorf("--player%d: %w", number, err)
-	}
+	search := m.net.Search()
 	t := o.Flags.of(number, o.Margin, search)
 	if t[0].limits.Timed() && !o.Flags.visitsGiven(number) {
 		search.Gumbel.Enabled = false // unless a flag asks for it
@@ -129,7 +127,7 @@ func (m *Player) makeEngine(number int, command string, o *Options) error {
 	if err != nil {
 		return askedError{fmt.Errorf("--player%d: %w", number, err)}
 	}
-	if m.programSHA256, err = arena.FileSHA256(path); err != nil {
+	if m.programSHA256, _, err = fsx.HashFile(fsx.OS, path); err != nil {
 		return fmt.Errorf("--player%d: %w", number, err)
 	}
 	if m.player, err = arena.NewEngine(cfg); err != nil {

@@ -41,6 +41,7 @@ type settings struct {
 	cpuctBase         float64
 	cpuctFactor       float64 // 0 = cpuct does not grow with the visits
 	fpu               float64 // reduction, at the root too
+	gumbel            bool    // where visits alone end a search
 	policyTemperature float64
 	showWDL           bool
 	ponder            bool // only tells the GUI that it may: go ponder works without it
@@ -57,7 +58,7 @@ func (s *settings) fill(c *mcts.Config) {
 	*s = settings{
 		filled: true, nodes: max(1, c.Simulations), threads: 1, minibatch: defaultLeaves, multiPV: 1,
 		hashMiB: defaultHash, cachePositions: answersIn(defaultHash), treeMiB: defaultTree, overheadMS: defaultOverheadMS,
-		cpuct: c.CPUCT, cpuctBase: c.CPUCTBase, fpu: c.FPUReduction, policyTemperature: 1,
+		cpuct: c.CPUCT, cpuctBase: c.CPUCTBase, fpu: c.FPUReduction, gumbel: c.Gumbel.Enabled, policyTemperature: 1,
 	}
 	if c.CPUCTForm == mcts.CPUCTLog {
 		s.cpuctFactor = c.CPUCTFactor
@@ -81,6 +82,7 @@ func (s *settings) apply(c *mcts.Config) {
 	if s.cpuctFactor > 0 {
 		c.CPUCTForm, c.CPUCTBase, c.CPUCTFactor = mcts.CPUCTLog, s.cpuctBase, s.cpuctFactor
 	}
+	c.Gumbel.Enabled = s.gumbel
 	c.FPUForm, c.FPUReduction, c.RootFPUReduction = mcts.FPUReduced, s.fpu, s.fpu
 }
 
@@ -117,6 +119,7 @@ func (e *Engine) options() []setting {
 		number("CPuctBase", &s.cpuctBase, 1, 1e9).remake(),
 		number("CPuctFactor", &s.cpuctFactor, 0, 1000).remake(),
 		number("FpuReduction", &s.fpu, -2, 2).remake(),
+		check("Gumbel", &s.gumbel).remake(),
 		e.clearing(number("PolicyTemperature", &s.policyTemperature, 0.1, 10), func() {}),
 		{name: "SyzygyPath", kind: "string", now: textOf(s.syzygyPath), set: e.openTables, remakes: true},
 		check("UCI_ShowWDL", &s.showWDL),

@@ -133,15 +133,11 @@ func (o *examOptions) measure(c *cobra.Command, nets []*tools.Net) error {
 	var reports []*exam.Report
 	for _, net := range nets {
 		tell(c)("examining %s", net.Name)
-		search, err := net.Search()
+		player, err := readyNet(o.players, net)
 		if err != nil {
 			return err
 		}
-		player, err := setup.OpenNetPlayer(o.players, net.Net)
-		if err != nil {
-			return err
-		}
-		r, err := tables.Measure(c.Context(), net.Name, player.NewEvaluator, search, set, o.Options)
+		r, err := tables.Measure(c.Context(), net.Name, player.NewEvaluator, player.Search(), set, o.Options)
 		if err := errors.Join(err, player.Close()); err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ targets and losses can be tried. The net is the run's newest, or --net.`,
 		Example: `  chessbrain exam values runs/a
   chessbrain exam values runs/a --net runs/b@5000 --positions 10000`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return o.run(c, runArg(args)) },
+		RunE: stoppable(func(c *cobra.Command, args []string) error { return o.run(c, runArg(args)) }),
 	}
 	f := c.Flags()
 	f.StringVar(&o.net, "net", "", tools.NetForms)
@@ -99,9 +99,11 @@ func (o *valuesOptions) run(c *cobra.Command, root string) error {
 	if err != nil {
 		return usagef("--engine: %w", err)
 	}
-	ctx, stop := interruptible(c.Context())
-	defer stop()
+	ctx := c.Context()
 	drawn, err := setup.DrawPositions(ctx, root, o.positions, o.seed)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		return usageError{err}
 	}

@@ -118,7 +118,7 @@ func longText(c *cobra.Command) string { return cmp.Or(c.Long, c.Short+".") }
 // usage says how a command is called.
 func usage(c *cobra.Command) section {
 	use := c.UseLine()
-	if c.HasAvailableSubCommands() {
+	if c.HasAvailableSubCommands() && !c.Runnable() {
 		use = c.CommandPath() + " COMMAND [flags]"
 	}
 	return section{"", wrap(use, "Usage: ", "    ")}

@@ -34,8 +34,8 @@ and Stockfish's skill levels to Stockfish with a fixed number of nodes (ladder r
 lists them). For each of --limits it finds the rungs that matter, plays pairs of games
 until the rating's 95 % interval is within --error, and prints score and error a rung.
 
-Without Stockfish it plays the rungs below it, and says so. The games of a net of a run
-are kept in RUN/ladder: after a stop the same command goes on with them.
+Without Stockfish it plays the rungs that do not need it, and says so. The games of
+a net of a run are kept in RUN/ladder: after a stop the same command goes on with them.
 NET is ` + tools.NetForms + `.`,
 		Example: `  chessbrain ladder runs/a
   chessbrain ladder net.safetensors --limits 100ms --error 25
@@ -49,19 +49,19 @@ NET is ` + tools.NetForms + `.`,
 	f.StringSliceVar(&o.Rungs, "rungs", nil, "play these rungs, each with all --games (default: as the climb finds them)")
 	f.StringVar(&o.Keep, "keep", "", "directory that keeps the games, to go on from (default: in the net's run; without a run none)")
 	bindPlayDevice(c, &o.device, "auto", &o.precision)
-	o.bind(c, 400)
+	o.bind(c)
+	bindJSON(c, "one JSON object")
 	c.AddCommand(newLadderRungs())
 	return c
 }
 
 // bind registers the flags that the two commands share.
-func (o *ladderOptions) bind(c *cobra.Command, games int) {
+func (o *ladderOptions) bind(c *cobra.Command) {
 	f := c.Flags()
-	f.IntVar(&o.Games, "games", games, "games against a rung at most, an even number")
+	f.IntVar(&o.Games, "games", 400, "games against a rung at most, an even number")
 	f.StringVar(&o.engine, "engine", "stockfish", "Stockfish's program")
 	f.Uint64Var(&o.Seed, "seed", 1, "of openings and players")
 	f.IntVar(&o.Workers, "workers", runtime.GOMAXPROCS(0), "threads that play")
-	bindJSON(c, "one JSON object")
 }
 
 // validate says what is out of range.
@@ -102,41 +102,33 @@ func (o *ladderOptions) climb(c *cobra.Command, spec string) (err error) {
 	if err != nil {
 		return err
 	}
-	net, err := openNet(spec)
+	net, err := openPlayingNet(device, spec, tools.NetForms)
 	if err != nil {
 		return err
 	}
-	player, err := setup.OpenNetPlayer(device, net.Net)
-	if err != nil {
-		return err
-	}
-	defer closeAfter(&err, player)
+	defer closeAfter(&err, net)
 	o.findEngine(c)
 	o.Tell = tell(c)
-	if o.Keep == "" && net.Run != "" {
-		o.Keep = run.LadderOf(net.Run, net.Name)
+	if o.Keep == "" && net.net.Run != "" {
+		o.Keep = run.LadderOf(net.net.Run, net.Name())
 	}
 	ctx, stop := interruptible(c.Context())
 	defer stop()
-	if err := player.Warm(ctx, 1); err != nil {
-		return err
+	if err := net.Warm(ctx, 1); err != nil {
+		return o.stopped(err)
 	}
-	a := &ladder.Result{Net: net.Name, NetID: net.ID(), Seed: o.Seed}
+	a := &ladder.Result{Net: net.Name(), NetID: net.ID(), Seed: o.Seed}
 	a.Device, a.Precision = setup.DescribePlayers(device)
 	if o.Options.Engine != nil {
 		a.Engine = o.Options.Engine.Name
 	}
 	for _, l := range limits {
-		r, err := o.climbWith(ctx, net, player, l)
+		r, err := o.climbWith(ctx, net, l)
 		if r != nil && r.Games > 0 {
 			a.Climbs = append(a.Climbs, r)
 		}
 		if errors.Is(err, context.Canceled) {
-			kept := ""
-			if o.Keep != "" {
-				kept = "; the same command goes on"
-			}
-			return errors.Join(interruptedf("interrupted%s", kept), answer(c, a))
+			return errors.Join(o.stopped(err), answer(c, a))
 		}
 		if errors.Is(err, ladder.ErrRung) {
 			return usagef("--rungs: %w", err)
@@ -156,16 +148,24 @@ func (o *ladderOptions) climb(c *cobra.Command, spec string) (err error) {
 	return answer(c, a)
 }
 
-// climbWith has the net climb with a limit.
-func (o *ladderOptions) climbWith(ctx context.Context, net *tools.Net, player *setup.NetPlayer, limit ladder.Limit) (*ladder.Report, error) {
-	search, err := net.Search()
-	if err != nil {
-		return nil, err
+// stopped says of the end by a signal whether the same command goes on.
+func (o *ladderOptions) stopped(err error) error {
+	switch {
+	case !errors.Is(err, context.Canceled):
+		return err
+	case o.Keep == "":
+		return interruptedf("interrupted")
 	}
+	return interruptedf("interrupted; the same command goes on")
+}
+
+// climbWith has the net climb with a limit.
+func (o *ladderOptions) climbWith(ctx context.Context, net *playingNet, limit ladder.Limit) (*ladder.Report, error) {
+	search := net.Search()
 	search.Simulations = limit.Visits
 	search.Gumbel.Enabled = search.Gumbel.Enabled && limit.Visits > 0
 	settings := arena.Settings{Search: search, TreeReuse: true}
-	climber, err := player.Player(net.Name, settings, arena.Limits{MoveTime: limit.Time, Margin: arena.DefaultMargin})
+	climber, err := net.Player(net.Name(), settings, arena.Limits{MoveTime: limit.Time, Margin: arena.DefaultMargin})
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (o *ladderOptions) climbWith(ctx context.Context, net *tools.Net, player *s
 	if o.Keep != "" {
 		options.Keep = filepath.Join(o.Keep, strings.ReplaceAll(limit.String(), " ", "-"))
 	}
-	r, err := ladder.Climb(ctx, climber, arena.LogPlayer{Name: net.Name, NetID: net.ID(), Settings: limit.String()}, options)
+	r, err := ladder.Climb(ctx, climber, arena.LogPlayer{Name: net.Name(), NetID: net.ID(), Settings: limit.String()}, options)
 	if r != nil {
 		r.Limit = limit
 	}
@@ -201,7 +201,7 @@ or more, and the table has what came out.`,
 				defer stop()
 				var err error
 				if rungs, err = ladder.Calibrate(ctx, o.Options); err != nil {
-					return err
+					return o.stopped(err)
 				}
 			}
 			if wantsJSON(c) {
@@ -210,7 +210,8 @@ or more, and the table has what came out.`,
 			return ladder.WriteRungs(c.OutOrStdout(), rungs)
 		},
 	}
-	o.bind(c, 400)
+	o.bind(c)
+	bindJSON(c, "a JSON object a rung")
 	c.Flags().StringVar(&o.Keep, "keep", "", "directory that keeps the games, to go on from")
 	return c
 }

@@ -115,7 +115,7 @@ func (o *matchOptions) run(c *cobra.Command) (err error) {
 	}
 	_, o.Precision = setup.DescribePlayers(device)
 	o.Program, o.Tell = "chessbrain "+version(), tell(c)
-	o.OpenNet = func(spec string) (match.Net, error) { return openMatchNet(device, spec) }
+	o.OpenNet = func(spec string) (match.Net, error) { return openPlayingNet(device, spec, match.PlayerForms) }
 	m, err := match.New(&o.Options)
 	if err != nil {
 		return err
@@ -139,26 +139,36 @@ func (o *matchOptions) run(c *cobra.Command) (err error) {
 	return err
 }
 
-// matchNet is a net that plays a match.
-type matchNet struct {
+// playingNet is a net that is ready to play.
+type playingNet struct {
 	*setup.NetPlayer
-	net *tools.Net
+	net    *tools.Net
+	search mcts.Config // that it was trained with
 }
 
-func (n matchNet) Name() string                 { return n.net.Name }
-func (n matchNet) ID() string                   { return n.net.ID() }
-func (n matchNet) Search() (mcts.Config, error) { return n.net.Search() }
+func (n *playingNet) Name() string        { return n.net.Name }
+func (n *playingNet) ID() string          { return n.net.ID() }
+func (n *playingNet) Search() mcts.Config { return n.search }
 
-// openMatchNet reads the net that a player's description means and makes it ready on
-// a configuration's device.
-func openMatchNet(device *config.Config, spec string) (match.Net, error) {
-	net, err := tools.OpenNet(spec, match.PlayerForms)
+// openPlayingNet reads the net that a description means and makes it ready on a
+// configuration's device. The caller closes it.
+func openPlayingNet(device *config.Config, spec, forms string) (*playingNet, error) {
+	net, err := tools.OpenNet(spec, forms)
 	if err != nil {
 		return nil, pathError(err)
+	}
+	return readyNet(device, net)
+}
+
+// readyNet is openPlayingNet of a net that is there.
+func readyNet(device *config.Config, net *tools.Net) (*playingNet, error) {
+	search, err := net.Search()
+	if err != nil {
+		return nil, err
 	}
 	player, err := setup.OpenNetPlayer(device, net.Net)
 	if err != nil {
 		return nil, err
 	}
-	return matchNet{player, net}, nil
+	return &playingNet{player, net, search}, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/chessbrain/chessbrain/arena/match"
 	"github.com/chessbrain/chessbrain/chess/uci"
 	"github.com/chessbrain/chessbrain/mcts"
-	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/tools"
 )
 
 // uciBatch is the most positions that a thread evaluates at once.
@@ -43,6 +43,7 @@ spins are whole numbers, of checks true or false:
   MultiPV             lines that are shown
   Move Overhead       milliseconds that a move loses beside the thinking
   CPuct, CPuctBase, CPuctFactor, FpuReduction, PolicyTemperature   as in training; a factor of 0 = CPuct is constant
+  Gumbel              Gumbel search where visits alone end it (default: as the net was trained)
   SyzygyPath          directories of endgame tables, separated as in PATH
   UCI_ShowWDL, Ponder, UCI_AnalyseMode (a clock is used up to the usual time), UCI_Chess960, Clear Hash`,
 		Example: `  chessbrain uci --net net.safetensors --threads 4
@@ -67,15 +68,7 @@ func (f *uciFlags) serve(c *cobra.Command, root string) (err error) {
 	if err != nil {
 		return err
 	}
-	net, err := openNet(cmp.Or(f.net, root))
-	if err != nil {
-		return err
-	}
-	search, err := net.Search()
-	if err != nil {
-		return err
-	}
-	player, err := setup.OpenNetPlayer(device, net.Net)
+	player, err := openPlayingNet(device, cmp.Or(f.net, root), tools.NetForms)
 	if err != nil {
 		return err
 	}
@@ -84,8 +77,9 @@ func (f *uciFlags) serve(c *cobra.Command, root string) (err error) {
 	if err != nil {
 		return err
 	}
+	search := player.Search()
 	search.Simulations = f.visits
-	engine := &uci.Engine{Name: "chessbrain " + version() + " " + net.Name, Net: first, Search: search,
+	engine := &uci.Engine{Name: "chessbrain " + version() + " " + player.Name(), Net: first, Search: search,
 		Warm:    func() error { return player.Warm(c.Context(), uciBatch) },
 		Another: func() mcts.Evaluator { return player.NewEvaluator(uciBatch) }}
 	if err := f.set(engine); err != nil {

@@ -125,7 +125,7 @@ func (l *lockstep) pick(root *mcts.RootStats, ply int) int {
 	for i := range root.Moves {
 		l.weights = append(l.weights, float64(root.Moves[i].N))
 	}
-	return mcts.SampleWeights(l.weights, l.cfg.Temperature.At(ply), l.rng)
+	return max(0, mcts.SampleWeights(l.weights, l.cfg.Temperature.At(ply), l.rng)) // without visits the first
 }
 
 // counts returns what all trees have done.

@@ -2,6 +2,7 @@ package exam
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync/atomic"
@@ -21,7 +22,10 @@ func Judge(ctx context.Context, engine string, positions []uci.Position, nodes i
 	group, ctx := errgroup.WithContext(ctx)
 	for range min(workers, len(positions)) {
 		group.Go(func() error {
-			client, err := uci.Start(ctx, uci.ClientConfig{Path: engine, Options: map[string]string{"UCI_ShowWDL": "true", "Threads": "1", "Hash": "16"}})
+			client, err := uci.Start(ctx, uci.ClientConfig{Path: engine, Options: map[string]string{"UCI_ShowWDL": "true"}})
+			if errors.Is(err, uci.ErrOption) {
+				client, err = uci.Start(ctx, uci.ClientConfig{Path: engine})
+			}
 			if err != nil {
 				return err
 			}

@@ -56,7 +56,7 @@ func TestExpectedScore(t *testing.T) {
 func TestJudge(t *testing.T) {
 	path, err := uci.FindEngine("stockfish")
 	if err != nil {
-		t.Skip("needs the engine stockfish: ", err)
+		t.Skip("SKIPPED, no engine judges here (apt-get install stockfish): ", err)
 	}
 	var positions []uci.Position
 	for _, fen := range []string{"4k3/8/8/8/8/8/PPPP4/3QK3 w - - 0 1", "4k3/8/8/8/8/8/PPPP4/3QK3 b - - 0 1", chess.StartFEN} {

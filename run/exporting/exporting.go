@@ -140,8 +140,8 @@ func (x *exporter) do(ctx context.Context) (err error) {
 	}
 	x.process.OnClose(x.stages.Close)
 	for _, q := range x.queues {
-		for dir, mark := range map[string]string{q.from: fsx.RemovedMark, q.to: stagingMark} {
-			if err := errors.Join(fsx.MkdirAll(fsx.OS, dir), fsx.RemoveTemps(fsx.OS, dir, mark)); err != nil {
+		for _, d := range []struct{ dir, mark string }{{q.from, fsx.RemovedMark}, {q.from, earlierMark}, {q.to, stagingMark}} {
+			if err := errors.Join(fsx.MkdirAll(fsx.OS, d.dir), fsx.RemoveTemps(fsx.OS, d.dir, d.mark)); err != nil {
 				return fmt.Errorf("prepare directory: %w", err)
 			}
 		}

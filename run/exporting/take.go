@@ -24,8 +24,11 @@ import (
 )
 
 // stagingMark is that of the temporary directories in which an exporter's files are
-// made.
-const stagingMark = ".exporting"
+// made, and earlierMark that of what earlier programs were killed at removing.
+const (
+	stagingMark = ".exporting"
+	earlierMark = ".exported"
+)
 
 // sources returns the nets that were handed over in a directory, each a directory too,
 // oldest first; of equals by name. What has no net in it is nobody's hand-over and is left

@@ -200,7 +200,7 @@ func (g *gatekeeper) undone(candidate *run.NetFile) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum, err := arena.FileSHA256(candidate.Path)
+	sum, _, err := fsx.HashFile(fsx.OS, candidate.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +214,7 @@ func (g *gatekeeper) undone(candidate *run.NetFile) (*Result, error) {
 
 // reject decides against a candidate without a match.
 func (g *gatekeeper) reject(candidate *run.NetFile, reason string) (*Result, error) {
-	sum, err := arena.FileSHA256(candidate.Path)
+	sum, _, err := fsx.HashFile(fsx.OS, candidate.Path)
 	now := time.Now().UTC()
 	return &Result{Version: resultVersion, Candidate: candidate.Name, CandidateSHA256: sum, Reason: reason,
 		Began: now, Ended: now, Program: g.program()}, err

@@ -25,7 +25,8 @@ func (g *collector) finishShuffles() error {
 	if g.opt.DryRun {
 		return nil
 	}
-	return fsx.RemoveTemps(fsx.OS, g.dir.Shuffled(), fsx.RemovedMark)
+	const earlier = ".gc" // the mark of earlier programs
+	return errors.Join(fsx.RemoveTemps(fsx.OS, g.dir.Shuffled(), fsx.RemovedMark), fsx.RemoveTemps(fsx.OS, g.dir.Shuffled(), earlier))
 }
 
 // findShuffles lists the finished shuffles, and which of them are needed.

@@ -11,16 +11,15 @@ import (
 	"github.com/chessbrain/chessbrain/replay"
 )
 
-// Positions draws n positions (all, where there are fewer) from the games of the
-// run directory at root, each with the same chance. The same games and seed give
 // Position is one of a game.
 type Position struct {
 	Game *record.Game
 	Ply  int
 }
 
-// DrawPositions draws n positions from the games of a run, fewer where there are fewer,
-// each with the same probability.
+// DrawPositions draws n positions (all, where there are fewer) from the games of the run
+// directory at root, each with the same chance. The same games and seed give the same
+// positions.
 func DrawPositions(ctx context.Context, root string, n int, seed uint64) ([]Position, error) {
 	dir, _, err := OpenDir(root)
 	if err != nil {
@@ -59,7 +58,7 @@ func RowsOf(drawn []Position, shortTerm float64) (*encoding.TrainBatch, error) {
 	return rows, nil
 }
 
-// Positions draws positions of a run's games for a net.
+// Positions is DrawPositions as a net's input.
 func Positions(ctx context.Context, root string, n int, seed uint64) (*encoding.Batch, error) {
 	drawn, err := DrawPositions(ctx, root, n, seed)
 	if err != nil {
