@@ -54,7 +54,7 @@ func netFile(net *nn.Net, info *NetInfo, e LayerEncoding) (*netpb.Net, error) {
 	if !e.known() {
 		return nil, fmt.Errorf("%w: %s of weights", ErrUnsupported, e)
 	}
-	if err := errors.Join(net.Validate(), net.CheckFinite()); err != nil {
+	if err := errors.Join(net.Validate(), net.CheckFinite(), net.Arch.MustBeTower("a Leela network file")); err != nil {
 		return nil, err
 	}
 	if info == nil {

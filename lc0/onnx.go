@@ -37,7 +37,7 @@ const (
 // the id ("net_id"). The same input gives the same bytes. Errors wrap nn.ErrArch,
 // nn.ErrParams, nn.ErrNotFinite, ErrUnsupported (a net above 2 GiB), or are w's.
 func WriteONNX(w io.Writer, net *nn.Net, meta map[string]string) error {
-	if err := errors.Join(net.Validate(), net.CheckFinite()); err != nil {
+	if err := errors.Join(net.Validate(), net.CheckFinite(), net.Arch.MustBeTower("an ONNX file")); err != nil {
 		return fmt.Errorf("write ONNX: %w", err)
 	}
 	if size := 4 * int64(net.Arch.NumParams()); size > maxOnnxBytes-1<<20 {

@@ -16,6 +16,9 @@ const ArchVersion = 1
 
 // Choices of Arch's string fields.
 const (
+	BodyTower  = ""       // Leela's residual tower, with heads of convolutions
+	BodySparse = "sparse" // sums of the rows of a table that the position's features name
+
 	ReLU = "relu"
 	Mish = "mish"
 
@@ -33,24 +36,33 @@ const (
 
 	// minSEUnits is the least number of squeeze-and-excitation units.
 	minSEUnits = 8
+
+	// SparseBlock is what the widths of a sparse net are multiples of.
+	SparseBlock = 64
 )
 
 // Arch describes a net. It is a comparable value; its JSON form is canonical
-// (fixed field order, no fields of heads that are absent).
+// (fixed field order, no fields of bodies and heads that are absent).
 type Arch struct {
 	Version       int    `json:"version"`
-	Filters       int    `json:"filters"`      // channels of the tower
-	Blocks        int    `json:"blocks"`       // residual blocks of two 3x3 convolutions
-	SERatio       int    `json:"se_ratio"`     // SE units = max(8, Filters/SERatio); 0 = no squeeze-and-excitation
-	Activation    string `json:"activation"`   // ReLU or Mish, everywhere but at the outputs
-	InputFormat   int    `json:"input_format"` // 1 = the classical 112 planes
-	PolicyHead    string `json:"policy_head"`  // PolicyConvolutional or PolicyClassical
-	ValueHead     string `json:"value_head"`   // ValueWDL or ValueScalar
+	Body          string `json:"body,omitempty"` // BodyTower or BodySparse
+	Filters       int    `json:"filters"`        // channels of the tower
+	Blocks        int    `json:"blocks"`         // residual blocks of two 3x3 convolutions
+	SERatio       int    `json:"se_ratio"`       // SE units = max(8, Filters/SERatio); 0 = no squeeze-and-excitation
+	Activation    string `json:"activation"`     // ReLU or Mish, everywhere but at the outputs
+	InputFormat   int    `json:"input_format"`   // 1 = the classical 112 planes
+	PolicyHead    string `json:"policy_head"`    // PolicyConvolutional or PolicyClassical
+	ValueHead     string `json:"value_head"`     // ValueWDL or ValueScalar
 	ValueChannels int    `json:"value_channels"`
 	ValueHidden   int    `json:"value_hidden"`
 	MovesLeft     bool   `json:"moves_left"` // whether the net tells the plies left
 	MLChannels    int    `json:"moves_left_channels,omitempty"`
 	MLHidden      int    `json:"moves_left_hidden,omitempty"`
+
+	// The sizes of a sparse net, which has of the fields above ValueHead (ValueWDL),
+	// ValueHidden and MovesLeft alone.
+	Accumulators int `json:"accumulators,omitempty"` // of each side's view of the position
+	PolicyUnits  int `json:"policy_units,omitempty"` // units that a move's row is multiplied with
 }
 
 // DefaultArch returns the default net: 32 filters, 4 blocks, SE, convolutional
@@ -67,8 +79,37 @@ func towerArch(filters, blocks int) Arch {
 	}
 }
 
+// Sparse reports whether the body is BodySparse.
+func (a Arch) Sparse() bool { return a.Body == BodySparse }
+
+// MustBeTower refuses a sparse net for what holds or computes towers alone, such as "a
+// Leela network file", and names the way from one to the other. Errors wrap ErrArch.
+func (a Arch) MustBeTower(where string) error {
+	if !a.Sparse() {
+		return nil
+	}
+	return fmt.Errorf("%w: %s is a sparse net, for CPUs and this program alone; %s takes a tower such as 64x6: "+
+		"train one on the sparse net's games, with chessbrain train --net 64x6 --source dir", ErrArch, a, where)
+}
+
+// SparseArch returns a sparse net with the usual heads.
+func SparseArch(accumulators int) Arch {
+	return Arch{Version: ArchVersion, Body: BodySparse, Accumulators: accumulators, ValueHead: ValueWDL, ValueHidden: 32, PolicyUnits: 64, MovesLeft: true}
+}
+
 // MarshalJSON returns the canonical JSON.
 func (a Arch) MarshalJSON() ([]byte, error) {
+	if a.Sparse() {
+		return json.Marshal(struct {
+			Version      int    `json:"version"`
+			Body         string `json:"body"`
+			Accumulators int    `json:"accumulators"`
+			ValueHead    string `json:"value_head"`
+			ValueHidden  int    `json:"value_hidden"`
+			PolicyUnits  int    `json:"policy_units"`
+			MovesLeft    bool   `json:"moves_left"`
+		}{a.Version, a.Body, a.Accumulators, a.ValueHead, a.ValueHidden, a.PolicyUnits, a.MovesLeft})
+	}
 	if !a.MovesLeft {
 		a.MLChannels, a.MLHidden = 0, 0
 	}
@@ -109,6 +150,23 @@ func (a Arch) Validate() error {
 	if a.Version != ArchVersion {
 		bad = append(bad, fmt.Errorf("%w: version is %d, this build knows %d", ErrArch, a.Version, ArchVersion))
 	}
+	choice("body", a.Body, BodyTower, BodySparse)
+	if a.Sparse() {
+		number("accumulators", a.Accumulators, SparseBlock, 2048)
+		number("policy_units", a.PolicyUnits, SparseBlock, 512)
+		for _, n := range []int{a.Accumulators, a.PolicyUnits} {
+			if n%SparseBlock != 0 {
+				bad = append(bad, fmt.Errorf("%w: a sparse net's widths are multiples of %d, not %d", ErrArch, SparseBlock, n))
+			}
+		}
+		number("value_hidden", a.ValueHidden, 1, 512)
+		choice("value_head", a.ValueHead, ValueWDL)
+		if same := (Arch{Version: a.Version, Body: a.Body, Accumulators: a.Accumulators, ValueHead: a.ValueHead, ValueHidden: a.ValueHidden,
+			PolicyUnits: a.PolicyUnits, MovesLeft: a.MovesLeft}); a != same {
+			bad = append(bad, fmt.Errorf("%w: a sparse net has no fields of a tower", ErrArch))
+		}
+		return errors.Join(bad...)
+	}
 	number("filters", a.Filters, 1, 2048)
 	number("blocks", a.Blocks, 1, 256)
 	number("se_ratio", a.SERatio, 0, 2048)
@@ -123,6 +181,9 @@ func (a Arch) Validate() error {
 	if a.MovesLeft {
 		number("moves_left_channels", a.MLChannels, 1, 1024)
 		number("moves_left_hidden", a.MLHidden, 1, 4096)
+	}
+	if a.Accumulators != 0 || a.PolicyUnits != 0 {
+		bad = append(bad, fmt.Errorf("%w: accumulators and policy_units belong to a sparse net", ErrArch))
 	}
 	return errors.Join(bad...)
 }
@@ -139,10 +200,20 @@ func (a Arch) NumParams() int {
 	return n
 }
 
+// Men and legal moves of a usual position, by which a sparse net's cost is told.
+const (
+	usualMen   = 24
+	usualMoves = 32
+)
+
 // FLOPs returns the nominal operations of one board's forward pass, two per
 // multiply-add of every convolution and fully connected layer; taps that fall
-// off the board are counted.
+// off the board are counted. A sparse net's are those of 24 men and 32 legal moves.
 func (a Arch) FLOPs() int64 {
+	if a.Sparse() {
+		dense := 2*a.Accumulators*(a.ValueHidden+a.PolicyUnits) + 4*a.ValueHidden
+		return 2 * int64(2*usualMen*a.Accumulators+dense+2*usualMoves*a.PolicyUnits)
+	}
 	n := int64(0)
 	for _, s := range Specs(a) {
 		if s.Kind != Weight {

@@ -19,6 +19,9 @@ const (
 // instance "32x4-se", "64x6-plain", "64x6-se8-mish-scalar-noml". Sizes of the
 // value and moves-left heads are not in it.
 func (a Arch) String() string {
+	if a.Sparse() {
+		return a.sparseName()
+	}
 	parts := []string{fmt.Sprintf("%dx%d", a.Filters, a.Blocks)}
 	switch a.SERatio {
 	case 0:
@@ -41,18 +44,64 @@ func (a Arch) String() string {
 
 // ParseArch returns the architecture of a name: "64x6" (filters x blocks) or a
 // kind "b6c64" (blocks, filters), with SE and the default heads, followed by any
-// of String's suffixes. Errors wrap ErrArch.
+// of String's suffixes; or a sparse net "sparse256" (accumulators). Errors wrap ErrArch.
 func ParseArch(s string) (Arch, error) {
 	parts := strings.Split(s, suffixSeparator)
+	if rest, ok := strings.CutPrefix(parts[0], BodySparse); ok {
+		return parseSparse(s, rest, parts[1:])
+	}
 	filters, blocks, ok := parseSize(parts[0])
 	if !ok {
-		return Arch{}, fmt.Errorf("%w: %q: want filters x blocks like 64x6, or a kind like b6c64", ErrArch, s)
+		return Arch{}, fmt.Errorf("%w: %q: want filters x blocks like 64x6, a kind like b6c64, or sparse256", ErrArch, s)
 	}
 	a := towerArch(filters, blocks)
 	for _, p := range parts[1:] {
 		if !a.applySuffix(p) {
 			return Arch{}, fmt.Errorf("%w: %q: unknown suffix %q (want se, se<ratio>, plain, mish, classical, scalar or noml)", ErrArch, s, p)
 		}
+	}
+	if err := a.Validate(); err != nil {
+		return Arch{}, fmt.Errorf("%q: %w", s, err)
+	}
+	return a, nil
+}
+
+// sparseName is a sparse net's String: "sparse256", "sparse256-v16-p128-noml" for other
+// value and policy units than the usual.
+func (a Arch) sparseName() string {
+	usual := SparseArch(a.Accumulators)
+	name := BodySparse + strconv.Itoa(a.Accumulators)
+	if a.ValueHidden != usual.ValueHidden {
+		name += suffixSeparator + "v" + strconv.Itoa(a.ValueHidden)
+	}
+	if a.PolicyUnits != usual.PolicyUnits {
+		name += suffixSeparator + "p" + strconv.Itoa(a.PolicyUnits)
+	}
+	if !a.MovesLeft {
+		name += suffixSeparator + suffixNoML
+	}
+	return name
+}
+
+// parseSparse reads what sparseName wrote: s, accumulators and suffixes.
+func parseSparse(s, accumulators string, suffixes []string) (Arch, error) {
+	n, ok := parseCount(accumulators)
+	a := SparseArch(n)
+	for _, p := range suffixes {
+		units, good := 0, false
+		if p == suffixNoML {
+			a.MovesLeft, good = false, true
+		} else if rest, found := strings.CutPrefix(p, "v"); found {
+			units, good = parseCount(rest)
+			a.ValueHidden = units
+		} else if rest, found := strings.CutPrefix(p, "p"); found {
+			units, good = parseCount(rest)
+			a.PolicyUnits = units
+		}
+		ok = ok && good
+	}
+	if !ok {
+		return Arch{}, fmt.Errorf("%w: %q: want accumulators like sparse256, with -v<value units>, -p<policy units> or -noml", ErrArch, s)
 	}
 	if err := a.Validate(); err != nil {
 		return Arch{}, fmt.Errorf("%q: %w", s, err)

@@ -12,6 +12,9 @@ const (
 	// outputGain shrinks the weights of the last layers, so that a fresh net's
 	// policy and value are near uniform whatever the tower's scale is.
 	outputGain = 0.05
+	// sparseDeviation is of a sparse net's table: the sums of some 30 rows then use most
+	// of the range from 0 to 1 in which their activation has a gradient.
+	sparseDeviation = 0.1
 	// initialMovesLeft is the bias of the moves-left output, in plies: the final
 	// ReLU would pass no gradient to a head that starts below 0.
 	initialMovesLeft = 40
@@ -20,7 +23,7 @@ const (
 // Init returns a fresh net: weights are normal with variance 2/fan-in (He et al.
 // 2015), 1/fan-in before a sigmoid, a twentieth of the deviation in the last
 // layer of each head; gamma and var are 1, everything else 0, but the moves-left
-// output's bias 40 plies. Every parameter has its own PCG stream, seeded with
+// output's bias 40 plies. A sparse net's table has deviation 0.1. Every parameter has its own PCG stream, seeded with
 // (seed, FNV-1a of its name): the same name, shape and seed give the same
 // numbers in every architecture. a must be valid.
 func Init(a Arch, seed uint64) *Net {
@@ -46,7 +49,9 @@ func Init(a Arch, seed uint64) *Net {
 func deviation(s ParamSpec) float64 {
 	fanIn := float64(s.Len() / s.Shape[0])
 	switch s.Name {
-	case "policy.conv2.weight", "policy.fc.weight", "value.fc2.weight", "moves_left.fc2.weight":
+	case "input.weight":
+		return sparseDeviation
+	case "policy.moves.weight", "policy.kinds.weight", "policy.conv2.weight", "policy.fc.weight", "value.fc2.weight", "moves_left.fc2.weight":
 		return outputGain * math.Sqrt(2/fanIn)
 	}
 	if strings.HasSuffix(s.Name, ".se.fc2.weight") {

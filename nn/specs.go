@@ -83,8 +83,27 @@ func (l *specList) scalarHead(name string, filters, channels, hidden, outputs in
 //	   classical: policy.conv1.weight [32,F,1,1]   policy.bn.*   policy.fc.{weight [1858,2048], bias}
 //	value.conv.weight [C,F,1,1]   value.bn.*   value.fc1.{weight [H,64C], bias}   value.fc2.{weight [3 or 1,H], bias}
 //	moves_left.* likewise, one output: plies before the final ReLU
+//
+// A sparse net, of A accumulators, V value and P policy units, has
+//
+//	input.{weight [NumSparse,A], bias [A]}: a row a feature
+//	policy.fc1.{weight [P,2A], bias}   policy.moves|kinds.{weight [1858|NumMoveKinds,P], bias}
+//	value.fc1.{weight [V,2A], bias}   value.fc2.{weight [3,V], bias}   moves_left.fc2.{weight [1,V], bias}
 func Specs(a Arch) []ParamSpec {
 	var l specList
+	if a.Sparse() {
+		l.add("input", Weight, encoding.NumSparse, a.Accumulators)
+		l.add("input", Bias, a.Accumulators)
+		l.dense("policy.fc1", 2*a.Accumulators, a.PolicyUnits)
+		l.dense("policy.moves", a.PolicyUnits, encoding.NumPolicy)
+		l.dense("policy.kinds", a.PolicyUnits, encoding.NumMoveKinds)
+		l.dense("value.fc1", 2*a.Accumulators, a.ValueHidden)
+		l.dense("value.fc2", a.ValueHidden, a.ValueOutputs())
+		if a.MovesLeft {
+			l.dense("moves_left.fc2", a.ValueHidden, 1)
+		}
+		return l
+	}
 	f := a.Filters
 	l.conv("input.conv", encoding.NumPlanes, f, 3)
 	l.batchNorm("input.bn", f)

@@ -636,7 +636,7 @@ func (x *Training_Source) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Training_Source.Descriptor instead.
 func (Training_Source) EnumDescriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{39, 0}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{40, 0}
 }
 
 type Training_ExportMode int32
@@ -702,7 +702,7 @@ func (x *Training_ExportMode) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Training_ExportMode.Descriptor instead.
 func (Training_ExportMode) EnumDescriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{39, 1}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{40, 1}
 }
 
 type Training_Optimizer int32
@@ -760,7 +760,7 @@ func (x *Training_Optimizer) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Training_Optimizer.Descriptor instead.
 func (Training_Optimizer) EnumDescriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{39, 2}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{40, 2}
 }
 
 type Training_AMP int32
@@ -830,7 +830,7 @@ func (x *Training_AMP) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Training_AMP.Descriptor instead.
 func (Training_AMP) EnumDescriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{39, 3}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{40, 3}
 }
 
 type LRRule_Transition int32
@@ -892,7 +892,7 @@ func (x *LRRule_Transition) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use LRRule_Transition.Descriptor instead.
 func (LRRule_Transition) EnumDescriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{42, 0}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{43, 0}
 }
 
 type Loss_Head int32
@@ -955,7 +955,7 @@ func (x *Loss_Head) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Loss_Head.Descriptor instead.
 func (Loss_Head) EnumDescriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{44, 0}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{45, 0}
 }
 
 type Loss_Kind int32
@@ -1025,7 +1025,7 @@ func (x *Loss_Kind) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Loss_Kind.Descriptor instead.
 func (Loss_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{44, 1}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{45, 1}
 }
 
 type Loss_Target int32
@@ -1099,7 +1099,7 @@ func (x *Loss_Target) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Loss_Target.Descriptor instead.
 func (Loss_Target) EnumDescriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{44, 2}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{45, 2}
 }
 
 type Export_Weights int32
@@ -1157,7 +1157,7 @@ func (x *Export_Weights) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Export_Weights.Descriptor instead.
 func (Export_Weights) EnumDescriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{49, 0}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{50, 0}
 }
 
 type Plugins_OnFailure int32
@@ -1215,7 +1215,7 @@ func (x *Plugins_OnFailure) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Plugins_OnFailure.Descriptor instead.
 func (Plugins_OnFailure) EnumDescriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{50, 0}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{51, 0}
 }
 
 type Log_Level int32
@@ -1277,7 +1277,7 @@ func (x *Log_Level) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Log_Level.Descriptor instead.
 func (Log_Level) EnumDescriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{52, 0}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{53, 0}
 }
 
 type Log_Format int32
@@ -1333,7 +1333,7 @@ func (x *Log_Format) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Log_Format.Descriptor instead.
 func (Log_Format) EnumDescriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{52, 1}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{53, 1}
 }
 
 type Config struct {
@@ -4728,8 +4728,8 @@ func (x *Retention) GetModels() int32 {
 
 type Model struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A model kind (b6c64), filters x blocks (64x6), or a net file to start from. Empty = arch below. A kind or a size
-	// replaces arch's tower only.
+	// A model kind (b6c64), filters x blocks (64x6), a sparse net (sparse128), or a net file to start from. Empty = arch
+	// below. A kind or a size replaces arch's body only.
 	Net *string `protobuf:"bytes,1,opt,name=net" json:"net,omitempty"`
 	// File of further model kinds, like configs/models.textproto; empty = those built in.
 	KindsFile *string `protobuf:"bytes,2,opt,name=kinds_file,json=kindsFile" json:"kinds_file,omitempty"`
@@ -4798,6 +4798,7 @@ type Arch struct {
 	//
 	//	*Arch_ConvTower
 	//	*Arch_Attention
+	//	*Arch_Sparse
 	Body isArch_Body `protobuf_oneof:"body"`
 	// RELU or MISH.
 	Activation *Arch_Activation `protobuf:"varint,4,opt,name=activation,enum=chessbrain.config.v1.Arch_Activation,def=0" json:"activation,omitempty"`
@@ -4897,6 +4898,15 @@ func (x *Arch) GetAttention() *AttentionBody {
 	return nil
 }
 
+func (x *Arch) GetSparse() *SparseBody {
+	if x != nil {
+		if x, ok := x.Body.(*Arch_Sparse); ok {
+			return x.Sparse
+		}
+	}
+	return nil
+}
+
 func (x *Arch) GetActivation() Arch_Activation {
 	if x != nil && x.Activation != nil {
 		return *x.Activation
@@ -4974,9 +4984,16 @@ type Arch_Attention struct {
 	Attention *AttentionBody `protobuf:"bytes,3,opt,name=attention,oneof"`
 }
 
+type Arch_Sparse struct {
+	// Sparse net for CPUs. Of the fields below moves_left alone is used.
+	Sparse *SparseBody `protobuf:"bytes,13,opt,name=sparse,oneof"`
+}
+
 func (*Arch_ConvTower) isArch_Body() {}
 
 func (*Arch_Attention) isArch_Body() {}
+
+func (*Arch_Sparse) isArch_Body() {}
 
 type ConvTower struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -5048,6 +5065,76 @@ func (x *ConvTower) GetSeRatio() int32 {
 	return Default_ConvTower_SeRatio
 }
 
+type SparseBody struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Sums over the features of the position, as each side sees it: a multiple of 64.
+	Accumulators *int32 `protobuf:"varint,1,opt,name=accumulators,def=128" json:"accumulators,omitempty"`
+	// Units that the row of a move is multiplied with: a multiple of 64.
+	PolicyUnits *int32 `protobuf:"varint,2,opt,name=policy_units,json=policyUnits,def=64" json:"policy_units,omitempty"`
+	// Units of the value head's hidden layer.
+	ValueUnits    *int32 `protobuf:"varint,3,opt,name=value_units,json=valueUnits,def=32" json:"value_units,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for SparseBody fields.
+const (
+	Default_SparseBody_Accumulators = int32(128)
+	Default_SparseBody_PolicyUnits  = int32(64)
+	Default_SparseBody_ValueUnits   = int32(32)
+)
+
+func (x *SparseBody) Reset() {
+	*x = SparseBody{}
+	mi := &file_internal_config_chessbrain_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SparseBody) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SparseBody) ProtoMessage() {}
+
+func (x *SparseBody) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_config_chessbrain_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SparseBody.ProtoReflect.Descriptor instead.
+func (*SparseBody) Descriptor() ([]byte, []int) {
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *SparseBody) GetAccumulators() int32 {
+	if x != nil && x.Accumulators != nil {
+		return *x.Accumulators
+	}
+	return Default_SparseBody_Accumulators
+}
+
+func (x *SparseBody) GetPolicyUnits() int32 {
+	if x != nil && x.PolicyUnits != nil {
+		return *x.PolicyUnits
+	}
+	return Default_SparseBody_PolicyUnits
+}
+
+func (x *SparseBody) GetValueUnits() int32 {
+	if x != nil && x.ValueUnits != nil {
+		return *x.ValueUnits
+	}
+	return Default_SparseBody_ValueUnits
+}
+
 // Later.
 type AttentionBody struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -5057,7 +5144,7 @@ type AttentionBody struct {
 
 func (x *AttentionBody) Reset() {
 	*x = AttentionBody{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[36]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5069,7 +5156,7 @@ func (x *AttentionBody) String() string {
 func (*AttentionBody) ProtoMessage() {}
 
 func (x *AttentionBody) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[36]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5082,7 +5169,7 @@ func (x *AttentionBody) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttentionBody.ProtoReflect.Descriptor instead.
 func (*AttentionBody) Descriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{36}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{37}
 }
 
 // What configs/models.textproto holds.
@@ -5096,7 +5183,7 @@ type ModelKinds struct {
 
 func (x *ModelKinds) Reset() {
 	*x = ModelKinds{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[37]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5108,7 +5195,7 @@ func (x *ModelKinds) String() string {
 func (*ModelKinds) ProtoMessage() {}
 
 func (x *ModelKinds) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[37]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5121,7 +5208,7 @@ func (x *ModelKinds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelKinds.ProtoReflect.Descriptor instead.
 func (*ModelKinds) Descriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{37}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ModelKinds) GetKind() []*ModelKind {
@@ -5143,7 +5230,7 @@ type ModelKind struct {
 
 func (x *ModelKind) Reset() {
 	*x = ModelKind{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[38]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5155,7 +5242,7 @@ func (x *ModelKind) String() string {
 func (*ModelKind) ProtoMessage() {}
 
 func (x *ModelKind) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[38]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5168,7 +5255,7 @@ func (x *ModelKind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelKind.ProtoReflect.Descriptor instead.
 func (*ModelKind) Descriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{38}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ModelKind) GetName() string {
@@ -5314,7 +5401,7 @@ const (
 
 func (x *Training) Reset() {
 	*x = Training{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[39]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5326,7 +5413,7 @@ func (x *Training) String() string {
 func (*Training) ProtoMessage() {}
 
 func (x *Training) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[39]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5339,7 +5426,7 @@ func (x *Training) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Training.ProtoReflect.Descriptor instead.
 func (*Training) Descriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{39}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Training) GetSource() Training_Source {
@@ -5637,7 +5724,7 @@ const (
 
 func (x *Bucket) Reset() {
 	*x = Bucket{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[40]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5649,7 +5736,7 @@ func (x *Bucket) String() string {
 func (*Bucket) ProtoMessage() {}
 
 func (x *Bucket) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[40]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5662,7 +5749,7 @@ func (x *Bucket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bucket.ProtoReflect.Descriptor instead.
 func (*Bucket) Descriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{40}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Bucket) GetPerNewRow() float64 {
@@ -5705,7 +5792,7 @@ const (
 
 func (x *Schedule) Reset() {
 	*x = Schedule{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[41]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5717,7 +5804,7 @@ func (x *Schedule) String() string {
 func (*Schedule) ProtoMessage() {}
 
 func (x *Schedule) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[41]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5730,7 +5817,7 @@ func (x *Schedule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Schedule.ProtoReflect.Descriptor instead.
 func (*Schedule) Descriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{41}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Schedule) GetStepsPerNetwork() int64 {
@@ -5771,7 +5858,7 @@ const (
 
 func (x *LRRule) Reset() {
 	*x = LRRule{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[42]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5783,7 +5870,7 @@ func (x *LRRule) String() string {
 func (*LRRule) ProtoMessage() {}
 
 func (x *LRRule) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[42]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5796,7 +5883,7 @@ func (x *LRRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LRRule.ProtoReflect.Descriptor instead.
 func (*LRRule) Descriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{42}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *LRRule) GetStartingStep() int64 {
@@ -5852,7 +5939,7 @@ const (
 
 func (x *Warmup) Reset() {
 	*x = Warmup{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[43]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5864,7 +5951,7 @@ func (x *Warmup) String() string {
 func (*Warmup) ProtoMessage() {}
 
 func (x *Warmup) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[43]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5877,7 +5964,7 @@ func (x *Warmup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Warmup.ProtoReflect.Descriptor instead.
 func (*Warmup) Descriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{43}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Warmup) GetSteps() int64 {
@@ -5924,7 +6011,7 @@ const (
 
 func (x *Loss) Reset() {
 	*x = Loss{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[44]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5936,7 +6023,7 @@ func (x *Loss) String() string {
 func (*Loss) ProtoMessage() {}
 
 func (x *Loss) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[44]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5949,7 +6036,7 @@ func (x *Loss) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Loss.ProtoReflect.Descriptor instead.
 func (*Loss) Descriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{44}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Loss) GetHead() Loss_Head {
@@ -6019,7 +6106,7 @@ const (
 
 func (x *SWA) Reset() {
 	*x = SWA{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[45]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6031,7 +6118,7 @@ func (x *SWA) String() string {
 func (*SWA) ProtoMessage() {}
 
 func (x *SWA) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[45]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6044,7 +6131,7 @@ func (x *SWA) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SWA.ProtoReflect.Descriptor instead.
 func (*SWA) Descriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{45}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SWA) GetPeriod() int64 {
@@ -6082,7 +6169,7 @@ const (
 
 func (x *Validation) Reset() {
 	*x = Validation{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[46]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6094,7 +6181,7 @@ func (x *Validation) String() string {
 func (*Validation) ProtoMessage() {}
 
 func (x *Validation) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[46]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6107,7 +6194,7 @@ func (x *Validation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Validation.ProtoReflect.Descriptor instead.
 func (*Validation) Descriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{46}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Validation) GetShare() float64 {
@@ -6157,7 +6244,7 @@ const (
 
 func (x *Checkpoint) Reset() {
 	*x = Checkpoint{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[47]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6169,7 +6256,7 @@ func (x *Checkpoint) String() string {
 func (*Checkpoint) ProtoMessage() {}
 
 func (x *Checkpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[47]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6182,7 +6269,7 @@ func (x *Checkpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Checkpoint.ProtoReflect.Descriptor instead.
 func (*Checkpoint) Descriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{47}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Checkpoint) GetInterval() int64 {
@@ -6247,7 +6334,7 @@ const (
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[48]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6259,7 +6346,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[48]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6272,7 +6359,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{48}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Metrics) GetDir() string {
@@ -6352,7 +6439,7 @@ const (
 
 func (x *Export) Reset() {
 	*x = Export{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[49]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6364,7 +6451,7 @@ func (x *Export) String() string {
 func (*Export) ProtoMessage() {}
 
 func (x *Export) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[49]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6377,7 +6464,7 @@ func (x *Export) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Export.ProtoReflect.Descriptor instead.
 func (*Export) Descriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{49}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Export) GetExporter() string {
@@ -6464,7 +6551,7 @@ const (
 
 func (x *Plugins) Reset() {
 	*x = Plugins{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[50]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6476,7 +6563,7 @@ func (x *Plugins) String() string {
 func (*Plugins) ProtoMessage() {}
 
 func (x *Plugins) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[50]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6489,7 +6576,7 @@ func (x *Plugins) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plugins.ProtoReflect.Descriptor instead.
 func (*Plugins) Descriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{50}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Plugins) GetRescorer() []*Stage {
@@ -6554,7 +6641,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[51]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6566,7 +6653,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[51]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6579,7 +6666,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{51}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Stage) GetName() string {
@@ -6626,7 +6713,7 @@ const (
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[52]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6638,7 +6725,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[52]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6651,7 +6738,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{52}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Log) GetLevel() Log_Level {
@@ -6713,7 +6800,7 @@ const (
 
 func (x *Openings_Position) Reset() {
 	*x = Openings_Position{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[53]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6725,7 +6812,7 @@ func (x *Openings_Position) String() string {
 func (*Openings_Position) ProtoMessage() {}
 
 func (x *Openings_Position) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[53]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6772,7 +6859,7 @@ const (
 
 func (x *ChunkSourceSplitter_Output) Reset() {
 	*x = ChunkSourceSplitter_Output{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[54]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6784,7 +6871,7 @@ func (x *ChunkSourceSplitter_Output) String() string {
 func (*ChunkSourceSplitter_Output) ProtoMessage() {}
 
 func (x *ChunkSourceSplitter_Output) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[54]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7244,12 +7331,13 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\n" +
 	"kinds_file\x18\x02 \x01(\tB\x11\x92\xb5\x18\r\n" +
 	"\tnet-kinds\x18\aR\tkindsFile\x124\n" +
-	"\x04arch\x18\x03 \x01(\v2\x1a.chessbrain.config.v1.ArchB\x04\x98\xb5\x18\x01R\x04arch\"\xff\x06\n" +
+	"\x04arch\x18\x03 \x01(\v2\x1a.chessbrain.config.v1.ArchB\x04\x98\xb5\x18\x01R\x04arch\"\xbb\a\n" +
 	"\x04Arch\x12&\n" +
 	"\aversion\x18\x01 \x01(\x05:\x011B\t\x8a\xb5\x18\x05[1,1]R\aversion\x12@\n" +
 	"\n" +
 	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerH\x00R\tconvTower\x12I\n" +
-	"\tattention\x18\x03 \x01(\v2#.chessbrain.config.v1.AttentionBodyB\x04\xa0\xb5\x18\x01H\x00R\tattention\x12K\n" +
+	"\tattention\x18\x03 \x01(\v2#.chessbrain.config.v1.AttentionBodyB\x04\xa0\xb5\x18\x01H\x00R\tattention\x12:\n" +
+	"\x06sparse\x18\r \x01(\v2 .chessbrain.config.v1.SparseBodyH\x00R\x06sparse\x12K\n" +
 	"\n" +
 	"activation\x18\x04 \x01(\x0e2%.chessbrain.config.v1.Arch.Activation:\x04RELUR\n" +
 	"activation\x12/\n" +
@@ -7282,7 +7370,13 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\tConvTower\x12*\n" +
 	"\afilters\x18\x01 \x01(\x05:\x0232B\f\x8a\xb5\x18\b[1,2048]R\afilters\x12&\n" +
 	"\x06blocks\x18\x02 \x01(\x05:\x014B\v\x8a\xb5\x18\a[1,256]R\x06blocks\x12*\n" +
-	"\bse_ratio\x18\x03 \x01(\x05:\x014B\f\x8a\xb5\x18\b[0,2048]R\aseRatio\"\x0f\n" +
+	"\bse_ratio\x18\x03 \x01(\x05:\x014B\f\x8a\xb5\x18\b[0,2048]R\aseRatio\"\xab\x01\n" +
+	"\n" +
+	"SparseBody\x126\n" +
+	"\faccumulators\x18\x01 \x01(\x05:\x03128B\r\x8a\xb5\x18\t[64,2048]R\faccumulators\x123\n" +
+	"\fpolicy_units\x18\x02 \x01(\x05:\x0264B\f\x8a\xb5\x18\b[64,512]R\vpolicyUnits\x120\n" +
+	"\vvalue_units\x18\x03 \x01(\x05:\x0232B\v\x8a\xb5\x18\a[1,512]R\n" +
+	"valueUnits\"\x0f\n" +
 	"\rAttentionBody\"A\n" +
 	"\n" +
 	"ModelKinds\x123\n" +
@@ -7568,7 +7662,7 @@ func file_internal_config_chessbrain_proto_rawDescGZIP() []byte {
 }
 
 var file_internal_config_chessbrain_proto_enumTypes = make([]protoimpl.EnumInfo, 21)
-var file_internal_config_chessbrain_proto_msgTypes = make([]protoimpl.MessageInfo, 58)
+var file_internal_config_chessbrain_proto_msgTypes = make([]protoimpl.MessageInfo, 59)
 var file_internal_config_chessbrain_proto_goTypes = []any{
 	(SelfPlay_Precision)(0),            // 0: chessbrain.config.v1.SelfPlay.Precision
 	(SelfPlay_Age)(0),                  // 1: chessbrain.config.v1.SelfPlay.Age
@@ -7627,40 +7721,41 @@ var file_internal_config_chessbrain_proto_goTypes = []any{
 	(*Model)(nil),                      // 54: chessbrain.config.v1.Model
 	(*Arch)(nil),                       // 55: chessbrain.config.v1.Arch
 	(*ConvTower)(nil),                  // 56: chessbrain.config.v1.ConvTower
-	(*AttentionBody)(nil),              // 57: chessbrain.config.v1.AttentionBody
-	(*ModelKinds)(nil),                 // 58: chessbrain.config.v1.ModelKinds
-	(*ModelKind)(nil),                  // 59: chessbrain.config.v1.ModelKind
-	(*Training)(nil),                   // 60: chessbrain.config.v1.Training
-	(*Bucket)(nil),                     // 61: chessbrain.config.v1.Bucket
-	(*Schedule)(nil),                   // 62: chessbrain.config.v1.Schedule
-	(*LRRule)(nil),                     // 63: chessbrain.config.v1.LRRule
-	(*Warmup)(nil),                     // 64: chessbrain.config.v1.Warmup
-	(*Loss)(nil),                       // 65: chessbrain.config.v1.Loss
-	(*SWA)(nil),                        // 66: chessbrain.config.v1.SWA
-	(*Validation)(nil),                 // 67: chessbrain.config.v1.Validation
-	(*Checkpoint)(nil),                 // 68: chessbrain.config.v1.Checkpoint
-	(*Metrics)(nil),                    // 69: chessbrain.config.v1.Metrics
-	(*Export)(nil),                     // 70: chessbrain.config.v1.Export
-	(*Plugins)(nil),                    // 71: chessbrain.config.v1.Plugins
-	(*Stage)(nil),                      // 72: chessbrain.config.v1.Stage
-	(*Log)(nil),                        // 73: chessbrain.config.v1.Log
-	(*Openings_Position)(nil),          // 74: chessbrain.config.v1.Openings.Position
-	(*ChunkSourceSplitter_Output)(nil), // 75: chessbrain.config.v1.ChunkSourceSplitter.Output
-	nil,                                // 76: chessbrain.config.v1.LoaderPlugin.SettingsEntry
-	nil,                                // 77: chessbrain.config.v1.Export.SettingsEntry
-	nil,                                // 78: chessbrain.config.v1.Stage.SettingsEntry
+	(*SparseBody)(nil),                 // 57: chessbrain.config.v1.SparseBody
+	(*AttentionBody)(nil),              // 58: chessbrain.config.v1.AttentionBody
+	(*ModelKinds)(nil),                 // 59: chessbrain.config.v1.ModelKinds
+	(*ModelKind)(nil),                  // 60: chessbrain.config.v1.ModelKind
+	(*Training)(nil),                   // 61: chessbrain.config.v1.Training
+	(*Bucket)(nil),                     // 62: chessbrain.config.v1.Bucket
+	(*Schedule)(nil),                   // 63: chessbrain.config.v1.Schedule
+	(*LRRule)(nil),                     // 64: chessbrain.config.v1.LRRule
+	(*Warmup)(nil),                     // 65: chessbrain.config.v1.Warmup
+	(*Loss)(nil),                       // 66: chessbrain.config.v1.Loss
+	(*SWA)(nil),                        // 67: chessbrain.config.v1.SWA
+	(*Validation)(nil),                 // 68: chessbrain.config.v1.Validation
+	(*Checkpoint)(nil),                 // 69: chessbrain.config.v1.Checkpoint
+	(*Metrics)(nil),                    // 70: chessbrain.config.v1.Metrics
+	(*Export)(nil),                     // 71: chessbrain.config.v1.Export
+	(*Plugins)(nil),                    // 72: chessbrain.config.v1.Plugins
+	(*Stage)(nil),                      // 73: chessbrain.config.v1.Stage
+	(*Log)(nil),                        // 74: chessbrain.config.v1.Log
+	(*Openings_Position)(nil),          // 75: chessbrain.config.v1.Openings.Position
+	(*ChunkSourceSplitter_Output)(nil), // 76: chessbrain.config.v1.ChunkSourceSplitter.Output
+	nil,                                // 77: chessbrain.config.v1.LoaderPlugin.SettingsEntry
+	nil,                                // 78: chessbrain.config.v1.Export.SettingsEntry
+	nil,                                // 79: chessbrain.config.v1.Stage.SettingsEntry
 }
 var file_internal_config_chessbrain_proto_depIdxs = []int32{
 	22, // 0: chessbrain.config.v1.Config.selfplay:type_name -> chessbrain.config.v1.SelfPlay
 	30, // 1: chessbrain.config.v1.Config.mcts:type_name -> chessbrain.config.v1.MCTS
 	33, // 2: chessbrain.config.v1.Config.data_loader:type_name -> chessbrain.config.v1.DataLoader
 	54, // 3: chessbrain.config.v1.Config.model:type_name -> chessbrain.config.v1.Model
-	60, // 4: chessbrain.config.v1.Config.training:type_name -> chessbrain.config.v1.Training
-	69, // 5: chessbrain.config.v1.Config.metrics:type_name -> chessbrain.config.v1.Metrics
-	70, // 6: chessbrain.config.v1.Config.export:type_name -> chessbrain.config.v1.Export
-	71, // 7: chessbrain.config.v1.Config.plugins:type_name -> chessbrain.config.v1.Plugins
+	61, // 4: chessbrain.config.v1.Config.training:type_name -> chessbrain.config.v1.Training
+	70, // 5: chessbrain.config.v1.Config.metrics:type_name -> chessbrain.config.v1.Metrics
+	71, // 6: chessbrain.config.v1.Config.export:type_name -> chessbrain.config.v1.Export
+	72, // 7: chessbrain.config.v1.Config.plugins:type_name -> chessbrain.config.v1.Plugins
 	48, // 8: chessbrain.config.v1.Config.loop:type_name -> chessbrain.config.v1.Loop
-	73, // 9: chessbrain.config.v1.Config.log:type_name -> chessbrain.config.v1.Log
+	74, // 9: chessbrain.config.v1.Config.log:type_name -> chessbrain.config.v1.Log
 	27, // 10: chessbrain.config.v1.SelfPlay.temperature:type_name -> chessbrain.config.v1.Temperature
 	28, // 11: chessbrain.config.v1.SelfPlay.resign:type_name -> chessbrain.config.v1.Resign
 	29, // 12: chessbrain.config.v1.SelfPlay.openings:type_name -> chessbrain.config.v1.Openings
@@ -7670,7 +7765,7 @@ var file_internal_config_chessbrain_proto_depIdxs = []int32{
 	24, // 16: chessbrain.config.v1.SelfPlay.forks:type_name -> chessbrain.config.v1.Forks
 	25, // 17: chessbrain.config.v1.SelfPlay.reduced_visits:type_name -> chessbrain.config.v1.ReducedVisits
 	26, // 18: chessbrain.config.v1.SelfPlay.odds:type_name -> chessbrain.config.v1.Odds
-	74, // 19: chessbrain.config.v1.Openings.positions:type_name -> chessbrain.config.v1.Openings.Position
+	75, // 19: chessbrain.config.v1.Openings.positions:type_name -> chessbrain.config.v1.Openings.Position
 	2,  // 20: chessbrain.config.v1.Openings.order:type_name -> chessbrain.config.v1.Openings.Order
 	3,  // 21: chessbrain.config.v1.MCTS.cpuct_form:type_name -> chessbrain.config.v1.MCTS.CPUCTForm
 	4,  // 22: chessbrain.config.v1.MCTS.fpu_form:type_name -> chessbrain.config.v1.MCTS.FPUForm
@@ -7690,11 +7785,11 @@ var file_internal_config_chessbrain_proto_depIdxs = []int32{
 	47, // 36: chessbrain.config.v1.LoaderStage.tensor_generator:type_name -> chessbrain.config.v1.TensorGenerator
 	43, // 37: chessbrain.config.v1.LoaderStage.plugin:type_name -> chessbrain.config.v1.LoaderPlugin
 	5,  // 38: chessbrain.config.v1.LoaderQueue.overflow:type_name -> chessbrain.config.v1.LoaderQueue.Overflow
-	72, // 39: chessbrain.config.v1.ChunkSourceReader.rescorer:type_name -> chessbrain.config.v1.Stage
-	75, // 40: chessbrain.config.v1.ChunkSourceSplitter.output:type_name -> chessbrain.config.v1.ChunkSourceSplitter.Output
+	73, // 39: chessbrain.config.v1.ChunkSourceReader.rescorer:type_name -> chessbrain.config.v1.Stage
+	76, // 40: chessbrain.config.v1.ChunkSourceSplitter.output:type_name -> chessbrain.config.v1.ChunkSourceSplitter.Output
 	39, // 41: chessbrain.config.v1.ShufflingChunkPool.position_weight:type_name -> chessbrain.config.v1.PositionWeight
-	72, // 42: chessbrain.config.v1.ChunkRescorer.rescorer:type_name -> chessbrain.config.v1.Stage
-	76, // 43: chessbrain.config.v1.LoaderPlugin.settings:type_name -> chessbrain.config.v1.LoaderPlugin.SettingsEntry
+	73, // 42: chessbrain.config.v1.ChunkRescorer.rescorer:type_name -> chessbrain.config.v1.Stage
+	77, // 43: chessbrain.config.v1.LoaderPlugin.settings:type_name -> chessbrain.config.v1.LoaderPlugin.SettingsEntry
 	39, // 44: chessbrain.config.v1.ChunkUnpacker.position_weight:type_name -> chessbrain.config.v1.PositionWeight
 	49, // 45: chessbrain.config.v1.Loop.shuffle:type_name -> chessbrain.config.v1.Shuffle
 	50, // 46: chessbrain.config.v1.Loop.gatekeeper:type_name -> chessbrain.config.v1.Gatekeeper
@@ -7703,42 +7798,43 @@ var file_internal_config_chessbrain_proto_depIdxs = []int32{
 	51, // 49: chessbrain.config.v1.Gatekeeper.sprt:type_name -> chessbrain.config.v1.Sprt
 	55, // 50: chessbrain.config.v1.Model.arch:type_name -> chessbrain.config.v1.Arch
 	56, // 51: chessbrain.config.v1.Arch.conv_tower:type_name -> chessbrain.config.v1.ConvTower
-	57, // 52: chessbrain.config.v1.Arch.attention:type_name -> chessbrain.config.v1.AttentionBody
-	6,  // 53: chessbrain.config.v1.Arch.activation:type_name -> chessbrain.config.v1.Arch.Activation
-	7,  // 54: chessbrain.config.v1.Arch.policy_head:type_name -> chessbrain.config.v1.Arch.PolicyHead
-	8,  // 55: chessbrain.config.v1.Arch.value_head:type_name -> chessbrain.config.v1.Arch.ValueHead
-	59, // 56: chessbrain.config.v1.ModelKinds.kind:type_name -> chessbrain.config.v1.ModelKind
-	56, // 57: chessbrain.config.v1.ModelKind.conv_tower:type_name -> chessbrain.config.v1.ConvTower
-	9,  // 58: chessbrain.config.v1.Training.source:type_name -> chessbrain.config.v1.Training.Source
-	12, // 59: chessbrain.config.v1.Training.amp:type_name -> chessbrain.config.v1.Training.AMP
-	63, // 60: chessbrain.config.v1.Training.lr_rule:type_name -> chessbrain.config.v1.LRRule
-	64, // 61: chessbrain.config.v1.Training.warmup:type_name -> chessbrain.config.v1.Warmup
-	11, // 62: chessbrain.config.v1.Training.optimizer:type_name -> chessbrain.config.v1.Training.Optimizer
-	65, // 63: chessbrain.config.v1.Training.losses:type_name -> chessbrain.config.v1.Loss
-	66, // 64: chessbrain.config.v1.Training.swa:type_name -> chessbrain.config.v1.SWA
-	67, // 65: chessbrain.config.v1.Training.validation:type_name -> chessbrain.config.v1.Validation
-	68, // 66: chessbrain.config.v1.Training.checkpoint:type_name -> chessbrain.config.v1.Checkpoint
-	61, // 67: chessbrain.config.v1.Training.bucket:type_name -> chessbrain.config.v1.Bucket
-	10, // 68: chessbrain.config.v1.Training.export_mode:type_name -> chessbrain.config.v1.Training.ExportMode
-	62, // 69: chessbrain.config.v1.Training.schedule:type_name -> chessbrain.config.v1.Schedule
-	13, // 70: chessbrain.config.v1.LRRule.transition:type_name -> chessbrain.config.v1.LRRule.Transition
-	14, // 71: chessbrain.config.v1.Loss.head:type_name -> chessbrain.config.v1.Loss.Head
-	15, // 72: chessbrain.config.v1.Loss.kind:type_name -> chessbrain.config.v1.Loss.Kind
-	16, // 73: chessbrain.config.v1.Loss.target:type_name -> chessbrain.config.v1.Loss.Target
-	16, // 74: chessbrain.config.v1.Loss.mix_target:type_name -> chessbrain.config.v1.Loss.Target
-	17, // 75: chessbrain.config.v1.Export.weights:type_name -> chessbrain.config.v1.Export.Weights
-	77, // 76: chessbrain.config.v1.Export.settings:type_name -> chessbrain.config.v1.Export.SettingsEntry
-	72, // 77: chessbrain.config.v1.Plugins.rescorer:type_name -> chessbrain.config.v1.Stage
-	72, // 78: chessbrain.config.v1.Plugins.sampler:type_name -> chessbrain.config.v1.Stage
-	18, // 79: chessbrain.config.v1.Plugins.on_failure:type_name -> chessbrain.config.v1.Plugins.OnFailure
-	78, // 80: chessbrain.config.v1.Stage.settings:type_name -> chessbrain.config.v1.Stage.SettingsEntry
-	19, // 81: chessbrain.config.v1.Log.level:type_name -> chessbrain.config.v1.Log.Level
-	20, // 82: chessbrain.config.v1.Log.format:type_name -> chessbrain.config.v1.Log.Format
-	83, // [83:83] is the sub-list for method output_type
-	83, // [83:83] is the sub-list for method input_type
-	83, // [83:83] is the sub-list for extension type_name
-	83, // [83:83] is the sub-list for extension extendee
-	0,  // [0:83] is the sub-list for field type_name
+	58, // 52: chessbrain.config.v1.Arch.attention:type_name -> chessbrain.config.v1.AttentionBody
+	57, // 53: chessbrain.config.v1.Arch.sparse:type_name -> chessbrain.config.v1.SparseBody
+	6,  // 54: chessbrain.config.v1.Arch.activation:type_name -> chessbrain.config.v1.Arch.Activation
+	7,  // 55: chessbrain.config.v1.Arch.policy_head:type_name -> chessbrain.config.v1.Arch.PolicyHead
+	8,  // 56: chessbrain.config.v1.Arch.value_head:type_name -> chessbrain.config.v1.Arch.ValueHead
+	60, // 57: chessbrain.config.v1.ModelKinds.kind:type_name -> chessbrain.config.v1.ModelKind
+	56, // 58: chessbrain.config.v1.ModelKind.conv_tower:type_name -> chessbrain.config.v1.ConvTower
+	9,  // 59: chessbrain.config.v1.Training.source:type_name -> chessbrain.config.v1.Training.Source
+	12, // 60: chessbrain.config.v1.Training.amp:type_name -> chessbrain.config.v1.Training.AMP
+	64, // 61: chessbrain.config.v1.Training.lr_rule:type_name -> chessbrain.config.v1.LRRule
+	65, // 62: chessbrain.config.v1.Training.warmup:type_name -> chessbrain.config.v1.Warmup
+	11, // 63: chessbrain.config.v1.Training.optimizer:type_name -> chessbrain.config.v1.Training.Optimizer
+	66, // 64: chessbrain.config.v1.Training.losses:type_name -> chessbrain.config.v1.Loss
+	67, // 65: chessbrain.config.v1.Training.swa:type_name -> chessbrain.config.v1.SWA
+	68, // 66: chessbrain.config.v1.Training.validation:type_name -> chessbrain.config.v1.Validation
+	69, // 67: chessbrain.config.v1.Training.checkpoint:type_name -> chessbrain.config.v1.Checkpoint
+	62, // 68: chessbrain.config.v1.Training.bucket:type_name -> chessbrain.config.v1.Bucket
+	10, // 69: chessbrain.config.v1.Training.export_mode:type_name -> chessbrain.config.v1.Training.ExportMode
+	63, // 70: chessbrain.config.v1.Training.schedule:type_name -> chessbrain.config.v1.Schedule
+	13, // 71: chessbrain.config.v1.LRRule.transition:type_name -> chessbrain.config.v1.LRRule.Transition
+	14, // 72: chessbrain.config.v1.Loss.head:type_name -> chessbrain.config.v1.Loss.Head
+	15, // 73: chessbrain.config.v1.Loss.kind:type_name -> chessbrain.config.v1.Loss.Kind
+	16, // 74: chessbrain.config.v1.Loss.target:type_name -> chessbrain.config.v1.Loss.Target
+	16, // 75: chessbrain.config.v1.Loss.mix_target:type_name -> chessbrain.config.v1.Loss.Target
+	17, // 76: chessbrain.config.v1.Export.weights:type_name -> chessbrain.config.v1.Export.Weights
+	78, // 77: chessbrain.config.v1.Export.settings:type_name -> chessbrain.config.v1.Export.SettingsEntry
+	73, // 78: chessbrain.config.v1.Plugins.rescorer:type_name -> chessbrain.config.v1.Stage
+	73, // 79: chessbrain.config.v1.Plugins.sampler:type_name -> chessbrain.config.v1.Stage
+	18, // 80: chessbrain.config.v1.Plugins.on_failure:type_name -> chessbrain.config.v1.Plugins.OnFailure
+	79, // 81: chessbrain.config.v1.Stage.settings:type_name -> chessbrain.config.v1.Stage.SettingsEntry
+	19, // 82: chessbrain.config.v1.Log.level:type_name -> chessbrain.config.v1.Log.Level
+	20, // 83: chessbrain.config.v1.Log.format:type_name -> chessbrain.config.v1.Log.Format
+	84, // [84:84] is the sub-list for method output_type
+	84, // [84:84] is the sub-list for method input_type
+	84, // [84:84] is the sub-list for extension type_name
+	84, // [84:84] is the sub-list for extension extendee
+	0,  // [0:84] is the sub-list for field type_name
 }
 
 func init() { file_internal_config_chessbrain_proto_init() }
@@ -7750,6 +7846,7 @@ func file_internal_config_chessbrain_proto_init() {
 	file_internal_config_chessbrain_proto_msgTypes[34].OneofWrappers = []any{
 		(*Arch_ConvTower)(nil),
 		(*Arch_Attention)(nil),
+		(*Arch_Sparse)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -7757,7 +7854,7 @@ func file_internal_config_chessbrain_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_internal_config_chessbrain_proto_rawDesc), len(file_internal_config_chessbrain_proto_rawDesc)),
 			NumEnums:      21,
-			NumMessages:   58,
+			NumMessages:   59,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

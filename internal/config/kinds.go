@@ -50,7 +50,10 @@ func Kinds(path string) (*ModelKinds, error) {
 // nothing is said: enough to play sensibly, and the same on every machine.
 const defaultEngineNodes = 1000
 
-var netSize = regexp.MustCompile(`^([0-9]{1,5})x([0-9]{1,4})$`)
+var (
+	netSize    = regexp.MustCompile(`^([0-9]{1,5})x([0-9]{1,4})$`)
+	sparseSize = regexp.MustCompile(`^sparse([0-9]{1,5})$`)
+)
 
 // normalise resolves what one value says about others: a model kind or size
 // becomes the tower of the architecture, deterministic means no producers, amp OFF
@@ -103,7 +106,23 @@ func (e *Effective) resolveNet() error {
 	if err != nil || net == "" {
 		return err
 	}
-	tower, _ := proto.Clone(m.GetArch().GetConvTower()).(*ConvTower)
+	if size := sparseSize.FindStringSubmatch(net); size != nil {
+		accumulators, _ := strconv.Atoi(size[1]) // at most five digits
+		sparse := proto.CloneOf(m.GetArch().GetSparse())
+		if sparse == nil {
+			sparse = &SparseBody{}
+		}
+		sparse.Accumulators = proto.Int32(int32(accumulators))
+		fill(sparse.ProtoReflect())
+		m.Arch.Body = &Arch_Sparse{sparse}
+		e.netIsArch("sparse.accumulators")
+		return nil
+	}
+	tower := proto.CloneOf(m.GetArch().GetConvTower())
+	if tower == nil { // a file's sparse net gives way
+		tower = &ConvTower{}
+		fill(tower.ProtoReflect())
+	}
 	names := make([]string, 0, len(kinds.GetKind()))
 	found := false
 	for _, k := range kinds.GetKind() {
@@ -121,16 +140,20 @@ func (e *Effective) resolveNet() error {
 		if info, err := os.Stat(net); err == nil && !info.IsDir() {
 			return nil // a net file
 		}
-		return e.Errorf("model.net", "known kinds: "+strings.Join(names, ", "), "neither a model kind, nor filters x blocks such as 64x6, nor a file that exists")
+		return e.Errorf("model.net", "known kinds: "+strings.Join(names, ", "), "neither a model kind, nor filters x blocks such as 64x6, nor a sparse net such as sparse128, nor a file that exists")
 	}
 	m.Arch.Body = &Arch_ConvTower{ConvTower: tower}
-	where := e.Origin("model.net")
-	for _, field := range []string{"filters", "blocks", "se_ratio"} {
-		e.origins["model.arch.conv_tower."+field] = where
-	}
-	m.Net = proto.String("")
-	delete(e.origins, "model.net")
+	e.netIsArch("conv_tower.filters", "conv_tower.blocks", "conv_tower.se_ratio")
 	return nil
+}
+
+// netIsArch notes that model.net has become fields of model.arch.
+func (e *Effective) netIsArch(fields ...string) {
+	for _, field := range fields {
+		e.origins["model.arch."+field] = e.Origin("model.net")
+	}
+	e.Config.Model.Net = proto.String("")
+	delete(e.origins, "model.net")
 }
 
 // JobID makes a job id of any name: characters that an id may not have become

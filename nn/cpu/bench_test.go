@@ -13,7 +13,7 @@ import (
 // (nn.Arch.FLOPs; Winograd needs a quarter of a convolution's products). Boards/s
 // is that of the fastest run: means say more about what else the machine does.
 func BenchmarkEvaluate(b *testing.B) {
-	for _, name := range []string{"32x4", "64x6", "128x10"} {
+	for _, name := range []string{"32x4", "64x6", "128x10", "sparse128", "sparse256"} {
 		for _, p := range []kernel.Precision{kernel.FP32, kernel.BF16} {
 			for _, batch := range []int{1, 8, 64} {
 				b.Run(fmt.Sprintf("%s/%s/%d", name, p, batch), func(b *testing.B) {

@@ -49,7 +49,7 @@ func toleranceOf(p kernel.Precision) float64 {
 }
 
 func TestAgainstReference(t *testing.T) {
-	nets := []string{"16x2", "32x2-se", "16x2-plain", "5x2-se", "19x1-se2", "16x2-mish", "16x1-mish-plain", "16x2-classical", "16x2-scalar", "16x1-noml", "130x1"}
+	nets := []string{"16x2", "32x2-se", "16x2-plain", "5x2-se", "19x1-se2", "16x2-mish", "16x1-mish-plain", "16x2-classical", "16x2-scalar", "16x1-noml", "130x1", "sparse64", "sparse192-v16-p128-noml"}
 	for _, name := range nets {
 		t.Run(name, func(t *testing.T) {
 			n := testNet(t, name, 3)
@@ -106,7 +106,7 @@ func TestBatchIndependence(t *testing.T) {
 	if testing.Short() { // an emulated arm64 takes a minute for all
 		evaluators, batches = []int{64}, []int{9, numPositions}
 	}
-	for _, name := range []string{"16x2", "21x1", "16x1-classical"} {
+	for _, name := range []string{"16x2", "21x1", "16x1-classical", "sparse64"} {
 		n := testNet(t, name, 5)
 		all := randomBatch(6, numPositions)
 		eachTier(t, func(t *testing.T, p kernel.Precision) {
@@ -163,7 +163,7 @@ func evaluate(t testing.TB, e *Evaluator, b *encoding.Batch) {
 }
 
 func TestNoAllocation(t *testing.T) {
-	for _, name := range []string{"16x2", "16x1-classical-scalar-noml", "16x1-plain-mish"} {
+	for _, name := range []string{"16x2", "16x1-classical-scalar-noml", "16x1-plain-mish", "sparse64", "sparse64-noml"} {
 		for _, p := range []kernel.Precision{kernel.FP32, kernel.BF16} {
 			e := newEvaluator(t, testNet(t, name, 1), 32, p)
 			b := randomBatch(2, 40)
@@ -177,7 +177,7 @@ func TestNoAllocation(t *testing.T) {
 func TestSwap(t *testing.T) {
 	b := randomBatch(8, 5)
 	e := newEvaluator(t, testNet(t, "16x2", 1), 4, kernel.FP32)
-	for _, name := range []string{"16x2", "24x1-scalar", "16x2-classical-noml", "16x2"} {
+	for _, name := range []string{"16x2", "24x1-scalar", "sparse64", "16x2-classical-noml", "sparse128-noml", "16x2"} {
 		n := testNet(t, name, 9)
 		c, err := New(n, kernel.FP32)
 		if err != nil {
@@ -291,7 +291,7 @@ func TestNewCopies(t *testing.T) {
 // A fresh net is near uniform: no move has twice its share, no outcome is above
 // a half, and moves left starts where its gradient is not dead.
 func TestFreshNetIsNearUniform(t *testing.T) {
-	for _, name := range []string{"32x4", "64x6", "64x6-plain", "16x2-classical"} {
+	for _, name := range []string{"32x4", "64x6", "64x6-plain", "16x2-classical", "sparse128"} {
 		e := newEvaluator(t, nn.Init(mustArch(t, name), 7), 16, kernel.FP32)
 		b := randomBatch(3, 12)
 		evaluate(t, e, b)

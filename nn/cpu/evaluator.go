@@ -44,6 +44,8 @@ type Evaluator struct {
 	policyOut  []float32 // [chunk][1858]
 	value      headBuffers
 	movesLeft  headBuffers
+
+	sparse *sparseBuffers // of a sparse net; nil = of a tower
 }
 
 // headBuffers are the activations of a scalar head, for a chunk.
@@ -75,6 +77,10 @@ func (e *Evaluator) Swap(n *Net) {
 func (e *Evaluator) ID() string { return e.net.id }
 
 func (e *Evaluator) allocate() {
+	if s := e.net.sparse; s != nil {
+		e.allocateSparse(s)
+		return
+	}
 	a := &e.net.arch
 	f := a.Filters
 	p := e.net.precision
@@ -119,6 +125,9 @@ func newHeadBuffers(h *scalarHead, chunk int) (b headBuffers) {
 // context is looked at between groups of boards. After an error (the context's,
 // or one that wraps ErrNotFinite) the answers are not to be used.
 func (e *Evaluator) Evaluate(ctx context.Context, b *encoding.Batch) error {
+	if e.net.sparse != nil {
+		return e.evaluateSparse(ctx, b)
+	}
 	for lo := 0; lo < b.N; lo += e.chunk {
 		n := min(e.chunk, b.N-lo)
 		for at := 0; at < n; at += e.group {

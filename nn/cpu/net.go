@@ -26,6 +26,7 @@ type Net struct {
 	moves       *[encoding.NumPolicy]uint16 // convolutional head: policy index -> plane*64 + from square
 	value       scalarHead
 	movesLeft   *scalarHead // nil without
+	sparse      *sparseNet  // a sparse net, which has nothing of a tower
 }
 
 // conv3 is a packed 3x3 convolution.
@@ -57,6 +58,9 @@ type scalarHead struct{ conv, fc1, fc2 kernelMat }
 func New(n *nn.Net, p kernel.Precision) (*Net, error) {
 	if err := cmp.Or(n.Validate(), n.CheckFinite()); err != nil {
 		return nil, fmt.Errorf("cpu: %w", err)
+	}
+	if n.Arch.Sparse() {
+		return &Net{arch: n.Arch, id: n.ID(), precision: p, sparse: packSparse(n, p)}, nil
 	}
 	f := nn.Fold(n)
 	c := &Net{arch: n.Arch, id: n.ID(), act: kernel.ReLU, precision: p, input: packConv3(f.Input, p)}

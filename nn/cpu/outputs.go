@@ -44,7 +44,12 @@ func (e *Evaluator) finishHead(h *scalarHead, buf *headBuffers, n int) {
 
 func (e *Evaluator) finishValue(b *encoding.Batch, lo, n int) error {
 	e.finishHead(&e.net.value, &e.value, n)
-	outputs := e.net.value.fc2.n
+	return e.finishWDL(b, lo, n)
+}
+
+// finishWDL turns a chunk's outputs of the value head into WDL.
+func (e *Evaluator) finishWDL(b *encoding.Batch, lo, n int) error {
+	outputs := e.net.arch.ValueOutputs()
 	out := e.value.out[:n*outputs]
 	for i, v := range out {
 		if !finite(v) {
@@ -72,6 +77,11 @@ func (e *Evaluator) finishMovesLeft(b *encoding.Batch, lo, n int) error {
 		return nil
 	}
 	e.finishHead(e.net.movesLeft, &e.movesLeft, n)
+	return e.finishPlies(b, lo, n)
+}
+
+// finishPlies turns a chunk's outputs of the moves-left head into M.
+func (e *Evaluator) finishPlies(b *encoding.Batch, lo, n int) error {
 	for i, v := range e.movesLeft.out[:n] {
 		if !finite(v) {
 			return outputError("moves left", lo+i, v)

@@ -54,11 +54,11 @@ type batchMemory struct {
 // NewNet packs n, with batch norm folded into the convolutions, and sends it to the
 // device; n is not kept. Close it when no new use begins. Errors wrap nn.ErrArch,
 // nn.ErrParams, nn.ErrNotFinite (also for a weight above fp16's 65504) or
-// driver.ErrOutOfMemory. All of nn.Arch is supported: bf16 and fp16 nets of up to 256
+// driver.ErrOutOfMemory. All towers of nn.Arch are supported: bf16 and fp16 nets of up to 256
 // filters in one fused kernel, others layer by layer.
 func (d *Device) NewNet(n *nn.Net, p device.Precision) (*Net, error) {
 	t, err := d.storage(p)
-	if err := cmp.Or(err, n.Validate(), n.CheckFinite()); err != nil {
+	if err := cmp.Or(err, n.Validate(), n.CheckFinite(), n.Arch.MustBeTower("a GPU")); err != nil {
 		return nil, fmt.Errorf("cuda: %w", err)
 	}
 	f := nn.Fold(n)

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -80,7 +81,7 @@ func (q *queue) do(launches ...kernels.Launch) {
 // NewTrainer makes room for a net and its optimizer; Upload gives it weights.
 func (d *Device) NewTrainer(cfg device.Config) (*Trainer, error) {
 	typ, err := d.storage(cfg.Precision)
-	if err != nil {
+	if err := cmp.Or(err, cfg.Arch.MustBeTower("a GPU")); err != nil {
 		return nil, err
 	}
 	t := &Trainer{dev: d, cfg: cfg, typ: typ, act: activation(cfg.Arch), layout: newLayout(cfg.Arch), mem: memory{d: d.driver}}

@@ -116,6 +116,18 @@ type policyArgs struct {
 	n           uintptr  // number of outputs, > 0
 }
 
+// rowsArgs are the arguments of assembly kernels; strides are in bytes.
+type rowsArgs struct {
+	x       *float32 // a vector as wide as the rows
+	table   *float32 // row 0
+	rows    *uint16  // the list
+	weights *float32 // by row of the list
+	step    uintptr  // stride of weights: 0 or 4
+	stride  uintptr  // stride of rows
+	n       uintptr  // rows of the list, > 0
+	blocks  uintptr  // blocks of 64 floats of a row, > 0
+}
+
 // squaresArgs are the arguments of assembly kernels; strides are in bytes.
 type squaresArgs struct {
 	x    *float32 // the numbers

@@ -32,6 +32,7 @@ type assembly struct {
 	transpose    asm
 	toHalf       asm
 	policyDots   [2]asm // [half]
+	rows         [numRowsOps]asm
 	points       [2][3]asm
 	pointGrad    [2][3]asm // [half][np]
 	gradSet      asm       // grad that writes

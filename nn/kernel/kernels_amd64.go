@@ -219,6 +219,21 @@ func policyDotsAVX512(args *byte)
 //go:noescape
 func policyDotsBF16AVX512(args *byte)
 
+// rowsSumAVX512 adds the rows of a list, times their weights, to x. args is a *rowsArgs.
+//
+//go:noescape
+func rowsSumAVX512(args *byte)
+
+// rowsAddAVX512 adds x, times their weights, to the rows of a list. args is a *rowsArgs.
+//
+//go:noescape
+func rowsAddAVX512(args *byte)
+
+// rowsDotAVX512 adds the products of the rows of a list with x to weights. args is a *rowsArgs.
+//
+//go:noescape
+func rowsDotAVX512(args *byte)
+
 // transpose16AVX512 transposes blocks of 16 rows of 16 floats. args is a *transposeArgs.
 //
 //go:noescape
@@ -468,6 +483,21 @@ func expandAVX2(args *byte)
 //
 //go:noescape
 func policyDotsAVX2(args *byte)
+
+// rowsSumAVX2 adds the rows of a list, times their weights, to x. args is a *rowsArgs.
+//
+//go:noescape
+func rowsSumAVX2(args *byte)
+
+// rowsAddAVX2 adds x, times their weights, to the rows of a list. args is a *rowsArgs.
+//
+//go:noescape
+func rowsAddAVX2(args *byte)
+
+// rowsDotAVX2 adds the products of the rows of a list with x to weights. args is a *rowsArgs.
+//
+//go:noescape
+func rowsDotAVX2(args *byte)
 
 // transpose16AVX2 transposes blocks of 16 rows of 16 floats. args is a *transposeArgs.
 //

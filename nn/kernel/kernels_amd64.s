@@ -4366,6 +4366,166 @@ channels:
 	VZEROUPPER
 	RET
 
+// func rowsSumAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·rowsSumAVX512(SB), NOSPLIT, $24-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    8(AX), CX
+	MOVQ    (AX), DX
+	MOVQ    40(AX), BX
+	MOVQ    32(AX), SI
+	MOVQ    56(AX), DI
+	MOVQ    DI, 16(SP)
+
+block:
+	MOVQ    16(AX), DI
+	MOVQ    24(AX), R8
+	MOVQ    48(AX), R9
+	VMOVUPS (DX), Z0
+	VMOVUPS 64(DX), Z1
+	VMOVUPS 128(DX), Z2
+	VMOVUPS 192(DX), Z3
+
+row:
+	MOVWQZX      (DI), R10
+	IMULQ        BX, R10
+	ADDQ         CX, R10
+	VBROADCASTSS (R8), Z4
+	VFMADD231PS  (R10), Z4, Z0
+	VFMADD231PS  64(R10), Z4, Z1
+	VFMADD231PS  128(R10), Z4, Z2
+	VFMADD231PS  192(R10), Z4, Z3
+	ADDQ         $0x02, DI
+	ADDQ         SI, R8
+	DECQ         R9
+	JNZ          row
+	VMOVUPS      Z0, (DX)
+	VMOVUPS      Z1, 64(DX)
+	VMOVUPS      Z2, 128(DX)
+	VMOVUPS      Z3, 192(DX)
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, DX
+	DECQ         16(SP)
+	JNZ          block
+	LDMXCSR      (SP)
+	VZEROUPPER
+	RET
+
+// func rowsAddAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·rowsAddAVX512(SB), NOSPLIT, $24-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    8(AX), CX
+	MOVQ    (AX), DX
+	MOVQ    40(AX), BX
+	MOVQ    32(AX), SI
+	MOVQ    56(AX), DI
+	MOVQ    DI, 16(SP)
+
+block:
+	MOVQ    16(AX), DI
+	MOVQ    24(AX), R8
+	MOVQ    48(AX), R9
+	VMOVUPS (DX), Z0
+	VMOVUPS 64(DX), Z1
+	VMOVUPS 128(DX), Z2
+	VMOVUPS 192(DX), Z3
+
+row:
+	MOVWQZX      (DI), R10
+	IMULQ        BX, R10
+	ADDQ         CX, R10
+	VBROADCASTSS (R8), Z4
+	VMOVUPS      (R10), Z5
+	VFMADD231PS  Z0, Z4, Z5
+	VMOVUPS      Z5, (R10)
+	VMOVUPS      64(R10), Z5
+	VFMADD231PS  Z1, Z4, Z5
+	VMOVUPS      Z5, 64(R10)
+	VMOVUPS      128(R10), Z5
+	VFMADD231PS  Z2, Z4, Z5
+	VMOVUPS      Z5, 128(R10)
+	VMOVUPS      192(R10), Z5
+	VFMADD231PS  Z3, Z4, Z5
+	VMOVUPS      Z5, 192(R10)
+	ADDQ         $0x02, DI
+	ADDQ         SI, R8
+	DECQ         R9
+	JNZ          row
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, DX
+	DECQ         16(SP)
+	JNZ          block
+	LDMXCSR      (SP)
+	VZEROUPPER
+	RET
+
+// func rowsDotAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·rowsDotAVX512(SB), NOSPLIT, $24-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    8(AX), CX
+	MOVQ    (AX), DX
+	MOVQ    40(AX), BX
+	MOVQ    32(AX), SI
+	MOVQ    56(AX), DI
+	MOVQ    DI, 16(SP)
+
+block:
+	MOVQ    16(AX), DI
+	MOVQ    24(AX), R8
+	MOVQ    48(AX), R9
+	VMOVUPS (DX), Z0
+	VMOVUPS 64(DX), Z1
+	VMOVUPS 128(DX), Z2
+	VMOVUPS 192(DX), Z3
+
+row:
+	MOVWQZX     (DI), R10
+	IMULQ       BX, R10
+	ADDQ        CX, R10
+	VMULPS      (R10), Z0, Z4
+	VMULPS      64(R10), Z1, Z5
+	VFMADD231PS 128(R10), Z2, Z4
+	VFMADD231PS 192(R10), Z3, Z5
+	VADDPS      Z5, Z4, Z4
+	VSHUFF32X4  $0x4e, Z4, Z4, Z5
+	VADDPS      Z5, Z4, Z4
+	VSHUFF32X4  $0xb1, Z4, Z4, Z5
+	VADDPS      Z5, Z4, Z4
+	VPERMILPS   $0x4e, Z4, Z5
+	VADDPS      Z5, Z4, Z4
+	VPERMILPS   $0xb1, Z4, Z5
+	VADDPS      Z5, Z4, Z4
+	VADDSS      (R8), X4, X4
+	VMOVSS      X4, (R8)
+	ADDQ        $0x02, DI
+	ADDQ        SI, R8
+	DECQ        R9
+	JNZ         row
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000100, DX
+	DECQ        16(SP)
+	JNZ         block
+	LDMXCSR     (SP)
+	VZEROUPPER
+	RET
+
 // func transpose16AVX512(args *byte)
 // Requires: AVX, AVX512F, SSE
 TEXT ·transpose16AVX512(SB), NOSPLIT, $16-8
@@ -14216,6 +14376,200 @@ channels:
 	ADDQ        $0x08, DI
 	DECQ        16(SP)
 	JNZ         job
+	LDMXCSR     (SP)
+	VZEROUPPER
+	RET
+
+// func rowsSumAVX2(args *byte)
+// Requires: AVX, FMA3, SSE
+TEXT ·rowsSumAVX2(SB), NOSPLIT, $24-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    8(AX), CX
+	MOVQ    (AX), DX
+	MOVQ    40(AX), BX
+	MOVQ    32(AX), SI
+	MOVQ    56(AX), DI
+	MOVQ    DI, 16(SP)
+
+block:
+	MOVQ    16(AX), DI
+	MOVQ    24(AX), R8
+	MOVQ    48(AX), R9
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	VMOVUPS 64(DX), Y2
+	VMOVUPS 96(DX), Y3
+	VMOVUPS 128(DX), Y4
+	VMOVUPS 160(DX), Y5
+	VMOVUPS 192(DX), Y6
+	VMOVUPS 224(DX), Y7
+
+row:
+	MOVWQZX      (DI), R10
+	IMULQ        BX, R10
+	ADDQ         CX, R10
+	VBROADCASTSS (R8), Y8
+	VFMADD231PS  (R10), Y8, Y0
+	VFMADD231PS  32(R10), Y8, Y1
+	VFMADD231PS  64(R10), Y8, Y2
+	VFMADD231PS  96(R10), Y8, Y3
+	VFMADD231PS  128(R10), Y8, Y4
+	VFMADD231PS  160(R10), Y8, Y5
+	VFMADD231PS  192(R10), Y8, Y6
+	VFMADD231PS  224(R10), Y8, Y7
+	ADDQ         $0x02, DI
+	ADDQ         SI, R8
+	DECQ         R9
+	JNZ          row
+	VMOVUPS      Y0, (DX)
+	VMOVUPS      Y1, 32(DX)
+	VMOVUPS      Y2, 64(DX)
+	VMOVUPS      Y3, 96(DX)
+	VMOVUPS      Y4, 128(DX)
+	VMOVUPS      Y5, 160(DX)
+	VMOVUPS      Y6, 192(DX)
+	VMOVUPS      Y7, 224(DX)
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, DX
+	DECQ         16(SP)
+	JNZ          block
+	LDMXCSR      (SP)
+	VZEROUPPER
+	RET
+
+// func rowsAddAVX2(args *byte)
+// Requires: AVX, FMA3, SSE
+TEXT ·rowsAddAVX2(SB), NOSPLIT, $24-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    8(AX), CX
+	MOVQ    (AX), DX
+	MOVQ    40(AX), BX
+	MOVQ    32(AX), SI
+	MOVQ    56(AX), DI
+	MOVQ    DI, 16(SP)
+
+block:
+	MOVQ    16(AX), DI
+	MOVQ    24(AX), R8
+	MOVQ    48(AX), R9
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	VMOVUPS 64(DX), Y2
+	VMOVUPS 96(DX), Y3
+	VMOVUPS 128(DX), Y4
+	VMOVUPS 160(DX), Y5
+	VMOVUPS 192(DX), Y6
+	VMOVUPS 224(DX), Y7
+
+row:
+	MOVWQZX      (DI), R10
+	IMULQ        BX, R10
+	ADDQ         CX, R10
+	VBROADCASTSS (R8), Y8
+	VMOVUPS      (R10), Y9
+	VFMADD231PS  Y0, Y8, Y9
+	VMOVUPS      Y9, (R10)
+	VMOVUPS      32(R10), Y9
+	VFMADD231PS  Y1, Y8, Y9
+	VMOVUPS      Y9, 32(R10)
+	VMOVUPS      64(R10), Y9
+	VFMADD231PS  Y2, Y8, Y9
+	VMOVUPS      Y9, 64(R10)
+	VMOVUPS      96(R10), Y9
+	VFMADD231PS  Y3, Y8, Y9
+	VMOVUPS      Y9, 96(R10)
+	VMOVUPS      128(R10), Y9
+	VFMADD231PS  Y4, Y8, Y9
+	VMOVUPS      Y9, 128(R10)
+	VMOVUPS      160(R10), Y9
+	VFMADD231PS  Y5, Y8, Y9
+	VMOVUPS      Y9, 160(R10)
+	VMOVUPS      192(R10), Y9
+	VFMADD231PS  Y6, Y8, Y9
+	VMOVUPS      Y9, 192(R10)
+	VMOVUPS      224(R10), Y9
+	VFMADD231PS  Y7, Y8, Y9
+	VMOVUPS      Y9, 224(R10)
+	ADDQ         $0x02, DI
+	ADDQ         SI, R8
+	DECQ         R9
+	JNZ          row
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, DX
+	DECQ         16(SP)
+	JNZ          block
+	LDMXCSR      (SP)
+	VZEROUPPER
+	RET
+
+// func rowsDotAVX2(args *byte)
+// Requires: AVX, FMA3, SSE
+TEXT ·rowsDotAVX2(SB), NOSPLIT, $24-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    8(AX), CX
+	MOVQ    (AX), DX
+	MOVQ    40(AX), BX
+	MOVQ    32(AX), SI
+	MOVQ    56(AX), DI
+	MOVQ    DI, 16(SP)
+
+block:
+	MOVQ    16(AX), DI
+	MOVQ    24(AX), R8
+	MOVQ    48(AX), R9
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	VMOVUPS 64(DX), Y2
+	VMOVUPS 96(DX), Y3
+	VMOVUPS 128(DX), Y4
+	VMOVUPS 160(DX), Y5
+	VMOVUPS 192(DX), Y6
+	VMOVUPS 224(DX), Y7
+
+row:
+	MOVWQZX     (DI), R10
+	IMULQ       BX, R10
+	ADDQ        CX, R10
+	VMULPS      (R10), Y0, Y8
+	VMULPS      32(R10), Y1, Y9
+	VFMADD231PS 64(R10), Y2, Y8
+	VFMADD231PS 96(R10), Y3, Y9
+	VFMADD231PS 128(R10), Y4, Y8
+	VFMADD231PS 160(R10), Y5, Y9
+	VFMADD231PS 192(R10), Y6, Y8
+	VFMADD231PS 224(R10), Y7, Y9
+	VADDPS      Y9, Y8, Y8
+	VPERM2F128  $0x01, Y8, Y8, Y9
+	VADDPS      Y9, Y8, Y8
+	VPERMILPS   $0x4e, Y8, Y9
+	VADDPS      Y9, Y8, Y8
+	VPERMILPS   $0xb1, Y8, Y9
+	VADDPS      Y9, Y8, Y8
+	VADDSS      (R8), X8, X8
+	VMOVSS      X8, (R8)
+	ADDQ        $0x02, DI
+	ADDQ        SI, R8
+	DECQ        R9
+	JNZ         row
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000100, DX
+	DECQ        16(SP)
+	JNZ         block
 	LDMXCSR     (SP)
 	VZEROUPPER
 	RET

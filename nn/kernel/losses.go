@@ -22,12 +22,7 @@ func PolicyCrossEntropy(dy, prob, y []float32, off *PolicyOffsets, legal []uint1
 		p[j] = y[off[v]]
 	}
 	total := sum64(t)
-	if total > 0 {
-		r = crossEntropy(p, t)
-	} else {
-		Softmax(p)
-	}
-	if dy == nil {
+	if r = MovesCrossEntropy(p, t); dy == nil {
 		return r
 	}
 	clear(dy)
@@ -37,6 +32,17 @@ func PolicyCrossEntropy(dy, prob, y []float32, off *PolicyOffsets, legal []uint1
 		}
 	}
 	return r
+}
+
+// MovesCrossEntropy turns the logits of a row's legal moves into probabilities in place,
+// and returns their loss as PolicyCrossEntropy does. Its gradient is p*sum(target) -
+// target, 0 where it is not known.
+func MovesCrossEntropy(p, target []float32) RowLoss {
+	if sum64(target) > 0 {
+		return crossEntropy(p, target)
+	}
+	Softmax(p)
+	return RowLoss{}
 }
 
 // WDLCrossEntropy is the cross entropy of a row's softmax(logits) against target (win,

@@ -16,10 +16,15 @@ import (
 
 // ArchOf turns the configuration's message into a net's description.
 func ArchOf(m *config.Arch) (nn.Arch, error) {
+	if s := m.GetSparse(); s != nil {
+		a := nn.SparseArch(int(s.GetAccumulators()))
+		a.PolicyUnits, a.ValueHidden, a.MovesLeft = int(s.GetPolicyUnits()), int(s.GetValueUnits()), m.GetMovesLeft()
+		return a, a.Validate()
+	}
 	a := nn.DefaultArch()
 	tower := m.GetConvTower()
 	if tower == nil {
-		return a, fmt.Errorf("model.arch: only the convolutional tower is in this build")
+		return a, fmt.Errorf("model.arch: neither a convolutional tower nor a sparse net")
 	}
 	a.Filters, a.Blocks, a.SERatio = int(tower.GetFilters()), int(tower.GetBlocks()), int(tower.GetSeRatio())
 	a.Activation = strings.ToLower(m.GetActivation().String())

@@ -25,6 +25,9 @@ type forward struct{ net *nn.Net }
 // Forward returns the output of a valid net for one position.
 func Forward(n *nn.Net, masks *[encoding.NumMasks]uint64, s *encoding.Scalars) Output {
 	f := forward{n}
+	if n.Arch.Sparse() {
+		return f.sparse(masks, s)
+	}
 	x := f.unit(inputPlanes(masks, s), "input.conv", "input.bn", true)
 	for i := range n.Arch.Blocks {
 		x = f.block(x, fmt.Sprintf("tower.%d", i))

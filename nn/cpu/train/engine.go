@@ -73,6 +73,9 @@ func newEngine(a nn.Arch, capacity, workers int, bnMomentum float64, p kernel.Pr
 		bnMomentum: bnMomentum, version: 1, lossScale: 1,
 		scratch: make([][numScratch][]float32, workers), slice: sliceBoards(capacity),
 	}
+	if a.Sparse() {
+		e.slice = sparseSlice(capacity)
+	}
 	for i := range e.arenas {
 		e.arenas[i] = make([][]float32, e.maxSlices())
 	}

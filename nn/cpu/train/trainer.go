@@ -22,6 +22,7 @@ type trainer struct {
 	g      *graph
 	terms  []*term // in the order of cfg.Terms
 	policy *policyHead
+	sparse *sparseLayers // those of a sparse net, in the place of layers, heads and g
 	acc    []accumulator // trained parameters, in the order of nn.Specs
 	opt    *optimizer
 	swa    [][]float32 // by parameter; nil = there is no average
@@ -57,13 +58,7 @@ func open(cfg device.Config) (*trainer, error) {
 		p = kernel.BF16
 	}
 	t.e = newEngine(cfg.Arch, cfg.Capacity, cfg.Workers, cfg.BNMomentum, p)
-	t.layers = []towerLayer{newInputLayer(t.e)}
-	for i := range cfg.Arch.Blocks {
-		t.layers = append(t.layers, newBlockLayer(t.e, i))
-	}
-	t.heads = &heads{e: t.e, list: t.buildHeads()}
-	var err error
-	if t.g, err = newGraph(t.layers, t.heads, t.e.params, cfg.Capacity, 64, t.e.shape("input.bn.gamma")[0]); err != nil {
+	if err := t.build(); err != nil {
 		t.e.pool.close()
 		return nil, err
 	}
@@ -77,13 +72,34 @@ func open(cfg device.Config) (*trainer, error) {
 	return t, nil
 }
 
-// buildHeads makes the heads that have losses and fills terms.
-func (t *trainer) buildHeads() (list []headLayer) {
+// build makes the layers and what runs them.
+func (t *trainer) build() (err error) {
+	byHead := t.makeTerms()
+	if t.cfg.Arch.Sparse() {
+		t.sparse = newSparseLayers(t.e, byHead)
+		return nil
+	}
+	t.layers = []towerLayer{newInputLayer(t.e)}
+	for i := range t.cfg.Arch.Blocks {
+		t.layers = append(t.layers, newBlockLayer(t.e, i))
+	}
+	t.heads = &heads{e: t.e, list: t.buildHeads(byHead)}
+	t.g, err = newGraph(t.layers, t.heads, t.e.params, t.cfg.Capacity, 64, t.e.shape("input.bn.gamma")[0])
+	return err
+}
+
+// makeTerms fills terms, and returns them by their heads.
+func (t *trainer) makeTerms() map[device.Head][]*term {
 	byHead := map[device.Head][]*term{}
 	for _, of := range t.cfg.Terms {
 		made := &term{Term: of, rows: make([]device.RowLoss, t.cfg.Capacity), sums: make([]float64, t.e.maxSlices())}
 		t.terms, byHead[of.Head] = append(t.terms, made), append(byHead[of.Head], made)
 	}
+	return byHead
+}
+
+// buildHeads makes the heads that have losses.
+func (t *trainer) buildHeads(byHead map[device.Head][]*term) (list []headLayer) {
 	scalar := func(which device.Head, label string, buffer int, loss rowLossFunc) {
 		if terms := byHead[which]; terms != nil {
 			list = append(list, newScalarHead(t.e, label, buffer, terms, t.cfg.Arch.ValueHead, loss))
@@ -165,8 +181,12 @@ func (t *trainer) Finish(out *device.Rows) error {
 	for i, term := range t.terms {
 		out.Terms[i] = append(out.Terms[i][:0], term.rows[:w.b.N]...)
 	}
-	if out.Entropy = out.Entropy[:0]; t.policy != nil {
+	out.Entropy = out.Entropy[:0]
+	switch {
+	case t.policy != nil:
 		out.Entropy = append(out.Entropy, t.policy.entropy[:w.b.N]...)
+	case t.sparse != nil && t.sparse.policy.terms != nil:
+		out.Entropy = append(out.Entropy, t.sparse.entropy[:w.b.N]...)
 	}
 	return nil
 }
@@ -182,6 +202,13 @@ func (t *trainer) run(w work) error {
 	}
 	e.lossScale = float64(w.pass.LossScale)
 	e.begin(w.b, mode, w.pass.Backward)
+	if t.sparse != nil {
+		t.sparse.pass()
+		if w.pass.Backward {
+			t.accumulate(w.pass.First)
+		}
+		return nil
+	}
 	if !w.pass.Backward {
 		var x []float32
 		for _, l := range t.layers {
@@ -221,5 +248,8 @@ func (t *trainer) Drop() error {
 // Close ends the workers.
 func (t *trainer) Close() error {
 	t.e.pool.close()
+	if t.g == nil {
+		return nil
+	}
 	return t.g.close()
 }

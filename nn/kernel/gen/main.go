@@ -40,6 +40,7 @@ func run(dir string) error {
 		genReductions(v)
 		genExpand(v)
 		genPolicy(v)
+		genRowLists(v)
 		genTranspose(v)
 		genPeak(v)
 		genPoints(v)

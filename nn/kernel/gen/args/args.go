@@ -160,6 +160,16 @@ var Structs = map[string][]Field{
 		{"blocks", "uintptr", "number of row blocks, > 0"},
 		{"points", "uintptr", "number of sums, > 0"},
 	},
+	"rowsArgs": {
+		{"x", "*float32", "a vector as wide as the rows"},
+		{"table", "*float32", "row 0"},
+		{"rows", "*uint16", "the list"},
+		{"weights", "*float32", "by row of the list"},
+		{"step", "uintptr", "stride of weights: 0 or 4"},
+		{"stride", "uintptr", "stride of rows"},
+		{"n", "uintptr", "rows of the list, > 0"},
+		{"blocks", "uintptr", "blocks of 64 floats of a row, > 0"},
+	},
 	"peakArgs": {
 		{"n", "uintptr", "rounds, > 0"},
 	},

@@ -1,0 +1,49 @@
+package reference
+
+import (
+	"math"
+
+	"github.com/chessbrain/chessbrain/encoding"
+)
+
+// sparse returns the output of a sparse net, whose features are those of
+// encoding.Sparse: that has tests of its own.
+func (f forward) sparse(masks *[encoding.NumMasks]uint64, s *encoding.Scalars) Output {
+	var in encoding.Sparse
+	in.Set(masks, s)
+	table, bias := f.get("input.weight"), f.get("input.bias")
+	var x []float64
+	for _, features := range [2][]uint16{in.Ours, in.Theirs} {
+		for j := range bias {
+			sum := bias[j]
+			for _, i := range features {
+				sum += table[int(i)*len(bias)+j]
+			}
+			sum = math.Min(math.Max(sum, 0), 1)
+			x = append(x, sum*sum)
+		}
+	}
+	relu := func(y []float64) []float64 {
+		for i, v := range y {
+			y[i] = math.Max(v, 0)
+		}
+		return y
+	}
+	value := relu(f.dense(x, "value.fc1"))
+	units := relu(f.dense(x, "policy.fc1"))
+	out := Output{Value: f.dense(value, "value.fc2"), Policy: make([]float64, encoding.NumPolicy)}
+	all, rows, kinds := make([]uint16, encoding.NumPolicy), make([]uint16, encoding.NumPolicy), make([]uint16, encoding.NumPolicy)
+	for i := range all {
+		all[i] = uint16(i)
+	}
+	in.Moves(all, rows, kinds)
+	moves, ofKind := f.dense(units, "policy.moves"), f.dense(units, "policy.kinds")
+	for i := range all {
+		out.Policy[i] = moves[rows[i]] + ofKind[kinds[i]]
+	}
+	out.WDL = [3]float64(Softmax(out.Value))
+	if f.net.Arch.MovesLeft {
+		out.MovesLeft = math.Max(0, f.dense(value, "moves_left.fc2")[0])
+	}
+	return out
+}

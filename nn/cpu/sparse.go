@@ -1,0 +1,125 @@
+package cpu
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+)
+
+// sparseNet is a packed sparse net.
+type sparseNet struct {
+	width, units  int       // accumulators, policy units
+	table, bias   []float32 // [NumSparse][width], [width]
+	moves, kinds  []float32 // [1858][units], [NumMoveKinds][units]
+	movesBias     []float32
+	kindsBias     []float32
+	policy, value kernelMat // from both accumulators to their units
+	valueOut      kernelMat
+	movesLeftOut  kernelMat // packed is nil without
+}
+
+func packSparse(n *nn.Net, p kernel.Precision) *sparseNet {
+	dense := func(name string) kernelMat {
+		w, bias := n.Get(name+".weight"), n.Get(name+".bias")
+		if w == nil {
+			return kernelMat{}
+		}
+		return packDense(nn.Dense{In: len(w) / len(bias), Out: len(bias), Weight: w, Bias: bias}, p)
+	}
+	get := func(name string) []float32 { return slices.Clone(n.Get(name)) }
+	return &sparseNet{
+		width: n.Arch.Accumulators, units: n.Arch.PolicyUnits, table: get("input.weight"), bias: get("input.bias"),
+		moves: get("policy.moves.weight"), movesBias: get("policy.moves.bias"),
+		kinds: get("policy.kinds.weight"), kindsBias: get("policy.kinds.bias"),
+		policy: dense("policy.fc1"), value: dense("value.fc1"), valueOut: dense("value.fc2"), movesLeftOut: dense("moves_left.fc2"),
+	}
+}
+
+// mats lists the matrices.
+func (s *sparseNet) mats() []*kernelMat {
+	return []*kernelMat{&s.policy, &s.value, &s.valueOut, &s.movesLeftOut}
+}
+
+// sparseBuffers are an evaluator's for a sparse net.
+type sparseBuffers struct {
+	input       encoding.Sparse
+	x           []float32 // [chunk][2*width]: accumulators, ours and theirs
+	policy      []float32 // [chunk][units]
+	value       []float32 // [chunk][value units]
+	rows, kinds []uint16  // of a position's legal moves
+}
+
+func (e *Evaluator) allocateSparse(s *sparseNet) {
+	e.sparse = &sparseBuffers{
+		x: make([]float32, e.chunk*2*s.width), policy: make([]float32, e.chunk*s.units), value: make([]float32, e.chunk*s.value.n),
+	}
+	scratch := 0
+	for _, m := range s.mats() {
+		scratch = max(scratch, m.scratchLen())
+	}
+	e.scratch = make([]float32, scratch)
+	e.value, e.movesLeft = headBuffers{out: make([]float32, e.chunk*s.valueOut.n)}, headBuffers{out: make([]float32, e.chunk)}
+}
+
+// evaluateSparse is Evaluate with a sparse net, chunk by chunk of boards.
+func (e *Evaluator) evaluateSparse(ctx context.Context, b *encoding.Batch) error {
+	for lo := 0; lo < b.N; lo += e.chunk {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("evaluate: %w", err)
+		}
+		if err := e.sparseChunk(b, lo, min(e.chunk, b.N-lo)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Evaluator) sparseChunk(b *encoding.Batch, lo, n int) error {
+	s, buf := e.net.sparse, e.sparse
+	// All moves' logits begin with their biases: a position's moves are told while its
+	// features are at hand, and multiplied when the policy units are known.
+	first := b.LegalStart[lo]
+	numMoves := int(b.LegalStart[lo+n] - first)
+	buf.rows, buf.kinds = slices.Grow(buf.rows[:0], numMoves)[:numMoves], slices.Grow(buf.kinds[:0], numMoves)[:numMoves]
+	for i := range n {
+		buf.input.Set(&b.Masks[lo+i], &b.Scalars[lo+i])
+		for side, features := range [2][]uint16{buf.input.Ours, buf.input.Theirs} {
+			x := buf.x[(2*i+side)*s.width:][:s.width]
+			copy(x, s.bias)
+			kernel.AddRows(x, s.table, s.width, features, nil)
+		}
+		from := b.LegalStart[lo+i] - first
+		buf.input.Moves(b.LegalOf(lo+i), buf.rows[from:], buf.kinds[from:])
+	}
+	x := buf.x[:n*2*s.width]
+	kernel.SquaredClippedReLU(x, x)
+	e.mul(buf.policy, x, &s.policy, n, kernel.ReLU)
+	e.mul(buf.value, x, &s.value, n, kernel.ReLU)
+	for i := range n {
+		from, prior := b.LegalStart[lo+i]-first, b.PriorOf(lo+i)
+		rows, kinds := buf.rows[from:][:len(prior)], buf.kinds[from:][:len(prior)]
+		for j, r := range rows {
+			prior[j] = s.movesBias[r] + s.kindsBias[kinds[j]]
+		}
+		units := buf.policy[i*s.units:][:s.units]
+		kernel.RowDots(prior, units, s.moves, s.units, rows)
+		kernel.RowDots(prior, units, s.kinds, s.units, kinds)
+	}
+	if err := e.finishPolicy(b, lo, n); err != nil {
+		return err
+	}
+	e.mul(e.value.out, buf.value, &s.valueOut, n, kernel.None)
+	if err := e.finishWDL(b, lo, n); err != nil {
+		return err
+	}
+	if s.movesLeftOut.packed == nil {
+		clear(b.M[lo : lo+n])
+		return nil
+	}
+	e.mul(e.movesLeft.out, buf.value, &s.movesLeftOut, n, kernel.None)
+	return e.finishPlies(b, lo, n)
+}

@@ -1,0 +1,274 @@
+package train
+
+import (
+	"math"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn/device"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+)
+
+// sparseLayers are the layers of a sparse net. A pass has two parts with one barrier: all
+// that a row needs of the rest of the net, slice by slice, and the gradients of the
+// tables, whose columns are shared out among the workers. Each task of the second part
+// goes through all rows in order, so that results do not depend on the number of workers.
+type sparseLayers struct {
+	e            *engine
+	width, units int // accumulators, policy units
+
+	table, bias          *param
+	moves, movesBias     *param
+	kinds, kindsBias     *param
+	policyIn, valueIn    *conv // from the accumulators to the units
+	valueOut, movesOut   *conv // movesOut is nil without the head
+	wg                   *weightGrads
+	policy, value, plies head // terms is nil where the head is not trained
+	tasks                []func()
+
+	rows       []encoding.Sparse
+	moveRow    []uint16  // beside the batch's Legal
+	moveKind   []uint16  // likewise
+	prob       []float32 // likewise: the net's policy
+	dLogit     []float32 // likewise
+	pre, x, dx []float32 // [capacity][2*width]: accumulators before and after the activation
+	p, dp      []float32 // [capacity][units]
+	v, dv, dv2 []float32 // [capacity][value units]
+	z, dz      []float32 // [capacity][3]
+	m, dm      []float32 // [capacity]
+	entropy    []float64
+}
+
+// sparseSlice returns the boards of a slice: each slice sums the gradients of the dense
+// layers apart, so that there are 16 slices at most.
+func sparseSlice(capacity int) int { return max(32, (capacity+15)/16) }
+
+func newSparseLayers(e *engine, byHead map[device.Head][]*term) *sparseLayers {
+	named := func(name string) *param { return &e.params[e.param(name)] }
+	l := &sparseLayers{
+		e: e, table: named("input.weight"), bias: named("input.bias"),
+		moves: named("policy.moves.weight"), movesBias: named("policy.moves.bias"),
+		kinds: named("policy.kinds.weight"), kindsBias: named("policy.kinds.bias"),
+		policyIn: newConv(e, "policy.fc1", 0, true), valueIn: newConv(e, "value.fc1", 0, true), valueOut: newConv(e, "value.fc2", 0, true),
+		policy: head{e: e, terms: byHead[device.Policy]}, value: head{e: e, terms: byHead[device.Value]}, plies: head{e: e, terms: byHead[device.MovesLeft]},
+		rows: make([]encoding.Sparse, e.capacity), entropy: make([]float64, e.capacity),
+	}
+	dense := []*conv{l.policyIn, l.valueIn, l.valueOut}
+	if e.param("moves_left.fc2.weight") >= 0 {
+		l.movesOut = newConv(e, "moves_left.fc2", 0, true)
+		dense = append(dense, l.movesOut)
+	}
+	l.wg = newWeightGrads(e, dense...)
+	l.width, l.units = l.table.spec.Shape[1], l.policyIn.co
+	floats := func(width int) []float32 { return make([]float32, e.capacity*width) }
+	l.pre, l.x, l.dx = floats(2*l.width), floats(2*l.width), floats(2*l.width)
+	l.p, l.dp = floats(l.units), floats(l.units)
+	l.v, l.dv, l.dv2 = floats(l.valueIn.co), floats(l.valueIn.co), floats(l.valueIn.co)
+	l.z, l.dz, l.m, l.dm = floats(3), floats(3), floats(1), floats(1)
+	for c := 0; c < l.width; c += kernel.RowBlock {
+		l.tasks = append(l.tasks, func() { l.tableGrad(c) })
+	}
+	for c := 0; c < l.units; c += kernel.RowBlock {
+		l.tasks = append(l.tasks, func() { l.moveGrad(l.moves, l.movesBias, l.moveRow, c) }, func() { l.moveGrad(l.kinds, l.kindsBias, l.moveKind, c) })
+	}
+	return l
+}
+
+// pass takes the micro-batch forward and, where gradients are wanted, back.
+func (l *sparseLayers) pass() {
+	e := l.e
+	if n := len(e.batch.Legal); len(l.prob) < n {
+		l.moveRow, l.moveKind = make([]uint16, n), make([]uint16, n)
+		l.prob, l.dLogit = make([]float32, n), make([]float32, n)
+	}
+	if !e.train {
+		e.run(phase{end: l.forward})
+		return
+	}
+	e.open(l.wg)
+	e.run(phase{begin: l.wg.reset, end: func(s span) {
+		l.forward(s)
+		l.backward(s)
+	}})
+	l.wg.reduce()
+	due := e.due
+	e.pool.run(len(l.tasks)+len(due), func(i, _ int) {
+		if i < len(l.tasks) {
+			l.tasks[i]()
+		} else {
+			due[i-len(l.tasks)].sum()
+		}
+	})
+	e.due = e.due[:0]
+}
+
+// forward takes a slice to its losses and to their gradients of the outputs.
+func (l *sparseLayers) forward(s span) {
+	b := l.e.batch
+	for i := s.lo; i < s.lo+s.n; i++ {
+		in := &l.rows[i]
+		in.Set(&b.Masks[i], &b.Scalars[i])
+		for side, features := range [2][]uint16{in.Ours, in.Theirs} {
+			pre := l.pre[(2*i+side)*l.width:][:l.width]
+			copy(pre, l.bias.data)
+			kernel.AddRows(pre, l.table.data, l.width, features, nil)
+		}
+	}
+	x := s.rows(l.x, 2*l.width)
+	kernel.SquaredClippedReLU(x, s.rows(l.pre, 2*l.width))
+	unitsOf := func(c *conv, y []float32) []float32 {
+		y = s.rows(y, c.co)
+		c.forward(s, y, x)
+		kernel.ReLUForward(y, y)
+		return y
+	}
+	if l.policy.terms != nil {
+		unitsOf(l.policyIn, l.p)
+		l.losePolicy(s)
+	}
+	if l.value.terms == nil && l.plies.terms == nil {
+		return
+	}
+	v := unitsOf(l.valueIn, l.v)
+	l.lose(s, &l.value, l.valueOut, l.z, l.dz, v, wdlRowLoss)
+	l.lose(s, &l.plies, l.movesOut, l.m, l.dm, v, movesLeftRowLoss)
+}
+
+// losePolicy takes the logits of a slice's legal moves, their losses and gradients.
+func (l *sparseLayers) losePolicy(s span) {
+	b, t := l.e.batch, l.policy.terms[0]
+	t.sums[s.slice] = 0
+	for i := s.lo; i < s.lo+s.n; i++ {
+		from, to := b.LegalStart[i], b.LegalStart[i+1]
+		prob, rows, kinds, target := l.prob[from:to], l.moveRow[from:to], l.moveKind[from:to], b.PolicyOf(i)
+		l.rows[i].Moves(b.LegalOf(i), rows, kinds)
+		for j, r := range rows {
+			prob[j] = l.movesBias.data[r] + l.kindsBias.data[kinds[j]]
+		}
+		units := l.p[i*l.units:][:l.units]
+		kernel.RowDots(prob, units, l.moves.data, l.units, rows)
+		kernel.RowDots(prob, units, l.kinds.data, l.units, kinds)
+		r := kernel.MovesCrossEntropy(prob, target)
+		l.policy.measured(t, s, i, r)
+		l.entropy[i] = r.Entropy
+		d := l.dLogit[from:to]
+		clear(d)
+		if !r.Known {
+			l.entropy[i] = math.NaN()
+			continue
+		}
+		total := float32(0)
+		for _, w := range target {
+			total += w
+		}
+		scale := l.policy.gradScale(t, i)
+		for j := range d {
+			d[j] = scale * (prob[j]*total - target[j])
+		}
+	}
+}
+
+// lose takes the losses of a slice's outputs z, of a head over the value units, and
+// their gradients dz.
+func (l *sparseLayers) lose(s span, h *head, out *conv, z, dz, units []float32, loss rowLossFunc) {
+	if h.terms == nil {
+		return
+	}
+	z, dz = s.rows(z, out.co), s.rows(dz, out.co)
+	out.forward(s, z, units)
+	clear(dz)
+	for _, t := range h.terms {
+		t.sums[s.slice] = 0
+		for i := range s.n {
+			row := s.lo + i
+			learn := t.Learn(&l.e.batch.Targets[row], "")
+			h.measured(t, s, row, loss(dz[i*out.co:][:out.co], z[i*out.co:][:out.co], learn, h.gradScale(t, row)))
+		}
+	}
+}
+
+// backward takes a slice from the outputs' gradients to those of the accumulators, and
+// adds up the slice's part of the dense layers' weight gradients.
+func (l *sparseLayers) backward(s span) {
+	x, dx := s.rows(l.x, 2*l.width), s.rows(l.dx, 2*l.width)
+	clear(dx)
+	back := func(in *conv, y, dy []float32) {
+		kernel.ReLUBackward(dy, dy, y)
+		in.weightGrad(s, 0, l.wg, x, dy)
+		d := l.e.workerScratch(s, actBuffer, len(dx))
+		in.inputGrad(s, d, dy)
+		kernel.Add(dx, dx, d)
+	}
+	if b := l.e.batch; l.policy.terms != nil {
+		dp := s.rows(l.dp, l.units)
+		clear(dp)
+		for i := range s.n {
+			from, to := b.LegalStart[s.lo+i], b.LegalStart[s.lo+i+1]
+			d, units := l.dLogit[from:to], dp[i*l.units:][:l.units]
+			kernel.AddRows(units, l.moves.data, l.units, l.moveRow[from:to], d)
+			kernel.AddRows(units, l.kinds.data, l.units, l.moveKind[from:to], d)
+		}
+		back(l.policyIn, s.rows(l.p, l.units), dp)
+	}
+	v, dv, dv2 := s.rows(l.v, l.valueIn.co), s.rows(l.dv, l.valueIn.co), s.rows(l.dv2, l.valueIn.co)
+	clear(dv)
+	for _, h := range []struct {
+		*head
+		out *conv
+		dz  []float32
+	}{{&l.value, l.valueOut, l.dz}, {&l.plies, l.movesOut, l.dm}} {
+		if h.terms != nil {
+			dz := s.rows(h.dz, h.out.co)
+			h.out.weightGrad(s, 0, l.wg, v, dz)
+			h.out.inputGrad(s, dv2, dz)
+			kernel.Add(dv, dv, dv2)
+		}
+	}
+	if l.value.terms != nil || l.plies.terms != nil {
+		back(l.valueIn, v, dv)
+	}
+	kernel.SquaredClippedReLUBackward(dx, dx, s.rows(l.pre, 2*l.width))
+}
+
+// tableGrad sets the gradient of a block of the table's columns, from column c on.
+func (l *sparseLayers) tableGrad(c int) {
+	grad := l.table.grad[c:]
+	for r := range l.table.spec.Shape[0] {
+		clear(grad[r*l.width:][:kernel.RowBlock])
+	}
+	bias := l.bias.grad[c:][:kernel.RowBlock]
+	clear(bias)
+	for i := range l.e.boards {
+		in := &l.rows[i]
+		for side, features := range [2][]uint16{in.Ours, in.Theirs} {
+			d := l.dx[(2*i+side)*l.width+c:][:kernel.RowBlock]
+			kernel.AddToRows(grad, l.width, features, nil, d)
+			kernel.Add(bias, bias, d)
+		}
+	}
+}
+
+// moveGrad sets the gradient of a block of columns of the moves' or the kinds' rows, from
+// column c on, and with the first block that of their biases.
+func (l *sparseLayers) moveGrad(weight, bias *param, rows []uint16, c int) {
+	b := l.e.batch
+	grad := weight.grad[c:]
+	for r := range weight.spec.Shape[0] {
+		clear(grad[r*l.units:][:kernel.RowBlock])
+	}
+	if c == 0 {
+		clear(bias.grad)
+	}
+	if l.policy.terms == nil {
+		return
+	}
+	for i := range l.e.boards {
+		from, to := b.LegalStart[i], b.LegalStart[i+1]
+		list, d := rows[from:to], l.dLogit[from:to]
+		kernel.AddToRows(grad, l.units, list, d, l.p[i*l.units+c:][:kernel.RowBlock])
+		if c == 0 {
+			for j, r := range list {
+				bias.grad[r] += d[j]
+			}
+		}
+	}
+}

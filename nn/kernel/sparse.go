@@ -1,0 +1,122 @@
+package kernel
+
+import "slices"
+
+// RowBlock is what the width of the rows of a table is a multiple of, in floats: the
+// vector kernels keep so many sums in registers.
+const RowBlock = 64
+
+// The functions below work on a few rows of a table, those that a list names: of a layer
+// whose input is sparse, and of one of whose outputs few are wanted. Row r is
+// table[r*stride:][:width], where width is the length of the vector beside it and a
+// multiple of RowBlock. A row may be listed more than once. Sums run in the list's order.
+
+// AddRows sets y += the sum of rows, each times its weight where weights is not nil.
+func AddRows(y, table []float32, stride int, rows []uint16, weights []float32) {
+	if rowsVec(rowsSum, y, table, stride, rows, weights) {
+		return
+	}
+	for i, r := range rows {
+		row := table[int(r)*stride:][:len(y)]
+		w := float32(1)
+		if weights != nil {
+			w = weights[i]
+		}
+		for j, v := range row {
+			y[j] += w * v
+		}
+	}
+}
+
+// AddToRows adds x to rows, times the row's weight where weights is not nil.
+func AddToRows(table []float32, stride int, rows []uint16, weights, x []float32) {
+	if rowsVec(rowsAdd, x, table, stride, rows, weights) {
+		return
+	}
+	for i, r := range rows {
+		row := table[int(r)*stride:][:len(x)]
+		w := float32(1)
+		if weights != nil {
+			w = weights[i]
+		}
+		for j, v := range x {
+			row[j] += w * v
+		}
+	}
+}
+
+// RowDots adds to dots, beside rows, their products with x.
+func RowDots(dots, x, table []float32, stride int, rows []uint16) {
+	if rowsVec(rowsDot, x, table, stride, rows, dots[:len(rows)]) {
+		return
+	}
+	for i, r := range rows {
+		sum := float32(0)
+		row := table[int(r)*stride:][:len(x)]
+		for j, v := range x {
+			sum += v * row[j]
+		}
+		dots[i] += sum
+	}
+}
+
+// SquaredClippedReLU sets y = min(max(x,0),1)^2. y may be x.
+func SquaredClippedReLU(y, x []float32) {
+	y = y[:len(x)]
+	for i, v := range x {
+		v = min(max(v, 0), 1)
+		y[i] = v * v
+	}
+}
+
+// SquaredClippedReLUBackward sets dx = dy * 2x where 0 < x < 1, else 0. dx may be dy.
+func SquaredClippedReLUBackward(dx, dy, x []float32) {
+	dx, dy = dx[:len(x)], dy[:len(x)]
+	for i, v := range x {
+		g := 2 * v * dy[i]
+		if !(v > 0 && v < 1) {
+			g = 0
+		}
+		dx[i] = g
+	}
+}
+
+// rowsOp names a vector kernel over (x, table, rows, weights).
+type rowsOp uint8
+
+const (
+	rowsSum rowsOp = iota // x += weight*row
+	rowsAdd               // row += weight*x
+	rowsDot               // weight += row*x
+	numRowsOps
+)
+
+// one is the weight of rows that have none. It is never written.
+var one = []float32{1}
+
+// rowsVec runs op, whose weights are 1 where nil, or returns false where the tier has no kernel for it.
+func rowsVec(op rowsOp, x, table []float32, stride int, rows []uint16, weights []float32) bool {
+	if len(x)%RowBlock != 0 || stride < len(x) {
+		panic("kernel: rows are not of whole blocks")
+	}
+	if len(rows) == 0 || len(x) == 0 {
+		return true
+	}
+	_ = table[int(slices.Max(rows))*stride+len(x)-1]
+	f := vectors().rows[op]
+	if f == nil {
+		return false
+	}
+	step := 0
+	if weights == nil {
+		weights = one
+	} else {
+		weights, step = weights[:len(rows)], f32
+	}
+	a := rowsArgs{
+		x: at(x, 0), table: at(table, 0), rows: &rows[0], weights: at(weights, 0), step: uintptr(step),
+		stride: uintptr(stride * f32), n: uintptr(len(rows)), blocks: uintptr(len(x) / RowBlock),
+	}
+	run(f, &a)
+	return true
+}

@@ -1,0 +1,137 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+)
+
+// rowCase is a table, a list of its rows and what lies beside them.
+type rowCase struct {
+	table, x, weights []float32
+	stride, first     int
+	rows              []uint16
+}
+
+func newRowCase(rng testRand, width, numRows, listed int) *rowCase {
+	c := &rowCase{stride: 2*width + 3, first: 5, x: rng.floats(width), weights: rng.floats(listed)}
+	c.table = rng.floats(numRows*c.stride + c.first)
+	for range listed {
+		c.rows = append(c.rows, uint16(rng.IntN(numRows)))
+	}
+	return c
+}
+
+func (c *rowCase) weight(i int, weighted bool) float64 {
+	if !weighted {
+		return 1
+	}
+	return float64(c.weights[i])
+}
+
+// The functions over lists of rows against float64 loops.
+func TestRowLists(t *testing.T) {
+	rng := newRand(t)
+	// Sums of up to 300 products of normal numbers, in float32.
+	near := func(t *testing.T, what string, got []float32, want []float64) {
+		t.Helper()
+		for i, v := range got {
+			if math.Abs(float64(v)-want[i]) > 1e-4*math.Max(1, math.Abs(want[i])) {
+				t.Fatalf("%s[%d] = %v, want %v", what, i, v, want[i])
+			}
+		}
+	}
+	wide := func(x []float32) []float64 {
+		y := make([]float64, len(x))
+		for i, v := range x {
+			y[i] = float64(v)
+		}
+		return y
+	}
+	for _, width := range []int{64, 128, 320} {
+		for _, listed := range []int{0, 1, 2, 35, 300} {
+			for _, weighted := range []bool{false, true} {
+				t.Run(fmt.Sprint(width, listed, weighted), func(t *testing.T) {
+					c := newRowCase(rng, width, 50, listed)
+					forTiers(t, func(t *testing.T) {
+						weights, table := c.weights, c.table[c.first:]
+						if !weighted {
+							weights = nil
+						}
+						y, wantY := slices.Clone(c.x), wide(c.x)
+						added, wantTable := slices.Clone(c.table), wide(c.table)
+						dots, wantDots := slices.Clone(c.weights), wide(c.weights)
+						for i, r := range c.rows {
+							for j := range width {
+								at := int(r)*c.stride + j
+								wantY[j] += c.weight(i, weighted) * float64(table[at])
+								wantTable[c.first+at] += c.weight(i, weighted) * float64(c.x[j])
+								wantDots[i] += float64(table[at]) * float64(c.x[j])
+							}
+						}
+						AddRows(y, table, c.stride, c.rows, weights)
+						AddToRows(added[c.first:], c.stride, c.rows, weights, c.x)
+						RowDots(dots, c.x, table, c.stride, c.rows)
+						near(t, "y", y, wantY)
+						near(t, "table", added, wantTable)
+						near(t, "dots", dots, wantDots)
+					})
+				})
+			}
+		}
+	}
+}
+
+// Rows that are not in the table are refused before anything is read or written.
+func TestRowListsRefuse(t *testing.T) {
+	rng := newRand(t)
+	c := newRowCase(rng, 64, 10, 4)
+	c.rows[2] = 10
+	for name, f := range map[string]func(){
+		"sum":   func() { AddRows(c.x, c.table[c.first:], c.stride, c.rows, nil) },
+		"add":   func() { AddToRows(c.table[c.first:], c.stride, c.rows, nil, c.x) },
+		"dots":  func() { RowDots(c.weights, c.x, c.table[c.first:], c.stride, c.rows) },
+		"width": func() { AddRows(c.x[:63], c.table, c.stride, c.rows[:1], nil) },
+	} {
+		forTiers(t, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s was done", name)
+				}
+			}()
+			f()
+		})
+	}
+}
+
+func TestSquaredClippedReLU(t *testing.T) {
+	x := []float32{-1, 0, 0.5, 1, 2, float32(math.NaN())}
+	y, dx := make([]float32, len(x)), make([]float32, len(x))
+	SquaredClippedReLU(y, x)
+	SquaredClippedReLUBackward(dx, []float32{3, 3, 3, 3, 3, 3}, x)
+	if !slices.Equal(y[:5], []float32{0, 0, 0.25, 1, 1}) || y[5] == y[5] {
+		t.Errorf("activations %v", y)
+	}
+	if !slices.Equal(dx, []float32{0, 0, 3, 0, 0, 0}) {
+		t.Errorf("gradients %v", dx)
+	}
+}
+
+// BenchmarkRowLists reports the time of a row of 128 floats.
+func BenchmarkRowLists(b *testing.B) {
+	c := newRowCase(newRand(b), 128, 3000, 32)
+	for name, f := range map[string]func(){
+		"sum":      func() { AddRows(c.x, c.table, c.stride, c.rows, nil) },
+		"weighted": func() { AddRows(c.x, c.table, c.stride, c.rows, c.weights) },
+		"add":      func() { AddToRows(c.table, c.stride, c.rows, nil, c.x) },
+		"dots":     func() { RowDots(c.weights, c.x, c.table, c.stride, c.rows) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				f()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(c.rows)), "ns/row")
+		})
+	}
+}
