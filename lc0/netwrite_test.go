@@ -3,6 +3,7 @@ package lc0
 import (
 	"bytes"
 	"errors"
+	"io"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -284,6 +285,13 @@ func TestWriteNetRefuses(t *testing.T) {
 		if err := WriteNet(&buf, n, nil, c.e); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.say) || buf.Len() > 0 {
 			t.Errorf("%s: %v, %d bytes", name, err, buf.Len())
 		}
+	}
+	sparse := nn.Init(nn.SparseArch(nn.SparseBlock), 1)
+	if err := WriteNet(io.Discard, sparse, nil, Linear16); !errors.Is(err, nn.ErrArch) || !strings.Contains(err.Error(), "a Leela network file takes a tower") {
+		t.Errorf("a sparse net: %v", err)
+	}
+	if err := WriteONNX(io.Discard, sparse, nil); !errors.Is(err, nn.ErrArch) || !strings.Contains(err.Error(), "an ONNX file takes a tower") {
+		t.Errorf("a sparse net: %v", err)
 	}
 	n, want := sample(t, "8x1"), errors.New("disk")
 	if err := WriteNet(failing{want}, n, nil, Linear16); !errors.Is(err, want) {

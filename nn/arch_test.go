@@ -58,8 +58,56 @@ func TestParseArchRefuses(t *testing.T) {
 	}
 }
 
+func TestSparseArch(t *testing.T) {
+	for _, name := range []string{"sparse64", "sparse256-p128", "sparse128-v16-p64-noml"} {
+		a := mustParse(t, name)
+		if a.String() != strings.Replace(name, "-p64", "", 1) || a.MovesLeft == strings.HasSuffix(name, "noml") {
+			t.Errorf("%s is %s, %+v", name, a, a)
+		}
+		text, err := json.Marshal(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := parseArchJSON(string(text)); err != nil || again != a {
+			t.Errorf("%s reads back as %+v, %v", text, again, err)
+		}
+		if strings.Contains(string(text), "filters") {
+			t.Errorf("%s has fields of a tower", text)
+		}
+		if err := a.MustBeTower("a Leela network file"); !errors.Is(err, ErrArch) || !strings.Contains(err.Error(), a.String()) || !strings.Contains(err.Error(), "a Leela network file") {
+			t.Errorf("as a tower: %v", err)
+		}
+	}
+	if err := DefaultArch().MustBeTower("a GPU"); err != nil {
+		t.Error(err)
+	}
+	for _, text := range []string{"sparse", "sparse0", "sparse63", "sparse96", "sparse4096", "sparse64-", "sparse64-p32", "sparse64-v", "sparse64-se", "sparse-64", "sparse64-v9999"} {
+		if a, err := ParseArch(text); !errors.Is(err, ErrArch) {
+			t.Errorf("%q: %v, %v, want ErrArch", text, a, err)
+		}
+	}
+	for name, spoil := range map[string]func(a *Arch){
+		"fields of a tower": func(a *Arch) { a.Blocks = 3 },
+		"value_head":        func(a *Arch) { a.ValueHead = ValueScalar },
+		"policy_units":      func(a *Arch) { a.PolicyUnits = 0 },
+	} {
+		a := mustParse(t, "sparse64")
+		if spoil(&a); !errors.Is(a.Validate(), ErrArch) || !strings.Contains(a.Validate().Error(), name) {
+			t.Errorf("%s: %v", name, a.Validate())
+		}
+	}
+	a := DefaultArch()
+	if a.Accumulators = 64; !errors.Is(a.Validate(), ErrArch) {
+		t.Error("a tower has accumulators")
+	}
+	a.Accumulators, a.Body = 0, "transformer"
+	if err := a.Validate(); !errors.Is(err, ErrArch) || !strings.Contains(err.Error(), "body") {
+		t.Errorf("another body: %v", err)
+	}
+}
+
 func FuzzParseArch(f *testing.F) {
-	for _, s := range []string{"64x6", "b6c64", "32x4-se8-mish", "1x1-plain-noml"} {
+	for _, s := range []string{"sparse128-v8", "64x6", "b6c64", "32x4-se8-mish", "1x1-plain-noml"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

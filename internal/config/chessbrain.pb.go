@@ -4985,7 +4985,8 @@ type Arch_Attention struct {
 }
 
 type Arch_Sparse struct {
-	// Sparse net for CPUs. Of the fields below moves_left alone is used.
+	// Sparse net for CPUs, in the place of conv_tower: sparse { accumulators: 128 policy_units: 64 value_units: 32 }.
+	// Of the fields below moves_left alone is used.
 	Sparse *SparseBody `protobuf:"bytes,13,opt,name=sparse,oneof"`
 }
 

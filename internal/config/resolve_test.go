@@ -267,6 +267,45 @@ func TestNet(t *testing.T) {
 	}
 }
 
+// A sparse net by its size, and what a file says of its other sizes; and the other way,
+// a tower in place of a file's sparse net.
+func TestSparseNet(t *testing.T) {
+	for _, c := range []struct {
+		file, net           string
+		accumulators, units int32
+	}{
+		{"", "sparse256", 256, 64},
+		{"model { arch { sparse { policy_units: 128 } } }", "sparse256", 256, 128},
+		{"model { arch { sparse { accumulators: 64 } } }", "", 64, 64},
+	} {
+		in := Input{}
+		if c.file != "" {
+			in.File = mustParse(t, c.file)
+		}
+		if c.net != "" {
+			in.Flags = set(t, "--net", c.net)
+		}
+		e, err := Resolve(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := e.Config.GetModel().GetArch()
+		if s := a.GetSparse(); s.GetAccumulators() != c.accumulators || s.GetPolicyUnits() != c.units || a.GetConvTower() != nil || e.Config.GetModel().GetNet() != "" {
+			t.Errorf("%q with --net %q: %v", c.file, c.net, a)
+		}
+	}
+	e, err := Resolve(Input{File: mustParse(t, "model { arch { sparse { } } }"), Flags: set(t, "--net", "64x6")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tower := e.Config.GetModel().GetArch().GetConvTower(); tower.GetFilters() != 64 || tower.GetSeRatio() != 4 {
+		t.Errorf("%v", e.Config.GetModel())
+	}
+	if _, err := Resolve(Input{Flags: set(t, "--net", "sparse99999")}); err == nil || !strings.Contains(err.Error(), "accumulators") {
+		t.Errorf("99999 accumulators: %v", err)
+	}
+}
+
 func TestModelKinds(t *testing.T) {
 	text, err := os.ReadFile("../../configs/models.textproto")
 	if err != nil {

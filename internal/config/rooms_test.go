@@ -74,6 +74,14 @@ func inArch(path string, set func(*nn.Arch, int)) limit {
 	}}
 }
 
+func inSparse(field string, set func(*nn.Arch, int)) limit {
+	return limit{"model.arch.sparse." + field, both, func(x float64) error {
+		a := nn.SparseArch(nn.SparseBlock)
+		set(&a, int(x))
+		return a.Validate()
+	}}
+}
+
 func inTraining(path string, sides side, set func(*trainer.Config, float64)) limit {
 	return limit{"training." + path, sides, func(x float64) error {
 		c := trainer.Config{BatchSize: 1, GradAccumSteps: 1, Optimizer: trainer.OptimizerAdamW, Epsilon: 1, BNMomentum: 1,
@@ -193,6 +201,9 @@ var limits = []limit{
 	inArch("conv_tower.filters", func(a *nn.Arch, n int) { a.Filters = n }),
 	inArch("conv_tower.blocks", func(a *nn.Arch, n int) { a.Blocks = n }),
 	inArch("conv_tower.se_ratio", func(a *nn.Arch, n int) { a.SERatio = n }),
+	inSparse("accumulators", func(a *nn.Arch, n int) { a.Accumulators = n }),
+	inSparse("policy_units", func(a *nn.Arch, n int) { a.PolicyUnits = n }),
+	inSparse("value_units", func(a *nn.Arch, n int) { a.ValueHidden = n }),
 	inArch("value_channels", func(a *nn.Arch, n int) { a.ValueChannels = n }),
 	inArch("value_hidden", func(a *nn.Arch, n int) { a.ValueHidden = n }),
 	inArch("moves_left_channels", func(a *nn.Arch, n int) { a.MLChannels = n }),

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"sync"
+	"strings"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
@@ -246,6 +247,14 @@ func TestNewNetRefuses(t *testing.T) {
 		c.spoil(n)
 		if _, err := d.NewNet(n, device.FP16); !errors.Is(err, c.want) {
 			t.Errorf("%s: error %v, want %v", name, err, c.want)
+		}
+	}
+	sparse := nn.Init(nn.SparseArch(nn.SparseBlock), 1)
+	_, err := d.NewNet(sparse, device.FP16)
+	_, trainErr := d.NewTrainer(device.Config{Arch: sparse.Arch, Capacity: 1, Optimizer: "sgd"})
+	for _, err := range []error{err, trainErr} {
+		if !errors.Is(err, nn.ErrArch) || !strings.Contains(err.Error(), "a GPU takes a tower") {
+			t.Errorf("a sparse net: %v", err)
 		}
 	}
 }

@@ -66,6 +66,8 @@ const (
 	flatAdd                           // y = a + b
 	flatAxpy                          // y = b + alpha*a
 	flatScale                         // y = alpha*a
+	flatSquare                        // y = min(max(a,0),alpha)^2
+	flatSquareBackward                // y = 2*a*b where 0 < b < alpha, else 0
 	mathMish                          // y = mish(a)
 	mathMishBackward                  // y = a*mish'(b)
 	mathSigmoid                       // y = sigmoid(a)

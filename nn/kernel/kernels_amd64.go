@@ -219,6 +219,16 @@ func policyDotsAVX512(args *byte)
 //go:noescape
 func policyDotsBF16AVX512(args *byte)
 
+// flatSquareAVX512 sets y = min(max(a,0),alpha)^2. args is a *flatArgs.
+//
+//go:noescape
+func flatSquareAVX512(args *byte)
+
+// flatSquareBackwardAVX512 sets y = 2*a*b where 0 < b < alpha, else 0. args is a *flatArgs.
+//
+//go:noescape
+func flatSquareBackwardAVX512(args *byte)
+
 // rowsSumAVX512 adds the rows of a list, times their weights, to x. args is a *rowsArgs.
 //
 //go:noescape
@@ -483,6 +493,16 @@ func expandAVX2(args *byte)
 //
 //go:noescape
 func policyDotsAVX2(args *byte)
+
+// flatSquareAVX2 sets y = min(max(a,0),alpha)^2. args is a *flatArgs.
+//
+//go:noescape
+func flatSquareAVX2(args *byte)
+
+// flatSquareBackwardAVX2 sets y = 2*a*b where 0 < b < alpha, else 0. args is a *flatArgs.
+//
+//go:noescape
+func flatSquareBackwardAVX2(args *byte)
 
 // rowsSumAVX2 adds the rows of a list, times their weights, to x. args is a *rowsArgs.
 //

@@ -4366,6 +4366,71 @@ channels:
 	VZEROUPPER
 	RET
 
+// func flatSquareAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·flatSquareAVX512(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         24(AX), SI
+	VBROADCASTSS 32(AX), Z0
+	VPXORD       Z1, Z1, Z1
+
+panel:
+	VMOVUPS (DX), Z2
+	VMAXPS  Z2, Z1, Z2
+	VMINPS  Z2, Z0, Z2
+	VMULPS  Z2, Z2, Z2
+	VMOVUPS Z2, (CX)
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	ADDQ    $0x40, BX
+	DECQ    SI
+	JNZ     panel
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func flatSquareBackwardAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·flatSquareBackwardAVX512(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         24(AX), SI
+	VBROADCASTSS 32(AX), Z0
+	VPXORD       Z1, Z1, Z1
+
+panel:
+	VMOVUPS   (BX), Z2
+	VCMPPS    $0x1e, Z1, Z2, K1
+	VMOVUPS.Z (BX), K1, Z2
+	VCMPPS    $0x11, Z0, Z2, K1
+	VMOVUPS.Z Z2, K1, Z2
+	VADDPS    Z2, Z2, Z2
+	VMULPS    (DX), Z2, Z2
+	VMOVUPS   Z2, (CX)
+	ADDQ      $0x40, CX
+	ADDQ      $0x40, DX
+	ADDQ      $0x40, BX
+	DECQ      SI
+	JNZ       panel
+	LDMXCSR   (SP)
+	VZEROUPPER
+	RET
+
 // func rowsSumAVX512(args *byte)
 // Requires: AVX, AVX512F, SSE
 TEXT ·rowsSumAVX512(SB), NOSPLIT, $24-8
@@ -14377,6 +14442,84 @@ channels:
 	DECQ        16(SP)
 	JNZ         job
 	LDMXCSR     (SP)
+	VZEROUPPER
+	RET
+
+// func flatSquareAVX2(args *byte)
+// Requires: AVX, SSE
+TEXT ·flatSquareAVX2(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         24(AX), SI
+	VBROADCASTSS 32(AX), Y0
+	VXORPS       Y1, Y1, Y1
+
+panel:
+	VMOVUPS (DX), Y2
+	VMAXPS  Y2, Y1, Y2
+	VMINPS  Y2, Y0, Y2
+	VMULPS  Y2, Y2, Y2
+	VMOVUPS Y2, (CX)
+	VMOVUPS 32(DX), Y2
+	VMAXPS  Y2, Y1, Y2
+	VMINPS  Y2, Y0, Y2
+	VMULPS  Y2, Y2, Y2
+	VMOVUPS Y2, 32(CX)
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	ADDQ    $0x40, BX
+	DECQ    SI
+	JNZ     panel
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func flatSquareBackwardAVX2(args *byte)
+// Requires: AVX, SSE
+TEXT ·flatSquareBackwardAVX2(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         24(AX), SI
+	VBROADCASTSS 32(AX), Y0
+	VXORPS       Y1, Y1, Y1
+
+panel:
+	VMOVUPS (BX), Y2
+	VCMPPS  $0x1e, Y1, Y2, Y2
+	VANDPS  (BX), Y2, Y2
+	VCMPPS  $0x11, Y0, Y2, Y3
+	VANDPS  Y2, Y3, Y3
+	VADDPS  Y3, Y3, Y3
+	VMULPS  (DX), Y3, Y3
+	VMOVUPS Y3, (CX)
+	VMOVUPS 32(BX), Y2
+	VCMPPS  $0x1e, Y1, Y2, Y2
+	VANDPS  32(BX), Y2, Y2
+	VCMPPS  $0x11, Y0, Y2, Y3
+	VANDPS  Y2, Y3, Y3
+	VADDPS  Y3, Y3, Y3
+	VMULPS  32(DX), Y3, Y3
+	VMOVUPS Y3, 32(CX)
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	ADDQ    $0x40, BX
+	DECQ    SI
+	JNZ     panel
+	LDMXCSR (SP)
 	VZEROUPPER
 	RET
 

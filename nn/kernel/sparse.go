@@ -63,6 +63,9 @@ func RowDots(dots, x, table []float32, stride int, rows []uint16) {
 // SquaredClippedReLU sets y = min(max(x,0),1)^2. y may be x.
 func SquaredClippedReLU(y, x []float32) {
 	y = y[:len(x)]
+	if vecFlat(flatSquare, y, x, nil, 1) {
+		return
+	}
 	for i, v := range x {
 		v = min(max(v, 0), 1)
 		y[i] = v * v
@@ -72,6 +75,9 @@ func SquaredClippedReLU(y, x []float32) {
 // SquaredClippedReLUBackward sets dx = dy * 2x where 0 < x < 1, else 0. dx may be dy.
 func SquaredClippedReLUBackward(dx, dy, x []float32) {
 	dx, dy = dx[:len(x)], dy[:len(x)]
+	if vecFlat(flatSquareBackward, dx, dy, x, 1) {
+		return
+	}
 	for i, v := range x {
 		g := 2 * v * dy[i]
 		if !(v > 0 && v < 1) {

@@ -107,15 +107,27 @@ func TestRowListsRefuse(t *testing.T) {
 
 func TestSquaredClippedReLU(t *testing.T) {
 	x := []float32{-1, 0, 0.5, 1, 2, float32(math.NaN())}
-	y, dx := make([]float32, len(x)), make([]float32, len(x))
-	SquaredClippedReLU(y, x)
-	SquaredClippedReLUBackward(dx, []float32{3, 3, 3, 3, 3, 3}, x)
-	if !slices.Equal(y[:5], []float32{0, 0, 0.25, 1, 1}) || y[5] == y[5] {
-		t.Errorf("activations %v", y)
+	for len(x) < 40 { // whole panels, and a rest
+		x = append(x, x[len(x)-6])
 	}
-	if !slices.Equal(dx, []float32{0, 0, 3, 0, 0, 0}) {
-		t.Errorf("gradients %v", dx)
-	}
+	forTiers(t, func(t *testing.T) {
+		y, dx, dy := make([]float32, len(x)), make([]float32, len(x)), make([]float32, len(x))
+		for i := range dy {
+			dy[i] = 3
+		}
+		SquaredClippedReLU(y, x)
+		SquaredClippedReLUBackward(dx, dy, x)
+		for i := range x {
+			want, slope := [6]float32{0, 0, 0.25, 1, 1}[i%6], [6]float32{2: 3}[i%6]
+			if i%6 == 5 {
+				if y[i] == y[i] || dx[i] != 0 {
+					t.Fatalf("NaN becomes %v, its gradient %v", y[i], dx[i])
+				}
+			} else if y[i] != want || dx[i] != slope {
+				t.Fatalf("activation %v of %v, gradient %v, want %v and %v", y[i], x[i], dx[i], want, slope)
+			}
+		}
+	})
 }
 
 // BenchmarkRowLists reports the time of a row of 128 floats.

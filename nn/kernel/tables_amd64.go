@@ -41,6 +41,7 @@ var avx2 = assembly{
 	flat: [numFlatOps]asm{
 		flatReLU: flatReLUAVX2, flatReLUBackward: flatReLUBackwardAVX2, flatAdd: flatAddAVX2,
 		flatAxpy: flatAxpyAVX2, flatScale: flatScaleAVX2,
+		flatSquare: flatSquareAVX2, flatSquareBackward: flatSquareBackwardAVX2,
 		mathMish: mishAVX2, mathMishBackward: mishBackwardAVX2, mathSigmoid: sigmoidAVX2,
 		mathSigmoidBackward: sigmoidBackwardAVX2, mathTanh: tanhAVX2, mathTanhBackward: tanhBackwardAVX2,
 	},
@@ -74,6 +75,7 @@ var avx512 = assembly{
 	flat: [numFlatOps]asm{
 		flatReLU: flatReLUAVX512, flatReLUBackward: flatReLUBackwardAVX512, flatAdd: flatAddAVX512,
 		flatAxpy: flatAxpyAVX512, flatScale: flatScaleAVX512,
+		flatSquare: flatSquareAVX512, flatSquareBackward: flatSquareBackwardAVX512,
 		mathMish: mishAVX512, mathMishBackward: mishBackwardAVX512, mathSigmoid: sigmoidAVX512,
 		mathSigmoidBackward: sigmoidBackwardAVX512, mathTanh: tanhAVX512, mathTanhBackward: tanhBackwardAVX512,
 	},

@@ -40,7 +40,7 @@ func run(dir string) error {
 		genReductions(v)
 		genExpand(v)
 		genPolicy(v)
-		genRowLists(v)
+		genSparse(v)
 		genTranspose(v)
 		genPeak(v)
 		genPoints(v)

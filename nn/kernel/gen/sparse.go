@@ -6,8 +6,21 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// genRowLists emits what works on the rows of a table that a list names.
-func genRowLists(v isa) {
+// genSparse emits what sparse nets need: lists of rows, and their activation.
+func genSparse(v isa) {
+	flat(v, "flatSquare", "sets y = min(max(a,0),alpha)^2.", func(a, _ Mem, alpha, zero reg.VecVirtual) reg.VecVirtual {
+		x := v.copyOf(a)
+		VMAXPS(x, zero, x)
+		VMINPS(x, alpha, x)
+		VMULPS(x, x, x)
+		return x
+	})
+	flat(v, "flatSquareBackward", "sets y = 2*a*b where 0 < b < alpha, else 0.", func(a, b Mem, alpha, zero reg.VecVirtual) reg.VecVirtual {
+		x := v.maskBelow(v.maskPositive(b, b, zero), alpha)
+		VADDPS(x, x, x)
+		VMULPS(a, x, x)
+		return x
+	})
 	rowList(v, "rowsSum", "adds the rows of a list, times their weights, to x.", true, func(x reg.VecVirtual, row Mem, weight reg.VecVirtual) {
 		VFMADD231PS(row, weight, x)
 	})
@@ -17,6 +30,21 @@ func genRowLists(v isa) {
 		VMOVUPS(sum, row)
 	})
 	rowDots(v)
+}
+
+// maskBelow returns x where it is below bound, else 0.
+func (v isa) maskBelow(x, bound reg.VecVirtual) reg.VecVirtual {
+	const lessOrderedQuiet = 0x11
+	r := v.vec()
+	if v.size == 64 {
+		k := K()
+		VCMPPS(Imm(lessOrderedQuiet), bound, x, k)
+		VMOVUPS_Z(x, k, r)
+		return r
+	}
+	VCMPPS(Imm(lessOrderedQuiet), bound, x, r)
+	VANDPS(x, r, r)
+	return r
 }
 
 // rowBlock is bytes of a block of a row, kernel.RowBlock floats.
