@@ -37,4 +37,7 @@ var entries = []struct {
 	{"winogradOutputNEON", "winogradArgs", winogradOutputNEON},
 	{"winogradOutputSumsNEON", "winogradArgs", winogradOutputSumsNEON},
 	{"winogradWeightGradNEON", "winogradArgs", winogradWeightGradNEON},
+	{"rowsSumNEON", "rowsArgs", rowsSumNEON},
+	{"rowsAddNEON", "rowsArgs", rowsAddNEON},
+	{"rowsDotNEON", "rowsArgs", rowsDotNEON},
 }

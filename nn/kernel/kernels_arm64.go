@@ -144,6 +144,21 @@ func winogradOutputSumsNEON(args *byte)
 //go:noescape
 func winogradWeightGradNEON(args *byte)
 
+// rowsSumNEON adds the rows of a list, times their weights, to x. args is a *rowsArgs.
+//
+//go:noescape
+func rowsSumNEON(args *byte)
+
+// rowsAddNEON adds x, times their weights, to the rows of a list. args is a *rowsArgs.
+//
+//go:noescape
+func rowsAddNEON(args *byte)
+
+// rowsDotNEON adds the products of the rows of a list with x to weights. args is a *rowsArgs.
+//
+//go:noescape
+func rowsDotNEON(args *byte)
+
 // readFPCR returns the floating-point control register.
 func readFPCR() uint64
 

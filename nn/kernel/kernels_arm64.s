@@ -3332,6 +3332,226 @@ rank:
 	MOVD R1, FPCR
 	RET
 
+// func rowsSumNEON(args *byte)
+TEXT ·rowsSumNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 8(R0), R3
+	MOVD 0(R0), R4
+	MOVD 40(R0), R5
+	MOVD 32(R0), R6
+	MOVD 56(R0), R7
+
+block:
+	MOVD 16(R0), R8
+	MOVD 24(R0), R9
+	MOVD 48(R0), R10
+	FLDPQ 0(R4), (F0, F1)
+	FLDPQ 32(R4), (F2, F3)
+	FLDPQ 64(R4), (F4, F5)
+	FLDPQ 96(R4), (F6, F7)
+	FLDPQ 128(R4), (F8, F9)
+	FLDPQ 160(R4), (F10, F11)
+	FLDPQ 192(R4), (F12, F13)
+	FLDPQ 224(R4), (F14, F15)
+
+row:
+	MOVHU (R8), R11
+	MUL R5, R11, R11
+	ADD R3, R11, R11
+	MOVWU (R9), R12
+	VDUP R12, V20.S4
+	FLDPQ 0(R11), (F16, F17)
+	FLDPQ 32(R11), (F18, F19)
+	WORD $0x4e34ce00 // fmla v0.4s, v16.4s, v20.4s
+	WORD $0x4e34ce21 // fmla v1.4s, v17.4s, v20.4s
+	WORD $0x4e34ce42 // fmla v2.4s, v18.4s, v20.4s
+	WORD $0x4e34ce63 // fmla v3.4s, v19.4s, v20.4s
+	FLDPQ 64(R11), (F16, F17)
+	FLDPQ 96(R11), (F18, F19)
+	WORD $0x4e34ce04 // fmla v4.4s, v16.4s, v20.4s
+	WORD $0x4e34ce25 // fmla v5.4s, v17.4s, v20.4s
+	WORD $0x4e34ce46 // fmla v6.4s, v18.4s, v20.4s
+	WORD $0x4e34ce67 // fmla v7.4s, v19.4s, v20.4s
+	FLDPQ 128(R11), (F16, F17)
+	FLDPQ 160(R11), (F18, F19)
+	WORD $0x4e34ce08 // fmla v8.4s, v16.4s, v20.4s
+	WORD $0x4e34ce29 // fmla v9.4s, v17.4s, v20.4s
+	WORD $0x4e34ce4a // fmla v10.4s, v18.4s, v20.4s
+	WORD $0x4e34ce6b // fmla v11.4s, v19.4s, v20.4s
+	FLDPQ 192(R11), (F16, F17)
+	FLDPQ 224(R11), (F18, F19)
+	WORD $0x4e34ce0c // fmla v12.4s, v16.4s, v20.4s
+	WORD $0x4e34ce2d // fmla v13.4s, v17.4s, v20.4s
+	WORD $0x4e34ce4e // fmla v14.4s, v18.4s, v20.4s
+	WORD $0x4e34ce6f // fmla v15.4s, v19.4s, v20.4s
+	ADD $2, R8, R8
+	ADD R6, R9, R9
+	SUBS $1, R10, R10
+	BNE row
+	FSTPQ (F0, F1), 0(R4)
+	FSTPQ (F2, F3), 32(R4)
+	FSTPQ (F4, F5), 64(R4)
+	FSTPQ (F6, F7), 96(R4)
+	FSTPQ (F8, F9), 128(R4)
+	FSTPQ (F10, F11), 160(R4)
+	FSTPQ (F12, F13), 192(R4)
+	FSTPQ (F14, F15), 224(R4)
+	ADD $256, R3, R3
+	ADD $256, R4, R4
+	SUBS $1, R7, R7
+	BNE block
+	MOVD R1, FPCR
+	RET
+
+// func rowsAddNEON(args *byte)
+TEXT ·rowsAddNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 8(R0), R3
+	MOVD 0(R0), R4
+	MOVD 40(R0), R5
+	MOVD 32(R0), R6
+	MOVD 56(R0), R7
+
+block:
+	MOVD 16(R0), R8
+	MOVD 24(R0), R9
+	MOVD 48(R0), R10
+	FLDPQ 0(R4), (F0, F1)
+	FLDPQ 32(R4), (F2, F3)
+	FLDPQ 64(R4), (F4, F5)
+	FLDPQ 96(R4), (F6, F7)
+	FLDPQ 128(R4), (F8, F9)
+	FLDPQ 160(R4), (F10, F11)
+	FLDPQ 192(R4), (F12, F13)
+	FLDPQ 224(R4), (F14, F15)
+
+row:
+	MOVHU (R8), R11
+	MUL R5, R11, R11
+	ADD R3, R11, R11
+	MOVWU (R9), R12
+	VDUP R12, V20.S4
+	FLDPQ 0(R11), (F16, F17)
+	FLDPQ 32(R11), (F18, F19)
+	WORD $0x4e34cc10 // fmla v16.4s, v0.4s, v20.4s
+	WORD $0x4e34cc31 // fmla v17.4s, v1.4s, v20.4s
+	WORD $0x4e34cc52 // fmla v18.4s, v2.4s, v20.4s
+	WORD $0x4e34cc73 // fmla v19.4s, v3.4s, v20.4s
+	FSTPQ (F16, F17), 0(R11)
+	FSTPQ (F18, F19), 32(R11)
+	FLDPQ 64(R11), (F16, F17)
+	FLDPQ 96(R11), (F18, F19)
+	WORD $0x4e34cc90 // fmla v16.4s, v4.4s, v20.4s
+	WORD $0x4e34ccb1 // fmla v17.4s, v5.4s, v20.4s
+	WORD $0x4e34ccd2 // fmla v18.4s, v6.4s, v20.4s
+	WORD $0x4e34ccf3 // fmla v19.4s, v7.4s, v20.4s
+	FSTPQ (F16, F17), 64(R11)
+	FSTPQ (F18, F19), 96(R11)
+	FLDPQ 128(R11), (F16, F17)
+	FLDPQ 160(R11), (F18, F19)
+	WORD $0x4e34cd10 // fmla v16.4s, v8.4s, v20.4s
+	WORD $0x4e34cd31 // fmla v17.4s, v9.4s, v20.4s
+	WORD $0x4e34cd52 // fmla v18.4s, v10.4s, v20.4s
+	WORD $0x4e34cd73 // fmla v19.4s, v11.4s, v20.4s
+	FSTPQ (F16, F17), 128(R11)
+	FSTPQ (F18, F19), 160(R11)
+	FLDPQ 192(R11), (F16, F17)
+	FLDPQ 224(R11), (F18, F19)
+	WORD $0x4e34cd90 // fmla v16.4s, v12.4s, v20.4s
+	WORD $0x4e34cdb1 // fmla v17.4s, v13.4s, v20.4s
+	WORD $0x4e34cdd2 // fmla v18.4s, v14.4s, v20.4s
+	WORD $0x4e34cdf3 // fmla v19.4s, v15.4s, v20.4s
+	FSTPQ (F16, F17), 192(R11)
+	FSTPQ (F18, F19), 224(R11)
+	ADD $2, R8, R8
+	ADD R6, R9, R9
+	SUBS $1, R10, R10
+	BNE row
+	ADD $256, R3, R3
+	ADD $256, R4, R4
+	SUBS $1, R7, R7
+	BNE block
+	MOVD R1, FPCR
+	RET
+
+// func rowsDotNEON(args *byte)
+TEXT ·rowsDotNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 8(R0), R3
+	MOVD 0(R0), R4
+	MOVD 40(R0), R5
+	MOVD 32(R0), R6
+	MOVD 56(R0), R7
+
+block:
+	MOVD 16(R0), R8
+	MOVD 24(R0), R9
+	MOVD 48(R0), R10
+	FLDPQ 0(R4), (F0, F1)
+	FLDPQ 32(R4), (F2, F3)
+	FLDPQ 64(R4), (F4, F5)
+	FLDPQ 96(R4), (F6, F7)
+	FLDPQ 128(R4), (F8, F9)
+	FLDPQ 160(R4), (F10, F11)
+	FLDPQ 192(R4), (F12, F13)
+	FLDPQ 224(R4), (F14, F15)
+
+row:
+	MOVHU (R8), R11
+	MUL R5, R11, R11
+	ADD R3, R11, R11
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	FLDPQ 0(R11), (F16, F17)
+	FLDPQ 32(R11), (F18, F19)
+	WORD $0x4e30cc14 // fmla v20.4s, v0.4s, v16.4s
+	WORD $0x4e31cc35 // fmla v21.4s, v1.4s, v17.4s
+	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
+	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
+	FLDPQ 64(R11), (F16, F17)
+	FLDPQ 96(R11), (F18, F19)
+	WORD $0x4e30cc94 // fmla v20.4s, v4.4s, v16.4s
+	WORD $0x4e31ccb5 // fmla v21.4s, v5.4s, v17.4s
+	WORD $0x4e32ccd4 // fmla v20.4s, v6.4s, v18.4s
+	WORD $0x4e33ccf5 // fmla v21.4s, v7.4s, v19.4s
+	FLDPQ 128(R11), (F16, F17)
+	FLDPQ 160(R11), (F18, F19)
+	WORD $0x4e30cd14 // fmla v20.4s, v8.4s, v16.4s
+	WORD $0x4e31cd35 // fmla v21.4s, v9.4s, v17.4s
+	WORD $0x4e32cd54 // fmla v20.4s, v10.4s, v18.4s
+	WORD $0x4e33cd75 // fmla v21.4s, v11.4s, v19.4s
+	FLDPQ 192(R11), (F16, F17)
+	FLDPQ 224(R11), (F18, F19)
+	WORD $0x4e30cd94 // fmla v20.4s, v12.4s, v16.4s
+	WORD $0x4e31cdb5 // fmla v21.4s, v13.4s, v17.4s
+	WORD $0x4e32cdd4 // fmla v20.4s, v14.4s, v18.4s
+	WORD $0x4e33cdf5 // fmla v21.4s, v15.4s, v19.4s
+	WORD $0x4e35d694 // fadd v20.4s, v20.4s, v21.4s
+	WORD $0x6e34d694 // faddp v20.4s, v20.4s, v20.4s
+	WORD $0x6e34d694 // faddp v20.4s, v20.4s, v20.4s
+	FMOVS (R9), F21
+	FADDS F21, F20, F20
+	FMOVS F20, (R9)
+	ADD $2, R8, R8
+	ADD R6, R9, R9
+	SUBS $1, R10, R10
+	BNE row
+	ADD $256, R3, R3
+	ADD $256, R4, R4
+	SUBS $1, R7, R7
+	BNE block
+	MOVD R1, FPCR
+	RET
+
 // func readFPCR() uint64
 TEXT ·readFPCR(SB), NOSPLIT, $0-8
 	MOVD FPCR, R0

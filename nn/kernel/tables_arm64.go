@@ -34,6 +34,7 @@ var neon = assembly{
 	},
 	sgd: sgdNEON, adamw: adamwNEON,
 	gradSet:    gradSet4x16NEON,
+	rows:       [numRowsOps]asm{rowsSum: rowsSumNEON, rowsAdd: rowsAddNEON, rowsDot: rowsDotNEON},
 	weights:    [2]asm{winogradWeightsNEON},
 	input:      [2]asm{winogradInputNEON},
 	output:     [2][2]asm{{winogradOutputNEON, winogradOutputSumsNEON}},

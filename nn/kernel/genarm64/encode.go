@@ -12,13 +12,14 @@ type vec uint32
 
 // threeSame are the instructions op Vd.4S, Vn.4S, Vm.4S.
 var threeSame = map[string]uint32{
-	"fadd": 0x4e20d400, // d = n + m
-	"fsub": 0x4ea0d400, // d = n - m
-	"fmul": 0x6e20dc00, // d = n * m
-	"fdiv": 0x6e20fc00, // d = n / m
-	"fmax": 0x4e20f400, // d = max(n, m); NaN if one is NaN
-	"fmla": 0x4e20cc00, // d += n * m, one rounding
-	"fmls": 0x4ea0cc00, // d -= n * m, one rounding
+	"fadd":  0x4e20d400, // d = n + m
+	"fsub":  0x4ea0d400, // d = n - m
+	"faddp": 0x6e20d400, // d = sums of neighbours, of n and then of m
+	"fmul":  0x6e20dc00, // d = n * m
+	"fdiv":  0x6e20fc00, // d = n / m
+	"fmax":  0x4e20f400, // d = max(n, m); NaN if one is NaN
+	"fmla":  0x4e20cc00, // d += n * m, one rounding
+	"fmls":  0x4ea0cc00, // d -= n * m, one rounding
 }
 
 // twoReg are the instructions op Vd.4S, Vn.4S.

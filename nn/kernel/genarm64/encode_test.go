@@ -14,6 +14,7 @@ func TestEncodings(t *testing.T) {
 		{pack(same("fadd", 0, 1, 2)), "4e22d420 fadd v0.4s, v1.4s, v2.4s"},
 		{pack(same("fadd", 31, 30, 29)), "4e3dd7df fadd v31.4s, v30.4s, v29.4s"},
 		{pack(same("fsub", 3, 17, 8)), "4ea8d623 fsub v3.4s, v17.4s, v8.4s"},
+		{pack(same("faddp", 1, 2, 4)), "6e24d441 faddp v1.4s, v2.4s, v4.4s"},
 		{pack(same("fmul", 16, 0, 31)), "6e3fdc10 fmul v16.4s, v0.4s, v31.4s"},
 		{pack(same("fdiv", 5, 6, 7)), "6e27fcc5 fdiv v5.4s, v6.4s, v7.4s"},
 		{pack(same("fmax", 1, 2, 4)), "4e24f441 fmax v1.4s, v2.4s, v4.4s"},
@@ -34,7 +35,7 @@ func TestEncodings(t *testing.T) {
 			t.Errorf("%s, want %s", c.got, c.want)
 		}
 	}
-	if len(threeSame) != 7 || len(twoReg) != 2 || len(byElement) != 3 {
+	if len(threeSame) != 8 || len(twoReg) != 2 || len(byElement) != 3 {
 		t.Error("an instruction has no literal above")
 	}
 }

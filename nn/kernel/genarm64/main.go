@@ -49,6 +49,7 @@ func generate() *output {
 	genOptimizers(o)
 	genPeak(o)
 	genWinograd(o)
+	genSparse(o)
 	genFPCR(o)
 	return o
 }
