@@ -7,7 +7,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/chessbrain/chessbrain/internal/testing/kerneltest"
-	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 )
 
@@ -19,8 +18,7 @@ func TestStress(t *testing.T) {
 	if testing.Short() {
 		trainers, steps, rows = 2, 2, 50
 	}
-	eachPrecision(t, func(t *testing.T, amp bool) {
-		arch := nntest.TinyArch()
+	eachNet(t, func(t *testing.T, arch nn.Arch, amp bool) {
 		run := func(workers int) (*nn.Net, StepStats, error) {
 			cfg := testConfig(arch, rows)
 			cfg.Workers, cfg.Precision = workers, precisionOf(amp)

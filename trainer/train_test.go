@@ -26,16 +26,17 @@ func precisionOf(amp bool) device.Precision {
 	return device.FP32
 }
 
-// eachPrecision runs f with and, where the active tier has bf16 products, without
-// fp32 products.
-func eachPrecision(t *testing.T, f func(t *testing.T, amp bool)) {
-	t.Run("fp32", func(t *testing.T) { f(t, false) })
+// eachNet runs f with a tower, in fp32 and, where the active tier has them, with bf16
+// products, and with a sparse net.
+func eachNet(t *testing.T, f func(t *testing.T, arch nn.Arch, amp bool)) {
+	t.Run("fp32", func(t *testing.T) { f(t, nntest.TinyArch(), false) })
 	t.Run("bf16", func(t *testing.T) {
 		if !kernel.HasBF16() {
 			t.Skip("SKIPPED: this CPU has no bf16 products")
 		}
-		f(t, true)
+		f(t, nntest.TinyArch(), true)
 	})
+	t.Run("sparse", func(t *testing.T) { f(t, nn.SparseArch(nn.SparseBlock), false) })
 }
 
 // TestWorkersBitEqual: three steps of five slices give the same bits for every
@@ -45,12 +46,11 @@ func TestWorkersBitEqual(t *testing.T) {
 		if testing.Short() && rows > 256 {
 			continue // plain Go takes seconds
 		}
-		eachPrecision(t, func(t *testing.T, amp bool) { checkWorkers(t, rows, amp) })
+		eachNet(t, func(t *testing.T, arch nn.Arch, amp bool) { checkWorkers(t, arch, rows, amp) })
 	}
 }
 
-func checkWorkers(t *testing.T, rows int, amp bool) {
-	arch := nntest.TinyArch()
+func checkWorkers(t *testing.T, arch nn.Arch, rows int, amp bool) {
 	var want *nn.Net
 	var wantStats StepStats
 	for _, workers := range []int{1, 2, 3, 5} {
@@ -98,10 +98,9 @@ func TestAccumulatedStepCounts(t *testing.T) {
 }
 
 // TestOverfit: 32 rows are learnt by heart, with both optimizers.
-func TestOverfit(t *testing.T) { eachPrecision(t, checkOverfit) }
+func TestOverfit(t *testing.T) { eachNet(t, checkOverfit) }
 
-func checkOverfit(t *testing.T, amp bool) {
-	arch := nntest.TinyArch()
+func checkOverfit(t *testing.T, arch nn.Arch, amp bool) {
 	rows := encoding.NewTrainBatch(32)
 	rng := rand.New(rand.NewPCG(9, 9))
 	nntest.AppendRows(rows, rng, 32)
@@ -116,6 +115,8 @@ func checkOverfit(t *testing.T, amp bool) {
 			cfg.BatchSize, cfg.Optimizer, cfg.Schedule = 32, optimizer, ConstantLR(.05)
 			if optimizer == OptimizerAdamW {
 				cfg.Schedule = ConstantLR(.005)
+			} else if arch.Sparse() { // without batch norm
+				cfg.Schedule = ConstantLR(.2)
 			}
 			cfg.ClipNorm, cfg.Precision = 5, precisionOf(amp)
 			// Sharp targets in full, and hardly any L2: everything can be learnt by heart.
@@ -207,10 +208,9 @@ func unknownPolicies(b *encoding.TrainBatch) (n int) {
 
 // TestResumeBitEqual: saved mid-run and loaded into a trainer of another net and
 // number of workers, training goes on bit for bit as if it had never stopped.
-func TestResumeBitEqual(t *testing.T) { eachPrecision(t, checkResume) }
+func TestResumeBitEqual(t *testing.T) { eachNet(t, checkResume) }
 
-func checkResume(t *testing.T, amp bool) {
-	arch := nntest.TinyArch()
+func checkResume(t *testing.T, arch nn.Arch, amp bool) {
 	for _, optimizer := range []string{OptimizerSGD, OptimizerAdamW} {
 		for _, accum := range []int{1, 4} {
 			cfg := testConfig(arch, 16)
