@@ -173,6 +173,21 @@ func TestClimbBeyond(t *testing.T) {
 	}
 }
 
+// Games that the player loses on time are counted and told: they say more of the machine.
+func TestLate(t *testing.T) {
+	lost := arena.Game{White: 0, WhiteResult: -1, End: arena.EndTime}
+	won := arena.Game{White: 0, WhiteResult: 1, End: arena.EndTime}
+	c := &climb{options: &Options{}, rungs: []*opponent{{Rung: Rungs()[0], pairing: &pairing{games: []arena.Game{lost, won, lost}}}}}
+	r := c.report()
+	if r.Late != 2 {
+		t.Errorf("%d games were lost on time, want 2", r.Late)
+	}
+	var out strings.Builder
+	if err := (&Result{Net: "late", Climbs: []*Report{r}}).Write(&out); err != nil || !strings.Contains(out.String(), "! 2 of these games were lost on time") {
+		t.Errorf("%v: %s", err, out.String())
+	}
+}
+
 // An engine that fails marks its rung, and the others are played.
 func TestEngineFails(t *testing.T) {
 	o := options(t)

@@ -17,6 +17,7 @@ type Report struct {
 	Error   float64 `json:"error"`           // half of the 95 % interval; that of the rungs' own places is not in it
 	Bound   string  `json:"bound,omitempty"` // "at least" or "at most", where the player won or lost all games
 	Games   int     `json:"games"`           // that count
+	Late    int     `json:"late,omitempty"`  // games that the player lost on time
 	Seconds float64 `json:"seconds"`
 	Rungs   []Score `json:"rungs"` // those played, the weakest first
 }
@@ -51,6 +52,13 @@ func (c *climb) report() *Report {
 	for _, r := range c.rungs {
 		if s := r.score(); s.Games() > 0 || s.Trouble != "" {
 			report.Rungs = append(report.Rungs, s)
+		}
+		if r.pairing != nil {
+			for i := range r.games {
+				if g := &r.games[i]; g.End == arena.EndTime && g.Result(0) < 0 {
+					report.Late++
+				}
+			}
 		}
 	}
 	return report
@@ -87,6 +95,9 @@ func (r *Result) Write(out io.Writer) error {
 		fmt.Fprintln(w, "rung\tplace\tgames\twon\tdrawn\tlost\tscore")
 		for _, s := range c.Rungs {
 			fmt.Fprintf(w, "%s\t%.0f\t%d\t%d\t%d\t%d\t%s\n", s.Name, s.Elo, s.Games(), s.Wins, s.Draws, s.Losses, s.text())
+		}
+		if c.Late > 0 {
+			fmt.Fprintf(w, "! %d of these games were lost on time: this machine is too busy for such a limit\n", c.Late)
 		}
 	}
 	return w.Flush()

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Trains the sparse net of configs/speedrun.textproto from random weights, about an hour on two cores, and then climbs the
+# ladder with it: scores against opponents that never change (docs/SPEEDRUN.md has the board of such runs).
+# usage: scripts/speedrun.sh [RUN_DIR] [flags of chessbrain train...]     (default: runs/speedrun)
+# A run that was stopped goes on; one that is done is only measured. CHESSBRAIN names another binary than
+# bin/chessbrain, which is built with GO=go. Stockfish should be there: without it the ladder has only the lowest rungs.
+#   LIMITS=1,100,400,100ms   how the net plays on the ladder: visits or time of a move
+#   ERROR=25                 the rating's 95 % interval that ends a climb, in Elo
+set -euo pipefail
+for word; do # anywhere: the lines above, and nothing else
+	[[ $word != -h && $word != --help ]] || { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; }
+done
+run=${1:-runs/speedrun}
+[ $# = 0 ] || shift
+case $run in -*) echo "speedrun: \"$run\" is no run directory; usage: scripts/speedrun.sh [RUN_DIR] [flags...]" >&2; exit 2 ;; esac
+root=$(cd "$(dirname "$0")/.." && pwd)
+if [ -z "${CHESSBRAIN:-}" ]; then
+	CHESSBRAIN=$root/bin/chessbrain
+	(cd "$root" && CGO_ENABLED=0 "${GO:-go}" build -trimpath -o "$CHESSBRAIN" ./cmd/chessbrain)
+fi
+"$CHESSBRAIN" train --config "$root/configs/speedrun.textproto" --run-dir "$run" "$@"
+"$CHESSBRAIN" exam values "$run" || echo "speedrun: no engine judges the positions; the ladder goes on" >&2
+"$CHESSBRAIN" ladder "$run" --limits "${LIMITS:-1,100,400,100ms}" --error "${ERROR:-25}"
