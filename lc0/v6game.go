@@ -126,8 +126,9 @@ func newWriter(g *record.Game, form Form, x *extra) (*v6Writer, error) {
 	if w.ownShortTerm = form.ShortTerm > 0; r.Version == v7Version && !w.ownShortTerm {
 		form.ShortTerm = defaultTheta
 	}
-	if form.ShortTerm > 0 {
-		w.shortTerm = shortTermValues(g, form.ShortTerm)
+	if n := len(g.Plies); form.ShortTerm > 0 && n > 0 {
+		w.shortTerm = make([]encoding.QDM, n)
+		shortTermValues(w.shortTerm, func(i int) encoding.QDM { return g.Plies[i].Root }, g.ResultAt(n-1), form.ShortTerm)
 	}
 	return w, nil
 }
