@@ -170,16 +170,7 @@ func castlingField(r *Record) string {
 
 // castlingOf returns a board's rights as rook files, sorted; "" for none.
 func castlingOf(b *chess.Board) string {
-	var field []byte
-	for i := range 4 {
-		if rook, ok := b.CastlingRook(i < 2, i&1 == 1); ok {
-			letter := 'a' + byte(rook.File())
-			if (i < 2) == (b.SideToMove() == chess.White) {
-				letter -= 'a' - 'A'
-			}
-			field = append(field, letter)
-		}
-	}
+	field := []byte(strings.Trim(strings.Fields(b.ShredderFEN())[2], "-"))
 	slices.Sort(field)
 	return string(field)
 }
