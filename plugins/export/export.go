@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -60,13 +61,7 @@ func (e exporter) Name() string { return e.name }
 // path. After an error nothing is written.
 func (e exporter) Export(ctx context.Context, c *stage.Checkpoint, dst string) ([]string, error) {
 	write, err := e.prepare(ctx, c)
-	if err == nil {
-		err = checkName(c.Net.Name)
-	}
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err == nil {
+	if err = cmp.Or(err, checkName(c.Net.Name), ctx.Err()); err == nil {
 		err = fsx.MkdirAll(e.fsys, dst)
 	}
 	if err != nil {
