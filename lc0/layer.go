@@ -116,9 +116,7 @@ func encodeLayer(x []float32, e LayerEncoding) (*netpb.Layer, error) {
 	}
 	l.Encoding = proto.Int32(int32(e))
 	if e == Float32 {
-		for _, v := range x {
-			l.Params = binary.LittleEndian.AppendUint32(l.Params, math.Float32bits(v))
-		}
+		l.Params, _ = binary.Append(l.Params, binary.LittleEndian, x) // numbers have a size
 		return l, nil
 	}
 	round, infinite := toFloat16, uint16(0x7c00)

@@ -99,10 +99,8 @@ func (w *v6Writer) fillPolicy(p *record.Ply) {
 // indexOf turns a policy index of the board as it stands into that of the
 // record; what is no legal move stays.
 func (w *v6Writer) indexOf(plain uint16) uint16 {
-	for _, m := range w.moves.Slice() {
-		if encoding.PolicyIndex(m) == plain {
-			return w.index(m)
-		}
+	if m := moveAt(w.moves.Slice(), 0, plain); m != chess.NoMove {
+		return w.index(m)
 	}
 	return plain
 }
