@@ -1,6 +1,7 @@
 package lc0
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -133,14 +134,8 @@ func boardOf(m men, black bool, castling string, ep chess.Square, rule50 int) (c
 		}
 		return 0
 	})
-	side := "w"
-	if black {
-		side = "b"
-	}
-	if castling == "" {
-		castling = "-"
-	}
-	b, err := chess.ParseFEN(fmt.Sprintf("%s %s %s %s %d 1", fen, side, castling, ep, rule50))
+	side := map[bool]string{false: "w", true: "b"}[black]
+	b, err := chess.ParseFEN(fmt.Sprintf("%s %s %s %s %d 1", fen, side, cmp.Or(castling, "-"), ep, rule50))
 	if err != nil {
 		return b, fmt.Errorf("the planes are no position: %w", err)
 	}

@@ -1,6 +1,7 @@
 package lc0
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -58,12 +59,7 @@ func (e LayerEncoding) width() int {
 // encodingOf returns the encoding of a layer: its own, else the file's, else
 // Linear16, which alone there was before layers said it.
 func encodingOf(l *netpb.Layer, file int32) LayerEncoding {
-	for _, e := range []int32{l.GetEncoding(), file} {
-		if e != 0 {
-			return LayerEncoding(e)
-		}
-	}
-	return Linear16
+	return cmp.Or(LayerEncoding(l.GetEncoding()), LayerEncoding(file), Linear16)
 }
 
 // decodeLayer returns the n numbers of a layer; file is the file's encoding, for

@@ -77,10 +77,8 @@ func (e exporter) Export(ctx context.Context, c *stage.Checkpoint, dst string) (
 // metadata returns what is known about a checkpoint as text, for formats that
 // have room for it.
 func metadata(c *stage.Checkpoint) map[string]string {
-	meta := maps.Clone(c.Metadata)
-	if meta == nil {
-		meta = map[string]string{}
-	}
+	meta := map[string]string{}
+	maps.Copy(meta, c.Metadata)
 	meta["name"] = c.Net.Name
 	meta["step"] = strconv.FormatUint(c.Net.Step, 10)
 	meta["samples"] = strconv.FormatUint(c.Net.Samples, 10)
