@@ -111,12 +111,17 @@ func (h *Host) begin(ctx context.Context, p Program) (*process, error) {
 // program that it is; nil for a built-in one. A program is started to be asked,
 // once for each content. ErrUnknown: there is none.
 func (h *Host) Definition(ctx context.Context, kind stage.Kind, name string) (*stage.Definition, *Program, error) {
-	p, err := h.find(name)
+	p, err := h.Find(name)
 	if err != nil {
 		return nil, nil, err
 	}
 	if p != nil {
-		d, err := h.ask(ctx, p)
+		h.mu.Lock()
+		d := h.known[p.SHA256+p.Name]
+		h.mu.Unlock()
+		if d == nil {
+			d, err = h.Describe(ctx, *p)
+		}
 		if err != nil || d.Kind == kind {
 			return d, p, err
 		}
@@ -146,26 +151,6 @@ func (h *Host) Find(name string) (*Program, error) {
 func (h *Host) HasBuiltin(kind stage.Kind, name string) bool {
 	_, err := stage.Find(h.o.Builtin, kind, name)
 	return err == nil
-}
-
-// ask describes a program of whose content nothing is known yet, and sets its
-// SHA256.
-func (h *Host) ask(ctx context.Context, p *Program) (*stage.Definition, error) {
-	sum, err := hashProgram(p.Path)
-	if err != nil {
-		return nil, &Error{Name: p.Name, Did: "cannot be read", Err: err}
-	}
-	p.SHA256 = sum
-	h.mu.Lock()
-	d := h.known[sum+p.Name]
-	h.mu.Unlock()
-	if d == nil {
-		return h.Describe(ctx, *p)
-	}
-	if err := checkLocks(h.o.LockFiles, *p); err != nil {
-		return nil, &Error{Kind: d.Kind, Name: p.Name, Did: "may not run", Err: err}
-	}
-	return d, nil
 }
 
 // find looks for a program; nil where there is none.
