@@ -218,11 +218,7 @@ func enPassant(r *Record) chess.Square {
 
 // neighbours returns the fields beside a field in its rank.
 func neighbours(sq chess.Square) (m uint64) {
-	if sq.File() > 0 {
-		m |= 1 << (sq - 1)
-	}
-	if sq.File() < 7 {
-		m |= 1 << (sq + 1)
-	}
-	return m
+	const fileA, fileH = 0x0101010101010101, 0x8080808080808080
+	m = 1 << sq
+	return m>>1&^fileH | m<<1&^fileA
 }
