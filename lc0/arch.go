@@ -1,6 +1,7 @@
 package lc0
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -130,12 +131,9 @@ func seRatio(filters, units int) (ratio int, ok bool) {
 	if units == 0 {
 		return 0, true
 	}
-	gives := func(r int) bool { return (nn.Arch{Filters: filters, SERatio: r}).SEUnits() == units }
-	if gives(4) {
-		return 4, true
-	}
-	for r := 1; r <= filters; r++ {
-		if gives(r) {
+	for r := range filters + 1 {
+		r = cmp.Or(r, 4) // first of all
+		if (nn.Arch{Filters: filters, SERatio: r}).SEUnits() == units {
 			return r, true
 		}
 	}

@@ -239,12 +239,8 @@ func (r *recovery) id() (id [16]byte) {
 				b = le.AppendUint32(b, math.Float32bits(x))
 			}
 		}
-		for _, n := range p.Counts {
-			b = le.AppendUint32(b, n)
-		}
-		for _, x := range p.Probs {
-			b = le.AppendUint32(b, math.Float32bits(x))
-		}
+		b, _ = binary.Append(b, le, p.Counts) // numbers have a size
+		b, _ = binary.Append(b, le, p.Probs)
 		h.Write(b)
 		b = b[:0]
 	}

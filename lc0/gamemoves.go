@@ -53,7 +53,7 @@ func leading(b *chess.Board, legal []chess.Move, next *men) (chess.Move, bool) {
 // move finds the move played from record i.
 func (r *recovery) move(i int) (chess.Move, error) {
 	rec, b := &r.records[i], r.history.Board()
-	told := r.told(rec, rec.PlayedIdx)
+	told := moveAt(r.legal.Slice(), rec.transform(), rec.PlayedIdx)
 	if i+1 == len(r.records) {
 		switch {
 		case told != chess.NoMove:
@@ -80,10 +80,9 @@ func (r *recovery) move(i int) (chess.Move, error) {
 	return m, nil
 }
 
-// told returns the legal move of a record's policy index, NoMove if there is none.
-func (r *recovery) told(rec *Record, idx uint16) chess.Move {
-	t := rec.transform()
-	for _, m := range r.legal.Slice() {
+// moveAt returns the legal move that has a policy index under t, NoMove if none has.
+func moveAt(legal []chess.Move, t encoding.Transform, idx uint16) chess.Move {
+	for _, m := range legal {
 		if encoding.PolicyIndex(t.Move(m)) == idx {
 			return m
 		}

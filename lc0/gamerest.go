@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 )
 
@@ -101,10 +102,8 @@ func (r *recovery) compareV6(w *v6Writer, n int) {
 	}
 	if got.BestIdx != want.BestIdx {
 		kind, value := uint8(itemBestIdx), want.BestIdx
-		for _, m := range w.moves.Slice() {
-			if w.index(m) == want.BestIdx {
-				kind, value = itemBestMove, encoding.PolicyIndex(m)
-			}
+		if m := moveAt(w.moves.Slice(), w.transform, want.BestIdx); m != chess.NoMove {
+			kind, value = itemBestMove, encoding.PolicyIndex(m)
 		}
 		r.extra.add(n, kind, le.AppendUint16(nil, value)...)
 	}
@@ -132,11 +131,8 @@ func (r *recovery) compareV7(w *v6Writer, n int) {
 	if got.OppPlayedIdx != want.OppPlayedIdx || got.NextPlayedIdx != want.NextPlayedIdx {
 		r.extra.add(n, itemReplies, le.AppendUint16(le.AppendUint16(nil, want.OppPlayedIdx), want.NextPlayedIdx)...)
 	}
-	var a, b []byte
-	for i := range want.Reserved {
-		a = le.AppendUint32(a, math.Float32bits(got.Reserved[i]))
-		b = le.AppendUint32(b, math.Float32bits(want.Reserved[i]))
-	}
+	a, _ := binary.Append(nil, le, got.Reserved[:]) // numbers have a size
+	b, _ := binary.Append(nil, le, want.Reserved[:])
 	if string(a) != string(b) {
 		r.extra.add(n, itemReserved, b...)
 	}

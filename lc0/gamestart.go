@@ -1,6 +1,7 @@
 package lc0
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -133,14 +134,8 @@ func boardOf(m men, black bool, castling string, ep chess.Square, rule50 int) (c
 		}
 		return 0
 	})
-	side := "w"
-	if black {
-		side = "b"
-	}
-	if castling == "" {
-		castling = "-"
-	}
-	b, err := chess.ParseFEN(fmt.Sprintf("%s %s %s %s %d 1", fen, side, castling, ep, rule50))
+	side := map[bool]string{false: "w", true: "b"}[black]
+	b, err := chess.ParseFEN(fmt.Sprintf("%s %s %s %s %d 1", fen, side, cmp.Or(castling, "-"), ep, rule50))
 	if err != nil {
 		return b, fmt.Errorf("the planes are no position: %w", err)
 	}
@@ -170,16 +165,7 @@ func castlingField(r *Record) string {
 
 // castlingOf returns a board's rights as rook files, sorted; "" for none.
 func castlingOf(b *chess.Board) string {
-	var field []byte
-	for i := range 4 {
-		if rook, ok := b.CastlingRook(i < 2, i&1 == 1); ok {
-			letter := 'a' + byte(rook.File())
-			if (i < 2) == (b.SideToMove() == chess.White) {
-				letter -= 'a' - 'A'
-			}
-			field = append(field, letter)
-		}
-	}
+	field := []byte(strings.Trim(strings.Fields(b.ShredderFEN())[2], "-"))
 	slices.Sort(field)
 	return string(field)
 }
@@ -232,11 +218,7 @@ func enPassant(r *Record) chess.Square {
 
 // neighbours returns the fields beside a field in its rank.
 func neighbours(sq chess.Square) (m uint64) {
-	if sq.File() > 0 {
-		m |= 1 << (sq - 1)
-	}
-	if sq.File() < 7 {
-		m |= 1 << (sq + 1)
-	}
-	return m
+	const fileA, fileH = 0x0101010101010101, 0x8080808080808080
+	m = 1 << sq
+	return m>>1&^fileH | m<<1&^fileA
 }

@@ -1,6 +1,7 @@
 package lc0
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -58,12 +59,7 @@ func (e LayerEncoding) width() int {
 // encodingOf returns the encoding of a layer: its own, else the file's, else
 // Linear16, which alone there was before layers said it.
 func encodingOf(l *netpb.Layer, file int32) LayerEncoding {
-	for _, e := range []int32{l.GetEncoding(), file} {
-		if e != 0 {
-			return LayerEncoding(e)
-		}
-	}
-	return Linear16
+	return cmp.Or(LayerEncoding(l.GetEncoding()), LayerEncoding(file), Linear16)
 }
 
 // decodeLayer returns the n numbers of a layer; file is the file's encoding, for
@@ -116,9 +112,7 @@ func encodeLayer(x []float32, e LayerEncoding) (*netpb.Layer, error) {
 	}
 	l.Encoding = proto.Int32(int32(e))
 	if e == Float32 {
-		for _, v := range x {
-			l.Params = binary.LittleEndian.AppendUint32(l.Params, math.Float32bits(v))
-		}
+		l.Params, _ = binary.Append(l.Params, binary.LittleEndian, x) // numbers have a size
 		return l, nil
 	}
 	round, infinite := toFloat16, uint16(0x7c00)

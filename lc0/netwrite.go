@@ -1,6 +1,7 @@
 package lc0
 
 import (
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -57,9 +58,7 @@ func netFile(net *nn.Net, info *NetInfo, e LayerEncoding) (*netpb.Net, error) {
 	if err := errors.Join(net.Validate(), net.CheckFinite(), net.Arch.MustBeTower("a Leela network file")); err != nil {
 		return nil, err
 	}
-	if info == nil {
-		info = &NetInfo{}
-	}
+	info = cmp.Or(info, &NetInfo{})
 	b := &netBuilder{net: net, encoding: e}
 	if info.Folded {
 		b.net, b.folded = foldedNet(net), true

@@ -105,8 +105,8 @@ func (b *onnxBuilder) net(f *nn.Folded) {
 // conv is a convolution with bias: [batch,Ci,8,8] to [batch,Co,8,8].
 func (b *onnxBuilder) conv(name, x string, c *nn.Conv) string {
 	pad, k := int64(c.K/2), int64(c.K)
-	w := b.floats(name+"/w/kernel", c.Weight, c.Co, c.Ci, c.K, c.K)
-	bias := b.floats(name+"/w/bias", c.Bias, c.Co)
+	w := b.tensor(name+"/w/kernel", onnxFloat, c.Weight, c.Co, c.Ci, c.K, c.K)
+	bias := b.tensor(name+"/w/bias", onnxFloat, c.Bias, c.Co)
 	return b.node("Conv", name, []string{x, w, bias}, intsAttribute("pads", pad, pad, pad, pad), intsAttribute("kernel_shape", k, k))
 }
 
@@ -119,9 +119,9 @@ func (b *onnxBuilder) dense(name, output, x string, d *nn.Dense) string {
 			transposed[i*d.Out+o] = d.Weight[o*d.In+i]
 		}
 	}
-	w := b.floats(name+"/matmul/w", transposed, d.In, d.Out)
+	w := b.tensor(name+"/matmul/w", onnxFloat, transposed, d.In, d.Out)
 	y := b.node("MatMul", name+"/matmul", []string{x, w})
-	return b.node("Add", output, []string{y, b.floats(output+"/w", d.Bias, d.Out)})
+	return b.node("Add", output, []string{y, b.tensor(output+"/w", onnxFloat, d.Bias, d.Out)})
 }
 
 // act is the net's activation. Mish is x*tanh(softplus(x)): its own operator came
@@ -137,7 +137,7 @@ func (b *onnxBuilder) act(name, x string) string {
 
 // flatten makes rows of [batch,channels,8,8]: channel*64 + square.
 func (b *onnxBuilder) flatten(name, x string, channels int) string {
-	shape := b.int64s(name+"/shape", -1, int64(channels)*encoding.NumSquares)
+	shape := b.tensor(name+"/shape", onnxInt64, []int64{-1, int64(channels) * encoding.NumSquares}, 2)
 	return b.node("Reshape", name, []string{x, shape})
 }
 
@@ -157,9 +157,9 @@ func (b *onnxBuilder) squeezeExcite(name, y string, f *nn.FoldedBlock) string {
 	h := b.act(name+"/fc1", b.dense(name+"/fc1", name+"/fc1/add", pool, f.SE1))
 	h = b.dense(name+"/fc2", name+"/fc2/add", h, f.SE2)
 	filters := int64(b.arch.Filters)
-	h = b.node("Reshape", name+"/reshape", []string{h, b.int64s("/const/se_reshape", -1, 2*filters, 1, 1)})
+	h = b.node("Reshape", name+"/reshape", []string{h, b.tensor("/const/se_reshape", onnxInt64, []int64{-1, 2 * filters, 1, 1}, 4)})
 	gamma, beta := name+"/split/gamma", name+"/split/beta"
-	b.nodeOf("Split", name+"/split", []string{h, b.int64s("/const/se_split", filters, filters)}, []string{gamma, beta}, intAttribute("axis", 1))
+	b.nodeOf("Split", name+"/split", []string{h, b.tensor("/const/se_split", onnxInt64, []int64{filters, filters}, 2)}, []string{gamma, beta}, intAttribute("axis", 1))
 	gate := b.node("Sigmoid", name+"/sigmoid", []string{gamma})
 	y = b.node("Mul", name+"/mul", []string{gate, y})
 	return b.node("Add", name+"/add", []string{y, beta})
@@ -178,7 +178,7 @@ func (b *onnxBuilder) policy(x string, f *nn.Folded) {
 	for _, at := range encoding.ConvPolicyIndex() {
 		table = append(table, int32(at))
 	}
-	b.node("Gather", OnnxPolicy, []string{y, b.int32s("/const/mapping_table", table)}, intAttribute("axis", 1))
+	b.node("Gather", OnnxPolicy, []string{y, b.tensor("/const/mapping_table", onnxInt32, table, len(table))}, intAttribute("axis", 1))
 }
 
 // scalarHead returns the outputs of the value or the moves-left head.

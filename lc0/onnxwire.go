@@ -2,7 +2,6 @@ package lc0
 
 import (
 	"encoding/binary"
-	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -28,27 +27,22 @@ func (m *message) bytes(field protowire.Number, b []byte) {
 
 func (m *message) text(field protowire.Number, s string) { m.bytes(field, []byte(s)) }
 
-// attribute is a number or a list of numbers of a node.
-type attribute struct {
-	name string
-	list bool
-	ints []int64
+// intAttribute returns an AttributeProto with a number.
+func intAttribute(name string, v int64) message {
+	const typeInt = 2
+	var m message
+	m.text(1, name)
+	m.varint(3, v)
+	m.varint(20, typeInt)
+	return m
 }
 
-func intAttribute(name string, v int64) attribute     { return attribute{name, false, []int64{v}} }
-func intsAttribute(name string, v ...int64) attribute { return attribute{name, true, v} }
-
-// marshal returns an AttributeProto.
-func (a attribute) marshal() []byte {
-	const typeInt, typeInts = 2, 7
+// intsAttribute returns an AttributeProto with a list of numbers.
+func intsAttribute(name string, list ...int64) message {
+	const typeInts = 7
 	var m message
-	m.text(1, a.name)
-	if !a.list {
-		m.varint(3, a.ints[0])
-		m.varint(20, typeInt)
-		return m
-	}
-	for _, v := range a.ints {
+	m.text(1, name)
+	for _, v := range list {
 		m.varint(8, v)
 	}
 	m.varint(20, typeInts)
@@ -62,13 +56,13 @@ type onnxGraph struct {
 }
 
 // node adds a NodeProto of that name and returns its output, which has the same.
-func (g *onnxGraph) node(op, name string, inputs []string, attributes ...attribute) string {
+func (g *onnxGraph) node(op, name string, inputs []string, attributes ...message) string {
 	g.nodeOf(op, name, inputs, []string{name}, attributes...)
 	return name
 }
 
 // nodeOf is node with outputs of other names.
-func (g *onnxGraph) nodeOf(op, name string, inputs, outputs []string, attributes ...attribute) {
+func (g *onnxGraph) nodeOf(op, name string, inputs, outputs []string, attributes ...message) {
 	var m message
 	for _, s := range inputs {
 		m.text(1, s)
@@ -79,50 +73,29 @@ func (g *onnxGraph) nodeOf(op, name string, inputs, outputs []string, attributes
 	m.text(3, name)
 	m.text(4, op)
 	for _, a := range attributes {
-		m.bytes(5, a.marshal())
+		m.bytes(5, a)
 	}
 	g.nodes = append(g.nodes, m)
 }
 
-// tensor adds a TensorProto once and returns its name.
-func (g *onnxGraph) tensor(name string, kind int64, data []byte, dims ...int) string {
+// tensor adds a TensorProto once and returns its name. x is a slice of numbers of the
+// kind.
+func (g *onnxGraph) tensor(name string, kind int64, x any, dims ...int) string {
 	if g.seen[name] {
 		return name
 	}
 	g.seen[name] = true
-	m := make(message, 0, len(data)+len(name)+64)
+	size := binary.Size(x)
+	m := make(message, 0, size+len(name)+64)
 	for _, d := range dims {
 		m.varint(1, int64(d))
 	}
 	m.varint(2, kind)
 	m.text(8, name)
-	m.bytes(9, data)
+	m = protowire.AppendVarint(protowire.AppendTag(m, 9, protowire.BytesType), uint64(size))
+	m, _ = binary.Append(m, binary.LittleEndian, x) // numbers have a size
 	g.tensors = append(g.tensors, m)
 	return name
-}
-
-func (g *onnxGraph) floats(name string, x []float32, dims ...int) string {
-	data := make([]byte, 0, 4*len(x))
-	for _, v := range x {
-		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
-	}
-	return g.tensor(name, onnxFloat, data, dims...)
-}
-
-func (g *onnxGraph) int64s(name string, x ...int64) string {
-	var data []byte
-	for _, v := range x {
-		data = binary.LittleEndian.AppendUint64(data, uint64(v))
-	}
-	return g.tensor(name, onnxInt64, data, len(x))
-}
-
-func (g *onnxGraph) int32s(name string, x []int32) string {
-	var data []byte
-	for _, v := range x {
-		data = binary.LittleEndian.AppendUint32(data, uint32(v))
-	}
-	return g.tensor(name, onnxInt32, data, len(x))
 }
 
 // valueInfo returns a ValueInfoProto of float32; the first dimension is the

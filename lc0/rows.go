@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/record"
 )
 
 // ErrIndirect says that a chunk is not of a kind that a RowReader reads straight:
@@ -52,7 +52,9 @@ func (r *RowReader) Rows(chunk []byte, do func(b *encoding.TrainBatch, visits ui
 	}
 	n := len(chunk) / size
 	if r.ShortTerm > 0 {
-		r.shortTerm(chunk, size)
+		r.values = slices.Grow(r.values[:0], n)[:n]
+		root := func(i int) encoding.QDM { return valueAt(chunk[i*size+8:], 0, 2, 4) }
+		shortTermValues(r.values, root, valueAt(chunk[(n-1)*size+8:], 7, 8, 6), r.ShortTerm)
 	}
 	for i := range n {
 		rec := chunk[i*size : (i+1)*size]
@@ -123,14 +125,11 @@ func (r *RowReader) add(rec []byte) error {
 
 // fillTargets fills the value targets from what lies behind a record's head.
 func fillTargets(t *[encoding.NumTargets]encoding.QDM, rec []byte, version uint32) {
-	at := func(q, d, m int) encoding.QDM {
-		return encoding.QDM{Q: floatAt(rec, atValues+4*q), D: floatAt(rec, atValues+4*d), M: floatAt(rec, atValues+4*m)}
-	}
-	t[encoding.TargetRoot] = at(0, 2, 4)
-	t[encoding.TargetBest] = at(1, 3, 5)
-	t[encoding.TargetResult] = at(7, 8, 6)
-	t[encoding.TargetPlayed] = at(9, 10, 11)
-	t[encoding.TargetOrig] = at(12, 13, 14)
+	t[encoding.TargetRoot] = valueAt(rec, 0, 2, 4)
+	t[encoding.TargetBest] = valueAt(rec, 1, 3, 5)
+	t[encoding.TargetResult] = valueAt(rec, 7, 8, 6)
+	t[encoding.TargetPlayed] = valueAt(rec, 9, 10, 11)
+	t[encoding.TargetOrig] = valueAt(rec, 12, 13, 14)
 	if q := floatAt(rec, atQST); q != 0 {
 		t[encoding.TargetST] = encoding.QDM{Q: q, D: encoding.UnknownQDM.D, M: encoding.UnknownQDM.M}
 		if version == v7Version {
@@ -139,23 +138,9 @@ func fillTargets(t *[encoding.NumTargets]encoding.QDM, rec []byte, version uint3
 	}
 }
 
-// shortTerm computes TargetST of each record, as record.Replayer does: the
-// average of this and later root values, up to the result of the last.
-func (r *RowReader) shortTerm(chunk []byte, size int) {
-	n := len(chunk) / size
-	r.values = append(r.values[:0], make([]encoding.QDM, n)...)
-	var t [encoding.NumTargets]encoding.QDM
-	var v encoding.QDM
-	for i := n - 1; i >= 0; i-- {
-		fillTargets(&t, chunk[i*size+8:(i+1)*size], v6Version)
-		if i == n-1 {
-			v = t[encoding.TargetResult]
-		} else {
-			v.Q, v.M = -v.Q, v.M+1
-		}
-		v = record.Blend(t[encoding.TargetRoot], v, r.ShortTerm)
-		r.values[i] = v
-	}
+// valueAt returns the value whose parts have these numbers in valueRanges.
+func valueAt(rec []byte, q, d, m int) encoding.QDM {
+	return encoding.QDM{Q: floatAt(rec, atValues+4*q), D: floatAt(rec, atValues+4*d), M: floatAt(rec, atValues+4*m)}
 }
 
 func floatAt(b []byte, at int) float32 {

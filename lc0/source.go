@@ -2,6 +2,7 @@ package lc0
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
@@ -44,11 +45,7 @@ type MemberError struct {
 
 // Error names file, member and place.
 func (e *MemberError) Error() string {
-	name := e.Name
-	if name == "" {
-		name = "unreadable member"
-	}
-	return fmt.Sprintf("%s: %s at offset %d: %v", e.Path, name, e.Offset, e.Err)
+	return fmt.Sprintf("%s: %s at offset %d: %v", e.Path, cmp.Or(e.Name, "unreadable member"), e.Offset, e.Err)
 }
 
 // Unwrap returns the cause.

@@ -1,6 +1,10 @@
 package lc0
 
-import "github.com/chessbrain/chessbrain/encoding"
+import (
+	"cmp"
+
+	"github.com/chessbrain/chessbrain/encoding"
+)
 
 // Lengths of the training records in bytes.
 const (
@@ -78,12 +82,7 @@ type Record struct {
 }
 
 // version returns r.Version, 6 where it is not set.
-func (r *Record) version() uint32 {
-	if r.Version == 0 {
-		return v6Version
-	}
-	return r.Version
-}
+func (r *Record) version() uint32 { return cmp.Or(r.Version, v6Version) }
 
 // canonical says whether the board is turned as formats 3 up have it.
 func (r *Record) canonical() bool { return r.InputFormat >= formatCanonical }

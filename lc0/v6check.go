@@ -1,6 +1,7 @@
 package lc0
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
@@ -66,10 +67,8 @@ func (r *Record) check(s *policyScan) error {
 	if !knownFormat(r.InputFormat) {
 		return recordError("input_format is %d, known are 1 to 5, 132 and 133", r.InputFormat)
 	}
-	if err := checkPosition(r.InputFormat, r.Castling, r.SideOrEP, r.Rule50); err != nil {
-		return err
-	}
-	if err := r.checkPolicy(s); err != nil {
+	err := cmp.Or(checkPosition(r.InputFormat, r.Castling, r.SideOrEP, r.Rule50), r.checkPolicy(s))
+	if err != nil {
 		return err
 	}
 	for i, v := range r.values() {
@@ -98,10 +97,9 @@ func (r *Record) checkShortTerm() error {
 		return nil
 	}
 	late := version == v7Version
-	if err := (&valueRange{"policy_kld", 0, math.MaxFloat32, false}).check(r.PolicyKLD); err != nil {
-		return err
-	}
-	if err := (&valueRange{"q_st", -1, 1, late}).check(r.QST); err != nil || !late {
+	err := cmp.Or((&valueRange{"policy_kld", 0, math.MaxFloat32, false}).check(r.PolicyKLD),
+		(&valueRange{"q_st", -1, 1, late}).check(r.QST))
+	if err != nil || !late {
 		return err
 	}
 	if err := (&valueRange{"d_st", 0, 1, true}).check(r.DST); err != nil {

@@ -30,8 +30,18 @@ const (
 	atReserved      = atNextIdx + 2
 )
 
-// numValues is the number of float32 at atValues by version.
-var numValues = [v7Version + 1]int{3: 0, 4: 4, 5: 7, 6: 15, 7: 15}
+// numValues is the number of float32 at atValues by version, numTail that of the
+// fields behind them.
+var (
+	numValues = [v7Version + 1]int{3: 0, 4: 4, 5: 7, 6: 15, 7: 15}
+	numTail   = [v7Version + 1]int{6: 5, 7: 9}
+)
+
+// tail lists the fields from atVisits on.
+func (r *Record) tail() [9]any {
+	return [9]any{&r.Visits, &r.PlayedIdx, &r.BestIdx, &r.PolicyKLD, &r.QST,
+		&r.DST, &r.OppPlayedIdx, &r.NextPlayedIdx, &r.Reserved}
+}
 
 // The offsets end where the records do.
 var (
@@ -80,25 +90,13 @@ func (r *Record) Append(dst []byte) []byte {
 		b[atResult] = byte(int8(r.ResultQ))
 		return dst
 	}
-	le.PutUint32(b[atVisits:], r.Visits)
-	le.PutUint16(b[atPlayedIdx:], r.PlayedIdx)
-	le.PutUint16(b[atBestIdx:], r.BestIdx)
-	le.PutUint32(b[atKLD:], math.Float32bits(r.PolicyKLD))
-	le.PutUint32(b[atQST:], math.Float32bits(r.QST))
-	if version == v7Version {
-		r.appendV7(b)
+	b = b[atVisits:]
+	tail := r.tail()
+	for _, field := range tail[:numTail[version]] {
+		n, _ := binary.Encode(b, le, field) // there is room
+		b = b[n:]
 	}
 	return dst
-}
-
-func (r *Record) appendV7(b []byte) {
-	le := binary.LittleEndian
-	le.PutUint32(b[atDST:], math.Float32bits(r.DST))
-	le.PutUint16(b[atOppIdx:], r.OppPlayedIdx)
-	le.PutUint16(b[atNextIdx:], r.NextPlayedIdx)
-	for i, v := range r.Reserved {
-		le.PutUint32(b[atReserved+4*i:], math.Float32bits(v))
-	}
 }
 
 // decode reads the record at the start of b, whose version says how long it is
@@ -140,7 +138,6 @@ func (r *Record) decode(b []byte) (s policyScan, err error) {
 
 // decodeTail reads what the versions have of their own; b begins at the base.
 func (r *Record) decodeTail(b []byte) error {
-	le := binary.LittleEndian
 	nan := encoding.UnknownQDM.Q
 	r.Visits, r.PolicyKLD, r.QST, r.DST = 0, 0, nan, nan
 	r.PlayedIdx, r.BestIdx = encoding.NoPolicyIndex, encoding.NoPolicyIndex
@@ -160,18 +157,11 @@ func (r *Record) decodeTail(b []byte) error {
 	if b[atResult] != 0 {
 		return recordError("dummy is %d, want 0", b[atResult])
 	}
-	r.Visits = le.Uint32(b[atVisits:])
-	r.PlayedIdx = le.Uint16(b[atPlayedIdx:])
-	r.BestIdx = le.Uint16(b[atBestIdx:])
-	r.PolicyKLD = math.Float32frombits(le.Uint32(b[atKLD:]))
-	r.QST = math.Float32frombits(le.Uint32(b[atQST:]))
-	if r.Version == v7Version {
-		r.DST = math.Float32frombits(le.Uint32(b[atDST:]))
-		r.OppPlayedIdx = le.Uint16(b[atOppIdx:])
-		r.NextPlayedIdx = le.Uint16(b[atNextIdx:])
-		for i := range r.Reserved {
-			r.Reserved[i] = math.Float32frombits(le.Uint32(b[atReserved+4*i:]))
-		}
+	b = b[atVisits:]
+	tail := r.tail()
+	for _, field := range tail[:numTail[r.Version]] {
+		n, _ := binary.Decode(b, binary.LittleEndian, field) // b has all of them
+		b = b[n:]
 	}
 	return nil
 }

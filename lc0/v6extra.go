@@ -208,9 +208,7 @@ func (w *v6Writer) applyExtra(x recordExtra) {
 		case itemReplies:
 			r.OppPlayedIdx, r.NextPlayedIdx = le.Uint16(v), le.Uint16(v[2:])
 		case itemReserved:
-			for i := range r.Reserved {
-				r.Reserved[i] = math.Float32frombits(le.Uint32(v[4*i:]))
-			}
+			binary.Decode(v, le, r.Reserved[:]) // v has its size
 		}
 	}
 }

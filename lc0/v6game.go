@@ -1,6 +1,7 @@
 package lc0
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -111,9 +112,7 @@ func newWriter(g *record.Game, form Form, x *extra) (*v6Writer, error) {
 		return nil, recordError("extra block: the first record is at ply %d of %d", w.first, len(g.Plies))
 	}
 	r := &w.record
-	if r.Version = form.Version; r.Version == 0 {
-		r.Version = max(x.version, v6Version)
-	}
+	r.Version = cmp.Or(form.Version, max(x.version, v6Version))
 	if r.Version != v6Version && r.Version != v7Version {
 		return nil, fmt.Errorf("records of version %d: want %d or %d", r.Version, v6Version, v7Version)
 	}
@@ -126,8 +125,9 @@ func newWriter(g *record.Game, form Form, x *extra) (*v6Writer, error) {
 	if w.ownShortTerm = form.ShortTerm > 0; r.Version == v7Version && !w.ownShortTerm {
 		form.ShortTerm = defaultTheta
 	}
-	if form.ShortTerm > 0 {
-		w.shortTerm = shortTermValues(g, form.ShortTerm)
+	if n := len(g.Plies); form.ShortTerm > 0 && n > 0 {
+		w.shortTerm = make([]encoding.QDM, n)
+		shortTermValues(w.shortTerm, func(i int) encoding.QDM { return g.Plies[i].Root }, g.ResultAt(n-1), form.ShortTerm)
 	}
 	return w, nil
 }
@@ -135,13 +135,11 @@ func newWriter(g *record.Game, form Form, x *extra) (*v6Writer, error) {
 // setFormat chooses the input format.
 func (w *v6Writer) setFormat(format uint32, start *chess.Board) error {
 	nonstandard := w.game.Flags&record.Chess960 != 0 || start.Castles960()
-	if format == 0 {
-		if format = w.extra.format; format == 0 {
-			if format = formatClassical; nonstandard {
-				format = formatCastlingPlanes
-			}
-		}
+	usual := formatClassical
+	if nonstandard {
+		usual = formatCastlingPlanes
 	}
+	format = cmp.Or(format, w.extra.format, usual)
 	if !knownFormat(format) {
 		return fmt.Errorf("input format %d, known are 1 to 5, 132 and 133", format)
 	}

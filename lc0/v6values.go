@@ -57,23 +57,16 @@ func drawnIn(v encoding.QDM) encoding.QDM {
 	}
 }
 
-// shortTermValues returns the short-term value of every ply, the same as
-// record.Replayer's TargetST: (1-theta) times the search's value plus theta
-// times the next ply's, turned round; beyond the last move stands the last
+// shortTermValues puts the short-term value of every position into values, the same as
+// record.Replayer's TargetST: (1-theta) times the search's value, root, plus theta
+// times the next position's, turned round; beyond the last move stands the last
 // position's result.
-func shortTermValues(g *record.Game, theta float64) []encoding.QDM {
-	last := len(g.Plies) - 1
-	if last < 0 {
-		return nil
+func shortTermValues(values []encoding.QDM, root func(i int) encoding.QDM, result encoding.QDM, theta float64) {
+	later := result
+	for i := len(values) - 1; i >= 0; i-- {
+		values[i] = record.Blend(root(i), later, theta)
+		later = turned(values[i])
 	}
-	values := make([]encoding.QDM, last+1)
-	later := g.ResultAt(last)
-	for i := last; i >= 0; i-- {
-		later = record.Blend(g.Plies[i].Root, later, theta)
-		values[i] = later
-		later.Q, later.M = -later.Q, later.M+1
-	}
-	return values
 }
 
 // index is the policy index of a move in the current record.
@@ -106,10 +99,8 @@ func (w *v6Writer) fillPolicy(p *record.Ply) {
 // indexOf turns a policy index of the board as it stands into that of the
 // record; what is no legal move stays.
 func (w *v6Writer) indexOf(plain uint16) uint16 {
-	for _, m := range w.moves.Slice() {
-		if encoding.PolicyIndex(m) == plain {
-			return w.index(m)
-		}
+	if m := moveAt(w.moves.Slice(), 0, plain); m != chess.NoMove {
+		return w.index(m)
 	}
 	return plain
 }

@@ -38,13 +38,6 @@ func hclogAttr(groups []string, a slog.Attr) slog.Attr {
 
 // levelName returns go-hclog's name of a level.
 func levelName(l slog.Level) string {
-	switch {
-	case l < slog.LevelInfo:
-		return "debug"
-	case l < slog.LevelWarn:
-		return "info"
-	case l < slog.LevelError:
-		return "warn"
-	}
-	return "error"
+	l = min(max(l&^3, slog.LevelDebug), slog.LevelError) // down to one that has a name
+	return strings.ToLower(l.String())
 }

@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
@@ -65,10 +66,8 @@ func usage(d *stage.Definition, program string) string {
 	name := filepath.Base(program)
 	fmt.Fprintf(&b, "%s is a plugin for chessbrain: %s %s %s, %s.\n", name, d.Kind, d.Name, d.Version, d.Doc)
 	fmt.Fprintf(&b, "It is not run by hand. chessbrain starts it where it is chosen:\n\n")
-	dir, err := filepath.Abs(filepath.Dir(program))
-	if err != nil {
-		dir = filepath.Dir(program)
-	}
+	dir, _ := filepath.Abs(filepath.Dir(program)) // "" without a working directory
+	dir = cmp.Or(dir, filepath.Dir(program))
 	fmt.Fprintf(&b, "  chessbrain train --plugin-dir %s --%s %s ...\n\n", dir, d.Kind, d.Name)
 	if len(d.Settings) == 0 {
 		fmt.Fprintf(&b, "It has no settings.\n")

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -26,10 +27,7 @@ func apply(g *record.Game, p *pluginpb.Game) (*record.Game, error) {
 }
 
 func change(g *record.Game, p *pluginpb.Game) (*record.Game, error) {
-	if err := checkFixed(g, p); err != nil {
-		return nil, err
-	}
-	if err := columnError(p, len(g.Plies), true); err != nil {
+	if err := cmp.Or(checkFixed(g, p), columnError(p, len(g.Plies), true)); err != nil {
 		return nil, err
 	}
 	out := *g

@@ -68,10 +68,7 @@ func decodeDefinition(p *pluginpb.Description) (*stage.Definition, error) {
 			Whole: s.GetWhole(), Text: s.GetText(), Choices: s.GetChoices(),
 		})
 	}
-	if err := checkWords(d); err != nil {
-		return nil, wrongAnswer("description: %w", err)
-	}
-	if err := d.Validate(); err != nil {
+	if err := cmp.Or(checkWords(d), d.Validate()); err != nil {
 		return nil, wrongAnswer("description: %w", err)
 	}
 	return d, nil
@@ -85,11 +82,8 @@ func checkWords(d *stage.Definition) error {
 	for i := range d.Settings {
 		s := &d.Settings[i]
 		err = cmp.Or(err, words("setting's doc", s.Doc, maxWords), words("setting's default", s.Default, maxWords))
-		if err == nil && len(s.Choices) > maxChoices {
-			err = fmt.Errorf("setting %.60q: %d choices, at most %d", s.Name, len(s.Choices), maxChoices)
-		}
-		if err != nil {
-			return err
+		if len(s.Choices) > maxChoices {
+			err = cmp.Or(err, fmt.Errorf("setting %.60q: %d choices, at most %d", s.Name, len(s.Choices), maxChoices))
 		}
 		for _, c := range s.Choices {
 			err = cmp.Or(err, words("setting's choice", c, maxWords))

@@ -169,7 +169,7 @@ func encodeChanges(g, now *record.Game) *pluginpb.Outcome {
 			}
 		}
 	}
-	if !slices.EqualFunc(g.Results, now.Results, sameQDM) {
+	if !slices.EqualFunc(g.Results, now.Results, encoding.QDM.SameBits) {
 		encodeResults(p, now.Results)
 		if len(now.Results) == 0 { // taken away
 			p.Results = slices.Repeat([]float32{float32(math.NaN())}, numResults*len(now.Plies))
@@ -196,11 +196,7 @@ func samePolicy(a, b *record.Ply) bool {
 }
 
 func sameValues(a, b *record.Ply) bool {
-	return sameQDM(a.Root, b.Root) && sameQDM(a.Best, b.Best) && sameQDM(a.Played, b.Played) && sameQDM(a.Orig, b.Orig)
-}
-
-func sameQDM(a, b encoding.QDM) bool {
-	return sameBits(a.Q, b.Q) && sameBits(a.D, b.D) && sameBits(a.M, b.M)
+	return a.Root.SameBits(b.Root) && a.Best.SameBits(b.Best) && a.Played.SameBits(b.Played) && a.Orig.SameBits(b.Orig)
 }
 
 func sameBits(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }

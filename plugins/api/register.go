@@ -20,7 +20,7 @@ import (
 // error (one in a goroutine that the stage started ends the process).
 func Register(s *grpc.Server, d *stage.Definition) {
 	in := newInstance(d)
-	pluginpb.RegisterStageServer(s, &stageServer{in: in})
+	pluginpb.RegisterStageServer(s, in)
 	switch d.Kind {
 	case stage.KindRescorer:
 		pluginpb.RegisterRescorerServer(s, &rescoreServer{in: in})
@@ -31,8 +31,9 @@ func Register(s *grpc.Server, d *stage.Definition) {
 	}
 }
 
-// instance is the one instance of a process.
+// instance is the one instance of a process, and the service Stage.
 type instance struct {
+	pluginpb.UnimplementedStageServer
 	definition *stage.Definition
 	slots      chan struct{} // one for each call that the stage works on at a time, over all streams; nil = any number
 
@@ -48,17 +49,22 @@ func newInstance(d *stage.Definition) *instance {
 	return in
 }
 
-// open makes the instance.
-func (in *instance) open(settings map[string]string) error {
+// Describe says what the stage is.
+func (in *instance) Describe(context.Context, *pluginpb.DescribeRequest) (*pluginpb.Description, error) {
+	return encodeDefinition(in.definition), nil
+}
+
+// Open makes the instance.
+func (in *instance) Open(_ context.Context, r *pluginpb.OpenRequest) (*pluginpb.OpenReply, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.made != nil {
-		return status.Error(codes.FailedPrecondition, "it is open already: a process holds one instance")
+		return nil, status.Error(codes.FailedPrecondition, "it is open already: a process holds one instance")
 	}
 	d := in.definition
-	v, err := d.Values(settings)
+	v, err := d.Values(r.GetSettings())
 	if err != nil {
-		return status.Error(codes.InvalidArgument, err.Error())
+		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	var made any
 	err = guard(func() (err error) {
@@ -75,13 +81,13 @@ func (in *instance) open(settings map[string]string) error {
 		return err
 	})
 	if err != nil {
-		return refuse(codes.InvalidArgument, err)
+		return nil, refuse(codes.InvalidArgument, err)
 	}
 	if made == nil {
-		return status.Errorf(codes.Internal, "%s %s: the function that makes it returned nothing", d.Kind, d.Name)
+		return nil, status.Errorf(codes.Internal, "%s %s: the function that makes it returned nothing", d.Kind, d.Name)
 	}
 	in.made = made
-	return nil
+	return &pluginpb.OpenReply{}, nil
 }
 
 // opened returns the stage of a process that is open.
@@ -119,23 +125,6 @@ func guard(f func() error) (err error) {
 		}
 	}()
 	return f()
-}
-
-// stageServer is the service Stage.
-type stageServer struct {
-	pluginpb.UnimplementedStageServer
-	in *instance
-}
-
-func (s *stageServer) Describe(context.Context, *pluginpb.DescribeRequest) (*pluginpb.Description, error) {
-	return encodeDefinition(s.in.definition), nil
-}
-
-func (s *stageServer) Open(_ context.Context, r *pluginpb.OpenRequest) (*pluginpb.OpenReply, error) {
-	if err := s.in.open(r.GetSettings()); err != nil {
-		return nil, err
-	}
-	return &pluginpb.OpenReply{}, nil
 }
 
 // wrongRequest is the answer to a message of the host that breaks the protocol.

@@ -71,25 +71,19 @@ func holds(fsys fsx.FS, dir string, files []string) (bool, error) {
 		return false, err
 	}
 	for _, file := range files {
-		same, err := sameContent(fsys, file, filepath.Join(dir, filepath.Base(file)))
-		if !same || err != nil {
+		want, _, err := fsx.HashFile(fsys, file)
+		if err != nil {
+			return false, err
+		}
+		got, _, err := fsx.HashFile(fsys, filepath.Join(dir, filepath.Base(file)))
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil || got != want {
 			return false, err
 		}
 	}
 	return true, nil
-}
-
-// sameContent compares two files; the second may be missing.
-func sameContent(fsys fsx.FS, name, other string) (bool, error) {
-	a, _, err := fsx.HashFile(fsys, name)
-	if err != nil {
-		return false, err
-	}
-	b, _, err := fsx.HashFile(fsys, other)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil && a == b, err
 }
 
 // Published returns where Publish puts files of a net below dst, and the

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -60,13 +61,7 @@ func (e exporter) Name() string { return e.name }
 // path. After an error nothing is written.
 func (e exporter) Export(ctx context.Context, c *stage.Checkpoint, dst string) ([]string, error) {
 	write, err := e.prepare(ctx, c)
-	if err == nil {
-		err = checkName(c.Net.Name)
-	}
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err == nil {
+	if err = cmp.Or(err, checkName(c.Net.Name), ctx.Err()); err == nil {
 		err = fsx.MkdirAll(e.fsys, dst)
 	}
 	if err != nil {
@@ -82,10 +77,8 @@ func (e exporter) Export(ctx context.Context, c *stage.Checkpoint, dst string) (
 // metadata returns what is known about a checkpoint as text, for formats that
 // have room for it.
 func metadata(c *stage.Checkpoint) map[string]string {
-	meta := maps.Clone(c.Metadata)
-	if meta == nil {
-		meta = map[string]string{}
-	}
+	meta := map[string]string{}
+	maps.Copy(meta, c.Metadata)
 	meta["name"] = c.Net.Name
 	meta["step"] = strconv.FormatUint(c.Net.Step, 10)
 	meta["samples"] = strconv.FormatUint(c.Net.Samples, 10)

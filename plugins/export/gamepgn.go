@@ -52,15 +52,10 @@ func WritePGN(w io.Writer, g *record.Game, job string) error {
 }
 
 func pgnResult(g *record.Game) string {
-	switch {
-	case g.End == record.EndAborted:
+	if g.End == record.EndAborted {
 		return "*"
-	case g.WhiteResult > 0:
-		return "1-0"
-	case g.WhiteResult < 0:
-		return "0-1"
 	}
-	return "1/2-1/2"
+	return map[int8]string{1: "1-0", 0: "1/2-1/2", -1: "0-1"}[g.WhiteResult]
 }
 
 // pgnTermination is the end in the words of the PGN standard (section 9.8.1).

@@ -3,6 +3,7 @@ package export
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/plugins/export/npz"
@@ -77,20 +78,15 @@ func appendPlanes(dst []byte, r *npzRow) []byte {
 	for _, m := range r.b.Masks[r.ply] {
 		dst = binary.BigEndian.AppendUint64(dst, bits.Reverse64(m)) // a1 first
 	}
-	constant := func(on bool) {
+	g := globals(&r.b.Scalars[r.ply])
+	g[5] = 0 // rule50 is no bit
+	for _, v := range append(g[:], 0, 1) {
 		m := uint64(0)
-		if on {
+		if v != 0 {
 			m = ^m
 		}
 		dst = binary.BigEndian.AppendUint64(dst, m)
 	}
-	g := globals(&r.b.Scalars[r.ply])
-	for _, on := range g[:5] {
-		constant(on != 0)
-	}
-	constant(false) // rule50 is no bit
-	constant(false)
-	constant(true)
 	return dst
 }
 
@@ -116,10 +112,7 @@ func policyShare(p *record.Ply, k int) int16 {
 	case record.PolicyProbs:
 		return int16(float32(p.Probs[k]*npzMaxPolicy) + 0.5) // the same on machines that fuse products with sums
 	case record.PolicyCounts:
-		most := uint32(0)
-		for _, n := range p.Counts {
-			most = max(most, n)
-		}
+		most := slices.Max(p.Counts)
 		switch {
 		case most == 0: // a single legal move that needed no visits
 			return 1

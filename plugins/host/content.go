@@ -167,7 +167,3 @@ func checkSafeDir(path string) error {
 	}
 	return checkSafe(path, info)
 }
-
-// checkSafePlace is checkSafe of the directory in which the program at path lies:
-// who can write there exchanges the program.
-func checkSafePlace(path string) error { return checkSafeDir(filepath.Dir(path)) }

@@ -59,15 +59,15 @@ func (m *marked) Is(target error) bool { return target == m.mark }
 func (m *marked) Unwrap() error        { return m.error }
 
 // unknown says that there is no stage of a name, what there is, and where
-// programs were looked for.
+// programs were looked for. kind "" = any.
 func (h *Host) unknown(kind stage.Kind, name string, found []Program) error {
 	var programs []string
 	for _, p := range found {
-		programs = append(programs, p.Name)
+		programs = append(programs, p.Name+" ("+p.Path+")")
 	}
 	return mark(ErrUnknown, fmt.Errorf("unknown %s %q; built in: %s; programs: %s; looked for in: %s; "+
 		"--plugin-dir and $%s name directories of programs",
-		kind, name, list(h.builtinNames(kind)), list(programs), list(h.o.Dirs), DirEnv))
+		cmp.Or(kind, "stage"), name, list(h.builtinNames(kind)), list(programs), list(h.o.Dirs), DirEnv))
 }
 
 // builtinNames are those of the built-in stages of a kind; "" = any.

@@ -111,17 +111,19 @@ func (h *Host) begin(ctx context.Context, p Program) (*process, error) {
 // program that it is; nil for a built-in one. A program is started to be asked,
 // once for each content. ErrUnknown: there is none.
 func (h *Host) Definition(ctx context.Context, kind stage.Kind, name string) (*stage.Definition, *Program, error) {
-	p, found, err := h.find(name)
+	p, err := h.Find(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	if found {
-		d, err := h.ask(ctx, &p)
-		if err != nil {
-			return nil, nil, err
+	if p != nil {
+		h.mu.Lock()
+		d := h.known[p.SHA256+p.Name]
+		h.mu.Unlock()
+		if d == nil {
+			d, err = h.Describe(ctx, *p)
 		}
-		if d.Kind == kind {
-			return d, &p, nil
+		if err != nil || d.Kind == kind {
+			return d, p, err
 		}
 	}
 	d, err := h.builtin(kind, name)
@@ -132,17 +134,17 @@ func (h *Host) Definition(ctx context.Context, kind stage.Kind, name string) (*s
 // files, and starts nothing; nil where there is none of that name. Its kind shows
 // only when it runs: of another kind than wanted, the built-in stage is meant.
 func (h *Host) Find(name string) (*Program, error) {
-	p, found, err := h.find(name)
-	if err != nil || !found {
+	p, err := h.find(name)
+	if err != nil || p == nil {
 		return nil, err
 	}
 	if p.SHA256, err = hashProgram(p.Path); err == nil {
-		err = checkLocks(h.o.LockFiles, p)
+		err = checkLocks(h.o.LockFiles, *p)
 	}
 	if err != nil {
 		return nil, refused(name, err)
 	}
-	return &p, nil
+	return p, nil
 }
 
 // HasBuiltin says whether there is a built-in stage of a kind and name.
@@ -151,37 +153,13 @@ func (h *Host) HasBuiltin(kind stage.Kind, name string) bool {
 	return err == nil
 }
 
-// ask describes a program of whose content nothing is known yet, and sets its
-// SHA256.
-func (h *Host) ask(ctx context.Context, p *Program) (*stage.Definition, error) {
-	sum, err := hashProgram(p.Path)
-	if err != nil {
-		return nil, &Error{Name: p.Name, Did: "cannot be read", Err: err}
-	}
-	p.SHA256 = sum
-	h.mu.Lock()
-	d := h.known[sum+p.Name]
-	h.mu.Unlock()
-	if d == nil {
-		return h.Describe(ctx, *p)
-	}
-	if err := checkLocks(h.o.LockFiles, *p); err != nil {
-		return nil, &Error{Kind: d.Kind, Name: p.Name, Did: "may not run", Err: err}
-	}
-	return d, nil
-}
-
-// find looks for a program.
-func (h *Host) find(name string) (Program, bool, error) {
+// find looks for a program; nil where there is none.
+func (h *Host) find(name string) (*Program, error) {
 	all, err := scan(h.o.Dirs)
-	if err != nil {
-		return Program{}, false, err
+	if i := slices.IndexFunc(all, func(p Program) bool { return p.Name == name }); i >= 0 {
+		return &all[i], nil
 	}
-	i := slices.IndexFunc(all, func(p Program) bool { return p.Name == name })
-	if i < 0 {
-		return Program{}, false, nil
-	}
-	return all[i], true, nil
+	return nil, err
 }
 
 // Release ends the process behind a stage that this host made and that nobody

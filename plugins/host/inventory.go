@@ -49,19 +49,9 @@ func (h *Host) FindStages(ctx context.Context, kind stage.Kind, name, path strin
 	}
 	found = slices.DeleteFunc(found, func(f Found) bool { return kind != "" && f.Kind != kind })
 	if len(found) == 0 {
-		return nil, h.unknownStage(kind, name, programs)
+		return nil, fmt.Errorf("%w; a path, such as ./mine, names a program too", h.unknown(kind, name, programs))
 	}
 	return found, nil
-}
-
-// unknownStage says what there is in place of a stage that is not.
-func (h *Host) unknownStage(kind stage.Kind, name string, programs []Program) error {
-	there := h.builtinNames(kind)
-	for _, p := range programs {
-		there = append(there, p.Name+" ("+p.Path+")")
-	}
-	return mark(ErrUnknown, fmt.Errorf("unknown %s %q; there are: %s; name a directory of programs with --plugin-dir, or a program by its path, such as ./mine",
-		cmp.Or(kind, "stage"), name, strings.Join(there, ", ")))
 }
 
 // ProgramName is the name of the program at a path: that of the directory, or of

@@ -1,8 +1,6 @@
 package host
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -53,11 +51,10 @@ func (l *Lock) parse(data []byte) error {
 	if len(data) > maxLockBytes {
 		return fmt.Errorf("1: more than %d bytes", maxLockBytes)
 	}
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	lines.Buffer(nil, maxLockBytes+1)
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" || line[0] == '#' {
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		n++
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue
 		}
 		sum, name, _ := strings.Cut(line, " ")
@@ -70,7 +67,7 @@ func (l *Lock) parse(data []byte) error {
 		}
 		l.Programs[name] = strings.ToLower(sum)
 	}
-	return lines.Err()
+	return nil
 }
 
 // WriteLock makes path a lock file that allows programs and no others, durably.

@@ -110,16 +110,13 @@ func parseLog(text string) (slog.Level, string, []slog.Attr) {
 	return levelOf(level), printable(message), attrs
 }
 
-func levelOf(name string) slog.Level {
-	switch strings.ToLower(name) {
-	case "trace", "debug":
+// levelOf is slog's level of hclog's name; Info where it has none.
+func levelOf(name string) (level slog.Level) {
+	if strings.EqualFold(name, "trace") {
 		return slog.LevelDebug
-	case "warn":
-		return slog.LevelWarn
-	case "error":
-		return slog.LevelError
 	}
-	return slog.LevelInfo
+	level.UnmarshalText([]byte(name)) // an error leaves Info
+	return level
 }
 
 // printable replaces what a terminal would obey.

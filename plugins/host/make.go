@@ -62,11 +62,11 @@ func choose[T any](ctx context.Context, h *Host, kind stage.Kind, c stage.Choice
 // open starts the program of a name, if there is one of that kind. nil: the
 // built-in stage is meant.
 func (h *Host) open(ctx context.Context, kind stage.Kind, name string) (*process, error) {
-	p, found, err := h.find(name)
-	if err != nil || !found {
+	p, err := h.find(name)
+	if err != nil || p == nil {
 		return nil, err
 	}
-	proc, err := h.begin(ctx, p)
+	proc, err := h.begin(ctx, *p)
 	if err != nil {
 		return nil, err
 	}

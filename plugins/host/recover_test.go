@@ -286,6 +286,21 @@ func TestLogs(t *testing.T) {
 	}
 }
 
+// A line on the standard output that is longer than go-plugin reads does not stop the
+// plugin, which would wait for a reader.
+func TestLongLine(t *testing.T) {
+	b := newBench(t, []string{"talker"}, func(o *Options) { o.CallTimeout = 10 * time.Second })
+	games := randomGames(t, 2)
+	got, err := b.rescorer("talker").RescoreBatch(inTime(t), games)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expectHalved(t, games, got)
+	if states := b.states(); !slices.Equal(states, []string{Started}) {
+		t.Errorf("events %v", states)
+	}
+}
+
 func TestLogLines(t *testing.T) {
 	var l logs
 	l.log = slog.New(slog.DiscardHandler)

@@ -182,8 +182,10 @@ func (c *child) diedAlone() bool {
 
 // The rest is what go-plugin asks of a Runner.
 
-// Wait waits for the end. go-plugin calls it after it has read all of Stdout.
+// Wait waits for the end. go-plugin calls it when it reads Stdout no more: at its end, or
+// behind a line of more than 64 KB, and then the process must not wait for a reader.
 func (c *child) Wait(context.Context) error {
+	io.Copy(io.Discard, c.stdout) // live sets the time at which this ends
 	<-c.exited
 	return c.stdout.Close()
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -89,8 +90,11 @@ func (h halver) Rescore(ctx context.Context, g *record.Game) (*record.Game, erro
 	case seedGate:
 		await(filepath.Join(h.dir, "gate"))
 	}
-	if h.name == "same" {
+	switch h.name {
+	case "same":
 		return g, nil
+	case "talker": // os.Stdout is redirected; what C code prints goes here
+		syscall.Write(1, bytes.Repeat([]byte("x"), 1<<20))
 	}
 	if h.name == "badlog" {
 		slog.Info("halved", "ordinal", g.Ordinal)

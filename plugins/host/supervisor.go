@@ -205,8 +205,7 @@ func (s *supervisor) stop() error {
 		return nil
 	}
 	err := s.proc.stop()
-	s.proc = nil
-	s.count(func(now *Stats) { now.PID = 0 })
+	s.drop()
 	s.tell(slog.LevelInfo, Stopped, "on purpose")
 	return err
 }

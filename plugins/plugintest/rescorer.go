@@ -54,12 +54,8 @@ func mustEncode(g *record.Game) []byte {
 // singles passes each game on its own.
 func (r *rescoring) singles(st Stage) error {
 	var after [][]byte
-	for i, g := range r.games {
-		out, err := st.Rescorer.Rescore(r.ctx, g)
-		if err != nil {
-			return fmt.Errorf("%s: %w", r.title(i), err)
-		}
-		data, err := r.examine(i, out)
+	for i := range r.games {
+		data, err := r.pass(st, i)
 		if err != nil {
 			return err
 		}
@@ -68,6 +64,15 @@ func (r *rescoring) singles(st Stage) error {
 	}
 	r.after = after
 	return nil
+}
+
+// pass passes game i on its own and returns the bytes of the outcome.
+func (r *rescoring) pass(st Stage, i int) ([]byte, error) {
+	out, err := st.Rescorer.Rescore(r.ctx, r.games[i])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.title(i), err)
+	}
+	return r.examine(i, out)
 }
 
 // title names a game in messages.
@@ -109,10 +114,9 @@ func (r *rescoring) examine(i int, out *record.Game) ([]byte, error) {
 	return data, nil
 }
 
-// same is examine, and the outcome must be that of singles where the stage is
-// deterministic.
-func (r *rescoring) same(i int, out *record.Game) error {
-	data, err := r.examine(i, out)
+// same holds the bytes of an outcome, if there is no error, against those of singles
+// where the stage is deterministic.
+func (r *rescoring) same(i int, data []byte, err error) error {
 	if err == nil && r.s.Definition.Has(stage.Deterministic) && !bytes.Equal(data, r.after[i]) {
 		err = fmt.Errorf("%s: another outcome than before", r.title(i))
 	}
@@ -121,12 +125,9 @@ func (r *rescoring) same(i int, out *record.Game) error {
 
 // again passes the games in the other direction to another instance.
 func (r *rescoring) again(st Stage) error {
-	for i, g := range slices.Backward(r.games) {
-		out, err := st.Rescorer.Rescore(r.ctx, g)
-		if err != nil {
-			return fmt.Errorf("%s: %w", r.title(i), err)
-		}
-		if err := r.same(i, out); err != nil {
+	for i := range slices.Backward(r.games) {
+		data, err := r.pass(st, i)
+		if err := r.same(i, data, err); err != nil {
 			return err
 		}
 	}
@@ -180,7 +181,8 @@ func (r *rescoring) batch(ctx context.Context, rescorer stage.Rescorer, which []
 		return fmt.Errorf("%d games came back", len(out))
 	}
 	for k, i := range which {
-		if err := r.same(i, out[k]); err != nil {
+		data, err := r.examine(i, out[k])
+		if err := r.same(i, data, err); err != nil {
 			return err
 		}
 	}
@@ -205,11 +207,8 @@ func (r *rescoring) concurrent(st Stage) error {
 	for w := range workers {
 		wg.Go(func() {
 			for i := w; i < len(r.games) && errs[w] == nil; i += workers {
-				out, err := st.Rescorer.Rescore(r.ctx, r.games[i])
-				if err == nil {
-					err = r.same(i, out)
-				}
-				errs[w] = err
+				data, err := r.pass(st, i)
+				errs[w] = r.same(i, data, err)
 			}
 		})
 	}

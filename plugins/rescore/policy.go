@@ -144,7 +144,7 @@ func (p PolicyTemperature) change(dist []float64, b *chess.Board) []float32 {
 // fastest returns Boost/n beside those legal moves of b that win with the
 // least DTZ within the fifty moves, 0 beside others; nil where there is none.
 func (p PolicyTemperature) fastest(b *chess.Board) []float64 {
-	if p.Boost == 0 || men(b) > maxTableMen {
+	if p.Boost == 0 {
 		return nil
 	}
 	if wdl, ok := p.Tables.WDL(b); !ok || wdl != 2 {

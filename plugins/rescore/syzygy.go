@@ -80,21 +80,13 @@ func boardsOf(g *record.Game) ([]chess.Board, error) {
 	return boards, nil
 }
 
-// probe is WDL of positions that may be in a table.
-func (s Syzygy) probe(b *chess.Board) (wdl int, ok bool) {
-	if men(b) > maxTableMen {
-		return 0, false
-	}
-	return s.Tables.WDL(b)
-}
-
 // passWDL is the pass over positions with rule50 = 0. It reports whether the
 // tables know any position, these or others.
 func (s Syzygy) passWDL(boards []chess.Board, outcomes []encoding.QDM) bool {
 	from, known := 0, false
 	for i := range boards {
 		b := &boards[i]
-		wdl, ok := s.probe(b)
+		wdl, ok := s.Tables.WDL(b)
 		known = known || ok
 		if !ok || b.Rule50() != 0 || i == len(outcomes) && over(b) {
 			continue
@@ -131,7 +123,7 @@ func (s Syzygy) passDTZ(boards []chess.Board, outcomes []encoding.QDM) {
 		if b.Rule50() == 0 {
 			continue
 		}
-		wdl, ok := s.probe(b)
+		wdl, ok := s.Tables.WDL(b)
 		if !ok {
 			continue
 		}

@@ -32,9 +32,6 @@ func tablesErr(t Tables) error {
 	return nil
 }
 
-// maxTableMen is the most men of any Syzygy table.
-const maxTableMen = 7
-
 const pathsDoc = "directories of Syzygy tables (.rtbw, .rtbz), separated as in PATH"
 
 // openTables opens the tables of a list of directories. A table that is broken is

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 )
@@ -105,16 +104,12 @@ func header(d DType, shape []int) []byte {
 
 // AppendFloat32 appends numbers as Float32 elements.
 func AppendFloat32(dst []byte, values ...float32) []byte {
-	for _, v := range values {
-		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(v))
-	}
+	dst, _ = binary.Append(dst, binary.LittleEndian, values) // numbers have a size
 	return dst
 }
 
 // AppendInt16 appends numbers as Int16 elements.
 func AppendInt16(dst []byte, values ...int16) []byte {
-	for _, v := range values {
-		dst = binary.LittleEndian.AppendUint16(dst, uint16(v))
-	}
+	dst, _ = binary.Append(dst, binary.LittleEndian, values)
 	return dst
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/lc0"
+	"github.com/chessbrain/chessbrain/replay/chunks"
 )
 
 // leela rescores a chunk, or a tar of them, into one of the same members. What
@@ -82,19 +83,11 @@ func (r *Run) members(ctx context.Context, j Job, src *lc0.Source, w io.Writer) 
 // chunk rescores chunk i of src and writes it to w. ok is false where it cannot
 // be read, which the report then says.
 func (r *Run) chunk(ctx context.Context, j Job, src *lc0.Source, i int, w io.Writer) (ok bool, err error) {
-	raw, err := src.Chunk(i)
+	g, err := chunks.Read(src, i)
 	if err != nil {
 		return false, r.orDamage(err) // names file and member
 	}
-	records, err := lc0.DecodeRecords(raw)
-	if err != nil {
-		return false, r.orDamage(fmt.Errorf("%s: %s: %w", j.In, src.Name(i), err))
-	}
-	g, err := lc0.Game(records)
-	if err != nil {
-		return false, r.orDamage(fmt.Errorf("%s: %s: %w", j.In, src.Name(i), err))
-	}
-	rescored, err := r.one(ctx, g)
+	rescored, err := r.one(ctx, g.Rec)
 	if err == nil {
 		err = lc0.WriteChunkForm(w, rescored, r.Form)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay"
 )
 
@@ -37,7 +38,7 @@ func KindOf(path string) (Kind, bool) {
 	switch {
 	case strings.HasPrefix(base, "."):
 		return "", false
-	case strings.HasSuffix(base, replay.SealedSuffix), strings.HasSuffix(base, replay.GrowingSuffix):
+	case replay.IsChunk(base):
 		return Games, true
 	case strings.HasSuffix(base, ".gz"):
 		return LeelaChunk, true
@@ -59,19 +60,17 @@ func Plan(inputs []string, out string) ([]Job, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrInput, err)
 		}
-		if info.IsDir() {
-			below, err := planDir(in, out)
-			if err != nil {
+		kind, ok := KindOf(in)
+		switch {
+		case info.IsDir():
+			if jobs, err = planDir(jobs, in, out); err != nil {
 				return nil, err
 			}
-			jobs = append(jobs, below...)
-			continue
-		}
-		kind, ok := KindOf(in)
-		if !ok {
+		case ok:
+			jobs = append(jobs, Job{in, filepath.Join(out, replay.SealedName(filepath.Base(in))), kind})
+		default:
 			return nil, fmt.Errorf("%w: %s: want *.games, *.gz, *.tar or a directory of them", ErrInput, in)
 		}
-		jobs = append(jobs, Job{in, target(out, filepath.Base(in)), kind})
 	}
 	from := map[string]string{}
 	for _, j := range jobs {
@@ -86,12 +85,12 @@ func Plan(inputs []string, out string) ([]Job, error) {
 	return jobs, nil
 }
 
-// planDir lists the files below a directory in path order.
-func planDir(dir, out string) ([]Job, error) {
+// planDir adds the files below a directory in path order.
+func planDir(jobs []Job, dir, out string) ([]Job, error) {
 	if within(out, dir) {
 		return nil, fmt.Errorf("%w: the output %s lies in the input %s: choose a directory outside", ErrInput, out, dir)
 	}
-	var jobs []Job
+	before := len(jobs)
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -103,25 +102,17 @@ func planDir(dir, out string) ([]Job, error) {
 		}
 		if kind, ok := KindOf(path); ok {
 			below, _ := filepath.Rel(dir, path) // path is below dir
-			jobs = append(jobs, Job{path, target(out, below), kind})
+			jobs = append(jobs, Job{path, filepath.Join(out, replay.SealedName(below)), kind})
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
-	if len(jobs) == 0 {
+	if len(jobs) == before {
 		return nil, fmt.Errorf("%w: %s holds no *.games, *.gz or *.tar", ErrInput, dir)
 	}
 	return jobs, nil
-}
-
-// target is where a file goes; a growing chunk becomes a sealed one.
-func target(out, below string) string {
-	if name, ok := strings.CutSuffix(below, replay.GrowingSuffix); ok {
-		below = name + replay.SealedSuffix
-	}
-	return filepath.Join(out, below)
 }
 
 // within says whether path is dir or lies in it, symbolic links followed as far
@@ -137,16 +128,12 @@ func real(path string) string {
 	if err != nil {
 		return path
 	}
-	for rest := ""; ; {
-		if found, err := filepath.EvalSymlinks(abs); err == nil {
-			return filepath.Join(found, rest)
-		}
-		up := filepath.Dir(abs)
-		if up == abs {
-			return filepath.Join(abs, rest)
-		}
-		abs, rest = up, filepath.Join(filepath.Base(abs), rest)
+	there := fsx.NearestDir(abs)
+	found, err := filepath.EvalSymlinks(there)
+	if err != nil {
+		return abs
 	}
+	return filepath.Join(found, strings.TrimPrefix(abs, there))
 }
 
 // sameFile says whether both paths name one existing file.

@@ -139,17 +139,15 @@ type Summary struct {
 func (r *Summary) Write(w io.Writer) error {
 	var sb strings.Builder
 	fmt.Fprintf(&sb, "rescorer   %s\n", r.Rescorer)
-	if r.Plan != nil {
-		for _, j := range r.Plan {
-			fmt.Fprintf(&sb, "%-12s %s -> %s\n", j.Kind, j.In, j.Out)
-		}
-		_, err := io.WriteString(w, sb.String())
-		return err
+	for _, j := range r.Plan {
+		fmt.Fprintf(&sb, "%-12s %s -> %s\n", j.Kind, j.In, j.Out)
 	}
-	fmt.Fprintf(&sb, "files      %d written, %d kept\n", r.Files, r.Kept)
-	fmt.Fprintf(&sb, "games      %d, %d changed\n", r.Games, r.GamesChanged)
-	fmt.Fprintf(&sb, "positions  %d; changed: %d results, %d plies left, %d policies, %d weights\n",
-		r.Positions, r.Results, r.PliesLeft, r.Policies, r.Weights)
+	if r.Plan == nil {
+		fmt.Fprintf(&sb, "files      %d written, %d kept\n", r.Files, r.Kept)
+		fmt.Fprintf(&sb, "games      %d, %d changed\n", r.Games, r.GamesChanged)
+		fmt.Fprintf(&sb, "positions  %d; changed: %d results, %d plies left, %d policies, %d weights\n",
+			r.Positions, r.Results, r.PliesLeft, r.Policies, r.Weights)
+	}
 	for _, d := range r.Damage {
 		fmt.Fprintf(&sb, "damaged    %s\n", d)
 	}

@@ -1,6 +1,7 @@
 package chance
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -8,16 +9,20 @@ import (
 // Check says which number is out of range; named makes the name in the message of that
 // in a configuration.
 func (f Focus) Check(named func(setting string) string) error {
-	for _, v := range []struct {
-		name         string
-		value, least float64
-	}{{"q_weight", f.QWeight, 0}, {"pol_scale", f.PolicyScale, 0}, {"alpha", f.Alpha, 0}, {"beta", f.Beta, 1e-6}, {"gamma", f.Gamma, 0}, {"tau", f.Tau, 1e-6}} {
-		if !(v.value >= v.least) || math.IsInf(v.value, 0) {
-			return fmt.Errorf("%s %v: want a finite number, at least %v", named(v.name), v.value, v.least)
-		}
+	err := cmp.Or(
+		atLeast(0, named("q_weight"), f.QWeight), atLeast(0, named("pol_scale"), f.PolicyScale),
+		atLeast(0, named("alpha"), f.Alpha), atLeast(1e-6, named("beta"), f.Beta),
+		atLeast(0, named("gamma"), f.Gamma), atLeast(1e-6, named("tau"), f.Tau))
+	if err == nil && f.QWeight+f.PolicyScale == 0 {
+		err = fmt.Errorf("%s and %s are both 0: set one of them", named("q_weight"), named("pol_scale"))
 	}
-	if f.QWeight+f.PolicyScale == 0 {
-		return fmt.Errorf("%s and %s are both 0: set one of them", named("q_weight"), named("pol_scale"))
+	return err
+}
+
+// atLeast says that a number is out of range.
+func atLeast(least float64, name string, value float64) error {
+	if !(value >= least) || math.IsInf(value, 0) {
+		return fmt.Errorf("%s %v: want a finite number, at least %v", name, value, least)
 	}
 	return nil
 }

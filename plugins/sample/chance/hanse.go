@@ -1,8 +1,7 @@
 package chance
 
 import (
-	"fmt"
-	"math"
+	"cmp"
 	"math/rand/v2"
 )
 
@@ -20,15 +19,7 @@ type Hanse struct {
 
 // Validate reports settings out of range.
 func (h *Hanse) Validate() error {
-	for _, v := range []struct {
-		name string
-		v    float64
-	}{{"hanse_sampling_threshold", h.Threshold}, {"hanse_sampling_gamma", h.Gamma}} {
-		if !(v.v >= 0) || math.IsInf(v.v, 0) {
-			return fmt.Errorf("%s is %v, want a finite number >= 0", v.name, v.v)
-		}
-	}
-	return nil
+	return cmp.Or(atLeast(0, "hanse_sampling_threshold", h.Threshold), atLeast(0, "hanse_sampling_gamma", h.Gamma))
 }
 
 // Reset empties the window.
