@@ -123,20 +123,3 @@ func tanhBackward(c *constants, a, b Mem) reg.VecVirtual {
 	VMULPS(a, y, y)
 	return y
 }
-
-// and, xor are bit operations; AVX-512 F has them on integers only.
-func (v isa) and(a Op, b, dst reg.VecVirtual) {
-	if v.size == 64 {
-		VPANDD(a, b, dst)
-		return
-	}
-	VANDPS(a, b, dst)
-}
-
-func (v isa) xor(a Op, b, dst reg.VecVirtual) {
-	if v.size == 64 {
-		VPXORD(a, b, dst)
-		return
-	}
-	VXORPS(a, b, dst)
-}

@@ -41,11 +41,11 @@ func run(dir string) error {
 		genExpand(v)
 		genPolicy(v)
 		genTranspose(v)
-		genPeak(v)
+		genPeak(v, fp32, 12, "multiply-adds")
 		genPoints(v)
 		genWinograd(v)
 	}
-	genPeakBF16()
+	genPeak(avx512, bf16, 24, "products of 16 bf16 pairs")
 	genPeakAMX()
 	genAMX()
 	genHalf()

@@ -103,13 +103,6 @@ func (c *constants) vec(name string) reg.VecVirtual {
 	return r
 }
 
-// copyOf returns x in a new register.
-func (v isa) copyOf(x Op) reg.VecVirtual {
-	r := v.vec()
-	VMOVUPS(x, r)
-	return r
-}
-
 // clamp limits x in place to [low, high]; NaN passes, because the second operand
 // of MAXPS and MINPS wins then.
 func (c *constants) clamp(x reg.VecVirtual, low, high string) {
@@ -131,8 +124,7 @@ func (c *constants) horner(x reg.VecVirtual, names ...string) reg.VecVirtual {
 // log2 e) and r = x - n ln 2, e^x = 2^n (1 + r + r^2 e(r)).
 func (c *constants) exp(x reg.VecVirtual) reg.VecVirtual {
 	const nearest = 8 // and no inexact exception
-	n := c.v.vec()
-	VMULPS(c.op("log2e"), x, n)
+	n := c.v.result(VMULPS, c.op("log2e"), x)
 	if c.v.size == 64 {
 		VRNDSCALEPS(Imm(nearest), n, n)
 	} else {

@@ -5,18 +5,17 @@ import (
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
 )
 
 // product is the number format of the factors of a matrix product. A word is
 // one float32, or two bf16 whose products are both added.
 type product struct {
 	suffix string
-	add    func(a, b, acc reg.VecVirtual)
+	add    instruction // acc += a*b for a, b, acc
 }
 
 var (
-	fp32 = product{"", func(a, b, acc reg.VecVirtual) { VFMADD231PS(a, b, acc) }}
+	fp32 = product{"", VFMADD231PS}
 	bf16 = product{"BF16", dpBF16}
 )
 
@@ -106,7 +105,7 @@ func points(v isa, pr product, mr, np int) {
 		Label("point")
 		moveMem(xPoint, x)
 		moveMem(yPoint, y)
-		f.copyTo("rows", rows)
+		moveMem(f.mem("rows"), rows)
 		SUBQ(Imm(uint64(mr)), rows)
 		JL(LabelRef("rest"))
 		Label("tile")
