@@ -68,8 +68,7 @@ func newConstants(v isa, names ...string) *constants {
 		return c
 	}
 	for _, n := range append([]string{"log2e", "ln2", "ln2low", "e0", "e1", "e2", "e3", "e4", "one", "expMin"}, names...) {
-		c.regs[n] = v.vec()
-		VBROADCASTSS(constantMem(n), c.regs[n])
+		c.regs[n] = v.result(VBROADCASTSS, constantMem(n))
 	}
 	return c
 }
@@ -132,8 +131,8 @@ func (c *constants) exp(x reg.VecVirtual) reg.VecVirtual {
 	}
 	VFNMADD231PS(c.op("ln2"), n, x)
 	VFNMADD231PS(c.op("ln2low"), n, x)
-	p, square := c.horner(x, "e0", "e1", "e2", "e3", "e4"), c.v.vec()
-	VMULPS(x, x, square)
+	p := c.horner(x, "e0", "e1", "e2", "e3", "e4")
+	square := c.v.result(VMULPS, x, x)
 	VFMADD213PS(x, square, p)
 	VADDPS(c.op("one"), p, p)
 	c.scale(p, n)
@@ -147,9 +146,8 @@ func (c *constants) scale(p, n reg.VecVirtual) {
 		VSCALEFPS(n, p, p)
 		return
 	}
-	half := c.v.vec()
 	VCVTPS2DQ(n, n)
-	VPSRAD(Imm(1), n, half)
+	half := c.v.result(VPSRAD, Imm(1), n)
 	VPSUBD(half, n, n)
 	for _, e := range []reg.VecVirtual{half, n} {
 		VPSLLD(Imm(23), e, e)

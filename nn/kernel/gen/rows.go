@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -43,8 +44,7 @@ func (s storage) load(v isa, m Mem) reg.VecVirtual {
 	if s == inFloats {
 		return v.copyOf(m)
 	}
-	x := v.vec()
-	VPMOVZXWD(m, x)
+	x := v.result(VPMOVZXWD, m)
 	VPSLLD(Imm(16), x, x)
 	return x
 }
@@ -76,8 +76,8 @@ func (v isa) passGroup(factors int) (panels int, held bool) {
 // at returns the operand of a row field, factor that of a per-channel field. Rows
 // of x are stored in s, the others in fp32.
 func rowPass(v isa, f *frame, s storage, rows, factors []string, body func(at func(string) Mem, factor func(string) Op)) {
-	ptr := map[string]reg.GPVirtual{}
-	for _, name := range append(append([]string{}, rows...), factors...) {
+	fields, ptr := slices.Concat(rows, factors), map[string]reg.GPVirtual{}
+	for _, name := range fields {
 		ptr[name] = f.load(name)
 	}
 	left, stride, off, end := f.load("width"), f.load("skip"), GP64(), f.load("rows")
@@ -115,7 +115,7 @@ func rowPass(v isa, f *frame, s storage, rows, factors []string, body func(at fu
 		ADDQ(stride, off)
 		CMPQ(off, end)
 		JLT(LabelRef(label + "row"))
-		for _, name := range append(append([]string{}, rows...), factors...) {
+		for _, name := range fields {
 			n := np * panelBytes
 			if name == "x" {
 				n = s.bytes(n)
@@ -209,7 +209,7 @@ func columnSums(v isa, st storage, np int, name, doc string, masked bool) {
 			}
 		}
 		zero := v.vec()
-		v.zero(append(append([]reg.VecVirtual{zero}, s1...), s2...)...)
+		v.zero(slices.Concat([]reg.VecVirtual{zero}, s1, s2)...)
 		loop("row", rows, func() {
 			for j := range n {
 				d := j * v.size
