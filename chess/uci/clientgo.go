@@ -154,23 +154,19 @@ func (a *Answer) read(text string) {
 		if i+1 == len(words) {
 			break
 		}
-		switch word {
-		case "multipv":
-			if n, err := strconv.ParseInt(words[i+1], 10, 64); err == nil && n != 1 {
-				return
-			}
-		case "score":
+		n, err := strconv.ParseInt(words[i+1], 10, 64)
+		switch {
+		case word == "score":
 			next.score(words[i+1:])
-		case "nodes":
-			if n, err := strconv.ParseInt(words[i+1], 10, 64); err == nil && n >= 0 {
-				next.Nodes = n
-			}
-		case "depth":
-			if n, err := strconv.Atoi(words[i+1]); err == nil && n >= 0 {
-				next.Depth = n
-			}
-		case "wdl":
+		case word == "wdl":
 			next.wdl(words[i+1:])
+		case err != nil:
+		case word == "multipv" && n != 1:
+			return
+		case word == "nodes" && n >= 0:
+			next.Nodes = n
+		case word == "depth" && n >= 0:
+			next.Depth = int(n)
 		}
 	}
 	*a = next
