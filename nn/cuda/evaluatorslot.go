@@ -41,18 +41,14 @@ func newSlot(d *Device, maxBatch int) (*slot, error) {
 	in, out := l.inBytes(legalCapacity(maxBatch)), l.outBytes(legalCapacity(maxBatch))
 	s.in, s.out = s.mem.alloc(in), s.mem.alloc(out)
 	s.hostIn, s.hostOut = s.mem.host(in), s.mem.host(out)
-	err := s.mem.err
-	if err == nil {
-		s.stream, err = d.driver.NewStream()
-	}
-	if err != nil {
-		return nil, errors.Join(err, s.mem.free())
+	if s.stream = s.mem.stream(); s.mem.err != nil {
+		return nil, errors.Join(s.mem.err, s.mem.free())
 	}
 	return s, nil
 }
 
 func (s *slot) free() error {
-	return errors.Join(destroyAll(s.graphs), s.stream.Destroy(), s.work.free(), s.mem.free())
+	return errors.Join(destroyAll(s.graphs), s.mem.free(), s.work.free())
 }
 
 // batchLayout is where the parts of a batch lie in a slot's memory. It depends on the

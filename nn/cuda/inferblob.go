@@ -52,14 +52,15 @@ func (b *blob) send(m *memory) error {
 	if m.err != nil {
 		return m.err
 	}
-	s, err := m.d.NewStream()
-	if err != nil {
-		return fmt.Errorf("send weights: %w", err)
+	once := memory{d: m.d}
+	s, err := once.stream(), once.err
+	if err == nil {
+		err = s.CopyToDevice(b.base, b.data)
 	}
-	if err = s.CopyToDevice(b.base, b.data); err == nil {
+	if err == nil {
 		err = s.Synchronize()
 	}
-	if err = errors.Join(err, s.Destroy()); err != nil {
+	if err = errors.Join(err, once.free()); err != nil {
 		return fmt.Errorf("send weights: %w", err)
 	}
 	b.data = nil

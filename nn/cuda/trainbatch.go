@@ -70,15 +70,9 @@ func newRowSlot(t *Trainer) (*rowSlot, error) {
 		s.losses[h] = next
 		next = next.Offset(8 * n * len(t.terms[h]))
 	}
+	s.copied, s.measured = t.mem.event(), t.mem.event()
 	if t.mem.err != nil {
 		return nil, t.mem.err
-	}
-	var err error
-	if s.copied, err = t.dev.driver.NewEvent(); err != nil {
-		return nil, err
-	}
-	if s.measured, err = t.dev.driver.NewEvent(); err != nil {
-		return s, err
 	}
 	return s, s.grow(legalPerRow * n)
 }
@@ -185,14 +179,4 @@ func (s *rowSlot) read(out *device.Rows) {
 			out.Terms[i] = append(out.Terms[i], device.RowLoss{Loss: float64(m[0]), Hit: float64(m[1])})
 		}
 	}
-}
-
-func (s *rowSlot) free() []error {
-	errs := []error{destroyAll(s.graphs), s.movesMem.free()}
-	for _, e := range []driver.Event{s.copied, s.measured} {
-		if e != nil {
-			errs = append(errs, e.Destroy())
-		}
-	}
-	return errs
 }

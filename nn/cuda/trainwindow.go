@@ -66,7 +66,7 @@ func (t *Trainer) OpenWindow(numRows int) (bool, error) {
 	}
 	w := &window{mem: memory{d: t.dev.driver}, legal: make([]uint16, numRows), chunkRows: min(numRows, windowChunk)}
 	if err := w.open(t); err != nil {
-		freed := w.free()
+		freed := w.mem.free()
 		if errors.Is(err, driver.ErrOutOfMemory) && freed == nil {
 			return false, nil
 		}
@@ -77,7 +77,7 @@ func (t *Trainer) OpenWindow(numRows int) (bool, error) {
 }
 
 // open allocates, copies what never changes and makes the kernel ready.
-func (w *window) open(t *Trainer) (err error) {
+func (w *window) open(t *Trainer) error {
 	at := 0
 	for f, bytes := range fieldBytes {
 		w.fields[f] = w.mem.alloc(len(w.legal) * bytes)
@@ -85,12 +85,9 @@ func (w *window) open(t *Trainer) (err error) {
 		at += (w.chunkRows*bytes + 255) &^ 255
 	}
 	images := bytesOf(encoding.PolicyImages()[:])
-	w.images, w.chunk = w.mem.alloc(len(images)), w.mem.host(at)
+	w.images, w.chunk, w.sent = w.mem.alloc(len(images)), w.mem.host(at), w.mem.event()
 	if w.mem.err != nil {
 		return w.mem.err
-	}
-	if w.sent, err = t.dev.driver.NewEvent(); err != nil {
-		return err
 	}
 	if err := t.dev.kernels.Prepare(kernels.Gather(kernels.GatherArgs{Rows: 1})); err != nil {
 		return err
@@ -102,15 +99,6 @@ func (w *window) open(t *Trainer) (err error) {
 		return err
 	}
 	return t.copies.Synchronize()
-}
-
-// free gives the memory back; the device must be done with it.
-func (w *window) free() error {
-	err := w.mem.free()
-	if w.sent != nil {
-		err = errors.Join(err, w.sent.Destroy())
-	}
-	return err
 }
 
 // Keep implements device.Trainer. It goes on the stream of StageKept: a batch that was
