@@ -261,7 +261,7 @@ func (t *Trainer) enqueue(q *queue) error {
 		q.accumulate = 1
 	}
 	n := s.boards
-	q.do(kernels.Expand(t.typ, kernels.ExpandArgs{Masks: s.masks, Scalars: s.scalars, Planes: t.planes, Boards: int32(n)}))
+	q.do(kernels.Expand(t.typ, kernels.ExpandArgs{Masks: s.part(partMasks), Scalars: s.part(partScalars), Planes: t.planes, Boards: int32(n)}))
 	t.input.forward(q, n, input{x: t.planes})
 	q.do(kernels.Join(t.typ, t.input.join(n, t.trunk)))
 	x := t.trunk

@@ -191,14 +191,15 @@ func (s *rowSlot) gather(w *window, rows []device.KeptRow, weights []float32) er
 		start[i+1] = start[i] + int32(w.legal[r/device.KeptRow(encoding.NumTransforms)]) - 1
 	}
 	st := s.t.copies
-	if err := s.send(st, rowPart{s.keptAt, bytesOf(rows)}, rowPart{s.startAt, bytesOf(start)}, rowPart{s.weightAt, bytesOf(weights)}); err != nil {
+	if err := s.send(st, [numParts][]byte{partKept: bytesOf(rows), partStart: bytesOf(start), partWeight: bytesOf(weights)}); err != nil {
 		return err
 	}
 	err = s.t.dev.kernels.Run(st, kernels.Gather(kernels.GatherArgs{
-		Kept: s.rowsThere.Offset(s.keptAt), Start: s.start, Images: w.images,
+		Kept: s.part(partKept), Start: s.part(partStart), Images: w.images,
 		WindowMasks: w.fields[fieldMasks], WindowScalars: w.fields[fieldScalars], WindowTargets: w.fields[fieldTargets],
 		WindowLegal: w.fields[fieldLegal], WindowPolicy: w.fields[fieldPolicy],
-		Masks: s.masks, Scalars: s.scalars, Targets: s.targets, Legal: s.legal, Policy: s.policy, Rows: int32(n),
+		Masks: s.part(partMasks), Scalars: s.part(partScalars), Targets: s.part(partTargets),
+		Legal: s.legal, Policy: s.policy, Rows: int32(n),
 	}))
 	if err != nil {
 		return err
