@@ -9,7 +9,7 @@ import (
 // fromPoints emits the transform of the points of a board's 4 tiles to its 64
 // squares, A^T m A, with bias and floor, and the sums over the board if sums: those
 // of the numbers before they are rounded for out.
-func fromPoints(v isa, out storage, name string, sums bool) {
+func fromPoints(v isa, out format, name string, sums bool) {
 	v.kernel(name+out.suffix(), "winogradArgs", "transforms the products of a board to its outputs, A^T m A.", func(f *frame) {
 		w := tileWriter{transforms: newTransforms(v, outputFactors...), f: f, out: out, sums: sums}
 		src, dst, n := AllocLocal(8), AllocLocal(8), AllocLocal(8)
@@ -73,7 +73,7 @@ func fromPoints(v isa, out storage, name string, sums bool) {
 type tileWriter struct {
 	*transforms
 	f           *frame
-	out         storage
+	out         format
 	sums        bool
 	at          planes
 	temp        reg.Register // nil where ranks stay in registers
