@@ -112,9 +112,7 @@ func (c *Client) search(ctx context.Context, board *chess.Board, command string)
 			if err := c.send("stop"); err != nil {
 				return Answer{}, err
 			}
-			timer := time.NewTimer(c.config.Grace)
-			defer timer.Stop()
-			late = timer.C
+			late = time.After(c.config.Grace)
 		case <-late:
 			return Answer{}, errors.Join(c.hung(fmt.Sprintf("sent no bestmove within %s of stop", c.config.Grace)), context.Cause(ctx))
 		}
