@@ -201,7 +201,7 @@ func (t *thought) show() {
 	order := root.Order(nil)
 	r := report{
 		depth: t.depth, selDepth: t.e.search.Deepest(), nodes: root.N, elapsed: t.shown.Sub(t.began),
-		hashFull: int(1000 * t.e.cache.Full()), tableHits: t.e.tableHits() - t.hits, wdl: t.e.settings.showWDL,
+		hashFull: int(1000 * t.e.cache.Full()), tableHits: t.e.tables.hits - t.hits, wdl: t.e.settings.showWDL,
 	}
 	r.newNodes = root.N - min(t.reused, root.N)
 	for i, k := range order[:min(len(order), t.e.settings.multiPV)] {

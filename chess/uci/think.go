@@ -71,7 +71,7 @@ func (e *Engine) think(ctx context.Context, s *span) {
 // reply that it expects, or NoMove.
 func (e *Engine) find(ctx context.Context, s *span, list *chess.MoveList) (move, reply chess.Move) {
 	e.follow()
-	hits := e.tableHits()
+	hits := e.tables.hits
 	only := e.allowed(s.only)
 	if len(only) > 0 && len(only) < list.N {
 		e.search.DropTree() // what it knows of other moves would count
