@@ -160,35 +160,32 @@ func (t *Trainer) StageKept(rows []device.KeptRow, weights []float32) error {
 	return t.stage(func(s *rowSlot) error { return s.gather(t.window, rows, weights) })
 }
 
-// numMoves returns the number of legal moves of rows.
-func (w *window) numMoves(rows []device.KeptRow) (moves int, err error) {
+// starts returns where the legal moves of each of the rows begin, and the end of all.
+func (w *window) starts(rows []device.KeptRow) ([]int32, error) {
+	start := make([]int32, len(rows)+1)
 	for i, r := range rows {
 		slot := int(r / device.KeptRow(encoding.NumTransforms))
 		if slot >= len(w.legal) {
-			return 0, fmt.Errorf("row %d is of slot %d, the window has %d", i, slot, len(w.legal))
+			return nil, fmt.Errorf("row %d is of slot %d, the window has %d", i, slot, len(w.legal))
 		}
 		if w.legal[slot] == 0 {
-			return 0, fmt.Errorf("row %d is of slot %d, where no row was kept", i, slot)
+			return nil, fmt.Errorf("row %d is of slot %d, where no row was kept", i, slot)
 		}
-		moves += int(w.legal[slot]) - 1
+		start[i+1] = start[i] + int32(w.legal[slot]) - 1
 	}
-	return moves, nil
+	return start, nil
 }
 
 // gather is fill with rows of the window: what is copied says which, 12 bytes a row,
 // and a kernel makes of them what fill would have copied.
 func (s *rowSlot) gather(w *window, rows []device.KeptRow, weights []float32) error {
-	moves, err := w.numMoves(rows)
+	start, err := w.starts(rows)
 	if err != nil {
 		return err
 	}
 	n := len(rows)
-	if err := s.begin(n, moves); err != nil {
+	if err := s.begin(n, int(start[n])); err != nil {
 		return err
-	}
-	start := make([]int32, n+1)
-	for i, r := range rows {
-		start[i+1] = start[i] + int32(w.legal[r/device.KeptRow(encoding.NumTransforms)]) - 1
 	}
 	st := s.t.copies
 	if err := s.send(st, [numParts][]byte{partKept: bytesOf(rows), partStart: bytesOf(start), partWeight: bytesOf(weights)}); err != nil {
