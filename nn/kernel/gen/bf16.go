@@ -17,7 +17,7 @@ import (
 // the real instruction over it in the output. No kernel may use a stand-in for
 // what it means.
 
-// dpBF16 emits, of operands a, b, acc, acc += a.lo*b.lo + a.hi*b.hi for 16 words of bf16 pairs
+// dpBF16 emits acc += a.lo*b.lo + a.hi*b.hi for operands a, b, acc of 16 words of bf16 pairs
 // (VDPBF16PS). It flushes denormals and rounds to nearest, whatever MXCSR says.
 var dpBF16 = VPMADD52LUQ
 
