@@ -75,12 +75,7 @@ func (m material) hasPawns() bool { return m[0][chess.Pawn]+m[1][chess.Pawn] > 0
 
 // hasUnique says whether some kind of man but the kings occurs exactly once on a side.
 func (m material) hasUnique() bool {
-	for _, side := range m {
-		if slices.Contains(side[:], 1) {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(m[0][:], 1) || slices.Contains(m[1][:], 1)
 }
 
 // leadSide returns the side whose pawns lead the index of a table with pawns:

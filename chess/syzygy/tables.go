@@ -101,10 +101,10 @@ func (t *Tables) note(f *file, err error) {
 	}
 }
 
-// part returns the part of a file that holds b and the index of b in it. The side
+// value returns what a file stores of b, and the part that holds it. The side
 // to move is side 0 of a table named for its men first; held is false where the
 // file holds only the other side to move.
-func (f *file) part(b *chess.Board, men material) (p *pairs, index uint64, held bool, err error) {
+func (f *file) value(b *chess.Board, men material) (p *pairs, v uint16, held bool, err error) {
 	if err := f.load(); err != nil {
 		return nil, 0, false, err
 	}
@@ -125,43 +125,32 @@ func (f *file) part(b *chess.Board, men material) (p *pairs, index uint64, held 
 			return p, 0, false, nil
 		}
 	}
-	return p, p.index(&place), true, nil
+	v, err = p.lookup(f, p.index(&place))
+	return p, v, true, err
 }
 
-// stored returns what the table of b's men, one of results or of distances, says of b.
-// held is false where it holds only the other side to move.
-func (t *Tables) stored(tables map[material]*file, b *chess.Board, decode decoder) (n int, held, ok bool) {
+// stored returns what the table of b's men, one of results or of distances, says of b;
+// decode turns a stored value into that. held is false where the table holds only the
+// other side to move.
+func (t *Tables) stored(tables map[material]*file, b *chess.Board, decode func(p *pairs, v uint16) (int, error)) (n int, held, ok bool) {
 	men := boardMaterial(b)
 	f := tables[men]
 	if f == nil {
 		return 0, false, false
 	}
-	n, held, err := f.value(b, men, decode)
+	p, v, held, err := f.value(b, men)
+	if err == nil && held {
+		if n, err = decode(p, v); err != nil {
+			err = f.fault(p.blocksAt, err.Error())
+		}
+	}
 	if err != nil {
 		t.note(f, err)
 	}
 	return n, held, err == nil
 }
 
-// decoder turns a stored value into what it means.
-type decoder func(p *pairs, v uint16) (int, error)
-
-func (f *file) value(b *chess.Board, men material, decode decoder) (n int, held bool, err error) {
-	p, index, held, err := f.part(b, men)
-	if err != nil || !held {
-		return 0, false, err
-	}
-	v, err := p.lookup(f, index)
-	if err != nil {
-		return 0, false, err
-	}
-	if n, err = decode(p, v); err != nil {
-		err = f.fault(p.blocksAt, err.Error())
-	}
-	return n, true, err
-}
-
-// result is the decoder of results. The one that a table holds is right only where no
+// result decodes results. The one that a table holds is right only where no
 // capture is better (see Tables.result).
 func (p *pairs) result(v uint16) (int, error) {
 	if v > 4 {

@@ -113,19 +113,8 @@ func (c *Client) begin(ctx context.Context) error {
 // shakeHands reads what the engine is up to uciok. Other lines are passed over:
 // many engines print a greeting.
 func (c *Client) shakeHands(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.config.StartTimeout, ErrHung)
-	defer cancel()
-	if err := c.send("uci"); err != nil {
-		return err
-	}
-	for {
-		text, err := c.next(ctx, fmt.Sprintf("sent no uciok within %s; is it a UCI engine?", c.config.StartTimeout))
-		if err != nil {
-			return err
-		}
-		if text == "uciok" {
-			return nil
-		}
+	did := fmt.Sprintf("sent no uciok within %s; is it a UCI engine?", c.config.StartTimeout)
+	return c.ask(ctx, "uci", c.config.StartTimeout, did, func(text string) (done bool, err error) {
 		switch word, rest, _ := strings.Cut(text, " "); word {
 		case "id":
 			if name, ok := strings.CutPrefix(rest, "name "); ok {
@@ -136,45 +125,48 @@ func (c *Client) shakeHands(ctx context.Context) error {
 				c.options = append(c.options, o)
 			}
 			if len(c.options) > maxOptions {
-				return c.failed(fmt.Sprintf("declares more than %d options", maxOptions), ErrOption)
+				return false, c.failed(fmt.Sprintf("declares more than %d options", maxOptions), ErrOption)
 			}
 		}
-	}
+		return text == "uciok", nil
+	})
 }
 
 // ready waits until the engine has done all that it was told.
 func (c *Client) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.config.ReadyTimeout, ErrHung)
-	defer cancel()
-	if err := c.send("isready"); err != nil {
-		return err
-	}
-	for c.asked++; c.answered < c.asked; {
-		text, err := c.next(ctx, fmt.Sprintf("sent no readyok within %s", c.config.ReadyTimeout))
-		if err != nil {
-			return err
-		}
+	c.asked++
+	did := fmt.Sprintf("sent no readyok within %s", c.config.ReadyTimeout)
+	return c.ask(ctx, "isready", c.config.ReadyTimeout, did, func(text string) (done bool, err error) {
 		if text == "readyok" {
 			c.answered++
 		}
-	}
-	return nil
+		return c.answered == c.asked, nil
+	})
 }
 
-// next returns the engine's next line. At the end of ctx it fails with ctx's
-// cause; where that is ErrHung the engine is killed, and did says what it did.
-func (c *Client) next(ctx context.Context, did string) (string, error) {
-	select {
-	case l, open := <-c.proc.lines:
-		if !open {
-			return "", c.gone()
+// ask sends a command and reads the engine's lines until use is done. At the end of ctx it
+// fails with ctx's cause; after limit the engine is killed, and did says what it did.
+func (c *Client) ask(ctx context.Context, command string, limit time.Duration, did string, use func(text string) (done bool, err error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrHung)
+	defer cancel()
+	if err := c.send(command); err != nil {
+		return err
+	}
+	for {
+		select {
+		case l, open := <-c.proc.lines:
+			if !open {
+				return c.gone()
+			}
+			if done, err := use(l.text); done || err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			if cause := context.Cause(ctx); cause != ErrHung {
+				return c.failed("was waited for", cause)
+			}
+			return c.hung(did)
 		}
-		return l.text, nil
-	case <-ctx.Done():
-		if cause := context.Cause(ctx); cause != ErrHung {
-			return "", c.failed("was waited for", cause)
-		}
-		return "", c.hung(did)
 	}
 }
 

@@ -112,9 +112,7 @@ func (c *Client) search(ctx context.Context, board *chess.Board, command string)
 			if err := c.send("stop"); err != nil {
 				return Answer{}, err
 			}
-			timer := time.NewTimer(c.config.Grace)
-			defer timer.Stop()
-			late = timer.C
+			late = time.After(c.config.Grace)
 		case <-late:
 			return Answer{}, errors.Join(c.hung(fmt.Sprintf("sent no bestmove within %s of stop", c.config.Grace)), context.Cause(ctx))
 		}
@@ -154,23 +152,19 @@ func (a *Answer) read(text string) {
 		if i+1 == len(words) {
 			break
 		}
-		switch word {
-		case "multipv":
-			if n, err := strconv.ParseInt(words[i+1], 10, 64); err == nil && n != 1 {
-				return
-			}
-		case "score":
+		n, err := strconv.ParseInt(words[i+1], 10, 64)
+		switch {
+		case word == "score":
 			next.score(words[i+1:])
-		case "nodes":
-			if n, err := strconv.ParseInt(words[i+1], 10, 64); err == nil && n >= 0 {
-				next.Nodes = n
-			}
-		case "depth":
-			if n, err := strconv.Atoi(words[i+1]); err == nil && n >= 0 {
-				next.Depth = n
-			}
-		case "wdl":
+		case word == "wdl":
 			next.wdl(words[i+1:])
+		case err != nil:
+		case word == "multipv" && n != 1:
+			return
+		case word == "nodes" && n >= 0:
+			next.Nodes = n
+		case word == "depth" && n >= 0:
+			next.Depth = int(n)
 		}
 	}
 	*a = next

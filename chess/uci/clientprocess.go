@@ -1,6 +1,7 @@
 package uci
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -33,13 +34,13 @@ type line struct {
 // process is an engine's program under way. Its standard input and output are
 // pipes; two goroutines read what it prints and one waits for its end.
 type process struct {
-	cmd    *exec.Cmd
-	stdin  *os.File
-	lines  chan line     // closed after its end, when all is read; state is set then
-	exited chan struct{} // closed after lines
-	unread chan struct{} // closed when nobody reads lines any more
-	once   sync.Once     // of unread
-	state  string        // how it ended, such as "exit status 2"
+	cmd     *exec.Cmd
+	stdin   *os.File
+	lines   chan line          // closed after its end, when all is read; state is set then
+	exited  chan struct{}      // closed after lines
+	unread  context.Context    // ends when nobody reads lines any more
+	abandon context.CancelFunc // of unread: lines are dropped from then on
+	state   string             // how it ended, such as "exit status 2"
 
 	mu     sync.Mutex
 	log    io.Writer // or nil
@@ -52,9 +53,10 @@ type process struct {
 func startProcess(path string, config *ClientConfig) (*process, error) {
 	p := &process{
 		cmd:   exec.Command(path, config.Args...),
-		lines: make(chan line, lineBuffer), exited: make(chan struct{}), unread: make(chan struct{}),
+		lines: make(chan line, lineBuffer), exited: make(chan struct{}),
 		log: config.Log,
 	}
+	p.unread, p.abandon = context.WithCancel(context.Background())
 	p.cmd.Dir = config.Dir
 	spawn.Lead(p.cmd)
 	var theirs, ours [3]*os.File
@@ -120,7 +122,7 @@ func (p *process) readOutput(r io.Reader) {
 		p.note('<', text)
 		select {
 		case p.lines <- l:
-		case <-p.unread:
+		case <-p.unread.Done():
 		}
 	})
 }
@@ -198,12 +200,10 @@ func (p *process) quit(grace time.Duration) (ended bool) {
 // whether it is.
 func (p *process) settle(grace time.Duration) bool {
 	p.abandon()
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
 	select {
 	case <-p.exited:
 		return true
-	case <-timer.C:
+	case <-time.After(grace):
 		return false
 	}
 }
@@ -214,6 +214,3 @@ func (p *process) end() {
 	p.kill()
 	<-p.exited
 }
-
-// abandon has the lines that nobody reads any more dropped.
-func (p *process) abandon() { p.once.Do(func() { close(p.unread) }) }

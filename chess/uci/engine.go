@@ -42,7 +42,7 @@ type Engine struct {
 	cache  *mcts.Cache
 	ev     *evaluator
 	batch  *encoding.Batch
-	tables *tables // open Syzygy tables, nil = none
+	tables tables // Syzygy tables, perhaps none
 	pace   pace
 
 	span   *span              // of the search under way
@@ -116,7 +116,11 @@ func (e *Engine) command(ctx context.Context, text string) (quit bool) {
 		e.forget()
 	case "position":
 		e.stop()
-		err = e.position(args)
+		if h, wrong := ParsePosition(args); wrong != nil {
+			err = fmt.Errorf("position: %w", wrong) // the old one stands
+		} else {
+			e.line = h
+		}
 	case "go":
 		began := time.Now()
 		e.stop()
@@ -137,17 +141,6 @@ func (e *Engine) command(ctx context.Context, text string) (quit bool) {
 		e.fault(err)
 	}
 	return false
-}
-
-// position takes "startpos | fen F, moves M...". On an error the old position
-// stands.
-func (e *Engine) position(args []string) error {
-	h, err := ParsePosition(args)
-	if err != nil {
-		return fmt.Errorf("position: %w", err)
-	}
-	e.line = h
-	return nil
 }
 
 // ParsePosition reads the words behind position: startpos or fen F, each perhaps
@@ -197,8 +190,8 @@ func (e *Engine) prepare() {
 	e.batch = encoding.NewBatch(s.leaves())
 	s.apply(&e.Search)
 	e.Search.Prober = nil
-	if e.tables != nil {
-		e.Search.Prober = e.tables
+	if e.tables.open != nil {
+		e.Search.Prober = &e.tables
 	}
 	e.search = mcts.New(&e.Search, e.cache)
 	e.search.Reset(e.line)

@@ -37,11 +37,6 @@ type settings struct {
 	cachePositions    int
 	treeMiB           int
 	overheadMS        int
-	cpuct             float64
-	cpuctBase         float64
-	cpuctFactor       float64 // 0 = cpuct does not grow with the visits
-	fpu               float64 // reduction, at the root too
-	gumbel            bool    // where visits alone end a search
 	policyTemperature float64
 	showWDL           bool
 	ponder            bool // only tells the GUI that it may: go ponder works without it
@@ -50,7 +45,9 @@ type settings struct {
 	syzygyPath        string
 }
 
-// fill sets the defaults, some of them those of the search; once.
+// fill sets the defaults, some of them those of the search; once. Options that are
+// fields of c itself change it in place: a CPUCTFactor of 0 says that cpuct does not grow
+// with the visits.
 func (s *settings) fill(c *mcts.Config) {
 	if s.filled {
 		return
@@ -58,10 +55,10 @@ func (s *settings) fill(c *mcts.Config) {
 	*s = settings{
 		filled: true, nodes: max(1, c.Simulations), threads: 1, minibatch: defaultLeaves, multiPV: 1,
 		hashMiB: defaultHash, cachePositions: answersIn(defaultHash), treeMiB: defaultTree, overheadMS: defaultOverheadMS,
-		cpuct: c.CPUCT, cpuctBase: c.CPUCTBase, fpu: c.FPUReduction, gumbel: c.Gumbel.Enabled, policyTemperature: 1,
+		policyTemperature: 1,
 	}
-	if c.CPUCTForm == mcts.CPUCTLog {
-		s.cpuctFactor = c.CPUCTFactor
+	if c.CPUCTForm != mcts.CPUCTLog {
+		c.CPUCTFactor = 0
 	}
 }
 
@@ -78,12 +75,10 @@ func (s *settings) leaves() int { return s.minibatch * s.threads }
 // apply writes what the search itself has to know.
 func (s *settings) apply(c *mcts.Config) {
 	c.MaxNodes = s.treeMiB * nodesPerMiB
-	c.CPUCT, c.CPUCTForm = s.cpuct, mcts.CPUCTFlat
-	if s.cpuctFactor > 0 {
-		c.CPUCTForm, c.CPUCTBase, c.CPUCTFactor = mcts.CPUCTLog, s.cpuctBase, s.cpuctFactor
+	if c.CPUCTForm = mcts.CPUCTFlat; c.CPUCTFactor > 0 {
+		c.CPUCTForm = mcts.CPUCTLog
 	}
-	c.Gumbel.Enabled = s.gumbel
-	c.FPUForm, c.FPUReduction, c.RootFPUReduction = mcts.FPUReduced, s.fpu, s.fpu
+	c.FPUForm, c.RootFPUReduction = mcts.FPUReduced, c.FPUReduction
 }
 
 // setting is an option as the GUI sees it.
@@ -100,7 +95,7 @@ type setting struct {
 
 // options lists all settings, in the order in which the GUI sees them.
 func (e *Engine) options() []setting {
-	s := &e.settings
+	s, c := &e.settings, &e.Search
 	threads := maxThreads
 	if e.Another == nil {
 		threads = 1
@@ -115,11 +110,11 @@ func (e *Engine) options() []setting {
 		spin("MinibatchSize", &s.minibatch, 1, maxLeaves).remake(),
 		spin("MultiPV", &s.multiPV, 1, maxMultiPV),
 		spin("Move Overhead", &s.overheadMS, 0, maxOverheadMS),
-		number("CPuct", &s.cpuct, 0.001, 100).remake(),
-		number("CPuctBase", &s.cpuctBase, 1, 1e9).remake(),
-		number("CPuctFactor", &s.cpuctFactor, 0, 1000).remake(),
-		number("FpuReduction", &s.fpu, -2, 2).remake(),
-		check("Gumbel", &s.gumbel).remake(),
+		number("CPuct", &c.CPUCT, 0.001, 100).remake(),
+		number("CPuctBase", &c.CPUCTBase, 1, 1e9).remake(),
+		number("CPuctFactor", &c.CPUCTFactor, 0, 1000).remake(),
+		number("FpuReduction", &c.FPUReduction, -2, 2).remake(),
+		check("Gumbel", &c.Gumbel.Enabled).remake(),
 		e.clearing(number("PolicyTemperature", &s.policyTemperature, 0.1, 10), func() {}),
 		{name: "SyzygyPath", kind: "string", now: textOf(s.syzygyPath), set: e.openTables, remakes: true},
 		check("UCI_ShowWDL", &s.showWDL),
@@ -131,35 +126,37 @@ func (e *Engine) options() []setting {
 
 // spin is a whole number.
 func spin(name string, field *int, low, high int) setting {
-	return setting{name: name, kind: "spin", now: strconv.Itoa(*field), span: fmt.Sprintf(" min %d max %d", low, high), set: func(text string) error {
+	o := value(name, "spin", fmt.Sprintf("a whole number from %d to %d", low, high), field, func(text string) (int, bool) {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < low || n > high {
-			return fmt.Errorf("%s wants a whole number from %d to %d, not %q", name, low, high, text)
-		}
-		*field = n
-		return nil
-	}}
+		return n, err == nil && n >= low && n <= high
+	})
+	o.span = fmt.Sprintf(" min %d max %d", low, high)
+	return o
 }
 
 // number is a real number, which UCI has as a string.
 func number(name string, field *float64, low, high float64) setting {
-	return setting{name: name, kind: "string", now: strconv.FormatFloat(*field, 'g', -1, 64), set: func(text string) error {
+	return value(name, "string", fmt.Sprintf("a number from %g to %g", low, high), field, func(text string) (float64, bool) {
 		x, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(x >= low && x <= high) {
-			return fmt.Errorf("%s wants a number from %g to %g, not %q", name, low, high, text)
-		}
-		*field = x
-		return nil
-	}}
+		return x, err == nil && x >= low && x <= high
+	})
 }
 
 // check is true or false.
 func check(name string, field *bool) setting {
-	return setting{name: name, kind: "check", now: strconv.FormatBool(*field), set: func(text string) error {
-		if text != "true" && text != "false" {
-			return fmt.Errorf("%s wants true or false, not %q", name, text)
+	return value(name, "check", "true or false", field, func(text string) (bool, bool) {
+		return text == "true", text == "true" || text == "false"
+	})
+}
+
+// value is a setting of one field, which wants what parse accepts.
+func value[T any](name, kind, wants string, field *T, parse func(text string) (T, bool)) setting {
+	return setting{name: name, kind: kind, now: fmt.Sprint(*field), set: func(text string) error {
+		v, ok := parse(text)
+		if !ok {
+			return fmt.Errorf("%s wants %s, not %q", name, wants, text)
 		}
-		*field = text == "true"
+		*field = v
 		return nil
 	}}
 }

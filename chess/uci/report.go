@@ -126,14 +126,6 @@ type thought struct {
 	depth int
 }
 
-// newThought notes what a search that has just begun starts from; the tables had
-// so many hits before it.
-func (e *Engine) newThought(s *span, hits uint64) *thought {
-	return &thought{e: e, began: s.began, shown: s.began, reused: e.search.Root().N, before: e.search.Counts(), hits: hits}
-}
-
-func (t *thought) root() mcts.RootStats { return t.e.search.Root() }
-
 // over says whether the search is to end for another reason than its visits; step
 // is what the next evaluation is expected to take.
 func (t *thought) over(s *span, root *mcts.RootStats, single bool, step time.Duration) bool {
@@ -185,7 +177,7 @@ func (t *thought) progress() {
 	if passed < shortest {
 		return
 	}
-	root := t.root()
+	root := t.e.search.Root()
 	if passed >= longest || root.N > 0 && (root.Moves[root.Best].Move != t.best || t.meanDepth() != t.depth) {
 		t.show()
 	}
@@ -193,7 +185,7 @@ func (t *thought) progress() {
 
 // show tells the GUI of the search, a line for each of the best moves.
 func (t *thought) show() {
-	root := t.root()
+	root := t.e.search.Root()
 	if root.N == 0 {
 		return // the evaluator failed: nothing is known
 	}
@@ -201,7 +193,7 @@ func (t *thought) show() {
 	order := root.Order(nil)
 	r := report{
 		depth: t.depth, selDepth: t.e.search.Deepest(), nodes: root.N, elapsed: t.shown.Sub(t.began),
-		hashFull: int(1000 * t.e.cache.Full()), tableHits: t.e.tableHits() - t.hits, wdl: t.e.settings.showWDL,
+		hashFull: int(1000 * t.e.cache.Full()), tableHits: t.e.tables.hits - t.hits, wdl: t.e.settings.showWDL,
 	}
 	r.newNodes = root.N - min(t.reused, root.N)
 	for i, k := range order[:min(len(order), t.e.settings.multiPV)] {

@@ -11,9 +11,9 @@ import (
 // tables are Syzygy tables that count what they know. Used by one goroutine at a
 // time.
 type tables struct {
-	open     *syzygy.Tables
-	hits     uint64
-	reported bool // the GUI knows of a broken table
+	open     *syzygy.Tables // nil = none
+	hits     uint64         // positions that they have answered
+	reported bool           // the GUI knows of a broken table
 }
 
 // Probe implements mcts.Prober.
@@ -30,13 +30,12 @@ func (e *Engine) openTables(text string) error {
 	if text == emptyText {
 		text = ""
 	}
-	var t *tables
+	var t tables
 	if text != "" {
-		open, err := syzygy.Open(filepath.SplitList(text)...)
-		if err != nil {
+		var err error
+		if t.open, err = syzygy.Open(filepath.SplitList(text)...); err != nil {
 			return fmt.Errorf("SyzygyPath: %w", err)
 		}
-		t = &tables{open: open}
 	}
 	e.tables, e.settings.syzygyPath = t, text
 	return nil
@@ -45,7 +44,7 @@ func (e *Engine) openTables(text string) error {
 // keep returns the moves of the newest position of h that spoil nothing as the
 // tables see it, nil where they do not know.
 func (t *tables) keep(h *chess.History) (kept []chess.Move) {
-	if t == nil {
+	if t.open == nil {
 		return nil
 	}
 	ranked, ok := t.open.RankRoot(h)
@@ -63,19 +62,11 @@ func (t *tables) keep(h *chess.History) (kept []chess.Move) {
 
 // tellBroken names tables that were found broken, once.
 func (e *Engine) tellBroken() {
-	if e.tables == nil || e.tables.reported {
+	if e.tables.open == nil || e.tables.reported {
 		return
 	}
 	if err := e.tables.open.Err(); err != nil {
 		e.tables.reported = true
 		e.fault(err)
 	}
-}
-
-// tableHits returns how many positions the tables have answered.
-func (e *Engine) tableHits() uint64 {
-	if e.tables == nil {
-		return 0
-	}
-	return e.tables.hits
 }

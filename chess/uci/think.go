@@ -71,7 +71,7 @@ func (e *Engine) think(ctx context.Context, s *span) {
 // reply that it expects, or NoMove.
 func (e *Engine) find(ctx context.Context, s *span, list *chess.MoveList) (move, reply chess.Move) {
 	e.follow()
-	hits := e.tableHits()
+	hits := e.tables.hits
 	only := e.allowed(s.only)
 	if len(only) > 0 && len(only) < list.N {
 		e.search.DropTree() // what it knows of other moves would count
@@ -79,9 +79,9 @@ func (e *Engine) find(ctx context.Context, s *span, list *chess.MoveList) (move,
 	visits := s.visits(e.settings.nodes)
 	byVisits := visits > 0 && !s.timed() && !s.infinite && !s.ponder && s.depth == 0 && s.mate == 0 && e.settings.multiPV == 1
 	e.search.BeginWith(rand.New(rand.NewPCG(1, 1)), mcts.Options{Limits: mcts.Limits{Simulations: visits}, Only: only, PUCT: !byVisits})
-	t := e.newThought(s, hits)
+	t := &thought{e: e, began: s.began, shown: s.began, reused: e.search.Root().N, before: e.search.Counts(), hits: hits}
 	single := list.N == 1 || len(only) == 1
-	for root := t.root(); !e.search.Done(); root = t.root() {
+	for root := e.search.Root(); !e.search.Done(); root = e.search.Root() {
 		leaves := min(e.settings.leaves(), max(1, int(root.N)))
 		if root.N > 0 && (ctx.Err() != nil || t.over(s, &root, single, e.pace.of(leaves))) {
 			break
@@ -95,7 +95,7 @@ func (e *Engine) find(ctx context.Context, s *span, list *chess.MoveList) (move,
 		t.progress()
 	}
 	t.show()
-	root := t.root()
+	root := e.search.Root()
 	move = root.Moves[root.Best].Move
 	if pv := e.search.PVOf(nil, root.Best); len(pv) > 1 {
 		reply = pv[1]

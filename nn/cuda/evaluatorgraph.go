@@ -3,6 +3,7 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
@@ -11,12 +12,9 @@ import (
 // bucket returns the size that n positions are captured for: a power of two, or the
 // half way to the next one, or maxBatch.
 func bucket(n, maxBatch int) int {
-	size := 1
-	for size < n {
-		if half := size + size/2; half >= n {
-			return min(half, maxBatch)
-		}
-		size *= 2
+	size := 1 << bits.Len(uint(n-1))
+	if half := size/2 + size/4; half >= n {
+		size = half
 	}
 	return min(size, maxBatch)
 }

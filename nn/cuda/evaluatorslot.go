@@ -41,18 +41,14 @@ func newSlot(d *Device, maxBatch int) (*slot, error) {
 	in, out := l.inBytes(legalCapacity(maxBatch)), l.outBytes(legalCapacity(maxBatch))
 	s.in, s.out = s.mem.alloc(in), s.mem.alloc(out)
 	s.hostIn, s.hostOut = s.mem.host(in), s.mem.host(out)
-	err := s.mem.err
-	if err == nil {
-		s.stream, err = d.driver.NewStream()
-	}
-	if err != nil {
-		return nil, errors.Join(err, s.mem.free())
+	if s.stream = s.mem.stream(); s.mem.err != nil {
+		return nil, errors.Join(s.mem.err, s.mem.free())
 	}
 	return s, nil
 }
 
 func (s *slot) free() error {
-	return errors.Join(destroyAll(s.graphs), s.stream.Destroy(), s.work.free(), s.mem.free())
+	return errors.Join(destroyAll(s.graphs), s.mem.free(), s.work.free())
 }
 
 // batchLayout is where the parts of a batch lie in a slot's memory. It depends on the
@@ -171,28 +167,15 @@ func (s *slot) scatter(l batchLayout, pieces []piece, n, moves int) {
 // checkFinite returns ErrNotFinite with the head and the first of positions [lo, hi)
 // whose answer is not finite. The kernels make all of an answer NaN then.
 func checkFinite(b *encoding.Batch, lo, hi int) error {
-	fail := func(head string, i int) error {
-		return fmt.Errorf("evaluate: %w: %s of position %d; the weights have overflowed, or the activations have in fp16 (use bf16)", ErrNotFinite, head, i)
-	}
 	for i := lo; i < hi; i++ {
-		if !finite(b.PriorOf(i)...) {
-			return fail("policy", i)
-		}
-		if !finite(b.WDL[i][:]...) {
-			return fail("value", i)
-		}
-		if !finite(b.M[i]) {
-			return fail("moves left", i)
+		for head, numbers := range [...][]float32{b.PriorOf(i), b.WDL[i][:], b.M[i : i+1]} {
+			for _, x := range numbers {
+				if x-x != 0 {
+					return fmt.Errorf("evaluate: %w: %s of position %d; the weights have overflowed, or the activations have in fp16 (use bf16)",
+						ErrNotFinite, [...]string{"policy", "value", "moves left"}[head], i)
+				}
+			}
 		}
 	}
 	return nil
-}
-
-func finite(v ...float32) bool {
-	for _, x := range v {
-		if x-x != 0 {
-			return false
-		}
-	}
-	return true
 }

@@ -52,14 +52,15 @@ func (b *blob) send(m *memory) error {
 	if m.err != nil {
 		return m.err
 	}
-	s, err := m.d.NewStream()
-	if err != nil {
-		return fmt.Errorf("send weights: %w", err)
+	once := memory{d: m.d}
+	s, err := once.stream(), once.err
+	if err == nil {
+		err = s.CopyToDevice(b.base, b.data)
 	}
-	if err = s.CopyToDevice(b.base, b.data); err == nil {
+	if err == nil {
 		err = s.Synchronize()
 	}
-	if err = errors.Join(err, s.Destroy()); err != nil {
+	if err = errors.Join(err, once.free()); err != nil {
 		return fmt.Errorf("send weights: %w", err)
 	}
 	b.data = nil
@@ -89,30 +90,15 @@ func toBF16(x float32) uint16 {
 	return uint16((bits + 0x7fff + bits>>16&1) >> 16)
 }
 
-// The bits of a float32 and of a binary16.
-const (
-	mantissa32   = 23
-	mantissa16   = 10
-	lost         = mantissa32 - mantissa16
-	tooLarge     = 0x477ff000               // 65520, which rounds to infinity
-	leastNormal  = 0x38800000               // 2^-14
-	biasDiffers  = (127 - 15) << mantissa32 // of exponents
-	infinite16   = 0x7c00
-	magicHalfUlp = (127 - 15 + lost + 1) << mantissa32 // 0.5: its last bit is 2^-24, the least binary16
-)
-
 // toFP16 rounds a number that is not NaN to the nearest, ties to even.
 func toFP16(x float32) uint16 {
+	const lost, infinite = 23 - 10, 0x7c00 // bits of the mantissa
 	bits := math.Float32bits(x)
 	sign := uint16(bits >> 16 & 0x8000)
 	bits &^= 1 << 31
-	switch {
-	case bits >= tooLarge:
-		return sign | infinite16
-	case bits < leastNormal: // the addition rounds to the multiples of 2^-24
-		sum := math.Float32frombits(bits) + math.Float32frombits(magicHalfUlp)
-		return sign | uint16(math.Float32bits(sum)-magicHalfUlp)
+	if size := math.Float32frombits(bits); size < 1.0/(1<<14) { // multiples of 2^-24
+		return sign | uint16(math.RoundToEven(float64(size)*(1<<24)))
 	}
-	bits -= biasDiffers
-	return sign | uint16((bits+1<<(lost-1)-1+bits>>lost&1)>>lost)
+	bits -= (127 - 15) << 23 // of exponents
+	return sign | uint16(min((bits+1<<(lost-1)-1+bits>>lost&1)>>lost, infinite))
 }

@@ -18,20 +18,14 @@ type fusedNet struct {
 	typ       kernels.Type
 	arch      nn.Arch
 	info      driver.Info
-	act       int32
 	channels  int // padded
 	blob      *blob
-	stages    int
-	seStages  int
-	vector    int // floats a layer
-	passes    int // of the policy's last convolution; 0 = classical
-	headPass  int // of the heads' 1x1 convolutions
+	tower     kernels.TowerArgs // but for addresses
 	weights   part
 	vectors   part
 	headBias  part
 	place     part // within [planes][64], or the index itself for the classical head
 	heads     []fusedHead
-	columns   int // of all heads
 	value     lastLayer
 	movesLeft lastLayer
 }
@@ -51,15 +45,12 @@ type lastLayer struct{ weights, bias part }
 // packFused adds a net to b; nil where it must go layer by layer.
 func packFused(b *blob, info driver.Info, f *nn.Folded, t kernels.Type) *fusedNet {
 	c := roundUp(f.Arch.Filters, kernels.TowerStep)
-	n := &fusedNet{typ: t, arch: f.Arch, info: info, act: activation(f.Arch), channels: c, blob: b}
-	n.seStages = roundUp(f.Arch.SEUnits(), seStageUnits) / seStageUnits
-	if n.vector = c; n.seStages > 0 {
-		n.vector = 3*c + n.seStages*seStageUnits
+	n := &fusedNet{typ: t, arch: f.Arch, info: info, channels: c, blob: b}
+	n.tower = kernels.TowerArgs{Channels: int32(c), Blocks: int32(f.Arch.Blocks), Act: activation(f.Arch), Vector: int32(c)}
+	if units := int32(roundUp(f.Arch.SEUnits(), seStageUnits)); units > 0 {
+		n.tower.SeStages, n.tower.Vector = units/seStageUnits, int32(3*c)+units
 	}
-	if t == kernels.F32 || c > kernels.TowerMaxChannels {
-		return nil
-	}
-	if len(n.shapes(1)) == 0 {
+	if t == kernels.F32 || c > kernels.TowerMaxChannels || len(n.shapes(1)) == 0 {
 		return nil
 	}
 	n.packTower(f)
@@ -70,7 +61,7 @@ func packFused(b *blob, info driver.Info, f *nn.Folded, t kernels.Type) *fusedNe
 // packTower writes the stages of weights in the order of their use, and the vectors
 // of the 3x3 layers.
 func (n *fusedNet) packTower(f *nn.Folded) {
-	s := stagePacker{typ: n.typ, channels: n.channels, vector: n.vector}
+	s := stagePacker{typ: n.typ, channels: n.channels, vector: int(n.tower.Vector)}
 	s.conv3(&f.Input, encoding.NumPlanes)
 	s.endLayer(nil, nil)
 	for i := range f.Tower {
@@ -80,53 +71,59 @@ func (n *fusedNet) packTower(f *nn.Folded) {
 		s.conv3(&k.Conv2, n.channels)
 		s.endLayer(k.SE1, k.SE2)
 	}
-	convs := headConvs(f)
-	for _, c := range convs {
-		n.columns += roundUp(c.Co, headStep)
+	var convs []*nn.Conv
+	columns := 0
+	for i, h := range firstLayers(f) {
+		width := roundUp(h.conv.Co, headStep)
+		n.tower.Width[i] = int32(width)
+		convs, columns = append(convs, h.conv), columns+width
 	}
-	n.headPass = (n.columns + n.channels - 1) / n.channels
-	headBias := s.conv1(convs, n.columns)
+	n.tower.HeadColumns, n.tower.HeadPasses = int32(columns), int32(roundUp(columns, n.channels)/n.channels)
+	headBias := s.conv1(convs, columns)
 	if f.PolicyConv2 != nil {
 		s.conv3(&f.PolicyConv1, n.channels)
 		s.endLayer(nil, nil)
-		n.passes = s.conv3(f.PolicyConv2, n.channels)
+		n.tower.PolicyPasses = int32(s.conv3(f.PolicyConv2, n.channels))
 		s.endLayer(nil, nil)
 	}
-	n.stages = s.numStages()
+	n.tower.Stages = int32(s.numStages())
 	n.weights = n.blob.add(s.data)
 	n.vectors = n.blob.floats(s.vectors)
 	n.headBias = n.blob.floats(headBias)
 }
 
-// headConvs lists the 1x1 convolutions of the heads: value, moves left, classical policy.
-func headConvs(f *nn.Folded) []*nn.Conv {
-	convs := []*nn.Conv{&f.Value.Conv}
+// firstLayer is a head's 1x1 convolution and the fully connected layer after it.
+type firstLayer struct {
+	conv  *nn.Conv
+	dense *nn.Dense
+	act   int32
+}
+
+// firstLayers lists those of value, moves left, classical policy.
+func firstLayers(f *nn.Folded) []firstLayer {
+	act := activation(f.Arch)
+	list := []firstLayer{{&f.Value.Conv, &f.Value.FC1, act}}
 	if f.MovesLeft != nil {
-		convs = append(convs, &f.MovesLeft.Conv)
+		list = append(list, firstLayer{&f.MovesLeft.Conv, &f.MovesLeft.FC1, act})
 	}
 	if f.PolicyFC != nil {
-		convs = append(convs, &f.PolicyConv1)
+		list = append(list, firstLayer{&f.PolicyConv1, f.PolicyFC, kernels.ActNone})
 	}
-	return convs
+	return list
 }
 
 func (n *fusedNet) packHeads(f *nn.Folded) {
 	b := n.blob
-	first := func(c *nn.Conv, d *nn.Dense, act int32) {
-		h := fusedHead{width: roundUp(c.Co, headStep), outputs: d.Out, act: act}
-		h.weights = b.add(stored(n.typ, squaresFirst(d, h.width)))
-		h.bias = b.floats(d.Bias)
+	for i, l := range firstLayers(f) {
+		h := fusedHead{width: int(n.tower.Width[i]), outputs: l.dense.Out, act: l.act}
+		h.weights, h.bias = b.add(stored(n.typ, squaresFirst(l.dense, h.width))), b.floats(l.dense.Bias)
 		n.heads = append(n.heads, h)
 	}
 	last := func(d *nn.Dense) lastLayer { return lastLayer{b.floats(d.Weight), b.floats(d.Bias)} }
-	first(&f.Value.Conv, &f.Value.FC1, n.act)
-	n.value = last(&f.Value.FC2)
-	if f.MovesLeft != nil {
-		first(&f.MovesLeft.Conv, &f.MovesLeft.FC1, n.act)
+	if n.value = last(&f.Value.FC2); f.MovesLeft != nil {
 		n.movesLeft = last(&f.MovesLeft.FC2)
 	}
 	if f.PolicyFC != nil {
-		first(&f.PolicyConv1, f.PolicyFC, kernels.ActNone)
 		n.place = b.add(bytesOf(policyPlaces(f.Arch)))
 	} else {
 		n.place = b.add(bytesOf(encoding.ConvPolicyIndex()[:]))
@@ -139,7 +136,7 @@ func (n *fusedNet) limit() int { return 1 << 20 }
 // workPlaces returns where, in the memory of activations, the heads' channels and
 // the outputs of their first layers lie, and its size.
 func (n *fusedNet) workPlaces(boards int) (outputs []int, size int) {
-	size = roundUp(boards*encoding.NumSquares*n.columns*n.typ.Size(), blobAlign)
+	size = roundUp(boards*encoding.NumSquares*int(n.tower.HeadColumns)*n.typ.Size(), blobAlign)
 	for _, h := range n.heads {
 		outputs = append(outputs, size)
 		size += roundUp(4*boards*h.outputs, blobAlign)
@@ -154,28 +151,23 @@ func (n *fusedNet) work(boards int) int {
 
 // shapes lists those of the tower for a batch of up to boards.
 func (n *fusedNet) shapes(boards int) []kernels.TowerShape {
-	return kernels.TowerShapes(n.info, n.channels, n.vector, boards)
+	return kernels.TowerShapes(n.info, n.channels, int(n.tower.Vector), boards)
 }
 
 func (n *fusedNet) launches(boards int, shape kernels.TowerShape, io batchMemory) []kernels.Launch {
 	b := n.blob
-	tower := kernels.TowerArgs{
-		Count: io.count, Masks: io.masks, Scalars: io.scalars, Start: io.start, Legal: io.legal,
-		Place: b.at(n.place), Weights: b.at(n.weights), Vectors: b.at(n.vectors), HeadBias: b.at(n.headBias),
-		Flat: io.work, Prior: io.prior,
-		Channels: int32(n.channels), Blocks: int32(n.arch.Blocks), Act: n.act,
-		Stages: int32(n.stages), SeStages: int32(n.seStages), Vector: int32(n.vector),
-		HeadPasses: int32(n.headPass), PolicyPasses: int32(n.passes), HeadColumns: int32(n.columns),
-	}
+	tower := n.tower
+	tower.Count, tower.Masks, tower.Scalars, tower.Start, tower.Legal = io.count, io.masks, io.scalars, io.start, io.legal
+	tower.Place, tower.Weights, tower.Vectors, tower.HeadBias = b.at(n.place), b.at(n.weights), b.at(n.vectors), b.at(n.headBias)
+	tower.Flat, tower.Prior = io.work, io.prior
 	outputs, _ := n.workPlaces(boards)
 	fc1 := kernels.HeadFC1Args{Count: io.count}
 	before := 0
 	for i, h := range n.heads {
-		tower.Width[i] = int32(h.width)
 		fc1.Layer[i] = kernels.HeadLayer{
 			X: io.work.Offset(before * encoding.NumSquares * n.typ.Size()),
 			W: b.at(h.weights), Bias: b.at(h.bias), Y: io.work.Offset(outputs[i]),
-			Stride: int32(encoding.NumSquares * n.columns), Inputs: int32(encoding.NumSquares * h.width),
+			Stride: encoding.NumSquares * tower.HeadColumns, Inputs: int32(encoding.NumSquares * h.width),
 			Outputs: int32(h.outputs), Act: h.act,
 		}
 		before += h.width
@@ -193,7 +185,7 @@ func (n *fusedNet) launches(boards int, shape kernels.TowerShape, io batchMemory
 		kernels.HeadFC1(n.typ, fc1, boards),
 		kernels.HeadFC2(fc2, boards),
 	}
-	if n.passes > 0 {
+	if tower.PolicyPasses > 0 {
 		return list
 	}
 	return slices.Insert(list, 2, kernels.PolicyGather(kernels.PolicyGatherArgs{

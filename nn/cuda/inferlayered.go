@@ -1,6 +1,8 @@
 package cuda
 
 import (
+	"slices"
+
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
@@ -64,11 +66,7 @@ func packLayered(b *blob, f *nn.Folded, t kernels.Type) *layeredNet {
 	if f.MovesLeft != nil {
 		n.movesLeft = n.head(f.MovesLeft)
 	}
-	ones := make([]float32, n.padded)
-	for i := range ones {
-		ones[i] = 1
-	}
-	n.ones, n.zeros = b.floats(ones), b.floats(make([]float32, n.padded))
+	n.ones, n.zeros = b.floats(slices.Repeat([]float32{1}, n.padded)), b.floats(make([]float32, n.padded))
 	return n
 }
 

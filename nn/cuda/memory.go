@@ -3,17 +3,17 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 )
 
-// memory is what one owner has allocated on a device. The first error sticks and
-// later allocations return 0, so that a caller looks at err once.
+// memory is what one owner has allocated and made on a device. The first error sticks and
+// what comes later is nothing, 0 or nil, so that a caller looks at err once.
 type memory struct {
 	d     driver.Device
-	ptrs  []driver.Ptr
-	hosts []driver.Host
-	bytes int
+	bytes int            // of the device
+	give  []func() error // gives back what there is, in the order in which it came
 	err   error
 }
 
@@ -27,7 +27,8 @@ func (m *memory) alloc(bytes int) driver.Ptr {
 		m.err = fmt.Errorf("with %d MiB taken so far: %w%s", m.bytes>>20, err, m.left())
 		return 0
 	}
-	m.ptrs, m.bytes = append(m.ptrs, p), m.bytes+bytes
+	m.bytes += bytes
+	m.give = append(m.give, func() error { return m.d.Free(p) })
 	return p
 }
 
@@ -45,27 +46,38 @@ func (m *memory) floats(n int) driver.Ptr { return m.alloc(4 * n) }
 
 // host returns page-locked memory.
 func (m *memory) host(bytes int) []byte {
-	if m.err != nil || bytes == 0 {
+	if bytes == 0 {
 		return nil
 	}
-	h, err := m.d.AllocHost(bytes)
-	if err != nil {
-		m.err = err
+	h := owned(m, func() (driver.Host, error) { return m.d.AllocHost(bytes) }, driver.Host.Free)
+	if m.err != nil {
 		return nil
 	}
-	m.hosts = append(m.hosts, h)
 	return h.Bytes()
 }
 
-// free gives everything back; the device must be done with it.
+func (m *memory) stream() driver.Stream { return owned(m, m.d.NewStream, driver.Stream.Destroy) }
+func (m *memory) event() driver.Event   { return owned(m, m.d.NewEvent, driver.Event.Destroy) }
+
+// owned makes something that is given back with the memory.
+func owned[T any](m *memory, create func() (T, error), give func(T) error) (none T) {
+	if m.err != nil {
+		return none
+	}
+	t, err := create()
+	if m.err = err; err != nil {
+		return none
+	}
+	m.give = append(m.give, func() error { return give(t) })
+	return t
+}
+
+// free gives everything back, the newest first; the device must be done with it.
 func (m *memory) free() error {
 	var errs []error
-	for _, p := range m.ptrs {
-		errs = append(errs, m.d.Free(p))
+	for _, give := range slices.Backward(m.give) {
+		errs = append(errs, give())
 	}
-	for _, h := range m.hosts {
-		errs = append(errs, h.Free())
-	}
-	m.ptrs, m.hosts, m.bytes = nil, nil, 0
+	m.give, m.bytes = nil, 0
 	return errors.Join(errs...)
 }

@@ -21,6 +21,17 @@ func bytesOf[E any](s []E) []byte {
 // grows.
 const legalPerRow = 48
 
+// The parts of a slot's rows.
+const (
+	partMasks = iota
+	partScalars
+	partTargets
+	partStart
+	partWeight
+	partKept // which of the window a batch is of
+	numParts
+)
+
 // A rowSlot holds a micro-batch on its way: rows in page-locked memory and their copy
 // on the device, and what the pass measured. About 1.1 KB a row go to the device:
 // positions as bit masks, not planes.
@@ -30,14 +41,11 @@ type rowSlot struct {
 	numLegal  int // that there is room for
 	rows      []byte
 	rowsThere driver.Ptr
-	moves     []byte // policy indices and targets
+	at        [numParts]int // in rows
+	moves     []byte        // policy indices and targets
 	movesMem  memory
 
-	masks, scalars, start, weight, targets driver.Ptr
-	legal, policy                          driver.Ptr
-	scalarsAt, startAt, weightAt, targetAt int // in rows
-	keptAt                                 int // in rows: which of the window a batch is of
-
+	legal, policy    driver.Ptr
 	results          []byte
 	resultsThere     driver.Ptr
 	entropy          driver.Ptr
@@ -48,20 +56,14 @@ type rowSlot struct {
 
 func newRowSlot(t *Trainer) (*rowSlot, error) {
 	s := &rowSlot{t: t, movesMem: memory{d: t.dev.driver}, graphs: map[device.Pass]driver.Graph{}}
-	n, at := t.cfg.Capacity, 0
-	section := func(bytes int) int {
-		from := at
-		at += (bytes + 255) &^ 255
-		return from
+	n, size := t.cfg.Capacity, 0
+	for p, bytes := range [numParts]int{
+		n * fieldBytes[fieldMasks], n * fieldBytes[fieldScalars], n * fieldBytes[fieldTargets], 4 * (n + 1), 4 * n, 4 * n,
+	} {
+		s.at[p] = size
+		size += roundUp(bytes, 256)
 	}
-	section(n * encoding.NumMasks * 8)
-	s.scalarsAt, s.startAt = section(n*int(unsafe.Sizeof(encoding.Scalars{}))), section(4*(n+1))
-	s.weightAt, s.targetAt = section(4*n), section(n*int(unsafe.Sizeof([encoding.NumTargets]encoding.QDM{})))
-	s.keptAt = section(4 * n)
-	s.rows, s.rowsThere = t.mem.host(at), t.mem.alloc(at)
-	s.masks, s.scalars, s.start = s.rowsThere, s.rowsThere.Offset(s.scalarsAt), s.rowsThere.Offset(s.startAt)
-	s.weight, s.targets = s.rowsThere.Offset(s.weightAt), s.rowsThere.Offset(s.targetAt)
-
+	s.rows, s.rowsThere = t.mem.host(size), t.mem.alloc(size)
 	floats := n * (1 + 2*len(t.cfg.Terms)) // the entropy, then losses and hits
 	s.results, s.resultsThere = t.mem.host(4*floats), t.mem.floats(floats)
 	s.entropy = s.resultsThere
@@ -70,15 +72,9 @@ func newRowSlot(t *Trainer) (*rowSlot, error) {
 		s.losses[h] = next
 		next = next.Offset(8 * n * len(t.terms[h]))
 	}
+	s.copied, s.measured = t.mem.event(), t.mem.event()
 	if t.mem.err != nil {
 		return nil, t.mem.err
-	}
-	var err error
-	if s.copied, err = t.dev.driver.NewEvent(); err != nil {
-		return nil, err
-	}
-	if s.measured, err = t.dev.driver.NewEvent(); err != nil {
-		return s, err
 	}
 	return s, s.grow(legalPerRow * n)
 }
@@ -94,17 +90,13 @@ func (s *rowSlot) grow(numLegal int) error {
 	if err := s.movesMem.free(); err != nil {
 		return err
 	}
-	s.numLegal = (numLegal + 127) &^ 127
-	s.moves = s.movesMem.host(6 * s.numLegal)
-	s.legal = s.movesMem.alloc(6 * s.numLegal)
+	s.numLegal, s.movesMem.err = roundUp(numLegal, 128), nil
+	s.moves, s.legal = s.movesMem.host(6*s.numLegal), s.movesMem.alloc(6*s.numLegal)
 	s.policy = s.legal.Offset(2 * s.numLegal)
 	if s.movesMem.err != nil {
 		s.numLegal = 0
-		err := s.movesMem.err
-		s.movesMem.err = nil
-		return err
 	}
-	return nil
+	return s.movesMem.err
 }
 
 // begin makes the slot ready for n rows with so many legal moves in all. The device is
@@ -122,18 +114,15 @@ func (s *rowSlot) begin(n, moves int) error {
 	return nil
 }
 
-// rowPart is data that goes to a place in rows.
-type rowPart struct {
-	at   int
-	data []byte
-}
+// part is where a part of the rows lies on the device.
+func (s *rowSlot) part(p int) driver.Ptr { return s.rowsThere.Offset(s.at[p]) }
 
-// send copies parts to rows and starts their way to the device.
-func (s *rowSlot) send(st driver.Stream, parts ...rowPart) error {
-	for _, p := range parts {
-		part := s.rows[p.at:][:len(p.data)]
-		copy(part, p.data)
-		if err := st.CopyToDevice(s.rowsThere.Offset(p.at), part); err != nil {
+// send copies the parts that there are to rows and starts their way to the device.
+func (s *rowSlot) send(st driver.Stream, parts [numParts][]byte) error {
+	for p, data := range parts {
+		row := s.rows[s.at[p]:][:len(data)]
+		copy(row, data)
+		if err := st.CopyToDevice(s.part(p), row); err != nil {
 			return err
 		}
 	}
@@ -148,18 +137,18 @@ func (s *rowSlot) fill(b *encoding.TrainBatch) error {
 	}
 	copy(s.moves, bytesOf(b.Legal[:moves]))
 	copy(s.moves[2*s.numLegal:], bytesOf(b.Policy[:moves]))
-	err := s.send(st, rowPart{0, bytesOf(b.Masks[:n])}, rowPart{s.scalarsAt, bytesOf(b.Scalars[:n])}, rowPart{s.startAt, bytesOf(b.LegalStart[:n+1])},
-		rowPart{s.weightAt, bytesOf(b.Weight[:n])}, rowPart{s.targetAt, bytesOf(b.Targets[:n])})
+	err := s.send(st, [numParts][]byte{
+		partMasks: bytesOf(b.Masks[:n]), partScalars: bytesOf(b.Scalars[:n]), partTargets: bytesOf(b.Targets[:n]),
+		partStart: bytesOf(b.LegalStart[:n+1]), partWeight: bytesOf(b.Weight[:n]),
+	})
+	if err == nil {
+		err = st.CopyToDevice(s.legal, s.moves[:2*moves])
+	}
+	if err == nil {
+		err = st.CopyToDevice(s.policy, s.moves[2*s.numLegal:][:4*moves])
+	}
 	if err != nil {
 		return err
-	}
-	if moves > 0 {
-		if err := st.CopyToDevice(s.legal, s.moves[:2*moves]); err != nil {
-			return err
-		}
-		if err := st.CopyToDevice(s.policy, s.moves[2*s.numLegal:][:4*moves]); err != nil {
-			return err
-		}
 	}
 	return st.Record(s.copied)
 }
@@ -185,14 +174,4 @@ func (s *rowSlot) read(out *device.Rows) {
 			out.Terms[i] = append(out.Terms[i], device.RowLoss{Loss: float64(m[0]), Hit: float64(m[1])})
 		}
 	}
-}
-
-func (s *rowSlot) free() []error {
-	errs := []error{destroyAll(s.graphs), s.movesMem.free()}
-	for _, e := range []driver.Event{s.copied, s.measured} {
-		if e != nil {
-			errs = append(errs, e.Destroy())
-		}
-	}
-	return errs
 }

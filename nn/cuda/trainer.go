@@ -112,12 +112,7 @@ func (t *Trainer) constant(data []byte) driver.Ptr {
 }
 
 func (t *Trainer) build() (err error) {
-	if t.compute, err = t.dev.driver.NewStream(); err != nil {
-		return err
-	}
-	if t.copies, err = t.dev.driver.NewStream(); err != nil {
-		return err
-	}
+	t.compute, t.copies = t.mem.stream(), t.mem.stream()
 	l, n := t.layout, t.cfg.Capacity
 	t.params, t.grads, t.swa = t.mem.floats(l.trained), t.mem.floats(l.trained), t.mem.floats(l.trained)
 	for range t.cfg.NumMoments() {
@@ -267,7 +262,7 @@ func (t *Trainer) enqueue(q *queue) error {
 		q.accumulate = 1
 	}
 	n := s.boards
-	q.do(kernels.Expand(t.typ, kernels.ExpandArgs{Masks: s.masks, Scalars: s.scalars, Planes: t.planes, Boards: int32(n)}))
+	q.do(kernels.Expand(t.typ, kernels.ExpandArgs{Masks: s.part(partMasks), Scalars: s.part(partScalars), Planes: t.planes, Boards: int32(n)}))
 	t.input.forward(q, n, input{x: t.planes})
 	q.do(kernels.Join(t.typ, t.input.join(n, t.trunk)))
 	x := t.trunk
@@ -326,22 +321,21 @@ func (t *Trainer) Drop() error {
 // Close gives the device's memory back.
 func (t *Trainer) Close() error {
 	var errs []error
-	streams := slices.DeleteFunc([]driver.Stream{t.copies, t.compute}, func(s driver.Stream) bool { return s == nil })
-	for _, st := range streams {
+	for _, st := range []driver.Stream{t.copies, t.compute} {
+		if st == nil {
+			continue
+		}
 		if err := st.Synchronize(); err != nil && len(errs) == 0 {
 			errs = append(errs, err)
 		}
 	}
 	for _, s := range t.slots {
 		if s != nil {
-			errs = append(errs, s.free()...)
+			errs = append(errs, destroyAll(s.graphs), s.movesMem.free())
 		}
 	}
-	for _, st := range streams {
-		errs = append(errs, st.Destroy())
-	}
 	if t.window != nil {
-		errs = append(errs, t.window.free())
+		errs = append(errs, t.window.mem.free())
 	}
 	return errors.Join(append(errs, t.mem.free())...)
 }

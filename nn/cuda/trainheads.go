@@ -97,7 +97,7 @@ func (h *policyHead) forward(q *queue, boards int, x driver.Ptr) {
 		h.last.run(q, boards, h.u.output(), kernels.ConvArgs{Y32: h.logits})
 	}
 	a := kernels.PolicyLossArgs{
-		Logits: h.logits, Place: h.place, Start: q.slot.start, Legal: q.slot.legal, Target: q.slot.policy, Weight: q.slot.weight,
+		Logits: h.logits, Place: h.place, Start: q.slot.part(partStart), Legal: q.slot.legal, Target: q.slot.policy, Weight: q.slot.part(partWeight),
 		Loss: q.slot.losses[device.Policy], Entropy: q.slot.entropy,
 		Rows: int32(boards), Width: int32(h.width), Scale: h.weight * q.pass.LossScale / float32(boards),
 	}
@@ -152,7 +152,7 @@ func (h *scalarHead) forward(q *queue, boards int, x driver.Ptr) {
 	h.flat.forward(q, boards, x, kernels.ConvArgs{Y: h.pre})
 	h.fc2.run(q, boards, h.hidden(), kernels.ConvArgs{Y32: h.logits})
 	a := kernels.ScalarLossArgs{
-		Logits: h.logits, Targets: q.slot.targets, Weight: q.slot.weight, Loss: q.slot.losses[h.which],
+		Logits: h.logits, Targets: q.slot.part(partTargets), Weight: q.slot.part(partWeight), Loss: q.slot.losses[h.which],
 		Rows: int32(boards), Width: int32(h.fc2.outPad), Terms: int32(len(h.terms)), Head: h.formula,
 	}
 	for i, t := range h.terms {

@@ -147,8 +147,7 @@ func (b *batchNorm) backward(q *queue, boards int, dz, d, z, sums, dynScale, dyn
 		Sums: sums, Gamma: l.in(t.params, b.gamma), Mean: b.bMean, InvStd: b.invStd,
 		Dgamma: l.in(t.grads, b.gamma), Dbeta: l.in(t.grads, b.beta), K: t.k,
 		Boards: int32(boards), Channels: int32(b.channels), Padded: int32(b.padded), Accumulate: q.accumulate,
-	}))
-	q.do(kernels.BNInput(t.typ, kernels.BNInputArgs{
+	}), kernels.BNInput(t.typ, kernels.BNInputArgs{
 		D: d, Z: z, K: t.k, DynScale: dynScale, DynShift: dynShift, Dz: dz, Boards: int32(boards), Padded: int32(b.padded),
 	}))
 }

@@ -28,14 +28,13 @@ func (t *Trainer) Update(u device.Update) (device.Updated, error) {
 	}
 	q.do(kernels.PrepareGradient(kernels.PrepareGradientArgs{
 		G: t.grads, W: t.params, Decay: t.decay, Part: t.normParts, N: int32(n), Scale: u.Scale, L2: t.cfg.L2,
-	}))
-	q.do(kernels.FinishNorm(kernels.FinishNormArgs{
+	}), kernels.FinishNorm(kernels.FinishNormArgs{
 		Part: t.normParts, Pending: t.pending, State: t.stepState, Parts: int32(kernels.PrepareGradientParts(n)),
 		Running: int32(t.layout.running), ClipNorm: float32(u.ClipNorm), ObjectiveFinite: finite,
+	}), t.optimize(u), kernels.KeepRunning(kernels.KeepRunningArgs{
+		Pending: t.pending, Running: t.running, Swa: t.swaRunning, State: t.stepState,
+		N: int32(t.layout.running), SwaKeep: u.SWAKeep, SwaAdd: u.SWAAdd,
 	}))
-	q.do(t.optimize(u))
-	keep := kernels.KeepRunningArgs{Pending: t.pending, Running: t.running, Swa: t.swaRunning, State: t.stepState, N: int32(t.layout.running), SwaKeep: u.SWAKeep, SwaAdd: u.SWAAdd}
-	q.do(kernels.KeepRunning(keep))
 	t.pack(q)
 	if q.err != nil {
 		return device.Updated{}, fmt.Errorf("optimizer step: %w", q.err)

@@ -66,7 +66,7 @@ func (t *Trainer) OpenWindow(numRows int) (bool, error) {
 	}
 	w := &window{mem: memory{d: t.dev.driver}, legal: make([]uint16, numRows), chunkRows: min(numRows, windowChunk)}
 	if err := w.open(t); err != nil {
-		freed := w.free()
+		freed := w.mem.free()
 		if errors.Is(err, driver.ErrOutOfMemory) && freed == nil {
 			return false, nil
 		}
@@ -77,7 +77,7 @@ func (t *Trainer) OpenWindow(numRows int) (bool, error) {
 }
 
 // open allocates, copies what never changes and makes the kernel ready.
-func (w *window) open(t *Trainer) (err error) {
+func (w *window) open(t *Trainer) error {
 	at := 0
 	for f, bytes := range fieldBytes {
 		w.fields[f] = w.mem.alloc(len(w.legal) * bytes)
@@ -85,12 +85,9 @@ func (w *window) open(t *Trainer) (err error) {
 		at += (w.chunkRows*bytes + 255) &^ 255
 	}
 	images := bytesOf(encoding.PolicyImages()[:])
-	w.images, w.chunk = w.mem.alloc(len(images)), w.mem.host(at)
+	w.images, w.chunk, w.sent = w.mem.alloc(len(images)), w.mem.host(at), w.mem.event()
 	if w.mem.err != nil {
 		return w.mem.err
-	}
-	if w.sent, err = t.dev.driver.NewEvent(); err != nil {
-		return err
 	}
 	if err := t.dev.kernels.Prepare(kernels.Gather(kernels.GatherArgs{Rows: 1})); err != nil {
 		return err
@@ -102,15 +99,6 @@ func (w *window) open(t *Trainer) (err error) {
 		return err
 	}
 	return t.copies.Synchronize()
-}
-
-// free gives the memory back; the device must be done with it.
-func (w *window) free() error {
-	err := w.mem.free()
-	if w.sent != nil {
-		err = errors.Join(err, w.sent.Destroy())
-	}
-	return err
 }
 
 // Keep implements device.Trainer. It goes on the stream of StageKept: a batch that was
@@ -172,45 +160,43 @@ func (t *Trainer) StageKept(rows []device.KeptRow, weights []float32) error {
 	return t.stage(func(s *rowSlot) error { return s.gather(t.window, rows, weights) })
 }
 
-// numMoves returns the number of legal moves of rows.
-func (w *window) numMoves(rows []device.KeptRow) (moves int, err error) {
+// starts returns where the legal moves of each of the rows begin, and the end of all.
+func (w *window) starts(rows []device.KeptRow) ([]int32, error) {
+	start := make([]int32, len(rows)+1)
 	for i, r := range rows {
 		slot := int(r / device.KeptRow(encoding.NumTransforms))
 		if slot >= len(w.legal) {
-			return 0, fmt.Errorf("row %d is of slot %d, the window has %d", i, slot, len(w.legal))
+			return nil, fmt.Errorf("row %d is of slot %d, the window has %d", i, slot, len(w.legal))
 		}
 		if w.legal[slot] == 0 {
-			return 0, fmt.Errorf("row %d is of slot %d, where no row was kept", i, slot)
+			return nil, fmt.Errorf("row %d is of slot %d, where no row was kept", i, slot)
 		}
-		moves += int(w.legal[slot]) - 1
+		start[i+1] = start[i] + int32(w.legal[slot]) - 1
 	}
-	return moves, nil
+	return start, nil
 }
 
 // gather is fill with rows of the window: what is copied says which, 12 bytes a row,
 // and a kernel makes of them what fill would have copied.
 func (s *rowSlot) gather(w *window, rows []device.KeptRow, weights []float32) error {
-	moves, err := w.numMoves(rows)
+	start, err := w.starts(rows)
 	if err != nil {
 		return err
 	}
 	n := len(rows)
-	if err := s.begin(n, moves); err != nil {
+	if err := s.begin(n, int(start[n])); err != nil {
 		return err
 	}
-	start := make([]int32, n+1)
-	for i, r := range rows {
-		start[i+1] = start[i] + int32(w.legal[r/device.KeptRow(encoding.NumTransforms)]) - 1
-	}
 	st := s.t.copies
-	if err := s.send(st, rowPart{s.keptAt, bytesOf(rows)}, rowPart{s.startAt, bytesOf(start)}, rowPart{s.weightAt, bytesOf(weights)}); err != nil {
+	if err := s.send(st, [numParts][]byte{partKept: bytesOf(rows), partStart: bytesOf(start), partWeight: bytesOf(weights)}); err != nil {
 		return err
 	}
 	err = s.t.dev.kernels.Run(st, kernels.Gather(kernels.GatherArgs{
-		Kept: s.rowsThere.Offset(s.keptAt), Start: s.start, Images: w.images,
+		Kept: s.part(partKept), Start: s.part(partStart), Images: w.images,
 		WindowMasks: w.fields[fieldMasks], WindowScalars: w.fields[fieldScalars], WindowTargets: w.fields[fieldTargets],
 		WindowLegal: w.fields[fieldLegal], WindowPolicy: w.fields[fieldPolicy],
-		Masks: s.masks, Scalars: s.scalars, Targets: s.targets, Legal: s.legal, Policy: s.policy, Rows: int32(n),
+		Masks: s.part(partMasks), Scalars: s.part(partScalars), Targets: s.part(partTargets),
+		Legal: s.legal, Policy: s.policy, Rows: int32(n),
 	}))
 	if err != nil {
 		return err

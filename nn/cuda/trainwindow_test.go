@@ -80,11 +80,11 @@ func TestWindowChunks(t *testing.T) {
 		from driver.Ptr
 		want []byte
 	}{
-		{"masks", s.masks, bytesOf(b.whole.Masks[:capacity])},
-		{"scalars", s.scalars, bytesOf(b.whole.Scalars[:capacity])},
-		{"targets", s.targets, bytesOf(b.whole.Targets[:capacity])},
-		{"weights", s.weight, bytesOf(b.whole.Weight[:capacity])},
-		{"starts of moves", s.start, bytesOf(b.whole.LegalStart[:capacity+1])},
+		{"masks", s.part(partMasks), bytesOf(b.whole.Masks[:capacity])},
+		{"scalars", s.part(partScalars), bytesOf(b.whole.Scalars[:capacity])},
+		{"targets", s.part(partTargets), bytesOf(b.whole.Targets[:capacity])},
+		{"weights", s.part(partWeight), bytesOf(b.whole.Weight[:capacity])},
+		{"starts of moves", s.part(partStart), bytesOf(b.whole.LegalStart[:capacity+1])},
 		{"legal moves", s.legal, bytesOf(b.whole.Legal[:moves])},
 		{"policy", s.policy, bytesOf(b.whole.Policy[:moves])},
 	} {

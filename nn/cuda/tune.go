@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
 )
 
@@ -74,24 +73,17 @@ func (s *slot) time(l kernels.Launch) (ms float32, err error) {
 	if err := s.dev.kernels.Prepare(l); err != nil {
 		return 0, err
 	}
-	var events [2]driver.Event
-	defer func() {
-		for _, e := range events {
-			if e != nil {
-				err = errors.Join(err, e.Destroy())
-			}
-		}
-	}()
-	for i := range events {
-		if events[i], err = s.dev.driver.NewEvent(); err != nil {
-			return 0, err
-		}
+	once := memory{d: s.dev.driver}
+	defer func() { err = errors.Join(err, once.free()) }()
+	began, ended := once.event(), once.event()
+	if once.err != nil {
+		return 0, once.err
 	}
-	if err := errors.Join(s.stream.Record(events[0]), s.dev.kernels.Run(s.stream, l), s.stream.Record(events[1])); err != nil {
+	if err := errors.Join(s.stream.Record(began), s.dev.kernels.Run(s.stream, l), s.stream.Record(ended)); err != nil {
 		return 0, err
 	}
-	if err := events[1].Synchronize(); err != nil {
+	if err := ended.Synchronize(); err != nil {
 		return 0, err
 	}
-	return events[1].ElapsedSince(events[0])
+	return ended.ElapsedSince(began)
 }

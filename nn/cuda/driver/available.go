@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -45,48 +46,36 @@ func namesDevice(entry string) bool {
 // findLibrary returns where the loader would find the driver's library, or "".
 func findLibrary(root string, environment func(string) (string, bool)) string {
 	search, _ := environment("LD_LIBRARY_PATH")
-	for _, dir := range filepath.SplitList(search) {
-		if path := filepath.Join(root, dir, library); dir != "" && exists(path) {
-			return path
-		}
-	}
+	dirs := slices.DeleteFunc(filepath.SplitList(search), func(dir string) bool { return dir == "" })
 	// The loader's cache holds paths as strings that end in a zero byte.
 	cache, _ := os.ReadFile(filepath.Join(root, "etc/ld.so.cache"))
 	for entry := range bytes.SplitSeq(cache, []byte{0}) {
-		at := bytes.IndexByte(entry, '/')
-		if at < 0 || filepath.Base(string(entry)) != library {
-			continue
-		}
-		if path := filepath.Join(root, string(entry[at:])); exists(path) {
-			return path
+		if at := bytes.IndexByte(entry, '/'); at >= 0 && filepath.Base(string(entry)) == library {
+			dirs = append(dirs, filepath.Dir(string(entry[at:])))
 		}
 	}
 	// Default folders, that of WSL, and of NixOS, which has no cache.
-	for _, dir := range []string{
-		"lib64", "usr/lib64", "lib", "usr/lib",
+	dirs = append(dirs, "lib64", "usr/lib64", "lib", "usr/lib",
 		"usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu",
-		"usr/lib/wsl/lib", "run/opengl-driver/lib",
-	} {
-		if path := filepath.Join(root, dir, library); exists(path) {
-			return path
-		}
+		"usr/lib/wsl/lib", "run/opengl-driver/lib")
+	for i, dir := range dirs {
+		dirs[i] = filepath.Join(root, dir, library)
 	}
-	return ""
+	return firstOf(dirs)
 }
 
 // findNode returns the first device node of a GPU, or "".
 func findNode(root string) string {
 	nodes, _ := filepath.Glob(filepath.Join(root, "dev/nvidia[0-9]*"))
-	nodes = append(nodes, filepath.Join(root, "dev/dxg"))
-	for _, node := range nodes {
-		if exists(node) {
-			return node
+	return firstOf(append(nodes, filepath.Join(root, "dev/dxg")))
+}
+
+// firstOf returns the first path that exists, or "".
+func firstOf(paths []string) string {
+	for _, path := range paths {
+		if _, err := os.Stat(path); err == nil {
+			return path
 		}
 	}
 	return ""
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }

@@ -48,7 +48,7 @@ func TestGPUBuildDependencies(t *testing.T) {
 func header(t *testing.T) string {
 	t.Helper()
 	for _, home := range []string{os.Getenv("CUDA_HOME"), "/usr/local/cuda", "/opt/cuda", "/usr"} {
-		if dir := filepath.Join(home, "include"); home != "" && exists(filepath.Join(dir, "cuda.h")) {
+		if dir := filepath.Join(home, "include"); home != "" && firstOf([]string{filepath.Join(dir, "cuda.h")}) != "" {
 			return dir
 		}
 	}

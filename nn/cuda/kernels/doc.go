@@ -18,3 +18,5 @@
 // A new kernel also needs its arguments in signatures.go, its constructor in
 // launches_test.go, and a test on the emulated device.
 package kernels
+
+//go:generate go run ./gen

@@ -32,11 +32,9 @@ func activation(v isa, name, doc string, f func(c *constants, a, b Mem) reg.VecV
 // tanh(log(1+e)) = n/d, which is 1 in float32 from 20 on. x is destroyed.
 func mishParts(c *constants, x reg.VecVirtual) (e, n, d reg.VecVirtual) {
 	e = c.exp(x)
-	n, d = c.v.vec(), c.v.vec()
-	VADDPS(e, e, n)
+	n = c.v.result(VADDPS, e, e)
 	VFMADD231PS(e, e, n)
-	VADDPS(c.op("two"), n, d)
-	return e, n, d
+	return e, n, c.v.result(VADDPS, c.op("two"), n)
 }
 
 // mish multiplies with a itself, so that NaN, +Inf and values beyond 20 pass.
@@ -54,8 +52,7 @@ func mish(c *constants, a, _ Mem) reg.VecVirtual {
 func mishBackward(c *constants, a, b Mem) reg.VecVirtual {
 	x := c.v.copyOf(b)
 	c.clamp(x, "expMin", "saturated")
-	x4 := c.v.vec()
-	VMULPS(c.op("four"), x, x4)
+	x4 := c.v.result(VMULPS, c.op("four"), x)
 	e, n, d := mishParts(c, x)
 	inv := c.v.copyOf(c.op("one"))
 	VDIVPS(d, inv, inv)
@@ -69,8 +66,7 @@ func mishBackward(c *constants, a, b Mem) reg.VecVirtual {
 }
 
 func sigmoid(c *constants, a, _ Mem) reg.VecVirtual {
-	x := c.v.vec()
-	VSUBPS(a, c.vec("zero"), x)
+	x := c.v.result(VSUBPS, a, c.vec("zero"))
 	c.clamp(x, "expMin", "expMax")
 	e, y := c.exp(x), c.v.copyOf(c.op("one"))
 	VADDPS(c.op("one"), e, e)
@@ -90,16 +86,14 @@ func sigmoidBackward(c *constants, a, b Mem) reg.VecVirtual {
 func tanh(c *constants, a, _ Mem) reg.VecVirtual {
 	const lessOrderedQuiet = 0x11
 	v := c.v
-	x, abs, sign := v.copyOf(a), v.vec(), v.vec()
-	v.and(c.op("magnitude"), x, abs)
-	v.xor(x, abs, sign)
-	square, small := v.vec(), v.vec()
-	VMULPS(x, x, square)
+	x := v.copyOf(a)
+	abs := v.result(v.and, c.op("magnitude"), x)
+	sign := v.result(v.xor, x, abs)
+	square := v.result(VMULPS, x, x)
 	poly := c.horner(square, "t0", "t1", "t2", "t3", "t4")
-	VMULPS(square, x, small)
+	small := v.result(VMULPS, square, x)
 	VFMADD213PS(x, small, poly) // x + x^3 t(x^2)
-	twice := v.vec()
-	VADDPS(abs, abs, twice)
+	twice := v.result(VADDPS, abs, abs)
 	c.clamp(twice, "expMin", "saturated")
 	e, big, q := c.exp(twice), v.copyOf(c.op("one")), v.copyOf(c.op("two"))
 	VADDPS(c.op("one"), e, e)
@@ -122,21 +116,4 @@ func tanhBackward(c *constants, a, b Mem) reg.VecVirtual {
 	VFNMADD213PS(one, y, y)
 	VMULPS(a, y, y)
 	return y
-}
-
-// and, xor are bit operations; AVX-512 F has them on integers only.
-func (v isa) and(a Op, b, dst reg.VecVirtual) {
-	if v.size == 64 {
-		VPANDD(a, b, dst)
-		return
-	}
-	VANDPS(a, b, dst)
-}
-
-func (v isa) xor(a Op, b, dst reg.VecVirtual) {
-	if v.size == 64 {
-		VPXORD(a, b, dst)
-		return
-	}
-	VXORPS(a, b, dst)
 }

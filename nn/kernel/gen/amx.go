@@ -6,8 +6,6 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
-
-	"github.com/chessbrain/chessbrain/nn/kernel/gen/args"
 )
 
 // genAMX emits the tile products and the reader of XCR0.
@@ -38,49 +36,33 @@ func genAMX() {
 // No vector register and no MXCSR is touched: the tiles round to nearest even,
 // take denormals as 0 and flush denormal sums, always.
 func tileProduct(tiles, panels int) {
-	field := tileKernel(fmt.Sprintf("tile%dx%dAMX", tiles*16, panels*16),
-		fmt.Sprintf("computes products of points in blocks of up to %d rows by %d columns. args is a *tileArgs.", tiles*16, panels*16))
+	f := begin(fmt.Sprintf("tile%dx%dAMX", tiles*16, panels*16), "tileArgs",
+		fmt.Sprintf("computes products of points in blocks of up to %d rows by %d columns. args is a *tileArgs.", tiles*16, panels*16), reg.RAX)
 	x, y, left := AllocLocal(8), AllocLocal(8), AllocLocal(8)
-	for _, m := range []struct {
-		field string
-		to    Mem
-	}{{"x", x}, {"y", y}, {"points", left}} {
-		MOVQ(field(m.field), reg.RCX)
-		MOVQ(reg.RCX, m.to)
+	for i, field := range []string{"x", "y", "points"} {
+		MOVQ(f.mem(field), reg.RCX)
+		MOVQ(reg.RCX, []Mem{x, y, left}[i])
 	}
-	MOVQ(field("w"), reg.R13)
-	MOVQ(field("wRow"), reg.R9)
-	MOVQ(field("config"), reg.RCX)
+	MOVQ(f.mem("w"), reg.R13)
+	MOVQ(f.mem("wRow"), reg.R9)
+	MOVQ(f.mem("config"), reg.RCX)
 	ldtilecfg(Mem{Base: reg.RCX})
-
-	Label("point")
-	MOVQ(x, reg.R12)
-	MOVQ(y, reg.R11)
-	MOVQ(field("blocks"), reg.R10)
-	Label("block")
-	tileSum(field, tiles, panels)
-	tileStore(field, tiles, panels)
-	DECQ(reg.R10)
-	JNZ(LabelRef("block"))
-	MOVQ(field("xPoint"), reg.RCX)
-	ADDQ(reg.RCX, x)
-	MOVQ(field("yPoint"), reg.RCX)
-	ADDQ(reg.RCX, y)
-	ADDQ(field("wPoint"), reg.R13)
-	DECQ(left)
-	JNZ(LabelRef("point"))
+	loop("point", left, func() {
+		MOVQ(x, reg.R12)
+		MOVQ(y, reg.R11)
+		MOVQ(f.mem("blocks"), reg.R10)
+		loop("block", reg.R10, func() {
+			tileSum(f.mem, tiles, panels)
+			tileStore(f.mem, tiles, panels)
+		})
+		for i, field := range []string{"xPoint", "yPoint"} {
+			MOVQ(f.mem(field), reg.RCX)
+			ADDQ(reg.RCX, []Mem{x, y}[i])
+		}
+		ADDQ(f.mem("wPoint"), reg.R13)
+	})
 	tilerelease() // what is not released slows down every later switch of threads
 	RET()
-}
-
-// tileKernel begins a function over tileArgs and returns what addresses its fields.
-func tileKernel(name, doc string) (field func(string) Mem) {
-	entries = append(entries, args.Entry{Name: name, Args: "tileArgs"})
-	TEXT(name, NOSPLIT, "func(args *byte)")
-	Pragma("noescape")
-	Doc(name + " " + doc)
-	Load(Param("args"), reg.RAX)
-	return func(f string) Mem { return Mem{Base: reg.RAX, Disp: args.Offset("tileArgs", f)} }
 }
 
 // tileSum emits the products of a block into the accumulators and moves R12 to
@@ -107,27 +89,26 @@ func tileSum(field func(string) Mem, tiles, panels int) {
 	MOVQ(field("xRow"), reg.R8)
 	MOVQ(field("wPoint"), reg.R15)
 	MOVQ(field("steps"), reg.RCX)
-	Label("step")
-	for i, r := range rows {
-		tileloadd(Mem{Base: r, Index: reg.R8, Scale: 1}, tile(4+i))
-		for j, c := range cols {
-			if i == 0 {
-				tileloadd(Mem{Base: c, Index: reg.R9, Scale: 1}, tile(6+j))
-				for row := range 16 {
-					PREFETCHT0(Mem{Base: c, Index: reg.R15, Scale: 1, Disp: row * panelBytes})
+	loop("step", reg.RCX, func() {
+		for i, r := range rows {
+			tileloadd(Mem{Base: r, Index: reg.R8, Scale: 1}, tile(4+i))
+			for j, c := range cols {
+				if i == 0 {
+					tileloadd(Mem{Base: c, Index: reg.R9, Scale: 1}, tile(6+j))
+					for row := range 16 {
+						PREFETCHT0(Mem{Base: c, Index: reg.R15, Scale: 1, Disp: row * panelBytes})
+					}
 				}
+				tdpbf16ps(tile(6+j), tile(4+i), accumulator(i, j))
 			}
-			tdpbf16ps(tile(6+j), tile(4+i), accumulator(i, j))
 		}
-	}
-	for _, r := range rows {
-		ADDQ(field("xStep"), r)
-	}
-	for _, c := range cols {
-		ADDQ(field("wStep"), c)
-	}
-	DECQ(reg.RCX)
-	JNZ(LabelRef("step"))
+		for _, r := range rows {
+			ADDQ(field("xStep"), r)
+		}
+		for _, c := range cols {
+			ADDQ(field("wStep"), c)
+		}
+	})
 }
 
 // tileStore writes the accumulators to R11 and moves it to the next block.

@@ -20,20 +20,13 @@ type tile byte
 
 func (t tile) String() string { return fmt.Sprintf("TMM%d", byte(t)) }
 
-// hardware numbers of the general registers that tile kernels use.
-var gpNumber = map[reg.Register]byte{
-	reg.RAX: 0, reg.RCX: 1, reg.RDX: 2, reg.RBX: 3, reg.RSP: 4, reg.RBP: 5, reg.RSI: 6, reg.RDI: 7,
-	reg.R8: 8, reg.R9: 9, reg.R10: 10, reg.R11: 11, reg.R12: 12, reg.R13: 13, reg.R14: 14, reg.R15: 15,
-}
-
-// gp returns the hardware number of r. It panics for any other kind of register,
-// a generator's bug.
+// gp returns the hardware number of r, a physical general register. It panics for any
+// other, a generator's bug.
 func gp(r reg.Register) byte {
-	n, ok := gpNumber[r]
-	if !ok {
-		panic(fmt.Sprintf("%s is not a physical general register", r.Asm()))
+	if r.Kind() != reg.KindGP {
+		panic(fmt.Sprintf("%v is no general register", r))
 	}
-	return n
+	return byte(r.(reg.Physical).PhysicalIndex())
 }
 
 // amxOp is an instruction's VEX prefix field pp (0 none, 1 66, 2 F3, 3 F2) and

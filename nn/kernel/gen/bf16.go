@@ -17,9 +17,9 @@ import (
 // the real instruction over it in the output. No kernel may use a stand-in for
 // what it means.
 
-// dpBF16 emits acc += a.lo*b.lo + a.hi*b.hi for 16 words of bf16 pairs
+// dpBF16 emits acc += a.lo*b.lo + a.hi*b.hi for operands a, b, acc of 16 words of bf16 pairs
 // (VDPBF16PS). It flushes denormals and rounds to nearest, whatever MXCSR says.
-func dpBF16(a, b, acc reg.VecVirtual) { VPMADD52LUQ(a, b, acc) }
+var dpBF16 = VPMADD52LUQ
 
 // toBF16 rounds 16 floats to 16 bf16 in the lower half of a register.
 func toBF16(x reg.VecVirtual) reg.VecVirtual {

@@ -27,9 +27,7 @@ func genFlat(v isa) {
 		return x
 	})
 	flat(v, "flatScale", "sets y = alpha*a.", func(a, _ Mem, alpha, _ reg.VecVirtual) reg.VecVirtual {
-		x := v.vec()
-		VMULPS(a, alpha, x)
-		return x
+		return v.result(VMULPS, a, alpha)
 	})
 }
 
@@ -66,12 +64,10 @@ func genOptimizers(v isa) {
 			k[name] = f.broadcast(v, name)
 		}
 		overVectors(v, n, "panel", []reg.GPVirtual{w, g, m, s}, func(d int) {
-			gv, mv, sv, t := v.copyOf(Mem{Base: g, Disp: d}), v.vec(), v.vec(), v.vec()
-			VMULPS(Mem{Base: m, Disp: d}, k["b1"], mv)
+			gv, mv := v.copyOf(Mem{Base: g, Disp: d}), v.result(VMULPS, Mem{Base: m, Disp: d}, k["b1"])
 			VFMADD231PS(k["c1"], gv, mv)
 			VMOVUPS(mv, Mem{Base: m, Disp: d})
-			VMULPS(Mem{Base: s, Disp: d}, k["b2"], sv)
-			VMULPS(k["c2"], gv, t)
+			sv, t := v.result(VMULPS, Mem{Base: s, Disp: d}, k["b2"]), v.result(VMULPS, k["c2"], gv)
 			VFMADD231PS(t, gv, sv)
 			VMOVUPS(sv, Mem{Base: s, Disp: d})
 			VDIVPS(k["bc2"], sv, sv)

@@ -33,58 +33,63 @@ func gemm(v isa, mr, np int) {
 		wv := v.vecs(np * per)
 		bc := v.vecs(min(2, mr))
 		x := f.load("x")
-		rows := rowOffsets(f, "xRow", mr)
-		wp := f.load("wPanel")
-		wp3 := panelTriple(wp, np)
+		rows := func(base reg.Register, _ int) Mem { return Mem{Base: base} }
+		if mr > 1 {
+			rows = rowOffsets(f, "xRow", mr)
+		}
+		panels := rowOffsets(f, "wPanel", np)
 		xs, xp, w, seg, k := GP64(), GP64(), GP64(), GP64(), GP64()
 		// The moving output pointer stays out of the argument struct: past the
 		// end of y it would be a bad pointer to the garbage collector.
 		y := AllocLocal(8)
 		MOVQ(f.mem("y"), k)
 		MOVQ(k, y)
-
 		// A single row uses a weight once, and AVX2 lacks the registers for 64 columns.
-		held := mr > 1 || v.size == 64
-		step := func(u int) {
-			weights := make([]Op, len(wv))
-			for j := range weights {
-				m := panelMem(w, wp, wp3, j/per)
-				m.Disp = u*panelBytes + j%per*v.size
-				if weights[j] = m; held {
-					VMOVUPS(m, wv[j])
-					weights[j] = wv[j]
-				}
-			}
-			for i := range mr {
-				b := bc[i%len(bc)]
-				m := rows(xp, i)
-				m.Disp = 4 * u
-				VBROADCASTSS(m, b)
-				for j := range weights {
-					VFMADD231PS(weights[j], b, acc[i][j])
-				}
-			}
+		held := wv
+		if mr == 1 && v.size == 32 {
+			held = nil
 		}
-
-		Label("tile")
-		v.zeroGrid(acc)
-		MOVQ(x, xs)
-		MOVQ(f.mem("w"), w)
-		MOVQ(f.mem("segs"), seg)
-		loop("segment", seg, func() {
-			MOVQ(xs, xp)
-			MOVQ(f.mem("kseg"), k)
-			unrolled("k", k, 4, step, func(n int) {
-				ADDQ(U32(4*n), xp)
-				ADDQ(U32(panelBytes*n), w)
+		step := func(u int) {
+			v.outer(fp32, acc, bc, held, func(i int) Mem { return rows(xp, i).Offset(4 * u) },
+				func(j int) Mem { return panels(w, j/per).Offset(u*panelBytes + j%per*v.size) })
+		}
+		loop("tile", f.mem("tiles"), func() {
+			v.zeroGrid(acc)
+			MOVQ(x, xs)
+			MOVQ(f.mem("w"), w)
+			MOVQ(f.mem("segs"), seg)
+			loop("segment", seg, func() {
+				MOVQ(xs, xp)
+				MOVQ(f.mem("kseg"), k)
+				unrolled("k", k, 4, step, func(n int) {
+					ADDQ(U32(4*n), xp)
+					ADDQ(U32(panelBytes*n), w)
+				})
+				ADDQ(f.mem("xSeg"), xs)
 			})
-			ADDQ(f.mem("xSeg"), xs)
+			gemmStore(v, f, acc, wv, y)
+			ADDQ(f.mem("xTile"), x)
 		})
-		gemmStore(v, f, acc, wv, y)
-		ADDQ(f.mem("xTile"), x)
-		DECQ(f.mem("tiles"))
-		JNZ(LabelRef("tile"))
 	})
+}
+
+// outer adds the outer product of the numbers at x, one a row of acc, and the vectors at
+// y, which are loaded into held where there is any. scratch takes the numbers.
+func (v isa) outer(pr product, acc [][]reg.VecVirtual, scratch, held []reg.VecVirtual, x, y func(i int) Mem) {
+	factors := make([]Op, len(acc[0]))
+	for j := range factors {
+		if factors[j] = y(j); held != nil {
+			VMOVUPS(factors[j], held[j])
+			factors[j] = held[j]
+		}
+	}
+	for i, row := range acc {
+		b := scratch[i%len(scratch)]
+		VBROADCASTSS(x(i), b)
+		for j, a := range row {
+			pr.add(factors[j], b, a)
+		}
+	}
 }
 
 // gemmStore adds the bias, applies the floor, writes the tile to where next
@@ -141,13 +146,10 @@ func unrolled(label string, n reg.Register, size int, step, advance func(int)) {
 	Label(label + "done")
 }
 
-// rowOffsets returns a function that addresses row i of mr rows whose stride is
-// a field: multiples 1, 3, 5, 7 of the stride stand in registers, the others
+// rowOffsets returns a function that addresses row (or panel) i of mr rows whose stride
+// is a field: multiples 1, 3, 5, 7 of the stride stand in registers, the others
 // come from the index scale.
 func rowOffsets(f *frame, field string, mr int) func(base reg.Register, i int) Mem {
-	if mr == 1 {
-		return func(base reg.Register, _ int) Mem { return Mem{Base: base} }
-	}
 	odd := map[int]reg.GPVirtual{1: f.load(field)}
 	for i := 3; i < mr; i += 2 {
 		odd[i] = GP64()
@@ -163,24 +165,4 @@ func rowOffsets(f *frame, field string, mr int) func(base reg.Register, i int) M
 		}
 		return Mem{Base: base, Index: odd[i], Scale: scale}
 	}
-}
-
-// panelTriple returns a register with three panel strides where np needs it.
-func panelTriple(wp reg.Register, np int) reg.Register {
-	if np < 4 {
-		return nil
-	}
-	r := GP64()
-	LEAQ(Mem{Base: wp, Index: wp, Scale: 2}, r)
-	return r
-}
-
-func panelMem(w, wp, wp3 reg.Register, p int) Mem {
-	switch p {
-	case 0:
-		return Mem{Base: w}
-	case 3:
-		return Mem{Base: w, Index: wp3, Scale: 1}
-	}
-	return Mem{Base: w, Index: wp, Scale: uint8(p)}
 }

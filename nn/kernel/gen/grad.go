@@ -26,54 +26,52 @@ func weightGrad(v isa, mr, np int) {
 	name := fmt.Sprintf("grad%dx%d", mr, np*16)
 	doc := fmt.Sprintf("adds sums of outer products to blocks of %d rows by %d columns.", mr, np*16)
 	v.kernel(name, "gradArgs", doc, func(f *frame) {
-		n := np * v.perPanel()
-		acc := v.grid(mr, n)
-		bv, av := v.vecs(n), v.vecs(min(2, mr))
-		dst, a := f.load("dst"), f.load("a")
-		aStep, bStep, dstRow := f.load("aStep"), f.load("bStep"), f.load("dstRow")
+		acc := v.grid(mr, np*v.perPanel())
+		dst, a, sum, dstRow := f.load("dst"), f.load("a"), v.outerSum(f, fp32, acc), f.load("dstRow")
 		ap, bp, inner, outer := GP64(), GP64(), GP64(), GP64()
-		step := func(int) {
-			v.outer(fp32, acc, ap, bp, av, bv)
-			ADDQ(aStep, ap)
-			ADDQ(bStep, bp)
-		}
-
-		Label("block")
-		v.zeroGrid(acc)
-		MOVQ(a, ap)
-		MOVQ(f.mem("b"), bp)
-		MOVQ(f.mem("outer"), outer)
-		loop("outer", outer, func() {
-			MOVQ(f.mem("inner"), inner)
-			unrolled("sum", inner, 4, step, func(int) {})
-			ADDQ(f.mem("aOuter"), ap)
-			ADDQ(f.mem("bOuter"), bp)
+		loop("block", f.mem("blocks"), func() {
+			v.zeroGrid(acc)
+			MOVQ(a, ap)
+			MOVQ(f.mem("b"), bp)
+			MOVQ(f.mem("outer"), outer)
+			loop("outer", outer, func() {
+				MOVQ(f.mem("inner"), inner)
+				sum(ap, bp, inner)
+				ADDQ(f.mem("aOuter"), ap)
+				ADDQ(f.mem("bOuter"), bp)
+			})
+			v.storeGrid(acc, dst, dstRow, true)
+			ADDQ(U32(4*mr), a)
 		})
-		for i := range acc {
-			for j, x := range acc[i] {
-				m := Mem{Base: dst, Disp: j * v.size}
-				VADDPS(m, x, x)
-				VMOVUPS(x, m)
-			}
-			ADDQ(dstRow, dst)
-		}
-		ADDQ(U32(4*mr), a)
-		DECQ(f.mem("blocks"))
-		JNZ(LabelRef("block"))
 	})
 }
 
-// outer adds the outer product of numbers at a, one a row, and vectors at b; av and bv
-// are scratch.
-func (v isa) outer(pr product, acc [][]reg.VecVirtual, a, b reg.Register, av, bv []reg.VecVirtual) {
-	for j := range bv {
-		VMOVUPS(Mem{Base: b, Disp: j * v.size}, bv[j])
+// outerSum returns what emits the sum of n outer products at a and b, which it moves on
+// by the fields aStep and bStep.
+func (v isa) outerSum(f *frame, pr product, acc [][]reg.VecVirtual) func(a, b, n reg.Register) {
+	bv, av := v.vecs(len(acc[0])), v.vecs(min(2, len(acc)))
+	aStep, bStep := f.load("aStep"), f.load("bStep")
+	return func(a, b, n reg.Register) {
+		unrolled("sum", n, 4, func(int) {
+			v.outer(pr, acc, av, bv, func(i int) Mem { return Mem{Base: a, Disp: 4 * i} },
+				func(j int) Mem { return Mem{Base: b, Disp: j * v.size} })
+			ADDQ(aStep, a)
+			ADDQ(bStep, b)
+		}, func(int) {})
 	}
-	for i, row := range acc {
-		x := av[i%len(av)]
-		VBROADCASTSS(Mem{Base: a, Disp: 4 * i}, x)
-		for j := range bv {
-			pr.add(bv[j], x, row[j])
+}
+
+// storeGrid writes accumulators to rows at to, or adds them to what is there, and moves
+// to behind the last row.
+func (v isa) storeGrid(acc [][]reg.VecVirtual, to, stride reg.Register, add bool) {
+	for i := range acc {
+		for j, x := range acc[i] {
+			m := Mem{Base: to, Disp: j * v.size}
+			if add {
+				VADDPS(m, x, x)
+			}
+			VMOVUPS(x, m)
 		}
+		ADDQ(stride, to)
 	}
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -53,13 +51,34 @@ func (v isa) grid(rows, width int) [][]reg.VecVirtual {
 
 func (v isa) zero(x ...reg.VecVirtual) {
 	for _, r := range x {
-		if v.size == 64 {
-			VPXORD(r, r, r)
-		} else {
-			VXORPS(r, r, r)
-		}
+		v.xor(r, r, r)
 	}
 }
+
+// and, xor are bit operations; AVX-512 F has them on integers only.
+func (v isa) and(ops ...Op) { v.either(VPANDD, VANDPS)(ops...) }
+func (v isa) xor(ops ...Op) { v.either(VPXORD, VXORPS)(ops...) }
+
+// instruction emits one instruction.
+type instruction = func(ops ...Op)
+
+// either returns what an instruction set has of the two.
+func (v isa) either(wide, narrow instruction) instruction {
+	if v.size == 64 {
+		return wide
+	}
+	return narrow
+}
+
+// result returns what an instruction makes of its operands, in a new register.
+func (v isa) result(do instruction, ops ...Op) reg.VecVirtual {
+	r := v.vec()
+	do(append(ops, r)...)
+	return r
+}
+
+// copyOf returns x in a new register.
+func (v isa) copyOf(x Op) reg.VecVirtual { return v.result(VMOVUPS, x) }
 
 // zeroGrid clears accumulators.
 func (v isa) zeroGrid(acc [][]reg.VecVirtual) {
@@ -71,26 +90,22 @@ func (v isa) zeroGrid(acc [][]reg.VecVirtual) {
 // maskPositive returns x where mask > 0, else 0.
 func (v isa) maskPositive(mask, x Mem, zero reg.VecVirtual) reg.VecVirtual {
 	const greaterOrderedQuiet = 0x1e
-	r, m := v.vec(), v.copyOf(mask)
+	m := v.copyOf(mask)
 	if v.size == 64 {
 		k := K()
 		VCMPPS(Imm(greaterOrderedQuiet), zero, m, k)
+		r := v.vec()
 		VMOVUPS_Z(x, k, r)
 		return r
 	}
 	VCMPPS(Imm(greaterOrderedQuiet), zero, m, m)
-	VANDPS(x, m, r)
-	return r
+	return v.result(VANDPS, x, m)
 }
 
 // kernel emits one function over an argument struct. MXCSR gets FTZ and DAZ for
 // body and is restored before the return.
 func (v isa) kernel(name, spec, doc string, body func(f *frame)) {
-	entries = append(entries, args.Entry{Name: name + v.name, Args: spec})
-	TEXT(name+v.name, NOSPLIT, "func(args *byte)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s %s args is a *%s.", name+v.name, doc, spec))
-	f := &frame{args: Load(Param("args"), GP64()), name: spec}
+	f := begin(name+v.name, spec, doc+" args is a *"+spec+".", GP64())
 	saved, flushed := AllocLocal(8), AllocLocal(8)
 	STMXCSR(saved)
 	r := GP32()
@@ -102,6 +117,15 @@ func (v isa) kernel(name, spec, doc string, body func(f *frame)) {
 	LDMXCSR(saved)
 	VZEROUPPER()
 	RET()
+}
+
+// begin begins a function over an argument struct, whose address r takes.
+func begin(name, spec, doc string, r reg.Register) *frame {
+	entries = append(entries, args.Entry{Name: name, Args: spec})
+	TEXT(name, NOSPLIT, "func(args *byte)")
+	Pragma("noescape")
+	Doc(name + " " + doc)
+	return &frame{args: Load(Param("args"), r), name: spec}
 }
 
 // genMXCSR emits the reader and the writer of MXCSR, which tests need.
@@ -144,14 +168,8 @@ func (f *frame) load(field string) reg.GPVirtual {
 // take a register.
 func (f *frame) local(field string) Mem {
 	m := AllocLocal(8)
-	f.copyTo(field, m)
+	moveMem(f.mem(field), m)
 	return m
-}
-
-// copyTo copies a field to memory.
-func (f *frame) copyTo(field string, to Mem) {
-	r := f.load(field)
-	MOVQ(r, to)
 }
 
 // addTo adds a field to memory.
@@ -162,9 +180,7 @@ func (f *frame) addTo(field string, to Mem) {
 
 // broadcast returns a float32 field in all lanes of a new vector.
 func (f *frame) broadcast(v isa, field string) reg.VecVirtual {
-	r := v.vec()
-	VBROADCASTSS(f.mem(field), r)
-	return r
+	return v.result(VBROADCASTSS, f.mem(field))
 }
 
 // moveMem copies eight bytes, through a register where both are memory.

@@ -4,8 +4,8 @@
 package main
 
 import (
+	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -14,14 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/nn/kernel/gen/args"
 )
 
-func main() {
-	dir := flag.String("dir", ".", "folder that takes the generated files")
-	flag.Parse()
-	if err := run(*dir); err != nil {
-		fmt.Fprintln(os.Stderr, "gen:", err)
-		os.Exit(1)
-	}
-}
+func main() { args.Main("gen", run) }
 
 // entries lists the emitted functions over an argument struct in order.
 var entries []args.Entry
@@ -42,19 +35,18 @@ func run(dir string) error {
 		genPolicy(v)
 		genSparse(v)
 		genTranspose(v)
-		genPeak(v)
+		genPeak(v, fp32, 12, "multiply-adds")
 		genPoints(v)
 		genWinograd(v)
 	}
-	genPeakBF16()
+	genPeak(avx512, bf16, 24, "products of 16 bf16 pairs")
 	genPeakAMX()
 	genAMX()
 	genHalf()
 	genMXCSR()
-	if err := args.WriteStructs(filepath.Join(dir, "args_gen.go")); err != nil {
-		return err
-	}
-	if err := args.WriteEntries(filepath.Join(dir, "entries_amd64_test.go"), "amd64", entries); err != nil {
+	err := errors.Join(args.WriteStructs(filepath.Join(dir, "args_gen.go")),
+		args.WriteEntries(filepath.Join(dir, "entries_amd64_test.go"), "amd64", entries))
+	if err != nil {
 		return err
 	}
 	// avo registers its output names as flags of the command line.

@@ -68,8 +68,7 @@ func newConstants(v isa, names ...string) *constants {
 		return c
 	}
 	for _, n := range append([]string{"log2e", "ln2", "ln2low", "e0", "e1", "e2", "e3", "e4", "one", "expMin"}, names...) {
-		c.regs[n] = v.vec()
-		VBROADCASTSS(constantMem(n), c.regs[n])
+		c.regs[n] = v.result(VBROADCASTSS, constantMem(n))
 	}
 	return c
 }
@@ -103,13 +102,6 @@ func (c *constants) vec(name string) reg.VecVirtual {
 	return r
 }
 
-// copyOf returns x in a new register.
-func (v isa) copyOf(x Op) reg.VecVirtual {
-	r := v.vec()
-	VMOVUPS(x, r)
-	return r
-}
-
 // clamp limits x in place to [low, high]; NaN passes, because the second operand
 // of MAXPS and MINPS wins then.
 func (c *constants) clamp(x reg.VecVirtual, low, high string) {
@@ -131,8 +123,7 @@ func (c *constants) horner(x reg.VecVirtual, names ...string) reg.VecVirtual {
 // log2 e) and r = x - n ln 2, e^x = 2^n (1 + r + r^2 e(r)).
 func (c *constants) exp(x reg.VecVirtual) reg.VecVirtual {
 	const nearest = 8 // and no inexact exception
-	n := c.v.vec()
-	VMULPS(c.op("log2e"), x, n)
+	n := c.v.result(VMULPS, c.op("log2e"), x)
 	if c.v.size == 64 {
 		VRNDSCALEPS(Imm(nearest), n, n)
 	} else {
@@ -140,8 +131,8 @@ func (c *constants) exp(x reg.VecVirtual) reg.VecVirtual {
 	}
 	VFNMADD231PS(c.op("ln2"), n, x)
 	VFNMADD231PS(c.op("ln2low"), n, x)
-	p, square := c.horner(x, "e0", "e1", "e2", "e3", "e4"), c.v.vec()
-	VMULPS(x, x, square)
+	p := c.horner(x, "e0", "e1", "e2", "e3", "e4")
+	square := c.v.result(VMULPS, x, x)
 	VFMADD213PS(x, square, p)
 	VADDPS(c.op("one"), p, p)
 	c.scale(p, n)
@@ -155,9 +146,8 @@ func (c *constants) scale(p, n reg.VecVirtual) {
 		VSCALEFPS(n, p, p)
 		return
 	}
-	half := c.v.vec()
 	VCVTPS2DQ(n, n)
-	VPSRAD(Imm(1), n, half)
+	half := c.v.result(VPSRAD, Imm(1), n)
 	VPSUBD(half, n, n)
 	for _, e := range []reg.VecVirtual{half, n} {
 		VPSLLD(Imm(23), e, e)

@@ -5,18 +5,17 @@ import (
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
 )
 
 // product is the number format of the factors of a matrix product. A word is
 // one float32, or two bf16 whose products are both added.
 type product struct {
 	suffix string
-	add    func(a, b, acc reg.VecVirtual)
+	add    instruction // acc += a*b for a, b, acc
 }
 
 var (
-	fp32 = product{"", func(a, b, acc reg.VecVirtual) { VFMADD231PS(a, b, acc) }}
+	fp32 = product{"", VFMADD231PS}
 	bf16 = product{"BF16", dpBF16}
 )
 
@@ -45,9 +44,7 @@ func points(v isa, pr product, mr, np int) {
 	v.kernel(name, "pointArgs", doc, func(f *frame) {
 		x, y, xPoint, yPoint, wPoint := AllocLocal(8), AllocLocal(8), f.local("x"), f.local("y"), f.local("w")
 		rows, left, ahead := AllocLocal(8), f.local("points"), f.local("ahead")
-		wp := f.load("wPanel")
-		at := rowOffsets(f, "xRow", mr)
-
+		panels, at := rowOffsets(f, "wPanel", np), rowOffsets(f, "xRow", mr)
 		tile := func(label string, mr int) {
 			acc := v.grid(mr, np*v.perPanel())
 			v.zeroGrid(acc)
@@ -56,24 +53,11 @@ func points(v isa, pr product, mr, np int) {
 			MOVQ(x, xp)
 			MOVQ(wPoint, w)
 			MOVQ(f.mem("k"), k)
-			step := func(u int) {
-				for j := range wv {
-					m := panelMem(w, wp, nil, j/v.perPanel())
-					m.Disp = u*panelBytes + j%v.perPanel()*v.size
-					VMOVUPS(m, wv[j])
-				}
-				for i := range mr {
-					m, b := at(xp, i), bc[i%2]
-					m.Disp = 4 * u
-					VBROADCASTSS(m, b)
-					for j := range wv {
-						pr.add(wv[j], b, acc[i][j])
-					}
-				}
-			}
 			Label(label)
 			for u := range 8 {
-				step(u)
+				v.outer(pr, acc, bc, wv, func(i int) Mem { return at(xp, i).Offset(4 * u) }, func(j int) Mem {
+					return panels(w, j/v.perPanel()).Offset(u*panelBytes + j%v.perPanel()*v.size)
+				})
 			}
 			ADDQ(Imm(8*4), xp)
 			ADDQ(U32(8*panelBytes), w)
@@ -90,12 +74,7 @@ func points(v isa, pr product, mr, np int) {
 			MOVQ(to, ahead)
 			row = f.load("yRow")
 			MOVQ(y, to)
-			for i := range acc {
-				for j, a := range acc[i] {
-					VMOVUPS(a, Mem{Base: to, Disp: j * v.size})
-				}
-				ADDQ(row, to)
-			}
+			v.storeGrid(acc, to, row, false)
 			MOVQ(to, y)
 			MOVQ(x, xp)
 			row = f.load("xRow")
@@ -103,28 +82,27 @@ func points(v isa, pr product, mr, np int) {
 			MOVQ(xp, x)
 		}
 
-		Label("point")
-		moveMem(xPoint, x)
-		moveMem(yPoint, y)
-		f.copyTo("rows", rows)
-		SUBQ(Imm(uint64(mr)), rows)
-		JL(LabelRef("rest"))
-		Label("tile")
-		tile("k", mr)
-		SUBQ(Imm(uint64(mr)), rows)
-		JGE(LabelRef("tile"))
-		Label("rest")
-		if mr > 4 {
-			ADDQ(U32(uint32(mr)), rows)
-			JZ(LabelRef("done"))
-			tile("k4", 4)
-			Label("done")
-		}
-		f.addTo("xPoint", xPoint)
-		f.addTo("yPoint", yPoint)
-		f.addTo("wPoint", wPoint)
-		DECQ(left)
-		JNZ(LabelRef("point"))
+		loop("point", left, func() {
+			moveMem(xPoint, x)
+			moveMem(yPoint, y)
+			moveMem(f.mem("rows"), rows)
+			SUBQ(Imm(uint64(mr)), rows)
+			JL(LabelRef("rest"))
+			Label("tile")
+			tile("k", mr)
+			SUBQ(Imm(uint64(mr)), rows)
+			JGE(LabelRef("tile"))
+			Label("rest")
+			if mr > 4 {
+				ADDQ(U32(uint32(mr)), rows)
+				JZ(LabelRef("done"))
+				tile("k4", 4)
+				Label("done")
+			}
+			f.addTo("xPoint", xPoint)
+			f.addTo("yPoint", yPoint)
+			f.addTo("wPoint", wPoint)
+		})
 	})
 }
 
@@ -135,39 +113,26 @@ func pointGrad(v isa, pr product, mr, np int) {
 	doc := fmt.Sprintf("computes sums of outer products of points in blocks of %d rows by %d columns.", mr, np*16)
 	v.kernel(name, "pointGradArgs", doc, func(f *frame) {
 		dstPoint, aPoint, bPoint, left, blocks := f.local("dst"), f.local("a"), f.local("b"), f.local("points"), AllocLocal(8)
-		aStep, bStep, dstRow := f.load("aStep"), f.load("bStep"), f.load("dstRow")
-		a, b, dst, ap, count := GP64(), GP64(), GP64(), GP64(), GP64()
 		acc := v.grid(mr, np*v.perPanel())
-		bv, av := v.vecs(np*v.perPanel()), v.vecs(2)
-		step := func(int) {
-			v.outer(pr, acc, ap, b, av, bv)
-			ADDQ(aStep, ap)
-			ADDQ(bStep, b)
-		}
-		Label("point")
-		MOVQ(dstPoint, dst)
-		MOVQ(aPoint, a)
-		MOVQ(f.mem("blocks"), count)
-		MOVQ(count, blocks)
-		Label("block")
-		v.zeroGrid(acc)
-		MOVQ(a, ap)
-		MOVQ(bPoint, b)
-		MOVQ(f.mem("length"), count)
-		unrolled("sum", count, 4, step, func(int) {})
-		for i := range acc {
-			for j, x := range acc[i] {
-				VMOVUPS(x, Mem{Base: dst, Disp: j * v.size})
-			}
-			ADDQ(dstRow, dst)
-		}
-		ADDQ(U32(4*mr), a)
-		DECQ(blocks)
-		JNZ(LabelRef("block"))
-		f.addTo("dstPoint", dstPoint)
-		f.addTo("aPoint", aPoint)
-		f.addTo("bPoint", bPoint)
-		DECQ(left)
-		JNZ(LabelRef("point"))
+		sum, dstRow := v.outerSum(f, pr, acc), f.load("dstRow")
+		a, b, dst, ap, count := GP64(), GP64(), GP64(), GP64(), GP64()
+		loop("point", left, func() {
+			MOVQ(dstPoint, dst)
+			MOVQ(aPoint, a)
+			MOVQ(f.mem("blocks"), count)
+			MOVQ(count, blocks)
+			loop("block", blocks, func() {
+				v.zeroGrid(acc)
+				MOVQ(a, ap)
+				MOVQ(bPoint, b)
+				MOVQ(f.mem("length"), count)
+				sum(ap, b, count)
+				v.storeGrid(acc, dst, dstRow, false)
+				ADDQ(U32(4*mr), a)
+			})
+			f.addTo("dstPoint", dstPoint)
+			f.addTo("aPoint", aPoint)
+			f.addTo("bPoint", bPoint)
+		})
 	})
 }

@@ -57,7 +57,7 @@ func policyDots(v isa, pr product) {
 			for _, a := range acc[1:] {
 				VADDPS(a, acc[0], acc[0])
 			}
-			v.allLanes(acc[0], func(x, y Op, z reg.VecVirtual) { VADDPS(x, y, z) })
+			v.allLanes(acc[0], VADDPS)
 			sum := acc[0].AsX()
 			VADDSS(Mem{Base: y}, sum, sum)
 			VMOVSS(sum, Mem{Base: y})

@@ -32,7 +32,7 @@ func softmax(v isa, f *frame) {
 	}
 	top, sum := v.copyOf(Mem{Base: rest}), v.vec()
 	over("max", func(x Mem) { VMAXPS(x, top, top) })
-	v.allLanes(top, func(x, y Op, z reg.VecVirtual) { VMAXPS(x, y, z) })
+	v.allLanes(top, VMAXPS)
 	v.zero(sum)
 	over("exp", func(at Mem) {
 		x := v.copyOf(at)
@@ -42,18 +42,16 @@ func softmax(v isa, f *frame) {
 		VMOVUPS(e, at)
 		VADDPS(e, sum, sum)
 	})
-	v.allLanes(sum, func(x, y Op, z reg.VecVirtual) { VADDPS(x, y, z) })
+	v.allLanes(sum, VADDPS)
 	inv := v.copyOf(c.op("one"))
 	VDIVPS(sum, inv, inv)
 	over("scale", func(at Mem) {
-		e := v.vec()
-		VMULPS(at, inv, e)
-		VMOVUPS(e, at)
+		VMOVUPS(v.result(VMULPS, at, inv), at)
 	})
 }
 
 // allLanes combines all lanes of x with op, halves first, into every lane.
-func (v isa) allLanes(x reg.VecVirtual, op func(a, b Op, dst reg.VecVirtual)) {
+func (v isa) allLanes(x reg.VecVirtual, op instruction) {
 	t := v.vec()
 	if v.size == 64 {
 		const swapHalves, swapQuarters = 0x4e, 0xb1 // of the four 128-bit lanes

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -10,48 +11,53 @@ import (
 
 // genAffine emits the passes over rows of channels with per-channel factors.
 func genAffine(v isa) {
-	for _, s := range v.storages() {
+	for _, s := range v.formats() {
 		affine(v, s, "affine", "computes y = max(floor, x*scale + shift).", "")
 		affine(v, s, "affineRes", "computes y = max(floor, x*scale + shift + res).", "res")
 		affine(v, s, "affine2", "computes y = u*uscale + x*scale + shift.", "u")
 	}
 }
 
-// storage is the number format in memory of an operand that may be bf16.
-type storage int
+// format is how numbers are stored.
+type format int
 
 const (
-	inFloats storage = iota
-	inHalves
+	floats    format = iota // fp32
+	halfRows                // bf16; as words, two channels of a row
+	halfPairs               // bf16 [pair of tiles][channel]: a word holds the two tiles of a rank half
 )
 
-// storages are those that kernels of v take: what stores bf16 has products in bf16.
-func (v isa) storages() []storage {
+// formats are those that kernels of v take for rows: what stores bf16 has products in bf16.
+func (v isa) formats() []format {
 	if v.size == 64 {
-		return []storage{inFloats, inHalves}
+		return []format{floats, halfRows}
 	}
-	return []storage{inFloats}
+	return []format{floats}
 }
 
-func (s storage) suffix() string { return [...]string{"", "Half"}[s] }
+func (f format) suffix() string { return [...]string{"", "Half", "HalfPairs"}[f] }
 
-// bytes returns what n bytes of fp32 take.
-func (s storage) bytes(n int) int { return n >> s }
+// bytes returns what n bytes of fp32 take in a row.
+func (f format) bytes(n int) int {
+	if f == halfRows {
+		return n / 2
+	}
+	return n
+}
 
 // load returns the vector at m.
-func (s storage) load(v isa, m Mem) reg.VecVirtual {
-	if s == inFloats {
+func (f format) load(v isa, m Mem) reg.VecVirtual {
+	if f == floats {
 		return v.copyOf(m)
 	}
-	x := v.vec()
-	VPMOVZXWD(m, x)
+	x := v.result(VPMOVZXWD, m)
 	VPSLLD(Imm(16), x, x)
 	return x
 }
 
 // store writes x to m.
-func (s storage) store(x reg.VecVirtual, m Mem) {
-	if s == inFloats {
+func (f format) store(x reg.VecVirtual, m Mem) {
+	if f == floats {
 		VMOVUPS(x, m)
 		return
 	}
@@ -75,14 +81,14 @@ func (v isa) passGroup(factors int) (panels int, held bool) {
 // go by before the next group; the panels that do not fill a group go one by one.
 // at returns the operand of a row field, factor that of a per-channel field. Rows
 // of x are stored in s, the others in fp32.
-func rowPass(v isa, f *frame, s storage, rows, factors []string, body func(at func(string) Mem, factor func(string) Op)) {
-	ptr := map[string]reg.GPVirtual{}
-	for _, name := range append(append([]string{}, rows...), factors...) {
+func rowPass(v isa, f *frame, s format, rows, factors []string, body func(at func(string) Mem, factor func(string) Op)) {
+	fields, ptr := slices.Concat(rows, factors), map[string]reg.GPVirtual{}
+	for _, name := range fields {
 		ptr[name] = f.load(name)
 	}
 	left, stride, off, end := f.load("width"), f.load("skip"), GP64(), f.load("rows")
 	ADDQ(left, stride)
-	if s == inHalves { // offsets count bytes of x; the others' are scaled by 2
+	if s == halfRows { // offsets count bytes of x; the others' are scaled by 2
 		SHRQ(Imm(1), stride)
 	}
 	IMULQ(stride, end)
@@ -115,7 +121,7 @@ func rowPass(v isa, f *frame, s storage, rows, factors []string, body func(at fu
 		ADDQ(stride, off)
 		CMPQ(off, end)
 		JLT(LabelRef(label + "row"))
-		for _, name := range append(append([]string{}, rows...), factors...) {
+		for _, name := range fields {
 			n := np * panelBytes
 			if name == "x" {
 				n = s.bytes(n)
@@ -139,7 +145,7 @@ func (v isa) inRegister(x Op) reg.VecVirtual {
 }
 
 // affine emits y = x*scale + shift, plus res and at least floor, or plus u*uscale.
-func affine(v isa, s storage, name, doc, added string) {
+func affine(v isa, s format, name, doc, added string) {
 	v.kernel(name+s.suffix(), "affineArgs", doc, func(f *frame) {
 		rows, factors := []string{"y", "x"}, []string{"scale", "shift"}
 		if added != "" {
@@ -176,21 +182,21 @@ func genColumnSums(v isa) {
 		groups = []int{2, 1}
 	}
 	for _, np := range groups {
-		for _, st := range v.storages() {
+		for _, st := range v.formats() {
 			columnSums(v, st, np, "sumProduct", "sums %d columns of u and u*(v-mean).", false)
 			columnSums(v, st, np, "sumProductMask", "sums %d columns of u and u*(v-mean) where mask > 0 and stores u or 0.", true)
 		}
 	}
 }
 
-func columnSums(v isa, st storage, np int, name, doc string, masked bool) {
+func columnSums(v isa, st format, np int, name, doc string, masked bool) {
 	name = fmt.Sprintf("%s%d%s", name, np*16, st.suffix())
 	v.kernel(name, "sumArgs", fmt.Sprintf(doc, np*16), func(f *frame) {
 		n := np * v.perPanel()
 		s1, s2 := v.vecs(n), v.vecs(n)
 		u, rows, stride, w := f.load("u"), f.load("rows"), f.load("stride"), f.load("v")
 		ptrs, vStride := []reg.GPVirtual{u, w}, stride
-		if st == inHalves {
+		if st == halfRows {
 			ptrs, vStride = ptrs[:1], GP64()
 			MOVQ(stride, vStride)
 			SHRQ(Imm(1), vStride)
@@ -209,7 +215,7 @@ func columnSums(v isa, st storage, np int, name, doc string, masked bool) {
 			}
 		}
 		zero := v.vec()
-		v.zero(append(append([]reg.VecVirtual{zero}, s1...), s2...)...)
+		v.zero(slices.Concat([]reg.VecVirtual{zero}, s1, s2)...)
 		loop("row", rows, func() {
 			for j := range n {
 				d := j * v.size
@@ -228,7 +234,7 @@ func columnSums(v isa, st storage, np int, name, doc string, masked bool) {
 			for _, p := range ptrs {
 				ADDQ(stride, p)
 			}
-			if st == inHalves {
+			if st == halfRows {
 				ADDQ(vStride, w)
 			}
 		})

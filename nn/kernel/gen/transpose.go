@@ -50,41 +50,34 @@ func eachRow(f *frame, stride string, p reg.Register, first, n int, body func(k 
 // the 128-bit lanes; then lane l of the vector of rows 4k.. for column m holds
 // column 4l+m, and the lanes are exchanged.
 func (v isa) transposed(x []reg.VecVirtual) []reg.VecVirtual {
-	op := func(f func(b, a, dst Op), a, b reg.VecVirtual) reg.VecVirtual {
+	lanes := func(order uint64, a, b reg.VecVirtual) reg.VecVirtual {
 		r := v.vec()
-		f(b, a, r)
-		return r
-	}
-	low, high := func(b, a, d Op) { VUNPCKLPS(b, a, d) }, func(b, a, d Op) { VUNPCKHPS(b, a, d) }
-	lowPair, highPair := func(b, a, d Op) { VUNPCKLPD(b, a, d) }, func(b, a, d Op) { VUNPCKHPD(b, a, d) }
-	lanes := func(order uint64) func(b, a, d Op) {
-		return func(b, a, d Op) {
-			if v.size == 64 {
-				VSHUFF32X4(Imm(order), b, a, d)
-			} else {
-				VPERM2F128(Imm(order), b, a, d)
-			}
+		if v.size == 64 {
+			VSHUFF32X4(Imm(order), b, a, r)
+		} else {
+			VPERM2F128(Imm(order), b, a, r)
 		}
+		return r
 	}
 	n := len(x)
 	for k := 0; k < n; k += 4 {
-		r0, r1 := op(low, x[k], x[k+1]), op(high, x[k], x[k+1])
-		r2, r3 := op(low, x[k+2], x[k+3]), op(high, x[k+2], x[k+3])
-		x[k], x[k+1] = op(lowPair, r0, r2), op(highPair, r0, r2)
-		x[k+2], x[k+3] = op(lowPair, r1, r3), op(highPair, r1, r3)
+		r0, r1 := v.result(VUNPCKLPS, x[k+1], x[k]), v.result(VUNPCKHPS, x[k+1], x[k])
+		r2, r3 := v.result(VUNPCKLPS, x[k+3], x[k+2]), v.result(VUNPCKHPS, x[k+3], x[k+2])
+		x[k], x[k+1] = v.result(VUNPCKLPD, r2, r0), v.result(VUNPCKHPD, r2, r0)
+		x[k+2], x[k+3] = v.result(VUNPCKLPD, r3, r1), v.result(VUNPCKHPD, r3, r1)
 	}
 	y := make([]reg.VecVirtual, n)
 	for m := range 4 {
 		if v.size == 32 {
 			const lowLanes, highLanes = 0x20, 0x31
-			y[m], y[4+m] = op(lanes(lowLanes), x[m], x[4+m]), op(lanes(highLanes), x[m], x[4+m])
+			y[m], y[4+m] = lanes(lowLanes, x[m], x[4+m]), lanes(highLanes, x[m], x[4+m])
 			continue
 		}
 		const even, odd = 0x88, 0xdd // lanes 0 and 2, or 1 and 3, of both
-		p, q := op(lanes(even), x[m], x[4+m]), op(lanes(odd), x[m], x[4+m])
-		r, s := op(lanes(even), x[8+m], x[12+m]), op(lanes(odd), x[8+m], x[12+m])
-		y[m], y[8+m] = op(lanes(even), p, r), op(lanes(odd), p, r)
-		y[4+m], y[12+m] = op(lanes(even), q, s), op(lanes(odd), q, s)
+		p, q := lanes(even, x[m], x[4+m]), lanes(odd, x[m], x[4+m])
+		r, s := lanes(even, x[8+m], x[12+m]), lanes(odd, x[8+m], x[12+m])
+		y[m], y[8+m] = lanes(even, p, r), lanes(odd, p, r)
+		y[4+m], y[12+m] = lanes(even, q, s), lanes(odd, q, s)
 	}
 	return y
 }

@@ -15,22 +15,11 @@ import (
 // Points are planes (point i*6 + j, i along ranks, at a stride), rows of a plane
 // are tiles (rank half*2 + file half; 4 a board), columns channels.
 
-// format is how the points of a transform are stored.
-type format int
-
-const (
-	floats    format = iota // fp32 [tile][channel]
-	halfRows                // bf16 [tile][channel]: a word holds two channels
-	halfPairs               // bf16 [pair of tiles][channel]: a word holds the two tiles of a rank half
-)
-
-func (f format) suffix() string { return [...]string{"", "Half", "HalfPairs"}[f] }
-
 // genWinograd emits the transforms of one instruction set.
 func genWinograd(v isa) {
-	formats := []format{floats}
+	formats := v.formats()
 	if v.size == 64 {
-		formats = append(formats, halfRows, halfPairs)
+		formats = append(formats, halfPairs)
 	}
 	for _, f := range formats {
 		const name, doc = "winogradInput", "transforms a board, B^T d B."
@@ -46,8 +35,8 @@ func genWinograd(v isa) {
 			toWeights(v, f)
 		}
 	}
-	fromPoints(v, inFloats, "winogradOutput", false)
-	for _, s := range v.storages() {
+	fromPoints(v, floats, "winogradOutput", false)
+	for _, s := range v.formats() {
 		fromPoints(v, s, "winogradOutputSums", true)
 	}
 	fromWeights(v)
@@ -133,7 +122,7 @@ func toPoints(v isa, out format, name, doc string, factors []string, f transform
 					ADDQ(U32(uint32(8*v.size)), tp)
 				})
 				ADDQ(U32(uint32(v.size)), src)
-				ADDQ(U32(uint32(out.step(v))), dst)
+				ADDQ(U32(uint32(out.bytes(v.size))), dst)
 			})
 		})
 	})
@@ -150,14 +139,6 @@ func overBoards(f *frame, src, dst, n Op, body func()) {
 		f.addTo("srcBoard", nextSrc)
 		f.addTo("dstBoard", nextDst)
 	})
-}
-
-// step is how many bytes a slice takes in a row.
-func (f format) step(v isa) int {
-	if f == halfRows {
-		return v.size / 2
-	}
-	return v.size
 }
 
 // packer stores points in a format. Pairs wait for their second half.
@@ -189,20 +170,13 @@ func newPacker(f format) *packer {
 // store writes a point: tile 0 or 1 of a pair, i the point's place in a column.
 func (p *packer) store(x reg.VecVirtual, m Mem, tile, i int) {
 	switch {
-	case p.format == floats:
-		VMOVUPS(x, m)
-	case p.format == halfRows:
-		VMOVUPS(toBF16(x), m)
+	case p.format != halfPairs:
+		p.format.store(x, m)
 	case tile == 0:
 		p.first[i] = x
-	default:
-		VMOVUPS(p.pair(p.first[i], x), m)
+	default: // the first tile's are the low halves of the words
+		y := toBF16Halves(p.first[i], x)
+		VPERMW(y, p.order, y)
+		VMOVUPS(y, m)
 	}
-}
-
-// pair returns the words of a (low halves) and b.
-func (p *packer) pair(a, b reg.VecVirtual) reg.VecVirtual {
-	y := toBF16Halves(a, b)
-	VPERMW(y, p.order, y)
-	return y
 }

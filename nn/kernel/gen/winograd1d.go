@@ -15,22 +15,20 @@ import (
 // transforms emits one-dimensional transforms on vectors.
 type transforms struct {
 	v      isa
-	mem    map[string]Mem // constants in the data section, shared by both instruction sets
-	loaded map[string]reg.VecVirtual
+	loaded map[string]reg.VecVirtual // the constants asked for; nil where they stay in memory
 }
 
-// constantData holds what constants were already emitted.
+// constantData holds what constants were already emitted, for both instruction sets.
 var constantData = map[string]Mem{}
 
 // newTransforms emits the named constants and, where registers abound, loads
 // them; call it within a kernel.
 func newTransforms(v isa, names ...string) *transforms {
-	t := &transforms{v: v, mem: map[string]Mem{}, loaded: map[string]reg.VecVirtual{}}
+	t := &transforms{v: v, loaded: map[string]reg.VecVirtual{}}
 	for _, n := range names {
-		t.mem[n] = constant(n)
-		if v.size == 64 {
-			t.loaded[n] = v.vec()
-			VBROADCASTSS(t.mem[n], t.loaded[n])
+		t.loaded[n] = nil
+		if m := constant(n); v.size == 64 {
+			t.loaded[n] = v.result(VBROADCASTSS, m)
 		}
 	}
 	return t
@@ -48,30 +46,26 @@ func constant(name string) Mem {
 
 // k returns a constant in all lanes of a register.
 func (t *transforms) k(name string) reg.VecVirtual {
-	if r, ok := t.loaded[name]; ok {
-		return r
-	}
-	m, ok := t.mem[name]
-	if !ok {
+	r, ok := t.loaded[name]
+	switch {
+	case !ok:
 		panic(fmt.Sprintf("constant %s was not asked for", name))
+	case r == nil:
+		return t.v.result(VBROADCASTSS, constant(name))
 	}
-	r := t.v.vec()
-	VBROADCASTSS(m, r)
 	return r
 }
 
 // mulAdd returns x + k*y; a nil x or y is zero.
 func (t *transforms) mulAdd(x reg.VecVirtual, k string, y reg.VecVirtual) reg.VecVirtual {
-	r := t.v.vec()
 	switch {
 	case y == nil:
 		return x
 	case x == nil:
-		VMULPS(t.k(k), y, r)
-	default:
-		VMOVAPS(x, r)
-		VFMADD231PS(t.k(k), y, r)
+		return t.v.result(VMULPS, t.k(k), y)
 	}
+	r := t.v.result(VMOVAPS, x)
+	VFMADD231PS(t.k(k), y, r)
 	return r
 }
 
@@ -80,23 +74,13 @@ func (t *transforms) mulSub(x reg.VecVirtual, k string, y reg.VecVirtual) reg.Ve
 	if y == nil {
 		return x
 	}
-	r := t.v.vec()
-	VMOVAPS(x, r)
+	r := t.v.result(VMOVAPS, x)
 	VFNMADD231PS(t.k(k), y, r)
 	return r
 }
 
-func (t *transforms) add(x, y reg.VecVirtual) reg.VecVirtual {
-	r := t.v.vec()
-	VADDPS(y, x, r)
-	return r
-}
-
-func (t *transforms) sub(x, y reg.VecVirtual) reg.VecVirtual {
-	r := t.v.vec()
-	VSUBPS(y, x, r)
-	return r
-}
+func (t *transforms) add(x, y reg.VecVirtual) reg.VecVirtual { return t.v.result(VADDPS, y, x) }
+func (t *transforms) sub(x, y reg.VecVirtual) reg.VecVirtual { return t.v.result(VSUBPS, y, x) }
 
 // inputFactors are the constants of input.
 var inputFactors = []string{"A", "B", "A2", "B2", "Sum", "Product"}
@@ -150,8 +134,7 @@ func (t *transforms) inputPair(pair int, value func(i int) Op) (points [2]int, x
 // inputEnd returns a - Sum*b + Product*c; a nil a or c is zero.
 func (t *transforms) inputEnd(a, b, c Op) reg.VecVirtual {
 	if a == nil {
-		x := t.v.vec()
-		VMULPS(c, t.k("Product"), x)
+		x := t.v.result(VMULPS, c, t.k("Product"))
 		t.subFrom(x, "Sum", b)
 		return x
 	}
@@ -180,18 +163,16 @@ func (t *transforms) output(m []reg.VecVirtual, emit func(i int, x reg.VecVirtua
 
 // outputEven returns values 0 and 2 from the sums of points 1 and 2, and 3 and 4.
 func (t *transforms) outputEven(sumA, sumB reg.VecVirtual, m0 Op) [2]reg.VecVirtual {
-	first, second := t.v.vec(), t.v.vec()
-	VADDPS(m0, sumA, first)
+	first := t.v.result(VADDPS, m0, sumA)
 	VADDPS(sumB, first, first)
-	VMULPS(sumA, t.k("A2"), second)
+	second := t.v.result(VMULPS, sumA, t.k("A2"))
 	t.addTo(second, "B2", sumB)
 	return [2]reg.VecVirtual{first, second}
 }
 
 // outputOdd returns values 1 and 3 from the differences. It destroys m5.
 func (t *transforms) outputOdd(difA, difB, m5 reg.VecVirtual) [2]reg.VecVirtual {
-	first := t.v.vec()
-	VMULPS(difA, t.k("A"), first)
+	first := t.v.result(VMULPS, difA, t.k("A"))
 	t.addTo(first, "B", difB)
 	t.addTo(m5, "A3", difA)
 	t.addTo(m5, "B3", difB)

@@ -37,7 +37,7 @@ func inputHeld(v isa, out format, name, doc string) {
 					}
 				}
 				ADDQ(U32(uint32(v.size)), src)
-				ADDQ(U32(uint32(out.step(v))), dst)
+				ADDQ(U32(uint32(out.bytes(v.size))), dst)
 			})
 		})
 	})

@@ -9,42 +9,36 @@ import (
 // fromPoints emits the transform of the points of a board's 4 tiles to its 64
 // squares, A^T m A, with bias and floor, and the sums over the board if sums: those
 // of the numbers before they are rounded for out.
-func fromPoints(v isa, out storage, name string, sums bool) {
+func fromPoints(v isa, out format, name string, sums bool) {
 	v.kernel(name+out.suffix(), "winogradArgs", "transforms the products of a board to its outputs, A^T m A.", func(f *frame) {
-		t := newTransforms(v, outputFactors...)
+		w := tileWriter{transforms: newTransforms(v, outputFactors...), f: f, out: out, sums: sums}
 		src, dst, n := AllocLocal(8), AllocLocal(8), AllocLocal(8)
-		var temp reg.Register
 		if v.size == 32 {
-			temp = f.load("temp")
+			w.temp = f.load("temp")
 		}
 		half, side := AllocLocal(8), AllocLocal(8)
-		at := newPlanes(f.load("srcPlane"))
-		bias, total := v.vec(), v.vecs(4)
+		w.at, w.bias, w.total = newPlanes(f.load("srcPlane")), v.vec(), v.vecs(4)
 		channel := GP64()         // bytes from the first channel
 		sumBoard := AllocLocal(8) // bytes to the board's sums
 		MOVQ(U32(0), sumBoard)
 		overBoards(f, src, dst, n, func() {
 			XORQ(channel, channel)
 			loop("slice", n, func() {
-				v.zero(bias)
+				v.zero(w.bias)
 				b := f.load("bias")
 				TESTQ(b, b)
 				JZ(LabelRef("nobias"))
-				VMOVUPS(Mem{Base: b, Index: channel, Scale: 1}, bias)
+				VMOVUPS(Mem{Base: b, Index: channel, Scale: 1}, w.bias)
 				Label("nobias")
 				if sums {
-					v.zero(total...)
+					v.zero(w.total...)
 				}
 				m, y := GP64(), GP64()
 				MOVQ(src, m)
 				MOVQ(dst, y)
 				times("rankhalf", half, 2, func() {
 					times("filehalf", side, 2, func() {
-						if v.size == 64 {
-							outputTileHeld(t, f, out, at, m, y, bias, total, sums)
-						} else {
-							outputTile(t, f, out, at, m, y, temp, bias, total, sums)
-						}
+						w.write(m, y)
 						ADDQ(f.mem("srcRow"), m)
 						row := f.load("dstRow")
 						LEAQ(Mem{Base: y, Index: row, Scale: 4}, y)
@@ -56,14 +50,13 @@ func fromPoints(v isa, out storage, name string, sums bool) {
 					ADDQ(row, y)
 				})
 				if sums {
-					VADDPS(total[0], total[1], total[0])
-					VADDPS(total[2], total[3], total[2])
-					s := f.load("sum")
-					ADDQ(sumBoard, s)
-					VMOVUPS(total[0], Mem{Base: s, Index: channel, Scale: 1})
-					s = f.load("squares")
-					ADDQ(sumBoard, s)
-					VMOVUPS(total[2], Mem{Base: s, Index: channel, Scale: 1})
+					VADDPS(w.total[0], w.total[1], w.total[0])
+					VADDPS(w.total[2], w.total[3], w.total[2])
+					for i, field := range []string{"sum", "squares"} {
+						s := f.load(field)
+						ADDQ(sumBoard, s)
+						VMOVUPS(w.total[2*i], Mem{Base: s, Index: channel, Scale: 1})
+					}
 				}
 				ADDQ(U32(uint32(v.size)), src)
 				ADDQ(U32(uint32(out.bytes(v.size))), dst)
@@ -76,79 +69,83 @@ func fromPoints(v isa, out storage, name string, sums bool) {
 	})
 }
 
-// outputTile emits the transform of one tile: m points at point 0, y at the
-// tile's first square. total are two sums and two sums of squares, one each for
-// even and odd files.
-func outputTile(t *transforms, f *frame, out storage, at planes, m, y, temp reg.Register, bias reg.VecVirtual, total []reg.VecVirtual, sums bool) {
-	v := t.v
-	p, tp, count := GP64(), GP64(), GP64()
+// tileWriter transforms the points of a tile to squares.
+type tileWriter struct {
+	*transforms
+	f           *frame
+	out         format
+	sums        bool
+	at          planes
+	temp        reg.Register // nil where ranks stay in registers
+	bias, floor reg.VecVirtual
+	total       []reg.VecVirtual // two sums and two sums of squares, one each for even and odd files
+	row, row3   reg.GPVirtual    // strides of one and of three squares
+}
+
+// write emits the transform of one tile: m points at point 0, y at the tile's first square.
+func (w *tileWriter) write(m, y reg.Register) {
+	if w.temp == nil {
+		w.writeHeld(m, y)
+		return
+	}
+	v, p, tp, count := w.v, GP64(), GP64(), GP64()
 	MOVQ(m, p)
-	MOVQ(temp, tp)
+	MOVQ(w.temp, tp)
 	times("column", count, 6, func() {
-		t.output(v.loadAll(6, func(i int) Mem { return at.at(p, i) }), func(i int, x reg.VecVirtual) {
+		w.output(v.loadAll(6, func(i int) Mem { return w.at.at(p, i) }), func(i int, x reg.VecVirtual) {
 			VMOVUPS(x, Mem{Base: tp, Disp: i * 6 * v.size})
 		})
-		ADDQ(f.mem("srcPlane"), p)
+		ADDQ(w.f.mem("srcPlane"), p)
 		ADDQ(U32(uint32(v.size)), tp)
 	})
-	w := newRankWriter(t, f, out, bias, total, sums)
-	MOVQ(temp, tp)
+	w.load()
+	MOVQ(w.temp, tp)
 	MOVQ(y, p)
 	times("rank", count, 4, func() {
-		w.write(p, v.loadAll(6, func(i int) Mem { return Mem{Base: tp, Disp: i * v.size} }))
+		w.rank(p, v.loadAll(6, func(i int) Mem { return Mem{Base: tp, Disp: i * v.size} }))
 		LEAQ(Mem{Base: p, Index: w.row, Scale: 8}, p)
 		ADDQ(U32(uint32(6*v.size)), tp)
 	})
 }
 
-// outputTileHeld is outputTile with the ranks between the two transforms in
+// writeHeld is write with the ranks between the two transforms in
 // registers: ranks 0 and 2 first, which share what they need, then 1 and 3.
 // Stores cost more here than reading the points twice.
-func outputTileHeld(t *transforms, f *frame, out storage, at planes, m, y reg.Register, bias reg.VecVirtual, total []reg.VecVirtual, sums bool) {
-	w := newRankWriter(t, f, out, bias, total, sums)
+func (w *tileWriter) writeHeld(m, y reg.Register) {
+	w.load()
 	p := GP64()
 	for half := range 2 {
 		MOVQ(m, p)
 		var ranks [2][]reg.VecVirtual
 		for column := range 6 {
-			for i, x := range t.outputHalf(half, func(i int) Mem { return at.at(p, i) }) {
+			for i, x := range w.outputHalf(half, func(i int) Mem { return w.at.at(p, i) }) {
 				ranks[i] = append(ranks[i], x)
 			}
 			if column < 5 {
-				ADDQ(f.mem("srcPlane"), p)
+				ADDQ(w.f.mem("srcPlane"), p)
 			}
 		}
 		MOVQ(y, p)
 		if half == 1 {
 			LEAQ(Mem{Base: p, Index: w.row, Scale: 8}, p)
 		}
-		w.write(p, ranks[0])
+		w.rank(p, ranks[0])
 		LEAQ(Mem{Base: p, Index: w.row, Scale: 8}, p)
 		LEAQ(Mem{Base: p, Index: w.row, Scale: 8}, p)
-		w.write(p, ranks[1])
+		w.rank(p, ranks[1])
 	}
 }
 
-// rankWriter finishes ranks of a tile.
-type rankWriter struct {
-	t           *transforms
-	out         storage
-	row, row3   reg.GPVirtual // strides of one and of three squares
-	bias, floor reg.VecVirtual
-	total       []reg.VecVirtual
-	sums        bool
-}
-
-func newRankWriter(t *transforms, f *frame, out storage, bias reg.VecVirtual, total []reg.VecVirtual, sums bool) *rankWriter {
-	w := &rankWriter{t: t, out: out, row: f.load("dstRow"), row3: GP64(), bias: bias, total: total, sums: sums}
+// load loads what rank needs.
+func (w *tileWriter) load() {
+	w.row, w.row3 = w.f.load("dstRow"), GP64()
 	LEAQ(Mem{Base: w.row, Index: w.row, Scale: 2}, w.row3)
-	w.floor = f.broadcast(t.v, "floor")
-	return w
+	w.floor = w.f.broadcast(w.v, "floor")
 }
 
-// write transforms the 6 points of a rank to its 4 squares at p.
-func (w *rankWriter) write(p reg.Register, points []reg.VecVirtual) {
-	w.t.output(points, func(i int, r reg.VecVirtual) {
+// rank transforms the 6 points of a rank to its 4 squares at p.
+func (w *tileWriter) rank(p reg.Register, points []reg.VecVirtual) {
+	w.output(points, func(i int, r reg.VecVirtual) {
 		VADDPS(w.bias, r, r)
 		// The second operand wins when one is NaN: NaN passes.
 		VMAXPS(r, w.floor, r)

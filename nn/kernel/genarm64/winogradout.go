@@ -6,7 +6,12 @@ func fromPoints(o *output, name string, sums bool) {
 	o.kernel(name, "winogradArgs", "transforms the products of a board to its outputs, A^T m A.", func(f *fn) {
 		src, dst, n, channel := f.field("src"), f.field("dst"), f.field("n"), f.gp()
 		srcRow, half, side, y := f.field("srcRow"), f.gp(), f.gp(), f.gp()
-		b := newBoard(f, sums)
+		b := &board{points: f.gp(), p: f.gp(), tp: f.gp(), loops: f.gp(), plane: f.field("srcPlane"), dstRow: f.field("dstRow")}
+		b.transforms, b.at = newTransforms(f, b.p), newPlanes(f, "srcPlane")
+		b.m, b.bias, b.floor = f.vecs(6), f.vec(), f.broadcast(b.p, "floor")
+		if sums {
+			b.total = f.vecs(4)
+		}
 		f.count(channel, 0)
 		f.loop("slice", n, func() {
 			f.zero(b.bias)
@@ -46,18 +51,6 @@ type board struct {
 	m             []vec // six points
 	bias, floor   vec
 	total         []vec // two sums and two of squares, one each for even and odd files
-}
-
-func newBoard(f *fn, sums bool) *board {
-	b := &board{points: f.gp(), p: f.gp(), tp: f.gp(), loops: f.gp()}
-	b.plane, b.dstRow = f.field("srcPlane"), f.field("dstRow")
-	b.transforms, b.at = newTransforms(f, b.p), newPlanes(f, "srcPlane")
-	b.m, b.bias = f.vecs(6), f.vec()
-	b.floor = f.broadcast(b.p, "floor")
-	if sums {
-		b.total = f.vecs(4)
-	}
-	return b
 }
 
 // tile emits the transform of one tile to the squares from y on. temp is

@@ -98,29 +98,24 @@ var (
 	usedPattern  = regexp.MustCompile(`Used (\d+) registers`)
 	sharePattern = regexp.MustCompile(`(\d+) bytes smem`)
 	framePattern = regexp.MustCompile(`(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads`)
-	namePattern  = regexp.MustCompile(`Compiling entry function '(\w+)'`)
 )
 
 // parseUsage reads the report of ptxas -v.
 func parseUsage(report, arch string) []usage {
 	var all []usage
-	for line := range strings.Lines(report) {
-		if m := namePattern.FindStringSubmatch(line); m != nil {
-			all = append(all, usage{kernel: m[1], arch: arch, registers: "?", spill: "?", share: "0"})
-		}
-		if len(all) == 0 {
-			continue
-		}
-		u := &all[len(all)-1]
-		if m := framePattern.FindStringSubmatch(line); m != nil && u.spill == "?" {
+	for _, entry := range strings.Split(report, "Compiling entry function '")[1:] {
+		name, _, _ := strings.Cut(entry, "'")
+		u := usage{kernel: name, arch: arch, registers: "?", spill: "?", share: "0"}
+		if m := framePattern.FindStringSubmatch(entry); m != nil {
 			u.stack, u.spill = m[1], m[2]
 		}
-		if m := usedPattern.FindStringSubmatch(line); m != nil {
+		if m := usedPattern.FindStringSubmatch(entry); m != nil {
 			u.registers = m[1]
 		}
-		if m := sharePattern.FindStringSubmatch(line); m != nil {
+		if m := sharePattern.FindStringSubmatch(entry); m != nil {
 			u.share = m[1]
 		}
+		all = append(all, u)
 	}
 	return all
 }

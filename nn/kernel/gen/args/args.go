@@ -5,6 +5,7 @@ package args
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"go/format"
 	"maps"
@@ -205,6 +206,16 @@ func WriteStructs(path string) error {
 		b.WriteString("}\n")
 	}
 	return WriteGo(path, b.Bytes())
+}
+
+// Main is the main of a generator: run writes its files to a folder.
+func Main(name string, run func(dir string) error) {
+	dir := flag.String("dir", ".", "folder that takes the generated files")
+	flag.Parse()
+	if err := run(*dir); err != nil {
+		fmt.Fprintln(os.Stderr, name+":", err)
+		os.Exit(1)
+	}
 }
 
 // Entry is one assembly function over an argument struct.

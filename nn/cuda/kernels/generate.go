@@ -1,3 +1,0 @@
-package kernels
-
-//go:generate go run ./gen
