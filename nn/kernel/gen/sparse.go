@@ -74,7 +74,7 @@ func rowDots(v isa) {
 			}
 		}
 		VADDPS(sums[1], sums[0], sums[0])
-		v.allLanes(sums[0], func(x, y Op, z reg.VecVirtual) { VADDPS(x, y, z) })
+		v.allLanes(sums[0], VADDPS)
 		sum := sums[0].AsX()
 		VADDSS(Mem{Base: weights}, sum, sum)
 		VMOVSS(sum, Mem{Base: weights})
