@@ -2,6 +2,7 @@ package train
 
 import (
 	"errors"
+	"time"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/record"
@@ -20,7 +21,14 @@ type players struct {
 	store   *play.Store
 	resign  *selfplay.ResignRule // of the games that begin
 	stats   selfplay.Stats
+
+	published time.Time // when the players got their net
 }
+
+// publishEvery is the least time between two nets of players that play beside the trainer.
+// A small net is trained on a hundred games a second: to pack and to name the weights
+// after each of them would take as long as to train.
+const publishEvery = time.Second
 
 // prepare opens what the players need before the games on disk are looked at.
 func (p *players) prepare() (err error) {
@@ -58,12 +66,22 @@ func (p *players) open() (Games, error) {
 	return games, nil
 }
 
-// publish hands the newest weights to the producers.
+// refresh hands the newest weights to the players after a game's steps. Players beside
+// the trainer get them once a second at most.
+func (p *players) refresh() error {
+	if p.cfg.Episodes.Workers > 0 && time.Since(p.published) < publishEvery {
+		return nil
+	}
+	return p.publish()
+}
+
+// publish hands the newest weights to the players.
 func (p *players) publish() error {
 	name := p.netName()
 	if err := p.nets.Publish(name, p.trainer.Net(), uint64(p.trainer.NumSamples())); err != nil {
 		return err
 	}
+	p.published = time.Now()
 	p.tellNet(monitor.NetLoaded, name, "")
 	p.page.Set(func(page *Page) { page.Net = name })
 	return nil

@@ -213,7 +213,7 @@ func (r *training) enter(g *record.Game) (pays bool, err error) {
 // afterEpisode hands the new weights to the players and saves when it is time. After
 // the last episode the last checkpoint follows at once.
 func (r *training) afterEpisode(ctx context.Context) error {
-	if err := r.players.publish(); err != nil {
+	if err := r.players.refresh(); err != nil {
 		return err
 	}
 	if r.state.Episodes-r.saver.episodes < r.cfg.Checkpoints.Episodes {
