@@ -136,3 +136,27 @@ func RemoveTemps(fsys FS, dir, mark string) error {
 	}
 	return nil
 }
+
+// IsTempOf says whether a base name is one of WriteFile's temporary names for a file
+// called final.
+func IsTempOf(base, final string) bool {
+	return IsTemp(base) && strings.HasPrefix(base, "."+final+".")
+}
+
+// RemoveTempsOf removes what crashed WriteFile calls for path left beside it. Nobody may
+// be writing it.
+func RemoveTempsOf(fsys FS, path string) error {
+	dir, final := filepath.Split(path)
+	entries, err := fsys.ReadDir(filepath.Clean(dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if IsTempOf(e.Name(), final) {
+			if err := RemoveAll(fsys, filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
