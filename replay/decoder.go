@@ -38,7 +38,7 @@ func (d *Decoder) Take(n int) []byte {
 	if d.Err != nil {
 		return nil
 	}
-	if n > len(d.Data)-d.Pos {
+	if uint(n) > uint(len(d.Data)-d.Pos) { // also below 0, as a length that an int cannot hold
 		d.Fail("cut off: %d bytes wanted, %d are there", n, len(d.Data)-d.Pos)
 		return nil
 	}

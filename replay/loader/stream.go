@@ -81,10 +81,7 @@ func (s *Stream) Next() (index uint64, ok bool) {
 		return 0, false
 	}
 	if len(s.rest) == 0 {
-		s.base = s.lo
-		for i := range s.hi - s.lo {
-			s.rest = append(s.rest, uint32(i))
-		}
+		s.rest, s.base = s.whole(s.rest), s.lo
 	}
 	last := len(s.rest) - 1
 	k := s.rng.IntN(last + 1)
@@ -98,6 +95,14 @@ func (s *Stream) Next() (index uint64, ok bool) {
 	return index, true
 }
 
+// whole returns the rest of a pass that begins, in the room of rest.
+func (s *Stream) whole(rest []uint32) []uint32 {
+	for i := range s.hi - s.lo {
+		rest = append(rest, uint32(i))
+	}
+	return rest
+}
+
 // streamHead is the length of the state before the rest: generator 20, lo, hi,
 // base, pass and the length of the rest, 8 each.
 const streamHead = 20 + 5*8
@@ -107,11 +112,16 @@ var errStream = errors.New("state of the shuffler is damaged")
 
 // AppendState appends the state: after SetState of it the same indices follow.
 func (s *Stream) AppendState(dst []byte) []byte {
+	rest, base := s.rest, s.base
+	if s.pass > 0 && len(rest) == 0 && !s.Seen() {
+		// A state without a rest says that all was seen: the pass with what came since has begun.
+		rest, base = s.whole(nil), s.lo
+	}
 	dst = appendPCG(dst, s.pcg)
-	for _, v := range [...]uint64{s.lo, s.hi, s.base, s.pass, uint64(len(s.rest))} {
+	for _, v := range [...]uint64{s.lo, s.hi, base, s.pass, uint64(len(rest))} {
 		dst = binary.LittleEndian.AppendUint64(dst, v)
 	}
-	for _, r := range s.rest {
+	for _, r := range rest {
 		dst = binary.LittleEndian.AppendUint32(dst, r)
 	}
 	return dst
