@@ -54,13 +54,10 @@ func newFilePathProvider(b *build) (Stage, error) {
 	if s.Directory == "" {
 		return nil, errors.New("no directory; add directory: the one that holds the chunk files")
 	}
-	if s.Watch && !(s.PollSeconds > 0) {
-		return nil, fmt.Errorf("poll_seconds: %v; it must be above 0", s.PollSeconds)
-	}
-	p := &filePathProvider{build: b, settings: s, out: outputOf[File](b), hints: newHinter}
+	p := &filePathProvider{build: b, settings: s, out: queuesOf[File](b.out)[0], hints: newHinter}
 	p.ledger = newLedger(p.fingerprint)
 	p.count(0)
-	return p, nil
+	return p, wrong(s.Watch && !(s.PollSeconds > 0), "poll_seconds: %v; it must be above 0", s.PollSeconds)
 }
 
 // Run scans once, says that it has, and goes on where it watches.
@@ -137,9 +134,9 @@ func (p *filePathProvider) scan(ctx context.Context, phase Phase, hint hinter) e
 func (p *filePathProvider) count(ignored int) {
 	l := p.ledger
 	files, duplicates := l.alive()
-	p.counters.Store(&[]Counter{{Name: "files", Value: float64(files), Gauge: true}, {Name: "files_duplicate", Value: float64(duplicates), Gauge: true},
+	p.counters.Store(&[]Counter{gauge("files", files), gauge("files_duplicate", duplicates),
 		{Name: "files_renamed", Value: float64(l.renamed)}, {Name: "files_rewritten", Value: float64(l.rewritten)},
-		{Name: "files_removed", Value: float64(l.removed)}, {Name: "files_of_other_forms", Value: float64(ignored), Gauge: true},
+		{Name: "files_removed", Value: float64(l.removed)}, gauge("files_of_other_forms", ignored),
 		{Name: "scans", Value: float64(p.scans)}, {Name: "directories_unreadable", Value: float64(p.failed)}})
 }
 

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 )
@@ -87,13 +88,63 @@ type build struct {
 	quarantine *Quarantine
 	batches    *sync.Pool // of *Batch, to be used again
 	in, out    []anyQueue // in the order of the config
+	counters   []*counter
 }
 
-// inputOf returns the stage's only input, whose type the graph has checked.
-func inputOf[T any](b *build) *Queue[T] { return b.in[0].(*Queue[T]) }
+// counter is a count since the start.
+type counter struct {
+	name string
+	atomic.Uint64
+}
 
-// outputOf returns the stage's only output.
-func outputOf[T any](b *build) *Queue[T] { return b.out[0].(*Queue[T]) }
+// counter returns a new counter of the stage, the next one of its Stats.
+func (b *build) counter(name string) *counter {
+	c := &counter{name: name}
+	b.counters = append(b.counters, c)
+	return c
+}
+
+// Stats is Stage.Stats of a stage without gauges.
+func (b *build) Stats() []Counter {
+	stats := make([]Counter, len(b.counters))
+	for i, c := range b.counters {
+		stats[i] = Counter{Name: c.name, Value: float64(c.Load())}
+	}
+	return stats
+}
+
+// gauge is a number that goes up and down, as it is now.
+func gauge[N int | int64 | uint64 | float64](name string, value N) Counter {
+	return Counter{Name: name, Value: float64(value), Gauge: true}
+}
+
+// wrong is the fault of a setting, nil if all is right with it.
+func wrong(is bool, format string, args ...any) error {
+	if is {
+		return fmt.Errorf(format, args...)
+	}
+	return nil
+}
+
+// fewThreads is the fault of a number of threads.
+func fewThreads(n int) error { return wrong(n < 1, "threads: %d; at least 1 is needed", n) }
+
+// fewEpochs is the fault of a number of epochs.
+func fewEpochs(n int) error {
+	return wrong(n < 0, "epochs: %d; take 1 or more, or 0 for no end", n)
+}
+
+// edges are what a stage with one input and one output has.
+type edges[In, Out any] struct {
+	*build
+	in  *Queue[In]
+	out *Queue[Out]
+}
+
+// edgesOf returns the edges of a stage; the graph has checked their types.
+func edgesOf[In, Out any](b *build) edges[In, Out] {
+	return edges[In, Out]{b, b.in[0].(*Queue[In]), b.out[0].(*Queue[Out])}
+}
 
 // queuesOf returns all inputs or outputs of a stage.
 func queuesOf[T any](queues []anyQueue) []*Queue[T] {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"sync"
-	"sync/atomic"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/replay"
@@ -21,10 +20,8 @@ import (
 // them once the input has ended. With Epochs 0 it starts over whenever it
 // reaches the end.
 type simpleChunkExtractor struct {
-	*build
+	edges[SourceEvent, *Game]
 	epochs int
-	in     *Queue[SourceEvent]
-	out    *Queue[*Game]
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced when something comes in
@@ -35,7 +32,7 @@ type simpleChunkExtractor struct {
 	epoch   int
 	restore map[string]int // next of sources that have not come yet
 
-	handed, bad atomic.Uint64
+	handed, bad *counter
 }
 
 // extracted is a source with what was taken of it in this epoch.
@@ -46,11 +43,10 @@ type extracted struct {
 }
 
 func newSimpleChunkExtractor(b *build) (Stage, error) {
-	s := b.config.SimpleChunkExtractor
-	if s.Epochs < 0 {
-		return nil, fmt.Errorf("epochs: %d; take 1 or more, or 0 for no end", s.Epochs)
-	}
-	return &simpleChunkExtractor{build: b, epochs: s.Epochs, in: inputOf[SourceEvent](b), out: outputOf[*Game](b), changed: make(chan struct{}), byKey: map[string]*extracted{}, restore: map[string]int{}}, nil
+	x := &simpleChunkExtractor{edges: edgesOf[SourceEvent, *Game](b), epochs: b.config.SimpleChunkExtractor.Epochs,
+		changed: make(chan struct{}), byKey: map[string]*extracted{}, restore: map[string]int{},
+		handed: b.counter("chunks_handed_on"), bad: b.counter("chunks_bad")}
+	return x, fewEpochs(x.epochs)
 }
 
 // Run takes sources in beside handing chunks on.
@@ -174,8 +170,7 @@ func (x *simpleChunkExtractor) startOver() {
 func (x *simpleChunkExtractor) Stats() []Counter {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return []Counter{count("chunks_handed_on", &x.handed), count("chunks_bad", &x.bad),
-		{Name: "sources", Value: float64(len(x.sources)), Gauge: true}, {Name: "epoch", Value: float64(x.epoch), Gauge: true}}
+	return append(x.build.Stats(), gauge("sources", len(x.sources)), gauge("epoch", x.epoch))
 }
 
 // extractorState is the JSON form of the section: how far each source is read.

@@ -1,11 +1,10 @@
 package loader
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -13,23 +12,17 @@ import (
 // tensorGenerator makes batches of BatchSize rows. What is left at the end
 // becomes a short batch (one a goroutine; the loader's output joins them).
 type tensorGenerator struct {
-	*build
+	edges[Frame, *Batch]
 	settings *TensorGenerator
-	in       *Queue[Frame]
-	out      *Queue[*Batch]
 
-	made, rows, bad atomic.Uint64
+	made, rows, bad *counter
 }
 
 func newTensorGenerator(b *build) (Stage, error) {
-	s := b.config.TensorGenerator
-	if s.Threads < 1 {
-		return nil, fmt.Errorf("threads: %d; at least 1 is needed", s.Threads)
-	}
-	if s.BatchSize < 1 {
-		return nil, fmt.Errorf("batch_size: %d; at least 1 is needed", s.BatchSize)
-	}
-	return &tensorGenerator{build: b, settings: s, in: inputOf[Frame](b), out: outputOf[*Batch](b)}, nil
+	t := &tensorGenerator{edges: edgesOf[Frame, *Batch](b), settings: b.config.TensorGenerator,
+		made: b.counter("batches"), rows: b.counter("rows"), bad: b.counter("frames_bad")}
+	size := t.settings.BatchSize
+	return t, cmp.Or(fewThreads(t.settings.Threads), wrong(size < 1, "batch_size: %d; at least 1 is needed", size))
 }
 
 // Run makes batches.
@@ -79,8 +72,4 @@ func (t *tensorGenerator) fill(ctx context.Context, b *Batch) (end bool, err err
 		}
 	}
 	return false, nil
-}
-
-func (t *tensorGenerator) Stats() []Counter {
-	return []Counter{count("batches", &t.made), count("rows", &t.rows), count("frames_bad", &t.bad)}
 }
