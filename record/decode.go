@@ -67,19 +67,16 @@ func frame(src []byte) (body, size int, v byte, err error) {
 	body = c.pos
 	c.take(n, "body")
 	sumAt := c.pos
-	stored := c.take(crcSize, "checksum")
-	if c.err != nil {
-		return 0, 0, 0, c.err
+	stored := uint32(c.uint(crcSize, "checksum"))
+	if size = c.pos; size > MaxBytes {
+		c.fail(0, nil, "%d bytes, at most %d", size, MaxBytes)
 	}
-	if c.pos > MaxBytes {
-		c.fail(0, nil, "%d bytes, at most %d", c.pos, MaxBytes)
-		return 0, 0, 0, c.err
+	if c.err == nil {
+		if got := crc32.Checksum(src[:sumAt], castagnoli); got != stored {
+			c.fail(sumAt, nil, "checksum is %#08x, the bytes have %#08x", stored, got)
+		}
 	}
-	if got, want := crc32.Checksum(src[:sumAt], castagnoli), binary.LittleEndian.Uint32(stored); got != want {
-		c.fail(sumAt, nil, "checksum is %#08x, the bytes have %#08x", want, got)
-		return 0, 0, 0, c.err
-	}
-	return body, c.pos, v, nil
+	return body, size, v, c.err
 }
 
 // decoder reads a body.
@@ -160,9 +157,9 @@ func (d *decoder) header(g *Game) int {
 	copy(g.ID[:], d.take(len(g.ID), "id"))
 	g.Start = string(d.bytes(MaxText, "start"))
 	g.NetID = string(d.bytes(MaxText, "net id"))
-	g.Seed = d.u64("seed")
-	g.Ordinal = d.u64("ordinal")
-	g.Flags = GameFlags(d.u16("flags"))
+	g.Seed = d.uint(8, "seed")
+	g.Ordinal = d.uint(8, "ordinal")
+	g.Flags = GameFlags(d.uint(2, "flags"))
 	g.End = EndReason(d.u8("end reason"))
 	g.WhiteResult = int8(d.u8("result"))
 	return int(d.varint(uint64(len(d.src)-d.pos)/minPlyBytes, "number of plies"))
