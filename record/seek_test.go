@@ -90,7 +90,7 @@ func TestSeekerEqualsReplayer(t *testing.T) {
 		}
 		sameRows(t, got, want)
 		for i, total := range s.Totals() {
-			if want := countSum(g.Plies[plies[i]].Counts); total != want {
+			if want := CountSum(g.Plies[plies[i]].Counts); total != want {
 				t.Errorf("seed %d: row %d is of %d visits, want %d", seed, i, total, want)
 			}
 		}

@@ -111,7 +111,7 @@ func checkPolicy(i int, p *Ply, numLegal int) error {
 	if len(p.Probs) != wantProbs {
 		return invalid(i, "probs", "%d entries, want %d (%d legal moves)", len(p.Probs), wantProbs, numLegal)
 	}
-	if p.Kind == PolicyCounts && numLegal > 1 && countSum(p.Counts) == 0 {
+	if p.Kind == PolicyCounts && numLegal > 1 && CountSum(p.Counts) == 0 {
 		return invalid(i, "counts", "no move was visited")
 	}
 	if p.Kind != PolicyProbs {
@@ -130,7 +130,8 @@ func checkPolicy(i int, p *Ply, numLegal int) error {
 	return nil
 }
 
-func countSum(counts []uint32) (sum uint64) {
+// CountSum adds up the visits of a policy.
+func CountSum(counts []uint32) (sum uint64) {
 	for _, n := range counts {
 		sum += uint64(n)
 	}

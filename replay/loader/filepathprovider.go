@@ -81,20 +81,17 @@ func (p *filePathProvider) Run(ctx context.Context) error {
 	}
 	interval := time.Duration(p.settings.PollSeconds * float64(time.Second))
 	for {
-		timer := time.NewTimer(interval)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		case <-timer.C:
+		case <-time.After(interval):
 		case <-hint.C():
-			timer.Reset(min(hintDelay, interval))
 			select {
 			case <-ctx.Done():
-				timer.Stop()
-				return ctx.Err()
-			case <-timer.C:
+			case <-time.After(min(hintDelay, interval)):
 			}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		if err := p.scan(ctx, Added, hint); err != nil {
 			return err

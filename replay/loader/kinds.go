@@ -146,6 +146,16 @@ func edgesOf[In, Out any](b *build) edges[In, Out] {
 	return edges[In, Out]{b, b.in[0].(*Queue[In]), b.out[0].(*Queue[Out])}
 }
 
+// signal is closed when something changes, and replaced: who waits for it takes it
+// under the lock of what changes.
+type signal chan struct{}
+
+// tell wakes who waits. The lock is held.
+func (s *signal) tell() {
+	close(*s)
+	*s = make(signal)
+}
+
 // queuesOf returns all inputs or outputs of a stage.
 func queuesOf[T any](queues []anyQueue) []*Queue[T] {
 	typed := make([]*Queue[T], len(queues))
@@ -164,19 +174,8 @@ func (b *build) random(stream uint64) *rand.PCG {
 	return rand.NewPCG(b.options.Seed, h.Sum64()+stream)
 }
 
-// newQueue returns a queue for items of type t.
-func newQueue(t Type, c QueueConfig) anyQueue {
-	switch t {
-	case Names:
-		return NewQueue[File](c.Capacity, c.Overflow)
-	case Sources:
-		return NewQueue[SourceEvent](c.Capacity, c.Overflow)
-	case Chunks:
-		return NewQueue[*Game](c.Capacity, c.Overflow)
-	case Frames:
-		return NewQueue[Frame](c.Capacity, c.Overflow)
-	case Batches:
-		return NewQueue[*Batch](c.Capacity, c.Overflow)
-	}
-	panic("loader: a queue of " + t.String())
-}
+// newQueue makes a queue for items of a type.
+var newQueue = [...]func(QueueConfig) anyQueue{Names: queueOf[File], Sources: queueOf[SourceEvent], Chunks: queueOf[*Game],
+	Frames: queueOf[Frame], Batches: queueOf[*Batch]}
+
+func queueOf[T any](c QueueConfig) anyQueue { return NewQueue[T](c.Capacity, c.Overflow) }

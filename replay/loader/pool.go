@@ -28,7 +28,7 @@ type chunkPool struct {
 	settings *ShufflingChunkPool
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and replaced when something comes in
+	changed signal // something came in
 	window  poolWindow
 	stream  *Stream
 	hanse   chance.Hanse
@@ -45,7 +45,7 @@ type chunkPool struct {
 
 func newChunkPool(b *build) (Stage, error) {
 	s := b.config.ShufflingChunkPool
-	p := &chunkPool{edges: edgesOf[SourceEvent, *Game](b), settings: s, changed: make(chan struct{}),
+	p := &chunkPool{edges: edgesOf[SourceEvent, *Game](b), settings: s, changed: make(signal),
 		window: newPoolWindow(int64(s.StoreMiB) << 20), stream: NewStream(b.random(0)), pcg: b.random(1),
 		hanse:  chance.Hanse{Threshold: float64(s.HanseSamplingThreshold), Gamma: s.HanseSamplingGamma},
 		handed: b.counter("chunks_handed_on"), rejected: b.counter("chunks_rejected"), bad: b.counter("chunks_bad"),
@@ -94,18 +94,12 @@ func (p *chunkPool) takeIn(ctx context.Context) error {
 		}
 		p.mu.Lock()
 		p.ended = end
-		p.tell()
+		p.changed.tell()
 		p.mu.Unlock()
 		if err != nil || end {
 			return err
 		}
 	}
-}
-
-// tell wakes who waits for a change. p.mu is held.
-func (p *chunkPool) tell() {
-	close(p.changed)
-	p.changed = make(chan struct{})
 }
 
 // add takes an event in.

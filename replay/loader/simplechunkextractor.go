@@ -24,7 +24,7 @@ type simpleChunkExtractor struct {
 	epochs int
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and replaced when something comes in
+	changed signal // something came in
 	sources []*extracted
 	byKey   map[string]*extracted
 	ended   bool // the input has
@@ -44,7 +44,7 @@ type extracted struct {
 
 func newSimpleChunkExtractor(b *build) (Stage, error) {
 	x := &simpleChunkExtractor{edges: edgesOf[SourceEvent, *Game](b), epochs: b.config.SimpleChunkExtractor.Epochs,
-		changed: make(chan struct{}), byKey: map[string]*extracted{}, restore: map[string]int{},
+		changed: make(signal), byKey: map[string]*extracted{}, restore: map[string]int{},
 		handed: b.counter("chunks_handed_on"), bad: b.counter("chunks_bad")}
 	return x, fewEpochs(x.epochs)
 }
@@ -78,8 +78,7 @@ func (x *simpleChunkExtractor) takeIn(ctx context.Context) {
 		} else {
 			x.add(e)
 		}
-		close(x.changed)
-		x.changed = make(chan struct{})
+		x.changed.tell()
 		x.mu.Unlock()
 		if err != nil {
 			return
@@ -140,7 +139,7 @@ func (x *simpleChunkExtractor) next(ctx context.Context) (*Game, error) {
 
 // advance claims the next chunk from source number at on. Without one, end says
 // that the input has ended, and changed is closed when something comes in.
-func (x *simpleChunkExtractor) advance(at *int) (src Source, i int, end bool, changed <-chan struct{}) {
+func (x *simpleChunkExtractor) advance(at *int) (src Source, i int, end bool, changed signal) {
 	for ; *at < len(x.sources); *at++ {
 		s := x.sources[*at]
 		if s.source != nil && s.next < s.source.Len() {

@@ -2,11 +2,10 @@ package shuffle
 
 import (
 	"crypto/md5"
-	"encoding/hex"
+	"encoding/binary"
 	"fmt"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -182,9 +181,5 @@ func (s Settings) validation(path string, id [16]byte) bool {
 // first 13 hexadecimal digits of the MD5 of its base name, divided by 2^52.
 func FileShare(base string) float64 {
 	sum := md5.Sum([]byte(base))
-	n, err := strconv.ParseUint(hex.EncodeToString(sum[:])[:13], 16, 64)
-	if err != nil {
-		panic(err) // 13 hexadecimal digits always parse
-	}
-	return float64(n) / (1 << 52)
+	return float64(binary.BigEndian.Uint64(sum[:])>>12) / (1 << 52)
 }
