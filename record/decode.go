@@ -180,10 +180,10 @@ func (d *decoder) ply(p *Ply, numLegal int) {
 	switch {
 	case d.err != nil || p.Kind == PolicyNone:
 	case p.Kind == PolicyCounts:
-		p.Counts = cut(&d.counts, numLegal)
+		p.Counts = Cut(&d.counts, numLegal)
 		d.pairs(p.Counts, d.walker.diskOrder())
 	case p.Kind == PolicyProbs:
-		p.Probs = cut(&d.probs, numLegal)
+		p.Probs = Cut(&d.probs, numLegal)
 		for _, j := range d.walker.diskOrder() {
 			p.Probs[j] = d.float("probability")
 		}
@@ -238,9 +238,9 @@ func (d *decoder) pairs(counts []uint32, order []uint8) {
 	}
 }
 
-// cut returns n zeroed elements of a block that is renewed when used up, so
+// Cut returns n zeroed elements of a block that is renewed when used up, so
 // that a game costs a few allocations and not one per ply.
-func cut[T any](block *[]T, n int) []T {
+func Cut[T any](block *[]T, n int) []T {
 	if len(*block) < n {
 		*block = make([]T, max(n, 1024))
 	}

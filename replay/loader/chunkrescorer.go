@@ -25,7 +25,7 @@ func newChunkRescorer(b *build) (Stage, error) {
 	s := b.config.ChunkRescorer
 	r := rescorerOf(b, s.Threads, s.Rescorers...)
 	return &r, cmp.Or(fewThreads(s.Threads),
-		wrong(len(s.Rescorers) == 0, "no rescorer; add rescorer { name: ... }, or remove the stage"))
+		replay.Wrong(len(s.Rescorers) == 0, "no rescorer; add rescorer { name: ... }, or remove the stage"))
 }
 
 func rescorerOf(b *build, threads int, rescorers ...stage.Rescorer) chunkRescorer {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // hintDelay is how long after a hint the directory is looked at: long enough
@@ -57,7 +58,7 @@ func newFilePathProvider(b *build) (Stage, error) {
 	p := &filePathProvider{build: b, settings: s, out: queuesOf[File](b.out)[0], hints: newHinter}
 	p.ledger = newLedger(p.fingerprint)
 	p.count(0)
-	return p, wrong(s.Watch && !(s.PollSeconds > 0), "poll_seconds: %v; it must be above 0", s.PollSeconds)
+	return p, replay.Wrong(s.Watch && !(s.PollSeconds > 0), "poll_seconds: %v; it must be above 0", s.PollSeconds)
 }
 
 // Run scans once, says that it has, and goes on where it watches.

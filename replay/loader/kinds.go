@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // Options is what a graph gets from outside its configuration.
@@ -118,20 +119,12 @@ func gauge[N int | int64 | uint64 | float64](name string, value N) Counter {
 	return Counter{Name: name, Value: float64(value), Gauge: true}
 }
 
-// wrong is the fault of a setting, nil if all is right with it.
-func wrong(is bool, format string, args ...any) error {
-	if is {
-		return fmt.Errorf(format, args...)
-	}
-	return nil
-}
-
 // fewThreads is the fault of a number of threads.
-func fewThreads(n int) error { return wrong(n < 1, "threads: %d; at least 1 is needed", n) }
+func fewThreads(n int) error { return replay.Wrong(n < 1, "threads: %d; at least 1 is needed", n) }
 
 // fewEpochs is the fault of a number of epochs.
 func fewEpochs(n int) error {
-	return wrong(n < 0, "epochs: %d; take 1 or more, or 0 for no end", n)
+	return replay.Wrong(n < 0, "epochs: %d; take 1 or more, or 0 for no end", n)
 }
 
 // edges are what a stage with one input and one output has.

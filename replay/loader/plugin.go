@@ -20,8 +20,8 @@ func newPlugin(b *build) (Stage, error) {
 	s := b.config.Plugin
 	p := &pluginStage{rescorerOf(b, s.Threads, s.Rescorer), s.Batch}
 	p.batches = b.counter("batches")
-	return p, cmp.Or(fewThreads(s.Threads), wrong(s.Batch < 1, "batch: %d; at least 1 is needed", s.Batch),
-		wrong(s.Rescorer == nil, "no name of a rescorer"))
+	return p, cmp.Or(fewThreads(s.Threads), replay.Wrong(s.Batch < 1, "batch: %d; at least 1 is needed", s.Batch),
+		replay.Wrong(s.Rescorer == nil, "no name of a rescorer"))
 }
 
 // Run rescores.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"math/rand/v2"
 	"sync"
 
@@ -52,9 +51,9 @@ func newChunkPool(b *build) (Stage, error) {
 		transcoded: b.counter("chunks_transcoded"), storeHits: b.counter("store_hits"), storeMisses: b.counter("store_misses")}
 	p.rng = rand.New(p.pcg)
 	return p, cmp.Or(
-		wrong(s.ChunkPoolSize < 1 || s.ChunkPoolSize > maxWindow, "chunk_pool_size: %d; take 1 to %d", s.ChunkPoolSize, maxWindow),
+		replay.Wrong(s.ChunkPoolSize < 1 || s.ChunkPoolSize > maxWindow, "chunk_pool_size: %d; take 1 to %d", s.ChunkPoolSize, maxWindow),
 		fewThreads(s.Threads), fewEpochs(s.Epochs),
-		wrong(s.StoreMiB < 0, "store_mib: %d; take 0 for no store, or the memory that it may have", s.StoreMiB),
+		replay.Wrong(s.StoreMiB < 0, "store_mib: %d; take 0 for no store, or the memory that it may have", s.StoreMiB),
 		errors.Join(p.hanse.Validate(), s.PositionWeight.Validate()))
 }
 
@@ -81,25 +80,23 @@ func (p *chunkPool) Run(ctx context.Context) error {
 
 // takeIn reads the input until it ends.
 func (p *chunkPool) takeIn(ctx context.Context) error {
-	for {
-		e, err := p.in.Get(ctx)
-		end := errors.Is(err, io.EOF)
-		if err != nil && !end {
-			return err
-		}
-		if !end {
-			err = p.add(ctx, e)
-		} else if err = nil; !p.scanned {
-			err = p.completeScan(ctx)
-		}
+	tell := func(ended bool) {
 		p.mu.Lock()
-		p.ended = end
+		defer p.mu.Unlock()
+		p.ended = ended
 		p.changed.tell()
-		p.mu.Unlock()
-		if err != nil || end {
-			return err
-		}
 	}
+	err := replay.Each(ctx, p.in.Get, func(e SourceEvent) error {
+		defer tell(false)
+		return p.add(ctx, e)
+	})
+	if err == nil && !p.scanned {
+		err = p.completeScan(ctx)
+	}
+	if err == nil {
+		tell(true)
+	}
+	return err
 }
 
 // add takes an event in.

@@ -67,22 +67,18 @@ func (x *simpleChunkExtractor) Run(ctx context.Context) error {
 
 // takeIn reads the input until it ends or ctx does.
 func (x *simpleChunkExtractor) takeIn(ctx context.Context) {
-	for {
-		e, err := x.in.Get(ctx)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return
-		}
+	change := func(how func()) {
 		x.mu.Lock()
-		if err != nil {
-			x.ended, x.scanned = true, true
-		} else {
-			x.add(e)
-		}
+		defer x.mu.Unlock()
+		how()
 		x.changed.tell()
-		x.mu.Unlock()
-		if err != nil {
-			return
-		}
+	}
+	err := replay.Each(ctx, x.in.Get, func(e SourceEvent) error {
+		change(func() { x.add(e) })
+		return nil
+	})
+	if err == nil {
+		change(func() { x.ended, x.scanned = true, true })
 	}
 }
 

@@ -3,10 +3,10 @@ package loader
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // tensorGenerator makes batches of BatchSize rows. What is left at the end
@@ -22,7 +22,7 @@ func newTensorGenerator(b *build) (Stage, error) {
 	t := &tensorGenerator{edges: edgesOf[Frame, *Batch](b), settings: b.config.TensorGenerator,
 		made: b.counter("batches"), rows: b.counter("rows"), bad: b.counter("frames_bad")}
 	size := t.settings.BatchSize
-	return t, cmp.Or(fewThreads(t.settings.Threads), wrong(size < 1, "batch_size: %d; at least 1 is needed", size))
+	return t, cmp.Or(fewThreads(t.settings.Threads), replay.Wrong(size < 1, "batch_size: %d; at least 1 is needed", size))
 }
 
 // Run makes batches.
@@ -36,40 +36,33 @@ func (t *tensorGenerator) Run(ctx context.Context) error {
 
 // work makes batches of the frames that this goroutine gets.
 func (t *tensorGenerator) work(ctx context.Context) error {
-	for {
-		b := t.batches.Get().(*Batch)
-		b.Reset()
-		end, err := t.fill(ctx, b)
-		if err != nil {
-			return err
-		}
-		if b.N > 0 {
-			t.made.Add(1)
-			t.rows.Add(uint64(b.N))
-			if err := t.out.Put(ctx, b); err != nil {
-				return err
-			}
-		}
-		if end {
-			return nil
-		}
-	}
-}
-
-// fill appends frames to b until it has its size or there are no more.
-func (t *tensorGenerator) fill(ctx context.Context, b *Batch) (end bool, err error) {
-	for b.N < t.settings.BatchSize {
-		f, err := t.in.Get(ctx)
-		if errors.Is(err, io.EOF) {
-			return true, nil
-		}
-		if err != nil {
-			return false, err
-		}
+	b := t.empty()
+	err := replay.Each(ctx, t.in.Get, func(f Frame) error {
 		if err := f.AppendTo(b); err != nil {
 			t.bad.Add(1)
 			t.quarantine.Add("frames of stage "+t.config.Name, err)
 		}
+		if b.N < t.settings.BatchSize {
+			return nil
+		}
+		full := b
+		b = t.empty()
+		return t.hand(ctx, full)
+	})
+	if err != nil || b.N == 0 {
+		return err
 	}
-	return false, nil
+	return t.hand(ctx, b)
+}
+
+func (t *tensorGenerator) empty() *Batch {
+	b := t.batches.Get().(*Batch)
+	b.Reset()
+	return b
+}
+
+func (t *tensorGenerator) hand(ctx context.Context, b *Batch) error {
+	t.made.Add(1)
+	t.rows.Add(uint64(b.N))
+	return t.out.Put(ctx, b)
 }

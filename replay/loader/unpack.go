@@ -40,9 +40,9 @@ func newChunkUnpacker(b *build) (Stage, error) {
 	u.scratch.New = func() any { return &unpackScratch{rebuilder: NewRebuilder()} }
 	rate := s.PositionSamplingRate
 	return u, cmp.Or(fewThreads(s.Threads),
-		wrong(s.PositionCount < 0, "position_count: %d; take 1 or more, or 0 to sample by position_sampling_rate", s.PositionCount),
-		wrong(s.PositionCount == 0 && !(rate > 0 && rate <= 1), "position_sampling_rate: %v; take more than 0 and at most 1", rate),
-		wrong(s.Prefetch < 0, "prefetch: %d; take 0 or more", s.Prefetch),
+		replay.Wrong(s.PositionCount < 0, "position_count: %d; take 1 or more, or 0 to sample by position_sampling_rate", s.PositionCount),
+		replay.Wrong(s.PositionCount == 0 && !(rate > 0 && rate <= 1), "position_sampling_rate: %v; take more than 0 and at most 1", rate),
+		replay.Wrong(s.Prefetch < 0, "prefetch: %d; take 0 or more", s.Prefetch),
 		s.PositionWeight.Validate())
 }
 
