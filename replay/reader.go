@@ -143,7 +143,7 @@ func ReadPart(fsys fsx.FS, path string, offset, n int64) ([]byte, error) {
 		n = max(info.Size()-offset, 0)
 	}
 	if n > maxChunk {
-		return nil, fmt.Errorf("%s has %d bytes, a chunk has at most %d", path, n, maxChunk)
+		return nil, fmt.Errorf("%s has %d bytes, at most %d are read", path, n, maxChunk)
 	}
 	data := make([]byte, n)
 	if have, err := f.ReadAt(data, offset); have < len(data) {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -44,7 +42,7 @@ func (g *Game) where() string {
 // problems are what could not be read. The error is fn's, ctx's, or wraps
 // ErrInput.
 func Walk(ctx context.Context, fsys fsx.FS, inputs []string, fn func(*Game) error) (problems []error, err error) {
-	paths, err := list(inputs)
+	paths, err := list(fsys, inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -58,35 +56,26 @@ func Walk(ctx context.Context, fsys fsx.FS, inputs []string, fn func(*Game) erro
 }
 
 // list returns the files of inputs.
-func list(inputs []string) (paths []string, err error) {
+func list(fsys fsx.FS, inputs []string) (paths []string, err error) {
 	for _, in := range inputs {
-		before := len(paths)
-		err := filepath.WalkDir(in, func(path string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case path != in && strings.HasPrefix(d.Name(), "."):
-				if d.IsDir() {
-					return fs.SkipDir
-				}
-			case !d.IsDir() && (path == in || hasGames(path)):
-				paths = append(paths, path)
-			}
-			return nil
-		})
+		info, err := fsys.Stat(in)
+		files := []string{in}
+		if err == nil && info.IsDir() {
+			files, err = replay.ListFiles(fsys, in, hasGames)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrInput, err)
 		}
-		if len(paths) == before {
+		if len(files) == 0 {
 			return nil, fmt.Errorf("%w: %s holds no *.gz, *.tar or *.games", ErrInput, in)
 		}
+		paths = append(paths, files...)
 	}
 	return paths, nil
 }
 
-func hasGames(path string) bool {
-	return slices.ContainsFunc([]string{".gz", ".tar", replay.SealedSuffix, replay.GrowingSuffix},
-		func(suffix string) bool { return strings.HasSuffix(path, suffix) })
+func hasGames(base string) bool {
+	return replay.IsChunk(base) || strings.HasSuffix(base, ".gz") || strings.HasSuffix(base, ".tar")
 }
 
 type walker struct {
