@@ -139,13 +139,14 @@ func (s *frameSampler) load(r io.Reader, version int) error {
 		return fmt.Errorf("state of the frame sampler has version %d, this program reads %d", version, samplerVersion)
 	}
 	in := bufio.NewReaderSize(r, 1<<16)
-	head := make([]byte, 20)
-	if _, err := io.ReadFull(in, head); err != nil {
-		return fmt.Errorf("state of the frame sampler: %w", err)
-	}
+	row := make([]byte, maxFrame)
+	_, err := io.ReadFull(in, row[:pcgBytes])
 	var pcg rand.PCG
-	if err := setPCG(&pcg, head); err != nil {
-		return err
+	if err == nil {
+		err = setPCG(&pcg, row[:pcgBytes])
+	}
+	if err != nil {
+		return fmt.Errorf("state of the frame sampler: %w", err)
 	}
 	n, err := binary.ReadUvarint(in)
 	if err != nil {
@@ -154,16 +155,18 @@ func (s *frameSampler) load(r io.Reader, version int) error {
 	var frames []Frame // grows with what is really there
 	var bytes int64
 	scratch := encoding.NewTrainBatch(1)
-	row := make([]byte, maxFrame)
 	for i := range n {
 		size, err := binary.ReadUvarint(in)
-		if err != nil || size > maxFrame {
-			return fmt.Errorf("state of the frame sampler: frame %d of %d has no length below %d (%v)", i, n, maxFrame, err)
+		if err == nil && size > maxFrame {
+			err = fmt.Errorf("%d bytes, at most %d", size, maxFrame)
 		}
-		if _, err := io.ReadFull(in, row[:size]); err != nil {
-			return fmt.Errorf("state of the frame sampler: frame %d of %d: %w", i, n, err)
+		if err == nil {
+			_, err = io.ReadFull(in, row[:size])
 		}
-		f, err := parseFrame(row[:size], scratch)
+		var f Frame
+		if err == nil {
+			f, err = parseFrame(row[:size], scratch)
+		}
 		if err != nil {
 			return fmt.Errorf("state of the frame sampler: frame %d of %d: %w", i, n, err)
 		}

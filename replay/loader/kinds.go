@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,63 +24,50 @@ type Options struct {
 // is made.
 type kind struct {
 	name     string // as the field of StageConfig in the textproto
+	chosen   bool   // the config chooses it
 	in, out  Type
-	manyIn   bool                                 // several inputs are allowed
-	chosen   func(*StageConfig) bool              // does the config choose this kind
-	ports    func(*StageConfig) ([]string, error) // names of several outputs; nil = one without a name
 	newStage func(*build) (Stage, error)          // an error is about the settings
+	manyIn   bool                                 // several inputs are allowed
+	ports    func(*StageConfig) ([]string, error) // names of several outputs; nil = one without a name
 }
 
-// kinds are all kinds, in the order of their names.
-var kinds = []kind{
-	{name: "chunk_rescorer", in: Chunks, out: Chunks, newStage: newChunkRescorer,
-		chosen: func(c *StageConfig) bool { return c.ChunkRescorer != nil }},
-	{name: "chunk_source_reader", in: Names, out: Sources, newStage: newChunkSourceReader,
-		chosen: func(c *StageConfig) bool { return c.ChunkSourceReader != nil }},
-	{name: "chunk_source_splitter", in: Sources, out: Sources, newStage: newChunkSourceSplitter, ports: splitterPorts,
-		chosen: func(c *StageConfig) bool { return c.ChunkSourceSplitter != nil }},
-	{name: "chunk_unpacker", in: Chunks, out: Frames, newStage: newChunkUnpacker,
-		chosen: func(c *StageConfig) bool { return c.ChunkUnpacker != nil }},
-	{name: "file_path_provider", in: Nothing, out: Names, newStage: newFilePathProvider,
-		chosen: func(c *StageConfig) bool { return c.FilePathProvider != nil }},
-	{name: "join_positions", in: Frames, out: Frames, manyIn: true, newStage: newJoinPositions,
-		chosen: func(c *StageConfig) bool { return c.JoinPositions != nil }},
-	{name: "plugin", in: Chunks, out: Chunks, newStage: newPlugin,
-		chosen: func(c *StageConfig) bool { return c.Plugin != nil }},
-	{name: "shuffling_chunk_pool", in: Sources, out: Chunks, newStage: newChunkPool,
-		chosen: func(c *StageConfig) bool { return c.ShufflingChunkPool != nil }},
-	{name: "shuffling_frame_sampler", in: Frames, out: Frames, newStage: newFrameSampler,
-		chosen: func(c *StageConfig) bool { return c.ShufflingFrameSampler != nil }},
-	{name: "simple_chunk_extractor", in: Sources, out: Chunks, newStage: newSimpleChunkExtractor,
-		chosen: func(c *StageConfig) bool { return c.SimpleChunkExtractor != nil }},
-	{name: "tensor_generator", in: Frames, out: Batches, newStage: newTensorGenerator,
-		chosen: func(c *StageConfig) bool { return c.TensorGenerator != nil }},
+// kindsOf returns all kinds, in the order of their names.
+func kindsOf(c *StageConfig) []kind {
+	return []kind{
+		{"chunk_rescorer", c.ChunkRescorer != nil, Chunks, Chunks, newChunkRescorer, false, nil},
+		{"chunk_source_reader", c.ChunkSourceReader != nil, Names, Sources, newChunkSourceReader, false, nil},
+		{"chunk_source_splitter", c.ChunkSourceSplitter != nil, Sources, Sources, newChunkSourceSplitter, false, splitterPorts},
+		{"chunk_unpacker", c.ChunkUnpacker != nil, Chunks, Frames, newChunkUnpacker, false, nil},
+		{"file_path_provider", c.FilePathProvider != nil, Nothing, Names, newFilePathProvider, false, nil},
+		{"join_positions", c.JoinPositions != nil, Frames, Frames, newJoinPositions, true, nil},
+		{"plugin", c.Plugin != nil, Chunks, Chunks, newPlugin, false, nil},
+		{"shuffling_chunk_pool", c.ShufflingChunkPool != nil, Sources, Chunks, newChunkPool, false, nil},
+		{"shuffling_frame_sampler", c.ShufflingFrameSampler != nil, Frames, Frames, newFrameSampler, false, nil},
+		{"simple_chunk_extractor", c.SimpleChunkExtractor != nil, Sources, Chunks, newSimpleChunkExtractor, false, nil},
+		{"tensor_generator", c.TensorGenerator != nil, Frames, Batches, newTensorGenerator, false, nil},
+	}
 }
 
 // Kinds returns the names of all kinds of stages, sorted.
-func Kinds() (names []string) {
-	for i := range kinds {
-		names = append(names, kinds[i].name)
+func Kinds() []string { return kindNames(kindsOf(&StageConfig{})) }
+
+func kindNames(kinds []kind) (names []string) {
+	for _, k := range kinds {
+		names = append(names, k.name)
 	}
 	return names
 }
 
 // kindOf returns the one kind that a stage's config chooses.
 func kindOf(c *StageConfig) (*kind, error) {
-	var chosen *kind
-	var found []string
-	for i := range kinds {
-		if kinds[i].chosen(c) {
-			chosen, found = &kinds[i], append(found, kinds[i].name)
-		}
-	}
-	switch len(found) {
+	chosen := slices.DeleteFunc(kindsOf(c), func(k kind) bool { return !k.chosen })
+	switch len(chosen) {
 	case 1:
-		return chosen, nil
+		return &chosen[0], nil
 	case 0:
 		return nil, fmt.Errorf("no stage kind; add one of %s", strings.Join(Kinds(), ", "))
 	}
-	return nil, fmt.Errorf("several stage kinds: %s; a stage has one", strings.Join(found, ", "))
+	return nil, fmt.Errorf("several stage kinds: %s; a stage has one", strings.Join(kindNames(chosen), ", "))
 }
 
 // build is what a stage is made from, and a part of each.

@@ -105,7 +105,10 @@ func (s *Stream) whole(rest []uint32) []uint32 {
 
 // streamHead is the length of the state before the rest: generator 20, lo, hi,
 // base, pass and the length of the rest, 8 each.
-const streamHead = 20 + 5*8
+const streamHead = pcgBytes + 5*8
+
+// pcgBytes is the length of a generator's state.
+const pcgBytes = 20
 
 // errStream says that bytes are no state of a Stream.
 var errStream = errors.New("state of the shuffler is damaged")
@@ -134,13 +137,13 @@ func (s *Stream) SetState(src []byte) (rest []byte, err error) {
 		return nil, errStream
 	}
 	pcg := new(rand.PCG)
-	if err := setPCG(pcg, src[:20]); err != nil {
+	if err := setPCG(pcg, src[:pcgBytes]); err != nil {
 		return nil, err
 	}
 	n := NewStream(pcg)
 	var count uint64
 	for i, v := range [...]*uint64{&n.lo, &n.hi, &n.base, &n.pass, &count} {
-		*v = binary.LittleEndian.Uint64(src[20+8*i:])
+		*v = binary.LittleEndian.Uint64(src[pcgBytes+8*i:])
 	}
 	src = src[streamHead:]
 	if n.base > n.lo || n.lo > n.hi || n.hi-n.base > maxWindow || count > uint64(len(src)/4) || count > n.hi-n.lo {
@@ -162,7 +165,7 @@ func (s *Stream) SetState(src []byte) (rest []byte, err error) {
 	return src[4*count:], nil
 }
 
-// appendPCG appends a generator's state, 20 bytes.
+// appendPCG appends a generator's state, pcgBytes.
 func appendPCG(dst []byte, pcg *rand.PCG) []byte {
 	out, err := pcg.AppendBinary(dst)
 	if err != nil {

@@ -91,6 +91,15 @@ func isName(base string) bool {
 	return err == nil
 }
 
+// Newest returns the marker of the newest finished shuffle in dir, nil where there is none.
+func Newest(fsys fsx.FS, dir string) (*Manifest, error) {
+	names, err := List(fsys, dir)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	return ReadManifest(fsys, filepath.Join(dir, names[len(names)-1]))
+}
+
 // List returns the names of the finished shuffles in dir, oldest first. A
 // directory that is not there holds none.
 func List(fsys fsx.FS, dir string) ([]string, error) {

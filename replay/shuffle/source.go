@@ -56,16 +56,12 @@ func OpenLatest(dir string) (*Source, error) { return OpenLatestFS(fsx.OS, dir) 
 
 // OpenLatestFS is OpenLatest on another file system.
 func OpenLatestFS(fsys fsx.FS, dir string) (*Source, error) {
-	names, err := List(fsys, dir)
-	if err != nil {
-		return nil, err
-	}
-	if len(names) == 0 {
-		return nil, fmt.Errorf("%s: %w: run chessbrain shuffle", dir, ErrNone)
-	}
-	m, err := ReadManifest(fsys, filepath.Join(dir, names[len(names)-1]))
+	m, err := Newest(fsys, dir)
 	if err != nil {
 		return nil, fmt.Errorf("open shuffle: %w", err)
+	}
+	if m == nil {
+		return nil, fmt.Errorf("%s: %w: run chessbrain shuffle", dir, ErrNone)
 	}
 	s := &Source{fsys: fsys, dir: dir, target: m, reader: rowReader{fsys: fsys}}
 	s.begin(m, cursor{Shuffle: m.Name})
