@@ -41,11 +41,7 @@ func DecodeHeader(src []byte) (g *Game, plies, size int, err error) {
 	}
 	d := decoder{cursor: cursor{src: src[:size-crcSize], pos: body}}
 	g = new(Game)
-	plies = d.header(g)
-	if d.err == nil {
-		d.invalid(0, g.checkHeader())
-	}
-	if d.err != nil {
+	if plies = d.header(g); d.err != nil {
 		return nil, 0, 0, d.final()
 	}
 	return g, plies, size, nil
@@ -108,10 +104,7 @@ func (d *decoder) game() *Game {
 	if d.err != nil {
 		return nil
 	}
-	d.invalid(0, g.checkHeader())
-	if d.err == nil {
-		d.invalid(0, d.walker.begin(g))
-	}
+	d.invalid(0, d.walker.begin(g))
 	for i := range g.Plies {
 		if d.err != nil {
 			return nil
@@ -151,7 +144,7 @@ func (d *decoder) invalid(at int, err error) {
 	}
 }
 
-// header reads all fields of the header into g and returns the number of
+// header reads all fields of the header into g, checks them and returns the number of
 // plies, which is no more than the bytes that are left can hold.
 func (d *decoder) header(g *Game) int {
 	copy(g.ID[:], d.take(len(g.ID), "id"))
@@ -162,7 +155,11 @@ func (d *decoder) header(g *Game) int {
 	g.Flags = GameFlags(d.uint(2, "flags"))
 	g.End = EndReason(d.u8("end reason"))
 	g.WhiteResult = int8(d.u8("result"))
-	return int(d.varint(uint64(len(d.src)-d.pos)/minPlyBytes, "number of plies"))
+	plies := int(d.varint(uint64(len(d.src)-d.pos)/minPlyBytes, "number of plies"))
+	if d.err == nil {
+		d.invalid(0, g.checkHeader())
+	}
+	return plies
 }
 
 // ply reads the entry of a position with numLegal legal moves, which the
