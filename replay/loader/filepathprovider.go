@@ -231,18 +231,11 @@ func (p *filePathProvider) hashFile(rel string, size, edge int64) (print fingerp
 	defer file.Close()
 	h := sha256.New()
 	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(size)))
-	parts := []*io.SectionReader{io.NewSectionReader(file, 0, min(edge, size))}
-	if rest := size - edge; rest > 0 {
-		parts = append(parts, io.NewSectionReader(file, max(edge, size-edge), min(edge, rest)))
+	first := min(edge, size)
+	last := min(edge, size-first)
+	n, err := io.Copy(h, io.MultiReader(io.NewSectionReader(file, 0, first), io.NewSectionReader(file, size-last, last)))
+	if err == nil && n != first+last {
+		err = fmt.Errorf("it has become shorter than %d bytes while it was read", size)
 	}
-	for _, part := range parts {
-		n, err := io.Copy(h, part)
-		if err != nil {
-			return print, err
-		}
-		if n != part.Size() {
-			return print, fmt.Errorf("it has become shorter than %d bytes while it was read", size)
-		}
-	}
-	return fingerprint(h.Sum(nil)[:len(print)]), nil
+	return fingerprint(h.Sum(nil)[:len(print)]), err
 }
