@@ -24,7 +24,8 @@ func TestDecoder(t *testing.T) {
 	if a, b, c, f := d.U8(), d.U16(), d.U64(), d.Float(); a != 7 || b != 513 || c != 1<<60 || f != -2.5 {
 		t.Errorf("%d %d %d %g", a, b, c, f)
 	}
-	if a, b, text := d.Uvarint(127), d.Uvarint(300), d.Bytes(3); a != 127 || b != 300 || string(text) != "abc" || cap(text) != 3 {
+	a, b, text := d.Uvarint(127), d.Uvarint(300), d.Bytes(3)
+	if a != 127 || b != 300 || string(text) != "abc" || cap(text) != 3 {
 		t.Errorf("%d %d %q", a, b, text)
 	}
 	if d.More() || d.End() != nil {
@@ -37,6 +38,9 @@ func TestDecoder(t *testing.T) {
 }
 
 func TestDecoderFaults(t *testing.T) {
+	men := func(d *Decoder) any { d.Men(make([]uint64, 2)); return 0 }
+	twice := func(d *Decoder) any { d.U64(); return d.U64() }
+	long := func(d *Decoder) any { return d.Uvarint(math.MaxUint64) }
 	for name, c := range map[string]struct {
 		data   []byte
 		read   func(d *Decoder) any
@@ -44,15 +48,15 @@ func TestDecoderFaults(t *testing.T) {
 		pos    int // of the fault
 	}{
 		"nothing":      {nil, func(d *Decoder) any { return d.U8() }, "1 bytes wanted, 0 are there", 0},
-		"cut off":      {make([]byte, 9), func(d *Decoder) any { d.U64(); return d.U64() }, "8 bytes wanted, 1 are there", 8},
+		"cut off":      {make([]byte, 9), twice, "8 bytes wanted, 1 are there", 8},
 		"below 0":      {make([]byte, 9), func(d *Decoder) any { d.U64(); return d.Take(-1) }, "cut off", 8},
 		"limit":        {[]byte{9}, func(d *Decoder) any { return d.Uvarint(8) }, "bad number", 0},
 		"long limit":   {[]byte{0x80, 2}, func(d *Decoder) any { return d.Uvarint(255) }, "bad number", 0},
-		"no end":       {[]byte{0x80}, func(d *Decoder) any { return d.Uvarint(math.MaxUint64) }, "bad number", 0},
-		"overflow":     {bytes.Repeat([]byte{0xff}, 11), func(d *Decoder) any { return d.Uvarint(math.MaxUint64) }, "bad number", 0},
-		"short string": {[]byte{4, 1, 2, 3}, func(d *Decoder) any { return d.Bytes(9) }, "4 bytes wanted, 3 are there", 1},
-		"plane":        {[]byte{1, 0, 0, 0, 0, 0, 0, 0, 2}, func(d *Decoder) any { d.Men(make([]uint64, 2)); return 0 }, "man 2", 9},
-		"planes":       {[]byte{7, 0, 0, 0, 0, 0, 0, 0, 2}, func(d *Decoder) any { d.Men(make([]uint64, 2)); return 0 }, "2 bytes wanted, 1 are there", 8},
+		"no end":       {[]byte{0x80}, long, "bad number", 0},
+		"overflow":     {bytes.Repeat([]byte{0xff}, 11), long, "bad number", 0},
+		"short string": {[]byte{4, 1, 2}, func(d *Decoder) any { return d.Bytes(9) }, "4 bytes wanted, 2 are there", 1},
+		"plane":        {[]byte{1, 0, 0, 0, 0, 0, 0, 0, 2}, men, "man 2", 9},
+		"planes":       {[]byte{7, 0, 0, 0, 0, 0, 0, 0, 2}, men, "2 bytes wanted, 1 are there", 8},
 	} {
 		d := Decoder{Data: c.data}
 		if v := fmt.Sprint(c.read(&d)); v != "0" && v != "[]" {

@@ -247,7 +247,8 @@ func (p *Prefetcher) Close() error {
 // Section is the source's section at the consumer's position.
 func (p *Prefetcher) Section() stage.Section {
 	s := p.src.Section()
-	return BytesSection(s.Name, s.Name+" section", s.Version, func() ([]byte, error) { return p.state, p.stateErr }, func(data []byte) error {
+	save := func() ([]byte, error) { return p.state, p.stateErr }
+	return BytesSection(s.Name, s.Name+" section", s.Version, save, func(data []byte) error {
 		err := p.rewind()
 		if err == nil {
 			err = s.Load(bytes.NewReader(data), s.Version)

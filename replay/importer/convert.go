@@ -40,9 +40,9 @@ type Targets struct {
 
 // Validate says which number is out of range.
 func (t *Targets) Validate() error {
-	temperature := t.Temperature
-	return cmp.Or(replay.Wrong(!(t.Smoothing >= 0 && t.Smoothing < 1), "label smoothing %v: want 0 to less than 1", t.Smoothing),
-		replay.Wrong(temperature != 0 && !(temperature >= 0.01 && temperature <= 100), "policy temperature %v: want 0.01 to 100", temperature),
+	smooth, temp := t.Smoothing, t.Temperature
+	return cmp.Or(replay.Wrong(!(smooth >= 0 && smooth < 1), "label smoothing %v: want 0 to less than 1", smooth),
+		replay.Wrong(temp != 0 && !(temp >= 0.01 && temp <= 100), "policy temperature %v: want 0.01 to 100", temp),
 		replay.Wrong(t.DrawRate < 0 || t.DrawRate > 1, "draw rate %v: want 0 to 1", t.DrawRate))
 }
 

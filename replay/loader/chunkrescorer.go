@@ -30,7 +30,8 @@ func newChunkRescorer(b *build) (Stage, error) {
 
 func rescorerOf(b *build, threads int, rescorers ...stage.Rescorer) chunkRescorer {
 	return chunkRescorer{edges: edgesOf[*Game, *Game](b), threads: threads, rescorers: rescorers,
-		rescored: b.counter("chunks_rescored"), changed: b.counter("chunks_changed"), bad: b.counter("chunks_bad"), batches: new(counter)}
+		rescored: b.counter("chunks_rescored"), changed: b.counter("chunks_changed"), bad: b.counter("chunks_bad"),
+		batches: new(counter)}
 }
 
 // Run rescores one by one.
@@ -88,11 +89,12 @@ func (r *chunkRescorer) rescore(ctx context.Context, batch []*Game) (done []*Gam
 
 // pass passes chunks through one rescorer and returns those that it does not refuse.
 // After an error of a batch they go one by one, to find those that it is about.
-func (r *chunkRescorer) pass(ctx context.Context, rescorer stage.Rescorer, chunks []rescoring) (passed []rescoring, err error) {
+func (r *chunkRescorer) pass(ctx context.Context, rescorer stage.Rescorer, chunks []rescoring) ([]rescoring, error) {
 	if len(chunks) == 0 {
 		return nil, ctx.Err()
 	}
 	r.batches.Add(1)
+	var passed []rescoring
 	records := make([]*record.Game, len(chunks))
 	for i, c := range chunks {
 		records[i] = c.now

@@ -33,7 +33,8 @@ type chunkSourceReader struct {
 
 func newChunkSourceReader(b *build) (Stage, error) {
 	r := &chunkSourceReader{edges: edgesOf[File, SourceEvent](b), settings: b.config.ChunkSourceReader,
-		opened: b.counter("files_opened"), bad: b.counter("files_bad"), badMembers: b.counter("members_bad"), chunks: b.counter("chunks_seen")}
+		opened: b.counter("files_opened"), bad: b.counter("files_bad"), badMembers: b.counter("members_bad"),
+		chunks: b.counter("chunks_seen")}
 	return r, fewThreads(r.settings.Threads)
 }
 

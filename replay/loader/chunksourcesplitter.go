@@ -45,7 +45,8 @@ func newChunkSourceSplitter(b *build) (Stage, error) {
 		s.weights = append(s.weights, o.Weight)
 		s.dealt = append(s.dealt, b.counter("chunks_"+o.Name))
 	}
-	return s, replay.Wrong(!validWeights(s.weights), "weights %v; they must be finite, at least 0, and not all 0", s.weights)
+	return s, replay.Wrong(!validWeights(s.weights), "weights %v; they must be finite, at least 0, and not all 0",
+		s.weights)
 }
 
 // Run deals sources. Markers and removals go to all outputs.

@@ -233,7 +233,8 @@ func (p *filePathProvider) hashFile(rel string, size, edge int64) (print fingerp
 	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(size)))
 	first := min(edge, size)
 	last := min(edge, size-first)
-	n, err := io.Copy(h, io.MultiReader(io.NewSectionReader(file, 0, first), io.NewSectionReader(file, size-last, last)))
+	n, err := io.Copy(h, io.MultiReader(
+		io.NewSectionReader(file, 0, first), io.NewSectionReader(file, size-last, last)))
 	if err == nil && n != first+last {
 		err = fmt.Errorf("it has become shorter than %d bytes while it was read", size)
 	}

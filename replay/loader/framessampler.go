@@ -36,10 +36,12 @@ type frameSampler struct {
 
 func newFrameSampler(b *build) (Stage, error) {
 	s := b.config.ShufflingFrameSampler
-	f := &frameSampler{edges: edgesOf[Frame, Frame](b), size: s.Threads * s.ReservoirSizePerThread, pcg: b.random(0), handed: b.counter("frames")}
-	f.rng = rand.New(f.pcg)
 	size, most := s.ReservoirSizePerThread, math.MaxInt32/max(s.Threads, 1)
-	return f, cmp.Or(fewThreads(s.Threads), replay.Wrong(size < 1 || size > most, "reservoir_size_per_thread: %d; take 1 to %d", size, most))
+	f := &frameSampler{edges: edgesOf[Frame, Frame](b), size: s.Threads * size, pcg: b.random(0)}
+	f.handed = b.counter("frames")
+	f.rng = rand.New(f.pcg)
+	return f, cmp.Or(fewThreads(s.Threads),
+		replay.Wrong(size < 1 || size > most, "reservoir_size_per_thread: %d; take 1 to %d", size, most))
 }
 
 // Run mixes.

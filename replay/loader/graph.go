@@ -196,7 +196,8 @@ func (g *graph) sort(complain complainFunc) {
 			return !slices.ContainsFunc(n.inputs, func(p port) bool { return slices.Contains(rest, p.node) })
 		})
 		if i < 0 {
-			complain(rest[0].index, "data go one way: change the input of one of the stages", "its inputs lead back to itself")
+			const remedy = "data go one way: change the input of one of the stages"
+			complain(rest[0].index, remedy, "its inputs lead back to itself")
 			return
 		}
 		sorted = append(sorted, rest[i])

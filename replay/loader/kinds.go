@@ -36,7 +36,8 @@ func kindsOf(c *StageConfig) []kind {
 	return []kind{
 		{"chunk_rescorer", c.ChunkRescorer != nil, Chunks, Chunks, newChunkRescorer, false, nil},
 		{"chunk_source_reader", c.ChunkSourceReader != nil, Names, Sources, newChunkSourceReader, false, nil},
-		{"chunk_source_splitter", c.ChunkSourceSplitter != nil, Sources, Sources, newChunkSourceSplitter, false, splitterPorts},
+		{"chunk_source_splitter", c.ChunkSourceSplitter != nil, Sources, Sources, newChunkSourceSplitter,
+			false, splitterPorts},
 		{"chunk_unpacker", c.ChunkUnpacker != nil, Chunks, Frames, newChunkUnpacker, false, nil},
 		{"file_path_provider", c.FilePathProvider != nil, Nothing, Names, newFilePathProvider, false, nil},
 		{"join_positions", c.JoinPositions != nil, Frames, Frames, newJoinPositions, true, nil},
@@ -156,7 +157,7 @@ func (b *build) random(stream uint64) *rand.PCG {
 }
 
 // newQueue makes a queue for items of a type.
-var newQueue = [...]func(QueueConfig) anyQueue{Names: queueOf[File], Sources: queueOf[SourceEvent], Chunks: queueOf[*Game],
-	Frames: queueOf[Frame], Batches: queueOf[*Batch]}
+var newQueue = [...]func(QueueConfig) anyQueue{Names: queueOf[File], Sources: queueOf[SourceEvent],
+	Chunks: queueOf[*Game], Frames: queueOf[Frame], Batches: queueOf[*Batch]}
 
 func queueOf[T any](c QueueConfig) anyQueue { return NewQueue[T](c.Capacity, c.Overflow) }

@@ -48,10 +48,11 @@ func newChunkPool(b *build) (Stage, error) {
 		window: newPoolWindow(int64(s.StoreMiB) << 20), stream: NewStream(b.random(0)), pcg: b.random(1),
 		hanse:  chance.Hanse{Threshold: float64(s.HanseSamplingThreshold), Gamma: s.HanseSamplingGamma},
 		handed: b.counter("chunks_handed_on"), rejected: b.counter("chunks_rejected"), bad: b.counter("chunks_bad"),
-		transcoded: b.counter("chunks_transcoded"), storeHits: b.counter("store_hits"), storeMisses: b.counter("store_misses")}
+		transcoded: b.counter("chunks_transcoded"),
+		storeHits:  b.counter("store_hits"), storeMisses: b.counter("store_misses")}
 	p.rng = rand.New(p.pcg)
-	return p, cmp.Or(
-		replay.Wrong(s.ChunkPoolSize < 1 || s.ChunkPoolSize > maxWindow, "chunk_pool_size: %d; take 1 to %d", s.ChunkPoolSize, maxWindow),
+	size := s.ChunkPoolSize
+	return p, cmp.Or(replay.Wrong(size < 1 || size > maxWindow, "chunk_pool_size: %d; take 1 to %d", size, maxWindow),
 		fewThreads(s.Threads), fewEpochs(s.Epochs),
 		replay.Wrong(s.StoreMiB < 0, "store_mib: %d; take 0 for no store, or the memory that it may have", s.StoreMiB),
 		errors.Join(p.hanse.Validate(), s.PositionWeight.Validate()))
@@ -232,6 +233,7 @@ func (p *chunkPool) Stats() []Counter {
 	defer p.mu.Unlock()
 	lo, hi := p.stream.Window()
 	w := &p.window
-	return append(p.build.Stats(), gauge("chunks_in_pool", w.live), gauge("window_chunks", hi-lo), gauge("store_chunks", w.stored),
-		gauge("store_positions", w.positions), gauge("store_bytes", w.bytes), gauge("max_weight", p.hanse.Max()), gauge("passes", p.stream.Passes()))
+	return append(p.build.Stats(), gauge("chunks_in_pool", w.live), gauge("window_chunks", hi-lo),
+		gauge("store_chunks", w.stored), gauge("store_positions", w.positions), gauge("store_bytes", w.bytes),
+		gauge("max_weight", p.hanse.Max()), gauge("passes", p.stream.Passes()))
 }

@@ -22,7 +22,8 @@ func newTensorGenerator(b *build) (Stage, error) {
 	t := &tensorGenerator{edges: edgesOf[Frame, *Batch](b), settings: b.config.TensorGenerator,
 		made: b.counter("batches"), rows: b.counter("rows"), bad: b.counter("frames_bad")}
 	size := t.settings.BatchSize
-	return t, cmp.Or(fewThreads(t.settings.Threads), replay.Wrong(size < 1, "batch_size: %d; at least 1 is needed", size))
+	return t, cmp.Or(fewThreads(t.settings.Threads),
+		replay.Wrong(size < 1, "batch_size: %d; at least 1 is needed", size))
 }
 
 // Run makes batches.

@@ -38,10 +38,11 @@ func newChunkUnpacker(b *build) (Stage, error) {
 		picker: picker{seed: b.random(0).Uint64(), rate: s.PositionSamplingRate, count: s.PositionCount},
 		chunks: b.counter("chunks_unpacked"), frames: b.counter("frames"), bad: b.counter("chunks_bad")}
 	u.scratch.New = func() any { return &unpackScratch{rebuilder: NewRebuilder()} }
-	rate := s.PositionSamplingRate
+	rate, n := s.PositionSamplingRate, s.PositionCount
 	return u, cmp.Or(fewThreads(s.Threads),
-		replay.Wrong(s.PositionCount < 0, "position_count: %d; take 1 or more, or 0 to sample by position_sampling_rate", s.PositionCount),
-		replay.Wrong(s.PositionCount == 0 && !(rate > 0 && rate <= 1), "position_sampling_rate: %v; take more than 0 and at most 1", rate),
+		replay.Wrong(n < 0, "position_count: %d; take 1 or more, or 0 to sample by position_sampling_rate", n),
+		replay.Wrong(n == 0 && !(rate > 0 && rate <= 1),
+			"position_sampling_rate: %v; take more than 0 and at most 1", rate),
 		replay.Wrong(s.Prefetch < 0, "prefetch: %d; take 0 or more", s.Prefetch),
 		s.PositionWeight.Validate())
 }

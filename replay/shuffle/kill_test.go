@@ -226,8 +226,9 @@ func TestTemps(t *testing.T) {
 		t.Fatalf("leftovers %v, %v", names, err)
 	}
 	others := fsx.MarkedTemp(filepath.Join(o.OutputDir, "20240101-000000"), fsx.RemovedMark)
+	temp := "run/shuffled/" + names[0] + ".tmp"
 	for _, path := range []string{"run/shuffled/.games.index.77-1.partial", others,
-		"run/shuffled/" + names[0] + ".tmp/.plan.json.77-2.partial", "run/shuffled/" + names[0] + ".tmp/train/.data000000.rows.77-3.partial"} {
+		temp + "/.plan.json.77-2.partial", temp + "/train/.data000000.rows.77-3.partial"} {
 		if err := fsx.WriteFile(m, path, []byte("half")); err != nil {
 			t.Fatal(err)
 		}

@@ -68,10 +68,13 @@ const (
 // Validate says which setting is out of range.
 func (s Settings) Validate() error {
 	return cmp.Or(s.Window.Validate(),
-		replay.Wrong(s.RowsPerFile < 1 || s.RowsPerFile > 1<<28, "approx-rows-per-file %d: want 1 to %d", s.RowsPerFile, 1<<28),
+		replay.Wrong(s.RowsPerFile < 1 || s.RowsPerFile > 1<<28,
+			"approx-rows-per-file %d: want 1 to %d", s.RowsPerFile, 1<<28),
 		replay.Wrong(!(s.ShortTerm >= 0 && s.ShortTerm <= 1), "st-theta %g: want 0 to 1", s.ShortTerm),
-		replay.Wrong(s.Split != SplitByGame && s.Split != SplitByFile, "split %q: want %s or %s", s.Split, SplitByGame, SplitByFile),
-		replay.Wrong(!(s.Validation >= 0 && s.Validation < 1), "validation-share %g: want 0 or more, below 1", s.Validation))
+		replay.Wrong(s.Split != SplitByGame && s.Split != SplitByFile,
+			"split %q: want %s or %s", s.Split, SplitByGame, SplitByFile),
+		replay.Wrong(!(s.Validation >= 0 && s.Validation < 1),
+			"validation-share %g: want 0 or more, below 1", s.Validation))
 }
 
 // Validate sets the defaults and says which option is missing or out of range.

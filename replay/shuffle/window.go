@@ -47,9 +47,11 @@ func (o WindowOptions) Validate() error {
 		}
 	}
 	return cmp.Or(
-		replay.Wrong(o.MaxRows > 0 && o.MaxRows < o.MinRows, "max-rows %d is below min-rows %d: raise it, or 0 for no limit", o.MaxRows, o.MinRows),
+		replay.Wrong(o.MaxRows > 0 && o.MaxRows < o.MinRows,
+			"max-rows %d is below min-rows %d: raise it, or 0 for no limit", o.MaxRows, o.MinRows),
 		replay.Wrong(!(o.Expand >= 0 && o.Expand <= 1e6), "expand-window-per-row %g: want 0 to 1e6", o.Expand),
-		replay.Wrong(!(o.Exponent > 0 && o.Exponent <= 1), "taper-window-exponent %g: want above 0, at most 1", o.Exponent))
+		replay.Wrong(!(o.Exponent > 0 && o.Exponent <= 1),
+			"taper-window-exponent %g: want above 0, at most 1", o.Exponent))
 }
 
 // offset is the formula's off.
