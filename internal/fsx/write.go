@@ -140,7 +140,9 @@ func RemoveTemps(fsys FS, dir, mark string) error {
 // IsTempOf says whether a base name is one of WriteFile's temporary names for a file
 // called final.
 func IsTempOf(base, final string) bool {
-	return IsTemp(base) && strings.HasPrefix(base, "."+final+".")
+	rest, ok := strings.CutPrefix(strings.TrimSuffix(base, tempSuffix), "."+final+".")
+	// Process and number. Without the dot it could be of final.json, without the dash a mark.
+	return ok && IsTemp(base) && strings.Contains(rest, "-") && !strings.Contains(rest, ".")
 }
 
 // RemoveTempsOf removes what crashed WriteFile calls for path left beside it. Nobody may
