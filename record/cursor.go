@@ -34,25 +34,14 @@ func (c *cursor) take(n int, what string) []byte {
 	return c.src[c.pos-n : c.pos]
 }
 
-func (c *cursor) u8(what string) byte {
-	if b := c.take(1, what); b != nil {
-		return b[0]
-	}
-	return 0
-}
+func (c *cursor) u8(what string) byte { return byte(c.uint(1, what)) }
 
-func (c *cursor) u16(what string) uint16 {
-	if b := c.take(2, what); b != nil {
-		return binary.LittleEndian.Uint16(b)
+// uint reads a number of so many bytes.
+func (c *cursor) uint(bytes int, what string) (v uint64) {
+	for i, b := range c.take(bytes, what) {
+		v |= uint64(b) << (8 * i)
 	}
-	return 0
-}
-
-func (c *cursor) u64(what string) uint64 {
-	if b := c.take(8, what); b != nil {
-		return binary.LittleEndian.Uint64(b)
-	}
-	return 0
+	return v
 }
 
 // float reads a float32; of the NaNs only the canonical one is accepted.

@@ -41,11 +41,7 @@ func DecodeHeader(src []byte) (g *Game, plies, size int, err error) {
 	}
 	d := decoder{cursor: cursor{src: src[:size-crcSize], pos: body}}
 	g = new(Game)
-	plies = d.header(g)
-	if d.err == nil {
-		d.invalid(0, g.checkHeader())
-	}
-	if d.err != nil {
+	if plies = d.header(g); d.err != nil {
 		return nil, 0, 0, d.final()
 	}
 	return g, plies, size, nil
@@ -67,19 +63,16 @@ func frame(src []byte) (body, size int, v byte, err error) {
 	body = c.pos
 	c.take(n, "body")
 	sumAt := c.pos
-	stored := c.take(crcSize, "checksum")
-	if c.err != nil {
-		return 0, 0, 0, c.err
+	stored := uint32(c.uint(crcSize, "checksum"))
+	if size = c.pos; size > MaxBytes {
+		c.fail(0, nil, "%d bytes, at most %d", size, MaxBytes)
 	}
-	if c.pos > MaxBytes {
-		c.fail(0, nil, "%d bytes, at most %d", c.pos, MaxBytes)
-		return 0, 0, 0, c.err
+	if c.err == nil {
+		if got := crc32.Checksum(src[:sumAt], castagnoli); got != stored {
+			c.fail(sumAt, nil, "checksum is %#08x, the bytes have %#08x", stored, got)
+		}
 	}
-	if got, want := crc32.Checksum(src[:sumAt], castagnoli), binary.LittleEndian.Uint32(stored); got != want {
-		c.fail(sumAt, nil, "checksum is %#08x, the bytes have %#08x", want, got)
-		return 0, 0, 0, c.err
-	}
-	return body, c.pos, v, nil
+	return body, size, v, c.err
 }
 
 // decoder reads a body.
@@ -111,10 +104,7 @@ func (d *decoder) game() *Game {
 	if d.err != nil {
 		return nil
 	}
-	d.invalid(0, g.checkHeader())
-	if d.err == nil {
-		d.invalid(0, d.walker.begin(g))
-	}
+	d.invalid(0, d.walker.begin(g))
 	for i := range g.Plies {
 		if d.err != nil {
 			return nil
@@ -154,18 +144,22 @@ func (d *decoder) invalid(at int, err error) {
 	}
 }
 
-// header reads all fields of the header into g and returns the number of
+// header reads all fields of the header into g, checks them and returns the number of
 // plies, which is no more than the bytes that are left can hold.
 func (d *decoder) header(g *Game) int {
 	copy(g.ID[:], d.take(len(g.ID), "id"))
 	g.Start = string(d.bytes(MaxText, "start"))
 	g.NetID = string(d.bytes(MaxText, "net id"))
-	g.Seed = d.u64("seed")
-	g.Ordinal = d.u64("ordinal")
-	g.Flags = GameFlags(d.u16("flags"))
+	g.Seed = d.uint(8, "seed")
+	g.Ordinal = d.uint(8, "ordinal")
+	g.Flags = GameFlags(d.uint(2, "flags"))
 	g.End = EndReason(d.u8("end reason"))
 	g.WhiteResult = int8(d.u8("result"))
-	return int(d.varint(uint64(len(d.src)-d.pos)/minPlyBytes, "number of plies"))
+	plies := int(d.varint(uint64(len(d.src)-d.pos)/minPlyBytes, "number of plies"))
+	if d.err == nil {
+		d.invalid(0, g.checkHeader())
+	}
+	return plies
 }
 
 // ply reads the entry of a position with numLegal legal moves, which the
@@ -183,10 +177,10 @@ func (d *decoder) ply(p *Ply, numLegal int) {
 	switch {
 	case d.err != nil || p.Kind == PolicyNone:
 	case p.Kind == PolicyCounts:
-		p.Counts = cut(&d.counts, numLegal)
+		p.Counts = Cut(&d.counts, numLegal)
 		d.pairs(p.Counts, d.walker.diskOrder())
 	case p.Kind == PolicyProbs:
-		p.Probs = cut(&d.probs, numLegal)
+		p.Probs = Cut(&d.probs, numLegal)
 		for _, j := range d.walker.diskOrder() {
 			p.Probs[j] = d.float("probability")
 		}
@@ -241,9 +235,9 @@ func (d *decoder) pairs(counts []uint32, order []uint8) {
 	}
 }
 
-// cut returns n zeroed elements of a block that is renewed when used up, so
+// Cut returns n zeroed elements of a block that is renewed when used up, so
 // that a game costs a few allocations and not one per ply.
-func cut[T any](block *[]T, n int) []T {
+func Cut[T any](block *[]T, n int) []T {
 	if len(*block) < n {
 		*block = make([]T, max(n, 1024))
 	}

@@ -33,9 +33,6 @@ func Open(src []byte) (Encoded, error) {
 	d := decoder{cursor: cursor{src: src[:size-crcSize], pos: body}}
 	var g Game
 	e := Encoded{src: src[:size:size], plies: d.header(&g)}
-	if d.err == nil {
-		d.invalid(0, g.checkHeader())
-	}
 	e.start, e.end, e.result = g.Start, g.End, g.WhiteResult
 	e.moves = d.pos
 	d.take(2*e.plies, "moves")

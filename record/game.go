@@ -41,21 +41,10 @@ func (e EndReason) String() string {
 
 // EndOf returns the end reason of a position where the game is over by the
 // rules, EndUnknown where it goes on.
-func EndOf(t chess.Terminal) EndReason {
-	switch t {
-	case chess.Checkmate:
-		return EndCheckmate
-	case chess.Stalemate:
-		return EndStalemate
-	case chess.Repetition:
-		return EndRepetition
-	case chess.FiftyMoves:
-		return EndFiftyMoves
-	case chess.Material:
-		return EndMaterial
-	}
-	return EndUnknown
-}
+func EndOf(t chess.Terminal) EndReason { return endsByRule[t] }
+
+var endsByRule = map[chess.Terminal]EndReason{chess.Checkmate: EndCheckmate, chess.Stalemate: EndStalemate,
+	chess.Repetition: EndRepetition, chess.FiftyMoves: EndFiftyMoves, chess.Material: EndMaterial}
 
 // PolicyKind says in which form a ply holds its policy.
 type PolicyKind uint8

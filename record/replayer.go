@@ -98,16 +98,19 @@ func (p *Ply) fillPolicy(dst []float32) {
 	case PolicyProbs:
 		copy(dst, p.Probs)
 	case PolicyCounts:
-		sum := countSum(p.Counts)
+		sum := CountSum(p.Counts)
 		if sum == 0 { // a single legal move that needed no visits
 			dst[0] = 1
 			return
 		}
 		for j, n := range p.Counts {
-			dst[j] = float32(float64(n) / float64(sum))
+			dst[j] = ShareOf(uint64(n), sum)
 		}
 	}
 }
+
+// ShareOf is the policy of a move with n of total visits, as lc0 rounds it, too.
+func ShareOf(n, total uint64) float32 { return float32(float64(n) / float64(total)) }
 
 // shortTerm returns TargetST of the position at ply. A position that was not
 // searched has the value of the next one; beyond the last move stands the

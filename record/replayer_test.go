@@ -75,7 +75,7 @@ func TestAppendRowTargets(t *testing.T) {
 			var want float32
 			switch p.Kind {
 			case PolicyCounts:
-				want = float32(float64(p.Counts[j]) / float64(countSum(p.Counts)))
+				want = float32(float64(p.Counts[j]) / float64(CountSum(p.Counts)))
 			case PolicyProbs:
 				want = p.Probs[j]
 			}

@@ -99,20 +99,12 @@ func (g *Game) SetResult(ply int, v encoding.QDM) {
 		if unknown(v) {
 			return
 		}
-		g.Results = make([]encoding.QDM, len(g.Plies))
-		for i := range g.Results {
-			g.Results[i] = encoding.UnknownQDM
-		}
+		g.Results = slices.Repeat([]encoding.QDM{encoding.UnknownQDM}, len(g.Plies))
 	}
-	if g.Results[ply] = v; !unknown(v) {
-		return
+	g.Results[ply] = v
+	if !slices.ContainsFunc(g.Results, func(r encoding.QDM) bool { return !unknown(r) }) {
+		g.Results = nil
 	}
-	for i := range g.Results {
-		if !unknown(g.Results[i]) {
-			return
-		}
-	}
-	g.Results = nil
 }
 
 // unknown says whether nothing is known of v.

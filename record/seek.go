@@ -166,7 +166,7 @@ func (s *Seeker) fillCounts(dst []float32, src []byte) bool {
 	s.totals[len(s.totals)-1] = sum
 	for range pairs {
 		v, n := binary.Uvarint(src[1:])
-		dst[order[src[0]]] = float32(float64(v) / float64(sum))
+		dst[order[src[0]]] = ShareOf(v, sum)
 		src = src[1+n:]
 	}
 	return len(src) == 0

@@ -90,7 +90,7 @@ func TestSeekerEqualsReplayer(t *testing.T) {
 		}
 		sameRows(t, got, want)
 		for i, total := range s.Totals() {
-			if want := countSum(g.Plies[plies[i]].Counts); total != want {
+			if want := CountSum(g.Plies[plies[i]].Counts); total != want {
 				t.Errorf("seed %d: row %d is of %d visits, want %d", seed, i, total, want)
 			}
 		}
@@ -162,7 +162,6 @@ func TestRankOrder(t *testing.T) {
 	const seed = 21
 	rng := rand.New(rand.NewPCG(seed, 0))
 	var w walker
-	var r rankScratch
 	for n := range 400 {
 		start := chess.StartBoard()
 		if fen := seekStarts[n%5]; fen != "" {
@@ -180,7 +179,7 @@ func TestRankOrder(t *testing.T) {
 		}
 		w.generate()
 		want := slices.Clone(w.sortOrder())
-		if got := r.order(&w); !slices.Equal(got, want) {
+		if got := w.diskOrder(); !slices.Equal(got, want) {
 			t.Fatalf("seed %d: order %v, want %v: %s", seed, got, want, w.history.Board().FEN())
 		}
 	}

@@ -18,9 +18,12 @@ type walker struct {
 	parsed  bool
 	history *chess.History
 	moves   chess.MoveList
-	keys    [256]uint32 // scratch of diskOrder
-	order   [256]uint8
-	rank    rankScratch
+
+	// Scratch of diskOrder. The sets of origins are empty between calls.
+	keys  [256]uint32
+	order [256]uint8
+	from  [64]uint64
+	first [64]uint8
 }
 
 // walkers holds idle ones: a walker's line and lists are worth keeping.
@@ -54,7 +57,41 @@ func (w *walker) generate() []chess.Move {
 // on disk (ascending as 16-bit numbers) to generation order. It is valid until
 // the next call. Disk order is independent of how chess generates moves, so
 // that a change there does not change the meaning of stored games.
-func (w *walker) diskOrder() []uint8 { return w.rank.order(w) }
+//
+// It orders moves without comparing them, in a fraction of sortOrder's time: a set
+// of origins for each destination gives each move its place by counting bits.
+func (w *walker) diskOrder() []uint8 {
+	moves := w.moves.Slice()
+	used := uint64(0)
+	for _, m := range moves {
+		if m>>12 != 0 { // promotions are rare: they sort behind all others
+			w.clearFrom(used)
+			return w.sortOrder()
+		}
+		w.from[m.To()&63] |= 1 << m.From()
+		used |= 1 << m.To()
+	}
+	n := 0
+	for set := used; set != 0; set &= set - 1 {
+		to := bits.TrailingZeros64(set) & 63
+		w.first[to] = uint8(n)
+		n += bits.OnesCount64(w.from[to])
+	}
+	for i, m := range moves {
+		to := m.To() & 63
+		rank := int(w.first[to]) + bits.OnesCount64(w.from[to]&(1<<m.From()-1))
+		w.order[rank&255] = uint8(i)
+	}
+	w.clearFrom(used)
+	return w.order[:len(moves)]
+}
+
+// clearFrom empties the sets of origins for these destinations.
+func (w *walker) clearFrom(used uint64) {
+	for ; used != 0; used &= used - 1 {
+		w.from[bits.TrailingZeros64(used)&63] = 0
+	}
+}
 
 // sortOrder is diskOrder by sorting.
 func (w *walker) sortOrder() []uint8 {
@@ -111,7 +148,7 @@ func checkPolicy(i int, p *Ply, numLegal int) error {
 	if len(p.Probs) != wantProbs {
 		return invalid(i, "probs", "%d entries, want %d (%d legal moves)", len(p.Probs), wantProbs, numLegal)
 	}
-	if p.Kind == PolicyCounts && numLegal > 1 && countSum(p.Counts) == 0 {
+	if p.Kind == PolicyCounts && numLegal > 1 && CountSum(p.Counts) == 0 {
 		return invalid(i, "counts", "no move was visited")
 	}
 	if p.Kind != PolicyProbs {
@@ -130,7 +167,8 @@ func checkPolicy(i int, p *Ply, numLegal int) error {
 	return nil
 }
 
-func countSum(counts []uint32) (sum uint64) {
+// CountSum adds up the visits of a policy.
+func CountSum(counts []uint32) (sum uint64) {
 	for _, n := range counts {
 		sum += uint64(n)
 	}
@@ -168,44 +206,4 @@ func checkValues(i int, p *Ply) error {
 		return invalid(i, "kld", "%g, want a finite number >= 0", k)
 	}
 	return nil
-}
-
-// rankScratch orders moves without comparing them: a set of origins for each
-// destination gives each move its place by counting bits. The sets are empty
-// between calls.
-type rankScratch struct {
-	from  [64]uint64
-	first [64]uint8
-}
-
-// order returns what w.sortOrder does, in a fraction of its time. It is valid
-// until the next call.
-func (r *rankScratch) order(w *walker) []uint8 {
-	moves := w.moves.Slice()
-	used := uint64(0)
-	for _, m := range moves {
-		if m>>12 != 0 { // promotions are rare: they sort behind all others
-			for set := used; set != 0; set &= set - 1 {
-				r.from[bits.TrailingZeros64(set)&63] = 0
-			}
-			return w.sortOrder()
-		}
-		r.from[m.To()&63] |= 1 << m.From()
-		used |= 1 << m.To()
-	}
-	n := 0
-	for set := used; set != 0; set &= set - 1 {
-		to := bits.TrailingZeros64(set) & 63
-		r.first[to] = uint8(n)
-		n += bits.OnesCount64(r.from[to])
-	}
-	for i, m := range moves {
-		to := m.To() & 63
-		rank := int(r.first[to]) + bits.OnesCount64(r.from[to]&(1<<m.From()-1))
-		w.order[rank&255] = uint8(i)
-	}
-	for set := used; set != 0; set &= set - 1 {
-		r.from[bits.TrailingZeros64(set)&63] = 0
-	}
-	return w.order[:len(moves)]
 }

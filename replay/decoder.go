@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"github.com/chessbrain/chessbrain/encoding"
 )
 
 // Decoder reads little-endian bytes one after the other. After the first fault, which
@@ -38,7 +40,7 @@ func (d *Decoder) Take(n int) []byte {
 	if d.Err != nil {
 		return nil
 	}
-	if n > len(d.Data)-d.Pos {
+	if uint(n) > uint(len(d.Data)-d.Pos) { // also below 0, as a length that an int cannot hold
 		d.Fail("cut off: %d bytes wanted, %d are there", n, len(d.Data)-d.Pos)
 		return nil
 	}
@@ -98,6 +100,40 @@ func (d *Decoder) Uvarint(limit uint64) uint64 {
 
 // Bytes reads a length of at most limit and as many bytes.
 func (d *Decoder) Bytes(limit uint64) []byte { return d.Take(int(d.Uvarint(limit))) }
+
+// QDM reads three float32.
+func (d *Decoder) QDM() encoding.QDM { return encoding.QDM{Q: d.Float(), D: d.Float(), M: d.Float()} }
+
+// AppendQDM appends what Decoder.QDM reads.
+func AppendQDM(dst []byte, v encoding.QDM) []byte {
+	for _, f := range [3]float32{v.Q, v.D, v.M} {
+		dst = le.AppendUint32(dst, math.Float32bits(f))
+	}
+	return dst
+}
+
+// CountBoards returns how many history boards the masks show, and as bit t whether
+// board t had occurred before.
+func CountBoards(masks *[encoding.NumMasks]uint64) (boards int, repeated uint8, err error) {
+	const size = encoding.PlanesPerBoard
+	for t := range encoding.HistoryLen {
+		board, any := (*[size]uint64)(masks[t*size:]), uint64(0)
+		for _, m := range board {
+			any |= m
+		}
+		if any != 0 {
+			boards = t + 1
+		}
+		switch again := board[size-1]; again {
+		case 0:
+		case ^uint64(0):
+			repeated |= 1 << t
+		default:
+			return 0, 0, fmt.Errorf("repetition plane of history board %d is %#x, neither empty nor full", t, again)
+		}
+	}
+	return boards, repeated, nil
+}
 
 // AppendMen appends a board, the planes of its men: the squares that are not empty, then
 // for each, the lowest first, its plane in four bits, the lower ones first. twice are the

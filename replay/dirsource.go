@@ -94,39 +94,28 @@ func (d *DirSource) pollFile(path string, found *Found) error {
 		return err
 	}
 	size := c.offset + int64(len(data))
-	var games []*record.Game
-	var damage []*CorruptError
-	next, torn := c.offset, true
-	if c.offset > 0 {
-		var part scanned
-		games, part = scanBlocks(data, c.offset, decodeGame)
-		damage, next, torn = part.damage, part.next, part.footer == nil
-	} else {
-		if _, short, _ := parseHeader(data); short && growing {
-			return nil
-		}
-		var chunk ChunkInfo
-		if games, chunk, err = DecodeChunk(path, data); err != nil {
-			c.done = true // an unknown version does not become known
-			return err
-		}
-		damage, next, torn = chunk.Damage, size-chunk.Lost, chunk.Torn
+	if _, short, _ := parseHeader(data); c.offset == 0 && short && growing {
+		return nil
 	}
-	d.take(path, games, damage, found)
-	c.offset = next
-	c.done = !torn || !growing || next == 0 // whole, or no chunk at all (reported)
-	if torn && !growing {
-		found.Problems = append(found.Problems, unsealed(path, next, size-next))
+	games, chunk, err := readGames(path, data, c.offset, decodeGame)
+	if err != nil {
+		c.done = true // an unknown version does not become known
+		return err
 	}
+	c.offset = size - chunk.Lost
+	c.done = !chunk.Torn || !growing || c.offset == 0 // whole, or no chunk at all (reported)
+	for _, e := range chunk.Damage {
+		found.Problems = append(found.Problems, e)
+	}
+	if chunk.Torn && !growing {
+		found.Problems = append(found.Problems, unsealed(path, c.offset, chunk.Lost))
+	}
+	d.take(games, found)
 	return nil
 }
 
 // take sorts games into new and known ones.
-func (d *DirSource) take(path string, games []*record.Game, damage []*CorruptError, found *Found) {
-	for _, e := range damage {
-		e.Path = path
-		found.Problems = append(found.Problems, e)
-	}
+func (d *DirSource) take(games []*record.Game, found *Found) {
 	for _, g := range games {
 		if _, ok := d.seen[g.ID]; ok {
 			found.Duplicates++

@@ -12,6 +12,14 @@ var ErrNoRows = errors.New("the window holds no training rows")
 // ErrClosed says that a Writer, Prefetcher, loader or queue was used after Close.
 var ErrClosed = errors.New("used after Close")
 
+// Wrong is the fault of a setting, nil if all is right with it.
+func Wrong(is bool, format string, args ...any) error {
+	if is {
+		return fmt.Errorf(format, args...)
+	}
+	return nil
+}
+
 // CorruptError is damage found in a chunk file. The bytes named are not used;
 // everything else of the file is.
 type CorruptError struct {

@@ -49,7 +49,7 @@ const (
 
 	// maxPayload bounds what one block may hold, and what a reader believes.
 	maxPayload = 64 << 20
-	// maxChunk bounds the chunk files that are read.
+	// maxChunk bounds the files that are read.
 	maxChunk = 1 << 30
 )
 

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"io"
 
 	"golang.org/x/sync/errgroup"
@@ -71,7 +70,7 @@ func MapOrdered[A, B any](ctx context.Context, threads int, next func(context.Co
 func Each[T any](ctx context.Context, next func(context.Context) (T, error), do func(T) error) error {
 	for {
 		item, err := next(ctx)
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF { // itself: one in the chain of an error is a failure
 			return nil
 		}
 		if err != nil {

@@ -2,9 +2,9 @@ package replay
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/plugins/stage"
@@ -96,17 +96,14 @@ func (p *Prefetcher) Next(ctx context.Context, b *encoding.TrainBatch) error {
 		}
 	}
 	switch {
-	case it.err == nil && it.version == p.src.Version():
+	case it.version != p.src.Version():
+		return p.redraw(ctx, b)
+	case it.err == nil:
 		b.CopyFrom(it.batch)
 		p.consume(it)
 		return nil
-	case it.err == nil || it.version != p.src.Version():
-		return p.redraw(ctx, b)
 	}
-	if err := p.rewind(); err != nil {
-		return err
-	}
-	return it.err
+	return cmp.Or(p.rewind(), it.err)
 }
 
 // consume moves the consumer's position behind it.
@@ -250,24 +247,18 @@ func (p *Prefetcher) Close() error {
 // Section is the source's section at the consumer's position.
 func (p *Prefetcher) Section() stage.Section {
 	s := p.src.Section()
-	return stage.Section{Name: s.Name, Version: s.Version,
-		Save: func(w io.Writer) error {
-			if p.stateErr != nil {
-				return p.stateErr
-			}
-			_, err := w.Write(p.state)
-			return err
-		},
-		Load: func(r io.Reader, version int) error {
-			if err := p.rewind(); err != nil {
-				return err
-			}
-			if err := p.src.Section().Load(r, version); err != nil {
-				return err
-			}
+	save := func() ([]byte, error) { return p.state, p.stateErr }
+	return BytesSection(s.Name, s.Name+" section", s.Version, save, func(data []byte) error {
+		err := p.rewind()
+		if err == nil {
+			err = s.Load(bytes.NewReader(data), s.Version)
+		}
+		if err == nil {
 			p.state, p.stateErr = saveState(p.src)
-			return p.stateErr
-		}}
+			err = p.stateErr
+		}
+		return err
+	})
 }
 
 // saveState returns a source's position.

@@ -64,23 +64,26 @@ func ReadPrefix(fsys fsx.FS, path string, n int64) ([]*record.Game, ChunkInfo, e
 
 // DecodeChunk is ReadChunk of the file's bytes; path is for messages.
 func DecodeChunk(path string, data []byte) ([]*record.Game, ChunkInfo, error) {
-	return readGames(path, data, decodeGame)
+	return readGames(path, data, 0, decodeGame)
 }
 
-// readGames reads a chunk's games in the form that read gives them.
-func readGames[T any](path string, data []byte, read readGame[T]) ([]T, ChunkInfo, error) {
-	info := ChunkInfo{Path: path, Bytes: int64(len(data)), Torn: true}
-	from, err := info.header(data)
-	if err != nil || from < 0 {
-		return nil, info, err
+// readGames reads a chunk's games in the form that read gives them. data begins at offset
+// base, where a block does if that is not the file's beginning.
+func readGames[T any](path string, data []byte, base int64, read readGame[T]) ([]T, ChunkInfo, error) {
+	info := ChunkInfo{Path: path, Bytes: base + int64(len(data)), Torn: true}
+	from := 0
+	if base == 0 {
+		var err error
+		if from, err = info.header(data); err != nil || from < 0 {
+			return nil, info, err
+		}
 	}
-	games, s := scanBlocks(data[from:], int64(from), read)
+	games, s := scanBlocks(data[from:], base+int64(from), read)
 	info.Blocks, info.Games, info.Positions, info.tail = s.blocks, s.games, s.positions, s.tail
 	info.Damage = append(info.Damage, s.damage...)
 	if s.footer == nil {
-		info.Lost = int64(len(data)) - s.next
-	} else {
-		info.Torn = false
+		info.Lost = info.Bytes - s.next
+	} else if info.Torn = false; base == 0 { // its hash is of the whole file
 		info.checkFooter(s, data)
 	}
 	for _, d := range info.Damage {
@@ -143,7 +146,7 @@ func ReadPart(fsys fsx.FS, path string, offset, n int64) ([]byte, error) {
 		n = max(info.Size()-offset, 0)
 	}
 	if n > maxChunk {
-		return nil, fmt.Errorf("%s has %d bytes, a chunk has at most %d", path, n, maxChunk)
+		return nil, fmt.Errorf("%s has %d bytes, at most %d are read", path, n, maxChunk)
 	}
 	data := make([]byte, n)
 	if have, err := f.ReadAt(data, offset); have < len(data) {
@@ -180,7 +183,7 @@ func OpenGameIndex(fsys fsx.FS, path string) (*GameIndex, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read chunk: %w", err)
 	}
-	games, info, err := readGames(path, data, locateGame)
+	games, info, err := readGames(path, data, 0, locateGame)
 	switch {
 	case err != nil:
 		return nil, err

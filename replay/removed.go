@@ -37,6 +37,8 @@ type RemovedFile struct {
 // Process is the name of the process that played the games.
 func (f *RemovedFile) Process() string { return path.Base(path.Dir(f.Path)) }
 
+func (f *RemovedFile) key() [2]string { return [2]string{f.Path, f.SHA256} }
+
 // check says what a line of the list cannot say.
 func (f *RemovedFile) check() error {
 	if !fs.ValidPath(f.Path) || f.Games < 0 || f.TrainRows < 0 || f.ValRows < 0 {
@@ -54,9 +56,6 @@ func (f *RemovedFile) check() error {
 	}
 	return nil
 }
-
-// maxRemovedList bounds the list that is read: some millions of files.
-const maxRemovedList = 1 << 30
 
 // ReadRemoved returns the files that were removed below dir, each once; none
 // where there is no list. A file that is listed and still there, because the
@@ -84,16 +83,9 @@ func ReadRemoved(fsys fsx.FS, dir string) ([]RemovedFile, error) {
 // the whole lines.
 func readRemovedList(fsys fsx.FS, dir string) (listed []RemovedFile, whole int64, err error) {
 	name := filepath.Join(dir, RemovedName)
-	info, err := fsys.Stat(name)
+	data, err := ReadPart(fsys, name, 0, -1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
-	}
-	if err == nil && info.Size() > maxRemovedList {
-		err = fmt.Errorf("%s has %d bytes, at most %d are read", name, info.Size(), int64(maxRemovedList))
-	}
-	var data []byte
-	if err == nil {
-		data, err = fsx.ReadFile(fsys, name)
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("read list of removed games: %w", err)
@@ -112,8 +104,8 @@ func readRemovedList(fsys fsx.FS, dir string) (listed []RemovedFile, whole int64
 		if err != nil {
 			return nil, 0, &CorruptError{Path: name, Offset: int64(at), Length: int64(n), Reason: err.Error() + "; put it back from a copy"}
 		}
-		if key := [2]string{f.Path, f.SHA256}; !seen[key] {
-			seen[key] = true
+		if !seen[f.key()] {
+			seen[f.key()] = true
 			listed = append(listed, f)
 		}
 		at += n + 1
@@ -178,11 +170,11 @@ func Remove(fsys fsx.FS, dir string, files []RemovedFile) error {
 	}
 	there := map[[2]string]bool{}
 	for _, f := range listed {
-		there[[2]string{f.Path, f.SHA256}] = true
+		there[f.key()] = true
 	}
 	var lines []byte
 	for _, f := range files {
-		if there[[2]string{f.Path, f.SHA256}] {
+		if there[f.key()] {
 			continue
 		}
 		line, err := json.Marshal(f)

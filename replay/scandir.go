@@ -116,7 +116,11 @@ func IsChunk(base string) bool {
 
 // ListChunks returns the chunk files below dir in path order, none where there is no
 // such directory.
-func ListChunks(fsys fsx.FS, dir string) ([]string, error) {
+func ListChunks(fsys fsx.FS, dir string) ([]string, error) { return ListFiles(fsys, dir, IsChunk) }
+
+// ListFiles is ListChunks of the files with a wanted base name. What has a dot in front
+// is somebody's own, directories too.
+func ListFiles(fsys fsx.FS, dir string, wanted func(base string) bool) ([]string, error) {
 	entries, err := fsys.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -130,12 +134,12 @@ func ListChunks(fsys fsx.FS, dir string) ([]string, error) {
 		switch {
 		case strings.HasPrefix(e.Name(), "."):
 		case e.IsDir():
-			below, err := ListChunks(fsys, name)
+			below, err := ListFiles(fsys, name, wanted)
 			if err != nil {
 				return nil, err
 			}
 			paths = append(paths, below...)
-		case IsChunk(e.Name()):
+		case wanted(e.Name()):
 			paths = append(paths, name)
 		}
 	}

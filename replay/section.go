@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
@@ -31,6 +32,15 @@ func BytesSection(name, what string, version int, save func() ([]byte, error), l
 			}
 			return load(data)
 		}}
+}
+
+// WriteJSON makes v, which is written for people too, the content of a file, durably.
+func WriteJSON(fsys fsx.FS, path, indent string, v any) error {
+	data, err := json.MarshalIndent(v, "", indent)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return fsx.WriteFile(fsys, path, append(data, '\n'))
 }
 
 // JSONSection is BytesSection of the JSON of a T.

@@ -98,10 +98,15 @@ func (s *Source) Version() uint64 { return s.window.Version() }
 
 // spellRow appends the row of a reference under the symmetry that draw chooses.
 func (s *Source) spellRow(b *encoding.TrainBatch, view *View, ref stage.RowRef, draw uint64) error {
-	if err := appendRow(b, &s.replayer, view, ref); err != nil {
+	i, err := checkRef(view, ref)
+	if err == nil {
+		err = appendRow(b, &s.replayer, view.GameRecord(i), ref.Ply)
+	}
+	if err != nil {
 		return err
 	}
-	if row := b.N - 1; s.Symmetries {
+	row := b.N - 1
+	if b.Weight[row] = ref.Weight; s.Symmetries {
 		b.ApplySymmetry(row, b.DrawSymmetry(row, draw))
 	}
 	return nil
@@ -122,21 +127,16 @@ func (s *Source) nameRow(b *encoding.TrainBatch, view *View, ref stage.RowRef, d
 	return nil
 }
 
-// appendRow appends the row of a reference, which may come from a plugin.
-func appendRow(b *encoding.TrainBatch, r *record.Replayer, view *View, ref stage.RowRef) error {
-	i, err := checkRef(view, ref)
-	if err != nil {
-		return err
+// appendRow appends a row of a game, with its own weight.
+func appendRow(b *encoding.TrainBatch, r *record.Replayer, g *record.Game, ply int32) error {
+	if err := r.AppendRow(b, g, int(ply)); err != nil {
+		return fmt.Errorf("row of ply %d of game %x: %w", ply, g.ID, err)
 	}
-	g := view.GameRecord(i)
-	if err := r.AppendRow(b, g, int(ref.Ply)); err != nil {
-		return fmt.Errorf("row of ply %d of game %x: %w", ref.Ply, g.ID, err)
-	}
-	b.Weight[b.N-1] = ref.Weight
 	return nil
 }
 
-// checkRef returns the index of the game that a reference means.
+// checkRef returns the index of the game that a reference, which may come from a plugin,
+// means.
 func checkRef(view *View, ref stage.RowRef) (game int, err error) {
 	i, ok := view.Find(ref.Game)
 	if !ok {
@@ -172,15 +172,14 @@ func (s *Source) load(state sourceState) error {
 	if state.Sampler == "" {
 		return errors.New("source section: it names no sampler")
 	}
-	name := s.sampler.Name()
-	if state.Sampler != name {
-		s.rows, s.state, s.owner, s.foreign = state.Rows, nil, name, state.Sampler
-		return nil
-	}
-	if state.SamplerVersion != 1 {
+	name, foreign := s.sampler.Name(), ""
+	switch {
+	case state.Sampler != name:
+		state.SamplerState, foreign = nil, state.Sampler
+	case state.SamplerVersion != 1:
 		return fmt.Errorf("source section: state of sampler %s has version %d, this program reads 1", name, state.SamplerVersion)
 	}
-	s.rows, s.state, s.owner, s.foreign = state.Rows, state.SamplerState, name, ""
+	s.rows, s.state, s.owner, s.foreign = state.Rows, state.SamplerState, name, foreign
 	return nil
 }
 

@@ -174,8 +174,7 @@ func (p *Pass) Next(ctx context.Context, b *encoding.TrainBatch) error {
 		row := int(uint64(p.next) * uint64(p.view.NumRows()) / uint64(p.total))
 		game, ply := p.view.NthRow(row)
 		i, _ := p.view.Find(game)
-		ref := stage.RowRef{Game: game, Ply: ply, Weight: p.view.GameRecord(i).Plies[ply].Weight}
-		if err := appendRow(b, &p.replayer, p.view, ref); err != nil {
+		if err := appendRow(b, &p.replayer, p.view.GameRecord(i), ply); err != nil {
 			return fmt.Errorf("validation: %w", err)
 		}
 		p.next++

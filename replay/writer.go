@@ -165,11 +165,7 @@ func (w *Writer) Close() error {
 	if errors.Is(w.err, ErrClosed) {
 		return nil
 	}
-	err := w.Seal()
-	if w.file != nil {
-		err = errors.Join(err, w.file.Close())
-		w.file = nil
-	}
+	err := w.Seal() // no file is open then, whatever it says
 	if w.err == nil {
 		w.err = fmt.Errorf("replay writer: %w", ErrClosed)
 	}
@@ -213,17 +209,17 @@ func (w *Writer) open() error {
 	if w.file != nil {
 		return nil
 	}
-	if err := fsx.MkdirAll(w.fsys, w.dir); err != nil {
-		return fmt.Errorf("begin chunk: %w", err)
-	}
-	if err := w.opt.Reserve.Check(w.fsys, w.dir, uint64(w.opt.MaxBytes)); err != nil {
-		return fmt.Errorf("begin chunk: %w", err)
-	}
 	header, err := appendHeader(nil, w.opt.NetID, w.opt.RunID)
-	if err != nil {
-		return fmt.Errorf("begin chunk: %w", err)
+	if err == nil {
+		err = fsx.MkdirAll(w.fsys, w.dir)
 	}
-	if err := w.create(); err != nil {
+	if err == nil {
+		err = w.opt.Reserve.Check(w.fsys, w.dir, uint64(w.opt.MaxBytes))
+	}
+	if err == nil {
+		err = w.create()
+	}
+	if err != nil {
 		return fmt.Errorf("begin chunk: %w", err)
 	}
 	w.sum, w.total = sha256.New(), footer{}

@@ -284,6 +284,36 @@ func TestRemoveTemps(t *testing.T) {
 	}
 }
 
+// TestRemoveTempsOf: only what WriteFile began for this one name goes.
+func TestRemoveTempsOf(t *testing.T) {
+	m := memfs.New()
+	if err := fsx.RemoveTempsOf(m, "none/index"); err != nil {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+	others := []string{".index.json.7-1.partial", ".x.index.7-1.partial", ".index.7-1", "index.7-1.partial", "index"}
+	for _, name := range append([]string{".index.7-1.partial", ".index.8-22.partial"}, others...) {
+		if err := fsx.WriteFile(m, name, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := fsx.RemoveTempsOf(m, "/index"); err != nil {
+		t.Fatal(err)
+	}
+	entries, _ := m.ReadDir("/")
+	left := map[string]bool{}
+	for _, e := range entries {
+		left[e.Name()] = true
+	}
+	for _, name := range others {
+		if !left[name] {
+			t.Errorf("%s is gone", name)
+		}
+	}
+	if len(left) != len(others) {
+		t.Errorf("left: %v", entries)
+	}
+}
+
 // TestAppend runs on both file systems.
 func TestAppend(t *testing.T) {
 	for name, fsys := range map[string]fsx.FS{"os": fsx.OS, "memory": memfs.New()} {

@@ -136,3 +136,29 @@ func RemoveTemps(fsys FS, dir, mark string) error {
 	}
 	return nil
 }
+
+// IsTempOf says whether a base name is one of WriteFile's temporary names for a file
+// called final.
+func IsTempOf(base, final string) bool {
+	rest, ok := strings.CutPrefix(strings.TrimSuffix(base, tempSuffix), "."+final+".")
+	// Process and number. Without the dot it could be of final.json, without the dash a mark.
+	return ok && IsTemp(base) && strings.Contains(rest, "-") && !strings.Contains(rest, ".")
+}
+
+// RemoveTempsOf removes what crashed WriteFile calls for path left beside it. Nobody may
+// be writing it.
+func RemoveTempsOf(fsys FS, path string) error {
+	dir, final := filepath.Split(path)
+	entries, err := fsys.ReadDir(filepath.Clean(dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if IsTempOf(e.Name(), final) {
+			if err := RemoveAll(fsys, filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

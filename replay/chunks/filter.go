@@ -3,6 +3,7 @@ package chunks
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -201,11 +202,7 @@ func outName(g *Game) (string, error) {
 func zipped(data []byte) ([]byte, error) {
 	var buf bytes.Buffer
 	z := gzip.NewWriter(&buf)
-	if _, err := z.Write(data); err != nil {
-		return nil, err
-	}
-	if err := z.Close(); err != nil {
-		return nil, err
-	}
-	return buf.Bytes(), nil
+	_, err := z.Write(data)
+	err = cmp.Or(err, z.Close())
+	return buf.Bytes(), err
 }

@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"iter"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -44,86 +43,87 @@ func (g *Game) where() string {
 // problems are what could not be read. The error is fn's, ctx's, or wraps
 // ErrInput.
 func Walk(ctx context.Context, fsys fsx.FS, inputs []string, fn func(*Game) error) (problems []error, err error) {
-	paths, err := list(inputs)
+	paths, err := list(fsys, inputs)
 	if err != nil {
 		return nil, err
 	}
-	w := walker{ctx: ctx, fsys: fsys, fn: fn}
 	for _, path := range paths {
-		if err := w.file(path); err != nil {
-			return w.problems, err
+		for g, bad := range gamesOf(fsys, path) {
+			switch err := ctx.Err(); {
+			case err != nil:
+				return problems, err
+			case bad != nil:
+				problems = append(problems, bad)
+			default:
+				if err := fn(g); err != nil {
+					return problems, err
+				}
+			}
 		}
 	}
-	return w.problems, nil
+	return problems, nil
 }
 
 // list returns the files of inputs.
-func list(inputs []string) (paths []string, err error) {
+func list(fsys fsx.FS, inputs []string) (paths []string, err error) {
 	for _, in := range inputs {
-		before := len(paths)
-		err := filepath.WalkDir(in, func(path string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case path != in && strings.HasPrefix(d.Name(), "."):
-				if d.IsDir() {
-					return fs.SkipDir
-				}
-			case !d.IsDir() && (path == in || hasGames(path)):
-				paths = append(paths, path)
-			}
-			return nil
-		})
+		info, err := fsys.Stat(in)
+		files := []string{in}
+		if err == nil && info.IsDir() {
+			files, err = replay.ListFiles(fsys, in, hasGames)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrInput, err)
 		}
-		if len(paths) == before {
+		if len(files) == 0 {
 			return nil, fmt.Errorf("%w: %s holds no *.gz, *.tar or *.games", ErrInput, in)
 		}
+		paths = append(paths, files...)
 	}
 	return paths, nil
 }
 
-func hasGames(path string) bool {
-	return slices.ContainsFunc([]string{".gz", ".tar", replay.SealedSuffix, replay.GrowingSuffix},
-		func(suffix string) bool { return strings.HasSuffix(path, suffix) })
+func hasGames(base string) bool {
+	return replay.IsChunk(base) || strings.HasSuffix(base, ".gz") || strings.HasSuffix(base, ".tar")
 }
 
-type walker struct {
-	ctx      context.Context
-	fsys     fsx.FS
-	fn       func(*Game) error
-	problems []error
-}
-
-// file reads one file.
-func (w *walker) file(path string) error {
-	if strings.HasSuffix(path, replay.SealedSuffix) || strings.HasSuffix(path, replay.GrowingSuffix) {
-		return w.games(path)
-	}
-	src, err := lc0.OpenSource(path)
-	if err != nil {
-		w.problems = append(w.problems, err)
-		return nil
-	}
-	bad := src.Bad()
-	for i := range bad {
-		w.problems = append(w.problems, &bad[i])
-	}
-	for i := range src.Len() {
-		if err := w.ctx.Err(); err != nil {
-			return err
+// gamesOf yields the games of a file, and what could not be read of it.
+func gamesOf(fsys fsx.FS, path string) iter.Seq2[*Game, error] {
+	return func(yield func(*Game, error) bool) {
+		if strings.HasSuffix(replay.SealedName(path), replay.SealedSuffix) {
+			games, info, err := replay.ReadChunk(fsys, path)
+			problems := []error{err}
+			for _, d := range info.Damage {
+				problems = append(problems, d)
+			}
+			for _, err := range problems {
+				if err != nil && !yield(nil, err) {
+					return
+				}
+			}
+			for i, rec := range games {
+				if !yield(&Game{Path: path, Index: i, Rec: rec}, nil) {
+					return
+				}
+			}
+			return
 		}
-		g, err := Read(src, i)
+		src, err := lc0.OpenSource(path)
 		if err != nil {
-			w.problems = append(w.problems, err)
-			continue
+			yield(nil, err)
+			return
 		}
-		if err := w.fn(g); err != nil {
-			return err
+		for _, bad := range src.Bad() {
+			if !yield(nil, &bad) {
+				return
+			}
+		}
+		for i := range src.Len() {
+			if !yield(Read(src, i)) {
+				return
+			}
 		}
 	}
-	return nil
 }
 
 // Read reads chunk i of a source.
@@ -140,25 +140,4 @@ func Read(src *lc0.Source, i int) (*Game, error) {
 		return nil, fmt.Errorf("%s: %w", g.where(), err)
 	}
 	return g, nil
-}
-
-// games reads a file of games of ours.
-func (w *walker) games(path string) error {
-	games, info, err := replay.ReadChunk(w.fsys, path)
-	if err != nil {
-		w.problems = append(w.problems, err)
-		return nil
-	}
-	for _, d := range info.Damage {
-		w.problems = append(w.problems, d)
-	}
-	for i, rec := range games {
-		if err := w.ctx.Err(); err != nil {
-			return err
-		}
-		if err := w.fn(&Game{Path: path, Index: i, Rec: rec}); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -23,7 +23,7 @@ func (im *Importer) putChunk(g *record.Game, fresh bool) error {
 	}
 	path := filepath.Join(im.chunks, fmt.Sprintf("game_%06d.gz", g.Ordinal))
 	if !fresh {
-		if _, err := im.opt.FS.Stat(path); err == nil {
+		if _, err := fsx.OS.Stat(path); err == nil {
 			return nil
 		}
 	}
@@ -39,7 +39,7 @@ func (im *Importer) putChunk(g *record.Game, fresh bool) error {
 		}
 		return nil
 	}
-	if err := fsx.WriteFile(im.opt.FS, path, chunk.Bytes()); err != nil {
+	if err := fsx.WriteFile(fsx.OS, path, chunk.Bytes()); err != nil {
 		return err
 	}
 	im.report.Chunks++

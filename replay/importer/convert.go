@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/chessbrain/chessbrain/chess/pgn"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // NetID stands in imported games where others have the net that played.
@@ -38,15 +40,10 @@ type Targets struct {
 
 // Validate says which number is out of range.
 func (t *Targets) Validate() error {
-	switch {
-	case !(t.Smoothing >= 0 && t.Smoothing < 1):
-		return fmt.Errorf("label smoothing %v: want 0 to less than 1", t.Smoothing)
-	case t.Temperature != 0 && !(t.Temperature >= 0.01 && t.Temperature <= 100):
-		return fmt.Errorf("policy temperature %v: want 0.01 to 100", t.Temperature)
-	case t.DrawRate < 0 || t.DrawRate > 1:
-		return fmt.Errorf("draw rate %v: want 0 to 1", t.DrawRate)
-	}
-	return nil
+	smooth, temp := t.Smoothing, t.Temperature
+	return cmp.Or(replay.Wrong(!(smooth >= 0 && smooth < 1), "label smoothing %v: want 0 to less than 1", smooth),
+		replay.Wrong(temp != 0 && !(temp >= 0.01 && temp <= 100), "policy temperature %v: want 0.01 to 100", temp),
+		replay.Wrong(t.DrawRate < 0 || t.DrawRate > 1, "draw rate %v: want 0 to 1", t.DrawRate))
 }
 
 // Convert makes a record of a PGN game; g needs its comments where targets are
@@ -121,11 +118,11 @@ func (c *converter) ply(i int) error {
 func (c *converter) policy(p *record.Ply, played int) {
 	n := c.moves.N
 	if c.targets.Smoothing == 0 {
-		p.Kind, p.Counts = record.PolicyCounts, cut(&c.counts, n)
+		p.Kind, p.Counts = record.PolicyCounts, record.Cut(&c.counts, n)
 		p.Counts[played] = 1
 		return
 	}
-	p.Kind, p.Probs = record.PolicyProbs, cut(&c.probs, n)
+	p.Kind, p.Probs = record.PolicyProbs, record.Cut(&c.probs, n)
 	rest := c.targets.Smoothing / float64(n)
 	top := 1 - c.targets.Smoothing + rest
 	if t := c.targets.Temperature; t != 0 && t != 1 {
@@ -158,16 +155,6 @@ func (c *converter) annotate(p *record.Ply, comment string, black bool) {
 	}
 	p.Visits = a.visits
 	p.Played, c.after = mine(a.after), a.after
-}
-
-// cut returns n zeroed elements of a block that is renewed when used up.
-func cut[T any](block *[]T, n int) []T {
-	if len(*block) < n {
-		*block = make([]T, max(n, 2048))
-	}
-	s := (*block)[:n:n]
-	*block = (*block)[n:]
-	return s
 }
 
 // results are the outcomes of PGN, white's view.

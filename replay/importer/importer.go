@@ -16,7 +16,6 @@ import (
 
 // Options say what is imported and where it goes.
 type Options struct {
-	FS      fsx.FS // nil = the real file system
 	Dir     string // gets *.games, and lc0/ where asked for
 	Targets Targets
 
@@ -56,14 +55,11 @@ type Importer struct {
 // into which another process imports is an *fsx.LockedError; one whose games
 // cannot all be read is an error that says which file.
 func Open(ctx context.Context, opt Options) (*Importer, error) {
-	if opt.FS == nil {
-		opt.FS = fsx.OS
-	}
 	opt.MinPlies = max(opt.MinPlies, 1)
 	if err := opt.Targets.Validate(); err != nil {
 		return nil, fmt.Errorf("import PGN: %w", err)
 	}
-	if err := fsx.MkdirAll(opt.FS, opt.Dir); err != nil {
+	if err := fsx.MkdirAll(fsx.OS, opt.Dir); err != nil {
 		return nil, fmt.Errorf("import into %s: %w", opt.Dir, err)
 	}
 	lock, err := fsx.Acquire(filepath.Join(opt.Dir, LockName), fsx.LockOptions{Command: "chessbrain import-pgn"})
@@ -81,17 +77,17 @@ func Open(ctx context.Context, opt Options) (*Importer, error) {
 func (im *Importer) begin(ctx context.Context) error {
 	if im.opt.LC0Chunks {
 		im.chunks = filepath.Join(im.opt.Dir, "lc0")
-		if err := fsx.MkdirAll(im.opt.FS, im.chunks); err != nil {
+		if err := fsx.MkdirAll(fsx.OS, im.chunks); err != nil {
 			return fmt.Errorf("make directory of Leela chunks: %w", err)
 		}
-		if err := fsx.RemoveTemps(im.opt.FS, im.chunks, ""); err != nil {
+		if err := fsx.RemoveTemps(fsx.OS, im.chunks, ""); err != nil {
 			return fmt.Errorf("clean directory of Leela chunks: %w", err)
 		}
 	}
-	if _, err := replay.SealTorn(ctx, im.opt.FS, im.opt.Dir); err != nil {
+	if _, err := replay.SealTorn(ctx, fsx.OS, im.opt.Dir); err != nil {
 		return err
 	}
-	scan, err := replay.WalkGames(ctx, im.opt.FS, im.opt.Dir, func(_ string, g *record.Game) error {
+	scan, err := replay.WalkGames(ctx, fsx.OS, im.opt.Dir, func(_ string, g *record.Game) error {
 		im.known[g.ID] = struct{}{}
 		im.ordinal = max(im.ordinal, g.Ordinal+1)
 		return im.putChunk(g, false)
@@ -103,7 +99,7 @@ func (im *Importer) begin(ctx context.Context) error {
 		return fmt.Errorf("its games are damaged, choose another --out or mend it (chessbrain verify says how): %w", scan.Quarantine[0])
 	}
 	im.report.Before = int64(scan.NumGames)
-	im.writer = replay.NewWriter(im.opt.FS, im.opt.Dir, replay.WriterOptions{NetID: NetID})
+	im.writer = replay.NewWriter(fsx.OS, im.opt.Dir, replay.WriterOptions{NetID: NetID})
 	return nil
 }
 

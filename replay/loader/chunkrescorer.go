@@ -1,10 +1,10 @@
 package loader
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
@@ -14,51 +14,122 @@ import (
 // chunkRescorer passes chunks through rescorers and keeps their order. A chunk
 // that a rescorer refuses is quarantined.
 type chunkRescorer struct {
-	*build
+	edges[*Game, *Game]
 	threads   int
 	rescorers []stage.Rescorer
-	in, out   *Queue[*Game]
 
-	rescored, changed, bad atomic.Uint64
+	rescored, changed, bad, batches *counter
 }
 
 func newChunkRescorer(b *build) (Stage, error) {
 	s := b.config.ChunkRescorer
-	if s.Threads < 1 {
-		return nil, fmt.Errorf("threads: %d; at least 1 is needed", s.Threads)
-	}
-	if len(s.Rescorers) == 0 {
-		return nil, errors.New("no rescorer; add rescorer { name: ... }, or remove the stage")
-	}
-	return &chunkRescorer{build: b, threads: s.Threads, rescorers: s.Rescorers, in: inputOf[*Game](b), out: outputOf[*Game](b)}, nil
+	r := rescorerOf(b, s.Threads, s.Rescorers...)
+	return &r, cmp.Or(fewThreads(s.Threads),
+		replay.Wrong(len(s.Rescorers) == 0, "no rescorer; add rescorer { name: ... }, or remove the stage"))
 }
 
-// Run rescores.
+func rescorerOf(b *build, threads int, rescorers ...stage.Rescorer) chunkRescorer {
+	return chunkRescorer{edges: edgesOf[*Game, *Game](b), threads: threads, rescorers: rescorers,
+		rescored: b.counter("chunks_rescored"), changed: b.counter("chunks_changed"), bad: b.counter("chunks_bad"),
+		batches: new(counter)}
+}
+
+// Run rescores one by one.
 func (r *chunkRescorer) Run(ctx context.Context) error {
-	return replay.MapOrdered(ctx, r.threads, r.in.Get, r.rescore, func(ctx context.Context, g *Game) error {
-		if g == nil {
-			return nil
-		}
-		return r.out.Put(ctx, g)
+	return r.run(ctx, func(ctx context.Context) ([]*Game, error) {
+		g, err := r.in.Get(ctx)
+		return []*Game{g}, err
 	})
 }
 
-// rescore returns the game as it is to be learnt, nil if a rescorer refused it.
-func (r *chunkRescorer) rescore(ctx context.Context, g *Game) (*Game, error) {
-	out, err := rescoreGame(ctx, g, r.rescorers)
+// run rescores the batches that next returns.
+func (r *chunkRescorer) run(ctx context.Context, next func(context.Context) ([]*Game, error)) error {
+	return replay.MapOrdered(ctx, r.threads, next, r.rescore, func(ctx context.Context, games []*Game) error {
+		for _, g := range games {
+			if err := r.out.Put(ctx, g); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// rescoring is a chunk on its way through the rescorers.
+type rescoring struct {
+	game      *Game
+	read, now *record.Game
+}
+
+// rescore returns the chunks as they are to be learnt, in their order, without those
+// that cannot be read or that a rescorer refused.
+func (r *chunkRescorer) rescore(ctx context.Context, batch []*Game) (done []*Game, err error) {
+	var chunks []rescoring
+	for _, g := range batch {
+		rec, err := g.Record()
+		if err != nil {
+			r.refuse(g, err)
+			continue
+		}
+		chunks = append(chunks, rescoring{g, rec, rec})
+	}
+	for _, rescorer := range r.rescorers {
+		if chunks, err = r.pass(ctx, rescorer, chunks); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range chunks {
+		r.rescored.Add(1)
+		if c.now != c.read {
+			r.changed.Add(1)
+		}
+		done = append(done, c.game.with(c.read, c.now))
+	}
+	return done, nil
+}
+
+// pass passes chunks through one rescorer and returns those that it does not refuse.
+// After an error of a batch they go one by one, to find those that it is about.
+func (r *chunkRescorer) pass(ctx context.Context, rescorer stage.Rescorer, chunks []rescoring) ([]rescoring, error) {
+	if len(chunks) == 0 {
+		return nil, ctx.Err()
+	}
+	r.batches.Add(1)
+	var passed []rescoring
+	records := make([]*record.Game, len(chunks))
+	for i, c := range chunks {
+		records[i] = c.now
+	}
+	out, err := rescoreBatch(ctx, rescorer, records)
+	if err != nil && len(chunks) == 1 {
+		err = fmt.Errorf("chunk %s: rescorer %s: %w", chunks[0].game, rescorer.Name(), err)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, ErrStop):
 		return nil, err
-	case err != nil:
-		r.refuse(g, err)
+	case err != nil && len(chunks) == 1:
+		r.refuse(chunks[0].game, err)
 		return nil, nil
-	case out != g:
-		r.changed.Add(1)
+	case err != nil:
+		for i := range chunks {
+			one, err := r.pass(ctx, rescorer, chunks[i:i+1])
+			if err != nil {
+				return nil, err
+			}
+			passed = append(passed, one...)
+		}
+		return passed, nil
 	}
-	r.rescored.Add(1)
-	return out, nil
+	for i, c := range chunks {
+		if err := checkRescored(c.game, rescorer, c.now, out[i]); err != nil {
+			r.refuse(c.game, err)
+			continue
+		}
+		c.now = out[i]
+		passed = append(passed, c)
+	}
+	return passed, nil
 }
 
 // refuse quarantines a chunk.
@@ -67,8 +138,23 @@ func (r *chunkRescorer) refuse(g *Game, err error) {
 	r.quarantine.Add(g.String(), err)
 }
 
-func (r *chunkRescorer) Stats() []Counter {
-	return []Counter{count("chunks_rescored", &r.rescored), count("chunks_changed", &r.changed), count("chunks_bad", &r.bad)}
+// rescoreBatch passes records through r, in one call where r can do that.
+func rescoreBatch(ctx context.Context, r stage.Rescorer, records []*record.Game) ([]*record.Game, error) {
+	if batch, ok := r.(stage.BatchRescorer); ok {
+		out, err := batch.RescoreBatch(ctx, records)
+		if err == nil && len(out) != len(records) {
+			err = fmt.Errorf("it returned %d games for %d", len(out), len(records))
+		}
+		return out, err
+	}
+	out := make([]*record.Game, len(records))
+	for i, rec := range records {
+		var err error
+		if out[i], err = r.Rescore(ctx, rec); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // rescoreGame passes g through rescorers in order and returns it, or a changed

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"sync/atomic"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/replay"
@@ -26,20 +25,17 @@ func openerOf(name string) opener {
 
 // chunkSourceReader opens files. A file that cannot be used is quarantined.
 type chunkSourceReader struct {
-	*build
+	edges[File, SourceEvent]
 	settings *ChunkSourceReader
-	in       *Queue[File]
-	out      *Queue[SourceEvent]
 
-	opened, bad, badMembers, chunks atomic.Uint64
+	opened, bad, badMembers, chunks *counter
 }
 
 func newChunkSourceReader(b *build) (Stage, error) {
-	s := b.config.ChunkSourceReader
-	if s.Threads < 1 {
-		return nil, fmt.Errorf("threads: %d; at least 1 is needed", s.Threads)
-	}
-	return &chunkSourceReader{build: b, settings: s, in: inputOf[File](b), out: outputOf[SourceEvent](b)}, nil
+	r := &chunkSourceReader{edges: edgesOf[File, SourceEvent](b), settings: b.config.ChunkSourceReader,
+		opened: b.counter("files_opened"), bad: b.counter("files_bad"), badMembers: b.counter("members_bad"),
+		chunks: b.counter("chunks_seen")}
+	return r, fewThreads(r.settings.Threads)
 }
 
 // Run opens files in their order.
@@ -84,16 +80,6 @@ func (r *chunkSourceReader) read(ctx context.Context, f File) (*SourceEvent, err
 		src = &rescoredSource{Source: src, ctx: context.WithoutCancel(ctx), rescorers: r.settings.Rescorers}
 	}
 	return &SourceEvent{File: f, Source: src}, nil
-}
-
-func (r *chunkSourceReader) Stats() []Counter {
-	return []Counter{count("files_opened", &r.opened), count("files_bad", &r.bad),
-		count("members_bad", &r.badMembers), count("chunks_seen", &r.chunks)}
-}
-
-// count is a counter's value now.
-func count(name string, v *atomic.Uint64) Counter {
-	return Counter{Name: name, Value: float64(v.Load())}
 }
 
 // rescoredSource rescores each game when it is read.

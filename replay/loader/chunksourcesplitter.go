@@ -7,7 +7,6 @@ import (
 	"hash/fnv"
 	"math"
 	"slices"
-	"sync/atomic"
 
 	"github.com/chessbrain/chessbrain/replay"
 )
@@ -37,21 +36,17 @@ type chunkSourceSplitter struct {
 	weights []float64
 	in      *Queue[SourceEvent]
 	out     []*Queue[SourceEvent]
-	outputs []SplitOutput
-	dealt   []atomic.Uint64 // chunks of each output
+	dealt   []*counter // chunks of each output
 }
 
 func newChunkSourceSplitter(b *build) (Stage, error) {
-	s := &chunkSourceSplitter{build: b, in: inputOf[SourceEvent](b), out: queuesOf[SourceEvent](b.out),
-		outputs: b.config.ChunkSourceSplitter.Outputs}
-	for _, o := range s.outputs {
+	s := &chunkSourceSplitter{build: b, in: queuesOf[SourceEvent](b.in)[0], out: queuesOf[SourceEvent](b.out)}
+	for _, o := range b.config.ChunkSourceSplitter.Outputs {
 		s.weights = append(s.weights, o.Weight)
+		s.dealt = append(s.dealt, b.counter("chunks_"+o.Name))
 	}
-	if !validWeights(s.weights) {
-		return nil, fmt.Errorf("weights %v; they must be finite, at least 0, and not all 0", s.weights)
-	}
-	s.dealt = make([]atomic.Uint64, len(s.weights))
-	return s, nil
+	return s, replay.Wrong(!validWeights(s.weights), "weights %v; they must be finite, at least 0, and not all 0",
+		s.weights)
 }
 
 // Run deals sources. Markers and removals go to all outputs.
@@ -86,14 +81,6 @@ func (s *chunkSourceSplitter) deal(e SourceEvent) [][]int32 {
 		shares[side] = append(shares[side], int32(i))
 	}
 	return shares
-}
-
-func (s *chunkSourceSplitter) Stats() []Counter {
-	counters := make([]Counter, len(s.outputs))
-	for i := range s.outputs {
-		counters[i] = count("chunks_"+s.outputs[i].Name, &s.dealt[i])
-	}
-	return counters
 }
 
 // share is a part of a source. Its games keep their numbers in the source.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // hintDelay is how long after a hint the directory is looked at: long enough
@@ -54,13 +55,10 @@ func newFilePathProvider(b *build) (Stage, error) {
 	if s.Directory == "" {
 		return nil, errors.New("no directory; add directory: the one that holds the chunk files")
 	}
-	if s.Watch && !(s.PollSeconds > 0) {
-		return nil, fmt.Errorf("poll_seconds: %v; it must be above 0", s.PollSeconds)
-	}
-	p := &filePathProvider{build: b, settings: s, out: outputOf[File](b), hints: newHinter}
+	p := &filePathProvider{build: b, settings: s, out: queuesOf[File](b.out)[0], hints: newHinter}
 	p.ledger = newLedger(p.fingerprint)
 	p.count(0)
-	return p, nil
+	return p, replay.Wrong(s.Watch && !(s.PollSeconds > 0), "poll_seconds: %v; it must be above 0", s.PollSeconds)
 }
 
 // Run scans once, says that it has, and goes on where it watches.
@@ -84,20 +82,17 @@ func (p *filePathProvider) Run(ctx context.Context) error {
 	}
 	interval := time.Duration(p.settings.PollSeconds * float64(time.Second))
 	for {
-		timer := time.NewTimer(interval)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		case <-timer.C:
+		case <-time.After(interval):
 		case <-hint.C():
-			timer.Reset(min(hintDelay, interval))
 			select {
 			case <-ctx.Done():
-				timer.Stop()
-				return ctx.Err()
-			case <-timer.C:
+			case <-time.After(min(hintDelay, interval)):
 			}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		if err := p.scan(ctx, Added, hint); err != nil {
 			return err
@@ -137,9 +132,9 @@ func (p *filePathProvider) scan(ctx context.Context, phase Phase, hint hinter) e
 func (p *filePathProvider) count(ignored int) {
 	l := p.ledger
 	files, duplicates := l.alive()
-	p.counters.Store(&[]Counter{{Name: "files", Value: float64(files), Gauge: true}, {Name: "files_duplicate", Value: float64(duplicates), Gauge: true},
+	p.counters.Store(&[]Counter{gauge("files", files), gauge("files_duplicate", duplicates),
 		{Name: "files_renamed", Value: float64(l.renamed)}, {Name: "files_rewritten", Value: float64(l.rewritten)},
-		{Name: "files_removed", Value: float64(l.removed)}, {Name: "files_of_other_forms", Value: float64(ignored), Gauge: true},
+		{Name: "files_removed", Value: float64(l.removed)}, gauge("files_of_other_forms", ignored),
 		{Name: "scans", Value: float64(p.scans)}, {Name: "directories_unreadable", Value: float64(p.failed)}})
 }
 
@@ -236,18 +231,12 @@ func (p *filePathProvider) hashFile(rel string, size, edge int64) (print fingerp
 	defer file.Close()
 	h := sha256.New()
 	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(size)))
-	parts := []*io.SectionReader{io.NewSectionReader(file, 0, min(edge, size))}
-	if rest := size - edge; rest > 0 {
-		parts = append(parts, io.NewSectionReader(file, max(edge, size-edge), min(edge, rest)))
+	first := min(edge, size)
+	last := min(edge, size-first)
+	n, err := io.Copy(h, io.MultiReader(
+		io.NewSectionReader(file, 0, first), io.NewSectionReader(file, size-last, last)))
+	if err == nil && n != first+last {
+		err = fmt.Errorf("it has become shorter than %d bytes while it was read", size)
 	}
-	for _, part := range parts {
-		n, err := io.Copy(h, part)
-		if err != nil {
-			return print, err
-		}
-		if n != part.Size() {
-			return print, fmt.Errorf("it has become shorter than %d bytes while it was read", size)
-		}
-	}
-	return fingerprint(h.Sum(nil)[:len(print)]), nil
+	return fingerprint(h.Sum(nil)[:len(print)]), err
 }

@@ -8,6 +8,7 @@ import (
 	"math/bits"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 )
 
@@ -68,10 +69,11 @@ func (p *packer) pack(b *encoding.TrainBatch, i int, total uint64) (Frame, error
 	if len(legal) > 255 {
 		return Frame{}, fmt.Errorf("%w: %d legal moves, at most 255", ErrFrame, len(legal))
 	}
-	boards, repeated, err := historyOf(masks)
+	boards, repeated, err := replay.CountBoards(masks)
 	if err != nil {
-		return Frame{}, err
+		return Frame{}, fmt.Errorf("%w: %w", ErrFrame, err)
 	}
+	boards = max(boards, 1)
 	p.buf = append(p.buf[:0], byte(boards), s.OurOOO&1|s.OurOO&1<<1|s.TheirOOO&1<<2|s.TheirOO&1<<3|s.BlackToMove&1<<4,
 		s.Rule50, repeated, byte(len(legal)), 0, 0)
 	p.buf = appendFloat32(p.buf, b.Weight[i])
@@ -90,31 +92,6 @@ func (p *packer) pack(b *encoding.TrainBatch, i int, total uint64) (Frame, error
 	return Frame{string(p.buf)}, nil
 }
 
-// historyOf returns how many boards the masks show and which of them had
-// occurred before.
-func historyOf(masks *[encoding.NumMasks]uint64) (boards int, repeated byte, err error) {
-	boards = encoding.HistoryLen
-	for ; boards > 1; boards-- {
-		any := uint64(0)
-		for _, m := range masks[(boards-1)*encoding.PlanesPerBoard:][:encoding.PlanesPerBoard] {
-			any |= m
-		}
-		if any != 0 {
-			break
-		}
-	}
-	for t := range boards {
-		switch m := masks[t*encoding.PlanesPerBoard+piecePlanes]; m {
-		case 0:
-		case allOnes:
-			repeated |= 1 << t
-		default:
-			return 0, 0, fmt.Errorf("%w: repetition plane of history board %d is %#x, neither empty nor full", ErrFrame, t, m)
-		}
-	}
-	return boards, repeated, nil
-}
-
 // values appends the targets.
 func (p *packer) values(targets *[encoding.NumTargets]encoding.QDM) {
 	var last encoding.QDM
@@ -126,7 +103,7 @@ func (p *packer) values(targets *[encoding.NumTargets]encoding.QDM) {
 		case known != 0 && v.SameBits(last):
 			same |= 1 << t
 		default:
-			p.buf = appendFloat32(appendFloat32(appendFloat32(p.buf, v.Q), v.D), v.M)
+			p.buf = replay.AppendQDM(p.buf, v)
 			last = v
 		}
 		known |= 1 << t
@@ -178,7 +155,7 @@ func (p *packer) visits(policy []float32, total uint64) bool {
 			return false
 		}
 		n := uint64(float64(v)*float64(total) + .5)
-		if math.Float32bits(shareOf(n, total)) != math.Float32bits(v) {
+		if math.Float32bits(record.ShareOf(n, total)) != math.Float32bits(v) {
 			return false
 		}
 		sum += n
@@ -190,10 +167,6 @@ func (p *packer) visits(policy []float32, total uint64) bool {
 	}
 	return sum == total
 }
-
-// shareOf is the policy of a move with n of total visits, as record.Replayer
-// and lc0 round it.
-func shareOf(n, total uint64) float32 { return float32(float64(n) / float64(total)) }
 
 // step appends what turns one board into an older one.
 func (p *packer) step(newer, older []uint64) error {

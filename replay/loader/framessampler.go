@@ -2,6 +2,7 @@ package loader
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -10,7 +11,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/plugins/stage"
@@ -22,9 +22,8 @@ import (
 // input the rest follows in random order: no frame is lost. The reservoir has
 // ReservoirSizePerThread frames for each thread; the work needs only one.
 type frameSampler struct {
-	*build
-	size    int
-	in, out *Queue[Frame]
+	edges[Frame, Frame]
+	size int
 
 	mu        sync.Mutex
 	pcg       *rand.PCG
@@ -32,20 +31,17 @@ type frameSampler struct {
 	reservoir []Frame
 	bytes     int64 // of the frames in the reservoir
 
-	handed atomic.Uint64
+	handed *counter
 }
 
 func newFrameSampler(b *build) (Stage, error) {
 	s := b.config.ShufflingFrameSampler
-	switch {
-	case s.Threads < 1:
-		return nil, fmt.Errorf("threads: %d; at least 1 is needed", s.Threads)
-	case s.ReservoirSizePerThread < 1 || s.ReservoirSizePerThread > math.MaxInt32/s.Threads:
-		return nil, fmt.Errorf("reservoir_size_per_thread: %d; take 1 to %d", s.ReservoirSizePerThread, math.MaxInt32/s.Threads)
-	}
-	f := &frameSampler{build: b, size: s.Threads * s.ReservoirSizePerThread, in: inputOf[Frame](b), out: outputOf[Frame](b), pcg: b.random(0)}
+	size, most := s.ReservoirSizePerThread, math.MaxInt32/max(s.Threads, 1)
+	f := &frameSampler{edges: edgesOf[Frame, Frame](b), size: s.Threads * size, pcg: b.random(0)}
+	f.handed = b.counter("frames")
 	f.rng = rand.New(f.pcg)
-	return f, nil
+	return f, cmp.Or(fewThreads(s.Threads),
+		replay.Wrong(size < 1 || size > most, "reservoir_size_per_thread: %d; take 1 to %d", size, most))
 }
 
 // Run mixes.
@@ -105,8 +101,7 @@ func (s *frameSampler) Stats() []Counter {
 	s.mu.Lock()
 	n, bytes := len(s.reservoir), s.bytes
 	s.mu.Unlock()
-	return []Counter{count("frames", &s.handed), {Name: "reservoir_frames", Value: float64(n), Gauge: true},
-		{Name: "reservoir_bytes", Value: float64(bytes), Gauge: true}}
+	return append(s.build.Stats(), gauge("reservoir_frames", n), gauge("reservoir_bytes", bytes))
 }
 
 const samplerVersion = 1
@@ -146,13 +141,14 @@ func (s *frameSampler) load(r io.Reader, version int) error {
 		return fmt.Errorf("state of the frame sampler has version %d, this program reads %d", version, samplerVersion)
 	}
 	in := bufio.NewReaderSize(r, 1<<16)
-	head := make([]byte, 20)
-	if _, err := io.ReadFull(in, head); err != nil {
-		return fmt.Errorf("state of the frame sampler: %w", err)
-	}
+	row := make([]byte, maxFrame)
+	_, err := io.ReadFull(in, row[:pcgBytes])
 	var pcg rand.PCG
-	if err := setPCG(&pcg, head); err != nil {
-		return err
+	if err == nil {
+		err = setPCG(&pcg, row[:pcgBytes])
+	}
+	if err != nil {
+		return fmt.Errorf("state of the frame sampler: %w", err)
 	}
 	n, err := binary.ReadUvarint(in)
 	if err != nil {
@@ -161,16 +157,18 @@ func (s *frameSampler) load(r io.Reader, version int) error {
 	var frames []Frame // grows with what is really there
 	var bytes int64
 	scratch := encoding.NewTrainBatch(1)
-	row := make([]byte, maxFrame)
 	for i := range n {
 		size, err := binary.ReadUvarint(in)
-		if err != nil || size > maxFrame {
-			return fmt.Errorf("state of the frame sampler: frame %d of %d has no length below %d (%v)", i, n, maxFrame, err)
+		if err == nil && size > maxFrame {
+			err = fmt.Errorf("%d bytes, at most %d", size, maxFrame)
 		}
-		if _, err := io.ReadFull(in, row[:size]); err != nil {
-			return fmt.Errorf("state of the frame sampler: frame %d of %d: %w", i, n, err)
+		if err == nil {
+			_, err = io.ReadFull(in, row[:size])
 		}
-		f, err := parseFrame(row[:size], scratch)
+		var f Frame
+		if err == nil {
+			f, err = parseFrame(row[:size], scratch)
+		}
 		if err != nil {
 			return fmt.Errorf("state of the frame sampler: frame %d of %d: %w", i, n, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 )
 
@@ -53,7 +54,7 @@ func (u *unpacker) values(targets *[encoding.NumTargets]encoding.QDM) {
 			continue // Grow made it unknown
 		}
 		if same>>t&1 == 0 {
-			last = encoding.QDM{Q: u.Float(), D: u.Float(), M: u.Float()}
+			last = u.QDM()
 		}
 		targets[t] = last
 	}
@@ -106,7 +107,7 @@ func (u *unpacker) visits(policy []float32) {
 	u.Pos = from
 	for j := range policy {
 		if n := u.Uvarint(math.MaxUint32); n != 0 {
-			policy[j] = shareOf(n, sum)
+			policy[j] = record.ShareOf(n, sum)
 		}
 	}
 }

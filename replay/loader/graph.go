@@ -191,19 +191,17 @@ func portNames(byName map[string]*node) []string {
 // about a circle.
 func (g *graph) sort(complain complainFunc) {
 	var sorted []*node
-	done := map[*node]bool{}
-	ready := func(n *node) bool {
-		return !done[n] && !slices.ContainsFunc(n.inputs, func(p port) bool { return !done[p.node] })
-	}
-	for len(sorted) < len(g.nodes) {
-		i := slices.IndexFunc(g.nodes, ready)
+	for rest := slices.Clone(g.nodes); len(rest) > 0; {
+		i := slices.IndexFunc(rest, func(n *node) bool {
+			return !slices.ContainsFunc(n.inputs, func(p port) bool { return slices.Contains(rest, p.node) })
+		})
 		if i < 0 {
-			i = slices.IndexFunc(g.nodes, func(n *node) bool { return !done[n] })
-			complain(g.nodes[i].index, "data go one way: change the input of one of the stages", "its inputs lead back to itself")
+			const remedy = "data go one way: change the input of one of the stages"
+			complain(rest[0].index, remedy, "its inputs lead back to itself")
 			return
 		}
-		done[g.nodes[i]] = true
-		sorted = append(sorted, g.nodes[i])
+		sorted = append(sorted, rest[i])
+		rest = slices.Delete(rest, i, i+1)
 	}
 	g.nodes = sorted
 }

@@ -17,7 +17,7 @@ func newJoinPositions(b *build) (Stage, error) { return &joinPositions{b}, nil }
 // Run passes frames on.
 func (j *joinPositions) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	out := outputOf[Frame](j.build)
+	out := queuesOf[Frame](j.out)[0]
 	for _, in := range queuesOf[Frame](j.in) {
 		group.Go(func() error {
 			return replay.Each(ctx, in.Get, func(f Frame) error { return out.Put(ctx, f) })
@@ -25,5 +25,3 @@ func (j *joinPositions) Run(ctx context.Context) error {
 	}
 	return group.Wait()
 }
-
-func (j *joinPositions) Stats() []Counter { return nil }

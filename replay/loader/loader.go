@@ -72,7 +72,7 @@ func (l *Loader) addStage(n *node, o *Options) error {
 		b.in = append(b.in, p.node.out[p.i])
 	}
 	for range n.ports {
-		n.out = append(n.out, newQueue(n.kind.out, n.config.Output))
+		n.out = append(n.out, newQueue[n.kind.out](n.config.Output))
 	}
 	b.out = n.out
 	var err error

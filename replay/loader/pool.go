@@ -1,13 +1,11 @@
 package loader
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -25,13 +23,11 @@ import (
 // handed out. What was read stays in the store, transcoded, as far as its
 // memory goes.
 type chunkPool struct {
-	*build
+	edges[SourceEvent, *Game]
 	settings *ShufflingChunkPool
-	in       *Queue[SourceEvent]
-	out      *Queue[*Game]
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and replaced when something comes in
+	changed signal // something came in
 	window  poolWindow
 	stream  *Stream
 	hanse   chance.Hanse
@@ -43,27 +39,23 @@ type chunkPool struct {
 	scanned bool          // the first scan is complete, and its chunks are in the window
 	ended   bool          // the input has
 
-	handed, rejected, bad, storeHits, storeMisses, transcoded atomic.Uint64
+	handed, rejected, bad, transcoded, storeHits, storeMisses *counter
 }
 
 func newChunkPool(b *build) (Stage, error) {
 	s := b.config.ShufflingChunkPool
-	p := &chunkPool{build: b, settings: s, in: inputOf[SourceEvent](b), out: outputOf[*Game](b), changed: make(chan struct{}),
-		stream: NewStream(b.random(0)), pcg: b.random(1),
-		hanse: chance.Hanse{Threshold: float64(s.HanseSamplingThreshold), Gamma: s.HanseSamplingGamma}}
+	p := &chunkPool{edges: edgesOf[SourceEvent, *Game](b), settings: s, changed: make(signal),
+		window: newPoolWindow(int64(s.StoreMiB) << 20), stream: NewStream(b.random(0)), pcg: b.random(1),
+		hanse:  chance.Hanse{Threshold: float64(s.HanseSamplingThreshold), Gamma: s.HanseSamplingGamma},
+		handed: b.counter("chunks_handed_on"), rejected: b.counter("chunks_rejected"), bad: b.counter("chunks_bad"),
+		transcoded: b.counter("chunks_transcoded"),
+		storeHits:  b.counter("store_hits"), storeMisses: b.counter("store_misses")}
 	p.rng = rand.New(p.pcg)
-	p.window = newPoolWindow(int64(s.StoreMiB) << 20)
-	switch {
-	case s.ChunkPoolSize < 1 || s.ChunkPoolSize > maxWindow:
-		return nil, fmt.Errorf("chunk_pool_size: %d; take 1 to %d", s.ChunkPoolSize, maxWindow)
-	case s.Threads < 1:
-		return nil, fmt.Errorf("threads: %d; at least 1 is needed", s.Threads)
-	case s.Epochs < 0:
-		return nil, fmt.Errorf("epochs: %d; take 1 or more, or 0 for no end", s.Epochs)
-	case s.StoreMiB < 0:
-		return nil, fmt.Errorf("store_mib: %d; take 0 for no store, or the memory that it may have", s.StoreMiB)
-	}
-	return p, errors.Join(p.hanse.Validate(), s.PositionWeight.Validate())
+	size := s.ChunkPoolSize
+	return p, cmp.Or(replay.Wrong(size < 1 || size > maxWindow, "chunk_pool_size: %d; take 1 to %d", size, maxWindow),
+		fewThreads(s.Threads), fewEpochs(s.Epochs),
+		replay.Wrong(s.StoreMiB < 0, "store_mib: %d; take 0 for no store, or the memory that it may have", s.StoreMiB),
+		errors.Join(p.hanse.Validate(), s.PositionWeight.Validate()))
 }
 
 // Run takes sources in beside handing chunks on.
@@ -89,31 +81,23 @@ func (p *chunkPool) Run(ctx context.Context) error {
 
 // takeIn reads the input until it ends.
 func (p *chunkPool) takeIn(ctx context.Context) error {
-	for {
-		e, err := p.in.Get(ctx)
-		end := errors.Is(err, io.EOF)
-		if err != nil && !end {
-			return err
-		}
-		if !end {
-			err = p.add(ctx, e)
-		} else if err = nil; !p.scanned {
-			err = p.completeScan(ctx)
-		}
+	tell := func(ended bool) {
 		p.mu.Lock()
-		p.ended = end
-		p.tell()
-		p.mu.Unlock()
-		if err != nil || end {
-			return err
-		}
+		defer p.mu.Unlock()
+		p.ended = ended
+		p.changed.tell()
 	}
-}
-
-// tell wakes who waits for a change. p.mu is held.
-func (p *chunkPool) tell() {
-	close(p.changed)
-	p.changed = make(chan struct{})
+	err := replay.Each(ctx, p.in.Get, func(e SourceEvent) error {
+		defer tell(false)
+		return p.add(ctx, e)
+	})
+	if err == nil && !p.scanned {
+		err = p.completeScan(ctx)
+	}
+	if err == nil {
+		tell(true)
+	}
+	return err
 }
 
 // add takes an event in.
@@ -246,15 +230,10 @@ func (p *chunkPool) next() (d poolDraw, ok, over bool) {
 // Stats returns the counters.
 func (p *chunkPool) Stats() []Counter {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	lo, hi := p.stream.Window()
 	w := &p.window
-	gauges := []Counter{{Name: "chunks_in_pool", Value: float64(w.live)}, {Name: "window_chunks", Value: float64(hi - lo)},
-		{Name: "store_chunks", Value: float64(w.stored)}, {Name: "store_positions", Value: float64(w.positions)}, {Name: "store_bytes", Value: float64(w.bytes)},
-		{Name: "max_weight", Value: p.hanse.Max()}, {Name: "passes", Value: float64(p.stream.Passes())}}
-	p.mu.Unlock()
-	for i := range gauges {
-		gauges[i].Gauge = true
-	}
-	return append([]Counter{count("chunks_handed_on", &p.handed), count("chunks_rejected", &p.rejected), count("chunks_bad", &p.bad),
-		count("chunks_transcoded", &p.transcoded), count("store_hits", &p.storeHits), count("store_misses", &p.storeMisses)}, gauges...)
+	return append(p.build.Stats(), gauge("chunks_in_pool", w.live), gauge("window_chunks", hi-lo),
+		gauge("store_chunks", w.stored), gauge("store_positions", w.positions), gauge("store_bytes", w.bytes),
+		gauge("max_weight", p.hanse.Max()), gauge("passes", p.stream.Passes()))
 }

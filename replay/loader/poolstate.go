@@ -96,13 +96,13 @@ func (p *chunkPool) load(data []byte) error {
 	if err != nil {
 		return err
 	}
-	if len(rest) < 20 {
+	if len(rest) < pcgBytes {
 		return errPoolState
 	}
-	if err := setPCG(pcg, rest[:20]); err != nil {
+	if err := setPCG(pcg, rest[:pcgBytes]); err != nil {
 		return err
 	}
-	base, spans, err := readSpans(rest[20:])
+	base, spans, err := readSpans(rest[pcgBytes:])
 	if err != nil {
 		return err
 	}

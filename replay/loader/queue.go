@@ -63,32 +63,28 @@ func (q *Queue[T]) Put(ctx context.Context, v T) error {
 		q.tap(v)
 	}
 	q.puts.Add(1)
+	select {
+	case q.items <- v:
+		return nil
+	default:
+	}
 	switch q.overflow {
 	case DropNew:
-		select {
-		case q.items <- v:
-		default:
-			q.drops.Add(1)
-		}
+		q.drops.Add(1)
 		return nil
 	case KeepNewest:
 		for {
-			select {
-			case q.items <- v:
-				return nil
-			default:
-			}
 			select {
 			case <-q.items:
 				q.drops.Add(1)
 			default:
 			}
+			select {
+			case q.items <- v:
+				return nil
+			default:
+			}
 		}
-	}
-	select {
-	case q.items <- v:
-		return nil
-	default:
 	}
 	select {
 	case q.items <- v:

@@ -27,7 +27,7 @@ func (a age) compare(b age) int {
 // its file's name.
 type Schedule struct {
 	mu      sync.Mutex
-	changed chan struct{}  // closed and replaced when one of the following changes
+	changed signal         // one of the following has
 	counted map[string]int // chunks of a source by its key
 	fresh   int            // new chunks
 	newest  age
@@ -40,7 +40,7 @@ type Schedule struct {
 }
 
 func newSchedule() *Schedule {
-	return &Schedule{changed: make(chan struct{}), counted: map[string]int{}, owed: -1}
+	return &Schedule{changed: make(signal), counted: map[string]int{}, owed: -1}
 }
 
 // see counts a source on its way to the pool.
@@ -63,7 +63,7 @@ func (s *Schedule) see(e SourceEvent) {
 			s.newest = a
 		}
 	}
-	s.tell()
+	s.changed.tell()
 }
 
 // end counts an input that has ended.
@@ -71,13 +71,7 @@ func (s *Schedule) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open--
-	s.tell()
-}
-
-// tell wakes who waits for a change. s.mu is held.
-func (s *Schedule) tell() {
-	close(s.changed)
-	s.changed = make(chan struct{})
+	s.changed.tell()
 }
 
 // state returns the new chunks, those that the next net waits for (-1 = not
@@ -94,7 +88,7 @@ func (s *Schedule) trainNow() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now = true
-	s.tell()
+	s.changed.tell()
 }
 
 // wait returns when the first scan is complete and enough chunks are there, or

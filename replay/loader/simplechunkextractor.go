@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"sync"
-	"sync/atomic"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/replay"
@@ -21,13 +20,11 @@ import (
 // them once the input has ended. With Epochs 0 it starts over whenever it
 // reaches the end.
 type simpleChunkExtractor struct {
-	*build
+	edges[SourceEvent, *Game]
 	epochs int
-	in     *Queue[SourceEvent]
-	out    *Queue[*Game]
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and replaced when something comes in
+	changed signal // something came in
 	sources []*extracted
 	byKey   map[string]*extracted
 	ended   bool // the input has
@@ -35,7 +32,7 @@ type simpleChunkExtractor struct {
 	epoch   int
 	restore map[string]int // next of sources that have not come yet
 
-	handed, bad atomic.Uint64
+	handed, bad *counter
 }
 
 // extracted is a source with what was taken of it in this epoch.
@@ -46,11 +43,10 @@ type extracted struct {
 }
 
 func newSimpleChunkExtractor(b *build) (Stage, error) {
-	s := b.config.SimpleChunkExtractor
-	if s.Epochs < 0 {
-		return nil, fmt.Errorf("epochs: %d; take 1 or more, or 0 for no end", s.Epochs)
-	}
-	return &simpleChunkExtractor{build: b, epochs: s.Epochs, in: inputOf[SourceEvent](b), out: outputOf[*Game](b), changed: make(chan struct{}), byKey: map[string]*extracted{}, restore: map[string]int{}}, nil
+	x := &simpleChunkExtractor{edges: edgesOf[SourceEvent, *Game](b), epochs: b.config.SimpleChunkExtractor.Epochs,
+		changed: make(signal), byKey: map[string]*extracted{}, restore: map[string]int{},
+		handed: b.counter("chunks_handed_on"), bad: b.counter("chunks_bad")}
+	return x, fewEpochs(x.epochs)
 }
 
 // Run takes sources in beside handing chunks on.
@@ -71,23 +67,18 @@ func (x *simpleChunkExtractor) Run(ctx context.Context) error {
 
 // takeIn reads the input until it ends or ctx does.
 func (x *simpleChunkExtractor) takeIn(ctx context.Context) {
-	for {
-		e, err := x.in.Get(ctx)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return
-		}
+	change := func(how func()) {
 		x.mu.Lock()
-		if err != nil {
-			x.ended, x.scanned = true, true
-		} else {
-			x.add(e)
-		}
-		close(x.changed)
-		x.changed = make(chan struct{})
-		x.mu.Unlock()
-		if err != nil {
-			return
-		}
+		defer x.mu.Unlock()
+		how()
+		x.changed.tell()
+	}
+	err := replay.Each(ctx, x.in.Get, func(e SourceEvent) error {
+		change(func() { x.add(e) })
+		return nil
+	})
+	if err == nil {
+		change(func() { x.ended, x.scanned = true, true })
 	}
 }
 
@@ -144,7 +135,7 @@ func (x *simpleChunkExtractor) next(ctx context.Context) (*Game, error) {
 
 // advance claims the next chunk from source number at on. Without one, end says
 // that the input has ended, and changed is closed when something comes in.
-func (x *simpleChunkExtractor) advance(at *int) (src Source, i int, end bool, changed <-chan struct{}) {
+func (x *simpleChunkExtractor) advance(at *int) (src Source, i int, end bool, changed signal) {
 	for ; *at < len(x.sources); *at++ {
 		s := x.sources[*at]
 		if s.source != nil && s.next < s.source.Len() {
@@ -174,8 +165,7 @@ func (x *simpleChunkExtractor) startOver() {
 func (x *simpleChunkExtractor) Stats() []Counter {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return []Counter{count("chunks_handed_on", &x.handed), count("chunks_bad", &x.bad),
-		{Name: "sources", Value: float64(len(x.sources)), Gauge: true}, {Name: "epoch", Value: float64(x.epoch), Gauge: true}}
+	return append(x.build.Stats(), gauge("sources", len(x.sources)), gauge("epoch", x.epoch))
 }
 
 // extractorState is the JSON form of the section: how far each source is read.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
@@ -34,33 +35,29 @@ func (l *Loader) Section() stage.Section {
 	return stage.Section{Name: "loader", Version: loaderVersion, Save: l.save, Load: l.load}
 }
 
-// parts returns the sections of all that has state, by name, in the order of
-// the graph.
-func (l *Loader) parts() (names []string, sections map[string]stage.Section) {
-	sections = map[string]stage.Section{scheduleName: l.schedule.Section()}
-	names = append(names, scheduleName)
+// parts returns the sections of all that has state: the schedule, and stages in the order
+// of the graph.
+func (l *Loader) parts() []stage.Section {
+	parts := []stage.Section{l.schedule.Section()}
 	for _, n := range l.graph.nodes {
 		if s, ok := n.stage.(Stateful); ok {
-			names = append(names, n.config.Name)
-			sections[n.config.Name] = s.Section()
+			parts = append(parts, s.Section())
 		}
 	}
-	return names, sections
+	return parts
 }
 
 func (l *Loader) save(w io.Writer) error {
-	names, sections := l.parts()
-	for _, name := range names {
-		s := sections[name]
-		head := binary.AppendUvarint(nil, uint64(len(name)))
-		head = append(head, name...)
+	for _, s := range l.parts() {
+		head := binary.AppendUvarint(nil, uint64(len(s.Name)))
+		head = append(head, s.Name...)
 		head = binary.AppendUvarint(head, uint64(s.Version))
 		if _, err := w.Write(head); err != nil {
 			return err
 		}
 		pieces := bufio.NewWriterSize(pieceWriter{w}, partSize)
 		if err := errors.Join(s.Save(pieces), pieces.Flush()); err != nil {
-			return fmt.Errorf("save loader stage %q: %w", name, err)
+			return fmt.Errorf("save loader stage %q: %w", s.Name, err)
 		}
 		if _, err := w.Write([]byte{0}); err != nil {
 			return err
@@ -132,20 +129,23 @@ func (l *Loader) load(r io.Reader, version int) error {
 	if err != nil {
 		return err
 	}
-	names, sections := l.parts()
+	sections := l.parts()
+	var names []string
+	for _, s := range sections {
+		names = append(names, s.Name)
+	}
 	for name := range parts {
-		if _, ok := sections[name]; !ok {
+		if !slices.Contains(names, name) {
 			return fmt.Errorf("the checkpoint has state of a loader stage %q, and data_loader has none of that name with state (it has %s); "+
 				"name the stage as it was", name, strings.Join(names[1:], ", "))
 		}
 	}
 	var undo []func() error
-	for _, name := range names {
-		p, saved := parts[name]
+	for _, s := range sections {
+		p, saved := parts[s.Name]
 		if !saved {
 			continue
 		}
-		s := sections[name]
 		var before bytes.Buffer
 		if err = s.Save(&before); err == nil {
 			if err = s.Load(bytes.NewReader(p.data), p.version); err == nil {
@@ -153,7 +153,7 @@ func (l *Loader) load(r io.Reader, version int) error {
 				continue
 			}
 		}
-		err = fmt.Errorf("load loader stage %q: %w", name, err)
+		err = fmt.Errorf("load loader stage %q: %w", s.Name, err)
 		for _, rollback := range undo {
 			if e := rollback(); e != nil {
 				return fmt.Errorf("%w; and going back failed: %w", err, e)

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -111,10 +112,9 @@ func (q *Quarantine) Release(key string) {
 func (q *Quarantine) List() (entries []Quarantined, total uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for name, err := range q.entries {
-		entries = append(entries, Quarantined{name, err})
+	for _, name := range slices.Sorted(maps.Keys(q.entries)) {
+		entries = append(entries, Quarantined{name, q.entries[name]})
 	}
-	slices.SortFunc(entries, func(a, b Quarantined) int { return strings.Compare(a.Name, b.Name) })
 	return entries, q.total
 }
 

@@ -81,10 +81,7 @@ func (s *Stream) Next() (index uint64, ok bool) {
 		return 0, false
 	}
 	if len(s.rest) == 0 {
-		s.base = s.lo
-		for i := range s.hi - s.lo {
-			s.rest = append(s.rest, uint32(i))
-		}
+		s.rest, s.base = s.whole(s.rest), s.lo
 	}
 	last := len(s.rest) - 1
 	k := s.rng.IntN(last + 1)
@@ -98,20 +95,36 @@ func (s *Stream) Next() (index uint64, ok bool) {
 	return index, true
 }
 
+// whole returns the rest of a pass that begins, in the room of rest.
+func (s *Stream) whole(rest []uint32) []uint32 {
+	for i := range s.hi - s.lo {
+		rest = append(rest, uint32(i))
+	}
+	return rest
+}
+
 // streamHead is the length of the state before the rest: generator 20, lo, hi,
 // base, pass and the length of the rest, 8 each.
-const streamHead = 20 + 5*8
+const streamHead = pcgBytes + 5*8
+
+// pcgBytes is the length of a generator's state.
+const pcgBytes = 20
 
 // errStream says that bytes are no state of a Stream.
 var errStream = errors.New("state of the shuffler is damaged")
 
 // AppendState appends the state: after SetState of it the same indices follow.
 func (s *Stream) AppendState(dst []byte) []byte {
+	rest, base := s.rest, s.base
+	if s.pass > 0 && len(rest) == 0 && !s.Seen() {
+		// A state without a rest says that all was seen: the pass with what came since has begun.
+		rest, base = s.whole(nil), s.lo
+	}
 	dst = appendPCG(dst, s.pcg)
-	for _, v := range [...]uint64{s.lo, s.hi, s.base, s.pass, uint64(len(s.rest))} {
+	for _, v := range [...]uint64{s.lo, s.hi, base, s.pass, uint64(len(rest))} {
 		dst = binary.LittleEndian.AppendUint64(dst, v)
 	}
-	for _, r := range s.rest {
+	for _, r := range rest {
 		dst = binary.LittleEndian.AppendUint32(dst, r)
 	}
 	return dst
@@ -124,13 +137,13 @@ func (s *Stream) SetState(src []byte) (rest []byte, err error) {
 		return nil, errStream
 	}
 	pcg := new(rand.PCG)
-	if err := setPCG(pcg, src[:20]); err != nil {
+	if err := setPCG(pcg, src[:pcgBytes]); err != nil {
 		return nil, err
 	}
 	n := NewStream(pcg)
 	var count uint64
 	for i, v := range [...]*uint64{&n.lo, &n.hi, &n.base, &n.pass, &count} {
-		*v = binary.LittleEndian.Uint64(src[20+8*i:])
+		*v = binary.LittleEndian.Uint64(src[pcgBytes+8*i:])
 	}
 	src = src[streamHead:]
 	if n.base > n.lo || n.lo > n.hi || n.hi-n.base > maxWindow || count > uint64(len(src)/4) || count > n.hi-n.lo {
@@ -152,7 +165,7 @@ func (s *Stream) SetState(src []byte) (rest []byte, err error) {
 	return src[4*count:], nil
 }
 
-// appendPCG appends a generator's state, 20 bytes.
+// appendPCG appends a generator's state, pcgBytes.
 func appendPCG(dst []byte, pcg *rand.PCG) []byte {
 	out, err := pcg.AppendBinary(dst)
 	if err != nil {

@@ -113,6 +113,30 @@ func TestStreamState(t *testing.T) {
 	}
 }
 
+// What came into the window after the last pass is still to come after a restart.
+func TestStreamStateUnseen(t *testing.T) {
+	s := NewStream(rand.NewPCG(5, 6))
+	s.Slide(0, 3)
+	draw(t, s, 3)
+	if !s.Seen() {
+		t.Fatal("a whole pass is not all")
+	}
+	s.Slide(1, 5)
+	again := NewStream(rand.NewPCG(0, 0))
+	if _, err := again.SetState(s.AppendState(nil)); err != nil {
+		t.Fatal(err)
+	}
+	if s.Seen() || again.Seen() || again.Passes() != 1 {
+		t.Errorf("all seen: %v, and %v after loading, %d passes", s.Seen(), again.Seen(), again.Passes())
+	}
+	for _, stream := range []*Stream{s, again} {
+		stream.Slide(2, 6) // also of a window that moves once more
+	}
+	if got, want := draw(t, again, 20), draw(t, s, 20); !slices.Equal(got, want) {
+		t.Errorf("after loading the state come %v, want %v", got, want)
+	}
+}
+
 // chiSquare returns the statistic of counts against equal expectations.
 func chiSquare(counts []int) (x float64) {
 	sum := 0

@@ -1,35 +1,29 @@
 package loader
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // tensorGenerator makes batches of BatchSize rows. What is left at the end
 // becomes a short batch (one a goroutine; the loader's output joins them).
 type tensorGenerator struct {
-	*build
+	edges[Frame, *Batch]
 	settings *TensorGenerator
-	in       *Queue[Frame]
-	out      *Queue[*Batch]
 
-	made, rows, bad atomic.Uint64
+	made, rows, bad *counter
 }
 
 func newTensorGenerator(b *build) (Stage, error) {
-	s := b.config.TensorGenerator
-	if s.Threads < 1 {
-		return nil, fmt.Errorf("threads: %d; at least 1 is needed", s.Threads)
-	}
-	if s.BatchSize < 1 {
-		return nil, fmt.Errorf("batch_size: %d; at least 1 is needed", s.BatchSize)
-	}
-	return &tensorGenerator{build: b, settings: s, in: inputOf[Frame](b), out: outputOf[*Batch](b)}, nil
+	t := &tensorGenerator{edges: edgesOf[Frame, *Batch](b), settings: b.config.TensorGenerator,
+		made: b.counter("batches"), rows: b.counter("rows"), bad: b.counter("frames_bad")}
+	size := t.settings.BatchSize
+	return t, cmp.Or(fewThreads(t.settings.Threads),
+		replay.Wrong(size < 1, "batch_size: %d; at least 1 is needed", size))
 }
 
 // Run makes batches.
@@ -43,44 +37,33 @@ func (t *tensorGenerator) Run(ctx context.Context) error {
 
 // work makes batches of the frames that this goroutine gets.
 func (t *tensorGenerator) work(ctx context.Context) error {
-	for {
-		b := t.batches.Get().(*Batch)
-		b.Reset()
-		end, err := t.fill(ctx, b)
-		if err != nil {
-			return err
-		}
-		if b.N > 0 {
-			t.made.Add(1)
-			t.rows.Add(uint64(b.N))
-			if err := t.out.Put(ctx, b); err != nil {
-				return err
-			}
-		}
-		if end {
-			return nil
-		}
-	}
-}
-
-// fill appends frames to b until it has its size or there are no more.
-func (t *tensorGenerator) fill(ctx context.Context, b *Batch) (end bool, err error) {
-	for b.N < t.settings.BatchSize {
-		f, err := t.in.Get(ctx)
-		if errors.Is(err, io.EOF) {
-			return true, nil
-		}
-		if err != nil {
-			return false, err
-		}
+	b := t.empty()
+	err := replay.Each(ctx, t.in.Get, func(f Frame) error {
 		if err := f.AppendTo(b); err != nil {
 			t.bad.Add(1)
 			t.quarantine.Add("frames of stage "+t.config.Name, err)
 		}
+		if b.N < t.settings.BatchSize {
+			return nil
+		}
+		full := b
+		b = t.empty()
+		return t.hand(ctx, full)
+	})
+	if err != nil || b.N == 0 {
+		return err
 	}
-	return false, nil
+	return t.hand(ctx, b)
 }
 
-func (t *tensorGenerator) Stats() []Counter {
-	return []Counter{count("batches", &t.made), count("rows", &t.rows), count("frames_bad", &t.bad)}
+func (t *tensorGenerator) empty() *Batch {
+	b := t.batches.Get().(*Batch)
+	b.Reset()
+	return b
+}
+
+func (t *tensorGenerator) hand(ctx context.Context, b *Batch) error {
+	t.made.Add(1)
+	t.rows.Add(uint64(b.N))
+	return t.out.Put(ctx, b)
 }

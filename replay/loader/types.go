@@ -122,7 +122,7 @@ type Stage interface {
 }
 
 // Stateful is a Stage with state for a checkpoint. Save is called while Run
-// runs, Load only before it. The section's name is ignored.
+// runs, Load only before it. The section is called as the stage.
 type Stateful interface {
 	Section() stage.Section
 }

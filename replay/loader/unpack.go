@@ -1,12 +1,12 @@
 package loader
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -18,14 +18,12 @@ import (
 // the chunk's key and how often it was used alone (see picker), so that it has no
 // state of its own.
 type chunkUnpacker struct {
-	*build
+	edges[*Game, Frame]
 	settings *ChunkUnpacker
 	picker   picker
-	in       *Queue[*Game]
-	out      *Queue[Frame]
 	scratch  sync.Pool // *unpackScratch
 
-	chunks, frames, bad atomic.Uint64
+	chunks, frames, bad *counter
 }
 
 // unpackScratch is what a goroutine needs to unpack a chunk.
@@ -36,20 +34,17 @@ type unpackScratch struct {
 
 func newChunkUnpacker(b *build) (Stage, error) {
 	s := b.config.ChunkUnpacker
-	u := &chunkUnpacker{build: b, settings: s, in: inputOf[*Game](b), out: outputOf[Frame](b),
-		picker: picker{seed: b.random(0).Uint64(), rate: s.PositionSamplingRate, count: s.PositionCount}}
+	u := &chunkUnpacker{edges: edgesOf[*Game, Frame](b), settings: s,
+		picker: picker{seed: b.random(0).Uint64(), rate: s.PositionSamplingRate, count: s.PositionCount},
+		chunks: b.counter("chunks_unpacked"), frames: b.counter("frames"), bad: b.counter("chunks_bad")}
 	u.scratch.New = func() any { return &unpackScratch{rebuilder: NewRebuilder()} }
-	switch {
-	case s.Threads < 1:
-		return nil, fmt.Errorf("threads: %d; at least 1 is needed", s.Threads)
-	case s.PositionCount < 0:
-		return nil, fmt.Errorf("position_count: %d; take 1 or more, or 0 to sample by position_sampling_rate", s.PositionCount)
-	case s.PositionCount == 0 && !(s.PositionSamplingRate > 0 && s.PositionSamplingRate <= 1):
-		return nil, fmt.Errorf("position_sampling_rate: %v; take more than 0 and at most 1", s.PositionSamplingRate)
-	case s.Prefetch < 0:
-		return nil, fmt.Errorf("prefetch: %d; take 0 or more", s.Prefetch)
-	}
-	return u, s.PositionWeight.Validate()
+	rate, n := s.PositionSamplingRate, s.PositionCount
+	return u, cmp.Or(fewThreads(s.Threads),
+		replay.Wrong(n < 0, "position_count: %d; take 1 or more, or 0 to sample by position_sampling_rate", n),
+		replay.Wrong(n == 0 && !(rate > 0 && rate <= 1),
+			"position_sampling_rate: %v; take more than 0 and at most 1", rate),
+		replay.Wrong(s.Prefetch < 0, "prefetch: %d; take 0 or more", s.Prefetch),
+		s.PositionWeight.Validate())
 }
 
 // Run unpacks chunks in their order; up to Prefetch of them are unpacked before
@@ -151,11 +146,6 @@ func (u *chunkUnpacker) transcoded(g *Game) (*Transcoded, error) {
 		return nil, fmt.Errorf("chunk %s: %w", g, err)
 	}
 	return t, nil
-}
-
-// Stats returns the counters.
-func (u *chunkUnpacker) Stats() []Counter {
-	return []Counter{count("chunks_unpacked", &u.chunks), count("frames", &u.frames), count("chunks_bad", &u.bad)}
 }
 
 // picker chooses positions of chunks. Its choice is a pure function of the

@@ -125,13 +125,7 @@ func (m *Manifest) write(fsys fsx.FS, dir string) error {
 }
 
 // WriteJSON makes v, which is written for people too, the content of a file, durably.
-func WriteJSON(fsys fsx.FS, path string, v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return fsx.WriteFile(fsys, path, append(data, '\n'))
-}
+func WriteJSON(fsys fsx.FS, path string, v any) error { return replay.WriteJSON(fsys, path, "  ", v) }
 
 // differs says in what m is another step than want, "" for the same.
 func (m *Manifest) differs(want *Manifest) string {

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
@@ -68,37 +67,16 @@ func (s *split) begin() error {
 		s.manifest.Made = true
 	case err != nil:
 		return fmt.Errorf("begin step in %s: %w", s.dir, err)
-	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !isOwnTemp(e.Name()) }):
+	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !fsx.IsTempOf(e.Name(), ManifestName) }):
 		return fmt.Errorf("%w: %s; choose another directory", ErrForeign, s.dir)
 	}
 	if err := fsx.MkdirAll(s.fsys, s.dir); err != nil {
 		return fmt.Errorf("begin step in %s: %w", s.dir, err)
 	}
-	if err := removeTemps(s.fsys, s.dir); err != nil {
-		return err
+	if err := fsx.RemoveTempsOf(s.fsys, filepath.Join(s.dir, ManifestName)); err != nil {
+		return fmt.Errorf("remove unfinished manifest: %w", err)
 	}
 	return s.manifest.write(s.fsys, s.dir)
-}
-
-// isOwnTemp says whether a name is that of a manifest that was never finished.
-func isOwnTemp(base string) bool {
-	return fsx.IsTemp(base) && strings.HasPrefix(base, "."+ManifestName+".")
-}
-
-// removeTemps removes manifests that were never finished.
-func removeTemps(fsys fsx.FS, dir string) error {
-	entries, err := fsys.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("look for unfinished manifests: %w", err)
-	}
-	for _, e := range entries {
-		if isOwnTemp(e.Name()) {
-			if err := fsys.Remove(filepath.Join(dir, e.Name())); err != nil {
-				return fmt.Errorf("remove unfinished manifest: %w", err)
-			}
-		}
-	}
-	return nil
 }
 
 // resume holds the chunks of an earlier start against the manifest and removes
@@ -122,8 +100,8 @@ func (s *split) resume() error {
 // chunk that it was writing, unless it came to be listed. Only a chunk that the
 // manifest announced may be taken for the step's own.
 func removeLeft(fsys fsx.FS, dir string, m *Manifest) error {
-	if err := removeTemps(fsys, dir); err != nil {
-		return err
+	if err := fsx.RemoveTempsOf(fsys, filepath.Join(dir, ManifestName)); err != nil {
+		return fmt.Errorf("remove unfinished manifest: %w", err)
 	}
 	if m.Making == "" || m.Making != stem(len(m.Files)) {
 		return nil

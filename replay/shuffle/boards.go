@@ -31,17 +31,17 @@ type pieces = [numPieces]uint64
 // appendBoards packs the masks. ok is false, and dst as it came, for masks that
 // are no boards: two pieces on a square, half a repetition plane.
 func appendBoards(dst []byte, masks *[encoding.NumMasks]uint64) (_ []byte, ok bool) {
-	n, repeated, ok := countBoards(masks)
-	if !ok {
+	n, repeated, err := replay.CountBoards(masks)
+	if err != nil || !onePiece(masks) {
 		return dst, false
 	}
 	at := len(dst)
-	dst = append(dst, n, repeated, 0)
+	dst = append(dst, uint8(n), repeated, 0)
 	if n == 0 {
 		return dst, true
 	}
 	dst, _ = replay.AppendMen(dst, piecesOf(masks, 0)[:])
-	for t := 1; t < int(n); t++ {
+	for t := 1; t < n; t++ {
 		var plain bool
 		if dst, plain = appendOlder(dst, piecesOf(masks, t-1), piecesOf(masks, t)); plain {
 			dst[at+2] |= 1 << (t - 1)
@@ -54,30 +54,18 @@ func piecesOf(masks *[encoding.NumMasks]uint64, t int) *pieces {
 	return (*pieces)(masks[t*encoding.PlanesPerBoard:])
 }
 
-// countBoards returns how many boards there are up to the last that is not
-// empty, and which occurred before.
-func countBoards(masks *[encoding.NumMasks]uint64) (n, repeated uint8, ok bool) {
+// onePiece says whether no square of any board has two pieces.
+func onePiece(masks *[encoding.NumMasks]uint64) bool {
 	for t := range encoding.HistoryLen {
 		occupied := uint64(0)
 		for _, m := range piecesOf(masks, t) {
 			if occupied&m != 0 {
-				return 0, 0, false
+				return false
 			}
 			occupied |= m
 		}
-		r := masks[t*encoding.PlanesPerBoard+numPieces]
-		switch r {
-		case 0:
-		case allOnes:
-			repeated |= 1 << t
-		default:
-			return 0, 0, false
-		}
-		if occupied|r != 0 {
-			n = uint8(t + 1)
-		}
 	}
-	return n, repeated, true
+	return true
 }
 
 // pieceAt returns the piece on a square, noPiece if there is none.

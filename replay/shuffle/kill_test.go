@@ -184,7 +184,62 @@ func afterCut(m *memfs.FS, acked bool, want []string) (said string, err error) {
 	if err != nil || len(names) > 0 {
 		return said, fmt.Errorf("leftovers %v, %w", names, err)
 	}
+	if left, err := temps(m, "run/shuffled"); err != nil || len(left) > 0 {
+		return said, fmt.Errorf("temporary files %v, %w", left, err)
+	}
 	return said, nil
+}
+
+// temps returns the temporary files below dir.
+func temps(m *memfs.FS, dir string) (left []string, err error) {
+	entries, err := m.ReadDir(dir)
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case fsx.IsTemp(e.Name()):
+			left = append(left, path)
+		case e.IsDir() && err == nil:
+			var below []string
+			below, err = temps(m, path)
+			left = append(left, below...)
+		}
+	}
+	return left, err
+}
+
+// TestTemps: the next shuffle removes what a killed one was writing, of the index and in
+// the shuffle that it goes on with, and nothing that another program is writing.
+func TestTemps(t *testing.T) {
+	m := smallRun(t)
+	o := killOptions(m)
+	ctx, cancel := context.WithCancel(context.Background())
+	o.Report = func(line string) {
+		if strings.Contains(line, "permuting") {
+			cancel()
+		}
+	}
+	if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Fatalf("error %v", err)
+	}
+	names, err := leftovers(m, o.OutputDir)
+	if err != nil || len(names) != 1 {
+		t.Fatalf("leftovers %v, %v", names, err)
+	}
+	others := fsx.MarkedTemp(filepath.Join(o.OutputDir, "20240101-000000"), fsx.RemovedMark)
+	temp := "run/shuffled/" + names[0] + ".tmp"
+	for _, path := range []string{"run/shuffled/.games.index.77-1.partial", others,
+		temp + "/.plan.json.77-2.partial", temp + "/train/.data000000.rows.77-3.partial"} {
+		if err := fsx.WriteFile(m, path, []byte("half")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done, err := Run(context.Background(), killOptions(m))
+	if err != nil || done.Name != names[0] {
+		t.Fatalf("shuffle %+v, %v; want %s to go on", done, err, names[0])
+	}
+	if left, err := temps(m, o.OutputDir); err != nil || !slices.Equal(left, []string{others}) {
+		t.Errorf("temporary files %v, %v; want %s alone", left, err, others)
+	}
 }
 
 // TestErrors lets every operation fail once, then all from some operation on:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // Names in the output directory.
@@ -82,18 +83,21 @@ func readJSON(fsys fsx.FS, path string, v any) error {
 }
 
 // WriteJSON writes v, durable when it returns.
-func WriteJSON(fsys fsx.FS, path string, v any) error {
-	data, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return fsx.WriteFile(fsys, path, append(data, '\n'))
-}
+func WriteJSON(fsys fsx.FS, path string, v any) error { return replay.WriteJSON(fsys, path, " ", v) }
 
 // isName says whether a base name is that of a shuffle.
 func isName(base string) bool {
 	_, err := time.Parse(nameLayout, base)
 	return err == nil
+}
+
+// Newest returns the marker of the newest finished shuffle in dir, nil where there is none.
+func Newest(fsys fsx.FS, dir string) (*Manifest, error) {
+	names, err := List(fsys, dir)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	return ReadManifest(fsys, filepath.Join(dir, names[len(names)-1]))
 }
 
 // List returns the names of the finished shuffles in dir, oldest first. A

@@ -1,12 +1,12 @@
 package shuffle
 
 import (
+	"cmp"
 	"crypto/md5"
-	"encoding/hex"
+	"encoding/binary"
 	"fmt"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -67,22 +67,14 @@ const (
 
 // Validate says which setting is out of range.
 func (s Settings) Validate() error {
-	if err := s.Window.Validate(); err != nil {
-		return err
-	}
-	if s.RowsPerFile < 1 || s.RowsPerFile > 1<<28 {
-		return fmt.Errorf("approx-rows-per-file %d: want 1 to %d", s.RowsPerFile, 1<<28)
-	}
-	if !(s.ShortTerm >= 0 && s.ShortTerm <= 1) {
-		return fmt.Errorf("st-theta %g: want 0 to 1", s.ShortTerm)
-	}
-	if s.Split != SplitByGame && s.Split != SplitByFile {
-		return fmt.Errorf("split %q: want %s or %s", s.Split, SplitByGame, SplitByFile)
-	}
-	if !(s.Validation >= 0 && s.Validation < 1) {
-		return fmt.Errorf("validation-share %g: want 0 or more, below 1", s.Validation)
-	}
-	return nil
+	return cmp.Or(s.Window.Validate(),
+		replay.Wrong(s.RowsPerFile < 1 || s.RowsPerFile > 1<<28,
+			"approx-rows-per-file %d: want 1 to %d", s.RowsPerFile, 1<<28),
+		replay.Wrong(!(s.ShortTerm >= 0 && s.ShortTerm <= 1), "st-theta %g: want 0 to 1", s.ShortTerm),
+		replay.Wrong(s.Split != SplitByGame && s.Split != SplitByFile,
+			"split %q: want %s or %s", s.Split, SplitByGame, SplitByFile),
+		replay.Wrong(!(s.Validation >= 0 && s.Validation < 1),
+			"validation-share %g: want 0 or more, below 1", s.Validation))
 }
 
 // Validate sets the defaults and says which option is missing or out of range.
@@ -96,19 +88,12 @@ func (o *Options) Validate() error {
 	if o.Report == nil {
 		o.Report = func(string) {}
 	}
-	switch {
-	case len(o.InputDirs) == 0:
-		return fmt.Errorf("no input directory: name one with game files below it")
-	case o.OutputDir == "":
-		return fmt.Errorf("no output directory")
-	case o.Threads < 1 || o.Threads > 1024:
-		return fmt.Errorf("num-threads %d: want 1 to 1024", o.Threads)
-	case o.Memory < 0 || o.Memory > 0 && o.Memory < 1<<20:
-		return fmt.Errorf("memory %d bytes: want 1 MiB or more", o.Memory)
-	case o.Keep < 0:
-		return fmt.Errorf("keep %d: want 0 or more", o.Keep)
-	}
-	return o.Settings.Validate()
+	return cmp.Or(replay.Wrong(len(o.InputDirs) == 0, "no input directory: name one with game files below it"),
+		replay.Wrong(o.OutputDir == "", "no output directory"),
+		replay.Wrong(o.Threads < 1 || o.Threads > 1024, "num-threads %d: want 1 to 1024", o.Threads),
+		replay.Wrong(o.Memory < 0 || o.Memory > 0 && o.Memory < 1<<20, "memory %d bytes: want 1 MiB or more", o.Memory),
+		replay.Wrong(o.Keep < 0, "keep %d: want 0 or more", o.Keep),
+		o.Settings.Validate())
 }
 
 func (o *Options) say(format string, args ...any) { o.Report(fmt.Sprintf(format, args...)) }
@@ -182,9 +167,5 @@ func (s Settings) validation(path string, id [16]byte) bool {
 // first 13 hexadecimal digits of the MD5 of its base name, divided by 2^52.
 func FileShare(base string) float64 {
 	sum := md5.Sum([]byte(base))
-	n, err := strconv.ParseUint(hex.EncodeToString(sum[:])[:13], 16, 64)
-	if err != nil {
-		panic(err) // 13 hexadecimal digits always parse
-	}
-	return float64(n) / (1 << 52)
+	return float64(binary.BigEndian.Uint64(sum[:])>>12) / (1 << 52)
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // A packed row is one training sample without loss: what a row of an
@@ -86,27 +88,17 @@ func AppendRow(dst []byte, b *encoding.TrainBatch, i int, counts []uint32) ([]by
 
 // giveCounts says whether the counts give the policy bit for bit.
 func giveCounts(policy []float32, counts []uint32) bool {
-	sum := countSum(counts)
+	sum := record.CountSum(counts)
 	if len(counts) != len(policy) || sum == 0 {
 		return false
 	}
 	for j, n := range counts {
-		if math.Float32bits(share(n, sum)) != math.Float32bits(policy[j]) {
+		if math.Float32bits(record.ShareOf(uint64(n), sum)) != math.Float32bits(policy[j]) {
 			return false
 		}
 	}
 	return true
 }
-
-func countSum(counts []uint32) (sum uint64) {
-	for _, n := range counts {
-		sum += uint64(n)
-	}
-	return sum
-}
-
-// share is a move's policy, computed as record.Replayer does.
-func share(n uint32, sum uint64) float32 { return float32(float64(n) / float64(sum)) }
 
 // appendMoves packs policy indices into 11 bits each.
 func appendMoves(dst []byte, legal []uint16) []byte {
@@ -156,7 +148,7 @@ func appendTargets(dst []byte, targets *[encoding.NumTargets]encoding.QDM) []byt
 		kinds |= kind << (3 * k)
 		switch kind {
 		case targetFull:
-			dst = appendFloats(dst, v.Q, v.D, v.M)
+			dst = replay.AppendQDM(dst, *v)
 		case targetResult:
 			dst = append(dst, uint8(int(v.Q)+1)|uint8(v.D)<<2)
 			dst = binary.AppendUvarint(dst, uint64(v.M))
@@ -165,13 +157,6 @@ func appendTargets(dst []byte, targets *[encoding.NumTargets]encoding.QDM) []byt
 		}
 	}
 	dst[at], dst[at+1], dst[at+2] = uint8(kinds), uint8(kinds>>8), uint8(kinds>>16)
-	return dst
-}
-
-func appendFloats(dst []byte, values ...float32) []byte {
-	for _, v := range values {
-		dst = le.AppendUint32(dst, math.Float32bits(v))
-	}
 	return dst
 }
 

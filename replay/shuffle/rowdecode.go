@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 )
 
@@ -98,7 +99,7 @@ func (d *decoder) policy(policy []float32, asCounts bool) {
 		return
 	}
 	for j := range policy {
-		policy[j] = share(counts[j], sum)
+		policy[j] = record.ShareOf(uint64(counts[j]), sum)
 	}
 }
 
@@ -115,7 +116,7 @@ func (d *decoder) targets(targets *[encoding.NumTargets]encoding.QDM) {
 		case kind == targetUnknown:
 			*v = encoding.UnknownQDM
 		case kind == targetFull:
-			*v = encoding.QDM{Q: d.Float(), D: d.Float(), M: d.Float()}
+			*v = d.QDM()
 		case kind == targetResult:
 			head := d.U8()
 			if head&3 > 2 || head>>3 != 0 {

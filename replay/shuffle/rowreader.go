@@ -11,6 +11,12 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
+// place is a row among those of several files, the next to come.
+type place struct {
+	File int   `json:"file"`
+	Row  int64 `json:"row"` // of the file
+}
+
 // rowReader reads rows from one file after the other. The zero value with a
 // file system stands nowhere.
 type rowReader struct {
@@ -60,6 +66,23 @@ func (r *rowReader) seek(path string, rows, row int64) error {
 	return nil
 }
 
+// next appends up to n rows of a shuffle's files, in their order, and moves the place
+// behind them. There are none behind the last file.
+func (r *rowReader) next(b *encoding.TrainBatch, dir string, files []OutFile, at *place, n int) (took int, err error) {
+	for at.File < len(files) && at.Row >= files[at.File].Rows {
+		*at = place{File: at.File + 1}
+	}
+	if at.File == len(files) {
+		return 0, nil
+	}
+	f := &files[at.File]
+	if err = r.seek(filepath.Join(dir, filepath.FromSlash(f.Name)), f.Rows, at.Row); err == nil {
+		took, err = r.read(b, n)
+	}
+	at.Row += int64(took)
+	return took, err
+}
+
 // read appends up to n rows from the place of seek, as many as its block has.
 func (r *rowReader) read(b *encoding.TrainBatch, n int) (int, error) {
 	n = min(n, len(r.block))
@@ -79,8 +102,7 @@ type Pass struct {
 	dir    string
 	files  []OutFile
 	reader rowReader
-	file   int
-	row    int64
+	at     place
 	left   int64
 	total  int64
 }
@@ -106,19 +128,11 @@ func (p *Pass) Next(ctx context.Context, b *encoding.TrainBatch) error {
 		return err
 	}
 	for n := len(b.Masks); b.N < n && p.left > 0; {
-		if p.row == p.files[p.file].Rows {
-			p.file, p.row = p.file+1, 0
-			continue
-		}
-		f := p.files[p.file]
-		if err := p.reader.seek(filepath.Join(p.dir, filepath.FromSlash(f.Name)), f.Rows, p.row); err != nil {
-			return fmt.Errorf("validation: %w", err)
-		}
-		took, err := p.reader.read(b, int(min(int64(n-b.N), p.left)))
+		took, err := p.reader.next(b, p.dir, p.files, &p.at, int(min(int64(n-b.N), p.left)))
 		if err != nil {
 			return fmt.Errorf("validation: %w", err)
 		}
-		p.row, p.left = p.row+int64(took), p.left-int64(took)
+		p.left -= int64(took)
 	}
 	if b.N == 0 {
 		p.reader.close()

@@ -38,6 +38,9 @@ func Run(ctx context.Context, o Options) (*Manifest, error) {
 		}
 		defer lock.Release()
 	}
+	if err := fsx.RemoveTempsOf(o.FS, filepath.Join(o.OutputDir, indexName)); err != nil {
+		return nil, fmt.Errorf("clean up %s: %w", o.OutputDir, err)
+	}
 	m, err := o.resume(ctx)
 	if m == nil && err == nil {
 		m, err = o.fresh(ctx)
@@ -166,8 +169,14 @@ func (o *Options) publish(p *Plan) error {
 			return fmt.Errorf("clean up %s: %w", path, err)
 		}
 	}
-	if err := fsx.SyncDir(o.FS, temp); err != nil {
-		return err
+	for _, dir := range []string{filepath.Join(temp, trainDir), filepath.Join(temp, valDir), temp} {
+		// Files that a killed process was writing: in a finished shuffle nobody looks for them.
+		if err := fsx.RemoveTemps(o.FS, dir, ""); err != nil {
+			return fmt.Errorf("clean up %s: %w", dir, err)
+		}
+		if err := fsx.SyncDir(o.FS, dir); err != nil {
+			return err
+		}
 	}
 	if err := o.FS.Rename(temp, filepath.Join(o.OutputDir, p.Name)); err != nil {
 		return fmt.Errorf("finish shuffle: %w", err)

@@ -44,8 +44,7 @@ type Source struct {
 type cursor struct {
 	Shuffle string `json:"shuffle"`
 	Pass    uint64 `json:"pass"` // over the shuffle, from 0
-	File    int    `json:"file"` // in the order of the pass
-	Row     int64  `json:"row"`  // of the file, the next to come
+	place          // in the order of the pass
 	Rows    uint64 `json:"rows"` // handed out since the beginning of the run
 
 	Target string `json:"target,omitempty"` // shuffle to go on with instead, from its first row
@@ -57,16 +56,12 @@ func OpenLatest(dir string) (*Source, error) { return OpenLatestFS(fsx.OS, dir) 
 
 // OpenLatestFS is OpenLatest on another file system.
 func OpenLatestFS(fsys fsx.FS, dir string) (*Source, error) {
-	names, err := List(fsys, dir)
-	if err != nil {
-		return nil, err
-	}
-	if len(names) == 0 {
-		return nil, fmt.Errorf("%s: %w: run chessbrain shuffle", dir, ErrNone)
-	}
-	m, err := ReadManifest(fsys, filepath.Join(dir, names[len(names)-1]))
+	m, err := Newest(fsys, dir)
 	if err != nil {
 		return nil, fmt.Errorf("open shuffle: %w", err)
+	}
+	if m == nil {
+		return nil, fmt.Errorf("%s: %w: run chessbrain shuffle", dir, ErrNone)
 	}
 	s := &Source{fsys: fsys, dir: dir, target: m, reader: rowReader{fsys: fsys}}
 	s.begin(m, cursor{Shuffle: m.Name})
@@ -142,18 +137,17 @@ func (s *Source) Next(ctx context.Context, b *encoding.TrainBatch) error {
 		s.begin(m, cursor{Shuffle: m.Name, Rows: s.at.Rows})
 	}
 	for n := len(b.Masks); b.N < n; {
-		more, err := s.nextFile()
+		took, err := s.reader.next(b, filepath.Join(s.dir, s.at.Shuffle), s.files, &s.at.place, n-b.N)
 		if err != nil {
 			return err
 		}
-		if !more {
-			break
+		if took == 0 {
+			m := s.Manifest()
+			if !s.Repeat || m.TrainRows == 0 {
+				break
+			}
+			s.begin(m, cursor{Shuffle: m.Name, Pass: s.at.Pass + 1, Rows: s.at.Rows})
 		}
-		took, err := s.reader.read(b, n-b.N)
-		if err != nil {
-			return err
-		}
-		s.at.Row += int64(took)
 		for i := b.N - took; i < b.N; i++ {
 			if s.symmetric {
 				b.ApplySymmetry(i, b.DrawSymmetry(i, s.symSeed^s.at.Rows))
@@ -165,24 +159,6 @@ func (s *Source) Next(ctx context.Context, b *encoding.TrainBatch) error {
 		return io.EOF
 	}
 	return nil
-}
-
-// nextFile sees to it that the reader stands at a row; false at the end of the
-// last pass.
-func (s *Source) nextFile() (bool, error) {
-	for s.at.File == len(s.files) || s.at.Row >= s.files[s.at.File].Rows {
-		if s.at.File < len(s.files) {
-			s.at.File, s.at.Row = s.at.File+1, 0
-			continue
-		}
-		m := s.Manifest()
-		if !s.Repeat || m.TrainRows == 0 {
-			return false, nil
-		}
-		s.begin(m, cursor{Shuffle: m.Name, Pass: s.at.Pass + 1, Rows: s.at.Rows})
-	}
-	f := &s.files[s.at.File]
-	return true, s.reader.seek(filepath.Join(s.dir, s.at.Shuffle, filepath.FromSlash(f.Name)), f.Rows, s.at.Row)
 }
 
 // Section is the cursor: shuffle, pass, file and row. After Load the same rows

@@ -1,6 +1,7 @@
 package shuffle
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -123,7 +124,6 @@ type rowPacker struct {
 	batch    *encoding.TrainBatch
 	replayer record.Replayer
 	plies    []int
-	to       []uint32
 	row      []byte
 }
 
@@ -135,13 +135,13 @@ func (w *rowPacker) game(g *record.Game, validation bool) error {
 		first, n = n, l.buckets()-n
 	}
 	rng := newRand(streamSpread, p.Seed, g.ID[:])
-	w.plies, w.to = w.plies[:0], w.to[:0]
+	w.plies = w.plies[:0]
 	for i := range g.Plies {
 		if !g.Plies[i].Trained() || rng.Float64() >= p.KeepShare {
 			continue
 		}
 		w.plies = append(w.plies, i)
-		w.to = append(w.to, uint32(first+rng.IntN(n)))
+		w.out.to = append(w.out.to, uint32(first+rng.IntN(n)))
 	}
 	w.batch.Reset()
 	if err := w.replayer.AppendRows(w.batch, g, w.plies); err != nil {
@@ -155,7 +155,6 @@ func (w *rowPacker) game(g *record.Game, validation bool) error {
 		w.out.data = binary.AppendUvarint(w.out.data, uint64(len(w.row)))
 		w.out.data = append(w.out.data, w.row...)
 		w.out.ends = append(w.out.ends, len(w.out.data))
-		w.out.to = append(w.out.to, w.to[i])
 	}
 	return nil
 }
@@ -181,25 +180,21 @@ func (s *spreader) collect(_ context.Context, rows *spreadRows) error {
 func (s *spreader) flush(k int, sync bool) error {
 	b := &s.done[k]
 	f, err := s.o.FS.OpenFile(bucketPath(s.scratch, k), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
-	if err != nil {
-		return fmt.Errorf("write bucket: %w", err)
+	if err == nil {
+		_, err = f.Write(s.buffers[k])
+		if err == nil && sync {
+			if err = f.Sync(); err != nil {
+				err = fmt.Errorf("%w: %w", fsx.ErrSync, err)
+			}
+		}
+		err = cmp.Or(err, f.Close())
 	}
-	if _, err := f.Write(s.buffers[k]); err != nil {
-		f.Close()
+	if err != nil {
 		return fmt.Errorf("write bucket: %w", err)
 	}
 	b.Bytes += int64(len(s.buffers[k]))
 	b.CRC = crc32.Update(b.CRC, castagnoli, s.buffers[k])
 	s.buffers[k] = s.buffers[k][:0]
-	if sync {
-		if err := f.Sync(); err != nil {
-			f.Close()
-			return fmt.Errorf("sync bucket: %w: %w", fsx.ErrSync, err)
-		}
-	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("write bucket: %w", err)
-	}
 	return nil
 }
 

@@ -1,8 +1,11 @@
 package shuffle
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // WindowOptions are the numbers of KataGo's window (v1.17, shuffle.py): how many
@@ -43,24 +46,16 @@ func (o WindowOptions) Validate() error {
 			return fmt.Errorf("%s %d: want %d to %d", v.name, v.value, v.low, int64(1)<<50)
 		}
 	}
-	switch {
-	case o.MaxRows > 0 && o.MaxRows < o.MinRows:
-		return fmt.Errorf("max-rows %d is below min-rows %d: raise it, or 0 for no limit", o.MaxRows, o.MinRows)
-	case !(o.Expand >= 0 && o.Expand <= 1e6):
-		return fmt.Errorf("expand-window-per-row %g: want 0 to 1e6", o.Expand)
-	case !(o.Exponent > 0 && o.Exponent <= 1):
-		return fmt.Errorf("taper-window-exponent %g: want above 0, at most 1", o.Exponent)
-	}
-	return nil
+	return cmp.Or(
+		replay.Wrong(o.MaxRows > 0 && o.MaxRows < o.MinRows,
+			"max-rows %d is below min-rows %d: raise it, or 0 for no limit", o.MaxRows, o.MinRows),
+		replay.Wrong(!(o.Expand >= 0 && o.Expand <= 1e6), "expand-window-per-row %g: want 0 to 1e6", o.Expand),
+		replay.Wrong(!(o.Exponent > 0 && o.Exponent <= 1),
+			"taper-window-exponent %g: want above 0, at most 1", o.Exponent))
 }
 
 // offset is the formula's off.
-func (o WindowOptions) offset() float64 {
-	if o.Scale > 0 {
-		return float64(o.Scale)
-	}
-	return float64(o.MinRows)
-}
+func (o WindowOptions) offset() float64 { return float64(cmp.Or(o.Scale, o.MinRows)) }
 
 // Want returns the size of the window in rows where usable rows are there.
 // usable must be at least MinRows.
