@@ -130,7 +130,7 @@ func RemoveTemps(fsys FS, dir, mark string) error {
 		if !IsTemp(e.Name()) || !strings.HasSuffix(e.Name(), mark+tempSuffix) {
 			continue
 		}
-		if err := RemoveAll(fsys, filepath.Join(dir, e.Name())); err != nil {
+		if err := removeRenamed(fsys, filepath.Join(dir, e.Name())); err != nil {
 			return err
 		}
 	}
