@@ -42,6 +42,15 @@ func FreeSpace(fsys FS, path string) (uint64, error) {
 	return space.Free, err
 }
 
+// Exists says whether anything is at path, on the operating system's disk.
+func Exists(path string) (bool, error) {
+	_, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // IsFile says whether a regular file is there, on the operating system's disk.
 func IsFile(path string) bool {
 	info, err := os.Stat(path)
