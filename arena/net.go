@@ -224,6 +224,7 @@ func (s *netSeat) Clocks(c Clocks) {
 	}
 }
 
+func (s *netSeat) Quit() (End, string)  { return "", "" }
 func (s *netSeat) Spent() time.Duration { return s.spent }
 
 // Score returns the root's value in the centipawns that the net shows a GUI.

@@ -73,7 +73,7 @@ func (o *Options) shape(players [2]arena.Player) (workers, parallel int) {
 		return o.Workers, o.Parallel
 	}
 	for _, p := range players {
-		if l, ok := p.(arena.Limited); ok && l.OneGame() {
+		if p.OneGame() {
 			return o.Concurrency, 1
 		}
 	}
@@ -172,7 +172,7 @@ func (m *Match) Play(ctx context.Context) (*Report, error) {
 // warm makes nets ready whose first moves would lose time otherwise.
 func (m *Match) warm(ctx context.Context) error {
 	for i, p := range m.report.Players {
-		if l, ok := p.player.(arena.Limited); !ok || !l.OneGame() || p.net == nil {
+		if p.net == nil || !p.player.OneGame() {
 			continue
 		}
 		if err := p.net.Warm(ctx, 1); err != nil {
