@@ -33,7 +33,7 @@ type Score struct {
 // score sums up the games against a rung.
 func (r *opponent) score() Score {
 	s := Score{Rung: r.Rung, Trouble: r.trouble}
-	if r.pairing != nil {
+	if r.config.Openings != nil {
 		sum := arena.Summarise(r.games)
 		s.Count, s.Pentanomial, s.Estimate = sum.Count, sum.Pentanomial, sum.Estimate
 	}
