@@ -11,7 +11,6 @@ import (
 // AppendFile is a file that grows at its end. Used by one goroutine at a time.
 // After a failed Sync every call fails with ErrSync.
 type AppendFile struct {
-	fsys FS
 	path string
 	f    File
 	size int64 // bytes written
@@ -43,7 +42,7 @@ func openAppend(fsys FS, path string, flag int) (*AppendFile, error) {
 		f.Close()
 		return nil, fmt.Errorf("open for appending %s: %w", path, err)
 	}
-	return &AppendFile{fsys: fsys, path: path, f: f, size: info.Size()}, nil
+	return &AppendFile{path: path, f: f, size: info.Size()}, nil
 }
 
 // Path returns the name that the file was opened by.

@@ -17,6 +17,9 @@ type Reserve struct {
 // DefaultReserve is where producers of data stop: 2 GiB or 5 % free.
 var DefaultReserve = Reserve{Bytes: 2 << 30, Share: 0.05}
 
+// Of is the reserve of one file system in bytes.
+func (r Reserve) Of(s Space) uint64 { return max(r.Bytes, uint64(r.Share*float64(s.Total))) }
+
 // Check returns *SpaceError if less than the reserve plus need bytes is free
 // where path lies.
 func (r Reserve) Check(fsys FS, path string, need uint64) error {
@@ -24,8 +27,7 @@ func (r Reserve) Check(fsys FS, path string, need uint64) error {
 	if err != nil {
 		return fmt.Errorf("free space of %s: %w", path, err)
 	}
-	want := max(r.Bytes, uint64(r.Share*float64(space.Total))) + need
-	if space.Free < want {
+	if want := r.Of(space) + need; space.Free < want {
 		return &SpaceError{Path: path, Free: space.Free, Total: space.Total, Need: want}
 	}
 	return nil

@@ -138,3 +138,14 @@ func Entries(fsys FS, dir string) ([]fs.DirEntry, error) {
 	}
 	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") }), err
 }
+
+// Dirs returns the names of the directories that Entries lists.
+func Dirs(fsys FS, dir string) (names []string, err error) {
+	entries, err := Entries(fsys, dir)
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}

@@ -34,14 +34,12 @@ type training struct {
 // trainings lists those that the run has, or has a lock of.
 func (g *collector) trainings() ([]training, error) {
 	names := map[string]bool{g.dir.Training: true}
-	entries, err := fsx.Entries(fsx.OS, g.dir.Trainings())
+	trainings, err := fsx.Dirs(fsx.OS, g.dir.Trainings())
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range entries {
-		if e.IsDir() {
-			names[e.Name()] = true
-		}
+	for _, name := range trainings {
+		names[name] = true
 	}
 	locks, err := fsx.Entries(fsx.OS, g.dir.Locks())
 	if err != nil {
