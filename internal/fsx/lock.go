@@ -146,13 +146,12 @@ func (l *Lock) enter() error {
 // beat rewrites the owner file until Release.
 func (l *Lock) beat() {
 	defer close(l.done)
-	ticker := time.NewTicker(heartbeatEvery)
-	defer ticker.Stop()
+	ticks := time.Tick(heartbeatEvery)
 	for {
 		select {
 		case <-l.stop:
 			return
-		case <-ticker.C:
+		case <-ticks:
 			if errors.Is(l.refresh(), errLost) {
 				close(l.lost)
 				return
