@@ -1,6 +1,7 @@
 package fsx
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -71,6 +72,18 @@ func (a *AppendFile) Write(p []byte) (int, error) {
 		a.err = fmt.Errorf("%w; cutting the torn end off: %w", err, cutErr)
 	}
 	return 0, err
+}
+
+// AddLine appends a value as a line of JSON; nil means on stable storage.
+func (a *AppendFile) AddLine(v any) error {
+	line, err := json.Marshal(v)
+	if err == nil {
+		_, err = a.Write(append(line, '\n'))
+	}
+	if err != nil {
+		return err
+	}
+	return a.Sync()
 }
 
 // Sync puts everything written before on stable storage (fdatasync).

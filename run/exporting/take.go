@@ -120,10 +120,10 @@ func (x *exporter) take(ctx context.Context, q queue, s run.NetFile) error {
 func (q *queue) has(net string) (string, error) {
 	for _, dir := range q.known {
 		path := filepath.Join(dir, net+run.NetSuffix)
-		if _, err := os.Stat(path); err == nil {
-			return path, nil
-		} else if !errors.Is(err, fs.ErrNotExist) {
+		if there, err := fsx.Exists(path); err != nil {
 			return "", fmt.Errorf("look for net: %w", err)
+		} else if there {
+			return path, nil
 		}
 	}
 	return "", nil
