@@ -8,7 +8,7 @@ import (
 )
 
 // Adjudication ends games early that are decided. The zero value never does.
-// Scores are those that the players report (Scorer), in centipawns; a player
+// Scores are those that the players report (Seat.Score), in centipawns; a player
 // without scores never resigns, and with it no draw comes about.
 type Adjudication struct {
 	// A player whose own score was -ResignScore or worse for ResignMoves of its
@@ -28,14 +28,6 @@ type Adjudication struct {
 	// asked by all workers at once, about positions with rule50 = 0 and without
 	// castling rights.
 	Tablebase mcts.Prober
-}
-
-// Scorer is a Seat that reports what it thinks of its game.
-type Scorer interface {
-	// Score returns the value of the move that Step has just returned, in
-	// centipawns from its player's view; a mate is above any other score. ok is
-	// false if it has none.
-	Score() (centipawns int, ok bool)
 }
 
 // validate says what is out of range.

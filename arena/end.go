@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -43,17 +44,12 @@ func (e End) Failed() bool { return e == EndTime || e == EndIllegal || e == EndE
 // termination returns the value of PGN's Termination tag (standard, section
 // 9.8.1).
 func (e End) termination() string {
-	switch e {
-	case EndMaxPlies, EndTablebase, EndResign, EndDrawScore:
-		return "adjudication"
-	case EndTime:
-		return "time forfeit"
-	case EndIllegal:
-		return "rules infraction"
-	case EndEngineDied:
-		return "abandoned"
-	}
-	return "normal"
+	return cmp.Or(terminations[e], "normal")
+}
+
+var terminations = map[End]string{
+	EndMaxPlies: "adjudication", EndTablebase: "adjudication", EndResign: "adjudication", EndDrawScore: "adjudication",
+	EndTime: "time forfeit", EndIllegal: "rules infraction", EndEngineDied: "abandoned",
 }
 
 // clocks returns what the mover may know of the time.

@@ -22,18 +22,6 @@ func Erratic(name string, p Player, share float64) Player { return &erratic{p, n
 
 func (e *erratic) Name() string { return e.name }
 
-func (e *erratic) Limits() Limits {
-	if l, ok := e.Player.(Limited); ok {
-		return l.Limits()
-	}
-	return Limits{}
-}
-
-func (e *erratic) OneGame() bool {
-	l, ok := e.Player.(Limited)
-	return ok && l.OneGame()
-}
-
 func (e *erratic) NewTable(games int) (Table, error) {
 	t, err := e.Player.NewTable(games)
 	return &erraticTable{t, e.share}, err
@@ -71,21 +59,12 @@ func (s *erraticSeat) Step(line *chess.History, legal *chess.MoveList) (chess.Mo
 		return legal.Moves[s.rng.IntN(legal.N)], true
 	}
 	m, ok := s.Seat.Step(line, legal)
-	if t, timed := s.Seat.(Timekeeper); ok && timed {
-		s.spent = t.Spent()
+	if s.thinking = !ok; ok {
+		s.spent = s.Seat.Spent()
 	}
-	s.thinking = !ok
 	return m, ok
 }
 
-func (s *erraticSeat) Clocks(c Clocks) {
-	if t, ok := s.Seat.(Timekeeper); ok {
-		t.Clocks(c)
-	}
-}
-
-// Spent is 0 for a random move.
+// Spent is 0 for a random move, which has no score either.
 func (s *erraticSeat) Spent() time.Duration { return s.spent }
-
-// Quit speaks for the player: it alone answers chess.NoMove, if it can fail.
-func (s *erraticSeat) Quit() (end End, note string) { return s.Seat.(Quitter).Quit() }
+func (s *erraticSeat) Score() (int, bool)   { return 0, false }

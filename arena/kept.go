@@ -54,11 +54,11 @@ func PutAside(dir string, names ...string) error {
 	for n := 1; ; n++ {
 		free := true
 		for _, name := range names {
-			_, err := fsx.OS.Stat(numbered(name, n))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			there, err := fsx.Exists(numbered(name, n))
+			if err != nil {
 				return fmt.Errorf("put an earlier match aside: %w", err)
 			}
-			free = free && err != nil
+			free = free && !there
 		}
 		if !free {
 			continue

@@ -1,7 +1,6 @@
 package arena
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -147,14 +146,7 @@ func shown(v any) any {
 func (l *Log) Add(g *Game) error { return l.append(encodeGame(g)) }
 
 func (l *Log) append(v any) error {
-	line, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("match log %s: encode: %w", l.file.Path(), err)
-	}
-	if _, err = l.file.Write(append(line, '\n')); err == nil {
-		err = l.file.Sync()
-	}
-	if err != nil {
+	if err := l.file.AddLine(v); err != nil {
 		return fmt.Errorf("match log: %w", err)
 	}
 	return nil

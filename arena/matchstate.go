@@ -49,15 +49,11 @@ func newMatch(cfg Config) (*match, error) {
 func (m *match) shape() error {
 	games, most := len(m.finished), defaultParallel
 	for i, p := range m.cfg.Players {
-		l, limited := p.(Limited)
-		if !limited {
-			continue
-		}
-		m.limits[i] = l.Limits()
+		m.limits[i] = p.Limits()
 		if m.limits[i].Timed() && m.cfg.Parallel > 1 {
 			return fmt.Errorf("%d games in a worker: player %s has limited time, and every game needs a worker of its own: set more workers instead", m.cfg.Parallel, p.Name())
 		}
-		if l.OneGame() {
+		if p.OneGame() {
 			most = 1
 		}
 	}

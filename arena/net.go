@@ -96,7 +96,6 @@ func (p *netPlayer) NewTable(games int) (Table, error) {
 		ev:    p.cfg.NewEvaluator(games),
 		cache: mcts.NewCache(p.cfg.CacheEntries),
 		batch: encoding.NewBatch(games),
-		now:   p.cfg.now,
 	}, nil
 }
 
@@ -108,7 +107,6 @@ type netTable struct {
 	cache   *mcts.Cache
 	batch   *encoding.Batch
 	waiting []*mcts.Search // whose leaves are in the batch
-	now     func() time.Time
 }
 
 func (t *netTable) NewSeat() Seat {
@@ -224,6 +222,7 @@ func (s *netSeat) Clocks(c Clocks) {
 	}
 }
 
+func (s *netSeat) Quit() (End, string)  { return "", "" }
 func (s *netSeat) Spent() time.Duration { return s.spent }
 
 // Score returns the root's value in the centipawns that the net shows a GUI.
@@ -231,7 +230,7 @@ func (s *netSeat) Score() (int, bool) { return s.score, s.scored }
 
 // begin starts the search of the next move.
 func (s *netSeat) begin() {
-	s.began = s.table.now()
+	s.began = s.table.cfg.now()
 	if !s.untilTime() {
 		s.search.Begin(s.rng, false)
 		return
@@ -252,7 +251,7 @@ func (s *netSeat) untilTime() bool {
 
 // timeUp reports whether the search has had its time, and knows a move.
 func (s *netSeat) timeUp() bool {
-	return s.budget > 0 && s.table.now().Sub(s.began) >= s.budget && s.search.Root().N > 0
+	return s.budget > 0 && s.table.cfg.now().Sub(s.began) >= s.budget && s.search.Root().N > 0
 }
 
 // goOn gives a search that is done another slice of visits, if only time ends it,
@@ -273,7 +272,7 @@ func (s *netSeat) goOn() bool {
 // settle notes what the search came to.
 func (s *netSeat) settle(root *mcts.RootStats) {
 	s.begun = false
-	s.spent = s.table.now().Sub(s.began)
+	s.spent = s.table.cfg.now().Sub(s.began)
 	if s.scored = root.N > 0; s.scored {
 		s.score = uci.Centipawns(float64(root.Value.Q))
 	}

@@ -13,6 +13,12 @@ import (
 type Player interface {
 	// Name stands in the PGN and in reports.
 	Name() string
+	// Limits are what the match bounds; the zero value is no limit.
+	Limits() Limits
+	// OneGame reports whether a worker should have one game of the player at a
+	// time, unless it is told otherwise: each takes a process, or its time is
+	// limited.
+	OneGame() bool
 	// NewTable returns the player's part of one worker, which has at most so
 	// many games under way at once.
 	NewTable(games int) (Table, error)
@@ -34,42 +40,30 @@ type Seat interface {
 	// opening's moves. rng is the seat's own stream of random numbers for this
 	// game. Both are the caller's; rng may be kept until the next Start.
 	Start(line *chess.History, color chess.Color, rng *rand.Rand)
-	// Step thinks about the end of line, where the seat's player is to move and
-	// legal (never empty) are the moves. ok is false if it must be called again
-	// after the table's next Round. A Quitter may answer chess.NoMove; else a
-	// move that is not legal is a programmer's bug and ends the match.
-	Step(line *chess.History, legal *chess.MoveList) (m chess.Move, ok bool)
-	// Played tells the seat each move of the game, its own included.
-	Played(m chess.Move)
-}
-
-// Limited is a Player that the match bounds.
-type Limited interface {
-	Limits() Limits
-	// OneGame reports whether a worker should have one game of the player at a
-	// time, unless it is told otherwise: each takes a process, or its time is
-	// limited.
-	OneGame() bool
-}
-
-// Timekeeper is a Seat whose time is measured.
-type Timekeeper interface {
 	// Clocks is called before the first Step of each move.
 	Clocks(Clocks)
-	// Spent returns what the move took that Step has just returned.
+	// Step thinks about the end of line, where the seat's player is to move and
+	// legal (never empty) are the moves. ok is false if it must be called again
+	// after the table's next Round. chess.NoMove says that the player loses this
+	// game (Quit); else a move that is not legal is a programmer's bug and ends the
+	// match.
+	Step(line *chess.History, legal *chess.MoveList) (m chess.Move, ok bool)
+	// Quit says why Step has just returned chess.NoMove; "" of one that cannot fail.
+	Quit() (end End, note string)
+	// Spent returns what the move took that Step has just returned; 0 where time is
+	// not measured.
 	Spent() time.Duration
+	// Score returns the value of the move that Step has just returned, in
+	// centipawns from its player's view; a mate is above any other score. ok is
+	// false if it has none.
+	Score() (centipawns int, ok bool)
+	// Played tells the seat each move of the game, its own included.
+	Played(m chess.Move)
 }
 
 // Clocks is what is left to each colour, and what each of its moves adds. A
 // colour without a clock has the other's.
 type Clocks struct{ Left, Increment [2]time.Duration }
-
-// Quitter is a Seat that can fail.
-type Quitter interface {
-	// Quit is asked after a Step that returned chess.NoMove: why does the player
-	// lose this game?
-	Quit() (end End, note string)
-}
 
 // chooser is a player that answers at once with a function of the position, its
 // legal moves and random numbers. It is its own table.
@@ -79,6 +73,8 @@ type chooser struct {
 }
 
 func (c *chooser) Name() string                { return c.name }
+func (c *chooser) Limits() Limits              { return Limits{} }
+func (c *chooser) OneGame() bool               { return false }
 func (c *chooser) NewTable(int) (Table, error) { return c, nil }
 func (c *chooser) NewSeat() Seat               { return &chooserSeat{player: c} }
 func (c *chooser) Round(context.Context) error { return nil }
@@ -94,7 +90,11 @@ func (s *chooserSeat) Step(line *chess.History, legal *chess.MoveList) (chess.Mo
 	return s.player.choose(line.Board(), legal, s.rng), true
 }
 
-func (s *chooserSeat) Played(chess.Move) {}
+func (s *chooserSeat) Clocks(Clocks)        {}
+func (s *chooserSeat) Quit() (End, string)  { return "", "" }
+func (s *chooserSeat) Spent() time.Duration { return 0 }
+func (s *chooserSeat) Score() (int, bool)   { return 0, false }
+func (s *chooserSeat) Played(chess.Move)    {}
 
 // Random returns the player of uniformly random legal moves.
 func Random() Player {

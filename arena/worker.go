@@ -125,23 +125,20 @@ func (p *slot) mover() int { return p.game.White ^ int(p.line.Board().SideToMove
 func (p *slot) step() (waits bool, err error) {
 	mover := p.mover()
 	seat := p.seats[mover]
-	if timed, ok := seat.(Timekeeper); ok && !p.thinking {
-		timed.Clocks(p.clocks(mover))
+	if !p.thinking {
+		seat.Clocks(p.clocks(mover))
 	}
 	m, ok := seat.Step(p.line, &p.legal)
 	if p.thinking = !ok; !ok {
 		return true, nil
 	}
 	if m == chess.NoMove {
-		if q, ok := seat.(Quitter); ok {
-			end, note := q.Quit()
+		if end, note := seat.Quit(); end != "" {
 			return false, p.lose(mover, end, note)
 		}
 	}
-	if timed, ok := seat.(Timekeeper); ok {
-		if late, note := p.spend(mover, timed.Spent()); late {
-			return false, p.lose(mover, EndTime, note)
-		}
+	if late, note := p.spend(mover, seat.Spent()); late {
+		return false, p.lose(mover, EndTime, note)
 	}
 	if p.legal.Index(m) < 0 {
 		return false, fmt.Errorf("player %s: illegal move %s in %s", p.match.cfg.Players[mover].Name(), m, p.line.Board().FEN())
@@ -151,10 +148,8 @@ func (p *slot) step() (waits bool, err error) {
 
 // play makes a legal move.
 func (p *slot) play(mover int, m chess.Move) error {
-	if s, ok := p.seats[mover].(Scorer); ok {
-		score, known := s.Score()
-		p.verdicts.note(&p.match.cfg.Adjudicate, mover, score, known, p.line.Board().FullMove())
-	}
+	score, known := p.seats[mover].Score()
+	p.verdicts.note(&p.match.cfg.Adjudicate, mover, score, known, p.line.Board().FullMove())
 	p.line.Push(m)
 	for _, s := range p.seats {
 		s.Played(m)

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 )
 
@@ -47,24 +46,24 @@ func (s Swap) Message() (Message, error) {
 }
 
 // Commands are what a running process answers on its control socket. One that
-// does not train leaves Checkpoint, Subscribe and StartNow nil.
+// does not train leaves Checkpoint and StartNow nil.
 type Commands struct {
-	Status     func() any                            // one page of state
-	Stop       func()                                // finish the current step, save, end
-	Checkpoint func()                                // write a checkpoint after the next step
-	Subscribe  func() (<-chan monitor.Event, func()) // events from now on, and how to end them
-	Swap       func(context.Context, Swap) error     // returns when the new stages work; after an error the old ones do
-	StartNow   func() error                          // begin the next net without waiting for its chunks
+	Status     func() any                        // one page of state
+	Stop       func()                            // finish the current step, save, end
+	Checkpoint func()                            // write a checkpoint after the next step
+	Swap       func(context.Context, Swap) error // returns when the new stages work; after an error the old ones do
+	StartNow   func() error                      // begin the next net without waiting for its chunks
 }
 
-// Control serves the control socket of one process: a Unix socket with mode
+// control serves the control socket of one process: a Unix socket with mode
 // 0700 that takes JSON lines {"type", "payload"}. Types: status, subscribe,
 // stop, checkpoint-now, start-training-now, swap-plugin (payload: Swap); the
 // answer has type ok, status, event or error.
-type Control struct {
-	Path     string
+type control struct {
+	path     string
 	listener net.Listener
 	commands Commands
+	bus      *monitor.Bus // of the events to subscribe to; nil = none
 	wait     sync.WaitGroup
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -73,11 +72,11 @@ type Control struct {
 // maxSocketPath is the longest path that the kernel takes for a Unix socket.
 const maxSocketPath = 100
 
-// ListenRole opens the socket of a process that holds the given role's lock in dir, or
-// in the system's temporary directory where dir's path is too long for a socket, and
-// names it in the lock's owner file, where others find it.
-func ListenRole(dir, name string, role *fsx.Lock, commands Commands) (*Control, error) {
-	path := filepath.Join(dir, name+".sock")
+// listen opens the socket beside the role's lock, or in the system's temporary directory
+// where that path is too long for a socket, and names it in the lock's owner file, where
+// others find it.
+func (p *Process) listen(commands Commands) (*control, error) {
+	path := p.dir.Lock(p.role) + ".sock"
 	if len(path) > maxSocketPath {
 		private, err := os.MkdirTemp("", "chessbrain-")
 		if err != nil {
@@ -90,7 +89,7 @@ func ListenRole(dir, name string, role *fsx.Lock, commands Commands) (*Control, 
 	if err != nil {
 		return nil, fmt.Errorf("open control socket %s: %w", path, err)
 	}
-	c := &Control{Path: path, listener: listener, commands: commands}
+	c := &control{path: path, listener: listener, commands: commands, bus: p.bus}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.wait.Go(c.accept)
 	err = os.Chmod(path, 0o700)
@@ -98,7 +97,7 @@ func ListenRole(dir, name string, role *fsx.Lock, commands Commands) (*Control, 
 		path, err = filepath.Abs(path) // whoever asks may stand elsewhere
 	}
 	if err == nil {
-		err = role.SetSocket(path)
+		err = p.own.SetSocket(path)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("control socket %s: %w", path, err), c.Close())
@@ -107,20 +106,20 @@ func ListenRole(dir, name string, role *fsx.Lock, commands Commands) (*Control, 
 }
 
 // Close ends the connections and removes the socket; of nil it does nothing.
-func (c *Control) Close() error {
+func (c *control) Close() error {
 	if c == nil {
 		return nil
 	}
 	c.cancel()
 	err := c.listener.Close()
 	c.wait.Wait()
-	if filepath.Base(c.Path) == "s" {
-		os.Remove(filepath.Dir(c.Path))
+	if filepath.Base(c.path) == "s" {
+		os.Remove(filepath.Dir(c.path))
 	}
 	return err
 }
 
-func (c *Control) accept() {
+func (c *control) accept() {
 	for {
 		conn, err := c.listener.Accept()
 		if err != nil {
@@ -136,7 +135,7 @@ func (c *Control) accept() {
 
 // serve answers the lines of one connection until it ends. A bad line costs
 // that line only.
-func (c *Control) serve(conn net.Conn) {
+func (c *control) serve(conn net.Conn) {
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(make([]byte, 4096), 1<<16)
 	out := json.NewEncoder(conn)
@@ -155,8 +154,8 @@ func (c *Control) serve(conn net.Conn) {
 }
 
 // handle answers one message and says whether the connection goes on.
-func (c *Control) handle(out *json.Encoder, m Message) bool {
-	if m.Type == "subscribe" && c.commands.Subscribe != nil {
+func (c *control) handle(out *json.Encoder, m Message) bool {
+	if m.Type == "subscribe" && c.bus != nil {
 		return c.stream(out)
 	}
 	err := out.Encode(c.reply(m))
@@ -167,7 +166,7 @@ func (c *Control) handle(out *json.Encoder, m Message) bool {
 }
 
 // reply is the answer to a message that has one.
-func (c *Control) reply(m Message) Message {
+func (c *control) reply(m Message) Message {
 	noSuch := answer("error", "this process has no "+m.Type+": it only plays, or still waits for its first rows")
 	switch m.Type {
 	case "status":
@@ -200,14 +199,14 @@ func (c *Control) reply(m Message) Message {
 }
 
 // stream sends events until the connection or the process ends.
-func (c *Control) stream(out *json.Encoder) bool {
-	events, end := c.commands.Subscribe()
-	defer end()
+func (c *control) stream(out *json.Encoder) bool {
+	events := c.bus.Subscribe(subscribed)
+	defer events.Close()
 	for {
 		select {
 		case <-c.ctx.Done():
 			return false
-		case e, ok := <-events:
+		case e, ok := <-events.Events():
 			if !ok || out.Encode(answer("event", e)) != nil {
 				return false
 			}

@@ -19,7 +19,7 @@
 //	defer journal.Close()
 //	err = journal.Enter(run.Entry{Episode: int64(len(entries)) + 1, Game: id})
 //
-// Control is the socket of a running process, and Send is the other end of it: status,
+// Process.Listen opens the socket of a running process, and Send is its other end: status,
 // events, checkpoint-now, stop. A socket and not signals alone, because a question
 // needs an answer.
 //

@@ -102,15 +102,8 @@ func (l *Lines[T]) Cut(n int) error {
 // Add writes a line; nil means on stable storage.
 func (l *Lines[T]) Add(v T) error {
 	err := l.form.check(&v)
-	var line []byte
 	if err == nil {
-		line, err = json.Marshal(v)
-	}
-	if err == nil {
-		_, err = l.Write(append(line, '\n'))
-	}
-	if err == nil {
-		err = l.Sync()
+		err = l.AddLine(v)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", l.form.Name, err)

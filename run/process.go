@@ -59,7 +59,7 @@ type Process struct {
 	events  Events
 	bus     *monitor.Bus   // nil before OpenEvents
 	files   *monitor.Files // nil without
-	control *Control       // nil before Listen
+	control *control       // nil before Listen
 
 	closers []func() error
 	once    sync.Once
@@ -163,8 +163,8 @@ func (p *Process) Err() error {
 }
 
 // Listen opens the control socket; an earlier one of this process is closed
-// first. What the commands lack is filled in: Stop is the process's, Subscribe
-// reads its events, and Swap says that the role has no stages.
+// first. What the commands lack is filled in: Stop is the process's, and Swap says
+// that the role has no stages.
 func (p *Process) Listen(c Commands) (err error) {
 	earlier := p.control
 	p.control = nil
@@ -174,16 +174,10 @@ func (p *Process) Listen(c Commands) (err error) {
 	if c.Stop == nil {
 		c.Stop = p.Stop
 	}
-	if bus := p.bus; c.Subscribe == nil && bus != nil {
-		c.Subscribe = func() (<-chan monitor.Event, func()) {
-			s := bus.Subscribe(subscribed)
-			return s.Events(), s.Close
-		}
-	}
 	if c.Swap == nil {
 		c.Swap = func(context.Context, Swap) error { return fmt.Errorf("a %s has no stages", p.role) }
 	}
-	p.control, err = ListenRole(p.dir.Locks(), string(p.role), p.own, c)
+	p.control, err = p.listen(c)
 	return err
 }
 

@@ -151,15 +151,12 @@ func (p Published) Add(set PublishedSet, keep int) (list, gone Published) {
 // PublishedFiles returns the files that the trainings of the run at root have
 // published themselves and keep (export.keep).
 func PublishedFiles(root string) (files []string, err error) {
-	trainings, err := fsx.Entries(fsx.OS, Dir{Root: root}.Trainings())
+	trainings, err := fsx.Dirs(fsx.OS, Dir{Root: root}.Trainings())
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range trainings {
-		if !t.IsDir() {
-			continue
-		}
-		dir := Dir{Root: root, Training: t.Name()}
+		dir := Dir{Root: root, Training: t}
 		list, _, err := ReadPublished(dir)
 		if err != nil {
 			return nil, err

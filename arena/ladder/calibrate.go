@@ -63,8 +63,8 @@ func (o Options) pair(ctx context.Context, players [2]arena.Player, rungs [2]*Ru
 	if o.Keep != "" {
 		o.Keep = filepath.Join(o.Keep, log[0].Name)
 	}
-	p, err := newPairing(&o, players, log)
-	if err != nil {
+	var p pairing
+	if err := p.begin(&o, players, log); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(p.play(ctx, o.Games), p.close()); err != nil {

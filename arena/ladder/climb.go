@@ -46,8 +46,8 @@ type climb struct {
 // opponent is a rung in a climb.
 type opponent struct {
 	Rung
-	*pairing        // nil = not begun
-	trouble  string // why its games do not count; "" = they do
+	pairing
+	trouble string // why its games do not count; "" = they do
 }
 
 // Climb plays a player against the rungs and returns what they say. log says who
@@ -63,9 +63,7 @@ func Climb(ctx context.Context, player arena.Player, log arena.LogPlayer, o Opti
 	}
 	defer func() {
 		for _, r := range c.rungs {
-			if r.pairing != nil {
-				err = errors.Join(err, r.close())
-			}
+			err = errors.Join(err, r.close())
 		}
 	}()
 	began := time.Now()
@@ -109,7 +107,7 @@ func (c *climb) rate() error {
 	var results []rating.Result
 	anchors := map[string]float64{}
 	for _, r := range c.rungs {
-		if r.trouble == "" && r.played() > 0 {
+		if r.trouble == "" && len(r.games) > 0 {
 			results, anchors[r.Name] = append(results, r.result(climber, r.Name)), r.Elo
 		}
 	}
@@ -133,40 +131,32 @@ func (c *climb) next() (best *opponent) {
 	}
 	most := 0.0
 	for _, r := range c.rungs {
-		if r.trouble != "" || r.played() >= c.options.Games {
+		if r.trouble != "" || len(r.games) >= c.options.Games {
 			continue
 		}
 		if all {
 			return r
 		}
 		p := expected(r.Elo - c.rating.Elo)
-		if knows := p * (1 - p); knows > leastKnowledge && knows/float64(r.played()+batch) > most {
-			best, most = r, knows/float64(r.played()+batch)
+		if knows := p * (1 - p); knows > leastKnowledge && knows/float64(len(r.games)+batch) > most {
+			best, most = r, knows/float64(len(r.games)+batch)
 		}
 	}
 	return best
 }
 
-// played is the number of games against the rung.
-func (r *opponent) played() int {
-	if r.pairing == nil {
-		return 0
-	}
-	return len(r.games)
-}
-
 // play plays the next games against a rung.
 func (c *climb) play(ctx context.Context, r *opponent) error {
-	if r.pairing == nil {
+	if r.config.Openings == nil {
 		player, err := r.Player(c.options.Engine)
 		if err != nil {
 			r.trouble = err.Error()
 			return nil
 		}
-		if r.pairing, err = newPairing(c.options, [2]arena.Player{c.player, player}, [2]arena.LogPlayer{c.log, c.options.rungPlayer(&r.Rung)}); err != nil {
+		if err := r.begin(c.options, [2]arena.Player{c.player, player}, [2]arena.LogPlayer{c.log, c.options.rungPlayer(&r.Rung)}); err != nil {
 			return err
 		}
-		if r.played() > 0 {
+		if len(r.games) > 0 {
 			r.noteFailures()
 			return nil
 		}

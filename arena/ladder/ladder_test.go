@@ -177,7 +177,7 @@ func TestClimbBeyond(t *testing.T) {
 func TestLate(t *testing.T) {
 	lost := arena.Game{White: 0, WhiteResult: -1, End: arena.EndTime}
 	won := arena.Game{White: 0, WhiteResult: 1, End: arena.EndTime}
-	c := &climb{options: &Options{}, rungs: []*opponent{{Rung: Rungs()[0], pairing: &pairing{games: []arena.Game{lost, won, lost}}}}}
+	c := &climb{options: &Options{}, rungs: []*opponent{{Rung: Rungs()[0], pairing: pairing{games: []arena.Game{lost, won, lost}}}}}
 	r := c.report()
 	if r.Late != 2 {
 		t.Errorf("%d games were lost on time, want 2", r.Late)

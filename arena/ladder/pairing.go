@@ -17,36 +17,29 @@ const openingPlies = 8
 // pairing is a match that grows as its games are wanted. The players of a pair of
 // games, their openings and their seeds do not depend on how it grew.
 type pairing struct {
-	config arena.Config
+	config arena.Config // zero = not begun
 	games  []arena.Game // the finished ones
 }
 
-// newPairing begins a match, or goes on with the one that is kept.
-func newPairing(o *Options, players [2]arena.Player, log [2]arena.LogPlayer) (*pairing, error) {
-	p := &pairing{config: arena.Config{Players: players, Workers: o.Workers,
-		Seed: arena.MatchSeed("ladder", o.Seed, log[1].Name)}}
-	openings, err := arena.Vary(nil, o.Games/2, openingPlies, p.config.Seed)
-	if err != nil {
-		return nil, err
-	}
-	if p.config.Openings = openings; o.Keep == "" {
-		return p, nil
+// begin begins a match, or goes on with the one that is kept.
+func (p *pairing) begin(o *Options, players [2]arena.Player, log [2]arena.LogPlayer) (err error) {
+	c := &p.config
+	*c = arena.Config{Players: players, Workers: o.Workers, Seed: arena.MatchSeed("ladder", o.Seed, log[1].Name)}
+	if c.Openings, err = arena.Vary(nil, o.Games/2, openingPlies, c.Seed); err != nil || o.Keep == "" {
+		return err
 	}
 	if err := fsx.MkdirAll(fsx.OS, o.Keep); err != nil {
-		return nil, fmt.Errorf("keep games: %w", err)
+		return fmt.Errorf("keep games: %w", err)
 	}
 	name := log[1].Name + ".jsonl"
 	header := arena.LogHeader{Players: log, Openings: fmt.Sprintf("start position, %d random plies", openingPlies)}
-	err = p.config.OpenLog(header, filepath.Join(o.Keep, name), func(*arena.OtherMatchError) error { return arena.PutAside(o.Keep, name) })
-	if err != nil {
-		return nil, err
-	}
-	for _, g := range p.config.Done {
+	err = c.OpenLog(header, filepath.Join(o.Keep, name), func(*arena.OtherMatchError) error { return arena.PutAside(o.Keep, name) })
+	for _, g := range c.Done {
 		if g.Number < o.Games { // fewer are wanted than were played
 			p.games = append(p.games, g)
 		}
 	}
-	return p, nil
+	return err
 }
 
 // play has all games below a number finished. It returns ctx's error where that

@@ -34,7 +34,7 @@ type Score struct {
 // score sums up the games against a rung.
 func (r *opponent) score() Score {
 	s := Score{Rung: r.Rung, Trouble: r.trouble}
-	if r.pairing != nil {
+	if r.config.Openings != nil {
 		sum := arena.Summarise(r.games)
 		s.Count, s.Pentanomial, s.Estimate = sum.Count, sum.Pentanomial, sum.Estimate
 	}
@@ -53,11 +53,9 @@ func (c *climb) report() *Report {
 		if s := r.score(); s.Games() > 0 || s.Trouble != "" {
 			report.Rungs = append(report.Rungs, s)
 		}
-		if r.pairing != nil {
-			for i := range r.games {
-				if g := &r.games[i]; g.End == arena.EndTime && g.Result(0) < 0 {
-					report.Late++
-				}
+		for i := range r.games {
+			if g := &r.games[i]; g.End == arena.EndTime && g.Result(0) < 0 {
+				report.Late++
 			}
 		}
 	}

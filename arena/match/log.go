@@ -15,55 +15,48 @@ import (
 // NoLog is the Options.Log of a match that keeps none.
 const NoLog = "none"
 
-// gameLog is the log of a match, from which the same command goes on.
-type gameLog struct {
-	path  string     // "" = none
-	given bool       // by --log: it stays; one beside --pgn ends with the match
-	log   *arena.Log // nil = none
-	games []arena.Game
-}
-
-// newLog settles where the log is: where --log says, else beside --pgn.
-func newLog(flag, pgn string) *gameLog {
+// logPath says where the log is: where --log says, else beside --pgn; "" = nowhere.
+func (o *Options) logPath() string {
 	switch {
-	case flag == NoLog || flag == "" && pgn == "":
-		return &gameLog{}
-	case flag != "":
-		return &gameLog{path: flag, given: true}
+	case o.Log == NoLog || o.Log == "" && o.PGN == "":
+		return ""
+	case o.Log != "":
+		return o.Log
 	}
-	return &gameLog{path: strings.TrimSuffix(pgn, filepath.Ext(pgn)) + ".jsonl"}
+	return strings.TrimSuffix(o.PGN, filepath.Ext(o.PGN)) + ".jsonl"
 }
 
-// open opens the log and says what it holds.
-func (l *gameLog) open(h arena.LogHeader, program string, tell func(string, ...any)) error {
-	if l.path == "" {
+// OpenLog opens the log, from which the same command goes on, and says what it holds of
+// this match, which ReadOpenings has completed.
+func (m *Match) OpenLog() error {
+	path, h := m.options.logPath(), m.header()
+	if path == "" {
 		return nil
 	}
-	h.Program, h.Began = program, time.Now().UTC().Truncate(time.Second)
+	h.Program, h.Began = m.options.Program, time.Now().UTC().Truncate(time.Second)
 	var err error
-	l.log, l.games, err = arena.OpenLog(fsx.OS, l.path, h)
+	m.config.Log, m.config.Done, err = arena.OpenLog(fsx.OS, path, h)
 	if _, other := errors.AsType[*arena.OtherMatchError](err); other {
 		return askedError{err}
 	}
 	if err != nil {
 		return fmt.Errorf("--log: %w", err)
 	}
-	if n := len(l.games); n > 0 {
-		tell("%s has %s of this match: going on with the others", l.path, games(n))
+	if n := len(m.config.Done); n > 0 {
+		m.options.Tell("%s has %s of this match: going on with the others", path, games(n))
 	}
 	return nil
 }
 
-// close closes the log. After a match that came to its end, one that --log did
+// closeLog closes the log. After a match that came to its end, one that --log did
 // not ask for is removed: all that it holds is in the PGN.
-func (l *gameLog) close(ended bool) error {
-	if l.log == nil {
+func (m *Match) closeLog(ended bool) error {
+	if m.config.Log == nil {
 		return nil
 	}
-	err := l.log.Close()
-	l.log = nil
-	if ended && !l.given {
-		err = errors.Join(err, os.Remove(l.path))
+	err := m.config.Log.Close()
+	if ended && m.options.Log == "" {
+		err = errors.Join(err, os.Remove(m.options.logPath()))
 	}
 	return err
 }

@@ -73,7 +73,7 @@ func (o *Options) shape(players [2]arena.Player) (workers, parallel int) {
 		return o.Workers, o.Parallel
 	}
 	for _, p := range players {
-		if l, ok := p.(arena.Limited); ok && l.OneGame() {
+		if p.OneGame() {
 			return o.Concurrency, 1
 		}
 	}
@@ -117,13 +117,12 @@ type Match struct {
 	config   arena.Config
 	report   Report
 	openings string // where they are from
-	log      *gameLog
 }
 
 // New makes the players. The caller closes the match, also after an error of
 // another method.
 func New(o *Options) (_ *Match, err error) {
-	m := &Match{options: o, report: Report{Games: o.Games, Seed: o.Seed, Precision: o.Precision}, log: newLog(o.Log, o.PGN)}
+	m := &Match{options: o, report: Report{Games: o.Games, Seed: o.Seed, Precision: o.Precision}}
 	m.config = arena.Config{Seed: o.Seed, MaxPlies: o.MaxPlies, Adjudicate: o.Rules.Adjudicate, Decided: o.Rules.decided()}
 	defer func() {
 		if err != nil {
@@ -148,22 +147,17 @@ func (m *Match) ReadOpenings() (err error) {
 	return err
 }
 
-// OpenLog opens the log and says what it holds of this match, which ReadOpenings
-// has completed.
-func (m *Match) OpenLog() error { return m.log.open(m.header(), m.options.Program, m.options.Tell) }
-
 // Play plays the match, and writes its games and its log, also when it is
 // interrupted or fails. The report is nil where nothing was begun.
 func (m *Match) Play(ctx context.Context) (*Report, error) {
-	m.config.Log, m.config.Done = m.log.log, m.log.games
 	m.config.OnGame = tellProgress(m.options.Tell)
 	if err := m.warm(ctx); err != nil {
-		return nil, errors.Join(err, m.log.close(false))
+		return nil, errors.Join(err, m.closeLog(false))
 	}
 	began := time.Now()
 	result, err := arena.Play(ctx, m.config)
 	if result == nil { // nothing was begun
-		return nil, errors.Join(askedError{err}, m.log.close(false))
+		return nil, errors.Join(askedError{err}, m.closeLog(false))
 	}
 	m.report.Seconds = time.Since(began).Seconds()
 	return m.finish(result, err)
@@ -172,7 +166,7 @@ func (m *Match) Play(ctx context.Context) (*Report, error) {
 // warm makes nets ready whose first moves would lose time otherwise.
 func (m *Match) warm(ctx context.Context) error {
 	for i, p := range m.report.Players {
-		if l, ok := p.player.(arena.Limited); !ok || !l.OneGame() || p.net == nil {
+		if p.net == nil || !p.player.OneGame() {
 			continue
 		}
 		if err := p.net.Warm(ctx, 1); err != nil {
@@ -188,13 +182,13 @@ func (m *Match) finish(result *arena.Result, err error) (*Report, error) {
 	stopped := errors.Is(err, arena.ErrStopped)
 	if stopped {
 		err = nil
-		r.Interrupted = &Interrupted{Played: len(result.Games), Games: m.options.Games, Logged: m.log.log != nil}
+		r.Interrupted = &Interrupted{Played: len(result.Games), Games: m.options.Games, Logged: m.config.Log != nil}
 	}
 	ended := err == nil && !stopped
 	if m.options.PGN != "" {
 		err = errors.Join(err, fsx.WriteFileFunc(fsx.OS, m.options.PGN, result.WritePGN))
 	}
-	err = errors.Join(err, m.log.close(ended && err == nil))
+	err = errors.Join(err, m.closeLog(ended && err == nil))
 	r.Summary, r.SPRT = arena.Summarise(result.Games), m.options.Rules.report(result.Games)
 	r.Players[0].Name, r.Players[1].Name = result.Names[0], result.Names[1]
 	return r, err

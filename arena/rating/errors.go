@@ -1,5 +1,7 @@
 package rating
 
+import "gonum.org/v1/gonum/mat"
+
 // The error of a rating. With C the curvature of the likelihood (games times
 // x(1-x) a pairing, x the expected score) and V the same with the variance of a
 // game's score in its place, the covariance of the ratings is C^-1 V C^-1. Were
@@ -19,30 +21,22 @@ func variance(p *pairing, x, y float64) float64 {
 // variances puts those of a group's ratings into out, in Elo squared: of the distance
 // to an anchor, else to the mean. An anchor has none.
 func (s *system) variances(out []float64) error {
+	if s.unknowns == 0 {
+		return nil
+	}
 	_, curvature := s.derivatives()
-	factor, err := cholesky(curvature)
-	if err != nil {
-		return err
+	var factor mat.Cholesky
+	var inverse mat.SymDense
+	if !factor.Factorize(curvature) {
+		return errSingular
 	}
-	inverse, weights := square(s.unknowns), s.weighted(variance)
-	for i := range inverse {
-		inverse[i][i] = 1
-		inverse[i] = factor.solve(inverse[i])
-	}
+	_ = factor.InverseTo(&inverse) // says that rounding is large
+	var covariance mat.Dense
+	covariance.Product(&inverse, s.weighted(variance), &inverse)
 	for _, i := range s.players {
-		a := s.slot[i]
-		if a < 0 {
-			continue
+		if k := s.slot[i]; k >= 0 {
+			out[i] = covariance.At(k, k) * eloUnit * eloUnit
 		}
-		sum := 0.0
-		for j := range inverse {
-			cell := 0.0
-			for k, v := range inverse[a] {
-				cell += v * weights[k][j]
-			}
-			sum += cell * inverse[j][a]
-		}
-		out[i] = sum * eloUnit * eloUnit
 	}
 	return nil
 }

@@ -1,8 +1,11 @@
 package rating
 
 import (
+	"errors"
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // eloUnit is one unit of the natural logarithm of the odds, in Elo.
@@ -53,8 +56,10 @@ func (g *graph) system(groups []int, group int, elo []float64) *system {
 
 // climb raises the likelihood to its top and puts the ratings there into elo.
 func (s *system) climb(elo []float64) error {
-	if err := s.newton(); err != nil {
-		return err
+	if s.unknowns > 0 {
+		if err := s.newton(); err != nil {
+			return err
+		}
 	}
 	for _, i := range s.players {
 		elo[i] = s.rating[i] * eloUnit
@@ -62,18 +67,22 @@ func (s *system) climb(elo []float64) error {
 	return nil
 }
 
+// errSingular is a bug: every system here is positive definite.
+var errSingular = errors.New("the curvature of the likelihood is singular")
+
 // newton raises the likelihood by Newton's steps, halved where they overshoot. The
 // likelihood is concave, so there is one top.
 func (s *system) newton() error {
 	value := s.value()
+	var factor mat.Cholesky
+	step := mat.NewVecDense(s.unknowns, nil)
 	for range maxIterations {
 		gradient, curvature := s.derivatives()
-		factor, err := cholesky(curvature)
-		if err != nil {
-			return err
+		if !factor.Factorize(curvature) {
+			return errSingular
 		}
-		step := factor.solve(gradient)
-		largest, slope := maxAbs(step), maxAbs(gradient)
+		_ = factor.SolveVecTo(step, gradient) // says that rounding is large: a step that overshoots is halved
+		largest, slope := mat.Norm(step, math.Inf(1)), mat.Norm(gradient, math.Inf(1))
 		scale := 1.0
 		if largest > maxStep {
 			scale = maxStep / largest
@@ -102,19 +111,11 @@ func (s *system) games() float64 {
 	return sum
 }
 
-func maxAbs(x []float64) float64 {
-	largest := 0.0
-	for _, v := range x {
-		largest = max(largest, math.Abs(v))
-	}
-	return largest
-}
-
 // move adds so many times a step to the ratings.
-func (s *system) move(step []float64, scale float64) {
+func (s *system) move(step *mat.VecDense, scale float64) {
 	for _, i := range s.players {
 		if k := s.slot[i]; k >= 0 {
-			s.rating[i] += scale * step[k]
+			s.rating[i] += scale * step.AtVec(k)
 		}
 	}
 }
@@ -148,24 +149,24 @@ func logLogistic(d float64) float64 {
 // derivatives returns the gradient of the likelihood and its negative second
 // derivatives. Where no anchor fixes the zero, the mean is held: a constant is
 // added that the differences do not see.
-func (s *system) derivatives() (gradient []float64, curvature [][]float64) {
-	gradient = make([]float64, s.unknowns)
+func (s *system) derivatives() (gradient *mat.VecDense, curvature *mat.SymDense) {
+	gradient = mat.NewVecDense(s.unknowns, nil)
 	curvature = s.weighted(func(_ *pairing, x, y float64) float64 { return x * y })
 	for i := range s.pairings {
 		p := &s.pairings[i]
 		surplus := p.won() - p.all()*logistic(s.distance(p))
 		if k := s.slot[p.a]; k >= 0 {
-			gradient[k] += surplus
+			gradient.SetVec(k, gradient.AtVec(k)+surplus)
 		}
 		if k := s.slot[p.b]; k >= 0 {
-			gradient[k] -= surplus
+			gradient.SetVec(k, gradient.AtVec(k)-surplus)
 		}
 	}
-	for i := range curvature {
-		curvature[i][i] += ridge
-		for k := range curvature[i] {
+	for i := range s.unknowns {
+		add(curvature, i, i, ridge)
+		for k := range i + 1 {
 			if !s.anchored {
-				curvature[i][k] += 1 / float64(s.unknowns)
+				add(curvature, i, k, 1/float64(s.unknowns))
 			}
 		}
 	}
@@ -174,23 +175,25 @@ func (s *system) derivatives() (gradient []float64, curvature [][]float64) {
 
 // weighted returns the matrix that adds a weight a game for the difference of two
 // players, of which x is a's expected score and y b's.
-func (s *system) weighted(weight func(p *pairing, x, y float64) float64) [][]float64 {
-	m := square(s.unknowns)
+func (s *system) weighted(weight func(p *pairing, x, y float64) float64) *mat.SymDense {
+	m := mat.NewSymDense(s.unknowns, nil)
 	for i := range s.pairings {
 		p := &s.pairings[i]
 		d := s.distance(p)
 		w := p.all() * weight(p, logistic(d), logistic(-d))
 		a, b := s.slot[p.a], s.slot[p.b]
 		if a >= 0 {
-			m[a][a] += w
+			add(m, a, a, w)
 		}
 		if b >= 0 {
-			m[b][b] += w
+			add(m, b, b, w)
 		}
 		if a >= 0 && b >= 0 {
-			m[a][b] -= w
-			m[b][a] -= w
+			add(m, a, b, -w)
 		}
 	}
 	return m
 }
+
+// add adds to two cells of a symmetric matrix, or to one of its diagonal.
+func add(m *mat.SymDense, i, k int, v float64) { m.SetSym(i, k, m.At(i, k)+v) }

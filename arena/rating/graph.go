@@ -178,30 +178,19 @@ func (g *graph) groups() (of []int, size int) {
 	for _, pair := range g.anchorPairs() {
 		link(pair[0], pair[1])
 	}
-	games := []int{}
-	raw := parts(len(g.names), func(i int) []bool {
-		in, sum := reach(links, i), 0
-		for k := range in {
-			if in[k] {
-				sum += g.tally[k].Games
-			}
+	of = parts(len(g.names), func(i int) []bool { return reach(links, i) })
+	var order, games []int // parts, those that come first in of first
+	for i, part := range of {
+		if part == len(order) {
+			order, games = append(order, part), append(games, 0)
 		}
-		games = append(games, sum)
-		return in
-	})
-	order := make([]int, len(games))
-	for i := range order {
-		order[i] = i
+		games[part] += g.tally[i].Games
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(games[b], games[a]) })
-	rank := make([]int, len(games))
-	for i, part := range order {
-		rank[part] = i
+	for i, part := range of {
+		of[i] = slices.Index(order, part)
 	}
-	for i := range raw {
-		raw[i] = rank[raw[i]]
-	}
-	return raw, len(games)
+	return of, len(order)
 }
 
 // parts numbers the parts of n nodes, of which part returns that of a node.

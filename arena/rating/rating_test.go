@@ -410,3 +410,12 @@ func BenchmarkFit(b *testing.B) {
 		}
 	}
 }
+
+// square returns an n times n matrix of zeros.
+func square(n int) [][]float64 {
+	rows := make([][]float64, n)
+	for i := range rows {
+		rows[i] = make([]float64, n)
+	}
+	return rows
+}

@@ -1,6 +1,7 @@
 package fsx
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,7 +12,6 @@ import (
 // AppendFile is a file that grows at its end. Used by one goroutine at a time.
 // After a failed Sync every call fails with ErrSync.
 type AppendFile struct {
-	fsys FS
 	path string
 	f    File
 	size int64 // bytes written
@@ -43,7 +43,7 @@ func openAppend(fsys FS, path string, flag int) (*AppendFile, error) {
 		f.Close()
 		return nil, fmt.Errorf("open for appending %s: %w", path, err)
 	}
-	return &AppendFile{fsys: fsys, path: path, f: f, size: info.Size()}, nil
+	return &AppendFile{path: path, f: f, size: info.Size()}, nil
 }
 
 // Path returns the name that the file was opened by.
@@ -72,6 +72,18 @@ func (a *AppendFile) Write(p []byte) (int, error) {
 		a.err = fmt.Errorf("%w; cutting the torn end off: %w", err, cutErr)
 	}
 	return 0, err
+}
+
+// AddLine appends a value as a line of JSON; nil means on stable storage.
+func (a *AppendFile) AddLine(v any) error {
+	line, err := json.Marshal(v)
+	if err == nil {
+		_, err = a.Write(append(line, '\n'))
+	}
+	if err != nil {
+		return err
+	}
+	return a.Sync()
 }
 
 // Sync puts everything written before on stable storage (fdatasync).

@@ -314,6 +314,36 @@ func TestRemoveTempsOf(t *testing.T) {
 	}
 }
 
+// TestRemoveDirAfterKill: a directory whose removal was killed before the new name was
+// durable is whole or gone, whenever the power goes during the next removal.
+func TestRemoveDirAfterKill(t *testing.T) {
+	for _, remove := range []func(*memfs.FS) error{
+		func(m *memfs.FS) error { return fsx.RemoveDir(m, "net") },
+		func(m *memfs.FS) error { return fsx.RemoveTemps(m, "/", fsx.RemovedMark) },
+	} {
+		for k, tripped := 1, true; tripped; k++ {
+			for seed := range uint64(40) {
+				m := memfs.New()
+				if err := fsx.WriteDir(m, "net", func(tmp string) error {
+					return errors.Join(fsx.WriteFile(m, filepath.Join(tmp, "a"), nil), fsx.WriteFile(m, filepath.Join(tmp, "b"), nil))
+				}); err != nil {
+					t.Fatal(err)
+				}
+				if err := m.Rename("net", fsx.MarkedTemp("net", fsx.RemovedMark)); err != nil { // killed here
+					t.Fatal(err)
+				}
+				m.CutAt(k)
+				err := remove(m)
+				tripped = m.Tripped()
+				m.Restart(memfs.Random(seed))
+				if list, _ := fsx.Entries(m, "net"); len(list) != 0 && len(list) != 2 {
+					t.Fatalf("operation %d, seed %d: %v is left, %v", k, seed, list, err)
+				}
+			}
+		}
+	}
+}
+
 // TestAppend runs on both file systems.
 func TestAppend(t *testing.T) {
 	for name, fsys := range map[string]fsx.FS{"os": fsx.OS, "memory": memfs.New()} {

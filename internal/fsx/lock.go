@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -101,28 +101,29 @@ func (l *Lock) flock(shared bool) error {
 		return fmt.Errorf("lock: %w", err)
 	}
 	held, unsupported, err := tryFlock(f, shared)
+	if err == nil && !held && !unsupported {
+		l.file = f
+		return nil
+	}
+	closeErr := f.Close()
 	switch {
 	case err != nil:
-		f.Close()
 		return fmt.Errorf("lock: %w", err)
 	case held:
-		f.Close()
 		return &LockedError{Path: l.path, Owner: holder(l.path, shared, l.now())}
-	case unsupported:
-		return f.Close()
 	}
-	l.file = f
-	return nil
+	return closeErr
 }
 
 // enter writes the owner file and looks for owners that stand against it. It
 // writes first and looks second: of two that come at once at least one sees
 // the other, and whoever sees another gives way.
 func (l *Lock) enter() error {
-	if err := l.owner.write(l.ownerPath); err != nil {
-		return fmt.Errorf("lock %s: %w", l.path, err)
+	var others []Owner
+	err := l.owner.write(l.ownerPath)
+	if err == nil {
+		others, err = readOwners(l.path)
 	}
-	others, err := readOwners(l.path)
 	if err != nil {
 		os.Remove(l.ownerPath)
 		return fmt.Errorf("lock %s: %w", l.path, err)
@@ -145,13 +146,12 @@ func (l *Lock) enter() error {
 // beat rewrites the owner file until Release.
 func (l *Lock) beat() {
 	defer close(l.done)
-	ticker := time.NewTicker(heartbeatEvery)
-	defer ticker.Stop()
+	ticks := time.Tick(heartbeatEvery)
 	for {
 		select {
 		case <-l.stop:
 			return
-		case <-ticker.C:
+		case <-ticks:
 			if errors.Is(l.refresh(), errLost) {
 				close(l.lost)
 				return
@@ -211,13 +211,13 @@ func (l *Lock) Release() error {
 // file is written after the flock, so a short moment without one is waited out.
 func holder(path string, shared bool, now time.Time) Owner {
 	for range 20 {
-		owners, err := readOwners(path)
+		owners, err := alive(path, now)
 		if err != nil {
 			break
 		}
-		for i := len(owners) - 1; i >= 0; i-- {
-			if (!shared || !owners[i].Shared) && owners[i].alive(now) {
-				return owners[i]
+		for _, o := range slices.Backward(owners) {
+			if !shared || !o.Shared {
+				return o
 			}
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -227,21 +227,9 @@ func holder(path string, shared bool, now time.Time) Owner {
 
 // Owners returns those who hold the lock at path now, as far as their owner
 // files say: for status commands and to find a control socket.
-func Owners(path string) ([]Owner, error) {
-	all, err := readOwners(path)
-	if err != nil {
-		return nil, err
-	}
-	var alive []Owner
-	for _, o := range all {
-		if o.alive(time.Now()) {
-			alive = append(alive, o)
-		}
-	}
-	return alive, nil
-}
+func Owners(path string) ([]Owner, error) { return alive(path, time.Now()) }
 
-// ownerPattern matches the owner files of the lock at path.
-func ownerPattern(path string) (dir, prefix string) {
-	return filepath.Dir(path), filepath.Base(path) + ".owner."
+func alive(path string, now time.Time) ([]Owner, error) {
+	all, err := readOwners(path)
+	return slices.DeleteFunc(all, func(o Owner) bool { return !o.alive(now) }), err
 }

@@ -26,6 +26,9 @@ type Owner struct {
 	Number        uint64    `json:"number"`                   // tells locks of one process apart
 }
 
+// ownerMark follows the lock's name in the names of its owner files.
+const ownerMark = ".owner."
+
 var ownerCounter atomic.Uint64
 
 // newOwner describes this process.
@@ -49,14 +52,8 @@ func bootID() string {
 
 // file is the path of the owner file for the lock at path.
 func (o *Owner) file(path string) string {
-	dir, prefix := ownerPattern(path)
-	host := strings.Map(func(r rune) rune {
-		if r == '/' || r == 0 {
-			return '_'
-		}
-		return r
-	}, o.Host)
-	return filepath.Join(dir, fmt.Sprintf("%s%s-%d-%d", prefix, host, o.PID, o.Number))
+	host := strings.NewReplacer("/", "_", "\x00", "_").Replace(o.Host)
+	return filepath.Clean(path) + fmt.Sprintf("%s%s-%d-%d", ownerMark, host, o.PID, o.Number)
 }
 
 // write replaces the owner file at once, so that nobody reads half of one. It
@@ -94,14 +91,14 @@ func (o *Owner) alive(now time.Time) bool {
 // readOwners returns the owners whose files lie beside the lock, in the order
 // of their start. A file that is no owner file is left out.
 func readOwners(path string) ([]Owner, error) {
-	dir, prefix := ownerPattern(path)
+	dir := filepath.Dir(path)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	var owners []Owner
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), prefix) {
+		if !strings.HasPrefix(e.Name(), filepath.Base(path)+ownerMark) {
 			continue
 		}
 		file := filepath.Join(dir, e.Name())

@@ -17,6 +17,9 @@ type Reserve struct {
 // DefaultReserve is where producers of data stop: 2 GiB or 5 % free.
 var DefaultReserve = Reserve{Bytes: 2 << 30, Share: 0.05}
 
+// Of is the reserve of one file system in bytes.
+func (r Reserve) Of(s Space) uint64 { return max(r.Bytes, uint64(r.Share*float64(s.Total))) }
+
 // Check returns *SpaceError if less than the reserve plus need bytes is free
 // where path lies.
 func (r Reserve) Check(fsys FS, path string, need uint64) error {
@@ -24,8 +27,7 @@ func (r Reserve) Check(fsys FS, path string, need uint64) error {
 	if err != nil {
 		return fmt.Errorf("free space of %s: %w", path, err)
 	}
-	want := max(r.Bytes, uint64(r.Share*float64(space.Total))) + need
-	if space.Free < want {
+	if want := r.Of(space) + need; space.Free < want {
 		return &SpaceError{Path: path, Free: space.Free, Total: space.Total, Need: want}
 	}
 	return nil
@@ -40,6 +42,15 @@ func CheckSpace(fsys FS, path string, need uint64) error {
 func FreeSpace(fsys FS, path string) (uint64, error) {
 	space, err := fsys.Space(path)
 	return space.Free, err
+}
+
+// Exists says whether anything is at path, on the operating system's disk.
+func Exists(path string) (bool, error) {
+	_, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // IsFile says whether a regular file is there, on the operating system's disk.

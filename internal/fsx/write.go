@@ -31,35 +31,28 @@ func WriteFile(fsys FS, path string, data []byte) error {
 
 // WriteFileFunc is WriteFile of what write writes. The writer is buffered.
 func WriteFileFunc(fsys FS, path string, write func(io.Writer) error) error {
-	if err := writeFile(fsys, path, write); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
-}
-
-func writeFile(fsys FS, path string, write func(io.Writer) error) error {
 	var f File
 	temp, err := makeTemp(path, func(temp string) (err error) {
 		f, err = fsys.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		return err
 	})
+	if err == nil {
+		if err = cmp.Or(fillAndSync(f, write), f.Close()); err == nil {
+			err = renameAndSync(fsys, temp, path)
+		} else {
+			fsys.Remove(temp)
+		}
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("write %s: %w", path, err)
 	}
-	if err = cmp.Or(fillAndSync(f, write), f.Close()); err != nil {
-		fsys.Remove(temp)
-		return err
-	}
-	return renameAndSync(fsys, temp, path)
+	return nil
 }
 
 // fillAndSync writes the content of f and makes it durable.
 func fillAndSync(f File, write func(io.Writer) error) error {
 	w := bufio.NewWriterSize(f, 1<<16)
-	if err := write(w); err != nil {
-		return err
-	}
-	if err := w.Flush(); err != nil {
+	if err := cmp.Or(write(w), w.Flush()); err != nil {
 		return err
 	}
 	if err := f.Sync(); err != nil {
@@ -130,7 +123,7 @@ func RemoveTemps(fsys FS, dir, mark string) error {
 		if !IsTemp(e.Name()) || !strings.HasSuffix(e.Name(), mark+tempSuffix) {
 			continue
 		}
-		if err := RemoveAll(fsys, filepath.Join(dir, e.Name())); err != nil {
+		if err := removeRenamed(fsys, filepath.Join(dir, e.Name())); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package fsx
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,13 +14,12 @@ import (
 // MkdirAll makes path and its missing parents, each durable.
 func MkdirAll(fsys FS, path string) error {
 	info, err := fsys.Stat(path)
-	if err == nil {
-		if !info.IsDir() {
-			return &fs.PathError{Op: "mkdir", Path: path, Err: errors.New("is not a directory")}
-		}
+	switch {
+	case err == nil && info.IsDir():
 		return nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
+	case err == nil:
+		return &fs.PathError{Op: "mkdir", Path: path, Err: errors.New("is not a directory")}
+	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
 	parent := filepath.Dir(path)
@@ -46,18 +46,18 @@ func WriteDir(fsys FS, path string, fill func(tmp string) error) error {
 		return fmt.Errorf("write directory: %w", err)
 	}
 	temp, err := MkdirTemp(fsys, path)
-	if err != nil {
-		return fmt.Errorf("write directory %s: %w", path, err)
-	}
-	err = fill(temp)
 	if err == nil {
-		err = syncTree(fsys, temp)
+		err = fill(temp)
+		if err == nil {
+			err = syncTree(fsys, temp)
+		}
+		if err == nil {
+			err = renameAndSync(fsys, temp, path)
+		} else {
+			RemoveAll(fsys, temp)
+		}
 	}
 	if err != nil {
-		RemoveAll(fsys, temp)
-		return fmt.Errorf("write directory %s: %w", path, err)
-	}
-	if err := renameAndSync(fsys, temp, path); err != nil {
 		return fmt.Errorf("write directory %s: %w", path, err)
 	}
 	return nil
@@ -94,18 +94,17 @@ func syncFile(fsys FS, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.Sync(); err != nil {
-		f.Close()
-		return syncError(name, err)
+	if err = f.Sync(); err != nil {
+		err = syncError(name, err)
 	}
-	return f.Close()
+	return cmp.Or(err, f.Close())
 }
 
 // RemoveDir removes a directory whose files belong together: it vanishes as a whole.
 // One that is not there is no error.
 func RemoveDir(fsys FS, dir string) error {
 	old := MarkedTemp(dir, RemovedMark)
-	err := RemoveAll(fsys, old)
+	err := removeRenamed(fsys, old) // left by a kill
 	if err == nil {
 		err = fsys.Rename(dir, old)
 	}
@@ -113,15 +112,21 @@ func RemoveDir(fsys FS, dir string) error {
 		return nil
 	}
 	if err == nil {
-		err = SyncDir(fsys, filepath.Dir(dir))
-	}
-	if err == nil {
-		err = RemoveAll(fsys, old)
+		err = removeRenamed(fsys, old)
 	}
 	if err != nil {
 		return fmt.Errorf("remove %s: %w", dir, err)
 	}
 	return nil
+}
+
+// removeRenamed removes a directory under a temporary name once that name lasts: a power
+// cut that undid the rename would bring back a directory with holes.
+func removeRenamed(fsys FS, temp string) error {
+	if err := SyncDir(fsys, filepath.Dir(temp)); err != nil {
+		return err
+	}
+	return RemoveAll(fsys, temp)
 }
 
 // Entries lists a directory without what is hidden or temporary, sorted by name; one
@@ -132,4 +137,15 @@ func Entries(fsys FS, dir string) ([]fs.DirEntry, error) {
 		return nil, nil
 	}
 	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") }), err
+}
+
+// Dirs returns the names of the directories that Entries lists.
+func Dirs(fsys FS, dir string) (names []string, err error) {
+	entries, err := Entries(fsys, dir)
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
 }

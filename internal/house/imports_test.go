@@ -64,7 +64,7 @@ var rooms = map[string]room{
 	"internal/handover":     {ours: []string{"nn/cuda/driver"}},
 	"arena/match":           {ours: []string{"arena", "chess", "chess/syzygy", "chess/uci", "mcts", "record", "internal/fsx"}},
 	"arena/ladder":          {ours: []string{"arena", "arena/rating", "chess", "chess/uci", "internal/fsx"}},
-	"arena/rating":          {},
+	"arena/rating":          {third: []string{"gonum.org/v1/gonum"}},
 	"chess/uci":             {ours: []string{"mcts", "chess", "encoding", "chess/syzygy", "internal/spawn"}},
 	"internal/bench":        {ours: []string{"chess", "encoding", "mcts", "nn", "nn/device", "nn/kernel", "nn/cpu", "nn/cuda", "nn/cuda/driver", "trainer", "selfplay", "record", "replay", "lc0", "internal/fsx"}},
 	"internal/monitor":      {ours: []string{"internal/fsx"}, third: []string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "github.com/schollz/progressbar", "golang.org/x/term", "gonum.org/v1/plot", "google.golang.org/protobuf"}},

@@ -207,15 +207,12 @@ func moreGames(have, need, games int64) int64 {
 // lastProcess returns the highest number of a process that has games below dir, a
 // directory of <net>/p<number>; 0 for none.
 func lastProcess(dir string) (last int64, err error) {
-	nets, err := fsx.Entries(fsx.OS, dir)
+	nets, err := fsx.Dirs(fsx.OS, dir)
 	if err != nil {
 		return 0, fmt.Errorf("look for games: %w", err)
 	}
 	for _, net := range nets {
-		if !net.IsDir() {
-			continue
-		}
-		processes, err := fsx.Entries(fsx.OS, filepath.Join(dir, net.Name()))
+		processes, err := fsx.Entries(fsx.OS, filepath.Join(dir, net))
 		if err != nil {
 			return 0, fmt.Errorf("look for games: %w", err)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/prepare"
@@ -93,7 +92,7 @@ func newestNet(dir run.Dir) string {
 	if err != nil || newest == nil {
 		return gate.RandomNet
 	}
-	return strings.TrimSuffix(filepath.Base(newest.Path), run.NetSuffix)
+	return newest.Name
 }
 
 // countNets returns how many net files a directory has, 0 where it is not there.

@@ -194,17 +194,13 @@ func (s *State) Overhead() float64 {
 
 func (s *Status) readNets(dir run.Dir) {
 	n := &s.Nets
-	n.Newest = newestNet(dir)
+	n.Newest = gate.RandomNet
 	if newest, err := setup.NewestNet(dir.Models()); err == nil && newest != nil {
-		n.Since = newest.Written.UTC()
+		n.Newest, n.Since = newest.Name, newest.Written.UTC()
 	}
 	n.Accepted, n.Rejected, n.Waiting = countNets(dir.Models()), countNets(dir.Rejected()), countNets(dir.Candidates())
-	entries, _ := fsx.Entries(fsx.OS, dir.ToExport())
-	for _, e := range entries {
-		if e.IsDir() {
-			n.ToExport++
-		}
-	}
+	handed, _ := fsx.Dirs(fsx.OS, dir.ToExport())
+	n.ToExport = len(handed)
 	if matches, _ := gate.Played(dir.Gates()); len(matches) > 0 {
 		n.Gate = matches[0]
 	}
@@ -278,8 +274,7 @@ func readDisk(root string) (DiskStatus, error) {
 	if err != nil {
 		return d, fmt.Errorf("disk use: %w", err)
 	}
-	d.Free, d.Total = space.Free, space.Total
-	d.Keep = max(fsx.DefaultReserve.Bytes, uint64(fsx.DefaultReserve.Share*float64(space.Total)))
+	d.Free, d.Total, d.Keep = space.Free, space.Total, fsx.DefaultReserve.Of(space)
 	return d, nil
 }
 

@@ -75,9 +75,7 @@ func Run(ctx context.Context, opt Options) error {
 	}
 	ticks := opt.ticks
 	if ticks == nil {
-		ticker := time.NewTicker(statusEvery)
-		defer ticker.Stop()
-		ticks = ticker.C
+		ticks = time.Tick(statusEvery)
 	}
 	ctx, hangUp := context.WithCancel(ctx)
 	defer hangUp()

@@ -79,14 +79,12 @@ func newWriter(out io.Writer, hangUp func()) *writer {
 	w := &writer{lines: make(chan []byte, outQueue), done: make(chan struct{})}
 	go func() {
 		defer close(w.done)
-		broken := false
-		for text := range w.lines {
-			if broken {
-				continue
-			}
-			if _, err := out.Write(text); err != nil {
-				broken = true
-				hangUp()
+		var err error
+		for text := range w.lines { // also those that nobody takes any more
+			if err == nil {
+				if _, err = out.Write(text); err != nil {
+					hangUp()
+				}
 			}
 		}
 	}()
@@ -105,10 +103,8 @@ func (w *writer) send(text []byte) {
 // close writes what is queued. A reader that does not take it in time loses it.
 func (w *writer) close() {
 	close(w.lines)
-	timer := time.NewTimer(lastWords)
-	defer timer.Stop()
 	select {
 	case <-w.done:
-	case <-timer.C:
+	case <-time.After(lastWords):
 	}
 }

@@ -34,16 +34,13 @@ const (
 // oldest first; of equals by name. What has no net in it is nobody's hand-over and is left
 // alone.
 func sources(dir string) ([]run.NetFile, error) {
-	entries, err := fsx.Entries(fsx.OS, dir)
+	names, err := fsx.Dirs(fsx.OS, dir)
 	if err != nil {
 		return nil, fmt.Errorf("look for nets: %w", err)
 	}
 	var all []run.NetFile
-	for _, e := range entries {
-		if !e.IsDir() {
-			continue
-		}
-		path := filepath.Join(dir, e.Name())
+	for _, name := range names {
+		path := filepath.Join(dir, name)
 		info, err := os.Stat(filepath.Join(path, train.HandedNet))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -51,7 +48,7 @@ func sources(dir string) ([]run.NetFile, error) {
 		if err != nil {
 			return nil, fmt.Errorf("look for nets: %w", err)
 		}
-		all = append(all, run.NetFile{Name: e.Name(), Path: path, Written: info.ModTime()})
+		all = append(all, run.NetFile{Name: name, Path: path, Written: info.ModTime()})
 	}
 	slices.SortFunc(all, func(a, b run.NetFile) int {
 		return cmp.Or(a.Written.Compare(b.Written), cmp.Compare(a.Name, b.Name))
@@ -123,10 +120,10 @@ func (x *exporter) take(ctx context.Context, q queue, s run.NetFile) error {
 func (q *queue) has(net string) (string, error) {
 	for _, dir := range q.known {
 		path := filepath.Join(dir, net+run.NetSuffix)
-		if _, err := os.Stat(path); err == nil {
-			return path, nil
-		} else if !errors.Is(err, fs.ErrNotExist) {
+		if there, err := fsx.Exists(path); err != nil {
 			return "", fmt.Errorf("look for net: %w", err)
+		} else if there {
+			return path, nil
 		}
 	}
 	return "", nil

@@ -137,14 +137,14 @@ func (g *gatekeeper) next(ctx context.Context) (bool, error) {
 	if r == nil && err == nil {
 		r, err = g.decide(ctx, candidate, accepted)
 	}
-	if err != nil {
-		if still, _ := there(candidate.Path); !still && errors.Is(err, fs.ErrNotExist) {
-			g.log.Warn("a net to test was taken away", "net", candidate.Name)
-			return true, nil
-		}
-		return false, err
+	if err == nil {
+		err = g.settle(candidate, r)
 	}
-	return true, g.settle(candidate, r)
+	if still, _ := fsx.Exists(candidate.Path); !still && errors.Is(err, fs.ErrNotExist) {
+		g.log.Warn("a net to test was taken away", "net", candidate.Name)
+		return true, nil
+	}
+	return true, err
 }
 
 // decide returns what is to become of a candidate, which it plays where that is
@@ -178,7 +178,7 @@ func (g *gatekeeper) decide(ctx context.Context, candidate, accepted *run.NetFil
 // unlessTaken rejects a candidate that has the name of an accepted net, under
 // another name: games and matches of the accepted one go by its name.
 func (g *gatekeeper) unlessTaken(candidate *run.NetFile) (*Result, error) {
-	taken, err := there(filepath.Join(g.dirs.Accepted, candidate.Name+run.NetSuffix))
+	taken, err := fsx.Exists(filepath.Join(g.dirs.Accepted, candidate.Name+run.NetSuffix))
 	if !taken || err != nil {
 		return nil, err
 	}
@@ -247,12 +247,4 @@ func (g *gatekeeper) program() string { return "chessbrain " + g.opt.Version }
 func unusable(err error) bool {
 	_, damaged := errors.AsType[*nn.FormatError](err)
 	return damaged || errors.Is(err, nn.ErrArch) || errors.Is(err, nn.ErrParams) || errors.Is(err, nn.ErrNotFinite)
-}
-
-func there(path string) (bool, error) {
-	_, err := fsx.OS.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -284,6 +285,69 @@ func TestBadNets(t *testing.T) {
 	}
 	holds(t, root, "modelstobetested", "c.safetensors")
 }
+
+// TestTakenAway: a net whose file is gone when its match ends is accepted nowhere, and
+// the gatekeeper goes on with the next one.
+func TestTakenAway(t *testing.T) {
+	for _, settled := range []bool{false, true} { // by an earlier start, up to the move
+		root := t.TempDir()
+		putNet(t, candidate(root, "a"), 1, 2000)
+		if settled {
+			if r := decisions(t, root, ""); len(r) != 1 || !r[0].Accepted {
+				t.Fatal(r)
+			}
+			if err := os.Rename(filepath.Join(root, "models/a.safetensors"), candidate(root, "a")); err != nil {
+				t.Fatal(err)
+			}
+			r, err := ReadResult(filepath.Join(root, "gatekeeper/a"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Placed = ""; r.write(filepath.Join(root, "gatekeeper/a")) != nil {
+				t.Fatal("not written")
+			}
+		}
+		putNet(t, candidate(root, "b"), 2, 1000)
+		taken := false
+		take := func() {
+			if taken = true; os.Remove(candidate(root, "a")) != nil {
+				t.Error("a is gone already")
+			}
+		}
+		o := options(t, root, "", monitor.SinkFunc(func(e monitor.Event) error {
+			if g, ok := e.(*monitor.Gate); ok && g.Candidate == "a" && !taken {
+				take()
+			}
+			return nil
+		}))
+		if settled { // between the look and the move
+			o.Log = slog.New(slogFunc(func(message string) {
+				if strings.Contains(message, "decided about before") {
+					take()
+				}
+			}))
+		}
+		s, err := Run(context.Background(), o)
+		if err != nil || !taken || len(s.Results) != 1 || s.Results[0].Candidate != "b" || !s.Results[0].Accepted {
+			t.Errorf("settled %v: %+v, %v", settled, s, err)
+		}
+		holds(t, root, "models", "b.safetensors")
+		if r, err := ReadResult(filepath.Join(root, "gatekeeper/a")); err == nil && r.Placed != "" {
+			t.Errorf("settled %v: a was placed in %s", settled, r.Placed)
+		}
+	}
+}
+
+// slogFunc hands the messages of a log to a function.
+type slogFunc func(message string)
+
+func (slogFunc) Enabled(context.Context, slog.Level) bool { return true }
+func (f slogFunc) Handle(_ context.Context, r slog.Record) error {
+	f(r.Message)
+	return nil
+}
+func (f slogFunc) WithAttrs([]slog.Attr) slog.Handler { return f }
+func (f slogFunc) WithGroup(string) slog.Handler      { return f }
 
 // TestSequentialMatch: all games are drawn, which is nearer to 0 than to 400 Elo.
 func TestSequentialMatch(t *testing.T) {

@@ -129,7 +129,7 @@ func freeName(net string, first int, places func(name string) []string) (string,
 			name = fmt.Sprintf("%s.%d", net, n)
 		}
 		for _, path := range places(name) {
-			is, err := there(path)
+			is, err := fsx.Exists(path)
 			if err != nil {
 				return "", fmt.Errorf("place a net: %w", err)
 			}
@@ -163,12 +163,12 @@ func (g *gatekeeper) rename(candidate *run.NetFile) error {
 }
 
 // moveAll moves the files of a net, which gets another name, durably. One that is not
-// there was moved before a kill.
+// there was moved before a kill, but for the net file, which is the last.
 func moveAll(files []File, from, net, to, name string) error {
-	for _, f := range files {
+	for i, f := range files {
 		err := fsx.OS.Rename(filepath.Join(from, f.Name), filepath.Join(to, name+strings.TrimPrefix(f.Name, net)))
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist) && i < len(files)-1:
 			continue
 		case errors.Is(err, syscall.EXDEV):
 			return fmt.Errorf("%w: let both directories lie on one file system", err)

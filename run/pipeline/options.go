@@ -125,19 +125,15 @@ func (o *Options) seed() uint64 {
 // runs says whether a step is to run.
 func (o *Options) runs(step string) bool { return slices.Contains(o.Steps, step) }
 
+// places are the directories of the steps below Base, without the run's name.
+var places = map[string]string{SelfPlay: "selfplay_", Preprocess: "cleaned/run_", Process: "processed/run_", Shuffle: "processed/shuffled_"}
+
 // Dir is the directory that a step writes.
 func (o *Options) Dir(step string) string {
-	switch step {
-	case SelfPlay:
-		return filepath.Join(o.Base, "selfplay_"+o.T)
-	case Preprocess:
-		return filepath.Join(o.Base, "cleaned", "run_"+o.T)
-	case Process:
-		return filepath.Join(o.Base, "processed", "run_"+o.T)
-	case Shuffle:
-		return filepath.Join(o.Base, "processed", "shuffled_"+o.T)
+	if step == Train {
+		return filepath.Join(o.Results, "run_"+o.T)
 	}
-	return filepath.Join(o.Results, "run_"+o.T)
+	return filepath.Join(o.Base, places[step]+o.T)
 }
 
 func (o *Options) buckets() string   { return filepath.Join(o.Base, "processed", "temp_buckets_"+o.T) }

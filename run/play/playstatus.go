@@ -85,29 +85,24 @@ func (s *selfPlayer) publishState() {
 // watch loads newer weights as they appear, publishes the state and writes a
 // line a minute, until nobody plays any more.
 func (s *selfPlayer) watch(ctx context.Context) error {
-	poll := time.NewTicker(netPoll)
-	defer poll.Stop()
-	state := time.NewTicker(s.Every)
-	defer state.Stop()
-	line := time.NewTicker(time.Minute)
-	defer line.Stop()
+	poll, state, line := time.Tick(netPoll), time.Tick(s.Every), time.Tick(time.Minute)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-poll.C:
+		case <-poll:
 			if err := s.follow(); err != nil {
 				return err
 			}
 		case <-s.opt.Reload:
 			s.swaps.ReloadNow(ctx)
-		case <-state.C:
+		case <-state:
 			s.publishState()
 			s.plugins.Report(s.stages.AllHosts())
 			if err := s.process.Err(); err != nil {
 				return err
 			}
-		case <-line.C:
+		case <-line:
 			s.log.Info("statistics", "net", s.nets.Name(), "summary", s.summary().line())
 		}
 	}

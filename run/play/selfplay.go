@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"slices"
@@ -257,16 +256,13 @@ func (s *selfPlayer) openStages(ctx context.Context) (err error) {
 // readGames mends and reads the games that this process has played before, and
 // adds what outputs lack of them.
 func (s *selfPlayer) readGames(ctx context.Context, outputs *Outputs) error {
-	nets, err := os.ReadDir(s.Dir.Selfplay())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	nets, err := fsx.Dirs(fsx.OS, s.Dir.Selfplay())
+	if err != nil {
 		return fmt.Errorf("read games: %w", err)
 	}
 	var games []*record.Game
 	for _, net := range nets {
-		if !net.IsDir() {
-			continue
-		}
-		dir := s.Dir.GamesOf(net.Name(), s.name())
+		dir := s.Dir.GamesOf(net, s.name())
 		if _, err := replay.SealTorn(ctx, fsx.OS, dir); errors.Is(err, fsx.ErrSync) {
 			return err
 		} else if err != nil {

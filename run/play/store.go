@@ -137,8 +137,7 @@ func (s *Store) Close() error {
 	for range s.out {
 		// Makes room so that the last games get through.
 	}
-	<-s.Done
-	return s.err
+	return s.finish()
 }
 
 // run is the store's goroutine.

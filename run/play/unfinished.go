@@ -1,7 +1,6 @@
 package play
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -56,21 +55,17 @@ func ReadUnfinished(path string) ([]selfplay.Unfinished, error) {
 		return nil, fmt.Errorf("read unfinished games: %w", err)
 	}
 	var games []selfplay.Unfinished
-	for in := bytes.NewReader(data); in.Len() > 0; {
-		at := len(data) - in.Len()
-		size, err := binary.ReadUvarint(in)
-		if err != nil || size > maxUnfinished || size > uint64(in.Len()) {
+	for at := 0; at < len(data); {
+		size, n := binary.Uvarint(data[at:])
+		if n <= 0 || size > maxUnfinished || size > uint64(len(data)-at-n) {
 			return games, fmt.Errorf("unfinished games in %s: byte %d: no game of %d bytes follows", path, at, size)
 		}
-		one := data[len(data)-in.Len():][:size]
+		end := at + n + int(size)
 		var g selfplay.Unfinished
-		if err := g.UnmarshalBinary(one); err != nil {
+		if err := g.UnmarshalBinary(data[at+n : end]); err != nil {
 			return games, fmt.Errorf("unfinished games in %s: byte %d: %w", path, at, err)
 		}
-		games = append(games, g)
-		if _, err := in.Seek(int64(size), 1); err != nil {
-			return games, err
-		}
+		games, at = append(games, g), end
 	}
 	return games, nil
 }

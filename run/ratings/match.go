@@ -28,9 +28,6 @@ func (r *rater) match(ctx context.Context, p pair) (err error) {
 			r.done.Games++
 			r.page.Set(func(p *Page) { p.Finished++; p.Games++ })
 		}}
-	if cfg.Openings, err = arena.Vary(nil, r.want.Games/2, openingPlies, cfg.Seed); err != nil {
-		return fmt.Errorf("rating match: %w", err)
-	}
 	defer func() {
 		for _, player := range r.players {
 			err = errors.Join(err, player.Close())
@@ -49,8 +46,12 @@ func (r *rater) match(ctx context.Context, p pair) (err error) {
 	if err := r.openLog(&cfg, p); err != nil {
 		return err
 	}
-	if len(cfg.Done) > 2*len(cfg.Openings) { // the configuration asks for fewer games now
-		return cfg.Log.Close()
+	games := r.want.Games
+	for _, g := range cfg.Done { // the configuration may have asked for more before
+		games = max(games, (g.Number|1)+1)
+	}
+	if cfg.Openings, err = arena.Vary(nil, games/2, openingPlies, cfg.Seed); err != nil {
+		return errors.Join(fmt.Errorf("rating match: %w", err), cfg.Log.Close())
 	}
 	device, precision := setup.DescribePlayers(r.opt.Effective.Config)
 	r.log.Info("rating match", "player1", a.Name, "player2", b.Name, "games", 2*len(cfg.Openings), "finished_before", len(cfg.Done),

@@ -24,25 +24,19 @@ const (
 
 // matches returns all matches whose logs lie in the run.
 func (s *scanner) matches() ([]catalogue.Match, error) {
-	gates, err := fsx.Entries(fsx.OS, s.dir.Gates())
+	tested, err := fsx.Dirs(fsx.OS, s.dir.Gates())
 	if err != nil {
 		return nil, err
 	}
-	dirs := []string{s.dir.Matches()}
-	for _, e := range gates {
-		if e.IsDir() {
-			dirs = append(dirs, filepath.Join(s.dir.Gates(), e.Name()))
-		}
+	dirs := map[string]string{s.dir.Matches(): catalogue.RatingMatch} // with the kind of their matches
+	for _, name := range tested {
+		dirs[filepath.Join(s.dir.Gates(), name)] = catalogue.GateMatch
 	}
 	var all []catalogue.Match
-	for _, dir := range dirs {
+	for dir, kind := range dirs {
 		entries, err := fsx.Entries(fsx.OS, dir)
 		if err != nil {
 			return nil, err
-		}
-		kind := catalogue.GateMatch
-		if dir == s.dir.Matches() {
-			kind = catalogue.RatingMatch
 		}
 		for _, e := range entries {
 			if err := s.ctx.Err(); err != nil {
@@ -138,19 +132,19 @@ func finite(x float64) *float64 {
 // keep (train/<training>/published.json).
 func (s *scanner) published() []catalogue.Published {
 	var all []catalogue.Published
-	trainings, err := fsx.Entries(fsx.OS, s.dir.Trainings())
+	trainings, err := fsx.Dirs(fsx.OS, s.dir.Trainings())
 	if err != nil {
 		s.log.Warn("the lists of published files cannot be read", "error", err)
 	}
-	for _, e := range trainings {
-		nets, _, err := run.ReadPublished(run.Dir{Root: s.dir.Root, Training: e.Name()})
+	for _, training := range trainings {
+		nets, _, err := run.ReadPublished(run.Dir{Root: s.dir.Root, Training: training})
 		if err != nil {
 			s.log.Warn("a list of published files cannot be read", "error", err)
 			continue
 		}
 		for _, n := range nets {
 			for _, f := range n.Files {
-				all = append(all, catalogue.Published{Training: e.Name(), Path: f.Path, NetID: n.NetID, Exporter: n.Exporter, Bytes: f.Bytes})
+				all = append(all, catalogue.Published{Training: training, Path: f.Path, NetID: n.NetID, Exporter: n.Exporter, Bytes: f.Bytes})
 			}
 		}
 	}

@@ -99,20 +99,17 @@ func (s *scanner) net(name, state, path string) (n catalogue.Net, err error) {
 // gateResults adds what the gatekeeper decided, and the nets whose files are gone
 // since.
 func (s *scanner) gateResults(nets []catalogue.Net) ([]catalogue.Net, error) {
-	entries, err := fsx.Entries(fsx.OS, s.dir.Gates())
+	tested, err := fsx.Dirs(fsx.OS, s.dir.Gates())
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range entries {
-		if !e.IsDir() {
-			continue
-		}
-		r, err := gate.ReadResult(filepath.Join(s.dir.Gates(), e.Name()))
+	for _, name := range tested {
+		r, err := gate.ReadResult(filepath.Join(s.dir.Gates(), name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // the match is under way
 		}
 		if err != nil {
-			s.log.Warn("a decision of the gatekeeper cannot be read", "net", e.Name(), "error", err)
+			s.log.Warn("a decision of the gatekeeper cannot be read", "net", name, "error", err)
 			continue
 		}
 		at := slices.IndexFunc(nets, func(n catalogue.Net) bool { return n.SHA256 == r.CandidateSHA256 && n.State != catalogue.Extra })

@@ -119,6 +119,33 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// TestFewerGames: a match of which the configuration now asks fewer games than were
+// begun is played up to the newest finished one.
+func TestFewerGames(t *testing.T) {
+	root := t.TempDir()
+	put(t, root, "models", "n1", 1, 1000)
+	put(t, root, "models", "n2", 2, 1001)
+	play(t, options(t, root, "games: 6 random: false"))
+	path := filepath.Join(root, "matches", "n2__n1.jsonl")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	for i, kept := range []int{2, 4} { // of the games in the order in which they finished, the last ones
+		log := append(slices.Clone(lines[0]), bytes.Join(lines[7-kept:7], nil)...)
+		if err := errors.Join(os.WriteFile(path, log, 0o666), os.Remove(filepath.Join(root, "matches", "n2__n1.pgn"))); err != nil {
+			t.Fatal(err)
+		}
+		if s := play(t, options(t, root, "games: 2 random: false")); s.Matches != 1 {
+			t.Errorf("%d: %+v", i, s)
+		}
+		if _, err := os.Stat(filepath.Join(root, "matches", "n2__n1.pgn")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestPoll: a rater that waits sees new nets, until it is stopped.
 func TestPoll(t *testing.T) {
 	root := t.TempDir()

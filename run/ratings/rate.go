@@ -43,14 +43,7 @@ func newPlayers(nets []catalogue.Net) *players {
 // one that is not the run's net of this name gets the hash behind its name.
 func (p *players) name(name, sha string) string {
 	if sha == "" {
-		switch name {
-		case RandomMover:
-			p.kinds[name] = KindMover
-		case gate.RandomNet:
-			p.kinds[name] = KindNet
-		default:
-			p.kinds[name] = KindEngine
-		}
+		p.kinds[name] = cmp.Or(map[string]string{RandomMover: KindMover, gate.RandomNet: KindNet}[name], KindEngine)
 		return name
 	}
 	if known, ok := p.bySHA[sha]; ok {

@@ -57,7 +57,11 @@ func (g *collector) pruneModels() error {
 			inRun.Models(), inRun.OldCatalogue(), g.opt.Root, inRun.Catalogue())
 		return nil
 	}
-	best := g.bestNet(nets)
+	best, err := g.bestNet(nets)
+	if err != nil {
+		g.note("%s: the best net is not known: %v; chessbrain ratings %s makes the catalogue anew", inRun.Models(), err, g.opt.Root)
+		return nil
+	}
 	published, err := run.PublishedFiles(g.opt.Root)
 	if err != nil {
 		return err
@@ -86,11 +90,14 @@ func (g *collector) pruneModels() error {
 }
 
 // bestNet is the net with the highest rating in the run's catalogue, "" where
-// there is none that can be read.
-func (g *collector) bestNet(nets []run.NetFile) (best string) {
+// there is no catalogue.
+func (g *collector) bestNet(nets []run.NetFile) (best string, err error) {
 	c, err := catalogue.Read(fsx.OS, g.dir.Catalogue())
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
 	if err != nil {
-		return ""
+		return "", err
 	}
 	elo := 0.0
 	for _, n := range nets {
@@ -98,7 +105,7 @@ func (g *collector) bestNet(nets []run.NetFile) (best string) {
 			best, elo = n.Name, r.Elo
 		}
 	}
-	return best
+	return best, nil
 }
 
 // pruneCatalogue removes the catalogue of an earlier program once there is one of

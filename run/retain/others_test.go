@@ -2,6 +2,7 @@ package retain
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -176,6 +177,11 @@ func TestOldCatalogue(t *testing.T) {
 	if r := collect(t, root, 20, "models=1"); len(r.Removed) != 0 || !strings.Contains(notes(r), "the best net is not known") {
 		t.Errorf("without a new one: removed %v, notes %s", removed(r), notes(r))
 	}
+	write(t, run.Dir{Root: root}.Catalogue(), "{")
+	if r := collect(t, root, 20, "models=1"); len(removed(r)) != 1 || !strings.Contains(notes(r), "the best net is not known") {
+		t.Errorf("with a damaged one: removed %v, notes %s", removed(r), notes(r))
+	}
+	write(t, run.Dir{Root: root}.OldCatalogue(), "SQLite format 3")
 	c := &catalogue.Catalogue{Ratings: []catalogue.Rating{{Name: "n2", Elo: 1}}}
 	if _, err := c.Write(fsx.OS, run.Dir{Root: root}.Catalogue()); err != nil {
 		t.Fatal(err)
@@ -186,6 +192,41 @@ func TestOldCatalogue(t *testing.T) {
 	}
 	if _, err := os.Stat(run.Dir{Root: root}.OldCatalogue()); err == nil {
 		t.Error("it is still there")
+	}
+}
+
+// failing is a file system that does not remove one file.
+type failing struct {
+	fsx.FS
+	path string
+}
+
+func (f failing) Remove(name string) error {
+	if name == f.path {
+		return errors.New("no")
+	}
+	return f.FS.Remove(name)
+}
+
+// TestKilledNet: where a removal ends early, the next one removes the rest: a net is
+// found by its own file, so that goes last.
+func TestKilledNet(t *testing.T) {
+	root := newRun(t)
+	for n := range 3 {
+		putNet(t, filepath.Join(root, fmt.Sprintf("rejectedmodels/n%d.safetensors", n)), "job", n)
+	}
+	beside := filepath.Join(root, "rejectedmodels/n0.onnx")
+	write(t, beside, "x")
+	real := fsx.OS
+	defer func() { fsx.OS = real }()
+	fsx.OS = failing{real, beside}
+	if _, err := Run(t.Context(), Options{Root: root, Keep: retention(t, "rejected=1")}); err == nil {
+		t.Fatal("the removal did not fail")
+	}
+	fsx.OS = real
+	collect(t, root, 20, "rejected=1")
+	if _, err := os.Stat(beside); err == nil {
+		t.Error("what lay beside the net is there for good")
 	}
 }
 

@@ -1,9 +1,9 @@
 package retain
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -34,14 +34,12 @@ type training struct {
 // trainings lists those that the run has, or has a lock of.
 func (g *collector) trainings() ([]training, error) {
 	names := map[string]bool{g.dir.Training: true}
-	entries, err := fsx.Entries(fsx.OS, g.dir.Trainings())
+	trainings, err := fsx.Dirs(fsx.OS, g.dir.Trainings())
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range entries {
-		if e.IsDir() {
-			names[e.Name()] = true
-		}
+	for _, name := range trainings {
+		names[name] = true
 	}
 	locks, err := fsx.Entries(fsx.OS, g.dir.Locks())
 	if err != nil {
@@ -103,17 +101,16 @@ func (g *collector) neededShuffles() (*neededShuffles, error) {
 		}
 		at := ""
 		for _, name := range names {
-			if err := readSection(t.checkpoints, name, shuffleSection, func(r io.Reader) error {
-				saved, _ := shuffle.SavedShuffles(r) // nobody goes on from a damaged one
-				for _, s := range saved {
-					n.names[s] = true
-					if name == current && (at == "" || s < at) {
-						at = s
-					}
-				}
-				return nil
-			}); err != nil {
+			section, err := readSection(t.checkpoints, name, shuffleSection)
+			if err != nil {
 				return nil, err
+			}
+			saved, _ := shuffle.SavedShuffles(bytes.NewReader(section)) // nobody goes on from a damaged one
+			for _, s := range saved {
+				n.names[s] = true
+				if name == current && (at == "" || s < at) {
+					at = s
+				}
 			}
 		}
 		if t.atWork { // one that has not saved yet may be at any
@@ -123,18 +120,14 @@ func (g *collector) neededShuffles() (*neededShuffles, error) {
 	return n, nil
 }
 
-// readSection reads a section of a checkpoint; one that its training does not have, or
-// that was removed meanwhile, is not read.
-func readSection(dir, checkpoint, section string, read func(io.Reader) error) error {
-	f, err := os.Open(filepath.Join(dir, checkpoint, section))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// readSection reads a section of a checkpoint; nil is one that its training does not
+// have, or that was removed meanwhile.
+func readSection(dir, checkpoint, section string) ([]byte, error) {
+	data, err := os.ReadFile(filepath.Join(dir, checkpoint, section))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read checkpoint: %w", err)
 	}
-	if err != nil {
-		return fmt.Errorf("read checkpoint: %w", err)
-	}
-	defer f.Close()
-	return read(f)
+	return data, nil
 }
 
 // neededGames returns the games that the journal and the windows of checkpoints
@@ -161,18 +154,20 @@ func (g *collector) neededGames() (map[[16]byte]bool, error) {
 		}
 		for _, name := range names {
 			for _, section := range []string{windowSection, validationSection} {
-				if err := readSection(t.checkpoints, name, section, func(r io.Reader) error {
-					_, games, err := replay.ReadWindowSection(r)
-					if err != nil {
-						return fmt.Errorf("%s: %w; nothing is removed while it is not known which games it needs",
-							filepath.Join(t.checkpoints, name, section), err)
-					}
-					for _, id := range games {
-						ids[id] = true
-					}
-					return nil
-				}); err != nil {
+				data, err := readSection(t.checkpoints, name, section)
+				if err != nil {
 					return nil, err
+				}
+				if data == nil {
+					continue
+				}
+				_, games, err := replay.ReadWindowSection(bytes.NewReader(data))
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w; nothing is removed while it is not known which games it needs",
+						filepath.Join(t.checkpoints, name, section), err)
+				}
+				for _, id := range games {
+					ids[id] = true
 				}
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -151,7 +152,8 @@ func (g *collector) pinned(path string) (bool, error) {
 }
 
 // removeFiles removes those of paths that are files, durably: one thing, named by the
-// first, unless that is pinned.
+// first, unless that is pinned. The first goes last: where a kill comes in between, the
+// next call finds the thing by it.
 func (g *collector) removeFiles(class Class, reason string, paths ...string) error {
 	var there []string
 	bytes := int64(0)
@@ -171,7 +173,7 @@ func (g *collector) removeFiles(class Class, reason string, paths ...string) err
 		return err
 	}
 	return g.remove(class, there[0], bytes, reason, func() error {
-		for _, path := range there {
+		for _, path := range slices.Backward(there) {
 			if err := fsx.OS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

@@ -40,7 +40,7 @@ func (g *collector) findShuffles() error {
 	if err != nil {
 		return err
 	}
-	for i, name := range names {
+	for _, name := range names {
 		s := shuffleDir{name: name, path: filepath.Join(dir, name)}
 		strangers := false
 		if s.manifest, err = shuffle.ReadManifest(fsx.OS, s.path); err == nil {
@@ -57,8 +57,6 @@ func (g *collector) findShuffles() error {
 			return err
 		}
 		switch {
-		case i == len(names)-1:
-			s.held = "it is the newest"
 		case needed.has(name):
 			s.held = "a trainer is at it, or goes on from there"
 		case pinned:
@@ -67,6 +65,9 @@ func (g *collector) findShuffles() error {
 			s.held = "files are in it that no shuffle wrote"
 		}
 		g.shuffles = append(g.shuffles, s)
+	}
+	if n := len(g.shuffles); n > 0 {
+		g.shuffles[n-1].held = "it is the newest"
 	}
 	return nil
 }

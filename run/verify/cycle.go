@@ -2,8 +2,8 @@ package verify
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -43,38 +43,52 @@ func placed(path string) (fileSort, bool) {
 	return fileSort{}, false
 }
 
-// cycles verifies the journal of cycles: each line, and that cycles never fall.
-// (The tests of package cycle verify what they wrote, so that room's own reader
-// cannot be had here.)
-func (c *checker) cycles(path string) {
-	const remedy = "put it back from a copy, or move it away: cycles are counted from 1 then"
-	data, err := os.ReadFile(path)
-	if err != nil {
-		c.unreadable(path, err)
-		return
+// cycleEntry is what is verified of a line of the journal of cycles. (The tests of
+// package cycle verify what they wrote, so that room's own form cannot be had here.)
+type cycleEntry struct {
+	Cycle int64     `json:"cycle"`
+	Stage string    `json:"stage"`
+	Event string    `json:"event"`
+	Time  time.Time `json:"time"`
+}
+
+func (e *cycleEntry) check() error {
+	if e.Cycle < 1 || e.Stage == "" || e.Event != "begin" && e.Event != "end" && e.Event != "skip" {
+		return fmt.Errorf("cycle %d, stage %q, event %q", e.Cycle, e.Stage, e.Event)
 	}
-	whole, last := data[:c.tornLine(path)], int64(0)
-	for line := range bytes.Lines(whole) {
-		c.report.Cycles++
-		var e struct {
-			Cycle int64     `json:"cycle"`
-			Stage string    `json:"stage"`
-			Event string    `json:"event"`
-			Time  time.Time `json:"time"`
-		}
-		err := json.Unmarshal(line, &e)
-		switch {
-		case err != nil:
-			c.report.problem(path, Corrupt, remedy, "line %d: %v", c.report.Cycles, err)
-			return
-		case e.Cycle < 1 || e.Stage == "" || e.Event != "begin" && e.Event != "end" && e.Event != "skip":
-			c.report.problem(path, Corrupt, remedy, "line %d: cycle %d, stage %q, event %q", c.report.Cycles, e.Cycle, e.Stage, e.Event)
-			return
-		case e.Cycle < last:
-			c.report.problem(path, Contradiction, "cut the line out", "line %d is of cycle %d, the one before it of cycle %d", c.report.Cycles, e.Cycle, last)
+	return nil
+}
+
+// cycles verifies the journal of cycles: each line, and that cycles never fall.
+func (c *checker) cycles(path string) {
+	form := run.LinesForm[cycleEntry]{Name: "journal of cycles", Check: (*cycleEntry).check}
+	lines := readLines(c, path, form.Read, "put it back from a copy, or move it away: cycles are counted from 1 then")
+	c.report.Cycles += len(lines)
+	for i := 1; i < len(lines); i++ {
+		if now, last := lines[i].Cycle, lines[i-1].Cycle; now < last {
+			c.report.problem(path, Contradiction, "cut the line out", "line %d is of cycle %d, the one before it of cycle %d", i+1, now, last)
 			return
 		}
-		last = e.Cycle
+	}
+}
+
+// readLines returns the lines of a journal, none of one with a fault.
+func readLines[T any](c *checker, path string, read func(string) ([]T, int64, error), remedy string) []T {
+	lines, torn, err := read(path)
+	if corrupt, ok := errors.AsType[*fsx.CorruptError](err); ok {
+		c.report.problem(path, Corrupt, remedy, "%s", corrupt.Reason)
+	} else if err != nil {
+		c.unreadable(path, err)
+	} else if torn > 0 {
+		c.torn(path, size(path)-torn)
+	}
+	return lines
+}
+
+// torn tells of a last line without its end, which begins at a byte.
+func (c *checker) torn(path string, at int64) {
+	if !c.live {
+		c.report.add(Problem{Path: path, Offset: at, Kind: Torn, Reason: "the last line is not whole", Remedy: "the next start cuts it off"})
 	}
 }
 
@@ -87,8 +101,8 @@ func (c *checker) tornLine(path string) int64 {
 		return 0
 	}
 	whole := int64(bytes.LastIndexByte(data, '\n') + 1)
-	if whole < int64(len(data)) && !c.live {
-		c.report.add(Problem{Path: path, Offset: whole, Kind: Torn, Reason: "the last line is not whole", Remedy: "the next start cuts it off"})
+	if whole < int64(len(data)) {
+		c.torn(path, whole)
 	}
 	return whole
 }

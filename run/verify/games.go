@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -106,18 +107,13 @@ func movesHash(g *record.Game) uint64 {
 // references tells of games that something refers to and that are not there.
 func (c *checker) references() {
 	for _, r := range c.wanted {
-		missing := 0
-		var first [16]byte
-		for _, id := range r.ids {
-			if _, ok := c.games[id]; !ok {
-				if missing++; missing == 1 {
-					first = id
-				}
-			}
-		}
-		if missing > 0 {
+		missing := slices.DeleteFunc(slices.Clone(r.ids), func(id [16]byte) bool {
+			_, there := c.games[id]
+			return there
+		})
+		if len(missing) > 0 {
 			c.report.problem(r.path, Missing, "put their chunk files back from a copy; a run goes on without them",
-				"%d of the %d games of %s are not on disk (first %x)", missing, len(r.ids), r.what, first)
+				"%d of the %d games of %s are not on disk (first %x)", len(missing), len(r.ids), r.what, missing[0])
 		}
 	}
 }

@@ -21,8 +21,8 @@ func (c *checker) events(path string, f *os.File) {
 		c.report.add(Problem{Path: path, Offset: corrupt.Offset, Kind: Corrupt, Reason: corrupt.Reason, Remedy: "cut the line out, or move the file away: a run goes on without it"})
 	case err != nil:
 		c.report.problem(path, Unreadable, "read it with the program that wrote it", "%v", err)
-	case info.Torn > 0 && !c.live:
-		c.report.add(Problem{Path: path, Offset: info.Bytes, Kind: Torn, Reason: "the last line is not whole", Remedy: "the next start of the run cuts it off"})
+	case info.Torn > 0:
+		c.torn(path, info.Bytes)
 	}
 	if info.Unknown > 0 {
 		c.report.note("%s: %d events of types that this build does not know", path, info.Unknown)

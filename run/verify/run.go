@@ -3,7 +3,6 @@ package verify
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
-	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // run verifies a run directory. The order matters where the run is at work: the
@@ -31,9 +29,7 @@ func (c *checker) run(root string) {
 		c.report.note("job %s, %s, last with %s", info.Job, monitor.Count(info.Starts, "start"), info.Program)
 	}
 	c.tree(root)
-	for _, other := range c.elsewhere(dir) {
-		c.tree(other)
-	}
+	c.elsewhere(dir)
 	if dir.Checkpoints != "" {
 		if seen, path := c.counted(dir.Checkpoints); seen > int64(len(entries)) {
 			c.report.problem(dir.Journal(), Missing, "put the journal back from a copy, or begin a new run",
@@ -44,17 +40,14 @@ func (c *checker) run(root string) {
 	c.gates(root)
 }
 
-// elsewhere lists the parts of a run that lie outside its directory.
-func (c *checker) elsewhere(dir run.Dir) []string {
-	var others []string
+// elsewhere verifies the parts of a run that lie outside its directory.
+func (c *checker) elsewhere(dir run.Dir) {
 	for _, part := range append([]string{dir.Checkpoints, dir.Metrics}, setup.GamesElsewhere(dir)...) {
-		if part == "" || inside(part, dir.Root) || !exists(part) {
-			continue
+		if part != "" && !inside(part, dir.Root) && exists(part) {
+			c.report.note("%s is part of the run and was read too", part)
+			c.tree(part)
 		}
-		c.report.note("%s is part of the run and was read too", part)
-		others = append(others, part)
 	}
-	return others
 }
 
 // inside says whether path lies below root.
@@ -67,33 +60,25 @@ func inside(path, root string) bool {
 
 // locks tells who works in the run, and of owners that do not live any more.
 func (c *checker) locks(dir string) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			c.unreadable(dir, err)
-		}
-		return
-	}
-	var stale []string
 	alive := map[string]bool{}
-	for _, e := range entries {
-		name := e.Name()
-		if strings.Contains(name, ".owner.") {
-			if !fsx.IsTemp(name) {
-				stale = append(stale, name)
-			}
-			continue
-		}
-		if e.IsDir() || strings.HasSuffix(name, ".sock") || strings.HasPrefix(name, ".") {
-			continue
-		}
-		alive[name] = c.lock(dir, name)
-	}
-	for _, name := range stale {
-		if lock, _, _ := strings.Cut(name, ".owner."); !alive[lock] {
-			c.report.note("%s: left by a process that was killed; the next holder of the lock removes it", filepath.Join(dir, name))
+	for _, e := range c.entries(dir) { // a lock comes before its owners
+		switch lock, _, owner := strings.Cut(e.Name(), ".owner."); {
+		case owner && !alive[lock]:
+			c.report.note("%s: left by a process that was killed; the next holder of the lock removes it", filepath.Join(dir, e.Name()))
+		case owner, e.IsDir(), strings.HasSuffix(lock, ".sock"):
+		default:
+			alive[lock] = c.lock(dir, lock)
 		}
 	}
+}
+
+// entries lists a directory that may be missing, without what is hidden.
+func (c *checker) entries(dir string) []fs.DirEntry {
+	entries, err := fsx.Entries(fsx.OS, dir)
+	if err != nil {
+		c.unreadable(dir, err)
+	}
+	return entries
 }
 
 // lock tells who holds a lock and says whether anybody does.
@@ -112,14 +97,7 @@ func (c *checker) lock(dir, name string) bool {
 
 // configs reads the configurations of all starts.
 func (c *checker) configs(dir string) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			c.unreadable(dir, err)
-		}
-		return
-	}
-	for _, e := range entries {
+	for _, e := range c.entries(dir) {
 		path := filepath.Join(dir, e.Name())
 		if filepath.Ext(path) != ".textproto" {
 			continue
@@ -133,23 +111,12 @@ func (c *checker) configs(dir string) {
 // journal verifies the journal's lines and notes their games.
 func (c *checker) journal(path string) []run.Entry {
 	const remedy = "put it back from a copy, or begin a new run"
-	entries, torn, err := run.ReadJournal(path)
-	if err != nil {
-		var corrupt *checkpoint.CorruptError
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			c.report.note("%s: there is no journal: no game has entered yet", path)
-		case errors.As(err, &corrupt):
-			c.report.problem(path, Corrupt, remedy, "%s", corrupt.Reason)
-		default:
-			c.unreadable(path, err)
-		}
+	if there, err := fsx.Exists(path); !there && err == nil {
+		c.report.note("%s: there is no journal: no game has entered yet", path)
 		return nil
 	}
+	entries := readLines(c, path, run.ReadJournal, remedy)
 	c.report.Entries = len(entries)
-	if torn > 0 && !c.live {
-		c.report.add(Problem{Path: path, Offset: size(path) - torn, Kind: Torn, Reason: "the last line is not whole", Remedy: "the next start cuts it off"})
-	}
 	ids := make([][16]byte, 0, len(entries))
 	lines := make(map[[16]byte]int, len(entries))
 	for i, e := range entries {

@@ -146,20 +146,18 @@ func (c *checker) tree(dir string) {
 			c.unreadable(path, err)
 			return nil
 		}
-		base := filepath.Base(path)
-		switch {
+		switch base := filepath.Base(path); {
+		case fsx.IsTemp(base) && d.IsDir():
+			c.temporary(path, "directory")
+			return fs.SkipDir
 		case fsx.IsTemp(base):
-			c.temporary(path, d.IsDir())
+			c.temporary(path, "file")
 		case d.IsDir() && base == inRun.Locks():
 			return fs.SkipDir // those of a run are looked at by run
 		case d.IsDir():
 			return c.directory(path)
 		default:
 			c.file(path, base)
-			return nil
-		}
-		if d.IsDir() {
-			return fs.SkipDir
 		}
 		return nil
 	})
@@ -222,15 +220,10 @@ func (c *checker) file(path, base string) {
 }
 
 // temporary tells of a file or directory that is not whole.
-func (c *checker) temporary(path string, dir bool) {
-	if c.live {
-		return
+func (c *checker) temporary(path, what string) {
+	if !c.live {
+		c.report.problem(path, Orphan, "remove it; the next start of a run removes its own", "a temporary %s that its writer left behind", what)
 	}
-	what := "file"
-	if dir {
-		what = "directory"
-	}
-	c.report.problem(path, Orphan, "remove it; the next start of a run removes its own", "a temporary %s that its writer left behind", what)
 }
 
 // unreadable adds a path that cannot be read. One that vanished while a process
