@@ -61,8 +61,13 @@ func Train(o Options) (s Speed, err error) {
 	if err := o.Validate(); err != nil {
 		return s, err
 	}
-	p := Precision(o.Precision)
-	t, err := newTrainer(&o, p)
+	p, used := Precision(o.Precision), device.FP32
+	if p == kernel.BF16 {
+		used = device.BF16
+	}
+	cfg := trainConfig(o.Arch, o.Batch, used)
+	cfg.Workers = o.Threads
+	t, err := trainer.New(nn.Init(o.Arch, netSeed), cfg)
 	if err != nil {
 		return s, err
 	}
@@ -72,40 +77,38 @@ func Train(o Options) (s Speed, err error) {
 	return o.newSpeed(p, best, 1, forwardsPerStep*float64(o.Arch.FLOPs()), peak), err
 }
 
-func newTrainer(o *Options, p kernel.Precision) (*trainer.Trainer, error) {
+// trainConfig trains a net in micro-batches of so many rows.
+func trainConfig(a nn.Arch, rows int, p device.Precision) trainer.Config {
 	cfg := trainer.DefaultConfig()
-	cfg.BatchSize, cfg.Workers = o.Batch, o.Threads
-	if p == kernel.BF16 {
-		cfg.Precision = device.BF16
-	}
-	cfg.Schedule = trainer.ConstantLR(learningRate)
-	cfg.Losses = trainer.LossesFor(o.Arch, cfg.Losses)
-	return trainer.New(nn.Init(o.Arch, netSeed), cfg)
+	cfg.BatchSize, cfg.Precision = rows, p
+	cfg.Schedule, cfg.Losses = trainer.ConstantLR(learningRate), trainer.LossesFor(a, cfg.Losses)
+	return cfg
 }
 
 // bestStep returns the shortest compute time of a step.
 func bestStep(t *trainer.Trainer, o *Options) (time.Duration, error) {
-	src := sameRows{encoding.NewTrainBatch(o.Batch)}
-	appendRows(src.rows, o.Batch)
-	best := time.Duration(math.MaxInt64)
-	end := time.Now().Add(o.Duration)
-	for steps := 0; steps <= minRuns || time.Now().Before(end); steps++ {
+	src, best := newSameRows(o.Batch), time.Duration(math.MaxInt64)
+	err := again(o.Duration, minRuns+1, func() error {
 		s, err := t.Step(context.Background(), src)
-		if err != nil {
-			return 0, err
+		if err == nil && (s.Skipped || s.Rows != o.Batch) {
+			err = fmt.Errorf("training step %d: skipped %v, %d rows of %d", s.Step, s.Skipped, s.Rows, o.Batch)
 		}
-		if s.Skipped || s.Rows != o.Batch {
-			return 0, fmt.Errorf("training step %d: skipped %v, %d rows of %d", s.Step, s.Skipped, s.Rows, o.Batch)
-		}
-		if steps > 0 { // the first one is cold
+		if s.Step > 1 { // the first one is cold
 			best = min(best, s.ComputeTime+s.UpdateTime)
 		}
-	}
-	return max(best, 1), nil
+		return err
+	})
+	return max(best, 1), err
 }
 
 // sameRows is a batch source that hands out the same rows for ever.
 type sameRows struct{ rows *encoding.TrainBatch }
+
+func newSameRows(n int) sameRows {
+	s := sameRows{encoding.NewTrainBatch(n)}
+	appendRows(s.rows, n)
+	return s
+}
 
 // Peek fills b; see trainer.Peeker.
 func (s sameRows) Peek(b *encoding.TrainBatch) (uint64, bool) {

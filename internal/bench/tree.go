@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -32,70 +33,55 @@ func TreeWork(simulations int, d time.Duration) (TreeResult, error) {
 	if err := cmp.Or(inRange("simulations", simulations, 1, MaxSimulations), checkDuration(d)); err != nil {
 		return TreeResult{}, err
 	}
-	f := newForest(simulations)
-	best := TreeResult{Simulations: simulations, Tree: math.MaxInt64, Evaluator: math.MaxInt64}
-	end := time.Now().Add(d)
-	for runs := 0; runs <= minRuns || time.Now().Before(end); runs++ {
-		r, err := f.run()
-		if err != nil {
-			return TreeResult{}, err
-		}
-		if runs > 0 { // the first run grows memory
-			best.Tree, best.Evaluator = min(best.Tree, r.Tree), min(best.Evaluator, r.Evaluator)
-			best.Visits = r.Visits
-		}
-	}
-	return best, nil
-}
-
-// forest is many searches that share batches.
-type forest struct {
-	cfg      mcts.Config
-	searches []*mcts.Search
-	batch    *encoding.Batch
-	ev       mcts.HashEvaluator
-}
-
-func newForest(simulations int) *forest {
-	f := &forest{cfg: mcts.DefaultConfig(), batch: encoding.NewBatch(treeGames)}
-	f.cfg.Simulations = simulations
+	cfg := mcts.DefaultConfig()
+	cfg.Simulations = simulations
+	var searches []*mcts.Search
 	for _, h := range Positions(treeGames, positionSeed) {
-		s := mcts.New(&f.cfg, nil)
+		s := mcts.New(&cfg, nil)
 		s.Reset(h)
-		f.searches = append(f.searches, s)
+		searches = append(searches, s)
 	}
-	return f
+	batch := encoding.NewBatch(treeGames)
+	if _, err := searchAll(searches, batch); err != nil { // not counted: it grows memory
+		return TreeResult{}, err
+	}
+	best := TreeResult{Simulations: simulations, Tree: math.MaxInt64, Evaluator: math.MaxInt64}
+	err := again(d, minRuns, func() error {
+		r, err := searchAll(searches, batch)
+		best.Visits, best.Tree, best.Evaluator = r.Visits, min(best.Tree, r.Tree), min(best.Evaluator, r.Evaluator)
+		return err
+	})
+	return best, err
 }
 
-// run searches every position once.
-func (f *forest) run() (TreeResult, error) {
+// searchAll searches every position once; the searches share batches.
+func searchAll(searches []*mcts.Search, batch *encoding.Batch) (r TreeResult, err error) {
 	start := time.Now()
-	var evaluator time.Duration
-	for _, s := range f.searches {
+	var spent atomic.Int64
+	ev := timed{&mcts.HashEvaluator{}, &spent}
+	for _, s := range searches {
 		s.DropTree()
 		s.Begin(nil, false)
 	}
 	for busy := true; busy; {
 		busy = false
-		f.batch.Reset()
-		for _, s := range f.searches {
-			s.Gather(f.batch, 1)
+		batch.Reset()
+		for _, s := range searches {
+			s.Gather(batch, 1)
 		}
-		asked := time.Now()
-		if err := f.ev.Evaluate(context.Background(), f.batch); err != nil {
-			return TreeResult{}, err
+		if err := ev.Evaluate(context.Background(), batch); err != nil {
+			return r, err
 		}
-		evaluator += time.Since(asked)
-		for _, s := range f.searches {
-			s.Apply(f.batch)
+		for _, s := range searches {
+			s.Apply(batch)
 			busy = busy || !s.Done()
 		}
 	}
-	whole := time.Since(start)
-	visits := 0
-	for _, s := range f.searches {
-		visits += int(s.Root().N)
+	whole, evaluator := time.Since(start), time.Duration(spent.Load())
+	for _, s := range searches {
+		r.Visits += int(s.Root().N)
 	}
-	n := time.Duration(visits)
-	return TreeResult{Visits: visits, Tree: (whole - evaluator) / n, Evaluator: evaluator / n}, nil
+	n := time.Duration(r.Visits)
+	r.Tree, r.Evaluator = (whole-evaluator)/n, evaluator/n
+	return r, nil
 }
