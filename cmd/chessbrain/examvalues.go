@@ -176,26 +176,12 @@ func netValues(ctx context.Context, device *config.Config, net *tools.Net, lines
 	if err != nil {
 		return nil, err
 	}
-	batch, values := encoding.NewBatch(exam.MaxBatch), make([]float64, 0, len(lines))
-	var legal chess.MoveList
-	for len(values) < len(lines) {
-		batch.Reset()
-		for _, line := range lines[len(values):min(len(values)+exam.MaxBatch, len(lines))] {
-			if line.Board().GenerateMoves(&legal); legal.N == 0 {
-				return nil, fmt.Errorf("%s: a position of a game has no legal move", line.Board().FEN())
-			}
-			encoding.AppendPosition(batch, line, &legal)
-		}
-		if err := evaluator.Evaluate(ctx, batch); err != nil {
-			return nil, err
-		}
-		for _, wdl := range batch.WDL[:batch.N] {
-			if v := float64(wdl[0] - wdl[2]); !math.IsNaN(v) {
-				values = append(values, v)
-			} else {
-				return nil, fmt.Errorf("%s says a value that is no number", net.Name)
-			}
+	answers, err := exam.Ask(ctx, evaluator, lines)
+	values := make([]float64, len(answers))
+	for i, wdl := range answers {
+		if values[i] = float64(wdl[0] - wdl[2]); math.IsNaN(values[i]) {
+			return nil, fmt.Errorf("%s says a value that is no number", net.Name)
 		}
 	}
-	return values, nil
+	return values, err
 }
