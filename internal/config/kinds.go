@@ -136,11 +136,8 @@ func (e *Effective) resolveNet() error {
 // JobID makes a job id of any name: characters that an id may not have become
 // "-", and it ends after 40.
 func JobID(name string) string {
-	id := strings.Map(func(r rune) rune {
-		if r < 0x80 && wordByte(byte(r)) && r != '.' && r != '+' {
-			return r
-		}
-		return '-'
-	}, filepath.ToSlash(name))
+	id := noID.ReplaceAllLiteralString(filepath.ToSlash(name), "-")
 	return id[:min(len(id), 40)]
 }
+
+var noID = regexp.MustCompile(`[^A-Za-z0-9_-]`)
