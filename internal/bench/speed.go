@@ -42,21 +42,12 @@ const Nominal = `Operations are nominal (2*64*9*Ci*Co a 3x3 convolution
 and board), the peak is that of this core's registers in the same precision, measured
 in the same run; Winograd needs a quarter of the products: shares above 100 % are real`
 
-const (
-	speedHeader = "                                 tier     precision  net          batch threads    boards/s  GFLOP/s* of peak*\n"
-	speedLine   = "%-32s %-8s %-10s %-12s %5d %7d %11.0f %9.1f %7.1f%%\n"
-)
-
-// write prints one line of a table.
-func (s *Speed) write(w io.Writer, what string) {
-	fmt.Fprintf(w, speedLine, what, s.Tier, s.Precision, s.Net, s.Batch, s.Threads, s.BoardsPerSecond, s.GFLOPS, 100*s.ShareOfPeak)
-}
-
 // WriteSpeeds prints a table for a person. title is the name of what has no kernel.
 func WriteSpeeds(w io.Writer, title string, speeds []KernelSpeed) error {
-	fmt.Fprint(w, speedHeader)
-	for i := range speeds {
-		speeds[i].write(w, cmp.Or(speeds[i].Kernel, title))
+	fmt.Fprint(w, "                                 tier     precision  net          batch threads    boards/s  GFLOP/s* of peak*\n")
+	for _, s := range speeds {
+		fmt.Fprintf(w, "%-32s %-8s %-10s %-12s %5d %7d %11.0f %9.1f %7.1f%%\n", cmp.Or(s.Kernel, title),
+			s.Tier, s.Precision, s.Net, s.Batch, s.Threads, s.BoardsPerSecond, s.GFLOPS, 100*s.ShareOfPeak)
 	}
 	_, err := fmt.Fprintln(w, "* "+Nominal)
 	return err
@@ -97,8 +88,7 @@ func All(w io.Writer, d time.Duration) error {
 	if err := WriteSpeeds(w, "", kernels); err != nil {
 		return err
 	}
-	precisions := o.precisions()
-	fmt.Fprint(w, "\n", speedHeader)
+	precisions, nets := o.precisions(), []KernelSpeed{}
 	for i, measure := range []func(Options) (Speed, error){Infer, Train} {
 		for _, p := range precisions {
 			o.Precision = p.String()
@@ -106,9 +96,9 @@ func All(w io.Writer, d time.Duration) error {
 			if err != nil {
 				return err
 			}
-			s.write(w, [...]string{"inference", "training step"}[i])
+			nets = append(nets, KernelSpeed{[...]string{"inference", "training step"}[i], s})
 		}
 	}
-	_, err = fmt.Fprintln(w, "* "+Nominal)
-	return err
+	fmt.Fprintln(w)
+	return WriteSpeeds(w, "", nets)
 }
