@@ -136,7 +136,11 @@ func runDaemon(c *cobra.Command, s *session, plain bool) error {
 	_ = s.resolve(c)
 	ctx, stop := interruptible(c.Context())
 	defer stop()
-	defer keepWithoutReader()()
+	// A write to a closed stdout shall fail: without this the signal for it would end the
+	// process before its state is saved.
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
+	defer signal.Stop(broken)
 	return daemon.Run(ctx, daemon.Options{In: c.InOrStdin(), Out: c.OutOrStdout(), Version: version(), Config: s.file, Plain: plain,
 		Log: slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)),
 		Prepare: func(file string) (*daemon.Training, error) {
@@ -169,12 +173,4 @@ func prepareTraining(c *cobra.Command, s *session) (*daemon.Training, error) {
 			err = errors.Join(err, summary.Write(&b))
 			return b.String(), err
 		}}, nil
-}
-
-// keepWithoutReader lets a write to a closed stdout fail: without it the signal
-// for that would end the process before its state is saved.
-func keepWithoutReader() (stop func()) {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGPIPE)
-	return func() { signal.Stop(signals) }
 }

@@ -272,10 +272,7 @@ func (o *valuesOptions) run(c *cobra.Command, root string) error {
 	}
 	positions, material := make([]uci.Position, len(drawn)), make([]float64, len(drawn))
 	for i, line := range lines {
-		positions[i].Start = *line.At(0)
-		for k := range line.Len() - 1 {
-			positions[i].Moves = append(positions[i].Moves, line.MoveAt(k))
-		}
+		positions[i] = uci.Position{Start: *line.At(0), Moves: line.Moves(nil)}
 		material[i] = float64(line.Board().MaterialBalance())
 	}
 	scores, err := exam.Judge(ctx, engine, positions, int64(o.nodes), o.workers)
