@@ -186,29 +186,11 @@ func answers(ctx context.Context, net *nn.Net, p kernel.Precision, b *encoding.B
 		if lo == hi {
 			continue
 		}
-		part := positions(b, lo, hi)
-		group.Go(func() error {
-			if err := packed.NewEvaluator(part.N).Evaluate(ctx, part); err != nil {
-				return err
-			}
-			copy(b.Prior[b.LegalStart[lo]:], part.Prior[:part.LegalStart[part.N]])
-			copy(b.WDL[lo:], part.WDL[:part.N])
-			copy(b.M[lo:], part.M[:part.N])
-			return nil
-		})
+		part := &encoding.Batch{N: hi - lo, Masks: b.Masks[lo:hi], Scalars: b.Scalars[lo:hi], Legal: b.Legal,
+			LegalStart: b.LegalStart[lo : hi+1], Prior: b.Prior, WDL: b.WDL[lo:hi], M: b.M[lo:hi]}
+		group.Go(func() error { return packed.NewEvaluator(part.N).Evaluate(ctx, part) })
 	}
 	return group.Wait()
-}
-
-// positions returns those from lo to hi as a batch.
-func positions(b *encoding.Batch, lo, hi int) *encoding.Batch {
-	p := encoding.NewBatch(hi - lo)
-	for i := lo; i < hi; i++ {
-		k := p.Grow(len(b.LegalOf(i)))
-		p.Masks[k], p.Scalars[k] = b.Masks[i], b.Scalars[i]
-		copy(p.LegalOf(k), b.LegalOf(i))
-	}
-	return p
 }
 
 // unit is the rounding error of a precision's stored values.
@@ -235,7 +217,7 @@ func (c *deviceCheck) inference(ctx context.Context, net *nn.Net, p device.Preci
 	}
 	var whole *encoding.Batch
 	for _, n := range slices.Backward(slices.Sorted(slices.Values(c.o.Batches))) {
-		got := positions(want, 0, n)
+		got := PositionBatch(n, c.o.Seed) // the first of want
 		if err := c.evaluate(ctx, packed, got); err != nil {
 			return err
 		}
