@@ -77,8 +77,8 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 		SilenceErrors: true,
 
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
-			if err := refuseAll(c); err != nil {
-				return err
+			if wantsAll(c) && c.Name() != "help" { // it would have no effect
+				return usagef("--%s goes with --help", allFlag)
 			}
 			return chooseTier(c)
 		},

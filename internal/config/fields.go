@@ -45,11 +45,6 @@ func setField(c *Config, path, text string) error {
 	return nil
 }
 
-func clearField(c *Config, path string) {
-	m, fd := parentOf(c, path)
-	m.Clear(fd)
-}
-
 // parseValue reads a single value. Enum values are accepted in any case, and
 // with - for _.
 func parseValue(fd protoreflect.FieldDescriptor, text string) (protoreflect.Value, error) {
@@ -114,32 +109,18 @@ func kindName(fd protoreflect.FieldDescriptor) string {
 	case protoreflect.DoubleKind:
 		return "float"
 	case protoreflect.EnumKind:
-		return strings.Join(enumWords(fd.Enum()), "|")
+		words := make([]string, fd.Enum().Values().Len())
+		for i := range words {
+			words[i] = word(fd.Enum().Values().Get(i))
+		}
+		return strings.Join(words, "|")
 	}
 	return "string"
 }
 
-// enumWords are an enum's values as flags take them.
-func enumWords(ed protoreflect.EnumDescriptor) []string {
-	words := make([]string, ed.Values().Len())
-	for i := range words {
-		words[i] = word(ed.Values().Get(i))
-	}
-	return words
-}
-
+// word is an enum's value as flags take it.
 func word(v protoreflect.EnumValueDescriptor) string {
 	return strings.ToLower(strings.ReplaceAll(string(v.Name()), "_", "-"))
-}
-
-// Word returns an enum value as flags and other rooms write it: lower case, _
-// kept: "adamw", "wdl_cross_entropy".
-func Word(e protoreflect.Enum) string {
-	v := e.Descriptor().Values().ByNumber(e.Number())
-	if v == nil {
-		return strconv.Itoa(int(e.Number()))
-	}
-	return strings.ToLower(string(v.Name()))
 }
 
 // scalarText writes a single value as textproto does.

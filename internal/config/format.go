@@ -3,6 +3,7 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -87,7 +88,7 @@ func (p *printer) list(name, path string, fd protoreflect.FieldDescriptor, l pro
 		}
 		quiet := p.element
 		p.element = p.element || k > 0
-		p.block(name, func() { p.message(l.Get(k).Message(), reasonf("%s[%d]", path, k)) })
+		p.block(name, func() { p.message(l.Get(k).Message(), fmt.Sprintf("%s[%d]", path, k)) })
 		p.element = quiet
 	}
 }

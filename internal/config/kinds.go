@@ -2,6 +2,7 @@ package config
 
 import (
 	_ "embed"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -36,9 +37,9 @@ func Kinds(path string) (*ModelKinds, error) {
 	for i, k := range kinds.GetKind() {
 		switch {
 		case k.GetName() == "" || k.ConvTower == nil:
-			return nil, &Error{Where: name, Field: reasonf("kind[%d]", i), Reason: "name or conv_tower is missing"}
+			return nil, &Error{Where: name, Field: fmt.Sprintf("kind[%d]", i), Reason: "name or conv_tower is missing"}
 		case seen[k.GetName()]:
-			return nil, &Error{Where: name, Field: reasonf("kind[%d].name", i), Value: quote(k.GetName()), Reason: "is there twice"}
+			return nil, &Error{Where: name, Field: fmt.Sprintf("kind[%d].name", i), Value: quote(k.GetName()), Reason: "is there twice"}
 		}
 		seen[k.GetName()] = true
 		fill(k.ProtoReflect())
