@@ -93,7 +93,16 @@ Flags win over environment variables (EPISODES, BATCH_SIZE, ...), those over --c
 			if lockWait < 0 {
 				return usagef("--lock-wait %v: want 0 or more", lockWait)
 			}
-			return trainAndReport(c, s, lockWait)
+			return perform(c, s, func(ctx context.Context) (*trained, error) {
+				done, err := train.Train(ctx, train.Options{
+					Training: setup.TrainingOf(s.effective), Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
+					LockWait: lockWait,
+				})
+				if done == nil {
+					return nil, err
+				}
+				return &trained{done, s.effective.Config.GetRunDir(), err == nil}, err
+			})
 		},
 	}
 	s.bind(c, config.TrainGroups)
@@ -101,27 +110,24 @@ Flags win over environment variables (EPISODES, BATCH_SIZE, ...), those over --c
 	return c
 }
 
-// trainAndReport runs the loop and prints its summary and report.
-func trainAndReport(c *cobra.Command, s *session, lockWait time.Duration) error {
-	var metrics string
-	s.after = func() error {
-		_, files, err := plot(metrics, filepath.Join(s.effective.Config.GetRunDir(), reportDir))
-		if err != nil {
-			return fmt.Errorf("write report: %w", err)
-		}
-		_, err = fmt.Fprintf(c.OutOrStdout(), "Report: %s (plots beside it)\n", files[len(files)-1])
+// trained is the summary of a training, and its report where all went well.
+type trained struct {
+	*train.Summary
+	root string // of the run
+	well bool
+}
+
+// Write prints the summary, and writes and names the report.
+func (t *trained) Write(out io.Writer) error {
+	if err := t.Summary.Write(out); err != nil || !t.well {
 		return err
 	}
-	return perform(c, s, func(ctx context.Context) (*train.Summary, error) {
-		done, err := train.Train(ctx, train.Options{
-			Training: setup.TrainingOf(s.effective), Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
-			LockWait: lockWait,
-		})
-		if done != nil {
-			metrics = done.Metrics
-		}
-		return done, err
-	})
+	_, files, err := plot(t.Metrics, filepath.Join(t.root, reportDir))
+	if err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	_, err = fmt.Fprintf(out, "Report: %s (plots beside it)\n", files[len(files)-1])
+	return err
 }
 
 func newSelfplay() *cobra.Command {
