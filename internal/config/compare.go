@@ -25,7 +25,7 @@ func (c Change) String() string {
 	return s
 }
 
-const notSet = "(notSet)"
+const notSet = "(none)"
 
 // Clone returns a deep copy.
 func Clone(c *Config) *Config { return proto.CloneOf(c) }
@@ -37,7 +37,7 @@ type Diff struct {
 }
 
 // Err returns an error with exit code 2 that lists every refused change, nil if
-// there is notSet.
+// there is none.
 func (d Diff) Err() error {
 	var bad Errors
 	for _, c := range d.Refused {
