@@ -130,7 +130,7 @@ func withRules(lines []string, fd protoreflect.FieldDescriptor) []string {
 	if b, ok := intervalOf(fd); ok {
 		rules = append(rules, "Range "+b.text+".")
 	}
-	if rule := resumeText(proto.GetExtension(fd.Options(), E_Resume).(Resume)); rule != "" {
+	if rule := resumeText[proto.GetExtension(fd.Options(), E_Resume).(Resume)]; rule != "" {
 		rules = append(rules, rule+".")
 	}
 	last := len(lines) - 1
@@ -145,14 +145,10 @@ func withRules(lines []string, fd protoreflect.FieldDescriptor) []string {
 }
 
 // resumeText is a rule in words; empty = another value is taken.
-func resumeText(rule Resume) string {
-	switch rule {
-	case Resume_FIXED, Resume_FIXED_ONCE_GIVEN:
-		return "Fixed once the run has begun"
-	case Resume_FIXED_IF_DETERMINISTIC:
-		return "Fixed once a deterministic run has begun"
-	}
-	return ""
+var resumeText = map[Resume]string{
+	Resume_FIXED:                  "Fixed once the run has begun",
+	Resume_FIXED_ONCE_GIVEN:       "Fixed once the run has begun",
+	Resume_FIXED_IF_DETERMINISTIC: "Fixed once a deterministic run has begun",
 }
 
 // from says where a value comes from, unless it is the default.
