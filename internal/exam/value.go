@@ -62,7 +62,7 @@ func Ask(ctx context.Context, net mcts.Evaluator, lines []*chess.History) (answe
 		batch.Reset()
 		for _, line := range part {
 			if line.Board().GenerateMoves(&legal); legal.N == 0 {
-				return nil, fmt.Errorf("%s: a position has no legal move", line.Board().FEN())
+				return nil, fmt.Errorf("%s: a position of a game has no legal move", line.Board().FEN())
 			}
 			encoding.AppendPosition(batch, line, &legal)
 		}
