@@ -33,14 +33,6 @@ func bindHelp(root *cobra.Command) {
 	})
 }
 
-// refuseAll refuses --all where no help is asked for: it would have no effect.
-func refuseAll(c *cobra.Command) error {
-	if wantsAll(c) && c.Name() != "help" {
-		return usagef("--%s goes with --help", allFlag)
-	}
-	return nil
-}
-
 func wantsAll(c *cobra.Command) bool {
 	f := c.Root().PersistentFlags().Lookup(allFlag)
 	return f != nil && f.Value.String() == "true"

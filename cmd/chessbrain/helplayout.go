@@ -29,19 +29,8 @@ func page(sections ...section) (lines []string) {
 }
 
 // wrap breaks a text between words; further lines begin with the indent.
-func wrap(text, first, indent string) (lines []string) {
-	line, empty := first, true
-	for word := range strings.FieldsSeq(text) {
-		if !empty && len([]rune(line))+1+len([]rune(word)) > helpWidth {
-			lines = append(lines, line)
-			line, empty = indent, true
-		}
-		if !empty {
-			line += " "
-		}
-		line, empty = line+word, false
-	}
-	return append(lines, line)
+func wrap(text, first, indent string) []string {
+	return cutLines(first+strings.Join(strings.Fields(text), " "), indent, "")
 }
 
 // prose returns a text of paragraphs line by line, broken anew. Of indented lines,

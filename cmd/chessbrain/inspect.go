@@ -125,7 +125,7 @@ Each problem is a line: file, byte, what is wrong, what to do. The exit code is 
 otherwise.`,
 		Example: "  chessbrain verify games/*.games net.safetensors --json",
 		Args:    someArgs("name a run, a directory, a checkpoint or a file"),
-		RunE:    func(c *cobra.Command, args []string) error { return runVerify(c, args) },
+		RunE:    runVerify,
 	}
 	bindJSON(c, "one JSON object a path")
 	return c

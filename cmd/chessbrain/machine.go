@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -25,15 +24,13 @@ func newDoctor() *cobra.Command {
 		Use:   "doctor",
 		Short: "Say what this machine is, what speed to expect and what is missing",
 		Args:  noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return diagnose(c.OutOrStdout())
-		},
+		RunE:  diagnose,
 	}
 }
 
 // diagnose prints one line a fact.
-func diagnose(out io.Writer) error {
-	w := bufio.NewWriter(out)
+func diagnose(c *cobra.Command, _ []string) error {
+	w := bufio.NewWriter(c.OutOrStdout())
 	say := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...))
 	}

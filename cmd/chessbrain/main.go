@@ -3,8 +3,8 @@
 //
 //	chessbrain train --episodes 200 --producer-workers 8 --run-dir runs/first
 //
-// A sub-command has a file of its name, train.go or importpgn.go; small ones share that of
-// their kin: inspect.go, machine.go, nets.go, chunks.go, trainertools.go, plugins.go. It parses,
+// A sub-command has a file of its name, match.go or importpgn.go; small ones share that of
+// their kin: stages.go, inspect.go, machine.go, nets.go, chunks.go, trainertools.go. It parses,
 // validates, wires and runs. The work is done in other packages, where a second command
 // and a test can reach it. The rest of the files is what several commands share: help.go
 // and helplayout.go (--help and --help --all), errors.go (arguments and exit codes),
@@ -77,8 +77,8 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 		SilenceErrors: true,
 
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
-			if err := refuseAll(c); err != nil {
-				return err
+			if wantsAll(c) && c.Name() != "help" { // it would have no effect
+				return usagef("--%s goes with --help", allFlag)
 			}
 			return chooseTier(c)
 		},

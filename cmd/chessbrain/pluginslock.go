@@ -108,17 +108,11 @@ The exit code is 3 where anything differs.`,
 					differ = append(differ, l.Name+" ("+l.State+")")
 				}
 			}
-			end := fmt.Sprintf("%s: all %d programs are as they were locked", path, len(lines))
-			if len(differ) > 0 {
-				end = fmt.Sprintf("%s: %d of %d programs differ", path, len(differ), len(lines))
+			if len(differ) == 0 {
+				return f.write(c, lines, fmt.Sprintf("%s: all %d programs are as they were locked", path, len(lines)))
 			}
-			if err := f.write(c, lines, end); err != nil {
-				return err
-			}
-			if len(differ) > 0 {
-				return corruptf("%s differs: %s; to trust what is there, run chessbrain plugins lock", path, strings.Join(differ, ", "))
-			}
-			return nil
+			return cmp.Or(f.write(c, lines, fmt.Sprintf("%s: %d of %d programs differ", path, len(differ), len(lines))),
+				corruptf("%s differs: %s; to trust what is there, run chessbrain plugins lock", path, strings.Join(differ, ", ")))
 		},
 	}
 	f.bind(c)

@@ -42,8 +42,6 @@ type session struct {
 	rereads bool             // reads --config again at SIGHUP
 	reload  <-chan os.Signal // then; see reloads
 
-	after func() error // what perform ends with where all went well; nil = nothing
-
 	progress *monitor.Progress
 	log      *slog.Logger
 	readers  []monitor.Sink // of the run's events, beside its files
@@ -191,11 +189,7 @@ func perform[S interface {
 	if summary == *new(S) {
 		return err
 	}
-	err = errors.Join(err, s.progress.Close(), answer(c, summary))
-	if err == nil && s.after != nil {
-		err = s.after()
-	}
-	return err
+	return errors.Join(err, s.progress.Close(), answer(c, summary))
 }
 
 // serveMetrics opens the Prometheus endpoint where one is asked for and returns

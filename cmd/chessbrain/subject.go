@@ -21,6 +21,37 @@ type subjectFlags struct {
 	checkpoint, run, net, config string
 	data                         string // of the tool's rows
 	weights                      string // raw or swa; "" where there is no flag
+	fresh                        bool   // without a net, the one that the configuration begins with will do
+	madeUp                       bool   // without data, rows are made up
+}
+
+// tool is the run of a tool that works with a net on rows and saves nothing. validate
+// refuses what cannot be, before anything is read. Where parts of the data could not be
+// read the exit code is 3; the rest was used.
+func (f *subjectFlags) tool(validate func() error, work func(*cobra.Command, *tools.Subject, *tools.Rows) error) func(*cobra.Command, []string) error {
+	return stoppable(func(c *cobra.Command, _ []string) (err error) {
+		if err := validate(); err != nil {
+			return err
+		}
+		s, err := f.open(c)
+		if err != nil {
+			return err
+		}
+		if f.data == "" && f.madeUp {
+			return work(c, s, nil)
+		}
+		rows, err := tools.OpenRows(c.Context(), s, f.data)
+		if err != nil {
+			return pathError(err)
+		}
+		defer closeAfter(&err, rows)
+		tellEach(c, "left out: %v", rows.Problems)
+		err = work(c, s, rows)
+		if err == nil && len(rows.Problems) > 0 {
+			err = corruptf("%d parts of %s could not be read; the result is that of the rest", len(rows.Problems), rows.Name)
+		}
+		return err
+	})
 }
 
 // bind registers the flags that all tools have.
@@ -30,9 +61,8 @@ func (f *subjectFlags) bind(c *cobra.Command) {
 	c.Flags().StringVar(&f.net, "net", "", tools.NetForms)
 }
 
-// open reads the net and the configuration. Without a net, the one that the
-// configuration begins with is taken where fresh allows it.
-func (f *subjectFlags) open(c *cobra.Command, fresh bool) (*tools.Subject, error) {
+// open reads the net and the configuration.
+func (f *subjectFlags) open(c *cobra.Command) (*tools.Subject, error) {
 	path, named := cmp.Or(f.checkpoint, f.run), 0
 	for _, name := range []string{f.checkpoint, f.run, f.net} {
 		if name != "" {
@@ -42,7 +72,7 @@ func (f *subjectFlags) open(c *cobra.Command, fresh bool) (*tools.Subject, error
 	switch {
 	case named > 1:
 		return nil, usagef("%s: more than one net is named; keep one flag", c.CommandPath())
-	case named == 0 && (!fresh || f.config == ""):
+	case named == 0 && (!f.fresh || f.config == ""):
 		return nil, usagef("%s: no net is named; see %s --help", c.CommandPath(), c.CommandPath())
 	case f.weights != "" && f.weights != "raw" && f.weights != "swa":
 		return nil, usagef("--weights %q: want raw or swa", f.weights)
@@ -76,35 +106,6 @@ func (f *subjectFlags) open(c *cobra.Command, fresh bool) (*tools.Subject, error
 	}
 	net, err := setup.InitialNet(e, e.Config.GetSeed())
 	return tools.NewSubject("fresh net of "+f.config, net, e), err
-}
-
-// openWith opens the net, and the rows of --data, which the caller closes.
-func (f *subjectFlags) openWith(c *cobra.Command, fresh bool) (*tools.Subject, *tools.Rows, error) {
-	s, err := f.open(c, fresh)
-	if err != nil {
-		return nil, nil, err
-	}
-	rows, err := openRows(c, s, f.data)
-	return s, rows, err
-}
-
-// openRows reads data, and says what had to be left out.
-func openRows(c *cobra.Command, s *tools.Subject, data string) (*tools.Rows, error) {
-	rows, err := tools.OpenRows(c.Context(), s, data)
-	if err != nil {
-		return nil, pathError(err)
-	}
-	tellEach(c, "left out: %v", rows.Problems)
-	return rows, nil
-}
-
-// leftOut is the exit code 3 of data of which a part could not be read; the rest
-// was used.
-func leftOut(rows *tools.Rows) error {
-	if rows == nil || len(rows.Problems) == 0 {
-		return nil
-	}
-	return corruptf("%d parts of %s could not be read; the result is that of the rest", len(rows.Problems), rows.Name)
 }
 
 // stoppable is the run of a tool that saves nothing: SIGINT and SIGTERM end the

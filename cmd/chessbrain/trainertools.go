@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +25,7 @@ type overfitOptions struct {
 }
 
 func newOverfit() *cobra.Command {
-	var o overfitOptions
+	o := overfitOptions{subjectFlags: subjectFlags{fresh: true, madeUp: true}}
 	c := &cobra.Command{
 		Use:   "overfit --config FILE [--data DATA]",
 		Short: "Learn one batch by heart, to check a net with its losses and optimizer",
@@ -36,7 +35,7 @@ losses, optimizer and learning rate do not work together. L2, warm-up and averag
 saved. Without --data the rows are made up.`,
 		Example: "  chessbrain overfit --config run.textproto --data runs/a --rows 32 --steps 1000",
 		Args:    noArgs,
-		RunE:    stoppable(o.run),
+		RunE:    o.tool(o.Validate, o.run),
 	}
 	o.bind(c)
 	f := c.Flags()
@@ -50,21 +49,7 @@ saved. Without --data the rows are made up.`,
 	return c
 }
 
-func (o *overfitOptions) run(c *cobra.Command, _ []string) (err error) {
-	if err := o.Validate(); err != nil {
-		return err
-	}
-	s, err := o.open(c, true)
-	if err != nil {
-		return err
-	}
-	var rows *tools.Rows
-	if o.data != "" {
-		if rows, err = openRows(c, s, o.data); err != nil {
-			return err
-		}
-		defer closeAfter(&err, rows)
-	}
+func (o *overfitOptions) run(c *cobra.Command, s *tools.Subject, rows *tools.Rows) error {
 	show := func(p tools.OverfitPoint) error {
 		_, err := fmt.Fprintf(textOut(c), "step %5d  loss %.4f  over the floor %.4f%s\n", p.Step, float64(p.Loss), float64(p.Excess), tools.LossText(p.Losses))
 		return err
@@ -73,10 +58,7 @@ func (o *overfitOptions) run(c *cobra.Command, _ []string) (err error) {
 	if err != nil && !errors.Is(err, tools.ErrNotLearnt) {
 		return err
 	}
-	if err := errors.Join(err, answer(c, r)); err != nil {
-		return err
-	}
-	return leftOut(rows)
+	return errors.Join(err, answer(c, r))
 }
 
 // epochOptions are the flags of train-epoch.
@@ -86,7 +68,7 @@ type epochOptions struct {
 }
 
 func newTrainEpoch() *cobra.Command {
-	var o epochOptions
+	o := epochOptions{subjectFlags: subjectFlags{fresh: true}}
 	c := &cobra.Command{
 		Use:   "train-epoch --run-dir RUN | --config FILE --data DATA",
 		Short: "Train once over data without saving anything, and say how fast it was",
@@ -95,7 +77,7 @@ for measuring. A run's newest checkpoint goes on with its moments and its place 
 --config alone begins with a fresh net, --net with another one.`,
 		Example: "  chessbrain train-epoch --run-dir runs/a --data runs/a --steps 500",
 		Args:    noArgs,
-		RunE:    stoppable(o.run),
+		RunE:    o.tool(o.validate, o.run),
 	}
 	o.bind(c)
 	f := c.Flags()
@@ -106,15 +88,14 @@ for measuring. A run's newest checkpoint goes on with its moments and its place 
 	return c
 }
 
-func (o *epochOptions) run(c *cobra.Command, _ []string) (err error) {
+func (o *epochOptions) validate() error {
 	if o.Steps < 0 || o.Every < 1 {
 		return usagef("--steps %d, --every %d: want 0 or more, and 1 or more", o.Steps, o.Every)
 	}
-	s, rows, err := o.openWith(c, true)
-	if err != nil {
-		return err
-	}
-	defer closeAfter(&err, rows)
+	return nil
+}
+
+func (o *epochOptions) run(c *cobra.Command, s *tools.Subject, rows *tools.Rows) error {
 	show := func(p tools.EpochPoint) error {
 		_, err := fmt.Fprintf(textOut(c), "step %6d  rows %8d  lr %.3g  loss %.4f%s  %.0f rows/s\n",
 			p.Step, p.Rows, p.LR, float64(p.Loss), tools.LossText(p.Losses), float64(p.PerSec))
@@ -124,7 +105,7 @@ func (o *epochOptions) run(c *cobra.Command, _ []string) (err error) {
 	if err != nil {
 		return err
 	}
-	return cmp.Or(answer(c, r), leftOut(rows))
+	return answer(c, r)
 }
 
 // tuneOptions are the flags of tune-lr.
@@ -135,7 +116,7 @@ type tuneOptions struct {
 }
 
 func newTuneLR() *cobra.Command {
-	var o tuneOptions
+	o := tuneOptions{subjectFlags: subjectFlags{fresh: true}}
 	c := &cobra.Command{
 		Use:   "tune-lr --config FILE --data DATA --out FILE.csv [--plot FILE.svg]",
 		Short: "Train with a growing learning rate and say at which the loss falls fastest",
@@ -145,7 +126,7 @@ which the smoothed loss falls steepest over the logarithm of the rate. Look at t
 steps the curve is noise. Nothing is saved, and no run is touched.`,
 		Example: "  chessbrain tune-lr --config run.textproto --data runs/a --out lr.csv --plot lr.svg",
 		Args:    noArgs,
-		RunE:    stoppable(o.run),
+		RunE:    o.tool(o.validate, o.run),
 	}
 	o.bind(c)
 	f := c.Flags()
@@ -159,7 +140,6 @@ steps the curve is noise. Nothing is saved, and no run is touched.`,
 	return c
 }
 
-// validate refuses what cannot be, before anything is read.
 func (o *tuneOptions) validate() error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -176,15 +156,7 @@ func (o *tuneOptions) validate() error {
 	return canCreate("plot", o.plot)
 }
 
-func (o *tuneOptions) run(c *cobra.Command, _ []string) (err error) {
-	if err := o.validate(); err != nil {
-		return err
-	}
-	s, rows, err := o.openWith(c, true)
-	if err != nil {
-		return err
-	}
-	defer closeAfter(&err, rows)
+func (o *tuneOptions) run(c *cobra.Command, s *tools.Subject, rows *tools.Rows) error {
 	r, err := tools.TuneLR(c.Context(), s, rows, o.RangeOptions)
 	if err != nil {
 		return err
@@ -197,7 +169,7 @@ func (o *tuneOptions) run(c *cobra.Command, _ []string) (err error) {
 			return pathError(err)
 		}
 	}
-	return cmp.Or(answerf(c, r, "%s", r.Text(o.To, o.out)), leftOut(rows))
+	return answerf(c, r, "%s", r.Text(o.To, o.out))
 }
 
 // evalOptions are the flags of eval.
@@ -221,7 +193,7 @@ line), or npz (numpy: inputs [N,112,8,8], policy_target [N,1858] with -1 where a
 [N,6,3] = Q, D, M of result, root, best, played, orig, st, weight, and the net's policy, wdl, moves_left).`,
 		Example: `  chessbrain eval --net se32x2.pb.gz --data training-1.tar --batches 4 --dump npz --dump-file rows.npz`,
 		Args:    noArgs,
-		RunE:    stoppable(o.run),
+		RunE:    o.tool(o.validate, o.run),
 	}
 	o.bind(c)
 	f := c.Flags()
@@ -236,7 +208,6 @@ line), or npz (numpy: inputs [N,112,8,8], policy_target [N,1858] with -1 where a
 	return c
 }
 
-// validate refuses what cannot be, before anything is read.
 func (o *evalOptions) validate() error {
 	switch {
 	case o.Batches < 0 || o.Batches > math.MaxInt32:
@@ -254,15 +225,7 @@ func (o *evalOptions) validate() error {
 	return nil
 }
 
-func (o *evalOptions) run(c *cobra.Command, _ []string) (err error) {
-	if err := o.validate(); err != nil {
-		return err
-	}
-	s, rows, err := o.openWith(c, false)
-	if err != nil {
-		return err
-	}
-	defer closeAfter(&err, rows)
+func (o *evalOptions) run(c *cobra.Command, s *tools.Subject, rows *tools.Rows) (err error) {
 	var dump *tools.Dump
 	if o.dump != "" {
 		if dump, err = tools.NewDump(c.Context(), s); err != nil {
@@ -280,7 +243,7 @@ func (o *evalOptions) run(c *cobra.Command, _ []string) (err error) {
 			return pathError(fmt.Errorf("--dump-file: %w", err))
 		}
 	}
-	return cmp.Or(answer(c, r), leftOut(rows))
+	return answer(c, r)
 }
 
 // backfillOptions are the flags of backfill-metrics.

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda"
@@ -145,12 +143,11 @@ func (b *deviceBench) inferBatch(ctx context.Context, net *cuda.Net, r *DeviceRo
 	for i := range batches {
 		batches[i] = inferenceBatch(r.Batch, i)
 	}
-	for range 2 { // graphs are captured
-		if err := e.Evaluate(ctx, batches[0]); err != nil {
-			return err
-		}
+	evaluate := func() error { return e.Evaluate(ctx, batches[0]) }
+	if err := again(0, 2, evaluate); err != nil { // graphs are captured
+		return err
 	}
-	alone, err := bestTime(b.o.Duration/5+1, []work{func() error { return e.Evaluate(ctx, batches[0]) }})
+	alone, err := bestTime(b.o.Duration/5+1, []work{evaluate})
 	if err != nil {
 		return err
 	}
@@ -158,75 +155,42 @@ func (b *deviceBench) inferBatch(ctx context.Context, net *cuda.Net, r *DeviceRo
 	if err := b.meter.start(); err != nil {
 		return err
 	}
-	boards, err := throughput(ctx, b.o.Duration, func(ctx context.Context, caller int) (int, error) {
-		return r.Batch, e.Evaluate(ctx, batches[caller])
-	})
+	windows := callWindows{least: b.o.Duration / deviceWindows, boards: r.Batch}
+	err = callAgain(ctx, callers, func(ctx context.Context, caller int) (time.Time, error) {
+		err := e.Evaluate(ctx, batches[caller])
+		return time.Now(), err
+	}, windows.count)
 	if err != nil {
 		return err
 	}
-	b.rate(r, boards, 1, p)
+	b.rate(r, windows.best, 1, p)
 	r.Busy, err = b.meter.stop()
 	return err
 }
 
-// endedCall is a call that ended.
-type endedCall struct {
-	boards int
-	at     time.Time
+// callWindows finds the best window of calls. A window goes from the end of one call to
+// that of another, least later at least and with callsPerWindow between them.
+type callWindows struct {
+	least  time.Duration
+	boards int     // of a call
+	best   float64 // boards per second
+
+	first          time.Time // end of the call that the window under way begins with
+	calls, windows int       // since first; that are over
 }
 
-// throughput returns the boards per second of callers that call again and again, in
-// the best window.
-func throughput(parent context.Context, d time.Duration, call func(ctx context.Context, caller int) (int, error)) (best float64, err error) {
-	group, ctx := errgroup.WithContext(parent)
-	ctx, stop := context.WithCancel(ctx)
-	calls := make(chan endedCall)
-	for caller := range callers {
-		group.Go(func() error {
-			for ctx.Err() == nil {
-				n, err := call(parent, caller)
-				if err != nil {
-					return err
-				}
-				select {
-				case calls <- endedCall{n, time.Now()}:
-				case <-ctx.Done():
-				}
-			}
-			return nil
-		})
+// count takes the end of a call.
+func (w *callWindows) count(at time.Time) (enough bool) {
+	if w.first.IsZero() {
+		w.first = at
+		return false
 	}
-	group.Go(func() error {
-		defer stop()
-		for range deviceWindows {
-			best = max(best, callRate(ctx, calls, d/deviceWindows))
-		}
-		return nil
-	})
-	err = group.Wait()
-	return best, errors.Join(err, parent.Err())
-}
-
-// callRate returns the rate from the end of one call to that of another, d later at
-// least and with callsPerWindow between them; 0 where ctx ends.
-func callRate(ctx context.Context, calls <-chan endedCall, d time.Duration) float64 {
-	boards := 0
-	var first time.Time
-	for n := 0; ; n++ {
-		select {
-		case <-ctx.Done():
-			return 0
-		case e := <-calls:
-			if n == 0 {
-				first = e.at
-				continue
-			}
-			boards += e.boards
-			if took := e.at.Sub(first); n >= callsPerWindow && took >= d {
-				return float64(boards) / perSecond(took)
-			}
-		}
+	w.calls++
+	if took := at.Sub(w.first); w.calls >= callsPerWindow && took >= w.least {
+		w.best = max(w.best, float64(w.calls*w.boards)/perSecond(took))
+		w.first, w.calls, w.windows = time.Time{}, 0, w.windows+1
 	}
+	return w.windows == deviceWindows
 }
 
 // trainPrecision is that of training steps: the last of the precisions that needs no
@@ -251,18 +215,15 @@ func (b *deviceBench) train(ctx context.Context, s TrainShape) (err error) {
 	if err != nil {
 		return err
 	}
-	cfg := trainer.DefaultConfig()
-	cfg.BatchSize, cfg.GradAccumSteps, cfg.Precision = s.Rows, s.Accumulate, p
-	cfg.Schedule, cfg.Losses = trainer.ConstantLR(learningRate), trainer.LossesFor(b.o.Arch, cfg.Losses)
+	cfg := trainConfig(b.o.Arch, s.Rows, p)
+	cfg.GradAccumSteps = s.Accumulate
 	cfg.Device = func(c device.Config) (device.Trainer, error) { return b.dev.NewTrainer(c) }
 	t, err := trainer.New(nn.Init(b.o.Arch, netSeed), cfg)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	src := sameRows{encoding.NewTrainBatch(s.Rows)}
-	appendRows(src.rows, s.Rows)
-	best, err := b.steps(ctx, t, src, &r)
+	best, err := b.steps(ctx, t, newSameRows(s.Rows), &r)
 	if err != nil {
 		return err
 	}
@@ -277,29 +238,23 @@ func (b *deviceBench) train(ctx context.Context, s TrainShape) (err error) {
 
 // steps returns the rows per second of the best window of training steps.
 func (b *deviceBench) steps(ctx context.Context, t *trainer.Trainer, src sameRows, r *DeviceRow) (best float64, err error) {
-	step := func() (int, error) {
+	rows := 0
+	step := func() error {
 		s, err := t.Step(ctx, src)
 		if err == nil && s.Skipped {
 			err = fmt.Errorf("step %d was skipped: loss %v, gradient norm %v", s.Step, s.Objective, s.GradNorm)
 		}
-		return s.Rows, err
+		rows += s.Rows
+		return err
 	}
-	for range 3 { // graphs are captured
-		if _, err := step(); err != nil {
-			return 0, err
-		}
-	}
-	if err := b.meter.start(); err != nil {
+	if err := errors.Join(again(0, 3, step), b.meter.start()); err != nil { // graphs are captured
 		return 0, err
 	}
 	for range deviceWindows {
-		rows, began := 0, time.Now()
-		for rows == 0 || time.Since(began) < b.o.Duration/deviceWindows {
-			n, err := step()
-			if err != nil {
-				return 0, err
-			}
-			rows += n
+		began := time.Now()
+		rows = 0
+		if err := again(b.o.Duration/deviceWindows, 1, step); err != nil {
+			return 0, err
 		}
 		best = max(best, float64(rows)/time.Since(began).Seconds())
 	}

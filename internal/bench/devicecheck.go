@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,23 +65,14 @@ func CheckDevice(ctx context.Context, d driver.Device, o CheckOptions, show func
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, dev.Close()) }()
-	c := &deviceCheck{o: o, dev: dev, show: func(r CheckRow) error {
-		r.Kind, r.OK = "check", r.Error <= r.Limit
-		if !r.OK {
-			failed++
-		}
-		if math.IsNaN(r.Error) || math.IsInf(r.Error, 0) {
-			r.Error = -1
-		}
-		return show(r)
-	}}
+	c := &deviceCheck{o: o, dev: dev, show: show}
 	for i, arch := range o.Nets {
 		net := uneven(nn.Init(arch, o.Seed+uint64(i)), o.Seed)
 		if err := c.net(ctx, net); err != nil {
-			return failed, fmt.Errorf("net %s: %w", arch, err)
+			return c.failed, fmt.Errorf("net %s: %w", arch, err)
 		}
 	}
-	return failed, nil
+	return c.failed, nil
 }
 
 // uneven moves batch norm, biases and running statistics away from where they start,
@@ -134,9 +126,22 @@ func sharpen(ctx context.Context, net *nn.Net, seed uint64) error {
 
 // deviceCheck is a check under way.
 type deviceCheck struct {
-	o    CheckOptions
-	dev  *cuda.Device
-	show func(CheckRow) error
+	o      CheckOptions
+	dev    *cuda.Device
+	show   func(CheckRow) error
+	failed int
+}
+
+// compare shows how far off something is of a net in a precision, at a size.
+func (c *deviceCheck) compare(a nn.Arch, p device.Precision, size int, what string, off, limit float64) error {
+	r := CheckRow{Kind: "check", What: what, Net: a.String(), Precision: p.String(), Batch: size, Error: off, Limit: limit, OK: off <= limit}
+	if !r.OK {
+		c.failed++
+	}
+	if math.IsNaN(off) || math.IsInf(off, 0) {
+		r.Error = -1
+	}
+	return c.show(r)
 }
 
 // net checks one net in all precisions that the device has.
@@ -181,29 +186,11 @@ func answers(ctx context.Context, net *nn.Net, p kernel.Precision, b *encoding.B
 		if lo == hi {
 			continue
 		}
-		part := positions(b, lo, hi)
-		group.Go(func() error {
-			if err := packed.NewEvaluator(part.N).Evaluate(ctx, part); err != nil {
-				return err
-			}
-			copy(b.Prior[b.LegalStart[lo]:], part.Prior[:part.LegalStart[part.N]])
-			copy(b.WDL[lo:], part.WDL[:part.N])
-			copy(b.M[lo:], part.M[:part.N])
-			return nil
-		})
+		part := &encoding.Batch{N: hi - lo, Masks: b.Masks[lo:hi], Scalars: b.Scalars[lo:hi], Legal: b.Legal,
+			LegalStart: b.LegalStart[lo : hi+1], Prior: b.Prior, WDL: b.WDL[lo:hi], M: b.M[lo:hi]}
+		group.Go(func() error { return packed.NewEvaluator(part.N).Evaluate(ctx, part) })
 	}
 	return group.Wait()
-}
-
-// positions returns those from lo to hi as a batch.
-func positions(b *encoding.Batch, lo, hi int) *encoding.Batch {
-	p := encoding.NewBatch(hi - lo)
-	for i := lo; i < hi; i++ {
-		k := p.Grow(len(b.LegalOf(i)))
-		p.Masks[k], p.Scalars[k] = b.Masks[i], b.Scalars[i]
-		copy(p.LegalOf(k), b.LegalOf(i))
-	}
-	return p
 }
 
 // unit is the rounding error of a precision's stored values.
@@ -230,19 +217,15 @@ func (c *deviceCheck) inference(ctx context.Context, net *nn.Net, p device.Preci
 	}
 	var whole *encoding.Batch
 	for _, n := range slices.Backward(slices.Sorted(slices.Values(c.o.Batches))) {
-		got := positions(want, 0, n)
+		got := PositionBatch(n, c.o.Seed) // the first of want
 		if err := c.evaluate(ctx, packed, got); err != nil {
 			return err
 		}
 		if whole == nil {
 			whole = got
 		}
-		rms := answerError(got, want)
-		if err := c.show(CheckRow{What: "answers", Net: net.Arch.String(), Precision: p.String(), Batch: n, Error: rms, Limit: limit}); err != nil {
-			return err
-		}
-		if err := c.show(CheckRow{What: "answers that differ from those of the largest batch", Net: net.Arch.String(), Precision: p.String(), Batch: n,
-			Error: float64(differing(got, whole))}); err != nil {
+		if err := cmp.Or(c.compare(net.Arch, p, n, "answers", answerError(got, want), limit),
+			c.compare(net.Arch, p, n, "answers that differ from those of the largest batch", float64(differing(got, whole)), 0)); err != nil {
 			return err
 		}
 	}
@@ -322,19 +305,11 @@ func (c *deviceCheck) training(ctx context.Context, net *nn.Net, k trainingCheck
 			}
 		}
 		limit, statistics := gradientLimit(net.Arch, p)*float64(min(k.steps, 2)), max(8*unit(p), 1e-5)
-		r := CheckRow{Net: net.Arch.String(), Precision: p.String(), Batch: rows}
-		for _, f := range []struct {
-			what         string
-			error, limit float64
-		}{
-			{k.what, distance(got[0].trained, want.trained), limit},
-			{k.what + ": running statistics", distance(got[0].running, want.running), statistics},
-			{k.what + " on rows kept there: numbers that differ", float64(numDiffering(got[0].trained, got[1].trained) + numDiffering(got[0].running, got[1].running)), 0},
-		} {
-			r.What, r.Error, r.Limit = f.what, f.error, f.limit
-			if err := c.show(r); err != nil {
-				return err
-			}
+		differ := numDiffering(got[0].trained, got[1].trained) + numDiffering(got[0].running, got[1].running)
+		if err := cmp.Or(c.compare(net.Arch, p, rows, k.what, distance(got[0].trained, want.trained), limit),
+			c.compare(net.Arch, p, rows, k.what+": running statistics", distance(got[0].running, want.running), statistics),
+			c.compare(net.Arch, p, rows, k.what+" on rows kept there: numbers that differ", float64(differ), 0)); err != nil {
+			return err
 		}
 	}
 	return nil

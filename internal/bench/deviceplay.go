@@ -8,24 +8,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/nn/cuda"
 	"github.com/chessbrain/chessbrain/selfplay"
 )
 
-// deviceSeat gives a worker a quick evaluator until the games are out of step, and
-// then the device's, which all workers share.
-type deviceSeat struct {
-	stats      *selfplay.Stats
-	mixed      uint64 // moves of all games before the device plays
-	mixer, net selfplay.Net
-}
+// netSource is a function that says which net answers now.
+type netSource func() selfplay.Net
 
-func (s *deviceSeat) Current() selfplay.Net {
-	if s.stats.Positions.Load() < s.mixed {
-		return s.mixer
-	}
-	return s.net
-}
+func (s netSource) Current() selfplay.Net { return s() }
 
 // play measures self-play: moves per second of all workers, with one evaluator.
 func (b *deviceBench) play(ctx context.Context) (err error) {
@@ -41,20 +30,29 @@ func (b *deviceBench) play(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	r := b.row(KindSelfPlay, p, o.Workers*o.Games)
-	r.Simulations, r.Workers = o.Simulations, o.Workers
+	cfg, err := workers(o.Workers, o.Games, min(2, o.Games), o.Simulations)
+	if err != nil {
+		return err
+	}
+	cfg.Stats = &selfplay.Stats{}
+	quick, measured := mixer(), selfplay.Net{ID: e.ID(), Evaluator: e, Generation: 1}
+	cfg.Nets = netSource(func() selfplay.Net { // the device plays once the games are out of step
+		if cfg.Stats.Positions.Load() < uint64(mixMoves*o.Workers*o.Games) {
+			return quick
+		}
+		return measured
+	})
 	playing, stop := context.WithCancel(ctx)
 	defer stop()
 	group, playing := errgroup.WithContext(playing)
-	stats := &selfplay.Stats{}
-	if err := b.startWorkers(playing, group, e, stats); err != nil {
-		return err
+	for range o.Workers {
+		group.Go(func() error { return selfplay.Run(playing, cfg) })
 	}
-	err = b.watch(playing, stats, &r)
+	r := b.row(KindSelfPlay, p, o.Workers*o.Games)
+	r.Simulations, r.Workers = o.Simulations, o.Workers
+	err = b.watch(playing, cfg.Stats, &r)
 	stop()
-	switch ended := group.Wait(); {
-	case errors.Is(ended, selfplay.ErrStopped) || errors.Is(ended, context.Canceled):
-	case ended != nil:
+	if ended := group.Wait(); !errors.Is(ended, selfplay.ErrStopped) && !errors.Is(ended, context.Canceled) {
 		err = errors.Join(ended, err)
 	}
 	if err == nil {
@@ -66,37 +64,20 @@ func (b *deviceBench) play(ctx context.Context) (err error) {
 	return b.show(r)
 }
 
-// startWorkers starts the workers in the group.
-func (b *deviceBench) startWorkers(ctx context.Context, group *errgroup.Group, e *cuda.Evaluator, stats *selfplay.Stats) error {
-	o := b.o.Play
-	cfg, err := workers(o.Workers, o.Games, min(2, o.Games), o.Simulations)
-	if err != nil {
-		return err
-	}
-	cfg.Stats, cfg.Nets = stats, &deviceSeat{stats: stats, mixed: uint64(mixMoves * o.Workers * o.Games), mixer: mixer(),
-		net: selfplay.Net{ID: e.ID(), Evaluator: e, Generation: 1}}
-	for range o.Workers {
-		group.Go(func() error { return selfplay.Run(ctx, cfg) })
-	}
-	return nil
-}
-
 // watch lets the games warm up and measures a window.
 func (b *deviceBench) watch(ctx context.Context, stats *selfplay.Stats, r *DeviceRow) (err error) {
 	warm := uint64((mixMoves + warmMoves) * r.Batch)
-	for stats.Positions.Load() < warm {
-		if err := pause(ctx); err != nil {
-			return err
-		}
+	if err := until(ctx, func() bool { return stats.Positions.Load() >= warm }); err != nil {
+		return err
 	}
 	if err := b.meter.start(); err != nil {
 		return err
 	}
 	was, cpu, began := stats.Snapshot(), busyTime(), time.Now()
-	for window := max(8*b.o.Duration, b.o.leastPlay()); time.Since(began) < window || stats.Positions.Load() == was.Positions; {
-		if err := pause(ctx); err != nil {
-			return err
-		}
+	window := max(8*b.o.Duration, b.o.leastPlay())
+	full := func() bool { return time.Since(began) >= window && stats.Positions.Load() > was.Positions }
+	if err := until(ctx, full); err != nil {
+		return err
 	}
 	now, seconds := stats.Snapshot(), time.Since(began).Seconds()
 	r.PositionsPerSecond = float64(now.Positions-was.Positions) / seconds
@@ -117,12 +98,14 @@ func (o *DeviceOptions) leastPlay() time.Duration {
 	return 4 * time.Second
 }
 
-// pause waits a moment, or returns the context's error.
-func pause(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(time.Millisecond):
-		return nil
+// until waits until something holds, or returns the context's error.
+func until(ctx context.Context, holds func() bool) error {
+	for !holds() {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(time.Millisecond):
+		}
 	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -37,24 +38,20 @@ type LoaderOptions struct {
 
 // Validate says what is out of range; the error wraps ErrOptions.
 func (o LoaderOptions) Validate() error {
-	if o.Mode != LoaderRL && o.Mode != LoaderSL {
+	switch {
+	case o.Mode != LoaderRL && o.Mode != LoaderSL:
 		return fmt.Errorf("%w: unknown mode %q, want %s or %s", ErrOptions, o.Mode, LoaderRL, LoaderSL)
-	}
-	if err := inRange("games", o.Games, 1, MaxLoaderGames); err != nil && o.Dir == "" {
-		return err
-	}
-	if o.StoreMiB < 1 {
+	case o.StoreMiB < 1:
 		return fmt.Errorf("%w: a store of %d MiB, want 1 or more", ErrOptions, o.StoreMiB)
-	}
-	if o.Frames < 1 || o.Frames > 1<<30 {
+	case o.Frames < 1 || o.Frames > 1<<30:
 		return fmt.Errorf("%w: a reservoir of %d frames, want 1 to %d", ErrOptions, o.Frames, 1<<30)
+	case o.Dir == "":
+		return cmp.Or(inRange("games", o.Games, 1, MaxLoaderGames), checkDuration(o.Duration))
 	}
-	if o.Dir != "" {
-		if info, err := os.Stat(o.Dir); err != nil {
-			return fmt.Errorf("%w: %w", ErrOptions, err)
-		} else if !info.IsDir() {
-			return fmt.Errorf("%w: %s is not a directory", ErrOptions, o.Dir)
-		}
+	if info, err := os.Stat(o.Dir); err != nil {
+		return fmt.Errorf("%w: %w", ErrOptions, err)
+	} else if !info.IsDir() {
+		return fmt.Errorf("%w: %s is not a directory", ErrOptions, o.Dir)
 	}
 	return checkDuration(o.Duration)
 }
@@ -205,14 +202,11 @@ type loaderRun struct {
 
 // start takes the first batch, and with a supervised store as many as fill it.
 func (r *loaderRun) start(ctx context.Context, store bool) error {
-	for {
-		if err := r.next(ctx); err != nil {
-			return err
-		}
-		if r.o.Mode == LoaderRL || !store || counters(r.loader)["pool.passes"] >= 1 {
-			return nil
-		}
+	err := r.next(ctx)
+	for err == nil && r.o.Mode == LoaderSL && store && counters(r.loader)["pool.passes"] < 1 {
+		err = r.next(ctx)
 	}
+	return err
 }
 
 func (r *loaderRun) next(ctx context.Context) error {

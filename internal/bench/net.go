@@ -1,13 +1,16 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"time"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cpu"
 	"github.com/chessbrain/chessbrain/nn/device"
@@ -61,8 +64,13 @@ func Train(o Options) (s Speed, err error) {
 	if err := o.Validate(); err != nil {
 		return s, err
 	}
-	p := Precision(o.Precision)
-	t, err := newTrainer(&o, p)
+	p, used := Precision(o.Precision), device.FP32
+	if p == kernel.BF16 {
+		used = device.BF16
+	}
+	cfg := trainConfig(o.Arch, o.Batch, used)
+	cfg.Workers = o.Threads
+	t, err := trainer.New(nn.Init(o.Arch, netSeed), cfg)
 	if err != nil {
 		return s, err
 	}
@@ -72,40 +80,38 @@ func Train(o Options) (s Speed, err error) {
 	return o.newSpeed(p, best, 1, forwardsPerStep*float64(o.Arch.FLOPs()), peak), err
 }
 
-func newTrainer(o *Options, p kernel.Precision) (*trainer.Trainer, error) {
+// trainConfig trains a net in micro-batches of so many rows.
+func trainConfig(a nn.Arch, rows int, p device.Precision) trainer.Config {
 	cfg := trainer.DefaultConfig()
-	cfg.BatchSize, cfg.Workers = o.Batch, o.Threads
-	if p == kernel.BF16 {
-		cfg.Precision = device.BF16
-	}
-	cfg.Schedule = trainer.ConstantLR(learningRate)
-	cfg.Losses = trainer.LossesFor(o.Arch, cfg.Losses)
-	return trainer.New(nn.Init(o.Arch, netSeed), cfg)
+	cfg.BatchSize, cfg.Precision = rows, p
+	cfg.Schedule, cfg.Losses = trainer.ConstantLR(learningRate), trainer.LossesFor(a, cfg.Losses)
+	return cfg
 }
 
 // bestStep returns the shortest compute time of a step.
 func bestStep(t *trainer.Trainer, o *Options) (time.Duration, error) {
-	src := sameRows{encoding.NewTrainBatch(o.Batch)}
-	appendRows(src.rows, o.Batch)
-	best := time.Duration(math.MaxInt64)
-	end := time.Now().Add(o.Duration)
-	for steps := 0; steps <= minRuns || time.Now().Before(end); steps++ {
+	src, best := newSameRows(o.Batch), time.Duration(math.MaxInt64)
+	err := again(o.Duration, minRuns+1, func() error {
 		s, err := t.Step(context.Background(), src)
-		if err != nil {
-			return 0, err
+		if err == nil && (s.Skipped || s.Rows != o.Batch) {
+			err = fmt.Errorf("training step %d: skipped %v, %d rows of %d", s.Step, s.Skipped, s.Rows, o.Batch)
 		}
-		if s.Skipped || s.Rows != o.Batch {
-			return 0, fmt.Errorf("training step %d: skipped %v, %d rows of %d", s.Step, s.Skipped, s.Rows, o.Batch)
-		}
-		if steps > 0 { // the first one is cold
+		if s.Step > 1 { // the first one is cold
 			best = min(best, s.ComputeTime+s.UpdateTime)
 		}
-	}
-	return max(best, 1), nil
+		return err
+	})
+	return max(best, 1), err
 }
 
 // sameRows is a batch source that hands out the same rows for ever.
 type sameRows struct{ rows *encoding.TrainBatch }
+
+func newSameRows(n int) sameRows {
+	s := sameRows{encoding.NewTrainBatch(n)}
+	appendRows(s.rows, n)
+	return s
+}
 
 // Peek fills b; see trainer.Peeker.
 func (s sameRows) Peek(b *encoding.TrainBatch) (uint64, bool) {
@@ -119,4 +125,96 @@ func (s sameRows) Take(uint64) bool { return true }
 func (s sameRows) Next(_ context.Context, b *encoding.TrainBatch) error {
 	b.CopyFrom(s.rows)
 	return nil
+}
+
+// Speed is one line of the result. The JSON names are an interface: scripts
+// read them.
+type Speed struct {
+	Tier            string  `json:"tier"`
+	Precision       string  `json:"precision"`
+	Net             string  `json:"net"`
+	Batch           int     `json:"batch"`
+	Threads         int     `json:"threads"`
+	BoardsPerSecond float64 `json:"boards_per_s"` // of all threads; training: rows
+	GFLOPS          float64 `json:"gflops"`       // nominal, of all threads
+	ShareOfPeak     float64 `json:"share_of_peak"`
+}
+
+// newSpeed returns the speed of work that takes best for one batch on each of
+// copies threads, flops operations a board, beside the core's peak in precision p.
+func (o *Options) newSpeed(p kernel.Precision, best time.Duration, copies int, flops, peak float64) Speed {
+	boards := float64(copies*o.Batch) / best.Seconds()
+	gflops := boards * flops / 1e9
+	return Speed{
+		Tier: kernel.ActiveTier().String(), Precision: p.String(),
+		Net: o.Arch.String(), Batch: o.Batch, Threads: o.Threads,
+		BoardsPerSecond: boards, GFLOPS: gflops,
+		ShareOfPeak: gflops / (peak * float64(o.Threads)),
+	}
+}
+
+// Nominal says what the figures of a Speed count.
+const Nominal = `Operations are nominal (2*64*9*Ci*Co a 3x3 convolution
+and board), the peak is that of this core's registers in the same precision, measured
+in the same run; Winograd needs a quarter of the products: shares above 100 % are real`
+
+// WriteSpeeds prints a table for a person. title is the name of what has no kernel.
+func WriteSpeeds(w io.Writer, title string, speeds []KernelSpeed) error {
+	fmt.Fprint(w, "                                 tier     precision  net          batch threads    boards/s  GFLOP/s* of peak*\n")
+	for _, s := range speeds {
+		fmt.Fprintf(w, "%-32s %-8s %-10s %-12s %5d %7d %11.0f %9.1f %7.1f%%\n", cmp.Or(s.Kernel, title),
+			s.Tier, s.Precision, s.Net, s.Batch, s.Threads, s.BoardsPerSecond, s.GFLOPS, 100*s.ShareOfPeak)
+	}
+	_, err := fmt.Fprintln(w, "* "+Nominal)
+	return err
+}
+
+// The size of what All measures.
+const (
+	StandardNet   = "64x6"
+	StandardBatch = 64
+	treeVisits    = 200
+)
+
+// All prints the search's signature, and the speed of the search, the kernels,
+// inference and a training step of the standard net, all in one run.
+func All(w io.Writer, d time.Duration) error {
+	arch, err := nn.ParseArch(StandardNet)
+	if err != nil {
+		return err
+	}
+	o := Options{Arch: arch, Batch: StandardBatch, Threads: 1, Duration: d}
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "signature %016x\n", mcts.Signature())
+	tree, err := TreeWork(treeVisits, d)
+	if err != nil {
+		return err
+	}
+	microseconds := func(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+	fmt.Fprintf(w, "search    %.2f us of tree work a simulation (%d simulations a search; hash evaluator %.2f us beside)\n\n",
+		microseconds(tree.Tree), tree.Simulations, microseconds(tree.Evaluator))
+	short := o
+	short.Duration = max(d/4, 1)
+	kernels, err := Kernels(short)
+	if err != nil {
+		return err
+	}
+	if err := WriteSpeeds(w, "", kernels); err != nil {
+		return err
+	}
+	precisions, nets := o.precisions(), []KernelSpeed{}
+	for i, measure := range []func(Options) (Speed, error){Infer, Train} {
+		for _, p := range precisions {
+			o.Precision = p.String()
+			s, err := measure(o)
+			if err != nil {
+				return err
+			}
+			nets = append(nets, KernelSpeed{[...]string{"inference", "training step"}[i], s})
+		}
+	}
+	fmt.Fprintln(w)
+	return WriteSpeeds(w, "", nets)
 }

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/chessbrain/chessbrain/record"
 )
@@ -65,8 +62,8 @@ func Plugins(ctx context.Context, o PluginOptions) (r PluginResult, err error) {
 	if err != nil {
 		return r, err
 	}
-	err = errors.Join(run.stream(ctx, rescorer), stop())
-	if err != nil {
+	run.rescorer, run.began = rescorer, time.Now()
+	if err := errors.Join(callAgain(ctx, len(run.batches), run.call, run.count), stop()); err != nil {
 		return r, err
 	}
 	r = run.result()
@@ -116,65 +113,42 @@ func (w *pluginWindow) add(c pluginCall) {
 
 // pluginRun is a measurement under way.
 type pluginRun struct {
-	least   time.Duration // wall time of a window
-	batches []pluginBatch
-	done    atomic.Bool // all windows are full
+	rescorer GameRescorer
+	least    time.Duration // wall time of a window
+	batches  []pluginBatch
 
-	all     pluginWindow
-	windows []pluginWindow // the first does not count
+	all, window pluginWindow // of all calls, and the one under way
+	began       time.Time    // of window
+	windows     []pluginWindow
 }
 
-// stream lets all callers work until the windows are full.
-func (r *pluginRun) stream(ctx context.Context, rescorer GameRescorer) error {
-	group, ctx := errgroup.WithContext(ctx)
-	calls, ended := make(chan pluginCall, len(r.batches)), make(chan error, 1)
-	for i := range r.batches {
-		group.Go(func() error { return r.call(ctx, rescorer, &r.batches[i], calls) })
+// call sends a caller's batch.
+func (r *pluginRun) call(ctx context.Context, caller int) (pluginCall, error) {
+	b, start := &r.batches[caller], time.Now()
+	out, err := r.rescorer.RescoreBatch(ctx, b.games)
+	if err != nil {
+		return pluginCall{}, err
 	}
-	go func() { ended <- group.Wait(); close(calls) }()
-	r.count(calls)
-	return <-ended
+	if len(out) != len(b.games) {
+		return pluginCall{}, fmt.Errorf("%d games came back for %d", len(out), len(b.games))
+	}
+	for i, g := range b.games {
+		if out[i].ID != g.ID || len(out[i].Plies) != len(g.Plies) {
+			return pluginCall{}, fmt.Errorf("game %x came back for game %x", out[i].ID, g.ID)
+		}
+	}
+	return pluginCall{b, time.Since(start)}, nil
 }
 
-// call sends a batch again and again.
-func (r *pluginRun) call(ctx context.Context, rescorer GameRescorer, b *pluginBatch, calls chan<- pluginCall) error {
-	for !r.done.Load() {
-		start := time.Now()
-		out, err := rescorer.RescoreBatch(ctx, b.games)
-		if err = errors.Join(err, ctx.Err()); err != nil {
-			return err
-		}
-		if len(out) != len(b.games) {
-			return fmt.Errorf("%d games came back for %d", len(out), len(b.games))
-		}
-		for i, g := range b.games {
-			if out[i].ID != g.ID || len(out[i].Plies) != len(g.Plies) {
-				return fmt.Errorf("game %x came back for game %x", out[i].ID, g.ID)
-			}
-		}
-		calls <- pluginCall{b, time.Since(start)}
+// count sorts an answered call into a window. The first window does not count.
+func (r *pluginRun) count(c pluginCall) (enough bool) {
+	r.all.add(c)
+	r.window.add(c)
+	if r.window.wall = time.Since(r.began); r.window.wall >= r.least && len(r.windows) <= pluginWindows {
+		r.windows = append(r.windows, r.window)
+		r.began, r.window = time.Now(), pluginWindow{}
 	}
-	return nil
-}
-
-// count sorts answered calls into windows, and ends the measurement after the
-// last.
-func (r *pluginRun) count(calls <-chan pluginCall) {
-	var w pluginWindow
-	start := time.Now()
-	for c := range calls {
-		r.all.add(c)
-		if r.done.Load() {
-			continue
-		}
-		w.add(c)
-		if w.wall = time.Since(start); w.wall < r.least {
-			continue
-		}
-		r.windows = append(r.windows, w)
-		start, w = time.Now(), pluginWindow{}
-		r.done.Store(len(r.windows) > pluginWindows)
-	}
+	return len(r.windows) > pluginWindows
 }
 
 // result sums the windows up.

@@ -81,15 +81,7 @@ func (r *PrecisionReport) compare(exact, rounded *encoding.Batch) {
 func value(wdl [3]float32) float64 { return float64(wdl[0]) - float64(wdl[2]) }
 
 // best returns the index of the largest probability, the first of equal ones.
-func best(p []float32) int {
-	top := 0
-	for j := range p {
-		if p[j] > p[top] {
-			top = j
-		}
-	}
-	return top
-}
+func best(p []float32) int { return slices.Index(p, slices.Max(p)) }
 
 // divergence returns KL(p || q) in nats. A probability that underflowed to 0 in q
 // counts as the smallest float32.

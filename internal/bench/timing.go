@@ -1,7 +1,10 @@
 package bench
 
 import (
+	"context"
+	"errors"
 	"math"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -33,39 +36,64 @@ func bestTime(d time.Duration, works []work) (time.Duration, error) {
 	}
 	repeat := 1 + int(runTime/max(once, 1))
 	best := time.Duration(math.MaxInt64)
-	end := time.Now().Add(d)
-	for runs := 0; runs < minRuns || time.Now().Before(end); runs++ {
+	err = again(d, minRuns, func() error {
 		t, err := timeRun(works, repeat)
-		if err != nil {
-			return 0, err
-		}
 		best = min(best, t)
-	}
-	return max(best/time.Duration(repeat), 1), nil
+		return err
+	})
+	return max(best/time.Duration(repeat), 1), err
 }
 
 // timeRun returns the time that all works take for repeat batches each.
 func timeRun(works []work, repeat int) (time.Duration, error) {
 	start := time.Now()
 	if len(works) == 1 {
-		err := times(repeat, works[0])
+		err := again(0, repeat, works[0])
 		return time.Since(start), err
 	}
 	var group errgroup.Group
 	for _, w := range works {
-		group.Go(func() error { return times(repeat, w) })
+		group.Go(func() error { return again(0, repeat, w) })
 	}
 	err := group.Wait()
 	return time.Since(start), err
 }
 
-func times(n int, w work) error {
-	for range n {
+// again does work for about d, and least times at least.
+func again(d time.Duration, least int, w work) error {
+	for end := time.Now().Add(d); least > 0 || time.Now().Before(end); least-- {
 		if err := w(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// callAgain lets callers call again and again, each in its own goroutine, and tells
+// ended of each call until that says that it has seen enough; calls under way end first.
+func callAgain[C any](ctx context.Context, callers int, call func(ctx context.Context, caller int) (C, error), ended func(C) (enough bool)) error {
+	group, ctx := errgroup.WithContext(ctx)
+	calls, failed := make(chan C, callers), make(chan error, 1)
+	var enough atomic.Bool
+	for caller := range callers {
+		group.Go(func() error {
+			for !enough.Load() {
+				c, err := call(ctx, caller)
+				if err = errors.Join(err, ctx.Err()); err != nil {
+					return err
+				}
+				calls <- c
+			}
+			return nil
+		})
+	}
+	go func() { failed <- group.Wait(); close(calls) }()
+	for c := range calls {
+		if ended(c) {
+			enough.Store(true)
+		}
+	}
+	return <-failed
 }
 
 // withPeak runs f between two measurements of the core's peak, GFLOP/s in the

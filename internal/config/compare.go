@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,19 +18,14 @@ type Change struct {
 }
 
 func (c Change) String() string {
-	s := fmt.Sprintf("%s: %s -> %s", c.Path, orNone(c.Old), orNone(c.New))
+	s := fmt.Sprintf("%s: %s -> %s", c.Path, cmp.Or(c.Old, notSet), cmp.Or(c.New, notSet))
 	if c.Remedy != "" {
 		s += "; " + c.Remedy
 	}
 	return s
 }
 
-func orNone(s string) string {
-	if s == "" {
-		return "(none)"
-	}
-	return s
-}
+const notSet = "(none)"
 
 // Clone returns a deep copy.
 func Clone(c *Config) *Config { return proto.CloneOf(c) }
@@ -46,7 +42,7 @@ func (d Diff) Err() error {
 	var bad Errors
 	for _, c := range d.Refused {
 		bad = append(bad, &Error{Where: "the run was begun with another configuration", Field: c.Path,
-			Reason: orNone(c.Old) + " -> " + orNone(c.New), Remedy: c.Remedy})
+			Reason: cmp.Or(c.Old, notSet) + " -> " + cmp.Or(c.New, notSet), Remedy: c.Remedy})
 	}
 	return bad.orNil()
 }

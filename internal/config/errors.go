@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 )
 
@@ -58,5 +57,3 @@ func (e Errors) orNil() error {
 }
 
 const notInThisBuild = "not in this build"
-
-func reasonf(format string, args ...any) string { return fmt.Sprintf(format, args...) }

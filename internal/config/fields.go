@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
@@ -42,11 +43,6 @@ func setField(c *Config, path, text string) error {
 	}
 	m.Set(fd, v)
 	return nil
-}
-
-func clearField(c *Config, path string) {
-	m, fd := parentOf(c, path)
-	m.Clear(fd)
 }
 
 // parseValue reads a single value. Enum values are accepted in any case, and
@@ -113,32 +109,18 @@ func kindName(fd protoreflect.FieldDescriptor) string {
 	case protoreflect.DoubleKind:
 		return "float"
 	case protoreflect.EnumKind:
-		return strings.Join(enumWords(fd.Enum()), "|")
+		words := make([]string, fd.Enum().Values().Len())
+		for i := range words {
+			words[i] = word(fd.Enum().Values().Get(i))
+		}
+		return strings.Join(words, "|")
 	}
 	return "string"
 }
 
-// enumWords are an enum's values as flags take them.
-func enumWords(ed protoreflect.EnumDescriptor) []string {
-	words := make([]string, ed.Values().Len())
-	for i := range words {
-		words[i] = word(ed.Values().Get(i))
-	}
-	return words
-}
-
+// word is an enum's value as flags take it.
 func word(v protoreflect.EnumValueDescriptor) string {
 	return strings.ToLower(strings.ReplaceAll(string(v.Name()), "_", "-"))
-}
-
-// Word returns an enum value as flags and other rooms write it: lower case, _
-// kept: "adamw", "wdl_cross_entropy".
-func Word(e protoreflect.Enum) string {
-	v := e.Descriptor().Values().ByNumber(e.Number())
-	if v == nil {
-		return strconv.Itoa(int(e.Number()))
-	}
-	return strings.ToLower(string(v.Name()))
 }
 
 // scalarText writes a single value as textproto does.
@@ -164,3 +146,52 @@ func floatText(x float64) string {
 
 // quote writes a string literal of textproto; Go's escapes are a subset of its.
 func quote(s string) string { return strconv.Quote(s) }
+
+// interval is the values that a number may have. Both ends are allowed unless open.
+type interval struct {
+	text              string // as the schema writes it
+	low, high         float64
+	lowOpen, highOpen bool
+}
+
+// parseInterval reads an interval: "[1,65536]", "(0,1]", "[-1,0)".
+func parseInterval(text string) (interval, error) {
+	inner := strings.TrimLeft(strings.TrimRight(text, "])"), "[(")
+	left, right, ok := strings.Cut(inner, ",")
+	low, lowErr := strconv.ParseFloat(left, 64)
+	high, highErr := strconv.ParseFloat(right, 64)
+	if !ok || lowErr != nil || highErr != nil || len(inner)+2 != len(text) || low > high {
+		return interval{}, fmt.Errorf("range %q is not an interval such as [1,65536] or (0,1]", text)
+	}
+	return interval{text, low, high, text[0] == '(', strings.HasSuffix(text, ")")}, nil
+}
+
+func (b interval) holds(x float64) bool {
+	return (x > b.low || x == b.low && !b.lowOpen) && (x < b.high || x == b.high && !b.highOpen)
+}
+
+// remedy says in words which numbers are allowed.
+func (b interval) remedy() string {
+	above, below := "from ", " up to "
+	if b.lowOpen {
+		above = "above "
+	}
+	if b.highOpen {
+		below = " and below "
+	}
+	return "allowed is " + above + strconv.FormatFloat(b.low, 'f', -1, 64) + below + strconv.FormatFloat(b.high, 'f', -1, 64)
+}
+
+// intervalOf returns the range of a field. Every number of the schema has one; a
+// text that is no interval is a fault of the schema and panics.
+func intervalOf(fd protoreflect.FieldDescriptor) (b interval, ok bool) {
+	text := proto.GetExtension(fd.Options(), E_Range).(string)
+	if text == "" {
+		return b, false
+	}
+	b, err := parseInterval(text)
+	if err != nil {
+		panic(fmt.Sprintf("config: %s: %v", fd.FullName(), err))
+	}
+	return b, true
+}

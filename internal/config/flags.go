@@ -159,7 +159,8 @@ func (f *Flag) apply(c *Config, text string) ([]string, error) {
 		return append(changed, f.said.GetAlso()), errors.Join(setField(c, f.Path, first), setField(c, f.said.GetAlso(), second))
 	}
 	if list := f.said.GetClears(); list != "" {
-		clearField(c, list)
+		m, fd := parentOf(c, list)
+		m.Clear(fd)
 		changed = append(changed, list)
 	}
 	return changed, setField(c, f.Path, text)

@@ -3,6 +3,7 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -87,7 +88,7 @@ func (p *printer) list(name, path string, fd protoreflect.FieldDescriptor, l pro
 		}
 		quiet := p.element
 		p.element = p.element || k > 0
-		p.block(name, func() { p.message(l.Get(k).Message(), reasonf("%s[%d]", path, k)) })
+		p.block(name, func() { p.message(l.Get(k).Message(), fmt.Sprintf("%s[%d]", path, k)) })
 		p.element = quiet
 	}
 }
@@ -129,7 +130,7 @@ func withRules(lines []string, fd protoreflect.FieldDescriptor) []string {
 	if b, ok := intervalOf(fd); ok {
 		rules = append(rules, "Range "+b.text+".")
 	}
-	if rule := resumeText(proto.GetExtension(fd.Options(), E_Resume).(Resume)); rule != "" {
+	if rule := resumeText[proto.GetExtension(fd.Options(), E_Resume).(Resume)]; rule != "" {
 		rules = append(rules, rule+".")
 	}
 	last := len(lines) - 1
@@ -144,14 +145,10 @@ func withRules(lines []string, fd protoreflect.FieldDescriptor) []string {
 }
 
 // resumeText is a rule in words; empty = another value is taken.
-func resumeText(rule Resume) string {
-	switch rule {
-	case Resume_FIXED, Resume_FIXED_ONCE_GIVEN:
-		return "Fixed once the run has begun"
-	case Resume_FIXED_IF_DETERMINISTIC:
-		return "Fixed once a deterministic run has begun"
-	}
-	return ""
+var resumeText = map[Resume]string{
+	Resume_FIXED:                  "Fixed once the run has begun",
+	Resume_FIXED_ONCE_GIVEN:       "Fixed once the run has begun",
+	Resume_FIXED_IF_DETERMINISTIC: "Fixed once a deterministic run has begun",
 }
 
 // from says where a value comes from, unless it is the default.

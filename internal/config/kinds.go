@@ -2,6 +2,7 @@ package config
 
 import (
 	_ "embed"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -36,9 +37,9 @@ func Kinds(path string) (*ModelKinds, error) {
 	for i, k := range kinds.GetKind() {
 		switch {
 		case k.GetName() == "" || k.ConvTower == nil:
-			return nil, &Error{Where: name, Field: reasonf("kind[%d]", i), Reason: "name or conv_tower is missing"}
+			return nil, &Error{Where: name, Field: fmt.Sprintf("kind[%d]", i), Reason: "name or conv_tower is missing"}
 		case seen[k.GetName()]:
-			return nil, &Error{Where: name, Field: reasonf("kind[%d].name", i), Value: quote(k.GetName()), Reason: "is there twice"}
+			return nil, &Error{Where: name, Field: fmt.Sprintf("kind[%d].name", i), Value: quote(k.GetName()), Reason: "is there twice"}
 		}
 		seen[k.GetName()] = true
 		fill(k.ProtoReflect())
@@ -159,11 +160,8 @@ func (e *Effective) netIsArch(fields ...string) {
 // JobID makes a job id of any name: characters that an id may not have become
 // "-", and it ends after 40.
 func JobID(name string) string {
-	id := strings.Map(func(r rune) rune {
-		if r < 0x80 && wordByte(byte(r)) && r != '.' && r != '+' {
-			return r
-		}
-		return '-'
-	}, filepath.ToSlash(name))
+	id := noID.ReplaceAllLiteralString(filepath.ToSlash(name), "-")
 	return id[:min(len(id), 40)]
 }
+
+var noID = regexp.MustCompile(`[^A-Za-z0-9_-]`)

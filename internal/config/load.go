@@ -62,15 +62,15 @@ func readFile(path string) ([]byte, error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, &Error{Where: path, Reason: reasonf("cannot be opened: %v", errors.Unwrap(err)), Remedy: "check the path given with --config"}
+		return nil, &Error{Where: path, Reason: fmt.Sprintf("cannot be opened: %v", errors.Unwrap(err)), Remedy: "check the path given with --config"}
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
 	if err != nil {
-		return nil, &Error{Where: path, Reason: reasonf("cannot be read: %v", err)}
+		return nil, &Error{Where: path, Reason: fmt.Sprintf("cannot be read: %v", err)}
 	}
 	if len(text) > MaxFileBytes {
-		return nil, &Error{Where: path + ":1:1", Reason: reasonf("longer than %d bytes, so not a configuration", MaxFileBytes)}
+		return nil, &Error{Where: path + ":1:1", Reason: fmt.Sprintf("longer than %d bytes, so not a configuration", MaxFileBytes)}
 	}
 	return text, nil
 }
@@ -97,7 +97,7 @@ func Parse(name string, text []byte) (*File, error) {
 	}
 	if v := f.Config.GetVersion(); v != Default_Config_Version {
 		return nil, &Error{Where: f.Where("version"), Field: "version", Value: strconv.Itoa(int(v)),
-			Reason: reasonf("this build knows version %d", Default_Config_Version), Remedy: "use a build that fits the file"}
+			Reason: fmt.Sprintf("this build knows version %d", Default_Config_Version), Remedy: "use a build that fits the file"}
 	}
 	if t := f.Config.GetTraining(); t != nil && t.Lr != nil && len(t.LrRule) > 0 {
 		return nil, &Error{Where: f.Where("training.lr_rule"), Field: "training.lr_rule", Reason: "lr is set too", Remedy: "keep one of the two"}

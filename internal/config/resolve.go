@@ -168,7 +168,7 @@ func (e *Effective) conflicts(flags *FlagSet) (bad Errors) {
 	pairs := [][2]string{{"amp", "no-amp"}, {"devices", "device"}, {"devices", "producer-device"}}
 	for _, p := range pairs {
 		if e.given[p[0]] && e.given[p[1]] && flags.on(p[0]) && flags.on(p[1]) {
-			bad = append(bad, &Error{Where: "--" + p[0], Reason: reasonf("--%s is given too", p[1]), Remedy: "keep one of the two"})
+			bad = append(bad, &Error{Where: "--" + p[0], Reason: fmt.Sprintf("--%s is given too", p[1]), Remedy: "keep one of the two"})
 		}
 	}
 	return bad

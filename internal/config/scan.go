@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -15,61 +16,45 @@ const maxDepth = 50
 // there whose code comes later, whatever they contain. It promises nothing on a text
 // that prototext refuses, but ends and does not panic.
 func scan(text string, md protoreflect.MessageDescriptor) (places map[string]int, later []string) {
-	s := scanner{text: text, places: map[string]int{}}
+	s := scanner{text: text, tokens: tokens.FindAllStringIndex(text, -1), places: map[string]int{}}
 	s.message("", md, 0, 0)
 	return s.places, s.later
 }
 
+// tokens are comments, string literals, names or numbers, and single other characters.
+var tokens = regexp.MustCompile(`(?s)#[^\n]*|"(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?|[\w.+-]+|[^\s,;]`)
+
 type scanner struct {
 	text   string
-	at     int            // the next byte
+	tokens [][]int        // that are left: begin and end
 	places map[string]int // by field path; list elements as path[i], and path for the first
 	later  []string       // paths, in the order of the file
 }
 
-// step moves on by n bytes.
-func (s *scanner) step(n int) { s.at = min(s.at+n, len(s.text)) }
-
-// peek skips blanks, comments and separators and returns the next byte, 0 at
-// the end.
+// peek skips comments and returns the first byte of the next token, 0 at the end.
 func (s *scanner) peek() byte {
-	for s.at < len(s.text) {
-		switch c := s.text[s.at]; {
-		case strings.IndexByte(" \t\r\n,;", c) >= 0:
-			s.step(1)
-		case c == '#':
-			s.step(len(s.text[s.at:]) - len(strings.TrimLeftFunc(s.text[s.at:], func(r rune) bool { return r != '\n' })))
-		default:
+	for len(s.tokens) > 0 {
+		if c := s.text[s.tokens[0][0]]; c != '#' {
 			return c
 		}
+		s.tokens = s.tokens[1:]
 	}
 	return 0
 }
 
-// word takes a name or number; it is empty where there is none.
-func (s *scanner) word() string {
-	start := s.at
-	for s.at < len(s.text) && wordByte(s.text[s.at]) {
-		s.step(1)
+// next takes the token that peek saw, and returns it and where it stands.
+func (s *scanner) next() (token string, at int) {
+	if len(s.tokens) == 0 {
+		return "", len(s.text)
 	}
-	return s.text[start:s.at]
+	t := s.tokens[0]
+	s.tokens = s.tokens[1:]
+	return s.text[t[0]:t[1]], t[0]
 }
 
+// wordByte says whether a token that begins with c is a name or number.
 func wordByte(c byte) bool {
-	return c == '_' || c == '.' || c == '-' || c == '+' ||
-		'0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-}
-
-// quoted skips a string literal.
-func (s *scanner) quoted(quote byte) {
-	s.step(1)
-	for s.at < len(s.text) && s.text[s.at] != quote {
-		if s.text[s.at] == '\\' {
-			s.step(1)
-		}
-		s.step(1)
-	}
-	s.step(1)
+	return strings.IndexByte("_.-+", c) >= 0 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
 // message scans fields until closing (0 = the end of the text). md may be nil
@@ -78,17 +63,13 @@ func (s *scanner) message(prefix string, md protoreflect.MessageDescriptor, clos
 	counts := map[string]int{}
 	for {
 		c := s.peek()
+		name, here := s.next()
 		if c == 0 || c == closing {
-			s.step(1)
 			return
 		}
-		here := s.at
-		name := s.word()
-		if name == "" {
-			s.step(1)
-			continue
+		if wordByte(c) {
+			s.field(join(prefix, name), fieldNamed(md, name), here, counts, depth)
 		}
-		s.field(join(prefix, name), fieldNamed(md, name), here, counts, depth)
 	}
 }
 
@@ -101,25 +82,19 @@ func (s *scanner) field(path string, fd protoreflect.FieldDescriptor, here int, 
 		s.later = append(s.later, path)
 	}
 	if s.peek() == ':' {
-		s.step(1)
+		s.next()
 	}
 	if s.peek() != '[' {
 		s.value(s.element(path, fd, here, counts), fd, depth)
 		return
 	}
-	s.step(1)
-	for {
-		c := s.peek()
-		if c == 0 || c == ']' {
-			s.step(1)
-			return
-		}
-		before := s.at
-		s.value(s.element(path, fd, s.at, counts), fd, depth)
-		if s.at == before {
-			s.step(1)
+	s.next()
+	for c := s.peek(); c != 0 && c != ']'; c = s.peek() {
+		if !s.value(s.element(path, fd, s.tokens[0][0], counts), fd, depth) {
+			s.next()
 		}
 	}
+	s.next()
 }
 
 // element returns the path of the next value of a field, which for a list has
@@ -134,28 +109,32 @@ func (s *scanner) element(path string, fd protoreflect.FieldDescriptor, here int
 	return indexed
 }
 
-// value skips one value, descending into messages.
-func (s *scanner) value(path string, fd protoreflect.FieldDescriptor, depth int) {
-	switch c := s.peek(); c {
-	case '{', '<':
-		s.step(1)
+// value skips one value, descending into messages; false where there is none.
+func (s *scanner) value(path string, fd protoreflect.FieldDescriptor, depth int) bool {
+	c := s.peek()
+	switch {
+	case c == '{' || c == '<':
+		s.next()
 		if depth >= maxDepth {
-			s.at = len(s.text)
-			return
+			s.tokens = nil
+			return true
 		}
 		var md protoreflect.MessageDescriptor
 		if fd != nil && !fd.IsMap() {
 			md = fd.Message()
 		}
 		s.message(path, md, c+2, depth+1) // '}' and '>' follow two after
-	case '"', '\'':
+	case c == '"' || c == '\'':
 		for c == '"' || c == '\'' { // adjacent literals are one value
-			s.quoted(c)
+			s.next()
 			c = s.peek()
 		}
+	case c != 0 && wordByte(c):
+		s.next()
 	default:
-		s.word()
+		return false
 	}
+	return true
 }
 
 // fieldNamed returns a field of md, nil if there is none.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"math"
 	"net"
 	"path/filepath"
@@ -16,7 +17,7 @@ import (
 // validate checks every value, and values against each other.
 func (e *Effective) validate() (bad Errors) {
 	complain := func(path, value, remedy, format string, args ...any) {
-		bad = append(bad, &Error{Where: e.Origin(path), Field: path, Value: value, Reason: reasonf(format, args...), Remedy: remedy})
+		bad = append(bad, &Error{Where: e.Origin(path), Field: path, Value: value, Reason: fmt.Sprintf(format, args...), Remedy: remedy})
 	}
 	walk(e.Config.ProtoReflect(), "", func(path string, fd protoreflect.FieldDescriptor, v protoreflect.Value) {
 		if x, ok := numberOf(fd, v); ok {
@@ -37,7 +38,7 @@ func (e *Effective) validate() (bad Errors) {
 	validateStages(c, complain)
 	for i, p := range c.GetSelfplay().GetOpenings().GetPositions() {
 		if p.GetFen() == "" {
-			complain(reasonf("selfplay.openings.positions[%d]", i), "", "give it a fen", "no start position")
+			complain(fmt.Sprintf("selfplay.openings.positions[%d]", i), "", "give it a fen", "no start position")
 		}
 	}
 	tower := c.GetModel().GetArch().GetConvTower()
@@ -59,7 +60,7 @@ func walk(m protoreflect.Message, prefix string, fn func(string, protoreflect.Fi
 			fn(path, fd, v)
 		case fd.IsList():
 			for k := range v.List().Len() {
-				if at := reasonf("%s[%d]", path, k); fd.Message() != nil {
+				if at := fmt.Sprintf("%s[%d]", path, k); fd.Message() != nil {
 					walk(v.List().Get(k).Message(), at, fn)
 				} else {
 					fn(at, fd, v.List().Get(k))
@@ -145,7 +146,7 @@ func (e *Effective) validateSource(complain complainFunc) {
 	source := e.Config.GetTraining().GetSource()
 	for _, f := range flags() {
 		if f.Group == Group_EPISODES && source != Training_SELFPLAY && e.given[f.Name] {
-			complain(f.Path, "", "leave it away", "--%s has no meaning with --source %s", f.Name, Word(source))
+			complain(f.Path, "", "leave it away", "--%s has no meaning with --source %s", f.Name, strings.ToLower(source.String()))
 		}
 	}
 	for _, name := range []string{"steps", "source-dir", "checkpoint-steps"} {
@@ -164,7 +165,7 @@ func validateStages(c *Config, complain complainFunc) {
 		}
 	}
 	for i, s := range c.GetPlugins().GetRescorer() {
-		check(reasonf("plugins.rescorer[%d].name", i), "rescorer", s.GetName())
+		check(fmt.Sprintf("plugins.rescorer[%d].name", i), "rescorer", s.GetName())
 	}
 	check("plugins.sampler.name", "sampler", c.GetPlugins().GetSampler().GetName())
 	check("export.exporter", "exporter", c.GetExport().GetExporter())
@@ -173,7 +174,7 @@ func validateStages(c *Config, complain complainFunc) {
 	}
 	for i, dir := range c.GetPlugins().GetDir() {
 		if dir == "" {
-			complain(reasonf("plugins.dir[%d]", i), quote(dir), "name a directory", "is empty")
+			complain(fmt.Sprintf("plugins.dir[%d]", i), quote(dir), "name a directory", "is empty")
 		}
 	}
 }
@@ -190,7 +191,7 @@ var kindsOf = map[Loss_Head][]Loss_Kind{
 func validateTraining(t *Training, complain complainFunc) {
 	metrics, learns := map[string]bool{}, false
 	for i, l := range t.GetLosses() {
-		path := reasonf("training.losses[%d]", i)
+		path := fmt.Sprintf("training.losses[%d]", i)
 		kinds := kindsOf[l.GetHead()]
 		switch {
 		case l.Head == nil || l.Kind == nil || l.GetMetric() == "":
@@ -211,7 +212,7 @@ func validateTraining(t *Training, complain complainFunc) {
 	}
 	starts, atZero := map[int64]bool{}, len(t.GetLrRule()) == 0
 	for i, r := range t.GetLrRule() {
-		path := reasonf("training.lr_rule[%d]", i)
+		path := fmt.Sprintf("training.lr_rule[%d]", i)
 		n, total := len(r.GetDurationSteps()), int64(0)
 		for _, d := range r.GetDurationSteps() {
 			total += d

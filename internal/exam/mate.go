@@ -52,7 +52,7 @@ func (t Tables) Mates(ctx context.Context, net mcts.Evaluator, piece chess.Piece
 		if err := think(ctx, net, batch, games); err != nil {
 			return nil, err
 		}
-		var open []*attack
+		var going []*attack
 		for _, a := range games {
 			over, mated := a.reply(t)
 			if mated {
@@ -60,10 +60,10 @@ func (t Tables) Mates(ctx context.Context, net mcts.Evaluator, piece chess.Piece
 				r.Plies += a.line.Len() - 1
 			}
 			if !over {
-				open = append(open, a)
+				going = append(going, a)
 			}
 		}
-		games = open
+		games = going
 	}
 	return r, nil
 }
@@ -133,8 +133,8 @@ func (t Tables) longestDefence(b *chess.Board, legal *chess.MoveList) chess.Move
 // wonPositions draws n held-out positions that the strong side, to move, wins.
 func wonPositions(table *syzygy.Table, n int, seed uint64) []chess.Board {
 	var won []chess.Board
-	for p := range table.All {
-		if p.WDL == 1 && HeldOut(&p.Board) {
+	for p := range open(table, true) {
+		if p.WDL == 1 {
 			won = append(won, p.Board)
 		}
 	}

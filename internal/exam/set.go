@@ -1,6 +1,7 @@
 package exam
 
 import (
+	"iter"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
@@ -24,11 +25,10 @@ func Solve() Tables { return syzygy.SolveWinning() }
 // Probe returns the value of b for its side to move from the table that has it.
 func (t Tables) Probe(b *chess.Board) (wdl, plies int, ok bool) {
 	for _, p := range Pieces {
-		if t[p] == nil {
-			continue
-		}
-		if wdl, plies, ok = t[p].Probe(b); ok {
-			return wdl, plies, true
+		if t[p] != nil {
+			if wdl, plies, ok = t[p].Probe(b); ok {
+				return wdl, plies, true
+			}
 		}
 	}
 	return 0, 0, false
@@ -80,13 +80,11 @@ func (t Tables) Starts(n int, seed uint64) []string {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var all []string
 	for k, p := range Pieces {
-		var open []chess.Board
-		for pos := range t[p].All {
-			if !HeldOut(&pos.Board) && !over(&pos.Board) {
-				open = append(open, pos.Board)
-			}
+		var boards []chess.Board
+		for pos := range open(t[p], false) {
+			boards = append(boards, pos.Board)
 		}
-		for _, b := range draw(rng, open, (n+len(Pieces)-1-k)/len(Pieces)) {
+		for _, b := range draw(rng, boards, (n+len(Pieces)-1-k)/len(Pieces)) {
 			all = append(all, b.FEN())
 		}
 	}
@@ -99,8 +97,22 @@ func (t Tables) Starts(n int, seed uint64) []string {
 func draw(rng *rand.Rand, boards []chess.Board, n int) []chess.Board {
 	rng.Shuffle(len(boards), func(i, j int) { boards[i], boards[j] = boards[j], boards[i] })
 	boards = boards[:min(n, len(boards))]
-	alternate(boards)
+	for i := 1; i < len(boards); i += 2 {
+		boards[i] = recolour(&boards[i])
+	}
 	return boards
+}
+
+// open yields the positions of an ending that are not over: the held-out ones, or the
+// others.
+func open(t *syzygy.Table, heldOut bool) iter.Seq[syzygy.Position] {
+	return func(yield func(syzygy.Position) bool) {
+		for pos := range t.All {
+			if HeldOut(&pos.Board) == heldOut && !over(&pos.Board) && !yield(pos) {
+				return
+			}
+		}
+	}
 }
 
 // strongToMove says whether the side with the third man is to move.
@@ -114,13 +126,6 @@ func recolour(b *chess.Board) chess.Board {
 		panic("exam: a legal position has no mirror: " + err.Error())
 	}
 	return o
-}
-
-// alternate gives black the third man of every second board.
-func alternate(boards []chess.Board) {
-	for i := 1; i < len(boards); i += 2 {
-		boards[i] = recolour(&boards[i])
-	}
 }
 
 // swapColours mirrors the board of a FEN without castling rights or en-passant
@@ -185,11 +190,9 @@ func (t Tables) HeldOutSet(n int, seed uint64) []Question {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	pools := map[cell][]chess.Board{}
 	for _, p := range Pieces {
-		for pos := range t[p].All {
-			if HeldOut(&pos.Board) && !over(&pos.Board) {
-				c := cell{p, pos.WDL, strongToMove(&pos.Board)}
-				pools[c] = append(pools[c], pos.Board)
-			}
+		for pos := range open(t[p], true) {
+			c := cell{p, pos.WDL, strongToMove(&pos.Board)}
+			pools[c] = append(pools[c], pos.Board)
 		}
 	}
 	var set []Question
@@ -221,10 +224,8 @@ func (t Tables) StagedStarts(n int, seed uint64) []string {
 	stages := map[chess.PieceType][][]chess.Board{} // by distance in plies; 0 = drawn
 	for _, p := range Pieces {
 		stages[p] = make([][]chess.Board, t[p].Longest()+2)
-		for pos := range t[p].All {
-			if !HeldOut(&pos.Board) && !over(&pos.Board) {
-				stages[p][pos.Plies] = append(stages[p][pos.Plies], pos.Board)
-			}
+		for pos := range open(t[p], false) {
+			stages[p][pos.Plies] = append(stages[p][pos.Plies], pos.Board)
 		}
 	}
 	starts, used := make([]string, 0, n), map[string]bool{}

@@ -3,6 +3,7 @@ package exam
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
@@ -38,24 +39,39 @@ func Values(ctx context.Context, net mcts.Evaluator, set []Question) (*ValueRepo
 	for _, p := range Pieces {
 		r.ByEnding[endings[p]] = Count{}
 	}
-	const group = 64
-	batch := encoding.NewBatch(group)
-	var list chess.MoveList
-	for from := 0; from < len(set); from += group {
-		part := set[from:min(from+group, len(set))]
-		batch.Reset()
-		for i := range part {
-			part[i].Board.GenerateMoves(&list)
-			encoding.AppendPosition(batch, chess.NewHistory(part[i].Board), &list)
-		}
-		if err := net.Evaluate(ctx, batch); err != nil {
-			return nil, fmt.Errorf("evaluate held-out positions: %w", err)
-		}
-		for i, q := range part {
-			r.add(q, batch.WDL[i])
-		}
+	lines := make([]*chess.History, len(set))
+	for i, q := range set {
+		lines[i] = chess.NewHistory(q.Board)
+	}
+	answers, err := Ask(ctx, net, lines)
+	if err != nil {
+		return nil, fmt.Errorf("evaluate held-out positions: %w", err)
+	}
+	for i, q := range set {
+		r.add(q, answers[i])
 	}
 	return r, nil
+}
+
+// Ask returns what the net says of the end of each line, without search: win, draw and
+// loss of the side to move.
+func Ask(ctx context.Context, net mcts.Evaluator, lines []*chess.History) (answers [][3]float32, err error) {
+	batch := encoding.NewBatch(MaxBatch)
+	var legal chess.MoveList
+	for part := range slices.Chunk(lines, MaxBatch) {
+		batch.Reset()
+		for _, line := range part {
+			if line.Board().GenerateMoves(&legal); legal.N == 0 {
+				return nil, fmt.Errorf("%s: a position of a game has no legal move", line.Board().FEN())
+			}
+			encoding.AppendPosition(batch, line, &legal)
+		}
+		if err := net.Evaluate(ctx, batch); err != nil {
+			return nil, err
+		}
+		answers = append(answers, batch.WDL[:batch.N]...)
+	}
+	return answers, nil
 }
 
 // add counts one answer. Of equal probabilities the first of win, draw and loss

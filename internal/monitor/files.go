@@ -38,7 +38,7 @@ type FilesInfo struct {
 }
 
 // Files writes metrics.jsonl and the TensorBoard event file. It is a Sink
-// without loss: Handle buffers, Flush hands over to the operating system, Sync
+// without loss: Handle buffers and at times hands over to the operating system, Sync
 // makes durable. Safe for concurrent use.
 type Files struct {
 	mu      sync.Mutex
@@ -157,13 +157,7 @@ func (f *Files) Handle(e Event) error {
 	return f.flush()
 }
 
-// Flush makes everything visible to readers of the files.
-func (f *Files) Flush() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.flush()
-}
-
+// flush makes everything visible to readers of the files.
 func (f *Files) flush() error {
 	err := f.metrics.Flush()
 	if f.board != nil {

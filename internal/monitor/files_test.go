@@ -103,7 +103,7 @@ func TestResumeDoublesNothing(t *testing.T) {
 			publish(b, 1, 8)
 			state := mustSync(t, f)
 			publish(b, 9, lost)
-			if err := f.Flush(); err != nil {
+			if err := f.flush(); err != nil {
 				t.Fatal(err)
 			}
 			appendTo(t, filepath.Join(dir, MetricsName), tail)

@@ -1,13 +1,20 @@
 package monitor
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
-	"log"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 )
 
 // LogOptions configures NewLogger.
@@ -48,7 +55,7 @@ func NewLogger(opt LogOptions) (*slog.Logger, io.Closer, error) {
 		if opt.Quiet {
 			level = max(level, slog.LevelWarn)
 		}
-		handlers = append(handlers, &lineHandler{level: level, out: log.New(opt.Terminal, "", 0)})
+		handlers = append(handlers, newLineHandler(opt.Terminal, level))
 	}
 	return slog.New(slog.NewMultiHandler(handlers...)), closer, nil
 }
@@ -75,69 +82,130 @@ func (w withStack) WithGroup(name string) slog.Handler {
 	return withStack{w.Handler.WithGroup(name), w.more}
 }
 
-// lineHandler makes one short line of a record, for a terminal.
+// lineHandler makes one short line of a record, for a terminal. What it embeds writes
+// the record as text, of which it takes the attributes.
 type lineHandler struct {
-	level  slog.Level
-	out    *log.Logger // one line at a time
-	prefix string      // of attribute names, from groups
-	attrs  string      // of WithAttrs
+	slog.Handler
+	line *terminalLine
 }
 
-func (h *lineHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level }
+// terminalLine is what a lineHandler shares with those made of it.
+type terminalLine struct {
+	mu   sync.Mutex // one line at a time
+	text bytes.Buffer
+	out  io.Writer
+}
 
-func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
-	var b strings.Builder
-	b.WriteString(oneLine(r.Message) + h.attrs)
-	r.Attrs(func(a slog.Attr) bool {
-		writeAttr(&b, h.prefix, a)
-		return true
-	})
-	level := ""
+func newLineHandler(out io.Writer, level slog.Level) lineHandler {
+	line := &terminalLine{out: out}
+	short := func(_ []string, a slog.Attr) slog.Attr {
+		if a.Value.Kind() == slog.KindFloat64 {
+			a.Value = slog.StringValue(strconv.FormatFloat(a.Value.Float64(), 'g', 5, 64))
+		}
+		return a
+	}
+	return lineHandler{slog.NewTextHandler(&line.text, &slog.HandlerOptions{Level: level, ReplaceAttr: short}), line}
+}
+
+func (h lineHandler) Handle(ctx context.Context, r slog.Record) error {
+	h.line.mu.Lock()
+	defer h.line.mu.Unlock()
+	begin, level := r.Time.Format("15:04:05")+" ", ""
 	if r.Level != slog.LevelInfo {
 		level = strings.ToLower(r.Level.String()) + ": "
 	}
-	return h.out.Output(1, r.Time.Format("15:04:05")+" "+level+b.String())
-}
-
-func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	var b strings.Builder
-	for _, a := range attrs {
-		writeAttr(&b, h.prefix, a)
+	message := strings.ReplaceAll(strings.TrimSpace(r.Message), "\n", " | ")
+	r.Time, r.Message = time.Time{}, ""
+	h.line.text.Reset()
+	if err := h.Handler.Handle(ctx, r); err != nil {
+		return err
 	}
-	g := *h
-	g.attrs += b.String()
-	return &g
+	_, attrs, _ := strings.Cut(h.line.text.String(), `msg=""`)
+	_, err := io.WriteString(h.line.out, begin+level+message+attrs)
+	return err
 }
 
-func (h *lineHandler) WithGroup(name string) slog.Handler {
-	g := *h
-	g.prefix += name + "."
-	return &g
+func (h lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return lineHandler{h.Handler.WithAttrs(attrs), h.line}
 }
 
-// writeAttr writes " name=value", groups flattened.
-func writeAttr(b *strings.Builder, prefix string, a slog.Attr) {
-	v := a.Value.Resolve()
-	if v.Kind() == slog.KindGroup {
-		if a.Key != "" {
-			prefix += a.Key + "."
+func (h lineHandler) WithGroup(name string) slog.Handler {
+	return lineHandler{h.Handler.WithGroup(name), h.line}
+}
+
+// rotatingFile is an append-only log file that is renamed to NAME.1 (and NAME.1
+// to NAME.2, ...) before a write would make it longer than max. Safe for
+// concurrent use.
+type rotatingFile struct {
+	path string
+	max  int64 // bytes; 0 = never rotated
+	keep int   // renamed files that stay
+
+	mu   sync.Mutex
+	f    *os.File
+	size int64
+}
+
+func openRotating(path string, max int64, keep int) (*rotatingFile, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("make log directory: %w", err)
+	}
+	r := &rotatingFile{path: path, max: max, keep: keep}
+	return r, r.open()
+}
+
+func (r *rotatingFile) open() error {
+	f, err := os.OpenFile(r.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("open log file: %w", err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return fmt.Errorf("open log file: %w", err)
+	}
+	r.f, r.size = f, info.Size()
+	return nil
+}
+
+// Write appends one log line.
+func (r *rotatingFile) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.max > 0 && r.size > 0 && r.size+int64(len(b)) > r.max {
+		if err := r.rotate(); err != nil {
+			return 0, err
 		}
-		for _, inner := range v.Group() {
-			writeAttr(b, prefix, inner)
-		}
-		return
 	}
-	if a.Equal(slog.Attr{}) {
-		return
-	}
-	text := v.String()
-	if v.Kind() == slog.KindFloat64 {
-		text = strconv.FormatFloat(v.Float64(), 'g', 5, 64)
-	}
-	if strings.ContainsAny(text, " \"\n\t=") || text == "" {
-		text = strconv.Quote(text)
-	}
-	b.WriteString(" " + prefix + a.Key + "=" + text)
+	n, err := r.f.Write(b)
+	r.size += int64(n)
+	return n, err
 }
 
-func oneLine(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", " | ") }
+// rotate renames the files upwards, the oldest falls off.
+func (r *rotatingFile) rotate() error {
+	err := r.f.Close()
+	if err == nil && r.keep == 0 {
+		err = os.Remove(r.path)
+	}
+	for n := r.keep; n > 0 && err == nil; n-- {
+		from := r.path
+		if n > 1 {
+			from = fmt.Sprintf("%s.%d", r.path, n-1)
+		}
+		if err = os.Rename(from, fmt.Sprintf("%s.%d", r.path, n)); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("rotate log file: %w", err)
+	}
+	return r.open()
+}
+
+// Close closes the file.
+func (r *rotatingFile) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.f.Close()
+}

@@ -75,21 +75,14 @@ func (p *Prom) Handle(e Event) error {
 	case *Run:
 		p.info.Reset()
 		p.info.WithLabelValues(e.Version, e.Arch, e.Device, e.ProducerDevice).Set(1)
-		p.set("episodes", e.Episode)
-		p.set("steps", e.Step)
+		p.set(values{"episodes": e.Episode, "steps": e.Step})
 	case *Episode:
-		p.set("episodes", e.Episode)
-		p.set("queue_depth", int64(e.QueueDepth))
-		p.set("window_rows", e.WindowRows)
-		p.set("window_games", e.WindowGames)
+		p.set(values{"episodes": e.Episode, "queue_depth": int64(e.QueueDepth), "window_rows": e.WindowRows, "window_games": e.WindowGames})
 		p.totals(e.Totals)
 		p.games(e.Results, e.Ends)
 	case *Step:
-		p.set("steps", e.Step)
-		p.set("samples", e.Samples)
-		p.set("skipped_steps", e.SkippedTotal)
-		p.set("queue_depth", int64(e.QueueDepth))
-		p.set("window_rows", e.WindowRows)
+		p.set(values{"steps": e.Step, "samples": e.Samples, "skipped_steps": e.SkippedTotal,
+			"queue_depth": int64(e.QueueDepth), "window_rows": e.WindowRows})
 		p.totals(e.Totals)
 	case *SelfPlay:
 		p.totals(e.Totals)
@@ -114,23 +107,26 @@ func (p *Prom) plugin(e *Plugin) {
 	}
 }
 
-func (p *Prom) set(name string, v int64) { p.counters[name].Set(float64(v)) }
+// values are those of promTotals.
+type values map[string]int64
+
+func (p *Prom) set(all values) {
+	for name, v := range all {
+		p.counters[name].Set(float64(v))
+	}
+}
 
 // games shows how games went.
 func (p *Prom) games(r Results, ends map[string]int64) {
 	for reason, n := range ends {
 		p.ends.WithLabelValues(reason).Set(float64(n))
 	}
-	p.results.WithLabelValues("white").Set(float64(r.White))
-	p.results.WithLabelValues("draw").Set(float64(r.Draw))
-	p.results.WithLabelValues("black").Set(float64(r.Black))
+	for result, n := range (values{"white": r.White, "draw": r.Draw, "black": r.Black}) {
+		p.results.WithLabelValues(result).Set(float64(n))
+	}
 }
 
 func (p *Prom) totals(t Totals) {
-	p.set("games_played", t.Games)
-	p.set("positions", t.Positions)
-	p.set("evaluations", t.Evaluations)
-	p.set("batches", t.Batches)
-	p.set("cache_hits", t.CacheHits)
-	p.set("cache_probes", t.CacheProbes)
+	p.set(values{"games_played": t.Games, "positions": t.Positions, "evaluations": t.Evaluations, "batches": t.Batches,
+		"cache_hits": t.CacheHits, "cache_probes": t.CacheProbes})
 }

@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/run/cycle"
+	"github.com/chessbrain/chessbrain/run/exporting"
+	"github.com/chessbrain/chessbrain/run/gate"
+	"github.com/chessbrain/chessbrain/run/play"
+	"github.com/chessbrain/chessbrain/run/ratings"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/train"
+)
+
+// loopDir is the run directory of a plain chessbrain run: not that of a plain
+// chessbrain train, whose training a closed loop cannot take over.
+const loopDir = "runs/loop"
+
+func newRun() *cobra.Command {
+	s := &session{plan: cycle.DryRun, runDir: loopDir, rereads: true}
+	var stage string
+	var show bool
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "The closed loop on this machine: gate, play, shuffle, train, export, in a circle",
+		Long: `Goes round from an empty directory on: the gatekeeper tests the newest net, the accepted one plays, the
+newest rows are shuffled, the net is trained on them, and the new net is a candidate of the next cycle. It ends when
+a stop condition holds (--cycles, --games, --hours, --elo), or at Ctrl-C with 5; after a stop or a kill the same
+command goes on. chessbrain status RUN shows where it is.
+
+--stage NAME does one stage and ends: gatekeeper, rating, selfplay, shuffle, train, export or gc. Exit code 0: it is
+done, or was; 2: another stage is next, which it names; 6: too few rows, self-play is next; 7: a stop condition
+holds.`,
+		Example: "  chessbrain run --run-dir runs/a --config configs/laptop.textproto --hours 8",
+		Args:    noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := s.resolve(c); err != nil {
+				return err
+			}
+			var only cycle.Stage
+			if stage != "" {
+				var err error
+				if only, err = cycle.ParseStage(stage); err != nil {
+					return err
+				}
+				s.logName = "stages.log" // one for all: there are some seven a cycle
+			}
+			if show {
+				settled, err := setup.NewCycle(s.effective)
+				if err == nil {
+					_, err = c.OutOrStdout().Write(config.Format(settled.Config))
+				}
+				return err
+			}
+			return perform(c, s, func(ctx context.Context) (*cycle.Summary, error) {
+				return cycle.Run(ctx, cycle.Options{
+					Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
+					Stage: only,
+				})
+			})
+		},
+	}
+	s.bind(c, config.RunGroups)
+	c.Flags().BoolVar(&show, "print-config", false, "print the configuration that all stages share, for --config, and end")
+	c.Flags().StringVar(&stage, "stage", "", "do this stage, if it is next, and end")
+	return c
+}
+
+func newTrain() *cobra.Command {
+	s := &session{plan: setup.DryRun, rereads: true}
+	var lockWait time.Duration
+	c := &cobra.Command{
+		Use:   "train",
+		Short: "Play against itself and learn from the games",
+		Long: `Plays games of the net against itself and trains it on them, episode after episode, into the run directory.
+The same command goes on where the last one ended; --episodes is a total. The first Ctrl-C finishes the step under
+way, saves and exits with 5; a second one ends at once. With --source dir, shuffled or loader it only trains, on
+what others played.
+
+Flags win over environment variables (EPISODES, BATCH_SIZE, ...), those over --config FILE, that over the defaults.`,
+		Example: "  chessbrain train --episodes 200 --producer-workers 8\n\n" +
+			"  chessbrain train --run-dir runs/a --source shuffled --samples-per-epoch 100000 --export-mode main",
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if lockWait < 0 {
+				return usagef("--lock-wait %v: want 0 or more", lockWait)
+			}
+			return perform(c, s, func(ctx context.Context) (*trained, error) {
+				done, err := train.Train(ctx, train.Options{
+					Training: setup.TrainingOf(s.effective), Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
+					LockWait: lockWait,
+				})
+				if done == nil {
+					return nil, err
+				}
+				return &trained{done, s.effective.Config.GetRunDir(), err == nil}, err
+			})
+		},
+	}
+	s.bind(c, config.TrainGroups)
+	c.Flags().DurationVar(&lockWait, "lock-wait", 0, "wait so long for another process that holds the run or this training; 0 = exit with 2 at once")
+	return c
+}
+
+// trained is the summary of a training, and its report where all went well.
+type trained struct {
+	*train.Summary
+	root string // of the run
+	well bool
+}
+
+// Write prints the summary, and writes and names the report.
+func (t *trained) Write(out io.Writer) error {
+	if err := t.Summary.Write(out); err != nil || !t.well {
+		return err
+	}
+	_, files, err := plot(t.Metrics, filepath.Join(t.root, reportDir))
+	if err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	_, err = fmt.Fprintf(out, "Report: %s (plots beside it)\n", files[len(files)-1])
+	return err
+}
+
+func newSelfplay() *cobra.Command {
+	s := &session{plan: setup.DryRunSelfPlay, rereads: true}
+	var process uint64
+	var games int64
+	c := &cobra.Command{
+		Use:   "selfplay",
+		Short: "Only play: for a trainer with --source dir, or from a directory of nets",
+		Long: `Plays games with the newest net and stores them: that of the run's newest checkpoint, for a trainer with
+--source dir, or with --models-dir the newest .safetensors file there; while there is none, random weights play. Any
+number of such processes may share a directory, each with its own --process number.
+
+The first Ctrl-C or SIGTERM saves unfinished games, which go on at the next start, and exits with 5; a second one
+ends at once.`,
+		Example: "  chessbrain selfplay --models-dir base/models --output-dir base/selfplay --max-games-total 5000",
+		Args:    noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if games < 0 {
+				return usagef("--max-games-total %d: want 0 (until stopped) or more", games)
+			}
+			return perform(c, s, func(ctx context.Context) (*play.PlaySummary, error) {
+				return play.SelfPlay(ctx, play.SelfPlayOptions{
+					Effective: s.effective, Process: process, MaxGames: games, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Reload: s.reload,
+				})
+			})
+		},
+	}
+	s.bind(c, config.SelfPlayGroups)
+	c.Flags().Uint64Var(&process, "process", 0, "number of this process among those of the run, from 1; 0 = the first that is free")
+	c.Flags().Int64Var(&games, "max-games-total", 0, "games of this process in all, those on disk included; 0 = until stopped")
+	takeNames(c, map[string]string{"max-games": "max-games-total"}) // its name in the first builds
+	return c
+}
+
+func newGatekeeper() *cobra.Command {
+	var dirs gate.Dirs
+	once, lockWait := false, time.Duration(0)
+	s := &session{}
+	s.plan = func(e *config.Effective, w io.Writer) error { return gate.DryRun(e, dirs, w) }
+	c := &cobra.Command{
+		Use:   "gatekeeper",
+		Short: "Let new nets play against the newest accepted one, and accept those that win",
+		Long: `Takes the newest net of --test-models-dir, lets it play a match against the newest accepted one (or, while
+there is none, against random weights), and moves it to --accepted-models-dir or --rejected-models-dir. Then it
+waits for the next net. A net needs --required-candidate-win-prop of the points, draws counting half; with --sprt a
+sequential test decides. The match ends as soon as it is decided.
+
+A stop or a kill loses no finished game: the same command goes on with the match. The nets search as the
+configuration's section mcts says, without noise.`,
+		Example: "  chessbrain gatekeeper --run-dir runs/a --sprt --sprt-elo0 0 --sprt-elo1 20 --games 1000",
+		Args:    noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return perform(c, s, func(ctx context.Context) (*gate.Summary, error) {
+				return gate.Run(ctx, gate.Options{
+					Effective: s.effective, Dirs: dirs, Once: once, LockWait: lockWait, Command: s.command, Version: version(), Log: s.log, Readers: s.readers,
+					Decided: func() { ratings.Refresh(s.effective.Config.GetRunDir(), s.log) },
+				})
+			})
+		},
+	}
+	s.bind(c, config.GatekeeperGroups)
+	f := c.Flags()
+	f.StringVar(&dirs.Test, "test-models-dir", "", "directory of the nets to test (default: modelstobetested of the run)")
+	f.StringVar(&dirs.Accepted, "accepted-models-dir", "", "directory that accepted nets go to (default: models of the run)")
+	f.StringVar(&dirs.Rejected, "rejected-models-dir", "", "directory that rejected nets go to (default: rejectedmodels of the run)")
+	f.StringVar(&dirs.SelfPlay, "selfplay-dir", "", "directory that gets <net>/ before a net is accepted (default: selfplay of the run)")
+	f.StringVar(&dirs.Matches, "pgn-output-dir", "", "directory that gets <net>/ with the games of its match (default: gatekeeper of the run)")
+	f.BoolVar(&once, "quit-if-no-nets-to-test", false, "end when there is no net to test")
+	f.DurationVar(&lockWait, "lock-wait", 0, "how long to wait for another gatekeeper of the run to end; 0 = not at all")
+	takeNames(c, map[string]string{"sgf-output-dir": "pgn-output-dir", "no-autoreject-old-models": "test-older"}) // KataGo's
+	return c
+}
+
+func newExport() *cobra.Command {
+	var opt exporting.Options
+	var gating string
+	s := &session{}
+	s.plan = func(_ *config.Effective, w io.Writer) error { return exporting.DryRun(opt, w) }
+	c := &cobra.Command{
+		Use:   "export",
+		Short: "Make candidates of the nets that trainers hand over",
+		Long: `Takes the nets that chessbrain train --export-mode main puts into toexport/ of the run, oldest first,
+writes the files that --exporter makes of them into modelstobetested/, or with --gating 0 into models/, and then
+removes what it took. Those of --export-mode extra go from toexport_extra/ to models_extra/.
+
+A kill at any moment costs nothing: the next start does what is missing, and no net is made twice. The first Ctrl-C
+or SIGTERM ends it with 5.`,
+		Example: `  chessbrain export --run-dir runs/a --exporter lc0 --poll 30s`,
+		Args:    noArgs,
+	}
+	c.RunE = func(c *cobra.Command, _ []string) (err error) {
+		switch {
+		case opt.Poll <= 0:
+			return usagef("--poll %v: want a time above 0", opt.Poll)
+		case opt.LockWait < 0:
+			return usagef("--lock-wait %v: want 0 or more", opt.LockWait)
+		case opt.Once && given(c, "poll") != "":
+			return usagef("--once: --poll is given too; keep one of the two")
+		}
+		if opt.Gating, err = strconv.ParseBool(gating); err != nil {
+			return usagef("--gating %q: want 0 or 1", gating)
+		}
+		if err := s.resolve(c); err != nil {
+			return err
+		}
+		if opt.From != "" && s.effective.Origin("run_dir") == "default" { // locks and logs lie beside the nets
+			s.effective.Config.RunDir = new(filepath.Dir(filepath.Clean(opt.From)))
+		}
+		opt.Effective, opt.Command, opt.Version = s.effective, s.command, version()
+		return perform(c, s, func(ctx context.Context) (*exporting.Summary, error) {
+			opt.Log, opt.Readers = s.log, s.readers
+			return exporting.Run(ctx, opt)
+		})
+	}
+	s.bind(c, config.ExportGroups)
+	f := c.Flags()
+	f.StringVar(&opt.From, "models-dir", "", "directory that trainers hand nets over in (default: toexport/ and toexport_extra/ of the run)")
+	f.StringVar(&opt.To, "output-dir", "", "directory of the nets made (default: modelstobetested/ of the run, models/ with --gating 0)")
+	f.StringVar(&gating, "gating", "1", "1 = nets must win a match of chessbrain gatekeeper before they play; 0 = they play at once")
+	f.BoolVar(&opt.Once, "once", false, "end when no net is left")
+	f.DurationVar(&opt.Poll, "poll", exporting.DefaultPoll, "time between two looks for nets")
+	f.DurationVar(&opt.LockWait, "lock-wait", 0, "wait so long for another exporter of the run to end; 0 = exit with 2 at once")
+	bindJSON(c, "one JSON object at the end")
+	return c
+}
