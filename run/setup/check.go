@@ -3,6 +3,7 @@ package setup
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/config"
@@ -35,6 +36,11 @@ func CheckConfig(e *config.Effective) error {
 		"name it in a stage file_path_provider", "has no meaning with source LOADER")
 	checkPace(t, refuse)
 	x := c.GetExport()
+	if c.GetModel().GetArch().GetSparse() != nil {
+		refuse(t.GetDevice() != "auto" && t.GetDevice() != "cpu", "training.device", "leave it away, or take a tower such as --net 64x6", "a sparse net is for CPUs")
+		refuse(slices.Contains([]string{"lc0", "onnx"}, x.GetExporter()), "export.exporter", "use safetensors, or take a tower such as --net 64x6",
+			"Leela's formats hold towers, and this net is sparse")
+	}
 	refuse(x.GetWeights() == config.Export_SWA && t.GetSwa().GetPeriod() == 0, "export.weights",
 		"set training.swa.period, or take RAW", "there is no average to export")
 	base := filepath.Base(filepath.FromSlash(x.GetPath()))

@@ -80,10 +80,10 @@ func deviceOf(name string) Device {
 	return onCPU
 }
 
-// TrainerDevice is where a configuration trains.
+// TrainerDevice is where a configuration trains. Sparse nets are for CPUs.
 func TrainerDevice(c *config.Config) Device {
 	name := c.GetTraining().GetDevice()
-	if name == "auto" && Machine.number() > 0 {
+	if name == "auto" && c.GetModel().GetArch().GetSparse() == nil && Machine.number() > 0 {
 		return 0
 	}
 	return deviceOf(name)

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/chess"
@@ -23,6 +26,10 @@ type NetPlayer struct {
 // OpenNetPlayer prepares net. The caller closes the player when no evaluator is at
 // work any more.
 func OpenNetPlayer(c *config.Config, net *nn.Net) (*NetPlayer, error) {
+	if devices := []string{c.GetSelfplay().GetProducerDevice(), c.GetTraining().GetDevice()}; net.Arch.Sparse() && !slices.ContainsFunc(devices, func(name string) bool { return name != "auto" }) {
+		c = proto.CloneOf(c) // a CPU, unless somebody asked for a GPU, and is refused
+		c.Training.Device = proto.String("cpu")
+	}
 	p := &NetPlayer{}
 	var err error
 	if p.inference, err = OpenInference(c); err != nil {
