@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-
-	"google.golang.org/protobuf/proto"
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/chess"
@@ -26,13 +23,12 @@ type NetPlayer struct {
 // OpenNetPlayer prepares net. The caller closes the player when no evaluator is at
 // work any more.
 func OpenNetPlayer(c *config.Config, net *nn.Net) (*NetPlayer, error) {
-	if devices := []string{c.GetSelfplay().GetProducerDevice(), c.GetTraining().GetDevice()}; net.Arch.Sparse() && !slices.ContainsFunc(devices, func(name string) bool { return name != "auto" }) {
-		c = proto.CloneOf(c) // a CPU, unless somebody asked for a GPU, and is refused
-		c.Training.Device = proto.String("cpu")
-	}
 	p := &NetPlayer{}
 	var err error
-	if p.inference, err = OpenInference(c); err != nil {
+	auto := c.GetSelfplay().GetProducerDevice() == "auto" && c.GetTraining().GetDevice() == "auto"
+	if net.Arch.Sparse() && auto { // a CPU; a GPU that somebody asked for refuses it
+		p.inference = CpuInference{kernelPrecision(onCPU.orFP32(wantedByPlayers(c).Precision))}
+	} else if p.inference, err = OpenInference(c); err != nil {
 		return nil, err
 	}
 	if p.packed, err = p.inference.Pack(net); err != nil {
