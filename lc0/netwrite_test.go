@@ -3,8 +3,8 @@ package lc0
 import (
 	"bytes"
 	"errors"
-	"io"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"strings"

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"sync"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
