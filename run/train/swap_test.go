@@ -147,7 +147,7 @@ func TestSwapRefused(t *testing.T) {
 		stages []run.SwapStage
 		want   []string
 	}{
-		{stage.KindRescorer, []run.SwapStage{{Name: "identity"}, {Name: "nosuch"}}, []string{"plugins.rescorer[1].name", `unknown rescorer "nosuch"`, "deblunder", "dead, mark", dir + "/plugins"}},
+		{stage.KindRescorer, []run.SwapStage{{Name: "identity"}, {Name: "nosuch"}}, []string{"plugins.rescorer[1].name", `unknown rescorer "nosuch"`, "deblunder", "programs: dead (" + dir + "/plugins/dead), mark (" + dir + "/plugins/mark);", dir + "/plugins"}},
 		{stage.KindRescorer, []run.SwapStage{{Name: "mark", Settings: map[string]string{"weight": "7"}}}, []string{"mark", "weight", "0.01 to 1"}},
 		{stage.KindRescorer, []run.SwapStage{{Name: "dead"}}, []string{"dead"}},
 		{stage.KindSampler, []run.SwapStage{{Name: "mark"}}, []string{`unknown sampler "mark"`, dir + "/plugins/mark is a plugin, but a rescorer"}},
