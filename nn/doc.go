@@ -4,7 +4,8 @@
 // [ReadSafetensors]). It computes nothing: nn/cpu infers, trainer trains, and
 // internal/testing/reference is the plain float64 forward pass that both are tested against.
 //
-// The body is Leela's residual tower. Per block, with y = bn2(conv2(h)) and
+// The body is Leela's residual tower, or that of a sparse net, for CPUs, whose formulas
+// are in docs/FORMATS.md. Per block of the tower, with y = bn2(conv2(h)) and
 // h = act(bn1(conv1(x))):
 //
 //	pool = mean of y over the 64 squares

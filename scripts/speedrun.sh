@@ -19,5 +19,5 @@ if [ -z "${CHESSBRAIN:-}" ]; then
 	(cd "$root" && CGO_ENABLED=0 "${GO:-go}" build -trimpath -o "$CHESSBRAIN" ./cmd/chessbrain)
 fi
 "$CHESSBRAIN" train --config "$root/configs/speedrun.textproto" --run-dir "$run" "$@"
-"$CHESSBRAIN" exam values "$run" || echo "speedrun: no engine judges the positions; the ladder goes on" >&2
+"$CHESSBRAIN" exam values "$run" || echo "speedrun: the values were not examined, see above; the ladder goes on" >&2
 "$CHESSBRAIN" ladder "$run" --limits "${LIMITS:-1,100,400,100ms}" --error "${ERROR:-25}"

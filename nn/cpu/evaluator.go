@@ -45,7 +45,7 @@ type Evaluator struct {
 	value      headBuffers
 	movesLeft  headBuffers
 
-	sparse *sparseBuffers // of a sparse net; nil = of a tower
+	sparse *sparseBuffers // of the newest sparse net
 }
 
 // headBuffers are the activations of a scalar head, for a chunk.

@@ -78,10 +78,11 @@ func (e *Evaluator) evaluateSparse(ctx context.Context, b *encoding.Batch) error
 	return nil
 }
 
+// sparseChunk answers the n boards from lo on.
 func (e *Evaluator) sparseChunk(b *encoding.Batch, lo, n int) error {
 	s, buf := e.net.sparse, e.sparse
-	// All moves' logits begin with their biases: a position's moves are told while its
-	// features are at hand, and multiplied when the policy units are known.
+	// The rows of a position's moves are found while its board is at hand. Their products
+	// wait for the policy units, which one matrix product computes for the whole chunk.
 	first := b.LegalStart[lo]
 	numMoves := int(b.LegalStart[lo+n] - first)
 	buf.rows, buf.kinds = slices.Grow(buf.rows[:0], numMoves)[:numMoves], slices.Grow(buf.kinds[:0], numMoves)[:numMoves]

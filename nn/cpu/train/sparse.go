@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/device"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
@@ -180,7 +181,7 @@ func (l *sparseLayers) lose(s span, h *head, out *conv, z, dz, units []float32, 
 		t.sums[s.slice] = 0
 		for i := range s.n {
 			row := s.lo + i
-			learn := t.Learn(&l.e.batch.Targets[row], "")
+			learn := t.Learn(&l.e.batch.Targets[row], nn.ValueWDL)
 			h.measured(t, s, row, loss(dz[i*out.co:][:out.co], z[i*out.co:][:out.co], learn, h.gradScale(t, row)))
 		}
 	}
