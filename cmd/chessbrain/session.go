@@ -34,6 +34,7 @@ type session struct {
 	overrides []string // --override-config
 	dryRun    bool
 	stays     bool                                     // does not become the GPU program
+	loop      bool                                     // the run is a closed loop's
 	runDir    string                                   // default of --run-dir; "" = the schema's
 	plan      func(*config.Effective, io.Writer) error // checks all inputs and says what would be done
 	profiles  string                                   // --profile-dir
@@ -77,11 +78,17 @@ func takeNames(c *cobra.Command, others map[string]string) {
 	})
 }
 
-// resolve merges flags, environment, file and defaults.
+// resolve merges flags, environment, file, what the run keeps, and defaults.
 func (s *session) resolve(c *cobra.Command) error {
 	s.command = strings.Join(append([]string{c.CommandPath()}, os.Args[min(2, len(os.Args)):]...), " ")
+	in := config.Input{Path: s.file, Env: os.LookupEnv, Flags: s.flags, Overrides: s.overrides, OfRun: setup.OfRun}
+	if s.loop {
+		in.OfRun = setup.OfLoop
+	} else if s.trains() {
+		in.OfRun = setup.OfTraining
+	}
 	var err error
-	s.effective, err = config.Resolve(config.Input{Path: s.file, Env: os.LookupEnv, Flags: s.flags, Overrides: s.overrides})
+	s.effective, err = config.Resolve(in)
 	if err != nil || s.stays || !s.computes() {
 		return err
 	}
@@ -153,6 +160,7 @@ func (s *session) open(c *cobra.Command) (err error) {
 		return pathError(fmt.Errorf("open log %s: %w; name another place with --run-dir or --log-file", file, err))
 	}
 	s.closers = append(s.closers, closer.Close)
+	s.log.Info("settings", "from", s.effective.Layers())
 	if address != "" {
 		s.log.Info("metrics", "address", address)
 	}

@@ -25,7 +25,7 @@ import (
 const loopDir = "runs/loop"
 
 func newRun() *cobra.Command {
-	s := &session{plan: cycle.DryRun, runDir: loopDir, rereads: true}
+	s := &session{plan: cycle.DryRun, loop: true, runDir: loopDir, rereads: true}
 	var stage string
 	var show bool
 	c := &cobra.Command{

@@ -6906,15 +6906,15 @@ var File_internal_config_chessbrain_proto protoreflect.FileDescriptor
 
 const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\n" +
-	" internal/config/chessbrain.proto\x12\x14chessbrain.config.v1\x1a\x1dinternal/config/options.proto\"\xc0\a\n" +
+	" internal/config/chessbrain.proto\x12\x14chessbrain.config.v1\x1a\x1dinternal/config/options.proto\"\xce\a\n" +
 	"\x06Config\x12&\n" +
 	"\aversion\x18\x01 \x01(\x05:\x011B\t\x8a\xb5\x18\x05[1,1]R\aversion\x12;\n" +
 	"\x04name\x18\x02 \x01(\tB'\x92\xb5\x18#\n" +
-	"\x04name\x18\x00*\x19Name of the run, any textR\x04name\x123\n" +
-	"\flog_filename\x18\x03 \x01(\tB\x10\x92\xb5\x18\f\n" +
-	"\blog-file\x18\x10R\vlogFilename\x12;\n" +
-	"\arun_dir\x18\r \x01(\t:\x0fruns/chessbrainB\x11\x92\xb5\x18\r\n" +
-	"\arun-dir\x18\x00 \x01R\x06runDir\x12)\n" +
+	"\x04name\x18\x00*\x19Name of the run, any textR\x04name\x127\n" +
+	"\flog_filename\x18\x03 \x01(\tB\x14\x92\xb5\x18\f\n" +
+	"\blog-file\x18\x10\x98\xb5\x18\x04R\vlogFilename\x12?\n" +
+	"\arun_dir\x18\r \x01(\t:\x0fruns/chessbrainB\x15\x92\xb5\x18\r\n" +
+	"\arun-dir\x18\x00 \x01\x98\xb5\x18\x04R\x06runDir\x12)\n" +
 	"\x06job_id\x18\x0e \x01(\tB\x12\x92\xb5\x18\n" +
 	"\n" +
 	"\x06job-id\x18\x00\x98\xb5\x18\x02R\x05jobId\x12I\n" +
@@ -6932,8 +6932,8 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x06export\x18\n" +
 	" \x01(\v2\x1c.chessbrain.config.v1.ExportR\x06export\x127\n" +
 	"\aplugins\x18\v \x01(\v2\x1d.chessbrain.config.v1.PluginsR\aplugins\x12.\n" +
-	"\x04loop\x18\f \x01(\v2\x1a.chessbrain.config.v1.LoopR\x04loop\x12+\n" +
-	"\x03log\x18\x11 \x01(\v2\x19.chessbrain.config.v1.LogR\x03log\"\xaa\x12\n" +
+	"\x04loop\x18\f \x01(\v2\x1a.chessbrain.config.v1.LoopR\x04loop\x121\n" +
+	"\x03log\x18\x11 \x01(\v2\x19.chessbrain.config.v1.LogB\x04\x98\xb5\x18\x04R\x03log\"\xb2\x12\n" +
 	"\bSelfPlay\x12G\n" +
 	"\bepisodes\x18\x01 \x01(\x03:\x014B(\x8a\xb5\x18\b[1,1e12]\x92\xb5\x18\x18\n" +
 	"\bepisodes\x12\bEPISODES\x18\x02 \x01R\bepisodes\x12\xd0\x02\n" +
@@ -6984,15 +6984,15 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\n" +
 	"lc0_chunks\x18\x16 \x01(\b:\x05falseB\x12\x92\xb5\x18\x0e\n" +
 	"\n" +
-	"lc0-chunks\x18\x05R\tlc0Chunks\x123\n" +
+	"lc0-chunks\x18\x05R\tlc0Chunks\x127\n" +
 	"\n" +
-	"models_dir\x18\x17 \x01(\tB\x14\x92\xb5\x18\x10\n" +
+	"models_dir\x18\x17 \x01(\tB\x18\x92\xb5\x18\x10\n" +
 	"\n" +
-	"models-dir\x18\x03 \x01R\tmodelsDir\x123\n" +
+	"models-dir\x18\x03 \x01\x98\xb5\x18\x04R\tmodelsDir\x127\n" +
 	"\n" +
-	"output_dir\x18\x18 \x01(\tB\x14\x92\xb5\x18\x10\n" +
+	"output_dir\x18\x18 \x01(\tB\x18\x92\xb5\x18\x10\n" +
 	"\n" +
-	"output-dir\x18\x03 \x01R\toutputDir\"3\n" +
+	"output-dir\x18\x03 \x01\x98\xb5\x18\x04R\toutputDir\"3\n" +
 	"\tPrecision\x12\b\n" +
 	"\x04AUTO\x10\x00\x12\b\n" +
 	"\x04FP32\x10\x01\x12\b\n" +
@@ -7297,18 +7297,18 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\n" +
 	"sprt-alpha\x18\x04R\x05alpha\x126\n" +
 	"\x04beta\x18\x05 \x01(\x01:\x040.05B\x1c\x8a\xb5\x18\a(0,0.5)\x92\xb5\x18\r\n" +
-	"\tsprt-beta\x18\x04R\x04beta\"\x92\x03\n" +
+	"\tsprt-beta\x18\x04R\x04beta\"\x9e\x03\n" +
 	"\x06Rating\x128\n" +
 	"\x05games\x18\x01 \x01(\x05:\x010B\x1f\x8a\xb5\x18\a[0,1e6]\x92\xb5\x18\x10\n" +
 	"\frating-games\x18\x01R\x05games\x12E\n" +
 	"\topponents\x18\x02 \x01(\x05:\x012B$\x8a\xb5\x18\b[0,1000]\x92\xb5\x18\x14\n" +
 	"\x10rating-opponents\x18\x01R\topponents\x12\x1c\n" +
 	"\x06random\x18\x03 \x01(\b:\x04trueR\x06random\x12\x1a\n" +
-	"\x05first\x18\x04 \x01(\b:\x04trueR\x05first\x12-\n" +
-	"\x06engine\x18\x05 \x01(\tB\x15\x92\xb5\x18\x11\n" +
-	"\rrating-engine\x18\x01R\x06engine\x12/\n" +
-	"\fengine_nodes\x18\x06 \x03(\x03B\f\x8a\xb5\x18\b[1,1e12]R\vengineNodes\x12.\n" +
-	"\fengine_skill\x18\a \x03(\x05B\v\x8a\xb5\x18\a[0,100]R\vengineSkill\x12=\n" +
+	"\x05first\x18\x04 \x01(\b:\x04trueR\x05first\x121\n" +
+	"\x06engine\x18\x05 \x01(\tB\x19\x92\xb5\x18\x11\n" +
+	"\rrating-engine\x18\x01\x98\xb5\x18\x04R\x06engine\x123\n" +
+	"\fengine_nodes\x18\x06 \x03(\x03B\x10\x8a\xb5\x18\b[1,1e12]\x98\xb5\x18\x04R\vengineNodes\x122\n" +
+	"\fengine_skill\x18\a \x03(\x05B\x0f\x8a\xb5\x18\a[0,100]\x98\xb5\x18\x04R\vengineSkill\x12=\n" +
 	"\x06visits\x18\b \x01(\x05:\x03100B \x8a\xb5\x18\a[1,1e8]\x92\xb5\x18\x11\n" +
 	"\rrating-visits\x18\x01R\x06visits\"\xcb\x03\n" +
 	"\tRetention\x12?\n" +
@@ -7325,13 +7325,13 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\tgate_pgns\x18\x06 \x01(\x05:\x010B!\x8a\xb5\x18\a[0,1e6]\x92\xb5\x18\x12\n" +
 	"\x0ekeep-gate-pgns\x18\x0eR\bgatePgns\x129\n" +
 	"\x06models\x18\a \x01(\x05:\x010B\x1e\x8a\xb5\x18\a[0,1e6]\x92\xb5\x18\x0f\n" +
-	"\vkeep-models\x18\x0eR\x06models\"\x87\x02\n" +
-	"\x05Model\x12\x95\x01\n" +
-	"\x03net\x18\x01 \x01(\tB\x82\x01\x92\xb5\x18~\n" +
-	"\x03net\x18\a \x01*sModel kind (b6c64), filters x blocks (64x6), or a net file to start from (default 32x4 with squeeze-and-excitation)R\x03net\x120\n" +
+	"\vkeep-models\x18\x0eR\x06models\"\x8f\x02\n" +
+	"\x05Model\x12\x99\x01\n" +
+	"\x03net\x18\x01 \x01(\tB\x86\x01\x92\xb5\x18~\n" +
+	"\x03net\x18\a \x01*sModel kind (b6c64), filters x blocks (64x6), or a net file to start from (default 32x4 with squeeze-and-excitation)\x98\xb5\x18\x04R\x03net\x124\n" +
 	"\n" +
-	"kinds_file\x18\x02 \x01(\tB\x11\x92\xb5\x18\r\n" +
-	"\tnet-kinds\x18\aR\tkindsFile\x124\n" +
+	"kinds_file\x18\x02 \x01(\tB\x15\x92\xb5\x18\r\n" +
+	"\tnet-kinds\x18\a\x98\xb5\x18\x04R\tkindsFile\x124\n" +
 	"\x04arch\x18\x03 \x01(\v2\x1a.chessbrain.config.v1.ArchB\x04\x98\xb5\x18\x01R\x04arch\"\xbb\a\n" +
 	"\x04Arch\x12&\n" +
 	"\aversion\x18\x01 \x01(\x05:\x011B\t\x8a\xb5\x18\x05[1,1]R\aversion\x12@\n" +
@@ -7385,7 +7385,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\tModelKind\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12>\n" +
 	"\n" +
-	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\x89\x19\n" +
+	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\x8d\x19\n" +
 	"\bTraining\x12Y\n" +
 	"\x06source\x18\x01 \x01(\x0e2%.chessbrain.config.v1.Training.Source:\bSELFPLAYB\x10\x92\xb5\x18\f\n" +
 	"\x06source\x18\b \x01R\x06source\x121\n" +
@@ -7460,9 +7460,9 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x11samples_per_epoch\x18! \x01(\x03:\x010B%\x8a\xb5\x18\b[0,1e15]\x92\xb5\x18\x15\n" +
 	"\x11samples-per-epoch\x18\tR\x0fsamplesPerEpoch\x12S\n" +
 	"\x11epochs_per_export\x18\" \x01(\x05:\x011B$\x8a\xb5\x18\a[0,1e6]\x92\xb5\x18\x15\n" +
-	"\x11epochs-per-export\x18\tR\x0fepochsPerExport\x12h\n" +
-	"\x18max_epochs_this_instance\x18# \x01(\x03:\x010B,\x8a\xb5\x18\b[0,1e12]\x92\xb5\x18\x1c\n" +
-	"\x18max-epochs-this-instance\x18\bR\x15maxEpochsThisInstance\x12g\n" +
+	"\x11epochs-per-export\x18\tR\x0fepochsPerExport\x12l\n" +
+	"\x18max_epochs_this_instance\x18# \x01(\x03:\x010B0\x8a\xb5\x18\b[0,1e12]\x92\xb5\x18\x1c\n" +
+	"\x18max-epochs-this-instance\x18\b\x98\xb5\x18\x04R\x15maxEpochsThisInstance\x12g\n" +
 	"\vexport_mode\x18$ \x01(\x0e2).chessbrain.config.v1.Training.ExportMode:\x06DIRECTB\x13\x92\xb5\x18\x0f\n" +
 	"\vexport-mode\x18\bR\n" +
 	"exportMode\x129\n" +
@@ -7576,18 +7576,18 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\n" +
 	"keep_every\x18\x04 \x01(\x05:\x0250B\v\x8a\xb5\x18\a[0,1e6]R\tkeepEvery\x12>\n" +
 	"\x03dir\x18\x05 \x01(\tB,\x92\xb5\x18(\n" +
-	"\x0echeckpoint-dir\x12\x14MODEL_CHECKPOINT_DIR\x18\tR\x03dir\"\xaf\x02\n" +
+	"\x0echeckpoint-dir\x12\x14MODEL_CHECKPOINT_DIR\x18\tR\x03dir\"\xbb\x02\n" +
 	"\aMetrics\x12:\n" +
 	"\x03dir\x18\x01 \x01(\tB(\x92\xb5\x18$\n" +
 	"\vmetrics-dir\x12\x13TENSORBOARD_LOG_DIR\x18\x0fR\x03dir\x12&\n" +
-	"\vtensorboard\x18\x02 \x01(\b:\x04trueR\vtensorboard\x12(\n" +
-	"\x04addr\x18\x03 \x01(\tB\x14\x92\xb5\x18\x10\n" +
-	"\fmetrics-addr\x18\x0fR\x04addr\x125\n" +
-	"\x06public\x18\x04 \x01(\b:\x05falseB\x16\x92\xb5\x18\x12\n" +
-	"\x0emetrics-public\x18\x0fR\x06public\x129\n" +
+	"\vtensorboard\x18\x02 \x01(\b:\x04trueR\vtensorboard\x12,\n" +
+	"\x04addr\x18\x03 \x01(\tB\x18\x92\xb5\x18\x10\n" +
+	"\fmetrics-addr\x18\x0f\x98\xb5\x18\x04R\x04addr\x129\n" +
+	"\x06public\x18\x04 \x01(\b:\x05falseB\x1a\x92\xb5\x18\x12\n" +
+	"\x0emetrics-public\x18\x0f\x98\xb5\x18\x04R\x06public\x12=\n" +
 	"\n" +
-	"token_file\x18\x05 \x01(\tB\x1a\x92\xb5\x18\x16\n" +
-	"\x12metrics-token-file\x18\x0fR\ttokenFile\x12$\n" +
+	"token_file\x18\x05 \x01(\tB\x1e\x92\xb5\x18\x16\n" +
+	"\x12metrics-token-file\x18\x0f\x98\xb5\x18\x04R\ttokenFile\x12$\n" +
 	"\x05every\x18\x06 \x01(\x05:\x011B\v\x8a\xb5\x18\a[1,1e9]R\x05every\"\xe0\x04\n" +
 	"\x06Export\x12;\n" +
 	"\bexporter\x18\x01 \x01(\t:\vsafetensorsB\x12\x92\xb5\x18\x0e\n" +
@@ -7605,15 +7605,15 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x1b\n" +
 	"\aWeights\x12\a\n" +
 	"\x03RAW\x10\x00\x12\a\n" +
-	"\x03SWA\x10\x01\"\x89\x06\n" +
+	"\x03SWA\x10\x01\"\x8d\x06\n" +
 	"\aPlugins\x12\x88\x01\n" +
 	"\brescorer\x18\x01 \x03(\v2\x1b.chessbrain.config.v1.StageBO\x92\xb5\x18K\n" +
 	"\brescorer\x18\r*=Rescorers by name, separated by commas: built in, or programsR\brescorer\x12o\n" +
 	"\asampler\x18\x02 \x01(\v2\x1b.chessbrain.config.v1.StageB8\x92\xb5\x184\n" +
-	"\asampler\x18\f*'Sampler that draws rows from the windowR\asampler\x12c\n" +
-	"\x03dir\x18\x04 \x03(\tBQ\x92\xb5\x18M\n" +
+	"\asampler\x18\f*'Sampler that draws rows from the windowR\asampler\x12g\n" +
+	"\x03dir\x18\x04 \x03(\tBU\x92\xb5\x18M\n" +
 	"\n" +
-	"plugin-dir\x18\r*=Directory of programs with stages; may be given several timesR\x03dir\x12\xb7\x01\n" +
+	"plugin-dir\x18\r*=Directory of programs with stages; may be given several times\x98\xb5\x18\x04R\x03dir\x12\xb7\x01\n" +
 	"\n" +
 	"on_failure\x18\x05 \x01(\x0e2'.chessbrain.config.v1.Plugins.OnFailure:\x04STOPBi\x92\xb5\x18e\n" +
 	"\x11on-plugin-failure\x18\r*NWhat a program that fails for good means: stop the run, or continue without itR\tonFailure\x12E\n" +

@@ -47,7 +47,7 @@ func (d Diff) Err() error {
 	return bad.orNil()
 }
 
-const takeOldOrNewRun = "give the old value again, or begin a new run with another --run-dir"
+const takeOldOrNewRun = "leave it away, or begin a new run with another --run-dir; chessbrain migrate-checkpoint takes the weights along"
 
 // Compare holds the configuration that a run was begun (or last gone on with)
 // against the one of this start; both are effective ones. A change is refused
@@ -66,7 +66,7 @@ func Compare(old, new *Config) Diff {
 		switch {
 		case c.Old == c.New:
 		case rule == Resume_FIXED_ONCE_GIVEN && (c.Old == `""` || c.New == `""`): // empty = the one of the run
-		case rule == Resume_FREE, rule == Resume_FIXED_IF_DETERMINISTIC && !new.GetDeterministic():
+		case rule == Resume_FREE, rule == Resume_EACH_START, rule == Resume_FIXED_IF_DETERMINISTIC && !new.GetDeterministic():
 			d.Logged = append(d.Logged, c)
 		default: // for deterministic runs, too: promising it afterwards would be untrue
 			c.Remedy = takeOldOrNewRun

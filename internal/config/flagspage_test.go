@@ -13,10 +13,12 @@ const flagsHeader = `# Flags and environment variables
 
 This page is made from the schema (internal/config/chessbrain.proto) by ` + "`go generate`" + `.
 Each flag sets one field of the configuration; configs/example.textproto has the fields that have no flag.
-A flag wins over its variable, the variable over the file of --config, the file over the default.
+A flag wins over its variable, the variable over the file of --config, the file over what the run keeps, and that over
+the default.
 
 * **Range**: an interval; a round bracket excludes its end.
 * **Resume**: a run that was begun refuses another value of a fixed field. Every other change is taken and logged.
+  A run keeps its values: the next start has them again, without a word. Those of "each start" it does not keep.
 * "chessbrain COMMAND --help --all" shows the flags of one command. Some commands have flags of their own besides.
 `
 
@@ -57,7 +59,7 @@ func flagsPage() []byte {
 
 func resumeWord(rule Resume) string {
 	return map[Resume]string{Resume_FREE: "free", Resume_FIXED: "fixed", Resume_FIXED_ONCE_GIVEN: "fixed, once given",
-		Resume_FIXED_IF_DETERMINISTIC: "fixed if deterministic"}[rule]
+		Resume_FIXED_IF_DETERMINISTIC: "fixed if deterministic", Resume_EACH_START: "each start"}[rule]
 }
 
 // code marks a word of a table as code; nothing stays nothing.

@@ -91,10 +91,6 @@ func (e *Effective) normalise() error {
 		r.EngineNodes = []int64{defaultEngineNodes}
 		e.origins["loop.rating.engine_nodes"] = e.Origin("loop.rating.engine")
 	}
-	if out := c.GetSelfplay().GetOutputDir(); out != "" && e.Origin("run_dir") == "default" {
-		c.RunDir = proto.String(out) // a process that only plays needs no other directory
-		e.origins["run_dir"] = e.Origin("selfplay.output_dir")
-	}
 	return nil
 }
 

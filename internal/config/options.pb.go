@@ -38,6 +38,8 @@ const (
 	Resume_FIXED_ONCE_GIVEN Resume = 2
 	// As FIXED where the new configuration is deterministic.
 	Resume_FIXED_IF_DETERMINISTIC Resume = 3
+	// As FREE, but the run does not keep the value for its next start: a place of this machine, a program, an open port, a limit of one start.
+	Resume_EACH_START Resume = 4
 )
 
 // Enum value maps for Resume.
@@ -47,12 +49,14 @@ var (
 		1: "FIXED",
 		2: "FIXED_ONCE_GIVEN",
 		3: "FIXED_IF_DETERMINISTIC",
+		4: "EACH_START",
 	}
 	Resume_value = map[string]int32{
 		"FREE":                   0,
 		"FIXED":                  1,
 		"FIXED_ONCE_GIVEN":       2,
 		"FIXED_IF_DETERMINISTIC": 3,
+		"EACH_START":             4,
 	}
 )
 
@@ -422,12 +426,14 @@ const file_internal_config_options_proto_rawDesc = "" +
 	"\x06valued\x18\b \x01(\bR\x06valued\x12\x16\n" +
 	"\x06clears\x18\t \x01(\tR\x06clears\x12\x12\n" +
 	"\x04also\x18\n" +
-	" \x01(\tR\x04also*O\n" +
+	" \x01(\tR\x04also*_\n" +
 	"\x06Resume\x12\b\n" +
 	"\x04FREE\x10\x00\x12\t\n" +
 	"\x05FIXED\x10\x01\x12\x14\n" +
 	"\x10FIXED_ONCE_GIVEN\x10\x02\x12\x1a\n" +
-	"\x16FIXED_IF_DETERMINISTIC\x10\x03*\x96\x04\n" +
+	"\x16FIXED_IF_DETERMINISTIC\x10\x03\x12\x0e\n" +
+	"\n" +
+	"EACH_START\x10\x04*\x96\x04\n" +
 	"\x05Group\x12\x14\n" +
 	"\x03RUN\x10\x00\x1a\v\x92\xb5\x18\aThe run\x12\x14\n" +
 	"\x04LOOP\x10\x01\x1a\n" +

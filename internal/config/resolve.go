@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"path/filepath"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -18,45 +20,47 @@ type Input struct {
 	// field as a flag would: what --override-config gives. They win over the flags.
 	Overrides []string
 	Flags     *FlagSet // flags of the command, which also say which variables count; nil = none of both
+	// OfRun returns what the run of a configuration keeps of its latest start, see LoadRun;
+	// nil = no run is there. Everything but the defaults wins over it.
+	OfRun func(*Effective) (*File, error)
 }
 
 // Effective is a configuration with every single field set, and where each
 // value comes from.
 type Effective struct {
 	Config  *Config
+	run     *File // what the run keeps; nil = no run, or it does not count
 	file    *File
 	origins map[string]string // path -> flag or variable
 	given   map[string]bool   // flags given on the command line
 	input   Input             // what it was resolved from
 }
 
-// Resolve merges flag > environment > file > default, resolves model kinds and
+// Resolve merges flag > environment > file > run > default, resolves model kinds and
 // implied values, and checks everything. Its errors are *Error or Errors.
 func Resolve(in Input) (*Effective, error) {
 	if in.Flags == nil {
 		in.Flags = &FlagSet{}
 	}
-	file := in.File
-	if file == nil && in.Path != "" {
-		var err error
-		if file, err = Load(in.Path); err != nil {
+	if in.File == nil && in.Path != "" {
+		file, err := Load(in.Path)
+		if err != nil {
 			return nil, err
 		}
+		in.File = file
 	}
-	e := &Effective{Config: Defaults(), file: file, origins: map[string]string{}, given: map[string]bool{}, input: in}
-	for _, v := range in.Flags.values { // the command's own defaults
-		if !v.preset || v.set {
-			continue
-		}
-		if _, err := v.flag.apply(e.Config, v.text); err != nil {
-			return nil, &Error{Where: "default of --" + v.flag.Name, Field: v.flag.Path, Reason: err.Error()}
-		}
-	}
-	if file != nil {
-		overlay(e.Config.ProtoReflect(), proto.CloneOf(file.Config).ProtoReflect())
-	}
-	if err := e.applyOutside(in).orNil(); err != nil {
+	e, err := merge(in, nil)
+	if err != nil {
 		return nil, err
+	}
+	if in.OfRun != nil {
+		of, err := in.OfRun(e)
+		if err == nil && of != nil {
+			e, err = merge(in, of)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	fill(e.Config.ProtoReflect())
 	if err := e.normalise(); err != nil {
@@ -68,18 +72,86 @@ func Resolve(in Input) (*Effective, error) {
 	return e, nil
 }
 
-// ResolveRun resolves the configuration that a run wrote into its directory, where
-// no command names another file. The directories of programs in it do not count: a
-// run directory is data, which travels and may be another user's, and only who
-// starts a command says which programs it may start.
-func ResolveRun(path string) (*Effective, error) {
+// merge lays the parts of in over each other, over what the run keeps, and over the
+// defaults.
+func merge(in Input, of *File) (*Effective, error) {
+	e := &Effective{Config: Defaults(), run: of, file: in.File, origins: map[string]string{}, given: map[string]bool{}, input: in}
+	for _, v := range in.Flags.values { // the command's own defaults
+		if !v.preset || v.set {
+			continue
+		}
+		if _, err := v.flag.apply(e.Config, v.text); err != nil {
+			return nil, &Error{Where: "default of --" + v.flag.Name, Field: v.flag.Path, Reason: err.Error()}
+		}
+	}
+	for _, f := range []*File{of, in.File} {
+		if f == nil {
+			continue
+		}
+		if t := f.Config.GetTraining(); t != nil && t.Lr != nil && e.Config.Training != nil {
+			e.Config.Training.LrRule = nil // a constant rate takes the place of the run's rules
+		}
+		overlay(e.Config.ProtoReflect(), proto.CloneOf(f.Config).ProtoReflect())
+	}
+	if err := e.applyOutside(in).orNil(); err != nil {
+		return nil, err
+	}
+	if out := e.Config.GetSelfplay().GetOutputDir(); out != "" && e.Origin("run_dir") == "default" {
+		e.Config.RunDir = proto.String(out) // a process that only plays needs no other directory
+		e.origins["run_dir"] = e.Origin("selfplay.output_dir")
+	}
+	return e, nil
+}
+
+// LoadRun reads the configuration that a run wrote into its directory, as the base of
+// another start. What the schema calls of each start is left out: places and open ports
+// of a machine, limits of a start, and programs; and what run.json says. A run directory is data, which travels
+// and may be another user's, and only who starts a command says which programs it may
+// start.
+func LoadRun(path string) (*File, error) {
 	file, err := Load(path)
 	if err != nil {
 		return nil, err
 	}
-	if p := file.Config.GetPlugins(); p != nil {
-		p.Dir = nil
+	var each []string
+	walkFields(file.Config.ProtoReflect(), "", func(path string, fd protoreflect.FieldDescriptor) {
+		if rule := proto.GetExtension(fd.Options(), E_Resume).(Resume); rule == Resume_EACH_START || rule == Resume_FIXED_ONCE_GIVEN {
+			each = append(each, path)
+		}
+	})
+	file.Leave(each...)
+	return file, nil
+}
+
+// walkFields calls visit for every field that m has, but those in lists.
+func walkFields(m protoreflect.Message, prefix string, visit func(path string, fd protoreflect.FieldDescriptor)) {
+	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		path := join(prefix, string(fd.Name()))
+		visit(path, fd)
+		if fd.Message() != nil && !fd.IsList() && !fd.IsMap() {
+			walkFields(v.Message(), path, visit)
+		}
+		return true
+	})
+}
+
+// Leave makes f say nothing of those fields.
+func (f *File) Leave(paths ...string) {
+	for _, path := range paths {
+		m, fd := parentOf(f.Config, path)
+		m.Clear(fd)
+		maps.DeleteFunc(f.places, func(at string, _ int) bool { return at == path || strings.HasPrefix(at, path+".") })
 	}
+}
+
+// ResolveRun resolves the configuration that a run wrote into its directory, where
+// no command names another file; see LoadRun.
+func ResolveRun(path string) (*Effective, error) {
+	file, err := LoadRun(path)
+	if err != nil {
+		return nil, err
+	}
+	file.Config.RunDir = proto.String(filepath.Dir(path))
 	return Resolve(Input{File: file})
 }
 
@@ -92,8 +164,14 @@ func (e *Effective) Reload() (*Effective, error) {
 	}
 	in := e.input
 	in.File = nil
+	if in.OfRun != nil { // as it was at the start, which is the run's latest by now
+		in.OfRun = func(*Effective) (*File, error) { return e.run, nil }
+	}
 	return Resolve(in)
 }
+
+// fromVariable begins the origin of what an environment variable set.
+const fromVariable = "environment variable "
 
 // applyOutside applies the environment, then the flags. An empty variable is as
 // good as none: scripts pass on what they were not given.
@@ -112,7 +190,7 @@ func (e *Effective) applyOutside(in Input) (bad Errors) {
 			continue
 		}
 		if text, ok := in.Env(v.flag.Env); ok && text != "" {
-			set(v, text, "environment variable "+v.flag.Env)
+			set(v, text, fromVariable+v.flag.Env)
 		}
 	}
 	for _, v := range in.Flags.values {
@@ -188,22 +266,48 @@ func overlay(dst, src protoreflect.Message) {
 }
 
 // Origin says where the value of a field comes from: "--flag", "environment
-// variable X", "file:line:column" or "default".
+// variable X", "file:line:column", of the run's own file, too, or "default".
 func (e *Effective) Origin(path string) string {
 	for p := path; p != ""; p = around(p) {
 		if where, ok := e.origins[p]; ok {
 			return where
 		}
 	}
-	if e.file == nil {
-		return "default"
-	}
-	_, said := e.file.places[path]
-	where := e.file.Where(path)
-	if inElement := strings.Contains(path, "].") && where != e.file.Name; said || inElement {
-		return where
+	for _, f := range []*File{e.file, e.run} {
+		if f == nil {
+			continue
+		}
+		_, said := f.places[path]
+		where := f.Where(path)
+		if inElement := strings.Contains(path, "].") && where != f.Name; said || inElement {
+			return where
+		}
 	}
 	return "default"
+}
+
+// Layers says what the configuration is made of, from the weakest to the strongest, such
+// as "defaults, runs/a/config.textproto, EPISODES, --lr".
+func (e *Effective) Layers() string {
+	layers := []string{"defaults"}
+	for _, f := range []*File{e.run, e.file} {
+		if f != nil {
+			layers = append(layers, f.Name)
+		}
+	}
+	var outside []string
+	for _, v := range e.input.Flags.values {
+		if e.origins[v.flag.Path] == fromVariable+v.flag.Env && v.flag.Env != "" {
+			layers = append(layers, v.flag.Env)
+		}
+		if v.set && v.flag.Path != "run_dir" {
+			outside = append(outside, "--"+v.flag.Name)
+		}
+	}
+	if len(e.input.Overrides) > 0 {
+		outside = append(outside, "--override-config")
+	}
+	return strings.Join(append(layers, outside...), ", ")
 }
 
 // Errorf returns an *Error about the value of a field, with its origin, for

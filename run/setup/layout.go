@@ -57,6 +57,46 @@ func runAt(root string) (dir run.Dir, info run.RunInfo, ok bool, err error) {
 	return dirOf(file.Config, root, info.Job), info, true, nil
 }
 
+// OfRun returns what the run in e's directory keeps of its latest start for the next one;
+// nil = no run is there.
+func OfRun(e *config.Effective) (*config.File, error) {
+	path := run.Dir{Root: e.Config.GetRunDir()}.ConfigFile()
+	if !fileThere(path) {
+		return nil, nil
+	}
+	return config.LoadRun(path)
+}
+
+// OfLoop is OfRun for a closed loop: without what each cycle settles itself.
+func OfLoop(e *config.Effective) (*config.File, error) {
+	file, err := OfRun(e)
+	if file == nil {
+		return nil, err
+	}
+	file.Leave("training.source", "training.export_mode", "training.quit_if_no_data", "training.bucket.stop_when_limited")
+	if !looped(e) {
+		file.Leave("training.bucket.per_new_row", "training.epochs_per_export")
+	}
+	return file, nil
+}
+
+// looped says whether a closed loop has been at work in e's directory.
+func looped(e *config.Effective) bool {
+	return fileThere(filepath.Join(e.Config.GetRunDir(), run.CyclesName))
+}
+
+// OfTraining is OfRun for a plain training, which has no place in a closed loop's.
+func OfTraining(e *config.Effective) (*config.File, error) {
+	file, err := OfRun(e)
+	if file == nil || !looped(e) || e.Origin("training.source") != "default" {
+		return file, err
+	}
+	if name := e.Config.GetTraining().GetTrainingName(); name == file.Config.GetTraining().GetTrainingName() {
+		return nil, otherRows(e, e.Config.GetRunDir(), name, shuffledRows, playedRows)
+	}
+	return file, nil
+}
+
 // OpenDir lays out the existing run at root.
 func OpenDir(root string) (run.Dir, run.RunInfo, error) {
 	dir, info, ok, err := runAt(root)

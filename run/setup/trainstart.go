@@ -111,7 +111,7 @@ func (s *Start) checkTraining() error {
 	if m == nil {
 		loops := want != shuffledRows && fileThere(filepath.Join(s.Dir.Root, run.CyclesName))
 		if loops && (s.before == nil || s.before.GetTraining().GetTrainingName() == s.Dir.Training) {
-			return s.otherRows(shuffledRows, want)
+			return otherRows(s.e, s.Dir.Root, s.Dir.Training, shuffledRows, want)
 		}
 		return nil
 	}
@@ -124,7 +124,7 @@ func (s *Start) checkTraining() error {
 	}
 	for _, have := range []rowKind{playedRows, shuffledRows, loaderRows} {
 		if held[have.section] && !held[want.section] {
-			return s.otherRows(have, want)
+			return otherRows(s.e, s.Dir.Root, s.Dir.Training, have, want)
 		}
 	}
 	arch, err := ReadArch(filepath.Join(path, NetFile))
@@ -136,9 +136,9 @@ func (s *Start) checkTraining() error {
 }
 
 // otherRows is the error of a training that would change its kind of rows.
-func (s *Start) otherRows(have, want rowKind) error {
-	return s.e.Errorf("run_dir", "name another --run-dir, or go on with "+have.command,
-		"training %s of this run learns from %s, this start would train it on %s", s.Dir.Training, have.words, want.words)
+func otherRows(e *config.Effective, root, training string, have, want rowKind) error {
+	return e.Errorf("run_dir", "name another --run-dir, or go on with "+have.command,
+		"training %s of %s learns from %s, this start would train it on %s", training, root, have.words, want.words)
 }
 
 // CheckOwner refuses a checkpoint that another run wrote into the same directory.
