@@ -19,7 +19,7 @@ const (
 )
 
 // PlayerForms says what a player may be.
-const PlayerForms = "FILE (safetensors or .pb.gz), RUN or CHECKPOINT (a directory), RUN@STEP, random-weights:SEED[:ARCH], random, greedy, or uci:PROGRAM [ARGUMENTS]"
+const PlayerForms = "FILE (safetensors or .pb.gz), RUN or CHECKPOINT (a directory), RUN@STEP, builtin (the net inside the program), random-weights:SEED[:ARCH], random, greedy, or uci:PROGRAM [ARGUMENTS]"
 
 // enginePrefix begins the description of a player that is a UCI engine.
 const enginePrefix = "uci:"

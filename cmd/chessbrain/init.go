@@ -9,25 +9,31 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/run/cycle"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/tools"
 	"github.com/chessbrain/chessbrain/run/train"
 )
 
-func newInit() *cobra.Command {
-	s := &session{plan: setup.DryRun}
+func newNew() *cobra.Command {
+	s := &session{plan: setup.DryRun, begins: true}
 	var model string
 	c := &cobra.Command{
-		Use:   "init --run-dir RUN [--config FILE] [--lczero-model NET.pb.gz | --net FILE]",
-		Short: "Make a run directory with a first checkpoint, and do not train yet",
-		Long: `Makes the run directory of a configuration with its first checkpoint: from weights of Leela's
-(--lczero-model), of a file (--net FILE.safetensors), or seeded ones. chessbrain train with the same --config and
---run-dir goes on from it. A run that is there already is refused. A net of Leela's decides the architecture.`,
-		Example: `  chessbrain init --run-dir runs/b --lczero-model se32x2.pb.gz && chessbrain train --run-dir runs/b`,
-		Args:    noArgs,
+		Use:     "new RUN [--recipe NAME | --config FILE] [--net FILE]",
+		Aliases: []string{"init"},
+		Short:   "Make a run of a recipe with its first checkpoint, and do not train yet",
+		Long: `Makes the run directory of a recipe or a configuration with its first checkpoint: from weights of Leela's
+(--lczero-model), of a file (--net FILE.safetensors), or seeded ones. The run keeps its settings: chessbrain train RUN
+goes on from it, or chessbrain run RUN where the configuration has a section loop. A run that is there already is
+refused. A net of Leela's decides the architecture.`,
+		Example: `  chessbrain new runs/b --recipe speedrun && chessbrain train runs/b`,
+		Args:    oneRun,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := s.resolve(c); err != nil {
 				return err
+			}
+			if s.effective.Origin("loop") != "default" {
+				return newLoop(c, s, model)
 			}
 			begin, err := beginning(s.effective, model)
 			if err != nil {
@@ -47,6 +53,36 @@ func newInit() *cobra.Command {
 	c.Flags().StringVar(&model, "lczero-model", "", "begin with the weights of this net of Leela's (.pb.gz)")
 	bindJSON(c, "print one JSON object")
 	return c
+}
+
+// newLoop makes the run of a closed loop: its first cycle makes its first checkpoint.
+func newLoop(c *cobra.Command, s *session, model string) error {
+	if model != "" {
+		return usagef("--lczero-model: a closed loop begins with --net FILE; chessbrain import-net makes one of a net of Leela's")
+	}
+	settled, err := setup.NewCycle(s.effective)
+	if err != nil {
+		return err
+	}
+	training := setup.TrainingOf(settled.Effective)
+	if err := training.CheckNew(nil, ""); err != nil {
+		return err
+	}
+	if s.dryRun {
+		return cycle.DryRun(s.effective, c.OutOrStdout())
+	}
+	if err := setup.CheckDevices(settled.Effective, true); err != nil {
+		return err
+	}
+	dir, info, err := train.Begin(train.Options{Training: training, Command: s.command, Version: version(), Log: warnings(c)})
+	if err != nil {
+		return err
+	}
+	r := struct {
+		Run string `json:"run"`
+		Net string `json:"net"`
+	}{dir.Root, info.Arch}
+	return answerf(c, r, "%s: a closed loop, net %s\nchessbrain run %s goes on from it\n", r.Run, r.Net, r.Run)
 }
 
 // dryInit says what would be made.
@@ -107,8 +143,7 @@ func reportRun(c *cobra.Command, e *config.Effective, path string) error {
 		Net        string `json:"net"`
 		NetID      string `json:"net_id"`
 	}{root, path, checkpoint.Manifest.Step, net.Arch.String(), net.ID()}
-	return answerf(c, r, "%s: step %d, net %s\ncheckpoint %s\nchessbrain train with the same --config and --run-dir %s goes on from it\n",
-		root, r.Step, r.Net, path, root)
+	return answerf(c, r, "%s: step %d, net %s\ncheckpoint %s\nchessbrain train %s goes on from it\n", root, r.Step, r.Net, path, root)
 }
 
 // migrateOptions are the flags of migrate-checkpoint.

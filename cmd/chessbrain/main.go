@@ -24,6 +24,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/handover"
@@ -53,11 +54,14 @@ func execute() int {
 		return prepare(c, args)
 	}
 	err := root.ExecuteContext(context.Background())
+	if err != nil && !began {
+		if text, near, ok := strings.Cut(err.Error(), "\n\nDid you mean this?\n"); ok { // cobra's way to say it
+			err = errors.New(text + "; did you mean " + strings.Join(strings.Fields(near), " or ") + "?")
+		}
+		err = usageError{err}
+	}
 	if err != nil {
 		printError(os.Stderr, err)
-	}
-	if err != nil && !began {
-		return exitUsage
 	}
 	return exitCode(err)
 }
@@ -86,22 +90,40 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 	bindTier(root)
 	bindHelp(root)
 	addGroup(root, "Playing and learning",
-		newRun(), newStatus(), newTrain(), newSelfplay(), newExport(), newGatekeeper(), newMatch(), newLadder(), newRatings(), newUCI(), newDaemon(), newCtl(), newReport(), newDescribe(), newExam())
+		newNew(), newRecipes(), newRun(), newStatus(), newTrain(), newSelfplay(), newExport(), newGatekeeper(), newMatch(), newLadder(), newRatings(), newUCI(), newDaemon(), newCtl(), newReport(), newDescribe(), newExam())
 	addGroup(root, "Games, chunks and rows",
 		newPipeline(), newShuffle(), newImportPGN(), newRescore(), newPositions(), newPin(), newGC(), newVerify(), newTestDataloader(), newDataloaderGraph(),
 		newDumpChunk(), newFilterChunks(), newResultDistribution(), newPositionWeights(), newStartposPolicy())
 	addGroup(root, "Nets", newImportNet(), newExportNet(), newProbe(), newNetMath())
 	addGroup(root, "Around the trainer",
-		newInit(), newPlugins(), newEval(), newOverfit(), newTuneLR(), newTrainEpoch(), newMigrateCheckpoint(), newBackfillMetrics())
+		newPlugins(), newEval(), newOverfit(), newTuneLR(), newTrainEpoch(), newMigrateCheckpoint(), newBackfillMetrics())
 	addGroup(root, "This machine", newBench(), newPerft(), newDoctor(), newVersion())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		text := err.Error()
 		if number, ok := errors.AsType[*strconv.NumError](err); ok {
 			text = strings.Replace(text, number.Error(), number.Err.Error(), 1) // without the name of Go's function
 		}
-		return usagef("%s (see %s --help)", text, c.CommandPath())
+		hint := ""
+		if name, unknown := strings.CutPrefix(text, "unknown flag: --"); unknown {
+			hint = meant(c, name)
+		}
+		return usagef("%s%s (see %s --help)", text, hint, c.CommandPath())
 	})
 	return root
+}
+
+// meant asks whether one of the command's flags was meant by a name that none has; it
+// has them compared as names of commands are.
+func meant(c *cobra.Command, name string) string {
+	names := &cobra.Command{SuggestionsMinimumDistance: 2}
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+	})
+	near := names.SuggestionsFor(name)
+	if len(near) == 0 || len(near) > 4 {
+		return ""
+	}
+	return "; did you mean --" + strings.Join(near, " or --") + "?"
 }
 
 // addGroup adds commands under a heading of the help.

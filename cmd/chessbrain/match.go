@@ -24,7 +24,7 @@ type matchOptions struct {
 func newMatch() *cobra.Command {
 	var o matchOptions
 	c := &cobra.Command{
-		Use:   "match",
+		Use:   "match [PLAYER1 PLAYER2]",
 		Short: "Play a match between nets, UCI engines, and random or greedy players",
 		Long: `Plays games in pairs: each opening twice, with the colours exchanged. Prints the
 result of player 1, the Elo difference with its 95 % interval, computed from the
@@ -48,14 +48,24 @@ crashes, hangs, makes an illegal move or oversteps its time loses the game.
 Ctrl-C ends the match: the games that are finished are counted and written, and
 the exit code is 5. With --pgn or --log each finished game is on disk at once, and
 the same command goes on after a stop or a kill; more --games make a match longer.`,
-		Example: `  chessbrain match --player1 runs/a --player2 runs/a@1000 --visits 100 --pgn a.pgn
+		Example: `  chessbrain match runs/a runs/a@1000 --visits 100 --pgn a.pgn
   chessbrain match --player1 a.safetensors --player2 a.safetensors --visits 16 --player1.gumbel --games 400
-  chessbrain match --player1 runs/a --player2 greedy --games 200
+  chessbrain match builtin greedy --games 200
   chessbrain match --player1 runs/a --player2 uci:stockfish --player2.nodes 1000 --player2.option "Skill Level=0"
   chessbrain match --player1 runs/a --player2 runs/b --games 2000 --sprt 0,10 --log ab.jsonl
   chessbrain match --player1 "uci:chessbrain uci runs/a" --player2 uci:stockfish --tc 10+0.1 --concurrency 2`,
-		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
+			for i, flag := range []string{"player1", "player2"} {
+				switch {
+				case len(args) == 0:
+				case len(args) != 2:
+					return usagef("%s takes two players or none, got %q", c.CommandPath(), args)
+				case c.Flags().Changed(flag):
+					return usagef("%s: %s and --%s: keep one of the two", c.CommandPath(), args[i], flag)
+				default:
+					o.Specs[i] = args[i]
+				}
+			}
 			o.Openings.PliesSet = c.Flags().Changed("opening-plies")
 			if err := o.Validate(); err != nil {
 				return pathError(err)

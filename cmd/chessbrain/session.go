@@ -31,10 +31,12 @@ type session struct {
 	effective *config.Effective
 	flags     *config.FlagSet
 	file      string   // --config
+	recipe    string   // --recipe
 	overrides []string // --override-config
 	dryRun    bool
 	stays     bool                                     // does not become the GPU program
 	loop      bool                                     // the run is a closed loop's
+	begins    bool                                     // the run is a new one
 	runDir    string                                   // default of --run-dir; "" = the schema's
 	plan      func(*config.Effective, io.Writer) error // checks all inputs and says what would be done
 	profiles  string                                   // --profile-dir
@@ -58,17 +60,46 @@ func (s *session) bind(c *cobra.Command, groups []config.Group) {
 	}
 	bindConfig(c, s.flags)
 	c.Flags().StringVar(&s.file, "config", "", "configuration file (textproto; see configs/example.textproto)")
+	c.Flags().StringVar(&s.recipe, "recipe", "", "a configuration inside the program, instead of --config (chessbrain recipes)")
+	completeFlag(c, "recipe", recipeNames())
 	c.Flags().BoolVar(&s.dryRun, "dry-run", false, "check everything, say what would be done, create nothing")
 	c.Flags().StringArrayVar(&s.overrides, "override-config", nil, "fields of the configuration, path=value[,path=value...]; wins over everything else")
 	c.Flags().StringVar(&s.profiles, "profile-dir", "", "write CPU and heap profiles and a trace of this process there")
 }
 
-// bindConfig registers flags of the configuration.
+// bindConfig registers flags of the configuration. Words of an enum are completed.
 func bindConfig(c *cobra.Command, flags *config.FlagSet) {
 	for _, v := range flags.Values() {
 		f := c.Flags().VarPF(v, v.Flag().Name, "", v.Flag().Usage)
 		f.NoOptDefVal = v.NoOptDefVal()
+		if words := strings.Split(v.Type(), "|"); len(words) > 1 {
+			completeFlag(c, f.Name, words)
+		}
 	}
+}
+
+// noFiles says to a shell that names of files are no answer.
+const noFiles = cobra.ShellCompDirectiveNoFileComp
+
+// completeFlag lets shells complete a flag by words.
+func completeFlag(c *cobra.Command, flag string, words []string) {
+	err := c.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return words, noFiles })
+	if err != nil {
+		panic(err) // the flag is not registered, or twice
+	}
+}
+
+// oneRun takes the run directory as an argument instead of --run-dir.
+func oneRun(c *cobra.Command, args []string) error {
+	switch {
+	case len(args) > 1:
+		return usagef("%s takes one run directory at most, got %q", c.CommandPath(), args)
+	case len(args) == 0:
+		return nil
+	case c.Flags().Changed("run-dir"):
+		return usagef("%s: %s and --run-dir: keep one of the two", c.CommandPath(), args[0])
+	}
+	return c.Flags().Set("run-dir", args[0])
 }
 
 // takeNames lets flags of a command be given by other names, too.
@@ -81,13 +112,25 @@ func takeNames(c *cobra.Command, others map[string]string) {
 // resolve merges flags, environment, file, what the run keeps, and defaults.
 func (s *session) resolve(c *cobra.Command) error {
 	s.command = strings.Join(append([]string{c.CommandPath()}, os.Args[min(2, len(os.Args)):]...), " ")
-	in := config.Input{Path: s.file, Env: os.LookupEnv, Flags: s.flags, Overrides: s.overrides, OfRun: setup.OfRun}
-	if s.loop {
+	in := config.Input{Path: s.file, Env: os.LookupEnv, Flags: s.flags, Overrides: s.overrides}
+	switch {
+	case s.begins:
+	case s.loop:
 		in.OfRun = setup.OfLoop
-	} else if s.trains() {
+	case s.trains():
 		in.OfRun = setup.OfTraining
+	default:
+		in.OfRun = setup.OfRun
 	}
 	var err error
+	if s.recipe != "" {
+		if s.file != "" {
+			return usagef("--recipe and --config: keep one of the two; chessbrain recipes show %s is a beginning of a file", s.recipe)
+		}
+		if in.File, err = recipe(s.recipe); err != nil {
+			return err
+		}
+	}
 	s.effective, err = config.Resolve(in)
 	if err != nil || s.stays || !s.computes() {
 		return err

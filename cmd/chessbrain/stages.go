@@ -29,7 +29,7 @@ func newRun() *cobra.Command {
 	var stage string
 	var show bool
 	c := &cobra.Command{
-		Use:   "run",
+		Use:   "run [RUN]",
 		Short: "The closed loop on this machine: gate, play, shuffle, train, export, in a circle",
 		Long: `Goes round from an empty directory on: the gatekeeper tests the newest net, the accepted one plays, the
 newest rows are shuffled, the net is trained on them, and the new net is a candidate of the next cycle. It ends when
@@ -39,8 +39,8 @@ command goes on. chessbrain status RUN shows where it is.
 --stage NAME does one stage and ends: gatekeeper, rating, selfplay, shuffle, train, export or gc. Exit code 0: it is
 done, or was; 2: another stage is next, which it names; 6: too few rows, self-play is next; 7: a stop condition
 holds.`,
-		Example: "  chessbrain run --run-dir runs/a --config configs/laptop.textproto --hours 8",
-		Args:    noArgs,
+		Example: "  chessbrain run runs/a --recipe laptop --hours 8",
+		Args:    oneRun,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := s.resolve(c); err != nil {
 				return err
@@ -78,17 +78,18 @@ func newTrain() *cobra.Command {
 	s := &session{plan: setup.DryRun, rereads: true}
 	var lockWait time.Duration
 	c := &cobra.Command{
-		Use:   "train",
+		Use:   "train [RUN]",
 		Short: "Play against itself and learn from the games",
 		Long: `Plays games of the net against itself and trains it on them, episode after episode, into the run directory.
 The same command goes on where the last one ended; --episodes is a total. The first Ctrl-C finishes the step under
 way, saves and exits with 5; a second one ends at once. With --source dir, shuffled or loader it only trains, on
 what others played.
 
-Flags win over environment variables (EPISODES, BATCH_SIZE, ...), those over --config FILE, that over the defaults.`,
-		Example: "  chessbrain train --episodes 200 --producer-workers 8\n\n" +
+A run keeps its settings for the next start. Flags win over environment variables (EPISODES, BATCH_SIZE, ...), those
+over --config FILE or --recipe NAME, that over what the run keeps, and that over the defaults.`,
+		Example: "  chessbrain train --episodes 200 --producer-workers 8\n  chessbrain train runs/a --recipe speedrun\n\n" +
 			"  chessbrain train --run-dir runs/a --source shuffled --samples-per-epoch 100000 --export-mode main",
-		Args: noArgs,
+		Args: oneRun,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if lockWait < 0 {
 				return usagef("--lock-wait %v: want 0 or more", lockWait)

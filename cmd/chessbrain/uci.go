@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"os"
 	"strconv"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena/match"
 	"github.com/chessbrain/chessbrain/chess/uci"
+	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/run/tools"
 )
@@ -31,7 +33,8 @@ func newUCI() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "uci [RUN]",
 		Short: "Play as a UCI engine, for a chess GUI",
-		Long: `Speaks UCI on standard input and output with the newest net of a run, or with --net FILE.
+		Long: `Speaks UCI on standard input and output with the newest net of a run, or with --net FILE. Where neither is
+named it plays with runs/chessbrain, and where that is not there, with the net inside the program (--net builtin).
 
 The GUI sets the options that the engine lists in its answer to uci; --option sets them for a GUI that cannot. Values of
 spins are whole numbers, of checks true or false:
@@ -51,7 +54,7 @@ spins are whole numbers, of checks true or false:
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.serve(c, runArg(args)) },
 	}
-	c.Flags().StringVar(&f.net, "net", "", "play with this net file (safetensors or .pb.gz)")
+	c.Flags().StringVar(&f.net, "net", "", "play with this net: a file (safetensors or .pb.gz), or builtin, the net inside the program")
 	c.Flags().IntVar(&f.visits, "visits", 800, "visits of a plain go")
 	c.Flags().IntVar(&f.threads, "threads", 1, "threads that evaluate positions")
 	c.Flags().StringArrayVar(&f.options, "option", nil, "option of the engine, NAME=VALUE; may be given several times")
@@ -67,6 +70,9 @@ func (f *uciFlags) serve(c *cobra.Command, root string) (err error) {
 	device, err := playDevice(c, f.device, f.precision)
 	if err != nil {
 		return err
+	}
+	if _, err := os.Stat(root); f.net == "" && root == defaultRun && err != nil {
+		f.net = config.NetBuiltin
 	}
 	player, err := openPlayingNet(device, cmp.Or(f.net, root), tools.NetForms)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -100,15 +101,10 @@ func JoinWords(args []string) []string {
 }
 
 // takesWord says whether an argument is a switch that takes words, and the next
-// one is such a word.
+// one is such a word, or a wrong one: it is no flag and no path.
 func takesWord(arg, next string) bool {
-	for _, f := range flags() {
-		if f.takesWords() && arg == "--"+f.Name {
-			_, err := parseValue(f.field, next)
-			return err == nil
-		}
-	}
-	return false
+	word := !strings.HasPrefix(next, "-") && !strings.ContainsAny(next, `/\`)
+	return word && slices.ContainsFunc(flags(), func(f Flag) bool { return f.takesWords() && arg == "--"+f.Name })
 }
 
 // Switch says whether the flag needs no value.

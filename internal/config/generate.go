@@ -5,5 +5,4 @@ package config
 // configs/example.textproto from the schema.
 
 //go:generate go run ./gen
-//go:generate cp ../../configs/models.textproto models.textproto
 //go:generate go test -count=1 -run ^TestGenerated -update .

@@ -1,7 +1,6 @@
 package config
 
 import (
-	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,18 +9,15 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/proto"
-)
 
-// builtInKinds is configs/models.textproto, copied here by go generate because
-// embedding cannot reach outside of the package.
-//
-//go:embed models.textproto
-var builtInKinds []byte
+	"github.com/chessbrain/chessbrain/configs"
+)
 
 // Kinds reads model kinds from a file like configs/models.textproto; an empty
 // path means those built in.
 func Kinds(path string) (*ModelKinds, error) {
-	text, name := builtInKinds, "models.textproto"
+	builtIn, _ := configs.Text(configs.Models)
+	text, name := []byte(builtIn), configs.Models
 	if path != "" {
 		var err error
 		if text, err = readFile(path); err != nil {
@@ -46,6 +42,9 @@ func Kinds(path string) (*ModelKinds, error) {
 	}
 	return kinds, nil
 }
+
+// NetBuiltin is what the net inside the program is called where a net is named.
+const NetBuiltin = "builtin"
 
 // defaultEngineNodes is what an engine of the rating list gets for a move where
 // nothing is said: enough to play sensibly, and the same on every machine.
@@ -134,10 +133,10 @@ func (e *Effective) resolveNet() error {
 		tower.Filters, tower.Blocks, found = proto.Int32(int32(filters)), proto.Int32(int32(blocks)), true
 	}
 	if !found {
-		if info, err := os.Stat(net); err == nil && !info.IsDir() {
+		if info, err := os.Stat(net); net == NetBuiltin || err == nil && !info.IsDir() {
 			return nil // a net file
 		}
-		return e.Errorf("model.net", "known kinds: "+strings.Join(names, ", "), "neither a model kind, nor filters x blocks such as 64x6, nor a sparse net such as sparse128, nor a file that exists")
+		return e.Errorf("model.net", "known kinds: "+strings.Join(names, ", "), "neither a model kind, nor filters x blocks such as 64x6, nor a sparse net such as sparse128, nor builtin, nor a file that exists")
 	}
 	m.Arch.Body = &Arch_ConvTower{ConvTower: tower}
 	e.netIsArch("conv_tower.filters", "conv_tower.blocks", "conv_tower.se_ratio")

@@ -14,7 +14,8 @@ func TestJoinWords(t *testing.T) {
 		"train --amp OFF":           "train --amp=OFF",
 		"train --amp":               "train --amp",
 		"train --amp --no-amp":      "train --amp --no-amp",
-		"train --amp run":           "train --amp run",
+		"train --amp run":           "train --amp=run", // a wrong word
+		"train --amp runs/a":        "train --amp runs/a",
 		"train --no-amp off":        "train --no-amp off",
 		"x -- --amp bf16":           "x -- --amp bf16",
 		"":                          "",

@@ -125,7 +125,7 @@ const bootstrapName = "random"
 // files, or the run's checkpoints. Its first weights play while there is none.
 func newNetFinder(e *setup.Effective, s *setup.SelfPlay) *netFinder {
 	bootstrap := func(name string) (*foundNet, error) {
-		net, err := setup.InitialNet(e, s.Seed)
+		net, err := setup.FirstNet(e, s.Seed)
 		return &foundNet{net: net, name: name}, err
 	}
 	if s.Models == "" {

@@ -176,7 +176,7 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
 	if err := checkPlays(e); err != nil {
 		return err
 	}
-	net, err := InitialNet(e, e.Config.GetSeed())
+	net, err := FirstNet(e, e.Config.GetSeed())
 	if err != nil {
 		return err
 	}

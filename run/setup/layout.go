@@ -73,22 +73,18 @@ func OfLoop(e *config.Effective) (*config.File, error) {
 	if file == nil {
 		return nil, err
 	}
-	file.Leave("training.source", "training.export_mode", "training.quit_if_no_data", "training.bucket.stop_when_limited")
-	if !looped(e) {
+	if file.Config.GetTraining().GetSource() != config.Training_SHUFFLED { // no loop's: it has set none of these
 		file.Leave("training.bucket.per_new_row", "training.epochs_per_export")
 	}
+	file.Leave("training.source", "training.export_mode", "training.quit_if_no_data", "training.bucket.stop_when_limited")
 	return file, nil
-}
-
-// looped says whether a closed loop has been at work in e's directory.
-func looped(e *config.Effective) bool {
-	return fileThere(filepath.Join(e.Config.GetRunDir(), run.CyclesName))
 }
 
 // OfTraining is OfRun for a plain training, which has no place in a closed loop's.
 func OfTraining(e *config.Effective) (*config.File, error) {
 	file, err := OfRun(e)
-	if file == nil || !looped(e) || e.Origin("training.source") != "default" {
+	loops := fileThere(filepath.Join(e.Config.GetRunDir(), run.CyclesName))
+	if file == nil || !loops || e.Origin("training.source") != "default" {
 		return file, err
 	}
 	if name := e.Config.GetTraining().GetTrainingName(); name == file.Config.GetTraining().GetTrainingName() {

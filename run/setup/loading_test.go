@@ -32,8 +32,8 @@ func resolve(t *testing.T, text string) *config.Effective {
 	return e
 }
 
-// builtin makes the built-in rescorers.
-func builtin(t *testing.T) *host.Host {
+// builtIns makes the built-in rescorers.
+func builtIns(t *testing.T) *host.Host {
 	t.Helper()
 	h, err := host.New(host.Options{Builtin: rescore.Definitions()})
 	if err != nil {
@@ -67,7 +67,7 @@ func example(t *testing.T) string {
 func TestExampleGraph(t *testing.T) {
 	text := strings.ReplaceAll(example(t), `settings { key: "x" value: "y" }`, "")
 	e := resolve(t, text)
-	l, err := New(t.Context(), e, builtin(t))
+	l, err := New(t.Context(), e, builtIns(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestGraph(t *testing.T) {
   stage { name: "t" input: "j" tensor_generator { threads: 7 batch_size: 11 } }
   output: "t"
 }`)
-	c, err := Graph(t.Context(), e, builtin(t))
+	c, err := Graph(t.Context(), e, builtIns(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestFaults(t *testing.T) {
 			[]string{`run.textproto:2:2: data_loader.stage[0]`, `stage "b": `, `unknown setting "x"`}},
 		"plugin without a name": {"data_loader {\n stage { name: 'b' input: 'c' plugin {} }\n}", []string{`run.textproto:2:2: data_loader.stage[0]: stage "b": `}},
 	} {
-		_, err := New(t.Context(), resolve(t, c.text), builtin(t))
+		_, err := New(t.Context(), resolve(t, c.text), builtIns(t))
 		var coded interface{ ExitCode() int }
 		if !errors.As(err, &coded) || coded.ExitCode() != 2 {
 			t.Errorf("%s: %v", name, err)
@@ -193,7 +193,7 @@ func TestDocumentedGraphs(t *testing.T) {
 		if !strings.HasPrefix(block, "data_loader") {
 			block = "data_loader {\n" + block + "\n output: 'train' }"
 		}
-		l, err := New(t.Context(), resolve(t, block), builtin(t))
+		l, err := New(t.Context(), resolve(t, block), builtIns(t))
 		if err != nil {
 			t.Errorf("%v in:\n%s", err, block)
 			continue

@@ -18,6 +18,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/builtin"
 	"github.com/chessbrain/chessbrain/run"
 )
 
@@ -140,10 +141,28 @@ func netNameIn(dir, path string) string {
 	return name
 }
 
-// InitialNet returns the weights that a run begins with: those of the net file
-// that the configuration names, or seeded ones.
+// NetFile is the net that the configuration begins with: the path of a file, or
+// config.NetBuiltin; "" = seeded weights, or what the run has.
+func (t *Training) NetFile() string { return t.e.Config.GetModel().GetNet() }
+
+// FirstNet returns the weights that the run in e's directory begins or began with: those
+// that it keeps, unless the configuration names others, or else those of InitialNet.
+func FirstNet(e *config.Effective, seed uint64) (*nn.Net, error) {
+	kept := run.Dir{Root: e.Config.GetRunDir()}.InitialNet()
+	if e.Config.GetModel().GetNet() == "" && fileThere(kept) {
+		return ReadNet(kept)
+	}
+	return InitialNet(e, seed)
+}
+
+// InitialNet returns the weights that a configuration names: those of the net file
+// that the configuration names, the net inside the program, or seeded ones.
 func InitialNet(e *config.Effective, seed uint64) (*nn.Net, error) {
-	if name := e.Config.GetModel().GetNet(); strings.HasSuffix(name, run.NetSuffix) {
+	switch name := e.Config.GetModel().GetNet(); {
+	case name == config.NetBuiltin:
+		net, _, err := builtin.Net()
+		return net, err
+	case strings.HasSuffix(name, run.NetSuffix):
 		net, err := ReadNet(name)
 		if err != nil {
 			return nil, e.Errorf("model.net", "name a file written by chessbrain, a kind (b6c64) or filters x blocks (64x6)", "%v", err)

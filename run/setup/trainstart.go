@@ -53,13 +53,7 @@ func (t *Training) look() (s *Start, err error) {
 	if s.Exists = s.Info.Version > 0; !s.Exists {
 		s.Info.Version, s.Info.Created = 1, time.Now().UTC()
 	}
-	// The net that the run began with is that of Init, unless the configuration names
-	// another.
-	if initial := s.Dir.InitialNet(); t.e.Config.GetModel().GetNet() == "" && fileThere(initial) {
-		s.Initial, err = ReadNet(initial)
-	} else {
-		s.Initial, err = InitialNet(t.e, s.Info.Seed)
-	}
+	s.Initial, err = FirstNet(t.e, s.Info.Seed)
 	return s, err
 }
 

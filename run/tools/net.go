@@ -12,10 +12,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/builtin"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
@@ -23,7 +25,7 @@ import (
 )
 
 // NetForms says what a net may be.
-const NetForms = "a net file (safetensors or Leela's .pb.gz), RUN or CHECKPOINT (a directory), RUN@STEP, or random-weights:SEED[:ARCH]"
+const NetForms = "a net file (safetensors or Leela's .pb.gz), RUN or CHECKPOINT (a directory), RUN@STEP, builtin (the net inside the program), or random-weights:SEED[:ARCH]"
 
 // randomWeights begins the description of a net that was never trained.
 const randomWeights = "random-weights"
@@ -41,6 +43,10 @@ type Net struct {
 func OpenNet(spec, forms string) (*Net, error) {
 	if rest, ok := strings.CutPrefix(spec, randomWeights+":"); ok {
 		return randomNet(rest)
+	}
+	if spec == config.NetBuiltin {
+		net, meta, err := builtin.Net()
+		return &Net{Net: net, Name: spec, Meta: meta}, err
 	}
 	if fsx.IsFile(spec) {
 		return ReadNet(spec, forms)

@@ -28,14 +28,9 @@ func Init(ctx context.Context, opt Options, b Beginning) (path string, err error
 	if err := opt.Training.CheckNew(b.Net, b.From); err != nil {
 		return "", err
 	}
-	if dir := (run.Dir{Root: opt.Training.Root}); b.Net != nil {
-		if err := fsx.MkdirAll(fsx.OS, dir.Root); err != nil {
-			return "", fmt.Errorf("make run directory: %w", err)
-		}
-		meta := map[string]string{"name": b.From, "program": "chessbrain " + opt.Version}
-		write := func(w io.Writer) error { return nn.WriteSafetensors(w, b.Net, meta) }
-		if err := fsx.WriteFileFunc(fsx.OS, dir.InitialNet(), write); err != nil {
-			return "", fmt.Errorf("write the net of the run: %w", err)
+	if b.Net != nil {
+		if err := writeInitial(opt, b.Net, b.From); err != nil {
+			return "", err
 		}
 	}
 	r := newTraining(opt)
@@ -48,4 +43,19 @@ func Init(ctx context.Context, opt Options, b Beginning) (path string, err error
 		path = filepath.Join(r.dir.Checkpoints, checkpoint.Name(r.info.Job, r.saver.steps))
 	}
 	return path, r.close(err)
+}
+
+// writeInitial puts the net that a run begins with into its directory; from says what it
+// was.
+func writeInitial(opt Options, net *nn.Net, from string) error {
+	dir := run.Dir{Root: opt.Training.Root}
+	if err := fsx.MkdirAll(fsx.OS, dir.Root); err != nil {
+		return fmt.Errorf("make run directory: %w", err)
+	}
+	meta := map[string]string{"name": from, "program": "chessbrain " + opt.Version}
+	write := func(w io.Writer) error { return nn.WriteSafetensors(w, net, meta) }
+	if err := fsx.WriteFileFunc(fsx.OS, dir.InitialNet(), write); err != nil {
+		return fmt.Errorf("write the net of the run: %w", err)
+	}
+	return nil
 }

@@ -37,6 +37,11 @@ func (r *training) prepareDir(ctx context.Context) (err error) {
 		return err
 	}
 	r.info, r.dir, r.initial = there.Info, there.Dir, there.Initial
+	if from := r.cfg.NetFile(); from != "" && !there.Exists { // the run keeps it, wherever the file goes
+		if err := writeInitial(r.opt, r.initial, from); err != nil {
+			return err
+		}
+	}
 	for _, d := range []string{r.dir.History(), r.dir.Logs(), r.dir.Checkpoints, r.dir.Metrics} {
 		if err := fsx.MkdirAll(fsx.OS, d); err != nil {
 			return fmt.Errorf("make run directory: %w", err)
