@@ -11,6 +11,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/internal/monitor/report"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/cycle"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/tools"
@@ -57,7 +58,7 @@ func newReport() *cobra.Command {
 			if output == "" {
 				output = filepath.Join(dir.Root, reportDir)
 			}
-			data, files, err := plot(dir.Metrics, output)
+			data, files, err := plot(dir, output)
 			if err != nil {
 				return pathError(err)
 			}
@@ -72,13 +73,22 @@ func newReport() *cobra.Command {
 // reportDir is where the plots of a run lie in it.
 const reportDir = "report"
 
-// plot makes the report of a metrics directory; the last file is its text.
-func plot(metrics, output string) (*report.Data, []string, error) {
-	data, err := report.Read(filepath.Join(metrics, monitor.MetricsName))
+// plot makes the report of a run; the last file is its text, with what the ladder said
+// last of a net of the run.
+func plot(dir run.Dir, output string) (*report.Data, []string, error) {
+	data, err := report.Read(filepath.Join(dir.Metrics, monitor.MetricsName))
 	if err != nil {
 		return nil, nil, err
 	}
-	files, err := report.Write(data, output)
+	var placed strings.Builder
+	if r := cycle.NewestLadder(dir); r != nil {
+		placed.WriteString("\n## Ladder\n\n```\n")
+		if err := r.Write(&placed); err != nil {
+			return nil, nil, err
+		}
+		placed.WriteString("```\n")
+	}
+	files, err := report.Write(data, output, placed.String())
 	return data, files, err
 }
 

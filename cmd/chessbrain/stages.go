@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/cycle"
 	"github.com/chessbrain/chessbrain/run/exporting"
 	"github.com/chessbrain/chessbrain/run/gate"
@@ -123,7 +124,7 @@ func (t *trained) Write(out io.Writer) error {
 	if err := t.Summary.Write(out); err != nil || !t.well {
 		return err
 	}
-	_, files, err := plot(t.Metrics, filepath.Join(t.root, reportDir))
+	_, files, err := plot(run.Dir{Root: t.root, Metrics: t.Metrics}, filepath.Join(t.root, reportDir))
 	if err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}

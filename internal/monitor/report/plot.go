@@ -61,9 +61,9 @@ func (f *figure) chart(d *Data) *Chart {
 	return c
 }
 
-// Write makes one SVG and one PNG of each figure that has data, and report.md,
-// in dir, which is created. It returns their paths.
-func Write(d *Data, dir string) ([]string, error) {
+// Write makes one SVG and one PNG of each figure that has data, and report.md, which ends
+// with more, in dir, which is created. It returns their paths.
+func Write(d *Data, dir, more string) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make report directory: %w", err)
 	}
@@ -82,7 +82,7 @@ func Write(d *Data, dir string) ([]string, error) {
 		text += fmt.Sprintf("![%s](%s.svg)\n", f.name, f.name)
 	}
 	path := filepath.Join(dir, "report.md")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(text+more), 0o644); err != nil {
 		return paths, fmt.Errorf("write report: %w", err)
 	}
 	return append(paths, path), nil

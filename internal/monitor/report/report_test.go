@@ -63,7 +63,7 @@ func TestReport(t *testing.T) {
 		t.Errorf("%d points (one of 60 is NaN), step %d, episode %d", n, d.Step, d.Episodes)
 	}
 	dir := filepath.Join(t.TempDir(), "report")
-	paths, err := Write(d, dir)
+	paths, err := Write(d, dir, "\n## Ladder\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"# Run job", "6 episodes, 60 steps", "Net 32x4-se, seed 7, device cpu (avx2, bf16), self-play on cpu (fp32); from", "drawn 3 (50 %)", "* repetition: 3",
-		"| policy_loss | 3.0000 | 1.8750 | -1.1250 | -26.5 |", "nothing but the rules is 3.1000", "look at this", "too short to judge", "![losses](losses.svg)"} {
+		"| policy_loss | 3.0000 | 1.8750 | -1.1250 | -26.5 |", "nothing but the rules is 3.1000", "look at this", "too short to judge", "![losses](losses.svg)", "\n## Ladder\n"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
