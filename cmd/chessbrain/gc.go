@@ -45,6 +45,9 @@ the limits say, what is still needed stays, and what the run did not make or is 
 func (o *gcOptions) run(c *cobra.Command, root string) error {
 	path := o.file
 	if path == "" {
+		if _, _, err := setup.OpenDir(root); err != nil {
+			return usageError{err}
+		}
 		path = run.Dir{Root: root}.ConfigFile()
 	}
 	file, err := config.Load(path)

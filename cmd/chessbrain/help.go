@@ -31,6 +31,17 @@ func bindHelp(root *cobra.Command) {
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		fmt.Fprintln(c.OutOrStdout(), strings.Join(helpPage(c, wantsAll(c)), "\n"))
 	})
+	root.SetHelpCommand(&cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help for a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, _, err := root.Find(args)
+			if err != nil {
+				return usageError{err}
+			}
+			return c.Help()
+		},
+	})
 }
 
 func wantsAll(c *cobra.Command) bool {

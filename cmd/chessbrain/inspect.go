@@ -30,7 +30,7 @@ most, and which flag changes it.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := cycle.ReadStatus(c.Context(), runArg(args))
 			if err != nil {
-				return pathError(err)
+				return usageError{err}
 			}
 			if wantsJSON(c) {
 				e := json.NewEncoder(c.OutOrStdout())

@@ -67,7 +67,7 @@ run's configuration, but for the engine. A stop or a kill loses no finished game
 // run updates the catalogue, plays where that is asked for, and prints the list.
 func (o *ratingOptions) run(c *cobra.Command, root string) error {
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
-		return usagef("%s is no directory of a run: name one", root)
+		return usagef("%s is not a run directory; name one", root)
 	}
 	log, _, err := monitor.NewLogger(monitor.LogOptions{Terminal: c.ErrOrStderr()})
 	if err != nil {

@@ -51,8 +51,8 @@ const NetBuiltin = "builtin"
 const defaultEngineNodes = 1000
 
 var (
-	netSize    = regexp.MustCompile(`^([0-9]{1,5})x([0-9]{1,4})$`)
-	sparseSize = regexp.MustCompile(`^sparse([0-9]{1,5})$`)
+	netSize    = regexp.MustCompile(`^([0-9]{1,9})x([0-9]{1,9})$`)
+	sparseSize = regexp.MustCompile(`^sparse([0-9]{1,9})$`)
 )
 
 // normalise resolves what one value says about others: a model kind or size
@@ -103,7 +103,7 @@ func (e *Effective) resolveNet() error {
 		return err
 	}
 	if size := sparseSize.FindStringSubmatch(net); size != nil {
-		accumulators, _ := strconv.Atoi(size[1]) // at most five digits
+		accumulators, _ := strconv.Atoi(size[1]) // at most nine digits
 		sparse := proto.CloneOf(m.GetArch().GetSparse())
 		if sparse == nil {
 			sparse = &SparseBody{}
@@ -128,7 +128,7 @@ func (e *Effective) resolveNet() error {
 		}
 	}
 	if size := netSize.FindStringSubmatch(net); size != nil && !found {
-		filters, _ := strconv.Atoi(size[1]) // at most five digits
+		filters, _ := strconv.Atoi(size[1]) // at most nine digits
 		blocks, _ := strconv.Atoi(size[2])
 		tower.Filters, tower.Blocks, found = proto.Int32(int32(filters)), proto.Int32(int32(blocks)), true
 	}

@@ -134,6 +134,10 @@ func ReadStatus(ctx context.Context, root string) (*Status, error) {
 	}
 	dir := run.Dir{Root: root}
 	about, exists, err := run.ReadRunInfo(root)
+	if !exists && err == nil && !anyThere(dir.Selfplay(), dir.Models(), dir.Logs()) {
+		_, _, err := setup.OpenDir(root)
+		return nil, err
+	}
 	if exists {
 		s.Job, s.Starts, s.Program, s.Created = about.Job, about.Starts, about.Program, about.Created
 	}
@@ -205,6 +209,15 @@ func (s *Status) readNets(dir run.Dir) {
 		n.Gate = matches[0]
 	}
 	s.Ladder = NewestLadder(dir)
+}
+
+// anyThere says whether one of the paths is there: a run has some of them before a
+// trainer's first start, too.
+func anyThere(paths ...string) bool {
+	return slices.ContainsFunc(paths, func(path string) bool {
+		_, err := os.Stat(path)
+		return err == nil
+	})
 }
 
 // NewestLadder returns what the ladder said last of a net of the run, nil where it was

@@ -71,7 +71,7 @@ type scanner struct {
 // scan returns everything but the ratings.
 func scan(ctx context.Context, root string, old *catalogue.Catalogue, log *slog.Logger) (*catalogue.Catalogue, error) {
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("ratings: %s is no directory of a run: name one", root)
+		return nil, fmt.Errorf("ratings: %s is not a run directory; name one", root)
 	}
 	s := &scanner{ctx, run.Dir{Root: root}, old, log}
 	c := &catalogue.Catalogue{}

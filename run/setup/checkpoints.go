@@ -48,7 +48,11 @@ func FindCheckpoint(path string) (*checkpoint.Checkpoint, error) {
 			return checkpointOfStep(path[:at], path[at+1:])
 		}
 	}
-	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s", fs.ErrNotExist, path)
+	}
+	if err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("open checkpoint: %w: %s; name a run or a checkpoint, or a file that ends with %s", syscall.ENOTDIR, path, run.NetSuffix)
 	}
 	if _, err := os.Stat(filepath.Join(path, "manifest.json")); err == nil {
