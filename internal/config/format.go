@@ -28,9 +28,28 @@ func Hash(c *Config) string {
 // it.
 func Format(c *Config) []byte { return printer{comments: true}.print(c) }
 
-// Format writes the configuration with comments, and with the origin of each
-// value that is not the default.
-func (e *Effective) Format() []byte { return printer{comments: true, origin: e.Origin}.print(e.Config) }
+// Changed writes the values that are not the defaults, with their origins, as textproto.
+func (e *Effective) Changed() []byte {
+	c, defaults := Clone(e.Config), Defaults()
+	fill(defaults.ProtoReflect())
+	leaveEqual(c.ProtoReflect(), defaults.ProtoReflect())
+	return printer{origin: e.Origin}.print(c)
+}
+
+// leaveEqual clears what m has as other has it.
+func leaveEqual(m, other protoreflect.Message) {
+	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		if fd.Message() != nil && !fd.IsList() && !fd.IsMap() && other.Has(fd) {
+			leaveEqual(v.Message(), other.Get(fd).Message())
+			if proto.Size(v.Message().Interface()) == 0 {
+				m.Clear(fd)
+			}
+		} else if other.Has(fd) && v.Equal(other.Get(fd)) {
+			m.Clear(fd)
+		}
+		return true
+	})
+}
 
 type printer struct {
 	out      strings.Builder

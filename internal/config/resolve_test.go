@@ -154,6 +154,22 @@ func TestRunKeepsItsValues(t *testing.T) {
 	}
 }
 
+// TestChanged: what is not the default is all that a file needs to say.
+func TestChanged(t *testing.T) {
+	e, err := Resolve(Input{File: mustParse(t, `model { net: "sparse64" } training { batch_size: 16 lr_rule { duration_steps: 5 lr: 0.1 transition: CONSTANT lr: 0.2 } }`), Flags: set(t, "--seed", "3")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(e.Changed())
+	again, err := Resolve(Input{File: mustParse(t, text)})
+	if err != nil || Hash(again.Config) != Hash(e.Config) {
+		t.Errorf("%v, another configuration:\n%s", err, text)
+	}
+	if !strings.Contains(text, "seed: 3  # --seed\n") || strings.Contains(text, "batch_size") || strings.Count(text, "\n") > 25 {
+		t.Errorf("not what was changed:\n%s", text)
+	}
+}
+
 // TestEveryFlagSetsItsField gives every flag a value that is not the default
 // and looks for it in the field.
 func TestEveryFlagSetsItsField(t *testing.T) {

@@ -206,7 +206,7 @@ func DryRun(opt Options, w io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.stages.Close()) }()
-	fmt.Fprintf(w, "%s\nexport (dry run: nothing is created)\nexporter %s, weights %s\n", opt.Effective.Format(), x.want.Exporter, x.want.Weights)
+	fmt.Fprintf(w, "%s\nexport (dry run: nothing is created)\nexporter %s, weights %s\n", opt.Effective.Changed(), x.want.Exporter, x.want.Weights)
 	x.stages.DescribeTo(w)
 	for _, q := range x.plan() {
 		all, err := sources(q.from)

@@ -81,7 +81,7 @@ func DryRun(e *setup.Effective, dirs Dirs, w io.Writer) error {
 	if accepted != nil {
 		baseline = accepted.Path
 	}
-	fmt.Fprintf(w, "%s\ngatekeeper of %s (dry run: nothing is created)\n", e.Format(), dir.Root)
+	fmt.Fprintf(w, "%s\ngatekeeper of %s (dry run: nothing is created)\n", e.Changed(), dir.Root)
 	fmt.Fprintf(w, "nets to test: %d in %s\n", len(candidates), dirs.Test)
 	for i := range candidates {
 		note := ""

@@ -19,7 +19,7 @@ import (
 const bytesPerPosition = 200
 
 // DryRun checks configuration, inputs, disk and devices, holds them against the run
-// that is there, and prints the effective configuration and what a trainer would read
+// that is there, and prints the settings that are not the defaults and what a trainer would read
 // and write. It creates nothing.
 func DryRun(e *config.Effective, w io.Writer) error { return dryRun(e, w, (*Training).Hold) }
 
@@ -55,7 +55,7 @@ func dryRun(e *config.Effective, w io.Writer, look func(*Training) (*Start, erro
 	if s.Exists {
 		begins = "goes on"
 	}
-	fmt.Fprintf(w, "%s\nrun %s %s (dry run: nothing is created)\n", e.Format(), s.Dir.Root, begins)
+	fmt.Fprintf(w, "%s\nrun %s %s (dry run: nothing is created)\n", e.Changed(), s.Dir.Root, begins)
 	c := e.Config
 	a := ArithmeticOf(c, true, true)
 	fmt.Fprintf(w, "devices: trainer %s in %s, producers %s in %s, kernels %s\n", TrainerDevice(c).Describe(), a.Precision, PlayerDevice(c).Describe(), a.ProducerPrecision, a.Kernels)
@@ -203,7 +203,7 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
 		from = "the newest file in " + models
 	}
 	a := ArithmeticOf(c, false, true)
-	fmt.Fprintf(w, "%s\nself-play below %s (dry run: nothing is created)\n", e.Format(), dir.Root)
+	fmt.Fprintf(w, "%s\nself-play below %s (dry run: nothing is created)\n", e.Changed(), dir.Root)
 	fmt.Fprintf(w, "devices: producers %s in %s, kernels %s\n", PlayerDevice(c).Describe(), a.ProducerPrecision, a.Kernels)
 	if lacks := LacksPrecision(e, false, true); lacks != "" {
 		fmt.Fprintf(w, "warning: %s\n", lacks)
