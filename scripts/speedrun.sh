@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Trains the sparse net of configs/speedrun.textproto from random weights, half an hour on two cores, and then climbs the
+# Trains the sparse net of configs/speedrun.textproto from random weights, an hour on two cores, and then climbs the
 # ladder with it: scores against opponents that never change (docs/SPEEDRUN.md has the board of such runs).
 # usage: scripts/speedrun.sh [RUN_DIR] [flags of chessbrain train...]     (default: runs/speedrun)
 # A run that was stopped goes on; one that is done is only measured. CHESSBRAIN names another binary than
