@@ -45,7 +45,7 @@ type chunkPool struct {
 func newChunkPool(b *build) (Stage, error) {
 	s := b.config.ShufflingChunkPool
 	p := &chunkPool{edges: edgesOf[SourceEvent, *Game](b), settings: s, changed: make(signal),
-		window: newPoolWindow(int64(s.StoreMiB) << 20), stream: NewStream(b.random(0)), pcg: b.random(1),
+		window: poolWindow{sources: map[string]*poolSource{}, budget: int64(s.StoreMiB) << 20}, stream: NewStream(b.random(0)), pcg: b.random(1),
 		hanse:  chance.Hanse{Threshold: float64(s.HanseSamplingThreshold), Gamma: s.HanseSamplingGamma},
 		handed: b.counter("chunks_handed_on"), rejected: b.counter("chunks_rejected"), bad: b.counter("chunks_bad"),
 		transcoded: b.counter("chunks_transcoded"),
