@@ -81,12 +81,7 @@ func (p *chunkPool) Run(ctx context.Context) error {
 
 // takeIn reads the input until it ends.
 func (p *chunkPool) takeIn(ctx context.Context) error {
-	tell := func(ended bool) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.ended = ended
-		p.changed.tell()
-	}
+	tell := func(ended bool) { p.changed.change(&p.mu, func() { p.ended = ended }) }
 	err := replay.Each(ctx, p.in.Get, func(e SourceEvent) error {
 		defer tell(false)
 		return p.add(ctx, e)
