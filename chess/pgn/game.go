@@ -67,8 +67,7 @@ func (e *ReadError) Error() string {
 			sb.WriteString("; ...")
 			break
 		}
-		sb.WriteString("; ")
-		sb.WriteString(g.Error())
+		sb.WriteString("; " + g.Error())
 	}
 	return sb.String()
 }

@@ -1,6 +1,7 @@
 package pgn
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -25,10 +26,7 @@ const lineWidth = 79
 // are wrapped at their blanks. An illegal move is an error, and so is a comment
 // that PGN cannot hold; nothing is written then.
 func Write(w io.Writer, g *Game) error {
-	result := g.Result
-	if result == "" {
-		result = "*"
-	}
+	result := cmp.Or(g.Result, "*")
 	if !isResult(result) {
 		return fmt.Errorf("write PGN: result %q is none of 1-0, 0-1, 1/2-1/2, *", result)
 	}
@@ -52,10 +50,7 @@ func writeTags(sb *strings.Builder, g *Game, result string) error {
 	own := map[string]bool{"Result": true, "FEN": true, "SetUp": true}
 	for _, t := range roster {
 		own[t[0]] = true
-		if v := g.Tag(t[0]); v != "" {
-			t[1] = v
-		}
-		tag(t[0], t[1])
+		tag(t[0], cmp.Or(g.Tag(t[0]), t[1]))
 	}
 	tag("Result", result)
 	if g.Start != chess.StartBoard() {

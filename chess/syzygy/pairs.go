@@ -56,20 +56,12 @@ type symbol struct {
 	values      uint32 // how many values it stands for
 }
 
-// numSparse returns the number of entries of the sparse index.
-func (p *pairs) numSparse() uint64 {
-	if p.flags&flagOneValue != 0 {
-		return 0
-	}
-	return (p.size + p.span - 1) / p.span
-}
-
 // readPairs reads the head of a part.
 func readPairs(r *headReader, p *pairs) error {
 	p.flags = r.byte()
 	if p.flags&flagOneValue != 0 {
 		p.value = uint16(r.byte())
-		return r.err()
+		return r.err
 	}
 	blockBits, spanBits := r.byte(), r.byte()
 	padding := uint64(r.byte())
@@ -78,8 +70,8 @@ func readPairs(r *headReader, p *pairs) error {
 	maxLength := int(r.byte())
 	p.minLength = int(r.byte())
 	switch {
-	case r.err() != nil:
-		return r.err()
+	case r.err != nil:
+		return r.err
 	case blockBits > maxBlockBits || spanBits > maxSpanBits:
 		return fmt.Errorf("blocks of 2^%d bytes, index every 2^%d, at most 2^%d and 2^%d exist", blockBits, spanBits, maxBlockBits, maxSpanBits)
 	case p.minLength < 1 || maxLength < p.minLength || maxLength > maxCodeLength:
@@ -119,8 +111,8 @@ func (p *pairs) readSymbols(r *headReader) error {
 		p.symbols[i] = symbol{left: a | b&15<<8, right: c<<4 | b>>4}
 	}
 	r.skip(n & 1)
-	if r.err() != nil {
-		return r.err()
+	if r.err != nil {
+		return r.err
 	}
 	for i := range p.symbols {
 		if _, err := p.countValues(i, 0); err != nil {

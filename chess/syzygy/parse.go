@@ -33,8 +33,8 @@ func (f *file) parse(r *headReader) error {
 	if f.dtz {
 		f.parseLists(r)
 	}
-	if r.err() != nil {
-		return r.err()
+	if r.err != nil {
+		return r.err
 	}
 	return f.place(int64(r.at))
 }
@@ -116,7 +116,7 @@ func (f *file) parseLists(r *headReader) {
 			for range n {
 				p.maps[i] = append(p.maps[i], next())
 			}
-			if r.short {
+			if r.err != nil {
 				return
 			}
 		}
@@ -129,7 +129,9 @@ func (f *file) parseLists(r *headReader) {
 func (f *file) place(at int64) error {
 	for p := range f.all {
 		p.sparseAt = at
-		at += int64(p.numSparse()) * sparseSize
+		if p.flags&flagOneValue == 0 {
+			at += int64((p.size+p.span-1)/p.span) * sparseSize
+		}
 	}
 	for p := range f.all {
 		p.lengthsAt = at
@@ -152,23 +154,15 @@ var errShortHead = errors.New("the file ends within its head, or the head is no 
 // headReader reads the head of a table file; after the first read past the end
 // all values are 0.
 type headReader struct {
-	data  []byte
-	at    int
-	short bool
-}
-
-func (r *headReader) err() error {
-	if r.short {
-		return errShortHead
-	}
-	return nil
+	data []byte
+	at   int
+	err  error // errShortHead or nil
 }
 
 // take returns the next n bytes, or n zero bytes past the end (n <= 4).
 func (r *headReader) take(n int) []byte {
 	if len(r.data)-r.at < n {
-		r.short = true
-		r.at = len(r.data)
+		r.err, r.at = errShortHead, len(r.data)
 		return make([]byte, n)
 	}
 	r.at += n

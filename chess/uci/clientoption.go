@@ -28,7 +28,7 @@ func parseOption(text string) (o Option, ok bool) {
 	for i := 0; i < len(words); {
 		key := words[i]
 		end := i + 1
-		for end < len(words) && !optionKey(words[end]) {
+		for end < len(words) && !slices.Contains(optionKeys, words[end]) {
 			end++
 		}
 		value := cut(strings.Join(words[i+1:end], " "))
@@ -51,9 +51,7 @@ func parseOption(text string) (o Option, ok bool) {
 	return o, o.Name != "" && slices.Contains([]string{"check", "spin", "combo", "button", "string"}, o.Type)
 }
 
-func optionKey(word string) bool {
-	return slices.Contains([]string{"name", "type", "default", "min", "max", "var"}, word)
-}
+var optionKeys = []string{"name", "type", "default", "min", "max", "var"}
 
 func numberOr(text string, otherwise int64) int64 {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {

@@ -1,6 +1,7 @@
 package uci
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -116,7 +117,7 @@ func (e *Engine) options() []setting {
 		number("FpuReduction", &c.FPUReduction, -2, 2).remake(),
 		check("Gumbel", &c.Gumbel.Enabled).remake(),
 		e.clearing(number("PolicyTemperature", &s.policyTemperature, 0.1, 10), func() {}),
-		{name: "SyzygyPath", kind: "string", now: textOf(s.syzygyPath), set: e.openTables, remakes: true},
+		{name: "SyzygyPath", kind: "string", now: cmp.Or(s.syzygyPath, emptyText), set: e.openTables, remakes: true},
 		check("UCI_ShowWDL", &s.showWDL),
 		check("Ponder", &s.ponder),
 		check("UCI_AnalyseMode", &s.analyse),
@@ -178,14 +179,6 @@ func (e *Engine) clearing(o setting, also func()) setting {
 
 // remake returns the setting as one that changes what was made with the old value.
 func (o setting) remake() setting { o.remakes = true; return o }
-
-// textOf writes a string as UCI does.
-func textOf(text string) string {
-	if text == "" {
-		return emptyText
-	}
-	return text
-}
 
 // identify answers uci.
 func (e *Engine) identify() {

@@ -161,11 +161,13 @@ func (r *checkpointReader) begin(h *pluginpb.ExportHeader) error {
 	if !h.GetHasGames() {
 		return nil
 	}
-	var err error
-	if r.games, err = newSpool(); err == nil {
-		r.c.Games = r.games.all
+	file, err := os.CreateTemp("", "chessbrain-games-")
+	if err != nil {
+		return err
 	}
-	return err
+	r.games = &spool{file: file, w: bufio.NewWriterSize(file, 1<<18)}
+	r.c.Games = r.games.all
+	return nil
 }
 
 // piece appends to a tensor. Memory grows with what has come, not with the shape.
@@ -216,15 +218,6 @@ type spool struct {
 	w    *bufio.Writer
 	buf  []byte
 	size int64
-}
-
-// newSpool makes an empty one in the temporary directory.
-func newSpool() (*spool, error) {
-	file, err := os.CreateTemp("", "chessbrain-games-")
-	if err != nil {
-		return nil, err
-	}
-	return &spool{file: file, w: bufio.NewWriterSize(file, 1<<18)}, nil
 }
 
 // add appends a game, which must be valid.

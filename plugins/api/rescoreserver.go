@@ -86,8 +86,7 @@ func (s *rescoreServer) rescoreBatch(ctx context.Context, r stage.Rescorer, game
 	if batch, ok := r.(stage.BatchRescorer); ok {
 		var out []*record.Game
 		err := s.in.call(ctx, func() (err error) { out, err = batch.RescoreBatch(ctx, games); return err })
-		var p *panicError
-		if errors.As(err, &p) {
+		if _, panicked := errors.AsType[*panicError](err); panicked {
 			return nil, refuse(codes.Internal, err)
 		}
 		if err == nil && len(out) != len(games) {
@@ -112,8 +111,7 @@ func (s *rescoreServer) rescoreSingly(ctx context.Context, r stage.Rescorer, gam
 		for i := int(next.Add(1)) - 1; i < len(games); i = int(next.Add(1)) - 1 {
 			var out *record.Game
 			err := s.in.call(ctx, func() (err error) { out, err = r.Rescore(ctx, games[i]); return err })
-			var p *panicError
-			if errors.As(err, &p) || err != nil && ctx.Err() != nil {
+			if _, panicked := errors.AsType[*panicError](err); panicked || err != nil && ctx.Err() != nil {
 				fatal[i] = refuse(codes.Internal, err)
 				return
 			}

@@ -78,24 +78,16 @@ func scan(dirs []string) ([]Program, error) {
 			return nil, refused("directory", err)
 		}
 		for _, e := range entries {
-			p, ok := programAt(filepath.Join(dir, e.Name()))
-			if ok && !seen[p.Name] {
-				seen[p.Name] = true
-				programs = append(programs, p)
+			path := filepath.Join(dir, e.Name())
+			name := nameOf(path)
+			if _, err := executableOf(path); err == nil && e.Name()[0] != '.' && !seen[name] {
+				seen[name] = true
+				programs = append(programs, Program{Name: name, Path: path})
 			}
 		}
 	}
 	slices.SortFunc(programs, func(a, b Program) int { return strings.Compare(a.Name, b.Name) })
 	return programs, nil
-}
-
-// programAt says whether path is a program.
-func programAt(path string) (Program, bool) {
-	if strings.HasPrefix(filepath.Base(path), ".") {
-		return Program{}, false
-	}
-	_, err := executableOf(path)
-	return Program{Name: nameOf(path), Path: path}, err == nil
 }
 
 // nameOf returns the name of the program at path.

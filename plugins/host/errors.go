@@ -61,23 +61,18 @@ func (m *marked) Unwrap() error        { return m.error }
 // unknown says that there is no stage of a name, what there is, and where
 // programs were looked for. kind "" = any.
 func (h *Host) unknown(kind stage.Kind, name string, found []Program) error {
-	var programs []string
+	var builtin, programs []string
+	for _, d := range h.o.Builtin {
+		if kind == "" || d.Kind == kind {
+			builtin = append(builtin, d.Name)
+		}
+	}
 	for _, p := range found {
 		programs = append(programs, p.Name+" ("+p.Path+")")
 	}
 	return mark(ErrUnknown, fmt.Errorf("unknown %s %q; built in: %s; programs: %s; looked for in: %s; "+
 		"--plugin-dir and $%s name directories of programs",
-		cmp.Or(kind, "stage"), name, list(h.builtinNames(kind)), list(programs), list(h.o.Dirs), DirEnv))
-}
-
-// builtinNames are those of the built-in stages of a kind; "" = any.
-func (h *Host) builtinNames(kind stage.Kind) (names []string) {
-	for _, d := range h.o.Builtin {
-		if kind == "" || d.Kind == kind {
-			names = append(names, d.Name)
-		}
-	}
-	return names
+		cmp.Or(kind, "stage"), name, list(builtin), list(programs), list(h.o.Dirs), DirEnv))
 }
 
 // list joins names, "none" where there are none.

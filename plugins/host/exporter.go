@@ -22,10 +22,6 @@ const exportTries = 2
 // concurrent use; calls take turns.
 type exporter struct{ *supervisor }
 
-var _ stage.Exporter = (*exporter)(nil)
-
-func newExporter(sup *supervisor) stage.Exporter { return &exporter{sup} }
-
 // Export writes the plugin's files into dst. CallTimeout is for all of it.
 func (e *exporter) Export(ctx context.Context, c *stage.Checkpoint, dst string) ([]string, error) {
 	if err := e.take(ctx); err != nil {

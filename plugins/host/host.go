@@ -27,9 +27,6 @@ type Host struct {
 	said  map[string]bool              // warnings, each given once
 }
 
-// external is a stage that is a process.
-type external interface{ supervised() *supervisor }
-
 // New checks the options. Programs are looked for when a stage is asked for.
 func New(o Options) (*Host, error) {
 	for _, d := range o.Builtin {
@@ -166,7 +163,7 @@ func (h *Host) find(name string) (*Program, error) {
 // uses any more; calls under way end with ErrClosed. For built-in stages, and
 // the second time, it does nothing.
 func (h *Host) Release(s any) error {
-	e, ok := s.(external)
+	e, ok := s.(interface{ supervised() *supervisor }) // a process
 	if !ok {
 		return nil
 	}

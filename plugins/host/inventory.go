@@ -105,10 +105,7 @@ func WriteList(out io.Writer, lines []Listed) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "KIND\tNAME\tVERSION\tLOCK\tSHA-256\tPROGRAM")
 	for _, l := range lines {
-		from := l.Path
-		if l.BuiltIn {
-			from = "built in"
-		}
+		from := cmp.Or(l.Path, "built in")
 		if l.Hides {
 			from += " (in place of the built-in one, if it is of its kind)"
 		}

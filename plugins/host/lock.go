@@ -136,13 +136,13 @@ func (l *Lock) State(p Program) string {
 	if l == nil {
 		return ""
 	}
-	if l.Check(p) == nil {
-		return LockYes
-	}
-	if _, there := l.Programs[p.Name]; there {
+	switch sum, there := l.Programs[p.Name]; {
+	case !there:
+		return LockNo
+	case sum != p.SHA256:
 		return LockChanged
 	}
-	return LockNo
+	return LockYes
 }
 
 // Compare returns a line for each program that is found, and for each that

@@ -17,12 +17,13 @@ func (h *Host) Rescorer(ctx context.Context, c stage.Choice) (stage.Rescorer, er
 
 // Sampler makes a sampler; see Rescorer.
 func (h *Host) Sampler(ctx context.Context, c stage.Choice) (stage.Sampler, error) {
-	return choose(ctx, h, stage.KindSampler, c, newSampler, (*stage.Definition).MakeSampler)
+	return choose(ctx, h, stage.KindSampler, c, func(s *supervisor) stage.Sampler { return &sampler{supervisor: s} },
+		(*stage.Definition).MakeSampler)
 }
 
 // Exporter makes an exporter; see Rescorer.
 func (h *Host) Exporter(ctx context.Context, c stage.Choice) (stage.Exporter, error) {
-	return choose(ctx, h, stage.KindExporter, c, newExporter, (*stage.Definition).MakeExporter)
+	return choose(ctx, h, stage.KindExporter, c, func(s *supervisor) stage.Exporter { return &exporter{s} }, (*stage.Definition).MakeExporter)
 }
 
 // choose makes a stage by one of two functions: over the program's process where

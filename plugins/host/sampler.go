@@ -26,10 +26,6 @@ type sampler struct {
 	of     *process // whose client it is
 }
 
-var _ stage.Sampler = (*sampler)(nil)
-
-func newSampler(sup *supervisor) stage.Sampler { return &sampler{supervisor: sup} }
-
 // Name returns the stage's name, or that of the sampler that took its place.
 func (s *sampler) Name() string {
 	if other := s.standIn.Load(); other != nil {

@@ -161,24 +161,9 @@ func (r *rescoring) batch(ctx context.Context, rescorer stage.Rescorer, which []
 	for k, i := range which {
 		games[k] = r.games[i]
 	}
-	var out []*record.Game
-	var err error
-	if together, ok := rescorer.(stage.BatchRescorer); ok {
-		out, err = together.RescoreBatch(ctx, slices.Clone(games))
-	} else {
-		for _, g := range games {
-			var one *record.Game
-			if one, err = rescorer.Rescore(ctx, g); err != nil {
-				break
-			}
-			out = append(out, one)
-		}
-	}
+	out, err := stage.RescoreAll(ctx, rescorer, games)
 	if err != nil {
 		return err
-	}
-	if len(out) != len(games) {
-		return fmt.Errorf("%d games came back", len(out))
 	}
 	for k, i := range which {
 		data, err := r.examine(i, out[k])

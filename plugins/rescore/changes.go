@@ -58,7 +58,7 @@ func resultsOf(g *record.Game) []encoding.QDM {
 func withResults(g *record.Game, outcomes []encoding.QDM) *record.Game {
 	out := g
 	for i, v := range outcomes {
-		if sameQDM(v, g.ResultAt(i)) {
+		if old := g.ResultAt(i); same(v.Q, old.Q) && same(v.D, old.D) && same(v.M, old.M) {
 			continue
 		}
 		if out == g {
@@ -67,10 +67,6 @@ func withResults(g *record.Game, outcomes []encoding.QDM) *record.Game {
 		out.SetResult(i, v)
 	}
 	return out
-}
-
-func sameQDM(a, b encoding.QDM) bool {
-	return same(a.Q, b.Q) && same(a.D, b.D) && same(a.M, b.M)
 }
 
 // same says whether a and b are equal or both not known.

@@ -3,7 +3,6 @@ package rescore
 import (
 	"context"
 
-	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/record"
 )
 
@@ -37,13 +36,7 @@ func (PliesLeft) Rescore(ctx context.Context, g *record.Game) (*record.Game, err
 		if len(g.Results) > 0 && g.Results[i].M >= 0 {
 			continue
 		}
-		outcomes[i] = expect(outcomes[i], float32(last-i)+g.Plies[last].Best.M)
+		outcomes[i].M = max(outcomes[i].M, float32(last-i)+g.Plies[last].Best.M)
 	}
 	return withResults(g, outcomes), ctx.Err()
-}
-
-// expect returns v with at least m plies left.
-func expect(v encoding.QDM, m float32) encoding.QDM {
-	v.M = max(v.M, m)
-	return v
 }

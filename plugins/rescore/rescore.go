@@ -61,7 +61,10 @@ func (c Chain) Rescore(ctx context.Context, g *record.Game) (*record.Game, error
 func (c Chain) RescoreBatch(ctx context.Context, games []*record.Game) ([]*record.Game, error) {
 	games = slices.Clone(games)
 	for _, r := range c {
-		out, err := rescoreAll(ctx, r, games)
+		out, err := stage.RescoreAll(ctx, r, games)
+		if _, together := r.(stage.BatchRescorer); err != nil && !together {
+			err = fmt.Errorf("game %x: %w", games[len(out)].ID, err)
+		}
 		if err != nil {
 			return nil, stage.KindRescorer.Named(r.Name(), err)
 		}
@@ -73,25 +76,6 @@ func (c Chain) RescoreBatch(ctx context.Context, games []*record.Game) ([]*recor
 		games = out
 	}
 	return games, nil
-}
-
-// rescoreAll passes games through one part: in one call where it can do that.
-func rescoreAll(ctx context.Context, r stage.Rescorer, games []*record.Game) ([]*record.Game, error) {
-	if batch, ok := r.(stage.BatchRescorer); ok {
-		out, err := batch.RescoreBatch(ctx, games)
-		if err == nil && len(out) != len(games) {
-			err = fmt.Errorf("it returned %d games for %d", len(out), len(games))
-		}
-		return out, err
-	}
-	out := make([]*record.Game, len(games))
-	for i, g := range games {
-		var err error
-		if out[i], err = r.Rescore(ctx, g); err != nil {
-			return nil, fmt.Errorf("game %x: %w", g.ID, err)
-		}
-	}
-	return out, nil
 }
 
 // check holds what a rescorer made of a game against it.

@@ -38,10 +38,7 @@ type Syzygy struct{ Tables Tables }
 
 func newSyzygy(v stage.Values) (stage.Rescorer, error) {
 	t, err := openTables(v.Text("paths"))
-	if err != nil {
-		return nil, err
-	}
-	return Syzygy{Tables: t}, nil
+	return Syzygy{Tables: t}, err
 }
 
 func (Syzygy) Name() string { return "syzygy" }

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/chessbrain/chessbrain/record"
 )
@@ -22,6 +23,25 @@ type BatchRescorer interface {
 	// RescoreBatch returns one game for each of games, in their order. An error
 	// is about all of them.
 	RescoreBatch(ctx context.Context, games []*record.Game) ([]*record.Game, error)
+}
+
+// RescoreAll passes games through r, in one call where r can do that. Where r takes one
+// game at a time, an error is about the first game that is not in out.
+func RescoreAll(ctx context.Context, r Rescorer, games []*record.Game) (out []*record.Game, err error) {
+	if batch, ok := r.(BatchRescorer); ok {
+		if out, err = batch.RescoreBatch(ctx, games); err == nil && len(out) != len(games) {
+			err = fmt.Errorf("it returned %d games for %d", len(out), len(games))
+		}
+		return out, err
+	}
+	for _, g := range games {
+		one, err := r.Rescore(ctx, g)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
 }
 
 // Faulty is a stage that goes on without what it found broken, such as damaged

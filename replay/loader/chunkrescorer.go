@@ -99,7 +99,7 @@ func (r *chunkRescorer) pass(ctx context.Context, rescorer stage.Rescorer, chunk
 	for i, c := range chunks {
 		records[i] = c.now
 	}
-	out, err := rescoreBatch(ctx, rescorer, records)
+	out, err := stage.RescoreAll(ctx, rescorer, records)
 	if err != nil && len(chunks) == 1 {
 		err = fmt.Errorf("chunk %s: rescorer %s: %w", chunks[0].game, rescorer.Name(), err)
 	}
@@ -136,25 +136,6 @@ func (r *chunkRescorer) pass(ctx context.Context, rescorer stage.Rescorer, chunk
 func (r *chunkRescorer) refuse(g *Game, err error) {
 	r.bad.Add(1)
 	r.quarantine.Add(g.String(), err)
-}
-
-// rescoreBatch passes records through r, in one call where r can do that.
-func rescoreBatch(ctx context.Context, r stage.Rescorer, records []*record.Game) ([]*record.Game, error) {
-	if batch, ok := r.(stage.BatchRescorer); ok {
-		out, err := batch.RescoreBatch(ctx, records)
-		if err == nil && len(out) != len(records) {
-			err = fmt.Errorf("it returned %d games for %d", len(out), len(records))
-		}
-		return out, err
-	}
-	out := make([]*record.Game, len(records))
-	for i, rec := range records {
-		var err error
-		if out[i], err = r.Rescore(ctx, rec); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }
 
 // rescoreGame passes g through rescorers in order and returns it, or a changed

@@ -9,11 +9,8 @@ import (
 	"github.com/chessbrain/chessbrain/replay"
 )
 
-// opener opens a file in one form of chunk files.
-type opener func(r *chunkSourceReader, f File) (Source, error)
-
-// openerOf returns the opener for a file's name, nil if it is none of a chunk file.
-func openerOf(name string) opener {
+// openerOf returns what opens the form of chunk file that a name tells, nil if it tells none.
+func openerOf(name string) func(*chunkSourceReader, File) (Source, error) {
 	switch filepath.Ext(name) {
 	case ".games":
 		return openGames

@@ -48,7 +48,6 @@ const (
 const (
 	frameHead   = 11 // bytes before the values
 	piecePlanes = encoding.PlanesPerBoard - 1
-	allOnes     = ^uint64(0)
 )
 
 // A toggle is plane << 6 | square, and fits 16 bits.

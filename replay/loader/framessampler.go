@@ -117,7 +117,7 @@ func (s *frameSampler) Section() stage.Section {
 
 func (s *frameSampler) save(w io.Writer) error {
 	s.mu.Lock()
-	data := appendPCG(nil, s.pcg)
+	data, _ := s.pcg.AppendBinary(nil)             // never fails
 	frames := append([]Frame(nil), s.reservoir...) // 16 bytes each; what they show does not change
 	s.mu.Unlock()
 	data = binary.AppendUvarint(data, uint64(len(frames)))

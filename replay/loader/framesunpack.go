@@ -132,7 +132,7 @@ func (u *unpacker) boards(masks *[encoding.NumMasks]uint64) {
 	}
 	for t := range boards {
 		if repeated>>t&1 == 1 {
-			masks[t*encoding.PlanesPerBoard+piecePlanes] = allOnes
+			masks[t*encoding.PlanesPerBoard+piecePlanes] = math.MaxUint64
 		}
 	}
 }

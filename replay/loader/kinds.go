@@ -138,6 +138,14 @@ func (s *signal) tell() {
 	*s = make(signal)
 }
 
+// change does how under the lock and wakes who waits.
+func (s *signal) change(mu *sync.Mutex, how func()) {
+	mu.Lock()
+	defer mu.Unlock()
+	how()
+	s.tell()
+}
+
 // queuesOf returns all inputs or outputs of a stage.
 func queuesOf[T any](queues []anyQueue) []*Queue[T] {
 	typed := make([]*Queue[T], len(queues))

@@ -45,7 +45,7 @@ type chunkPool struct {
 func newChunkPool(b *build) (Stage, error) {
 	s := b.config.ShufflingChunkPool
 	p := &chunkPool{edges: edgesOf[SourceEvent, *Game](b), settings: s, changed: make(signal),
-		window: newPoolWindow(int64(s.StoreMiB) << 20), stream: NewStream(b.random(0)), pcg: b.random(1),
+		window: poolWindow{sources: map[string]*poolSource{}, budget: int64(s.StoreMiB) << 20}, stream: NewStream(b.random(0)), pcg: b.random(1),
 		hanse:  chance.Hanse{Threshold: float64(s.HanseSamplingThreshold), Gamma: s.HanseSamplingGamma},
 		handed: b.counter("chunks_handed_on"), rejected: b.counter("chunks_rejected"), bad: b.counter("chunks_bad"),
 		transcoded: b.counter("chunks_transcoded"),
@@ -81,12 +81,7 @@ func (p *chunkPool) Run(ctx context.Context) error {
 
 // takeIn reads the input until it ends.
 func (p *chunkPool) takeIn(ctx context.Context) error {
-	tell := func(ended bool) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.ended = ended
-		p.changed.tell()
-	}
+	tell := func(ended bool) { p.changed.change(&p.mu, func() { p.ended = ended }) }
 	err := replay.Each(ctx, p.in.Get, func(e SourceEvent) error {
 		defer tell(false)
 		return p.add(ctx, e)

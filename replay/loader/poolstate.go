@@ -37,8 +37,7 @@ func (p *chunkPool) Section() stage.Section {
 func (p *chunkPool) save() ([]byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	data := p.stream.AppendState(nil)
-	data = appendPCG(data, p.pcg)
+	data, _ := p.pcg.AppendBinary(p.stream.AppendState(nil)) // never fails
 	if p.saved != nil {
 		return appendSpans(binary.AppendUvarint(data, p.base), p.saved), nil
 	}
@@ -116,9 +115,8 @@ func (p *chunkPool) load(data []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	*p.pcg = *pcg
-	p.base, p.saved = base, spans
-	_, err = p.stream.SetState(data)
-	return err
+	p.stream, p.base, p.saved = stream, base, spans
+	return nil
 }
 
 // readSpans reads what appendSpans wrote behind the number of the first chunk.

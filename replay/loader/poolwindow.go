@@ -1,6 +1,9 @@
 package loader
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // poolWindow numbers the chunks of all sources in the order in which they came,
 // and keeps what is known of those in the window. It is guarded by the pool's
@@ -49,10 +52,6 @@ const (
 	slotRead             // weight is right
 	slotDead             // gone, damaged, or without a position
 )
-
-func newPoolWindow(budget int64) poolWindow {
-	return poolWindow{sources: map[string]*poolSource{}, budget: budget}
-}
 
 // place gives the chunks of an event's source their numbers. A known source's
 // chunks keep theirs; those beyond its old length get new ones.
@@ -143,14 +142,7 @@ func (w *poolWindow) forget(lo uint64) {
 		w.slots = append(make([]slot, 0, len(w.slots)), w.slots...)
 	}
 	w.first = lo
-	kept := w.spans[:0]
-	for _, s := range w.spans {
-		if s.base+uint64(s.n) > lo {
-			kept = append(kept, s)
-		}
-	}
-	clear(w.spans[len(kept):])
-	w.spans = kept
+	w.spans = slices.DeleteFunc(w.spans, func(s *span) bool { return s.base+uint64(s.n) <= lo })
 }
 
 // put records what was read of a chunk: t, or nothing if it cannot be used. A

@@ -67,12 +67,7 @@ func (s *Schedule) see(e SourceEvent) {
 }
 
 // end counts an input that has ended.
-func (s *Schedule) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.open--
-	s.changed.tell()
-}
+func (s *Schedule) end() { s.changed.change(&s.mu, func() { s.open-- }) }
 
 // state returns the new chunks, those that the next net waits for (-1 = not
 // known before the first wait), and whether the first scan is complete.
@@ -84,12 +79,7 @@ func (s *Schedule) state() (fresh, owed int, scanned bool) {
 
 // trainNow ends the wait under way, or else the next one, as soon as the first
 // scan is complete.
-func (s *Schedule) trainNow() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.now = true
-	s.changed.tell()
-}
+func (s *Schedule) trainNow() { s.changed.change(&s.mu, func() { s.now = true }) }
 
 // wait returns when the first scan is complete and enough chunks are there, or
 // trainNow was called; report is called with the numbers at once and when they

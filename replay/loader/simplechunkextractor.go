@@ -67,18 +67,12 @@ func (x *simpleChunkExtractor) Run(ctx context.Context) error {
 
 // takeIn reads the input until it ends or ctx does.
 func (x *simpleChunkExtractor) takeIn(ctx context.Context) {
-	change := func(how func()) {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		how()
-		x.changed.tell()
-	}
 	err := replay.Each(ctx, x.in.Get, func(e SourceEvent) error {
-		change(func() { x.add(e) })
+		x.changed.change(&x.mu, func() { x.add(e) })
 		return nil
 	})
 	if err == nil {
-		change(func() { x.ended, x.scanned = true, true })
+		x.changed.change(&x.mu, func() { x.ended, x.scanned = true, true })
 	}
 }
 

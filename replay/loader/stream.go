@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // Stream draws indices without replacement from a sliding window [lo, hi). When
@@ -103,10 +105,6 @@ func (s *Stream) whole(rest []uint32) []uint32 {
 	return rest
 }
 
-// streamHead is the length of the state before the rest: generator 20, lo, hi,
-// base, pass and the length of the rest, 8 each.
-const streamHead = pcgBytes + 5*8
-
 // pcgBytes is the length of a generator's state.
 const pcgBytes = 20
 
@@ -114,13 +112,15 @@ const pcgBytes = 20
 var errStream = errors.New("state of the shuffler is damaged")
 
 // AppendState appends the state: after SetState of it the same indices follow.
+// Layout: generator 20, lo, hi, base, pass and the length of the rest, 8 each | the rest,
+// 4 each.
 func (s *Stream) AppendState(dst []byte) []byte {
 	rest, base := s.rest, s.base
 	if s.pass > 0 && len(rest) == 0 && !s.Seen() {
 		// A state without a rest says that all was seen: the pass with what came since has begun.
 		rest, base = s.whole(nil), s.lo
 	}
-	dst = appendPCG(dst, s.pcg)
+	dst, _ = s.pcg.AppendBinary(dst) // never fails
 	for _, v := range [...]uint64{s.lo, s.hi, base, s.pass, uint64(len(rest))} {
 		dst = binary.LittleEndian.AppendUint64(dst, v)
 	}
@@ -133,19 +133,17 @@ func (s *Stream) AppendState(dst []byte) []byte {
 // SetState replaces the state by what AppendState wrote and returns the bytes
 // behind it. On error the state is unchanged.
 func (s *Stream) SetState(src []byte) (rest []byte, err error) {
-	if len(src) < streamHead {
+	d, n := replay.Decoder{Data: src}, NewStream(new(rand.PCG))
+	pcg := d.Take(pcgBytes)
+	n.lo, n.hi, n.base, n.pass = d.U64(), d.U64(), d.U64(), d.U64()
+	count := d.U64()
+	if d.Err != nil {
 		return nil, errStream
 	}
-	pcg := new(rand.PCG)
-	if err := setPCG(pcg, src[:pcgBytes]); err != nil {
+	if err := setPCG(n.pcg, pcg); err != nil {
 		return nil, err
 	}
-	n := NewStream(pcg)
-	var count uint64
-	for i, v := range [...]*uint64{&n.lo, &n.hi, &n.base, &n.pass, &count} {
-		*v = binary.LittleEndian.Uint64(src[pcgBytes+8*i:])
-	}
-	src = src[streamHead:]
+	src = src[d.Pos:]
 	if n.base > n.lo || n.lo > n.hi || n.hi-n.base > maxWindow || count > uint64(len(src)/4) || count > n.hi-n.lo {
 		return nil, errStream
 	}
@@ -159,19 +157,10 @@ func (s *Stream) SetState(src []byte) (rest []byte, err error) {
 	if count == 0 {
 		n.passed = n.hi
 	}
-	*s.pcg = *pcg
+	*s.pcg = *n.pcg
 	n.pcg, n.rng = s.pcg, s.rng
 	*s = *n
 	return src[4*count:], nil
-}
-
-// appendPCG appends a generator's state, pcgBytes.
-func appendPCG(dst []byte, pcg *rand.PCG) []byte {
-	out, err := pcg.AppendBinary(dst)
-	if err != nil {
-		panic("loader: state of a PCG: " + err.Error()) // it has no way to fail
-	}
-	return out
 }
 
 // setPCG replaces a generator's state.

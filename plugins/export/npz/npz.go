@@ -56,9 +56,7 @@ func (w *Writer) Array(name string, d DType, shape []int, fill func(io.Writer) e
 		want *= int64(n)
 	}
 	buffered := bufio.NewWriterSize(file, 1<<16)
-	if _, err := buffered.Write(header(d, shape)); err != nil {
-		return fmt.Errorf("array %s: %w", name, err)
-	}
+	buffered.Write(header(d, shape)) // an error stays until Flush
 	data := &counter{w: buffered}
 	if err := fill(data); err != nil {
 		return fmt.Errorf("array %s: %w", name, err)

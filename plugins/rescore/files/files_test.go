@@ -366,6 +366,10 @@ func TestPlanRefuses(t *testing.T) {
 	if err == nil {
 		t.Errorf("two files of one name: %v", jobs)
 	}
+	jobs, err = Plan([]string{link}, out) // a link to a directory is one
+	if want := (Job{filepath.Join(link, filepath.Base(games)), filepath.Join(out, filepath.Base(games)), Games}); err != nil || len(jobs) != 1 || jobs[0] != want {
+		t.Errorf("%v, %v, want %v", jobs, err, want)
+	}
 }
 
 // Frames marked as deleted have weight 0 as positions of a game, and keep their

@@ -3,7 +3,6 @@ package files
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,27 +89,17 @@ func planDir(jobs []Job, dir, out string) ([]Job, error) {
 	if within(out, dir) {
 		return nil, fmt.Errorf("%w: the output %s lies in the input %s: choose a directory outside", ErrInput, out, dir)
 	}
-	before := len(jobs)
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case path != dir && strings.HasPrefix(d.Name(), ".") && d.IsDir():
-			return fs.SkipDir
-		case d.IsDir():
-			return nil
-		}
-		if kind, ok := KindOf(path); ok {
-			below, _ := filepath.Rel(dir, path) // path is below dir
-			jobs = append(jobs, Job{path, filepath.Join(out, replay.SealedName(below)), kind})
-		}
-		return nil
-	})
+	paths, err := replay.ListFiles(fsx.OS, dir, func(base string) bool { _, ok := KindOf(base); return ok })
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
-	if len(jobs) == before {
+	if len(paths) == 0 {
 		return nil, fmt.Errorf("%w: %s holds no *.games, *.gz or *.tar", ErrInput, dir)
+	}
+	for _, path := range paths {
+		kind, _ := KindOf(path)
+		below, _ := filepath.Rel(dir, path) // path is below dir
+		jobs = append(jobs, Job{path, filepath.Join(out, replay.SealedName(below)), kind})
 	}
 	return jobs, nil
 }
