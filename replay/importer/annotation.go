@@ -56,7 +56,7 @@ func readAnnotation(comment string, draws float64) annotation {
 // readOwn reads the words of this program's own comments up to the first that
 // is none of them. A value out of its range is not known.
 func (a *annotation) readOwn(comment string) {
-	for _, word := range strings.Fields(comment) {
+	for word := range strings.FieldsSeq(comment) {
 		if !a.readWord(word) {
 			break
 		}
@@ -89,7 +89,8 @@ func (a *annotation) readWord(word string) bool {
 }
 
 // readScore reads pawns or a mate (#3, #-3, M3, -M3, +M3) as a value with D by
-// drawOf; unknown where the text is neither. Mate in 0 does not say for whom.
+// Targets.DrawRate, NaN where that is; unknown where the text is neither. Mate in 0
+// does not say for whom.
 func readScore(text string, draws float64) encoding.QDM {
 	v := encoding.UnknownQDM
 	plain := strings.Map(func(r rune) rune {
@@ -105,7 +106,7 @@ func readScore(text string, draws float64) encoding.QDM {
 		v.Q, v.D = float32(math.Copysign(1, n)), 0
 	case len(plain) == len(text):
 		q := QOfPawns(n)
-		v.Q, v.D = float32(q), drawOf(q, draws)
+		v.Q, v.D = float32(q), float32(draws*(1-math.Abs(q)))
 	}
 	return v
 }
@@ -115,14 +116,4 @@ func readScore(text string, draws float64) encoding.QDM {
 // program's UCI engine shows Q as centipawns: one pawn is 0.536, two 0.735.
 func QOfPawns(pawns float64) float64 {
 	return max(-1, min(1, math.Atan(100*pawns/90)/1.5637541897))
-}
-
-// drawOf is the draw probability beside an evaluation that gives none: draws at
-// Q = 0, falling in a straight line to 0 at Q = +-1; NaN where draws is.
-func drawOf(q, draws float64) float32 { return float32(draws * (1 - math.Abs(q))) }
-
-// turned is the value as the other side sees it.
-func turned(v encoding.QDM) encoding.QDM {
-	v.Q = -v.Q
-	return v
 }

@@ -141,11 +141,11 @@ func (c *converter) policy(p *record.Ply, played int) {
 // or else what was said of the position after the move before.
 func (c *converter) annotate(p *record.Ply, comment string, black bool) {
 	a := readAnnotation(comment, c.targets.DrawRate)
-	mine := func(white encoding.QDM) encoding.QDM {
+	mine := func(v encoding.QDM) encoding.QDM {
 		if black {
-			return turned(white)
+			v.Q = -v.Q
 		}
-		return white
+		return v
 	}
 	for _, v := range []encoding.QDM{a.root, mine(a.white), mine(c.after)} {
 		if v.Q == v.Q {

@@ -112,16 +112,16 @@ func (im *Importer) Read(ctx context.Context, name string, r io.Reader) error {
 	var ours error // the reason to stop, as against the text's faults
 	opt := pgn.ReadOptions{Comments: im.opt.Targets.Annotated, OwnRules: true, OnBad: func(e *pgn.GameError) error {
 		im.report.Read++
-		ours = im.badGame(Bad{File: name, Game: e.Index + 1, Line: e.Line, Reason: e.Reason})
+		ours = im.badGame(name, e.Index, e.Line, e.Reason)
 		return ours
 	}}
 	err := pgn.ReadWith(r, opt, func(g *pgn.Game) error {
 		ours = im.game(ctx, name, g)
 		return ours
 	})
-	var bad *pgn.ReadError
+	_, told := errors.AsType[*pgn.ReadError](err)
 	switch {
-	case errors.Is(ours, errEnough), err == nil, ours == nil && errors.As(err, &bad): // whose games were told
+	case errors.Is(ours, errEnough), err == nil, ours == nil && told:
 		return nil
 	case ours != nil:
 		return ours
@@ -131,9 +131,9 @@ func (im *Importer) Read(ctx context.Context, name string, r io.Reader) error {
 }
 
 // badGame counts a game that cannot be imported.
-func (im *Importer) badGame(b Bad) error {
+func (im *Importer) badGame(file string, index, line int, reason string) error {
 	im.report.BadGames++
-	return im.note(b)
+	return im.note(Bad{file, index + 1, line, reason})
 }
 
 // note names what is bad; an error under Strict.
@@ -176,12 +176,11 @@ func (im *Importer) game(ctx context.Context, name string, g *pgn.Game) error {
 		out.Ordinal = im.ordinal
 		err = im.writer.Append(out)
 	}
-	var invalid *record.InvalidError
-	switch {
-	case err == nil:
+	if err == nil {
 		return im.stored(out)
-	case out == nil, errors.As(err, &invalid):
-		return im.badGame(Bad{File: name, Game: g.Index + 1, Line: g.Line, Reason: err.Error()})
+	}
+	if _, invalid := errors.AsType[*record.InvalidError](err); invalid || out == nil {
+		return im.badGame(name, g.Index, g.Line, err.Error())
 	}
 	return err
 }
@@ -234,8 +233,7 @@ func (im *Importer) Close() error {
 	if im.lock == nil {
 		return nil
 	}
-	err := im.writer.Close()
-	err = errors.Join(err, im.lock.Release())
+	err := errors.Join(im.writer.Close(), im.lock.Release())
 	im.lock = nil
 	return err
 }

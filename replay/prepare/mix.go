@@ -117,12 +117,7 @@ func planMix(sources []Input, seed uint64, now time.Time) (*shuffle.Manifest, ma
 	}
 	rng := rand.New(rand.NewPCG(seed, 0x6d6978)) // "mix"
 	rng.Shuffle(len(m.Train), func(i, j int) { m.Train[i], m.Train[j] = m.Train[j], m.Train[i] })
-	for _, f := range m.Train {
-		m.TrainRows += f.Rows
-	}
-	for _, f := range m.Val {
-		m.HeldRows += f.Rows
-	}
+	m.TrainRows, m.HeldRows = shuffle.Rows(m.Train), shuffle.Rows(m.Val)
 	m.Name, m.Created, m.Seed = MixName(now), now.UTC(), seed
 	m.TrainFiles, m.ValFiles, m.BucketsPerFile = len(m.Train), len(m.Val), 1
 	m.RealRows, m.Usable, m.Want, m.Used, m.ValRows = m.TrainRows, m.TrainRows, m.TrainRows, m.TrainRows, m.HeldRows

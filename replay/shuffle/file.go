@@ -118,9 +118,9 @@ func cutBlocks(rows [][]byte) (ends []int) {
 
 // RowFile is an open row file. Used by one goroutine.
 type RowFile struct {
+	io.Closer
 	path   string
 	r      io.ReaderAt
-	file   fsx.File // what Close closes
 	size   int64
 	rows   int64
 	blocks []block
@@ -143,7 +143,7 @@ func OpenRowFile(fsys fsx.FS, path string) (*RowFile, error) {
 		f.Close()
 		return nil, err
 	}
-	rf.file = f
+	rf.Closer = f
 	return rf, nil
 }
 
@@ -215,9 +215,6 @@ func (f *RowFile) read(offset int64, n int) ([]byte, error) {
 	return data, nil
 }
 
-// NumRows returns the number of rows.
-func (f *RowFile) NumRows() int64 { return f.rows }
-
 // readBlock returns the packed rows of block k; they share one array.
 func (f *RowFile) readBlock(k int) ([][]byte, error) {
 	b := &f.blocks[k]
@@ -246,12 +243,4 @@ func splitRows(payload []byte, n int) ([][]byte, error) {
 		d.Fail("%d rows, want %d", len(rows), n)
 	}
 	return rows, d.Err
-}
-
-// Close closes the file.
-func (f *RowFile) Close() error {
-	if f.file == nil {
-		return nil
-	}
-	return f.file.Close()
 }

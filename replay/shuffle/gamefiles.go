@@ -105,26 +105,10 @@ func removedBelow(fsys fsx.FS, dirs []string) (all []replay.RemovedFile, err err
 	return all, nil
 }
 
-// addRemoved counts the rows of files that retention removed: they were there, the
-// window's formula knows them, and the numbers of later rows do not change.
-func (p *Plan) addRemoved(removed []replay.RemovedFile) {
-	for _, f := range removed {
-		p.RemovedRows += f.TrainRows
-		if f.Random {
-			p.RandomRows += f.TrainRows
-		} else {
-			p.RealRows += f.TrainRows
-		}
-	}
-}
-
 // UnfinishedInputs returns the game files that shuffles which were begun in dir
 // and not finished read.
 func UnfinishedInputs(fsys fsx.FS, dir string) (inputs []Input, err error) {
 	names, err := leftovers(fsys, dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +116,7 @@ func UnfinishedInputs(fsys fsx.FS, dir string) (inputs []Input, err error) {
 		for _, file := range []string{planName, MarkerName} {
 			var p Plan
 			err := readJSON(fsys, filepath.Join(dir, name+tempSuffix, file), &p)
-			if corrupt := (*CorruptError)(nil); errors.Is(err, fs.ErrNotExist) || errors.As(err, &corrupt) {
+			if _, corrupt := errors.AsType[*CorruptError](err); corrupt || errors.Is(err, fs.ErrNotExist) {
 				continue // the next shuffle removes it
 			}
 			if err != nil {

@@ -3,9 +3,7 @@ package shuffle
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -55,19 +53,23 @@ func ReadManifest(fsys fsx.FS, dir string) (*Manifest, error) {
 	if m.Format != planFormat {
 		return nil, &VersionError{Path: path, Version: uint32(m.Format)}
 	}
-	rows := [2]int64{}
-	for k, files := range [2][]OutFile{m.Train, m.Val} {
-		for _, f := range files {
-			if f.Rows < 0 || !filepath.IsLocal(f.Name) {
-				return nil, &CorruptError{Path: path, Reason: fmt.Sprintf("file %q of %d rows", f.Name, f.Rows)}
-			}
-			rows[k] += f.Rows
+	for _, f := range slices.Concat(m.Train, m.Val) {
+		if f.Rows < 0 || !filepath.IsLocal(f.Name) {
+			return nil, &CorruptError{Path: path, Reason: fmt.Sprintf("file %q of %d rows", f.Name, f.Rows)}
 		}
 	}
-	if rows != [2]int64{m.TrainRows, m.HeldRows} {
+	if rows := [2]int64{Rows(m.Train), Rows(m.Val)}; rows != [2]int64{m.TrainRows, m.HeldRows} {
 		return nil, &CorruptError{Path: path, Reason: fmt.Sprintf("files hold %v rows, want %d and %d", rows, m.TrainRows, m.HeldRows)}
 	}
 	return m, nil
+}
+
+// Rows is how many rows the files hold together.
+func Rows(files []OutFile) (rows int64) {
+	for _, f := range files {
+		rows += f.Rows
+	}
+	return rows
 }
 
 // readJSON reads a file of JSON; damage is a *CorruptError.
@@ -103,34 +105,24 @@ func Newest(fsys fsx.FS, dir string) (*Manifest, error) {
 // List returns the names of the finished shuffles in dir, oldest first. A
 // directory that is not there holds none.
 func List(fsys fsx.FS, dir string) ([]string, error) {
-	entries, err := fsys.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	dirs, err := fsx.Dirs(fsys, dir) // by name: the time of their beginning, so in order of time
 	if err != nil {
 		return nil, fmt.Errorf("list shuffles: %w", err)
 	}
-	var names []string
-	for _, e := range entries {
-		if !e.IsDir() || !isName(e.Name()) {
-			continue
-		}
-		if _, err := fsys.Stat(filepath.Join(dir, e.Name(), MarkerName)); err == nil {
-			names = append(names, e.Name())
-		}
-	}
-	slices.Sort(names) // the time of their beginning, so in order of time
-	return names, nil
+	return slices.DeleteFunc(dirs, func(name string) bool {
+		_, err := fsys.Stat(filepath.Join(dir, name, MarkerName))
+		return err != nil || !isName(name)
+	}), nil
 }
 
 // leftovers returns the names of shuffles that were begun and not finished.
 func leftovers(fsys fsx.FS, dir string) (names []string, err error) {
-	entries, err := fsys.ReadDir(dir)
+	dirs, err := fsx.Dirs(fsys, dir)
 	if err != nil {
 		return nil, fmt.Errorf("list shuffles: %w", err)
 	}
-	for _, e := range entries {
-		if stem, ok := strings.CutSuffix(e.Name(), tempSuffix); ok && e.IsDir() && isName(stem) {
+	for _, name := range dirs {
+		if stem, ok := strings.CutSuffix(name, tempSuffix); ok && isName(stem) {
 			names = append(names, stem)
 		}
 	}
@@ -175,8 +167,8 @@ func verifyFile(ctx context.Context, fsys fsx.FS, path string, want OutFile) err
 		return err
 	}
 	defer f.Close()
-	got := OutFile{Name: want.Name, Rows: f.NumRows()}
-	if err := f.describe(&got); err != nil {
+	got := OutFile{Name: want.Name, Rows: f.rows}
+	if got.SHA256, got.Bytes, err = fsx.HashFile(fsys, path); err != nil {
 		return err
 	}
 	b := encoding.NewTrainBatch(1)

@@ -38,12 +38,7 @@ func (o *Options) permuteAll(ctx context.Context, p *Plan, s *spread, scratch, d
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	for _, f := range m.Train {
-		m.TrainRows += f.Rows
-	}
-	for _, f := range m.Val {
-		m.HeldRows += f.Rows
-	}
+	m.TrainRows, m.HeldRows = Rows(m.Train), Rows(m.Val)
 	return m, nil
 }
 
@@ -79,8 +74,7 @@ func (o *Options) permuteFile(p *Plan, s *spread, scratch, dir string, k int, ou
 		if rows, err = appendBucket(rows, data, buckets[j]); err != nil {
 			return &CorruptError{Path: bucketPath(scratch, id), Reason: err.Error()}
 		}
-		rng := newRand(streamPermute, p.Seed, le.AppendUint64(nil, uint64(id)))
-		permute(rng, rows[from:])
+		permute(newRand(streamPermute, p.Seed, le.AppendUint64(nil, uint64(id))), rows[from:])
 	}
 	sum := sha256.New()
 	err := fsx.WriteFileFunc(o.FS, path, func(w io.Writer) error { return encodeFile(io.MultiWriter(w, sum), rows) })
@@ -104,37 +98,24 @@ func appendBucket(rows [][]byte, data []byte, b bucket) ([][]byte, error) {
 	return append(rows, own...), err
 }
 
-// permute puts rows into an order drawn evenly (Fisher and Yates).
-func permute(rng *rand.Rand, rows [][]byte) {
-	rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+// permute puts a list into an order drawn evenly (Fisher and Yates).
+func permute[T any](rng *rand.Rand, list []T) {
+	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 }
 
 // checkFile says whether the file is there with the rows it should have.
 func (o *Options) checkFile(path string, out *OutFile) (bool, error) {
-	_, err := o.FS.Stat(path)
+	f, err := OpenRowFile(o.FS, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	f, err := OpenRowFile(o.FS, path)
-	if err != nil {
-		return false, err
-	}
 	defer f.Close()
-	if f.NumRows() != out.Rows {
-		return false, f.corrupt(0, "%d rows, want %d", f.NumRows(), out.Rows)
+	if f.rows != out.Rows {
+		return false, f.corrupt(0, "%d rows, want %d", f.rows, out.Rows)
 	}
-	return true, f.describe(out)
-}
-
-// describe sets the size and hash of the file as it is.
-func (f *RowFile) describe(out *OutFile) error {
-	sum := sha256.New()
-	if _, err := io.Copy(sum, io.NewSectionReader(f.r, 0, f.size)); err != nil {
-		return fmt.Errorf("read %s: %w", f.path, err)
-	}
-	out.Bytes, out.SHA256 = f.size, hex.EncodeToString(sum.Sum(nil))
-	return nil
+	out.SHA256, out.Bytes, err = fsx.HashFile(o.FS, path)
+	return true, err
 }

@@ -81,7 +81,10 @@ func (o *Options) plan(ctx context.Context) (*Plan, index, error) {
 	p := &Plan{Format: planFormat, Created: o.Now.UTC(), Program: o.Program, InputDirs: slices.Clone(o.InputDirs),
 		Settings: o.Settings, Files: len(chunks)}
 	all := p.addUp(chunks)
-	p.addRemoved(removed)
+	for _, f := range removed { // they were there, the formula knows them, and the numbers of later rows do not change
+		p.RemovedRows += f.TrainRows
+		p.addRows(f.TrainRows, f.Random)
+	}
 	p.choose(all)
 	if p.layout, err = o.newLayout(p.Expected(p.Used), p.Expected(p.ValRows)); err != nil {
 		return nil, nil, err
@@ -131,16 +134,20 @@ func (p *Plan) addUp(chunks []*chunk) (inputs []Input) {
 			}
 		}
 		p.Games += in.Games
-		if in.Random {
-			p.RandomRows += in.TrainRows
-		} else {
-			p.RealRows += in.TrainRows
-		}
+		p.addRows(in.TrainRows, in.Random)
 		if in.Games > 0 {
 			inputs = append(inputs, in)
 		}
 	}
 	return inputs
+}
+
+func (p *Plan) addRows(rows int64, random bool) {
+	if random {
+		p.RandomRows += rows
+	} else {
+		p.RealRows += rows
+	}
 }
 
 // choose takes files, newest first, until the window is full.

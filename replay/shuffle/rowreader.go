@@ -44,9 +44,9 @@ func (r *rowReader) seek(path string, rows, row int64) error {
 		if err != nil {
 			return err
 		}
-		if f.NumRows() != rows {
+		if f.rows != rows {
 			f.Close()
-			return f.corrupt(0, "%d rows, the shuffle's marker says %d", f.NumRows(), rows)
+			return f.corrupt(0, "%d rows, the shuffle's marker says %d", f.rows, rows)
 		}
 		r.path, r.file, r.row, r.block = path, f, 0, nil
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -193,16 +193,16 @@ func (o *Options) resume(ctx context.Context) (*Manifest, error) {
 		return nil, err
 	}
 	var finished *Manifest
-	for k := len(names) - 1; k >= 0; k-- {
+	for _, name := range slices.Backward(names) {
 		if finished == nil {
-			if finished, err = o.resumeOne(ctx, names[k]); err != nil {
+			if finished, err = o.resumeOne(ctx, name); err != nil {
 				return nil, err
 			}
 			if finished != nil {
 				continue
 			}
 		}
-		if err := o.discard(names[k]); err != nil {
+		if err := o.discard(name); err != nil {
 			return nil, err
 		}
 	}
@@ -233,7 +233,7 @@ func (o *Options) resumeOne(ctx context.Context, name string) (*Manifest, error)
 	}
 	o.say("shuffle %s goes on: its rows are in their buckets", name)
 	m, err := o.finish(ctx, p, s)
-	if corrupt := (*CorruptError)(nil); errors.As(err, &corrupt) {
+	if _, corrupt := errors.AsType[*CorruptError](err); corrupt {
 		o.say("shuffle %s cannot be finished: %v", name, err)
 		return nil, nil
 	}
@@ -242,7 +242,7 @@ func (o *Options) resumeOne(ctx context.Context, name string) (*Manifest, error)
 
 // same says whether a plan was made for what o asks.
 func (o *Options) same(p *Plan) bool {
-	return p.Format == planFormat && p.Settings == o.Settings && reflect.DeepEqual(p.InputDirs, o.InputDirs)
+	return p.Format == planFormat && p.Settings == o.Settings && slices.Equal(p.InputDirs, o.InputDirs)
 }
 
 // discard removes a shuffle that cannot be finished.

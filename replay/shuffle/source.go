@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -118,10 +119,9 @@ func (s *Source) begin(m *Manifest, at cursor) {
 // passOrder returns the training files in the order of a pass: the first as they
 // were written, later ones in an order drawn evenly.
 func passOrder(m *Manifest, pass uint64) []OutFile {
-	files := append([]OutFile(nil), m.Train...)
+	files := slices.Clone(m.Train)
 	if pass > 0 {
-		rng := newRand(streamPass, m.Seed, le.AppendUint64([]byte(m.Name), pass))
-		rng.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
+		permute(newRand(streamPass, m.Seed, le.AppendUint64([]byte(m.Name), pass)), files)
 	}
 	return files
 }

@@ -185,12 +185,12 @@ func (s *server) finish() {
 	for len(s.events) > 0 {
 		s.send(eventMessage, <-s.events)
 	}
-	end := finishedPayload{Reason: reasonDone, Summary: strings.TrimSpace(j.summary)}
+	end := finishedPayload{Reason: "done", Summary: strings.TrimSpace(j.summary)}
 	switch {
 	case errors.Is(j.err, run.ErrInterrupted):
-		end.Reason, end.Message = reasonInterrupted, j.err.Error()
+		end.Reason, end.Message = "interrupted", j.err.Error()
 	case j.err != nil:
-		end.Reason, end.Message = reasonFailed, j.err.Error()
+		end.Reason, end.Message = "failed", j.err.Error()
 		s.opt.Log.Error("the training failed", "error", j.err)
 	}
 	s.job, s.last = nil, j.err

@@ -60,16 +60,9 @@ type startedPayload struct {
 	RunDir         string `json:"run_dir"`
 }
 
-// Reasons of training_finished.
-const (
-	reasonDone        = "done"
-	reasonInterrupted = "interrupted" // saved; the same configuration goes on
-	reasonFailed      = "failed"
-)
-
 // finishedPayload is that of training_finished.
 type finishedPayload struct {
-	Reason  string `json:"reason"`
+	Reason  string `json:"reason"`            // done, interrupted (saved; the same configuration goes on), or failed
 	Message string `json:"message,omitempty"` // of the error
 	Summary string `json:"summary,omitempty"`
 }

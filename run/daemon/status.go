@@ -1,17 +1,11 @@
 package daemon
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/chessbrain/chessbrain/replay/loader"
 	"github.com/chessbrain/chessbrain/run/train"
-)
-
-// States of the daemon.
-const (
-	stateIdle     = "idle"
-	stateTraining = "training"
-	stateStopping = "stopping"
 )
 
 // status is the state as of now.
@@ -24,16 +18,16 @@ func (s *server) status() statusPayload {
 		*own, commands = j.seen, j.commands
 		j.mu.Unlock()
 	}
-	own.Version, own.State, own.Dropped = s.opt.Version, stateIdle, s.out.dropped.Load()
+	own.Version, own.State, own.Dropped = s.opt.Version, "idle", s.out.dropped.Load()
 	if !s.opt.Plain {
 		p.ownStatus = own
 	}
 	if j == nil {
 		return p
 	}
-	own.State, own.ConfigFilepath, own.Steps = stateTraining, j.config, j.training.Steps
+	own.State, own.ConfigFilepath, own.Steps = "training", j.config, j.training.Steps
 	if j.ctx.Err() != nil {
-		own.State = stateStopping
+		own.State = "stopping"
 	}
 	own.Dropped += j.dropped.Load()
 	if commands == nil {
@@ -41,10 +35,7 @@ func (s *server) status() statusPayload {
 		return p
 	}
 	if page, ok := commands.Status().(train.Page); ok {
-		own.Stage, own.Step, own.Job = page.Stage, page.Step, page.Job
-		if own.Net == "" {
-			own.Net = page.Net
-		}
+		own.Stage, own.Step, own.Job, own.Net = page.Stage, page.Step, page.Job, cmp.Or(own.Net, page.Net)
 	}
 	if commands.Loader != nil {
 		stats := commands.Loader()
@@ -137,7 +128,8 @@ func metricsOf(s *loader.Stats, total bool) *loaderMetrics {
 	for _, st := range s.Stages {
 		one := stageMetrics{Name: st.Name}
 		for _, o := range st.Outputs {
-			q := queueMetrics{Name: o.Name, Fullness: look(o.Length), Capacity: uint64(o.Capacity)}
+			n := int64(o.Length)
+			q := queueMetrics{Name: o.Name, Fullness: &fullness{Min: n, Max: n, Sum: n, Count: 1, Latest: n}, Capacity: uint64(o.Capacity)}
 			if total {
 				q.Puts, q.Gets, q.Drops = o.Puts, o.Gets, o.Drops
 			} else if len(o.Passed) > 0 {
@@ -157,11 +149,6 @@ func metricsOf(s *loader.Stats, total bool) *loaderMetrics {
 		m.Stages = append(m.Stages, one)
 	}
 	return m
-}
-
-func look(fill int) *fullness {
-	n := int64(fill)
-	return &fullness{Min: n, Max: n, Sum: n, Count: 1, Latest: n}
 }
 
 // whole rounds a counter; lczero's are whole and not negative.

@@ -103,16 +103,14 @@ func (g *collector) pruneGames() error {
 	rows, days := g.opt.Keep.GameRows, g.opt.Keep.GameDays
 	since := g.opt.Now().Add(-time.Duration(min(days, 1e5) * float64(24*time.Hour)))
 	for i := range g.games {
-		f, reason := &g.games[i], ""
-		switch {
+		var err error
+		switch f := &g.games[i]; {
 		case rows > 0 && f.newer >= rows:
-			reason = fmt.Sprintf("older than the newest %d rows", rows)
+			err = g.removeGames(f, fmt.Sprintf("older than the newest %d rows", rows))
 		case days > 0 && f.Modified.Before(since):
-			reason = fmt.Sprintf("older than %g days", days)
-		default:
-			continue
+			err = g.removeGames(f, fmt.Sprintf("older than %g days", days))
 		}
-		if err := g.removeGames(f, reason); err != nil {
+		if err != nil {
 			return err
 		}
 	}

@@ -130,14 +130,11 @@ func (g *collector) removeNet(class Class, n run.NetFile, reason string) error {
 		return nil
 	}
 	paths := []string{n.Path}
-	for _, suffix := range besideSuffixes {
+	for _, suffix := range []string{".pb.gz", ".onnx", ".pgn", ".npz"} { // of other exporters than safetensors
 		paths = append(paths, strings.TrimSuffix(n.Path, run.NetSuffix)+suffix)
 	}
 	return g.removeFiles(class, reason, paths...)
 }
-
-// besideSuffixes end the files that other exporters than safetensors write.
-var besideSuffixes = []string{".pb.gz", ".onnx", ".pgn", ".npz"}
 
 // prunePGNs removes the games of old gatekeeper matches. Their logs and results
 // stay: the catalogue is made of them.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,25 +32,23 @@ type training struct {
 
 // trainings lists those that the run has, or has a lock of.
 func (g *collector) trainings() ([]training, error) {
-	names := map[string]bool{g.dir.Training: true}
-	trainings, err := fsx.Dirs(fsx.OS, g.dir.Trainings())
+	names, err := fsx.Dirs(fsx.OS, g.dir.Trainings())
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range trainings {
-		names[name] = true
-	}
+	names = append(names, g.dir.Training)
 	locks, err := fsx.Entries(fsx.OS, g.dir.Locks())
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range locks {
 		if name, ok := strings.CutPrefix(e.Name(), string(run.Trainer(""))); ok && !strings.Contains(name, ".owner.") && !strings.HasSuffix(name, ".sock") {
-			names[name] = true
+			names = append(names, name)
 		}
 	}
+	slices.Sort(names)
 	var all []training
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	for _, name := range slices.Compact(names) {
 		t := training{checkpoints: g.dir.CheckpointsOf(name)}
 		if name == g.dir.Training {
 			t.checkpoints = g.dir.Checkpoints

@@ -116,7 +116,8 @@ func (g *collector) tell(err error) {
 		log.Debug("retention", "note", note)
 	}
 	if r.Over > 0 && err == nil {
-		log.Warn("games and shuffles take more than they may, and all that is left is still needed", "gib", gib(r.Kept), "limit_gib", g.opt.Keep.MaxGiB,
+		gib := math.Round(float64(r.Kept)/(1<<30)*1000) / 1000
+		log.Warn("games and shuffles take more than they may, and all that is left is still needed", "gib", gib, "limit_gib", g.opt.Keep.MaxGiB,
 			"remedy", "raise loop.retention.max_gib, or make the window smaller (loop.shuffle)")
 	}
 }
@@ -184,5 +185,3 @@ func (g *collector) removeFiles(class Class, reason string, paths ...string) err
 		return nil
 	})
 }
-
-func gib(bytes int64) float64 { return math.Round(float64(bytes)/(1<<30)*1000) / 1000 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/chessbrain/chessbrain/arena"
@@ -24,24 +23,6 @@ import (
 
 // inRun are the names of a run's parts below it.
 var inRun run.Dir
-
-// placed are the files that are known by their place or whole name and not by
-// their suffix.
-func placed(path string) (fileSort, bool) {
-	base, parent := filepath.Base(path), filepath.Dir(path)
-	inMatch := filepath.Base(filepath.Dir(parent)) == inRun.Gates() // gatekeeper/<net>/
-	switch {
-	case base == run.CyclesName:
-		return fileSort{name: "journal of cycles", check: (*checker).cycles}, true
-	case base == inRun.Catalogue():
-		return fileSort{name: "catalogue", check: (*checker).catalogue}, true
-	case base == run.GateResultName && inMatch:
-		return fileSort{name: "result of a match", check: (*checker).gateResult}, true
-	case strings.HasSuffix(base, ".jsonl") && (inMatch || filepath.Base(parent) == inRun.Matches()):
-		return fileSort{name: "match", check: (*checker).match}, true
-	}
-	return fileSort{}, false
-}
 
 // cycleEntry is what is verified of a line of the journal of cycles. (The tests of
 // package cycle verify what they wrote, so that room's own form cannot be had here.)
@@ -126,29 +107,25 @@ const damagedMatch = "put it back from a copy, or remove it: the match is played
 // the final positions.
 func (c *checker) match(path string) {
 	_, games, err := arena.ReadLog(fsx.OS, path)
-	var corrupt *arena.CorruptError
+	corrupt, ok := errors.AsType[*arena.CorruptError](err)
 	switch {
-	case errors.As(err, &corrupt) && size(path) == 0:
+	case ok && size(path) == 0:
 		c.report.note("%s: a match that was not begun", path)
-		return
-	case errors.As(err, &corrupt):
-		if c.tornLine(path) == 0 { // the header was being written
-			return
-		}
+	case ok && c.tornLine(path) == 0: // the header was being written
+	case ok:
 		c.report.problem(path, Corrupt, damagedMatch, "line %d: %s", corrupt.Line, corrupt.Reason)
-		return
 	case err != nil:
 		c.unreadable(path, err)
-		return
-	}
-	c.report.Matches++
-	c.report.MatchGames += int64(len(games))
-	for i := range games {
-		if reason := unlikely(&games[i]); reason != "" {
-			c.report.problem(path, Contradiction, damagedMatch, "game %d %s", games[i].Number, reason)
+	default:
+		c.report.Matches++
+		c.report.MatchGames += int64(len(games))
+		for i := range games {
+			if reason := unlikely(&games[i]); reason != "" {
+				c.report.problem(path, Contradiction, damagedMatch, "game %d %s", games[i].Number, reason)
+			}
 		}
+		c.tornLine(path)
 	}
-	c.tornLine(path)
 }
 
 // unlikely says what is wrong with the end of a game whose moves are legal, "" if
@@ -161,10 +138,9 @@ func unlikely(g *arena.Game) string {
 	var legal chess.MoveList
 	line.Board().GenerateMoves(&legal)
 	onBoard := record.EndOf(line.Terminal(legal.N))
-	byRule := false
-	for _, end := range []record.EndReason{record.EndCheckmate, record.EndStalemate, record.EndRepetition, record.EndFiftyMoves, record.EndMaterial} {
-		byRule = byRule || string(g.End) == end.String()
-	}
+	byRule := slices.ContainsFunc(
+		[]record.EndReason{record.EndCheckmate, record.EndStalemate, record.EndRepetition, record.EndFiftyMoves, record.EndMaterial},
+		func(end record.EndReason) bool { return string(g.End) == end.String() })
 	want := int8(0)
 	if onBoard == record.EndCheckmate {
 		if want = 1; line.Board().SideToMove() == chess.White {
@@ -188,12 +164,11 @@ func (c *checker) gateResult(path string) {
 	const remedy = "put it back from a copy, or remove it: the net is tested again"
 	dir := filepath.Dir(path)
 	r, err := gate.ReadResult(dir)
-	var corrupt *checkpoint.CorruptError
-	switch {
-	case errors.As(err, &corrupt):
+	if corrupt, ok := errors.AsType[*checkpoint.CorruptError](err); ok {
 		c.report.problem(path, Corrupt, remedy, "%s", corrupt.Reason)
 		return
-	case err != nil:
+	}
+	if err != nil {
 		c.unreadable(path, err)
 		return
 	}
@@ -242,10 +217,8 @@ func (c *checker) gates(root string) {
 
 // handedOver verifies a net on its way from a trainer to the exporter.
 func (c *checker) handedOver(dir string) {
-	switch filepath.Base(filepath.Dir(dir)) {
-	case inRun.ToExport(), inRun.ToExportExtra():
-		if !exists(filepath.Join(dir, "net"+run.NetSuffix)) && !c.live {
-			c.report.problem(dir, Orphan, "remove it when nobody needs it", "a directory on the way to the exporter without a net")
-		}
+	in := filepath.Base(filepath.Dir(dir))
+	if (in == inRun.ToExport() || in == inRun.ToExportExtra()) && !exists(filepath.Join(dir, "net"+run.NetSuffix)) && !c.live {
+		c.report.problem(dir, Orphan, "remove it when nobody needs it", "a directory on the way to the exporter without a net")
 	}
 }

@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -94,13 +93,11 @@ func (c *checker) rebuild(g *record.Game) error {
 // movesHash tells games of one id apart: a hash of moves and result.
 func movesHash(g *record.Game) uint64 {
 	h := fnv.New64a()
-	var b [2]byte
 	for i := range g.Plies {
-		binary.LittleEndian.PutUint16(b[:], uint16(g.Plies[i].Move))
-		h.Write(b[:])
+		m := g.Plies[i].Move
+		h.Write([]byte{byte(m), byte(m >> 8)})
 	}
-	h.Write([]byte{byte(g.End), byte(g.WhiteResult)})
-	h.Write([]byte(g.Start))
+	h.Write(append([]byte{byte(g.End), byte(g.WhiteResult)}, g.Start...))
 	return h.Sum64()
 }
 

@@ -35,13 +35,12 @@ func (c *checker) net(path string, f *os.File) {
 func (c *checker) readNet(path string, r io.Reader, id, remedy string) {
 	c.report.Nets++
 	net, _, err := nn.ReadSafetensors(r)
-	var format *nn.FormatError
-	switch {
-	case errors.As(err, &format):
-		c.report.add(Problem{Path: path, Offset: format.Offset, Kind: Corrupt, Reason: err.Error(), Remedy: remedy})
-		return
-	case err != nil:
-		c.report.problem(path, Corrupt, remedy, "%v", err)
+	if err != nil {
+		at := int64(-1)
+		if format, ok := errors.AsType[*nn.FormatError](err); ok {
+			at = format.Offset
+		}
+		c.report.add(Problem{Path: path, Offset: at, Kind: Corrupt, Reason: err.Error(), Remedy: remedy})
 		return
 	}
 	if err := net.CheckFinite(); err != nil {
@@ -76,11 +75,10 @@ func (c *checker) checkpoint(path string) {
 	c.report.Checkpoints++
 	cp, err := checkpoint.Open(fsx.OS, path)
 	if err != nil {
-		var corrupt *checkpoint.CorruptError
 		if c.live && !exists(path) { // pruned meanwhile
 			return
 		}
-		if errors.As(err, &corrupt) {
+		if corrupt, ok := errors.AsType[*checkpoint.CorruptError](err); ok {
 			path = corrupt.Path
 		}
 		c.report.problem(path, Corrupt, damagedCheckpoint, "%v", err)

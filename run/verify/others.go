@@ -15,9 +15,9 @@ func (c *checker) events(path string, f *os.File) {
 	order := order{c: c, path: path}
 	info, err := monitor.Replay(f, order.event)
 	c.report.Events += info.Events
-	var corrupt *monitor.CorruptError
+	corrupt, ok := errors.AsType[*monitor.CorruptError](err)
 	switch {
-	case errors.As(err, &corrupt):
+	case ok:
 		c.report.add(Problem{Path: path, Offset: corrupt.Offset, Kind: Corrupt, Reason: corrupt.Reason, Remedy: "cut the line out, or move the file away: a run goes on without it"})
 	case err != nil:
 		c.report.problem(path, Unreadable, "read it with the program that wrote it", "%v", err)
@@ -88,8 +88,7 @@ func (c *checker) pgn(path string) {
 		}
 		return c.ctx.Err()
 	})
-	var broken *pgn.ReadError
-	if err != nil && !errors.As(err, &broken) && c.ctx.Err() == nil {
+	if _, told := errors.AsType[*pgn.ReadError](err); err != nil && !told && c.ctx.Err() == nil {
 		c.report.problem(path, Unreadable, "get the file again", "%v", err)
 	}
 }

@@ -113,10 +113,20 @@ var sorts = []fileSort{
 	{"events", []string{".jsonl"}, opened((*checker).events)},
 }
 
-// sortOf finds the sort of a file; check is nil where it is not known.
+// sortOf finds the sort of a file, by its place or whole name, or else its suffix; check
+// is nil where it is not known.
 func sortOf(path string) fileSort {
-	if s, ok := placed(path); ok {
-		return s
+	base, parent := filepath.Base(path), filepath.Dir(path)
+	inMatch := filepath.Base(filepath.Dir(parent)) == inRun.Gates() // gatekeeper/<net>/
+	switch {
+	case base == run.CyclesName:
+		return fileSort{name: "journal of cycles", check: (*checker).cycles}
+	case base == inRun.Catalogue():
+		return fileSort{name: "catalogue", check: (*checker).catalogue}
+	case base == run.GateResultName && inMatch:
+		return fileSort{name: "result of a match", check: (*checker).gateResult}
+	case strings.HasSuffix(base, ".jsonl") && (inMatch || filepath.Base(parent) == inRun.Matches()):
+		return fileSort{name: "match", check: (*checker).match}
 	}
 	for _, s := range sorts {
 		for _, suffix := range s.suffixes {
@@ -189,10 +199,10 @@ func (c *checker) directory(path string) error {
 // shuffle verifies a finished shuffle: its files, their hashes and their rows.
 func (c *checker) shuffle(path string) {
 	m, err := shuffle.Verify(c.ctx, fsx.OS, path)
-	var corrupt *shuffle.CorruptError
+	corrupt, ok := errors.AsType[*shuffle.CorruptError](err)
 	switch {
 	case c.ctx.Err() != nil:
-	case errors.As(err, &corrupt):
+	case ok:
 		c.report.add(Problem{Path: corrupt.Path, Offset: corrupt.Offset, Kind: Corrupt, Reason: corrupt.Reason, Remedy: "remove this shuffle's directory and shuffle again"})
 	case err != nil:
 		c.report.problem(path, Unreadable, "remove this shuffle's directory and shuffle again", "%v", err)
