@@ -35,9 +35,6 @@ func endOf(t chess.Terminal) End {
 	return End(record.EndOf(t).String())
 }
 
-// String returns the name.
-func (e End) String() string { return string(e) }
-
 // Failed reports whether a player lost by its own failure and not on the board.
 func (e End) Failed() bool { return e == EndTime || e == EndIllegal || e == EndEngineDied }
 

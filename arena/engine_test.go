@@ -194,7 +194,7 @@ func checkFailuresPGN(t *testing.T, r *Result) {
 	err := pgn.Read(&file, func(g *pgn.Game) error {
 		want := &r.Games[i]
 		termination := map[End]string{EndTime: "time forfeit", EndIllegal: "rules infraction", EndEngineDied: "abandoned"}[want.End]
-		if g.Tag("EndReason") != want.End.String() || g.Tag("Termination") != termination || g.Tag("EndNote") == "" || !slices.Equal(g.Moves, want.Moves) {
+		if g.Tag("EndReason") != string(want.End) || g.Tag("Termination") != termination || g.Tag("EndNote") == "" || !slices.Equal(g.Moves, want.Moves) {
 			t.Errorf("game %d reads back with %v", i, g.Tags)
 		}
 		i++

@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -69,9 +70,7 @@ type Log struct {
 // another header is an *OtherMatchError, one that is damaged before its last line
 // a *CorruptError.
 func OpenLog(fsys fsx.FS, path string, h LogHeader) (*Log, []Game, error) {
-	if h.Version == 0 {
-		h.Version = logVersion
-	}
+	h.Version = cmp.Or(h.Version, logVersion)
 	file, err := fsx.OpenAppend(fsys, path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("match log: %w", err)

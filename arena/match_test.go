@@ -181,7 +181,7 @@ func TestPGN(t *testing.T) {
 			t.Errorf("game %d reads back as %+v", i, got)
 		}
 		for tag, value := range map[string]string{
-			"White": r.Names[i%2], "Black": r.Names[1-i%2], "Round": fmt.Sprintf("%d.%d", i/2+1, i%2+1), "EndReason": want.End.String(),
+			"White": r.Names[i%2], "Black": r.Names[1-i%2], "Round": fmt.Sprintf("%d.%d", i/2+1, i%2+1), "EndReason": string(want.End),
 			"Termination": map[bool]string{true: "adjudication", false: "normal"}[want.End == EndMaxPlies],
 		} {
 			if got.Tag(tag) != value {

@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,17 +58,9 @@ func (m *match) shape() error {
 			most = 1
 		}
 	}
-	if m.cfg.Workers == 0 {
-		m.cfg.Workers = 1
-	}
-	m.cfg.Workers = min(m.cfg.Workers, games)
-	if m.cfg.Parallel == 0 {
-		m.cfg.Parallel = most
-	}
-	m.cfg.Parallel = min(m.cfg.Parallel, (games+m.cfg.Workers-1)/m.cfg.Workers)
-	if m.cfg.MaxPlies == 0 {
-		m.cfg.MaxPlies = defaultMaxPlies
-	}
+	m.cfg.Workers = min(cmp.Or(m.cfg.Workers, 1), games)
+	m.cfg.Parallel = min(cmp.Or(m.cfg.Parallel, most), (games+m.cfg.Workers-1)/m.cfg.Workers)
+	m.cfg.MaxPlies = cmp.Or(m.cfg.MaxPlies, defaultMaxPlies)
 	return nil
 }
 

@@ -65,11 +65,11 @@ func Vary(book []Opening, n, plies int, seed uint64) ([]Opening, error) {
 	if len(book) == 0 {
 		book = []Opening{{Board: chess.StartBoard()}}
 	}
-	seen := map[uint64]bool{}
 	if plies <= 0 {
-		return distinct(book, n, seen)
+		return distinct(book, n)
 	}
 	var openings []Opening
+	seen := map[uint64]bool{}
 	pcg := rand.NewPCG(0, 0)
 	rng, h := rand.New(pcg), chess.NewHistory(chess.StartBoard())
 	for i := range n {
@@ -111,8 +111,9 @@ func balanced(h *chess.History, plies int, rng *rand.Rand) bool {
 }
 
 // distinct returns the first n openings of a book that differ.
-func distinct(book []Opening, n int, seen map[uint64]bool) ([]Opening, error) {
+func distinct(book []Opening, n int) ([]Opening, error) {
 	var openings []Opening
+	seen := map[uint64]bool{}
 	h := chess.NewHistory(chess.StartBoard())
 	var l chess.MoveList
 	for i := range book {

@@ -39,7 +39,7 @@ func (r *Result) pgnGame(g *Game) *pgn.Game {
 			{"PlyCount", strconv.Itoa(len(g.Moves))},
 			{"OpeningPlies", strconv.Itoa(g.OpeningPlies)},
 			{"Termination", g.End.termination()},
-			{"EndReason", g.End.String()},
+			{"EndReason", string(g.End)},
 		},
 		Start:  g.Start,
 		Moves:  g.Moves,

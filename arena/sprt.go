@@ -87,7 +87,7 @@ func (t SPRT) Test(p Pentanomial) SPRTResult {
 	for k := range share {
 		share[k] /= sum
 	}
-	h0, h1 := likeliest(share, expectedScore(t.Elo0)), likeliest(share, expectedScore(t.Elo1))
+	h0, h1 := likeliest(share, ExpectedScore(t.Elo0)), likeliest(share, ExpectedScore(t.Elo1))
 	for k := range share {
 		r.LLR += sum * share[k] * math.Log(h1[k]/h0[k])
 	}
@@ -113,9 +113,9 @@ func (t SPRT) Judge(games []Game) SPRTResult {
 	return r
 }
 
-// expectedScore is the mean score of a game in [0,1] at a difference in logistic
+// ExpectedScore is the mean score of a game in [0,1] at a difference in logistic
 // Elo.
-func expectedScore(elo float64) float64 { return 1 / (1 + math.Pow(10, -elo/400)) }
+func ExpectedScore(elo float64) float64 { return 1 / (1 + math.Pow(10, -elo/400)) }
 
 // likeliest returns the distribution with the given mean, in (0,1), under which
 // the observed shares of the scores 0, 1/4, 1/2, 3/4 and 1 (each above 0) are

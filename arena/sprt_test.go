@@ -97,7 +97,7 @@ func TestSPRTErrors(t *testing.T) {
 	s := SPRT{0, 60, 0.05, 0.05}
 	for elo, wrong := range map[float64]string{s.Elo0: AcceptH1, s.Elo1: AcceptH0} {
 		errors := 0
-		score := expectedScore(elo)
+		score := ExpectedScore(elo)
 		draws := 0.3
 		for range matches {
 			r := SPRTResult{}

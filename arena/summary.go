@@ -43,12 +43,8 @@ func Summarise(games []Game) Summary {
 		g := &games[i]
 		result := g.Result(0)
 		s.add(result)
-		if g.White == 0 {
-			s.White.add(result)
-		} else {
-			s.Black.add(result)
-		}
-		s.Ends[g.End.String()]++
+		[]*Count{&s.White, &s.Black}[g.White].add(result)
+		s.Ends[string(g.End)]++
 		plies += len(g.Moves)
 		if g.Number%2 == 1 && i > 0 && games[i-1].Number == g.Number-1 {
 			s.Pentanomial[2+result+games[i-1].Result(0)]++

@@ -137,7 +137,7 @@ func (c *climb) next() (best *opponent) {
 		if all {
 			return r
 		}
-		p := expected(r.Elo - c.rating.Elo)
+		p := arena.ExpectedScore(r.Elo - c.rating.Elo)
 		if knows := p * (1 - p); knows > leastKnowledge && knows/float64(len(r.games)+batch) > most {
 			best, most = r, knows/float64(len(r.games)+batch)
 		}

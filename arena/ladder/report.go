@@ -3,7 +3,6 @@ package ladder
 import (
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"text/tabwriter"
 
@@ -106,12 +105,9 @@ func (s *Score) text() string {
 	if s.Trouble != "" {
 		return "does not count: " + s.Trouble
 	}
-	low, high := expected(float64(s.Estimate.Low)), expected(float64(s.Estimate.High))
+	low, high := arena.ExpectedScore(float64(s.Estimate.Low)), arena.ExpectedScore(float64(s.Estimate.High))
 	return fmt.Sprintf("%.1f %% (%.1f to %.1f)", 100*s.Estimate.Score, 100*low, 100*high)
 }
-
-// expected is the score of a player so much stronger, in [0,1].
-func expected(elo float64) float64 { return 1 / (1 + math.Pow(10, -elo/400)) }
 
 // WriteRungs prints the ladder as a table of Markdown.
 func WriteRungs(out io.Writer, rungs []Rung) error {

@@ -78,10 +78,7 @@ func newPlayer(number int, spec string, o *Options) (*Player, error) {
 		}
 		err = m.makeNet(number, spec, o)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return m, nil
+	return m, err
 }
 
 // makeNet makes the player of a net.

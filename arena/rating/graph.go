@@ -6,6 +6,10 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	gonum "gonum.org/v1/gonum/graph"
+	"gonum.org/v1/gonum/graph/simple"
+	"gonum.org/v1/gonum/graph/topo"
 )
 
 // pairing is all games between two players.
@@ -54,7 +58,7 @@ func newGraph(results []Result, anchors map[string]float64) (*graph, error) {
 		index[name], g.anchor[i], g.tally[i] = i, elo, Rating{Name: name, Anchor: fixed}
 	}
 	g.merge(results, index)
-	g.strong = g.strongParts()
+	g.strong = g.partOf(topo.TarjanSCC(g.arrows()))
 	return g, nil
 }
 
@@ -114,11 +118,11 @@ func (g *graph) addPrior(draws float64, weight func(*pairing) float64) {
 	}
 }
 
-// strongParts numbers the strong components of "took points from".
-func (g *graph) strongParts() []int {
-	n := len(g.names)
-	from, to := make([][]int, n), make([][]int, n) // arrows, both ways
-	arrow := func(a, b int) { from[a], to[b] = append(from[a], b), append(to[b], a) }
+// arrows is the directed graph of "took points from". Each anchor and the one before
+// it hold each other: their distance is known without a game.
+func (g *graph) arrows() *simple.DirectedGraph {
+	arrows, last := simple.NewDirectedGraph(), -1
+	arrow := func(a, b int) { arrows.SetEdge(arrows.NewEdge(simple.Node(a), simple.Node(b))) }
 	for _, p := range g.pairings {
 		if p.points > 0 {
 			arrow(p.a, p.b)
@@ -127,11 +131,28 @@ func (g *graph) strongParts() []int {
 			arrow(p.b, p.a)
 		}
 	}
-	for _, pair := range g.anchorPairs() {
-		arrow(pair[0], pair[1])
-		arrow(pair[1], pair[0])
+	for i := range g.tally {
+		if !g.tally[i].Anchor {
+			continue
+		}
+		if last >= 0 {
+			arrow(last, i)
+			arrow(i, last)
+		}
+		last = i
 	}
-	return strongComponents(from, to)
+	return arrows
+}
+
+// partOf says of each player in which of the parts of a graph it is.
+func (g *graph) partOf(parts [][]gonum.Node) []int {
+	of := make([]int, len(g.names))
+	for number, part := range parts {
+		for _, player := range part {
+			of[player.ID()] = number
+		}
+	}
+	return of
 }
 
 // markPrior marks the players outside of their group's largest strong component.
@@ -151,38 +172,15 @@ func (g *graph) markPrior(groups []int) {
 	}
 }
 
-// anchorPairs links each anchor to the one before it: their distance is known
-// without a game.
-func (g *graph) anchorPairs() (pairs [][2]int) {
-	last := -1
-	for i := range g.tally {
-		if !g.tally[i].Anchor {
-			continue
-		}
-		if last >= 0 {
-			pairs = append(pairs, [2]int{last, i})
-		}
-		last = i
-	}
-	return pairs
-}
-
 // groups numbers the connected parts of the graph: by games, the most first,
 // then by name.
 func (g *graph) groups() (of []int, size int) {
-	links := make([][]int, len(g.names))
-	link := func(a, b int) { links[a], links[b] = append(links[a], b), append(links[b], a) }
-	for _, p := range g.pairings {
-		link(p.a, p.b)
-	}
-	for _, pair := range g.anchorPairs() {
-		link(pair[0], pair[1])
-	}
-	of = parts(len(g.names), func(i int) []bool { return reach(links, i) })
-	var order, games []int // parts, those that come first in of first
+	parts := topo.ConnectedComponents(gonum.Undirect{G: g.arrows()})
+	of = g.partOf(parts)
+	order, games := []int{}, make([]int, len(parts)) // parts, those that come first in of first
 	for i, part := range of {
-		if part == len(order) {
-			order, games = append(order, part), append(games, 0)
+		if !slices.Contains(order, part) {
+			order = append(order, part)
 		}
 		games[part] += g.tally[i].Games
 	}
@@ -191,50 +189,4 @@ func (g *graph) groups() (of []int, size int) {
 		of[i] = slices.Index(order, part)
 	}
 	return of, len(order)
-}
-
-// parts numbers the parts of n nodes, of which part returns that of a node.
-func parts(n int, part func(node int) []bool) []int {
-	of, number := make([]int, n), 0
-	for i := range of {
-		of[i] = -1
-	}
-	for i := range of {
-		if of[i] >= 0 {
-			continue
-		}
-		for k, in := range part(i) {
-			if in {
-				of[k] = number
-			}
-		}
-		number++
-	}
-	return of
-}
-
-// reach returns start and all that it leads to.
-func reach(links [][]int, start int) []bool {
-	seen, stack := make([]bool, len(links)), []int{start}
-	for len(stack) > 0 {
-		node := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		if !seen[node] {
-			seen[node] = true
-			stack = append(stack, links[node]...)
-		}
-	}
-	return seen
-}
-
-// strongComponents numbers the strong components of a directed graph, given by
-// its arrows forwards and backwards: what a node leads to and what leads to it.
-func strongComponents(from, to [][]int) []int {
-	return parts(len(from), func(i int) []bool {
-		there, back := reach(from, i), reach(to, i)
-		for k := range there {
-			there[k] = there[k] && back[k]
-		}
-		return there
-	})
 }

@@ -51,10 +51,7 @@ const (
 // has the mean 0. The same results in any order, and with A and B exchanged,
 // give the same list.
 func Fit(results []Result, anchors map[string]float64, opt Options) (*List, error) {
-	if opt.Prior == 0 {
-		opt.Prior = 1
-	}
-	if !(opt.Prior > 0 && opt.Prior <= 1000) {
+	if opt.Prior = cmp.Or(opt.Prior, 1); !(opt.Prior > 0 && opt.Prior <= 1000) {
 		return nil, fmt.Errorf("ratings: prior of %v drawn games: want more than 0, at most 1000", opt.Prior)
 	}
 	g, err := newGraph(results, anchors)

@@ -359,38 +359,6 @@ func TestExtremes(t *testing.T) {
 	}
 }
 
-// TestStrongComponents compares with the transitive closure on random graphs.
-func TestStrongComponents(t *testing.T) {
-	rng := rng(t)
-	for range 300 {
-		n := 1 + rng.IntN(9)
-		from, to, path := make([][]int, n), make([][]int, n), make([][]bool, n)
-		for i := range path {
-			path[i] = make([]bool, n)
-			path[i][i] = true
-		}
-		for range rng.IntN(2 * n) {
-			a, b := rng.IntN(n), rng.IntN(n)
-			from[a], to[b], path[a][b] = append(from[a], b), append(to[b], a), true
-		}
-		for k := range n {
-			for i := range n {
-				for j := range n {
-					path[i][j] = path[i][j] || path[i][k] && path[k][j]
-				}
-			}
-		}
-		got := strongComponents(from, to)
-		for i := range n {
-			for j := range n {
-				if (got[i] == got[j]) != (path[i][j] && path[j][i]) {
-					t.Fatalf("%d and %d of %v: components %v", i, j, from, got)
-				}
-			}
-		}
-	}
-}
-
 // BenchmarkFit is a run of 300 nets, each of which played the two before it, the
 // first one and a player that all beat.
 func BenchmarkFit(b *testing.B) {

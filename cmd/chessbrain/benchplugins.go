@@ -117,20 +117,17 @@ func (s *pluginSpeed) open(ctx context.Context, options host.Options, choice sta
 	if err != nil {
 		return nil, nil, err
 	}
-	fail := func(err error) (bench.GameRescorer, func() error, error) {
-		return nil, nil, errors.Join(err, h.Close())
-	}
 	d, _, err := h.Definition(ctx, stage.KindRescorer, choice.Name)
-	if err != nil {
-		return fail(err)
-	}
-	r, err := h.Rescorer(ctx, choice)
-	if err != nil {
-		return fail(err)
+	var r stage.Rescorer
+	if err == nil {
+		r, err = h.Rescorer(ctx, choice)
 	}
 	batch, ok := r.(stage.BatchRescorer)
-	if !ok {
-		return fail(fmt.Errorf("rescorer %s takes one game at a time", d.Name))
+	if err == nil && !ok {
+		err = fmt.Errorf("rescorer %s takes one game at a time", d.Name)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, h.Close())
 	}
 	s.Rescorer, s.Version = d.Name, d.Version
 	return batch, h.Close, nil

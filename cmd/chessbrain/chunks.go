@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -109,8 +108,7 @@ byte for byte. Nothing is written over. What is damaged is named and left out, a
 	return c
 }
 
-// check validates the flags and completes the filter.
-func (o *filterOptions) check(c *cobra.Command) error {
+func (o *filterOptions) run(c *cobra.Command, args []string) error {
 	if (o.Out == "") != o.dryRun {
 		return usagef("--out: name a directory or a file *.tar for the copies, or give --dry-run instead")
 	}
@@ -121,13 +119,6 @@ func (o *filterOptions) check(c *cobra.Command) error {
 	}
 	if err := o.Filter.Parse(o.results, o.ends, o.versions, o.formats); err != nil {
 		return usageError{err}
-	}
-	return nil
-}
-
-func (o *filterOptions) run(c *cobra.Command, args []string) error {
-	if err := o.check(c); err != nil {
-		return err
 	}
 	r, problems, err := chunks.Copy(c.Context(), fsx.OS, args, &o.Filter, o.CopyOptions)
 	if err != nil {
@@ -280,13 +271,8 @@ func (o *positionsOptions) run(c *cobra.Command, dirs []string) error {
 	ctx, stop := interruptible(c.Context())
 	defer stop()
 	m, err := prepare.Process(ctx, o.Options)
-	switch {
-	case errors.Is(err, context.Canceled):
-		return interruptedf("interrupted; whole files are kept in %s, and the same command goes on", o.Out)
-	case errors.Is(err, prepare.ErrNoInput), errors.Is(err, prepare.ErrOther), errors.Is(err, prepare.ErrForeign):
-		return usageError{err}
-	case err != nil:
-		return pathError(err)
+	if err != nil {
+		return endedBy(err, "interrupted; whole files are kept in %s, and the same command goes on", o.Out)
 	}
 	if wantsJSON(c) {
 		return printJSON(c, m)

@@ -89,12 +89,6 @@ type examOptions struct {
 	players   *config.Config // what device and precision mean here
 }
 
-// validate says which flag is out of range.
-func (o *examOptions) validate() error {
-	return cmp.Or(between("visits", o.Visits, 1, 1e6), between("moves", o.Moves, 1, 1000),
-		between("questions", o.Questions, 24, 1e5), between("mates", o.Mates, 1, 1e5))
-}
-
 func newExamMeasure() *cobra.Command {
 	var o examOptions
 	c := &cobra.Command{
@@ -102,10 +96,11 @@ func newExamMeasure() *cobra.Command {
 		Short: "Ask a net about held-out endings and let it mate the solver's longest defence",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := o.validate(); err != nil {
+			err := cmp.Or(between("visits", o.Visits, 1, 1e6), between("moves", o.Moves, 1, 1000),
+				between("questions", o.Questions, 24, 1e5), between("mates", o.Mates, 1, 1e5))
+			if err != nil {
 				return err
 			}
-			var err error
 			if o.players, err = playDevice(c, o.device, o.precision); err != nil {
 				return err
 			}

@@ -40,7 +40,11 @@ func diagnose(c *cobra.Command, _ []string) error {
 	if err := kernel.TierError(); err != nil {
 		say("", "! %v", err)
 	}
-	say("bf16", "%s", bf16Text())
+	precision, bf16 := kernel.FP32, "no products in these kernels (they need AVX512_BF16 or AMX_BF16): everything is computed in fp32"
+	if kernel.HasBF16() {
+		precision, bf16 = kernel.BF16, "yes: training and self-play use it unless told otherwise (--no-amp, --precision fp32)"
+	}
+	say("bf16", "%s", bf16)
 	if total, free, ok := bench.Memory(); ok {
 		say("memory", "%.1f GiB, %.1f GiB free", total, free)
 	}
@@ -50,9 +54,7 @@ func diagnose(c *cobra.Command, _ []string) error {
 		say("disk", "! %v", err)
 	}
 	say("speed", "%.0f GFLOP/s fp32 peak a core", kernel.PeakGFLOPS(200*time.Millisecond, kernel.FP32))
-	precision := kernel.FP32
-	if kernel.HasBF16() {
-		precision = kernel.BF16
+	if precision == kernel.BF16 {
 		say("", "%.0f GFLOP/s bf16 peak a core", kernel.PeakGFLOPS(200*time.Millisecond, precision))
 	}
 	if err := w.Flush(); err != nil {
@@ -101,14 +103,6 @@ func devices() []string {
 		lines = append(lines, fmt.Sprintf("GPUs: %s; --device auto and cuda start %s, whose doctor names them", found, path))
 	}
 	return lines
-}
-
-// bf16Text says whether the tier in use multiplies bfloat16 numbers.
-func bf16Text() string {
-	if kernel.HasBF16() {
-		return "yes: training and self-play use it unless told otherwise (--no-amp, --precision fp32)"
-	}
-	return "no products in these kernels (they need AVX512_BF16 or AMX_BF16): everything is computed in fp32"
 }
 
 // release is the program's version; the commit is added from the build.

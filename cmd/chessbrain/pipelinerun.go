@@ -82,8 +82,9 @@ func (o *pipelineFlags) chooseNet() error {
 	return nil
 }
 
-// endedBy is the error of a pipeline or a sweep: inputs that are missing or belong to
-// something else are usage errors, and of an interrupt format says what is kept.
+// endedBy is the error of a pipeline, of one of its steps or of a sweep: inputs that are
+// missing or belong to something else are usage errors, and of an interrupt format says
+// what is kept.
 func endedBy(err error, format string, args ...any) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, run.ErrInterrupted) {
 		return interruptedf(format, args...)

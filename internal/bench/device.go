@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -193,20 +192,14 @@ func (w *callWindows) count(at time.Time) (enough bool) {
 	return w.windows == deviceWindows
 }
 
-// trainPrecision is that of training steps: the last of the precisions that needs no
-// loss scale.
-func (b *deviceBench) trainPrecision() device.Precision {
-	for _, p := range slices.Backward(b.o.Precisions) {
-		if p != device.FP16 {
-			return p
-		}
-	}
-	return device.FP16
-}
-
 // train measures whole steps, with the reading of rows and all that the host does.
 func (b *deviceBench) train(ctx context.Context, s TrainShape) (err error) {
-	p := b.trainPrecision()
+	p := device.FP16
+	for _, q := range b.o.Precisions {
+		if q != device.FP16 { // the last one that needs no loss scale
+			p = q
+		}
+	}
 	r := b.row(KindTrain, p, s.Rows)
 	if s.Accumulate > 1 {
 		r.Kind, r.Accumulate = KindAccumulate, s.Accumulate

@@ -74,7 +74,10 @@ func (b *deviceBench) watch(ctx context.Context, stats *selfplay.Stats, r *Devic
 		return err
 	}
 	was, cpu, began := stats.Snapshot(), busyTime(), time.Now()
-	window := max(8*b.o.Duration, b.o.leastPlay())
+	window := 8 * b.o.Duration
+	if b.o.Duration >= 10*time.Millisecond { // else a trial
+		window = max(window, 4*time.Second) // moves of games in lock step come in bursts
+	}
 	full := func() bool { return time.Since(began) >= window && stats.Positions.Load() > was.Positions }
 	if err := until(ctx, full); err != nil {
 		return err
@@ -88,14 +91,6 @@ func (b *deviceBench) watch(ctx context.Context, stats *selfplay.Stats, r *Devic
 	}
 	r.Busy, err = b.meter.stop()
 	return err
-}
-
-// leastPlay is the shortest window: moves of games in lock step come in bursts.
-func (o *DeviceOptions) leastPlay() time.Duration {
-	if o.Duration < 10*time.Millisecond {
-		return 0 // a trial
-	}
-	return 4 * time.Second
 }
 
 // until waits until something holds, or returns the context's error.

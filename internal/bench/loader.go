@@ -96,7 +96,7 @@ func Loader(ctx context.Context, o LoaderOptions) ([]LoaderResult, error) {
 			return nil, fmt.Errorf("make games: %w", err)
 		}
 		defer os.RemoveAll(dir)
-		if _, err := makeLoaderGames(dir, o.Games); err != nil {
+		if err := makeLoaderGames(dir, o.Games); err != nil {
 			return nil, err
 		}
 		own, v6, names = filepath.Join(dir, "games"), filepath.Join(dir, "v6"), [2]string{"own games", "leela v6"}

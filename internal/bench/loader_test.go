@@ -41,10 +41,10 @@ func TestLoader(t *testing.T) {
 // A directory of the user's is read and kept; what it holds must be of use.
 func TestLoaderDir(t *testing.T) {
 	dir := t.TempDir()
-	n, err := makeLoaderGames(dir, 2)
-	if err != nil {
+	if err := makeLoaderGames(dir, 2); err != nil {
 		t.Fatal(err)
 	}
+	n := len(loaderGame(0).Plies) + len(loaderGame(1).Plies)
 	results, err := Loader(t.Context(), LoaderOptions{Mode: LoaderSL, Dir: dir, StoreMiB: 16, Frames: 500, Duration: 1})
 	if err != nil || len(results) != 2 || results[0].Chunks != 4 || results[0].Files != dir {
 		t.Fatalf("%+v, %v", results, err)

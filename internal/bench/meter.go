@@ -84,13 +84,6 @@ func played(windows []window) (sum mark) {
 	return sum
 }
 
-func newMeter(ctx context.Context, o *PlayOptions, stop context.CancelFunc) *meter {
-	m := &meter{ctx: ctx, o: o, stop: stop, start: time.Now()}
-	m.meet = barrier{n: o.Workers, open: make(chan struct{})}
-	m.began = m.now()
-	return m
-}
-
 func (m *meter) now() mark {
 	found := m.stats.CacheHits.Load()
 	k := mark{at: time.Since(m.start), busy: busyTime(), evaluator: time.Duration(m.spent.Load())}

@@ -171,16 +171,15 @@ func fillLoaderGame(g *record.Game, rng *rand.Rand) bool {
 }
 
 // makeLoaderGames writes n games twice: as our own chunk files below dir/games,
-// and as tars of Leela's V6 chunks below dir/v6. It returns the positions.
-func makeLoaderGames(dir string, n int) (positions int, err error) {
+// and as tars of Leela's V6 chunks below dir/v6.
+func makeLoaderGames(dir string, n int) error {
 	own, v6 := filepath.Join(dir, "games"), filepath.Join(dir, "v6")
 	w := replay.NewWriter(fsx.OS, own, replay.WriterOptions{NetID: "bench"})
-	err = os.MkdirAll(v6, 0o755)
+	err := os.MkdirAll(v6, 0o755)
 	for from := 0; from < n && err == nil; from += gamesOfTar {
 		games := make([]*record.Game, min(gamesOfTar, n-from))
 		for i := range games {
 			games[i] = loaderGame(uint64(from + i))
-			positions += len(games[i].Plies)
 			err = errors.Join(err, w.Append(games[i]))
 		}
 		err = errors.Join(err, writeLoaderTar(filepath.Join(v6, fmt.Sprintf("%06d.tar", from)), from, games))
@@ -189,9 +188,9 @@ func makeLoaderGames(dir string, n int) (positions int, err error) {
 		}
 	}
 	if err = errors.Join(err, w.Close()); err != nil {
-		return 0, fmt.Errorf("make games: %w", err)
+		return fmt.Errorf("make games: %w", err)
 	}
-	return positions, nil
+	return nil
 }
 
 // writeLoaderTar writes games, numbered from first on, as a tar of chunks.

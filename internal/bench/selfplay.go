@@ -72,7 +72,8 @@ func play(parent context.Context, o *PlayOptions, alternate bool, work func(ctx 
 	ctx, stop := context.WithCancel(parent)
 	defer stop()
 	group, ctx := errgroup.WithContext(ctx)
-	m := newMeter(ctx, o, stop)
+	m := &meter{ctx: ctx, o: o, stop: stop, start: time.Now(), meet: barrier{n: o.Workers, open: make(chan struct{})}}
+	m.began = m.now()
 	for i := range o.Workers {
 		s := &seat{meter: m, first: i == 0, mixer: mixer(), net: selfplay.Net{ID: id, Evaluator: timed{makeEvaluator(), &m.spent}, Generation: 1}}
 		if alternate && o.Evaluator == EvaluatorNet {

@@ -24,11 +24,9 @@ func Solve() Tables { return syzygy.SolveWinning() }
 
 // Probe returns the value of b for its side to move from the table that has it.
 func (t Tables) Probe(b *chess.Board) (wdl, plies int, ok bool) {
-	for _, p := range Pieces {
-		if t[p] != nil {
-			if wdl, plies, ok = t[p].Probe(b); ok {
-				return wdl, plies, true
-			}
+	for _, table := range t {
+		if wdl, plies, ok = table.Probe(b); ok {
+			return wdl, plies, true
 		}
 	}
 	return 0, 0, false
@@ -156,29 +154,27 @@ func over(b *chess.Board) bool {
 
 // Question is a held-out position with its value for the side to move.
 type Question struct {
-	Piece  chess.PieceType
-	Board  chess.Board
-	WDL    int  // +1 win, 0 draw, -1 loss
-	Strong bool // the side with the third man is to move
+	Kind
+	Board chess.Board
 }
 
-// cell is a kind of question.
-type cell struct {
-	piece  chess.PieceType
-	wdl    int
-	strong bool // to move
+// Kind is a kind of question.
+type Kind struct {
+	Piece  chess.PieceType
+	WDL    int  // +1 win, 0 draw, -1 loss
+	Strong bool // the side with the third man is to move
 }
 
 // quotas are how many of 24 questions are of a kind. A side with a third man
 // never loses and one without never wins, so that wins are the strong side's and
 // losses the weak side's.
 var quotas = []struct {
-	cell
+	Kind
 	of24 int
 }{
-	{cell{chess.Pawn, 1, true}, 4}, {cell{chess.Queen, 1, true}, 2}, {cell{chess.Rook, 1, true}, 2},
-	{cell{chess.Pawn, -1, false}, 4}, {cell{chess.Queen, -1, false}, 2}, {cell{chess.Rook, -1, false}, 2},
-	{cell{chess.Pawn, 0, true}, 4}, {cell{chess.Pawn, 0, false}, 2}, {cell{chess.Queen, 0, false}, 1}, {cell{chess.Rook, 0, false}, 1},
+	{Kind{chess.Pawn, 1, true}, 4}, {Kind{chess.Queen, 1, true}, 2}, {Kind{chess.Rook, 1, true}, 2},
+	{Kind{chess.Pawn, -1, false}, 4}, {Kind{chess.Queen, -1, false}, 2}, {Kind{chess.Rook, -1, false}, 2},
+	{Kind{chess.Pawn, 0, true}, 4}, {Kind{chess.Pawn, 0, false}, 2}, {Kind{chess.Queen, 0, false}, 1}, {Kind{chess.Rook, 0, false}, 1},
 }
 
 // HeldOutSet returns n held-out positions, n at least 24 and exact in multiples
@@ -188,19 +184,19 @@ var quotas = []struct {
 // move, which takes the piece: the strong side to move always wins there.)
 func (t Tables) HeldOutSet(n int, seed uint64) []Question {
 	rng := rand.New(rand.NewPCG(seed, 2))
-	pools := map[cell][]chess.Board{}
+	pools := map[Kind][]chess.Board{}
 	for _, p := range Pieces {
 		for pos := range open(t[p], true) {
-			c := cell{p, pos.WDL, strongToMove(&pos.Board)}
-			pools[c] = append(pools[c], pos.Board)
+			k := Kind{p, pos.WDL, strongToMove(&pos.Board)}
+			pools[k] = append(pools[k], pos.Board)
 		}
 	}
 	var set []Question
 	before := 0
 	for _, q := range quotas {
 		upTo := before + q.of24
-		for _, b := range draw(rng, pools[q.cell], upTo*n/24-before*n/24) {
-			set = append(set, Question{q.piece, b, q.wdl, q.strong})
+		for _, b := range draw(rng, pools[q.Kind], upTo*n/24-before*n/24) {
+			set = append(set, Question{q.Kind, b})
 		}
 		before = upTo
 	}

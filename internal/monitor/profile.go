@@ -32,18 +32,14 @@ func Profiles(dir string) (stop func() error, err error) {
 	return func() error {
 		err := stopCPU()
 		trace.Stop()
-		return errors.Join(err, events.Close(), writeHeap(filepath.Join(dir, "heap.pprof")))
+		err = errors.Join(err, events.Close())
+		heap, failed := os.Create(filepath.Join(dir, "heap.pprof"))
+		if failed != nil {
+			return errors.Join(err, fmt.Errorf("profile: %w", failed))
+		}
+		runtime.GC() // what is in use now
+		return errors.Join(err, pprof.WriteHeapProfile(heap), heap.Close())
 	}, nil
-}
-
-// writeHeap writes a heap profile of what is in use now.
-func writeHeap(path string) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("profile: %w", err)
-	}
-	runtime.GC()
-	return errors.Join(pprof.WriteHeapProfile(f), f.Close())
 }
 
 // CPUProfile records a CPU profile of the process into the file at path until stop.

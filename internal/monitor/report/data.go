@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -82,14 +83,11 @@ func (d *Data) add(e monitor.Event) {
 	case *monitor.Step:
 		d.Step, d.Samples, d.Skipped = e.Step, e.Samples, e.SkippedTotal
 	case *monitor.Validation:
-		switch {
-		case e.Weights == monitor.WeightsUntrained:
+		switch e.Weights {
+		case monitor.WeightsUntrained:
 			d.Untrained = e
-		case e.Weights == monitor.WeightsRaw:
-			d.LastVal = e
-			if d.FirstVal == nil {
-				d.FirstVal = e
-			}
+		case monitor.WeightsRaw:
+			d.FirstVal, d.LastVal = cmp.Or(d.FirstVal, e), e
 		}
 	case *monitor.Net:
 		d.Nets = append(d.Nets, *e)
@@ -100,13 +98,7 @@ func (d *Data) add(e monitor.Event) {
 
 // Tags returns the curves whose tags begin with prefix, in order.
 func (d *Data) Tags(prefix string) []string {
-	var tags []string
-	for _, tag := range slices.Sorted(maps.Keys(d.Curves)) {
-		if strings.HasPrefix(tag, prefix) {
-			tags = append(tags, tag)
-		}
-	}
-	return tags
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(d.Curves)), func(tag string) bool { return !strings.HasPrefix(tag, prefix) })
 }
 
 // thin returns at most n points: means over groups of neighbours, so that a long

@@ -46,12 +46,7 @@ func Summary(d *Data) string {
 // computing names a device, with the kernels and the precision where they are
 // known: "cpu (avx512, bf16)".
 func computing(device, kernels, precision string) string {
-	var known []string
-	for _, word := range []string{kernels, precision} {
-		if word != "" {
-			known = append(known, word)
-		}
-	}
+	known := slices.DeleteFunc([]string{kernels, precision}, func(word string) bool { return word == "" })
 	if len(known) == 0 {
 		return device
 	}
