@@ -193,7 +193,7 @@ type Loader struct {
 // OpenLoader builds the loader of a configuration; dir is the run directory, or
 // "". It must be closed. Faults are config errors (exit code 2).
 func OpenLoader(ctx context.Context, e *config.Effective, dir string, log *slog.Logger) (*Loader, error) {
-	s, err := OpenUsed(ctx, e, Uses{}, HostOptions(e.Config.GetPlugins(), dir, log))
+	s, err := OpenKinds(ctx, e, dir, log)
 	if err != nil {
 		return nil, err
 	}
