@@ -73,7 +73,7 @@ func Graph(ctx context.Context, e *config.Effective, r Rescorers) (loader.Config
 	c := loader.Config{Outputs: section.GetOutput()}
 	for i, s := range section.GetStage() {
 		one, err := stageOf(ctx, s, r)
-		if _, program := errors.AsType[*host.Error](err); program && !errors.Is(err, host.ErrUnknown) && !errors.Is(err, host.ErrSettings) {
+		if programFailed(err) {
 			return c, fmt.Errorf("data_loader stage %q: %w", s.GetName(), err)
 		}
 		if err != nil {

@@ -59,9 +59,8 @@ func TrainerConfig(c *config.Config, arch nn.Arch) (trainer.Config, error) {
 	if k.Workers == 0 {
 		k.Workers = runtime.GOMAXPROCS(0)
 	}
-	k.Schedule = trainer.ConstantLR(t.GetLr() * t.GetLrScale())
-	if len(t.GetLrRule()) > 0 {
-		k.Schedule = nil
+	if len(t.GetLrRule()) == 0 {
+		k.Schedule = trainer.ConstantLR(t.GetLr() * t.GetLrScale())
 	}
 	for _, r := range t.GetLrRule() {
 		rule := trainer.LRRule{StartingStep: r.GetStartingStep(), DurationSteps: r.GetDurationSteps(), Loop: r.GetLoop()}
