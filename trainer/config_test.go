@@ -103,14 +103,3 @@ func TestAMPWarns(t *testing.T) {
 		}
 	}
 }
-
-func TestParseTarget(t *testing.T) {
-	for i, name := range targetNames {
-		if got, err := ParseTarget(strings.ToLower(name)); err != nil || int(got) != i {
-			t.Errorf("ParseTarget(%s) = %v, %v", name, got, err)
-		}
-	}
-	if _, err := ParseTarget("WINNER"); err == nil {
-		t.Error("WINNER was taken")
-	}
-}

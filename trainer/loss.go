@@ -1,10 +1,8 @@
 package trainer
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
@@ -53,17 +51,6 @@ type Loss struct {
 type Mix struct {
 	QRatio float64 // share of Other, [0,1]
 	Other  encoding.Target
-}
-
-// targetNames are the configuration's names, in the order of encoding.Target.
-var targetNames = [encoding.NumTargets]string{"RESULT", "ROOT", "BEST", "PLAYED", "ORIG", "ST"}
-
-// ParseTarget reads RESULT, ROOT, BEST, PLAYED, ORIG or ST in any case.
-func ParseTarget(s string) (encoding.Target, error) {
-	if i := slices.Index(targetNames[:], strings.ToUpper(s)); i >= 0 {
-		return encoding.Target(i), nil
-	}
-	return 0, fmt.Errorf("target %q is none of %s", s, strings.Join(targetNames[:], ", "))
 }
 
 // DefaultLosses are those of the configuration: policy cross entropy, WDL cross

@@ -61,7 +61,13 @@ type tensorEntry struct {
 // samples from which the learning-rate schedule follows. A load that fails
 // changes nothing; errors are a *checkpoint.CorruptError or wrap checkpoint.ErrStateMismatch.
 func (t *Trainer) Section() stage.Section {
-	return stage.Section{Name: SectionName, Version: SectionVersion, Save: t.save, Load: t.load}
+	return stage.Section{Name: SectionName, Version: SectionVersion, Save: t.save, Load: func(r io.Reader, version int) error {
+		h, data, err := readState(r, version, t.fits)
+		if err != nil {
+			return err
+		}
+		return t.adopt(h, data)
+	}}
 }
 
 // namedTensors lists the tensors of the state in their order in the file.
@@ -125,15 +131,6 @@ func (t *Trainer) save(w io.Writer) error {
 	}
 	_, err = w.Write(binary.LittleEndian.AppendUint32(nil, sum.Sum32()))
 	return err
-}
-
-// load replaces the state by what save wrote.
-func (t *Trainer) load(r io.Reader, version int) error {
-	h, data, err := readState(r, version, t.fits)
-	if err != nil {
-		return err
-	}
-	return t.adopt(h, data)
 }
 
 // readState reads a whole state; check sees the header before anything of the size

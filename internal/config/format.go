@@ -2,7 +2,6 @@ package config
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,10 +17,7 @@ import (
 func Marshal(c *Config) []byte { return printer{}.print(c) }
 
 // Hash is the SHA-256 of Marshal in hexadecimal digits.
-func Hash(c *Config) string {
-	sum := sha256.Sum256(Marshal(c))
-	return hex.EncodeToString(sum[:])
-}
+func Hash(c *Config) string { return fmt.Sprintf("%x", sha256.Sum256(Marshal(c))) }
 
 // Format writes a configuration as textproto with the schema's comments. What
 // has no value stands as a comment; lines that begin with "#:" are examples of

@@ -199,7 +199,11 @@ func (e *Effective) applyOutside(in Input) (bad Errors) {
 			set(v, v.text, "--"+v.flag.Name)
 		}
 	}
-	bad = append(bad, e.conflicts(in.Flags)...)
+	for _, p := range [][2]string{{"amp", "no-amp"}, {"devices", "device"}, {"devices", "producer-device"}} { // contradict each other
+		if e.given[p[0]] && e.given[p[1]] && in.Flags.on(p[0]) && in.Flags.on(p[1]) {
+			bad = append(bad, &Error{Where: "--" + p[0], Reason: fmt.Sprintf("--%s is given too", p[1]), Remedy: "keep one of the two"})
+		}
+	}
 	return append(bad, e.override(in.Overrides)...)
 }
 
@@ -239,17 +243,6 @@ func pairsOf(texts []string) (pairs []string) {
 		}
 	}
 	return pairs
-}
-
-// conflicts refuses flags that contradict each other.
-func (e *Effective) conflicts(flags *FlagSet) (bad Errors) {
-	pairs := [][2]string{{"amp", "no-amp"}, {"devices", "device"}, {"devices", "producer-device"}}
-	for _, p := range pairs {
-		if e.given[p[0]] && e.given[p[1]] && flags.on(p[0]) && flags.on(p[1]) {
-			bad = append(bad, &Error{Where: "--" + p[0], Reason: fmt.Sprintf("--%s is given too", p[1]), Remedy: "keep one of the two"})
-		}
-	}
-	return bad
 }
 
 // overlay copies what src sets over dst. A list or map replaces the one that was

@@ -159,7 +159,7 @@ func DryRun(e *config.Effective, w io.Writer) error {
 	row(Train, "%s -> %s; epochs of %d samples, %g for each new row, at most %d a cycle", dir.Shuffled(), dir.ToExport(), c.EpochSamples,
 		c.PerNewRow, c.SamplesPerCycle)
 	row(Export, "%s -> %s", dir.ToExport(), to)
-	row(GC, "the newest %d shuffles and %d rejected nets stay", c.KeepShuffles, c.KeepLosers)
+	row(GC, "the newest %d shuffles and %d rejected nets stay", c.Retention.Shuffles, c.Retention.Rejected)
 	if stop := s.stop(c); stop != "" {
 		fmt.Fprintf(&b, "nothing more is to be done: %s\n", stop)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
@@ -135,7 +136,7 @@ func (x *exporter) open(ctx context.Context) error {
 // do opens the configured stages, cleans up after a process that was killed, and
 // works.
 func (x *exporter) do(ctx context.Context) (err error) {
-	if x.stages, err = setup.OpenExporter(ctx, x.opt.Effective, x.dir.Root, x.log); err != nil {
+	if x.stages, err = setup.OpenKinds(ctx, x.opt.Effective, x.dir.Root, x.log, stage.KindExporter); err != nil {
 		return err
 	}
 	x.process.OnClose(x.stages.Close)
@@ -225,10 +226,5 @@ func DryRun(opt Options, w io.Writer) (err error) {
 			fmt.Fprintf(w, "  %s%s\n", s.Name, at)
 		}
 	}
-	free, err := fsx.FreeSpace(fsx.OS, fsx.NearestDir(x.dir.Root))
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "disk: %d MiB may be used\n", free>>20)
-	return err
+	return setup.DescribeSpace(w, x.dir.Root)
 }

@@ -81,21 +81,16 @@ func (s *scanner) match(kind, path string) (m catalogue.Match, err error) {
 	if err != nil {
 		return m, err
 	}
-	fill(&m, &h, games)
-	return m, nil
-}
-
-// fill puts a log's header and games into m.
-func fill(m *catalogue.Match, h *arena.LogHeader, games []arena.Game) {
 	a, b := &h.Players[0], &h.Players[1]
 	m.Player1, m.Player2, m.SHA1, m.SHA2 = identity(a), identity(b), a.SHA256, b.SHA256
-	m.Settings, m.Program, m.Began = settingsOf(h), h.Program, h.Began.UTC()
+	m.Settings, m.Program, m.Began = settingsOf(&h), h.Program, h.Began.UTC()
 	sum := arena.Summarise(games)
 	m.Wins, m.Draws, m.Losses, m.Pairs = sum.Wins, sum.Draws, sum.Losses, sum.Pentanomial
 	for i := range games {
 		m.Plies += int64(len(games[i].Moves))
 	}
 	m.Ends = record.EndCounts(sum.Ends)
+	return m, nil
 }
 
 // RandomMover is the name of the player of uniformly random moves. It is not the

@@ -118,18 +118,13 @@ func (s *scanner) gateResults(nets []catalogue.Net) ([]catalogue.Net, error) {
 			nets = append(nets, catalogue.Net{Name: r.Candidate, State: r.Verdict(), SHA256: r.CandidateSHA256, NetID: r.CandidateNetID, Modified: r.Ended})
 			_, nets[at].Samples, nets[at].Rows, _ = run.ParseNetName(r.Candidate)
 		}
-		nets[at].Gate = gateOf(r)
+		g := &nets[at].Gate
+		*g = catalogue.Gate{Decision: r.Verdict(), Baseline: r.Baseline, Games: r.Games, Points: r.Points, Reason: r.Reason, Ended: r.Ended.UTC()}
+		if r.Games > 0 {
+			g.Elo, g.Error = finite(float64(r.Elo)), finite(float64(r.EloError))
+		}
 	}
 	return nets, nil
-}
-
-// gateOf turns a result of the gatekeeper into columns.
-func gateOf(r *gate.Result) catalogue.Gate {
-	g := catalogue.Gate{Decision: r.Verdict(), Baseline: r.Baseline, Games: r.Games, Points: r.Points, Reason: r.Reason, Ended: r.Ended.UTC()}
-	if r.Games > 0 {
-		g.Elo, g.Error = finite(float64(r.Elo)), finite(float64(r.EloError))
-	}
-	return g
 }
 
 // setParents names for each net the one before it of its job and training.

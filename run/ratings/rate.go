@@ -137,7 +137,11 @@ func Alarms(c *catalogue.Catalogue) []*monitor.Alarm {
 		}
 		var points []alarms.Point
 		for _, m := range list {
-			points = append(points, pointOf(m.net, m.pairs))
+			p := alarms.Point{Net: m.net, Low: math.Inf(-1), High: math.Inf(1)} // without a whole pair nothing is known
+			if e := arena.EstimateElo(m.pairs); e.Pairs > 0 {
+				p.Elo, p.Low, p.High = float64(e.Elo), float64(e.Low), float64(e.High)
+			}
+			points = append(points, p)
 		}
 		if a := alarms.EloFall(y.opponent, points); a != nil {
 			all = append(all, a)
@@ -168,14 +172,4 @@ func frozenResults(c *catalogue.Catalogue) (all []measured) {
 		}
 	}
 	return all
-}
-
-// pointOf is a net's result against an opponent. Without a whole pair nothing is
-// known.
-func pointOf(net string, pairs arena.Pentanomial) alarms.Point {
-	e := arena.EstimateElo(pairs)
-	if e.Pairs == 0 {
-		return alarms.Point{Net: net, Low: math.Inf(-1), High: math.Inf(1)}
-	}
-	return alarms.Point{Net: net, Elo: float64(e.Elo), Low: float64(e.Low), High: float64(e.High)}
 }

@@ -102,9 +102,6 @@ func LacksPrecision(e *config.Effective, trains, plays bool) string {
 	return strings.Join(lacks, "; ")
 }
 
-// SameArithmetic is the remedy of a change that --deterministic does not bear.
-const SameArithmetic = "compute as before (--device, --cpu-tier, --precision, --amp, --no-amp), or give up --deterministic"
-
 // ArithmeticChanges compares what a run was computed with before with what it is computed
 // with now. A field that was not noted, or has no meaning now, has not changed.
 func ArithmeticChanges(a, before run.Arithmetic) []config.Change {

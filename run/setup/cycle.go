@@ -30,9 +30,8 @@ type Cycle struct {
 	Epochs          int64   // of a cycle at most
 	PerNewRow       float64 // samples that a new row pays for
 
-	GateGames, GateVisits    int32
-	RatingGames              int32
-	KeepShuffles, KeepLosers int32
+	GateGames, GateVisits int32
+	RatingGames           int32
 
 	// What ends the run; 0 = never.
 	StopCycles int32
@@ -68,7 +67,6 @@ func NewCycle(e *config.Effective) (*Cycle, error) {
 		Root: c.GetRunDir(), Seed: c.GetSeed(), Gating: l.GetGating(), Shuffle: cycleShuffle(c), Retention: RetentionOf(c),
 		GamesPerCycle: l.GetGamesPerCycle(), SamplesPerCycle: l.GetSamplesPerCycle(), EpochSamples: t.GetSamplesPerEpoch(),
 		GateGames: l.GetGatekeeper().GetGames(), GateVisits: l.GetGatekeeper().GetVisits(), RatingGames: l.GetRating().GetGames(),
-		KeepShuffles: l.GetRetention().GetShuffles(), KeepLosers: l.GetRetention().GetRejected(),
 		StopCycles: l.GetCycles(), StopGames: l.GetGames(), StopHours: l.GetHours(), StopElo: l.GetElo(),
 	}
 	if err := y.Shuffle.Validate(); err != nil {

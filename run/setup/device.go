@@ -247,15 +247,6 @@ func trainerDevice(c *config.Config) func(device.Config) (device.Trainer, error)
 	}
 }
 
-// DeviceWindow is how many rows the trainer's device shall keep, 0 = none.
-func DeviceWindow(c *config.Config) int {
-	t := c.GetTraining()
-	if TrainerDevice(c) == onCPU || !t.GetDeviceWindow() || !HasGames(c) {
-		return 0
-	}
-	return int(t.GetReplaySize())
-}
-
 // ownedTrainer is a trainer that has its device to itself.
 type ownedTrainer struct {
 	*cuda.Trainer

@@ -47,10 +47,6 @@ func dryRun(e *config.Effective, w io.Writer, look func(*Training) (*Start, erro
 		return err
 	}
 	defer func() { err = errors.Join(err, stages.Close()) }()
-	free, err := fsx.FreeSpace(fsx.OS, fsx.NearestDir(s.Root))
-	if err != nil {
-		return err
-	}
 	begins := "begins"
 	if s.Exists {
 		begins = "goes on"
@@ -69,6 +65,15 @@ func dryRun(e *config.Effective, w io.Writer, look func(*Training) (*Start, erro
 	}
 	fmt.Fprintf(w, "training: batch %d x %d -> %s\n", s.Batch, s.Accumulate, s.Dir.Checkpoints)
 	fmt.Fprintf(w, "metrics -> %s; nets -> %s\n", s.Dir.Metrics, s.describeExport())
+	return DescribeSpace(w, s.Root)
+}
+
+// DescribeSpace says how much may be written below a directory, which need not be there.
+func DescribeSpace(w io.Writer, dir string) error {
+	free, err := fsx.FreeSpace(fsx.OS, fsx.NearestDir(dir))
+	if err != nil {
+		return err
+	}
 	_, err = fmt.Fprintf(w, "disk: %d MiB may be used\n", free>>20)
 	return err
 }
@@ -186,10 +191,6 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stages.Close()) }()
-	free, err := fsx.FreeSpace(fsx.OS, fsx.NearestDir(c.GetRunDir()))
-	if err != nil {
-		return err
-	}
 	dir, _, err := Layout(c)
 	if err != nil {
 		return err
@@ -219,8 +220,7 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
 		fmt.Fprintf(w, "other forms: PGN of %g of the games -> %s; Leela chunks %v -> %s\n", s.GetPgnShare(),
 			filepath.Join(dir.Root, "pgn"), s.GetLc0Chunks(), filepath.Join(dir.Root, "lc0"))
 	}
-	_, err = fmt.Fprintf(w, "disk: %d MiB may be used\n", free>>20)
-	return err
+	return DescribeSpace(w, c.GetRunDir())
 }
 
 // checkPlays refuses what games cannot be played with.

@@ -73,7 +73,7 @@ func Graph(ctx context.Context, e *config.Effective, r Rescorers) (loader.Config
 	c := loader.Config{Outputs: section.GetOutput()}
 	for i, s := range section.GetStage() {
 		one, err := stageOf(ctx, s, r)
-		if _, program := errors.AsType[*host.Error](err); program && !errors.Is(err, host.ErrUnknown) && !errors.Is(err, host.ErrSettings) {
+		if programFailed(err) {
 			return c, fmt.Errorf("data_loader stage %q: %w", s.GetName(), err)
 		}
 		if err != nil {
@@ -193,7 +193,7 @@ type Loader struct {
 // OpenLoader builds the loader of a configuration; dir is the run directory, or
 // "". It must be closed. Faults are config errors (exit code 2).
 func OpenLoader(ctx context.Context, e *config.Effective, dir string, log *slog.Logger) (*Loader, error) {
-	s, err := OpenUsed(ctx, e, Uses{}, HostOptions(e.Config.GetPlugins(), dir, log))
+	s, err := OpenKinds(ctx, e, dir, log)
 	if err != nil {
 		return nil, err
 	}

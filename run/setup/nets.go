@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -94,9 +93,8 @@ func ReadHashedNet(path string) (net *nn.Net, meta map[string]string, sha string
 	if err != nil {
 		return nil, nil, "", err
 	}
-	sum := sha256.Sum256(data)
 	net, meta, err = nn.ReadSafetensors(bytes.NewReader(data))
-	return net, meta, hex.EncodeToString(sum[:]), err
+	return net, meta, fmt.Sprintf("%x", sha256.Sum256(data)), err
 }
 
 // ErrONNX says that a file is what export-net wrote for other programs.

@@ -39,7 +39,10 @@ type PluginMonitor struct {
 // Options are a host's options with the monitor behind them.
 func (d *PluginMonitor) Options(c *config.Plugins) host.Options {
 	o := HostOptions(c, d.Root, d.Log)
-	o.Quarantine, o.Notify = d.keep, d.tell
+	o.Quarantine = d.keep
+	o.Notify = func(e host.Event) {
+		d.publish(&monitor.Plugin{Name: e.Name, Kind: string(e.Kind), State: e.State, Detail: e.Detail})
+	}
 	return o
 }
 
@@ -83,11 +86,6 @@ func (d *PluginMonitor) keep(kind stage.Kind, name, reason string, games []*reco
 	d.Log.Error("games killed a plugin; copies of them are kept for a look", "kind", string(kind), "plugin", name, "games", len(games),
 		"reason", reason, "dir", d.quarantine())
 	return nil
-}
-
-// tell makes an event of a change.
-func (d *PluginMonitor) tell(e host.Event) {
-	d.publish(&monitor.Plugin{Name: e.Name, Kind: string(e.Kind), State: e.State, Detail: e.Detail})
 }
 
 // publish hands an event to the bus, at once or when there is one.

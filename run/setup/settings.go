@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/chessbrain/chessbrain/chess/syzygy"
+	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
@@ -43,14 +44,6 @@ func ArchOf(m *config.Arch) (nn.Arch, error) {
 // TrainerConfig returns how a configuration trains a net of the given form. The
 // losses are those that the net can have. Errors have exit code 2.
 func TrainerConfig(c *config.Config, arch nn.Arch) (trainer.Config, error) {
-	k, err := trainerConfig(c, arch)
-	if err != nil {
-		return k, &config.Error{Field: "training", Reason: err.Error()}
-	}
-	return k, nil
-}
-
-func trainerConfig(c *config.Config, arch nn.Arch) (trainer.Config, error) {
 	t := c.GetTraining()
 	k := trainer.Config{
 		BatchSize: int(t.GetBatchSize()), GradAccumSteps: int(t.GetGradAccumSteps()),
@@ -66,56 +59,40 @@ func trainerConfig(c *config.Config, arch nn.Arch) (trainer.Config, error) {
 	if k.Workers == 0 {
 		k.Workers = runtime.GOMAXPROCS(0)
 	}
-	k.Schedule = trainer.ConstantLR(t.GetLr() * t.GetLrScale())
-	if len(t.GetLrRule()) > 0 {
-		k.Schedule = nil
+	if len(t.GetLrRule()) == 0 {
+		k.Schedule = trainer.ConstantLR(t.GetLr() * t.GetLrScale())
 	}
 	for _, r := range t.GetLrRule() {
-		rule := trainer.LRRule{StartingStep: r.GetStartingStep(), DurationSteps: r.GetDurationSteps(), LR: scaled(r.GetLr(), t.GetLrScale()), Loop: r.GetLoop()}
+		rule := trainer.LRRule{StartingStep: r.GetStartingStep(), DurationSteps: r.GetDurationSteps(), Loop: r.GetLoop()}
+		for _, lr := range r.GetLr() {
+			rule.LR = append(rule.LR, lr*t.GetLrScale())
+		}
 		for _, tr := range r.GetTransition() {
 			rule.Transition = append(rule.Transition, trainer.Transition(tr))
 		}
 		k.Schedule = append(k.Schedule, rule)
 	}
-	var err error
-	if k.Losses, err = losses(t.GetLosses()); err != nil {
-		return k, err
+	k.Losses = trainer.LossesFor(arch, losses(t.GetLosses()))
+	if err := k.Validate(); err != nil {
+		return k, &config.Error{Field: "training", Reason: err.Error()}
 	}
-	k.Losses = trainer.LossesFor(arch, k.Losses)
-	return k, k.Validate()
+	return k, nil
 }
 
-// scaled returns all values times a factor.
-func scaled(values []float64, factor float64) []float64 {
-	out := make([]float64, len(values))
-	for i, v := range values {
-		out[i] = v * factor
-	}
-	return out
-}
-
-// losses turns the configured list into the trainer's.
-func losses(list []*config.Loss) ([]trainer.Loss, error) {
-	var all []trainer.Loss
+// losses turns the configured list into the trainer's. The schema has the targets in the
+// order of encoding.Target.
+func losses(list []*config.Loss) (all []trainer.Loss) {
 	for _, l := range list {
-		target, err := trainer.ParseTarget(l.GetTarget().String())
-		if err != nil {
-			return nil, err
-		}
 		loss := trainer.Loss{
 			Head: trainer.Head(strings.ToLower(l.GetHead().String())), Kind: trainer.LossKind(strings.ToLower(l.GetKind().String())),
-			Target: target, Weight: l.GetWeight(), Metric: l.GetMetric(),
+			Target: encoding.Target(l.GetTarget()), Weight: l.GetWeight(), Metric: l.GetMetric(),
 		}
 		if l.GetQRatio() > 0 {
-			other, err := trainer.ParseTarget(l.GetMixTarget().String())
-			if err != nil {
-				return nil, err
-			}
-			loss.Mix = &trainer.Mix{QRatio: l.GetQRatio(), Other: other}
+			loss.Mix = &trainer.Mix{QRatio: l.GetQRatio(), Other: encoding.Target(l.GetMixTarget())}
 		}
 		all = append(all, loss)
 	}
-	return all, nil
+	return all
 }
 
 // searchConfig turns the configuration's mcts section into the search's.
@@ -189,11 +166,6 @@ func WorkerConfig(c *config.Config, process uint64, resign *selfplay.ResignWatch
 		Parallel: int(c.GetSelfplay().GetGamesPerWorker()), Pools: int(c.GetSelfplay().GetPools()), CacheEntries: int(c.GetMcts().GetCacheEntries()),
 		Stats: stats, Resign: selfplay.NewResignRule(resign.Rule(ResignOf(c.GetSelfplay().GetResign()))),
 	}, nil
-}
-
-func HasGames(c *config.Config) bool {
-	s := c.GetTraining().GetSource()
-	return s == config.Training_SELFPLAY || s == config.Training_DIR
 }
 
 // ResignOf is the resignation that a configuration asks for.

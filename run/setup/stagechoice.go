@@ -80,9 +80,15 @@ func located(e *config.Effective, err error) error {
 	if !ok {
 		return err
 	}
-	if _, program := errors.AsType[*host.Error](fault.err); program && !errors.Is(err, host.ErrUnknown) && !errors.Is(err, host.ErrSettings) {
+	if programFailed(fault.err) {
 		return err
 	}
 	return &config.Error{Where: e.Origin(fault.path), Field: fault.path, Reason: fault.err.Error(),
 		Remedy: "chessbrain plugins list shows what there is, chessbrain plugins describe NAME its settings"}
+}
+
+// programFailed says whether err is what a program did wrong, and not the configuration.
+func programFailed(err error) bool {
+	_, program := errors.AsType[*host.Error](err)
+	return program && !errors.Is(err, host.ErrUnknown) && !errors.Is(err, host.ErrSettings)
 }

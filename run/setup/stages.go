@@ -64,19 +64,17 @@ func (s *Stages) Export(ctx context.Context, c *stage.Checkpoint, games iter.Seq
 	return files, err != nil && asked.none(), err
 }
 
-// OpenSampler opens the sampler that a configuration names, and no other stage;
-// see OpenUsed.
-func OpenSampler(ctx context.Context, e *config.Effective, dir string, log *slog.Logger) (*Stages, error) {
-	return OpenUsed(ctx, e, Uses{stage.KindSampler: Opened}, HostOptions(e.Config.GetPlugins(), dir, log))
+// OpenKinds opens the stages of some kinds that a configuration names, and no others;
+// see OpenUsed. dir is the run directory, or "".
+func OpenKinds(ctx context.Context, e *config.Effective, dir string, log *slog.Logger, kinds ...stage.Kind) (*Stages, error) {
+	u := Uses{}
+	for _, kind := range kinds {
+		u[kind] = Opened
+	}
+	return OpenUsed(ctx, e, u, HostOptions(e.Config.GetPlugins(), dir, log))
 }
 
-// OpenExporter opens the exporter that a configuration names, and no other stage;
-// see OpenUsed.
-func OpenExporter(ctx context.Context, e *config.Effective, dir string, log *slog.Logger) (*Stages, error) {
-	return OpenUsed(ctx, e, Uses{stage.KindExporter: Opened}, HostOptions(e.Config.GetPlugins(), dir, log))
-}
-
-// LookAtExporter is OpenExporter for a dry run: an exporter that is a program is
+// LookAtExporter opens the exporter alone for a dry run: an exporter that is a program is
 // found, hashed and held against the lock file, and is not started. There is no
 // Exporter to work with then; DescribeTo says which it is.
 func LookAtExporter(e *config.Effective, dir string, log *slog.Logger) (*Stages, error) {

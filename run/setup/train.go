@@ -230,7 +230,12 @@ func (t *Training) Trainer(arch nn.Arch) (trainer.Config, error) {
 }
 
 // DeviceRows is how many rows of the window the trainer's device shall keep, 0 = none.
-func (t *Training) DeviceRows() int { return DeviceWindow(t.e.Config) }
+func (t *Training) DeviceRows() int {
+	if TrainerDevice(t.e.Config) == onCPU || !t.e.Config.GetTraining().GetDeviceWindow() || !t.Source.HasGames() {
+		return 0
+	}
+	return int(t.Window.Rows)
+}
 
 // OpenInference opens what the own games are played with.
 func (t *Training) OpenInference() (Inference, error) { return OpenInference(t.e.Config) }

@@ -3,10 +3,11 @@ package setup
 import (
 	"testing"
 
+	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/config"
 )
 
-// TestTrainingEnums: sources and export modes stand in the schema's order.
+// TestTrainingEnums: sources, export modes and targets stand in the schema's order.
 func TestTrainingEnums(t *testing.T) {
 	for name, want := range map[string]Source{"SELFPLAY": OwnGames, "DIR": OtherGames, "SHUFFLED": Shuffles, "LOADER": LoaderRows} {
 		if got := Source(config.Training_Source_value[name]); got != want {
@@ -18,7 +19,13 @@ func TestTrainingEnums(t *testing.T) {
 			t.Errorf("export mode %s is %d, want %d", name, got, want)
 		}
 	}
-	if len(config.Training_Source_value) != 4 || len(config.Training_ExportMode_value) != 4 {
+	for name, want := range map[string]encoding.Target{"RESULT": encoding.TargetResult, "ROOT": encoding.TargetRoot, "BEST": encoding.TargetBest,
+		"PLAYED": encoding.TargetPlayed, "ORIG": encoding.TargetOrig, "ST": encoding.TargetST} {
+		if got := encoding.Target(config.Loss_Target_value[name]); got != want {
+			t.Errorf("target %s is %d, want %d", name, got, want)
+		}
+	}
+	if len(config.Loss_Target_value) != int(encoding.NumTargets) || len(config.Training_Source_value) != 4 || len(config.Training_ExportMode_value) != 4 {
 		t.Error("the schema has values without a word here")
 	}
 }

@@ -75,7 +75,7 @@ func (s *Start) compare() error {
 			diff.Logged = append(diff.Logged, change)
 			continue
 		}
-		change.Remedy = SameArithmetic
+		change.Remedy = "compute as before (--device, --cpu-tier, --precision, --amp, --no-amp), or give up --deterministic"
 		diff.Refused = append(diff.Refused, change)
 	}
 	s.Changes = diff.Logged

@@ -35,7 +35,7 @@ func (r *Rows) Draw(ctx context.Context, s *Subject) (trainer.BatchSource, error
 	case r.loader != nil:
 		return r.loader, nil
 	}
-	stages, err := setup.OpenSampler(ctx, s.Effective, s.Run, pluginLog())
+	stages, err := setup.OpenKinds(ctx, s.Effective, s.Run, pluginLog(), stage.KindSampler)
 	if err != nil {
 		return nil, err
 	}

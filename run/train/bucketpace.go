@@ -18,11 +18,12 @@ const (
 )
 
 // pacePause waits between two looks for newer rows. nil: look again.
-func pacePause(ctx context.Context) error {
-	t := time.NewTimer(pacePoll)
-	defer t.Stop()
+func pacePause(ctx context.Context) error { return sleep(ctx, pacePoll) }
+
+// sleep waits for some time, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -69,9 +70,8 @@ type bucketState struct {
 
 // newBucketPace returns the pace of a run whose rows are shuffled ones.
 func newBucketPace(r *training, rows *shuffledRows) *bucketPace {
-	pause := r.pause()
 	p := &bucketPace{rounds: newRounds(r), rows: rows, samples: r.trainer.NumSamples,
-		pause: func(ctx context.Context) error { return r.bounds.during(func() error { return pause(ctx) }) }}
+		pause: func(ctx context.Context) error { return r.bounds.during(func() error { return r.opt.pause(ctx) }) }}
 	rows.source.Repeat = !p.Once
 	return p
 }

@@ -38,21 +38,14 @@ func (r *training) openGameRows() *gameRows {
 	w := &r.cfg.Window
 	source := replay.NewSource(r.ledger.games.Train, r.stages.Sampler, r.cfg.Seed, streamSampler)
 	source.ShortTerm, source.Symmetries = w.ShortTerm, w.Symmetries
-	if wanted := r.cfg.DeviceRows(); wanted > 0 {
-		nameRows(source, r.trainer.KeptRows(), wanted, r.log)
+	if kept, wanted := r.trainer.KeptRows(), r.cfg.DeviceRows(); wanted > 0 && kept >= wanted {
+		r.log.Info("the device keeps the rows of the window", "rows", kept)
+		source.Keep = kept // lets batches name them
+	} else if wanted > 0 {
+		r.log.Info("the device has no room for the rows of the window: each batch is copied whole", "rows", wanted)
 	}
 	return &gameRows{ahead: ahead{of: source}, games: r.ledger.games, source: source, shortTerm: w.ShortTerm,
 		sampler: func() string { return r.stages.Sampler.Name() }, log: r.log}
-}
-
-// nameRows lets batches name the rows of a window that the trainer's device keeps.
-func nameRows(source *replay.Source, kept, wanted int, log *slog.Logger) {
-	if kept < wanted {
-		log.Info("the device has no room for the rows of the window: each batch is copied whole", "rows", wanted)
-		return
-	}
-	log.Info("the device keeps the rows of the window", "rows", kept)
-	source.Keep = kept
 }
 
 func (g *gameRows) Restored(ctx context.Context) error {
@@ -71,7 +64,7 @@ func (g *gameRows) HeldOut(_ context.Context, rows int) (trainer.BatchSource, er
 	if g.games.Validation.Rows() == 0 {
 		return nil, nil
 	}
-	return g.pass(g.games.Validation, rows), nil
+	return replay.NewPass(g.games.Validation, rows, g.shortTerm), nil
 }
 
 func (g *gameRows) Sample(batch int) (trainer.BatchSource, int, error) {
@@ -79,12 +72,7 @@ func (g *gameRows) Sample(batch int) (trainer.BatchSource, int, error) {
 	if rows == 0 {
 		return nil, 0, nil
 	}
-	return g.pass(g.games.Train, rows), rows, nil
-}
-
-// pass returns a pass over the rows of a window, at most so many.
-func (g *gameRows) pass(w *replay.Window, rows int) *replay.Pass {
-	return replay.NewPass(w, rows, g.shortTerm)
+	return replay.NewPass(g.games.Train, rows, g.shortTerm), rows, nil
 }
 
 // wholeBatches is the most rows that make whole batches, of which each counts the

@@ -69,7 +69,14 @@ func (p *publisher) handOver(dir string) error {
 	if err := p.removeHandedTemps(dir); err != nil {
 		return err
 	}
-	err = fsx.WriteDir(fsx.OS, path, p.writeHanded)
+	err = fsx.WriteDir(fsx.OS, path, func(tmp string) error {
+		for _, f := range p.netFiles(p.trainer.SWA()) {
+			if err := fsx.WriteFileFunc(fsx.OS, filepath.Join(tmp, f.Name), f.Write); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if errors.Is(err, fs.ErrExist) { // a process was killed before it noted this
 		err = nil
 	}
@@ -80,16 +87,6 @@ func (p *publisher) handOver(dir string) error {
 	p.log.Info("net handed over", "path", path, "samples", p.trainer.NumSamples(), "rows", p.state.Rows)
 	p.tellNet(monitor.NetExported, p.netName(), path)
 	return run.WriteJSON(p.dir.HandedFile(), now)
-}
-
-// writeHanded fills a directory that is handed over.
-func (p *publisher) writeHanded(tmp string) error {
-	for _, f := range p.netFiles(p.trainer.SWA()) {
-		if err := fsx.WriteFileFunc(fsx.OS, filepath.Join(tmp, f.Name), f.Write); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // handed is the note of what a training handed over last.

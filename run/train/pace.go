@@ -138,7 +138,7 @@ func (r *training) openRows(ctx context.Context) error {
 		}
 		r.rows, r.pace = rows, &freePace{log: r.log}
 		if r.cfg.Schedule.Steps > 0 {
-			r.pace = newSchedulePace(r, rows)
+			r.pace = &schedulePace{rounds: newRounds(r), net: r.cfg.Schedule, source: rows.loader, clock: time.Now, during: r.bounds.during}
 		}
 	case setup.OwnGames: // a checkpoint follows a game, not a step
 		r.saver.everySteps, r.players.target = 0, r.cfg.Episodes.Number

@@ -232,6 +232,5 @@ func TestStateOf(t *testing.T) {
 
 // openStages opens all stages that a configuration names.
 func openStages(ctx context.Context, e *config.Effective, dir string, log *slog.Logger) (*setup.Stages, error) {
-	all := setup.Uses{stage.KindRescorer: setup.Opened, stage.KindSampler: setup.Opened, stage.KindExporter: setup.Opened}
-	return setup.OpenUsed(ctx, e, all, setup.HostOptions(e.Config.GetPlugins(), dir, log))
+	return setup.OpenKinds(ctx, e, dir, log, stage.KindRescorer, stage.KindSampler, stage.KindExporter)
 }

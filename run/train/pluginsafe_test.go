@@ -2,7 +2,6 @@ package train
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/plugins/stage"
@@ -53,8 +51,8 @@ func TestRunDirIsData(t *testing.T) {
 	if err := errors.Join(setup.DryRun(e, &page), setup.DryRunSelfPlay(e, &page)); err != nil || strings.Contains(page.String(), dir+"/plugins") {
 		t.Errorf("dry runs: %v\n%s", err, page.String())
 	}
-	for _, open := range []func(context.Context, *config.Effective, string, *slog.Logger) (*setup.Stages, error){openStages, setup.OpenExporter, setup.OpenSampler} {
-		stages, err := open(t.Context(), e, dir, slog.New(slog.DiscardHandler))
+	for _, kinds := range [][]stage.Kind{{stage.KindRescorer, stage.KindSampler, stage.KindExporter}, {stage.KindExporter}, {stage.KindSampler}} {
+		stages, err := setup.OpenKinds(t.Context(), e, dir, slog.New(slog.DiscardHandler), kinds...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -98,10 +98,3 @@ func (c *core) writeConfig(suffix string, text []byte) error {
 	}
 	return nil
 }
-
-// writeSwap writes the configuration that a swap of stages made, beside that of the
-// start. One swap at a time.
-func (c *core) writeSwap(text []byte) error {
-	c.numSwaps++
-	return c.writeConfig(fmt.Sprintf("_swap%03d", c.numSwaps), text)
-}

@@ -44,7 +44,12 @@ func (r *reporter) report(ctx context.Context, s *trainer.StepStats) error {
 	e.Rates = r.meter.Observe(time.Now(), e.Totals)
 	r.page.Set(func(p *Page) { p.Step, p.Losses, p.Rates = s.Step, e.Losses, e.Rates })
 	r.page.add(e.Losses)
-	r.watchHeads(&s.Measures)
+	for _, head := range r.heads.take(&s.Measures) { // that learn nothing
+		a := alarms.NoTarget(string(head), untaughtSteps)
+		a.Step, a.Episode = s.Step, r.state.Episodes
+		r.log.Warn(a.Message, "remedy", a.Remedy)
+		r.process.Publish(a)
+	}
 	if s.Skipped || s.Step%r.cfg.Metrics.Every == 0 {
 		r.process.Publish(e)
 	}
@@ -124,14 +129,4 @@ func lossNumbers(m *trainer.Measures) monitor.Numbers {
 		n[l.Metric] = monitor.Number(l.Mean)
 	}
 	return n
-}
-
-// watchHeads reports heads that learn nothing.
-func (r *reporter) watchHeads(m *trainer.Measures) {
-	for _, head := range r.heads.take(m) {
-		a := alarms.NoTarget(string(head), untaughtSteps)
-		a.Step, a.Episode = r.trainer.NumSteps(), r.state.Episodes
-		r.log.Warn(a.Message, "remedy", a.Remedy)
-		r.process.Publish(a)
-	}
 }

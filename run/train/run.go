@@ -54,23 +54,22 @@ type Options struct {
 // core is what every part of a training knows: how it was started, where it lies, how
 // far it is, and whom it tells.
 type core struct {
-	opt      Options
-	cfg      setup.Training // its export changes with a swap of stages
-	dir      run.Dir
-	info     run.RunInfo
-	log      *slog.Logger
-	process  *run.Process // nil before prepareDir
-	began    time.Time
-	stages   *setup.Stages
-	trainer  *trainer.Trainer
-	rows     Rows
-	pace     Pace
-	ledger   *ledger // of the games that enter
-	state    State
-	savedAt  time.Time // when the newest checkpoint was written
-	page     statusPage
-	initial  *nn.Net // what the run began with
-	numSwaps int     // of stages, by this process; the swapper's goroutine alone
+	opt     Options
+	cfg     setup.Training // its export changes with a swap of stages
+	dir     run.Dir
+	info    run.RunInfo
+	log     *slog.Logger
+	process *run.Process // nil before prepareDir
+	began   time.Time
+	stages  *setup.Stages
+	trainer *trainer.Trainer
+	rows    Rows
+	pace    Pace
+	ledger  *ledger // of the games that enter
+	state   State
+	savedAt time.Time // when the newest checkpoint was written
+	page    statusPage
+	initial *nn.Net // what the run began with
 }
 
 // netName is the name of the weights as they are now.
@@ -126,6 +125,9 @@ type training struct {
 
 // newTraining returns a training of which nothing is open yet.
 func newTraining(opt Options) *training {
+	if opt.pause == nil {
+		opt.pause = pacePause
+	}
 	r := &training{core: &core{opt: opt, cfg: *opt.Training, log: opt.Log, began: time.Now()}}
 	r.out = &publisher{core: r.core}
 	r.players = &players{core: r.core}
@@ -163,7 +165,11 @@ func (r *training) openStages(ctx context.Context) (err error) {
 		return err
 	}
 	r.bounds = newBoundary()
-	r.swaps.Save = r.writeSwap
+	swaps := 0                               // by this process; one at a time
+	r.swaps.Save = func(text []byte) error { // beside the configuration of the start
+		swaps++
+		return r.writeConfig(fmt.Sprintf("_swap%03d", swaps), text)
+	}
 	r.swaps.Exchange = func(ctx context.Context, x setup.Export, fresh *setup.Stages) (old *setup.Stages, began string, err error) {
 		err = r.bounds.do(ctx, func() (err error) { old, began, err = r.exchange(ctx, x, fresh); return err })
 		return old, began, err

@@ -58,11 +58,6 @@ type scheduleState struct {
 	Paid     bool  `json:"paid"`     // its chunks have come
 }
 
-// newSchedulePace returns the pace of a run whose rows the data loader gives.
-func newSchedulePace(r *training, rows *loaderRows) *schedulePace {
-	return &schedulePace{rounds: newRounds(r), net: r.cfg.Schedule, source: rows.loader, clock: time.Now, during: r.bounds.during}
-}
-
 // Wait is Pace's. Between two nets it waits for chunks.
 func (p *schedulePace) Wait(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {

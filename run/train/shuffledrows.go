@@ -77,21 +77,13 @@ func (r *training) firstShuffle(ctx context.Context, dir string) (source *shuffl
 		return nil, err
 	}
 	say := func(why string) { r.log.Info("waiting", "for", why) }
-	err = lookUntil(ctx, r.pause(), say, func() (string, error) {
+	err = lookUntil(ctx, r.opt.pause, say, func() (string, error) {
 		if source, err = shuffle.OpenLatest(dir); errors.Is(err, shuffle.ErrNone) {
 			return why, nil
 		}
 		return "", err
 	})
 	return source, err
-}
-
-// pause returns how the run waits between two looks for newer rows.
-func (r *training) pause() func(context.Context) error {
-	if r.opt.pause != nil {
-		return r.opt.pause
-	}
-	return pacePause
 }
 
 // Section is where the source stands. A training in epochs whose shuffle is gone

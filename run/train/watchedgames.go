@@ -47,14 +47,11 @@ func (f *watchedGames) Next(ctx context.Context) (*record.Game, error) {
 		for _, p := range found.Problems {
 			f.log.Error("damaged games were left out", "error", p)
 		}
-		f.found = found.Games
-		if len(f.found) > 0 {
+		if f.found = found.Games; len(f.found) > 0 {
 			break
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(pollEvery):
+		if err := sleep(ctx, pollEvery); err != nil {
+			return nil, err
 		}
 	}
 	return pop(&f.found), nil

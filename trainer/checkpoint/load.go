@@ -2,8 +2,6 @@ package checkpoint
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -111,37 +109,29 @@ func Open(fsys fsx.FS, path string) (*Checkpoint, error) {
 
 func verifyFile(fsys fsx.FS, path string, want ManifestFile) error {
 	name := filepath.Join(path, want.Name)
-	f, err := openPart(fsys, name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	hash := sha256.New()
-	size, err := io.Copy(hash, f)
-	if err != nil {
+	sum, size, err := fsx.HashFile(fsys, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &CorruptError{Path: name, Reason: missing}
+	case err != nil:
 		return fmt.Errorf("read %s: %w", name, err)
-	}
-	if size != want.Size {
+	case size != want.Size:
 		return &CorruptError{Path: name, Reason: fmt.Sprintf("%d bytes instead of %d", size, want.Size)}
-	}
-	if hex.EncodeToString(hash.Sum(nil)) != want.SHA256 {
+	case sum != want.SHA256:
 		return &CorruptError{Path: name, Reason: "its SHA-256 does not match the manifest"}
 	}
 	return nil
 }
 
-// openPart opens a file that a checkpoint must have.
-func openPart(fsys fsx.FS, name string) (fsx.File, error) {
-	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &CorruptError{Path: name, Reason: "the file is missing"}
-	}
-	return f, err
-}
+// missing is the fault of a file that a checkpoint must have.
+const missing = "the file is missing"
 
 func readManifest(fsys fsx.FS, path string) (*Manifest, error) {
 	name := filepath.Join(path, manifestFile)
-	f, err := openPart(fsys, name)
+	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &CorruptError{Path: name, Reason: missing}
+	}
 	if err != nil {
 		return nil, err
 	}

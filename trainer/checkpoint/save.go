@@ -62,34 +62,21 @@ func Save(fsys fsx.FS, dir, name string, m Manifest, sections []stage.Section, f
 // between the renames leaves path missing; the loader then takes the checkpoint
 // before it.
 func replaceDir(fsys fsx.FS, path string, fill func(string) error) error {
-	fresh := path + ".new"
-	if err := fsx.RemoveAll(fsys, fresh); err != nil {
-		return err
+	fresh, old := path+".new", fsx.MarkedTemp(path, fsx.RemovedMark)
+	err := cmp.Or(fsx.RemoveAll(fsys, fresh), fsx.RemoveAll(fsys, old)) // left by a kill
+	if err == nil {
+		err = fsx.WriteDir(fsys, fresh, fill)
 	}
-	if err := fsx.WriteDir(fsys, fresh, fill); err != nil {
-		return err
+	if err == nil {
+		err = fsys.Rename(path, old)
 	}
-	if err := discard(fsys, path, func() error { return fsys.Rename(fresh, path) }); err != nil {
-		return err
+	if err == nil {
+		err = fsys.Rename(fresh, path)
 	}
-	return fsx.SyncDir(fsys, filepath.Dir(path))
-}
-
-// discard renames path to a hidden temporary name, calls then and removes it: a
-// half-removed directory never bears a checkpoint's name.
-func discard(fsys fsx.FS, path string, then func() error) error {
-	dir, base := filepath.Split(path)
-	old := filepath.Join(dir, "."+base+".old.partial")
-	if err := fsx.RemoveAll(fsys, old); err != nil {
-		return err
+	if err == nil {
+		err = fsx.SyncDir(fsys, filepath.Dir(path))
 	}
-	if err := fsys.Rename(path, old); err != nil {
-		return err
-	}
-	if err := then(); err != nil {
-		return err
-	}
-	if err := fsx.SyncDir(fsys, filepath.Clean(dir)); err != nil {
+	if err != nil {
 		return err
 	}
 	return fsx.RemoveAll(fsys, old)
@@ -226,7 +213,7 @@ func Prune(fsys fsx.FS, dir string, r Retention) ([]string, error) {
 		if m, err := readManifest(fsys, path); err == nil && r.Every > 0 && m.Ordinal%r.Every == 0 {
 			continue
 		}
-		if err := discard(fsys, path, func() error { return nil }); err != nil {
+		if err := fsx.RemoveDir(fsys, path); err != nil {
 			return removed, fmt.Errorf("remove old checkpoint %s: %w", name, err)
 		}
 		removed = append(removed, name)
