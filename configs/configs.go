@@ -22,7 +22,6 @@ const suffix = ".textproto"
 // Recipe is one of the recipes.
 type Recipe struct {
 	Name  string
-	Text  string
 	About string // the first sentence of its comment
 	Loop  bool   // for chessbrain run; else for chessbrain train
 }
@@ -39,9 +38,7 @@ func Recipes() (all []Recipe) {
 			continue
 		}
 		text, _ := Text(name)
-		r := Recipe{Name: name, Text: text, Loop: strings.Contains(text, "\n#   chessbrain run ")}
-		r.About = about(text)
-		all = append(all, r)
+		all = append(all, Recipe{Name: name, About: about(text), Loop: strings.Contains(text, "\n#   chessbrain run ")})
 	}
 	return all
 }
