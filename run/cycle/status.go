@@ -117,7 +117,7 @@ type RatingStatus struct {
 }
 
 // ReadStatus gathers the state of the run at root. What cannot be read becomes a
-// warning; an error says that root is no directory of a run.
+// warning; an error says that root is no run directory.
 func ReadStatus(ctx context.Context, root string) (*Status, error) {
 	info, err := os.Stat(root)
 	if err != nil {

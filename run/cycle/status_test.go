@@ -73,6 +73,12 @@ func TestStatusOfRun(t *testing.T) {
 // TestStatusOfNothing: an empty directory has a page, a file and nothing have none.
 func TestStatusOfNothing(t *testing.T) {
 	dir := t.TempDir()
+	if _, err := ReadStatus(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "is not a run directory (no run.json)") {
+		t.Errorf("an empty directory: %v", err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "logs"), 0o755); err != nil { // as at a run's first moment
+		t.Fatal(err)
+	}
 	s, err := ReadStatus(t.Context(), dir)
 	if err != nil || len(s.Warnings) > 0 || s.Loop != nil || s.Nets.Newest != "random" {
 		t.Errorf("%+v, %v", s, err)

@@ -209,7 +209,7 @@ func TestDamaged(t *testing.T) {
 	if got := update(t, root, false); !reflect.DeepEqual(got, c) {
 		t.Errorf("the second look differs: %+v, want %+v", got, c)
 	}
-	if _, err := Update(t.Context(), filepath.Join(root, "nowhere"), UpdateOptions{}); err == nil || !strings.Contains(err.Error(), "nowhere is no directory") {
+	if _, err := Update(t.Context(), filepath.Join(root, "nowhere"), UpdateOptions{}); err == nil || !strings.Contains(err.Error(), "nowhere is not a run directory") {
 		t.Errorf("no run: %v", err)
 	}
 	ended, stop := context.WithCancel(t.Context())
