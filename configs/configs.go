@@ -4,7 +4,6 @@ package configs
 
 import (
 	"embed"
-	"path"
 	"strings"
 )
 
@@ -33,7 +32,7 @@ func Recipes() (all []Recipe) {
 		panic(err) // embedded
 	}
 	for _, e := range entries {
-		name := strings.TrimSuffix(path.Base(e.Name()), suffix)
+		name := strings.TrimSuffix(e.Name(), suffix)
 		if name == Models || name == Example {
 			continue
 		}

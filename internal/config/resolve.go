@@ -104,35 +104,23 @@ func merge(in Input, of *File) (*Effective, error) {
 }
 
 // LoadRun reads the configuration that a run wrote into its directory, as the base of
-// another start. What the schema calls of each start is left out: places and open ports
-// of a machine, limits of a start, and programs; and what run.json says. A run directory is data, which travels
-// and may be another user's, and only who starts a command says which programs it may
-// start.
+// another start, without what run.json says and what the schema calls of each start:
+// places and open ports of a machine, limits of a start, and programs. A run directory is
+// data, which travels and may be another user's, and only who starts a command says which
+// programs it may start.
 func LoadRun(path string) (*File, error) {
 	file, err := Load(path)
 	if err != nil {
 		return nil, err
 	}
-	var each []string
-	walkFields(file.Config.ProtoReflect(), "", func(path string, fd protoreflect.FieldDescriptor) {
-		if rule := proto.GetExtension(fd.Options(), E_Resume).(Resume); rule == Resume_EACH_START || rule == Resume_FIXED_ONCE_GIVEN {
-			each = append(each, path)
+	_, paths := flatten(file.Config)
+	for _, path := range paths {
+		if rule := resumeOf(path); rule == Resume_EACH_START || rule == Resume_FIXED_ONCE_GIVEN {
+			field, _, _ := strings.Cut(path, "[") // a list as a whole
+			file.Leave(field)
 		}
-	})
-	file.Leave(each...)
+	}
 	return file, nil
-}
-
-// walkFields calls visit for every field that m has, but those in lists.
-func walkFields(m protoreflect.Message, prefix string, visit func(path string, fd protoreflect.FieldDescriptor)) {
-	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		path := join(prefix, string(fd.Name()))
-		visit(path, fd)
-		if fd.Message() != nil && !fd.IsList() && !fd.IsMap() {
-			walkFields(v.Message(), path, visit)
-		}
-		return true
-	})
 }
 
 // Leave makes f say nothing of those fields.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -103,70 +102,6 @@ func TestPrecedence(t *testing.T) {
 	}
 	if file.Config.Training.GetBatchSize() != 32 || file.Config.Selfplay != nil {
 		t.Error("Resolve changed the file")
-	}
-}
-
-// TestRunKeepsItsValues: what a run wrote is below the file, the environment and the flags
-// of the next start; what is of each start is not kept.
-func TestRunKeepsItsValues(t *testing.T) {
-	begun, err := Resolve(Input{File: mustParse(t, `
-		name: "a" run_dir: "elsewhere" log { quiet: true } metrics { dir: "m" addr: "127.0.0.1:1" }
-		mcts { simulations: 9 } selfplay { episodes: 50 models_dir: "d" } plugins { dir: "p" sampler { name: "prioritized" } }
-		loop { rating { engine: "/bin/sh" games: 6 } } model { net: "sparse64" }
-		training { batch_size: 32 max_epochs_this_instance: 3 lr_rule { duration_steps: 5 lr: 0.1 transition: CONSTANT lr: 0.2 } }`)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "config.textproto")
-	if err := os.WriteFile(path, Marshal(begun.Config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	asked := ""
-	ofRun := func(e *Effective) (*File, error) { asked = e.Config.GetRunDir(); return LoadRun(path) }
-	e, err := Resolve(Input{File: mustParse(t, `training { batch_size: 64 lr: 0.5 }`), Env: env("EPISODES", "70"),
-		Flags: set(t, "--run-dir", "here", "--mcts-cpuct", "2"), OfRun: ofRun})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := e.Config
-	got := fmt.Sprintln(asked, c.GetRunDir(), c.GetName(), c.GetJobId(), c.GetMcts().GetSimulations(), c.GetMcts().GetCpuct(), c.GetSelfplay().GetEpisodes(),
-		c.GetTraining().GetBatchSize(), c.GetTraining().GetLr(), len(c.GetTraining().GetLrRule()), c.GetMetrics().GetDir(),
-		c.GetPlugins().GetSampler().GetName(), c.GetLoop().GetRating().GetGames(), c.GetModel().GetArch().GetSparse().GetAccumulators())
-	if want := "here here a a 9 2 70 64 0.5 0 m prioritized 6 64\n"; got != want {
-		t.Errorf("got  %swant %s", got, want)
-	}
-	got = fmt.Sprintln(c.GetLog().GetQuiet(), c.GetMetrics().GetAddr(), c.GetSelfplay().GetModelsDir(), c.GetPlugins().GetDir(), c.GetLoop().GetRating().GetEngine(),
-		c.GetTraining().GetMaxEpochsThisInstance(), c.GetModel().GetNet())
-	if want := "false   [] \u0020 0 \n"; strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
-		t.Errorf("kept of each start: %q, want %q", got, want)
-	}
-	for path, want := range map[string]string{"mcts.simulations": e.run.Where("mcts.simulations"), "selfplay.episodes": "environment variable EPISODES",
-		"training.batch_size": "run.textproto:1:12", "mcts.cpuct": "--mcts-cpuct", "plugins.dir": "default", "log.quiet": "default"} {
-		if got := e.Origin(path); got != want {
-			t.Errorf("%s is from %s, want %s", path, got, want)
-		}
-	}
-	if want := "defaults, " + path + ", run.textproto, EPISODES, --mcts-cpuct"; e.Layers() != want {
-		t.Errorf("layers %q, want %q", e.Layers(), want)
-	}
-	if diff := Compare(begun.Config, c); len(diff.Refused) > 0 {
-		t.Errorf("refused: %v", diff.Refused)
-	}
-}
-
-// TestChanged: what is not the default is all that a file needs to say.
-func TestChanged(t *testing.T) {
-	e, err := Resolve(Input{File: mustParse(t, `model { net: "sparse64" } training { batch_size: 16 lr_rule { duration_steps: 5 lr: 0.1 transition: CONSTANT lr: 0.2 } }`), Flags: set(t, "--seed", "3")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(e.Changed())
-	again, err := Resolve(Input{File: mustParse(t, text)})
-	if err != nil || Hash(again.Config) != Hash(e.Config) {
-		t.Errorf("%v, another configuration:\n%s", err, text)
-	}
-	if !strings.Contains(text, "seed: 3  # --seed\n") || strings.Contains(text, "batch_size") || strings.Count(text, "\n") > 25 {
-		t.Errorf("not what was changed:\n%s", text)
 	}
 }
 

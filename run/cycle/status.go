@@ -135,8 +135,7 @@ func ReadStatus(ctx context.Context, root string) (*Status, error) {
 	dir := run.Dir{Root: root}
 	about, exists, err := run.ReadRunInfo(root)
 	if !exists && err == nil && !anyThere(dir.Selfplay(), dir.Models(), dir.Logs()) {
-		_, _, err := setup.OpenDir(root)
-		return nil, err
+		return nil, setup.NoRun(root)
 	}
 	if exists {
 		s.Job, s.Starts, s.Program, s.Created = about.Job, about.Starts, about.Program, about.Created

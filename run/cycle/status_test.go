@@ -70,7 +70,7 @@ func TestStatusOfRun(t *testing.T) {
 	}
 }
 
-// TestStatusOfNothing: an empty directory has a page, a file and nothing have none.
+// TestStatusOfNothing: a run has a page from its first moment; an empty directory, a file and nothing have none.
 func TestStatusOfNothing(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := ReadStatus(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "is not a run directory (no run.json)") {

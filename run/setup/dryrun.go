@@ -19,8 +19,8 @@ import (
 const bytesPerPosition = 200
 
 // DryRun checks configuration, inputs, disk and devices, holds them against the run
-// that is there, and prints the settings that are not the defaults and what a trainer would read
-// and write. It creates nothing.
+// that is there, and prints the settings that are not the defaults and what a trainer
+// would read and write. It creates nothing.
 func DryRun(e *config.Effective, w io.Writer) error { return dryRun(e, w, (*Training).Hold) }
 
 // DryRunStep is DryRun for a step whose configuration is not whole before the steps

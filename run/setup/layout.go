@@ -97,9 +97,14 @@ func OfTraining(e *config.Effective) (*config.File, error) {
 func OpenDir(root string) (run.Dir, run.RunInfo, error) {
 	dir, info, ok, err := runAt(root)
 	if err == nil && !ok {
-		err = fmt.Errorf("%s is not a run directory (no run.json); name one, or start with chessbrain train", root)
+		err = NoRun(root)
 	}
 	return dir, info, err
+}
+
+// NoRun is the error of a directory that is no run's.
+func NoRun(root string) error {
+	return fmt.Errorf("%s is not a run directory (no run.json); name one, or start with chessbrain train", root)
 }
 
 // GamesDir is where the games of a run lie: the directory that source DIR names,
