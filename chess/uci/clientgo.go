@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -142,21 +143,23 @@ func (c *Client) bestMove(a *Answer, board *chess.Board, rest string) error {
 const mateScore = 32000
 
 // read takes the score of what follows the word "info", if there is one that can be read.
-// Lines of other than the best variation are passed over.
+// Lines of other than the best variation are passed over, and a bound (a search that
+// left its window as it ended) does not replace a score.
 func (a *Answer) read(text string) {
 	text, _, _ = strings.Cut(" "+text, " pv ")
 	text, _, _ = strings.Cut(text, " string ")
 	next := *a
 	words := strings.Fields(text)
+	bound := a.Scored && (slices.Contains(words, "lowerbound") || slices.Contains(words, "upperbound"))
 	for i, word := range words {
 		if i+1 == len(words) {
 			break
 		}
 		n, err := strconv.ParseInt(words[i+1], 10, 64)
 		switch {
-		case word == "score":
+		case word == "score" && !bound:
 			next.score(words[i+1:])
-		case word == "wdl":
+		case word == "wdl" && !bound:
 			next.wdl(words[i+1:])
 		case err != nil:
 		case word == "multipv" && n != 1:

@@ -23,6 +23,7 @@ func TestScores(t *testing.T) {
 		{"a score after a mate", "score mate 3\nscore cp 12", Answer{Scored: true, Score: 12}},
 		{"lower bound", "score cp 50 lowerbound nodes 4", Answer{Scored: true, Score: 50, Nodes: 4}},
 		{"upper bound, then exact", "score cp 50 upperbound\nscore cp 45", Answer{Scored: true, Score: 45}},
+		{"exact, then upper bound", "score cp 45 wdl 78 921 1\nscore cp -88 wdl 0 579 421 upperbound nodes 9", Answer{Scored: true, Score: 45, WDL: [3]int{78, 921, 1}, Nodes: 9}},
 		{"text", "string score cp 7\ndepth 3 string nor score cp 9", Answer{Depth: 3}},
 		{"wrong scores", "wdl 500 500 500\nwdl x\nscore\nscore cp\nscore cp x\nscore points 3\nscore wdl 1 2 3", Answer{}},
 		{"bounds of numbers", "score cp 999999 depth 99999999999999999999 nodes -1 wdl 1 2", Answer{Scored: true, Score: 32000}},

@@ -31,6 +31,9 @@ func Judge(ctx context.Context, engine string, positions []uci.Position, nodes i
 			}
 			defer client.Close() // an engine that does not know quit judges all the same
 			for i := next.Add(1) - 1; i < int64(len(positions)); i = next.Add(1) - 1 {
+				if err := client.NewGame(ctx); err != nil { // what it remembers of another position would count
+					return err
+				}
 				a, err := client.Go(ctx, positions[i], uci.Limit{Nodes: nodes})
 				if err != nil {
 					return err
