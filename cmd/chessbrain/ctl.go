@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -136,11 +133,6 @@ func runDaemon(c *cobra.Command, s *session, plain bool) error {
 	_ = s.resolve(c)
 	ctx, stop := interruptible(c.Context())
 	defer stop()
-	// A write to a closed stdout shall fail: without this the signal for it would end the
-	// process before its state is saved.
-	broken := make(chan os.Signal, 1)
-	signal.Notify(broken, syscall.SIGPIPE)
-	defer signal.Stop(broken)
 	return daemon.Run(ctx, daemon.Options{In: c.InOrStdin(), Out: c.OutOrStdout(), Version: version(), Config: s.file, Plain: plain,
 		Log: slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)),
 		Prepare: func(file string) (*daemon.Training, error) {

@@ -29,6 +29,7 @@ refused. A net of Leela's decides the architecture.`,
 		Example: `  chessbrain new runs/b --recipe speedrun && chessbrain train runs/b`,
 		Args:    oneRun,
 		RunE: func(c *cobra.Command, _ []string) error {
+			s.plain = model != ""
 			if err := s.resolve(c); err != nil {
 				return err
 			}

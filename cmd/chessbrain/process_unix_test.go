@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -194,5 +195,42 @@ func TestDemoScript(t *testing.T) {
 		if found, err := filepath.Glob(filepath.Join(dir, pattern)); err != nil || len(found) == 0 {
 			t.Errorf("no %s", pattern)
 		}
+	}
+}
+
+// A run goes on to its end without a terminal that breaks, and its log says so.
+func TestBrokenTerminal(t *testing.T) {
+	dir := t.TempDir()
+	reader, broken, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broken.Close()
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	train := func(run string, stdout io.Writer) (*exec.Cmd, error) {
+		cmd := exec.CommandContext(t.Context(), "chessbrain", "train", run, "--episodes", "3", "--mcts-simulations", "2",
+			"--override-config", "selfplay.max_plies_schedule=8@0")
+		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, stdout, broken
+		return cmd, cmd.Run()
+	}
+	var out strings.Builder
+	if _, err := train("a", &out); err != nil || !strings.Contains(out.String(), "Done: 3 of 3 episodes") {
+		t.Errorf("standard error broken: %v, %q", err, out.String())
+	}
+	logs, err := filepath.Glob(filepath.Join(dir, "a/logs/*.log"))
+	if err != nil || len(logs) != 1 {
+		t.Fatal(logs, err)
+	}
+	if log, err := os.ReadFile(logs[0]); err != nil || strings.Count(string(log), "the terminal could not be written") != 1 {
+		t.Errorf("%v; the log:\n%s", err, log)
+	}
+	// Nothing can be told, but all is done.
+	if cmd, err := train("b", broken); err == nil {
+		t.Error("exit 0 without a summary", cmd.ProcessState)
+	}
+	if games, err := os.ReadFile(filepath.Join(dir, "b/journal/journal")); err != nil || strings.Count(string(games), "\n") != 3 {
+		t.Errorf("%v; the journal:\n%s", err, games)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/configs"
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 func newRecipes() *cobra.Command {
@@ -78,4 +79,13 @@ func recipe(name string) (*config.File, error) {
 		return nil, unknownRecipe(name)
 	}
 	return config.Parse("recipe "+name, []byte(text))
+}
+
+// otherwise is the recipe of a new run that names neither a configuration nor a net, where
+// that recipe's can be trained.
+func otherwise(e *config.Effective) (*config.File, error) {
+	if !setup.TakesSparse(e) {
+		return nil, nil
+	}
+	return recipe("first")
 }

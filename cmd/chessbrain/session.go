@@ -37,6 +37,7 @@ type session struct {
 	stays     bool                                     // does not become the GPU program
 	loop      bool                                     // the run is a closed loop's
 	begins    bool                                     // the run is a new one
+	plain     bool                                     // no recipe where none is named
 	runDir    string                                   // default of --run-dir; "" = the schema's
 	plan      func(*config.Effective, io.Writer) error // checks all inputs and says what would be done
 	profiles  string                                   // --profile-dir
@@ -46,6 +47,7 @@ type session struct {
 	reload  <-chan os.Signal // then; see reloads
 
 	progress *monitor.Progress
+	terminal terminal // which progress writes to
 	log      *slog.Logger
 	readers  []monitor.Sink // of the run's events, beside its files
 	closers  []func() error // of what open opened
@@ -122,6 +124,9 @@ func (s *session) resolve(c *cobra.Command) error {
 	default:
 		in.OfRun = setup.OfRun
 	}
+	if s.trains() && !s.loop && !s.plain {
+		in.Otherwise = otherwise
+	}
 	var err error
 	if s.recipe != "" {
 		if s.file != "" {
@@ -165,8 +170,9 @@ func (s *session) open(c *cobra.Command) (err error) {
 		}
 	}()
 	cfg := s.effective.Config
+	s.terminal = terminal{w: os.Stderr}
 	s.progress = monitor.NewProgress(monitor.ProgressOptions{
-		Out: os.Stderr, Terminal: monitor.IsTerminal(os.Stderr), Width: monitor.TerminalWidth(os.Stderr), Quiet: cfg.GetLog().GetQuiet(),
+		Out: &s.terminal, Terminal: monitor.IsTerminal(os.Stderr), Width: monitor.TerminalWidth(os.Stderr), Quiet: cfg.GetLog().GetQuiet(),
 		Every: time.Duration(cfg.GetLog().GetEverySeconds() * float64(time.Second)),
 	})
 	s.closers = append(s.closers, s.progress.Close)
@@ -272,8 +278,27 @@ func (s *session) serveMetrics() (address string, err error) {
 	return "http://" + server.Addr().String() + "/metrics", nil
 }
 
+// terminal is a standard error that may break: a run goes on without it.
+type terminal struct {
+	w   io.Writer
+	err error // the first; valid once the display is closed
+}
+
+func (t *terminal) Write(b []byte) (int, error) {
+	if _, err := t.w.Write(b); t.err == nil {
+		t.err = err
+	}
+	return len(b), nil
+}
+
 // close ends what open and serveMetrics opened.
 func (s *session) close() (err error) {
+	if s.progress != nil && s.log != nil {
+		err = s.progress.Close()
+		if s.terminal.err != nil {
+			s.log.Warn("the terminal could not be written; the run went on without it", "error", s.terminal.err)
+		}
+	}
 	for _, end := range slices.Backward(s.closers) {
 		err = errors.Join(err, end())
 	}

@@ -4729,7 +4729,8 @@ func (x *Retention) GetModels() int32 {
 type Model struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A model kind (b6c64), filters x blocks (64x6), a sparse net (sparse128), or the net to start from: a file, or builtin,
-	// which is inside the program. Empty = arch below. A kind or a size replaces arch's body only.
+	// which is inside the program. Empty = arch below; a new run without a configuration takes recipe first on a CPU. A kind
+	// or a size replaces arch's body only.
 	Net *string `protobuf:"bytes,1,opt,name=net" json:"net,omitempty"`
 	// File of further model kinds, like configs/models.textproto; empty = those built in.
 	KindsFile *string `protobuf:"bytes,2,opt,name=kinds_file,json=kindsFile" json:"kinds_file,omitempty"`
@@ -7325,10 +7326,10 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\tgate_pgns\x18\x06 \x01(\x05:\x010B!\x8a\xb5\x18\a[0,1e6]\x92\xb5\x18\x12\n" +
 	"\x0ekeep-gate-pgns\x18\x0eR\bgatePgns\x129\n" +
 	"\x06models\x18\a \x01(\x05:\x010B\x1e\x8a\xb5\x18\a[0,1e6]\x92\xb5\x18\x0f\n" +
-	"\vkeep-models\x18\x0eR\x06models\"\xb9\x02\n" +
-	"\x05Model\x12\xc3\x01\n" +
-	"\x03net\x18\x01 \x01(\tB\xb0\x01\x92\xb5\x18\xa7\x01\n" +
-	"\x03net\x18\a \x01*\x9b\x01Model kind (b6c64), filters x blocks (64x6), a sparse net (sparse128), or a net to start from: a file or builtin (default 32x4 with squeeze-and-excitation)\x98\xb5\x18\x04R\x03net\x124\n" +
+	"\vkeep-models\x18\x0eR\x06models\"\xe0\x02\n" +
+	"\x05Model\x12\xea\x01\n" +
+	"\x03net\x18\x01 \x01(\tB\xd7\x01\x92\xb5\x18\xce\x01\n" +
+	"\x03net\x18\a \x01*\xc2\x01Model kind (b6c64), filters x blocks (64x6), a sparse net (sparse128), or a net to start from: a file or builtin (default as recipe first, sparse128; 32x4 with another configuration or on a GPU)\x98\xb5\x18\x04R\x03net\x124\n" +
 	"\n" +
 	"kinds_file\x18\x02 \x01(\tB\x15\x92\xb5\x18\r\n" +
 	"\tnet-kinds\x18\a\x98\xb5\x18\x04R\tkindsFile\x124\n" +

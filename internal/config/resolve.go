@@ -23,6 +23,9 @@ type Input struct {
 	// OfRun returns what the run of a configuration keeps of its latest start, see LoadRun;
 	// nil = no run is there. Everything but the defaults wins over it.
 	OfRun func(*Effective) (*File, error)
+	// Otherwise returns the file of a configuration that names none and of which no run is
+	// there; nil = the defaults.
+	Otherwise func(*Effective) (*File, error)
 }
 
 // Effective is a configuration with every single field set, and where each
@@ -53,14 +56,19 @@ func Resolve(in Input) (*Effective, error) {
 	if err != nil {
 		return nil, err
 	}
+	var of *File
 	if in.OfRun != nil {
-		of, err := in.OfRun(e)
-		if err == nil && of != nil {
-			e, err = merge(in, of)
-		}
-		if err != nil {
+		if of, err = in.OfRun(e); err != nil {
 			return nil, err
 		}
+	}
+	if of == nil && in.File == nil && in.Otherwise != nil {
+		if in.File, err = in.Otherwise(e); err != nil {
+			return nil, err
+		}
+	}
+	if e, err = merge(in, of); err != nil {
+		return nil, err
 	}
 	fill(e.Config.ProtoReflect())
 	if err := e.normalise(); err != nil {

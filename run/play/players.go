@@ -38,7 +38,14 @@ func StartPlayers(ctx context.Context, nets *Nets, worker selfplay.WorkerConfig,
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	for _, w := range p.workers {
-		group.Go(func() error { return w.Run(ctx) })
+		group.Go(func() error {
+			for {
+				err := w.Run(ctx)
+				if lead, ok := worker.Tickets.(*Lead); err != nil || !ok || !lead.wait(ctx) {
+					return err
+				}
+			}
+		})
 	}
 	go func() {
 		p.Err = group.Wait()
@@ -58,6 +65,59 @@ func (p *Players) unfinished() (games []selfplay.Unfinished) {
 // Stopped says whether err only says that the workers were told to stop.
 func Stopped(err error) bool {
 	return errors.Is(err, selfplay.ErrStopped) || errors.Is(err, context.Canceled)
+}
+
+// Lead hands out tickets of others as long as fewer than so many games are ahead of the
+// trainer: begun, and not yet its own. Nets then play games throughout a short training,
+// where the first net would play most of them. It is safe for concurrent use.
+type Lead struct {
+	tickets selfplay.Tickets
+	free    chan struct{} // one for each game that may begin
+	end     chan struct{} // closed when there are no tickets left
+	once    sync.Once
+}
+
+// NewLead returns tickets that are at most so many games ahead.
+func NewLead(tickets selfplay.Tickets, games int) *Lead {
+	l := &Lead{tickets: tickets, free: make(chan struct{}, games), end: make(chan struct{})}
+	for range games {
+		l.free <- struct{}{}
+	}
+	return l
+}
+
+// Next hands out one ordinal.
+func (l *Lead) Next(ctx context.Context) (uint64, bool) {
+	select {
+	case <-l.free:
+	default:
+		return 0, false
+	}
+	ordinal, ok := l.tickets.Next(ctx)
+	if !ok {
+		l.once.Do(func() { close(l.end) })
+	}
+	return ordinal, ok
+}
+
+// Taken lets another game begin: the trainer has one.
+func (l *Lead) Taken() {
+	select {
+	case l.free <- struct{}{}:
+	default: // a game that branched off another one had no ticket
+	}
+}
+
+// wait waits until a game may begin; false: none will.
+func (l *Lead) wait(ctx context.Context) bool {
+	select {
+	case <-l.free:
+		l.Taken()
+		return true
+	case <-l.end:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // freeTickets hands out the lowest ordinals that no game on disk has. It

@@ -38,7 +38,7 @@ func CheckConfig(e *config.Effective) error {
 	x := c.GetExport()
 	if c.GetModel().GetArch().GetSparse() != nil {
 		refuse(t.GetDevice() != "auto" && t.GetDevice() != "cpu", "training.device", "leave it away, or take a tower such as --net 64x6", "a sparse net is for CPUs")
-		refuse(slices.Contains([]string{"lc0", "onnx"}, x.GetExporter()), "export.exporter", "use safetensors, or take a tower such as --net 64x6",
+		refuse(slices.Contains(towerExporters, x.GetExporter()), "export.exporter", "use safetensors, or take a tower such as --net 64x6",
 			"Leela's formats hold towers, and this net is sparse")
 	}
 	refuse(x.GetWeights() == config.Export_SWA && t.GetSwa().GetPeriod() == 0, "export.weights",
@@ -46,6 +46,16 @@ func CheckConfig(e *config.Effective) error {
 	base := filepath.Base(filepath.FromSlash(x.GetPath()))
 	refuse(strings.HasSuffix(x.GetPath(), "/") || strings.HasPrefix(base, "."), "export.path", "end it with a file name that begins with a letter", "names no file")
 	return errors.Join(errs...)
+}
+
+// towerExporters write formats that hold towers alone.
+var towerExporters = []string{"lc0", "onnx"}
+
+// TakesSparse says whether a configuration that names no net can train a sparse one.
+func TakesSparse(e *config.Effective) bool {
+	named := e.Config.GetModel().GetNet() != "" ||
+		slices.ContainsFunc(archFields, func(field string) bool { return e.Origin("model.arch."+field) != "default" })
+	return !named && TrainerDevice(e.Config) == onCPU && !slices.Contains(towerExporters, e.Config.GetExport().GetExporter())
 }
 
 // CheckTrains refuses what only a process that plays and does not train can do.

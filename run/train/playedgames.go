@@ -126,20 +126,22 @@ type producedGames struct {
 	store   *play.Store
 	cancel  context.CancelFunc
 	players *play.Players
+	lead    *play.Lead
 	left    int // games still to come through the store
 }
 
-// newProducedGames starts the workers. Their games go through store; total is
-// how many tickets there are.
-func newProducedGames(back *backlog, store *play.Store, nets *play.Nets, worker selfplay.WorkerConfig, workers, total int) (*producedGames, error) {
+// newProducedGames starts the workers, which play the ordinals and are at most so many
+// games ahead. Their games go through store.
+func newProducedGames(back *backlog, store *play.Store, nets *play.Nets, worker selfplay.WorkerConfig, workers int, ordinals []uint64, ahead int) (*producedGames, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	worker.Sink = store
+	lead := play.NewLead(selfplay.NewList(ordinals), ahead)
+	worker.Sink, worker.Tickets = store, lead
 	p, err := play.StartPlayers(ctx, nets, worker, workers, nil)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	return &producedGames{back: back, store: store, cancel: cancel, players: p, left: total}, nil
+	return &producedGames{back: back, store: store, cancel: cancel, players: p, lead: lead, left: len(ordinals)}, nil
 }
 
 func (f *producedGames) Next(ctx context.Context) (*record.Game, error) {
@@ -152,6 +154,7 @@ func (f *producedGames) Next(ctx context.Context) (*record.Game, error) {
 	g, err := nextDurable(ctx, f.store, f.players)
 	if err == nil {
 		f.left--
+		f.lead.Taken()
 	}
 	return g, err
 }

@@ -22,13 +22,18 @@ type players struct {
 	resign  *selfplay.ResignRule // of the games that begin
 	stats   selfplay.Stats
 
-	published time.Time // when the players got their net
+	published time.Time     // when the players got their net
+	took      time.Duration // to hand it over
 }
 
-// publishEvery is the least time between two nets of players that play beside the trainer.
-// A small net is trained on a hundred games a second: to pack and to name the weights
-// after each of them would take as long as to train.
-const publishEvery = time.Second
+// publishShare is the least time between two nets of players that play beside the trainer,
+// in multiples of what the last one took. A small net is trained on a hundred games a
+// second: to pack and to name the weights after each of them would take as long as to train.
+const publishShare = 50
+
+// leadShare of a run's games, one in so many, may be ahead of the trainer: begun by a net
+// that has not learnt from the games before them.
+const leadShare = 16
 
 // prepare opens what the players need before the games on disk are looked at.
 func (p *players) prepare() (err error) {
@@ -58,18 +63,18 @@ func (p *players) open() (Games, error) {
 		return &inlineGames{back: back, store: p.store, nets: &p.nets, worker: worker,
 			cohort: e.Cohort, missing: missing}, nil
 	}
-	worker.Tickets = selfplay.NewList(missing)
-	games, err := newProducedGames(back, p.store, &p.nets, worker, e.Workers, len(missing))
+	ahead := min(max(e.Workers, int(p.target/leadShare)), e.Workers*worker.Parallel+e.Queue)
+	games, err := newProducedGames(back, p.store, &p.nets, worker, e.Workers, missing, ahead)
 	if err != nil {
 		return nil, errors.Join(err, p.store.Close())
 	}
 	return games, nil
 }
 
-// refresh hands the newest weights to the players after a game's steps. Players beside
-// the trainer get them once a second at most.
+// refresh hands the newest weights to the players after a game's steps, to players beside
+// the trainer not each time.
 func (p *players) refresh() error {
-	if p.cfg.Episodes.Workers > 0 && time.Since(p.published) < publishEvery {
+	if p.cfg.Episodes.Workers > 0 && time.Since(p.published) < publishShare*p.took {
 		return nil
 	}
 	return p.publish()
@@ -77,11 +82,12 @@ func (p *players) refresh() error {
 
 // publish hands the newest weights to the players.
 func (p *players) publish() error {
-	name := p.netName()
+	name, began := p.netName(), time.Now()
 	if err := p.nets.Publish(name, p.trainer.Net(), uint64(p.trainer.NumSamples())); err != nil {
 		return err
 	}
 	p.published = time.Now()
+	p.took = p.published.Sub(began)
 	p.tellNet(monitor.NetLoaded, name, "")
 	p.page.Set(func(page *Page) { page.Net = name })
 	return nil

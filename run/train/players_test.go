@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
@@ -12,7 +13,7 @@ import (
 // would depend on the clock.
 func TestRefresh(t *testing.T) {
 	published := func(workers int, ago time.Duration) (asked bool) {
-		p := &players{core: &core{cfg: setup.Training{Episodes: setup.Episodes{Workers: workers}}}, published: time.Now().Add(-ago)}
+		p := &players{core: &core{cfg: setup.Training{Episodes: setup.Episodes{Workers: workers}}}, published: time.Now().Add(-ago), took: time.Second}
 		defer func() { asked = recover() != nil }() // there is no trainer whose net could be had
 		return p.refresh() != nil
 	}
@@ -20,9 +21,28 @@ func TestRefresh(t *testing.T) {
 		workers int
 		ago     time.Duration
 		want    bool
-	}{{2, 0, false}, {2, 2 * publishEvery, true}, {0, 0, true}} {
+	}{{2, 0, false}, {2, 40 * time.Second, false}, {2, 60 * time.Second, true}, {0, 0, true}} {
 		if got := published(c.workers, c.ago); got != c.want {
 			t.Errorf("%d workers, %v after the last net: published %v, want %v", c.workers, c.ago, got, c.want)
 		}
+	}
+}
+
+// Nets play games throughout a short training: no more than a sixteenth of its games are
+// ahead of the trainer, though there is room for all of them.
+func TestPlayersWait(t *testing.T) {
+	most, episodes := int64(0), int64(0)
+	ahead := monitor.SinkFunc(func(e monitor.Event) error {
+		if e, ok := e.(*monitor.Episode); ok {
+			most, episodes = max(most, e.Totals.Games-e.Episode), e.Episode
+		}
+		return nil
+	})
+	_, log, err := tryTrain(t, t.Context(), t.TempDir(), "--episodes=48 --producer-workers=2 --games-per-worker=16 --producer-queue-size=48 --train-steps-per-episode=8", ahead)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, log)
+	}
+	if episodes != 48 || most > 48/leadShare {
+		t.Errorf("%d episodes; %d games were ahead of the trainer", episodes, most)
 	}
 }
