@@ -1,6 +1,11 @@
 package run
 
-import "encoding/hex"
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+)
 
 // Entry says that a game entered the window (or the validation set) as the
 // given episode, before the training step that follows Step. The lines of the
@@ -12,6 +17,20 @@ type Entry struct {
 	Game    string `json:"game"`    // id, hexadecimal
 	Ordinal uint64 `json:"ordinal"` // the game's number with the process that played it
 	Step    int64  `json:"step"`    // optimizer steps done when it first entered
+	Sum     string `json:"sum"`     // CRC-32C of the others, set by Enter; "" in journals of older programs
+}
+
+func (e *Entry) sum() string {
+	text := fmt.Appendf(nil, "%d %s %d %d", e.Episode, e.Game, e.Ordinal, e.Step)
+	return fmt.Sprintf("%08x", crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// check refuses a line that a disk changed: its game would enter a second time.
+func (e *Entry) check() error {
+	if e.Sum != "" && e.Sum != e.sum() {
+		return errors.New("it does not match its checksum")
+	}
+	return nil
 }
 
 // Journal is the file of entries. Used by one goroutine.
@@ -24,7 +43,7 @@ type Journal struct {
 // it for appending. A line in the middle that is no entry is a
 // *fsx.CorruptError.
 func OpenJournal(path string) (*Journal, []Entry, error) {
-	form := LinesForm[Entry]{Name: "journal", Remedy: "; put it back from a copy, or begin a new run"}
+	form := LinesForm[Entry]{Name: "journal", Check: (*Entry).check, Remedy: "; put it back from a copy, or begin a new run"}
 	lines, entries, err := form.Open(path)
 	if err != nil {
 		return nil, nil, err
@@ -42,6 +61,7 @@ func (j *Journal) Enter(e Entry) error {
 		j.ahead--
 		return nil
 	}
+	e.Sum = e.sum()
 	return j.Add(e)
 }
 
@@ -49,7 +69,7 @@ func (j *Journal) Enter(e Entry) error {
 // torn last line, which the next start cuts off. Nothing is changed. A line that
 // is no entry is a *fsx.CorruptError.
 func ReadJournal(path string) (entries []Entry, torn int64, err error) {
-	return LinesForm[Entry]{Name: "journal"}.Read(path)
+	return LinesForm[Entry]{Name: "journal", Check: (*Entry).check}.Read(path)
 }
 
 // GameID reads a game's id as journal lines hold it.

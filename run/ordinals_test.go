@@ -2,9 +2,14 @@ package run
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
 // TestOrdinals compares the set with a map on random insertions.
@@ -84,5 +89,47 @@ func TestJournalTornAndWrong(t *testing.T) {
 	}
 	if _, _, err := OpenJournal(path); err == nil {
 		t.Fatal("a wrong line in the middle was taken")
+	}
+}
+
+// A bit that a disk flips is seen: no game enters twice, and none under another number.
+func TestJournalBits(t *testing.T) {
+	path := t.TempDir() + "/journal"
+	j, _, err := OpenJournal(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		if err := j.Enter(Entry{Episode: int64(i + 1), Game: fmt.Sprintf("%032x", 99<<i), Ordinal: uint64(10 + i), Step: int64(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _, err := ReadJournal(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 8 * (len(whole) - 1) { // without the newline of the last line, which is a torn one then
+		whole[i/8] ^= 1 << (i % 8)
+		if err := os.WriteFile(path, whole, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		whole[i/8] ^= 1 << (i % 8)
+		got, _, err := ReadJournal(path)
+		if _, refused := errors.AsType[*fsx.CorruptError](err); refused {
+			continue
+		}
+		for k := range got { // the name of the checksum's field was hit: the rest stands
+			got[k].Sum = want[k].Sum
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Fatalf("bit %d: %v, %v", i, got, err)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/mcts"
 )
@@ -137,6 +138,19 @@ func evaluate(ctx context.Context, ev mcts.Evaluator, b *encoding.Batch) error {
 		return fmt.Errorf("evaluate %d positions: %w", b.N, err)
 	}
 	return nil
+}
+
+// Try has ev answer the start position. ErrEvaluation: no game can be played with it.
+func Try(ctx context.Context, ev mcts.Evaluator) error {
+	start := chess.NewHistory(chess.StartBoard())
+	var legal chess.MoveList
+	start.Board().GenerateMoves(&legal)
+	b := encoding.NewBatch(1)
+	encoding.AppendPosition(b, start, &legal)
+	if err := evaluate(ctx, ev, b); err != nil {
+		return err
+	}
+	return checkAnswer(b)
 }
 
 // checkAnswer refuses answers that are no probabilities: a search over NaN

@@ -230,7 +230,7 @@ func TestBrokenTerminal(t *testing.T) {
 	if cmd, err := train("b", broken); err == nil {
 		t.Error("exit 0 without a summary", cmd.ProcessState)
 	}
-	if games, err := os.ReadFile(filepath.Join(dir, "b/journal/journal")); err != nil || strings.Count(string(games), "\n") != 3 {
+	if games, err := os.ReadFile(filepath.Join(dir, "b/journal")); err != nil || strings.Count(string(games), "\n") != 3 {
 		t.Errorf("%v; the journal:\n%s", err, games)
 	}
 }

@@ -1,6 +1,7 @@
 package play
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -113,6 +114,11 @@ func (f *netFinder) find() (*foundNet, error) {
 		return nil, err
 	}
 	found, err := f.load()
+	if err == nil {
+		if err = setup.TryNet(context.Background(), found.net); err != nil {
+			return nil, fmt.Errorf("net %s: %w", found.name, err)
+		}
+	}
 	f.looked, f.current = err == nil, mark
 	return found, err
 }

@@ -2,6 +2,7 @@ package play
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,7 +23,11 @@ func putNet(t *testing.T, path string, seed uint64, at int64) *nn.Net {
 	if err != nil {
 		t.Fatal(err)
 	}
-	net := nn.Init(arch, seed)
+	return writeNet(t, path, nn.Init(arch, seed), at)
+}
+
+func writeNet(t *testing.T, path string, net *nn.Net, at int64) *nn.Net {
+	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -93,6 +98,20 @@ func TestModelFiles(t *testing.T) {
 	}
 	putNet(t, bad, 3, time.Now().Unix()+10)
 	expect("mended file", "bad", 0)
+	for name, number := range map[string]float32{"nan": float32(math.NaN()), "overflow": math.MaxFloat32} {
+		net := putNet(t, models+"/other.safetensors", 3, 1)
+		for i := range net.Params {
+			net.Params[i].Data[0] = number
+		}
+		writeNet(t, models+"/"+name+".safetensors", net, time.Now().Unix()+20)
+		for range 2 {
+			if found, err := finder.find(); err == nil || !strings.Contains(err.Error(), "net "+name) {
+				t.Errorf("%s: %v %v", name, found, err)
+			}
+		}
+	}
+	putNet(t, models+"/good.safetensors", 3, time.Now().Unix()+30)
+	expect("a net after those that cannot play", "good", 0)
 	if err := os.RemoveAll(models); err != nil {
 		t.Fatal(err)
 	}

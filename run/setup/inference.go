@@ -14,6 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/device"
 	"github.com/chessbrain/chessbrain/nn/kernel"
+	"github.com/chessbrain/chessbrain/selfplay"
 )
 
 // Inference evaluates positions with one net at a time, on one device. All methods
@@ -36,6 +37,20 @@ type Evaluator interface {
 	Evaluate(ctx context.Context, b *encoding.Batch) error
 	// Swap makes p the net of the next Evaluate.
 	Swap(p Packed) error
+}
+
+// TryNet refuses a net that no game can be played with: its numbers, or its answers about
+// the start position, are not finite or no probabilities.
+func TryNet(ctx context.Context, net *nn.Net) error {
+	packed, err := CpuInference{kernel.FP32}.Pack(net)
+	if err != nil {
+		return err
+	}
+	ev, err := CpuInference{kernel.FP32}.NewEvaluator(packed, 1)
+	if err != nil {
+		return err
+	}
+	return selfplay.Try(ctx, ev)
 }
 
 // OpenInference opens what a configuration's nets play with. The caller closes it.
