@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
 // MetricsName is the file of events in a job's metrics directory: one JSON
@@ -66,7 +68,7 @@ func OpenFiles(opt FilesOptions, state FilesState) (_ *Files, info FilesInfo, er
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	if err := os.MkdirAll(opt.Dir, 0o755); err != nil {
+	if err := fsx.MkdirAll(fsx.OS, opt.Dir); err != nil {
 		return nil, info, err
 	}
 	path := filepath.Join(opt.Dir, MetricsName)

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
 // LogOptions configures NewLogger.
@@ -147,7 +149,7 @@ type rotatingFile struct {
 }
 
 func openRotating(path string, max int64, keep int) (*rotatingFile, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := fsx.MkdirAll(fsx.OS, filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("make log directory: %w", err)
 	}
 	r := &rotatingFile{path: path, max: max, keep: keep}

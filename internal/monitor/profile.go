@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"runtime/trace"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
 // Profiles records a CPU profile (cpu.pprof) and an execution trace
@@ -15,7 +17,7 @@ import (
 // at them with go tool pprof and go tool trace. Traces grow by megabytes a
 // second: for short runs.
 func Profiles(dir string) (stop func() error, err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := fsx.MkdirAll(fsx.OS, dir); err != nil {
 		return nil, fmt.Errorf("make profile directory: %w", err)
 	}
 	stopCPU, err := CPUProfile(filepath.Join(dir, "cpu.pprof"))

@@ -17,6 +17,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	_ "gonum.org/v1/plot/vg/vgimg" // PNG
 	_ "gonum.org/v1/plot/vg/vgsvg" // SVG
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
 // maxPoints of one line of a plot.
@@ -64,7 +66,7 @@ func (f *figure) chart(d *Data) *Chart {
 // Write makes one SVG and one PNG of each figure that has data, and report.md, which ends
 // with more, in dir, which is created. It returns their paths.
 func Write(d *Data, dir, more string) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := fsx.MkdirAll(fsx.OS, dir); err != nil {
 		return nil, fmt.Errorf("make report directory: %w", err)
 	}
 	var paths []string
