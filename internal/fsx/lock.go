@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -19,7 +21,6 @@ const (
 type LockOptions struct {
 	Shared  bool   // several shared holders, or one exclusive
 	Command string // for the message that others see, e.g. "chessbrain train"
-	Socket  string // path of the holder's control socket; may be set later
 
 	// HeartbeatOnly leaves flock out, as for a network file system whose flock
 	// is not to be trusted. A holder that is suspended for more than a minute
@@ -100,19 +101,18 @@ func (l *Lock) flock(shared bool) error {
 	if err != nil {
 		return fmt.Errorf("lock: %w", err)
 	}
-	held, unsupported, err := tryFlock(f, shared)
-	if err == nil && !held && !unsupported {
+	if err = tryFlock(f, shared); err == nil {
 		l.file = f
 		return nil
 	}
 	closeErr := f.Close()
-	switch {
-	case err != nil:
-		return fmt.Errorf("lock: %w", err)
-	case held:
+	switch err {
+	case unix.EWOULDBLOCK:
 		return &LockedError{Path: l.path, Owner: holder(l.path, shared, l.now())}
+	case unix.ENOSYS, unix.ENOTSUP, unix.ENOLCK, unix.EINVAL: // this file system has no flock
+		return closeErr
 	}
-	return closeErr
+	return fmt.Errorf("lock: %w", &os.PathError{Op: "flock", Path: f.Name(), Err: err})
 }
 
 // enter writes the owner file and looks for owners that stand against it. It
