@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/record"
@@ -79,14 +80,9 @@ func (p *packer) pack(b *encoding.TrainBatch, i int, total uint64) (Frame, error
 	p.values(&b.Targets[i])
 	p.moves(legal)
 	p.policy(b.PolicyOf(i), total)
-	var twice uint64
-	if p.buf, twice = replay.AppendMen(p.buf, masks[:piecePlanes]); twice != 0 {
-		return Frame{}, fmt.Errorf("%w: two men on square %d", ErrFrame, bits.TrailingZeros64(twice))
-	}
+	p.buf = replay.AppendMen(p.buf, masks[:piecePlanes])
 	for t := 1; t < boards; t++ {
-		if err := p.step(masks[(t-1)*encoding.PlanesPerBoard:], masks[t*encoding.PlanesPerBoard:]); err != nil {
-			return Frame{}, err
-		}
+		p.step(masks[(t-1)*encoding.PlanesPerBoard:], masks[t*encoding.PlanesPerBoard:])
 	}
 	return Frame{string(p.buf)}, nil
 }
@@ -129,11 +125,7 @@ func (p *packer) policy(policy []float32, total uint64) {
 		return
 	}
 	p.buf = p.buf[:from]
-	zero := true
-	for _, v := range policy {
-		zero = zero && math.Float32bits(v) == 0
-	}
-	if zero {
+	if !slices.ContainsFunc(policy, func(v float32) bool { return math.Float32bits(v) != 0 }) {
 		return
 	}
 	p.buf[0] |= policyFloats << 4
@@ -168,8 +160,8 @@ func (p *packer) visits(policy []float32, total uint64) bool {
 }
 
 // step appends what turns one board into an older one.
-func (p *packer) step(newer, older []uint64) error {
-	at, n := len(p.buf), 0
+func (p *packer) step(newer, older []uint64) {
+	at, n := len(p.buf), 0 // boards with a man a square differ in at most 128 bits
 	p.buf = append(p.buf, 0)
 	for plane, m := range newer[:piecePlanes] {
 		for m ^= older[plane]; m != 0; m &= m - 1 {
@@ -177,11 +169,7 @@ func (p *packer) step(newer, older []uint64) error {
 			n++
 		}
 	}
-	if n > math.MaxUint8 { // boards with a man a square differ in at most 128 bits
-		return fmt.Errorf("%w: two men on one square of a history board", ErrFrame)
-	}
 	p.buf[at] = byte(n)
-	return nil
 }
 
 func appendFloat32(b []byte, v float32) []byte {
