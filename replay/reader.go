@@ -37,11 +37,8 @@ type ChunkInfo struct {
 
 // Unsealed is the damage of a file that is called sealed, and is torn.
 func (info *ChunkInfo) Unsealed() *CorruptError {
-	return unsealed(info.Path, info.Bytes-info.Lost, info.Lost)
-}
-
-func unsealed(path string, offset, length int64) *CorruptError {
-	return &CorruptError{Path: path, Offset: offset, Length: length, Reason: "sealed chunk without a footer"}
+	return &CorruptError{Path: info.Path, Offset: info.Bytes - info.Lost, Length: info.Lost,
+		Reason: "sealed chunk without a footer"}
 }
 
 // ReadChunk reads the games of a chunk file, sealed, growing or torn, in the
