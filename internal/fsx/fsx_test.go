@@ -444,7 +444,7 @@ func TestSpace(t *testing.T) {
 			t.Errorf("free %d of %d, need %d: %v, want ok = %v", c.free, c.total, c.need, err, c.ok)
 		}
 	}
-	if free, err := fsx.FreeSpace(fsx.OS, t.TempDir()); err != nil || free == 0 {
-		t.Errorf("FreeSpace of the real file system: %d, %v", free, err)
+	if space, err := fsx.OS.Space(t.TempDir()); err != nil || space.Free == 0 {
+		t.Errorf("space of the real file system: %+v, %v", space, err)
 	}
 }

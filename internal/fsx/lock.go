@@ -40,10 +40,10 @@ type Lock struct {
 	mu    sync.Mutex
 	owner Owner
 
-	stop chan struct{}
-	done chan struct{}
-	lost chan struct{}
-	once sync.Once
+	stop  chan struct{}
+	beats sync.WaitGroup
+	lost  chan struct{}
+	once  sync.Once
 }
 
 // Acquire takes the lock at path without waiting. Its directory must exist. If
@@ -56,7 +56,7 @@ func Acquire(path string, o LockOptions) (*Lock, error) {
 	if now == nil {
 		now = time.Now
 	}
-	l := &Lock{path: path, now: now, stop: make(chan struct{}), done: make(chan struct{}), lost: make(chan struct{})}
+	l := &Lock{path: path, now: now, stop: make(chan struct{}), lost: make(chan struct{})}
 	if !o.HeartbeatOnly {
 		if err := l.flock(o.Shared); err != nil {
 			return nil, err
@@ -70,7 +70,7 @@ func Acquire(path string, o LockOptions) (*Lock, error) {
 		}
 		return nil, err
 	}
-	go l.beat()
+	l.beats.Go(l.beat)
 	return l, nil
 }
 
@@ -145,7 +145,6 @@ func (l *Lock) enter() error {
 
 // beat rewrites the owner file until Release.
 func (l *Lock) beat() {
-	defer close(l.done)
 	ticks := time.Tick(heartbeatEvery)
 	for {
 		select {
@@ -195,7 +194,7 @@ func (l *Lock) Release() error {
 	var err error
 	l.once.Do(func() {
 		close(l.stop)
-		<-l.done
+		l.beats.Wait()
 		err = os.Remove(l.ownerPath)
 		if errors.Is(err, os.ErrNotExist) {
 			err = nil

@@ -54,9 +54,6 @@ const (
 // A toggle is plane << 6 | square, and fits 16 bits.
 const _ uint16 = piecePlanes<<6 | 63
 
-// Len returns the number of bytes.
-func (f Frame) Len() int { return len(f.row) }
-
 // packer makes frames. It keeps its scratch; one goroutine at a time.
 type packer struct{ buf []byte }
 
@@ -76,7 +73,7 @@ func (p *packer) pack(b *encoding.TrainBatch, i int, total uint64) (Frame, error
 	boards = max(boards, 1)
 	p.buf = append(p.buf[:0], byte(boards), s.OurOOO&1|s.OurOO&1<<1|s.TheirOOO&1<<2|s.TheirOO&1<<3|s.BlackToMove&1<<4,
 		s.Rule50, repeated, byte(len(legal)), 0, 0)
-	p.buf = appendFloat32(p.buf, b.Weight[i])
+	p.buf = binary.LittleEndian.AppendUint32(p.buf, math.Float32bits(b.Weight[i]))
 	p.values(&b.Targets[i])
 	p.moves(legal)
 	p.policy(b.PolicyOf(i), total)
@@ -131,9 +128,9 @@ func (p *packer) policy(policy []float32, total uint64) {
 	p.buf[0] |= policyFloats << 4
 	p.buf = append(p.buf, make([]byte, (len(policy)+7)/8)...)
 	for j, v := range policy {
-		if math.Float32bits(v) != 0 {
+		if bits := math.Float32bits(v); bits != 0 {
 			p.buf[from+j/8] |= 1 << (j % 8)
-			p.buf = appendFloat32(p.buf, v)
+			p.buf = binary.LittleEndian.AppendUint32(p.buf, bits)
 		}
 	}
 }
@@ -170,8 +167,4 @@ func (p *packer) step(newer, older []uint64) {
 		}
 	}
 	p.buf[at] = byte(n)
-}
-
-func appendFloat32(b []byte, v float32) []byte {
-	return binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
 }
