@@ -26,9 +26,6 @@ type ChunkInfo struct {
 	Torn bool
 	Lost int64
 
-	// LostGames are games that the footer counts and that are not there.
-	LostGames int
-
 	// Damage lists stretches that are not as they were written.
 	Damage []*CorruptError
 
@@ -114,7 +111,6 @@ func (info *ChunkInfo) header(data []byte) (int, error) {
 // checkFooter compares what was found, in the bytes before the footer, with what that
 // counts.
 func (info *ChunkInfo) checkFooter(f *footer, data []byte) {
-	info.LostGames = max(0, int(f.games)-info.Games)
 	if len(info.Damage) > 0 {
 		return // reported already, and the sum differs because of it
 	}
