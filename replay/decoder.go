@@ -65,11 +65,14 @@ func (d *Decoder) U8() uint8 { return d.number(1)[0] }
 // U16 reads a number of two bytes.
 func (d *Decoder) U16() uint16 { return le.Uint16(d.number(2)) }
 
+// U32 reads a number of four bytes.
+func (d *Decoder) U32() uint32 { return le.Uint32(d.number(4)) }
+
 // U64 reads a number of eight bytes.
 func (d *Decoder) U64() uint64 { return le.Uint64(d.number(8)) }
 
 // Float reads a float32.
-func (d *Decoder) Float() float32 { return math.Float32frombits(le.Uint32(d.number(4))) }
+func (d *Decoder) Float() float32 { return math.Float32frombits(d.U32()) }
 
 // Uvarint reads a number of at most limit.
 func (d *Decoder) Uvarint(limit uint64) uint64 {
