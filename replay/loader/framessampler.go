@@ -99,9 +99,8 @@ func (s *frameSampler) takeOne(context.Context) (f Frame, err error) {
 // Stats returns the counters.
 func (s *frameSampler) Stats() []Counter {
 	s.mu.Lock()
-	n, bytes := len(s.reservoir), s.bytes
-	s.mu.Unlock()
-	return append(s.build.Stats(), gauge("reservoir_frames", n), gauge("reservoir_bytes", bytes))
+	defer s.mu.Unlock()
+	return append(s.build.Stats(), gauge("reservoir_frames", len(s.reservoir)), gauge("reservoir_bytes", s.bytes))
 }
 
 const samplerVersion = 1
