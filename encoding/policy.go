@@ -89,11 +89,9 @@ func PolicyString(idx uint16) string {
 		return ""
 	}
 	m := policyMoves[idx]
-	s := squareName(int(m&63)) + squareName(int(m>>6&63))
+	s := m.From().String() + m.To().String()
 	if code := m >> 12; code != promoNone {
 		s += string("nbrq"[code-1])
 	}
 	return s
 }
-
-func squareName(sq int) string { return string([]byte{byte('a' + sq&7), byte('1' + sq>>3)}) }

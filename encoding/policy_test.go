@@ -104,7 +104,7 @@ func TestPolicyIndexOfEveryWord(t *testing.T) {
 			continue
 		}
 		valid++
-		want := squareName(int(m&63)) + squareName(int(m>>6&63))
+		want := m.From().String() + m.To().String()
 		if code := m >> 12; code > promoKnight {
 			want += string("nbrq"[code-1])
 		}

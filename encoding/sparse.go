@@ -97,6 +97,7 @@ func (s *Sparse) Set(masks *[NumMasks]uint64, c *Scalars) {
 // where it stands. rows and kinds lie beside legal. Set comes before.
 func (s *Sparse) Moves(legal, rows, kinds []uint16) {
 	rows, kinds = rows[:len(legal)], kinds[:len(legal)]
+	mirrored := &PolicyImages()[FlipFiles]
 	for i, idx := range legal {
 		m := policyMoves[idx]
 		from, to := m&63, m>>6&63
@@ -118,19 +119,11 @@ func (s *Sparse) Moves(legal, rows, kinds []uint16) {
 		kind := ((man*moveCaptures+captured%moveCaptures)*moveTargets+target)*moveOrigins + uint16(s.attacked[0]>>from&1)
 		kinds[i] = kind % NumMoveKinds // also where the masks are of no position
 		if s.mirrored {
-			idx = mirroredIndex[idx]
+			idx = mirrored[idx]
 		}
 		rows[i] = idx
 	}
 }
-
-// mirroredIndex is the policy index of a move with its files mirrored.
-var mirroredIndex = func() (mirrored [NumPolicy]uint16) {
-	for i, m := range policyMoves {
-		mirrored[i] = PolicyIndex(FlipFiles.Move(m))
-	}
-	return mirrored
-}()
 
 // attackedBy returns the squares that men (pawn to king) attack, and those that the
 // pawns do, which walk down the board if down.

@@ -196,16 +196,13 @@ func (d *decoder) value() encoding.QDM {
 // results reads the outcomes of single positions. A game without plies has
 // none, and then version 1.
 func (d *decoder) results(g *Game) {
-	switch {
-	case d.err != nil:
-		return
-	case len(g.Plies) == 0:
+	if len(g.Plies) == 0 {
 		d.fail(d.pos, nil, "version %d of a game without plies", d.version)
-		return
-	case resultBytes*len(g.Plies) > len(d.src)-d.pos:
-		d.fail(d.pos, ErrTruncated, "results: %d bytes wanted, %d left", resultBytes*len(g.Plies), len(d.src)-d.pos)
+	}
+	if d.take(resultBytes*len(g.Plies), "results"); d.err != nil { // before memory is asked for
 		return
 	}
+	d.pos -= resultBytes * len(g.Plies)
 	g.Results = make([]encoding.QDM, len(g.Plies))
 	for i := range g.Results {
 		g.Results[i] = d.value()

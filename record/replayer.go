@@ -1,6 +1,7 @@
 package record
 
 import (
+	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 )
 
@@ -35,33 +36,35 @@ func (r *Replayer) AppendRow(b *encoding.TrainBatch, g *Game, ply int) error {
 // order, or that a policy does not lie beside the legal moves; rows before the
 // bad one have then been appended.
 func (r *Replayer) AppendRows(b *encoding.TrainBatch, g *Game, plies []int) error {
-	if err := checkOrder(plies, len(g.Plies)); err != nil {
-		return err
-	}
-	if err := r.w.begin(g); err != nil {
-		return err
-	}
-	at := 0
-	for _, ply := range plies {
-		for ; at < ply; at++ {
-			r.w.history.Push(g.Plies[at].Move)
-		}
-		if err := r.appendCurrent(b, g, ply); err != nil {
-			return err
-		}
-	}
-	return nil
+	move := func(at int) (chess.Move, error) { return g.Plies[at].Move, nil }
+	return r.w.visit(g, len(g.Plies), plies, move, func(ply int) error { return r.appendCurrent(b, g, ply) })
 }
 
-// checkOrder reports the first of plies that is below the one before it or not of
-// a game of n plies.
-func checkOrder(plies []int, n int) error {
+// visit calls add at each of plies, which ascend, of a game of n plies. What is out of
+// range or order is found before the first call.
+func (w *walker) visit(g *Game, n int, plies []int, move func(at int) (chess.Move, error), add func(ply int) error) error {
 	last := 0
 	for _, ply := range plies {
 		if ply < last || ply >= n {
 			return invalid(ply, "row", "after %d, in a game of %d plies", last, n)
 		}
 		last = ply
+	}
+	if err := w.begin(g); err != nil {
+		return err
+	}
+	at := 0
+	for _, ply := range plies {
+		for ; at < ply; at++ {
+			m, err := move(at)
+			if err != nil {
+				return err
+			}
+			w.history.Push(m)
+		}
+		if err := add(ply); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
@@ -14,15 +15,9 @@ import (
 // SideAt returns who is to move in the position before move number ply. It
 // allocates nothing and plays no moves; g must be valid.
 func (g *Game) SideAt(ply int) chess.Color {
-	side := chess.White
-	field := 0
-	for f := range strings.FieldsSeq(g.Start) { // men, side, ...
-		if field == 1 && f == "b" {
-			side = chess.Black
-		}
-		if field++; field > 1 {
-			break
-		}
+	start, side := strings.TrimSpace(g.Start), chess.White // men, side, ...
+	if i := strings.IndexFunc(start, unicode.IsSpace); i >= 0 && strings.HasPrefix(strings.TrimSpace(start[i:]), "b") {
+		side = chess.Black
 	}
 	return side ^ chess.Color(ply&1)
 }

@@ -34,28 +34,14 @@ func (s *Seeker) Totals() []uint64 { return s.totals }
 // that neither Append nor Decode has passed; rows before the bad one have then
 // been appended.
 func (s *Seeker) AppendRows(b *encoding.TrainBatch, e *Encoded, plies []int) error {
-	if err := checkOrder(plies, e.plies); err != nil {
-		return err
-	}
-	s.game.Start = e.start
-	if err := s.w.begin(&s.game); err != nil {
-		return err
-	}
-	s.totals = s.totals[:0]
-	at := 0
-	for _, ply := range plies {
-		for ; at < ply; at++ {
-			m := e.move(at)
-			if s.w.history.Board().OurMen()>>m.From()&1 == 0 {
-				return &CorruptError{Offset: e.moves + 2*at, Reason: "the move is not one of the side to move"}
-			}
-			s.w.history.Push(m)
+	s.game.Start, s.totals = e.start, s.totals[:0]
+	move := func(at int) (m chess.Move, err error) {
+		if m = e.move(at); s.w.history.Board().OurMen()>>m.From()&1 == 0 {
+			err = &CorruptError{Offset: e.moves + 2*at, Reason: "the move is not one of the side to move"}
 		}
-		if err := s.appendCurrent(b, e, ply); err != nil {
-			return err
-		}
+		return m, err
 	}
-	return nil
+	return s.w.visit(&s.game, e.plies, plies, move, func(ply int) error { return s.appendCurrent(b, e, ply) })
 }
 
 // appendCurrent appends the walker's position, which is that of ply.

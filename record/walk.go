@@ -15,7 +15,6 @@ import (
 type walker struct {
 	start   string
 	board   chess.Board // of start
-	parsed  bool
 	history *chess.History
 	moves   chess.MoveList
 
@@ -31,12 +30,12 @@ var walkers = sync.Pool{New: func() any { return new(walker) }}
 
 // begin goes to g's start position.
 func (w *walker) begin(g *Game) error {
-	if !w.parsed || w.start != g.Start {
+	if w.history == nil || w.start != g.Start {
 		b, err := g.StartBoard()
 		if err != nil {
 			return err
 		}
-		w.start, w.board, w.parsed = g.Start, b, true
+		w.start, w.board = g.Start, b
 	}
 	if w.history == nil {
 		w.history = chess.NewHistory(w.board)

@@ -48,37 +48,31 @@ func (d *Decoder) Take(n int) []byte {
 	return d.Data[d.Pos-n : d.Pos : d.Pos]
 }
 
-// U8 reads a byte.
-func (d *Decoder) U8() uint8 {
-	if p := d.Take(1); p != nil {
-		return p[0]
+// zeros stand for a number of up to eight bytes that is not there.
+var zeros [8]byte
+
+// number returns the n bytes of a number.
+func (d *Decoder) number(n int) []byte {
+	if p := d.Take(n); p != nil {
+		return p
 	}
-	return 0
+	return zeros[:]
 }
+
+// U8 reads a byte.
+func (d *Decoder) U8() uint8 { return d.number(1)[0] }
 
 // U16 reads a number of two bytes.
-func (d *Decoder) U16() uint16 {
-	if p := d.Take(2); p != nil {
-		return le.Uint16(p)
-	}
-	return 0
-}
+func (d *Decoder) U16() uint16 { return le.Uint16(d.number(2)) }
+
+// U32 reads a number of four bytes.
+func (d *Decoder) U32() uint32 { return le.Uint32(d.number(4)) }
 
 // U64 reads a number of eight bytes.
-func (d *Decoder) U64() uint64 {
-	if p := d.Take(8); p != nil {
-		return le.Uint64(p)
-	}
-	return 0
-}
+func (d *Decoder) U64() uint64 { return le.Uint64(d.number(8)) }
 
 // Float reads a float32.
-func (d *Decoder) Float() float32 {
-	if p := d.Take(4); p != nil {
-		return math.Float32frombits(le.Uint32(p))
-	}
-	return 0
-}
+func (d *Decoder) Float() float32 { return math.Float32frombits(d.U32()) }
 
 // Uvarint reads a number of at most limit.
 func (d *Decoder) Uvarint(limit uint64) uint64 {
@@ -113,22 +107,26 @@ func AppendQDM(dst []byte, v encoding.QDM) []byte {
 }
 
 // CountBoards returns how many history boards the masks show, and as bit t whether
-// board t had occurred before.
+// board t had occurred before. An error says what is no board: two men on a square, half
+// a repetition plane.
 func CountBoards(masks *[encoding.NumMasks]uint64) (boards int, repeated uint8, err error) {
 	const size = encoding.PlanesPerBoard
 	for t := range encoding.HistoryLen {
-		board, any := (*[size]uint64)(masks[t*size:]), uint64(0)
-		for _, m := range board {
-			any |= m
+		board := (*[size]uint64)(masks[t*size:])
+		occupied, twice, again := uint64(0), uint64(0), board[size-1]
+		for _, m := range board[:size-1] {
+			twice |= occupied & m
+			occupied |= m
 		}
-		if any != 0 {
+		if occupied|again != 0 {
 			boards = t + 1
 		}
-		switch again := board[size-1]; again {
-		case 0:
-		case ^uint64(0):
+		switch {
+		case twice != 0:
+			return 0, 0, fmt.Errorf("two men on square %d of history board %d", bits.TrailingZeros64(twice), t)
+		case again == ^uint64(0):
 			repeated |= 1 << t
-		default:
+		case again != 0:
 			return 0, 0, fmt.Errorf("repetition plane of history board %d is %#x, neither empty nor full", t, again)
 		}
 	}
@@ -136,13 +134,12 @@ func CountBoards(masks *[encoding.NumMasks]uint64) (boards int, repeated uint8, 
 }
 
 // AppendMen appends a board, the planes of its men: the squares that are not empty, then
-// for each, the lowest first, its plane in four bits, the lower ones first. twice are the
-// squares with two men, which there must not be.
-func AppendMen(dst []byte, planes []uint64) (_ []byte, twice uint64) {
+// for each, the lowest first, its plane in four bits, the lower ones first. A square has
+// one man at most.
+func AppendMen(dst []byte, planes []uint64) []byte {
 	var code [64]uint8
 	occupied := uint64(0)
 	for plane, m := range planes {
-		twice |= occupied & m
 		occupied |= m
 		for ; m != 0; m &= m - 1 {
 			code[bits.TrailingZeros64(m)&63] = uint8(plane)
@@ -152,11 +149,11 @@ func AppendMen(dst []byte, planes []uint64) (_ []byte, twice uint64) {
 	for m := occupied; m != 0; m &= m - 1 {
 		low := code[bits.TrailingZeros64(m)&63]
 		if m &= m - 1; m == 0 {
-			return append(dst, low), twice
+			return append(dst, low)
 		}
 		dst = append(dst, low|code[bits.TrailingZeros64(m)&63]<<4)
 	}
-	return dst, twice
+	return dst
 }
 
 // Men adds to planes, which come zeroed, what AppendMen wrote.

@@ -93,7 +93,6 @@ func (d *DirSource) pollFile(path string, found *Found) error {
 	if err != nil {
 		return err
 	}
-	size := c.offset + int64(len(data))
 	if _, short, _ := parseHeader(data); c.offset == 0 && short && growing {
 		return nil
 	}
@@ -102,13 +101,13 @@ func (d *DirSource) pollFile(path string, found *Found) error {
 		c.done = true // an unknown version does not become known
 		return err
 	}
-	c.offset = size - chunk.Lost
+	c.offset = chunk.Bytes - chunk.Lost
 	c.done = !chunk.Torn || !growing || c.offset == 0 // whole, or no chunk at all (reported)
 	for _, e := range chunk.Damage {
 		found.Problems = append(found.Problems, e)
 	}
 	if chunk.Torn && !growing {
-		found.Problems = append(found.Problems, unsealed(path, c.offset, chunk.Lost))
+		found.Problems = append(found.Problems, chunk.Unsealed())
 	}
 	d.take(games, found)
 	return nil

@@ -159,10 +159,7 @@ func (p *Prefetcher) redraw(ctx context.Context, b *encoding.TrainBatch) error {
 	}
 	if err := p.src.Next(ctx, b); err != nil {
 		b.Reset()
-		if rewindErr := loadState(p.src, p.state); rewindErr != nil {
-			return rewindErr
-		}
-		return err
+		return cmp.Or(loadState(p.src, p.state), err)
 	}
 	state, err := saveState(p.src)
 	if err != nil {

@@ -26,9 +26,6 @@ type ChunkInfo struct {
 	Torn bool
 	Lost int64
 
-	// LostGames are games that the footer counts and that are not there.
-	LostGames int
-
 	// Damage lists stretches that are not as they were written.
 	Damage []*CorruptError
 
@@ -37,11 +34,8 @@ type ChunkInfo struct {
 
 // Unsealed is the damage of a file that is called sealed, and is torn.
 func (info *ChunkInfo) Unsealed() *CorruptError {
-	return unsealed(info.Path, info.Bytes-info.Lost, info.Lost)
-}
-
-func unsealed(path string, offset, length int64) *CorruptError {
-	return &CorruptError{Path: path, Offset: offset, Length: length, Reason: "sealed chunk without a footer"}
+	return &CorruptError{Path: info.Path, Offset: info.Bytes - info.Lost, Length: info.Lost,
+		Reason: "sealed chunk without a footer"}
 }
 
 // ReadChunk reads the games of a chunk file, sealed, growing or torn, in the
@@ -78,18 +72,18 @@ func readGames[T any](path string, data []byte, base int64, read readGame[T]) ([
 			return nil, info, err
 		}
 	}
-	games, s := scanBlocks(data[from:], base+int64(from), read)
-	info.Blocks, info.Games, info.Positions, info.tail = s.blocks, s.games, s.positions, s.tail
-	info.Damage = append(info.Damage, s.damage...)
-	if s.footer == nil {
-		info.Lost = info.Bytes - s.next
+	games, next, end := scanBlocks(&info, data[from:], base+int64(from), read)
+	if end == nil {
+		info.Lost = info.Bytes - next
 	} else if info.Torn = false; base == 0 { // its hash is of the whole file
-		info.checkFooter(s, data)
-	}
-	for _, d := range info.Damage {
-		d.Path = path
+		info.checkFooter(end, data[:next-footerSize])
 	}
 	return games, info, nil
+}
+
+// damaged notes a stretch that is not as it was written.
+func (info *ChunkInfo) damaged(offset, length int64, reason string) {
+	info.Damage = append(info.Damage, &CorruptError{Path: info.Path, Offset: offset, Length: length, Reason: reason})
 }
 
 // header reads the file header and returns where the blocks begin, -1 if there
@@ -104,30 +98,28 @@ func (info *ChunkInfo) header(data []byte) (int, error) {
 		return h.size, nil
 	}
 	if skip := resync(data, 0, 0); skip > 0 {
-		info.Damage = append(info.Damage, &CorruptError{Path: info.Path, Length: int64(skip), Reason: reason})
+		info.damaged(0, int64(skip), reason)
 		return skip, nil
 	}
 	info.Lost, info.tail = int64(len(data)), reason
 	if !short {
-		info.Damage = append(info.Damage, &CorruptError{Path: info.Path, Length: info.Lost, Reason: reason})
+		info.damaged(0, info.Lost, reason)
 	}
 	return -1, nil
 }
 
-// checkFooter compares what was found with what the footer counts.
-func (info *ChunkInfo) checkFooter(s scanned, data []byte) {
-	info.LostGames = max(0, int(s.footer.games)-s.games)
+// checkFooter compares what was found, in the bytes before the footer, with what that
+// counts.
+func (info *ChunkInfo) checkFooter(f *footer, data []byte) {
 	if len(info.Damage) > 0 {
 		return // reported already, and the sum differs because of it
 	}
-	end := s.next - footerSize
-	switch {
-	case sha256.Sum256(data[:end]) != s.footer.sum:
-		info.Damage = append(info.Damage, &CorruptError{Offset: 0, Length: end, Reason: "the file's hash differs from its footer"})
-	case s.footer.blocks != int64(s.blocks), s.footer.games != int64(s.games), s.footer.positions != int64(s.positions):
-		info.Damage = append(info.Damage, &CorruptError{Offset: end, Length: footerSize, Reason: fmt.Sprintf(
-			"the footer counts %d blocks, %d games, %d positions; there are %d, %d, %d",
-			s.footer.blocks, s.footer.games, s.footer.positions, s.blocks, s.games, s.positions)})
+	switch end := int64(len(data)); {
+	case sha256.Sum256(data) != f.sum:
+		info.damaged(0, end, "the file's hash differs from its footer")
+	case f.blocks != int64(info.Blocks), f.games != int64(info.Games), f.positions != int64(info.Positions):
+		info.damaged(end, footerSize, fmt.Sprintf("the footer counts %d blocks, %d games, %d positions; there are %d, %d, %d",
+			f.blocks, f.games, f.positions, info.Blocks, info.Games, info.Positions))
 	}
 }
 

@@ -7,17 +7,6 @@ import (
 	"github.com/chessbrain/chessbrain/record"
 )
 
-// scanned is what scanBlocks found in a stretch of a chunk file, games apart.
-type scanned struct {
-	games     int
-	blocks    int
-	positions int
-	next      int64 // file offset after the last whole block (or damaged stretch before one, or footer)
-	footer    *footer
-	damage    []*CorruptError // without Path; each followed by a whole block, the footer or nothing else
-	tail      string          // what is wrong with the bytes after next; "" if there are none
-}
-
 // readGame reads the game at the start of src, which stands at a file offset, and
 // returns its plies and its bytes.
 type readGame[T any] func(src []byte, offset int64) (game T, plies, size int, err error)
@@ -31,40 +20,41 @@ func decodeGame(src []byte, _ int64) (g *record.Game, plies, size int, err error
 }
 
 // scanBlocks reads data, a stretch of a chunk file from offset base, where a
-// block or the footer begins, to the file's end as it is now.
-func scanBlocks[T any](data []byte, base int64, read readGame[T]) (games []T, s scanned) {
-	s.next = base
+// block or the footer begins, to the file's end as it is now. What it finds is
+// counted in info. next is the file offset after the last whole block, or damaged
+// stretch before one, or footer. There may be no footer.
+func scanBlocks[T any](info *ChunkInfo, data []byte, base int64, read readGame[T]) (games []T, next int64, end *footer) {
+	next = base
 	for pos := 0; pos < len(data); {
 		rest, offset := data[pos:], base+int64(pos)
 		if f, ok := parseFooter(rest, offset); ok {
-			s.footer = &f
-			s.next = offset + footerSize
-			if extra := len(rest) - footerSize; extra > 0 {
-				s.damage = append(s.damage, &CorruptError{Offset: s.next, Length: int64(extra), Reason: "bytes after the footer"})
-				s.next += int64(extra)
+			next = offset + footerSize
+			if extra := int64(len(rest) - footerSize); extra > 0 {
+				info.damaged(next, extra, "bytes after the footer")
+				next += extra
 			}
-			return games, s
+			return games, next, &f
 		}
 		some, positions, size, reason := readBlock(rest, offset, read)
 		if reason == "" {
 			games = append(games, some...)
-			s.games += len(some)
-			s.blocks++
-			s.positions += positions
+			info.Games += len(some)
+			info.Blocks++
+			info.Positions += positions
 			pos += size
-			s.next = base + int64(pos)
+			next = base + int64(pos)
 			continue
 		}
 		skip := resync(rest, offset, size)
 		if skip < 0 {
-			s.tail = reason
-			return games, s
+			info.tail = reason
+			return games, next, nil
 		}
-		s.damage = append(s.damage, &CorruptError{Offset: offset, Length: int64(skip), Reason: reason})
+		info.damaged(offset, int64(skip), reason)
 		pos += skip
-		s.next = base + int64(pos)
+		next = base + int64(pos)
 	}
-	return games, s
+	return games, next, nil
 }
 
 // readBlock reads the block at the start of data, which stands at the given

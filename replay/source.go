@@ -83,7 +83,11 @@ func (s *Source) Next(ctx context.Context, b *encoding.TrainBatch) error {
 		b.Kept.Of = &viewRows{view, s.ShortTerm}
 	}
 	for k, ref := range refs {
-		if err := add(b, view, ref, s.seed^(s.rows+uint64(k))); err != nil {
+		i, err := checkRef(view, ref)
+		if err == nil {
+			err = add(b, view, i, ref, s.seed^(s.rows+uint64(k)))
+		}
+		if err != nil {
 			return stage.KindSampler.Named(s.sampler.Name(), err)
 		}
 	}
@@ -96,13 +100,9 @@ func (s *Source) Next(ctx context.Context, b *encoding.TrainBatch) error {
 // would be drawn now.
 func (s *Source) Version() uint64 { return s.window.Version() }
 
-// spellRow appends the row of a reference under the symmetry that draw chooses.
-func (s *Source) spellRow(b *encoding.TrainBatch, view *View, ref stage.RowRef, draw uint64) error {
-	i, err := checkRef(view, ref)
-	if err == nil {
-		err = appendRow(b, &s.replayer, view.GameRecord(i), ref.Ply)
-	}
-	if err != nil {
+// spellRow appends the row of a reference to game i under the symmetry that draw chooses.
+func (s *Source) spellRow(b *encoding.TrainBatch, view *View, i int, ref stage.RowRef, draw uint64) error {
+	if err := appendRow(b, &s.replayer, view.GameRecord(i), ref.Ply); err != nil {
 		return err
 	}
 	row := b.N - 1
@@ -112,12 +112,8 @@ func (s *Source) spellRow(b *encoding.TrainBatch, view *View, ref stage.RowRef, 
 	return nil
 }
 
-// nameRow appends the number of the row of a reference, and the draw.
-func (s *Source) nameRow(b *encoding.TrainBatch, view *View, ref stage.RowRef, draw uint64) error {
-	i, err := checkRef(view, ref)
-	if err != nil {
-		return err
-	}
+// nameRow appends the number of the row of a reference to game i, and the draw.
+func (s *Source) nameRow(b *encoding.TrainBatch, view *View, i int, ref stage.RowRef, draw uint64) error {
 	e := view.entries[i]
 	k, _ := slices.BinarySearch(e.plies, ref.Ply)
 	b.AppendKept(e.startRow+uint64(k), ref.Weight)

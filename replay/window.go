@@ -99,7 +99,7 @@ func (w *Window) add(e *entry) bool {
 	w.version++
 	w.ids[e.game.ID] = struct{}{}
 	w.entries = append(w.entries, e)
-	for len(w.entries)-w.head > 1 && w.rows() > w.maxRows {
+	for len(w.entries)-w.head > 1 && int(e.endRow()-w.entries[w.head].startRow) > w.maxRows {
 		delete(w.ids, w.entries[w.head].game.ID)
 		w.head++
 	}
@@ -109,14 +109,6 @@ func (w *Window) add(e *entry) bool {
 		w.head = 0
 	}
 	return true
-}
-
-// rows counts the window's rows. w.mu is held.
-func (w *Window) rows() int {
-	if w.head == len(w.entries) {
-		return 0
-	}
-	return int(w.entries[len(w.entries)-1].endRow() - w.entries[w.head].startRow)
 }
 
 // View returns the window as it is now; later changes do not show in it.

@@ -48,8 +48,8 @@ func diagnose(c *cobra.Command, _ []string) error {
 	if total, free, ok := bench.Memory(); ok {
 		say("memory", "%.1f GiB, %.1f GiB free", total, free)
 	}
-	if free, err := fsx.FreeSpace(fsx.OS, "."); err == nil {
-		say("disk", "%.1f GiB may be used here (2 GiB or 5 %% stay free)", float64(free)/(1<<30))
+	if disk, err := fsx.OS.Space("."); err == nil {
+		say("disk", "%.1f GiB may be used here (2 GiB or 5 %% stay free)", float64(disk.Free)/(1<<30))
 	} else {
 		say("disk", "! %v", err)
 	}

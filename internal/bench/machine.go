@@ -22,7 +22,7 @@ func Missing() []string {
 	if _, free, ok := Memory(); ok && free < 1 {
 		lines = append(lines, "memory: less than 1 GiB is free; take a smaller --replay-size")
 	}
-	if free, err := fsx.FreeSpace(fsx.OS, "."); err == nil && free < 1<<30 {
+	if disk, err := fsx.OS.Space("."); err == nil && disk.Free < 1<<30 {
 		lines = append(lines, "disk space: less than 1 GiB may be used here")
 	}
 	if len(lines) == 0 {

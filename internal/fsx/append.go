@@ -15,7 +15,6 @@ type AppendFile struct {
 	path string
 	f    File
 	size int64 // bytes written
-	safe int64 // bytes on stable storage
 	err  error // sticky
 }
 
@@ -51,9 +50,6 @@ func (a *AppendFile) Path() string { return a.path }
 
 // Size returns the bytes of the file, synced or not.
 func (a *AppendFile) Size() int64 { return a.size }
-
-// Durable returns how many bytes a Sync of this AppendFile has covered.
-func (a *AppendFile) Durable() int64 { return a.safe }
 
 // Write appends p as a whole: after an error the file is cut back to what it
 // was; where even that fails, every later call fails. nil does not mean
@@ -93,10 +89,8 @@ func (a *AppendFile) Sync() error {
 	}
 	if err := a.f.SyncData(); err != nil {
 		a.err = syncError(a.path, err)
-		return a.err
 	}
-	a.safe = a.size
-	return nil
+	return a.err
 }
 
 // Truncate cuts the file back to size bytes, durably. A size beyond the end is

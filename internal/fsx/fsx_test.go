@@ -361,11 +361,8 @@ func TestAppend(t *testing.T) {
 				t.Fatal(err)
 			}
 			fmt.Fprintf(a, "line %d\n", round)
-			if a.Durable() != 0 {
-				t.Errorf("%s: durable before Sync", name)
-			}
-			if err := a.Sync(); err != nil || a.Durable() != a.Size() {
-				t.Errorf("%s: Sync: %v, durable %d of %d", name, err, a.Durable(), a.Size())
+			if err := a.Sync(); err != nil {
+				t.Errorf("%s: Sync: %v", name, err)
 			}
 			if round == 1 {
 				if err := a.Truncate(9); err == nil && a.Size() < 9 {
@@ -441,13 +438,13 @@ func TestSpace(t *testing.T) {
 	} {
 		m := memfs.New()
 		m.SetSpace(fsx.Space{Free: c.free, Total: c.total})
-		err := fsx.CheckSpace(m, "/", c.need)
+		err := fsx.DefaultReserve.Check(m, "/", c.need)
 		var full *fsx.SpaceError
 		if (err == nil) != c.ok || (err != nil && !errors.As(err, &full)) {
 			t.Errorf("free %d of %d, need %d: %v, want ok = %v", c.free, c.total, c.need, err, c.ok)
 		}
 	}
-	if free, err := fsx.FreeSpace(fsx.OS, t.TempDir()); err != nil || free == 0 {
-		t.Errorf("FreeSpace of the real file system: %d, %v", free, err)
+	if space, err := fsx.OS.Space(t.TempDir()); err != nil || space.Free == 0 {
+		t.Errorf("space of the real file system: %+v, %v", space, err)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -19,7 +21,6 @@ const (
 type LockOptions struct {
 	Shared  bool   // several shared holders, or one exclusive
 	Command string // for the message that others see, e.g. "chessbrain train"
-	Socket  string // path of the holder's control socket; may be set later
 
 	// HeartbeatOnly leaves flock out, as for a network file system whose flock
 	// is not to be trusted. A holder that is suspended for more than a minute
@@ -39,10 +40,10 @@ type Lock struct {
 	mu    sync.Mutex
 	owner Owner
 
-	stop chan struct{}
-	done chan struct{}
-	lost chan struct{}
-	once sync.Once
+	stop  chan struct{}
+	beats sync.WaitGroup
+	lost  chan struct{}
+	once  sync.Once
 }
 
 // Acquire takes the lock at path without waiting. Its directory must exist. If
@@ -55,7 +56,7 @@ func Acquire(path string, o LockOptions) (*Lock, error) {
 	if now == nil {
 		now = time.Now
 	}
-	l := &Lock{path: path, now: now, stop: make(chan struct{}), done: make(chan struct{}), lost: make(chan struct{})}
+	l := &Lock{path: path, now: now, stop: make(chan struct{}), lost: make(chan struct{})}
 	if !o.HeartbeatOnly {
 		if err := l.flock(o.Shared); err != nil {
 			return nil, err
@@ -69,7 +70,7 @@ func Acquire(path string, o LockOptions) (*Lock, error) {
 		}
 		return nil, err
 	}
-	go l.beat()
+	l.beats.Go(l.beat)
 	return l, nil
 }
 
@@ -100,19 +101,18 @@ func (l *Lock) flock(shared bool) error {
 	if err != nil {
 		return fmt.Errorf("lock: %w", err)
 	}
-	held, unsupported, err := tryFlock(f, shared)
-	if err == nil && !held && !unsupported {
+	if err = tryFlock(f, shared); err == nil {
 		l.file = f
 		return nil
 	}
 	closeErr := f.Close()
-	switch {
-	case err != nil:
-		return fmt.Errorf("lock: %w", err)
-	case held:
+	switch err {
+	case unix.EWOULDBLOCK:
 		return &LockedError{Path: l.path, Owner: holder(l.path, shared, l.now())}
+	case unix.ENOSYS, unix.ENOTSUP, unix.ENOLCK, unix.EINVAL: // this file system has no flock
+		return closeErr
 	}
-	return closeErr
+	return fmt.Errorf("lock: %w", &os.PathError{Op: "flock", Path: f.Name(), Err: err})
 }
 
 // enter writes the owner file and looks for owners that stand against it. It
@@ -145,7 +145,6 @@ func (l *Lock) enter() error {
 
 // beat rewrites the owner file until Release.
 func (l *Lock) beat() {
-	defer close(l.done)
 	ticks := time.Tick(heartbeatEvery)
 	for {
 		select {
@@ -195,7 +194,7 @@ func (l *Lock) Release() error {
 	var err error
 	l.once.Do(func() {
 		close(l.stop)
-		<-l.done
+		l.beats.Wait()
 		err = os.Remove(l.ownerPath)
 		if errors.Is(err, os.ErrNotExist) {
 			err = nil

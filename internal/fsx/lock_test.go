@@ -106,7 +106,7 @@ func second(t *testing.T, path string, shared bool) (line string, end func(kill 
 
 func TestLockSecondProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trainer.lock")
-	l, err := Acquire(path, LockOptions{Command: "test", Socket: "/tmp/first.sock"})
+	l, err := Acquire(path, LockOptions{Command: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,28 +56,17 @@ type osFile struct{ *os.File }
 
 func (f osFile) SyncData() error { return syncData(f.File) }
 
-// tryFlock takes a flock without waiting. held: another open file has it.
-// unsupported: this file system has no flock.
-func tryFlock(f *os.File, shared bool) (held, unsupported bool, err error) {
+// tryFlock takes a flock without waiting; EWOULDBLOCK where another open file has it.
+func tryFlock(f *os.File, shared bool) error {
 	how := unix.LOCK_EX
 	if shared {
 		how = unix.LOCK_SH
 	}
 	for {
-		err = unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
-		if err != unix.EINTR {
-			break
+		if err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB); err != unix.EINTR {
+			return err
 		}
 	}
-	switch {
-	case err == nil:
-		return false, false, nil
-	case errors.Is(err, unix.EWOULDBLOCK):
-		return true, false, nil
-	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOLCK), errors.Is(err, unix.EINVAL):
-		return false, true, nil
-	}
-	return false, false, &os.PathError{Op: "flock", Path: f.Name(), Err: err}
 }
 
 // processGone says that no process of this machine has the id.

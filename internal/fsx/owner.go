@@ -38,7 +38,7 @@ func newOwner(o LockOptions, now time.Time, heartbeatOnly bool) Owner {
 		host = "unknown"
 	}
 	return Owner{Host: host, PID: os.Getpid(), BootID: bootID(), Command: o.Command, Started: now, Heartbeat: now,
-		Socket: o.Socket, Shared: o.Shared, HeartbeatOnly: heartbeatOnly, Number: ownerCounter.Add(1)}
+		Shared: o.Shared, HeartbeatOnly: heartbeatOnly, Number: ownerCounter.Add(1)}
 }
 
 // bootID changes with every start of the machine; empty where not known, as beside Linux.

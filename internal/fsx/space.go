@@ -33,17 +33,6 @@ func (r Reserve) Check(fsys FS, path string, need uint64) error {
 	return nil
 }
 
-// CheckSpace is DefaultReserve.Check.
-func CheckSpace(fsys FS, path string, need uint64) error {
-	return DefaultReserve.Check(fsys, path, need)
-}
-
-// FreeSpace returns the bytes that this user may still write where path lies.
-func FreeSpace(fsys FS, path string) (uint64, error) {
-	space, err := fsys.Space(path)
-	return space.Free, err
-}
-
 // Exists says whether anything is at path, on the operating system's disk.
 func Exists(path string) (bool, error) {
 	_, err := os.Stat(path)

@@ -115,16 +115,22 @@ func MarkedTemp(path, mark string) string {
 // be there. No other process may be writing in it, but with a mark: then it removes only
 // what has that.
 func RemoveTemps(fsys FS, dir, mark string) error {
+	return removeWhere(fsys, dir, func(base string) bool {
+		return IsTemp(base) && strings.HasSuffix(base, mark+tempSuffix)
+	})
+}
+
+// removeWhere removes what is left in dir under temporary names.
+func removeWhere(fsys FS, dir string, left func(base string) bool) error {
 	entries, err := fsys.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	for _, e := range entries {
-		if !IsTemp(e.Name()) || !strings.HasSuffix(e.Name(), mark+tempSuffix) {
-			continue
-		}
-		if err := removeRenamed(fsys, filepath.Join(dir, e.Name())); err != nil {
-			return err
+		if left(e.Name()) {
+			if err := removeRenamed(fsys, filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -142,16 +148,5 @@ func IsTempOf(base, final string) bool {
 // be writing it.
 func RemoveTempsOf(fsys FS, path string) error {
 	dir, final := filepath.Split(path)
-	entries, err := fsys.ReadDir(filepath.Clean(dir))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for _, e := range entries {
-		if IsTempOf(e.Name(), final) {
-			if err := RemoveAll(fsys, filepath.Join(dir, e.Name())); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return removeWhere(fsys, filepath.Clean(dir), func(base string) bool { return IsTempOf(base, final) })
 }

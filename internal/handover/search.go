@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -72,10 +73,7 @@ func (g Search) Find() (path, reason string) {
 // takes one where it can. Where the path is empty this program goes on; reason says
 // why there is none for a device that must be a GPU, "" where none must.
 func (g Search) Wanted(devices ...string) (path, reason string) {
-	must, may := false, false
-	for _, d := range devices {
-		may, must = may || d == "auto", must || IsGPU(d)
-	}
+	must, may := slices.ContainsFunc(devices, IsGPU), slices.Contains(devices, "auto")
 	if g.built || !must && !may {
 		return "", ""
 	}

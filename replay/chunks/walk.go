@@ -92,12 +92,11 @@ func gamesOf(fsys fsx.FS, path string) iter.Seq2[*Game, error] {
 	return func(yield func(*Game, error) bool) {
 		if strings.HasSuffix(replay.SealedName(path), replay.SealedSuffix) {
 			games, info, err := replay.ReadChunk(fsys, path)
-			problems := []error{err}
-			for _, d := range info.Damage {
-				problems = append(problems, d)
+			if err != nil && !yield(nil, err) {
+				return
 			}
-			for _, err := range problems {
-				if err != nil && !yield(nil, err) {
+			for _, d := range info.Damage {
+				if !yield(nil, d) {
 					return
 				}
 			}

@@ -45,8 +45,7 @@ type Importer struct {
 	writer  *replay.Writer
 	known   map[[16]byte]struct{} // games in the directory, and of this import
 	ordinal uint64                // of the next game
-	unsaved int
-	chunks  string // directory of the games as Leela's chunks, game_<ordinal>.gz; "" = off
+	chunks  string                // directory of the games as Leela's chunks, game_<ordinal>.gz; "" = off
 	report  Report
 }
 
@@ -212,10 +211,9 @@ func (im *Importer) stored(g *record.Game) error {
 			im.report.Annotated++
 		}
 	}
-	if im.unsaved++; im.unsaved < syncEvery {
+	if im.report.Imported%syncEvery != 0 {
 		return nil
 	}
-	im.unsaved = 0
 	return im.writer.Sync()
 }
 

@@ -44,14 +44,7 @@ func (r *chunkRescorer) Run(ctx context.Context) error {
 
 // run rescores the batches that next returns.
 func (r *chunkRescorer) run(ctx context.Context, next func(context.Context) ([]*Game, error)) error {
-	return replay.MapOrdered(ctx, r.threads, next, r.rescore, func(ctx context.Context, games []*Game) error {
-		for _, g := range games {
-			if err := r.out.Put(ctx, g); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return replay.MapOrdered(ctx, r.threads, next, r.rescore, r.out.PutAll)
 }
 
 // rescoring is a chunk on its way through the rescorers.

@@ -51,14 +51,10 @@ func (r *chunkSourceReader) read(ctx context.Context, f File) (*SourceEvent, err
 		r.quarantine.Release(f.Key)
 		return &SourceEvent{File: f}, nil
 	}
-	open := openerOf(f.Path)
-	if open == nil {
-		return nil, fmt.Errorf("%s: no form of chunk file; known: .games, .gz, .tar", f.Path) // the provider lets none through
-	}
 	if f.Phase != Initial {
 		r.quarantine.Release(f.Key) // what it was before
 	}
-	src, err := open(r, f)
+	src, err := openerOf(f.Path)(r, f) // the provider lets no other names through
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

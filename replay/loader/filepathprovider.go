@@ -91,10 +91,7 @@ func (p *filePathProvider) Run(ctx context.Context) error {
 			case <-time.After(min(hintDelay, interval)):
 			}
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err := p.scan(ctx, Added, hint); err != nil {
+		if err := p.scan(ctx, Added, hint); err != nil { // ctx's, where it has ended
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/record"
@@ -53,9 +54,6 @@ const (
 // A toggle is plane << 6 | square, and fits 16 bits.
 const _ uint16 = piecePlanes<<6 | 63
 
-// Len returns the number of bytes.
-func (f Frame) Len() int { return len(f.row) }
-
 // packer makes frames. It keeps its scratch; one goroutine at a time.
 type packer struct{ buf []byte }
 
@@ -75,18 +73,13 @@ func (p *packer) pack(b *encoding.TrainBatch, i int, total uint64) (Frame, error
 	boards = max(boards, 1)
 	p.buf = append(p.buf[:0], byte(boards), s.OurOOO&1|s.OurOO&1<<1|s.TheirOOO&1<<2|s.TheirOO&1<<3|s.BlackToMove&1<<4,
 		s.Rule50, repeated, byte(len(legal)), 0, 0)
-	p.buf = appendFloat32(p.buf, b.Weight[i])
+	p.buf = binary.LittleEndian.AppendUint32(p.buf, math.Float32bits(b.Weight[i]))
 	p.values(&b.Targets[i])
 	p.moves(legal)
 	p.policy(b.PolicyOf(i), total)
-	var twice uint64
-	if p.buf, twice = replay.AppendMen(p.buf, masks[:piecePlanes]); twice != 0 {
-		return Frame{}, fmt.Errorf("%w: two men on square %d", ErrFrame, bits.TrailingZeros64(twice))
-	}
+	p.buf = replay.AppendMen(p.buf, masks[:piecePlanes])
 	for t := 1; t < boards; t++ {
-		if err := p.step(masks[(t-1)*encoding.PlanesPerBoard:], masks[t*encoding.PlanesPerBoard:]); err != nil {
-			return Frame{}, err
-		}
+		p.step(masks[(t-1)*encoding.PlanesPerBoard:], masks[t*encoding.PlanesPerBoard:])
 	}
 	return Frame{string(p.buf)}, nil
 }
@@ -129,19 +122,15 @@ func (p *packer) policy(policy []float32, total uint64) {
 		return
 	}
 	p.buf = p.buf[:from]
-	zero := true
-	for _, v := range policy {
-		zero = zero && math.Float32bits(v) == 0
-	}
-	if zero {
+	if !slices.ContainsFunc(policy, func(v float32) bool { return math.Float32bits(v) != 0 }) {
 		return
 	}
 	p.buf[0] |= policyFloats << 4
 	p.buf = append(p.buf, make([]byte, (len(policy)+7)/8)...)
 	for j, v := range policy {
-		if math.Float32bits(v) != 0 {
+		if bits := math.Float32bits(v); bits != 0 {
 			p.buf[from+j/8] |= 1 << (j % 8)
-			p.buf = appendFloat32(p.buf, v)
+			p.buf = binary.LittleEndian.AppendUint32(p.buf, bits)
 		}
 	}
 }
@@ -168,8 +157,8 @@ func (p *packer) visits(policy []float32, total uint64) bool {
 }
 
 // step appends what turns one board into an older one.
-func (p *packer) step(newer, older []uint64) error {
-	at, n := len(p.buf), 0
+func (p *packer) step(newer, older []uint64) {
+	at, n := len(p.buf), 0 // boards with a man a square differ in at most 128 bits
 	p.buf = append(p.buf, 0)
 	for plane, m := range newer[:piecePlanes] {
 		for m ^= older[plane]; m != 0; m &= m - 1 {
@@ -177,13 +166,5 @@ func (p *packer) step(newer, older []uint64) error {
 			n++
 		}
 	}
-	if n > math.MaxUint8 { // boards with a man a square differ in at most 128 bits
-		return fmt.Errorf("%w: two men on one square of a history board", ErrFrame)
-	}
 	p.buf[at] = byte(n)
-	return nil
-}
-
-func appendFloat32(b []byte, v float32) []byte {
-	return binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
 }

@@ -131,7 +131,7 @@ func TestFrameKeepsRows(t *testing.T) {
 			if err := f.AppendTo(got); err != nil || !sameRow(got, i, want, i) {
 				t.Fatalf("seed %d, row %d differs, %v", seed, i, err)
 			}
-			size, n = size+f.Len(), n+1
+			size, n = size+len(f.row), n+1
 		}
 	}
 	t.Logf("%d rows, %.0f bytes a row in the mean", n, float64(size)/float64(n))
@@ -177,12 +177,12 @@ func TestFrameSize(t *testing.T) {
 	var pack packer
 	f, err := pack.pack(b, 0, 2470) // 0 + 1 + 4 + ... + 361
 	// head 11, values 2*12, moves 30, visits 20 and one more byte for 144 to 361, men 8+16
-	if want := 11 + 24 + 30 + 20 + 8 + 8 + 16; err != nil || f.Len() != want {
-		t.Errorf("%d bytes, want %d, %v", f.Len(), want, err)
+	if want := 11 + 24 + 30 + 20 + 8 + 8 + 16; err != nil || len(f.row) != want {
+		t.Errorf("%d bytes, want %d, %v", len(f.row), want, err)
 	}
 	wrong, err := pack.pack(b, 0, 2471)
-	if want := f.Len() - 28 + 3 + 4*19; err != nil || wrong.Len() != want { // a bit a move, a float32 a visited move
-		t.Errorf("%d bytes with the wrong number of visits, want %d, %v", wrong.Len(), want, err)
+	if want := len(f.row) - 28 + 3 + 4*19; err != nil || len(wrong.row) != want { // a bit a move, a float32 a visited move
+		t.Errorf("%d bytes with the wrong number of visits, want %d, %v", len(wrong.row), want, err)
 	}
 }
 
@@ -216,7 +216,7 @@ func TestFrameRefuses(t *testing.T) {
 	for n := range f.row {
 		n0, from := b.N, len(b.Legal)
 		if err := (Frame{f.row[:n]}).AppendTo(b); !errors.Is(err, ErrFrame) || b.N != n0 || len(b.Legal) != from || len(b.LegalStart) != n0+1 {
-			t.Fatalf("%d of %d bytes: %v, %d rows", n, f.Len(), err, b.N)
+			t.Fatalf("%d of %d bytes: %v, %d rows", n, len(f.row), err, b.N)
 		}
 	}
 	if err := (Frame{f.row + "x"}).AppendTo(b); !errors.Is(err, ErrFrame) {

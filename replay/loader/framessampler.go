@@ -68,7 +68,7 @@ func (s *frameSampler) hand(ctx context.Context, f Frame) error {
 func (s *frameSampler) exchange(f Frame) (out Frame, full bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.bytes += int64(f.Len())
+	s.bytes += int64(len(f.row))
 	if len(s.reservoir) < s.size {
 		s.reservoir = append(s.reservoir, f)
 		return out, false
@@ -76,7 +76,7 @@ func (s *frameSampler) exchange(f Frame) (out Frame, full bool) {
 	// A reservoir loaded from a checkpoint of a larger one stays as large.
 	k := s.rng.IntN(len(s.reservoir))
 	out, s.reservoir[k] = s.reservoir[k], f
-	s.bytes -= int64(out.Len())
+	s.bytes -= int64(len(out.row))
 	return out, true
 }
 
@@ -92,16 +92,15 @@ func (s *frameSampler) takeOne(context.Context) (f Frame, err error) {
 	f, s.reservoir[k] = s.reservoir[k], s.reservoir[n-1]
 	s.reservoir[n-1] = Frame{}
 	s.reservoir = s.reservoir[:n-1]
-	s.bytes -= int64(f.Len())
+	s.bytes -= int64(len(f.row))
 	return f, nil
 }
 
 // Stats returns the counters.
 func (s *frameSampler) Stats() []Counter {
 	s.mu.Lock()
-	n, bytes := len(s.reservoir), s.bytes
-	s.mu.Unlock()
-	return append(s.build.Stats(), gauge("reservoir_frames", n), gauge("reservoir_bytes", bytes))
+	defer s.mu.Unlock()
+	return append(s.build.Stats(), gauge("reservoir_frames", len(s.reservoir)), gauge("reservoir_bytes", s.bytes))
 }
 
 const samplerVersion = 1
@@ -125,7 +124,7 @@ func (s *frameSampler) save(w io.Writer) error {
 		return err
 	}
 	for _, f := range frames {
-		data = append(binary.AppendUvarint(data[:0], uint64(f.Len())), f.row...)
+		data = append(binary.AppendUvarint(data[:0], uint64(len(f.row))), f.row...)
 		if _, err := w.Write(data); err != nil {
 			return err
 		}

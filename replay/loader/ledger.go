@@ -123,9 +123,7 @@ func (l *ledger) place(now seen, print fingerprint, phase Phase, there map[strin
 		delete(l.prints, old.print)
 		return []File{l.hold(f, old, print, Replaced)}
 	case old != nil: // it leaves others that hold the old content, or joins others
-		if e, ok := l.drop(f); ok {
-			events = append(events, e)
-		}
+		events = l.drop(f)
 	}
 	switch {
 	case same != nil && len(same.paths) > 0: // a copy
@@ -168,7 +166,7 @@ func (l *ledger) hold(f *ledgerFile, c *content, print fingerprint, phase Phase)
 
 // drop takes f away from its content. The event says that the content lies
 // elsewhere, or is gone; none where another file was the one handed on.
-func (l *ledger) drop(f *ledgerFile) (File, bool) {
+func (l *ledger) drop(f *ledgerFile) []File {
 	c := f.content
 	f.content = nil
 	i := slices.Index(c.paths, f.rel)
@@ -178,12 +176,12 @@ func (l *ledger) drop(f *ledgerFile) (File, bool) {
 		l.removed++
 		e := c.event(Removed)
 		e.Path = f.rel
-		return e, true
+		return []File{e}
 	case i == 0:
 		l.renamed++
-		return c.event(Replaced), true
+		return []File{c.event(Replaced)}
 	}
-	return File{}, false
+	return nil
 }
 
 // event says something of a content.
@@ -209,11 +207,8 @@ func (l *ledger) missing(there map[string]seen, failed []string) (events []File)
 	for _, rel := range gone {
 		f := l.files[rel]
 		delete(l.files, rel)
-		if f.content == nil {
-			continue
-		}
-		if e, ok := l.drop(f); ok {
-			events = append(events, e)
+		if f.content != nil {
+			events = append(events, l.drop(f)...)
 		}
 	}
 	return events

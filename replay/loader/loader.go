@@ -20,7 +20,6 @@ type Loader struct {
 	graph      *graph
 	outputs    []*Output
 	quarantine *Quarantine
-	history    *recorder
 	schedule   *Schedule
 
 	ctx    context.Context // of the stages
@@ -60,7 +59,6 @@ func New(c Config, o Options) (*Loader, error) {
 		l.outputs = append(l.outputs, &Output{loader: l, name: p.String(), queue: p.node.out[p.i].(*Queue[*Batch])})
 	}
 	l.tapSources()
-	l.history = newRecorder(g)
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
 	return l, nil
 }
@@ -93,7 +91,7 @@ func (l *Loader) Start() {
 	for _, n := range l.graph.nodes {
 		stages.Go(func() { l.run(n) })
 	}
-	recorder.Go(func() { l.history.run(stopped) })
+	recorder.Go(func() { l.graph.record(stopped) })
 	go func() { // its owner is Close, which waits for done
 		defer close(l.done)
 		stages.Wait()

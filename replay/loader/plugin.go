@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/chessbrain/chessbrain/replay"
 )
 
@@ -25,29 +23,16 @@ func newPlugin(b *build) (Stage, error) {
 }
 
 // Run rescores.
-func (p *pluginStage) Run(ctx context.Context) error {
-	batches := NewQueue[[]*Game](1, Block)
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		defer batches.Close()
-		return p.gather(ctx, batches)
-	})
-	group.Go(func() error { return p.run(ctx, batches.Get) })
-	return group.Wait()
-}
+func (p *pluginStage) Run(ctx context.Context) error { return p.run(ctx, p.gather) }
 
-// gather makes batches of the chunks that wait: it waits for the first of each
-// alone.
-func (p *pluginStage) gather(ctx context.Context, batches *Queue[[]*Game]) error {
-	return replay.Each(ctx, p.in.Get, func(g *Game) error {
-		batch := []*Game{g}
-		for len(batch) < p.batch {
-			g, ok := p.in.TryGet()
-			if !ok {
-				break
-			}
+// gather returns a batch of the chunks that wait: it waits for the first alone.
+func (p *pluginStage) gather(ctx context.Context) ([]*Game, error) {
+	g, err := p.in.Get(ctx)
+	batch := []*Game{g}
+	for ok := err == nil; ok && len(batch) < p.batch; {
+		if g, ok = p.in.TryGet(); ok {
 			batch = append(batch, g)
 		}
-		return batches.Put(ctx, batch)
-	})
+	}
+	return batch, err
 }

@@ -113,19 +113,22 @@ func TestPluginStage(t *testing.T) {
 // TestPluginGathers: what waits goes into one batch, up to its size, and a batch
 // is not waited for.
 func TestPluginGathers(t *testing.T) {
-	in, batches := NewQueue[*Game](10, Block), NewQueue[[]*Game](10, Block)
+	in := NewQueue[*Game](10, Block)
 	p := &pluginStage{chunkRescorer: chunkRescorer{edges: edges[*Game, *Game]{in: in}}, batch: 4}
 	for i := range 10 {
 		put(t, in, &Game{Index: i})
 	}
 	in.Close()
-	if err := p.gather(t.Context(), batches); err != nil {
-		t.Fatal(err)
-	}
-	batches.Close()
 	var sizes []int
 	next := 0
-	for _, b := range drain(t, batches) {
+	for {
+		b, err := p.gather(t.Context())
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 		sizes = append(sizes, len(b))
 		for _, g := range b {
 			if g.Index != next {

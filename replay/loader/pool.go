@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"sync"
 
@@ -61,14 +62,9 @@ func newChunkPool(b *build) (Stage, error) {
 // Run takes sources in beside handing chunks on.
 func (p *chunkPool) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	draws := NewQueue[poolDraw](p.settings.Threads, Block)
 	group.Go(func() error { return p.takeIn(ctx) })
 	group.Go(func() error {
-		defer draws.Close()
-		return p.draw(ctx, draws)
-	})
-	group.Go(func() error {
-		return replay.MapOrdered(ctx, p.settings.Threads, draws.Get, p.fetch, func(ctx context.Context, g *Game) error {
+		return replay.MapOrdered(ctx, p.settings.Threads, p.draw, p.fetch, func(ctx context.Context, g *Game) error {
 			if g == nil {
 				return nil
 			}
@@ -123,18 +119,15 @@ func (p *chunkPool) completeScan(ctx context.Context) error {
 	}
 	p.pending, p.saved = nil, nil
 	p.mu.Unlock()
-	err := p.slide(ctx)
-	p.mu.Lock()
-	p.scanned = true
-	p.mu.Unlock()
-	return err
+	return p.slide(ctx)
 }
 
 // slide moves the window to the newest chunks, after their weights are known
 // where hanse sampling needs them.
 func (p *chunkPool) slide(ctx context.Context) error {
 	p.mu.Lock()
-	lo, hi := p.window.newest(p.settings.ChunkPoolSize)
+	w := &p.window
+	lo, hi := max(w.first, w.hi-min(w.hi, uint64(p.settings.ChunkPoolSize))), w.hi // the newest chunks
 	p.mu.Unlock()
 	if p.settings.HanseSampling {
 		if err := p.readAhead(ctx, lo, hi); err != nil {
@@ -143,6 +136,7 @@ func (p *chunkPool) slide(ctx context.Context) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.scanned = true
 	p.stream.Slide(lo, hi)
 	p.window.forget(lo)
 	p.hanse.Reset()
@@ -160,8 +154,8 @@ type poolDraw struct {
 	packed *Transcoded // nil = to be read
 }
 
-// draw draws chunks until the last epoch is over.
-func (p *chunkPool) draw(ctx context.Context, out *Queue[poolDraw]) error {
+// draw draws a chunk and waits for one; io.EOF when the last epoch is over.
+func (p *chunkPool) draw(ctx context.Context) (poolDraw, error) {
 	for {
 		p.mu.Lock()
 		d, ok, over := p.next()
@@ -169,17 +163,14 @@ func (p *chunkPool) draw(ctx context.Context, out *Queue[poolDraw]) error {
 		p.mu.Unlock()
 		switch {
 		case over:
-			return nil
+			return d, io.EOF
 		case ok:
-			if err := out.Put(ctx, d); err != nil {
-				return err
-			}
-		default:
-			select {
-			case <-changed:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+			return d, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return d, ctx.Err()
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/plugins/sample/chance"
 	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // listSource is a file of games in memory. nil games are damaged.
@@ -193,8 +194,8 @@ func TestPoolWaitsForTheEnd(t *testing.T) {
 	}
 	expect("after two passes", false)
 	again := NewStream(new(rand.PCG))
-	if rest, err := again.SetState(p.stream.AppendState(nil)); err != nil || len(rest) != 0 || !again.Seen() {
-		t.Errorf("a saved stream: %d bytes left, %v, all seen: %v", len(rest), err, again.Seen())
+	if d := (replay.Decoder{Data: p.stream.AppendState(nil)}); again.SetState(&d) != nil || d.End() != nil || !again.Seen() {
+		t.Errorf("a saved stream: %+v, all seen: %v", d, again.Seen())
 	}
 	given(t, p, event(Added, newSource(t, "bb", 4)))
 	if got, want := sortedNames(drawn(t, p, 4)), sortedNames(append(uses("a", 2, 0, 3), uses("bb", 0, 0, 1)...)); !slices.Equal(got, want) {

@@ -90,18 +90,14 @@ func appendSpans(data []byte, spans []savedSpan) []byte {
 }
 
 func (p *chunkPool) load(data []byte) error {
-	stream, pcg := NewStream(new(rand.PCG)), new(rand.PCG)
-	rest, err := stream.SetState(data)
-	if err != nil {
+	d, stream, pcg := replay.Decoder{Data: data}, NewStream(new(rand.PCG)), new(rand.PCG)
+	if err := stream.SetState(&d); err != nil {
 		return err
 	}
-	if len(rest) < pcgBytes {
-		return errPoolState
-	}
-	if err := setPCG(pcg, rest[:pcgBytes]); err != nil {
+	if err := setPCG(pcg, d.Take(pcgBytes)); err != nil {
 		return err
 	}
-	base, spans, err := readSpans(rest[pcgBytes:])
+	base, spans, err := readSpans(&d)
 	if err != nil {
 		return err
 	}
@@ -120,12 +116,11 @@ func (p *chunkPool) load(data []byte) error {
 }
 
 // readSpans reads what appendSpans wrote behind the number of the first chunk.
-func readSpans(data []byte) (base uint64, spans []savedSpan, err error) {
-	d := replay.Decoder{Data: data}
+func readSpans(d *replay.Decoder) (base uint64, spans []savedSpan, err error) {
 	base = d.Uvarint(1 << 62)
 	for d.More() {
 		v := savedSpan{key: string(d.Bytes(maxKeyBytes)), offset: int(d.Uvarint(maxWindow))}
-		v.uses = make([]uint32, d.Uvarint(uint64(len(data)-d.Pos)))
+		v.uses = make([]uint32, d.Uvarint(uint64(len(d.Data)-d.Pos)))
 		for i := range v.uses {
 			v.uses[i] = uint32(d.Uvarint(math.MaxUint32))
 		}

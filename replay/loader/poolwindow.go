@@ -114,11 +114,6 @@ func (w *poolWindow) drop(s *slot) {
 	}
 }
 
-// newest returns the numbers of the newest size chunks.
-func (w *poolWindow) newest(size int) (lo, hi uint64) {
-	return max(w.first, w.hi-min(w.hi, uint64(size))), w.hi
-}
-
 // slot returns the chunk of a number, which is w.first or more.
 func (w *poolWindow) slot(index uint64) *slot { return &w.slots[index-w.first] }
 

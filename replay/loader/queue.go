@@ -41,6 +41,10 @@ type Queue[T any] struct {
 	puts, gets, drops atomic.Uint64
 	tap               func(T) // sees every item that is put, before it can be got; nil = none
 	tapClose          func()  // sees the first Close; nil = none
+
+	mu      sync.Mutex
+	through uint64 // puts at the last tick, without those dropped
+	passed  History
 }
 
 // NewQueue returns an empty queue of the given capacity, at least 1.
@@ -96,6 +100,16 @@ func (q *Queue[T]) Put(ctx context.Context, v T) error {
 		q.puts.Add(^uint64(0))
 		return replay.ErrClosed
 	}
+}
+
+// PutAll puts items one after the other.
+func (q *Queue[T]) PutAll(ctx context.Context, items []T) error {
+	for _, v := range items {
+		if err := q.Put(ctx, v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Get takes the oldest item and waits for one. io.EOF: the queue is closed and
@@ -157,8 +171,27 @@ func (q *Queue[T]) Stats() QueueStats {
 		Puts: q.puts.Load(), Gets: q.gets.Load(), Drops: q.drops.Load()}
 }
 
+// tick ends a second of the queue's history.
+func (q *Queue[T]) tick() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	puts := q.puts.Load()
+	through := puts - min(q.drops.Load(), puts)
+	q.passed.Tick(through - min(q.through, through))
+	q.through = through
+}
+
+// lately returns what got through, see OutputStats.Passed.
+func (q *Queue[T]) lately() []uint64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.passed.Windows()
+}
+
 // anyQueue is a Queue of whatever type.
 type anyQueue interface {
 	Close()
 	Stats() QueueStats
+	tick()
+	lately() []uint64
 }

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/replay"
 )
@@ -51,22 +53,19 @@ func newSimpleChunkExtractor(b *build) (Stage, error) {
 
 // Run takes sources in beside handing chunks on.
 func (x *simpleChunkExtractor) Run(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var reader sync.WaitGroup
-	defer reader.Wait()
-	defer cancel()
-	reader.Go(func() { x.takeIn(ctx) })
-	return replay.Each(ctx, x.next, func(g *Game) error {
-		if err := x.out.Put(ctx, g); err != nil {
-			return err
-		}
-		x.handed.Add(1)
-		return nil
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return x.takeIn(ctx) })
+	group.Go(func() error {
+		return replay.Each(ctx, x.next, func(g *Game) error {
+			x.handed.Add(1)
+			return x.out.Put(ctx, g)
+		})
 	})
+	return group.Wait()
 }
 
 // takeIn reads the input until it ends or ctx does.
-func (x *simpleChunkExtractor) takeIn(ctx context.Context) {
+func (x *simpleChunkExtractor) takeIn(ctx context.Context) error {
 	err := replay.Each(ctx, x.in.Get, func(e SourceEvent) error {
 		x.changed.change(&x.mu, func() { x.add(e) })
 		return nil
@@ -74,6 +73,7 @@ func (x *simpleChunkExtractor) takeIn(ctx context.Context) {
 	if err == nil {
 		x.changed.change(&x.mu, func() { x.ended, x.scanned = true, true })
 	}
+	return err
 }
 
 // add takes an event in. A source that replaces another goes on where that one
@@ -99,9 +99,14 @@ func (x *simpleChunkExtractor) next(ctx context.Context) (*Game, error) {
 	for at := 0; ; {
 		x.mu.Lock()
 		src, i, end, changed := x.advance(&at)
-		over := src == nil && x.mayStartOver(end) && !idle
+		// Another epoch follows: of endless ones once all files are known, else after the end.
+		over := src == nil && !idle && (x.epochs == 0 && x.scanned || end && x.epoch+1 < x.epochs)
 		if over {
-			x.startOver()
+			x.epoch++
+			for _, s := range x.sources {
+				s.next = 0
+			}
+			clear(x.restore)
 		}
 		x.mu.Unlock()
 		switch {
@@ -111,7 +116,7 @@ func (x *simpleChunkExtractor) next(ctx context.Context) (*Game, error) {
 				return g, err
 			}
 			x.bad.Add(1)
-			x.quarantine.Add(fmt.Sprintf("%s[%d]", src.Key(), i), err)
+			x.quarantine.Add(fmt.Sprintf("%s[%d]", src.Key(), numberIn(src, i)), err)
 		case over:
 			at, idle = 0, true
 		case end:
@@ -138,22 +143,6 @@ func (x *simpleChunkExtractor) advance(at *int) (src Source, i int, end bool, ch
 		}
 	}
 	return nil, 0, x.ended, x.changed
-}
-
-// mayStartOver says whether another epoch follows.
-func (x *simpleChunkExtractor) mayStartOver(end bool) bool {
-	if x.epochs == 0 {
-		return x.scanned
-	}
-	return end && x.epoch+1 < x.epochs
-}
-
-func (x *simpleChunkExtractor) startOver() {
-	x.epoch++
-	for _, s := range x.sources {
-		s.next = 0
-	}
-	clear(x.restore)
 }
 
 func (x *simpleChunkExtractor) Stats() []Counter {

@@ -25,7 +25,7 @@ const (
 // Section is the sampling state of all stages and of the schedule. Load must
 // come before the first Next. Items on the way between two stages at the moment
 // of Save are not in it: at most what the queues hold, one item a goroutine
-// (threads + 3 batches of a plugin stage), and the batch being filled; those
+// (threads + 1 batches of a plugin stage), and the batch being filled; those
 // chunks count as used.
 //
 // Layout: for each part uvarint length of its name, the name, uvarint version,
@@ -40,7 +40,7 @@ func (l *Loader) Section() stage.Section {
 func (l *Loader) parts() []stage.Section {
 	parts := []stage.Section{l.schedule.Section()}
 	for _, n := range l.graph.nodes {
-		if s, ok := n.stage.(Stateful); ok {
+		if s, ok := n.stage.(interface{ Section() stage.Section }); ok {
 			parts = append(parts, s.Section())
 		}
 	}

@@ -47,15 +47,13 @@ func (l *Loader) Stats() Stats {
 	l.mu.Unlock()
 	s.Quarantine, s.Quarantined = l.quarantine.List()
 	s.NewChunks, _, s.ScanDone = l.schedule.state()
-	windows := l.history.windows()
 	for _, n := range l.graph.nodes {
 		st := StageStats{Name: n.config.Name, Kind: n.kind.name, Counters: n.stage.Stats()}
 		for _, p := range n.inputs {
 			st.Inputs = append(st.Inputs, p.String())
 		}
 		for i, q := range n.out {
-			st.Outputs = append(st.Outputs, OutputStats{Name: port{n, i}.String(), Type: n.kind.out.String(), QueueStats: q.Stats(), Passed: windows[0]})
-			windows = windows[1:]
+			st.Outputs = append(st.Outputs, OutputStats{Name: port{n, i}.String(), Type: n.kind.out.String(), QueueStats: q.Stats(), Passed: q.lately()})
 		}
 		s.Stages = append(s.Stages, st)
 	}
@@ -150,60 +148,18 @@ func (h *History) Tick(count uint64) {
 // are there.
 func (h *History) Windows() []uint64 { return slices.Clone(h.windows) }
 
-// recorder keeps the histories of all queues, a tick a second.
-type recorder struct {
-	mu     sync.Mutex
-	queues []*queueHistory // by stage in the order of the graph, then by port
-}
-
-type queueHistory struct {
-	queue  anyQueue
-	puts   uint64 // at the last tick, without those dropped
-	passed History
-}
-
-func newRecorder(g *graph) *recorder {
-	r := &recorder{}
-	for _, n := range g.nodes {
-		for _, q := range n.out {
-			r.queues = append(r.queues, &queueHistory{queue: q})
-		}
-	}
-	return r
-}
-
-// run ticks until stopped is closed.
-func (r *recorder) run(stopped <-chan struct{}) {
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	for {
+// record keeps the histories of all queues, a tick a second, until stopped is closed.
+func (g *graph) record(stopped <-chan struct{}) {
+	for ticks := time.Tick(time.Second); ; {
 		select {
-		case <-ticker.C:
-			r.tick()
+		case <-ticks:
 		case <-stopped:
 			return
 		}
+		for _, n := range g.nodes {
+			for _, q := range n.out {
+				q.tick()
+			}
+		}
 	}
-}
-
-func (r *recorder) tick() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, h := range r.queues {
-		s := h.queue.Stats()
-		through := s.Puts - min(s.Drops, s.Puts)
-		h.passed.Tick(through - min(h.puts, through))
-		h.puts = through
-	}
-}
-
-// windows returns the histories of the queues in their order.
-func (r *recorder) windows() [][]uint64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	all := make([][]uint64, len(r.queues))
-	for i, h := range r.queues {
-		all[i] = h.passed.Windows()
-	}
-	return all
 }

@@ -130,28 +130,25 @@ func (s *Stream) AppendState(dst []byte) []byte {
 	return dst
 }
 
-// SetState replaces the state by what AppendState wrote and returns the bytes
-// behind it. On error the state is unchanged.
-func (s *Stream) SetState(src []byte) (rest []byte, err error) {
-	d, n := replay.Decoder{Data: src}, NewStream(new(rand.PCG))
+// SetState replaces the state by what AppendState wrote, which d stands before. On error
+// the state is unchanged.
+func (s *Stream) SetState(d *replay.Decoder) error {
+	n := NewStream(new(rand.PCG))
 	pcg := d.Take(pcgBytes)
 	n.lo, n.hi, n.base, n.pass = d.U64(), d.U64(), d.U64(), d.U64()
 	count := d.U64()
-	if d.Err != nil {
-		return nil, errStream
+	if d.Err != nil || n.base > n.lo || n.lo > n.hi || n.hi-n.base > maxWindow ||
+		count > uint64(len(d.Data)-d.Pos)/4 || count > n.hi-n.lo {
+		return errStream
 	}
 	if err := setPCG(n.pcg, pcg); err != nil {
-		return nil, err
-	}
-	src = src[d.Pos:]
-	if n.base > n.lo || n.lo > n.hi || n.hi-n.base > maxWindow || count > uint64(len(src)/4) || count > n.hi-n.lo {
-		return nil, errStream
+		return err
 	}
 	n.rest = make([]uint32, count)
 	for i := range n.rest {
-		n.rest[i] = binary.LittleEndian.Uint32(src[4*i:])
+		n.rest[i] = d.U32()
 		if i := n.base + uint64(n.rest[i]); i < n.lo || i >= n.hi {
-			return nil, errStream
+			return errStream
 		}
 	}
 	if count == 0 {
@@ -160,7 +157,7 @@ func (s *Stream) SetState(src []byte) (rest []byte, err error) {
 	*s.pcg = *n.pcg
 	n.pcg, n.rng = s.pcg, s.rng
 	*s = *n
-	return src[4*count:], nil
+	return nil
 }
 
 // setPCG replaces a generator's state.

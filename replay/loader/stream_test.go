@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 func draw(t testing.TB, s *Stream, n int) []uint64 {
@@ -93,8 +95,9 @@ func TestStreamState(t *testing.T) {
 	state := s.AppendState(nil)
 	want := draw(t, s, 500)
 	again := NewStream(rand.NewPCG(0, 0))
-	if rest, err := again.SetState(append(bytes.Clone(state), "tail"...)); err != nil || string(rest) != "tail" {
-		t.Fatalf("%q, %v", rest, err)
+	tailed := replay.Decoder{Data: append(bytes.Clone(state), "tail"...)}
+	if err := again.SetState(&tailed); err != nil || string(tailed.Take(4)) != "tail" || tailed.End() != nil {
+		t.Fatalf("%v, at %d, %v", err, tailed.Pos, tailed.Err)
 	}
 	if !bytes.Equal(again.AppendState(nil), state) {
 		t.Error("the state changes when it is loaded")
@@ -104,7 +107,7 @@ func TestStreamState(t *testing.T) {
 	}
 	state = again.AppendState(nil)
 	for _, bad := range [][]byte{nil, state[:30], state[:len(state)-1], append([]byte("xxxx"), state[4:]...)} {
-		if _, err := again.SetState(bad); err == nil {
+		if err := again.SetState(&replay.Decoder{Data: bad}); err == nil {
 			t.Errorf("state of %d bytes was loaded", len(bad))
 		}
 	}
@@ -123,7 +126,7 @@ func TestStreamStateUnseen(t *testing.T) {
 	}
 	s.Slide(1, 5)
 	again := NewStream(rand.NewPCG(0, 0))
-	if _, err := again.SetState(s.AppendState(nil)); err != nil {
+	if err := again.SetState(&replay.Decoder{Data: s.AppendState(nil)}); err != nil {
 		t.Fatal(err)
 	}
 	if s.Seen() || again.Seen() || again.Passes() != 1 {
@@ -191,7 +194,7 @@ func FuzzStreamState(f *testing.F) {
 	f.Add(s.AppendState(nil))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := NewStream(rand.NewPCG(1, 1))
-		if _, err := s.SetState(data); err != nil {
+		if err := s.SetState(&replay.Decoder{Data: data}); err != nil {
 			return
 		}
 		if lo, hi := s.Window(); hi-lo > 1<<16 {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 )
 
@@ -107,7 +106,8 @@ func (g *Game) Record() (*record.Game, error) {
 // String names the chunk in messages: "a.tar[17]".
 func (g *Game) String() string { return fmt.Sprintf("%s[%d]", g.Source, g.Index) }
 
-// Stage is one node of the graph.
+// Stage is one node of the graph. One with state for a checkpoint has a method Section
+// too, whose name is the stage's. Save is called while Run runs, Load only before it.
 type Stage interface {
 	// Run works until its input has ended (nil), ctx ends (ctx's error), or
 	// nothing more can be done (an error that names the file or chunk). Bad data
@@ -119,12 +119,6 @@ type Stage interface {
 	// Stats returns the stage's own counters, always in the same order. Called
 	// while Run runs. Those of the queues are the Loader's business.
 	Stats() []Counter
-}
-
-// Stateful is a Stage with state for a checkpoint. Save is called while Run
-// runs, Load only before it. The section is called as the stage.
-type Stateful interface {
-	Section() stage.Section
 }
 
 // Counter is a named number of a stage: a count since the start, or a gauge.

@@ -63,13 +63,8 @@ func (u *chunkUnpacker) Run(ctx context.Context) error {
 	})
 	group.Go(func() error {
 		return replay.Each(ctx, ready.Get, func(frames []Frame) error {
-			for _, f := range frames {
-				if err := u.out.Put(ctx, f); err != nil {
-					return err
-				}
-				u.frames.Add(1)
-			}
-			return nil
+			u.frames.Add(uint64(len(frames)))
+			return u.out.PutAll(ctx, frames)
 		})
 	})
 	return group.Wait()

@@ -32,7 +32,7 @@ type pieces = [numPieces]uint64
 // are no boards: two pieces on a square, half a repetition plane.
 func appendBoards(dst []byte, masks *[encoding.NumMasks]uint64) (_ []byte, ok bool) {
 	n, repeated, err := replay.CountBoards(masks)
-	if err != nil || !onePiece(masks) {
+	if err != nil {
 		return dst, false
 	}
 	at := len(dst)
@@ -40,7 +40,7 @@ func appendBoards(dst []byte, masks *[encoding.NumMasks]uint64) (_ []byte, ok bo
 	if n == 0 {
 		return dst, true
 	}
-	dst, _ = replay.AppendMen(dst, piecesOf(masks, 0)[:])
+	dst = replay.AppendMen(dst, piecesOf(masks, 0)[:])
 	for t := 1; t < n; t++ {
 		var plain bool
 		if dst, plain = appendOlder(dst, piecesOf(masks, t-1), piecesOf(masks, t)); plain {
@@ -52,20 +52,6 @@ func appendBoards(dst []byte, masks *[encoding.NumMasks]uint64) (_ []byte, ok bo
 
 func piecesOf(masks *[encoding.NumMasks]uint64, t int) *pieces {
 	return (*pieces)(masks[t*encoding.PlanesPerBoard:])
-}
-
-// onePiece says whether no square of any board has two pieces.
-func onePiece(masks *[encoding.NumMasks]uint64) bool {
-	for t := range encoding.HistoryLen {
-		occupied := uint64(0)
-		for _, m := range piecesOf(masks, t) {
-			if occupied&m != 0 {
-				return false
-			}
-			occupied |= m
-		}
-	}
-	return true
 }
 
 // pieceAt returns the piece on a square, noPiece if there is none.

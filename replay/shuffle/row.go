@@ -142,7 +142,7 @@ func appendTargets(dst []byte, targets *[encoding.NumTargets]encoding.QDM) []byt
 	for k := range targets {
 		v := &targets[k]
 		kind := targetKind(v)
-		if k > 0 && kind != targetUnknown && sameQDM(v, &targets[k-1]) {
+		if k > 0 && kind != targetUnknown && v.SameBits(targets[k-1]) {
 			kind = targetAsBefore
 		}
 		kinds |= kind << (3 * k)
@@ -198,15 +198,5 @@ func isResult(v *encoding.QDM) bool {
 	if !(v.Q >= -1 && v.Q <= 1 && v.D >= 0 && v.D <= 1 && v.M >= 0 && v.M < 1<<16) {
 		return false
 	}
-	whole := encoding.QDM{Q: float32(int(v.Q)), D: float32(int(v.D)), M: float32(int(v.M))}
-	return sameQDM(v, &whole)
-}
-
-// sameQDM compares bit for bit; NaN equals NaN.
-func sameQDM(a, b *encoding.QDM) bool {
-	return sameFloat(a.Q, b.Q) && sameFloat(a.D, b.D) && sameFloat(a.M, b.M)
-}
-
-func sameFloat(a, b float32) bool {
-	return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b
+	return v.SameBits(encoding.QDM{Q: float32(int(v.Q)), D: float32(int(v.D)), M: float32(int(v.M))})
 }

@@ -50,7 +50,7 @@ func TestRowRoundTrip(t *testing.T) {
 	}
 	for i := range b.N {
 		if got, want := rowString(out, i), rowString(b, i); got != want {
-			t.Fatalf("row %d:\n%s\nwant\n%s", i, got, want)
+			t.Fatalf("row %d:\n%x\nwant\n%x", i, got, want)
 		}
 	}
 	if mean := float64(bytes) / float64(b.N); mean > 300 {
@@ -97,7 +97,7 @@ func TestRowOddities(t *testing.T) {
 			t.Fatalf("seed %d, row %d of %d bytes: %v", seed, k, len(row), err)
 		}
 		if got, want := rowString(out, 0), rowString(b, 0); got != want {
-			t.Fatalf("seed %d, row %d:\n%s\nwant\n%s", seed, k, got, want)
+			t.Fatalf("seed %d, row %d:\n%x\nwant\n%x", seed, k, got, want)
 		}
 	}
 }

@@ -135,12 +135,12 @@ func (o *Options) tempDir(name string) string { return filepath.Join(o.OutputDir
 func (o *Options) checkSpace(p *Plan) error {
 	need := uint64(p.DiskBytes())
 	if o.ScratchDir == "" {
-		return fsx.CheckSpace(o.FS, o.OutputDir, 2*need)
+		return fsx.DefaultReserve.Check(o.FS, o.OutputDir, 2*need)
 	}
 	if err := fsx.MkdirAll(o.FS, o.ScratchDir); err != nil {
 		return fmt.Errorf("scratch directory: %w", err)
 	}
-	return errors.Join(fsx.CheckSpace(o.FS, o.OutputDir, need), fsx.CheckSpace(o.FS, o.ScratchDir, need))
+	return errors.Join(fsx.DefaultReserve.Check(o.FS, o.OutputDir, need), fsx.DefaultReserve.Check(o.FS, o.ScratchDir, need))
 }
 
 // finish makes the files of a shuffle whose rows are in their buckets, writes
@@ -271,15 +271,7 @@ func (o *Options) removeOld() error {
 	}
 	for _, name := range names[:max(0, len(names)-o.Keep)] {
 		o.say("shuffle %s is older than the %d to keep: removed", name, o.Keep)
-		// The marker first: a directory without one is no shuffle.
-		dir := filepath.Join(o.OutputDir, name)
-		if err := o.FS.Remove(filepath.Join(dir, MarkerName)); err != nil {
-			return fmt.Errorf("remove old shuffle: %w", err)
-		}
-		if err := fsx.SyncDir(o.FS, dir); err != nil {
-			return err
-		}
-		if err := fsx.RemoveAll(o.FS, dir); err != nil {
+		if err := fsx.RemoveDir(o.FS, filepath.Join(o.OutputDir, name)); err != nil {
 			return fmt.Errorf("remove old shuffle: %w", err)
 		}
 	}

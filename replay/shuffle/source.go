@@ -178,9 +178,9 @@ func (s *Source) save() cursor {
 
 func (s *Source) load(at cursor) error {
 	s.mu.Lock()
-	target, forced := s.target, s.forced
-	s.mu.Unlock()
-	if wanted := cmp.Or(at.Target, at.Shuffle); !forced && target.Name != wanted {
+	defer s.mu.Unlock()
+	target := s.target
+	if wanted := cmp.Or(at.Target, at.Shuffle); !s.forced && target.Name != wanted {
 		var err error
 		if target, err = s.open(wanted); err != nil {
 			return err
@@ -193,9 +193,7 @@ func (s *Source) load(at cursor) error {
 			return fmt.Errorf("shuffle_source section: file %d, row %d are not in shuffle %s", at.File, at.Row, at.Shuffle)
 		}
 	}
-	s.mu.Lock()
 	s.target = target
-	s.mu.Unlock()
 	s.begin(target, at) // in another shuffle than target: Next goes on to that
 	return nil
 }

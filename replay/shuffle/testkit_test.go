@@ -1,9 +1,8 @@
 package shuffle
 
 import (
-	"bytes"
 	"context"
-	"fmt"
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -126,18 +125,19 @@ func rowStrings(t testing.TB, games []*record.Game, keep func(*record.Game) bool
 	return rows
 }
 
-// rowString writes all that a row holds as text, floats as bits, NaN as such: a
-// form that owes nothing to the packed one.
+// rowString holds all of a row, floats as bits, NaN as such: a form that owes nothing to
+// the packed one.
 func rowString(b *encoding.TrainBatch, i int) string {
-	var s bytes.Buffer
+	var s []byte
+	for _, v := range []any{b.Masks[i][:], b.Scalars[i], b.LegalOf(i)} {
+		s, _ = binary.Append(s, binary.BigEndian, v) // never fails
+	}
 	float := func(f float32) {
 		if f != f {
-			s.WriteString("NaN ")
-			return
+			f = float32(math.NaN())
 		}
-		fmt.Fprintf(&s, "%08x ", math.Float32bits(f))
+		s = binary.BigEndian.AppendUint32(s, math.Float32bits(f))
 	}
-	fmt.Fprintf(&s, "%x %v %v ", b.Masks[i], b.Scalars[i], b.LegalOf(i))
 	for _, p := range b.PolicyOf(i) {
 		float(p)
 	}
@@ -147,7 +147,7 @@ func rowString(b *encoding.TrainBatch, i int) string {
 		float(v.M)
 	}
 	float(b.Weight[i])
-	return s.String()
+	return string(s)
 }
 
 // batchSource is what Source and Pass have in common.

@@ -66,7 +66,7 @@ func PrepareDir(dir string) error {
 	if err := fsx.RemoveTemps(fsx.OS, dir, ""); err != nil {
 		return fmt.Errorf("clean up %s: %w", dir, err)
 	}
-	return fsx.CheckSpace(fsx.OS, dir, 0)
+	return fsx.DefaultReserve.Check(fsx.OS, dir, 0)
 }
 
 // config describes the match to the arena.

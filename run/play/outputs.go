@@ -82,7 +82,7 @@ func (o *Outputs) Put(games ...*record.Game) error {
 	if o == nil || len(games) == 0 {
 		return nil
 	}
-	if err := fsx.CheckSpace(o.opt.FS, o.opt.Root, 0); err != nil {
+	if err := fsx.DefaultReserve.Check(o.opt.FS, o.opt.Root, 0); err != nil {
 		return outputError(err)
 	}
 	var errPGN, errChunks error

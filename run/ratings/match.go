@@ -40,7 +40,7 @@ func (r *rater) match(ctx context.Context, p pair) (err error) {
 		}
 	}
 	path := r.path(p)
-	if err := fsx.CheckSpace(fsx.OS, filepath.Dir(path), 0); err != nil {
+	if err := fsx.DefaultReserve.Check(fsx.OS, filepath.Dir(path), 0); err != nil {
 		return err
 	}
 	if err := r.openLog(&cfg, p); err != nil {

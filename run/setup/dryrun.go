@@ -70,11 +70,11 @@ func dryRun(e *config.Effective, w io.Writer, look func(*Training) (*Start, erro
 
 // DescribeSpace says how much may be written below a directory, which need not be there.
 func DescribeSpace(w io.Writer, dir string) error {
-	free, err := fsx.FreeSpace(fsx.OS, fsx.NearestDir(dir))
+	disk, err := fsx.OS.Space(fsx.NearestDir(dir))
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "disk: %d MiB may be used\n", free>>20)
+	_, err = fmt.Fprintf(w, "disk: %d MiB may be used\n", disk.Free>>20)
 	return err
 }
 

@@ -16,7 +16,7 @@ import (
 // that lies there, and writes down how the run was started. Who plays the games itself
 // holds the run alone; else it is shared with the processes that play.
 func (r *training) prepareDir(ctx context.Context) (err error) {
-	if err := fsx.CheckSpace(fsx.OS, fsx.NearestDir(r.cfg.Root), 0); err != nil {
+	if err := fsx.DefaultReserve.Check(fsx.OS, fsx.NearestDir(r.cfg.Root), 0); err != nil {
 		return err
 	}
 	o := run.Options{Run: run.RunShared, Locked: r.opt.Locked, LockWait: r.opt.LockWait, Command: r.opt.Command, Log: r.log}

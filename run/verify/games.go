@@ -30,8 +30,6 @@ func (c *checker) chunk(path string) {
 	}
 	growing := strings.HasSuffix(path, replay.GrowingSuffix)
 	switch {
-	case info.LostGames > 0 && len(info.Damage) == 0:
-		c.report.problem(path, Missing, damagedGames, "%d games that the footer counts are not there", info.LostGames)
 	case growing && c.live: // somebody writes it
 	case growing:
 		c.report.problem(path, Torn, "the next start of the run that wrote it seals it; its whole blocks are read meanwhile",
