@@ -26,7 +26,7 @@ func (c *Conn) Export(ctx context.Context, d *stage.Definition, fsys fsx.FS, of 
 	dst string) ([]string, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stream, err := c.exporter.Export(ctx, c.options...)
+	stream, err := c.exporter.Export(ctx, callOptions()...)
 	if err != nil {
 		return nil, explain("export", err)
 	}

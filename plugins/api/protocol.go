@@ -162,7 +162,6 @@ type Conn struct {
 	rescorer pluginpb.RescorerClient
 	sampler  pluginpb.SamplerClient
 	exporter pluginpb.ExporterClient
-	options  []grpc.CallOption
 }
 
 // NewConn returns the host's side of a connection.
@@ -170,7 +169,6 @@ func NewConn(cc grpc.ClientConnInterface) *Conn {
 	return &Conn{
 		stage: pluginpb.NewStageClient(cc), rescorer: pluginpb.NewRescorerClient(cc),
 		sampler: pluginpb.NewSamplerClient(cc), exporter: pluginpb.NewExporterClient(cc),
-		options: callOptions(),
 	}
 }
 
@@ -190,6 +188,6 @@ func (c *Conn) Open(ctx context.Context, d *stage.Definition, settings map[strin
 	if _, err := d.Values(settings); err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
-	_, err := c.stage.Open(ctx, &pluginpb.OpenRequest{Settings: maps.Clone(settings)}, c.options...)
+	_, err := c.stage.Open(ctx, &pluginpb.OpenRequest{Settings: maps.Clone(settings)}, callOptions()...)
 	return explain("open", err)
 }
