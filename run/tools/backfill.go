@@ -75,7 +75,6 @@ func Backfill(ctx context.Context, opt BackfillOptions) (r *BackfillResult, err 
 	return b.result, b.run(ctx, filepath.Dir(newest.Checkpoint.Path))
 }
 
-// backfill is a call of Backfill under way.
 type backfill struct {
 	opt    BackfillOptions
 	rows   *Rows

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,7 +59,6 @@ func TrainEpoch(ctx context.Context, s *Subject, rows *Rows, opt EpochOptions, s
 	return r.result, s.train(nil, func(t *trainer.Trainer, _ *trainer.Config) error { return r.run(ctx, t, s, rows) })
 }
 
-// epochRun is an epoch under way.
 type epochRun struct {
 	result    *EpochResult
 	opt       EpochOptions
@@ -148,10 +148,7 @@ func (m *means) add(s *trainer.StepStats) {
 	m.rows += s.Rows
 	m.total += s.Objective * float64(s.Rows)
 	for _, l := range s.Losses {
-		w := float64(s.Rows)
-		if l.N > 0 {
-			w = float64(l.N)
-		}
+		w := float64(cmp.Or(l.N, s.Rows))
 		if l.Mean == l.Mean {
 			m.sum[l.Metric] += w * l.Mean
 			m.weight[l.Metric] += w
