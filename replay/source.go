@@ -119,8 +119,8 @@ func (s *Source) nameRow(b *encoding.TrainBatch, view *View, ref stage.RowRef, d
 		return err
 	}
 	e := view.entries[i]
-	k, _ := slices.BinarySearch(e.plies, ref.Ply)
-	b.AppendKept(e.startRow+uint64(k), ref.Weight)
+	k, _ := slices.BinarySearch(e.Plies, ref.Ply)
+	b.AppendKept(e.StartRow+uint64(k), ref.Weight)
 	if s.Symmetries {
 		b.Kept.Draw = append(b.Kept.Draw, draw)
 	}
