@@ -224,7 +224,7 @@ func FuzzIncoming(f *testing.F) {
 	f.Add(mustMarshal(f, part("../a", "", true)), mustMarshal(f, part("/b", "", true)))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		fsys := memfs.New()
-		in := newIncoming(fsys, "/out")
+		in := &incoming{fsys: fsys, dst: "/out"}
 		err := func() error {
 			for _, data := range [][]byte{first, second} {
 				var p pluginpb.ExportReply
