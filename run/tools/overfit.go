@@ -71,8 +71,8 @@ type OverfitResult struct {
 }
 
 // Overfit trains on one batch of rows until its loss is near the entropy of its
-// targets. L2 is left out: it would keep the loss up. show, if not nil, gets every
-// point of the curve. The result is there with ErrNotLearnt, too. rows nil means
+// targets. L2 is left out: it would keep the loss up. show gets every point of
+// the curve. The result is there with ErrNotLearnt, too. rows nil means
 // made-up rows; opt is valid.
 func Overfit(ctx context.Context, s *Subject, rows *Rows, opt OverfitOptions, show func(OverfitPoint) error) (*OverfitResult, error) {
 	batch, err := fixedBatch(ctx, s, rows, opt.Rows)
@@ -120,10 +120,8 @@ func (r *OverfitResult) train(ctx context.Context, t *trainer.Trainer, losses []
 			p := OverfitPoint{Step: int64(n), Loss: monitor.Number(is + float64(r.Floor)), Excess: monitor.Number(is),
 				Losses: train.LossNumbers(&step.Measures)}
 			r.Curve = append(r.Curve, p)
-			if show != nil {
-				if err := show(p); err != nil {
-					return err
-				}
+			if err := show(p); err != nil {
+				return err
 			}
 		}
 		if r.Learnt {
