@@ -74,8 +74,7 @@ func usage(d *stage.Definition, program string) string {
 	} else {
 		fmt.Fprintf(&b, "Settings:\n")
 	}
-	for i := range d.Settings {
-		s := &d.Settings[i]
+	for _, s := range d.Settings {
 		fmt.Fprintf(&b, "  %-20s %s (%s; default %q)\n", s.Name, s.Doc, s.Allowed(), s.Default)
 	}
 	fmt.Fprintf(&b, "\n%s --describe prints its description as JSON.\n", name)

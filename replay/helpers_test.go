@@ -146,7 +146,7 @@ func (w *Window) OrdinalList() []uint64 {
 	v := w.View()
 	list := make([]uint64, len(v.entries))
 	for i, e := range v.entries {
-		list[i] = e.game.Ordinal
+		list[i] = e.Game.Ordinal
 	}
 	return list
 }
@@ -156,7 +156,7 @@ func (w *Window) IDs() [][16]byte {
 	v := w.View()
 	list := make([][16]byte, len(v.entries))
 	for i, e := range v.entries {
-		list[i] = e.game.ID
+		list[i] = e.Game.ID
 	}
 	return list
 }

@@ -115,8 +115,8 @@ func (s *Source) spellRow(b *encoding.TrainBatch, view *View, i int, ref stage.R
 // nameRow appends the number of the row of a reference to game i, and the draw.
 func (s *Source) nameRow(b *encoding.TrainBatch, view *View, i int, ref stage.RowRef, draw uint64) error {
 	e := view.entries[i]
-	k, _ := slices.BinarySearch(e.plies, ref.Ply)
-	b.AppendKept(e.startRow+uint64(k), ref.Weight)
+	k, _ := slices.BinarySearch(e.Plies, ref.Ply)
+	b.AppendKept(e.StartRow+uint64(k), ref.Weight)
 	if s.Symmetries {
 		b.Kept.Draw = append(b.Kept.Draw, draw)
 	}

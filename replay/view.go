@@ -15,52 +15,23 @@ import (
 // View is a Window at one moment. It does not change and is safe for
 // concurrent use. It is the stage.Index that samplers see.
 type View struct {
-	entries []*entry
+	entries
 	version uint64
 }
 
 var _ stage.Index = (*View)(nil)
 
-// NumGames returns the number of games.
-func (v *View) NumGames() int { return len(v.entries) }
-
-// NumRows returns the number of rows meant for training.
-func (v *View) NumRows() int {
-	if len(v.entries) == 0 {
-		return 0
-	}
-	return int(v.entries[len(v.entries)-1].endRow() - v.entries[0].startRow)
-}
-
-// WeightSum returns the sum of the rows' weights in 1/stage.WeightUnit.
-func (v *View) WeightSum() uint64 {
-	if len(v.entries) == 0 {
-		return 0
-	}
-	return v.entries[len(v.entries)-1].endWeight() - v.entries[0].startWeight
-}
-
 // Game describes game i, 0 = oldest.
 func (v *View) Game(i int) stage.GameInfo {
 	e := v.entries[i]
-	return stage.GameInfo{Seq: e.seq, ID: e.game.ID, Ordinal: e.game.Ordinal, NumRows: len(e.plies), Plies: len(e.game.Plies), Weight: e.weight(),
+	return stage.GameInfo{Seq: e.Seq, ID: e.Game.ID, Ordinal: e.Game.Ordinal, NumRows: len(e.Plies), Plies: len(e.Game.Plies), Weight: e.Weight(),
 		Age: len(v.entries) - 1 - i}
-}
-
-// Row describes the k-th row of game i.
-func (v *View) Row(i, k int) stage.RowInfo {
-	e := v.entries[i]
-	weight := e.sums[k]
-	if k > 0 {
-		weight -= e.sums[k-1]
-	}
-	return stage.RowInfo{Ply: e.plies[k], Weight: weight}
 }
 
 // Stats says how the search of that row went. A Q that is not known leaves QDiff
 // 0; a KLD that rounding made negative is 0.
 func (v *View) Stats(i, k int) stage.RowStats {
-	p := &v.entries[i].game.Plies[v.entries[i].plies[k]]
+	p := &v.entries[i].Game.Plies[v.entries[i].Plies[k]]
 	s := stage.RowStats{KLD: max(0, p.KLD), Visits: p.Visits}
 	if d := p.Best.Q - p.Orig.Q; d == d {
 		s.QDiff = max(d, -d)
@@ -68,30 +39,12 @@ func (v *View) Stats(i, k int) stage.RowStats {
 	return s
 }
 
-// RowAt returns the row that covers u, 0 <= u < WeightSum(): a uniformly random
-// u gives each row in proportion to its weight.
-func (v *View) RowAt(u uint64) (game uint64, ply int32) {
-	u += v.entries[0].startWeight
-	i := sort.Search(len(v.entries), func(i int) bool { return v.entries[i].endWeight() > u })
-	e := v.entries[i]
-	k := sort.Search(len(e.sums), func(k int) bool { return e.startWeight+e.sums[k] > u })
-	return e.seq, e.plies[k]
-}
-
-// NthRow returns row n of the whole view, 0 <= n < NumRows(), oldest game first.
-func (v *View) NthRow(n int) (game uint64, ply int32) {
-	row := v.entries[0].startRow + uint64(n)
-	i := sort.Search(len(v.entries), func(i int) bool { return v.entries[i].endRow() > row })
-	e := v.entries[i]
-	return e.seq, e.plies[row-e.startRow]
-}
-
 // Find returns the position of the game with the given number.
 func (v *View) Find(game uint64) (i int, ok bool) {
 	if len(v.entries) == 0 {
 		return 0, false
 	}
-	first := v.entries[0].seq // numbers have no gaps
+	first := v.entries[0].Seq // numbers have no gaps
 	if game < first || game-first >= uint64(len(v.entries)) {
 		return 0, false
 	}
@@ -99,7 +52,7 @@ func (v *View) Find(game uint64) (i int, ok bool) {
 }
 
 // GameRecord returns game i itself, which must not be changed.
-func (v *View) GameRecord(i int) *record.Game { return v.entries[i].game }
+func (v *View) GameRecord(i int) *record.Game { return v.entries[i].Game }
 
 // viewRows reads the rows of a view by number; it is the encoding.RowReader of named
 // rows. Numbers stay those of the window: the same row has the same in each view.
@@ -117,7 +70,7 @@ func (v *viewRows) Range() (from, to uint64) {
 	if len(e) == 0 {
 		return 0, 0
 	}
-	return e[0].startRow, e[len(e)-1].endRow()
+	return e[0].StartRow, e[len(e)-1].EndRow()
 }
 
 // ReadRows implements encoding.RowReader.
@@ -126,18 +79,18 @@ func (v *viewRows) ReadRows(b *encoding.TrainBatch, from uint64) (next uint64, e
 		return from, fmt.Errorf("row %d is not among those from %d to %d", from, first, end)
 	}
 	entries := v.view.entries
-	e := entries[sort.Search(len(entries), func(i int) bool { return entries[i].endRow() > from })]
+	e := entries[sort.Search(len(entries), func(i int) bool { return entries[i].EndRow() > from })]
 	var plies []int
-	for _, ply := range e.plies[from-e.startRow:] {
+	for _, ply := range e.Plies[from-e.StartRow:] {
 		plies = append(plies, int(ply))
 	}
 	r := replayers.Get().(*record.Replayer)
 	defer replayers.Put(r)
 	r.ShortTerm = v.shortTerm
-	if err := r.AppendRows(b, e.game, plies); err != nil {
-		return from, fmt.Errorf("rows of game %x: %w", e.game.ID, err)
+	if err := r.AppendRows(b, e.Game, plies); err != nil {
+		return from, fmt.Errorf("rows of game %x: %w", e.Game.ID, err)
 	}
-	return e.endRow(), nil
+	return e.EndRow(), nil
 }
 
 // Pass goes once through the rows of a window, for validation: the same window

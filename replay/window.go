@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
+	"github.com/chessbrain/chessbrain/plugins/stage/follow"
 	"github.com/chessbrain/chessbrain/record"
 )
 
@@ -16,7 +17,7 @@ type Window struct {
 	maxRows int
 
 	mu      sync.RWMutex
-	entries []*entry // the games are entries[head:]; never changed in place, so that views stay whole
+	entries entries // the games are entries[head:]; never changed in place, so that views stay whole
 	head    int
 	ids     map[[16]byte]struct{}
 	nextSeq uint64
@@ -24,21 +25,11 @@ type Window struct {
 	version uint64 // counts changes
 }
 
-// entry is a game of the window with its sums. startRow and startWeight run on
-// over all games that ever were in the window; startRow also where Load fills it
-// anew, so that a number means one row for as long as the window lives.
-type entry struct {
-	seq         uint64
-	game        *record.Game
-	plies       []int32  // rows, ascending
-	sums        []uint64 // running weight up to and with each row
-	startRow    uint64
-	startWeight uint64
-}
+// entry is a game of the window with its sums. StartRow runs on also where Load fills the
+// window anew, so that a number means one row for as long as the window lives.
+type entry = follow.Rows[*record.Game]
 
-func (e *entry) weight() uint64    { return e.sums[len(e.sums)-1] }
-func (e *entry) endRow() uint64    { return e.startRow + uint64(len(e.plies)) }
-func (e *entry) endWeight() uint64 { return e.startWeight + e.weight() }
+type entries = follow.Games[*record.Game]
 
 // rowWeight returns the integer weight of a position, 0 if it is not meant for
 // training. Weights above 65536 count as that.
@@ -70,37 +61,37 @@ func (w *Window) Add(g *record.Game) bool {
 
 // newEntry lists a game's rows, nil if it has none.
 func newEntry(g *record.Game) *entry {
-	e := &entry{game: g}
+	e := &entry{Game: g}
 	sum := uint64(0)
 	for i := range g.Plies {
 		if weight := rowWeight(&g.Plies[i]); weight > 0 {
 			sum += weight
-			e.plies = append(e.plies, int32(i))
-			e.sums = append(e.sums, sum)
+			e.Plies = append(e.Plies, int32(i))
+			e.Sums = append(e.Sums, sum)
 		}
 	}
-	if e.plies == nil {
+	if e.Plies == nil {
 		return nil
 	}
 	return e
 }
 
 func (w *Window) add(e *entry) bool {
-	if _, ok := w.ids[e.game.ID]; ok {
+	if _, ok := w.ids[e.Game.ID]; ok {
 		return false
 	}
 	if n := len(w.entries); n > w.head {
-		e.startWeight = w.entries[n-1].endWeight()
+		e.StartWeight = w.entries[n-1].EndWeight()
 	}
-	e.startRow = w.nextRow
-	w.nextRow += uint64(len(e.plies))
-	e.seq = w.nextSeq
+	e.StartRow = w.nextRow
+	w.nextRow += uint64(len(e.Plies))
+	e.Seq = w.nextSeq
 	w.nextSeq++
 	w.version++
-	w.ids[e.game.ID] = struct{}{}
+	w.ids[e.Game.ID] = struct{}{}
 	w.entries = append(w.entries, e)
-	for len(w.entries)-w.head > 1 && int(e.endRow()-w.entries[w.head].startRow) > w.maxRows {
-		delete(w.ids, w.entries[w.head].game.ID)
+	for len(w.entries)-w.head > 1 && w.entries[w.head:].NumRows() > w.maxRows {
+		delete(w.ids, w.entries[w.head].Game.ID)
 		w.head++
 	}
 	if w.head > 64 && w.head > len(w.entries)/8 {
@@ -144,7 +135,7 @@ func (w *Window) save() ([]byte, error) {
 	data := le.AppendUint64(nil, next)
 	data = le.AppendUint64(data, uint64(len(entries)))
 	for _, e := range entries {
-		data = append(data, e.game.ID[:]...)
+		data = append(data, e.Game.ID[:]...)
 	}
 	return data, nil
 }
@@ -177,7 +168,7 @@ func (w *Window) load(data []byte, lookup func(id [16]byte) *record.Game) error 
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, e := range fresh.entries {
-		e.startRow += w.nextRow
+		e.StartRow += w.nextRow
 	}
 	w.entries, w.head, w.ids, w.nextSeq = fresh.entries, fresh.head, fresh.ids, fresh.nextSeq
 	w.nextRow += fresh.nextRow

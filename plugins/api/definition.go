@@ -35,8 +35,7 @@ func encodeDefinition(d *stage.Definition) *pluginpb.Description {
 	for _, c := range d.Capabilities {
 		p.Capabilities = append(p.Capabilities, string(c))
 	}
-	for i := range d.Settings {
-		s := &d.Settings[i]
+	for _, s := range d.Settings {
 		p.Settings = append(p.Settings, &pluginpb.Setting{
 			Name: s.Name, Doc: s.Doc, DefaultValue: s.Default, Min: s.Min, Max: s.Max,
 			Whole: s.Whole, Text: s.Text, Choices: s.Choices,
@@ -79,8 +78,7 @@ var capabilityName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
 // checkWords refuses texts that are too long or that a terminal would obey.
 func checkWords(d *stage.Definition) error {
 	err := cmp.Or(words("version", d.Version, maxVersion), words("doc", d.Doc, maxWords))
-	for i := range d.Settings {
-		s := &d.Settings[i]
+	for _, s := range d.Settings {
 		err = cmp.Or(err, words("setting's doc", s.Doc, maxWords), words("setting's default", s.Default, maxWords))
 		if len(s.Choices) > maxChoices {
 			err = cmp.Or(err, fmt.Errorf("setting %.60q: %d choices, at most %d", s.Name, len(s.Choices), maxChoices))
@@ -92,7 +90,6 @@ func checkWords(d *stage.Definition) error {
 	return err
 }
 
-// words checks one text.
 func words(what, text string, most int) error {
 	if len(text) > most {
 		return fmt.Errorf("%s: %d bytes, at most %d", what, len(text), most)
@@ -132,8 +129,7 @@ func DescribeJSON(d *stage.Definition) ([]byte, error) {
 		Concurrency  int                `json:"concurrency"`
 		Protocol     int                `json:"protocol"`
 	}{d.Kind, d.Name, d.Version, d.Doc, []setting{}, append([]stage.Capability{}, d.Capabilities...), d.Concurrency, ProtocolVersion}
-	for i := range d.Settings {
-		s := &d.Settings[i]
+	for _, s := range d.Settings {
 		j := setting{Name: s.Name, Doc: s.Doc, Default: s.Default, Allowed: s.Allowed(), Text: s.Text, Whole: s.Whole, Choices: s.Choices}
 		j.Min, j.Max = s.Bounds()
 		out.Settings = append(out.Settings, j)

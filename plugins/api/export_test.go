@@ -313,7 +313,7 @@ func TestExportWrongAnswers(t *testing.T) {
 
 // The number of files is bounded.
 func TestExportTooManyFiles(t *testing.T) {
-	in := newIncoming(memfs.New(), "/out")
+	in := &incoming{fsys: memfs.New(), dst: "/out"}
 	defer in.discard()
 	for i := range maxFiles {
 		if err := in.piece(part(fmt.Sprint(i), "", true)); err != nil {
@@ -382,7 +382,7 @@ func TestExportWrongRequests(t *testing.T) {
 		"games that were not announced": {header(1), piece(0, 4), games},
 	} {
 		c, _ := open(t, exporting(writeAll), nil)
-		stream, err := c.exporter.Export(t.Context())
+		stream, err := pluginpb.NewExporterClient(c.cc).Export(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

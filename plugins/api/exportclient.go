@@ -26,7 +26,7 @@ func (c *Conn) Export(ctx context.Context, d *stage.Definition, fsys fsx.FS, of 
 	dst string) ([]string, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stream, err := c.exporter.Export(ctx, c.options...)
+	stream, err := pluginpb.NewExporterClient(c.cc).Export(ctx, callOptions()...)
 	if err != nil {
 		return nil, explain("export", err)
 	}
@@ -41,7 +41,7 @@ func (c *Conn) Export(ctx context.Context, d *stage.Definition, fsys fsx.FS, of 
 		}
 		sent <- err
 	}()
-	files := newIncoming(fsys, dst)
+	files := &incoming{fsys: fsys, dst: dst}
 	err = receiveFiles(stream, files)
 	if err != nil {
 		cancel(err)

@@ -40,7 +40,7 @@ func (s *exportServer) Export(stream exportServerStream) error {
 	}
 	defer os.RemoveAll(dir)
 	in := &checkpointReader{}
-	defer in.close()
+	defer func() { in.games.close() }()
 	c, err := in.read(stream)
 	if err != nil {
 		return err
@@ -203,13 +203,6 @@ func (r *checkpointReader) finish() error {
 	return nil
 }
 
-// close gives back what read has taken.
-func (r *checkpointReader) close() {
-	if r.games != nil {
-		r.games.close()
-	}
-}
-
 // spool holds games on disk in the order in which they came, for a stage that may
 // go through them more than once: a window does not fit into memory. Each game is
 // its length, 4 bytes little-endian, and its bytes of package record.
@@ -256,8 +249,10 @@ func (s *spool) all(yield func(*record.Game, error) bool) {
 	}
 }
 
-// close removes it.
+// close removes it, if there is one.
 func (s *spool) close() {
-	s.file.Close()
-	os.Remove(s.file.Name())
+	if s != nil {
+		s.file.Close()
+		os.Remove(s.file.Name())
+	}
 }

@@ -183,7 +183,7 @@ func FuzzCheckpoint(f *testing.F) {
 		mustMarshal(f, &pluginpb.ExportRequest{Part: &pluginpb.ExportRequest_Games{Games: &pluginpb.GameBatch{Games: []*pluginpb.Game{&p}}}}), []byte{})
 	f.Fuzz(func(t *testing.T, first, second, third []byte) {
 		r := &checkpointReader{}
-		defer r.close()
+		defer func() { r.games.close() }()
 		for _, data := range [][]byte{first, second, third} {
 			var request pluginpb.ExportRequest
 			if proto.Unmarshal(data, &request) != nil || request.Part != nil && r.part(&request) != nil {
@@ -224,7 +224,7 @@ func FuzzIncoming(f *testing.F) {
 	f.Add(mustMarshal(f, part("../a", "", true)), mustMarshal(f, part("/b", "", true)))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		fsys := memfs.New()
-		in := newIncoming(fsys, "/out")
+		in := &incoming{fsys: fsys, dst: "/out"}
 		err := func() error {
 			for _, data := range [][]byte{first, second} {
 				var p pluginpb.ExportReply

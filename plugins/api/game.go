@@ -27,12 +27,7 @@ func GameSize(g *record.Game) int {
 
 // resize returns a slice of n elements whose content does not matter, in the
 // memory of s where it is large enough.
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
-}
+func resize[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
 
 // encodeFor fills p with g, with its legal moves where a plugin needs them.
 func encodeFor(p *pluginpb.Game, g *record.Game, legal bool) error {

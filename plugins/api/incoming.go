@@ -35,8 +35,6 @@ type incoming struct {
 	sum  hash.Hash
 }
 
-func newIncoming(fsys fsx.FS, dst string) *incoming { return &incoming{fsys: fsys, dst: dst} }
-
 // piece takes the next part of a file.
 func (in *incoming) piece(r *pluginpb.ExportReply) error {
 	if in.file == nil {

@@ -157,27 +157,15 @@ func countFields(message []byte, number protowire.Number) (n int) {
 
 // Conn is the host's side of a connection to one plugin process. It is safe for
 // concurrent use; what is made from it says otherwise where it is not.
-type Conn struct {
-	stage    pluginpb.StageClient
-	rescorer pluginpb.RescorerClient
-	sampler  pluginpb.SamplerClient
-	exporter pluginpb.ExporterClient
-	options  []grpc.CallOption
-}
+type Conn struct{ cc grpc.ClientConnInterface }
 
 // NewConn returns the host's side of a connection.
-func NewConn(cc grpc.ClientConnInterface) *Conn {
-	return &Conn{
-		stage: pluginpb.NewStageClient(cc), rescorer: pluginpb.NewRescorerClient(cc),
-		sampler: pluginpb.NewSamplerClient(cc), exporter: pluginpb.NewExporterClient(cc),
-		options: callOptions(),
-	}
-}
+func NewConn(cc grpc.ClientConnInterface) *Conn { return &Conn{cc} }
 
 // Describe asks what the plugin is. The definition is validated; it has no New
 // functions. Any number of calls, before Open or after it.
 func (c *Conn) Describe(ctx context.Context) (*stage.Definition, error) {
-	d, err := c.stage.Describe(ctx, &pluginpb.DescribeRequest{}, grpc.MaxCallRecvMsgSize(maxDescription))
+	d, err := pluginpb.NewStageClient(c.cc).Describe(ctx, &pluginpb.DescribeRequest{}, grpc.MaxCallRecvMsgSize(maxDescription))
 	if err != nil {
 		return nil, explain("describe itself", err)
 	}
@@ -190,6 +178,6 @@ func (c *Conn) Open(ctx context.Context, d *stage.Definition, settings map[strin
 	if _, err := d.Values(settings); err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
-	_, err := c.stage.Open(ctx, &pluginpb.OpenRequest{Settings: maps.Clone(settings)}, c.options...)
+	_, err := pluginpb.NewStageClient(c.cc).Open(ctx, &pluginpb.OpenRequest{Settings: maps.Clone(settings)}, callOptions()...)
 	return explain("open", err)
 }

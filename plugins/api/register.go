@@ -129,5 +129,5 @@ func guard(f func() error) (err error) {
 
 // wrongRequest is the answer to a message of the host that breaks the protocol.
 func wrongRequest(format string, args ...any) error {
-	return status.Error(codes.InvalidArgument, fmt.Sprintf(format, args...))
+	return status.Errorf(codes.InvalidArgument, format, args...)
 }

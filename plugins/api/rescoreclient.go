@@ -46,7 +46,7 @@ type Rescored struct {
 // or by Close.
 func (c *Conn) OpenRescore(ctx context.Context, d *stage.Definition) (*RescoreStream, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	stream, err := c.rescorer.Rescore(ctx, append(callOptions(), grpc.ForceCodecV2(newReplyCodec()))...)
+	stream, err := pluginpb.NewRescorerClient(c.cc).Rescore(ctx, append(callOptions(), grpc.ForceCodecV2(newReplyCodec()))...)
 	if err != nil {
 		cancel()
 		return nil, explain("rescore", err)

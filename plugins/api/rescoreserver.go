@@ -6,9 +6,9 @@ import (
 	"errors"
 	"io"
 	"runtime"
-	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -105,31 +105,24 @@ func (s *rescoreServer) rescoreBatch(ctx context.Context, r stage.Rescorer, game
 
 // rescoreSingly is rescoreBatch game by game, several at a time.
 func (s *rescoreServer) rescoreSingly(ctx context.Context, r stage.Rescorer, games []*record.Game, workers int) ([]*pluginpb.Outcome, error) {
-	outcomes, fatal := make([]*pluginpb.Outcome, len(games)), make([]error, len(games))
+	outcomes := make([]*pluginpb.Outcome, len(games))
 	var next atomic.Int64
-	work := func() {
+	work := func() error {
 		for i := int(next.Add(1)) - 1; i < len(games); i = int(next.Add(1)) - 1 {
 			var out *record.Game
 			err := s.in.call(ctx, func() (err error) { out, err = r.Rescore(ctx, games[i]); return err })
 			if _, panicked := errors.AsType[*panicError](err); panicked || err != nil && ctx.Err() != nil {
-				fatal[i] = refuse(codes.Internal, err)
-				return
+				return refuse(codes.Internal, err)
 			}
 			outcomes[i] = outcomeOf(games[i], out, err)
 		}
+		return nil
 	}
-	var wg sync.WaitGroup
-	for range min(workers, len(games)) - 1 {
-		wg.Go(work)
+	var group errgroup.Group
+	for range min(workers, len(games)) {
+		group.Go(work)
 	}
-	work()
-	wg.Wait()
-	for _, err := range fatal {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return outcomes, nil
+	return outcomes, group.Wait()
 }
 
 // outcomeOf returns the message for what became of g.

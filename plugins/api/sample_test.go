@@ -306,7 +306,7 @@ func TestSampleWrongRequests(t *testing.T) {
 		"broken update": {Index: &pluginpb.IndexUpdate{Seq: []uint64{1}}},
 	} {
 		c, _ := open(t, sampling(&testSampler{}), nil)
-		if _, err := c.sampler.Sample(t.Context(), r); status.Code(err) != codes.InvalidArgument {
+		if _, err := pluginpb.NewSamplerClient(c.cc).Sample(t.Context(), r); status.Code(err) != codes.InvalidArgument {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -149,7 +149,7 @@ func (s *Sampler) numBatches(d stage.Draw) int {
 }
 
 func (s *Sampler) call(r *pluginpb.SampleRequest) (*pluginpb.SampleReply, error) {
-	reply, err := s.conn.sampler.Sample(s.life, r, append(callOptions(), grpc.ForceCodecV2(newReplyCodec()))...)
+	reply, err := pluginpb.NewSamplerClient(s.conn.cc).Sample(s.life, r, append(callOptions(), grpc.ForceCodecV2(newReplyCodec()))...)
 	return reply, explain("sample", err)
 }
 

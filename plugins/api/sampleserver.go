@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"google.golang.org/grpc/codes"
@@ -58,7 +57,6 @@ func (s *sampleServer) Sample(ctx context.Context, r *pluginpb.SampleRequest) (*
 	return reply, nil
 }
 
-// drawBatch makes one draw.
 func drawBatch(ctx context.Context, sampler stage.Sampler, d stage.Draw) (*pluginpb.SampleBatch, error) {
 	var refs []stage.RowRef
 	b := &pluginpb.SampleBatch{}
@@ -70,7 +68,7 @@ func drawBatch(ctx context.Context, sampler stage.Sampler, d stage.Draw) (*plugi
 		return nil, err
 	}
 	if len(b.State) > MaxState {
-		return nil, status.Error(codes.Internal, fmt.Sprintf("its state has %d bytes, at most %d", len(b.State), MaxState))
+		return nil, status.Errorf(codes.Internal, "its state has %d bytes, at most %d", len(b.State), MaxState)
 	}
 	b.Games, b.Plies, b.Weights = make([]uint64, len(refs)), make([]uint32, len(refs)), make([]float32, len(refs))
 	for i, r := range refs {

@@ -38,7 +38,6 @@ func Publish(ctx context.Context, fsys fsx.FS, dst string, files []string, net s
 	return nil
 }
 
-// publishDir publishes several files as a directory.
 func publishDir(ctx context.Context, fsys fsx.FS, dst string, files []string, name string) error {
 	if err := checkName(name); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,10 +18,7 @@ import (
 func ofNet(write func(w io.Writer, net *nn.Net, c *stage.Checkpoint) error) (prepare, error) {
 	return func(_ context.Context, c *stage.Checkpoint) (func(io.Writer) error, error) {
 		net, err := netOf(c)
-		if err != nil {
-			return nil, err
-		}
-		return func(w io.Writer) error { return write(w, net, c) }, nil
+		return func(w io.Writer) error { return write(w, net, c) }, err
 	}, nil
 }
 
@@ -67,10 +65,7 @@ func netOf(c *stage.Checkpoint) (*nn.Net, error) {
 	for _, t := range c.Tensors {
 		net.Params = append(net.Params, nn.Param(t))
 	}
-	if err := net.Validate(); err != nil {
-		return nil, err
-	}
-	if err := net.CheckFinite(); err != nil {
+	if err := cmp.Or(net.Validate(), net.CheckFinite()); err != nil {
 		return nil, err
 	}
 	if id := net.ID(); c.Net.ID != "" && c.Net.ID != id {

@@ -16,7 +16,6 @@ const (
 	npzMaxPolicy = 32767
 )
 
-// npzArray is one array of the file.
 type npzArray struct {
 	name   string
 	dtype  npz.DType

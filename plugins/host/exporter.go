@@ -14,9 +14,6 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
-// exportTries is how many processes an export may end before it is an error.
-const exportTries = 2
-
 // exporter is a plugin's exporter under supervision. An export that ends the
 // process is made once more by another one; a failed one leaves no file. Safe for
 // concurrent use; calls take turns.
@@ -28,12 +25,11 @@ func (e *exporter) Export(ctx context.Context, c *stage.Checkpoint, dst string) 
 		return nil, err
 	}
 	defer e.give()
-	for try := 1; ; try++ {
-		files, err := e.export(ctx, c, dst)
-		if err == nil || !errors.Is(err, errFailed) || try == exportTries {
-			return files, err
-		}
+	files, err := e.export(ctx, c, dst)
+	if errors.Is(err, errFailed) {
+		files, err = e.export(ctx, c, dst)
 	}
+	return files, err
 }
 
 // errFailed marks an export that ended the process.

@@ -94,7 +94,6 @@ type deadline struct {
 
 func (s *supervisor) deadline() *deadline { return &deadline{proc: s.proc, limit: s.h.o.CallTimeout} }
 
-// call makes one call.
 func (d *deadline) call(f func() error) error {
 	timer := time.AfterFunc(d.limit, func() {
 		d.hung.Store(true)

@@ -77,10 +77,7 @@ func (h *Host) environment(proc *process) ([]string, error) {
 
 // remove deletes what install made.
 func (p *process) remove() error {
-	if p.dir == "" {
-		return nil
-	}
-	if err := os.RemoveAll(p.dir); err != nil {
+	if err := os.RemoveAll(p.dir); err != nil { // none for ""
 		return errors.Join(errors.New("the plugin's private directory stays"), err)
 	}
 	return nil

@@ -85,11 +85,9 @@ func (h *Host) List(lock *Lock) (lines []Listed, failed error) {
 	bad := 0
 	for _, p := range programs {
 		line := Listed{Name: p.Name, Path: p.Path, SHA256: p.SHA256, Lock: lock.State(p)}
-		if lock != nil {
-			if err := lock.Check(p); err != nil {
-				line.Error = err.Error()
-				bad++
-			}
+		if err := lock.Check(p); err != nil {
+			line.Error = err.Error()
+			bad++
 		}
 		line.Hides = slices.ContainsFunc(h.o.Builtin, func(d *stage.Definition) bool { return d.Name == p.Name })
 		lines = append(lines, line)
@@ -152,8 +150,7 @@ func (s Found) Describe() *Described {
 	if s.Program != nil {
 		d.Path, d.SHA256 = s.Program.Path, s.Program.SHA256
 	}
-	for i := range s.Settings {
-		x := &s.Settings[i]
+	for _, x := range s.Settings {
 		one := DescribedSetting{Name: x.Name, Type: "text", Default: x.Default, Choices: x.Choices, Doc: x.Doc, allowed: x.Allowed()}
 		one.Min, one.Max = x.Bounds()
 		if !x.Text {

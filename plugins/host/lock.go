@@ -85,15 +85,15 @@ func WriteLock(fsys fsx.FS, path string, programs []Program) error {
 	return fsx.WriteFile(fsys, path, []byte(text.String()))
 }
 
-// Check says why a program is not allowed (ErrLock), nil where it is.
+// Check says why a program is not allowed (ErrLock), nil where it is or there is no
+// lock file, l nil.
 func (l *Lock) Check(p Program) error {
-	want, ok := l.Programs[p.Name]
-	switch {
-	case !ok:
+	switch l.State(p) {
+	case LockNo:
 		return mark(ErrLock, fmt.Errorf("%s is not in the lock file %s: to trust it, run chessbrain plugins lock", p.Path, l.Path))
-	case want != p.SHA256:
+	case LockChanged:
 		return mark(ErrLock, fmt.Errorf("%s has SHA-256 %s, but the lock file %s has %s: the program was changed; to trust it, run chessbrain plugins lock",
-			p.Path, p.SHA256, l.Path, want))
+			p.Path, p.SHA256, l.Path, l.Programs[p.Name]))
 	}
 	return nil
 }

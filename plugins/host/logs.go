@@ -2,6 +2,7 @@ package host
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -53,7 +54,6 @@ func (l *logs) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// line logs one line.
 func (l *logs) line(text string) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -74,15 +74,14 @@ func (l *logs) line(text string) {
 func (l *logs) reason() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	said := ""
 	for _, text := range slices.Backward(l.last) {
 		if strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ") {
 			return text
 		}
+		said = cmp.Or(said, text)
 	}
-	if len(l.last) == 0 {
-		return ""
-	}
-	return l.last[len(l.last)-1]
+	return said
 }
 
 // parseLog takes a line apart. Attributes come sorted by name.

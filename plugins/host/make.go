@@ -107,12 +107,8 @@ type Look struct{ Host *Host }
 
 // Rescorer is Host.Rescorer without a start.
 func (l Look) Rescorer(ctx context.Context, c stage.Choice) (stage.Rescorer, error) {
-	p, err := l.Host.Find(c.Name)
-	if err != nil {
-		return nil, err
-	}
-	if p != nil {
-		return idle(c.Name), nil
+	if p, err := l.Host.Find(c.Name); p != nil || err != nil {
+		return idle(c.Name), err
 	}
 	return l.Host.Rescorer(ctx, c)
 }

@@ -63,7 +63,6 @@ type Event struct {
 	Detail string
 }
 
-// withDefaults fills in what is not set.
 func (o Options) withDefaults() Options {
 	o.StartTimeout = cmp.Or(max(o.StartTimeout, 0), 30*time.Second)
 	o.CallTimeout = cmp.Or(max(o.CallTimeout, 0), 2*time.Minute)

@@ -33,6 +33,7 @@ func TestQuarantine(t *testing.T) {
 			if c.seed == seedHang && testing.Short() {
 				t.Skip("takes three deadlines")
 			}
+			t.Parallel() // beside the wait for deadlines
 			var reasons []string
 			b := newBench(t, []string{"halve"}, func(o *Options) {
 				if c.seed == seedHang {

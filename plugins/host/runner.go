@@ -205,13 +205,8 @@ func (c *child) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("
 // Name returns the program's path.
 func (c *child) Name() string { return c.path }
 
-// ID returns the process id, "" before the start.
-func (c *child) ID() string {
-	if c.number() == 0 {
-		return ""
-	}
-	return strconv.Itoa(c.number())
-}
+// ID returns the process id.
+func (c *child) ID() string { return strconv.Itoa(c.number()) }
 
 // Diagnose has nothing to add: the caller says what came instead of a handshake.
 func (c *child) Diagnose(context.Context) string { return "" }

@@ -118,15 +118,12 @@ func (r *rescorer) send(b *batch) {
 
 // receive passes on one reply for each batch, until the first error.
 func (s *session) receive() {
-	var last time.Time
+	var last time.Time // of the reply before
 	for b := range s.sent {
 		a := s.answer(b)
-		from := b.begun
-		if last.After(from) {
-			from = last
-		}
-		last = time.Now()
-		a.took = last.Sub(from)
+		now := time.Now()
+		a.took = min(now.Sub(b.begun), now.Sub(last))
+		last = now
 		s.replies <- a
 		if a.err != nil {
 			return
@@ -135,13 +132,12 @@ func (s *session) receive() {
 }
 
 // answer waits for the answer to a batch.
-func (s *session) answer(b *batch) reply {
-	var result api.Rescored
-	err := s.deadline.call(func() (err error) { result, err = s.stream.Recv(); return err })
-	for i, refused := range result.Errs {
+func (s *session) answer(b *batch) (a reply) {
+	a.err = s.deadline.call(func() (err error) { a.Rescored, err = s.stream.Recv(); return err })
+	for i, refused := range a.Errs {
 		if refused != nil {
-			result.Errs[i] = &Error{Kind: s.proc.def.Kind, Name: s.proc.def.Name, Did: fmt.Sprintf("refused game %x", b.items[i].game.ID), Err: refused}
+			a.Errs[i] = &Error{Kind: s.proc.def.Kind, Name: s.proc.def.Name, Did: fmt.Sprintf("refused game %x", b.items[i].game.ID), Err: refused}
 		}
 	}
-	return reply{Rescored: result, err: err}
+	return a
 }

@@ -79,6 +79,7 @@ func TestStartFailures(t *testing.T) {
 		{"picker", nil, "is a plugin, but a sampler", ErrUnknown},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // beside the wait for deadlines
 			b := newBench(t, nil, func(o *Options) {
 				if c.name == "silent" || c.name == "deaf" {
 					o.StartTimeout = 1500 * time.Millisecond

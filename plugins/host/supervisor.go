@@ -165,10 +165,7 @@ func (s *supervisor) restart(ctx context.Context) (*process, error) {
 		proc.kill()
 		return nil, &Error{Kind: s.kind, Name: s.name, Did: fmt.Sprintf("was replaced on disk by a %s", proc.def.Kind)}
 	}
-	if err := proc.open(ctx, s.settings, s.h.o.StartTimeout); err != nil {
-		return nil, err
-	}
-	return proc, nil
+	return proc, proc.open(ctx, s.settings, s.h.o.StartTimeout)
 }
 
 // fail notes what the plugin did, and ends what is left of its process.

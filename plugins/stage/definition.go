@@ -84,8 +84,7 @@ func (d *Definition) Validate() error {
 		return fmt.Errorf("stage %s: concurrency %d, want 0 or more", d.Name, d.Concurrency)
 	}
 	seen := map[string]bool{}
-	for i := range d.Settings {
-		s := &d.Settings[i]
+	for _, s := range d.Settings {
 		switch {
 		case !settingName.MatchString(s.Name):
 			return fmt.Errorf("stage %s: setting name %q: want up to 40 of a-z, 0-9 and _", d.Name, s.Name)
@@ -148,12 +147,12 @@ func make1[T any](d *Definition, settings map[string]string, newT func(Values) (
 		return none, fmt.Errorf("%s %s cannot be made in this process", d.Kind, d.Name)
 	}
 	v, err := d.Values(settings)
+	var made T
+	if err == nil {
+		made, err = newT(v)
+	}
 	if err != nil {
 		return none, fmt.Errorf("%s %s: %w", d.Kind, d.Name, err)
 	}
-	t, err := newT(v)
-	if err != nil {
-		return none, fmt.Errorf("%s %s: %w", d.Kind, d.Name, err)
-	}
-	return t, nil
+	return made, nil
 }

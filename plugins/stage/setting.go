@@ -86,8 +86,7 @@ func (d *Definition) Values(settings map[string]string) (Values, error) {
 			return v, fmt.Errorf("unknown setting %q; %s", name, d.known())
 		}
 	}
-	for i := range d.Settings {
-		s := &d.Settings[i]
+	for _, s := range d.Settings {
 		text, ok := settings[s.Name]
 		if !ok {
 			text = s.Default

@@ -101,7 +101,7 @@ func (o *Options) NewT(now time.Time) string {
 	for {
 		next := *o
 		next.T = now.UTC().Format(layoutT)
-		_, err := os.Stat(next.stateFile())
+		_, err := os.Stat(statePath(o.Base, next.T))
 		_, trained := os.Stat(next.Dir(Train))
 		if err != nil && trained != nil {
 			return next.T
@@ -136,10 +136,9 @@ func (o *Options) Dir(step string) string {
 	return filepath.Join(o.Base, places[step]+o.T)
 }
 
-func (o *Options) buckets() string   { return filepath.Join(o.Base, "processed", "temp_buckets_"+o.T) }
-func (o *Options) mixDir() string    { return filepath.Join(o.Base, "processed", "mix_"+o.T) }
-func (o *Options) netsDir() string   { return filepath.Join(o.Base, "nets_"+o.T) }
-func (o *Options) stateFile() string { return statePath(o.Base, o.T) }
+func (o *Options) buckets() string { return filepath.Join(o.Base, "processed", "temp_buckets_"+o.T) }
+func (o *Options) mixDir() string  { return filepath.Join(o.Base, "processed", "mix_"+o.T) }
+func (o *Options) netsDir() string { return filepath.Join(o.Base, "nets_"+o.T) }
 
 // validate says which option is missing or out of range.
 func (o *Options) validate() error {

@@ -15,7 +15,6 @@ import (
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 )
 
-// gameFile is a game file of the run.
 type gameFile struct {
 	shuffle.GameFile
 	rel   string // below selfplay, with slashes

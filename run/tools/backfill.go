@@ -27,7 +27,7 @@ type BackfillOptions struct {
 	Rows   int                               // at most, evenly spread; 0 = all
 	Since  int64                             // checkpoints of earlier steps are left out
 	Out    string                            // metrics directory; "" = beside that of the run: <job>-backfill
-	Show   func(e *monitor.Validation) error // gets every event that is written; nil = nobody
+	Show   func(e *monitor.Validation) error // gets every event that is written
 }
 
 // BackfillResult says what was done.
@@ -75,7 +75,6 @@ func Backfill(ctx context.Context, opt BackfillOptions) (r *BackfillResult, err 
 	return b.result, b.run(ctx, filepath.Dir(newest.Checkpoint.Path))
 }
 
-// backfill is a call of Backfill under way.
 type backfill struct {
 	opt    BackfillOptions
 	rows   *Rows
@@ -237,10 +236,8 @@ func (b *backfill) checkpoint(ctx context.Context, path string) error {
 			return err
 		}
 		b.result.Written++
-		if b.opt.Show != nil {
-			if err := b.opt.Show(e); err != nil {
-				return err
-			}
+		if err := b.opt.Show(e); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -28,9 +28,6 @@ func (r *Rows) Draw(ctx context.Context, s *Subject) (trainer.BatchSource, error
 	switch {
 	case r.shuffled != nil:
 		r.shuffled.Repeat = true
-		if r.drawn.Symmetries {
-			r.shuffled.ShowSymmetries(r.drawn.Seed)
-		}
 		return r.shuffled, nil
 	case r.loader != nil:
 		return r.loader, nil
@@ -54,9 +51,6 @@ func (r *Rows) Epoch() (src trainer.BatchSource, close func() error) {
 	case r.loader != nil:
 		return r.loader, func() error { return nil } // prepares in advance itself
 	case r.shuffled != nil:
-		if r.drawn.Symmetries {
-			r.shuffled.ShowSymmetries(r.drawn.Seed)
-		}
 		rows = r.shuffled
 	default:
 		rows = newEpoch(r.window.View(), r.drawn)
@@ -69,21 +63,15 @@ func (r *Rows) Epoch() (src trainer.BatchSource, close func() error) {
 // replay.Cursor, so that batches can be prepared in advance.
 type epoch struct {
 	view     *replay.View
-	order    []uint32 // of the view's rows
+	order    []int // of the view's rows
 	next     int
 	drawn    setup.RowSettings
 	replayer record.Replayer
 }
 
 func newEpoch(view *replay.View, drawn setup.RowSettings) *epoch {
-	e := &epoch{view: view, order: make([]uint32, view.NumRows()), drawn: drawn}
-	e.replayer.ShortTerm = drawn.ShortTerm
-	for i := range e.order {
-		e.order[i] = uint32(i)
-	}
-	rng := rand.New(rand.NewPCG(drawn.Seed, streamEpoch))
-	rng.Shuffle(len(e.order), func(i, j int) { e.order[i], e.order[j] = e.order[j], e.order[i] })
-	return e
+	order := rand.New(rand.NewPCG(drawn.Seed, streamEpoch)).Perm(view.NumRows())
+	return &epoch{view: view, order: order, drawn: drawn, replayer: record.Replayer{ShortTerm: drawn.ShortTerm}}
 }
 
 // Next fills b with the next len(b.Masks) rows or what is left. A row's weight is
@@ -96,7 +84,7 @@ func (e *epoch) Next(ctx context.Context, b *encoding.TrainBatch) error {
 		return io.EOF
 	}
 	for n := min(len(b.Masks), len(e.order)-e.next); n > 0; n-- {
-		number, ply := e.view.NthRow(int(e.order[e.next]))
+		number, ply := e.view.NthRow(e.order[e.next])
 		i, _ := e.view.Find(number)
 		g := e.view.GameRecord(i)
 		if err := e.replayer.AppendRow(b, g, int(ply)); err != nil {

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,8 +46,8 @@ type EpochResult struct {
 }
 
 // TrainEpoch trains the subject's net on all rows once and saves nothing. A
-// checkpoint goes on with its moments and its place in the schedule. show, if not
-// nil, gets a point every so many steps.
+// checkpoint goes on with its moments and its place in the schedule. show gets a
+// point every so many steps.
 func TrainEpoch(ctx context.Context, s *Subject, rows *Rows, opt EpochOptions, show func(EpochPoint) error) (*EpochResult, error) {
 	if opt.Steps < 0 || opt.Every < 1 {
 		return nil, inputError{fmt.Errorf("--steps %d, --every %d: want 0 or more, and 1 or more", opt.Steps, opt.Every)}
@@ -55,10 +56,9 @@ func TrainEpoch(ctx context.Context, s *Subject, rows *Rows, opt EpochOptions, s
 		return nil, inputError{errors.New("this loader never ends: say with --steps how many")}
 	}
 	r := &epochRun{result: &EpochResult{Net: s.Name, Data: rows.Name}, opt: opt, show: show, all: newMeans(), part: newMeans()}
-	return r.result, s.train(nil, func(t *trainer.Trainer, _ *trainer.Config) error { return r.run(ctx, t, s, rows) })
+	return r.result, s.train(func(*trainer.Config) {}, func(t *trainer.Trainer, _ *trainer.Config) error { return r.run(ctx, t, s, rows) })
 }
 
-// epochRun is an epoch under way.
 type epochRun struct {
 	result    *EpochResult
 	opt       EpochOptions
@@ -128,9 +128,6 @@ func (e *epochRun) point() error {
 	p := EpochPoint{Step: e.last.Step, Rows: e.result.Rows, LR: e.last.LR, Loss: e.part.objective(), Losses: e.part.losses(),
 		PerSec: monitor.Number(float64(e.part.rows) / time.Since(e.mark).Seconds()), Skipped: e.result.Skipped}
 	e.part, e.mark = newMeans(), time.Now()
-	if e.show == nil {
-		return nil
-	}
 	return e.show(p)
 }
 
@@ -148,10 +145,7 @@ func (m *means) add(s *trainer.StepStats) {
 	m.rows += s.Rows
 	m.total += s.Objective * float64(s.Rows)
 	for _, l := range s.Losses {
-		w := float64(s.Rows)
-		if l.N > 0 {
-			w = float64(l.N)
-		}
+		w := float64(cmp.Or(l.N, s.Rows))
 		if l.Mean == l.Mean {
 			m.sum[l.Metric] += w * l.Mean
 			m.weight[l.Metric] += w

@@ -3,12 +3,13 @@ package tools
 import (
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/trainer"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
@@ -220,7 +221,11 @@ func (p *Plan) Net(from *nn.Net, to nn.Arch, seed uint64) (*nn.Net, error) {
 // parameters that are carried over: none where the new configuration has another
 // optimizer, or with moments false. dropped counts the moments left behind.
 func (p *Plan) Continuation(c *checkpoint.Checkpoint, optimizer string, moments bool) (t *trainer.Continuation, dropped int, err error) {
-	s, err := readTrainerState(c)
+	var s *trainer.SavedState
+	_, err = c.Restore([]stage.Section{{Name: trainer.SectionName, Load: func(r io.Reader, version int) (err error) {
+		s, err = trainer.ReadState(r, version)
+		return err
+	}}})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -242,21 +247,4 @@ func (p *Plan) Continuation(c *checkpoint.Checkpoint, optimizer string, moments 
 		}
 	}
 	return t, dropped, nil
-}
-
-// readTrainerState reads the trainer's section of a checkpoint.
-func readTrainerState(c *checkpoint.Checkpoint) (*trainer.SavedState, error) {
-	i := slices.IndexFunc(c.Manifest.Files, func(f checkpoint.ManifestFile) bool { return f.Section == trainer.SectionName })
-	if i < 0 {
-		return nil, fmt.Errorf("checkpoint %s has no section %q: %w", c.Manifest.Name, trainer.SectionName, fs.ErrNotExist)
-	}
-	f, err := c.Open(c.Manifest.Files[i].Name)
-	if err != nil {
-		return nil, err
-	}
-	s, err := trainer.ReadState(f, c.Manifest.Files[i].Version)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("checkpoint %s: %w", c.Path, err)
-	}
-	return s, nil
 }

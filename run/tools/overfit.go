@@ -11,6 +11,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run/train"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -70,8 +71,8 @@ type OverfitResult struct {
 }
 
 // Overfit trains on one batch of rows until its loss is near the entropy of its
-// targets. L2 is left out: it would keep the loss up. show, if not nil, gets every
-// point of the curve. The result is there with ErrNotLearnt, too. rows nil means
+// targets. L2 is left out: it would keep the loss up. show gets every point of
+// the curve. The result is there with ErrNotLearnt, too. rows nil means
 // made-up rows; opt is valid.
 func Overfit(ctx context.Context, s *Subject, rows *Rows, opt OverfitOptions, show func(OverfitPoint) error) (*OverfitResult, error) {
 	batch, err := fixedBatch(ctx, s, rows, opt.Rows)
@@ -116,12 +117,11 @@ func (r *OverfitResult) train(ctx context.Context, t *trainer.Trainer, losses []
 		r.Learnt = n > 1 && is <= opt.Near*was && r.Stuck == nil
 		r.PolicyAccuracy, r.ValueAccuracy = monitor.Number(step.PolicyAccuracy), monitor.Number(step.ValueAccuracy)
 		if n == 1 || n%opt.Every == 0 || n == opt.Steps || r.Learnt {
-			p := OverfitPoint{Step: int64(n), Loss: monitor.Number(is + float64(r.Floor)), Excess: monitor.Number(is), Losses: numbers(&step.Measures)}
+			p := OverfitPoint{Step: int64(n), Loss: monitor.Number(is + float64(r.Floor)), Excess: monitor.Number(is),
+				Losses: train.LossNumbers(&step.Measures)}
 			r.Curve = append(r.Curve, p)
-			if show != nil {
-				if err := show(p); err != nil {
-					return err
-				}
+			if err := show(p); err != nil {
+				return err
 			}
 		}
 		if r.Learnt {
@@ -181,12 +181,4 @@ func weighted(weight float64, m *trainer.Measure) float64 {
 		return 0
 	}
 	return weight * m.Mean
-}
-
-func numbers(m *trainer.Measures) monitor.Numbers {
-	n := monitor.Numbers{}
-	for _, l := range m.Losses {
-		n[l.Metric] = monitor.Number(l.Mean)
-	}
-	return n
 }

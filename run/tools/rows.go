@@ -67,6 +67,9 @@ func OpenRows(ctx context.Context, s *Subject, data string) (*Rows, error) {
 		if err != nil {
 			return nil, err
 		}
+		if r.drawn.Symmetries {
+			src.ShowSymmetries(r.drawn.Seed)
+		}
 		r.shuffled, r.closers = src, []io.Closer{src}
 		return r, nil
 	}

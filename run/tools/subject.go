@@ -98,16 +98,13 @@ func NewSubject(name string, net *nn.Net, e *config.Effective) *Subject {
 	return &Subject{Name: name, Weights: monitor.WeightsRaw, Net: net, Effective: e}
 }
 
-// train lets do use a trainer of the subject's net. adjust, if not nil, changes how it
-// is configured.
+// train lets do use a trainer of the subject's net, which adjust may configure otherwise.
 func (s *Subject) train(adjust func(*trainer.Config), do func(*trainer.Trainer, *trainer.Config) error) error {
 	c, err := setup.TrainerConfig(s.Effective.Config, s.Net.Arch)
 	if err != nil {
 		return err
 	}
-	if adjust != nil {
-		adjust(&c)
-	}
+	adjust(&c)
 	t, err := trainer.New(s.Net, c)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.Name, err)

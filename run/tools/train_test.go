@@ -34,7 +34,7 @@ func fresh(t *testing.T, text string) *Subject {
 func TestOverfit(t *testing.T) {
 	s := fresh(t, fmt.Sprintf(tiny, t.TempDir()))
 	opt := OverfitOptions{Rows: 16, Steps: 1500, LR: 0.05, Near: 0.05, Every: 100}
-	r, err := Overfit(context.Background(), s, nil, opt, nil)
+	r, err := Overfit(context.Background(), s, nil, opt, func(OverfitPoint) error { return nil })
 	if err != nil || !r.Learnt || r.Rows != 16 || r.PolicyAccuracy != 1 || r.Floor != 0 {
 		t.Fatalf("%v %+v", err, r)
 	}
@@ -224,7 +224,8 @@ func TestTrainEpoch(t *testing.T) {
 	if treeOf(t, dir, "") != before {
 		t.Error("something was written")
 	}
-	short, err := TrainEpoch(context.Background(), NewSubject("net", nn.Init(s.Net.Arch, 1), s.Effective), openRows(t, s, dir), EpochOptions{Steps: 2, Every: 10}, nil)
+	short, err := TrainEpoch(context.Background(), NewSubject("net", nn.Init(s.Net.Arch, 1), s.Effective), openRows(t, s, dir), EpochOptions{Steps: 2, Every: 10},
+		func(EpochPoint) error { return nil })
 	if err != nil || short.Ended || short.Steps != 2 || short.Rows != 8 {
 		t.Errorf("two steps: %+v %v", short, err)
 	}

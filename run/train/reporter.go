@@ -34,7 +34,7 @@ func (r *reporter) report(ctx context.Context, s *trainer.StepStats) error {
 	window, _ := r.rows.Size()
 	e := &monitor.Step{
 		Step: s.Step, Episode: r.state.Episodes, Samples: s.Samples, Rows: s.Rows,
-		Losses: lossNumbers(&s.Measures), Loss: monitor.Number(s.Objective),
+		Losses: LossNumbers(&s.Measures), Loss: monitor.Number(s.Objective),
 		PolicyEntropy: monitor.Number(s.PolicyEntropy), TargetEntropy: monitor.Number(s.PolicyTargetEntropy),
 		LegalEntropy: monitor.Number(s.LegalEntropy), PolicyAcc: monitor.Number(s.PolicyAccuracy), ValueAcc: monitor.Number(s.ValueAccuracy),
 		LR: monitor.Number(s.LR), GradNorm: monitor.Number(s.GradNorm), Clipped: s.Clipped, LossScale: monitor.Number(s.LossScale),
@@ -89,7 +89,7 @@ func (r *reporter) evaluate(ctx context.Context, t *trainer.Trainer, weights str
 	}
 	e := &monitor.Validation{
 		Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Weights: weights, Rows: s.Rows, Games: r.ledger.games.Validation.Games(),
-		Losses: lossNumbers(&s.Measures), StdErrs: monitor.Numbers{},
+		Losses: LossNumbers(&s.Measures), StdErrs: monitor.Numbers{},
 		PolicyEntropy: monitor.Number(s.PolicyEntropy), TargetEntropy: monitor.Number(s.PolicyTargetEntropy),
 		LegalEntropy: monitor.Number(s.LegalEntropy), PolicyAcc: monitor.Number(s.PolicyAccuracy), ValueAcc: monitor.Number(s.ValueAccuracy),
 	}
@@ -122,8 +122,8 @@ func (r *reporter) compareWithFirst(ctx context.Context) (first, last *monitor.V
 	return first, last, errors.Join(firstErr, lastErr, untrained.Close())
 }
 
-// lossNumbers are losses by metric name.
-func lossNumbers(m *trainer.Measures) monitor.Numbers {
+// LossNumbers are losses by metric name.
+func LossNumbers(m *trainer.Measures) monitor.Numbers {
 	n := monitor.Numbers{}
 	for _, l := range m.Losses {
 		n[l.Metric] = monitor.Number(l.Mean)

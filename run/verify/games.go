@@ -17,7 +17,6 @@ import (
 
 const damagedGames = "its other blocks are read all the same; put the file back from a copy, or live without these games"
 
-// chunk verifies a chunk file of games.
 func (c *checker) chunk(path string) {
 	games, info, err := replay.ReadChunk(fsx.OS, path)
 	if err != nil {

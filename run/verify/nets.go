@@ -51,7 +51,6 @@ func (c *checker) readNet(path string, r io.Reader, id, remedy string) {
 	}
 }
 
-// leelaNet verifies a network file of Leela.
 func (c *checker) leelaNet(path string, f *os.File) {
 	c.report.Nets++
 	net, _, err := lc0.ReadNet(f)

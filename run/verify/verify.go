@@ -212,7 +212,6 @@ func (c *checker) shuffle(path string) {
 	}
 }
 
-// file verifies a file of a tree.
 func (c *checker) file(path, base string) {
 	sort := sortOf(path)
 	switch {

@@ -28,12 +28,11 @@ func Text(n int) DType { return DType("|S" + strconv.Itoa(n)) }
 // size returns the bytes of an element. It panics on a type that the functions
 // of this package do not make.
 func (d DType) size() int {
-	if len(d) > 2 {
-		if n, err := strconv.Atoi(string(d[2:])); err == nil && n > 0 {
-			return n
-		}
+	n, err := strconv.Atoi(string(d[min(2, len(d)):]))
+	if err != nil || n < 1 {
+		panic(fmt.Sprintf("npz: type %q", string(d)))
 	}
-	panic(fmt.Sprintf("npz: type %q", string(d)))
+	return n
 }
 
 // Writer writes one file, array after array.

@@ -53,12 +53,11 @@ func (r *Run) Do(ctx context.Context, j Job) error {
 	if err := fsx.MkdirAll(r.FS, filepath.Dir(j.Out)); err != nil {
 		return fmt.Errorf("rescore %s: %w", j.In, err)
 	}
-	var err error
+	do := r.leela
 	if j.Kind == Games {
-		err = r.games(ctx, j)
-	} else {
-		err = r.leela(ctx, j)
+		do = r.games
 	}
+	err := do(ctx, j)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.damaged(err)
 		return nil

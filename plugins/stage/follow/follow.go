@@ -1,5 +1,6 @@
 // Package follow keeps in step with a stage.Index whose window slides: the built-in
 // samplers know from it what to derive anew, and package api what to send to a plugin.
+// Games are the rows of such a window, in replay and in a plugin.
 //
 //	var f follow.Window
 //	gone, kept := f.Follow(idx) // of the games before; those of idx from kept on are new
