@@ -74,10 +74,7 @@ func (w *v6Writer) index(m chess.Move) uint16 { return encoding.PolicyIndex(w.tr
 
 // fillPolicy writes the policy of p over w.moves.
 func (w *v6Writer) fillPolicy(p *record.Ply) {
-	probs := &w.record.Probabilities
-	for i := range probs {
-		probs[i] = -1
-	}
+	w.record.Probabilities = allIllegal
 	total := uint64(0)
 	for _, n := range p.Counts {
 		total += uint64(n)
@@ -92,7 +89,7 @@ func (w *v6Writer) fillPolicy(p *record.Ply) {
 		case m == p.Move: // not searched, or a single move that needed no visit
 			v = 1
 		}
-		probs[w.index(m)] = v
+		w.record.Probabilities[w.index(m)] = v
 	}
 }
 
