@@ -269,7 +269,7 @@ func (s *session) serveMetrics() (address string, err error) {
 		return server.Close(ctx)
 	})
 	s.readers = append(s.readers, prom)
-	return "http://" + server.Addr().String() + "/metrics", nil
+	return "http://" + server.Addr.String() + "/metrics", nil
 }
 
 // close ends what open and serveMetrics opened.
