@@ -155,7 +155,7 @@ func (n fewMen) Probe(b *chess.Board) (wdl int, ok bool) {
 	if b.Rule50() != 0 {
 		panic("asked in the middle of the fifty moves")
 	}
-	ours, theirs := bits.OnesCount64(b.OurMen()), bits.OnesCount64(b.TheirMen())
+	ours, theirs := bits.OnesCount64(b.OurMen()), bits.OnesCount64(b.Occupied()&^b.OurMen())
 	return max(-1, min(1, ours-theirs)), ours+theirs <= int(n)
 }
 
@@ -178,7 +178,7 @@ func TestTablebase(t *testing.T) {
 			continue
 		}
 		known++
-		own, other := bits.OnesCount64(h.Board().OurMen()), bits.OnesCount64(h.Board().TheirMen())
+		own, other := bits.OnesCount64(h.Board().OurMen()), bits.OnesCount64(h.Board().Occupied()&^h.Board().OurMen())
 		want := int8(max(-1, min(1, own-other)))
 		if h.Board().SideToMove() == chess.Black {
 			want = -want

@@ -121,8 +121,8 @@ func TestHeldOutColours(t *testing.T) {
 		if seen++; seen%53 != 0 {
 			continue
 		}
-		other := recolour(&p.Board)
-		if back := recolour(&other); back != p.Board || other.SideToMove() == p.Board.SideToMove() {
+		other := p.Board.Recoloured()
+		if back := other.Recoloured(); back != p.Board || other.SideToMove() == p.Board.SideToMove() {
 			t.Fatalf("%s -> %s -> %s", p.Board.FEN(), other.FEN(), back.FEN())
 		}
 		if HeldOut(&p.Board) != HeldOut(&other) {
