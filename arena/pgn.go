@@ -56,7 +56,7 @@ func (r *Result) pgnGame(g *Game) *pgn.Game {
 // that names its line.
 func ReadPGN(r io.Reader, plies int) ([]Opening, error) {
 	var openings []Opening
-	err := pgn.Read(r, func(g *pgn.Game) error {
+	err := pgn.Read(r, pgn.ReadOptions{}, func(g *pgn.Game) error {
 		moves := g.Moves
 		if plies > 0 {
 			moves = moves[:min(plies, len(moves))]

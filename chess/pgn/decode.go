@@ -38,7 +38,7 @@ func decode(raw *rawGame, ownRules bool) (*Game, *GameError) {
 	if raw.comments != nil {
 		g.Comments = append(raw.comments, make([]string, len(raw.words)-len(raw.comments))...)
 	}
-	if !ownRules && !g.Chess960() {
+	if !ownRules && !g.Start.Castles960() {
 		if moves, ok := decodeStandard(&g.Start, raw.words); ok {
 			g.Moves = moves
 			return g, nil
