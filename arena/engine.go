@@ -82,7 +82,7 @@ func NewEngine(cfg EngineConfig) (Player, error) {
 		return nil, err
 	}
 	if e.cfg.Name == "" {
-		e.cfg.Name = client.Name()
+		e.cfg.Name = client.Name
 	}
 	_ = client.Close() // an engine that does not know quit plays all the same
 	return e, nil

@@ -121,19 +121,13 @@ func (e *Engine) allowed(wanted []chess.Move) []chess.Move {
 // that continues the search's own, so that its tree is kept, else anew.
 func (e *Engine) follow() {
 	old := e.search.History()
-	n := old.Len()
-	if n > e.line.Len() || *old.At(0) != *e.line.At(0) {
+	before, now := old.Moves(nil), e.line.Moves(nil)
+	if len(before) > len(now) || *old.At(0) != *e.line.At(0) || !slices.Equal(before, now[:len(before)]) {
 		e.search.Reset(e.line)
 		return
 	}
-	for i := range n - 1 {
-		if old.MoveAt(i) != e.line.MoveAt(i) {
-			e.search.Reset(e.line)
-			return
-		}
-	}
-	for i := n - 1; i < e.line.Len()-1; i++ {
-		e.search.Advance(e.line.MoveAt(i))
+	for _, m := range now[len(before):] {
+		e.search.Advance(m)
 	}
 }
 
