@@ -1,7 +1,6 @@
 package arena
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -38,12 +37,8 @@ func endOf(t chess.Terminal) End {
 // Failed reports whether a player lost by its own failure and not on the board.
 func (e End) Failed() bool { return e == EndTime || e == EndIllegal || e == EndEngineDied }
 
-// termination returns the value of PGN's Termination tag (standard, section
-// 9.8.1).
-func (e End) termination() string {
-	return cmp.Or(terminations[e], "normal")
-}
-
+// terminations are the values of PGN's Termination tag (standard, section 9.8.1) where
+// that is not "normal".
 var terminations = map[End]string{
 	EndMaxPlies: "adjudication", EndTablebase: "adjudication", EndResign: "adjudication", EndDrawScore: "adjudication",
 	EndTime: "time forfeit", EndIllegal: "rules infraction", EndEngineDied: "abandoned",

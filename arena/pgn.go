@@ -2,6 +2,7 @@ package arena
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -38,7 +39,7 @@ func (r *Result) pgnGame(g *Game) *pgn.Game {
 			{"Black", r.Names[1-g.White]},
 			{"PlyCount", strconv.Itoa(len(g.Moves))},
 			{"OpeningPlies", strconv.Itoa(g.OpeningPlies)},
-			{"Termination", g.End.termination()},
+			{"Termination", cmp.Or(terminations[g.End], "normal")},
 			{"EndReason", string(g.End)},
 		},
 		Start:  g.Start,
