@@ -104,13 +104,10 @@ func (p *slot) start(number int) error {
 // color returns the colour of a player in this game.
 func (p *slot) color(player int) chess.Color { return chess.Color(player ^ p.game.White) }
 
-// mover returns the player to move.
-func (p *slot) mover() int { return p.game.White ^ int(p.line.Board().SideToMove()) }
-
 // step has the player to move think, and makes its move. waits: it needs its
 // table's Round first.
 func (p *slot) step() (waits bool, err error) {
-	mover := p.mover()
+	mover := p.game.White ^ int(p.line.Board().SideToMove())
 	seat := p.seats[mover]
 	if !p.thinking {
 		seat.Clocks(p.clocks(mover))

@@ -93,15 +93,6 @@ func (w *v6Writer) fillPolicy(p *record.Ply) {
 	}
 }
 
-// indexOf turns a policy index of the board as it stands into that of the
-// record; what is no legal move stays.
-func (w *v6Writer) indexOf(plain uint16) uint16 {
-	if m := moveAt(w.moves.Slice(), 0, plain); m != chess.NoMove {
-		return w.index(m)
-	}
-	return plain
-}
-
 // bestMove returns the move that p.Best is of, as AppendRecords says. Among equals
 // that tell nothing it is the one with the lowest number.
 func bestMove(p *record.Ply, legal []chess.Move) chess.Move {

@@ -73,10 +73,8 @@ func (o *Options) shape(players [2]arena.Player) (workers, parallel int) {
 	if o.Concurrency == 0 {
 		return o.Workers, o.Parallel
 	}
-	for _, p := range players {
-		if p.OneGame() {
-			return o.Concurrency, 1
-		}
+	if slices.ContainsFunc(players[:], arena.Player.OneGame) {
+		return o.Concurrency, 1
 	}
 	for workers = min(o.Workers, o.Concurrency); o.Concurrency%workers != 0; {
 		workers--

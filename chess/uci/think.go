@@ -23,7 +23,7 @@ func (e *Engine) start(ctx context.Context, args []string, began time.Time) erro
 		return err
 	}
 	ctx, e.cancel = context.WithCancel(ctx)
-	e.span = newSpan(l, began, e.settings.overhead(), e.cancel)
+	e.span = newSpan(l, began, time.Duration(e.settings.overheadMS)*time.Millisecond, e.cancel)
 	if l.perft > 0 {
 		e.wait.Go(func() { e.perft(ctx, l.perft) })
 		return nil
