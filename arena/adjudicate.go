@@ -7,7 +7,7 @@ import (
 )
 
 // Adjudication ends games early that are decided. The zero value never does.
-// Scores are those that the players report (Seat.Score), in centipawns; a player
+// Scores are those that the players report (Answer.Score), in centipawns; a player
 // without scores never resigns, and with it no draw comes about.
 type Adjudication struct {
 	// A player whose own score was -ResignScore or worse for ResignMoves of its

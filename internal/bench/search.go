@@ -116,7 +116,7 @@ func newLockstep(o *PlayOptions, worker int, ev mcts.Evaluator) *lockstep {
 	l.cache = mcts.NewCache(o.CacheEntries)
 	for range o.Games {
 		s := mcts.New(&l.cfg.Search, l.cache)
-		walk(l.line, l.rng, phasePlies, l.cfg.MaxPlies)
+		walk(l.line, l.rng, phasePlies, l.cfg.MaxPlies, false)
 		s.Reset(l.line)
 		s.Begin(l.rng, l.cfg.Noise)
 		l.trees = append(l.trees, s)
@@ -186,7 +186,7 @@ func (l *lockstep) play(s *mcts.Search) {
 	root := s.Root()
 	s.Advance(root.Moves[l.pick(&root, s.History().Len()-1)].Move)
 	if overAt(s.History(), &l.list, l.cfg.MaxPlies) {
-		walk(l.line, l.rng, openingPlies, openingPlies)
+		walk(l.line, l.rng, openingPlies, openingPlies, false)
 		s.Reset(l.line)
 	}
 	s.Begin(l.rng, l.cfg.Noise)
