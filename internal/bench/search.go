@@ -124,12 +124,6 @@ func newLockstep(o *PlayOptions, worker int, ev mcts.Evaluator) *lockstep {
 	return l
 }
 
-// answer lets ev answer from now on.
-func (l *lockstep) answer(ev mcts.Evaluator) {
-	l.ev = ev
-	l.cache.Clear()
-}
-
 // step brings every tree to a leaf that waits, has the batch answered and applies it.
 func (l *lockstep) step(ctx context.Context) error {
 	l.batch.Reset()
@@ -160,7 +154,8 @@ func (l *lockstep) work(ctx context.Context, s *seat) error {
 	var told mcts.Counts
 	for moves := uint64(0); ctx.Err() == nil; moves = l.moves {
 		if net := s.Current(); net.Evaluator != l.ev {
-			l.answer(net.Evaluator)
+			l.ev = net.Evaluator
+			l.cache.Clear()
 		}
 		for range few {
 			if err := l.step(ctx); err != nil {
