@@ -3,12 +3,11 @@ package arena
 import (
 	"fmt"
 
-	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/mcts"
 )
 
 // Adjudication ends games early that are decided. The zero value never does.
-// Scores are those that the players report (Seat.Score), in centipawns; a player
+// Scores are those that the players report (Answer.Score), in centipawns; a player
 // without scores never resigns, and with it no draw comes about.
 type Adjudication struct {
 	// A player whose own score was -ResignScore or worse for ResignMoves of its
@@ -77,13 +76,4 @@ func (v *verdicts) end(a *Adjudication) (loser int, end End) {
 		return -1, EndDrawScore
 	}
 	return -1, ""
-}
-
-// probe returns the result for the side to move (+1, 0, -1) where the tables
-// know the position.
-func (a *Adjudication) probe(b *chess.Board) (wdl int, ok bool) {
-	if a.Tablebase == nil || b.Rule50() != 0 || b.MayCastle() {
-		return 0, false
-	}
-	return a.Tablebase.Probe(b)
 }

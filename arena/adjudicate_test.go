@@ -33,14 +33,13 @@ func (t *scoredTable) Round(context.Context) error { return nil }
 type scoredSeat struct {
 	Seat
 	player *scored
-	move   int
 }
 
-func (s *scoredSeat) Step(line *chess.History, legal *chess.MoveList) (chess.Move, bool) {
-	s.move = line.Board().FullMove()
-	return s.Seat.Step(line, legal)
+func (s *scoredSeat) Step(line *chess.History, legal *chess.MoveList) (Answer, bool) {
+	a, ok := s.Seat.Step(line, legal)
+	a.Score, a.Scored = s.player.score(line.Board().FullMove())
+	return a, ok
 }
-func (s *scoredSeat) Score() (int, bool) { return s.player.score(s.move) }
 
 func always(cp int) func(int) (int, bool) { return func(int) (int, bool) { return cp, true } }
 
@@ -77,7 +76,7 @@ func TestAdjudication(t *testing.T) {
 				if g.End != c.end || g.Result(0) != c.result || len(g.Moves) != c.plies[g.White] {
 					t.Errorf("%s: game %d: %s, result %d after %d plies, want %s %d %d", c.name, g.Number, g.End, g.Result(0), len(g.Moves), c.end, c.result, c.plies[g.White])
 				}
-				if got := g.End.termination(); got != "adjudication" {
+				if got := terminations[g.End]; got != "adjudication" {
 					t.Errorf("termination %q", got)
 				}
 			}
@@ -155,7 +154,7 @@ func (n fewMen) Probe(b *chess.Board) (wdl int, ok bool) {
 	if b.Rule50() != 0 {
 		panic("asked in the middle of the fifty moves")
 	}
-	ours, theirs := bits.OnesCount64(b.OurMen()), bits.OnesCount64(b.TheirMen())
+	ours, theirs := bits.OnesCount64(b.OurMen()), bits.OnesCount64(b.Occupied()&^b.OurMen())
 	return max(-1, min(1, ours-theirs)), ours+theirs <= int(n)
 }
 
@@ -178,7 +177,7 @@ func TestTablebase(t *testing.T) {
 			continue
 		}
 		known++
-		own, other := bits.OnesCount64(h.Board().OurMen()), bits.OnesCount64(h.Board().TheirMen())
+		own, other := bits.OnesCount64(h.Board().OurMen()), bits.OnesCount64(h.Board().Occupied()&^h.Board().OurMen())
 		want := int8(max(-1, min(1, own-other)))
 		if h.Board().SideToMove() == chess.Black {
 			want = -want

@@ -1,7 +1,6 @@
 package arena
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -38,12 +37,8 @@ func endOf(t chess.Terminal) End {
 // Failed reports whether a player lost by its own failure and not on the board.
 func (e End) Failed() bool { return e == EndTime || e == EndIllegal || e == EndEngineDied }
 
-// termination returns the value of PGN's Termination tag (standard, section
-// 9.8.1).
-func (e End) termination() string {
-	return cmp.Or(terminations[e], "normal")
-}
-
+// terminations are the values of PGN's Termination tag (standard, section 9.8.1) where
+// that is not "normal".
 var terminations = map[End]string{
 	EndMaxPlies: "adjudication", EndTablebase: "adjudication", EndResign: "adjudication", EndDrawScore: "adjudication",
 	EndTime: "time forfeit", EndIllegal: "rules infraction", EndEngineDied: "abandoned",
@@ -96,14 +91,17 @@ func (p *slot) resultFor(color chess.Color, result int) int8 {
 // endIfOver hands the game in if it is over: by the rules first, then by the
 // endgame tables, the players' scores and the limit of plies.
 func (p *slot) endIfOver() error {
-	a, side := &p.match.cfg.Adjudicate, p.line.Board().SideToMove()
+	a, b := &p.match.cfg.Adjudicate, p.line.Board()
+	side := b.SideToMove()
 	if end := endOf(p.line.Terminal(p.legal.N)); end == EndCheckmate {
 		return p.finish(end, p.resultFor(side, -1))
 	} else if end != "" {
 		return p.finish(end, 0)
 	}
-	if wdl, ok := a.probe(p.line.Board()); ok {
-		return p.finish(EndTablebase, p.resultFor(side, wdl))
+	if a.Tablebase != nil && b.Rule50() == 0 && !b.MayCastle() {
+		if wdl, ok := a.Tablebase.Probe(b); ok {
+			return p.finish(EndTablebase, p.resultFor(side, wdl))
+		}
 	}
 	switch loser, end := p.verdicts.end(a); end {
 	case EndResign:

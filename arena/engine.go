@@ -82,7 +82,7 @@ func NewEngine(cfg EngineConfig) (Player, error) {
 		return nil, err
 	}
 	if e.cfg.Name == "" {
-		e.cfg.Name = client.Name()
+		e.cfg.Name = client.Name
 	}
 	_ = client.Close() // an engine that does not know quit plays all the same
 	return e, nil
@@ -143,33 +143,25 @@ type engineSeat struct {
 
 	position uci.Position // to think about
 	thought  bool         // what follows is the answer to it
-	answer   uci.Answer
-	end      End // why the game is lost; "" = it is not
-	note     string
+	answer   Answer
 }
 
 func (s *engineSeat) Start(_ *chess.History, color chess.Color, _ *rand.Rand) {
 	s.newGame, s.color, s.thought = true, color, false
 }
 
-func (s *engineSeat) Clocks(c Clocks)              { s.clocks = c }
-func (s *engineSeat) Spent() time.Duration         { return s.answer.Time }
-func (s *engineSeat) Score() (int, bool)           { return s.answer.Score, s.answer.Scored }
-func (s *engineSeat) Quit() (end End, note string) { return s.end, s.note }
-func (s *engineSeat) Played(chess.Move)            {}
+func (s *engineSeat) Clocks(c Clocks)   { s.clocks = c }
+func (s *engineSeat) Played(chess.Move) {}
 
-func (s *engineSeat) Step(line *chess.History, _ *chess.MoveList) (chess.Move, bool) {
+func (s *engineSeat) Step(line *chess.History, _ *chess.MoveList) (Answer, bool) {
 	if s.thought {
 		s.thought = false
-		return s.answer.Move, true
+		return s.answer, true
 	}
 	s.position.Start = *line.At(0)
-	s.position.Moves = s.position.Moves[:0]
-	for i := range line.Len() - 1 {
-		s.position.Moves = append(s.position.Moves, line.MoveAt(i))
-	}
+	s.position.Moves = line.Moves(s.position.Moves[:0])
 	s.table.waiting = append(s.table.waiting, s)
-	return chess.NoMove, false
+	return Answer{}, false
 }
 
 // errLate ends a search that takes too long.
@@ -184,24 +176,23 @@ func (s *engineSeat) think(ctx context.Context) error {
 	limit, patience := s.limit()
 	thinking, cancel := context.WithTimeoutCause(ctx, patience, errLate)
 	defer cancel()
-	var err error
-	s.answer, err = s.client.Go(thinking, s.position, limit)
-	s.thought, s.end, s.note = true, "", ""
+	said, err := s.client.Go(thinking, s.position, limit)
+	s.answer, s.thought = Answer{Move: said.Move, Spent: said.Time, Score: said.Score, Scored: said.Scored}, true
 	if err == nil {
 		return nil
 	}
 	if ctx.Err() != nil { // the match is stopped
 		return errors.Join(ctx.Err(), err)
 	}
-	s.answer.Move, s.note = chess.NoMove, err.Error()
+	s.answer.Note = err.Error()
 	timed := s.table.engine.cfg.Limits.Timed()
 	switch died := errors.Is(err, uci.ErrExited) || errors.Is(err, uci.ErrHung); {
 	case errors.Is(err, uci.ErrIllegal):
-		s.end = EndIllegal
+		s.answer.End = EndIllegal
 	case errors.Is(err, errLate) && timed && !died:
-		s.end = EndTime
+		s.answer.End = EndTime
 	case errors.Is(err, errLate) || died:
-		s.end = EndEngineDied
+		s.answer.End = EndEngineDied
 		s.drop()
 	default:
 		return err // the match asks for what the engine cannot do

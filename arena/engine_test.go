@@ -191,7 +191,7 @@ func checkFailuresPGN(t *testing.T, r *Result) {
 		}
 	}
 	i := 0
-	err := pgn.Read(&file, func(g *pgn.Game) error {
+	err := pgn.Read(&file, pgn.ReadOptions{}, func(g *pgn.Game) error {
 		want := &r.Games[i]
 		termination := map[End]string{EndTime: "time forfeit", EndIllegal: "rules infraction", EndEngineDied: "abandoned"}[want.End]
 		if g.Tag("EndReason") != string(want.End) || g.Tag("Termination") != termination || g.Tag("EndNote") == "" || !slices.Equal(g.Moves, want.Moves) {

@@ -3,7 +3,6 @@ package arena
 import (
 	"io"
 	"math/rand/v2"
-	"time"
 
 	"github.com/chessbrain/chessbrain/chess"
 )
@@ -46,7 +45,6 @@ type erraticSeat struct {
 	share    float64
 	rng      *rand.Rand
 	thinking bool // the player is asked for this move
-	spent    time.Duration
 }
 
 func (s *erraticSeat) Start(line *chess.History, color chess.Color, rng *rand.Rand) {
@@ -54,17 +52,12 @@ func (s *erraticSeat) Start(line *chess.History, color chess.Color, rng *rand.Ra
 	s.Seat.Start(line, color, rng)
 }
 
-func (s *erraticSeat) Step(line *chess.History, legal *chess.MoveList) (chess.Move, bool) {
-	if s.spent = 0; !s.thinking && s.rng.Float64() < s.share {
-		return legal.Moves[s.rng.IntN(legal.N)], true
+// Step says no score: random moves have none.
+func (s *erraticSeat) Step(line *chess.History, legal *chess.MoveList) (Answer, bool) {
+	if !s.thinking && s.rng.Float64() < s.share {
+		return Answer{Move: legal.Moves[s.rng.IntN(legal.N)]}, true
 	}
-	m, ok := s.Seat.Step(line, legal)
-	if s.thinking = !ok; ok {
-		s.spent = s.Seat.Spent()
-	}
-	return m, ok
+	a, ok := s.Seat.Step(line, legal)
+	a.Scored, s.thinking = false, !ok
+	return a, ok
 }
-
-// Spent is 0 for a random move, which has no score either.
-func (s *erraticSeat) Spent() time.Duration { return s.spent }
-func (s *erraticSeat) Score() (int, bool)   { return 0, false }

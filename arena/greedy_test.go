@@ -137,9 +137,9 @@ func TestErratic(t *testing.T) {
 	seat.Start(line, chess.White, rand.New(rand.NewPCG(1, 1)))
 	const moves = 4000
 	for range moves {
-		if m, ok := seat.Step(line, &legal); !ok {
+		if a, ok := seat.Step(line, &legal); !ok {
 			t.Fatal("a chooser waits")
-		} else if m != legal.Moves[0] {
+		} else if a.Move != legal.Moves[0] {
 			others++
 		}
 	}

@@ -171,7 +171,7 @@ func TestPGN(t *testing.T) {
 		t.Fatal(err)
 	}
 	var read []*pgn.Game
-	if err := pgn.Read(&file, func(g *pgn.Game) error { read = append(read, g); return nil }); err != nil || len(read) != 12 {
+	if err := pgn.Read(&file, pgn.ReadOptions{}, func(g *pgn.Game) error { read = append(read, g); return nil }); err != nil || len(read) != 12 {
 		t.Fatalf("%d games, %v", len(read), err)
 	}
 	for i, got := range read {

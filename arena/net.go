@@ -48,18 +48,15 @@ type Settings struct {
 
 // validate says what is out of range.
 func (s *Settings) validate(timed bool) error {
-	if s.Search.Simulations < 1 && s.Search.Playouts < 1 {
-		if !timed {
-			return errors.New("search settings: no simulations and no playouts: the search has no end")
-		}
-		if s.Search.Gumbel.Enabled {
-			return errors.New("search settings: Gumbel search divides its visits beforehand: give it simulations besides the time")
-		}
-		if s.Search.Stop.SmartPruning {
-			return errors.New("search settings: smart pruning looks at the visits that remain: give it simulations besides the time")
-		}
-	}
-	if !(s.Temperature >= 0 && s.Temperature <= 100) || s.TemperaturePlies < 0 {
+	endless := s.Search.Simulations < 1 && s.Search.Playouts < 1
+	switch {
+	case endless && !timed:
+		return errors.New("search settings: no simulations and no playouts: the search has no end")
+	case endless && s.Search.Gumbel.Enabled:
+		return errors.New("search settings: Gumbel search divides its visits beforehand: give it simulations besides the time")
+	case endless && s.Search.Stop.SmartPruning:
+		return errors.New("search settings: smart pruning looks at the visits that remain: give it simulations besides the time")
+	case !(s.Temperature >= 0 && s.Temperature <= 100) || s.TemperaturePlies < 0:
 		return fmt.Errorf("temperature %v for %d plies: want 0 to 100 for 0 or more", s.Temperature, s.TemperaturePlies)
 	}
 	return s.Search.Validate()
@@ -145,9 +142,6 @@ type netSeat struct {
 	budget time.Duration // of the move; 0 = no limit
 	began  time.Time     // the search
 	want   int           // visits of its slice
-	spent  time.Duration
-	score  int // of the move, in centipawns
-	scored bool
 }
 
 func (s *netSeat) Start(line *chess.History, color chess.Color, rng *rand.Rand) {
@@ -156,7 +150,8 @@ func (s *netSeat) Start(line *chess.History, color chess.Color, rng *rand.Rand) 
 	s.search.Reset(line)
 }
 
-func (s *netSeat) Step(*chess.History, *chess.MoveList) (chess.Move, bool) {
+// Step says the root's value as the score, in the centipawns that the net shows a GUI.
+func (s *netSeat) Step(*chess.History, *chess.MoveList) (a Answer, ok bool) {
 	if !s.begun {
 		s.begin()
 		s.begun = true
@@ -164,15 +159,19 @@ func (s *netSeat) Step(*chess.History, *chess.MoveList) (chess.Move, bool) {
 	for !s.timeUp() {
 		if s.search.Gather(s.table.batch, 1) > 0 {
 			s.table.waiting = append(s.table.waiting, s.search)
-			return chess.NoMove, false
+			return a, false
 		}
 		if !s.goOn() {
 			break
 		}
 	}
 	root := s.search.Root()
-	s.settle(&root)
-	return root.Moves[s.pick(&root)].Move, true
+	s.begun, a.Spent = false, s.table.cfg.now().Sub(s.began)
+	if a.Scored = root.N > 0; a.Scored {
+		a.Score = uci.Centipawns(float64(root.Value.Q))
+	}
+	a.Move = root.Moves[s.pick(&root)].Move
+	return a, true
 }
 
 func (s *netSeat) Played(m chess.Move) {
@@ -222,12 +221,6 @@ func (s *netSeat) Clocks(c Clocks) {
 	}
 }
 
-func (s *netSeat) Quit() (End, string)  { return "", "" }
-func (s *netSeat) Spent() time.Duration { return s.spent }
-
-// Score returns the root's value in the centipawns that the net shows a GUI.
-func (s *netSeat) Score() (int, bool) { return s.score, s.scored }
-
 // begin starts the search of the next move.
 func (s *netSeat) begin() {
 	s.began = s.table.cfg.now()
@@ -267,13 +260,4 @@ func (s *netSeat) goOn() bool {
 	}
 	s.slice(visits)
 	return true
-}
-
-// settle notes what the search came to.
-func (s *netSeat) settle(root *mcts.RootStats) {
-	s.begun = false
-	s.spent = s.table.cfg.now().Sub(s.began)
-	if s.scored = root.N > 0; s.scored {
-		s.score = uci.Centipawns(float64(root.Value.Q))
-	}
 }

@@ -39,8 +39,8 @@ func timedNet(t *testing.T, l Limits, step time.Duration, change func(*Settings)
 	return p
 }
 
-// thinkOnce has a player think about the start position and returns its seat.
-func thinkOnce(t *testing.T, p Player, c Clocks) *netSeat {
+// thinkOnce has a player think about the start position and returns its seat and answer.
+func thinkOnce(t *testing.T, p Player, c Clocks) (*netSeat, Answer) {
 	t.Helper()
 	table, err := p.NewTable(1)
 	if err != nil {
@@ -52,11 +52,11 @@ func thinkOnce(t *testing.T, p Player, c Clocks) *netSeat {
 	seat.Start(line, chess.White, nil)
 	seat.Clocks(c)
 	for {
-		if m, ok := seat.Step(line, &legal); ok {
-			if legal.Index(m) < 0 {
-				t.Fatalf("%v is illegal", m)
+		if a, ok := seat.Step(line, &legal); ok {
+			if legal.Index(a.Move) < 0 || a.End != "" {
+				t.Fatalf("%+v is illegal", a)
 			}
-			return seat
+			return seat, a
 		}
 		if err := table.Round(t.Context()); err != nil {
 			t.Fatal(err)
@@ -68,22 +68,22 @@ func thinkOnce(t *testing.T, p Player, c Clocks) *netSeat {
 // and no sooner; visits limit it as well where they are set.
 func TestMoveTime(t *testing.T) {
 	for _, budget := range []time.Duration{time.Millisecond, 20 * time.Millisecond, 900 * time.Millisecond} {
-		s := thinkOnce(t, timedNet(t, Limits{MoveTime: budget}, time.Millisecond, nil), Clocks{})
+		s, a := thinkOnce(t, timedNet(t, Limits{MoveTime: budget}, time.Millisecond, nil), Clocks{})
 		visits := int(s.search.Root().N)
 		// One reading of the clock before each leaf, one at the begin, one at the end.
-		if s.Spent() < budget || s.Spent() > budget+3*time.Millisecond || visits < 1 || visits > int(budget/time.Millisecond)+1 || visits < int(budget/time.Millisecond)/2 {
-			t.Errorf("%v: %v spent, %d visits", budget, s.Spent(), visits)
+		if a.Spent < budget || a.Spent > budget+3*time.Millisecond || visits < 1 || visits > int(budget/time.Millisecond)+1 || visits < int(budget/time.Millisecond)/2 {
+			t.Errorf("%v: %v spent, %d visits", budget, a.Spent, visits)
 		}
-		if score, ok := s.Score(); !ok || score < -20000 || score > 20000 {
-			t.Errorf("score %d, %v", score, ok)
+		if !a.Scored || a.Score < -20000 || a.Score > 20000 {
+			t.Errorf("score %d, %v", a.Score, a.Scored)
 		}
 	}
-	s := thinkOnce(t, timedNet(t, Limits{MoveTime: time.Hour}, time.Nanosecond, func(s *Settings) { s.Search.Simulations = 40 }), Clocks{})
+	s, _ := thinkOnce(t, timedNet(t, Limits{MoveTime: time.Hour}, time.Nanosecond, func(s *Settings) { s.Search.Simulations = 40 }), Clocks{})
 	if n := s.search.Root().N; n != 41 {
 		t.Errorf("40 visits and an hour: %d visits of the root", n)
 	}
 	// A stop of the search's own ends it although there is time.
-	s = thinkOnce(t, timedNet(t, Limits{MoveTime: time.Hour}, time.Nanosecond, func(s *Settings) { s.Search.Stop.KLDGain = 1000 }), Clocks{})
+	s, _ = thinkOnce(t, timedNet(t, Limits{MoveTime: time.Hour}, time.Nanosecond, func(s *Settings) { s.Search.Stop.KLDGain = 1000 }), Clocks{})
 	if n := s.search.Root().N; n < 10 || n > 2*timedSlice {
 		t.Errorf("with a KLD gain of 1000: %d visits of the root", n)
 	}
@@ -135,7 +135,7 @@ func TestTimeForfeit(t *testing.T) {
 			if !c.late {
 				continue
 			}
-			if g.Result(1) != -1 || !strings.HasPrefix(g.Note, "timed took ") || g.End.termination() != "time forfeit" || !g.End.Failed() {
+			if g.Result(1) != -1 || !strings.HasPrefix(g.Note, "timed took ") || terminations[g.End] != "time forfeit" || !g.End.Failed() {
 				t.Errorf("game %d: result %d, %q", g.Number, g.Result(1), g.Note)
 			}
 		}

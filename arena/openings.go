@@ -70,10 +70,9 @@ func Vary(book []Opening, n, plies int, seed uint64) ([]Opening, error) {
 	}
 	var openings []Opening
 	seen := map[uint64]bool{}
-	pcg := rand.NewPCG(0, 0)
-	rng, h := rand.New(pcg), chess.NewHistory(chess.StartBoard())
+	h := chess.NewHistory(chess.StartBoard())
 	for i := range n {
-		pcg.Seed(seed, openingStream|uint64(i))
+		rng := rand.New(rand.NewPCG(seed, openingStream|uint64(i)))
 		base := &book[i%len(book)]
 		for try := 0; ; try++ {
 			if try == attempts {

@@ -2,6 +2,7 @@ package arena
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -38,7 +39,7 @@ func (r *Result) pgnGame(g *Game) *pgn.Game {
 			{"Black", r.Names[1-g.White]},
 			{"PlyCount", strconv.Itoa(len(g.Moves))},
 			{"OpeningPlies", strconv.Itoa(g.OpeningPlies)},
-			{"Termination", g.End.termination()},
+			{"Termination", cmp.Or(terminations[g.End], "normal")},
 			{"EndReason", string(g.End)},
 		},
 		Start:  g.Start,
@@ -56,7 +57,7 @@ func (r *Result) pgnGame(g *Game) *pgn.Game {
 // that names its line.
 func ReadPGN(r io.Reader, plies int) ([]Opening, error) {
 	var openings []Opening
-	err := pgn.Read(r, func(g *pgn.Game) error {
+	err := pgn.Read(r, pgn.ReadOptions{}, func(g *pgn.Game) error {
 		moves := g.Moves
 		if plies > 0 {
 			moves = moves[:min(plies, len(moves))]

@@ -44,21 +44,20 @@ type Seat interface {
 	Clocks(Clocks)
 	// Step thinks about the end of line, where the seat's player is to move and
 	// legal (never empty) are the moves. ok is false if it must be called again
-	// after the table's next Round. chess.NoMove says that the player loses this
-	// game (Quit); else a move that is not legal is a programmer's bug and ends the
-	// match.
-	Step(line *chess.History, legal *chess.MoveList) (m chess.Move, ok bool)
-	// Quit says why Step has just returned chess.NoMove; "" of one that cannot fail.
-	Quit() (end End, note string)
-	// Spent returns what the move took that Step has just returned; 0 where time is
-	// not measured.
-	Spent() time.Duration
-	// Score returns the value of the move that Step has just returned, in
-	// centipawns from its player's view; a mate is above any other score. ok is
-	// false if it has none.
-	Score() (centipawns int, ok bool)
+	// after the table's next Round.
+	Step(line *chess.History, legal *chess.MoveList) (a Answer, ok bool)
 	// Played tells the seat each move of the game, its own included.
 	Played(m chess.Move)
+}
+
+// Answer is what a seat says of its move.
+type Answer struct {
+	Move   chess.Move    // one that is not legal is a programmer's bug and ends the match
+	End    End           // where it is set, there is no move, and the player loses this game
+	Note   string        // what happened then
+	Spent  time.Duration // what the move took; 0 where time is not measured
+	Score  int           // value of the move in centipawns, its player's view; a mate is above any other score
+	Scored bool          // there is a Score
 }
 
 // Clocks is what is left to each colour, and what each of its moves adds. A
@@ -86,15 +85,12 @@ type chooserSeat struct {
 
 func (s *chooserSeat) Start(_ *chess.History, _ chess.Color, rng *rand.Rand) { s.rng = rng }
 
-func (s *chooserSeat) Step(line *chess.History, legal *chess.MoveList) (chess.Move, bool) {
-	return s.player.choose(line.Board(), legal, s.rng), true
+func (s *chooserSeat) Step(line *chess.History, legal *chess.MoveList) (Answer, bool) {
+	return Answer{Move: s.player.choose(line.Board(), legal, s.rng)}, true
 }
 
-func (s *chooserSeat) Clocks(Clocks)        {}
-func (s *chooserSeat) Quit() (End, string)  { return "", "" }
-func (s *chooserSeat) Spent() time.Duration { return 0 }
-func (s *chooserSeat) Score() (int, bool)   { return 0, false }
-func (s *chooserSeat) Played(chess.Move)    {}
+func (s *chooserSeat) Clocks(Clocks)     {}
+func (s *chooserSeat) Played(chess.Move) {}
 
 // Random returns the player of uniformly random legal moves.
 func Random() Player {

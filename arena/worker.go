@@ -27,7 +27,7 @@ func (m *match) work(ctx context.Context) error {
 	}
 	slots := make([]*slot, m.cfg.Parallel)
 	for i := range slots {
-		slots[i] = newSlot(m, tables)
+		slots[i] = &slot{match: m, seats: [2]Seat{tables[0].NewSeat(), tables[1].NewSeat()}, line: chess.NewHistory(chess.StartBoard())}
 	}
 	for {
 		waiting := 0
@@ -55,8 +55,6 @@ func (m *match) work(ctx context.Context) error {
 type slot struct {
 	match *match
 	seats [2]Seat // by player
-	pcg   [2]*rand.PCG
-	rng   [2]*rand.Rand
 	line  *chess.History
 	legal chess.MoveList // at the end of the line
 	game  *Game          // nil = none under way
@@ -64,16 +62,6 @@ type slot struct {
 	thinking bool             // the mover's Step was called for this move
 	left     [2]time.Duration // on the clocks, by player
 	verdicts verdicts
-}
-
-func newSlot(m *match, tables [2]Table) *slot {
-	p := &slot{match: m, line: chess.NewHistory(chess.StartBoard())}
-	for i, t := range tables {
-		p.seats[i] = t.NewSeat()
-		p.pcg[i] = rand.NewPCG(0, 0)
-		p.rng[i] = rand.New(p.pcg[i])
-	}
-	return p
 }
 
 // run goes on with the slot's game, and with the next ones, until a seat waits
@@ -108,8 +96,7 @@ func (p *slot) start(number int) error {
 	seed := selfplay.GameSeed(p.match.cfg.Seed, 0, uint64(number))
 	for player, s := range p.seats {
 		p.left[player] = p.match.limits[player].Base
-		p.pcg[player].Seed(seed, uint64(1+player))
-		s.Start(p.line, p.color(player), p.rng[player])
+		s.Start(p.line, p.color(player), rand.New(rand.NewPCG(seed, uint64(1+player))))
 	}
 	return p.endIfOver()
 }
@@ -117,42 +104,36 @@ func (p *slot) start(number int) error {
 // color returns the colour of a player in this game.
 func (p *slot) color(player int) chess.Color { return chess.Color(player ^ p.game.White) }
 
-// mover returns the player to move.
-func (p *slot) mover() int { return p.game.White ^ int(p.line.Board().SideToMove()) }
-
 // step has the player to move think, and makes its move. waits: it needs its
 // table's Round first.
 func (p *slot) step() (waits bool, err error) {
-	mover := p.mover()
+	mover := p.game.White ^ int(p.line.Board().SideToMove())
 	seat := p.seats[mover]
 	if !p.thinking {
 		seat.Clocks(p.clocks(mover))
 	}
-	m, ok := seat.Step(p.line, &p.legal)
+	a, ok := seat.Step(p.line, &p.legal)
 	if p.thinking = !ok; !ok {
 		return true, nil
 	}
-	if m == chess.NoMove {
-		if end, note := seat.Quit(); end != "" {
-			return false, p.lose(mover, end, note)
-		}
+	if a.End != "" {
+		return false, p.lose(mover, a.End, a.Note)
 	}
-	if late, note := p.spend(mover, seat.Spent()); late {
+	if late, note := p.spend(mover, a.Spent); late {
 		return false, p.lose(mover, EndTime, note)
 	}
-	if p.legal.Index(m) < 0 {
-		return false, fmt.Errorf("player %s: illegal move %s in %s", p.match.cfg.Players[mover].Name(), m, p.line.Board().FEN())
+	if p.legal.Index(a.Move) < 0 {
+		return false, fmt.Errorf("player %s: illegal move %s in %s", p.match.cfg.Players[mover].Name(), a.Move, p.line.Board().FEN())
 	}
-	return false, p.play(mover, m)
+	return false, p.play(mover, &a)
 }
 
 // play makes a legal move.
-func (p *slot) play(mover int, m chess.Move) error {
-	score, known := p.seats[mover].Score()
-	p.verdicts.note(&p.match.cfg.Adjudicate, mover, score, known, p.line.Board().FullMove())
-	p.line.Push(m)
+func (p *slot) play(mover int, a *Answer) error {
+	p.verdicts.note(&p.match.cfg.Adjudicate, mover, a.Score, a.Scored, p.line.Board().FullMove())
+	p.line.Push(a.Move)
 	for _, s := range p.seats {
-		s.Played(m)
+		s.Played(a.Move)
 	}
 	p.line.Board().GenerateMoves(&p.legal)
 	return p.endIfOver()

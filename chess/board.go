@@ -76,9 +76,6 @@ func (b *Board) kind(pt PieceType) uint64 {
 // OurMen returns all men of the mover.
 func (b *Board) OurMen() uint64 { return b.own }
 
-// TheirMen returns all men of the opponent.
-func (b *Board) TheirMen() uint64 { return b.opp }
-
 // Occupied returns all men.
 func (b *Board) Occupied() uint64 { return b.own | b.opp }
 
@@ -122,6 +119,13 @@ func (b *Board) CastlingRook(ours, kingside bool) (Square, bool) {
 		return NoSquare, false
 	}
 	return Square(bits.TrailingZeros64(rooks)), true
+}
+
+// Recoloured returns the position with the colours exchanged: the mover sees the same.
+func (b Board) Recoloured() Board {
+	b.color ^= 1
+	b.key = b.computeKey()
+	return b
 }
 
 // MayCastle reports whether any castling right is held.

@@ -117,6 +117,9 @@ func TestColorSymmetry(t *testing.T) {
 				t.Fatalf("%s: move %d is %v, mirrored %v", b.FEN(), i, l.Moves[i], lo.Moves[i])
 			}
 		}
+		if r := b.Recoloured(); r != o {
+			t.Fatalf("%s: recoloured %s", b.FEN(), r.FEN())
+		}
 		if o.key == b.key {
 			t.Fatalf("%s: the key does not tell the sides apart", b.FEN())
 		}
@@ -177,7 +180,7 @@ func TestAccessors(t *testing.T) {
 			}
 		}
 	}
-	if b.OurMen() != 0xFFFF || b.TheirMen() != 0xFFFF<<48 || b.Occupied() != 0xFFFF00000000FFFF {
+	if b.OurMen() != 0xFFFF || b.opp != 0xFFFF<<48 || b.Occupied() != 0xFFFF00000000FFFF {
 		t.Error("men")
 	}
 	for _, c := range []struct {

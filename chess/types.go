@@ -15,9 +15,6 @@ func (s Square) File() int { return int(s & 7) }
 // Rank returns 0 for the mover's first rank up to 7 for the last.
 func (s Square) Rank() int { return int(s >> 3) }
 
-// Flip mirrors the ranks: the same field seen by the other side.
-func (s Square) Flip() Square { return s ^ 56 }
-
 // String returns the name of the field as if white were to move, "-" for NoSquare.
 func (s Square) String() string {
 	if s >= NoSquare {

@@ -2,6 +2,7 @@ package lc0
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/lc0/netpb"
@@ -128,10 +129,7 @@ func (c *converter) fillOr(name string, l *netpb.Layer, constant float32) {
 		return
 	}
 	p := &c.net.Params[c.index[name]]
-	p.Data = make([]float32, nn.ParamSpec{Shape: p.Shape}.Len())
-	for i := range p.Data {
-		p.Data[i] = constant
-	}
+	p.Data = slices.Repeat([]float32{constant}, nn.ParamSpec{Shape: p.Shape}.Len())
 }
 
 func (c *converter) dense(name string, weight, bias *netpb.Layer) {

@@ -116,7 +116,7 @@ func boardOf(m men, black bool, castling string, ep chess.Square, rule50 int) (c
 			m[k], m[k+6] = bits.ReverseBytes64(m[k+6]), bits.ReverseBytes64(m[k])
 		}
 		if ep != chess.NoSquare {
-			ep = ep.Flip()
+			ep ^= 56
 		}
 	}
 	occupied := uint64(0)

@@ -118,7 +118,7 @@ func formatOf(a nn.Arch) *netpb.NetworkFormat {
 type netBuilder struct {
 	net      *nn.Net
 	encoding LayerEncoding
-	folded   bool  // batch norm changes nothing but for beta, a bias
+	folded   bool  // beta is the bias, and there is no batch norm
 	err      error // the first
 }
 
@@ -166,19 +166,13 @@ func (b *netBuilder) conv(conv, bn string) *netpb.ConvBlock {
 	return c
 }
 
-// foldedNet returns a net that computes the same, whose batch norm changes
-// nothing but for beta, the convolution's bias.
+// foldedNet returns a net whose convolutions, with beta as their bias, compute the same
+// without batch norm.
 func foldedNet(n *nn.Net) *nn.Net {
 	out, f := n.Clone(), nn.Fold(n)
 	set := func(conv, bn string, c nn.Conv) {
 		copy(out.Get(conv+".weight"), c.Weight)
 		copy(out.Get(bn+".beta"), c.Bias)
-		for name, v := range map[string]float32{".gamma": 1, ".mean": 0, ".var": foldedVariance} {
-			p := out.Get(bn + name)
-			for i := range p {
-				p[i] = v
-			}
-		}
 	}
 	set("input.conv", "input.bn", f.Input)
 	for i, b := range f.Tower {

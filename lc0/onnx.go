@@ -98,7 +98,8 @@ func (b *onnxBuilder) net(f *nn.Folded) {
 	b.policy(x, f)
 	b.value(x, &f.Value)
 	if f.MovesLeft != nil {
-		b.movesLeft(x, f.MovesLeft)
+		b.outputs = append(b.outputs, valueInfo(OnnxMovesLeft, 1))
+		b.node("Relu", OnnxMovesLeft, []string{b.scalarHead("/mlh", x, f.MovesLeft)})
 	}
 }
 
@@ -198,9 +199,4 @@ func (b *onnxBuilder) value(x string, h *nn.ScalarHead) {
 	}
 	b.outputs = append(b.outputs, valueInfo(OnnxWDL, 3))
 	b.node("Softmax", OnnxWDL, []string{y}, intAttribute("axis", -1))
-}
-
-func (b *onnxBuilder) movesLeft(x string, h *nn.ScalarHead) {
-	b.outputs = append(b.outputs, valueInfo(OnnxMovesLeft, 1))
-	b.node("Relu", OnnxMovesLeft, []string{b.scalarHead("/mlh", x, h)})
 }

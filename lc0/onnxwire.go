@@ -27,25 +27,19 @@ func (m *message) bytes(field protowire.Number, b []byte) {
 
 func (m *message) text(field protowire.Number, s string) { m.bytes(field, []byte(s)) }
 
-// intAttribute returns an AttributeProto with a number.
-func intAttribute(name string, v int64) message {
-	const typeInt = 2
-	var m message
-	m.text(1, name)
-	m.varint(3, v)
-	m.varint(20, typeInt)
-	return m
-}
+// intAttribute returns an AttributeProto of type INT.
+func intAttribute(name string, v int64) message { return attribute(name, 3, 2, v) }
 
-// intsAttribute returns an AttributeProto with a list of numbers.
-func intsAttribute(name string, list ...int64) message {
-	const typeInts = 7
+// intsAttribute returns an AttributeProto of type INTS.
+func intsAttribute(name string, list ...int64) message { return attribute(name, 8, 7, list...) }
+
+func attribute(name string, field protowire.Number, kind int64, values ...int64) message {
 	var m message
 	m.text(1, name)
-	for _, v := range list {
-		m.varint(8, v)
+	for _, v := range values {
+		m.varint(field, v)
 	}
-	m.varint(20, typeInts)
+	m.varint(20, kind)
 	return m
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -21,11 +22,12 @@ var ErrNoSource = errors.New("neither a Leela chunk (.gz) nor a tar of chunks")
 // (one chunk a member). It holds an index, and opens the file for each chunk
 // anew, so that any number of sources may be there. Safe for concurrent use.
 type Source struct {
-	path    string
+	Path string        // given to OpenSource
+	Bad  []MemberError // members of a tar that were left out
+
 	size    int64
 	modTime time.Time
 	chunks  []member
-	bad     []MemberError
 }
 
 // member is where a chunk lies.
@@ -52,7 +54,7 @@ func (e *MemberError) Error() string {
 func (e *MemberError) Unwrap() error { return e.Err }
 
 // OpenSource reads the index of a file; what the file is is told by its
-// content. Bad members of a tar are left out and counted (Bad). Errors:
+// content. Errors:
 // ErrNoSource, or the file system's.
 func OpenSource(path string) (*Source, error) {
 	f, err := os.Open(path)
@@ -67,7 +69,7 @@ func OpenSource(path string) (*Source, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("open Leela chunks: %s: %w: not a regular file", path, ErrNoSource)
 	}
-	s := &Source{path: path, size: info.Size(), modTime: info.ModTime()}
+	s := &Source{Path: path, size: info.Size(), modTime: info.ModTime()}
 	if err := s.index(f); err != nil {
 		return nil, fmt.Errorf("open Leela chunks: %s: %w", path, err)
 	}
@@ -81,7 +83,7 @@ func (s *Source) index(f io.ReaderAt) error {
 		return err
 	}
 	if isChunk(head) {
-		s.chunks = []member{{name: filepath.Base(s.path), size: s.size}}
+		s.chunks = []member{{name: filepath.Base(s.Path), size: s.size}}
 		return nil
 	}
 	if len(head) == 0 {
@@ -90,13 +92,8 @@ func (s *Source) index(f io.ReaderAt) error {
 	if !isTar(head) {
 		return fmt.Errorf("%w: it begins with % x", ErrNoSource, head[:min(len(head), 8)])
 	}
-	t := tarReader{file: f, size: s.size}
-	err := t.scan()
-	for i := range t.bad {
-		t.bad[i].Path = s.path
-	}
-	s.chunks, s.bad = t.members, t.bad
-	return err
+	t := tarReader{file: f, source: s}
+	return t.scan()
 }
 
 // isChunk says whether bytes begin as a chunk does: gzip, or a bare record.
@@ -105,17 +102,11 @@ func isChunk(head []byte) bool {
 	return isGzip(head) || err == nil
 }
 
-// Path returns the path given to OpenSource.
-func (s *Source) Path() string { return s.path }
-
 // Len returns the number of chunks.
 func (s *Source) Len() int { return len(s.chunks) }
 
 // Name returns the name of chunk i: the member's, or the file's.
 func (s *Source) Name(i int) string { return s.chunks[i].name }
-
-// Bad returns the members that were left out. The caller must not change it.
-func (s *Source) Bad() []MemberError { return s.bad }
 
 // Chunk returns the bytes of the records of chunk i, inflated; DecodeRecords
 // reads them. An error about them, wrapping ErrCorruptRecord, is of this chunk
@@ -130,7 +121,7 @@ func (s *Source) AppendChunk(dst []byte, i int) ([]byte, error) {
 		err = checkWhole(out[from:])
 	}
 	if err != nil {
-		return dst, fmt.Errorf("read Leela chunk: %s: %s: %w", s.path, s.chunks[i].name, err)
+		return dst, fmt.Errorf("read Leela chunk: %s: %s: %w", s.Path, s.chunks[i].name, err)
 	}
 	return out, nil
 }
@@ -168,7 +159,7 @@ func (s *Source) read(dst []byte, i int) ([]byte, error) {
 func (s *Source) Packed(i int) ([]byte, error) {
 	var buf bytes.Buffer
 	if err := s.load(&buf, i); err != nil {
-		return nil, fmt.Errorf("read Leela chunk: %s: %s: %w", s.path, s.chunks[i].name, err)
+		return nil, fmt.Errorf("read Leela chunk: %s: %s: %w", s.Path, s.chunks[i].name, err)
 	}
 	return buf.Bytes(), nil
 }
@@ -179,7 +170,7 @@ func (s *Source) load(buf *bytes.Buffer, i int) error {
 	if m.size > maxChunkRecords*V7Size {
 		return recordError("%d bytes, a chunk has at most %d", m.size, maxChunkRecords*V7Size)
 	}
-	f, err := os.Open(s.path)
+	f, err := os.Open(s.Path)
 	if err != nil {
 		return err
 	}
@@ -215,10 +206,10 @@ func inflate(dst, compressed []byte, limit int) ([]byte, error) {
 	// The last four bytes tell the length, if they are true; deflate cannot
 	// shrink by more than 1032.
 	told := int(binary.LittleEndian.Uint32(compressed[max(len(compressed)-4, 0):][:min(4, len(compressed))]))
-	dst = grown(dst, min(told, limit, 1032*len(compressed))+1)
+	dst = slices.Grow(dst, min(told, limit, 1032*len(compressed))+1)
 	for {
 		if len(dst) == cap(dst) {
-			dst = grown(dst, max(len(dst)-from, V7Size))
+			dst = slices.Grow(dst, max(len(dst)-from, V7Size))
 		}
 		n, err := z.Read(dst[len(dst):min(cap(dst), from+limit+1)])
 		dst = dst[:len(dst)+n]
@@ -232,14 +223,6 @@ func inflate(dst, compressed []byte, limit int) ([]byte, error) {
 			return dst[:from], damaged(err)
 		}
 	}
-}
-
-// grown returns b with room for n bytes more.
-func grown(b []byte, n int) []byte {
-	if cap(b)-len(b) >= n {
-		return b
-	}
-	return append(make([]byte, 0, len(b)+n), b...)
 }
 
 // damaged marks what gzip says of damaged data.

@@ -120,7 +120,7 @@ func TestSourceOfTar(t *testing.T) {
 	if got := names(s); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("members %q, want %q", got, want)
 	}
-	if bad := s.Bad(); len(bad) != 2 || bad[0].Name != "note.txt" || bad[1].Name != "link.gz" || !errors.Is(&bad[0], ErrCorruptRecord) {
+	if bad := s.Bad; len(bad) != 2 || bad[0].Name != "note.txt" || bad[1].Name != "link.gz" || !errors.Is(&bad[0], ErrCorruptRecord) {
 		t.Errorf("bad members %v", bad)
 	}
 	for i := range s.Len() {
@@ -194,7 +194,7 @@ func TestSourceOfOddTars(t *testing.T) {
 		}
 		s := store(t, "x.tar", c.change(data))
 		var bad []string
-		for _, b := range s.Bad() {
+		for _, b := range s.Bad {
 			bad = append(bad, fmt.Sprintf("%s at %d: %s", b.Name, b.Offset, strings.TrimPrefix(b.Err.Error(), ErrCorruptRecord.Error()+": ")))
 		}
 		if got := fmt.Sprint(names(s)); got != c.want {
@@ -245,7 +245,7 @@ func TestSourceRefuses(t *testing.T) {
 		t.Errorf("at the limit: %d bytes, %v", len(got), err)
 	}
 	s := store(t, "x.gz", chunk)
-	if err := os.Chtimes(s.Path(), time.Time{}, time.Unix(1, 0)); err != nil {
+	if err := os.Chtimes(s.Path, time.Time{}, time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Chunk(0); err == nil || !strings.Contains(err.Error(), "has changed") {
@@ -260,8 +260,8 @@ func TestSourceOfLeelaTar(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Len() != 10 || len(s.Bad()) != 0 {
-		t.Fatalf("%d chunks, bad %v", s.Len(), s.Bad())
+	if s.Len() != 10 || len(s.Bad) != 0 {
+		t.Fatalf("%d chunks, bad %v", s.Len(), s.Bad)
 	}
 	for i := range s.Len() {
 		got, err := s.Chunk(i)
@@ -286,14 +286,15 @@ func FuzzTarIndex(f *testing.F) {
 	f.Add(packed(f, &tar.Header{Name: "d/", Typeflag: tar.TypeDir}, &tar.Header{Name: "LICENSE"})[:1500])
 	f.Fuzz(func(t *testing.T, data []byte) {
 		fix(data)
-		r := tarReader{file: bytes.NewReader(data), size: int64(len(data))}
+		s := &Source{size: int64(len(data))}
+		r := tarReader{file: bytes.NewReader(data), source: s}
 		if err := r.scan(); err != nil {
 			t.Fatal(err)
 		}
-		if len(r.members)+len(r.bad) > 2*len(data)/tarBlock+2 {
-			t.Fatalf("%d members and %d bad ones in %d bytes", len(r.members), len(r.bad), len(data))
+		if len(s.chunks)+len(s.Bad) > 2*len(data)/tarBlock+2 {
+			t.Fatalf("%d members and %d bad ones in %d bytes", len(s.chunks), len(s.Bad), len(data))
 		}
-		for _, m := range r.members {
+		for _, m := range s.chunks {
 			if m.offset < tarBlock || m.size < 0 || m.offset+m.size > int64(len(data)) {
 				t.Fatalf("member %q: %d bytes at %d of %d", m.name, m.size, m.offset, len(data))
 			}

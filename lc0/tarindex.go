@@ -17,18 +17,15 @@ const tarBlock = 512
 // tarReader builds the index of a tar. Directories, global pax headers and a member
 // LICENSE are passed over; all else that is no chunk is bad.
 type tarReader struct {
-	file    io.ReaderAt
-	size    int64
-	members []member
-	bad     []MemberError
-
-	lost bool // within a stretch that is no header, which is reported
+	file   io.ReaderAt
+	source *Source // gets what is found
+	lost   bool    // within a stretch that is no header, which is reported
 }
 
 // scan goes through all headers. After an unreadable one the next good one is
 // looked for. The error is the file's.
 func (t *tarReader) scan() error {
-	for at := int64(0); at < t.size; {
+	for at := int64(0); at < t.source.size; {
 		var block [tarBlock]byte
 		n, err := t.file.ReadAt(block[:], at)
 		if err != nil && err != io.EOF {
@@ -62,7 +59,7 @@ func (t *tarReader) scan() error {
 // member takes in the member whose first header stands at an offset and returns the
 // offset of the next.
 func (t *tarReader) member(b *[tarBlock]byte, at int64) (next int64, err error) {
-	section := io.NewSectionReader(t.file, at, t.size-at)
+	section := io.NewSectionReader(t.file, at, t.source.size-at)
 	h, err := tar.NewReader(section).Next()
 	if err != nil && !errors.Is(err, tar.ErrInsecurePath) { // nothing is unpacked
 		t.report(string(untilNUL(b[:100])), at, fmt.Sprintf("its header is damaged: %v", err))
@@ -80,8 +77,8 @@ func (t *tarReader) member(b *[tarBlock]byte, at int64) (next int64, err error) 
 		t.lost = true
 		return data, nil
 	}
-	if h.Size > t.size-data {
-		t.report(h.Name, at, fmt.Sprintf("it says %d bytes, the tar ends %d after its header", h.Size, t.size-data))
+	if left := t.source.size - data; h.Size > left {
+		t.report(h.Name, at, fmt.Sprintf("it says %d bytes, the tar ends %d after its header", h.Size, left))
 		t.lost = true
 		return data, nil // what follows may be other members
 	}
@@ -116,12 +113,12 @@ func (t *tarReader) addFile(name string, at, data, size int64) error {
 		t.report(name, at, "it is no chunk of training data")
 		return nil
 	}
-	t.members = append(t.members, member{name, data, size})
+	t.source.chunks = append(t.source.chunks, member{name, data, size})
 	return nil
 }
 
 func (t *tarReader) report(name string, at int64, reason string) {
-	t.bad = append(t.bad, MemberError{Name: name, Offset: at, Err: recordError("%s", reason)})
+	t.source.Bad = append(t.source.Bad, MemberError{Path: t.source.Path, Name: name, Offset: at, Err: recordError("%s", reason)})
 }
 
 // isTar says whether a block is a header, or the end of an empty tar.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 )
 
@@ -183,7 +184,10 @@ func (w *v6Writer) applyExtra(x recordExtra) {
 	for _, it := range x.items {
 		switch v := it.value; it.kind {
 		case itemBestMove:
-			r.BestIdx = w.indexOf(le.Uint16(v))
+			r.BestIdx = le.Uint16(v)
+			if m := moveAt(w.moves.Slice(), 0, r.BestIdx); m != chess.NoMove {
+				r.BestIdx = w.index(m)
+			}
 		case itemBestIdx:
 			r.BestIdx = le.Uint16(v)
 		case itemPlayedIdx:

@@ -3,6 +3,7 @@ package lc0
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
 )
@@ -73,12 +74,7 @@ func (r *Record) otherThan(n int) string {
 
 // allIllegal is a policy without a legal move, and minusOnes two of its entries
 // in a file.
-var allIllegal = func() (p [encoding.NumPolicy]float32) {
-	for i := range p {
-		p[i] = -1
-	}
-	return p
-}()
+var allIllegal = [encoding.NumPolicy]float32(slices.Repeat([]float32{-1}, encoding.NumPolicy))
 
 const minusOnes = 0xbf800000_bf800000
 

@@ -74,10 +74,7 @@ func (w *v6Writer) index(m chess.Move) uint16 { return encoding.PolicyIndex(w.tr
 
 // fillPolicy writes the policy of p over w.moves.
 func (w *v6Writer) fillPolicy(p *record.Ply) {
-	probs := &w.record.Probabilities
-	for i := range probs {
-		probs[i] = -1
-	}
+	w.record.Probabilities = allIllegal
 	total := uint64(0)
 	for _, n := range p.Counts {
 		total += uint64(n)
@@ -92,17 +89,8 @@ func (w *v6Writer) fillPolicy(p *record.Ply) {
 		case m == p.Move: // not searched, or a single move that needed no visit
 			v = 1
 		}
-		probs[w.index(m)] = v
+		w.record.Probabilities[w.index(m)] = v
 	}
-}
-
-// indexOf turns a policy index of the board as it stands into that of the
-// record; what is no legal move stays.
-func (w *v6Writer) indexOf(plain uint16) uint16 {
-	if m := moveAt(w.moves.Slice(), 0, plain); m != chess.NoMove {
-		return w.index(m)
-	}
-	return plain
 }
 
 // bestMove returns the move that p.Best is of, as AppendRecords says. Among equals

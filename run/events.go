@@ -61,7 +61,7 @@ func (p *Process) OpenEvents(e Events) (err error) {
 		if e.TellMoved && len(found.Moved) > 0 {
 			p.opt.Log.Info("metrics of an earlier run were renamed", "files", found.Moved)
 		}
-		bus.Seq = p.files.Seq()
+		bus.Seq = e.State.Seq
 	}
 	p.bus = monitor.NewBus(bus)
 	if p.files != nil {

@@ -42,7 +42,7 @@ func Calibrate(ctx context.Context, o Options) ([]Rung, error) {
 			o.Tell("%s against %s: +%d =%d -%d", list[i].Name, list[k].Name, result.Wins, result.Draws, result.Losses)
 		}
 	}
-	fitted, err := rating.Fit(results, map[string]float64{list[0].Name: 0}, rating.Options{})
+	fitted, err := rating.Fit(results, map[string]float64{list[0].Name: 0})
 	if err != nil {
 		return nil, err
 	}

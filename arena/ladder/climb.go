@@ -67,7 +67,7 @@ func Climb(ctx context.Context, player arena.Player, log arena.LogPlayer, o Opti
 		}
 	}()
 	began := time.Now()
-	for {
+	for err == nil {
 		if err = c.rate(); err != nil {
 			break
 		}
@@ -75,9 +75,7 @@ func Climb(ctx context.Context, player arena.Player, log arena.LogPlayer, o Opti
 		if r == nil {
 			break
 		}
-		if err = c.play(ctx, r); err != nil {
-			break
-		}
+		err = c.play(ctx, r)
 	}
 	report := c.report()
 	report.Seconds = time.Since(began).Seconds()
@@ -115,7 +113,7 @@ func (c *climb) rate() error {
 		c.rating = rating.Rating{Elo: startElo, Prior: true}
 		return nil
 	}
-	list, err := rating.Fit(results, anchors, rating.Options{})
+	list, err := rating.Fit(results, anchors)
 	if err != nil {
 		return err
 	}

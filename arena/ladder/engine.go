@@ -38,7 +38,7 @@ func FindEngine(ctx context.Context, program string) (_ *Engine, err error) {
 		return nil, err
 	}
 	defer client.Close()
-	if e.Name = client.Name(); !strings.HasPrefix(e.Name, "Stockfish") {
+	if e.Name = client.Name; !strings.HasPrefix(e.Name, "Stockfish") {
 		return nil, fmt.Errorf("%s calls itself %s: the ladder's rungs are %s", e.Path, e.Name, Program)
 	}
 	for _, limit := range []uci.Limit{{Nodes: 1000}, {Depth: 3}} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/chessbrain/chessbrain/arena"
@@ -72,10 +73,8 @@ func (o *Options) shape(players [2]arena.Player) (workers, parallel int) {
 	if o.Concurrency == 0 {
 		return o.Workers, o.Parallel
 	}
-	for _, p := range players {
-		if p.OneGame() {
-			return o.Concurrency, 1
-		}
+	if slices.ContainsFunc(players[:], arena.Player.OneGame) {
+		return o.Concurrency, 1
 	}
 	for workers = min(o.Workers, o.Concurrency); o.Concurrency%workers != 0; {
 		workers--
@@ -86,26 +85,19 @@ func (o *Options) shape(players [2]arena.Player) (workers, parallel int) {
 // unused refuses a flag of players that is given although neither of them is of
 // the kind that has it.
 func (o *Options) unused(players [2]*Player) error {
-	nets, engines := 0, 0
-	for _, p := range players {
-		switch {
-		case p.isEngine():
-			engines++
-		case p.NetID != "":
-			nets++
-		}
-	}
+	nets := slices.ContainsFunc(players[:], func(p *Player) bool { return p.NetID != "" })
+	engines := slices.ContainsFunc(players[:], func(p *Player) bool { return p.programSHA256 != "" })
 	for _, prefix := range prefixes {
-		if given := o.Flags.given(prefix, forNets); given != "" && nets == 0 && engines == 0 {
+		if given := o.Flags.given(prefix, forNets); given != "" && !nets && !engines {
 			return askedf("%s: neither player searches", given)
-		} else if given != "" && nets == 0 {
+		} else if given != "" && !nets {
 			return askedf("%s: neither player is a net", given)
 		}
 	}
-	if given := o.Flags.given("", forSearchers, forEngines); given != "" && nets == 0 && engines == 0 {
+	if given := o.Flags.given("", forSearchers, forEngines); given != "" && !nets && !engines {
 		return askedf("%s: neither player searches", given)
 	}
-	if given := o.Flags.given("", forEngines); given != "" && engines == 0 {
+	if given := o.Flags.given("", forEngines); given != "" && !engines {
 		return askedf("%s: neither player is an engine", given)
 	}
 	return nil

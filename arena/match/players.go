@@ -134,9 +134,6 @@ func (m *Player) makeEngine(number int, command string, o *Options) error {
 	return nil
 }
 
-// isEngine reports whether the player is a UCI engine.
-func (m *Player) isEngine() bool { return m.programSHA256 != "" }
-
 // search returns how the player searches, "" if it does not.
 func (m *Player) search() string {
 	text := m.WhiteSearch

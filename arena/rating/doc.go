@@ -4,7 +4,7 @@
 //	list, err := rating.Fit([]rating.Result{
 //		{A: "net-2", B: "net-1", Wins: 30, Draws: 40, Losses: 10},
 //		{A: "net-1", B: "random", Wins: 39, Draws: 1},
-//	}, map[string]float64{"random": 0}, rating.Options{})
+//	}, map[string]float64{"random": 0})
 //	for _, r := range list.Ratings {
 //		fmt.Printf("%s %.0f +- %.0f\n", r.Name, r.Elo, 1.96*r.Error)
 //	}
@@ -18,8 +18,8 @@
 // loss (the sandwich of Huber and White): see errors.go.
 //
 // Results alone do not always have a finite answer: a player that won all its
-// games is infinitely strong. Only the pairings that this comes from share virtual
-// draws (Options.Prior), and Rating.Prior tells whom that concerns. Players that no
+// games is infinitely strong. Only the pairings that this comes from share a virtual
+// draw, and Rating.Prior tells whom that concerns. Players that no
 // chain of games connects cannot be compared: they form groups, each with a zero
 // of its own, and Rating.Group says which.
 package rating

@@ -96,12 +96,12 @@ func (g *graph) count(player, games, draws int, points float64) {
 	t.Points += points
 }
 
-// addPrior adds draws where there is no finite answer. There is one if and only if
+// addPrior adds a draw where there is no finite answer. There is one if and only if
 // from each player of a group one comes to each other one along the arrows "took
 // points from" (Ford 1957): all pairings of two strong components were won by one
-// of them. These share the draws in proportion to weight, above 0. Anchors hold each
+// of them. These share the draw in proportion to weight, above 0. Anchors hold each
 // other.
-func (g *graph) addPrior(draws float64, weight func(*pairing) float64) {
+func (g *graph) addPrior(weight func(*pairing) float64) {
 	shares := map[[2]int]float64{} // of the pairings of two components
 	key := func(p *pairing) [2]int {
 		a, b := g.strong[p.a], g.strong[p.b]
@@ -113,7 +113,7 @@ func (g *graph) addPrior(draws float64, weight func(*pairing) float64) {
 	for i := range g.pairings {
 		p := &g.pairings[i]
 		if k := key(p); k[0] != k[1] {
-			p.prior = draws * weight(p) / shares[k]
+			p.prior = weight(p) / shares[k]
 		}
 	}
 }

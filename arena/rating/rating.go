@@ -13,13 +13,6 @@ type Result struct {
 	Wins, Draws, Losses int // A's
 }
 
-// Options of Fit. The zero value is usual.
-type Options struct {
-	// Prior is how many drawn games are added between players whose results have
-	// no finite answer (0 = 1). More of them draw these closer together.
-	Prior float64
-}
-
 // Rating is a player's place in the list.
 type Rating struct {
 	Name   string  `json:"name"`
@@ -50,10 +43,7 @@ const (
 // are; those of players without a game are left out. A group without an anchor
 // has the mean 0. The same results in any order, and with A and B exchanged,
 // give the same list.
-func Fit(results []Result, anchors map[string]float64, opt Options) (*List, error) {
-	if opt.Prior = cmp.Or(opt.Prior, 1); !(opt.Prior > 0 && opt.Prior <= 1000) {
-		return nil, fmt.Errorf("ratings: prior of %v drawn games: want more than 0, at most 1000", opt.Prior)
-	}
+func Fit(results []Result, anchors map[string]float64) (*List, error) {
 	g, err := newGraph(results, anchors)
 	if err != nil {
 		return nil, err
@@ -65,7 +55,7 @@ func Fit(results []Result, anchors map[string]float64, opt Options) (*List, erro
 		// A draw is the likelier the closer two players are. Shared like this, the
 		// virtual ones move a component as a whole: a player whom many beat does not
 		// draw these together.
-		g.addPrior(opt.Prior, func(p *pairing) float64 {
+		g.addPrior(func(p *pairing) float64 {
 			if pass == 0 {
 				return p.games
 			}

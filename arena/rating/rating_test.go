@@ -20,7 +20,7 @@ func rng(t *testing.T) *rand.Rand {
 // fit fits results that must not fail.
 func fit(t *testing.T, results []Result, anchors map[string]float64) *List {
 	t.Helper()
-	l, err := Fit(results, anchors, Options{})
+	l, err := Fit(results, anchors)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,17 +313,14 @@ func TestRefused(t *testing.T) {
 	for want, c := range map[string]struct {
 		r       Result
 		anchors map[string]float64
-		prior   float64
 	}{
-		`"a" against "a"`:    {Result{"a", "a", 1, 0, 0}, nil, 0},
-		`"" against "b"`:     {Result{"", "b", 1, 0, 0}, nil, 0},
-		"+-1 =0 -5":          {Result{"a", "b", -1, 0, 5}, nil, 0},
-		"anchor a at NaN":    {Result{"a", "b", 1, 0, 0}, map[string]float64{"a": math.NaN()}, 0},
-		"anchor a at 20000":  {Result{"a", "b", 1, 0, 0}, map[string]float64{"a": 20000}, 0},
-		"prior of -1 drawn":  {Result{"a", "b", 1, 0, 0}, nil, -1},
-		"prior of NaN drawn": {Result{"a", "b", 1, 0, 0}, nil, math.NaN()},
+		`"a" against "a"`:   {Result{"a", "a", 1, 0, 0}, nil},
+		`"" against "b"`:    {Result{"", "b", 1, 0, 0}, nil},
+		"+-1 =0 -5":         {Result{"a", "b", -1, 0, 5}, nil},
+		"anchor a at NaN":   {Result{"a", "b", 1, 0, 0}, map[string]float64{"a": math.NaN()}},
+		"anchor a at 20000": {Result{"a", "b", 1, 0, 0}, map[string]float64{"a": 20000}},
 	} {
-		if _, err := Fit([]Result{c.r}, c.anchors, Options{Prior: c.prior}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Fit([]Result{c.r}, c.anchors); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)
 		}
 	}
@@ -373,7 +370,7 @@ func BenchmarkFit(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		if _, err := Fit(results, map[string]float64{"random": 0}, Options{}); err != nil {
+		if _, err := Fit(results, map[string]float64{"random": 0}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -2,6 +2,7 @@ package pgn
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	notnil "github.com/notnil/chess"
@@ -38,7 +39,7 @@ func decode(raw *rawGame, ownRules bool) (*Game, *GameError) {
 	if raw.comments != nil {
 		g.Comments = append(raw.comments, make([]string, len(raw.words)-len(raw.comments))...)
 	}
-	if !ownRules && !g.Chess960() {
+	if !ownRules && !g.Start.Castles960() {
 		if moves, ok := decodeStandard(&g.Start, raw.words); ok {
 			g.Moves = moves
 			return g, nil
@@ -59,12 +60,9 @@ func decode(raw *rawGame, ownRules bool) (*Game, *GameError) {
 
 // knownVariant accepts the names that programs give to standard chess and Chess960.
 func knownVariant(v string) bool {
-	switch strings.ToLower(strings.NewReplacer(" ", "", "-", "", "_", "").Replace(v)) {
-	case "", "standard", "normal", "chess", "fromposition", "chess960", "960",
-		"fischerandom", "fischerrandom", "fischerrandomchess", "freestyle", "freestylechess":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"", "standard", "normal", "chess", "fromposition", "chess960", "960",
+		"fischerandom", "fischerrandom", "fischerrandomchess", "freestyle", "freestylechess"},
+		strings.ToLower(strings.NewReplacer(" ", "", "-", "", "_", "").Replace(v)))
 }
 
 // decodeStandard has notnil/chess decode the moves from a clean text and checks

@@ -11,13 +11,13 @@
 // more origin than needed, and knows no Chess960; the clean copy avoids these,
 // and what it cannot read (Chess960, for one) package chess reads by itself.
 //
-// ReadWith can keep the comments, where engines leave their evaluations, and can
+// ReadOptions can keep the comments, where engines leave their evaluations, and can
 // do without that library, for large files.
 //
 // Games are decoded in parallel and delivered in file order. A bad game costs
 // that game only:
 //
-//	err := pgn.Read(f, func(g *pgn.Game) error {
+//	err := pgn.Read(f, pgn.ReadOptions{}, func(g *pgn.Game) error {
 //		fmt.Println(g.Tag("White"), len(g.Moves), g.Result)
 //		return nil
 //	})

@@ -14,7 +14,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("[Variant \"Chess960\"]\n[FEN \"2k4r/8/8/8/8/8/8/1R2K1R1 w GBh - 0 1\"]\n\n1. O-O-O *")
 	f.Fuzz(func(t *testing.T, text string) {
 		var games []*Game
-		err := Read(strings.NewReader(text), func(g *Game) error {
+		err := Read(strings.NewReader(text), ReadOptions{}, func(g *Game) error {
 			games = append(games, g)
 			return nil
 		})
@@ -29,7 +29,7 @@ func FuzzRead(f *testing.F) {
 				t.Fatal(err)
 			}
 			again := 0
-			err := Read(&buf, func(h *Game) error {
+			err := Read(&buf, ReadOptions{}, func(h *Game) error {
 				again++
 				if moveText(h) != moveText(g) || h.Result != g.Result || h.Start != g.Start {
 					t.Fatalf("%q: differs after writing", text)
@@ -54,7 +54,7 @@ func BenchmarkRead(b *testing.B) {
 	text := buf.String()
 	games := 0
 	for b.Loop() {
-		if err := Read(strings.NewReader(text), func(*Game) error { games++; return nil }); err != nil {
+		if err := Read(strings.NewReader(text), ReadOptions{}, func(*Game) error { games++; return nil }); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -33,10 +33,6 @@ func (g *Game) Tag(name string) string {
 	return ""
 }
 
-// Chess960 reports whether the game needs Chess960 castling: some castling right
-// of the start has its king off the e-file or its rook off the a- or h-file.
-func (g *Game) Chess960() bool { return g.Start.Castles960() }
-
 // GameError says which game of a file could not be read, and where.
 type GameError struct {
 	Index  int // of the game, from 0

@@ -19,31 +19,7 @@ type job struct {
 // goroutine; decoding runs ahead on all processors by a bounded number of games.
 // It stops at the first error of fn or of the reader and returns it. Games that
 // cannot be read are left out and come back together as a *ReadError at the end.
-func Read(r io.Reader, fn func(*Game) error) error {
-	return ReadWith(r, ReadOptions{}, fn)
-}
-
-// ReadOptions say what ReadWith does beyond Read.
-type ReadOptions struct {
-	// Comments fills Game.Comments with those of the main line, of both kinds:
-	// several after one move are joined by a blank, line breaks and runs of blanks
-	// become one blank. Those before the first move and those inside variations are
-	// left out. A game with more than 4 MiB of them is bad.
-	Comments bool
-
-	// OnBad is called for each game that cannot be read, in order with the others,
-	// from the caller's goroutine; an error ends the reading and is returned. nil
-	// leaves it to the *ReadError at the end, which lists the first 100.
-	OnBad func(*GameError) error
-
-	// OwnRules decodes every move with package chess alone, as Read does with
-	// Chess960. It accepts the same games and is many times faster; what falls away
-	// is the second opinion of notnil/chess.
-	OwnRules bool
-}
-
-// ReadWith is Read with options.
-func ReadWith(r io.Reader, opt ReadOptions, fn func(*Game) error) error {
+func Read(r io.Reader, opt ReadOptions, fn func(*Game) error) error {
 	ordered := make(chan *job, 4*runtime.GOMAXPROCS(0)) // backpressure: the scanner waits when it is full
 	stop := make(chan struct{})
 	s := newScanner(r)
@@ -78,6 +54,25 @@ func ReadWith(r io.Reader, opt ReadOptions, fn func(*Game) error) error {
 		return bad
 	}
 	return nil
+}
+
+// ReadOptions of Read. The zero value is usual.
+type ReadOptions struct {
+	// Comments fills Game.Comments with those of the main line, of both kinds:
+	// several after one move are joined by a blank, line breaks and runs of blanks
+	// become one blank. Those before the first move and those inside variations are
+	// left out. A game with more than 4 MiB of them is bad.
+	Comments bool
+
+	// OnBad is called for each game that cannot be read, in order with the others,
+	// from the caller's goroutine; an error ends the reading and is returned. nil
+	// leaves it to the *ReadError at the end, which lists the first 100.
+	OnBad func(*GameError) error
+
+	// OwnRules decodes every move with package chess alone, as is done with
+	// Chess960. It accepts the same games and is many times faster; what falls away
+	// is the second opinion of notnil/chess.
+	OwnRules bool
 }
 
 // deliver hands the games to fn in order and collects the bad ones.

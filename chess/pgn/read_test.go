@@ -13,7 +13,7 @@ import (
 func collect(t *testing.T, text string) ([]*Game, *ReadError) {
 	t.Helper()
 	var games []*Game
-	err := Read(strings.NewReader(text), func(g *Game) error {
+	err := Read(strings.NewReader(text), ReadOptions{}, func(g *Game) error {
 		games = append(games, g)
 		return nil
 	})
@@ -28,7 +28,7 @@ func moveText(g *Game) string {
 	b := g.Start
 	var out []string
 	for _, m := range g.Moves {
-		out = append(out, b.UCI(m, g.Chess960()))
+		out = append(out, b.UCI(m, g.Start.Castles960()))
 		b.Make(m)
 	}
 	return strings.Join(out, " ")
@@ -144,7 +144,7 @@ func TestStopsAtErrors(t *testing.T) {
 	text := strings.Repeat("1. e4 e5 *\n", 200)
 	stop := errors.New("stop")
 	calls := 0
-	err := Read(strings.NewReader(text), func(*Game) error {
+	err := Read(strings.NewReader(text), ReadOptions{}, func(*Game) error {
 		if calls++; calls == 3 {
 			return stop
 		}
@@ -154,7 +154,7 @@ func TestStopsAtErrors(t *testing.T) {
 		t.Errorf("%d calls, %v", calls, err)
 	}
 	broken := io.MultiReader(strings.NewReader("1. e4 *\n1. zz *\n1. d4"), iotest.ErrReader(io.ErrUnexpectedEOF))
-	if err := Read(broken, func(*Game) error { return nil }); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err := Read(broken, ReadOptions{}, func(*Game) error { return nil }); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("reader's error: %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 func collectWith(t *testing.T, text string, opt ReadOptions) ([]*Game, *ReadError) {
 	t.Helper()
 	var games []*Game
-	err := ReadWith(strings.NewReader(text), opt, func(g *Game) error {
+	err := Read(strings.NewReader(text), opt, func(g *Game) error {
 		games = append(games, g)
 		return nil
 	})
@@ -96,7 +96,7 @@ func TestOnBad(t *testing.T) {
 	for _, limit := range []int{1, 2, 3} {
 		var order []int
 		bad := 0
-		err := ReadWith(strings.NewReader(text), ReadOptions{OnBad: func(e *GameError) error {
+		err := Read(strings.NewReader(text), ReadOptions{OnBad: func(e *GameError) error {
 			order = append(order, e.Index)
 			if bad++; bad == limit {
 				return stop

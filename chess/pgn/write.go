@@ -54,7 +54,7 @@ func writeTags(sb *strings.Builder, g *Game, result string) error {
 	}
 	tag("Result", result)
 	if g.Start != chess.StartBoard() {
-		if g.Chess960() {
+		if g.Start.Castles960() {
 			own["Variant"] = true
 			tag("Variant", "Chess960")
 		}

@@ -121,7 +121,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 	}
 	i := 0
-	err := Read(&buf, func(g *Game) error {
+	err := Read(&buf, ReadOptions{}, func(g *Game) error {
 		want := games[i]
 		if g.Start != want.Start || g.Result != want.Result || g.Tag("Round") != fmt.Sprint(i) || moveText(g) != moveText(want) {
 			t.Errorf("game %d differs: %s | %s", i, moveText(g), moveText(want))

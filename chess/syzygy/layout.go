@@ -3,6 +3,7 @@ package syzygy
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/chess"
 )
@@ -98,7 +99,7 @@ func (l *layout) split(m material) error {
 	switch {
 	case l.pawns:
 		lead = int(m[m.leadSide()][chess.Pawn])
-	case m.hasUnique():
+	case slices.Contains(m[0][:], 1) || slices.Contains(m[1][:], 1): // a man that is alone of its kind
 		lead = 3
 	}
 	l.groups = []group{{men: lead}}

@@ -3,7 +3,6 @@ package syzygy
 import (
 	"fmt"
 	"math/bits"
-	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -72,11 +71,6 @@ func (m material) swapped() material { return material{m[1], m[0]} }
 
 // hasPawns says whether either side has pawns.
 func (m material) hasPawns() bool { return m[0][chess.Pawn]+m[1][chess.Pawn] > 0 }
-
-// hasUnique says whether some kind of man but the kings occurs exactly once on a side.
-func (m material) hasUnique() bool {
-	return slices.Contains(m[0][:], 1) || slices.Contains(m[1][:], 1)
-}
 
 // leadSide returns the side whose pawns lead the index of a table with pawns:
 // the one with fewer of them, if it has any, side 0 where they are equal.

@@ -29,7 +29,6 @@ const gamesDir = "/usr/games"
 type ClientConfig struct {
 	Path         string            // the program, as FindEngine takes it
 	Args         []string          // its arguments
-	Dir          string            // its working directory; "" = ours
 	Options      map[string]string // set once after the start, by name in any case; the value of a button is ""
 	StartTimeout time.Duration     // until it has said uciok; 0 = 10 s
 	ReadyTimeout time.Duration     // for each readyok, before which it may load a net or compile for a GPU; 0 = 1 minute
@@ -44,8 +43,9 @@ type ClientConfig struct {
 // call returns that error; Start another. Methods may be called by several
 // goroutines, one call runs at a time.
 type Client struct {
+	Name string // what the engine calls itself; its program's name where it has said nothing
+
 	config  ClientConfig
-	name    string
 	options []Option
 	proc    *process
 
@@ -86,9 +86,9 @@ func Start(ctx context.Context, config ClientConfig) (*Client, error) {
 	config.StartTimeout = cmp.Or(max(config.StartTimeout, 0), defaultStartTimeout)
 	config.ReadyTimeout = cmp.Or(max(config.ReadyTimeout, 0), defaultReadyTimeout)
 	config.Grace = cmp.Or(max(config.Grace, 0), defaultGrace)
-	c := &Client{config: config, name: filepath.Base(path)}
+	c := &Client{config: config, Name: filepath.Base(path)}
 	if c.proc, err = startProcess(path, &config); err != nil {
-		return nil, &ClientError{Engine: c.name, Did: "could not be started", Err: err}
+		return nil, &ClientError{Engine: c.Name, Did: "could not be started", Err: err}
 	}
 	if err := c.begin(ctx); err != nil {
 		c.proc.end()
@@ -118,7 +118,7 @@ func (c *Client) shakeHands(ctx context.Context) error {
 		switch word, rest, _ := strings.Cut(text, " "); word {
 		case "id":
 			if name, ok := strings.CutPrefix(rest, "name "); ok {
-				c.name = cut(strings.TrimSpace(name))
+				c.Name = cut(strings.TrimSpace(name))
 			}
 		case "option":
 			if o, ok := parseOption(rest); ok {
@@ -199,9 +199,6 @@ func (c *Client) NewGame(ctx context.Context) error {
 	return c.ready(ctx)
 }
 
-// Name is what the engine calls itself; its program's name where it has said nothing.
-func (c *Client) Name() string { return c.name }
-
 // Close tells the engine to quit, and kills it and its process group where it
 // has not ended after Grace; that is an error that wraps ErrHung. Nothing of it
 // is left in any case. It waits for a call under way, which ends with its own
@@ -238,7 +235,7 @@ func (c *Client) lost(did string, err error) error {
 }
 
 func (c *Client) failed(did string, err error) *ClientError {
-	return &ClientError{Engine: c.name, Did: did, Err: err}
+	return &ClientError{Engine: c.Name, Did: did, Err: err}
 }
 
 // cut bounds what an engine says of itself, and replaces what a terminal obeys.

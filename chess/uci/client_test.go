@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -28,7 +29,7 @@ var (
 func TestClientStart(t *testing.T) {
 	for _, mode := range []string{"good", "greeting"} {
 		c := startFake(t, fakeConfig(mode))
-		if name := c.Name(); name != "Fake ?[1m 1.0" {
+		if name := c.Name; name != "Fake ?[1m 1.0" {
 			t.Errorf("%s: name %q", mode, name)
 		}
 		var names []string
@@ -73,8 +74,10 @@ func TestClientStartFails(t *testing.T) {
 		c.Options = map[string]string{name: value}
 		return c
 	}
-	nowhere := fakeConfig("good")
-	nowhere.Dir = filepath.Join(t.TempDir(), "none")
+	nowhere := ClientConfig{Path: filepath.Join(t.TempDir(), "script")} // whose interpreter is not there
+	if err := os.WriteFile(nowhere.Path, []byte("#!"+nowhere.Path+".none\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		config ClientConfig
 		is     error
@@ -298,17 +301,17 @@ func TestClientStop(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		config := fakeConfig(mode)
 		config.Log = &transcript{watch: func(line string) {
-			if strings.HasPrefix(line, "< info") || mode == "self" && line == "> go infinite\n" {
+			if strings.HasPrefix(line, "< info") || mode == "self" && line == "> go nodes 1000000000\n" {
 				cancel()
 			}
 		}}
 		c := startFake(t, config)
-		a, err := c.Go(ctx, startLine, Limit{Infinite: true})
+		a, err := c.Go(ctx, startLine, Limit{Nodes: 1e9})
 		if a.Move == chess.NoMove || !errors.Is(err, context.Canceled) || mode == "stoppable" && a.Score != 5 {
 			t.Errorf("%s: %+v, %v", mode, a, err)
 		}
 		for range 3 {
-			if _, err := c.Go(ctx, startLine, Limit{Infinite: true}); !errors.Is(err, context.Canceled) {
+			if _, err := c.Go(ctx, startLine, Limit{Nodes: 1e9}); !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: a search that is over before it begins: %v", mode, err)
 			}
 		}

@@ -28,7 +28,6 @@ type Limit struct {
 	MoveTime     time.Duration
 	WTime, BTime time.Duration // left on white's and black's clock
 	WInc, BInc   time.Duration // added after each move
-	Infinite     bool          // until the context ends
 }
 
 // Answer is what an engine found.
@@ -251,11 +250,8 @@ func (l *Limit) command() (string, error) {
 	add(l.MoveTime > 0, "movetime", milliseconds(l.MoveTime))
 	add(l.Nodes > 0, "nodes", l.Nodes)
 	add(l.Depth > 0, "depth", int64(l.Depth))
-	if text == "go" && !l.Infinite {
-		return "", errors.New("a search wants a limit: nodes, depth, a time, or infinite")
-	}
-	if l.Infinite {
-		text += " infinite"
+	if text == "go" {
+		return "", errors.New("a search wants a limit: nodes, depth or a time")
 	}
 	return text, nil
 }

@@ -23,7 +23,6 @@ func TestLimitCommand(t *testing.T) {
 		{Limit{WTime: time.Minute, BTime: 90 * time.Second}, "go wtime 60000 btime 90000"},
 		{Limit{BTime: time.Second, WInc: 100 * time.Millisecond}, "go wtime 1 btime 1000 winc 100 binc 0"},
 		{Limit{WTime: time.Second, BTime: time.Second, Nodes: 5}, "go wtime 1000 btime 1000 nodes 5"},
-		{Limit{Infinite: true}, "go infinite"},
 		{Limit{}, ""}, {Limit{WInc: time.Second}, ""}, {Limit{Nodes: -1}, ""}, {Limit{Depth: 3, WTime: -1}, ""},
 	} {
 		if got, err := c.limit.command(); got != c.want || (err == nil) != (c.want != "") {
@@ -142,7 +141,7 @@ func playGame(t *testing.T, c *Client, plies int, limit Limit) (last Answer) {
 // TestClientSelf plays with our own engine.
 func TestClientSelf(t *testing.T) {
 	c := startFake(t, fakeConfig("self"))
-	if name := c.Name(); name != "self" {
+	if name := c.Name; name != "self" {
 		t.Errorf("name %q", name)
 	}
 	a := playGame(t, c, 60, Limit{Nodes: 20})

@@ -64,7 +64,7 @@ func FuzzClientLines(f *testing.F) {
 	f.Add("name Skill Level type spin default 20 min 0 max 20 var x")
 	f.Add("score mate -9223372036854775808 string \x1b\xff")
 	board := chess.StartBoard()
-	c := &Client{name: "x"}
+	c := &Client{Name: "x"}
 	f.Fuzz(func(t *testing.T, text string) {
 		var a Answer
 		a.read(text)

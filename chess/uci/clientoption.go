@@ -32,19 +32,18 @@ func parseOption(text string) (o Option, ok bool) {
 			end++
 		}
 		value := cut(strings.Join(words[i+1:end], " "))
-		switch key {
-		case "name":
+		number, err := strconv.ParseInt(value, 10, 64)
+		switch {
+		case key == "name":
 			o.Name = value
-		case "type":
+		case key == "type":
 			o.Type = value
-		case "min":
-			o.Min = numberOr(value, o.Min)
-		case "max":
-			o.Max = numberOr(value, o.Max)
-		case "var":
-			if len(o.Vars) < maxVars {
-				o.Vars = append(o.Vars, value)
-			}
+		case key == "min" && err == nil:
+			o.Min = number
+		case key == "max" && err == nil:
+			o.Max = number
+		case key == "var" && len(o.Vars) < maxVars:
+			o.Vars = append(o.Vars, value)
 		}
 		i = end
 	}
@@ -52,13 +51,6 @@ func parseOption(text string) (o Option, ok bool) {
 }
 
 var optionKeys = []string{"name", "type", "default", "min", "max", "var"}
-
-func numberOr(text string, otherwise int64) int64 {
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return n
-	}
-	return otherwise
-}
 
 // command returns the line that sets the option, or says why the value is wrong.
 func (o *Option) command(value string) (string, error) {
@@ -92,27 +84,17 @@ func (o *Option) command(value string) (string, error) {
 	return "setoption name " + o.Name + " value " + value, nil
 }
 
-// option returns the option of a name in any case, or nil.
-func (c *Client) option(name string) *Option {
-	for i := range c.options {
-		if strings.EqualFold(c.options[i].Name, name) {
-			return &c.options[i]
-		}
-	}
-	return nil
-}
-
-// setOption sets one option of the engine.
+// setOption sets one option of the engine, by its name in any case.
 func (c *Client) setOption(name, value string) error {
-	o := c.option(name)
-	if o == nil {
+	i := slices.IndexFunc(c.options, func(o Option) bool { return strings.EqualFold(o.Name, name) })
+	if i < 0 {
 		names := make([]string, len(c.options))
 		for i := range names {
 			names[i] = c.options[i].Name
 		}
 		return c.failed(fmt.Sprintf("has no option %q, only %s", name, strings.Join(names, ", ")), ErrOption)
 	}
-	line, err := o.command(value)
+	line, err := c.options[i].command(value)
 	if err != nil {
 		return c.failed("was given a wrong setting", err)
 	}

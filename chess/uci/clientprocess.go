@@ -57,7 +57,6 @@ func startProcess(path string, config *ClientConfig) (*process, error) {
 		log: config.Log,
 	}
 	p.unread, p.abandon = context.WithCancel(context.Background())
-	p.cmd.Dir = config.Dir
 	spawn.Lead(p.cmd)
 	var theirs, ours [3]*os.File
 	var err error

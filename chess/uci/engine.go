@@ -81,7 +81,9 @@ func (e *Engine) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 			return nil
 		case i, open := <-inputs:
 			if !open {
-				e.finish()
+				if e.cancel != nil && e.span.running() { // a search that ends without a word from the GUI
+					e.wait.Wait()
+				}
 				return <-failed
 			}
 			if i.tooLong {
@@ -216,13 +218,6 @@ func (e *Engine) say(format string, args ...any) {
 
 // fault tells the GUI what was wrong.
 func (e *Engine) fault(err error) { e.say("info string error: %v", err) }
-
-// finish waits for a search under way that ends without a word from the GUI.
-func (e *Engine) finish() {
-	if e.cancel != nil && e.span.running() {
-		e.wait.Wait()
-	}
-}
 
 // stop ends a search under way and waits until its move is sent.
 func (e *Engine) stop() {

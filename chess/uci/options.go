@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/chessbrain/chessbrain/mcts"
 )
@@ -37,7 +36,7 @@ type settings struct {
 	hashMiB           int
 	cachePositions    int
 	treeMiB           int
-	overheadMS        int
+	overheadMS        int // that may pass, on a move, between our answer and our clock's stop
 	policyTemperature float64
 	showWDL           bool
 	ponder            bool // only tells the GUI that it may: go ponder works without it
@@ -65,10 +64,6 @@ func (s *settings) fill(c *mcts.Config) {
 
 // answersIn returns how many positions a cache of so many MiB holds.
 func answersIn(mib int) int { return mib << 20 / bytesPerAnswer }
-
-// overhead returns what may pass, on a move, between our answer and our clock's
-// stop.
-func (s *settings) overhead() time.Duration { return time.Duration(s.overheadMS) * time.Millisecond }
 
 // leaves returns how many leaves of one search are evaluated together.
 func (s *settings) leaves() int { return s.minibatch * s.threads }

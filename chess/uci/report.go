@@ -33,15 +33,6 @@ type reportLine struct {
 	pv     []chess.Move
 }
 
-// valueOf returns the value of the root's k-th move, of the root itself where the
-// move has none.
-func valueOf(root *mcts.RootStats, k int) encoding.QDM {
-	if m := &root.Moves[k]; m.N > 0 {
-		return m.QDM()
-	}
-	return root.Value
-}
-
 // format returns the report's info lines for a search of b.
 func (r *report) format(b *chess.Board, chess960 bool) []string {
 	nps := int(float64(r.newNodes) / max(r.elapsed.Seconds(), 1e-3))
@@ -197,9 +188,13 @@ func (t *thought) show() {
 	}
 	r.newNodes = root.N - min(t.reused, root.N)
 	for i, k := range order[:min(len(order), t.e.settings.multiPV)] {
-		pv := t.e.search.PVOf(nil, k)
-		r.selDepth = max(r.selDepth, len(pv))
-		r.lines = append(r.lines, reportLine{number: i + 1, value: valueOf(&root, k), proven: root.Moves[k].Proven, pv: pv})
+		m := &root.Moves[k]
+		l := reportLine{number: i + 1, value: root.Value, proven: m.Proven, pv: t.e.search.PVOf(nil, k)}
+		if m.N > 0 { // else it has no value of its own
+			l.value = m.QDM()
+		}
+		r.selDepth = max(r.selDepth, len(l.pv))
+		r.lines = append(r.lines, l)
 	}
 	for _, text := range r.format(t.e.line.Board(), t.e.settings.chess960) {
 		t.e.say("%s", text)

@@ -47,10 +47,7 @@ func (t *tables) keep(h *chess.History) (kept []chess.Move) {
 	if t.open == nil {
 		return nil
 	}
-	ranked, ok := t.open.RankRoot(h)
-	if !ok {
-		return nil
-	}
+	ranked, _ := t.open.RankRoot(h)
 	t.hits += uint64(len(ranked))
 	for _, m := range ranked {
 		if m.Kept {

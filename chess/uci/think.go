@@ -23,7 +23,7 @@ func (e *Engine) start(ctx context.Context, args []string, began time.Time) erro
 		return err
 	}
 	ctx, e.cancel = context.WithCancel(ctx)
-	e.span = newSpan(l, began, e.settings.overhead(), e.cancel)
+	e.span = newSpan(l, began, time.Duration(e.settings.overheadMS)*time.Millisecond, e.cancel)
 	if l.perft > 0 {
 		e.wait.Go(func() { e.perft(ctx, l.perft) })
 		return nil
@@ -121,19 +121,13 @@ func (e *Engine) allowed(wanted []chess.Move) []chess.Move {
 // that continues the search's own, so that its tree is kept, else anew.
 func (e *Engine) follow() {
 	old := e.search.History()
-	n := old.Len()
-	if n > e.line.Len() || *old.At(0) != *e.line.At(0) {
+	before, now := old.Moves(nil), e.line.Moves(nil)
+	if len(before) > len(now) || *old.At(0) != *e.line.At(0) || !slices.Equal(before, now[:len(before)]) {
 		e.search.Reset(e.line)
 		return
 	}
-	for i := range n - 1 {
-		if old.MoveAt(i) != e.line.MoveAt(i) {
-			e.search.Reset(e.line)
-			return
-		}
-	}
-	for i := n - 1; i < e.line.Len()-1; i++ {
-		e.search.Advance(e.line.MoveAt(i))
+	for _, m := range now[len(before):] {
+		e.search.Advance(m)
 	}
 }
 

@@ -40,7 +40,7 @@ func TestPGNExtract(t *testing.T) {
 	}
 	defer f.Close()
 	var want []string
-	err = pgn.Read(f, func(g *pgn.Game) error {
+	err = pgn.Read(f, pgn.ReadOptions{}, func(g *pgn.Game) error {
 		board, moves := g.Start, []string{}
 		for _, m := range g.Moves {
 			moves = append(moves, board.UCI(m, false))

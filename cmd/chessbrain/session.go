@@ -275,7 +275,7 @@ func (s *session) serveMetrics() (address string, err error) {
 		return server.Close(ctx)
 	})
 	s.readers = append(s.readers, prom)
-	return "http://" + server.Addr().String() + "/metrics", nil
+	return "http://" + server.Addr.String() + "/metrics", nil
 }
 
 // terminal is a standard error that may break: a run goes on without it.

@@ -78,12 +78,12 @@ func TestPhases(t *testing.T) {
 	var moves chess.MoveList
 	var tenths [10]int
 	for range n {
-		walk(h, rng, phasePlies, maxPlies)
+		walk(h, rng, phasePlies, maxPlies, false)
 		if overAt(h, &moves, maxPlies) {
 			t.Fatalf("over: %s", h.Board().FEN())
 		}
 		tenths[(h.Len()-1)*len(tenths)/maxPlies]++
-		if walk(h, rng, openingPlies, openingPlies); overAt(h, &moves, openingPlies) || h.Len() > openingPlies {
+		if walk(h, rng, openingPlies, openingPlies, false); overAt(h, &moves, openingPlies) || h.Len() > openingPlies {
 			t.Fatalf("opening of %d boards: %s", h.Len(), h.Board().FEN())
 		}
 	}

@@ -28,28 +28,10 @@ func Positions(n int, seed uint64) []*chess.History {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	lines := make([]*chess.History, n)
 	for i := range lines {
-		lines[i] = randomLine(rng)
+		lines[i] = chess.NewHistory(chess.StartBoard())
+		walk(lines[i], rng, maxRandomPly, maxRandomPly, true)
 	}
 	return lines
-}
-
-// randomLine plays random moves until a ply drawn beforehand, again from the
-// start where the game ends earlier.
-func randomLine(rng *rand.Rand) *chess.History {
-	h := chess.NewHistory(chess.StartBoard())
-	var moves chess.MoveList
-	plies := rng.IntN(maxRandomPly)
-	for {
-		h.Board().GenerateMoves(&moves)
-		switch {
-		case h.Terminal(moves.N) != chess.NotOver:
-			h.Reset(chess.StartBoard())
-		case h.Len() > plies:
-			return h
-		default:
-			h.Push(moves.Moves[rng.IntN(moves.N)])
-		}
-	}
 }
 
 // inferenceBatch returns n positions, those of the thread.
@@ -104,15 +86,19 @@ const (
 )
 
 // walk sets h to the end of fewer than plies random moves, from the start again where a
-// game is over. maxPlies ends a game that the rules do not.
-func walk(h *chess.History, rng *rand.Rand, plies, maxPlies int) {
+// game is over, with all of the moves if they shall be of one game. maxPlies ends a game
+// that the rules do not.
+func walk(h *chess.History, rng *rand.Rand, plies, maxPlies int, oneGame bool) {
 	var moves chess.MoveList
 	h.Reset(chess.StartBoard())
-	for range rng.IntN(plies) {
+	for n, all := 0, rng.IntN(plies); n < all; n++ {
 		h.Board().GenerateMoves(&moves)
 		h.Push(moves.Moves[rng.IntN(moves.N)])
-		if overAt(h, &moves, maxPlies) {
-			h.Reset(chess.StartBoard())
+		if !overAt(h, &moves, maxPlies) {
+			continue
+		}
+		if h.Reset(chess.StartBoard()); oneGame {
+			n = -1
 		}
 	}
 }

@@ -116,18 +116,12 @@ func newLockstep(o *PlayOptions, worker int, ev mcts.Evaluator) *lockstep {
 	l.cache = mcts.NewCache(o.CacheEntries)
 	for range o.Games {
 		s := mcts.New(&l.cfg.Search, l.cache)
-		walk(l.line, l.rng, phasePlies, l.cfg.MaxPlies)
+		walk(l.line, l.rng, phasePlies, l.cfg.MaxPlies, false)
 		s.Reset(l.line)
 		s.Begin(l.rng, l.cfg.Noise)
 		l.trees = append(l.trees, s)
 	}
 	return l
-}
-
-// answer lets ev answer from now on.
-func (l *lockstep) answer(ev mcts.Evaluator) {
-	l.ev = ev
-	l.cache.Clear()
 }
 
 // step brings every tree to a leaf that waits, has the batch answered and applies it.
@@ -160,7 +154,8 @@ func (l *lockstep) work(ctx context.Context, s *seat) error {
 	var told mcts.Counts
 	for moves := uint64(0); ctx.Err() == nil; moves = l.moves {
 		if net := s.Current(); net.Evaluator != l.ev {
-			l.answer(net.Evaluator)
+			l.ev = net.Evaluator
+			l.cache.Clear()
 		}
 		for range few {
 			if err := l.step(ctx); err != nil {
@@ -186,7 +181,7 @@ func (l *lockstep) play(s *mcts.Search) {
 	root := s.Root()
 	s.Advance(root.Moves[l.pick(&root, s.History().Len()-1)].Move)
 	if overAt(s.History(), &l.list, l.cfg.MaxPlies) {
-		walk(l.line, l.rng, openingPlies, openingPlies)
+		walk(l.line, l.rng, openingPlies, openingPlies, false)
 		s.Reset(l.line)
 	}
 	s.Begin(l.rng, l.cfg.Noise)

@@ -105,7 +105,7 @@ func staggered(n, maxPlies int) (*selfplay.Openings, error) {
 	for i := range starts {
 		starts[i] = selfplay.Start{Board: chess.StartBoard(), Weight: 1}
 		if i < n {
-			walk(line, rng, phasePlies, maxPlies)
+			walk(line, rng, phasePlies, maxPlies, false)
 			starts[i].Board = *line.Board()
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -20,10 +21,15 @@ func parse(t *testing.T, fen string) chess.Board {
 	return b
 }
 
+const questions = 240
+
+// heldOut returns a set of questions.
+var heldOut = sync.OnceValue(func() []Question { return solved().HeldOutSet(questions, 1) })
+
 // TestHeldOutSetBalance counts the set's kinds as documented.
 func TestHeldOutSetBalance(t *testing.T) {
-	const n = 240
-	set := solved().HeldOutSet(n, 1)
+	const n = questions
+	set := heldOut()
 	if len(set) != n {
 		t.Fatalf("%d questions, want %d", len(set), n)
 	}
@@ -121,8 +127,8 @@ func TestHeldOutColours(t *testing.T) {
 		if seen++; seen%53 != 0 {
 			continue
 		}
-		other := recolour(&p.Board)
-		if back := recolour(&other); back != p.Board || other.SideToMove() == p.Board.SideToMove() {
+		other := p.Board.Recoloured()
+		if back := other.Recoloured(); back != p.Board || other.SideToMove() == p.Board.SideToMove() {
 			t.Fatalf("%s -> %s -> %s", p.Board.FEN(), other.FEN(), back.FEN())
 		}
 		if HeldOut(&p.Board) != HeldOut(&other) {
@@ -162,8 +168,8 @@ func TestHeldOutSymmetry(t *testing.T) {
 
 // TestValues asks nets whose right answers are known.
 func TestValues(t *testing.T) {
-	const n = 240
-	set := solved().HeldOutSet(n, 1)
+	const n = questions
+	set := heldOut()
 	for _, c := range []struct {
 		name  string
 		net   mcts.Evaluator

@@ -81,11 +81,11 @@ func boardOfRow(batch *encoding.Batch, row int) (chess.Board, error) {
 			fen.WriteByte('/')
 		}
 	}
-	text := fen.String() + " w - - 0 1"
+	b, err := chess.ParseFEN(fen.String() + " w - - 0 1")
 	if batch.Scalars[row].BlackToMove == 1 {
-		text = swapColours(text)
+		b = b.Recoloured()
 	}
-	return chess.ParseFEN(text)
+	return b, err
 }
 
 // constant is a net with one answer for everything.

@@ -4,9 +4,6 @@ import (
 	"iter"
 	"math/bits"
 	"math/rand/v2"
-	"slices"
-	"strings"
-	"unicode"
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/chess/syzygy"
@@ -96,7 +93,7 @@ func draw(rng *rand.Rand, boards []chess.Board, n int) []chess.Board {
 	rng.Shuffle(len(boards), func(i, j int) { boards[i], boards[j] = boards[j], boards[i] })
 	boards = boards[:min(n, len(boards))]
 	for i := 1; i < len(boards); i += 2 {
-		boards[i] = recolour(&boards[i])
+		boards[i] = boards[i].Recoloured()
 	}
 	return boards
 }
@@ -115,35 +112,6 @@ func open(t *syzygy.Table, heldOut bool) iter.Seq[syzygy.Position] {
 
 // strongToMove says whether the side with the third man is to move.
 func strongToMove(b *chess.Board) bool { return bits.OnesCount64(b.OurMen()) == 2 }
-
-// recolour exchanges the colours: the same position for the side to move, with
-// the other colour.
-func recolour(b *chess.Board) chess.Board {
-	o, err := chess.ParseFEN(swapColours(b.FEN()))
-	if err != nil {
-		panic("exam: a legal position has no mirror: " + err.Error())
-	}
-	return o
-}
-
-// swapColours mirrors the board of a FEN without castling rights or en-passant
-// square and exchanges the colours.
-func swapColours(fen string) string {
-	board, rest, _ := strings.Cut(fen, " ")
-	ranks := strings.Split(board, "/")
-	slices.Reverse(ranks)
-	swapped := strings.Map(func(c rune) rune {
-		if unicode.IsLetter(c) {
-			return c ^ 'a' ^ 'A'
-		}
-		return c
-	}, strings.Join(ranks, "/"))
-	side := "w"
-	if rest[0] == 'w' {
-		side = "b"
-	}
-	return swapped + " " + side + rest[1:]
-}
 
 // over says whether a position has no move or too little material.
 func over(b *chess.Board) bool {
@@ -238,7 +206,7 @@ func (t Tables) StagedStarts(n int, seed uint64) []string {
 		}
 		board := ending[distance][rng.IntN(len(ending[distance]))]
 		if rng.IntN(2) == 1 {
-			board = recolour(&board)
+			board = board.Recoloured()
 		}
 		if fen := board.FEN(); !used[fen] {
 			used[fen] = true

@@ -182,7 +182,7 @@ func FuzzReplay(f *testing.F) {
 
 // TestMeterBuckets checks against a sequence worked out by hand.
 func TestMeterBuckets(t *testing.T) {
-	m := NewMeter()
+	m := new(Meter)
 	for i := range int64(37) {
 		m.tick(span{growth: Totals{Games: 200 + i, Steps: 1}})
 	}
@@ -202,7 +202,7 @@ func TestMeterBuckets(t *testing.T) {
 }
 
 func TestMeter(t *testing.T) {
-	m, now := NewMeter(), time.Unix(0, 0)
+	m, now := new(Meter), time.Unix(0, 0)
 	var r Rates
 	for i := range 100 { // 10 positions and 5 batches a second, then 20
 		n := int64(i)
@@ -215,12 +215,12 @@ func TestMeter(t *testing.T) {
 	if r != want {
 		t.Errorf("%+v, want %+v", r, want)
 	}
-	m = NewMeter()
+	m = new(Meter)
 	m.Observe(now, Totals{})
 	if r := m.Observe(now.Add(500*time.Millisecond), Totals{Games: 1}); r.GamesPerSecond != 2 {
 		t.Errorf("before the first tick: %+v", r)
 	}
-	if r := NewMeter().Observe(now, Totals{Games: 5}); r != (Rates{}) {
+	if r := new(Meter).Observe(now, Totals{Games: 5}); r != (Rates{}) {
 		t.Errorf("first call: %+v", r)
 	}
 }

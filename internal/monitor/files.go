@@ -20,7 +20,7 @@ const MetricsName = "metrics.jsonl"
 // value is a run without checkpoint.
 type FilesState struct {
 	MetricsOffset int64  `json:"metrics_offset"` // bytes of metrics.jsonl
-	Seq           uint64 `json:"seq"`            // of the last event in it
+	Seq           uint64 `json:"seq"`            // of the last event in it; the Bus goes on from it
 	EventsFile    string `json:"events_file"`    // TensorBoard file, without directory; "" = none
 	EventsOffset  int64  `json:"events_offset"`
 }
@@ -125,13 +125,6 @@ func moveForeign(dir string, state FilesState, info *FilesInfo) error {
 		}
 	}
 	return nil
-}
-
-// Seq is the number of the last stored event; the Bus goes on from it.
-func (f *Files) Seq() uint64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.seq
 }
 
 // Handle implements Sink.

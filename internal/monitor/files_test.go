@@ -31,7 +31,7 @@ func open(t *testing.T, dir string, state FilesState) (*Files, *Bus, FilesInfo) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := NewBus(BusOptions{Job: "job", Seq: f.Seq(), Now: fixedClock()})
+	b := NewBus(BusOptions{Job: "job", Seq: state.Seq, Now: fixedClock()})
 	b.Attach(f)
 	return f, b, info
 }

@@ -6,13 +6,11 @@ import (
 )
 
 // Meter turns growing totals into rates over the last seconds. It is safe for
-// concurrent use.
+// concurrent use. The zero value has seen nothing.
 type Meter struct {
-	mu     sync.Mutex
-	last   Totals    // at the newest tick
-	at     time.Time // of the newest tick; zero before the first Observe
-	first  time.Time
-	origin Totals
+	mu   sync.Mutex
+	last Totals    // at the newest tick, or the first Observe
+	at   time.Time // of that; zero before it
 
 	// Sums over the last 1, 2, 4, 8, ... ticks: bucket k holds the newest complete group
 	// of 2^k ticks, groups being aligned to multiples of 2^k from the first tick
@@ -36,9 +34,6 @@ type span struct {
 
 func (s span) plus(o span) span { return span{s.time + o.time, s.growth.plus(o.growth)} }
 
-// NewMeter returns a meter that has seen nothing.
-func NewMeter() *Meter { return &Meter{} }
-
 // tick adds the growth of one tick.
 func (m *Meter) tick(s span) {
 	m.ticks++
@@ -60,17 +55,17 @@ func (m *Meter) Observe(now time.Time, t Totals) Rates {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.at.IsZero() {
-		m.first, m.at, m.last, m.origin = now, now, t, t
-		return Rates{}
+		m.at, m.last = now, t
 	}
-	if d := now.Sub(m.at); d >= meterTick {
-		m.tick(span{time: d, growth: t.minus(m.last)})
+	grown := span{time: now.Sub(m.at), growth: t.minus(m.last)}
+	if grown.time >= meterTick {
+		m.tick(grown)
 		m.at, m.last = now, t
 	}
 	if k := min(len(m.buckets)-1, meterBucket); k >= 0 {
 		return m.buckets[k].rates()
 	}
-	return span{time: now.Sub(m.first), growth: t.minus(m.origin)}.rates()
+	return grown.rates()
 }
 
 // Over returns the mean rates of totals that grew from zero in a time.

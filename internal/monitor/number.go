@@ -24,21 +24,18 @@ func (n Number) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (n *Number) UnmarshalJSON(b []byte) error {
-	switch string(b) {
-	case `"NaN"`:
-		*n = Number(math.NaN())
-	case `"+Inf"`:
-		*n = Number(math.Inf(1))
-	case `"-Inf"`:
-		*n = Number(math.Inf(-1))
+func (n *Number) UnmarshalJSON(b []byte) (err error) {
+	var f float64
+	switch s := string(b); s {
+	case `"NaN"`, `"+Inf"`, `"-Inf"`:
+		f, err = strconv.ParseFloat(s[1:len(s)-1], 64)
 	default:
-		var f float64
-		if err := json.Unmarshal(b, &f); err != nil {
-			return fmt.Errorf("number: %w", err)
-		}
-		*n = Number(f)
+		err = json.Unmarshal(b, &f)
 	}
+	if err != nil {
+		return fmt.Errorf("number: %w", err)
+	}
+	*n = Number(f)
 	return nil
 }
 
@@ -47,8 +44,6 @@ type Numbers map[string]Number
 
 // Names returns the names in alphabetical order.
 func (n Numbers) Names() []string { return slices.Sorted(maps.Keys(n)) }
-
-func sortedKeys(m map[string]int64) []string { return slices.Sorted(maps.Keys(m)) }
 
 // Count is n things in words for a person: "1 net", "2 nets", "0 matches". one is
 // the word for a single thing.

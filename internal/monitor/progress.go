@@ -46,7 +46,6 @@ type progressState struct {
 	episode      Episode
 	step         Step
 	val          Numbers
-	results      Results
 }
 
 // NewProgress returns a progress display that has shown nothing.
@@ -101,7 +100,7 @@ func (s *progressState) add(e Event) bool {
 			s.episode.Episode, s.step.Step = e.Episode, e.Step
 		}
 	case *Episode:
-		s.episode, s.goal, s.results = *e, max(s.goal, e.Episodes), e.Results
+		s.episode, s.goal = *e, max(s.goal, e.Episodes)
 	case *Step:
 		s.step = *e
 	case *Validation:
@@ -167,7 +166,7 @@ func (s *progressState) details() (parts []string) {
 			parts = append(parts, text)
 		}
 	}
-	if s.results.Games() > 0 {
+	if s.episode.Results.Games() > 0 {
 		add("draws %.0f%%", 100*float64(s.episode.DrawShare))
 		add("plies %.0f", float64(s.episode.MeanPlies))
 	}

@@ -1,5 +1,10 @@
 package monitor
 
+import (
+	"maps"
+	"slices"
+)
+
 // Scalar is one number of a curve.
 type Scalar struct {
 	Tag   string // "train/policy_loss", ...
@@ -44,7 +49,7 @@ func Scalars(e Event) (x int64, scalars []Scalar) {
 		add("selfplay/evaluations_s", float64(e.Rates.EvaluationsPerSecond))
 		add("selfplay/mean_batch", float64(e.Rates.MeanBatch))
 		add("selfplay/cache_hit_rate", float64(e.Rates.CacheHitShare))
-		for _, reason := range sortedKeys(e.Ends) {
+		for _, reason := range slices.Sorted(maps.Keys(e.Ends)) {
 			add("selfplay/end/"+reason, float64(e.Ends[reason]))
 		}
 		return e.Episode, scalars
@@ -58,7 +63,7 @@ func Scalars(e Event) (x int64, scalars []Scalar) {
 		add("selfplay/cache_hit_rate", float64(e.Rates.CacheHitShare))
 		add("selfplay/tree_share", float64(e.TreeShare))
 		add("selfplay/network_share", float64(e.NetworkShare))
-		for _, reason := range sortedKeys(e.Ends) {
+		for _, reason := range slices.Sorted(maps.Keys(e.Ends)) {
 			add("selfplay/end/"+reason, float64(e.Ends[reason]))
 		}
 		return e.Games, scalars

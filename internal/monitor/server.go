@@ -27,9 +27,9 @@ type ServerOptions struct {
 
 // Server answers GET /metrics for Prometheus.
 type Server struct {
-	listener net.Listener
-	http     *http.Server
-	done     chan error
+	Addr net.Addr // where it listens
+	http *http.Server
+	done chan error
 }
 
 // Serve listens and returns at once; the caller must Close. An address that is
@@ -46,16 +46,13 @@ func Serve(opt ServerOptions, p *Prom) (*Server, error) {
 	mux := http.NewServeMux()
 	pages := promhttp.HandlerFor(p.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 8})
 	mux.Handle("GET /metrics", withToken(opt.Token, pages))
-	s := &Server{listener: l, done: make(chan error, 1), http: &http.Server{
+	s := &Server{Addr: l.Addr(), done: make(chan error, 1), http: &http.Server{
 		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14,
 	}}
 	go func() { s.done <- s.http.Serve(l) }()
 	return s, nil
 }
-
-// Addr is where the server listens.
-func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Close lets answers under way finish until ctx is done, and waits for the
 // server's goroutine.
@@ -79,10 +76,8 @@ func checkAddr(opt ServerOptions) error {
 	if opt.Public && opt.Token != "" {
 		return nil
 	}
-	ips := []net.IP{net.ParseIP(host)}
-	if host == "" {
-		ips[0] = net.IPv4zero // all interfaces
-	} else if ips[0] == nil {
+	ips := []net.IP{net.IPv4zero} // all interfaces
+	if host != "" {
 		if ips, err = net.LookupIP(host); err != nil {
 			return err
 		}

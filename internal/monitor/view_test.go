@@ -19,7 +19,7 @@ import (
 // get fetches /metrics with a token and returns status and body.
 func get(t *testing.T, s *Server, token string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequest(http.MethodGet, "http://"+s.Addr().String()+"/metrics", nil)
+	req, err := http.NewRequest(http.MethodGet, "http://"+s.Addr.String()+"/metrics", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

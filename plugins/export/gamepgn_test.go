@@ -16,7 +16,7 @@ import (
 func readPGN(t testing.TB, text string) []*pgn.Game {
 	t.Helper()
 	var games []*pgn.Game
-	if err := pgn.Read(strings.NewReader(text), func(g *pgn.Game) error {
+	if err := pgn.Read(strings.NewReader(text), pgn.ReadOptions{}, func(g *pgn.Game) error {
 		games = append(games, g)
 		return nil
 	}); err != nil {

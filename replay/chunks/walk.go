@@ -112,7 +112,7 @@ func gamesOf(fsys fsx.FS, path string) iter.Seq2[*Game, error] {
 			yield(nil, err)
 			return
 		}
-		for _, bad := range src.Bad() {
+		for _, bad := range src.Bad {
 			if !yield(nil, &bad) {
 				return
 			}
@@ -131,7 +131,7 @@ func Read(src *lc0.Source, i int) (*Game, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Game{Path: src.Path(), Name: src.Name(i), Index: i, Source: src}
+	g := &Game{Path: src.Path, Name: src.Name(i), Index: i, Source: src}
 	if g.Records, err = lc0.DecodeRecords(raw); err == nil {
 		g.Rec, err = lc0.Game(g.Records)
 	}

@@ -61,7 +61,7 @@ func Convert(g *pgn.Game, t Targets) (*record.Game, error) {
 	if g.Start != chess.StartBoard() {
 		out.Start = g.Start.FEN()
 	}
-	if g.Chess960() || is960(g.Tag("Variant")) {
+	if g.Start.Castles960() || is960(g.Tag("Variant")) {
 		out.Flags |= record.Chess960
 	}
 	c := converter{in: g, out: out, targets: t, history: chess.NewHistory(g.Start), after: encoding.UnknownQDM}

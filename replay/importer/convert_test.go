@@ -20,7 +20,7 @@ var plain = Targets{DrawRate: math.NaN()}
 func parse(t testing.TB, text string) []*pgn.Game {
 	t.Helper()
 	var games []*pgn.Game
-	err := pgn.ReadWith(strings.NewReader(text), pgn.ReadOptions{Comments: true, OwnRules: true}, func(g *pgn.Game) error {
+	err := pgn.Read(strings.NewReader(text), pgn.ReadOptions{Comments: true, OwnRules: true}, func(g *pgn.Game) error {
 		games = append(games, g)
 		return nil
 	})
@@ -293,7 +293,7 @@ func FuzzConvert(f *testing.F) {
 		if targets.Validate() != nil {
 			return
 		}
-		err := pgn.ReadWith(strings.NewReader(text), pgn.ReadOptions{Comments: true, OwnRules: true}, func(g *pgn.Game) error {
+		err := pgn.Read(strings.NewReader(text), pgn.ReadOptions{Comments: true, OwnRules: true}, func(g *pgn.Game) error {
 			out, err := Convert(g, targets)
 			if err != nil {
 				return nil

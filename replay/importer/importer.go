@@ -114,7 +114,7 @@ func (im *Importer) Read(ctx context.Context, name string, r io.Reader) error {
 		ours = im.badGame(name, e.Index, e.Line, e.Reason)
 		return ours
 	}}
-	err := pgn.ReadWith(r, opt, func(g *pgn.Game) error {
+	err := pgn.Read(r, opt, func(g *pgn.Game) error {
 		ours = im.game(ctx, name, g)
 		return ours
 	})

@@ -154,12 +154,12 @@ func openLeela(r *chunkSourceReader, f File) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range file.Bad() {
+	for _, m := range file.Bad {
 		r.badMembers.Add(1)
 		r.quarantine.Add(fmt.Sprintf("%s[%s at byte %d]", f.Key, m.Name, m.Offset), &m)
 	}
-	if file.Len() == 0 && len(file.Bad()) > 0 {
-		return nil, fmt.Errorf("%s: no chunk of it can be used: %w", f.Path, &file.Bad()[0])
+	if file.Len() == 0 && len(file.Bad) > 0 {
+		return nil, fmt.Errorf("%s: no chunk of it can be used: %w", f.Path, &file.Bad[0])
 	}
 	return &leelaSource{f.Key, file, r.options.ShortTerm}, nil
 }

@@ -139,13 +139,13 @@ func TestLeelaChunkGone(t *testing.T) {
 		t.Fatalf("%d frames, %v", len(frames), err)
 	}
 	chunks[0].Release()
-	if err := os.Remove(s.file.Path()); err != nil {
+	if err := os.Remove(s.file.Path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := chunks[0].Record(); err == nil || !strings.Contains(err.Error(), s.file.Path()) {
+	if _, err := chunks[0].Record(); err == nil || !strings.Contains(err.Error(), s.file.Path) {
 		t.Errorf("game: %v", err)
 	}
-	if _, err := chunks[0].Frames(); err == nil || !strings.Contains(err.Error(), s.file.Path()) {
+	if _, err := chunks[0].Frames(); err == nil || !strings.Contains(err.Error(), s.file.Path) {
 		t.Errorf("frames: %v", err)
 	}
 	if again, err := chunks[1].Frames(); err != nil || again[3] != frames[3] {

@@ -39,7 +39,7 @@ func (s *selfPlayer) page() any {
 // openEvents starts the process's own events: a metrics.jsonl beside those of
 // the run's other processes, and the readers that were asked for.
 func (s *selfPlayer) openEvents() error {
-	s.meter = monitor.NewMeter()
+	s.meter = new(monitor.Meter)
 	s.meter.Observe(time.Now(), monitor.Totals{})
 	a := setup.ArithmeticOf(s.opt.Effective.Config, false, true)
 	err := s.process.OpenEvents(run.Events{Job: s.Job, Metrics: filepath.Join(s.Dir.Metrics, string(run.Player(s.number))), Readers: s.opt.Readers,

@@ -71,7 +71,7 @@ func rate(c *catalogue.Catalogue) ([]catalogue.Rating, error) {
 		}
 		results = append(results, rating.Result{A: a, B: b, Wins: m.Wins, Draws: m.Draws, Losses: m.Losses})
 	}
-	list, err := rating.Fit(results, zero(c, results), rating.Options{})
+	list, err := rating.Fit(results, zero(c, results))
 	if err != nil {
 		return nil, err
 	}

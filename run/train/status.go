@@ -147,7 +147,7 @@ func (c *core) announceDevices() {
 
 // announce starts the clocks and says what runs.
 func (r *training) announce() {
-	r.reporter.meter = monitor.NewMeter()
+	r.reporter.meter = new(monitor.Meter)
 	r.reporter.meter.Observe(time.Now(), r.reporter.totals()) // from here on
 	net := r.trainer.Net()
 	batch := r.cfg.Batch * r.cfg.Accumulate

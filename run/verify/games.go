@@ -136,7 +136,7 @@ func (c *checker) leela(path string) {
 		c.unreadable(path, err)
 		return
 	}
-	for _, bad := range source.Bad() {
+	for _, bad := range source.Bad {
 		c.report.add(Problem{Path: path, Offset: bad.Offset, Kind: Corrupt, Reason: fmt.Sprintf("member %q: %v", bad.Name, bad.Err), Remedy: damagedChunk})
 	}
 	for i := range source.Len() {

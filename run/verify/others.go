@@ -81,7 +81,7 @@ func (c *checker) pgn(path string) {
 		c.report.problem(path, Corrupt, remedy, "line %d: game %d: %s", g.Line, g.Index+1, g.Reason)
 		return c.ctx.Err()
 	}
-	err = pgn.ReadWith(f, pgn.ReadOptions{OwnRules: true, OnBad: bad}, func(g *pgn.Game) error {
+	err = pgn.Read(f, pgn.ReadOptions{OwnRules: true, OnBad: bad}, func(g *pgn.Game) error {
 		c.report.PGNGames++
 		if _, err := importer.Convert(g, importer.Targets{}); err != nil {
 			return bad(&pgn.GameError{Index: g.Index, Line: g.Line, Reason: err.Error()})

@@ -34,7 +34,6 @@ type Data struct {
 	LastVal  *monitor.Validation
 
 	Untrained *monitor.Validation // of the weights that the run began with, on the rows of LastVal; nil = not measured
-	Nets      []monitor.Net
 	Alarms    []monitor.Alarm
 	Info      monitor.ReplayInfo
 }
@@ -89,8 +88,6 @@ func (d *Data) add(e monitor.Event) {
 		case monitor.WeightsRaw:
 			d.FirstVal, d.LastVal = cmp.Or(d.FirstVal, e), e
 		}
-	case *monitor.Net:
-		d.Nets = append(d.Nets, *e)
 	case *monitor.Alarm:
 		d.Alarms = append(d.Alarms, *e)
 	}

@@ -120,7 +120,7 @@ func AnyGame(t testing.TB, start string, ordinal uint64, plies int, rng *rand.Ra
 func ReadPGN(t testing.TB, text string) []*pgn.Game {
 	t.Helper()
 	var games []*pgn.Game
-	if err := pgn.Read(strings.NewReader(text), func(g *pgn.Game) error {
+	if err := pgn.Read(strings.NewReader(text), pgn.ReadOptions{}, func(g *pgn.Game) error {
 		games = append(games, g)
 		return nil
 	}); err != nil {

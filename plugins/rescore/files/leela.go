@@ -24,7 +24,7 @@ func (r *Run) leela(ctx context.Context, j Job) error {
 		r.damaged(fmt.Errorf("%s: a tar: rename it to *.tar", j.In))
 		return nil
 	}
-	bad := src.Bad()
+	bad := src.Bad
 	for i := range bad {
 		r.damaged(&bad[i])
 	}
